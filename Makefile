@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# farwire: one non-recursive Makefile. `make help` lists the targets.
-#
-# Everything that is built lies in build/ (build-debug/, build-asan/ ... for the
-# variants). The compiler's and linker's flags for the libraries are asked of
-# pkg-config once and kept in $(BUILD)/config.mk; where something is missing,
-# `make run` and `make test` install it and every other target says how.
+# Everything is built in build/ (variants in build-debug/, build-asan/ ...). The flags for the
+# libraries come from pkg-config and are kept in $(BUILD)/config.mk. If a library is missing,
+# `make run` and `make test` install it, and every other target prints the command that does.
 
 VARIANT ?= release
 BUILD ?= build$(if $(filter-out release,$(VARIANT)),-$(VARIANT))
@@ -16,7 +13,7 @@ DESTDIR ?=
 PKGS := libconfig gsl cairo jansson yajl nettle
 
 .DEFAULT_GOAL := all
-ifeq ($(MAKELEVEL),0) # a -j of the command line wins
+ifeq ($(MAKELEVEL),0) # a -j on the command line overrides it
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 MAKEFLAGS += --no-builtin-rules
@@ -25,36 +22,36 @@ MAKEFLAGS += --no-builtin-rules
 
 VARIANTS := release debug fast asan tsan coverage fuzz fuzz-fast
 ifeq (,$(filter $(VARIANT),$(VARIANTS)))
-$(error VARIANT=$(VARIANT) is none of: $(VARIANTS))
+$(error VARIANT=$(VARIANT) is unknown (write one of: $(VARIANTS)))
 endif
 FLAGS_release := -O2 -g
 FLAGS_debug := -O0 -g3
 FLAGS_fast := -O3 -g
 FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FLAGS_tsan := -O1 -g -fsanitize=thread
-# Threads count, too, and what is counted of several programs adds up.
+# Counts are right with threads, and counts of several programs are added.
 FLAGS_coverage := -O1 -g --coverage -fprofile-update=atomic
-# No comparison in a run leads back to the bytes of a file: they are traced in readers alone.
+# Only comparisons in readers depend on the bytes of a file, so only those are traced.
 RUNNING := sim/engine/% sim/fabric/% sim/host/% sim/transport/% sim/gpu/% sim/cuda/% \
 	sim/remoting/% sim/collective/% sim/training/% sim/workload/%
 FLAGS_fuzz = $(FLAGS_asan) -O2 -fsanitize=fuzzer-no-link -DFARWIRE_LIBFUZZER \
 	$(if $(filter $(RUNNING),$<),-fno-sanitize-coverage=trace-cmp)
-# For worlds: several times as many a second. Numbers that overflow, assertions and broken
-# invariants still end them; what ASan finds does not.
+# For the target `worlds`: several times as many runs per second. Numbers that overflow,
+# assertions and violated invariants still end a run. Errors that only ASan finds do not.
 ARITHMETIC := -fsanitize=signed-integer-overflow,shift,integer-divide-by-zero,float-cast-overflow
 FLAGS_fuzz-fast := -O2 -g -fsanitize=fuzzer-no-link $(ARITHMETIC) -fsanitize-trap=undefined \
 	-fno-sanitize-coverage=trace-cmp -DFARWIRE_LIBFUZZER
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 WERROR := -Werror
-# A folder with further kinds: *.c files, and in kinds/ lists of them (sim/base/registry.h).
+# A folder with additional kinds: *.c files, and lists of them in kinds/ (sim/base/registry.h).
 KINDS ?=
-# The user's CFLAGS and LDFLAGS come after these, so that they win.
+# CFLAGS and LDFLAGS of the user come after these, so they override them.
 FLAGS = -std=c17 -D_POSIX_C_SOURCE=200809L -I. $(KINDS:%=-I%) -ffp-contract=off -pthread \
 	$(WARNINGS) $(WERROR) $(FLAGS_$(VARIANT)) $(PKG_CFLAGS)
 LINK_FLAGS = -pthread $(filter -fsanitize=% --coverage,$(FLAGS_$(VARIANT)))
 LIBS = $(PKG_LIBS) -lm
 
-# ---- what there is ----
+# ---- sources, tests and data ----
 
 SOURCES := $(sort $(wildcard sim/*/*.c plots/*.c calib/fit/*.c calib/sample/*.c calib/host/*.c $(KINDS:%=%/*.c)))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
@@ -69,7 +66,7 @@ RECORDINGS := calib/measured/recorded/loopback-spin.jsonl
 WHAT_IFS := $(sort $(basename $(notdir $(wildcard topologies/what-ifs/*.cfg))))
 DATA := topologies models calib
 
-# farwire-probe wants nvcc, which takes half a minute: not for every variant.
+# farwire-probe needs nvcc, which takes half a minute, so only the default build has it.
 ROOT := .
 NVCC ?= $(if $(filter build,$(BUILD)),$(firstword $(shell command -v nvcc 2>/dev/null) \
 	$(wildcard /usr/local/cuda/bin/nvcc)))
@@ -80,29 +77,29 @@ all: $(BUILD)/farwire $(PROBES)
 
 .PHONY: help
 help:
-	@echo 'make             builds build/farwire and, where there are nvcc and mpicc, what needs them'
-	@echo 'make run         installs what is missing, builds, predicts every shipped measurement,'
+	@echo 'make             builds build/farwire and, with nvcc and mpicc, farwire-probe and libfarwire-mpi.so'
+	@echo 'make run         installs missing packages, builds, predicts every shipped measurement,'
 	@echo '                 answers the shipped what-ifs, writes build/report.html'
-	@echo 'make test        installs what is missing, builds and runs the tests (a minute or two)'
-	@echo 'make test-long   the same under sanitizers and with clang; the same bytes from every build'
-	@echo 'make coverage    how many lines the tests run, by folder'
+	@echo 'make test        installs missing packages, builds and runs the tests (a minute or two)'
+	@echo 'make test-long   runs tests with sanitizers and clang, and compares the bytes of all builds'
+	@echo 'make coverage    prints the share of lines that the tests run, by folder'
 	@echo 'make fuzz        invents inputs for every reader, FUZZ_S seconds (60) each, and adds those'
-	@echo '                 that reach new code to tests/fuzz/corpus; wants clang'
-	@echo 'make bench       measures this machine, on which nothing else should run: the core beside others,'
-	@echo '                 predictions beside TCP'
-	@echo 'make mpi         builds build/libfarwire-mpi.so where mpicc is: sweeps over many machines'
-	@echo 'make install     into PREFIX (/usr/local), under DESTDIR if given; make uninstall removes it'
-	@echo 'make accuracy    puts what is predicted now into docs/ACCURACY.md and the README'"'"'s table'
-	@echo 'make documents   that, the outputs in docs and docs/images'
-	@echo 'make tidy        the house rules: layers, sizes, licences, names (also part of make test)'
-	@echo 'make format      clang-format over all C files'
+	@echo '                 that reach new code to tests/fuzz/corpus; needs clang'
+	@echo 'make bench       compares the core with other programs and predictions with TCP on this machine,'
+	@echo '                 which should do no other work'
+	@echo 'make mpi         builds build/libfarwire-mpi.so for sweeps over many machines; needs mpicc'
+	@echo 'make install     installs into PREFIX (/usr/local), under DESTDIR if given; make uninstall removes it'
+	@echo 'make accuracy    writes the present predictions into docs/ACCURACY.md and the README'"'"'s table'
+	@echo 'make documents   does the same, and writes the outputs in docs and docs/images'
+	@echo 'make tidy        checks the rules of the code: layers, sizes, licences, names (part of make test)'
+	@echo 'make format      runs clang-format on all C files'
 	@echo 'make clean       removes build/ and build-*/'
 	@echo
-	@echo 'VARIANT=release|debug|fast|asan|tsan|coverage|fuzz|fuzz-fast   each in a folder of its own'
-	@echo 'CC=clang BUILD=build-clang             another compiler, beside'
-	@echo 'KINDS=FOLDER BUILD=build-more          compiles the kinds of a folder, too (CONTRIBUTING.md)'
-	@echo 'CFLAGS=... LDFLAGS=...                 added after the own flags'
-	@echo 'WERROR=                                warnings stay warnings;  V=1  shows the commands'
+	@echo 'VARIANT=release|debug|fast|asan|tsan|coverage|fuzz|fuzz-fast   builds each in its own folder'
+	@echo 'CC=clang BUILD=build-clang             builds with another compiler in another folder'
+	@echo 'KINDS=FOLDER BUILD=build-more          also compiles the kinds of a folder (CONTRIBUTING.md)'
+	@echo 'CFLAGS=... LDFLAGS=...                 adds these flags after those of the project'
+	@echo 'WERROR=                                does not turn warnings into errors;  V=1  shows the commands'
 
 # ---- set-up ----
 
@@ -112,8 +109,8 @@ ifneq (,$(filter-out $(NO_BUILD),$(GOALS)))
 include $(BUILD)/config.mk
 endif
 
-# A machine that lacks something gets it for the two commands of the README, and
-# a line to type for the others.
+# For the two commands of the README missing packages are installed. The other targets print the
+# command that installs them.
 DEPS_MODE := $(if $(filter run test,$(GOALS)),,--check)
 $(BUILD)/config.mk: Makefile tools/install-deps
 	@tools/install-deps $(DEPS_MODE)
@@ -124,7 +121,7 @@ $(BUILD)/config.mk: Makefile tools/install-deps
 
 # ---- building ----
 
-# One word and a file for each step; V=1 shows the commands.
+# Each step prints a word and a file; V=1 shows the commands.
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $1' $@)
 
@@ -141,7 +138,7 @@ $(BUILD)/%.o: %.c $(BUILD)/config.mk
 	$(call say,CC  )
 	$(Q)$(CC) $(FLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# The program with one further kind of each thing: only registries are compiled again.
+# The program with one additional kind of each sort: only registries are compiled again.
 TOYS := $(wildcard tests/toys/*.c) $(shell grep -l 'struct registry_row ' sim/*/*.c calib/fit/*.c)
 TOY_OBJECTS := $(TOYS:%.c=$(BUILD)/toys/%.o)
 
@@ -159,7 +156,7 @@ $(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libfarwire.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
 
-# The same sources as the tests of tests/fuzz, with libFuzzer's main in place of replaying.
+# The sources of tests/fuzz, with libFuzzer's main function instead of the replay.
 FUZZ_PROGRAMS := $(patsubst %,$(BUILD)/%_fuzzer,$(basename $(wildcard tests/fuzz/*.c)))
 $(FUZZ_PROGRAMS): $(BUILD)/%_fuzzer: $(BUILD)/%.o $(BUILD)/libfarwire.a
 	$(call say,LINK)
@@ -197,17 +194,17 @@ run: $(BUILD)/farwire
 	@$(BUILD)/farwire report $(DATASETS) $(RECORDINGS) $(WHAT_IFS) -o $(BUILD)/report.html \
 		--title 'What wires between GPUs and their work cost: measured, and never measured'; code=$$?; \
 	test $$code = 0 || test $$code = 3 || exit $$code; \
-	test $$code = 0 || echo 'Some stated bounds are broken, which the report shows (docs/ACCURACY.md says why).'; \
-	echo 'The report: $(BUILD)/report.html'
+	test $$code = 0 || echo 'Some claims are broken, as the report shows (docs/ACCURACY.md gives the reasons).'; \
+	echo 'The report is $(BUILD)/report.html'
 
 .PHONY: test
 test: test-programs $(PROBES) mpi
 	@tests/run $(BUILD)
 
-# Tests of `mpirun farwire sweep` want MPI, and are skipped without it.
+# Tests of `mpirun farwire sweep` need MPI and are skipped without it.
 .PHONY: test-mpi
 test-mpi:
-	@tools/install-deps --mpi || echo 'skipped: what needs MPI'
+	@tools/install-deps --mpi || echo 'skipped: tests that need MPI'
 ifneq (,$(filter test,$(GOALS)))
 mpi: test-mpi
 endif

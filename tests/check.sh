@@ -1,14 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# Functions that shell tests of the program share; sourced at the root of the tree:
-#
-#   . tests/check.sh
-#   expect 2 'did you mean' run nosuch.cfg   # the exit code, a pattern in stderr
-#   verdict NAME                             # ok, or FAIL after the complaints
-#
-# $FARWIRE becomes absolute, so that tests may go to $scratch, an empty folder
-# that is removed at the end. After each `expect` or `farwire`, $scratch.out and
-# $scratch.err hold what it wrote and $code its exit code.
+# Functions that shell tests of the program share. Source this file at the root of the tree:
 [ -x "$FARWIRE" ] || exit 77
 case $FARWIRE in /*) ;; *) FARWIRE=$PWD/$FARWIRE ;; esac
 : "${FARWIRE_DATA:=$PWD}"
@@ -31,8 +23,8 @@ complain() {
 	bad=1
 }
 
-# Nothing on stdout after an error, something without one; nothing on stderr
-# where the pattern is empty.
+# expect CODE PATTERN ARGS...: runs farwire and checks its exit code and its messages. After an
+# error stdout must be empty, after success not. If PATTERN is empty, stderr must be empty, too.
 expect() {
 	wanted=$1
 	pattern=$2
@@ -40,18 +32,18 @@ expect() {
 	farwire "$@"
 	[ "$code" = "$wanted" ] || complain "farwire $*: ended with $code, not $wanted"
 	if [ "$wanted" = 2 ]; then
-		[ ! -s "$scratch.out" ] || complain "farwire $*: wrote results, too"
+		[ ! -s "$scratch.out" ] || complain "farwire $*: wrote results in spite of an error"
 	elif [ "$wanted" = 0 ]; then
 		[ -s "$scratch.out" ] || complain "farwire $*: wrote nothing"
 	fi
 	if [ -z "$pattern" ]; then
-		[ ! -s "$scratch.err" ] || complain "farwire $*: said $(head -n 1 "$scratch.err")"
+		[ ! -s "$scratch.err" ] || complain "farwire $*: printed $(head -n 1 "$scratch.err")"
 	elif ! grep -qE -e "$pattern" "$scratch.err"; then
 		complain "farwire $*: no '$pattern' in: $(head -n 3 "$scratch.err")"
 	fi
 }
 
-# Whether the results hold what a pattern says.
+# shows PATTERN: checks that the results match the pattern.
 shows() {
 	grep -qE -e "$1" "$scratch.out" ||
 		complain "no '$1' in the results: $(head -n 5 "$scratch.out")"

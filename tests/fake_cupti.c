@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A CUPTI for machines without a GPU: it plays a script of calls and of the work of a GPU, on
- * its own clock. Built as libcupti.so by tests/recorded/trace.sh, and with -DPROGRAM as the
- * program that is recorded.
+/* A CUPTI for machines without a GPU. It plays a script of calls and of GPU work on its own clock.
+ * tests/recorded/trace.sh builds it as libcupti.so and, with -DPROGRAM, as the program that is
+ * recorded.
  *
  * The script, in microseconds of a step of 1000:
  *
- *   0                the step's mark
- *   10, 20, 30, 40   launches of 4 us each, of kernels of 100 us on stream 13
- *   60               a copy of 1 MiB to the GPU, pinned
+ *   0                mark of the step
+ *   10, 20, 30, 40   launches of 4 us each, with kernels of 100 us on stream 13
+ *   60               a copy of 1 MiB from pinned memory to the GPU
  *   70               a memset
- *   80, 90, 100      an event recorded on stream 13, queried (not ready), again (ready)
- *   110              stream 14 waits for it
+ *   80, 90, 100      an event is recorded on stream 13, queried (not ready) and queried again
+ *                    (ready)
+ *   110              stream 14 waits for the event
  *   120              a graph of 50 us
  *   130              stream 13 is synchronised until 900
- *   910              another copy, to pageable memory
+ *   910              a copy to pageable memory
  *
  * 64 MiB are allocated before the first step and freed after the last. */
 #include <dlfcn.h>
@@ -36,7 +37,7 @@ static void *other_thread(void *ctx)
 	return NULL;
 }
 
-/* PROGRAM STEPS [threads]: as CUDA's driver would, loads what is injected. */
+/* PROGRAM STEPS [threads]: loads the injected library like CUDA's driver. */
 int main(int argc, char **argv)
 {
 	const char *injected = getenv("CUDA_INJECTION64_PATH");
@@ -62,7 +63,7 @@ int main(int argc, char **argv)
 	play(steps);
 	if (steps > 1000) /* a crash */
 		abort();
-	return 7; /* farwire-trace passes it on */
+	return 7; /* farwire-trace returns this code */
 }
 
 #else
@@ -180,7 +181,7 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
 	return CUPTI_SUCCESS;
 }
 
-/* Small buffers, so that they come back in the middle. */
+/* The buffers are small, so that some are returned before the end. */
 static void put_record(const void *record, CUpti_ActivityKind kind)
 {
 	size_t size_B = record_size(kind), records_max;
@@ -247,7 +248,7 @@ static void did_graph(uint32_t correlation, uint64_t start_ns)
 
 /* ---- calls ---- */
 
-/* A function's number: the first free one when it is first seen. */
+/* Returns the number of a function. A new function gets the next free number. */
 static CUpti_CallbackId id_of(const char *name)
 {
 	static const char *names[64];
@@ -272,7 +273,7 @@ static void report(CUpti_CallbackDomain domain, bool begins, const char *name, u
 	callback(NULL, domain, id_of(name), &data);
 }
 
-/* A call of the runtime with one of the driver inside. Its correlation. */
+/* Makes a call of the runtime with a call of the driver inside. Returns its correlation number. */
 static uint32_t call(const char *name, const void *params, uint64_t start_ns, uint64_t lasts_ns,
 		     int result)
 {
@@ -300,7 +301,7 @@ static void play_step(int step, uint64_t t_ns)
 	const CUpti_NvtxData mark = {.functionName = "nvtxMarkA", .functionParams = &text};
 	now_ns = t_ns;
 	callback(NULL, CUPTI_CB_DOMAIN_NVTX, CUPTI_CBID_NVTX_nvtxMarkA, &mark);
-	/* by the outer call's number and the inner one's, before and after */
+	/* the outer and the inner call's number, before and after */
 	for (uint32_t i = 0; i < 4; i++)
 		did_kernel(call("cudaLaunchKernel_v7000", none, t_ns + 10000 + 10000 * i, 4000, 0) +
 				   i % 2,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small CUDA program to be recorded on a real GPU (tests/recorded/trace_gpu.sh):
- * steps of copies and kernels on two streams, marked through NVTX, with a thread
- * that copies the next input meanwhile. Ends with 77 without a GPU. */
+/* A small CUDA program that tests/recorded/trace_gpu.sh records on a real GPU. Its steps have
+ * copies and kernels on two streams and NVTX marks. A thread copies the next input at the same
+ * time. Exit code 77: there is no GPU. */
 #include <cstdio>
 #include <thread>
 
@@ -11,7 +11,7 @@
 enum { STEPS = 12, KERNELS = 40, INPUT_B = 1 << 20 };
 static const long long KERNEL_NS = 200000;
 
-/* Never longer than it should: the timer is the GPU's own. */
+/* The kernel ends by the GPU's own timer. */
 __global__ void spin(long long ns)
 {
 	unsigned long long start, now;

@@ -201,7 +201,8 @@ static const struct param_row *find_row(struct fitting *f, const struct cfg_node
 			diag_error(f->diag, cfg_origin(group), "%s", diag_at(quiet, i));
 	else if (!param || param->row->kind != PARAM_KIND_NUMBER)
 		diag_error(f->diag, cfg_origin(group),
-			   "fit: the cases of the rows have no number '%s' (see farwire explain)",
+			   "fit: the cases of the rows have no number '%s' (`farwire explain CASE` "
+			   "lists them)",
 			   path);
 	return param && param->row->kind == PARAM_KIND_NUMBER ? param->row : NULL;
 }
@@ -255,7 +256,8 @@ static void read_rows(struct fitting *f, const struct cfg_node *stage)
 			f->rows[f->row_count++] = &dataset->rows[i];
 	if (dataset && f->row_count == 0)
 		diag_error(f->diag, cfg_origin(stage),
-			   "fit: no row of role fit has all these texts in its label");
+			   "fit: no row of role fit has a label with all these texts (write other "
+			   "rows = [ ... ])");
 }
 
 const char *fitting_add_profile(struct fitting *f, const char *name)

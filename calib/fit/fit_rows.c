@@ -113,7 +113,7 @@ const struct fit_result *fit_rows(struct arena *arena, struct diag *diag, const 
 	choose(&f, request, scenario);
 	if (f.count == 0 && !f.failed)
 		diag_error(diag, (struct origin){0},
-			   "the measured times depend on none of the available parameters");
+			   "the times that were measured do not depend on any available parameter");
 	*broken = f.broken;
 	if (f.count == 0 || f.failed || f.broken) {
 		baselines_free(f.baselines);

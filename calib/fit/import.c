@@ -29,10 +29,10 @@ const char *import_line(struct importing *importing)
 	while ((c = getc(importing->in)) != EOF && c != '\n') {
 		if (c == '\0' || length + 1 == sizeof importing->text) {
 			importing->line++;
-			import_error(
-				importing, "not a log: %s",
-				c ? "a line has more than 64 KiB"
-				  : "a zero byte (convert UTF-16 with iconv -f UTF-16 -t UTF-8)");
+			import_error(importing, "this file is not a log: %s",
+				     c ? "a line is longer than 64 KiB"
+				       : "it contains a zero byte (convert UTF-16 with iconv -f "
+					 "UTF-16 -t UTF-8)");
 			return NULL;
 		}
 		importing->text[length++] = (char)c;
@@ -103,7 +103,7 @@ bool import_number(struct importing *importing, const char *word, double *value)
 struct import_point *import_point(struct importing *importing, const char *test, const char *words)
 {
 	if (importing->points.count == RECORDING_POINTS_MAX && diag_count(importing->diag) == 0)
-		import_error(importing, "more than %d points", RECORDING_POINTS_MAX);
+		import_error(importing, "the log has more than %d points", RECORDING_POINTS_MAX);
 	struct import_point *point = VEC_PUSH(importing->arena, &importing->points);
 	*point = (struct import_point){
 		.test = test, .words = words, .unit = "s", .line = importing->line};
@@ -141,7 +141,7 @@ void import_sample(struct importing *importing, struct import_point *point, doub
 	else if (value <= 0 || time_s < 1e-12 || time_s > RECORDING_TIME_MAX_S)
 		import_error(importing, "a result of %g %s is impossible", value, point->unit);
 	else if (point->samples.count > RECORDING_SAMPLES_MAX)
-		import_error(importing, "more than %d results of one point", RECORDING_SAMPLES_MAX);
+		import_error(importing, "a point has more than %d results", RECORDING_SAMPLES_MAX);
 	else if (importing->torn)
 		import_error(importing, "the log ends in the middle of this row (if it is "
 					"complete, add a newline)");

@@ -57,9 +57,11 @@ static void take_line(struct importing *importing, const char *line, struct stat
 		at++;
 	if (count > 1 && (strncmp(words[1], "[TX", 3) == 0 || strncmp(words[1], "[RX", 3) == 0 ||
 			  strstr(words[0], "][TX") || strstr(words[0], "][RX")))
-		import_error(importing, "both directions at once (measure without --bidir)");
+		import_error(importing,
+			     "the log has both directions together (measure without --bidir)");
 	else if (strstr(line, "Datagrams") || strchr(line, '%'))
-		import_error(importing, "UDP runs at a given rate (measure TCP)");
+		import_error(importing,
+			     "this is a UDP test, which sends at a given rate (measure TCP)");
 	if (diag_count(importing->diag))
 		return;
 	bool whole = count > 0 && (strcmp(words[count - 1], "sender") == 0 ||
@@ -83,7 +85,8 @@ static void take_interval(struct importing *importing, struct jp_reader *in, str
 	double rate = 0;
 	while (!in->error && jp_next(in) == JP_KEY) {
 		if (strcmp(in->text, "sum_bidir_reverse") == 0)
-			in->error = "both directions at once (measure without --bidir)";
+			in->error =
+				"the log has both directions together (measure without --bidir)";
 		if (strcmp(in->text, "sum") != 0 || jp_next(in) != JP_OBJECT) {
 			if (strcmp(in->text, "sum") != 0)
 				jp_skip(in);
@@ -127,7 +130,8 @@ static void take_test(struct importing *importing, struct jp_reader *in, struct 
 		if (strcmp(in->text, "protocol") == 0) {
 			if (jp_next(in) == JP_TEXT && strcmp(in->text, "TCP") != 0)
 				in->error = arena_printf(importing->arena,
-							 "%s runs at a given rate (measure TCP)",
+							 "this is a %s test, which sends at a "
+							 "given rate (measure TCP)",
 							 in->text);
 		} else if (!to) {
 			jp_skip(in);
@@ -164,7 +168,7 @@ static void read_json(struct importing *importing, struct state *state)
 		else if (jp_next(in) == JP_TEXT)
 			state->failure = arena_strdup(importing->arena, in->text);
 	if (!in->error && jp_next(in) != JP_END)
-		in->error = "more than one result in a file (import each result separately)";
+		in->error = "the file has more than one result (import each result separately)";
 	import_json_end(importing, in);
 	importing->line = state->line;
 }
@@ -188,7 +192,7 @@ static void read_log(struct importing *importing)
 	if (count == 0 || diag_count(importing->diag))
 		return;
 	if (!state.sum.count && state.streams > 1) {
-		import_error(importing, "there are several streams but no lines [SUM]");
+		import_error(importing, "the log has several streams, but no lines with [SUM]");
 		return;
 	}
 	if (state.sum.count && state.alone.count) { /* each interval has one line per stream */
@@ -206,6 +210,6 @@ static void read_log(struct importing *importing)
 const struct importer import_iperf3 = {
 	.name = "iperf3",
 	.help = "output of iperf3, text or JSON",
-	.expected = "expected its intervals, '[  5]   0.00-1.00   sec ...', or its JSON",
+	.expected = "expected iperf3's intervals, '[  5]   0.00-1.00   sec ...', or its JSON",
 	.log = read_log,
 };

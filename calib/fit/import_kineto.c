@@ -26,14 +26,16 @@ static bool read_trace(struct arena *arena, struct diag *diag, FILE *in, const c
 	struct calls *calls = ARENA_NEW(arena, struct calls);
 	*calls = (struct calls){arena, recorded};
 	const char *said = arena_printf(
-		arena, "%zu calls of %zu events, %u threads, %zu step marks%s",
+		arena, "converted %zu calls (of %zu events) of %u threads with %zu step marks%s",
 		recorded->call_count, counts.events, (unsigned)recorded->thread_count,
 		recorded->mark_count,
-		recorded->mark_count ? "" : " (profile with a schedule, and prof.step())");
+		recorded->mark_count
+			? ""
+			: " (to get marks, profile with a schedule and call prof.step())");
 	if (counts.orphans > 0)
 		said = arena_printf(arena,
-				    "%s\n%zu kernels and copies have no call in the trace, and are "
-				    "left out",
+				    "%s\n%zu kernels and copies were left out because the trace "
+				    "does not contain their calls",
 				    said, counts.orphans);
 	*imported = (struct imported){write_calls, calls, said};
 	return true;
@@ -41,6 +43,6 @@ static bool read_trace(struct arena *arena, struct diag *diag, FILE *in, const c
 
 const struct importer import_kineto = {
 	.name = "kineto",
-	.help = "traces of PyTorch's profiler, as recorded calls",
+	.help = "traces of PyTorch's profiler, converted to call files",
 	.read = read_trace,
 };

@@ -88,8 +88,9 @@ static void take_rank(struct importing *importing, const char *line, const char 
 	if (!import_number(importing, words[1], &rank) && strcmp(words[1], "0") != 0)
 		return;
 	if (strcmp(words[2], "Group") == 0 && strcmp(words[3], "0") != 0)
-		import_error(importing,
-			     "several groups of ranks at once (measure without NCCL_TESTS_SPLIT)");
+		import_error(
+			importing,
+			"the log has several groups of ranks (measure without NCCL_TESTS_SPLIT)");
 	if (rank <= 0 && state->ranks > 0)
 		end_run(importing, state);
 	state->ranks = fmax(state->ranks, rank + 1);
@@ -206,6 +207,6 @@ static void read_log(struct importing *importing)
 const struct importer import_nccl_tests = {
 	.name = "nccl-tests",
 	.help = "output of nccl-tests (all_reduce_perf ...), text or JSON",
-	.expected = "expected the table that all_reduce_perf and its like print, or their JSON",
+	.expected = "expected the table of all_reduce_perf or a similar program, or its JSON",
 	.log = read_log,
 };

@@ -110,8 +110,8 @@ static void read_log(struct importing *importing)
 		if ((found = verb_of(line)))
 			verb = found;
 		if (found && strstr(line, "Bidirectional"))
-			import_error(importing, "a test of both directions at once gives the sum "
-						"of both (measure without -b)");
+			import_error(importing,
+				     "the log has the sum of both directions (measure without -b)");
 		else if (strncmp(line, "#bytes", 6) == 0)
 			take_heading(importing, line, &table);
 		else if (table.columns && *line >= '0' && *line <= '9')
@@ -124,7 +124,7 @@ static void read_log(struct importing *importing)
 const struct importer import_perftest = {
 	.name = "perftest",
 	.help = "output of perftest (ib_write_bw, ib_send_lat ...)",
-	.expected = "expected a table of ib_write_bw, ib_send_lat or their like, '#bytes "
+	.expected = "expected a table of ib_write_bw, ib_send_lat or a similar program, '#bytes "
 		    "#iterations ...'",
 	.log = read_log,
 };

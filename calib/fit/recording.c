@@ -81,7 +81,7 @@ static void read_header(struct reading *r)
 	if (r->failed || r->in->error)
 		return;
 	if (strcmp(format, "farwire-samples") != 0)
-		reading_fail(r, "not a recording of a probe (its first line must be "
+		reading_fail(r, "this is not a recording of a probe (its first line must be "
 				"{\"format\":\"farwire-samples\",\"version\":1,...})");
 	else if (version < 1 || version > 1)
 		reading_fail(r, "version %g is not supported; this program reads version 1",
@@ -97,7 +97,7 @@ static void read_words(struct reading *r, struct recording_point *point)
 		return;
 	while (reading_next(r) == JP_KEY) {
 		if (point->word_count == RECORDING_WORDS) {
-			reading_fail(r, "a point has at most %d words", RECORDING_WORDS);
+			reading_fail(r, "a point can have at most %d words", RECORDING_WORDS);
 			return;
 		}
 		struct recording_word *word = &point->is[point->word_count++];
@@ -112,7 +112,7 @@ static void read_numbers(struct reading *r, struct recording_point *point)
 		return;
 	while (reading_next(r) == JP_KEY) {
 		if (point->number_count == RECORDING_NUMBERS) {
-			reading_fail(r, "a point has at most %d numbers", RECORDING_NUMBERS);
+			reading_fail(r, "a point can have at most %d numbers", RECORDING_NUMBERS);
 			return;
 		}
 		struct recording_number *number = &point->x[point->number_count++];
@@ -140,7 +140,8 @@ static void read_samples(struct reading *r)
 		if (token != JP_NUMBER || !isfinite(r->in->number))
 			reading_fail(r, "sample %zu is not a finite number", r->sample_count + 1);
 		else if (r->sample_count == RECORDING_SAMPLES_MAX)
-			reading_fail(r, "more than %d samples", RECORDING_SAMPLES_MAX);
+			reading_fail(r, "the point has more than %d samples",
+				     RECORDING_SAMPLES_MAX);
 		else
 			r->samples[r->sample_count++] = r->in->number;
 	}
@@ -199,7 +200,7 @@ static void read_line(struct reading *r)
 	if (r->failed || r->in->error)
 		return;
 	if (r->recording->ended) {
-		reading_fail(r, "a line follows the line that ends the recording");
+		reading_fail(r, "there is a line after the end line of the recording (remove it)");
 	} else if (fields.end_seen) { /* false: the end of a sitting by its time limit */
 		r->recording->ended = fields.end;
 	} else if (fields.waived) {

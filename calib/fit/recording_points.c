@@ -50,7 +50,7 @@ static struct recording_point *find_or_add(struct reading *r, const struct recor
 		if (same_point(&to->points.items[i - 1], like))
 			return &to->points.items[i - 1];
 	if (to->points.count == RECORDING_POINTS_MAX) {
-		reading_fail(r, "more than %d points", RECORDING_POINTS_MAX);
+		reading_fail(r, "the recording has more than %d points", RECORDING_POINTS_MAX);
 		return NULL;
 	}
 	struct recording_point *point = VEC_PUSH(r->arena, &to->points);
@@ -126,7 +126,7 @@ void reading_take_point(struct reading *r, const struct line_fields *fields)
 {
 	struct recording *to = r->recording;
 	if (!fields->pass_seen || !fields->samples_seen) {
-		reading_fail(r, "a point without %s",
+		reading_fail(r, "the point has no %s",
 			     fields->samples_seen ? "\"pass\"" : "\"samples\"");
 		return;
 	}

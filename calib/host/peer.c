@@ -72,11 +72,11 @@ static bool ask(int fd, const char text[PEER_ORDER_B], char *why)
 	if (code == SOCK_OK && memcmp(answer, text, sizeof(answer)) == 0)
 		return true;
 	snprintf(why, SOCK_WHY, "the server %s",
-		 code == SOCK_OK ? "is not a `farwire probe host --server` (start one there)"
-		 : code == SOCK_ENDED
-			 ? "refused the connection: it serves another peer, or has other limits"
-		 : code == SOCK_LATE ? "did not answer in time (check that it runs)"
-				     : "could not be read: the connection to it failed");
+		 code == SOCK_OK      ? "is not `farwire probe host --server` (start it there)"
+		 : code == SOCK_ENDED ? "refused the connection, because it serves another peer or "
+					"has other limits"
+		 : code == SOCK_LATE  ? "did not answer in time (check that it runs)"
+				      : "could not be read: the connection to it failed");
 	return false;
 }
 

@@ -182,7 +182,7 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 	if (file->size_B < (double)(reading->size_B * reading->readers))
 		return host_fail(
 			bench, HOST_WAIVED,
-			"the file is shorter than a round of all readers (give a larger one)");
+			"the file is shorter than a round of all readers (name a larger one)");
 	for (size_t i = 0; i < reading->readers; i++) {
 		void *bytes = NULL;
 		if (posix_memalign(&bytes, (size_t)BLOCK_B, reading->size_B) != 0)

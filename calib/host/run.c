@@ -79,7 +79,7 @@ static int check_only(const char *only, const struct plan *plan)
 			known |= matches(pattern, &plan->points[i]);
 		if (known)
 			continue;
-		fprintf(stderr, "farwire: --only: '%s' matches none of", pattern);
+		fprintf(stderr, "farwire: --only: '%s' matches no test of", pattern);
 		for (size_t i = 0; host_probes[i]; i++)
 			fprintf(stderr, "%s %s", i ? "," : "", host_probes[i]->test);
 		fputs("; write one of them, or a variant such as tcp.roundtrip or '*.off'\n",
@@ -221,14 +221,14 @@ static int resume(struct host *host, uint64_t *seed)
 	if (record_continue(&host->record, host->options->resume, &found) != 0)
 		return say("", host->record.why) + 1;
 	if (strcmp(found.tool, TOOL) != 0)
-		return say(host->options->resume,
-			   "was not recorded by `farwire probe host` (give a recording of it)") +
+		return say(host->options->resume, "the file was not recorded by `farwire probe "
+						  "host` (name one of its recordings)") +
 		       1;
 	char server[SOCK_WHY];
 	snprintf(server, sizeof(server), "\"network\":{\"server\":\"%.100s\"", server_of(host));
 	if (strstr(host->record.old, "\"network\":{") && !strstr(host->record.old, server))
-		return say(host->options->resume,
-			   "was measured with another server (give the same --connect, or none)") +
+		return say(host->options->resume, "the recording was measured with another "
+						  "--connect (write the same one)") +
 		       1;
 	*seed = found.seed;
 	host->passes = found.passes;
@@ -357,8 +357,8 @@ int host_serve(const char *text, bool quiet)
 	sock_name(&address, name, sizeof(name));
 	if (!quiet)
 		fprintf(stderr,
-			"farwire: serving one peer; start `farwire probe host --connect %s` "
-			"there\n",
+			"farwire: waiting for one peer; on the other machine, start `farwire probe "
+			"host --connect %s`\n",
 			name);
 	int code = peer_serve(listener, -1, why) == 0 ? 0 : say("", why);
 	stop_release();

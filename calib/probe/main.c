@@ -61,8 +61,9 @@ static int take_number(const char *option, const char *text, double least, doubl
 	*number = strtod(text, &end);
 	if (end == text || *end || !(*number >= least && *number <= most) ||
 	    (whole && *number > (double)(uint64_t)*number)) {
-		fprintf(stderr, "farwire-probe: %s %s: not a %snumber from %.9g to %.9g\n", option,
-			text, whole ? "whole " : "", least, most);
+		fprintf(stderr,
+			"farwire-probe: %s must be a %snumber from %.9g to %.9g, not '%s'\n",
+			option, whole ? "whole " : "", least, most, text);
 		return 2;
 	}
 	return 0;
@@ -84,7 +85,7 @@ static int take_value(const char *option, const char *value, struct options *opt
 	int code = 0;
 	if (strcmp(option, "--only") == 0) {
 		if (options->run.only_count == ONLY_MOST)
-			return wrong(option, "is given too often");
+			return wrong(option, "is repeated too often");
 		options->only[options->run.only_count++] = value;
 	} else if (strcmp(option, "--budget") == 0) {
 		code = take_number(option, value, 0.01, 1e6, false, &options->run.budget_s);
@@ -216,10 +217,10 @@ static int resume(struct record *record, struct options *options, const struct b
 		return -1;
 	if (strcmp(found.tool, "farwire-probe") != 0 ||
 	    strcmp(found.device, bench->facts.name) != 0) {
-		snprintf(
-			record->why, sizeof(record->why),
-			"%.60s: was recorded by %.30s on \"%.60s\", but this machine has \"%.50s\"",
-			options->resume, found.tool, found.device, bench->facts.name);
+		snprintf(record->why, sizeof(record->why),
+			 "%.60s: recorded by %.30s on \"%.60s\", but this machine "
+			 "has \"%.50s\"",
+			 options->resume, found.tool, found.device, bench->facts.name);
 		return -1;
 	}
 	options->run.seed = found.seed;

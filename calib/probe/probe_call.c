@@ -145,7 +145,7 @@ static size_t calls_behind(size_t argument_B)
 					    : count;
 }
 
-/* Puts a blocker in front, and behind it the event that others wait for. */
+/* Starts a blocker and records the event that other streams wait for behind it. */
 static int keep_blocked(struct bench *bench, size_t argument_B)
 {
 	const struct gpu_call record = {.kind = GPU_RECORD, .event = EVENT + 1};

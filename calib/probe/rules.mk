@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# farwire-probe, for the Makefile of the whole and for the one beside this file.
-# ROOT is where calib/ lies, BUILD where what is built goes, OBJECTS_AT where objects
-# do (each Makefile its own: their lists of headers hold its own paths); objects of C
-# files come from the including Makefile's rule.
+# Rules for farwire-probe, which the Makefile of the project and calib/probe/Makefile include.
+# ROOT contains calib/, BUILD gets the programs, OBJECTS_AT the objects. (Each Makefile has its
+# own OBJECTS_AT, because its lists of headers contain its own paths.) The including Makefile
+# has the rule for objects of C files.
 #
-# The machine code is for those of PROBE_GPUS that nvcc knows, and the newest of
-# them as PTX, from which drivers make code for GPUs to come.
+# The machine code is for those of PROBE_GPUS that nvcc supports. The newest one is also added
+# as PTX, from which drivers make code for later GPUs.
 
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
 PROBE_GPUS ?= 60 70 75 80 86 89 90

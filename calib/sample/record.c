@@ -72,8 +72,8 @@ int record_create(struct record *record, const char *path, const struct record_s
 		record->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
 		if (record->file < 0)
 			return fail(record, path,
-				    errno == EEXIST ? "exists already (choose another name, or "
-						      "continue it with --continue)"
+				    errno == EEXIST ? "the file exists already (choose another "
+						      "name, or continue it with --continue)"
 						    : strerror(errno));
 	}
 	if (open_memory(record) != 0)
@@ -167,7 +167,8 @@ static int read_old(struct record *record, const char *path, size_t *size)
 	if (record->file < 0 || fstat(record->file, &about) != 0)
 		return fail(record, path, strerror(errno));
 	if (!S_ISREG(about.st_mode) || (unsigned long long)about.st_size > OLD_MOST_B)
-		return fail(record, path, "is not a recording (give the file of an earlier run)");
+		return fail(record, path,
+			    "the file is not a recording (name the file of an earlier run)");
 	size_t most = (size_t)about.st_size;
 	record->old = malloc(most + 1);
 	record->done = malloc((most / 16 + 1) * sizeof(*record->done));
@@ -222,7 +223,8 @@ static int same_machine(struct record *record, const char *path, const char *lin
 	if (!there[0] || strcmp(here, there) == 0)
 		return 0;
 	snprintf(record->why, sizeof(record->why),
-		 "%.80s: was measured on \"%.50s\", this machine is \"%.50s\"", path, there, here);
+		 "%.80s: the recording was made on \"%.50s\", but this machine is \"%.50s\"", path,
+		 there, here);
 	return -1;
 }
 
@@ -231,11 +233,12 @@ static int read_header(struct record *record, const char *path, const char *line
 {
 	static const char start[] = "{\"format\":\"farwire-samples\",";
 	if (strncmp(line, start, sizeof(start) - 1) != 0)
-		return fail(
-			record, path,
-			"line 1 is not that of a recording (it must begin with farwire-samples)");
+		return fail(record, path,
+			    "line 1 is not the header of a recording (the format must be "
+			    "farwire-samples)");
 	if (strtoul(field(line, "version"), NULL, 10) != 1)
-		return fail(record, path, "has a version other than 1 (record it again)");
+		return fail(record, path,
+			    "the recording has another version than 1 (record it again)");
 	field_word(line, "tool", found->tool, sizeof(found->tool));
 	field_word(line, "mode", found->mode, sizeof(found->mode));
 	const char *gpu = strstr(line, "\"gpu\":{");
@@ -299,8 +302,8 @@ static int read_lines(struct record *record, const char *path, size_t size,
 	}
 	if (record->lines == 0)
 		return fail(record, path,
-			    "has no complete first line, so nothing was measured yet (start again "
-			    "without --continue)");
+			    "the file has no complete header, so it has no samples (start "
+			    "again without --continue)");
 	if (ftruncate(record->file, (off_t)(line - record->old)) != 0)
 		return fail(record, path, strerror(errno));
 	qsort(record->done, record->done_count, sizeof(*record->done), compare);

@@ -231,7 +231,7 @@ static int judge(const struct run *run, const struct record_drift *drift, size_t
 int run_ended(const struct run *run, const char *path)
 {
 	if (!run->quiet)
-		fprintf(stderr, "%s: %s is complete already\n", run->program, path);
+		fprintf(stderr, "%s: %s is already complete\n", run->program, path);
 	return judge(run, run->record->drift, run->record->drift_count);
 }
 

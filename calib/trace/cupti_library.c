@@ -33,7 +33,7 @@ const char *cupti_open(struct cupti *cupti)
 #define CUPTI_FUNCTION(name, parameters)                                                           \
 	found = dlsym(library, #name);                                                             \
 	if (!found)                                                                                \
-		return "this CUPTI is too old: it has no " #name;                                  \
+		return "this version of CUPTI is too old because it has no " #name;                \
 	memcpy(&cupti->name, &found, sizeof found);
 	CUPTI_FUNCTIONS(CUPTI_FUNCTION)
 #undef CUPTI_FUNCTION

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# libfarwire-trace.so, the recorder of CUDA calls: built where CUPTI's headers are
-# (CUDA_HOME, or /usr/local/cuda), left out elsewhere. CUPTI itself is opened when
-# it runs. For the Makefile of the whole and for the one beside this file: ROOT is
-# where calib/ lies, BUILD where what is built goes, OBJECTS_AT where its objects do.
+# Rules for libfarwire-trace.so, the recorder of CUDA calls. It is built if CUPTI's headers are
+# in CUDA_HOME (default /usr/local/cuda); at run time it loads CUPTI. The Makefile of the
+# project and calib/trace/Makefile include this file. ROOT contains calib/, BUILD gets the
+# programs, OBJECTS_AT the objects.
 CUDA_HOME ?= /usr/local/cuda
 CUPTI_H := $(firstword $(wildcard $(CUDA_HOME)/include/cupti.h \
 	$(CUDA_HOME)/extras/CUPTI/include/cupti.h))
@@ -13,7 +13,7 @@ TRACE := $(if $(CUPTI_H),$(BUILD)/libfarwire-trace.so $(BUILD)/farwire-trace)
 
 .PHONY: trace
 trace: $(TRACE)
-	$(if $(TRACE),,@echo 'skipped libfarwire-trace.so: no cupti.h under $(CUDA_HOME)')
+	$(if $(TRACE),,@echo 'skipped libfarwire-trace.so: cupti.h is not under $(CUDA_HOME)')
 
 $(TRACE_OBJECTS): FLAGS += -fPIC -fvisibility=hidden \
 	-isystem $(dir $(CUPTI_H)) -isystem $(CUDA_HOME)/include

@@ -50,7 +50,8 @@ enum measure dataset_measure(struct dataset_reader *r, const struct cfg_node *gr
 		if (strcmp(measures[i].name, name) == 0)
 			return (enum measure)i;
 	diag_error(r->diag, cfg_origin(cfg_child(group, key)),
-		   "dataset: no quantity is called '%s' (throughput, ratio, speedup, time, gain)",
+		   "dataset: no quantity is called '%s' (write throughput, ratio, speedup, time or "
+		   "gain)",
 		   name);
 	return without;
 }
@@ -79,7 +80,7 @@ const char *dataset_need(struct dataset_reader *r, const struct cfg_node *group,
 	const char *text = dataset_text(group, key);
 	if (!text)
 		diag_error(r->diag, cfg_origin(group),
-			   "dataset: %s is missing here (write %s = \"...\")", key, key);
+			   "dataset: %s is missing (write %s = \"...\")", key, key);
 	return text ? text : "";
 }
 
@@ -89,8 +90,9 @@ void dataset_add_settings(struct dataset_reader *r, settings_vec *settings,
 	for (size_t i = 0; list && i < cfg_count(list); i++) {
 		const char *text = cfg_text(cfg_at(list, i));
 		if (!text)
-			diag_error(r->diag, cfg_origin(list),
-				   "dataset: settings are texts (write [\"case.batch=32\"])");
+			diag_error(
+				r->diag, cfg_origin(list),
+				"dataset: each setting must be a text (write [\"case.batch=32\"])");
 		struct setting *setting = VEC_PUSH(r->arena, settings);
 		*setting = (struct setting){text ? text : "", cfg_origin(cfg_at(list, i))};
 	}
@@ -200,7 +202,7 @@ static void read_dataset(struct dataset_reader *r)
 	const struct cfg_node *draws_node = cfg_child(r->node, "draws");
 	if (draws_node && (!cfg_number(draws_node, &draws) || draws < 0 || draws > 1000))
 		diag_error(r->diag, cfg_origin(draws_node),
-			   "dataset: draws is a number from 0 to 1000");
+			   "dataset: draws must be a number from 0 to 1000");
 	dataset->draws = draws < 0 ? SIZE_MAX : (size_t)draws;
 	dataset->name = dataset_need(r, r->node, "name");
 	dataset->title = dataset_need(r, r->node, "title");
@@ -218,7 +220,8 @@ static void read_dataset(struct dataset_reader *r)
 		dataset_read_grid(r, dimensions);
 	else
 		diag_error(r->diag, cfg_origin(r->node),
-			   "dataset: it needs a table or dimensions (write table = \"x.tsv\", "
+			   "dataset: there is neither a table nor dimensions (write table = "
+			   "\"x.tsv\", "
 			   "or dimensions = ( { name = ...; values = ...; } ))");
 	for (size_t i = 0; i < dataset->row_count; i++)
 		dataset->mixed =
@@ -254,6 +257,6 @@ const struct dataset *dataset_read(struct arena *arena, struct diag *diag, const
 	if (r.node)
 		read_dataset(&r);
 	else
-		diag_error(diag, cfg_origin(file), "no group `dataset = { ... }`");
+		diag_error(diag, cfg_origin(file), "the file has no group `dataset = { ... }`");
 	return diag_count(diag) ? NULL : r.dataset;
 }

@@ -28,8 +28,9 @@ static const struct claim_word *kind_of(struct dataset_reader *r, const struct c
 		if (strcmp(kinds[i].name, name) == 0)
 			return &kinds[i];
 	diag_error(r->diag, cfg_origin(node),
-		   "dataset: no kind of claim is called '%s' (range, first, last, greater, rises, "
-		   "within, outgrows)",
+		   "dataset: no kind of claim is called '%s' (write range, first, last, greater, "
+		   "rises, "
+		   "within or outgrows)",
 		   name);
 	return &kinds[0];
 }
@@ -41,7 +42,9 @@ static void read_comparison(struct dataset_reader *r, const struct cfg_node *nod
 	if (!kind->dimension)
 		return;
 	if (!r->dataset->dimension_count || !dataset_text(node, "dimension")) {
-		diag_error(r->diag, cfg_origin(node), "dataset: this claim needs a dimension");
+		diag_error(r->diag, cfg_origin(node),
+			   "dataset: this kind of claim needs a dimension (write dimension = "
+			   "\"...\")");
 		return;
 	}
 	size_t d = dataset_find_dimension(r, node, dataset_text(node, "dimension"));
@@ -81,7 +84,7 @@ static void need_row(struct dataset_reader *r, const struct cfg_node *node,
 		words = arena_printf(r->arena, "%s%s'%s'", words, k ? ", " : "", claim->words[k]);
 	if (r->dataset->row_count)
 		diag_error(r->diag, cfg_origin(node),
-			   "dataset: no row's label has %s (a label is '%s')", words,
+			   "dataset: no row has a label with %s (a label looks like '%s')", words,
 			   r->dataset->rows[0].label);
 }
 
@@ -90,7 +93,8 @@ static void need_number(struct dataset_reader *r, const struct cfg_node *node, c
 {
 	if (!cfg_number(cfg_child(node, key), value))
 		diag_error(r->diag, cfg_origin(node),
-			   "dataset: this claim needs a number %s (write %s = 0.05)", key, key);
+			   "dataset: this kind of claim needs the number %s (write %s = 0.05)", key,
+			   key);
 }
 
 static struct claim read_claim(struct dataset_reader *r, const struct cfg_node *node)
@@ -110,11 +114,14 @@ static struct claim read_claim(struct dataset_reader *r, const struct cfg_node *
 	cfg_only(r->diag, node, known, sizeof known / sizeof known[0]);
 	if (cfg_child(node, "quantity") && !claim.time)
 		diag_error(r->diag, cfg_origin(node),
-			   "dataset: a claim is about the dataset's quantity or \"time\"");
+			   "dataset: the quantity of a claim can only be \"time\" (remove it to "
+			   "compare the dataset's own quantity)");
 	bool low = cfg_number(cfg_child(node, "low"), &claim.low);
 	bool high = cfg_number(cfg_child(node, "high"), &claim.high);
 	if (kind->kind == CLAIM_RANGE && !low && !high)
-		diag_error(r->diag, cfg_origin(node), "dataset: this claim needs low or high");
+		diag_error(r->diag, cfg_origin(node),
+			   "dataset: a claim of kind range needs low or high (write low = 0.9, for "
+			   "example)");
 	if (kind->kind == CLAIM_WITHIN)
 		need_number(r, node, "slack", &claim.slack);
 	if (kind->kind == CLAIM_OUTGROWS)

@@ -13,7 +13,8 @@ static struct grid_value plain_value(struct dataset_reader *r, const struct cfg_
 	const char *text = cfg_text(node);
 	if (!text)
 		diag_error(r->diag, cfg_origin(node),
-			   "dataset: values of a dimension with a setting are texts (write [\"1\", "
+			   "dataset: the values of a dimension with a setting must be texts (write "
+			   "[\"1\", "
 			   "\"2\"])");
 	struct setting *setting = ARENA_NEW(r->arena, struct setting);
 	*setting = (struct setting){arena_printf(r->arena, "%s=%s", key, text ? text : ""),
@@ -41,7 +42,8 @@ static void read_dimensions(struct dataset_reader *r, const struct cfg_node *lis
 {
 	size_t count = cfg_count(list);
 	if (count > DIMENSIONS_OF_GRID_MAX) {
-		diag_error(r->diag, cfg_origin(list), "dataset: more than %d dimensions",
+		diag_error(r->diag, cfg_origin(list),
+			   "dataset: there are more than %d dimensions (remove some)",
 			   DIMENSIONS_OF_GRID_MAX);
 		count = DIMENSIONS_OF_GRID_MAX;
 	}
@@ -58,7 +60,7 @@ static void read_dimensions(struct dataset_reader *r, const struct cfg_node *lis
 							out, value_count};
 		if (value_count == 0)
 			diag_error(r->diag, cfg_origin(cfg_at(list, i)),
-				   "dataset: a dimension needs values (write values = ( { is = "
+				   "dataset: this dimension has no values (write values = ( { is = "
 				   "\"few\"; settings = [\"case.gpus=2\"]; } ))");
 	}
 	r->dataset->dimensions = dimensions;
@@ -72,7 +74,9 @@ size_t dataset_find_dimension(struct dataset_reader *r, const struct cfg_node *a
 	for (size_t i = 0; i < r->dataset->dimension_count; i++)
 		if (strcmp(r->dataset->dimensions[i].name, name) == 0)
 			return i;
-	diag_error(r->diag, cfg_origin(at), "dataset: no dimension is called '%s'", name);
+	diag_error(r->diag, cfg_origin(at),
+		   "dataset: no dimension is called '%s' (write a name of the list dimensions)",
+		   name);
 	return SIZE_MAX;
 }
 
@@ -85,7 +89,8 @@ size_t dataset_find_value(struct dataset_reader *r, const struct cfg_node *at, s
 	for (size_t i = 0; i < d->value_count; i++)
 		if (strcmp(d->values[i].name, name) == 0)
 			return i;
-	diag_error(r->diag, cfg_origin(at), "dataset: dimension '%s' has no value '%s'", d->name,
+	diag_error(r->diag, cfg_origin(at),
+		   "dataset: dimension '%s' has no value '%s' (write one of its `is`)", d->name,
 		   name);
 	return 0;
 }
@@ -198,7 +203,9 @@ void dataset_read_grid(struct dataset_reader *r, const struct cfg_node *dimensio
 		combinations *= r->dataset->dimensions[d].value_count;
 		if (combinations > DATASET_ROWS_MAX) {
 			diag_error(r->diag, cfg_origin(dimensions),
-				   "dataset: more than %d combinations", DATASET_ROWS_MAX);
+				   "dataset: there are more than %d combinations (remove "
+				   "dimensions or values)",
+				   DATASET_ROWS_MAX);
 			return;
 		}
 	}
@@ -212,6 +219,7 @@ void dataset_read_grid(struct dataset_reader *r, const struct cfg_node *dimensio
 	r->dataset->row_count = count;
 	if (measure == MEASURE_GAIN)
 		diag_error(r->diag, cfg_origin(r->node),
-			   "dataset: a grid has no gains (claims relate its rows with `over`)");
+			   "dataset: dimensions cannot be used with the quantity gain (write a "
+			   "claim with `over` instead)");
 	dataset_read_claims(r, NULL, 0);
 }

@@ -31,8 +31,8 @@ static const char *cell_of(struct dataset_reader *r, struct origin origin, size_
 	if (index != SIZE_MAX)
 		return r->tsv->cells[line * r->tsv->column_count + index];
 	const char *near = diag_nearest(column, r->tsv->columns, r->tsv->column_count);
-	diag_error(r->diag, origin, "dataset: %s has no column '%s'%s%s%s", r->tsv->path, column,
-		   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+	diag_error(r->diag, origin, "dataset: the table %s has no column '%s'%s%s%s", r->tsv->path,
+		   column, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 	return NULL;
 }
 
@@ -214,8 +214,8 @@ static bool fit_upto(struct dataset_reader *r, size_t line, double *upto)
 		return cfg_number(cfg_child(wide, "fit_upto"), upto);
 	if (cell && number_parse(cell, upto))
 		return true;
-	diag_error(r->diag, line_origin(r, line), "dataset: column '%s' is not a number here",
-		   column);
+	diag_error(r->diag, line_origin(r, line),
+		   "dataset: the cell of column '%s' is not a number (write one)", column);
 	return false;
 }
 
@@ -313,12 +313,16 @@ static void read_value(struct dataset_reader *r, const struct making *m, const c
 		out->rounding_ratio = rounding(cell, value);
 		if (!(out->measured > 0 && isfinite(out->measured)))
 			diag_error(r->diag, origin,
-				   "dataset: '%s', scaled, is not a positive number", cell);
+				   "dataset: '%s' multiplied by the scale is not a positive finite "
+				   "number",
+				   cell);
 	} else if (out->role == ROLE_REPORT && is_range(r->arena, cell)) {
 		out->measured_text = cell;
 	} else {
 		diag_error(r->diag, origin,
-			   "dataset: '%s' is neither a positive number nor FAIL:reason", cell);
+			   "dataset: '%s' is neither a positive number nor a failure (write "
+			   "FAIL:REASON for a failure)",
+			   cell);
 	}
 	if (out->measure != MEASURE_GAIN)
 		return;
@@ -326,7 +330,8 @@ static void read_value(struct dataset_reader *r, const struct making *m, const c
 		dataset_set_reference(r, cfg_child(quantity, "reference"), out);
 	else
 		diag_error(r->diag, cfg_origin(quantity),
-			   "dataset: a gain needs reference (the settings of the other case)");
+			   "dataset: the quantity gain needs a reference (write reference = [ ... "
+			   "] with the settings of the other case)");
 }
 
 static void read_utilization(struct dataset_reader *r, const struct making *m,
@@ -373,7 +378,8 @@ static void make_variants(struct dataset_reader *r, struct making m, rows_vec *r
 {
 	size_t count = variant_count(r, m.line);
 	if (count == 0 || rows->count + count > DATASET_ROWS_MAX) {
-		diag_error(r->diag, line_origin(r, m.line), "dataset: more than %d rows",
+		diag_error(r->diag, line_origin(r, m.line),
+			   "dataset: there are more than %d rows (divide the table)",
 			   DATASET_ROWS_MAX);
 		return;
 	}
@@ -414,8 +420,10 @@ static void make_wide(struct dataset_reader *r, size_t line, rows_vec *rows)
 			rows->items[i].linear = rows->items[base].measured * number / base_number;
 	}
 	if (!found)
-		diag_error(r->diag, cfg_origin(wide), "dataset: %s has no columns '%s1' ...",
-			   r->tsv->path, prefix);
+		diag_error(r->diag, cfg_origin(wide),
+			   "dataset: the table %s has no columns '%s1', '%s2' ... (write another "
+			   "prefix)",
+			   r->tsv->path, prefix, prefix);
 }
 
 static const char *table_path(struct dataset_reader *r, const char *table)

@@ -183,7 +183,7 @@ static const struct estimate UNKNOWN = {NAN, NAN, NAN};
 static void unknown_judge(struct diag *diag, const struct dataset_row *row, const char *first)
 {
 	diag_error(diag, row->origin,
-		   "dataset: the case of '%s' has no job or client '%s' (write judge = \"%s\")",
+		   "dataset: the case of row '%s' has no job or client '%s' (write judge = \"%s\")",
 		   row->label, row->judge, first);
 }
 

@@ -92,19 +92,22 @@ static bool lock(struct opening *o)
 		return true;
 	if (errno != EACCES && errno != EAGAIN)
 		return true; /* a file system without locks: the user's care */
-	return refuse(o, "another farwire is at work on this sweep");
+	return refuse(
+		o,
+		"another farwire process is running this sweep (wait for it, or write another -o)");
 }
 
 static bool read_whole(struct opening *o, char **text, size_t *size_B)
 {
 	struct stat status;
 	if (fstat(o->fd, &status) != 0)
-		return fail(o, "cannot be read");
+		return fail(o, "the file cannot be read");
 	if (!S_ISREG(status.st_mode))
-		return refuse(o, "is not a file: the journal of a sweep cannot be kept there "
-				 "(write another -o)");
+		return refuse(o, "this is not a regular file, so it cannot be the journal of a "
+				 "sweep (write another -o)");
 	if (status.st_size > FILE_MAX_B)
-		return refuse(o, "is larger than 16 GiB: no journal of a sweep is");
+		return refuse(o, "the file is larger than 16 GiB, so it is not the journal of a "
+				 "sweep (write another -o)");
 	char *bytes = malloc((size_t)status.st_size + 1);
 	size_t count_B = 0;
 	while (bytes && count_B < (size_t)status.st_size) {
@@ -117,7 +120,7 @@ static bool read_whole(struct opening *o, char **text, size_t *size_B)
 	}
 	if (!bytes || count_B < (size_t)status.st_size) {
 		free(bytes);
-		return fail(o, "cannot be read");
+		return fail(o, "the file cannot be read");
 	}
 	*text = bytes;
 	*size_B = count_B;
@@ -136,8 +139,8 @@ static bool refuse_other(struct opening *o, const char *line, size_t size_B)
 	size_t body_B;
 	const char *body = journal_body(line, size_B, &body_B);
 	if (!body || strncmp(body, "\"format\":\"farwire-sweep\",", 25) != 0)
-		return refuse(o,
-			      "is not the journal of a sweep (move it away, or write another -o)");
+		return refuse(
+			o, "the file is not the journal of a sweep (move it, or write another -o)");
 	const char *text = arena_printf(o->arena, "%.*s", (int)body_B, body);
 	const char *differs = "";
 	for (size_t i = 0; i < o->head->part_count; i++) {
@@ -148,8 +151,8 @@ static bool refuse_other(struct opening *o, const char *line, size_t size_B)
 					       part->what);
 	}
 	return refuse(o, arena_printf(o->arena,
-				      "is the journal of another sweep: %s differ (remove it to "
-				      "begin anew, or write another -o)",
+				      "the file is the journal of another sweep, because %s differ "
+				      "(remove it to start again, or write another -o)",
 				      *differs ? differs : "the points"));
 }
 
@@ -191,7 +194,7 @@ static bool continue_file(struct opening *o)
 		return false;
 	if (ftruncate(o->fd, (off_t)end_B) != 0 ||
 	    (end_B == 0 && (output_write_whole(o->fd, head, head_B) != 0 || sync_data(o->fd) != 0)))
-		return fail(o, "cannot be written");
+		return fail(o, "the file cannot be written");
 	return true;
 }
 
@@ -207,7 +210,7 @@ struct journal *journal_open(struct arena *arena, struct diag *diag, const char 
 			    .fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)};
 	struct journal *journal = NULL;
 	if (o.fd < 0) {
-		fail(&o, "cannot be written");
+		fail(&o, "the file cannot be written");
 	} else if (continue_file(&o)) {
 		journal = ARENA_NEW(arena, struct journal);
 		*journal = (struct journal){o.fd, time(NULL)};

@@ -59,10 +59,8 @@ const struct ranks *ranks_open(struct arena *arena, const char **message)
 	/* for all to see, since Open MPI opens parts of itself later */
 	void *library = dlopen(library_path(arena), RTLD_NOW | RTLD_GLOBAL);
 	if (!library) {
-		*message = arena_printf(arena,
-					"%s (it is built where mpicc is: install libopenmpi-dev, "
-					"run make)",
-					dlerror());
+		*message = arena_printf(
+			arena, "%s (to build it, install libopenmpi-dev and run make)", dlerror());
 		return NULL;
 	}
 	ranks_start_fn *start;

@@ -57,8 +57,8 @@ const struct reported *reported_find(struct arena *arena, struct diag *diag, str
 		if (here)
 			list = arena_printf(arena, "%s%s%s", list, *list ? ", " : "", row->name);
 	}
-	diag_error(diag, origin, "%s '%s' (%s has %s)",
-		   other ? "this case has no number" : "there is no number", name,
+	diag_error(diag, origin, "%s '%s' (the results of %s are %s)",
+		   other ? "this kind of case has no result" : "there is no result called", name,
 		   kind == PREDICTION_COLLECTIVE ? "a collective"
 		   : kind == PREDICTION_TRAINING ? "a training job"
 						 : "a program on a GPU",
@@ -105,8 +105,8 @@ bool target_read(struct arena *arena, struct diag *diag, struct origin origin,
 		length--;
 	if (!length || sign[1] != '=') {
 		diag_error(diag, origin,
-			   "'%s' is not a target (write a number >= or <= a value, "
-			   "such as 'ratio>=0.95' or 'step<=250 ms')",
+			   "'%s' is not a target (write a result, >= or <=, and a value, such as "
+			   "'ratio>=0.95' or 'step<=250 ms')",
 			   text);
 		return false;
 	}

@@ -48,12 +48,13 @@ static const char *refuse(struct arena *arena, const struct scenario *scenario,
 {
 	if (scenario->job_count > 1)
 		return arena_printf(arena,
-				    "has %zu jobs (scale takes a case with one; compare shows "
-				    "several side by side)",
+				    "the case has %zu jobs, but `farwire scale` needs one "
+				    "(`farwire compare` compares several cases)",
 				    scenario->job_count);
 	for (size_t i = 0; i < axis->count; i++)
 		if (axis->words || !(axis->values[i] >= 1))
-			return "numbers of GPUs are whole, from 1 (write --gpus 1,2,4,8)";
+			return "numbers of GPUs must be whole and at least 1 (write --gpus "
+			       "1,2,4,8)";
 	return NULL;
 }
 

@@ -54,7 +54,7 @@ static bool read_between(struct arena *arena, struct diag *diag, const struct cf
 	double ends[2];
 	if (!colon) {
 		diag_error(diag, origin,
-			   "'%s' is not a range (write LO:HI, values with their unit)", text);
+			   "'%s' is not a range (write LO:HI, each value with its unit)", text);
 		return false;
 	}
 	for (int i = 0; i < 2; i++) {
@@ -102,11 +102,17 @@ static const struct cfg_param *find_number(struct arena *arena, struct diag *dia
 			(struct setting){arena_printf(arena, "%s=1", key), origin};
 		with.settings = settings;
 		if (case_read(arena, diag, &with))
-			diag_error(diag, origin, "'%s' is not a parameter", key);
+			diag_error(diag, origin,
+				   "'%s' is not a parameter of this case (`farwire explain CASE` "
+				   "lists them)",
+				   key);
 		return NULL;
 	}
 	if (param->row->kind != PARAM_KIND_NUMBER) {
-		diag_error(diag, origin, "%s is not a number (`farwire sweep` varies words)", key);
+		diag_error(diag, origin,
+			   "%s is not a number, so it cannot be solved for (`farwire sweep` varies "
+			   "words)",
+			   key);
 		return NULL;
 	}
 	return param;
@@ -170,7 +176,8 @@ const struct solving *solving_run(struct arena *arena, struct diag *diag,
 	const struct origin origin = request->target.origin;
 	const char *spoken = solving->target.reported->spoken;
 	if (lacks_epochs(scenario, solving)) {
-		diag_error(diag, origin, "%s has no %s (set case.epochs)", solving->name, spoken);
+		diag_error(diag, origin, "%s has no %s (write --set case.epochs=N)", solving->name,
+			   spoken);
 		return NULL;
 	}
 	struct asking asking = {.arena = arena,

@@ -165,7 +165,7 @@ static void run_queue(struct arena *arena, struct diag *diag, struct sweep_queue
 	else if (asked->ranks)
 		sweep_dismiss(asked->ranks, asked->input.options.jobs);
 	if (queue->journal && journal_close(queue->journal) != 0 && !queue->outside)
-		queue->outside = "its last points did not reach the disk";
+		queue->outside = "the last points could not be written to the disk";
 	pthread_mutex_destroy(&queue->lock);
 	say_errors(diag, queue, fault);
 }

@@ -19,8 +19,8 @@ struct axis_reading {
 static bool refuse(struct axis_reading *r, const char *why)
 {
 	diag_error(r->diag, (struct origin){r->axis->from, 0},
-		   "'%s' is not a variation (write key=a,b,c or key=lo:hi:log20 or "
-		   "key=lo:hi:lin20, values with their unit)%s%s",
+		   "'%s' is not a variation (write KEY=a,b,c or KEY=lo:hi:log20 or "
+		   "KEY=lo:hi:lin20, each value with its unit)%s%s",
 		   r->text, *why ? ": " : "", why);
 	return false;
 }
@@ -82,26 +82,27 @@ static bool read_range(struct axis_reading *r, char *low_text)
 	*high_text++ = '\0';
 	char *how = strchr(high_text, ':');
 	if (!how)
-		return refuse(r, "how many values, and how spaced?");
+		return refuse(r, "the number of values and their spacing are missing");
 	*how++ = '\0';
 	axis->ranged = true;
 	axis->log = strncmp(how, "log", 3) == 0;
 	if (!axis->log && strncmp(how, "lin", 3) != 0)
-		return refuse(r, "the values are spaced 'log' or 'lin'");
+		return refuse(r, "the spacing must be 'log' or 'lin'");
 	char *end = how + 3;
 	size_t count = strtoul(how + 3, &end, 10);
 	if (how[3] < '0' || how[3] > '9' || *end || count < 2 || count > POINTS_MAX)
-		return refuse(r, arena_printf(r->arena, "a range has 2 to %d values", POINTS_MAX));
+		return refuse(
+			r, arena_printf(r->arena, "a range must have 2 to %d values", POINTS_MAX));
 	double low, high;
 	enum quantity other;
 	if (!read_end(r, low_text, &axis->quantity, &low) || !read_end(r, high_text, &other, &high))
 		return false;
 	if (other != axis->quantity)
-		return refuse(r, "its ends are different quantities");
+		return refuse(r, "its ends have units of different quantities");
 	if (!(low < high))
-		return refuse(r, "it does not rise");
+		return refuse(r, "its high end must be above its low end");
 	if (axis->log && low <= 0)
-		return refuse(r, "a logarithmic range begins above 0");
+		return refuse(r, "a logarithmic range must begin above 0");
 	if (!isfinite(axis->log ? high / low : high - low))
 		return refuse(r, "its ends are too far apart");
 	add_spaced(r, low, high, count);
@@ -116,7 +117,7 @@ static bool add_listed(struct axis_reading *r, const char *word)
 	bool number = any_quantity(r->arena, word, &quantity, &value);
 	for (size_t i = 0; i < axis->count; i++)
 		if (strcmp(axis->texts[i] + strlen(axis->key) + 1, word) == 0)
-			return refuse(r, arena_printf(r->arena, "'%s' is there twice", word));
+			return refuse(r, arena_printf(r->arena, "'%s' is listed twice", word));
 	if (!number || (axis->count && quantity != axis->quantity))
 		axis->words = true;
 	else
@@ -132,8 +133,8 @@ static bool read_list(struct axis_reading *r, char *text)
 	for (const char *comma = text; (comma = strchr(comma, ',')); comma++)
 		count++;
 	if (count > LISTED_MAX)
-		return refuse(r,
-			      arena_printf(r->arena, "a list has at most %d values", LISTED_MAX));
+		return refuse(
+			r, arena_printf(r->arena, "a list can have at most %d values", LISTED_MAX));
 	axis->texts = ARENA_ARRAY(r->arena, count, const char *);
 	axis->values = ARENA_ARRAY(r->arena, count, double);
 	for (char *next = text; next;) {
@@ -170,11 +171,15 @@ bool sweep_axes_check(struct diag *diag, const struct sweep_axis *axes, size_t c
 		const struct origin origin = {axes[i].from, 0};
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(axes[i].key, axes[j].key) == 0) {
-				diag_error(diag, origin, "'%s' is varied twice", axes[i].key);
+				diag_error(diag, origin,
+					   "'%s' is varied twice (write one --vary for it)",
+					   axes[i].key);
 				return false;
 			}
 		if (axes[i].count > POINTS_MAX / points) {
-			diag_error(diag, origin, "more than %d points", POINTS_MAX);
+			diag_error(diag, origin,
+				   "the grid has more than %d points (write fewer values)",
+				   POINTS_MAX);
 			return false;
 		}
 		points *= axes[i].count;

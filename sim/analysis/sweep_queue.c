@@ -52,8 +52,8 @@ void queue_put(struct sweep_queue *queue, const char *line, size_t size_B, bool 
 			queue->before++;
 		if (computed && queue->journal && !queue->outside &&
 		    journal_add(queue->journal, line, size_B) != 0)
-			queue->outside = arena_printf(queue->arena, "cannot be written: %s",
-						      strerror(errno));
+			queue->outside = arena_printf(
+				queue->arena, "the file cannot be written: %s", strerror(errno));
 		const struct watch *watch = &queue->task->asked.input.watch;
 		if (watch->tell)
 			watch->tell(watch->ctx, queue->before, queue->done,

@@ -48,8 +48,8 @@ static void take_line(struct tsv_reader *r, char *line, int number)
 	*at = number;
 	if (cells != r->columns.count)
 		diag_error(r->diag, (struct origin){r->tsv->path, number},
-			   "%zu cells where the header names %zu columns "
-			   "(cells are parted by single tabs)",
+			   "the row has %zu cells, but the header names %zu columns (separate "
+			   "cells by single tabs)",
 			   cells, r->columns.count);
 }
 
@@ -62,15 +62,16 @@ static bool next_line(struct tsv_reader *r, FILE *file, char *line, int number)
 	while ((c = getc(file)) != EOF && c != '\n') {
 		if (c == '\0' || length + 1 == LINE_MAX_B) {
 			diag_error(r->diag, (struct origin){r->tsv->path, number}, "%s",
-				   c ? "a line of more than 64 KiB"
-				     : "is not a text file (it holds a zero byte)");
+				   c ? "the line is longer than 64 KiB"
+				     : "the file contains a zero byte, so it is not a text file");
 			return false;
 		}
 		line[length++] = (char)c;
 	}
 	r->read_B += length + 1;
 	if (r->read_B > FILE_MAX_B) {
-		diag_error(r->diag, (struct origin){r->tsv->path, number}, "is larger than 64 MiB");
+		diag_error(r->diag, (struct origin){r->tsv->path, number},
+			   "the file is larger than 64 MiB");
 		return false;
 	}
 	line[length] = '\0';
@@ -85,7 +86,8 @@ const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *p
 	r.tsv->path = arena_strdup(arena, path);
 	FILE *file = fopen(path, "r");
 	if (!file) {
-		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
+		diag_error(diag, (struct origin){path, 0}, "the file cannot be read: %s",
+			   strerror(errno));
 		return NULL;
 	}
 	char *line = arena_alloc(arena, LINE_MAX_B);
@@ -94,11 +96,13 @@ const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *p
 		if (line[0] && line[0] != '#')
 			take_line(&r, line, number);
 	if (ferror(file))
-		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
+		diag_error(diag, (struct origin){path, 0}, "the file cannot be read: %s",
+			   strerror(errno));
 	fclose(file);
 	if (r.lines.count == 0 && diag_count(diag) == before)
 		diag_error(diag, (struct origin){path, 0},
-			   "holds no rows (a header line with column names, then rows)");
+			   "the file has no rows (write a header line with the names of columns, "
+			   "then rows)");
 	r.tsv->columns = r.columns.items;
 	r.tsv->column_count = r.columns.count;
 	r.tsv->cells = r.cells.items;

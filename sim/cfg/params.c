@@ -517,7 +517,7 @@ bool cfg_params(struct cfg_resolution *resolution, struct arena *arena, struct d
 	bool ok = true;
 	if (node && !cfg_is_group(node)) {
 		ok = false;
-		diag_error(diag, cfg_origin(node), "%s: is not a group (write { ... })", thing);
+		diag_error(diag, cfg_origin(node), "%s must be a group (write { ... })", thing);
 		node = NULL;
 		diag = diag_new(scratch); /* hide the errors that result from this one */
 	}

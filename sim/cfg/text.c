@@ -154,7 +154,8 @@ static void note_name(struct scan *scan, const struct file *file, size_t length)
 		const struct named *before = &group->names.items[i];
 		if (before->length == length && memcmp(before->name, file->at, length) == 0) {
 			diag_error(scan->diag, here(file),
-				   "'%.*s' is given twice in this group (first at %s:%d)",
+				   "'%.*s' is set twice in this group, first at %s:%d (remove one "
+				   "of them)",
 				   (int)length, file->at, before->origin.file, before->origin.line);
 			return;
 		}
@@ -208,14 +209,16 @@ static void check_integer(struct scan *scan, const struct file *file, size_t len
 	if (errno == 0 && value <= most)
 		return;
 	if (is_long)
-		diag_error(scan->diag, here(file), "the integer %.*s does not fit 64 bits",
+		diag_error(scan->diag, here(file),
+			   "the integer %.*s does not fit into 64 bits (write a number with a "
+			   "point, such as 1.0e20)",
 			   length > 40 ? 40 : (int)length, file->at);
 	else
-		diag_error(
-			scan->diag, here(file),
-			"the integer %.*s does not fit 32 bits (write a quantity in quotes, such "
-			"as \"4 GiB\", or a number with a point, such as 4294967296.0)",
-			length > 40 ? 40 : (int)length, file->at);
+		diag_error(scan->diag, here(file),
+			   "the integer %.*s does not fit into 32 bits (write a quantity in "
+			   "quotes, such "
+			   "as \"4 GiB\", or a number with a point, such as 4294967296.0)",
+			   length > 40 ? 40 : (int)length, file->at);
 }
 
 /* Returns the length of the number at `at`; sets *whole if it is an integer. */
@@ -396,7 +399,8 @@ static void scan_other(struct scan *scan, struct file *file)
 	char c = *file->at;
 	if (!is_blank(c) && c != '\n') {
 		if (scan->last && strchr("=:", scan->last) && strchr(";,", c))
-			diag_error(scan->diag, here(file), "a value is missing before '%c'", c);
+			diag_error(scan->diag, here(file),
+				   "a value is missing before '%c' (write name = value;)", c);
 		scan->last = c;
 	}
 	copy(scan, file);

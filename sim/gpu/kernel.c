@@ -34,6 +34,11 @@ static const struct param_row kernel_rows[] = {
 	COST_ASSUMED(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.3",
 		     "part of the peak of its number type that fused attention reaches",
 		     "assumption: between the generations that were fitted"),
+	COST_ASSUMED(
+		struct kernel_params, convolution_ratio, QUANTITY_RATIO, 0.05, 1, "0.8",
+		"part of the rate of a matrix product that a convolution keeps, which computes "
+		"the addresses of its elements",
+		"assumption: between VGG and AlexNet, which have larger products, and ResNet"),
 	COST_ASSUMED(struct kernel_params, fill_s, QUANTITY_TIME, 0, 1e-3, "1 us",
 		     "time in which a tile of a product loads its first elements and writes its "
 		     "result",
@@ -202,7 +207,7 @@ static double domain_s(const struct machine *machine, const struct kernel_work *
 		bytes_B += 2 * domain->size_B * domain->points *
 			   (tiles * (c->in_channels + c->out_channels) +
 			    c->in_channels * c->out_channels);
-	return time_s + bytes_B / machine->bandwidth_Bps;
+	return hypot(time_s, bytes_B / machine->bandwidth_Bps);
 }
 
 /* Winograd's minimal filtering F(m x m, r x r) needs (m + r - 1)^2 multiplications in place of
@@ -241,15 +246,17 @@ static double law_s(const struct gpu_params *gpu, const struct kernel_params *ke
 	double bytes_s = work->bytes_B / machine.bandwidth_Bps;
 	switch (work->form) {
 	case KERNEL_PRODUCT:
-		return product_s(&machine, work->product) + bytes_s;
+		return hypot(product_s(&machine, work->product), bytes_s);
 	case KERNEL_CONVOLUTION: {
-		double time_s = product_s(&machine, implicit_product(&work->convolution)) + bytes_s;
+		double time_s = hypot(product_s(&machine, implicit_product(&work->convolution)) /
+					      kernels->convolution_ratio,
+				      bytes_s);
 		if (computed_in(gpu, work->type) == NUMBER_FP32)
 			time_s = fmin(time_s, fastest_domain_s(&machine, work));
 		return time_s;
 	}
 	case KERNEL_ATTENTION:
-		return fmax(work->flop / machine.rate_flops, bytes_s);
+		return hypot(work->flop / machine.rate_flops, bytes_s);
 	default:
 		return bytes_s;
 	}

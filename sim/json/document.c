@@ -54,7 +54,7 @@ static bool read_values(struct source *source, struct diag *diag, const char *pa
 			next_byte, source, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
 		if (!value && source->read_B <= FILE_MAX_B && !ferror(source->file)) {
 			origin.line += error.line > 0 ? error.line - 1 : 0;
-			diag_error(diag, origin, "is not JSON: %s", error.text);
+			diag_error(diag, origin, "this text is not JSON: %s", error.text);
 		}
 		bool taken = value && take(ctx, value, origin);
 		json_decref(value);
@@ -73,10 +73,12 @@ bool json_file_read(struct diag *diag, const char *path, json_take *take, void *
 		source.read_B = FILE_MAX_B + 1; /* refused before it is read */
 	bool fine = source.file && read_values(&source, diag, path, take, ctx);
 	if (source.read_B > FILE_MAX_B) {
-		diag_error(diag, (struct origin){path, 0}, "is larger than 256 MiB");
+		diag_error(diag, (struct origin){path, 0},
+			   "the file is larger than 256 MiB (save fewer results in one file)");
 		fine = false;
 	} else if (!source.file || ferror(source.file)) {
-		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
+		diag_error(diag, (struct origin){path, 0}, "the file cannot be read: %s",
+			   strerror(errno));
 		fine = false;
 	}
 	if (source.file)

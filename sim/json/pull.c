@@ -194,7 +194,7 @@ static int on_number(void *ctx, const char *text, size_t text_B)
 	struct jp_feed *feed = ctx;
 	if (text_B <= WORD_MAX_B)
 		return add(feed, JP_NUMBER, text, text_B);
-	feed->error = "a number of more than 64 characters";
+	feed->error = "a number has more than 64 characters";
 	return 0;
 }
 
@@ -226,7 +226,7 @@ static int enter(struct jp_feed *feed, enum jp_token kind)
 		feed->depth++;
 		return add(feed, kind, NULL, 0);
 	}
-	feed->error = "is nested too deep";
+	feed->error = "the text is nested too deeply";
 	return 0;
 }
 
@@ -306,7 +306,8 @@ struct jp_reader *jp_open(struct arena *arena, FILE *in)
 static enum jp_token fail(struct jp_reader *reader)
 {
 	if (!reader->error)
-		reader->error = ferror(reader->feed->in) ? "cannot be read" : reader->feed->error;
+		reader->error =
+			ferror(reader->feed->in) ? "the file cannot be read" : reader->feed->error;
 	return JP_ERROR;
 }
 

@@ -18,7 +18,7 @@ struct reader {
 
 static void complain(struct reader *reader, const char *key, const char *what)
 {
-	diag_error(reader->diag, reader->origin, "prediction %zu, '%s': %s",
+	diag_error(reader->diag, reader->origin, "prediction %zu: '%s' %s",
 		   reader->predictions.count + 1, key, what);
 	reader->failed = true;
 }
@@ -31,7 +31,7 @@ static const char *text_of(struct reader *reader, const struct json_t *record, c
 	if (json_text_of(value))
 		return arena_strdup(reader->arena, json_text_of(value));
 	if (needed || !json_is_nothing(value))
-		complain(reader, key, "is no text");
+		complain(reader, key, "is not a text");
 	return NULL;
 }
 
@@ -43,7 +43,7 @@ static double real_of(struct reader *reader, const struct json_t *record, const 
 	if (json_number_of(value, &number))
 		return number;
 	if (!json_is_nothing(value))
-		complain(reader, key, "is no number");
+		complain(reader, key, "is not a number");
 	return NAN;
 }
 
@@ -54,7 +54,7 @@ static uint64_t count_of(struct reader *reader, const struct json_t *record, con
 	if (json_count_of(value, &count))
 		return count;
 	if (!json_is_nothing(value))
-		complain(reader, key, "is no count");
+		complain(reader, key, "is not a whole number");
 	return 0;
 }
 
@@ -68,7 +68,7 @@ static struct estimate estimate_of(struct reader *reader, const struct json_t *r
 					 real_of(reader, value, "low"),
 					 real_of(reader, value, "high")};
 	if (needed || value)
-		complain(reader, key, "is missing, or no {value, low, high}");
+		complain(reader, key, "is not an object with value, low and high");
 	return (struct estimate){NAN, NAN, NAN};
 }
 
@@ -186,7 +186,8 @@ const struct prediction *const *predictions_read(struct arena *arena, struct dia
 	*count = reader.predictions.count;
 	if (*count == 0)
 		diag_error(diag, (struct origin){path, 0},
-			   "holds no prediction (save one with: farwire run CASE --format json)");
+			   "the file contains no prediction (save one with farwire run CASE "
+			   "--format json)");
 	return *count ? reader.predictions.items : NULL;
 }
 

@@ -47,7 +47,7 @@ static bool fail(struct call_reader *r, const char *what)
 
 static bool fail_key(struct call_reader *r, const char *key, const char *what)
 {
-	return fail(r, arena_printf(r->arena, "%s: %s", key, what));
+	return fail(r, arena_printf(r->arena, "%s %s", key, what));
 }
 
 static const char *kept_text(struct call_reader *r, const char *text)
@@ -149,16 +149,18 @@ static bool take_key(struct call_reader *r, struct line *line)
 static bool take_header(struct call_reader *r, const struct line *line)
 {
 	if (r->json->values_count != 1)
-		return fail(r, "a second first line: two recordings in one file");
+		return fail(r, "this is a second header line, so the file contains two recordings "
+			       "(write them into two files)");
 	if (strcmp(line->format, "farwire-calls") != 0)
 		return fail(r, arena_printf(r->arena,
-					    "is a file of '%s', not of farwire-calls "
-					    "(record one with farwire-trace)",
+					    "the format of the file is '%s', not farwire-calls "
+					    "(record a file with farwire-trace)",
 					    line->format));
 	if (!(line->version >= 1 && line->version <= 1))
-		return fail(r,
-			    arena_printf(r->arena, "version %g of farwire-calls is not known; 1 is",
-					 line->version));
+		return fail(r, arena_printf(r->arena,
+					    "version %g of farwire-calls is unknown; this program "
+					    "reads version 1",
+					    line->version));
 	r->recorded->tool = line->tool;
 	r->recorded->gpu = line->gpu;
 	r->recorded->memory_B = line->memory_B;
@@ -168,7 +170,7 @@ static bool take_header(struct call_reader *r, const struct line *line)
 static bool take_mark(struct call_reader *r, const struct line *line)
 {
 	if (line->t_s < 0)
-		return fail(r, "a step without t_s");
+		return fail(r, "the step has no t_s (write its time in seconds)");
 	*VEC_PUSH(r->arena, &r->marks) = (struct recorded_mark){
 		line->t_s, (uint32_t)line->step, line->thread < 0 ? 0 : (uint32_t)line->thread};
 	return true;
@@ -177,18 +179,20 @@ static bool take_mark(struct call_reader *r, const struct line *line)
 static bool take_call(struct call_reader *r, const struct line *line)
 {
 	if (line->start_s < 0 || line->end_s < 0)
-		return fail(r, "a call without start_s and end_s");
+		return fail(r, "the call needs start_s and end_s");
 	if (line->end_s < line->start_s)
-		return fail(r, "a call that ends before it begins");
+		return fail(
+			r,
+			"the call ends before it begins (start_s must not be larger than end_s)");
 	enum recorded_copy copy = line->copy ? recorded_copy_find(line->copy) : COPY_NONE;
 	if (line->copy && copy == COPY_NONE)
 		return fail(r, arena_printf(r->arena,
-					    "copy = \"%s\" must be h2d, d2h, d2d, h2h or p2p",
+					    "copy is \"%s\", but must be h2d, d2h, d2d, h2h or p2p",
 					    line->copy));
 	if (copy != COPY_NONE && line->size_B < 0)
-		return fail(r, "a copy without size_B");
+		return fail(r, "the copy has no size_B (write its number of bytes)");
 	if (line->size_B > floor(line->size_B))
-		return fail(r, "size_B: is not a whole number of bytes");
+		return fail(r, "size_B must be a whole number of bytes");
 	*VEC_PUSH(r->arena, &r->calls) = (struct recorded_call){
 		.start_s = line->start_s,
 		.end_s = line->end_s,
@@ -211,16 +215,19 @@ static bool take_call(struct call_reader *r, const struct line *line)
 static bool take_end(struct call_reader *r, const struct line *line)
 {
 	if (line->dropped > 0)
-		return fail(r, arena_printf(r->arena,
-					    "the recorder lost %g records, so the calls are not "
-					    "whole (give it larger buffers: FARWIRE_TRACE_BUFFERS)",
-					    line->dropped));
+		return fail(
+			r,
+			arena_printf(r->arena,
+				     "the recorder lost %g records, so the recording is incomplete "
+				     "(record again with a larger FARWIRE_TRACE_BUFFERS)",
+				     line->dropped));
 	double between = (double)(r->json->values_count - 2);
 	if (line->lines >= 0 && (line->lines < between || line->lines > between))
-		return fail(r, arena_printf(r->arena,
-					    "has %g lines between its first and its last, which "
-					    "says %g: some are missing",
-					    between, line->lines));
+		return fail(r,
+			    arena_printf(r->arena,
+					 "there are %g lines between the header and this end line, "
+					 "which states %g, so some are missing (record again)",
+					 between, line->lines));
 	r->ended = true;
 	if (line->gpu[0])
 		r->recorded->gpu = line->gpu;
@@ -232,19 +239,21 @@ static bool take_end(struct call_reader *r, const struct line *line)
 static bool take_line(struct call_reader *r, const struct line *line)
 {
 	if (r->ended)
-		return fail(r, "more lines after the last one ({\"end\": true})");
+		return fail(r,
+			    "there are lines after the end line ({\"end\": true}) (remove them)");
 	if (line->format)
 		return take_header(r, line);
 	if (r->json->values_count == 1)
-		return fail(r, "the first line names no format: no file of farwire-calls "
-			       "(record one with farwire-trace, or farwire import kineto)");
+		return fail(r,
+			    "the first line does not name the format farwire-calls (record a file "
+			    "with farwire-trace, or convert one with farwire import kineto)");
 	if (line->end)
 		return take_end(r, line);
 	if (line->call)
 		return take_call(r, line);
 	if (line->step >= 0)
 		return take_mark(r, line);
-	return fail(r, "is neither a call, nor a step, nor the end");
+	return fail(r, "the line is neither a call nor a step nor the end line");
 }
 
 static bool read_line(struct call_reader *r)
@@ -280,17 +289,17 @@ static void check_whole(struct call_reader *r)
 {
 	r->line = r->json->line;
 	if (r->json->error)
-		fail(r, arena_printf(r->arena, "is not JSON: %s%s", r->json->error,
+		fail(r, arena_printf(r->arena, "the line is not JSON: %s%s", r->json->error,
 				     r->json->values_count > 1 && r->json->torn
 					     ? " (the recording was cut off)"
 					     : ""));
 	else if (!r->failed && r->json->values_count == 0)
-		fail(r, "is empty");
+		fail(r, "the file is empty (record it again)");
 	else if (!r->failed && !r->ended)
-		fail(r, "the file stops without its last line ({\"end\": true}): the recording "
-			"was cut off");
+		fail(r, "the file has no end line ({\"end\": true}), so the recording was cut off "
+			"(record it again)");
 	else if (!r->failed && r->calls.count == 0)
-		fail(r, "holds no call");
+		fail(r, "the recording contains no CUDA call (record a program that uses the GPU)");
 }
 
 /* Says what will be read; of a pipe, which can be read but once, nothing. False: errno
@@ -314,7 +323,8 @@ const struct recorded_calls *call_file_read(struct arena *arena, struct diag *di
 	struct call_reader r = {.arena = arena, .diag = diag, .path = path};
 	FILE *in = fopen(path, "rb");
 	if (!in || !note_bytes(diag, in)) {
-		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
+		diag_error(diag, (struct origin){path, 0}, "the file cannot be read: %s",
+			   strerror(errno));
 		if (in)
 			fclose(in);
 		return NULL;

@@ -326,11 +326,11 @@ static bool take_event(struct kineto *k)
 	if (!event.complete || (event.category == CATEGORY_OTHER && !mark))
 		return true;
 	if (event.start_ns < 0 || event.lasts_ns < 0)
-		return fail(k, "an event without a time, or before all time");
+		return fail(k, "an event has no time, or a negative one");
 	if (event.start_ns > START_MAX_NS || event.lasts_ns > LASTS_MAX_NS)
-		return fail(k, "an event too late or too long for any clock");
+		return fail(k, "the time or duration of an event is too large");
 	if (event.size_B > SIZE_MAX_B)
-		return fail(k, "a copy of more bytes than there are");
+		return fail(k, "the number of bytes of a copy is too large");
 	event.name = names_at(k->names, (size_t)names_add(k->names, name));
 	if (mark)
 		keep_mark(k, &event);
@@ -382,7 +382,7 @@ static bool take_trace(struct kineto *k)
 		return take_events(k);
 	if (token != JP_OBJECT)
 		return token != JP_ERROR &&
-		       fail(k, "is not a trace: neither an object nor an array");
+		       fail(k, "the file is neither an object nor an array, so it is not a trace");
 	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
 		bool fine;
 		if (strcmp(k->json->text, "traceEvents") == 0)
@@ -550,15 +550,20 @@ const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag,
 	k.threads = names_new(arena);
 	bool whole = take_trace(&k) && jp_next(k.json) == JP_END;
 	if (k.json->error)
-		fail(&k, arena_printf(arena, "is not JSON: %s", k.json->error));
+		fail(&k, arena_printf(arena, "the file is not JSON: %s", k.json->error));
 	else if (!whole)
-		fail(&k, "is not a trace of PyTorch's profiler");
+		fail(&k, "the file is not a trace of PyTorch's profiler (write it with "
+			 "prof.export_chrome_trace)");
 	else if (k.calls.count == 0)
-		fail(&k, "holds no CUDA call (profile with ProfilerActivity.CPU and .CUDA)");
+		fail(&k, "the trace contains no CUDA call (profile with ProfilerActivity.CPU and "
+			 ".CUDA)");
 	else if (k.works.count == 0)
-		fail(&k, "holds nothing that the GPU did (profile with ProfilerActivity.CUDA)");
+		fail(&k,
+		     "the trace contains no work of the GPU (profile with ProfilerActivity.CUDA)");
 	else if (names_count(k.threads) > RECORDED_THREADS_MAX)
-		fail(&k, arena_printf(arena, "has more than %d threads", RECORDED_THREADS_MAX));
+		fail(&k, arena_printf(arena,
+				      "the trace has more than %d threads (profile fewer of them)",
+				      RECORDED_THREADS_MAX));
 	const struct recorded_calls *recorded = k.failed ? NULL : join(&k);
 	*counts = k.counts;
 	return recorded;

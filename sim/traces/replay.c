@@ -144,8 +144,7 @@ static bool handles_fit(struct diag *diag, struct origin origin,
 							     : NULL;
 	if (many)
 		diag_error(diag, origin,
-			   "a step of the recording uses more than %d %s (mark shorter steps, or "
-			   "record less)",
+			   "a step of the recording uses more than %d %s (mark shorter steps)",
 			   HANDLES_MAX, many);
 	arena_free(scratch);
 	return !many;
@@ -159,9 +158,9 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 	size_t wanted = (size_t)params->step_count;
 	if (recorded->mark_count == 1 || wanted > count) {
 		diag_error(diag, origin,
-			   "the recording has %zu whole steps%s (a step goes from one mark to the "
-			   "next)",
-			   count, wanted > count ? ", fewer than calls.step asks for" : "");
+			   "the recording has %zu complete steps%s (a step lasts from one mark to "
+			   "the next)",
+			   count, wanted > count ? ", so calls.step is too large" : "");
 		return false;
 	}
 	if (recorded->mark_count == 0)
@@ -173,8 +172,8 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 		if (in_step(step, &recorded->calls[i]))
 			return handles_fit(diag, origin, recorded, step);
 	diag_error(diag, origin,
-		   "step %u of the recording holds no call (write another calls.step, counted "
-		   "from 1)",
+		   "step %u of the recording contains no CUDA call (write another calls.step; "
+		   "steps are counted from 1)",
 		   (unsigned)mark->step);
 	return false;
 }

@@ -7,6 +7,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/traces/call_file.h"
+#include "sim/verb/check_gpu.h"
 #include "sim/verb/verbs.h"
 
 static void check_case(const struct command *command, struct diag *diag, const char *path,
@@ -57,6 +58,7 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 		{"topology", "topology", "t320-same-esxi", "case.topology", "case.gpu="},
 		{"network", "model", "t320-same-esxi", "case.model", "case.gpu="},
 		{"stack", "stack", "t320-same-esxi", "case.stack", "case.gpu="},
+		{"gpu", "GPU", "workstation-2", "gpu.*.profile", "case.gpus=2"},
 		{"machine", "machine", "dgx1-v100-torus", "cluster.machine", "cluster.count=2"},
 		{"wiring", "network", "dgx1-v100-torus", "cluster.network", "cluster.count=2"},
 		{"exchange", "exchange", "c10-p100", "case.exchange", "case.gpus=4"},
@@ -71,6 +73,8 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 			{arena_printf(command->arena, "%s=%s", parts[i].key, path), {"check", 0}},
 			{parts[i].further, {"check", 0}}};
 		check_case(command, diag, NULL, settings, 3);
+		if (strcmp(parts[i].group, "gpu") == 0 && diag_count(diag) == 0)
+			check_gpu(command->arena, diag, cfg_child(file, "gpu"));
 		return parts[i].what;
 	}
 	if (cfg_child(file, "runtime")) {
@@ -87,7 +91,7 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 			dataset_read(command->arena, diag, command->data_root, path, NULL, 0);
 		return dataset && dataset->what_if ? "what-if" : "dataset";
 	}
-	if (!cfg_child(file, "gpu") && !cfg_child(file, "parameters") && !cfg_child(file, "fit"))
+	if (!cfg_child(file, "parameters") && !cfg_child(file, "fit"))
 		diag_error(
 			diag, cfg_origin(file),
 			"the file has none of the groups case, topology, machine, wiring, network, "

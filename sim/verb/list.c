@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire list: lists the shipped files and the built-in kinds, one per line. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,7 +9,9 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/table.h"
+#include "sim/base/vec.h"
 #include "sim/scenario/wiring.h"
+#include "sim/verb/list_facts.h"
 #include "sim/verb/verbs.h"
 
 enum { LINE_WIDTH = 100 };
@@ -72,11 +75,10 @@ static const char *first_sentence(struct arena *arena, const char *path)
 
 /* Returns the description of a file: help, title or source of its group, otherwise the first
  * sentence of its first comment. */
-static const char *help_of(const struct command *command, const char *path, const char *group)
+static const char *help_of(const struct command *command, const char *path,
+			   const struct cfg_node *node)
 {
 	static const char *const keys[] = {"help", "title", "source"};
-	struct diag *diag = diag_new(command->arena);
-	const struct cfg_node *node = cfg_child(cfg_read(command->arena, diag, path), group);
 	for (size_t i = 0; i < 3; i++) {
 		const char *text = cfg_text(cfg_child(node, keys[i]));
 		if (text)
@@ -86,7 +88,7 @@ static const char *help_of(const struct command *command, const char *path, cons
 }
 
 static void add(const struct command *command, struct table *table, const char *what,
-		const char *name, const char *help)
+		const char *group, const char *name, const char *help)
 {
 	if (command->plain) {
 		printf("%s\n", name);
@@ -94,30 +96,73 @@ static void add(const struct command *command, struct table *table, const char *
 	}
 	table_row(table);
 	table_cell(table, "%s", what);
+	table_cell(table, "%s", group);
 	table_cell(table, "%s", name);
 	table_cell(table, "%s", help);
 }
 
+struct shipped {
+	const char *name, *text;
+	struct facts facts;
+};
+
+static int by_group(const void *a, const void *b)
+{
+	const struct shipped *one = a, *other = b;
+	if (one->facts.group_order != other->facts.group_order)
+		return one->facts.group_order < other->facts.group_order ? -1 : 1;
+	int groups = strcmp(one->facts.group, other->facts.group);
+	if (groups)
+		return groups;
+	if (one->facts.order != other->facts.order)
+		return one->facts.order < other->facts.order ? -1 : 1;
+	return strcmp(one->name, other->name);
+}
+
+/* Describes a file by the facts that are computed from it, or by its own description. */
+static struct shipped shipped_file(const struct command *command, const struct folder *folder,
+				   const char *name)
+{
+	struct arena *arena = command->arena;
+	const char *path =
+		arena_printf(arena, "%s/%s/%s.cfg", command->data_root, folder->path, name);
+	const struct cfg_node *node =
+		cfg_child(cfg_read(arena, diag_new(arena), path), folder->group);
+	struct shipped file = {.name = name, .text = help_of(command, path, node)};
+	file.facts = facts_of(arena, command->data_root, folder->group, node);
+	if (file.facts.beside_help)
+		file.text = arena_printf(arena, "%s: %s", file.text, file.facts.text);
+	else if (*file.facts.text)
+		file.text = file.facts.text;
+	return file;
+}
+
+/* Scripts get names in alphabetical order; readers get groups of files. */
 static void list_folder(const struct command *command, struct table *table,
 			const struct folder *folder)
 {
 	const char *const *names;
 	size_t count = data_names(command->arena, command->data_root, folder->path, &names);
+	if (command->plain) {
+		for (size_t i = 0; i < count; i++)
+			add(command, table, folder->name, "", names[i], "");
+		return;
+	}
+	VEC(struct shipped) files = {0};
 	for (size_t i = 0; i < count; i++)
-		add(command, table, folder->name, names[i],
-		    command->plain
-			    ? ""
-			    : help_of(command,
-				      arena_printf(command->arena, "%s/%s/%s.cfg",
-						   command->data_root, folder->path, names[i]),
-				      folder->group));
+		*VEC_PUSH(command->arena, &files) = shipped_file(command, folder, names[i]);
+	if (files.count)
+		qsort(files.items, files.count, sizeof *files.items, by_group);
+	for (size_t i = 0; i < files.count; i++)
+		add(command, table, folder->name, files.items[i].facts.group, files.items[i].name,
+		    files.items[i].text);
 }
 
 static void list_kinds(const struct command *command, struct table *table,
 		       const struct registry *registry)
 {
 	for (size_t i = 0; i < registry->count; i++)
-		add(command, table, registry->listed, *registry->rows[i].name,
+		add(command, table, registry->listed, "", *registry->rows[i].name,
 		    *registry->rows[i].help);
 }
 
@@ -133,7 +178,7 @@ static void list_rows(const struct command *command, struct table *table,
 			preset = row->preset[0]
 					 ? arena_printf(command->arena, "default %s", row->preset)
 					 : "empty by default";
-		add(command, table, params->name,
+		add(command, table, params->name, "",
 		    command->plain ? arena_printf(command->arena, "%s.%s", params->name, key) : key,
 		    arena_printf(command->arena, "%s (%s)", row->help, preset));
 	}
@@ -193,6 +238,7 @@ static int run(const struct command *command)
 	if (isatty(STDOUT_FILENO)) /* only on a terminal, so that grep finds whole lines */
 		table_line_width(table, LINE_WIDTH);
 	table_column(table, "what", false);
+	table_column(table, "group", false);
 	table_column(table, "name", false);
 	table_column(table, "", false);
 	for (size_t i = 0; i < FOLDER_COUNT; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* calls_farwire REPEATS SETTING...: reads the case of these settings once and runs its world
- * REPEATS times, without its baseline. Prints the median of the seconds of a world. Then it
- * prints the forwarded calls (and polls) in it, the seconds of its steady step, peak memory,
- * its steps, events, and the seconds of reading. */
+ * REPEATS times, without its baseline. Prints the median seconds of a run, its forwarded calls (and
+ * polls), the seconds of its steady step, and peak memory. The last three numbers are its steps,
+ * its events, and the seconds of reading. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Functions by which a benchmark reads the machine, in C and C++ alike. */
+/* Functions by which a benchmark reads the machine, for C and C++. */
 #ifndef FARWIRE_TESTS_BENCH_CLOCK_H
 #define FARWIRE_TESTS_BENCH_CLOCK_H
 
 #include <sys/resource.h>
 #include <time.h>
 
-/* This process on its core: on a machine that others use as well, the time that
- * they take does not count. */
+/* Processor time of this process. Other programs on the machine do not change it. */
 static inline double clock_s(void)
 {
 	struct timespec now;
@@ -15,7 +14,7 @@ static inline double clock_s(void)
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Most memory that it has had. */
+/* Peak memory of this process. */
 static inline double clock_peak_B(void)
 {
 	struct rusage usage;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Messages as flows of farwire's fabric, all sharing solved:
+/* Messages as flows of farwire's fabric, with all shares solved:
  *
- *   ring N JITTER    100 MB all-reduced by N ranks on a star of 10 Gb/s links: a rank
- *                    sends its next chunk when one has come, JITTER 1: up to 10 us later
- *   alltoall N       every host of the star sends 1 MB to every other, all at once
+ *   ring N JITTER    all-reduce of 100 MB by N ranks on a star of 10 Gb/s links. A rank sends
+ *                    its next chunk when one has arrived; with JITTER 1 up to 10 us later
+ *   alltoall N       each host of the star sends 1 MB to each other host at the same time
  *   churn FLOWS SPAN CHANGES
- *                    that many flows at any time on a fat tree of 1,024 hosts, each
- *                    ending gives way to another; SPAN hosts in a row are a job, which
- *                    keeps to itself
+ *                    FLOWS flows at any time on a fat tree of 1,024 hosts. Each flow that
+ *                    ends is replaced by another. SPAN consecutive hosts are a job and send
+ *                    only to each other
  *   plain FLOWS SPAN CHANGES
- *                    the same, but timed is a solution from scratch after each change;
- *                    the fabric's rates must agree with it
- * Prints: seconds, messages or changes, the simulated time in seconds, peak memory.
- */
+ *                    the same, but timed is a solution from scratch after each change,
+ *                    which must agree with the rates of the fabric
+ * Prints seconds, messages or changes, the simulated time in seconds, and peak memory. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -69,7 +68,7 @@ static int add_link(struct world *world, const char *name, size_t number)
 /* ---- ring and all-to-all on a star ---- */
 
 struct rank {
-	uint32_t step, came; /* begun, and messages */
+	uint32_t step, came; /* steps begun and messages received */
 	bool begins;
 };
 
@@ -102,7 +101,7 @@ static void send(struct star *star, size_t from, size_t to)
 
 static void send_next(void *ctx, uint64_t rank);
 
-/* The next step, if what it sends on has come and no other is about to begin. */
+/* Begins the next step if its message has arrived and no other step is about to begin. */
 static void begin_step(struct star *star, uint64_t rank)
 {
 	struct rank *state = &star->ranks[rank];
@@ -177,10 +176,10 @@ enum { PORTS = 16, HALF = PORTS / 2, HOSTS = PORTS * HALF * HALF };
 struct tree {
 	struct world world;
 	size_t span;
-	/* [0]: up, [1]: down; a host's, an edge switch's by aggregation switch of its
-	 * pod, an aggregation switch's by core switch */
+	/* [0]: up, [1]: down. Links of hosts; of edge switches, for each aggregation switch of the
+	 * pod; of aggregation switches, for each core switch. */
 	int host[2][HOSTS], edge[2][HOSTS], core[2][HOSTS];
-	struct flow_spec *specs; /* flows active, in any order */
+	struct flow_spec *specs; /* active flows, in any order */
 	struct flow_id *ids;
 	size_t flows;
 	uint64_t changes, changes_max;
@@ -242,7 +241,7 @@ static void tree_open(struct tree *tree, size_t flows, size_t span)
 	fabric_flow_rate(tree->world.fabric, (struct flow_id){0}); /* solves */
 }
 
-/* Seconds for a solution from scratch. */
+/* Returns the seconds for a solution from scratch, whose rates must agree with the fabric's. */
 static double time_plain(struct tree *tree)
 {
 	struct plain_flow *flows = ARENA_ARRAY(tree->world.arena, tree->flows, struct plain_flow);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ring and the all-to-all of fabric_farwire.c on SimGrid, by its public S4U
- * interface. */
+/* The ring and the all-to-all of fabric_farwire.c with SimGrid's public S4U interface. */
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -35,8 +34,8 @@ void build_star(size_t count)
 	zone->seal();
 }
 
-/* Sends, and sends again whenever something has come, as many times as there are steps.
- * With jitter, receives are posted ahead, so that what is sent is on its way at once. */
+/* Sends a chunk, and sends again after each received one, until all steps are done. With jitter,
+ * receives are posted in advance, so that a message is on its way immediately. */
 void rank_main(size_t rank, size_t steps, uint64_t size_B, bool jitter)
 {
 	const size_t ahead = jitter ? 32 : 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A random set of flows on random links, equal from a seed in C and C++. HOSTS are in pods.
- * Each host and each pod has a link up and one down, with capacities within two orders of
- * magnitude. Flows between any two hosts start at any time, some of them at one moment, and
- * some are capped at a rate of their own. */
+/* A random set of flows on random links, the same for a seed in C and C++. Hosts are in pods. Each
+ * host and each pod has a link up and one down, whose capacities differ by at most a factor of a
+ * hundred. Flows between any two hosts start at random times, some of them at the same time, and
+ * some have a cap. */
 #ifndef FARWIRE_TESTS_BENCH_FLOW_SET_H
 #define FARWIRE_TESTS_BENCH_FLOW_SET_H
 
@@ -22,7 +22,7 @@ struct set_flow {
 	size_t from, to; /* hosts */
 	double start_s, size_B;
 	double cap_Bps;         /* 0: none */
-	size_t links[SET_HOPS]; /* 2 end + (0: up, 1: down) */
+	size_t links[SET_HOPS]; /* 2 * end + (0: up, 1: down) */
 	size_t link_count;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* flows_farwire SEED: when each flow of the set of that seed ends, by farwire's fabric,
- * a line for each. */
+/* flows_farwire SEED: prints the end time of each flow of the set of this seed, by farwire's
+ * fabric, one on each line. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* flows_simgrid SEED: when each flow of the set of that seed ends, by SimGrid
- * (simgrid.h) without latencies, a line for each. */
+/* flows_simgrid SEED: prints the end time of each flow of the set of this seed, by SimGrid
+ * (simgrid.h) without latencies, one on each line. */
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -53,7 +53,7 @@ void flow_main(size_t index)
 	static int payload;
 	auto comm = sg4::Mailbox::by_name(std::to_string(index))
 			    ->put_init(&payload, (uint64_t)flow.size_B);
-	if (flow.cap_Bps > 0) /* which communications without a mailbox would forget */
+	if (flow.cap_Bps > 0) /* communications without a mailbox would ignore this limit */
 		comm->set_rate(flow.cap_Bps);
 	comm->wait();
 	end_s[index] = sg4::Engine::get_clock();

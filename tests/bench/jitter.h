@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How late a rank starts a step, 0 to 10 us: the same numbers for both sides of a
- * comparison, in C and C++ alike. */
+/* Delay before a rank starts a step, 0 to 10 us: the same numbers for both sides of a comparison,
+ * in C and C++. */
 #ifndef FARWIRE_TESTS_BENCH_JITTER_H
 #define FARWIRE_TESTS_BENCH_JITTER_H
 

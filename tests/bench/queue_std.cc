@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The work of queue_work.h on std::priority_queue, as one would write it: time
- * and sequence order the events; a cancelled one is marked, and skipped when its
- * time comes. Without cancelling it keeps no marks. */
+/* The work of queue_work.h with a simple std::priority_queue. Time and sequence number order the
+ * events. A cancelled event is marked and skipped at its time. Without cancelling it keeps no
+ * marks. */
 #include <cstdint>
 #include <queue>
 #include <unordered_set>

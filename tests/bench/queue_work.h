@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The work that both event queues are given, in C and C++ alike.
+/* The work for both event queues, in C and C++.
  *
  * Before including this, define
  *   static uint64_t pending_add(int64_t time_ps, work_fn *fn, void *ctx, uint64_t arg);
  *   static void pending_cancel(uint64_t id);
- *   static void pending_step(void);   takes the earliest and calls it
+ *   static void pending_step(void);   takes the earliest event and calls it
  *   static int64_t pending_now_ps(void);
- * A program is called as NAME CASE PENDING STEPS and prints: seconds for the
- * steps, their number, a sum that depends on the order of all events, peak memory.
- */
+ * A program is called as NAME CASE PENDING STEPS. It prints the seconds for the steps, their
+ * number, a sum that depends on the order of all events, and peak memory. */
 #ifndef FARWIRE_TESTS_BENCH_QUEUE_WORK_H
 #define FARWIRE_TESTS_BENCH_QUEUE_WORK_H
 
@@ -26,7 +25,7 @@ struct work {
 	uint64_t random; /* xorshift64 (Marsaglia, 2003) */
 	uint64_t sum;
 	int64_t gaps_ps[GAPS]; /* exponential, mean MEAN_PS */
-	uint64_t *timers;      /* by event: what it cancels */
+	uint64_t *timers;      /* for each event, the timer that it cancels */
 };
 
 static uint64_t work_random(struct work *work)
@@ -47,7 +46,7 @@ static void work_note(struct work *work, uint64_t arg)
 	work->sum = work->sum * 31 + arg;
 }
 
-/* Each event adds one: as many stay pending. */
+/* Each event adds one, so the number of pending events is constant. */
 static void work_hold(void *ctx, uint64_t arg)
 {
 	struct work *work = (struct work *)ctx;
@@ -55,14 +54,14 @@ static void work_hold(void *ctx, uint64_t arg)
 	pending_add(pending_now_ps() + work_gap_ps(work), work_hold, ctx, arg);
 }
 
-/* All at one time, again and again. */
+/* All events have the same time, which then repeats. */
 static void work_burst(void *ctx, uint64_t arg)
 {
 	work_note((struct work *)ctx, arg);
 	pending_add(pending_now_ps() + MEAN_PS, work_burst, ctx, arg);
 }
 
-/* One of ten lies a million times as far. */
+/* One of ten events is a million times as far away. */
 static void work_far(void *ctx, uint64_t arg)
 {
 	struct work *work = (struct work *)ctx;
@@ -80,7 +79,7 @@ static void work_timeout(void *ctx, uint64_t arg)
 	work->timers[arg] = 0;
 }
 
-/* Each event has a timer, which the next one of its kind cancels and sets again. */
+/* Each event has a timer, which the next event of its kind cancels and sets again. */
 static void work_cancel(void *ctx, uint64_t arg)
 {
 	struct work *work = (struct work *)ctx;
@@ -115,7 +114,7 @@ static int work_main(int argc, char **argv)
 		work.gaps_ps[i] = (int64_t)(-log(((double)i + 0.5) / GAPS) * MEAN_PS);
 	for (uint64_t i = 0; i < pending; i++)
 		pending_add(fn == work_burst ? 0 : work_gap_ps(&work), fn, &work, i);
-	for (uint64_t i = 0; i < 2 * pending; i++) /* into its steady state */
+	for (uint64_t i = 0; i < 2 * pending; i++) /* until the steady state */
 		pending_step();
 	double start_s = clock_s();
 	for (uint64_t i = 0; i < steps; i++)

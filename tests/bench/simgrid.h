@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The work of SimGrid for comparison with farwire (C++): its flow model CM02, which shares
- * links fairly, without its additions for TCP: no cross traffic, and all factors 1. */
+/* SimGrid for comparison with farwire (C++). Its flow model CM02 shares links fairly. The additions
+ * for TCP are off: no cross traffic, and all factors are 1. */
 #ifndef FARWIRE_TESTS_BENCH_SIMGRID_H
 #define FARWIRE_TESTS_BENCH_SIMGRID_H
 
@@ -8,7 +8,7 @@
 
 namespace sg4 = simgrid::s4u;
 
-/* Once there is an engine. */
+/* Call it after creating the engine. */
 inline void set_plain_sharing()
 {
 	for (const char *setting :

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Each fuzz target has an archive of inputs, each archive has a target, and a target replays
-# exactly the inputs that tar finds in its archive.
+# exactly the inputs that tar lists.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 programs=$(dirname "${FARWIRE:-build/farwire}")/tests/fuzz
@@ -15,9 +15,9 @@ programs=$(dirname "${FARWIRE:-build/farwire}")/tests/fuzz
 		target=$(basename "$source" .c)
 		listed=$(tar -tf "tests/fuzz/corpus/$target.tar" 2>&1)
 		[ "$("$programs/$target" --list)" = "$listed" ] ||
-			echo "  $target does not replay what tar finds in its archive"
+			echo "  $target does not replay the inputs that tar lists in its archive"
 	done
 } | {
-	grep . && echo "FAIL fuzz.a_target_replays_each_input_of_its_archive" ||
-		echo "ok fuzz.a_target_replays_each_input_of_its_archive"
+	grep . && echo "FAIL fuzz.target_replays_each_input_of_its_archive" ||
+		echo "ok fuzz.target_replays_each_input_of_its_archive"
 }

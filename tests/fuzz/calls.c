@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Call files: refused with a line, or a program that can be played and written again. */
+/* Call files are refused with a line, or give a program that can be played and written again. */
 #include "tests/fuzz/recorded_calls.h"
 
 FUZZ_TARGET(data, size_B)

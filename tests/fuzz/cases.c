@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A case file, its topology (own.cfg), and a file that either may include (part.cfg), with a
- * line "---" between them: read as `farwire run` reads them, with tiny files in place of those
- * that ship. */
+/* A case file, its topology (own.cfg), and a file that either may include (part.cfg), separated by
+ * lines "---". They are read as `farwire run` reads them, with tiny files instead of the shipped
+ * ones. */
 #include "sim/scenario/scenario.h"
 #include "tests/fuzz/tiny_root.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The text of a configuration: a tree that can be walked, or errors with their place. */
+/* The text of a configuration gives a tree that can be walked, or errors with their place. */
 #include "sim/cfg/cfg.h"
 #include "tests/fuzz/fuzz.h"
 

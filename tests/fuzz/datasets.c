@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Datasets: the file, then, after a line "---", the table that it may name, table.tsv. */
+/* A dataset file and, after a line "---", the table that it can name, table.tsv. */
 #include "sim/analysis/dataset.h"
 #include "tests/fuzz/tiny_root.h"
 

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A fuzz target is a function that gets unchecked bytes and must keep a promise.
+/* A fuzz target is a function that gets unchecked bytes. It must hold its conditions for all of
+ * them.
  *
  *   FUZZ_TARGET(data, size_B) { ... FUZZ_CHECK(condition that must hold); ... }
  *
  * One source makes two programs. With clang and -DFARWIRE_LIBFUZZER (`make fuzz`) libFuzzer
- * invents inputs and keeps those that reach new code. Without it, with any compiler, the
- * program replays the inputs in tests/fuzz/corpus/TARGET.tar. `make test` does so and guards every
- * bug that was found once: a crash, a broken promise, a sanitizer's report or a time-out is a
+ * invents inputs and keeps those that reach new code. Without it, with any compiler, the program
+ * replays the inputs in tests/fuzz/corpus/TARGET.tar. `make test` does this, so that no bug that
+ * was found once returns. A crash, a false condition, a report of a sanitizer or a time-out is a
  * failed test, and the last name that the program prints is the input.
  *
- * An archive is a plain tar. This lists the inputs of a target, and this prints one of them:
+ * An archive is a plain tar. The first command lists the inputs of a target, the second prints
+ * one of them:
  *
  *   tar tf tests/fuzz/corpus/json.tar
  *   tar xOf tests/fuzz/corpus/json.tar NAME
  *
- * Readers of files get the bytes in a folder in memory where there is one (/dev/shm).
- */
+ * Readers of files get the bytes in a folder in memory (/dev/shm), if it exists. */
 #ifndef FARWIRE_TESTS_FUZZ_H
 #define FARWIRE_TESTS_FUZZ_H
 
@@ -34,7 +35,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_B);
 
-/* libconfig 1.5 forgets the text it was reading when a parse fails. */
+/* libconfig 1.5 does not free the text it was reading if a parse fails. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -51,7 +52,7 @@ static inline void fuzz_check(bool holds, const char *what, int line)
 }
 #define FUZZ_CHECK(condition) fuzz_check((condition), #condition, __LINE__)
 
-/* Whether errors, if there are some, are each a line that a terminal may show. */
+/* Returns whether each error is a line that a terminal can show. */
 static inline bool fuzz_readable(const struct diag *diag)
 {
 	for (size_t i = 0; i < diag_count(diag) && i < 20; i++)
@@ -61,7 +62,7 @@ static inline bool fuzz_readable(const struct diag *diag)
 	return true;
 }
 
-/* NULL came with an error, anything else without one. */
+/* Checks that NULL came with an error and any other result without one. */
 #define FUZZ_CHECK_ANSWER(answer, diag)                                                            \
 	FUZZ_CHECK(((answer) == NULL) == (diag_count(diag) > 0) && fuzz_readable(diag))
 
@@ -74,7 +75,7 @@ static inline bool fuzz_readable(const struct diag *diag)
 	}                                                                                          \
 	static void fuzz_one(const uint8_t *data, size_t size_B)
 
-/* The input as a text: up to its first zero byte. */
+/* Returns the input as a text, up to its first zero byte. */
 static inline char *fuzz_text(struct arena *arena, const uint8_t *data, size_t size_B)
 {
 	char *text = arena_alloc(arena, size_B + 1);
@@ -105,7 +106,7 @@ static inline void fuzz_folder_remove(void)
 	fuzz_remove(fuzz_folder);
 }
 
-/* The path in arena of a file of that name in a folder of this process. */
+/* Returns the path of a file with this name in the folder of this process. */
 static inline const char *fuzz_path(struct arena *arena, const char *name)
 {
 	if (!fuzz_folder[0]) {
@@ -118,7 +119,7 @@ static inline const char *fuzz_path(struct arena *arena, const char *name)
 	return arena_printf(arena, "%s/%s", fuzz_folder, name);
 }
 
-/* A file of this kind, to be written. */
+/* Opens a file with this name for writing. */
 static inline FILE *fuzz_create(struct arena *arena, const char *name)
 {
 	FILE *file = fopen(fuzz_path(arena, name), "wb");
@@ -126,7 +127,7 @@ static inline FILE *fuzz_create(struct arena *arena, const char *name)
 	return file;
 }
 
-/* Writes such a file. */
+/* Writes a file with this name. */
 static inline const char *fuzz_file(struct arena *arena, const char *name, const void *data,
 				    size_t size_B)
 {
@@ -135,7 +136,7 @@ static inline const char *fuzz_file(struct arena *arena, const char *name, const
 	return fuzz_path(arena, name);
 }
 
-/* The bytes as a file that is open. */
+/* Returns the bytes as an open file. */
 static inline FILE *fuzz_open(const uint8_t *data, size_t size_B)
 {
 	static const char empty[] = "\n";
@@ -145,7 +146,8 @@ static inline FILE *fuzz_open(const uint8_t *data, size_t size_B)
 	return in;
 }
 
-/* Cuts off the next part of *text, parts being between lines "---"; "" after the last. */
+/* Removes the next part from *text and returns it. Parts are separated by lines "---"; after the
+ * last one it returns "". */
 static inline char *fuzz_part(char **text)
 {
 	char *part = *text, *end = strstr(part, "\n---\n");
@@ -159,7 +161,7 @@ static inline char *fuzz_part(char **text)
 
 #ifndef FARWIRE_LIBFUZZER
 
-/* Reads a file as a whole; the caller frees what it returns, which is NULL on an error. */
+/* Reads a whole file. The caller frees the result, which is NULL after an error. */
 static inline uint8_t *fuzz_read(const char *path, size_t *size_B)
 {
 	struct stat status;
@@ -172,7 +174,8 @@ static inline uint8_t *fuzz_read(const char *path, size_t *size_B)
 	return bytes;
 }
 
-/* The bytes are copied to memory of their own size, so that a sanitizer sees reads past the end. */
+/* Runs the target on a copy of exactly this size, so that a sanitizer detects reads past the end.
+ */
 static inline void fuzz_replay(const char *name, const uint8_t *bytes, size_t size_B)
 {
 	uint8_t *own = malloc(size_B + (size_B == 0));
@@ -184,9 +187,9 @@ static inline void fuzz_replay(const char *name, const uint8_t *bytes, size_t si
 	free(own);
 }
 
-/* Replays the files of a ustar archive in their order, or only prints their names. Returns
- * whether the archive is whole and holds a file: a header of 512 bytes has the name at 0 and
- * the size in octal at 124, the content follows, padded to 512 bytes, and a zero block ends it. */
+/* Replays the files of a ustar archive in their order, or only prints their names. Returns whether
+ * the archive is complete and contains a file. A header of 512 bytes has the name at 0 and the size
+ * in octal at 124. The content follows, padded to 512 bytes, and a zero block ends the archive. */
 static inline bool fuzz_replay_archive(const char *path, bool only_names)
 {
 	enum { BLOCK_B = 512, SIZE_AT = 124, MAGIC_AT = 257 };
@@ -208,8 +211,8 @@ static inline bool fuzz_replay_archive(const char *path, bool only_names)
 	return whole;
 }
 
-/* fuzz/units [--list | FILE...]: replays these files or else the corpus of that name, or prints
- * the names of the corpus. */
+/* fuzz/units [--list | FILE...]: replays these files, or the corpus of the target, or prints the
+ * names of the corpus. */
 int main(int argc, char **argv)
 {
 	const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Journals of sweeps. The first byte: 1 puts the right first line before the rest, 2 gives
- * each line a checksum that is right (no mutation would find it). */
+/* Journals of sweeps. If the first byte is 1, a correct first line is added; if it is 2, each line
+ * gets a correct checksum, which no mutation would find. */
 #include "sim/analysis/journal.h"
 
 #include "sim/analysis/sweep_queue.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The pull reader of JSON: skipping is the same as reading, and it ends. */
+/* The pull reader of JSON: skipping a value gives the same as reading it, and reading ends. */
 #include "sim/json/pull.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Reads to the end; skip: values at depth 0 as a whole, else token by token. */
+/* Reads to the end. With skip it skips each value at depth 0, otherwise it reads each token. */
 static struct jp_reader *read_all(struct arena *arena, const uint8_t *data, size_t size_B,
 				  bool skip)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* PyTorch's traces: refused, or a program as a call file holds it. */
+/* PyTorch's traces are refused, or give a program as in a call file. */
 #include "sim/traces/kineto.h"
 #include "tests/fuzz/recorded_calls.h"
 

@@ -21,7 +21,7 @@ static void check_reads_back(struct arena *arena, const struct imported *importe
 
 FUZZ_TARGET(data, size_B)
 {
-	size_t logs = importer_count() - 1; /* the first one reads no logs */
+	size_t logs = importer_count() - 1; /* the first importer reads no logs */
 	if (size_B == 0)
 		return;
 	struct arena *arena = arena_new();

@@ -65,7 +65,7 @@ static void read_axis(struct arena *arena, const char *line)
 	FUZZ_CHECK(!sweep_axes_check(diag, axes, 2));
 }
 
-/* Cuts off the next line of *text. */
+/* Removes the next line from *text and returns it. */
 static char *next_line(char **text)
 {
 	char *line = *text, *end = strchr(line, '\n');

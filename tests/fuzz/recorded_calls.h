@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Invariants of any recorded program that a reader accepts: it is in order, reads back from its
- * own file, and becomes a call stream. */
+/* Conditions for each recorded program that a reader accepts: its calls are in order, it reads back
+ * from its own file, and it becomes a stream of calls. */
 #ifndef FARWIRE_TESTS_FUZZ_RECORDED_CALLS_H
 #define FARWIRE_TESTS_FUZZ_RECORDED_CALLS_H
 

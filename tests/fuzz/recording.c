@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Recordings of probes: to be fitted, and to be continued. */
+/* Recordings of probes are read for a fit and for a continuation. */
 #include "calib/fit/recording.h"
 #include "calib/sample/record.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Saved results: what is read can be written in every form, and its JSON reads back. */
+/* Saved results that are accepted can be written in every format, and their JSON reads back. */
 #include "sim/result/result.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A folder as data_root, with one small file of each kind: cases that name no other are read
- * in microseconds, and no change of a shipped file changes what an input means. */
+/* A folder as data_root with one small file of each kind. Cases that name no other files are read
+ * in microseconds, and a change of a shipped file does not change the meaning of an input. */
 #ifndef FARWIRE_TESTS_FUZZ_TINY_ROOT_H
 #define FARWIRE_TESTS_FUZZ_TINY_ROOT_H
 
@@ -45,7 +45,7 @@ static const struct tiny_file {
 	{"topologies/what-ifs/w.cfg", ""},
 };
 
-/* Its path; the files are written once. */
+/* Returns the path of the folder, whose files are written once. */
 static inline const char *tiny_root(struct arena *arena)
 {
 	const char *root = fuzz_path(arena, "root");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Quantities and numbers: what is read is finite, and what is written reads back. */
+/* Quantities and numbers that are accepted are finite, and written ones read back. */
 #include "sim/base/units.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
 
-/* Four digits are shown. */
+/* Numbers are shown with four digits. */
 static const double SHOWN = 6e-4;
 
 static void reads_back(struct arena *arena, enum quantity quantity, double value)
@@ -13,7 +13,7 @@ static void reads_back(struct arena *arena, enum quantity quantity, double value
 	double again = NAN;
 	const char *text = quantity_format(arena, quantity, value);
 	const char *wrong = quantity_parse(arena, quantity, text, &again);
-	/* rounding up may leave the range of a double */
+	/* rounding up can exceed the range of a double */
 	FUZZ_CHECK(!wrong || fabs(value) > 1.797e308);
 	FUZZ_CHECK(wrong || fabs(again - value) <= SHOWN * fabs(value) || fabs(value) < 1e-290);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random systems, run to their end. The bytes decide a topology of a few nodes, and what runs
- * on it: programs on local or remote GPUs, training jobs, collectives. They also move up to
- * eight parameters of the case to an edge: least, most, 0, 1, 2^31, 1e308, half, a
- * thousandfold. Every system is refused with a reason or ends in a verdict, within a bound of
- * events. No invariant breaks, numbers are finite, and parts add up. */
+/* Random systems run to their end. The bytes determine a topology of a few nodes and its load:
+ * programs on local or remote GPUs, training jobs, collectives. They also set up to eight
+ * parameters of the case to a limit: minimum, maximum, 0, 1, 2^31, 1e308, half, a thousandfold.
+ * Each system is refused with a reason or ends in a verdict within a number of events. No invariant
+ * is violated, numbers are finite, and parts add up. */
 #include <math.h>
 
 #include "sim/base/hash.h"
@@ -16,8 +16,8 @@ struct bytes {
 	const uint8_t *at, *end;
 };
 
-/* 0 to below - 1; 0 once there are no bytes left. At most one take in a statement: in which
- * order a call's arguments are worked out is the compiler's choice. */
+/* Returns a number from 0 to below - 1, and 0 after the last byte. A statement must contain at most
+ * one take(), because the compiler chooses the order in which arguments are evaluated. */
 static unsigned take(struct bytes *bytes, unsigned below)
 {
 	return bytes->at < bytes->end ? *bytes->at++ % below : 0;
@@ -128,7 +128,7 @@ static void put_cluster(FILE *out, struct bytes *bytes)
 	fprintf(out, "%s }; };\n", take(bytes, 2) ? " servers = [\"fs\"];" : "");
 }
 
-/* ---- what runs on it ---- */
+/* ---- its load ---- */
 
 static void put_programs(FILE *out, struct bytes *bytes, const struct nodes *nodes)
 {
@@ -182,7 +182,7 @@ static void put_job(FILE *out, struct bytes *bytes, unsigned gpu_count)
 	}
 }
 
-/* nodes NULL: a cluster, which has as many GPUs as the case wants. */
+/* nodes NULL: a cluster, which has as many GPUs as the case needs. */
 static void put_case(FILE *out, struct bytes *bytes, const struct nodes *nodes, bool job)
 {
 	fprintf(out, "case = { topology = \"own.cfg\"; model = \"tiny\"; steps = %u;",
@@ -195,7 +195,7 @@ static void put_case(FILE *out, struct bytes *bytes, const struct nodes *nodes, 
 	fprintf(out, " };\ninput = { source = \"%s\"; };\n", PICK(bytes, "gpu", "host", "d"));
 }
 
-/* ---- parameters at their edges ---- */
+/* ---- parameters at their limits ---- */
 
 /* A topology or a schedule of 10^5 parts is too large for thousands of runs a second. */
 static bool makes_many(const struct cfg_param *param)
@@ -251,7 +251,7 @@ static const char *setting_of(struct arena *arena, const struct cfg_param *param
 	return NULL;
 }
 
-/* In half of the cases none: those are read once. */
+/* Half of the cases change no parameter and are read only once. */
 static size_t take_settings(struct arena *arena, struct bytes *bytes,
 			    const struct case_request *request, struct setting *settings)
 {
@@ -321,7 +321,7 @@ static const char *text_file(struct arena *arena, const char *name, const char *
 	return fuzz_file(arena, name, text, strlen(text));
 }
 
-/* The files of the case that the bytes stand for; its path. */
+/* Writes the files of the case that the bytes determine, and returns its path. */
 static const char *write_case(struct arena *arena, struct bytes *bytes)
 {
 	char *text = NULL;
@@ -366,7 +366,8 @@ FUZZ_TARGET(data, size_B)
 	struct diag *diag = diag_new(arena);
 	struct setting settings[SETTINGS_MAX];
 	struct predict_options options = {.jobs = 1};
-	/* what takes long is drawn by lot: inputs that get it are not bred for it */
+	/* A hash of the input decides whether there are draws and many events, which are slow. So
+	 * libFuzzer cannot breed inputs for them. */
 	uint64_t lot = hash_bytes(HASH_START, data, size_B);
 	options.draws_count = lot % 32 == 0 ? 2 : 0;
 	options.seed = take(&bytes, 256) * 256;

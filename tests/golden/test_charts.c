@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Display lists of the sample charts, compared with tests/golden/NAME.txt. After
- * a wanted change: FARWIRE_GOLDEN=write build/tests/golden/test_charts, look at
- * such charts, read the diff, commit it. Run from the root of the source tree. */
+/* Display lists of the sample charts, compared with tests/golden/NAME.txt. After an intended change
+ * set FARWIRE_GOLDEN=write, run build/tests/golden/test_charts, look at the changed charts, read
+ * the diff and commit it. Run from the root of the source tree. */
 #include <stdlib.h>
 
 #include "tests/golden/sample_charts.h"
 #include "tests/test.h"
 
-/* The first line that differs, or 0. */
+/* Returns the number of the first line that differs, or 0. */
 static int first_difference(FILE *expected, const char *got, size_t size)
 {
 	int line = 1;
@@ -43,163 +43,163 @@ static void compare(const char *name)
 	arena_free(arena);
 }
 
-static void ratio_bars_same(void)
+static void ratio_bars_drawing_is_unchanged(void)
 {
 	compare("ratio_bars");
 }
 
-static void breakdown_ms_same(void)
+static void breakdown_ms_drawing_is_unchanged(void)
 {
 	compare("breakdown_ms");
 }
 
-static void breakdown_percent_same(void)
+static void breakdown_percent_drawing_is_unchanged(void)
 {
 	compare("breakdown_percent");
 }
 
-static void timeline_same(void)
+static void timeline_drawing_is_unchanged(void)
 {
 	compare("timeline");
 }
 
-static void timeline_window_same(void)
+static void timeline_window_drawing_is_unchanged(void)
 {
 	compare("timeline_window");
 }
 
-static void timeline_empty_same(void)
+static void timeline_empty_drawing_is_unchanged(void)
 {
 	compare("timeline_empty");
 }
 
-static void topology_lan_same(void)
+static void topology_lan_drawing_is_unchanged(void)
 {
 	compare("topology_lan");
 }
 
-static void topology_wan_same(void)
+static void topology_wan_drawing_is_unchanged(void)
 {
 	compare("topology_wan");
 }
 
-static void topology_six_same(void)
+static void topology_six_drawing_is_unchanged(void)
 {
 	compare("topology_six");
 }
 
-static void topology_two_dgx_same(void)
+static void topology_two_dgx_drawing_is_unchanged(void)
 {
 	compare("topology_two_dgx");
 }
 
-static void parity_same(void)
+static void parity_drawing_is_unchanged(void)
 {
 	compare("parity");
 }
 
-static void curves_rtt_same(void)
+static void curves_rtt_drawing_is_unchanged(void)
 {
 	compare("curves_rtt");
 }
 
-static void curves_scaling_same(void)
+static void curves_scaling_drawing_is_unchanged(void)
 {
 	compare("curves_scaling");
 }
 
-static void curves_bandwidth_same(void)
+static void curves_bandwidth_drawing_is_unchanged(void)
 {
 	compare("curves_bandwidth");
 }
 
-static void scaling_same(void)
+static void scaling_drawing_is_unchanged(void)
 {
 	compare("scaling");
 }
 
-static void scaling_log_same(void)
+static void scaling_log_drawing_is_unchanged(void)
 {
 	compare("scaling_log");
 }
 
-static void exposed_same(void)
+static void exposed_drawing_is_unchanged(void)
 {
 	compare("exposed");
 }
 
-static void bandwidth_same(void)
+static void bandwidth_drawing_is_unchanged(void)
 {
 	compare("bandwidth");
 }
 
-static void bandwidth_two_same(void)
+static void bandwidth_two_drawing_is_unchanged(void)
 {
 	compare("bandwidth_two");
 }
 
-static void fit_copies_same(void)
+static void fit_copies_drawing_is_unchanged(void)
 {
 	compare("fit_copies");
 }
 
-static void fit_products_same(void)
+static void fit_products_drawing_is_unchanged(void)
 {
 	compare("fit_products");
 }
 
-static void timeline_collective_same(void)
+static void timeline_collective_drawing_is_unchanged(void)
 {
 	compare("timeline_collective");
 }
 
-static void bound_same(void)
+static void bound_drawing_is_unchanged(void)
 {
 	compare("bound");
 }
 
-static void tornado_same(void)
+static void tornado_drawing_is_unchanged(void)
 {
 	compare("tornado");
 }
 
-static void heat_same(void)
+static void heat_drawing_is_unchanged(void)
 {
 	compare("heat");
 }
 
-static void heat_four_same(void)
+static void heat_four_drawing_is_unchanged(void)
 {
 	compare("heat_four");
 }
 
 static const struct test tests[] = {
-	TEST(ratio_bars_same),
-	TEST(breakdown_ms_same),
-	TEST(breakdown_percent_same),
-	TEST(timeline_same),
-	TEST(timeline_window_same),
-	TEST(timeline_empty_same),
-	TEST(topology_lan_same),
-	TEST(topology_wan_same),
-	TEST(topology_six_same),
-	TEST(topology_two_dgx_same),
-	TEST(parity_same),
-	TEST(curves_rtt_same),
-	TEST(curves_scaling_same),
-	TEST(curves_bandwidth_same),
-	TEST(scaling_same),
-	TEST(scaling_log_same),
-	TEST(exposed_same),
-	TEST(bandwidth_same),
-	TEST(bandwidth_two_same),
-	TEST(fit_copies_same),
-	TEST(fit_products_same),
-	TEST(timeline_collective_same),
-	TEST(bound_same),
-	TEST(tornado_same),
-	TEST(heat_same),
-	TEST(heat_four_same),
+	TEST(ratio_bars_drawing_is_unchanged),
+	TEST(breakdown_ms_drawing_is_unchanged),
+	TEST(breakdown_percent_drawing_is_unchanged),
+	TEST(timeline_drawing_is_unchanged),
+	TEST(timeline_window_drawing_is_unchanged),
+	TEST(timeline_empty_drawing_is_unchanged),
+	TEST(topology_lan_drawing_is_unchanged),
+	TEST(topology_wan_drawing_is_unchanged),
+	TEST(topology_six_drawing_is_unchanged),
+	TEST(topology_two_dgx_drawing_is_unchanged),
+	TEST(parity_drawing_is_unchanged),
+	TEST(curves_rtt_drawing_is_unchanged),
+	TEST(curves_scaling_drawing_is_unchanged),
+	TEST(curves_bandwidth_drawing_is_unchanged),
+	TEST(scaling_drawing_is_unchanged),
+	TEST(scaling_log_drawing_is_unchanged),
+	TEST(exposed_drawing_is_unchanged),
+	TEST(bandwidth_drawing_is_unchanged),
+	TEST(bandwidth_two_drawing_is_unchanged),
+	TEST(fit_copies_drawing_is_unchanged),
+	TEST(fit_products_drawing_is_unchanged),
+	TEST(timeline_collective_drawing_is_unchanged),
+	TEST(bound_drawing_is_unchanged),
+	TEST(tornado_drawing_is_unchanged),
+	TEST(heat_drawing_is_unchanged),
+	TEST(heat_four_drawing_is_unchanged),
 };
 
 int main(void)

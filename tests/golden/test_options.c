@@ -164,8 +164,8 @@ static void man_page_and_completion_match_the_table(void)
 					".\\\" Options: written by make documents.\n",
 					".\\\" End of options.\n"};
 	static const struct page completion = {"tools/completion/farwire.bash",
-					       "\t# Values: written by make documents.\n",
-					       "\t# End of values.\n"};
+					       "\t# `make documents` writes the values from here ...\n",
+					       "\t# ... to here.\n"};
 	struct arena *arena = arena_new();
 	char *text = NULL;
 	size_t size = 0;

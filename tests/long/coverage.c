@@ -25,7 +25,7 @@ static int ascending(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* The median of a pass's samples. */
+/* Median of the samples of a pass. */
 static double pass_median(struct rng *rng, double time_s)
 {
 	double samples[SAMPLES];
@@ -45,7 +45,7 @@ struct planting {
 	struct rng *rng;
 };
 
-/* A point of as many passes as the recording has, every one with its own noise. */
+/* A point with as many passes as the recording has, each with different noise. */
 static struct recording_point *add_point(const struct planting *plan, const char *test,
 					 double time_s)
 {
@@ -170,7 +170,8 @@ static void repeat_few(uint64_t seed, struct counts *counts)
 	add_point(&plan, "call", CALL_S);
 	add_line(&plan, 2);
 	for (size_t i = 0; i < SQUARES; i++) {
-		double side = 256 << (i / 2), m = i % 2 ? side : side / 2; /* squares, and halves */
+		/* squares and halves of squares */
+		double side = 256 << (i / 2), m = i % 2 ? side : side / 2;
 		struct recording_point *point =
 			add_point(&plan, "gemm", (2 * m * side * side + HALF_WORK) / PEAK_FLOPS);
 		add_word(point, "type", "fp32");

@@ -101,7 +101,7 @@ done
 [ "$(find "$all" -type f | wc -l)" -le 8 ] || complain "more than 8 files: $(ls -A "$all")"
 cp "$all/probe.jsonl" "$scratch/before"
 measure 0 "$all"
-[ "$(grep -c 'done, [0-9]* s: before' "$scratch.out")" = 7 ] ||
+[ "$(grep -c 'done, [0-9]* s: in an earlier run' "$scratch.out")" = 7 ] ||
 	complain "parts were measured again: $(cat "$scratch.out")"
 cmp -s "$all/probe.jsonl" "$scratch/before" || complain 'a complete recording was changed'
 verdict 'measure.runs_each_part_once'
@@ -164,7 +164,7 @@ FARWIRE_PROBE=$scratch/slow
 PYTHON=/nosuch
 measure 1 --time 3 "$scratch/cut"
 shows 'probe: unfinished'
-shows 'resnet50: skipped, [0-9]+ s: no python3'
+shows 'resnet50: skipped, [0-9]+ s: python3 is missing'
 for again in 1 2; do
 	lines=$(wc -l <"$scratch/cut/probe.jsonl")
 	measure 1 "$scratch/cut"
@@ -207,7 +207,7 @@ FARWIRE_PROBE=$scratch/few
 measure 0 --budget 15 "$scratch/short"
 shows 'probe: done, [0-9]+ s: .*the time limit was reached in pass [2-9] of 10'
 measure 0 --budget 15 "$scratch/short"
-shows 'probe: done, [0-9]+ s: before'
+shows 'probe: done, [0-9]+ s: in an earlier run'
 lines=$(wc -l <"$scratch/short/probe.jsonl")
 measure 0 --budget 28 "$scratch/short"
 [ "$(wc -l <"$scratch/short/probe.jsonl")" -gt "$lines" ] || complain 'more time did not continue the recording'
@@ -230,16 +230,16 @@ FARWIRE_PROBE=$scratch/none
 PYTHON=$scratch/python
 export STUB_CHECK=77
 measure 77 "$scratch/no-gpu"
-shows 'program: skipped, [0-9]+ s: no GPU'
-shows 'probe: skipped, [0-9]+ s: no GPU'
+shows 'program: skipped, [0-9]+ s: there is no GPU'
+shows 'probe: skipped, [0-9]+ s: there is no GPU'
 FARWIRE_PROBE=''
 FARWIRE_TRACE=''
 NVCC=''
 CUDA_HOME=/nosuch
 PYTHON=/nosuch
 measure 77 "$scratch/nothing"
-for words in 'build farwire-probe: skipped.*no nvcc' 'program: skipped.*no nvcc' \
-	'build farwire-trace: skipped.*no cupti.h' 'resnet50: skipped.*no python3' \
+for words in 'build farwire-probe: skipped.*nvcc is missing' 'program: skipped.*nvcc is missing' \
+	'build farwire-trace: skipped.*cupti.h is missing' 'resnet50: skipped.*python3 is missing' \
 	'probe: skipped'; do
 	shows "$words"
 done

@@ -184,7 +184,7 @@ points "$scratch/torn.jsonl" | diff - "$scratch/points" >"$scratch.diff" ||
 	complain "the points differ: $(head -n 3 "$scratch.diff")"
 [ "$(grep -cv '^{.*}$' "$scratch/torn.jsonl")" = 0 ] || complain 'a cut line remains'
 size=$(wc -c <"$scratch/torn.jsonl")
-run 0 'is complete already' --continue "$scratch/torn.jsonl"
+run 0 'is already complete' --continue "$scratch/torn.jsonl"
 [ "$(wc -c <"$scratch/torn.jsonl")" = "$size" ] || complain 'a complete recording grew'
 verdict 'probe.continues_after_a_failure'
 
@@ -193,8 +193,8 @@ run 1 'cannot be|No such file' --only timer -o "$scratch/no/such/folder.jsonl"
 run 2 'matches no test' --only nothing.like.that
 run 2 'not an option' --sideways 3
 run 2 'lacks its value' --seed
-run 2 'not a whole number' --seed 1.5
-run 2 'not a number' --budget no
+run 2 'must be a whole number' --seed 1.5
+run 2 'must be a number' --budget no
 run 2 'not a device' --device cuda
 run 2 'No such file' --continue "$scratch/none.jsonl"
 run 2 'line 1' --continue tests/recorded/planted.txt

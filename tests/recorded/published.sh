@@ -87,6 +87,7 @@ for topology in dgx1-p100 dgx1-v100 dgx-a100 dgx-h100; do
 done
 [ "$(number c4140-m '^link\.nv0-1\.links$')" = "$(awk -F'\t' '/^C4140-M/ { print $2 }' $links)" ] || complain 'c4140-m: the number of links of nv0-1 differs'
 # Header sizes of overlays, which also disable segmentation offload.
+# shellcheck disable=SC2046
 set -- $(awk -F'\t' '/^VXLAN/ { gsub("/", " ", $2); print $2 }' $links)
 [ "$(grep -c "tcp.encapsulation=$1 B.*offload=false" calib/measured/closer2018_gtx1080.cfg)" -ge 1 ] || complain "VXLAN does not have $1 B without offload"
 grep -q "offload=false.*tcp.encapsulation=$2 B" topologies/cases/ddl-calico.cfg || complain "IPIP does not have $2 B without offload"

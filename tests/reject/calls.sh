@@ -21,26 +21,26 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 # shellcheck disable=SC2086 # a list of words
 {
 	expect 0 '' run $t320 --calls good.jsonl
-	expect 2 'nosuch\.jsonl: cannot be read' run $t320 --calls nosuch.jsonl
-	expect 2 'empty\.jsonl:1: is empty' run $t320 --calls empty.jsonl
-	expect 2 'cut\.jsonl:[0-9]+: the file stops without its last line' run $t320 --calls cut.jsonl
-	expect 2 'torn\.jsonl:2: is not JSON: the file ends inside a text .the recording was cut off.' run $t320 --calls torn.jsonl
+	expect 2 'nosuch\.jsonl: the file cannot be read' run $t320 --calls nosuch.jsonl
+	expect 2 'empty\.jsonl:1: the file is empty' run $t320 --calls empty.jsonl
+	expect 2 'cut\.jsonl:[0-9]+: the file has no end line' run $t320 --calls cut.jsonl
+	expect 2 'torn\.jsonl:2: the line is not JSON: the file ends inside a text .the recording was cut off.' run $t320 --calls torn.jsonl
 	expect 2 'deep\.jsonl:1: this line is not a JSON object' run $t320 --calls deep.jsonl
-	expect 2 'has 0 whole steps' run $t320 --calls one_mark.jsonl
+	expect 2 'has 0 complete steps' run $t320 --calls one_mark.jsonl
 	printf '%s\n' "$head" '{"step":4,"t_s":0}' '{"step":5,"t_s":0.0005}' "$launch" "$sync" '{"end":true}' >idle.jsonl
-	expect 2 '^--calls: step 4 of the recording holds no call .write another calls\.step' run $t320 --calls idle.jsonl
-	expect 2 'fewer than calls\.step asks for' run $t320 --calls good.jsonl --set calls.step=2
+	expect 2 '^--calls: step 4 of the recording contains no CUDA call .write another calls\.step' run $t320 --calls idle.jsonl
+	expect 2 'so calls\.step is too large' run $t320 --calls good.jsonl --set calls.step=2
 	expect 2 'calls and model exclude each other' run $t320 --calls good.jsonl --model resnet50
 	expect 2 'contains no ncclAllReduce' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
 	expect 2 'calls\.kernel' run $t320 --calls good.jsonl --set calls.kernel=0
-	# A synchronisation that surrounds a launch has no kernel before it. Such a step must
-	# end.
+	# A synchronisation that surrounds a launch has no kernel before it. A step with one
+	# must end.
 	around=$(echo "$sync" | sed 's/0\.00101/0/')
 	printf '%s\n' "$head" "$launch" "$around" '{"end":true}' >around.jsonl
 	expect 0 '' run $t320 --calls around.jsonl
 	copy='{"call":"cudaMemcpyAsync","start_s":0.001,"end_s":0.001005,"stream":7,"copy":"h2d","memory":"pinned","size_B":0.5,"copy_s":1e-5}'
 	printf '%s\n' "$head" "$copy" "$sync" '{"end":true}' >half.jsonl
-	expect 2 'half\.jsonl:2: size_B: is not a whole number' run $t320 --calls half.jsonl
+	expect 2 'half\.jsonl:2: size_B must be a whole number' run $t320 --calls half.jsonl
 	sed 's/0\.5,/64,/; 1s/^/\xef\xbb\xbf/; s/$/\r/' half.jsonl >marked.jsonl # with a byte order mark and carriage returns
 	expect 0 '' run $t320 --calls marked.jsonl
 	expect 0 '' check good.jsonl
@@ -75,7 +75,7 @@ verdict 'calls.case_replays_a_file_in_its_folder'
 
 printf '{"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"cudaFree",\n' >torn.json
 printf '\037\213\010' >trace.json.gz
-expect 2 'torn\.json:2: is not JSON' import kineto torn.json -o x.jsonl
+expect 2 'torn\.json:2: the file is not JSON' import kineto torn.json -o x.jsonl
 expect 2 'cannot read .missing\.json' import kineto missing.json -o x.jsonl
 expect 2 'is compressed' import kineto trace.json.gz -o x.jsonl
 expect 2 "no importer is called 'kinet' \(did you mean 'kineto'" import kinet torn.json

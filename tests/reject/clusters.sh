@@ -57,6 +57,7 @@ expect 2 "needs 3 GPUs .* has 2" $own --set cluster.b.count=1
 verdict 'clusters.valid_clusters_run'
 
 # A row has a sed command that breaks the topology, and the expected message.
+# shellcheck disable=SC2086
 while IFS='|' read -r edit message; do
 	cluster_of "$edit"
 	expect 2 "$message" $own

@@ -95,7 +95,7 @@ expect 2 '^--set: guest.client.kind = "vn" is not one of' run case.cfg --set gue
 verdict 'command_line.wrong_settings_are_refused'
 
 while IFS= read -r text; do
-	expect 2 "^--vary: '.*' is not a variation \(write key=a,b,c or" sweep case.cfg --vary "$text"
+	expect 2 "^--vary: '.*' is not a variation \(write KEY=a,b,c or" sweep case.cfg --vary "$text"
 done <<'END'
 x
 =1,2
@@ -114,7 +114,7 @@ END
 expect 2 'needs 1 to 6 options --vary KEY=VALUES, not 0' sweep case.cfg
 expect 2 '^--vary: case.batch = "" is not a plain number' sweep case.cfg --vary case.batch=8,,16
 expect 2 "^--vary: unknown parameter 'case.bach' \(did you mean 'case.batch'" sweep case.cfg --vary case.bach=8,16
-expect 2 '^--vary: more than 1000000 points' \
+expect 2 '^--vary: the grid has more than 1000000 points' \
 	sweep case.cfg --vary case.batch=1:1e6:lin1001 --vary 'link.vswitch.latency=1 us:1 s:lin1000'
 expect 2 '^--vary: link.vswitch.latency = "2 Gbit/s" is a bandwidth, not a time' \
 	sweep case.cfg --vary 'link.vswitch.latency=1 us,2 Gbit/s'

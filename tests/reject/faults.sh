@@ -78,7 +78,7 @@ echo 'old content' >disk/old.html
 [ $? = 1 ] && grep -q "cannot write 'disk/old.html': No space left" said || echo "report: $(cat said)"
 [ "$(cat disk/old.html)" = 'old content' ] && [ "$(ls -A disk)" = old.html ] || echo "files remain: $(ls -A disk)"
 "$FARWIRE" sweep case.cfg -q --vary 'link.vswitch.latency=1 us:1 ms:log400' -o disk/x.csv 2>said
-[ $? = 1 ] && grep -q 'disk/x.csv.journal: cannot be written: No space left' said || echo "sweep: $(cat said)"
+[ $? = 1 ] && grep -q 'disk/x.csv.journal: the file cannot be written: No space left' said || echo "sweep: $(cat said)"
 [ ! -e disk/x.csv ] || echo 'an incomplete sweep has a result'
 END
 FARWIRE=$FARWIRE unshare -rm sh disk.sh >disk.out 2>/dev/null
@@ -107,15 +107,15 @@ verdict faults.truncated_profile_is_refused
 mkdir folder
 expect 2 'is a directory \(give a file\)' run folder
 expect 2 '^--profile: there is no .*folder.' run case.cfg --profile ./folder
-expect 2 '^folder: cannot be read: Is a directory' run case.cfg --calls folder
+expect 2 '^folder: the file cannot be read: Is a directory' run case.cfg --calls folder
 expect 2 "^there is no fit 'folder'" fit folder
 expect 2 "^farwire: cannot read 'folder': Is a directory" import perftest folder
 expect 2 "^farwire: cannot read 'folder': Is a directory" import kineto folder
-expect 2 '^folder: cannot be read: Is a directory' plot folder -o x.svg
+expect 2 '^folder: the file cannot be read: Is a directory' plot folder -o x.svg
 echo '@include "folder"' >include.cfg
 expect 2 'is a directory \(give a file\)' run include.cfg
 echo 'dataset = { name = "x"; title = "t"; source = "s"; table = "folder"; value = "v"; label = ["v"]; };' >set.cfg
-expect 2 'folder: cannot be read: Is a directory' validate set.cfg
+expect 2 'folder: the file cannot be read: Is a directory' validate set.cfg
 mkdir x.csv.journal
 farwire sweep case.cfg -q --vary case.batch=8,16 -o x.csv
 [ "$code" -gt 0 ] && [ ! -e x.csv ] && grep -q 'x\.csv\.journal' "$scratch.err" ||

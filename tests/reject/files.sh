@@ -51,7 +51,7 @@ expect 2 '^case\.cfg:2: .*not closed' run case.cfg
 printf 'case = {\n\ttopology = "t320-same-esxi";\n' >case.cfg
 expect 2 '^case\.cfg:[0-9]+: ' run case.cfg
 case_of 'batch = 8; batch = 16;'
-expect 2 "^case\.cfg:1: 'batch' is given twice" run case.cfg
+expect 2 "^case\.cfg:1: 'batch' is set twice" run case.cfg
 verdict 'files.syntax_errors_have_their_line'
 
 printf '@include "b.cfg"\n' >a.cfg
@@ -78,6 +78,7 @@ verdict 'files.unknown_keys_get_a_suggestion'
 
 printf 'x = 1;\n' >none.cfg
 # A row has a sed command that breaks own.cfg, and the expected message.
+# shellcheck disable=SC2086
 while IFS='|' read -r edit message; do
 	topology_of "$edit"
 	expect 2 "$message" $own

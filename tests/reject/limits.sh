@@ -57,7 +57,7 @@ expect 0 '' run long.cfg -q --draws 0
 verdict limits.configurations_of_100000_lines_are_read
 
 { printf '{"format":"farwire-calls","x":'; repeated 100000 '['; } >x.jsonl
-expect 2 '^x\.jsonl:1: is not JSON: is nested too deep' run --topology t320-same-esxi --calls x.jsonl
+expect 2 '^x\.jsonl:1: the line is not JSON: the text is nested too deeply' run --topology t320-same-esxi --calls x.jsonl
 expect 2 'nested too deep' fit x.jsonl
 expect 2 'nested too deep' import kineto x.jsonl
 expect 2 '^x\.jsonl:1: ' import iperf3 x.jsonl
@@ -79,14 +79,14 @@ for of in 'cudaEventRecord event' 'cudaStreamSynchronize stream'; do
 	expect 2 "^--calls: a step of the recording uses more than 60000 ${of##* }s \(mark shorter" run --topology t320-same-esxi --calls x.jsonl
 done
 { printf '[{"case":"x","y":'; repeated 100000 '['; } >x.json
-expect 2 '^x\.json:1: is not JSON: maximum parsing depth reached' plot x.json -o x.svg
+expect 2 '^x\.json:1: this text is not JSON: maximum parsing depth reached' plot x.json -o x.svg
 truncate -s 300M x.json
-expect 2 '^x\.json: is larger than 256 MiB' plot x.json -o x.svg
+expect 2 '^x\.json: the file is larger than 256 MiB' plot x.json -o x.svg
 rm x.json
 { printf '{"format":"farwire-samples","tool":"'; repeated 2000000 x; echo '"}'; } >x.jsonl
 expect 2 '^x\.jsonl:1: the line is longer than 1 MiB' fit x.jsonl
 repeated 70000 x >x.log
-expect 2 '^x\.log:1: not a log: a line has more than 64 KiB' import perftest x.log
+expect 2 '^x\.log:1: this file is not a log: a line is longer than 64 KiB' import perftest x.log
 # Rows of nccl-tests, each with a different size or all with the same.
 rows() {
 	echo '# Collective test starting: all_reduce_perf'
@@ -97,22 +97,22 @@ rows() {
 		print 1024 + step * i, 256, "float", "sum", -1, "20.50", "0.05", "0.05", 0 }'
 }
 rows 65537 1 >x.log
-expect 2 '^x\.log:65541: more than 65536 points' import nccl-tests x.log
+expect 2 '^x\.log:65541: the log has more than 65536 points' import nccl-tests x.log
 rows 1001 0 >x.log
 expect 2 '^x\.log:1005: the same point occurs more than 1000 times' import nccl-tests x.log
 repeated 65537 '[  5]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 ' >x.log
-expect 2 '^x\.log(:[0-9]+)?: more than 65536 results of one point' import iperf3 x.log
+expect 2 '^x\.log(:[0-9]+)?: a point has more than 65536 results' import iperf3 x.log
 verdict limits.too_large_recordings_and_results_are_refused
 
 # A sparse file of 17 GiB without blocks, if the file system supports it.
 # (tests/unit/test_recording.c and test_call_files.c test the limit of 8 GiB.)
 if truncate -s 17G x.csv.journal 2>/dev/null; then
-	expect 2 '^x\.csv\.journal: is larger than 16 GiB: no journal of a sweep is' \
+	expect 2 '^x\.csv\.journal: the file is larger than 16 GiB, so it is not the journal' \
 		sweep c4140-infiniband --vary case.batch=8,16 -o x.csv
 	[ "$(stat -c %s x.csv.journal)" = 18253611008 ] || complain 'the journal was changed'
 	mv x.csv.journal x.jsonl
-	expect 2 'x\.jsonl: is not a recording \(give the file of an earlier run\)' probe host --continue x.jsonl
+	expect 2 'x\.jsonl: the file is not a recording \(name the file of an earlier run\)' probe host --continue x.jsonl
 	verdict limits.huge_files_are_refused
 fi
 rm -f x.csv.journal x.jsonl
@@ -122,21 +122,21 @@ dataset() {
 }
 dataset 'table = "x.tsv"; value = "v"; role = "test"; label = ["v"];'
 { printf 'v\n'; repeated 70000 1; echo; } >x.tsv
-expect 2 '^\./x\.tsv:2: a line of more than 64 KiB|^x\.tsv:2: a line of more than 64 KiB' validate x.cfg
+expect 2 '^\./x\.tsv:2: the line is longer than 64 KiB|^x\.tsv:2: the line is longer than 64 KiB' validate x.cfg
 printf 'v\n1\000\n' >x.tsv
-expect 2 'x\.tsv:2: is not a text file' validate x.cfg
+expect 2 'x\.tsv:2: .* so it is not a text file' validate x.cfg
 { echo v; repeated 8000000 '# 15 bytes long
 '; } >x.tsv
-expect 2 'x\.tsv:[0-9]+: is larger than 64 MiB' validate x.cfg
+expect 2 'x\.tsv:[0-9]+: the file is larger than 64 MiB' validate x.cfg
 rm x.tsv
 values=$(awk 'BEGIN { for (i = 0; i < 400; i++) printf "%s\"%d\"", i ? ", " : "", i + 1 }')
 dataset "case = \"c4140-infiniband\"; dimensions = (
 	{ name = \"a\"; setting = \"case.batch\"; values = [$values]; },
 	{ name = \"b\"; setting = \"case.gpus\"; values = [$values]; } );"
-expect 2 '^x\.cfg:[0-9]+: dataset: more than 100000 combinations' validate x.cfg
+expect 2 '^x\.cfg:[0-9]+: dataset: there are more than 100000 combinations' validate x.cfg
 list=$(awk 'BEGIN { for (i = 0; i < 10001; i++) printf "%s%d", i ? "," : "", i + 1 }')
-expect 2 'a list has at most 10000 values' sweep c4140-infiniband --vary "case.batch=$list"
-expect 2 'a range has 2 to 1000000 values' sweep c4140-infiniband --vary case.batch=1:9:lin1000001
+expect 2 'a list can have at most 10000 values' sweep c4140-infiniband --vary "case.batch=$list"
+expect 2 'a range must have 2 to 1000000 values' sweep c4140-infiniband --vary case.batch=1:9:lin1000001
 expect 2 'its ends are too far apart' sweep c4140-infiniband --vary case.batch=-1e308:1e308:lin3
 expect 2 'more than 1000000 points' sweep c4140-infiniband --vary case.batch=1:2:lin1001 \
 	--vary case.gpus=1:2:lin1000

@@ -21,13 +21,13 @@ expect 2 'needs exactly one --for KEY' solve case.cfg --target 'ratio>=0.9' --fo
 for target in ratio 'ratio>0.9' '>=0.9' 'ratio=0.9' 'ratio>='; do
 	expect 2 '^--target: ' solve case.cfg --target "$target" --for case.batch
 done
-expect 2 "is not a target \(write a number >= or <= a value" solve case.cfg --target 'ratio' --for case.batch
-expect 2 "no number 'speed' \(a program on a GPU has ratio, images_per_s" \
+expect 2 "is not a target \(write a result, >= or <=, and a value" solve case.cfg --target 'ratio' --for case.batch
+expect 2 "no result called 'speed' \(the results of a program on a GPU are ratio, images_per_s" \
 	solve case.cfg --target 'speed>=2' --for case.batch
-expect 2 "this case has no number 'speedup'" solve case.cfg --target 'speedup>=2' --for case.batch
+expect 2 "this kind of case has no result 'speedup'" solve case.cfg --target 'speedup>=2' --for case.batch
 expect 2 "step of 'step<=250' has no unit" solve case.cfg --target 'step<=250' --for case.batch
 expect 2 "out of range" solve case.cfg --target 'ratio>=-1' --for case.batch
-expect 2 'no training time \(set case\.epochs\)' solve ddl-host --draws 0 --target 'training time<=9 h' \
+expect 2 'no training time \(write --set case\.epochs=N\)' solve ddl-host --draws 0 --target 'training time<=9 h' \
 	--for case.batch --between 64:128
 verdict 'questions.invalid_targets_are_refused'
 
@@ -35,7 +35,7 @@ expect 2 "^--for: unknown parameter 'link.vswitch.latncy' \(did you mean 'link.v
 	solve case.cfg --target 'ratio>=0.9' --for link.vswitch.latncy
 expect 2 'case\.model is not a number' solve case.cfg --target 'ratio>=0.9' --for case.model
 expect 2 'unknown parameter' solve case.cfg --target 'ratio>=0.9' --for 'guest.*.nosuch'
-expect 2 'is not a range \(write LO:HI, values' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8
+expect 2 'is not a range \(write LO:HI, each value' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8
 expect 2 'is not a range \(write LO:HI, the lower' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8:2
 expect 2 'case\.batch: 0 is out of range \(1 to' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 0:2
 expect 2 'case\.batch: 2\.5 is not a whole number' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 1:2.5
@@ -45,7 +45,7 @@ expect 2 'needs 16 GPUs from index 0 on' solve --topology t320-same-esxi --gpus 
 	--target 'efficiency>=0.9' --for case.gpus --between 16:17
 verdict 'questions.invalid_parameters_and_ranges_are_refused'
 
-expect 2 "no number 'speed'" sensitivity case.cfg --of speed --vary-all 10%
+expect 2 "no result called 'speed'" sensitivity case.cfg --of speed --vary-all 10%
 expect 2 "no uncertain parameter of .* has 'nosuch' in its name" sensitivity case.cfg --for nosuch
 expect 2 "no parameter of .* has 'nosuch' in its name" sensitivity case.cfg --for nosuch --vary-all 10%
 for part in 0 -1% 100% x 10us; do
@@ -56,8 +56,8 @@ expect 2 '--samples is now called --points' sensitivity case.cfg --samples 8
 expect 2 'has no ratio: out of GPU memory: resnet50 at batch 64' \
 	sensitivity --topology t320-same-esxi --batch 64 --draws 0 -q --vary-all 10% --for link.vswitch
 verdict 'questions.invalid_sensitivities_are_refused'
-expect 2 '^--gpus: has 2 jobs \(scale takes a case with one; compare shows' scale dgx1-two-jobs --gpus 1,2
-expect 2 '^--gpus: numbers of GPUs are whole, from 1 \(write --gpus 1,2' scale --topology dgx1-v100 --gpus 0,1
+expect 2 '^--gpus: the case has 2 jobs, but .farwire scale. needs one' scale dgx1-two-jobs --gpus 1,2
+expect 2 '^--gpus: numbers of GPUs must be whole and at least 1 \(write --gpus 1,2' scale --topology dgx1-v100 --gpus 0,1
 expect 2 'there can be at most 6 options --vary, not 7' report case.cfg -q --draws 0 -o x.html --vary a=1,2 --vary b=1,2 \
 	--vary c=1,2 --vary d=1,2 --vary e=1,2 --vary f=1,2 --vary g=1,2
 printf 'dataset = { name = "x"; title = "t"; source = "s"; role = "test"; table = "x.tsv"; value = "v"; label = ["v"];
@@ -70,15 +70,15 @@ verdict 'questions.requests_without_an_answer_are_refused'
 
 # vary WRONG WHY
 vary() {
-	expect 2 "^--vary: '$1' is not a variation \(write key=a,b,c or key=lo:hi:log20 .*\): $2" \
+	expect 2 "^--vary: '$1' is not a variation \(write KEY=a,b,c or KEY=lo:hi:log20 .*\): $2" \
 		sweep case.cfg -q --vary "$1"
 }
-vary 'case.batch=1:2' 'how many values, and how spaced\?$'
-vary 'case.batch=1:2:exp5' "the values are spaced 'log' or 'lin'$"
-vary 'case.batch=1:2:lin1' 'a range has 2 to 1000000 values$'
-vary 'case.batch=1:2 us:lin5' 'its ends are different quantities$'
-vary 'case.batch=2:1:lin5' 'it does not rise$'
-vary 'case.batch=0:2:log5' 'a logarithmic range begins above 0$'
+vary 'case.batch=1:2' 'the number of values and their spacing are missing$'
+vary 'case.batch=1:2:exp5' "the spacing must be 'log' or 'lin'$"
+vary 'case.batch=1:2:lin1' 'a range must have 2 to 1000000 values$'
+vary 'case.batch=1:2 us:lin5' 'its ends have units of different quantities$'
+vary 'case.batch=2:1:lin5' 'its high end must be above its low end$'
+vary 'case.batch=0:2:log5' 'a logarithmic range must begin above 0$'
 vary 'case.batch=1e-308:1e308:log5' 'its ends are too far apart$'
-vary 'case.batch=1:2:lin5,9' 'a range has 2'
+vary 'case.batch=1:2:lin5,9' 'a range must have 2'
 verdict 'questions.malformed_variations_are_refused'

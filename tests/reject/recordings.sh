@@ -65,9 +65,9 @@ done
 expect 2 'did you mean .iperf3.' import iperf log
 expect 2 '^farwire: import: there must be one file, not 2' import iperf3 log log
 printf 'a\0b\n' >zero
-expect 2 '^zero:1: not a log: a zero byte' import nccl-tests zero
+expect 2 '^zero:1: this file is not a log: it contains a zero byte' import nccl-tests zero
 head -c 70000 /dev/zero | tr '\0' x >long
-expect 2 '^long:1: not a log: a line has more' import perftest long
+expect 2 '^long:1: this file is not a log: a line is longer' import perftest long
 echo '{"intervals":[{"sum":{"bits_per_second":1e999}}]}' >infinite
 expect 2 '^infinite:1: a result is not a finite number' import iperf3 infinite
 cat >one-rank <<'END'

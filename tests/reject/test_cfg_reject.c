@@ -36,19 +36,20 @@ static void syntax_errors_have_their_line_and_a_correction(void)
 		 "t.cfg:1: a quantity with a unit needs quotes (write \"25 Gbit/s\")"},
 		{"b = 3%;", "t.cfg:1: a quantity with a unit needs quotes (write \"3 %\")"},
 		{"a = 4294967296;",
-		 "t.cfg:1: the integer 4294967296 does not fit 32 bits (write a quantity in "
+		 "t.cfg:1: the integer 4294967296 does not fit into 32 bits (write a quantity in "
 		 "quotes, "
 		 "such as \"4 GiB\", or a number with a point, such as 4294967296.0)"},
 		{"a = 0xffffffff;",
-		 "t.cfg:1: the integer 0xffffffff does not fit 32 bits (write a quantity in "
+		 "t.cfg:1: the integer 0xffffffff does not fit into 32 bits (write a quantity in "
 		 "quotes, "
 		 "such as \"4 GiB\", or a number with a point, such as 4294967296.0)"},
 		{"a = 9223372036854775808L;",
-		 "t.cfg:1: the integer 9223372036854775808L does not fit 64 bits"},
+		 "t.cfg:1: the integer 9223372036854775808L does not fit into 64 bits (write a "
+		 "number with a point, such as 1.0e20)"},
 		{"a = 1e999;", "t.cfg:1: a is too large (write a finite number)"},
 		{"a = 1;\ng = {\n b = 1;\n c = 2;\n b = 3;\n};",
-		 "t.cfg:5: 'b' is given twice in this group (first at t.cfg:3)"},
-		{"a = ;", "t.cfg:1: a value is missing before ';'"},
+		 "t.cfg:5: 'b' is set twice in this group, first at t.cfg:3 (remove one of them)"},
+		{"a = ;", "t.cfg:1: a value is missing before ';' (write name = value;)"},
 		{"a = 1;\nb 2;\n", "t.cfg:2: syntax error at or before `b 2;` (write name = value; "
 				   "for settings, { ... "
 				   "} for groups, ( a, b ) for lists)"},
@@ -237,7 +238,7 @@ static void malformed_value_groups_are_refused(void)
 static void value_instead_of_a_group_is_refused(void)
 {
 	static const char *const answers[] = {
-		"t.cfg:1: link 'wire': is not a group (write { ... })"};
+		"t.cfg:1: link 'wire' must be a group (write { ... })"};
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	read_wire(arena, diag, "wire = 5;");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A ring by another name. */
+/* A copy of the ring with another name. */
 #include "sim/collective/algorithms.h"
 
 static const char *refuse(const struct algorithm_spec *spec)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two collectives a step, of half the gradients each. */
+/* Two collectives in each step, with half of the gradients each. */
 #include "sim/base/arena.h"
 #include "sim/training/exchange_parts.h"
 

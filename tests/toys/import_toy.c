@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files that hold one number, as a recording of one sample. */
+/* A file with one number becomes a recording of one sample. */
 #include "calib/fit/import.h"
 
 static void read_log(struct importing *importing)

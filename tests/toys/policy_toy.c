@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every call waits for its answer, copies too. */
+/* Each call waits for its answer, also a copy. */
 #include "sim/remoting/policies.h"
 
 static enum call_class classify(const struct runtime_params *params, const struct cuda_call *call)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every message takes the same time, whatever its size. */
+/* Each message takes the same time, independent of its size. */
 #include "sim/base/arena.h"
 #include "sim/transport/kinds.h"
 

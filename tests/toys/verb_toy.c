@@ -5,7 +5,7 @@
 
 static int run(const struct command *command)
 {
-	printf("%s plays\n", command->words[0]);
+	printf("toy called with %s\n", command->words[0]);
 	return EXIT_DONE;
 }
 

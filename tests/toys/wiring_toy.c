@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All ports at one switch, whatever its size. */
+/* One switch of any size connects all ports. */
 #include "sim/scenario/wiring_kinds.h"
 
 struct toy_params {

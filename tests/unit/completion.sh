@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The shell's completions after some words, with the built program.
+# Bash completions of some command lines, with the built program.
 [ -x "$FARWIRE" ] || exit 77
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tools/completion/farwire.bash
 . tools/completion/farwire.bash
 
-offers() { # expected word, then the command line, the last word unfinished
+offers() { # WORD ARGS...: the last argument is incomplete, and WORD must complete it
 	local wanted=$1
 	shift
 	COMP_WORDS=("$FARWIRE" "$@")

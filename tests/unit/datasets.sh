@@ -7,7 +7,7 @@ page=$PWD/docs/datasets.md
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cd "$scratch" || exit 2
-block() { # the first block of that language
+block() { # LANGUAGE: prints the first block of the page in this language
 	awk -v begin="\`\`\`$1" '$0 == begin { inside = 1; next } /^```/ && inside { exit } inside' "$page"
 }
 block tsv >lab.tsv
@@ -20,25 +20,25 @@ shows '^test rows: 3, median'
 shows '^holds *: +RoCE keeps the GPU busy'
 mkdir elsewhere
 (cd elsewhere && "$FARWIRE" validate ../lab.cfg --draws 2 -q) >elsewhere.txt
-cmp -s elsewhere.txt "$scratch.out" || complain 'another folder, another answer'
+cmp -s elsewhere.txt "$scratch.out" || complain 'the result depends on the current folder'
 expect 3 '' validate lab.cfg --draws 0 -q --set link.client-port.latency=10ms
 shows '^BROKEN: RoCE keeps the GPU busy .*roce batch=64'
 farwire report lab.cfg --draws 0 -q -o lab.html --set link.client-port.latency=10ms
-[ "$code" = 3 ] || complain "report of a broken claim: $code"
-verdict 'datasets.example_of_the_docs'
+[ "$code" = 3 ] || complain "the report with a broken claim ended with $code"
+verdict 'datasets.example_of_the_docs_works'
 
-refuse() { # what sed does to lab.cfg, then the error
+refuse() { # SED PATTERN: changes lab.cfg and checks the error
 	sed "$1" lab.cfg >wrong.cfg
 	expect 2 "$2" validate wrong.cfg --draws 0 -q
 }
 refuse 's/value = "images_per_s"/value = "images_per_sec"/' "^wrong.cfg:1: .*no column 'images_per_sec' \(did you mean 'images_per_s'"
-[ "$(wc -l <"$scratch.err")" = 1 ] || complain "said more than once: $(cat "$scratch.err")"
+[ "$(wc -l <"$scratch.err")" = 1 ] || complain "there is more than one error: $(cat "$scratch.err")"
 refuse 's/claims = /clams = /' "^wrong.cfg:16: unknown key 'clams' \(did you mean 'claims'"
-refuse 's/\["roce"\]/["net=roce"]/' "^wrong.cfg:17: .*no row's label has 'net=roce' \(a label is '10g batch=32'"
+refuse 's/\["roce"\]/["net=roce"]/' "^wrong.cfg:17: .*no row has a label with 'net=roce' \(a label looks like '10g batch=32'"
 printf 'net\tbatch\timages_per_s\trole\n10g\t32\t19x5\ttest\nslow\t64\t215\ttest\nroce\t64\t200\ttestt\n' >lab.tsv
 for error in "^lab.tsv:2: dataset: '19x5' is neither a positive number" "^lab.tsv:3: .*'net' says 'slow'" "^lab.tsv:4: .*role 'testt'"; do
 	expect 2 "$error" validate lab.cfg --draws 0 -q
 done
 printf 'net\tbatch\timages_per_s\trole\nroce\t64\n' >lab.tsv
-expect 2 '^lab.tsv:2: 2 cells where the header names 4' validate lab.cfg --draws 0 -q
-verdict 'datasets.errors_have_places'
+expect 2 '^lab.tsv:2: the row has 2 cells, but the header names 4' validate lab.cfg --draws 0 -q
+verdict 'datasets.errors_have_their_line'

@@ -36,7 +36,7 @@ ranks() { # a line for each of N ranks
 } >old
 samples old
 is '1024 4 0 2e-05' '1024 4 1 2.1e-05' '1048576 4 0 0.0001' '1048576 4 1 0.000101'
-grep -q '"collective": "all_reduce"' "$scratch.out" || complain 'the bandwidths say all_reduce'
+grep -q '"collective": "all_reduce"' "$scratch.out" || complain 'the collective is not all_reduce'
 sed 's/^/[1,0]<stdout>: /' old >tagged
 samples tagged
 is '1024 4 0 2e-05' '1024 4 1 2.1e-05' '1048576 4 0 0.0001' '1048576 4 1 0.000101'
@@ -72,10 +72,10 @@ END
 samples json
 is '64 4 0 1.05e-05' '64 4 1 1.15e-05' '128 4 0 1.2e-05'
 farwire import nccl-tests json
-grep -q '"name": "NVIDIA H100"' "$scratch.out" || complain 'whose GPUs'
+grep -q '"name": "NVIDIA H100"' "$scratch.out" || complain 'the name of the GPUs is missing'
 farwire import nccl-tests old
-grep -q '^4 points of nccl-tests' "$scratch.err" || complain "of a log it said $(cat "$scratch.err")"
-verdict 'imports.nccl_tests'
+grep -q '^4 points of nccl-tests' "$scratch.err" || complain "the message about points is $(cat "$scratch.err")"
+verdict 'imports.logs_of_nccl_tests_become_samples'
 
 # Without one column a size would be read as a count; a file cut inside a number would give another
 # number. Both are refused.
@@ -84,7 +84,7 @@ expect 2 '^x:7: the row has 11 columns, but the heading has 12' import nccl-test
 sed 's/ time / cputime /g' new >x
 expect 2 '^x:5: these are CPU times' import nccl-tests x
 sed 's/Group  0/Group  1/' new >x
-expect 2 '^x:3: several groups' import nccl-tests x
+expect 2 '^x:3: the log has several groups' import nccl-tests x
 head -c -60 old >x
 expect 2 '^x:[78]: .*' import nccl-tests x
 head -c -1 old >x
@@ -110,7 +110,7 @@ sed 's/,{"rank":2[^}]*}//; s/"ngpus":2/"ngpus":1/' json >x
 expect 2 '^x(:[0-9]+)?: there is one rank, but a collective needs two or more' import nccl-tests x
 sed 's/"out_of_place":null/"out_of_place":7/' json >x
 expect 2 '^x:4: an object is expected here' import nccl-tests x
-verdict 'imports.nccl_tests_wrong'
+verdict 'imports.malformed_logs_of_nccl_tests_are_refused'
 
 kind=nvbandwidth
 cat >v <<'END'
@@ -130,7 +130,7 @@ MIN device_to_host_memcpy_ce 53.00
 END
 samples v
 is '536870912 0 55000000000,54000000000,53000000000'
-grep -q '"name": "NVIDIA GB200"' "$scratch.out" || complain 'whose GPU'
+grep -q '"name": "NVIDIA GB200"' "$scratch.out" || complain 'the name of the GPU is missing'
 printf '\357\273\277' | cat - v | sed 's/$/\r/' >crlf # as Windows has it
 samples crlf
 is '536870912 0 55000000000,54000000000,53000000000'
@@ -153,14 +153,14 @@ cat >json <<'END'
 END
 samples json
 is '536870912 0 55630000000'
-grep -q '"name": "NVIDIA H100 80GB HBM3"' "$scratch.out" || complain 'whose GPU'
+grep -q '"name": "NVIDIA H100 80GB HBM3"' "$scratch.out" || complain 'the name of the GPU is missing'
 sed 's/55\.63"/fast"/' json >x
 expect 2 "^x:6: 'fast' is not a number" import nvbandwidth x
 head -n 8 json >x
 expect 2 '^x:9: ' import nvbandwidth x
 head -n 9 v | head -c -3 >x
 expect 2 '^x:9: the log ends' import nvbandwidth x
-verdict 'imports.nvbandwidth'
+verdict 'imports.logs_of_nvbandwidth_become_samples'
 
 kind=perftest
 title='                    RDMA_Write BW Test'
@@ -195,14 +195,14 @@ is '2 0 1.5e-06'
 samples long
 is '2 0 1.25e-06'
 sed 's/RDMA_Write BW/RDMA_Write Bidirectional BW/' mib >x
-expect 2 '^x:1: a test of both directions' import perftest x
+expect 2 '^x:1: the log has the sum of both directions' import perftest x
 sed 's/^ 65536 / /' mib >x
 expect 2 '^x:4: the row has 4 columns, but the heading has 5' import perftest x
 head -n 4 mib | head -c -25 >x
 expect 2 '^x:4: ' import perftest x
 sed 's/average\[MiB/best[MiB/' mib >x
 expect 2 '^x:2: the heading has no' import perftest x
-verdict 'imports.perftest'
+verdict 'imports.logs_of_perftest_become_samples'
 
 kind=iperf3
 cat >four <<'END'
@@ -221,22 +221,22 @@ cat >udp <<'END'
 [ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
 [  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec  0.012 ms  0/91 (0%)
 END
-expect 2 '^udp:1: UDP runs' import iperf3 udp
+expect 2 '^udp:1: this is a UDP test' import iperf3 udp
 cat >both <<'END'
 [ ID][Role] Interval           Transfer     Bitrate         Retr  Cwnd
 [  5][TX-C]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 END
-expect 2 '^both:2: both directions' import iperf3 both
+expect 2 '^both:2: the log has both directions' import iperf3 both
 cat >two <<'END'
 [  5]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 [  7]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 END
-expect 2 '^two(:2)?: there are several streams but no lines \[SUM\]' import iperf3 two
+expect 2 '^two(:2)?: the log has several streams, but no lines with \[SUM\]' import iperf3 two
 json='{"start":{"test_start":{"protocol":"TCP","num_streams":2,"blksize":65536}},"intervals":[{"sum":{"bits_per_second":8e9,"omitted":false}}],"end":{}}'
 printf '\357\273\277\n%s\n' "$json" >json
 samples json
 is '65536 2 0 1000000000'
-for change in 's/"TCP"/"UDP"/; UDP runs' 's/}}\]/},"sum_bidir_reverse":{}}]/; both directions' 's/:2,/:null,/; a number is' \
+for change in 's/"TCP"/"UDP"/; this is a UDP' 's/}}\]/},"sum_bidir_reverse":{}}]/; both directions' 's/:2,/:null,/; a number is' \
 	's/:2,/:-1,/; streams is -1' 's/65536/0/; size_B is 0' 's/8e9/1e300/; a result of' \
 	's/"intervals".*/"error":"unable to connect"}/; iperf3 failed: unable to connect' 's/$/{}/; more than one'; do
 	echo "$json" | sed "${change%; *}" >x
@@ -245,7 +245,7 @@ done
 echo "$json" | sed 's/"end".*/"error":"interrupt - the client has terminated"}/' >stopped
 samples stopped
 is '65536 2 0 1000000000'
-verdict 'imports.iperf3'
+verdict 'imports.logs_of_iperf3_become_samples'
 
 # PyTorch 1.8: its own categories, texts for threads, values that are not numbers. 2.x: driver calls,
 # decimals of microseconds, correlations of a long run, steps on GPU lines as well.
@@ -263,8 +263,8 @@ END
 # A kernel without its call, and the number of points of a log, are reported unless -q is given.
 sed 's/"correlation": 40, "warps/"correlation": 99, "warps/' k18 >orphan
 farwire import kineto orphan
-grep -q '^1 kernels and copies have no call in the trace, and are left out' "$scratch.err" ||
-	complain "of an orphan it said $(cat "$scratch.err")"
+grep -q '^1 kernels and copies were left out because the trace does not contain their calls' "$scratch.err" ||
+	complain "the message about a kernel without its call is $(cat "$scratch.err")"
 cat >k2 <<'END'
 { "schemaVersion": 1, "deviceProperties": [ { "id": 0, "name": "NVIDIA H100 80GB HBM3" } ], "baseTimeNanoseconds": 1727000000000000000,
   "traceEvents": [
@@ -282,11 +282,11 @@ for trace in k18 k2; do
 	shows '"start_s":0\.000080000,"end_s":0\.000110000,"stream":7,"copy":"d2h","memory":"pageable","size_B":4096,"copy_s":0\.000020000'
 	shows '^{"step":2,"t_s":0\.000000000'
 done
-verdict 'imports.kineto'
+verdict 'imports.traces_of_both_profilers_become_call_files'
 
 # Windows consoles write UTF-16.
 printf 'R\0u\0n\0' >wide
 for kind in nccl-tests nvbandwidth perftest iperf3; do
 	expect 2 '^wide:1: .*iconv' import $kind wide
 done
-verdict 'imports.encodings'
+verdict 'imports.utf_16_is_refused'

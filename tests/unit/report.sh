@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The verbs `report` and `plot`, from the outside.
+# The verbs `report` and `plot`: their pages, images and errors.
 [ -x "$FARWIRE" ] || exit 77
 case $FARWIRE in
 /*) ;;
@@ -31,7 +31,7 @@ dataset = { name = "small"; title = "Small & <quick>"; source = "a test"; table 
 	beside = ( { title = "asynchronous"; settings = ["case.runtime=asynchronous"]; } ); };
 END
 
-check() { # name, then a command that must succeed
+check() { # NAME COMMAND...: the command must succeed
 	name=$1
 	shift
 	if "$@" >out 2>&1; then
@@ -41,16 +41,16 @@ check() { # name, then a command that must succeed
 		echo "FAIL report.$name"
 	fi
 }
-refused() { # exit code, text on stderr, then the command
+refused() { # CODE TEXT COMMAND...: checks the exit code and the text on stderr
 	wanted=$1 text=$2
 	shift 2
 	"$@" >/dev/null 2>err
 	code=$?
 	[ $code = "$wanted" ] && grep -qF -- "$text" err && return
-	echo "exit $code, said:" && cat err
+	echo "exit code $code, message:" && cat err
 	return 1
 }
-holds() { # file, then fixed texts that are all in it
+holds() { # FILE TEXT...: checks that the file contains all texts
 	file=$1
 	shift
 	for text; do
@@ -170,14 +170,14 @@ nothing_partial() {
 		refused 2 '.svg, .pdf or .png' "$FARWIRE" plot 16.json -o bad.gif && ! ls | grep '^bad\.[^c]'
 }
 echo 'other = {};' >bad.cfg
-check a_case_as_a_whole_page whole_page
-check same_input_same_bytes same_bytes
-check the_round_trip_that_keeps_most keeps
-check the_winner_of_several winner
-check a_sweep_as_a_page swept
-check a_dataset_with_rows_beside_it dataset
-check a_what_if what_if
-check a_recording recording
-check rows_beside_a_dataset_in_validate beside_in_json
-check saved_results_are_drawn_again draws_again
-check refusals_leave_nothing_behind nothing_partial
+check page_of_a_case_is_complete whole_page
+check same_input_gives_the_same_bytes same_bytes
+check round_trip_that_keeps_95_percent_agrees_with_solve keeps
+check page_of_several_cases_names_the_fastest winner
+check page_of_a_sweep_agrees_with_sweep swept
+check page_of_a_dataset_shows_errors_and_verdicts dataset
+check page_of_a_what_if_shows_no_errors what_if
+check page_of_a_recording_predicts_its_programs recording
+check validate_shows_rows_that_are_not_judged beside_in_json
+check saved_results_are_plotted_again draws_again
+check refused_requests_leave_no_files nothing_partial

@@ -12,13 +12,13 @@ END
 cat >wider.cfg <<'END'
 case = { name = "wider"; topology = "gpu-pool"; exchange = "ddp"; batch = 64; gpus = 4; };
 END
-job() { # verb, any further options
+job() { # VERB OPTIONS...
 	verb=$1
 	shift
 	expect 0 '' "$verb" job.cfg -q --draws 0 --set exchange.noise=0 "$@"
 }
 # Runs farwire for a plot and ignores messages of a sanitizer about the drawing library.
-plotted() { # file, verb, any further options
+plotted() { # FILE VERB OPTIONS...
 	file=$1 verb=$2
 	shift 2
 	farwire "$verb" job.cfg -q --draws 0 --plot "$file" "$@"
@@ -52,50 +52,50 @@ NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
   last = rate }
 function near(a, b) { if (a - b > 1e-6 * a || b - a > 1e-6 * a) { wrong = 1; print "  " a " is not " b } }
 END { exit wrong }' || complain "numbers that do not agree: $(cat scale.csv)"
-verdict 'scale.says_what_run_says'
+verdict 'scale.agrees_with_run'
 
 # Parameters of a job may be set, whether or not the case itself is a job.
 expect 0 '' scale --topology gpu-pool --exchange ddp --gpus 1,4 -q --draws 0 --format csv \
 	--set exchange.noise=0
 expect 0 '' scale --topology gpu-pool --set case.gpus=1 -q --draws 0 --format csv
-[ "$(column gpus)" = 1 ] || complain "a job of one GPU on: $(column gpus)"
+[ "$(column gpus)" = 1 ] || complain "a job of one GPU runs on: $(column gpus)"
 expect 2 "did you mean 'exchange.noise'" scale --topology gpu-pool -q --set exchange.noize=0
-verdict 'scale.takes_a_jobs_settings'
+verdict 'scale.accepts_settings_of_jobs'
 
 job scale --gpus 3,1 --format csv
 [ "$(column gpus | tr '\n' ' ')" = '3 1 ' ] || complain "--gpus 3,1: $(column gpus)"
 job scale --gpus 1:4:log3 --format csv
 [ "$(column gpus | tr '\n' ' ')" = '1 2 4 ' ] || complain "--gpus 1:4:log3: $(column gpus)"
 expect 0 '' scale --topology gpu-pool --exchange ddp -q --draws 0 --format csv
-[ "$(column gpus | tr '\n' ' ')" = '1 2 4 ' ] || complain "no gpus said: $(column gpus)"
-expect 2 'numbers of GPUs are whole, from 1' scale job.cfg -q --gpus 0,1
-expect 2 'numbers of GPUs are whole, from 1' scale job.cfg -q --gpus one,two
+[ "$(column gpus | tr '\n' ' ')" = '1 2 4 ' ] || complain "without --gpus it used: $(column gpus)"
+expect 2 'numbers of GPUs must be whole and at least 1' scale job.cfg -q --gpus 0,1
+expect 2 'numbers of GPUs must be whole and at least 1' scale job.cfg -q --gpus one,two
 expect 2 'case.gpus = "?2.5' scale job.cfg -q --gpus 1,2.5
 expect 2 "case.gpus=1:2' is not a variation" scale job.cfg -q --gpus 1:2
-expect 2 '.' scale job.cfg -q --gpus 1,100 # there are four
-verdict 'scale.numbers_of_gpus'
+expect 2 '.' scale job.cfg -q --gpus 1,100 # the topology has four
+verdict 'scale.lists_and_ranges_give_the_numbers_of_gpus'
 
 for jobs in 1 3; do
 	farwire scale job.cfg -q --draws 3 --jobs $jobs --format json -o jobs$jobs.json --plot jobs$jobs.svg
 	[ "$code" = 0 ] || complain "--jobs $jobs: $(cat "$scratch.err")"
 done
-cmp -s jobs1.json jobs3.json || complain 'threads change the numbers'
-cmp -s jobs1.svg jobs3.svg || complain 'threads change the chart'
+cmp -s jobs1.json jobs3.json || complain '--jobs 3 changes the numbers'
+cmp -s jobs1.svg jobs3.svg || complain '--jobs 3 changes the chart'
 for word in '"name": "scaling"' '"efficiency"' '"exposed_s"'; do
 	grep -qF "$word" jobs1.json || complain "no $word in the JSON"
 done
 plotted two.pdf scale
-grep -qa '/Count 2' two.pdf || complain 'a PDF has the parts of the steps, too'
-verdict 'scale.plots_and_threads'
+grep -qa '/Count 2' two.pdf || complain 'the PDF lacks the page of the parts of the steps'
+verdict 'scale.threads_do_not_change_numbers_and_charts'
 
 job sweep --format csv --vary case.batch=16,64
 head -n 1 "$scratch.out" | grep -q 'speedup.*efficiency.*exposed_s' || complain "columns: $(head -n 1 "$scratch.out")"
 head -n 1 "$scratch.out" | grep -q ',ratio' && complain 'a job has no ratio to a local GPU'
-# the same bytes with twice the kernels: less is exposed
+# Larger batches have longer kernels and the same gradients, so a smaller part is exposed.
 column efficiency | awk 'NR == 1 { first = $1 } END { exit !($1 > first) }' ||
 	complain "larger batches scale no better: $(cat "$scratch.out")"
 plotted gpus.svg sweep --vary case.gpus=1,2,4 --vary case.batch=16,64
-verdict 'sweep.of_jobs'
+verdict 'sweep.jobs_have_speedup_and_efficiency'
 
 # A collective: more bytes take longer, and bus bandwidth is 2 (n - 1)/n times bytes / time.
 plotted bandwidth.svg sweep --format csv --collective all_reduce --vary 'case.collective_size=1 KiB,64 KiB,16 MiB'
@@ -110,7 +110,7 @@ expect 0 '' run job.cfg -q --draws 0 --collective all_reduce
 shows 'bus bandwidth'
 plotted scale.svg scale --collective all_reduce --gpus 2,4
 shows 'bus bandwidth'
-verdict 'sweep.of_a_collective'
+verdict 'sweep.collectives_have_bus_bandwidth'
 
 # Four machines: servers on GPUs share the work of the adapters, like servers on CPUs.
 expect 0 '' sweep --topology c4140-m-ethernet --model vgg16 --batch 64 --exchange tf-parameter-server \
@@ -120,7 +120,7 @@ tr -d '\r' <"$scratch.out" | awk -F, '
 NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 { step[NR] = $at["step_s"] }
 END { exit !(NR == 3 && step[3] > 0 && step[3] < 0.7 * step[2]) }' || complain "servers: $(cat "$scratch.out")"
-verdict 'sweep.of_servers_on_gpus'
+verdict 'sweep.more_parameter_servers_shorten_the_step'
 
 expect 0 '' compare job.cfg wider.cfg -q --draws 0 --format csv
 head -n 1 "$scratch.out" | grep -q 'gpus,.*to_first.*efficiency' || complain "columns: $(cat "$scratch.out")"
@@ -134,19 +134,19 @@ farwire run job.cfg -q --draws 0 --format json -o a.json
 farwire run wider.cfg -q --draws 0 --format json -o b.json
 farwire plot a.json b.json --plot both.svg
 [ "$code" = 0 ] && [ -s both.svg ] || complain "plot: $(cat "$scratch.err")"
-verdict 'compare.of_jobs'
+verdict 'compare.jobs_and_clients_have_their_columns'
 
 farwire run ddl-roce-100 -q --draws 0
 grep -q '^gradients travel between machines by rdma (case.transport)' "$scratch.out" || complain 'run does not name the transport'
 farwire explain --topology vm-p100-roce --program client --runtime asynchronous case.transport
-grep -q '^case\.transport: auto is tcp here' "$scratch.out" || complain "explain does not say what auto is: $(cat "$scratch.out")"
-verdict 'run.names_the_transport'
+grep -q '^case\.transport: auto is tcp here' "$scratch.out" || complain "explain does not name the transport behind auto: $(cat "$scratch.out")"
+verdict 'run.chosen_transport_is_named'
 
 expect 0 '' run --topology dgx-h100 --gpus 2 -q --draws 0
 shows '^kernel times come from shapes and data sheets'
 expect 0 '' run --topology dgx-h100 --gpus 2 --exchange nccl-2.18 --collective all_reduce -q --draws 0
 ! grep -q 'images/s' "$scratch.out" || complain 'a collective has images/s'
-verdict 'run.guesses_are_said'
+verdict 'run.guessed_efficiency_is_reported'
 
 farwire report job.cfg -q --draws 2 -o job.html
 [ "$code" = 0 ] || complain "report: $(cat "$scratch.err")"
@@ -158,4 +158,4 @@ done
 farwire report job.cfg -q --draws 0 --collective all_reduce -o collective.html
 [ "$code" = 0 ] || complain "report: $(cat "$scratch.err")"
 grep -qF 'a bus bandwidth of' collective.html || complain 'no bandwidth in the report'
-verdict 'report.of_jobs'
+verdict 'report.page_of_a_job_has_its_parts'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# `farwire sensitivity`: its answers are those of `run` with the parameters set, its table
-# of measurements names parameters that there are, and threads change nothing.
+# `farwire sensitivity`: its results are those of `run` with these parameters, its table of
+# measurements names existing parameters, and threads change nothing.
 cd "$(dirname "$0")/../.." || exit 2
 source=$PWD
 # shellcheck source=tests/check.sh
@@ -15,7 +15,7 @@ END
 expect 0 '' sensitivity case.cfg -q --draws 0 --points 0 --format csv
 head -n 1 "$scratch.out" | grep -q '^parameter,value,low,high,at_low_ratio,at_high_ratio,first_order' ||
 	complain "columns: $(head -n 1 "$scratch.out")"
-# the ends of the first parameter, set by hand
+# Sets the two ends of the first parameter with `run`.
 tr -d '\r' <"$scratch.out" | sed -n 2p >row.txt
 IFS=, read -r name _ low high at_low at_high _ <row.txt
 for end in "$low $at_low" "$high $at_high"; do
@@ -25,17 +25,17 @@ for end in "$low $at_low" "$high $at_high"; do
 	{ off = $(NF + at) / want - 1; exit off > 1e-3 || off < -1e-3 }' ||
 		complain "$name=${end% *} is not ${end##* } but $(cat "$scratch.out")"
 done
-# rows by falling swing
+# The rows are in the order of falling swing.
 expect 0 '' sensitivity case.cfg -q --draws 0 --vary-all 10% --format csv
 tr -d '\r' <"$scratch.out" | awk -F, 'NR == 1 { next }
 { swing = $6 > $5 ? $6 - $5 : $5 - $6; if (NR > 2 && swing > before + 1e-12) wrong = 1; before = swing }
-$4 + 0 > $3 + 0 && ($6 - $5) * $7 < -1e-12 { wrong = 1 } # an elasticity falls where the answer does
-END { exit wrong || NR < 10 }' || complain "not by swing: $(cut -d, -f1,5,6 "$scratch.out" | head)"
-# an elasticity by hand: a wire's own latency is next to nothing here, interrupts are not
+$4 + 0 > $3 + 0 && ($6 - $5) * $7 < -1e-12 { wrong = 1 } # an elasticity has the sign of the change
+END { exit wrong || NR < 10 }' || complain "the order is not by swing: $(cut -d, -f1,5,6 "$scratch.out" | head)"
+# The interval of the coalescing rate is 10 % on both sides.
 shows '^guest\.\*\.coalescing_rate,4 kHz,3\.6 kHz,4\.4 kHz,'
 expect 0 '' sensitivity case.cfg -q --draws 0 --vary-all 10% --for link. --format csv
-tr -d '\r' <"$scratch.out" | awk -F, 'NR > 1 && $1 !~ /^link\./ { exit 1 }' || complain '--for lets others in'
-verdict 'sensitivity.answers_are_what_run_says'
+tr -d '\r' <"$scratch.out" | awk -F, 'NR > 1 && $1 !~ /^link\./ { exit 1 }' || complain '--for shows other parameters'
+verdict 'sensitivity.results_agree_with_run'
 
 expect 0 '' sensitivity case.cfg -q --draws 0 --points 16 --of step
 shows '^The step of resnet50 .* hangs most on stack\.calls_per_library_op: at [0-9.]+ it is'
@@ -47,20 +47,20 @@ for format in table csv json jsonl; do
 		cp "$scratch.out" jobs$jobs.txt
 	done
 	cmp -s jobs1.txt jobs3.txt || complain "$format: --jobs 3 differs"
-	cmp -s jobs1.svg jobs3.svg || complain "$format: --jobs 3 draws another plot"
+	cmp -s jobs1.svg jobs3.svg || complain "$format: --jobs 3 changes the plot"
 done
-verdict 'sensitivity.indices_and_threads'
+verdict 'sensitivity.threads_do_not_change_indices'
 
-# Each pattern of measures.def is of a parameter, and each test that it names is one.
+# Each pattern of measures.def matches a parameter, and each probe that it names exists.
 expect 0 '' list parameters
 awk 'NR > 2 { print $1 "." $2 }' "$scratch.out" >known.txt
 sed -nE 's/^MEASURE\("([^"]+)".*/\1/p' "$source/sim/report/measures.def" >patterns.txt
-[ "$(wc -l <patterns.txt)" -gt 20 ] || complain 'no patterns'
+[ "$(wc -l <patterns.txt)" -gt 20 ] || complain 'measures.def has too few patterns'
 while read -r pattern; do
-	first=${pattern%%.*} # what it is of; its own name is last
+	first=${pattern%%.*} # the kind of part; the name of the parameter is last
 	[ "$first" != link ] || first='[a-z]+'
 	regex=$(echo "${pattern##*.}" | sed 's/\*/.+/')
-	grep -qE "^$first\.$regex$" known.txt || complain "measures.def: no parameter is like '$pattern'"
+	grep -qE "^$first\.$regex$" known.txt || complain "measures.def: no parameter matches '$pattern'"
 done <patterns.txt
 grep -o 'farwire-probe --only [a-z]*' "$source/sim/report/measures.def" | sort -u | while read -r _ _ test; do
 	grep -q "^PROBE($test)" "$source/calib/probe/probes.def" || echo "  no probe '$test'"
@@ -69,4 +69,4 @@ grep -o 'probe host --only [a-z]*' "$source/sim/report/measures.def" | sort -u |
 	grep -q "^HOST_PROBE(host_probe_$test)" "$source/calib/host/probes.def" || echo "  no host probe '$test'"
 done >>wrong.txt
 [ ! -s wrong.txt ] || complain "$(cat wrong.txt)"
-verdict 'sensitivity.measurements_there_are'
+verdict 'sensitivity.proposed_measurements_exist'

@@ -9,9 +9,9 @@ topologies=$PWD/topologies
 cd "$scratch" || exit 2
 
 expect 0 '' list gpus runtimes
-shows '^gpus +v100-sxm2 +Tesla V100 SXM2, 16 GB *$'
+shows '^gpus +volta +v100-sxm2 +80 SMs, 1530 MHz, fp32 15.7 TFLOPS, fp16 125 TFLOPS, 16 GiB at 898 GB/s *$'
 shows '^runtimes +asynchronous .*sent; the client creates handles itself and asks for attributes once *$'
-verdict shipped.list
+verdict shipped.list_shows_titles
 
 expect 0 '' explain quarter-gpu case.fraction
 shows '^case.fraction +0.25 .*topologies/cases/quarter-gpu.cfg:[0-9]+'
@@ -20,37 +20,37 @@ shows '^a quarter of a V100 '
 cat >quarter-gpu <<'END'
 case = { topology = "t320-same-esxi"; program = "client"; runtime = "synchronous"; fraction = 0.5; };
 END
-expect 0 '' explain quarter-gpu case.fraction # one's own file goes before
+expect 0 '' explain quarter-gpu case.fraction # a file of the user has priority
 shows '^case.fraction +0.5 '
-verdict shipped.case_by_name
+verdict shipped.case_is_found_by_its_name
 
 # The asynchronous runtime's file sets the cache; "no cache" is the default's source.
 expect 0 '' explain quarter-gpu --runtime asynchronous runtime.query_cache
 shows '^runtime.query_cache +true +given +.*asynchronous.cfg:[0-9]+ *$'
-verdict shipped.given_without_a_note
+verdict shipped.value_of_a_file_without_a_note_is_given
 
-# Options in the text of topologies exist in some verb.
+# Options that texts of topologies mention exist in some verb.
 for verb in run scale sweep; do
 	expect 0 '' $verb --help
 	cat "$scratch.out"
 done >help.txt
 for option in $(grep -rhoE -e '(^|[ (])--[a-z_-]+' "$topologies" | grep -oE -e '--.*' | sort -u); do
-	grep -qE -e "^ +$option( |\$)" help.txt || complain "a topology speaks of $option"
+	grep -qE -e "^ +$option( |\$)" help.txt || complain "a topology mentions the unknown option $option"
 done
-verdict shipped.options_of_topologies
+verdict shipped.options_in_topologies_exist
 
-# A word of `farwire report` is one thing.
+# Each argument of `farwire report` names only one thing.
 for what in cases datasets what-ifs; do
 	expect 0 '' list $what --plain
 	cat "$scratch.out"
 done | sort | uniq -d >twice.txt
-[ ! -s twice.txt ] || complain "names of two things: $(cat twice.txt)"
+[ ! -s twice.txt ] || complain "these names are not unique: $(cat twice.txt)"
 verdict shipped.names_are_unique
 
 # The number of simulated machines is printed only if some represent others.
 expect 0 '' explain --topology dgx-h100 --gpus 65536 --collective all_reduce \
 	--exchange nccl-2.18 --set library.algorithm=ring case.symmetry
-grep -q '^8192 machines of 32 classes' "$scratch.out" || complain "no word on classes: $(cat "$scratch.out")"
+grep -q '^8192 machines of 32 classes' "$scratch.out" || complain "explain does not mention classes: $(cat "$scratch.out")"
 expect 0 '' explain --topology dgx-h100 --gpus 64 --collective all_reduce --exchange nccl-2.18 case.symmetry
 ! grep -q classes "$scratch.out" || complain "64 GPUs are folded: $(cat "$scratch.out")"
-verdict shipped.alike_are_counted
+verdict shipped.explain_counts_classes_of_equal_machines

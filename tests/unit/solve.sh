@@ -42,7 +42,7 @@ expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'ratio>=0.64' --fo
 bound=$(cell case.batch)
 expect 0 '' sweep case.cfg -q --draws 0 --format csv --vary case.batch=$((bound - 1)),"$bound"
 tr -d '\r' <"$scratch.out" | awk -F, 'NR == 2 && $5 >= 0.64 || NR == 3 && $5 < 0.64 { exit 1 }' ||
-	complain "batch $bound is not the least: $(cat "$scratch.out")"
+	complain "batch $bound is not the smallest: $(cat "$scratch.out")"
 verdict 'solve.agrees_with_a_fine_sweep'
 
 expect 0 '' solve case.cfg -q --draws 0 --target 'ratio>=0.3' --for link.vswitch.latency --between '1us:20us'
@@ -68,16 +68,16 @@ shows 'from 26 on\. The answer is not monotone\. Of the values tried, 27 fails: 
 expect 0 '' $hierarchical --target 'throughput>=1000' --between 8:64
 shows 'keeps throughput >= 1000 images/s from 8 to 64 of .* not monotone\. Of the values tried, 63 fails: '
 shows '^throughput >= 1000 images/s +in parts '
-verdict 'solve.everywhere_nowhere_and_in_parts'
+verdict 'solve.targets_met_everywhere_nowhere_or_in_parts_are_reported'
 
 # no case is computed for a result that the case cannot have
-expect 2 'no training time \(set case\.epochs\)' solve ddl-host --target 'training_time<=1 h' --for link.network.bandwidth --draws 1000
+expect 2 'no training time \(write --set case\.epochs=N\)' solve ddl-host --target 'training_time<=1 h' --for link.network.bandwidth --draws 1000
 expect 0 '' solve ddl-host -q --draws 0 --target 'training_time<=3000 s' --for case.epochs
 shows 'case\.epochs up to 3\.'
 # an interval ends at the parameter's bound
 expect 0 '' solve ddl-calico -q --draws 4 --target 'efficiency>=0.62' --for tcp.streams --between 1:8
 shows 'tcp\.streams from 2 \(1 to [2-8]\) on\.'
-verdict 'solve.at_once_and_within_bounds'
+verdict 'solve.impossible_targets_are_refused_before_the_work'
 
 for format in table csv json jsonl; do
 	for jobs in 1 3; do
@@ -86,7 +86,7 @@ for format in table csv json jsonl; do
 		cp "$scratch.out" jobs$jobs.txt
 	done
 	cmp -s jobs1.txt jobs3.txt || complain "$format: --jobs 3 differs"
-	cmp -s jobs1.svg jobs3.svg || complain "$format: --jobs 3 draws another plot"
+	cmp -s jobs1.svg jobs3.svg || complain "$format: --jobs 3 changes the plot"
 done
 shows '"link.vswitch.latency": \{"value": [0-9e.-]+, "low": [0-9e.-]+, "high": [0-9e.-]+\}'
-verdict 'solve.threads_change_nothing'
+verdict 'solve.threads_do_not_change_the_output'

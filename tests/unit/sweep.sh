@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# `farwire sweep`: the points of lists and ranges, their order, the same bytes
-# with any number of threads, words as values, and where a verdict flips.
+# `farwire sweep`: points of lists and ranges, their order, the same bytes with any number of
+# threads, words as values, and the value at which a verdict changes.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -11,14 +11,14 @@ case = { topology = "t320-same-esxi"; program = "client"; server = "server";
 	runtime = "flexdirect-1.11"; batch = 8; };
 END
 
-# The column called $1 of the results' CSV, one value a line. Its texts hold no
-# commas before the last two columns.
+# Prints the column $1 of the results' CSV, one value on each line. Only the last two columns
+# can contain commas.
 column() {
 	tr -d '\r' <"$scratch.out" | awk -F, -v name="$1" '
 	NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
 	{ print $at }'
 }
-# Whether the column $1 is the numbers that follow, to 1e-9.
+# numbers_are COLUMN NUMBER...: checks the column, to 1e-9.
 numbers_are() {
 	name=$1
 	shift
@@ -36,9 +36,9 @@ expect 0 '' sweep case.cfg -q --format csv --vary 'link.vswitch.bandwidth=80 Mbi
 numbers_are link.vswitch.bandwidth 1e7 1e8 1e9
 expect 0 '' sweep case.cfg -q --format csv --vary case.batch=1:16:log5
 numbers_are case.batch 1 2 4 8 16
-verdict 'sweep.lists_and_ranges'
+verdict 'sweep.lists_and_ranges_give_their_points'
 
-# the last axis is the fastest
+# The last axis changes fastest.
 expect 0 '' sweep case.cfg -q --format csv --vary case.batch=8,16 --vary 'link.vswitch.latency=10 us,20 us,30 us'
 numbers_are case.batch 8 8 8 16 16 16
 numbers_are link.vswitch.latency 1e-5 2e-5 3e-5 1e-5 2e-5 3e-5
@@ -51,7 +51,7 @@ for batch in 8 16; do
 	done
 done >run.txt
 cmp -s sweep.txt run.txt || complain "sweep and run differ: $(paste sweep.txt run.txt)"
-verdict 'sweep.points_are_what_run_says'
+verdict 'sweep.points_agree_with_run'
 
 for format in csv json jsonl table; do
 	for draws in 0 3; do
@@ -64,12 +64,12 @@ for format in csv json jsonl table; do
 		cmp -s jobs1.txt jobs5.txt || complain "$format, $draws draws: --jobs 5 differs"
 	done
 done
-verdict 'sweep.threads_change_nothing'
+verdict 'sweep.threads_do_not_change_the_output'
 
 expect 0 '' sweep case.cfg -q --format csv --vary case.runtime=synchronous,asynchronous
 column case.runtime >words.txt
-printf 'synchronous\nasynchronous\n' | cmp -s - words.txt || complain "words: $(cat words.txt)"
-# who waits for every call is the slower one
+printf 'synchronous\nasynchronous\n' | cmp -s - words.txt || complain "the values are: $(cat words.txt)"
+# The runtime that waits for each call is slower.
 column images_per_s | awk 'NR == 1 { first = $1 } END { exit !($1 > first) }' ||
 	complain "an asynchronous runtime is no faster: $(cat "$scratch.out")"
 expect 0 '' sweep case.cfg -q --vary runtime.pipelined=true,false --format json
@@ -78,11 +78,11 @@ shows '"runtime.pipelined": "false"'
 expect 2 "^--vary: there is no runtime 'synchronos' \(did you mean 'synchronous'" \
 	sweep case.cfg -q --vary case.runtime=asynchronous,synchronos -o none.csv
 expect 2 '^--vary: case.batch = "0" is out of range' sweep case.cfg -q --vary case.batch=8,0 -o none.csv
-[ ! -e none.csv ] || complain 'a file in spite of a bad point'
-verdict 'sweep.words_as_values'
+[ ! -e none.csv ] || complain 'a sweep with an invalid point wrote a file'
+verdict 'sweep.words_can_be_values'
 
-# The map is the same in whatever order values and axes are given, but that the
-# first of the two axes of numbers goes to the right.
+# The map does not depend on the order of values and axes, except that the first of the two axes
+# of numbers is the horizontal one.
 map() {
 	file=$1
 	shift
@@ -94,16 +94,16 @@ map mixed.svg --vary case.batch=8,16,512 --vary 'link.vswitch.latency=1 ms,10 us
 	--vary 'link.vswitch.bandwidth=1 Gbit/s,0.1 Gbit/s,100 Gbit/s,10 Gbit/s'
 map turned.svg --vary 'link.vswitch.bandwidth=0.1 Gbit/s,1 Gbit/s,10 Gbit/s,100 Gbit/s' \
 	--vary 'link.vswitch.latency=1 us,10 us,0.1 ms,1 ms' --vary case.batch=8,16,512
-cmp -s rising.svg mixed.svg || complain 'another order of values and axes makes another map'
-! cmp -s rising.svg turned.svg || complain 'turned, the map is the same'
+cmp -s rising.svg mixed.svg || complain 'the order of values and axes changes the map'
+! cmp -s rising.svg turned.svg || complain 'exchanging the axes of numbers does not change the map'
 map curves.svg --vary 'link.vswitch.latency=1 us,10 us,0.1 ms,1 ms' --vary case.batch=8,16
 map words.svg --vary 'link.vswitch.latency=1 us,10 us,0.1 ms,1 ms' --vary case.runtime=synchronous,asynchronous
 expect 0 '' sweep ddl-host -q --vary case.gpus=1,2 --plot named.svg
 grep -q 'farwire [0-9.]*, ddl-host, seed 1' named.svg || complain 'the plot does not name its case'
-verdict 'sweep.maps'
+verdict 'sweep.map_does_not_depend_on_the_order_of_axes'
 
-# Where the wire between the LANs loses too much, there is no number but a
-# reason: ok up to some loss, never after it, and at 1 not even a connection.
+# With too much loss on the wire between the LANs there is a reason instead of a number: ok up
+# to some loss, never above it, and at 1 no connection.
 expect 0 '' sweep --topology t320-different-lan --program client --server server \
 	--runtime flexdirect-1.11 -q --format csv --vary link.router-port.loss=0,0.01,0.1,0.3,0.5,0.7,0.9,1
 tr -d '\r' <"$scratch.out" | awk -F, 'NR == 1 { next }
@@ -112,5 +112,5 @@ tr -d '\r' <"$scratch.out" | awk -F, 'NR == 1 { next }
 /(call|connection) timeout: / { if ($2 != "") wrong = 1; failed++; last = $0; next }
 { wrong = 1 }
 END { exit wrong || ok < 2 || failed < 2 || last !~ /connection timeout/ }' ||
-	complain "no flip of the verdict: $(cut -d, -f1,2,14- "$scratch.out")"
-verdict 'sweep.the_flip_of_a_verdict'
+	complain "the verdict does not change: $(cut -d, -f1,2,14- "$scratch.out")"
+verdict 'sweep.verdict_changes_at_one_value'

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A sweep that is killed: what it kept, how it goes on, which journals it refuses.
+# A sweep that is killed: the points that it keeps, its continuation, and journals that it
+# refuses.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -10,7 +11,7 @@ case = { topology = "t320-same-esxi"; program = "client"; server = "server";
 	runtime = "flexdirect-1.11"; batch = 8; };
 END_OF_CASE
 how=
-# The sweep of all these tests, 90 points, to the file $1 with the options after it.
+# sweep FILE OPTIONS...: the sweep of all these tests, 90 points.
 sweep() {
 	file=$1
 	shift
@@ -21,8 +22,8 @@ sweep() {
 lines() {
 	if [ -e grid.csv.journal ]; then wc -l <grid.csv.journal; else echo 0; fi
 }
-# Begins the sweep and kills it once it has kept more than $1 points; false if it
-# was done before that.
+# kill_after N: begins the sweep and kills it when its journal has more than N lines. Returns
+# false if it finished before.
 kill_after() {
 	(how=exec && sweep grid.csv --jobs 2) &
 	while kill -0 $! && [ "$(lines)" -le "$1" ]; do sleep 0.01; done
@@ -32,31 +33,31 @@ kill_after() {
 } 2>/dev/null
 
 sweep whole.csv --jobs 1 || complain "the sweep failed"
-[ ! -e whole.csv.journal ] || complain 'the journal is still there'
+[ ! -e whole.csv.journal ] || complain 'the journal remains'
 for points in 5 30 60; do
-	kill_after $points || complain "it was done before $points points were kept"
+	kill_after $points || complain "the sweep finished before its journal had $points lines"
 	[ ! -e grid.csv ] || complain 'a killed sweep left a result'
 done
 kept=$(lines)
-expect 2 'grid.csv.journal: is the journal of another sweep: the settings differ' \
+expect 2 'grid.csv.journal: the file is the journal of another sweep, because the settings differ' \
 	sweep case.cfg -q --seed 2 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
-expect 2 'grid.csv.journal: is the journal of another sweep: the axes differ' \
+expect 2 'grid.csv.journal: the file is the journal of another sweep, because the axes differ' \
 	sweep case.cfg -q --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=16,8
 sed -i 's/batch = 8/steps = 7; batch = 8/' case.cfg
-expect 2 'another sweep: the files that it reads differ' sweep case.cfg -q --format csv -o grid.csv \
+expect 2 'another sweep, because the files that it reads differ' sweep case.cfg -q --format csv -o grid.csv \
 	--vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
 sed -i 's/steps = 7; //' case.cfg
-[ "$(lines)" = "$kept" ] || complain 'a refused journal was touched'
-printf '{"crc":"0' >>grid.csv.journal # torn
+[ "$(lines)" = "$kept" ] || complain 'a refused journal was changed'
+printf '{"crc":"0' >>grid.csv.journal # a cut line
 "$FARWIRE" sweep case.cfg --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' \
-	--vary case.batch=8,16 2>said.txt || complain "going on failed: $(cat said.txt)"
+	--vary case.batch=8,16 2>said.txt || complain "continuing failed: $(cat said.txt)"
 grep -q "^continuing after $((kept - 1)) of 90 points in grid.csv.journal" said.txt ||
-	complain "not as many points as were kept ($kept lines): $(cat said.txt)"
-cmp -s whole.csv grid.csv || complain 'killed and resumed, the result differs'
-[ ! -e grid.csv.journal ] || complain 'the journal is still there'
-verdict 'sweep_journal.killed_and_resumed'
+	complain "it did not continue after the $kept lines of the journal: $(cat said.txt)"
+cmp -s whole.csv grid.csv || complain 'the result of the continued sweep differs'
+[ ! -e grid.csv.journal ] || complain 'the journal remains'
+verdict 'sweep_journal.killed_sweep_continues_to_the_same_result'
 
-# killed when all points were kept, but nothing written; then in another format
+# Killed after the last point, before the result is written; then continued in another format.
 kill_after 89
 if [ -e grid.csv.journal ]; then
 	sweep grid.csv || complain 'the last step failed'
@@ -65,32 +66,32 @@ fi
 kill_after 50
 sweep grid.csv --format json || complain 'json failed'
 sweep whole.json --format json
-cmp -s whole.json grid.csv || complain 'another format of a resumed sweep differs'
-verdict 'sweep_journal.nothing_left_to_compute'
+cmp -s whole.json grid.csv || complain 'the JSON of the continued sweep differs'
+verdict 'sweep_journal.complete_journal_only_needs_writing'
 
 echo precious >grid.csv.journal
-expect 2 'grid.csv.journal: is not the journal of a sweep' sweep case.cfg -q -o grid.csv --vary case.batch=8,16
-[ "$(cat grid.csv.journal)" = precious ] || complain 'a foreign file was touched'
+expect 2 'grid.csv.journal: the file is not the journal of a sweep' sweep case.cfg -q -o grid.csv --vary case.batch=8,16
+[ "$(cat grid.csv.journal)" = precious ] || complain 'another file was changed'
 rm grid.csv.journal
 ln -s /dev/zero grid.csv.journal
-expect 2 '^grid\.csv\.journal: is not a file: .* \(write another -o\)' sweep case.cfg -q -o grid.csv --vary case.batch=8,16
+expect 2 '^grid\.csv\.journal: this is not a regular file.* \(write another -o\)' sweep case.cfg -q -o grid.csv --vary case.batch=8,16
 rm grid.csv.journal
 expect 1 "cannot write 'no/grid.csv': No such file" sweep case.cfg -q -o no/grid.csv --vary case.batch=8,16
 farwire sweep case.cfg -q -o /dev/null --vary case.batch=8,16
-[ "$code" = 0 ] && [ ! -e /dev/null.journal ] || complain 'a journal beside a device'
+[ "$code" = 0 ] && [ ! -e /dev/null.journal ] || complain 'a sweep to a device left a journal'
 if (ulimit -f 1 && sweep full.csv) 2>said.txt; then
-	complain 'a full disk went unnoticed'
+	complain 'a full disk was not reported'
 fi
-grep -q 'full.csv.journal: cannot be written: File too large' said.txt ||
-	complain "of a full disk it said $(cat said.txt)"
+grep -q 'full.csv.journal: the file cannot be written: File too large' said.txt ||
+	complain "the error of a full disk is $(cat said.txt)"
 sweep full.csv && cmp -s whole.csv full.csv || complain 'after a full disk the result differs'
-verdict 'sweep_journal.what_is_refused'
+verdict 'sweep_journal.other_files_and_full_disks_are_refused'
 
-# what only the simulation can find out comes late: the journal stays
+# All values are read before the first point is computed.
 expect 2 '^--vary: case.batch = "0" is out of range' sweep case.cfg -q -o bad.csv --vary case.batch=8,16,0
 [ ! -e bad.csv.journal ] || complain 'points were computed before all values were read'
 expect 2 "^--vary: 'case.batch' is varied twice" sweep case.cfg -q --vary case.batch=8,16 --vary case.batch=32
-expect 2 'it does not rise$' sweep case.cfg -q --vary 'link.vswitch.latency=2 us:1 us:log5'
+expect 2 'its high end must be above its low end$' sweep case.cfg -q --vary 'link.vswitch.latency=2 us:1 us:log5'
 expect 2 "'nan us' is not a number with a known unit$" sweep case.cfg -q --vary 'link.vswitch.latency=nan us:1 us:log5'
-expect 2 "'8' is there twice$" sweep case.cfg -q --vary case.batch=8,16,8
-verdict 'sweep_journal.bad_values_are_found_first'
+expect 2 "'8' is listed twice$" sweep case.cfg -q --vary case.batch=8,16,8
+verdict 'sweep_journal.invalid_values_are_refused_before_the_work'

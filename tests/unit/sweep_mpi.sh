@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A sweep over several processes by MPI: the same file as without, also killed and
-# resumed; errors said once; what is said where MPI is missing.
+# A sweep over several processes with MPI gives the same file as without, also after a rank was
+# killed. Errors are printed once, also if MPI is missing.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -12,19 +12,19 @@ set -- sweep --topology t320-same-esxi --program client --server server --runtim
 # shellcheck disable=SC2086 # words
 OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=0 FARWIRE_MPI=$PWD/none.so \
 	expect 2 '^farwire: 3 ranks were started, but MPI cannot be used: .*none.so.* make' "$@" -q $vary
-verdict 'sweep_mpi.no_library'
+verdict 'sweep_mpi.missing_library_is_reported'
 
 if ! command -v mpirun >/dev/null || [ ! -e "${FARWIRE%/*}/libfarwire-mpi.so" ]; then
-	echo 'skipped: there is no MPI (apt-get install openmpi-bin libopenmpi-dev, make mpi)'
+	echo 'skipped: MPI is missing (apt-get install openmpi-bin libopenmpi-dev, make mpi)'
 	exit 0
 fi
-# a launcher that is not this MPI's: each process would think it is alone
+# With the launcher of another MPI each process would have no peers.
 # shellcheck disable=SC2086
-PMI_SIZE=2 PMI_RANK=0 expect 2 'no MPI: the launcher is not that of' "$@" -q $vary
-verdict 'sweep_mpi.another_launcher'
+PMI_SIZE=2 PMI_RANK=0 expect 2 'MPI cannot be used: the launcher belongs to another MPI' "$@" -q $vary
+verdict 'sweep_mpi.launcher_of_another_mpi_is_refused'
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
-# mpirun with the count and the arguments of farwire; kept apart from what runs here
+# ranks COUNT ARGS...: runs farwire with mpirun, without binding it to cores.
 ranks() {
 	count=$1
 	shift
@@ -37,16 +37,16 @@ ranks() {
 for count in 2 3; do
 	# shellcheck disable=SC2086
 	ranks $count "$@" -q $vary -o grid.csv || complain "$count ranks: $(head -n 3 "$scratch.err")"
-	cmp -s whole.csv grid.csv || complain "$count ranks: another result"
-	[ ! -e grid.csv.journal ] || complain 'the journal is still there'
+	cmp -s whole.csv grid.csv || complain "$count ranks change the result"
+	[ ! -e grid.csv.journal ] || complain 'the journal remains'
 done
 # shellcheck disable=SC2086
-ranks 2 "$@" --jobs 2 $vary || complain "2 ranks of 2 threads: $(head -n 3 "$scratch.err")"
-cmp -s whole.csv "$scratch.out" || complain '2 ranks of 2 threads, to stdout: another result'
-verdict 'sweep_mpi.the_same_file'
+ranks 2 "$@" --jobs 2 $vary || complain "2 ranks with 2 threads failed: $(head -n 3 "$scratch.err")"
+cmp -s whole.csv "$scratch.out" || complain '2 ranks with 2 threads change the result on stdout'
+verdict 'sweep_mpi.ranks_do_not_change_the_file'
 
-# One rank that is killed takes the others with it, and the next run goes on. It is
-# the third one, by a script in its place once a few points are kept.
+# If one rank is killed, all end, and the next run continues. A script replaces the third rank
+# and kills it when some points are kept.
 rm -f grid.csv
 cat >dies.sh <<'END_OF_RANK'
 "$@" &
@@ -59,20 +59,20 @@ wait $!
 END_OF_RANK
 # shellcheck disable=SC2086
 ranks 2 "$@" -q $vary -o grid.csv : -n 1 sh dies.sh "$FARWIRE" "$@" -q $vary -o grid.csv &
-wait $! && complain 'it ended well without one of its ranks'
-[ -e grid.csv.journal ] && [ ! -e grid.csv ] || complain 'no journal, or a result'
+wait $! && complain 'the sweep succeeded without one of its ranks'
+[ -e grid.csv.journal ] && [ ! -e grid.csv ] || complain 'the journal is missing, or there is a result'
 kept=$(($(wc -l <grid.csv.journal) - 1))
 # shellcheck disable=SC2086
-ranks 2 "$@" $vary -o grid.csv || complain "resumed: $(head -n 3 "$scratch.err")"
-[ $kept -ge 159 ] || # torn or not, what there was
+ranks 2 "$@" $vary -o grid.csv || complain "continuing failed: $(head -n 3 "$scratch.err")"
+[ $kept -ge 159 ] || # the last line may be cut
 	grep -qE "^continuing after ($kept|$((kept - 1))) of 160 points" "$scratch.err" ||
-	complain "not what was kept ($kept): $(cat "$scratch.err")"
-cmp -s whole.csv grid.csv || complain 'killed and resumed, another result'
-verdict 'sweep_mpi.killed_and_resumed'
+	complain "it did not continue after $kept points: $(cat "$scratch.err")"
+cmp -s whole.csv grid.csv || complain 'the result of the continued sweep differs'
+verdict 'sweep_mpi.sweep_with_a_killed_rank_continues'
 
-ranks 3 "$@" -q --vary case.batch=8,0 -o bad.csv && complain 'no error'
+ranks 3 "$@" -q --vary case.batch=8,0 -o bad.csv && complain 'an invalid value was accepted'
 [ "$(grep -c 'case.batch = "0" is out of range' "$scratch.err")" = 1 ] ||
-	complain "not said once: $(cat "$scratch.err")"
-ranks 3 "$@" -q --vary case.batch=8: -o bad.csv && complain 'no error'
-[ "$(grep -c 'is not a variation' "$scratch.err")" = 1 ] || complain "not said once: $(cat "$scratch.err")"
-verdict 'sweep_mpi.errors_once'
+	complain "the error is not printed once: $(cat "$scratch.err")"
+ranks 3 "$@" -q --vary case.batch=8: -o bad.csv && complain 'an invalid value was accepted'
+[ "$(grep -c 'is not a variation' "$scratch.err")" = 1 ] || complain "the error is not printed once: $(cat "$scratch.err")"
+verdict 'sweep_mpi.errors_are_printed_once'

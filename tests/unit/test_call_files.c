@@ -61,36 +61,38 @@ static void refuses(const char *text, const char *said)
 static void invalid_call_files_are_refused_with_their_line(void)
 {
 	refuses("", "is empty");
-	refuses("not JSON", ":1: is not JSON");
-	refuses("{\"format\":\"farwire-samples\",\"version\":1}\n", "not of farwire-calls");
+	refuses("not JSON", ":1: the line is not JSON");
+	refuses("{\"format\":\"farwire-samples\",\"version\":1}\n", "not farwire-calls");
 	refuses("{\"format\":\"farwire-calls\",\"version\":2}\n", "version 2");
-	refuses(CALL END, ":1: the first line names no format");
+	refuses(CALL END, ":1: the first line does not name the format");
 	refuses(HEAD CALL, "cut off");
 	refuses(HEAD CALL "{\"call\":\"cudaMalloc\",\"sta",
-		":3: is not JSON: the file ends inside a text (the recording was cut off)");
-	refuses(HEAD END, "holds no call");
-	refuses(HEAD CALL END CALL, ":4: more lines after the last");
-	refuses(HEAD HEAD CALL END, ":2: a second first line");
+		":3: the line is not JSON: the file ends inside a text (the recording was cut "
+		"off)");
+	refuses(HEAD END, "contains no CUDA call (record");
+	refuses(HEAD CALL END CALL, ":4: there are lines after the end line");
+	refuses(HEAD HEAD CALL END, ":2: this is a second header line");
 	refuses(HEAD CALL "{\"end\":true,\"lines\":2}\n", "some are missing");
 	refuses(HEAD CALL "{\"end\":true,\"dropped\":9}\n", "lost 9 records");
 	refuses(HEAD "[1]\n" END, ":2: this line is not a JSON object");
-	refuses(HEAD "{}\n" END, "neither a call, nor a step");
-	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1}\n" END, "without start_s and end_s");
+	refuses(HEAD "{}\n" END, "neither a call nor a step");
+	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1}\n" END,
+		"the call needs start_s and end_s");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":2,\"end_s\":1}\n" END,
-		":2: a call that ends before it begins");
+		":2: the call ends before it begins");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":NaN,\"end_s\":1}\n" END,
-		"start_s: is not a finite number");
+		"start_s is not a finite number");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":-1,\"end_s\":1}\n" END,
-		"start_s: is out of range");
-	refuses(HEAD "{\"call\":7,\"start_s\":1,\"end_s\":1}\n" END, "call: is not a text");
+		"start_s is out of range");
+	refuses(HEAD "{\"call\":7,\"start_s\":1,\"end_s\":1}\n" END, "call is not a text");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1,\"end_s\":1,\"thread\":1e9}\n" END,
-		"thread: is out of range");
+		"thread is out of range");
 	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"copy\":\"up\"}\n" END,
 		"must be h2d, d2h");
 	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"copy\":\"h2d\"}\n" END,
-		"a copy without size_B");
-	refuses(HEAD "{\"step\":1}\n" END, "a step without t_s");
-	refuses(HEAD CALL "{\"end\":1}\n", ":3: end: is neither true nor false");
+		"the copy has no size_B");
+	refuses(HEAD "{\"step\":1}\n" END, "the step has no t_s");
+	refuses(HEAD CALL "{\"end\":1}\n", ":3: end is neither true nor false");
 }
 
 /* A file that is cut anywhere, or in which any byte is changed, must give an error or another
@@ -315,24 +317,25 @@ static void refuses_kineto(const char *text, const char *said)
 static void invalid_kineto_traces_are_refused_with_their_line(void)
 {
 	refuses_kineto("", "is not a trace");
-	refuses_kineto("{\"traceEvents\":[{\"ph\":\"X\",\n\"na", "trace.json:2: is not JSON");
+	refuses_kineto("{\"traceEvents\":[{\"ph\":\"X\",\n\"na",
+		       "trace.json:2: the file is not JSON");
 	refuses_kineto("{\"traceEvents\":{}}", "traceEvents is not an array");
 	refuses_kineto("{\"traceEvents\":[1]}", "not an event");
-	refuses_kineto("{\"schemaVersion\":1}", "holds no CUDA call");
+	refuses_kineto("{\"schemaVersion\":1}", "contains no CUDA call (profile");
 	refuses_kineto("7", "neither an object nor an array");
 	refuses_kineto("[" EVENT("cpu_op", "aten::mm", "10", "1", "1", "") "]", "no CUDA call");
 	refuses_kineto("[" EVENT("cuda_runtime", "cudaFree", "10", "1", "1", "") "]",
-		       "nothing that the GPU did");
+		       "no work of the GPU");
 	refuses_kineto("[" EVENT("cuda_runtime", "cudaFree", "10", "-1", "1", "") "]",
-		       "without a time");
+		       "has no time");
 	refuses_kineto("[{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaFree\",\"tid\":1,"
 		       "\"ts\":9000000000000000,\"dur\":1}]",
-		       "too late or too long");
+		       "an event is too large");
 	refuses_kineto("[" EVENT("cuda_runtime", "cudaFree", "10", "9000000000000000", "1", "") "]",
-		       "too late or too long");
+		       "an event is too large");
 	refuses_kineto(
 		"[" EVENT("gpu_memcpy", "Memcpy HtoD", "10", "1", "7", "\"bytes\":1e999") "]",
-		"more bytes than there are");
+		"bytes of a copy is too large");
 	refuses_kineto("{\"traceEvents\":[]} {}", "is not a trace");
 	refuses_kineto("{\"deviceProperties\":[{\"name\":\n1}],\"traceEvents\":[]}",
 		       "trace.json:2: deviceProperties: a name is not a text");
@@ -360,7 +363,8 @@ static void more_than_4096_threads_are_refused(void)
 		bool there = read_kineto(text) != NULL;
 		CHECK(there == (count == 4096));
 		if (!there && CHECK(diag_count(diag) > 0))
-			CHECK_PART(diag_at(diag, 0), "trace.json:1: has more than 4096 threads");
+			CHECK_PART(diag_at(diag, 0),
+				   "trace.json:1: the trace has more than 4096 threads");
 		free(text);
 		arena_free(arena);
 	}

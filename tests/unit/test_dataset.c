@@ -185,7 +185,8 @@ static void malformed_tables_are_refused(void)
 		      "unknown key 'colum'");
 	check_refused(read_own(table, TALL "quantity = \"speed\";"),
 		      "no quantity is called 'speed'");
-	check_refused(read_own(table, TALL "quantity = \"gain\";"), "a gain needs reference");
+	check_refused(read_own(table, TALL "quantity = \"gain\";"),
+		      "the quantity gain needs a reference");
 	check_refused(read_own(table, TALL "quantity = \"time\"; value_unit = \"GB\";"),
 		      "value_unit");
 	check_refused(read_own(table, TALL "quantity_column = \"a\"; quantities = ();"),
@@ -201,20 +202,22 @@ static void malformed_tables_are_refused(void)
 	check_refused(read_own(wide_table,
 			       WIDE "wide = { prefix = \"gpus_\"; setting = \"case.gpus\"; "
 				    "fit_upto_column = \"model\"; };"),
-		      "column 'model' is not a number here");
+		      "the cell of column 'model' is not a number");
 	check_refused(read_own(wide_table, WIDE "wide = { prefix = \"gpus_\"; fit_upto = 1; };"),
 		      "setting is missing");
-	check_refused(read_own(table, TALL "settings = [8];"),
-		      "own.cfg:2: dataset: settings are texts (write [\"case.batch=32\"])");
+	check_refused(
+		read_own(table, TALL "settings = [8];"),
+		"own.cfg:2: dataset: each setting must be a text (write [\"case.batch=32\"])");
 	check_refused(read_own("a\tb\tv\nx\t1\t1e308\n",
 			       TALL "quantity = \"time\"; value_unit = \"min\";"),
-		      "table.tsv:2: dataset: '1e308', scaled, is not a positive number");
+		      "table.tsv:2: dataset: '1e308' multiplied by the scale is not a positive "
+		      "finite number");
 	check_refused(read_own("a\tb\tv\nx\tmuch\t5\n", TALL "utilization = \"b\";"),
 		      "table.tsv:2: dataset: 'much' is not a utilisation (write a number or NA)");
 	check_refused(read_own("# nothing else\n", TALL),
-		      "table.tsv: holds no rows (a header line");
+		      "table.tsv: the file has no rows (write a header line");
 	check_refused(read_own("a\tb\tv\nx\t1\n", TALL),
-		      "table.tsv:2: 2 cells where the header names 3 columns");
+		      "table.tsv:2: the row has 2 cells, but the header names 3 columns");
 }
 
 /* One row more than allowed. */
@@ -225,7 +228,8 @@ static void more_than_100000_rows_are_refused(void)
 	end += sprintf(end, "a\tb\tv\n");
 	for (size_t i = 0; i < LINES; i++)
 		end += sprintf(end, "x\t1\t5\n");
-	check_refused(read_own(table, TALL), "table.tsv:100002: dataset: more than 100000 rows");
+	check_refused(read_own(table, TALL),
+		      "table.tsv:100002: dataset: there are more than 100000 rows");
 }
 
 /* ---- grids and claims ---- */
@@ -381,20 +385,20 @@ static void malformed_claims_are_refused(void)
 		{"kind = \"best\";", "no kind of claim is called 'best'"},
 		{"kind = \"range\";", "needs low or high"},
 		{"kind = \"range\"; low = 0; rows = [\"nowhere\"];",
-		 "no row's label has 'nowhere' (a label is 'bare load=alone')"},
+		 "no row has a label with 'nowhere' (a label looks like 'bare load=alone')"},
 		{"kind = \"first\"; value = \"bare\";", "needs a dimension"},
 		{"kind = \"first\"; dimension = \"place\";", "value is missing"},
 		{"kind = \"greater\"; dimension = \"place\"; value = \"vm\";", "than is missing"},
 		{"kind = \"within\"; dimension = \"place\"; value = \"vm\"; than = \"box\";",
-		 "needs a number slack"},
+		 "needs the number slack"},
 		{"kind = \"outgrows\"; dimension = \"place\"; value = \"vm\"; than = \"box\";",
-		 "needs a number share"},
+		 "needs the number share"},
 		{"kind = \"range\"; low = 1; where = { plce = \"vm\"; };",
 		 "no dimension is called 'plce'"},
 		{"kind = \"range\"; low = 1; over = { place = \"cloud\"; };",
 		 "dimension 'place' has no value 'cloud'"},
 		{"kind = \"range\"; low = 1; quantity = \"gain\";",
-		 "the dataset's quantity or \"time\""},
+		 "the quantity of a claim can only be \"time\""},
 		{"kind = \"range\"; low = 1; slak = 2;", "unknown key 'slak'"},
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
@@ -409,16 +413,17 @@ static void malformed_claims_are_refused(void)
 
 static void malformed_datasets_are_refused(void)
 {
-	check_refused(read_own("", "role = \"fit\";"), "own.cfg:1: dataset: it needs a table or "
-						       "dimensions (write table = \"x.tsv\"");
+	check_refused(read_own("", "role = \"fit\";"),
+		      "own.cfg:1: dataset: there is neither a table nor dimensions (write table = "
+		      "\"x.tsv\"");
 	check_refused(read_own("", GRID "draws = 1001;"),
-		      "own.cfg:2: dataset: draws is a number from 0 to 1000");
-	check_refused(read_own("", GRID "draws = -1;"), "draws is a number from 0");
-	check_refused(read_own("", GRID "draws = \"few\";"), "draws is a number from 0");
+		      "own.cfg:2: dataset: draws must be a number from 0 to 1000");
+	check_refused(read_own("", GRID "draws = -1;"), "draws must be a number from 0");
+	check_refused(read_own("", GRID "draws = \"few\";"), "draws must be a number from 0");
 	diag = diag_new(arena);
 	write_file("own.cfg", "data = { };\n");
 	check_refused(dataset_read(arena, diag, data_root_find(arena), path_of("own.cfg"), NULL, 0),
-		      "own.cfg: no group `dataset = { ... }`");
+		      "own.cfg: the file has no group `dataset = { ... }`");
 	remove(path_of("own.cfg"));
 }
 
@@ -427,8 +432,9 @@ static void malformed_datasets_are_refused(void)
 static void unknown_judge_is_refused(void)
 {
 	static const struct predict_options options = {.draws_count = 0};
-	static const char said[] = "table.tsv:2: dataset: the case of 'x b=1' has no job or client "
-				   "'nobody' (write judge = \"";
+	static const char said[] =
+		"table.tsv:2: dataset: the case of row 'x b=1' has no job or client "
+		"'nobody' (write judge = \"";
 	const char *root = data_root_find(arena), *broken = NULL;
 	const struct dataset *own = good(
 		read_with("a\tb\tv\nx\t1\t5\n",
@@ -447,20 +453,21 @@ static void malformed_grids_are_refused(void)
 {
 	check_refused(
 		read_own("", "dimensions = ( { name = \"a\"; setting = \"k\"; values = [1]; } );"),
-		"own.cfg:2: dataset: values of a dimension with a setting are texts "
+		"own.cfg:2: dataset: the values of a dimension with a setting must be texts "
 		"(write [\"1\", \"2\"])");
 	check_refused(read_own("", "dimensions = ( { name = \"a\"; setting = \"k\"; } );"),
-		      "own.cfg:2: dataset: a dimension needs values (write values = (");
+		      "own.cfg:2: dataset: this dimension has no values (write values = (");
 	check_refused(read_own("", "quantity = \"gain\"; dimensions = ( { name = \"a\"; setting = "
 				   "\"k\"; values = [\"1\"]; } );"),
-		      "own.cfg:1: dataset: a grid has no gains (claims relate its rows with");
+		      "own.cfg:1: dataset: dimensions cannot be used with the quantity gain (write "
+		      "a claim with");
 	const char *many = "";
 	for (size_t i = 0; i <= DIMENSIONS_OF_GRID_MAX; i++)
 		many = arena_printf(arena,
 				    "%s%s{ name = \"d%zu\"; setting = \"k\"; values = [\"1\"]; }",
 				    many, i ? ", " : "", i);
 	check_refused(read_own("", arena_printf(arena, "dimensions = ( %s );", many)),
-		      arena_printf(arena, "own.cfg:2: dataset: more than %d dimensions",
+		      arena_printf(arena, "own.cfg:2: dataset: there are more than %d dimensions",
 				   DIMENSIONS_OF_GRID_MAX));
 }
 

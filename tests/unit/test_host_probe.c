@@ -86,7 +86,7 @@ static void server_answers_rounds_over_unix_sockets(void)
 	rounds_over(true);
 }
 
-/* Noise, and orders beyond the bounds, end their own connection alone. */
+/* Invalid data, and orders beyond the limits, end only their own connection. */
 static void server_survives_invalid_connections(void)
 {
 	char why[SOCK_WHY] = "", text[PEER_ORDER_B];
@@ -205,6 +205,6 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	stop_catch(); /* a server that has gone is an error of the write alone */
+	stop_catch(); /* if the server has ended, the write returns an error */
 	return TEST_MAIN(tests);
 }

@@ -166,7 +166,8 @@ static void wrong_first_lines_are_refused(void)
 	refused("", "is empty");
 	refused("\n\n", "is empty");
 	refused("hello\n", ":1: ");
-	refused("{\"format\":\"farwire-calls\",\"version\":1}\n", ":1: not a recording of a probe");
+	refused("{\"format\":\"farwire-calls\",\"version\":1}\n",
+		":1: this is not a recording of a probe");
 	refused("{\"format\":\"farwire-samples\",\"version\":2}\n",
 		":1: version 2 is not supported");
 	refused("[1]\n", ":1: ");
@@ -185,14 +186,14 @@ static void wrong_samples_are_refused(void)
 	refused(HEAD POINT("0.5", "1e-6"), ":2: pass must be a whole number");
 	refused(HEAD POINT("5000", "1e-6"), ":2: pass must be a whole number");
 	refused(HEAD "{\"test\":\"call\",\"is\":{},\"x\":{},\"pass\":0,\"unit\":\"s\"}\n",
-		":2: a point without \"samples\"");
+		":2: the point has no \"samples\"");
 	refused(HEAD "{\"test\":\"call\",\"is\":{},\"x\":{},\"pass\":0,\"unit\":\"m\",\"samples\":["
 		     "1]}\n",
 		":2: unit must be one of");
 	refused(HEAD "{\"test\":\"call\",\"is\":3}\n", ":2: is is not an object");
 	refused(HEAD "{\"what\":1}\n", ":2: the line has neither");
 	refused(HEAD POINT("0", "1e-6") "garbage\n" END, ":3: ");
-	refused(HEAD POINT("0", "1e-6") END POINT("1", "1e-6"), ":4: a line follows");
+	refused(HEAD POINT("0", "1e-6") END POINT("1", "1e-6"), ":4: there is a line after");
 	refused(HEAD "{\"test\":3}\n", ":2: test is not a text");
 	refused(HEAD "[1]\n", ":2: a line must be one object, {...}");
 	refused(HEAD "{\"test\":\"call\",\"x\":{\"n\":-1}}\n", ":2: n is negative");
@@ -200,9 +201,9 @@ static void wrong_samples_are_refused(void)
 	refused(HEAD "{\"test\":\"call\",\"held_out\":0}\n",
 		":2: held_out is neither true nor false");
 	refused(HEAD "{\"test\":\"call\",\"is\":{" NINE("\"w\"") "}}\n",
-		":2: a point has at most 8 words");
+		":2: a point can have at most 8 words");
 	refused(HEAD "{\"test\":\"call\",\"x\":{" NINE("1") "}}\n",
-		":2: a point has at most 8 numbers");
+		":2: a point can have at most 8 numbers");
 	refused(HEAD RATE("", "1e9"), ":2: a rate needs the size in \"x\": {\"size_B\": ...}");
 	refused(HEAD RATE("\"size_B\":64", "1e9,0"), ":2: sample 2 of 'copy' is a rate of zero");
 }
@@ -224,11 +225,11 @@ static void refused_many(const char *begin, const char *each, size_t count, cons
 static void too_many_samples_and_points_are_refused(void)
 {
 	refused_many("{\"test\":\"call\",\"samples\":[0", ",%zu", 65536,
-		     ":2: more than 65536 samples");
+		     ":2: the point has more than 65536 samples");
 	refused_many("",
 		     "{\"test\":\"call\",\"x\":{\"n\":%zu},\"pass\":0,\"unit\":\"s\","
 		     "\"samples\":[1]}\n",
-		     65537, ":65538: more than 65536 points");
+		     65537, ":65538: the recording has more than 65536 points");
 }
 
 /* Just below 8 GiB it is read, above it is refused. */

@@ -514,10 +514,10 @@ static void malformed_result_files_are_refused(void)
 	static const struct {
 		const char *text, *complaint;
 	} rows[] = {
-		{"", "holds no prediction"},
-		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: is not JSON"},
-		{"[]", "holds no prediction"},
-		{"{\"datasets\": []}", "'case': is no text"},
+		{"", "the file contains no prediction"},
+		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: this text is not JSON"},
+		{"[]", "the file contains no prediction"},
+		{"{\"datasets\": []}", "'case' is not a text"},
 		{"{\"case\": \"a\", \"verdict\": \"maybe\"}", "neither 'ok' nor 'fail'"},
 		{"[1]", "'case'"},
 	};

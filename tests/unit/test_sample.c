@@ -397,7 +397,7 @@ static void malformed_recordings_cannot_be_continued(void)
 		HEAD "no JSON at all, yes\n",
 		"{\"x\":" HEAD,
 	};
-	static const char *const reasons[] = {"first line",      "line 1", "version",
+	static const char *const reasons[] = {"complete header", "line 1", "version",
 					      "passes",          "passes", "no seed",
 					      "this machine is", "line 2", "line 1"};
 	char path[] = "/tmp/farwire-test-XXXXXX";

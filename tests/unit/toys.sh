@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A further kind of link, transport, algorithm ... is one file and one line: tests/toys has one
-# of each. This program was built with them and without a change of sim/.
+# A new kind of link, transport, algorithm ... is one file and one line: tests/toys has one of
+# each. This program was built with them and without a change of sim/.
 cd "$(dirname "$0")/../.." || exit 2
 FARWIRE=$FARWIRE-toys
 # shellcheck source=tests/check.sh
@@ -12,9 +12,9 @@ for kinds in links wirings transports policies frameworks algorithms exchange-po
 	expect 0 '' list $kinds --plain
 	shows '^toy$'
 done
-verdict toys.are_listed
+verdict toys.kinds_are_listed
 
-# A program on another host than its GPU.
+# Runs a program whose GPU is in another host.
 far() {
 	expect 0 '' run --topology t320-different-lan --program client --model resnet50 --batch 8 \
 		--runtime synchronous --set link.router-port.loss=0 --draws 0 "$@"
@@ -28,8 +28,8 @@ far --transport toy --set toy.flight='100 us'
 shows 'calls travel by toy'
 grep '^network' "$scratch.out" >slow
 far --transport toy --set toy.flight='20 us'
-grep '^network' "$scratch.out" | cmp -s slow && complain 'a message takes as long, whatever its flight'
-verdict toys.serve_a_remote_gpu
+grep '^network' "$scratch.out" | cmp -s slow && complain 'toy.flight does not change the time'
+verdict toys.kinds_work_for_a_remote_gpu
 
 job() { # TOPOLOGY OPTION...
 	topology=$1
@@ -41,18 +41,18 @@ job dgx1-v100 --set library.algorithm=ring
 sed 's/ring,/toy,/' "$scratch.out" >ring
 job dgx1-v100 --set library.algorithm=toy
 shows 'toy, '
-cmp -s ring "$scratch.out" || complain 'a ring by another name has other times'
+cmp -s ring "$scratch.out" || complain 'the copy of the ring has different times'
 job dgx1-v100 --set exchange.policy=toy
 job dgx1-v100 --transport toy
 printf 'wiring = { kind = "toy"; link = { kind = "toy"; }; };\n' >wires.cfg
 printf 'topology = { name = "own"; cluster = { machine = "dgx1-v100"; network = "wires.cfg"; servers = []; }; };\n' >own.cfg
 job own.cfg --transport tcp
 shows '^fabric.n0.nic0 .* [0-9.]+ % +[0-9.]+ GB'
-verdict toys.serve_a_job
+verdict toys.kinds_work_for_a_job
 
 expect 0 '' toy bear
-shows 'bear plays'
+shows 'toy called with bear'
 echo 0.5 >log
 expect 0 '1 points of toy' import toy log
 shows '"samples": \[0.5\]'
-verdict toys.are_called_and_read_files
+verdict toys.verb_and_importer_run

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Bash completion of farwire: verbs, options, and the names of what ships, which
-# the program itself lists (farwire list WHAT --plain).
+# Bash completion of farwire: verbs, options, and the names of shipped files, which the program
+# lists (farwire list WHAT --plain).
 
 _farwire_names() {
 	local program=${COMP_WORDS[0]}
@@ -23,10 +23,10 @@ _farwire_paths() {
 	mapfile -t COMPREPLY < <(compgen -f -- "$1")
 }
 
-_farwire_value() { # completes the value of an option; 1: it takes none
+_farwire_value() { # completes the value of an option; returns 1 if the option takes none
 	local current=$2
 	case $1 in
-	# Values: written by make documents.
+	# `make documents` writes the values from here ...
 	--topology) _farwire_words "$(_farwire_names topologies)" "$current" ;;
 	--model) _farwire_words "$(_farwire_names models)" "$current" ;;
 	--calls) _farwire_files 'jsonl' "$current" ;;
@@ -47,12 +47,12 @@ _farwire_value() { # completes the value of an option; 1: it takes none
 	--trace) _farwire_files 'json' "$current" ;;
 	--color) _farwire_words 'auto always never' "$current" ;;
 	--program | --server | --gpu | --batch | --fraction | --copies | --gpus | --set | --vary | --for | --between | --points | --vary-all | --seed | --draws | --jobs | --budget | --connect | --title) COMPREPLY=() ;;
-	# End of values.
+	# ... to here.
 	*) return 1 ;;
 	esac
 }
 
-_farwire_options() { # of a verb: as its --help lists them
+_farwire_options() { # VERB: prints the options that its --help lists
 	local program=${COMP_WORDS[0]}
 	command -v "$program" >/dev/null 2>&1 || program=farwire
 	echo --help
