@@ -73,7 +73,7 @@ struct efficiency_params {
 	 * It can exceed 1, because Winograd convolutions need fewer flops. */
 	double peak_ratio;
 	double half_work_flop;               /* work of a kernel that reaches half of that */
-	const struct kernel_params *kernels; /* not NULL */
+	const struct kernel_params *kernels; /* not NULL if peak_ratio is 0 */
 };
 extern const struct param_table efficiency_table;
 

@@ -82,6 +82,10 @@ static const struct param_row stack_rows[] = {
 		     "element-wise ops that are one kernel with their neighbours: none, norm "
 		     "(batch norm with ReLU and addition), all (torch.compile, XLA)",
 		     "eager frameworks launch a kernel for each op"),
+	PARAM_BOOL(struct stack_params, fused_averages, "false",
+		   "batch norm's kernel also updates the moving averages; otherwise kernels of "
+		   "their own do",
+		   "TensorFlow 1 updates them by ops; PyTorch and MXNet pass them to cuDNN"),
 	PARAM_BOOL(struct stack_params, fp16_gradients, "false",
 		   "gradients are exchanged in half precision",
 		   "tf_cnn_benchmarks keeps fp32 variables, so their gradients are also fp32 "

@@ -40,6 +40,7 @@ struct stack_params {
 	bool autocast;             /* fp32 weights are cast in each step; some ops stay in fp32 */
 	int layout;                /* enum stack_layout */
 	int fusion;                /* enum stack_fusion */
+	bool fused_averages;       /* batch norm's kernel also updates its moving averages */
 	bool fp16_gradients;       /* gradients are exchanged in half precision */
 	double xla_clusters_count; /* of backward; 0: no XLA */
 };
@@ -69,8 +70,7 @@ struct spread_params;
 struct framework {
 	const char *name; /* "tensorflow-1" */
 	const char *help;
-	bool moving_average_ops; /* kernels of their own update batch norm's moving averages */
-	bool ahead;              /* it issues the next step without waiting for the GPU */
+	bool ahead; /* it issues the next step without waiting for the GPU */
 	/* Returns the ops' indices in the order in which the framework issues them. */
 	const uint32_t *(*order)(struct arena *arena, const struct op_graph *graph);
 	/* Builds the calls of one step. spread: how several GPUs exchange gradients; NULL: the

@@ -209,9 +209,7 @@ static void forward_layer(struct builder *b, size_t index)
 	}
 	if (is_elementwise(b, layer->op))
 		set_elementwise(b, b->forward[index], image_bytes(b, layer->output_count));
-	/* elsewhere they are part of batch norm's kernel */
-	bool has_moving_ops = framework_at((size_t)b->stack->framework)->moving_average_ops;
-	for (size_t i = 0; has_moving_ops && i < layer->state_tensor_count; i++)
+	for (size_t i = 0; !b->stack->fused_averages && i < layer->state_tensor_count; i++)
 		set_elementwise(b,
 				add_op(b, op_name(b, layer, ".moving"), false,
 				       MOVING_AVERAGE_KERNELS, 0,

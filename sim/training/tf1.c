@@ -154,7 +154,6 @@ const struct framework framework_tensorflow_1 = {
 	.name = "tensorflow-1",
 	.help = "TensorFlow 1.x: breadth-first executor, event-polling thread, one session.run for "
 		"each step",
-	.moving_average_ops = true,
 	.order = breadth_first,
 	.program = program,
 };
