@@ -42,7 +42,7 @@ static double base_s(const struct library_params *lib, const struct comm_shape *
 	return table_base_s(lib, tree, protocol) * plateau_ratio(lib, shape, tree, protocol);
 }
 
-/* Latency of a hop, including the wire, as in NCCL's tables. */
+/* Returns the latency of a hop including the wire, as in NCCL's tables. */
 static double table_hop_s(const struct library_params *lib, bool tree, enum protocol protocol,
 			  enum hop_class class)
 {
@@ -57,7 +57,7 @@ static double table_hop_s(const struct library_params *lib, bool tree, enum prot
 	return table[tree][class][protocol];
 }
 
-/* The same as NCCL's model uses it between these ranks. */
+/* Returns the latency of a hop including the wire, as NCCL's model computes it for these ranks. */
 static double whole_hop_s(const struct library_params *lib, const struct comm_shape *shape,
 			  bool tree, enum protocol protocol, enum hop_class class)
 {
@@ -155,7 +155,7 @@ static double bus_Bps(const struct library_params *lib, const struct comm_shape 
 						: (double)blocks_most(lib, shape);
 	links_Bps *= protocol_ratio(lib, shape, tree, protocol);
 	if (protocol == PROTOCOL_SIMPLE && !tree)
-		return links_Bps; /* the model has no limit for these blocks */
+		return links_Bps; /* NCCL's model does not limit blocks with Simple in a ring */
 	return least(links_Bps, blocks * block_Bps(lib, tree, protocol, shape->node_count > 1));
 }
 
@@ -289,7 +289,7 @@ static double reached_Bps(const struct library_params *lib, const struct comm_sh
 	return ratio * block_Bps(lib, tree, protocol, across);
 }
 
-/* The part of a hop that remains without a usual wire. */
+/* Returns the latency of a hop without the part that belongs to a usual wire. */
 static double own_hop_s(const struct library_params *lib, enum protocol protocol,
 			enum hop_class class, double whole_s)
 {
@@ -301,8 +301,8 @@ static double own_hop_s(const struct library_params *lib, enum protocol protocol
 	return fmax(0, scale_ratio * whole_s - wire_s[class]);
 }
 
-/* Half of LL's bytes are flags. Its stores of 8 B do not fill links, but that does not affect a
- * network, which gets whole steps. */
+/* Half of LL's bytes are flags. Its stores of 8 B do not fill the links inside a node. A network is
+ * not affected, because a proxy sends it whole steps. */
 static const double LL_DATA_RATIO = 0.5;
 
 static double goodput_ratio(const struct library_params *lib, const struct comm_shape *shape,
@@ -362,7 +362,7 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 	enum protocol small = lib->protocol != CHOOSE_SIMPLE && size_B <= ranks * lib->send_ll_B
 				      ? PROTOCOL_LL
 				      : PROTOCOL_SIMPLE;
-	/* Blocks of a message, and concurrent messages. */
+	/* share: blocks of a message; at_once: concurrent messages of a rank. */
 	double share = small == PROTOCOL_LL ? 1 : fmax(1, floor(blocks / ranks));
 	double at_once = fmin(ranks - 1, BLOCK_MESSAGES * blocks / share);
 	if (at_once * ranks > MESSAGES_MOST)

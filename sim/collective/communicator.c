@@ -231,7 +231,7 @@ static void rank_started(void *ctx, uint64_t rank)
 		executor_start(operation->comm, operation, (size_t)rank);
 }
 
-/* The part of its GPU that a collective's kernel uses. */
+/* Returns the part of the rank's GPU that the kernel of a collective uses. */
 static double hold_ratio(const struct communicator *comm, const struct rank_state *rank,
 			 const struct collective_choice *choice)
 {
@@ -265,7 +265,8 @@ static void rank_begin(struct communicator *comm, size_t index, struct operation
 		     rank_started, operation, index);
 }
 
-/* Begins the rank's next collectives, as many as may run at once and it has arrived at. */
+/* Begins the next collectives at which the rank has arrived, up to the number that may run at once.
+ */
 static void rank_advance(struct communicator *comm, size_t index)
 {
 	struct rank_state *rank = &comm->ranks[index];
@@ -333,7 +334,7 @@ static void rank_trace(struct communicator *comm, size_t index, const struct ope
 /* Checks that every sent byte was delivered. */
 static void check_delivered(struct communicator *comm, const struct operation *operation)
 {
-	double slack_B = 1e-9 * operation->sent_B; /* the sums have different orders */
+	double slack_B = 1e-9 * operation->sent_B; /* the two sums add in different orders */
 	if (operation->sends_count != operation->deliveries_count ||
 	    fabs(operation->sent_B - operation->delivered_B) > slack_B)
 		engine_fail(comm->spec.engine,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A communicator: ranks that take part in collectives together, and the wires between them.
  *
- * A communicator has the place of each rank (a GPU, or a guest's memory for a parameter server on
- * the CPU). It determines how bytes travel between two ranks. Inside a host they use NVLink or PCIe
+ * Each rank has a place: a GPU, or a guest's memory for a parameter server on the CPU. The
+ * communicator finds out how bytes travel between two ranks. Inside a host they use NVLink or PCIe
  * between GPUs, or the host's memory if the GPUs cannot access each other. Between hosts they use
  * RDMA, from GPU memory or staged through the host, or TCP through the guests' sockets with the
  * costs of a virtual network. The wire of two ranks and a channel (wire.c) is a first-in-first-out

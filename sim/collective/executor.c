@@ -46,7 +46,7 @@ static void plan_followers(struct plan *plan, struct arena *arena)
 	const struct schedule *schedule = plan->schedule;
 	size_t count = schedule->step_count;
 	uint32_t *firsts = ARENA_ARRAY(arena, count + 2, uint32_t);
-	/* One entry further than they belong, because filling moves them. */
+	/* Indices are stored one entry too far, because filling the lists moves them back. */
 	for (size_t s = 0; s < count; s++) {
 		const struct schedule_step *step = &schedule->steps[s];
 		for (uint32_t i = 0; i < step->after_count; i++)
@@ -134,7 +134,7 @@ const struct algorithm *communicator_plays(const struct communicator *comm,
 {
 	struct collective_choice choice =
 		library_choose(comm->library, &comm->rings.shape, collective, size_B);
-	choice.pipeline_count = 1; /* all pieces do the same */
+	choice.pipeline_count = 1; /* one piece is enough, because all pieces do the same */
 	*spec = plan_spec(comm, &choice);
 	return choice.algorithm;
 }

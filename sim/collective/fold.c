@@ -19,7 +19,7 @@ enum fold_level fold_level(const struct fold *fold, size_t a, size_t b)
 	return fold->pod_of[leaf_a] == fold->pod_of[leaf_b] ? FOLD_POD : FOLD_TOP;
 }
 
-/* The number of switch levels of the network up to the topmost one. */
+/* Maximum number of switch levels of the network. */
 enum { SWITCHES_MOST = 4 };
 
 static size_t switches_above(struct fabric *fabric, int top, int from, unsigned traffic,
@@ -54,7 +54,7 @@ int fold_meeting(struct fabric *fabric, int top, int from, int to, enum fold_lev
 
 /* ---- representatives ---- */
 
-/* Sorted by colour, equal colours by number. */
+/* Items are sorted by colour, then by number. */
 struct coloured {
 	uint64_t colour;
 	uint32_t item;

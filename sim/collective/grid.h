@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All-reduce on a grid of ranks, nodes times places in a node: reduce-scatter on a ring inside each
- * node, all-reduce on a ring across the nodes for each place and its part, all-gather inside. With
- * g ranks in each of m nodes, a rank sends 2 (m - 1)/m of S/g across nodes. A node sends
- * 2 (m - 1)/m of S through all its NICs at once.
+/* All-reduce on a grid of ranks, whose rows are nodes and whose columns are places in a node. It
+ * has three phases: reduce-scatter on a ring inside each node, all-reduce on a ring across the
+ * nodes for each place, all-gather inside each node. With g ranks in each of m nodes, a rank sends
+ * 2 (m - 1)/m of S/g across nodes. A node sends 2 (m - 1)/m of S through all its NICs at once.
  *
- * The buffer is divided into pieces that do this independently. With one piece each rank's phases
- * follow each other (hierarchical). With several pieces, one can use the network while another is
- * inside a node (multi_ring). */
+ * The buffer is divided into independent pieces. With one piece, the phases of each rank follow
+ * each other (hierarchical). With several pieces, one piece can use the network while another one
+ * is inside a node (multi_ring). */
 #ifndef FARWIRE_COLLECTIVE_GRID_H
 #define FARWIRE_COLLECTIVE_GRID_H
 

@@ -17,7 +17,6 @@ double *pattern_cut(struct arena *arena, size_t chunk_count, double size_B);
 uint32_t *pattern_last(struct arena *arena, size_t count);
 /* Returns the rank at a position of a channel's ring. */
 size_t pattern_rank(const struct algorithm_spec *spec, size_t channel, size_t position);
-/* Returns all ranks, 0..rank_count-1. */
 
 /* Ranks by node: nodes, and the ranks in each, in the order of a channel's ring. */
 struct pattern_nodes {

@@ -50,7 +50,8 @@ double collective_bus_ratio(enum collective collective, size_t rank_count)
 
 /* ---- building ---- */
 
-/* The predecessors of a step, recursively, in terms of colours. */
+/* A step during the search for classes. The label is a hash of its predecessors and their colours.
+ */
 struct seen_step {
 	uint64_t label;
 	uint32_t rank;
@@ -62,14 +63,14 @@ struct schedule_builder {
 	VEC(struct schedule_step) steps;
 	VEC(uint32_t) after;
 	const struct fold *fold; /* NULL: not folded */
-	/* While classes are searched: a step's id is its index here. */
+	/* Used only while classes are searched. The id of a step is its index in `seen`. */
 	VEC(struct seen_step) seen;
-	/* Afterwards: the id contains its rank and its number there, so that the step of a
-	 * represented rank refers to that of its representative. */
+	/* Used after that. The id of a step contains its rank and its number at that rank. So the
+	 * step of a represented rank refers to that of its representative. */
 	unsigned number_bits;
-	uint32_t *counts;                /* by rank: steps */
+	uint32_t *counts;                /* by rank: number of steps */
 	VEC(struct schedule_loop) loops; /* by kept step */
-	VEC(uint32_t) numbers;           /* by kept step: its number */
+	VEC(uint32_t) numbers;           /* by kept step: its number at its rank */
 };
 
 struct schedule_builder *schedule_builder_new(struct arena *arena, enum collective collective,

@@ -18,8 +18,8 @@ struct leg {
 	struct host *hosts[LEG_HOSTS_MAX]; /* hosts whose memory it crosses */
 	double dram_per_B[LEG_HOSTS_MAX];
 	size_t host_count;
-	/* If the receiver represents another machine, possibly the sender's own representative:
-	 * routes and hosts added from now on, and those already added, on the receiver's side. */
+	/* For a receiver whose machine is represented by another one. far_routes and far_hosts mark
+	 * routes and hosts on the receiver's side; `far` is the mark of those added next. */
 	bool far, far_routes[LEG_ROUTES_MAX], far_hosts[LEG_HOSTS_MAX];
 	struct cpu *core; /* core that copies; NULL: none */
 	double core_spB;
@@ -67,8 +67,8 @@ struct wire {
 	struct wire *next; /* next wire of the socket */
 };
 
-/* Finds the way from a simulated rank to any rank, which another may represent. Returns NULL after
- * a failure: there is no way. */
+/* Finds the way from a simulated rank to any rank, which can be a represented one. Returns NULL
+ * after it has failed the communicator, if there is no way. */
 struct way *way_find(struct communicator *comm, size_t from, size_t to);
 struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t channel);
 /* Puts the message of a step into its wire. */
@@ -79,17 +79,17 @@ void wire_feed(struct communicator *comm, struct message_state *train);
 /* Starts the wire's next message if it may start. */
 void wire_pump(struct communicator *comm, struct wire *wire);
 
-/* ---- for the files of ways: false if there is no route ---- */
+/* ---- for the files of ways; these functions return false if there is no route ---- */
 
 bool leg_route(struct communicator *comm, struct leg *leg, int from, int to, unsigned traffic);
 bool leg_nvlink(struct communicator *comm, struct leg *leg, int from, int to);
 void leg_memory(struct leg *leg, struct host *host, double dram_per_B);
-/* From a GPU rank up to its host, or down. */
+/* Add the route from a rank's GPU to its host, and back. */
 bool leg_to_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank);
 bool leg_from_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank);
 
-/* Over the network, for machines that stand for others by the switch where the real ones'
- * ways meet. */
+/* Adds the route over the network. If the machines represent others, it goes through the switch at
+ * which the routes of the real machines meet. */
 bool leg_across(struct communicator *comm, struct leg *leg, const struct way *way, int from, int to,
 		unsigned traffic);
 
@@ -97,10 +97,10 @@ bool way_inside(struct communicator *comm, struct way *way); /* wire_device.c */
 bool way_rdma(struct communicator *comm, struct way *way);   /* wire_rdma.c */
 bool way_socket(struct communicator *comm, struct way *way); /* wire_socket.c */
 
-/* wire_socket.c: a socket for each pair of guests and channel. NULL after a
- * failure. */
+/* ---- wire_socket.c ---- */
+/* Returns the socket of two guests and a channel, or NULL after a failure. */
 struct socket *socket_find(struct communicator *comm, size_t from, size_t to, size_t channel);
-/* Opens all that there are, then fn; later ones open when they are made. */
+/* Opens all sockets, then calls fn. Sockets that are created later open at once. */
 void sockets_open(struct communicator *comm, event_fn *fn, void *ctx, uint64_t arg);
 
 #endif

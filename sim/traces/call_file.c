@@ -11,7 +11,7 @@
 #include "sim/json/pull.h"
 #include "sim/engine/names.h"
 
-/* Later than this (30 years), or larger, is a broken number. */
+/* Larger times (30 years) and sizes are refused. */
 static const double TIME_MAX_S = 1e9, SIZE_MAX_B = 1e15;
 enum { NUMBER_MAX = 1 << 30 }; /* of streams and events */
 
@@ -28,7 +28,7 @@ struct call_reader {
 	bool ended, failed;
 };
 
-/* The kinds of lines. */
+/* The values of all keys that a line of any kind can have. */
 struct line {
 	const char *format, *call, *label, *copy, *memory, *tool, *gpu;
 	double version, thread, start_s, end_s, stream, event, kernel_s, copy_s, gpu_start_s;
@@ -58,7 +58,7 @@ static const char *kept_text(struct call_reader *r, const char *text)
 static bool take_text(struct call_reader *r, const char *key, const char **text)
 {
 	if (jp_next(r->json) != JP_TEXT)
-		return r->json->error ? false : fail_key(r, key, "is not a text");
+		return r->json->error ? false : fail_key(r, key, "must be a string");
 	*text = kept_text(r, r->json->text);
 	return true;
 }
@@ -70,8 +70,11 @@ static bool take_number(struct call_reader *r, const char *key, double max, doub
 		return false;
 	*number = r->json->number;
 	if (token != JP_NUMBER || !isfinite(*number))
-		return fail_key(r, key, "is not a finite number");
-	return *number >= 0 && *number <= max ? true : fail_key(r, key, "is out of range");
+		return fail_key(r, key, "must be a finite number");
+	if (*number >= 0 && *number <= max)
+		return true;
+	return fail_key(r, key,
+			arena_printf(r->arena, "must be from 0 to %g (got %g)", max, *number));
 }
 
 static bool take_truth(struct call_reader *r, const char *key, bool *truth)
@@ -80,7 +83,7 @@ static bool take_truth(struct call_reader *r, const char *key, bool *truth)
 	*truth = token == JP_TRUE;
 	if (token == JP_TRUE || token == JP_FALSE)
 		return true;
-	return token == JP_ERROR ? false : fail_key(r, key, "is neither true nor false");
+	return token == JP_ERROR ? false : fail_key(r, key, "must be true or false");
 }
 
 static bool take_number_key(struct call_reader *r, const char *key, struct line *line, bool *known)
@@ -114,7 +117,7 @@ static bool take_number_key(struct call_reader *r, const char *key, struct line 
 	return true;
 }
 
-/* The meaning of a key. Keys of later versions, and unused ones, are ignored. */
+/* Reads the value of a key. Other keys, such as those of later versions, are ignored. */
 static bool take_key(struct call_reader *r, struct line *line)
 {
 	if (arena_used_B(r->arena) > RECORDED_MEMORY_MAX_B)
@@ -144,7 +147,7 @@ static bool take_key(struct call_reader *r, struct line *line)
 	return known || jp_skip(r->json);
 }
 
-/* ---- what lines mean ---- */
+/* ---- lines ---- */
 
 static bool take_header(struct call_reader *r, const struct line *line)
 {
@@ -302,8 +305,8 @@ static void check_whole(struct call_reader *r)
 		fail(r, "the recording contains no CUDA call (record a program that uses the GPU)");
 }
 
-/* Says what will be read; of a pipe, which can be read but once, nothing. False: errno
- * says why it cannot be read. */
+/* Passes the content of the file to diag_reads. A pipe can be read only once, so its content is not
+ * passed. Returns false and sets errno if the file cannot be read. */
 static bool note_bytes(struct diag *diag, FILE *in)
 {
 	char block[1 << 14];

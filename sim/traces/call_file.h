@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Call files: a recorded program as JSON Lines, version 1 (docs/formats.md). */
+/* Reads and writes call files: a recorded program as JSON Lines, version 1 (docs/formats.md). */
 #ifndef FARWIRE_TRACES_CALL_FILE_H
 #define FARWIRE_TRACES_CALL_FILE_H
 
@@ -10,14 +10,14 @@
 struct arena;
 struct diag;
 
-/* A file with more threads is broken. */
+/* A file with more threads is refused. */
 enum { RECORDED_THREADS_MAX = 4096 };
 
-/* NULL after an error (in diag, with the line). */
+/* Returns NULL after an error, which is in diag with its line. */
 const struct recorded_calls *call_file_read(struct arena *arena, struct diag *diag,
 					    const char *path);
-/* Settled calls, in the order of their begin. program: what was recorded, or
- * NULL. */
+/* Writes settled calls (recorded_calls_settle) in the order in which they begin. program is the
+ * name of the recorded program, or NULL. */
 void call_file_write(FILE *out, struct arena *arena, const struct recorded_calls *recorded,
 		     const char *program);
 

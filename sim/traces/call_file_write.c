@@ -86,7 +86,7 @@ static int by_start(const void *a, const void *b)
 				   *y = *(const struct recorded_call *const *)b;
 	if (x->start_s < y->start_s || x->start_s > y->start_s)
 		return x->start_s < y->start_s ? -1 : 1;
-	return (x > y) - (x < y); /* places in one array */
+	return (x > y) - (x < y); /* both point into the same array */
 }
 
 void call_file_write(FILE *out, struct arena *arena, const struct recorded_calls *recorded,

@@ -12,7 +12,7 @@ static const struct {
 #undef FUNCTION
 };
 
-/* Without the interface's prefix. */
+/* Returns the name without "cuda" or "cu". */
 static const char *stem(const char *name)
 {
 	if (strncmp(name, "cuda", 4) == 0)
@@ -34,8 +34,8 @@ static bool fits(const char *pattern, const char *name)
 	return strcmp(pattern, name) == 0;
 }
 
-/* A copy between places on the GPU, or to another one, takes the time of the GPU
- * that was recorded, as a memset does. */
+/* A copy within a GPU or between GPUs is simulated as a memset, whose GPU time is the recorded one.
+ */
 static enum call_kind copy_kind(const struct recorded_call *call)
 {
 	bool async = strstr(call->function, "Async") != NULL;

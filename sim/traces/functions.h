@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The kind of call that the simulator uses for a recorded function.
  *
- * CUDA has some nine hundred functions in two interfaces; the simulator has one kind of call
- * for each way to cost time. functions.def maps the names. Copies have no row: their direction
- * follows from what they did, not from their name. */
+ * CUDA has about 900 functions in two interfaces (runtime and driver). The simulator has a few
+ * kinds of calls, which differ in their cost. functions.def maps names to kinds. Copies have no
+ * row, because their direction follows from the recorded copy and not from the name. */
 #ifndef FARWIRE_TRACES_FUNCTIONS_H
 #define FARWIRE_TRACES_FUNCTIONS_H
 
 #include "sim/traces/recorded.h"
 #include "sim/cuda/cuda.h"
 
+/* The host work of a call: HOST_ROW as a parameter of the driver says, HOST_OWN as recorded. */
 enum function_host { HOST_ROW, HOST_OWN };
 
 struct function_use {
@@ -17,9 +18,9 @@ struct function_use {
 	enum function_host host;
 };
 
-/* Never fails: the last row fits everything. */
+/* Always finds a row, because the last row matches every name. */
 struct function_use function_use(const struct recorded_call *call);
-/* Names a CUDA call: cuda..., cu... with a capital after it. */
+/* True if the name begins with "cuda" or "cu", followed by a capital letter. */
 bool function_is_cuda(const char *name);
 
 #endif

@@ -13,12 +13,14 @@
 #include "sim/json/pull.h"
 #include "sim/engine/names.h"
 
-/* Numbers of streams, and of correlations (32 bits in CUPTI), are no larger. */
+/* Larger numbers of streams and correlations (32 bits in CUPTI) are ignored; larger sizes are
+ * refused. */
 static const double NUMBER_MAX = 1 << 30, CORRELATION_MAX = 0x1p53, SIZE_MAX_B = 1e15;
-/* 30 years, and what leaves room for that after any start. */
+/* Longest duration (30 years), and the last start that allows it without overflow. */
 static const int64_t LASTS_MAX_NS = INT64_C(1000000000000000000),
 		     START_MAX_NS = INT64_MAX - LASTS_MAX_NS;
-/* Streams of different GPUs have the same numbers. */
+/* Streams of different GPUs can have the same number in a trace. Stream s of GPU d is stream
+ * d * STREAMS_OF_A_DEVICE + s here. */
 enum { STREAMS_OF_A_DEVICE = 1 << 20, DEVICES_MAX = 1 << 10 };
 
 enum category {
@@ -31,25 +33,27 @@ enum category {
 	CATEGORY_OTHER,
 };
 
-/* One event of the trace, as far as it matters. */
+/* The used values of one event of the trace. */
 struct event {
 	enum category category;
-	bool complete; /* ph X: with a duration */
+	bool complete; /* ph is X: the event has a duration */
 	bool of_gpu;   /* its category begins with gpu */
 	const char *name;
 	int64_t start_ns, lasts_ns;
 	uint32_t thread;
 	double correlation, stream, device, size_B;
-	double awaited, recorded_on; /* the call that recorded what this waits for, its stream */
+	/* A wait has the correlation of the call that recorded the awaited event, and its stream.
+	 */
+	double awaited, recorded_on;
 };
 
 struct kineto_call {
-	struct recorded_call call; /* without its times */
+	struct recorded_call call; /* start_s and end_s are not set */
 	int64_t start_ns, lasts_ns;
 	int64_t correlation;
 };
 
-/* Work of the GPU, or an object that a call waited for. */
+/* Work of the GPU, or an event or stream that a call recorded or waited for. */
 struct kineto_work {
 	int64_t correlation, start_ns, lasts_ns, stream, awaited, recorded_on;
 	double size_B;
@@ -72,8 +76,8 @@ struct kineto {
 	VEC(struct kineto_call) calls;
 	VEC(struct kineto_work) works;
 	VEC(struct kineto_mark) marks;
-	size_t *cells; /* of the marks by step, open addressing: index + 1, 0 where empty */
-	size_t size;   /* of them: a power of two, at least twice the marks, or 0 */
+	size_t *cells; /* hash table of the marks by step, open addressing: index + 1; 0: empty */
+	size_t size;   /* number of cells: a power of two, at least twice the marks, or 0 */
 	struct kineto_counts counts;
 	bool failed;
 };
@@ -88,8 +92,8 @@ static bool fail(struct kineto *k, const char *what)
 
 /* ---- one event ---- */
 
-/* Microseconds as text -> nanoseconds: today's, with their decimals, are more
- * than a double holds. */
+/* Converts a text in microseconds to nanoseconds. Times of today with decimals have more digits
+ * than a double. */
 static int64_t ns_of(const struct jp_reader *json)
 {
 	int64_t ns = 0;
@@ -129,7 +133,7 @@ static enum category category_of(const char *text)
 	return CATEGORY_OTHER;
 }
 
-/* A number, or a text that holds one; anything else is as if it were not there. */
+/* Reads a number or a text that contains a number. Ignores all other values. */
 static bool take_number(struct kineto *k, double *number)
 {
 	enum jp_token token = jp_next(k->json);
@@ -168,7 +172,7 @@ static bool take_args(struct kineto *k, struct event *event)
 	return token == JP_OBJECT_END;
 }
 
-/* The thread's text or number. */
+/* Reads the thread, which is a text or a number. */
 static bool take_thread(struct kineto *k, struct event *event)
 {
 	enum jp_token token = jp_next(k->json);
@@ -189,7 +193,8 @@ static bool take_time(struct kineto *k, int64_t *ns)
 	return token != JP_ERROR;
 }
 
-/* Names are kept only once the category is known, and then mostly not. */
+/* Reads the value of a key. The event's name is copied to `name` and not kept, because most events
+ * are not used. */
 static bool take_key(struct kineto *k, struct event *event, char *name)
 {
 	struct jp_reader *json = k->json;
@@ -220,7 +225,7 @@ static bool take_key(struct kineto *k, struct event *event, char *name)
 	return true;
 }
 
-/* ---- what is kept of it ---- */
+/* ---- keeping events ---- */
 
 static int64_t whole(double number)
 {
@@ -232,7 +237,7 @@ static int64_t correlation_of(double number)
 	return number >= 0 && number <= CORRELATION_MAX ? (int64_t)number : -1;
 }
 
-/* The cell of the mark of this step, or the empty one where it belongs. */
+/* Returns the cell of the mark of this step, or the empty cell for it. */
 static size_t *cell_of(struct kineto *k, uint32_t step)
 {
 	uint64_t hash = step * UINT64_C(0x9e3779b97f4a7c15);
@@ -251,7 +256,7 @@ static void grow_cells(struct kineto *k)
 		*cell_of(k, k->marks.items[i].step) = i + 1;
 }
 
-/* Each thread marks a step; the first in the file counts. */
+/* Keeps the first mark of a step. Further threads can mark the same step. */
 static void keep_mark(struct kineto *k, const struct event *event)
 {
 	static const char prefix[] = "ProfilerStep#";
@@ -350,10 +355,10 @@ static bool take_events(struct kineto *k)
 		if (!take_event(k))
 			return false;
 	return token == JP_ARRAY_END ||
-	       (token != JP_ERROR && fail(k, "an element of traceEvents is not an event"));
+	       (token != JP_ERROR && fail(k, "an element of traceEvents is not a JSON object"));
 }
 
-/* The name of the first GPU. */
+/* Takes the name of the first GPU. */
 static bool take_devices(struct kineto *k)
 {
 	enum jp_token token = jp_next(k->json);
@@ -368,7 +373,7 @@ static bool take_devices(struct kineto *k)
 				continue;
 			}
 			if (jp_next(k->json) != JP_TEXT)
-				return fail(k, "deviceProperties: a name is not a text");
+				return fail(k, "a name in deviceProperties is not a string");
 			k->gpu = arena_strdup(k->arena, k->json->text);
 		}
 	}
@@ -378,7 +383,7 @@ static bool take_devices(struct kineto *k)
 static bool take_trace(struct kineto *k)
 {
 	enum jp_token token = jp_next(k->json);
-	if (token == JP_ARRAY) /* Chrome's short form: the events alone */
+	if (token == JP_ARRAY) /* Chrome's short form has only the events */
 		return take_events(k);
 	if (token != JP_OBJECT)
 		return token != JP_ERROR &&
@@ -433,7 +438,7 @@ static struct kineto_call *call_of(struct kineto *k, int64_t correlation)
 	return found ? &k->calls.items[low] : NULL;
 }
 
-/* "Memcpy HtoD (Pinned -> Device)" */
+/* Takes direction and memory from the label, for example "Memcpy HtoD (Pinned -> Device)". */
 static void take_copy(struct recorded_call *call, const struct kineto_work *work)
 {
 	static const struct {
@@ -455,7 +460,8 @@ static void take_copy(struct recorded_call *call, const struct kineto_work *work
 		call->memory = MEMORY_PINNED;
 }
 
-/* If one call starts several kernels (a graph), their total time counts. */
+/* Joins work of the GPU to its call. If one call starts several kernels (a graph), its GPU time
+ * lasts from the begin of the first kernel to the end of the last. */
 static void join_work(struct kineto *k, const struct kineto_work *work, int64_t base_ns)
 {
 	struct kineto_call *at = call_of(k, work->correlation);
@@ -468,7 +474,7 @@ static void join_work(struct kineto *k, const struct kineto_work *work, int64_t 
 	if (work->stream >= 0)
 		call->stream = work->stream;
 	if (work->category == CATEGORY_EVENT) {
-		call->event = work->correlation; /* events go by the call that recorded them */
+		call->event = work->correlation; /* the recording call's correlation is the event */
 		return;
 	}
 	if (work->category == CATEGORY_SYNC) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Traces of PyTorch's profiler (Kineto's Chrome JSON) as recorded programs.
+/* Reads a trace of PyTorch's profiler (Kineto's Chrome JSON) as a recorded program.
  *
- * prof.export_chrome_trace writes one object whose `traceEvents` holds every event of the host
- * and the GPU, in any order. These events are used:
+ * prof.export_chrome_trace writes one JSON object. Its `traceEvents` contains every event of the
+ * host and the GPU, in any order. These events are used:
  *
- *   - the CUDA calls (cat cuda_runtime and cuda_driver);
- *   - the work of the GPU (kernel, gpu_memcpy, gpu_memset), joined by args.correlation;
- *   - which call recorded or waited for which event (cuda_event and cuda_sync, if the
- *     profiler was asked for them);
+ *   - CUDA calls (cat cuda_runtime and cuda_driver);
+ *   - work of the GPU (kernel, gpu_memcpy, gpu_memset), which args.correlation joins to a call;
+ *   - cuda_event and cuda_sync, if the profiler was told to record them: the CUDA event that a
+ *     call recorded or waited for;
  *   - ProfilerStep#N, the marks of the steps.
  *
- * The file is read event by event; only the calls are kept. */
+ * The file is read event by event, and only the used events are kept. */
 #ifndef FARWIRE_TRACES_KINETO_H
 #define FARWIRE_TRACES_KINETO_H
 
@@ -22,10 +22,11 @@ struct arena;
 struct diag;
 
 struct kineto_counts {
-	size_t events, orphans; /* of the trace; what the GPU did for no recorded call */
-	size_t looks;           /* at calls and marks, to find the one that belongs to another */
+	size_t events;  /* of the trace */
+	size_t orphans; /* work of the GPU whose call is not in the trace */
+	size_t looks;   /* comparisons in searches of calls and marks, which tests check */
 };
-/* path: for messages. NULL after an error (in diag). */
+/* path is used only in messages. Returns NULL after an error, which is in diag. */
 const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,
 					 const char *path, struct kineto_counts *counts);
 

@@ -6,7 +6,7 @@
 
 #include "sim/base/arena.h"
 
-/* Times are told in nanoseconds, some in rounded microseconds. */
+/* Rounding error of recorded times, which are in nanoseconds. */
 static const double TICK_S = 2e-9;
 
 static const char *const copy_names[COPY_KIND_COUNT] = {NULL, "h2d", "d2h", "d2d", "h2h", "p2p"};
@@ -40,7 +40,7 @@ enum recorded_memory recorded_memory_find(const char *name)
 	return (enum recorded_memory)find(memory_names, MEMORY_KIND_COUNT, name);
 }
 
-/* Outer calls before those inside them. */
+/* Sorts outer calls before the calls inside them. */
 static int by_thread_and_start(const void *a, const void *b)
 {
 	const struct recorded_call *x = a, *y = b;
@@ -59,7 +59,7 @@ static int by_time(const void *a, const void *b)
 	return (x->step > y->step) - (x->step < y->step);
 }
 
-/* The inner call's work on the GPU, if its outer one has none of its own. */
+/* Gives the outer call the inner call's GPU work, stream and event, if it has none. */
 static void adopt(struct recorded_call *outer, const struct recorded_call *inner)
 {
 	if (outer->gpu_s < 0 && inner->gpu_s >= 0) {
@@ -90,7 +90,7 @@ static void leave_out_inner(struct recorded_calls *recorded)
 		}
 		calls[kept++] = calls[i];
 		last = &calls[kept - 1];
-		if (same && last->start_s < last[-1].end_s) /* a matter of rounding */
+		if (same && last->start_s < last[-1].end_s) /* because times are rounded */
 			last->start_s = last[-1].end_s;
 		if (last->end_s < last->start_s)
 			last->end_s = last->start_s;
@@ -98,7 +98,7 @@ static void leave_out_inner(struct recorded_calls *recorded)
 	recorded->call_count = kept;
 }
 
-/* The thread's place in the order of first calls. */
+/* Returns the thread's place in the order of first calls. */
 static uint32_t place(const struct recorded_call *firsts, uint32_t count, uint32_t index)
 {
 	uint32_t before = 0;
@@ -108,7 +108,8 @@ static uint32_t place(const struct recorded_call *firsts, uint32_t count, uint32
 	return before;
 }
 
-/* The place of a thread that `firsts` has, in the order of threads; else 0. */
+/* Finds a thread in firsts, which is sorted by thread. Returns its place, or 0 if it has no call.
+ */
 static uint32_t place_of(const struct recorded_call *firsts, const uint32_t *places, uint32_t count,
 			 uint32_t thread)
 {
@@ -123,7 +124,7 @@ static uint32_t place_of(const struct recorded_call *firsts, const uint32_t *pla
 	return low < count && firsts[low].thread == thread ? places[low] : 0;
 }
 
-/* The calls are sorted. */
+/* Expects sorted calls. */
 static void number_threads(struct arena *arena, struct recorded_calls *recorded)
 {
 	struct recorded_call *calls = recorded->calls;

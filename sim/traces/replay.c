@@ -40,16 +40,16 @@ static const struct param_row calls_rows[] = {
 };
 const struct param_table calls_table = PARAM_TABLE("calls", struct calls_params, calls_rows);
 
-/* A synchronisation that took longer than that has waited for something. */
+/* A synchronisation that took longer has waited for something. */
 static const double WAITED_S = 20e-6;
 enum { HANDLES_MAX = 60000 };
-/* Handles that no recorder uses: an event that is never recorded, one that no thread waits for,
- * and a stream for calls without a known one. */
+/* Handles that no recorder uses: an event that is never recorded, an event for which no thread
+ * waits, and a stream for calls whose stream is unknown. */
 enum { NEVER_RECORDED = -2, NEVER_AWAITED = -3, STREAM_UNKNOWN = -1 };
 
 /* ---- handles ---- */
 
-/* The cell that holds the handle, or the empty one where it belongs. */
+/* Returns the cell of the handle, or the empty cell for it. */
 static size_t cell_of(const struct handles *handles, int64_t handle)
 {
 	size_t cell = (uint64_t)handle * 0x9e3779b97f4a7c15u >> 32 & (handles->size - 1);
@@ -78,7 +78,7 @@ static uint32_t handle_number(struct arena *arena, struct handles *handles, int6
 	return *cell - 1;
 }
 
-/* ---- which step ---- */
+/* ---- choosing the step ---- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -190,14 +190,15 @@ static uint16_t event_of(struct replay *r, int64_t handle)
 	return (uint16_t)handle_number(r->arena, &r->events, handle);
 }
 
-/* The kind as which it is played, for want of what the recorder did not see. */
+/* Returns the kind of call that replays this one. It differs from the function's kind if the
+ * recording lacks something that the kind needs. */
 static enum call_kind played_kind(const struct replay_call *call)
 {
 	const struct recorded_call *recorded = call->call;
 	bool waited = recorded->end_s - recorded->start_s >= WAITED_S;
 	switch (call->use.kind) {
 	case CALL_LAUNCH:
-	case CALL_MEMSET_ASYNC: /* into a graph that is being captured */
+	case CALL_MEMSET_ASYNC: /* without GPU work: captured into a graph */
 		return recorded->gpu_s < 0 ? CALL_LIBRARY : call->use.kind;
 	case CALL_EVENT_SYNCHRONIZE:
 		return recorded->event < 0 && waited ? CALL_DEVICE_SYNCHRONIZE : call->use.kind;
@@ -211,7 +212,7 @@ static enum call_kind played_kind(const struct replay_call *call)
 	}
 }
 
-/* Its recorded time is its own work: it waits for nothing. */
+/* True if the call waits for nothing, so its recorded time is host work. */
 static bool returns_by_itself(const struct cuda_call *call)
 {
 	switch (call->kind) {
@@ -230,8 +231,8 @@ static bool returns_by_itself(const struct cuda_call *call)
 	}
 }
 
-/* The median time of a function's calls in a thread. Names are the same where they
- * lie at the same place (call_file_read keeps each once). */
+/* Returns the median time of a function's calls in a thread. Names are compared by address, because
+ * call_file_read keeps each name only once. */
 static double median_time_s(struct replay *r, const struct replay_thread *thread,
 			    const char *function)
 {
@@ -252,8 +253,8 @@ static double median_time_s(struct replay *r, const struct replay_thread *thread
 	return median->time_s;
 }
 
-/* As recorded, but no more than that function's median where a full launch queue
- * may have held it. 0: as the driver's parameters say. */
+/* Returns the host work of a call, or 0 if the driver's parameters give it. A recorded time counts
+ * at most as the median of its function's calls, because a full launch queue can delay a call. */
 static double host_work_s(struct replay *r, const struct replay_thread *thread,
 			  const struct replay_call *call, const struct cuda_call *cuda)
 {
@@ -284,7 +285,8 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 				(recorded->memory == MEMORY_UNKNOWN && !is_async);
 	} else if (recorded->gpu_s > 0 &&
 		   (cuda.kind == CALL_LAUNCH || cuda.kind == CALL_MEMSET_ASYNC)) {
-		/* not of a wait around a launch: its kernel would never run */
+		/* Synchronising calls have no duration, even if they contain a launch: their kernel
+		 * would never run. */
 		cuda.duration_s = recorded->gpu_s * r->params->kernel_ratio;
 	}
 	int64_t unknown = cuda.kind == CALL_EVENT_RECORD ? NEVER_AWAITED : NEVER_RECORDED;
@@ -344,7 +346,7 @@ static void thread_items(struct replay *r, const struct replay_thread *thread,
 
 /* ---- the program ---- */
 
-/* The step's calls by thread; the thread that ends it comes first. */
+/* Collects the step's calls by thread. The thread that ends the step is the first one. */
 static void gather(struct replay *r)
 {
 	const struct recorded_calls *recorded = r->recorded;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A recorded program as a workload: its calls of one step, to be played again and again on any
- * machine, with a local or a remote GPU.
+/* A recorded program as a workload: one recorded step, simulated again and again on any machine
+ * with a local or a remote GPU.
  *
- * These things replay as recorded: which calls each thread makes, in which order, on which
- * streams and events, with which bytes; how long each kernel runs on the GPU; what the threads
- * did between their calls. These follow from the simulated machine: how long calls take, when
- * kernels start, which operation waits for which.
+ * These things are replayed as recorded:
+ * - the calls of each thread, with their order, streams, events and bytes;
+ * - the time of each kernel on the GPU;
+ * - the time of each thread between its calls.
+ * These things follow from the simulated machine: the time of each call, the start of each kernel,
+ * and all waits.
  *
- * Threads that wait for one another make no CUDA calls meanwhile (for example PyTorch's main
- * thread during backward). A recording shows this as an ordinary gap. waits.c finds out which
- * thread waits for which, and which thread polls. */
+ * A thread that waits for another thread makes no CUDA calls meanwhile, for example PyTorch's main
+ * thread during backward. A recording shows only a gap. waits.c finds out which thread waits for
+ * which other one, and which thread polls. */
 #ifndef FARWIRE_TRACES_REPLAY_H
 #define FARWIRE_TRACES_REPLAY_H
 
@@ -19,32 +21,32 @@
 
 enum calls_host { CALLS_HOST_DRIVER, CALLS_HOST_RECORDED };
 struct calls_params {
-	double kernel_ratio; /* of GPU times here to those recorded */
-	double think_ratio;  /* of the threads' own work */
-	double clock_Hz;     /* of the host that recorded; 0: as the one simulated */
+	double kernel_ratio; /* factor of recorded GPU times */
+	double think_ratio;  /* factor of recorded times between calls */
+	double clock_Hz;     /* of the host of the recording; 0: that of the simulated host */
 	int host;            /* enum calls_host */
-	double step_count;   /* which of the marked steps, from 1 on; 0: the median one */
-	double arguments_B;  /* marshalled, of a call */
+	double step_count;   /* number of the marked step, from 1; 0: the step of median time */
+	double arguments_B;  /* marshalled arguments of a call */
 };
 extern const struct param_table calls_table;
 
-/* The part of the recording that is played. */
+/* The part of a recording that is replayed. */
 struct replay_step {
 	double start_s, end_s;
-	uint32_t thread; /* that ends it */
-	uint32_t step;   /* as marked */
-	bool marked;     /* else all of it */
+	uint32_t thread; /* the thread that ends it */
+	uint32_t step;   /* number in the mark */
+	bool marked;     /* false: the whole recording */
 };
 
 struct arena;
 struct diag;
 struct origin;
 
-/* False after an error: no such step, or nothing in it. */
+/* Returns false after an error, if there is no such step or no call in it. */
 bool replay_step_find(struct diag *diag, struct origin origin,
 		      const struct recorded_calls *recorded, const struct calls_params *params,
 		      struct replay_step *step);
-/* Its call stream. host_clock_Hz: of the simulated machine. */
+/* Returns the program of the step. host_clock_Hz is the clock of the simulated host. */
 struct program *replay_program(struct arena *arena, const struct recorded_calls *recorded,
 			       const struct replay_step *step, const struct calls_params *params,
 			       double host_clock_Hz);

@@ -9,34 +9,36 @@
 
 enum replay_role {
 	ROLE_CALL,
-	ROLE_ASKED, /* a query that found nothing; the poll that ends it stands for it */
-	ROLE_POLL,  /* a query, repeated until it is ready */
+	ROLE_ASKED, /* a query of a poll except the last; it is not replayed */
+	ROLE_POLL,  /* the last query of a poll; it is replayed until it is ready */
 };
 
 struct replay_call {
 	const struct recorded_call *call;
 	struct function_use use;
 	enum replay_role role;
-	bool opens_poll;                 /* the first of its queries, but not the last */
-	bool passed;                     /* by find_polls: no poll */
-	const struct replay_call *first; /* of a poll: its first query */
-	double sleep_s;                  /* of a poll: between its queries */
-	uint32_t signal;                 /* posted after it, plus 1; 0: none */
-	uint32_t awaits[2]; /* waited for before it, plus 1: a thread, an event's record */
-	double think_s;     /* before it, after the first wait */
+	bool opens_poll;                 /* first query of a poll with several queries */
+	bool passed;                     /* find_polls has already examined it */
+	const struct replay_call *first; /* of ROLE_POLL: the first query of the poll */
+	double sleep_s;                  /* of ROLE_POLL: time between two queries */
+	uint32_t signal;                 /* signal that is posted after the call, plus 1; 0: none */
+	/* Signals that are awaited before the call, plus 1; 0: none. The first is posted by a
+	 * thread that hands over, the second by the record of an event. */
+	uint32_t awaits[2];
+	double think_s; /* the thread's own work before the call, after the first wait */
 };
 
 struct replay_thread {
-	struct replay_call *calls; /* and one beyond: the end of the step */
+	struct replay_call *calls; /* and one more element for the end of the step */
 	size_t count;
-	uint32_t recorded; /* its number there */
+	uint32_t recorded; /* number of the thread in the recording */
 };
 
-/* Streams or events, numbered 0, 1 ... as they come. */
+/* Streams or events, which get numbers 0, 1 ... in the order of their use. */
 struct handles {
 	VEC(int64_t) list;
-	uint32_t *cells; /* open addressing: number + 1, 0 where empty */
-	size_t size;     /* a power of two, twice the count at least */
+	uint32_t *cells; /* hash table, open addressing: number + 1; 0: empty */
+	size_t size;     /* a power of two, at least twice the count */
 };
 
 struct function_median {
@@ -50,7 +52,7 @@ struct replay {
 	const struct calls_params *params;
 	const struct replay_step *step;
 	const struct recorded_calls *recorded;
-	double host_ratio; /* work at the reference clock of a recorded second */
+	double host_ratio; /* seconds at the reference clock for a second on the recording's host */
 	struct replay_thread *threads;
 	size_t thread_count;
 	uint32_t signal_count;
@@ -58,7 +60,7 @@ struct replay {
 	VEC(struct function_median) medians;
 };
 
-/* Finds polls, waits and gaps of all threads; the first one ends the step. */
+/* Finds the polls, waits and gaps of all threads. The first thread ends the step. */
 void replay_find_waits(struct replay *replay);
 
 #endif

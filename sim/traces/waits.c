@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The waits of threads, found from the times of their calls.
+/* Finds the waits of threads from the times of their calls.
  *
- * Three things can be seen. A thread that asks for an event and finds it not ready, again and
- * again until it is, polls. A thread that uses an event that another thread has recorded uses
- * it after that. And a thread that makes no call for a while, in which another thread makes
- * many, waits for that thread.
+ * - A thread polls if it queries an event or stream repeatedly until it is ready.
+ * - A thread that uses an event of another thread waits for the call that recorded the event.
+ * - A thread with a gap between its calls waits for another thread if that thread's calls fill
+ *   enough of the gap.
  *
- * Each wait leads from a call that ended to one that began later. So two threads never wait for
- * each other, however long calls take in a replay. */
+ * A call waits only for a call that ended before it began. So two threads never wait for each
+ * other, even if calls take another time in a replay. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,9 +16,9 @@
 
 /* Shorter gaps are not waits for other threads. */
 static const double HANDOVER_S = 50e-6;
-/* Part of a gap that another thread's calls fill when it is a wait for it. */
+/* A gap is a wait for another thread if that thread's calls fill at least this part of it. */
 static const double HANDOVER_PART = 0.5;
-/* Between two queries, where none was repeated. */
+/* Time between two queries of a poll, if the recording shows only one. */
 static const double SLEEP_S = 10e-6;
 
 /* ---- polls ---- */
@@ -36,7 +36,7 @@ static bool same_query(const struct replay_call *a, const struct replay_call *b)
 						: a->call->stream == b->call->stream);
 }
 
-/* Threads that do nothing but ask poll even what is ready at once. */
+/* True if the thread makes only queries. Then even a query that is ready at once is a poll. */
 static bool only_asks(const struct replay_thread *thread)
 {
 	size_t count = 0;
@@ -45,7 +45,8 @@ static bool only_asks(const struct replay_thread *thread)
 	return count == thread->count;
 }
 
-/* The poll that begins with the query `first`, among queries up to `end`. */
+/* Examines the queries from `first` up to `end` that ask for the same as `first`. If they are a
+ * poll, sets their roles. */
 static void find_poll(struct replay_call *first, const struct replay_call *end, bool polling_thread)
 {
 	struct replay_call *last = first, *call = first;
@@ -74,7 +75,8 @@ static void find_poll(struct replay_call *first, const struct replay_call *end, 
 	last->sleep_s = count > 1 ? slept_s / (double)(count - 1) : SLEEP_S;
 }
 
-/* Only queries in a row are a poll: who launches a kernel between them just looks. */
+/* Only successive queries can be a poll. A thread that makes other calls between its queries does
+ * not wait. */
 static void find_polls(struct replay_thread *thread)
 {
 	bool polling_thread = only_asks(thread);
@@ -101,7 +103,7 @@ static void wait_for(struct replay *r, struct replay_call *waiting, int which,
 	waiting->awaits[which] = other->signal;
 }
 
-struct record { /* of an event */
+struct record { /* a call that records an event */
 	struct replay_call *call;
 	const struct replay_thread *thread;
 };
@@ -114,10 +116,10 @@ static int by_event_and_end(const void *a, const void *b)
 	if (x->call->call->end_s < y->call->call->end_s ||
 	    x->call->call->end_s > y->call->call->end_s)
 		return x->call->call->end_s < y->call->call->end_s ? -1 : 1;
-	return (x->thread > y->thread) - (x->thread < y->thread); /* places in one array */
+	return (x->thread > y->thread) - (x->thread < y->thread); /* both in the same array */
 }
 
-/* The latest record of the event that ended by t. */
+/* Returns the latest record of the event that had ended at t_s, or NULL. */
 static const struct record *latest_record(const struct record *records, size_t count, int64_t event,
 					  double t_s)
 {
@@ -170,7 +172,7 @@ static void find_records(struct replay *r)
 
 /* ---- gaps ---- */
 
-/* The first call that ends after t. */
+/* Returns the first call that ends after t_s. */
 static size_t first_after(const struct replay_thread *thread, double t_s)
 {
 	size_t low = 0, high = thread->count;
@@ -184,8 +186,8 @@ static size_t first_after(const struct replay_thread *thread, double t_s)
 	return low;
 }
 
-/* The last call of another thread that ends in the gap, if that thread's calls
- * fill enough of it. */
+/* Finds the thread whose calls fill most of the gap. Returns its last call that ends in the gap, or
+ * NULL if no thread fills HANDOVER_PART of it. */
 static struct replay_call *handed_over(struct replay *r, const struct replay_thread *self,
 				       double from_s, double to_s)
 {
@@ -221,7 +223,7 @@ static void fill_gap(struct replay *r, const struct replay_thread *self, struct 
 	next->think_s = to_s - other->call->end_s;
 }
 
-/* Between the queries of polls, which may overlap, there are no gaps but sleep. */
+/* Fills the gaps between the calls of a thread. Gaps within polls are sleep; polls can overlap. */
 static void find_gaps(struct replay *r, struct replay_thread *thread, bool ends_step)
 {
 	double from_s = r->step->start_s;

@@ -34,7 +34,7 @@ struct dma_state {
 	struct dma_pool *pool;
 	struct dma_copy copy;
 	uint64_t chunk_count;
-	uint64_t started[2], ended[2]; /* chunks, by stage */
+	uint64_t started[2], ended[2]; /* by stage: number of chunks */
 };
 
 struct dma_pool {

@@ -57,7 +57,7 @@ struct rdma_message {
 	double size_B, packets;
 	double sending; /* packets of the current transmission */
 	bool eager;
-	bool ready;        /* may be sent: it is posted, and the rendezvous is done */
+	bool ready;        /* it may be sent: it is posted, and the rendezvous has ended */
 	uint64_t failures; /* successive transmissions without progress */
 	int64_t sent_ps, started_ps;
 };
@@ -446,7 +446,7 @@ static struct flow_spec *flow_of(struct rdma_direction *direction)
 	struct rdma_connection *connection = direction->connection;
 	const struct rdma_message *message = direction->head;
 	const struct path *path = &direction->path;
-	/* no more packets arrive */
+	/* At p = 1 no packet arrives, so one is enough. */
 	double p = direction->loss.p, packets = p >= 1 ? 1 : message->sending;
 	double size_B = fmin(message->size_B, packets * direction->packet_B);
 	struct flow_spec *flow = kept_flow(connection->spec.arena, &direction->flows, size_B);
@@ -507,8 +507,8 @@ static void pump(struct rdma_direction *direction)
 	}
 }
 
-/* `lost` of `count` drawn packets were lost, the first at index `first`. All from there on are sent
- * again: after a NAK if any later packet arrived, else after the NIC's timeout. */
+/* `lost` of `count` drawn packets were lost, the first at index `first`. All packets from `first`
+ * on are sent again: after a NAK if a later packet arrived, otherwise after the NIC's timeout. */
 static void go_back(struct rdma_direction *direction, uint64_t count, uint64_t lost, uint64_t first)
 {
 	struct rdma_connection *connection = direction->connection;

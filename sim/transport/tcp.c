@@ -132,7 +132,7 @@ static double ack_s(const struct connection_end *end)
 	return guest_params(end->guest)->receive_s * cpu_slowdown(end->core);
 }
 
-/* IP over InfiniBand too; PCIe and sockets inside a host on the way to a NIC. */
+/* TCP also uses InfiniBand links (IP over InfiniBand), and PCIe and socket links to a NIC. */
 
 /* The end's own core handles the first stream, and the guest's next cores handle one further stream
  * each. Receiving NICs distribute connections over cores by a hash of their addresses (RSS);
@@ -207,7 +207,7 @@ static double send_work_s(const struct tcp_direction *direction, double size_B)
 {
 	const struct guest *guest = direction->path.from.guest;
 	if (size_B > direction->connection->params->inline_B)
-		return guest_send_work_s(guest, 1, 0); /* the flow pays the rest */
+		return guest_send_work_s(guest, 1, 0); /* the flow has the cost of its bytes */
 	double packets = cpu_packets(size_B, direction->send_packet_B);
 	return guest_send_work_s(guest, packets, size_B) + overlay_s(direction, packets);
 }

@@ -58,7 +58,7 @@ static void pass_on_ready(struct tcp_direction *direction)
 	}
 }
 
-/* The retransmission has arrived, except its own losses. */
+/* Called when the retransmission has arrived, except its lost packets. */
 static void repaired(void *ctx, uint64_t arg)
 {
 	struct tcp_direction *direction = ctx;
@@ -79,8 +79,8 @@ static void repaired(void *ctx, uint64_t arg)
 		timer_arm(direction, tcp_now_ps(direction) - ps_from_s(direction->path.latency_s));
 }
 
-/* Its last byte has left. Checks whether its first packet, which controls the timeout, was lost
- * again. */
+/* Called when the last byte of the retransmission has left. Checks whether its first packet, which
+ * controls the timeout, was lost again. */
 static void repair_left(void *ctx, uint64_t arg)
 {
 	(void)arg;
@@ -206,7 +206,7 @@ static bool middle_given_up(struct tcp_direction *direction, double packets)
 	return loss_uniform(&direction->fate) < any;
 }
 
-/* Returns true if a long write will never be complete; then the verdict follows. */
+/* Returns true if a long write will never be complete; then the connection fails. */
 static bool bulk_given_up(struct tcp_write *write)
 {
 	struct tcp_direction *direction = write->direction;

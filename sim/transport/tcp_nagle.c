@@ -30,7 +30,7 @@ bool tcp_nagle_admits(struct tcp_direction *direction)
 	double unsent_B = direction->written_B - direction->drained_B;
 	double full_B = floor(unsent_B / direction->mss_B) * direction->mss_B;
 	if (direction->acked_B >= direction->drained_B)
-		full_B = unsent_B; /* nothing is in flight: all pending data go as one */
+		full_B = unsent_B; /* no data are in flight, so all pending data may leave */
 	direction->release_B = fmax(direction->release_B, direction->drained_B + full_B);
 	return direction->drained_B < direction->release_B;
 }
@@ -42,7 +42,7 @@ static void acknowledged(void *ctx, uint64_t arg)
 	tcp_pump(direction);
 }
 
-/* The receiver acknowledges all it has; the sender knows it one latency later. */
+/* The receiver acknowledges all received data. The sender gets this one latency later. */
 static void acknowledge(struct tcp_direction *direction)
 {
 	const struct tcp_direction *back = &direction->connection->directions[1 - direction->index];

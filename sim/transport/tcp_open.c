@@ -43,7 +43,7 @@ static void syn_ack_arrived(void *ctx, uint64_t arg)
 		      connection, 0);
 }
 
-/* The server's kernel has received the SYN. */
+/* Called when the server's kernel has received the SYN. */
 static void syn_seen(void *ctx, uint64_t arg)
 {
 	(void)arg;
@@ -111,7 +111,7 @@ static void connect_timeout(void *ctx, uint64_t arg)
 							  connection->params->connect_timeout_s)));
 }
 
-/* The headers fill the packets of the route, so no byte would ever arrive. */
+/* Fails a connection whose headers fill the packets of the route, so that no byte can arrive. */
 static void no_room(void *ctx, uint64_t arg)
 {
 	(void)arg;

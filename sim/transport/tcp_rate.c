@@ -175,7 +175,7 @@ static void growth(void *ctx, uint64_t arg)
 	double filled_B =
 		fabric_flow_rate(connection->spec.fabric, direction->flow) * connection->rtt_s;
 	if (filled_B < tcp_window_B(direction) * IN_USE_RATIO)
-		return; /* the wire or a core limits */
+		return; /* a link or a core limits the rate, not the window */
 	window_grow(direction, tcp_window_B(direction));
 	fabric_flow_cap_set(connection->spec.fabric, direction->flow, tcp_cap(direction, write));
 	tcp_growth_start(direction);

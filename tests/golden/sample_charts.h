@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Each chart on fixed, invented data, for the tests that compare display lists
- * with files and for those that look at any chart's legibility. */
+/* Each chart with fixed, invented data. Tests compare display lists with files, or check that
+ * charts are legible. */
 #ifndef FARWIRE_TESTS_SAMPLE_CHARTS_H
 #define FARWIRE_TESTS_SAMPLE_CHARTS_H
 
@@ -91,7 +91,7 @@ static struct drawing *breakdown_percent(struct arena *arena)
 	return breakdown(arena, 0.05);
 }
 
-/* Two steps of a forwarded program: calls, messages, kernels, one loss. */
+/* Two steps of a forwarded program with calls, messages, kernels and one loss. */
 static const struct trace *sample_trace(struct arena *arena)
 {
 	const int64_t us = 1000000;
@@ -204,7 +204,8 @@ static struct drawing *topology_wan(struct arena *arena)
 		nodes, 6, links, 8);
 }
 
-/* hosts with gpus each, two rails of leaf switches under a spine, NVSwitch. */
+/* A cluster of hosts with `gpus` GPUs each, two rails of leaf switches under a spine, and NVSwitch.
+ */
 static struct drawing *cluster(struct arena *arena, size_t hosts, size_t gpus)
 {
 	size_t node_count = 0, link_count = 0;
@@ -342,7 +343,7 @@ static struct drawing *curves_bandwidth(struct arena *arena)
 			    (struct chart_axes){"message (bytes)", "GB/s", true, true}, &curve, 1);
 }
 
-/* Two systems; of one it was measured what 1 to 8 GPUs do. */
+/* Scaling curves of two systems. One of them has measurements with 1 to 8 GPUs. */
 static struct drawing *scaling(struct arena *arena)
 {
 	static const struct scaling_point nvlink[] = {
@@ -407,7 +408,7 @@ static struct drawing *exposed(struct arena *arena)
 			     pointers, CASES);
 }
 
-/* An all-reduce with three regimes; measured at every other size. */
+/* An all-reduce with three regimes. Every second size is measured. */
 static struct bandwidth_point *bandwidth_points(struct arena *arena, size_t count, double top_Bps)
 {
 	struct bandwidth_point *points = ARENA_ARRAY(arena, count, struct bandwidth_point);
@@ -447,7 +448,7 @@ static struct drawing *bandwidth_two(struct arena *arena)
 			       2);
 }
 
-/* Pinned copies in two pieces; each fifth size held out, one of them 5 % off. */
+/* Pinned copies, fitted by two lines. Every fifth size is held out, and one of these is 5 % off. */
 static struct drawing *fit_copies(struct arena *arena)
 {
 	enum { SIZES = 29 };
@@ -463,7 +464,8 @@ static struct drawing *fit_copies(struct arena *arena)
 	return chart_fit(arena, (struct chart_text){"Pinned copies to the GPU", CAPTION}, &fit);
 }
 
-/* Matrix products off a roofline: no line, for x does not say all. */
+/* Matrix products compared with a roofline. The points are not joined, because x does not determine
+ * the time. */
 static struct drawing *fit_products(struct arena *arena)
 {
 	enum { SHAPES = 12 };
@@ -479,8 +481,8 @@ static struct drawing *fit_products(struct arena *arena)
 	return chart_fit(arena, (struct chart_text){"Matrix products", CAPTION}, &fit);
 }
 
-/* A ring all-reduce of four ranks, seen as its ranks: what each sends and adds,
- * the third rank being late. */
+/* A ring all-reduce of four ranks, as a timeline of what each rank sends and adds. The third rank
+ * is late. */
 static struct drawing *timeline_collective(struct arena *arena)
 {
 	enum { RANKS = 4, ROUNDS = 2 * (RANKS - 1) };
@@ -538,7 +540,7 @@ static const struct sample samples[] = {
 
 enum { SAMPLES_COUNT = sizeof samples / sizeof *samples };
 
-/* Display list as text, from malloc. */
+/* Returns the display list as text. The caller frees it. */
 static char *display_list(const struct drawing *drawing, size_t *size)
 {
 	char *text = NULL;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sample charts of searches over parameters: bounds, tornados, maps. Part of sample_charts.h. */
+/* Sample charts of searches over parameters: bounds, tornados, maps. It is a part of
+ * sample_charts.h. */
 #ifndef FARWIRE_TESTS_GOLDEN_SAMPLE_SEARCHES_H
 #define FARWIRE_TESTS_GOLDEN_SAMPLE_SEARCHES_H
 
-/* Two bounds, one with an interval that leaves the axis, and a failing end. */
+/* Two bounds, one of which has an interval that leaves the axis, and an end that fails. */
 static struct drawing *bound(struct arena *arena)
 {
 	static const double x[] = {0.1, 0.5, 1, 5, 10, 50, 83.9, 200, 1000, 5000};
@@ -25,7 +26,7 @@ static struct drawing *bound(struct arena *arena)
 	return chart_bound(arena, (struct chart_text){"Where a GPU keeps half", CAPTION}, &view);
 }
 
-/* Ends on both sides, on one side, one that fails, and more bars than there is room. */
+/* Parameters with a change on both sides, on one side, with a failure, and more bars than fit. */
 static struct drawing *tornado(struct arena *arena)
 {
 	static const struct tornado_bar bars[] = {
@@ -49,7 +50,7 @@ static struct drawing *tornado(struct arena *arena)
 	return chart_tornado(arena, (struct chart_text){"What the ratio hangs on", CAPTION}, &view);
 }
 
-/* 1 / (1 + x / a + b / y), failing where x is longest and y least. */
+/* A map of 1 / (1 + x / a + b / y) that fails where x is largest and y smallest. */
 static struct heat_map heat_of(struct arena *arena, const char *label, size_t count, double b)
 {
 	double *x = ARENA_ARRAY(arena, count, double), *y = ARENA_ARRAY(arena, count, double);

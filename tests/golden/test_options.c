@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The man page's options and the shell's completion of values say what the table of options
- * says. After a change of the table: FARWIRE_GOLDEN=write build/tests/golden/test_options,
- * which `make documents` does. */
+/* The options in the man page and the shell completion of values must agree with the table of
+ * options. After a change of the table run FARWIRE_GOLDEN=write build/tests/golden/test_options, as
+ * `make documents` does. */
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
@@ -25,7 +25,7 @@ static const char *text_of(struct arena *arena, const char *path)
 	return text;
 }
 
-/* The page has `wanted` between its two lines, or gets it. */
+/* Checks that the page has `wanted` between its two marker lines, or writes it there. */
 static void check_page(struct arena *arena, const struct page *page, const char *wanted)
 {
 	const char *mode = getenv("FARWIRE_GOLDEN"), *text = text_of(arena, page->path);
@@ -58,7 +58,7 @@ static void put_roff(FILE *out, const char *text)
 		      out);
 }
 
-/* "Verbs: run, compare (default 24; with --vary 0)." */
+/* Writes a line such as "Verbs: run, compare (default 24; with --vary 0)." */
 static void put_verbs(FILE *out, struct arena *arena, const struct option *option)
 {
 	const char *comma = "Verbs: ";
@@ -128,7 +128,8 @@ static bool has_value(const struct option *option)
 	return option->kind != OPTION_HEADING && option->value;
 }
 
-/* Whether an earlier option has that name: one word of the shell, two meanings. */
+/* Returns whether an earlier option has the same name, which is then one word of the shell with two
+ * meanings. */
 static bool is_second(size_t index)
 {
 	for (size_t i = 0; i < index; i++)
@@ -163,9 +164,9 @@ static void man_page_and_completion_match_the_table(void)
 	static const struct page man = {"docs/man/farwire.1",
 					".\\\" Options: written by make documents.\n",
 					".\\\" End of options.\n"};
-	static const struct page completion = {"tools/completion/farwire.bash",
-					       "\t# `make documents` writes the values from here ...\n",
-					       "\t# ... to here.\n"};
+	static const struct page completion = {
+		"tools/completion/farwire.bash",
+		"\t# `make documents` writes the values from here ...\n", "\t# ... to here.\n"};
 	struct arena *arena = arena_new();
 	char *text = NULL;
 	size_t size = 0;

@@ -80,6 +80,6 @@ expect 2 'cannot read .missing\.json' import kineto missing.json -o x.jsonl
 expect 2 'is compressed' import kineto trace.json.gz -o x.jsonl
 expect 2 "no importer is called 'kinet' \(did you mean 'kineto'" import kinet torn.json
 expect 2 'needs KIND FILE' import kineto
-expect 2 'is not a trace' import kineto empty.jsonl
+expect 2 'so it is not a trace' import kineto empty.jsonl
 [ ! -e x.jsonl ] || complain 'import wrote a file after an error'
 verdict 'calls.unusable_traces_are_refused'

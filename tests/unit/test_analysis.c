@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Analyses take plain requests: a test asks them as a verb does, without a command line. */
+/* Analyses take plain requests. A test builds them as a verb does, but without a command line. */
 #include <unistd.h>
 
 #include "sim/analysis/dataset.h"
@@ -86,7 +86,7 @@ static void sensitivity_takes_the_main_number_where_none_is_named(void)
 	if (CHECK(found && diag_count(diag) == 0)) {
 		CHECK_TEXT(found->reported->name, "ratio");
 		CHECK(found->swing_count == 1 && found->vary_ratio == 0.5);
-		/* a longer wire is a lower ratio */
+		/* a higher latency lowers the ratio */
 		CHECK(found->swings[0].high.number.value < found->swings[0].low.number.value);
 		CHECK(told == 2);
 	}
@@ -115,7 +115,7 @@ static void scaling_predicts_each_number_of_gpus(void)
 	arena_free(arena);
 }
 
-/* A what-if of one row, which asks for no draws. */
+/* A what-if of one row without draws. */
 static const char *one_row(struct arena *arena)
 {
 	const char *path = arena_printf(arena, "/tmp/farwire-test-%ld.cfg", (long)getpid());

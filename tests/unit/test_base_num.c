@@ -32,7 +32,8 @@ static void generator_matches_xoshiro256_reference(void)
 	CHECK(rng_below(&rng, 1 << 20) == 0);
 }
 
-/* Standard errors: 1/sqrt(12 n) = 0.0009 and 1/sqrt(n) = 0.0032; the tolerance is five of each. */
+/* The standard errors are 1/sqrt(12 n) = 0.0009 and 1/sqrt(n) = 0.0032. The tolerance is five of
+ * each. */
 static void uniform_and_normal_draws_have_the_right_moments(void)
 {
 	enum { COUNT = 100000 };

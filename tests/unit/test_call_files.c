@@ -81,18 +81,18 @@ static void invalid_call_files_are_refused_with_their_line(void)
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":2,\"end_s\":1}\n" END,
 		":2: the call ends before it begins");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":NaN,\"end_s\":1}\n" END,
-		"start_s is not a finite number");
+		"start_s must be a finite number");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":-1,\"end_s\":1}\n" END,
-		"start_s is out of range");
-	refuses(HEAD "{\"call\":7,\"start_s\":1,\"end_s\":1}\n" END, "call is not a text");
+		"start_s must be from 0 to 1e+09 (got -1)");
+	refuses(HEAD "{\"call\":7,\"start_s\":1,\"end_s\":1}\n" END, "call must be a string");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1,\"end_s\":1,\"thread\":1e9}\n" END,
-		"thread is out of range");
+		"thread must be from 0 to 4095 (got 1e+09)");
 	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"copy\":\"up\"}\n" END,
 		"must be h2d, d2h");
 	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"copy\":\"h2d\"}\n" END,
 		"the copy has no size_B");
 	refuses(HEAD "{\"step\":1}\n" END, "the step has no t_s");
-	refuses(HEAD CALL "{\"end\":1}\n", ":3: end is neither true nor false");
+	refuses(HEAD CALL "{\"end\":1}\n", ":3: end must be true or false");
 }
 
 /* A file that is cut anywhere, or in which any byte is changed, must give an error or another
@@ -203,7 +203,7 @@ static const struct recorded_calls *read_kineto(const char *text)
 	"{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":1,\"tid\":" tid           \
 	",\"ts\":17140612345678" ts ",\"dur\":" dur ",\"args\":{" args "}}"
 
-/* Times are microseconds in 2024, of which a double keeps quarters. */
+/* Times are microseconds since 1970 in the year 2024. A double keeps quarters of them. */
 static const char *const trace_events[] = {
 	"{\"ph\":\"M\",\"name\":\"process_name\",\"args\":{\"labels\":{}}}",
 	EVENT("kernel", "gemm", "40.125", "30.5", "7",
@@ -257,9 +257,9 @@ static void kineto_trace_joins_calls_and_kernels(void)
 	arena_free(arena);
 }
 
-/* Counts the look-ups for a trace of `events` events. Each four are a launch, its kernel, and a
- * step mark twice (from two threads), all in an unfavourable order: kernels in reverse, marks far
- * apart. */
+/* Counts the look-ups for a trace of `events` events. Each group of four has a launch, its kernel,
+ * and two marks of a step (from two threads). The order is unfavourable: kernels are reversed, and
+ * marks are far apart. */
 static struct kineto_counts count_looks(size_t events)
 {
 	struct kineto_counts counts = {0};
@@ -320,7 +320,7 @@ static void invalid_kineto_traces_are_refused_with_their_line(void)
 	refuses_kineto("{\"traceEvents\":[{\"ph\":\"X\",\n\"na",
 		       "trace.json:2: the file is not JSON");
 	refuses_kineto("{\"traceEvents\":{}}", "traceEvents is not an array");
-	refuses_kineto("{\"traceEvents\":[1]}", "not an event");
+	refuses_kineto("{\"traceEvents\":[1]}", "not a JSON object");
 	refuses_kineto("{\"schemaVersion\":1}", "contains no CUDA call (profile");
 	refuses_kineto("7", "neither an object nor an array");
 	refuses_kineto("[" EVENT("cpu_op", "aten::mm", "10", "1", "1", "") "]", "no CUDA call");
@@ -338,7 +338,7 @@ static void invalid_kineto_traces_are_refused_with_their_line(void)
 		"bytes of a copy is too large");
 	refuses_kineto("{\"traceEvents\":[]} {}", "is not a trace");
 	refuses_kineto("{\"deviceProperties\":[{\"name\":\n1}],\"traceEvents\":[]}",
-		       "trace.json:2: deviceProperties: a name is not a text");
+		       "trace.json:2: a name in deviceProperties is not a string");
 }
 
 /* 4096 threads are accepted, 4097 are refused. */

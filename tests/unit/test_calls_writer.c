@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder's writer with artificial records: the lines follow docs/formats.md in whatever order
- * calls and kernels arrive. */
+/* The recorder's writer with artificial records. The lines must follow docs/formats.md in any order
+ * in which calls and kernels arrive. */
 #include "calib/trace/calls_writer.h"
 
 #include <stdlib.h>

@@ -239,7 +239,7 @@ static void too_large_png_returns_a_message(void)
 	arena_free(arena);
 }
 
-/* From the table: a 613, b 635, c 550; bold a 675; µ, which has two bytes, 640. */
+/* Widths from the table: a 613, b 635, c 550, bold a 675, and µ, which has two bytes, 640. */
 static void text_width_follows_the_table(void)
 {
 	CHECK_NEAR(text_width("abc", 10, false), 17.98, 1e-12);

@@ -193,10 +193,10 @@ static void clients_override_values_of_the_case(void)
 	CHECK_TEXT(c[3].network->name, "resnet50");
 	CHECK(c[0].network == c[3].network && c[0].efficiency == c[3].efficiency);
 	CHECK(c[0].gpus[0] == 0 && c[1].gpus[0] == 3 && c[2].gpus[0] == 1 && c[3].gpus[0] == 3);
-	/* server1 fronts gpu1 and gpu2, server2 the others */
+	/* server1 serves gpu1 and gpu2, server2 the others */
 	CHECK(c[0].servers[0] == 0 && c[1].servers[0] == 1 && c[2].servers[0] == 0 &&
 	      c[3].servers[0] == 1);
-	/* guests 2 to 9 have no GPU: the first, second and fourth of them */
+	/* of guests 2 to 9, which have no GPU, the clients get the first, second and fourth */
 	CHECK(c[0].guests[0] == 2 && c[1].guests[0] == 3 && c[2].guests[0] == 0 &&
 	      c[3].guests[0] == 5);
 	CHECK(c[0].origin.line == 3 && c[2].origin.line == 4);
@@ -217,7 +217,7 @@ static void copies_are_spread_over_gpus_and_guests_in_turn(void)
 	}
 }
 
-/* Two copies of a list of two clients: names get numbers, everything else is shared. */
+/* Two copies of a list of two clients get numbered names and share everything else. */
 static void copies_of_a_list_get_numbered_names(void)
 {
 	const struct scenario *s = good(READ_TEXT(

@@ -90,8 +90,8 @@ static bool takes(const struct job_entry *job, size_t count, const size_t *gpus)
 	return job->rank_count == count && memcmp(job->gpus, gpus, count * sizeof *gpus) == 0;
 }
 
-/* Four GPUs of each machine of eight: the next job has the others of the same machines,
- * and meets it at their adapters. */
+/* The first job takes four GPUs of each machine with eight. The next job gets the others of the
+ * same machines and shares their adapters. */
 static void the_next_job_takes_free_gpus(void)
 {
 	const struct scenario *s =

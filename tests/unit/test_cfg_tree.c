@@ -165,7 +165,7 @@ static void wrong_includes_are_refused_with_their_place(void)
 	arena_free(arena);
 }
 
-/* At most 16 files below the first. */
+/* At most 16 files can include each other below the first. */
 static void more_than_16_nested_includes_are_refused(void)
 {
 	struct arena *arena = arena_new();

@@ -29,8 +29,8 @@ static struct prediction collective(double bytes_per_s, const char *choice)
 				   .throughput = {bytes_per_s, bytes_per_s / 2, bytes_per_s * 2}};
 }
 
-/* Sorted by the number of GPUs, with the throughput of one GPU from any point that ran: 380 / 3.8 =
- * 100. */
+/* Points are sorted by the number of GPUs. Any point that ran gives the throughput of one GPU: 380
+ * / 3.8 = 100. */
 static void scaling_curve_is_sorted_by_gpus(void)
 {
 	struct arena *arena = arena_new();
@@ -67,7 +67,8 @@ static void bandwidth_curve_is_sorted_by_size(void)
 	arena_free(arena);
 }
 
-/* Without draws the two are independent: half to double each, so hypot(ln 2, ln 2). */
+/* Without draws the two are independent. Each has an interval from half to double, so their
+ * quotient has hypot(ln 2, ln 2). */
 static void throughput_quotient_combines_both_intervals(void)
 {
 	struct prediction a = collective(2e9, NULL), b = collective(2e9, NULL),

@@ -135,8 +135,8 @@ static double step_s(const char *board)
 	return job_run_step_s(&outcome.jobs[0]);
 }
 
-/* The power suffices for 1.6 of two dies, so kernels on both take 1 / 0.8 times as long. Only work
- * while the other die is idle keeps its speed. */
+/* The power is enough for 1.6 of two dies, so kernels on both dies take 1 / 0.8 times as long. Only
+ * work during which the other die is idle keeps its speed. */
 static void dies_of_a_board_slow_each_other(void)
 {
 	double free_s = step_s("gpu.k80.board=1"), shared_s = step_s("gpu.k80.board=0.8");
@@ -215,7 +215,7 @@ static void oversubscription_divides_the_bisection(void)
 	}
 }
 
-/* Leaves of two machines and pods of two leaves. */
+/* A leaf has two machines, and a pod has two leaves. */
 static void fat_tree_with_pods_routes_through_the_core(void)
 {
 	const struct scenario *s =
@@ -264,8 +264,8 @@ static double all_reduce_s(const char *uplinks, const char *pxn)
 	return job_run_step_s(&outcome.jobs[0]);
 }
 
-/* Rings stay on their rail, whatever lies above it. If each GPU uses only its own adapter, a ring
- * that leaves through another adapter than it entered crosses the spine. */
+/* Rings stay on their rail. If each GPU uses only its own adapter, a ring that leaves through
+ * another adapter than it entered crosses the spine. */
 static void rings_with_pxn_do_not_cross_the_spine(void)
 {
 	double whole_s = all_reduce_s("wiring.oversubscription=1", "library.pxn=true");
@@ -295,8 +295,8 @@ static void torus_routes_take_the_shorter_direction(void)
 		   1e-12);
 }
 
-/* 9 groups of 4 routers with 2 machines each. Group 0 reaches group h through its router (h - 1)
- * mod 4; group h is entered at its router 0 mod 4. */
+/* 9 groups have 4 routers with 2 machines each. Group 0 reaches group h through its router (h - 1)
+ * mod 4 and enters it at router 0 mod 4. */
 static void dragonfly_routes_are_minimal(void)
 {
 	const struct scenario *s = READ("case.topology=dgx1-v100-dragonfly", "case.gpus=576");

@@ -15,7 +15,7 @@ static size_t find(struct arena *arena, const double *z, double level, const str
 	return contours_find(arena, &grid, level, lines);
 }
 
-/* z = x: the level 1.25 has one straight line from the lowest row to the highest. */
+/* On z = x the level 1.25 is one straight line from the lowest row to the highest. */
 static void slope_gives_one_straight_line(void)
 {
 	struct arena *arena = arena_new();
@@ -34,7 +34,7 @@ static void slope_gives_one_straight_line(void)
 	arena_free(arena);
 }
 
-/* One peak of 1 in a plane of 0: the level 0.5 is a square through the four middles. */
+/* For one peak of 1 in a plane of 0 the level 0.5 is a square through the four middles. */
 static void peak_gives_one_closed_line(void)
 {
 	struct arena *arena = arena_new();

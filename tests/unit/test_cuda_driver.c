@@ -22,7 +22,7 @@ static void build(void)
 	core = guest_core(w.guest);
 }
 
-/* A program that makes one call after the other; the return of call i is logged at i. */
+/* A program that makes one call after the other. The return of call i is logged at i. */
 struct script {
 	const struct cuda_call *calls;
 	size_t count;
@@ -101,7 +101,7 @@ static void launches_return_at_once_and_synchronise_waits_for_the_gpu(void)
 	SCRIPT(LAUNCH(10), LAUNCH(20), {.kind = CALL_STREAM_SYNCHRONIZE});
 	CHECK_US(w.log_ps[0], 5);
 	CHECK_US(w.log_ps[1], 10);
-	/* Kernels run 9..19 and 20..40; then follows the wake-up. */
+	/* The kernels run 9..19 and 20..40, and the wake-up follows. */
 	CHECK_US(w.log_ps[2], 41.5);
 	CHECK_NEAR(gpu_busy_s(w.gpu), 30 * US, 1e-9);
 	world_release(&w);
@@ -115,7 +115,8 @@ static void free_waits_for_the_device_and_memset_does_not(void)
 	       {.kind = CALL_STREAM_SYNCHRONIZE}, {.kind = CALL_FREE});
 	CHECK_US(w.log_ps[0], 5);
 	CHECK_US(w.log_ps[1], 7); /* the work is in another stream, so there is no wait */
-	/* Free's 40 end at 47; the memset runs 9..109; cudaFree waits for the device. */
+	/* The 40 of the free end at 47, and the memset runs 9..109. cudaFree waits for the device.
+	 */
 	CHECK_US(w.log_ps[2], 110.5);
 	world_release(&w);
 }
@@ -210,7 +211,7 @@ static void synchronous_copies_return_when_done(void)
 	world_release(&w);
 }
 
-/* 1 MB to the device and 2 MB back, each on its own direction of the slot. */
+/* 1 MB is copied to the device and 2 MB back, each on its own direction of the slot. */
 static void copies_use_their_direction_of_the_link(void)
 {
 	setup();
@@ -254,8 +255,8 @@ static void pageable_asynchronous_copies_block_their_caller(void)
 	world_release(&w);
 }
 
-/* Two threads on their own cores: each pays its own launches; the kernels of
- * the two streams share the GPU. */
+/* Two threads run on their own cores. Each pays for its own launches, and the kernels of the two
+ * streams share the GPU. */
 static void two_threads_share_the_gpu_through_two_streams(void)
 {
 	static const struct cuda_call calls[2][2] = {

@@ -220,7 +220,7 @@ static void malformed_tables_are_refused(void)
 		      "table.tsv:2: the row has 2 cells, but the header names 3 columns");
 }
 
-/* One row more than allowed. */
+/* The table has one row more than allowed. */
 static void more_than_100000_rows_are_refused(void)
 {
 	enum { LINES = 100001 };

@@ -79,9 +79,9 @@ static void pinned_copies_take_setup_transfer_and_latency(void)
 	net_free(box.net);
 }
 
-/* Ten chunks of 1 MB: staging takes 200 us each, moving 100, so the core limits. To the device: 10
- * x 200 and the last move. From it: the first move, which also crosses the link, and 10 x 200.
- * Memory carries 3 B per byte. */
+/* For ten chunks of 1 MB staging takes 200 us each and moving 100, so the core is the bottleneck.
+ * To the device this is 10 x 200 and the last move. From the device it is the first move, which
+ * also crosses the link, and 10 x 200. Memory carries 3 B per byte. */
 static void pageable_copies_overlap_staging_and_transfer(void)
 {
 	struct gpu_box box = box_new();
@@ -89,11 +89,11 @@ static void pageable_copies_overlap_staging_and_transfer(void)
 	CHECK_NEAR(copy_s(&box, 10e6, false, true), 2102.5e-6, 1e-9);
 	CHECK_NEAR(fabric_carried(box.net->fabric, host_dram(box.net->host[0])), 60e6, 1e-9);
 	CHECK_NEAR(fabric_carried(box.net->fabric, cpu_resource(box.net->core[0])), 4e-3, 1e-9);
-	/* Each chunk costs 150 us more at the engine, so 250 per chunk limit. The first is staged
-	 * in 200, then follow ten moves. */
+	/* Each chunk costs 150 us more at the engine, so its 250 us are the bottleneck. The first
+	 * chunk is staged in 200, then ten moves follow. */
 	box.params.chunk_start_s = 150e-6;
 	CHECK_NEAR(copy_s(&box, 10e6, true, true), 2e-6 + 200e-6 + 2500e-6 + 0.5e-6, 1e-9);
-	/* One incomplete chunk: no overlap. */
+	/* A single incomplete chunk has no overlap. */
 	box.params.chunk_start_s = 0;
 	CHECK_NEAR(copy_s(&box, 5e5, true, true), 2e-6 + 100e-6 + 50e-6 + 0.5e-6, 1e-9);
 	net_free(box.net);

@@ -223,7 +223,7 @@ static void in_order(void *ctx, uint64_t arg)
 	sorted->ran++;
 }
 
-/* Events at random times; one of every three is cancelled (the newest or the one before it). The
+/* Events have random times, and one of three is cancelled (the newest or the one before it). The
  * others run in the order of (time, insertion). */
 static void thousands_of_events_run_in_time_order(void)
 {

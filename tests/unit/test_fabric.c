@@ -58,7 +58,7 @@ static void pass_three_times(void *ctx, uint64_t arg)
 	}
 }
 
-/* 1000 B at 1 GB/s, the same again, and at half the capacity. */
+/* A flow of 1000 B at 1 GB/s runs twice, and then with half the capacity. */
 static void passing_flows_use_a_changed_capacity(void)
 {
 	struct arena *arena = arena_new();
@@ -261,7 +261,8 @@ static void equal_routes_are_chosen_by_name_in_both_directions(void)
 		}
 		CHECK_TEXT(way(&map, "a", "b", TRAFFIC_ANY), "+1 +4");
 		CHECK_TEXT(way(&map, "b", "a", TRAFFIC_ANY), "-4 -1");
-		/* Parallel links, and a longer equal route whose first hop decides. */
+		/* There are parallel links, and a longer route of equal latency whose first hop
+		 * decides. */
 		join(&map, "0", "ethernet", "m", "b", 1e-6);
 		CHECK_TEXT(way(&map, "a", "b", TRAFFIC_ANY), "+1 +0");
 		join(&map, "5", "ethernet", "b", "c", 0);
@@ -303,7 +304,7 @@ static void routes_avoid_the_inside_of_other_machines(void)
 	arena_free(map.arena);
 }
 
-/* Many routes, requested again in another order: each is the one found first. */
+/* Many routes are requested again in another order. Each must be the one that was found first. */
 static void kept_routes_are_found_again(void)
 {
 	enum { LEAVES = 40 };

@@ -160,7 +160,8 @@ static bool nvlink_links(const struct row *r)
 	return good;
 }
 
-/* 380 of 450 (749 of 900 in both directions): 18 links, framing, and the library's efficiency. */
+/* 380 of 450 GB/s (749 of 900 in both directions) follow from 18 links, framing, and the library's
+ * efficiency. */
 static bool nvlink_peer(const struct row *r)
 {
 	double payload_B = link_preset("nvlink", "packet_payload");

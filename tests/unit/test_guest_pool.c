@@ -207,8 +207,8 @@ static void copying_thread_weighs_as_much_as_others(void)
 	net_free(net);
 }
 
-/* A guest has two of four cores: two works with two threads each share them, although two cores are
- * idle. */
+/* A guest has two of four cores. Two works with two threads each share these two, although two
+ * other cores are idle. */
 static void guest_is_limited_to_its_virtual_cpus(void)
 {
 	struct net *net = pool_net();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Hashes compared with published values. */
+/* Compares hashes with published values. */
 #include <string.h>
 
 #include "sim/base/arena.h"

@@ -9,7 +9,7 @@ static struct cpu *core_of(struct net *net, const struct cpu_spec *spec)
 
 static const struct cpu_spec plain = {.clock_Hz = REFERENCE_CLOCK_HZ};
 
-/* 3 us and then 2 us: they end at 3 and 5 us, and at half the clock at 6 and 10 us. */
+/* Items of 3 us and 2 us end at 3 and 5 us, and at half the clock at 6 and 10 us. */
 static void service_runs_in_order_at_the_cores_clock(void)
 {
 	for (int slow = 0; slow < 2; slow++) {
@@ -93,7 +93,7 @@ static double served_after(double idle_s, bool spinning, double wake_s)
 	return taken_s;
 }
 
-/* 10 us of work, plus the exit latency of the state that was reached. */
+/* 10 us of work take the exit latency of the idle state in addition. */
 static void idle_core_adds_its_exit_latency(void)
 {
 	CHECK_NEAR(served_after(0, false, 14e-6), 10e-6, 1e-9);
@@ -143,7 +143,8 @@ static void power_policy_and_turbo_set_the_clock(void)
 	CHECK_NEAR(clock_with(POWER_MAX_PERFORMANCE, true), 2.4e9, 1e-12);
 }
 
-/* Two guests with 2 virtual CPUs each on 3 cores: the fourth shares the first core. */
+/* Two guests with 2 virtual CPUs each run on 3 cores, so the fourth virtual CPU shares the first
+ * core. */
 static void virtual_cpus_spread_over_the_cores(void)
 {
 	struct net *net = net_new();
@@ -218,7 +219,7 @@ static void arrive(void *ctx, uint64_t arg)
 		      net_delivered, net, arg);
 }
 
-/* Messages at 1000, 1010, 1020, 1400 and 2000 us; returns the number of interrupts. */
+/* Sends messages at 1000, 1010, 1020, 1400 and 2000 us. Returns the number of interrupts. */
 static uint64_t receive_five(struct net *net, bool physical)
 {
 	static const double at_us[] = {1000, 1010, 1020, 1400, 2000};
@@ -230,8 +231,8 @@ static uint64_t receive_five(struct net *net, bool physical)
 	return net->guest[0]->interrupts_count;
 }
 
-/* At most one interrupt in 250 us: 1000, then both others at 1250, then 1500
- * for the one of 1400, and 2000 at once. */
+/* There is at most one interrupt in 250 us: at 1000, for the next two messages at 1250, for the one
+ * of 1400 at 1500, and at 2000. */
 static void coalescing_delays_to_the_next_interrupt(void)
 {
 	struct net *net = net_new();
@@ -246,7 +247,7 @@ static void coalescing_delays_to_the_next_interrupt(void)
 	net_free(net);
 }
 
-/* High latency sensitivity turns coalescing off: five interrupts, no waits. */
+/* High latency sensitivity turns coalescing off, so there are five interrupts and no waits. */
 static void sensitivity_turns_coalescing_off(void)
 {
 	struct net *net = net_new();
@@ -284,7 +285,8 @@ static void delayed_messages_stay_in_order(void)
 	}
 }
 
-/* 8000 a second: 1000, 1125 for two; the virtual NIC's 250 us come on top. */
+/* With 8000 interrupts per second there is one at 1000 and one at 1125 for two messages. The 250 us
+ * of the virtual NIC are added. */
 static void moderation_applies_to_physical_nics_only(void)
 {
 	struct net *net = net_new();
@@ -309,7 +311,7 @@ static void moderation_applies_to_physical_nics_only(void)
 	net_free(net);
 }
 
-/* A halted virtual CPU: 14 us; none at high sensitivity, none for a container. */
+/* A halted virtual CPU adds 14 us, but not at high sensitivity and not in a container. */
 static void halted_virtual_cpu_adds_its_wake_up(void)
 {
 	for (int which = 0; which < 3; which++) {

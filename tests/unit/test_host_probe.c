@@ -48,7 +48,7 @@ static void malformed_orders_are_refused(void)
 	}
 }
 
-/* count messages of size_B are answered once, by reply_B, again and again. */
+/* `count` messages of size_B get one answer of reply_B, several times. */
 static void rounds_over(bool over_unix)
 {
 	char why[SOCK_WHY] = "";
@@ -148,7 +148,7 @@ static int work(void *context, size_t member)
 	return member == 2 && counts[member] == 3 ? 77 : 0;
 }
 
-/* Each member works once a round; a member's code is the round's. */
+/* Each member works once in each round. Its code is the number of the round. */
 static void team_runs_rounds_on_all_members(void)
 {
 	int counts[4] = {0};

@@ -97,7 +97,7 @@ static void run_without_end_names_what_is_waiting(void)
 
 /* ---- from the violation to the user ---- */
 
-/* A TCP that does not count what it sends, in runs with that seed or a later one. */
+/* A TCP that does not count its bytes, in runs with this seed or a later one. */
 static const struct transport_kind *tcp;
 static void (*true_send)(struct connection *connection, int from, const struct message *message);
 static struct connection *(*true_new)(const struct connection_spec *spec);
@@ -117,7 +117,7 @@ static void forget(struct connection *connection, int from, const struct message
 			->messages_count[from]--;
 }
 
-/* The kinds of transports are constants: their page is made writable first. */
+/* Makes the page of the constant kinds of transports writable and then changes them. */
 static void plant_tcp(uint64_t from_seed)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -159,7 +159,7 @@ static void check_broken(uint64_t from_seed, size_t draws, const char *command)
 	arena_free(arena);
 }
 
-/* In the run itself, or in the second of its draws. */
+/* The violation is in the run itself or in the second of its draws. */
 static void run_with_a_violation_gives_no_prediction(void)
 {
 	check_broken(7, 0,
@@ -171,7 +171,7 @@ static void run_with_a_violation_gives_no_prediction(void)
 	check_broken(9, 3, " --set 'runtime.unmarshal=");
 }
 
-/* Exit code 1, and no file at all. */
+/* The exit code is 1, and no file is written. */
 static void run_with_a_violation_writes_nothing(void)
 {
 	struct arena *arena = arena_new();

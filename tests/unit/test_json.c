@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The reader of JSON that returns tokens: its grammar, its limits and its lines. */
+/* The JSON reader that returns tokens: its grammar, its limits and its line numbers. */
 #include "tests/test.h"
 
 #include <stdlib.h>

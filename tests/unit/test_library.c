@@ -107,7 +107,8 @@ static void trees_are_chosen_for_many_nodes(void)
 	CHECK_TEXT(all_reduce(&library, &many, 8e9).algorithm->name, "ring");
 	struct comm_shape two = nodes(2);
 	CHECK_TEXT(all_reduce(&library, &two, 1e9).algorithm->name, "ring");
-	/* Two nodes with eight adapters: 198 / 25 GB/s, eight pairs; one channel for each ring. */
+	/* Two nodes with eight adapters have 198 / 25 GB/s, so eight pairs, with one channel for
+	 * each ring. */
 	CHECK(all_reduce(&library, &two, 1e9).block_count == 16);
 	CHECK(all_reduce(&library, &two, 1e9).channel_count == 8);
 }
@@ -226,7 +227,7 @@ static void fitted_parameters_change_the_run_not_the_choice(void)
 	CHECK_NEAR(after.start_s, 1.4 * before.start_s + 3e-6 + 1e-6 * (double)after.block_count,
 		   1e-9);
 	CHECK_NEAR(after.hop_s[HOP_NET] + 1.5e-6, 1.4 * (before.hop_s[HOP_NET] + 1.5e-6), 1e-9);
-	/* LL inside one of several nodes: 1.8 * 0.6 us in the model, and twice that here. */
+	/* LL inside one of several nodes takes 1.8 * 0.6 us in the model, and twice that here. */
 	library = defaults();
 	CHECK(after.protocol == PROTOCOL_LL);
 	CHECK_NEAR(before.hop_s[HOP_NVLINK], 0.08e-6, 1e-9);
@@ -270,7 +271,7 @@ static void ll128_tree_time_matches_hand_calculation(void)
 	struct collective_choice choice = all_reduce(&library, &one_node, 67108864);
 	double bus_Bps = 282e9 * 0.85 * 0.92 * 0.778;
 	CHECK_NEAR(choice.predicted_s, 31.5e-6 + 2 * 67108864 / (0.9 * bus_Bps), 1e-9);
-	/* 8 MiB: 0.9, and 0.7 in release 2.8. */
+	/* The factor at 8 MiB is 0.9, and 0.7 in release 2.8. */
 	CHECK_NEAR(all_reduce(&library, &one_node, 8388608).predicted_s,
 		   31.5e-6 + 2 * 8388608 / (0.9 * bus_Bps), 1e-9);
 	library.tree_correction = TREE_CORRECTION_2_8;

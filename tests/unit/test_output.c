@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Output files are written completely or not at all, whatever fails. */
+/* Output files are written atomically, also after any failure. */
 #include "tests/test.h"
 
 #include <dirent.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a network to a program: the operations and kernels of ResNet-50 are counted by hand, and
- * then the calls of each framework. The test must run from the root folder.
+/* From a network to a program: the test counts the operations and kernels of ResNet-50 by hand, and
+ * then the calls of each framework. It must run from the root folder.
  *
- * ResNet-50 has 53 convolutions, each with a batch norm; 49 ReLUs (one for the first convolution,
- * three in each of 16 blocks). It has a max pool, 16 sums, a mean over the last 7 x 7, a fully
- * connected layer with a bias; softmax. Trainable tensors: 53 + 2 x 53 + 2 = 161. 53 of them have
- * more than 4096 elements: 52 convolutions (the 1 x 1 of 64 x 64 has exactly 4096) and the weights
- * of the last layer.
- */
+ * ResNet-50 has 53 convolutions with a batch norm each, and 49 ReLUs (one for the first
+ * convolution, three in each of 16 blocks). It also has a max pool, 16 sums, a mean over the last 7
+ * x 7, a fully connected layer with a bias, and a softmax. Trainable tensors: 53 + 2 x 53 + 2 =
+ * 161. 53 of them have more than 4096 elements: 52 convolutions (the 1 x 1 of 64 x 64 has exactly
+ * 4096) and the weights of the last layer. */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/training/issue.h"

@@ -40,7 +40,7 @@ static void short_message_takes_post_wire_and_completion(void)
 	struct net *net = rdma_net(&params);
 	net->host_params.c_states = net->host_params.nic_moderation = true;
 	CHECK_NEAR(one_way_s(net, &params, 1), 1.7e-6 + 27 / 12.5e9 + 2 / 6e9, 1e-5);
-	/* Opening: 0.3 + 1 + (0.4 + 0.3) + 1 + 0.4. */
+	/* Opening takes 0.3 + 1 + (0.4 + 0.3) + 1 + 0.4. */
 	CHECK_NEAR(net->opened_s, 3.4e-6, 1e-9);
 	net_free(net);
 }
@@ -104,8 +104,8 @@ static void interrupt_completion_wakes_thread_and_core(void)
 	net_free(net);
 }
 
-/* A hundred messages of a byte at no more than 10 million per second: 9.9 us between the first and
- * the last. */
+/* A hundred messages of one byte at 10 million messages per second: the last one is 9.9 us after
+ * the first. */
 static void message_rate_is_limited(void)
 {
 	struct rdma_params params;
@@ -256,7 +256,7 @@ static void shared_memory_takes_notify_and_copy(void)
 	net_free(net);
 }
 
-/* Each host's memory is crossed once: at 5 GB/s it limits. */
+/* A transfer crosses the memory of each host once, which limits it at 5 GB/s. */
 static void transfer_crosses_each_hosts_memory_once(void)
 {
 	struct rdma_params params;
@@ -275,9 +275,9 @@ static void send_eight(void *ctx, uint64_t arg)
 	net_send(ctx, 0, 8 * 4096, arg);
 }
 
-/* Eight packets at a time with a loss of a tenth, compared with the same random losses: all packets
- * from the first lost one on are sent again. This happens a round trip after they left if any
- * packet followed, else after the NIC's timeout. */
+/* Eight packets are sent at a time with a loss of a tenth, and the test draws the same losses. All
+ * packets from the first lost one are sent again: a round trip later if any packet followed,
+ * otherwise after the NIC's timeout. */
 static void lost_short_messages_are_sent_again(void)
 {
 	enum { COUNT = 100 };

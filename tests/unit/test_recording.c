@@ -94,7 +94,7 @@ static void recording_gives_medians_of_its_passes(void)
 	arena_free(f.arena);
 }
 
-/* The digest of "abc" (example of FIPS 180-4) by the same function. */
+/* The same function gives the digest of "abc" (example of FIPS 180-4). */
 static void fingerprint_is_sha256(void)
 {
 	char text[HASH_TEXT_B];
@@ -250,7 +250,7 @@ static void more_than_8_gib_are_refused(void)
 	}
 }
 
-/* A line of 1.5 MiB that has no other error. */
+/* The line has 1.5 MiB and no other error. */
 static void huge_line_of(const char *key)
 {
 	size_t room = 3 << 19, head = strlen(HEAD);

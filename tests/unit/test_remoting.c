@@ -284,8 +284,8 @@ static void query_cache_and_shadow_handles_avoid_round_trips(void)
 	}
 }
 
-/* A queue of two operations: the third launch waits in the driver for the end
- * of the first kernel, and an allocation behind it on the connection too. */
+/* The queue has two operations. The third launch waits in the driver for the end of the first
+ * kernel, and an allocation after it on the connection waits, too. */
 static void full_launch_queue_blocks_the_connection(void)
 {
 	struct remote_world w;

@@ -240,7 +240,7 @@ static void unknown_calls_keep_their_recorded_time(void)
 	arena_free(arena);
 }
 
-/* The median of three steps, a chosen one, and invalid choices. */
+/* Replays the median of three steps and a chosen step, and refuses invalid choices. */
 static void median_or_chosen_step_is_replayed(void)
 {
 	struct recorded_call calls[] = {launch_at(0, 10, 1), launch_at(0, 110, 1),
@@ -268,8 +268,8 @@ static void median_or_chosen_step_is_replayed(void)
 	arena_free(arena);
 }
 
-/* Launches that took 4, 6 and, in a full queue, 500 us, 100 us apart. On a host with twice the
- * reference clock a recorded second is two seconds of work at the reference clock. */
+/* Launches took 4, 6 and, with a full queue, 500 us. They begin 100 us apart. On a host with twice
+ * the reference clock a recorded second is two seconds of work at the reference clock. */
 static void recorded_host_costs_are_used_up_to_their_median(void)
 {
 	struct recorded_call calls[] = {launch_at(0, 0, 1), launch_at(0, 104, 1),

@@ -278,7 +278,7 @@ static void csv_quotes_texts_and_leaves_failures_empty(void)
 	free(capture.text);
 }
 
-/* The numbers that a reader needs, whatever the layout. */
+/* The table has the numbers that a reader needs, in any layout. */
 static void table_contains_the_main_numbers(void)
 {
 	struct capture capture;

@@ -189,8 +189,8 @@ static void rings_of_few_gpus_use_all_links_between_them(void)
 	arena_free(site.arena);
 }
 
-/* Four GPUs with two links between each pair (C4140): K4 has three Hamiltonian cycles that use each
- * pair twice, so six rings. */
+/* Four GPUs have two links between each pair (C4140). K4 has three Hamiltonian cycles that use each
+ * pair twice, so there are six rings. */
 static void full_mesh_of_four_gpus_has_six_rings(void)
 {
 	struct site site;
@@ -215,7 +215,7 @@ static void full_mesh_of_four_gpus_has_six_rings(void)
 	arena_free(site.arena);
 }
 
-/* Behind a switch the order does not matter: one ring with all the bandwidth. */
+/* Behind a switch the order does not matter, so one ring has all the bandwidth. */
 static void nvswitch_gives_one_ring(void)
 {
 	struct site site;
@@ -357,7 +357,7 @@ static void sockets_use_one_adapter(void)
 	arena_free(site.arena);
 }
 
-/* A cluster with 1,024 GPUs takes no special treatment. */
+/* A cluster with 1,024 GPUs needs no special case. */
 static void rings_of_a_thousand_ranks_are_found(void)
 {
 	struct site site;
@@ -399,7 +399,7 @@ static void rings_of_machines_with_300_gpus_are_found(void)
 	arena_free(site.arena);
 }
 
-/* One GPU in each machine: its neighbours are across the network. */
+/* Each machine has one GPU, whose neighbours are across the network. */
 static void single_gpus_are_joined_across_the_network(void)
 {
 	struct site site;

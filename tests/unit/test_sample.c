@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shared by all probes: statistics, the stopping rule, the plan, recordings. */
+/* The parts that all probes share: statistics, the stopping rule, the plan, recordings. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -101,7 +101,7 @@ static double constant(size_t number)
 	return 5;
 }
 
-/* 100 at first, decreasing to 10 within 40 samples. */
+/* Values begin at 100 and fall to 10 within 40 samples. */
 static double settling(size_t number)
 {
 	return number < 40 ? 100 - 2.25 * (double)number : 10;
@@ -113,7 +113,7 @@ static double two_humps(size_t number)
 	return (double)(1 + number % 2);
 }
 
-/* Uniform over 10 % around 1, in an irregular order. */
+/* Values are uniform over 10 % around 1, in an irregular order. */
 static double spread(size_t number)
 {
 	struct plan_random random = {number};
@@ -157,7 +157,8 @@ static void sampler_stops_at_its_limits(void)
 	CHECK(result.count == SAMPLER_MOST);
 	free(result.values);
 
-	/* A tenth of a second each and one second in all: two samples are warm-up. */
+	/* Samples take a tenth of a second each and one second together, so two of them are
+	 * warm-up. */
 	source = (struct source){.value = two_humps, .each_s = 0.1};
 	result = run(&source, 1, 10);
 	CHECK(result.stop == SAMPLER_TIME);

@@ -7,7 +7,7 @@
 #include "sim/base/num.h"
 #include "tests/test.h"
 
-/* Through (1, 3) and (3, 7): 1 + 2 x; and two more points on it. */
+/* The line through (1, 3) and (3, 7) is 1 + 2 x. Two more points are on it. */
 static void exact_line_is_found(void)
 {
 	const struct xy points[] = {{1, 3}, {2, 5}, {3, 7}, {10, 21}};

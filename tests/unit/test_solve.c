@@ -289,7 +289,7 @@ static void invalid_values_are_left_out_and_reported(void)
 	arena_free(arena);
 }
 
-/* A range from 0, which has no logarithm: 1 / (1 + x) >= 0.99 up to 0.0101. */
+/* The range begins at 0, which has no logarithm: 1 / (1 + x) >= 0.99 holds up to 0.0101. */
 static void range_from_zero_is_searched(void)
 {
 	struct arena *arena = arena_new();

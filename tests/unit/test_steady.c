@@ -62,7 +62,7 @@ static double slower(size_t index)
 	return 0.12;
 }
 
-/* 12 % slower at first, for 40 steps; steps are equal in pairs. */
+/* The first 40 steps are up to 12 % slower. Steps are equal in pairs. */
 static double drifting(size_t index)
 {
 	return index < 40 ? 0.1 + 0.012 * (1 - (double)(index / 2) / 20) : 0.1;

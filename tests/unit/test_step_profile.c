@@ -183,8 +183,8 @@ static void backward_takes_twice_the_forward_time(void)
 		   2 - first / network->macs_count, 1e-9);
 }
 
-/* Only gaps: every kernel counts the same. The 890 kernels are 499 forward (181, and 3 for each of
- * 106 moving averages), 230 backward and 161 updates. */
+/* Only gaps take time, so every kernel counts the same. The 890 kernels are 499 forward (181, and 3
+ * for each of 106 moving averages), 230 backward and 161 updates. */
 static void gaps_between_kernels_count(void)
 {
 	struct gpu_params pure = gpu;
@@ -309,7 +309,7 @@ static void xla_clusters_delay_gradients(void)
 	CHECK(four->segment_count == 5);
 	for (size_t i = 1; i < 5; i++)
 		CHECK_NEAR(four->segments[i].compute_s, one->segments[1].compute_s / 4, 1e-12);
-	/* The last quarter of backward: early layers, many activations, few weights. */
+	/* The last quarter of backward has early layers with many activations and few weights. */
 	CHECK(four->segments[4].tensor_count > 0 && four->segments[1].tensor_count > 0);
 	CHECK_NEAR(four->segments[0].compute_s, one->segments[0].compute_s, 1e-12);
 }

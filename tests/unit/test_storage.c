@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading from storage, computed by hand. */
+/* Times of reading from storage, computed by hand. */
 #include "sim/host/storage.h"
 #include "tests/net.h"
 
-/* 100 MB/s, 10 ms, requests of 1 MB, one at a time; copies and memory have negligible cost. */
+/* The disk has 100 MB/s, 10 ms, and requests of 1 MB, one at a time. Copies and memory cost almost
+ * nothing. */
 struct disk {
 	struct net *net;
 	struct storage_params params;
@@ -128,8 +129,8 @@ static void virtual_disk_is_slower_in_a_vm_only(void)
 	CHECK_NEAR(virtual_s(GUEST_VM, true), 20e-3, 1e-9);
 }
 
-/* The cost per byte on the reader's cores limits: 20 ns with one thread are 50 MB/s, so a request
- * takes 10 + 20 ms. With two threads the disk's 10 ms limit again. */
+/* The work per byte on the reader's cores is the bottleneck: 20 ns on one thread are 50 MB/s, so a
+ * request takes 10 + 20 ms. With two threads the 10 ms of the disk are the bottleneck again. */
 static void client_work_can_limit_reading(void)
 {
 	struct disk disk = disk_new();
@@ -159,7 +160,7 @@ static void file_server_adds_the_network(void)
 	struct disk disk = server_new();
 	CHECK(storage_is_shared(&disk.params));
 	CHECK_NEAR(last_s(&disk, 1, 10e6), 22e-3, 1e-4); /* plus 52 B of headers per request */
-	/* 0.1 us per byte with one receiving thread: 10 MB/s. */
+	/* 0.1 us per byte on one receiving thread give 10 MB/s. */
 	disk = server_new();
 	disk.net->guest_params[0].byte_spB = 0.1e-6;
 	disk.params.client_threads_count = 1;

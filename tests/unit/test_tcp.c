@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Queues, buffers, and invariants at any loss. */
+/* Send buffers of TCP, and its invariants at any loss. */
 #include "sim/engine/trace.h"
 #include "sim/transport/tcp.h"
 #include "tests/fabric_check.h"
@@ -50,9 +50,9 @@ static void packets_without_room_for_payload_fail(void)
 	net_free(net);
 }
 
-/* A buffer of 64 KiB on a wire of 1 MB/s. The first message fits; the second is accepted when the
- * first has drained, the third after the second. A message of four buffers is accepted when all but
- * one buffer of it has drained. */
+/* A buffer has 64 KiB, the wire 1 MB/s. The first message fits. The second is accepted when the
+ * first has drained, the third after the second. A message of four buffers is accepted when all
+ * except one buffer of it have drained. */
 static void full_send_buffer_delays_acceptance(void)
 {
 	struct net *net = net_new();
@@ -221,7 +221,7 @@ static void messages_have_spans_on_wire_and_cores(void)
 	net_free(net);
 }
 
-/* Two streams have two buffers: the third message waits until the first has left. */
+/* Two streams have two buffers, so the third message waits until the first has left. */
 static void each_stream_has_a_send_buffer(void)
 {
 	struct net *net = net_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Draws from a planted set of parameters. */
+/* Draws of uncertain parameters from a planted set. */
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
@@ -89,7 +89,8 @@ static void check_points(const struct fixture *f, const char *path, double low, 
 	CHECK_NEAR(num_quantile(values, DRAWS, 0.95), high, 0.01);
 }
 
-/* 4 us x/÷ 1.7. The odds of 80 % are 4, and 3.2 and 5 after x/÷ 1.25. */
+/* The prior of 4 us has the factor 1.7. A ratio of 80 % has odds of 4, and with the factor 1.25
+ * odds of 3.2 and 5. */
 static void prior_interval_has_the_factor_of_its_class(void)
 {
 	struct fixture f = begin();
@@ -114,7 +115,7 @@ static void interval_in_a_file_overrides_the_prior(void)
 	draw(&f);
 	CHECK(drawn(&f, "a.latency") == NULL);
 	check_points(&f, "a.share", 1 / 2.7, 0.5, 1.7 / 2.7);
-	/* both sides have their own width */
+	/* each side has its own width */
 	check_points(&f, "a.peak", 0.5, 1, 3);
 	double *clusters = drawn(&f, "a.clusters");
 	for (size_t i = 0; clusters && i < DRAWS; i++)
@@ -151,7 +152,7 @@ static void values_from_one_place_are_drawn_once(void)
 		same += a[i] == c[i];
 	}
 	CHECK(same == 0);
-	/* on two lines of one file: the same, unless the value differs */
+	/* values on two lines of one file are equal, unless the value differs */
 	add_from(&f, "d", "machine.cfg", "latency = \"3 us\";");
 	add_from(&f, "e", "machine.cfg", "\n\nlatency = \"3 us\";");
 	add_from(&f, "g", "machine.cfg", "latency = \"2 us\";");
@@ -203,7 +204,8 @@ static void few_degrees_of_freedom_give_long_tails(void)
 	arena_free(f.arena);
 }
 
-/* peak moves by -0.5 per move of latency: the ends of ln are hypot(ln 1.25, 0.5 ln 1.7). */
+/* peak changes by -0.5 for each change of latency, so the ends of its logarithm are hypot(ln 1.25,
+ * 0.5 ln 1.7). */
 static void fitted_parameter_follows_given_costs(void)
 {
 	struct fixture f = begin();
