@@ -81,8 +81,9 @@ static double draw_key(const struct layout *layout, double y)
 	size_t count = 0;
 	for (size_t i = 0; i < layout->name_count; i++)
 		if (layout->present[i])
-			entries[count++] = (struct legend_entry){
-				LEGEND_AREA, part_look(layout->names[i], i), layout->names[i]};
+			entries[count++] =
+				(struct legend_entry){LEGEND_AREA, part_look(layout->names[i], i),
+						      part_label(layout->names[i])};
 	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
 			   entries, count);
 }

@@ -146,8 +146,9 @@ static double draw_key(const struct layout *layout, double y)
 	size_t count = 0;
 	for (size_t k = 0; k < layout->part_count; k++)
 		if (layout->present[k])
-			entries[count++] = (struct legend_entry){
-				LEGEND_AREA, part_look(layout->parts[k], k), layout->parts[k]};
+			entries[count++] =
+				(struct legend_entry){LEGEND_AREA, part_look(layout->parts[k], k),
+						      part_label(layout->parts[k])};
 	if (layout->communication)
 		entries[count++] = (struct legend_entry){
 			LEGEND_AREA, under_way, "total time of collectives, exposed or hidden"};

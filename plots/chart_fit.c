@@ -147,7 +147,7 @@ struct drawing *chart_fit(struct arena *arena, struct chart_text text, const str
 		return chart_empty(arena, text, "there are no points to show");
 	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	place(&layout, draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8);
-	draw_axis_y(layout.drawing, arena, &layout.y, layout.area, "time (µs)", true);
+	draw_axis_y(layout.drawing, arena, &layout.y, layout.area, "time (us)", true);
 	draw_axis_y(layout.drawing, arena, &layout.error, layout.below, "error of the fit (%)",
 		    true);
 	draw_x(&layout, layout.below, fit->x_label);

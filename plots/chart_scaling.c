@@ -221,7 +221,8 @@ struct drawing *chart_scaling(struct arena *arena, struct chart_text text,
 	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	place(&layout, draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8);
 	draw_axis_y(layout.drawing, arena, &layout.rate.y, layout.upper, "images/s", true);
-	draw_axis_y(layout.drawing, arena, &layout.efficiency.y, layout.lower, "efficiency", true);
+	draw_axis_y(layout.drawing, arena, &layout.efficiency.y, layout.lower, "scaling efficiency",
+		    true);
 	draw_ticks(&layout);
 	draw_ideal(&layout);
 	for (size_t c = 0; c < count; c++) {

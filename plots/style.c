@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/result/result.h"
 
 /* Okabe and Ito, "Color Universal Design" (2008). */
 static const uint32_t okabe_ito[8] = {0x000000, 0xE69F00, 0x56B4E9, 0x009E73,
@@ -49,15 +50,15 @@ struct look part_look(const char *name, size_t index)
 		const char *name;
 		struct look look;
 	} known[] = {
-		{"kernel", {.paint = {0x009E73, 1}}},
-		{"call issue", {.paint = {0xE69F00, 1}, .hatch = HATCH_RISING}},
-		{"network", {.paint = {0x0072B2, 1}, .hatch = HATCH_FALLING}},
-		{"retransmission", {.paint = {0xD55E00, 1}, .hatch = HATCH_CROSSED}},
-		{"copy", {.paint = {0x56B4E9, 1}, .hatch = HATCH_DOTS}},
-		{"collective exposed", {.paint = {0xCC79A7, 1}, .hatch = HATCH_CROSSED}},
-		{"input wait", {.paint = {0xF0E442, 1}, .hatch = HATCH_UPRIGHT}},
-		{"straggler", {.paint = {0xD55E00, 1}, .hatch = HATCH_FALLING}},
-		{"other", {.paint = {0xBBBBBB, 1}, .hatch = HATCH_LEVEL}},
+		{PART_KERNEL, {.paint = {0x009E73, 1}}},
+		{PART_ISSUE, {.paint = {0xE69F00, 1}, .hatch = HATCH_RISING}},
+		{PART_NETWORK, {.paint = {0x0072B2, 1}, .hatch = HATCH_FALLING}},
+		{PART_LOST, {.paint = {0xD55E00, 1}, .hatch = HATCH_CROSSED}},
+		{PART_COPY, {.paint = {0x56B4E9, 1}, .hatch = HATCH_DOTS}},
+		{PART_EXPOSED, {.paint = {0xCC79A7, 1}, .hatch = HATCH_CROSSED}},
+		{PART_INPUT, {.paint = {0xF0E442, 1}, .hatch = HATCH_UPRIGHT}},
+		{PART_STRAGGLER, {.paint = {0xD55E00, 1}, .hatch = HATCH_FALLING}},
+		{PART_OTHER, {.paint = {0xBBBBBB, 1}, .hatch = HATCH_LEVEL}},
 	};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strcmp(known[i].name, name) == 0)

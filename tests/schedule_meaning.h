@@ -58,26 +58,25 @@ static inline const char *check_step(const struct play *play, size_t index)
 	for (size_t i = 0; i < step->after_count; i++) {
 		size_t before = schedule->after[step->after_first + i];
 		if (before >= index)
-			return play_complain(play, index, "comes before what it comes after");
+			return play_complain(play, index, "depends on a later step");
 		const struct schedule_step *other = &schedule->steps[before];
 		if (other->rank != step->rank &&
 		    !(other->kind == STEP_SEND && other->peer == step->rank))
-			return play_complain(play, index,
-					     "comes after what its rank knows nothing of");
+			return play_complain(play, index, "depends on a step of another rank");
 		play->awaited[before] = true;
 	}
 	if (step->kind == STEP_SEND)
 		return step->peer >= schedule->rank_count || step->peer == step->rank
-			       ? play_complain(play, index, "goes nowhere")
+			       ? play_complain(play, index, "has no other rank as receiver")
 			       : NULL;
 	if (step->source == NO_STEP)
-		return step->kind == STEP_REDUCE ? play_complain(play, index, "adds nothing")
+		return step->kind == STEP_REDUCE ? play_complain(play, index, "has no source")
 						 : NULL;
 	if (step->source >= index)
 		return play_complain(play, index, "comes before its source");
 	const struct schedule_step *source = &schedule->steps[step->source];
 	if (source->kind != STEP_SEND || source->peer != step->rank || source->chunk != step->chunk)
-		return play_complain(play, index, "takes what was not sent to it");
+		return play_complain(play, index, "has a source that was not sent to its rank");
 	play->awaited[step->source] = true;
 	return NULL;
 }
@@ -88,7 +87,8 @@ static inline const char *play_step(struct play *play, size_t index)
 	const uint16_t **held = held_at(play, step->rank, step->chunk);
 	if (step->kind == STEP_SEND) {
 		play->sent[index] = *held;
-		return *held ? NULL : play_complain(play, index, "the rank has nothing there");
+		return *held ? NULL
+			     : play_complain(play, index, "the rank does not have the chunk");
 	}
 	if (step->source == NO_STEP)
 		return NULL;
@@ -98,7 +98,7 @@ static inline const char *play_step(struct play *play, size_t index)
 		return NULL;
 	}
 	if (!*held)
-		return play_complain(play, index, "the rank has nothing to add to");
+		return play_complain(play, index, "the rank has no chunk to add to");
 	uint16_t *sum = ARENA_ARRAY(play->arena, play->worker_count, uint16_t);
 	for (size_t i = 0; i < play->worker_count; i++)
 		sum[i] = (uint16_t)((*held)[i] + brought[i]);
@@ -182,7 +182,7 @@ static inline const char *schedule_meaning(struct arena *arena, const struct sch
 	}
 	for (size_t i = 0; i < schedule->step_count; i++)
 		if (schedule->steps[i].kind == STEP_SEND && !play.awaited[i])
-			return play_complain(&play, i, "nobody takes it");
+			return play_complain(&play, i, "no step receives it");
 	for (size_t rank = 0; rank < worker_count; rank++)
 		for (size_t chunk = 0; chunk < schedule->chunk_count; chunk++) {
 			const char *wrong = check_end(&play, rank, chunk, owner, target);

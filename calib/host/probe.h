@@ -31,7 +31,7 @@ struct host_file {
 
 struct host_bench {
 	bool full;
-	struct peer peer;    /* control < 0: there is none, and no network probe is wanted */
+	struct peer peer;    /* control < 0: there is no peer, because no network probe runs */
 	const char *scratch; /* folder for the file, or the file itself */
 	struct host_file file;
 	double clock_cost_s; /* cost of reading the clock, subtracted from timings */

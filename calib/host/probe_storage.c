@@ -3,8 +3,8 @@
  * round reads one block per reader; its time is the mean of several.
  *
  * The reads bypass the kernel's page cache if the file system allows it (O_DIRECT, "path": "direct"
- * in line 1). Otherwise the kernel is asked to drop the file from the cache before each round,
- * which it may ignore ("path": "cached").
+ * in line 1). Otherwise the probe requests that the kernel drops the file from the cache before
+ * each round, which it may ignore ("path": "cached").
  *
  * The file is given by the user, or created in a given folder. A created file is unlinked at once,
  * so that it disappears when the program ends in any way.

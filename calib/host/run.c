@@ -107,7 +107,7 @@ static int make_plan(struct host *host, uint64_t seed)
 	return code;
 }
 
-/* Returns true if a point of the test, or any network point, is wanted. */
+/* Returns true if a point of the test, or any network point, will be measured. */
 static bool wants(const struct host *host, const char *test)
 {
 	for (size_t i = 0; i < host->plan.count; i++) {

@@ -19,7 +19,7 @@ static const struct {
 	enum quantity quantity;
 } measures[MEASURE_COUNT] = {
 	{"throughput", "images/s", "images/s", QUANTITY_COUNT},
-	{"ratio", "ratio to the local GPU", "", QUANTITY_RATIO},
+	{"ratio", "ratio to local", "", QUANTITY_RATIO},
 	{"speedup", "speed-up over one GPU", "", QUANTITY_COUNT},
 	{"time", "time", "s", QUANTITY_TIME},
 	{"gain", "gain over another case", "", QUANTITY_RATIO},

@@ -35,8 +35,11 @@ static const char *plain_name(struct arena *arena, const char *name, size_t leng
 
 static bool is_named(struct arena *arena, const struct reported *row, const char *plain)
 {
-	return strcmp(plain_name(arena, row->name, strlen(row->name)), plain) == 0 ||
-	       (row->also && strcmp(plain_name(arena, row->also, strlen(row->also)), plain) == 0);
+	const char *const names[] = {row->name, row->also, row->heading};
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (names[i] && strcmp(plain_name(arena, names[i], strlen(names[i])), plain) == 0)
+			return true;
+	return false;
 }
 
 const struct reported *reported_find(struct arena *arena, struct diag *diag, struct origin origin,

@@ -7,6 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/hash.h"
+#include "sim/analysis/knobs.h"
 #include "sim/engine/names.h"
 #include "sim/analysis/sweep_queue.h"
 #include "sim/analysis/sweep_ranks.h"
@@ -17,16 +18,34 @@ enum { CHECKED_MAX = 256, ERRORS_MAX = 20 };
 
 /* ---- before the first point ---- */
 
-/* Reads the case at the first values of all axes and then along each of them, so
- * that what is wrong with a value is said at once. *read: a hash of all the
- * files. The first reading's recorded program is read no second time. */
+/* The words for the parameters of the axes. */
+static const char *const *words_of(struct arena *arena, const struct sweep_request *asked,
+				   const struct scenario *scenario)
+{
+	const char **words = ARENA_ARRAY(arena, asked->axis_count, const char *);
+	for (size_t a = 0; a < asked->axis_count; a++) {
+		const char *key = asked->axes[a].key;
+		const struct param_row *row = NULL;
+		for (size_t i = 0; i < cfg_param_count(scenario->resolution) && !row; i++)
+			if (paths_match(key, cfg_param_at(scenario->resolution, i)->path))
+				row = cfg_param_at(scenario->resolution, i)->row;
+		words[a] = cfg_param_words(arena, key, row);
+	}
+	return words;
+}
+
+/* Reads the case at the first values of all axes and then along each axis, so that wrong values are
+ * reported before a run. Sets *read to a hash of all files and *words to the words for the axes. A
+ * recorded program is read only once. */
 static bool check_values(struct arena *arena, struct diag *diag, struct sweep_task *task,
-			 uint64_t *read)
+			 uint64_t *read, const char *const **words)
 {
 	const struct case_request base = sweep_point_case(arena, task, 0);
 	const struct scenario *scenario = case_read(arena, diag, &base);
 	*read = diag_read(diag);
 	sweep_keep_calls(task, scenario);
+	if (scenario)
+		*words = words_of(arena, &task->asked, scenario);
 	size_t stride = task->point_count;
 	for (size_t a = 0; a < task->asked.axis_count && diag_count(diag) == 0; a++) {
 		size_t count = task->asked.axes[a].count;
@@ -179,14 +198,16 @@ const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 	for (size_t i = 0; i < request->axis_count; i++)
 		task.point_count *= request->axes[i].count;
 	uint64_t read = HASH_START;
+	const char *const *words = NULL;
 	if (!sweep_axes_check(diag, request->axes, request->axis_count) ||
-	    !check_values(arena, diag, &task, &read)) {
+	    !check_values(arena, diag, &task, &read, &words)) {
 		if (request->ranks)
 			sweep_dismiss(request->ranks, request->input.options.jobs);
 		return NULL;
 	}
 	*sweep = (struct sweep){
 		.axes = request->axes,
+		.words = words,
 		.axis_count = request->axis_count,
 		.points = ARENA_ARRAY(arena, task.point_count, const struct prediction *),
 		.point_count = task.point_count};

@@ -29,6 +29,7 @@ bool sweep_axes_check(struct diag *diag, const struct sweep_axis *axes, size_t c
 
 struct sweep {
 	const struct sweep_axis *axes;
+	const char *const *words; /* of each axis's parameter: "one-way latency of vswitch" */
 	size_t axis_count;
 	/* Row-major, the last axis fastest; without jobs, links and parameters. */
 	const struct prediction **points;

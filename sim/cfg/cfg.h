@@ -104,6 +104,11 @@ struct cfg_param {
 			       "assumption" "default" "given" */
 	const char *note;   /* note of the group, or the source of a default; never NULL */
 };
+/* Returns the words for a parameter in headings, plots and sentences, for example "one-way latency
+ * of vswitch" for "link.vswitch.latency". They are the first phrase of the row's help, up to a
+ * comma, colon, semicolon or bracket, and the object. A "*" in path means every object of the
+ * group. Without a row (NULL) the words are made of the key. */
+const char *cfg_param_words(struct arena *arena, const char *path, const struct param_row *row);
 /* Returns true for a number with an interval, either its own or that of its class. Draws vary these
  * numbers. */
 bool cfg_param_varies(const struct cfg_param *param);

@@ -328,3 +328,31 @@ void cfg_resolution_finish(struct cfg_resolution *resolution, struct diag *diag)
 	}
 	arena_free(scratch);
 }
+
+/* ---- words ---- */
+
+/* "vswitch" of "link.vswitch.latency"; "" of "runtime.handoff". */
+static const char *object_words(struct arena *arena, const char *path)
+{
+	const char *first = strchr(path, '.'), *last = strrchr(path, '.');
+	if (!first || first == last)
+		return "";
+	int group_length = (int)(first - path);
+	const char *group = strncmp(path, "gpu.", 4) == 0 ? "GPU" : path;
+	if (strncmp(first, ".*.", 3) == 0 && last == first + 2)
+		return arena_printf(arena, " of every %.*s", group_length, group);
+	return arena_printf(arena, " of %.*s", (int)(last - first - 1), first + 1);
+}
+
+const char *cfg_param_words(struct arena *arena, const char *path, const struct param_row *row)
+{
+	const char *last = strrchr(path, '.');
+	char *phrase = arena_strdup(arena, row ? row->help : last ? last + 1 : path);
+	phrase[strcspn(phrase, ",:;(")] = '\0';
+	for (size_t end = strlen(phrase); end > 0 && phrase[end - 1] == ' '; end--)
+		phrase[end - 1] = '\0';
+	for (char *at = phrase; *at && !row; at++)
+		if (*at == '_')
+			*at = ' ';
+	return arena_printf(arena, "%s%s", phrase, object_words(arena, path));
+}

@@ -14,10 +14,10 @@
 
 #define HOP_ROW(field_, preset_, what_)                                                            \
 	PARAM_NUMBER(struct library_params, field_, QUANTITY_TIME, 0, 1, preset_,                  \
-		     "latency of a hop: " what_, TUNING ", hwLat")
+		     "latency of a hop in a " what_, TUNING ", hwLat")
 #define BASE_ROW(field_, preset_, what_)                                                           \
 	PARAM_NUMBER(struct library_params, field_, QUANTITY_TIME, 0, 1, preset_,                  \
-		     "time to start a collective: " what_, TUNING ", baseLat")
+		     "time to start a collective in a " what_, TUNING ", baseLat")
 
 static const char *const protocol_choices[] = {"auto", "ll", "ll128", "simple", NULL};
 
@@ -39,34 +39,34 @@ static const struct param_row rows[] = {
 		   "whether parameter servers keep variables in host memory; otherwise they use "
 		   "the machines' GPUs, first the first GPU of each machine, then the second",
 		   "TensorFlow: local_parameter_device=cpu by default in tf_cnn_benchmarks"),
-	BASE_ROW(base_ring_ll_s, "6.6 us", "ring, LL"),
-	BASE_ROW(base_ring_ll128_s, "14.0 us", "ring, LL128"),
-	BASE_ROW(base_ring_simple_s, "8.4 us", "ring, Simple"),
-	BASE_ROW(base_tree_ll_s, "6.8 us", "tree, LL"),
-	BASE_ROW(base_tree_ll128_s, "14.0 us", "tree, LL128"),
+	BASE_ROW(base_ring_ll_s, "6.6 us", "ring with LL"),
+	BASE_ROW(base_ring_ll128_s, "14.0 us", "ring with LL128"),
+	BASE_ROW(base_ring_simple_s, "8.4 us", "ring with Simple"),
+	BASE_ROW(base_tree_ll_s, "6.8 us", "tree with LL"),
+	BASE_ROW(base_tree_ll128_s, "14.0 us", "tree with LL128"),
 	PARAM_NUMBER(struct library_params, base_tree_simple_s, QUANTITY_TIME, 0, 1, "8.4 us",
-		     "start of a collective: tree, Simple", LATER ", baseLat"),
-	HOP_ROW(ring_nvlink_ll_s, "0.6 us", "ring, NVLink, LL"),
-	HOP_ROW(ring_nvlink_ll128_s, "1.9 us", "ring, NVLink, LL128"),
-	HOP_ROW(ring_nvlink_simple_s, "3.4 us", "ring, NVLink, Simple"),
-	HOP_ROW(ring_pci_ll_s, "1.0 us", "ring, PCIe, LL"),
-	HOP_ROW(ring_pci_ll128_s, "2.5 us", "ring, PCIe, LL128"),
-	HOP_ROW(ring_pci_simple_s, "5.7 us", "ring, PCIe, Simple"),
-	HOP_ROW(ring_net_ll_s, "2.7 us", "ring, network, LL"),
-	HOP_ROW(ring_net_ll128_s, "4.0 us", "ring, network, LL128"),
-	HOP_ROW(ring_net_simple_s, "14.0 us", "ring, network, Simple"),
-	HOP_ROW(tree_nvlink_ll_s, "0.6 us", "tree, NVLink, LL"),
-	HOP_ROW(tree_nvlink_ll128_s, "1.25 us", "tree, NVLink, LL128"),
+		     "time to start a collective in a tree with Simple", LATER ", baseLat"),
+	HOP_ROW(ring_nvlink_ll_s, "0.6 us", "ring over NVLink with LL"),
+	HOP_ROW(ring_nvlink_ll128_s, "1.9 us", "ring over NVLink with LL128"),
+	HOP_ROW(ring_nvlink_simple_s, "3.4 us", "ring over NVLink with Simple"),
+	HOP_ROW(ring_pci_ll_s, "1.0 us", "ring over PCIe with LL"),
+	HOP_ROW(ring_pci_ll128_s, "2.5 us", "ring over PCIe with LL128"),
+	HOP_ROW(ring_pci_simple_s, "5.7 us", "ring over PCIe with Simple"),
+	HOP_ROW(ring_net_ll_s, "2.7 us", "ring over the network with LL"),
+	HOP_ROW(ring_net_ll128_s, "4.0 us", "ring over the network with LL128"),
+	HOP_ROW(ring_net_simple_s, "14.0 us", "ring over the network with Simple"),
+	HOP_ROW(tree_nvlink_ll_s, "0.6 us", "tree over NVLink with LL"),
+	HOP_ROW(tree_nvlink_ll128_s, "1.25 us", "tree over NVLink with LL128"),
 	PARAM_NUMBER(struct library_params, tree_nvlink_simple_s, QUANTITY_TIME, 0, 1, "4.0 us",
-		     "latency of a hop: tree, NVLink, Simple", LATER ", hwLat"),
-	HOP_ROW(tree_pci_ll_s, "1.0 us", "tree, PCIe, LL"),
-	HOP_ROW(tree_pci_ll128_s, "1.9 us", "tree, PCIe, LL128"),
+		     "latency of a hop in a tree over NVLink with Simple", LATER ", hwLat"),
+	HOP_ROW(tree_pci_ll_s, "1.0 us", "tree over PCIe with LL"),
+	HOP_ROW(tree_pci_ll128_s, "1.9 us", "tree over PCIe with LL128"),
 	PARAM_NUMBER(struct library_params, tree_pci_simple_s, QUANTITY_TIME, 0, 1, "4.0 us",
-		     "latency of a hop: tree, PCIe, Simple", LATER ", hwLat"),
-	HOP_ROW(tree_net_ll_s, "5.0 us", "tree, network, LL"),
-	HOP_ROW(tree_net_ll128_s, "8.5 us", "tree, network, LL128"),
+		     "latency of a hop in a tree over PCIe with Simple", LATER ", hwLat"),
+	HOP_ROW(tree_net_ll_s, "5.0 us", "tree over the network with LL"),
+	HOP_ROW(tree_net_ll128_s, "8.5 us", "tree over the network with LL128"),
 	PARAM_NUMBER(struct library_params, tree_net_simple_s, QUANTITY_TIME, 0, 1, "14.0 us",
-		     "latency of a hop: tree, network, Simple", LATER ", hwLat"),
+		     "latency of a hop in a tree over the network with Simple", LATER ", hwLat"),
 	PARAM_NUMBER(struct library_params, wire_nvlink_s, QUANTITY_TIME, 0, 1, "1 us",
 		     "wire latency that is part of a hop over NVLink",
 		     "assumption: two nvlink links at their default latency, with a switch between "
@@ -86,8 +86,8 @@ static const struct param_row rows[] = {
 		     "latency_scale",
 		     "assumption: 1, for the systems that NCCL was tuned on"),
 	COST_SOURCED(struct library_params, ll_nodes_scale_ratio, QUANTITY_RATIO, 0.01, 100, "1",
-		     "factor on the latency of hops with LL inside one of several nodes, in "
-		     "addition to latency_scale and ll_nodes",
+		     "further factor on the latency of hops with LL inside one of several "
+		     "nodes, in addition to latency_scale and ll_nodes",
 		     "assumption: 1, for the systems that NCCL was tuned on"),
 	COST_ASSUMED(struct library_params, start_s, QUANTITY_TIME, 0, 1, "0 us",
 		     "extra time of a collective on each rank: group launch, events",
@@ -95,15 +95,15 @@ static const struct param_row rows[] = {
 	COST_ASSUMED(struct library_params, channel_start_s, QUANTITY_TIME, 0, 1, "0 us",
 		     "extra time of a collective for each active channel", "assumption: zero"),
 	COST_SOURCED(struct library_params, nvlink_efficiency_ratio, QUANTITY_RATIO, 0.01, 1,
-		     "0.85", "part of NVLink's goodput that the library reaches",
+		     "0.85", "NVLink efficiency: part of NVLink's goodput that the library reaches",
 		     "NCCL 2.18, src/graph/topo.h: 20 GB/s for a link of a V100 or an A100, of "
 		     "23.5 after framing"),
 	COST_SOURCED(struct library_params, pci_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.83",
-		     "part of PCIe's goodput that the library reaches",
+		     "PCIe efficiency: part of PCIe's goodput that the library reaches",
 		     "NCCL 2.18, src/graph/topo.h: 12 GB/s for generation 3 x16, of 14.4 after "
 		     "framing"),
 	COST_ASSUMED(struct library_params, net_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.97",
-		     "part of the network's goodput that the library reaches",
+		     "network efficiency: part of the network's goodput that the library reaches",
 		     "assumption: NCCL uses an adapter's full bandwidth; ib_write_bw reaches 96.6 "
 		     "of 99.4 Gbit/s over EDR (NVIDIA forum 273376)"),
 	PARAM_NUMBER(struct library_params, channel_bandwidth_Bps, QUANTITY_RATE, 1e6, 1e13,

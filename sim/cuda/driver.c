@@ -35,7 +35,8 @@ static const struct param_row driver_rows[] = {
 	DRIVER_ROW(library_s, "0.3 us", "time of a library call without GPU work",
 		   "assumption: filling in a descriptor"),
 	DRIVER_ROW(sync_wake_s, "1.5 us",
-		   "time from the end of GPU work to the return of a waiting thread",
+		   "wake-up time of a synchronise call: from the end of GPU work to the return of "
+		   "the waiting thread",
 		   "assumption: the GPU writes over PCIe and a spinning thread (CUDA's default) "
 		   "reads it; blocking waits need an interrupt and cost more"),
 };

@@ -11,8 +11,7 @@ struct dram_params {
 static const struct param_row rows[] = {
 	COST_SOURCED(struct dram_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e14, "76.8 GB/s",
 		     "bandwidth of each direction", "JEDEC DDR4-2400: four channels of 19.2 GB/s"),
-	COST_ASSUMED(struct dram_params, latency_s, QUANTITY_TIME, 0, 1, "90 ns",
-		     "latency in one direction",
+	COST_ASSUMED(struct dram_params, latency_s, QUANTITY_TIME, 0, 1, "90 ns", "one-way latency",
 		     "assumption: a load that misses all caches in a DDR4 server"),
 };
 

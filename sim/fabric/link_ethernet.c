@@ -19,27 +19,33 @@ struct ethernet_params {
 
 static const struct param_row rows[] = {
 	PARAM_NUMBER(struct ethernet_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e13, "10 Gbit/s",
-		     "line rate from the first end to the second", "IEEE 802.3ae"),
-	PARAM_NUMBER(struct ethernet_params, reverse_bandwidth_Bps, QUANTITY_RATE, 0, 1e13,
-		     "0 Gbit/s", "line rate from the second end to the first; 0 means the same",
-		     "IEEE 802.3: full duplex links are symmetric"),
+		     "bandwidth: line rate from the first end to the second", "IEEE 802.3ae"),
+	PARAM_NUMBER(
+		struct ethernet_params, reverse_bandwidth_Bps, QUANTITY_RATE, 0, 1e13, "0 Gbit/s",
+		"reverse bandwidth: line rate from the second end to the first; 0 means the same",
+		"IEEE 802.3: full duplex links are symmetric"),
 	PARAM_NUMBER(struct ethernet_params, mtu_B, QUANTITY_BYTES, 68, 65535, "1500 B",
-		     "maximum size of an IP packet (9000 B: jumbo frames)", "IEEE 802.3; RFC 894"),
+		     "MTU: maximum size of an IP packet (9000 B: jumbo frames)",
+		     "IEEE 802.3; RFC 894"),
 	PARAM_NUMBER(struct ethernet_params, packet_overhead_B, QUANTITY_BYTES, 0, 512, "38 B",
-		     "bytes on the wire in addition to an IP packet (42 B with a VLAN tag)",
+		     "packet overhead: bytes on the wire in addition to an IP packet (42 B with a "
+		     "VLAN tag)",
 		     "IEEE 802.3: preamble 8, MAC 14, FCS 4, gap 12"),
 	COST_ASSUMED(struct ethernet_params, latency_s, QUANTITY_TIME, 0, 10, "1 us",
-		     "latency in one direction: NIC, cable, and the switch at the far end",
+		     "one-way latency: NIC, cable, and the switch at the far end",
 		     "assumption: a data centre switch of 0.5 us, and as much for NIC and cable"),
-	COST_ASSUMED(struct ethernet_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
-		     "probability that a packet is lost from the first end to the second",
-		     "assumption: a healthy link in a machine room has no loss"),
+	COST_ASSUMED(
+		struct ethernet_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
+		"packet loss: probability that a packet is lost from the first end to the second",
+		"assumption: a healthy link in a machine room has no loss"),
 	COST_ASSUMED(struct ethernet_params, reverse_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
-		     "probability that a packet is lost from the second end to the first",
+		     "reverse packet loss: probability that a packet is lost from the second end "
+		     "to the first",
 		     "assumption: a healthy link in a machine room has no loss"),
 	COST_ASSUMED(struct ethernet_params, unmoderated_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
-		     "loss probability from the first end to the second if the receiving NIC "
-		     "interrupts for every packet (moderation off); 0 means the same",
+		     "packet loss without interrupt moderation: probability from the first end to "
+		     "the second if the receiving NIC interrupts for every packet; 0 means the "
+		     "same as with moderation",
 		     "assumption: a host that is fast enough has no further loss"),
 	PARAM_BOOL(struct ethernet_params, physical, "true",
 		   "whether the receiver has a physical NIC (false: a virtual switch in one host)",

@@ -14,21 +14,22 @@ struct infiniband_params {
 };
 
 static const struct param_row rows[] = {
-	PARAM_NUMBER(struct infiniband_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e13, "100 Gbit/s",
-		     "data rate of the port (FDR 54.5, EDR 100, HDR 200, NDR 400 Gbit/s)",
-		     "IBTA roadmap: EDR 4x"),
+	PARAM_NUMBER(
+		struct infiniband_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e13, "100 Gbit/s",
+		"bandwidth: data rate of the port (FDR 54.5, EDR 100, HDR 200, NDR 400 Gbit/s)",
+		"IBTA roadmap: EDR 4x"),
 	PARAM_NUMBER(struct infiniband_params, mtu_B, QUANTITY_BYTES, 256, 4096, "4096 B",
-		     "maximum data bytes in a packet (path MTU)",
+		     "MTU: maximum data bytes in a packet (path MTU)",
 		     "InfiniBand Architecture Specification, volume 1: 256 to 4096 B"),
 	PARAM_NUMBER(struct infiniband_params, packet_overhead_B, QUANTITY_BYTES, 0, 512, "26 B",
-		     "bytes of a packet in addition to its data (66 B with a GRH)",
+		     "packet overhead: bytes of a packet in addition to its data (66 B with a GRH)",
 		     "InfiniBand Architecture Specification, volume 1: LRH 8, BTH 12, ICRC 4, "
 		     "VCRC 2"),
 	COST_ASSUMED(struct infiniband_params, latency_s, QUANTITY_TIME, 0, 10, "400 ns",
-		     "latency in one direction: adapter, cable, and the switch at the far end",
+		     "one-way latency: adapter, cable, and the switch at the far end",
 		     "assumption: a switch of 0.1 us, an adapter of 0.3 us"),
 	COST_ASSUMED(struct infiniband_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
-		     "probability that a packet is lost, in either direction",
+		     "packet loss: probability that a packet is lost, in either direction",
 		     "InfiniBand's flow control by credits: no packet is dropped"),
 };
 

@@ -15,7 +15,7 @@ struct nvlink_params {
 
 static const struct param_row rows[] = {
 	PARAM_WHOLE(struct nvlink_params, generation_count, 1, 5, "2",
-		    "generation: 1 P100, 2 V100, 3 A100, 4 H100, 5 B200",
+		    "generation of NVLink: 1 P100, 2 V100, 3 A100, 4 H100, 5 B200",
 		    "assumption: V100, the most common in the shipped topologies"),
 	PARAM_WHOLE(struct nvlink_params, links_count, 1, 36, "1",
 		    "number of links between the two ends",
@@ -25,11 +25,11 @@ static const struct param_row rows[] = {
 		     "Foley and Danskin, IEEE Micro 37(2), 2017: 16 data flits of 16 B; assumed "
 		     "for later generations"),
 	PARAM_NUMBER(struct nvlink_params, packet_overhead_B, QUANTITY_BYTES, 0, 256, "16 B",
-		     "bytes of a packet in addition to its data",
+		     "packet overhead: bytes of a packet in addition to its data",
 		     "Foley and Danskin, IEEE Micro 37(2), 2017: one header flit; assumed for "
 		     "later generations"),
 	COST_ASSUMED(struct nvlink_params, latency_s, QUANTITY_TIME, 0, 1, "500 ns",
-		     "latency in one direction, including a switch at the far end",
+		     "one-way latency, including a switch at the far end",
 		     "assumption: between half and all of a load from another GPU (about 1 us)"),
 };
 

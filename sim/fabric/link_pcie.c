@@ -26,18 +26,19 @@ static const struct param_row rows[] = {
 		    "number of lanes in use (a x16 card in a x8 slot has 8)",
 		    "PCI Express CEM: GPUs are x16 cards"),
 	PARAM_NUMBER(struct pcie_params, max_payload_B, QUANTITY_BYTES, 64, 4096, "256 B",
-		     "maximum data bytes in a TLP (lspci: MaxPayload)",
+		     "maximum payload of a TLP (lspci: MaxPayload)",
 		     "common on server root ports; used by Intel AN 708"),
 	PARAM_NUMBER(struct pcie_params, tlp_overhead_B, QUANTITY_BYTES, 0, 64, "24 B",
-		     "bytes of a TLP in addition to its data",
+		     "TLP overhead: bytes of a TLP in addition to its data",
 		     "Intel AN 708: 20 to 28 B; 24 B with a 12 B header and ECRC, or a "
 		     "16 B one without"),
 	COST_ASSUMED(struct pcie_params, latency_s, QUANTITY_TIME, 0, 1, "300 ns",
-		     "latency in one direction, including root complex and switches",
+		     "one-way latency, including root complex and switches",
 		     "assumption: a register read of about 0.6 to 1 us consists of two crossings"),
-	COST_ASSUMED(struct pcie_params, efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "1",
-		     "part of the bandwidth that link-layer packets and credits leave",
-		     "assumption: 1; the limits of a copy engine belong to dma"),
+	COST_ASSUMED(
+		struct pcie_params, efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "1",
+		"link efficiency: part of the bandwidth that link-layer packets and credits leave",
+		"assumption: 1; the limits of a copy engine belong to dma"),
 };
 
 static const struct param_table table = PARAM_TABLE("pcie", struct pcie_params, rows);

@@ -14,8 +14,7 @@ static const struct param_row rows[] = {
 	COST_ASSUMED(struct shm_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e14, "8 GB/s",
 		     "bandwidth of each direction",
 		     "assumption: one core copying in a DDR4 server"),
-	COST_ASSUMED(struct shm_params, latency_s, QUANTITY_TIME, 0, 1, "200 ns",
-		     "latency in one direction",
+	COST_ASSUMED(struct shm_params, latency_s, QUANTITY_TIME, 0, 1, "200 ns", "one-way latency",
 		     "assumption: two transfers of a cache line between cores, of about 50 to 100 "
 		     "ns each"),
 };

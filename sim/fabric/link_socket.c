@@ -13,17 +13,17 @@ struct socket_params {
 
 static const struct param_row rows[] = {
 	PARAM_NUMBER(struct socket_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e13, "38.4 GB/s",
-		     "bandwidth in one direction of all links together (UPI at 10.4 GT/s: 20.8 "
+		     "bandwidth of all links together, in one direction (UPI at 10.4 GT/s: 20.8 "
 		     "GB/s per link)",
 		     "Intel Xeon E5-2600 v3 and v4: two QPI links of 9.6 GT/s, 19.2 GB/s each"),
 	PARAM_NUMBER(struct socket_params, line_payload_B, QUANTITY_BYTES, 16, 4096, "64 B",
 		     "data bytes in a packet", "x86: a cache line"),
 	PARAM_NUMBER(struct socket_params, line_overhead_B, QUANTITY_BYTES, 0, 256, "8 B",
-		     "bytes of a packet in addition to its data",
+		     "packet overhead: bytes of a packet in addition to its data",
 		     "Intel, An Introduction to the QuickPath Interconnect, 2009: one header flit "
 		     "with 8 B for 8 data flits"),
 	COST_ASSUMED(struct socket_params, latency_s, QUANTITY_TIME, 0, 1, "60 ns",
-		     "latency in one direction",
+		     "one-way latency",
 		     "assumption: remote memory answers about 50 to 70 ns later than local memory"),
 };
 

@@ -42,19 +42,21 @@ static const struct param_row gpu_rows[] = {
 		     "peak bandwidth of the GPU's memory", "the GPU's data sheet"),
 	PARAM_NUMBER(struct gpu_params, memory_B, QUANTITY_BYTES, 1, 1e15, NULL,
 		     "size of the GPU's memory", "the GPU's data sheet"),
-	COST_SOURCED(struct gpu_params, memory_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.8",
-		     "part of the peak memory bandwidth that streaming kernels reach",
-		     "BabelStream (Deakin et al. 2018): about 70 % (K80, P100) to 90 % (V100) of "
-		     "the data sheet's bandwidth"),
+	COST_SOURCED(
+		struct gpu_params, memory_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.8",
+		"memory efficiency: part of the peak memory bandwidth that streaming kernels reach",
+		"BabelStream (Deakin et al. 2018): about 70 % (K80, P100) to 90 % (V100) of "
+		"the data sheet's bandwidth"),
 	COST_ASSUMED(struct gpu_params, kernel_floor_s, QUANTITY_TIME, 0, 1, "2 us",
-		     "time added to every kernel to start and drain its blocks",
+		     "kernel floor: time added to every kernel to start and drain its blocks",
 		     "assumption: profilers show about 2 us for empty kernels"),
-	COST_SOURCED(struct gpu_params, kernel_gap_s, QUANTITY_TIME, 0, 1, "1 us",
-		     "time from the end of an operation to the next kernel of its stream",
-		     "NVIDIA blog 'Getting Started with CUDA Graphs' (2019; figures from memory), "
-		     "V100: 3.8 us from kernel to kernel, with 2.9 us of execution"),
+	COST_SOURCED(
+		struct gpu_params, kernel_gap_s, QUANTITY_TIME, 0, 1, "1 us",
+		"kernel gap: time from the end of an operation to the next kernel of its stream",
+		"NVIDIA blog 'Getting Started with CUDA Graphs' (2019; figures from memory), "
+		"V100: 3.8 us from kernel to kernel, with 2.9 us of execution"),
 	COST_SOURCED(struct gpu_params, launch_latency_s, QUANTITY_TIME, 0, 1, "2.5 us",
-		     "minimum time from the submission of a kernel to its start",
+		     "launch latency: minimum time from the submission of a kernel to its start",
 		     "the CUDA Graphs post (see kernel_gap): 9.6 us for launch, a kernel of 2.9 us "
 		     "and synchronisation; the rest after the host's part (about 3 us to launch, 1 "
 		     "us to wake)"),
@@ -65,7 +67,7 @@ static const struct param_row gpu_rows[] = {
 		    "operations in flight at which a launch blocks",
 		    "stackoverflow.com/questions/53970187: launches block after about 1000"),
 	PARAM_WHOLE(struct gpu_params, concurrent_kernels_count, 1, 1024, "128",
-		    "maximum number of kernels of one process that run at once",
+		    "maximum number of concurrent kernels of one process",
 		    "CUDA C++ Programming Guide, maximum number of resident grids per device: "
 		    "mostly 128, on some 32"),
 	PARAM_WHOLE(struct gpu_params, multiprocessors_count, 1, 1e6, "80",
@@ -83,7 +85,8 @@ static const struct param_row gpu_rows[] = {
 		"GPU time of other memory traffic that is charged to kernels at once",
 		"assumption: a time step of a few kernels, because messages are many and small"),
 	COST_ASSUMED(struct gpu_params, board_ratio, QUANTITY_RATIO, 0.1, 1, "1",
-		     "part of its speed that a GPU keeps while the other GPUs of its board compute",
+		     "board speed ratio: part of its speed that a GPU keeps while the other GPUs "
+		     "of its board compute",
 		     "assumption: a board with one GPU shares its power with no other GPU"),
 };
 const struct param_table gpu_table = PARAM_TABLE("gpu", struct gpu_params, gpu_rows);

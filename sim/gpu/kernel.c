@@ -52,11 +52,12 @@ const struct param_table kernel_table = PARAM_TABLE("kernels", struct kernel_par
 
 static const struct param_row efficiency_rows[] = {
 	COST_ASSUMED(struct efficiency_params, peak_ratio, QUANTITY_RATIO, 0, 10, "0",
-		     "part of the peak rate that a very large kernel of the network reaches; 0 "
-		     "takes kernel times from shapes",
+		     "peak efficiency: part of the peak rate that a very large kernel of the "
+		     "network reaches; 0 takes kernel times from shapes",
 		     "by definition: not fitted"),
 	COST_ASSUMED(struct efficiency_params, half_work_flop, QUANTITY_FLOP, 0, 1e15, "50 Mflop",
-		     "work of a kernel that reaches half of peak, if peak is fitted",
+		     "half-efficiency work: work of a kernel that reaches half of peak, if peak is "
+		     "fitted",
 		     "assumption: to be fitted to the throughput of one GPU at two batch sizes"),
 };
 const struct param_table efficiency_table =

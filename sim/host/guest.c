@@ -49,7 +49,7 @@ static const struct param_row guest_rows[] = {
 		   "whether a packet filter runs in the guest",
 		   "assumption: off unless a case sets it"),
 	COST_ASSUMED(struct guest_params, firewall_packet_s, QUANTITY_TIME, 0, 1e-3, "1 us",
-		     "time to evaluate the packet filter's rules for one packet",
+		     "time of the packet filter's rules per packet",
 		     "assumption: a few tens of iptables rules"),
 	PARAM_BOOL(struct guest_params, selinux, "false", "whether SELinux is enforcing",
 		   "assumption: off unless a case sets it"),
@@ -65,7 +65,7 @@ static const struct param_row guest_rows[] = {
 		"time of interrupt, protocol and socket receive for a short message, at 2.4 GHz",
 		"assumption: see send"),
 	COST_ASSUMED(struct guest_params, packet_s, QUANTITY_TIME, 0, 1e-3, "0.4 us",
-		     "time of each further packet of a long message on either side, at 2.4 GHz",
+		     "time per further packet of a long message, on either side, at 2.4 GHz",
 		     "assumption: about 1000 cycles of protocol processing per packet"),
 	COST_SOURCED(struct guest_params, byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6, "0.25 ns/B",
 		     "time per byte to copy and checksum on either side, at 2.4 GHz",
@@ -86,11 +86,12 @@ static const struct param_row guest_rows[] = {
 		     "assumption: two exits (delivery, end of interrupt) of about 2000 cycles "
 		     "each; Gordon et al., ASPLOS 2012, explain why"),
 	COST_SOURCED(struct guest_params, disk_ratio, QUANTITY_RATIO, 0.01, 1, "100 %",
-		     "part of a local disk's bandwidth that a virtual machine's disk reaches",
+		     "virtual disk efficiency: part of a local disk's bandwidth that a virtual "
+		     "machine's disk reaches",
 		     "Felter et al., IBM RC25482 (2014): sequential reads of a KVM guest on a raw "
 		     "device are as fast as native ones"),
 	COST_ASSUMED(struct guest_params, disk_request_s, QUANTITY_TIME, 0, 1e-2, "20 us",
-		     "work and waiting time of each request to a virtual machine's disk",
+		     "time per request to a virtual disk: work and waiting time",
 		     "assumption: an exit, waking the I/O thread, its system calls, an interrupt; "
 		     "Felter et al. (2014) measure half the native requests per second"),
 };

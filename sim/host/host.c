@@ -40,7 +40,7 @@ static const struct param_row host_rows[] = {
 		     "memory bandwidth of the host",
 		     "Intel ARK: Xeon E5-2440 v2, three channels of DDR3-1600"),
 	COST_ASSUMED(struct host_params, copy_rate_Bps, QUANTITY_RATE, 1e6, 1e12, "6 GB/s",
-		     "bandwidth at which one core copies memory at the reference clock",
+		     "copy bandwidth of one core at the reference clock",
 		     "assumption: half of a pinned copy over PCIe gen3 x16, which is typical of "
 		     "pageable copies"),
 	PARAM_BOOL(struct host_params, nic_moderation, "true",
@@ -52,7 +52,8 @@ static const struct param_row host_rows[] = {
 		     "ethernet-latency: 125 us round trip with throttling"),
 	COST_SOURCED(
 		struct host_params, oversubscription_cost_ratio, QUANTITY_RATIO, 0, 10, "4 %",
-		"extra work while more threads of a pool want to run than it has cores",
+		"oversubscription cost: extra work while a pool has more runnable threads than "
+		"cores",
 		"derived: Linux runs a thread for 0.75 ms x (1 + log2 of 4 cores) = 2.25 ms "
 		"(sched_min_granularity); a switch with refilled caches some 0.1 ms (Li et al., "
 		"ExpCS 2007)"),

@@ -35,12 +35,12 @@ static void put_parts(struct prediction *prediction, const struct cause *causes,
 
 enum { WORK, ISSUE, NETWORK, LOST, COPY, EXPOSED_BY_CALLS, REST, PROGRAM_PARTS };
 static const struct cause program_causes[PROGRAM_PARTS] = {
-	[WORK] = {PART_KERNEL, "the GPU's kernels"},
-	[ISSUE] = {"call issue", "issuing calls on the host"},
-	[NETWORK] = {"network", "calls' round trips and copies on the network"},
-	[LOST] = {"retransmission", "packets lost on the network"},
-	[COPY] = {"copy", "copies"},
-	[EXPOSED_BY_CALLS] = {PART_EXPOSED, "waiting for other GPUs of the job"},
+	[WORK] = {PART_KERNEL, "kernel-bound"},
+	[ISSUE] = {PART_ISSUE, "host launch-bound"},
+	[NETWORK] = {PART_NETWORK, "network-bound"},
+	[LOST] = {PART_LOST, "network-bound: packet loss"},
+	[COPY] = {PART_COPY, "copy-bound"},
+	[EXPOSED_BY_CALLS] = {PART_EXPOSED, "exposed communication"},
 	[REST] = {PART_OTHER, "other"},
 };
 
@@ -126,11 +126,11 @@ static void summarize_programs(const struct world_outcome *outcome, struct predi
 
 enum { KERNEL, INPUT, EXPOSED, STRAGGLER, OTHER, FUSED_PARTS };
 static const struct cause fused_causes[FUSED_PARTS] = {
-	[KERNEL] = {PART_KERNEL, "the GPUs' kernels"},
-	[INPUT] = {PART_INPUT, "input: storage, decoding or copies"},
-	[EXPOSED] = {PART_EXPOSED, "exchange of gradients that nothing hides"},
-	[STRAGGLER] = {PART_STRAGGLER, "the slowest rank"},
-	[OTHER] = {PART_OTHER, "the framework's work on the host"},
+	[KERNEL] = {PART_KERNEL, "kernel-bound"},
+	[INPUT] = {PART_INPUT, "input-bound"},
+	[EXPOSED] = {PART_EXPOSED, "exposed communication"},
+	[STRAGGLER] = {PART_STRAGGLER, "straggler-bound"},
+	[OTHER] = {PART_OTHER, "host-bound: framework"},
 };
 
 static void add_fused(const struct job_run *run, double share, double parts[FUSED_PARTS])
@@ -177,5 +177,5 @@ void breakdown_summarize(const struct point *point, const struct scenario *scena
 	else if (scenario->style == JOBS_FUSED)
 		summarize_fused(&point->outcome, prediction);
 	else
-		prediction->bottleneck = "the collective";
+		prediction->bottleneck = "collective";
 }

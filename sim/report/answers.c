@@ -35,7 +35,7 @@ static struct result_cell cell_of(const struct prediction *p, enum answer answer
 								    : reported_of(row, p)};
 }
 
-/* The predictions behind a table, and the columns before their answers. */
+/* The predictions of a table, and the columns before their answers. */
 struct lines {
 	const struct prediction *const *predictions;
 	size_t count;
@@ -56,7 +56,7 @@ static bool is_shown(const struct lines *lines, enum answer answer)
 	return any && (row->kinds & prediction_kinds(lines->predictions, lines->count));
 }
 
-/* The columns of a table: which answers, and how many. */
+/* The list of answers and its length, as two arguments. */
 #define COLUMNS(list) list, sizeof list / sizeof list[0]
 
 static const struct result_table *tabulate(struct arena *arena, const enum answer *answers,
@@ -73,8 +73,8 @@ static const struct result_table *tabulate(struct arena *arena, const enum answe
 		if (is_shown(&lines, answers[k])) {
 			const struct reported *row = answer_at(answers[k]);
 			shown[count - lead] = answers[k];
-			columns[count++] = (struct result_column){row->name, row->quantity,
-								  row->text, row->interval};
+			columns[count++] = (struct result_column){
+				row->name, row->quantity, row->text, row->interval, row->heading};
 		}
 	struct result_cell *cells = ARENA_ARRAY(arena, lines.count * count + 1, struct result_cell);
 	for (size_t i = 0; i < lines.count; i++)
@@ -104,7 +104,7 @@ comparison_table(struct arena *arena, const struct prediction *const *prediction
 					      ANSWER_EXPOSED,    ANSWER_INPUT,
 					      ANSWER_CHOICE,     ANSWER_UTILIZATION_VALUE,
 					      ANSWER_VERDICT};
-	return tabulate(arena, COLUMNS(columns), "comparison", "Cases beside each other",
+	return tabulate(arena, COLUMNS(columns), "comparison", "Cases compared",
 			(struct lines){.predictions = predictions, .count = count});
 }
 
@@ -134,7 +134,8 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 		ARENA_ARRAY(arena, axes * sweep->point_count, struct result_cell);
 	for (size_t a = 0; a < axes; a++) {
 		const struct sweep_axis *axis = &sweep->axes[a];
-		lead[a] = (struct result_column){axis->key, axis->quantity, axis->words, false};
+		lead[a] = (struct result_column){axis->key, axis->quantity, axis->words, false,
+						 sweep->words[a]};
 		for (size_t i = 0; i < sweep->point_count; i++) {
 			size_t index = sweep_axis_index(sweep, i, a);
 			cells[i * axes + a] =

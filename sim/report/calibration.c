@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A calibration in words, tables and charts. */
+/* A calibration in sentences, tables and charts. */
 #include "sim/report/calibration.h"
 
 #include <math.h>
@@ -22,7 +22,8 @@ static const char *with_interval(struct arena *arena, enum quantity quantity, st
 				      quantity_format(arena, quantity, value.high));
 }
 
-/* Bytes of a series by rank: what a ring would carry over its links for each byte. */
+/* Returns the bytes that a ring carries over each link per byte of the buffer, from the number of
+ * ranks in the label; 0 if the series is not a collective. */
 static double bus_factor(const char *label)
 {
 	double ranks = 0;
@@ -36,8 +37,8 @@ static double bus_factor(const char *label)
 	return 1;
 }
 
-/* Of a start: bytes that cost less in all are not worth a word. */
-static const double FLAT = 2e-3;
+/* A piece of a line is flat if all its bytes take less than this part of the start time. */
+static const double FLAT_RATIO = 2e-3;
 
 static const char *piece_text(struct arena *arena, const struct calibration_series *series,
 			      size_t k)
@@ -46,17 +47,17 @@ static const char *piece_text(struct arena *arena, const struct calibration_seri
 	const char *start = with_interval(arena, QUANTITY_TIME, series->start_s[k], "..");
 	double factor = bus_factor(series->label);
 	struct interval slope = series->slope[k];
-	/* what the bytes add up to by the largest size of the piece */
+	/* the largest size of the piece */
 	double last = k + 1 < series->segments.count ? series->segments.from[k + 1]
 						     : series->points[series->count - 1].x;
-	if (!(slope.value * last > FLAT * series->start_s[k].value))
-		return arena_printf(arena, "%s from %s up: %s, whatever the size", series->label,
-				    from, start);
+	if (!(slope.value * last > FLAT_RATIO * series->start_s[k].value))
+		return arena_printf(arena, "%s from %s up: %s for any size", series->label, from,
+				    start);
 	double scale = factor > 0 ? factor : 1;
 	struct interval rate = {scale / slope.value, scale / slope.high,
 				slope.low > 0 ? scale / slope.low : NAN};
-	return arena_printf(arena, "%s from %s up: %s, then %s%s", series->label, from, start,
-			    with_interval(arena, QUANTITY_RATE, rate, ".."),
+	return arena_printf(arena, "%s from %s up: %s, plus bytes at %s%s", series->label, from,
+			    start, with_interval(arena, QUANTITY_RATE, rate, ".."),
 			    factor > 0 ? " of bus bandwidth" : "");
 }
 
@@ -81,14 +82,28 @@ size_t calibration_sentences(struct arena *arena, const struct calibration *cali
 			continue;
 		slot = VEC_PUSH(arena, &list);
 		*slot = arena_printf(arena,
-				     "%s: held-out points met within %.2f %% (median of "
-				     "%zu; allowed %.0f %%)%s",
+				     "%s: median error of %.2f %% on %zu held-out points "
+				     "(allowed: %.0f %%)%s",
 				     series->label, 100 * series->held_out_ratio,
 				     series->held_out_count, 100 * series->limit_ratio,
-				     series->holds ? "" : ": NOT met");
+				     series->holds ? "" : ": gate FAILED");
 	}
 	*sentences = list.items;
 	return list.count;
+}
+
+/* "size (B)" of "size_B". */
+static const char *x_label(struct arena *arena, const char *x_name)
+{
+	char *words = arena_strdup(arena, x_name);
+	size_t length = strlen(words);
+	bool bytes = length > 2 && strcmp(words + length - 2, "_B") == 0;
+	if (bytes)
+		words[length - 2] = '\0';
+	for (char *at = words; *at; at++)
+		if (*at == '_')
+			*at = ' ';
+	return arena_printf(arena, "%s%s", words, bytes ? " (B)" : "");
 }
 
 static struct drawing *draw_series(struct arena *arena, const struct calibration *calibration,
@@ -101,7 +116,7 @@ static struct drawing *draw_series(struct arena *arena, const struct calibration
 		points[i] = (struct fit_point){from->x,    from->y,         from->low,
 					       from->high, from->predicted, from->held_out};
 	}
-	const struct fit_view fit = {.x_label = series->x_name,
+	const struct fit_view fit = {.x_label = x_label(arena, series->x_name),
 				     .sizes = strcmp(series->x_name, "size_B") == 0,
 				     .line = series->segments.count > 0,
 				     .limit_ratio = series->limit_ratio,
@@ -109,8 +124,8 @@ static struct drawing *draw_series(struct arena *arena, const struct calibration
 				     .count = series->count};
 	const char *caption = arena_printf(
 		arena,
-		"%s, %s, %s: %zu passes; whiskers: the passes' 95 %% intervals of their medians; "
-		"dashed: what held-out points must keep; recording %.12s",
+		"%s, %s, %s: %zu passes; whiskers: 95 %% intervals of the passes' medians; "
+		"dashed: largest allowed error of held-out points; recording %.12s",
 		recording->gpu ? recording->gpu : recording->cpu, recording->tool, recording->date,
 		recording->pass_count, recording->hash);
 	return chart_fit(arena, (struct chart_text){series->label, caption}, &fit);
@@ -138,24 +153,22 @@ static const struct calibrated *parameter_of(const struct calibration *calibrati
 	return NULL;
 }
 
-/* "launching a kernel takes 2.1 us (...); pinned copies to the GPU 25 GB/s from 4 KiB
- * up ..." */
 const char *calibration_words(struct arena *arena, const struct calibration *calibration)
 {
 	static const struct {
 		const char *path, *words;
 	} parameters[] = {{"driver.launch", "launching a kernel takes"},
-			  {"driver.sync_wake", "waiting for one adds"},
+			  {"driver.sync_wake", "waiting for a kernel adds"},
 			  {"guest.*.send", "a small TCP send takes"},
-			  {"guest.*.receive", "receiving it"},
+			  {"guest.*.receive", "a small TCP receive takes"},
 			  {"host.*.copy_rate", "one core copies memory at"},
 			  {"storage.bandwidth", "storage reads at"},
-			  {"storage.latency", "with a wait of"}};
+			  {"storage.latency", "a storage request waits for"}};
 	static const struct {
 		const char *label, *words;
 	} copies[] = {{"copy h2d pinned async rate", "pinned copies to the GPU reach"},
-		      {"copy d2h pinned async rate", "those from it"},
-		      {"copy h2d pageable sync rate", "pageable ones to it"}};
+		      {"copy d2h pinned async rate", "pinned copies from the GPU reach"},
+		      {"copy h2d pageable sync rate", "pageable copies to the GPU reach"}};
 	const char *text = "";
 	for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++) {
 		const struct calibrated *p = parameter_of(calibration, parameters[i].path);
@@ -187,8 +200,8 @@ static void add_parameters(struct report *report, const struct calibration *cali
 {
 	struct arena *arena = report->arena;
 	struct report_table *table =
-		report_table(report, "parameter!|value>|low>|high>|from",
-			     "Parameters and their 90 %% intervals. The profile has them.");
+		report_table(report, "parameter!|value>|5 % point>|95 % point>|source",
+			     "Parameters of the profile, with their 90 %% intervals.");
 	for (size_t i = 0; i < calibration->parameters.count; i++) {
 		const struct calibrated *p = &calibration->parameters.items[i];
 		bool known = !isnan(p->value.low);
@@ -206,14 +219,13 @@ struct streams report_calibration(struct report *report, const struct calibratio
 	const struct drawing *const *drawings;
 	const char *const *sentences;
 	const char *answer = calibration_words(report->arena, calibration);
-	const char *drift =
-		recording->gpu /* only there are anchors */
-			? arena_printf(report->arena, "; drift over the run at most %.1f %%",
-				       100 * recording->drift_most_ratio)
-			: "";
+	const char *drift = recording->gpu /* only recordings of GPUs have anchors */
+				    ? arena_printf(report->arena, "; largest drift %.1f %%",
+						   100 * recording->drift_most_ratio)
+				    : "";
 	report_add(report, BLOCK_PART, "%s", recording->gpu ? recording->gpu : recording->cpu);
-	report_answer(report, calibration->gate_failed, "Your machine: %s.",
-		      *answer ? answer : "what it does is in the tables below");
+	report_answer(report, calibration->gate_failed, "This machine: %s.",
+		      *answer ? answer : "the tables below have its parameters");
 	report_add(report, BLOCK_TEXT,
 		   "%zu samples in %zu passes on %s, %zu of them outliers (kept)%s; recording "
 		   "%.16s.",
@@ -221,21 +233,20 @@ struct streams report_calibration(struct report *report, const struct calibratio
 		   recording->outlier_count, drift, recording->hash);
 	add_parameters(report, calibration);
 	for (size_t i = 0; i < calibration->left_out.count; i++)
-		report_add(report, BLOCK_TEXT, "Left out: %s: %s.",
+		report_add(report, BLOCK_TEXT, "Not fitted: %s: %s.",
 			   calibration->left_out.items[i].what, calibration->left_out.items[i].why);
 	for (size_t i = 0; i < recording->waived.count; i++)
-		report_add(report, BLOCK_TEXT, "Waived: %s: %s.", recording->waived.items[i].test,
-			   recording->waived.items[i].why);
+		report_add(report, BLOCK_TEXT, "Not measured: %s: %s.",
+			   recording->waived.items[i].test, recording->waived.items[i].why);
 	size_t count = calibration_sentences(report->arena, calibration, &sentences);
-	report_add(report, BLOCK_FOLD, "Lines and gates");
+	report_add(report, BLOCK_FOLD, "Fitted lines and their gates");
 	for (size_t i = 0; i < count; i++)
 		report_add(report, BLOCK_TEXT, "%s.", sentences[i]);
 	report_add(report, BLOCK_UNFOLD, "%s", "");
 	count = calibration_drawings(report->arena, calibration, &drawings);
 	for (size_t i = 0; i < count; i++)
 		report_figure(report, (struct drawing *)drawings[i],
-			      "%s: the fit over what was "
-			      "measured.",
+			      "%s: measurements and the fitted line.",
 			      calibration->series.items[i].label);
 	return report_streams(report, calibration);
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A calibration in words and charts, for its page and for verbs. */
+/* A calibration in sentences and charts, for reports and verbs. */
 #ifndef FARWIRE_REPORT_CALIBRATION_H
 #define FARWIRE_REPORT_CALIBRATION_H
 
 #include "calib/fit/calibration.h"
 #include "plots/charts.h"
 
-/* "launching a kernel takes 2.1 us (...); pinned copies to the GPU reach 25 GB/s from 4 KiB
- * up ...": the numbers that people ask for first; "" if there are none. */
+/* Returns the most important numbers, "launching a kernel takes 2.1 us (...); pinned copies to the
+ * GPU reach 25 GB/s from 4 KiB up ...", or "" if the calibration has none of them. */
 const char *calibration_words(struct arena *arena, const struct calibration *calibration);
-/* "pinned copies to the GPU from 4 MiB up: ..." of each line, and how well it meets points that
- * no fit has seen. Sentences in arena; returns how many. */
+/* Sets *sentences to one sentence for each piece of each line and one for its held-out points.
+ * Returns their number. */
 size_t calibration_sentences(struct arena *arena, const struct calibration *calibration,
 			     const char *const **sentences);
-/* Its lines and rooflines, one drawing each; returns how many. */
+/* Draws each line and roofline. Returns the number of drawings. */
 size_t calibration_drawings(struct arena *arena, const struct calibration *calibration,
 			    const struct drawing *const **drawings);
 

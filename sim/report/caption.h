@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The caption of a figure: from which program, case, seed, draws and settings it comes. */
+/* The caption of a figure: version, case, seed, draws and settings, so that it can be repeated. */
 #ifndef FARWIRE_REPORT_CAPTION_H
 #define FARWIRE_REPORT_CAPTION_H
 
@@ -9,8 +9,8 @@
 struct arena;
 
 struct caption {
-	const char *subject;  /* the case or dataset; NULL: there are several */
-	const char *settings; /* ", key=value" for each; "": none */
+	const char *subject;  /* the case or dataset; NULL for several */
+	const char *settings; /* ", key=value" for each setting */
 	uint64_t seed;
 	size_t draws;
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The part of a report that answers for one case. */
+/* The part of a report about one case. */
 #include <math.h>
 
 #include "sim/report/part.h"
 
-/* "resnet50, batch 16, over t320-same-esxi (flexdirect-1.11, tcp)" */
+/* "resnet50, batch 16, over t320-same-esxi (runtime flexdirect-1.11, tcp)" */
 static const char *subject(struct arena *arena, const struct scenario *scenario)
 {
 	const struct job_entry *client = &scenario->jobs[0];
@@ -13,9 +13,9 @@ static const char *subject(struct arena *arena, const struct scenario *scenario)
 	if (scenario->job_count > 1)
 		what = arena_printf(arena, "%zu programs (%s)", scenario->job_count, what);
 	if (client->rank_count > 1)
-		what = arena_printf(arena, "%s a GPU, on %zu GPUs", what, client->rank_count);
+		what = arena_printf(arena, "%s per GPU, on %zu GPUs", what, client->rank_count);
 	if (!client->runtime)
-		return arena_printf(arena, "%s, beside the GPU%s of %s", what,
+		return arena_printf(arena, "%s, with local GPU%s on %s", what,
 				    client->rank_count > 1 ? "s" : "", scenario->topology.name);
 	return arena_printf(arena, "%s, over %s (runtime %s, %s)", what, scenario->topology.name,
 			    scenario->params->runtime, client->transport->name);
@@ -30,29 +30,29 @@ static void answer(struct report *report, const struct scenario *scenario,
 	const char *rate = figures(arena, p->throughput.value, 3);
 	const char *binds = p->ok ? arena_printf(arena, "Bottleneck: %s.", p->bottleneck) : "";
 	if (!p->ok)
-		report_answer(report, true, "%s does not run: %s.", who, p->reason);
+		report_answer(report, true, "%s fails: %s.", who, p->reason);
 	else if (!isfinite(p->ratio.value))
 		report_answer(report, false, "%s trains at %s. %s", who,
 			      throughput_words(arena, p, 3), binds);
 	else if (scenario->job_count > 1)
-		report_answer(report, false,
-			      "%s: each keeps %s of what it would have alone on the local GPU; "
-			      "together they make %s images/s and keep the GPUs busy for %s of the "
-			      "time. %s",
-			      who, percent_words(arena, p->ratio), rate,
-			      percent_words(arena, p->gpu_utilization), binds);
+		report_answer(
+			report, false,
+			"%s: each reaches %s of the throughput that it has alone on the local "
+			"GPU; together they reach %s images/s with a GPU utilisation of %s. "
+			"%s",
+			who, percent_words(arena, p->ratio), rate,
+			percent_words(arena, p->gpu_utilization), binds);
 	else if (p->gpu_count > 0)
-		report_answer(report, false,
-			      "%s, trains at %s, %s of what as many GPUs alone would make. %s%s",
+		report_answer(report, false, "%s, trains at %s, a scaling efficiency of %s. %s%s",
 			      who, throughput_words(arena, p, 3), percent_words(arena, p->ratio),
 			      binds, keeps);
 	else if (!client->runtime && client->fraction_ratio == 1)
-		report_answer(report, false, "%s, trains at %s: this is the local GPU. %s", who,
+		report_answer(report, false, "%s, trains at %s; this is the baseline. %s", who,
 			      throughput_words(arena, p, 3), binds);
 	else
 		report_answer(
 			report, false,
-			"%s keeps %s of the local GPU's throughput: %s images/s instead of %s. "
+			"%s reaches %s of the local GPU's throughput: %s images/s instead of %s. "
 			"%s%s",
 			who, percent_words(arena, p->ratio), rate,
 			figures(arena, p->throughput.value / p->ratio.value, 3), binds, keeps);
@@ -67,32 +67,32 @@ struct report_table *report_quantities(struct report *report, const struct predi
 					      "with 90 %% intervals from %zu draws (seed %llu)",
 					      p->draws_count, (unsigned long long)p->seed)
 			       : "without intervals (--draws 0)";
-	return report_table(report, "quantity|value>|90 % interval>|unit", "The prediction, %s.",
+	return report_table(report, "quantity|value>|90 % interval>|unit", "The prediction %s.",
 			    draws);
 }
 
-void report_quantity(struct report_table *table, const char *what, struct estimate estimate,
+void report_quantity(struct report_table *table, const char *name, struct estimate estimate,
 		     double scale, const char *unit)
 {
-	report_row(table, TONE_PLAIN, CELLS(what));
+	report_row(table, TONE_PLAIN, CELLS(name));
 	report_estimate(table, estimate, scale, 4);
 	report_cell(table, "%s", unit);
 }
 
-void report_count(struct report_table *table, const char *what, double count, int decimals,
+void report_count(struct report_table *table, const char *name, double count, int decimals,
 		  const char *unit)
 {
 	report_row(table, TONE_PLAIN,
-		   CELLS(what, arena_printf(table->arena, "%.*f", decimals, count), "", unit));
+		   CELLS(name, arena_printf(table->arena, "%.*f", decimals, count), "", unit));
 }
 
 static void prediction_table(struct report *report, const struct prediction *p)
 {
 	struct report_table *table = report_quantities(report, p);
 	report_quantity(table, "throughput", p->throughput, 1, "images/s");
-	report_quantity(table, p->gpu_count > 0 ? "scaling efficiency" : "ratio to the local GPU",
-			p->ratio, 100, "%");
-	report_quantity(table, "time of a step", p->step_s, 1e3, "ms");
+	report_quantity(table, p->gpu_count > 0 ? "scaling efficiency" : "ratio to local", p->ratio,
+			100, "%");
+	report_quantity(table, "step time", p->step_s, 1e3, "ms");
 	report_quantity(table, "GPU utilisation", p->gpu_utilization, 100, "%");
 	report_count(table, "CUDA calls", (double)p->calls_count, 0, "a step");
 	report_count(table, "polls", (double)p->polls_count, 0, "a step");
@@ -100,16 +100,16 @@ static void prediction_table(struct report *report, const struct prediction *p)
 		report_count(table, "retransmission timeouts", p->retransmission_timeouts, 1,
 			     "a step");
 	if (p->connect_s > 0)
-		report_count(table, "connecting", 1e3 * p->connect_s, 3, "ms, once");
+		report_count(table, "time to connect", 1e3 * p->connect_s, 3, "ms");
 }
 
 static void programs_table(struct report *report, const struct prediction *p)
 {
 	struct report_table *table =
 		report_table(report,
-			     "program|GPU|images/s>|90 %>|ratio to it alone (%)>|90 %>|step "
-			     "(ms)>|90 %>",
-			     "The programs, each for itself.");
+			     "program|GPU|images/s>|90 % interval>|ratio to local (%)>|90 % "
+			     "interval>|step time (ms)>|90 % interval>",
+			     "Each program.");
 	for (size_t i = 0; i < p->job_count; i++) {
 		const struct job_prediction *client = &p->jobs[i];
 		report_row(table, client->ok ? TONE_PLAIN : TONE_ALARM,

@@ -52,7 +52,7 @@ struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
 	return curve;
 }
 
-/* "ring, LL128" of "ring, LL128, 24 channels": what a reader looks for. */
+/* Returns algorithm and protocol of a choice: "ring, LL128" of "ring, LL128, 24 channels". */
 static const char *regime(struct arena *arena, const char *choice)
 {
 	const char *comma = choice ? strchr(choice, ',') : NULL;
@@ -97,17 +97,17 @@ const char *chart_bars_title(const struct prediction *const *predictions, size_t
 {
 	switch (prediction_kinds(predictions, count)) {
 	case PREDICTION_PROGRAMS:
-		return "What is kept of the local GPU's throughput";
+		return "Throughput relative to the local GPU";
 	case PREDICTION_TRAINING:
-		return "Scaling efficiency: throughput over that of as many GPUs alone";
+		return "Scaling efficiency: throughput relative to ideal linear scaling";
 	case PREDICTION_COLLECTIVE:
-		return "Bus bandwidth over that of the first";
+		return "Bus bandwidth relative to the first case";
 	default:
-		return "Throughput over that of the GPUs alone";
+		return "Throughput relative to the baselines";
 	}
 }
 
-/* What an axis is shown in. */
+/* The units of plots. */
 static const struct shown {
 	enum quantity quantity;
 	double per_unit;
@@ -117,17 +117,17 @@ static const struct shown {
 	     {QUANTITY_BYTES, 1.0 / 1024, "KiB"},
 	     {QUANTITY_FREQUENCY, 1e-3, "kHz"}};
 
-const double *chart_values(struct arena *arena, const char *key, enum quantity quantity,
+const double *chart_values(struct arena *arena, const char *words, enum quantity quantity,
 			   const double *values, size_t count, const char **label)
 {
-	*label = key;
+	*label = words;
 	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
 		if (shown[i].quantity != quantity)
 			continue;
 		double *scaled = ARENA_ARRAY(arena, count, double);
 		for (size_t k = 0; k < count; k++)
 			scaled[k] = values[k] * shown[i].per_unit;
-		*label = arena_printf(arena, "%s (%s)", key, shown[i].unit);
+		*label = arena_printf(arena, "%s (%s)", words, shown[i].unit);
 		return scaled;
 	}
 	return values;
@@ -148,7 +148,8 @@ struct drawing *chart_swings(struct arena *arena, struct chart_text text,
 		const struct swing *swing = &found->swings[i];
 		enum quantity quantity = swing->knob->members[0]->row->quantity;
 		bars[i] = (struct tornado_bar){
-			swing->knob->name, quantity_format(arena, quantity, swing->low_x),
+			cfg_param_words(arena, swing->knob->name, swing->knob->members[0]->row),
+			quantity_format(arena, quantity, swing->low_x),
 			quantity_format(arena, quantity, swing->high_x),
 			swing->low.number.value * per_unit, swing->high.number.value * per_unit};
 	}

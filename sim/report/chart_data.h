@@ -1,42 +1,43 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Predictions as what charts draw. */
+/* Converts predictions to the input of charts. */
 #ifndef FARWIRE_REPORT_CHART_DATA_H
 #define FARWIRE_REPORT_CHART_DATA_H
 
 #include "plots/charts.h"
 #include "sim/analysis/sensitivity.h"
 
-/* Indices by rising key; equal ones, and all without keys (NULL), stay as they are. */
+/* Returns the indices by rising key. Equal keys keep their order; keys may be NULL. */
 size_t *order_rising(struct arena *arena, const double *keys, size_t count);
 
-/* What was measured of the same cases, or none of it: NULL. */
+/* Measurements of the same cases; both pointers are NULL if there are none. */
 struct measured {
-	const double *values; /* of throughput; NaN: none */
-	const bool *test;     /* roles */
+	const double *values; /* throughput; NaN for no measurement */
+	const bool *test;     /* whether each is a test row */
 };
 
-/* Jobs on more and more GPUs, in any order. */
+/* Jobs on different numbers of GPUs, in any order. */
 struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
 					 const struct prediction *const *predictions, size_t count,
 					 struct measured measured);
-/* A collective with messages of these sizes, in any order. */
+/* A collective with messages of different sizes, in any order. */
 struct bandwidth_curve chart_bandwidth_curve(struct arena *arena, const char *label,
 					     const struct prediction *const *predictions,
 					     const double *sizes_B, size_t count,
 					     struct measured measured);
-/* Each case's own ratio: to the local GPU, or to as many GPUs alone; of collectives
- * the bus bandwidth over the first one's. */
+/* Returns a bar for the ratio of each case: to local, or scaling efficiency. For collectives it is
+ * the bus bandwidth relative to the first case. */
 struct ratio_bar *chart_bars(struct arena *arena, const struct prediction *const *predictions,
 			     size_t count);
-/* What those bars are, as a title. */
+/* Returns the title for these bars. */
 const char *chart_bars_title(const struct prediction *const *predictions, size_t count);
 
-/* The parameters that move a number, one at a time. */
+/* Draws the effect of each parameter on a number, varied one at a time. */
 struct drawing *chart_swings(struct arena *arena, struct chart_text text,
 			     const struct reported *reported, const struct sensitivity *found);
 
-/* A parameter's values in the unit that an axis shows, and the axis's label. */
-const double *chart_values(struct arena *arena, const char *key, enum quantity quantity,
+/* Returns the values in the unit that plots use for the quantity. Sets *label to the words with
+ * this unit: "one-way latency of vswitch (us)". */
+const double *chart_values(struct arena *arena, const char *words, enum quantity quantity,
 			   const double *values, size_t count, const char **label);
 
 #endif

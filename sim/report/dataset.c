@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The part of a report on a dataset: how near predictions come to what was
- * measured, or whether the source's claims hold. */
+/* The part of a report about a dataset: the errors of predictions for its measured rows, or whether
+ * the claims of the source hold. */
 #include <math.h>
 #include <string.h>
 
@@ -41,33 +41,32 @@ static const char *errors_words(const struct part *part, enum row_role role)
 	const char *worst = summary->worst;
 	if (!test)
 		return arena_printf(arena,
-				    "On %zu fit rows, which set parameters: %s" NBSP
-				    "%% and %s" NBSP "%% (%s). ",
+				    "On %zu fit rows, which set parameters, the median error is "
+				    "%s" NBSP "%% and the largest %s" NBSP "%% (%s). ",
 				    summary->count, median, most, worst);
 	const char *covered =
 		isfinite(summary->coverage)
 			? arena_printf(arena,
-				       "; %.0f of these %zu measured values lie in their 90" NBSP
+				       "; %.0f of these %zu measured values are in their 90" NBSP
 				       "%% interval",
 				       summary->coverage * (double)summary->count, summary->count)
 			: "";
-	return arena_printf(
-		arena,
-		"On %zu test rows, which set no parameter, predictions are off by %s" NBSP
-		"%% in the median and %s" NBSP "%% at most (%s)%s. ",
-		summary->count, median, most, worst, covered);
+	return arena_printf(arena,
+			    "On %zu test rows, which set no parameter, the median error is %s" NBSP
+			    "%% and the largest %s" NBSP "%% (%s)%s. ",
+			    summary->count, median, most, worst, covered);
 }
 
-/* What ideal linear scaling of the source's own one-GPU rates would be off by. */
+/* Gives the errors of ideal linear scaling from the source's own throughput on one GPU. */
 static const char *linear_words(const struct part *part)
 {
 	const struct error_summary *linear = &part->outcome->linear;
 	if (linear->count == 0)
 		return "";
 	return arena_printf(part->arena,
-			    "Ideal linear scaling would be off by %s" NBSP
-			    "%% in the median of the same rows and %s" NBSP
-			    "%% in the mean, these predictions by %s" NBSP "%% in the mean. ",
+			    "Ideal linear scaling has a median error of %s" NBSP
+			    "%% on the same rows and a mean error of %s" NBSP
+			    "%%; the mean error of these predictions is %s" NBSP "%%. ",
 			    figures(part->arena, 100 * linear->median_abs, 2),
 			    figures(part->arena, 100 * linear->mean_abs, 2),
 			    figures(part->arena, 100 * part->outcome->test.mean_abs, 2));
@@ -87,22 +86,23 @@ struct estimate part_range(const struct part *part, size_t value)
 	return range;
 }
 
-/* "vmxnet3 keeps 87.7 to 93.5 %, ...": each value of the first dimension. */
+/* "... is 87.7 to 93.5 % (vmxnet3), ...": the range for each value of the first dimension. */
 static const char *kept_words(const struct part *part)
 {
 	if (!part->dataset->ratio)
 		return "";
 	const struct grid_dimension *first = &part->dataset->dimensions[0];
 	struct arena *arena = part->arena;
-	const char *text = "Of the local GPU's throughput,";
+	const char *text = "The ratio to local is";
 	for (size_t v = 0; v < first->value_count; v++) {
 		const struct estimate range = part_range(part, v);
-		text = arena_printf(arena, "%s%s %s", text, v ? "," : "", first->values[v].name);
+		const char *name = first->values[v].name, *comma = v ? "," : "";
 		text = range.low > range.high
-			       ? arena_printf(arena, "%s does not run", text)
-			       : arena_printf(arena, "%s keeps %s to %s" NBSP "%%", text,
+			       ? arena_printf(arena, "%s%s none for %s, which fails", text, comma,
+					      name)
+			       : arena_printf(arena, "%s%s %s to %s" NBSP "%% for %s", text, comma,
 					      figures(arena, 100 * range.low, 3),
-					      figures(arena, 100 * range.high, 3));
+					      figures(arena, 100 * range.high, 3), name);
 	}
 	return arena_printf(arena, "%s. ", text);
 }
@@ -157,16 +157,16 @@ static void answer(const struct part *part)
 
 /* ---- rows of a table ---- */
 
-/* "measured (us)"; a mixed dataset says it in a column of its own. */
-static const char *with_unit(const struct part *part, const char *what)
+/* "measured (us)"; a dataset with several measures has a column for the unit instead. */
+static const char *with_unit(const struct part *part, const char *title)
 {
 	return part->dataset->measure != MEASURE_TIME || part->dataset->mixed
-		       ? what
-		       : arena_printf(part->arena, "%s (%s)", what,
+		       ? title
+		       : arena_printf(part->arena, "%s (%s)", title,
 				      measure_shown(MEASURE_TIME).name);
 }
 
-/* What predictions have beside what was measured. */
+/* The title of the column for the ratio of each prediction; NULL if there is none. */
 static const char *ratio_title(const struct part *part)
 {
 	switch (part_kinds(part)) {
@@ -192,9 +192,9 @@ static void table_heads(struct report_table *table, const struct part *part)
 				    "row%s%s|%s>|%s>|90 %% interval>|error (%%)>%s%s%s%s|%s",
 				    name ? "!" : "", part->dataset->mixed ? "|quantity" : "",
 				    with_unit(part, "measured"), with_unit(part, "predicted"),
-				    collective ? "" : "|GPU busy (%)>", ratio ? "|" : "",
+				    collective ? "" : "|GPU utilisation (%)>", ratio ? "|" : "",
 				    ratio ? ratio : "", ratio ? ">" : "",
-				    collective ? "what is chosen" : "bottleneck"));
+				    collective ? "algorithm, protocol, channels" : "bottleneck"));
 }
 
 static const char *measured_text(const struct part *part, const struct dataset_row *row)
@@ -240,7 +240,8 @@ static void sum_row(struct report_table *table, struct arena *arena, const char 
 		return;
 	report_row(table, TONE_SUM, CELLS(NULL));
 	report_cell(table,
-		    "%zu %s: |error| median %s %%, mean %s %%, largest %s %%, geometric mean %s "
+		    "%zu %s: absolute error: median %s %%, mean %s %%, largest %s %%, geometric "
+		    "mean %s "
 		    "%%%s",
 		    summary->count, what, figures(arena, 100 * summary->median_abs, 2),
 		    figures(arena, 100 * summary->mean_abs, 2),
@@ -252,7 +253,7 @@ static void sum_row(struct report_table *table, struct arena *arena, const char 
 			    : "");
 }
 
-/* Under the rows of a role: the errors of all of them, of groups, of ideal scaling. */
+/* Adds rows with errors below the rows of a role: of all rows, of groups and of ideal scaling. */
 static void sum_rows(struct report_table *table, const struct part *part, enum row_role role)
 {
 	const struct dataset_outcome *o = part->outcome;
@@ -272,12 +273,12 @@ static void rows_of_table(const struct part *part)
 	static const struct {
 		enum row_role role;
 		const char *title;
-	} groups[] = {{ROLE_TEST, "Test rows: never used to set a parameter"},
-		      {ROLE_FIT, "Fit rows: parameters were fitted to them"},
-		      {ROLE_REPORT, "Reported only"}};
+	} groups[] = {{ROLE_TEST, "Test rows: never set a parameter"},
+		      {ROLE_FIT, "Fit rows: set parameters"},
+		      {ROLE_REPORT, "Report rows: not judged"}};
 	const struct dataset_outcome *o = part->outcome;
 	struct report_table *table = report_table(
-		part->report, "", "Measured and predicted %s of every row. Source: %s.",
+		part->report, "", "Measured and predicted %s of each row. Source: %s.",
 		part->dataset->mixed ? "numbers" : measure_words(part->dataset->measure),
 		part->dataset->source);
 	table_heads(table, part);
@@ -300,7 +301,7 @@ static void rows_of_table(const struct part *part)
 /* Ratios in percent. */
 static struct shown_unit grid_unit(const struct part *part)
 {
-	return part->dataset->ratio ? (struct shown_unit){"ratio (%)", 100}
+	return part->dataset->ratio ? (struct shown_unit){"ratio to local (%)", 100}
 				    : measure_shown(part->dataset->measure);
 }
 
@@ -309,11 +310,12 @@ static void grid_heads(struct report_table *table, const struct part *part, cons
 	for (size_t d = 0; d < part->dataset->dimension_count; d++)
 		report_columns(table,
 			       arena_printf(part->arena, "%s!", part->dataset->dimensions[d].name));
-	report_columns(table, arena_printf(part->arena,
-					   "%s>|90 %% interval>%s%s%s%s|GPU busy (%%)>|bottleneck",
-					   grid_unit(part).name, compared ? "|" : "",
-					   compared ? compared : "", compared ? ">" : "",
-					   part->dataset->ratio ? "|images/s>" : ""));
+	report_columns(table,
+		       arena_printf(part->arena,
+				    "%s>|90 %% interval>%s%s%s%s|GPU utilisation (%%)>|bottleneck",
+				    grid_unit(part).name, compared ? "|" : "",
+				    compared ? compared : "", compared ? ">" : "",
+				    part->dataset->ratio ? "|images/s>" : ""));
 }
 
 static void grid_row_of(struct report_table *table, const struct part *part,
@@ -343,9 +345,8 @@ static void grid_row_of(struct report_table *table, const struct part *part,
 static void rows_of_grid(const struct part *part)
 {
 	struct report_table *table = report_table(
-		part->report, "", "%s, for every combination. Source of the claims: %s.",
-		part->dataset->ratio ? "Throughput as a ratio to the same GPU used locally"
-				     : "What is predicted",
+		part->report, "", "%s for every combination. Source of the claims: %s.",
+		part->dataset->ratio ? "Throughput relative to the local GPU" : "Predictions",
 		part->dataset->source);
 	grid_heads(table, part, NULL);
 	for (size_t i = 0; i < part->dataset->row_count; i++)
@@ -357,8 +358,8 @@ static void rows_of_grid(const struct part *part)
 static void claims(const struct part *part)
 {
 	struct report_table *table =
-		report_table(part->report, "verdict|claim|deciding numbers",
-			     "What the source claims, and the numbers that decide it.");
+		report_table(part->report, "verdict|claim|predicted",
+			     "Claims of the source, and the predicted numbers that decide them.");
 	for (size_t i = 0; i < part->dataset->claim_count; i++) {
 		const struct claim_outcome *claim = &part->outcome->claims[i];
 		report_row(table, claim->holds ? TONE_GOOD : TONE_ALARM,
@@ -375,21 +376,21 @@ static void claims(const struct part *part)
 static void fitted(const struct part *part)
 {
 	const struct dataset_outcome *o = part->outcome;
-	report_add(part->report, BLOCK_HEADING, "What was fitted");
+	report_add(part->report, BLOCK_HEADING, "Fitted parameters");
 	if (o->fitted_count == 0) {
 		report_add(part->report, BLOCK_TEXT, "These predictions use no fitted parameter.");
 		return;
 	}
-	report_add(part->report, BLOCK_TEXT,
-		   "%zu fitted %s%s. Everything else is a constant with a source, or an assumption "
-		   "that says so: `farwire explain` lists all.",
-		   o->fitted_count, one_or(o->fitted_count, "parameter", "parameters"),
-		   part->dataset->what_if
-			   ? ""
-			   : arena_printf(part->arena, ", %zu fit %s in this dataset",
-					  o->fit_row_count,
-					  one_or(o->fit_row_count, "row", "rows")));
-	report_parameters(part->report, NULL, "Fitted parameters, and the rows they come from.",
+	report_add(
+		part->report, BLOCK_TEXT,
+		"%zu fitted %s%s. All other parameters have a published source or are assumptions; "
+		"`farwire explain` lists them.",
+		o->fitted_count, one_or(o->fitted_count, "parameter", "parameters"),
+		part->dataset->what_if
+			? ""
+			: arena_printf(part->arena, ", %zu fit %s in this dataset",
+				       o->fit_row_count, one_or(o->fit_row_count, "row", "rows")));
+	report_parameters(part->report, NULL, "Fitted parameters and the rows that set them.",
 			  o->fitted, o->fitted_count);
 }
 
@@ -400,9 +401,9 @@ static void besides(const struct part *part)
 	for (size_t b = 0; b < part->dataset->beside_count; b++) {
 		const struct row_outcome *rows = part->outcome->beside[b];
 		const char *title = part->dataset->beside[b].title;
-		report_add(part->report, BLOCK_HEADING, "Beside it, not judged: %s", title);
-		struct report_table *table = report_table(
-			part->report, "", "For comparison: no claim is judged by these rows.");
+		report_add(part->report, BLOCK_HEADING, "For comparison, not judged: %s", title);
+		struct report_table *table =
+			report_table(part->report, "", "These rows judge no claim.");
 		if (part_is_grid(part))
 			grid_heads(table, part, "judged above");
 		else
@@ -439,17 +440,18 @@ void report_dataset(struct report *report, const struct dataset_outcome *outcome
 		report_add(
 			report, BLOCK_TEXT, "%s",
 			caption.draws == 0
-				? "Without intervals, for these rows take long; --draws gives some."
+				? "There are no intervals, because these rows take long; --draws "
+				  "adds them."
 				: arena_printf(report->arena,
-					       "Intervals are from %zu draws, for these rows take "
-					       "long; --draws gives more.",
+					       "Intervals are from only %zu draws, because these "
+					       "rows take long; --draws sets the number.",
 					       caption.draws));
 	if (part.dataset->claim_count)
 		claims(&part);
-	part_bars(&part, part.outcome->rows, "What is kept of the local GPU's throughput");
+	part_bars(&part, part.outcome->rows, "Throughput relative to the local GPU");
 	part_figures(&part);
 	fitted(&part);
-	report_add(report, BLOCK_HEADING, "How it comes about");
+	report_add(report, BLOCK_HEADING, "Causes");
 	part_scenes(&part);
 	besides(&part);
 	report->caption = before;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The part of a report on a dataset: dataset.c has its tables, what_if.c those of a what-if,
- * and dataset_figures.c its figures. */
+/* The part of a report about a dataset. dataset.c makes its tables, what_if.c the tables of a
+ * what-if, and dataset_figures.c the figures. */
 #ifndef FARWIRE_REPORT_DATASET_H
 #define FARWIRE_REPORT_DATASET_H
 
@@ -13,21 +13,21 @@ struct part {
 	const struct dataset *dataset;
 };
 
-/* The set of enum prediction_kind among its rows. */
+/* Returns the set of enum prediction_kind of the rows. */
 unsigned part_kinds(const struct part *part);
 
-/* low and high: the least and largest prediction of the rows that count with a value of the
- * first dimension; low > high: none of them runs. */
+/* Returns in low and high the smallest and largest prediction of the judged rows with this value of
+ * the first dimension. low > high means that all of them fail. */
 struct estimate part_range(const struct part *part, size_t value);
 
-/* The answer of a what-if and its combinations. */
+/* Adds the answer and the table of a what-if. */
 void report_what_if(const struct part *part);
 
-/* Ratios to the local GPU as bars, where the rows have one. */
+/* Adds bars of the ratios to the local GPU if the rows have such ratios. */
 void part_bars(const struct part *part, const struct row_outcome *rows, const char *title);
-/* Predicted against measured, and measured curves. */
+/* Adds charts of predicted against measured values, and curves with measurements. */
 void part_figures(const struct part *part);
-/* Where steps go, one step in time, the topologies. */
+/* Adds the parts of the step times, a timeline of one step, and the topologies. */
 void part_scenes(const struct part *part);
 
 #endif

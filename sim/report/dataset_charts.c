@@ -51,7 +51,7 @@ struct drawing *dataset_parity(struct arena *arena, const char *title, const cha
 
 /* ---- lines of rows ---- */
 
-/* Rows along one line, the varied number apart. */
+/* Rows that differ only in the varied number. */
 struct line {
 	const char *label;
 	bool collective;
@@ -71,8 +71,8 @@ static bool is_varied(const char *word)
 	return false;
 }
 
-/* A row's label without what varies along a line; the GPUs vary between the
- * lines of a collective. */
+/* Returns a row's label without the number that varies along the line. For a collective the number
+ * of GPUs is added, because it differs between lines. */
 static const char *line_label(struct arena *arena, const struct row_outcome *row)
 {
 	char *rest = arena_strdup(arena, row->row->label), *next = rest;
@@ -92,7 +92,7 @@ static const char *line_label(struct arena *arena, const struct row_outcome *row
 			    row->prediction->gpu_count);
 }
 
-/* What was measured, as throughput (of a collective: bus bandwidth). */
+/* Converts a measurement to throughput, or for a collective to bus bandwidth. */
 static double measured_throughput(const struct row_outcome *row)
 {
 	const struct prediction *p = row->prediction;
@@ -104,7 +104,7 @@ static double measured_throughput(const struct row_outcome *row)
 		return measured * alone;
 	case MEASURE_RATIO:
 		return measured * alone * (double)p->gpu_count;
-	case MEASURE_TIME: /* as much is done in it */
+	case MEASURE_TIME: /* the same work in the measured time */
 		return p->throughput.value * p->step_s.value / measured;
 	default:
 		return NAN;
@@ -149,7 +149,7 @@ static void take_row(struct arena *arena, line_vec *lines, const struct row_outc
 	*VEC_PUSH(arena, &line->test) = row->row->role == ROLE_TEST;
 }
 
-/* Lines of one kind with two points and more. */
+/* Returns the lines of one kind that have at least two points. */
 static line_vec lines_of(struct arena *arena, const struct dataset_outcome *outcome,
 			 bool collective)
 {
@@ -191,15 +191,15 @@ size_t dataset_charts(struct arena *arena, const char *caption,
 		      const struct dataset_outcome *outcome, const struct dataset_chart **charts)
 {
 	static const char *const titles[2][2] = {
-		{"Scaling, measured and simulated", "Bus bandwidth, measured over simulated"},
+		{"Scaling, measured and predicted", "Bus bandwidth, measured and predicted"},
 		{"Scaling", "Bus bandwidth"}};
 	static const char *const captions[2][2] = {
-		{"Throughput and scaling efficiency over the number of GPUs; diamonds are what was "
-		 "measured. Dashed: as many times one GPU alone.",
-		 "Bus bandwidth over the size of the message; diamonds are what was measured."},
-		{"Throughput and scaling efficiency over the number of GPUs. Dashed: as many times "
-		 "one GPU alone.",
-		 "Bus bandwidth over the size of the message."}};
+		{"Throughput and scaling efficiency over the number of GPUs. Diamonds are "
+		 "measurements. The dashed line is ideal linear scaling.",
+		 "Bus bandwidth over the message size. Diamonds are measurements."},
+		{"Throughput and scaling efficiency over the number of GPUs. The dashed line is "
+		 "ideal linear scaling.",
+		 "Bus bandwidth over the message size."}};
 	bool alone = outcome->dataset->what_if;
 	VEC(struct dataset_chart) found = {0};
 	for (int collective = 0; collective < 2; collective++) {

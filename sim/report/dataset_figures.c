@@ -22,8 +22,8 @@ static bool same_work(const struct row_outcome *a, const struct row_outcome *b)
 	       strcmp(model_a->text, model_b->text) == 0;
 }
 
-/* What was measured, over what was measured of the local GPU: rows whose label
- * begins with "baseline"; NaN where there is none. */
+/* Returns the measurement divided by that of the local GPU, a row whose label begins with
+ * "baseline". NaN if there is no such row. */
 static double measured_ratio(const struct part *part, const struct row_outcome *row)
 {
 	if (row->row->measure == MEASURE_TIME || row->row->measure == MEASURE_GAIN)
@@ -40,9 +40,9 @@ static double measured_ratio(const struct part *part, const struct row_outcome *
 
 static void bars_table(const struct part *part, const struct ratio_bar *bars)
 {
-	struct report_table *table = report_folded(part->report, "The numbers of this figure",
-						   "row!|predicted>|90 % interval>|measured>",
-						   "Ratios to the local GPU.");
+	struct report_table *table =
+		report_folded(part->report, "The numbers of this figure",
+			      "row!|predicted>|90 % interval>|measured>", "Ratios to local.");
 	for (size_t i = 0; i < part->dataset->row_count; i++) {
 		const struct ratio_bar *bar = &bars[i];
 		report_row(table, bar->failed ? TONE_SOFT : TONE_PLAIN, CELLS(bar->label));
@@ -71,9 +71,9 @@ void part_bars(const struct part *part, const struct row_outcome *rows, const ch
 	}
 	const struct chart_text text = report_text(part->report, title);
 	report_figure(part->report, chart_ratio_bars(part->arena, text, list, count),
-		      "Throughput of each row as a ratio to the local GPU at the same batch%s. The "
-		      "dashed line is 95 %%.",
-		      measured ? "; diamonds are what was measured, over the measured baseline"
+		      "Throughput of each row relative to the local GPU at the same batch.%s The "
+		      "dashed line is at 95 %%.",
+		      measured ? " Diamonds are measurements, relative to the measured baseline."
 			       : "");
 	bars_table(part, list);
 }
@@ -89,17 +89,18 @@ void part_figures(const struct part *part)
 		struct drawing *drawing =
 			dataset_parity(part->arena, NULL, caption, &part->outcome, 1, measure);
 		if (drawing)
-			report_figure(part->report, drawing,
-				      "Each row's prediction over its measurement: on the diagonal "
-				      "they agree; the guides are 5 and 10 %% off. The numbers are "
-				      "in the table above.");
+			report_figure(
+				part->report, drawing,
+				"Prediction of each row over its measurement. Points on the "
+				"diagonal have no error; the other lines mark errors of 5 and "
+				"10 %%. The numbers are in the table above.");
 	}
 }
 
-/* ---- how it comes about ---- */
+/* ---- causes ---- */
 
-/* Rows whose steps are shown: with one GPU of many nothing is to be seen, and of
- * very many rows those on the most GPUs will do. */
+/* The most rows whose step times are drawn. If there are more, only rows with the most GPUs are
+ * drawn. */
 enum { STEPS_MOST = 48 };
 
 static bool is_step_shown(const struct part *part, const struct row_outcome *row)
@@ -135,11 +136,11 @@ static const struct scenario *scenario_of(const struct part *part, size_t row)
 {
 	const struct case_request request =
 		dataset_request(&part->dataset->rows[row], part->report->request->data_root);
-	/* it was read before, so there are no errors to tell */
+	/* the row was read before without errors */
 	return case_read(part->arena, diag_new(part->arena), &request);
 }
 
-/* Something crosses wires. */
+/* Returns true if data crosses a link between GPUs or between program and GPU. */
 static bool is_remote(const struct scenario *scenario)
 {
 	const struct job_entry *job = &scenario->jobs[0];
@@ -151,8 +152,8 @@ static size_t gpus_of(const struct part *part, size_t row)
 	return part->outcome->rows[row].prediction->gpu_count;
 }
 
-/* The row whose step is drawn: the first remote one that runs, a fit row if there
- * is one; SIZE_MAX: none. */
+/* Returns the row whose step is drawn: the first remote row that works, if possible a fit row.
+ * SIZE_MAX means none. */
 static size_t timeline_row(const struct part *part, const struct scenario *const *all)
 {
 	size_t shown = SIZE_MAX;
@@ -168,8 +169,8 @@ static size_t timeline_row(const struct part *part, const struct scenario *const
 	return shown;
 }
 
-/* The row that stands for the topology of row i: its first remote one, of jobs
- * that with the most GPUs; SIZE_MAX: it was shown with an earlier row. */
+/* Returns the row whose links are drawn for the topology of row i: its remote row with the most
+ * GPUs. SIZE_MAX means that an earlier row has shown this topology. */
 static size_t topology_row(const struct part *part, const struct scenario *const *all, size_t i)
 {
 	size_t chosen = SIZE_MAX;

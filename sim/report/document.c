@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The document: adding blocks, and numbers as people write them. */
+/* Adding blocks to a report, and numbers in text. */
 #include <math.h>
 #include <string.h>
 

@@ -63,23 +63,24 @@ struct block {
 	bool alarm;
 	struct report_table *table;
 	struct drawing *drawing;
-	const unsigned char *image; /* of the drawing, as SVG, after report_render */
+	const unsigned char *image; /* the drawing as SVG, after report_render */
 	size_t image_size;
 };
 
 struct report_request;
 struct report {
 	struct arena *arena;
-	const char *title, *by; /* the question; the program and settings that made the report */
+	const char *title; /* the question */
+	const char *by;    /* the version and settings that made the report */
 	VEC(struct block) blocks;
-	/* Of parts that are predicted (report.h). */
+	/* for the parts with predictions (report.h) */
 	const struct report_request *request;
-	const char *caption;                        /* below the figures of the present part */
-	VEC(const struct prediction *) predictions; /* of its cases */
+	const char *caption;                        /* below the figures of the current part */
+	VEC(const struct prediction *) predictions; /* of all cases */
 	struct diag *diag;                          /* why a part or a figure is missing */
-	const char *broken;                         /* an invariant of a simulation; NULL: none */
-	bool bound_broken;                          /* a dataset's claim does not hold */
-	/* After report_render; NULL: it is HTML. */
+	const char *broken; /* the invariant that a simulation broke, or NULL */
+	bool bound_broken;  /* a dataset's claim does not hold */
+	/* after report_render; NULL for HTML */
 	const unsigned char *pdf;
 	size_t pdf_size;
 };
@@ -92,62 +93,64 @@ void report_add(struct report *report, enum block_kind kind, const char *format,
 void report_answer(struct report *report, bool alarm, const char *format, ...) REPORT_PRINTF(3, 4);
 void report_figure(struct report *report, struct drawing *drawing, const char *format, ...)
 	REPORT_PRINTF(3, 4);
-/* Moves the blocks from items[first] on before all others: the answer comes first. */
+/* Moves the blocks from items[first] on to the front. */
 void report_to_front(struct report *report, size_t first);
 size_t report_part_count(const struct report *report);
-/* The answer of the part that begins at blocks.items[part]; NULL if it has none. */
+/* Returns the answer of the part that begins at blocks.items[part], or NULL. */
 const struct block *report_answer_of(const struct report *report, size_t part);
 
 /* ---- tables ---- */
 
-/* A table under a caption. Columns are titles between bars: "name!|GPUs>|bottleneck". A title
- * that ends in > is of numbers, and one that ends in ! is of names. */
+/* Adds a table with a caption. `columns` has the titles between bars: "name!|GPUs>|bottleneck". A
+ * ">" at the end of a title marks a column of numbers, and a "!" a column of names. */
 struct report_table *report_table(struct report *report, const char *columns, const char *caption,
 				  ...) REPORT_PRINTF(3, 4);
-/* The same, folded under a summary. */
+/* Adds a table that is folded under a summary. */
 struct report_table *report_folded(struct report *report, const char *summary, const char *columns,
 				   const char *caption, ...) REPORT_PRINTF(4, 5);
 /* Adds columns. */
 void report_columns(struct report_table *table, const char *columns);
-/* Begins a row with copies of cells, which a NULL ends: CELLS("a", "b"), CELLS(NULL). */
+/* Begins a row with copies of the cells, a list that ends with NULL: CELLS("a", "b"), CELLS(NULL).
+ */
 #define CELLS(...) ((const char *const[]){__VA_ARGS__, NULL})
 void report_row(struct report_table *table, enum row_tone tone, const char *const *cells);
-/* Cells that are added to the last row. */
+/* The following functions add cells to the last row. */
 void report_cell(struct report_table *table, const char *format, ...) REPORT_PRINTF(2, 3);
 void report_figures(struct report_table *table, double value, int digits);
-/* Two cells: value and 90 % interval. digits: of significance. */
+/* Adds two cells: value and 90 % interval, with this number of significant digits. */
 void report_estimate(struct report_table *table, struct estimate estimate, double scale,
 		     int digits);
-/* Adds "FAIL: reason" unless ok; whether it did. */
+/* If ok is false, adds the cell "FAIL: reason" and returns true. */
 bool report_failed(struct report_table *table, bool ok, const char *reason);
 
-/* ---- numbers as people write them ---- */
+/* ---- numbers in text ---- */
 
-/* Between a number and its unit in running text. */
+/* The space between a number and its unit in text. */
 #define NBSP "\xC2\xA0"
 
-/* A number with significant digits and no exponent: "0.0123" "48.8" "1234"; NaN: "–". */
+/* Formats a number with significant digits and without an exponent: "0.0123" "48.8" "1234"; "–" for
+ * NaN. */
 const char *figures(struct arena *arena, double value, int digits);
-/* " (60.1 to 70.2)", or "" where there is no interval. */
+/* " (60.1 to 70.2)", or "" without an interval. */
 const char *interval_words(struct arena *arena, struct estimate estimate, double scale, int digits);
 bool has_interval(struct estimate estimate);
 /* "95.3 % (94.1 to 96.0)" */
 const char *percent_words(struct arena *arena, struct estimate ratio);
-/* "340 images/s (330 to 350)", of a collective "12.5 GB/s". */
+/* "340 images/s (330 to 350)", or for a collective "12.5 GB/s". */
 const char *throughput_words(struct arena *arena, const struct prediction *prediction, int digits);
-/* "a" or "b" by count: one_or(1, "row", "rows"). */
+/* Returns `one` if count is 1, and else `many`: one_or(2, "row", "rows") is "rows". */
 const char *one_or(size_t count, const char *one, const char *many);
 
 /* ---- writers ---- */
 
-/* Draws all of it; NULL, or the message of the drawing library. */
+/* Renders all figures, or the whole PDF. Returns NULL, or the error of the drawing library. */
 const char *report_render(struct report *report, bool pdf);
-/* Writes what was drawn; ctx: the report. */
+/* Writes the rendered report; ctx is the report. */
 void report_write(FILE *out, const void *ctx);
 
-/* The two formats. The figures of HTML are rendered before. */
+/* Writes HTML. The figures must be rendered. */
 void report_html(FILE *out, const struct report *report);
-/* NULL after an error of the drawing library (*message). */
+/* Returns the PDF, or NULL after an error of the drawing library, which *message describes. */
 unsigned char *report_pdf(const struct report *report, size_t *size, const char **message);
 
 #endif

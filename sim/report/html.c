@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* Reads well at 60 em on a screen and on A4; system fonts; numbers in tables
- * have digits of one width. Folded tables stay folded on paper. */
+/* The style sheet is for screens, with lines of up to 60 em, and for A4. It uses system fonts, and
+ * digits of equal width in tables. Folded tables are not printed. */
 static const char style[] =
 	":root{color-scheme:light;--ink:#1b1f23;--soft:#57606a;--line:#d0d7de;--panel:#f6f8fa;"
 	"--accent:#0072b2;--alarm:#b0400a;--good:#00704f}\n"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Writing HTML, element by element, straight to a file.
+/* Writes HTML directly to a file, element by element.
  *
- * Everything that comes from outside passes html_text, which escapes it, so a
- * file name or a label can hold anything. Pictures are data URIs in <img>, never
- * markup of the page: no style or id of one reaches the other, and a reader draws
- * only those that are in sight. A page refers to nothing outside itself and runs
- * nothing.
+ * html_text escapes all text, so file names and labels can contain any character. Figures are data
+ * URIs in <img> elements. Their styles and ids therefore cannot affect the page, and a browser
+ * draws only the visible figures. A page has no scripts and no references to other files.
  */
 #ifndef FARWIRE_REPORT_HTML_H
 #define FARWIRE_REPORT_HTML_H
@@ -13,16 +11,17 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* & < > " ' as entities; control characters but tab and line end become U+FFFD. */
+/* Writes & < > " ' as entities, and control characters except tab and line end as U+FFFD. */
 void html_text(FILE *out, const char *text);
-/* <tag attributes>text</tag> and a line end; attributes is written as it is
- * (" class=\"x\"", or ""). */
+/* Writes <tag attributes>text</tag> and a line end. The attributes are not escaped; they begin with
+ * a space (" class=\"x\"") or are "". */
 void html_element(FILE *out, const char *tag, const char *attributes, const char *text);
-/* <img> of a picture, width_px wide (less on a narrow page). */
+/* Writes a figure as <img> with a width of width_px, or less on a narrow page. The base64 text has
+ * padding and is on one line (RFC 4648). */
 void html_image(FILE *out, const char *media_type, const void *bytes, size_t size, double width_px,
 		const char *alt);
-/* RFC 4648, padded, on one line. */
-/* From the doctype to <body>, with farwire's style sheet; and the rest. */
+/* html_begin writes everything from the doctype to <body>, with the style sheet; html_end closes
+ * it. */
 void html_begin(FILE *out, const char *title);
 void html_end(FILE *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The part of a report that answers for a training job, several on one system,
- * or a collective alone. */
+/* The part of a report about a training job, several jobs on one system, or a collective without
+ * training. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 /* ---- the answer ---- */
 
 /* "8 GPUs of dgx1-v100 (exchange horovod-2018, tcp)" */
-static const char *where(struct arena *arena, const struct scenario *scenario, size_t gpus)
+static const char *system_words(struct arena *arena, const struct scenario *scenario, size_t gpus)
 {
 	return arena_printf(arena, "%zu %s of %s (exchange %s, %s)", gpus,
 			    one_or(gpus, "GPU", "GPUs"), scenario->topology.name,
@@ -31,38 +31,38 @@ static const char *milliseconds(struct arena *arena, double seconds)
 	return arena_printf(arena, "%s" NBSP "ms", figures(arena, 1e3 * seconds, 3));
 }
 
-/* Collectives that take multiprocessors and memory bandwidth from kernels. */
+/* Says how much collectives slow the kernels down, because they take SMs and memory bandwidth. */
 static const char *slowed_words(struct arena *arena, const struct prediction *p)
 {
 	double alone_s = p->step_s.value * p->ratio.value;
 	double kernel_s = prediction_part_s(p, PART_KERNEL);
 	if (!(kernel_s > 1.01 * alone_s) || p->gpu_count == 1)
 		return "";
-	return arena_printf(arena, " Beside the collectives the kernels take %s instead of %s.",
-			    milliseconds(arena, kernel_s), milliseconds(arena, alone_s));
+	return arena_printf(arena, " Concurrent collectives slow the kernels from %s to %s.",
+			    milliseconds(arena, alone_s), milliseconds(arena, kernel_s));
 }
 
-/* Where a step goes and bottleneck. */
+/* Describes the parts of the step time and the bottleneck. */
 static const char *step_words(struct arena *arena, const struct prediction *p)
 {
 	static const struct {
 		const char *part, *words;
-	} parts[] = {{PART_EXPOSED, "exchanging gradients with nothing to compute meanwhile"},
-		     {PART_STRAGGLER, "waiting for the slowest rank"},
-		     {PART_INPUT, "waiting for input"},
-		     {PART_OTHER, "waiting for the framework's work on the host"}};
+	} parts[] = {{PART_EXPOSED, "exposed communication"},
+		     {PART_STRAGGLER, "straggler wait"},
+		     {PART_INPUT, "input wait"},
+		     {PART_OTHER, "waiting for host work of the framework"}};
 	const char *text = "";
 	for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
 		double seconds = prediction_part_s(p, parts[k].part);
 		if (seconds > 1e-4 * p->step_s.value)
-			text = arena_printf(arena, "%s%s%s in %s", text, *text ? ", " : "",
+			text = arena_printf(arena, "%s%s%s of %s", text, *text ? ", " : "",
 					    milliseconds(arena, seconds), parts[k].words);
 	}
 	if (*text)
-		text = arena_printf(arena, "Of a step's %s the GPUs spend %s.",
+		text = arena_printf(arena, "A step takes %s, which includes %s.",
 				    milliseconds(arena, p->step_s.value), text);
 	if (p->communication_s > prediction_part_s(p, PART_EXPOSED))
-		text = arena_printf(arena, "%s Collectives are under way for %s of it.", text,
+		text = arena_printf(arena, "%s Collectives run for %s of the step.", text,
 				    milliseconds(arena, p->communication_s));
 	return arena_printf(arena, "%s%s Bottleneck: %s.", text, slowed_words(arena, p),
 			    p->bottleneck);
@@ -85,24 +85,27 @@ static void answer_training(struct report *report, const struct scenario *scenar
 	struct arena *arena = report->arena;
 	const struct job_entry *job = &scenario->jobs[0];
 	const char *rate = throughput_words(arena, p, 4);
-	const char *who = arena_printf(arena, "%s, batch %g a GPU, on %s, %s", job->network->name,
-				       job->batch_count, where(arena, scenario, p->gpu_count),
-				       input_words(arena, scenario));
+	const char *who = arena_printf(
+		arena, "%s, batch %g per GPU, on %s, %s", job->network->name, job->batch_count,
+		system_words(arena, scenario, p->gpu_count), input_words(arena, scenario));
 	if (scenario->job_count > 1)
-		report_answer(report, false,
-			      "%zu jobs on %s train %s together, each at %s of what as many GPUs "
-			      "alone would do, in the mean. %s",
-			      scenario->job_count, where(arena, scenario, p->gpu_count), rate,
-			      percent_words(arena, p->ratio), step_words(arena, p));
+		report_answer(
+			report, false,
+			"%zu jobs on %s train at %s together, with a mean scaling efficiency of "
+			"%s. %s",
+			scenario->job_count, system_words(arena, scenario, p->gpu_count), rate,
+			percent_words(arena, p->ratio), step_words(arena, p));
 	else if (p->gpu_count == 1)
 		report_answer(report, false, "%s, trains at %s. %s%s", who, rate,
 			      step_words(arena, p), training_words(arena, scenario, p));
 	else
-		report_answer(report, false,
-			      "%s, trains at %s: %s times one GPU alone, %s of ideal scaling. %s%s",
-			      who, rate, figures(arena, p->speedup.value, 3),
-			      percent_words(arena, p->ratio), step_words(arena, p),
-			      training_words(arena, scenario, p));
+		report_answer(
+			report, false,
+			"%s, trains at %s: a speed-up of %s over one GPU, a scaling efficiency "
+			"of %s. %s%s",
+			who, rate, figures(arena, p->speedup.value, 3),
+			percent_words(arena, p->ratio), step_words(arena, p),
+			training_words(arena, scenario, p));
 }
 
 static void answer(struct report *report, const struct scenario *scenario,
@@ -110,17 +113,17 @@ static void answer(struct report *report, const struct scenario *scenario,
 {
 	struct arena *arena = report->arena;
 	if (!p->ok)
-		report_answer(report, true, "%s on %s does not run: %s.", p->name,
-			      where(arena, scenario, p->gpu_count), p->reason);
+		report_answer(report, true, "%s on %s fails: %s.", p->name,
+			      system_words(arena, scenario, p->gpu_count), p->reason);
 	else if (p->collective)
 		report_answer(report, false,
 			      "%s among %s takes %s" NBSP "us%s: a bus bandwidth of %s" NBSP
-			      "GB/s, by %s.",
-			      p->collective, where(arena, scenario, p->gpu_count),
+			      "GB/s, with %s.",
+			      p->collective, system_words(arena, scenario, p->gpu_count),
 			      figures(arena, 1e6 * p->step_s.value, 4),
 			      interval_words(arena, p->step_s, 1e6, 4),
 			      figures(arena, 1e-9 * p->throughput.value, 4),
-			      p->choice ? p->choice : "what it is given");
+			      p->choice ? p->choice : "the given algorithm");
 	else
 		answer_training(report, scenario, p);
 }
@@ -136,14 +139,14 @@ static void prediction_table(struct report *report, const struct prediction *p)
 		return;
 	}
 	report_quantity(table, "throughput", p->throughput, 1, "images/s");
-	report_quantity(table, "speed-up over one GPU alone", p->speedup, 1, "");
+	report_quantity(table, "speed-up over one GPU", p->speedup, 1, "");
 	report_quantity(table, "scaling efficiency", p->ratio, 100, "%");
-	report_quantity(table, "time of a step", p->step_s, 1e3, "ms");
+	report_quantity(table, "step time", p->step_s, 1e3, "ms");
 	report_quantity(table, "GPU utilisation", p->gpu_utilization, 100, "%");
 	if (isfinite(p->training_s.value))
-		report_quantity(table, "whole training", p->training_s, 1.0 / 3600, "h");
+		report_quantity(table, "training time", p->training_s, 1.0 / 3600, "h");
 	if (p->communication_s > 0)
-		report_count(table, "collectives under way", 1e3 * p->communication_s, 3,
+		report_count(table, "time of collectives", 1e3 * p->communication_s, 3,
 			     "ms a step");
 }
 
@@ -151,9 +154,10 @@ static void jobs_table(struct report *report, const struct scenario *scenario,
 		       const struct prediction *p)
 {
 	struct report_table *table = report_table(report,
-						  "job|network|GPUs>|images/s>|90 %>|of as many "
-						  "GPUs alone (%)>|90 %>|step (ms)>|90 %>",
-						  "The jobs, each for itself.");
+						  "job|neural network|GPUs>|images/s>|90 % "
+						  "interval>|scaling efficiency (%)>|90 % "
+						  "interval>|step time (ms)>|90 % interval>",
+						  "Each job.");
 	for (size_t i = 0; i < p->job_count; i++) {
 		const struct job_prediction *job = &p->jobs[i];
 		report_row(table, job->ok ? TONE_PLAIN : TONE_ALARM,
@@ -167,16 +171,17 @@ static void jobs_table(struct report *report, const struct scenario *scenario,
 	}
 }
 
-/* ---- on fewer GPUs ---- */
+/* ---- scaling ---- */
 
 static void scaling_numbers(struct report *report, const struct scaling *scaling)
 {
 	static const char *const parts[] = {PART_EXPOSED, PART_STRAGGLER, PART_INPUT};
 	struct report_table *table = report_folded(
 		report, "The numbers of these figures",
-		"GPUs>|images/s>|90 %>|speed-up>|efficiency (%)>|90 %>|step (ms)>|exposed (ms)>|"
-		"slowest rank (ms)>|input (ms)>",
-		"The same case on each number of GPUs.");
+		"GPUs>|images/s>|90 % interval>|speed-up>|scaling efficiency (%)>|90 % "
+		"interval>|step time (ms)>|exposed communication (ms)>|straggler wait (ms)>|input "
+		"wait (ms)>",
+		"The same case on different numbers of GPUs.");
 	for (size_t i = 0; i < scaling->count; i++) {
 		const struct prediction *p = scaling->predictions[i];
 		report_row(table, p->ok ? TONE_PLAIN : TONE_SOFT, CELLS(NULL));
@@ -203,25 +208,27 @@ static void scaling(struct report *report, const struct case_request *request,
 	const struct scaling *found = scaling_run(arena, report->diag, &asked, &fault);
 	report_break(report, fault.broken);
 	if (!found)
-		return; /* the case itself stands above */
+		return; /* the report still has the case itself */
 	struct chart_text text = report_text(report, arena_printf(arena, "Scaling of %s", p->name));
-	report_add(report, BLOCK_HEADING, "What more GPUs bring, and what they cost");
-	report_figure(report, scaling_chart(arena, text, found),
-		      "Throughput over the number of GPUs, machine after machine, and below it the "
-		      "share of ideal scaling. Dashed: as many times one GPU alone.");
-	text.title = arena_printf(arena, "What more GPUs cost each step of %s", p->name);
-	report_figure(report, scaling_parts_chart(arena, text, found),
-		      "The time of one step by what each rank does in it, in the mean over the "
-		      "ranks. The thin bars: how long collectives were under way.");
+	report_add(report, BLOCK_HEADING, "Scaling to more GPUs");
+	report_figure(
+		report, scaling_chart(arena, text, found),
+		"Throughput and scaling efficiency over the number of GPUs, which fill machine "
+		"after machine. The dashed line is ideal linear scaling.");
+	text.title = arena_printf(arena, "Parts of the step time of %s", p->name);
+	report_figure(
+		report, scaling_parts_chart(arena, text, found),
+		"The parts of one step, as the mean over the ranks. The thin bars show the total "
+		"time of collectives.");
 	scaling_numbers(report, found);
 }
 
-/* ---- the collectives alone ---- */
+/* ---- collectives without training ---- */
 
 enum { COLLECTIVE_RANKS_MOST = 64 };
 
-/* The same GPUs, wires and library with an all-reduce of rising size, as
- * nccl-tests measures it: what the library chooses, and what the wires give. */
+/* Predicts an all-reduce of increasing size on the same GPUs, links and library, as nccl-tests
+ * measures it. */
 static void collectives(struct report *report, const struct case_request *request,
 			const struct prediction *p)
 {
@@ -244,14 +251,14 @@ static void collectives(struct report *report, const struct case_request *reques
 		axis.values, sweep->point_count, (struct measured){NULL, NULL});
 	caption.draws = 0;
 	const struct chart_text text = {
-		arena_printf(arena, "All-reduce alone on the GPUs of %s", p->name),
+		arena_printf(arena, "Bus bandwidth of an all-reduce on the GPUs of %s", p->name),
 		caption_text(arena, &caption)};
 	bool chosen = !p->collective && p->choice;
-	report_add(report, BLOCK_HEADING, "The collective library on these wires");
+	report_add(report, BLOCK_HEADING, "The collective library on this system");
 	report_figure(report, chart_bandwidth(arena, text, &curve, 1),
-		      "Bus bandwidth of an all-reduce alone over the size of its message, and what "
-		      "the library chooses for it: algorithm, protocol, channels.%s%s%s",
-		      chosen ? " All gradients of a step at once would go by " : "",
+		      "Bus bandwidth of an all-reduce without training over its message size, with "
+		      "the library's choice of algorithm and protocol.%s%s%s",
+		      chosen ? " For all gradients of a step at once the library chooses " : "",
 		      chosen ? p->choice : "", chosen ? "." : "");
 	report_results(report, sweep_table(arena, sweep), false, "The numbers of this figure");
 }

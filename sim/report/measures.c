@@ -30,8 +30,8 @@ const char *model_error_words(struct arena *arena, const struct scenario *scenar
 	if (reported->part || !(now.low < now.high) || !(alone.low < alone.high))
 		return "";
 	return arena_printf(arena,
-			    " The model's own error, which no such measurement narrows, alone "
-			    "makes it %s to %s.",
+			    " The model error, which no such measurement narrows, gives %s to %s "
+			    "even without uncertain parameters.",
 			    reported_text(arena, &bare, alone.low),
 			    reported_text(arena, reported, alone.high));
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which calibration would narrow a parameter: measures.def, by path; and what none narrows. */
+/* The measurement that would narrow a parameter's interval (measures.def), and the remaining model
+ * error. */
 #ifndef FARWIRE_REPORT_MEASURES_H
 #define FARWIRE_REPORT_MEASURES_H
 
 #include "sim/analysis/reported.h"
 
-/* NULL: nothing that ships measures it. */
+/* Returns NULL if no shipped tool measures the parameter. */
 const char *measure_of(const char *path);
-/* A sentence with a blank before it: how far apart the model's own error alone puts the ends of a
- * reported number. "" where it has no part in it, or there is no interval. */
+/* Returns a sentence, after a space, with the interval that the model error alone gives to the
+ * number. Returns "" if the model error does not affect it, or if there is no interval. */
 const char *model_error_words(struct arena *arena, const struct scenario *scenario,
 			      const struct reported *reported, struct estimate now);
 

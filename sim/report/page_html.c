@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A report as one HTML page. */
+/* Writes a report as one HTML page. */
 #include "sim/base/arena.h"
 #include "sim/report/html.h"
 #include "sim/report/document.h"
 
-/* Pictures are drawn in points, pages reckon in pixels. */
+/* Drawings are in points, and HTML is in pixels. */
 static const double px_per_pt = 96.0 / 72.0;
 
 struct page {
@@ -14,7 +14,7 @@ struct page {
 	size_t part_count, figure_count;
 };
 
-/* Where there are several parts, their answers come first, together. */
+/* If there are several parts, the page begins with a list of their answers. */
 static void write_summary(const struct page *page)
 {
 	fputs("<ol class=\"parts\">\n", page->out);
@@ -151,9 +151,9 @@ void report_html(FILE *out, const struct report *report)
 		write_block(&page, &report->blocks.items[i]);
 	html_element(
 		out, "footer", "",
-		"Lines over a bar or a point show the 90 % prediction interval. A prediction is "
-		"what a simulation with the parameters of this page gives; test rows never set a "
-		"parameter.");
+		"Whiskers at a bar or a point show the 90 % prediction interval. A prediction is "
+		"the result of a simulation with the parameters of this page. Test rows never set "
+		"a parameter.");
 	html_end(out);
 	arena_free(page.scratch);
 }

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A report as pages: texts, tables and figures flow down pages in the proportions of
- * A4. Folded parts are printed like the rest, since
- * paper does not unfold. */
+/* Writes a report as PDF pages with the proportions of A4. Folded parts are printed, too. */
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/report/document.h"
 
-/* Points. As wide as the charts are drawn. */
+/* Lengths are in points. The text is as wide as the charts. */
 static const double page_width = 720, page_height = 1018;
 static const double margin = 40, foot = 34;
 static const double text_size = 10, cell_size = 7.6, cell_pad = 5, row_pad = 2.2;
-static const double text_least = 40; /* of a column that may break */
+static const double text_least = 40; /* least width of a column whose text may break */
 static const double leading = 1.35;
 
 static const struct paint ink = {0x1B1F23, 1}, soft = {0x57606A, 1}, rule = {0xD0D7DE, 1};
@@ -25,7 +23,7 @@ struct press {
 	struct arena *arena;
 	const struct report *report;
 	struct drawing *page;
-	double y; /* top of what comes next */
+	double y; /* top of the next block */
 	VEC(struct drawing *) pages;
 	size_t part_count, figure_count;
 };
@@ -44,7 +42,7 @@ static bool page_begun(const struct press *press)
 	return press->page && press->y > margin;
 }
 
-/* Room for so much on this page, else on the next. */
+/* Begins a new page if this page has less room than `height`. */
 static void need(struct press *press, double height)
 {
 	if (!press->page ||
@@ -54,8 +52,8 @@ static void need(struct press *press, double height)
 
 /* ---- texts ---- */
 
-/* The bytes of text that fit into width, ending at a blank or, in a word longer
- * than that, behind a character at which it may break; at least one. */
+/* Returns how many bytes of text fit into width, at least one. The part ends at a space; a longer
+ * word breaks after a character that allows it. */
 static size_t line_bytes(struct arena *arena, const char *text, double size, bool bold,
 			 double width)
 {
@@ -127,11 +125,11 @@ static void put_answer(struct press *press, const struct block *block)
 
 struct layout {
 	const struct report_table *table;
-	double *widths; /* of columns, padding included */
+	double *widths; /* of the columns, with padding */
 	double *lefts;
 };
 
-/* The widest of a text's words; of all of it, where it must not break. */
+/* Returns the width of the widest word, or of the whole text if it must not break. */
 static double text_needs(struct arena *arena, const char *text, bool bold, bool words)
 {
 	double widest = 0;
@@ -160,8 +158,8 @@ static double column_needs(struct arena *arena, const struct report_table *table
 	return width + 2 * cell_pad;
 }
 
-/* Lets columns wider than some width give way down to it, the widest first, none below its
- * least; as far as the sum wants. */
+/* Narrows the widest columns to a common width, but no column below its least width, until the sum
+ * fits. */
 static double give_way(double *widths, const double *least, size_t count, double room)
 {
 	double low = 0, high = room, sum = 0;
@@ -179,8 +177,8 @@ static double give_way(double *widths, const double *least, size_t count, double
 	return sum;
 }
 
-/* Columns as wide as they ask for; if that is too much, those of texts give
- * way, then all, down to their widest words. */
+/* Sets the widths of the columns. If the full widths do not fit, columns of text become narrower,
+ * and then all columns, down to their widest words. */
 static struct layout lay_out(struct press *press, const struct report_table *table)
 {
 	size_t count = table->columns.count;
@@ -231,7 +229,7 @@ static struct look tone_look(enum row_tone tone)
 	return (struct look){ink, false, tone == TONE_GOOD};
 }
 
-/* Draws (or, with draw false, only measures) the cells; returns the height. */
+/* Draws the cells, or only measures them if draw is false. Returns the height. */
 static double put_cells(struct press *press, const struct layout *layout, const char *const *cells,
 			size_t count, enum row_tone tone, bool bold, bool draw)
 {
@@ -299,9 +297,9 @@ static void put_table(struct press *press, const struct block *block)
 	press->y += 14;
 }
 
-/* ---- the rest ---- */
+/* ---- figures and pages ---- */
 
-/* With its caption; a figure too large for a page has one of its own size. */
+/* Puts a figure with its caption. A figure that is too large gets a page of its own size. */
 static double figure_height(const struct block *block)
 {
 	return drawing_height(block->drawing) + 34;
@@ -321,7 +319,7 @@ static void put_figure(struct press *press, const struct block *block)
 		drawing_resize(drawing, fmax(page_width, drawing_width(drawing)),
 			       fmax(page_height, height + 90));
 		*VEC_PUSH(press->arena, &press->pages) = drawing;
-		press->page = drawing; /* the table of its numbers follows below */
+		press->page = drawing; /* the table with its numbers follows */
 		press->y = height + 4;
 	} else {
 		need(press, figure_height(block));
@@ -334,12 +332,12 @@ static void put_figure(struct press *press, const struct block *block)
 	press->y += 10;
 }
 
-/* A heading stays with what is below it. */
+/* A heading stays on the page of the next block. */
 static void put_heading(struct press *press, const struct block *block, const struct block *next)
 {
 	bool figure = next && next->kind == BLOCK_FIGURE;
 	if (figure && is_too_large(next))
-		return; /* that has a page and a title of its own */
+		return; /* the figure has a page and a title of its own */
 	need(press, figure ? fmin(figure_height(next) + 30, page_height - margin - foot - 12) : 60);
 	press->y += page_begun(press) ? 8 : 0;
 	put_text(press, block->text, text_size + 1, true, ink, 0);

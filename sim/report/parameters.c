@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parameters with value, interval, status and where they come from. */
+/* Tables of parameters with value, interval, status and origin. */
 #include <string.h>
 
 #include "sim/report/part.h"
@@ -39,7 +39,7 @@ static const char *origin_text(const struct report *report, const struct cfg_par
 void report_parameters(struct report *report, const char *summary, const char *caption,
 		       const struct cfg_param *const *params, size_t count)
 {
-	static const char columns[] = "parameter|value>|90 % interval>|status|where|who says so";
+	static const char columns[] = "parameter|key|value>|90 % interval>|status|origin|note";
 	struct arena *arena = report->arena;
 	struct report_table *table =
 		summary ? report_folded(report, summary, columns, "%s", caption)
@@ -55,19 +55,21 @@ void report_parameters(struct report *report, const char *summary, const char *c
 							     prior_name(p->prior))
 					      : p->status;
 		report_row(table, TONE_PLAIN,
-			   CELLS(p->path, value_text(arena, p, p->value), interval, status,
+			   CELLS(cfg_param_words(arena, p->path, p->row), p->path,
+				 value_text(arena, p, p->value), interval, status,
 				 origin_text(report, p), p->note));
 	}
 }
 
-/* ---- those of a case ---- */
+/* ---- the parameters of a case ---- */
 
 static bool is_uncertain(const struct cfg_param *param)
 {
 	return cfg_param_varies(param) && param->prior == PRIOR_NONE;
 }
 
-/* Whether the input crosses the wire decides more than most, chosen or not. */
+/* A report always shows stack.real_input, because input that crosses the network has a large
+ * effect. */
 static bool is_chosen(const struct cfg_param *param)
 {
 	bool empty = param->text && !param->text[0];
@@ -97,13 +99,13 @@ void report_resolution(struct report *report, const struct cfg_resolution *resol
 	struct arena *arena = report->arena;
 	size_t count;
 	const struct cfg_param **list = select(arena, resolution, is_chosen, &count);
-	report_add(report, BLOCK_HEADING, "What the answer rests on");
-	report_parameters(report, NULL, "What this case chooses.", list, count);
+	report_add(report, BLOCK_HEADING, "Parameters behind the prediction");
+	report_parameters(report, NULL, "The settings of this case.", list, count);
 	list = select(arena, resolution, is_uncertain, &count);
 	if (count)
 		report_parameters(report, NULL,
-				  "Parameters with an interval of their own. The draws vary them, "
-				  "and those below with a prior.",
+				  "Uncertain parameters with an interval of their own. Draws vary "
+				  "these, and the parameters below that have a prior.",
 				  list, count);
 	list = select(arena, resolution, is_any, &count);
 	report_parameters(report, arena_printf(arena, "All %zu parameters", count),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a report adds to a prediction: what would keep most of the GPU, what the answer hangs
- * on, and of several cases which is the best. */
+/* Questions that a report answers beyond the prediction: the longest round trip that keeps most of
+ * the GPU, the most influential parameters, and the best of several cases. */
 #include <math.h>
 
 #include "sim/base/arena.h"
@@ -13,8 +13,8 @@
 #include "sim/analysis/sensitivity.h"
 #include "sim/report/solving_words.h"
 
-/* A page must not take longer than its reader waits: events of all runs of a search together,
- * for about 3 s on two cores. Those of jobs, whose flows share wires, cost a few of others. */
+/* The most events for all runs of one search, which take about 3 s on two cores. An event of a job
+ * whose flows share links costs as much as EVENTS_OF_JOBS other events. */
 #define EVENTS_MOST    50e6
 #define EVENTS_OF_JOBS 4
 enum { SOLVE_RUNS = 40, SWINGS_SHOWN = 6 };
@@ -25,9 +25,9 @@ static bool is_long(const struct scenario *scenario, const struct prediction *p,
 	return runs * weight * (double)p->events_count > EVENTS_MOST;
 }
 
-/* ---- up to which round trip ---- */
+/* ---- the longest round trip ---- */
 
-/* The network's link that carried most of the prediction's bytes; NULL: none. */
+/* Returns the network link that carried the most bytes of the prediction, or NULL. */
 static const struct link_entry *wire_of(const struct scenario *scenario, const struct prediction *p)
 {
 	const struct topology *t = &scenario->topology;
@@ -58,17 +58,17 @@ static const char *keeps_words(struct arena *arena, const struct solving *s,
 	const struct solve_point *last = &solution->points[solution->point_count - 1];
 	if (!solution->bound_count && solution->met)
 		return arena_printf(arena,
-				    " It keeps %s over any round trip on link %s up to %s (now %s)",
+				    " It keeps %s with any round trip on link %s up to %s (now %s)",
 				    kept, wire->name, round_trip(arena, last->x), now);
 	if (!solution->bound_count && !isnan(best->answer.y.value))
 		return arena_printf(
 			arena,
-			" No round trip on link %s is short enough to keep %s: at %s "
-			"(now %s) it is %s",
+			" No round trip on link %s is short enough to keep %s: at a round trip of "
+			"%s (now %s) it keeps %s",
 			wire->name, kept, round_trip(arena, best->x), now,
 			percent_words(arena, (struct estimate){best->answer.y.value, NAN, NAN}));
 	if (!solution->met || !solution->bound_count)
-		return NULL; /* in the middle of the range alone: no sentence */
+		return NULL; /* only in the middle of the range: no sentence */
 	return arena_printf(arena, " A round trip of up to %s on link %s (now %s) %s %s",
 			    round_trip(arena, solution->bounds[0].x.value), wire->name, now,
 			    ratio < KEPT_RATIO ? "would keep" : "keeps", kept);
@@ -93,18 +93,24 @@ const char *report_keeps(struct report *report, const struct case_request *reque
 	const char *words = s ? keeps_words(arena, s, wire, p->ratio.value) : NULL;
 	report_break(report, broken);
 	return words ? arena_printf(arena,
-				    "%s (%zu point predictions; farwire solve gives the interval).",
+				    "%s (%zu predictions without draws; `farwire solve` adds the "
+				    "interval).",
 				    words, s->solution->evaluations)
 		     : "";
 }
 
-/* ---- what the answer hangs on ---- */
+/* ---- the most influential parameters ---- */
 
 static const char *answer_text(struct arena *arena, const struct reported *reported,
 			       const struct case_answer *answer)
 {
 	return isnan(answer->number.value) ? "fails"
 					   : reported_text(arena, reported, answer->number.value);
+}
+
+static const char *knob_words(struct arena *arena, const struct knob *knob)
+{
+	return cfg_param_words(arena, knob->name, knob->members[0]->row);
 }
 
 static void swings_table(struct report *report, const struct reported *reported,
@@ -114,16 +120,19 @@ static void swings_table(struct report *report, const struct reported *reported,
 	struct report_table *table = report_folded(
 		report, "The numbers of this figure",
 		arena_printf(arena,
-			     "parameter|5 %% point>|95 %% point>|%s at 5 %%>|at 95 %%>|measured by",
+			     "parameter|key|5 %% point>|95 %% point>|%s at 5 %% point>|at 95 %% "
+			     "point>|measurement that would narrow it",
 			     reported->spoken),
-		"The first %d of %zu that move it, of %zu uncertain ones.", SWINGS_SHOWN,
+		"The first %zu of %zu parameters that change the answer; %zu are uncertain.",
+		found->moving_count < SWINGS_SHOWN ? found->moving_count : SWINGS_SHOWN,
 		found->moving_count, found->swing_count);
 	for (size_t i = 0; i < found->moving_count && i < SWINGS_SHOWN; i++) {
 		const struct swing *swing = &found->swings[i];
 		enum quantity quantity = swing->knob->members[0]->row->quantity;
 		const char *how = measure_of(swing->knob->name);
 		report_row(table, TONE_PLAIN,
-			   CELLS(swing->knob->name, quantity_format(arena, quantity, swing->low_x),
+			   CELLS(knob_words(arena, swing->knob), swing->knob->name,
+				 quantity_format(arena, quantity, swing->low_x),
 				 quantity_format(arena, quantity, swing->high_x),
 				 answer_text(arena, reported, &swing->low),
 				 answer_text(arena, reported, &swing->high), how ? how : ""));
@@ -143,29 +152,31 @@ void report_swings(struct report *report, const struct case_request *request,
 	const struct sensitivity *found = sensitivity_find(arena, report->diag, &asked, &broken);
 	report_break(report, broken);
 	if (!found || !found->moving_count || isnan(found->now.number.value))
-		return; /* nothing moves it, or it has no such number */
+		return; /* no parameter changes it, or the case has no such number */
 	const struct reported *reported = found->reported;
 	const struct knob *first = found->swings[0].knob;
 	const char *how = measure_of(first->name);
 	struct chart_text text = {
-		arena_printf(arena, "What the %s of %s hangs on", reported->spoken, p->name),
+		arena_printf(arena, "Influence of parameters on the %s of %s", reported->spoken,
+			     p->name),
 		arena_printf(arena,
-			     "%s; each parameter at its 5 and 95 %% point, the others at "
+			     "%s; each parameter at its 5 %% and 95 %% points, the others at "
 			     "their values",
 			     report->caption)};
-	report_add(report, BLOCK_HEADING, "What the answer hangs on");
+	report_add(report, BLOCK_HEADING, "Most influential parameters");
 	report_add(
-		report, BLOCK_TEXT, "Most on %s: with it at %s the %s is %s, at %s %s.%s%s%s%s",
-		first->name,
+		report, BLOCK_TEXT,
+		"The answer depends most on the %s: at %s the %s is %s, at %s it is %s.%s%s%s%s",
+		knob_words(arena, first),
 		quantity_format(arena, first->members[0]->row->quantity, found->swings[0].low_x),
 		reported->spoken, answer_text(arena, reported, &found->swings[0].low),
 		quantity_format(arena, first->members[0]->row->quantity, found->swings[0].high_x),
 		answer_text(arena, reported, &found->swings[0].high),
-		how ? " It is known better after: " : "", how ? how : "", how ? "." : "",
+		how ? " A measurement narrows it: " : "", how ? how : "", how ? "." : "",
 		model_error_words(arena, scenario, reported, reported_of(reported, p)));
 	report_figure(report, chart_swings(arena, text, reported, found),
 		      "The %s of %s with one uncertain parameter at a time at the ends of its "
-		      "interval, widest first. The model's own error is not among them.",
+		      "interval, largest effect first. The model error is not included.",
 		      reported->spoken, p->name);
 	swings_table(report, reported, found);
 }
@@ -184,21 +195,21 @@ void report_comparison(struct report *report)
 		if (p->ok && (!best || throughput_quotient(p, best).value > 1))
 			best = p;
 		if (!p->ok)
-			failed = arena_printf(arena, "%s %s does not run: %s.", failed, p->name,
-					      p->reason);
+			failed =
+				arena_printf(arena, "%s %s fails: %s.", failed, p->name, p->reason);
 	}
 	if (!best) {
-		report_answer(report, true, "None of %zu cases runs.%s", count, failed);
+		report_answer(report, true, "None of the %zu cases works.%s", count, failed);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct estimate times = throughput_quotient(best, predictions[i]);
 		if (predictions[i] == best || !isfinite(times.value))
 			continue;
-		others = arena_printf(arena, "%s%s%s times %s%s", others, *others ? ", " : ": ",
-				      figures(arena, times.value, 3), predictions[i]->name,
-				      interval_words(arena, times, 1, 3));
+		others = arena_printf(arena, "%s%s%s times the throughput of %s%s", others,
+				      *others ? ", " : ": ", figures(arena, times.value, 3),
+				      predictions[i]->name, interval_words(arena, times, 1, 3));
 	}
-	report_answer(report, *failed, "Of %zu cases %s is the fastest, with %s%s.%s", count,
-		      best->name, throughput_words(arena, best, 3), others, failed);
+	report_answer(report, *failed, "%s is the fastest of %zu cases, with %s%s.%s", best->name,
+		      count, throughput_words(arena, best, 3), others, failed);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The frame of a report: its beginning, its end, and helpers that all parts use. */
+/* Begin and end of a report, and helpers of all parts. */
 #include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/part.h"
@@ -15,23 +15,23 @@ struct report *report_begin(struct arena *arena, const struct report_request *re
 	return report;
 }
 
-/* Several cases beside each other. */
+/* Compares several cases. */
 static void compare(struct report *report)
 {
 	const struct prediction *const *predictions = report->predictions.items;
 	size_t count = report->predictions.count;
 	const struct chart_text text = report_text(report, chart_bars_title(predictions, count));
-	report_add(report, BLOCK_PART, "The cases beside each other");
+	report_add(report, BLOCK_PART, "Comparison of the cases");
 	report_comparison(report);
 	report_figure(report,
 		      chart_ratio_bars(report->arena, text,
 				       chart_bars(report->arena, predictions, count), count),
-		      "%s, as predicted. The dashed line is 95 %%.", text.title);
+		      "%s (predictions). The dashed line is at 95 %%.", text.title);
 	report_results(report, comparison_table(report->arena, predictions, count),
 		       report->request->options.draws_count > 0, "The numbers of this figure");
 }
 
-/* The question that such predictions answer. */
+/* Returns the question that the predictions answer. */
 static const char *question(const struct report *report)
 {
 	size_t count = report->predictions.count;
@@ -39,13 +39,13 @@ static const char *question(const struct report *report)
 		return "Which of these cases is the fastest?";
 	switch (prediction_kinds(report->predictions.items, count)) {
 	case 0: /* datasets only */
-		return "Predictions beside measurements";
+		return "Predictions and measurements";
 	case PREDICTION_TRAINING:
 		return "How does this training scale?";
 	case PREDICTION_COLLECTIVE:
 		return "How fast is this collective?";
 	default:
-		return "What does a GPU at the far end of this wire cost?";
+		return "What does a remote GPU cost?";
 	}
 }
 

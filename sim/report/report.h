@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The page on cases, datasets and recordings, with the answer first.
+/* The report about cases, datasets and recordings, with the answer first.
  *
  * A caller begins a report with a REQUEST, adds parts in any order, finishes it and hands it
  * to a writer (document.h). A part of a case is predicted here. A part of a dataset or a
@@ -15,30 +15,31 @@
 #include "sim/report/document.h"
 
 struct report_request {
-	const char *title; /* the question; NULL: one that fits the parts */
+	const char *title; /* the question; NULL for one that fits the parts */
 	struct caption caption;
-	struct predict_options options; /* of every case */
+	struct predict_options options; /* for every case */
 	struct watch watch;
 	const char *data_root;
 };
 
 struct report *report_begin(struct arena *arena, const struct report_request *request);
 
-/* False after errors in report->diag, or a broken invariant (report->broken). */
+/* Both functions return false after errors in report->diag or a broken invariant (report->broken).
+ */
 bool report_case(struct report *report, const struct case_request *request);
 bool report_sweep(struct report *report, const struct case_request *request,
 		  const struct sweep_axis *axes, size_t axis_count);
 
-/* subject: the name of the dataset in captions. */
+/* subject is the name of the dataset in captions. */
 void report_dataset(struct report *report, const struct dataset_outcome *outcome,
 		    const char *subject);
 
-/* The programs that a probe forwarded: how near predictions come to them. */
+/* Adds measured and predicted steps of the programs that a probe forwarded. */
 void report_recording(struct report *report, const struct calibration *calibration);
-/* The part of a machine that was calibrated: parameters, lines and the programs. */
+/* Adds a calibrated machine: parameters, fitted lines and forwarded programs. */
 struct streams report_calibration(struct report *report, const struct calibration *calibration);
 
-/* Sets the title and, of several cases, puts their comparison first. */
+/* Sets the title, and puts a comparison first if there are several cases. */
 void report_finish(struct report *report);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Result tables in a report: the numbers behind a figure. */
+/* Result tables in a report, folded below the figure that shows their numbers. */
 #include <math.h>
 #include <string.h>
 
@@ -27,29 +27,10 @@ static void fill_row(struct report_table *table, const struct result_table *resu
 	}
 }
 
-/* "step_s" -> "step": the unit stands with each number; keys stay as they are typed. */
-static const char *heading(struct arena *arena, const struct result_column *column)
-{
-	static const char *const units[] = {"_s", "_Bps"};
-	char *text = arena_strdup(arena, column->name);
-	if (strchr(text, '.'))
-		return text;
-	if (strcmp(text, "images_per_s") == 0)
-		return "images/s";
-	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-		char *end = text + strlen(text) - strlen(units[i]);
-		if (end > text && strcmp(end, units[i]) == 0)
-			*end = '\0';
-	}
-	for (char *at = text; *at; at++)
-		*at = *at == '_' ? ' ' : *at;
-	return text;
-}
-
 static bool has_failed(const struct result_table *result, const struct result_cell *cells)
 {
 	for (size_t k = 0; k < result->column_count; k++)
-		if (strcmp(result->columns[k].name, "verdict") == 0)
+		if (result->columns[k].name && strcmp(result->columns[k].name, "verdict") == 0)
 			return cells[k].text && strcmp(cells[k].text, "ok") != 0;
 	return false;
 }
@@ -62,10 +43,11 @@ void report_results(struct report *report, const struct result_table *result, bo
 			      intervals ? "With 90 % intervals" : "Without intervals");
 	for (size_t k = 0; k < result->column_count; k++) {
 		const struct result_column *column = &result->columns[k];
-		report_columns(table,
-			       arena_printf(report->arena, "%s%s%s", heading(report->arena, column),
-					    column->text ? "" : ">",
-					    column->interval && intervals ? "|90 %>" : ""));
+		report_columns(
+			table,
+			arena_printf(report->arena, "%s%s%s", result_heading(report->arena, column),
+				     column->text ? "" : ">",
+				     column->interval && intervals ? "|90 % interval>" : ""));
 	}
 	for (size_t i = 0; i < result->row_count; i++) {
 		const struct result_cell *cells = &result->cells[i * result->column_count];

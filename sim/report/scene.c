@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a case looks like: its step's parts, and its topology. */
+/* Figures of a case: the parts of its step time, and its topology. */
 #include <math.h>
 #include <string.h>
 
@@ -10,21 +10,21 @@
 void report_breakdown(struct report *report, const struct prediction *const *predictions,
 		      size_t count)
 {
-	report_figure(
-		report,
-		chart_breakdown(report->arena, report_text(report, "Where the time of a step goes"),
-				predictions, count),
-		"The time of one step: the GPU's kernels, and the GPU's idle time by what kept "
-		"it waiting.");
+	report_figure(report,
+		      chart_breakdown(report->arena, report_text(report, "Parts of the step time"),
+				      predictions, count),
+		      "The time of one step: kernels on the GPU, and the GPU's idle time by its "
+		      "cause.");
 	const struct prediction *most = predictions[0];
 	for (size_t i = 1; i < count; i++)
 		if (predictions[i]->breakdown_count > most->breakdown_count)
 			most = predictions[i];
 	struct report_table *table =
-		report_folded(report, "The numbers of this figure", "case!|step>",
-			      "Milliseconds of a step, by cause.");
+		report_folded(report, "The numbers of this figure", "case!|step time>",
+			      "Milliseconds of a step by cause.");
 	for (size_t k = 0; k < most->breakdown_count; k++)
-		report_columns(table, arena_printf(report->arena, "%s>", most->breakdown[k].name));
+		report_columns(table, arena_printf(report->arena, "%s>",
+						   part_label(most->breakdown[k].name)));
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
 		report_row(table, p->ok ? TONE_PLAIN : TONE_SOFT, CELLS(p->name));
@@ -63,7 +63,7 @@ static const char *guest_detail(const struct guest_params *guest)
 	return guest->kind == GUEST_VM ? vnics[guest->vnic] : kinds[guest->kind];
 }
 
-/* What runs where: "the program", "in front of the GPU". */
+/* Says what runs in a guest: ": program", ": server", ": ranks"; "" if nothing does. */
 static const char *guest_role(const struct scenario *scenario, size_t guest)
 {
 	size_t programs = 0, servers = 0;
@@ -82,20 +82,21 @@ static const char *guest_role(const struct scenario *scenario, size_t guest)
 				   : "";
 }
 
-/* ---- of a large topology, a few machines ---- */
+/* ---- the drawn part of a topology ---- */
 
-/* Guests and GPUs that have room side by side, and of a larger topology. */
+/* A topology with more guests and GPUs than INNER_MOST is drawn in part, with INNER_SHOWN of them.
+ */
 enum { INNER_MOST = 20, INNER_SHOWN = 12 };
 
-/* What of a topology is drawn: nodes, and the links between them. */
+/* The drawn nodes of a topology and the links between them. */
 struct view {
 	const struct topology *topology;
-	size_t host_count; /* the first so many */
-	bool *switches;    /* by index: whether it is drawn */
+	size_t host_count; /* the first hosts of the topology */
+	bool *switches;    /* whether each switch is drawn */
 	bool *links;
 };
 
-/* The first machines that fit, or all. */
+/* Returns how many hosts are drawn: all, or the first ones that fit. */
 static size_t hosts_shown(struct arena *arena, const struct topology *t)
 {
 	size_t *inner = ARENA_ARRAY(arena, t->host_count + 1, size_t), sum = 0, count = 0;
@@ -133,7 +134,7 @@ static bool in_view(const struct view *view, const char *name)
 	return in_machine(view, name);
 }
 
-/* A switch is drawn if a link joins it to a machine that is. */
+/* Marks the switches that have a link to a drawn machine. */
 static void take_switches(const struct view *view)
 {
 	const struct topology *t = view->topology;
@@ -198,8 +199,8 @@ static struct diagram_node *diagram_nodes(struct arena *arena, const struct scen
 
 /* ---- links ---- */
 
-/* As networks are spoken of: bits for them, bytes inside a machine. */
-static const char *rate_text(struct arena *arena, const struct link_entry *link, int direction)
+/* Formats a bandwidth in bits for networks and in bytes inside a machine. */
+static const char *bandwidth_text(struct arena *arena, const struct link_entry *link, int direction)
 {
 	double rate_Bps = link->traits.capacity_Bps[direction];
 	if (link->kind->inside_host)
@@ -209,14 +210,14 @@ static const char *rate_text(struct arena *arena, const struct link_entry *link,
 
 static const char *link_detail(struct arena *arena, const struct link_entry *link)
 {
-	const char *there = rate_text(arena, link, 0), *back = rate_text(arena, link, 1);
+	const char *there = bandwidth_text(arena, link, 0), *back = bandwidth_text(arena, link, 1);
 	const char *latency = quantity_format(arena, QUANTITY_TIME, link->traits.latency_s);
 	if (strcmp(there, back) == 0)
 		return arena_printf(arena, "%s, %s", there, latency);
 	return arena_printf(arena, "%s, back %s, %s", there, back, latency);
 }
 
-/* Of direction 0 or 1 of a link; NaN where it was not simulated. */
+/* Returns the utilisation of a link in direction 0 or 1, or NaN if the run did not simulate it. */
 static double use_of(const struct scenario *scenario, const struct prediction *prediction,
 		     size_t link, size_t direction)
 {
@@ -230,7 +231,7 @@ static void link_row(struct report_table *table, const struct link_entry *link, 
 	struct arena *arena = table->arena;
 	report_row(table, TONE_PLAIN,
 		   CELLS(link->name, link->ends[way], link->ends[1 - way], link->kind->name,
-			 rate_text(arena, link, way),
+			 bandwidth_text(arena, link, way),
 			 quantity_format(arena, QUANTITY_TIME, link->traits.latency_s),
 			 number_format(arena, 3, link->traits.loss_ratio[way])));
 	report_cell(table, "%s", use ? quantity_format(arena, QUANTITY_BYTES, use->carried_B) : "");
@@ -242,10 +243,11 @@ static void links_table(struct report *report, const struct view *view,
 {
 	const struct topology *t = view->topology;
 	bool known = prediction->link_count == 2 * t->link_count;
-	struct report_table *table =
-		report_folded(report, "The links in numbers",
-			      "link|from|to|kind|rate>|latency>|loss>|carried in all>|busy (%)>",
-			      "Links of topology %s.", t->name);
+	struct report_table *table = report_folded(
+		report, "The links in numbers",
+		"link|from|to|kind|bandwidth>|one-way latency>|packet loss>|bytes carried>|"
+		"utilisation (%)>",
+		"Links of topology %s.", t->name);
 	for (size_t i = 0; i < t->link_count; i++)
 		for (int way = 0; way < 2 && view->links[i]; way++)
 			link_row(table, &t->links[i], way,
@@ -272,16 +274,17 @@ void report_topology(struct report *report, const struct scenario *scenario,
 				.utilization = {use_of(scenario, prediction, i, 0),
 						use_of(scenario, prediction, i, 1)}};
 	}
-	const char *title = arena_printf(arena, "Machines and wires: %s", t->name);
-	const char *some = view.host_count == t->host_count
-				   ? ""
-				   : arena_printf(arena, " Of its %zu machines the first %zu.",
-						  t->host_count, view.host_count);
+	const char *title = arena_printf(arena, "Topology: %s", t->name);
+	const char *some =
+		view.host_count == t->host_count
+			? ""
+			: arena_printf(arena, " The figure shows %zu of its %zu machines.",
+				       view.host_count, t->host_count);
 	report_figure(report,
 		      chart_topology(arena, report_text(report, title), nodes, node_count, links,
 				     link_count),
-		      "%s%s%s.%s Links with their rate, latency and share of time in use, in %s%s.",
+		      "%s%s%s.%s Links with bandwidth, one-way latency and utilisation in %s%s.",
 		      t->name, t->help ? ": " : "", t->help ? t->help : "", some, label,
-		      prediction->ok ? "" : " (a run that failed)");
+		      prediction->ok ? "" : " (a failed run)");
 	links_table(report, &view, prediction);
 }

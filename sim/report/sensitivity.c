@@ -17,6 +17,17 @@ static const struct cfg_param *first_of(const struct swing *swing)
 	return swing->knob->members[0];
 }
 
+static const char *words_of(struct arena *arena, const struct swing *swing)
+{
+	return cfg_param_words(arena, swing->knob->name, first_of(swing)->row);
+}
+
+/* "one-way latency of wire (link.wire.latency)": the words, and the key that a user types. */
+static const char *named(struct arena *arena, const struct swing *swing)
+{
+	return arena_printf(arena, "%s (%s)", words_of(arena, swing), swing->knob->name);
+}
+
 static const char *value_text(struct arena *arena, const struct swing *swing, double value)
 {
 	return quantity_format(arena, first_of(swing)->row->quantity, value);
@@ -55,15 +66,15 @@ static const char *first_text(struct arena *arena, const struct sensitivity *fou
 			      const struct swing *swing)
 {
 	if (is_elastic(found) && isfinite(swing->elasticity))
-		return arena_printf(arena, "%s: 1 %% more of it makes %s %%", swing->knob->name,
-				    signed_text(arena, swing->elasticity));
+		return arena_printf(arena, "%s: 1 %% more of it changes the answer by %s %%",
+				    named(arena, swing), signed_text(arena, swing->elasticity));
 	return arena_printf(
-		arena, "%s: at %s it is %s, at %s %s", swing->knob->name,
+		arena, "%s: at %s the answer is %s, at %s it is %s", named(arena, swing),
 		value_text(arena, swing, swing->low_x), end_text(arena, found, &swing->low),
 		value_text(arena, swing, swing->high_x), end_text(arena, found, &swing->high));
 }
 
-/* What knowing the leading unknown would bring, and how to know it. */
+/* Says how much of the variance the most influential parameter makes, and how to measure it. */
 static const char *advice_text(struct arena *arena, const struct sensitivity *found)
 {
 	const struct swing *leader = &found->swings[0];
@@ -75,14 +86,14 @@ static const char *advice_text(struct arena *arena, const struct sensitivity *fo
 	const char *share = "", *how = measure_of(leader->knob->name);
 	if (leader->indexed && leader->index.first.value > 0)
 		share = arena_printf(arena,
-				     ", which makes %.0f %% (%.0f to %.0f) of the variance "
-				     "that parameters make",
+				     ", which causes %.0f %% (%.0f to %.0f) of the variance "
+				     "from parameters,",
 				     100 * fmin(leader->index.first.value, 1),
 				     100 * fmax(leader->index.first.low, 0),
 				     100 * fmin(leader->index.first.high, 1));
 	return arena_printf(
-		arena, "\nKnowing %s%s, would narrow it most: %s.%s", leader->knob->name, share,
-		how ? how : "nothing that ships measures it",
+		arena, "\nA measurement of the %s%s would narrow the interval most: %s.%s",
+		words_of(arena, leader), share, how ? how : "no shipped tool measures it",
 		model_error_words(arena, found->scenario, found->reported, found->now.number));
 }
 
@@ -94,12 +105,13 @@ static const char *effort_text(struct arena *arena, const struct sensitivity *fo
 				      ", of which %zu were left out because the case fails there",
 				      found->failed_points);
 	if (found->indexed_count)
-		indices = arena_printf(arena, " Indices of the first %zu, from %zu points%s.%s",
+		indices = arena_printf(arena,
+				       " Sobol indices of the first %zu are from %zu points%s.%s",
 				       found->indexed_count, found->point_count, failed,
 				       found->moving_count > found->indexed_count
-					       ? " The others were screened out."
+					       ? " The others have little influence."
 					       : "");
-	return arena_printf(arena, "%zu of %zu %s move it; %zu runs.%s", found->moving_count,
+	return arena_printf(arena, "%zu of %zu %s change it; %zu runs.%s", found->moving_count,
 			    found->swing_count,
 			    is_elastic(found) ? "numbers" : "uncertain parameters", found->runs,
 			    indices);
@@ -107,14 +119,15 @@ static const char *effort_text(struct arena *arena, const struct sensitivity *fo
 
 static const char *words(struct arena *arena, const struct sensitivity *found)
 {
-	const char *how = is_elastic(found) ? arena_printf(arena, "each number %g %% less and more",
-							   100 * found->vary_ratio)
-					    : "each uncertain parameter at its 5 and 95 % point";
+	const char *how = is_elastic(found)
+				  ? arena_printf(arena, "each number changed by -%g %% and +%g %%",
+						 100 * found->vary_ratio, 100 * found->vary_ratio)
+				  : "each uncertain parameter at its 5 % and 95 % points";
 	if (!found->moving_count)
-		return arena_printf(arena, "The %s of %s is %s; nothing moves it (%s).\n%s",
+		return arena_printf(arena, "The %s of %s is %s; no parameter changes it (%s).\n%s",
 				    found->reported->spoken, found->scenario->name,
 				    now_text(arena, found), how, effort_text(arena, found));
-	return arena_printf(arena, "The %s of %s is %s. It hangs most on %s (%s).%s\n%s",
+	return arena_printf(arena, "The %s of %s is %s. It depends most on the %s (%s).%s\n%s",
 			    found->reported->spoken, found->scenario->name, now_text(arena, found),
 			    first_text(arena, found, &found->swings[0]), how,
 			    advice_text(arena, found), effort_text(arena, found));
@@ -122,7 +135,7 @@ static const char *words(struct arena *arena, const struct sensitivity *found)
 
 /* ---- table ---- */
 
-enum { PARAMETER, VALUE, LOW, HIGH, AT_LOW, AT_HIGH, FIRST, TOTAL, MEASURE, COLUMNS_MAX };
+enum { PARAMETER, MEANING, VALUE, LOW, HIGH, AT_LOW, AT_HIGH, FIRST, TOTAL, MEASURE, COLUMNS_MAX };
 
 static struct estimate exactly(double value)
 {
@@ -134,6 +147,7 @@ static void fill_row(struct arena *arena, const struct sensitivity *found,
 {
 	const struct index_estimate *index = &swing->index;
 	cells[PARAMETER].text = swing->knob->name;
+	cells[MEANING].text = words_of(arena, swing);
 	cells[VALUE].text = value_text(arena, swing, first_of(swing)->value);
 	cells[LOW].text = value_text(arena, swing, swing->low_x);
 	cells[HIGH].text = value_text(arena, swing, swing->high_x);
@@ -155,20 +169,29 @@ const struct result_table *sensitivity_table(struct arena *arena, const struct s
 	size_t rows = found->moving_count ? found->moving_count : found->swing_count;
 	size_t count = is_elastic(found) ? FIRST + 1 : COLUMNS_MAX;
 	struct result_column *columns = ARENA_ARRAY(arena, COLUMNS_MAX, struct result_column);
-	columns[PARAMETER] = (struct result_column){"parameter", QUANTITY_COUNT, true, false};
-	columns[VALUE] = (struct result_column){"value", QUANTITY_COUNT, true, false};
-	columns[LOW] = (struct result_column){"low", QUANTITY_COUNT, true, false};
-	columns[HIGH] = (struct result_column){"high", QUANTITY_COUNT, true, false};
-	columns[AT_LOW] = (struct result_column){arena_printf(arena, "at_low_%s", r->name),
-						 r->quantity, false, false};
-	columns[AT_HIGH] = (struct result_column){arena_printf(arena, "at_high_%s", r->name),
-						  r->quantity, false, false};
-	columns[FIRST] =
-		is_elastic(found)
-			? (struct result_column){"elasticity", QUANTITY_COUNT, false, false}
-			: (struct result_column){"first_order", QUANTITY_RATIO, false, true};
-	columns[TOTAL] = (struct result_column){"total", QUANTITY_RATIO, false, true};
-	columns[MEASURE] = (struct result_column){"measured_by", QUANTITY_COUNT, true, false};
+	columns[PARAMETER] =
+		(struct result_column){"parameter", QUANTITY_COUNT, true, false, "key"};
+	columns[MEANING] = (struct result_column){NULL, QUANTITY_COUNT, true, false, "parameter"};
+	columns[VALUE] = (struct result_column){"value", QUANTITY_COUNT, true, false, "value"};
+	columns[LOW] = (struct result_column){"low", QUANTITY_COUNT, true, false,
+					      is_elastic(found) ? "less" : "5 % point"};
+	columns[HIGH] = (struct result_column){"high", QUANTITY_COUNT, true, false,
+					       is_elastic(found) ? "more" : "95 % point"};
+	columns[AT_LOW] = (struct result_column){
+		arena_printf(arena, "at_low_%s", r->name), r->quantity, false, false,
+		arena_printf(arena, "%s at %s", r->heading, columns[LOW].heading)};
+	columns[AT_HIGH] = (struct result_column){
+		arena_printf(arena, "at_high_%s", r->name), r->quantity, false, false,
+		arena_printf(arena, "%s at %s", r->heading, columns[HIGH].heading)};
+	columns[FIRST] = is_elastic(found)
+				 ? (struct result_column){"elasticity", QUANTITY_COUNT, false,
+							  false, "elasticity"}
+				 : (struct result_column){"first_order", QUANTITY_RATIO, false,
+							  true, "first-order index"};
+	columns[TOTAL] =
+		(struct result_column){"total", QUANTITY_RATIO, false, true, "total index"};
+	columns[MEASURE] = (struct result_column){"measured_by", QUANTITY_COUNT, true, false,
+						  "measurement that would narrow it"};
 	struct result_table *table = ARENA_NEW(arena, struct result_table);
 	*table = (struct result_table){
 		.name = "sensitivity",
@@ -187,15 +210,16 @@ const struct result_table *sensitivity_table(struct arena *arena, const struct s
 struct drawing *sensitivity_chart(struct arena *arena, const char *title, const char *caption,
 				  const struct sensitivity *found)
 {
-	const char *how = is_elastic(found)
-				  ? arena_printf(arena, "each number %g %% less and more",
-						 100 * found->vary_ratio)
-				  : "each parameter at its 5 and 95 % point, the others at their "
-				    "values";
-	const struct chart_text text = {title ? title
-					      : arena_printf(arena, "What the %s of %s hangs on",
-							     found->reported->spoken,
-							     found->scenario->name),
-					arena_printf(arena, "%s; %s", caption, how)};
+	const char *how =
+		is_elastic(found)
+			? arena_printf(arena, "each number changed by -%g %% and +%g %%",
+				       100 * found->vary_ratio, 100 * found->vary_ratio)
+			: "each parameter at its 5 % and 95 % points, the others at their "
+			  "values";
+	const struct chart_text text = {
+		title ? title
+		      : arena_printf(arena, "Influence of parameters on the %s of %s",
+				     found->reported->spoken, found->scenario->name),
+		arena_printf(arena, "%s; %s", caption, how)};
 	return chart_swings(arena, text, found->reported, found);
 }

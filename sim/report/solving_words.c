@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What was found, in sentences and as a table. */
+/* The answer of `solve` in sentences, as a table and as a chart. */
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/solving_words.h"
+
+/* "one-way latency of vswitch" */
+static const char *words_of(struct arena *arena, const struct solving *s)
+{
+	return cfg_param_words(arena, s->key, s->param->row);
+}
 
 static const char *value_text(struct arena *arena, const struct solving *s, double x)
 {
@@ -37,7 +43,8 @@ static const struct solve_point *last_point(const struct solving *s)
 	return &s->solution->points[s->solution->point_count - 1];
 }
 
-/* Its 90 % interval; an infinity where it leaves the range, unless no value is out there. */
+/* Returns the bound's 90 % interval. An end outside of the searched range is infinite, unless the
+ * range ends at the parameter's own limit. */
 static struct estimate interval_of(const struct solving *s, const struct solve_bound *bound)
 {
 	const struct param_row *row = s->param->row;
@@ -91,7 +98,7 @@ static const char *regions_text(struct arena *arena, const struct solving *s)
 	return text;
 }
 
-/* The regions that meet it with 95 % certainty: "from 19 to 34, and up to 3". */
+/* Returns the regions that meet the target with 95 % certainty: "from 19 to 34, and up to 3". */
 static const char *certain_regions(struct arena *arena, const struct solving *s)
 {
 	const struct solution *solution = s->solution;
@@ -113,7 +120,7 @@ static const char *certain_regions(struct arena *arena, const struct solving *s)
 	return text;
 }
 
-/* Which values meet it with 95 % certainty. */
+/* Says which values meet the target with 95 % certainty. */
 static const char *certain_text(struct arena *arena, const struct solving *s)
 {
 	const struct solution *solution = s->solution;
@@ -124,14 +131,15 @@ static const char *certain_text(struct arena *arena, const struct solving *s)
 		return "";
 	const char *regions = certain_regions(arena, s);
 	if (!*regions)
-		return " No value of the range does so with 95 % certainty.";
+		return " No searched value meets the target with 95 % certainty.";
 	if (solution->bound_count > 1)
-		return arena_printf(arena, " With 95 %% certainty: %s.", regions);
-	return arena_printf(arena, " %s keeps it with 95 %% certainty.",
+		return arena_printf(arena, " With 95 %% certainty it meets the target %s.",
+				    regions);
+	return arena_printf(arena, " %s meets the target with 95 %% certainty.",
 			    value_text(arena, s, solution->bounds[0].certain));
 }
 
-/* How sure the answer is where there is no bound. */
+/* Says how certain the answer is if there is no bound. */
 static const char *surely(const struct solving *s, const struct solve_point *point)
 {
 	const struct estimate *y = &point->answer.y;
@@ -142,7 +150,8 @@ static const char *surely(const struct solving *s, const struct solve_point *poi
 	bool holds = at_least ? end >= s->target.value : end <= s->target.value;
 	if (met)
 		return holds ? ", with 95 % certainty." : ", but not with 95 % certainty.";
-	return holds ? ", though that is not ruled out." : ", with 95 % certainty.";
+	return holds ? ", but a better value is possible within the interval."
+		     : ", with 95 % certainty.";
 }
 
 static const char *same_everywhere(struct arena *arena, const struct solving *s)
@@ -154,20 +163,24 @@ static const char *same_everywhere(struct arena *arena, const struct solving *s)
 	const char *to = value_text(arena, s, last_point(s)->x);
 	if (solution->met)
 		return arena_printf(
-			arena, "%s keeps %s %sfrom %s to %s of %s: at worst %s, at %s%s", s->name,
-			s->target.text, solution->hole_count ? "" : "everywhere ", from, to, s->key,
-			answer_text(arena, s, worst->answer.y), value_text(arena, s, worst->x),
-			surely(s, worst));
+			arena,
+			"%s meets the target %s %sfrom %s to %s (%s); the worst value is %s, at "
+			"%s%s",
+			s->name, s->target.text, solution->hole_count ? "" : "everywhere ", from,
+			to, words_of(arena, s), answer_text(arena, s, worst->answer.y),
+			value_text(arena, s, worst->x), surely(s, worst));
 	if (isnan(best->answer.y.value))
-		return arena_printf(arena, "%s fails everywhere from %s to %s of %s (%s).", s->name,
-				    from, to, s->key, best->answer.reason);
-	return arena_printf(arena, "%s keeps %s nowhere from %s to %s of %s: at best %s, at %s%s",
-			    s->name, s->target.text, from, to, s->key,
+		return arena_printf(arena, "%s fails everywhere from %s to %s (%s): %s.", s->name,
+				    from, to, words_of(arena, s), best->answer.reason);
+	return arena_printf(arena,
+			    "%s does not meet the target %s from %s to %s (%s); the best value is "
+			    "%s, at %s%s",
+			    s->name, s->target.text, from, to, words_of(arena, s),
 			    answer_text(arena, s, best->answer.y), value_text(arena, s, best->x),
 			    surely(s, best));
 }
 
-/* What fails beyond a bound, if something does. */
+/* Says why the case fails beyond a bound; "" if it does not fail. */
 static const char *failure_text(struct arena *arena, const struct solving *s)
 {
 	const struct solution *solution = s->solution;
@@ -179,7 +192,7 @@ static const char *failure_text(struct arena *arena, const struct solving *s)
 	return "";
 }
 
-/* " Of the values tried, 27 and 29 fail: ...": inside of what the answer claims. */
+/* " Among the tried values, 27 and 29 fail: ...": exceptions inside of the answer's regions. */
 static const char *holes_text(struct arena *arena, const struct solving *s)
 {
 	const struct solution *solution = s->solution;
@@ -195,36 +208,36 @@ static const char *holes_text(struct arena *arena, const struct solving *s)
 						    : " and ",
 				    value_text(arena, s, solution->holes[i].x));
 	if (isnan(first->answer.y.value))
-		return arena_printf(arena, " Of the values tried, %s %s: %s.", list,
+		return arena_printf(arena, " Among the tried values, %s %s: %s.", list,
 				    count == 1 ? "fails" : "fail", first->answer.reason);
-	return arena_printf(arena, " Of the values tried, %s %s: %s at %s.", list,
-			    count == 1 ? "misses it" : "miss it",
+	return arena_printf(arena, " Among the tried values, %s %s: %s at %s.", list,
+			    count == 1 ? "misses the target" : "miss the target",
 			    answer_text(arena, s, first->answer.y), value_text(arena, s, first->x));
 }
 
-/* What was searched, and how. */
+/* Describes the search. */
 static const char *search_text(struct arena *arena, const struct solving *s)
 {
 	const struct solution *solution = s->solution;
 	const char *now = "", *refused = "";
 	for (size_t i = 0; i < solution->point_count; i++)
 		if (solution->points[i].x == s->param->value)
-			now = arena_printf(arena, "Now %s, with %s. ",
+			now = arena_printf(arena, "The case has %s, which gives %s. ",
 					   value_text(arena, s, s->param->value),
 					   answer_text(arena, s, solution->points[i].answer.y));
 	if (solution->refused)
-		refused = arena_printf(arena, " Left out: %s to %s (%s).",
+		refused = arena_printf(arena, " Not searched: %s to %s (%s).",
 				       value_text(arena, s, solution->refused_low),
 				       value_text(arena, s, solution->refused_high),
 				       solution->refused);
 	return arena_printf(arena,
-			    "%sSearched: %s to %s%s, %zu values, then %s; %zu runs and %zu "
+			    "%sSearched: %s to %s%s, %zu values, then refined %s; %zu runs and %zu "
 			    "intervals.%s",
 			    now, value_text(arena, s, first_point(s)->x),
 			    value_text(arena, s, last_point(s)->x),
 			    s->range.whole ? ""
-			    : s->range.log ? " (equal quotients)"
-					   : " (equal differences)",
+			    : s->range.log ? " (logarithmic steps)"
+					   : " (linear steps)",
 			    solution->point_count,
 			    s->param->row->whole ? "to the whole number" : "to 0.1 %",
 			    solution->evaluations, solution->interval_evaluations, refused);
@@ -234,13 +247,14 @@ static const char *solving_words(struct arena *arena, const struct solving *s)
 {
 	const struct solution *solution = s->solution;
 	bool monotone = solution->bound_count <= 1 && !solution->hole_count;
-	const char *pieces = monotone ? "" : " The answer is not monotone.";
+	const char *pieces = monotone ? "" : " The result is not monotone.";
 	if (!solution->bound_count)
 		return arena_printf(arena, "%s%s%s\n%s", same_everywhere(arena, s), pieces,
 				    holes_text(arena, s), search_text(arena, s));
-	return arena_printf(arena, "%s keeps %s with %s %s.%s%s%s%s\n%s", s->name, s->target.text,
-			    s->key, regions_text(arena, s), certain_text(arena, s), pieces,
-			    holes_text(arena, s), failure_text(arena, s), search_text(arena, s));
+	return arena_printf(arena, "%s meets the target %s with the %s %s.%s%s%s%s\n%s", s->name,
+			    s->target.text, words_of(arena, s), regions_text(arena, s),
+			    certain_text(arena, s), pieces, holes_text(arena, s),
+			    failure_text(arena, s), search_text(arena, s));
 }
 
 /* ---- table ---- */
@@ -284,14 +298,16 @@ const struct result_table *solving_table(struct arena *arena, const struct solvi
 	const struct reported *reported = s->target.reported;
 	size_t rows = s->solution->bound_count ? s->solution->bound_count : 1;
 	struct result_column *columns = ARENA_ARRAY(arena, COLUMNS, struct result_column);
-	columns[TARGET] = (struct result_column){"target", QUANTITY_COUNT, true, false};
-	columns[HOLDS] = (struct result_column){"holds", QUANTITY_COUNT, true, false};
-	columns[KEY] = (struct result_column){s->key, quantity, false, true};
-	columns[CERTAIN] = (struct result_column){"certain", quantity, false, false};
-	columns[ANSWER] =
-		(struct result_column){reported->name, reported->quantity, false, !reported->part};
-	columns[FROM] = (struct result_column){"searched_from", quantity, false, false};
-	columns[TO] = (struct result_column){"searched_to", quantity, false, false};
+	columns[TARGET] = (struct result_column){"target", QUANTITY_COUNT, true, false, "target"};
+	columns[HOLDS] = (struct result_column){"holds", QUANTITY_COUNT, true, false, "holds"};
+	columns[KEY] = (struct result_column){s->key, quantity, false, true, words_of(arena, s)};
+	columns[CERTAIN] =
+		(struct result_column){"certain", quantity, false, false, "with 95 % certainty"};
+	columns[ANSWER] = (struct result_column){reported->name, reported->quantity, false,
+						 !reported->part, reported->heading};
+	columns[FROM] =
+		(struct result_column){"searched_from", quantity, false, false, "searched from"};
+	columns[TO] = (struct result_column){"searched_to", quantity, false, false, "searched to"};
 	struct result_table *table = ARENA_NEW(arena, struct result_table);
 	*table = (struct result_table){
 		.name = "solve",
@@ -324,7 +340,7 @@ static size_t regions_of(const struct solving *s, double per_unit, struct bound_
 	return count;
 }
 
-/* The grid and the bounds, by rising x: the curve goes through the marks. */
+/* Merges the grid and the bounds by rising x, so that the curve passes through the marks. */
 static size_t curve_of(const struct solving *s, double *x, struct estimate *y)
 {
 	const struct solution *solution = s->solution;
@@ -354,8 +370,8 @@ struct drawing *solving_chart(struct arena *arena, struct chart_text text, const
 		ARENA_ARRAY(arena, solution->bound_count + 1, struct bound_region);
 	size_t count = curve_of(s, x, y);
 	const char *x_label, *y_label;
-	const double one = 1, *unit = chart_values(arena, s->key, s->param->row->quantity, &one, 1,
-						   &x_label);
+	const double one = 1, *unit = chart_values(arena, words_of(arena, s),
+						   s->param->row->quantity, &one, 1, &x_label);
 	double per_y =
 		*chart_values(arena, reported->spoken, reported->quantity, &one, 1, &y_label);
 	if (reported->unit)

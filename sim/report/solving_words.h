@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A bound that was found as sentences, table and chart. */
+/* The answer of `solve` in sentences, as a table and as a chart. */
 #ifndef FARWIRE_REPORT_SOLVING_WORDS_H
 #define FARWIRE_REPORT_SOLVING_WORDS_H
 

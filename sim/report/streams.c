@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The forwarded programs of a recording: measured steps beside predicted ones. */
+/* The forwarded programs of a recording: measured and predicted step times. */
 #include <math.h>
 
 #include "sim/report/part.h"
@@ -9,10 +9,10 @@ static void add_table(struct report *report, const struct streams *streams)
 	struct arena *arena = report->arena;
 	struct report_table *table =
 		report_table(report,
-			     "program!|calls!|kernels>|a step copies>|each way>|rate>|measured>|"
-			     "predicted>|error (%)>",
-			     "Steps of forwarded programs; calls that wait for each answer (sync), "
-			     "only where they must (async), or in batches of 16.");
+			     "program!|calls!|kernels>|bytes copied per step>|one-way latency>|"
+			     "bandwidth>|measured>|predicted>|error (%)>",
+			     "Step times of forwarded programs. Calls wait for each answer (sync), "
+			     "only if they must (async), or travel in batches of 16.");
 	for (size_t i = 0; i < streams->count; i++) {
 		const struct stream *s = &streams->items[i];
 		report_row(table, TONE_PLAIN,
@@ -35,13 +35,13 @@ static void add_figure(struct report *report, const struct streams *streams)
 	struct arena *arena = report->arena;
 	size_t count = streams->count;
 	const char *title = arena_printf(arena,
-					 "%zu forwarded programs that no fit has seen: "
+					 "%zu forwarded programs that no fit used: "
 					 "median error %.1f %%",
 					 count, 100 * streams->median_ratio);
 	struct parity_point *parity = ARENA_ARRAY(arena, count + 1, struct parity_point);
 	for (size_t i = 0; i < count; i++)
 		parity[i] = (struct parity_point){
-			.label = arena_printf(arena, "%s %s, kernels of %.0f us, %.0f us each way",
+			.label = arena_printf(arena, "%s %s, kernels of %.0f us, %.0f us one way",
 					      streams->items[i].program, streams->items[i].mode,
 					      1e6 * streams->items[i].kernel_s,
 					      1e6 * streams->items[i].latency_s),
@@ -53,10 +53,10 @@ static void add_figure(struct report *report, const struct streams *streams)
 		report,
 		chart_parity(arena,
 			     (struct chart_text){title, "steps of the test `stream`: measured "
-							"through the probe's forwarder, and "
-							"predicted from the parameters fitted"},
+							"with the probe's forwarder, and "
+							"predicted with the fitted parameters"},
 			     parity, count),
-		"%s. On the diagonal they agree.", title);
+		"%s. Points on the diagonal have no error.", title);
 }
 
 struct streams report_streams(struct report *report, const struct calibration *calibration)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The part of a report on a sweep: one case over the values of a few parameters. */
+/* The part of a report about a sweep: one case over a grid of parameter values. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #include "sim/report/part.h"
 #include "sim/report/sweep_figures.h"
 
-/* More rows are for a file: farwire sweep --format csv. */
+/* A report does not show tables with more rows: farwire sweep --format csv writes them to a file.
+ */
 enum { LINES_MAX = 6, CAUSES_MAX = 4, ROWS_MAX = 2000 };
 
 struct swept {
@@ -19,27 +20,22 @@ struct swept {
 
 static const char *axis_text(const struct swept *s, size_t axis, size_t index)
 {
-	const struct sweep_axis *a = &s->sweep->axes[axis];
-	if (a->words)
-		return a->texts[index] + strlen(a->key) + 1;
-	if (a->quantity == QUANTITY_RATE) /* as on the drawing's axes */
-		return arena_printf(s->arena, "%s Gbit/s",
-				    number_format(s->arena, 4, 8e-9 * a->values[index]));
-	return quantity_format(s->arena, a->quantity, a->values[index]);
+	return sweep_value_text(s->arena, &s->sweep->axes[axis], index);
 }
 
-/* "link.wire.latency = 1 us, case.batch = 16": where a point lies, from that axis on. */
+/* Returns the values of a point, beginning with axis `from`: "one-way latency of wire = 1 us, batch
+ * = 16". */
 static const char *place(const struct swept *s, size_t point, size_t from)
 {
 	const char *text = "";
 	for (size_t a = from; a < s->sweep->axis_count; a++)
 		text = arena_printf(s->arena, "%s%s%s = %s", text, *text ? ", " : "",
-				    s->sweep->axes[a].key,
+				    s->sweep->words[a],
 				    axis_text(s, a, sweep_axis_index(s->sweep, point, a)));
 	return text;
 }
 
-/* "link.wire.latency (25 values, 1 us to 1 ms) and case.runtime (a, b)" */
+/* "one-way latency of wire (25 values from 1 us to 1 ms) and remoting runtime (a, b)" */
 static const char *axes_words(const struct swept *s)
 {
 	const char *text = "";
@@ -51,8 +47,8 @@ static const char *axes_words(const struct swept *s)
 					      values, axis_text(s, a, axis->count - 1));
 		for (size_t i = 1; i < axis->count && !axis->ranged; i++)
 			values = arena_printf(s->arena, "%s, %s", values, axis_text(s, a, i));
-		text = arena_printf(s->arena, "%s%s%s (%s)", text, a ? " and " : "", axis->key,
-				    values);
+		text = arena_printf(s->arena, "%s%s%s (%s)", text, a ? " and " : "",
+				    s->sweep->words[a], values);
 	}
 	return text;
 }
@@ -77,17 +73,17 @@ static const char *number_words(const struct swept *s, size_t point)
 			       : percent_words(s->arena, p->ratio);
 }
 
-static const char *what(const struct swept *s)
+static const char *number_name(const struct swept *s)
 {
 	return is_bandwidth(s)                   ? "the bus bandwidth"
-	       : s->kinds == PREDICTION_TRAINING ? "the share of ideal scaling"
-						 : "what is kept of the local GPU";
+	       : s->kinds == PREDICTION_TRAINING ? "the scaling efficiency"
+						 : "the ratio to local";
 }
 
-/* ---- where 95 % is kept ---- */
+/* ---- the values with 95 % or more ---- */
 
-/* Along the first axis at the c-th combination of the others: "up to 38 us, no more at 50 us".
- * Between two values of a sweep nothing is known. */
+/* Describes where the number reaches KEPT_RATIO along the first axis, at combination c of the other
+ * axes: "up to 38 us, not at 50 us". A sweep has no result between two values. */
 static const char *kept_along(const struct swept *s, size_t c)
 {
 	const struct sweep_axis *axis = &s->sweep->axes[0];
@@ -110,10 +106,11 @@ static const char *kept_along(const struct swept *s, size_t c)
 		return arena_printf(s->arena, "at %zu of %zu values", kept, axis->count);
 	if (first == 0)
 		return arena_printf(s->arena, "up to %s, %s at %s", axis_text(s, 0, order[last]),
-				    isnan(number_of(s, order[last + 1] * lines + c)) ? "failing"
-										     : "no more",
+				    isnan(number_of(s, order[last + 1] * lines + c))
+					    ? "with a failure"
+					    : "but not",
 				    axis_text(s, 0, order[last + 1]));
-	return arena_printf(s->arena, "from %s on, not yet at %s", axis_text(s, 0, order[first]),
+	return arena_printf(s->arena, "from %s on, but not at %s", axis_text(s, 0, order[first]),
 			    axis_text(s, 0, order[first - 1]));
 }
 
@@ -127,18 +124,19 @@ static const char *kept_words(const struct swept *s)
 	for (size_t i = 0; i < s->sweep->point_count; i++)
 		kept += number_of(s, i) >= KEPT_RATIO;
 	if (lines > LINES_MAX)
-		return arena_printf(s->arena, " 95" NBSP "%% or more at %zu of %zu points.", kept,
-				    s->sweep->point_count);
+		return arena_printf(s->arena, " It is 95" NBSP "%% or more at %zu of %zu points.",
+				    kept, s->sweep->point_count);
 	for (size_t c = 0; c < lines; c++)
 		text = arena_printf(s->arena, "%s%s%s%s%s", text, c ? "; " : "",
 				    lines > 1 ? place(s, c, 1) : "", lines > 1 ? ": " : "",
 				    kept_along(s, c));
-	return arena_printf(s->arena, " 95" NBSP "%% or more along %s: %s.", axis->key, text);
+	return arena_printf(s->arena, " It is 95" NBSP "%% or more for these values of %s: %s.",
+			    s->sweep->words[0], text);
 }
 
 /* ---- the answer ---- */
 
-/* " Bottleneck: the GPU's kernels at 12 points, packets lost on the network at 3." */
+/* " Bottleneck: kernel-bound at 12, input-bound at 3 points." */
 static const char *causes_words(const struct swept *s)
 {
 	const char *causes[CAUSES_MAX], *text = "";
@@ -180,30 +178,29 @@ static void answer(struct report *report, const struct swept *s)
 		high = high == count || number > number_of(s, high) ? i : high;
 	}
 	if (failed == count) {
-		report_answer(report, true, "None of the %zu points of %s runs: %s.", count,
+		report_answer(report, true, "None of the %zu points works, over %s: %s.", count,
 			      axes_words(s), s->sweep->points[0]->reason);
 		return;
 	}
 	const char *range = "";
 	if (low < count && number_of(s, high) - number_of(s, low) > 0.0005 * number_of(s, high))
-		range = arena_printf(s->arena, ", %s goes from %s (%s) to %s (%s)", what(s),
-				     number_words(s, low), place(s, low, 0), number_words(s, high),
-				     place(s, high, 0));
+		range = arena_printf(s->arena, ", %s ranges from %s (%s) to %s (%s)",
+				     number_name(s), number_words(s, low), place(s, low, 0),
+				     number_words(s, high), place(s, high, 0));
 	else if (low < count)
-		range = arena_printf(s->arena, ", %s is %s everywhere", what(s),
+		range = arena_printf(s->arena, ", %s is %s everywhere", number_name(s),
 				     number_words(s, low));
 	report_answer(report, false, "Over %s%s.%s%s%s", axes_words(s), range,
 		      low < count ? kept_words(s) : "", causes_words(s),
-		      failed ? arena_printf(s->arena, " %zu of %zu points do not run (%s: %s).",
-					    failed, count, place(s, why, 0),
-					    s->sweep->points[why]->reason)
+		      failed ? arena_printf(s->arena, " %zu of %zu points fail (%s: %s).", failed,
+					    count, place(s, why, 0), s->sweep->points[why]->reason)
 			     : "");
 }
 
 /* ---- the part ---- */
 
-/* The case that all points share. If it is no case without the axes, their first values are
- * taken. */
+/* Returns the case without the axes. If this is not a complete case, it gets the first value of
+ * each axis. */
 static const struct scenario *base_of(struct arena *arena, const struct case_request *request,
 				      const struct sweep *sweep)
 {
@@ -234,17 +231,17 @@ bool report_sweep(struct report *report, const struct case_request *request,
 	const struct scenario *scenario = base_of(arena, request, sweep);
 	const char *name = scenario ? scenario->name : sweep->points[0]->name;
 	if (!report->title)
-		report->title = "What changes it, and by how much?";
+		report->title = "How do these parameters change the prediction?";
 	report_add(report, BLOCK_PART, "%s", name);
 	answer(report, &s);
 	report_figure(report,
 		      sweep_chart(arena, report_text(report, report->request->title), sweep),
 		      "%s of %s over %s.%s",
 		      is_bandwidth(&s)                 ? "Bus bandwidth"
-		      : s.kinds == PREDICTION_TRAINING ? "Scaling"
-						       : "Ratio to the local GPU",
+		      : s.kinds == PREDICTION_TRAINING ? "Scaling efficiency"
+						       : "Ratio to local",
 		      name, axes_words(&s),
-		      draws ? "" : " Points without intervals (--draws N gives them).");
+		      draws ? "" : " The points have no intervals; --draws N adds them.");
 	if (sweep->point_count <= ROWS_MAX)
 		report_results(report, sweep_table(arena, sweep), draws > 0,
 			       arena_printf(arena, "The numbers: %zu points", sweep->point_count));

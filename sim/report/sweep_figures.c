@@ -9,17 +9,36 @@
 
 /* ---- charts ---- */
 
-static const double *shown_values(struct arena *arena, const struct sweep_axis *axis,
+static const double *shown_values(struct arena *arena, const struct sweep *sweep, size_t a,
 				  const char **label)
 {
-	*label = axis->key;
+	const struct sweep_axis *axis = &sweep->axes[a];
+	*label = sweep->words[a];
 	if (axis->words)
 		return axis->values;
-	return chart_values(arena, axis->key, axis->quantity, axis->values, axis->count, label);
+	return chart_values(arena, *label, axis->quantity, axis->values, axis->count, label);
 }
 
-/* The points along the first axis at the c-th combination of the others, and
- * what those are. */
+const char *sweep_value_text(struct arena *arena, const struct sweep_axis *axis, size_t index)
+{
+	if (axis->words)
+		return axis->texts[index] + strlen(axis->key) + 1;
+	if (axis->quantity == QUANTITY_RATE) /* in the unit of the plots' axes */
+		return arena_printf(arena, "%s Gbit/s",
+				    number_format(arena, 4, 8e-9 * axis->values[index]));
+	return quantity_format(arena, axis->quantity, axis->values[index]);
+}
+
+/* "batch = 16": the value of axis a at a point. */
+static const char *place(struct arena *arena, const struct sweep *sweep, size_t point, size_t a)
+{
+	return arena_printf(
+		arena, "%s = %s", sweep->words[a],
+		sweep_value_text(arena, &sweep->axes[a], sweep_axis_index(sweep, point, a)));
+}
+
+/* Returns the points along the first axis at combination c of the other axes. Sets *label to the
+ * values of the other axes. */
 static const struct prediction **line_of(struct arena *arena, const struct sweep *sweep, size_t c,
 					 const char **label)
 {
@@ -30,7 +49,7 @@ static const struct prediction **line_of(struct arena *arena, const struct sweep
 		line[i] = sweep->points[i * lines + c];
 	for (size_t a = 1; a < sweep->axis_count; a++)
 		*label = arena_printf(arena, "%s%s%s", *label, a > 1 ? ", " : "",
-				      sweep->axes[a].texts[sweep_axis_index(sweep, c, a)]);
+				      place(arena, sweep, c, a));
 	return line;
 }
 
@@ -39,8 +58,8 @@ static struct chart_text titled(struct chart_text text, const char *title)
 	return (struct chart_text){text.title ? text.title : title, text.caption};
 }
 
-/* A line for each combination of the other axes: of jobs over their numbers of GPUs, of a
- * collective over the size of its messages. */
+/* Draws a line for each combination of the other axes. The first axis is the number of GPUs of a
+ * job, or the size of a collective. */
 static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 				  const struct sweep *sweep, bool bandwidth)
 {
@@ -59,12 +78,12 @@ static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 			scaling[c] = chart_scaling_curve(arena, label, line, count, none);
 	}
 	if (bandwidth)
-		return chart_bandwidth(arena, titled(text, "Bus bandwidth over the size"), sizes,
-				       lines);
+		return chart_bandwidth(arena, titled(text, "Bus bandwidth over message size"),
+				       sizes, lines);
 	return chart_scaling(arena, titled(text, "Scaling"), scaling, lines);
 }
 
-/* A collective has no ratio: GB/s. */
+/* The ratio, or the bus bandwidth in GB/s for a collective, which has no ratio. */
 static struct estimate drawn(const struct prediction *p, bool bandwidth)
 {
 	double scale = bandwidth ? 1e-9 : 1;
@@ -78,11 +97,10 @@ static const char *answer_label(unsigned kinds)
 {
 	return kinds == PREDICTION_COLLECTIVE ? "bus bandwidth (GB/s)"
 	       : kinds == PREDICTION_TRAINING ? "scaling efficiency"
-					      : "ratio to the local GPU";
+					      : "ratio to local";
 }
 
-/* A list is spaced as it was written: over more than a decade or so people mean
- * factors. */
+/* A list of values over more than about a decade gets a logarithmic axis. */
 static bool is_log(const struct sweep_axis *axis)
 {
 	double low = INFINITY, high = 0;
@@ -94,7 +112,7 @@ static bool is_log(const struct sweep_axis *axis)
 	       (!axis->words && axis->count > 2 && low > 0 && high / low >= 16 && !axis->ranged);
 }
 
-/* Ratio over the first axis, a curve for each value of the others. */
+/* Draws the ratio over the first axis, with a curve for each combination of the other axes. */
 static struct drawing *draw_curves(struct arena *arena, struct chart_text text,
 				   const struct sweep *sweep, unsigned kinds)
 {
@@ -103,7 +121,7 @@ static struct drawing *draw_curves(struct arena *arena, struct chart_text text,
 	bool bandwidth = kinds == PREDICTION_COLLECTIVE;
 	struct curve *curves = ARENA_ARRAY(arena, lines, struct curve);
 	struct chart_axes axes = {.y_label = answer_label(kinds), .x_log = is_log(x)};
-	const double *values = shown_values(arena, x, &axes.x_label);
+	const double *values = shown_values(arena, sweep, 0, &axes.x_label);
 	for (size_t c = 0; c < lines; c++) {
 		struct estimate *y = ARENA_ARRAY(arena, x->count, struct estimate);
 		const char *label;
@@ -119,7 +137,7 @@ static struct drawing *draw_curves(struct arena *arena, struct chart_text text,
 
 /* ---- maps ---- */
 
-enum { MAP_VALUES_MIN = 4, MAPS_MAX = 12 }; /* fewer values make a better curve */
+enum { MAP_VALUES_MIN = 4, MAPS_MAX = 12 }; /* an axis with fewer values becomes curves */
 
 /* One side of a map: an axis in rising order. */
 struct side {
@@ -130,28 +148,28 @@ struct side {
 	size_t count;
 };
 
-/* False: the axis is no side of a map. */
+/* Returns false if the axis cannot be a side of a map: words, too few values, or equal values. */
 static bool side_of(struct arena *arena, const struct sweep *sweep, size_t axis, struct side *side)
 {
 	const struct sweep_axis *a = &sweep->axes[axis];
 	if (a->words || a->count < MAP_VALUES_MIN)
 		return false;
 	*side = (struct side){.axis = axis, .count = a->count};
-	const double *given = shown_values(arena, a, &side->label);
+	const double *given = shown_values(arena, sweep, axis, &side->label);
 	double *values = ARENA_ARRAY(arena, a->count, double);
 	const size_t *order = order_rising(arena, given, a->count);
 	for (size_t i = 0; i < a->count; i++)
 		values[i] = given[order[i]];
 	for (size_t i = 1; i < a->count; i++)
 		if (!(values[i] > values[i - 1]))
-			return false; /* one value in two ways of writing */
+			return false; /* one value written twice, for example 1 ms and 1000 us */
 	side->values = values;
 	side->order = order;
 	return true;
 }
 
-/* The first two axes with enough numbers; all others make a map for each of their
- * values, if those are not too many. */
+/* Takes the first two axes that can be sides. Each combination of the other axes makes a map.
+ * Returns false if there are no two sides, or more than MAPS_MAX maps. */
 static bool find_sides(struct arena *arena, const struct sweep *sweep, struct side sides[2])
 {
 	size_t found = 0;
@@ -160,7 +178,8 @@ static bool find_sides(struct arena *arena, const struct sweep *sweep, struct si
 	return found == 2 && sweep->point_count / (sides[0].count * sides[1].count) <= MAPS_MAX;
 }
 
-/* The c-th combination of the axes that are no sides, and of the sides' values. */
+/* Returns the point at combination c of the axes that are not sides, and at these indices of the
+ * sides. */
 static size_t map_point(const struct sweep *sweep, const struct side sides[2], size_t c,
 			const size_t at[2])
 {
@@ -181,9 +200,8 @@ static const char *map_label(struct arena *arena, const struct sweep *sweep,
 	const char *label = "";
 	for (size_t a = 0; a < sweep->axis_count; a++)
 		if (a != sides[0].axis && a != sides[1].axis)
-			label = arena_printf(
-				arena, "%s%s%s", label, *label ? ", " : "",
-				sweep->axes[a].texts[sweep_axis_index(sweep, point, a)]);
+			label = arena_printf(arena, "%s%s%s", label, *label ? ", " : "",
+					     place(arena, sweep, point, a));
 	return label;
 }
 
@@ -238,7 +256,7 @@ struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const s
 	return draw_curves(arena, text, sweep, kinds);
 }
 
-/* ---- more and more GPUs ---- */
+/* ---- scaling ---- */
 
 static struct drawing *bandwidth_chart(struct arena *arena, struct chart_text text,
 				       const struct scaling *scaling)

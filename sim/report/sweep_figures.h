@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sweep as a drawing: curves over one axis, a map over two. */
+/* Charts of sweeps (curves over one axis, or maps over two) and of scaling. */
 #ifndef FARWIRE_REPORT_SWEEP_FIGURES_H
 #define FARWIRE_REPORT_SWEEP_FIGURES_H
 
 #include "plots/charts.h"
 #include "sim/analysis/scaling.h"
 
-/* A text without a title gets one. */
+/* Returns the text of one value of an axis: "25 us", "10 Gbit/s", "rdma". */
+const char *sweep_value_text(struct arena *arena, const struct sweep_axis *axis, size_t index);
+/* If text has no title, the chart has one that fits the sweep. */
 struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const struct sweep *sweep);
 
-/* Throughput over the number of GPUs with the ideal line; of a collective its bus bandwidth. */
+/* Draws throughput over the number of GPUs with the ideal line; for a collective its bus bandwidth.
+ */
 struct drawing *scaling_chart(struct arena *arena, struct chart_text text,
 			      const struct scaling *scaling);
-/* The parts of each step; NULL for a collective. */
+/* Draws the parts of the step time for each number of GPUs. Returns NULL for a collective. */
 struct drawing *scaling_parts_chart(struct arena *arena, struct chart_text text,
 				    const struct scaling *scaling);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One step of a case in time. */
+/* The timeline of one step of a case. */
 #include <string.h>
 
 #include "sim/report/part.h"
@@ -19,10 +19,10 @@ static void tracks_table(struct report *report, const struct trace *trace, int64
 		busy_s[span->track][span->kind] += (double)(end - start) * 1e-12;
 		spans[span->track][span->kind]++;
 	}
-	struct report_table *table =
-		report_folded(report, "The step in numbers", "where|track|what|count>|time (ms)>",
-			      "What each track did in the %s ms shown.",
-			      figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 4));
+	struct report_table *table = report_folded(
+		report, "The step in numbers", "group|track|activity|count>|time (ms)>",
+		"Activity of each track in the %s ms shown.",
+		figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 4));
 	for (size_t i = 0; i < count; i++)
 		for (int kind = 0; kind < SPAN_KIND_COUNT; kind++) {
 			if (spans[i][kind] == 0)
@@ -35,7 +35,7 @@ static void tracks_table(struct report *report, const struct trace *trace, int64
 		}
 }
 
-/* A step, or a collective, in a trace. */
+/* The time window of a step, or of a collective, in a trace. */
 struct window {
 	int64_t start_ps, end_ps;
 	const char *title, *caption;
@@ -45,16 +45,17 @@ static void step_figure(struct report *report, const struct trace *trace,
 			const struct window *window)
 {
 	const struct chart_text text = report_text(report, window->title);
-	report_figure(report,
-		      chart_timeline(report->arena, text, trace, window->start_ps, window->end_ps),
-		      "%s Where many short spans meet, the shade says how much of the time they "
-		      "cover.",
-		      window->caption);
+	report_figure(
+		report,
+		chart_timeline(report->arena, text, trace, window->start_ps, window->end_ps),
+		"%s Many short spans are drawn as one shaded area; a darker shade covers more of "
+		"the time.",
+		window->caption);
 	tracks_table(report, trace, window->start_ps, window->end_ps);
 }
 
-/* The track of a client's threads with the most calls in the step; SIZE_MAX:
- * none has any. */
+/* Returns the track of the client's thread with the most calls in the step, or SIZE_MAX if there
+ * are no calls. */
 static size_t busiest_thread(struct arena *arena, const struct trace *trace,
 			     const struct step_record *step, const char *client)
 {
@@ -75,8 +76,8 @@ static size_t busiest_thread(struct arena *arena, const struct trace *trace,
 
 enum { CALLS_SHOWN = 20 };
 
-/* So near that single calls are seen: some of that thread, a quarter into what it
- * calls in the step. False if there are too few to be worth it. */
+/* Finds a window of CALLS_SHOWN calls of the busiest thread, after the first quarter of its calls
+ * in the step. Returns false if the thread makes fewer than 3 CALLS_SHOWN calls. */
 static bool calls_window(struct arena *arena, const struct trace *trace,
 			 const struct step_record *step, const char *client, int64_t *from_ps,
 			 int64_t *to_ps)
@@ -91,7 +92,7 @@ static bool calls_window(struct arena *arena, const struct trace *trace,
 	}
 	if (calls.count < 3 * CALLS_SHOWN)
 		return false;
-	/* a thread's calls end one after another, which is the order of the trace */
+	/* the trace has the calls of a thread in the order of their ends */
 	*from_ps = calls.items[calls.count / 4]->start_ps;
 	*to_ps = calls.items[calls.count / 4 + CALLS_SHOWN - 1]->end_ps;
 	return *to_ps > *from_ps;
@@ -104,10 +105,10 @@ static void calls_figure(struct report *report, const struct trace *trace,
 	if (!calls_window(report->arena, trace, step, client, &from_ps, &to_ps))
 		return;
 	const struct chart_text text =
-		report_text(report, arena_printf(report->arena, "%d calls of that step of %s",
+		report_text(report, arena_printf(report->arena, "%d calls in one step of %s",
 						 CALLS_SHOWN, label));
 	report_figure(report, chart_timeline(report->arena, text, trace, from_ps, to_ps),
-		      "The same step, %s ms of it: %d calls of its busiest thread, one by one.",
+		      "%s ms of the same step: %d calls of the busiest thread.",
 		      figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 2), CALLS_SHOWN);
 }
 
@@ -117,7 +118,7 @@ static bool is_word_part(char c)
 	       c == '_' || c == '-' || c == '.';
 }
 
-/* The name stands in text as a word: "client1" in "serves client1 0", not in
+/* Returns true if text has the name as a whole word: "client1" is in "serves client1 0", but not in
  * "client12". */
 static bool names(const char *text, const char *name)
 {
@@ -128,7 +129,7 @@ static bool names(const char *text, const char *name)
 	return false;
 }
 
-/* Of a pool: what belongs to its first client, and all that its GPU does. */
+/* Keeps the spans of the first client of a pool and all spans of its GPU. */
 static const struct trace *first_client(struct arena *arena, const struct scenario *scenario,
 					const struct trace *trace)
 {
@@ -151,8 +152,8 @@ static const struct trace *first_client(struct arena *arena, const struct scenar
 
 static void nothing(struct report *report, const char *label, const char *reason)
 {
-	report_add(report, BLOCK_TEXT, "There is no step to show of %s: %s.", label,
-		   reason ? reason : "none was finished");
+	report_add(report, BLOCK_TEXT, "There is no timeline of %s: %s.", label,
+		   reason ? reason : "it finished no step");
 }
 
 static void program_step(struct report *report, const struct scenario *scenario,
@@ -167,8 +168,8 @@ static void program_step(struct report *report, const struct scenario *scenario,
 	const struct window window = {
 		step->start_ps, step->end_ps, arena_printf(arena, "One steady step of %s", label),
 		arena_printf(arena,
-			     "Step %zu from its first call to its last answer: the program's "
-			     "threads, the wires, the server's threads and the GPU's streams.",
+			     "Step %zu from its first call to its last answer: threads of the "
+			     "program, links, threads of the server and streams of the GPU.",
 			     run->step_count)};
 	step_figure(report, trace, &window);
 	calls_figure(report, trace, step, scenario->jobs[0].name, label);
@@ -176,8 +177,7 @@ static void program_step(struct report *report, const struct scenario *scenario,
 
 enum { RANKS_SHOWN = 8 };
 
-/* Of many ranks the first, in their order: what each waits for and sends, and what
- * its GPU does. */
+/* Keeps the spans of the first RANKS_SHOWN ranks and of their GPUs. */
 static const struct trace *first_ranks(struct arena *arena, const struct scenario *scenario,
 				       const struct trace *trace)
 {
@@ -207,15 +207,17 @@ static const struct trace *first_ranks(struct arena *arena, const struct scenari
 	return kept;
 }
 
-/* Its trace groups are the job's ranks, with their collectives, and their GPUs. */
+/* Draws a step of a fused job. The groups of its trace are the job, with a track for each rank, and
+ * the GPUs. */
 static void fused_step(struct report *report, const struct job_run *run, const struct trace *trace,
 		       bool collective, const char *label)
 {
 	struct arena *arena = report->arena;
 	size_t ranks = run->entry->rank_count;
-	const char *some = ranks > RANKS_SHOWN ? arena_printf(arena, " The first %d of %zu ranks.",
-							      RANKS_SHOWN, ranks)
-					       : "";
+	const char *some = ranks > RANKS_SHOWN
+				   ? arena_printf(arena, " The figure shows %d of %zu ranks.",
+						  RANKS_SHOWN, ranks)
+				   : "";
 	if (run->failed || run->step_count == 0) {
 		nothing(report, label, run->reason);
 		return;
@@ -226,10 +228,11 @@ static void fused_step(struct report *report, const struct job_run *run, const s
 		arena_printf(arena, "One steady %s of %s", collective ? "repetition" : "step",
 			     label),
 		arena_printf(arena, "%s%s",
-			     collective ? "The collective from the first rank's start to the last "
-					  "one's end."
-					: "A step from its first kernel to the last update: what "
-					  "each rank waits for, its collectives, and its GPU.",
+			     collective
+				     ? "The collective from the start of the first rank to the end "
+				       "of the last rank."
+				     : "A step from its first kernel to the last update: waits "
+				       "and collectives of each rank, and its GPU.",
 			     some)};
 	step_figure(report, trace, &window);
 }
@@ -237,7 +240,7 @@ static void fused_step(struct report *report, const struct job_run *run, const s
 void report_timeline(struct report *report, const struct scenario *scenario, const char *label)
 {
 	struct scenario brief = *scenario;
-	brief.steps_count = 1; /* behind the warm-up */
+	brief.steps_count = 1; /* after the warm-up */
 	struct arena *scratch = arena_new();
 	struct trace *trace = trace_new(scratch);
 	struct world_outcome outcome =

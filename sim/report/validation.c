@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Errors of datasets as text for people. */
+/* Tables and summaries of datasets for people. */
 #include "sim/report/validation.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ static const char *percent(struct arena *arena, double ratio)
 	return isfinite(ratio) ? arena_printf(arena, "%+.1f %%", 100 * ratio) : "";
 }
 
-/* A number of that measure, with its unit where the title does not say it. */
+/* Formats a number of a measure, with its unit if the title does not have it. */
 static const char *number(struct arena *arena, enum measure measure, double value)
 {
 	return measure == MEASURE_TIME ? quantity_format(arena, QUANTITY_TIME, value)
@@ -57,12 +57,15 @@ static void summary_line(FILE *out, const char *what, const struct error_summary
 {
 	if (summary->count == 0)
 		return;
-	fprintf(out, "%s: %zu, median |error| %.2f %%, max %.2f %%, mean %.2f %%, geomean %.2f %%",
+	fprintf(out,
+		"%s: %zu, absolute error: median %.2f %%, largest %.2f %%, mean %.2f %%, geometric "
+		"mean %.2f %%",
 		what, summary->count, 100 * summary->median_abs, 100 * summary->max_abs,
 		100 * summary->mean_abs, 100 * summary->geomean_abs);
 	if (isfinite(summary->coverage))
 		fprintf(out,
-			", 90 %% intervals cover %.0f %%, median half-width %.1f %%, score %.3f",
+			"; 90 %% intervals: coverage %.0f %%, median half-width %.1f %%, score "
+			"%.3f",
 			100 * summary->coverage, 100 * summary->median_half_width,
 			summary->interval_score);
 	fprintf(out, "\n");
@@ -73,11 +76,11 @@ static void summary_lines(FILE *out, struct arena *arena, const struct dataset_o
 	summary_line(out, "fit rows", &outcome->fit);
 	summary_line(out, "test rows", &outcome->test);
 	if (outcome->test.count > 1)
-		fprintf(out, "  worst: %s\n", outcome->test.worst);
+		fprintf(out, "  row with the largest error: %s\n", outcome->test.worst);
 	for (size_t i = 0; i < outcome->group_count; i++)
-		summary_line(out, arena_printf(arena, "  of these %s", outcome->groups[i].name),
+		summary_line(out, arena_printf(arena, "  %s", outcome->groups[i].name),
 			     &outcome->groups[i].test);
-	summary_line(out, "ideal linear scaling, the same test rows", &outcome->linear);
+	summary_line(out, "ideal linear scaling on the same test rows", &outcome->linear);
 }
 
 static void claim_lines(FILE *out, const struct dataset_outcome *outcome, bool color)
@@ -100,8 +103,8 @@ static void fitted_lines(FILE *out, struct arena *arena, const struct dataset_ou
 {
 	if (outcome->fitted_count == 0)
 		return;
-	fprintf(out, "%zu fitted parameters, %zu fit rows here:\n", outcome->fitted_count,
-		outcome->fit_row_count);
+	fprintf(out, "%zu fitted parameters, %zu fit rows in this dataset:\n",
+		outcome->fitted_count, outcome->fit_row_count);
 	for (size_t i = 0; i < outcome->fitted_count; i++) {
 		const struct cfg_param *p = outcome->fitted[i];
 		fprintf(out, "  %s = %s (%s .. %s), %s\n", p->path,
@@ -111,13 +114,14 @@ static void fitted_lines(FILE *out, struct arena *arena, const struct dataset_ou
 	}
 }
 
-/* The same rows under other settings: for comparison. */
+/* Prints the same rows with other settings, for comparison. */
 static void beside_tables(FILE *out, struct arena *arena, const struct dataset_outcome *outcome)
 {
 	static const char *const titles[] = {"row", "predicted", "90 % interval", "judged above",
 					     "bottleneck"};
 	for (size_t i = 0; i < outcome->dataset->beside_count; i++) {
-		fprintf(out, "\nbeside it, not judged: %s\n", outcome->dataset->beside[i].title);
+		fprintf(out, "\nfor comparison, not judged: %s\n",
+			outcome->dataset->beside[i].title);
 		struct table *table = table_new(arena);
 		for (size_t k = 0; k < 5; k++)
 			table_column(table, titles[k], k >= 1 && k <= 3);
@@ -147,7 +151,7 @@ void validation_print(FILE *out, struct arena *arena, const struct dataset_outco
 	static const char *const titles[] = {"measured", "predicted", "90 % interval", "error"};
 	const struct dataset *dataset = outcome->dataset;
 	fprintf(out, "%s: %s (%s)\n", dataset->name, dataset->title,
-		dataset->mixed ? "what each row says" : measure_words(dataset->measure));
+		dataset->mixed ? "several quantities" : measure_words(dataset->measure));
 	struct table *table = table_new(arena);
 	table_column(table, "row", false);
 	table_column(table, "role", false);

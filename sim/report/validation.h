@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Datasets beside their predictions, as `farwire validate` writes them. */
+/* Output of `farwire validate`: measurements and predictions of datasets. */
 #ifndef FARWIRE_REPORT_VALIDATION_H
 #define FARWIRE_REPORT_VALIDATION_H
 
@@ -13,10 +13,10 @@ struct validation {
 	size_t count;
 };
 
-/* The table of one dataset with its errors, claims and fitted parameters. */
+/* Prints the table of one dataset with its errors, claims and fitted parameters. */
 void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
 		      bool color);
-/* Those of all datasets, and their errors together. */
+/* Prints all datasets and a summary of their errors. */
 void validation_print_all(FILE *out, const struct validation *validation, bool color);
 void validation_json(FILE *out, const struct validation *validation, bool pretty);
 void validation_csv(FILE *out, const struct validation *validation);

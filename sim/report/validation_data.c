@@ -33,7 +33,7 @@ static void json_summary(struct json_writer *json, const char *key,
 	jw_close(json);
 }
 
-/* Throughput has always been called by its unit here. */
+/* The JSON name of throughput is its unit. */
 static void json_measure(struct json_writer *json, const struct dataset_row *row)
 {
 	jw_text(json, "quantity",
@@ -176,15 +176,15 @@ void validation_json(FILE *out, const struct validation *v, bool pretty)
 void validation_csv(FILE *out, const struct validation *v)
 {
 	static const struct result_column columns[] = {
-		{"dataset", QUANTITY_COUNT, true, false},
-		{"row", QUANTITY_COUNT, true, false},
-		{"role", QUANTITY_COUNT, true, false},
-		{"measured", QUANTITY_COUNT, false, false},
-		{"predicted", QUANTITY_COUNT, false, true},
-		{"error", QUANTITY_COUNT, false, false},
-		{"verdict", QUANTITY_COUNT, true, false},
-		{"quantity", QUANTITY_COUNT, true, false},
-		{"unit", QUANTITY_COUNT, true, false},
+		{"dataset", QUANTITY_COUNT, true, false, NULL},
+		{"row", QUANTITY_COUNT, true, false, NULL},
+		{"role", QUANTITY_COUNT, true, false, NULL},
+		{"measured", QUANTITY_COUNT, false, false, NULL},
+		{"predicted", QUANTITY_COUNT, false, true, NULL},
+		{"error", QUANTITY_COUNT, false, false, NULL},
+		{"verdict", QUANTITY_COUNT, true, false, NULL},
+		{"quantity", QUANTITY_COUNT, true, false, NULL},
+		{"unit", QUANTITY_COUNT, true, false, NULL},
 	};
 	enum { COLUMNS = sizeof columns / sizeof columns[0] };
 	size_t rows = 0, at = 0;

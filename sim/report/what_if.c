@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The part of a report on a what-if: every combination of its values, predicted, with
- * nothing measured to set beside. */
+/* The part of a report about a what-if: a prediction for every combination of its values, without
+ * measurements. */
 #include <math.h>
 #include <string.h>
 
 #include "sim/report/dataset.h"
 
-/* "pods on Calico: 220 to 1 067; ...": each value of the first dimension. */
+/* "pods on Calico 220 to 1067; ...": the range of predictions for each value of the first
+ * dimension. */
 static const char *ranges(const struct part *part)
 {
 	const struct grid_dimension *first = &part->dataset->dimensions[0];
@@ -19,7 +20,7 @@ static const char *ranges(const struct part *part)
 		bool one = range.high - range.low < 0.0005 * range.high;
 		text = arena_printf(arena, "%s%s%s ", text, v ? "; " : "", first->values[v].name);
 		text = range.low > range.high
-			       ? arena_printf(arena, "%sdoes not run", text)
+			       ? arena_printf(arena, "%sfails", text)
 			       : arena_printf(arena, "%s%s%s%s", text, one ? "" : low,
 					      one ? "" : " to ", high);
 	}
@@ -51,13 +52,15 @@ static void heads(struct report_table *table, const struct part *part)
 {
 	for (size_t d = 0; d < part->dataset->dimension_count; d++)
 		report_columns(table, part->dataset->dimensions[d].name);
-	report_columns(table,
-		       arena_printf(part->arena, "%s>%s%s|step (ms)>%s%s|bottleneck",
-				    measure_words(part->dataset->measure),
-				    has_intervals(part) ? "|90 %>" : "",
-				    trains(part) ? "|speed-up>|efficiency (%)>" : "|ratio (%)>",
-				    trains(part) ? "|exposed (ms)>|input (ms)>" : "",
-				    has_epochs(part) ? "|training (h)>" : ""));
+	report_columns(
+		table,
+		arena_printf(part->arena, "%s>%s%s|step time (ms)>%s%s|bottleneck",
+			     measure_words(part->dataset->measure),
+			     has_intervals(part) ? "|90 % interval>" : "",
+			     trains(part) ? "|speed-up>|scaling efficiency (%)>"
+					  : "|ratio to local (%)>",
+			     trains(part) ? "|exposed communication (ms)>|input wait (ms)>" : "",
+			     has_epochs(part) ? "|training time (h)>" : ""));
 }
 
 static void cells(struct report_table *table, const struct part *part,
@@ -89,13 +92,12 @@ static void cells(struct report_table *table, const struct part *part,
 void report_what_if(const struct part *part)
 {
 	report_answer(part->report, false,
-		      "Nobody measured this. Predicted %s over all combinations: %s.",
+		      "There are no measurements of these combinations. Predicted %s: %s.",
 		      measure_words(part->dataset->measure), ranges(part));
 	struct report_table *table = report_table(
-		part->report, "", "Every combination, predicted.%s",
-		trains(part) ? " Efficiency is against as many GPUs alone; of a step, exposed is "
-			       "exchange of gradients with nothing to compute meanwhile, input the "
-			       "wait for it."
+		part->report, "", "The prediction for every combination.%s",
+		trains(part) ? " Scaling efficiency is relative to ideal linear scaling. Exposed "
+			       "communication and input wait are parts of the step time."
 			     : "");
 	heads(table, part);
 	for (size_t i = 0; i < part->dataset->row_count; i++)

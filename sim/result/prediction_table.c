@@ -15,7 +15,7 @@ static bool has_interval(struct estimate estimate)
 	       (estimate.low < estimate.value || estimate.high > estimate.value);
 }
 
-/* Plain numbers without an exponent. */
+/* Formats a number without an exponent. */
 static const char *quantity_text(struct arena *arena, enum quantity quantity, double value)
 {
 	bool large = quantity == QUANTITY_COUNT && fabs(value) >= 1e4 && fabs(value) < 1e15;
@@ -33,7 +33,7 @@ const char *estimate_text(struct arena *arena, enum quantity quantity, struct es
 			    quantity_text(arena, quantity, estimate.high));
 }
 
-/* With that many decimals, times scale, then unit: "87.1 %". */
+/* Formats the estimate times scale with this number of decimals and the unit: "87.1 %". */
 static const char *fixed_text(struct arena *arena, struct estimate estimate, int decimals,
 			      double scale, const char *unit)
 {
@@ -58,7 +58,7 @@ static const char *duration_text(struct arena *arena, struct estimate time_s)
 	return estimate_text(arena, QUANTITY_TIME, time_s);
 }
 
-/* Four significant digits without an exponent, for rates of 0.1 and more. */
+/* Formats a throughput with four significant digits and without an exponent, from 0.1 upwards. */
 static const char *rate_text(struct arena *arena, struct estimate estimate)
 {
 	double size = fabs(estimate.value);
@@ -74,9 +74,9 @@ static const char *verdict_text(struct arena *scratch, bool ok, const char *reas
 /* ---- a line for each prediction ---- */
 
 static const enum answer line_answers[] = {
-	ANSWER_NAME,    ANSWER_GPUS,       ANSWER_THROUGHPUT,  ANSWER_BANDWIDTH, ANSWER_RATIO,
-	ANSWER_SPEEDUP, ANSWER_EFFICIENCY, ANSWER_UTILIZATION, ANSWER_STEP,      ANSWER_TIME,
-	ANSWER_CHOICE,  ANSWER_BOTTLENECK, ANSWER_VERDICT,
+	ANSWER_NAME,       ANSWER_GPUS,       ANSWER_THROUGHPUT,  ANSWER_BANDWIDTH, ANSWER_RATIO,
+	ANSWER_SPEEDUP,    ANSWER_EFFICIENCY, ANSWER_UTILIZATION, ANSWER_STEP,      ANSWER_TIME,
+	ANSWER_COLLECTIVE, ANSWER_BOTTLENECK, ANSWER_VERDICT,
 };
 enum { LINE_COUNT = sizeof line_answers / sizeof line_answers[0] };
 
@@ -93,7 +93,7 @@ static const char *answer_text(struct arena *scratch, const struct prediction *p
 	switch (answer) {
 	case ANSWER_NAME:
 		return p->name;
-	case ANSWER_CHOICE:
+	case ANSWER_COLLECTIVE:
 		return p->choice ? arena_printf(scratch, "%s: %s", p->collective, p->choice)
 				 : p->collective;
 	case ANSWER_GPUS:
@@ -120,7 +120,7 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 	for (size_t k = 0; k < LINE_COUNT; k++) {
 		const struct reported *row = answer_at(line_answers[k]);
 		if (row->kinds & kinds)
-			table_column(table, row->heading ? row->heading : row->name, !row->text);
+			table_column(table, row->heading, !row->text);
 	}
 	for (size_t i = 0; i < count; i++) {
 		table_row(table);
@@ -132,7 +132,7 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 	table_print(table, out);
 }
 
-/* ---- more of one prediction ---- */
+/* ---- further tables for one prediction ---- */
 
 static void breakdown(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
@@ -140,7 +140,7 @@ static void breakdown(FILE *out, struct arena *scratch, const struct prediction 
 	for (size_t i = 0; i < prediction->breakdown_count; i++)
 		sum_s += prediction->breakdown[i].seconds;
 	struct table *table = table_new(scratch);
-	table_column(table, "where a step's time goes", false);
+	table_column(table, "part of the step time", false);
 	table_column(table, "time", true);
 	table_column(table, "share", true);
 	for (size_t i = 0; i < prediction->breakdown_count; i++) {
@@ -148,7 +148,7 @@ static void breakdown(FILE *out, struct arena *scratch, const struct prediction 
 		if (fabs(part->seconds) < 1e-6 * sum_s) /* also what rounding leaves */
 			continue;
 		table_row(table);
-		table_cell(table, "%s", part->name);
+		table_cell(table, "%s", part_label(part->name));
 		table_cell(table, "%s", quantity_format(scratch, QUANTITY_TIME, part->seconds));
 		table_cell(table, "%.1f %%", sum_s > 0 ? 100 * part->seconds / sum_s : 0);
 	}
@@ -172,14 +172,15 @@ static void put_numbers(struct table *table, struct arena *scratch,
 
 static void clients(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
-	static const char *const numbers[] = {"images/s", "ratio", "GPU busy", "step"};
 	bool jobs = prediction->gpu_count > 0;
+	const enum answer numbers[] = {ANSWER_THROUGHPUT, jobs ? ANSWER_EFFICIENCY : ANSWER_RATIO,
+				       ANSWER_UTILIZATION, ANSWER_STEP};
 	struct table *table = table_new(scratch);
 	table_column(table, jobs ? "job" : "client", false);
 	if (!jobs)
 		table_column(table, "GPU", false);
 	for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
-		table_column(table, jobs && k == 1 ? "efficiency" : numbers[k], true);
+		table_column(table, answer_at(numbers[k])->heading, true);
 	table_column(table, "verdict", false);
 	for (size_t i = 0; i < prediction->job_count; i++) {
 		const struct job_prediction *client = &prediction->jobs[i];
@@ -196,7 +197,7 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 
 enum { LINKS_SHOWN = 40 };
 
-/* By use, then in the order of the topology. */
+/* Sorts links by falling utilisation. Equal links keep the order of the topology. */
 static void busiest_first(const struct link_prediction **links, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -208,7 +209,7 @@ static void busiest_first(const struct link_prediction **links, size_t count)
 	}
 }
 
-/* All of them as the topology has them, or the busiest of many. */
+/* Returns all links in the order of the topology, or the LINKS_SHOWN most used ones. */
 static const struct link_prediction **
 links_shown(struct arena *scratch, const struct prediction *prediction, size_t *count)
 {
@@ -231,8 +232,8 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 	const struct link_prediction **shown = links_shown(scratch, prediction, &count);
 	struct table *table = table_new(scratch);
 	table_column(table, "link", false);
-	table_column(table, "busy", true);
-	table_column(table, "carried in all", true);
+	table_column(table, "utilisation", true);
+	table_column(table, "bytes carried", true);
 	for (size_t i = 0; i < count; i++) {
 		struct estimate busy = {shown[i]->utilization, NAN, NAN};
 		table_row(table);
@@ -244,8 +245,8 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 	fputc('\n', out);
 	table_print(table, out);
 	if (count < prediction->link_count)
-		fprintf(out, "(the %zu busiest of %zu links, each direction for itself)\n", count,
-			prediction->link_count);
+		fprintf(out, "(the %zu most used of %zu links; each direction counts separately)\n",
+			count, prediction->link_count);
 }
 
 /* Says where kernel times come from if no rate of the network was fitted. A collective has none. */
@@ -269,22 +270,22 @@ static void unfitted_kernels(FILE *out, const struct prediction *prediction)
 			       : " and data sheets; no measurement set their constants");
 }
 
-/* What only a job that trains has. */
+/* Lines of training jobs only. */
 static void job(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
 	fputc('\n', out);
 	if (prediction->communication_s > 0)
 		fprintf(out,
-			"collectives are under way for %s of a step; the exchange keeps GPUs "
-			"waiting for %s\n",
+			"collectives run for %s of a step; exposed communication is %s of "
+			"it\n",
 			quantity_format(scratch, QUANTITY_TIME, prediction->communication_s),
 			quantity_format(scratch, QUANTITY_TIME,
 					prediction_part_s(prediction, PART_EXPOSED)));
 	if (prediction->choice)
-		fprintf(out, "all gradients at once would go by %s\n", prediction->choice);
+		fprintf(out, "library's choice for all gradients at once: %s\n",
+			prediction->choice);
 	if (isfinite(prediction->training_s.value) && prediction->training_s.value > 0)
-		fprintf(out, "the whole training takes %s\n",
-			duration_text(scratch, prediction->training_s));
+		fprintf(out, "training time: %s\n", duration_text(scratch, prediction->training_s));
 }
 
 static void counters(FILE *out, struct arena *scratch, const struct prediction *prediction)
@@ -300,7 +301,7 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 			prediction->retransmission_timeouts,
 			quantity_format(scratch, QUANTITY_TIME, prediction->connect_s));
 	if (prediction->transport)
-		fprintf(out, "%s travel%s by %s (case.transport)\n",
+		fprintf(out, "transport of %s%s: %s (case.transport)\n",
 			prediction->gpu_count == 0 ? "calls"
 			: prediction->collective   ? "messages"
 						   : "gradients",
@@ -308,15 +309,14 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	fprintf(out, "%" PRIu64 " events, seed %" PRIu64 ", ", prediction->events_count,
 		prediction->seed);
 	if (prediction->draws_count > 0)
-		fprintf(out, "%zu draws (in brackets: 90 %% intervals)", prediction->draws_count);
+		fprintf(out, "%zu draws (brackets: 90 %% intervals)", prediction->draws_count);
 	else
 		fputs(prediction->ok ? "no intervals (--draws 0)" : "no intervals", out);
 	fputs(", farwire " FARWIRE_VERSION "\n", out);
 	if (prediction->failed_draws_count > 0)
 		fprintf(out,
-			"%zu of the draws fail, and count as nothing: a low end of 0 says that "
-			"more than "
-			"1 in 20 does\n",
+			"%zu of the draws fail and count as 0; a lower end of 0 means that "
+			"more than 5 %% of the draws fail\n",
 			prediction->failed_draws_count);
 	unfitted_kernels(out, prediction);
 }

@@ -3,6 +3,24 @@
 
 #include "sim/result/write.h"
 
+const char *part_label(const char *key)
+{
+	static const char *const labels[][2] = {
+		{PART_KERNEL, "kernels"},
+		{PART_ISSUE, "host launch overhead"},
+		{PART_NETWORK, "network round trips"},
+		{PART_LOST, "retransmission"},
+		{PART_COPY, "host-GPU copies"},
+		{PART_EXPOSED, "exposed communication"},
+		{PART_INPUT, "input wait"},
+		{PART_STRAGGLER, "straggler wait"},
+	};
+	for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
+		if (strcmp(labels[i][0], key) == 0)
+			return labels[i][1];
+	return key;
+}
+
 double prediction_part_s(const struct prediction *prediction, const char *name)
 {
 	for (size_t i = 0; i < prediction->breakdown_count; i++)

@@ -29,9 +29,8 @@ struct estimate {
 
 enum { BREAKDOWN_MAX = 8 };
 struct breakdown_part {
-	const char *name; /* "kernel" "call issue" "network" "copy" "collective exposed" "input
-			     wait" "other" */
-	double seconds;   /* of the step; the parts add up to it */
+	const char *name; /* one of the PART_ keys */
+	double seconds;   /* time of this part in a step; the parts add up to the step time */
 };
 
 struct job_prediction { /* of a pool: one line a client */
@@ -42,13 +41,21 @@ struct job_prediction { /* of a pool: one line a client */
 	struct estimate throughput, ratio, step_s, gpu_utilization;
 };
 
-/* The parts of a job's step; "collective exposed" and "straggler" are waits for
- * gradients with nothing to compute, before and after the last rank had its own. */
+/* Keys of the parts of a step in JSON and CSV. In the parts "straggler" and "collective exposed" a
+ * GPU has nothing to compute and waits for a collective: "straggler" before the last rank has
+ * joined the collective, "collective exposed" after that. */
 #define PART_KERNEL    "kernel"
-#define PART_INPUT     "input wait"
+#define PART_ISSUE     "call issue"
+#define PART_NETWORK   "network"
+#define PART_LOST      "retransmission"
+#define PART_COPY      "copy"
 #define PART_EXPOSED   "collective exposed"
+#define PART_INPUT     "input wait"
 #define PART_STRAGGLER "straggler"
 #define PART_OTHER     "other"
+/* Returns the label of a part in tables, plots and reports, for example "exposed communication". A
+ * key without a label is returned unchanged. */
+const char *part_label(const char *key);
 
 struct link_prediction {
 	const char *name;
@@ -102,7 +109,7 @@ struct prediction {
 const struct prediction *prediction_copy(struct arena *arena, struct names *texts,
 					 const struct prediction *prediction);
 
-/* Seconds of a step that go into the part of that name; 0 if it has none. */
+/* Returns the seconds of a step that belong to the part with this key; 0 if it has no such part. */
 double prediction_part_s(const struct prediction *prediction, const char *name);
 enum prediction_kind { /* bits, for sets of them */
 		       PREDICTION_PROGRAMS = 1,
@@ -141,11 +148,15 @@ const struct prediction *prediction_read(struct arena *arena, const char *text, 
 /* ---- result tables ---- */
 
 struct result_column {
-	const char *name; /* with the unit last, "rtt_s"; people see "rtt" and a fitting prefix */
+	const char *name; /* key in JSON and CSV, with the unit last: "rtt_s"; NULL: only people
+			     see the column, under its heading */
 	enum quantity quantity; /* of numbers */
 	bool text;
-	bool interval; /* cells carry low and high: name_low, name_high in CSV */
+	bool interval;       /* cells carry low and high: name_low, name_high in CSV */
+	const char *heading; /* for people: "round trip"; NULL: the name without its unit */
 };
+/* Returns the heading of a column for people. Each cell shows its own unit. */
+const char *result_heading(struct arena *arena, const struct result_column *column);
 struct result_cell {
 	const char *text;       /* of text columns; NULL: not available. In CSV also in place of a
 				   number that is not available */

@@ -12,20 +12,14 @@ static const struct result_cell *row_of(const struct result_table *table, size_t
 	return &table->cells[row * table->column_count];
 }
 
-/* "rtt_s" -> "rtt": people see the unit beside each number; "images_per_s" ->
- * "images/s". */
-static const char *heading(struct arena *scratch, const struct result_column *column)
+const char *result_heading(struct arena *arena, const struct result_column *column)
 {
 	char key[128];
-	const char *per = strstr(column->name, "_per_");
-	if (strchr(column->name, '.')) /* a parameter's key, as it is typed */
-		return column->name;
-	if (per)
-		return arena_printf(scratch, "%.*s/%s", (int)(per - column->name), column->name,
-				    per + strlen("_per_"));
+	if (column->heading)
+		return column->heading;
 	const struct param_row row = {.field = column->name, .kind = PARAM_KIND_NUMBER};
 	param_key(&row, key, sizeof key);
-	char *text = arena_strdup(scratch, column->text ? column->name : key);
+	char *text = arena_strdup(arena, column->text ? column->name : key);
 	for (char *at = text; *at; at++)
 		if (*at == '_')
 			*at = ' ';
@@ -37,7 +31,8 @@ static void write_for_people(FILE *out, const struct result_table *table)
 	struct arena *scratch = arena_new();
 	struct table *shown = table_new(scratch);
 	for (size_t k = 0; k < table->column_count; k++)
-		table_column(shown, heading(scratch, &table->columns[k]), !table->columns[k].text);
+		table_column(shown, result_heading(scratch, &table->columns[k]),
+			     !table->columns[k].text);
 	for (size_t i = 0; i < table->row_count; i++) {
 		table_row(shown);
 		for (size_t k = 0; k < table->column_count; k++) {
@@ -64,6 +59,8 @@ static void write_csv(FILE *out, const struct result_table *table)
 	struct csv csv = {.out = out};
 	for (size_t k = 0; k < table->column_count; k++) {
 		const struct result_column *column = &table->columns[k];
+		if (!column->name)
+			continue;
 		csv_field(&csv, column->name);
 		if (!column->text && column->interval) {
 			csv_field(&csv, arena_printf(scratch, "%s_low", column->name));
@@ -75,6 +72,8 @@ static void write_csv(FILE *out, const struct result_table *table)
 		for (size_t k = 0; k < table->column_count; k++) {
 			const struct result_column *column = &table->columns[k];
 			const struct result_cell *cell = &row_of(table, i)[k];
+			if (!column->name)
+				continue;
 			if (column->text) {
 				csv_field(&csv, cell->text);
 				continue;
@@ -99,6 +98,8 @@ static void row_json(struct json_writer *json, const struct result_table *table,
 	for (size_t k = 0; k < table->column_count; k++) {
 		const struct result_column *column = &table->columns[k];
 		const struct result_cell *cell = &row_of(table, row)[k];
+		if (!column->name)
+			continue;
 		if (column->text) {
 			jw_text(json, column->name, cell->text);
 		} else if (!column->interval) {
@@ -123,6 +124,8 @@ static void write_json(FILE *out, const struct result_table *table)
 	jw_open(&json, "columns", '[');
 	for (size_t k = 0; k < table->column_count; k++) {
 		const struct result_column *column = &table->columns[k];
+		if (!column->name)
+			continue;
 		jw_open_flat(&json, NULL, '{');
 		jw_text(&json, "name", column->name);
 		jw_text(&json, "unit", column->text ? NULL : quantity_unit(column->quantity));

@@ -23,7 +23,7 @@ static const struct param_row case_rows[] = {
 		"remoting runtime: name of a file of models/runtimes/; none means the local driver",
 		""),
 	PARAM_TEXT(struct case_params, transport, "auto",
-		   "transport of calls and gradients between hosts (`farwire list transports`); "
+		   "transport, for calls and gradients between hosts (`farwire list transports`); "
 		   "auto means tcp, or rdma for the gradients of jobs on InfiniBand or RoCE",
 		   "assumption: runtimes forward calls by sockets unless told otherwise, and "
 		   "collective libraries take RDMA where they find it"),
@@ -45,8 +45,12 @@ static const struct param_row case_rows[] = {
 		   ""),
 	PARAM_WHOLE(struct case_params, batch_count, 1, 1e6, "32",
 		    "batch size: samples of a step on each GPU", ""),
+	PARAM_WHOLE(struct case_params, sequence_count, 0, 10000000, "0",
+		    "tokens of each sequence, for networks of sequences; 0 means as in the "
+		    "network's file",
+		    ""),
 	PARAM_NUMBER(struct case_params, fraction_ratio, QUANTITY_RATIO, 0.001, 1, "1",
-		     "largest share of its GPU that a client may use", ""),
+		     "GPU fraction: largest share of its GPU that a client may use", ""),
 	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1",
 		    "number of copies of each client", ""),
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
@@ -76,11 +80,10 @@ static const struct param_row case_rows[] = {
 		""),
 	PARAM_NUMBER(struct case_params, straggler_ratio, QUANTITY_RATIO, 1, 1000, "1",
 		     "compute time of a job's first rank divided by that of the other ranks", ""),
-	PARAM_WHOLE(
-		struct case_params, epochs_count, 0, 1e6, "0",
-		"number of passes over the training set; 0 means the time of a whole training is "
-		"not printed",
-		""),
+	PARAM_WHOLE(struct case_params, epochs_count, 0, 1e6, "0",
+		    "number of epochs: passes over the training set; 0 means that no training time "
+		    "is printed",
+		    ""),
 	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167",
 		    "number of samples in the training set", "ImageNet 2012's training set"),
 	PARAM_CHOICE(struct case_params, symmetry, symmetry_choices, "auto",
@@ -92,7 +95,7 @@ static const struct param_row case_rows[] = {
 		"collective to repeat without training, as nccl-tests does; empty means training",
 		""),
 	PARAM_NUMBER(struct case_params, collective_size_B, QUANTITY_BYTES, 1, 1e15, "64 MiB",
-		     "buffer size of the collective, as nccl-tests defines it", ""),
+		     "message size: size of the collective's buffer, as nccl-tests defines it", ""),
 };
 const struct param_table case_table = PARAM_TABLE("case", struct case_params, case_rows);
 struct origin case_origin(const struct case_reader *c)
@@ -242,44 +245,6 @@ static void read_runtime(struct case_reader *c)
 		   NULL, 0, runtime);
 	case_transport(c, file);
 	c->runtime = runtime;
-}
-
-const struct network *case_network(struct case_reader *c, struct origin origin, const char *name)
-{
-	const struct cfg_node *file;
-	if (!case_group(c, origin, "models/networks", "model", name, "network", &file))
-		return NULL;
-	return network_read(c->reader.arena, c->reader.diag, file);
-}
-
-/* The constants of a GPU generation, read once a case. */
-static const struct kernel_params *read_kernels(struct case_reader *c,
-						enum gpu_generation generation)
-{
-	struct reader *reader = &c->reader;
-	if (c->kernels[generation])
-		return c->kernels[generation];
-	struct kernel_params *kernels = ARENA_NEW(reader->arena, struct kernel_params);
-	const char *prefix =
-		arena_printf(reader->arena, "kernels.%s", gpu_generation_name(generation));
-	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
-		   &kernel_table, NULL, 0, kernels);
-	c->kernels[generation] = kernels;
-	return kernels;
-}
-
-/* Kernel times of the network on the GPU: two fitted numbers, if there are any, or the law. */
-const struct efficiency_params *case_efficiency(struct case_reader *c, const struct gpu_entry *gpu,
-						const char *model)
-{
-	struct reader *reader = &c->reader;
-	struct efficiency_params *efficiency = ARENA_NEW(reader->arena, struct efficiency_params);
-	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu->like, model);
-	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
-		   &efficiency_table, NULL, 0, efficiency);
-	if (!(efficiency->peak_ratio > 0))
-		efficiency->kernels = read_kernels(c, (enum gpu_generation)gpu->params.generation);
-	return efficiency;
 }
 
 /* Applies the list `settings` of the case file. Settings of the command line override it. */

@@ -36,9 +36,10 @@ const struct cfg_node *case_group(struct case_reader *c, struct origin origin, c
 				  const char *what, const char *name, const char *group,
 				  const struct cfg_node **file);
 void case_transport(struct case_reader *c, const struct cfg_node *file);
-const struct network *case_network(struct case_reader *c, struct origin origin, const char *name);
-const struct efficiency_params *case_efficiency(struct case_reader *c, const struct gpu_entry *gpu,
-						const char *model);
+/* Gives an entry, whose GPUs are set, its network and the network's efficiencies on its first GPU
+ * (case_model.c). Errors are reported at origin. */
+void case_model(struct case_reader *c, struct job_entry *entry, struct origin origin,
+		const char *name);
 
 /* Finds the group `stack` of the stack's file (case_stack.c). The file's group `input` sets
  * input parameters from then on. NULL after an error. */

@@ -172,22 +172,7 @@ static void fill_client(struct case_reader *c, struct job_entry *client,
 		case_calls_client(c, client, own->batch_count, own->model);
 		return;
 	}
-	/* Clients with the same network share it: each file is read, and each parameter
-	 * recorded, once. */
-	for (const struct job_entry *other = c->scenario->jobs; other != client; other++)
-		if (other->model && strcmp(other->model, model) == 0) {
-			client->network = other->network;
-			if (strcmp(c->scenario->topology.gpus[other->gpus[0]].like,
-				   c->scenario->topology.gpus[client->gpus[0]].like) == 0)
-				client->efficiency = other->efficiency;
-		}
-	client->model = model;
-	if (!client->network)
-		client->network = case_network(
-			c, own->model[0] ? client->origin : case_said(c, "case.model"), model);
-	if (!client->efficiency)
-		client->efficiency =
-			case_efficiency(c, &c->scenario->topology.gpus[client->gpus[0]], model);
+	case_model(c, client, own->model[0] ? client->origin : case_said(c, "case.model"), model);
 	client->stack = c->stack;
 }
 
@@ -217,10 +202,10 @@ void case_read_clients(struct case_reader *c)
 	}
 	size_t count = listed * copies;
 	if (count > CLIENTS_MAX) {
-		diag_error(reader->diag,
-			   case_said(c, "case: more than %d clients (reduce case.copies or the "
-					"list clients)"),
-			   "case: over %d clients", CLIENTS_MAX);
+		diag_error(reader->diag, case_said(c, "case.copies"),
+			   "case: there are more than %d clients (reduce case.copies or the list "
+			   "clients)",
+			   CLIENTS_MAX);
 		return;
 	}
 	struct job_entry *clients = ARENA_ARRAY(reader->arena, count + 1, struct job_entry);

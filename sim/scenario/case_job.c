@@ -349,7 +349,6 @@ void case_read_model(struct case_reader *c, size_t index, struct job_entry *entr
 	const struct job_said *job = &c->jobs[index];
 	const struct topology *topology = &c->scenario->topology;
 	const char *profile = topology->gpus[entry->gpus[0]].profile;
-	const char *like = topology->gpus[entry->gpus[0]].like;
 	for (size_t i = 1; i < entry->simulated_count; i++)
 		if (strcmp(topology->gpus[entry->gpus[i]].profile, profile) != 0) {
 			diag_error(c->reader.diag, job->origin,
@@ -358,20 +357,8 @@ void case_read_model(struct case_reader *c, size_t index, struct job_entry *entr
 				   job->name, profile, topology->gpus[entry->gpus[i]].profile);
 			return;
 		}
-	for (const struct job_entry *other = c->scenario->jobs; other != entry; other++) {
-		if (!other->model || strcmp(other->model, entry->model) != 0)
-			continue;
-		entry->network = other->network;
-		if (strcmp(topology->gpus[other->gpus[0]].like, like) == 0)
-			entry->efficiency = other->efficiency;
-	}
-	if (!entry->network)
-		entry->network = case_network(
-			c, job->own.model[0] ? job->origin : case_said(c, "case.model"),
-			entry->model);
-	if (!entry->efficiency)
-		entry->efficiency =
-			case_efficiency(c, &topology->gpus[entry->gpus[0]], entry->model);
+	case_model(c, entry, job->own.model[0] ? job->origin : case_said(c, "case.model"),
+		   entry->model);
 }
 
 /* ---- the whole job ---- */

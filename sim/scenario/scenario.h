@@ -32,7 +32,7 @@ enum symmetry { SYMMETRY_AUTO, SYMMETRY_ON, SYMMETRY_OFF };
 struct case_params {
 	const char *topology, *model, *calls, *stack, *runtime, *transport, *profile;
 	const char *program, *server, *gpu;
-	double batch_count, fraction_ratio, copies_count;
+	double batch_count, sequence_count, fraction_ratio, copies_count;
 	double steps_warmup_count, steps_count;
 	/* Greater than 0: the case is one job on that many GPUs of the topology, taken machine
 	 * by machine. */

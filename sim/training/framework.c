@@ -86,6 +86,10 @@ static const struct param_row stack_rows[] = {
 		   "batch norm's kernel also updates the moving averages; otherwise kernels of "
 		   "their own do",
 		   "TensorFlow 1 updates them by ops; PyTorch and MXNet pass them to cuDNN"),
+	PARAM_BOOL(struct stack_params, fused_attention, "true",
+		   "one kernel computes attention and keeps no scores in GPU memory",
+		   "PyTorch documentation, scaled_dot_product_attention: since 2.0 it takes "
+		   "FlashAttention or memory-efficient attention where it can"),
 	PARAM_BOOL(struct stack_params, fp16_gradients, "false",
 		   "gradients are exchanged in half precision",
 		   "tf_cnn_benchmarks keeps fp32 variables, so their gradients are also fp32 "
@@ -115,4 +119,11 @@ enum number_type stack_product_type(const struct stack_params *stack, const stru
 	default:
 		return tf32 && gpu && gpu->tf32_flops > 0 ? NUMBER_TF32 : NUMBER_FP32;
 	}
+}
+
+double stack_memory_B(const struct network *network, size_t batch, const struct stack_params *stack)
+{
+	return network_memory_B(network, batch, stack_element_B(stack),
+				stack->optimiser_copies_count, stack->workspace_B,
+				stack->fused_attention);
 }

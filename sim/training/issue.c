@@ -78,6 +78,8 @@ void issue_await(struct issuer *issuer, uint16_t signal, uint32_t count)
 
 double input_B(const struct network *network, size_t batch)
 {
-	double pixels = (double)(network->image * network->image * network->image_channels);
-	return pixels * 4 * (double)batch;
+	const struct layer *input = &network->layers[0];
+	double element_B = network->sequence > 0 ? 8 : 4; /* numbers of tokens are int64 */
+
+	return input->output_count * element_B * (double)batch;
 }

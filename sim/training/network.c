@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/base/vec.h"
-#include "sim/training/network_shapes.h"
+#include "sim/training/network_reader.h"
+#include "sim/training/network_sequence.h"
 
 enum layer_key {
 	KEY_KERNEL = 1 << 0,
@@ -30,6 +30,8 @@ struct op_form {
 	size_t inputs_min, inputs_max;
 };
 
+#define LAYERS_OF_TOKENS LAYER_OP_COUNT
+
 static const struct op_form op_forms[] = {
 	{"conv", LAYER_CONV, KEYS_WINDOW | KEY_OUT | KEYS_AFTER, KEY_KERNEL | KEY_OUT, 1, 1},
 	{"fc", LAYER_FC, KEY_OUT | KEYS_AFTER, KEY_OUT, 1, 1},
@@ -41,6 +43,19 @@ static const struct op_form op_forms[] = {
 	{"lrn", LAYER_LRN, 0, 0, 1, 1},
 	{"dropout", LAYER_DROPOUT, 0, 0, 1, 1},
 	{"softmax", LAYER_SOFTMAX, 0, 0, 1, 1},
+	/* network_sequence.c reads these, each of which becomes one layer or more. */
+	{"embedding", LAYERS_OF_TOKENS, 0, 0, 1, 1},
+	{"class_token", LAYERS_OF_TOKENS, 0, 0, 1, 1},
+	{"select", LAYERS_OF_TOKENS, 0, 0, 1, 1},
+	{"linear", LAYERS_OF_TOKENS, 0, 0, 1, 1},
+	{"layer_norm", LAYERS_OF_TOKENS, 0, 0, 1, 1},
+	{"rms_norm", LAYERS_OF_TOKENS, 0, 0, 1, 1},
+	{"attention", LAYERS_OF_TOKENS, 0, 0, 1, 1},
+	{"mlp", LAYERS_OF_TOKENS, 0, 0, 1, 1},
+	{"gated_mlp", LAYERS_OF_TOKENS, 0, 0, 1, 1},
+	{"experts", LAYERS_OF_TOKENS, 0, 0, 1, 1},
+	{"cross_entropy", LAYERS_OF_TOKENS, 0, 0, 1, 1},
+	{"losses", LAYERS_OF_TOKENS, 0, 0, 2, LAYER_INPUTS_MAX},
 };
 _Static_assert(LAYER_INPUTS_MAX == 8, "a message says 8");
 enum { OP_FORM_COUNT = sizeof(op_forms) / sizeof(op_forms[0]) };
@@ -60,30 +75,12 @@ static const struct {
 };
 enum { KEY_NAME_COUNT = sizeof(key_names) / sizeof(key_names[0]) };
 
-/* One element of `layers`. */
-struct line {
-	const char *name; /* NULL: the name is missing or wrong */
-	struct origin origin;
-	size_t last;   /* the last layer that was made from the line; the name refers to it */
-	bool broken;   /* it has an error, so lines that take from it are not checked */
-	bool consumed; /* another line takes from it */
-};
-
-struct reader {
-	struct arena *arena;
-	struct diag *diag;
-	struct line *lines; /* [0] is the input */
-	size_t line_count;
-	VEC(struct layer) layers;
-};
-
 static const char input_name[] = "input";
-static const size_t no_line = SIZE_MAX;
 
 /* ---- values ---- */
 
-static bool read_size(struct reader *reader, const struct cfg_node *node, const char *thing,
-		      const char *name, size_t *value)
+bool read_size(struct reader *reader, const struct cfg_node *node, const char *thing,
+	       const char *name, size_t *value)
 {
 	double number;
 
@@ -103,30 +100,30 @@ static bool read_size(struct reader *reader, const struct cfg_node *node, const 
 
 /* Reads [height, width], or one number for both. Without the key, pair keeps its values. */
 static bool read_pair(struct reader *reader, const struct cfg_node *layer, const char *key,
-		      const char *name, size_t pair[2])
+		      const char *thing, const char *name, size_t pair[2])
 {
 	const struct cfg_node *node = cfg_child(layer, key);
 
 	if (node == NULL)
 		return true;
 	if (!cfg_is_list(node)) {
-		if (!read_size(reader, node, "layer", name, &pair[0]))
+		if (!read_size(reader, node, thing, name, &pair[0]))
 			return false;
 		pair[1] = pair[0];
 		return true;
 	}
 	if (cfg_count(node) != 2) {
 		diag_error(reader->diag, cfg_origin(node),
-			   "layer '%s': %s has %zu numbers (write %s = [height, width])", name, key,
-			   cfg_count(node), key);
+			   "%s '%s': %s has %zu numbers (write %s = [height, width])", thing, name,
+			   key, cfg_count(node), key);
 		return false;
 	}
-	return read_size(reader, cfg_at(node, 0), "layer", name, &pair[0]) &&
-	       read_size(reader, cfg_at(node, 1), "layer", name, &pair[1]);
+	return read_size(reader, cfg_at(node, 0), thing, name, &pair[0]) &&
+	       read_size(reader, cfg_at(node, 1), thing, name, &pair[1]);
 }
 
-static bool read_flag(struct reader *reader, const struct cfg_node *layer, const char *key,
-		      const char *name, bool *value)
+bool read_flag(struct reader *reader, const struct cfg_node *layer, const char *key,
+	       const char *name, bool *value)
 {
 	const struct cfg_node *node = cfg_child(layer, key);
 
@@ -178,7 +175,9 @@ static const struct op_form *read_op(struct reader *reader, const struct cfg_nod
 	near = diag_nearest(text, names, OP_FORM_COUNT);
 	diag_error(reader->diag, cfg_origin(op),
 		   "layer '%s': op '%s' is unknown (%s%s%swrite conv, fc, max_pool, avg_pool, "
-		   "global_pool, add, concat, lrn, dropout or softmax)",
+		   "global_pool, add, concat, lrn, dropout or softmax; of tokens embedding, "
+		   "class_token, select, linear, layer_norm, rms_norm, attention, mlp, gated_mlp, "
+		   "experts, cross_entropy or losses)",
 		   name, text, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
 	return NULL;
 }
@@ -228,8 +227,8 @@ static bool read_spec(struct reader *reader, const struct cfg_node *node, const 
 		.scale = true,
 		.global = form->op == LAYER_AVG_POOL && form->keys == 0,
 	};
-	good &= read_pair(reader, node, "kernel", name, spec->kernel);
-	good &= read_pair(reader, node, "stride", name, spec->stride);
+	good &= read_pair(reader, node, "kernel", "layer", name, spec->kernel);
+	good &= read_pair(reader, node, "stride", "layer", name, spec->stride);
 	good &= read_pad(reader, node, name, &spec->same);
 	good &= out == NULL || read_size(reader, out, "layer", name, &spec->out);
 	good &= read_flag(reader, node, "batch_norm", name, &spec->batch_norm);
@@ -254,15 +253,6 @@ static bool read_spec(struct reader *reader, const struct cfg_node *node, const 
 }
 
 /* ---- where a line takes its input from ---- */
-
-/* Returns the first line of that name. */
-static size_t find_line(const struct reader *reader, const char *name)
-{
-	for (size_t i = 0; i < reader->line_count; i++)
-		if (reader->lines[i].name != NULL && strcmp(reader->lines[i].name, name) == 0)
-			return i;
-	return no_line;
-}
 
 static void unknown_from(struct reader *reader, const struct cfg_node *node, size_t index,
 			 const char *text)
@@ -296,8 +286,8 @@ static bool read_one_from(struct reader *reader, const struct cfg_node *node, si
 			   reader->lines[index].name);
 		return false;
 	}
-	found = find_line(reader, text);
-	if (found == no_line) {
+	found = lines_find(reader, index, text);
+	if (found == NO_LINE) {
 		unknown_from(reader, node, index, text);
 		return false;
 	}
@@ -354,9 +344,14 @@ static bool append(struct reader *reader, const struct layer_spec *spec, const c
 
 	own.op = op;
 	memcpy(layer.inputs, inputs, count * sizeof *inputs);
-	if (!layer_derive(reader->diag, &own, reader->layers.items, &layer))
+	return append_layer(reader, &own, &layer);
+}
+
+bool append_layer(struct reader *reader, const struct layer_spec *spec, struct layer *layer)
+{
+	if (!layer_derive(reader->diag, spec, reader->layers.items, layer))
 		return false;
-	*VEC_PUSH(reader->arena, &reader->layers) = layer;
+	*VEC_PUSH(reader->arena, &reader->layers) = *layer;
 	return true;
 }
 
@@ -398,52 +393,34 @@ static bool read_line(struct reader *reader, const struct cfg_node *node, size_t
 	form = read_op(reader, node, reader->lines[index].name);
 	if (form == NULL)
 		return false;
-	good = read_spec(reader, node, &reader->lines[index], form, &spec);
+	good = form->op == LAYERS_OF_TOKENS ||
+	       read_spec(reader, node, &reader->lines[index], form, &spec);
 	if (!read_from(reader, node, index, form, inputs, &count) || !good)
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		broken |= reader->lines[inputs[i]].broken;
 		inputs[i] = reader->lines[inputs[i]].last;
 	}
-	if (broken || !expand(reader, &spec, inputs, count))
+	if (broken)
+		return false;
+	if (!(form->op == LAYERS_OF_TOKENS
+		      ? sequence_expand(reader, index, form->name, inputs, count)
+		      : expand(reader, &spec, inputs, count)))
 		return false;
 	reader->lines[index].last = reader->layers.count - 1;
 	return true;
 }
 
-/* Collects all names before the lines are read. So the message about a name in `from` can say
- * whether it is unknown or names a later layer. */
-static void collect_names(struct reader *reader, const struct cfg_node *list)
+/* Errors of a repeated group are reported once: after one, later repetitions are not read. */
+static void read_lines(struct reader *reader)
 {
-	for (size_t i = 0; i < cfg_count(list); i++) {
-		const struct cfg_node *node = cfg_at(list, i);
-		struct line *line = &reader->lines[i + 1];
-		const char *name = cfg_is_group(node) ? cfg_text(cfg_child(node, "name")) : NULL;
+	for (size_t i = 1; i < reader->line_count; i++) {
+		struct line *line = &reader->lines[i];
+		bool again = reader->scopes.items[line->scope].again;
 
-		line->origin = cfg_origin(node);
-		if (name == NULL || *name == '\0') {
-			diag_error(reader->diag, line->origin,
-				   "layer %zu has no name (write { name = \"conv1\"; op = ...; })",
-				   i + 1);
-		} else if (find_line(reader, name) != no_line) {
-			diag_error(reader->diag, line->origin,
-				   "layer '%s': another layer has this name (give each layer its "
-				   "own%s)",
-				   name,
-				   strcmp(name, input_name) == 0 ? "; 'input' is the image" : "");
-			name = NULL;
-		}
-		line->name = name;
-		reader->line_count++;
+		line->broken = (again && diag_count(reader->diag) > reader->errors_before) ||
+			       !read_line(reader, line->node, i);
 	}
-}
-
-static void read_lines(struct reader *reader, const struct cfg_node *list)
-{
-	size_t count = cfg_count(list);
-
-	for (size_t i = 1; i <= count; i++)
-		reader->lines[i].broken = !read_line(reader, cfg_at(list, i - 1), i);
 }
 
 static void check_loose_ends(struct reader *reader)
@@ -462,12 +439,52 @@ static void check_loose_ends(struct reader *reader)
 
 /* ---- the file ---- */
 
+/* A sample is an image or a sequence of tokens. */
+static bool read_sample(struct reader *reader, const struct cfg_node *group,
+			struct network *network)
+{
+	static const struct {
+		const char *key, *example;
+	} images[] = {{"channels", "3"}, {"classes", "1000"}},
+	  sequences[] = {{"sequence", "1024"}, {"vocabulary", "50257"}};
+	const char *name = network->name ? network->name : "?";
+	bool tokens = cfg_child(group, "sequence") || cfg_child(group, "vocabulary");
+	size_t *const fields[2][2] = {{&network->image_channels, &network->classes},
+				      {&network->sequence, &network->vocabulary}};
+	size_t image[2] = {0, 0}, before = diag_count(reader->diag);
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *key = (tokens ? sequences : images)[i].key;
+		const char *example = (tokens ? sequences : images)[i].example;
+		const struct cfg_node *other = cfg_child(group, images[i].key);
+		const struct cfg_node *node = cfg_child(group, key);
+
+		if (node == NULL)
+			diag_error(reader->diag, cfg_origin(group),
+				   "the network has no %s (write %s = %s)", key, key, example);
+		else
+			read_size(reader, node, "network", name, fields[tokens][i]);
+		if (tokens && other)
+			diag_error(reader->diag, cfg_origin(other),
+				   "network '%s': %s is of images, but samples are sequences "
+				   "(leave it out)",
+				   name, images[i].key);
+	}
+	if (tokens)
+		return diag_count(reader->diag) == before;
+	if (cfg_child(group, "image") == NULL)
+		diag_error(reader->diag, cfg_origin(group),
+			   "the network has no image (write image = 224)");
+	read_pair(reader, group, "image", "network", name, image);
+	network->image_height = image[0];
+	network->image_width = image[1];
+	return diag_count(reader->diag) == before;
+}
+
 static bool read_head(struct reader *reader, const struct cfg_node *group, struct network *network)
 {
-	static const char *const known[] = {"name",    "image",  "channels",
-					    "classes", "source", "layers"};
-	static const char *const sizes[] = {"image", "channels", "classes"};
-	size_t *const fields[] = {&network->image, &network->image_channels, &network->classes};
+	static const char *const known[] = {"name",   "image",    "channels",   "classes",
+					    "source", "sequence", "vocabulary", "layers"};
 	size_t before = diag_count(reader->diag);
 
 	cfg_only(reader->diag, group, known, sizeof(known) / sizeof(known[0]));
@@ -480,28 +497,17 @@ static bool read_head(struct reader *reader, const struct cfg_node *group, struc
 		diag_error(reader->diag, cfg_origin(group),
 			   "the network has no source (write where it comes from: source = \"He et "
 			   "al., arXiv:1512.03385\")");
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		const struct cfg_node *node = cfg_child(group, sizes[i]);
-
-		if (node == NULL)
-			diag_error(reader->diag, cfg_origin(group),
-				   "the network has no %s (write %s = %s)", sizes[i], sizes[i],
-				   i == 0   ? "224"
-				   : i == 1 ? "3"
-					    : "1000");
-		else
-			read_size(reader, node, "network", network->name ? network->name : "?",
-				  fields[i]);
-	}
+	read_sample(reader, group, network);
 	return diag_count(reader->diag) == before;
 }
 
 static void start_layers(struct reader *reader, const struct network *network, struct origin origin,
 			 size_t line_count)
 {
-	double pixels = (double)network->image * (double)network->image;
+	bool tokens = network->sequence > 0;
 	struct layer *input;
 
+	reader->network = network;
 	reader->lines = ARENA_ARRAY(reader->arena, line_count + 1, struct line);
 	reader->lines[0] = (struct line){.name = input_name, .origin = origin};
 	reader->line_count = 1;
@@ -509,11 +515,12 @@ static void start_layers(struct reader *reader, const struct network *network, s
 	*input = (struct layer){
 		.name = input_name,
 		.op = LAYER_INPUT,
-		.channels = network->image_channels,
-		.height = network->image,
-		.width = network->image,
-		.output_count = pixels * (double)network->image_channels,
+		.channels = tokens ? 1 : network->image_channels,
+		.height = tokens ? network->sequence : network->image_height,
+		.width = tokens ? 1 : network->image_width,
 	};
+	input->output_count =
+		(double)input->channels * (double)input->height * (double)input->width;
 }
 
 static void check_classes(struct reader *reader, const struct network *network)
@@ -521,7 +528,12 @@ static void check_classes(struct reader *reader, const struct network *network)
 	const struct line *line = &reader->lines[reader->line_count - 1];
 	const struct layer *last = &reader->layers.items[reader->layers.count - 1];
 
-	if (last->output_count != (double)network->classes)
+	if (network->sequence > 0 && last->op != LAYER_CROSS_ENTROPY && last->op != LAYER_LOSSES)
+		diag_error(reader->diag, line->origin,
+			   "layer '%s': the last layer of a network of sequences is a loss (write "
+			   "op = \"cross_entropy\", or losses for a sum of several)",
+			   line->name);
+	else if (network->sequence == 0 && last->output_count != (double)network->classes)
 		diag_error(reader->diag, line->origin,
 			   "layer '%s': the output of the last layer has %zu x %zu x %zu elements, "
 			   "but classes is %zu (make them the same)",
@@ -531,8 +543,14 @@ static void check_classes(struct reader *reader, const struct network *network)
 const struct network *network_read(struct arena *arena, struct diag *diag,
 				   const struct cfg_node *file)
 {
+	return network_read_sequence(arena, diag, file, 0);
+}
+
+const struct network *network_read_sequence(struct arena *arena, struct diag *diag,
+					    const struct cfg_node *file, size_t sequence)
+{
 	static const char *const known[] = {"network"};
-	struct reader reader = {.arena = arena, .diag = diag};
+	struct reader reader = {.arena = arena, .diag = diag, .errors_before = diag_count(diag)};
 	struct network *network = ARENA_NEW(arena, struct network);
 	const struct cfg_node *group = cfg_child(file, "network");
 	const struct cfg_node *list = cfg_child(group, "layers");
@@ -551,17 +569,18 @@ const struct network *network_read(struct arena *arena, struct diag *diag,
 			   "\"conv\"; ... } );)");
 	if (!read_head(&reader, group, network) || diag_count(diag) != before)
 		return NULL;
-	start_layers(&reader, network, cfg_origin(group), cfg_count(list));
-	collect_names(&reader, list);
-	read_lines(&reader, list);
+	if (sequence > 0 && network->sequence > 0)
+		network->sequence = sequence;
+	start_layers(&reader, network, cfg_origin(group), lines_count(list));
+	lines_collect(&reader, list);
+	read_lines(&reader);
 	if (diag_count(diag) == before) {
 		check_loose_ends(&reader);
 		check_classes(&reader, network);
 	}
 	if (diag_count(diag) != before)
 		return NULL;
-	network->layers = reader.layers.items;
 	network->layer_count = reader.layers.count;
-	network_totals(network);
+	network_totals(network, reader.layers.items);
 	return network;
 }

@@ -2,12 +2,17 @@
 /* A network is a list of layers. Shapes, parameters, gradient tensors, multiply-accumulate
  * operations (MACs), activations and memory follow from the layers.
  *
- * A file models/networks/<name>.cfg has a group `network` with name, image (pixels of a side),
- * channels, classes, source and `layers`, a list of groups such as
+ * A file models/networks/<name>.cfg has a group `network` with name, source and `layers`. If its
+ * samples are images, it has image (pixels of a side, or [height, width]), channels and classes.
+ * If they are sequences, it has sequence (tokens) and vocabulary. `layers` is a list of groups
+ * such as
  *   { name = "conv1"; op = "conv"; kernel = [7, 7]; out = 64; stride = 2;
  *     pad = "same"; batch_norm = true; relu = true; from = "input"; }
  *
- * - Ops are conv, fc, max_pool, avg_pool, global_pool, add, concat, lrn, dropout and softmax.
+ * - Ops are conv, fc, max_pool, avg_pool, global_pool, add, concat, lrn, dropout and softmax, and
+ *   the ops of tokens (network_sequence.h).
+ * - A group { name = "block"; repeat = 12; layers = ( ... ); } stands for its layers, 12 times
+ *   (network_reader.h).
  * - `from` is a name or a list of names of earlier layers, so there are no loops. The default is
  *   the layer before; for the first layer it is "input". Each layer except the last must be the
  *   input of another one.
@@ -40,11 +45,38 @@ enum layer_op {
 	LAYER_LRN,
 	LAYER_DROPOUT,
 	LAYER_SOFTMAX,
+	/* Layers of tokens: network_sequence.h says how files write them. */
+	LAYER_EMBEDDING,
+	LAYER_POSITIONS,
+	LAYER_CLASS_TOKEN,
+	LAYER_SELECT,
+	LAYER_LINEAR,
+	LAYER_LAYER_NORM,
+	LAYER_RMS_NORM,
+	LAYER_QK_NORM,
+	LAYER_ROTARY,
+	LAYER_ATTENTION,
+	LAYER_GELU,
+	LAYER_SILU,
+	LAYER_TANH,
+	LAYER_GATE,
+	LAYER_ROUTE,
+	LAYER_DISPATCH,
+	LAYER_COMBINE,
+	LAYER_CROSS_ENTROPY,
+	LAYER_LOSSES,
 	LAYER_OP_COUNT,
 };
 const char *layer_op_name(enum layer_op op);
 
-enum { LAYER_INPUTS_MAX = 8, LAYER_TENSORS_MAX = 4 };
+enum { LAYER_INPUTS_MAX = 8, LAYER_TENSORS_MAX = 6, LAYER_PARTS_MAX = 3 };
+
+struct attention_shape {
+	size_t heads, kv_heads, head_size;
+	size_t window; /* tokens that each token sees, itself included; 0: all */
+	bool causal;   /* a token does not see later ones */
+	bool dropout;  /* of the probabilities */
+};
 
 struct layer {
 	const char *name;
@@ -60,23 +92,42 @@ struct layer {
 	size_t state_tensor_count;   /* tensors without training: moving mean and variance */
 	size_t window[2], stride[2]; /* of a conv or pool: height, width */
 	bool in_place;               /* the output overwrites the input: ReLU, bias */
+	/* Linear layers: output features of the matrix products that share the input, such
+	 * as query, key and value. */
+	size_t parts[LAYER_PARTS_MAX], part_count;
+	size_t experts;    /* matrices of which each token uses one; 0: a single matrix */
+	size_t expert_top; /* of experts, route, dispatch and combine: rows of each token */
+	size_t tied_to;    /* the embedding whose matrix a linear layer uses; 0: its own */
+	struct attention_shape attention; /* of attention, rotary and qk_norm */
+	double scores_count; /* of attention: query-key pairs of all heads, masked ones too */
+	/* One sample keeps this for the backward pass, without the scores of attention. */
+	double kept_count; /* elements */
+	double kept_B;     /* bytes whose size does not depend on the data type, such as masks */
 };
 
 struct network {
 	const char *name, *source;
-	size_t image, image_channels, classes;
+	size_t image_height, image_width, image_channels, classes; /* 0: samples are sequences */
+	size_t sequence,
+		vocabulary;         /* tokens of a sample, and their kinds; 0: samples are images */
+	bool has_tokens;            /* has layers of tokens, as language models and ViT */
 	const struct layer *layers; /* in topological order; [0] is the input */
 	size_t layer_count;
 	double parameters_count, gradient_tensors_count, macs_count;
-	double activations_count; /* elements kept for backward for one image: the outputs of
-				     all layers that do not work in place */
+	double activations_count;      /* elements of one sample kept for backward (kept_count) */
+	double activations_B;          /* further bytes of one sample (kept_B) */
+	double fused_B;                /* bytes that attention keeps besides if it is fused */
+	double scores_count, scores_B; /* elements and bytes that it keeps if it is not fused */
 };
 
 /* Reads the file, which must have only the group `network`. Returns NULL after errors, which are
  * in diag: unknown ops, keys or names, a `from` that names a later layer, wrong sizes, shapes
- * that do not fit. */
+ * that do not fit. (exported: tests read networks as their files are) */
 const struct network *network_read(struct arena *arena, struct diag *diag,
 				   const struct cfg_node *file);
+/* The same with sequences of that many tokens instead of the file's; 0: the file's. */
+const struct network *network_read_sequence(struct arena *arena, struct diag *diag,
+					    const struct cfg_node *file, size_t sequence);
 
 /* GPU memory of a training step in bytes, the sum of
  * - variables, the optimiser's state (optimiser_copies_count times the size of the variables)
@@ -87,6 +138,6 @@ const struct network *network_read(struct arena *arena, struct diag *diag,
  *   largest layer holds at once;
  * - workspace_B. */
 double network_memory_B(const struct network *network, size_t batch, double element_B,
-			double optimiser_copies_count, double workspace_B);
+			double optimiser_copies_count, double workspace_B, bool fused_attention);
 
 #endif

@@ -10,44 +10,57 @@
  * fp32 variables and casts a copy of them in each step. */
 static const double variable_element_B = 4;
 
-/* Elements that the backward pass of a layer holds at once for one image: the gradient of its
- * output and, if it computes them, the gradients of its inputs. */
-static double gradients_count(const struct network *network, const struct layer *layer)
+/* Bytes that the backward pass of a layer holds at once for one sample: the gradient of its output
+ * and, if it computes them, the gradients of its inputs. */
+static double layer_gradients_B(const struct network *network, const struct layer *layer,
+				double element_B, bool fused_attention)
 {
-	double inputs_count = 0;
+	double count = layer->output_count;
 
-	if (layer->in_place || layer->op == LAYER_ADD)
-		return layer->output_count; /* the inputs' gradient uses the same memory */
+	if (layer->in_place || layer->op == LAYER_ADD || layer->op == LAYER_POSITIONS)
+		return count * element_B;     /* the inputs' gradient uses the same memory */
+	if (layer->op == LAYER_CROSS_ENTROPY) /* fp32; then a cast to the type of the input */
+		return count * (4 + 4 + (element_B < 4 ? element_B : 0));
 	for (size_t i = 0; i < layer->input_count; i++) {
 		const struct layer *input = &network->layers[layer->inputs[i]];
 
 		if (input->op != LAYER_INPUT) /* training needs no gradient of the image */
-			inputs_count += input->output_count;
+			count += input->output_count;
 	}
-	return layer->output_count + inputs_count;
+	if (!fused_attention) /* of the probabilities and of the scores */
+		count += 2 * layer->scores_count;
+	return count * element_B;
+}
+
+static double activations_B(const struct network *network, double element_B, bool fused_attention)
+{
+	double kept_B = network->activations_count * element_B + network->activations_B;
+
+	return kept_B + (fused_attention ? network->fused_B
+					 : network->scores_count * element_B + network->scores_B);
 }
 
 double network_memory_B(const struct network *network, size_t batch, double element_B,
-			double optimiser_copies_count, double workspace_B)
+			double optimiser_copies_count, double workspace_B, bool fused_attention)
 {
 	double parameters_count = network->parameters_count;
-	double pair_count = 0, state_count = 0;
+	double pair_B = 0, state_count = 0;
 	double variables_B, gradients_B, images_B;
 	bool cast = element_B < variable_element_B;
 
 	FW_ASSERT(batch > 0 && element_B > 0 && optimiser_copies_count >= 0 && workspace_B >= 0);
 	for (size_t i = 1; i < network->layer_count; i++) {
 		const struct layer *layer = &network->layers[i];
-		double count = gradients_count(network, layer);
+		double size_B = layer_gradients_B(network, layer, element_B, fused_attention);
 
-		if (count > pair_count)
-			pair_count = count;
+		if (size_B > pair_B)
+			pair_B = size_B;
 		state_count += (double)layer->state_tensor_count * (double)layer->channels;
 	}
 	variables_B = (parameters_count * (1 + optimiser_copies_count) + state_count) *
 		      variable_element_B;
 	gradients_B = parameters_count * element_B;
-	images_B = (double)batch * (network->activations_count + pair_count) * element_B;
+	images_B = (double)batch * (activations_B(network, element_B, fused_attention) + pair_B);
 	return variables_B + gradients_B + (cast ? parameters_count * element_B : 0) + images_B +
 	       workspace_B;
 }

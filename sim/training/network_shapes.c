@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "sim/training/network_tokens.h"
+
 static const char *const op_names[LAYER_OP_COUNT] = {
 	[LAYER_INPUT] = "input",
 	[LAYER_CONV] = "conv",
@@ -17,6 +19,25 @@ static const char *const op_names[LAYER_OP_COUNT] = {
 	[LAYER_LRN] = "lrn",
 	[LAYER_DROPOUT] = "dropout",
 	[LAYER_SOFTMAX] = "softmax",
+	[LAYER_EMBEDDING] = "embedding",
+	[LAYER_POSITIONS] = "positions",
+	[LAYER_CLASS_TOKEN] = "class_token",
+	[LAYER_SELECT] = "select",
+	[LAYER_LINEAR] = "linear",
+	[LAYER_LAYER_NORM] = "layer_norm",
+	[LAYER_RMS_NORM] = "rms_norm",
+	[LAYER_QK_NORM] = "qk_norm",
+	[LAYER_ROTARY] = "rotary",
+	[LAYER_ATTENTION] = "attention",
+	[LAYER_GELU] = "gelu",
+	[LAYER_SILU] = "silu",
+	[LAYER_TANH] = "tanh",
+	[LAYER_GATE] = "gate",
+	[LAYER_ROUTE] = "route",
+	[LAYER_DISPATCH] = "dispatch",
+	[LAYER_COMBINE] = "combine",
+	[LAYER_CROSS_ENTROPY] = "cross_entropy",
+	[LAYER_LOSSES] = "losses",
 };
 
 const char *layer_op_name(enum layer_op op)
@@ -103,10 +124,10 @@ static void one_by_one(struct layer *layer, size_t channels)
 	layer->width = 1;
 }
 
-static void add_tensor(struct layer *layer, double elements)
+void layer_add_tensor(struct layer *layer, double elements_count)
 {
 	FW_ASSERT(layer->tensor_count < LAYER_TENSORS_MAX);
-	layer->tensors[layer->tensor_count++] = elements;
+	layer->tensors[layer->tensor_count++] = elements_count;
 }
 
 /* Sets the layer's shape and tensors. Sets *macs_per_output only for layers that multiply
@@ -121,21 +142,21 @@ static bool derive_op(struct diag *diag, const struct layer_spec *spec, const st
 		layer->channels = spec->out;
 		*macs_per_output =
 			(double)input->channels * (double)spec->kernel[0] * (double)spec->kernel[1];
-		add_tensor(layer, *macs_per_output * (double)spec->out);
+		layer_add_tensor(layer, *macs_per_output * (double)spec->out);
 		return window_shape(diag, spec, input, layer);
 	case LAYER_FC:
 		one_by_one(layer, spec->out);
 		*macs_per_output = input->output_count;
-		add_tensor(layer, *macs_per_output * (double)spec->out);
+		layer_add_tensor(layer, *macs_per_output * (double)spec->out);
 		return true;
 	case LAYER_BATCH_NORM:
 		if (spec->scale)
-			add_tensor(layer, (double)layer->channels);
-		add_tensor(layer, (double)layer->channels);
+			layer_add_tensor(layer, (double)layer->channels);
+		layer_add_tensor(layer, (double)layer->channels);
 		layer->state_tensor_count = 2;
 		return true;
 	case LAYER_BIAS:
-		add_tensor(layer, (double)layer->channels);
+		layer_add_tensor(layer, (double)layer->channels);
 		return true;
 	case LAYER_MAX_POOL:
 	case LAYER_AVG_POOL:
@@ -153,12 +174,10 @@ static bool derive_op(struct diag *diag, const struct layer_spec *spec, const st
 	case LAYER_DROPOUT:
 	case LAYER_SOFTMAX:
 		return true;
-	case LAYER_INPUT:
-	case LAYER_OP_COUNT:
-		break;
+	default:
+		FW_ASSERT(layer->op >= LAYER_EMBEDDING && layer->op < LAYER_OP_COUNT);
+		return tokens_derive(diag, spec, layers, layer, macs_per_output);
 	}
-	FW_ASSERT(layer->op != LAYER_INPUT && layer->op < LAYER_OP_COUNT);
-	return false;
 }
 
 bool layer_derive(struct diag *diag, const struct layer_spec *spec, const struct layer *layers,
@@ -183,16 +202,27 @@ bool layer_derive(struct diag *diag, const struct layer_spec *spec, const struct
 	return true;
 }
 
-void network_totals(struct network *network)
+/* Outputs of all layers but those in place. */
+static void keep_outputs(struct network *network, struct layer *layers)
 {
+	for (size_t i = 0; i < network->layer_count; i++)
+		layers[i].kept_count = layers[i].in_place ? 0 : layers[i].output_count;
+}
+
+void network_totals(struct network *network, struct layer *layers)
+{
+	network->layers = layers;
+	for (size_t i = 0; i < network->layer_count; i++)
+		network->has_tokens |= layers[i].op >= LAYER_EMBEDDING;
+	(network->has_tokens ? tokens_keep : keep_outputs)(network, layers);
 	for (size_t i = 0; i < network->layer_count; i++) {
-		const struct layer *layer = &network->layers[i];
+		const struct layer *layer = &layers[i];
 
 		for (size_t t = 0; t < layer->tensor_count; t++)
 			network->parameters_count += layer->tensors[t];
 		network->gradient_tensors_count += (double)layer->tensor_count;
 		network->macs_count += layer->macs;
-		if (!layer->in_place)
-			network->activations_count += layer->output_count;
+		network->activations_count += layer->kept_count;
+		network->activations_B += layer->kept_B;
 	}
 }

@@ -29,6 +29,7 @@ struct layer_spec {
 	bool same;                          /* padding is "same"; false: "valid" */
 	bool global;                        /* the pool is as large as its input */
 	size_t out;                         /* channels of a conv, units of an fc */
+	size_t rows;                        /* of an embedding's matrix; tokens to select */
 	bool batch_norm, scale, bias, relu; /* layers that follow this one */
 };
 
@@ -37,7 +38,10 @@ struct layer_spec {
 bool layer_derive(struct diag *diag, const struct layer_spec *spec, const struct layer *layers,
 		  struct layer *layer);
 
-/* Sets the network's totals from its layers. */
-void network_totals(struct network *network);
+/* Adds a trainable tensor. */
+void layer_add_tensor(struct layer *layer, double elements_count);
+
+/* Sets the network's totals from its layers, and what each layer keeps. */
+void network_totals(struct network *network, struct layer *layers);
 
 #endif

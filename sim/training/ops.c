@@ -5,7 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/base/vec.h"
+#include "sim/training/ops_builder.h"
 
 /* Largest number of elements that a full reduction sums in one kernel (TensorFlow 1.12,
  * reduction_gpu_kernels.cu.h, LaunchScalarReduction). */
@@ -16,29 +16,8 @@ enum { SUM_WIDTH = 8 };
  * of one moving average. */
 enum { SOFTMAX_KERNELS = 6, SOFTMAX_GRAD_KERNELS = 2, MOVING_AVERAGE_KERNELS = 3 };
 
-static const uint32_t NONE = UINT32_MAX;
-
-struct builder {
-	struct arena *arena;
-	const struct network *network;
-	const struct stack_params *stack;
-	const struct gpu_params *gpu;
-	double batch, element_B;
-	double weight_B; /* of an element of a variable */
-	VEC(struct op) ops;
-	uint32_t *forward;      /* by layer: the op that computes its output */
-	uint32_t *gradient;     /* by layer: the op that computes the gradient of its output */
-	uint32_t *decay;        /* by trainable tensor: the op w * decay, or NONE */
-	uint32_t *first_tensor; /* by layer: index of its first trainable tensor */
-	struct op_tensor *tensors;
-	size_t tensor_count;
-	VEC(uint32_t) losses; /* ops of the L2 losses */
-	uint32_t layer;       /* layer of the next op */
-	enum op_pass pass;    /* pass of the next op */
-};
-
-static uint32_t add_op(struct builder *b, const char *name, bool library, uint32_t kernels,
-		       double flop, double bytes_B, const uint32_t *inputs, uint32_t input_count)
+uint32_t builder_add(struct builder *b, const char *name, bool library, uint32_t kernels,
+		     double flop, double bytes_B, const uint32_t *inputs, uint32_t input_count)
 {
 	uint32_t index = (uint32_t)b->ops.count;
 	struct op *op = VEC_PUSH(b->arena, &b->ops);
@@ -90,16 +69,14 @@ static void set_product(struct builder *b, uint32_t op, const struct layer *laye
 						    : (struct kernel_product){in, out, rows, 1};
 }
 
-static uint32_t set_elementwise(struct builder *b, uint32_t op, double output_B)
+uint32_t builder_elementwise(struct builder *b, uint32_t op, double output_B)
 {
 	b->ops.items[op].elementwise = true;
 	b->ops.items[op].output_B = output_B;
 	return op;
 }
 
-/* Marks the gradients of the layer's tensors as complete after op. Gradients to which weight
- * decay is added are complete later (update_tensor). */
-static void set_gradients(struct builder *b, uint32_t op, size_t layer)
+void builder_gradients(struct builder *b, uint32_t op, size_t layer)
 {
 	uint32_t all = (uint32_t)b->network->layers[layer].tensor_count, count = 0;
 	uint32_t *tensors = ARENA_ARRAY(b->arena, all + 1, uint32_t);
@@ -110,7 +87,7 @@ static void set_gradients(struct builder *b, uint32_t op, size_t layer)
 	b->ops.items[op].gradient_count = count;
 }
 
-static double image_bytes(const struct builder *b, double elements)
+double builder_B(const struct builder *b, double elements)
 {
 	return elements * b->batch * b->element_B;
 }
@@ -120,7 +97,7 @@ static double weights_B(const struct builder *b, const struct layer *layer)
 	return layer->tensor_count ? layer->tensors[0] * b->element_B : 0;
 }
 
-static const char *op_name(struct builder *b, const struct layer *layer, const char *what)
+const char *builder_name(struct builder *b, const struct layer *layer, const char *what)
 {
 	return arena_printf(b->arena, "%s%s", layer->name, what);
 }
@@ -128,8 +105,7 @@ static const char *op_name(struct builder *b, const struct layer *layer, const c
 /* Bytes of GPU memory that the layer's forward op reads and writes. */
 static double forward_B(const struct builder *b, const struct layer *layer)
 {
-	double in = image_bytes(b, layer->input_count_total),
-	       out = image_bytes(b, layer->output_count);
+	double in = builder_B(b, layer->input_count_total), out = builder_B(b, layer->output_count);
 	switch (layer->op) {
 	case LAYER_BATCH_NORM:
 		return 3 * out;
@@ -156,7 +132,7 @@ static bool is_product(enum layer_op op)
 }
 
 /* True if the op can be one kernel with its neighbours. cuDNN fuses batch norm with the addition
- * and the ReLU behind it; a compiler fuses all. */
+ * and the ReLU after it. A compiler fuses all. */
 static bool is_elementwise(const struct builder *b, enum layer_op op)
 {
 	bool normalises = op == LAYER_BATCH_NORM || op == LAYER_RELU || op == LAYER_ADD;
@@ -165,57 +141,63 @@ static bool is_elementwise(const struct builder *b, enum layer_op op)
 }
 
 /* Adds the kernels that transpose input and output of a convolution on tensor cores, if images are
- * stored as NCHW. Returns the op whose output is the convolution's. */
+ * stored as NCHW. Returns the op whose output is that of the convolution. */
 static uint32_t transpose(struct builder *b, const struct layer *layer, uint32_t product)
 {
 	if (b->stack->layout != LAYOUT_NCHW || layer->op != LAYER_CONV ||
 	    stack_product_type(b->stack, b->gpu, true) == NUMBER_FP32)
 		return product;
-	double moved_B = image_bytes(b, layer->input_count_total + layer->output_count);
-	return add_op(b, op_name(b, layer, ".transpose"), false, 2, 0, 2 * moved_B, &product, 1);
+	double moved_B = builder_B(b, layer->input_count_total + layer->output_count);
+	return builder_add(b, builder_name(b, layer, ".transpose"), false, 2, 0, 2 * moved_B,
+			   &product, 1);
 }
 
-/* Adds the kernel that casts the layer's weights, or their gradient, between fp32 and 16 bits.
- * Returns NONE if the stack does not cast. */
-static uint32_t cast_weights(struct builder *b, const struct layer *layer, const char *what,
-			     uint32_t input)
+uint32_t builder_cast(struct builder *b, const struct layer *layer, const char *what,
+		      double elements, uint32_t input)
 {
-	if (!b->stack->autocast || b->element_B >= b->weight_B || !layer->tensor_count)
-		return NONE;
-	double elements = layer->tensors[0];
-	return add_op(b, op_name(b, layer, what), false, 1, 0,
-		      elements * (b->element_B + b->weight_B), &input, input != NONE);
+	if (!b->stack->autocast || b->element_B >= b->weight_B)
+		return input;
+	return builder_add(b, builder_name(b, layer, what), false, 1, 0,
+			   elements * (b->element_B + b->weight_B), &input, 1);
+}
+
+static uint32_t product_forward(struct builder *b, const struct layer *layer, uint32_t op)
+{
+	set_product(b, op, layer, CONVOLUTION_FORWARD);
+	builder_cast(b, layer, ".cast", layer->tensors[0], NONE);
+	return transpose(b, layer, op);
 }
 
 static void forward_layer(struct builder *b, size_t index)
 {
 	const struct layer *layer = &b->network->layers[index];
-	uint32_t inputs[LAYER_INPUTS_MAX + 1], input_count = (uint32_t)layer->input_count;
+	uint32_t inputs[LAYER_INPUTS_MAX];
 	for (size_t i = 0; i < layer->input_count; i++)
 		inputs[i] = b->forward[layer->inputs[i]];
 	if (layer->op == LAYER_INPUT) {
 		b->forward[index] = NONE;
 		return;
 	}
-	if (is_product(layer->op))
-		inputs[input_count++] = cast_weights(b, layer, ".cast", NONE);
-	uint32_t kernels = layer->op == LAYER_SOFTMAX ? SOFTMAX_KERNELS : 1;
-	b->forward[index] =
-		add_op(b, layer->name, is_library(layer->op), kernels, 2 * layer->macs * b->batch,
-		       forward_B(b, layer), inputs, input_count);
-	if (is_product(layer->op)) {
-		set_product(b, b->forward[index], layer, CONVOLUTION_FORWARD);
-		b->forward[index] = transpose(b, layer, b->forward[index]);
+	if (layer->op >= LAYER_EMBEDDING) {
+		tokens_forward(b, index);
+		return;
 	}
+	uint32_t kernels = layer->op == LAYER_SOFTMAX ? SOFTMAX_KERNELS : 1;
+	b->forward[index] = builder_add(b, layer->name, is_library(layer->op), kernels,
+					2 * layer->macs * b->batch, forward_B(b, layer), inputs,
+					(uint32_t)layer->input_count);
+	if (is_product(layer->op))
+		b->forward[index] = product_forward(b, layer, b->forward[index]);
 	if (is_elementwise(b, layer->op))
-		set_elementwise(b, b->forward[index], image_bytes(b, layer->output_count));
+		builder_elementwise(b, b->forward[index], builder_B(b, layer->output_count));
 	for (size_t i = 0; !b->stack->fused_averages && i < layer->state_tensor_count; i++)
-		set_elementwise(b,
-				add_op(b, op_name(b, layer, ".moving"), false,
-				       MOVING_AVERAGE_KERNELS, 0,
-				       3.0 * MOVING_AVERAGE_KERNELS * (double)layer->channels * 4,
-				       &b->forward[index], 1),
-				(double)layer->channels * 4);
+		builder_elementwise(
+			b,
+			builder_add(b, builder_name(b, layer, ".moving"), false,
+				    MOVING_AVERAGE_KERNELS, 0,
+				    3.0 * MOVING_AVERAGE_KERNELS * (double)layer->channels * 4,
+				    &b->forward[index], 1),
+			(double)layer->channels * 4);
 }
 
 static bool has_l2_loss(const struct builder *b, const struct layer *layer)
@@ -249,16 +231,16 @@ static void decay_ops(struct builder *b, bool gradient)
 			if (!has_l2_loss(b, layer)) {
 				b->decay[number] = NONE;
 			} else if (gradient) {
-				b->decay[number] =
-					set_elementwise(b,
-							add_op(b, op_name(b, layer, ".decay"),
-							       false, 1, 0, 2 * size_B, NULL, 0),
-							size_B);
+				b->decay[number] = builder_elementwise(
+					b,
+					builder_add(b, builder_name(b, layer, ".decay"), false, 1,
+						    0, 2 * size_B, NULL, 0),
+					size_B);
 			} else {
 				uint32_t kernels =
 					layer->tensors[t] > ONE_KERNEL_REDUCTION_COUNT ? 2 : 1;
-				push_loss(b, add_op(b, op_name(b, layer, ".l2"), false, kernels, 0,
-						    size_B, NULL, 0));
+				push_loss(b, builder_add(b, builder_name(b, layer, ".l2"), false,
+							 kernels, 0, size_B, NULL, 0));
 			}
 		}
 	}
@@ -268,32 +250,32 @@ static uint32_t l2_loss(struct builder *b, uint32_t loss)
 {
 	if (b->stack->l2_loss == L2_LOSS_SINGLE_OP) {
 		double size_B = b->network->parameters_count * b->weight_B;
-		uint32_t all = add_op(b, "l2.concat", false, 1, 0, 2 * size_B, NULL, 0);
-		push_loss(b, add_op(b, "l2", false, 2, 0, size_B, &all, 1));
+		uint32_t all = builder_add(b, "l2.concat", false, 1, 0, 2 * size_B, NULL, 0);
+		push_loss(b, builder_add(b, "l2", false, 2, 0, size_B, &all, 1));
 	} else {
 		decay_ops(b, false);
 	}
 	uint32_t count = (uint32_t)b->losses.count;
 	if (count == 0)
 		return loss;
-	uint32_t sum = add_op(b, "l2.sum", false, (count + SUM_WIDTH - 1) / SUM_WIDTH, 0,
-			      8.0 * count, b->losses.items, count);
-	return add_op(b, "loss.total", false, 2, 0, 16, (uint32_t[]){loss, sum}, 2);
+	uint32_t sum = builder_add(b, "l2.sum", false, (count + SUM_WIDTH - 1) / SUM_WIDTH, 0,
+				   8.0 * count, b->losses.items, count);
+	return builder_add(b, "loss.total", false, 2, 0, 16, (uint32_t[]){loss, sum}, 2);
 }
 
 /* op computes a gradient of the layer's output. If several layers use that output, a further op
  * sums their gradients. */
-static void receive_gradient(struct builder *b, size_t layer, uint32_t op)
+void builder_receive(struct builder *b, size_t layer, uint32_t op)
 {
 	if (b->gradient[layer] == NONE) {
 		b->gradient[layer] = op;
 		return;
 	}
-	double size_B = image_bytes(b, b->network->layers[layer].output_count);
-	b->gradient[layer] = set_elementwise(
+	double size_B = builder_B(b, b->network->layers[layer].output_count);
+	b->gradient[layer] = builder_elementwise(
 		b,
-		add_op(b, op_name(b, &b->network->layers[layer], ".grad_sum"), false, 1, 0,
-		       3 * size_B, (uint32_t[]){b->gradient[layer], op}, 2),
+		builder_add(b, builder_name(b, &b->network->layers[layer], ".grad_sum"), false, 1,
+			    0, 3 * size_B, (uint32_t[]){b->gradient[layer], op}, 2),
 		size_B);
 }
 
@@ -302,16 +284,16 @@ static uint32_t tensor_op(struct builder *b, const struct layer *layer, const ch
 			  uint32_t input_count)
 {
 	double size_B = b->tensors[number].elements_count * b->weight_B;
-	return set_elementwise(b,
-			       add_op(b, op_name(b, layer, what), false, 1, 0, passes * size_B,
-				      inputs, input_count),
-			       size_B);
+	return builder_elementwise(b,
+				   builder_add(b, builder_name(b, layer, what), false, 1, 0,
+					       passes * size_B, inputs, input_count),
+				   size_B);
 }
 
 /* Adds the op that updates a tensor. If weight decay is part of the loss, an op before it adds
  * the gradient of weight decay. */
-static void update_tensor(struct builder *b, const struct layer *layer, uint32_t number,
-			  uint32_t gradient)
+void builder_update(struct builder *b, const struct layer *layer, uint32_t number,
+		    uint32_t gradient)
 {
 	if (b->decay[number] != NONE) {
 		uint32_t *tensor = ARENA_NEW(b->arena, uint32_t);
@@ -350,30 +332,31 @@ static void backward_product(struct builder *b, size_t index, bool data)
 	const struct layer *layer = &b->network->layers[index];
 	uint32_t gradient = b->gradient[index];
 	double flop = 2 * layer->macs * b->batch;
-	uint32_t filter = add_op(b, op_name(b, layer, ".grad_filter"), true, 1, flop,
-				 forward_B(b, layer), &gradient, 1);
+	uint32_t filter = builder_add(b, builder_name(b, layer, ".grad_filter"), true, 1, flop,
+				      forward_B(b, layer), &gradient, 1);
 	set_product(b, filter, layer, CONVOLUTION_FILTER);
-	filter = transpose(b, layer, filter);
-	uint32_t cast = cast_weights(b, layer, ".grad_cast", filter);
-	if (cast != NONE)
-		filter = cast;
+	filter = builder_cast(b, layer, ".grad_cast", layer->tensors[0],
+			      transpose(b, layer, filter));
 	if (data) {
-		uint32_t op = add_op(b, op_name(b, layer, ".grad_data"), true, 1, flop,
-				     forward_B(b, layer), &gradient, 1);
+		uint32_t op = builder_add(b, builder_name(b, layer, ".grad_data"), true, 1, flop,
+					  forward_B(b, layer), &gradient, 1);
 		set_product(b, op, layer, CONVOLUTION_DATA);
-		receive_gradient(b, layer->inputs[0], transpose(b, layer, op));
+		builder_receive(b, layer->inputs[0], transpose(b, layer, op));
 	}
-	set_gradients(b, filter, index);
+	builder_gradients(b, filter, index);
 	for (size_t t = 0; t < layer->tensor_count; t++)
-		update_tensor(b, layer, b->first_tensor[index] + (uint32_t)t, filter);
+		builder_update(b, layer, b->first_tensor[index] + (uint32_t)t, filter);
 }
 
 static void backward_layer(struct builder *b, size_t index)
 {
 	const struct layer *layer = &b->network->layers[index];
 	uint32_t gradient = b->gradient[index];
-	double in = image_bytes(b, layer->input_count_total),
-	       out = image_bytes(b, layer->output_count);
+	double in = builder_B(b, layer->input_count_total), out = builder_B(b, layer->output_count);
+	if (layer->op >= LAYER_EMBEDDING) {
+		tokens_backward(b, index);
+		return;
+	}
 	switch (layer->op) {
 	case LAYER_INPUT:
 		return;
@@ -383,44 +366,44 @@ static void backward_layer(struct builder *b, size_t index)
 		return;
 	case LAYER_ADD: /* the gradient passes unchanged */
 		for (size_t i = 0; i < layer->input_count; i++)
-			receive_gradient(b, layer->inputs[i], gradient);
+			builder_receive(b, layer->inputs[i], gradient);
 		return;
 	case LAYER_CONCAT:
 		for (size_t i = 0; i < layer->input_count; i++) {
 			double part =
-				image_bytes(b, b->network->layers[layer->inputs[i]].output_count);
-			receive_gradient(b, layer->inputs[i],
-					 add_op(b, op_name(b, layer, ".slice"), false, 1, 0,
-						2 * part, &gradient, 1));
+				builder_B(b, b->network->layers[layer->inputs[i]].output_count);
+			builder_receive(b, layer->inputs[i],
+					builder_add(b, builder_name(b, layer, ".slice"), false, 1,
+						    0, 2 * part, &gradient, 1));
 		}
 		return;
 	case LAYER_SOFTMAX:
-		receive_gradient(b, layer->inputs[0],
-				 add_op(b, op_name(b, layer, ".grad"), false, SOFTMAX_GRAD_KERNELS,
-					0, in + out, &gradient, 1));
+		builder_receive(b, layer->inputs[0],
+				builder_add(b, builder_name(b, layer, ".grad"), false,
+					    SOFTMAX_GRAD_KERNELS, 0, in + out, &gradient, 1));
 		return;
 	case LAYER_MAX_POOL:
-		receive_gradient(b, layer->inputs[0],
-				 add_op(b, op_name(b, layer, ".grad"), true, 1, 0, 2 * (in + out),
-					&gradient, 1));
+		builder_receive(b, layer->inputs[0],
+				builder_add(b, builder_name(b, layer, ".grad"), true, 1, 0,
+					    2 * (in + out), &gradient, 1));
 		return;
 	case LAYER_AVG_POOL:
-		receive_gradient(
-			b, layer->inputs[0],
-			add_op(b, op_name(b, layer, ".grad"), false, 1, 0, in + out, &gradient, 1));
+		builder_receive(b, layer->inputs[0],
+				builder_add(b, builder_name(b, layer, ".grad"), false, 1, 0,
+					    in + out, &gradient, 1));
 		return;
 	default:
 		break;
 	}
-	uint32_t op = add_op(b, op_name(b, layer, ".grad"), is_library(layer->op), 1, 0,
-			     backward_passes(layer->op) * out, &gradient, 1);
+	uint32_t op = builder_add(b, builder_name(b, layer, ".grad"), is_library(layer->op), 1, 0,
+				  backward_passes(layer->op) * out, &gradient, 1);
 	/* A bias's gradient is a sum over its layer's output. */
 	if (is_elementwise(b, layer->op) && layer->op != LAYER_BIAS)
-		set_elementwise(b, op, out);
-	set_gradients(b, op, index);
-	receive_gradient(b, layer->inputs[0], layer->op == LAYER_BIAS ? gradient : op);
+		builder_elementwise(b, op, out);
+	builder_gradients(b, op, index);
+	builder_receive(b, layer->inputs[0], layer->op == LAYER_BIAS ? gradient : op);
 	for (size_t t = 0; t < layer->tensor_count; t++)
-		update_tensor(b, layer, b->first_tensor[index] + (uint32_t)t, op);
+		builder_update(b, layer, b->first_tensor[index] + (uint32_t)t, op);
 }
 
 static void number_tensors(struct builder *b)
@@ -428,7 +411,7 @@ static void number_tensors(struct builder *b)
 	size_t count = 0;
 	for (size_t i = 0; i < b->network->layer_count; i++) {
 		b->first_tensor[i] = (uint32_t)count;
-		b->forward[i] = b->gradient[i] = NONE;
+		b->forward[i] = b->gradient[i] = b->tied[i] = NONE;
 		count += b->network->layers[i].tensor_count;
 	}
 	b->decay = ARENA_ARRAY(b->arena, count + 1, uint32_t);
@@ -455,6 +438,7 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 			    .weight_B = stack->autocast ? 4 : stack_element_B(stack),
 			    .forward = ARENA_ARRAY(arena, layers, uint32_t),
 			    .gradient = ARENA_ARRAY(arena, layers, uint32_t),
+			    .tied = ARENA_ARRAY(arena, layers, uint32_t),
 			    .first_tensor = ARENA_ARRAY(arena, layers, uint32_t)};
 	number_tensors(&b);
 	for (; b.layer < layers; b.layer++)

@@ -143,9 +143,7 @@ const struct program *pipeline_program(struct arena *arena, const struct network
 		.thread_count = 1,
 		.stream_count = STREAM_COUNT,
 		.event_count = w.event,
-		.memory_B = network_memory_B(network, batch, stack_element_B(stack),
-					     stack->optimiser_copies_count, stack->workspace_B) /
-			    (double)stages,
+		.memory_B = stack_memory_B(network, batch, stack) / (double)stages,
 		.images_count = (double)batch,
 	};
 	return program;

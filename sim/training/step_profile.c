@@ -285,8 +285,7 @@ const struct step_profile *step_profile_new(struct arena *arena, const struct ne
 		.ahead = framework->ahead,
 		.images_count = (double)batch,
 		.element_B = stack->fp16_gradients ? 2 : 4,
-		.memory_B = network_memory_B(network, batch, stack_element_B(stack),
-					     stack->optimiser_copies_count, stack->workspace_B),
+		.memory_B = stack_memory_B(network, batch, stack),
 		.input_B = input_B(network, batch),
 	};
 	return profile;

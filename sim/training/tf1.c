@@ -143,8 +143,7 @@ static const struct program *program(struct arena *arena, const struct network *
 		.event_count = EVENT_EXTRA + EXTRA_EVENTS,
 		.signal_count = SIGNAL_COUNT,
 		.poller = {.enabled = stack->poller, .sleep_s = stack->poll_sleep_s},
-		.memory_B = network_memory_B(network, batch, stack_element_B(stack),
-					     stack->optimiser_copies_count, stack->workspace_B),
+		.memory_B = stack_memory_B(network, batch, stack),
 		.images_count = (double)batch,
 	};
 	return executor.spread ? spread_program(arena, executor.spread, stream) : stream;

@@ -12,13 +12,13 @@ static const struct param_row dma_rows[] = {
 		     "time of a copy engine to start a copy",
 		     "assumption: fetching the command and the first read across PCIe"),
 	COST_ASSUMED(struct dma_params, chunk_B, QUANTITY_BYTES, 4096, 1e12, "512 KiB",
-		     "size of each of the two pinned staging buffers of pageable copies",
+		     "staging buffer size: each of the two pinned buffers of pageable copies",
 		     "assumption: drivers use staging buffers of 64 KiB to a few MiB"),
 	COST_ASSUMED(struct dma_params, chunk_start_s, QUANTITY_TIME, 0, 1e-2, "5 us",
 		     "cost of each staged chunk of a pageable copy",
 		     "assumption: starting the engine and checking its end"),
 	COST_SOURCED(struct dma_params, efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "87 %",
-		     "part of the PCIe route's goodput that a copy engine reaches",
+		     "copy efficiency: part of the PCIe route's goodput that a copy engine reaches",
 		     "derived: gearshifft pull request 82, P100 on gen3 x16: 12.15 and 12.89 GB/s "
 		     "of 14.4 GB/s after packet headers"),
 };

@@ -65,9 +65,8 @@ static const struct drawing *ratio_bars(const struct command *command, const pre
 
 static const struct drawing *breakdown(const struct command *command, const predictions_vec *all)
 {
-	struct chart_text text = {command->title && all->count == 1
-					  ? command->title
-					  : "Where the time of a step goes",
+	struct chart_text text = {command->title && all->count == 1 ? command->title
+								    : "Parts of the step time",
 				  caption_of(command, all)};
 	return chart_breakdown(command->arena, text, all->items, all->count);
 }

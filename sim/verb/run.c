@@ -26,7 +26,7 @@ static void write_trace(FILE *out, const void *ctx)
 static int draw(const struct command *command, const struct prediction *const *predictions,
 		size_t count)
 {
-	struct chart_text text = {command->title ? command->title : "Where the time of a step goes",
+	struct chart_text text = {command->title ? command->title : "Parts of the step time",
 				  command_caption(command)};
 	const struct drawing *drawing = chart_breakdown(command->arena, text, predictions, count);
 	return command_draw(command, command->plot, &drawing, 1);

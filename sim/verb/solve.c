@@ -10,11 +10,13 @@
 static int draw(const struct command *command, const struct solving *solving)
 {
 	struct arena *arena = command->arena;
-	const struct chart_text text = {command->title ? command->title
-						       : arena_printf(arena, "%s: %s for which %s",
-								      solving->name, solving->key,
-								      solving->target.text),
-					command_caption(command)};
+	const struct chart_text text = {
+		command->title
+			? command->title
+			: arena_printf(arena, "%s: %s with %s", solving->name,
+				       cfg_param_words(arena, solving->key, solving->param->row),
+				       solving->target.text),
+		command_caption(command)};
 	const struct drawing *drawing = solving_chart(arena, text, solving);
 	return command_draw(command, command->plot, &drawing, 1);
 }

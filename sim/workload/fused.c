@@ -34,9 +34,9 @@ static void count_part(struct rank *rank, int64_t now_ps)
 void rank_note(struct rank *rank)
 {
 	static const char *const waits[PART_COUNT] = {
-		[PART_EXPOSED] = "wait for gradients",
-		[PART_INPUT] = "wait for input",
-		[PART_STRAGGLER] = "wait for other ranks",
+		[PART_EXPOSED] = "exposed communication",
+		[PART_INPUT] = "input wait",
+		[PART_STRAGGLER] = "straggler wait",
 	};
 	struct trace *trace = engine_trace(rank->job->spec.engine);
 	int64_t now_ps = engine_now_ps(rank->job->spec.engine);

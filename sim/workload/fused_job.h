@@ -3,7 +3,7 @@
  * (fused.h), and one collective that is repeated, as in nccl-tests.
  *
  * The caller creates a job first. Then it builds the job's parts, and if one cannot be built, the
- * job fails. At last it begins the job. */
+ * job fails. Finally it begins the job. */
 #ifndef FARWIRE_WORKLOAD_FUSED_JOB_H
 #define FARWIRE_WORKLOAD_FUSED_JOB_H
 

@@ -308,8 +308,8 @@ static void waits_for_gradients_and_ranks_are_traced(void)
 	struct trace *trace = engine_trace(b.engine);
 	for (size_t i = 0; i < trace_span_count(trace); i++) {
 		const struct span *span = trace_span_at(trace, i);
-		bool gradient = strcmp(span->name, "wait for gradients") == 0;
-		bool other = strcmp(span->name, "wait for other ranks") == 0;
+		bool gradient = strcmp(span->name, "exposed communication") == 0;
+		bool other = strcmp(span->name, "straggler wait") == 0;
 		gradients += gradient;
 		others += other;
 		if (gradient)

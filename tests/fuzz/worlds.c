@@ -182,7 +182,7 @@ static void put_job(FILE *out, struct bytes *bytes, unsigned gpu_count)
 	}
 }
 
-/* nodes NULL: a cluster, which has as many GPUs as the case needs. */
+/* nodes NULL: the GPUs are those of a cluster, which has as many as the case needs. */
 static void put_case(FILE *out, struct bytes *bytes, const struct nodes *nodes, bool job)
 {
 	fprintf(out, "case = { topology = \"own.cfg\"; model = \"tiny\"; steps = %u;",

@@ -57,7 +57,7 @@ expect 0 '' validate flexdirect_1050ti bitfusion_networks --draws 0 -q
 [ "$(grep -c '^holds ' "$scratch.out")" = 7 ] || complain "$(grep -c '^holds ' "$scratch.out") claims hold, not 7"
 if grep '^BROKEN' "$scratch.out"; then complain 'a claim is broken'; fi
 shows '^verdicts: 4 of 4 agree$'
-shows '^6 fitted parameters, 7 fit rows here:$'
+shows '^6 fitted parameters, 7 fit rows in this dataset:$'
 verdict 'claims.published_claims_hold'
 
 # The commands of the README and of the pages of what-ifs (those with an indent of four blanks)

@@ -53,7 +53,7 @@ for part in 0 -1% 100% x 10us; do
 done
 expect 2 "--points must be a whole number from 0 to 100000, not 'x'" sensitivity case.cfg --points x
 expect 2 '--samples is now called --points' sensitivity case.cfg --samples 8
-expect 2 'has no ratio: out of GPU memory: resnet50 at batch 64' \
+expect 2 'has no ratio to local: out of GPU memory: resnet50 at batch 64' \
 	sensitivity --topology t320-same-esxi --batch 64 --draws 0 -q --vary-all 10% --for link.vswitch
 verdict 'questions.invalid_sensitivities_are_refused'
 expect 2 '^--gpus: the case has 2 jobs, but .farwire scale. needs one' scale dgx1-two-jobs --gpus 1,2

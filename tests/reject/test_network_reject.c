@@ -52,7 +52,10 @@ static void unknown_ops_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"conf\"; },\n",
 		"n.cfg:3: layer 'a': op 'conf' is unknown (did you mean 'conv'? write conv, fc, "
-		"max_pool, avg_pool, global_pool, add, concat, lrn, dropout or softmax)");
+		"max_pool, avg_pool, global_pool, add, concat, lrn, dropout or softmax; of tokens "
+		"embedding, "
+		"class_token, select, linear, layer_norm, rms_norm, attention, mlp, gated_mlp, "
+		"experts, cross_entropy or losses)");
 	refuses("{ name = \"a\"; },\n",
 		"n.cfg:3: layer 'a' has no op (write op = \"conv\" or another)");
 }

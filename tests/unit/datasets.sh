@@ -16,7 +16,7 @@ block cfg >lab.cfg
 expect 0 '' check lab.cfg
 expect 0 '' validate lab.cfg --draws 2 -q
 shows '^roce batch=64 +test +218'
-shows '^test rows: 3, median'
+shows '^test rows: 3, absolute error: median'
 shows '^holds *: +RoCE keeps the GPU busy'
 mkdir elsewhere
 (cd elsewhere && "$FARWIRE" validate ../lab.cfg --draws 2 -q) >elsewhere.txt

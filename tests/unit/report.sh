@@ -61,7 +61,7 @@ whole_page() {
 	"$FARWIRE" report 'a&b.cfg' --draws 2 --title 'Is <it> "slow"?' -o case.html &&
 		holds case.html '<h1>Is &lt;it&gt; &quot;slow&quot;?</h1>' '</html>' \
 			'&lt;i&gt;16&lt;/i&gt; &amp; more' 'a&amp;b.cfg:1' 'calib/profiles/flexdirect-1050ti.cfg:' \
-			"of the local GPU&#39;s throughput" 'runtime.handoff' 'What the answer hangs on' &&
+			"of the local GPU&#39;s throughput" 'runtime.handoff' 'Most influential parameters' &&
 		[ "$(grep -c 'src="data:image/svg+xml;base64,' case.html)" = 5 ] &&
 		! grep -E '<script|<i>|href="[^#]|src="[^d]|url\(|@import' case.html
 }
@@ -81,7 +81,7 @@ keeps() {
 		"$FARWIRE" report "$@" --program client --batch 16 -o not.html &&
 		holds not.html 'No round trip on link client-port is short enough' &&
 		"$FARWIRE" report "$@" --program client --runtime batched -o any.html &&
-		holds any.html 'over any round trip on link client-port up to 2 ms (now 2 us)' &&
+		holds any.html 'with any round trip on link client-port up to 2 ms (now 2 us)' &&
 		"$FARWIRE" report --topology t320-same-esxi --runtime none --draws 0 -q -o local.html &&
 		! grep -q 'round trip of' local.html
 }
@@ -92,26 +92,26 @@ winner() {
 	sed 's/name = "[^"]*"/name = "far"/; s/batch = 16;/batch = 16; settings = ["link.vswitch.latency=1 ms"];/' 'a&b.cfg' >far.cfg
 	times=$("$FARWIRE" compare far.cfg near.cfg --draws 0 -q --format csv | awk -F, '
 		NR == 1 { for (i = 1; i <= NF; i++) if ($i == "to_first") at = i }
-		NR == 3 { printf "%.3g times far.", $at }')
+		NR == 3 { printf "%.3g times the throughput of far.", $at }')
 	"$FARWIRE" report far.cfg near.cfg --draws 0 -q -o two.html &&
-		holds two.html 'Of 2 cases near is the fastest, with ' "$times" '<h1>Which of these' &&
-		[ "$(grep '<h2' two.html | head -n 1 | grep -c 'beside each other')" = 1 ]
+		holds two.html 'near is the fastest of 2 cases, with ' "$times" '<h1>Which of these' &&
+		[ "$(grep '<h2' two.html | head -n 1 | grep -c 'Comparison of the cases')" = 1 ]
 }
 # One figure, and a row for each point; the range's ends agree with the table.
 swept() {
 	set -- 'a&b.cfg' --vary 'link.vswitch.latency=2 us,20 us,1 ms' --vary case.runtime=asynchronous,flexdirect-1.11 -q
 	"$FARWIRE" report "$@" -o sweep.html && "$FARWIRE" sweep "$@" --format csv >sweep.csv &&
-		holds sweep.html 'Over link.vswitch.latency (2 us, 20 us, 1 ms) and case.runtime (asynchronous, flexdirect-1.11)' \
-			'link.vswitch.latency = 1 ms, case.runtime = flexdirect-1.11' 'case.runtime = asynchronous: everywhere' \
-			'case.runtime = flexdirect-1.11: nowhere' 'Points without intervals' 'The numbers: 6 points' &&
+		holds sweep.html 'Over one-way latency of vswitch (2 us, 20 us, 1 ms) and remoting runtime (asynchronous, flexdirect-1.11)' \
+			'one-way latency of vswitch = 1 ms, remoting runtime = flexdirect-1.11' 'remoting runtime = asynchronous: everywhere' \
+			'remoting runtime = flexdirect-1.11: nowhere' 'points have no intervals' 'The numbers: 6 points' &&
 		[ "$(grep -c 'src="data:image/svg+xml;base64,' sweep.html)" = 1 ] &&
 		[ "$(grep -c '^<tr><td class="n">' sweep.html)" = 6 ] &&
 		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "ratio") at = i }
-			NR == 7 { printf "goes from %.3g", 100 * $at }' sweep.csv >wanted && holds sweep.html "$(cat wanted)" &&
+			NR == 7 { printf "ranges from %.3g", 100 * $at }' sweep.csv >wanted && holds sweep.html "$(cat wanted)" &&
 		# The order of values on the command line does not change where 95 % is kept, and a varied key is not a setting.
 		"$FARWIRE" report 'a&b.cfg' --batch 8 --set case.runtime=asynchronous --vary case.batch=64,8,16,32 -q -o down.html &&
 		"$FARWIRE" report 'a&b.cfg' --batch 8 --set case.runtime=asynchronous --vary case.batch=8,16,32,64 -q -o up.html &&
-		grep -o 'along case.batch: [^<]*' up.html >kept && holds down.html "$(cat kept)" && ! grep -q 'case.batch=8' up.html &&
+		grep -o 'for these values of batch size: [^<]*' up.html >kept && holds down.html "$(cat kept)" && ! grep -q 'case.batch=8' up.html &&
 		"$FARWIRE" report "$@" --draws 2 -o sweep.pdf && [ "$(head -c 5 sweep.pdf)" = %PDF- ] &&
 		refused 2 'is not a case' "$FARWIRE" report small.cfg --vary case.batch=1,2 -o bad.html &&
 		refused 2 'link.none.latency' "$FARWIRE" report 'a&b.cfg' --vary 'link.none.latency=1 us,2 us' -o bad.html
@@ -119,14 +119,14 @@ swept() {
 dataset() {
 	"$FARWIRE" report small.cfg --draws 0 -q -o small.html &&
 		holds small.html 'Small &amp; &lt;quick&gt;' 'On 1 test rows' '1 of 1 measured failures' \
-			'FAIL, as measured: connection timeout' 'Beside it, not judged: asynchronous' \
+			'FAIL, as measured: connection timeout' 'For comparison, not judged: asynchronous' \
 			't320-different-lan'
 }
 # An unmeasured dataset: a table of all combinations without errors, with the file's number of draws.
 what_if() {
 	"$FARWIRE" report what.cfg -q -o what.html &&
-		holds what.html 'What if the wire were longer?' 'Nobody measured this' 'near ' 'far ' \
-			'>16<' 'from 2 draws' &&
+		holds what.html 'What if the wire were longer?' 'There are no measurements of these combinations' 'near ' 'far ' \
+			'>16<' 'from only 2 draws' &&
 		! grep -E 'error \(%\)|[0-9] test rows' what.html
 }
 cat >what.cfg <<'END'
@@ -138,17 +138,17 @@ END
 # A probe's recording: its forwarded programs are predicted; a sentence if it has none.
 recording() {
 	"$FARWIRE" report "$root/calib/measured/recorded/loopback-spin.jsonl" -o loopback.html &&
-		holds loopback.html 'Forwarded programs: Spinning CPU' 'Steps of 12 programs forwarded' \
-			'which set no parameter' '<img' 'a step copies' &&
+		holds loopback.html 'Forwarded programs: Spinning CPU' 'For 12 programs forwarded' \
+			'which set no parameter' '<img' 'bytes copied per step' &&
 		"$FARWIRE" report "$root/tests/recorded/calibration/fake.jsonl" -o fake.html &&
-		holds fake.html 'holds no forwarded programs' &&
+		holds fake.html 'has no forwarded programs' &&
 		refused 2 'cannot be read' "$FARWIRE" report none.jsonl -o bad.html
 }
 beside_in_json() {
 	"$FARWIRE" validate small.cfg --draws 0 -q --format json >small.json &&
 		holds small.json '"beside": [' '"title": "asynchronous"' &&
 		"$FARWIRE" validate small.cfg --draws 0 -q >small.txt &&
-		holds small.txt 'beside it, not judged: asynchronous'
+		holds small.txt 'for comparison, not judged: asynchronous'
 }
 draws_again() {
 	"$FARWIRE" run 'a&b.cfg' --draws 2 --format json -o 16.json &&

@@ -38,9 +38,9 @@ tr -d '\r' <"$scratch.out" | awk -F, 'NR > 1 && $1 !~ /^link\./ { exit 1 }' || c
 verdict 'sensitivity.results_agree_with_run'
 
 expect 0 '' sensitivity case.cfg -q --draws 0 --points 16 --of step
-shows '^The step of resnet50 .* hangs most on stack\.calls_per_library_op: at [0-9.]+ it is'
-shows '^Knowing stack\.calls_per_library_op, which makes [0-9]+ % \([0-9]+ to [0-9]+\) of the variance that parameters make'
-shows 'Indices of the first [0-9]+, from 16 points'
+shows '^The step time of resnet50 .* depends most on the calls of a .* \(stack\.calls_per_library_op\): at [0-9.]+ the answer is'
+shows '^A measurement of the calls of a .*, which causes [0-9]+ % \([0-9]+ to [0-9]+\) of the variance from parameters'
+shows 'Sobol indices of the first [0-9]+ are from 16 points'
 for format in table csv json jsonl; do
 	for jobs in 1 3; do
 		expect 0 '' sensitivity case.cfg -q --format $format --draws 2 --points 8 --jobs $jobs --plot jobs$jobs.svg

@@ -46,37 +46,37 @@ tr -d '\r' <"$scratch.out" | awk -F, 'NR == 2 && $5 >= 0.64 || NR == 3 && $5 < 0
 verdict 'solve.agrees_with_a_fine_sweep'
 
 expect 0 '' solve case.cfg -q --draws 0 --target 'ratio>=0.3' --for link.vswitch.latency --between '1us:20us'
-shows '^resnet50 .* keeps ratio >= 0\.3 everywhere from 1 us to 20 us of link\.vswitch\.latency: at worst 0\.6'
-shows '^ratio >= 0\.3 +everywhere +'
+shows '^resnet50 .* meets the target ratio to local >= 0\.3 everywhere from 1 us to 20 us \(one-way latency of vswitch\); the worst value is 0\.6'
+shows '^ratio to local >= 0\.3 +everywhere +'
 expect 0 '' solve case.cfg -q --draws 0 --target 'ratio>=1.5' --for link.vswitch.latency --between '1us:20us'
-shows 'nowhere from 1 us to 20 us of link\.vswitch\.latency: at best 0\.65'
+shows 'does not meet the target .* from 1 us to 20 us \(one-way latency of vswitch\); the best value is 0\.65'
 expect 0 '' solve case.cfg -q --draws 0 --target 'ratio>=0.64' --for case.batch
-shows 'case\.batch from 16 to 34\. The answer is not monotone\. At 64 it fails: out of GPU memory'
+shows 'with the batch size from 16 to 34\. The result is not monotone\. At 64 it fails: out of GPU memory'
 expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'step<=1 s' --for link.vswitch.loss \
 	--between 1e-5:1
-shows '^step <= 1 s,up to,0\.0'
+shows '^step time <= 1 s,up to,0\.0'
 # a parameter with only one value is left out
 expect 0 '' solve --topology t320-same-esxi --gpus 1 -q --draws 0 --target 'efficiency>=0.01' --for case.gpus --between 1:3
-shows 'Left out: 2 to 3 \('
+shows 'Not searched: 2 to 3 \('
 # one number sets several parameters
 expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'ratio>=0.7' --for 'guest.*.coalescing_rate' --between 1kHz:64kHz
-shows '^ratio >= 0\.7,from,4[0-9]+'
+shows '^ratio to local >= 0\.7,from,4[0-9]+'
 # integers whose results alternate
 hierarchical='solve ddl-host -q --draws 0 --for case.gpus --set library.algorithm=hierarchical'
 expect 0 '' $hierarchical --target 'speedup>=20'
-shows 'from 26 on\. The answer is not monotone\. Of the values tried, 27 fails: .*equal numbers of ranks'
+shows 'from 26 on\. The result is not monotone\. Among the tried values, 27 fails: .*equal numbers of ranks'
 expect 0 '' $hierarchical --target 'throughput>=1000' --between 8:64
-shows 'keeps throughput >= 1000 images/s from 8 to 64 of .* not monotone\. Of the values tried, 63 fails: '
+shows 'meets the target throughput >= 1000 images/s from 8 to 64 .* not monotone\. Among the tried values, 63 fails: '
 shows '^throughput >= 1000 images/s +in parts '
 verdict 'solve.targets_met_everywhere_nowhere_or_in_parts_are_reported'
 
 # no case is computed for a result that the case cannot have
 expect 2 'no training time \(write --set case\.epochs=N\)' solve ddl-host --target 'training_time<=1 h' --for link.network.bandwidth --draws 1000
 expect 0 '' solve ddl-host -q --draws 0 --target 'training_time<=3000 s' --for case.epochs
-shows 'case\.epochs up to 3\.'
+shows 'with the number of epochs up to 3\.'
 # an interval ends at the parameter's bound
 expect 0 '' solve ddl-calico -q --draws 4 --target 'efficiency>=0.62' --for tcp.streams --between 1:8
-shows 'tcp\.streams from 2 \(1 to [2-8]\) on\.'
+shows 'with the number of parallel TCP streams of a connection from 2 \(1 to [2-8]\) on\.'
 verdict 'solve.impossible_targets_are_refused_before_the_work'
 
 for format in table csv json jsonl; do

@@ -30,8 +30,8 @@ static const struct scenario *read_jobs(const char *settings, const char *jobs)
 	return scenario;
 }
 
-/* A job uses the case's value for everything that it does not set, whatever the previous job sets.
- */
+/* A job uses the case's value for everything that it does not set. Values of the previous job do
+ * not matter. */
 static void job_values_do_not_affect_the_next_job(void)
 {
 	const struct scenario *s = read_jobs(

@@ -110,7 +110,7 @@ static const struct result_cell *cell_at(const struct result_table *table, size_
 	return &table->cells[row * table->column_count + (size_t)(column - table->columns)];
 }
 
-/* Columns that no prediction has are left out, also those that no case asks for. */
+/* Columns without values are left out, for all cases together and for each kind of case. */
 static void columns_without_values_are_left_out(void)
 {
 	struct arena *arena = arena_new();

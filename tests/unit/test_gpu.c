@@ -168,7 +168,7 @@ static void copies_on(unsigned copy_engines_count)
 	submit_copy(streams[0], COPY_TO_DEVICE, 30, 0);
 	submit_copy(streams[1], COPY_TO_DEVICE, 10, 1);
 	submit_copy(streams[2], COPY_TO_HOST, 20, 2);
-	world_kernel(&w, streams[3], 10, 3); /* runs beside the copies */
+	world_kernel(&w, streams[3], 10, 3); /* runs at the same time as the copies */
 	submit_copy(streams[2], COPY_TO_DEVICE, 5, 4);
 	world_run(&w);
 }

@@ -158,9 +158,8 @@ static void quotients_are_formed_for_each_draw(void)
 	CHECK(draws_quotient(&a, &b).low == 0 && draws_quotient(&a, &b).high == 0.5);
 }
 
-/* A GPU at half its speed relative to the same GPU at full speed is the prediction's efficiency,
- * which is the quotient of each draw with one GPU. A case relative to itself is 1, whatever the
- * model's error. */
+/* The efficiency of the prediction is the quotient of a GPU at half its speed and the same GPU at
+ * full speed, formed for each draw. A case divided by itself is 1 with any model error. */
 static void quotient_equals_the_ratio_to_the_same_baseline(void)
 {
 	static const struct settings one_gpu = {

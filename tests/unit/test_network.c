@@ -122,10 +122,10 @@ static void memory_matches_hand_calculation(void)
 	const struct network *network = read_text(arena, tiny);
 
 	if (CHECK(network != NULL)) {
-		CHECK(network_memory_B(network, 10, 4, 1, 1000) ==
+		CHECK(network_memory_B(network, 10, 4, 1, 1000, true) ==
 		      412 * 4 + 202 * 4 + 10 * (175 + 64) * 4 + 1000);
 		/* fp16: fp32 variables, their cast copy, fp16 gradients and images */
-		CHECK(network_memory_B(network, 10, 2, 0, 0) ==
+		CHECK(network_memory_B(network, 10, 2, 0, 0, true) ==
 		      210 * 4 + 202 * 2 + 202 * 2 + 10 * (175 + 64) * 2);
 	}
 	arena_free(arena);
@@ -207,7 +207,7 @@ static void shipped_networks_match_published_facts(void)
 			   activations) == 6 &&
 		    (network = shipped(arena, name)) != NULL) {
 			rows++;
-			CHECK(network->image == (size_t)atoi(image));
+			CHECK(network->image_height == (size_t)atoi(image));
 			CHECK(agrees(name, "Mparameters", network->parameters_count / 1e6, params,
 				     0.005));
 			CHECK(agrees(name, "gradient tensors", network->gradient_tensors_count,
@@ -331,9 +331,10 @@ static void memory_fits_gpus_that_trained_the_network(void)
 	const struct network *inception = shipped(arena, "inception3");
 
 	if (resnet != NULL && inception != NULL) {
-		CHECK(network_memory_B(resnet, 32, 4, 0, 256 * mebibyte) < 4096 * mebibyte);
-		CHECK(network_memory_B(resnet, 64, 4, 0, 0) > 4096 * mebibyte);
-		CHECK(network_memory_B(inception, 128, 4, 1, 1024 * mebibyte) < 16384 * mebibyte);
+		CHECK(network_memory_B(resnet, 32, 4, 0, 256 * mebibyte, true) < 4096 * mebibyte);
+		CHECK(network_memory_B(resnet, 64, 4, 0, 0, true) > 4096 * mebibyte);
+		CHECK(network_memory_B(inception, 128, 4, 1, 1024 * mebibyte, true) <
+		      16384 * mebibyte);
 	}
 	arena_free(arena);
 }

@@ -42,7 +42,7 @@ static void targets_are_read_and_checked(void)
 	struct target t;
 	CHECK(target_read(arena, diag, origin, PREDICTION_PROGRAMS, "ratio >= 95 %", &t));
 	CHECK(t.at_least && t.value == 0.95);
-	CHECK_TEXT(t.text, "ratio >= 0.95");
+	CHECK_TEXT(t.text, "ratio to local >= 0.95");
 	CHECK(target_read(arena, diag, origin, PREDICTION_PROGRAMS, "step<=250 ms", &t));
 	CHECK(!t.at_least && t.value == 0.25);
 	CHECK(target_read(arena, diag, origin, PREDICTION_TRAINING, "images/s>=1300 images/s", &t));

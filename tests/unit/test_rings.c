@@ -343,7 +343,7 @@ static void equally_near_adapters_are_distributed(void)
 	arena_free(site.arena);
 }
 
-/* Sockets leave the host through one adapter, whatever the GPUs. */
+/* With sockets, all GPUs use one adapter of the host. */
 static void sockets_use_one_adapter(void)
 {
 	struct site site;

@@ -94,20 +94,20 @@ static void wrong_schedules_are_described(void)
 	struct schedule_builder *builder = two_ranks(arena, sends);
 	schedule_reduce(builder, 1, 0, 0, sends[0], NULL, 0);
 	CHECK_TEXT(schedule_meaning(arena, schedule_finish(builder), 2, NULL, NULL),
-		   "step 1 (rank 1, send of chunk 0): nobody takes it");
+		   "step 1 (rank 1, send of chunk 0): no step receives it");
 	schedule_copy(builder, 0, 0, 0, sends[1], NULL, 0);
 	CHECK_TEXT(schedule_meaning(arena, schedule_finish(builder), 2, NULL, NULL),
 		   "rank 0 ends with chunk 0 in which rank 0's contribution is 0 times, not 1");
 	builder = two_ranks(arena, sends);
 	schedule_reduce(builder, 0, 0, 0, sends[0], NULL, 0);
-	CHECK_TEXT(schedule_meaning(arena, schedule_finish(builder), 2, NULL, NULL),
-		   "step 2 (rank 0, reduce of chunk 0): takes what was not sent to it");
+	CHECK_TEXT(
+		schedule_meaning(arena, schedule_finish(builder), 2, NULL, NULL),
+		"step 2 (rank 0, reduce of chunk 0): has a source that was not sent to its rank");
 	builder = two_ranks(arena, sends);
 	schedule_reduce(builder, 1, 0, 0, sends[0], NULL, 0);
 	schedule_reduce(builder, 0, 0, 0, sends[1], (uint32_t[]){2}, 1);
 	CHECK_TEXT(schedule_meaning(arena, schedule_finish(builder), 2, NULL, NULL),
-		   "step 3 (rank 0, reduce of chunk 0): comes after what its rank knows nothing "
-		   "of");
+		   "step 3 (rank 0, reduce of chunk 0): depends on a step of another rank");
 	arena_free(arena);
 }
 
@@ -134,19 +134,19 @@ static void invalid_steps_are_described(void)
 		 "step 2 (rank 1, ? of chunk 0): is out of range"},
 		{2,
 		 {STEP_REDUCE, 0, 1, 0, 0, 0, 0, 1},
-		 "step 2 (rank 1, reduce of chunk 0): comes before what it comes after"},
+		 "step 2 (rank 1, reduce of chunk 0): depends on a later step"},
 		{2,
 		 {STEP_REDUCE, 0, 1, 0, 0, 3, 0, 0},
 		 "step 2 (rank 1, reduce of chunk 0): comes before its source"},
 		{2,
 		 {STEP_REDUCE, 0, 1, 0, 0, NO_STEP, 0, 0},
-		 "step 2 (rank 1, reduce of chunk 0): adds nothing"},
+		 "step 2 (rank 1, reduce of chunk 0): has no source"},
 		{0,
 		 {STEP_SEND, 0, 0, 0, 0, 0, 0, 0},
-		 "step 0 (rank 0, send of chunk 0): goes nowhere"},
+		 "step 0 (rank 0, send of chunk 0): has no other rank as receiver"},
 		{0,
 		 {STEP_SEND, 0, 0, 2, 0, 0, 0, 0},
-		 "step 0 (rank 0, send of chunk 0): goes nowhere"},
+		 "step 0 (rank 0, send of chunk 0): has no other rank as receiver"},
 	};
 	struct arena *arena = arena_new();
 	uint32_t sends[2];
@@ -182,7 +182,7 @@ static void rank_without_data_cannot_send(void)
 	builder = schedule_builder_new(arena, COLLECTIVE_BROADCAST, 3, 1, 1, chunk_B);
 	schedule_copy(builder, 2, 0, 0, schedule_send(builder, 1, 2, 0, 0, NULL, 0), NULL, 0);
 	CHECK_TEXT(schedule_meaning(arena, schedule_finish(builder), 3, root, NULL),
-		   "step 0 (rank 1, send of chunk 0): the rank has nothing there");
+		   "step 0 (rank 1, send of chunk 0): the rank does not have the chunk");
 	arena_free(arena);
 }
 

@@ -250,7 +250,7 @@ static void draws_are_stratified_in_every_dimension(void)
 	arena_free(f.arena);
 }
 
-/* The draws are the same whatever else a case contains, and in any folder. */
+/* The draws do not depend on other parameters of the case or on its folder. */
 static void cases_share_draws_of_common_parameters(void)
 {
 	struct fixture f = begin(), g = begin();

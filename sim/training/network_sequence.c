@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/training/network_sequence.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+
+/* The keys of a line; 0, false or NULL if the line does not have them. */
+struct token_keys {
+	size_t out, heads, kv_heads, head_size, window, hidden, experts, top, shared, tokens;
+	size_t positions, segments;
+	bool own_positions; /* as many as there are tokens */
+	bool bias, qkv_bias, causal, separate, rotary, qk_norm, sinks, dropout;
+	double share;
+	const char *activation, *tied;
+};
+
+struct expansion {
+	struct reader *reader;
+	const struct cfg_node *node;
+	struct token_keys keys;
+	struct layer_spec spec;
+	size_t index; /* of the line */
+	const size_t *inputs;
+	size_t input_count;
+	size_t last; /* the layer appended last; before the first one, the first input */
+	bool good;
+};
+
+enum key_type { KEY_SIZE, KEY_FLAG, KEY_SHARE, KEY_TEXT, KEY_POSITIONS };
+
+static const struct key_row {
+	const char *name;
+	enum key_type type;
+	size_t offset;
+	const char *example;
+} key_rows[] = {
+#define KEY(type, name, example)                                                                   \
+	{                                                                                          \
+#name, type, offsetof(struct token_keys, name), example                            \
+	}
+	KEY(KEY_SIZE, out, "768"),        KEY(KEY_SIZE, heads, "12"),
+	KEY(KEY_SIZE, kv_heads, "8"),     KEY(KEY_SIZE, head_size, "64"),
+	KEY(KEY_SIZE, window, "128"),     KEY(KEY_SIZE, hidden, "3072"),
+	KEY(KEY_SIZE, experts, "8"),      KEY(KEY_SIZE, top, "2"),
+	KEY(KEY_SIZE, shared, "2048"),    KEY(KEY_SIZE, tokens, "1"),
+	KEY(KEY_SIZE, segments, "2"),     KEY(KEY_POSITIONS, positions, "1024"),
+	KEY(KEY_FLAG, bias, "true"),      KEY(KEY_FLAG, qkv_bias, "true"),
+	KEY(KEY_FLAG, causal, "true"),    KEY(KEY_FLAG, separate, "true"),
+	KEY(KEY_FLAG, rotary, "true"),    KEY(KEY_FLAG, qk_norm, "true"),
+	KEY(KEY_FLAG, sinks, "true"),     KEY(KEY_FLAG, dropout, "true"),
+	KEY(KEY_SHARE, share, "0.15"),    KEY(KEY_TEXT, activation, "\"gelu\""),
+	KEY(KEY_TEXT, tied, "\"embed\""),
+#undef KEY
+};
+enum { KEY_COUNT = sizeof key_rows / sizeof key_rows[0] };
+
+static void complain(struct expansion *x, const char *key, const char *why)
+{
+	const struct cfg_node *child = cfg_child(x->node, key);
+
+	diag_error(x->reader->diag, cfg_origin(child ? child : x->node), "layer '%s': %s",
+		   x->spec.name, why);
+	x->good = false;
+}
+
+/* ---- layers ---- */
+
+/* Appends a layer "LINE/what" that takes from the last one, or from inputs of its own. */
+static void push(struct expansion *x, const char *what, struct layer layer)
+{
+	if (!x->good)
+		return;
+	layer.name =
+		*what ? arena_printf(x->reader->arena, "%s/%s", x->spec.name, what) : x->spec.name;
+	if (layer.input_count == 0)
+		layer.inputs[layer.input_count++] = x->last;
+	x->spec.op = layer.op;
+	x->good = append_layer(x->reader, &x->spec, &layer);
+	x->last = x->reader->layers.count - 1;
+}
+
+static size_t features_of(const struct expansion *x)
+{
+	return x->reader->layers.items[x->inputs[0]].channels;
+}
+
+/* A matrix product with one weight for each part. */
+static void push_linear(struct expansion *x, const char *what, size_t out, size_t part_count,
+			bool bias)
+{
+	struct layer layer = {.op = LAYER_LINEAR, .part_count = part_count};
+
+	for (size_t i = 0; i < part_count; i++)
+		layer.parts[i] = out / part_count;
+	x->spec.bias = bias;
+	push(x, what, layer);
+}
+
+static void push_activation(struct expansion *x, const char *prefix)
+{
+	static const struct {
+		const char *name;
+		enum layer_op op;
+	} rows[] = {{"gelu", LAYER_GELU},
+		    {"silu", LAYER_SILU},
+		    {"tanh", LAYER_TANH},
+		    {"relu", LAYER_RELU}};
+	const char *text = x->keys.activation;
+
+	if (text == NULL)
+		return;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		if (strcmp(text, rows[i].name) == 0) {
+			push(x, arena_printf(x->reader->arena, "%s%s", prefix, text),
+			     (struct layer){.op = rows[i].op});
+			return;
+		}
+	complain(x, "activation",
+		 arena_printf(x->reader->arena,
+			      "activation is '%s' (write \"gelu\", \"silu\", \"tanh\" or \"relu\")",
+			      text));
+}
+
+static void embedding(struct expansion *x)
+{
+	size_t sequence = x->reader->network->sequence;
+
+	if (sequence == 0 || x->inputs[0] != 0) {
+		complain(x, "op",
+			 "an embedding takes tokens (write sequence = 1024 and vocabulary = 50257 "
+			 "in the network, and from = \"input\")");
+		return;
+	}
+	x->spec.out = x->keys.out;
+	x->spec.rows = x->reader->network->vocabulary;
+	push(x, "", (struct layer){.op = LAYER_EMBEDDING});
+	x->spec.rows = x->keys.own_positions ? sequence : x->keys.positions;
+	if (x->spec.rows > 0 && x->spec.rows < sequence)
+		complain(
+			x, "positions",
+			arena_printf(x->reader->arena,
+				     "it has %zu positions, but sequences have %zu tokens (write a "
+				     "shorter sequence, or more positions)",
+				     x->spec.rows, sequence));
+	if (x->spec.rows > 0)
+		push(x, "positions", (struct layer){.op = LAYER_POSITIONS});
+	x->spec.rows = x->keys.segments;
+	if (x->spec.rows > 0)
+		push(x, "segments", (struct layer){.op = LAYER_POSITIONS});
+}
+
+static void class_token(struct expansion *x)
+{
+	push(x, "", (struct layer){.op = LAYER_CLASS_TOKEN});
+	if (x->good && x->keys.own_positions) {
+		x->spec.rows = x->reader->layers.items[x->last].height;
+		push(x, "positions", (struct layer){.op = LAYER_POSITIONS});
+	}
+}
+
+static void select_tokens(struct expansion *x)
+{
+	const struct layer *input = &x->reader->layers.items[x->inputs[0]];
+	size_t all = input->height * input->width;
+
+	if ((x->keys.tokens > 0) == (x->keys.share > 0)) {
+		complain(x, "op",
+			 "select needs tokens or share (write tokens = 1 or share = 0.15)");
+		return;
+	}
+	x->spec.rows = x->keys.tokens ? x->keys.tokens : (size_t)ceil(x->keys.share * (double)all);
+	if (x->spec.rows > all)
+		complain(x, "tokens",
+			 arena_printf(x->reader->arena,
+				      "it selects %zu of %zu tokens (write fewer)", x->spec.rows,
+				      all));
+	push(x, "", (struct layer){.op = LAYER_SELECT});
+}
+
+/* The layer of the embedding whose matrix a linear layer shares; 0 after an error. */
+static size_t tied_layer(struct expansion *x)
+{
+	const struct reader *reader = x->reader;
+	size_t line = lines_find(reader, x->index, x->keys.tied);
+
+	if (line != NO_LINE && line < x->index && !reader->lines[line].broken)
+		for (size_t i = reader->lines[line].last; i > 0; i--)
+			if (strcmp(reader->layers.items[i].name, reader->lines[line].name) == 0 &&
+			    reader->layers.items[i].op == LAYER_EMBEDDING)
+				return i;
+	complain(x, "tied",
+		 arena_printf(reader->arena,
+			      "tied '%s' is not an earlier embedding (write the name of a layer "
+			      "with op = \"embedding\")",
+			      x->keys.tied));
+	return 0;
+}
+
+static void linear(struct expansion *x)
+{
+	struct layer layer = {.op = LAYER_LINEAR, .part_count = 1, .parts = {x->keys.out}};
+
+	if ((x->keys.out > 0) == (x->keys.tied != NULL)) {
+		complain(x, "op", "linear needs out or tied (write out = 768 or tied = \"embed\")");
+		return;
+	}
+	if (x->keys.tied != NULL) {
+		layer.tied_to = tied_layer(x);
+		layer.parts[0] = x->reader->network->vocabulary;
+		if (x->good && x->reader->layers.items[layer.tied_to].channels != features_of(x))
+			complain(x, "tied",
+				 arena_printf(x->reader->arena,
+					      "it takes %zu features, but the embedding has %zu "
+					      "(make them the same)",
+					      features_of(x),
+					      x->reader->layers.items[layer.tied_to].channels));
+	}
+	x->spec.bias = x->keys.bias;
+	push(x, "", layer);
+	push_activation(x, "");
+}
+
+static void layer_norm(struct expansion *x)
+{
+	x->spec.bias = cfg_child(x->node, "bias") == NULL || x->keys.bias;
+	push(x, "", (struct layer){.op = LAYER_LAYER_NORM});
+}
+
+static void rms_norm(struct expansion *x)
+{
+	push(x, "", (struct layer){.op = LAYER_RMS_NORM});
+}
+
+/* Heads as the line says them: kv_heads are heads, and a head is a part of the features. */
+static struct attention_shape heads_of(struct expansion *x)
+{
+	const struct token_keys *keys = &x->keys;
+	struct attention_shape shape = {.heads = keys->heads,
+					.kv_heads = keys->kv_heads ? keys->kv_heads : keys->heads,
+					.head_size = keys->head_size,
+					.window = keys->window,
+					.causal = keys->causal,
+					.dropout = keys->dropout};
+	size_t features = features_of(x);
+
+	if (shape.head_size == 0 && features % shape.heads != 0)
+		complain(x, "heads",
+			 arena_printf(x->reader->arena,
+				      "%zu heads do not divide %zu features (write another number, "
+				      "or head_size = 64)",
+				      shape.heads, features));
+	if (shape.heads % shape.kv_heads != 0)
+		complain(x, "kv_heads",
+			 arena_printf(x->reader->arena,
+				      "%zu kv_heads do not divide %zu heads (write a divisor)",
+				      shape.kv_heads, shape.heads));
+	if (shape.window > 0 && !shape.causal)
+		complain(x, "window", "a window needs causal attention (write causal = true)");
+	if (shape.head_size == 0)
+		shape.head_size = features / shape.heads;
+	return shape;
+}
+
+static void attention(struct expansion *x)
+{
+	struct attention_shape shape = heads_of(x);
+	size_t q = shape.heads * shape.head_size, kv = shape.kv_heads * shape.head_size;
+	struct layer qkv = {.op = LAYER_LINEAR, .part_count = 1, .parts = {q + 2 * kv}};
+
+	if (x->keys.separate) {
+		qkv.part_count = 3;
+		qkv.parts[0] = q;
+		qkv.parts[1] = qkv.parts[2] = kv;
+	}
+	x->spec.bias = x->keys.bias || x->keys.qkv_bias;
+	push(x, "qkv", qkv);
+	if (x->keys.qk_norm)
+		push(x, "qk_norm", (struct layer){.op = LAYER_QK_NORM, .attention = shape});
+	if (x->keys.rotary)
+		push(x, "rotary", (struct layer){.op = LAYER_ROTARY, .attention = shape});
+	x->spec.rows = x->keys.sinks ? shape.heads : 0;
+	push(x, "core", (struct layer){.op = LAYER_ATTENTION, .attention = shape});
+	push_linear(x, "out", features_of(x), 1, x->keys.bias);
+}
+
+static void mlp(struct expansion *x)
+{
+	push_linear(x, "up", x->keys.hidden, 1, x->keys.bias);
+	push_activation(x, "");
+	push_linear(x, "down", features_of(x), 1, x->keys.bias);
+}
+
+static void push_gated(struct expansion *x, const char *prefix, size_t hidden, bool bias)
+{
+	struct arena *arena = x->reader->arena;
+
+	push_linear(x, arena_printf(arena, "%sgate_up", prefix), 2 * hidden, 2, bias);
+	push(x, arena_printf(arena, "%sgate", prefix), (struct layer){.op = LAYER_GATE});
+	push_linear(x, arena_printf(arena, "%sdown", prefix), features_of(x), 1, bias);
+}
+
+static void gated_mlp(struct expansion *x)
+{
+	push_gated(x, "", x->keys.hidden, x->keys.bias);
+}
+
+static void experts(struct expansion *x)
+{
+	size_t count = x->keys.experts, top = x->keys.top, route, combined;
+	struct layer layer = {.expert_top = top, .experts = count};
+	struct layer product = {.op = LAYER_LINEAR, .part_count = 1, .experts = count};
+
+	if (top > count) {
+		complain(x, "top",
+			 arena_printf(x->reader->arena,
+				      "a token uses %zu of %zu experts (write a smaller top)", top,
+				      count));
+		return;
+	}
+	push_linear(x, "router", count, 1, x->keys.bias);
+	layer.op = LAYER_ROUTE;
+	push(x, "route", layer);
+	route = x->last;
+	layer.op = LAYER_DISPATCH;
+	layer.input_count = 2;
+	layer.inputs[0] = x->inputs[0];
+	layer.inputs[1] = route;
+	push(x, "dispatch", layer);
+	x->spec.bias = x->keys.bias;
+	product.parts[0] = 2 * x->keys.hidden;
+	push(x, "gate_up", product);
+	push(x, "gate", (struct layer){.op = LAYER_GATE});
+	product.parts[0] = features_of(x);
+	push(x, "down", product);
+	layer.op = LAYER_COMBINE;
+	layer.inputs[0] = x->last;
+	push(x, "combine", layer);
+	if (x->keys.shared == 0)
+		return;
+	combined = x->last;
+	x->last = x->inputs[0];
+	push_gated(x, "shared_", x->keys.shared, x->keys.bias);
+	push(x, "add",
+	     (struct layer){.op = LAYER_ADD, .input_count = 2, .inputs = {combined, x->last}});
+}
+
+static void cross_entropy(struct expansion *x)
+{
+	push(x, "", (struct layer){.op = LAYER_CROSS_ENTROPY});
+}
+
+static void losses(struct expansion *x)
+{
+	struct layer layer = {.op = LAYER_LOSSES, .input_count = x->input_count};
+
+	memcpy(layer.inputs, x->inputs, x->input_count * sizeof *x->inputs);
+	push(x, "", layer);
+}
+
+/* ---- keys ---- */
+
+enum { FORM_KEYS_MAX = 12 };
+
+static const struct form {
+	const char *op;
+	void (*expand)(struct expansion *x);
+	const char *required[3];
+	const char *keys[FORM_KEYS_MAX]; /* further ones */
+} forms[] = {
+	{"embedding", embedding, {"out"}, {"positions", "segments"}},
+	{"class_token", class_token, {NULL}, {"positions"}},
+	{"select", select_tokens, {NULL}, {"tokens", "share"}},
+	{"linear", linear, {NULL}, {"out", "tied", "bias", "activation"}},
+	{"layer_norm", layer_norm, {NULL}, {"bias"}},
+	{"rms_norm", rms_norm, {NULL}, {NULL}},
+	{"attention",
+	 attention,
+	 {"heads"},
+	 {"kv_heads", "head_size", "window", "causal", "bias", "qkv_bias", "separate", "rotary",
+	  "qk_norm", "sinks", "dropout"}},
+	{"mlp", mlp, {"hidden"}, {"bias", "activation"}},
+	{"gated_mlp", gated_mlp, {"hidden"}, {"bias"}},
+	{"experts", experts, {"experts", "top", "hidden"}, {"bias", "shared"}},
+	{"cross_entropy", cross_entropy, {NULL}, {NULL}},
+	{"losses", losses, {NULL}, {NULL}},
+};
+enum { FORM_COUNT = sizeof forms / sizeof forms[0] };
+
+static bool is_among(const char *const *names, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count && names[i] != NULL; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static void read_key(struct expansion *x, const struct key_row *row, const struct cfg_node *child)
+{
+	void *field = (char *)&x->keys + row->offset;
+	struct arena *arena = x->reader->arena;
+	bool whole = false;
+
+	switch (row->type) {
+	case KEY_SIZE:
+		x->good &= read_size(x->reader, child, "layer", x->spec.name, field);
+		return;
+	case KEY_FLAG:
+		x->good &= read_flag(x->reader, x->node, row->name, x->spec.name, field);
+		return;
+	case KEY_POSITIONS:
+		if (cfg_bool(child, &whole))
+			x->keys.own_positions = whole;
+		else
+			x->good &= read_size(x->reader, child, "layer", x->spec.name, field);
+		return;
+	case KEY_SHARE:
+		if (!cfg_number(child, field) || x->keys.share <= 0 || x->keys.share > 1)
+			complain(x, row->name,
+				 arena_printf(arena, "%s must be above 0 and at most 1 (write %s)",
+					      row->name, row->example));
+		return;
+	case KEY_TEXT:
+		*(const char **)field = cfg_text(child);
+		if (cfg_text(child) == NULL)
+			complain(x, row->name,
+				 arena_printf(arena, "%s is not a text (write %s = %s)", row->name,
+					      row->name, row->example));
+		return;
+	}
+}
+
+static void read_keys(struct expansion *x, const struct form *form)
+{
+	const char *known[KEY_COUNT + 3] = {"name", "op", "from"};
+
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const struct key_row *row = &key_rows[i];
+		const struct cfg_node *child = cfg_child(x->node, row->name);
+		bool required = is_among(form->required, 3, row->name);
+
+		known[3 + i] = row->name;
+		if (child != NULL && !required && !is_among(form->keys, FORM_KEYS_MAX, row->name))
+			complain(x, row->name,
+				 arena_printf(x->reader->arena, "%s has no %s (leave it out)",
+					      form->op, row->name));
+		else if (child != NULL)
+			read_key(x, row, child);
+		else if (required)
+			complain(x, "op",
+				 arena_printf(x->reader->arena, "%s needs %s (write %s = %s)",
+					      form->op, row->name, row->name, row->example));
+	}
+	cfg_only(x->reader->diag, x->node, known, sizeof known / sizeof known[0]);
+}
+
+bool sequence_expand(struct reader *reader, size_t index, const char *op, const size_t *inputs,
+		     size_t count)
+{
+	struct line *line = &reader->lines[index];
+	struct expansion x = {.reader = reader,
+			      .node = line->node,
+			      .spec = {.name = line->name, .origin = line->origin},
+			      .index = index,
+			      .inputs = inputs,
+			      .input_count = count,
+			      .last = inputs[0],
+			      .good = true};
+	const struct form *form = NULL;
+
+	for (size_t i = 0; i < FORM_COUNT && form == NULL; i++)
+		form = strcmp(forms[i].op, op) == 0 ? &forms[i] : NULL;
+	FW_ASSERT(form != NULL);
+	read_keys(&x, form);
+	if (x.good)
+		form->expand(&x);
+	return x.good;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How network files write layers of tokens. docs/models/networks.md explains each key.
+ *
+ *   { op = "embedding"; out = 768; positions = 1024; segments = 2; }
+ *   { op = "class_token"; positions = true; }      pixels become tokens, and one more is added
+ *   { op = "select"; tokens = 1; }                 the first tokens, or share = 0.15 of them
+ *   { op = "linear"; out = 3072; bias = true; activation = "gelu"; }
+ *   { op = "linear"; tied = "embed"; }             with the matrix of that embedding
+ *   { op = "layer_norm"; bias = false; }  { op = "rms_norm"; }
+ *   { op = "attention"; heads = 32; kv_heads = 8; head_size = 128; causal = true; window = 128;
+ *     bias = true; separate = true; rotary = true; qk_norm = true; sinks = true; dropout = true; }
+ *   { op = "mlp"; hidden = 3072; bias = true; activation = "gelu"; }
+ *   { op = "gated_mlp"; hidden = 14336; bias = true; }
+ *   { op = "experts"; experts = 8; top = 2; hidden = 14336; bias = true; shared = 2048; }
+ *   { op = "cross_entropy"; }  { op = "losses"; from = ["a", "b"]; }
+ *
+ * Each line has a name. One line can become several layers: an attention "attn" becomes
+ * "attn/qkv", "attn/rotary", "attn/core" and "attn/out", and "attn" means the last of them.
+ */
+#ifndef FARWIRE_TRAINING_NETWORK_SEQUENCE_H
+#define FARWIRE_TRAINING_NETWORK_SEQUENCE_H
+
+#include "sim/training/network_reader.h"
+
+/* Appends the layers of line `index`, whose op is called `op` and takes from inputs[count].
+ * Returns false after an error. */
+bool sequence_expand(struct reader *reader, size_t index, const char *op, const size_t *inputs,
+		     size_t count);
+
+#endif

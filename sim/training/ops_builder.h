@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to the op graph: what ops.c and ops_tokens.c need to write ops. */
+#ifndef FARWIRE_TRAINING_OPS_BUILDER_H
+#define FARWIRE_TRAINING_OPS_BUILDER_H
+
+#include "sim/base/vec.h"
+#include "sim/training/ops.h"
+
+#define NONE UINT32_MAX
+
+struct builder {
+	struct arena *arena;
+	const struct network *network;
+	const struct stack_params *stack;
+	const struct gpu_params *gpu; /* NULL: without TF32 */
+	double batch, element_B;
+	double weight_B; /* of an element of a variable */
+	VEC(struct op) ops;
+	uint32_t *forward;      /* by layer: the op that computes its output */
+	uint32_t *gradient;     /* by layer: the op that computes the gradient of its output */
+	uint32_t *tied;         /* by layer: the op that computes the gradient of its matrix
+				   in a linear layer that shares it, or NONE */
+	uint32_t *decay;        /* by trainable tensor: the op w * decay, or NONE */
+	uint32_t *first_tensor; /* by layer: index of its first trainable tensor */
+	struct op_tensor *tensors;
+	size_t tensor_count;
+	VEC(uint32_t) losses; /* ops of the L2 losses */
+	uint32_t layer;       /* layer of the next op */
+	enum op_pass pass;    /* pass of the next op */
+};
+
+/* Appends an op of that many kernels, which share flop and bytes_B. Inputs that are NONE are left
+ * out. */
+uint32_t builder_add(struct builder *b, const char *name, bool library, uint32_t kernels,
+		     double flop, double bytes_B, const uint32_t *inputs, uint32_t input_count);
+/* Marks an op as elementwise; output_B is what it writes. Returns the op. */
+uint32_t builder_elementwise(struct builder *b, uint32_t op, double output_B);
+/* Marks the gradients of the layer's tensors as complete after op. Gradients to which weight
+ * decay is added are complete later (builder_update). */
+void builder_gradients(struct builder *b, uint32_t op, size_t layer);
+/* The op computes a gradient of the layer's output, which is added to those of other consumers. */
+void builder_receive(struct builder *b, size_t layer, uint32_t op);
+/* Adds weight decay to the gradient of tensor `number`, and updates the tensor. */
+void builder_update(struct builder *b, const struct layer *layer, uint32_t number,
+		    uint32_t gradient);
+/* Adds the kernel that casts a matrix of weights, or its gradient, between fp32 and 16 bits.
+ * Returns input if the stack does not cast. */
+uint32_t builder_cast(struct builder *b, const struct layer *layer, const char *what,
+		      double elements, uint32_t input);
+/* Bytes of that many elements of each sample. */
+double builder_B(const struct builder *b, double elements);
+const char *builder_name(struct builder *b, const struct layer *layer, const char *what);
+
+/* ---- ops_tokens.c ---- */
+
+/* Writes the ops of a layer of tokens. */
+void tokens_forward(struct builder *b, size_t index);
+void tokens_backward(struct builder *b, size_t index);
+
+#endif

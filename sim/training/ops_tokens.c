@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ops of layers of tokens, in the kernels that PyTorch launches in eager mode.
+ *
+ * Elementwise work is written as the chain of ops that autograd records, so op_graph_fuse can
+ * fuse it. Attention is one kernel forward if the stack fuses it, and otherwise two matrix
+ * products with elementwise kernels between them. docs/models/networks.md lists the ops.
+ */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/training/ops_builder.h"
+
+/* Kernels that sort tokens, find runs of equal ones and sum their gradients (PyTorch,
+ * Embedding.cu, embedding_backward_cuda_kernel). Up to 3072 tokens one kernel does all. */
+enum { EMBEDDING_SORT_KERNELS = 10, EMBEDDING_ONE_KERNEL_TOKENS = 3072 };
+/* Small kernels that select experts, normalise their weights, count and sort the rows. */
+enum { ROUTE_KERNELS = 6, ROUTE_GRAD_KERNELS = 3 };
+
+/* An elementwise op. reads and writes are multiples of the chain's elements. */
+struct step {
+	const char *what;
+	double reads, writes;
+};
+enum { CHAIN_MAX = 10 };
+
+static const struct step rms_norm[] = {
+	{".square", 1, 1}, {".mean", 1, 0}, {".rsqrt", 0, 0}, {".scale", 1, 1}, {".weight", 1, 1}};
+static const struct step rms_norm_grad[] = {{".grad_weight", 2, 1},  {".grad_weight_sum", 1, 0},
+					    {".grad_scaled", 1, 1},  {".grad_mul", 2, 1},
+					    {".grad_mul_sum", 1, 0}, {".grad_rsqrt", 0, 0},
+					    {".grad_x", 1, 1},       {".grad_mean", 0, 1},
+					    {".grad_square", 2, 1},  {".grad_add", 2, 1}};
+enum { RMS_NORM_GRAD_WEIGHT = 1 }; /* the op that completes the weights' gradient */
+static const struct step rotary[] = {
+	{".negate", 0.5, 0.5}, {".cat", 1, 1}, {".sin", 1, 1}, {".cos", 1, 1}, {".add", 2, 1}};
+static const struct step rotary_grad[] = {{".grad_sin", 1, 1},
+					  {".grad_cos", 1, 1},
+					  {".grad_slice", 1, 1},
+					  {".grad_negate", 0.5, 0.5},
+					  {".grad_add", 2, 1}};
+static const struct step gate[] = {{".silu", 1, 1}, {".mul", 2, 1}};
+static const struct step gate_grad[] = {
+	{".grad_gate", 2, 1}, {".grad_up", 2, 1}, {".grad_silu", 2, 1}};
+static const struct step combine[] = {{".weight", 1, 1}};
+#define CHAIN(steps) (steps), sizeof(steps) / sizeof((steps)[0])
+
+/* ---- single ops ---- */
+
+static double tokens_of(const struct layer *layer)
+{
+	return (double)layer->height * (double)layer->width;
+}
+
+/* An op without arithmetic of note, which is not elementwise. */
+static uint32_t add_plain(struct builder *b, const struct layer *layer, const char *what,
+			  uint32_t kernels, double bytes_B, uint32_t input)
+{
+	return builder_add(b, builder_name(b, layer, what), false, kernels, 0, bytes_B, &input, 1);
+}
+
+static uint32_t add_elementwise(struct builder *b, const struct layer *layer, const char *what,
+				uint32_t kernels, double read_B, double write_B, uint32_t input)
+{
+	return builder_elementwise(b, add_plain(b, layer, what, kernels, read_B + write_B, input),
+				   write_B);
+}
+
+/* Adds steps that follow each other, each with that many kernels. The ops' numbers go to ops if
+ * it is not NULL. Returns the last op. */
+static uint32_t add_chain(struct builder *b, const struct layer *layer, const struct step *steps,
+			  size_t count, double elements, uint32_t kernels, uint32_t input,
+			  uint32_t *ops)
+{
+	double size_B = builder_B(b, elements);
+
+	for (size_t i = 0; i < count; i++) {
+		input = add_elementwise(b, layer, steps[i].what, kernels, steps[i].reads * size_B,
+					steps[i].writes * size_B, input);
+		if (ops != NULL)
+			ops[i] = input;
+	}
+	return input;
+}
+
+/* Matrix products of one kernel. */
+static uint32_t add_product(struct builder *b, const struct layer *layer, const char *what,
+			    struct kernel_product product, double bytes_B, uint32_t input)
+{
+	double flop = 2 * product.m * product.n * product.k * product.count;
+	uint32_t op =
+		builder_add(b, builder_name(b, layer, what), true, 1, flop, bytes_B, &input, 1);
+	struct kernel_work *work = &b->ops.items[op].work;
+
+	work->form = KERNEL_PRODUCT;
+	work->type = stack_product_type(b->stack, b->gpu, false);
+	work->product = product;
+	return op;
+}
+
+/* Transformer Engine computes attention in bf16. */
+static enum number_type attention_type(const struct builder *b)
+{
+	enum number_type type = stack_product_type(b->stack, b->gpu, false);
+
+	return type == NUMBER_FP8 ? NUMBER_BF16 : type;
+}
+
+/* op completes the gradients of the layer's tensors. */
+static void complete(struct builder *b, size_t index, uint32_t op)
+{
+	const struct layer *layer = &b->network->layers[index];
+
+	builder_gradients(b, op, index);
+	for (size_t t = 0; t < layer->tensor_count; t++)
+		builder_update(b, layer, b->first_tensor[index] + (uint32_t)t, op);
+}
+
+/* ---- matrix products of tokens ---- */
+
+struct part {                          /* of a linear layer */
+	struct kernel_product product; /* rows x out features x in features, for each matrix */
+	double bytes_B, output_B;
+	const char *suffix;
+};
+
+static struct part part_of(const struct builder *b, const struct layer *layer, size_t i)
+{
+	static const char *const suffixes[] = {"", ".2", ".3"};
+	const struct layer *input = &b->network->layers[layer->inputs[0]];
+	double rows = tokens_of(layer) * b->batch, out = (double)layer->parts[i];
+	double in = (double)input->channels, matrices = 1;
+
+	_Static_assert(sizeof suffixes / sizeof suffixes[0] == LAYER_PARTS_MAX, "a suffix each");
+	if (layer->experts > 0) /* with few rows not every expert has one */
+		matrices = rows < (double)layer->experts ? rows : (double)layer->experts;
+	return (struct part){.product = {rows / matrices, out, in, matrices},
+			     .bytes_B =
+				     (rows * in + rows * out + matrices * in * out) * b->element_B,
+			     .output_B = rows * out * b->element_B,
+			     .suffix = suffixes[i]};
+}
+
+static uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t input)
+{
+	for (size_t i = 0; i < layer->part_count; i++) {
+		struct part part = part_of(b, layer, i);
+
+		builder_cast(b, layer, ".cast",
+			     part.product.n * part.product.k * part.product.count, NONE);
+		input = add_product(b, layer, part.suffix, part.product, part.bytes_B, input);
+	}
+	return input;
+}
+
+static void linear_backward(struct builder *b, size_t index)
+{
+	const struct layer *layer = &b->network->layers[index];
+	uint32_t gradient = b->gradient[index], last = NONE;
+	bool bias = layer->tensor_count > (layer->tied_to ? 0 : layer->part_count);
+
+	for (size_t i = 0; i < layer->part_count; i++) {
+		struct part part = part_of(b, layer, i);
+		struct kernel_product p = part.product;
+
+		last = add_product(b, layer, arena_printf(b->arena, ".grad_weight%s", part.suffix),
+				   (struct kernel_product){p.k, p.n, p.m, p.count}, part.bytes_B,
+				   gradient);
+		last = builder_cast(b, layer, ".grad_cast", p.n * p.k * p.count, last);
+		if (layer->tied_to)
+			b->tied[layer->tied_to] = last;
+		if (bias)
+			last = add_plain(b, layer,
+					 arena_printf(b->arena, ".grad_bias%s", part.suffix), 1,
+					 part.output_B, gradient);
+		builder_receive(b, layer->inputs[0],
+				add_product(b, layer,
+					    arena_printf(b->arena, ".grad_data%s", part.suffix),
+					    (struct kernel_product){p.m, p.k, p.n, p.count},
+					    part.bytes_B, gradient));
+	}
+	complete(b, index, last);
+}
+
+/* ---- attention ---- */
+
+struct attention_work {      /* of a batch */
+	double flop;         /* of one of the two products, without masked pairs */
+	double pair_B;       /* all scores */
+	double q_B, kv_B;    /* queries; keys, or values */
+	double product_B;    /* scores, queries or output, and keys or values */
+	double tokens, size; /* of a head */
+	double count;        /* heads of all samples */
+};
+
+static struct attention_work attention_of(const struct builder *b, const struct layer *layer)
+{
+	const struct attention_shape *shape = &layer->attention;
+	struct attention_work w = {.flop = layer->macs * b->batch,
+				   .pair_B = builder_B(b, layer->scores_count),
+				   .tokens = tokens_of(layer),
+				   .size = (double)shape->head_size,
+				   .count = (double)shape->heads * b->batch};
+
+	w.q_B = builder_B(b, w.tokens * w.size * (double)shape->heads);
+	w.kv_B = builder_B(b, w.tokens * w.size * (double)shape->kv_heads);
+	w.product_B = w.pair_B + w.q_B + w.kv_B;
+	return w;
+}
+
+/* One kernel, which keeps the scores on the chip. */
+static uint32_t add_fused(struct builder *b, const struct layer *layer, const char *what,
+			  double flop, double bytes_B, uint32_t input)
+{
+	uint32_t op =
+		builder_add(b, builder_name(b, layer, what), true, 1, flop, bytes_B, &input, 1);
+
+	b->ops.items[op].work.form = KERNEL_ATTENTION;
+	b->ops.items[op].work.type = attention_type(b);
+	return op;
+}
+
+/* The scores of all pairs, from features: masked ones, too. */
+static uint32_t add_scores(struct builder *b, const struct layer *layer, const char *what,
+			   const struct attention_work *w, uint32_t input)
+{
+	struct kernel_product product = {w->tokens, w->tokens, w->size, w->count};
+	uint32_t op = add_product(b, layer, what, product, w->product_B, input);
+
+	b->ops.items[op].work.type = attention_type(b);
+	return op;
+}
+
+/* Features, from the scores of all pairs and other features. */
+static uint32_t add_values(struct builder *b, const struct layer *layer, const char *what,
+			   const struct attention_work *w, uint32_t input)
+{
+	struct kernel_product product = {w->tokens, w->size, w->tokens, w->count};
+	uint32_t op = add_product(b, layer, what, product, w->product_B, input);
+
+	b->ops.items[op].work.type = attention_type(b);
+	return op;
+}
+
+static uint32_t attention_forward(struct builder *b, const struct layer *layer, uint32_t input)
+{
+	struct attention_work w = attention_of(b, layer);
+
+	if (b->stack->fused_attention)
+		return add_fused(b, layer, "", 2 * w.flop, 2 * w.q_B + 2 * w.kv_B, input);
+	input = add_scores(b, layer, ".scores", &w, input);
+	input = add_elementwise(b, layer, ".scale", 1, w.pair_B, w.pair_B, input);
+	if (layer->attention.causal)
+		input = add_elementwise(b, layer, ".mask", 1, w.pair_B, w.pair_B, input);
+	input = add_elementwise(b, layer, ".softmax", 1, w.pair_B, w.pair_B, input);
+	if (layer->attention.dropout)
+		input = add_elementwise(b, layer, ".dropout", 1, w.pair_B, w.pair_B, input);
+	return add_values(b, layer, "", &w, input);
+}
+
+/* FlashAttention: the sums of output times gradient, all products, a conversion from fp32. */
+static uint32_t fused_backward(struct builder *b, const struct layer *layer, uint32_t gradient)
+{
+	struct attention_work w = attention_of(b, layer);
+
+	gradient = add_plain(b, layer, ".grad_dot", 1, 2 * w.q_B, gradient);
+	gradient = add_fused(b, layer, ".grad", 5 * w.flop, 4 * w.q_B + 4 * w.kv_B, gradient);
+	return add_plain(b, layer, ".grad_convert", 1, 2 * w.q_B, gradient);
+}
+
+static uint32_t attention_backward(struct builder *b, const struct layer *layer, uint32_t gradient)
+{
+	struct attention_work w = attention_of(b, layer);
+
+	if (b->stack->fused_attention)
+		return fused_backward(b, layer, gradient);
+	gradient = add_values(b, layer, ".grad_value", &w, gradient);
+	gradient = add_scores(b, layer, ".grad_pairs", &w, gradient);
+	if (layer->attention.dropout)
+		gradient = add_elementwise(b, layer, ".grad_dropout", 1, 2 * w.pair_B, w.pair_B,
+					   gradient);
+	gradient = add_elementwise(b, layer, ".grad_softmax", 1, 2 * w.pair_B, w.pair_B, gradient);
+	if (layer->attention.causal)
+		gradient = add_elementwise(b, layer, ".grad_mask", 1, w.pair_B, w.pair_B, gradient);
+	gradient = add_elementwise(b, layer, ".grad_scale", 1, w.pair_B, w.pair_B, gradient);
+	gradient = add_values(b, layer, ".grad_query", &w, gradient);
+	return add_values(b, layer, ".grad_key", &w, gradient);
+}
+
+/* Elements of queries and keys, which rotary positions and their norms change. */
+static double queries_and_keys(const struct layer *layer)
+{
+	const struct attention_shape *shape = &layer->attention;
+
+	return tokens_of(layer) * (double)((shape->heads + shape->kv_heads) * shape->head_size);
+}
+
+/* ---- the rest ---- */
+
+/* Half precision logits become fp32 first. */
+static uint32_t cross_entropy_forward(struct builder *b, const struct layer *layer, uint32_t input)
+{
+	double count = layer->output_count * b->batch;
+
+	if (b->element_B < 4)
+		input = add_elementwise(b, layer, ".cast", 1, b->element_B * count, 4 * count,
+					input);
+	input = add_elementwise(b, layer, "", 1, 4 * count, 4 * count, input);
+	return add_plain(b, layer, ".pick", 1, 16 * tokens_of(layer) * b->batch, input);
+}
+
+static uint32_t cross_entropy_backward(struct builder *b, const struct layer *layer,
+				       uint32_t gradient)
+{
+	double count = layer->output_count * b->batch;
+
+	gradient = add_elementwise(b, layer, ".grad_fill", 1, 0, 4 * count, gradient);
+	gradient = add_plain(b, layer, ".grad_pick", 1, 16 * tokens_of(layer) * b->batch, gradient);
+	gradient = add_elementwise(b, layer, ".grad", 1, 8 * count, 4 * count, gradient);
+	if (b->element_B < 4)
+		gradient = add_elementwise(b, layer, ".grad_cast", 1, 4 * count,
+					   b->element_B * count, gradient);
+	return gradient;
+}
+
+static void embedding_backward(struct builder *b, size_t index)
+{
+	const struct layer *layer = &b->network->layers[index];
+	double matrix_B = layer->tensors[0] * b->weight_B;
+	double out_B = builder_B(b, layer->output_count);
+	bool few = tokens_of(layer) * b->batch <= EMBEDDING_ONE_KERNEL_TOKENS;
+	uint32_t op = add_elementwise(b, layer, ".grad_fill", 1, 0, matrix_B, b->gradient[index]);
+
+	op = add_plain(b, layer, ".grad", few ? 1 : EMBEDDING_SORT_KERNELS, 2 * out_B, op);
+	if (b->tied[index] != NONE)
+		op = builder_elementwise(b,
+					 builder_add(b, builder_name(b, layer, ".grad_sum"), false,
+						     1, 0, 3 * matrix_B,
+						     (uint32_t[]){op, b->tied[index]}, 2),
+					 matrix_B);
+	complete(b, index, op);
+}
+
+/* One vector for each position, summed over the samples of the batch. */
+static void positions_backward(struct builder *b, size_t index)
+{
+	const struct layer *layer = &b->network->layers[index];
+
+	complete(b, index,
+		 add_plain(b, layer, ".grad", 1,
+			   builder_B(b, layer->output_count) + layer->tensors[0] * b->weight_B,
+			   b->gradient[index]));
+	builder_receive(b, layer->inputs[0], b->gradient[index]);
+}
+
+/* Autocast computes layer norms in fp32, between a cast from 16 bits and one back. */
+static bool norm_in_fp32(const struct builder *b)
+{
+	return b->stack->autocast && b->element_B < 4;
+}
+
+static uint32_t layer_norm(struct builder *b, const struct layer *layer, const char *what,
+			   double reads, uint32_t input)
+{
+	double count = layer->output_count * b->batch, low_B = b->element_B * count;
+
+	if (!norm_in_fp32(b))
+		return add_elementwise(b, layer, what, 1, reads * low_B, low_B, input);
+	input = add_elementwise(b, layer, ".up", 1, low_B, 4 * count, input);
+	input = add_elementwise(b, layer, what, 1, 4 * reads * count, 4 * count, input);
+	return add_elementwise(b, layer, ".down", 1, 4 * count, low_B, input);
+}
+
+static void norm_backward(struct builder *b, size_t index, double elements, uint32_t kernels)
+{
+	const struct layer *layer = &b->network->layers[index];
+	double size_B = builder_B(b, elements);
+	uint32_t ops[CHAIN_MAX], gradient = b->gradient[index], data;
+
+	if (layer->op == LAYER_LAYER_NORM) {
+		double wide = norm_in_fp32(b) ? 4 / b->element_B : 1;
+		data = layer_norm(b, layer, ".grad", 2, gradient);
+		complete(b, index,
+			 add_plain(b, layer, ".grad_weight", 1, 2 * wide * size_B, gradient));
+	} else {
+		data = add_chain(b, layer, CHAIN(rms_norm_grad), elements, kernels, gradient, ops);
+		complete(b, index, ops[RMS_NORM_GRAD_WEIGHT]);
+	}
+	builder_receive(b, layer->inputs[0], data);
+}
+
+static void combine_backward(struct builder *b, size_t index)
+{
+	const struct layer *layer = &b->network->layers[index];
+	double rows_B = builder_B(b, b->network->layers[layer->inputs[0]].output_count);
+	uint32_t rows = add_plain(b, layer, ".grad_gather", 1, 2 * rows_B, b->gradient[index]);
+
+	builder_receive(b, layer->inputs[0],
+			add_elementwise(b, layer, ".grad", 1, rows_B, rows_B, rows));
+	builder_receive(b, layer->inputs[1],
+			add_plain(b, layer, ".grad_weight", 2, 3 * rows_B, rows));
+}
+
+/* ---- forward ---- */
+
+static uint32_t class_token_forward(struct builder *b, const struct layer *layer, double in_B,
+				    double out_B, uint32_t input)
+{
+	input = add_plain(b, layer, ".transpose", 1, 2 * in_B, input);
+	return add_plain(b, layer, "", 1, in_B + out_B, input);
+}
+
+static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_t input)
+{
+	double in_B = builder_B(b, layer->input_count_total);
+	double out_B = builder_B(b, layer->output_count);
+
+	switch (layer->op) {
+	case LAYER_EMBEDDING:
+	case LAYER_SELECT:
+	case LAYER_DISPATCH:
+		return add_plain(b, layer, "", 1, 2 * out_B, input);
+	case LAYER_POSITIONS:
+		return add_elementwise(b, layer, "", 1, in_B + layer->tensors[0] * b->weight_B,
+				       out_B, input);
+	case LAYER_CLASS_TOKEN:
+		return class_token_forward(b, layer, in_B, out_B, input);
+	case LAYER_LINEAR:
+		return linear_forward(b, layer, input);
+	case LAYER_LAYER_NORM:
+		return layer_norm(b, layer, "", 1, input);
+	case LAYER_RMS_NORM:
+		return add_chain(b, layer, CHAIN(rms_norm), layer->output_count, 1, input, NULL);
+	case LAYER_QK_NORM:
+		return add_chain(b, layer, CHAIN(rms_norm), queries_and_keys(layer), 2, input,
+				 NULL);
+	case LAYER_ROTARY:
+		return add_chain(b, layer, CHAIN(rotary), queries_and_keys(layer), 2, input, NULL);
+	case LAYER_ATTENTION:
+		return attention_forward(b, layer, input);
+	case LAYER_GATE:
+		return add_chain(b, layer, CHAIN(gate), layer->output_count, 1, input, NULL);
+	case LAYER_ROUTE:
+		input = add_elementwise(b, layer, ".softmax", 1, in_B, in_B, input);
+		return add_plain(b, layer, "", ROUTE_KERNELS, in_B + 4 * out_B, input);
+	case LAYER_COMBINE:
+		input = add_chain(b, layer, CHAIN(combine),
+				  layer->output_count * (double)layer->expert_top, 1, input, NULL);
+		return add_plain(b, layer, "", 1, in_B + out_B, input);
+	case LAYER_CROSS_ENTROPY:
+		return cross_entropy_forward(b, layer, input);
+	case LAYER_LOSSES:
+		return add_plain(b, layer, "", (uint32_t)layer->input_count - 1, 0, input);
+	default: /* norms in one kernel, activations */
+		return add_elementwise(b, layer, "", 1, in_B, out_B, input);
+	}
+}
+
+void tokens_forward(struct builder *b, size_t index)
+{
+	const struct layer *layer = &b->network->layers[index];
+	uint32_t input = b->forward[layer->inputs[0]];
+
+	for (size_t i = 1; i < layer->input_count; i++) /* inputs in a row: the last one decides */
+		if (b->forward[layer->inputs[i]] != NONE && b->forward[layer->inputs[i]] > input)
+			input = b->forward[layer->inputs[i]];
+	b->forward[index] = forward_op(b, layer, input);
+}
+
+/* ---- backward ---- */
+
+/* The gradient of the first input, by layers without tensors. */
+static uint32_t data_gradient(struct builder *b, const struct layer *layer, uint32_t gradient)
+{
+	double in_B = builder_B(b, b->network->layers[layer->inputs[0]].output_count);
+	double out_B = builder_B(b, layer->output_count);
+
+	switch (layer->op) {
+	case LAYER_SELECT:
+		gradient = add_elementwise(b, layer, ".grad_fill", 1, 0, in_B, gradient);
+		return add_plain(b, layer, ".grad", 1, 2 * out_B, gradient);
+	case LAYER_ROTARY:
+		return add_chain(b, layer, CHAIN(rotary_grad), queries_and_keys(layer), 2, gradient,
+				 NULL);
+	case LAYER_GATE:
+		gradient = add_chain(b, layer, CHAIN(gate_grad), layer->output_count, 1, gradient,
+				     NULL);
+		return add_elementwise(b, layer, ".grad_cat", 1, in_B, in_B, gradient);
+	case LAYER_ROUTE:
+		gradient = add_plain(b, layer, ".grad_select", ROUTE_GRAD_KERNELS, in_B + 2 * out_B,
+				     gradient);
+		return add_elementwise(b, layer, ".grad", 1, 2 * in_B, in_B, gradient);
+	case LAYER_DISPATCH:
+		gradient = add_elementwise(b, layer, ".grad_fill", 1, 0, in_B, gradient);
+		return add_plain(b, layer, ".grad", 1, 2 * out_B, gradient);
+	case LAYER_CROSS_ENTROPY:
+		return cross_entropy_backward(b, layer, gradient);
+	default: /* activations */
+		return add_elementwise(b, layer, ".grad", 1, 2 * out_B, out_B, gradient);
+	}
+}
+
+static void class_token_backward(struct builder *b, size_t index)
+{
+	const struct layer *layer = &b->network->layers[index];
+	double in_B = builder_B(b, layer->input_count_total);
+
+	complete(b, index,
+		 add_plain(b, layer, ".grad", 1, builder_B(b, (double)layer->channels),
+			   b->gradient[index]));
+	builder_receive(b, layer->inputs[0],
+			add_plain(b, layer, ".grad_slice", 1, 2 * in_B, b->gradient[index]));
+}
+
+void tokens_backward(struct builder *b, size_t index)
+{
+	const struct layer *layer = &b->network->layers[index];
+	uint32_t gradient = b->gradient[index];
+
+	switch (layer->op) {
+	case LAYER_EMBEDDING:
+		embedding_backward(b, index);
+		return;
+	case LAYER_POSITIONS:
+		positions_backward(b, index);
+		return;
+	case LAYER_CLASS_TOKEN:
+		class_token_backward(b, index);
+		return;
+	case LAYER_LINEAR:
+		linear_backward(b, index);
+		return;
+	case LAYER_LAYER_NORM:
+	case LAYER_RMS_NORM:
+		norm_backward(b, index, layer->output_count, 1);
+		return;
+	case LAYER_QK_NORM:
+		norm_backward(b, index, queries_and_keys(layer), 2);
+		return;
+	case LAYER_ATTENTION:
+		gradient = attention_backward(b, layer, gradient);
+		complete(b, index, gradient);
+		builder_receive(b, layer->inputs[0], gradient);
+		return;
+	case LAYER_COMBINE:
+		combine_backward(b, index);
+		return;
+	case LAYER_LOSSES:
+		for (size_t i = 0; i < layer->input_count; i++)
+			builder_receive(b, layer->inputs[i], gradient);
+		return;
+	default:
+		builder_receive(b, layer->inputs[0], data_gradient(b, layer, gradient));
+		return;
+	}
+}

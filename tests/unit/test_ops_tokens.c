@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Op graphs of transformers: arithmetic, bytes, gradients, fusion. The test must run from the root
+ * folder. */
+#include <stdio.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/training/ops.h"
+#include "tests/test.h"
+
+static struct arena *arena;
+
+static const struct network *network_of(const char *name)
+{
+	struct diag *diag = diag_new(arena);
+	const struct cfg_node *file =
+		cfg_read(arena, diag, arena_printf(arena, "models/networks/%s.cfg", name));
+	const struct network *network = file ? network_read(arena, diag, file) : NULL;
+
+	diag_print(diag, stdout);
+	CHECK(network != NULL);
+	return network;
+}
+
+static struct op_graph graph_of(const char *name, size_t batch, bool fused)
+{
+	struct stack_params stack = {.l2_loss = L2_LOSS_NONE,
+				     .optimiser_copies_count = 2,
+				     .precision = PRECISION_BF16,
+				     .fused_attention = fused};
+
+	return op_graph_new(arena, network_of(name), batch, &stack, NULL);
+}
+
+struct tally {
+	double flop, bytes_B, ops, kernels;
+};
+
+/* The sum over ops whose name ends in `end`. */
+static struct tally tally_of(const struct op_graph *graph, const char *end)
+{
+	struct tally sum = {0};
+
+	for (size_t i = 0; i < graph->count; i++) {
+		const struct op *op = &graph->ops[i];
+		size_t length = strlen(op->name), wanted = strlen(end);
+
+		if (length < wanted || strcmp(op->name + length - wanted, end) != 0)
+			continue;
+		sum.ops++;
+		sum.kernels += op->kernels;
+		sum.flop += op->kernels * op->work.flop;
+		sum.bytes_B += op->kernels * op->work.bytes_B;
+	}
+	return sum;
+}
+
+static const char *const names[] = {"gpt2",      "bert-base",    "vit-b-16",
+				    "llama3-8b", "gpt-oss-20b",  "qwen3-30b-a3b",
+				    "mpt-125m",  "mixtral-8x7b", "bert-large"};
+enum { NAME_COUNT = sizeof names / sizeof names[0] };
+
+static void inputs_precede_their_operation(void)
+{
+	for (size_t n = 0; n < NAME_COUNT; n++) {
+		struct op_graph graph = graph_of(names[n], 2, n % 2 == 0);
+
+		for (size_t i = 0; i < graph.count; i++)
+			for (uint32_t k = 0; k < graph.ops[i].input_count; k++)
+				CHECK(graph.ops[i].inputs[k] < i);
+	}
+}
+
+static void each_gradient_is_completed_and_each_tensor_updated_once(void)
+{
+	for (size_t n = 0; n < NAME_COUNT; n++) {
+		struct op_graph graph = graph_of(names[n], 2, true);
+		unsigned *made = ARENA_ARRAY(arena, graph.tensor_count, unsigned);
+		unsigned *updated = ARENA_ARRAY(arena, graph.tensor_count, unsigned);
+		double elements = 0;
+
+		for (size_t i = 0; i < graph.count; i++) {
+			for (uint32_t k = 0; k < graph.ops[i].gradient_count; k++)
+				made[graph.ops[i].gradients[k]]++;
+			if (graph.ops[i].update_of != NO_TENSOR) {
+				CHECK(made[graph.ops[i].update_of] == 1);
+				updated[graph.ops[i].update_of]++;
+			}
+		}
+		for (size_t t = 0; t < graph.tensor_count; t++) {
+			CHECK(made[t] == 1 && updated[t] == 1);
+			elements += graph.tensors[t].elements_count;
+		}
+		CHECK_NEAR(elements, network_of(names[n])->parameters_count, 0);
+	}
+}
+
+/* A product has two in backward. Fused attention computes its scores again: five products. */
+static void arithmetic_is_that_of_the_network(void)
+{
+	for (size_t n = 0; n < NAME_COUNT; n++) {
+		const struct network *network = network_of(names[n]);
+		struct op_graph graph = graph_of(names[n], 3, true);
+		double attention = 0, image = 0;
+
+		for (size_t i = 0; i < network->layer_count; i++) {
+			if (network->layers[i].op == LAYER_ATTENTION)
+				attention += network->layers[i].macs;
+			if (network->layers[i].op == LAYER_CONV) /* no gradient of the image */
+				image += network->layers[i].macs;
+		}
+		CHECK_NEAR(tally_of(&graph, "").flop,
+			   3 * 2 * (3 * network->macs_count + 0.5 * attention - image), 1e-12);
+		CHECK_NEAR(tally_of(&graph, "/core").flop, 3 * 2 * attention, 1e-12);
+	}
+}
+
+/* GPT-2: 12 layers, 12 heads of 64, 1024 tokens, 4 sequences, 2 bytes an element. Without fusion
+ * the masked half is computed, too, and five kernels touch the scores forward. */
+static void attention_moves_its_scores_only_if_it_is_not_fused(void)
+{
+	struct op_graph fused = graph_of("gpt2", 4, true), apart = graph_of("gpt2", 4, false);
+	double q_B = 4 * 1024 * 768 * 2, scores_B = 4 * 12 * 1024.0 * 1024 * 2;
+
+	CHECK_NEAR(tally_of(&fused, "/core").bytes_B, 12 * 4 * q_B, 1e-12);
+	CHECK_NEAR(tally_of(&fused, "/core.grad").bytes_B, 12 * 8 * q_B, 1e-12);
+	CHECK(tally_of(&fused, "/core.scores").ops == 0);
+	CHECK_NEAR(tally_of(&apart, "/core.scores").bytes_B, 12 * (2 * q_B + scores_B), 1e-12);
+	CHECK_NEAR(tally_of(&apart, "/core.softmax").bytes_B, 12 * 2 * scores_B, 1e-12);
+	CHECK_NEAR(tally_of(&apart, "/core.scores").flop, 12 * 4 * 2 * 1024.0 * 1024 * 768, 1e-12);
+	CHECK_NEAR(tally_of(&apart, "/core.grad_key").flop, tally_of(&apart, "/core.scores").flop,
+		   0);
+	CHECK(tally_of(&apart, "/core.mask").ops == 12 &&
+	      tally_of(&apart, "/core.dropout").ops == 12);
+}
+
+/* The matrix of a tied embedding is complete when both of its gradients are added. */
+static void tied_matrix_has_the_sum_of_two_gradients(void)
+{
+	struct op_graph graph = graph_of("gpt2", 1, true);
+	double matrix_B = 50257 * 768 * 2;
+	size_t head = 0, sum = 0;
+
+	for (size_t i = 0; i < graph.count; i++) {
+		if (strcmp(graph.ops[i].name, "logits.grad_weight") == 0)
+			head = i;
+		if (strcmp(graph.ops[i].name, "embed.grad_sum") == 0)
+			sum = i;
+	}
+	CHECK(head > 0 && sum > head && graph.ops[sum].gradient_count == 1);
+	CHECK(graph.ops[sum].inputs[1] == head);
+	CHECK_NEAR(tally_of(&graph, "embed.grad_sum").bytes_B, 3 * matrix_B, 1e-12);
+	CHECK(graph.ops[head].gradient_count == 0);
+}
+
+/* Adam reads the gradient, weight and two states and writes three of them. */
+static void updates_read_and_write_all_parameters(void)
+{
+	struct op_graph graph = graph_of("llama3-8b", 1, true);
+
+	CHECK_NEAR(tally_of(&graph, ".update").bytes_B,
+		   7 * 2 * network_of("llama3-8b")->parameters_count, 1e-12);
+}
+
+/* With one row only its experts are read, with many rows all. */
+static void experts_are_read_when_they_have_rows(void)
+{
+	const struct network *network = network_of("qwen3-30b-a3b");
+	struct op_graph graph = graph_of("qwen3-30b-a3b", 1, true);
+	double rows = 4096 * 8, in = 2048, out = 2 * 768;
+
+	CHECK(network->sequence == 4096);
+	CHECK_NEAR(tally_of(&graph, "/gate_up").bytes_B,
+		   48 * 2 * (rows * in + rows * out + 128 * in * out), 1e-12);
+	CHECK_NEAR(tally_of(&graph, "/gate_up").flop, 48 * 2 * rows * in * out, 1e-12);
+}
+
+/* A block of Llama launches 5 kernels for a norm, 10 for rotary positions, 2 for a gate. */
+static void kernels_are_those_of_eager_mode(void)
+{
+	struct op_graph graph = graph_of("llama3-8b", 1, true);
+	size_t forward = 0;
+
+	for (size_t i = 0; i < graph.count; i++)
+		if (strncmp(graph.ops[i].name, "block7/", 7) == 0 &&
+		    graph.ops[i].pass == PASS_FORWARD)
+			forward += graph.ops[i].kernels;
+	/* 2 norms, 2 sums, 3 + 2 + 1 + 1 products, attention, positions, gate */
+	CHECK(forward == 2 * 5 + 2 + 7 + 1 + 10 + 2);
+}
+
+static void fusion_joins_elementwise_neighbours(void)
+{
+	struct op_graph graph = graph_of("llama3-8b", 1, true);
+	struct op_graph fused = op_graph_fuse(arena, &graph);
+
+	CHECK_NEAR(tally_of(&fused, "").flop, tally_of(&graph, "").flop, 1e-12);
+	CHECK(tally_of(&fused, "").bytes_B < 0.8 * tally_of(&graph, "").bytes_B);
+	CHECK(tally_of(&fused, "").kernels < 0.5 * tally_of(&graph, "").kernels);
+	CHECK(tally_of(&fused, "/core").ops == 32);
+	for (size_t i = 0; i < fused.count; i++)
+		CHECK(fused.ops[i].work.bytes_B >= 0);
+}
+
+static const struct test tests[] = {
+	TEST(inputs_precede_their_operation),
+	TEST(each_gradient_is_completed_and_each_tensor_updated_once),
+	TEST(arithmetic_is_that_of_the_network),
+	TEST(attention_moves_its_scores_only_if_it_is_not_fused),
+	TEST(tied_matrix_has_the_sum_of_two_gradients),
+	TEST(updates_read_and_write_all_parameters),
+	TEST(experts_are_read_when_they_have_rows),
+	TEST(kernels_are_those_of_eager_mode),
+	TEST(fusion_joins_elementwise_neighbours),
+};
+
+int main(void)
+{
+	arena = arena_new();
+	int failed = TEST_MAIN(tests);
+	arena_free(arena);
+	return failed;
+}
