@@ -64,6 +64,14 @@ size_t fitting_values(const struct fitting *f, const struct dataset_row *row,
 	return count;
 }
 
+/* Returns ln(value / measured); for a row that is a range the distance to it, 0 inside. */
+static double distance(const struct dataset_row *row, double value)
+{
+	if (!row->relative)
+		return log(value / row->measured);
+	return log(value / fmin(fmax(value, row->low), row->high));
+}
+
 double fitting_residual(struct fitting *f, size_t row, const struct draw_value *more,
 			size_t more_count)
 {
@@ -86,7 +94,7 @@ double fitting_residual(struct fitting *f, size_t row, const struct draw_value *
 	}
 	arena_free(scratch);
 	/* a failure counts as a large deviation */
-	return isfinite(value) && value > 0 ? log(value / f->rows[row]->measured) : 5;
+	return isfinite(value) && value > 0 ? distance(f->rows[row], value) : 5;
 }
 
 void fitting_residuals(struct fitting *f, double *out)
@@ -243,6 +251,15 @@ static bool label_has_all(const struct cfg_node *texts, const char *label)
 	return true;
 }
 
+static void add_rows(struct fitting *f, const struct dataset_row *rows, size_t count,
+		     const struct cfg_node *texts)
+{
+	for (size_t i = 0; i < count && f->row_count < FIT_ROWS_MAX; i++)
+		if (rows[i].role == ROLE_FIT && isfinite(rows[i].measured) &&
+		    label_has_all(texts, rows[i].label))
+			f->rows[f->row_count++] = &rows[i];
+}
+
 static void read_rows(struct fitting *f, const struct cfg_node *stage)
 {
 	/* Profiles are results of fits, so fits do not use them. */
@@ -250,10 +267,11 @@ static void read_rows(struct fitting *f, const struct cfg_node *stage)
 	f->row_count = 0;
 	const struct dataset *dataset = dataset_read(f->arena, f->diag, f->data_root,
 						     need(f, stage, "dataset"), &no_profile, 1);
-	for (size_t i = 0; dataset && i < dataset->row_count && f->row_count < FIT_ROWS_MAX; i++)
-		if (dataset->rows[i].role == ROLE_FIT && isfinite(dataset->rows[i].measured) &&
-		    label_has_all(cfg_child(stage, "rows"), dataset->rows[i].label))
-			f->rows[f->row_count++] = &dataset->rows[i];
+	const struct cfg_node *texts = cfg_child(stage, "rows");
+	if (dataset) {
+		add_rows(f, dataset->rows, dataset->row_count, texts);
+		add_rows(f, dataset->observations, dataset->observation_count, texts);
+	}
 	if (dataset && f->row_count == 0)
 		diag_error(f->diag, cfg_origin(stage),
 			   "fit: no row of role fit has a label with all these texts (write other "
@@ -318,7 +336,8 @@ static void run_stage(struct fitting *f, const struct cfg_node *node,
 	if (f->progress)
 		fprintf(f->progress, "%s: %zu parameters, %zu rows ", stage->profiles[0], f->count,
 			f->row_count);
-	fitting_minimise(f, stage);
+	if (!range_fit(f, stage))
+		fitting_minimise(f, stage);
 }
 
 const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const char *data_root,

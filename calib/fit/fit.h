@@ -21,6 +21,11 @@
  * parameter, from the start in the file; an old profile is not read. A single parameter is first
  * tried at doublings around its start, because chi^2 may be a staircase.
  *
+ * A row may be a range, if the source gives bounds only (a claim of role fit,
+ * sim/analysis/dataset.h): its residual is 0 inside. These rows exclude values of a parameter and
+ * prefer none of the others, so in a stage of one parameter and only such rows the parameter's
+ * prior decides among them (range.c).
+ *
  * Intervals follow from the covariance (J^T J)^-1. J is computed by central differences of 2 %, or
  * 30 % if those find nothing, for the rows that the parameters move at all. If rows deviate more
  * than they scatter, the excess becomes the model's own error (errors.h). A fit of a user's rows

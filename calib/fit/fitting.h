@@ -31,6 +31,12 @@ struct fitting {
  * more[more_count] overrides some. */
 double fitting_residual(struct fitting *f, size_t row, const struct draw_value *more,
 			size_t more_count);
+/* If the stage has one parameter and all its rows are ranges, finds the values of the parameter for
+ * which each row lies in its range. The parameter's prior, with the start as its median, is cut off
+ * at the ends of these values. Its median then becomes the value, and its 5 and 95 % quantiles the
+ * interval. Returns false, and changes nothing, if the stage is of another kind or there are no
+ * such values. */
+bool range_fit(struct fitting *f, struct fit_stage_result *stage);
 /* Stores the residual of each row. */
 void fitting_residuals(struct fitting *f, double *out);
 /* Sets the stage's parameters to exp(x). */

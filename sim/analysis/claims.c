@@ -72,7 +72,10 @@ static double number(const struct judging *j, const struct row_outcome *row)
 	if (!j->claim->over)
 		return own_number(j->claim, row);
 	const struct row_outcome *reference = reference_of(j, row);
-	return reference ? own_number(j->claim, row) / own_number(j->claim, reference) : NAN;
+	if (!reference)
+		return NAN;
+	double ratio = own_number(j->claim, row) / own_number(j->claim, reference);
+	return j->claim->loss ? 1 - 1 / ratio : ratio;
 }
 
 /* Whether row's number is above (sign +1) or below (-1) all its siblings'. */

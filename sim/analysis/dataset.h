@@ -57,6 +57,7 @@
  *   speedup     throughput over that of one GPU alone
  *   time        of a step, or of a collective; value_unit = "us" says the column's unit
  *   gain        throughput over that under the further settings `reference`
+ *   elapsed     time of a job from launch to end (case.job_steps or case.epochs)
  * or quantity_column names a column whose words `quantities` explains, each with is,
  * quantity, and maybe scale (what the value is multiplied by) and reference.
  * judge = "name" judges one of a case's jobs or clients, where it has several.
@@ -84,6 +85,7 @@ enum measure {
 	MEASURE_SPEEDUP,
 	MEASURE_TIME,
 	MEASURE_GAIN,
+	MEASURE_ELAPSED,
 	MEASURE_COUNT,
 };
 const char *measure_name(enum measure measure);  /* as files write it: "speedup" */
@@ -110,6 +112,11 @@ struct dataset_row {
 	size_t setting_count;
 	const struct setting *reference; /* of a gain: all settings of the other case */
 	size_t reference_count;
+	/* Fields of an observation: its number over that of the reference is between low and high.
+	 */
+	bool relative;
+	double low, high;
+	const char *reference_path;
 	size_t at[DIMENSIONS_OF_GRID_MAX]; /* of a grid: index of each dimension's value */
 	bool judged;
 };
@@ -145,8 +152,10 @@ struct claim {
 	size_t word_count;
 	size_t over_at[DIMENSIONS_OF_GRID_MAX]; /* SIZE_MAX: as the row's */
 	bool over;
-	const char *part; /* NULL: the row's number */
-	bool time;        /* of a step, in place of that */
+	const char *part;   /* NULL: the row's number */
+	bool time;          /* of a step, in place of that */
+	bool loss;          /* 1 - reference / number: by how much a longer time means less speed */
+	enum row_role role; /* ROLE_FIT: an observation of a fit; else it judges */
 	size_t dimension, value, than;
 	double low, high, slack, share;
 };
@@ -169,6 +178,8 @@ struct dataset {
 	size_t dimension_count;
 	const struct claim *claims;
 	size_t claim_count;
+	const struct dataset_row *observations; /* for fits: claims of role fit, as rows */
+	size_t observation_count;
 	const struct beside *beside;
 	size_t beside_count;
 };

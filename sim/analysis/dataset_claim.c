@@ -97,11 +97,22 @@ static void need_number(struct dataset_reader *r, const struct cfg_node *node, c
 			   key);
 }
 
+static enum row_role read_role(struct dataset_reader *r, const struct cfg_node *node)
+{
+	const char *role = dataset_text(node, "role");
+	if (!role || strcmp(role, "test") == 0)
+		return ROLE_TEST;
+	if (strcmp(role, "fit") != 0)
+		diag_error(r->diag, cfg_origin(node),
+			   "dataset: the role of a claim is \"fit\" or \"test\", not '%s'", role);
+	return ROLE_FIT;
+}
+
 static struct claim read_claim(struct dataset_reader *r, const struct cfg_node *node)
 {
-	static const char *const known[] = {"claim", "kind",  "dimension", "value",   "than",
-					    "where", "over",  "part",      "low",     "high",
-					    "slack", "share", "rows",      "quantity"};
+	static const char *const known[] = {
+		"claim", "kind", "dimension", "value", "than", "where",    "over", "part",
+		"low",   "high", "slack",     "share", "rows", "quantity", "loss", "role"};
 	const struct claim_word *kind = kind_of(r, node);
 	struct claim claim = {.kind = kind->kind,
 			      .text = dataset_need(r, node, "claim"),
@@ -109,6 +120,7 @@ static struct claim read_claim(struct dataset_reader *r, const struct cfg_node *
 			      .over = cfg_child(node, "over") != NULL,
 			      .time = dataset_measure(r, node, "quantity", MEASURE_COUNT) ==
 				      MEASURE_TIME,
+			      .role = read_role(r, node),
 			      .low = -INFINITY,
 			      .high = INFINITY};
 	cfg_only(r->diag, node, known, sizeof known / sizeof known[0]);
@@ -116,6 +128,14 @@ static struct claim read_claim(struct dataset_reader *r, const struct cfg_node *
 		diag_error(r->diag, cfg_origin(node),
 			   "dataset: the quantity of a claim can only be \"time\" (remove it to "
 			   "compare the dataset's own quantity)");
+	cfg_bool(cfg_child(node, "loss"), &claim.loss);
+	if (claim.loss && !claim.over)
+		diag_error(r->diag, cfg_origin(node),
+			   "dataset: a loss is relative to other rows (write over = { ... })");
+	if (claim.role == ROLE_FIT && (kind->kind != CLAIM_RANGE || !claim.over))
+		diag_error(r->diag, cfg_origin(node),
+			   "dataset: a claim of role fit is a range relative to other rows (write "
+			   "kind = \"range\" and over = { ... })");
 	bool low = cfg_number(cfg_child(node, "low"), &claim.low);
 	bool high = cfg_number(cfg_child(node, "high"), &claim.high);
 	if (kind->kind == CLAIM_RANGE && !low && !high)

@@ -222,4 +222,6 @@ void dataset_read_grid(struct dataset_reader *r, const struct cfg_node *dimensio
 			   "dataset: dimensions cannot be used with the quantity gain (write a "
 			   "claim with `over` instead)");
 	dataset_read_claims(r, NULL, 0);
+	if (diag_count(r->diag) == 0)
+		dataset_read_observations(r);
 }

@@ -5,6 +5,7 @@
  *   dataset_table.c  rows of a .tsv
  *   dataset_grid.c   combinations of dimensions
  *   dataset_claim.c  what a source claims of either
+ *   dataset_observe.c  claims that are observations of fits
  */
 #ifndef FARWIRE_ANALYSIS_DATASET_READ_H
 #define FARWIRE_ANALYSIS_DATASET_READ_H
@@ -47,6 +48,9 @@ void dataset_read_table(struct dataset_reader *r, const char *table);
 void dataset_read_grid(struct dataset_reader *r, const struct cfg_node *dimensions);
 /* The claims of the dataset: own[own_count], then what `claims` says. */
 void dataset_read_claims(struct dataset_reader *r, const struct claim *own, size_t own_count);
+
+/* The rows of the claims of role fit. */
+void dataset_read_observations(struct dataset_reader *r);
 
 /* Indices by name; an error at `at` if there is none, and SIZE_MAX or 0. */
 size_t dataset_find_dimension(struct dataset_reader *r, const struct cfg_node *at,

@@ -215,6 +215,8 @@ static struct estimate measured_by(const struct dataset_row *row, const struct p
 		return client ? UNKNOWN : p->speedup;
 	case MEASURE_TIME:
 		return client ? client->step_s : p->step_s;
+	case MEASURE_ELAPSED:
+		return client ? client->elapsed_s : p->elapsed_s;
 	case MEASURE_GAIN:
 		return p->ok && reference->ok ? draws_quotient(p, reference) : UNKNOWN;
 	default:
@@ -263,6 +265,8 @@ static double point_value(struct diag *diag, const struct dataset_row *row,
 		return ratio * (double)scenario->jobs[job ? judged : 0].rank_count;
 	case MEASURE_TIME:
 		return job ? job->step_s : point->step_s;
+	case MEASURE_ELAPSED:
+		return job ? job->elapsed_s : point->elapsed_s;
 	default:
 		return job ? job->throughput : point->throughput;
 	}
@@ -290,8 +294,10 @@ double dataset_point(struct arena *arena, struct diag *diag, const struct datase
 	request.draws = draws;
 	request.draw_count = draw_count;
 	double value = point_of(arena, diag, row, &request, seed, baselines, broken);
-	if (row->measure != MEASURE_GAIN || !isfinite(value))
+	if ((row->measure != MEASURE_GAIN && !row->relative) || !isfinite(value))
 		return value;
+	if (row->relative)
+		request.path = row->reference_path;
 	request.settings = row->reference;
 	request.setting_count = row->reference_count;
 	return value / point_of(arena, diag, row, &request, seed, baselines, broken);

@@ -166,8 +166,7 @@ bool way_rdma(struct communicator *comm, struct way *way)
 	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
 	struct leg *leg = &way->legs[way->leg_count++];
 	way->class = HOP_NET;
-	if (guest_params(a->place.guest)->vnic == VNIC_VMXNET3 ||
-	    guest_params(b->place.guest)->vnic == VNIC_VMXNET3)
+	if (guest_vnic_is_socket_only(a->place.guest) || guest_vnic_is_socket_only(b->place.guest))
 		return false; /* it does not carry RDMA */
 	for (int attach = ATTACH_DEVICE; attach < ATTACH_COUNT; attach++) {
 		enum attach at = (enum attach)attach;

@@ -8,7 +8,8 @@
 #include "sim/host/internal.h"
 
 static const char *const guest_kinds[] = {"bare", "vm", "container", NULL};
-static const char *const vnic_kinds[] = {"none", "passthrough", "pvrdma", "vmxnet3", NULL};
+static const char *const vnic_kinds[] = {"none",    "passthrough", "pvrdma",
+					 "vmxnet3", "virtio",      NULL};
 static const char *const sensitivities[] = {"normal", "high", NULL};
 
 static const struct param_row guest_rows[] = {
@@ -40,9 +41,14 @@ static const struct param_row guest_rows[] = {
 	COST_ASSUMED(struct guest_params, vnic_packet_s, QUANTITY_TIME, 0, 1e-3, "0.5 us",
 		     "work of the hypervisor per packet of a VMXNET3, in the guest's time",
 		     "assumption: one exit or descriptor of about 1000 cycles"),
+	COST_ASSUMED(
+		struct guest_params, vnic_thread_packet_s, QUANTITY_TIME, 0, 1e-3, "2 us",
+		"work of the host's network thread (vhost) for each packet of a virtio NIC, at "
+		"2.4 GHz, on top of a copy of its bytes",
+		"assumption: vhost-net forwards about half a million packets per second"),
 	COST_ASSUMED(struct guest_params, vnic_latency_s, QUANTITY_TIME, 0, 1e-2, "1.25 us",
-		     "latency that a VMXNET3 (virtual switch) or PVRDMA adds at each end, in one "
-		     "direction",
+		     "latency that a VMXNET3 or PVRDMA adds at each end, in one direction "
+		     "(VMXNET3: in the virtual switch)",
 		     "assumption: 2.5 us for both ends together, the middle of 1 to 4 us for "
 		     "PVRDMA over DirectPath; no source was found"),
 	PARAM_BOOL(struct guest_params, firewall, "false",
@@ -60,10 +66,9 @@ static const struct param_row guest_rows[] = {
 		     "time to send a short message through a socket, at 2.4 GHz",
 		     "assumption: two sends and two receives are 16 of the 18 us of a native ping "
 		     "(VMware 5.5 latency paper)"),
-	COST_ASSUMED(
-		struct guest_params, receive_s, QUANTITY_TIME, 0, 1e-2, "5 us",
-		"time of interrupt, protocol and socket receive for a short message, at 2.4 GHz",
-		"assumption: see send"),
+	COST_ASSUMED(struct guest_params, receive_s, QUANTITY_TIME, 0, 1e-2, "5 us",
+		     "time to receive a short message (interrupt, protocol, socket), at 2.4 GHz",
+		     "assumption: see send"),
 	COST_ASSUMED(struct guest_params, packet_s, QUANTITY_TIME, 0, 1e-3, "0.4 us",
 		     "time per further packet of a long message, on either side, at 2.4 GHz",
 		     "assumption: about 1000 cycles of protocol processing per packet"),
@@ -125,6 +130,11 @@ struct guest *guest_new(struct host *host, const char *name, int node,
 		guest->vcpu_count = (size_t)params->vcpus_count;
 	guest->vcpus = ARENA_ARRAY(host->arena, guest->vcpu_count, struct cpu *);
 	guest->quota = -1;
+	guest->disk = -1;
+	if (params->kind == GUEST_VM && host->params->virtual_disk_Bps > 0)
+		guest->disk = fabric_resource_add(host->fabric,
+						  arena_printf(host->arena, "%s.disk", name),
+						  host->params->virtual_disk_Bps);
 	/* A paravirtual RDMA device signals completions by polling or by its own events. */
 	guest->physical.period_ps =
 		period_of(host->params->nic_moderation && params->vnic != VNIC_PVRDMA,
@@ -168,10 +178,45 @@ struct cpu *guest_core(struct guest *guest)
 	return guest->vcpus[index];
 }
 
+int guest_disk(const struct guest *guest)
+{
+	return guest->disk;
+}
+
+bool guest_vnic_is_socket_only(const struct guest *guest)
+{
+	return guest->params->vnic == VNIC_VMXNET3 || guest->params->vnic == VNIC_VIRTIO;
+}
+
+struct cpu *guest_relay_core(struct guest *guest)
+{
+	if (!guest->relay)
+		guest->relay = guest_core(guest);
+	return guest->relay;
+}
+
+struct cpu *guest_thread_core(struct guest *guest)
+{
+	if (guest->params->vnic != VNIC_VIRTIO)
+		return NULL;
+	if (!guest->network_thread)
+		guest->network_thread = host_core_bind(guest->host);
+	return guest->network_thread;
+}
+
+double guest_thread_work_s(const struct guest *guest, double packets, double payload_B)
+{
+	if (guest->params->vnic != VNIC_VIRTIO)
+		return 0;
+	return packets * guest->params->vnic_thread_packet_s +
+	       payload_B / guest->host->params->copy_rate_Bps;
+}
+
 double guest_vnic_latency_s(const struct guest *guest)
 {
 	const struct guest_params *params = guest->params;
-	bool switched = params->vnic == VNIC_VMXNET3 || params->vnic == VNIC_PVRDMA;
+	bool switched = params->vnic == VNIC_VMXNET3 || params->vnic == VNIC_PVRDMA ||
+			params->vnic == VNIC_VIRTIO;
 	return switched ? params->vnic_latency_s : 0;
 }
 
@@ -189,7 +234,8 @@ double guest_packet_B(const struct guest *guest, bool receiving, double wire_B)
 static double filters_packet_s(const struct guest_params *params)
 {
 	double firewall_s = params->firewall ? params->firewall_packet_s : 0;
-	double vnic_s = params->vnic == VNIC_VMXNET3 ? params->vnic_packet_s : 0;
+	bool exits = params->vnic == VNIC_VMXNET3 || params->vnic == VNIC_VIRTIO;
+	double vnic_s = exits ? params->vnic_packet_s : 0;
 	return firewall_s + vnic_s;
 }
 

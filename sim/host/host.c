@@ -57,6 +57,10 @@ static const struct param_row host_rows[] = {
 		"derived: Linux runs a thread for 0.75 ms x (1 + log2 of 4 cores) = 2.25 ms "
 		"(sched_min_granularity); a switch with refilled caches some 0.1 ms (Li et al., "
 		"ExpCS 2007)"),
+	COST_ASSUMED(struct host_params, virtual_disk_Bps, QUANTITY_RATE, 0, 1e14, "0 B/s",
+		     "bandwidth of the disk of each virtual machine, on top of the storage's own "
+		     "limit; 0 means no further limit",
+		     "assumption: a virtual disk is as fast as the storage behind it"),
 };
 const struct param_table host_table = PARAM_TABLE("host", struct host_params, host_rows);
 

@@ -49,6 +49,7 @@ struct host_params {
 	bool nic_moderation;
 	double nic_moderation_rate_Hz;      /* maximum number of interrupts per second */
 	double oversubscription_cost_ratio; /* extra work when there are more threads than cores */
+	double virtual_disk_Bps;            /* bandwidth of each VM's own disk; 0: no limit */
 };
 enum power_policy { POWER_BALANCED, POWER_MAX_PERFORMANCE };
 extern const struct param_table host_table;
@@ -62,7 +63,8 @@ struct guest_params {
 	double vcpu_wake_s;      /* scheduling of a halted vCPU at normal sensitivity */
 	bool coalescing;
 	double coalescing_rate_Hz;
-	double vnic_packet_s;  /* the hypervisor's work per packet, in the guest's time */
+	double vnic_packet_s;        /* the hypervisor's work per packet, in the guest's time */
+	double vnic_thread_packet_s; /* work of the host's network thread per packet (virtio) */
 	double vnic_latency_s; /* added in each direction (virtual switch or PVRDMA's proxy) */
 	bool firewall;
 	double firewall_packet_s;
@@ -81,7 +83,7 @@ struct guest_params {
 	double disk_request_s;  /* work and waiting time of each request to a virtual disk */
 };
 enum guest_kind { GUEST_BARE, GUEST_VM, GUEST_CONTAINER };
-enum vnic_kind { VNIC_NONE, VNIC_PASSTHROUGH, VNIC_PVRDMA, VNIC_VMXNET3 };
+enum vnic_kind { VNIC_NONE, VNIC_PASSTHROUGH, VNIC_PVRDMA, VNIC_VMXNET3, VNIC_VIRTIO };
 enum latency_sensitivity { SENSITIVITY_NORMAL, SENSITIVITY_HIGH };
 extern const struct param_table guest_table;
 
@@ -109,6 +111,17 @@ int guest_node(const struct guest *guest);
  * first use to the host's core with the fewest bound ones, so guests share a core only when more
  * virtual CPUs than cores are used. */
 struct cpu *guest_core(struct guest *guest);
+/* Returns true if the guest's virtual NIC carries no RDMA (VMXNET3, virtio). */
+bool guest_vnic_is_socket_only(const struct guest *guest);
+/* Returns the core of the process that relays packets between the guest and an overlay. It is
+ * chosen on first use, like that of any other thread of the guest. */
+struct cpu *guest_relay_core(struct guest *guest);
+/* Returns the core on which the host's network thread of a virtio NIC runs (vhost), or NULL. One
+ * thread serves both directions. It is chosen on first use among the host's cores. */
+struct cpu *guest_thread_core(struct guest *guest);
+/* Work of that thread for payload_B in `packets` packets, at the reference clock: each packet, and
+ * a copy of its bytes between the guest and the host. 0 without such a thread. */
+double guest_thread_work_s(const struct guest *guest, double packets, double payload_B);
 /* Latency that the virtual NIC adds to a message in one direction. It is 0 without a virtual NIC
  * and for passthrough. */
 double guest_vnic_latency_s(const struct guest *guest);
@@ -147,6 +160,9 @@ int guest_pool(struct guest *guest);
 double guest_threads_count(struct guest *guest);
 /* Ratio of CPU work in this guest to the same work on the bare machine. */
 double guest_work_ratio(const struct guest *guest);
+/* Resource of the disk of a virtual machine, in bytes per second; -1: it has no limit of its own.
+ */
+int guest_disk(const struct guest *guest);
 /* Extra cost of an interrupt of a passed-through device, compared with the bare machine. */
 double guest_interrupt_s(const struct guest *guest);
 /* Fills size, cap, weight and uses of a flow that does work_s > 0 seconds of work with

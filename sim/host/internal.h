@@ -52,7 +52,9 @@ struct guest {
 	bool settled;
 	struct core_pool *pool; /* the host's pool or its own; NULL until settled */
 	int quota;              /* resource that limits it to its virtual CPUs; -1: none */
-	double threads_count;   /* runnable threads of this guest */
+	struct cpu *relay, *network_thread; /* cores of these threads; NULL until used */
+	int disk;                           /* resource of its own disk; -1: none */
+	double threads_count;               /* runnable threads of this guest */
 	struct line physical, own;
 	uint64_t interrupts_count;
 	struct reception *free;

@@ -149,6 +149,21 @@ static double client_work_spB(const struct reader *reader)
 	return work_spB;
 }
 
+/* Sets the resources of device and network that a byte uses. */
+static void device_uses(const struct reader *reader, struct flow_spec *flow)
+{
+	const struct storage *storage = reader->storage;
+	bool virtual_disk = has_virtual_disk(reader);
+	double rate = virtual_disk ? guest_params(reader->guest)->disk_ratio : 1;
+	int own = virtual_disk ? guest_disk(reader->guest) : -1;
+	flow->uses[flow->use_count++] = (struct flow_use){storage->resource, 1 / rate};
+	if (own >= 0)
+		flow->uses[flow->use_count++] = (struct flow_use){own, 1};
+	if (is_networked(reader))
+		route_uses(storage->fabric, reader->route, TCP_HEADER_B, storage->params->request_B,
+			   flow);
+}
+
 /* Sets the resources that a read uses per byte. The waits are not included. */
 static void reading_uses(const struct reader *reader, struct flow_spec *flow)
 {
@@ -156,12 +171,7 @@ static void reading_uses(const struct reader *reader, struct flow_spec *flow)
 	const struct storage_params *params = storage->params;
 	double missing = 1 - params->cache_ratio;
 	if (missing > 0) {
-		double rate =
-			has_virtual_disk(reader) ? guest_params(reader->guest)->disk_ratio : 1;
-		flow->uses[flow->use_count++] = (struct flow_use){storage->resource, 1 / rate};
-		if (is_networked(reader))
-			route_uses(storage->fabric, reader->route, TCP_HEADER_B, params->request_B,
-				   flow);
+		device_uses(reader, flow);
 		for (size_t i = 0; i < flow->use_count; i++)
 			flow->uses[i].per_unit *= missing;
 	}
@@ -172,6 +182,30 @@ static void reading_uses(const struct reader *reader, struct flow_spec *flow)
 		       params->client_threads_count > 0 ? params->client_threads_count
 							: params->parallel_requests_count,
 		       flow);
+}
+
+bool storage_write(struct storage *storage, const struct storage_write *write)
+{
+	FW_ASSERT(write->size_B > 0 && write->done != NULL);
+	const struct storage_params *params = storage->params;
+	struct guest *guest = write->guest;
+	const struct route *route = NULL;
+	struct flow_spec flow = {
+		.size = write->size_B, .done = write->done, .ctx = write->ctx, .arg = write->arg};
+	if (storage->node >= 0)
+		route = fabric_route(storage->fabric, guest_node(guest), storage->node,
+				     TRAFFIC_ANY);
+	if (params->node[0] && !route)
+		return false;
+	const struct reader writer = {.storage = storage, .guest = guest, .route = route};
+	device_uses(&writer, &flow);
+	FW_ASSERT(flow.use_count < FLOW_USES_MAX);
+	flow.uses[flow.use_count++] =
+		(struct flow_use){host_dram(guest_host(guest)), DRAM_OF_DEVICE + DRAM_OF_COPY};
+	double copy_spB = 1 / host_params(guest_host(guest))->copy_rate_Bps;
+	guest_work_add(guest, copy_spB + params->client_spB + write->work_spB, 1, &flow);
+	fabric_flow_start(storage->fabric, &flow);
+	return true;
 }
 
 /* Returns the rate that the flow would reach without competitors. */

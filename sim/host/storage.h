@@ -52,4 +52,16 @@ bool storage_reaches(struct storage *storage, const struct guest *guest);
 bool storage_read(struct storage *storage, struct guest *guest, unsigned reader, double size_B,
 		  event_fn *fn, void *ctx, uint64_t arg);
 
+/* A write of one process. It uses the same resources as a read that misses the cache, and work_spB
+ * of one thread per byte on top; the device's latency is small beside it and is left out. */
+struct storage_write {
+	struct guest *guest;
+	double size_B, work_spB;
+	event_fn *done;
+	void *ctx;
+	uint64_t arg;
+};
+/* Returns false, and starts nothing, if there is no route. */
+bool storage_write(struct storage *storage, const struct storage_write *write);
+
 #endif

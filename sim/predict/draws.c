@@ -29,7 +29,8 @@ static void keep(const struct drawing *d, const struct point *point, struct draw
 		slot->all = (struct job_point){.throughput = point->throughput,
 					       .step_s = point->step_s,
 					       .ratio = point->ratio,
-					       .gpu_utilization = point->gpu_utilization};
+					       .gpu_utilization = point->gpu_utilization,
+					       .elapsed_s = point->elapsed_s};
 }
 
 static void keep_broken(struct drawing *d, const char *broken, struct draw_answers *slot)
@@ -98,7 +99,8 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 						.throughput = NAN,
 						.step_s = NAN,
 						.ratio = NAN,
-						.gpu_utilization = NAN};
+						.gpu_utilization = NAN,
+						.elapsed_s = NAN};
 	struct draws draws = {.count = options->draws_count};
 	const struct recorded_program *recorded =
 		scenario->job_count > 0 ? scenario->jobs[0].recorded : NULL;
@@ -211,7 +213,8 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	double *values = ARENA_ARRAY(arena, draws->count + 1, double);
 	size_t count = 0;
 	/* of a time nothing is known where the draw failed: only of those that ran */
-	bool time = offset == offsetof(struct job_point, step_s);
+	bool time = offset == offsetof(struct job_point, step_s) ||
+		    offset == offsetof(struct job_point, elapsed_s);
 	for (size_t i = 0; i < draws->count; i++) {
 		const struct job_point *answer =
 			client < 0 ? &draws->answers[i].all : &draws->answers[i].jobs[client];

@@ -5,6 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/predict/baselines.h"
+#include "sim/predict/elapsed.h"
 #include "sim/predict/predict.h"
 
 /* ---- a job's steady steps ---- */
@@ -40,7 +41,8 @@ static struct job_point steady(const struct scenario *scenario, const struct wor
 				  .throughput = NAN,
 				  .step_s = NAN,
 				  .ratio = NAN,
-				  .gpu_utilization = NAN};
+				  .gpu_utilization = NAN,
+				  .elapsed_s = NAN};
 	const struct job_entry *entry = run->entry;
 	if (run->failed)
 		return point;
@@ -214,8 +216,11 @@ static bool add_up(struct arena *arena, const struct scenario *scenario, struct 
 struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			   bool with_baseline, struct baselines *baselines, struct trace *trace)
 {
-	struct point point = {
-		.throughput = NAN, .step_s = NAN, .ratio = NAN, .gpu_utilization = NAN};
+	struct point point = {.throughput = NAN,
+			      .step_s = NAN,
+			      .ratio = NAN,
+			      .gpu_utilization = NAN,
+			      .elapsed_s = NAN};
 	point.outcome = run_known(arena, scenario, seed, baselines, trace);
 	point.broken = point.outcome.broken;
 	point.job_count = scenario->job_count;
@@ -227,5 +232,7 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
 	if (with_baseline && scenario->style != JOBS_COLLECTIVE)
 		add_ratios(arena, scenario, seed, baselines, &point);
 	point.gpu_utilization = utilization(scenario, &point);
+	if (scenario->phases)
+		elapsed_add(arena, scenario, seed, &point);
 	return point;
 }

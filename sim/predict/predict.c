@@ -29,6 +29,7 @@ static void summarize_jobs(struct arena *arena, const struct scenario *scenario,
 			.ratio = INTERVAL(draws, c->ratio, k, ratio),
 			.step_s = INTERVAL(draws, c->step_s, k, step_s),
 			.gpu_utilization = INTERVAL(draws, c->gpu_utilization, k, gpu_utilization),
+			.elapsed_s = INTERVAL(draws, c->elapsed_s, k, elapsed_s),
 		};
 	}
 }
@@ -74,10 +75,18 @@ static struct estimate scaled(struct estimate estimate, double factor)
 				 estimate.high * factor};
 }
 
-static struct estimate quotient(double dividend, struct estimate divisor)
+/* Tokens of a sample, if all networks have the same number; otherwise NaN. */
+static double sample_tokens(const struct scenario *scenario)
 {
-	return (struct estimate){dividend / divisor.value, dividend / divisor.high,
-				 dividend / divisor.low};
+	double tokens = NAN;
+	for (size_t i = 0; i < scenario->job_count; i++) {
+		const struct network *network = scenario->jobs[i].network;
+		double own = network && network->sequence ? (double)network->sequence : NAN;
+		if (i > 0 && own != tokens)
+			return NAN;
+		tokens = own;
+	}
+	return tokens;
 }
 
 /* The fields of jobs that may have several GPUs. */
@@ -94,8 +103,7 @@ static void summarize_job(struct arena *arena, const struct scenario *scenario,
 		return;
 	p->speedup = scaled(p->ratio, (double)p->gpu_count);
 	if (params->epochs_count > 0)
-		p->training_s =
-			quotient(params->epochs_count * params->images_count, p->throughput);
+		p->training_s = p->elapsed_s;
 }
 
 static struct prediction *summarize(struct arena *arena, const struct scenario *scenario,
@@ -107,9 +115,14 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->ok = !point->failed;
 	p->reason = point->reason;
 	p->throughput = INTERVAL(draws, point->throughput, -1, throughput);
+	p->token_throughput = scaled(p->throughput, sample_tokens(scenario));
 	p->step_s = INTERVAL(draws, point->step_s, -1, step_s);
 	p->ratio = INTERVAL(draws, point->ratio, -1, ratio);
 	p->gpu_utilization = INTERVAL(draws, point->gpu_utilization, -1, gpu_utilization);
+	p->elapsed_s = INTERVAL(draws, point->elapsed_s, -1, elapsed_s);
+	for (size_t i = 0; i < point->phase_count; i++)
+		p->phases[p->phase_count++] =
+			(struct breakdown_part){point->phases[i].name, point->phases[i].seconds};
 	p->events_count = point->outcome.events_count;
 	p->resolution = scenario->resolution;
 	p->seed = seed;

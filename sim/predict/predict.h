@@ -29,12 +29,15 @@ struct job_point {
 	bool failed;
 	const char *reason;
 	double throughput, step_s, ratio, gpu_utilization; /* NaN when failed */
+	double elapsed_s; /* from launch to end; NaN: not asked for */
 };
 
 struct point {
 	bool failed; /* a client failed */
 	const char *reason, *broken;
-	double throughput, step_s, ratio, gpu_utilization;
+	double throughput, step_s, ratio, gpu_utilization, elapsed_s;
+	struct breakdown_part phases[BREAKDOWN_MAX]; /* of elapsed_s, of the job that ends last */
+	size_t phase_count;
 	struct job_point *jobs;
 	size_t job_count;
 	struct world_outcome outcome;

@@ -55,10 +55,9 @@ static const char *guest_detail(const struct guest_params *guest)
 		[GUEST_CONTAINER] = "container",
 	};
 	static const char *const vnics[] = {
-		[VNIC_NONE] = "VM",
-		[VNIC_PASSTHROUGH] = "VM, NIC passed through",
-		[VNIC_PVRDMA] = "VM, PVRDMA",
-		[VNIC_VMXNET3] = "VM, VMXNET3",
+		[VNIC_NONE] = "VM",           [VNIC_PASSTHROUGH] = "VM, NIC passed through",
+		[VNIC_PVRDMA] = "VM, PVRDMA", [VNIC_VMXNET3] = "VM, VMXNET3",
+		[VNIC_VIRTIO] = "VM, virtio",
 	};
 	return guest->kind == GUEST_VM ? vnics[guest->vnic] : kinds[guest->kind];
 }

@@ -141,6 +141,8 @@ const struct prediction *prediction_copy(struct arena *arena, struct names *text
 	copy_texts(&copier, prediction_fields, p);
 	for (size_t i = 0; i < p->breakdown_count; i++)
 		p->breakdown[i].name = copy_text(&copier, p->breakdown[i].name);
+	for (size_t i = 0; i < p->phase_count; i++)
+		p->phases[i].name = copy_text(&copier, p->phases[i].name);
 	p->jobs = copy_list(&copier, job_fields, p->jobs, p->job_count, sizeof *p->jobs);
 	p->links = copy_list(&copier, link_fields, p->links, p->link_count, sizeof *p->links);
 	if (p->drawn_throughputs)

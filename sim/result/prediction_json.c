@@ -70,13 +70,15 @@ static void put_estimate(struct json_writer *json, const char *key, struct estim
 	jw_close(json);
 }
 
-static void put_breakdown(struct json_writer *json, const char *key,
+static void put_breakdown(struct json_writer *json, const struct field *field,
 			  const struct prediction *prediction)
 {
-	jw_open_flat(json, key, '{');
-	for (size_t i = 0; i < prediction->breakdown_count; i++)
-		jw_real(json, prediction->breakdown[i].name,
-			prediction->ok ? prediction->breakdown[i].seconds : NAN);
+	bool step = field->offset == offsetof(struct prediction, breakdown);
+	const struct breakdown_part *parts = step ? prediction->breakdown : prediction->phases;
+	size_t count = step ? prediction->breakdown_count : prediction->phase_count;
+	jw_open_flat(json, field->json, '{');
+	for (size_t i = 0; i < count; i++)
+		jw_real(json, parts[i].name, prediction->ok ? parts[i].seconds : NAN);
 	jw_close(json);
 }
 
@@ -136,7 +138,7 @@ static void put_field(struct json_writer *json, const struct field *field,
 		jw_text(json, field->json, FARWIRE_VERSION);
 		break;
 	case FIELD_BREAKDOWN:
-		put_breakdown(json, field->json, record->at);
+		put_breakdown(json, field, record->at);
 		break;
 	case FIELD_PARAMETERS:
 		resolution_json(json, field->json,

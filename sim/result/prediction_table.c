@@ -134,17 +134,18 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 
 /* ---- further tables for one prediction ---- */
 
-static void breakdown(FILE *out, struct arena *scratch, const struct prediction *prediction)
+static void breakdown(FILE *out, struct arena *scratch, const char *title,
+		      const struct breakdown_part *parts, size_t count)
 {
 	double sum_s = 0;
-	for (size_t i = 0; i < prediction->breakdown_count; i++)
-		sum_s += prediction->breakdown[i].seconds;
+	for (size_t i = 0; i < count; i++)
+		sum_s += parts[i].seconds;
 	struct table *table = table_new(scratch);
-	table_column(table, "part of the step time", false);
+	table_column(table, title, false);
 	table_column(table, "time", true);
 	table_column(table, "share", true);
-	for (size_t i = 0; i < prediction->breakdown_count; i++) {
-		const struct breakdown_part *part = &prediction->breakdown[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct breakdown_part *part = &parts[i];
 		if (fabs(part->seconds) < 1e-6 * sum_s) /* also what rounding leaves */
 			continue;
 		table_row(table);
@@ -172,7 +173,7 @@ static void put_numbers(struct table *table, struct arena *scratch,
 
 static void clients(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
-	bool jobs = prediction->gpu_count > 0;
+	bool jobs = prediction->gpu_count > 0, elapsed = prediction->phase_count > 0;
 	const enum answer numbers[] = {ANSWER_THROUGHPUT, jobs ? ANSWER_EFFICIENCY : ANSWER_RATIO,
 				       ANSWER_UTILIZATION, ANSWER_STEP};
 	struct table *table = table_new(scratch);
@@ -181,6 +182,8 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 		table_column(table, "GPU", false);
 	for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
 		table_column(table, answer_at(numbers[k])->heading, true);
+	if (elapsed)
+		table_column(table, answer_at(ANSWER_ELAPSED)->heading, true);
 	table_column(table, "verdict", false);
 	for (size_t i = 0; i < prediction->job_count; i++) {
 		const struct job_prediction *client = &prediction->jobs[i];
@@ -189,6 +192,9 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 		if (!jobs)
 			table_cell(table, "%s", client->gpu ? client->gpu : "-");
 		put_numbers(table, scratch, client);
+		if (elapsed)
+			table_cell(table, "%s",
+				   estimate_text(scratch, QUANTITY_TIME, client->elapsed_s));
 		table_cell(table, "%s", verdict_text(scratch, client->ok, client->reason));
 	}
 	fputc('\n', out);
@@ -286,6 +292,9 @@ static void job(FILE *out, struct arena *scratch, const struct prediction *predi
 			prediction->choice);
 	if (isfinite(prediction->training_s.value) && prediction->training_s.value > 0)
 		fprintf(out, "training time: %s\n", duration_text(scratch, prediction->training_s));
+	else if (prediction->elapsed_s.value > 0)
+		fprintf(out, "time from launch to end: %s\n",
+			duration_text(scratch, prediction->elapsed_s));
 }
 
 static void counters(FILE *out, struct arena *scratch, const struct prediction *prediction)
@@ -293,6 +302,9 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	if (prediction->ok && prediction_kind(prediction) == PREDICTION_TRAINING)
 		job(out, scratch, prediction);
 	fputc('\n', out);
+	if (isfinite(prediction->token_throughput.value) && prediction->token_throughput.value > 0)
+		fprintf(out, "samples are sequences: %s tokens/s\n",
+			rate_text(scratch, prediction->token_throughput));
 	if (prediction->ok && prediction->gpu_count == 0)
 		fprintf(out,
 			"%" PRIu64 " calls and %" PRIu64
@@ -328,7 +340,11 @@ void predictions_table(FILE *out, const struct prediction *const *predictions, s
 	if (count == 1) {
 		const struct prediction *prediction = predictions[0];
 		if (prediction->ok && prediction->breakdown_count > 0)
-			breakdown(out, scratch, prediction);
+			breakdown(out, scratch, "part of the step time", prediction->breakdown,
+				  prediction->breakdown_count);
+		if (prediction->ok && prediction->phase_count > 0)
+			breakdown(out, scratch, "from launch to end", prediction->phases,
+				  prediction->phase_count);
 		if (prediction->job_count > 1)
 			clients(out, scratch, prediction);
 		if (prediction->ok && prediction->link_count > 0)

@@ -80,20 +80,21 @@ static bool verdict_of(struct reader *reader, const struct json_t *record)
 	return verdict && strcmp(verdict, "ok") == 0;
 }
 
-static void read_breakdown(struct reader *reader, const struct json_t *record,
-			   struct prediction *prediction)
+/* Returns the number of parts. */
+static size_t read_breakdown(struct reader *reader, const struct json_t *record, const char *key,
+			     struct breakdown_part *parts)
 {
-	const struct json_t *breakdown = json_member(record, "breakdown");
+	const struct json_t *breakdown = json_member(record, key);
 	if (json_size(breakdown) > BREAKDOWN_MAX) {
-		complain(reader, "breakdown", "has too many parts");
-		return;
+		complain(reader, key, "has too many parts");
+		return 0;
 	}
 	for (size_t i = 0; i < json_size(breakdown); i++) {
 		const char *name = json_key_at(breakdown, i);
-		prediction->breakdown[i].name = arena_strdup(reader->arena, name);
-		prediction->breakdown[i].seconds = real_of(reader, breakdown, name);
+		parts[i].name = arena_strdup(reader->arena, name);
+		parts[i].seconds = real_of(reader, breakdown, name);
 	}
-	prediction->breakdown_count = json_size(breakdown);
+	return json_size(breakdown);
 }
 
 static void read_fields(struct reader *reader, const struct json_t *record, struct fields fields,
@@ -112,7 +113,9 @@ static void *read_list(struct reader *reader, const struct json_t *list, struct 
 static void read_lists(struct reader *reader, const struct json_t *record,
 		       struct prediction *prediction)
 {
-	read_breakdown(reader, record, prediction);
+	prediction->breakdown_count =
+		read_breakdown(reader, record, "breakdown", prediction->breakdown);
+	prediction->phase_count = read_breakdown(reader, record, "phases", prediction->phases);
 	prediction->jobs = read_list(reader, json_member(record, "clients"), job_fields,
 				     sizeof *prediction->jobs, &prediction->job_count);
 	prediction->links = read_list(reader, json_member(record, "links"), link_fields,

@@ -27,7 +27,7 @@ struct estimate {
 	double value, low, high;
 };
 
-enum { BREAKDOWN_MAX = 8 };
+enum { BREAKDOWN_MAX = 10 };
 struct breakdown_part {
 	const char *name; /* one of the PART_ keys */
 	double seconds;   /* time of this part in a step; the parts add up to the step time */
@@ -39,6 +39,7 @@ struct job_prediction { /* of a pool: one line a client */
 	bool ok;
 	const char *reason;
 	struct estimate throughput, ratio, step_s, gpu_utilization;
+	struct estimate elapsed_s; /* from launch to end; NaN: not asked for */
 };
 
 /* Keys of the parts of a step in JSON and CSV. In the parts "straggler" and "collective exposed" a
@@ -66,16 +67,20 @@ struct link_prediction {
 struct prediction {
 	const char *name;
 	bool ok;
-	const char *reason;         /* of a failed verdict, else NULL */
-	struct estimate throughput; /* images/s, sum over clients or ranks; of a benchmark
-				       of a collective its bus bandwidth in B/s */
-	struct estimate step_s;     /* of a collective: its time */
-	struct estimate ratio;      /* to the baseline; NaN: none. Of a job: scaling
-				       efficiency, throughput over GPUs times one GPU alone */
+	const char *reason;               /* of a failed verdict, else NULL */
+	struct estimate throughput;       /* images/s, sum over clients or ranks; of a benchmark
+					     of a collective its bus bandwidth in B/s */
+	struct estimate token_throughput; /* tokens/s, if networks take sequences; else NaN */
+	struct estimate step_s;           /* of a collective: its time */
+	struct estimate ratio;            /* to the baseline; NaN: none. Of a job: scaling
+					     efficiency, throughput over GPUs times one GPU alone */
 	/* Of a job; 0 and NaN of anything else. */
 	size_t gpu_count;
-	struct estimate speedup;         /* throughput over that of one GPU alone */
-	struct estimate training_s;      /* of all epochs */
+	struct estimate speedup;    /* throughput over that of one GPU alone */
+	struct estimate training_s; /* of all epochs */
+	struct estimate elapsed_s;  /* from launch to end, of the job that ends last */
+	struct breakdown_part phases[BREAKDOWN_MAX]; /* parts of elapsed_s, which add up to it */
+	size_t phase_count;
 	double communication_s;          /* of a step: in which a collective was under way,
 					    hidden behind kernels or not; NaN: not known */
 	const char *collective;          /* of a benchmark: "all_reduce, 1 MiB"; else NULL */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scenarios of one job without the others: its baseline, and a step on one GPU. */
+/* Scenarios made of another one: of one job without the others (its baseline, a step on one GPU),
+ * and the launch of all jobs. */
+#include <math.h>
+#include <string.h>
+
 #include "sim/base/arena.h"
 #include "sim/scenario/scenario.h"
 
@@ -54,4 +58,27 @@ const struct scenario *scenario_solo(struct arena *arena, const struct scenario 
 	solo->style = JOBS_PROGRAMS;
 	solo->steps_warmup_count = 1;
 	return solo;
+}
+
+const struct scenario *scenario_launch(struct arena *arena, const struct scenario *scenario,
+				       const double *solo_s)
+{
+	struct scenario *launch = ARENA_NEW(arena, struct scenario);
+	struct job_entry *jobs = ARENA_ARRAY(arena, scenario->job_count + 1, struct job_entry);
+	*launch = *scenario;
+	memcpy(jobs, scenario->jobs, scenario->job_count * sizeof *jobs);
+	for (size_t i = 0; i < scenario->job_count; i++)
+		jobs[i].solo_step_s = solo_s[i];
+	launch->jobs = jobs;
+	launch->launch = true;
+	return launch;
+}
+
+double scenario_job_steps(const struct scenario *scenario, const struct job_entry *entry)
+{
+	const struct case_params *params = scenario->params;
+	if (params->job_steps_count > 0)
+		return params->job_steps_count;
+	return ceil(params->epochs_count * params->images_count /
+		    (entry->batch_count * (double)entry->rank_count));
 }

@@ -84,6 +84,11 @@ static const struct param_row case_rows[] = {
 		    "number of epochs: passes over the training set; 0 means that no training time "
 		    "is printed",
 		    ""),
+	PARAM_WHOLE(struct case_params, job_steps_count, 0, 1e12, "0",
+		    "number of steps of a training job from launch to end, warm-up included; 0 "
+		    "means as "
+		    "many as case.epochs needs",
+		    ""),
 	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167",
 		    "number of samples in the training set", "ImageNet 2012's training set"),
 	PARAM_CHOICE(struct case_params, symmetry, symmetry_choices, "auto",

@@ -23,7 +23,8 @@ struct case_reader {
 	const struct recorded_program *recorded; /* NULL: the program is modelled */
 	const struct network *calls_network;     /* a network with only the recording's name */
 	const struct kernel_params *kernels[GENERATION_COUNT]; /* NULL: not read yet */
-	struct job_said *jobs; /* the settings of each job in the case */
+	const struct cfg_node *stack_phases; /* group `phases` of the stack's file, or NULL */
+	struct job_said *jobs;               /* the settings of each job in the case */
 	size_t job_count;
 };
 
@@ -77,6 +78,9 @@ bool case_is_job(const struct case_reader *c);
  * they need. */
 void case_jobs_want(struct case_reader *c);
 void case_read_jobs(struct case_reader *c);
+/* Reads the phases of jobs around their steps, if the case asks for the time from launch to end
+ * (case_phases.c). */
+void case_read_phases(struct case_reader *c, struct job_entry *jobs);
 /* Reports an error for each setting that only jobs use. It is called for cases without jobs. */
 void case_refuse_training(struct case_reader *c);
 

@@ -202,10 +202,10 @@ void case_read_clients(struct case_reader *c)
 	}
 	size_t count = listed * copies;
 	if (count > CLIENTS_MAX) {
-		diag_error(reader->diag,
-			   case_said(c, "case: more than %d clients (reduce case.copies or the "
-					"list clients)"),
-			   "case: over %d clients", CLIENTS_MAX);
+		diag_error(reader->diag, case_said(c, "case.copies"),
+			   "case: there are more than %d clients (reduce case.copies or the list "
+			   "clients)",
+			   CLIENTS_MAX);
 		return;
 	}
 	struct job_entry *clients = ARENA_ARRAY(reader->arena, count + 1, struct job_entry);

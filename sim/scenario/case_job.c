@@ -480,10 +480,10 @@ static void refuse_remoting(struct case_reader *c)
 void case_refuse_training(struct case_reader *c)
 {
 	static const char *const keys[] = {
-		"case.gpus_per_machine", "case.exchange", "case.guest",
-		"case.straggler",        "case.epochs",   "case.symmetry",
-		"case.collective_size",  "case.programs", "case.stages",
-		"case.micro_batches"};
+		"case.gpus_per_machine", "case.exchange",        "case.guest",
+		"case.straggler",        "case.epochs",          "case.symmetry",
+		"case.job_steps",        "case.collective_size", "case.programs",
+		"case.stages",           "case.micro_batches"};
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
 		const struct cfg_param *param = cfg_param_find(c->reader.resolution, keys[i]);
 		if (param && param->origin.file)
@@ -505,6 +505,7 @@ void case_read_jobs(struct case_reader *c)
 	for (size_t i = 0; i < c->job_count; i++)
 		fill_job(c, i, &jobs[i]);
 	c->scenario->job_count = c->job_count;
+	case_read_phases(c, jobs);
 	if (c->scenario->style == JOBS_COLLECTIVE && c->job_count > 1)
 		diag_error(
 			c->reader.diag, case_said(c, "case.collective"),

@@ -28,7 +28,7 @@ static void apply_stack_input(struct case_reader *c, const struct cfg_node *grou
 
 const struct cfg_node *case_find_stack(struct case_reader *c)
 {
-	static const char *const known[] = {"stack", "input"};
+	static const char *const known[] = {"stack", "input", "phases"};
 	const struct cfg_node *file;
 	const struct cfg_node *node = case_group(c, case_said(c, "case.stack"), "models/stacks",
 						 "stack", c->params->stack, "stack", &file);
@@ -36,6 +36,7 @@ const struct cfg_node *case_find_stack(struct case_reader *c)
 		return NULL;
 	cfg_only(c->reader.diag, file, known, sizeof known / sizeof known[0]);
 	apply_stack_input(c, cfg_child(file, "input"));
+	c->stack_phases = cfg_child(file, "phases");
 	return node;
 }
 

@@ -8,31 +8,30 @@ struct storage_place {
 	struct storage *storage;
 };
 
-/* Returns the storage of a job on a host. Storage that is not shared exists once per host. Jobs
- * with the same storage parameters share it. */
-static struct storage *storage_of(struct job_inputs *inputs, const struct job_entry *entry,
-				  size_t host)
+/* Returns a storage on a host, or NULL without parameters. Storage that is not shared exists once
+ * per host. Jobs with the same storage parameters share it. */
+struct storage *job_inputs_storage(struct job_inputs *inputs, const struct storage_params *params,
+				   const char *source, size_t host)
 {
-	if (!entry->storage)
+	if (!params)
 		return NULL;
 	const struct system *s = inputs->system;
-	bool shared = storage_is_shared(entry->storage);
+	bool shared = storage_is_shared(params);
 	for (size_t i = 0; i < inputs->storages.count; i++) {
 		const struct storage_place *place = &inputs->storages.items[i];
-		if (place->params == entry->storage && (shared || place->host == host))
+		if (place->params == params && (shared || place->host == host))
 			return place->storage;
 	}
-	const char *source = entry->input->source;
 	struct storage_place *place = VEC_PUSH(s->arena, &inputs->storages);
 	*place = (struct storage_place){
-		.params = entry->storage,
+		.params = params,
 		.host = host,
 		.storage = storage_new(
 			s->arena, s->engine, s->fabric,
 			shared ? arena_printf(s->arena, "%s.%zu", source, inputs->storages.count)
 			       : arena_printf(s->arena, "%s.%s.%zu", s->topology->hosts[host].name,
 					      source, inputs->storages.count),
-			entry->storage)};
+			params)};
 	return place->storage;
 }
 
@@ -43,11 +42,33 @@ struct rank_reader job_inputs_reader(struct job_inputs *inputs, const struct job
 		return *before;
 	return (struct rank_reader){
 		.host = host,
-		.storage = storage_of(inputs, entry, host),
+		.storage = job_inputs_storage(inputs, entry->storage, entry->input->source, host),
 		.process = entry->input->one_process
 				   ? input_process_new(inputs->system->arena, entry->input)
 				   : NULL,
 		.number = inputs->reader_count++};
+}
+
+bool job_inputs_joined(const struct job_inputs *inputs, const struct job_entry *entry, size_t a,
+		       size_t b)
+{
+	const struct topology *t = inputs->system->topology;
+	return a == b || (entry->input->one_process &&
+			  t->gpus[entry->gpus[a]].host == t->gpus[entry->gpus[b]].host);
+}
+
+/* The images of its process's shuffle buffer that a rank reads; its ranks are neighbours. */
+static double shuffle_share(const struct job_inputs *inputs, const struct scenario *scenario,
+			    const struct job_entry *entry, size_t rank)
+{
+	size_t first = rank, end = rank + 1;
+	if (!scenario->launch || !entry->storage)
+		return 0;
+	while (first > 0 && job_inputs_joined(inputs, entry, first - 1, rank))
+		first--;
+	while (end < entry->simulated_count && job_inputs_joined(inputs, entry, end, rank))
+		end++;
+	return scenario->phases->shuffle_count / (double)(end - first);
 }
 
 struct input *job_inputs_build(struct job_inputs *inputs, const struct scenario *scenario,
@@ -73,6 +94,8 @@ struct input *job_inputs_build(struct job_inputs *inputs, const struct scenario 
 					  TRAFFIC_COPIES | TRAFFIC_PEERS),
 		.batch_count = entry->batch_count,
 		.batch_B = batch_B,
+		.held = scenario->launch,
+		.shuffle_count = shuffle_share(inputs, scenario, entry, rank),
 	};
 	return input_new(&spec);
 }

@@ -19,6 +19,7 @@
 #include "sim/workload/job.h"
 #include "sim/training/exchange.h"
 #include "sim/training/input.h"
+#include "sim/training/phases.h"
 #include "sim/training/spread.h"
 #include "sim/transport/dma.h"
 
@@ -46,6 +47,7 @@ struct case_params {
 				   machine's first guest */
 	double straggler_ratio; /* compute time of rank 0 divided by that of the other ranks */
 	double epochs_count, images_count; /* to print the time of a whole training */
+	double job_steps_count;            /* of a job from launch to end; 0: those of its epochs */
 	int symmetry;                      /* enum symmetry */
 	/* Name of a collective that the case repeats without training, as nccl-tests does; "":
 	 * training. */
@@ -153,7 +155,8 @@ struct job_entry {
 	const struct exchange_params *exchange;
 	const struct library_params *library;
 	const struct input_params *input;
-	const struct storage_params *storage; /* NULL: the input is synthetic */
+	const struct storage_params *storage;    /* NULL: the input is synthetic */
+	const struct storage_params *checkpoint; /* NULL: the job writes no checkpoints */
 	double straggler_ratio;
 	double solo_step_s; /* job_run_step_s of one GPU without the others; 0: a run of its own
 			       finds it */
@@ -171,6 +174,9 @@ struct scenario {
 	struct dma_params dma;
 	double steps_warmup_count,
 		steps_count; /* steps to leave out, and the most steps to measure */
+	/* Phases of its jobs around their steps; NULL: the case does not ask for elapsed time. */
+	const struct phases_params *phases;
+	bool launch;         /* the run begins with the launch of the jobs (sim/workload/life.h) */
 	uint64_t events_max; /* of a run: jobs that have not ended after that many events have
 				failed */
 	bool no_passing; /* true: the engine handles each event by itself. This changes only the run
@@ -269,6 +275,14 @@ const struct scenario *scenario_baseline(struct arena *arena, const struct scena
  * It gives the step profile and step time of one GPU. */
 const struct scenario *scenario_solo(struct arena *arena, const struct scenario *scenario,
 				     const struct job_entry *entry);
+/* The scenario from the launch of its jobs on. solo_s: of each job, what its step takes on one GPU
+ * alone. */
+const struct scenario *scenario_launch(struct arena *arena, const struct scenario *scenario,
+				       const double *solo_s);
+/* Steps of a job from launch to end. */
+double scenario_job_steps(const struct scenario *scenario, const struct job_entry *entry);
+/* Steps that a launch run simulates, at most. */
+enum { LAUNCH_STEPS = 8 };
 /* Builds the world in arena, runs it and reads the counters. trace may be NULL. */
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace);

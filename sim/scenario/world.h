@@ -18,6 +18,10 @@ struct world {
 /* Each builds the job of `entry` and begins it. If something is missing, the job fails. */
 struct job *world_programs(struct world *world, const struct job_entry *entry, struct job_run *run);
 struct job *world_fused(struct world *world, const struct job_entry *entry, struct job_run *run);
+/* The job begins with its launch, and ends with its last phase. */
+struct fused_spec;
+void world_launch(struct world *world, struct job *job, const struct job_entry *entry,
+		  const struct fused_spec *spec);
 struct job *world_collective(struct world *world, const struct job_entry *entry,
 			     struct job_run *run);
 

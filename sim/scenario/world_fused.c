@@ -256,7 +256,9 @@ struct job *world_fused(struct world *w, const struct job_entry *entry, struct j
 		run->choice = communicator_choice_text(comm, COLLECTIVE_ALL_REDUCE,
 						       entry->network->parameters_count *
 							       use->profile->element_B);
-	if (!run->failed)
+	if (!run->failed && w->scenario->launch)
+		world_launch(w, job, entry, &spec);
+	else if (!run->failed)
 		fused_job_begin(job, &spec, delay_ps(w, entry, use->solo_step_s));
 	return job;
 }

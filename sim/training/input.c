@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/input.h"
 
+#include <math.h>
+
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/engine/trace.h"
@@ -14,10 +16,17 @@ static const struct param_row input_rows[] = {
 		     "mean size of an encoded image",
 		     "derived: ILSVRC2012_img_train.tar, 147,897,477,120 B of 1,281,167 images"),
 	COST_ASSUMED(struct input_params, decode_s, QUANTITY_TIME, 0, 10, "4 ms",
-		     "core time to decode, crop and resize an image at 2.4 GHz",
+		     "core time to prepare an image (decode, crop, resize) at 2.4 GHz",
 		     "assumption: tf.image decodes 689 ImageNet JPEGs per second on a core of a "
 		     "Xeon 8581C (arXiv 2605.08731), so 2.4 ms at 2.4 GHz; the rest is for "
 		     "cropping, resizing and an older core"),
+	PARAM_BOOL(struct input_params, distortions, "false",
+		   "whether brightness, saturation, hue and contrast of images are distorted",
+		   "benchmarks turn distortions off where the CPU would limit them "
+		   "(tf_cnn_benchmarks --nodistortions)"),
+	COST_ASSUMED(struct input_params, distort_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-3, "6.6 ns/B",
+		     "work of these distortions per byte of fp32 pixels, one core at 2.4 GHz",
+		     "assumption: as much as decoding, 4 ms for an image of 224 x 224 x 3"),
 	PARAM_WHOLE(struct input_params, decode_threads_count, 0, 1024, "0",
 		    "threads that decode for a rank; 0: one for each core that it may use",
 		    "TensorFlow: intra- and inter-op threads default to the number of cores"),
@@ -43,12 +52,12 @@ static const struct param_row input_rows[] = {
 		     "host work to hand over a batch, at 2.4 GHz",
 		     "assumption: a few ops of the framework, about 10 us each"),
 	PARAM_BOOL(struct input_params, lockstep, "false",
-		   "decoding, copying and computing are ops of one framework call, so they begin "
-		   "and end together on all GPUs of a process",
+		   "lockstep of the stages: decoding, copying and computing are ops of one "
+		   "framework call, so they begin and end together on all GPUs of a process",
 		   "input pipelines run in the background: tf.data, PyTorch's workers, DALI"),
 	COST_ASSUMED(struct input_params, session_s, QUANTITY_TIME, 0, 1, "0 us",
-		     "with lockstep, work of one thread for each image of the process before each "
-		     "framework call, at 2.4 GHz",
+		     "work of one thread for each image of the process before each framework call "
+		     "(with lockstep), at 2.4 GHz",
 		     "assumption: the size of a step's graph does not depend on the batch"),
 };
 const struct param_table input_table = PARAM_TABLE("input", struct input_params, input_rows);
@@ -88,6 +97,9 @@ struct input {
 	uint64_t arg;
 	double threads_begun;
 	struct input_counters counters;
+	event_fn *first_fn; /* waits for the first batch */
+	void *first_ctx;
+	uint64_t first_arg;
 };
 
 static void advance(struct input *input);
@@ -128,11 +140,18 @@ static void stage_end(struct input *input, enum stage stage, double *busy_s)
 
 /* ---- read ---- */
 
+/* The first batch comes out of a full shuffle buffer. */
+static double read_B(const struct input *input)
+{
+	double extra = input->stages[READ].ended == 0 ? input->spec.shuffle_count : 0;
+	return (input->spec.batch_count + extra) * input->spec.params->image_B;
+}
+
 static void read_done(void *ctx, uint64_t arg)
 {
 	(void)arg;
 	struct input *input = ctx;
-	input->counters.read_B += input->spec.batch_count * input->spec.params->image_B;
+	input->counters.read_B += read_B(input);
 	stage_end(input, READ, &input->counters.read_busy_s);
 	advance(input);
 }
@@ -142,8 +161,8 @@ static void read_start(struct input *input)
 	const struct input_spec *spec = &input->spec;
 	stage_begin(input, READ);
 	input->stages[READ].started++;
-	bool begun = storage_read(spec->storage, spec->guest, spec->reader,
-				  spec->batch_count * spec->params->image_B, read_done, input, 0);
+	bool begun = storage_read(spec->storage, spec->guest, spec->reader, read_B(input),
+				  read_done, input, 0);
 	FW_ASSERT(begun);
 }
 
@@ -160,19 +179,28 @@ static void decode_done(void *ctx, uint64_t arg)
 	advance(input);
 }
 
+/* Returns the work of decoding a batch, at the reference clock. */
+static double decode_work_s(const struct input_spec *spec)
+{
+	const struct input_params *params = spec->params;
+	double fp32_B = spec->batch_B * FP32_B / params->element_B;
+	return spec->batch_count * params->decode_s +
+	       (params->distortions ? fp32_B * params->distort_spB : 0);
+}
+
 static void decode_start(struct input *input)
 {
 	const struct input_spec *spec = &input->spec;
 	const struct input_params *params = spec->params;
 	stage_begin(input, DECODE);
 	input->stages[DECODE].started++;
-	if (params->decode_s <= 0) {
+	double work_s = decode_work_s(spec);
+	if (work_s <= 0) {
 		engine_after(spec->engine, 0, decode_done, input, 0);
 		return;
 	}
 	struct flow_spec flow = {.done = decode_done, .ctx = input};
-	guest_work_flow(spec->guest, spec->batch_count * params->decode_s,
-			params->decode_threads_count, &flow);
+	guest_work_flow(spec->guest, work_s, params->decode_threads_count, &flow);
 	double memory_B = DRAM_OF_DECODING * (spec->batch_count * params->image_B + spec->batch_B);
 	flow.uses[flow.use_count++] =
 		(struct flow_use){host_dram(guest_host(spec->guest)), memory_B / flow.size};
@@ -337,10 +365,24 @@ static void session_try(struct input_process *process)
 		engine_after(spec->engine, 0, session_begin, process, 0);
 }
 
+/* The first batch lies on the GPU, or waits for a step that copies it. */
+static void tell_first(struct input *input)
+{
+	const struct input_spec *spec = &input->spec;
+	const struct work *stages = input->stages;
+	bool early = spec->params->staged || spec->params->lockstep;
+	bool ready = early ? stages[COPY].ended > 0 : !spec->storage || stages[DECODE].ended > 0;
+	if (!input->first_fn || !ready)
+		return;
+	engine_after(spec->engine, 0, input->first_fn, input->first_ctx, input->first_arg);
+	input->first_fn = NULL;
+}
+
 /* Starts each stage that can start. It goes from the last stage to the first, because a stage
  * makes room for the one before it. */
 static void advance(struct input *input)
 {
+	tell_first(input);
 	if (input->spec.params->lockstep) {
 		if (may_read(input))
 			read_start(input);
@@ -376,9 +418,17 @@ struct input *input_new(const struct input_spec *spec)
 	if (spec->storage && !storage_reaches(spec->storage, spec->guest))
 		engine_fail(spec->engine, "%s: there is no route from its storage to guest '%s'",
 			    input->spec.name, guest_name(spec->guest));
-	else
+	else if (!spec->held)
 		engine_after(spec->engine, 0, begin, input, 0);
 	return input;
+}
+
+void input_start(struct input *input, event_fn *fn, void *ctx, uint64_t arg)
+{
+	input->first_fn = fn;
+	input->first_ctx = ctx;
+	input->first_arg = arg;
+	engine_after(input->spec.engine, 0, begin, input, 0);
 }
 
 void input_take(struct input *input, event_fn *fn, void *ctx, uint64_t arg)
@@ -394,6 +444,20 @@ void input_take(struct input *input, event_fn *fn, void *ctx, uint64_t arg)
 const struct input_counters *input_counters(const struct input *input)
 {
 	return &input->counters;
+}
+
+double input_batch_s(const struct input *input)
+{
+	const struct input_counters *c = &input->counters;
+	const struct work *stages = input->stages;
+	double batch_B = input->spec.batch_count * input->spec.params->image_B, longest_s = 0;
+	if (stages[READ].ended > 0)
+		longest_s = c->read_busy_s * batch_B / c->read_B;
+	if (stages[DECODE].ended > 0)
+		longest_s = fmax(longest_s, c->decode_busy_s / (double)stages[DECODE].ended);
+	if (stages[COPY].ended > 0)
+		longest_s = fmax(longest_s, c->copy_busy_s / (double)stages[COPY].ended);
+	return longest_s;
 }
 
 bool input_is_lockstep(const struct input *input)

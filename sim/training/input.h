@@ -34,6 +34,8 @@ struct input_params {
 	const char *source;          /* "gpu", "host", or a storage of models/storages/ */
 	double image_B;              /* mean of encoded images */
 	double decode_s;             /* core-seconds for an image at the reference clock */
+	bool distortions;            /* whether the colours of images are distorted, too */
+	double distort_spB;          /* work of distortions per byte of fp32 pixels */
 	double decode_threads_count; /* maximum of a rank; 0: all cores that it may use */
 	double prefetch_count;       /* batches */
 	double element_B;            /* bytes of one channel of a pixel when copied: 4 (fp32) */
@@ -65,12 +67,16 @@ struct input_spec {
 	struct cpu *core;              /* hands batches over and stages pageable copies */
 	const struct dma_params *dma;
 	const struct route *to_device;
-	double batch_count; /* images */
-	double batch_B;     /* decoded batch in fp32; element_B scales it for the copy */
+	double batch_count;   /* images */
+	double batch_B;       /* decoded batch in fp32; element_B scales it for the copy */
+	bool held;            /* begins when input_start is called */
+	double shuffle_count; /* images that are read before the first batch */
 };
 /* Creates the pipeline, which begins to fill at once. If there is no route from the storage to
  * the guest, the run fails (engine_fail). Check that with storage_reaches before. */
 struct input *input_new(const struct input_spec *spec);
+/* Begins a held input, and calls fn when the first batch waits for the GPU. */
+void input_start(struct input *input, event_fn *fn, void *ctx, uint64_t arg);
 /* Takes the next batch and calls fn when the batch is in GPU memory. A second call must wait for
  * fn. */
 void input_take(struct input *input, event_fn *fn, void *ctx, uint64_t arg);
@@ -80,6 +86,8 @@ struct input_counters {
 	double read_busy_s, decode_busy_s, copy_busy_s; /* of each stage */
 };
 const struct input_counters *input_counters(const struct input *input);
+/* Mean time of a batch in the slowest stage, without the shuffle buffer; 0: no batch has ended. */
+double input_batch_s(const struct input *input);
 /* True: the call that delivers a batch also issues the rank's step, so the step cannot be issued
  * earlier. */
 bool input_is_lockstep(const struct input *input);

@@ -252,7 +252,7 @@ static struct connection *rdma_new(const struct connection_spec *spec)
 	connection->spec = *spec;
 	connection->params = spec->params;
 	for (int i = 0; i < 2; i++) {
-		bool carries = guest_params(spec->ends[i].guest)->vnic != VNIC_VMXNET3;
+		bool carries = !guest_vnic_is_socket_only(spec->ends[i].guest);
 		if (!carries || !path_find(spec, i, TRAFFIC_RDMA, &connection->directions[i].path))
 			return NULL;
 	}

@@ -34,6 +34,15 @@ static const struct param_row tcp_rows[] = {
 	COST_ASSUMED(struct tcp_params, encapsulation_packet_s, QUANTITY_TIME, 0, 1e-3, "0.5 us",
 		     "work of an overlay per packet at either end, at 2.4 GHz",
 		     "assumption: a second pass through the network stack, bridge and filter"),
+	PARAM_BOOL(struct tcp_params, relay, "false",
+		   "whether a user-space process relays each packet of an overlay, with one thread "
+		   "for both directions (flannel's udp back end)",
+		   "assumption: the kernel forwards the packets of an overlay (VXLAN, IPIP)"),
+	COST_ASSUMED(struct tcp_params, relay_packet_s, QUANTITY_TIME, 0, 1e-2, "15 us",
+		     "work of that process per packet at either end, at 2.4 GHz",
+		     "assumption: two system calls, two copies and a wake-up; flannel in virtual "
+		     "machines once reached 28.7 MB/s with udp, 50 us a packet (kubernetes pull "
+		     "request 17877)"),
 	PARAM_WHOLE(struct tcp_params, writes_per_message_count, 1, 64, "1",
 		    "number of socket calls per message, in equal parts (2: header and body "
 		    "separately)",
@@ -111,7 +120,8 @@ static void direction_init(struct tcp_connection *connection, int index)
 	direction->mss_B = fmax(mtu_B - direction->header_B, 1);
 	direction->piece_B =
 		fmax(floor(params->send_buffer_B / 4 / direction->mss_B), 1) * direction->mss_B;
-	bool overlay = params->encapsulation_B > 0; /* an overlay disables offload */
+	/* an overlay disables offload */
+	bool overlay = params->encapsulation_B > 0 || connection->relays[0];
 	double wire_B = direction->mss_B;
 	direction->send_packet_B =
 		overlay ? wire_B : guest_packet_B(path->from.guest, false, wire_B);
@@ -147,6 +157,16 @@ static void spread_streams(struct tcp_connection *connection)
 	}
 }
 
+/* Packets inside a machine do not pass the overlay's process. */
+static void find_relays(struct tcp_connection *connection)
+{
+	const struct connection_end *ends = connection->spec.ends;
+	if (!connection->params->relay || guest_host(ends[0].guest) == guest_host(ends[1].guest))
+		return;
+	for (int i = 0; i < 2; i++)
+		connection->relays[i] = guest_relay_core(ends[i].guest);
+}
+
 static struct connection *tcp_new(const struct connection_spec *spec)
 {
 	struct tcp_connection *connection = ARENA_NEW(spec->arena, struct tcp_connection);
@@ -167,6 +187,7 @@ static struct connection *tcp_new(const struct connection_spec *spec)
 	connection->rto_ps = ps_from_s(connection->rto_s);
 	connection->parts_count = (int)connection->params->writes_per_message_count;
 	spread_streams(connection);
+	find_relays(connection);
 	for (int i = 0; i < 2; i++) {
 		direction_init(connection, i);
 		tcp_window_init(&connection->directions[i]);
@@ -192,10 +213,16 @@ static struct tcp_write *write_take(struct tcp_direction *direction)
 	return write;
 }
 
-static double overlay_s(const struct tcp_direction *direction, double packets)
+/* Work of overlays and network threads for a short message, which waits for it. */
+static double overlay_s(const struct tcp_direction *direction, int end, double packets,
+			double size_B)
 {
-	const struct tcp_params *params = direction->connection->params;
-	return params->encapsulation_B > 0 ? packets * params->encapsulation_packet_s : 0;
+	const struct tcp_connection *connection = direction->connection;
+	const struct tcp_params *params = connection->params;
+	double work_s = params->encapsulation_B > 0 ? packets * params->encapsulation_packet_s : 0;
+	if (connection->relays[end])
+		work_s += packets * params->relay_packet_s;
+	return work_s + guest_thread_work_s(connection->spec.ends[end].guest, packets, size_B);
 }
 
 static double cpu_packets(double size_B, double packet_B)
@@ -209,7 +236,8 @@ static double send_work_s(const struct tcp_direction *direction, double size_B)
 	if (size_B > direction->connection->params->inline_B)
 		return guest_send_work_s(guest, 1, 0); /* the flow has the cost of its bytes */
 	double packets = cpu_packets(size_B, direction->send_packet_B);
-	return guest_send_work_s(guest, packets, size_B) + overlay_s(direction, packets);
+	return guest_send_work_s(guest, packets, size_B) +
+	       overlay_s(direction, direction->index, packets, size_B);
 }
 
 static double receive_work_s(const struct tcp_direction *direction, double size_B)
@@ -218,7 +246,8 @@ static double receive_work_s(const struct tcp_direction *direction, double size_
 	if (size_B > direction->connection->params->inline_B)
 		return guest_receive_work_s(guest, 1, 0);
 	double packets = cpu_packets(size_B, direction->receive_packet_B);
-	return guest_receive_work_s(guest, packets, size_B) + overlay_s(direction, packets);
+	return guest_receive_work_s(guest, packets, size_B) +
+	       overlay_s(direction, 1 - direction->index, packets, size_B);
 }
 
 /* Returns the cost of a write of that size, from the last writes if they had the same size. */

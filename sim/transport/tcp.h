@@ -28,7 +28,10 @@ struct tcp_params {
 	double streams_count;                   /* parallel TCP streams of this connection */
 	double inline_B;                        /* larger messages use the CPU as flows */
 	double encapsulation_B;                 /* header of an overlay in each packet */
-	double encapsulation_packet_s;   /* CPU work of an overlay per packet, at either end */
+	double encapsulation_packet_s; /* CPU work of an overlay per packet, at either end */
+	/* A process relays an overlay's packets, with that work per packet at either end. */
+	bool relay;
+	double relay_packet_s;
 	double writes_per_message_count; /* socket calls per message, in equal parts */
 	bool nagle;
 	double delayed_ack_s;
@@ -134,6 +137,7 @@ struct tcp_connection {
 	struct connection_spec spec;
 	struct cpu *cores[2][TCP_CORES_MAX]; /* by end: cores of the streams, in turn (RSS) */
 	size_t core_count;
+	struct cpu *relays[2]; /* by end: core of the process that relays packets; NULL: none */
 	const struct tcp_params *params;
 	struct tcp_direction directions[2];
 	struct connection_counters counters;

@@ -41,6 +41,14 @@ void tcp_written(void *ctx, uint64_t arg)
 	tcp_pump(direction);
 }
 
+/* Adds work_spB of one thread on a core, which also uses its pool. */
+static void thread_uses(struct cpu *core, double work_spB, struct flow_spec *flow)
+{
+	flow_use_add(flow, cpu_resource(core), work_spB * cpu_slowdown(core));
+	if (cpu_pool(core) >= 0)
+		flow_use_add(flow, cpu_pool(core), work_spB);
+}
+
 /* Adds the cost of a long write's byte to cores and memory at one end (0 or 1). */
 static void end_uses(const struct tcp_direction *direction, int index, double packet_B,
 		     struct flow_spec *flow)
@@ -59,6 +67,11 @@ static void end_uses(const struct tcp_direction *direction, int index, double pa
 	int pool = cpu_pool(connection->cores[index][0]);
 	if (pool >= 0)
 		flow_use_add(flow, pool, work_spB);
+	if (connection->relays[index])
+		thread_uses(connection->relays[index], params->relay_packet_s / packet_B, flow);
+	if (direction->path.route->count > 0 && guest_thread_core(end->guest))
+		thread_uses(guest_thread_core(end->guest),
+			    guest_thread_work_s(end->guest, 1, packet_B) / packet_B, flow);
 	flow_use_add(flow, host_dram(guest_host(end->guest)), DRAM_PER_COPY + DRAM_PER_DMA);
 }
 

@@ -6,6 +6,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/engine/engine.h"
+#include "sim/workload/life.h"
 
 enum { STEPS_TO_SETTLE = 6 };
 /* A GPU keeps up with its program if it does KEPT_UP of a step's work in the time of a step. A
@@ -66,7 +67,7 @@ void job_warm(struct job *job)
 	w->steady = steady_begin(&w->limits, engine_events_count(w->engine), work_time);
 }
 
-static void job_over(struct job *job)
+void job_end(struct job *job)
 {
 	if (job->over)
 		return;
@@ -82,7 +83,7 @@ void job_failed(void *ctx, const char *reason)
 		return;
 	job->run->failed = true;
 	job->run->reason = reason;
-	job_over(job);
+	job_end(job);
 	job_warm(job);
 }
 
@@ -173,7 +174,7 @@ static void judge(struct workload *w)
 	if (verdict == STEADY_OPEN_ANEW)
 		window_open(w);
 	for (size_t i = 0; verdict == STEADY_OVER && i < w->limits.program_count; i++)
-		job_over(w->jobs[i]);
+		job_end(w->jobs[i]);
 }
 
 static void pause_over(void *ctx, uint64_t arg)
@@ -200,8 +201,10 @@ bool job_step_over(struct job *job)
 	struct workload *w = job->workload;
 	bool alone = w->limits.program_count == 1;
 	job->step_count++;
+	if (job->life)
+		return life_step_over(job->life);
 	if (alone && job->warm && is_steady(job))
-		job_over(job);
+		job_end(job);
 	if (!alone && w->open)
 		judge(w);
 	if (!job->warm && !job->paused && is_warmed_up(job)) {
@@ -245,8 +248,9 @@ const char *workload_unfinished(struct workload *w, enum engine_end end,
 		if (job->over ||
 		    (end == ENGINE_DRAINED && job->kind->drained && job->kind->drained(job)))
 			continue;
+		const char *phase = job->life ? life_waiting(job->life, w->arena) : NULL;
 		first = arena_printf(w->arena, "job '%s' waits: %s", job->name,
-				     job->kind->waiting(job, w->arena));
+				     phase ? phase : job->kind->waiting(job, w->arena));
 		if (limit)
 			job_failed(job, no_end(w->ctx, first));
 	}
@@ -271,7 +275,7 @@ static void read_job(struct workload *w, struct job *job, const char *broken)
 	run->steady_count = run->step_count - run->steady_first;
 	run->steady_work = work_since(job, run->steady_first);
 	job->kind->read(job);
-	if (!run->failed && run->steady_work <= 0) {
+	if (!run->failed && !job->life && run->steady_work <= 0) {
 		run->failed = true;
 		run->reason = broken ? broken : "no step has ended";
 	}

@@ -33,6 +33,20 @@
 struct job;
 struct job_entry; /* defined by the scenario; this folder only stores the pointer */
 
+/* Phases of a job from launch to end (life.h). */
+enum job_phase {
+	PHASE_PROCESS,
+	PHASE_CONTEXT,
+	PHASE_GRAPH,
+	PHASE_INPUT,
+	PHASE_AUTOTUNE,
+	PHASE_STEPS,
+	PHASE_CHECKPOINT,
+	PHASE_END,
+	PHASE_COUNT
+};
+const char *job_phase_name(enum job_phase phase);
+
 struct job_run { /* the result of one job */
 	const struct job_entry *entry;
 	bool failed;
@@ -54,6 +68,10 @@ struct job_run { /* the result of one job */
 	const char
 		*choice; /* the library's algorithm for all gradients or the collective, or NULL */
 	double solo_step_s; /* step time of one GPU without exchange and input; 0: unknown */
+	/* Results of a launch run (life.h): the phases, of which PHASE_STEPS has step_count steps;
+	 * kernels of a forward pass; the slowest stage of the input pipeline for a batch, 0: none.
+	 */
+	double phase_s[PHASE_COUNT], forward_s, input_batch_s;
 };
 /* Returns the mean step time in the window. */
 double job_run_step_s(const struct job_run *run);
@@ -85,6 +103,7 @@ struct job_kind {
 };
 
 struct workload;
+struct life;
 
 struct job { /* first member of each kind's own struct */
 	struct workload *workload;
@@ -96,6 +115,7 @@ struct job { /* first member of each kind's own struct */
 	size_t step_count;
 	size_t first; /* all steps before it began before the window */
 	bool paused, warm, over;
+	struct life *life; /* of a launch run; NULL: the job is measured in a window */
 };
 
 struct workload {
@@ -127,6 +147,8 @@ bool job_step_over(struct job *job);
 bool workload_is_over(const struct workload *workload);
 /* Fails the job; ctx is the struct job. A second failure has no effect. */
 void job_failed(void *ctx, const char *reason);
+/* Ends the job. The run ends when all jobs have ended. */
+void job_end(struct job *job);
 /* Makes the job warm. A job that needs no warm-up step calls this at its start. */
 void job_warm(struct job *job);
 

@@ -143,7 +143,7 @@ expect 2 'more than 1000000 points' sweep c4140-infiniband --vary case.batch=1:2
 many=$(awk 'BEGIN { for (i = 0; i < 10; i++) printf "%s{ batch = 8; }", i ? ", " : "" }')
 echo "case = { topology = \"gpu-pool\"; runtime = \"batched\"; program = \"spread\"; copies = 4096;
 	clients = ( $many ); };" >x.cfg
-expect 2 'case: over 10000 clients' run x.cfg
+expect 2 'case: there are more than 10000 clients' run x.cfg
 verdict limits.too_large_tables_and_grids_are_refused
 
 echo 'case = { topology = "t320-same-lan"; };' >t320.cfg

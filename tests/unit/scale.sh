@@ -45,7 +45,9 @@ tr -d '\r' <scale.csv | awk -F, '
 NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 { rate = $at["images_per_s"]; gpus = $at["gpus"]; if (NR == 2) one = rate
   near(rate / one, $at["speedup"]); near(rate / one / gpus, $at["efficiency"])
-  near(2 * 1281167 / rate, $at["training_s"]); near(32 * gpus / rate, $at["step_s"])
+  start = $at["training_s"] - 2 * 1281167 / rate
+  if (start < 1 || start > 60) wrong = 1 # the phases around the steps
+  near(32 * gpus / rate, $at["step_s"])
   if (NR > 2 && rate <= last) wrong = 1 # more GPUs do more
   if (gpus == 1 && $at["exposed_s"] + $at["straggler_s"] != 0) wrong = 1
   if (gpus == 4 && !($at["exposed_s"] > 0)) wrong = 1

@@ -36,12 +36,14 @@ static struct prediction sample(void)
 					       .throughput = {36.5, 36, 37},
 					       .ratio = {0.9, 0.875, 0.925},
 					       .step_s = {0.5, 0.25, 0.75},
-					       .gpu_utilization = {0.5, 0.5, 0.5}};
+					       .gpu_utilization = {0.5, 0.5, 0.5},
+					       .elapsed_s = {NAN, NAN, NAN}};
 	static struct link_prediction link = {"wire client>server", 0.125, 1e6};
 	return (struct prediction){.name = "same_lan, \"16\"",
 				   .ok = true,
 				   .reason = NULL,
 				   .throughput = {36.5, 36, 37},
+				   .token_throughput = {730, 720, 740},
 				   .step_s = {0.5, 0.25, 0.75},
 				   .ratio = {NAN, NAN, NAN},
 				   .gpu_utilization = {0.5, 0.5, 0.5},
@@ -77,6 +79,8 @@ static const char *json_of(struct arena *arena, const char *text)
 static const char no_job[] = "'gpus': null, "
 			     "'speedup': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 			     "'training': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "
+			     "'elapsed': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "
+			     "'phases': {}, "
 			     "'communication': null, 'collective': null, 'choice': null, ";
 
 static void json_lines_have_every_field(void)
@@ -84,6 +88,7 @@ static void json_lines_have_every_field(void)
 	static const char expected[] =
 		"{'case': 'same_lan, \\'16\\'', 'verdict': 'ok', 'reason': null, "
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'images/s'}, "
+		"'tokens_per_s': {'value': 730, 'low': 720, 'high': 740, 'unit': 'tokens/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
 		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 		"'gpu_utilization': {'value': 0.5, 'low': 0.5, 'high': 0.5, 'unit': ''}, "
@@ -96,7 +101,8 @@ static void json_lines_have_every_field(void)
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'images/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
 		"'ratio': {'value': 0.9, 'low': 0.875, 'high': 0.925, 'unit': ''}, "
-		"'gpu_utilization': {'value': 0.5, 'low': 0.5, 'high': 0.5, 'unit': ''}}], "
+		"'gpu_utilization': {'value': 0.5, 'low': 0.5, 'high': 0.5, 'unit': ''}, "
+		"'elapsed': {'value': null, 'low': null, 'high': null, 'unit': 's'}}], "
 		"'links': [{'link': 'wire client>server', 'utilization': 0.125, "
 		"'carried_B': 1000000}]}\n";
 	struct arena *arena = arena_new();
@@ -115,6 +121,7 @@ static void failed_prediction_has_null_numbers(void)
 	static const char expected[] =
 		"{'case': 'same_lan, \\'16\\'', 'verdict': 'fail', 'reason': 'connection timeout', "
 		"'throughput': {'value': null, 'low': null, 'high': null, 'unit': 'images/s'}, "
+		"'tokens_per_s': {'value': null, 'low': null, 'high': null, 'unit': 'tokens/s'}, "
 		"'step': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "
 		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 		"'gpu_utilization': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
@@ -148,6 +155,9 @@ static struct prediction sample_job(bool collective)
 	p.ratio = collective ? (struct estimate){NAN, NAN, NAN} : (struct estimate){0.9, 0.8, 1};
 	p.speedup = collective ? p.ratio : (struct estimate){7.2, 6.4, 8};
 	p.training_s = collective ? p.ratio : (struct estimate){7200, 7000, 7500};
+	p.elapsed_s = p.training_s;
+	if (!collective)
+		p.phases[p.phase_count++] = (struct breakdown_part){"steps", 7200};
 	p.communication_s = collective ? NAN : 0.25;
 	p.collective = collective ? "all_reduce, 1 MiB" : NULL;
 	p.choice = "ring, LL128, 24 channels";
@@ -166,7 +176,9 @@ static void jobs_have_their_fields_in_json_and_csv(void)
 	const char *text = capture_end(&capture);
 	CHECK(strstr(text, json_of(arena, "'gpus': 8, 'speedup': {'value': 7.2, 'low': 6.4, "
 					  "'high': 8, 'unit': ''}, 'training': {'value': 7200, "
-					  "'low': 7000, 'high': 7500, 'unit': 's'}, "
+					  "'low': 7000, 'high': 7500, 'unit': 's'}, 'elapsed': "
+					  "{'value': 7200, 'low': 7000, 'high': 7500, "
+					  "'unit': 's'}, 'phases': {'steps': 7200}, "
 					  "'communication': 0.25, 'collective': null, "
 					  "'choice': 'ring, LL128, 24 channels', ")));
 	CHECK(strstr(text, json_of(arena, "'throughput': {'value': 200000000000, "
@@ -179,11 +191,10 @@ static void jobs_have_their_fields_in_json_and_csv(void)
 	predictions_write(capture.file, FORMAT_CSV, list, 2);
 	text = capture_end(&capture);
 	CHECK(strstr(text, "train,ok,,36.5,36,37,") != NULL);
-	CHECK(strstr(text,
-		     ",64,8,7.2,6.4,8,7200,7000,7500,0.25,,,,,\"ring, LL128, 24 channels\",") !=
-	      NULL);
+	CHECK(strstr(text, ",64,8,7.2,6.4,8,7200,7000,7500,7200,7000,7500,0.25,,,,,\"ring, LL128, "
+			   "24 channels\",") != NULL);
 	CHECK(strstr(text, "alone,ok,,,,,0.5,") != NULL); /* a collective has no images */
-	CHECK(strstr(text, ",64,8,,,,,,,,\"all_reduce, 1 MiB\",200000000000,150000000000,"
+	CHECK(strstr(text, ",64,8,,,,,,,,,,,\"all_reduce, 1 MiB\",200000000000,150000000000,"
 			   "250000000000,\"ring, LL128, 24 channels\",") != NULL);
 	free(capture.text);
 	arena_free(arena);
@@ -268,13 +279,14 @@ static void csv_quotes_texts_and_leaves_failures_empty(void)
 		   "throughput_images_per_s_high,step_s,step_s_low,step_s_high,ratio,ratio_low,"
 		   "ratio_high,gpu_utilization,gpu_utilization_low,gpu_utilization_high,"
 		   "bottleneck,events,seed,version,draws,gpus,speedup,speedup_low,speedup_high,"
-		   "training_s,training_s_low,training_s_high,communication_s,collective,"
+		   "training_s,training_s_low,training_s_high,elapsed_s,elapsed_s_low,"
+		   "elapsed_s_high,communication_s,collective,"
 		   "bus_bandwidth_Bps,bus_bandwidth_Bps_low,bus_bandwidth_Bps_high,choice,"
 		   "kernel_s,call_issue_s\r\n"
 		   "\"same_lan, \"\"16\"\"\",ok,,36.5,36,37,0.5,0.25,0.75,,,,0.5,0.5,0.5,"
-		   "network,12345678901,1," FARWIRE_VERSION ",64,,,,,,,,,,,,,,0.375,0.125\r\n"
+		   "network,12345678901,1," FARWIRE_VERSION ",64,,,,,,,,,,,,,,,,,0.375,0.125\r\n"
 		   "far,fail,timeout,,,,,,,,,,,,,network,12345678901,1," FARWIRE_VERSION
-		   ",64,,,,,,,,,,,,,,,\r\n");
+		   ",64,,,,,,,,,,,,,,,,,,\r\n");
 	free(capture.text);
 }
 
@@ -288,6 +300,7 @@ static void table_contains_the_main_numbers(void)
 	predictions_write(capture.file, FORMAT_TABLE, list, 1);
 	const char *text = capture_end(&capture);
 	CHECK(strstr(text, "36.50 (36.00..37.00)") != NULL);
+	CHECK(strstr(text, "730.0 (720.0..740.0) tokens/s") != NULL);
 	CHECK(strstr(text, "50.0 %") != NULL);
 	CHECK(strstr(text, "75.0 %") != NULL); /* the kernels' share: 0.375 of 0.5 */
 	CHECK(strstr(text, "wire client>server") != NULL);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The phases of training jobs around their steps, and where their checkpoints go. */
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/scenario/case.h"
+
+/* The storage that some job reads from, if it has that name; else a storage of its own. */
+static const struct storage_params *find_storage(struct case_reader *c,
+						 const struct job_entry *jobs, const char *name)
+{
+	struct reader *reader = &c->reader;
+	for (size_t i = 0; i < c->job_count; i++)
+		if (jobs[i].storage && strcmp(jobs[i].input->source, name) == 0)
+			return jobs[i].storage;
+	const struct cfg_node *file;
+	const struct cfg_node *node =
+		case_group(c, case_said(c, "phases.checkpoint_storage"), "models/storages",
+			   "storage", name, "storage", &file);
+	struct storage_params *storage = ARENA_NEW(reader->arena, struct storage_params);
+	if (!node ||
+	    !cfg_params(reader->resolution, reader->arena, reader->diag, node, "checkpoint_storage",
+			arena_printf(reader->arena, "storage '%s'", name), &storage_table, NULL, 0,
+			storage))
+		return NULL;
+	return storage;
+}
+
+void case_read_phases(struct case_reader *c, struct job_entry *jobs)
+{
+	struct reader *reader = &c->reader;
+	const struct case_params *params = c->params;
+	bool asked = params->job_steps_count > 0 || params->epochs_count > 0;
+	if (!asked || c->scenario->style != JOBS_FUSED)
+		return;
+	if (params->job_steps_count > 0 && params->epochs_count > 0)
+		diag_error(reader->diag, case_said(c, "case.job_steps"),
+			   "case: case.job_steps and case.epochs both say how long the job is "
+			   "(leave one of them out)");
+	struct phases_params *phases = ARENA_NEW(reader->arena, struct phases_params);
+	if (!cfg_params(reader->resolution, reader->arena, reader->diag, c->stack_phases, "phases",
+			arena_printf(reader->arena, "phases of stack '%s'", params->stack),
+			&phases_table, NULL, 0, phases))
+		return;
+	c->scenario->phases = phases;
+	if (!phases_has_checkpoints(phases))
+		return;
+	const struct storage_params *storage = find_storage(c, jobs, phases->checkpoint_storage);
+	for (size_t i = 0; i < c->job_count; i++)
+		jobs[i].checkpoint = storage;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fused jobs from their launch on (sim/workload/life.h). */
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/scenario/world.h"
+#include "sim/workload/fused_job.h"
+#include "sim/workload/life.h"
+
+struct launch {
+	struct job *job;
+	struct fused_spec spec;
+};
+
+static void begin_steps(void *ctx, uint64_t arg)
+{
+	struct launch *launch = ctx;
+	(void)arg;
+	fused_job_begin(launch->job, &launch->spec, 0);
+}
+
+static struct life_rank *ranks_of(struct world *w, const struct job_entry *entry,
+				  const struct fused_spec *spec)
+{
+	struct life_rank *ranks =
+		ARENA_ARRAY(w->workload.arena, spec->rank_count, struct life_rank);
+	size_t process = 0;
+	for (size_t i = 0; i < spec->rank_count; i++) {
+		process += i > 0 && !job_inputs_joined(&w->inputs, entry, i - 1, i);
+		ranks[i] = (struct life_rank){.guest = spec->ranks[i].guest,
+					      .context = spec->ranks[i].context,
+					      .input = spec->ranks[i].input,
+					      .process = process};
+	}
+	return ranks;
+}
+
+static double compute_s(const struct step_profile *profile, size_t segment_count)
+{
+	double sum_s = 0;
+	for (size_t i = 0; i < segment_count; i++)
+		sum_s += profile->segments[i].compute_s;
+	return sum_s;
+}
+
+/* The variables as fp32, and what the optimiser keeps for each. */
+static double checkpoint_B(const struct job_entry *entry)
+{
+	const double fp32_B = 4;
+	return entry->network->parameters_count * fp32_B *
+	       (1 + entry->stack->optimiser_copies_count);
+}
+
+void world_launch(struct world *w, struct job *job, const struct job_entry *entry,
+		  const struct fused_spec *spec)
+{
+	const struct step_profile *profile = spec->profile;
+	struct launch *launch = ARENA_NEW(w->workload.arena, struct launch);
+	*launch = (struct launch){job, *spec};
+	const struct life_spec life = {
+		.params = w->scenario->phases,
+		.fabric = w->system.fabric,
+		.ranks = ranks_of(w, entry, spec),
+		.rank_count = spec->rank_count,
+		.ops_count = profile->ops_count,
+		.compute_s = compute_s(profile, profile->segment_count),
+		.steps_count = (size_t)fmin(LAUNCH_STEPS, scenario_job_steps(w->scenario, entry)),
+		.checkpoint_B = checkpoint_B(entry),
+		.storage = job_inputs_storage(&w->inputs, entry->checkpoint,
+					      w->scenario->phases->checkpoint_storage,
+					      w->scenario->topology.gpus[entry->gpus[0]].host),
+		.start = begin_steps,
+		.ctx = launch,
+	};
+	job->run->forward_s = compute_s(profile, profile->forward_count);
+	life_begin(job, &life);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The phases of a training job around its steps (sim/training/phases.h), simulated.
+ *
+ * A launch run is a run of the world in which each job passes all of its phases, but only its
+ * first few steps. Host work is a flow on the pool of cores of a guest, trials are kernels on the
+ * GPUs, and a checkpoint is a flow to a storage. The input pipeline starts when the graph is built.
+ * So jobs of one machine compete for cores and disks in these phases, too. A phase begins when all
+ * processes of the job have ended the phase before.
+ *
+ * The prediction adds the time of the other steps, which is that of a steady step each
+ * (sim/predict/elapsed.h).
+ */
+#ifndef FARWIRE_WORKLOAD_LIFE_H
+#define FARWIRE_WORKLOAD_LIFE_H
+
+#include "sim/gpu/gpu.h"
+#include "sim/host/storage.h"
+#include "sim/training/input.h"
+#include "sim/training/phases.h"
+#include "sim/workload/job.h"
+
+/* Ranks of one process are neighbours in the list of ranks. */
+struct life_rank {
+	struct guest *guest;
+	struct gpu_context *context;
+	struct input *input; /* held until its phase begins (input.h); NULL: none */
+	size_t process;      /* number of its process */
+};
+
+struct life_spec {
+	const struct phases_params *params;
+	struct fabric *fabric;
+	const struct life_rank *ranks;
+	size_t rank_count;
+	double ops_count, compute_s; /* ops and kernel time of a step of a rank */
+	size_t steps_count;          /* number of steps in this run, > 0 */
+	double checkpoint_B;
+	struct storage *storage; /* of checkpoints; NULL: there are none */
+	/* Begins the job's steps. Called by an event. */
+	event_fn *start;
+	void *ctx;
+};
+/* The job begins at the current time. The spec is copied; the ranks are borrowed. */
+void life_begin(struct job *job, const struct life_spec *spec);
+
+/* To be called when the job has ended a step. Returns false when there are no more. */
+bool life_step_over(struct life *life);
+/* "phase 'graph' of 2 processes": what an unfinished job waits for; NULL: for its steps. */
+const char *life_waiting(const struct life *life, struct arena *arena);
+
+#endif
