@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The answers that a prediction gives, one row each in answers.def.
+/* The answers of a prediction, with one row each in answers.def.
  *
  * Tables list the answers that they show. `solve` takes one as its target ("ratio>=0.95"), and
  * `sensitivity` ranks parameters by their influence on one. The same number may have different

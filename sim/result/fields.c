@@ -98,7 +98,7 @@ const char *field_unit(const struct field *field, const struct record *record)
 
 struct copier {
 	struct arena *arena;
-	struct names *texts; /* NULL: each text has its own copy */
+	struct names *texts; /* NULL if each text has its own copy */
 };
 
 static const char *copy_text(const struct copier *copier, const char *text)

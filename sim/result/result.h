@@ -21,7 +21,7 @@ struct names;
 struct trace;
 struct cfg_resolution;
 
-/* A number with its 90 % interval. NaN: not available (null in JSON). */
+/* A number with its 90 % interval. NaN means not available (null in JSON). */
 struct estimate {
 	double value, low, high;
 };
