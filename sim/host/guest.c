@@ -47,8 +47,8 @@ static const struct param_row guest_rows[] = {
 		"2.4 GHz, on top of a copy of its bytes",
 		"assumption: vhost-net forwards about half a million packets per second"),
 	COST_ASSUMED(struct guest_params, vnic_latency_s, QUANTITY_TIME, 0, 1e-2, "1.25 us",
-		     "latency that a VMXNET3 (virtual switch) or PVRDMA adds at each end, in one "
-		     "direction",
+		     "latency that a VMXNET3 or PVRDMA adds at each end, in one direction "
+		     "(VMXNET3: in the virtual switch)",
 		     "assumption: 2.5 us for both ends together, the middle of 1 to 4 us for "
 		     "PVRDMA over DirectPath; no source was found"),
 	PARAM_BOOL(struct guest_params, firewall, "false",
@@ -66,10 +66,9 @@ static const struct param_row guest_rows[] = {
 		     "time to send a short message through a socket, at 2.4 GHz",
 		     "assumption: two sends and two receives are 16 of the 18 us of a native ping "
 		     "(VMware 5.5 latency paper)"),
-	COST_ASSUMED(
-		struct guest_params, receive_s, QUANTITY_TIME, 0, 1e-2, "5 us",
-		"time of interrupt, protocol and socket receive for a short message, at 2.4 GHz",
-		"assumption: see send"),
+	COST_ASSUMED(struct guest_params, receive_s, QUANTITY_TIME, 0, 1e-2, "5 us",
+		     "time to receive a short message (interrupt, protocol, socket), at 2.4 GHz",
+		     "assumption: see send"),
 	COST_ASSUMED(struct guest_params, packet_s, QUANTITY_TIME, 0, 1e-3, "0.4 us",
 		     "time per further packet of a long message, on either side, at 2.4 GHz",
 		     "assumption: about 1000 cycles of protocol processing per packet"),

@@ -302,6 +302,9 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	if (prediction->ok && prediction_kind(prediction) == PREDICTION_TRAINING)
 		job(out, scratch, prediction);
 	fputc('\n', out);
+	if (isfinite(prediction->token_throughput.value) && prediction->token_throughput.value > 0)
+		fprintf(out, "samples are sequences: %s tokens/s\n",
+			rate_text(scratch, prediction->token_throughput));
 	if (prediction->ok && prediction->gpu_count == 0)
 		fprintf(out,
 			"%" PRIu64 " calls and %" PRIu64

@@ -67,12 +67,13 @@ struct link_prediction {
 struct prediction {
 	const char *name;
 	bool ok;
-	const char *reason;         /* of a failed verdict, else NULL */
-	struct estimate throughput; /* images/s, sum over clients or ranks; of a benchmark
-				       of a collective its bus bandwidth in B/s */
-	struct estimate step_s;     /* of a collective: its time */
-	struct estimate ratio;      /* to the baseline; NaN: none. Of a job: scaling
-				       efficiency, throughput over GPUs times one GPU alone */
+	const char *reason;               /* of a failed verdict, else NULL */
+	struct estimate throughput;       /* images/s, sum over clients or ranks; of a benchmark
+					     of a collective its bus bandwidth in B/s */
+	struct estimate token_throughput; /* tokens/s, if networks take sequences; else NaN */
+	struct estimate step_s;           /* of a collective: its time */
+	struct estimate ratio;            /* to the baseline; NaN: none. Of a job: scaling
+					     efficiency, throughput over GPUs times one GPU alone */
 	/* Of a job; 0 and NaN of anything else. */
 	size_t gpu_count;
 	struct estimate speedup;    /* throughput over that of one GPU alone */

@@ -81,8 +81,8 @@ static const struct param_row exchange_rows[] = {
 		     "further time of a step with more than one rank",
 		     "assumption: no further time; fitted to measured scaling"),
 	PARAM_BOOL(struct exchange_params, waits_for_issued, "false",
-		   "with announce = issued, a collective waits for all kernels that were issued to "
-		   "its GPUs before the last rank issued the gradient",
+		   "whether a collective waits for all kernels that were issued to its GPUs before "
+		   "the last rank issued the gradient (with announce = issued)",
 		   "Horovod, PyTorch and MXNet wait for the gradient's own event"),
 	COST_ASSUMED(struct exchange_params, stagger_s, QUANTITY_TIME, 0, 1, "0 us",
 		     "work to start a rank's step, for each op of the step, at 2.4 GHz; one "

@@ -16,7 +16,7 @@ static const struct param_row input_rows[] = {
 		     "mean size of an encoded image",
 		     "derived: ILSVRC2012_img_train.tar, 147,897,477,120 B of 1,281,167 images"),
 	COST_ASSUMED(struct input_params, decode_s, QUANTITY_TIME, 0, 10, "4 ms",
-		     "core time to decode, crop and resize an image at 2.4 GHz",
+		     "core time to prepare an image (decode, crop, resize) at 2.4 GHz",
 		     "assumption: tf.image decodes 689 ImageNet JPEGs per second on a core of a "
 		     "Xeon 8581C (arXiv 2605.08731), so 2.4 ms at 2.4 GHz; the rest is for "
 		     "cropping, resizing and an older core"),
@@ -52,12 +52,12 @@ static const struct param_row input_rows[] = {
 		     "host work to hand over a batch, at 2.4 GHz",
 		     "assumption: a few ops of the framework, about 10 us each"),
 	PARAM_BOOL(struct input_params, lockstep, "false",
-		   "decoding, copying and computing are ops of one framework call, so they begin "
-		   "and end together on all GPUs of a process",
+		   "lockstep of the stages: decoding, copying and computing are ops of one "
+		   "framework call, so they begin and end together on all GPUs of a process",
 		   "input pipelines run in the background: tf.data, PyTorch's workers, DALI"),
 	COST_ASSUMED(struct input_params, session_s, QUANTITY_TIME, 0, 1, "0 us",
-		     "with lockstep, work of one thread for each image of the process before each "
-		     "framework call, at 2.4 GHz",
+		     "work of one thread for each image of the process before each framework call "
+		     "(with lockstep), at 2.4 GHz",
 		     "assumption: the size of a step's graph does not depend on the batch"),
 };
 const struct param_table input_table = PARAM_TABLE("input", struct input_params, input_rows);

@@ -567,6 +567,10 @@ const struct network *network_read_sequence(struct arena *arena, struct diag *di
 		diag_error(diag, cfg_origin(list ? list : group),
 			   "the network has no layers (write layers = ( { name = \"conv1\"; op = "
 			   "\"conv\"; ... } );)");
+	if (lines_count(list) > LINES_MAX)
+		diag_error(diag, cfg_origin(list),
+			   "the network has more than %d layers (write smaller repeats)",
+			   LINES_MAX);
 	if (!read_head(&reader, group, network) || diag_count(diag) != before)
 		return NULL;
 	if (sequence > 0 && network->sequence > 0)

@@ -35,6 +35,8 @@ size_t lines_count(const struct cfg_node *list)
 			count++;
 		else if (inner != NULL && cfg_is_list(inner))
 			count += repeat_of(node) * lines_count(inner);
+		if (count > LINES_MAX)
+			return LINES_MAX + 1;
 	}
 	return count;
 }

@@ -46,7 +46,10 @@ struct reader {
 
 /* ---- network_lines.c ---- */
 
-/* The number of lines when all groups are written out. */
+/* More lines than any network has: groups in groups can stand for very many. */
+enum { LINES_MAX = 100000 };
+
+/* The number of lines when all groups are written out, at most LINES_MAX + 1. */
 size_t lines_count(const struct cfg_node *list);
 /* Appends the lines of list to reader->lines, with their names. */
 void lines_collect(struct reader *reader, const struct cfg_node *list);

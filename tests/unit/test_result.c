@@ -43,6 +43,7 @@ static struct prediction sample(void)
 				   .ok = true,
 				   .reason = NULL,
 				   .throughput = {36.5, 36, 37},
+				   .token_throughput = {730, 720, 740},
 				   .step_s = {0.5, 0.25, 0.75},
 				   .ratio = {NAN, NAN, NAN},
 				   .gpu_utilization = {0.5, 0.5, 0.5},
@@ -87,6 +88,7 @@ static void json_lines_have_every_field(void)
 	static const char expected[] =
 		"{'case': 'same_lan, \\'16\\'', 'verdict': 'ok', 'reason': null, "
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'images/s'}, "
+		"'tokens_per_s': {'value': 730, 'low': 720, 'high': 740, 'unit': 'tokens/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
 		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 		"'gpu_utilization': {'value': 0.5, 'low': 0.5, 'high': 0.5, 'unit': ''}, "
@@ -119,6 +121,7 @@ static void failed_prediction_has_null_numbers(void)
 	static const char expected[] =
 		"{'case': 'same_lan, \\'16\\'', 'verdict': 'fail', 'reason': 'connection timeout', "
 		"'throughput': {'value': null, 'low': null, 'high': null, 'unit': 'images/s'}, "
+		"'tokens_per_s': {'value': null, 'low': null, 'high': null, 'unit': 'tokens/s'}, "
 		"'step': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "
 		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 		"'gpu_utilization': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
@@ -297,6 +300,7 @@ static void table_contains_the_main_numbers(void)
 	predictions_write(capture.file, FORMAT_TABLE, list, 1);
 	const char *text = capture_end(&capture);
 	CHECK(strstr(text, "36.50 (36.00..37.00)") != NULL);
+	CHECK(strstr(text, "730.0 (720.0..740.0) tokens/s") != NULL);
 	CHECK(strstr(text, "50.0 %") != NULL);
 	CHECK(strstr(text, "75.0 %") != NULL); /* the kernels' share: 0.375 of 0.5 */
 	CHECK(strstr(text, "wire client>server") != NULL);
