@@ -3,8 +3,8 @@
  * end) and the host's network thread of a virtio NIC (vhost). Each has one core at the reference
  * clock for both directions.
  *
- * The wire has 1 GB/s, so one packet of 1500 B with 1448 B of data takes 1.5 us in each direction. A
- * thread that works 10 us for a packet passes 144.8 MB/s. */
+ * The wire has 1 GB/s, so one packet of 1500 B with 1448 B of data takes 1.5 us in each direction.
+ * A thread that works 10 us for a packet passes 144.8 MB/s. */
 #include "sim/transport/tcp.h"
 #include "tests/net.h"
 
