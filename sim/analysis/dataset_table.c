@@ -65,10 +65,10 @@ static const char *words_of(struct dataset_reader *r, const struct cfg_node *ent
 static const struct cfg_node *explained(struct dataset_reader *r, const struct cfg_node *entry,
 					const char *words)
 {
-	static const char *const known[] = {"is", "settings", "case", "each"};
+	static const char *const known[] = {"is", "settings", "case", "role", "each"};
 	const struct cfg_node *values = cfg_child(entry, "values"), *match = NULL;
 	for (size_t i = 0; values && i < cfg_count(values); i++) {
-		cfg_only(r->diag, cfg_at(values, i), known, 4);
+		cfg_only(r->diag, cfg_at(values, i), known, sizeof known / sizeof known[0]);
 		if (strcmp(dataset_need(r, cfg_at(values, i), "is"), words) == 0)
 			match = cfg_at(values, i);
 	}
@@ -108,6 +108,8 @@ static void add_meaning(struct dataset_reader *r, struct making *m, const struct
 	dataset_add_settings(r, &m->settings, cfg_child(value, "settings"));
 	const char *path = dataset_case(r, value);
 	m->case_path = path ? path : m->case_path;
+	if (dataset_text(value, "role"))
+		m->role = dataset_text(value, "role");
 }
 
 /* "path=words", with the unit that the entry says the column is in. */
@@ -148,7 +150,6 @@ static void add_column(struct dataset_reader *r, struct making *m, const struct 
 		const struct cfg_node *one = cfg_at(each, *variant % cfg_count(each));
 		*variant /= cfg_count(each);
 		add_meaning(r, m, one);
-		m->role = dataset_text(one, "role");
 		m->label =
 			arena_printf(r->arena, "%s (as %s)", m->label, dataset_need(r, one, "is"));
 	}
@@ -250,7 +251,7 @@ static const struct cfg_node *quantity_node(struct dataset_reader *r, size_t lin
 	if (!column)
 		return r->node;
 	for (size_t i = 0; cell && list && i < cfg_count(list); i++) {
-		cfg_only(r->diag, cfg_at(list, i), known, 4);
+		cfg_only(r->diag, cfg_at(list, i), known, sizeof known / sizeof known[0]);
 		if (strcmp(dataset_need(r, cfg_at(list, i), "is"), cell) == 0)
 			match = cfg_at(list, i);
 	}
@@ -398,7 +399,7 @@ static void make_wide(struct dataset_reader *r, size_t line, rows_vec *rows)
 	double number, base_number = 0;
 	bool linear = false;
 	cfg_bool(cfg_child(r->node, "linear"), &linear);
-	cfg_only(r->diag, wide, known, 4);
+	cfg_only(r->diag, wide, known, sizeof known / sizeof known[0]);
 	for (size_t c = 0; c < r->tsv->column_count; c++) {
 		const char *column = r->tsv->columns[c];
 		size_t before = rows->count;

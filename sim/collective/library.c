@@ -28,7 +28,7 @@ static const struct param_row rows[] = {
 		   "algorithm of all-reduce; auto means NCCL's choice of ring or double_tree",
 		   "NCCL 2.4 and later"),
 	PARAM_CHOICE(struct library_params, protocol, protocol_choices, "auto",
-		     "protocol LL, LL128 or Simple; auto means the fastest one in NCCL's model",
+		     "protocol (LL, LL128 or Simple); auto means the fastest one in NCCL's model",
 		     "NCCL 2.5 and later"),
 	PARAM_WHOLE(struct library_params, channels_count, 0, 1024, "0",
 		    "number of channels (thread blocks on a GPU); 0 means computed from the links",

@@ -34,9 +34,15 @@ static const struct param_row kernel_rows[] = {
 	COST_ASSUMED(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.3",
 		     "part of the peak of its number type that fused attention reaches",
 		     "assumption: between the generations that were fitted"),
-	COST_ASSUMED(struct kernel_params, fill_count, QUANTITY_COUNT, 0, 1e4, "60",
-		     "elements of k in whose time a tile is started and written",
-		     "assumption: a pipeline of a few stages of 16 to 32 elements"),
+	COST_ASSUMED(
+		struct kernel_params, convolution_ratio, QUANTITY_RATIO, 0.05, 1, "0.8",
+		"part of the rate of a matrix product that a convolution keeps, which computes "
+		"the addresses of its elements",
+		"assumption: between VGG and AlexNet, which have larger products, and ResNet"),
+	COST_ASSUMED(struct kernel_params, fill_s, QUANTITY_TIME, 0, 1e-3, "1 us",
+		     "time in which a tile of a product loads its first elements and writes its "
+		     "result",
+		     "assumption: two accesses to memory of 0.5 us each under load"),
 	COST_ASSUMED(struct kernel_params, reload_count, QUANTITY_COUNT, 0, 1e4, "32",
 		     "side of a square tile that is limited as much by loading as by arithmetic, "
 		     "times one half",
@@ -92,7 +98,7 @@ static double peak_flops(const struct gpu_params *gpu, enum number_type type)
 /* The GPU as a kernel uses it: the reached rate of 128 x 128 tiles on all SMs, and the reached
  * bandwidth. */
 struct machine {
-	double rate_flops, bandwidth_Bps, sm_count, fill_count, reload_count;
+	double rate_flops, bandwidth_Bps, sm_count, fill_s, reload_count;
 };
 
 static struct machine machine_of(const struct gpu_params *gpu, const struct kernel_params *kernels,
@@ -119,13 +125,13 @@ static struct machine machine_of(const struct gpu_params *gpu, const struct kern
 		.rate_flops = peak_flops(gpu, work->type) * ratio,
 		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,
 		.sm_count = gpu->multiprocessors_count,
-		.fill_count = kernels->fill_count,
+		.fill_s = kernels->fill_s,
 		.reload_count = kernels->reload_count,
 	};
 }
 
 /* Time of the arithmetic of products with tiles of these sides. Blocks of a tile run in waves over
- * the SMs, each for k / split + fill steps. A tile of sides a and b loads a + b elements for a b
+ * the SMs. A tile of sides a and b loads a + b elements for a b
  * multiplications, which slows small tiles. A split k adds its partial results. */
 static double tiles_s(const struct machine *machine, const struct kernel_product *p, double height,
 		      double width)
@@ -139,7 +145,7 @@ static double tiles_s(const struct machine *machine, const struct kernel_product
 	     split *= 2) {
 		double waves = ceil(tiles * split / machine->sm_count);
 		double sums_B = split > 1 ? (split + 1) * p->m * p->n * p->count * 4 : 0;
-		double time_s = waves * step_s * (p->k / split + machine->fill_count) +
+		double time_s = waves * (step_s * p->k / split + machine->fill_s) +
 				sums_B / machine->bandwidth_Bps;
 		best_s = fmin(best_s, time_s);
 	}
@@ -202,7 +208,7 @@ static double domain_s(const struct machine *machine, const struct kernel_work *
 		bytes_B += 2 * domain->size_B * domain->points *
 			   (tiles * (c->in_channels + c->out_channels) +
 			    c->in_channels * c->out_channels);
-	return time_s + bytes_B / machine->bandwidth_Bps;
+	return hypot(time_s, bytes_B / machine->bandwidth_Bps);
 }
 
 /* Winograd's minimal filtering F(m x m, r x r) needs (m + r - 1)^2 multiplications in place of
@@ -241,15 +247,17 @@ static double law_s(const struct gpu_params *gpu, const struct kernel_params *ke
 	double bytes_s = work->bytes_B / machine.bandwidth_Bps;
 	switch (work->form) {
 	case KERNEL_PRODUCT:
-		return product_s(&machine, work->product) + bytes_s;
+		return hypot(product_s(&machine, work->product), bytes_s);
 	case KERNEL_CONVOLUTION: {
-		double time_s = product_s(&machine, implicit_product(&work->convolution)) + bytes_s;
+		double time_s = hypot(product_s(&machine, implicit_product(&work->convolution)) /
+					      kernels->convolution_ratio,
+				      bytes_s);
 		if (computed_in(gpu, work->type) == NUMBER_FP32)
 			time_s = fmin(time_s, fastest_domain_s(&machine, work));
 		return time_s;
 	}
 	case KERNEL_ATTENTION:
-		return fmax(work->flop / machine.rate_flops, bytes_s);
+		return hypot(work->flop / machine.rate_flops, bytes_s);
 	default:
 		return bytes_s;
 	}

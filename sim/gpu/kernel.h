@@ -60,9 +60,10 @@ struct kernel_work {
  * a product reaches with tiles of 128 x 128 and a long k. */
 struct kernel_params {
 	double product_fp32_ratio, product_tf32_ratio, product_half_ratio, product_fp8_ratio;
-	double attention_ratio; /* part of the 16-bit peak that fused attention reaches */
-	double fill_count;      /* elements of k whose time a tile needs to start and end */
-	double reload_count;    /* side of a square tile that reaches half of the limit */
+	double convolution_ratio; /* part of a product's rate that an implicit product keeps */
+	double attention_ratio;   /* part of the 16-bit peak that fused attention reaches */
+	double fill_s;            /* time that a wave of tiles needs to start and to end */
+	double reload_count;      /* side of a square tile that reaches half of the limit */
 };
 extern const struct param_table kernel_table;
 
@@ -72,7 +73,7 @@ struct efficiency_params {
 	 * It can exceed 1, because Winograd convolutions need fewer flops. */
 	double peak_ratio;
 	double half_work_flop;               /* work of a kernel that reaches half of that */
-	const struct kernel_params *kernels; /* not NULL */
+	const struct kernel_params *kernels; /* not NULL if peak_ratio is 0 */
 };
 extern const struct param_table efficiency_table;
 

@@ -29,33 +29,63 @@ const char *sweep_value_text(struct arena *arena, const struct sweep_axis *axis,
 	return quantity_format(arena, axis->quantity, axis->values[index]);
 }
 
-/* "batch = 16": the value of axis a at a point. */
-static const char *place(struct arena *arena, const struct sweep *sweep, size_t point, size_t a)
+/* Labels of curves and of maps: the values of the axes that have no side in the chart. */
+struct labels {
+	const struct sweep *sweep;
+	bool shown[AXES_MAX];
+	bool words; /* with the words for each axis; if they are long, the caption has them */
+};
+enum { WORDS_MOST = 26 };
+
+static struct labels labels_beside(const struct sweep *sweep, size_t x, size_t y)
 {
-	return arena_printf(
-		arena, "%s = %s", sweep->words[a],
-		sweep_value_text(arena, &sweep->axes[a], sweep_axis_index(sweep, point, a)));
+	struct labels labels = {.sweep = sweep};
+	size_t length = 0;
+	for (size_t a = 0; a < sweep->axis_count; a++) {
+		labels.shown[a] = a != x && a != y;
+		length += labels.shown[a] ? strlen(sweep->words[a]) : 0;
+	}
+	labels.words = length <= WORDS_MOST;
+	return labels;
 }
 
-/* Returns the points along the first axis at combination c of the other axes. Sets *label to the
- * values of the other axes. */
-static const struct prediction **line_of(struct arena *arena, const struct sweep *sweep, size_t c,
-					 const char **label)
+/* "batch size = 16", or "16" without the words. */
+static const char *label_at(struct arena *arena, const struct labels *labels, size_t point)
+{
+	const struct sweep *sweep = labels->sweep;
+	const char *text = "";
+	for (size_t a = 0; a < sweep->axis_count; a++)
+		if (labels->shown[a])
+			text = arena_printf(arena, "%s%s%s%s%s", text, *text ? ", " : "",
+					    labels->words ? sweep->words[a] : "",
+					    labels->words ? " = " : "",
+					    sweep_value_text(arena, &sweep->axes[a],
+							     sweep_axis_index(sweep, point, a)));
+	return text;
+}
+
+/* Adds a title if there is none, and to the caption the words that labels leave out. */
+static struct chart_text titled(struct arena *arena, struct chart_text text, const char *title,
+				const struct labels *labels)
+{
+	const char *caption = text.caption, *comma = "; labels: ";
+	for (size_t a = 0; a < labels->sweep->axis_count && !labels->words; a++)
+		if (labels->shown[a]) {
+			caption = arena_printf(arena, "%s%s%s", caption ? caption : "", comma,
+					       labels->sweep->words[a]);
+			comma = ", ";
+		}
+	return (struct chart_text){text.title ? text.title : title, caption};
+}
+
+/* Returns the points along the first axis at combination c of the other axes. */
+static const struct prediction **line_of(struct arena *arena, const struct sweep *sweep, size_t c)
 {
 	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
 	const struct prediction **line = ARENA_ARRAY(arena, count, const struct prediction *);
-	*label = "";
 	for (size_t i = 0; i < count; i++)
 		line[i] = sweep->points[i * lines + c];
-	for (size_t a = 1; a < sweep->axis_count; a++)
-		*label = arena_printf(arena, "%s%s%s", *label, a > 1 ? ", " : "",
-				      place(arena, sweep, c, a));
 	return line;
-}
-
-static struct chart_text titled(struct chart_text text, const char *title)
-{
-	return (struct chart_text){text.title ? text.title : title, text.caption};
 }
 
 /* Draws a line for each combination of the other axes. The first axis is the number of GPUs of a
@@ -67,10 +97,11 @@ static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 	struct scaling_curve *scaling = ARENA_ARRAY(arena, lines, struct scaling_curve);
 	struct bandwidth_curve *sizes = ARENA_ARRAY(arena, lines, struct bandwidth_curve);
 	const struct measured none = {NULL, NULL};
+	const struct labels labels = labels_beside(sweep, 0, 0);
 	for (size_t c = 0; c < lines; c++) {
-		const char *label;
-		const struct prediction **line = line_of(arena, sweep, c, &label);
-		label = *label ? label : "simulated";
+		const struct prediction **line = line_of(arena, sweep, c);
+		const char *label = label_at(arena, &labels, c);
+		label = *label ? label : "predicted";
 		if (bandwidth)
 			sizes[c] = chart_bandwidth_curve(arena, label, line, sweep->axes[0].values,
 							 count, none);
@@ -78,9 +109,10 @@ static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 			scaling[c] = chart_scaling_curve(arena, label, line, count, none);
 	}
 	if (bandwidth)
-		return chart_bandwidth(arena, titled(text, "Bus bandwidth over message size"),
-				       sizes, lines);
-	return chart_scaling(arena, titled(text, "Scaling"), scaling, lines);
+		return chart_bandwidth(
+			arena, titled(arena, text, "Bus bandwidth over message size", &labels),
+			sizes, lines);
+	return chart_scaling(arena, titled(arena, text, "Scaling", &labels), scaling, lines);
 }
 
 /* The ratio, or the bus bandwidth in GB/s for a collective, which has no ratio. */
@@ -120,19 +152,20 @@ static struct drawing *draw_curves(struct arena *arena, struct chart_text text,
 	size_t lines = sweep->point_count / x->count;
 	bool bandwidth = kinds == PREDICTION_COLLECTIVE;
 	struct curve *curves = ARENA_ARRAY(arena, lines, struct curve);
+	const struct labels labels = labels_beside(sweep, 0, 0);
 	struct chart_axes axes = {.y_label = answer_label(kinds), .x_log = is_log(x)};
 	const double *values = shown_values(arena, sweep, 0, &axes.x_label);
 	for (size_t c = 0; c < lines; c++) {
 		struct estimate *y = ARENA_ARRAY(arena, x->count, struct estimate);
-		const char *label;
-		const struct prediction **line = line_of(arena, sweep, c, &label);
+		const struct prediction **line = line_of(arena, sweep, c);
 		for (size_t i = 0; i < x->count; i++)
 			y[i] = drawn(line[i], bandwidth);
-		curves[c] = (struct curve){label, values, y, x->count};
+		curves[c] = (struct curve){label_at(arena, &labels, c), values, y, x->count};
 	}
 	const char *title = chart_bars_title(sweep->points, sweep->point_count);
-	return chart_curves(arena, titled(text, bandwidth ? "Bus bandwidth" : title), axes, curves,
-			    lines);
+	return chart_curves(arena,
+			    titled(arena, text, bandwidth ? "Bus bandwidth" : title, &labels), axes,
+			    curves, lines);
 }
 
 /* ---- maps ---- */
@@ -194,17 +227,6 @@ static size_t map_point(const struct sweep *sweep, const struct side sides[2], s
 	return point;
 }
 
-static const char *map_label(struct arena *arena, const struct sweep *sweep,
-			     const struct side sides[2], size_t point)
-{
-	const char *label = "";
-	for (size_t a = 0; a < sweep->axis_count; a++)
-		if (a != sides[0].axis && a != sides[1].axis)
-			label = arena_printf(arena, "%s%s%s", label, *label ? ", " : "",
-					     place(arena, sweep, point, a));
-	return label;
-}
-
 static struct drawing *draw_maps(struct arena *arena, struct chart_text text,
 				 const struct sweep *sweep, const struct side sides[2],
 				 unsigned kinds)
@@ -212,6 +234,7 @@ static struct drawing *draw_maps(struct arena *arena, struct chart_text text,
 	const struct side *x = &sides[0], *y = &sides[1];
 	size_t cells = x->count * y->count, count = sweep->point_count / cells;
 	struct heat_map *maps = ARENA_ARRAY(arena, count, struct heat_map);
+	const struct labels labels = labels_beside(sweep, x->axis, y->axis);
 	const struct heat_axes axes = {.x_label = x->label,
 				       .y_label = y->label,
 				       .z_label = answer_label(kinds),
@@ -229,7 +252,7 @@ static struct drawing *draw_maps(struct arena *arena, struct chart_text text,
 					drawn(sweep->points[point], kinds == PREDICTION_COLLECTIVE)
 						.value;
 			}
-		maps[c] = (struct heat_map){map_label(arena, sweep, sides, point),
+		maps[c] = (struct heat_map){label_at(arena, &labels, point),
 					    x->values,
 					    y->values,
 					    x->count,
@@ -239,7 +262,7 @@ static struct drawing *draw_maps(struct arena *arena, struct chart_text text,
 	const char *title = kinds == PREDICTION_COLLECTIVE
 				    ? "Bus bandwidth"
 				    : chart_bars_title(sweep->points, sweep->point_count);
-	return chart_heat(arena, titled(text, title), axes, maps, count);
+	return chart_heat(arena, titled(arena, text, title, &labels), axes, maps, count);
 }
 
 struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const struct sweep *sweep)

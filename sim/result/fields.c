@@ -98,7 +98,7 @@ const char *field_unit(const struct field *field, const struct record *record)
 
 struct copier {
 	struct arena *arena;
-	struct names *texts; /* NULL: each text has its own copy */
+	struct names *texts; /* NULL if each text has its own copy */
 };
 
 static const char *copy_text(const struct copier *copier, const char *text)
@@ -119,7 +119,7 @@ static void copy_texts(const struct copier *copier, struct fields fields, void *
 	}
 }
 
-/* An array of structs with the texts of fields; NULL for none of them. */
+/* Copies an array of structs with their texts; NULL for an empty array. */
 static void *copy_list(const struct copier *copier, struct fields fields, const void *list,
 		       size_t count, size_t size_B)
 {

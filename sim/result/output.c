@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All text waits in memory until the commit, so that a run that fails or is
- * interrupted half-way leaves nothing, on disk or on stdout, and a full disk
- * shows as the errno of the write that failed. */
+/* All text stays in memory until the commit. So a run that fails or is interrupted leaves nothing
+ * on disk or stdout. If the disk is full, errno is that of the failed write. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "sim/result/result.h"
 
@@ -14,8 +13,8 @@
 #include <unistd.h>
 
 struct output {
-	char *path;   /* with links followed; NULL: stdout */
-	bool special; /* a device or pipe: written in place, never replaced */
+	char *path;   /* with links followed; NULL for stdout */
+	bool special; /* a device or pipe, which is written in place */
 	FILE *file;
 	char *text;
 	size_t size_B;
@@ -32,7 +31,7 @@ static void output_free(struct output *output)
 	errno = kept;
 }
 
-/* The folder of a path, for the caller to free. */
+/* Returns the folder of a path; the caller frees it. */
 static char *folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -41,7 +40,7 @@ static char *folder_of(const char *path)
 	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* Finds out now what would make the commit fail: sooner is kinder. */
+/* Finds errors of the commit before the run. */
 static int target_check(struct output *output, const char *path)
 {
 	struct stat status;
@@ -60,7 +59,7 @@ static int target_check(struct output *output, const char *path)
 			errno = EISDIR;
 		if (errno != ENOENT || length == 0)
 			return -1;
-		if (lstat(path, &status) == 0) { /* a link to nowhere would be replaced */
+		if (lstat(path, &status) == 0) { /* refuse to replace a broken link */
 			errno = ENOENT;
 			return -1;
 		}
@@ -112,8 +111,8 @@ int output_write_whole(int fd, const char *text, size_t size_B)
 	return 0;
 }
 
-/* A new file in the target's folder, by the name put into name[size]; the mode
- * obeys the umask, which mkstemp would not. */
+/* Creates a new file in the target's folder and writes its name to name[size]. Its mode follows the
+ * umask, unlike that of mkstemp. */
 static int temporary_open(const char *path, char *name, size_t size)
 {
 	const char *slash = strrchr(path, '/');
@@ -141,7 +140,7 @@ static int write_and_rename(const struct output *output)
 		answer = output_write_whole(fd, output->text, output->size_B);
 		if (answer == 0 && stat(output->path, &status) == 0)
 			answer = fchmod(fd, status.st_mode & 07777);
-		/* Some file systems know no fsync and say EINVAL. */
+		/* Some file systems do not support fsync and return EINVAL. */
 		if (answer == 0 && fsync(fd) != 0 && errno != EINVAL)
 			answer = -1;
 		int kept = errno;
@@ -164,7 +163,8 @@ static int write_and_rename(const struct output *output)
 	return answer;
 }
 
-/* A signal that ends the program waits until the target is there and nothing else is. */
+/* Blocks signals that would end the program until the target is complete and the temporary file is
+ * gone. */
 static int replace_target(const struct output *output)
 {
 	sigset_t held, before;

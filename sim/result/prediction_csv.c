@@ -7,8 +7,8 @@
 #include "sim/result/field.h"
 #include "sim/result/write.h"
 
-/* The names of breakdown parts in all predictions, in order of appearance: a
- * column each. */
+/* The keys of the parts of the step time in all predictions, in order of appearance. Each is a
+ * column. */
 struct part_names {
 	const char **items;
 	size_t count;

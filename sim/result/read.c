@@ -11,7 +11,7 @@
 struct reader {
 	struct arena *arena;
 	struct diag *diag;
-	struct origin origin; /* of the value being read: its first line at best */
+	struct origin origin; /* of the value that is read; its first line if known */
 	VEC(const struct prediction *) predictions;
 	bool failed;
 };
@@ -23,7 +23,7 @@ static void complain(struct reader *reader, const char *key, const char *what)
 	reader->failed = true;
 }
 
-/* A text, or NULL for null and (unless it is needed) for nothing. */
+/* Reads a text; NULL for null or for a missing value that is not needed. */
 static const char *text_of(struct reader *reader, const struct json_t *record, const char *key,
 			   bool needed)
 {
@@ -35,7 +35,7 @@ static const char *text_of(struct reader *reader, const struct json_t *record, c
 	return NULL;
 }
 
-/* A number; NaN for null or nothing. */
+/* Reads a number; NaN for null or a missing value. */
 static double real_of(struct reader *reader, const struct json_t *record, const char *key)
 {
 	const struct json_t *value = json_member(record, key);
@@ -58,7 +58,7 @@ static uint64_t count_of(struct reader *reader, const struct json_t *record, con
 	return 0;
 }
 
-/* Results of older versions lack what is not needed. */
+/* Results of older versions can lack values that are not needed. */
 static struct estimate estimate_of(struct reader *reader, const struct json_t *record,
 				   const char *key, bool needed)
 {
@@ -141,7 +141,7 @@ static void read_field(struct reader *reader, const struct json_t *record,
 	case FIELD_ESTIMATE:
 		*(struct estimate *)to = estimate_of(reader, record, field->json, field->needed);
 		break;
-	default: /* the version is not used, the parameters stay behind */
+	default: /* version and parameters are not read */
 		break;
 	}
 }
@@ -158,7 +158,7 @@ static void read_fields(struct reader *reader, const struct json_t *record, stru
 static const struct prediction *read_one(struct reader *reader, const struct json_t *record)
 {
 	struct prediction *prediction = ARENA_NEW(reader->arena, struct prediction);
-	/* something else altogether: one message is enough */
+	/* the file is not a result: one message is enough */
 	if (!text_of(reader, record, prediction_fields.rows[0].json, true))
 		return prediction;
 	read_fields(reader, record, prediction_fields, prediction);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Results: a prediction as data, and tables with a quantity for each column.
+/* Results: predictions, and tables with a quantity for each column.
  *
- * A PREDICTION is what `run` says of a case. A RESULT TABLE is anything else
- * that is printed, saved or drawn: columns with name, quantity and unit, rows
- * of numbers or texts, number columns optionally with an interval. Writers
- * turn either into a text table, CSV, JSON or JSON Lines; plots read them.
+ * A PREDICTION is the result of `run` for one case. A RESULT TABLE is the result of any other verb.
+ * It has columns with name and quantity, and rows of texts or numbers. A column of numbers can have
+ * intervals. Writers turn both into a text table, CSV, JSON or JSON Lines, and plots draw them.
  */
 #ifndef FARWIRE_RESULT_RESULT_H
 #define FARWIRE_RESULT_RESULT_H
@@ -22,7 +21,7 @@ struct names;
 struct trace;
 struct cfg_resolution;
 
-/* A number with its 90 % interval. NaN: not available (null in JSON). */
+/* A number with its 90 % interval. NaN means not available (null in JSON). */
 struct estimate {
 	double value, low, high;
 };
@@ -33,7 +32,7 @@ struct breakdown_part {
 	double seconds;   /* time of this part in a step; the parts add up to the step time */
 };
 
-struct job_prediction { /* of a pool: one line a client */
+struct job_prediction { /* one client of a pool, or one of several jobs */
 	const char *name;
 	const char *gpu;
 	bool ok;
@@ -60,31 +59,31 @@ const char *part_label(const char *key);
 
 struct link_prediction {
 	const char *name;
-	double utilization; /* 0..1 of the steady steps' time */
+	double utilization; /* 0 to 1, over the steady steps */
 	double carried_B;
 };
 
 struct prediction {
 	const char *name;
 	bool ok;
-	const char *reason;               /* of a failed verdict, else NULL */
-	struct estimate throughput;       /* images/s, sum over clients or ranks; of a benchmark
-					     of a collective its bus bandwidth in B/s */
-	struct estimate token_throughput; /* tokens/s, if networks take sequences; else NaN */
-	struct estimate step_s;           /* of a collective: its time */
-	struct estimate ratio;            /* to the baseline; NaN: none. Of a job: scaling
-					     efficiency, throughput over GPUs times one GPU alone */
-	/* Of a job; 0 and NaN of anything else. */
+	const char *reason;         /* of a failed verdict, or NULL */
+	struct estimate throughput; /* images/s, sum over clients or ranks; for a collective the bus
+				       bandwidth in B/s */
+	struct estimate token_throughput; /* tokens/s if networks take sequences, or NaN */
+	struct estimate step_s;           /* step time; for a collective its time */
+	struct estimate ratio;            /* ratio to the baseline, NaN without one; for a job the
+					     scaling efficiency */
+	/* for jobs; 0 and NaN in other predictions */
 	size_t gpu_count;
-	struct estimate speedup;    /* throughput over that of one GPU alone */
-	struct estimate training_s; /* of all epochs */
+	struct estimate speedup;    /* throughput divided by that of one GPU */
+	struct estimate training_s; /* time of all epochs */
 	struct estimate elapsed_s;  /* from launch to end, of the job that ends last */
 	struct breakdown_part phases[BREAKDOWN_MAX]; /* parts of elapsed_s, which add up to it */
 	size_t phase_count;
-	double communication_s;          /* of a step: in which a collective was under way,
-					    hidden behind kernels or not; NaN: not known */
-	const char *collective;          /* of a benchmark: "all_reduce, 1 MiB"; else NULL */
-	const char *choice;              /* what the collective library chose, or NULL */
+	double communication_s; /* time of a step in which a collective runs, hidden behind
+				   kernels or not; NaN if unknown */
+	const char *collective; /* "all_reduce, 1 MiB" of a collective without training, or NULL */
+	const char *choice;     /* choice of the collective library, or NULL */
 	struct estimate gpu_utilization; /* mean over the GPUs in use */
 	struct breakdown_part breakdown[BREAKDOWN_MAX];
 	size_t breakdown_count;
@@ -97,58 +96,51 @@ struct prediction {
 	uint64_t calls_count, polls_count; /* of a step */
 	double retransmission_timeouts;    /* a step */
 	double connect_s;
-	const char *transport; /* of forwarded calls, or of gradients between machines; NULL: none
-				  travel */
+	const char *transport; /* of forwarded calls, or of gradients between machines; NULL if
+				  there are none */
 	const struct cfg_resolution *resolution;
 	uint64_t seed;
 	size_t draws_count;
-	size_t failed_draws_count; /* of these: counted as no throughput at all */
-	/* For quotients of predictions: each draw's, 0 where it failed (NULL: there are none, or
-	 * this was read from a file), and by what the model itself errs. */
+	size_t failed_draws_count; /* of these draws; they count as a throughput of 0 */
+	/* For quotients of predictions: the throughput of each draw, 0 if it failed, and the model
+	 * error. NULL without draws, and for a prediction from a file. */
 	const double *drawn_throughputs;
 	double error_ratio, error_freedom_count;
 };
 
-/* A copy that needs nothing of the original. Equal texts are kept once if texts are given, for
- * many copies in one arena. */
+/* Returns a copy that shares nothing with the original. If `texts` is not NULL, equal texts of many
+ * copies are stored once. */
 const struct prediction *prediction_copy(struct arena *arena, struct names *texts,
 					 const struct prediction *prediction);
 
 /* Returns the seconds of a step that belong to the part with this key; 0 if it has no such part. */
 double prediction_part_s(const struct prediction *prediction, const char *name);
-enum prediction_kind { /* bits, for sets of them */
+enum prediction_kind { /* bits of a set */
 		       PREDICTION_PROGRAMS = 1,
 		       PREDICTION_TRAINING = 2, /* a data-parallel job */
 		       PREDICTION_COLLECTIVE = 4,
 };
 enum prediction_kind prediction_kind(const struct prediction *prediction);
-/* The kinds among them. */
+/* Returns the set of the kinds of these predictions. */
 unsigned prediction_kinds(const struct prediction *const *predictions, size_t count);
-
-/* A long time and its interval as people say it: "45.0 min", "2.00 h (1.94..2.08)",
- * "3.10 days"; "-" for NaN. */
 
 enum output_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL };
 
-/* The JSON is an array with an object for each prediction, JSON Lines an
- * object a line; docs/formats.md describes the fields. Of a failed verdict the
- * numbers are null (empty in CSV), whatever the struct holds. CSV is RFC 4180
- * with a row for each prediction. The table for people adds where the time goes,
- * clients and links when it shows one prediction. */
+/* Writes predictions. JSON is an array with an object for each prediction, and JSON Lines has an
+ * object on each line; docs/formats.md describes the fields. CSV (RFC 4180) has a row for each
+ * prediction. The numbers of a failed verdict are null, or empty in CSV. For a single prediction
+ * the table for people also has the parts of the step time, clients and links. */
 void predictions_write(FILE *out, enum output_format format,
 		       const struct prediction *const *predictions, size_t count);
 
-/* Reads back what predictions_write wrote as JSON or JSON Lines, for plots of
- * saved results. The parameters stay behind:
- * resolution is NULL. NULL after errors, which are in diag; *count > 0 else. */
+/* Reads the JSON or JSON Lines of predictions_write, for plots of saved results. It does not read
+ * the parameters, so resolution is NULL. Returns NULL after errors in diag; otherwise *count > 0.
+ */
 const struct prediction *const *predictions_read(struct arena *arena, struct diag *diag,
 						 const char *path, size_t *count);
 
-/* One prediction from its line of JSON Lines; NULL if it is none. */
+/* Reads one prediction from its line of JSON Lines. Returns NULL if the line has no prediction. */
 const struct prediction *prediction_read(struct arena *arena, const char *text, size_t size_B);
-
-/* The resolved parameters as the array "parameters" of a prediction; origin is
- * "file:line", "--set", "draw" or "default". NULL: an empty array. */
 
 /* ---- result tables ---- */
 
@@ -163,9 +155,9 @@ struct result_column {
 /* Returns the heading of a column for people. Each cell shows its own unit. */
 const char *result_heading(struct arena *arena, const struct result_column *column);
 struct result_cell {
-	const char *text;       /* of text columns; NULL: not available. In CSV also in place of a
-				   number that is not available */
-	struct estimate number; /* of the others; NaN: not available */
+	const char *text;       /* of text columns; NULL if not available. CSV also writes it
+				   instead of a number that is not available */
+	struct estimate number; /* of other columns; NaN if not available */
 };
 struct result_table {
 	const char *name, *title;
@@ -176,26 +168,23 @@ struct result_table {
 };
 void result_table_write(FILE *out, enum output_format format, const struct result_table *table);
 
-/* Perfetto/Chrome trace JSON of a run. */
+/* Writes the trace of a run as JSON for Perfetto and Chrome. */
 void trace_write(FILE *out, const struct trace *trace);
 
-/* Output files are written whole or not at all. The text waits in memory;
- * output_commit writes it to a temporary file beside the target and renames
- * that, so that a failure or an interrupt leaves what was there before. Links
- * are followed, the mode of a file that is replaced is kept; devices and pipes
- * (/dev/null) are written in place. Path "-" is stdout, which also stays empty
- * until the commit. NULL with errno set when it cannot be written: no such
- * folder, a directory, no permission.
+/* Output files are written atomically. The text stays in memory until output_commit writes it to a
+ * temporary file in the target's folder and renames this file. So a failure or an interrupt leaves
+ * the old file unchanged. Links are followed, and a replaced file keeps its mode. Devices and pipes
+ * (/dev/null) are written in place. The path "-" is stdout, which also gets nothing before the
+ * commit. output_open returns NULL with errno set if the path cannot be written.
  *
- * A closed pipe shows here only where SIGPIPE is ignored, which main does
- * first of all: otherwise the signal ends the program without a word. */
+ * main ignores SIGPIPE, so that a closed pipe is an error here and does not end the program. */
 struct output;
 struct output *output_open(const char *path);
-/* All of it, through interruptions; -1 with errno set. */
+/* Writes all bytes and continues after interruptions. Returns -1 with errno set after an error. */
 int output_write_whole(int fd, const char *text, size_t size_B);
 FILE *output_file(struct output *output);
-/* 0, or -1 with errno after an error anywhere on the way (disk full, closed
- * pipe): then nothing is left behind. Frees output either way. */
+/* Returns 0, or -1 with errno after any error (disk full, closed pipe); then no file is left. Frees
+ * output in both cases. */
 int output_commit(struct output *output);
 void output_abandon(struct output *output);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A trace in the Trace Event Format, which Perfetto and chrome://tracing open:
- * groups are processes, tracks are threads, spans are complete ("X") events
- * with microseconds written to the picosecond.
+/* Writes a trace in the Trace Event Format, which Perfetto and chrome://tracing open. Groups are
+ * processes, tracks are threads, and spans are complete ("X") events. Times are in microseconds
+ * with six decimals.
  *
- * The format wants spans of one thread nested or apart. Where spans of a track
- * overlap otherwise (several messages on one wire), the later goes to a second
- * lane, "name #2", and so on. */
+ * In this format two spans of a thread must be nested or must not overlap. If spans of a track
+ * overlap in another way, for example messages on a link, the later span goes to a second lane,
+ * "name #2", and so on. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct lane {
 	uint32_t track;
 	unsigned number;      /* among the lanes of its track, from 1 */
 	size_t next;          /* index of the track's next lane + 1; 0: none */
-	VEC(int64_t) open_ps; /* ends of the spans that the next may nest in */
+	VEC(int64_t) open_ps; /* ends of the spans in which the next one can nest */
 };
 
 struct placed { /* a span in the order of writing */
@@ -36,7 +36,7 @@ struct layout {
 	size_t *first; /* by track: index of its first lane + 1 */
 };
 
-/* By start, the longer first, so that a span comes before those inside it. */
+/* Sorts by start, and a longer span first, so that a span precedes the spans inside it. */
 static int placed_compare(const void *a, const void *b)
 {
 	const struct placed *x = a;
@@ -98,7 +98,7 @@ static struct layout lay_out(struct arena *scratch, const struct trace *trace)
 	return layout;
 }
 
-/* Process numbers of the tracks: from 1 by first appearance of the group. */
+/* Returns the process number of each track. Groups get numbers from 1 in order of appearance. */
 static size_t *number_groups(struct arena *scratch, const struct trace *trace)
 {
 	size_t count = trace_track_count(trace);
@@ -114,7 +114,7 @@ static size_t *number_groups(struct arena *scratch, const struct trace *trace)
 	return numbers;
 }
 
-/* An event on a line; the first one begins the list. */
+/* Begins an event on a new line. */
 static struct json_writer begin_event(FILE *out, bool *first, const char *phase, const char *name)
 {
 	struct json_writer json = jw_begin(out, JSON_LINE);

@@ -47,7 +47,8 @@ read_efficiency(struct case_reader *c, const struct gpu_entry *gpu, const char *
 	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu->like, model);
 	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
 		   &efficiency_table, NULL, 0, efficiency);
-	efficiency->kernels = read_kernels(c, (enum gpu_generation)gpu->params.generation);
+	if (!(efficiency->peak_ratio > 0))
+		efficiency->kernels = read_kernels(c, (enum gpu_generation)gpu->params.generation);
 	return efficiency;
 }
 

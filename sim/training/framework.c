@@ -14,6 +14,7 @@ static const char *const l2_loss_names[] = {"all", "no_batch_norm", "single_op",
 
 static const char *const precision_names[] = {"fp32", "fp16", "bf16", "fp8", NULL};
 static const char *const tf32_names[] = {"none", "convolutions", "all", NULL};
+static const char *const layout_names[] = {"nhwc", "nchw", NULL};
 static const char *const fusion_names[] = {"none", "norm", "all", NULL};
 
 static const struct param_row stack_rows[] = {
@@ -72,10 +73,19 @@ static const struct param_row stack_rows[] = {
 		   "weights stay fp32 and are cast in each step; losses, softmax and layer norms "
 		   "are computed in fp32",
 		   "PyTorch's autocast op reference; the stacks' files say which use it"),
+	PARAM_CHOICE(struct stack_params, layout, layout_names, "nhwc",
+		     "order of an image's elements; convolutions on tensor cores transpose images "
+		     "in nchw",
+		     "cuDNN developer guide: tensor cores compute in NHWC; the stacks' files say "
+		     "which use NCHW"),
 	PARAM_CHOICE(struct stack_params, fusion, fusion_names, "none",
 		     "element-wise ops that are one kernel with their neighbours: none, norm "
 		     "(batch norm with ReLU and addition), all (torch.compile, XLA)",
 		     "eager frameworks launch a kernel for each op"),
+	PARAM_BOOL(struct stack_params, fused_averages, "false",
+		   "batch norm's kernel also updates the moving averages; otherwise kernels of "
+		   "their own do",
+		   "TensorFlow 1 updates them by ops; PyTorch and MXNet pass them to cuDNN"),
 	PARAM_BOOL(struct stack_params, fused_attention, "true",
 		   "one kernel computes attention and keeps no scores in GPU memory",
 		   "PyTorch documentation, scaled_dot_product_attention: since 2.0 it takes "
@@ -95,8 +105,10 @@ double stack_element_B(const struct stack_params *stack)
 	return stack->precision == PRECISION_FP32 ? 4 : 2;
 }
 
-enum number_type stack_product_type(const struct stack_params *stack, bool convolution)
+enum number_type stack_product_type(const struct stack_params *stack, const struct gpu_params *gpu,
+				    bool convolution)
 {
+	bool tf32 = stack->tf32 == TF32_ALL || (convolution && stack->tf32 == TF32_CONVOLUTIONS);
 	switch (stack->precision) {
 	case PRECISION_FP16:
 		return NUMBER_FP16;
@@ -105,9 +117,7 @@ enum number_type stack_product_type(const struct stack_params *stack, bool convo
 	case PRECISION_FP8: /* Transformer Engine has no convolutions */
 		return convolution ? NUMBER_BF16 : NUMBER_FP8;
 	default:
-		return stack->tf32 == TF32_ALL || (convolution && stack->tf32 == TF32_CONVOLUTIONS)
-			       ? NUMBER_TF32
-			       : NUMBER_FP32;
+		return tf32 && gpu && gpu->tf32_flops > 0 ? NUMBER_TF32 : NUMBER_FP32;
 	}
 }
 

@@ -38,12 +38,16 @@ struct stack_params {
 	int precision;             /* enum stack_precision */
 	int tf32;                  /* enum stack_tf32 */
 	bool autocast;             /* fp32 weights are cast in each step; some ops stay in fp32 */
+	int layout;                /* enum stack_layout */
 	int fusion;                /* enum stack_fusion */
+	bool fused_averages;       /* batch norm's kernel also updates its moving averages */
 	bool fused_attention;      /* scores stay inside one kernel (FlashAttention) */
 	bool fp16_gradients;       /* gradients are exchanged in half precision */
 	double xla_clusters_count; /* of backward; 0: no XLA */
 };
 enum stack_precision { PRECISION_FP32, PRECISION_FP16, PRECISION_BF16, PRECISION_FP8 };
+/* Order of an image's elements: channels behind or before the pixels. */
+enum stack_layout { LAYOUT_NHWC, LAYOUT_NCHW };
 /* The products that use TF32 in place of fp32. */
 enum stack_tf32 { TF32_NONE, TF32_CONVOLUTIONS, TF32_ALL };
 /* The element-wise ops that are one kernel with their neighbours. */
@@ -57,8 +61,10 @@ enum l2_loss {
 extern const struct param_table stack_table;
 /* Returns the bytes of an element of an activation. */
 double stack_element_B(const struct stack_params *stack);
-/* Returns the number type in which the stack computes convolutions or other products. */
-enum number_type stack_product_type(const struct stack_params *stack, bool convolution);
+/* Number type in which the stack computes convolutions, or other products, on the GPU. gpu may be
+ * NULL: it has no TF32. */
+enum number_type stack_product_type(const struct stack_params *stack, const struct gpu_params *gpu,
+				    bool convolution);
 
 /* GPU memory of a training step with that stack (network_memory_B). */
 double stack_memory_B(const struct network *network, size_t batch,

@@ -46,7 +46,7 @@ static void set_product(struct builder *b, uint32_t op, const struct layer *laye
 	const struct layer *input = &b->network->layers[layer->inputs[0]];
 	struct kernel_work *work = &b->ops.items[op].work;
 	double rows = b->batch, in = input->output_count, out = layer->output_count;
-	work->type = stack_product_type(b->stack, layer->op == LAYER_CONV);
+	work->type = stack_product_type(b->stack, b->gpu, layer->op == LAYER_CONV);
 	if (layer->op == LAYER_CONV) {
 		work->form = KERNEL_CONVOLUTION;
 		work->convolution = (struct kernel_convolution){
@@ -131,10 +131,41 @@ static bool is_product(enum layer_op op)
 	return op == LAYER_CONV || op == LAYER_FC;
 }
 
-static bool is_elementwise(enum layer_op op)
+/* True if the op can be one kernel with its neighbours. cuDNN fuses batch norm with the addition
+ * and the ReLU after it. A compiler fuses all. */
+static bool is_elementwise(const struct builder *b, enum layer_op op)
 {
-	return op == LAYER_BATCH_NORM || op == LAYER_BIAS || op == LAYER_RELU || op == LAYER_ADD ||
-	       op == LAYER_DROPOUT;
+	bool normalises = op == LAYER_BATCH_NORM || op == LAYER_RELU || op == LAYER_ADD;
+	return normalises ||
+	       (b->stack->fusion != FUSION_NORM && (op == LAYER_BIAS || op == LAYER_DROPOUT));
+}
+
+/* Adds the kernels that transpose input and output of a convolution on tensor cores, if images are
+ * stored as NCHW. Returns the op whose output is that of the convolution. */
+static uint32_t transpose(struct builder *b, const struct layer *layer, uint32_t product)
+{
+	if (b->stack->layout != LAYOUT_NCHW || layer->op != LAYER_CONV ||
+	    stack_product_type(b->stack, b->gpu, true) == NUMBER_FP32)
+		return product;
+	double moved_B = builder_B(b, layer->input_count_total + layer->output_count);
+	return builder_add(b, builder_name(b, layer, ".transpose"), false, 2, 0, 2 * moved_B,
+			   &product, 1);
+}
+
+uint32_t builder_cast(struct builder *b, const struct layer *layer, const char *what,
+		      double elements, uint32_t input)
+{
+	if (!b->stack->autocast || b->element_B >= b->weight_B)
+		return input;
+	return builder_add(b, builder_name(b, layer, what), false, 1, 0,
+			   elements * (b->element_B + b->weight_B), &input, 1);
+}
+
+static uint32_t product_forward(struct builder *b, const struct layer *layer, uint32_t op)
+{
+	set_product(b, op, layer, CONVOLUTION_FORWARD);
+	builder_cast(b, layer, ".cast", layer->tensors[0], NONE);
+	return transpose(b, layer, op);
 }
 
 static void forward_layer(struct builder *b, size_t index)
@@ -156,10 +187,10 @@ static void forward_layer(struct builder *b, size_t index)
 					2 * layer->macs * b->batch, forward_B(b, layer), inputs,
 					(uint32_t)layer->input_count);
 	if (is_product(layer->op))
-		set_product(b, b->forward[index], layer, CONVOLUTION_FORWARD);
-	if (is_elementwise(layer->op))
+		b->forward[index] = product_forward(b, layer, b->forward[index]);
+	if (is_elementwise(b, layer->op))
 		builder_elementwise(b, b->forward[index], builder_B(b, layer->output_count));
-	for (size_t i = 0; i < layer->state_tensor_count; i++)
+	for (size_t i = 0; !b->stack->fused_averages && i < layer->state_tensor_count; i++)
 		builder_elementwise(
 			b,
 			builder_add(b, builder_name(b, layer, ".moving"), false,
@@ -196,7 +227,7 @@ static void decay_ops(struct builder *b, bool gradient)
 		b->layer = (uint32_t)i;
 		for (size_t t = 0; t < layer->tensor_count; t++) {
 			uint32_t number = b->first_tensor[i] + (uint32_t)t;
-			double size_B = layer->tensors[t] * b->element_B;
+			double size_B = layer->tensors[t] * b->weight_B;
 			if (!has_l2_loss(b, layer)) {
 				b->decay[number] = NONE;
 			} else if (gradient) {
@@ -218,7 +249,7 @@ static void decay_ops(struct builder *b, bool gradient)
 static uint32_t l2_loss(struct builder *b, uint32_t loss)
 {
 	if (b->stack->l2_loss == L2_LOSS_SINGLE_OP) {
-		double size_B = b->network->parameters_count * b->element_B;
+		double size_B = b->network->parameters_count * b->weight_B;
 		uint32_t all = builder_add(b, "l2.concat", false, 1, 0, 2 * size_B, NULL, 0);
 		push_loss(b, builder_add(b, "l2", false, 2, 0, size_B, &all, 1));
 	} else {
@@ -252,7 +283,7 @@ static uint32_t tensor_op(struct builder *b, const struct layer *layer, const ch
 			  uint32_t number, double passes, const uint32_t *inputs,
 			  uint32_t input_count)
 {
-	double size_B = b->tensors[number].elements_count * b->element_B;
+	double size_B = b->tensors[number].elements_count * b->weight_B;
 	return builder_elementwise(b,
 				   builder_add(b, builder_name(b, layer, what), false, 1, 0,
 					       passes * size_B, inputs, input_count),
@@ -304,11 +335,13 @@ static void backward_product(struct builder *b, size_t index, bool data)
 	uint32_t filter = builder_add(b, builder_name(b, layer, ".grad_filter"), true, 1, flop,
 				      forward_B(b, layer), &gradient, 1);
 	set_product(b, filter, layer, CONVOLUTION_FILTER);
+	filter = builder_cast(b, layer, ".grad_cast", layer->tensors[0],
+			      transpose(b, layer, filter));
 	if (data) {
 		uint32_t op = builder_add(b, builder_name(b, layer, ".grad_data"), true, 1, flop,
 					  forward_B(b, layer), &gradient, 1);
 		set_product(b, op, layer, CONVOLUTION_DATA);
-		builder_receive(b, layer->inputs[0], op);
+		builder_receive(b, layer->inputs[0], transpose(b, layer, op));
 	}
 	builder_gradients(b, filter, index);
 	for (size_t t = 0; t < layer->tensor_count; t++)
@@ -365,7 +398,7 @@ static void backward_layer(struct builder *b, size_t index)
 	uint32_t op = builder_add(b, builder_name(b, layer, ".grad"), is_library(layer->op), 1, 0,
 				  backward_passes(layer->op) * out, &gradient, 1);
 	/* A bias's gradient is a sum over its layer's output. */
-	if (is_elementwise(layer->op) && layer->op != LAYER_BIAS)
+	if (is_elementwise(b, layer->op) && layer->op != LAYER_BIAS)
 		builder_elementwise(b, op, out);
 	builder_gradients(b, op, index);
 	builder_receive(b, layer->inputs[0], layer->op == LAYER_BIAS ? gradient : op);
@@ -392,15 +425,17 @@ static void number_tensors(struct builder *b)
 }
 
 struct op_graph op_graph_new(struct arena *arena, const struct network *network, size_t batch,
-			     const struct stack_params *stack)
+			     const struct stack_params *stack, const struct gpu_params *gpu)
 {
 	FW_ASSERT(batch > 0 && network->layer_count > 1);
 	size_t layers = network->layer_count;
 	struct builder b = {.arena = arena,
 			    .network = network,
 			    .stack = stack,
+			    .gpu = gpu,
 			    .batch = (double)batch,
 			    .element_B = stack_element_B(stack),
+			    .weight_B = stack->autocast ? 4 : stack_element_B(stack),
 			    .forward = ARENA_ARRAY(arena, layers, uint32_t),
 			    .gradient = ARENA_ARRAY(arena, layers, uint32_t),
 			    .tied = ARENA_ARRAY(arena, layers, uint32_t),

@@ -12,7 +12,9 @@ struct builder {
 	struct arena *arena;
 	const struct network *network;
 	const struct stack_params *stack;
+	const struct gpu_params *gpu; /* NULL: without TF32 */
 	double batch, element_B;
+	double weight_B; /* of an element of a variable */
 	VEC(struct op) ops;
 	uint32_t *forward;      /* by layer: the op that computes its output */
 	uint32_t *gradient;     /* by layer: the op that computes the gradient of its output */
@@ -41,6 +43,10 @@ void builder_receive(struct builder *b, size_t layer, uint32_t op);
 /* Adds weight decay to the gradient of tensor `number`, and updates the tensor. */
 void builder_update(struct builder *b, const struct layer *layer, uint32_t number,
 		    uint32_t gradient);
+/* Adds the kernel that casts a matrix of weights, or its gradient, between fp32 and 16 bits.
+ * Returns input if the stack does not cast. */
+uint32_t builder_cast(struct builder *b, const struct layer *layer, const char *what,
+		      double elements, uint32_t input);
 /* Bytes of that many elements of each sample. */
 double builder_B(const struct builder *b, double elements);
 const char *builder_name(struct builder *b, const struct layer *layer, const char *what);

@@ -91,7 +91,7 @@ static uint32_t add_product(struct builder *b, const struct layer *layer, const 
 	struct kernel_work *work = &b->ops.items[op].work;
 
 	work->form = KERNEL_PRODUCT;
-	work->type = stack_product_type(b->stack, false);
+	work->type = stack_product_type(b->stack, b->gpu, false);
 	work->product = product;
 	return op;
 }
@@ -99,7 +99,7 @@ static uint32_t add_product(struct builder *b, const struct layer *layer, const 
 /* Transformer Engine computes attention in bf16. */
 static enum number_type attention_type(const struct builder *b)
 {
-	enum number_type type = stack_product_type(b->stack, false);
+	enum number_type type = stack_product_type(b->stack, b->gpu, false);
 
 	return type == NUMBER_FP8 ? NUMBER_BF16 : type;
 }
@@ -144,6 +144,8 @@ static uint32_t linear_forward(struct builder *b, const struct layer *layer, uin
 	for (size_t i = 0; i < layer->part_count; i++) {
 		struct part part = part_of(b, layer, i);
 
+		builder_cast(b, layer, ".cast",
+			     part.product.n * part.product.k * part.product.count, NONE);
 		input = add_product(b, layer, part.suffix, part.product, part.bytes_B, input);
 	}
 	return input;
@@ -162,6 +164,7 @@ static void linear_backward(struct builder *b, size_t index)
 		last = add_product(b, layer, arena_printf(b->arena, ".grad_weight%s", part.suffix),
 				   (struct kernel_product){p.k, p.n, p.m, p.count}, part.bytes_B,
 				   gradient);
+		last = builder_cast(b, layer, ".grad_cast", p.n * p.k * p.count, last);
 		if (layer->tied_to)
 			b->tied[layer->tied_to] = last;
 		if (bias)
@@ -321,7 +324,7 @@ static uint32_t cross_entropy_backward(struct builder *b, const struct layer *la
 static void embedding_backward(struct builder *b, size_t index)
 {
 	const struct layer *layer = &b->network->layers[index];
-	double matrix_B = layer->tensors[0] * b->element_B;
+	double matrix_B = layer->tensors[0] * b->weight_B;
 	double out_B = builder_B(b, layer->output_count);
 	bool few = tokens_of(layer) * b->batch <= EMBEDDING_ONE_KERNEL_TOKENS;
 	uint32_t op = add_elementwise(b, layer, ".grad_fill", 1, 0, matrix_B, b->gradient[index]);
@@ -343,9 +346,27 @@ static void positions_backward(struct builder *b, size_t index)
 
 	complete(b, index,
 		 add_plain(b, layer, ".grad", 1,
-			   builder_B(b, layer->output_count) + layer->tensors[0] * b->element_B,
+			   builder_B(b, layer->output_count) + layer->tensors[0] * b->weight_B,
 			   b->gradient[index]));
 	builder_receive(b, layer->inputs[0], b->gradient[index]);
+}
+
+/* Autocast computes layer norms in fp32, between a cast from 16 bits and one back. */
+static bool norm_in_fp32(const struct builder *b)
+{
+	return b->stack->autocast && b->element_B < 4;
+}
+
+static uint32_t layer_norm(struct builder *b, const struct layer *layer, const char *what,
+			   double reads, uint32_t input)
+{
+	double count = layer->output_count * b->batch, low_B = b->element_B * count;
+
+	if (!norm_in_fp32(b))
+		return add_elementwise(b, layer, what, 1, reads * low_B, low_B, input);
+	input = add_elementwise(b, layer, ".up", 1, low_B, 4 * count, input);
+	input = add_elementwise(b, layer, what, 1, 4 * reads * count, 4 * count, input);
+	return add_elementwise(b, layer, ".down", 1, 4 * count, low_B, input);
 }
 
 static void norm_backward(struct builder *b, size_t index, double elements, uint32_t kernels)
@@ -355,8 +376,10 @@ static void norm_backward(struct builder *b, size_t index, double elements, uint
 	uint32_t ops[CHAIN_MAX], gradient = b->gradient[index], data;
 
 	if (layer->op == LAYER_LAYER_NORM) {
-		data = add_elementwise(b, layer, ".grad", 1, 2 * size_B, size_B, gradient);
-		complete(b, index, add_plain(b, layer, ".grad_weight", 1, 2 * size_B, gradient));
+		double wide = norm_in_fp32(b) ? 4 / b->element_B : 1;
+		data = layer_norm(b, layer, ".grad", 2, gradient);
+		complete(b, index,
+			 add_plain(b, layer, ".grad_weight", 1, 2 * wide * size_B, gradient));
 	} else {
 		data = add_chain(b, layer, CHAIN(rms_norm_grad), elements, kernels, gradient, ops);
 		complete(b, index, ops[RMS_NORM_GRAD_WEIGHT]);
@@ -396,12 +419,14 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 	case LAYER_DISPATCH:
 		return add_plain(b, layer, "", 1, 2 * out_B, input);
 	case LAYER_POSITIONS:
-		return add_elementwise(b, layer, "", 1, in_B + layer->tensors[0] * b->element_B,
+		return add_elementwise(b, layer, "", 1, in_B + layer->tensors[0] * b->weight_B,
 				       out_B, input);
 	case LAYER_CLASS_TOKEN:
 		return class_token_forward(b, layer, in_B, out_B, input);
 	case LAYER_LINEAR:
 		return linear_forward(b, layer, input);
+	case LAYER_LAYER_NORM:
+		return layer_norm(b, layer, "", 1, input);
 	case LAYER_RMS_NORM:
 		return add_chain(b, layer, CHAIN(rms_norm), layer->output_count, 1, input, NULL);
 	case LAYER_QK_NORM:

@@ -104,7 +104,7 @@ const struct program *pipeline_program(struct arena *arena, const struct network
 	size_t count = pipeline->micro_batch_count, stage = pipeline->stage;
 	size_t stages = pipeline->stage_count, micro = batch / count;
 	size_t *cuts = ARENA_ARRAY(arena, stages, size_t);
-	struct op_graph graph = op_graph_new(arena, network, micro, stack);
+	struct op_graph graph = op_graph_new(arena, network, micro, stack, gpu);
 	bool possible = pipeline_cut(arena, network, stages, cuts);
 	FW_ASSERT(possible && batch % count == 0);
 	struct writer w = {

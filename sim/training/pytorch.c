@@ -30,7 +30,7 @@ static const struct program *program(struct arena *arena, const struct network *
 				     const struct efficiency_params *efficiency,
 				     const struct spread_params *spread_params)
 {
-	struct op_graph graph = op_graph_new(arena, network, batch, stack);
+	struct op_graph graph = op_graph_new(arena, network, batch, stack, gpu);
 	struct issuer main_thread = {
 		.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency};
 	struct issuer input = main_thread;

@@ -251,7 +251,7 @@ const struct step_profile *step_profile_new(struct arena *arena, const struct ne
 					    const struct efficiency_params *efficiency,
 					    const struct step_host *host, double solo_step_s)
 {
-	struct op_graph graph = op_graph_new(arena, network, batch, stack);
+	struct op_graph graph = op_graph_new(arena, network, batch, stack, gpu);
 	const struct framework *framework = framework_at((size_t)stack->framework);
 	struct cutter c = {
 		.arena = arena,

@@ -124,7 +124,7 @@ static const struct program *program(struct arena *arena, const struct network *
 				     const struct efficiency_params *efficiency,
 				     const struct spread_params *spread_params)
 {
-	struct op_graph graph = op_graph_new(arena, network, batch, stack);
+	struct op_graph graph = op_graph_new(arena, network, batch, stack, gpu);
 	struct issuer executor = {
 		.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency};
 	struct issuer input = executor;

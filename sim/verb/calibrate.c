@@ -135,13 +135,13 @@ static bool has_end(const char *path)
 	return newline && strncmp(newline + 1, "{\"end\":", 7) == 0;
 }
 
-/* ---- the whole ---- */
+/* ---- measuring and fitting ---- */
 
 struct calibrating_machine {
 	const struct command *command;
 	const char *folder;
 	struct report *report;
-	const struct calibration *parts[2]; /* the GPU's, the host's */
+	const struct calibration *parts[2]; /* of the GPU and of the host */
 	size_t part_count;
 	bool gate_failed, unfinished;
 };

@@ -7,13 +7,13 @@
 #include "sim/cfg/cfg.h"
 #include "sim/gpu/gpu.h"
 
-/* Bounds that all GPUs of a generation keep. */
+/* Bounds that hold for all GPUs of a generation. */
 static const struct generation {
 	const char *name;
-	double lanes[2];        /* fp32 lanes of an SM; the second is of other chips, or 0 */
-	double pin_bps[2];      /* highest rate of a pin: GDDR, HBM */
+	double lanes[2];        /* fp32 lanes of an SM; [1] is for other chips of it, or 0 */
+	double pin_bps[2];      /* highest bandwidth of a pin: GDDR, HBM */
 	double tensor_ratio;    /* highest dense fp16 peak / fp32 peak */
-	bool has_tf32, has_fp8; /* bfloat16 came with TF32 */
+	bool has_tf32, has_fp8; /* GPUs with TF32 also have bfloat16 */
 } generations[] = {
 	/* Sources: NVIDIA's white papers of each generation (lanes, tensor cores); JEDEC and data
 	 * sheets of boards (pins: GDDR5 7 and 8, GDDR5X 11.4, GDDR6 16, GDDR6X 21 and 23, GDDR7 30;
@@ -29,9 +29,9 @@ static const struct generation {
 	[GENERATION_BLACKWELL] = {"Blackwell", {128, 0}, {36e9, 10e9}, 32, true, true},
 };
 
-/* Buses from this width on are those of HBM. */
+/* Memory buses with at least this width are HBM. */
 static const double HBM_BITS = 1024;
-/* Data sheets round, and some count a lower clock. */
+/* Data sheets round their values, and some use a lower clock. */
 static const double ROUNDING_RATIO = 0.06;
 
 struct check {
@@ -58,7 +58,7 @@ static bool near(double value, double wanted)
 	return fabs(value - wanted) <= ROUNDING_RATIO * wanted;
 }
 
-/* Generation and SMs have defaults of another GPU, so a file has to give them. */
+/* Requires generation and multiprocessors, because their defaults are those of another GPU. */
 static void check_given(const struct check *check)
 {
 	static const char *const keys[] = {"generation", "multiprocessors"};
@@ -77,7 +77,7 @@ static void check_given(const struct check *check)
 			   check->gpu->multiprocessors_count);
 }
 
-/* fp32 = SMs x lanes x 2 x clock. */
+/* Checks that fp32 = SMs x lanes x 2 x clock. */
 static void check_fp32(const struct check *check)
 {
 	const struct gpu_params *gpu = check->gpu;
@@ -106,7 +106,7 @@ static void check_fp32(const struct check *check)
 		   lanes[1] > 0 ? flops(check, lane_flops * lanes[1]) : "");
 }
 
-/* Dense peaks of tensor cores are fixed multiples of each other. */
+/* Dense peaks of tensor cores for several data types are fixed multiples of fp16's. */
 static const struct multiple {
 	const char *key;
 	double ratio; /* of fp16 */
@@ -171,7 +171,8 @@ static void check_memory(const struct check *check)
 	if (bits <= 0)
 		return;
 	bool hbm = bits >= HBM_BITS;
-	/* 32 bits of GDDR: from a chip of 128 MiB to two of 3 GiB. 1024 bits of HBM: a stack. */
+	/* 32 bits of GDDR hold from one chip of 128 MiB to two chips of 3 GiB; 1024 bits of HBM are
+	 * a stack. */
 	double most_B = hbm ? bits / 1024 * 48 * 0x1p30 : bits / 32 * 6 * 0x1p30;
 	double least_B = hbm ? bits / 1024 * 0x1p30 : bits / 32 * 0x1p27;
 	double pin_bps = gpu->memory_bandwidth_Bps * 8 / bits;
@@ -184,12 +185,13 @@ static void check_memory(const struct check *check)
 			"gpu: memory_bus = %.0f, but %s GPUs have no HBM (write the width in bits)",
 			bits, generation->name);
 	else if (pin_bps > most_bps || pin_bps < most_bps / 10)
-		diag_error(check->diag, origin_of(check, "memory_bandwidth"),
-			   "gpu: memory_bandwidth = %s is %.3g Gbit/s a pin of %s; %s GPUs have up "
-			   "to %.3g (write at most %s, or correct memory_bus)",
-			   quantity_format(check->arena, QUANTITY_RATE, gpu->memory_bandwidth_Bps),
-			   pin_bps / 1e9, bus, generation->name, most_bps / 1e9,
-			   quantity_format(check->arena, QUANTITY_RATE, most_bps * bits / 8));
+		diag_error(
+			check->diag, origin_of(check, "memory_bandwidth"),
+			"gpu: memory_bandwidth = %s is %.3g Gbit/s per pin of %s; %s GPUs have up "
+			"to %.3g (write at most %s, or correct memory_bus)",
+			quantity_format(check->arena, QUANTITY_RATE, gpu->memory_bandwidth_Bps),
+			pin_bps / 1e9, bus, generation->name, most_bps / 1e9,
+			quantity_format(check->arena, QUANTITY_RATE, most_bps * bits / 8));
 	if (gpu->memory_B > most_B || gpu->memory_B < least_B)
 		diag_error(check->diag, origin_of(check, "memory"),
 			   "gpu: memory = %s does not fit %s, which has %s to %s (write the size "

@@ -257,7 +257,7 @@ static int run(const struct command *command)
 const struct verb verb_list = {
 	.name = "list",
 	.words = "[WHAT...]",
-	.help = "lists shipped topologies, models, runtimes, kinds of links and more",
+	.help = "lists the shipped topologies, models, runtimes, kinds of links and more",
 	.examples = "  farwire list\n  farwire list topologies --plain\n"
 		    "  farwire list parameters   # all keys of configuration files\n",
 	.options = "plain quiet color",

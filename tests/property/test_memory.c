@@ -36,9 +36,9 @@ static void check_warm(const char *const *settings)
 	struct arena *arena = arena_new();
 	const struct scenario *scenario = scenario_of(arena, &(struct settings){0}, settings);
 	if (scenario) {
-		struct used once = run(scenario, 6), twice = run(scenario, 12);
+		struct used once = run(scenario, 12), twice = run(scenario, 24);
 		double steps = (double)(twice.steps - once.steps);
-		CHECK(twice.steps >= once.steps + 6);
+		CHECK(twice.steps >= once.steps + 12);
 		CHECK((double)(twice.events - once.events) > 15000 * steps);
 		CHECK(twice.run_B - once.run_B < STEP_MOST_B * steps);
 	}

@@ -36,9 +36,9 @@ refused other_bf16_than_fp16_is_refused 6 'bf16 = 195 TFLOP/s is not the same as
 refused fp8_with_sums_in_fp16_is_refused 8 'fp8 = 390 TFLOP/s is not twice fp16' -e 's/fp8 = "195/fp8 = "390/'
 refused missing_fp8_is_refused 2 'fp8 is missing, although Ada GPUs have it \(write fp8 = "195 TFLOP/s"' -e /fp8/d
 refused fp8_of_ampere_is_refused 8 'fp8 = 195 TFLOP/s, but Ampere GPUs have no fp8 \(remove it\)' -e 's/"ada"/"ampere"/' -e 's/717/600/'
-refused bandwidth_beyond_the_bus_is_refused 9 'memory_bandwidth = 1.717 TB/s is 53.7 Gbit/s a pin .*write at most 768 GB/s' \
+refused bandwidth_beyond_the_bus_is_refused 9 'memory_bandwidth = 1.717 TB/s is 53.7 Gbit/s per pin .*write at most 768 GB/s' \
 	-e 's/717 GB/1717 GB/'
-refused bandwidth_far_below_the_bus_is_refused 9 'memory_bandwidth = 71.7 GB/s is 2.24 Gbit/s a pin' -e 's/717 GB/71.7 GB/'
+refused bandwidth_far_below_the_bus_is_refused 9 'memory_bandwidth = 71.7 GB/s is 2.24 Gbit/s per pin' -e 's/717 GB/71.7 GB/'
 refused memory_beyond_the_bus_is_refused 10 'memory = 160 GiB does not fit a bus of 256 bits \(GDDR\)' -e 's/16 GiB/160 GiB/'
 refused memory_far_below_the_bus_is_refused 10 'memory = 16 MiB does not fit a bus' -e 's/16 GiB/16 MiB/'
 refused hbm_of_kepler_is_refused 4 'memory_bus = 4096, but Kepler GPUs have no HBM' \

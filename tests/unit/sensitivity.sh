@@ -56,6 +56,10 @@ expect 0 '' list parameters
 awk 'NR > 2 { print $1 "." $2 }' "$scratch.out" >known.txt
 sed -nE 's/^MEASURE\("([^"]+)".*/\1/p' "$source/sim/report/measures.def" >patterns.txt
 [ "$(wc -l <patterns.txt)" -gt 20 ] || complain 'measures.def has too few patterns'
+# The first phrase of a parameter's help is its name in headings and plots, so it is unique in a group.
+awk -F '  +' 'NR > 2 { sub(/[,:;(].*/, "", $3); if (seen[$1 "|" $3]++) print "  " $1 "." $2 " is called like another one: " $3 }' \
+	"$scratch.out" >same.txt
+[ ! -s same.txt ] || complain "$(cat same.txt)"
 while read -r pattern; do
 	first=${pattern%%.*} # the kind of part; the name of the parameter is last
 	[ "$first" != link ] || first='[a-z]+'

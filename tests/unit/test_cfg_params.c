@@ -199,6 +199,20 @@ static void keys_read_by_the_caller_are_accepted(void)
 	arena_free(f.arena);
 }
 
+static void words_are_the_first_phrase_of_the_help_and_the_object(void)
+{
+	struct arena *arena = arena_new();
+	const struct param_row row = {.help = "one-way latency (ping, halved): NIC and cable"};
+	CHECK_TEXT(cfg_param_words(arena, "link.vswitch.latency", &row),
+		   "one-way latency of vswitch");
+	CHECK_TEXT(cfg_param_words(arena, "link.*.latency", &row), "one-way latency of every link");
+	CHECK_TEXT(cfg_param_words(arena, "gpu.*.slice", &row), "one-way latency of every GPU");
+	CHECK_TEXT(cfg_param_words(arena, "shm.latency", &row), "one-way latency");
+	CHECK_TEXT(cfg_param_words(arena, "efficiency.p100.vgg16.half_work", NULL),
+		   "half work of p100.vgg16");
+	arena_free(arena);
+}
+
 /* The values after errors are safe to use. */
 static void values_are_valid_after_errors(void)
 {
@@ -220,6 +234,7 @@ static const struct test tests[] = {
 	TEST(star_matches_any_single_part_of_a_path),
 	TEST(override_text_finds_paths_without_rows),
 	TEST(keys_read_by_the_caller_are_accepted),
+	TEST(words_are_the_first_phrase_of_the_help_and_the_object),
 	TEST(values_are_valid_after_errors),
 };
 

@@ -29,7 +29,7 @@ static struct op_graph graph_of(const char *name, size_t batch, bool fused)
 				     .precision = PRECISION_BF16,
 				     .fused_attention = fused};
 
-	return op_graph_new(arena, network_of(name), batch, &stack);
+	return op_graph_new(arena, network_of(name), batch, &stack, NULL);
 }
 
 struct tally {

@@ -82,7 +82,7 @@ static struct op_graph graph_of(int l2_loss)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
 	stack.l2_loss = l2_loss;
-	return op_graph_new(arena, network_of("resnet50"), 32, &stack);
+	return op_graph_new(arena, network_of("resnet50"), 32, &stack, NULL);
 }
 
 static size_t kernels_of(const struct op_graph *graph)
@@ -194,9 +194,9 @@ static void momentum_and_fp16_change_memory_traffic(void)
 	const struct network *network = network_of("resnet50");
 	struct stack_params stack = stack_of("pytorch");
 	stack.optimiser_copies_count = 1;
-	struct op_graph momentum = op_graph_new(arena, network, 32, &stack);
+	struct op_graph momentum = op_graph_new(arena, network, 32, &stack, NULL);
 	stack.precision = PRECISION_FP16;
-	struct op_graph half = op_graph_new(arena, network, 32, &stack);
+	struct op_graph half = op_graph_new(arena, network, 32, &stack, NULL);
 
 	CHECK_NEAR(tally_of(&momentum, ".update").bytes_B, 5 * 4 * network->parameters_count,
 		   1e-12);

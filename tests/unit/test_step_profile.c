@@ -240,9 +240,9 @@ static void xla_fuses_the_kernels_counted_by_hand(void)
 {
 	struct stack_params stack = stack_of("pytorch");
 	const struct network *network = network_of("resnet50");
-	struct op_graph plain = op_graph_new(arena, network, 32, &stack);
+	struct op_graph plain = op_graph_new(arena, network, 32, &stack, NULL);
 	stack.xla_clusters_count = 1;
-	struct op_graph fused = op_graph_new(arena, network, 32, &stack);
+	struct op_graph fused = op_graph_new(arena, network, 32, &stack, NULL);
 	CHECK(kernels_of(&plain) == 890);
 	CHECK(kernels_of(&fused) == 112 + 166 + 161);
 	double flop[2] = {0}, bytes_B[2] = {0};
@@ -268,7 +268,7 @@ static void xla_saves_traffic_of_intermediate_values(void)
 {
 	struct stack_params stack = stack_of("pytorch");
 	stack.xla_clusters_count = 1;
-	struct op_graph fused = op_graph_new(arena, network_of("resnet50"), 32, &stack);
+	struct op_graph fused = op_graph_new(arena, network_of("resnet50"), 32, &stack, NULL);
 	const struct op *op = op_of(&fused, "conv1/relu");
 	double y_B = 112.0 * 112 * 64 * 32 * 4;
 	CHECK(op->kernels == 1 && !op->library);
@@ -283,7 +283,7 @@ static void xla_fuses_weight_decay(void)
 	struct stack_params stack = stack_of("tensorflow-1");
 	stack.l2_loss = L2_LOSS_ALL;
 	stack.xla_clusters_count = 1;
-	struct op_graph fused = op_graph_new(arena, network_of("resnet50"), 32, &stack);
+	struct op_graph fused = op_graph_new(arena, network_of("resnet50"), 32, &stack, NULL);
 	size_t updates = 0;
 	for (size_t i = 0; i < fused.count; i++)
 		if (fused.ops[i].update_of != NO_TENSOR) {
