@@ -75,6 +75,14 @@ static struct estimate scaled(struct estimate estimate, double factor)
 				 estimate.high * factor};
 }
 
+/* The time of all epochs' steps, for jobs without phases. */
+static struct estimate steps_time(const struct case_params *params, const struct prediction *p)
+{
+	double images = params->epochs_count * params->images_count;
+	return (struct estimate){images / p->throughput.value, images / p->throughput.high,
+				 images / p->throughput.low};
+}
+
 /* The fields of jobs that may have several GPUs. */
 static void summarize_job(struct arena *arena, const struct scenario *scenario,
 			  struct prediction *p)
@@ -89,7 +97,7 @@ static void summarize_job(struct arena *arena, const struct scenario *scenario,
 		return;
 	p->speedup = scaled(p->ratio, (double)p->gpu_count);
 	if (params->epochs_count > 0)
-		p->training_s = p->elapsed_s;
+		p->training_s = scenario->phases ? p->elapsed_s : steps_time(params, p);
 }
 
 static struct prediction *summarize(struct arena *arena, const struct scenario *scenario,

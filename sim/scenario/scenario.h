@@ -284,7 +284,7 @@ const struct scenario *scenario_launch(struct arena *arena, const struct scenari
 /* Steps of a job from launch to end. */
 double scenario_job_steps(const struct scenario *scenario, const struct job_entry *entry);
 /* Steps that a launch run simulates, at most. */
-enum { LAUNCH_STEPS = 8 };
+enum { LAUNCH_STEPS = 4 };
 /* Builds the world in arena, runs it and reads the counters. trace may be NULL. */
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace);
