@@ -146,13 +146,23 @@ static bool read_question(struct arena *arena, struct diag *diag,
 	return good;
 }
 
-/* Whether the target is a training time although the case has no epochs and does not vary them. */
-static bool lacks_epochs(const struct scenario *scenario, const struct solving *solving)
+/* Returns what the case needs for the target's time and does not have: a number of epochs or steps,
+ * unless it is the parameter. NULL: nothing. */
+static const char *lacking(const struct scenario *scenario, const struct solving *solving)
 {
 	const struct reported *reported = solving->target.reported;
-	return !reported->part && reported->offset == offsetof(struct prediction, training_s) &&
-	       !(scenario->params->epochs_count > 0) &&
-	       strcmp(solving->param->path, "case.epochs") != 0;
+	const char *path = solving->param->path;
+	bool training =
+		!reported->part && reported->offset == offsetof(struct prediction, training_s);
+	bool elapsed =
+		!reported->part && reported->offset == offsetof(struct prediction, elapsed_s);
+	if ((!training && !elapsed) || scenario->params->epochs_count > 0 ||
+	    strcmp(path, "case.epochs") == 0)
+		return NULL;
+	if (training)
+		return "case.epochs";
+	bool steps = scenario->params->job_steps_count > 0 || strcmp(path, "case.job_steps") == 0;
+	return steps ? NULL : "case.job_steps";
 }
 
 /* Whether some point has a number, or fails for a known reason. */
@@ -176,9 +186,10 @@ const struct solving *solving_run(struct arena *arena, struct diag *diag,
 		return NULL;
 	const struct origin origin = request->target.origin;
 	const char *spoken = solving->target.reported->spoken;
-	if (lacks_epochs(scenario, solving)) {
-		diag_error(diag, origin, "%s has no %s (write --set case.epochs=N)", solving->name,
-			   spoken);
+	const char *lacks = lacking(scenario, solving);
+	if (lacks) {
+		diag_error(diag, origin, "%s has no %s (write --set %s=N)", solving->name, spoken,
+			   lacks);
 		return NULL;
 	}
 	struct asking asking = {.arena = arena,

@@ -145,6 +145,8 @@ static void prediction_table(struct report *report, const struct prediction *p)
 	report_quantity(table, "GPU utilisation", p->gpu_utilization, 100, "%");
 	if (isfinite(p->training_s.value))
 		report_quantity(table, "training time", p->training_s, 1.0 / 3600, "h");
+	else if (isfinite(p->elapsed_s.value))
+		report_quantity(table, "from launch to end", p->elapsed_s, 1, "s");
 	if (p->communication_s > 0)
 		report_count(table, "time of collectives", 1e3 * p->communication_s, 3,
 			     "ms a step");

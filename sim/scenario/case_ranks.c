@@ -41,8 +41,9 @@ static void refuse(struct case_reader *c, const char *key, bool said, const char
  * ranks. */
 static bool settings_fit(struct case_reader *c, size_t programs)
 {
-	static const char *const fused[] = {"case.gpus_per_machine", "case.guest", "case.straggler",
-					    "case.symmetry", "case.collective_size"};
+	static const char *const fused[] = {"case.gpus_per_machine", "case.guest",
+					    "case.straggler",        "case.symmetry",
+					    "case.collective_size",  "case.job_steps"};
 	const struct case_params *params = c->params;
 	size_t before = diag_count(c->reader.diag);
 	for (size_t i = 0; i < sizeof fused / sizeof fused[0]; i++) {

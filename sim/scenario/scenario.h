@@ -242,6 +242,8 @@ enum case_kind {
 	CASE_KIND_COUNT,
 };
 enum case_kind scenario_kind(const struct scenario *scenario);
+/* Tokens of a sample, if all networks have the same number; otherwise NaN. */
+double scenario_sample_tokens(const struct scenario *scenario);
 /* Whether results are those of jobs with several GPUs, and not of programs with one GPU each. */
 bool scenario_has_gpus(const struct scenario *scenario);
 /* The path of the model error's parameter, for example "error.training". Every case reads the
@@ -282,7 +284,7 @@ const struct scenario *scenario_launch(struct arena *arena, const struct scenari
 /* Steps of a job from launch to end. */
 double scenario_job_steps(const struct scenario *scenario, const struct job_entry *entry);
 /* Steps that a launch run simulates, at most. */
-enum { LAUNCH_STEPS = 8 };
+enum { LAUNCH_STEPS = 4 };
 /* Builds the world in arena, runs it and reads the counters. trace may be NULL. */
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace);

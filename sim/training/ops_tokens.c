@@ -60,8 +60,10 @@ static uint32_t add_plain(struct builder *b, const struct layer *layer, const ch
 static uint32_t add_elementwise(struct builder *b, const struct layer *layer, const char *what,
 				uint32_t kernels, double read_B, double write_B, uint32_t input)
 {
-	return builder_elementwise(b, add_plain(b, layer, what, kernels, read_B + write_B, input),
-				   write_B);
+	uint32_t op = add_plain(b, layer, what, kernels, read_B + write_B, input);
+
+	/* Fusion of norms is cuDNN's, for convolutional networks. */
+	return b->stack->fusion == FUSION_NORM ? op : builder_elementwise(b, op, write_B);
 }
 
 /* Adds steps that follow each other, each with that many kernels. The ops' numbers go to ops if

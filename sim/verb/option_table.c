@@ -9,7 +9,7 @@
 #define FIELD(name) .offset = offsetof(struct command, name)
 #define REPORTED                                                                                   \
 	"words:ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization "       \
-	"training_time exposed input_wait"
+	"training_time elapsed exposed input_wait"
 
 static const struct option options[] = {
 	{OPTION_HEADING, .name = "The case"},

@@ -77,6 +77,8 @@ shows 'with the number of epochs up to 3\.'
 # an interval ends at the parameter's bound
 expect 0 '' solve ddl-calico -q --draws 4 --target 'efficiency>=0.62' --for tcp.streams --between 1:8
 shows 'with the number of parallel TCP streams of a connection from 2 \(1 to [2-8]\) on\.'
+expect 2 'no elapsed time \(write --set case\.job_steps=N\)' solve ddl-host --target 'elapsed<=1 h' --for link.network.bandwidth
+expect 0 '' solve ddl-host -q --draws 0 --target 'elapsed<=600 s' --for case.job_steps --between 10:100000
 verdict 'solve.impossible_targets_are_refused_before_the_work'
 
 for format in table csv json jsonl; do

@@ -199,6 +199,59 @@ static void model_error_needs_valid_cases(void)
 	remove(path_of("calib/measured/table.tsv"));
 }
 
+/* A step that reads 32 images of 115 kB from a disk takes 3.68 MB / bandwidth. The claim says that
+ * it takes two to four times as long as the step with synthetic images, so the bandwidth lies
+ * between 3.68 MB / (4 steps) and 3.68 MB / (2 steps). */
+static const char ranges[] =
+	"dataset = { name = \"ranges\"; title = \"t\"; source = \"s\"; quantity = \"time\";\n"
+	"settings = [\"case.topology=closer2018-gtx1080\", \"case.gpus=1\", "
+	"\"case.model=resnet50\",\n"
+	"\"case.batch=32\", \"case.stack=pytorch\", \"exchange.noise=0\", \"input.decode=0 s\"];\n"
+	"dimensions = ( { name = \"data\"; values = (\n"
+	"{ is = \"gpu\"; settings = [\"input.source=gpu\"]; },\n"
+	"{ is = \"disk\"; settings = [\"input.source=sata-ssd\"]; } ); } );\n"
+	"claims = ( { claim = \"slow disk\"; kind = \"range\"; low = 2.0; high = 4.0;\n"
+	"role = \"fit\"; where = { data = \"disk\"; }; over = { data = \"gpu\"; }; } ); };\n";
+
+static const struct fitted_parameter *fit_range(double start_Bps)
+{
+	const struct fit_result *result = run(arena_printf(
+		arena,
+		"{ profile = \"p\"; dataset = \"%s\"; rows = [\"slow disk\"]; note = \"n\";\n"
+		"parameters = ( { path = \"storage.bandwidth\"; start = \"%.9g B/s\"; low = \"1 "
+		"MB/s\";"
+		"high = \"1 GB/s\"; } ); }",
+		path_of("ranges.cfg"), start_Bps));
+	return result ? &result->parameters[0] : NULL;
+}
+
+static void prior_decides_among_the_values_of_a_range(void)
+{
+	write_file("ranges.cfg", ranges);
+	diag = diag_new(arena);
+	const struct dataset *own =
+		dataset_read(arena, diag, data_root_find(arena), path_of("ranges.cfg"), NULL, 0);
+	diag_print(diag, stdout);
+	CHECK(own && own->observation_count == 1 && own->row_count == 2);
+	const char *broken = NULL;
+	double step_s = own ? dataset_point(arena, diag, &own->rows[0], data_root_find(arena), NULL,
+					    0, 1, NULL, &broken)
+			    : NAN;
+	double low_Bps = 32 * 115e3 / 4 / step_s, high_Bps = 32 * 115e3 / 2 / step_s;
+	double middle_Bps = sqrt(low_Bps * high_Bps);
+
+	const struct fitted_parameter *inside = fit_range(middle_Bps);
+	CHECK(inside && inside->low > low_Bps * 0.999 && inside->high < high_Bps * 1.001);
+	if (inside)
+		CHECK_NEAR(inside->value, middle_Bps, 2e-3);
+	/* A prior above the range leaves the upper end, and one below it the lower end. */
+	const struct fitted_parameter *above = fit_range(4 * high_Bps);
+	CHECK(above && above->value > 0.9 * high_Bps && above->value < 1.001 * high_Bps);
+	const struct fitted_parameter *below = fit_range(low_Bps / 4);
+	CHECK(below && below->value < 1.1 * low_Bps && below->value > 0.999 * low_Bps);
+	remove(path_of("ranges.cfg"));
+}
+
 static const struct test tests[] = {
 	TEST(stage_uses_its_rows_and_earlier_results),
 	TEST(each_row_uses_the_profile_that_it_names),
@@ -206,6 +259,7 @@ static const struct test tests[] = {
 	TEST(malformed_fits_are_refused),
 	TEST(rows_with_an_invalid_case_are_refused),
 	TEST(model_error_needs_valid_cases),
+	TEST(prior_decides_among_the_values_of_a_range),
 };
 
 int main(void)

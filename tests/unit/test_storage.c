@@ -199,6 +199,69 @@ static void unreachable_storage_refuses_reads(void)
 	net_free(disk.net);
 }
 
+/* Writes 10 MB with work_spB of one thread for a byte. Returns the time. */
+static double written_s(const struct disk *made, double work_spB)
+{
+	struct disk disk = *made;
+	disk_build(&disk);
+	const struct storage_write write = {.guest = disk.net->guest[0],
+					    .size_B = 10e6,
+					    .work_spB = work_spB,
+					    .done = net_delivered,
+					    .ctx = disk.net};
+	CHECK(storage_write(disk.storage, &write));
+	net_run(disk.net);
+	double seconds = disk.net->delivered_s[0];
+	net_free(disk.net);
+	return seconds;
+}
+
+/* The disk takes 100 MB/s. A thread that works 20 ns for a byte delivers 50 MB/s. */
+static void write_takes_the_slower_of_disk_and_thread(void)
+{
+	struct disk disk = disk_new();
+	CHECK_NEAR(written_s(&disk, 0), 100e-3, 1e-6);
+	disk = disk_new();
+	CHECK_NEAR(written_s(&disk, 5e-9), 100e-3, 1e-6);
+	disk = disk_new();
+	CHECK_NEAR(written_s(&disk, 20e-9), 200e-3, 1e-3);
+}
+
+/* Each virtual machine's disk has 25 MB/s of the device's 100 MB/s. Two of them do not slow each
+ * other, and bare metal has no such limit. */
+static void virtual_disk_has_a_bandwidth_of_its_own(void)
+{
+	for (int kind = GUEST_BARE; kind <= GUEST_VM; kind++) {
+		struct disk disk = disk_new();
+		disk.net->host_params.virtual_disk_Bps = 25e6;
+		disk.params.latency_s = 0;
+		disk.params.parallel_requests_count = 10;
+		for (int i = 0; i < 2; i++) {
+			disk.net->guest_params[i].kind = kind;
+			disk.net->guest_params[i].disk_request_s = 0;
+		}
+		disk_build(&disk);
+		for (unsigned i = 0; i < 2; i++)
+			CHECK(storage_read(disk.storage, disk.net->guest[i], i, 10e6, net_delivered,
+					   disk.net, i));
+		net_run(disk.net);
+		CHECK_NEAR(disk.net->delivered_s[0], kind == GUEST_VM ? 0.4 : 0.2, 1e-6);
+		CHECK_NEAR(disk.net->delivered_s[1], kind == GUEST_VM ? 0.4 : 0.2, 1e-6);
+		net_free(disk.net);
+	}
+}
+
+static void unreachable_storage_refuses_writes(void)
+{
+	struct disk disk = disk_new();
+	disk.params.node = "nowhere";
+	disk_build(&disk);
+	const struct storage_write write = {
+		.guest = disk.net->guest[0], .size_B = 1e6, .done = net_delivered, .ctx = disk.net};
+	CHECK(!storage_write(disk.storage, &write));
+	net_free(disk.net);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -211,6 +274,9 @@ int main(void)
 		TEST(file_server_adds_the_network),
 		TEST(file_server_shares_its_link),
 		TEST(unreachable_storage_refuses_reads),
+		TEST(write_takes_the_slower_of_disk_and_thread),
+		TEST(virtual_disk_has_a_bandwidth_of_its_own),
+		TEST(unreachable_storage_refuses_writes),
 	};
 	num_init();
 	return TEST_MAIN(tests);
