@@ -24,6 +24,7 @@ static const struct {
 	{"time", "time", "s", QUANTITY_TIME},
 	{"gain", "gain over another case", "", QUANTITY_RATIO},
 	{"elapsed", "time from launch to end", "s", QUANTITY_TIME},
+	{"tokens", "tokens/s", "tokens/s", QUANTITY_COUNT},
 };
 
 const char *measure_name(enum measure measure)
@@ -51,8 +52,8 @@ enum measure dataset_measure(struct dataset_reader *r, const struct cfg_node *gr
 		if (strcmp(measures[i].name, name) == 0)
 			return (enum measure)i;
 	diag_error(r->diag, cfg_origin(cfg_child(group, key)),
-		   "dataset: no quantity is called '%s' (write throughput, ratio, speedup, time, "
-		   "gain or elapsed)",
+		   "dataset: no quantity is called '%s' (write throughput, tokens, ratio, speedup, "
+		   "time, gain or elapsed)",
 		   name);
 	return without;
 }

@@ -86,6 +86,7 @@ enum measure {
 	MEASURE_TIME,
 	MEASURE_GAIN,
 	MEASURE_ELAPSED,
+	MEASURE_TOKENS,
 	MEASURE_COUNT,
 };
 const char *measure_name(enum measure measure);  /* as files write it: "speedup" */

@@ -217,6 +217,8 @@ static struct estimate measured_by(const struct dataset_row *row, const struct p
 		return client ? client->step_s : p->step_s;
 	case MEASURE_ELAPSED:
 		return client ? client->elapsed_s : p->elapsed_s;
+	case MEASURE_TOKENS:
+		return client ? UNKNOWN : p->token_throughput;
 	case MEASURE_GAIN:
 		return p->ok && reference->ok ? draws_quotient(p, reference) : UNKNOWN;
 	default:
@@ -267,6 +269,8 @@ static double point_value(struct diag *diag, const struct dataset_row *row,
 		return job ? job->step_s : point->step_s;
 	case MEASURE_ELAPSED:
 		return job ? job->elapsed_s : point->elapsed_s;
+	case MEASURE_TOKENS:
+		return point->throughput * scenario_sample_tokens(scenario);
 	default:
 		return job ? job->throughput : point->throughput;
 	}

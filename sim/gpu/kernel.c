@@ -22,7 +22,7 @@ static const struct param_row kernel_rows[] = {
 	COST_ASSUMED(struct kernel_params, product_fp32_ratio, QUANTITY_RATIO, 0.01, 2, "0.7",
 		     "part of the fp32 peak that large matrix products reach",
 		     "assumption: between the generations that were fitted"),
-	COST_ASSUMED(struct kernel_params, product_tf32_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
+	COST_ASSUMED(struct kernel_params, product_tf32_ratio, QUANTITY_RATIO, 0.01, 2, "0.4",
 		     "part of the TF32 peak that large matrix products reach",
 		     "assumption: between the generations that were fitted"),
 	COST_ASSUMED(struct kernel_params, product_half_ratio, QUANTITY_RATIO, 0.01, 2, "0.6",
@@ -31,7 +31,7 @@ static const struct param_row kernel_rows[] = {
 	COST_ASSUMED(struct kernel_params, product_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
 		     "part of the FP8 peak that large matrix products reach",
 		     "assumption: lower than for 16 bits, because bytes and start-up weigh more"),
-	COST_ASSUMED(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.3",
+	COST_ASSUMED(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.23",
 		     "part of the peak of its number type that fused attention reaches",
 		     "assumption: between the generations that were fitted"),
 	COST_ASSUMED(
@@ -47,6 +47,11 @@ static const struct param_row kernel_rows[] = {
 		     "side of a square tile that is limited as much by loading as by arithmetic, "
 		     "times one half",
 		     "assumption: smaller tiles load more bytes for each multiplication"),
+	COST_SOURCED(struct kernel_params, network_ratio, QUANTITY_COUNT, 0.1, 10, "1",
+		     "time of a network's kernels over the time by the law, which differs between "
+		     "networks and software",
+		     "its interval is the error on networks that set no constant "
+		     "(docs/models/kernels.md)"),
 };
 const struct param_table kernel_table = PARAM_TABLE("kernels", struct kernel_params, kernel_rows);
 
@@ -267,7 +272,8 @@ double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_p
 			 const struct kernel_work *work)
 {
 	if (!(efficiency->peak_ratio > 0))
-		return law_s(gpu, efficiency->kernels, work) + gpu->kernel_floor_s;
+		return law_s(gpu, efficiency->kernels, work) * efficiency->kernels->network_ratio +
+		       gpu->kernel_floor_s;
 	double compute_s = 0;
 	double memory_s =
 		work->bytes_B / (gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);

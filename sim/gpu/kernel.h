@@ -64,6 +64,7 @@ struct kernel_params {
 	double attention_ratio;   /* part of the 16-bit peak that fused attention reaches */
 	double fill_s;            /* time that a wave of tiles needs to start and to end */
 	double reload_count;      /* side of a square tile that reaches half of the limit */
+	double network_ratio;     /* time of a network's kernels over the time by the law */
 };
 extern const struct param_table kernel_table;
 

@@ -75,20 +75,6 @@ static struct estimate scaled(struct estimate estimate, double factor)
 				 estimate.high * factor};
 }
 
-/* Tokens of a sample, if all networks have the same number; otherwise NaN. */
-static double sample_tokens(const struct scenario *scenario)
-{
-	double tokens = NAN;
-	for (size_t i = 0; i < scenario->job_count; i++) {
-		const struct network *network = scenario->jobs[i].network;
-		double own = network && network->sequence ? (double)network->sequence : NAN;
-		if (i > 0 && own != tokens)
-			return NAN;
-		tokens = own;
-	}
-	return tokens;
-}
-
 /* The time of all epochs' steps, for jobs without phases. */
 static struct estimate steps_time(const struct case_params *params, const struct prediction *p)
 {
@@ -123,7 +109,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->ok = !point->failed;
 	p->reason = point->reason;
 	p->throughput = INTERVAL(draws, point->throughput, -1, throughput);
-	p->token_throughput = scaled(p->throughput, sample_tokens(scenario));
+	p->token_throughput = scaled(p->throughput, scenario_sample_tokens(scenario));
 	p->step_s = INTERVAL(draws, point->step_s, -1, step_s);
 	p->ratio = INTERVAL(draws, point->ratio, -1, ratio);
 	p->gpu_utilization = INTERVAL(draws, point->gpu_utilization, -1, gpu_utilization);

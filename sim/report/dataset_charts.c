@@ -100,6 +100,8 @@ static double measured_throughput(const struct row_outcome *row)
 	switch (row->row->measure) {
 	case MEASURE_THROUGHPUT:
 		return measured;
+	case MEASURE_TOKENS:
+		return measured * p->throughput.value / p->token_throughput.value;
 	case MEASURE_SPEEDUP:
 		return measured * alone;
 	case MEASURE_RATIO:

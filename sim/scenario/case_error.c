@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parameters of the model error, one for each kind of case (docs/models/intervals.md). */
+#include <math.h>
 #include <unistd.h>
 
 #include "sim/base/arena.h"
@@ -37,6 +38,19 @@ enum case_kind scenario_kind(const struct scenario *scenario)
 		if (scenario->jobs[i].runtime)
 			return CASE_FORWARDED;
 	return CASE_LOCAL;
+}
+
+double scenario_sample_tokens(const struct scenario *scenario)
+{
+	double tokens = NAN;
+	for (size_t i = 0; i < scenario->job_count; i++) {
+		const struct network *network = scenario->jobs[i].network;
+		double own = network && network->sequence ? (double)network->sequence : NAN;
+		if (i > 0 && own != tokens)
+			return NAN;
+		tokens = own;
+	}
+	return tokens;
 }
 
 bool scenario_has_gpus(const struct scenario *scenario)

@@ -242,6 +242,8 @@ enum case_kind {
 	CASE_KIND_COUNT,
 };
 enum case_kind scenario_kind(const struct scenario *scenario);
+/* Tokens of a sample, if all networks have the same number; otherwise NaN. */
+double scenario_sample_tokens(const struct scenario *scenario);
 /* Whether results are those of jobs with several GPUs, and not of programs with one GPU each. */
 bool scenario_has_gpus(const struct scenario *scenario);
 /* The path of the model error's parameter, for example "error.training". Every case reads the

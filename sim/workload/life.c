@@ -139,7 +139,7 @@ static void checkpoint(struct life *life)
 					    .done = part_over,
 					    .ctx = life};
 	if (!storage_write(spec->storage, &write))
-		job_failed(life->job, "there is no way to the storage of its checkpoints");
+		job_failed(life->job, "there is no route to the storage of its checkpoints");
 }
 
 static void phase_begin(struct life *life, enum job_phase phase)

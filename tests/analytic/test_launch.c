@@ -226,6 +226,17 @@ static void checkpoints_are_written_to_their_storage(void)
 	arena_free(arena);
 }
 
+/* No link leads to a storage at a node that does not exist. */
+static void checkpoint_without_a_route_fails_the_job(void)
+{
+	struct arena *arena = arena_new();
+	struct point point = POINT(arena, one, "case.epochs=9", "phases.checkpoint_end=true",
+				   "checkpoint_storage.node=nowhere");
+	CHECK(point.failed);
+	CHECK_PART(point.reason ? point.reason : "", "storage of its checkpoints");
+	arena_free(arena);
+}
+
 /* Three evaluations of 100 batches in nine epochs. A forward pass is about a third of a step's
  * kernels; with a disk of 2 MB/s, reading 32 images takes longer. */
 static void evaluations_are_forward_passes_or_input(void)
@@ -263,6 +274,7 @@ static const struct test tests[] = {
 	TEST(autotuning_takes_kernel_time_of_steps),
 	TEST(elapsed_time_is_the_sum_of_phases_and_steady_steps),
 	TEST(checkpoints_are_written_to_their_storage),
+	TEST(checkpoint_without_a_route_fails_the_job),
 	TEST(evaluations_are_forward_passes_or_input),
 	TEST(only_cases_that_ask_have_elapsed_time),
 };

@@ -33,7 +33,7 @@ farwire import nccl-tests "$scratch/log" -o "$scratch/x.jsonl"
 # shellcheck disable=SC2086
 farwire fit "$scratch/x.jsonl" $system -o "$scratch/x.cfg"
 [ "$code" = 0 ] || complain "fit: ended with $code: $(cat "$scratch.err")"
-shows '^sizes that were held out: missed by 0\.[0-9] % .median of 3'
+shows '^held-out sizes: median error 0\.[0-9] % over 3 sizes'
 near() { # PATH PLANTED PERCENT
 	awk -v path="$1" -v planted="$2" -v allowed="$3" '
 		index($0, "\"" path "\"") { found = 1 }
@@ -59,7 +59,7 @@ verdict 'collectives.reproduces_the_log'
 	expect 2 'a fit to a topology needs six' fit tests/recorded/calibration/fake.jsonl $system
 	expect 2 "topology 'nowhere'|nowhere" fit "$scratch/x.jsonl" --topology nowhere
 	expect 2 'gpus|GPUs' fit "$scratch/x.jsonl" --topology t320-same-lan
-	expect 2 'go with recordings' fit nccl-a100 --topology dgx-a100-40
-	expect 2 'without a topology' fit "$scratch/x.jsonl" $system --plot "$scratch/x.svg"
+	expect 2 'only with recordings' fit nccl-a100 --topology dgx-a100-40
+	expect 2 'cannot be used with a topology' fit "$scratch/x.jsonl" $system --plot "$scratch/x.svg"
 }
 verdict 'collectives.wrong_arguments_are_refused'

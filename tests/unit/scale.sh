@@ -145,7 +145,7 @@ grep -q '^case\.transport: auto is tcp here' "$scratch.out" || complain "explain
 verdict 'run.chosen_transport_is_named'
 
 expect 0 '' run --topology dgx-h100 --gpus 2 -q --draws 0
-shows '^kernel times come from shapes and data sheets'
+shows '^kernel times come from shapes, with constants fitted to other networks or GPUs'
 expect 0 '' run --topology dgx-h100 --gpus 2 --exchange nccl-2.18 --collective all_reduce -q --draws 0
 ! grep -q 'images/s' "$scratch.out" || complain 'a collective has images/s'
 verdict 'run.the_source_of_kernel_times_is_printed'

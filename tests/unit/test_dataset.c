@@ -333,6 +333,12 @@ static void each_kind_of_claim_holds_or_fails(void)
 		 "value = "
 		 "\"box\"; than = \"vm\"; where = { load = \"beside\"; }; over = { load = "
 		 "\"alone\"; };"},
+		/* the vm's step of 60/90 s loses 0.1 of the speed of the bare machine's 60/100 s */
+		{"kind = \"range\"; low = 0.0999; high = 0.1001; quantity = \"time\"; loss = true; "
+		 "where = { place = \"vm\"; load = \"alone\"; }; over = { place = \"bare\"; };",
+		 "kind = \"range\"; low = 0.1001; quantity = \"time\"; loss = true; where = { "
+		 "place = "
+		 "\"vm\"; load = \"alone\"; }; over = { place = \"bare\"; };"},
 		/* 0.1 of the step in the first row, 0.6 in the last */
 		{"kind = \"range\"; part = \"input wait\"; low = 0.0999; high = 0.6001;",
 		 "kind = \"range\"; part = \"input wait\"; high = 0.55;"},
@@ -345,6 +351,26 @@ static void each_kind_of_claim_holds_or_fails(void)
 			printf("  does not hold: %s\n", claims[i].holds);
 		if (!CHECK(!holds(throughputs, claims[i].fails, &at) && at != NULL))
 			printf("  holds: %s\n", claims[i].fails);
+	}
+}
+
+/* A claim of role fit makes an observation of each row that it is about, with its bounds as a
+ * ratio: losses of 0.2 and 0.5 are times of 1.25 and 2. */
+static void claim_of_role_fit_is_an_observation(void)
+{
+	const struct dataset *d = read_own(
+		"", GRID
+		"claims = ( { claim = \"c\"; kind = \"range\"; low = 0.2; high = 0.5; role = "
+		"\"fit\"; "
+		"quantity = \"time\"; loss = true; where = { place = \"vm\"; }; over = { place = "
+		"\"bare\"; }; }, { claim = \"other\"; kind = \"range\"; low = 1; } );");
+	CHECK(d && d->observation_count == 2 && d->row_count == 6);
+	for (size_t i = 0; d && i < d->observation_count; i++) {
+		const struct dataset_row *row = &d->observations[i];
+		CHECK(row->role == ROLE_FIT && row->relative && row->measure == MEASURE_TIME);
+		CHECK_NEAR(row->low, 1.25, 1e-12);
+		CHECK_NEAR(row->high, 2, 1e-12);
+		CHECK_TEXT(row->label, "c");
 	}
 }
 
@@ -400,6 +426,11 @@ static void malformed_claims_are_refused(void)
 		{"kind = \"range\"; low = 1; quantity = \"gain\";",
 		 "the quantity of a claim can only be \"time\""},
 		{"kind = \"range\"; low = 1; slak = 2;", "unknown key 'slak'"},
+		{"kind = \"range\"; low = 0; loss = true;", "a loss is relative to other rows"},
+		{"kind = \"range\"; low = 1; role = \"report\";",
+		 "the role of a claim is \"fit\" or \"test\", not 'report'"},
+		{"kind = \"range\"; low = 1; role = \"fit\";",
+		 "a claim of role fit is a range relative to other rows"},
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
 		check_refused(
@@ -534,6 +565,7 @@ static const struct test tests[] = {
 	TEST(malformed_tables_are_refused),
 	TEST(grid_skips_and_adds_points),
 	TEST(each_kind_of_claim_holds_or_fails),
+	TEST(claim_of_role_fit_is_an_observation),
 	TEST(constant_value_does_not_rise),
 	TEST(reference_is_not_compared_with_itself),
 	TEST(malformed_claims_are_refused),
