@@ -33,7 +33,7 @@ static struct recorded_call *add(struct played *p, const char *function)
 				       .function = function,
 				       .stream = 7,
 				       .event = -1};
-	p->t_s += 1e-9; /* nothing between them */
+	p->t_s += 1e-9; /* calls are 1 ns apart */
 	return call;
 }
 
@@ -104,7 +104,7 @@ struct predicting {
 	const struct calibration *calibration;
 	const char *data_root;
 	uint64_t seed;
-	double floor_s, way_s; /* of a kernel that does nothing; of a message */
+	double floor_s, way_s; /* duration of an empty kernel; transport time of a message */
 	struct setting settings[SETTINGS_MAX];
 	size_t count;
 };
