@@ -28,12 +28,12 @@ struct jp_feed {
 	struct arena *arena;
 	FILE *in;
 	yajl_handle parser;
-	const char *error; /* after the tokens that wait */
+	const char *error; /* error that follows the waiting tokens */
 	bool ended, line_ended;
 	/* the tokens that wait */
 	struct token tokens[CHUNK_B];
 	size_t token_count, next;
-	unsigned depth; /* after the last of them */
+	unsigned depth; /* depth after the last waiting token */
 	char texts[2 * CHUNK_B + JP_TEXT_MAX_B];
 	size_t texts_B;
 	/* what goes to yajl */
@@ -41,7 +41,7 @@ struct jp_feed {
 	size_t chunk_B;
 	bool in_text;
 	size_t text_B;     /* characters of this text */
-	unsigned escape_B; /* that are left of an escape sequence */
+	unsigned escape_B; /* characters that remain of an escape sequence */
 	char word[WORD_MAX_B + 2];
 	size_t word_B;
 };

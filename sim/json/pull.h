@@ -22,15 +22,15 @@
 #include <stdio.h>
 
 enum jp_token {
-	JP_END,   /* of the file, between values */
+	JP_END,   /* end of the file, between two values */
 	JP_ERROR, /* see error and line; every later token is JP_ERROR, too */
 	JP_OBJECT,
 	JP_OBJECT_END,
 	JP_ARRAY,
 	JP_ARRAY_END,
-	JP_KEY,    /* text */
-	JP_TEXT,   /* text */
-	JP_NUMBER, /* number, and text as it was written */
+	JP_KEY,    /* text of the key */
+	JP_TEXT,   /* text of the value */
+	JP_NUMBER, /* number, and its text as written */
 	JP_TRUE,
 	JP_FALSE,
 	JP_NULL,
@@ -44,17 +44,17 @@ enum {
 struct arena;
 
 struct jp_reader {
-	int line;              /* of the last token */
-	uint64_t values_count; /* that began at depth 0 */
+	int line;              /* line of the last token */
+	uint64_t values_count; /* number of values that began at depth 0 */
 	unsigned depth;
-	const char *text; /* until the next token is read */
+	const char *text; /* text of the last token, valid until the next token is read */
 	size_t text_B;
 	double number;
 	const char *error;
-	bool torn;            /* the error is that the file ends inside a value */
-	uint64_t from_B;      /* where the line of the last token begins in the file (a line over
-				 16 KiB counts as several) */
-	uint64_t read_B;      /* how far the file was read */
+	bool torn;       /* the error is that the file ends inside a value */
+	uint64_t from_B; /* offset of the last token's line in the file (a line over 16 KiB counts
+			    as several) */
+	uint64_t read_B; /* number of bytes read from the file */
 	struct jp_feed *feed; /* private */
 };
 

@@ -26,7 +26,7 @@ enum { JSON_DEPTH_MAX = 16 };
 
 enum json_style {
 	JSON_LINE, /* one line; numbers have the fewest digits that read back as the same double */
-	JSON_PRETTY, /* the same numbers; members on lines of their own, indented */
+	JSON_PRETTY, /* numbers as in JSON_LINE; members on lines of their own, indented */
 	JSON_DENSE,  /* one line without blanks; whole numbers are exact, others have 9 digits */
 };
 
@@ -35,13 +35,14 @@ struct json_writer {
 	enum json_style style;
 	int depth;
 	struct {
-		char bracket; /* that closes it */
+		char bracket; /* bracket that closes the object or array */
 		bool flat, filled;
 	} level[JSON_DEPTH_MAX];
 };
 
 struct json_writer jw_begin(FILE *out, enum json_style style);
-void jw_end(struct json_writer *json); /* the last newline; all is closed (asserted) */
+void jw_end(struct json_writer
+		    *json); /* writes the last newline; asserts that all brackets are closed */
 /* bracket: '{' or '['. */
 void jw_open(struct json_writer *json, const char *key, char bracket);
 void jw_open_flat(struct json_writer *json, const char *key, char bracket);
