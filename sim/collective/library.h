@@ -123,10 +123,10 @@ struct comm_shape {
 struct collective_choice {
 	const struct algorithm *algorithm;
 	enum protocol protocol;
-	size_t channel_count,
-		pipeline_count; /* number of channels and pipeline pieces of the schedule */
-	size_t block_count;     /* NCCL's channels, for reports */
-	double start_s;         /* time of each rank before its first step */
+	/* number of channels and pipeline pieces of the schedule */
+	size_t channel_count, pipeline_count;
+	size_t block_count; /* NCCL's channels, for reports */
+	double start_s;     /* time of each rank before its first step */
 	double hop_s[HOP_CLASS_COUNT];
 	/* part of the links' goodput, from protocol and efficiency */
 	double goodput_ratio[HOP_CLASS_COUNT];

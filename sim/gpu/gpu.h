@@ -50,9 +50,9 @@ enum gpu_generation {
 struct gpu_params {
 	double fp32_flops; /* peak, flop/s */
 	double fp16_flops; /* 0: fp16 runs at the fp32 peak rate */
-	double tf32_flops, bf16_flops,
-		fp8_flops; /* peaks of the tensor cores, flop/s; 0: the GPU has none */
-	int generation;    /* enum gpu_generation */
+	/* peaks of the tensor cores, flop/s; 0: the GPU has none */
+	double tf32_flops, bf16_flops, fp8_flops;
+	int generation;                          /* enum gpu_generation */
 	double boost_clock_Hz, memory_bus_count; /* for checks of the other values; 0: unknown */
 	double memory_bandwidth_Bps;
 	double memory_B;

@@ -61,9 +61,9 @@ struct runtime_params {
 	bool pipelined;      /* chunks overlap; false: stop-and-go */
 	bool pinned_staging; /* the server stages through pinned memory */
 	bool zero_copy;      /* RDMA accesses GPU memory directly (GPUDirect) */
-	double connect_timeout_s,
-		call_timeout_s; /* time after which the run fails with a verdict; 0: no limit */
-	double keep_alive_s;    /* idle time after which a probe is sent; 0: no probes */
+	/* time after which the run fails with a verdict; 0: no limit */
+	double connect_timeout_s, call_timeout_s;
+	double keep_alive_s; /* idle time after which a probe is sent; 0: no probes */
 };
 extern const struct param_table runtime_table;
 

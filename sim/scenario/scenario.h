@@ -41,9 +41,9 @@ struct case_params {
 	double gpus_per_machine_count; /* 0: all GPUs of a machine */
 	double programs_count; /* processes that share the GPUs of a job played call by call; 0: one
 				  process for each GPU */
-	double stages_count,
-		micro_batches_count; /* stages and micro-batches of a pipeline; 1: no pipeline */
-	const char *exchange;        /* name of a file of models/exchanges/ */
+	/* stages and micro-batches of a pipeline; 1: no pipeline */
+	double stages_count, micro_batches_count;
+	const char *exchange;   /* name of a file of models/exchanges/ */
 	const char *guest;      /* name of the guest on each machine in which a job runs; "": the
 				   machine's first guest */
 	double straggler_ratio; /* compute time of rank 0 divided by that of the other ranks */
@@ -148,9 +148,9 @@ struct job_entry {
 	/* For jobs that are played call by call. */
 	size_t program_count;               /* each program holds rank_count / program_count GPUs */
 	const struct spread_params *spread; /* exchange of gradients; NULL: no exchange */
-	size_t stage_count,
-		micro_batch_count; /* size of a pipeline; stage_count 0 or 1: no pipeline */
-	double fraction_ratio;     /* largest share of the GPU that the program may use */
+	/* size of a pipeline; stage_count 0 or 1: no pipeline */
+	size_t stage_count, micro_batch_count;
+	double fraction_ratio; /* largest share of the GPU that the program may use */
 	const struct runtime_params *runtime; /* NULL: the local driver */
 	bool guest_work;                      /* true: work of calls is slowed down by the guest */
 	/* For fused jobs and collectives. */
