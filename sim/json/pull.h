@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads JSON token by token, in bounded memory.
  *
- * A trace of PyTorch's profiler has hundreds of megabytes, and an import needs only a small
- * part of it. This reader returns one token after the other and remembers only where it is: the
- * depth, and the text of the last token. Small documents are read whole by sim/json/document.h.
+ * A trace of PyTorch's profiler has hundreds of megabytes, and an import needs only a small part
+ * of it. This reader returns one token after the other. It keeps only its place: the depth, and
+ * the text of the last token. sim/json/document.h reads small documents as a whole.
  *
  *   struct jp_reader *in = jp_open(arena, file);
  *   while (jp_next(in) == JP_KEY)
  *     if (strcmp(in->text, "size") == 0) ... jp_next(in) ...
  *     else jp_skip(in);
  *
- * Several values after one another are JSON Lines. The grammar is that of RFC 8259, with two
- * exceptions that real writers need: NaN and Infinity are numbers, and control characters may
- * stand in texts.
- */
+ * Several values that follow each other are JSON Lines. The grammar is that of RFC 8259, with
+ * two exceptions that real files need: NaN and Infinity are numbers, and texts may contain
+ * control characters. */
 #ifndef FARWIRE_JSON_PULL_H
 #define FARWIRE_JSON_PULL_H
 
@@ -60,9 +59,9 @@ struct jp_reader {
 
 struct jp_reader *jp_open(struct arena *arena, FILE *in);
 enum jp_token jp_next(struct jp_reader *reader);
-/* Passes over the value that comes next, for example after a key. False after an error. */
+/* Skips the next value, for example after a key. Returns false after an error. */
 bool jp_skip(struct jp_reader *reader);
-/* Passes over the rest of the innermost object or array. */
+/* Skips the rest of the innermost object or array. Returns false after an error. */
 bool jp_leave(struct jp_reader *reader);
 
 #endif

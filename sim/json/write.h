@@ -43,7 +43,7 @@ struct json_writer {
 struct json_writer jw_begin(FILE *out, enum json_style style);
 void jw_end(struct json_writer
 		    *json); /* writes the last newline; asserts that all brackets are closed */
-/* bracket: '{' or '['. */
+/* Opens an object or an array; bracket is '{' or '['. */
 void jw_open(struct json_writer *json, const char *key, char bracket);
 void jw_open_flat(struct json_writer *json, const char *key, char bracket);
 void jw_close(struct json_writer *json);
@@ -52,11 +52,11 @@ void jw_real(struct json_writer *json, const char *key, double value);
 void jw_count(struct json_writer *json, const char *key, uint64_t count);
 void jw_flag(struct json_writer *json, const char *key, bool flag);
 void jw_null(struct json_writer *json, const char *key);
-/* A number in the digits of a format of printf. */
+/* Writes a number with a format of printf. */
 void jw_digits(struct json_writer *json, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* A number by itself, as in CSV. */
+/* Writes a number without a key, as in CSV. */
 void jw_number(FILE *out, double value);
 
 #endif
