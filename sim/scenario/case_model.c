@@ -48,8 +48,14 @@ read_efficiency(struct case_reader *c, const struct gpu_entry *gpu, const char *
 	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu->like, model);
 	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
 		   &efficiency_table, NULL, 0, efficiency);
-	if (!(efficiency->peak_ratio > 0))
+	if (!(efficiency->peak_ratio > 0)) {
+		struct efficiency_params law;
+		prefix = arena_printf(reader->arena, "%s.%s", prefix, c->params->stack);
+		cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
+			   &law_table, NULL, 0, &law);
+		efficiency->law_ratio = law.law_ratio;
 		efficiency->kernels = read_kernels(c, (enum gpu_generation)gpu->params.generation);
+	}
 	return efficiency;
 }
 
