@@ -141,8 +141,8 @@ static void add_column(struct dataset_reader *r, struct making *m, const struct 
 		dataset_add_settings(r, &m->settings, otherwise);
 	} else {
 		diag_error(r->diag, line_origin(r, m->line),
-			   "dataset: column '%s' says '%s', which %s does not explain (add "
-			   "{ is = \"%s\"; settings = [...]; })",
+			   "dataset: column '%s' contains '%s', but %s has no settings for this "
+			   "word (add { is = \"%s\"; settings = [...]; })",
 			   dataset_text(entry, "column") ? dataset_text(entry, "column") : "...",
 			   words, r->dataset->path, words);
 	}
@@ -257,8 +257,8 @@ static const struct cfg_node *quantity_node(struct dataset_reader *r, size_t lin
 	}
 	if (cell && !match)
 		diag_error(r->diag, line_origin(r, line),
-			   "dataset: column '%s' says '%s', which `quantities` does not explain "
-			   "(add { is = \"%s\"; quantity = \"...\"; })",
+			   "dataset: column '%s' contains '%s', but `quantities` has no entry for "
+			   "this word (add { is = \"%s\"; quantity = \"...\"; })",
 			   column, cell, cell);
 	return match;
 }
@@ -313,8 +313,8 @@ static void read_value(struct dataset_reader *r, const struct making *m, const c
 		out->rounding_ratio = rounding(cell, value);
 		if (!(out->measured > 0 && isfinite(out->measured)))
 			diag_error(r->diag, origin,
-				   "dataset: '%s' multiplied by the scale is not a positive finite "
-				   "number",
+				   "dataset: '%s' multiplied by `scale` must be a positive finite "
+				   "number (write another value or scale)",
 				   cell);
 	} else if (out->role == ROLE_REPORT && is_range(r->arena, cell)) {
 		out->measured_text = cell;
