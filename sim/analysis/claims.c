@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bounds and orderings that a source states, judged on predictions. A number
- * that could not be predicted is NaN and keeps no claim. */
+/* Judges the bounds and orders that a source claims. A number is NaN if it could not be
+ * predicted. Every claim about it is then broken. */
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static bool matches(const struct judging *j, const struct dataset_row *row)
 	return row->judged;
 }
 
-/* The row at[], with `value` along dimension; NULL if the grid skips it. */
+/* Returns the row at at[], with `value` in that dimension; NULL if the grid skips it. */
 static const struct row_outcome *row_at(const struct judging *j, const size_t *at, size_t dimension,
 					size_t value)
 {
@@ -38,14 +38,14 @@ static const struct row_outcome *row_at(const struct judging *j, const size_t *a
 	return NULL;
 }
 
-/* The row that differs from row in the claim's dimension alone. */
+/* Returns the row that differs from row only in the claim's dimension. */
 static const struct row_outcome *sibling(const struct judging *j, const struct row_outcome *row,
 					 size_t value)
 {
 	return row_at(j, row->row->at, j->claim->dimension, value);
 }
 
-/* The row that this row's number is relative to, which may be the row itself. */
+/* Returns the row to which this row's number is relative. It may be the row itself. */
 static const struct row_outcome *reference_of(const struct judging *j,
 					      const struct row_outcome *row)
 {
@@ -78,7 +78,7 @@ static double number(const struct judging *j, const struct row_outcome *row)
 	return j->claim->loss ? 1 - 1 / ratio : ratio;
 }
 
-/* Whether row's number is above (sign +1) or below (-1) all its siblings'. */
+/* Whether the row's number is above (sign 1) or below (sign -1) the numbers of all its siblings. */
 static bool is_extreme(const struct judging *j, const struct row_outcome *row, double sign)
 {
 	const struct grid_dimension *d = &j->dataset->dimensions[j->claim->dimension];
@@ -100,7 +100,7 @@ static bool rises(const struct judging *j, const struct row_outcome *row)
 	return !after || !after->row->judged || number(j, after) > number(j, row);
 }
 
-/* A row at `value` against its sibling at `than`. */
+/* Compares a row at `value` with its sibling at `than`. */
 static bool compares(const struct judging *j, const struct row_outcome *row)
 {
 	const struct row_outcome *other = sibling(j, row, j->claim->than);
@@ -115,7 +115,7 @@ static bool compares(const struct judging *j, const struct row_outcome *row)
 	}
 }
 
-/* Whether the claim holds where row is concerned; *counts tells whether it is. */
+/* Whether the claim holds for the row. *counts is false if the claim is not about the row. */
 static bool holds_at(const struct judging *j, const struct row_outcome *row, bool *counts)
 {
 	const struct claim *claim = j->claim;
@@ -155,7 +155,7 @@ static struct claim_outcome judge(struct arena *arena, const struct judging *j)
 		if (!matches(j, row->row))
 			continue;
 		if (j->claim->over && reference_of(j, row) == row && j->claim->kind == CLAIM_RANGE)
-			continue; /* 1 by definition */
+			continue; /* the quotient is 1 by definition */
 		bool holds = holds_at(j, row, &counts);
 		if (!holds && outcome.holds)
 			outcome.broken_at = row->row->label;
@@ -164,7 +164,7 @@ static struct claim_outcome judge(struct arena *arena, const struct judging *j)
 			outcome.values[outcome.value_count++] = number(j, row);
 	}
 	if (outcome.value_count == 0)
-		outcome.holds = false; /* a claim about nothing is not shown */
+		outcome.holds = false; /* without a row, the claim is not confirmed */
 	return outcome;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading a dataset file. */
+/* Reads dataset files. */
 #include "sim/analysis/dataset_read.h"
 
 #include <string.h>
@@ -122,8 +122,8 @@ struct settings_list {
 	size_t count;
 };
 
-/* Settings with the list's behind them, before those of the command line, which
- * every row ends with. */
+/* Returns `given` with the settings of the list inserted before those of the command line, which
+ * are the last of every row. */
 static struct settings_list further(struct dataset_reader *r, struct settings_list given,
 				    const struct cfg_node *list)
 {
@@ -146,7 +146,7 @@ void dataset_set_reference(struct dataset_reader *r, const struct cfg_node *list
 	row->reference_count = other.count;
 }
 
-/* ---- beside ---- */
+/* ---- rows of `beside` ---- */
 
 static struct dataset_row beside_row(struct dataset_reader *r, struct dataset_row row,
 				     const struct cfg_node *list)
@@ -185,7 +185,7 @@ static void read_beside(struct dataset_reader *r, const struct cfg_node *list)
 	dataset->beside_count = count;
 }
 
-/* ---- the file ---- */
+/* ---- the whole file ---- */
 
 static void read_dataset(struct dataset_reader *r)
 {

@@ -1,76 +1,83 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Datasets: what real systems did, and how to predict it.
+/* A dataset describes what real systems did and how to predict it. docs/datasets.md is the
+ * reference of the file format.
  *
- * A dataset is a .cfg file (calib/measured/x.cfg) of one of two kinds:
+ * A dataset is a .cfg file (calib/measured/x.cfg) of one of two kinds.
  *
- * TABLE  rows of a .tsv beside it, each with a measured number (or
- *        FAIL:reason) and a role. `columns` says what the words of a column
- *        mean as settings, so a row becomes a case:
- *          dataset = { name = "x"; title = "..."; table = "x.tsv"; value = "images_per_s";
- *            settings = ["case.model=resnet50"]; label = ["case", "batch"]; role_column = "role";
- *            columns = ( { column = "batch"; setting = "case.batch"; },
- *                        { column = "case"; values = ( { is = "lan"; settings = ["..."]; } ); } );
- *          };
- *        Optional: role (one for all rows), where = ( { column; is } ) keeps matching rows only,
- *        utilization (a column that bounds the mean utilisation from above), utilization_slack.
- *        Rows whose value is NA are left out. What a column may say more:
- *          columns = ["a", "b"]    its words are those of both, "x y"
- *          values, in place of its setting where one matches; otherwise = [settings] for
- *                                  words that none explains; case = "file", a case file
- *          each = ( { is; settings; role } ) in a value: the row is predicted once for each
- *                                  of these, "... (as x)", where the source names several or
- *                                  another shows more; role, if it is not the row's
- *          unit = "B"              behind the number in its setting
- *        `wide = { prefix = "gpus_"; setting = "case.gpus"; fit_upto_column = "fit_upto"; }`
- *        makes a row of each column gpus_1, gpus_2 ... Up to fit_upto (a column, or
- *        fit_upto = 1 for all rows) they are of role fit, beyond it of role test.
- *        linear = true sets beside the errors those of the first such column, scaled.
- *        group = "column" sums up the errors of test rows by that column's words, too.
- *        `claims` may be about rows whose label has all texts of `rows`.
+ * TABLE: the rows of a .tsv file next to it. Each row has a measured number (or FAIL:reason)
+ * and a role. `columns` translates the words of a column into settings, so that a row becomes a
+ * case:
  *
- * GRID   every combination of `dimensions`, each value with its settings (and maybe a case
- *        file), but those of `skip = ( { dimension = "value"; ... } )`;
- *        also = ( { where = { dimension = "value"; ... }; settings; case } ) adds to those that
- *        match; and `claims` about them, for sources that give bounds only:
- *          kind "range"    low <= number <= high wherever `where` matches
- *          kind "first"    of the values of `dimension`, `value` has the highest number
- *          kind "last"     ... the lowest
- *          kind "greater"  `value` of `dimension` above `than`, all else equal
- *          kind "within"   `value` and `than` differ by at most `slack`
- *          kind "rises"    along the values of `dimension`, in order
- *          kind "outgrows" `share` of what the number passes 1 by at `value` is more than
- *                          what it passes 1 by at `than`
- *        A dimension's value with judged = false is shown and not judged. Where a value's
- *        name is that of a setting, a dimension is { name; setting = "case.gpus"; values =
- *        ["1", "2"]; }. A grid without claims and source is a WHAT-IF: what nobody measured,
- *        predicted and shown (topologies/what-ifs).
+ *    dataset = { name = "x"; title = "..."; table = "x.tsv"; value = "images_per_s";
+ *      settings = ["case.model=resnet50"]; label = ["case", "batch"]; role_column = "role";
+ *      columns = ( { column = "batch"; setting = "case.batch"; },
+ *                  { column = "case"; values = ( { is = "lan"; settings = ["..."]; } ); } );
+ *    };
  *
- * A claim's number is the row's, or
- *   over = { place = "bare"; }  the row's over that of the row with these values: relative
- *                               throughput, growth of a time
- *   quantity = "time"           of a step, in place of what the dataset measures
- *   part = "input wait"         that part's share of the step
+ * Optional keys are role (one role for all rows), where = ( { column; is } ) (keeps only
+ * matching rows), utilization (a column with the largest possible mean utilisation) and
+ * utilization_slack. Rows with the value NA are left out. Further keys of an entry of `columns`:
  *
- * `quantity` says what is measured:
- *   throughput  images/s (default of tables and what-ifs)
- *   ratio       to the local GPU (of clients), to as many GPUs alone (of a job; default of grids)
- *   speedup     throughput over that of one GPU alone
- *   time        of a step, or of a collective; value_unit = "us" says the column's unit
- *   gain        throughput over that under the further settings `reference`
- *   elapsed     time of a job from launch to end (case.job_steps or case.epochs)
- * or quantity_column names a column whose words `quantities` explains, each with is,
- * quantity, and maybe scale (what the value is multiplied by) and reference.
- * judge = "name" judges one of a case's jobs or clients, where it has several.
+ *    columns = ["a", "b"]    matches the words of both columns, "x y"
+ *    values                  replaces `setting` for words that match one of them
+ *    otherwise = [settings]  for words that match no value
+ *    case = "file"           a case file
+ *    each = ( { is; settings; role } )
+ *                            in a value: the row is predicted once for each of these, labelled
+ *                            "... (as x)", for example if the source names several systems;
+ *                            role overrides the role of the row
+ *    unit = "B"              unit of the numbers in the column
  *
- * Either kind may have `beside`, a list of { title; settings }: the same rows
- * under other settings, predicted for comparison and never judged.
+ * `wide = { prefix = "gpus_"; setting = "case.gpus"; fit_upto_column = "fit_upto"; }` makes a
+ * row of each column gpus_1, gpus_2 and so on. Numbers up to fit_upto (a column, or fit_upto = 1
+ * for all rows) have the role fit, larger ones the role test. linear = true also reports the
+ * errors of ideal scaling from the first of these columns. group = "column" also reports the
+ * errors of test rows for each word of that column. `claims` of a table apply to rows whose
+ * label contains all texts of `rows`.
  *
- * draws = 8 says how many draws its intervals come from unless --draws does: fewer where
- * its rows take long.
+ * GRID: every combination of `dimensions`, without those of `skip = ( { dimension = "value";
+ * ... } )`. Each value has settings and may have a case file. also = ( { where = { dimension =
+ * "value"; ... }; settings; case } ) adds settings to matching combinations. `claims` are for
+ * sources that state bounds without numbers:
  *
- * role: fit rows may set parameters, test rows only judge, report rows are
- * shown.
- */
+ *    kind "range"     low <= number <= high for all rows that `where` matches
+ *    kind "first"     `value` has the highest number of all values of `dimension`
+ *    kind "last"      `value` has the lowest number
+ *    kind "greater"   the number at `value` of `dimension` is above that at `than`
+ *    kind "within"    the numbers at `value` and `than` differ by at most `slack`
+ *    kind "rises"     the number rises along the values of `dimension`, in their order
+ *    kind "outgrows"  share * (number at `value` - 1) > number at `than` - 1
+ *
+ * A value of a dimension with judged = false is shown, but not judged. A dimension whose values
+ * are those of a setting is { name; setting = "case.gpus"; values = ["1", "2"]; }. A grid
+ * without claims and source is a WHAT-IF: predictions of unmeasured cases (topologies/what-ifs).
+ *
+ * A claim is about the row's number, or about
+ *
+ *    over = { place = "bare"; }  the number divided by that of the row with these values
+ *    quantity = "time"           the step time
+ *    part = "input wait"         the share of that part in the step time
+ *
+ * `quantity` is the measured quantity:
+ *
+ *    throughput  images/s (default of tables and what-ifs)
+ *    ratio       relative to the local GPU (clients) or to as many independent GPUs (jobs);
+ *                default of grids
+ *    speedup     throughput divided by that of one GPU
+ *    time        of a step or of a collective; value_unit = "us" is the column's unit
+ *    gain        throughput divided by that under the further settings `reference`
+ *    elapsed     time of a job from launch to end (case.job_steps or case.epochs)
+ *
+ * Instead, quantity_column can name a column. `quantities` then has an entry for each of its
+ * words, with is, quantity, and optionally scale (a factor on the value) and reference. judge =
+ * "name" selects one of several jobs or clients of a case.
+ *
+ * Both kinds may have `beside`, a list of { title; settings }. The same rows are predicted
+ * under these settings, too, and never judged. draws = 8 is the number of draws if --draws is
+ * not given.
+ *
+ * The role fit allows a row to set parameters. Rows with the role test only judge predictions.
+ * Rows with the role report are shown and not judged. */
 #ifndef FARWIRE_ANALYSIS_DATASET_H
 #define FARWIRE_ANALYSIS_DATASET_H
 
@@ -89,9 +96,9 @@ enum measure {
 	MEASURE_TOKENS,
 	MEASURE_COUNT,
 };
-const char *measure_name(enum measure measure);  /* as files write it: "speedup" */
-const char *measure_words(enum measure measure); /* "speed-up over one GPU" */
-const char *measure_unit(enum measure measure);  /* of JSON: "images/s", "s", "" */
+const char *measure_name(enum measure measure);  /* as in files: "speedup" */
+const char *measure_words(enum measure measure); /* for example "speed-up over one GPU" */
+const char *measure_unit(enum measure measure);  /* in JSON: "images/s", "s", "" */
 
 enum { DIMENSIONS_OF_GRID_MAX = 6 };
 
@@ -100,25 +107,25 @@ struct dataset_row {
 	struct origin origin;
 	enum row_role role;
 	enum measure measure;
-	double measured;           /* SI; NaN: a failure, a range, or a grid's row */
+	double measured;           /* SI units; NaN: a failure, a range, or a row of a grid */
 	const char *measured_text; /* "1.01..1.08" of report rows; NULL: a number */
 	const char *failure;       /* "FAIL:connection_timeout", or NULL */
-	double rounding_ratio;     /* half a unit of the last printed digit / measured */
-	double utilization_max;    /* NaN: none */
-	double linear;             /* ideal scaling of the source's own one-GPU rate; NaN: none */
-	const char *group;         /* which errors are summed up with its own; NULL: none */
-	const char *case_path;     /* a case file; NULL: settings alone */
-	const char *judge;         /* the job or client that counts; NULL: all */
+	double rounding_ratio;     /* half a unit of the last printed digit, divided by measured */
+	double utilization_max;    /* upper bound of the mean utilisation; NaN: none */
+	double linear;     /* ideal scaling of the source's own throughput on one GPU; NaN: none */
+	const char *group; /* the group whose errors include this row; NULL: none */
+	const char *case_path; /* a case file; NULL: only settings */
+	const char *judge;     /* the job or client that is judged; NULL: all together */
 	const struct setting *settings;
 	size_t setting_count;
 	const struct setting *reference; /* of a gain: all settings of the other case */
 	size_t reference_count;
-	/* Fields of an observation: its number over that of the reference is between low and high.
-	 */
+	/* Fields of an observation: its number divided by that of the reference is between low and
+	 * high. */
 	bool relative;
 	double low, high;
 	const char *reference_path;
-	size_t at[DIMENSIONS_OF_GRID_MAX]; /* of a grid: index of each dimension's value */
+	size_t at[DIMENSIONS_OF_GRID_MAX]; /* of a grid: index of the value in each dimension */
 	bool judged;
 };
 
@@ -149,33 +156,34 @@ struct claim {
 	enum claim_kind kind;
 	const char *text;
 	size_t where_at[DIMENSIONS_OF_GRID_MAX]; /* SIZE_MAX: any value */
-	const char *const *words;                /* of a table: texts of the rows' labels */
+	const char *const *words; /* of a table: texts that a row's label must contain */
 	size_t word_count;
-	size_t over_at[DIMENSIONS_OF_GRID_MAX]; /* SIZE_MAX: as the row's */
+	size_t over_at[DIMENSIONS_OF_GRID_MAX]; /* SIZE_MAX: as in the row */
 	bool over;
-	const char *part;   /* NULL: the row's number */
-	bool time;          /* of a step, in place of that */
-	bool loss;          /* 1 - reference / number: by how much a longer time means less speed */
-	enum row_role role; /* ROLE_FIT: an observation of a fit; else it judges */
+	const char *part;   /* NULL: the number itself */
+	bool time;          /* the number is the step time */
+	bool loss;          /* 1 - reference / number: the loss of speed that a longer time means */
+	enum row_role role; /* ROLE_FIT: an observation of a fit; otherwise the claim judges */
 	size_t dimension, value, than;
 	double low, high, slack, share;
 };
 
 struct beside { /* the dataset's rows under further settings */
 	const char *title;
-	const struct dataset_row *rows; /* as many, in the same order */
+	const struct dataset_row *rows; /* row_count rows in the same order */
 };
 
 struct dataset {
 	const char *name, *title, *source, *path;
 	enum measure measure; /* of the first row */
-	bool mixed;           /* ... and not of all */
-	bool ratio;           /* measure is MEASURE_RATIO: to the local GPU */
+	bool mixed;           /* other rows have other measures */
+	bool ratio;           /* measure is MEASURE_RATIO */
 	bool what_if;         /* a grid without measurements: predictions only */
-	size_t draws;         /* behind intervals unless more or fewer are asked for; SIZE_MAX */
+	size_t draws; /* number of draws unless the user gives one; SIZE_MAX: not given in the file
+		       */
 	const struct dataset_row *rows;
 	size_t row_count;
-	const struct grid_dimension *dimensions; /* of a grid */
+	const struct grid_dimension *dimensions; /* only of a grid */
 	size_t dimension_count;
 	const struct claim *claims;
 	size_t claim_count;
@@ -185,12 +193,11 @@ struct dataset {
 	size_t beside_count;
 };
 
-/* Whether label has each text as whole words: "batch=1" is not in "batch=16". */
+/* Whether the label contains each text as whole words: "batch=1" is not in "batch=16". */
 bool label_has(const char *label, const char *text);
 
-/* Reads calib/measured/<name>.cfg or topologies/what-ifs/<name>.cfg under data_root, or any
- * other file.
- * extra settings come after the dataset's own. NULL after errors. */
+/* Reads calib/measured/<name>.cfg or topologies/what-ifs/<name>.cfg under data_root, or another
+ * file. The extra settings follow those of the dataset. NULL after errors. */
 const struct dataset *dataset_read(struct arena *arena, struct diag *diag, const char *data_root,
 				   const char *name, const struct setting *extra,
 				   size_t extra_count);
@@ -198,75 +205,81 @@ const struct dataset *dataset_read(struct arena *arena, struct diag *diag, const
 struct row_outcome {
 	const struct dataset_row *row;
 	const struct prediction *prediction;
-	struct estimate predicted;          /* of the measured quantity; NaN: failed */
-	double step_s;                      /* of what is judged */
-	const struct prediction *reference; /* of a gain; else NULL */
+	struct estimate predicted;          /* the measured quantity; NaN: the case failed */
+	double step_s;                      /* step time of what is judged */
+	const struct prediction *reference; /* of a gain; otherwise NULL */
 	double error;                       /* predicted / measured - 1; NaN for failures */
-	bool agrees;                        /* of failures: both failed */
+	bool agrees; /* of failures: prediction and measurement both failed */
 };
 struct claim_outcome {
 	const struct claim *claim;
 	bool holds;
-	const char *broken_at; /* label of the first row where it does not; NULL: none */
-	double *values;        /* the numbers that decide it */
+	const char *broken_at; /* label of the first row that breaks the claim; NULL: none */
+	double *values;        /* the numbers about which the claim is */
 	size_t value_count;
 };
 struct error_summary {
 	size_t count;
 	double median_abs, mean_abs, max_abs, geomean_abs;
-	/* About the 90 % intervals; NaN: no draws. */
-	double coverage;          /* share of measured values inside theirs */
-	double median_half_width; /* relative to the predicted value */
-	double interval_score;    /* mean of Gneiting and Raftery's (2007), equation 43, relative
-				     to the measured value: width, and 20 times what misses it */
+	/* These three describe the 90 % intervals; NaN: no draws. */
+	double coverage;          /* share of measured values inside their interval */
+	double median_half_width; /* half the width divided by the predicted value */
+	double interval_score;    /* mean interval score (Gneiting and Raftery 2007, equation 43)
+				     divided by the measured value: width plus 20 times the distance of
+				     a measured value outside */
 	const char *worst;        /* label of the row with the largest error */
 };
-struct group_summary { /* of test rows */
+struct group_summary { /* errors of the test rows of one group */
 	const char *name;
 	struct error_summary test;
 };
 struct dataset_outcome {
 	const struct dataset *dataset;
 	struct row_outcome *rows;
-	struct row_outcome **beside; /* rows of each dataset->beside */
+	struct row_outcome **beside; /* by element of dataset->beside: its rows */
 	struct claim_outcome *claims;
 	struct error_summary fit, test;
-	struct error_summary linear; /* of ideal scaling, on the same test rows; count 0: none */
+	struct error_summary
+		linear; /* errors of ideal scaling on the same test rows; count 0: none */
 	struct group_summary *groups;
 	size_t group_count;
-	size_t verdict_count, verdict_agree_count; /* rows that failed, measured or predicted */
-	const struct cfg_param **fitted;           /* with status "fitted", each value once */
+	size_t verdict_count, verdict_agree_count; /* rows that failed, measured or predicted, and
+						      those of them that agree */
+	const struct cfg_param **fitted; /* parameters with status "fitted"; each value once */
 	size_t fitted_count, fit_row_count;
-	size_t draws_count; /* behind its intervals */
+	size_t draws_count; /* number of draws behind the intervals */
 	bool bounds_hold;
 };
 
 struct validation_request {
-	const char *name;            /* of a dataset, as dataset_read takes it */
-	struct analysis_input input; /* request: data_root, and settings behind the dataset's own */
-	bool draws_given; /* all draws of the options, also where the dataset has fewer */
+	const char *name; /* name of a dataset, as for dataset_read */
+	struct analysis_input
+		input;    /* request: data_root, and settings that follow those of the dataset */
+	bool draws_given; /* true: use the number of draws of the options even if the dataset has a
+			     smaller one */
 };
-/* Reads the dataset and predicts every row. NULL after errors in diag, or a broken invariant,
- * *broken. */
+/* Reads the dataset and predicts every row. NULL after errors in diag or after a broken
+ * invariant, which *broken describes. */
 const struct dataset_outcome *dataset_validate(struct arena *arena, struct diag *diag,
 					       const struct validation_request *request,
 					       const char **broken);
 
-/* Predicts every row. NULL after input errors or a broken invariant (*broken). */
+/* Predicts every row. NULL after errors in diag or after a broken invariant, which *broken
+ * describes. */
 /* exported: tests predict datasets with options of their own */
 const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag *diag,
 					       const struct dataset *dataset, const char *data_root,
 					       const struct predict_options *options,
 					       const char **broken);
-/* Errors of all rows of a role in several datasets together. */
+/* Returns the errors of all rows of a role in several datasets together. */
 struct error_summary datasets_summary(struct arena *arena,
 				      const struct dataset_outcome *const *outcomes, size_t count,
 				      enum row_role role);
-/* The case of a row, to be read or predicted. */
+/* Returns the case of a row, which can be read or predicted. */
 struct case_request dataset_request(const struct dataset_row *row, const char *data_root);
-/* The row's number from runs at a point (for fits): with draws, no intervals.
- * baselines as of predict_point. NaN if it failed, or after errors in diag; *broken as
- * predict_case, untouched where nothing is. */
+/* Returns the row's number at a point, for fits: the given draws are set and no intervals are
+ * computed. baselines is as in predict_point. NaN if the case failed, or after errors in diag.
+ * *broken is set only if an invariant broke. */
 double dataset_point(struct arena *arena, struct diag *diag, const struct dataset_row *row,
 		     const char *data_root, const struct draw_value *draws, size_t draw_count,
 		     uint64_t seed, struct baselines *baselines, const char **broken);
@@ -283,9 +296,10 @@ struct tsv {
 	const int *lines;
 	size_t row_count;
 };
-/* '#' lines are comments, the first other line names the columns; every row
- * has as many cells. NULL after errors. */
+/* Reads a table. Lines that begin with '#' are comments. The first other line contains the names
+ * of the columns, and every row has as many cells. NULL after errors. */
 const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *path);
-size_t tsv_column(const struct tsv *tsv, const char *name); /* or SIZE_MAX */
+size_t tsv_column(const struct tsv *tsv,
+		  const char *name); /* index of the column; SIZE_MAX: none */
 
 #endif

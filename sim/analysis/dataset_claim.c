@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading what a source claims. */
+/* Reads the claims of a source. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 static const struct claim_word {
 	const char *name;
 	enum claim_kind kind;
-	bool dimension, value, than; /* what it needs */
+	bool dimension, value, than; /* keys that the kind needs */
 } kinds[] = {
 	{"range", CLAIM_RANGE, false, false, false},
 	{"first", CLAIM_FIRST, true, true, false},
@@ -36,7 +36,7 @@ static const struct claim_word *kind_of(struct dataset_reader *r, const struct c
 	return &kinds[0];
 }
 
-/* dimension, value, than: those that the kind needs. */
+/* Reads dimension, value and than, as far as the kind needs them. */
 static void read_comparison(struct dataset_reader *r, const struct cfg_node *node,
 			    const struct claim_word *kind, struct claim *claim)
 {
@@ -68,7 +68,7 @@ static void read_words(struct dataset_reader *r, const struct cfg_node *list, st
 	claim->word_count = count;
 }
 
-/* A claim about rows that are not there would be broken for ever. */
+/* Reports an error if a claim matches no row. */
 static void need_row(struct dataset_reader *r, const struct cfg_node *node,
 		     const struct claim *claim)
 {

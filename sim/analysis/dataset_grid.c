@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every combination of dimensions as a case. */
+/* Makes a case of every combination of dimensions. */
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/analysis/dataset_read.h"
 
-/* A value that stands alone: its dimension says what it sets. */
+/* Reads a value without a group: it is a value of the dimension's setting. */
 static struct grid_value plain_value(struct dataset_reader *r, const struct cfg_node *node,
 				     const char *key)
 {
@@ -110,7 +110,7 @@ void dataset_read_place(struct dataset_reader *r, const struct cfg_node *group, 
 
 /* ---- rows ---- */
 
-/* Whether row lies at the place that the group says. */
+/* Whether the row has the values that the group names. */
 static bool lies_at(struct dataset_reader *r, const struct cfg_node *group,
 		    const struct dataset_row *row)
 {
@@ -131,7 +131,7 @@ static bool is_skipped(struct dataset_reader *r, const struct dataset_row *row)
 	return false;
 }
 
-/* Label, settings and case file of the row's values, in the order of dimensions. */
+/* Adds label, settings and case file of the row's values, in the order of the dimensions. */
 static void add_values(struct dataset_reader *r, struct dataset_row *row, settings_vec *settings)
 {
 	for (size_t d = 0; d < r->dataset->dimension_count; d++) {
@@ -148,7 +148,7 @@ static void add_values(struct dataset_reader *r, struct dataset_row *row, settin
 	}
 }
 
-/* Adds the settings of the combinations of values that match this row. */
+/* Adds the settings of `also` entries that match this row. */
 static void add_also(struct dataset_reader *r, struct dataset_row *row, settings_vec *settings)
 {
 	static const char *const known[] = {"where", "settings", "case"};

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows of a table as cases. */
+/* Makes cases of the rows of a table. */
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/analysis/dataset_read.h"
 
-/* One row to be made: of which line, which column, which of its variants. */
+/* A row under construction: its line, its column and its variant. */
 struct making {
 	size_t line;
-	const char *value;       /* the column of the measured number */
-	const char *wide_number; /* "8" of gpus_8; NULL: the table is not wide */
-	size_t variant;          /* counts through the `each` of all columns */
+	const char *value;       /* column of the measured number */
+	const char *wide_number; /* "8" in gpus_8; NULL: the table is not wide */
+	size_t variant;          /* index into all combinations of `each` entries */
 	settings_vec settings;
 	const char *label, *case_path;
-	const char *role; /* of a variant with its own; NULL: as the row's */
+	const char *role; /* role of a variant; NULL: that of the row */
 };
 
 typedef VEC(struct dataset_row) rows_vec;
@@ -43,8 +43,8 @@ static bool is_absent(const char *cell)
 
 /* ---- columns to settings ---- */
 
-/* The words of an entry of `columns`: of one column, or of several with blanks
- * between them. NULL after an error. */
+/* Returns the words that an entry of `columns` matches: those of one column, or of several with
+ * blanks between them. NULL after an error. */
 static const char *words_of(struct dataset_reader *r, const struct cfg_node *entry, size_t line)
 {
 	const struct cfg_node *list = cfg_child(entry, "columns");
@@ -61,7 +61,7 @@ static const char *words_of(struct dataset_reader *r, const struct cfg_node *ent
 	return words;
 }
 
-/* The value of the list that explains these words, or NULL. */
+/* Returns the entry of `values` for these words; NULL if there is none. */
 static const struct cfg_node *explained(struct dataset_reader *r, const struct cfg_node *entry,
 					const char *words)
 {
@@ -84,8 +84,7 @@ static void check_columns(struct dataset_reader *r)
 		cfg_only(r->diag, cfg_at(columns, i), known, sizeof known / sizeof known[0]);
 }
 
-/* How many rows a line becomes, by the `each` of what explains its words; 0 if they are too
- * many. */
+/* Returns the number of rows that a line becomes because of `each`; 0 if it is too large. */
 static size_t variant_count(struct dataset_reader *r, size_t line)
 {
 	const struct cfg_node *columns = cfg_child(r->node, "columns");
@@ -102,7 +101,7 @@ static size_t variant_count(struct dataset_reader *r, size_t line)
 	return count;
 }
 
-/* Adds what a value, or one of its variants, stands for. */
+/* Adds the settings, case file and role of a value or of one of its variants. */
 static void add_meaning(struct dataset_reader *r, struct making *m, const struct cfg_node *value)
 {
 	dataset_add_settings(r, &m->settings, cfg_child(value, "settings"));
@@ -112,7 +111,7 @@ static void add_meaning(struct dataset_reader *r, struct making *m, const struct
 		m->role = dataset_text(value, "role");
 }
 
-/* "path=words", with the unit that the entry says the column is in. */
+/* Adds "path=words", with the unit of the column. */
 static void add_setting(struct dataset_reader *r, struct making *m, const struct cfg_node *entry,
 			const char *words)
 {
@@ -141,8 +140,8 @@ static void add_column(struct dataset_reader *r, struct making *m, const struct 
 		dataset_add_settings(r, &m->settings, otherwise);
 	} else {
 		diag_error(r->diag, line_origin(r, m->line),
-			   "dataset: column '%s' contains '%s', but %s has no settings for this "
-			   "word (add { is = \"%s\"; settings = [...]; })",
+			   "dataset: column '%s' contains '%s', for which %s has no entry (add { "
+			   "is = \"%s\"; settings = [...]; })",
 			   dataset_text(entry, "column") ? dataset_text(entry, "column") : "...",
 			   words, r->dataset->path, words);
 	}
@@ -171,7 +170,7 @@ static void add_columns(struct dataset_reader *r, struct making *m)
 	}
 }
 
-/* ---- which rows, called what, for what ---- */
+/* ---- selection, labels and roles of rows ---- */
 
 static bool is_wanted(struct dataset_reader *r, size_t line)
 {
@@ -204,7 +203,7 @@ static const char *label_of(struct dataset_reader *r, const struct making *m)
 	return arena_printf(r->arena, "%s %.*s=%s", text, (int)length, m->value, m->wide_number);
 }
 
-/* A number of the group `wide`, or of the column that it names. */
+/* Reads fit_upto: a number of the group `wide`, or of the column that it names. */
 static bool fit_upto(struct dataset_reader *r, size_t line, double *upto)
 {
 	const struct cfg_node *wide = cfg_child(r->node, "wide");
@@ -234,14 +233,14 @@ static enum row_role role_of(struct dataset_reader *r, const struct making *m)
 			return (enum row_role)i;
 	if (role)
 		diag_error(r->diag, line_origin(r, m->line),
-			   "dataset: role '%s' is unknown (write fit, test or report)", role);
+			   "dataset: there is no role '%s' (write fit, test or report)", role);
 	return ROLE_REPORT;
 }
 
 /* ---- the measured number ---- */
 
-/* The group that says what the row measures: the dataset, or the entry for the word in
- * quantity_column. NULL after an error. */
+/* Returns the group with the row's quantity: the dataset, or the entry of `quantities` for the
+ * word in quantity_column. NULL after an error. */
 static const struct cfg_node *quantity_node(struct dataset_reader *r, size_t line)
 {
 	static const char *const known[] = {"is", "quantity", "scale", "reference"};
@@ -257,13 +256,13 @@ static const struct cfg_node *quantity_node(struct dataset_reader *r, size_t lin
 	}
 	if (cell && !match)
 		diag_error(r->diag, line_origin(r, line),
-			   "dataset: column '%s' contains '%s', but `quantities` has no entry for "
-			   "this word (add { is = \"%s\"; quantity = \"...\"; })",
+			   "dataset: column '%s' contains '%s', for which `quantities` has no "
+			   "entry (add { is = \"%s\"; quantity = \"...\"; })",
 			   column, cell, cell);
 	return match;
 }
 
-/* The factor from a number of the table to SI: value_unit times scale. */
+/* Returns the factor from a number of the table to SI units: value_unit times scale. */
 static double scale_of(struct dataset_reader *r, const struct cfg_node *quantity,
 		       enum measure measure)
 {
@@ -280,14 +279,14 @@ static double scale_of(struct dataset_reader *r, const struct cfg_node *quantity
 	return scale * unit;
 }
 
-/* Half a unit of the last printed digit, relative: "2.9" is 0.05 / 2.9. */
+/* Returns half a unit of the last printed digit, relative to value: for "2.9" it is 0.05 / 2.9. */
 static double rounding(const char *text, double value)
 {
 	const char *point = strchr(text, '.');
 	return 0.5 * pow(10, point ? -(double)strlen(point + 1) : 0) / value;
 }
 
-/* "1.01..1.08" */
+/* Whether the cell has the form "1.01..1.08". */
 static bool is_range(struct arena *arena, const char *cell)
 {
 	double low, high;
@@ -383,13 +382,13 @@ static void make_variants(struct dataset_reader *r, struct making m, rows_vec *r
 			   DATASET_ROWS_MAX);
 		return;
 	}
-	size_t before = diag_count(r->diag); /* a line's errors are told once */
+	size_t before = diag_count(r->diag); /* reports the errors of a line only once */
 	for (m.variant = 0; m.variant < count && diag_count(r->diag) == before; m.variant++)
 		make_row(r, m, rows);
 }
 
-/* The columns prefix1, prefix2 ... of a line, each a row; ideal scaling starts
- * from the first of them. */
+/* Makes a row of each of the columns prefix1, prefix2 and so on. Ideal scaling starts from the
+ * first of them. */
 static void make_wide(struct dataset_reader *r, size_t line, rows_vec *rows)
 {
 	static const char *const known[] = {"prefix", "setting", "fit_upto", "fit_upto_column"};

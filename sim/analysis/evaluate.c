@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Predicting every row of a dataset and summing up the errors. */
+/* Predicts every row of a dataset and summarizes the errors. */
 #include <math.h>
 #include <string.h>
 
@@ -12,11 +12,11 @@
 
 /* ---- errors ---- */
 
-/* Which rows' errors are summed up. */
+/* Selects the rows whose errors are summarized. */
 struct selection {
 	enum row_role role;
-	const char *group; /* NULL: all */
-	bool linear;       /* ideal scaling's errors in place of the prediction's */
+	const char *group; /* NULL: rows of all groups */
+	bool linear;       /* errors of ideal scaling instead of those of the prediction */
 };
 
 static double error_of(const struct row_outcome *row, const struct selection *selection)
@@ -28,8 +28,8 @@ static double error_of(const struct row_outcome *row, const struct selection *se
 	return selection->linear ? r->linear / r->measured - 1 : row->error;
 }
 
-/* The interval score of a row: the width of the interval plus 20 times its distance from the
- * measured value, relative to that value. */
+/* Returns the interval score of a row, relative to the measured value: the width of the interval
+ * plus 20 times the distance of the measured value from it. */
 static double score_of(const struct row_outcome *row)
 {
 	const double alpha = 0.1;
@@ -38,12 +38,12 @@ static double score_of(const struct row_outcome *row)
 	return (high - low + 2 / alpha * missed) / x;
 }
 
-/* A summary taking shape; room for as many rows as there may be. */
+/* A summary under construction. Its arrays have room for all rows. */
 struct summing {
 	struct error_summary summary;
 	double *errors, *half_widths;
 	double logs, sum, covered, score, most;
-	bool drawn; /* else there are no intervals */
+	bool drawn; /* there are intervals */
 };
 
 static void add_row(struct summing *s, const struct row_outcome *row, double error)
@@ -114,7 +114,7 @@ static struct error_summary summarize_one(struct arena *arena,
 	return summarize(arena, &outcome, 1, selection);
 }
 
-/* Test rows by their group, in the order in which the groups first come. */
+/* Summarizes test rows by group, in order of the groups' first rows. */
 static void summarize_groups(struct arena *arena, struct dataset_outcome *outcome)
 {
 	size_t count = outcome->dataset->row_count;
@@ -133,7 +133,8 @@ static void summarize_groups(struct arena *arena, struct dataset_outcome *outcom
 	}
 }
 
-/* Profiles may each have a value of their own for one parameter: as many fitted numbers. */
+/* Whether two fitted parameters are the same number. Two profiles may have different values for
+ * one parameter, which count as two numbers. */
 static bool same_number(const struct cfg_param *a, const struct cfg_param *b)
 {
 	return strcmp(a->path, b->path) == 0 && a->value == b->value;
@@ -160,7 +161,7 @@ static const struct cfg_param **collect_fitted(struct arena *arena,
 	return fitted.items;
 }
 
-/* ---- what a row measures ---- */
+/* ---- the measured quantity of a row ---- */
 
 struct case_request dataset_request(const struct dataset_row *row, const char *data_root)
 {
@@ -187,8 +188,8 @@ static void unknown_judge(struct diag *diag, const struct dataset_row *row, cons
 		   row->label, row->judge, first);
 }
 
-/* The line of a prediction that the row judges; NULL: all of it. False, with an
- * error, if there is none of that name. */
+/* Sets *client to the job or client that the row judges; NULL: all together. Returns false after
+ * an error if there is none of that name. */
 static bool judged_client(struct diag *diag, const struct dataset_row *row,
 			  const struct prediction *prediction, const struct job_prediction **client)
 {
@@ -246,7 +247,7 @@ static bool judge_row(struct diag *diag, const struct dataset_row *row,
 
 /* ---- one point, for fits ---- */
 
-/* The row's number from a run at a point, not yet divided by its reference. */
+/* Returns the row's number at a point, before it is divided by that of its reference. */
 static double point_value(struct diag *diag, const struct dataset_row *row,
 			  const struct scenario *scenario, const struct point *point)
 {
@@ -309,7 +310,7 @@ double dataset_point(struct arena *arena, struct diag *diag, const struct datase
 
 /* ---- all rows ---- */
 
-/* Predicts count rows; false after an error. */
+/* Predicts count rows. Returns false after an error. */
 static bool predict_rows(struct arena *arena, struct diag *diag, const struct dataset *dataset,
 			 const struct dataset_row *rows, const char *data_root,
 			 const struct predict_options *options, const char **broken,
@@ -337,7 +338,7 @@ static void sum_up(struct arena *arena, struct dataset_outcome *outcome)
 	for (size_t i = 0; i < dataset->row_count; i++) {
 		const struct dataset_row *row = &dataset->rows[i];
 		outcome->fit_row_count += row->role == ROLE_FIT;
-		/* what was measured and is predicted to fail has no error, but counts */
+		/* a measured row that is predicted to fail has no error, but counts as a verdict */
 		outcome->verdict_count += row->failure || (isfinite(row->measured) &&
 							   !outcome->rows[i].prediction->ok);
 		outcome->verdict_agree_count += row->failure && outcome->rows[i].agrees;
@@ -368,7 +369,7 @@ const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag 
 			  outcome->rows))
 		return NULL;
 	for (size_t i = 0; i < dataset->beside_count; i++) {
-		/* shown, not judged: points are enough */
+		/* these rows are not judged, so they need no intervals */
 		struct predict_options points = *options;
 		points.draws_count = 0;
 		outcome->beside[i] = ARENA_ARRAY(arena, dataset->row_count + 1, struct row_outcome);

@@ -10,19 +10,19 @@
 
 enum { RESAMPLES = 400 };
 
-/* Answers by pair: of A, of B, then of each AB_i and BA_i. Pairs with a failure are left
- * out. */
+/* Results by pair of points: of A, of B, then of AB_i and BA_i for each input. Pairs with a
+ * failure are left out. */
 struct pairs {
 	const double *y;
 	size_t width, count; /* width: 2 (inputs + 1) */
 };
 
-/* An answer that moves by less than this part of itself does so by rounding. */
+/* A relative change of a result below this is caused by rounding. */
 static const double ROUNDING = 1e-12;
 
 enum estimator { FIRST, TOTAL, ESTIMATORS };
 
-/* [input][estimator] */
+/* out[input][estimator] */
 static void estimate(const struct pairs *pairs, const size_t *chosen, double *out)
 {
 	for (size_t k = 2; k < pairs->width; k += 2, out += ESTIMATORS) {
@@ -79,7 +79,7 @@ static void summarize(struct arena *arena, const struct pairs *pairs, uint64_t s
 	}
 }
 
-/* Pair by pair: A, B, AB_1, BA_1 .. AB_k, BA_k. */
+/* Returns the points pair by pair: A, B, AB_1, BA_1 .. AB_k, BA_k. */
 static double *points_of(struct arena *arena, const struct indices_problem *p, size_t pair_count)
 {
 	size_t k = p->input_count, width = 2 * (k + 1);

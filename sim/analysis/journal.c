@@ -16,7 +16,7 @@
 #include "sim/base/hash.h"
 #include "sim/result/result.h"
 
-/* {"crc":"01234567", */
+/* length of {"crc":" and of {"crc":"01234567", */
 enum { CRC_AT = 8, BODY_AT = 18, SYNC_S = 3 };
 static const long long FILE_MAX_B = 16LL << 30; /* a million points take 3 GB */
 
@@ -91,7 +91,7 @@ static bool lock(struct opening *o)
 	if (fcntl(o->fd, F_SETLK, &whole) == 0)
 		return true;
 	if (errno != EACCES && errno != EAGAIN)
-		return true; /* a file system without locks: the user's care */
+		return true; /* without locks the user must avoid concurrent runs */
 	return refuse(
 		o,
 		"another farwire process is running this sweep (wait for it, or write another -o)");
@@ -133,7 +133,7 @@ static int sync_data(int fd)
 	return fdatasync(fd) == 0 || errno == EINVAL ? 0 : -1;
 }
 
-/* The first line is another one than ours: which part differs? */
+/* Reports why the first line is not the one expected: which parts differ. */
 static bool refuse_other(struct opening *o, const char *line, size_t size_B)
 {
 	size_t body_B;
@@ -156,13 +156,13 @@ static bool refuse_other(struct opening *o, const char *line, size_t size_B)
 				      *differs ? differs : "the points"));
 }
 
-/* Takes the lines of text; *end_B: where the last whole one ends. */
+/* Passes complete lines of text to the reader. *end_B is the end of the last complete line. */
 static bool take_lines(struct opening *o, const char *text, size_t size_B, const char *head,
 		       size_t head_B, size_t *end_B)
 {
 	*end_B = 0;
 	const char *end = memchr(text, '\n', size_B);
-	if (!end) { /* killed while it wrote the first one, if that is what it is */
+	if (!end) { /* an earlier run may have been killed while it wrote the first line */
 		bool torn = size_B < head_B && memcmp(text, head, size_B) == 0;
 		return torn || refuse_other(o, text, size_B);
 	}
@@ -221,7 +221,7 @@ struct journal *journal_open(struct arena *arena, struct diag *diag, const char 
 	return journal;
 }
 
-/* ---- going on ---- */
+/* ---- adding lines ---- */
 
 int journal_add(struct journal *journal, const char *line, size_t size_B)
 {

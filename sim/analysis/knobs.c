@@ -7,10 +7,10 @@
 #include "sim/base/arena.h"
 #include "sim/base/vec.h"
 
-/* From 1 to 4 GPUs, connections or writes, one more is a large step. */
+/* Smaller whole numbers are not scaled, because a step of 1 would be a large change. */
 static const double WHOLE_LEAST = 5;
 
-/* A number that is not 0, except the numbers of simulated steps. */
+/* Whether a parameter can be scaled: a number that is not 0 and not a number of simulated steps. */
 static bool is_scalable(const struct cfg_param *param)
 {
 	if (param->row->kind != PARAM_KIND_NUMBER || param->value == 0)
@@ -57,7 +57,7 @@ static bool same_knob(const struct cfg_param *a, const struct cfg_param *b)
 	return a->row == b->row && same_place(&a->origin, &b->origin);
 }
 
-/* "*" for each part between dots in which the two differ. */
+/* Returns a path with "*" for each word in which the two paths differ. */
 static const char *common(struct arena *arena, const char *a, const char *b)
 {
 	const char *text = "";
@@ -73,7 +73,7 @@ static const char *common(struct arena *arena, const char *a, const char *b)
 	}
 }
 
-/* Those of the parameters that are taken. */
+/* Collects the parameters that `takes` accepts into knobs. */
 static struct knobs collect(struct arena *arena, const struct cfg_resolution *resolution,
 			    bool (*takes)(const struct cfg_param *param))
 {

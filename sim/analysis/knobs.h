@@ -1,43 +1,41 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The numbers of a case that can be turned one by one.
+/* Numbers of a case that can be varied one by one.
  *
- * A KNOB is a number that stands in one place or in several, and its members move together:
- * the cost of a packet is that of all guests at once. UNCERTAIN knobs are the uncertain
- * parameters of a case (unknowns.h), and move as draws move them. Any number that is not 0
- * can be SCALED. There, parameters of the same row that are set in the same place are one knob.
- */
+ * A KNOB is one number that one or several parameters share, its members. They vary together,
+ * for example the cost of a packet in all guests. UNCERTAIN knobs are the uncertain parameters
+ * of a case (unknowns.h), and vary as draws vary them. SCALABLE knobs are numbers other than 0.
+ * Parameters of the same row that are set in the same place are one scalable knob. */
 #ifndef FARWIRE_ANALYSIS_KNOBS_H
 #define FARWIRE_ANALYSIS_KNOBS_H
 
 #include "sim/predict/unknowns.h"
 
 struct knob {
-	const char *name; /* "runtime.handoff"; of several "guest.*.packet" */
+	const char *name; /* "runtime.handoff"; with several members "guest.*.packet" */
 	const struct cfg_param *const *members;
 	size_t count;
 };
 struct knobs { /* in the order of their first members */
 	const struct knob *items;
-	size_t count, member_count;      /* member_count: of all of them */
-	const struct unknowns *unknowns; /* that they are; NULL of others */
+	size_t count, member_count;      /* member_count: of all knobs together */
+	const struct unknowns *unknowns; /* of uncertain knobs; otherwise NULL */
 };
 
-/* The uncertain parameters, without the model's own error. */
+/* Returns the uncertain parameters, without the model error. */
 struct knobs knobs_uncertain(struct arena *arena, const struct scenario *scenario);
-/* Numbers of which there can be a little more or less: not 0, no whole ones below 5,
- * nothing of how long the simulation looks. */
+/* Returns the numbers that can be scaled: not 0, no whole numbers below 5, and not the number of
+ * simulated steps. */
 struct knobs knobs_scalable(struct arena *arena, const struct scenario *scenario);
 
-/* Uncertain knobs at the points u[count] of (0, 1) that draws are made of, of which 0.5 is
- * the value as it is: fills values[member_count]. Parameters that are correlated with
- * a knob move along, as in draws. */
+/* Sets values[member_count] of uncertain knobs from u[count] in (0, 1), as a draw does; 0.5 is
+ * the present value. Parameters that are correlated with a knob vary with it. */
 void knobs_draw(struct arena *arena, const struct knobs *knobs, const double *u,
 		struct draw_value *values);
-/* A member's value times factor, inside the row's bounds; a whole number differs by 1 at
- * least. */
+/* Returns a member's value times factor, inside the row's bounds. A whole number changes by at
+ * least 1. */
 double knob_scaled(const struct cfg_param *param, double factor);
 
-/* Whether two paths can mean the same, where a part "*" of either stands for any. */
+/* Whether two paths can mean the same parameter. A word "*" in either path matches any word. */
 bool paths_match(const char *a, const char *b);
 
 #endif

@@ -86,7 +86,9 @@ bool points_answer(struct arena *arena, const struct points *points, const struc
 			      .watch = points->input.watch,
 			      .count = count};
 	a.options.trace = NULL;
-	a.options.jobs = count > 1 ? 1 : jobs; /* a lone point's draws are what can be shared out */
+	a.options.jobs =
+		count > 1 ? 1
+			  : jobs; /* a single point can use several threads only for its draws */
 	pthread_t *threads = ARENA_ARRAY(arena, jobs, pthread_t);
 	pthread_mutex_init(&a.lock, NULL);
 	while (started + 1 < jobs && started + 1 < count &&

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One number of a case at many points: other settings, other draws.
+/* Predicts one number of a case at many points, which differ in settings or draws.
  *
- * Searches and indices consist of such points. Points are predicted on all threads; the
- * answers are in the points' order and do not depend on how many threads there are.
- * Every point runs with the same seed, so that the answer is a smooth function of
- * what differs between points, and not of noise.
- */
+ * Searches and indices consist of such points. Points are predicted on all threads. The results
+ * are in the order of the points and do not depend on the number of threads. All points use the
+ * same seed. Differences between results therefore come from differences between points, and not
+ * from random numbers. */
 #ifndef FARWIRE_ANALYSIS_POINTS_H
 #define FARWIRE_ANALYSIS_POINTS_H
 
 #include "sim/analysis/analysis.h"
 #include "sim/analysis/reported.h"
 
-struct case_point { /* besides what the request says */
+struct case_point { /* in addition to the request */
 	const struct setting *settings;
 	size_t setting_count;
 	const struct draw_value *draws;
 	size_t draw_count;
 };
 struct case_answer {
-	struct estimate number; /* NaN: it fails there, or is refused */
-	bool refused;           /* no case at all */
-	const char *reason;     /* of either; else NULL */
+	struct estimate number; /* NaN: the case fails or is refused */
+	bool refused;           /* the settings are not a valid case */
+	const char *reason;     /* of a failure or refusal; otherwise NULL */
 };
 struct points {
-	struct analysis_input input; /* options.draws_count: of each point's interval */
+	struct analysis_input input; /* options.draws_count: draws behind each point's interval */
 	const struct reported *reported;
 };
 
-/* False after a broken invariant, *broken. */
+/* Sets answers[count]. Returns false after a broken invariant, which *broken describes. */
 bool points_answer(struct arena *arena, const struct points *points, const struct case_point *list,
 		   size_t count, struct case_answer *answers, const char **broken);
 

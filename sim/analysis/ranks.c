@@ -35,7 +35,7 @@ int ranks_launched(int *rank)
 	return 1;
 }
 
-/* Beside the program, or where it is installed: in lib beside bin. */
+/* Returns the path of the library: next to the program, or in an installation ../lib/farwire. */
 static const char *library_path(struct arena *arena)
 {
 	const char *given = getenv("FARWIRE_MPI");
@@ -56,7 +56,7 @@ static const char *library_path(struct arena *arena)
 
 const struct ranks *ranks_open(struct arena *arena, const char **message)
 {
-	/* for all to see, since Open MPI opens parts of itself later */
+	/* RTLD_GLOBAL, because Open MPI later opens parts of itself that need its symbols */
 	void *library = dlopen(library_path(arena), RTLD_NOW | RTLD_GLOBAL);
 	if (!library) {
 		*message = arena_printf(
@@ -69,6 +69,6 @@ const struct ranks *ranks_open(struct arena *arena, const char **message)
 	*message = "MPI did not start";
 	if (!start || start(ranks) != 0)
 		return NULL;
-	*message = "libfarwire-mpi.so is of another version of farwire";
+	*message = "libfarwire-mpi.so belongs to another version of farwire";
 	return ranks->version == RANKS_VERSION ? ranks : NULL;
 }

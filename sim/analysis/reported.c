@@ -15,7 +15,7 @@ enum prediction_kind reported_kind(const struct scenario *scenario)
 	return scenario_has_gpus(scenario) ? PREDICTION_TRAINING : PREDICTION_PROGRAMS;
 }
 
-/* Small letters, _ for blanks, - and /, no unit at the end. */
+/* Returns the name in lower case, with _ for blanks, - and /, and without a unit at the end. */
 static const char *plain_name(struct arena *arena, const char *name, size_t length)
 {
 	char *text = arena_printf(arena, "%.*s", (int)length, name);
@@ -88,7 +88,7 @@ const char *reported_text(struct arena *arena, const struct reported *reported, 
 	return reported->unit ? arena_printf(arena, "%s %s", text, reported->unit) : text;
 }
 
-/* The value's text without the unit of a count behind it. */
+/* Returns the value's text without the unit of a count at its end. */
 static const char *without_unit(struct arena *arena, const char *text, const char *unit)
 {
 	size_t length = strlen(text), size = unit ? strlen(unit) : 0;
@@ -126,8 +126,7 @@ bool target_read(struct arena *arena, struct diag *diag, struct origin origin,
 	if (wrong)
 		diag_error(diag, origin, "%s of '%s' %s", name, text, wrong);
 	else if (!(target->value > 0))
-		diag_error(diag, origin, "%s of '%s' is out of range (write more than 0)", name,
-			   text);
+		diag_error(diag, origin, "%s of '%s' must be greater than 0", name, text);
 	target->text = arena_printf(arena, "%s %s %s", target->reported->spoken,
 				    target->at_least ? ">=" : "<=",
 				    reported_text(arena, target->reported, target->value));

@@ -7,7 +7,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 
-/* least, twice that ... and most itself. */
+/* Returns the list least, 2 * least and so on, which ends with most. */
 static const char *doubling(struct arena *arena, size_t least, size_t most)
 {
 	const char *text = arena_printf(arena, "%zu", least);
@@ -16,9 +16,9 @@ static const char *doubling(struct arena *arena, size_t least, size_t most)
 	return most > least ? arena_printf(arena, "%s,%zu", text, most) : text;
 }
 
-/* The case as it is, if it is a job. Otherwise the case on one GPU, where settings of exchange,
- * library and input exist. *most: the largest number of GPUs of a scaling that names none. NULL
- * after errors. */
+/* Reads the case. A case that is not a job is read on one GPU, so that settings of exchange,
+ * library and input exist. *most is the default for the largest number of GPUs. NULL after
+ * errors. */
 static const struct scenario *read_as_job(struct arena *arena, struct diag *diag,
 					  const struct scaling_request *request, size_t *most)
 {
@@ -42,7 +42,7 @@ static const struct scenario *read_as_job(struct arena *arena, struct diag *diag
 	return scenario;
 }
 
-/* The reason why this case cannot be scaled, or NULL. */
+/* Returns the reason why the case cannot be scaled; NULL: it can. */
 static const char *refuse(struct arena *arena, const struct scenario *scenario,
 			  const struct sweep_axis *axis)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A case on more and more GPUs: a sweep over case.gpus. */
+/* Predicts a case on increasing numbers of GPUs: a sweep over case.gpus. */
 #ifndef FARWIRE_ANALYSIS_SCALING_H
 #define FARWIRE_ANALYSIS_SCALING_H
 
@@ -7,8 +7,8 @@
 
 struct scaling_request {
 	struct analysis_input input;
-	/* Numbers of GPUs: "1,2,4", "1:64:log7". Text NULL: 1, 2, 4 ... up to the case's own
-	 * number, or, if it names none, to all GPUs of its topology. */
+	/* Numbers of GPUs: "1,2,4" or "1:64:log7". If text is NULL, they are 1, 2, 4 and so on
+	 * up to the number of the case, or without one up to all GPUs of the topology. */
 	struct setting gpus;
 };
 
@@ -18,7 +18,7 @@ struct scaling {
 	size_t count;
 };
 
-/* NULL after errors in diag, or a broken invariant (*fault). */
+/* Returns NULL after errors in diag or after a broken invariant, both described by *fault. */
 const struct scaling *scaling_run(struct arena *arena, struct diag *diag,
 				  const struct scaling_request *request, struct sweep_fault *fault);
 

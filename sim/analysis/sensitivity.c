@@ -6,15 +6,16 @@
 
 #include "sim/base/arena.h"
 
-/* A swing of less than this part of the answer counts as zero. */
+/* A swing below this share of the answer counts as zero. */
 static const double MOVING_RATIO = 1e-6;
-/* Swings of less than this part of the greatest have indices next to 0. */
+/* Knobs with swings below this share of the largest swing have indices close to 0, which are not
+ * estimated. */
 static const double INDEXED_RATIO = 0.01;
 
 struct finder {
 	struct arena *arena;
 	const struct sensitivity_request *request;
-	struct analysis_input input; /* the request's, with the recorded program */
+	struct analysis_input input; /* input of the request, with the recorded program */
 	struct sensitivity *result;
 	struct knobs knobs;
 	struct swing *swings;
@@ -45,7 +46,8 @@ static void collect(struct finder *f)
 	f->result->swings = f->swings;
 }
 
-/* All knobs at their values but the first `count` swings', which are at u[count]. */
+/* Returns a point at which the first `count` knobs are at u[count] and all others at their
+ * present values. */
 static struct case_point drawn(struct finder *f, const struct swing *swings, const double *u,
 			       size_t count)
 {
@@ -70,7 +72,8 @@ static struct case_point scaled(struct finder *f, const struct swing *swing, dou
 	return (struct case_point){.draws = draws, .draw_count = count};
 }
 
-/* The swing's knob at its low or high end, all others as they are. */
+/* Returns a point with the swing's knob at its low or high end. *x is the value of its first
+ * member. */
 static struct case_point end_of(struct finder *f, const struct swing *swing, bool up, double *x)
 {
 	double part = f->request->vary_ratio, u = up ? 0.95 : 0.05;
@@ -82,7 +85,7 @@ static struct case_point end_of(struct finder *f, const struct swing *swing, boo
 	return point;
 }
 
-/* Answers at the points, without intervals. */
+/* Predicts the answers at the points, without intervals. */
 static bool answer(struct finder *f, const struct case_point *list, size_t count,
 		   struct case_answer *answers)
 {
@@ -118,7 +121,7 @@ static bool swing_all(struct finder *f)
 	return true;
 }
 
-/* Greatest first; a stable order. */
+/* Sorts by size, largest first. Equal swings keep their order. */
 static void sort(struct finder *f)
 {
 	double least = MOVING_RATIO * fabs(f->result->now.number.value);
@@ -134,7 +137,7 @@ static void sort(struct finder *f)
 		f->result->moving_count++;
 }
 
-/* Points of the unit cube: of the knobs of the first swings, those that are indexed. */
+/* Predicts the answers at points of the unit cube, one dimension for each indexed knob. */
 static bool at_quantiles(void *ctx, const double *points, size_t count, double *answers)
 {
 	struct finder *f = ctx;
@@ -179,7 +182,7 @@ static bool index_all(struct finder *f)
 	return true;
 }
 
-/* Reads the case and which of its numbers is the answer; false after errors. */
+/* Reads the case and finds the answer. Returns false after errors. */
 static bool read_request(struct finder *f, struct diag *diag)
 {
 	const struct setting *number = &f->request->number;

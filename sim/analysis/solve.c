@@ -10,17 +10,18 @@
 #include "sim/base/vec.h"
 
 const double SOLVE_TOLERANCE = 1e-3;
-/* The same for the ends of an interval, where each evaluation takes many runs. */
+/* The tolerance for ends of intervals, for which each evaluation takes many runs. */
 static const double SOLVE_END_TOLERANCE = 5e-3;
 
-/* Numbers of places: in each decade of a logarithmic grid, in the whole of it, and in an even
- * grid. A grid of whole numbers has the powers of 2, as GPUs and batches often come. A range
- * of at most WHOLE_MAX has all its whole numbers. */
+/* Numbers of grid points: in each decade of a logarithmic grid, in a whole logarithmic grid, and
+ * in an even grid. A grid of whole numbers consists of powers of 2, which are common numbers of
+ * GPUs and batch sizes. A range of at most WHOLE_MAX whole numbers is searched completely. */
 enum { PER_DECADE = 4, GRID_MAX = 41, EVEN_GRID = 21, WHOLE_MAX = 16 };
-/* A range from 0 on: the least place but 0, as a part of the high end. */
+/* The smallest grid point above 0 in a range that starts at 0, as a part of the high end. */
 static const double LEAST_RATIO = 1e-6;
 
-/* Which end of the answer's interval is looked at. */
+/* The value of the answer, or the end of its interval that is closer to missing (worse) or
+ * meeting (better) the target. */
 enum view { VIEW_VALUE, VIEW_WORSE, VIEW_BETTER };
 
 struct solver {
@@ -28,11 +29,11 @@ struct solver {
 	const struct solve_problem *problem;
 	struct solution *solution;
 	struct solve_point *points;
-	VEC(struct solve_point) missing; /* off the grid */
-	bool ended;                      /* by evaluate */
+	VEC(struct solve_point) missing; /* evaluated points that are not on the grid */
+	bool ended;                      /* evaluate returned false */
 };
 
-/* How far the target is met; -INFINITY where it fails. */
+/* Returns by how much the target is met; -INFINITY if the case fails. */
 static double margin_of(const struct solve_problem *p, enum view view, const struct estimate *y)
 {
 	bool low = (view == VIEW_WORSE) == p->at_least;
@@ -53,7 +54,7 @@ static bool evaluate(struct solver *s, const double *x, size_t count, bool with,
 	return !s->ended;
 }
 
-/* At a place off the grid. */
+/* Evaluates one value that is not on the grid. */
 static struct solve_answer evaluate_one(struct solver *s, double x, bool with)
 {
 	struct solve_answer answer = {.y = {NAN, NAN, NAN}};
@@ -124,7 +125,7 @@ static void note_refused(struct solution *solution, double x, const char *reason
 	solution->refused_high = x;
 }
 
-/* Fills s->points; false where nothing is left of the range. */
+/* Evaluates the grid. Returns false if all its values are refused. */
 static bool look_over(struct solver *s)
 {
 	double grid[GRID_MAX + 2];
@@ -156,14 +157,14 @@ static double margin_at(struct solver *s, size_t i, enum view view)
 
 /* ---- one crossing ---- */
 
-struct narrowing { /* between a place that meets the target and one that misses it */
+struct narrowing { /* the interval between a value that meets the target and one that misses it */
 	struct solver *s;
 	enum view view;
 	bool log;
-	double met, missed; /* x, or its logarithm */
+	double met, missed; /* the two values, or their logarithms */
 	double met_margin, missed_margin;
-	struct estimate y; /* at met */
-	double width;      /* to narrow to */
+	struct estimate y; /* the answer at met */
+	double width;      /* stop at this width */
 };
 
 static double place_of(const struct narrowing *n, double at)
@@ -177,7 +178,7 @@ static bool is_narrow(const struct narrowing *n)
 	return n->s->ended || fabs(n->missed - n->met) <= n->width;
 }
 
-/* Evaluates a place between the two, which takes the place of one of them. */
+/* Evaluates a value between the two. It replaces one of them. */
 static double narrow_at(struct narrowing *n, double at)
 {
 	struct solve_answer answer = evaluate_one(n->s, place_of(n, at), n->view != VIEW_VALUE);
@@ -193,10 +194,9 @@ static double narrow_at(struct narrowing *n, double at)
 	return margin;
 }
 
-/* For Brent's method, which has no least step: one that ends nearer than
- * that to what is known already goes as far, and so closes the bracket from both sides;
- * what lies outside it is answered without a run. A margin of 0 is a plateau's, whose
- * end is sought. */
+/* The function for Brent's method. Steps smaller than half the tolerance are enlarged, which
+ * closes the bracket from both sides. Values outside the bracket and values after convergence
+ * need no run. A margin of 0 counts as met, so that the search finds the end of a plateau. */
 static double brent_margin(double at, void *ctx)
 {
 	struct narrowing *n = ctx;
@@ -238,7 +238,7 @@ static void narrow_real(struct narrowing *n)
 		n->width = tolerance * fabs(missed - met);
 	}
 	while (!is_narrow(n) && !isfinite(n->missed_margin))
-		halve(n); /* it fails there: nothing to interpolate */
+		halve(n); /* the case fails at `missed`, so interpolation is impossible */
 	if (!is_narrow(n))
 		num_root(brent_margin, n, fmin(n->met, n->missed), fmax(n->met, n->missed),
 			 n->width, &root);
@@ -247,7 +247,7 @@ static void narrow_real(struct narrowing *n)
 	n->met = place_of(n, n->met);
 }
 
-/* The last place that meets the target, between two neighbours of the grid. */
+/* Returns the last value that meets the target between two neighbours of the grid. */
 static struct narrowing narrow(struct solver *s, size_t met, size_t missed, enum view view)
 {
 	struct narrowing n = {
@@ -264,10 +264,10 @@ static struct narrowing narrow(struct solver *s, size_t met, size_t missed, enum
 
 /* ---- the interval of a bound ---- */
 
-/* Where the target, seen by view, ceases to be met on the way from the crossing
- * (met, missed) of the value: back into the region for the worse end, which reaches
- * to `last`, or on, out of it, for the better end. Goes in steps of twice the length.
- * NaN: not before `last`. */
+/* Finds the bound for one end of the answer's interval, starting from the crossing (met, missed)
+ * of the value. The worse end moves it into the region that meets the target, at most to `last`;
+ * the better end moves it outwards. The steps double. NaN if the search reaches `last` without a
+ * bound. */
 static double end_of(struct solver *s, size_t met, size_t missed, size_t last, enum view view)
 {
 	bool worse = view == VIEW_WORSE;
@@ -315,8 +315,8 @@ static struct solve_bound bound_of(struct solver *s, size_t met, size_t missed, 
 
 /* ---- holes ---- */
 
-/* The whole number next to one that meets the target, on the side where it is met, too.
- * Numbers of the grid were tried before. */
+/* Evaluates the whole number next to a bound, inside the region. Numbers of the grid were
+ * evaluated before. */
 static void try_next(struct solver *s, double x, double step)
 {
 	const struct solution *solution = s->solution;
@@ -335,11 +335,11 @@ static void try_inside(struct solver *s)
 		return;
 	for (size_t i = 0; i < solution->bound_count; i++)
 		try_next(s, solution->bounds[i].x.value, solution->bounds[i].upper ? -1 : 1);
-	if (!solution->bound_count && solution->met) /* by all of the grid */
+	if (!solution->bound_count && solution->met) /* the whole grid meets the target */
 		try_next(s, solution->points[solution->point_count - 1].x, -1);
 }
 
-/* Whether the bounds say that x meets the target. */
+/* Whether x is in a region that meets the target, according to the bounds. */
 static bool is_inside(const struct solution *solution, double x)
 {
 	bool met = solution->met;
@@ -374,10 +374,10 @@ static void find_holes(struct solver *s)
 	solution->hole_count = count;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole search ---- */
 
-/* The last point of the run of points that meet or miss the target like i, upwards
- * or downwards. */
+/* Returns the last of the consecutive grid points, upwards or downwards from i, that all meet or
+ * all miss the target. */
 static size_t run_end(struct solver *s, size_t i, bool up)
 {
 	bool met = margin_at(s, i, VIEW_VALUE) >= 0;
@@ -417,7 +417,7 @@ static void find_extremes(struct solver *s)
 		if (margin < margin_at(s, solution->worst, VIEW_VALUE))
 			solution->worst = i;
 	}
-	/* Without a bound, the point that decides gets its interval. */
+	/* without a bound, the deciding grid point gets an interval */
 	if (solution->bound_count == 0 && s->problem->intervals)
 		margin_at(s, solution->met ? solution->worst : solution->best, VIEW_WORSE);
 }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Solves for the value of a parameter at which a number meets a target.
+/* Solves for the value of a parameter at which an answer meets a target.
  *
- * The function is the simulator: costly, and with no derivative, here and there with
- * jumps, plateaus, and places where the simulated system fails. So a SEARCH goes in two
- * steps. A coarse grid over the whole range shows between which neighbours the target
- * is met and missed: none, one, or several such CROSSINGS, where the answer is not
- * monotone. Each is then narrowed by Brent's method (by halving where an end fails,
- * and over whole numbers) to TOLERANCE, and the end that meets the target is the
- * BOUND. The search assumes at most one crossing between two neighbours of the grid. Whole
- * numbers may alternate (odd ones fail), so the next one inside is tried as well. A value that
- * contradicts the answer is a HOLE in it.
+ * The function is the simulator. A run is expensive. There are no derivatives, and there may be
+ * jumps, plateaus, and values at which the simulated system fails. The search therefore has two
+ * steps. A coarse grid over the whole range shows between which neighbours the target is met and
+ * missed. This pair is a CROSSING. There may be none, one, or several if the answer is not
+ * monotone. Each crossing is then narrowed to TOLERANCE by Brent's method, or by bisection if an
+ * end fails or the values are whole numbers. The end that meets the target is the BOUND.
  *
- * The number has a 90 % interval, so the bound has one, too. Two more searches find its
- * ends. Where the worse end of the number's interval crosses, the target is met with 95 %
- * certainty up to there. Where the better end crosses, it is missed with 95 % certainty
- * beyond. Intervals are computed only where these searches go.
- */
+ * The search assumes at most one crossing between two neighbours of the grid. Results for whole
+ * numbers may alternate (odd ones fail), so the next whole number inside a bound is evaluated,
+ * too. A value that contradicts the bounds is a HOLE.
+ *
+ * The answer has a 90 % interval, so the bound has one, too. Two more searches find its ends.
+ * One uses the worse end of the answer's interval: up to its crossing the target is met with 95
+ * % certainty. The other uses the better end: beyond its crossing the target is missed with 95 %
+ * certainty. Intervals are computed only where these searches need them. */
 #ifndef FARWIRE_ANALYSIS_SOLVE_H
 #define FARWIRE_ANALYSIS_SOLVE_H
 
@@ -26,68 +26,70 @@ struct arena;
 
 struct solve_range {
 	double low, high;
-	bool log;   /* searched by equal quotients; a low of 0 is a place of its own */
-	bool whole; /* whole numbers alone */
+	bool log;   /* equal steps of the logarithm; a low end of 0 is an additional grid point */
+	bool whole; /* only whole numbers */
 };
-/* The default range: a thousandth to a thousand times the value (whole numbers: 1 to 8 times
- * it), inside the row's bounds; around 0 the usual range of the quantity. False where there is
- * none. */
+/* Sets the default range: from a thousandth to a thousand times the present value, or for whole
+ * numbers from 1 to 8 times the value, inside the row's bounds. For a present value of 0 it is
+ * the usual range of the quantity. Returns false if there is none. */
 bool solve_range_of(const struct cfg_param *param, struct solve_range *range);
-/* low < high, or equal. Logarithmic where they are far apart and not negative. */
+/* Returns the range between low and high, low <= high. It is logarithmic if the ends are far
+ * apart and not negative. */
 struct solve_range solve_range_between(const struct cfg_param *param, double low, double high);
 
 struct solve_answer {
-	struct estimate y; /* value NaN: it fails there, which meets no target */
-	bool refused;      /* there is no such thing: left out of the range */
+	struct estimate y; /* value NaN: the case fails, so it meets no target */
+	bool refused;      /* the value is not valid and is left out of the range */
 	const char *reason;
 };
 struct solve_problem {
-	/* Answers at x[count], rising; with: interval (else low = value = high). False
-	 * ends the search. */
+	/* Computes the answers at x[count], in ascending order. with = true: with intervals;
+	 * otherwise low = value = high. Returning false ends the search. */
 	bool (*evaluate)(void *ctx, const double *x, size_t count, bool with,
 			 struct solve_answer *answers);
 	void *ctx;
 	struct solve_range range;
-	double now; /* the present value, a place of the grid; NaN: none */
+	double now; /* the present value, which becomes a grid point; NaN: none */
 	double target;
-	bool at_least;  /* else at most */
-	bool intervals; /* seek the ends of the interval, too */
-	bool band;      /* intervals on all of the grid, for a plot */
+	bool at_least;  /* true: the answer must be at least the target; false: at most */
+	bool intervals; /* also search for the interval of each bound */
+	bool band;      /* compute intervals on the whole grid, for a plot */
 };
 
 struct solve_point {
 	double x;
 	struct solve_answer answer;
-	bool with; /* its interval is known */
+	bool with; /* its interval was computed */
 };
 struct solve_bound {
-	bool upper;        /* met up to it, else from it on */
-	struct estimate x; /* the last value that meets the target; its 90 % interval, an
-			      infinity where it leaves the region or the range */
-	double certain;    /* the end of the interval that meets it with 95 % certainty; NaN:
-			      nowhere in this region, or without intervals */
-	struct estimate y; /* the answer at x */
+	bool upper;        /* true: the target is met below the bound; false: above it */
+	struct estimate x; /* the last value that meets the target, with its 90 % interval; an end
+			      is infinite if it leaves the region or the range */
+	double certain; /* the end up to which the target is met with 95 % certainty; NaN: nowhere
+			   in this region, or no intervals */
+	struct estimate y; /* the answer at x.value */
 };
 struct solution {
-	const struct solve_point *points; /* of the grid, by rising x, none refused */
+	const struct solve_point *points; /* the grid in ascending order, without refused values */
 	size_t point_count;
-	const struct solve_bound *bounds; /* by rising x; upper and lower ones alternate */
-	size_t bound_count;               /* 0: met everywhere or nowhere */
-	bool met;                         /* at the first point */
-	size_t best, worst;               /* points; failed ones are worst, and best if all are */
-	const char *refused;              /* why values were left out, or NULL: none was */
-	double refused_low, refused_high; /* the least and largest of these */
-	/* Values that miss the target, or fail, in between of those that meet it, by rising x.
-	 * Not all there may be: those that were tried. */
+	const struct solve_bound *bounds; /* in ascending order; upper and lower bounds alternate */
+	size_t bound_count;               /* 0: the target is met everywhere or nowhere */
+	bool met;                         /* at the first grid point */
+	size_t best, worst;               /* indices of points; a failed point is the worst */
+	const char *refused;              /* reason why values were left out; NULL: none was */
+	double refused_low, refused_high; /* smallest and largest refused value */
+	/* Evaluated values that miss the target or fail although the bounds include them, in
+	 * ascending order. There may be more of them. */
 	const struct solve_point *holes;
 	size_t hole_count;
-	size_t evaluations; /* of values, and of intervals */
+	size_t evaluations; /* with and without intervals */
 	size_t interval_evaluations;
 };
 /* The relative width to which bounds are narrowed. */
 extern const double SOLVE_TOLERANCE;
 
-/* NULL where evaluate ended it, or where every value is refused (*refused says why). */
+/* Returns NULL if evaluate returned false, or if all values are refused; *refused is then the
+ * reason. */
 const struct solution *solve(struct arena *arena, const struct solve_problem *problem,
 			     const char **refused);
 

@@ -3,7 +3,7 @@
 
 #include "sim/analysis/solve.h"
 
-/* Around a present value of 0: what such parameters are, where they are anything. */
+/* Usual ranges of quantities, for parameters whose present value is 0. */
 static const struct usual {
 	enum quantity quantity;
 	double low, high;
@@ -41,7 +41,7 @@ bool solve_range_of(const struct cfg_param *param, struct solve_range *range)
 
 struct solve_range solve_range_between(const struct cfg_param *param, double low, double high)
 {
-	const double few = 4; /* times the low end: differences do as well */
+	const double few = 4; /* up to this quotient of the ends, an even grid is good enough */
 	return (struct solve_range){.low = low,
 				    .high = high,
 				    .log = low >= 0 && high > few * low,

@@ -45,7 +45,7 @@ static bool ask(void *ctx, const double *x, size_t count, bool with, struct solv
 	return true;
 }
 
-/* "LO:HI" in the row's quantity and bounds. */
+/* Reads "LO:HI" in the row's quantity and checks its bounds. */
 static bool read_between(struct arena *arena, struct diag *diag, const struct cfg_param *param,
 			 const struct setting *between, struct solve_range *range)
 {
@@ -74,13 +74,13 @@ static bool read_between(struct arena *arena, struct diag *diag, const struct cf
 		}
 	}
 	if (!(ends[0] < ends[1]))
-		diag_error(diag, origin, "'%s' is not a range (write LO:HI, the lower end first)",
+		diag_error(diag, origin, "'%s' is not a range (write LO:HI with LO less than HI)",
 			   text);
 	*range = solve_range_between(param, ends[0], ends[1]);
 	return ends[0] < ends[1];
 }
 
-/* The parameter that the key names, a number; NULL after errors. */
+/* Returns the numeric parameter that the key names; NULL after errors. */
 static const struct cfg_param *find_number(struct arena *arena, struct diag *diag,
 					   const struct case_request *request,
 					   const struct scenario *scenario,
@@ -88,11 +88,12 @@ static const struct cfg_param *find_number(struct arena *arena, struct diag *dia
 {
 	const struct origin origin = named->origin;
 	const char *key = named->text;
-	const struct cfg_param *param = NULL; /* the first that is meant */
+	const struct cfg_param *param = NULL; /* first parameter that matches */
 	for (size_t i = cfg_param_count(scenario->resolution); i-- > 0;)
 		if (paths_match(key, cfg_param_at(scenario->resolution, i)->path))
 			param = cfg_param_at(scenario->resolution, i);
-	if (!param) { /* the reader of settings suggests the key that may be meant */
+	if (!param) { /* reading the key as a setting reports an error that suggests a similar key
+		       */
 		struct setting *settings =
 			ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
 		struct case_request with = *request;
@@ -118,7 +119,7 @@ static const struct cfg_param *find_number(struct arena *arena, struct diag *dia
 	return param;
 }
 
-/* Reads what is asked; false after errors. */
+/* Reads target, parameter and range. Returns false after errors. */
 static bool read_question(struct arena *arena, struct diag *diag,
 			  const struct solving_request *request, const struct scenario *scenario,
 			  struct solving *solving)
@@ -164,7 +165,7 @@ static const char *lacking(const struct scenario *scenario, const struct solving
 	return steps ? NULL : "case.job_steps";
 }
 
-/* Whether the number is any, or fails for a reason. */
+/* Whether some point has a number, or fails for a known reason. */
 static bool has_number(const struct solution *solution)
 {
 	for (size_t i = 0; i < solution->point_count; i++) {

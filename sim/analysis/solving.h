@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Solves a case for the value of a parameter at which a target is met: reads the question
- * in the case's own units, then searches (solve.h) with the simulator as the function. */
+/* Solves a case for the value of a parameter at which a target is met. It reads the target, the
+ * parameter and the range, and then searches (solve.h). */
 #ifndef FARWIRE_ANALYSIS_SOLVING_H
 #define FARWIRE_ANALYSIS_SOLVING_H
 
@@ -9,23 +9,23 @@
 #include "sim/analysis/solve.h"
 
 struct solving_request {
-	struct analysis_input input; /* options.draws_count > 0: with the bound's interval */
+	struct analysis_input input; /* options.draws_count > 0: bounds have intervals */
 	struct setting target;       /* "ratio>=0.95" */
-	struct setting key;          /* of a number of the case */
+	struct setting key;          /* path of a number of the case */
 	struct setting between;      /* "LO:HI"; text NULL: the default range */
-	bool band;                   /* with the intervals of the whole curve, for a chart */
+	bool band;                   /* compute intervals of the whole curve, for a chart */
 };
 
 struct solving {
 	const char *name; /* of the case */
 	const char *key;
-	const struct cfg_param *param; /* as the case has it */
+	const struct cfg_param *param; /* as in the case */
 	struct target target;
 	struct solve_range range;
 	const struct solution *solution;
 };
 
-/* NULL after errors in diag, or a broken invariant, *broken. */
+/* Returns NULL after errors in diag or after a broken invariant, which *broken describes. */
 const struct solving *solving_run(struct arena *arena, struct diag *diag,
 				  const struct solving_request *request, const char **broken);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sweep from its check to its end: threads around a queue of points. */
+/* Runs a sweep: checks it, and predicts its points with several threads that share a queue. */
 #include "sim/analysis/sweep.h"
 
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "sim/analysis/sweep_queue.h"
 #include "sim/analysis/sweep_ranks.h"
 
-/* Values of an axis that are read before any point is computed; of longer axes as
- * many, evenly spread, with both ends. */
+/* Number of values of each axis that are read before any point is predicted. If an axis is longer,
+ * evenly spread values with both ends are read. */
 enum { CHECKED_MAX = 256, ERRORS_MAX = 20 };
 
 /* ---- before the first point ---- */
@@ -145,7 +145,7 @@ static void run_workers(struct arena *arena, struct sweep_queue *queue)
 	const struct ranks *ranks = queue->task->asked.ranks;
 	unsigned jobs = queue->task->asked.input.options.jobs, started = 0;
 	jobs = jobs ? jobs : 1;
-	/* beside other ranks this thread serves them */
+	/* with other ranks this thread serves them, and one more thread computes */
 	unsigned wanted = ranks ? jobs : jobs - 1;
 	pthread_t *threads = ARENA_ARRAY(arena, wanted + 1, pthread_t);
 	while (started < wanted &&

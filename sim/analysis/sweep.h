@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A case over a grid of parameter values. */
+/* Predicts a case over a grid of parameter values. */
 #ifndef FARWIRE_ANALYSIS_SWEEP_H
 #define FARWIRE_ANALYSIS_SWEEP_H
 
@@ -7,36 +7,36 @@
 
 enum { AXES_MAX = 6, POINTS_MAX = 1000000 };
 
-/* Values of a parameter: "key=a,b,c", or "key=lo:hi:logN" and "key=lo:hi:linN" for N
- * values from lo to hi with equal quotients or differences. Values carry units
- * as in files. */
+/* The values of a parameter: "key=a,b,c", or N values from lo to hi as "key=lo:hi:logN" (equal
+ * quotients) or "key=lo:hi:linN" (equal differences). Values have units as in files. */
 struct sweep_axis {
-	const char *key, *from;   /* from: the option, for messages */
-	const char *const *texts; /* as settings: "key=value" */
-	const double *values;     /* SI; the index for words */
+	const char *key, *from;   /* from: the option that holds the text, for messages */
+	const char *const *texts; /* by value: the setting "key=value" */
+	const double *values;     /* SI units; for words their index */
 	size_t count;
-	enum quantity quantity; /* QUANTITY_COUNT for words and numbers */
+	enum quantity quantity; /* QUANTITY_COUNT for words and plain numbers */
 	bool log, words;
-	bool ranged; /* given as lo:hi */
+	bool ranged; /* written as lo:hi */
 };
 
-/* from: the option that holds text, "--vary". False after errors in diag. */
+/* Reads an axis from the option `from`, for example "--vary". Returns false after errors in
+ * diag. */
 bool sweep_axis_read(struct arena *arena, struct diag *diag, const char *from, const char *text,
 		     struct sweep_axis *axis);
 
-/* False with errors in diag: a key twice, too many points. */
+/* Returns false after errors in diag: a key that is varied twice, or too many points. */
 bool sweep_axes_check(struct diag *diag, const struct sweep_axis *axes, size_t count);
 
 struct sweep {
 	const struct sweep_axis *axes;
 	const char *const *words; /* of each axis's parameter: "one-way latency of vswitch" */
 	size_t axis_count;
-	/* Row-major, the last axis fastest; without jobs, links and parameters. */
+	/* row-major: the last axis varies fastest; without clients, links and parameters */
 	const struct prediction **points;
 	size_t point_count;
 };
 
-/* Which value of an axis a point has. */
+/* Returns the index of the point's value on an axis. */
 size_t sweep_axis_index(const struct sweep *sweep, size_t point, size_t axis);
 
 struct ranks;
@@ -44,29 +44,27 @@ struct sweep_request {
 	struct analysis_input input;
 	const struct sweep_axis *axes;
 	size_t axis_count;
-	const char *journal;       /* a file in which finished points are kept (journal.h), and from
-				      which they are taken if it is there; NULL: none */
-	const struct ranks *ranks; /* other processes that compute as well; NULL: none */
+	const char *journal; /* path of a file in which finished points are stored, and from which
+				they are taken if it exists (journal.h); NULL: none */
+	const struct ranks *ranks; /* other processes that compute points, too; NULL: none */
 };
 
-/* Why there is no sweep, beside what diag holds. */
+/* Why sweep_run returned NULL, in addition to the errors in diag. */
 struct sweep_fault {
-	const char *broken; /* an invariant of the simulation; NULL: none */
-	bool outside;       /* the file system's fault, no input error */
+	const char *broken; /* message of a broken invariant; NULL: none */
+	bool outside;       /* the error is a failure of the file system, not of the input */
 };
 
-/* Predicts every point, options.jobs at a time. NULL after errors (of the
- * first point in order that has any). The answer does not depend on jobs,
- * journal and ranks. The journal stays: the caller removes it when the
- * results of the sweep are written. */
+/* Predicts every point with options.jobs threads. Returns NULL after errors: those of the first
+ * point in order that has any. The results do not depend on the number of threads, the journal
+ * or the ranks. The caller removes the journal when it has written the results. */
 const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 			      const struct sweep_request *request, struct sweep_fault *fault);
 
-/* The part of the other ranks while the first one is in sweep_run: they compute
- * points until none are left. diag: errors that this rank has found in its input
- * already, if any. */
+/* Run by the other ranks while the first one is in sweep_run: computes points until none is
+ * left. diag holds errors that this rank found in its input before. */
 void sweep_help(struct diag *diag, const struct sweep_request *request);
-/* Ends the other ranks where the first one has no sweep. */
+/* Ends the other ranks if the first one starts no sweep. */
 void sweep_dismiss(const struct ranks *ranks, unsigned jobs);
 
 #endif

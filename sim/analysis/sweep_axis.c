@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* "key=a,b,c" and "key=lo:hi:log20" -> the values of an axis. */
+/* Reads the values of an axis from "key=a,b,c" or "key=lo:hi:log20". */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +7,12 @@
 #include "sim/base/arena.h"
 #include "sim/analysis/sweep.h"
 
-enum { LISTED_MAX = 10000 }; /* each is compared with all before it */
+enum { LISTED_MAX = 10000 }; /* the reader compares each value with all before it */
 
 struct axis_reading {
 	struct arena *arena;
 	struct diag *diag;
-	const char *text; /* as given */
+	const char *text; /* as the user wrote it */
 	struct sweep_axis *axis;
 };
 
@@ -25,7 +25,7 @@ static bool refuse(struct axis_reading *r, const char *why)
 	return false;
 }
 
-/* The quantity that text is one of, and its value; false for words. */
+/* Finds the quantity of a text and its value. Returns false for words. */
 static bool any_quantity(struct arena *arena, const char *text, enum quantity *quantity,
 			 double *value)
 {
@@ -60,13 +60,13 @@ static void add_spaced(struct axis_reading *r, double low, double high, size_t c
 		double value = axis->log ? low * pow(high / low, t) : low + (high - low) * t;
 		const char *unit = quantity_unit(axis->quantity);
 		const char *text = arena_printf(r->arena, "%.9g", value);
-		number_parse(text, &value); /* what is printed is what is set */
+		number_parse(text, &value); /* the printed value and the set value must be equal */
 		add_value(r->arena, axis,
 			  arena_printf(r->arena, "%s%s%s", text, unit[0] ? " " : "", unit), value);
 	}
 }
 
-/* One end of a range; case_read has the last word on both. */
+/* Reads one end of a range. case_read checks both ends again. */
 static bool read_end(struct axis_reading *r, const char *text, enum quantity *quantity,
 		     double *value)
 {

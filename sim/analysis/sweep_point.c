@@ -35,7 +35,7 @@ void sweep_keep_calls(struct sweep_task *task, const struct scenario *scenario)
 	task->asked.input = analysis_with_calls(task->asked.input, scenario);
 }
 
-/* A prediction without jobs, links and parameters, as one line of JSON. */
+/* Returns a prediction without clients, links and parameters as one line of JSON. */
 static const char *prediction_text(struct arena *arena, const struct prediction *prediction)
 {
 	struct prediction bare = *prediction;
@@ -54,7 +54,7 @@ static const char *prediction_text(struct arena *arena, const struct prediction 
 		free(text);
 		return NULL;
 	}
-	text[size_B - 1] = '\0'; /* the end of the line */
+	text[size_B - 1] = '\0'; /* replaces the line end */
 	const char *copy = arena_strdup(arena, text);
 	free(text);
 	return copy;

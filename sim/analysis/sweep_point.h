@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One point of a sweep: computed, as a line of the journal, and read from one.
+/* Predicts one point of a sweep, and converts it to and from a line of the journal.
  *
- * Every point takes the way over its line, also the one that no journal keeps:
- * so a sweep that was resumed, or computed on many machines, has the same
- * bytes as one that was not. Private to the sweep.
- */
+ * Every point is converted to a line and back, even without a journal. A sweep that was
+ * resumed, or computed on many machines, therefore gives the same bytes as any other. Only the
+ * sweep uses these functions. */
 #ifndef FARWIRE_ANALYSIS_SWEEP_POINT_H
 #define FARWIRE_ANALYSIS_SWEEP_POINT_H
 
 #include "sim/analysis/sweep.h"
 
-struct sweep_task { /* what all points share */
+struct sweep_task { /* shared by all points */
 	struct sweep_request asked;
 	size_t point_count;
 };
 
-/* The case of a point: request->settings are in arena. */
+/* Returns the case of a point. Its settings are in arena. */
 struct case_request sweep_point_case(struct arena *arena, const struct sweep_task *task,
 				     size_t index);
 
-/* Keeps the recorded program that scenario, the case of a point, plays, if all points play it. */
+/* Keeps the recorded program of `scenario`, the case of a point, for the other points, if all
+ * points use it. */
 void sweep_keep_calls(struct sweep_task *task, const struct scenario *scenario);
 
 struct sweep_result {
-	const char *line; /* NULL: there are errors in diag, or broken */
+	const char *line; /* NULL: there are errors in diag, or an invariant broke */
 	size_t size_B;
 	const char *broken;
 };
 struct sweep_result sweep_point(struct arena *arena, struct diag *diag,
 				const struct sweep_task *task, size_t index);
 
-/* NULL: no such line. */
+/* Returns the prediction in the line and its index; NULL if the line is not a point. */
 const struct prediction *sweep_point_read(struct arena *arena, const char *line, size_t size_B,
 					  size_t *index);
 

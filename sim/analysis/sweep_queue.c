@@ -6,12 +6,13 @@
 
 #include "sim/base/arena.h"
 
-/* How many times a taker comes before the points are gone, and the most at once. */
+/* SHARES_COUNT: number of times that each worker takes points. SHARE_MAX: largest number of
+ * points taken together. */
 enum { SHARES_COUNT = 8, SHARE_MAX = 32 };
 
 static bool is_over(const struct sweep_queue *queue)
 {
-	/* points after a bad one do not matter any more, those before it do */
+	/* points after the first one with errors are not needed */
 	return queue->outside || queue->next >= queue->task->point_count ||
 	       queue->next > queue->bad;
 }

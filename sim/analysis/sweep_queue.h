@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Points to be computed and points that are: the middle of a sweep, between
- * workers (threads here, other ranks) and the kept results. Safe for any
- * number of threads. Private to the sweep.
- */
+/* The queue between the workers of a sweep (threads and other ranks) and its results. It holds
+ * points to compute and finished points. Any number of threads may use it. Only the sweep uses
+ * these functions. */
 #ifndef FARWIRE_ANALYSIS_SWEEP_QUEUE_H
 #define FARWIRE_ANALYSIS_SWEEP_QUEUE_H
 
@@ -17,24 +16,26 @@ struct sweep_queue {
 	const struct prediction **points;
 	struct journal *journal; /* NULL: none */
 	size_t next, before, done;
-	size_t bad;          /* the first point with errors, or SIZE_MAX */
-	const char **errors; /* of it */
+	size_t bad;          /* index of the first point with errors; SIZE_MAX: none */
+	const char **errors; /* errors of that point */
 	size_t error_count;
 	const char *broken;
-	const char *outside; /* what the file system refused; ends the sweep */
-	struct names *texts; /* that points share */
+	const char *outside; /* message of a file system error, which ends the sweep; NULL: none */
+	struct names *texts; /* texts that the points share */
 	pthread_mutex_t lock;
 };
 
-/* Takes up to `most` points in a row that no worker has; 0: none are left. */
+/* Takes up to `most` consecutive points that no other worker has, from *first. Returns their
+ * number; 0: none is left. */
 size_t queue_take_points(struct sweep_queue *queue, size_t most, size_t *first);
-/* How many are left for each of takers, a fraction of it: what to give one of them
- * so that all end together. */
+/* Returns how many points one of `takers` workers should take next: a part of its share of the
+ * points left, so that all workers end at about the same time. */
 size_t queue_share(struct sweep_queue *queue, size_t takers);
 
-/* A point as its line; from a journal (kept there already) or computed just now. */
+/* Stores a finished point given as its line. computed = false: the line comes from the journal
+ * and is not added to it again. */
 void queue_put(struct sweep_queue *queue, const char *line, size_t size_B, bool computed);
-/* Errors of a point, or what it broke. */
+/* Stores the errors of a point, or the message of its broken invariant. */
 void queue_put_errors(struct sweep_queue *queue, size_t index, const char *const *errors,
 		      size_t count, const char *broken);
 

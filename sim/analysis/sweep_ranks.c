@@ -10,15 +10,16 @@
 #include "sim/base/diag.h"
 
 enum tag {
-	TAG_WANT = 1, /* to the first: more points, please */
-	TAG_CHUNK,    /* from it: "first count"; 0: none are left */
-	TAG_POINT,    /* to it: the line of a point */
-	TAG_BROKEN,   /* to it: "index" and what the point broke, on two lines */
-	TAG_ERRORS,   /* to it: "index" and a line for each error */
+	TAG_WANT = 1, /* to rank 0: asks for points */
+	TAG_CHUNK,    /* from rank 0: "first count"; count 0: no point is left */
+	TAG_POINT,    /* to rank 0: the line of a point */
+	TAG_BROKEN,   /* to rank 0: "index" and the message of the broken invariant, on two lines */
+	TAG_ERRORS,   /* to rank 0: "index" and one line for each error */
 };
 enum { ERRORS_MAX = 20 };
 
-/* MPI's own waiting takes all of a core; points take milliseconds. */
+/* A blocking wait of MPI would use a whole core. A point takes milliseconds, so this sleep is
+ * short enough. */
 static void wait_a_moment(void)
 {
 	const struct timespec moment = {.tv_nsec = 200000};
@@ -30,7 +31,7 @@ static void say(const struct ranks *ranks, int to, enum tag tag, const char *tex
 	ranks->send(to, (int)tag, text, strlen(text));
 }
 
-/* ---- the first rank ---- */
+/* ---- rank 0 ---- */
 
 static void give_chunk(const struct ranks *ranks, int to, struct sweep_queue *queue, size_t takers,
 		       size_t *over)
@@ -43,7 +44,7 @@ static void give_chunk(const struct ranks *ranks, int to, struct sweep_queue *qu
 	*over += count == 0;
 }
 
-/* text: the index, then a line each. */
+/* Reads the index and then one error on each line of text. */
 static void take_errors(struct sweep_queue *queue, char *text, bool broken)
 {
 	const char *errors[ERRORS_MAX];
@@ -60,7 +61,8 @@ static void take_errors(struct sweep_queue *queue, char *text, bool broken)
 			 broken && count ? errors[0] : NULL);
 }
 
-/* NULL: there is no sweep. */
+/* Answers the other ranks until all their threads know that no point is left. queue NULL: there
+ * is no sweep. */
 static void serve(const struct ranks *ranks, unsigned jobs, struct sweep_queue *queue)
 {
 	size_t others = (size_t)(ranks->count - 1) * (jobs ? jobs : 1), over = 0;
@@ -94,13 +96,13 @@ void sweep_dismiss(const struct ranks *ranks, unsigned jobs)
 	serve(ranks, jobs, NULL);
 }
 
-/* ---- the others ---- */
+/* ---- the other ranks ---- */
 
 struct helping {
 	const struct ranks *ranks;
 	const struct sweep_task *task;
-	const struct diag *diag; /* of this rank's input */
-	pthread_mutex_t lock;    /* around all of ranks */
+	const struct diag *diag; /* errors in this rank's input */
+	pthread_mutex_t lock;    /* guards all calls of ranks */
 };
 
 static size_t ask(struct helping *h, size_t *first)
@@ -168,7 +170,7 @@ void sweep_help(struct diag *diag, const struct sweep_request *request)
 	while (started + 1 < jobs && pthread_create(&threads[started], NULL, help_worker, &h) == 0)
 		started++;
 	for (unsigned i = started; i < jobs; i++)
-		help_worker(&h); /* what threads there could not be is told once more */
+		help_worker(&h); /* also tells rank 0 about threads that could not be started */
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
 	pthread_mutex_destroy(&h.lock);

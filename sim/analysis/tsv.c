@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tab-separated tables with comments. */
+/* Reads tab-separated tables with comments. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct tsv_reader {
 	size_t read_B;
 };
 
-/* The next cell of *text, cut off there; NULL at the line's end. */
+/* Returns the next cell of *text and cuts the text there; NULL at the end of the line. */
 static char *next_cell(char **text)
 {
 	char *cell = *text;
@@ -53,8 +53,8 @@ static void take_line(struct tsv_reader *r, char *line, int number)
 			   cells, r->columns.count);
 }
 
-/* The next line into line[LINE_MAX_B], without its end; false at the end of the file or
- * after an error. */
+/* Reads the next line into line[LINE_MAX_B], without its line end. False at the end of the file
+ * or after an error. */
 static bool next_line(struct tsv_reader *r, FILE *file, char *line, int number)
 {
 	size_t length = 0;

@@ -47,11 +47,6 @@ static const struct param_row kernel_rows[] = {
 		     "side of a square tile that is limited as much by loading as by arithmetic, "
 		     "times one half",
 		     "assumption: smaller tiles load more bytes for each multiplication"),
-	COST_SOURCED(struct kernel_params, network_ratio, QUANTITY_COUNT, 0.1, 10, "1",
-		     "time of a network's kernels over the time by the law, which differs between "
-		     "networks and software",
-		     "its interval is the error on networks that set no constant "
-		     "(docs/models/kernels.md)"),
 };
 const struct param_table kernel_table = PARAM_TABLE("kernels", struct kernel_params, kernel_rows);
 
@@ -67,6 +62,14 @@ static const struct param_row efficiency_rows[] = {
 };
 const struct param_table efficiency_table =
 	PARAM_TABLE("efficiency", struct efficiency_params, efficiency_rows);
+
+static const struct param_row law_rows[] = {
+	COST_SOURCED(struct efficiency_params, law_ratio, QUANTITY_COUNT, 0.1, 10, "1",
+		     "time of the network's kernels over their time by the law, if peak is 0",
+		     "its interval is the error on networks that set no constant "
+		     "(docs/models/kernels.md)"),
+};
+const struct param_table law_table = PARAM_TABLE("efficiency", struct efficiency_params, law_rows);
 
 /* The type in which the GPU computes a product of that type. */
 static enum number_type computed_in(const struct gpu_params *gpu, enum number_type type)
@@ -272,7 +275,7 @@ double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_p
 			 const struct kernel_work *work)
 {
 	if (!(efficiency->peak_ratio > 0))
-		return law_s(gpu, efficiency->kernels, work) * efficiency->kernels->network_ratio +
+		return law_s(gpu, efficiency->kernels, work) * efficiency->law_ratio +
 		       gpu->kernel_floor_s;
 	double compute_s = 0;
 	double memory_s =

@@ -64,7 +64,6 @@ struct kernel_params {
 	double attention_ratio;   /* part of the 16-bit peak that fused attention reaches */
 	double fill_s;            /* time that a wave of tiles needs to start and to end */
 	double reload_count;      /* side of a square tile that reaches half of the limit */
-	double network_ratio;     /* time of a network's kernels over the time by the law */
 };
 extern const struct param_table kernel_table;
 
@@ -73,10 +72,13 @@ struct efficiency_params {
 	/* part of the peak rate that a large kernel reaches; 0: not fitted, the law decides.
 	 * It can exceed 1, because Winograd convolutions need fewer flops. */
 	double peak_ratio;
-	double half_work_flop;               /* work of a kernel that reaches half of that */
+	double half_work_flop; /* work of a kernel that reaches half of that */
+	/* without peak_ratio: time of the network's kernels over their time by the law */
+	double law_ratio;
 	const struct kernel_params *kernels; /* not NULL if peak_ratio is 0 */
 };
 extern const struct param_table efficiency_table;
+extern const struct param_table law_table; /* law_ratio only; read if peak_ratio is 0 */
 
 /* Returns the duration in s, without the gap to the next kernel. With fitted numbers it is
  *   max((flop + half_work) / (peak * peak_ratio), bytes / reached bandwidth) + floor.

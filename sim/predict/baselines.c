@@ -63,7 +63,7 @@ static void put_text(struct key_text *key, const char *text)
 	put(key, text, strlen(text) + 1);
 }
 
-/* What follows "<first><second>." in path, if that is one word; else NULL. */
+/* Returns the part of path after "<first><second>.", if it contains no dot; otherwise NULL. */
 static const char *after(const char *path, const char *first, const char *second)
 {
 	size_t a = strlen(first), b = strlen(second);
@@ -73,7 +73,7 @@ static const char *after(const char *path, const char *first, const char *second
 	return path + a + b + 1;
 }
 
-/* Whether a program beside its GPU can use it. */
+/* Whether a program with the local driver can use links of that kind. */
 static bool is_local(const struct link_kind *kind)
 {
 	return link_carries(kind, TRAFFIC_COPIES | TRAFFIC_PEERS);
@@ -91,7 +91,7 @@ static bool is_of_a_wire(const struct scenario *scenario, const char *path)
 	return false;
 }
 
-/* Whether no program beside its GPU can notice it. */
+/* Whether the parameter cannot influence a program with the local driver. */
 static bool is_far_from_client(const struct scenario *scenario, const void *ctx, const char *path)
 {
 	const struct job_entry *client = ctx;
@@ -100,7 +100,7 @@ static bool is_far_from_client(const struct scenario *scenario, const void *ctx,
 	       is_of_a_wire(scenario, path);
 }
 
-/* Whether no step of one GPU can notice it, fed by itself and with nobody to exchange with. */
+/* Whether the parameter cannot influence a step on one GPU without input pipeline and exchange. */
 static bool is_far_from_solo(const struct scenario *scenario, const void *ctx, const char *path)
 {
 	static const char *const groups[] = {"exchange", "library", "input", "storage", "error"};
@@ -113,7 +113,7 @@ static bool is_far_from_solo(const struct scenario *scenario, const void *ctx, c
 	       is_of_a_wire(scenario, path);
 }
 
-/* What no parameter says: what the GPUs are, and what lies between them. */
+/* Adds facts that are not parameters: the kinds of the GPUs and the links between them. */
 static void put_wiring(struct key_text *key, const struct topology *topology)
 {
 	for (size_t i = 0; i < topology->gpu_count; i++) {
@@ -134,7 +134,8 @@ static void put_wiring(struct key_text *key, const struct topology *topology)
 	}
 }
 
-/* Of a path its hash: at its place among the others that is enough. */
+/* Completes a key with all parameters that can influence the baseline. A hash replaces each
+ * path; parameters have a fixed order. */
 static struct baseline_key finish(struct key_text *key, const struct scenario *scenario,
 				  bool (*is_far)(const struct scenario *scenario, const void *ctx,
 						 const char *path),
@@ -183,7 +184,7 @@ struct baseline_key baseline_solo_key(struct arena *arena, const struct scenario
 	return finish(&key, scenario, is_far_from_solo, entry);
 }
 
-/* ---- what is kept ---- */
+/* ---- stored values ---- */
 
 static const struct kept *find(const struct baselines *baselines, struct baseline_key key)
 {
@@ -204,7 +205,7 @@ bool baselines_find(struct baselines *baselines, struct baseline_key key, double
 	return kept != NULL;
 }
 
-/* Of a search's points few come again: what is full begins anew. */
+/* A search rarely visits a point again, so a full store is emptied. */
 static void forget(struct baselines *baselines)
 {
 	arena_free(baselines->kept);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Baselines that were computed before.
+/* Stores baselines that were computed before.
  *
- * A client's ratio is taken to the same program alone beside its GPU. That run
- * uses neither the runtime nor any network: over a sweep of the wire it is the
- * same run again and again, a quarter of the work. A job begins with the step of
- * one GPU alone, simulated call by call, which knows neither exchange nor wires:
- * the same on any number of GPUs. Here both are kept, under all that they can
- * depend on: every resolved parameter of the case, with its exact value, but
- * those of the runtime, of its transport and of links that a local driver's
- * copies cannot take (all but PCIe, NVLink and sockets' links), of a job's also
- * those of exchange, library, input and storage; the place; the seed. So what
- * comes out is never another number than without. (Of all GPUs and links that a
- * cluster has, too: with other machines it is another key.) Files do not change
- * while they are kept.
- */
+ * The ratio of a client compares it with the same program on its GPU with the local driver.
+ * That run depends neither on the runtime nor on the network. It is the same for all points of a
+ * sweep over a network parameter, and takes a quarter of the work. A job begins with the step of
+ * one GPU without other ranks, simulated call by call. That step does not depend on the exchange
+ * or the network and is the same for any number of GPUs.
+ *
+ * The key of a stored value contains everything on which it can depend: the exact values of the
+ * case's parameters, the GPUs and links, the place and the seed. Left out are parameters that
+ * cannot have an influence. For clients these are the parameters of the runtime, its transport,
+ * and links that carry no copies of a local driver (all but PCIe, NVLink and socket links). For
+ * jobs these are also the parameters of exchange, library, input and storage. Results are
+ * therefore the same with and without stored baselines. The key assumes that input files do not
+ * change while it is in use. */
 #ifndef FARWIRE_PREDICT_BASELINES_H
 #define FARWIRE_PREDICT_BASELINES_H
 
@@ -23,24 +23,24 @@
 
 struct arena;
 struct scenario;
-struct baselines; /* for any number of threads */
+struct baselines; /* may be used by several threads at the same time */
 
 struct baselines *baselines_new(void);
-void baselines_free(struct baselines *baselines); /* NULL is fine */
+void baselines_free(struct baselines *baselines); /* accepts NULL */
 
 struct baseline_key {
 	const char *bytes;
 	size_t size_B;
 	uint64_t hash;
 };
-/* Both in arena. */
+/* Both functions allocate in arena. */
 struct baseline_key baseline_key(struct arena *arena, const struct scenario *scenario, size_t job,
 				 uint64_t seed);
-/* Of the scenario's only job: what world_run says of it as solo_step_s. */
+/* The key for solo_step_s of the scenario's only job (sim/workload/job.h). */
 struct baseline_key baseline_solo_key(struct arena *arena, const struct scenario *scenario,
 				      uint64_t seed);
 bool baselines_find(struct baselines *baselines, struct baseline_key key, double *value);
-/* Keeps a copy of the key; of the last few thousand. */
+/* Stores a copy of the key and the value. At most a few thousand values are stored. */
 void baselines_add(struct baselines *baselines, struct baseline_key key, double value);
 
 #endif

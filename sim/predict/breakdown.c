@@ -3,15 +3,16 @@
 
 #include <math.h>
 
-/* Sums of a step's parts may miss that share of it. A cause of less than LITTLE of the step
- * is not called its bottleneck. */
+/* ROUNDING: relative error that sums of the parts may have. LITTLE: a cause with a smaller share
+ * of the step is never the bottleneck. */
 static const double ROUNDING = 1e-9, LITTLE = 0.03;
 
 struct cause {
 	const char *part, *bottleneck;
 };
 
-/* The first part is the GPUs' work: it is the bottleneck where nothing else is one. */
+/* The bottleneck is the largest of the parts after the first, the GPUs' kernels. If all of these
+ * are below LITTLE, the kernels are the bottleneck. */
 static const char *bottleneck(const struct cause *causes, const double *parts, size_t count,
 			      double span_s)
 {
@@ -44,7 +45,7 @@ static const struct cause program_causes[PROGRAM_PARTS] = {
 	[REST] = {PART_OTHER, "other"},
 };
 
-/* A job's time in the window, a step. */
+/* Times of a job in the window, per step. */
 struct step_time {
 	double span, busy, exposed, idle[TIME_KIND_COUNT], lost;
 };
@@ -65,8 +66,8 @@ static struct step_time step_time_of(const struct job_run *run)
 	return time;
 }
 
-/* The GPUs at work, waiting for each other, and the rest by what the issuing thread was doing.
- * Lost packets' share of that is named. */
+/* Adds a job's times: GPUs at work, waiting for each other, and idle time by what the issuing
+ * thread did. Stalls after packet loss are a part of their own. */
 static void add_program(const struct job_run *run, double share, double parts[PROGRAM_PARTS],
 			double *span_s)
 {
@@ -88,7 +89,7 @@ static void add_program(const struct job_run *run, double share, double parts[PR
 	*span_s += share * time.span;
 }
 
-/* The part of waiting for other GPUs is left out where no job has several. */
+/* The part for exposed communication is left out if no job has several GPUs. */
 static void put_programs(struct prediction *prediction, double parts[PROGRAM_PARTS], double span_s,
 			 bool several_gpus)
 {
@@ -105,7 +106,8 @@ static void put_programs(struct prediction *prediction, double parts[PROGRAM_PAR
 	put_parts(prediction, causes, parts, count, span_s);
 }
 
-/* In the mean over the jobs; calls and timeouts are the first job's. */
+/* The breakdown is the mean over the jobs. Counts of calls and timeouts are those of the first
+ * job. */
 static void summarize_programs(const struct world_outcome *outcome, struct prediction *prediction)
 {
 	const struct job_run *run = &outcome->jobs[0];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where a step goes, the bottleneck, and what is counted beside it. */
+/* Divides the step time into parts by cause and finds the bottleneck. */
 #ifndef FARWIRE_PREDICT_BREAKDOWN_H
 #define FARWIRE_PREDICT_BREAKDOWN_H
 
 #include "sim/predict/predict.h"
 
-/* Fills the parts of the prediction that come from the jobs' steps in the window: breakdown,
- * bottleneck, calls and timeouts, time of communication. The point has not failed. */
+/* Fills the fields of the prediction that follow from the jobs' steps in the window: breakdown,
+ * bottleneck, counts of calls and timeouts, time of communication. The point must not have
+ * failed. */
 void breakdown_summarize(const struct point *point, const struct scenario *scenario,
 			 struct prediction *prediction);
 

@@ -13,7 +13,7 @@ struct drawing {
 	struct arena *arena; /* guarded by lock */
 	const struct case_request *request;
 	const struct predict_options *options;
-	const struct recorded_calls *calls; /* of a recorded program: read once */
+	const struct recorded_calls *calls; /* of a recorded program, which is read only once */
 	struct unknowns unknowns;
 	const double *points;
 	struct draws *draws;
@@ -129,8 +129,8 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 	return draws;
 }
 
-/* The value below which a further draw falls with probability q (Hyndman, Fan 1996, type
- * 6); of few draws the first or last. */
+/* Estimates the value below which another draw falls with probability q (Hyndman and Fan 1996,
+ * type 6). With few draws this is the smallest or largest value. */
 static double quantile(double *values, size_t count, double q)
 {
 	double n = (double)count;
@@ -138,10 +138,10 @@ static double quantile(double *values, size_t count, double q)
 	return num_quantile(values, count, fmin(fmax(at, 0), 1));
 }
 
-/* ---- the model's own error ---- */
+/* ---- model error ---- */
 
 struct mixture {
-	const double *values; /* 0: nothing comes through, whatever the model errs by */
+	const double *values; /* 0: the draw failed; the model error does not change that */
 	size_t count;
 	double error_ratio, freedom_count;
 };
@@ -157,10 +157,11 @@ static double share_below(const struct mixture *m, double logarithm)
 	return sum / (double)m->count;
 }
 
-/* By halving, to 1e-6 of the value. */
+/* Bisection to a relative error of 1e-6. */
 static double mixture_quantile(const struct mixture *m, double q)
 {
-	const double far = 40, near = 1e-6; /* standard deviations; of the logarithm */
+	const double far = 40,
+		     near = 1e-6; /* far: in standard deviations; near: of the logarithm */
 	double low = INFINITY, high = -INFINITY, zeros = 0;
 	for (size_t i = 0; i < m->count; i++) {
 		zeros += m->values[i] <= 0;
@@ -183,7 +184,8 @@ static double mixture_quantile(const struct mixture *m, double q)
 	return exp((low + high) / 2);
 }
 
-/* Of the values as they are, or with the model's error around each. */
+/* Returns the quantile of the values, or with a model error that of the mixture of distributions
+ * around them. */
 static double end_of(const struct mixture *m, double *values, double q)
 {
 	return m->error_ratio > 0 ? mixture_quantile(m, q) : quantile(values, m->count, q);
@@ -212,7 +214,7 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	struct estimate estimate = {value, value, value};
 	double *values = ARENA_ARRAY(arena, draws->count + 1, double);
 	size_t count = 0;
-	/* of a time nothing is known where the draw failed: only of those that ran */
+	/* A failed draw counts as 0 throughput, but it has no time. */
 	bool time = offset == offsetof(struct job_point, step_s) ||
 		    offset == offsetof(struct job_point, elapsed_s);
 	for (size_t i = 0; i < draws->count; i++) {
@@ -250,7 +252,8 @@ static bool is_same(const struct cfg_resolution *a, const struct cfg_resolution 
 	return same;
 }
 
-/* Two errors as one: squares add up; degrees of freedom as Welch and Satterthwaite have them. */
+/* Combines two independent model errors: variances add up, and the degrees of freedom follow the
+ * Welch-Satterthwaite equation. */
 static void add_errors(const struct prediction *a, const struct prediction *b, struct mixture *m)
 {
 	double squares_a = a->error_ratio * a->error_ratio,

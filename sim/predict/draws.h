@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A case predicted again and again with other values of what is not known.
+/* Predicts a case repeatedly with other values of its uncertain parameters.
  *
- * Draws run on several threads; which thread runs which changes nothing, for each has
- * its own point and its own noise (the seed and its number). A draw may fail, as when
- * a network comes out so lossy that a connection breaks: it counts as nothing coming
- * through, so that the low end of a throughput is 0 where 1 in 20 fails.
- */
+ * Draws run on several threads. The results do not depend on the number of threads, because
+ * each draw has its own parameter values and its own random numbers, from the seed and its
+ * number. A draw may fail, for example if packet loss breaks a connection. It then counts as a
+ * throughput of 0. The low end of a throughput is 0 if more than 1 in 20 draws fail. */
 #ifndef FARWIRE_PREDICT_DRAWS_H
 #define FARWIRE_PREDICT_DRAWS_H
 
@@ -13,40 +12,41 @@
 #include "sim/predict/unknowns.h"
 
 struct draw_answers {
-	struct job_point all, *jobs; /* NaN where it failed */
+	struct job_point all, *jobs; /* fields are NaN if the draw failed */
 	bool failed;
-	const char *broken; /* an invariant; NULL: none */
+	const char *broken; /* message of a broken invariant; NULL: all hold */
 };
 
 struct draws {
-	size_t count; /* 0: no intervals */
+	size_t count; /* 0: intervals are not computed */
 	size_t failed_count;
-	const char *broken; /* that of the first draw that has one */
+	const char *broken; /* of the first draw with a broken invariant; NULL: none */
 	struct draw_answers *answers;
-	const struct cfg_param *error; /* the model's own; NULL: none */
-	bool ratio_is_one;             /* whatever the model errs by */
+	const struct cfg_param *error; /* standard deviation of the model error; NULL: none */
+	bool ratio_is_one;             /* the ratio is 1 by definition, so it has no model error */
 };
 
-/* As many as the options say, of a case whose point did not fail. */
+/* Runs options->draws_count draws of a case whose point did not fail. */
 struct draws draws_run(struct arena *arena, const struct case_request *request,
 		       const struct predict_options *options, const struct scenario *scenario,
 		       const struct point *point);
 
-/* value with its 5 and 95 % points; of the field at offset in struct job_point, of a
- * client or (client < 0) of the whole case. The model's own error is a factor whose
- * logarithm is Student's: around each draw lies its distribution, and the points are those of
- * their mean. Of utilisations 1 is the most. */
+/* Returns value with the 5 and 95 % quantiles of the field at `offset` in struct job_point.
+ * client < 0 selects the whole case. The model error is a factor whose logarithm has Student's
+ * distribution. Each draw is replaced by that distribution around it, and the quantiles are
+ * those of their mean. Utilisations do not exceed 1. */
 struct estimate draws_interval(struct arena *arena, const struct draws *draws, double value,
 			       long client, size_t offset);
 
-/* What the model's own error alone makes of a value: its 5 and 95 % points. The value itself
- * where there is none (NULL). */
+/* Returns value with the 5 and 95 % quantiles that follow only from the model error. error NULL:
+ * both are equal to value. */
 struct estimate error_alone(const struct cfg_param *error, double value);
 
-/* a's throughput over b's: the quotients draw by draw, since cases draw alike what they have in
- * common (unknowns.h), of the draws in which b ran. The models' own errors are two, unless a
- * and b are the same case. Without draws of both, as many and from one seed, as if the two
- * intervals had nothing in common. */
+/* Returns the throughput of a divided by that of b. The interval comes from the quotients of
+ * corresponding draws, because both cases draw their common parameters alike (unknowns.h). Draws
+ * in which b failed are left out. Both model errors are added, unless a and b are the same case.
+ * If the draws do not correspond (other number or seed), the two intervals are combined as if
+ * they were independent. */
 struct estimate draws_quotient(const struct prediction *a, const struct prediction *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One run of a world, read as throughput, step time, ratio and utilisation. */
+/* Runs a world once and computes throughput, step time, ratio and utilisation from it. */
 #include <math.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "sim/predict/elapsed.h"
 #include "sim/predict/predict.h"
 
-/* ---- a job's steady steps ---- */
+/* ---- a job's steps in the window ---- */
 
-/* Of the job's programs in their own steps. */
+/* Utilisation of the job's GPUs during its own measured steps. */
 static double program_utilization(const struct job_run *run)
 {
 	const struct step_record *first = &run->steps[run->steady_first];
@@ -21,7 +21,7 @@ static double program_utilization(const struct job_run *run)
 	return busy_s / elapsed_s;
 }
 
-/* Of the job's GPUs in the window. */
+/* Mean utilisation of the job's GPUs in the window. */
 static double gpus_utilization(const struct scenario *scenario, const struct world_outcome *outcome,
 			       const struct job_entry *entry)
 {
@@ -58,9 +58,9 @@ static struct job_point steady(const struct scenario *scenario, const struct wor
 	return point;
 }
 
-/* ---- its ratio to one GPU alone ---- */
+/* ---- ratio to one GPU ---- */
 
-/* The scenario, whose only job is known to take that for a step on one GPU alone. */
+/* Copies the scenario and sets the step time of one GPU for its only job. */
 static const struct scenario *with_solo(struct arena *arena, const struct scenario *scenario,
 					double solo_step_s)
 {
@@ -73,7 +73,7 @@ static const struct scenario *with_solo(struct arena *arena, const struct scenar
 	return known;
 }
 
-/* world_run, except for a step of one GPU alone that baselines may know. */
+/* Like world_run, but takes the step time of one GPU from baselines if it is stored there. */
 static struct world_outcome run_known(struct arena *arena, const struct scenario *scenario,
 				      uint64_t seed, struct baselines *baselines,
 				      struct trace *trace)
@@ -90,7 +90,7 @@ static struct world_outcome run_known(struct arena *arena, const struct scenario
 	return outcome;
 }
 
-/* The point's scenario is its own baseline. */
+/* Whether the scenario is its own baseline. */
 static bool is_alone(const struct scenario *scenario)
 {
 	const struct job_entry *job = &scenario->jobs[0];
@@ -110,8 +110,8 @@ static double run_baseline(struct arena *arena, const struct scenario *scenario,
 	return steady(baseline, &outcome, &outcome.jobs[0]).throughput;
 }
 
-/* The throughput of a program alone beside its GPU; that of an equal one before it is taken
- * again. */
+/* Returns the throughput of a job's program on one GPU with the local driver. Equal programs are
+ * run only once. */
 static double program_alone(struct arena *arena, const struct scenario *scenario, size_t job,
 			    uint64_t seed, struct baselines *baselines, const double *known,
 			    const char **broken)
@@ -135,7 +135,7 @@ static double program_alone(struct arena *arena, const struct scenario *scenario
 	return throughput;
 }
 
-/* Throughput over that of as many times one GPU alone. */
+/* Sets each job's ratio: its throughput divided by that of as many independent GPUs. */
 static void add_ratios(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 		       struct baselines *baselines, struct point *point)
 {
@@ -160,7 +160,7 @@ static void add_ratios(struct arena *arena, const struct scenario *scenario, uin
 
 /* ---- all jobs ---- */
 
-/* Mean utilisation of the GPUs that programs use, in the window. */
+/* Mean utilisation, in the window, of the GPUs that programs use. */
 static double pool_utilization(const struct scenario *scenario, const struct world_outcome *outcome)
 {
 	double busy_s = 0, count = 0;
@@ -190,7 +190,7 @@ static double utilization(const struct scenario *scenario, const struct point *p
 	return busy / ranks;
 }
 
-/* Sums up point->jobs; false if one failed. */
+/* Sets the sums over point->jobs. Returns false if a job failed. */
 static bool add_up(struct arena *arena, const struct scenario *scenario, struct point *point)
 {
 	double throughput = 0, step = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A point, its intervals, and the summary of a case. */
+/* Predicts a case: its point, its intervals and its summary. */
 #include <math.h>
 #include <string.h>
 
@@ -57,7 +57,7 @@ static const double *drawn_throughputs(struct arena *arena, const struct draws *
 	return draws->count ? values : NULL;
 }
 
-/* "1 MiB" where it is whole, else bytes. */
+/* For example "1 MiB", or in bytes if it is not a whole number of KiB, MiB or GiB. */
 static const char *size_text(struct arena *arena, double size_B)
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
@@ -83,7 +83,7 @@ static struct estimate steps_time(const struct case_params *params, const struct
 				 images / p->throughput.low};
 }
 
-/* The fields of jobs that may have several GPUs. */
+/* Fills the fields of jobs with several GPUs. */
 static void summarize_job(struct arena *arena, const struct scenario *scenario,
 			  struct prediction *p)
 {
@@ -170,7 +170,7 @@ const struct prediction *predict_case(struct arena *arena, struct diag *diag,
 				      const struct predict_options *options, const char **broken)
 {
 	*broken = NULL;
-	if (options->trace) /* its spans have the world's names */
+	if (options->trace) /* the spans of a trace use names that belong to the world */
 		return predict(arena, diag, request, options, broken);
 	struct arena *scratch = arena_new();
 	const struct prediction *made = predict(scratch, diag, request, options, broken);

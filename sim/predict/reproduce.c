@@ -6,7 +6,7 @@
 #include "sim/base/arena.h"
 #include "sim/result/result.h"
 
-/* In single quotes; one of its own ends them for a moment. */
+/* Quotes text for a shell. A quote inside it is written as '\''. */
 static const char *quoted(struct arena *arena, const char *text)
 {
 	const char *quote = strchr(text, '\'');
@@ -16,7 +16,7 @@ static const char *quoted(struct arena *arena, const char *text)
 			    quoted(arena, quote + 1) + 1);
 }
 
-/* "0.00025 s", to the last bit. */
+/* For example "0.00025 s", with all digits that the value needs. */
 static const char *exact(struct arena *arena, const struct scenario *scenario,
 			 const struct draw_value *draw)
 {

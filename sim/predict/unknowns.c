@@ -7,14 +7,15 @@
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 
-/* Correlations of -1 and 1 are written with six digits. */
+/* Smallest pivot. Fitted correlations of -1 and 1 are rounded to six digits. */
 static const double PIVOT_LEAST = 1e-6;
 
-/* ---- which there are ---- */
+/* ---- uncertain parameters ---- */
 
-/* Whether two numbers are one guess, said in one file or built in. Not the line decides: a
- * machine's eight slots are alike wherever they are written, and drawn apart, the
- * shortest of them would draw all routes to itself. */
+/* Whether two parameters are one uncertain parameter: the same row, value and interval, from one
+ * file or both from defaults. The line in the file does not matter. The eight slots of a
+ * machine, for example, are equal wherever they are written. If they were drawn separately, all
+ * routes would use the slot with the smallest latency. */
 static bool is_one(const struct cfg_param *a, const struct cfg_param *b)
 {
 	if (a->row != b->row || a->prior != b->prior || a->value != b->value || a->low != b->low ||
@@ -23,7 +24,8 @@ static bool is_one(const struct cfg_param *a, const struct cfg_param *b)
 	return !a->origin.file || strcmp(a->origin.file, b->origin.file) == 0;
 }
 
-/* Adds the parameters that vary and whose intervals are their own, or their classes'. */
+/* Adds the uncertain parameters: with own = true those with intervals of their own, otherwise
+ * those with the prior of their class. */
 static void add(struct arena *arena, struct unknowns *unknowns, const struct scenario *scenario,
 		bool own)
 {
@@ -54,7 +56,7 @@ static size_t find(const struct unknowns *unknowns, const char *path)
 	return SIZE_MAX;
 }
 
-/* Cholesky's root of the correlations, in place. */
+/* Cholesky decomposition of the correlation matrix, in place. */
 static void take_root(double *matrix, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -99,8 +101,8 @@ struct unknowns unknowns_of(struct arena *arena, const struct scenario *scenario
 
 /* ---- points ---- */
 
-/* The fields that is_one compares; of a file only its name. So an uncertain parameter of
- * another case with the same name is the same guess. */
+/* Returns a name made of the fields that is_one compares, with the file's name without folders.
+ * An uncertain parameter of another case with the same name is the same one. */
 static const char *name_of(struct arena *arena, const struct cfg_param *param)
 {
 	enum { KEY_SIZE = 80 };
@@ -113,7 +115,8 @@ static const char *name_of(struct arena *arena, const struct cfg_param *param)
 			    param->low, param->high, (int)param->prior, slash ? slash + 1 : file);
 }
 
-/* Each of as many equal slices of (0, 1) once, in an order of the name's own. */
+/* Sets one point in each of `count` equal slices of (0, 1), in an order that depends on name and
+ * seed. */
 static void slices(struct arena *arena, const char *name, uint64_t seed, size_t count,
 		   size_t stride, double *points)
 {
@@ -135,7 +138,8 @@ double *unknowns_points(struct arena *arena, const struct unknowns *unknowns, si
 	const char **names = ARENA_ARRAY(arena, all + 1, const char *);
 	for (size_t d = 0; d < all; d++) {
 		names[d] = name_of(arena, unknowns->items[d].params[0]);
-		size_t before = 0; /* of other files of that name */
+		size_t before =
+			0; /* number of earlier ones with that name, from files in other folders */
 		for (size_t i = 0; i < d; i++)
 			before += strcmp(names[i], names[d]) == 0;
 		slices(arena, arena_printf(arena, "%s %zu", names[d], before), seed, draws_count,
@@ -160,12 +164,12 @@ double unknown_deviation(const struct unknown *unknown)
 
 enum draw_state { UNKNOWN, BEGUN, KNOWN };
 
-/* A draw taking shape. */
+/* State while one draw is computed. */
 struct draw {
 	const struct unknowns *unknowns;
-	const double
-		*parts; /* of the way from value to the end of the interval: +-1 are the ends */
-	double *moves;  /* on the rows' scales, with what they follow */
+	const double *parts; /* by uncertain parameter: distance from the value, as a part of that
+				to the interval's end; -1 and 1 are the ends */
+	double *moves;       /* on the scale of the row, including moves of followed parameters */
 	enum draw_state *states;
 };
 
@@ -178,7 +182,8 @@ static size_t find_any(const struct unknowns *unknowns, const char *path)
 	return SIZE_MAX;
 }
 
-/* Moves of what is followed come first; a circle of them is cut. */
+/* Returns the move of a parameter. Parameters that it follows move first; a circular dependency
+ * is cut. */
 static double move_of(struct draw *draw, size_t index)
 {
 	const struct cfg_param *param = draw->unknowns->items[index].params[0];
@@ -199,7 +204,7 @@ static double move_of(struct draw *draw, size_t index)
 	return move;
 }
 
-/* Ends without a place on the row's scale are approached in a straight line. */
+/* If the row's scale has no place for an end, the value moves linearly towards that end. */
 static double value_of(struct draw *draw, size_t index)
 {
 	const struct cfg_param *param = draw->unknowns->items[index].params[0];

@@ -1,40 +1,42 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The uncertain parameters of a case, and draws of them (docs/models/intervals.md).
  *
- * Here an UNKNOWN is one uncertain parameter. Parameters of the same row, value and file (or
- * default) are wrong together, for example those of eight GPUs of a kind, and are one unknown.
- * A parameter with its own interval is drawn from that, on the scale of its row (param_moved),
- * with Student's distribution where few rows are behind it. Parameters of one fit are drawn
- * together with their correlations (a Gaussian copula), and follow what the fit took as given.
- * A cost without an interval has the prior of its class. The model error is not drawn:
- * draws_interval adds it. */
+ * Here an UNKNOWN is one uncertain parameter. Parameters with the same row, value and file (or
+ * default) have the same error, for example those of eight equal GPUs, so they are one unknown.
+ * A parameter with its own interval is drawn from that interval, on the scale of its row
+ * (param_moved). If few rows support it, Student's distribution is used. Parameters of one fit
+ * are drawn together with their correlations (a Gaussian copula), and follow parameters that the
+ * fit took as given. A cost without an interval has the prior of its class. The model error is
+ * not drawn; draws_interval adds it. */
 #ifndef FARWIRE_PREDICT_UNKNOWNS_H
 #define FARWIRE_PREDICT_UNKNOWNS_H
 
 #include "sim/scenario/scenario.h"
 
 struct unknown {
-	const struct cfg_param **params; /* the first stands for all */
+	const struct cfg_param **params; /* all have the same value; [0] represents them */
 	size_t count;
 };
 
 struct unknowns {
-	struct unknown *items; /* own intervals, then priors */
+	struct unknown *items; /* first those with intervals of their own, then those with priors */
 	size_t count, own_count;
-	size_t param_count;            /* of all of them */
-	double *root;                  /* own_count^2: of their correlations, lower triangle */
-	const struct cfg_param *error; /* the model's own; NULL: none */
+	size_t param_count; /* number of parameters in all items */
+	double *root; /* own_count^2 elements: Cholesky factor of the correlations, lower triangle
+		       */
+	const struct cfg_param *error; /* standard deviation of the model error; NULL: none */
 };
 
-/* About a standard deviation, upwards, on its row's scale; 0: it has no place on it. */
+/* Approximate standard deviation towards the high end, on the scale of the row. 0 if the value
+ * has no place on that scale. */
 double unknown_deviation(const struct unknown *unknown);
 struct unknowns unknowns_of(struct arena *arena, const struct scenario *scenario);
-/* Points to draw at, each in (0, 1): count of them, row by row, a Latin hypercube. Every
- * unknown's column comes from the seed and from what it is (row, value, interval, file), so
- * that cases draw alike what they have in common. */
+/* Returns draws_count points with one number in (0, 1) for each unknown, row by row: a Latin
+ * hypercube. The column of an unknown depends only on the seed and on its row, value, interval
+ * and file. Two cases therefore draw their common unknowns alike. */
 double *unknowns_points(struct arena *arena, const struct unknowns *unknowns, size_t draws_count,
 			uint64_t seed);
-/* Sets values[param_count] at a point, in SI. */
+/* Sets values[param_count], in SI units, from one point. */
 void unknowns_draw(struct arena *arena, const struct unknowns *unknowns, const double *point,
 		   struct draw_value *values);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The answers of a prediction, with one row each in answers.def.
  *
- * Tables show answers as columns. `solve` has one of them as its target ("ratio>=0.95"), and
- * `sensitivity` as the number that parameters change. The same number can have different names for
- * clients, a training job and a collective. So each row has the kinds of prediction that it is for.
- */
+ * Tables list the answers that they show. `solve` takes one as its target ("ratio>=0.95"), and
+ * `sensitivity` ranks parameters by their influence on one. The same number may have different
+ * names for clients, training jobs and collective benchmarks, so a row says which kinds of
+ * prediction have it. */
 #ifndef FARWIRE_RESULT_ANSWER_H
 #define FARWIRE_RESULT_ANSWER_H
 
@@ -19,23 +19,24 @@ enum answer {
 
 struct reported {
 	const char *name;    /* column of CSV: "images_per_s" */
-	const char *heading; /* for people: "images/s" */
-	unsigned kinds;      /* of predictions that have it */
+	const char *heading; /* heading of tables: "images/s" */
+	unsigned kinds;      /* set of enum prediction_kind: predictions that have this answer */
 	bool text;
-	size_t offset;    /* of a text or a struct estimate in struct prediction */
-	const char *part; /* or a part of the step's time */
+	size_t offset;    /* offset in struct prediction of a text or a struct estimate */
+	const char *part; /* or the name of a part of the step time */
 	enum quantity quantity;
-	bool interval;      /* cells have an interval */
-	bool optional;      /* a table without any value leaves out the column */
-	const char *also;   /* another name: "throughput"; or NULL */
-	const char *spoken; /* in sentences: "throughput"; NULL if no verb accepts it */
-	const char *unit;   /* of a count: "images/s"; or NULL */
+	bool interval;      /* cells of tables show its interval */
+	bool optional;      /* tables leave the column out if no prediction has a value */
+	const char *also;   /* another name that users may write: "throughput"; NULL: none */
+	const char *spoken; /* name in sentences: "throughput"; NULL: questions cannot ask for it */
+	const char *unit;   /* unit of a count: "images/s"; NULL: none */
 };
 const struct reported *answer_at(enum answer answer);
 
-/* Returns NaN for a failed prediction. Not for ANSWER_TO_FIRST, which needs two predictions. */
+/* Returns the number; NaN for failed predictions. Not for ANSWER_TO_FIRST, which needs two
+ * predictions. */
 struct estimate reported_of(const struct reported *reported, const struct prediction *prediction);
-/* Returns an answer that is a text. The verdict is "ok" or the reason of the failure. */
+/* Returns the text of a text answer. The verdict is "ok", or the reason of the failure. */
 const char *reported_text_of(const struct reported *reported, const struct prediction *prediction);
 
 #endif

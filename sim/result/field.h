@@ -25,18 +25,18 @@ enum field_type {
 	FIELD_LINKS,
 };
 
-enum field_when { ALWAYS, IF_OK, IF_FAILED }; /* which verdict fills the field */
+enum field_when { ALWAYS, IF_OK, IF_FAILED }; /* the verdict with which the field has a value */
 
 struct field {
-	const char *json; /* the key; NULL: JSON does not have it */
-	const char *csv;  /* the column; NULL: CSV does not have it */
+	const char *json; /* the key; NULL: not in JSON */
+	const char *csv;  /* the column; NULL: not in CSV */
 	enum field_type type;
 	size_t offset;
 	unsigned kinds; /* of predictions that have the field; it is null in others */
 	enum field_when when;
-	bool needed;         /* the reader refuses a result without it */
+	bool needed;         /* the reader refuses a result without this field */
 	const char *help;    /* for docs/formats.md */
-	const char *unit[2]; /* NULL: none; [1] of a collective alone, NULL: the same */
+	const char *unit[2]; /* [1] is for collective benchmarks, if it differs; NULL: no unit */
 };
 
 struct fields {
@@ -53,8 +53,8 @@ struct record {
 };
 bool field_is_filled(const struct field *field, const struct record *record);
 
-/* The members at the row's offset. field_number() gives NaN and field_text() gives NULL when
- * the field is not filled. */
+/* Read the member at the row's offset. field_number() returns NaN and field_text() returns NULL
+ * if the field has no value. */
 const char *field_text(const struct field *field, const struct record *record);
 double field_number(const struct field *field, const struct record *record);
 struct estimate field_estimate(const struct field *field, const struct record *record);

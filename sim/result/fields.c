@@ -119,7 +119,7 @@ static void copy_texts(const struct copier *copier, struct fields fields, void *
 	}
 }
 
-/* Copies an array of structs with their texts; NULL for an empty array. */
+/* Copies an array of structs, including the texts of their fields. Returns NULL if count is 0. */
 static void *copy_list(const struct copier *copier, struct fields fields, const void *list,
 		       size_t count, size_t size_B)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All text stays in memory until the commit. So a run that fails or is interrupted leaves nothing
- * on disk or stdout. If the disk is full, errno is that of the failed write. */
+/* Output is collected in memory until the commit. A run that fails or is interrupted therefore
+ * leaves nothing, neither on disk nor on stdout. An error such as a full disk is reported with
+ * its errno. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "sim/result/result.h"
 
@@ -13,8 +14,8 @@
 #include <unistd.h>
 
 struct output {
-	char *path;   /* with links followed; NULL for stdout */
-	bool special; /* a device or pipe, which is written in place */
+	char *path;   /* with symbolic links resolved; NULL: stdout */
+	bool special; /* a device or pipe, which is written in place and never replaced */
 	FILE *file;
 	char *text;
 	size_t size_B;
@@ -31,7 +32,7 @@ static void output_free(struct output *output)
 	errno = kept;
 }
 
-/* Returns the folder of a path; the caller frees it. */
+/* Returns the folder of a path. The caller frees it. */
 static char *folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -40,7 +41,7 @@ static char *folder_of(const char *path)
 	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* Finds errors of the commit before the run. */
+/* Checks early, before the run, whether the commit can succeed. */
 static int target_check(struct output *output, const char *path)
 {
 	struct stat status;
@@ -59,7 +60,7 @@ static int target_check(struct output *output, const char *path)
 			errno = EISDIR;
 		if (errno != ENOENT || length == 0)
 			return -1;
-		if (lstat(path, &status) == 0) { /* refuse to replace a broken link */
+		if (lstat(path, &status) == 0) { /* rename would replace a dangling symbolic link */
 			errno = ENOENT;
 			return -1;
 		}
@@ -111,8 +112,8 @@ int output_write_whole(int fd, const char *text, size_t size_B)
 	return 0;
 }
 
-/* Creates a new file in the target's folder and writes its name to name[size]. Its mode follows the
- * umask, unlike that of mkstemp. */
+/* Creates a file in the target's folder and writes its name to name[size]. The mode follows the
+ * umask, which mkstemp ignores. */
 static int temporary_open(const char *path, char *name, size_t size)
 {
 	const char *slash = strrchr(path, '/');
@@ -140,7 +141,7 @@ static int write_and_rename(const struct output *output)
 		answer = output_write_whole(fd, output->text, output->size_B);
 		if (answer == 0 && stat(output->path, &status) == 0)
 			answer = fchmod(fd, status.st_mode & 07777);
-		/* Some file systems do not support fsync and return EINVAL. */
+		/* some file systems do not support fsync and return EINVAL */
 		if (answer == 0 && fsync(fd) != 0 && errno != EINVAL)
 			answer = -1;
 		int kept = errno;
@@ -163,8 +164,8 @@ static int write_and_rename(const struct output *output)
 	return answer;
 }
 
-/* Blocks signals that would end the program until the target is complete and the temporary file is
- * gone. */
+/* Signals that end the program are blocked until the target exists and the temporary file does
+ * not. */
 static int replace_target(const struct output *output)
 {
 	sigset_t held, before;
@@ -204,7 +205,7 @@ int output_commit(struct output *output)
 {
 	int answer = ferror(output->file) ? -1 : 0;
 	if (answer != 0)
-		errno = ENOMEM; /* the only error of a stream in memory */
+		errno = ENOMEM; /* a stream in memory has no other error */
 	FILE *file = output->file;
 	output->file = NULL;
 	if (fclose(file) != 0)

@@ -7,7 +7,7 @@
 #include "sim/result/field.h"
 #include "sim/result/write.h"
 
-/* The keys of the parts of the step time in all predictions, in order of appearance. Each is a
+/* The names of the breakdown parts in all predictions, in order of first appearance. Each is a
  * column. */
 struct part_names {
 	const char **items;

@@ -71,7 +71,7 @@ static const char *verdict_text(struct arena *scratch, bool ok, const char *reas
 	return ok ? "ok" : arena_printf(scratch, "FAIL: %s", reason ? reason : "no reason given");
 }
 
-/* ---- a line for each prediction ---- */
+/* ---- one line for each prediction ---- */
 
 static const enum answer line_answers[] = {
 	ANSWER_NAME,       ANSWER_GPUS,       ANSWER_THROUGHPUT,  ANSWER_BANDWIDTH, ANSWER_RATIO,
@@ -146,7 +146,7 @@ static void breakdown(FILE *out, struct arena *scratch, const char *title,
 	table_column(table, "share", true);
 	for (size_t i = 0; i < count; i++) {
 		const struct breakdown_part *part = &parts[i];
-		if (fabs(part->seconds) < 1e-6 * sum_s) /* also what rounding leaves */
+		if (fabs(part->seconds) < 1e-6 * sum_s) /* hides remainders of rounding, too */
 			continue;
 		table_row(table);
 		table_cell(table, "%s", part_label(part->name));
@@ -307,8 +307,8 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 			rate_text(scratch, prediction->token_throughput));
 	if (prediction->ok && prediction->gpu_count == 0)
 		fprintf(out,
-			"%" PRIu64 " calls and %" PRIu64
-			" polls a step; %.3g retransmission timeouts a step; connecting took %s\n",
+			"%" PRIu64 " calls and %" PRIu64 " polls per step; "
+			"%.3g retransmission timeouts per step; connecting took %s\n",
 			prediction->calls_count, prediction->polls_count,
 			prediction->retransmission_timeouts,
 			quantity_format(scratch, QUANTITY_TIME, prediction->connect_s));

@@ -11,7 +11,7 @@
 struct reader {
 	struct arena *arena;
 	struct diag *diag;
-	struct origin origin; /* of the value that is read; its first line if known */
+	struct origin origin; /* of the current value: file and the first line of its record */
 	VEC(const struct prediction *) predictions;
 	bool failed;
 };
@@ -23,7 +23,7 @@ static void complain(struct reader *reader, const char *key, const char *what)
 	reader->failed = true;
 }
 
-/* Reads a text; NULL for null or for a missing value that is not needed. */
+/* Returns a text. Null gives NULL; a missing text gives NULL unless it is needed. */
 static const char *text_of(struct reader *reader, const struct json_t *record, const char *key,
 			   bool needed)
 {
@@ -35,7 +35,7 @@ static const char *text_of(struct reader *reader, const struct json_t *record, c
 	return NULL;
 }
 
-/* Reads a number; NaN for null or a missing value. */
+/* Returns a number. NaN if it is null or missing. */
 static double real_of(struct reader *reader, const struct json_t *record, const char *key)
 {
 	const struct json_t *value = json_member(record, key);
@@ -58,7 +58,7 @@ static uint64_t count_of(struct reader *reader, const struct json_t *record, con
 	return 0;
 }
 
-/* Results of older versions can lack values that are not needed. */
+/* Only needed estimates must exist, because results of older versions lack the others. */
 static struct estimate estimate_of(struct reader *reader, const struct json_t *record,
 				   const char *key, bool needed)
 {
@@ -141,7 +141,7 @@ static void read_field(struct reader *reader, const struct json_t *record,
 	case FIELD_ESTIMATE:
 		*(struct estimate *)to = estimate_of(reader, record, field->json, field->needed);
 		break;
-	default: /* version and parameters are not read */
+	default: /* the version is not used, and parameters are not read */
 		break;
 	}
 }
@@ -158,7 +158,7 @@ static void read_fields(struct reader *reader, const struct json_t *record, stru
 static const struct prediction *read_one(struct reader *reader, const struct json_t *record)
 {
 	struct prediction *prediction = ARENA_NEW(reader->arena, struct prediction);
-	/* the file is not a result: one message is enough */
+	/* the file is something else: report only one error */
 	if (!text_of(reader, record, prediction_fields.rows[0].json, true))
 		return prediction;
 	read_fields(reader, record, prediction_fields, prediction);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Results: predictions, and tables with a quantity for each column.
+/* Results as data.
  *
- * A PREDICTION is the result of `run` for one case. A RESULT TABLE is the result of any other verb.
- * It has columns with name and quantity, and rows of texts or numbers. A column of numbers can have
- * intervals. Writers turn both into a text table, CSV, JSON or JSON Lines, and plots draw them.
- */
+ * A PREDICTION is the result of `run` for one case. A RESULT TABLE is any other result that is
+ * printed, saved or drawn. Its columns have a name, a quantity and a unit, and number columns
+ * may have intervals. Writers turn both into text tables, CSV, JSON or JSON Lines. Plots read
+ * them. */
 #ifndef FARWIRE_RESULT_RESULT_H
 #define FARWIRE_RESULT_RESULT_H
 
@@ -32,7 +32,7 @@ struct breakdown_part {
 	double seconds;   /* time of this part in a step; the parts add up to the step time */
 };
 
-struct job_prediction { /* one client of a pool, or one of several jobs */
+struct job_prediction { /* one of several clients or jobs */
 	const char *name;
 	const char *gpu;
 	bool ok;
@@ -59,31 +59,32 @@ const char *part_label(const char *key);
 
 struct link_prediction {
 	const char *name;
-	double utilization; /* 0 to 1, over the steady steps */
+	double utilization; /* 0..1, mean over the window */
 	double carried_B;
 };
 
 struct prediction {
 	const char *name;
 	bool ok;
-	const char *reason;         /* of a failed verdict, or NULL */
-	struct estimate throughput; /* images/s, sum over clients or ranks; for a collective the bus
-				       bandwidth in B/s */
-	struct estimate token_throughput; /* tokens/s if networks take sequences, or NaN */
-	struct estimate step_s;           /* step time; for a collective its time */
-	struct estimate ratio;            /* ratio to the baseline, NaN without one; for a job the
-					     scaling efficiency */
-	/* for jobs; 0 and NaN in other predictions */
+	const char *reason;               /* of a failed verdict; otherwise NULL */
+	struct estimate throughput;       /* images/s, sum over clients or ranks; of a collective
+					     benchmark the bus bandwidth in B/s */
+	struct estimate token_throughput; /* tokens/s if networks take sequences; otherwise NaN */
+	struct estimate
+		step_s;        /* step time; of a collective benchmark the time of the collective */
+	struct estimate ratio; /* to the baseline; of a job the scaling efficiency, its throughput
+				  divided by that of as many independent GPUs; NaN: none */
+	/* Only of jobs and collective benchmarks; otherwise 0 and NaN. */
 	size_t gpu_count;
 	struct estimate speedup;    /* throughput divided by that of one GPU */
 	struct estimate training_s; /* time of all epochs */
-	struct estimate elapsed_s;  /* from launch to end, of the job that ends last */
+	struct estimate elapsed_s;  /* time from launch to end of the job that ends last */
 	struct breakdown_part phases[BREAKDOWN_MAX]; /* parts of elapsed_s, which add up to it */
 	size_t phase_count;
-	double communication_s; /* time of a step in which a collective runs, hidden behind
-				   kernels or not; NaN if unknown */
-	const char *collective; /* "all_reduce, 1 MiB" of a collective without training, or NULL */
-	const char *choice;     /* choice of the collective library, or NULL */
+	double communication_s; /* time of a step in which a collective is in progress, hidden
+				   behind kernels or exposed; NaN: unavailable */
+	const char *collective; /* of a collective benchmark: "all_reduce, 1 MiB"; otherwise NULL */
+	const char *choice;     /* the collective library's choice; NULL: none */
 	struct estimate gpu_utilization; /* mean over the GPUs in use */
 	struct breakdown_part breakdown[BREAKDOWN_MAX];
 	size_t breakdown_count;
@@ -93,54 +94,60 @@ struct prediction {
 	struct link_prediction *links;
 	size_t link_count;
 	uint64_t events_count;
-	uint64_t calls_count, polls_count; /* of a step */
-	double retransmission_timeouts;    /* a step */
+	uint64_t calls_count, polls_count; /* per step */
+	double retransmission_timeouts;    /* per step */
 	double connect_s;
-	const char *transport; /* of forwarded calls, or of gradients between machines; NULL if
-				  there are none */
+	const char *transport; /* of forwarded calls, or of gradients between machines; NULL:
+				  nothing crosses the network */
 	const struct cfg_resolution *resolution;
 	uint64_t seed;
 	size_t draws_count;
-	size_t failed_draws_count; /* of these draws; they count as a throughput of 0 */
-	/* For quotients of predictions: the throughput of each draw, 0 if it failed, and the model
-	 * error. NULL without draws, and for a prediction from a file. */
+	size_t failed_draws_count; /* draws that failed and count as a throughput of 0 */
+	/* Used by draws_quotient: the throughput of each draw, 0 if it failed, and the model
+	 * error. drawn_throughputs is NULL without draws and in results read from a file. */
 	const double *drawn_throughputs;
 	double error_ratio, error_freedom_count;
 };
 
-/* Returns a copy that shares nothing with the original. If `texts` is not NULL, equal texts of many
- * copies are stored once. */
+/* Returns a copy that shares nothing with the original. If texts is given, equal texts are
+ * stored once, which saves memory for many copies in one arena. */
 const struct prediction *prediction_copy(struct arena *arena, struct names *texts,
 					 const struct prediction *prediction);
 
 /* Returns the seconds of a step that belong to the part with this key; 0 if it has no such part. */
 double prediction_part_s(const struct prediction *prediction, const char *name);
-enum prediction_kind { /* bits of a set */
+enum prediction_kind { /* bits, so that they can form sets */
 		       PREDICTION_PROGRAMS = 1,
-		       PREDICTION_TRAINING = 2, /* a data-parallel job */
+		       PREDICTION_TRAINING = 2, /* a job on several GPUs */
 		       PREDICTION_COLLECTIVE = 4,
 };
 enum prediction_kind prediction_kind(const struct prediction *prediction);
-/* Returns the set of the kinds of these predictions. */
+/* Returns the set of kinds in the list. */
 unsigned prediction_kinds(const struct prediction *const *predictions, size_t count);
+
+/* Formats a long time with its interval: "45.0 min", "2.00 h (1.94..2.08)", "3.10 days"; "-" for
+ * NaN. */
 
 enum output_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL };
 
-/* Writes predictions. JSON is an array with an object for each prediction, and JSON Lines has an
- * object on each line; docs/formats.md describes the fields. CSV (RFC 4180) has a row for each
- * prediction. The numbers of a failed verdict are null, or empty in CSV. For a single prediction
- * the table for people also has the parts of the step time, clients and links. */
+/* Writes predictions. JSON is an array with an object for each prediction, JSON Lines has one
+ * object on each line; docs/formats.md describes the fields. Numbers of a failed verdict are
+ * null (empty in CSV). CSV is RFC 4180 with a row for each prediction. If FORMAT_TABLE shows one
+ * prediction, it adds the breakdown, clients and links. */
 void predictions_write(FILE *out, enum output_format format,
 		       const struct prediction *const *predictions, size_t count);
 
-/* Reads the JSON or JSON Lines of predictions_write, for plots of saved results. It does not read
- * the parameters, so resolution is NULL. Returns NULL after errors in diag; otherwise *count > 0.
- */
+/* Reads JSON or JSON Lines that predictions_write wrote, for example for plots. Parameters are
+ * not read: resolution is NULL. Returns NULL after errors, which are in diag; otherwise *count >
+ * 0. */
 const struct prediction *const *predictions_read(struct arena *arena, struct diag *diag,
 						 const char *path, size_t *count);
 
-/* Reads one prediction from its line of JSON Lines. Returns NULL if the line has no prediction. */
+/* Reads a prediction from one line of JSON Lines; NULL if the line is not a prediction. */
 const struct prediction *prediction_read(struct arena *arena, const char *text, size_t size_B);
+
+/* Writes the resolved parameters as the array "parameters" of a prediction. An origin is
+ * "file:line", "--set", "draw" or "default". NULL writes an empty array. */
 
 /* ---- result tables ---- */
 
@@ -155,36 +162,38 @@ struct result_column {
 /* Returns the heading of a column for people. Each cell shows its own unit. */
 const char *result_heading(struct arena *arena, const struct result_column *column);
 struct result_cell {
-	const char *text;       /* of text columns; NULL if not available. CSV also writes it
-				   instead of a number that is not available */
-	struct estimate number; /* of other columns; NaN if not available */
+	const char *text; /* of text columns; NULL: not available. In CSV it also replaces a number
+			     that is not available */
+	struct estimate number; /* of number columns; NaN: not available */
 };
 struct result_table {
 	const char *name, *title;
 	const struct result_column *columns;
 	size_t column_count;
-	struct result_cell *cells; /* row_count * column_count */
+	struct result_cell *cells; /* row_count * column_count elements */
 	size_t row_count;
 };
 void result_table_write(FILE *out, enum output_format format, const struct result_table *table);
 
-/* Writes the trace of a run as JSON for Perfetto and Chrome. */
+/* Writes the trace of a run as JSON for Perfetto and chrome://tracing. */
 void trace_write(FILE *out, const struct trace *trace);
 
-/* Output files are written atomically. The text stays in memory until output_commit writes it to a
- * temporary file in the target's folder and renames this file. So a failure or an interrupt leaves
- * the old file unchanged. Links are followed, and a replaced file keeps its mode. Devices and pipes
- * (/dev/null) are written in place. The path "-" is stdout, which also gets nothing before the
- * commit. output_open returns NULL with errno set if the path cannot be written.
+/* Output files are written atomically. The text is collected in memory. output_commit writes it
+ * to a temporary file next to the target and renames that file, so that a failure or an
+ * interrupt leaves the previous content. Symbolic links are followed, and the mode of a replaced
+ * file is kept. Devices and pipes (/dev/null) are written in place. Path "-" means stdout, which
+ * stays empty until the commit. output_open returns NULL with errno set if the target cannot be
+ * written: there is no such folder, it is a directory, or the permission is missing.
  *
- * main ignores SIGPIPE, so that a closed pipe is an error here and does not end the program. */
+ * A closed pipe is reported here only if SIGPIPE is ignored. main ignores it first of all.
+ * Otherwise the signal ends the program without a message. */
 struct output;
 struct output *output_open(const char *path);
-/* Writes all bytes and continues after interruptions. Returns -1 with errno set after an error. */
+/* Writes all of text, also when signals interrupt it. Returns 0, or -1 with errno set. */
 int output_write_whole(int fd, const char *text, size_t size_B);
 FILE *output_file(struct output *output);
-/* Returns 0, or -1 with errno after any error (disk full, closed pipe); then no file is left. Frees
- * output in both cases. */
+/* Returns 0, or -1 with errno set after any error (disk full, closed pipe), which leaves no
+ * file. Frees output in both cases. */
 int output_commit(struct output *output);
 void output_abandon(struct output *output);
 

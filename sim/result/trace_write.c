@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes a trace in the Trace Event Format, which Perfetto and chrome://tracing open. Groups are
  * processes, tracks are threads, and spans are complete ("X") events. Times are in microseconds
- * with six decimals.
+ * with six decimals, that is picoseconds.
  *
- * In this format two spans of a thread must be nested or must not overlap. If spans of a track
- * overlap in another way, for example messages on a link, the later span goes to a second lane,
+ * The format requires that spans of one thread are nested or do not overlap. If spans of a
+ * track overlap otherwise (several messages on one link), the later span goes to another lane,
  * "name #2", and so on. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,14 +18,14 @@
 
 struct lane {
 	uint32_t track;
-	unsigned number;      /* among the lanes of its track, from 1 */
-	size_t next;          /* index of the track's next lane + 1; 0: none */
-	VEC(int64_t) open_ps; /* ends of the spans in which the next one can nest */
+	unsigned number;      /* number among the lanes of its track, from 1 */
+	size_t next;          /* index + 1 of the next lane of the track; 0: none */
+	VEC(int64_t) open_ps; /* ends of the spans in which the next span may be nested */
 };
 
-struct placed { /* a span in the order of writing */
+struct placed { /* a span in the order in which it is written */
 	const struct span *span;
-	size_t index; /* of the span, the last tie-breaker */
+	size_t index; /* index of the span, which decides between equal times */
 	size_t lane;
 };
 
@@ -33,10 +33,10 @@ struct layout {
 	struct placed *spans;
 	size_t span_count;
 	VEC(struct lane) lanes;
-	size_t *first; /* by track: index of its first lane + 1 */
+	size_t *first; /* by track: index + 1 of its first lane */
 };
 
-/* Sorts by start, and a longer span first, so that a span precedes the spans inside it. */
+/* Sorts by start, then longer spans first, so that a span precedes those nested in it. */
 static int placed_compare(const void *a, const void *b)
 {
 	const struct placed *x = a;
@@ -71,7 +71,8 @@ static size_t lane_of(struct layout *layout, struct arena *scratch, const struct
 	}
 	if (!*link) {
 		bool first = number == 1;
-		struct lane *lane = VEC_PUSH(scratch, &layout->lanes); /* moves what link is in */
+		struct lane *lane = VEC_PUSH(
+			scratch, &layout->lanes); /* may move the array that `link` points into */
 		lane->track = span->track;
 		lane->number = number;
 		size_t made = layout->lanes.count;
@@ -98,7 +99,7 @@ static struct layout lay_out(struct arena *scratch, const struct trace *trace)
 	return layout;
 }
 
-/* Returns the process number of each track. Groups get numbers from 1 in order of appearance. */
+/* Returns the process number of each track: groups are numbered from 1 in order of appearance. */
 static size_t *number_groups(struct arena *scratch, const struct trace *trace)
 {
 	size_t count = trace_track_count(trace);
@@ -114,7 +115,7 @@ static size_t *number_groups(struct arena *scratch, const struct trace *trace)
 	return numbers;
 }
 
-/* Begins an event on a new line. */
+/* Begins an event on a line of its own. The first event also begins the list. */
 static struct json_writer begin_event(FILE *out, bool *first, const char *phase, const char *name)
 {
 	struct json_writer json = jw_begin(out, JSON_LINE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Functions that the writers of this folder share. */
+/* Declarations that the writers of this folder share. */
 #ifndef FARWIRE_RESULT_WRITE_H
 #define FARWIRE_RESULT_WRITE_H
 
@@ -9,17 +9,18 @@ void prediction_json(struct json_writer *json, const struct prediction *predicti
 void predictions_csv(FILE *out, const struct prediction *const *predictions, size_t count);
 void predictions_table(FILE *out, const struct prediction *const *predictions, size_t count);
 
-/* CSV of RFC 4180: fields with commas, quotes or line ends are quoted, and lines end with CR LF. A
- * writer calls csv_field or csv_number for each cell. NULL and NaN make an empty cell. */
+/* Writes CSV as in RFC 4180: fields with commas, quotes or line ends are quoted, and lines end
+ * with CR LF. A writer calls csv_field or csv_number for each cell. NULL and NaN give an empty
+ * cell. */
 struct csv {
 	FILE *out;
-	bool filled; /* the line has a field */
+	bool filled; /* the current line has at least one field */
 };
 void csv_field(struct csv *csv, const char *text);
 void csv_number(struct csv *csv, double value);
 void csv_line(struct csv *csv);
 
-/* Formats "0.953 (0.947..0.961)"; only the number without an interval; "-" for NaN. */
+/* Formats "0.953 (0.947..0.961)"; one number if there is no interval; "-" for NaN. */
 const char *estimate_text(struct arena *arena, enum quantity quantity, struct estimate estimate);
 
 #endif

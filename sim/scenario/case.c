@@ -157,7 +157,7 @@ static void apply_profile(struct case_reader *c)
 				      c->params->profile);
 }
 
-/* True if the profile of that name holds what was fitted of the GPU or of its generation. */
+/* Whether the profile of that name is for the GPU or for its generation. */
 static bool is_profile_of(const struct gpu_entry *gpu, const char *name)
 {
 	return strcmp(name, gpu->profile) == 0 || strcmp(name, gpu->like) == 0 ||

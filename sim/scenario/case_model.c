@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The neural network of a client or job. */
+/* Reads the neural network of a client or job, and the parameters of its kernel times. */
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -22,7 +22,7 @@ static const struct network *read_network(struct case_reader *c, struct origin o
 	return network;
 }
 
-/* The constants of a GPU generation, read once a case. */
+/* Returns the constants of a GPU generation, which are read once in a case. */
 static const struct kernel_params *read_kernels(struct case_reader *c,
 						enum gpu_generation generation)
 {
@@ -38,7 +38,8 @@ static const struct kernel_params *read_kernels(struct case_reader *c,
 	return kernels;
 }
 
-/* Kernel times of the network on the GPU: two fitted numbers, if there are any, or the law. */
+/* Returns the parameters of kernel times: two fitted efficiencies if there are any, and the
+ * constants of the law. */
 static const struct efficiency_params *
 read_efficiency(struct case_reader *c, const struct gpu_entry *gpu, const char *model)
 {
@@ -47,8 +48,14 @@ read_efficiency(struct case_reader *c, const struct gpu_entry *gpu, const char *
 	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu->like, model);
 	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
 		   &efficiency_table, NULL, 0, efficiency);
-	if (!(efficiency->peak_ratio > 0))
+	if (!(efficiency->peak_ratio > 0)) {
+		struct efficiency_params law;
+		prefix = arena_printf(reader->arena, "%s.%s", prefix, c->params->stack);
+		cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
+			   &law_table, NULL, 0, &law);
+		efficiency->law_ratio = law.law_ratio;
 		efficiency->kernels = read_kernels(c, (enum gpu_generation)gpu->params.generation);
+	}
 	return efficiency;
 }
 
@@ -63,8 +70,8 @@ void case_model(struct case_reader *c, struct job_entry *entry, struct origin or
 			entry->network = other->network;
 	if (!entry->network)
 		entry->network = read_network(c, origin, name);
-	/* A file of the user is called by the name in it from here on. Entries with the same
-	 * network share its efficiencies, so each parameter is recorded once. */
+	/* From here on a network in a file of the user has the name given in that file. Entries
+	 * with the same network share its efficiencies, so each parameter is recorded once. */
 	if (entry->network)
 		entry->model = entry->network->name;
 	for (const struct job_entry *other = c->scenario->jobs; other != entry; other++)

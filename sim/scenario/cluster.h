@@ -4,7 +4,7 @@
  *
  *   cluster = { machine = "dgx1-v100"; count = 0; network = "infiniband-edr"; };
  *
- *  The template is a file of topologies/machines/ with a group `machine`. It is a topology of
+ * The template is a file of topologies/machines/ with a group `machine`. It is a topology of
  * one host, which is called "host" there. Its copies are called n0, n1 and so on: host "n0",
  * guest "n0.os", GPU "n0.gpu0", link "n0.slot0". Its parameters host.node.*, guest.os.* and
  * link.slot0.* are read once and hold for all copies. A guest without a link is connected to its
@@ -12,7 +12,7 @@
  * PCIe links with the copies of the GPUs. The list `ports` names the nodes to which the
  * network's cables are connected.
  *
- *  The network is a file of topologies/networks/ or a group in place. It has a kind of wiring
+ * The network is a file of topologies/networks/ or a group in place. It has a kind of wiring
  * (wiring.h) with parameters wiring.*, and one kind of cable with parameters link.network.*.
  * With count = 0 the cluster has as many machines as the jobs of the case need. */
 #ifndef FARWIRE_SCENARIO_CLUSTER_H

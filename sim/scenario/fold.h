@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Decides which cases are folded (sim/collective/fold.h, docs/models/symmetry.md).
  *
- *  A case is read twice. The first reading builds one machine of each kind. From it follow the
+ * A case is read twice. The first reading builds one machine of each kind. From it follow the
  * library's choices, the schedules and the classes of equal machines. The second reading builds
  * one machine of each class. Only small tables have the size of the whole job.
  *
- *  A case is folded if it has a single job over rdma, which is a collective or training without
+ * A case is folded if it has a single job over rdma, which is a collective or training without
  * noise. Its machines must be a cluster, and its network must be a tree of switches without
  * loss. In all other cases, and if too few machines are equal, all machines are simulated. */
 #ifndef FARWIRE_SCENARIO_FOLD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads topologies. topology.c, machine.c and cluster.c share these declarations.
  *
- *  A topology consists of the objects that its file lists (hosts, guests, gpus, switches, links)
+ * A topology consists of the objects that its file lists (hosts, guests, gpus, switches, links)
  * and of the machines of a cluster. The same functions read a machine template as a topology of
  * one host. The template is read once and copied under new names, so that its parameters are
  * read and recorded once for all machines. */

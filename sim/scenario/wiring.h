@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A wiring connects the machines of a cluster.
  *
- *  Each kind has a file (for example wiring_fat_tree.c) with a parameter struct, its rows and a
+ * Each kind has a file (for example wiring_fat_tree.c) with a parameter struct, its rows and a
  * const struct wiring_kind, and a line in wirings.def.
  *
- *  All cables of a network are of one kind, link.network. Equal cables between two stages, for
+ * All cables of a network are of one kind, link.network. Equal cables between two stages, for
  * example the uplinks of a leaf, are one link, called a trunk, with the sum of their bandwidths.
  * The model assumes that traffic spreads evenly over these cables, as with adaptive routing or
  * many flows. Switches between which traffic spreads in this way are one node. Collisions of
  * static routing are not modelled.
  *
- *  Nodes are called "fabric.<switch>", links "fabric.<node of the port>" and "fabric.<a>-<b>". */
+ * Nodes are called "fabric.<switch>", links "fabric.<node of the port>" and "fabric.<a>-<b>". */
 #ifndef FARWIRE_SCENARIO_WIRING_H
 #define FARWIRE_SCENARIO_WIRING_H
 

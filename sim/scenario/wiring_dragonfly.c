@@ -4,7 +4,7 @@
  * each. In group g, the cable to the k-th other group starts at router k modulo the number of
  * routers in a group, so that routers share these cables evenly.
  *
- *  Routes are minimal: at most one hop in the first group, one between groups, and one in the
+ * Routes are minimal: at most one hop in the first group, one between groups, and one in the
  * last. The fabric chooses routes of least latency. These are minimal only if a cable between
  * groups has a higher latency than one inside a group. Otherwise a route through a third group
  * could be shorter, and the reader reports an error. */

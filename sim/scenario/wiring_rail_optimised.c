@@ -4,7 +4,7 @@
  *
  *   a leaf's uplinks = its ports for machines / oversubscription
  *
- *  If one leaf has enough ports for all machines, each rail has one leaf. */
+ * If one leaf has enough ports for all machines, each rail has one leaf. */
 #include "sim/scenario/wiring_kinds.h"
 
 struct rail_params {

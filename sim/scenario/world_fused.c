@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds data-parallel jobs and repeated collectives from a scenario's entries.
  *
- *  A step on one GPU is first simulated call by call, as a program without other ranks. Each GPU
+ * A step on one GPU is first simulated call by call, as a program without other ranks. Each GPU
  * of the job then replays the segments of that step, with the job's communicator and input. */
 #include <math.h>
 #include <string.h>

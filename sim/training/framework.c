@@ -123,7 +123,11 @@ enum number_type stack_product_type(const struct stack_params *stack, const stru
 
 double stack_memory_B(const struct network *network, size_t batch, const struct stack_params *stack)
 {
-	return network_memory_B(network, batch, stack_element_B(stack),
-				stack->optimiser_copies_count, stack->workspace_B,
-				stack->fused_attention);
+	double element_B = stack_element_B(stack);
+	/* Autocast casts each gradient to fp32, and the optimiser takes it so. */
+	double wider_B = stack->autocast && element_B < 4 ? 4 - element_B : 0;
+
+	return network_memory_B(network, batch, element_B, stack->optimiser_copies_count,
+				stack->workspace_B, stack->fused_attention) +
+	       network->parameters_count * wider_B;
 }

@@ -295,6 +295,7 @@ static uint32_t tensor_op(struct builder *b, const struct layer *layer, const ch
 void builder_update(struct builder *b, const struct layer *layer, uint32_t number,
 		    uint32_t gradient)
 {
+	b->pass = PASS_UPDATE;
 	if (b->decay[number] != NONE) {
 		uint32_t *tensor = ARENA_NEW(b->arena, uint32_t);
 		*tensor = number;

@@ -26,7 +26,7 @@ expect 2 "no result called 'speed' \(the results of a program on a GPU are ratio
 	solve case.cfg --target 'speed>=2' --for case.batch
 expect 2 "this kind of case has no result 'speedup'" solve case.cfg --target 'speedup>=2' --for case.batch
 expect 2 "step of 'step<=250' has no unit" solve case.cfg --target 'step<=250' --for case.batch
-expect 2 "out of range" solve case.cfg --target 'ratio>=-1' --for case.batch
+expect 2 "must be greater than 0" solve case.cfg --target 'ratio>=-1' --for case.batch
 expect 2 'no training time \(write --set case\.epochs=N\)' solve ddl-host --draws 0 --target 'training time<=9 h' \
 	--for case.batch --between 64:128
 verdict 'questions.invalid_targets_are_refused'
@@ -36,7 +36,7 @@ expect 2 "^--for: unknown parameter 'link.vswitch.latncy' \(did you mean 'link.v
 expect 2 'case\.model is not a number' solve case.cfg --target 'ratio>=0.9' --for case.model
 expect 2 'unknown parameter' solve case.cfg --target 'ratio>=0.9' --for 'guest.*.nosuch'
 expect 2 'is not a range \(write LO:HI, each value' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8
-expect 2 'is not a range \(write LO:HI, the lower' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8:2
+expect 2 'is not a range \(write LO:HI with LO less' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8:2
 expect 2 'case\.batch: 0 is out of range \(1 to' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 0:2
 expect 2 'case\.batch: 2\.5 is not a whole number' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 1:2.5
 expect 2 'link\.vswitch\.latency: 2 has no unit' \

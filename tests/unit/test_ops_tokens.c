@@ -202,6 +202,20 @@ static void fusion_joins_elementwise_neighbours(void)
 		CHECK(fused.ops[i].work.bytes_B >= 0);
 }
 
+/* Adam in bf16: 16 bytes a parameter; autocast has fp32 gradients: 18. */
+static void autocast_needs_two_bytes_a_parameter_more(void)
+{
+	const struct network *network = network_of("mpt-7b");
+	struct stack_params stack = {
+		.optimiser_copies_count = 2, .precision = PRECISION_BF16, .fused_attention = true};
+	double plain_B = stack_memory_B(network, 1, &stack);
+
+	stack.autocast = true;
+	CHECK_NEAR(stack_memory_B(network, 1, &stack) - plain_B, 2 * network->parameters_count,
+		   1e-9);
+	CHECK(plain_B > 16 * network->parameters_count);
+}
+
 static const struct test tests[] = {
 	TEST(inputs_precede_their_operation),
 	TEST(each_gradient_is_completed_and_each_tensor_updated_once),
@@ -212,6 +226,7 @@ static const struct test tests[] = {
 	TEST(experts_are_read_when_they_have_rows),
 	TEST(kernels_are_those_of_eager_mode),
 	TEST(fusion_joins_elementwise_neighbours),
+	TEST(autocast_needs_two_bytes_a_parameter_more),
 };
 
 int main(void)

@@ -316,7 +316,7 @@ static void table_contains_the_main_numbers(void)
 	text = capture_end(&capture);
 	CHECK(strstr(text, "FAIL: connection timeout") != NULL);
 	CHECK(strstr(text, "36.5") == NULL);
-	CHECK(strstr(text, "where a step's time goes") == NULL);
+	CHECK(strstr(text, "part of the step") == NULL);
 	free(capture.text);
 }
 

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The law of kernel times. The expected times are derived by hand for a GPU of 10 SMs with
+ * 10 Tflop/s, of which large products reach one half: an SM does 0.5e12 flop/s. */
+#include <math.h>
+
+#include "sim/gpu/gpu.h"
+#include "sim/gpu/kernel.h"
+#include "tests/test.h"
+
+static struct gpu_params gpu_of(double sms)
+{
+	return (struct gpu_params){.fp32_flops = 1e12 * sms,
+				   .tf32_flops = 4e12 * sms,
+				   .fp16_flops = 8e12 * sms,
+				   .memory_bandwidth_Bps = 1e12,
+				   .memory_efficiency_ratio = 0.8,
+				   .multiprocessors_count = sms};
+}
+
+static const struct kernel_params half = {.product_fp32_ratio = 0.5,
+					  .product_tf32_ratio = 0.5,
+					  .product_half_ratio = 0.5,
+					  .product_fp8_ratio = 0.5,
+					  .convolution_ratio = 0.5,
+					  .attention_ratio = 0.25,
+					  .fill_s = 1e-6,
+					  .reload_count = 32};
+static const struct efficiency_params by_law = {.law_ratio = 1, .kernels = &half};
+
+static double duration_s(const struct kernel_work *work)
+{
+	struct gpu_params gpu = gpu_of(10);
+	return kernel_duration_s(&gpu, &by_law, work);
+}
+
+static struct kernel_work product_of(double m, double n, double k)
+{
+	return (struct kernel_work){
+		.flop = 2 * m * n * k, .form = KERNEL_PRODUCT, .product = {m, n, k, 1}};
+}
+
+static struct kernel_work convolution_of(size_t window, enum number_type type)
+{
+	struct kernel_work work = {.form = KERNEL_CONVOLUTION,
+				   .type = type,
+				   .convolution = {.images = 32,
+						   .in_channels = 256,
+						   .out_channels = 256,
+						   .in_height = 32,
+						   .in_width = 32,
+						   .out_height = 32,
+						   .out_width = 32,
+						   .window = {window, window},
+						   .stride = {1, 1}}};
+	work.flop = 2.0 * 32 * 32 * 32 * 256 * 256 * (double)(window * window);
+	return work;
+}
+
+/* Ten tiles of 128 x 128 on ten SMs: 2 x 128 x 128 x 1000 / 0.5e12 = 65.536 us, and 1 us of
+ * fill. */
+static void one_wave_of_tiles_takes_their_arithmetic_and_fill(void)
+{
+	struct kernel_params equal = half;
+	struct efficiency_params tiles = {.law_ratio = 1, .kernels = &equal};
+	struct gpu_params gpu = gpu_of(10);
+	struct kernel_work work = product_of(1280, 128, 1000);
+	equal.reload_count = 0; /* all tiles are as fast for each multiplication */
+	CHECK_NEAR(kernel_duration_s(&gpu, &tiles, &work), 66.536e-6, 1e-12);
+	/* 33 us of bytes add as the other side of a right triangle */
+	work.bytes_B = 0.8e12 * 33e-6;
+	CHECK_NEAR(kernel_duration_s(&gpu, &tiles, &work), hypot(66.536e-6, 33e-6), 1e-12);
+	/* with reloads, 5 tiles of 256 x 128 in two parts of k are faster: (1 + 32 x 3 / 256) / 1.5
+	 * of the arithmetic, 1 us, and 3 x 1280 x 128 x 4 B of partial sums */
+	work.bytes_B = 0;
+	CHECK_NEAR(duration_s(&work),
+		   65.536e-6 * 1.375 / 1.5 + 1e-6 + 3.0 * 1280 * 128 * 4 / 0.8e12, 1e-12);
+}
+
+/* One more row needs a second wave, unless tiles of half the size fill both. */
+static void one_row_more_costs_at_most_a_wave(void)
+{
+	struct kernel_work fits = product_of(1280, 128, 1000), more = product_of(1281, 128, 1000);
+	CHECK(duration_s(&more) > 1.1 * duration_s(&fits));
+	CHECK(duration_s(&more) <= 2 * duration_s(&fits));
+}
+
+/* One tile of 128 x 128 with k = 10240 on one SM would take 671 us. Split into 8 parts of 1280 it
+ * takes 83.9 us, 1 us of fill, and 9 x 128 x 128 x 4 B of partial sums (0.7 us). Ten parts do not
+ * exist. Tiles of 64 x 64 are 4, split into 2 they are 8, and take longer. */
+static void small_result_with_a_long_k_is_split(void)
+{
+	struct kernel_work work = product_of(128, 128, 10240);
+	double split_s = 2.0 * 128 * 128 * 1280 / 0.5e12 + 1e-6 + 9.0 * 128 * 128 * 4 / 0.8e12;
+	CHECK_NEAR(duration_s(&work), split_s, 1e-12);
+}
+
+/* A window of 3 in fp32 uses Winograd's algorithm. It has up to 4 times fewer multiplications than
+ * the direct product, and they run at the full rate. On tensor cores there is no such algorithm.
+ * Tiles of 256 x 128 take 1.375 / 1.5 of the time of the reference tile. */
+static void winograd_speeds_up_fp32_convolutions_only(void)
+{
+	struct kernel_work three = convolution_of(3, NUMBER_FP32);
+	double direct_s = three.flop / (10e12 * 0.5 * half.convolution_ratio) * 1.375 / 1.5;
+	CHECK(duration_s(&three) < 0.5 * direct_s);
+	CHECK(duration_s(&three) > direct_s * half.convolution_ratio / 4);
+	three.type = NUMBER_FP16;
+	CHECK(duration_s(&three) >= direct_s / 8);
+	/* a stride of 2 has no such algorithm */
+	struct kernel_work strided = convolution_of(3, NUMBER_FP32);
+	strided.convolution.stride[0] = strided.convolution.stride[1] = 2;
+	CHECK(duration_s(&strided) >= direct_s);
+}
+
+/* The three parts of a convolution of equal sides have the same arithmetic and the same times
+ * within waves. */
+static void gradients_of_a_convolution_take_as_long_as_its_forward_pass(void)
+{
+	struct kernel_work work = convolution_of(1, NUMBER_FP16);
+	double forward_s = duration_s(&work);
+	work.convolution.part = CONVOLUTION_DATA;
+	CHECK_NEAR(duration_s(&work), forward_s, 1e-12);
+	work.convolution.part = CONVOLUTION_FILTER;
+	CHECK(fabs(duration_s(&work) / forward_s - 1) < 0.3);
+}
+
+/* A GPU without TF32, bf16 or FP8 computes in fp32, and one without FP8 in bf16. */
+static void missing_number_types_fall_back_to_wider_ones(void)
+{
+	struct kernel_work work = product_of(1280, 128, 1000);
+	double fp32_s = duration_s(&work);
+	struct gpu_params old = gpu_of(10);
+	work.type = NUMBER_TF32;
+	CHECK(duration_s(&work) < 0.5 * fp32_s);
+	old.tf32_flops = 0;
+	CHECK_NEAR(kernel_duration_s(&old, &by_law, &work), fp32_s, 1e-15);
+	work.type = NUMBER_FP8;
+	CHECK_NEAR(kernel_duration_s(&old, &by_law, &work), fp32_s, 1e-15);
+	old.bf16_flops = old.fp16_flops;
+	work.type = NUMBER_BF16;
+	double bf16_s = kernel_duration_s(&old, &by_law, &work);
+	work.type = NUMBER_FP8;
+	CHECK_NEAR(kernel_duration_s(&old, &by_law, &work), bf16_s, 1e-15);
+}
+
+/* 1e12 flop at a quarter of 80 Tflop/s are 50 ms; a pass of 800 MB takes 1 ms. */
+static void attention_and_passes_take_flop_and_bytes(void)
+{
+	struct kernel_work attention = {
+		.form = KERNEL_ATTENTION, .type = NUMBER_FP16, .flop = 1e12};
+	CHECK_NEAR(duration_s(&attention), 50e-3, 1e-12);
+	struct kernel_work pass = {.form = KERNEL_PASS, .flop = 1e12, .bytes_B = 800e6};
+	CHECK_NEAR(duration_s(&pass), 1e-3, 1e-12);
+}
+
+/* A larger k is never faster, and more SMs are never slower. */
+static void time_rises_with_work_and_falls_with_sms(void)
+{
+	for (double k = 64; k <= 8192; k *= 2) {
+		struct kernel_work work = product_of(1000, 700, k),
+				   more = product_of(1000, 700, 2 * k);
+		CHECK(duration_s(&more) > duration_s(&work));
+		for (double sms = 8; sms <= 128; sms *= 2) {
+			struct gpu_params few = gpu_of(sms), many = gpu_of(2 * sms);
+			CHECK(kernel_duration_s(&many, &by_law, &work) <=
+			      kernel_duration_s(&few, &by_law, &work));
+		}
+	}
+}
+
+/* Measured rates of a network take the place of the law. */
+static void fitted_efficiency_replaces_the_law(void)
+{
+	struct efficiency_params fitted = {.peak_ratio = 0.25, .kernels = NULL};
+	struct gpu_params gpu = gpu_of(10);
+	struct kernel_work work = product_of(1280, 128, 1000);
+	CHECK_NEAR(kernel_duration_s(&gpu, &fitted, &work), work.flop / 2.5e12, 1e-12);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		TEST(one_wave_of_tiles_takes_their_arithmetic_and_fill),
+		TEST(one_row_more_costs_at_most_a_wave),
+		TEST(small_result_with_a_long_k_is_split),
+		TEST(winograd_speeds_up_fp32_convolutions_only),
+		TEST(gradients_of_a_convolution_take_as_long_as_its_forward_pass),
+		TEST(missing_number_types_fall_back_to_wider_ones),
+		TEST(attention_and_passes_take_flop_and_bytes),
+		TEST(time_rises_with_work_and_falls_with_sms),
+		TEST(fitted_efficiency_replaces_the_law),
+	};
+	return TEST_MAIN(tests);
+}
