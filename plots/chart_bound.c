@@ -52,7 +52,7 @@ static void draw_regions(const struct layout *layout)
 		draw_rectangle(layout->drawing, from, layout->area.y, to - from,
 			       layout->area.height, met_look.paint);
 		draw_line(layout->drawing, from, layout->area.y, to, layout->area.y, hue(HUE_GREEN),
-			  3, DASH_SOLID); /* not only marked by colour */
+			  3, DASH_SOLID); /* the line marks the region without colour */
 	}
 }
 

@@ -20,7 +20,7 @@ struct layout {
 	struct plan plan;
 	const char *kinds[KINDS_MAX];
 	size_t kind_count;
-	bool *labelled; /* for each link: its name and detail are in the diagram */
+	bool *labelled; /* for each link: the diagram shows its name and detail */
 };
 
 /* ---- looks ---- */

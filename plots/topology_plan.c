@@ -321,7 +321,7 @@ static void place_bar(struct plan *plan, int index)
 	const struct plan_column *first = &plan->columns[bar->low];
 	const struct plan_column *last = &plan->columns[bar->high];
 	double from = first->x, to = last->x + last->width;
-	if (left > right) { /* it has only cables at its side */
+	if (left > right) { /* the bar has only cables at its side */
 		left = right = (from + to) / 2;
 	}
 	double needed =

@@ -26,7 +26,7 @@ enum { NO_BOX = -1, DETAIL_LINES_MAX = 3 };
 struct plan_box {
 	const struct diagram_node *node;
 	int column;    /* NO_BOX: it is a bar */
-	bool inner;    /* in a column's row, not its header */
+	bool inner;    /* the box is in a column's row, not in its header */
 	int level;     /* bars only */
 	int low, high; /* columns that a bar connects */
 	double x, y, width, height;
@@ -50,11 +50,11 @@ struct plan_link {
 	int lower, upper; /* ROUTE_INNER and ROUTE_UP: indices of ends */
 	int level;        /* cables only */
 	int lane;
-	double x[2]; /* at each end; equal for a vertical line */
+	double x[2]; /* x at each end; equal for a vertical line */
 };
 
 struct plan_column {
-	int header; /* index of its box */
+	int header; /* index of the header's box */
 	double x, y, width, height;
 	double row_y, row_height;
 	double row_least; /* minimum width of the row */

@@ -27,7 +27,8 @@ int main(int argc, char **argv)
 {
 	streams_hold();
 	setlocale(LC_ALL, "C");
-	signal(SIGPIPE, SIG_IGN); /* a closed pipe and a full quota are write errors */
+	/* Writes to a closed pipe or over a quota return errors. */
+	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	num_init();
 	struct arena *arena = arena_new();

@@ -50,7 +50,7 @@ static bool batched(struct calibrating *c, struct interval *value)
 
 /* The known parts of a call, and the given ones. */
 struct forwarded {
-	const struct calibration_series *sync, *async; /* over shared memory */
+	const struct calibration_series *sync, *async; /* series measured over shared memory */
 	struct interval get, each, marshal, way;
 	double intercept_s;
 	const char *quality;

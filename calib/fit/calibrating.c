@@ -160,7 +160,7 @@ bool calibrating_value(struct calibrating *c, const char *test, const char *word
 
 struct series_estimate {
 	struct pass_values values;
-	struct xy *xy; /* x is constant */
+	struct xy *xy; /* points of the fit; every bootstrap draw replaces y and keeps x */
 	double *drawn;
 	struct segments segments;
 };
@@ -262,7 +262,7 @@ static void fit_series(struct calibrating *c, const struct recording_point *cons
 		intervals_of_residuals(c, e, series);
 	for (size_t k = 0; k < e->segments.count; k++) {
 		struct interval *parts[] = {&series->start_s[k], &series->slope[k]};
-		for (size_t i = 0; i < 2; i++) /* like the lines */
+		for (size_t i = 0; i < 2; i++) /* the fit keeps start and slope >= 0, too */
 			parts[i]->low = parts[i]->low < 0 ? 0 : parts[i]->low;
 	}
 }

@@ -25,16 +25,16 @@ struct calibrated {
 	const char *path; /* for example "driver.launch" */
 	enum quantity quantity;
 	struct interval value; /* low and high are NaN after a single pass */
-	const char *note;      /* its source, and the quality of the fit */
+	const char *note;      /* source and quality of the fit */
 };
 
 struct calibration_left_out {
 	const char *what, *why;
-	bool gate; /* it failed a gate */
+	bool gate; /* the value failed a gate */
 };
 
 struct calibration_point {
-	double x, y, low, high; /* widest 95 % interval of a pass's median */
+	double x, y, low, high; /* widest 95 % interval of the medians of the passes */
 	double predicted;
 	bool held_out;
 };
@@ -44,7 +44,7 @@ struct calibration_series {
 	const char *x_name; /* for example "size_B" */
 	const struct calibration_point *points;
 	size_t count, held_out_count;
-	struct segments segments; /* count 0: a roofline */
+	struct segments segments; /* count is 0 for a roofline */
 	struct interval start_s[SEGMENTS_MAX], slope[SEGMENTS_MAX];
 	/* median absolute error and its limit; NaN: nothing is held out */
 	double held_out_ratio, limit_ratio;
@@ -54,7 +54,7 @@ struct calibration_series {
 struct calibration {
 	const struct recording *recording;
 	const char *gpu; /* name in topologies/gpus/ and in paths; NULL: no GPU */
-	double pcie_generation_count, pcie_width_count; /* of the GPU's slot; 0: unknown */
+	double pcie_generation_count, pcie_width_count; /* the GPU's slot; 0: unknown */
 	VEC(struct calibrated) parameters;
 	VEC(struct calibration_left_out) left_out;
 	VEC(struct calibration_series) series;

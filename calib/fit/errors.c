@@ -11,7 +11,7 @@
 static const double SPARE_LEAST = 0.02, COMMON_ROWS = 3;
 
 struct measurement {
-	const char *table; /* file that contains it */
+	const char *table; /* name of the file that contains the row */
 	double measured;
 	enum case_kind kind;
 	double squares; /* sum of the squared residuals of its rows */

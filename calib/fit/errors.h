@@ -24,9 +24,9 @@
 
 struct kind_error {
 	size_t measurement_count;
-	double spare_count;   /* sum of the spare parts */
+	double spare_count;   /* sum of the rows' spare parts */
 	double own_ratio;     /* root mean square of this kind only; NaN: no measurement */
-	double error_ratio;   /* sigma */
+	double error_ratio;   /* sigma: standard deviation of the model error */
 	double freedom_count; /* degrees of freedom of Student's t */
 };
 

@@ -59,7 +59,7 @@ struct fitted_parameter {
 	double start, min, max;      /* in SI units */
 	double value, low, high;     /* result of the fit */
 	double freedom_count;        /* degrees of freedom of Student's t; 0: normal distribution */
-	const double *correlations;  /* with the stage's parameters before this one */
+	const double *correlations;  /* correlations with the earlier parameters of the stage */
 	const struct fitted_follow *follows;
 	size_t follow_count;
 	const char *note;
@@ -82,7 +82,7 @@ struct fit_result {
 	size_t count;
 	struct fit_stage_result *stages;
 	size_t stage_count;
-	const char *profiles[FIT_PROFILES_MAX]; /* of all stages, each once */
+	const char *profiles[FIT_PROFILES_MAX]; /* profiles of all stages, each once */
 	size_t profile_count;
 };
 
@@ -124,7 +124,7 @@ struct collectives_fit {
 	const struct fit_result *result;
 	size_t held_out_count;
 	double held_out_ratio; /* median of |predicted / measured - 1|; NaN: nothing is held out */
-	double limit_ratio;    /* its limit */
+	double limit_ratio;    /* largest allowed held_out_ratio */
 };
 const struct collectives_fit *fit_collectives(struct arena *arena, struct diag *diag,
 					      const char *data_root,

@@ -17,14 +17,14 @@ struct fitting {
 	const char *broken;
 	struct fit_result *result;
 	struct fit_stage_result *stage; /* the current stage */
-	const struct cfg_node *with;    /* further profiles whose results it sees; NULL: none */
+	const struct cfg_node *with;    /* profiles that also apply; NULL: none */
 	size_t first, count;            /* range of the stage's parameters */
 	const struct dataset_row *rows[FIT_ROWS_MAX];
 	size_t row_count;
 	double felt[FIT_PARAMETERS_MAX]; /* sensitivity of the most sensitive row at the result */
-	bool alone; /* no other fit shares what it takes as given, so `follows` is not written */
+	bool alone; /* no other fit uses the same given parameters, so `follows` is not written */
 	bool failed;
-	struct baselines *baselines; /* shared by its predictions */
+	struct baselines *baselines; /* baselines that all predictions of the fit share */
 };
 
 /* Returns ln(predicted / measured) of a row for the current values of the parameters;

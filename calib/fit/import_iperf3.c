@@ -17,7 +17,7 @@ static const double BLOCK_B = 131072, BITS = 8;
 enum { WORDS_MAX = 24 };
 
 struct state {
-	VEC(double) alone, sum; /* B/s: of single streams, of all streams */
+	VEC(double) alone, sum; /* B/s: goodput of single streams, and of all streams together */
 	double streams, block_B;
 	char first[16];      /* name of the first stream: "5]" */
 	int line;            /* JSON: line at which the last interval ends */

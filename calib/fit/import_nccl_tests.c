@@ -27,7 +27,7 @@ enum { WORDS_MAX = 40, TIMES = 2 };
 struct state {
 	double ranks;
 	const char *collective; /* NULL: to be identified by the bandwidths */
-	bool named;             /* named by the line before '# nThread' */
+	bool named;             /* the line before '# nThread' named the collective */
 	size_t first;           /* first point of the run */
 	size_t columns;         /* number of columns of a row; 0: no heading yet */
 	size_t times[TIMES], time_count;

@@ -178,7 +178,7 @@ static void read_json(struct importing *importing)
 		if (jp_next(in) != JP_KEY)
 			break;
 		if (strcmp(in->text, "nvbandwidth") == 0)
-			jp_next(in); /* its members are read like those of the root */
+			jp_next(in); /* members of this object are read like the root's */
 		else if (strcmp(in->text, "testcases") == 0)
 			take_testcases(importing, in);
 		else if (strcmp(in->text, "GPU Device list") == 0)

@@ -209,7 +209,7 @@ static void read_line(struct reading *r)
 		return;
 	if (r->recording->ended) {
 		reading_fail(r, "there is a line after the end line of the recording (remove it)");
-	} else if (fields.end_seen) { /* false: the end of a sitting by its time limit */
+	} else if (fields.end_seen) { /* fields.end is false if the time limit ended the sitting */
 		r->recording->ended = fields.end;
 	} else if (fields.waived) {
 		struct recording_waived *waived = VEC_PUSH(r->arena, &r->recording->waived);

@@ -143,7 +143,7 @@ void reading_take_point(struct reading *r, const struct line_fields *fields)
 		return;
 	}
 	if (r->sample_count == 0 || !to_times(r, fields))
-		return; /* no sample within its time: treat it as not tried */
+		return; /* no sample was taken in time: treat the point as not tried */
 	struct recording_point *point = find_or_add(r, &fields->point);
 	if (!point)
 		return;

@@ -87,7 +87,7 @@ bool roofline_fit(const struct roofline_point *points, size_t count, double floo
 		return false;
 	struct roofline from = start ? *start : guess(&f);
 	if (!(isfinite(from.peak_flops) && from.peak_flops > 0))
-		return false; /* times do not grow with the work */
+		return false; /* the times do not grow with the work */
 	double x[PARAMETERS], other[PARAMETERS];
 	double least_loss = descend(&f, &from, start != NULL, x);
 	/* a second local minimum, where no product is limited by its bytes */

@@ -121,7 +121,7 @@ static void costs(const struct xy *points, size_t count, double *cost)
 
 struct cutting {
 	double *cost, *best; /* best[k * count + j]: cost of the points 0 .. j in k + 1 segments */
-	size_t *from;        /* beginning of the last of them */
+	size_t *from;        /* first point of the last of these segments */
 };
 
 static struct cutting cutting_new(struct arena *arena, size_t count)

@@ -49,7 +49,7 @@ struct segments {
 	/* mean absolute relative error of held-out points and its standard error, for index + 1
 	 * segments; NaN: too few points */
 	double left_out_ratio[SEGMENTS_MAX], left_out_error_ratio[SEGMENTS_MAX];
-	double rms_ratio; /* of the fitted points */
+	double rms_ratio; /* root mean square of the relative errors of the fitted points */
 };
 
 /* Fits points with ascending x, at most SEGMENTS_POINTS_MAX. Returns false for fewer than

@@ -19,8 +19,8 @@ struct spread {
 	double slopes[FIT_PARAMETERS_MAX][FIT_ROWS_MAX]; /* divided by each row's scale */
 	double inverse[FIT_PARAMETERS_MAX * FIT_PARAMETERS_MAX];
 	double residuals[FIT_ROWS_MAX];
-	bool moved[FIT_ROWS_MAX]; /* moved by any of the parameters */
-	bool known;               /* the inverse exists */
+	bool moved[FIT_ROWS_MAX]; /* at least one parameter changes the row */
+	bool known;               /* the inverse matrix exists */
 };
 
 /* Inverts the symmetric matrix a[n * n] in place by Gauss-Jordan. Returns false if it is singular.
@@ -175,10 +175,10 @@ static void set_leverages(struct fitting *f, const struct spread *spread)
  * earlier stage. */
 struct given {
 	const char *path;
-	double by; /* one standard deviation, on its scale */
+	double by; /* one standard deviation, on the parameter's scale */
 	const struct param_row *row;
-	double value;   /* for results of earlier stages */
-	size_t earlier; /* index of such a result; else SIZE_MAX */
+	double value;   /* value, if the parameter is the result of an earlier stage */
+	size_t earlier; /* index of that result; SIZE_MAX: not from an earlier stage */
 };
 struct givens {
 	VEC(struct given) all;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The test of the whole: programs that the probe ran through its forwarder, and that
- * no fit has seen (the test `stream`, docs/calibration.md), predicted from the
- * parameters that were fitted. Two bare hosts and a wire of the latency and rate
- * that the forwarder added stand for the loopback. */
+/* Predicts programs that the probe ran through its forwarder (the test `stream`,
+ * docs/calibration.md) from the fitted parameters. No fit uses these programs, so their errors
+ * judge the whole calibration. The simulated system is two bare hosts and a link with the
+ * latency and bandwidth that the forwarder added. */
 #include "calib/fit/streams.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static struct recorded_call *add(struct played *p, const char *function)
 				       .function = function,
 				       .stream = 7,
 				       .event = -1};
-	p->t_s += 1e-9; /* nothing between them */
+	p->t_s += 1e-9; /* calls are 1 ns apart */
 	return call;
 }
 
@@ -52,7 +52,7 @@ static void copy(struct played *p, enum recorded_copy way, double size_B)
 	call->size_B = size_B;
 }
 
-/* False: no such program. */
+/* Adds the calls of one step of the program. Returns false if there is no program of that name. */
 static bool step_of(struct played *p, const char *name)
 {
 	if (strcmp(name, "launches") == 0) {
@@ -104,7 +104,7 @@ struct predicting {
 	const struct calibration *calibration;
 	const char *data_root;
 	uint64_t seed;
-	double floor_s, way_s; /* of a kernel that does nothing; of a message */
+	double floor_s, way_s; /* duration of an empty kernel; transport time of a message */
 	struct setting settings[SETTINGS_MAX];
 	size_t count;
 };
@@ -115,7 +115,7 @@ static void set(struct predicting *p, const char *text)
 		p->settings[p->count++] = (struct setting){text, {"calibrate", 0}};
 }
 
-/* Parameters that were fitted and that such a run uses, for whichever GPU and guest. */
+/* Sets the fitted parameters that such a run uses. Stars in paths match every GPU and guest. */
 static void set_parameters(struct predicting *p)
 {
 	static const char *const used[] = {"driver.", "gpu.", "dma.", "runtime.", "guest."};
@@ -156,16 +156,16 @@ static bool read_stream(const struct recording_point *point, struct stream *stre
 	       stream->measured_s > 0;
 }
 
-/* The settings of this point alone. */
+/* Adds the settings that differ between points. */
 static void set_stream(struct predicting *p, const struct stream *stream)
 {
 	struct arena *arena = p->arena;
-	/* kind: files of models/runtimes */
+	/* the names are those of files in models/runtimes */
 	set(p, arena_printf(arena, "case.runtime=%s",
 			    strcmp(stream->mode, "sync") == 0    ? "synchronous"
 			    : strcmp(stream->mode, "async") == 0 ? "asynchronous"
 								 : "batched"));
-	/* a message's own way is in the time at which the forwarder lets it be taken up */
+	/* the forwarder's delivery time includes the transport time of the message */
 	set(p,
 	    arena_printf(arena, "link.wire.latency=%.9g s", fmax(stream->latency_s - p->way_s, 0)));
 	if (stream->rate_Bps > 0)
@@ -210,7 +210,7 @@ static void set_all(struct predicting *p)
 			    p->data_root));
 	set(p, "case.calls=the probe's program");
 	set(p, "case.transport=tcp");
-	/* the forwarder sends a payload whole, and then copies it */
+	/* the forwarder sends the whole payload before it copies it */
 	set(p, "runtime.pipelined=false");
 	set(p, "runtime.chunk=512 MiB");
 	set(p, "case.program=client");
@@ -218,7 +218,7 @@ static void set_all(struct predicting *p)
 	set_parameters(p);
 	if (!(calibration->pcie_width_count > 0))
 		return;
-	/* which the copies' rate was fitted to */
+	/* the bandwidth of copies was fitted to this link */
 	set(p,
 	    arena_printf(arena, "link.slot.generation=%.0f", calibration->pcie_generation_count));
 	set(p, arena_printf(arena, "link.slot.lanes=%.0f", calibration->pcie_width_count));

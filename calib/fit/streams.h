@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The test of the whole calibration: programs that the probe ran through its forwarder, and
- * that no fit has seen (the test `stream`, docs/calibration.md), predicted from the
- * parameters that were fitted. Two bare hosts and a wire with the latency and rate that the
- * forwarder added stand for the loopback.
- */
+/* Predicts programs that the probe ran through its forwarder (the test `stream`,
+ * docs/calibration.md) from the fitted parameters. No fit uses these programs, so their errors
+ * judge the whole calibration. The simulated system is two bare hosts and a link with the
+ * latency and bandwidth that the forwarder added. */
 #ifndef FARWIRE_FIT_STREAMS_H
 #define FARWIRE_FIT_STREAMS_H
 
 #include "calib/fit/calibration.h"
 #include "sim/predict/predict.h"
 
-/* A point of the test, as measured and as predicted. */
+/* One measured point of the test, and its prediction. */
 struct stream {
 	const char *program, *mode;
 	double kernel_s, latency_s, rate_Bps, copied_B;
@@ -23,7 +22,8 @@ struct streams {
 	double median_ratio, most_ratio; /* absolute errors */
 };
 
-/* Programs that cannot be predicted are left out, with errors in diag. */
+/* Predicts all points of the test. A program that cannot be predicted is left out, with an error
+ * in diag. */
 struct streams streams_predict(struct arena *arena, struct diag *diag,
 			       const struct calibration *calibration, const char *data_root,
 			       uint64_t seed);

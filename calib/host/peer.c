@@ -163,7 +163,7 @@ int peer_open(const struct peer *peer, bool over_unix, const struct peer_order *
 	int fd = over_unix ? open_pair(peer, why) : sock_connect(&peer->address, OPEN_S, why);
 	if (fd < 0)
 		return -1;
-	sock_prepare(fd, false); /* sends the order without delay */
+	sock_prepare(fd, false); /* the socket sends the order without delay */
 	peer_order_write(order, text);
 	if (!ask(fd, text, why)) {
 		close(fd);

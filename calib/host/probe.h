@@ -18,12 +18,12 @@ enum host_code {
 	HOST_OK = 0,
 	HOST_WAIVED, /* cannot be measured here */
 	HOST_FAILED,
-	HOST_STOPPED, /* by the user */
+	HOST_STOPPED, /* the user stopped the probe */
 };
 
 /* The file that the storage probe reads; see probe_storage.c. */
 struct host_file {
-	int fd;      /* -1: there is no file, and why has the reason */
+	int fd;      /* -1: there is no file, and `why` has the reason */
 	bool direct; /* bypasses the kernel's page cache */
 	double size_B;
 	char why[SOCK_WHY];

@@ -14,7 +14,8 @@
 #define HOST_FULL_PASSES  10
 
 struct host_run_options {
-	const char *only;    /* comma-separated tests or variants, "tcp.roundtrip,rpc"; NULL: all */
+	const char *only;    /* comma-separated tests or variants, for example "tcp.roundtrip,rpc";
+				NULL: all */
 	const char *connect; /* ADDRESS[:PORT] of a server; NULL: start a local one */
 	const char *scratch; /* folder for the file, or the file; NULL: $TMPDIR or /tmp */
 	const char *output;  /* NULL: standard output */

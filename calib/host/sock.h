@@ -17,7 +17,7 @@ enum sock_code {
 	SOCK_ENDED,   /* the peer closed the connection before the first byte */
 	SOCK_FAILED,  /* an error, or an incomplete message */
 	SOCK_LATE,    /* the deadline has passed */
-	SOCK_STOPPED, /* by the user */
+	SOCK_STOPPED, /* the user stopped the probe */
 };
 #define SOCK_WHY 200
 

@@ -19,7 +19,7 @@ struct ring {
 };
 
 struct channel {
-	int socket; /* -1: uses the rings */
+	int socket; /* -1: the channel uses the rings */
 	struct ring *in, *out;
 };
 

@@ -8,7 +8,7 @@
 #include "calib/sample/stats.h"
 
 #define EVERY_S      30.0
-#define LOOKS_LEAST  8 /* minimum visits of a shorter run */
+#define LOOKS_LEAST  8 /* minimum number of visits within the time budget */
 #define COPY_B       ((size_t)64 << 20)
 #define GEMM_SIZE    2048
 #define SAMPLES_MOST 41

@@ -23,7 +23,7 @@
 struct forwarder {
 	struct forward_server server; /* `control` is this process's end */
 	pid_t process;
-	uint16_t port; /* in network byte order */
+	uint16_t port; /* TCP port in network byte order */
 	/* Buffer of all copies. It is written once, because untouched pages all map to one page of
 	 * zeros, which would always be in the cache. */
 	unsigned char *payload;

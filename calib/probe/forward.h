@@ -34,7 +34,7 @@ struct forward_options {
 	enum forward_transport transport;
 	enum forward_mode mode;
 	size_t batch;     /* calls per message in mode batched */
-	double latency_s; /* added in each direction */
+	double latency_s; /* latency that is added in each direction */
 	double rate_Bps;  /* 0: unlimited */
 };
 
@@ -65,9 +65,10 @@ struct forward_message {
 	uint32_t answer; /* an answer is requested */
 	uint32_t unused;
 	uint64_t body_B;    /* bytes of the calls, each with its arguments */
-	uint64_t payload_B; /* bytes that follow them if the last call is a copy to the GPU */
+	uint64_t payload_B; /* bytes of payload after the calls, if the last call is a copy to the
+			       GPU */
 	double deliver_s;
-	double latency_s, rate_Bps; /* for the answer's direction */
+	double latency_s, rate_Bps; /* added latency and bandwidth of the answer's direction */
 };
 struct forward_call {
 	uint16_t kind, direction, pageable, unused;

@@ -40,7 +40,7 @@ enum gpu_code {
 enum gpu_call_kind {
 	GPU_GET, /* cudaGetDevice */
 	GPU_LAUNCH,
-	GPU_FIRST_LAUNCH, /* of a kernel that has not run in this process */
+	GPU_FIRST_LAUNCH, /* launches a kernel that has not run in this process */
 	GPU_STAMP,        /* launches a kernel that stores its start and end in `slot` */
 	GPU_COPY,
 	GPU_MEMSET,
@@ -67,10 +67,10 @@ struct gpu_call {
 	enum gpu_call_kind kind;
 	int stream, event, slot;
 	double spin_s;     /* duration of the kernel; 0: an empty kernel */
-	size_t argument_B; /* launches only */
-	size_t size_B;     /* copies, memsets and allocations */
+	size_t argument_B; /* only for launches */
+	size_t size_B;     /* for copies, memsets and allocations */
 	enum gpu_direction direction;
-	bool pageable, async; /* copies only */
+	bool pageable, async; /* only for copies */
 };
 
 enum gpu_work_kind {
@@ -101,7 +101,7 @@ struct gpu_facts {
 	char name[96], driver[32], cuda[16], compute[8], throttle[96];
 	double multiprocessors_count, memory_B, l2_B, clock_Hz;
 	double pcie_generation, pcie_width; /* 0: unknown */
-	double gpus_count;                  /* in the machine */
+	double gpus_count;                  /* number of GPUs in the machine */
 	/* the other GPU's memory is accessed directly, without staging in the host */
 	bool peer_direct;
 };

@@ -9,7 +9,7 @@
 #include "calib/probe/drift.h"
 #include "calib/sample/run.h"
 
-#define WATCHDOG_S 90 /* beyond a point's time, on the real clock */
+#define WATCHDOG_S 90 /* seconds beyond a point's time limit, on the real clock */
 
 static volatile sig_atomic_t interrupted; /* number of the signal; 0: none */
 

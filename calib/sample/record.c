@@ -282,7 +282,7 @@ static int read_lines(struct record *record, const char *path, size_t size,
 	while (line < end) {
 		char *newline = memchr(line, '\n', (size_t)(end - line));
 		if (!newline)
-			break; /* incomplete last line */
+			break; /* the last line is incomplete */
 		*newline = '\0';
 		if (newline - line < 16 || strlen(line) != (size_t)(newline - line) ||
 		    line[0] != '{' || newline[-1] != '}') {

@@ -37,7 +37,7 @@ struct record {
 	struct json_writer json;
 	char why[256];
 	/* only for a continued recording: */
-	char *old;         /* its bytes, divided into lines */
+	char *old;         /* bytes of the earlier recording, divided into lines */
 	const char **done; /* the lines of the points and passes that are done, sorted */
 	size_t done_count;
 	/* the recording is complete and cannot be continued */

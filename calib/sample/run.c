@@ -10,18 +10,19 @@
 
 #include "calib/sample/sampler.h"
 
-#define OVERTIME_PART 0.05 /* part of the time that measurements in progress may exceed it by */
+/* Measurements in progress may exceed the time limit by this part of it. */
+#define OVERTIME_PART 0.05
 #define WAIVED_MOST   64
 #define WHY_MOST      200
 
 struct state {
 	const struct run *run;
 	bool terminal;
-	double shown_s; /* in real seconds */
-	double start_s; /* on the prober's clock */
+	double shown_s; /* real time of the last progress line */
+	double start_s; /* start time on the prober's clock */
 	size_t pass, done, count;
 	bool late;
-	bool *waived; /* one for each point */
+	bool *waived; /* one entry for each point */
 	struct {
 		const char *test;
 		char why[WHY_MOST];

@@ -25,7 +25,7 @@ enum run_code {
 	RUN_OK = 0,
 	RUN_WAIVED = 1,  /* cannot be measured here */
 	RUN_FAILED = 2,  /* nothing more can be measured */
-	RUN_STOPPED = 3, /* by the user */
+	RUN_STOPPED = 3, /* the user stopped the run */
 };
 
 struct run_prober {

@@ -19,10 +19,10 @@ struct pending {
 struct calls_writer {
 	FILE *out;
 	uint64_t start_ns;
-	struct map by_correlation; /* addresses of pending */
-	struct pending *pending;   /* list of all, the latest first */
-	struct map events;         /* from handle to number */
-	struct map allocations;    /* from address to size */
+	struct map by_correlation; /* addresses of pending calls, by correlation */
+	struct pending *pending;   /* list of all pending calls, latest first */
+	struct map events;         /* number of each event, by handle */
+	struct map allocations;    /* size of each allocation, by address */
 	uint64_t held_B, held_most_B;
 	uint64_t lines, orphans, dropped;
 	char *device;

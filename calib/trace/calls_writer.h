@@ -28,9 +28,10 @@ struct trace_call {
 	uint64_t event;             /* handle of the event; 0: none */
 	uint64_t address, size_B;   /* allocation (size_B > 0) or release; address 0: neither */
 	uint32_t correlation;       /* 0: none */
-	uint32_t inner_correlation; /* of the last call inside it; 0: none or the same */
+	uint32_t inner_correlation; /* correlation of the last call inside this one; 0: none, or the
+				       same correlation */
 	uint32_t thread;
-	uint32_t stream; /* or TRACE_NO_STREAM */
+	uint32_t stream; /* stream, or TRACE_NO_STREAM */
 	enum trace_ready ready;
 };
 

@@ -171,7 +171,7 @@ static void thread_record(struct thread *thread, const struct record *record)
 /* Positions of relevant parameters in a function's parameter list. Each parameter has a slot of
  * eight bytes, in the order of declaration; -1: none. */
 struct parameters {
-	const char *function; /* without its version suffix */
+	const char *function; /* name of the function without its version suffix */
 	int stream, event, size, address;
 	bool address_out; /* the parameter is a pointer to the result */
 };

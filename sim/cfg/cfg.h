@@ -81,7 +81,8 @@ enum cfg_source { /* where a value comes from, weakest source first */
 
 struct cfg_correlation {
 	const char *path; /* path of the other parameter */
-	double ratio;     /* correlation, or movement per movement, on the scales of param_moved */
+	double ratio; /* correlation, or change of this parameter for a change of the other, on the
+			 scales of param_moved */
 };
 
 /* A resolved parameter, for explain, results and draws. */

@@ -23,7 +23,7 @@ struct cfg_resolution {
 	struct arena *arena;
 	VEC(struct override) overrides;
 	VEC(struct cfg_param) params;
-	VEC(const char *) asked; /* paths given to cfg_override_text */
+	VEC(const char *) asked; /* paths that were given to cfg_override_text */
 };
 
 struct cfg_resolution *cfg_resolution_new(struct arena *arena)

@@ -12,7 +12,7 @@ enum {
 	INCLUDE_DEPTH_MAX = 16,
 	INCLUDES_MAX = 1000,
 	NESTING_MAX = 64,
-	NAMES_MAX = 1024, /* in one group, because libconfig's search is linear */
+	NAMES_MAX = 1024, /* maximum in one group, because libconfig's search is linear */
 	TEXT_MAX_B = 16 * 1024 * 1024,
 	/* names, numbers and texts, of which each takes a few hundred bytes of memory */
 	WORDS_MAX = 1000000,

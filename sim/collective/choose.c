@@ -111,7 +111,7 @@ static double block_Bps(const struct library_params *lib, bool tree, enum protoc
 	}
 }
 
-static double least(double a, double b) /* the smaller one that is not 0 */
+static double least(double a, double b) /* returns the smaller value that is not 0 */
 {
 	if (a <= 0 || b <= 0)
 		return fmax(a, b);
@@ -339,7 +339,7 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 	}
 }
 
-static size_t power_of_two(double least) /* at least 1 */
+static size_t power_of_two(double least) /* the result is at least 1 */
 {
 	size_t power = 1;
 	while ((double)power < least)

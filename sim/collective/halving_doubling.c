@@ -19,7 +19,7 @@ struct message {
 
 struct recursion {
 	struct schedule_builder *builder;
-	size_t channel, folded; /* folded: e */
+	size_t channel, folded; /* folded: the e of the comment above */
 	size_t power;           /* the largest power of two <= n */
 	uint32_t *last;         /* by rank */
 	uint32_t *sends;        /* by rank * power */

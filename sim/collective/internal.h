@@ -31,13 +31,13 @@
 #define PLAN_SIZE_B 1073741824.0
 
 struct loop_state {
-	uint32_t due;     /* rounds that may begin when nothing else is missing */
+	uint32_t due;     /* rounds that may begin when their other dependencies have ended */
 	uint32_t over;    /* finished rounds */
 	uint64_t arrived; /* arrived messages */
 };
 
 struct execution {
-	struct execution *next; /* free executions of a plan */
+	struct execution *next; /* next free execution of the plan */
 	/* by step: number of missing conditions; for trains, of their heads */
 	uint32_t *missing;
 	/* Trains only, else NULL: missing tails, and the sends that have begun. */
@@ -62,7 +62,7 @@ struct plan {
 
 struct operation {
 	struct communicator *comm;
-	struct operation *next; /* free operations */
+	struct operation *next; /* next free operation */
 	uint64_t number;
 	struct collective_request request;
 	struct collective_choice choice;
@@ -82,8 +82,8 @@ struct operation {
 struct rank_state {
 	struct comm_rank place;
 	bool server;
-	size_t real;      /* its number among all ranks */
-	uint32_t machine; /* its number among all machines */
+	size_t real;      /* number of the rank among all ranks */
+	uint32_t machine; /* number of the machine among all machines */
 	double count;     /* number of ranks it represents, including itself */
 	int gpu_node;     /* -1: host memory */
 	int host_node;
@@ -112,9 +112,9 @@ struct message_state {
 	unsigned leaving, arriving; /* unfinished parts */
 	/* trains only: */
 	struct event_id head;
-	int64_t piece_ps; /* time of its last piece */
-	int64_t fed_ps;   /* time at which its sender had all of it */
-	bool fed, flowed; /* whether the sender has all of it, and whether its flow has ended */
+	int64_t piece_ps; /* transfer time of its last piece */
+	int64_t fed_ps;   /* time at which its sender had all bytes */
+	bool fed, flowed; /* whether its sender has all bytes, and whether its flow has ended */
 };
 
 struct ready_step {

@@ -11,7 +11,7 @@
 struct leaders {
 	struct schedule_builder *builder;
 	const struct pattern_nodes *nodes;
-	size_t channel, chunk, chunk_count; /* of the channel */
+	size_t channel, chunk, chunk_count; /* channel, its first chunk, and its number of chunks */
 	uint32_t *last;                     /* by rank */
 };
 

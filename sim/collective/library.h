@@ -51,8 +51,8 @@ struct library_params {
 	double tree_net_ll_s, tree_net_ll128_s, tree_net_simple_s;
 	/* latency of the links that is contained in the hops above */
 	double wire_nvlink_s, wire_pci_s, wire_net_s;
-	double latency_scale_ratio; /* factor on all latencies above, for a system (fitted) */
-	double simple_scale_ratio;  /* further factor on hops with Simple (fitted) */
+	double latency_scale_ratio; /* fitted factor of a system on all latencies above */
+	double simple_scale_ratio;  /* further fitted factor on hops with Simple */
 	/* further factor on hops with LL inside one of several nodes (fitted) */
 	double ll_nodes_scale_ratio;
 	double start_s;         /* extra cost of a collective: group launch, events */
@@ -90,7 +90,8 @@ struct library_params {
 	double at_once_count;   /* collectives in which a rank may take part at the same time */
 	bool peer_to_peer;      /* GPUs of a host access each other over PCIe */
 	bool gpudirect;         /* NICs access GPU memory */
-	bool gpudirect_root;    /* also across a root complex, not only below one PCIe switch */
+	bool gpudirect_root;    /* NICs also access GPU memory across a root complex, not only below
+				   one PCIe switch */
 	/* a GPU's messages may leave through another GPU's adapter, over NVLink */
 	bool pxn;
 	double send_ll_B; /* messages up to this size use LL inside a node */
@@ -122,9 +123,10 @@ struct comm_shape {
 struct collective_choice {
 	const struct algorithm *algorithm;
 	enum protocol protocol;
-	size_t channel_count, pipeline_count; /* of the schedule */
-	size_t block_count;                   /* NCCL's channels, for reports */
-	double start_s;                       /* time of each rank before its first step */
+	/* number of channels and pipeline pieces of the schedule */
+	size_t channel_count, pipeline_count;
+	size_t block_count; /* NCCL's channels, for reports */
+	double start_s;     /* time of each rank before its first step */
 	double hop_s[HOP_CLASS_COUNT];
 	/* part of the links' goodput, from protocol and efficiency */
 	double goodput_ratio[HOP_CLASS_COUNT];

@@ -28,7 +28,7 @@ struct machine {
 	size_t count;
 	uint32_t *ranks;
 	struct ring_place *places;
-	VEC(int) links; /* inside and at its border, by index */
+	VEC(int) links; /* links inside the machine and at its border, by index */
 	VEC(struct adapter) adapters;
 	size_t like; /* the first machine of the same shape */
 	struct node_rings inner;
@@ -36,7 +36,7 @@ struct machine {
 	uint32_t *adapter;
 	int *adapter_node;
 	size_t adapter_count; /* number of used adapters */
-	double network_Bps;   /* bandwidth of these together */
+	double network_Bps;   /* bandwidth of these adapters together */
 };
 
 struct finder {

@@ -17,7 +17,7 @@ struct node_rings {
 	size_t rank_count, ring_count; /* ring_count >= 1 */
 	const uint32_t *order;         /* ring_count * rank_count entries: places in the node */
 	enum hop_class inside;
-	double inside_Bps; /* of all rings; 0: a single rank */
+	double inside_Bps; /* goodput of all rings inside the node; 0: a single rank */
 };
 
 /* ranks[count] are the ranks of one machine. Without search it returns one ring in their order. */

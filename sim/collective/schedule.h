@@ -38,7 +38,7 @@ enum collective {
 };
 struct collective_kind {
 	const char *name, *help;
-	const char *measured; /* its name in nccl-tests */
+	const char *measured; /* name of the collective in nccl-tests */
 	enum collective collective;
 };
 REGISTRY_OF(struct collective_kind, collective_kind);

@@ -25,7 +25,7 @@ struct leg {
 	double core_spB;
 	double cap_Bps;      /* limit of a copy inside one GPU's memory; 0: none */
 	double rate_ratio;   /* part of the bandwidth that packet loss leaves; 1 without loss */
-	double latency_s;    /* of links and virtual NICs */
+	double latency_s;    /* latency of links and virtual NICs */
 	double staged_count; /* intermediate copies, which delay its last slice */
 	bool leaves;         /* the sender's buffer is free only after this leg */
 	/* The flow of the last requested size and choice. */
@@ -46,16 +46,16 @@ struct way {
 	size_t leg_count;
 	/* lower bound of a message's time: latency and slowest link of its legs */
 	double least_s, least_spB;
-	bool socket; /* it also uses a connection */
+	bool socket; /* the wire also uses a connection */
 };
 
 struct socket {
 	struct communicator *comm;
 	struct socket *next; /* next socket of the communicator */
 	struct connection *connection;
-	struct guest *first; /* at end 0 */
+	struct guest *first; /* guest at end 0 */
 	bool open;
-	struct wire *wires; /* linked by next; they start when it opens */
+	struct wire *wires; /* wires of the socket, linked by next; they start when it opens */
 };
 
 struct wire {

@@ -47,7 +47,8 @@ static bool is_virtual(const struct rank_state *rank)
 static bool between_gpus(struct communicator *comm, struct way *way, struct leg *leg)
 {
 	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
-	if (a->gpu_node == b->gpu_node) { /* the same GPU: a copy in its memory, without a hop */
+	/* Both ranks use the same GPU: a copy in its memory, without a hop. */
+	if (a->gpu_node == b->gpu_node) {
 		leg->cap_Bps = 1 / gpu_traffic_s(a->place.gpu, 2);
 		way->class = HOP_NVLINK;
 		way->hop_count = 0;

@@ -167,7 +167,7 @@ bool way_rdma(struct communicator *comm, struct way *way)
 	struct leg *leg = &way->legs[way->leg_count++];
 	way->class = HOP_NET;
 	if (guest_vnic_is_socket_only(a->place.guest) || guest_vnic_is_socket_only(b->place.guest))
-		return false; /* it does not carry RDMA */
+		return false; /* this virtual NIC does not carry RDMA */
 	for (int attach = ATTACH_DEVICE; attach < ATTACH_COUNT; attach++) {
 		enum attach at = (enum attach)attach;
 		*leg = (struct leg){.rate_ratio = 1, .leaves = true};

@@ -33,12 +33,13 @@ enum call_kind {                  /* one row each in cuda_call_kinds.def, in thi
 		 CALL_MALLOC,
 		 CALL_FREE,
 		 CALL_GET_DEVICE,    /* get or set the device, push a launch configuration */
-		 CALL_GET_ATTRIBUTE, /* properties, memory info; a client can cache the answer */
+		 CALL_GET_ATTRIBUTE, /* device properties and memory info; a client can cache the
+					answer */
 		 CALL_CREATE_HANDLE, /* create a stream, event or descriptor; a client can return
 					its own handle before the server has created it */
-		 CALL_ALL_REDUCE,    /* of payload_B, with all GPUs of the job */
-		 CALL_SEND,          /* of payload_B to the job's GPU `peer` */
-		 CALL_RECEIVE,       /* of payload_B from the job's GPU `peer` */
+		 CALL_ALL_REDUCE,    /* all-reduce of payload_B with all GPUs of the job */
+		 CALL_SEND,          /* sends payload_B to the job's GPU `peer` */
+		 CALL_RECEIVE,       /* receives payload_B from the job's GPU `peer` */
 		 CALL_KIND_COUNT,
 };
 const char *call_kind_name(enum call_kind kind); /* "cudaLaunchKernel" ... */
@@ -50,10 +51,10 @@ struct cuda_call {
 	float arguments_B; /* marshalled size of the arguments */
 	float host_s;      /* work in the driver; 0: as struct driver_params sets it */
 	double payload_B;  /* bytes of a copy, collective or message */
-	double duration_s; /* of the kernel or memset on the GPU */
+	double duration_s; /* duration of the kernel or memset on the GPU */
 	bool pageable;     /* the host memory of a copy is pageable */
 	uint16_t device;   /* index of the program's GPUs; the GPU of stream and event */
-	uint16_t peer;     /* of a send or receive: index of the job's GPUs */
+	uint16_t peer;     /* other GPU of a send or receive, as index of the job's GPUs */
 	const char *label; /* name of the kernel or op; borrowed, may be NULL */
 };
 

@@ -23,8 +23,8 @@
 #include "sim/cuda/cuda.h"
 
 enum item_kind {
-	ITEM_THINK, /* work_s on the thread's core at the reference clock */
-	ITEM_CALL,  /* call */
+	ITEM_THINK, /* thread works for work_s on its core at the reference clock */
+	ITEM_CALL,  /* thread makes a call */
 	ITEM_POLL,  /* call, a query that is repeated until it is ready, with a sleep of work_s */
 	ITEM_POST,  /* adds 1 to signal */
 	ITEM_AWAIT, /* waits until signal reaches `count` in this step */
@@ -47,18 +47,18 @@ struct call_thread {
 
 struct poller_params {
 	bool enabled;
-	double sleep_s; /* between two rounds while an event is pending */
+	double sleep_s; /* time between two rounds while an event is pending */
 };
 
 struct program {
 	const struct call_thread *threads; /* thread i uses mainly device i % device_count */
 	size_t thread_count;
 	uint16_t device_count;              /* GPUs of the program; 0 means 1 */
-	uint16_t stream_count, event_count; /* on each GPU */
+	uint16_t stream_count, event_count; /* number of streams and events on each GPU */
 	uint32_t signal_count;
 	struct poller_params poller; /* the poller's thread index is thread_count */
 	double memory_B;             /* memory that the program takes on each GPU */
-	double images_count;         /* images of a step on all GPUs */
+	double images_count;         /* number of images in one step on all GPUs */
 };
 
 static inline size_t program_device_count(const struct program *program)

@@ -92,7 +92,7 @@ void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow)
 		struct resource *resource = &fabric->resources.items[use->resource];
 		resource->dirty = false;
 		if (resource->capacity == capacity && use->per_unit == per_unit)
-			continue; /* the same values as the previous link */
+			continue; /* same values as those of the previous resource */
 		capacity = resource->capacity;
 		per_unit = use->per_unit;
 		double most = capacity / per_unit;

@@ -197,7 +197,7 @@ static void detach(struct fabric *fabric, struct flow *flow, double moved)
 		else if (resource->limit_count > 0)
 			mark_dirty(fabric, use->resource);
 	}
-	if (wrong) /* or capacities were larger before */
+	if (wrong) /* the flow may be correct if capacities were larger before */
 		fabric_flow_check(fabric, flow, moved);
 }
 

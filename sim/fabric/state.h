@@ -84,14 +84,14 @@ struct resource {
 	bool touched;         /* solver: left and demand were updated incrementally */
 	bool dirty;
 	int64_t busy_ps; /* time in use, minus the start of the current use */
-	double carried;  /* by flows that have ended */
+	double carried;  /* total of the flows that have ended */
 
 	double delivered; /* bytes of messages, as reported by their senders */
 	double capacity_most;
 	/* ---- solver ---- */
 	double left;       /* capacity not used by fixed flows */
 	double demand;     /* sum of a * weight over flows that are not fixed */
-	double demand_all; /* the same over all flows */
+	double demand_all; /* sum of a * weight over all flows */
 	uint64_t round;    /* the last filling after which its load was checked */
 	uint32_t waiting;  /* number of flows that are not fixed */
 };
@@ -152,9 +152,9 @@ struct fabric {
 	uint32_t epoch;
 	uint64_t round;
 	VEC(int) open;               /* resources whose flows are all free */
-	VEC(uint32_t) free_flows;    /* those free flows, by slot */
-	size_t waiting;              /* number of them that are not fixed */
-	VEC(struct changed) changed; /* those of them with a new rate */
+	VEC(uint32_t) free_flows;    /* slots of those free flows */
+	size_t waiting;              /* number of free flows that are not fixed */
+	VEC(struct changed) changed; /* free flows with a new rate */
 	VEC(struct changed) sorting;
 	struct ranking levels; /* open resources with flows that are not fixed */
 	struct ranking bounds; /* free flows with an upper bound */

@@ -48,11 +48,12 @@ enum gpu_generation {
 };
 
 struct gpu_params {
-	double fp32_flops;                        /* peak, flop/s */
-	double fp16_flops;                        /* 0: fp16 runs at the fp32 peak rate */
-	double tf32_flops, bf16_flops, fp8_flops; /* of the tensor cores; 0: the GPU has none */
-	int generation;                           /* enum gpu_generation */
-	double boost_clock_Hz, memory_bus_count;  /* for checks of the other values; 0: unknown */
+	double fp32_flops; /* peak, flop/s */
+	double fp16_flops; /* 0: fp16 runs at the fp32 peak rate */
+	/* peaks of the tensor cores, flop/s; 0: the GPU has none */
+	double tf32_flops, bf16_flops, fp8_flops;
+	int generation;                          /* enum gpu_generation */
+	double boost_clock_Hz, memory_bus_count; /* for checks of the other values; 0: unknown */
 	double memory_bandwidth_Bps;
 	double memory_B;
 	double memory_efficiency_ratio; /* part of the bandwidth that streaming kernels reach */

@@ -80,10 +80,10 @@ struct gpu_context {
 	double fraction_ratio, memory_used_B;
 	size_t queue_depth, concurrent_kernels;
 	size_t in_flight_count; /* operations submitted but not complete */
-	size_t kernels_count;   /* kernels among them */
+	size_t kernels_count;   /* number of kernels among these operations */
 	uint64_t kernels_done_count;
 	int64_t work_done_ps;      /* nominal duration of ended kernels */
-	double work_done_s;        /* the same, unrounded */
+	double work_done_s;        /* work_done_ps before rounding, in seconds */
 	struct busy_clock busy;    /* runs while kernels run */
 	struct stream_queue ready; /* streams whose kernel waits for a slot */
 	struct waiter_queue room;

@@ -11,7 +11,7 @@
 #define SHARE_UNDER_CONTENTION 0.5
 
 struct item {
-	double work_s; /* at this core's clock */
+	double work_s; /* duration at this core's clock */
 	const char *label;
 	event_fn *fn;
 	void *ctx;
@@ -32,7 +32,7 @@ struct cpu {
 	 * of it stalls until the write is in the cache. */
 	uint64_t serving; /* an item is running, stored in `running` */
 	struct item running;
-	size_t room, first, count; /* of `items` */
+	size_t room, first, count; /* size of `items`, index of the first item, number of items */
 	struct item *items;        /* waiting items in a ring buffer; room is a power of two */
 	double busy_s;
 	int64_t started_ps;    /* start of the running item, after the wake-up */

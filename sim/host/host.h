@@ -58,7 +58,7 @@ struct guest_params {
 	int kind;                /* enum guest_kind */
 	int vnic;                /* enum vnic_kind */
 	double vcpus_count;      /* 0: as many as the host has cores */
-	bool pinned;             /* to cores that no other guest uses */
+	bool pinned;             /* vCPUs are pinned to cores that no other guest uses */
 	int latency_sensitivity; /* enum latency_sensitivity */
 	double vcpu_wake_s;      /* scheduling of a halted vCPU at normal sensitivity */
 	bool coalescing;

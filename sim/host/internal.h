@@ -12,7 +12,7 @@
 struct host_core {
 	struct cpu *cpu; /* NULL until a virtual CPU is bound to it */
 	size_t bound_count;
-	bool reserved; /* for a pinned guest */
+	bool reserved; /* a pinned guest uses this core */
 };
 
 /* Cores that threads share. */

@@ -23,14 +23,14 @@
 #include "sim/host/host.h"
 
 struct storage_params {
-	double bandwidth_Bps; /* of the device or service, for all readers together */
+	double bandwidth_Bps; /* bandwidth of the device or service, for all readers together */
 	double latency_s;     /* wait for the first byte of a request */
 	double request_B;
-	double parallel_requests_count; /* for each reader (a process) */
+	double parallel_requests_count; /* maximum for each reader (a process) */
 	double cache_ratio;
 	/* node of the topology where it is reached; "": it uses no link */
 	const char *node;
-	bool shared; /* one for all machines; always true with a node */
+	bool shared; /* all machines share one storage; always true with a node */
 	/* extra work of the client per byte (for example FUSE's copies) */
 	double client_spB;
 	/* threads that do this work and receive; 0: one for each request */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The door to jansson. */
+/* Reads JSON with jansson. Only this file uses that library. */
 #include "sim/json/document.h"
 
 #include <errno.h>
@@ -18,8 +18,7 @@ struct source {
 	size_t read_B;
 };
 
-/* jansson reads on to the end of what it is given. A byte at a time, it stops where its value
- * does. */
+/* jansson reads a whole buffer. With one byte in each buffer, it stops at the end of the value. */
 static size_t next_byte(void *buffer, size_t room_B, void *ctx)
 {
 	struct source *source = ctx;
@@ -32,7 +31,7 @@ static size_t next_byte(void *buffer, size_t room_B, void *ctx)
 	return 1;
 }
 
-/* False at the end of the file. */
+/* Skips blanks. Returns false at the end of the file. */
 static bool begins_value(struct source *source)
 {
 	char c;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The door to yajl, a parser that is given bytes and calls back with tokens.
+/* Reads JSON with yajl, a parser that receives bytes and calls a function for each token. Only
+ * this file uses that library.
  *
- * A line of the file at a time goes to yajl, so the line of a token is known. Its tokens wait in
- * a queue until jp_next() takes them. On their way to yajl the bytes are changed where real files
- * break the grammar: see put_in_text() and put_word(). */
+ * One line of the file is passed to yajl at a time, so the line of each token is known. The
+ * tokens of a line wait in a queue until jp_next() takes them. Bytes that real writers use
+ * against the grammar are changed before yajl gets them: see put_in_text() and put_word(). */
 #include "sim/json/pull.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@
 
 /* A longer word is an error. The chunk leaves room for the largest change of a byte. */
 enum { CHUNK_B = 1 << 14, WORD_MAX_B = 64 };
-/* yajl refuses NaN; this number stands for it. */
+/* yajl refuses NaN, so NaN is replaced by this number. */
 #define NOT_A_NUMBER "0.0e-0999"
 
 struct token {
@@ -28,20 +29,20 @@ struct jp_feed {
 	struct arena *arena;
 	FILE *in;
 	yajl_handle parser;
-	const char *error; /* after the tokens that wait */
+	const char *error; /* error that follows the waiting tokens */
 	bool ended, line_ended;
-	/* the tokens that wait */
+	/* the queue of tokens */
 	struct token tokens[CHUNK_B];
 	size_t token_count, next;
-	unsigned depth; /* after the last of them */
+	unsigned depth; /* depth after the last waiting token */
 	char texts[2 * CHUNK_B + JP_TEXT_MAX_B];
 	size_t texts_B;
-	/* what goes to yajl */
+	/* bytes that are passed to yajl next */
 	char chunk[CHUNK_B];
 	size_t chunk_B;
 	bool in_text;
 	size_t text_B;     /* characters of this text */
-	unsigned escape_B; /* that are left of an escape sequence */
+	unsigned escape_B; /* characters that remain of an escape sequence */
 	char word[WORD_MAX_B + 2];
 	size_t word_B;
 };
@@ -115,7 +116,7 @@ static void put_outside(struct jp_feed *feed, int c)
 	}
 	if (feed->word_B > 0)
 		put_word(feed);
-	else if (c == ' ') /* indentation */
+	else if (c == ' ') /* a blank of the indentation */
 		return;
 	put_byte(feed, c);
 	if (c == '"') {
@@ -136,7 +137,7 @@ static void parse(struct jp_feed *feed)
 	feed->chunk_B = 0;
 }
 
-/* The next line, or a part of a long one. */
+/* Passes the next line of the file to yajl, or a part of a long line. */
 static void feed_line(struct jp_reader *reader)
 {
 	struct jp_feed *feed = reader->feed;
@@ -198,7 +199,7 @@ static int on_number(void *ctx, const char *text, size_t text_B)
 	return 0;
 }
 
-/* A zero character would end the text early. */
+/* a zero character would end the text early */
 static int add_text(struct jp_feed *feed, enum jp_token kind, const unsigned char *text,
 		    size_t text_B)
 {
@@ -247,7 +248,7 @@ ON(object_end, leave(feed, JP_OBJECT_END))
 ON(array, enter(feed, JP_ARRAY))
 ON(array_end, leave(feed, JP_ARRAY_END))
 
-/* yajl's memory is the arena's; before each block stands its size. */
+/* Allocates yajl's memory in the arena. The size of a block is stored before it. */
 static void *take_memory(void *arena, size_t size_B)
 {
 	size_t *block = arena_alloc(arena, 2 * sizeof(size_t) + size_B);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads JSON token by token, in bounded memory.
  *
- * A trace of PyTorch's profiler has hundreds of megabytes, and an import needs only a small
- * part of it. This reader returns one token after the other and remembers only where it is: the
- * depth, and the text of the last token. Small documents are read whole by sim/json/document.h.
+ * A trace of PyTorch's profiler has hundreds of megabytes, and an import needs only a small part
+ * of it. This reader returns one token after the other. It keeps only its place: the depth, and
+ * the text of the last token. sim/json/document.h reads small documents as a whole.
  *
  *   struct jp_reader *in = jp_open(arena, file);
  *   while (jp_next(in) == JP_KEY)
  *     if (strcmp(in->text, "size") == 0) ... jp_next(in) ...
  *     else jp_skip(in);
  *
- * Several values after one another are JSON Lines. The grammar is that of RFC 8259, with two
- * exceptions that real writers need: NaN and Infinity are numbers, and control characters may
- * stand in texts.
- */
+ * Several values that follow each other are JSON Lines. The grammar is that of RFC 8259, with
+ * two exceptions that real files need: NaN and Infinity are numbers, and texts may contain
+ * control characters. */
 #ifndef FARWIRE_JSON_PULL_H
 #define FARWIRE_JSON_PULL_H
 
@@ -22,15 +21,15 @@
 #include <stdio.h>
 
 enum jp_token {
-	JP_END,   /* of the file, between values */
+	JP_END,   /* end of the file, between two values */
 	JP_ERROR, /* see error and line; every later token is JP_ERROR, too */
 	JP_OBJECT,
 	JP_OBJECT_END,
 	JP_ARRAY,
 	JP_ARRAY_END,
-	JP_KEY,    /* text */
-	JP_TEXT,   /* text */
-	JP_NUMBER, /* number, and text as it was written */
+	JP_KEY,    /* text of the key */
+	JP_TEXT,   /* text of the value */
+	JP_NUMBER, /* number, and its text as written */
 	JP_TRUE,
 	JP_FALSE,
 	JP_NULL,
@@ -44,25 +43,25 @@ enum {
 struct arena;
 
 struct jp_reader {
-	int line;              /* of the last token */
-	uint64_t values_count; /* that began at depth 0 */
+	int line;              /* line of the last token */
+	uint64_t values_count; /* number of values that began at depth 0 */
 	unsigned depth;
-	const char *text; /* until the next token is read */
+	const char *text; /* text of the last token, valid until the next token is read */
 	size_t text_B;
 	double number;
 	const char *error;
-	bool torn;            /* the error is that the file ends inside a value */
-	uint64_t from_B;      /* where the line of the last token begins in the file (a line over
-				 16 KiB counts as several) */
-	uint64_t read_B;      /* how far the file was read */
+	bool torn;       /* the error is that the file ends inside a value */
+	uint64_t from_B; /* offset of the last token's line in the file (a line over 16 KiB counts
+			    as several) */
+	uint64_t read_B; /* number of bytes read from the file */
 	struct jp_feed *feed; /* private */
 };
 
 struct jp_reader *jp_open(struct arena *arena, FILE *in);
 enum jp_token jp_next(struct jp_reader *reader);
-/* Passes over the value that comes next, for example after a key. False after an error. */
+/* Skips the next value, for example after a key. Returns false after an error. */
 bool jp_skip(struct jp_reader *reader);
-/* Passes over the rest of the innermost object or array. */
+/* Skips the rest of the innermost object or array. Returns false after an error. */
 bool jp_leave(struct jp_reader *reader);
 
 #endif

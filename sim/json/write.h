@@ -26,7 +26,7 @@ enum { JSON_DEPTH_MAX = 16 };
 
 enum json_style {
 	JSON_LINE, /* one line; numbers have the fewest digits that read back as the same double */
-	JSON_PRETTY, /* the same numbers; members on lines of their own, indented */
+	JSON_PRETTY, /* numbers as in JSON_LINE; members on lines of their own, indented */
 	JSON_DENSE,  /* one line without blanks; whole numbers are exact, others have 9 digits */
 };
 
@@ -35,14 +35,15 @@ struct json_writer {
 	enum json_style style;
 	int depth;
 	struct {
-		char bracket; /* that closes it */
+		char bracket; /* bracket that closes the object or array */
 		bool flat, filled;
 	} level[JSON_DEPTH_MAX];
 };
 
 struct json_writer jw_begin(FILE *out, enum json_style style);
-void jw_end(struct json_writer *json); /* the last newline; all is closed (asserted) */
-/* bracket: '{' or '['. */
+void jw_end(struct json_writer
+		    *json); /* writes the last newline; asserts that all brackets are closed */
+/* Opens an object or an array; bracket is '{' or '['. */
 void jw_open(struct json_writer *json, const char *key, char bracket);
 void jw_open_flat(struct json_writer *json, const char *key, char bracket);
 void jw_close(struct json_writer *json);
@@ -51,11 +52,11 @@ void jw_real(struct json_writer *json, const char *key, double value);
 void jw_count(struct json_writer *json, const char *key, uint64_t count);
 void jw_flag(struct json_writer *json, const char *key, bool flag);
 void jw_null(struct json_writer *json, const char *key);
-/* A number in the digits of a format of printf. */
+/* Writes a number with a format of printf. */
 void jw_digits(struct json_writer *json, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* A number by itself, as in CSV. */
+/* Writes a number without a key, as in CSV. */
 void jw_number(FILE *out, double value);
 
 #endif

@@ -21,7 +21,7 @@
 struct channel;
 
 struct remote_call {
-	struct remote_call *next; /* in the one list that contains it */
+	struct remote_call *next; /* next call in the list that contains this call */
 	struct remote_call *next_fetch;
 	struct channel *channel;
 	struct cpu *core; /* core of the calling thread */
@@ -36,7 +36,7 @@ struct remote_call {
 	int64_t start_ps;
 	/* List of calls that may time out, sorted by timeout. */
 	struct remote_call *timed_before, *timed_after;
-	int64_t timeout_ps; /* 0: not in that list */
+	int64_t timeout_ps; /* 0: the call is not in the list of timeouts */
 	enum call_result result;
 	/* Order between connections: a call on an event must come after the event's record. */
 	const struct channel *after;
@@ -49,9 +49,9 @@ struct remote_call {
 	uint64_t held_fetch; /* 0: none */
 	uint64_t fetch;      /* number of this asynchronous copy to the host */
 	/* progress of a copy */
-	double unsent_B;                     /* to the device: bytes not sent by the client */
-	double copied_B, sent_B, released_B; /* to the host: progress at the server */
-	double come_B;                       /* either direction: bytes that have arrived */
+	double unsent_B; /* copy to the device: bytes that the client has not sent */
+	double copied_B, sent_B, released_B; /* copy to the host: progress at the server */
+	double come_B;                       /* both directions: bytes that have arrived */
 	bool copying, sending;
 };
 

@@ -57,11 +57,12 @@ struct runtime_params {
 	 * thread that serves it, and back; zero if threads poll (shared memory, RDMA) */
 	double handoff_s;
 	double reply_s;      /* client: unmarshalling the answer */
-	double chunk_B;      /* of bulk copies */
+	double chunk_B;      /* chunk size of bulk copies */
 	bool pipelined;      /* chunks overlap; false: stop-and-go */
 	bool pinned_staging; /* the server stages through pinned memory */
 	bool zero_copy;      /* RDMA accesses GPU memory directly (GPUDirect) */
-	double connect_timeout_s, call_timeout_s; /* give up with a verdict; 0: never */
+	/* time after which the run fails with a verdict; 0: no limit */
+	double connect_timeout_s, call_timeout_s;
 	double keep_alive_s; /* idle time after which a probe is sent; 0: no probes */
 };
 extern const struct param_table runtime_table;

@@ -12,7 +12,7 @@ size_t *order_rising(struct arena *arena, const double *keys, size_t count);
 /* Measurements of the same cases; both pointers are NULL if there are none. */
 struct measured {
 	const double *values; /* throughput; NaN for no measurement */
-	const bool *test;     /* whether each is a test row */
+	const bool *test;     /* whether each value is a test row */
 };
 
 /* Jobs on different numbers of GPUs, in any order. */

@@ -87,7 +87,8 @@ static const char *line_label(struct arena *arena, const struct row_outcome *row
 	}
 	if (prediction_kind(row->prediction) != PREDICTION_COLLECTIVE)
 		return label;
-	bool count = strspn(label, "0123456789") == strlen(label); /* a first column's words */
+	/* A label of digits is the number of GPUs. */
+	bool count = strspn(label, "0123456789") == strlen(label);
 	return arena_printf(arena, "%s%s%zu GPUs", count ? "" : label, count ? "" : ", ",
 			    row->prediction->gpu_count);
 }
@@ -106,7 +107,7 @@ static double measured_throughput(const struct row_outcome *row)
 		return measured * alone;
 	case MEASURE_RATIO:
 		return measured * alone * (double)p->gpu_count;
-	case MEASURE_TIME: /* the same work in the measured time */
+	case MEASURE_TIME: /* same work in the measured time */
 		return p->throughput.value * p->step_s.value / measured;
 	default:
 		return NAN;

@@ -28,9 +28,9 @@ enum block_kind {
 
 enum row_tone {
 	TONE_PLAIN,
-	TONE_GROUP, /* one cell: a heading across the table */
-	TONE_SUM,   /* sums up the rows above */
-	TONE_SOFT,  /* for information */
+	TONE_GROUP, /* row of one cell: a heading across the table */
+	TONE_SUM,   /* row that sums up the rows above */
+	TONE_SOFT,  /* row that only informs */
 	TONE_GOOD,
 	TONE_ALARM,
 };
@@ -41,9 +41,9 @@ struct report_row {
 };
 
 enum column_kind {
-	COLUMN_TEXT,   /* may break */
-	COLUMN_NAME,   /* stays on one line */
-	COLUMN_NUMBER, /* on one line, to the right */
+	COLUMN_TEXT,   /* text that may break over lines */
+	COLUMN_NAME,   /* text that stays on one line */
+	COLUMN_NUMBER, /* number on one line, aligned to the right */
 };
 
 struct report_column {
@@ -75,9 +75,9 @@ struct report {
 	VEC(struct block) blocks;
 	/* for the parts with predictions (report.h) */
 	const struct report_request *request;
-	const char *caption;                        /* below the figures of the current part */
-	VEC(const struct prediction *) predictions; /* of all cases */
-	struct diag *diag;                          /* why a part or a figure is missing */
+	const char *caption;                        /* text below the figures of the current part */
+	VEC(const struct prediction *) predictions; /* predictions of all cases */
+	struct diag *diag;                          /* reasons why a part or a figure is missing */
 	const char *broken; /* the invariant that a simulation broke, or NULL */
 	bool bound_broken;  /* a dataset's claim does not hold */
 	/* after report_render; NULL for HTML */

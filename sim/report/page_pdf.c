@@ -125,7 +125,7 @@ static void put_answer(struct press *press, const struct block *block)
 
 struct layout {
 	const struct report_table *table;
-	double *widths; /* of the columns, with padding */
+	double *widths; /* widths of the columns, with padding */
 	double *lefts;
 };
 

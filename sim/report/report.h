@@ -15,9 +15,9 @@
 #include "sim/report/document.h"
 
 struct report_request {
-	const char *title; /* the question; NULL for one that fits the parts */
+	const char *title; /* the question; NULL: a title that fits the parts */
 	struct caption caption;
-	struct predict_options options; /* for every case */
+	struct predict_options options; /* options for every case */
 	struct watch watch;
 	const char *data_root;
 };

@@ -23,7 +23,7 @@ const char *sweep_value_text(struct arena *arena, const struct sweep_axis *axis,
 {
 	if (axis->words)
 		return axis->texts[index] + strlen(axis->key) + 1;
-	if (axis->quantity == QUANTITY_RATE) /* in the unit of the plots' axes */
+	if (axis->quantity == QUANTITY_RATE) /* converts rates to the unit of the plots' axes */
 		return arena_printf(arena, "%s Gbit/s",
 				    number_format(arena, 4, 8e-9 * axis->values[index]));
 	return quantity_format(arena, axis->quantity, axis->values[index]);
@@ -33,7 +33,7 @@ const char *sweep_value_text(struct arena *arena, const struct sweep_axis *axis,
 struct labels {
 	const struct sweep *sweep;
 	bool shown[AXES_MAX];
-	bool words; /* with the words for each axis; if they are long, the caption has them */
+	bool words; /* labels name their axis; otherwise the caption does */
 };
 enum { WORDS_MOST = 26 };
 

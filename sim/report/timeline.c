@@ -240,7 +240,7 @@ static void fused_step(struct report *report, const struct job_run *run, const s
 void report_timeline(struct report *report, const struct scenario *scenario, const char *label)
 {
 	struct scenario brief = *scenario;
-	brief.steps_count = 1; /* after the warm-up */
+	brief.steps_count = 1; /* steps to show after the warm-up */
 	struct arena *scratch = arena_new();
 	struct trace *trace = trace_new(scratch);
 	struct world_outcome outcome =

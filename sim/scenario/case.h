@@ -12,7 +12,7 @@ struct case_reader {
 	struct reader reader;
 	const struct case_request *request;
 	const struct cfg_node *file;  /* the case file; NULL: none */
-	const struct cfg_node *group; /* its group `case`; NULL: none */
+	const struct cfg_node *group; /* group `case` of the file; NULL: none */
 	struct case_params *params;
 	struct scenario *scenario;
 	/* chosen once for the whole case */

@@ -137,7 +137,8 @@ static const struct job_entry *holder(const struct case_reader *c, const struct 
 				      size_t gpu)
 {
 	for (const struct job_entry *entry = c->scenario->jobs; entry != end; entry++) {
-		size_t from = 0, to = entry->simulated_count; /* its GPUs are in ascending order */
+		/* the job's GPUs are in ascending order */
+		size_t from = 0, to = entry->simulated_count;
 		while (from < to) {
 			size_t middle = from + (to - from) / 2;
 			if (entry->gpus[middle] < gpu)

@@ -20,10 +20,11 @@
 
 #include "sim/scenario/topology.h"
 
-struct machine { /* a template */
+/* A machine template. */
+struct machine {
 	const char *name;
-	const struct topology_build *build; /* with one host, called "host" */
-	VEC(const char *) ports;            /* names of nodes of the template */
+	const struct topology_build *build; /* has one host, called "host" */
+	VEC(const char *) ports;            /* names of the template's nodes that cables join */
 };
 
 /* Reads the template `name`; errors are reported at origin. Its host parameters are

@@ -4,7 +4,7 @@
 
 struct storage_place {
 	const struct storage_params *params;
-	size_t host; /* the host whose storage it is; shared storage: the host that used it first */
+	size_t host; /* the storage's host; shared storage: the host that used it first */
 	struct storage *storage;
 };
 

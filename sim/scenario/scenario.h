@@ -39,16 +39,17 @@ struct case_params {
 	 * by machine. */
 	double gpus_count;
 	double gpus_per_machine_count; /* 0: all GPUs of a machine */
-	double programs_count; /* of a job played call by call: processes that share its GPUs; 0:
-				  one process for each GPU */
-	double stages_count, micro_batches_count; /* of a pipeline; 1: no pipeline */
-	const char *exchange;                     /* name of a file of models/exchanges/ */
+	double programs_count; /* processes that share the GPUs of a job played call by call; 0: one
+				  process for each GPU */
+	/* stages and micro-batches of a pipeline; 1: no pipeline */
+	double stages_count, micro_batches_count;
+	const char *exchange;   /* name of a file of models/exchanges/ */
 	const char *guest;      /* name of the guest on each machine in which a job runs; "": the
 				   machine's first guest */
 	double straggler_ratio; /* compute time of rank 0 divided by that of the other ranks */
-	double epochs_count, images_count; /* to print the time of a whole training */
-	double job_steps_count;            /* of a job from launch to end; 0: those of its epochs */
-	int symmetry;                      /* enum symmetry */
+	double epochs_count, images_count; /* used to print the time of a whole training */
+	double job_steps_count; /* steps of a job from launch to end; 0: the steps of its epochs */
+	int symmetry;           /* enum symmetry */
 	/* Name of a collective that the case repeats without training, as nccl-tests does; "":
 	 * training. */
 	const char *collective;
@@ -119,7 +120,7 @@ struct recorded_program {
 
 /* How the jobs of a case are simulated. */
 enum job_style {
-	JOBS_PROGRAMS,   /* call by call (sim/workload/program_job.h) */
+	JOBS_PROGRAMS,   /* calls are simulated one by one (sim/workload/program_job.h) */
 	JOBS_FUSED,      /* data-parallel training (sim/workload/fused.h) */
 	JOBS_COLLECTIVE, /* a collective without training, repeated */
 };
@@ -137,17 +138,18 @@ struct job_entry {
 	size_t simulated_count; /* equals rank_count unless the topology is folded */
 	double batch_count;     /* samples of a step, on each GPU */
 	const char *model;
-	const struct network *network; /* for a recorded program only its name is set */
+	const struct network *network; /* a recorded program has a network with only a name */
 	const struct recorded_program
 		*recorded; /* NULL: stack, efficiency and network describe the program */
 	const struct stack_params *stack;
 	const struct efficiency_params *efficiency;
-	const struct transport_kind *transport; /* for forwarded calls or for gradients */
+	const struct transport_kind *transport; /* transport of forwarded calls or of gradients */
 	const void *transport_params;
 	/* For jobs that are played call by call. */
 	size_t program_count;               /* each program holds rank_count / program_count GPUs */
 	const struct spread_params *spread; /* exchange of gradients; NULL: no exchange */
-	size_t stage_count, micro_batch_count; /* of a pipeline; stage_count 0 or 1: no pipeline */
+	/* size of a pipeline; stage_count 0 or 1: no pipeline */
+	size_t stage_count, micro_batch_count;
 	double fraction_ratio; /* largest share of the GPU that the program may use */
 	const struct runtime_params *runtime; /* NULL: the local driver */
 	bool guest_work;                      /* true: work of calls is slowed down by the guest */
@@ -158,17 +160,17 @@ struct job_entry {
 	const struct storage_params *storage;    /* NULL: the input is synthetic */
 	const struct storage_params *checkpoint; /* NULL: the job writes no checkpoints */
 	double straggler_ratio;
-	double solo_step_s; /* job_run_step_s of one GPU without the others; 0: a run of its own
-			       finds it */
+	double solo_step_s; /* job_run_step_s of one GPU without the others; 0: a separate run finds
+			       it */
 };
 
 struct scenario {
 	const char *name, *path;
 	struct topology topology;
-	enum job_style style; /* the same for all jobs */
+	enum job_style style; /* all jobs have the same style */
 	const struct job_entry *jobs;
 	size_t job_count;
-	enum collective collective; /* of a collective benchmark */
+	enum collective collective; /* collective of a collective benchmark */
 	double collective_size_B;
 	struct driver_params driver;
 	struct dma_params dma;
@@ -177,7 +179,7 @@ struct scenario {
 	/* Phases of its jobs around their steps; NULL: the case does not ask for elapsed time. */
 	const struct phases_params *phases;
 	bool launch;         /* the run begins with the launch of the jobs (sim/workload/life.h) */
-	uint64_t events_max; /* of a run: jobs that have not ended after that many events have
+	uint64_t events_max; /* maximum events of a run: jobs that have not ended by then have
 				failed */
 	bool no_passing; /* true: the engine handles each event by itself. This changes only the run
 			    time. */
@@ -252,8 +254,8 @@ bool scenario_has_gpus(const struct scenario *scenario);
 const char *case_kind_path(enum case_kind kind);
 
 struct link_use {
-	const char *link;                       /* resource name */
-	double carried_B, capacity_Bps, busy_s; /* over the whole run */
+	const char *link;                       /* name of the resource */
+	double carried_B, capacity_Bps, busy_s; /* totals over the whole run */
 	double window_B;
 };
 /* sim/workload/job.h describes the window and the steps of a run. */
@@ -261,12 +263,13 @@ struct world_outcome {
 	struct job_run *jobs;
 	size_t job_count;
 	double end_s;
-	double window_s;    /* from the time when all jobs have ended their warm-up */
+	double window_s;    /* duration of the window, which begins when all jobs have ended their
+			       warm-up */
 	double *gpu_busy_s; /* by GPU of the topology, inside the window */
 	struct link_use *links;
 	size_t link_count;
 	uint64_t events_count;
-	const char *broken; /* message of a broken invariant; NULL: all hold */
+	const char *broken; /* message about a broken invariant; NULL: all invariants hold */
 };
 /* Returns the scenario of the job's baseline, on one GPU without other jobs. A program gets the
  * local driver and the whole GPU. A fused job gets its first GPU. All other values are shared

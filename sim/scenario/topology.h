@@ -27,7 +27,7 @@ struct topology_build {
 	const char *tag;     /* precedes names in parameter paths, link.<tag><name>; or "" */
 	bool one_host;       /* a machine template: all guests and GPUs are on host 0 */
 	struct names *nodes; /* names of hosts, guests, GPUs and switches */
-	struct names *names; /* the same names and those of links */
+	struct names *names; /* names of `nodes` and of links */
 	struct gpu_profiles *profiles;
 	VEC(struct host_entry) hosts;
 	VEC(struct guest_entry) guests;

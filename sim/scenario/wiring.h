@@ -30,7 +30,7 @@ struct place { /* a machine of the cluster, or a server with one port */
 
 struct cabling {
 	struct topology_build *build;
-	struct origin origin;          /* of the network's group */
+	struct origin origin;          /* origin of the network's group */
 	const struct link_entry *wire; /* kind and traits of one cable */
 	const struct place *places;
 	size_t place_count;

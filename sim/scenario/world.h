@@ -11,7 +11,7 @@ struct world {
 	struct workload workload;
 	const struct scenario *scenario;
 	struct system system;
-	struct job_inputs inputs;     /* only of fused jobs */
+	struct job_inputs inputs;     /* inputs of fused jobs only */
 	struct profile_use *profiles; /* by job of the scenario; only world_fused.c uses it */
 };
 

@@ -13,13 +13,13 @@
 
 /* Larger times (30 years) and sizes are refused. */
 static const double TIME_MAX_S = 1e9, SIZE_MAX_B = 1e15;
-enum { NUMBER_MAX = 1 << 30 }; /* of streams and events */
+enum { NUMBER_MAX = 1 << 30 }; /* maximum number of a stream or event */
 
 struct call_reader {
 	struct arena *arena;
 	struct diag *diag;
 	const char *path;
-	int line; /* of the value that is being read */
+	int line; /* line of the value that is being read */
 	struct jp_reader *json;
 	struct names *names;
 	VEC(struct recorded_call) calls;

@@ -37,7 +37,7 @@ enum category {
 struct event {
 	enum category category;
 	bool complete; /* ph is X: the event has a duration */
-	bool of_gpu;   /* its category begins with gpu */
+	bool of_gpu;   /* the event's category begins with gpu */
 	const char *name;
 	int64_t start_ns, lasts_ns;
 	uint32_t thread;
@@ -480,7 +480,8 @@ static void join_work(struct kineto *k, const struct kineto_work *work, int64_t 
 	if (work->stream >= 0)
 		call->stream = work->stream;
 	if (work->category == CATEGORY_EVENT) {
-		call->event = work->correlation; /* the recording call's correlation is the event */
+		/* A trace identifies an event by the correlation of the call that records it. */
+		call->event = work->correlation;
 		return;
 	}
 	if (work->category == CATEGORY_SYNC) {

@@ -22,9 +22,9 @@ struct arena;
 struct diag;
 
 struct kineto_counts {
-	size_t events;  /* of the trace */
-	size_t orphans; /* work of the GPU whose call is not in the trace */
-	size_t looks;   /* comparisons in searches of calls and marks, which tests check */
+	size_t events;  /* number of events in the trace */
+	size_t orphans; /* pieces of GPU work whose calls are not in the trace */
+	size_t looks; /* comparisons during searches of calls and marks; tests check this number */
 };
 /* path is used only in messages. Returns NULL after an error, which is in diag. */
 const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,

@@ -28,8 +28,8 @@ enum recorded_memory recorded_memory_find(const char *name);
 struct recorded_call {
 	double start_s, end_s;
 	double gpu_start_s,
-		gpu_s;         /* of the kernel, memset, graph or copy; gpu_s < 0: no GPU work */
-	double size_B;         /* of copies and allocations */
+		gpu_s; /* time of the kernel, memset, graph or copy; gpu_s < 0: no GPU work */
+	double size_B; /* size of a copy or an allocation */
 	const char *function;  /* "cudaLaunchKernel" */
 	const char *label;     /* name of the kernel, or NULL */
 	int64_t stream, event; /* numbers of the recorder; < 0: unknown */
@@ -37,7 +37,7 @@ struct recorded_call {
 	uint8_t copy, memory, ready; /* values of the enums above */
 };
 
-struct recorded_mark { /* the begin of a step */
+struct recorded_mark { /* the beginning of a step */
 	double t_s;
 	uint32_t step, thread;
 };

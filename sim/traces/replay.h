@@ -23,7 +23,7 @@ enum calls_host { CALLS_HOST_DRIVER, CALLS_HOST_RECORDED };
 struct calls_params {
 	double kernel_ratio; /* factor of recorded GPU times */
 	double think_ratio;  /* factor of recorded times between calls */
-	double clock_Hz;     /* of the host of the recording; 0: that of the simulated host */
+	double clock_Hz;     /* clock of the recording's host; 0: clock of the simulated host */
 	int host;            /* enum calls_host */
 	double step_count;   /* number of the marked step, from 1; 0: the step of median time */
 	double arguments_B;  /* marshalled arguments of a call */

@@ -19,8 +19,8 @@ struct replay_call {
 	enum replay_role role;
 	bool opens_poll;                 /* first query of a poll with several queries */
 	bool passed;                     /* find_polls has already examined it */
-	const struct replay_call *first; /* of ROLE_POLL: the first query of the poll */
-	double sleep_s;                  /* of ROLE_POLL: time between two queries */
+	const struct replay_call *first; /* only for ROLE_POLL: the first query of the poll */
+	double sleep_s;                  /* only for ROLE_POLL: time between two queries */
 	uint32_t signal;                 /* signal that is posted after the call, plus 1; 0: none */
 	/* Signals that are awaited before the call, plus 1; 0: none. The first is posted by a
 	 * thread that hands over, the second by the record of an event. */
@@ -29,7 +29,7 @@ struct replay_call {
 };
 
 struct replay_thread {
-	struct replay_call *calls; /* and one more element for the end of the step */
+	struct replay_call *calls; /* the calls, and one more element for the end of the step */
 	size_t count;
 	uint32_t recorded; /* number of the thread in the recording */
 };

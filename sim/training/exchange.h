@@ -54,11 +54,12 @@ struct exchange_params {
 	int announce; /* enum announce */
 	bool overlap;
 	double fusion_B, cycle_s;        /* horovod */
-	double cycle_late_s;             /* horovod: the thread wakes this much late */
+	double cycle_late_s;             /* horovod: delay of each wake-up of the thread */
 	double bucket_B, first_bucket_B; /* ddp */
 	double negotiation_s;        /* coordinator's work for each request of a tensor that is not
 					in the response cache */
-	double cached_negotiation_s; /* work for each rank in a cycle with the response cache */
+	double cached_negotiation_s; /* further work for each rank in a cycle with the response
+					cache */
 	bool response_cache;
 	double launch_s;          /* host work to launch a collective on a rank */
 	double copy_launch_s;     /* host work to launch one gradient's copy into or out of the
@@ -72,8 +73,8 @@ struct exchange_params {
 	double noise_ratio;        /* standard deviation of a rank's compute time, each step */
 	double gather_s;           /* further time of a step with more than one rank (fitted) */
 	bool waits_for_issued;
-	double stagger_s; /* work to start a rank's step, for each op of the step; one thread does
-			     it for all ranks of a guest */
+	double stagger_s; /* work to start a rank's step, for each op of the step; one thread starts
+			     all ranks of a guest in turn */
 };
 extern const struct param_table exchange_table;
 

@@ -37,21 +37,21 @@ struct answer {
 struct performer {
 	size_t at;        /* index of the answer that it performs */
 	size_t computed;  /* tensors that the GPU has computed in this step */
-	bool busy;        /* it launches, or sleeps before it launches */
-	int64_t since_ps; /* when it began with this answer */
+	bool busy;        /* the thread launches, or sleeps before it launches */
+	int64_t since_ps; /* time at which the thread began with this answer */
 };
 
 struct horovod {
 	struct exchange base;
 	uint32_t *announced_count; /* by tensor: ranks that have announced it in this step */
 	uint32_t *computed_count;  /* by tensor: ranks that have computed it in this step */
-	bool *known;               /* by tensor: it was answered before */
+	bool *known;               /* by tensor: the coordinator has answered it before */
 	/* Tensors of this step: announced on all ranks; answered; computed on all ranks; passed
 	 * to exchange_host.gathered. */
 	size_t complete_count, answered_count, gathered_count, told_count;
 	/* Requests since the last cycle began, and those of them that need the coordinator. */
 	size_t requests_count, unknown_count;
-	struct answer *answers; /* of this cycle */
+	struct answer *answers; /* answers of this cycle */
 	size_t answer_count;
 	size_t performing_count; /* ranks that have not performed all answers of this cycle */
 	struct performer *performers;

@@ -17,11 +17,11 @@ struct exchange {
 	struct exchange_host host;
 	int64_t launch_ps;
 	int64_t copy_launch_ps;    /* 0: the host does not launch copies one by one */
-	int64_t *launcher_free_ps; /* by rank: when the thread that launches is free */
+	int64_t *launcher_free_ps; /* by rank: time at which the launching thread is free */
 	bool one_stream;           /* copies and collectives of a rank run one after the other */
 	size_t *launched_count, *over_count; /* by rank: launched and finished bundles, in order */
 	size_t begun_count;
-	struct bundle *last;    /* the last one begun; NULL: its memory is in `free` */
+	struct bundle *last;    /* bundle that began last; NULL: its memory is in `free` */
 	struct bundle *free;    /* finished bundles, whose memory is used again */
 	size_t under_way_count; /* running collectives at which all ranks have arrived */
 	int64_t under_way_since_ps, under_way_ps;
@@ -29,14 +29,14 @@ struct exchange {
 
 struct bundle { /* gradients that one collective reduces */
 	struct exchange *exchange;
-	size_t first, count; /* tensors */
+	size_t first, count; /* tensors of the bundle */
 	double size_B;
-	double copy_B;            /* copied into the buffer, and again out of it */
-	uint64_t number;          /* of the communicator's collective */
-	size_t index;             /* bundles of the exchange are counted from 0 */
+	double copy_B;            /* bytes copied into the buffer, and again out of it */
+	uint64_t number;          /* number of the communicator's collective */
+	size_t index;             /* index among the bundles of the exchange, from 0 */
 	struct bundle *following; /* the bundle begun after this one */
-	size_t joined_count, arrived_count, over_count, reduced_count; /* ranks */
-	struct bundle *next; /* in the list of free bundles */
+	size_t joined_count, arrived_count, over_count, reduced_count; /* numbers of ranks */
+	struct bundle *next; /* next bundle in the list of free bundles */
 };
 
 void exchange_init(struct exchange *exchange, const struct exchange_policy *policy,

@@ -26,7 +26,7 @@ struct stack_params {
 		included */
 	int l2_loss;                       /* enum l2_loss: how weight decay enters the graph */
 	bool poller;                       /* a thread polls events */
-	double poll_sleep_s;               /* between two rounds of the poller */
+	double poll_sleep_s;               /* time between two rounds of the poller */
 	bool real_input;                   /* each step copies its input to the GPU */
 	bool pinned_input;
 	double events_per_step_count;  /* extra records and polls (several stream groups) */
@@ -43,7 +43,7 @@ struct stack_params {
 	bool fused_averages;       /* batch norm's kernel also updates its moving averages */
 	bool fused_attention;      /* scores stay inside one kernel (FlashAttention) */
 	bool fp16_gradients;       /* gradients are exchanged in half precision */
-	double xla_clusters_count; /* of backward; 0: no XLA */
+	double xla_clusters_count; /* number of XLA clusters of backward; 0: no XLA */
 };
 enum stack_precision { PRECISION_FP32, PRECISION_FP16, PRECISION_BF16, PRECISION_FP8 };
 /* Order of an image's elements: channels behind or before the pixels. */
@@ -76,7 +76,7 @@ struct spread_params;
 struct framework {
 	const char *name; /* "tensorflow-1" */
 	const char *help;
-	bool ahead; /* it issues the next step without waiting for the GPU */
+	bool ahead; /* the host issues the next step without waiting for the GPU */
 	/* Returns the ops' indices in the order in which the framework issues them. */
 	const uint32_t *(*order)(struct arena *arena, const struct op_graph *graph);
 	/* Builds the calls of one step. spread: how several GPUs exchange gradients; NULL: the

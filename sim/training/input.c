@@ -81,8 +81,8 @@ struct input_process {
 enum stage { READ, DECODE, COPY, STAGE_COUNT };
 
 struct work {                    /* of one stage */
-	uint64_t started, ended; /* batches; started - ended is 0 or 1 */
-	int64_t since_ps;        /* when the last batch started */
+	uint64_t started, ended; /* numbers of batches; started - ended is 0 or 1 */
+	int64_t since_ps;        /* time at which the last batch started */
 };
 
 struct input {
@@ -91,13 +91,13 @@ struct input {
 	struct input *next;        /* the next rank that waits for a copying thread */
 	struct input *next_member; /* the next rank of the process */
 	struct work stages[STAGE_COUNT];
-	uint64_t asked, taken; /* batches that input_take asked for, and that were delivered */
+	uint64_t asked, taken; /* batches that input_take requested, and batches delivered */
 	event_fn *fn;          /* callback of the last input_take */
 	void *ctx;
 	uint64_t arg;
 	double threads_begun;
 	struct input_counters counters;
-	event_fn *first_fn; /* waits for the first batch */
+	event_fn *first_fn; /* called when the first batch is ready */
 	void *first_ctx;
 	uint64_t first_arg;
 };

@@ -32,16 +32,17 @@
 
 struct input_params {
 	const char *source;          /* "gpu", "host", or a storage of models/storages/ */
-	double image_B;              /* mean of encoded images */
+	double image_B;              /* mean size of encoded images */
 	double decode_s;             /* core-seconds for an image at the reference clock */
 	bool distortions;            /* whether the colours of images are distorted, too */
 	double distort_spB;          /* work of distortions per byte of fp32 pixels */
-	double decode_threads_count; /* maximum of a rank; 0: all cores that it may use */
-	double prefetch_count;       /* batches */
+	double decode_threads_count; /* maximum for a rank; 0: all cores that it may use */
+	double prefetch_count;       /* number of batches */
 	double element_B;            /* bytes of one channel of a pixel when copied: 4 (fp32) */
 	bool staged;                 /* the next batch is copied while the GPU computes */
 	bool pinned;
-	double copy_threads_count; /* of the process, shared by its ranks; 0: one for each rank */
+	double copy_threads_count; /* threads of the process, shared by its ranks; 0: one for each
+				      rank */
 	bool one_process;          /* the ranks of a machine are one process */
 	double feed_s;             /* host work to hand over a batch */
 	bool lockstep;             /* the stages of a process begin and end together */
@@ -63,13 +64,13 @@ struct input_spec {
 	struct input_process *process; /* NULL: the rank is its own process */
 	struct storage *storage;       /* NULL for source "host" */
 	unsigned reader;               /* number of the storage's reader, one for each process */
-	struct guest *guest;           /* decodes */
-	struct cpu *core;              /* hands batches over and stages pageable copies */
+	struct guest *guest;           /* guest that decodes */
+	struct cpu *core;              /* core that hands batches over and stages pageable copies */
 	const struct dma_params *dma;
 	const struct route *to_device;
-	double batch_count;   /* images */
+	double batch_count;   /* images in a batch */
 	double batch_B;       /* decoded batch in fp32; element_B scales it for the copy */
-	bool held;            /* begins when input_start is called */
+	bool held;            /* the input begins when input_start is called */
 	double shuffle_count; /* images that are read before the first batch */
 };
 /* Creates the pipeline, which begins to fill at once. If there is no route from the storage to
@@ -82,8 +83,8 @@ void input_start(struct input *input, event_fn *fn, void *ctx, uint64_t arg);
 void input_take(struct input *input, event_fn *fn, void *ctx, uint64_t arg);
 
 struct input_counters {
-	double read_B, copied_B, decoded_count;         /* decoded: images */
-	double read_busy_s, decode_busy_s, copy_busy_s; /* of each stage */
+	double read_B, copied_B, decoded_count;         /* decoded_count is a number of images */
+	double read_busy_s, decode_busy_s, copy_busy_s; /* busy time of each stage */
 };
 const struct input_counters *input_counters(const struct input *input);
 /* Mean time of a batch in the slowest stage, without the shuffle buffer; 0: no batch has ended. */

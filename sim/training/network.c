@@ -14,7 +14,7 @@ enum layer_key {
 	KEY_STRIDE = 1 << 1,
 	KEY_PAD = 1 << 2,
 	KEY_OUT = 1 << 3,
-	KEY_BATCH_NORM = 1 << 4, /* and scale */
+	KEY_BATCH_NORM = 1 << 4, /* batch_norm and scale */
 	KEY_BIAS = 1 << 5,
 	KEY_RELU = 1 << 6,
 	KEYS_WINDOW = KEY_KERNEL | KEY_STRIDE | KEY_PAD,
@@ -26,7 +26,7 @@ struct op_form {
 	const char *name;
 	enum layer_op op;
 	unsigned keys;     /* allowed keys besides name, op and from */
-	unsigned required; /* keys that must be there */
+	unsigned required; /* keys that the user must write */
 	size_t inputs_min, inputs_max;
 };
 

@@ -75,7 +75,7 @@ struct attention_shape {
 	size_t heads, kv_heads, head_size;
 	size_t window; /* tokens that each token sees, itself included; 0: all */
 	bool causal;   /* a token does not see later ones */
-	bool dropout;  /* of the probabilities */
+	bool dropout;  /* dropout of the attention probabilities */
 };
 
 struct layer {
@@ -83,25 +83,25 @@ struct layer {
 	enum layer_op op;
 	size_t inputs[LAYER_INPUTS_MAX]; /* indices of earlier layers */
 	size_t input_count;
-	size_t channels, height, width;    /* of the output for one image */
-	double output_count;               /* elements of the output for one image */
-	double input_count_total;          /* elements of all inputs for one image */
-	double macs;                       /* of the forward pass for one image */
+	size_t channels, height, width; /* shape of the output for one image */
+	double output_count;            /* elements of the output for one image */
+	double input_count_total;       /* elements of all inputs for one image */
+	double macs;                    /* multiply-accumulates of the forward pass for one image */
 	double tensors[LAYER_TENSORS_MAX]; /* elements of each trainable tensor */
 	size_t tensor_count;
 	size_t state_tensor_count;   /* tensors without training: moving mean and variance */
-	size_t window[2], stride[2]; /* of a conv or pool: height, width */
+	size_t window[2], stride[2]; /* height and width of a conv or pool window */
 	bool in_place;               /* the output overwrites the input: ReLU, bias */
 	/* Linear layers: output features of the matrix products that share the input, such
 	 * as query, key and value. */
 	size_t parts[LAYER_PARTS_MAX], part_count;
 	size_t experts;    /* matrices of which each token uses one; 0: a single matrix */
-	size_t expert_top; /* of experts, route, dispatch and combine: rows of each token */
+	size_t expert_top; /* experts, route, dispatch and combine: rows of each token */
 	size_t tied_to;    /* the embedding whose matrix a linear layer uses; 0: its own */
-	struct attention_shape attention; /* of attention, rotary and qk_norm */
-	double scores_count; /* of attention: query-key pairs of all heads, masked ones too */
+	struct attention_shape attention; /* only for attention, rotary and qk_norm */
+	double scores_count; /* attention: query-key pairs of all heads, including masked pairs */
 	/* One sample keeps this for the backward pass, without the scores of attention. */
-	double kept_count; /* elements */
+	double kept_count; /* number of elements that backward needs */
 	double kept_B;     /* bytes whose size does not depend on the data type, such as masks */
 };
 
@@ -114,10 +114,11 @@ struct network {
 	const struct layer *layers; /* in topological order; [0] is the input */
 	size_t layer_count;
 	double parameters_count, gradient_tensors_count, macs_count;
-	double activations_count;      /* elements of one sample kept for backward (kept_count) */
-	double activations_B;          /* further bytes of one sample (kept_B) */
-	double fused_B;                /* bytes that attention keeps besides if it is fused */
-	double scores_count, scores_B; /* elements and bytes that it keeps if it is not fused */
+	double activations_count; /* elements of one sample kept for backward (kept_count) */
+	double activations_B;     /* further bytes of one sample (kept_B) */
+	double fused_B;           /* bytes that attention also keeps if it is fused */
+	/* elements and bytes that attention keeps if it is not fused */
+	double scores_count, scores_B;
 };
 
 /* Reads the file, which must have only the group `network`. Returns NULL after errors, which are

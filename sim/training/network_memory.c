@@ -18,8 +18,9 @@ static double layer_gradients_B(const struct network *network, const struct laye
 	double count = layer->output_count;
 
 	if (layer->in_place || layer->op == LAYER_ADD || layer->op == LAYER_POSITIONS)
-		return count * element_B;     /* the inputs' gradient uses the same memory */
-	if (layer->op == LAYER_CROSS_ENTROPY) /* fp32; then a cast to the type of the input */
+		return count * element_B; /* the inputs' gradient uses the same memory */
+	/* an fp32 gradient, and its copy in the type of the input */
+	if (layer->op == LAYER_CROSS_ENTROPY)
 		return count * (4 + 4 + (element_B < 4 ? element_B : 0));
 	for (size_t i = 0; i < layer->input_count; i++) {
 		const struct layer *input = &network->layers[layer->inputs[i]];
@@ -27,7 +28,7 @@ static double layer_gradients_B(const struct network *network, const struct laye
 		if (input->op != LAYER_INPUT) /* training needs no gradient of the image */
 			count += input->output_count;
 	}
-	if (!fused_attention) /* of the probabilities and of the scores */
+	if (!fused_attention) /* gradients of the probabilities and of the scores */
 		count += 2 * layer->scores_count;
 	return count * element_B;
 }

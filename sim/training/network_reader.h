@@ -12,31 +12,31 @@
 #include "sim/training/network_shapes.h"
 
 struct line {
-	const char *name; /* NULL: has none */
+	const char *name; /* NULL: the line has no name */
 	const struct cfg_node *node;
 	struct origin origin;
 	size_t scope;  /* the repetition to which it belongs; 0: none */
-	size_t last;   /* the layer that stands for the name: its last */
-	bool broken;   /* has an error: lines that take from it are not checked */
-	bool consumed; /* a later line takes from it */
+	size_t last;   /* the last layer of the line, to which its name refers */
+	bool broken;   /* the line has an error, so lines that use it are not checked */
+	bool consumed; /* a later line uses the line */
 };
 
 /* One repetition of a group; [0] is the file itself. */
 struct scope {
-	const char *name;   /* of the group, with those around it */
-	const char *prefix; /* of the names in it */
+	const char *name;   /* name of the group, with the names of the groups around it */
+	const char *prefix; /* prefix of the names in the group */
 	size_t parent;
-	size_t entry; /* the line that comes into it */
-	size_t last;  /* its last line; 0: not yet known */
-	bool again;   /* not the first repetition: its errors have been reported */
+	size_t entry; /* the line that is the group's input */
+	size_t last;  /* the group's last line; 0: not yet known */
+	bool again;   /* a repetition after the first one, whose errors have been reported */
 };
 
 struct reader {
 	struct arena *arena;
 	struct diag *diag;
-	size_t errors_before; /* in diag, when the network was begun */
+	size_t errors_before; /* number of errors in diag before the network */
 	const struct network *network;
-	struct line *lines; /* [0] is the input */
+	struct line *lines; /* [0] is the input of the network */
 	size_t line_count;
 	VEC(struct scope) scopes;
 	VEC(struct layer) layers;

@@ -11,7 +11,7 @@
 struct token_keys {
 	size_t out, heads, kv_heads, head_size, window, hidden, experts, top, shared, tokens;
 	size_t positions, segments;
-	bool own_positions; /* as many as there are tokens */
+	bool own_positions; /* `positions` is the number of tokens */
 	bool bias, qkv_bias, causal, separate, rotary, qk_norm, sinks, dropout;
 	double share;
 	const char *activation, *tied;
@@ -22,7 +22,7 @@ struct expansion {
 	const struct cfg_node *node;
 	struct token_keys keys;
 	struct layer_spec spec;
-	size_t index; /* of the line */
+	size_t index; /* index of the line */
 	const size_t *inputs;
 	size_t input_count;
 	size_t last; /* the layer appended last; before the first one, the first input */
@@ -369,7 +369,7 @@ static const struct form {
 	const char *op;
 	void (*expand)(struct expansion *x);
 	const char *required[3];
-	const char *keys[FORM_KEYS_MAX]; /* further ones */
+	const char *keys[FORM_KEYS_MAX]; /* keys that the form allows in addition */
 } forms[] = {
 	{"embedding", embedding, {"out"}, {"positions", "segments"}},
 	{"class_token", class_token, {NULL}, {"positions"}},

@@ -25,11 +25,11 @@ struct layer_spec {
 	const char *name;
 	struct origin origin;
 	enum layer_op op;
-	size_t kernel[2], stride[2];        /* height, width */
-	bool same;                          /* padding is "same"; false: "valid" */
-	bool global;                        /* the pool is as large as its input */
-	size_t out;                         /* channels of a conv, units of an fc */
-	size_t rows;                        /* of an embedding's matrix; tokens to select */
+	size_t kernel[2], stride[2]; /* height, width */
+	bool same;                   /* padding is "same"; false: "valid" */
+	bool global;                 /* the pool is as large as its input */
+	size_t out;                  /* number of channels of a conv, or of units of an fc */
+	size_t rows; /* rows of an embedding's matrix, or number of tokens to select */
 	bool batch_norm, scale, bias, relu; /* layers that follow this one */
 };
 

@@ -46,7 +46,8 @@ static void derive_attention(const struct layer_spec *spec, struct layer *layer,
 
 	layer->channels = shape->heads * shape->head_size;
 	layer->scores_count = (double)shape->heads * tokens * tokens;
-	*macs_per_output = 2 * pairs_of(shape, tokens) / tokens; /* scores, and values by them */
+	*macs_per_output = 2 * pairs_of(shape, tokens) /
+			   tokens; /* products for the scores, and products of scores and values */
 	if (spec->rows > 0)
 		layer_add_tensor(layer, (double)spec->rows);
 }
@@ -177,9 +178,9 @@ static void keep_inside(const struct layer *input, struct layer *layer)
 		layer->kept_B += index_B * tokens;
 		return;
 	case LAYER_LAYER_NORM:
-		layer->kept_B += 2 * statistic_B * tokens; /* mean and deviation */
+		layer->kept_B += 2 * statistic_B * tokens; /* keeps mean and deviation */
 		return;
-	case LAYER_RMS_NORM: /* the normalised values, before the weights */
+	case LAYER_RMS_NORM: /* keeps the normalised values before the weights */
 		layer->kept_count += layer->output_count;
 		layer->kept_B += statistic_B * tokens;
 		return;
@@ -188,20 +189,20 @@ static void keep_inside(const struct layer *input, struct layer *layer)
 			tokens * (double)((shape->heads + shape->kv_heads) * shape->head_size);
 		layer->kept_B += statistic_B * tokens * (double)(shape->heads + shape->kv_heads);
 		return;
-	case LAYER_GATE: /* the activation of the gate's half */
+	case LAYER_GATE: /* keeps the activation of the gate's half */
 		layer->kept_count += layer->output_count;
 		return;
 	case LAYER_DROPOUT:
 		layer->kept_B += mask_B * layer->output_count;
 		return;
-	case LAYER_ROUTE: /* all probabilities; the numbers of the experts */
+	case LAYER_ROUTE: /* keeps all probabilities and the numbers of the experts */
 		layer->kept_count += input->output_count;
 		layer->kept_B += index_B * layer->output_count;
 		return;
-	case LAYER_DISPATCH: /* the order of the rows */
+	case LAYER_DISPATCH: /* keeps the order of the rows */
 		layer->kept_B += index_B * tokens;
 		return;
-	case LAYER_CROSS_ENTROPY: /* fp32 logarithms of the probabilities */
+	case LAYER_CROSS_ENTROPY: /* keeps fp32 logarithms of the probabilities */
 		layer->kept_B += 4 * layer->output_count;
 		return;
 	default:

@@ -42,12 +42,12 @@ struct op {
 	const char *name;
 	uint32_t layer; /* the layer of the network to which the op belongs */
 	enum op_pass pass;
-	bool library;            /* cuDNN or cuBLAS */
-	bool elementwise;        /* XLA can make it one kernel with its neighbours */
-	uint32_t kernels;        /* launches */
-	struct kernel_work work; /* of each kernel */
+	bool library;            /* the op calls cuDNN or cuBLAS */
+	bool elementwise;        /* XLA can fuse it with its neighbours */
+	uint32_t kernels;        /* number of launches */
+	struct kernel_work work; /* work of each kernel */
 	double output_B;         /* set only for elementwise ops */
-	const uint32_t *inputs;  /* ops that must be issued before */
+	const uint32_t *inputs;  /* ops that must be issued before this op */
 	uint32_t input_count;
 	const uint32_t *gradients; /* tensors whose gradients are complete after this op */
 	uint32_t gradient_count;

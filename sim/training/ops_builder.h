@@ -12,9 +12,9 @@ struct builder {
 	struct arena *arena;
 	const struct network *network;
 	const struct stack_params *stack;
-	const struct gpu_params *gpu; /* NULL: without TF32 */
+	const struct gpu_params *gpu; /* NULL: TF32 is not used */
 	double batch, element_B;
-	double weight_B; /* of an element of a variable */
+	double weight_B; /* size of an element of a variable */
 	VEC(struct op) ops;
 	uint32_t *forward;      /* by layer: the op that computes its output */
 	uint32_t *gradient;     /* by layer: the op that computes the gradient of its output */

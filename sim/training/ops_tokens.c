@@ -132,7 +132,7 @@ static struct part part_of(const struct builder *b, const struct layer *layer, s
 	double in = (double)input->channels, matrices = 1;
 
 	_Static_assert(sizeof suffixes / sizeof suffixes[0] == LAYER_PARTS_MAX, "a suffix each");
-	if (layer->experts > 0) /* with few rows not every expert has one */
+	if (layer->experts > 0) /* with few rows, some experts have no row */
 		matrices = rows < (double)layer->experts ? rows : (double)layer->experts;
 	return (struct part){.product = {rows / matrices, out, in, matrices},
 			     .bytes_B =
@@ -184,13 +184,14 @@ static void linear_backward(struct builder *b, size_t index)
 
 /* ---- attention ---- */
 
-struct attention_work {      /* of a batch */
-	double flop;         /* of one of the two products, without masked pairs */
-	double pair_B;       /* all scores */
-	double q_B, kv_B;    /* queries; keys, or values */
-	double product_B;    /* scores, queries or output, and keys or values */
-	double tokens, size; /* of a head */
-	double count;        /* heads of all samples */
+struct attention_work { /* of a batch */
+	double flop;    /* work of one of the two products, without masked pairs */
+	double pair_B;  /* size of all scores */
+	/* size of the queries; size of the keys, which is also that of the values */
+	double q_B, kv_B;
+	double product_B;    /* size of scores, queries or output, and keys or values */
+	double tokens, size; /* tokens and size of a head */
+	double count;        /* number of heads of all samples */
 };
 
 static struct attention_work attention_of(const struct builder *b, const struct layer *layer)
@@ -451,7 +452,7 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 		return cross_entropy_forward(b, layer, input);
 	case LAYER_LOSSES:
 		return add_plain(b, layer, "", (uint32_t)layer->input_count - 1, 0, input);
-	default: /* norms in one kernel, activations */
+	default: /* norms in one kernel, and activations */
 		return add_elementwise(b, layer, "", 1, in_B, out_B, input);
 	}
 }
@@ -461,7 +462,8 @@ void tokens_forward(struct builder *b, size_t index)
 	const struct layer *layer = &b->network->layers[index];
 	uint32_t input = b->forward[layer->inputs[0]];
 
-	for (size_t i = 1; i < layer->input_count; i++) /* inputs in a row: the last one decides */
+	for (size_t i = 1; i < layer->input_count;
+	     i++) /* among several inputs, the op issued last decides */
 		if (b->forward[layer->inputs[i]] != NONE && b->forward[layer->inputs[i]] > input)
 			input = b->forward[layer->inputs[i]];
 	b->forward[index] = forward_op(b, layer, input);

@@ -43,7 +43,8 @@ bool pipeline_cut(struct arena *arena, const struct network *network, size_t sta
 	size_t next = 0;
 	for (size_t s = 0; s + 1 < stage_count; s++) {
 		double wanted = all * (double)(s + 1) / (double)stage_count;
-		size_t last = count - (stage_count - 1 - s); /* leaves a cut for each later one */
+		size_t last = count - (stage_count - 1 -
+				       s); /* leaves at least one cut for each later stage */
 		while (next < last && fabs(macs_up_to(network, possible[next + 1]) - wanted) <=
 					      fabs(macs_up_to(network, possible[next]) - wanted))
 			next++;

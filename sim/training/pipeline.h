@@ -14,7 +14,7 @@
 #include "sim/training/framework.h"
 
 struct pipeline_params {
-	size_t stage_count, stage; /* stage: of this rank */
+	size_t stage_count, stage; /* number of stages, and this rank's stage */
 	size_t micro_batch_count;
 };
 

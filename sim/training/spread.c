@@ -11,8 +11,8 @@ enum { NONE = -1, EVENTS_OF_BUNDLE = 3 };
 
 struct bundle {
 	double size_B;
-	bool issued;  /* its exchange has been issued */
-	bool awaited; /* the compute stream waits for it */
+	bool issued;  /* the exchange of the bundle has been issued */
+	bool awaited; /* the compute stream waits for the exchange */
 };
 
 struct spread {
@@ -23,7 +23,7 @@ struct spread {
 	int32_t *bundle_of; /* by tensor; NONE: its gradient has not been issued */
 	struct bundle *bundles;
 	size_t count;                   /* bundles, including the open one */
-	VEC(const struct op *) updates; /* held back, in the framework's order */
+	VEC(const struct op *) updates; /* updates that are held back, in the framework's order */
 	bool updating;                  /* spread_update issues the updates */
 };
 

@@ -24,7 +24,7 @@
 struct spread_params {
 	size_t device_count; /* GPUs of the program */
 	double bundle_B;     /* 0: a bundle has one op's gradients; INFINITY: there is one bundle */
-	double element_B;    /* of a gradient */
+	double element_B;    /* size of a gradient's element */
 	bool on_cpu;         /* the variables are on the CPU */
 	double cpu_Bps;      /* bytes of gradients that the host adds in a second */
 };

@@ -15,7 +15,8 @@ struct cutter {
 	struct issuer issuer;
 	double *update_s, *update_host_s; /* by tensor of the graph */
 	VEC(struct step_segment) segments;
-	VEC(uint32_t) tensors; /* of the graph, in the order in which their gradients are ready */
+	VEC(uint32_t)
+	tensors; /* tensors of the graph, in the order in which their gradients are ready */
 	/* Since the last cut. */
 	double open_s, open_host_s, last_s;
 	uint32_t open_kernels;

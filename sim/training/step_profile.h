@@ -28,10 +28,10 @@
 enum { PIECE_KERNELS = 64 };
 
 struct step_segment {
-	const char *name; /* of its last op */
+	const char *name; /* name of its last op */
 	double compute_s;
-	double host_s; /* work to issue it, at the reference clock on bare metal */
-	double last_s; /* its last kernel, which is part of compute_s */
+	double host_s; /* work to issue the segment, at the reference clock on bare metal */
+	double last_s; /* duration of its last kernel, which is part of compute_s */
 	uint32_t tensor_first, tensor_count; /* tensors whose gradients are ready at its end */
 };
 struct step_tensor { /* in the order in which gradients become ready */
@@ -43,10 +43,10 @@ struct step_tensor { /* in the order in which gradients become ready */
 struct step_profile {
 	const struct step_segment *segments;
 	size_t segment_count;
-	size_t forward_count; /* the first segments, up to the end of forward */
+	size_t forward_count; /* the first segments belong to the forward pass */
 	const struct step_tensor *tensors;
 	size_t tensor_count;
-	double ops_count;    /* of the graph */
+	double ops_count;    /* number of ops of the graph */
 	double step_s;       /* step time of a single GPU (solo_step_s) */
 	double begin_host_s; /* host work before the first segment is issued */
 	double poller_ratio; /* part of a core that the poller uses */
@@ -54,7 +54,7 @@ struct step_profile {
 	double images_count;
 	double element_B; /* bytes of a gradient's element: 2 with fp16 gradients, else 4 */
 	double memory_B;  /* GPU memory of a process */
-	double input_B;   /* one batch in fp32, for input_spec.batch_B */
+	double input_B;   /* size of one batch in fp32, for input_spec.batch_B */
 };
 struct step_host {
 	const struct driver_params *driver;

@@ -30,7 +30,7 @@ enum { BUFFERS = 2 };
  * stage 1 from the buffer to its destination. One stage is the core's (staging), the other the
  * engine's. */
 struct dma_state {
-	struct dma_state *next; /* in the free list */
+	struct dma_state *next; /* next state in the free list */
 	struct dma_pool *pool;
 	struct dma_copy copy;
 	uint64_t chunk_count;

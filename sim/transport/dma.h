@@ -28,9 +28,9 @@ struct dma_copy {
 	struct fabric *fabric;
 	struct arena *arena;
 	const struct dma_params *params;
-	const struct route *route; /* from source node to destination node */
+	const struct route *route; /* route from source node to destination node */
 	struct host *host;         /* host whose memory is read or written */
-	struct cpu *core;          /* stages pageable chunks; NULL for pinned memory */
+	struct cpu *core;          /* core that stages pageable chunks; NULL for pinned memory */
 	bool to_device;
 	bool pageable;
 	double size_B; /* > 0 */

@@ -24,7 +24,7 @@ struct loss {
 	double p;
 	uint64_t gap; /* packets that arrive before the next loss */
 	struct rng rng;
-	uint8_t order[LOSS_STRATA]; /* of the current round */
+	uint8_t order[LOSS_STRATA]; /* random order of the strata in the current round */
 	uint8_t used;
 };
 

@@ -16,7 +16,7 @@
 struct path {
 	const struct route *route;
 	struct connection_end from, to;
-	double latency_s; /* of the links and both virtual NICs */
+	double latency_s; /* latency of the links and both virtual NICs */
 	int64_t latency_ps;
 	double least_spB; /* seconds per payload byte on its slowest link */
 };

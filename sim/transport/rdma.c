@@ -57,7 +57,7 @@ struct rdma_message {
 	double size_B, packets;
 	double sending; /* packets of the current transmission */
 	bool eager;
-	bool ready;        /* it may be sent: it is posted, and the rendezvous has ended */
+	bool ready;        /* the message may be sent: it is posted, and the rendezvous has ended */
 	uint64_t failures; /* successive transmissions without progress */
 	int64_t sent_ps, started_ps;
 };

@@ -234,7 +234,8 @@ static double send_work_s(const struct tcp_direction *direction, double size_B)
 {
 	const struct guest *guest = direction->path.from.guest;
 	if (size_B > direction->connection->params->inline_B)
-		return guest_send_work_s(guest, 1, 0); /* the flow has the cost of its bytes */
+		/* the flow already contains the cost of its bytes */
+		return guest_send_work_s(guest, 1, 0);
 	double packets = cpu_packets(size_B, direction->send_packet_B);
 	return guest_send_work_s(guest, packets, size_B) +
 	       overlay_s(direction, direction->index, packets, size_B);

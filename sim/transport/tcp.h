@@ -23,8 +23,8 @@
 #include "sim/transport/transport.h"
 
 struct tcp_params {
-	double initial_window_count;            /* in segments */
-	double send_buffer_B, receive_buffer_B; /* for each stream */
+	double initial_window_count;            /* initial congestion window, in segments */
+	double send_buffer_B, receive_buffer_B; /* buffer sizes of each stream */
 	double streams_count;                   /* parallel TCP streams of this connection */
 	double inline_B;                        /* larger messages use the CPU as flows */
 	double encapsulation_B;                 /* header of an overlay in each packet */
@@ -38,28 +38,28 @@ struct tcp_params {
 	double rto_min_s, rto_max_s;
 	double retries_count; /* retransmissions of one packet before the connection fails */
 	double syn_rto_s, syn_retries_count;
-	double connect_timeout_s; /* the program's own limit; 0: none */
+	double connect_timeout_s; /* time limit of the program itself; 0: none */
 };
 
 /* The data of one socket call. A message consists of one or more writes; the last one has its
  * callbacks. */
 struct tcp_write {
-	struct tcp_write *next; /* in the queue, in flight, or free */
+	struct tcp_write *next; /* next write in the queue, in flight, or in the free list */
 	struct tcp_direction *direction;
 	struct message message;
-	bool last;        /* the last write of its message */
+	bool last;        /* the write is the last one of its message */
 	double size_B;    /* >= 1 */
 	double end_B;     /* position of its last byte in the direction's stream */
 	double drained_B; /* bytes that have left */
 	double packets;
-	double receive_s; /* work of the receiver */
-	bool bulk;        /* it was larger than the window when it started */
+	double receive_s; /* CPU time of the receiver */
+	bool bulk;        /* the write was larger than the window when it started */
 	bool accepted;
 	int64_t sent_ps; /* time at which the program sent the message */
 	int64_t started_ps, left_ps, arrived_ps;
-	bool arrived;        /* at the receiver's TCP, except lost packets */
+	bool arrived;        /* the write is at the receiver's TCP, except for lost packets */
 	uint64_t lost;       /* lost packets that are not repaired yet */
-	uint64_t after_lost; /* its packets that arrived after its first lost one */
+	uint64_t after_lost; /* packets of the write that arrived after its first lost packet */
 	uint64_t repaired;   /* lost packets that are being sent again */
 };
 
@@ -91,7 +91,7 @@ struct tcp_direction {
 	double written_B, drained_B;
 	bool draining;
 	struct flow_id flow;
-	struct kept_flows plain_flows; /* for whole writes, not limited by windows or cores */
+	struct kept_flows plain_flows; /* flows for whole writes, not limited by windows or cores */
 	size_t receiving_count;        /* writes that have arrived but are not delivered yet */
 
 	/* ---- windows, for each stream ---- */
@@ -111,7 +111,7 @@ struct tcp_direction {
 	uint64_t missing;      /* lost packets among those arrived */
 	uint64_t duplicates;   /* packets that arrived after the first hole */
 	bool repairing;
-	bool given_up;      /* a long write will never be complete */
+	bool given_up;      /* a long write can never be completed */
 	uint64_t retries;   /* successive timeouts of the same packet */
 	int64_t stalled_ps; /* waits up to this time are counted */
 	struct event_id rto_event;
@@ -121,7 +121,7 @@ struct tcp_direction {
 	double received_B; /* bytes received in order by the receiver's TCP */
 	double answered_B; /* bytes acknowledged by the receiver */
 	double acked_B;    /* acknowledged bytes known to the sender */
-	double release_B;  /* bytes that may leave without waiting */
+	double release_B;  /* position up to which bytes may leave without waiting */
 	struct event_id delayed_ack;
 
 	uint32_t track;
@@ -205,7 +205,8 @@ void tcp_left(struct tcp_write *write); /* called when its last byte has left */
 
 /* ---- tcp_nagle.c ---- */
 bool tcp_nagle_admits(struct tcp_direction *direction);
-void tcp_nagle_sent(struct tcp_direction *direction); /* an acknowledgement travels with it */
+void tcp_nagle_sent(struct tcp_direction *direction); /* tells the Nagle state that an
+							 acknowledgement travels with data */
 void tcp_nagle_arrived(struct tcp_direction *direction, double size_B);
 
 #endif

@@ -228,7 +228,7 @@ void tcp_left(struct tcp_write *write)
 	struct tcp_direction *direction = write->direction;
 	int64_t there_ps = tcp_now_ps(direction) + direction->path.latency_ps;
 	if (direction->loss.p <= 0) {
-		bool last = !direction->queue.head; /* no further work follows now */
+		bool last = !direction->queue.head; /* no other write leaves now */
 		if (last && engine_pass(tcp_engine(direction), there_ps))
 			arrive_whole(write, 0);
 		else

@@ -141,7 +141,7 @@ struct calibrating_machine {
 	const struct command *command;
 	const char *folder;
 	struct report *report;
-	const struct calibration *parts[2]; /* of the GPU and of the host */
+	const struct calibration *parts[2]; /* calibrations of the GPU and of the host */
 	size_t part_count;
 	bool gate_failed, unfinished;
 };

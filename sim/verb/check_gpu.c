@@ -10,7 +10,7 @@
 /* Bounds that hold for all GPUs of a generation. */
 static const struct generation {
 	const char *name;
-	double lanes[2];        /* fp32 lanes of an SM; [1] is for other chips of it, or 0 */
+	double lanes[2];        /* fp32 lanes of an SM; [1] is another possible value, or 0 */
 	double pin_bps[2];      /* highest bandwidth of a pin: GDDR, HBM */
 	double tensor_ratio;    /* highest dense fp16 peak / fp32 peak */
 	bool has_tf32, has_fp8; /* GPUs with TF32 also have bfloat16 */
@@ -109,7 +109,7 @@ static void check_fp32(const struct check *check)
 /* Dense peaks of tensor cores for several data types are fixed multiples of fp16's. */
 static const struct multiple {
 	const char *key;
-	double ratio; /* of fp16 */
+	double ratio; /* ratio to the fp16 peak */
 	const char *words;
 } tf32_multiple = {"tf32", 0.5, "half of"}, bf16_multiple = {"bf16", 1, "the same as"},
   fp8_multiple = {"fp8", 2, "twice"};

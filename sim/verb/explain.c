@@ -15,7 +15,7 @@
 struct explanation {
 	const struct command *command;
 	const struct fold *fold; /* classes of equal machines; NULL: all machines are simulated */
-	const char *transport;   /* that `auto` selects; from scenario_transport */
+	const char *transport;   /* transport that `auto` selects, from scenario_transport */
 	VEC(const struct cfg_param *) params;
 };
 

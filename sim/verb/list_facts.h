@@ -9,9 +9,10 @@
 struct facts {
 	const char *group;  /* "" if the file has none */
 	double group_order; /* smaller values come first */
-	double order;       /* the same within a group */
+	double order;       /* order within a group; smaller values come first */
 	const char *text;   /* "" if nothing is computed */
-	bool beside_help; /* the file's own description says more, and is shown before the facts */
+	bool beside_help; /* the file's own description has more information and is shown before the
+			     facts */
 };
 
 /* Computes facts from the file's group of that name: "gpu", "machine", "wiring" or "topology".

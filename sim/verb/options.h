@@ -37,7 +37,7 @@ struct option {
 	const char *initial;  /* the default, as a user writes it; NULL: none */
 	const char *swept;    /* the default if --vary is given; NULL: the same default */
 	const char *complete; /* "names:TABLE", "words:a b", "files:ENDING"; NULL: no completion */
-	size_t offset;        /* of the value in struct command */
+	size_t offset;        /* offset of the value in struct command */
 	uint64_t most;        /* largest value of a count */
 	const char *former;   /* former name, for an error that names the new one; NULL: none */
 };

@@ -14,7 +14,7 @@ struct progress {
 	const char *from;   /* file that has the points of an earlier run; NULL: none */
 	bool quiet, terminal;
 	bool begun;
-	size_t done; /* at the last call of progress_tell */
+	size_t done; /* finished things at the last call of progress_tell */
 	double began_s, told_s;
 };
 

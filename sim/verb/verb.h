@@ -53,8 +53,8 @@ struct command {
 struct verb {
 	const char *name;
 	const char *words;    /* "CASE..." */
-	const char *help;     /* one line */
-	const char *examples; /* for --help */
+	const char *help;     /* one line of help */
+	const char *examples; /* examples for --help */
 	const char *options;  /* names of accepted options, separated by blanks; "output=folder"
 				 gives the option another default (options.h) */
 	size_t words_min;     /* least number of words; --topology can replace one case */

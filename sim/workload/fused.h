@@ -25,7 +25,7 @@ struct fused_rank {
 	struct guest *guest;
 	struct cpu *core;
 	struct input *input;   /* NULL: synthetic data on the GPU */
-	double slowdown_ratio; /* factor of compute time: 1, for a straggler more */
+	double slowdown_ratio; /* factor on compute time: 1, or more for a straggler */
 };
 
 struct fused;

@@ -37,7 +37,7 @@ struct rank_stream {
 	void (*then)(struct rank *rank);
 };
 
-struct copy { /* runs or waits on the stream of copies */
+struct copy { /* work that runs or waits on the copy stream */
 	double duration_s;
 	event_fn *fn;
 	void *ctx;
@@ -48,7 +48,7 @@ struct copy { /* runs or waits on the stream of copies */
 /* Ranks whose steps are started by one thread, one after the other, when all of them may begin. */
 struct process {
 	struct worker starter;
-	double work_s;      /* to start one rank */
+	double work_s;      /* work to start one rank */
 	struct rank *first; /* list of its ranks, by next_of_process */
 	size_t rank_count;
 	size_t asking_count;   /* ranks that may begin their next step */
@@ -60,14 +60,15 @@ struct rank {
 	size_t index;
 	const struct fused_rank *spec;
 	struct rng rng;
-	double factor;      /* of this step's compute time */
+	double factor;      /* random factor on this step's compute time */
 	size_t begun_count; /* steps that have begun */
 	/* Issuing. */
 	struct worker issuer;
 	struct process *process; /* NULL: the rank starts itself */
 	struct rank *next_of_process;
 	size_t issue_count; /* steps that the thread has begun to issue */
-	size_t issue_next;  /* stretch of the last of them; stretch_count: all are issued */
+	size_t issue_next;  /* next stretch to issue in the last begun step; stretch_count: all are
+			       issued */
 	bool issue_open;    /* the work before the first stretch has ended */
 	int64_t issue_since_ps;
 	size_t announced_next, announced_count; /* next stretch; tensors announced in this step */
@@ -81,7 +82,7 @@ struct rank {
 	bool body_over;      /* next_stretch has run except for its last kernel */
 	bool runs_updates;   /* the compute stream runs updates and not a stretch */
 	bool waits_for_input, computed, ending;
-	size_t handed_count, reduced_count; /* tensors in this step */
+	size_t handed_count, reduced_count; /* numbers of tensors in this step */
 	bool *reduced;                      /* by tensor */
 	size_t first_open;                  /* first tensor that is not reduced */
 	uint32_t *reduced_order;            /* tensors in the order in which they were reduced */
@@ -89,14 +90,14 @@ struct rank {
 	struct worker updater;
 	size_t heard_count, updated_count, updating_count;
 	double update_due_s;       /* GPU time of issued updates that have not begun */
-	int64_t framework_free_ps; /* when the thread that hands over gradients is free */
+	int64_t framework_free_ps; /* time at which the thread that hands over gradients is free */
 	struct rank_stream compute, copies;
 	struct copy *copy_first, *copy_last;
-	size_t running_count; /* kernels */
+	size_t running_count; /* number of running kernels */
 	enum part part;
 	int64_t part_since_ps;        /* begin of this part */
 	int64_t counted_ps;           /* spent_ps is complete up to this time */
-	int64_t spent_ps[PART_COUNT]; /* since the last record */
+	int64_t spent_ps[PART_COUNT]; /* time spent in each part since the last record */
 	double busy_before_s;
 	uint32_t track, issue_track;
 };

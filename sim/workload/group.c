@@ -17,10 +17,10 @@ struct turn {
 struct operation {
 	struct line *line;
 	uint64_t ticket;     /* operations of a line are counted from 0 */
-	uint64_t number;     /* of the communicator's collective */
-	enum call_kind kind; /* of the rank that called first */
-	double size_B;       /* of the rank that called first */
-	size_t first_rank;   /* the rank that called first */
+	uint64_t number;     /* number of the communicator's collective */
+	enum call_kind kind; /* kind of call of the first rank */
+	double size_B;       /* size in the call of the first rank */
+	size_t first_rank;   /* rank that called first */
 	size_t over_count;   /* ranks whose part has ended */
 	struct turn *turns;  /* by rank */
 	struct operation *next;
@@ -31,7 +31,7 @@ struct line {
 	struct group *group;
 	struct communicator *comm;
 	size_t rank_count;
-	uint64_t *joined_counts; /* by rank: calls, which is also the next ticket */
+	uint64_t *joined_counts; /* by rank: number of calls, which is also the next ticket */
 	struct operation *open;  /* operations that have not ended */
 	struct operation *free;
 };
@@ -41,7 +41,7 @@ struct group {
 	struct group_spec spec;
 	size_t member_count;
 	struct line all;
-	struct line **pairs; /* [from * member_count + to]; NULL: no messages */
+	struct line **pairs; /* line of each pair, [from * member_count + to]; NULL: no messages */
 	event_fn *opened;
 	void *opened_ctx;
 	uint64_t opened_arg;

@@ -19,7 +19,8 @@ struct group;
 struct group_spec {
 	/* ranks are the members; failed is also called for calls that do not match. */
 	struct communicator_spec comm;
-	const struct program *const *programs; /* by rank; group_new finds their messages */
+	const struct program *const
+		*programs; /* by rank: the program, in which group_new finds messages */
 	size_t program_count;
 	const size_t *first_members; /* by rank: member number of its first GPU */
 };

@@ -50,7 +50,7 @@ const char *job_phase_name(enum job_phase phase);
 struct job_run { /* the result of one job */
 	const struct job_entry *entry;
 	bool failed;
-	const char *reason;              /* of a failure */
+	const char *reason;              /* reason of the failure */
 	const struct step_record *steps; /* all steps, or the repetitions of a collective */
 	size_t step_count;
 	/* The steps that began in the window; results are computed from them. steady_work is the
@@ -113,9 +113,9 @@ struct job { /* first member of each kind's own struct */
 	/* Sum of the durations of a step's kernels; 0: each step counts as one step of work. */
 	int64_t work_ps;
 	size_t step_count;
-	size_t first; /* all steps before it began before the window */
+	size_t first; /* steps with a smaller index began before the window */
 	bool paused, warm, over;
-	struct life *life; /* of a launch run; NULL: the job is measured in a window */
+	struct life *life; /* phases of a launch run; NULL: the job is measured in a window */
 };
 
 struct workload {

@@ -35,7 +35,7 @@ struct life_spec {
 	double ops_count, compute_s; /* ops and kernel time of a step of a rank */
 	size_t steps_count;          /* number of steps in this run, > 0 */
 	double checkpoint_B;
-	struct storage *storage; /* of checkpoints; NULL: there are none */
+	struct storage *storage; /* storage of checkpoints; NULL: no checkpoints */
 	/* Begins the job's steps. Called by an event. */
 	event_fn *start;
 	void *ctx;

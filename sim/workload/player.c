@@ -256,7 +256,8 @@ static void step_end(struct player *player)
 	record->end_ps = engine_now_ps(spec->engine);
 	if (record->mark_ps < 0)
 		record->mark_ps = record->end_ps;
-	first->spent_ps[TIME_WAIT] += record->end_ps - first->since_ps; /* for the others */
+	/* the other threads have waited until the end of the step */
+	first->spent_ps[TIME_WAIT] += record->end_ps - first->since_ps;
 	note_idle(first, TIME_WAIT, record->end_ps - first->since_ps);
 	for (int kind = 0; kind < TIME_KIND_COUNT; kind++)
 		record->thread_s[kind] = s_from_ps(first->spent_ps[kind]);

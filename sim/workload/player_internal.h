@@ -19,18 +19,18 @@ struct player_thread {
 	const struct call_thread *program;
 	unsigned index;
 	struct cpu *core;
-	size_t at;                         /* next item */
-	bool running;                      /* inside thread_run */
+	size_t at;                         /* index of the next item */
+	bool running;                      /* thread_run is running */
 	bool in_call;                      /* a call has not returned */
-	int64_t since_ps;                  /* up to this time spent_ps is complete */
-	int64_t spent_ps[TIME_KIND_COUNT]; /* in this step */
+	int64_t since_ps;                  /* spent_ps is complete up to this time */
+	int64_t spent_ps[TIME_KIND_COUNT]; /* time spent in this step, by kind */
 	uint32_t awaited_count;
-	struct player_thread *next_waiting; /* for the same signal */
+	struct player_thread *next_waiting; /* next thread that waits for the same signal */
 	struct player_track track;
 };
 
 struct signal {
-	uint64_t count; /* in this step */
+	uint64_t count; /* number of posts in this step */
 	struct player_thread *waiting;
 };
 
@@ -44,14 +44,14 @@ struct watch {
 	uint16_t device;
 	uint16_t event;
 	uint32_t signal;
-	uint32_t step; /* in which the watch began */
+	uint32_t step; /* step in which the watch began */
 };
 
 struct poller {
-	struct watch *watches; /* pending, in the order in which they were added */
+	struct watch *watches; /* pending watches, in the order in which they were added */
 	size_t count, room;
 	size_t at;   /* the watch that is queried now */
-	bool active; /* it queries or sleeps; otherwise it waits for a watch */
+	bool active; /* the poller queries or sleeps; otherwise it waits for a watch */
 	struct cpu *core;
 	struct cuda_call query;
 	int64_t since_ps; /* begin of the query */
@@ -64,14 +64,14 @@ struct player {
 	struct player_thread *threads;
 	struct signal *signals;
 	uint64_t *records_counts;    /* by device and event: records issued since the start */
-	struct step_record *records; /* of the ended steps and the current one */
+	struct step_record *records; /* records of the ended steps and the current one */
 	size_t records_room;
 	uint32_t step;              /* the current step, which is the number of ended steps */
 	size_t threads_left;        /* threads that have not reached the end of their lists */
-	int64_t pause_ps;           /* before the next step */
-	struct device_times before; /* when the step began */
+	int64_t pause_ps;           /* pause before the next step */
+	struct device_times before; /* times when the step began */
 	int64_t work_before_ps;
-	struct device_times noted; /* when note_idle was last called */
+	struct device_times noted; /* times when note_idle was last called */
 	bool stopped;
 	struct poller poller;
 };

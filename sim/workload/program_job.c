@@ -19,7 +19,7 @@ struct device { /* a GPU of a rank */
 	struct gpu_context *context;
 	struct cuda_process *process;
 	struct remote_client *remote;  /* NULL: local */
-	struct remote_counters before; /* when the window opened */
+	struct remote_counters before; /* counters when the window opened */
 	bool over_wire;                /* the server is in another guest than the rank */
 };
 
@@ -37,7 +37,7 @@ struct program_job {
 	struct rank *ranks;
 	struct group *group; /* NULL: no collectives and messages */
 	struct device *devices;
-	size_t device_count;             /* of all ranks */
+	size_t device_count;             /* number of devices of all ranks */
 	VEC(struct step_record) records; /* used only with several ranks */
 	size_t connecting_count;         /* devices whose connections are not open yet */
 };

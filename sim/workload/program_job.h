@@ -18,26 +18,29 @@
 
 struct program_gpu { /* a GPU of a rank */
 	struct gpu *gpu;
-	struct guest *server; /* runs the remoting server; with the local driver the rank's guest */
-	const struct route *to_device, *to_host; /* between the server's host and the GPU */
+	struct guest
+		*server; /* guest of the remoting server; with the local driver the rank's guest */
+	const struct route *to_device, *to_host; /* routes between the server's host and the GPU */
 };
 
 struct program_rank {
-	struct guest *guest; /* where the program runs */
+	struct guest *guest; /* guest in which the program runs */
 	const struct program *program;
 	const struct program_gpu *gpus; /* program_device_count(program) GPUs */
 };
 
 struct program_job_spec {
 	struct fabric *fabric;
-	const char *name, *what; /* what: the program in messages, "resnet50 at batch 32" */
+	const char *name, *what; /* `what` describes the program in messages, for example "resnet50
+				    at batch 32" */
 	double fraction_ratio;   /* part of each GPU that the job may use */
 	const struct driver_params *driver;
 	const struct dma_params *dma;
 	const struct runtime_params *runtime; /* NULL: the local driver */
 	const struct transport_kind *transport;
 	const void *transport_params;
-	bool guest_work; /* costs of programs and driver are for bare metal; guests add to them */
+	bool guest_work; /* work of programs and driver is for bare metal; the guest's extra cost is
+			    added */
 	const struct program_rank *ranks;
 	size_t rank_count;
 	/* The group's library; NULL: programs have no collectives and messages. Messages of the

@@ -35,8 +35,9 @@ typedef struct steady_step steady_step_at(const void *of, size_t index);
 struct steady_program {
 	const void *of;
 	size_t first, count; /* the program's steps that began in the window */
-	bool has_worked;     /* its GPUs have done enough work for this window to be the last */
-	bool in_doubt;       /* its steps are random, and they are too few for a mean */
+	bool has_worked; /* the program's GPUs have done enough work for this window to be the last
+			  */
+	bool in_doubt;   /* steps are random, and there are too few for a mean */
 };
 
 struct steady {

@@ -28,12 +28,12 @@ struct step_record {
 
 	/* Fields of fused steps (fused.h), means over the ranks. The first four and exposed_s add
 	 * up to the step. */
-	double kernel_s;     /* the GPU computes */
-	double input_s;      /* the rank waits for input, or for a rank whose input came later */
-	double straggler_s;  /* it waits for gradients that another rank has not handed over */
-	double other_s;      /* it waits for the host work of the framework */
-	double collective_s; /* a collective runs at which all ranks have arrived, also if kernels
-				run meanwhile */
+	double kernel_s;    /* the GPU computes */
+	double input_s;     /* the rank waits for input, or for a rank whose input came later */
+	double straggler_s; /* the rank waits for gradients that another rank has not handed over */
+	double other_s;     /* the rank waits for the host work of the framework */
+	double collective_s; /* time in which a collective runs at which all ranks have arrived,
+				also if kernels run meanwhile */
 };
 
 #endif
