@@ -71,7 +71,7 @@ static const struct param_row law_rows[] = {
 };
 const struct param_table law_table = PARAM_TABLE("efficiency", struct efficiency_params, law_rows);
 
-/* The type in which the GPU computes a product of that type. */
+/* Returns the type in which the GPU computes a product of that type. */
 static enum number_type computed_in(const struct gpu_params *gpu, enum number_type type)
 {
 	if (type == NUMBER_FP8 && !(gpu->fp8_flops > 0))
@@ -169,7 +169,8 @@ static double product_s(const struct machine *machine, struct kernel_product pro
 	return best_s;
 }
 
-/* The product that a convolution is without forming its matrix in memory (implicit GEMM). */
+/* Returns the product to which a convolution is equal if its matrix is not stored in memory
+ * (implicit GEMM). */
 static struct kernel_product implicit_product(const struct kernel_convolution *c)
 {
 	double window = (double)(c->window[0] * c->window[1]);

@@ -76,7 +76,7 @@ struct guest_params {
 	double byte_spB;      /* copying and checksumming, on either side */
 	double thread_wake_s; /* waking a blocked thread */
 	bool offload;         /* segmentation offload: the CPU handles packets of 64 KiB */
-	/* Virtual machines only: */
+	/* The next fields are used only for virtual machines. */
 	double work_cost_ratio; /* extra CPU work (nested paging, exits) */
 	double interrupt_s;     /* extra work of a device's interrupt */
 	double disk_ratio;      /* part of a local disk's bandwidth that a virtual disk reaches */

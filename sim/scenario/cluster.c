@@ -46,7 +46,7 @@ struct cluster {
 
 /* ---- machines ---- */
 
-/* Number of GPUs of the machine that jobs use. */
+/* Returns the number of the machine's GPUs that jobs use. */
 static size_t gpus_used(const struct cluster *cluster, const struct machine *machine)
 {
 	size_t has = machine->build->gpus.count;

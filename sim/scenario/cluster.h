@@ -32,7 +32,7 @@ struct machine {
  * errors. */
 const struct machine *machine_read(struct topology_build *build, struct origin origin,
 				   const char *name, const char *path, const char *tag);
-/* The name that node `name` of a template has in a copy. */
+/* Returns the name that node `name` of a template has in a copy. */
 const char *machine_node(struct topology_build *build, const char *copy, const char *name);
 /* Adds a copy called `name` that represents `copies` machines. */
 void machine_add(struct topology_build *build, const struct machine *machine, struct origin origin,

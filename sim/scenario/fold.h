@@ -14,7 +14,7 @@
 #include "sim/collective/fold.h"
 #include "sim/scenario/read.h"
 
-/* Whether the case may be folded, as far as its settings tell before the machines are read. */
+/* Returns true if the case may be folded, judging by its settings before the machines are read. */
 bool fold_is_wanted(const struct case_params *params, size_t job_count, size_t gpus_wanted);
 
 /* A fold in which one machine of each kind represents all of them. Ranks are assigned machine by

@@ -280,13 +280,13 @@ const struct scenario *scenario_baseline(struct arena *arena, const struct scena
  * It gives the step profile and step time of one GPU. */
 const struct scenario *scenario_solo(struct arena *arena, const struct scenario *scenario,
 				     const struct job_entry *entry);
-/* The scenario from the launch of its jobs on. solo_s: of each job, what its step takes on one GPU
- * alone. */
+/* Returns the scenario that begins with the launch of its jobs. solo_s[job] is the step time of
+ * the job on one GPU. */
 const struct scenario *scenario_launch(struct arena *arena, const struct scenario *scenario,
 				       const double *solo_s);
-/* Steps of a job from launch to end. */
+/* Returns the number of steps of a job from launch to end. */
 double scenario_job_steps(const struct scenario *scenario, const struct job_entry *entry);
-/* Steps that a launch run simulates, at most. */
+/* Maximum number of steps that a launch run simulates. */
 enum { LAUNCH_STEPS = 4 };
 /* Builds the world in arena, runs it and reads the counters. trace may be NULL. */
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,

@@ -8,7 +8,7 @@
 #include "sim/engine/trace.h"
 #include "sim/transport/kinds.h"
 
-/* IPv4 20, TCP 20 and its timestamps 12. */
+/* Bytes of headers: IPv4 20, TCP 20, TCP timestamps 12. */
 #define HEADER_B 52.0
 /* Linux's loopback device, also used for routes without packets. */
 #define LOOPBACK_MTU_B 65536.0

@@ -32,7 +32,7 @@ struct rank {
 };
 
 struct program_job {
-	struct job job; /* first: jobs are cast back */
+	struct job job; /* must be first, because functions cast a job to this struct */
 	struct program_job_spec spec;
 	struct rank *ranks;
 	struct group *group; /* NULL: no collectives and messages */
