@@ -61,7 +61,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return schedule_finish(builder);
 }
 
-/* c = S/(k shards p): 2 (L + c s) + (p - 1) c s + (n - 1) c r. */
+/* Returns 2 (L + c s) + (p - 1) c s + (n - 1) c r, with c = S/(k shards p). */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	double chunk_B = spec->size_B /

@@ -218,8 +218,8 @@ static double rate_alone(const struct fabric *fabric, const struct flow_spec *fl
 	return rate;
 }
 
-/* Bandwidth of `requests` concurrent requests of request_B, with latency_s for each and `rate` for
- * its bytes. Only the part `missing` of the bytes needs requests. */
+/* Returns the bandwidth of `requests` concurrent requests of request_B, with latency_s for each
+ * and `rate` for its bytes. Only the part `missing` of the bytes needs requests. */
 static double requests_rate(double requests, double request_B, double latency_s, double missing,
 			    double rate)
 {

@@ -228,8 +228,8 @@ struct case_request {
 /* Training on 64 V100 takes 10^6 events. A run that reaches RUN_EVENTS_MAX (after about 30 s) or
  * RUN_TIME_MAX_S of simulated time ends with a failed verdict that gives the reason. */
 enum { RUN_EVENTS_MAX = 100000000, RUN_TIME_MAX_S = 2000000 };
-/* The name of the transport between hosts, for forwarded calls or gradients, after `auto` was
- * resolved. NULL if nothing crosses the network. */
+/* Returns the name of the transport between hosts, for forwarded calls or gradients, after
+ * `auto` was resolved. NULL if nothing crosses the network. */
 const char *scenario_transport(const struct scenario *scenario);
 /* Returns NULL after errors, which are in diag. */
 const struct scenario *case_read(struct arena *arena, struct diag *diag,
@@ -244,9 +244,10 @@ enum case_kind {
 	CASE_KIND_COUNT,
 };
 enum case_kind scenario_kind(const struct scenario *scenario);
-/* Tokens of a sample, if all networks have the same number; otherwise NaN. */
+/* Returns the tokens of a sample, if all networks have the same number; otherwise NaN. */
 double scenario_sample_tokens(const struct scenario *scenario);
-/* Whether results are those of jobs with several GPUs, and not of programs with one GPU each. */
+/* Returns true if results are those of jobs with several GPUs, and not of programs with one GPU
+ * each. */
 bool scenario_has_gpus(const struct scenario *scenario);
 /* The path of the model error's parameter, for example "error.training". Every case reads the
  * profile MODEL_ERROR, which sets these parameters. */

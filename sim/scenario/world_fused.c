@@ -140,8 +140,8 @@ static bool build_communicator(struct world *w, struct job *job, const struct jo
 	return *comm != NULL;
 }
 
-/* Round trip of a short message between the first and the last rank: links, sockets and
- * wake-ups. */
+/* Returns the round trip of a short message between the first and the last rank: links, sockets
+ * and wake-ups. */
 static double round_trip_s(struct world *w, const struct job_entry *entry)
 {
 	struct guest *a = w->system.guests[entry->guests[0]];

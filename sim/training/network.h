@@ -130,7 +130,7 @@ const struct network *network_read(struct arena *arena, struct diag *diag,
 const struct network *network_read_sequence(struct arena *arena, struct diag *diag,
 					    const struct cfg_node *file, size_t sequence);
 
-/* GPU memory of a training step in bytes, the sum of
+/* Returns the GPU memory of a training step in bytes, the sum of
  * - variables, the optimiser's state (optimiser_copies_count times the size of the variables)
  *   and moving averages, all in fp32;
  * - gradients of element_B bytes each (4 for fp32), and the same for a cast copy of the weights

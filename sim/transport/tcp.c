@@ -136,7 +136,7 @@ static void direction_init(struct tcp_connection *connection, int index)
 		loss_new(0, spec->seed, arena_printf(spec->arena, "%s/fate %d", spec->name, index));
 }
 
-/* Protocol work before an acknowledgement leaves, and before it takes effect. */
+/* Returns the protocol work before an acknowledgement leaves, and before it takes effect. */
 static double ack_s(const struct connection_end *end)
 {
 	return guest_params(end->guest)->receive_s * cpu_slowdown(end->core);
@@ -213,7 +213,7 @@ static struct tcp_write *write_take(struct tcp_direction *direction)
 	return write;
 }
 
-/* Work of overlays and network threads for a short message, which waits for it. */
+/* Returns the work of overlays and network threads for a short message, which waits for it. */
 static double overlay_s(const struct tcp_direction *direction, int end, double packets,
 			double size_B)
 {

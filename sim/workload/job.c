@@ -24,7 +24,7 @@ static double step_s(const struct job *job, size_t index)
 	return s_from_ps(step->end_ps - step->start_ps);
 }
 
-/* Kernel work that the GPUs did in a step, in units of the work of one step. */
+/* Returns the kernel work that the GPUs did in a step, in units of the work of one step. */
 static double step_work(const struct job *job, size_t index)
 {
 	return job->work_ps > 0 ? (double)step_at(job, index)->work_ps / (double)job->work_ps : 1;
