@@ -347,11 +347,12 @@ static size_t power_of_two(double least) /* the result is at least 1 */
 	return power;
 }
 
-/* All-to-all is a group of messages between ranks, which NCCL posts at once. They are distributed
- * over a power of two of separate channels, with up to eight messages in a block at a time. If the
- * ranks have more than MESSAGES_MOST together, there are eight in all. This limits the cost of a
- * run and changes only the latency with more than 64 ranks. Small messages use LL, except those to
- * the network, each of which is posted by the proxy. */
+/* Sets the schedule of an all-to-all. NCCL posts its messages between ranks all at once, as a
+ * group. They are distributed over a power of two of separate channels, with up to eight messages
+ * in a block at a time. If all ranks together would have more than MESSAGES_MOST messages at a
+ * time, each rank has only eight. This limits the cost of a run and changes only the latency with
+ * more than 64 ranks. Small messages use LL, except those to the network, each of which is posted
+ * by the proxy. */
 static void settle_messages(const struct library_params *lib, const struct comm_shape *shape,
 			    struct collective_choice *choice, double size_B)
 {

@@ -138,8 +138,8 @@ static struct machine machine_of(const struct gpu_params *gpu, const struct kern
 	};
 }
 
-/* Time of the arithmetic of products with tiles of these sides. Blocks of a tile run in waves over
- * the SMs. A tile of sides a and b loads a + b elements for a b
+/* Returns the time of the arithmetic of products with tiles of these sides. Blocks of a tile run
+ * in waves over the SMs. A tile of a x b elements loads a + b elements for a * b
  * multiplications, which slows small tiles. A split k adds its partial results. */
 static double tiles_s(const struct machine *machine, const struct kernel_product *p, double height,
 		      double width)
@@ -189,8 +189,9 @@ static struct kernel_product implicit_product(const struct kernel_convolution *c
 	}
 }
 
-/* A convolution in another domain: tiles of `side` outputs a side become `points` products, each of
- * `flops` real multiplications and elements of size_B. fused: the tiles stay on the chip. */
+/* A convolution in another domain. Tiles of side x side outputs become `points` products, each
+ * with `flops` real multiplications for each number, and with elements of size_B. fused: the tiles
+ * stay on the chip. */
 struct domain {
 	double side, points, flops, size_B;
 	bool fused;

@@ -28,8 +28,8 @@ struct machine {
 };
 
 /* Reads the template `name`; errors are reported at origin. Its host parameters are
- * host.<path>.*, and `tag` precedes names of guests and links in parameter paths. NULL after
- * errors. */
+ * host.<path>.*, and `tag` precedes names of guests and links in parameter paths. Returns NULL
+ * after errors. */
 const struct machine *machine_read(struct topology_build *build, struct origin origin,
 				   const char *name, const char *path, const char *tag);
 /* Returns the name that node `name` of a template has in a copy. */

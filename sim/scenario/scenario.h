@@ -191,7 +191,7 @@ struct scenario {
 
 /* Returns the folder with the shipped data: topologies/, models/, calib/. That is $FARWIRE_DATA
  * if it is set. Otherwise the function searches upwards from the program, in the source tree and
- * in PREFIX/share/farwire. NULL if there is no such folder. */
+ * in PREFIX/share/farwire. Returns NULL if there is no such folder. */
 const char *data_root_find(struct arena *arena);
 /* Returns the path of a file. A name that ends in ".cfg" is a file of the user, next to the file
  * `beside` if it exists there; beside may be NULL. Other names mean <root>/<folder>/<name>.cfg.
@@ -229,7 +229,7 @@ struct case_request {
  * RUN_TIME_MAX_S of simulated time ends with a failed verdict that gives the reason. */
 enum { RUN_EVENTS_MAX = 100000000, RUN_TIME_MAX_S = 2000000 };
 /* Returns the name of the transport between hosts, for forwarded calls or gradients, after
- * `auto` was resolved. NULL if nothing crosses the network. */
+ * `auto` was resolved. Returns NULL if nothing crosses the network. */
 const char *scenario_transport(const struct scenario *scenario);
 /* Returns NULL after errors, which are in diag. */
 const struct scenario *case_read(struct arena *arena, struct diag *diag,

@@ -131,8 +131,8 @@ static bool is_product(enum layer_op op)
 	return op == LAYER_CONV || op == LAYER_FC;
 }
 
-/* True if the op can be one kernel with its neighbours. cuDNN fuses batch norm with the addition
- * and the ReLU after it. A compiler fuses all. */
+/* Returns true if the op can be one kernel with its neighbours. cuDNN fuses batch norm with the
+ * addition and the ReLU after it. A compiler fuses all. */
 static bool is_elementwise(const struct builder *b, enum layer_op op)
 {
 	bool normalises = op == LAYER_BATCH_NORM || op == LAYER_RELU || op == LAYER_ADD;

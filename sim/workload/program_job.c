@@ -85,7 +85,7 @@ static bool may_lose(const struct job *job)
 	return job->workload->lossy && over_wire;
 }
 
-/* True if there were too few losses for a mean. */
+/* Returns true if there were too few losses for a mean. */
 static bool too_few_losses(const struct job *job, size_t step_count)
 {
 	(void)step_count;
