@@ -209,8 +209,8 @@ static const struct param_row *find_row(struct fitting *f, const struct cfg_node
 			diag_error(f->diag, cfg_origin(group), "%s", diag_at(quiet, i));
 	else if (!param || param->row->kind != PARAM_KIND_NUMBER)
 		diag_error(f->diag, cfg_origin(group),
-			   "fit: the cases of the rows have no number '%s' (`farwire explain CASE` "
-			   "lists them)",
+			   "fit: the cases of the rows have no numeric parameter '%s' (`farwire "
+			   "explain CASE` lists their parameters)",
 			   path);
 	return param && param->row->kind == PARAM_KIND_NUMBER ? param->row : NULL;
 }
@@ -298,10 +298,9 @@ static void read_profiles(struct fitting *f, const struct cfg_node *node,
 	for (size_t i = 0; i < count; i++) {
 		const char *name = several ? cfg_text(cfg_at(list, i)) : need(f, node, "profile");
 		if (!name || f->result->profile_count == FIT_PROFILES_MAX) {
-			diag_error(
-				f->diag, cfg_origin(list),
-				"fit: profile must be a name or a list of names, at most %d in all",
-				FIT_PROFILES_MAX);
+			diag_error(f->diag, cfg_origin(list),
+				   "fit: profile must be one name, or a list of at most %d names",
+				   FIT_PROFILES_MAX);
 			return;
 		}
 		stage->profiles[stage->profile_count++] = fitting_add_profile(f, name);

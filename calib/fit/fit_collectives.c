@@ -160,8 +160,8 @@ const struct collectives_fit *fit_collectives(struct arena *arena, struct diag *
 	const struct origin origin = {request->recordings[0]->path, 0};
 	if (rows.fit.count < 4) {
 		diag_error(diag, origin,
-			   "only %zu times of simulated collectives were found, but a fit to a "
-			   "topology needs six (write farwire import nccl-tests LOG -o FILE.jsonl)",
+			   "the recording has %zu times of collectives that can be simulated, but "
+			   "a fit to a topology needs six (measure more sizes with nccl-tests)",
 			   rows.measured.count);
 		return NULL;
 	}

@@ -113,7 +113,8 @@ const struct fit_result *fit_rows(struct arena *arena, struct diag *diag, const 
 	choose(&f, request, scenario);
 	if (f.count == 0 && !f.failed)
 		diag_error(diag, (struct origin){0},
-			   "the times that were measured do not depend on any available parameter");
+			   "no parameter of the fit influences the measured times (measure smaller "
+			   "and larger sizes)");
 	*broken = f.broken;
 	if (f.count == 0 || f.failed || f.broken) {
 		baselines_free(f.baselines);

@@ -29,8 +29,9 @@ const char *import_line(struct importing *importing)
 	while ((c = getc(importing->in)) != EOF && c != '\n') {
 		if (c == '\0' || length + 1 == sizeof importing->text) {
 			importing->line++;
-			import_error(importing, "this file is not a log: %s",
-				     c ? "a line is longer than 64 KiB"
+			import_error(importing, "this file is not a log, because %s",
+				     c ? "a line is longer than 64 KiB (name the text that the "
+					 "tool printed)"
 				       : "it contains a zero byte (convert UTF-16 with iconv -f "
 					 "UTF-16 -t UTF-8)");
 			return NULL;
@@ -94,7 +95,10 @@ bool import_number(struct importing *importing, const char *word, double *value)
 	if (strcmp(word, "N/A") == 0)
 		return false;
 	if (!number_parse(word, value) || *value < 0) {
-		import_error(importing, "'%s' is not a number of this table", word);
+		import_error(importing,
+			     "the table needs a number here, not '%s' (import the unchanged output "
+			     "of the tool)",
+			     word);
 		return false;
 	}
 	return *value > 0;
@@ -103,7 +107,9 @@ bool import_number(struct importing *importing, const char *word, double *value)
 struct import_point *import_point(struct importing *importing, const char *test, const char *words)
 {
 	if (importing->points.count == RECORDING_POINTS_MAX && diag_count(importing->diag) == 0)
-		import_error(importing, "the log has more than %d points", RECORDING_POINTS_MAX);
+		import_error(importing,
+			     "the log has more than %d points (divide it into several files)",
+			     RECORDING_POINTS_MAX);
 	struct import_point *point = VEC_PUSH(importing->arena, &importing->points);
 	*point = (struct import_point){
 		.test = test, .words = words, .unit = "s", .line = importing->line};
@@ -122,9 +128,15 @@ void import_at(struct importing *importing, struct import_point *point, const ch
 	if (diag_count(importing->diag))
 		return;
 	if (!(value >= 1 && value <= RECORDING_NUMBER_MAX))
-		import_error(importing, "%s is %g, which is impossible", key, value);
+		import_error(
+			importing,
+			"%s is %g, which is impossible (import the unchanged output of the tool)",
+			key, value);
 	else if (strcmp(key, "size_B") == 0 && value > floor(value))
-		import_error(importing, "size_B is %g, but bytes must be whole", value);
+		import_error(importing,
+			     "size_B is %g, but must be a whole number of bytes (import the "
+			     "unchanged output of the tool)",
+			     value);
 }
 
 void import_sample(struct importing *importing, struct import_point *point, double value)
@@ -137,14 +149,17 @@ void import_sample(struct importing *importing, struct import_point *point, doub
 	FW_ASSERT(!rate || strcmp(point->x[0].key, "size_B") == 0);
 	double time_s = rate ? point->x[0].value / value : value;
 	if (!isfinite(value))
-		import_error(importing, "a result is not a finite number");
+		import_error(importing, "a result is not a finite number (measure again)");
 	else if (value <= 0 || time_s < 1e-12 || time_s > RECORDING_TIME_MAX_S)
-		import_error(importing, "a result of %g %s is impossible", value, point->unit);
+		import_error(importing, "a result of %g %s is impossible (measure again)", value,
+			     point->unit);
 	else if (point->samples.count > RECORDING_SAMPLES_MAX)
-		import_error(importing, "a point has more than %d results", RECORDING_SAMPLES_MAX);
+		import_error(importing,
+			     "a point has more than %d results (divide the log into several files)",
+			     RECORDING_SAMPLES_MAX);
 	else if (importing->torn)
-		import_error(importing, "the log ends in the middle of this row (if it is "
-					"complete, add a newline)");
+		import_error(importing, "the log ends in the middle of this row (measure again, or "
+					"add a newline if the row is complete)");
 }
 
 static int by_point(const void *a, const void *b)
@@ -183,7 +198,9 @@ static void number_passes(struct importing *importing)
 			importing->pass_count = pass + 1;
 		importing->line = sorted[i]->line;
 		if (pass == RECORDING_PASSES_MAX)
-			import_error(importing, "the same point occurs more than %d times",
+			import_error(importing,
+				     "the same point occurs more than %d times (divide the log "
+				     "into several files)",
 				     RECORDING_PASSES_MAX);
 	}
 }

@@ -192,7 +192,8 @@ static void read_log(struct importing *importing)
 	if (count == 0 || diag_count(importing->diag))
 		return;
 	if (!state.sum.count && state.streams > 1) {
-		import_error(importing, "the log has several streams, but no lines with [SUM]");
+		import_error(importing, "the log has several streams, but no lines with [SUM] "
+					"(import the whole output of iperf3)");
 		return;
 	}
 	if (state.sum.count && state.alone.count) { /* each interval has one line per stream */

@@ -139,10 +139,13 @@ void import_nccl_json(struct importing *importing)
 	if (diag_count(importing->diag) || importing->points.count == 0)
 		return;
 	if (ranks < 2 || !state.collective)
-		import_error(importing,
-			     ranks < 2 ? "there is one rank, but a collective needs two or more "
-					 "(\"config\": nthreads, ngpus, devices)"
-				       : "the log does not name the collective (\"args\")");
+		import_error(
+			importing,
+			ranks < 2
+				? "there is one rank, but a collective needs two or more (measure "
+				  "with more GPUs; \"config\" states nthreads, ngpus and devices)"
+				: "the log does not name the collective (the first word of "
+				  "\"args\" must be the program, for example all_reduce_perf)");
 	else
 		import_nccl_name(importing, 0, state.collective, ranks);
 }

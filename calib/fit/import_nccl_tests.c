@@ -39,7 +39,8 @@ static void end_run(struct importing *importing, struct state *state)
 	size_t count = importing->points.count - state->first;
 	if (count > 0 && diag_count(importing->diag) == 0 && state->ranks < 2)
 		import_error(importing,
-			     "%s, but a collective needs two or more (lines '#  Rank  0 ...')",
+			     "%s, but a collective needs two or more (keep the lines '#  Rank  0 "
+			     "...' of the log)",
 			     state->ranks > 0 ? "there is one rank" : "no rank is listed");
 	else if (count > 0 && diag_count(importing->diag) == 0 && !state->collective)
 		import_error(importing,
@@ -113,7 +114,9 @@ static void take_heading(struct importing *importing, const char *const *words, 
 		state->columns += strcmp(words[i], "timestamp") == 0;
 	}
 	if (state->time_count == 0 && diag_count(importing->diag) == 0)
-		import_error(importing, "the heading has no column 'time'");
+		import_error(
+			importing,
+			"the heading has no column 'time' (import the whole output of nccl-tests)");
 }
 
 static void take_comment(struct importing *importing, const char *line, struct state *state)
@@ -157,8 +160,10 @@ static void take_row(struct importing *importing, const char *line, struct state
 	double size_B, algorithm, bus, time_us;
 	size_t count = import_words(importing, line, words, WORDS_MAX);
 	if (count != state->columns) {
-		import_error(importing, "the row has %zu columns, but the heading has %zu", count,
-			     state->columns);
+		import_error(importing,
+			     "the row has %zu columns, but the heading has %zu (import the "
+			     "unchanged output of nccl-tests)",
+			     count, state->columns);
 		return;
 	}
 	if (!import_number(importing, words[0], &size_B))

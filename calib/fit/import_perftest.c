@@ -54,8 +54,9 @@ static void take_heading(struct importing *importing, const char *line, struct t
 		table->columns++;
 	}
 	if (best == RESULTS) {
-		import_error(importing, "the heading has no t_typical[usec], t_avg[usec] or BW "
-					"average[...], so it is not a known table of perftest");
+		import_error(importing,
+			     "the heading has no t_typical[usec], t_avg[usec] or BW average[...] "
+			     "(import the output of a program of perftest, such as ib_send_lat)");
 		return;
 	}
 	table->latency = results[best].latency;
@@ -85,8 +86,10 @@ static void take_row(struct importing *importing, const char *line, const struct
 	double size_B, value;
 	size_t count = import_words(importing, line, words, WORDS_MAX);
 	if (count != table->columns) {
-		import_error(importing, "the row has %zu columns, but the heading has %zu", count,
-			     table->columns);
+		import_error(importing,
+			     "the row has %zu columns, but the heading has %zu (import the "
+			     "unchanged output of perftest)",
+			     count, table->columns);
 		return;
 	}
 	if (!import_number(importing, words[0], &size_B) ||

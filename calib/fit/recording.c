@@ -84,7 +84,9 @@ static void read_header(struct reading *r)
 		reading_fail(r, "this is not a recording of a probe (its first line must be "
 				"{\"format\":\"farwire-samples\",\"version\":1,...})");
 	else if (version < 1 || version > 1)
-		reading_fail(r, "version %g is not supported; this program reads version 1",
+		reading_fail(r,
+			     "the recording has version %g, but this program reads version 1 "
+			     "(record again)",
 			     version);
 	r->header_seen = true;
 }
@@ -97,7 +99,8 @@ static void read_words(struct reading *r, struct recording_point *point)
 		return;
 	while (reading_next(r) == JP_KEY) {
 		if (point->word_count == RECORDING_WORDS) {
-			reading_fail(r, "a point can have at most %d words", RECORDING_WORDS);
+			reading_fail(r, "\"is\" has more than %d words (write fewer)",
+				     RECORDING_WORDS);
 			return;
 		}
 		struct recording_word *word = &point->is[point->word_count++];
@@ -112,19 +115,21 @@ static void read_numbers(struct reading *r, struct recording_point *point)
 		return;
 	while (reading_next(r) == JP_KEY) {
 		if (point->number_count == RECORDING_NUMBERS) {
-			reading_fail(r, "a point can have at most %d numbers", RECORDING_NUMBERS);
+			reading_fail(r, "\"x\" has more than %d numbers (write fewer)",
+				     RECORDING_NUMBERS);
 			return;
 		}
 		struct recording_number *number = &point->x[point->number_count++];
 		number->key = arena_strdup(r->arena, r->in->text);
 		number->value = reading_number(r, number->key);
 		if (number->value < 0)
-			reading_fail(r, "%s is negative", number->key);
+			reading_fail(r, "%s must not be negative", number->key);
 		else if (number->value > RECORDING_NUMBER_MAX)
-			reading_fail(r, "%s is %g, which is impossible", number->key,
+			reading_fail(r, "%s is %g, which is impossible (record again)", number->key,
 				     number->value);
 		else if (strcmp(number->key, "size_B") == 0 && number->value > floor(number->value))
-			reading_fail(r, "size_B is %g, but bytes must be whole", number->value);
+			reading_fail(r, "size_B must be a whole number of bytes, not %g",
+				     number->value);
 	}
 }
 
@@ -138,9 +143,11 @@ static void read_samples(struct reading *r)
 		if (token == JP_ERROR)
 			return;
 		if (token != JP_NUMBER || !isfinite(r->in->number))
-			reading_fail(r, "sample %zu is not a finite number", r->sample_count + 1);
+			reading_fail(r, "sample %zu must be a finite number", r->sample_count + 1);
 		else if (r->sample_count == RECORDING_SAMPLES_MAX)
-			reading_fail(r, "the point has more than %d samples",
+			reading_fail(r,
+				     "the point has more than %d samples (divide them into several "
+				     "passes)",
 				     RECORDING_SAMPLES_MAX);
 		else
 			r->samples[r->sample_count++] = r->in->number;
@@ -162,7 +169,8 @@ static void read_fields(struct reading *r, struct line_fields *fields)
 	while (!r->failed && reading_next(r) == JP_KEY) {
 		const char *key = arena_strdup(r->arena, r->in->text);
 		if (arena_used_B(r->arena) > MEMORY_MAX_B)
-			reading_fail(r, "reading needs more than 8 GiB of memory");
+			reading_fail(r, "the recording needs more than 8 GiB of memory (divide it "
+					"into several files)");
 		else if (strcmp(key, "test") == 0)
 			fields->point.test = reading_text(r, key);
 		else if (strcmp(key, "is") == 0)
@@ -210,7 +218,7 @@ static void read_line(struct reading *r)
 		reading_take_point(r, &fields);
 	} else {
 		reading_fail(r,
-			     "the line has neither a point (\"test\") nor \"waived\" nor \"end\"");
+			     "the line must have one of the keys \"test\", \"waived\" and \"end\"");
 	}
 }
 
@@ -218,7 +226,7 @@ static void read_line(struct reading *r)
 static void torn_or_wrong(struct reading *r)
 {
 	if (!r->failed && !(r->in->torn && r->header_seen))
-		reading_fail(r, "%s%s", r->in->error ? r->in->error : "is not JSON",
+		reading_fail(r, "%s%s", r->in->error ? r->in->error : "the line is not JSON",
 			     r->header_seen ? "" : " (the first line of a recording is missing)");
 }
 
@@ -258,9 +266,9 @@ static void finish(struct reading *r)
 	}
 	r->line = 0;
 	if (!r->failed && !r->header_seen)
-		reading_fail(r, "the file is empty: nothing was recorded");
+		reading_fail(r, "the file is empty (record again)");
 	else if (!r->failed && measured == 0)
-		reading_fail(r, "the file has no samples: nothing was measured");
+		reading_fail(r, "the file has no samples (record again)");
 }
 
 const struct recording *recording_read(struct arena *arena, struct diag *diag, const char *path)
@@ -271,10 +279,10 @@ const struct recording *recording_read(struct arena *arena, struct diag *diag, c
 	/* ftell fails for a pipe, which cannot be read twice, and the first pass computes the
 	 * fingerprint */
 	if (!in || hash_file(in, recording->hash) != 0 || fseek(in, 0, SEEK_SET) != 0) {
-		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s",
-			   errno == ESPIPE
-				   ? "it is a pipe, but must be read twice (write it into a file)"
-				   : strerror(errno));
+		diag_error(diag, (struct origin){path, 0}, "the file cannot be read: %s",
+			   errno == ESPIPE ? "it is a pipe, which cannot be read twice (write the "
+					     "recording into a file)"
+					   : strerror(errno));
 		if (in)
 			fclose(in);
 		return NULL;

@@ -22,7 +22,8 @@ enum jp_token reading_next(struct reading *r)
 {
 	enum jp_token token = jp_next(r->in);
 	if (r->in->read_B - r->start_B > RECORDING_LINE_MAX_B)
-		reading_fail(r, "the line is longer than 1 MiB, so this is not a recording");
+		reading_fail(r, "the line is longer than 1 MiB, so this is not a recording (name a "
+				"file of a probe)");
 	return r->failed ? JP_ERROR : token;
 }
 
@@ -31,7 +32,7 @@ const char *reading_text(struct reading *r, const char *what)
 	if (reading_next(r) == JP_TEXT)
 		return arena_strdup(r->arena, r->in->text);
 	if (!r->in->error)
-		reading_fail(r, "%s is not a text", what);
+		reading_fail(r, "%s must be a text", what);
 	return "";
 }
 
@@ -40,7 +41,7 @@ double reading_number(struct reading *r, const char *what)
 	if (reading_next(r) == JP_NUMBER && isfinite(r->in->number))
 		return r->in->number;
 	if (!r->in->error)
-		reading_fail(r, "%s is not a finite number", what);
+		reading_fail(r, "%s must be a finite number", what);
 	return 0;
 }
 
@@ -48,7 +49,7 @@ bool reading_flag(struct reading *r, const char *what)
 {
 	enum jp_token token = reading_next(r);
 	if (token != JP_TRUE && token != JP_FALSE && !r->in->error)
-		reading_fail(r, "%s is neither true nor false", what);
+		reading_fail(r, "%s must be true or false", what);
 	return token == JP_TRUE;
 }
 
@@ -62,7 +63,7 @@ bool reading_opens(struct reading *r, enum jp_token bracket, const char *what)
 	if (reading_next(r) == bracket)
 		return true;
 	if (!r->in->error)
-		reading_fail(r, "%s is not %s", what,
+		reading_fail(r, "%s must be %s", what,
 			     bracket == JP_OBJECT ? "an object" : "an array");
 	return false;
 }

@@ -50,7 +50,9 @@ static struct recording_point *find_or_add(struct reading *r, const struct recor
 		if (same_point(&to->points.items[i - 1], like))
 			return &to->points.items[i - 1];
 	if (to->points.count == RECORDING_POINTS_MAX) {
-		reading_fail(r, "the recording has more than %d points", RECORDING_POINTS_MAX);
+		reading_fail(r,
+			     "the recording has more than %d points (divide it into several files)",
+			     RECORDING_POINTS_MAX);
 		return NULL;
 	}
 	struct recording_point *point = VEC_PUSH(r->arena, &to->points);
@@ -92,29 +94,33 @@ static bool to_times(struct reading *r, const struct line_fields *fields)
 	bool rate = fields->unit && strcmp(fields->unit, "B/s") == 0;
 	if (!fields->unit ||
 	    (!rate && strcmp(fields->unit, "s") != 0 && strcmp(fields->unit, "1") != 0)) {
-		reading_fail(r, "unit must be one of \"s\", \"1\", \"B/s\"");
+		reading_fail(r, "unit must be \"s\", \"1\" or \"B/s\"");
 		return false;
 	}
 	if (rate && !(size_B > 0)) {
-		reading_fail(r, "a rate needs the size in \"x\": {\"size_B\": ...}");
+		reading_fail(r, "a point with the unit B/s needs a size above 0 (write \"x\": "
+				"{\"size_B\": 1024})");
 		return false;
 	}
 	bool any_sign = is_difference(point->test);
 	for (size_t i = 0; i < r->sample_count; i++) {
 		if (r->samples[i] < LOOK_S && !any_sign) {
-			reading_fail(r, "sample %zu of '%s' is negative (%g)", i + 1, point->test,
-				     r->samples[i]);
+			reading_fail(r, "sample %zu of '%s' must not be negative (got %g)", i + 1,
+				     point->test, r->samples[i]);
 			return false;
 		}
 		if (rate && !(r->samples[i] > 0)) {
-			reading_fail(r, "sample %zu of '%s' is a rate of zero", i + 1, point->test);
+			reading_fail(r, "sample %zu of '%s' must be above 0 B/s", i + 1,
+				     point->test);
 			return false;
 		}
 		if (rate)
 			r->samples[i] = size_B / r->samples[i];
 		double size = fabs(r->samples[i]);
 		if (size > RECORDING_TIME_MAX_S || (size > 0 && size < RECORDING_TIME_MIN_S)) {
-			reading_fail(r, "sample %zu of '%s' gives %g %s, which is impossible",
+			reading_fail(r,
+				     "sample %zu of '%s' gives %g %s, which is impossible (record "
+				     "again)",
 				     i + 1, point->test, r->samples[i], rate ? "s" : fields->unit);
 			return false;
 		}
@@ -126,13 +132,14 @@ void reading_take_point(struct reading *r, const struct line_fields *fields)
 {
 	struct recording *to = r->recording;
 	if (!fields->pass_seen || !fields->samples_seen) {
-		reading_fail(r, "the point has no %s",
+		reading_fail(r, "the point needs the key %s",
 			     fields->samples_seen ? "\"pass\"" : "\"samples\"");
 		return;
 	}
 	if (fields->pass < 0 || fields->pass >= RECORDING_PASSES_MAX ||
 	    fields->pass > floor(fields->pass)) {
-		reading_fail(r, "pass must be a whole number below %d", RECORDING_PASSES_MAX);
+		reading_fail(r, "pass must be a whole number from 0 to %d",
+			     RECORDING_PASSES_MAX - 1);
 		return;
 	}
 	if (r->sample_count == 0 || !to_times(r, fields))
@@ -143,10 +150,10 @@ void reading_take_point(struct reading *r, const struct line_fields *fields)
 	size_t pass = (size_t)fields->pass;
 	for (size_t i = 0; i < point->passes.count; i++)
 		if (point->passes.items[i].pass == pass) {
-			reading_fail(
-				r,
-				"'%s': this point and pass occurred before (line %d is its first)",
-				point->test, point->line);
+			reading_fail(r,
+				     "line %d already has this point and pass of '%s' (remove one "
+				     "of the two lines)",
+				     point->line, point->test);
 			return;
 		}
 	struct recording_pass *summary = VEC_PUSH(r->arena, &point->passes);

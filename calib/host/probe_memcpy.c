@@ -59,7 +59,8 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 		copying->from[i] = malloc(copying->size_B);
 		copying->to[i] = malloc(copying->size_B);
 		if (!copying->from[i] || !copying->to[i])
-			return host_fail(bench, HOST_WAIVED, "not enough memory");
+			return host_fail(bench, HOST_WAIVED,
+					 "the machine has not enough free memory");
 		memset(copying->from[i], 1, copying->size_B);
 		memset(copying->to[i], 2, copying->size_B);
 	}

@@ -180,9 +180,9 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 		reading->reads = READS_MOST;
 	reading->draw.state = (uint64_t)reading->size_B;
 	if (file->size_B < (double)(reading->size_B * reading->readers))
-		return host_fail(
-			bench, HOST_WAIVED,
-			"the file is shorter than a round of all readers (name a larger one)");
+		return host_fail(bench, HOST_WAIVED,
+				 "the file of --scratch is too short for one read by each reader "
+				 "(name a larger one)");
 	for (size_t i = 0; i < reading->readers; i++) {
 		void *bytes = NULL;
 		if (posix_memalign(&bytes, (size_t)BLOCK_B, reading->size_B) != 0)

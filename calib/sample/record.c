@@ -238,16 +238,19 @@ static int read_header(struct record *record, const char *path, const char *line
 			    "farwire-samples)");
 	if (strtoul(field(line, "version"), NULL, 10) != 1)
 		return fail(record, path,
-			    "the recording has another version than 1 (record it again)");
+			    "the version of the recording must be 1 (record it again)");
 	field_word(line, "tool", found->tool, sizeof(found->tool));
 	field_word(line, "mode", found->mode, sizeof(found->mode));
 	const char *gpu = strstr(line, "\"gpu\":{");
 	field_word(gpu ? gpu : "", "name", found->device, sizeof(found->device));
 	unsigned long long passes = 0, seed = 0;
 	if (!field_whole(line, "passes", &passes) || passes == 0 || passes > 1000)
-		return fail(record, path, "line 1 has no valid number of passes (record it again)");
+		return fail(record, path,
+			    "line 1 of the recording states no valid number of passes (record it "
+			    "again)");
 	if (!field_whole(line, "seed", &seed))
-		return fail(record, path, "line 1 has no seed (record it again)");
+		return fail(record, path,
+			    "line 1 of the recording states no seed (record it again)");
 	found->seed = seed;
 	found->passes = (size_t)passes;
 	return same_machine(record, path, line);

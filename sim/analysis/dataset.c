@@ -52,7 +52,8 @@ enum measure dataset_measure(struct dataset_reader *r, const struct cfg_node *gr
 		if (strcmp(measures[i].name, name) == 0)
 			return (enum measure)i;
 	diag_error(r->diag, cfg_origin(cfg_child(group, key)),
-		   "dataset: no quantity is called '%s' (write throughput, tokens, ratio, speedup, "
+		   "dataset: the quantity '%s' does not exist (write throughput, tokens, ratio, "
+		   "speedup, "
 		   "time, gain or elapsed)",
 		   name);
 	return without;

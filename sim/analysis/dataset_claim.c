@@ -28,7 +28,8 @@ static const struct claim_word *kind_of(struct dataset_reader *r, const struct c
 		if (strcmp(kinds[i].name, name) == 0)
 			return &kinds[i];
 	diag_error(r->diag, cfg_origin(node),
-		   "dataset: no kind of claim is called '%s' (write range, first, last, greater, "
+		   "dataset: the kind of claim '%s' does not exist (write range, first, last, "
+		   "greater, "
 		   "rises, "
 		   "within or outgrows)",
 		   name);
@@ -104,7 +105,8 @@ static enum row_role read_role(struct dataset_reader *r, const struct cfg_node *
 		return ROLE_TEST;
 	if (strcmp(role, "fit") != 0)
 		diag_error(r->diag, cfg_origin(node),
-			   "dataset: the role of a claim is \"fit\" or \"test\", not '%s'", role);
+			   "dataset: the role of a claim must be \"fit\" or \"test\", not '%s'",
+			   role);
 	return ROLE_FIT;
 }
 
@@ -126,16 +128,17 @@ static struct claim read_claim(struct dataset_reader *r, const struct cfg_node *
 	cfg_only(r->diag, node, known, sizeof known / sizeof known[0]);
 	if (cfg_child(node, "quantity") && !claim.time)
 		diag_error(r->diag, cfg_origin(node),
-			   "dataset: the quantity of a claim can only be \"time\" (remove it to "
+			   "dataset: the quantity of a claim must be \"time\" (remove the key to "
 			   "compare the dataset's own quantity)");
 	cfg_bool(cfg_child(node, "loss"), &claim.loss);
 	if (claim.loss && !claim.over)
 		diag_error(r->diag, cfg_origin(node),
-			   "dataset: a loss is relative to other rows (write over = { ... })");
+			   "dataset: a claim on a loss needs other rows to compare with (write "
+			   "over = { ... })");
 	if (claim.role == ROLE_FIT && (kind->kind != CLAIM_RANGE || !claim.over))
 		diag_error(r->diag, cfg_origin(node),
-			   "dataset: a claim of role fit is a range relative to other rows (write "
-			   "kind = \"range\" and over = { ... })");
+			   "dataset: a claim of role fit must be a range relative to other rows "
+			   "(write kind = \"range\" and over = { ... })");
 	bool low = cfg_number(cfg_child(node, "low"), &claim.low);
 	bool high = cfg_number(cfg_child(node, "high"), &claim.high);
 	if (kind->kind == CLAIM_RANGE && !low && !high)

@@ -312,8 +312,8 @@ static void read_value(struct dataset_reader *r, const struct making *m, const c
 		out->rounding_ratio = rounding(cell, value);
 		if (!(out->measured > 0 && isfinite(out->measured)))
 			diag_error(r->diag, origin,
-				   "dataset: '%s' multiplied by the scale is not a positive finite "
-				   "number",
+				   "dataset: '%s' multiplied by `scale` must be a positive finite "
+				   "number (write another value or scale)",
 				   cell);
 	} else if (out->role == ROLE_REPORT && is_range(r->arena, cell)) {
 		out->measured_text = cell;

@@ -82,7 +82,8 @@ static bool read_range(struct axis_reading *r, char *low_text)
 	*high_text++ = '\0';
 	char *how = strchr(high_text, ':');
 	if (!how)
-		return refuse(r, "the number of values and their spacing are missing");
+		return refuse(r, "write the spacing and the number of values, such as log20, after "
+				 "the second colon");
 	*how++ = '\0';
 	axis->ranged = true;
 	axis->log = strncmp(how, "log", 3) == 0;
@@ -98,13 +99,13 @@ static bool read_range(struct axis_reading *r, char *low_text)
 	if (!read_end(r, low_text, &axis->quantity, &low) || !read_end(r, high_text, &other, &high))
 		return false;
 	if (other != axis->quantity)
-		return refuse(r, "its ends have units of different quantities");
+		return refuse(r, "the two ends have units of different quantities");
 	if (!(low < high))
-		return refuse(r, "its high end must be above its low end");
+		return refuse(r, "the high end must be above the low end");
 	if (axis->log && low <= 0)
 		return refuse(r, "a logarithmic range must begin above 0");
 	if (!isfinite(axis->log ? high / low : high - low))
-		return refuse(r, "its ends are too far apart");
+		return refuse(r, "the two ends are too far apart");
 	add_spaced(r, low, high, count);
 	return true;
 }

@@ -62,8 +62,9 @@ static bool next_line(struct tsv_reader *r, FILE *file, char *line, int number)
 	while ((c = getc(file)) != EOF && c != '\n') {
 		if (c == '\0' || length + 1 == LINE_MAX_B) {
 			diag_error(r->diag, (struct origin){r->tsv->path, number}, "%s",
-				   c ? "the line is longer than 64 KiB"
-				     : "the file contains a zero byte, so it is not a text file");
+				   c ? "the line is longer than 64 KiB (write shorter cells)"
+				     : "the file contains a zero byte (write it as plain text in "
+				       "UTF-8)");
 			return false;
 		}
 		line[length++] = (char)c;
@@ -71,7 +72,7 @@ static bool next_line(struct tsv_reader *r, FILE *file, char *line, int number)
 	r->read_B += length + 1;
 	if (r->read_B > FILE_MAX_B) {
 		diag_error(r->diag, (struct origin){r->tsv->path, number},
-			   "the file is larger than 64 MiB");
+			   "the file is larger than 64 MiB (divide the table)");
 		return false;
 	}
 	line[length] = '\0';

@@ -99,8 +99,8 @@ static void report(struct arena *scratch, struct diag *diag, const struct cfg_so
 	struct origin origin = cfg_source_origin(source, line > 0 ? (unsigned)line : 0);
 	if (what && strstr(what, "mismatched")) {
 		diag_error(diag, origin,
-			   "the elements of an array [ ] must be of one type (write "
-			   "( ... ) for a mixed list)");
+			   "the elements of an array [ ... ] must have the same type (write ( ... "
+			   ") for different types)");
 		return;
 	}
 	const char *near = line_text(scratch, source->text.items, line > 0 ? (unsigned)line : 1);

@@ -147,8 +147,8 @@ static struct plan *plan_new(struct communicator *comm, enum collective collecti
 	spec.fold = comm->spec.fold;
 	if (spec.fold && !(spec.fold->algorithms & algorithm_bit(choice->algorithm))) {
 		comm_fail(comm, arena_printf(arena,
-					     "machines differ for %s, which the library chose "
-					     "(write case.symmetry = \"off\")",
+					     "the library chose %s, for which the machines are not "
+					     "all alike (write case.symmetry = \"off\")",
 					     choice->algorithm->name));
 		return NULL;
 	}

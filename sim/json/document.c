@@ -53,7 +53,7 @@ static bool read_values(struct source *source, struct diag *diag, const char *pa
 			next_byte, source, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
 		if (!value && source->read_B <= FILE_MAX_B && !ferror(source->file)) {
 			origin.line += error.line > 0 ? error.line - 1 : 0;
-			diag_error(diag, origin, "this text is not JSON: %s", error.text);
+			diag_error(diag, origin, "the file is not JSON: %s", error.text);
 		}
 		bool taken = value && take(ctx, value, origin);
 		json_decref(value);

@@ -31,7 +31,7 @@ static const char *text_of(struct reader *reader, const struct json_t *record, c
 	if (json_text_of(value))
 		return arena_strdup(reader->arena, json_text_of(value));
 	if (needed || !json_is_nothing(value))
-		complain(reader, key, "is not a text");
+		complain(reader, key, "must be a text");
 	return NULL;
 }
 
@@ -43,7 +43,7 @@ static double real_of(struct reader *reader, const struct json_t *record, const 
 	if (json_number_of(value, &number))
 		return number;
 	if (!json_is_nothing(value))
-		complain(reader, key, "is not a number");
+		complain(reader, key, "must be a number");
 	return NAN;
 }
 
@@ -54,7 +54,7 @@ static uint64_t count_of(struct reader *reader, const struct json_t *record, con
 	if (json_count_of(value, &count))
 		return count;
 	if (!json_is_nothing(value))
-		complain(reader, key, "is not a whole number");
+		complain(reader, key, "must be a whole number");
 	return 0;
 }
 
@@ -68,7 +68,7 @@ static struct estimate estimate_of(struct reader *reader, const struct json_t *r
 					 real_of(reader, value, "low"),
 					 real_of(reader, value, "high")};
 	if (needed || value)
-		complain(reader, key, "is not an object with value, low and high");
+		complain(reader, key, "must be an object with value, low and high");
 	return (struct estimate){NAN, NAN, NAN};
 }
 

@@ -40,8 +40,8 @@ void case_read_calls(struct case_reader *c)
 			   "recording (leave out case.jobs and case.collective)");
 	else if (model && model->origin.file)
 		diag_error(reader->diag, model->origin,
-			   "case: calls and model exclude each other, because a recording contains "
-			   "its own kernels (leave one of them out)");
+			   "case: calls cannot be combined with model, because a recording "
+			   "contains its own kernels (leave one of them out)");
 	if (diag_count(reader->diag) > 0)
 		return;
 	struct recorded_program *program = ARENA_NEW(reader->arena, struct recorded_program);
@@ -73,8 +73,8 @@ void case_calls_client(struct case_reader *c, struct job_entry *client, double b
 {
 	if (model[0])
 		diag_error(c->reader.diag, client->origin,
-			   "client '%s': calls and model exclude each other (leave out the "
-			   "client's model)",
+			   "client '%s': calls cannot be combined with model, because a recording "
+			   "contains its own kernels (leave out the client's model)",
 			   client->name);
 	client->recorded = c->recorded;
 	client->network = c->calls_network;

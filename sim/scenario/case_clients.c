@@ -101,8 +101,7 @@ size_t case_place_server(struct case_reader *c, struct origin origin, const char
 	if (server == SIZE_MAX || topology->guests[server].host == gpu->host)
 		return server;
 	diag_error(c->reader.diag, origin,
-		   "guest '%s' is not on the host of GPU '%s', which is '%s' (name a guest of that "
-		   "host)",
+		   "guest '%s' is not on the host of GPU '%s' (write a guest of host '%s')",
 		   topology->guests[server].name, gpu->name, host->name);
 	return SIZE_MAX;
 }
@@ -119,12 +118,12 @@ size_t case_place_program(struct case_reader *c, struct origin origin, const cha
 			      : find_guest(c, origin, "program's guest", name);
 	if (guest == SIZE_MAX && spread)
 		diag_error(c->reader.diag, origin,
-			   "program = \"spread\": every guest serves a GPU (write the name of a "
-			   "guest)");
+			   "program = \"spread\" needs a guest that serves no GPU, but every guest "
+			   "serves one (write the name of a guest)");
 	if (guest != SIZE_MAX && guest != server && !c->runtime)
 		diag_error(c->reader.diag, origin,
-			   "the program runs in guest '%s' and guest '%s' serves its GPU, but no "
-			   "runtime forwards its calls (write runtime = \"...\")",
+			   "the program runs in guest '%s', but guest '%s' serves its GPU, and no "
+			   "runtime forwards the calls (write runtime = \"...\")",
 			   topology->guests[guest].name, topology->guests[server].name);
 	return guest;
 }

@@ -208,10 +208,10 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 	if (count < wanted) {
 		diag_error(c->reader.diag, job->origin,
 			   "job '%s' needs %zu GPUs from index %zu on, but topology '%s' has %zu "
-			   "GPUs and only %zu of them are free for it%s",
+			   "GPUs, of which the job can use %zu (write fewer gpus%s)",
 			   job->name, job->gpu_count, job->first_gpu, topology->name,
 			   topology->gpu_count, count,
-			   job->per_machine ? " (gpus_per_machine excludes some)" : "");
+			   job->per_machine ? " or a larger gpus_per_machine" : "");
 		return false;
 	}
 	entry->gpus = gpus;
@@ -245,8 +245,8 @@ static bool algorithm_fits(struct case_reader *c, struct origin origin, const ch
 		return true;
 	if (algorithm) {
 		diag_error(reader->diag, origin,
-			   "library.algorithm: '%s' does not do %s (choose one that `farwire list "
-			   "algorithms` lists for it)",
+			   "library.algorithm: '%s' cannot do the collective %s (`farwire list "
+			   "algorithms` shows which algorithms can)",
 			   name, collective_name(asked));
 		return false;
 	}
@@ -353,8 +353,8 @@ void case_read_model(struct case_reader *c, size_t index, struct job_entry *entr
 	for (size_t i = 1; i < entry->simulated_count; i++)
 		if (strcmp(topology->gpus[entry->gpus[i]].profile, profile) != 0) {
 			diag_error(c->reader.diag, job->origin,
-				   "job '%s': its GPUs are of two kinds, '%s' and '%s' (choose "
-				   "first_gpu and gpus so that they are of one kind)",
+				   "job '%s': its GPUs have two profiles, '%s' and '%s', but all "
+				   "must have the same (choose another first_gpu or fewer gpus)",
 				   job->name, profile, topology->gpus[entry->gpus[i]].profile);
 			return;
 		}
@@ -514,6 +514,6 @@ void case_read_jobs(struct case_reader *c)
 			c->job_count);
 	if (cfg_child(c->group, "clients"))
 		diag_error(c->reader.diag, cfg_origin(cfg_child(c->group, "clients")),
-			   "case: training jobs and clients exclude each other (write each as a "
-			   "case of its own)");
+			   "case: training jobs cannot be combined with clients (write a separate "
+			   "case for each)");
 }

@@ -16,8 +16,8 @@ static const struct network *read_network(struct case_reader *c, struct origin o
 		network_read_sequence(c->reader.arena, c->reader.diag, file, sequence);
 	if (network && sequence > 0 && network->sequence == 0)
 		diag_error(c->reader.diag, case_said(c, "case.sequence"),
-			   "case.sequence is for networks of sequences, but '%s' takes images "
-			   "(leave it out)",
+			   "case.sequence works only with networks of sequences, but '%s' takes "
+			   "images (leave it out)",
 			   network->name);
 	return network;
 }

@@ -66,8 +66,8 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 	const struct cfg_node *clients = cfg_child(c->group, "clients");
 	if (clients)
 		diag_error(c->reader.diag, cfg_origin(clients),
-			   "case: clients cannot be combined with case.gpus (write each client as "
-			   "a case of its own)");
+			   "case: clients cannot be combined with case.gpus (write a separate case "
+			   "for each client)");
 	if (params->stages_count > 1 && params->stages_count != params->gpus_count)
 		diag_error(c->reader.diag, case_said(c, "case.stages"),
 			   "case.stages is %g, but each GPU holds one stage (write case.gpus=%g)",
@@ -170,9 +170,9 @@ static bool fill_programs(struct case_reader *c, struct job_entry *entry)
 	}
 	if (stages > 1 && !pipeline_cut(c->reader.arena, entry->network, stages, cuts)) {
 		diag_error(c->reader.diag, case_said(c, "case.stages"),
-			   "case.stages: network '%s' cannot be cut into %zu stages, because a cut "
-			   "needs a layer after which only one activation is passed on (write "
-			   "fewer case.stages)",
+			   "case.stages: network '%s' cannot be cut into %zu stages, because it "
+			   "has too few places at which only one activation passes to the next "
+			   "layer (write a smaller number)",
 			   entry->model, stages);
 		return false;
 	}

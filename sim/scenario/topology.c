@@ -83,8 +83,9 @@ size_t reader_find(struct reader *reader, struct origin origin, const char *what
 		diag_error(reader->diag, origin, "there is no %s '%s' (the first of %zu is '%s')",
 			   what, name, count, names[0]);
 	else
-		diag_error(reader->diag, origin, "there is no %s '%s' (the topology has none)",
-			   what, name);
+		diag_error(reader->diag, origin,
+			   "there is no %s '%s', because the topology has no %s at all", what, name,
+			   what);
 	return SIZE_MAX;
 }
 

@@ -161,8 +161,8 @@ static bool take_header(struct call_reader *r, const struct line *line)
 					    line->format));
 	if (!(line->version >= 1 && line->version <= 1))
 		return fail(r, arena_printf(r->arena,
-					    "version %g of farwire-calls is unknown; this program "
-					    "reads version 1",
+					    "the file has version %g of farwire-calls, but this "
+					    "program reads version 1 (record again)",
 					    line->version));
 	r->recorded->tool = line->tool;
 	r->recorded->gpu = line->gpu;
@@ -195,7 +195,9 @@ static bool take_call(struct call_reader *r, const struct line *line)
 	if (copy != COPY_NONE && line->size_B < 0)
 		return fail(r, "the copy has no size_B (write its number of bytes)");
 	if (line->size_B > floor(line->size_B))
-		return fail(r, "size_B must be a whole number of bytes");
+		return fail(r, arena_printf(r->arena,
+					    "size_B must be a whole number of bytes (got %g)",
+					    line->size_B));
 	*VEC_PUSH(r->arena, &r->calls) = (struct recorded_call){
 		.start_s = line->start_s,
 		.end_s = line->end_s,
@@ -256,7 +258,7 @@ static bool take_line(struct call_reader *r, const struct line *line)
 		return take_call(r, line);
 	if (line->step >= 0)
 		return take_mark(r, line);
-	return fail(r, "the line is neither a call nor a step nor the end line");
+	return fail(r, "the line must be a call, a step or the end line (record again)");
 }
 
 static bool read_line(struct call_reader *r)
@@ -266,7 +268,7 @@ static bool read_line(struct call_reader *r)
 	if (token == JP_END || token == JP_ERROR)
 		return false;
 	if (token != JP_OBJECT)
-		return fail(r, "this line is not a JSON object");
+		return fail(r, "the line must be one JSON object, {...}");
 	struct line line = {.tool = "",
 			    .gpu = "",
 			    .version = -1,

@@ -331,11 +331,12 @@ static bool take_event(struct kineto *k)
 	if (!event.complete || (event.category == CATEGORY_OTHER && !mark))
 		return true;
 	if (event.start_ns < 0 || event.lasts_ns < 0)
-		return fail(k, "an event has no time, or a negative one");
+		return fail(k, "an event has no ts, or a negative one (export the trace again)");
 	if (event.start_ns > START_MAX_NS || event.lasts_ns > LASTS_MAX_NS)
-		return fail(k, "the time or duration of an event is too large");
+		return fail(k, "the ts or dur of an event is too large (export the trace again)");
 	if (event.size_B > SIZE_MAX_B)
-		return fail(k, "the number of bytes of a copy is too large");
+		return fail(k,
+			    "the number of bytes of a copy is too large (export the trace again)");
 	event.name = names_at(k->names, (size_t)names_add(k->names, name));
 	if (mark)
 		keep_mark(k, &event);
@@ -355,7 +356,9 @@ static bool take_events(struct kineto *k)
 		if (!take_event(k))
 			return false;
 	return token == JP_ARRAY_END ||
-	       (token != JP_ERROR && fail(k, "an element of traceEvents is not a JSON object"));
+	       (token != JP_ERROR &&
+		fail(k,
+		     "each element of traceEvents must be a JSON object (export the trace again)"));
 }
 
 /* Takes the name of the first GPU. */
@@ -373,7 +376,8 @@ static bool take_devices(struct kineto *k)
 				continue;
 			}
 			if (jp_next(k->json) != JP_TEXT)
-				return fail(k, "a name in deviceProperties is not a string");
+				return fail(k, "each name in deviceProperties must be a string "
+					       "(export the trace again)");
 			k->gpu = arena_strdup(k->arena, k->json->text);
 		}
 	}
@@ -387,13 +391,15 @@ static bool take_trace(struct kineto *k)
 		return take_events(k);
 	if (token != JP_OBJECT)
 		return token != JP_ERROR &&
-		       fail(k, "the file is neither an object nor an array, so it is not a trace");
+		       fail(k, "the file is not a trace, because it is neither a JSON object nor "
+			       "an array (write it with prof.export_chrome_trace)");
 	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
 		bool fine;
 		if (strcmp(k->json->text, "traceEvents") == 0)
 			fine = jp_next(k->json) == JP_ARRAY
 				       ? take_events(k)
-				       : fail(k, "traceEvents is not an array");
+				       : fail(k, "traceEvents must be an array (export the trace "
+						 "again)");
 		else if (strcmp(k->json->text, "deviceProperties") == 0)
 			fine = take_devices(k);
 		else
@@ -557,7 +563,8 @@ const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag,
 	k.threads = names_new(arena);
 	bool whole = take_trace(&k) && jp_next(k.json) == JP_END;
 	if (k.json->error)
-		fail(&k, arena_printf(arena, "the file is not JSON: %s", k.json->error));
+		fail(&k, arena_printf(arena, "the file is not JSON: %s (export the trace again)",
+				      k.json->error));
 	else if (!whole)
 		fail(&k, "the file is not a trace of PyTorch's profiler (write it with "
 			 "prof.export_chrome_trace)");

@@ -144,7 +144,7 @@ static bool handles_fit(struct diag *diag, struct origin origin,
 							     : NULL;
 	if (many)
 		diag_error(diag, origin,
-			   "a step of the recording uses more than %d %s (mark shorter steps)",
+			   "a step of the recording uses more than %d %s (record shorter steps)",
 			   HANDLES_MAX, many);
 	arena_free(scratch);
 	return !many;
@@ -159,7 +159,7 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 	if (recorded->mark_count == 1 || wanted > count) {
 		diag_error(diag, origin,
 			   "the recording has %zu complete steps%s (a step lasts from one mark to "
-			   "the next)",
+			   "the next; record more marks)",
 			   count, wanted > count ? ", so calls.step is too large" : "");
 		return false;
 	}

@@ -429,11 +429,10 @@ static void check_loose_ends(struct reader *reader)
 		const struct line *line = &reader->lines[i];
 
 		if (!line->consumed)
-			diag_error(
-				reader->diag, line->origin,
-				"layer '%s': no layer takes its output (name it in the from of a "
-				"later layer, or leave it out)",
-				line->name);
+			diag_error(reader->diag, line->origin,
+				   "layer '%s': no other layer uses its output (write its name in "
+				   "the `from` of a later layer, or leave it out)",
+				   line->name);
 	}
 }
 
@@ -466,8 +465,8 @@ static bool read_sample(struct reader *reader, const struct cfg_node *group,
 			read_size(reader, node, "network", name, fields[tokens][i]);
 		if (tokens && other)
 			diag_error(reader->diag, cfg_origin(other),
-				   "network '%s': %s is of images, but samples are sequences "
-				   "(leave it out)",
+				   "network '%s': %s works only with images, but the samples are "
+				   "sequences (leave it out)",
 				   name, images[i].key);
 	}
 	if (tokens)
@@ -530,7 +529,8 @@ static void check_classes(struct reader *reader, const struct network *network)
 
 	if (network->sequence > 0 && last->op != LAYER_CROSS_ENTROPY && last->op != LAYER_LOSSES)
 		diag_error(reader->diag, line->origin,
-			   "layer '%s': the last layer of a network of sequences is a loss (write "
+			   "layer '%s': the last layer of a network of sequences must be a loss "
+			   "(write "
 			   "op = \"cross_entropy\", or losses for a sum of several)",
 			   line->name);
 	else if (network->sequence == 0 && last->output_count != (double)network->classes)

@@ -89,8 +89,8 @@ static const char *new_name(struct reader *reader, const struct cfg_node *node, 
 		return full;
 	if (!outer->again)
 		diag_error(reader->diag, cfg_origin(node),
-			   "layer '%s': another layer has this name (give each layer its own%s)",
-			   full, strcmp(full, "input") == 0 ? "; 'input' is the image" : "");
+			   "layer '%s': another layer has this name (write a unique name%s)", full,
+			   strcmp(full, "input") == 0 ? "; 'input' is reserved for the image" : "");
 	return NULL;
 }
 

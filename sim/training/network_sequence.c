@@ -139,12 +139,11 @@ static void embedding(struct expansion *x)
 	push(x, "", (struct layer){.op = LAYER_EMBEDDING});
 	x->spec.rows = x->keys.own_positions ? sequence : x->keys.positions;
 	if (x->spec.rows > 0 && x->spec.rows < sequence)
-		complain(
-			x, "positions",
-			arena_printf(x->reader->arena,
-				     "it has %zu positions, but sequences have %zu tokens (write a "
-				     "shorter sequence, or more positions)",
-				     x->spec.rows, sequence));
+		complain(x, "positions",
+			 arena_printf(x->reader->arena,
+				      "it has %zu positions, but the sequences have %zu tokens "
+				      "(write a shorter sequence, or more positions)",
+				      x->spec.rows, sequence));
 	if (x->spec.rows > 0)
 		push(x, "positions", (struct layer){.op = LAYER_POSITIONS});
 	x->spec.rows = x->keys.segments;
@@ -175,8 +174,8 @@ static void select_tokens(struct expansion *x)
 	if (x->spec.rows > all)
 		complain(x, "tokens",
 			 arena_printf(x->reader->arena,
-				      "it selects %zu of %zu tokens (write fewer)", x->spec.rows,
-				      all));
+				      "it selects %zu of only %zu tokens (write a smaller number)",
+				      x->spec.rows, all));
 	push(x, "", (struct layer){.op = LAYER_SELECT});
 }
 
@@ -250,14 +249,15 @@ static struct attention_shape heads_of(struct expansion *x)
 	if (shape.head_size == 0 && features % shape.heads != 0)
 		complain(x, "heads",
 			 arena_printf(x->reader->arena,
-				      "%zu heads do not divide %zu features (write another number, "
-				      "or head_size = 64)",
+				      "heads is %zu, which does not divide the %zu features (write "
+				      "another number, or head_size = 64)",
 				      shape.heads, features));
 	if (shape.heads % shape.kv_heads != 0)
 		complain(x, "kv_heads",
-			 arena_printf(x->reader->arena,
-				      "%zu kv_heads do not divide %zu heads (write a divisor)",
-				      shape.kv_heads, shape.heads));
+			 arena_printf(
+				 x->reader->arena,
+				 "kv_heads is %zu, but must be a divisor of heads, which is %zu",
+				 shape.kv_heads, shape.heads));
 	if (shape.window > 0 && !shape.causal)
 		complain(x, "window", "a window needs causal attention (write causal = true)");
 	if (shape.head_size == 0)
@@ -317,8 +317,9 @@ static void experts(struct expansion *x)
 	if (top > count) {
 		complain(x, "top",
 			 arena_printf(x->reader->arena,
-				      "a token uses %zu of %zu experts (write a smaller top)", top,
-				      count));
+				      "top is %zu, but there are only %zu experts (write a smaller "
+				      "number)",
+				      top, count));
 		return;
 	}
 	push_linear(x, "router", count, 1, x->keys.bias);

@@ -64,7 +64,9 @@ static bool derive_gate(struct diag *diag, const struct layer_spec *spec, struct
 {
 	if (layer->channels % 2 != 0) {
 		diag_error(diag, spec->origin,
-			   "layer '%s': a gate takes an even number of features", spec->name);
+			   "layer '%s': the input of a gate must have an even number of features "
+			   "(write another size into the layer before it)",
+			   spec->name);
 		return false;
 	}
 	layer->channels /= 2;

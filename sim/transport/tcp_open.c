@@ -117,10 +117,10 @@ static void no_room(void *ctx, uint64_t arg)
 	(void)arg;
 	struct tcp_connection *connection = ctx;
 	const struct tcp_direction *out = &connection->directions[0];
-	tcp_fail(connection,
-		 arena_printf(connection->spec.arena,
-			      "packets of %g B have no room for data beside %g B of headers",
-			      out->path.route->mtu_B, out->header_B));
+	tcp_fail(connection, arena_printf(connection->spec.arena,
+					  "packets of %g B leave no room for data after %g B of "
+					  "headers (write a larger mtu)",
+					  out->path.route->mtu_B, out->header_B));
 }
 
 void tcp_open(struct connection *base, event_fn *fn, void *ctx, uint64_t arg)

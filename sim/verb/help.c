@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The texts of `farwire --help` and `farwire VERB --help`. */
 #include <stdio.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/verb/options.h"
@@ -34,6 +35,22 @@ static const char *default_text(struct arena *arena, const struct verb *verb,
 			    swept ? option->swept : "");
 }
 
+/* Prints `text` after six blanks, in lines of at most 100 columns that break at blanks. */
+static void print_wrapped(const char *text)
+{
+	enum { INDENT = 6, COLUMNS = 100 - INDENT };
+	while (*text) {
+		size_t length = strlen(text), end = length;
+		if (length > COLUMNS)
+			for (end = COLUMNS; end > 0 && text[end] != ' ';)
+				end--;
+		if (end == 0) /* a word that fills the line */
+			end = length < COLUMNS ? length : COLUMNS;
+		printf("%*s%.*s\n", INDENT, "", (int)end, text);
+		text += end + (text[end] == ' ');
+	}
+}
+
 void verb_help_print(struct arena *arena, const struct verb *verb)
 {
 	printf("farwire %s %s\n  %s\n\nOptions:\n", verb->name, verb->words, verb->help);
@@ -43,9 +60,10 @@ void verb_help_print(struct arena *arena, const struct verb *verb)
 			continue;
 		if (option->letter)
 			printf("  -%c,", option->letter);
-		printf("%s--%s%s%s\n      %s%s\n", option->letter ? " " : "  ", option->name,
-		       option->value ? " " : "", option->value ? option->value : "", option->help,
-		       default_text(arena, verb, option));
+		printf("%s--%s%s%s\n", option->letter ? " " : "  ", option->name,
+		       option->value ? " " : "", option->value ? option->value : "");
+		print_wrapped(arena_printf(arena, "%s%s", option->help,
+					   default_text(arena, verb, option)));
 	}
 	printf("\nExamples:\n%s", verb->examples);
 }

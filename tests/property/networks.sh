@@ -68,8 +68,8 @@ shows 'sequences: [0-9.]+ tokens/s'
 expect 0 '' explain --topology dgx-h200 --model own.cfg efficiency.h200-sxm.mine.peak
 shows '^efficiency.h200-sxm.mine.peak '
 expect 2 "there is no model 'own' .* must end in .cfg" run --topology dgx-h200 --model own --draws 0
-expect 2 "case.sequence is for networks of sequences, but 'vgg16' takes images" run --topology dgx-h200 --model vgg16 --set case.sequence=512 --draws 0
-expect 2 "1024 positions, but sequences have 2048 tokens" run --topology dgx-h200 --model own.cfg --set case.sequence=2048 --draws 0
+expect 2 "case.sequence works only with networks of sequences, but 'vgg16' takes images" run --topology dgx-h200 --model vgg16 --set case.sequence=512 --draws 0
+expect 2 "1024 positions, but the sequences have 2048 tokens" run --topology dgx-h200 --model own.cfg --set case.sequence=2048 --draws 0
 sed -n '/^# my-network.cfg/,/^```/p' "$FARWIRE_DATA/docs/configuration.md" | sed '/^```/d' >my-network.cfg
 expect 0 '' run --topology dgx-h200 --model my-network.cfg --draws 0
 verdict networks.own_file_is_named_by_its_path_and_called_by_its_name

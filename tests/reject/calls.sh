@@ -25,12 +25,12 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 2 'empty\.jsonl:1: the file is empty' run $t320 --calls empty.jsonl
 	expect 2 'cut\.jsonl:[0-9]+: the file has no end line' run $t320 --calls cut.jsonl
 	expect 2 'torn\.jsonl:2: the line is not JSON: the file ends inside a text .the recording was cut off.' run $t320 --calls torn.jsonl
-	expect 2 'deep\.jsonl:1: this line is not a JSON object' run $t320 --calls deep.jsonl
+	expect 2 'deep\.jsonl:1: the line must be one JSON object' run $t320 --calls deep.jsonl
 	expect 2 'has 0 complete steps' run $t320 --calls one_mark.jsonl
 	printf '%s\n' "$head" '{"step":4,"t_s":0}' '{"step":5,"t_s":0.0005}' "$launch" "$sync" '{"end":true}' >idle.jsonl
 	expect 2 '^--calls: step 4 of the recording contains no CUDA call .write another calls\.step' run $t320 --calls idle.jsonl
 	expect 2 'so calls\.step is too large' run $t320 --calls good.jsonl --set calls.step=2
-	expect 2 'calls and model exclude each other' run $t320 --calls good.jsonl --model resnet50
+	expect 2 'calls cannot be combined with model' run $t320 --calls good.jsonl --model resnet50
 	expect 2 'contains no ncclAllReduce' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
 	expect 2 'calls\.kernel' run $t320 --calls good.jsonl --set calls.kernel=0
 	# A synchronisation that surrounds a launch has no kernel before it. A step with one
@@ -53,7 +53,7 @@ cat >both.cfg <<'END'
 case = { topology = "t320-same-esxi"; calls = "good.jsonl"; runtime = "synchronous";
 	clients = ( { name = "a"; model = "alexnet"; } ); };
 END
-expect 2 "^both\.cfg:2: client 'a': calls and model exclude each other" run both.cfg --draws 0
+expect 2 "^both\.cfg:2: client 'a': calls cannot be combined with model" run both.cfg --draws 0
 verdict 'calls.client_with_calls_and_model_is_refused'
 
 # A case can name a call file in its own folder. Kernels that take twice as long lengthen the
@@ -80,6 +80,6 @@ expect 2 'cannot read .missing\.json' import kineto missing.json -o x.jsonl
 expect 2 'is compressed' import kineto trace.json.gz -o x.jsonl
 expect 2 "no importer is called 'kinet' \(did you mean 'kineto'" import kinet torn.json
 expect 2 'needs KIND FILE' import kineto
-expect 2 'so it is not a trace' import kineto empty.jsonl
+expect 2 'the file is not a trace' import kineto empty.jsonl
 [ ! -e x.jsonl ] || complain 'import wrote a file after an error'
 verdict 'calls.unusable_traces_are_refused'

@@ -33,17 +33,17 @@ topology = "dgx1-v100"; jobs = 4;|^case\.cfg:2: case: jobs must be a list of gro
 topology = "dgx1-v100"; jobs = ( );|^case\.cfg:2: case: jobs must be a list of groups
 topology = "dgx1-v100"; jobs = ( { name = "a"; }, { name = "a"; } );|^case\.cfg:2: job 'a': another job has this name \(choose a unique name\)
 topology = "dgx1-v100"; gpus = 2; guest = "nowhere";|^case\.cfg:2: job 'job0': machine '[a-z0-9.-]+' has no guest 'nowhere' \(write guest = "
-topology = "dgx1-v100"; gpus = 2; settings = ["library.algorithm=broadcast"];|^case\.cfg:2: library\.algorithm: 'broadcast' does not do all.reduce \(choose one that `farwire list algorithms`
+topology = "dgx1-v100"; gpus = 2; settings = ["library.algorithm=broadcast"];|^case\.cfg:2: library\.algorithm: 'broadcast' cannot do the collective all.reduce \(`farwire list algorithms`
 topology = "dgx1-v100"; gpus = 2; settings = ["library.algorithm=rong"];|^case\.cfg:2: library: no algorithm is called 'rong' \(did you mean 'ring'\?
 topology = "dgx1-v100"; gpus = 2; settings = ["library.protocol=ll128", "library.ll128=false"];|^case\.cfg:2: library\.protocol is ll128, but library\.ll128 is false \(write library\.ll128=true, or
 topology = "dgx1-v100"; gpus = 2; collective = "all_reduc";|^case\.cfg:2: case: no collective is called 'all_reduc' \(did you mean 'all_reduce'\?
-topology = "dgx1-v100"; jobs = ( { gpus = 2; } ); clients = ( { } );|^case\.cfg:2: case: training jobs and clients exclude each other \(write
+topology = "dgx1-v100"; jobs = ( { gpus = 2; } ); clients = ( { } );|^case\.cfg:2: case: training jobs cannot be combined with clients \(write
 topology = "t320-same-esxi"; straggler = 1.1;|^case\.cfg:2: case: case\.straggler has an effect only on jobs \(write case\.gpus
 topology = "t320-same-esxi"; settings = ["case.exchange=ddl"];|^case\.cfg:2: case: case\.exchange has an effect only on jobs
-topology = "own.cfg"; gpus = 2;|^case\.cfg:[12]: job 'job0': its GPUs are of two kinds, 'gtx-1080' and 'k80' \(choose first_gpu
+topology = "own.cfg"; gpus = 2;|^case\.cfg:[12]: job 'job0': its GPUs have two profiles, 'gtx-1080' and 'k80', but all must have the same \(choose another first_gpu
 topology = "own.cfg"; gpu = "gpu2";|^case\.cfg:[12]: no guest runs on the host of GPU 'gpu2' \(write guests = \( \{ name = .*; host = "far"; \} \) into the topology
 topology = "own.cfg"; jobs = ( { gpus = 1; first_gpu = 2; }, { gpus = 1; } );|^case\.cfg:[12]: job 'job0': machine 'far' has no guest \(write guests = \(
-topology = "own.cfg"; program = "spread"; runtime = "synchronous";|^case\.cfg:2: program = "spread": every guest serves a GPU \(write the name of a guest\)
+topology = "own.cfg"; program = "spread"; runtime = "synchronous";|^case\.cfg:2: program = "spread" needs a guest that serves no GPU, but every guest serves one \(write the name of a guest\)
 topology = "t320-same-esxi"; settings = [1];|^case\.cfg:2: case: settings must hold texts \(write settings = \["host
 topology = "t320-same-esxi"; profile = "none.cfg";|none\.cfg: profile 'none\.cfg': its file has no group `parameters = \.\.\.`
 topology = "t320-same-esxi"; runtime = "none.cfg";|none\.cfg: runtime 'none\.cfg': its file has no group `runtime = \.\.\.`

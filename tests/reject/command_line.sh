@@ -69,7 +69,7 @@ expect 2 "^--program: there is no program's guest 'clint' \(did you mean 'client
 expect 2 "^--server: there is no server guest 'servr' \(did you mean 'server'\?" run case.cfg --server servr
 expect 2 "^--set: guest 'client' is not on the host of GPU 'gpu0'" \
 	run --topology t320-same-lan --set case.server=client
-expect 2 "^--program: .*no runtime forwards its calls" run --topology t320-same-lan --program client
+expect 2 "^--program: .*no runtime forwards the calls" run --topology t320-same-lan --program client
 expect 2 "there is no dataset 'flexdirect_1050t' \(did you mean 'flexdirect_1050ti'\?" \
 	validate flexdirect_1050t
 expect 2 "there is no case 'pool-8-on4' \(did you mean 'pool-8-on-4'\?" run pool-8-on4

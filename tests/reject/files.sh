@@ -100,7 +100,7 @@ s/host = "far"; profile/host = "fra"; profile/|^own\.cfg:5: there is no host 'fr
 s/gtx-1050ti/gtx-1050t/|^own\.cfg:5: there is no GPU profile 'gtx-1050t' \(did you mean 'gtx-1050ti'
 s/name = "server"/name = "client"/|^own\.cfg:4: guest 'client': the name is already in use
 s/hosts = .*/hosts = { name = "near"; };/|^own\.cfg:3: topology: hosts must be a list \(write hosts = \( \{ name
-s/hosts = .*//|^own\.cfg:4: there is no host 'near' \(the topology has none\)
+s/hosts = .*//|^own\.cfg:4: there is no host 'near', because the topology has no host at all
 s/hosts =/switches = [1]; hosts =/|^own\.cfg:3: topology: switches must hold names \(write switches = \["tor"\]\)
 s/"far", "gpu0"/"far", "far"/|^own\.cfg:6: link 'slot': both ends are 'far' \(write the names of two nodes\)
 s/, "gpu0"\]/]/|^own\.cfg:6: link 'slot': it must have two ends \(write ends = \["a", "b"\]\)

@@ -76,17 +76,17 @@ for of in 'cudaEventRecord event' 'cudaStreamSynchronize stream'; do
 	expect 0 '' run --topology t320-same-esxi --calls x.jsonl --draws 0
 	# shellcheck disable=SC2086
 	handles 60001 $of >x.jsonl
-	expect 2 "^--calls: a step of the recording uses more than 60000 ${of##* }s \(mark shorter" run --topology t320-same-esxi --calls x.jsonl
+	expect 2 "^--calls: a step of the recording uses more than 60000 ${of##* }s \(record shorter" run --topology t320-same-esxi --calls x.jsonl
 done
 { printf '[{"case":"x","y":'; repeated 100000 '['; } >x.json
-expect 2 '^x\.json:1: this text is not JSON: maximum parsing depth reached' plot x.json -o x.svg
+expect 2 '^x\.json:1: the file is not JSON: maximum parsing depth reached' plot x.json -o x.svg
 truncate -s 300M x.json
 expect 2 '^x\.json: the file is larger than 256 MiB' plot x.json -o x.svg
 rm x.json
 { printf '{"format":"farwire-samples","tool":"'; repeated 2000000 x; echo '"}'; } >x.jsonl
 expect 2 '^x\.jsonl:1: the line is longer than 1 MiB' fit x.jsonl
 repeated 70000 x >x.log
-expect 2 '^x\.log:1: this file is not a log: a line is longer than 64 KiB' import perftest x.log
+expect 2 '^x\.log:1: this file is not a log, because a line is longer than 64 KiB' import perftest x.log
 # Rows of nccl-tests, each with a different size or all with the same.
 rows() {
 	echo '# Collective test starting: all_reduce_perf'
@@ -124,7 +124,7 @@ dataset 'table = "x.tsv"; value = "v"; role = "test"; label = ["v"];'
 { printf 'v\n'; repeated 70000 1; echo; } >x.tsv
 expect 2 '^\./x\.tsv:2: the line is longer than 64 KiB|^x\.tsv:2: the line is longer than 64 KiB' validate x.cfg
 printf 'v\n1\000\n' >x.tsv
-expect 2 'x\.tsv:2: .* so it is not a text file' validate x.cfg
+expect 2 'x\.tsv:2: .*write it as plain text in UTF-8' validate x.cfg
 { echo v; repeated 8000000 '# 15 bytes long
 '; } >x.tsv
 expect 2 'x\.tsv:[0-9]+: the file is larger than 64 MiB' validate x.cfg
@@ -137,7 +137,7 @@ expect 2 '^x\.cfg:[0-9]+: dataset: there are more than 100000 combinations' vali
 list=$(awk 'BEGIN { for (i = 0; i < 10001; i++) printf "%s%d", i ? "," : "", i + 1 }')
 expect 2 'a list can have at most 10000 values' sweep c4140-infiniband --vary "case.batch=$list"
 expect 2 'a range must have 2 to 1000000 values' sweep c4140-infiniband --vary case.batch=1:9:lin1000001
-expect 2 'its ends are too far apart' sweep c4140-infiniband --vary case.batch=-1e308:1e308:lin3
+expect 2 'the two ends are too far apart' sweep c4140-infiniband --vary case.batch=-1e308:1e308:lin3
 expect 2 'more than 1000000 points' sweep c4140-infiniband --vary case.batch=1:2:lin1001 \
 	--vary case.gpus=1:2:lin1000
 many=$(awk 'BEGIN { for (i = 0; i < 10; i++) printf "%s{ batch = 8; }", i ? ", " : "" }')

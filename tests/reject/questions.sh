@@ -64,7 +64,7 @@ printf 'dataset = { name = "x"; title = "t"; source = "s"; role = "test"; table 
 	settings = ["case.topology=t320-same-esxi", "case.batch=64"]; };\n' >x.cfg
 printf 'v\nFAIL:memory\n' >x.tsv
 farwire validate x.cfg --draws 0 -q --plot x.svg
-{ [ "$code" = 2 ] && grep -q '^farwire: --plot: these datasets have no measured numbers' "$scratch.err"; } ||
+{ [ "$code" = 2 ] && grep -q '^farwire: --plot: the datasets contain no measured numbers' "$scratch.err"; } ||
 	complain "a plot of a failure: ended with $code, $(cat "$scratch.err")"
 verdict 'questions.requests_without_an_answer_are_refused'
 
@@ -73,12 +73,12 @@ vary() {
 	expect 2 "^--vary: '$1' is not a variation \(write KEY=a,b,c or KEY=lo:hi:log20 .*\): $2" \
 		sweep case.cfg -q --vary "$1"
 }
-vary 'case.batch=1:2' 'the number of values and their spacing are missing$'
+vary 'case.batch=1:2' 'write the spacing and the number of values, such as log20, after the second colon$'
 vary 'case.batch=1:2:exp5' "the spacing must be 'log' or 'lin'$"
 vary 'case.batch=1:2:lin1' 'a range must have 2 to 1000000 values$'
-vary 'case.batch=1:2 us:lin5' 'its ends have units of different quantities$'
-vary 'case.batch=2:1:lin5' 'its high end must be above its low end$'
+vary 'case.batch=1:2 us:lin5' 'the two ends have units of different quantities$'
+vary 'case.batch=2:1:lin5' 'the high end must be above the low end$'
 vary 'case.batch=0:2:log5' 'a logarithmic range must begin above 0$'
-vary 'case.batch=1e-308:1e308:log5' 'its ends are too far apart$'
+vary 'case.batch=1e-308:1e308:log5' 'the two ends are too far apart$'
 vary 'case.batch=1:2:lin5,9' 'a range must have 2'
 verdict 'questions.malformed_variations_are_refused'

@@ -14,11 +14,11 @@ point() {
 	echo '{"test":"copy","is":{"direction":"h2d","memory":"pinned","call":"async","measure":"rate"},"x":{"size_B":'"$1"'},"pass":0,"t_s":1,"unit":"s","samples":['"$2"'],"stop":"count","held_out":false}'
 }
 
-expect 2 '^missing\.jsonl: cannot be read: No such file' fit missing.jsonl
-expect 2 '^folder\.jsonl: cannot be read' fit folder.jsonl
+expect 2 '^missing\.jsonl: the file cannot be read: No such file' fit missing.jsonl
+expect 2 '^folder\.jsonl: the file cannot be read' fit folder.jsonl
 mkfifo pipe.jsonl
 echo "$head" >pipe.jsonl 2>/dev/null &
-expect 2 '^pipe\.jsonl: cannot be read: it is a pipe' fit pipe.jsonl
+expect 2 '^pipe\.jsonl: the file cannot be read: it is a pipe' fit pipe.jsonl
 wait
 : >empty.jsonl
 expect 2 '^empty\.jsonl: the file is empty' fit empty.jsonl
@@ -29,7 +29,7 @@ expect 2 '^noise\.jsonl:1: ' fit noise.jsonl
 { echo "$head"; point 64 '1e-6,nan'; } >x.jsonl
 expect 2 '^x\.jsonl:2: ' fit x.jsonl
 { echo "$head"; point 64 '-1e-6'; } >x.jsonl
-expect 2 '^x\.jsonl:2: sample 1 of .copy. is negative' fit x.jsonl
+expect 2 '^x\.jsonl:2: sample 1 of .copy. must not be negative' fit x.jsonl
 { echo "$head"; point 64 '1e12'; } >x.jsonl
 expect 2 '^x\.jsonl:2: sample 1 of .copy. gives 1e\+12 s' fit x.jsonl
 { echo "$head"; point 64 '0,1e-320'; } >x.jsonl
@@ -37,15 +37,15 @@ expect 2 '^x\.jsonl:2: sample 2 of .copy. gives' fit x.jsonl
 { echo "$head"; point 1e300 '1e-6'; } >x.jsonl
 expect 2 '^x\.jsonl:2: size_B is 1e\+300' fit x.jsonl
 { echo "$head"; point 0.5 '1e-6'; } >x.jsonl
-expect 2 '^x\.jsonl:2: size_B is 0\.5, but bytes must be whole' fit x.jsonl
+expect 2 '^x\.jsonl:2: size_B must be a whole number of bytes, not 0\.5' fit x.jsonl
 echo "$head" | sed 's/"version":1/"version":7/' >x.jsonl
-expect 2 '^x\.jsonl:1: version 7 is not supported' fit x.jsonl
+expect 2 '^x\.jsonl:1: the recording has version 7' fit x.jsonl
 verdict 'recordings.malformed_recordings_are_refused_with_their_line'
 
 { echo "$head"; point 64 1e-6,1e-6; } >x.jsonl
 expect 2 'this recording determines no parameter' fit x.jsonl
 { echo "$head"; point 64 1e-6; point 64 1e-6; } >x.jsonl
-expect 2 '^x\.jsonl:3: .copy.: this point and pass occurred before' fit x.jsonl
+expect 2 '^x\.jsonl:3: line 2 already has this point and pass of .copy.' fit x.jsonl
 { echo "$head"; for size in 1 2 4 8 16 32 64 128; do point $size 0; done; } >x.jsonl
 expect 2 'this recording determines no parameter' fit x.jsonl
 # Times that do not grow with the size give a start time and no bandwidth.
@@ -65,9 +65,9 @@ done
 expect 2 'did you mean .iperf3.' import iperf log
 expect 2 '^farwire: import: there must be one file, not 2' import iperf3 log log
 printf 'a\0b\n' >zero
-expect 2 '^zero:1: this file is not a log: it contains a zero byte' import nccl-tests zero
+expect 2 '^zero:1: this file is not a log, because it contains a zero byte' import nccl-tests zero
 head -c 70000 /dev/zero | tr '\0' x >long
-expect 2 '^long:1: this file is not a log: a line is longer' import perftest long
+expect 2 '^long:1: this file is not a log, because a line is longer' import perftest long
 echo '{"intervals":[{"sum":{"bits_per_second":1e999}}]}' >infinite
 expect 2 '^infinite:1: a result is not a finite number' import iperf3 infinite
 cat >one-rank <<'END'
@@ -79,7 +79,7 @@ expect 2 '^one-rank:3: there is one rank' import nccl-tests one-rank
 { cat one-rank; echo '   2048  12'; } >short
 expect 2 '^short:4: the row has 2 columns' import nccl-tests short
 sed 's/20\.50/fast/' one-rank >word
-expect 2 "^word:3: 'fast' is not a number" import nccl-tests word
+expect 2 "^word:3: the table needs a number here, not 'fast'" import nccl-tests word
 echo '{"intervals":[' >torn
 expect 2 '^torn:' import iperf3 torn
 verdict 'recordings.malformed_logs_are_refused_with_their_line'

@@ -14,13 +14,13 @@ expect 2 'missing\.json: ' plot missing.json -o x.svg
 mkdir folder.json
 expect 2 'folder\.json: ' plot folder.json -o x.svg
 printf '{\n' >bad.json
-expect 2 '^bad\.json:2: this text is not JSON' plot bad.json -o x.svg
+expect 2 '^bad\.json:2: the file is not JSON' plot bad.json -o x.svg
 head -c 3000 good.json >bad.json
-expect 2 '^bad\.json:[0-9]+: this text is not JSON' plot bad.json -o x.svg
+expect 2 '^bad\.json:[0-9]+: the file is not JSON' plot bad.json -o x.svg
 echo '[]' >bad.json
 expect 2 '^bad\.json: the file contains no prediction' plot bad.json -o x.svg
 echo '[{"case": 5}]' >bad.json
-expect 2 "^bad\.json:1: prediction 1: 'case' is not a text" plot bad.json -o x.svg
+expect 2 "^bad\.json:1: prediction 1: 'case' must be a text" plot bad.json -o x.svg
 sed 's/"verdict": "ok"/"verdict": "good"/' good.json >bad.json
 expect 2 "^bad\.json:[0-9]+: prediction 1: 'verdict'" plot bad.json -o x.svg
 # A row has a sed command that breaks the result, and the expected message.
@@ -28,9 +28,9 @@ while IFS='|' read -r edit message; do
 	sed "$edit" good.json >bad.json
 	expect 2 "^bad\.json:[0-9]+: prediction 1: $message" plot bad.json -o x.svg
 done <<'END'
-s/"throughput": {/"throughput": 3, "was": {/|'throughput' is not an object with value, low and high$
-s/"throughput": {"value": [^,]*/"throughput": {"value": "fast"/|'value' is not a number$
-s/"seed": [0-9]*/"seed": -1/|'seed' is not a whole number$
+s/"throughput": {/"throughput": 3, "was": {/|'throughput' must be an object with value, low and high$
+s/"throughput": {"value": [^,]*/"throughput": {"value": "fast"/|'value' must be a number$
+s/"seed": [0-9]*/"seed": -1/|'seed' must be a whole number$
 END
 expect 2 'needs an image file' plot good.json
 expect 2 'must end in \.svg, \.pdf or \.png' plot good.json -o x.gif

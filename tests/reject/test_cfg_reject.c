@@ -56,9 +56,8 @@ static void syntax_errors_have_their_line_and_a_correction(void)
 		{"value = \"\"value",
 		 "t.cfg:1: syntax error at or before `value = \"\"value` (write name = value; for "
 		 "settings, { ... } for groups, ( a, b ) for lists)"},
-		{"a = [ 1, \"x\" ];",
-		 "t.cfg:1: the elements of an array [ ] must be of one type (write ( ... ) for a "
-		 "mixed list)"},
+		{"a = [ 1, \"x\" ];", "t.cfg:1: the elements of an array [ ... ] must have the "
+				      "same type (write ( ... ) for different types)"},
 		{"@include b.cfg", "t.cfg:1: @include needs a file name in quotes (write @include "
 				   "\"file.cfg\")"},
 		{"a = @b;", "t.cfg:1: '@' is valid only in @include \"file.cfg\""},

@@ -150,16 +150,16 @@ static void wrong_numbers_of_inputs_are_refused(void)
 static void repeated_names_and_unused_layers_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"lrn\"; },\n{ name = \"a\"; op = \"lrn\"; },\n",
-		"n.cfg:4: layer 'a': another layer has this name (give each layer its own)");
+		"n.cfg:4: layer 'a': another layer has this name (write a unique name)");
 	refuses("{ name = \"input\"; op = \"lrn\"; },\n",
-		"n.cfg:3: layer 'input': another layer has this name (give each layer its own; "
-		"'input' is the image)");
+		"n.cfg:3: layer 'input': another layer has this name (write a unique name; 'input' "
+		"is reserved for the image)");
 	refuses("{ op = \"lrn\"; },\n",
 		"n.cfg:3: layer 1 has no name (write { name = \"conv1\"; op = ...; })");
 	refuses("{ name = \"a\"; op = \"lrn\"; },\n{ name = \"b\"; op = \"lrn\"; from = \"input\"; "
 		"},\n",
-		"n.cfg:3: layer 'a': no layer takes its output (name it in the from of a later "
-		"layer, or leave it out)");
+		"n.cfg:3: layer 'a': no other layer uses its output (write its name in the `from` "
+		"of a later layer, or leave it out)");
 }
 
 /* A layer that uses a layer with an error causes no further error. */

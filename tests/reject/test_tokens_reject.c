@@ -55,10 +55,11 @@ static void valid_layers_are_accepted(void)
 static void heads_that_do_not_divide_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"attention\"; heads = 5; },\n",
-		"n.cfg:3: layer 'a': 5 heads do not divide 12 features (write another number, or "
+		"n.cfg:3: layer 'a': heads is 5, which does not divide the 12 features (write "
+		"another number, or "
 		"head_size = 64)");
 	refuses("{ name = \"a\"; op = \"attention\"; heads = 6; kv_heads = 4; },\n",
-		"n.cfg:3: layer 'a': 4 kv_heads do not divide 6 heads (write a divisor)");
+		"n.cfg:3: layer 'a': kv_heads is 4, but must be a divisor of heads, which is 6");
 	refuses("{ name = \"a\"; op = \"attention\"; },\n",
 		"n.cfg:3: layer 'a': attention needs heads (write heads = 12)");
 	refuses("{ name = \"a\"; op = \"attention\"; heads = 2; window = 3; },\n",
@@ -78,9 +79,10 @@ static void keys_that_an_op_lacks_are_refused(void)
 	refuses("{ name = \"a\"; op = \"select\"; share = 1.5; },\n",
 		"n.cfg:3: layer 'a': share must be above 0 and at most 1 (write 0.15)");
 	refuses("{ name = \"a\"; op = \"select\"; tokens = 9; },\n",
-		"n.cfg:3: layer 'a': it selects 9 of 8 tokens (write fewer)");
+		"n.cfg:3: layer 'a': it selects 9 of only 8 tokens (write a smaller number)");
 	refuses("{ name = \"a\"; op = \"experts\"; experts = 4; top = 5; hidden = 6; },\n",
-		"n.cfg:3: layer 'a': a token uses 5 of 4 experts (write a smaller top)");
+		"n.cfg:3: layer 'a': top is 5, but there are only 4 experts (write a smaller "
+		"number)");
 	refuses("{ name = \"a\"; op = \"mlp\"; hiden = 4; },\n",
 		"n.cfg:3: layer 'a': mlp needs hidden (write hidden = 3072)\n"
 		"n.cfg:3: unknown key 'hiden' (did you mean 'hidden'?)");
@@ -114,7 +116,7 @@ static void errors_of_repeated_groups_are_reported_once(void)
 		"attention, mlp, gated_mlp, experts, cross_entropy or losses)");
 	refuses("{ name = \"b\"; repeat = 3; layers = ( { name = \"n\"; op = \"layer_norm\"; },\n"
 		"{ name = \"n\"; op = \"layer_norm\"; } ); },\n",
-		"n.cfg:4: layer 'b1/n': another layer has this name (give each layer its own)");
+		"n.cfg:4: layer 'b1/n': another layer has this name (write a unique name)");
 	refuses("{ name = \"b\"; repeat = 0; layers = ( { name = \"n\"; op = \"layer_norm\"; } ); "
 		"},\n",
 		"n.cfg:3: layers 'b': repeat must be a whole number from 1 to 1000 (write repeat = "
@@ -136,9 +138,9 @@ static void sequences_longer_than_the_positions_are_refused(void)
 	const char *text = arena_printf(arena, "%s%s", head, end);
 
 	CHECK_TEXT(errors_of(arena, text, 16), "");
-	CHECK_TEXT(errors_of(arena, text, 17),
-		   "n.cfg:2: layer 'e': it has 16 positions, but sequences have 17 tokens (write a "
-		   "shorter sequence, or more positions)");
+	CHECK_TEXT(errors_of(arena, text, 17), "n.cfg:2: layer 'e': it has 16 positions, but the "
+					       "sequences have 17 tokens (write a "
+					       "shorter sequence, or more positions)");
 	arena_free(arena);
 }
 
@@ -149,7 +151,8 @@ static void networks_of_images_and_sequences_are_told_apart(void)
 		     "n.cfg:1: the network has no vocabulary (write vocabulary = 50257)");
 	refuses_file("network = { name = \"n\"; sequence = 8; vocabulary = 4; classes = 3; source "
 		     "= \"s\"; layers = ( { name = \"e\"; op = \"embedding\"; out = 2; } ); };",
-		     "n.cfg:1: network 'n': classes is of images, but samples are sequences (leave "
+		     "n.cfg:1: network 'n': classes works only with images, but the samples are "
+		     "sequences (leave "
 		     "it out)");
 	refuses_file("network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = "
 		     "\"s\"; layers = (\n{ name = \"e\"; op = \"embedding\"; out = 2; } ); };",
@@ -157,7 +160,7 @@ static void networks_of_images_and_sequences_are_told_apart(void)
 		     "vocabulary = 50257 in the network, and from = \"input\")");
 	refuses_file("network = { name = \"n\"; sequence = 8; vocabulary = 4; source = \"s\"; "
 		     "layers = (\n{ name = \"e\"; op = \"embedding\"; out = 2; } ); };",
-		     "n.cfg:2: layer 'e': the last layer of a network of sequences is a loss");
+		     "n.cfg:2: layer 'e': the last layer of a network of sequences must be a loss");
 	refuses_file("network = { name = \"n\"; image = [8, 0]; channels = 3; classes = 2; source "
 		     "= \"s\"; layers = (\n{ name = \"e\"; op = \"fc\"; out = 2; } ); };",
 		     "n.cfg:1: network 'n': an element is 0 (write a whole number from 1 to "

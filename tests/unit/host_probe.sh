@@ -127,6 +127,6 @@ echo '{"format":"farwire-samples","version":2,' >seven.jsonl
 expect 2 'version other than 1|damaged|first line' probe host --continue seven.jsonl
 for wrong in 's/"cpu":"[^"]*"/"cpu":"Another"/' 's/"seed":[0-9]*/"seed":-1/' 's/"passes":[0-9]*/"passes":1e9/'; do
 	sed "1$wrong" one.jsonl >eight.jsonl
-	expect 2 'was made on "Another", but this machine is|has no' probe host --continue eight.jsonl
+	expect 2 'was made on "Another", but this machine is|states no' probe host --continue eight.jsonl
 done
 verdict host_probe.wrong_arguments_are_refused

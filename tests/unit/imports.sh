@@ -98,14 +98,14 @@ expect 2 '^x:7: a result of 1e-36 s' import nccl-tests x
 sed 's/ 1024/ 1e25/' old >x
 expect 2 '^x:7: size_B is 1e.25' import nccl-tests x
 sed 's/ 1024/ 6.4/' old >x
-expect 2 '^x:7: size_B is 6.4, but bytes must be whole' import nccl-tests x
+expect 2 '^x:7: size_B is 6.4, but must be a whole number of bytes' import nccl-tests x
 sed 's/ time / spent /g; s/ time / spent /g' old >x
 expect 2 "^x:6: the heading has no column 'time'" import nccl-tests x
 # Bandwidths that no collective can have: 0.05 and 0.01 for the same time.
 sed 's/^\( *[0-9]* *[0-9]* *[a-z]* *[a-z]* *[0-9.]*\) .*/\1 0.05 0.01 0 9.0 0.05 0.01 0/' old >x
 expect 2 '^x(:[0-9]+)?: the log does not name the collective \(nccl-tests .*add such a line above' import nccl-tests x
 sed 's/"args":[^]]*\],//' json >x
-expect 2 '^x(:[0-9]+)?: the log does not name the collective \("args"\)' import nccl-tests x
+expect 2 '^x(:[0-9]+)?: the log does not name the collective \(the first word of "args"' import nccl-tests x
 sed 's/,{"rank":2[^}]*}//; s/"ngpus":2/"ngpus":1/' json >x
 expect 2 '^x(:[0-9]+)?: there is one rank, but a collective needs two or more' import nccl-tests x
 sed 's/"out_of_place":null/"out_of_place":7/' json >x
@@ -155,7 +155,7 @@ samples json
 is '536870912 0 55630000000'
 grep -q '"name": "NVIDIA H100 80GB HBM3"' "$scratch.out" || complain 'the name of the GPU is missing'
 sed 's/55\.63"/fast"/' json >x
-expect 2 "^x:6: 'fast' is not a number" import nvbandwidth x
+expect 2 "^x:6: the table needs a number here, not 'fast'" import nvbandwidth x
 head -n 8 json >x
 expect 2 '^x:9: ' import nvbandwidth x
 head -n 9 v | head -c -3 >x

@@ -91,7 +91,7 @@ verdict 'sweep_journal.other_files_and_full_disks_are_refused'
 expect 2 '^--vary: case.batch = "0" is out of range' sweep case.cfg -q -o bad.csv --vary case.batch=8,16,0
 [ ! -e bad.csv.journal ] || complain 'points were computed before all values were read'
 expect 2 "^--vary: 'case.batch' is varied twice" sweep case.cfg -q --vary case.batch=8,16 --vary case.batch=32
-expect 2 'its high end must be above its low end$' sweep case.cfg -q --vary 'link.vswitch.latency=2 us:1 us:log5'
+expect 2 'the high end must be above the low end$' sweep case.cfg -q --vary 'link.vswitch.latency=2 us:1 us:log5'
 expect 2 "'nan us' is not a number with a known unit$" sweep case.cfg -q --vary 'link.vswitch.latency=nan us:1 us:log5'
 expect 2 "'8' is listed twice$" sweep case.cfg -q --vary case.batch=8,16,8
 verdict 'sweep_journal.invalid_values_are_refused_before_the_work'

@@ -74,8 +74,8 @@ static void invalid_call_files_are_refused_with_their_line(void)
 	refuses(HEAD HEAD CALL END, ":2: this is a second header line");
 	refuses(HEAD CALL "{\"end\":true,\"lines\":2}\n", "some are missing");
 	refuses(HEAD CALL "{\"end\":true,\"dropped\":9}\n", "lost 9 records");
-	refuses(HEAD "[1]\n" END, ":2: this line is not a JSON object");
-	refuses(HEAD "{}\n" END, "neither a call nor a step");
+	refuses(HEAD "[1]\n" END, ":2: the line must be one JSON object");
+	refuses(HEAD "{}\n" END, "the line must be a call, a step or the end line");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1}\n" END,
 		"the call needs start_s and end_s");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":2,\"end_s\":1}\n" END,
@@ -319,15 +319,14 @@ static void invalid_kineto_traces_are_refused_with_their_line(void)
 	refuses_kineto("", "is not a trace");
 	refuses_kineto("{\"traceEvents\":[{\"ph\":\"X\",\n\"na",
 		       "trace.json:2: the file is not JSON");
-	refuses_kineto("{\"traceEvents\":{}}", "traceEvents is not an array");
-	refuses_kineto("{\"traceEvents\":[1]}", "not a JSON object");
+	refuses_kineto("{\"traceEvents\":{}}", "traceEvents must be an array");
+	refuses_kineto("{\"traceEvents\":[1]}", "must be a JSON object");
 	refuses_kineto("{\"schemaVersion\":1}", "contains no CUDA call (profile");
-	refuses_kineto("7", "neither an object nor an array");
+	refuses_kineto("7", "neither a JSON object nor an array");
 	refuses_kineto("[" EVENT("cpu_op", "aten::mm", "10", "1", "1", "") "]", "no CUDA call");
 	refuses_kineto("[" EVENT("cuda_runtime", "cudaFree", "10", "1", "1", "") "]",
 		       "no work of the GPU");
-	refuses_kineto("[" EVENT("cuda_runtime", "cudaFree", "10", "-1", "1", "") "]",
-		       "has no time");
+	refuses_kineto("[" EVENT("cuda_runtime", "cudaFree", "10", "-1", "1", "") "]", "has no ts");
 	refuses_kineto("[{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaFree\",\"tid\":1,"
 		       "\"ts\":9000000000000000,\"dur\":1}]",
 		       "an event is too large");
@@ -338,7 +337,7 @@ static void invalid_kineto_traces_are_refused_with_their_line(void)
 		"bytes of a copy is too large");
 	refuses_kineto("{\"traceEvents\":[]} {}", "is not a trace");
 	refuses_kineto("{\"deviceProperties\":[{\"name\":\n1}],\"traceEvents\":[]}",
-		       "trace.json:2: a name in deviceProperties is not a string");
+		       "trace.json:2: each name in deviceProperties must be a string");
 }
 
 /* 4096 threads are accepted, 4097 are refused. */

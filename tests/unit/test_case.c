@@ -341,18 +341,16 @@ static void unknown_names_are_refused_with_a_suggestion(void)
 static void impossible_places_are_refused(void)
 {
 	check_refused(READ("case.topology=gpu-pool", "case.gpu=gpu1", "case.server=server2"),
-		      "--set: guest 'server2' is not on the host of GPU 'gpu1', which is 'rack1' "
-		      "(name a guest of that host)");
+		      "--set: guest 'server2' is not on the host of GPU 'gpu1' (write a guest of "
+		      "host 'rack1')");
 	check_refused(READ("case.topology=gpu-pool", "case.program=client1"),
-		      "--set: the program runs in guest 'client1' and guest 'server1' serves its "
-		      "GPU, but "
-		      "no runtime forwards its calls (write runtime = \"...\")");
+		      "--set: the program runs in guest 'client1', but guest 'server1' serves its "
+		      "GPU, and no runtime forwards the calls (write runtime = \"...\")");
 	check_refused_at(
 		READ_TEXT("case = { topology = \"gpu-pool\"; clients = (\n"
 			  "{ gpu = \"gpu1\"; },\n{ gpu = \"gpu3\"; server = \"server1\"; } ); };"),
 		3,
-		"guest 'server1' is not on the host of GPU 'gpu3', which is 'rack2' (name a guest "
-		"of that host)");
+		"guest 'server1' is not on the host of GPU 'gpu3' (write a guest of host 'rack2')");
 	write_file("bare.cfg",
 		   "topology = { hosts = ( { name = \"h\"; } ); guests = ( { name = \"g\"; "
 		   "host = \"h\"; } ); };");

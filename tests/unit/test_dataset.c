@@ -184,7 +184,7 @@ static void malformed_tables_are_refused(void)
 	check_refused(read_own(table, TALL "columns = ( { colum = \"a\"; setting = \"s\"; } );"),
 		      "unknown key 'colum'");
 	check_refused(read_own(table, TALL "quantity = \"speed\";"),
-		      "no quantity is called 'speed'");
+		      "the quantity 'speed' does not exist");
 	check_refused(read_own(table, TALL "quantity = \"gain\";"),
 		      "the quantity gain needs a reference");
 	check_refused(read_own(table, TALL "quantity = \"time\"; value_unit = \"GB\";"),
@@ -210,7 +210,7 @@ static void malformed_tables_are_refused(void)
 		"own.cfg:2: dataset: each setting must be a text (write [\"case.batch=32\"])");
 	check_refused(read_own("a\tb\tv\nx\t1\t1e308\n",
 			       TALL "quantity = \"time\"; value_unit = \"min\";"),
-		      "table.tsv:2: dataset: '1e308' multiplied by the scale is not a positive "
+		      "table.tsv:2: dataset: '1e308' multiplied by `scale` must be a positive "
 		      "finite number");
 	check_refused(read_own("a\tb\tv\nx\tmuch\t5\n", TALL "utilization = \"b\";"),
 		      "table.tsv:2: dataset: 'much' is not a utilisation (write a number or NA)");
@@ -412,7 +412,7 @@ static void malformed_claims_are_refused(void)
 	static const struct {
 		const char *claim, *said;
 	} wrong[] = {
-		{"kind = \"best\";", "no kind of claim is called 'best'"},
+		{"kind = \"best\";", "the kind of claim 'best' does not exist"},
 		{"kind = \"range\";", "needs low or high"},
 		{"kind = \"range\"; low = 0; rows = [\"nowhere\"];",
 		 "no row has a label with 'nowhere' (a label looks like 'bare load=alone')"},
@@ -428,13 +428,13 @@ static void malformed_claims_are_refused(void)
 		{"kind = \"range\"; low = 1; over = { place = \"cloud\"; };",
 		 "dimension 'place' has no value 'cloud'"},
 		{"kind = \"range\"; low = 1; quantity = \"gain\";",
-		 "the quantity of a claim can only be \"time\""},
+		 "the quantity of a claim must be \"time\""},
 		{"kind = \"range\"; low = 1; slak = 2;", "unknown key 'slak'"},
-		{"kind = \"range\"; low = 0; loss = true;", "a loss is relative to other rows"},
+		{"kind = \"range\"; low = 0; loss = true;", "a claim on a loss needs other rows"},
 		{"kind = \"range\"; low = 1; role = \"report\";",
-		 "the role of a claim is \"fit\" or \"test\", not 'report'"},
+		 "the role of a claim must be \"fit\" or \"test\", not 'report'"},
 		{"kind = \"range\"; low = 1; role = \"fit\";",
-		 "a claim of role fit is a range relative to other rows"},
+		 "a claim of role fit must be a range relative to other rows"},
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
 		check_refused(

@@ -160,12 +160,13 @@ static void malformed_fits_are_refused(void)
 {
 	check_refused(stage("\"p\"", "", "nowhere", efficiency, in_ratio), "no row of role fit");
 	check_refused(stage("\"p\"", "", "a", "gpu.v100-sxm2.gap", in_time),
-		      "have no number 'gpu.v100-sxm2.gap'");
+		      "have no numeric parameter 'gpu.v100-sxm2.gap'");
 	check_refused(stage("\"p\"", "", "a", gap, in_ratio), "start");
 	check_refused(
 		stage("\"p\"", "", "a", efficiency, "start = \"0\"; low = \"0.1\"; high = \"1\";"),
 		"must be above zero");
-	check_refused(stage("(\"p\", 2)", "", "a", efficiency, in_ratio), "a list of names");
+	check_refused(stage("(\"p\", 2)", "", "a", efficiency, in_ratio),
+		      "a list of at most 16 names");
 	check_refused(stage("\"p\"", "witth = [\"q\"];", "a", efficiency, in_ratio),
 		      "unknown key 'witth'");
 	check_said(run_file("fit = { };\n"),

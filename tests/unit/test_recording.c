@@ -169,7 +169,7 @@ static void wrong_first_lines_are_refused(void)
 	refused("{\"format\":\"farwire-calls\",\"version\":1}\n",
 		":1: this is not a recording of a probe");
 	refused("{\"format\":\"farwire-samples\",\"version\":2}\n",
-		":1: version 2 is not supported");
+		":1: the recording has version 2");
 	refused("[1]\n", ":1: ");
 	refused(HEAD, "has no samples");
 	refused(HEAD END, "has no samples");
@@ -177,35 +177,37 @@ static void wrong_first_lines_are_refused(void)
 
 static void wrong_samples_are_refused(void)
 {
-	refused(HEAD POINT("0", "1e-6,NaN"), ":2: sample 2 is not a finite number");
-	refused(HEAD POINT("0", "1e-6,null"), ":2: sample 2 is not a finite number");
-	refused(HEAD POINT("0", "Infinity"), ":2: sample 1 is not a finite number");
-	refused(HEAD POINT("0", "1e-6") POINT("1", "-1e-6"), ":3: sample 1 of 'call' is negative");
-	refused(HEAD POINT("0", "1e-6") POINT("0", "1e-6"), ":3: 'call': this point and pass");
+	refused(HEAD POINT("0", "1e-6,NaN"), ":2: sample 2 must be a finite number");
+	refused(HEAD POINT("0", "1e-6,null"), ":2: sample 2 must be a finite number");
+	refused(HEAD POINT("0", "Infinity"), ":2: sample 1 must be a finite number");
+	refused(HEAD POINT("0", "1e-6") POINT("1", "-1e-6"),
+		":3: sample 1 of 'call' must not be negative");
+	refused(HEAD POINT("0", "1e-6") POINT("0", "1e-6"),
+		":3: line 2 already has this point and pass of 'call'");
 	refused(HEAD POINT("-1", "1e-6"), ":2: pass must be a whole number");
 	refused(HEAD POINT("0.5", "1e-6"), ":2: pass must be a whole number");
 	refused(HEAD POINT("5000", "1e-6"), ":2: pass must be a whole number");
 	refused(HEAD "{\"test\":\"call\",\"is\":{},\"x\":{},\"pass\":0,\"unit\":\"s\"}\n",
-		":2: the point has no \"samples\"");
+		":2: the point needs the key \"samples\"");
 	refused(HEAD "{\"test\":\"call\",\"is\":{},\"x\":{},\"pass\":0,\"unit\":\"m\",\"samples\":["
 		     "1]}\n",
-		":2: unit must be one of");
-	refused(HEAD "{\"test\":\"call\",\"is\":3}\n", ":2: is is not an object");
-	refused(HEAD "{\"what\":1}\n", ":2: the line has neither");
+		":2: unit must be \"s\"");
+	refused(HEAD "{\"test\":\"call\",\"is\":3}\n", ":2: is must be an object");
+	refused(HEAD "{\"what\":1}\n", ":2: the line must have one of the keys");
 	refused(HEAD POINT("0", "1e-6") "garbage\n" END, ":3: ");
 	refused(HEAD POINT("0", "1e-6") END POINT("1", "1e-6"), ":4: there is a line after");
-	refused(HEAD "{\"test\":3}\n", ":2: test is not a text");
+	refused(HEAD "{\"test\":3}\n", ":2: test must be a text");
 	refused(HEAD "[1]\n", ":2: a line must be one object, {...}");
-	refused(HEAD "{\"test\":\"call\",\"x\":{\"n\":-1}}\n", ":2: n is negative");
-	refused(HEAD "{\"test\":\"call\",\"pass\":\"0\"}\n", ":2: pass is not a finite number");
-	refused(HEAD "{\"test\":\"call\",\"held_out\":0}\n",
-		":2: held_out is neither true nor false");
+	refused(HEAD "{\"test\":\"call\",\"x\":{\"n\":-1}}\n", ":2: n must not be negative");
+	refused(HEAD "{\"test\":\"call\",\"pass\":\"0\"}\n", ":2: pass must be a finite number");
+	refused(HEAD "{\"test\":\"call\",\"held_out\":0}\n", ":2: held_out must be true or false");
 	refused(HEAD "{\"test\":\"call\",\"is\":{" NINE("\"w\"") "}}\n",
-		":2: a point can have at most 8 words");
+		":2: \"is\" has more than 8 words");
 	refused(HEAD "{\"test\":\"call\",\"x\":{" NINE("1") "}}\n",
-		":2: a point can have at most 8 numbers");
-	refused(HEAD RATE("", "1e9"), ":2: a rate needs the size in \"x\": {\"size_B\": ...}");
-	refused(HEAD RATE("\"size_B\":64", "1e9,0"), ":2: sample 2 of 'copy' is a rate of zero");
+		":2: \"x\" has more than 8 numbers");
+	refused(HEAD RATE("", "1e9"), ":2: a point with the unit B/s needs a size above 0 (write "
+				      "\"x\": {\"size_B\": 1024})");
+	refused(HEAD RATE("\"size_B\":64", "1e9,0"), ":2: sample 2 of 'copy' must be above 0 B/s");
 }
 
 /* Writes each index with the format `each`, `count` times, after the header and `begin`. */
@@ -244,7 +246,7 @@ static void more_than_8_gib_are_refused(void)
 			      (int)diag_count(f.diag) == beyond);
 			if (beyond && CHECK(diag_count(f.diag) > 0))
 				CHECK(strstr(diag_at(f.diag, 0),
-					     ":2: reading needs more than 8 GiB of memory"));
+					     ":2: the recording needs more than 8 GiB of memory"));
 		}
 		arena_free(f.arena);
 	}

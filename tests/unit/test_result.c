@@ -528,9 +528,9 @@ static void malformed_result_files_are_refused(void)
 		const char *text, *complaint;
 	} rows[] = {
 		{"", "the file contains no prediction"},
-		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: this text is not JSON"},
+		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: the file is not JSON"},
 		{"[]", "the file contains no prediction"},
-		{"{\"datasets\": []}", "'case' is not a text"},
+		{"{\"datasets\": []}", "'case' must be a text"},
 		{"{\"case\": \"a\", \"verdict\": \"maybe\"}", "must be 'ok' or 'fail'"},
 		{"[1]", "'case'"},
 	};
