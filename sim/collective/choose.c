@@ -347,7 +347,7 @@ static size_t power_of_two(double least) /* the result is at least 1 */
 	return power;
 }
 
-/* Sets the schedule of an all-to-all. NCCL posts its messages between ranks all at once, as a
+/* Sets the schedule of an all-to-all. NCCL posts its messages between ranks together, as a
  * group. They are distributed over a power of two of separate channels, with up to eight messages
  * in a block at a time. If all ranks together would have more than MESSAGES_MOST messages at a
  * time, each rank has only eight. This limits the cost of a run and changes only the latency with
