@@ -72,7 +72,7 @@ static const struct param_row law_rows[] = {
 };
 const struct param_table law_table = PARAM_TABLE("efficiency", struct efficiency_params, law_rows);
 
-/* The type in which the GPU computes a product of that type. */
+/* Returns the type in which the GPU computes a product of that type. */
 static enum number_type computed_in(const struct gpu_params *gpu, enum number_type type)
 {
 	if (type == NUMBER_FP8 && !(gpu->fp8_flops > 0))
@@ -139,8 +139,8 @@ static struct machine machine_of(const struct gpu_params *gpu, const struct kern
 	};
 }
 
-/* Time of the arithmetic of products with tiles of these sides. Blocks of a tile run in waves over
- * the SMs. A tile of sides a and b loads a + b elements for a b
+/* Returns the time of the arithmetic of products with tiles of these sides. Blocks of a tile run
+ * in waves over the SMs. A tile of a x b elements loads a + b elements for a * b
  * multiplications, which slows small tiles. A split k adds its partial results. */
 static double tiles_s(const struct machine *machine, const struct kernel_product *p, double height,
 		      double width)
@@ -170,7 +170,8 @@ static double product_s(const struct machine *machine, struct kernel_product pro
 	return best_s;
 }
 
-/* The product that a convolution is without forming its matrix in memory (implicit GEMM). */
+/* Returns the product to which a convolution is equal if its matrix is not stored in memory
+ * (implicit GEMM). */
 static struct kernel_product implicit_product(const struct kernel_convolution *c)
 {
 	double window = (double)(c->window[0] * c->window[1]);
@@ -189,8 +190,9 @@ static struct kernel_product implicit_product(const struct kernel_convolution *c
 	}
 }
 
-/* A convolution in another domain: tiles of `side` outputs a side become `points` products, each of
- * `flops` real multiplications and elements of size_B. fused: the tiles stay on the chip. */
+/* A convolution in another domain. Tiles of side x side outputs become `points` products, each
+ * with `flops` real multiplications for each number, and with elements of size_B. fused: the tiles
+ * stay on the chip. */
 struct domain {
 	double side, points, flops, size_B;
 	bool fused;

@@ -230,7 +230,7 @@ double guest_packet_B(const struct guest *guest, bool receiving, double wire_B)
 	return fmax(wire_B, OFFLOAD_PACKET_B);
 }
 
-/* Cost per packet in addition to the protocol's own work. */
+/* Returns the cost per packet in addition to the protocol's own work. */
 static double filters_packet_s(const struct guest_params *params)
 {
 	double firewall_s = params->firewall ? params->firewall_packet_s : 0;
@@ -284,7 +284,7 @@ static int64_t line_raise(struct line *line, int64_t now_ps, uint64_t *count, bo
 	return fires_ps;
 }
 
-/* The guest's interrupt has fired: the core continues. */
+/* Called when the guest's interrupt has fired: the core continues. */
 static void reception_work(void *ctx, uint64_t arg)
 {
 	(void)arg;
@@ -301,7 +301,7 @@ static int64_t own_raise(struct guest *guest, int64_t now_ps, bool *held)
 	return line_raise(&guest->own, now_ps, &guest->interrupts_count, held);
 }
 
-/* The message has reached the device that raises the guest's interrupt. */
+/* Called when the message has reached the device that raises the guest's interrupt. */
 static void reception_raise(void *ctx, uint64_t arg)
 {
 	(void)arg;

@@ -210,7 +210,7 @@ static enum call_kind played_kind(const struct replay_call *call)
 	}
 }
 
-/* True if the call waits for nothing, so its recorded time is host work. */
+/* Returns true if the call waits for nothing, so its recorded time is host work. */
 static bool returns_by_itself(const struct cuda_call *call)
 {
 	switch (call->kind) {

@@ -152,7 +152,7 @@ static void head_copied(struct shm_direction *direction)
 		engine_do_at(engine, seen_ps, seen, message, 0);
 }
 
-/* It must be the last action of an event. */
+/* Starts each message that may start now. It must be the last action of an event. */
 static void pump(struct shm_direction *direction)
 {
 	const struct connection_spec *spec = &direction->connection->spec;

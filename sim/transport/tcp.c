@@ -8,7 +8,7 @@
 #include "sim/engine/trace.h"
 #include "sim/transport/kinds.h"
 
-/* IPv4 20, TCP 20 and its timestamps 12. */
+/* Bytes of headers: IPv4 20, TCP 20, TCP timestamps 12. */
 #define HEADER_B 52.0
 /* Linux's loopback device, also used for routes without packets. */
 #define LOOPBACK_MTU_B 65536.0
@@ -137,7 +137,7 @@ static void direction_init(struct tcp_connection *connection, int index)
 		loss_new(0, spec->seed, arena_printf(spec->arena, "%s/fate %d", spec->name, index));
 }
 
-/* Protocol work before an acknowledgement leaves, and before it takes effect. */
+/* Returns the protocol work before an acknowledgement leaves, and before it takes effect. */
 static double ack_s(const struct connection_end *end)
 {
 	return guest_params(end->guest)->receive_s * cpu_slowdown(end->core);
@@ -214,7 +214,7 @@ static struct tcp_write *write_take(struct tcp_direction *direction)
 	return write;
 }
 
-/* Work of overlays and network threads for a short message, which waits for it. */
+/* Returns the work of overlays and network threads for a short message, which waits for it. */
 static double overlay_s(const struct tcp_direction *direction, int end, double packets,
 			double size_B)
 {
