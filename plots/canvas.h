@@ -58,10 +58,11 @@ void draw_rectangle(struct drawing *drawing, double x, double y, double width, d
 		    struct paint fill);
 void draw_frame(struct drawing *drawing, double x, double y, double width, double height,
 		struct paint stroke, double line_width);
-/* The same, filled and with round corners. */
+/* Draws a filled frame with round corners. */
 void draw_box(struct drawing *drawing, double x, double y, double width, double height,
 	      double radius, struct paint fill, struct paint stroke, double line_width);
-/* A pattern of thin lines or dots over a rectangle, aligned with the patterns of neighbours. */
+/* Draws a pattern of thin lines or dots over a rectangle, aligned with the patterns of
+ * neighbours. */
 void draw_hatch(struct drawing *drawing, double x, double y, double width, double height,
 		enum hatch hatch, struct paint stroke);
 void draw_line(struct drawing *drawing, double x1, double y1, double x2, double y2,
@@ -77,7 +78,7 @@ void draw_text(struct drawing *drawing, double x, double y, double size, enum te
 	__attribute__((format(printf, 8, 9)));
 /* Draws the shapes of another drawing with its corner at x, y. */
 void draw_drawing(struct drawing *drawing, double x, double y, const struct drawing *inner);
-/* Rotated by 90 degrees to the left, for y axes. */
+/* Draws a text rotated by 90 degrees to the left, for y axes. */
 void draw_text_up(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
 		  struct paint fill, const char *text);
 
@@ -85,7 +86,7 @@ enum image_format { IMAGE_SVG, IMAGE_PDF, IMAGE_PNG };
 /* Chooses by the ending of the path; returns false for an unknown ending. */
 bool image_format_of(const char *path, enum image_format *format);
 /* Renders into memory owned by arena. Returns NULL after a cairo error, with *message set. A PDF
- * has a fixed creation date, and several drawings become several pages. The other formats take one
+ * has a fixed creation date, and several drawings become several pages. PNG and SVG take one
  * drawing. A PNG has 2 pixels per point. */
 unsigned char *image_render(struct arena *arena, enum image_format format,
 			    const struct drawing *const *drawings, size_t count, size_t *size,

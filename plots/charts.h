@@ -85,7 +85,7 @@ struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct
  * colour bar. Contour lines carry their values. Cells in which the case fails are hatched. Several
  * maps are drawn side by side with the same colours. */
 struct heat_map {
-	const char *label;   /* only if there are several maps */
+	const char *label;   /* name of the map; used only if there are several maps */
 	const double *x, *y; /* ascending, at least two of each */
 	size_t x_count, y_count;
 	const double *z; /* row by row, one row for each y; NaN: the case fails there */

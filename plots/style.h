@@ -84,8 +84,8 @@ struct area { /* the inside of a plot */
 /* Draw light grid lines, tick texts and the label of the axis, below or to the left of the area. */
 void draw_axis_x(struct drawing *drawing, struct arena *arena, const struct axis *axis,
 		 struct area area, const char *label, bool grid);
-/* The same with given ticks and texts, from left to right. A text that would touch the previous one
- * is left out. */
+/* Draws an x axis with the given ticks and texts, from left to right. A text that would touch
+ * the previous one is left out. */
 void draw_axis_x_at(struct drawing *drawing, const struct axis *axis, struct area area,
 		    const char *label, bool grid, const double *ticks, const char *const *texts,
 		    size_t count);

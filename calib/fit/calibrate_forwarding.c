@@ -48,7 +48,7 @@ static bool batched(struct calibrating *c, struct interval *value)
 	return false;
 }
 
-/* The known parts of a call, and the given ones. */
+/* Parts of a forwarded call: those that were determined so far, and the measured series. */
 struct forwarded {
 	const struct calibration_series *sync, *async; /* series measured over shared memory */
 	struct interval get, each, marshal, way;
@@ -137,10 +137,11 @@ static struct interval at_most(struct interval value, double most)
 	return value.value > most ? interval_times(value, most / value.value) : value;
 }
 
-/* The same calls over TCP differ only in the way: a send, the receiver's work and its wake-up. The
- * send is visible if it limits the pace. In any case no side works longer on a message than the
- * interval between calls that do not wait. The remaining part of the way passes while both sides
- * are idle, and only a sleeping reader waits for it. */
+/* Determines the cost of TCP. Calls over TCP differ from those over shared memory only in their
+ * way: a send, the receiver's work and its wake-up. The send is visible if it limits the pace.
+ * In any case no side works longer on a message than the interval between calls that do not
+ * wait. The remaining part of the way passes while both sides are idle, and only a sleeping
+ * reader waits for it. */
 static void tcp(struct calibrating *c, const struct forwarded *f)
 {
 	const struct calibration_series *sync = calibrating_series(

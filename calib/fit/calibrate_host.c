@@ -35,9 +35,10 @@ static size_t where(struct calibrating *c, const char *test, const char *words,
 	return n;
 }
 
-/* Number of times that a byte of a round is paid for in sequence. Without a limiting wire: up to
- * `inline` the sender works on the whole message and then the receiver; for larger messages both
- * work at once. With a limiting wire, the wire decides. The answer of a stream is one byte. */
+/* Returns how often the cost of one byte adds to the time of a round. In messages up to `inline`
+ * the receiver starts after the sender, so the cost counts twice. It counts once in larger
+ * messages, where both work at once, and with a limiting wire. A round trip has two messages. The
+ * answer of a stream is one byte, so a stream counts as one message. */
 static double payments(bool wire, bool roundtrip, double size_B)
 {
 	return (roundtrip ? 2 : 1) * (!wire && size_B <= INLINE_B ? 2 : 1);
@@ -49,7 +50,7 @@ struct rounds {
 	double error_ratio; /* mean error of a line through them */
 };
 
-/* Collects the points of single rounds and streams over the bytes paid for. */
+/* Collects the points of single rounds and streams. x is the size times payments(). */
 static void paid_points(struct calibrating *c, bool wire, struct rounds *rounds)
 {
 	static const struct recording_number single[] = {{"n", 1}, {"delay_s", 0}, {"streams", 1}};
@@ -82,8 +83,8 @@ static void paid_points(struct calibrating *c, bool wire, struct rounds *rounds)
 	rounds->error_ratio = sum / (double)n;
 }
 
-/* Fits rounds as the simulator models them: one line, T = 2 (send + receive + thread_wake) + byte x
- * bytes paid for. The count for a limiting wire is used if it fits clearly better. */
+/* Fits rounds as the simulator models them: one line, T = 2 (send + receive + thread_wake) +
+ * byte x payments() size. payments() for a limiting wire is used if it fits clearly better. */
 static const struct calibration_series *rounds_of(struct calibrating *c, bool *wire)
 {
 	struct rounds free_wire, paced;

@@ -19,7 +19,8 @@ struct calibrating {
 	double pcie_generation_count, pcie_width_count;
 };
 
-/* The parts: GPU calls and kernels, copies, arithmetic, forwarding, hosts, collectives. */
+/* Each function fits one part: GPU calls and kernels, copies, arithmetic, forwarding, hosts,
+ * collectives. */
 void calibrate_calls(struct calibrating *c);
 void calibrate_copies(struct calibrating *c);
 void calibrate_compute(struct calibrating *c);

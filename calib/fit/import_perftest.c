@@ -20,7 +20,7 @@
 static const double MICROS = 1e6 /* microseconds per second */, MEBI = 1048576, GIGABIT_B = 125e6;
 enum { WORDS_MAX = 32 };
 
-/* A heading: its result column and, for rates, the value of 1 in B/s. */
+/* A heading of a table: its result column and, for rates, the value of 1 in B/s. */
 struct table {
 	size_t columns, result; /* columns 0: no heading */
 	bool latency;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A parameter from rows that are ranges: its prior, cut off where a row leaves its range. */
+/* Fits one parameter to rows that are ranges. The result is the parameter's prior, cut off where
+ * a row leaves its range. */
 #include <math.h>
 
 #include "calib/fit/fitting.h"
 #include "sim/base/num.h"
 
-/* The search looks at POINTS + 1 values between the bounds of the parameter. It then halves the
+/* The search tries POINTS + 1 values between the bounds of the parameter. It then halves the
  * distance between the last value inside and the next one outside HALVINGS times. */
 enum { POINTS = 48, HALVINGS = 12, WEIGHTS = 4000 };
 
@@ -19,7 +20,8 @@ static bool is_inside(struct fitting *f, double x)
 	return sum <= 0;
 }
 
-/* The end of the interval between a value inside and one outside. */
+/* Returns the end of the allowed interval, which lies between a value inside and a value
+ * outside. */
 static double end_between(struct fitting *f, double inside, double outside)
 {
 	for (int i = 0; i < HALVINGS; i++) {
@@ -32,8 +34,8 @@ static double end_between(struct fitting *f, double inside, double outside)
 	return inside;
 }
 
-/* The value below which the part q of the prior between low and high lies. The prior is normal on
- * the logarithm, around the start, with the spread of the parameter's class. */
+/* Returns the value below which the part q of the prior between low and high lies. The prior is
+ * normal on the logarithm, around the start, with the spread of the parameter's class. */
 static double quantile_between(const struct fitted_parameter *parameter, double low, double high,
 			       double q)
 {

@@ -171,7 +171,7 @@ static void set_leverages(struct fitting *f, const struct spread *spread)
 
 /* ---- given costs ---- */
 
-/* A cost of the rows' cases that the fit took as given: one with a prior, or the result of an
+/* A cost in the rows' cases that the fit did not change: one with a prior, or the result of an
  * earlier stage. */
 struct given {
 	const char *path;
@@ -225,7 +225,7 @@ static void list_fitted(struct fitting *f, struct givens *givens, size_t row)
 		}
 }
 
-/* A parameter that the fit sets is known there, even if it shares a default with others. */
+/* Removes parameters that the fit itself sets, even if they share a default with others. */
 static void leave_out_current(const struct fitting *f, const struct dataset_row *row,
 			      struct unknown *unknown)
 {
@@ -255,7 +255,8 @@ static void list_unknown(struct fitting *f, struct givens *givens, size_t row)
 	}
 }
 
-/* Change of ln(predicted) of a row when the given cost is larger by one standard deviation. */
+/* Returns the change of ln(predicted) of a row when the given cost is larger by one standard
+ * deviation. */
 static double response(struct fitting *f, const struct givens *givens, const struct given *given,
 		       size_t row, double residual)
 {

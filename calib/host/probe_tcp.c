@@ -30,7 +30,7 @@
 #define ALONE_COUNT  15
 #define GAP_COUNT    16
 #define DELAY_S      1e-3
-/* A new connection begins with small windows and buffers. */
+/* Warm-up, because a new connection begins with small windows and buffers. */
 #define WARM_UP_S      0.1
 #define WARM_UP_ROUNDS 32
 #define WARM_UP_B      16384 /* minimum size for warming up */
@@ -163,7 +163,7 @@ static enum sock_code receive_once(const struct tcp *tcp, double *time_s)
 	return code;
 }
 
-/* The work of one member of a stream's team. */
+/* Does the work of one member of a stream's team. */
 static int stream_one(void *context, size_t member)
 {
 	struct tcp *tcp = context;

@@ -15,6 +15,6 @@ struct team;
 struct team *team_new(size_t count, int (*work)(void *context, size_t member), void *context);
 /* Runs one round. Returns 0, or the first member's nonzero code. */
 int team_round(struct team *team, double *span_s);
-void team_free(struct team *team); /* NULL is allowed */
+void team_free(struct team *team); /* accepts NULL */
 
 #endif

@@ -10,7 +10,7 @@
 
 #define ONLY_MOST 16
 #define SKIPPED   77
-/* Sizes of the largest copies. */
+/* Sizes of the largest copies, with and without --full. */
 #define QUICK_B      ((size_t)1 << 28)
 #define FULL_B       ((size_t)1 << 30)
 #define QUICK_PASSES 3

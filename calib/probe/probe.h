@@ -19,7 +19,7 @@ struct bench {
 	struct forwarder *forwarder; /* may be NULL */
 	bool full;
 	double clock_cost_s; /* cost of reading the clock, subtracted from timings */
-	/* state of the current point: */
+	/* State of the current point. */
 	struct gpu *far;
 	size_t count; /* counter of the probe */
 	char why[GPU_WHY];

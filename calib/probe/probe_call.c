@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A1: the host's time in each call, with an idle stream and behind a blocker. The launch queue
- * never fills up. */
+/* Probe A1: the host's time in each call, with an idle stream and behind a blocker. The launch
+ * queue never fills up. */
 #include <string.h>
 
 #include "calib/probe/probe.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* M1: copies. Latency is the host's time from the call until the data have arrived. Rate is the
- * time of one of many copies; copies that need no host run behind a blocker. */
+/* Probe M1: copies. Latency is the host's time from the call until the data have arrived. Rate is
+ * the time of one of many copies; copies that need no host run behind a blocker. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* R1: calls forwarded to a second process. The first kind is a call without GPU work, with
+/* Probe R1: calls forwarded to a second process. The first kind is a call without GPU work, with
  * arguments. In mode sync it waits for each answer. Otherwise the sample is the time of one of
  * CALLS_COUNT calls that do not wait, including a final wait. The second kind is a copy to the GPU,
  * measured until its data have arrived. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A5: graphs of n empty kernels: the host's time to launch a graph, and the GPU's time between two
- * kernels. */
+/* Probe A5: graphs of n empty kernels: the host's time to launch a graph, and the GPU's time
+ * between two kernels. */
 #include <string.h>
 
 #include "calib/probe/probe.h"

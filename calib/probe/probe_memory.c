@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* M3 and C2: kernels limited by memory bandwidth. M3 runs three kernels of BabelStream, on data
- * that fit the level-2 cache and on data that do not. C2 runs the two kinds that are frequent in
- * networks. size_B counts all bytes read and written. */
+/* Probes M3 and C2: kernels limited by memory bandwidth. M3 runs three kernels of BabelStream, on
+ * data that fit the level-2 cache and on data that do not. C2 runs the two kinds that are frequent
+ * in networks. size_B counts all bytes read and written. */
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A2: the host's time in a launch while `depth` operations are in flight, including the blocker in
- * front. If the queue is full, the launch waits until the blocker times out, which is clearly
- * visible. */
+/* Probe A2: the host's time in a launch while `depth` operations are in flight, including the
+ * blocker in front. If the queue is full, the launch waits until the blocker times out, which is
+ * clearly visible. */
 #include "calib/probe/probe.h"
 
 /* Longer than the time to fill the longest queue. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* M2: how much copies and kernels slow each other: the time of `of` while `with` runs, divided by
- * its time without competitors. */
+/* Probe M2: how much copies and kernels slow each other: the time of `of` while `with` runs,
+ * divided by its time without competitors. */
 #include <string.h>
 
 #include "calib/probe/probe.h"

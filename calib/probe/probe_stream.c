@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* V: steps of three small programs, on the local GPU and forwarded over TCP with added latency and
- * limited bandwidth. Every point is held out: they judge the whole simulator. All work is in one
- * stream; docs/calibration.md describes the programs.
+/* Probe V: steps of three small programs, on the local GPU and forwarded over TCP with added
+ * latency and limited bandwidth. Every point is held out: they judge the whole simulator. All work
+ * is in one stream; docs/calibration.md describes the programs.
  *
  *   launches  200 launches of a kernel, then a wait
  *   pipeline  8 times: 1 MiB to the GPU, a kernel, 256 KiB back
@@ -43,7 +43,7 @@ static const struct setting settings[] = {
 };
 #define SETTINGS_COUNT (sizeof(settings) / sizeof(settings[0]))
 
-/* Launches in a step. */
+/* Returns the number of launches in a step. */
 static double launches_of(const char *program)
 {
 	return strcmp(program, "launches") == 0   ? LAUNCHES_COUNT

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A4: the time to launch a kernel and wait for it, minus the kernel's duration. */
+/* Probe A4: the time to launch a kernel and wait for it, minus the kernel's duration. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* T0: the cost of reading the host's clock, the step of the GPU's timer, and the drift between the
- * two clocks. */
+/* Probe T0: the cost of reading the host's clock, the step of the GPU's timer, and the drift
+ * between the two clocks. */
 #include <string.h>
 
 #include "calib/probe/probe.h"

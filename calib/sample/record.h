@@ -19,7 +19,7 @@
 #include "calib/sample/plan.h"
 #include "sim/json/write.h"
 
-/* Change of the median of a measurement that is repeated during the run. */
+/* Limits and result of a measurement that is repeated during the run. */
 #define RECORD_DRIFT_MOST  0.03 /* a larger drift makes all measurements unreliable */
 #define RECORD_DRIFTS_MOST 8
 struct record_drift {
@@ -36,7 +36,7 @@ struct record {
 	size_t line_B;
 	struct json_writer json;
 	char why[256];
-	/* only for a continued recording: */
+	/* The next fields are used only for a continued recording. */
 	char *old;         /* bytes of the earlier recording, divided into lines */
 	const char **done; /* the lines of the points and passes that are done, sorted */
 	size_t done_count;

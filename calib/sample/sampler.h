@@ -26,8 +26,9 @@ struct sampler {
 	double interval_ratio;
 	size_t least, most;
 	size_t warm_up_most; /* 0: no warm-up */
-	double share_s;      /* time limit including warm-up; ends sampling ... */
-	double deadline_s;   /* ... after at least three samples; the deadline always ends it */
+	double share_s;    /* time limit including warm-up; sampling ends here after at least three
+			      samples */
+	double deadline_s; /* time at which sampling always ends */
 	void *context;
 	/* Takes a sample. Returns 0, SAMPLER_NO_MORE if nothing is left to measure, or another code
 	 * for a failure. */

@@ -78,7 +78,8 @@ static double number(const struct judging *j, const struct row_outcome *row)
 	return j->claim->loss ? 1 - 1 / ratio : ratio;
 }
 
-/* Whether the row's number is above (sign 1) or below (sign -1) the numbers of all its siblings. */
+/* Returns true if the row's number is above (sign 1) or below (sign -1) the numbers of all its
+ * siblings. */
 static bool is_extreme(const struct judging *j, const struct row_outcome *row, double sign)
 {
 	const struct grid_dimension *d = &j->dataset->dimensions[j->claim->dimension];
@@ -115,7 +116,8 @@ static bool compares(const struct judging *j, const struct row_outcome *row)
 	}
 }
 
-/* Whether the claim holds for the row. *counts is false if the claim is not about the row. */
+/* Returns true if the claim holds for the row. *counts is false if the claim is not about the
+ * row. */
 static bool holds_at(const struct judging *j, const struct row_outcome *row, bool *counts)
 {
 	const struct claim *claim = j->claim;
@@ -155,7 +157,7 @@ static struct claim_outcome judge(struct arena *arena, const struct judging *j)
 		if (!matches(j, row->row))
 			continue;
 		if (j->claim->over && reference_of(j, row) == row && j->claim->kind == CLAIM_RANGE)
-			continue; /* the quotient is 1 by definition */
+			continue; /* the quotient of a row and itself is 1 */
 		bool holds = holds_at(j, row, &counts);
 		if (!holds && outcome.holds)
 			outcome.broken_at = row->row->label;

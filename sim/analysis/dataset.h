@@ -96,9 +96,9 @@ enum measure {
 	MEASURE_TOKENS,
 	MEASURE_COUNT,
 };
-const char *measure_name(enum measure measure);  /* as in files: "speedup" */
-const char *measure_words(enum measure measure); /* for example "speed-up over one GPU" */
-const char *measure_unit(enum measure measure);  /* in JSON: "images/s", "s", "" */
+const char *measure_name(enum measure measure);  /* returns for example "speedup" */
+const char *measure_words(enum measure measure); /* "speed-up over one GPU" */
+const char *measure_unit(enum measure measure);  /* returns the unit in JSON: "images/s", "s", "" */
 
 enum { DIMENSIONS_OF_GRID_MAX = 6 };
 
@@ -113,19 +113,19 @@ struct dataset_row {
 	double rounding_ratio;     /* half a unit of the last printed digit, divided by measured */
 	double utilization_max;    /* upper bound of the mean utilisation; NaN: none */
 	double linear;     /* ideal scaling of the source's own throughput on one GPU; NaN: none */
-	const char *group; /* the group whose errors include this row; NULL: none */
+	const char *group; /* group of rows whose errors include this row; NULL: none */
 	const char *case_path; /* a case file; NULL: only settings */
 	const char *judge;     /* the job or client that is judged; NULL: all together */
 	const struct setting *settings;
 	size_t setting_count;
-	const struct setting *reference; /* of a gain: all settings of the other case */
+	const struct setting *reference; /* for a gain: all settings of the other case */
 	size_t reference_count;
 	/* Fields of an observation: its number divided by that of the reference is between low and
 	 * high. */
 	bool relative;
 	double low, high;
 	const char *reference_path;
-	size_t at[DIMENSIONS_OF_GRID_MAX]; /* of a grid: index of the value in each dimension */
+	size_t at[DIMENSIONS_OF_GRID_MAX]; /* for a grid: index of the value in each dimension */
 	bool judged;
 };
 
@@ -156,13 +156,14 @@ struct claim {
 	enum claim_kind kind;
 	const char *text;
 	size_t where_at[DIMENSIONS_OF_GRID_MAX]; /* SIZE_MAX: any value */
-	const char *const *words; /* of a table: texts that a row's label must contain */
+	const char *const *words; /* for a table: texts that a row's label must contain */
 	size_t word_count;
 	size_t over_at[DIMENSIONS_OF_GRID_MAX]; /* SIZE_MAX: as in the row */
 	bool over;
-	const char *part;   /* NULL: the number itself */
-	bool time;          /* the number is the step time */
-	bool loss;          /* 1 - reference / number: the loss of speed that a longer time means */
+	const char *part; /* NULL: the number itself */
+	bool time;        /* the number is the step time */
+	bool loss; /* the number is 1 - reference / number: the loss of speed that a longer time
+		      means */
 	enum row_role role; /* ROLE_FIT: an observation of a fit; otherwise the claim judges */
 	size_t dimension, value, than;
 	double low, high, slack, share;
@@ -175,7 +176,7 @@ struct beside { /* the dataset's rows under further settings */
 
 struct dataset {
 	const char *name, *title, *source, *path;
-	enum measure measure; /* of the first row */
+	enum measure measure; /* measure of the first row */
 	bool mixed;           /* other rows have other measures */
 	bool ratio;           /* measure is MEASURE_RATIO */
 	bool what_if;         /* a grid without measurements: predictions only */
@@ -183,21 +184,21 @@ struct dataset {
 		       */
 	const struct dataset_row *rows;
 	size_t row_count;
-	const struct grid_dimension *dimensions; /* only of a grid */
+	const struct grid_dimension *dimensions; /* used only by a grid */
 	size_t dimension_count;
 	const struct claim *claims;
 	size_t claim_count;
-	const struct dataset_row *observations; /* for fits: claims of role fit, as rows */
+	const struct dataset_row *observations; /* claims of role fit as rows, for fits */
 	size_t observation_count;
 	const struct beside *beside;
 	size_t beside_count;
 };
 
-/* Whether the label contains each text as whole words: "batch=1" is not in "batch=16". */
+/* Returns true if the label contains each text as whole words: "batch=1" is not in "batch=16". */
 bool label_has(const char *label, const char *text);
 
 /* Reads calib/measured/<name>.cfg or topologies/what-ifs/<name>.cfg under data_root, or another
- * file. The extra settings follow those of the dataset. NULL after errors. */
+ * file. The extra settings follow those of the dataset. Returns NULL after errors. */
 const struct dataset *dataset_read(struct arena *arena, struct diag *diag, const char *data_root,
 				   const char *name, const struct setting *extra,
 				   size_t extra_count);
@@ -206,16 +207,16 @@ struct row_outcome {
 	const struct dataset_row *row;
 	const struct prediction *prediction;
 	struct estimate predicted;          /* the measured quantity; NaN: the case failed */
-	double step_s;                      /* step time of what is judged */
-	const struct prediction *reference; /* of a gain; otherwise NULL */
+	double step_s;                      /* step time of the judged job, client or case */
+	const struct prediction *reference; /* only for a gain; otherwise NULL */
 	double error;                       /* predicted / measured - 1; NaN for failures */
-	bool agrees; /* of failures: prediction and measurement both failed */
+	bool agrees; /* for failures: prediction and measurement both failed */
 };
 struct claim_outcome {
 	const struct claim *claim;
 	bool holds;
 	const char *broken_at; /* label of the first row that breaks the claim; NULL: none */
-	double *values;        /* the numbers about which the claim is */
+	double *values;        /* numbers that the claim compares */
 	size_t value_count;
 };
 struct error_summary {
@@ -236,7 +237,7 @@ struct group_summary { /* errors of the test rows of one group */
 struct dataset_outcome {
 	const struct dataset *dataset;
 	struct row_outcome *rows;
-	struct row_outcome **beside; /* by element of dataset->beside: its rows */
+	struct row_outcome **beside; /* by element of dataset->beside: outcomes of its rows */
 	struct claim_outcome *claims;
 	struct error_summary fit, test;
 	struct error_summary
@@ -258,14 +259,14 @@ struct validation_request {
 	bool draws_given; /* true: use the number of draws of the options even if the dataset has a
 			     smaller one */
 };
-/* Reads the dataset and predicts every row. NULL after errors in diag or after a broken
+/* Reads the dataset and predicts every row. Returns NULL after errors in diag or after a broken
  * invariant, which *broken describes. */
 const struct dataset_outcome *dataset_validate(struct arena *arena, struct diag *diag,
 					       const struct validation_request *request,
 					       const char **broken);
 
-/* Predicts every row. NULL after errors in diag or after a broken invariant, which *broken
- * describes. */
+/* Predicts every row. Returns NULL after errors in diag or after a broken invariant, which
+ * *broken describes. */
 /* exported: tests predict datasets with options of their own */
 const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag *diag,
 					       const struct dataset *dataset, const char *data_root,
@@ -278,8 +279,8 @@ struct error_summary datasets_summary(struct arena *arena,
 /* Returns the case of a row, which can be read or predicted. */
 struct case_request dataset_request(const struct dataset_row *row, const char *data_root);
 /* Returns the row's number at a point, for fits: the given draws are set and no intervals are
- * computed. baselines is as in predict_point. NaN if the case failed, or after errors in diag.
- * *broken is set only if an invariant broke. */
+ * computed. baselines is as in predict_point. Returns NaN if the case failed, or after errors in
+ * diag. *broken is set only if an invariant broke. */
 double dataset_point(struct arena *arena, struct diag *diag, const struct dataset_row *row,
 		     const char *data_root, const struct draw_value *draws, size_t draw_count,
 		     uint64_t seed, struct baselines *baselines, const char **broken);
@@ -297,7 +298,7 @@ struct tsv {
 	size_t row_count;
 };
 /* Reads a table. Lines that begin with '#' are comments. The first other line contains the names
- * of the columns, and every row has as many cells. NULL after errors. */
+ * of the columns, and every row has as many cells. Returns NULL after errors. */
 const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *path);
 size_t tsv_column(const struct tsv *tsv,
 		  const char *name); /* index of the column; SIZE_MAX: none */

@@ -110,7 +110,7 @@ void dataset_read_place(struct dataset_reader *r, const struct cfg_node *group, 
 
 /* ---- rows ---- */
 
-/* Whether the row has the values that the group names. */
+/* Returns true if the row has the values that the group names. */
 static bool lies_at(struct dataset_reader *r, const struct cfg_node *group,
 		    const struct dataset_row *row)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Observations for fits that a source states as a range: claims of role fit. */
+/* Makes observations for fits from claims of role fit, in which a source states a range. */
 #include <math.h>
 
 #include "sim/base/arena.h"
@@ -17,7 +17,7 @@ static bool is_about(const struct dataset *dataset, const struct claim *claim,
 	return true;
 }
 
-/* The row to which the claim relates this row; NULL: the grid skips it. */
+/* Returns the row to which the claim relates this row; NULL: the grid skips it. */
 static const struct dataset_row *reference_of(const struct dataset *dataset,
 					      const struct claim *claim,
 					      const struct dataset_row *row)
@@ -34,7 +34,7 @@ static const struct dataset_row *reference_of(const struct dataset *dataset,
 	return NULL;
 }
 
-/* The bound of the number over its reference. */
+/* Returns the bound of the number divided by its reference. */
 static double bound(const struct claim *claim, double value)
 {
 	return claim->loss ? 1 / (1 - value) : value;

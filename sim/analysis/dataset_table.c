@@ -44,7 +44,7 @@ static bool is_absent(const char *cell)
 /* ---- columns to settings ---- */
 
 /* Returns the words that an entry of `columns` matches: those of one column, or of several with
- * blanks between them. NULL after an error. */
+ * blanks between them. Returns NULL after an error. */
 static const char *words_of(struct dataset_reader *r, const struct cfg_node *entry, size_t line)
 {
 	const struct cfg_node *list = cfg_child(entry, "columns");
@@ -240,7 +240,7 @@ static enum row_role role_of(struct dataset_reader *r, const struct making *m)
 /* ---- the measured number ---- */
 
 /* Returns the group with the row's quantity: the dataset, or the entry of `quantities` for the
- * word in quantity_column. NULL after an error. */
+ * word in quantity_column. Returns NULL after an error. */
 static const struct cfg_node *quantity_node(struct dataset_reader *r, size_t line)
 {
 	static const char *const known[] = {"is", "quantity", "scale", "reference"};
@@ -286,7 +286,7 @@ static double rounding(const char *text, double value)
 	return 0.5 * pow(10, point ? -(double)strlen(point + 1) : 0) / value;
 }
 
-/* Whether the cell has the form "1.01..1.08". */
+/* Returns true if the cell has the form "1.01..1.08". */
 static bool is_range(struct arena *arena, const char *cell)
 {
 	double low, high;

@@ -133,8 +133,8 @@ static void summarize_groups(struct arena *arena, struct dataset_outcome *outcom
 	}
 }
 
-/* Whether two fitted parameters are the same number. Two profiles may have different values for
- * one parameter, which count as two numbers. */
+/* Returns true if two fitted parameters are the same number. Two profiles may have different
+ * values for one parameter, which count as two numbers. */
 static bool same_number(const struct cfg_param *a, const struct cfg_param *b)
 {
 	return strcmp(a->path, b->path) == 0 && a->value == b->value;
@@ -369,7 +369,7 @@ const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag 
 			  outcome->rows))
 		return NULL;
 	for (size_t i = 0; i < dataset->beside_count; i++) {
-		/* these rows are not judged, so they need no intervals */
+		/* without intervals, because these rows are not judged */
 		struct predict_options points = *options;
 		points.draws_count = 0;
 		outcome->beside[i] = ARENA_ARRAY(arena, dataset->row_count + 1, struct row_outcome);

@@ -27,7 +27,7 @@ struct arena;
 enum { INDICES_INPUTS_MAX = 20 };
 
 struct index_estimate {
-	struct estimate first, total; /* with 90 % intervals; NaN: y does not vary */
+	struct estimate first, total; /* indices with 90 % intervals; NaN: y does not vary */
 };
 struct indices_problem {
 	size_t input_count; /* at most INDICES_INPUTS_MAX */

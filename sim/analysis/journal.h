@@ -44,8 +44,8 @@ struct journal_reader {
 		     size_t size_B); /* called for each line with a correct checksum */
 	void *ctx;
 };
-/* Opens or creates the journal and passes its lines to the reader. NULL after errors in diag.
- * *refused is set if the file exists and is not a journal of this sweep. */
+/* Opens or creates the journal and passes its lines to the reader. Returns NULL after errors in
+ * diag. *refused is set if the file exists and is not a journal of this sweep. */
 struct journal *journal_open(struct arena *arena, struct diag *diag, const char *path,
 			     const struct journal_head *head, struct journal_reader reader,
 			     bool *refused);

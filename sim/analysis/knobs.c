@@ -10,7 +10,8 @@
 /* Smaller whole numbers are not scaled, because a step of 1 would be a large change. */
 static const double WHOLE_LEAST = 5;
 
-/* Whether a parameter can be scaled: a number that is not 0 and not a number of simulated steps. */
+/* Returns true if a parameter can be scaled: a number that is not 0 and not a number of
+ * simulated steps. */
 static bool is_scalable(const struct cfg_param *param)
 {
 	if (param->row->kind != PARAM_KIND_NUMBER || param->value == 0)

@@ -15,10 +15,10 @@ struct knob {
 	const struct cfg_param *const *members;
 	size_t count;
 };
-struct knobs { /* in the order of their first members */
+struct knobs { /* knobs in the order of their first members */
 	const struct knob *items;
-	size_t count, member_count;      /* member_count: of all knobs together */
-	const struct unknowns *unknowns; /* of uncertain knobs; otherwise NULL */
+	size_t count, member_count;      /* member_count: number of members of all knobs together */
+	const struct unknowns *unknowns; /* parameters of uncertain knobs; otherwise NULL */
 };
 
 /* Returns the uncertain parameters, without the model error. */
@@ -35,7 +35,8 @@ void knobs_draw(struct arena *arena, const struct knobs *knobs, const double *u,
  * least 1. */
 double knob_scaled(const struct cfg_param *param, double factor);
 
-/* Whether two paths can mean the same parameter. A word "*" in either path matches any word. */
+/* Returns true if two paths can mean the same parameter. A word "*" in either path matches any
+ * word. */
 bool paths_match(const char *a, const char *b);
 
 #endif

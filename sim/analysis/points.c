@@ -8,7 +8,7 @@
 #include "sim/base/arena.h"
 
 struct answering {
-	struct arena *arena; /* guarded by lock, as are next, done and broken */
+	struct arena *arena; /* lock guards this field, next, done and broken */
 	const struct points *points;
 	const struct case_point *list;
 	struct case_answer *answers;

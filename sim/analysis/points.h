@@ -11,7 +11,7 @@
 #include "sim/analysis/analysis.h"
 #include "sim/analysis/reported.h"
 
-struct case_point { /* in addition to the request */
+struct case_point { /* settings and draws in addition to those of the request */
 	const struct setting *settings;
 	size_t setting_count;
 	const struct draw_value *draws;
@@ -20,10 +20,11 @@ struct case_point { /* in addition to the request */
 struct case_answer {
 	struct estimate number; /* NaN: the case fails or is refused */
 	bool refused;           /* the settings are not a valid case */
-	const char *reason;     /* of a failure or refusal; otherwise NULL */
+	const char *reason;     /* reason of a failure or refusal; otherwise NULL */
 };
 struct points {
-	struct analysis_input input; /* options.draws_count: draws behind each point's interval */
+	struct analysis_input input; /* options.draws_count is the number of draws for the interval
+					of each point */
 	const struct reported *reported;
 };
 

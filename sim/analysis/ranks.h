@@ -25,7 +25,8 @@ struct ranks {
 				 afterwards */
 };
 
-/* The function that the library exports. It starts MPI and sets *ranks. Returns -1 on failure. */
+/* Type of the function that the library exports. It starts MPI and sets *ranks. Returns -1 on
+ * failure. */
 typedef int ranks_start_fn(struct ranks *ranks);
 #define RANKS_START_NAME "farwire_ranks_start"
 

@@ -15,10 +15,10 @@
 enum prediction_kind reported_kind(const struct scenario *scenario);
 
 /* Finds an answer by name. Blanks, - and _ are equivalent, and a unit at the end may be omitted.
- * NULL after an error at origin, which lists the possible names. */
+ * Returns NULL after an error at origin, which lists the possible names. */
 const struct reported *reported_find(struct arena *arena, struct diag *diag, struct origin origin,
 				     enum prediction_kind kind, const char *name);
-/* The main answer of a kind: "ratio", "efficiency" or "bus_bandwidth_Bps". */
+/* Returns the name of the main answer of a kind: "ratio", "efficiency" or "bus_bandwidth_Bps". */
 const char *reported_main(enum prediction_kind kind);
 /* Formats a value with its unit: "0.95", "12.5 GB/s", "340 images/s". */
 const char *reported_text(struct arena *arena, const struct reported *reported, double value);

@@ -17,8 +17,8 @@ static const char *doubling(struct arena *arena, size_t least, size_t most)
 }
 
 /* Reads the case. A case that is not a job is read on one GPU, so that settings of exchange,
- * library and input exist. *most is the default for the largest number of GPUs. NULL after
- * errors. */
+ * library and input exist. *most is the default for the largest number of GPUs. Returns NULL
+ * after errors. */
 static const struct scenario *read_as_job(struct arena *arena, struct diag *diag,
 					  const struct scaling_request *request, size_t *most)
 {

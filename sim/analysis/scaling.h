@@ -13,7 +13,7 @@ struct scaling_request {
 };
 
 struct scaling {
-	const char *name; /* of the case */
+	const char *name; /* name of the case */
 	const struct prediction *const *predictions;
 	size_t count;
 };

@@ -29,8 +29,8 @@ struct swing {
 	struct index_estimate index;
 };
 struct sensitivity_request {
-	struct analysis_input
-		input;           /* options.draws_count: draws behind the answer's own interval */
+	struct analysis_input input; /* options.draws_count is the number of draws for the answer's
+					own interval */
 	struct setting number;   /* name of the answer; text NULL: the main answer of the case */
 	double vary_ratio;       /* relative change of all numbers; 0: use the ends of intervals */
 	const char *const *keys; /* only parameters that match one of these; none: all parameters */
@@ -39,11 +39,12 @@ struct sensitivity_request {
 struct sensitivity {
 	const struct scenario *scenario;
 	const struct reported *reported; /* the number that is the answer */
-	struct case_answer now;          /* with its interval */
-	double vary_ratio;               /* of the request */
+	struct case_answer now;          /* present answer with its interval */
+	double vary_ratio;               /* vary_ratio of the request */
 	size_t point_count;
-	const struct swing *swings; /* largest first; equal swings in the order of the case */
-	size_t swing_count;         /* 0: nothing is uncertain, or no parameter matches the keys */
+	/* swings by size, largest first; equal swings in the order of the case */
+	const struct swing *swings;
+	size_t swing_count;  /* 0: nothing is uncertain, or no parameter matches the keys */
 	size_t moving_count; /* the first swings, which change the answer by more than a millionth
 			      */
 	size_t indexed_count, failed_points, runs;

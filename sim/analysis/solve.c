@@ -10,7 +10,8 @@
 #include "sim/base/vec.h"
 
 const double SOLVE_TOLERANCE = 1e-3;
-/* The tolerance for ends of intervals, for which each evaluation takes many runs. */
+/* Tolerance for ends of intervals. It is larger than for values, because each evaluation takes
+ * many runs. */
 static const double SOLVE_END_TOLERANCE = 5e-3;
 
 /* Numbers of grid points: in each decade of a logarithmic grid, in a whole logarithmic grid, and
@@ -163,8 +164,8 @@ struct narrowing { /* the interval between a value that meets the target and one
 	bool log;
 	double met, missed; /* the two values, or their logarithms */
 	double met_margin, missed_margin;
-	struct estimate y; /* the answer at met */
-	double width;      /* stop at this width */
+	struct estimate y; /* answer at `met` */
+	double width;      /* width of the interval at which narrowing stops */
 };
 
 static double place_of(const struct narrowing *n, double at)
@@ -194,9 +195,10 @@ static double narrow_at(struct narrowing *n, double at)
 	return margin;
 }
 
-/* The function for Brent's method. Steps smaller than half the tolerance are enlarged, which
- * closes the bracket from both sides. Values outside the bracket and values after convergence
- * need no run. A margin of 0 counts as met, so that the search finds the end of a plateau. */
+/* Returns the margin at a value, for Brent's method. Steps smaller than half the tolerance are
+ * enlarged, which closes the bracket from both sides. Values outside the bracket and values
+ * after convergence need no run. A margin of 0 counts as met, so that the search finds the end
+ * of a plateau. */
 static double brent_margin(double at, void *ctx)
 {
 	struct narrowing *n = ctx;
@@ -266,8 +268,8 @@ static struct narrowing narrow(struct solver *s, size_t met, size_t missed, enum
 
 /* Finds the bound for one end of the answer's interval, starting from the crossing (met, missed)
  * of the value. The worse end moves it into the region that meets the target, at most to `last`;
- * the better end moves it outwards. The steps double. NaN if the search reaches `last` without a
- * bound. */
+ * the better end moves it outwards. The steps double. Returns NaN if the search reaches `last`
+ * without a bound. */
 static double end_of(struct solver *s, size_t met, size_t missed, size_t last, enum view view)
 {
 	bool worse = view == VIEW_WORSE;
@@ -339,7 +341,7 @@ static void try_inside(struct solver *s)
 		try_next(s, solution->points[solution->point_count - 1].x, -1);
 }
 
-/* Whether x is in a region that meets the target, according to the bounds. */
+/* Returns true if x is in a region that meets the target, according to the bounds. */
 static bool is_inside(const struct solution *solution, double x)
 {
 	bool met = solution->met;

@@ -26,8 +26,9 @@ struct arena;
 
 struct solve_range {
 	double low, high;
-	bool log;   /* equal steps of the logarithm; a low end of 0 is an additional grid point */
-	bool whole; /* only whole numbers */
+	bool log;   /* grid points have equal distances of their logarithms; a low end of 0 is an
+		       additional grid point */
+	bool whole; /* the range has only whole numbers */
 };
 /* Sets the default range: from a thousandth to a thousand times the present value, or for whole
  * numbers from 1 to 8 times the value, inside the row's bounds. For a present value of 0 it is
@@ -43,8 +44,8 @@ struct solve_answer {
 	const char *reason;
 };
 struct solve_problem {
-	/* Computes the answers at x[count], in ascending order. with = true: with intervals;
-	 * otherwise low = value = high. Returning false ends the search. */
+	/* Computes the answers at x[count], in ascending order. If `with` is true, answers have
+	 * intervals; otherwise low = value = high. Returns false to end the search. */
 	bool (*evaluate)(void *ctx, const double *x, size_t count, bool with,
 			 struct solve_answer *answers);
 	void *ctx;
@@ -59,7 +60,7 @@ struct solve_problem {
 struct solve_point {
 	double x;
 	struct solve_answer answer;
-	bool with; /* its interval was computed */
+	bool with; /* the answer's interval was computed */
 };
 struct solve_bound {
 	bool upper;        /* true: the target is met below the bound; false: above it */
@@ -67,14 +68,15 @@ struct solve_bound {
 			      is infinite if it leaves the region or the range */
 	double certain; /* the end up to which the target is met with 95 % certainty; NaN: nowhere
 			   in this region, or no intervals */
-	struct estimate y; /* the answer at x.value */
+	struct estimate y; /* answer at x.value */
 };
 struct solution {
 	const struct solve_point *points; /* the grid in ascending order, without refused values */
 	size_t point_count;
-	const struct solve_bound *bounds; /* in ascending order; upper and lower bounds alternate */
+	/* bounds in ascending order; upper and lower bounds alternate */
+	const struct solve_bound *bounds;
 	size_t bound_count;               /* 0: the target is met everywhere or nowhere */
-	bool met;                         /* at the first grid point */
+	bool met;                         /* the first grid point meets the target */
 	size_t best, worst;               /* indices of points; a failed point is the worst */
 	const char *refused;              /* reason why values were left out; NULL: none was */
 	double refused_low, refused_high; /* smallest and largest refused value */
@@ -82,10 +84,10 @@ struct solution {
 	 * ascending order. There may be more of them. */
 	const struct solve_point *holes;
 	size_t hole_count;
-	size_t evaluations; /* with and without intervals */
+	size_t evaluations; /* number of evaluations, with and without intervals */
 	size_t interval_evaluations;
 };
-/* The relative width to which bounds are narrowed. */
+/* Relative width to which bounds are narrowed. */
 extern const double SOLVE_TOLERANCE;
 
 /* Returns NULL if evaluate returned false, or if all values are refused; *refused is then the

@@ -13,7 +13,7 @@
 struct asking { /* the simulator as a function of one number */
 	struct arena *arena;
 	const struct solving *solving;
-	struct origin origin; /* of the parameter's settings */
+	struct origin origin; /* origin of the parameter's settings */
 	struct analysis_input input;
 	const char *broken;
 };
@@ -165,7 +165,7 @@ static const char *lacking(const struct scenario *scenario, const struct solving
 	return steps ? NULL : "case.job_steps";
 }
 
-/* Whether some point has a number, or fails for a known reason. */
+/* Returns true if some point has a number, or fails for a known reason. */
 static bool has_number(const struct solution *solution)
 {
 	for (size_t i = 0; i < solution->point_count; i++) {

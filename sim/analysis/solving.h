@@ -9,7 +9,7 @@
 #include "sim/analysis/solve.h"
 
 struct solving_request {
-	struct analysis_input input; /* options.draws_count > 0: bounds have intervals */
+	struct analysis_input input; /* if options.draws_count > 0, bounds have intervals */
 	struct setting target;       /* "ratio>=0.95" */
 	struct setting key;          /* path of a number of the case */
 	struct setting between;      /* "LO:HI"; text NULL: the default range */
@@ -17,9 +17,9 @@ struct solving_request {
 };
 
 struct solving {
-	const char *name; /* of the case */
+	const char *name; /* name of the case */
 	const char *key;
-	const struct cfg_param *param; /* as in the case */
+	const struct cfg_param *param; /* parameter with its value in the case */
 	struct target target;
 	struct solve_range range;
 	const struct solution *solution;

@@ -18,7 +18,7 @@ enum { CHECKED_MAX = 256, ERRORS_MAX = 20 };
 
 /* ---- before the first point ---- */
 
-/* The words for the parameters of the axes. */
+/* Returns the words for the parameters of the axes. */
 static const char *const *words_of(struct arena *arena, const struct sweep_request *asked,
 				   const struct scenario *scenario)
 {

@@ -29,9 +29,11 @@ bool sweep_axes_check(struct diag *diag, const struct sweep_axis *axes, size_t c
 
 struct sweep {
 	const struct sweep_axis *axes;
-	const char *const *words; /* of each axis's parameter: "one-way latency of vswitch" */
+	const char *const
+		*words; /* words for each axis's parameter: "one-way latency of vswitch" */
 	size_t axis_count;
-	/* row-major: the last axis varies fastest; without clients, links and parameters */
+	/* predictions in row-major order: the last axis varies fastest. They have no clients,
+	 * links and parameters */
 	const struct prediction **points;
 	size_t point_count;
 };
@@ -49,10 +51,10 @@ struct sweep_request {
 	const struct ranks *ranks; /* other processes that compute points, too; NULL: none */
 };
 
-/* Why sweep_run returned NULL, in addition to the errors in diag. */
+/* The reason why sweep_run returned NULL, in addition to the errors in diag. */
 struct sweep_fault {
 	const char *broken; /* message of a broken invariant; NULL: none */
-	bool outside;       /* the error is a failure of the file system, not of the input */
+	bool outside;       /* the file system failed, not the input */
 };
 
 /* Predicts every point with options.jobs threads. Returns NULL after errors: those of the first
@@ -61,8 +63,8 @@ struct sweep_fault {
 const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 			      const struct sweep_request *request, struct sweep_fault *fault);
 
-/* Run by the other ranks while the first one is in sweep_run: computes points until none is
- * left. diag holds errors that this rank found in its input before. */
+/* Call this on the other ranks while the first one is in sweep_run: it computes points until
+ * none is left. diag holds errors that this rank found in its input before. */
 void sweep_help(struct diag *diag, const struct sweep_request *request);
 /* Ends the other ranks if the first one starts no sweep. */
 void sweep_dismiss(const struct ranks *ranks, unsigned jobs);

@@ -12,7 +12,7 @@ enum { LISTED_MAX = 10000 }; /* the reader compares each value with all before i
 struct axis_reading {
 	struct arena *arena;
 	struct diag *diag;
-	const char *text; /* as the user wrote it */
+	const char *text; /* text of the axis as the user wrote it */
 	struct sweep_axis *axis;
 };
 

@@ -170,7 +170,7 @@ void sweep_help(struct diag *diag, const struct sweep_request *request)
 	while (started + 1 < jobs && pthread_create(&threads[started], NULL, help_worker, &h) == 0)
 		started++;
 	for (unsigned i = started; i < jobs; i++)
-		help_worker(&h); /* also tells rank 0 about threads that could not be started */
+		help_worker(&h); /* this also reports threads that could not be started to rank 0 */
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
 	pthread_mutex_destroy(&h.lock);

@@ -15,7 +15,7 @@
 struct arena;
 
 struct arena *arena_new(void);
-void arena_free(struct arena *arena); /* NULL is allowed */
+void arena_free(struct arena *arena); /* accepts NULL */
 /* Returns zeroed memory that is aligned for any object. A size of 0 gives a valid, unique pointer.
  */
 void *arena_alloc(struct arena *arena, size_t size);

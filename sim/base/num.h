@@ -30,13 +30,14 @@ uint64_t rng_below(struct rng *rng, uint64_t n);
  * (Cranley-Patterson rotation). dimensions is at most 40; 0 dimensions do nothing. */
 void num_sobol(size_t count, size_t dimensions, uint64_t seed, double *points);
 
-/* Quantiles: the inverse of the standard normal distribution and of Student's t distribution. */
+/* Return quantiles: the inverse of the standard normal distribution and of Student's t
+ * distribution. */
 double num_normal_quantile(double p);
 double num_student_quantile(double p, double freedom_count);
-/* Cumulative probability of Student's t distribution at x. freedom_count 0 selects the normal
- * distribution. */
+/* Returns the cumulative probability of Student's t distribution at x. freedom_count 0 selects
+ * the normal distribution. */
 double num_student(double x, double freedom_count);
-/* Cumulative probability of the standard normal distribution at x. */
+/* Returns the cumulative probability of the standard normal distribution at x. */
 double num_normal(double x);
 
 /* Minimises f(x, ctx) over x[n] inside a box with the Nelder-Mead method (GSL nmsimplex2). The

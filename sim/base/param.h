@@ -89,7 +89,7 @@ struct param_table {
 #define COST_PRINTED(...) PARAM_PRIOR(PRIOR_DATASHEET, __VA_ARGS__)
 #define COST_SOURCED(...) PARAM_PRIOR(PRIOR_PUBLISHED, __VA_ARGS__)
 #define COST_ASSUMED(...) PARAM_PRIOR(PRIOR_ASSUMED, __VA_ARGS__)
-/* A count of indivisible things: cores, images, retries. */
+/* Declares a count of indivisible things: cores, images, retries. */
 #define PARAM_WHOLE(type, field_, min_, max_, preset_, help_, source_)                             \
 	{                                                                                          \
 		.field = #field_, .kind = PARAM_KIND_NUMBER, .quantity = QUANTITY_COUNT,           \
@@ -111,7 +111,7 @@ struct param_table {
 		.field = #field_, .kind = PARAM_KIND_CHOICE, .offset = offsetof(type, field_),     \
 		.choices = choices_, .preset = preset_, .help = help_, .source = source_           \
 	}
-/* A choice among the names of a registry's kinds. */
+/* Declares a choice among the names of a registry's kinds. */
 #define PARAM_NAMED(type, field_, kinds_, preset_, help_, source_)                                 \
 	{                                                                                          \
 		.field = #field_, .kind = PARAM_KIND_CHOICE, .offset = offsetof(type, field_),     \
@@ -126,7 +126,7 @@ struct param_table {
 /* Writes the row's key into key[size]. The key is the field's name without its unit suffix (_s _B
  * _Bps _flop _flops _Hz _ratio _count _spB). */
 void param_key(const struct param_row *row, char *key, size_t size);
-/* Names of a choice, then NULL. */
+/* Returns the names of a choice, then NULL. */
 const char *const *param_choices(struct arena *arena, const struct param_row *row);
 
 /* Uncertain numbers are varied on a scale on which they cannot leave their bounds. The scale is the

@@ -55,7 +55,7 @@ struct registry {
 	extern const struct registry thing##_registry
 
 const void *registry_at(const struct registry *registry, size_t index);
-/* NULL if not found */
+/* Returns NULL if not found */
 const void *registry_find(const struct registry *registry, const char *name);
 /* Returns all names, then `also` if it is not NULL, then NULL. */
 const char *const *registry_names(struct arena *arena, const struct registry *registry,

@@ -119,7 +119,7 @@ static void put_broken(FILE *out, const char *text, size_t indent, size_t width)
 	}
 }
 
-/* Width of all columns before the last one, in characters. */
+/* Returns the width of all columns before the last one, in characters. */
 static size_t last_indent(const struct table *table)
 {
 	size_t indent = 0;
@@ -128,7 +128,7 @@ static size_t last_indent(const struct table *table)
 	return indent;
 }
 
-/* Width of the last column, in characters. */
+/* Returns the width of the last column, in characters. */
 static size_t last_width(const struct table *table)
 {
 	size_t width = table->columns.items[table->columns.count - 1].width;

@@ -45,7 +45,7 @@ struct cfg_node; /* one setting, borrowed from the tree */
 /* Reads a file. Returns NULL after errors, which are in diag: syntax errors with their place, a
  * missing file, a directory, loops of includes. The tree lives as long as arena. */
 const struct cfg_node *cfg_read(struct arena *arena, struct diag *diag, const char *path);
-/* The same for a given text; messages call it path. */
+/* Reads a tree from a text instead of a file; messages use `path` as its name. */
 /* exported: tests need no files */
 const struct cfg_node *cfg_read_text(struct arena *arena, struct diag *diag, const char *path,
 				     const char *text);

@@ -259,7 +259,7 @@ static const char *by_ending(const char *ending, const char *const *known, size_
 	return found;
 }
 
-/* Length of a path up to and including its last dot. */
+/* Returns the length of a path up to and including its last dot. */
 static size_t head_length(const char *path)
 {
 	const char *dot = strrchr(path, '.');
@@ -331,7 +331,7 @@ void cfg_resolution_finish(struct cfg_resolution *resolution, struct diag *diag)
 
 /* ---- words ---- */
 
-/* "vswitch" of "link.vswitch.latency"; "" of "runtime.handoff". */
+/* Returns the object of a path: "vswitch" of "link.vswitch.latency", "" of "runtime.handoff". */
 static const char *object_words(struct arena *arena, const char *path)
 {
 	const char *first = strchr(path, '.'), *last = strrchr(path, '.');

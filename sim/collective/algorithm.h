@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Algorithms of collectives: schedules of which rank sends which chunk to which peer.
  *
- * Each algorithm has its own file (ring.c, halving_doubling.c ...) with a const struct algorithm,
- * and one line in algorithms.def. Each has an ideal time, which is a pure function. It holds if
- * nothing is shared and all ranks begin at the same time. Each wire (a sender, a receiver and a
- * channel) is then a separate link on which a message of size B takes latency + size * spB.
- * Messages follow each other as closely as spB allows. Tests compare it with the run of the
- * schedule to the picosecond. The simulation adds the costs of sharing, for example of channels on
- * one link, or of servers that all workers use.
+ * Each algorithm has its own file (ring.c, halving_doubling.c ...) with a const struct
+ * algorithm, and one line in algorithms.def. Each has an ideal time, which is a pure function.
+ * It holds if nothing is shared and all ranks begin at the same time. Each wire (a sender, a
+ * receiver and a channel) is then a separate link on which a message of size B takes latency +
+ * size * spB. Messages follow each other as closely as spB allows. Tests compare it with the run
+ * of the schedule to the picosecond. The simulation adds the costs of sharing, for example of
+ * channels on one link, or of servers that all workers use.
  *
- * Chunks are equal parts of the buffer, with fractions of a byte if necessary. So every size in a
- * schedule is proportional to size_B, and a schedule made for 1 B serves all sizes. In schedules of
- * reduce_scatter and all_gather, chunk c belongs to rank c % rank_count. In those of all_to_all it
- * goes from rank c / rank_count to rank c % rank_count.
- */
+ * Comments on ideal times use these symbols: S is the size of the buffer, n the number of ranks,
+ * k of channels, p of pieces (pipeline_count), L the latency, s is spB and r is reduce_spB.
+ *
+ * Chunks are equal parts of the buffer, with fractions of a byte if necessary. So every size in
+ * a schedule is proportional to size_B, and a schedule made for 1 B serves all sizes. In
+ * schedules of reduce_scatter and all_gather, chunk c belongs to rank c % rank_count. In those
+ * of all_to_all it goes from rank c / rank_count to rank c % rank_count. */
 #ifndef FARWIRE_COLLECTIVE_ALGORITHM_H
 #define FARWIRE_COLLECTIVE_ALGORITHM_H
 

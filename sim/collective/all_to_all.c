@@ -46,7 +46,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return schedule_finish(builder);
 }
 
-/* The rounds of the busiest channel: ceil((n - 1)/k) (L + S/n s). */
+/* Returns the time of the rounds of the busiest channel: ceil((n - 1)/k) (L + S/n s). */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	size_t n = spec->rank_count, k = spec->channel_count;

@@ -21,7 +21,8 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return pattern_trees(arena, spec, spec->channel_count, heap);
 }
 
-/* Without additions: 2 D (L + m s) + (p - 1) m s, D = floor(log2 n), m = S/(k p). */
+/* Returns, without additions, 2 D (L + m s) + (p - 1) m s, with D = floor(log2 n) and m = S/(k
+ * p). */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	struct arena *arena = arena_new();

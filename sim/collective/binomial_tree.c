@@ -29,7 +29,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return schedule_finish(builder);
 }
 
-/* ceil(log2 n) (L + S s). */
+/* Returns ceil(log2 n) (L + S s). */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	double sum_s = 0;

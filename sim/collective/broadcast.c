@@ -38,7 +38,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return schedule_finish(builder);
 }
 
-/* m = S/(k p): (n - 1) (L + m s) + (p - 1) m s. */
+/* Returns (n - 1) (L + m s) + (p - 1) m s, with m = S/(k p). */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	double piece_B = spec->size_B / (double)(spec->channel_count * spec->pipeline_count);

@@ -19,7 +19,7 @@
 #include "sim/base/diag.h"
 #include "sim/collective/library.h"
 
-/* Factor on the time of rings with Simple across nodes. */
+/* Returns the factor on the time of rings with Simple across nodes. */
 static double plateau_ratio(const struct library_params *lib, const struct comm_shape *shape,
 			    bool tree, enum protocol protocol)
 {
@@ -97,7 +97,7 @@ static double efficiency_ratio(const struct library_params *lib, enum hop_class 
 	}
 }
 
-/* Maximum bandwidth of one thread block. */
+/* Returns the maximum bandwidth of one thread block. */
 static double block_Bps(const struct library_params *lib, bool tree, enum protocol protocol,
 			bool across)
 {
@@ -118,8 +118,8 @@ static double least(double a, double b) /* returns the smaller value that is not
 	return fmin(a, b);
 }
 
-/* Number of channels that the library creates for these ranks: a pair for each ring, or for each
- * lane_Bps of bandwidth if that gives more. */
+/* Returns the number of channels that the library creates for these ranks: a pair for each ring,
+ * or for each lane_Bps of bandwidth if that gives more. */
 static size_t blocks_most(const struct library_params *lib, const struct comm_shape *shape)
 {
 	if (lib->channels_count > 0)
@@ -129,8 +129,8 @@ static size_t blocks_most(const struct library_params *lib, const struct comm_sh
 	return (size_t)fmax(1, fmin(2 * pairs, lib->channels_most_count));
 }
 
-/* Number of channels that work on size_B, so that each has enough data for its threads. Not
- * rounded. */
+/* Returns the number of channels that work on size_B, so that each has enough data for its
+ * threads. The result is not rounded. */
 static double blocks_busy(const struct library_params *lib, const struct comm_shape *shape,
 			  bool tree, enum protocol protocol, double size_B)
 {
@@ -231,8 +231,8 @@ static const struct algorithm *first_of(enum collective collective)
 	return NULL;
 }
 
-/* Simple's chunk in a tree. NCCL halves it while there are too few chunks to fill the depth
- * (src/enqueue.cc). */
+/* Returns Simple's chunk in a tree. NCCL halves it while there are too few chunks to fill the
+ * depth (src/enqueue.cc). */
 static double chunk_B(const struct library_params *lib, const struct comm_shape *shape,
 		      double block_B)
 {
@@ -247,10 +247,10 @@ static double chunk_B(const struct library_params *lib, const struct comm_shape 
 	return size_B;
 }
 
-/* Number of pipelined pieces in a tree or a chain. Threads with LL or LL128 forward each word as it
- * arrives, so pieces are small; a socket gets a whole step. A chain with Simple forwards slices.
- * Where pieces cannot form trains (executor.c), more than PIECES_MOST would cost many events and
- * hardly change the time. */
+/* Returns the number of pipelined pieces in a tree or a chain. Threads with LL or LL128 forward
+ * each word as it arrives, so pieces are small; a socket gets a whole step. A chain with Simple
+ * forwards slices. Where pieces cannot form trains (executor.c), more than PIECES_MOST would
+ * cost many events and hardly change the time. */
 static size_t pipeline_count(const struct library_params *lib, const struct comm_shape *shape,
 			     const struct collective_choice *choice, double size_B)
 {
@@ -268,8 +268,8 @@ static size_t pipeline_count(const struct library_params *lib, const struct comm
 	return (size_t)(trains ? count : fmin(count, PIECES_MOST));
 }
 
-/* Bandwidth of a block in one direction on this system. LL's bytes to a network are limited by its
- * proxies; the work of proxies for sockets is simulated. */
+/* Returns the bandwidth of a block in one direction on this system. LL's bytes to a network are
+ * limited by its proxies; the work of proxies for sockets is simulated. */
 static double reached_Bps(const struct library_params *lib, const struct comm_shape *shape,
 			  bool tree, enum protocol protocol, enum hop_class class)
 {
@@ -347,11 +347,12 @@ static size_t power_of_two(double least) /* the result is at least 1 */
 	return power;
 }
 
-/* All-to-all is a group of messages between ranks, which NCCL posts at once. They are distributed
- * over a power of two of separate channels, with up to eight messages in a block at a time. If the
- * ranks have more than MESSAGES_MOST together, there are eight in all. This limits the cost of a
- * run and changes only the latency with more than 64 ranks. Small messages use LL, except those to
- * the network, each of which is posted by the proxy. */
+/* Sets the schedule of an all-to-all. NCCL posts its messages between ranks together, as a
+ * group. They are distributed over a power of two of separate channels, with up to eight messages
+ * in a block at a time. If all ranks together would have more than MESSAGES_MOST messages at a
+ * time, each rank has only eight. This limits the cost of a run and changes only the latency with
+ * more than 64 ranks. Small messages use LL, except those to the network, each of which is posted
+ * by the proxy. */
 static void settle_messages(const struct library_params *lib, const struct comm_shape *shape,
 			    struct collective_choice *choice, double size_B)
 {
@@ -362,7 +363,8 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 	enum protocol small = lib->protocol != CHOOSE_SIMPLE && size_B <= ranks * lib->send_ll_B
 				      ? PROTOCOL_LL
 				      : PROTOCOL_SIMPLE;
-	/* share: blocks of a message; at_once: concurrent messages of a rank. */
+	/* share is the number of blocks of a message; at_once is the number of concurrent
+	 * messages of a rank */
 	double share = small == PROTOCOL_LL ? 1 : fmax(1, floor(blocks / ranks));
 	double at_once = fmin(ranks - 1, BLOCK_MESSAGES * blocks / share);
 	if (at_once * ranks > MESSAGES_MOST)

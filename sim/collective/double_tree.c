@@ -58,7 +58,8 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return pattern_trees(arena, spec, 2 * spec->channel_count, tree_of);
 }
 
-/* The slowest tree, without additions: 2 D (L + m s) + (p - 1) m s, m = S/(2 k p). */
+/* Returns the time of the slowest tree. Without additions it is 2 D (L + m s) + (p - 1) m s,
+ * with depth D and m = S/(2 k p). */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	struct arena *arena = arena_new();

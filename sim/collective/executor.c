@@ -331,9 +331,9 @@ static void work_over(void *ctx, uint64_t arg)
 	executor_step_over(comm, operation, step);
 }
 
-/* Memory traffic of a server's CPU per byte that one worker adds. A pass over k of n gradients
- * reads k and writes one; further passes read the sum again. Traffic after the sum is divided over
- * the n - 1 additions. */
+/* Returns the memory traffic of a server's CPU per byte that one worker adds. A pass over k of n
+ * gradients reads k and writes one; further passes read the sum again. Traffic after the sum is
+ * divided over the n - 1 additions. */
 static double reduce_traffic_ratio(const struct communicator *comm)
 {
 	double n = (double)comm->rank_count;
@@ -341,7 +341,7 @@ static double reduce_traffic_ratio(const struct communicator *comm)
 	return (n - 1 + 2 * passes + comm->library->cpu_after_ratio) / (n - 1);
 }
 
-/* Adding or copying in a server's host memory. */
+/* Starts an addition or a copy in a server's host memory. */
 static void work_on_cores(struct communicator *comm, const struct operation *operation,
 			  const struct schedule_step *step, struct flow_spec *flow)
 {
@@ -365,7 +365,7 @@ static void work_on_cores(struct communicator *comm, const struct operation *ope
 		flow_use_add(flow, cpu_pool(cores[0]), 1 / core_Bps);
 }
 
-/* Adding or copying in host memory, or copying in a GPU's memory. */
+/* Starts an addition or a copy in host memory, or a copy in a GPU's memory. */
 static void work_start(struct communicator *comm, struct operation *operation, uint32_t index)
 {
 	const struct schedule *schedule = operation->plan->schedule;
@@ -419,7 +419,7 @@ static void train_step_begin(struct communicator *comm, const struct ready_step 
 		followers_let(comm, operation, ready->step, false);
 }
 
-/* Processes the work list. None of the functions it calls calls it again. */
+/* Processes the work list. No function that it calls may call it again. */
 static void work_off(struct communicator *comm)
 {
 	for (size_t i = 0; i < comm->ready.count; i++) {

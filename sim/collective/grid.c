@@ -64,7 +64,7 @@ const struct schedule *grid_build(struct arena *arena, const struct algorithm_sp
 		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, n, spec->channel_count,
 				     chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
 	schedule_fold(builder, spec->fold);
-	/* as many chunks as a flat ring of as many ranks moves */
+	/* a flat ring of the same ranks moves as many chunks */
 	schedule_reserve(builder, 4 * chunk_count * (n - 1), 4 * chunk_count * (n - 1));
 	uint32_t *sends = ARENA_ARRAY(arena, n, uint32_t);
 	uint32_t *column = ARENA_ARRAY(arena, n, uint32_t);

@@ -113,7 +113,8 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return schedule_finish(builder);
 }
 
-/* Messages of S/2, S/4 ... S/n and back; folding adds one of S at either end. */
+/* Returns the time of messages of S/2, S/4 ... S/n and back. Folding adds one message of S at
+ * either end. */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	size_t power = power_below(spec->rank_count);

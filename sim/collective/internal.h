@@ -110,7 +110,7 @@ struct message_state {
 	int64_t started_ps;
 	double flow_s;              /* time from its start until it has left */
 	unsigned leaving, arriving; /* unfinished parts */
-	/* trains only: */
+	/* The next fields are used only for trains. */
 	struct event_id head;
 	int64_t piece_ps; /* transfer time of its last piece */
 	int64_t fed_ps;   /* time at which its sender had all bytes */

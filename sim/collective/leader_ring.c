@@ -88,8 +88,9 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return schedule_finish(builder);
 }
 
-/* Without additions, with c = S/(k m p) and g ranks in the largest node: 2 ((g - 1) (L + c s) + (m
- * p - 1) c s) + 2 (m - 1) (L + p c s). A chain is a message of all chunks after g - 2 hops of one
+/* Returns, without additions, 2 ((g - 1) (L + c s) + (m p - 1) c s) + 2 (m - 1) (L + p c s). c =
+ * S/(k m p) is the size of a chunk, m the number of nodes, and g the number of ranks in the
+ * largest node. A chain takes the time of one message with all chunks after g - 2 hops of one
  * chunk. */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {

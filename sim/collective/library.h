@@ -110,7 +110,7 @@ bool library_has_servers(const struct library_params *library);
 
 /* The properties of the ranks that the library uses for its choice. */
 struct comm_shape {
-	size_t rank_count, node_count, rank_most; /* ranks of the largest node */
+	size_t rank_count, node_count, rank_most; /* rank_most: ranks of the largest node */
 	/* slowest class of link between ring neighbours */
 	enum hop_class inside;
 	/* goodput of a GPU to its ring neighbour over all channels; 0: no neighbour inside */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Multi-ring all-reduce in two dimensions, after IBM's PowerAI DDL (Cho et al. 2017). Rings inside
- * the nodes and, for each place in a node, a ring across the nodes for that place's part run at the
- * same time. The fast dimension comes first, so that the slow one carries the least. The buffer has
- * pipeline_count independent pieces (at most 8). (Rings of all ranks, one for each NIC or NVLink
- * set, are `ring` with several channels.) */
+/* Multi-ring all-reduce in two dimensions, after IBM's PowerAI DDL (Cho et al. 2017). One
+ * dimension has the rings inside the nodes. The other has a ring across the nodes for each place
+ * in a node. The buffer has pipeline_count independent pieces (at most 8), so both dimensions
+ * work at the same time. The fast dimension comes first in each piece, so that the slow one
+ * carries the least data. For rings of all ranks, one for each NIC or NVLink set, use `ring`
+ * with several channels. */
 #include "sim/collective/algorithms.h"
 #include "sim/collective/grid.h"
 

@@ -20,7 +20,7 @@ struct shard {
 	uint32_t *sends; /* by worker */
 };
 
-/* One piece of a shard: sent, added, answered. */
+/* Adds the steps of one piece of a shard: sends, additions, answers. */
 static void serve(const struct shard *shard)
 {
 	size_t n = shard->worker_count, rank = n + shard->server;
@@ -50,7 +50,8 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	schedule_reserve(builder, 4 * n * chunk_count, 4 * n * chunk_count);
 	struct shard shard = {
 		.builder = builder, .worker_count = n, .sends = ARENA_ARRAY(arena, n, uint32_t)};
-	/* Piece by piece, so that a worker begins with the first piece of all shards. */
+	/* The loop runs over pieces first, so that a worker begins with the first piece of all
+	 * shards. */
 	for (shard.channel = 0; shard.channel < spec->channel_count; shard.channel++)
 		for (size_t piece = 0; piece < p; piece++)
 			for (shard.server = 0; shard.server < shards; shard.server++) {
@@ -60,7 +61,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return schedule_finish(builder);
 }
 
-/* c = S/(k shards p): 2 (L + c s) + (p - 1) c s + (n - 1) c r. */
+/* Returns 2 (L + c s) + (p - 1) c s + (n - 1) c r, with c = S/(k shards p). */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	double chunk_B = spec->size_B /

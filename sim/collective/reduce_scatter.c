@@ -9,7 +9,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return pattern_rings(arena, spec, COLLECTIVE_REDUCE_SCATTER, true, false);
 }
 
-/* n - 1 messages of S/(n k). */
+/* Returns (n - 1) (L + S/(n k) (s + r)): n - 1 messages of S/(n k) with additions. */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	double chunk_B = spec->size_B / (double)(spec->rank_count * spec->channel_count);

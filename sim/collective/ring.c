@@ -11,7 +11,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return pattern_rings(arena, spec, COLLECTIVE_ALL_REDUCE, true, true);
 }
 
-/* n - 1 messages of S/(n k) with additions, and as many without. */
+/* Returns the time of n - 1 messages of S/(n k) with additions, and as many without additions. */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	double chunk_B = spec->size_B / (double)(spec->rank_count * spec->channel_count);

@@ -326,8 +326,8 @@ static struct cut find_cut(const struct machine *machine, size_t channel, size_t
 	return best;
 }
 
-/* Number of channels across machines: one for each adapter, or more if one inner ring is slower
- * than an adapter. */
+/* Returns the number of channels across machines: one for each adapter, or more if one inner
+ * ring is slower than an adapter. */
 static size_t channels_across(const struct finder *finder, double inside_Bps, double network_Bps)
 {
 	size_t adapters = 1, rings = 1;

@@ -29,8 +29,8 @@ struct rings {
  * traffic: the traffic that networks between hosts must carry. */
 struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,
 			size_t rank_count, unsigned traffic, const struct fold *fold);
-/* The same for a library without a search (ring_search false): one ring with the ranks of each node
- * in their order, whatever the links. */
+/* Returns the rings of a library without a search (ring_search false): one ring with the ranks
+ * of each node in their order, whatever the links. */
 struct rings rings_in_order(struct arena *arena, struct fabric *fabric,
 			    const struct ring_place *ranks, size_t rank_count, unsigned traffic,
 			    const struct fold *fold);

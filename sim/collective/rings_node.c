@@ -173,7 +173,7 @@ static void select_more(struct selection *selection, size_t first)
 	}
 }
 
-/* Goodput of one link: that of the weakest pair, as if it had one link. */
+/* Returns the goodput of one link: that of the weakest pair, as if it had one link. */
 static double unit_Bps(const struct node_links *links)
 {
 	double unit = 0;

@@ -68,7 +68,7 @@ static bool loses_all(const struct way *way)
 	return false;
 }
 
-/* Bandwidth that one end offers the flow without competitors. */
+/* Returns the bandwidth that one end offers the flow without competitors. */
 static double end_alone_Bps(const struct communicator *comm, const struct leg *leg, double ratio,
 			    bool far)
 {
@@ -297,7 +297,7 @@ static void delivered(void *ctx, uint64_t arg)
 	executor_step_over(comm, operation, step);
 }
 
-/* Time from the last byte leaving until the message can be used. */
+/* Returns the time from the last byte leaving until the message can be used. */
 static int64_t latency_ps(const struct communicator *comm, const struct message_state *message)
 {
 	const struct way *way = message->wire->way;

@@ -49,8 +49,8 @@ static bool add_end(struct communicator *comm, struct leg *leg, const struct ran
 	return true;
 }
 
-/* Part of the bandwidth that remains if all packets after a lost one are sent again; the window is
- * the data in flight. */
+/* Returns the part of the bandwidth that remains if all packets after a lost one are sent again;
+ * the window is the data in flight. */
 static double loss_rate_ratio(const struct communicator *comm, const struct route *route)
 {
 	if (route->loss_ratio <= 0)

@@ -157,7 +157,7 @@ static void call_woken(void *ctx, uint64_t arg)
 	call_return(ctx, CALL_OK);
 }
 
-/* The GPU work that the call waited for has ended. */
+/* Called when the GPU work that the call waited for has ended. */
 static void call_gpu_done(void *ctx, uint64_t arg)
 {
 	struct call_state *state = ctx;

@@ -6,7 +6,7 @@
 #include "sim/cuda/cuda.h"
 
 struct local_port {
-	struct cuda_port port; /* first: ports are cast back */
+	struct cuda_port port; /* must be first, because functions cast a port to this struct */
 	struct cuda_process *process;
 };
 
@@ -30,7 +30,7 @@ struct cuda_port *local_port_new(struct arena *arena, struct cuda_process *proce
 
 /* Thread t of the program is thread t / device_count of the port of device t % device_count. */
 struct device_ports {
-	struct cuda_port port; /* first: ports are cast back */
+	struct cuda_port port; /* must be first, because functions cast a port to this struct */
 	struct cuda_port *const *ports;
 	size_t device_count;
 };

@@ -23,12 +23,13 @@
 #include "sim/cuda/cuda.h"
 
 enum item_kind {
-	ITEM_THINK, /* thread works for work_s on its core at the reference clock */
-	ITEM_CALL,  /* thread makes a call */
-	ITEM_POLL,  /* call, a query that is repeated until it is ready, with a sleep of work_s */
-	ITEM_POST,  /* adds 1 to signal */
-	ITEM_AWAIT, /* waits until signal reaches `count` in this step */
-	ITEM_WATCH, /* gives event `call.event` to the poller, which posts signal at its end */
+	ITEM_THINK,     /* thread works for work_s on its core at the reference clock */
+	ITEM_CALL,      /* thread makes a call */
+	ITEM_POLL,      /* repeats a call, which is a query, until it is ready, and sleeps work_s in
+			   between */
+	ITEM_POST,      /* adds 1 to signal */
+	ITEM_AWAIT,     /* waits until signal reaches `count` in this step */
+	ITEM_WATCH,     /* gives event `call.event` to the poller, which posts signal at its end */
 	ITEM_STEP_MARK, /* sets the time at which the step counts for throughput (optional) */
 };
 

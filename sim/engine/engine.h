@@ -109,7 +109,7 @@ struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *
 void engine_do_at_any(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
 		      uint64_t arg);
 
-/* The same for events that are never cancelled, which is faster. */
+/* Adds an event that is never cancelled. It is faster than engine_at. */
 static inline void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
 				uint64_t arg)
 {

@@ -105,7 +105,7 @@ struct link_traits {
 	double packet_payload_B;
 	double packet_overhead_B; /* further bytes on the wire per packet */
 	double loss_ratio[2];     /* probability that a packet is lost */
-	/* ... if the receiving NIC interrupts for every packet; 0: the same */
+	/* loss_ratio if the receiving NIC interrupts for every packet; 0: the same as loss_ratio */
 	double unmoderated_loss_ratio[2];
 	bool physical_nic; /* the receiver has a physical NIC */
 	/* The link divides all traffic into packets of its own (PCIe TLPs, NVLink flits, cache

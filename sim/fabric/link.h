@@ -16,10 +16,11 @@ enum { LINK_PARAMS_SIZE_MAX = 256 };
 struct link_kind {
 	const char *name; /* for example "pcie" */
 	const char *help; /* in one line */
-	/* It connects parts of one host. Other links belong to a network, also virtual ones. */
+	/* The link connects parts of one host. All other links, also virtual ones, belong to a
+	 * network. */
 	bool inside_host;
-	bool joins_processors;           /* ... with separate memory */
-	unsigned carries;                /* enum traffic */
+	bool joins_processors; /* it connects processors of one host that have separate memory */
+	unsigned carries;      /* enum traffic */
 	const struct param_table *table; /* table->size <= LINK_PARAMS_SIZE_MAX */
 	/* Computes the traits from the parameters. Returns NULL, or a static text that says why
 	 * their combination is invalid. */

@@ -226,7 +226,7 @@ void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);
 /* Computes the rates of the flow's bundle (bundle.c). Returns false if the flow does not belong to
  * a bundle. */
 bool fabric_bundle_settle(struct fabric *fabric, const struct flow *flow);
-/* The event at the end of a flow. */
+/* Runs as the event at the end of a flow. */
 void fabric_flow_ended(void *fabric, uint64_t slot);
 
 /* Check the invariants of a flow that has ended or was cancelled after moving `moved` units, and of

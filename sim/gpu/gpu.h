@@ -82,13 +82,13 @@ int gpu_node(const struct gpu *gpu);
  * it. At least GPU_COMPUTE_LEFT of the engine stays available to kernels. */
 #define GPU_COMPUTE_LEFT 0.05
 void gpu_reserve_add(struct gpu *gpu, double ratio);
-/* Part of the GPU's SMs that block_count thread blocks occupy with one block on each SM; at most 1.
- */
+/* Returns the part of the GPU's SMs that block_count thread blocks occupy with one block on each
+ * SM; at most 1. */
 double gpu_blocks_ratio(const struct gpu *gpu, double block_count);
 /* Sets the power of the GPU's board as a resource in GPU-seconds, which all GPUs of the board
  * share. Call it before contexts exist. */
 void gpu_board_set(struct gpu *gpu, int resource);
-/* GPU-seconds that size_B of traffic in the GPU's memory take from kernels. */
+/* Returns the GPU-seconds that size_B of traffic in the GPU's memory take from kernels. */
 double gpu_traffic_s(const struct gpu *gpu, double size_B);
 /* Adds memory traffic. If kernels are running, its GPU-seconds are collected and taken from the
  * running kernels in lumps of traffic_lump_s, because traffic comes in many small messages. */
@@ -168,14 +168,14 @@ bool gpu_context_idle(const struct gpu_context *context);
 void gpu_when_event(struct gpu_context *context, struct gpu_event *event, uint64_t count,
 		    event_fn *fn, void *ctx, uint64_t arg);
 
-/* Seconds up to now in which at least one kernel ran, for the GPU and for one tenant. This is the
- * utilisation that nvidia-smi reports. */
+/* Return the seconds up to now in which at least one kernel ran, for the GPU and for one tenant.
+ * This is the utilisation that nvidia-smi reports. */
 double gpu_busy_s(struct gpu *gpu);
 double gpu_context_busy_s(struct gpu_context *context);
 /* exported: tests count the kernels that ran */
 uint64_t gpu_kernels_count(const struct gpu_context *context);
-/* Sum of the nominal durations of the tenant's kernels, without slowdown by sharing. A running
- * kernel counts as far as it has progressed. */
+/* Returns the sum of the nominal durations of the tenant's kernels, without slowdown by sharing.
+ * A running kernel counts as far as it has progressed. */
 int64_t gpu_context_work_ps(struct gpu_context *context);
 
 #endif

@@ -69,8 +69,8 @@ struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *f
 	return cpu;
 }
 
-/* Time to leave the deepest idle state that was reached and to be scheduled again. Call it only if
- * no flow uses the core and it was idle until now. */
+/* Returns the time to leave the deepest idle state that was reached and to be scheduled again.
+ * Call it only if no flow uses the core and it was idle until now. */
 static __attribute__((noinline)) double wake_up_s(struct cpu *cpu)
 {
 	const struct cpu_spec *spec = &cpu->spec;

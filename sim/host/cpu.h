@@ -59,7 +59,7 @@ void cpu_spin(struct cpu *cpu);
 /* Declares that a virtual CPU that takes wake_s to be scheduled again also runs here. The largest
  * wake_s applies. */
 void cpu_wake_raise(struct cpu *cpu, double wake_s);
-/* Core-seconds of this core for one second of work at the reference clock. */
+/* Returns the core-seconds of this core for one second of work at the reference clock. */
 double cpu_slowdown(const struct cpu *cpu);
 int cpu_resource(const struct cpu *cpu);
 /* Sets the pool of cores (host.h) that this core belongs to, or -1 for none. Flows on the core also

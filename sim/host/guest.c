@@ -83,11 +83,11 @@ static const struct param_row guest_rows[] = {
 		   "segmentation and receive offload: the CPU handles packets of 64 KiB",
 		   "Linux default (TSO, GRO)"),
 	COST_SOURCED(struct guest_params, work_cost_ratio, QUANTITY_RATIO, 0, 10, "12 %",
-		     "extra CPU work in a virtual machine (nested paging, exits)",
+		     "additional CPU work in a virtual machine (nested paging, exits)",
 		     "derived: Felter et al., IBM RC25482 (2014), KVM with pinned CPUs: 2 % in "
 		     "Linpack, 22 % in PXZ compression; the middle"),
 	COST_ASSUMED(struct guest_params, interrupt_s, QUANTITY_TIME, 0, 1e-3, "2 us",
-		     "extra work of a device's interrupt in a virtual machine",
+		     "additional work of each device interrupt in a virtual machine",
 		     "assumption: two exits (delivery, end of interrupt) of about 2000 cycles "
 		     "each; Gordon et al., ASPLOS 2012, explain why"),
 	COST_SOURCED(struct guest_params, disk_ratio, QUANTITY_RATIO, 0.01, 1, "100 %",
@@ -230,7 +230,7 @@ double guest_packet_B(const struct guest *guest, bool receiving, double wire_B)
 	return fmax(wire_B, OFFLOAD_PACKET_B);
 }
 
-/* Cost per packet in addition to the protocol's own work. */
+/* Returns the cost per packet in addition to the protocol's own work. */
 static double filters_packet_s(const struct guest_params *params)
 {
 	double firewall_s = params->firewall ? params->firewall_packet_s : 0;
@@ -284,7 +284,7 @@ static int64_t line_raise(struct line *line, int64_t now_ps, uint64_t *count, bo
 	return fires_ps;
 }
 
-/* The guest's interrupt has fired: the core continues. */
+/* Called when the guest's interrupt has fired: the core continues. */
 static void reception_work(void *ctx, uint64_t arg)
 {
 	(void)arg;
@@ -301,7 +301,7 @@ static int64_t own_raise(struct guest *guest, int64_t now_ps, bool *held)
 	return line_raise(&guest->own, now_ps, &guest->interrupts_count, held);
 }
 
-/* The message has reached the device that raises the guest's interrupt. */
+/* Called when the message has reached the device that raises the guest's interrupt. */
 static void reception_raise(void *ctx, uint64_t arg)
 {
 	(void)arg;

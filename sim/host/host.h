@@ -76,7 +76,7 @@ struct guest_params {
 	double byte_spB;      /* copying and checksumming, on either side */
 	double thread_wake_s; /* waking a blocked thread */
 	bool offload;         /* segmentation offload: the CPU handles packets of 64 KiB */
-	/* Virtual machines only: */
+	/* The next fields are used only for virtual machines. */
 	double work_cost_ratio; /* extra CPU work (nested paging, exits) */
 	double interrupt_s;     /* extra work of a device's interrupt */
 	double disk_ratio;      /* part of a local disk's bandwidth that a virtual disk reaches */
@@ -119,11 +119,12 @@ struct cpu *guest_relay_core(struct guest *guest);
 /* Returns the core on which the host's network thread of a virtio NIC runs (vhost), or NULL. One
  * thread serves both directions. It is chosen on first use among the host's cores. */
 struct cpu *guest_thread_core(struct guest *guest);
-/* Work of that thread for payload_B in `packets` packets, at the reference clock: each packet, and
- * a copy of its bytes between the guest and the host. 0 without such a thread. */
+/* Returns the work of that thread for payload_B in `packets` packets, at the reference clock:
+ * each packet, and a copy of its bytes between the guest and the host. Returns 0 without such a
+ * thread. */
 double guest_thread_work_s(const struct guest *guest, double packets, double payload_B);
-/* Latency that the virtual NIC adds to a message in one direction. It is 0 without a virtual NIC
- * and for passthrough. */
+/* Returns the latency that the virtual NIC adds to a message in one direction. It is 0 without a
+ * virtual NIC and for passthrough. */
 double guest_vnic_latency_s(const struct guest *guest);
 
 /* Returns the size of the packets that the guest's CPU handles when packets of wire_B payload bytes
@@ -132,14 +133,14 @@ double guest_vnic_latency_s(const struct guest *guest);
 #define OFFLOAD_PACKET_B 65536.0
 double guest_packet_B(const struct guest *guest, bool receiving, double wire_B);
 
-/* Work of sending one message of payload_B in `packets` packets (as the CPU sees them) with one
- * socket call, at the reference clock. It is the sum of send, SELinux, firewall and vNIC for each
- * packet, packet_s for each packet after the first, and the cost per byte. It excludes
- * thread_wake_s, because only the caller can tell whether the reading thread sleeps. */
+/* Returns the work of sending one message of payload_B in `packets` packets (as the CPU sees
+ * them) with one socket call, at the reference clock. It is the sum of send, SELinux, firewall
+ * and vNIC for each packet, packet_s for each packet after the first, and the cost per byte. It
+ * excludes thread_wake_s, because only the caller can tell whether the reading thread sleeps. */
 double guest_send_work_s(const struct guest *guest, double packets, double payload_B);
 double guest_receive_work_s(const struct guest *guest, double packets, double payload_B);
-/* The part of that work that a bulk flow has per byte, for packets of packet_B payload bytes:
- * core-seconds per byte at the reference clock. */
+/* Returns the part of that work that a bulk flow has per byte, for packets of packet_B payload
+ * bytes: core-seconds per byte at the reference clock. */
 double guest_flow_spB(const struct guest *guest, double packet_B);
 
 /* Receives a message whose last packet is at the guest's NIC. It waits for the interrupt, wakes the
@@ -158,12 +159,13 @@ int guest_pool(struct guest *guest);
 /* Number of the guest's threads that can run at once. */
 /* exported: tests derive it by hand */
 double guest_threads_count(struct guest *guest);
-/* Ratio of CPU work in this guest to the same work on the bare machine. */
+/* Returns the ratio of CPU work in this guest to the same work on the bare machine. */
 double guest_work_ratio(const struct guest *guest);
-/* Resource of the disk of a virtual machine, in bytes per second; -1: it has no limit of its own.
- */
+/* Returns the resource of the disk of a virtual machine, in bytes per second; -1: it has no
+ * limit of its own. */
 int guest_disk(const struct guest *guest);
-/* Extra cost of an interrupt of a passed-through device, compared with the bare machine. */
+/* Returns the extra cost of an interrupt of a passed-through device, compared with the bare
+ * machine. */
 double guest_interrupt_s(const struct guest *guest);
 /* Fills size, cap, weight and uses of a flow that does work_s > 0 seconds of work with
  * threads_count threads. The work is given at the reference clock on the bare machine; 0 threads
@@ -178,8 +180,8 @@ double guest_threads_begin(struct guest *guest, double threads_count);
 void guest_threads_end(struct guest *guest, double begun_count);
 /* Returns true if more threads of the guest or its pool want to run than there are cores. */
 bool guest_is_crowded(struct guest *guest);
-/* Time that work_s (at the reference clock, on the bare machine) takes one thread of the guest with
- * a core of its own. */
+/* Returns the time that work_s (at the reference clock, on the bare machine) takes one thread of
+ * the guest with a core of its own. */
 double guest_alone_s(struct guest *guest, double work_s);
 /* Adds work_s seconds of work to each unit of a flow with another measure, done by at most
  * threads_count threads: sets its uses and its cap. */

@@ -9,7 +9,7 @@
 /* Largest rounding error of a thread count, which is a sum of fractions. */
 static const double ROUNDING = 1e-9;
 
-/* Seconds of work at the reference clock that a core does per second. */
+/* Returns the seconds of work at the reference clock that a core does per second. */
 static double core_speed(const struct host *host)
 {
 	return host->clock_Hz / REFERENCE_CLOCK_HZ;

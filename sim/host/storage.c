@@ -28,12 +28,12 @@ static const struct param_row storage_rows[] = {
 		   "no link",
 		   "assumption: a local disk, or a separate storage network"),
 	PARAM_BOOL(struct storage_params, shared, "false",
-		   "whether all machines share one storage, which is always so with a node",
+		   "whether all machines share one storage; a storage with a node is always shared",
 		   "assumption: a local disk"),
-	COST_ASSUMED(
-		struct storage_params, client_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6, "0 ns/B",
-		"client work per byte at 2.4 GHz, in addition to the copy out of the page cache",
-		"assumption: none for a file system in the kernel"),
+	COST_ASSUMED(struct storage_params, client_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6, "0 ns/B",
+		     "work of the storage's client per byte at 2.4 GHz, in addition to the copy "
+		     "out of the page cache",
+		     "assumption: none for a file system in the kernel"),
 	PARAM_WHOLE(struct storage_params, client_threads_count, 0, 1024, "0",
 		    "number of threads that do the client's work; 0 means one for each request",
 		    "assumption: each file is read by its own thread"),
@@ -41,7 +41,7 @@ static const struct param_row storage_rows[] = {
 const struct param_table storage_table =
 	PARAM_TABLE("storage", struct storage_params, storage_rows);
 
-/* IPv4, TCP and TCP timestamps. */
+/* bytes of the headers of IPv4 and TCP with timestamps */
 static const double TCP_HEADER_B = 52;
 /* The device writes each byte to memory once; the copy into the program's buffer reads and writes
  * it. */
@@ -119,7 +119,7 @@ static bool has_virtual_disk(const struct reader *reader)
 	       guest_params(reader->guest)->kind == GUEST_VM;
 }
 
-/* Time of a request's way to the storage and back, plus the wait at the device. */
+/* Returns the time of a request to the storage and back, plus the wait at the device. */
 static double request_latency_s(const struct reader *reader)
 {
 	double latency_s = reader->storage->params->latency_s;
@@ -218,8 +218,8 @@ static double rate_alone(const struct fabric *fabric, const struct flow_spec *fl
 	return rate;
 }
 
-/* Bandwidth of `requests` concurrent requests of request_B, with latency_s for each and `rate` for
- * its bytes. Only the part `missing` of the bytes needs requests. */
+/* Returns the bandwidth of `requests` concurrent requests of request_B, with latency_s for each
+ * and `rate` for its bytes. Only the part `missing` of the bytes needs requests. */
 static double requests_rate(double requests, double request_B, double latency_s, double missing,
 			    double rate)
 {

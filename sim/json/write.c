@@ -7,7 +7,7 @@
 
 #include "sim/base/utf8.h"
 
-/* A caller that breaks the contract ends the program. */
+/* Ends the program if a caller breaks the contract. */
 static void require(bool holds)
 {
 	if (!holds)

@@ -73,7 +73,7 @@ static const char *after(const char *path, const char *first, const char *second
 	return path + a + b + 1;
 }
 
-/* Whether a program with the local driver can use links of that kind. */
+/* Returns true if a program with the local driver can use links of that kind. */
 static bool is_local(const struct link_kind *kind)
 {
 	return link_carries(kind, TRAFFIC_COPIES | TRAFFIC_PEERS);
@@ -91,7 +91,7 @@ static bool is_of_a_wire(const struct scenario *scenario, const char *path)
 	return false;
 }
 
-/* Whether the parameter cannot influence a program with the local driver. */
+/* Returns true if the parameter cannot influence a program with the local driver. */
 static bool is_far_from_client(const struct scenario *scenario, const void *ctx, const char *path)
 {
 	const struct job_entry *client = ctx;
@@ -100,7 +100,8 @@ static bool is_far_from_client(const struct scenario *scenario, const void *ctx,
 	       is_of_a_wire(scenario, path);
 }
 
-/* Whether the parameter cannot influence a step on one GPU without input pipeline and exchange. */
+/* Returns true if the parameter cannot influence a step on one GPU without input pipeline and
+ * exchange. */
 static bool is_far_from_solo(const struct scenario *scenario, const void *ctx, const char *path)
 {
 	static const char *const groups[] = {"exchange", "library", "input", "storage", "error"};

@@ -36,7 +36,7 @@ struct baseline_key {
 /* Both functions allocate in arena. */
 struct baseline_key baseline_key(struct arena *arena, const struct scenario *scenario, size_t job,
 				 uint64_t seed);
-/* The key for solo_step_s of the scenario's only job (sim/workload/job.h). */
+/* Returns the key for solo_step_s of the scenario's only job (sim/workload/job.h). */
 struct baseline_key baseline_solo_key(struct arena *arena, const struct scenario *scenario,
 				      uint64_t seed);
 bool baselines_find(struct baselines *baselines, struct baseline_key key, double *value);

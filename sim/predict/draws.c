@@ -10,14 +10,14 @@
 #include "sim/predict/reproduce.h"
 
 struct drawing {
-	struct arena *arena; /* guarded by lock */
+	struct arena *arena; /* lock guards this field */
 	const struct case_request *request;
 	const struct predict_options *options;
-	const struct recorded_calls *calls; /* of a recorded program, which is read only once */
+	const struct recorded_calls *calls; /* recorded program, which is read once */
 	struct unknowns unknowns;
 	const double *points;
 	struct draws *draws;
-	size_t job_count, next; /* guarded by lock */
+	size_t job_count, next; /* lock guards this field */
 	pthread_mutex_t lock;
 };
 
@@ -141,7 +141,8 @@ static double quantile(double *values, size_t count, double q)
 /* ---- model error ---- */
 
 struct mixture {
-	const double *values; /* 0: the draw failed; the model error does not change that */
+	const double *values; /* number of each draw; 0: the draw failed, which the model error does
+				 not change */
 	size_t count;
 	double error_ratio, freedom_count;
 };
@@ -157,7 +158,7 @@ static double share_below(const struct mixture *m, double logarithm)
 	return sum / (double)m->count;
 }
 
-/* Bisection to a relative error of 1e-6. */
+/* Finds the quantile by bisection to a relative error of 1e-6. */
 static double mixture_quantile(const struct mixture *m, double q)
 {
 	const double far = 40,

@@ -20,7 +20,7 @@ struct draw_answers {
 struct draws {
 	size_t count; /* 0: intervals are not computed */
 	size_t failed_count;
-	const char *broken; /* of the first draw with a broken invariant; NULL: none */
+	const char *broken; /* message of the first draw with a broken invariant; NULL: none */
 	struct draw_answers *answers;
 	const struct cfg_param *error; /* standard deviation of the model error; NULL: none */
 	bool ratio_is_one;             /* the ratio is 1 by definition, so it has no model error */

@@ -17,7 +17,7 @@ static void add(struct parts *parts, const char *name, double seconds)
 	parts->sum_s += seconds;
 }
 
-/* How often something happens that happens after every `every` epochs. */
+/* Returns how often an event happens that follows every `every` epochs. */
 static double times(double epochs, double every)
 {
 	const double rounding = 1e-9; /* epochs may come from a number of steps */

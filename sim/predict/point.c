@@ -10,7 +10,7 @@
 
 /* ---- a job's steps in the window ---- */
 
-/* Utilisation of the job's GPUs during its own measured steps. */
+/* Returns the utilisation of the job's GPUs during its own measured steps. */
 static double program_utilization(const struct job_run *run)
 {
 	const struct step_record *first = &run->steps[run->steady_first];
@@ -21,7 +21,7 @@ static double program_utilization(const struct job_run *run)
 	return busy_s / elapsed_s;
 }
 
-/* Mean utilisation of the job's GPUs in the window. */
+/* Returns the mean utilisation of the job's GPUs in the window. */
 static double gpus_utilization(const struct scenario *scenario, const struct world_outcome *outcome,
 			       const struct job_entry *entry)
 {
@@ -90,7 +90,7 @@ static struct world_outcome run_known(struct arena *arena, const struct scenario
 	return outcome;
 }
 
-/* Whether the scenario is its own baseline. */
+/* Returns true if the scenario is its own baseline. */
 static bool is_alone(const struct scenario *scenario)
 {
 	const struct job_entry *job = &scenario->jobs[0];
@@ -160,7 +160,7 @@ static void add_ratios(struct arena *arena, const struct scenario *scenario, uin
 
 /* ---- all jobs ---- */
 
-/* Mean utilisation, in the window, of the GPUs that programs use. */
+/* Returns the mean utilisation, in the window, of the GPUs that programs use. */
 static double pool_utilization(const struct scenario *scenario, const struct world_outcome *outcome)
 {
 	double busy_s = 0, count = 0;

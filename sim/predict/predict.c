@@ -57,7 +57,7 @@ static const double *drawn_throughputs(struct arena *arena, const struct draws *
 	return draws->count ? values : NULL;
 }
 
-/* For example "1 MiB", or in bytes if it is not a whole number of KiB, MiB or GiB. */
+/* Returns for example "1 MiB", or bytes if the size is not a whole number of KiB, MiB or GiB. */
 static const char *size_text(struct arena *arena, double size_B)
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
@@ -75,7 +75,7 @@ static struct estimate scaled(struct estimate estimate, double factor)
 				 estimate.high * factor};
 }
 
-/* The time of all epochs' steps, for jobs without phases. */
+/* Returns the time of all epochs' steps, for jobs without phases. */
 static struct estimate steps_time(const struct case_params *params, const struct prediction *p)
 {
 	double images = params->epochs_count * params->images_count;

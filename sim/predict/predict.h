@@ -17,7 +17,7 @@ struct baselines;
 
 struct predict_options {
 	uint64_t seed;
-	size_t draws_count;  /* 0: no intervals (low = value = high) */
+	size_t draws_count;  /* 0: low, value and high of all results are equal */
 	unsigned jobs;       /* number of threads for the draws; results do not depend on it */
 	struct trace *trace; /* records the point's run; NULL: no trace */
 	struct baselines *baselines; /* store of baselines (baselines.h); NULL: none */
@@ -28,14 +28,16 @@ struct job_point {
 	bool failed;
 	const char *reason;
 	double throughput, step_s, ratio, gpu_utilization; /* NaN if the job failed */
-	double elapsed_s; /* from launch to end of the job; NaN: the case does not ask for it */
+	double elapsed_s; /* time from launch to end of the job; NaN: the case does not ask for it
+			   */
 };
 
 struct point {
 	bool failed; /* a job failed */
 	const char *reason, *broken;
 	double throughput, step_s, ratio, gpu_utilization, elapsed_s;
-	struct breakdown_part phases[BREAKDOWN_MAX]; /* of elapsed_s, of the job that ends last */
+	/* parts of elapsed_s of the job that ends last */
+	struct breakdown_part phases[BREAKDOWN_MAX];
 	size_t phase_count;
 	struct job_point *jobs;
 	size_t job_count;

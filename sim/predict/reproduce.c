@@ -16,7 +16,7 @@ static const char *quoted(struct arena *arena, const char *text)
 			    quoted(arena, quote + 1) + 1);
 }
 
-/* For example "0.00025 s", with all digits that the value needs. */
+/* Returns for example "0.00025 s", with all digits that the value needs. */
 static const char *exact(struct arena *arena, const struct scenario *scenario,
 			 const struct draw_value *draw)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How to repeat a run.
+/* Writes a command that repeats a run.
  *
- * When an invariant breaks, the message ends with the version and a command. The command runs
- * the same point with the same seed and the exact values of all drawn parameters, in quotes
- * that a shell takes. */
+ * When an invariant breaks, the message ends with the version and this command. It runs the same
+ * point with the same seed and the exact values of all drawn parameters, in quotes that a shell
+ * takes. */
 #ifndef FARWIRE_PREDICT_REPRODUCE_H
 #define FARWIRE_PREDICT_REPRODUCE_H
 

@@ -12,10 +12,10 @@ static const double PIVOT_LEAST = 1e-6;
 
 /* ---- uncertain parameters ---- */
 
-/* Whether two parameters are one uncertain parameter: the same row, value and interval, from one
- * file or both from defaults. The line in the file does not matter. The eight slots of a
- * machine, for example, are equal wherever they are written. If they were drawn separately, all
- * routes would use the slot with the smallest latency. */
+/* Returns true if two parameters are one uncertain parameter: the same row, value and interval,
+ * from one file or both from defaults. The line in the file does not matter. The eight slots of
+ * a machine, for example, are equal wherever they are written. If they were drawn separately,
+ * all routes would use the slot with the smallest latency. */
 static bool is_one(const struct cfg_param *a, const struct cfg_param *b)
 {
 	if (a->row != b->row || a->prior != b->prior || a->value != b->value || a->low != b->low ||
@@ -56,7 +56,7 @@ static size_t find(const struct unknowns *unknowns, const char *path)
 	return SIZE_MAX;
 }
 
-/* Cholesky decomposition of the correlation matrix, in place. */
+/* Replaces the correlation matrix by its Cholesky factor. */
 static void take_root(double *matrix, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -138,8 +138,8 @@ double *unknowns_points(struct arena *arena, const struct unknowns *unknowns, si
 	const char **names = ARENA_ARRAY(arena, all + 1, const char *);
 	for (size_t d = 0; d < all; d++) {
 		names[d] = name_of(arena, unknowns->items[d].params[0]);
-		size_t before =
-			0; /* number of earlier ones with that name, from files in other folders */
+		size_t before = 0; /* number of earlier parameters with that name, from files in
+				      other folders */
 		for (size_t i = 0; i < d; i++)
 			before += strcmp(names[i], names[d]) == 0;
 		slices(arena, arena_printf(arena, "%s %zu", names[d], before), seed, draws_count,
@@ -169,7 +169,7 @@ struct draw {
 	const struct unknowns *unknowns;
 	const double *parts; /* by uncertain parameter: distance from the value, as a part of that
 				to the interval's end; -1 and 1 are the ends */
-	double *moves;       /* on the scale of the row, including moves of followed parameters */
+	double *moves; /* moves on the scale of the row, including moves of followed parameters */
 	enum draw_state *states;
 };
 

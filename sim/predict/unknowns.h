@@ -14,12 +14,12 @@
 #include "sim/scenario/scenario.h"
 
 struct unknown {
-	const struct cfg_param **params; /* all have the same value; [0] represents them */
+	const struct cfg_param **params; /* parameters with the same value; [0] represents them */
 	size_t count;
 };
 
 struct unknowns {
-	struct unknown *items; /* first those with intervals of their own, then those with priors */
+	struct unknown *items; /* unknowns with intervals of their own, then those with priors */
 	size_t count, own_count;
 	size_t param_count; /* number of parameters in all items */
 	double *root; /* own_count^2 elements: Cholesky factor of the correlations, lower triangle
@@ -27,8 +27,8 @@ struct unknowns {
 	const struct cfg_param *error; /* standard deviation of the model error; NULL: none */
 };
 
-/* Approximate standard deviation towards the high end, on the scale of the row. 0 if the value
- * has no place on that scale. */
+/* Returns the approximate standard deviation towards the high end, on the scale of the row.
+ * Returns 0 if the value has no place on that scale. */
 double unknown_deviation(const struct unknown *unknown);
 struct unknowns unknowns_of(struct arena *arena, const struct scenario *scenario);
 /* Returns draws_count points with one number in (0, 1) for each unknown, row by row: a Latin

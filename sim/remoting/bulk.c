@@ -246,7 +246,7 @@ void data_acknowledged(struct remote_call *call)
 	fetch_pump(call);
 }
 
-/* The copy is in its stream. Sending its bytes waits for it there. */
+/* Called when the copy is in its stream. Sending its bytes waits for it there. */
 static void fetch_submitted(void *ctx, uint64_t arg, enum call_result result)
 {
 	(void)arg;

@@ -215,7 +215,7 @@ void call_answered(struct remote_call *call)
 		answer_take(call);
 }
 
-/* All bytes of an asynchronous copy have arrived. */
+/* Called when all bytes of an asynchronous copy have arrived. */
 static void fetch_over(struct remote_call *call)
 {
 	struct remote_client *client = call->channel->client;
@@ -352,7 +352,7 @@ static void async_marshalled(void *ctx, uint64_t arg)
 		forward(call);
 }
 
-/* The thread has finished its own work on the call. */
+/* Called when the thread has finished its own work on the call. */
 static void call_marshalled(void *ctx, uint64_t arg)
 {
 	(void)arg;

@@ -228,9 +228,9 @@ void server_post(struct packet *packet);
 /* Records which earlier calls this call must follow, after its place is assigned. */
 void note_order(struct remote_call *call);
 void call_credited(void *ctx, uint64_t arg);
-/* The packet that the call waited for was accepted. */
+/* Called when the packet that the call waited for was accepted. */
 void call_accepted(struct remote_call *call, const struct packet *packet);
-/* The complete answer has arrived at the client. */
+/* Called when the complete answer has arrived at the client. */
 void call_answered(struct remote_call *call);
 /* Returns the call to the program. */
 void call_return(void *ctx, uint64_t arg);
@@ -238,9 +238,9 @@ void call_return(void *ctx, uint64_t arg);
 /* ---- server.c ---- */
 
 void server_receive(struct packet *packet);
-/* The current call or chunk is done: begins the next one. */
+/* Called when the current call or chunk is done: begins the next one. */
 void server_next(struct channel *channel);
-/* One call or chunk with a credit was executed. */
+/* Called when one call or chunk with a credit was executed. */
 void server_executed(struct channel *channel);
 void server_reply(struct remote_call *call);
 
@@ -248,15 +248,16 @@ void server_reply(struct remote_call *call);
 
 bool is_upload(const struct remote_call *call);
 bool is_download(const struct remote_call *call);
-/* Either end: a chunk has arrived. After the last chunk all bytes must have arrived. */
+/* Called at either end when a chunk has arrived. After the last chunk all bytes must have
+ * arrived. */
 void chunk_come(struct remote_call *call, const struct packet *packet);
-/* Client: the thread has marshalled the copy or its next chunk. */
+/* Called at the client when the thread has marshalled the copy or its next chunk. */
 void chunk_ready(void *ctx, uint64_t arg);
 void chunk_send(struct remote_call *call);
 void chunk_accepted(struct remote_call *call, bool last);
 void chunk_acknowledged(struct remote_call *call);
 void data_received(struct packet *packet);
-/* Server: */
+/* The next functions run at the server. */
 void chunk_stage(struct channel *channel);
 void fetch_serve(struct remote_call *call);
 void data_accepted(struct remote_call *call);

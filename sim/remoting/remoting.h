@@ -115,7 +115,7 @@ struct remote_counters remote_counters(const struct remote_client *client);
 void remote_account(const struct remote_client *client);
 /* Describes the work in progress: "3 calls without an answer, 2 of 17 messages not delivered". */
 const char *remote_waiting(const struct remote_client *client, struct arena *arena);
-/* Number of asynchronous calls in batches that were not sent. */
+/* Returns the number of asynchronous calls in batches that were not sent. */
 size_t remote_batched_count(const struct remote_client *client);
 
 #endif

@@ -17,8 +17,8 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 /* A row for each number of GPUs. */
 const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling);
 
-/* Returns the throughput of a divided by that of b. NaN if one of them failed, or if only one of
- * them is a collective. */
+/* Returns the throughput of a divided by that of b. Returns NaN if one of them failed, or if
+ * only one of them is a collective. */
 struct estimate throughput_quotient(const struct prediction *a, const struct prediction *b);
 
 #endif

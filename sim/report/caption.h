@@ -14,7 +14,8 @@ struct caption {
 	uint64_t seed;
 	size_t draws;
 };
-/* "farwire 0.1.0, ddl-host, seed 1, 90 % intervals from 24 draws, case.batch=8" */
+/* Returns for example "farwire 0.1.0, ddl-host, seed 1, 90 % intervals from 24 draws,
+ * case.batch=8". */
 const char *caption_text(struct arena *arena, const struct caption *caption);
 
 #endif

@@ -157,7 +157,8 @@ static void answer(const struct part *part)
 
 /* ---- rows of a table ---- */
 
-/* "measured (us)"; a dataset with several measures has a column for the unit instead. */
+/* Returns the title "measured (us)"; a dataset with several measures has a column for the unit
+ * instead. */
 static const char *with_unit(const struct part *part, const char *title)
 {
 	return part->dataset->measure != MEASURE_TIME || part->dataset->mixed
@@ -166,7 +167,7 @@ static const char *with_unit(const struct part *part, const char *title)
 				      measure_shown(MEASURE_TIME).name);
 }
 
-/* The title of the column for the ratio of each prediction; NULL if there is none. */
+/* Returns the title of the column for the ratio of each prediction; NULL if there is none. */
 static const char *ratio_title(const struct part *part)
 {
 	switch (part_kinds(part)) {
@@ -298,7 +299,7 @@ static void rows_of_table(const struct part *part)
 
 /* ---- rows of a grid ---- */
 
-/* Ratios in percent. */
+/* Returns the unit of ratios: percent. */
 static struct shown_unit grid_unit(const struct part *part)
 {
 	return part->dataset->ratio ? (struct shown_unit){"ratio to local (%)", 100}

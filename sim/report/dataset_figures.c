@@ -23,7 +23,7 @@ static bool same_work(const struct row_outcome *a, const struct row_outcome *b)
 }
 
 /* Returns the measurement divided by that of the local GPU, a row whose label begins with
- * "baseline". NaN if there is no such row. */
+ * "baseline". Returns NaN if there is no such row. */
 static double measured_ratio(const struct part *part, const struct row_outcome *row)
 {
 	if (row->row->measure == MEASURE_TIME || row->row->measure == MEASURE_GAIN)

@@ -16,7 +16,7 @@ enum {
 #define TEXT(member)                                 true, offsetof(struct prediction, member), NULL
 #define NUMBER(member)                               false, offsetof(struct prediction, member), NULL
 #define PART(name)                                   false, 0, name
-#define NOWHERE                                      false, 0, NULL /* computed by code of its own */
+#define NOWHERE                                      false, 0, NULL /* marks answers that have no field in struct prediction */
 #define ANSWER(id, name, heading, kinds, place, ...) {name, heading, kinds, place, __VA_ARGS__},
 static const struct reported rows[] = {
 #include "sim/result/answers.def"

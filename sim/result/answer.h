@@ -23,7 +23,7 @@ struct reported {
 	unsigned kinds;      /* set of enum prediction_kind: predictions that have this answer */
 	bool text;
 	size_t offset;    /* offset in struct prediction of a text or a struct estimate */
-	const char *part; /* or the name of a part of the step time */
+	const char *part; /* name of a part of the step time, if the answer is one */
 	enum quantity quantity;
 	bool interval;      /* cells of tables show its interval */
 	bool optional;      /* tables leave the column out if no prediction has a value */

@@ -17,7 +17,7 @@ enum field_type {
 	FIELD_COUNT,
 	FIELD_NUMBER,
 	FIELD_ESTIMATE,
-	/* These have code of their own in each writer and in the reader. */
+	/* The writers and the reader have separate code for these fields. */
 	FIELD_VERSION,
 	FIELD_BREAKDOWN,
 	FIELD_PARAMETERS,
@@ -32,10 +32,10 @@ struct field {
 	const char *csv;  /* the column; NULL: not in CSV */
 	enum field_type type;
 	size_t offset;
-	unsigned kinds; /* of predictions that have the field; it is null in others */
+	unsigned kinds; /* kinds of predictions that have the field; it is null in others */
 	enum field_when when;
 	bool needed;         /* the reader refuses a result without this field */
-	const char *help;    /* for docs/formats.md */
+	const char *help;    /* description in docs/formats.md */
 	const char *unit[2]; /* [1] is for collective benchmarks, if it differs; NULL: no unit */
 };
 

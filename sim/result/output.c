@@ -2,7 +2,7 @@
 /* Output is collected in memory until the commit. A run that fails or is interrupted therefore
  * leaves nothing, neither on disk nor on stdout. An error such as a full disk is reported with
  * its errno. */
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _XOPEN_SOURCE 700 /* for realpath() */
 #include "sim/result/result.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 struct output {
-	char *path;   /* with symbolic links resolved; NULL: stdout */
+	char *path;   /* path with symbolic links resolved; NULL: stdout */
 	bool special; /* a device or pipe, which is written in place and never replaced */
 	FILE *file;
 	char *text;

@@ -276,7 +276,7 @@ static void unfitted_kernels(FILE *out, const struct prediction *prediction)
 			       : " and data sheets; no measurement set their constants");
 }
 
-/* Lines of training jobs only. */
+/* Prints the lines that only training jobs have. */
 static void job(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
 	fputc('\n', out);

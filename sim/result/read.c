@@ -11,7 +11,7 @@
 struct reader {
 	struct arena *arena;
 	struct diag *diag;
-	struct origin origin; /* of the current value: file and the first line of its record */
+	struct origin origin; /* origin of the current value: file and first line of its record */
 	VEC(const struct prediction *) predictions;
 	bool failed;
 };
@@ -35,7 +35,7 @@ static const char *text_of(struct reader *reader, const struct json_t *record, c
 	return NULL;
 }
 
-/* Returns a number. NaN if it is null or missing. */
+/* Returns a number. Returns NaN if it is null or missing. */
 static double real_of(struct reader *reader, const struct json_t *record, const char *key)
 {
 	const struct json_t *value = json_member(record, key);

@@ -32,13 +32,13 @@ struct breakdown_part {
 	double seconds;   /* time of this part in a step; the parts add up to the step time */
 };
 
-struct job_prediction { /* one of several clients or jobs */
+struct job_prediction { /* results of one of several clients or jobs */
 	const char *name;
 	const char *gpu;
 	bool ok;
 	const char *reason;
 	struct estimate throughput, ratio, step_s, gpu_utilization;
-	struct estimate elapsed_s; /* from launch to end; NaN: not asked for */
+	struct estimate elapsed_s; /* time from launch to end; NaN: not asked for */
 };
 
 /* Keys of the parts of a step in JSON and CSV. In the parts "straggler" and "collective exposed" a
@@ -59,22 +59,23 @@ const char *part_label(const char *key);
 
 struct link_prediction {
 	const char *name;
-	double utilization; /* 0..1, mean over the window */
+	double utilization; /* mean over the window, 0 to 1 */
 	double carried_B;
 };
 
 struct prediction {
 	const char *name;
 	bool ok;
-	const char *reason;               /* of a failed verdict; otherwise NULL */
-	struct estimate throughput;       /* images/s, sum over clients or ranks; of a collective
-					     benchmark the bus bandwidth in B/s */
+	const char *reason;         /* reason of a failed verdict; otherwise NULL */
+	struct estimate throughput; /* images/s, summed over clients or ranks; for a collective
+				       benchmark the bus bandwidth in B/s */
 	struct estimate token_throughput; /* tokens/s if networks take sequences; otherwise NaN */
 	struct estimate
-		step_s;        /* step time; of a collective benchmark the time of the collective */
-	struct estimate ratio; /* to the baseline; of a job the scaling efficiency, its throughput
-				  divided by that of as many independent GPUs; NaN: none */
-	/* Only of jobs and collective benchmarks; otherwise 0 and NaN. */
+		step_s; /* step time; for a collective benchmark the time of the collective */
+	struct estimate ratio; /* throughput divided by that of the baseline; for a job the scaling
+				  efficiency, its throughput divided by that of as many independent
+				  GPUs; NaN: none */
+	/* The next fields are for jobs and collective benchmarks; otherwise 0 and NaN. */
 	size_t gpu_count;
 	struct estimate speedup;    /* throughput divided by that of one GPU */
 	struct estimate training_s; /* time of all epochs */
@@ -83,9 +84,10 @@ struct prediction {
 	size_t phase_count;
 	double communication_s; /* time of a step in which a collective is in progress, hidden
 				   behind kernels or exposed; NaN: unavailable */
-	const char *collective; /* of a collective benchmark: "all_reduce, 1 MiB"; otherwise NULL */
+	const char *collective; /* name and size of a collective benchmark, "all_reduce, 1 MiB";
+				   otherwise NULL */
 	const char *choice;     /* the collective library's choice; NULL: none */
-	struct estimate gpu_utilization; /* mean over the GPUs in use */
+	struct estimate gpu_utilization; /* mean utilisation over the GPUs in use */
 	struct breakdown_part breakdown[BREAKDOWN_MAX];
 	size_t breakdown_count;
 	const char *bottleneck;
@@ -97,8 +99,8 @@ struct prediction {
 	uint64_t calls_count, polls_count; /* per step */
 	double retransmission_timeouts;    /* per step */
 	double connect_s;
-	const char *transport; /* of forwarded calls, or of gradients between machines; NULL:
-				  nothing crosses the network */
+	const char *transport; /* transport of forwarded calls, or of gradients between machines;
+				  NULL: nothing crosses the network */
 	const struct cfg_resolution *resolution;
 	uint64_t seed;
 	size_t draws_count;
@@ -116,7 +118,7 @@ const struct prediction *prediction_copy(struct arena *arena, struct names *text
 
 /* Returns the seconds of a step that belong to the part with this key; 0 if it has no such part. */
 double prediction_part_s(const struct prediction *prediction, const char *name);
-enum prediction_kind { /* bits, so that they can form sets */
+enum prediction_kind { /* each kind is one bit, so that kinds can form sets */
 		       PREDICTION_PROGRAMS = 1,
 		       PREDICTION_TRAINING = 2, /* a job on several GPUs */
 		       PREDICTION_COLLECTIVE = 4,
@@ -154,17 +156,17 @@ const struct prediction *prediction_read(struct arena *arena, const char *text, 
 struct result_column {
 	const char *name; /* key in JSON and CSV, with the unit last: "rtt_s"; NULL: only people
 			     see the column, under its heading */
-	enum quantity quantity; /* of numbers */
+	enum quantity quantity; /* quantity of number columns */
 	bool text;
 	bool interval;       /* cells carry low and high: name_low, name_high in CSV */
-	const char *heading; /* for people: "round trip"; NULL: the name without its unit */
+	const char *heading; /* heading for people: "round trip"; NULL: the name without its unit */
 };
 /* Returns the heading of a column for people. Each cell shows its own unit. */
 const char *result_heading(struct arena *arena, const struct result_column *column);
 struct result_cell {
-	const char *text; /* of text columns; NULL: not available. In CSV it also replaces a number
-			     that is not available */
-	struct estimate number; /* of number columns; NaN: not available */
+	const char *text; /* text of a text column; NULL: not available. In CSV it also replaces a
+			     number that is not available */
+	struct estimate number; /* value of a number column; NaN: not available */
 };
 struct result_table {
 	const char *name, *title;

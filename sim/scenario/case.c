@@ -157,7 +157,7 @@ static void apply_profile(struct case_reader *c)
 				      c->params->profile);
 }
 
-/* Whether the profile of that name is for the GPU or for its generation. */
+/* Returns true if the profile of that name is for the GPU or for its generation. */
 static bool is_profile_of(const struct gpu_entry *gpu, const char *name)
 {
 	return strcmp(name, gpu->profile) == 0 || strcmp(name, gpu->like) == 0 ||
@@ -199,7 +199,7 @@ static const struct transport_kind *find_transport(const struct case_reader *c)
 	return transport_kind_at(0);
 }
 
-/* Whether some traffic of the job passes between machines. */
+/* Returns true if some traffic of the job passes between machines. */
 static bool travels(const struct scenario *scenario, const struct job_entry *job)
 {
 	const struct topology *topology = &scenario->topology;

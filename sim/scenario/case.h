@@ -43,7 +43,7 @@ void case_model(struct case_reader *c, struct job_entry *entry, struct origin or
 		const char *name);
 
 /* Finds the group `stack` of the stack's file (case_stack.c). The file's group `input` sets
- * input parameters from then on. NULL after an error. */
+ * input parameters from then on. Returns NULL after an error. */
 const struct cfg_node *case_find_stack(struct case_reader *c);
 void case_read_stack(struct case_reader *c, const struct cfg_node *node);
 
@@ -56,7 +56,7 @@ void case_calls_client(struct case_reader *c, struct job_entry *client, double b
 
 /* Reads the clients: programs of one GPU each (case_clients.c). */
 void case_read_clients(struct case_reader *c);
-/* Whether the case is one job whose programs are played call by call on several GPUs
+/* Returns true if the case is one job whose programs are played call by call on several GPUs
  * (case_ranks.c). */
 bool case_has_ranks(const struct case_reader *c);
 void case_read_ranks(struct case_reader *c);
@@ -72,7 +72,7 @@ size_t case_place_program(struct case_reader *c, struct origin origin, const cha
 void case_read_model(struct case_reader *c, size_t index, struct job_entry *entry);
 void case_find_exchange(struct case_reader *c, size_t index, struct job_entry *entry);
 
-/* Whether the case has fused training jobs or a collective. */
+/* Returns true if the case has fused training jobs or a collective. */
 bool case_is_job(const struct case_reader *c);
 /* Reads the settings of the case's jobs before the topology is read, and counts the GPUs that
  * they need. */

@@ -29,8 +29,8 @@ static const struct param_row client_rows[] = {
 static const struct param_table client_table =
 	PARAM_TABLE("client", struct client_params, client_rows);
 
-/* Whether `guest` serves a GPU: on the host of `server` that is `server`, on other hosts the
- * first guest. */
+/* Returns true if `guest` serves a GPU: on the host of `server` that is `server`, on other hosts
+ * the first guest. */
 static bool fronts_a_gpu(const struct topology *topology, size_t guest, size_t server)
 {
 	for (size_t i = 0; i < topology->gpu_count; i++) {
@@ -42,8 +42,8 @@ static bool fronts_a_gpu(const struct topology *topology, size_t guest, size_t s
 	return false;
 }
 
-/* Returns a guest that serves no GPU; `copy` selects it by turns. SIZE_MAX if every guest serves
- * one. */
+/* Returns a guest that serves no GPU; `copy` selects it by turns. Returns SIZE_MAX if every
+ * guest serves one. */
 static size_t spread_guest(const struct topology *topology, size_t server, size_t copy)
 {
 	size_t free_count = 0;
@@ -128,8 +128,8 @@ size_t case_place_program(struct case_reader *c, struct origin origin, const cha
 	return guest;
 }
 
-/* Finds the client's GPU, the guest that serves it, and the guest of the program. False after an
- * error. */
+/* Finds the client's GPU, the guest that serves it, and the guest of the program. Returns false
+ * after an error. */
 static bool place(struct case_reader *c, struct job_entry *entry, const struct client_params *own,
 		  size_t copy)
 {

@@ -120,7 +120,7 @@ void case_jobs_want(struct case_reader *c)
 /* ---- places ---- */
 
 /* Returns the guest of that host whose name is `name`, or in a cluster ends in ".name". With ""
- * it returns the host's first guest. SIZE_MAX if there is none. */
+ * it returns the host's first guest. Returns SIZE_MAX if there is none. */
 static size_t guest_on(const struct topology *topology, size_t host, const char *name)
 {
 	size_t i = topology->hosts[host].first_guest;
@@ -232,7 +232,7 @@ static const char *prefix(struct case_reader *c, const char *what, const struct 
 }
 
 /* Checks that the library has the algorithm `name` and that it does an all-reduce, or the
- * collective of the benchmark. False after an error. */
+ * collective of the benchmark. Returns false after an error. */
 static bool algorithm_fits(struct case_reader *c, struct origin origin, const char *name)
 {
 	struct reader *reader = &c->reader;

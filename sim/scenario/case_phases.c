@@ -5,7 +5,7 @@
 #include "sim/base/arena.h"
 #include "sim/scenario/case.h"
 
-/* The storage that some job reads from, if it has that name; else a storage of its own. */
+/* Returns the storage with that name from which a job reads, or else a storage of its own. */
 static const struct storage_params *find_storage(struct case_reader *c,
 						 const struct job_entry *jobs, const char *name)
 {

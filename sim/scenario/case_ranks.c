@@ -16,7 +16,8 @@ bool case_has_ranks(const struct case_reader *c)
 	       !cfg_child(c->group, "jobs");
 }
 
-/* Whether `all` is a multiple of `each`. Otherwise an error suggests a number that divides it. */
+/* Returns true if `all` is a multiple of `each`. Otherwise an error suggests a number that
+ * divides it. */
 static bool divides(struct case_reader *c, const char *key, double all, double each,
 		    const char *things)
 {
@@ -125,7 +126,7 @@ static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t p
 	return true;
 }
 
-/* Sets how programs that train on several GPUs exchange gradients. False after an error. */
+/* Sets how programs that train on several GPUs exchange gradients. Returns false after an error. */
 static bool fill_spread(struct case_reader *c, struct job_entry *entry)
 {
 	struct spread_params *spread = ARENA_NEW(c->reader.arena, struct spread_params);
@@ -154,8 +155,8 @@ static bool fill_spread(struct case_reader *c, struct job_entry *entry)
 	return true;
 }
 
-/* Completes a pipeline's stages, a recording's ranks, or the exchange of other programs. False
- * after an error. */
+/* Completes a pipeline's stages, a recording's ranks, or the exchange of other programs. Returns
+ * false after an error. */
 static bool fill_programs(struct case_reader *c, struct job_entry *entry)
 {
 	size_t stages = (size_t)c->params->stages_count;

@@ -46,7 +46,7 @@ struct cluster {
 
 /* ---- machines ---- */
 
-/* Number of GPUs of the machine that jobs use. */
+/* Returns the number of the machine's GPUs that jobs use. */
 static size_t gpus_used(const struct cluster *cluster, const struct machine *machine)
 {
 	size_t has = machine->build->gpus.count;
@@ -263,8 +263,8 @@ static void read_network(struct cluster *cluster, const struct cfg_node *group)
 		join_places(cluster, kind, params, &wire, cfg_origin(group));
 }
 
-/* Returns the group of the network: a group in the topology, or that of a file. NULL if there is
- * no network, or after errors. */
+/* Returns the group of the network: a group in the topology, or that of a file. Returns NULL if
+ * there is no network, or after errors. */
 static const struct cfg_node *network_group(struct cluster *cluster)
 {
 	struct topology_build *build = cluster->build;

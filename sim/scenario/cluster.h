@@ -28,11 +28,11 @@ struct machine {
 };
 
 /* Reads the template `name`; errors are reported at origin. Its host parameters are
- * host.<path>.*, and `tag` precedes names of guests and links in parameter paths. NULL after
- * errors. */
+ * host.<path>.*, and `tag` precedes names of guests and links in parameter paths. Returns NULL
+ * after errors. */
 const struct machine *machine_read(struct topology_build *build, struct origin origin,
 				   const char *name, const char *path, const char *tag);
-/* The name that node `name` of a template has in a copy. */
+/* Returns the name that node `name` of a template has in a copy. */
 const char *machine_node(struct topology_build *build, const char *copy, const char *name);
 /* Adds a copy called `name` that represents `copies` machines. */
 void machine_add(struct topology_build *build, const struct machine *machine, struct origin origin,

@@ -14,11 +14,12 @@
 #include "sim/collective/fold.h"
 #include "sim/scenario/read.h"
 
-/* Whether the case may be folded, as far as its settings tell before the machines are read. */
+/* Returns true if the case may be folded, judging by its settings before the machines are read. */
 bool fold_is_wanted(const struct case_params *params, size_t job_count, size_t gpus_wanted);
 
-/* A fold in which one machine of each kind represents all of them. Ranks are assigned machine by
- * machine. NULL if a machine would have no rank, or if there are too few GPUs. */
+/* Returns a fold in which one machine of each kind represents all of them. Ranks are assigned
+ * machine by machine. Returns NULL if a machine would have no rank, or if there are too few
+ * GPUs. */
 struct fold_kind {
 	size_t machine_count, gpu_count; /* gpu_count: GPUs of each machine that the job uses */
 };
@@ -26,7 +27,7 @@ struct fold *fold_of_kinds(struct arena *arena, const struct fold_kind *kinds, s
 			   size_t rank_count);
 
 /* Returns the classes of the case's machines. by_kind is the fold with which the scenario was
- * read. NULL if the case cannot be folded or folding would not save time. */
+ * read. Returns NULL if the case cannot be folded or folding would not save time. */
 struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
 			   struct fold *by_kind);
 

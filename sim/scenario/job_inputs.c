@@ -57,7 +57,8 @@ bool job_inputs_joined(const struct job_inputs *inputs, const struct job_entry *
 			  t->gpus[entry->gpus[a]].host == t->gpus[entry->gpus[b]].host);
 }
 
-/* The images of its process's shuffle buffer that a rank reads; its ranks are neighbours. */
+/* Returns the part of its process's shuffle buffer that a rank reads, as a number of images.
+ * Ranks of a process are neighbours. */
 static double shuffle_share(const struct job_inputs *inputs, const struct scenario *scenario,
 			    const struct job_entry *entry, size_t rank)
 {

@@ -27,13 +27,14 @@ struct job_inputs {
  * it is the first rank. */
 struct rank_reader job_inputs_reader(struct job_inputs *inputs, const struct job_entry *entry,
 				     size_t host, const struct rank_reader *before);
-/* The storage of that name in the machine `host`, or the one that all machines share. */
+/* Returns the storage of that name in the machine `host`, or the one that all machines share. */
 struct storage *job_inputs_storage(struct job_inputs *inputs, const struct storage_params *params,
 				   const char *name, size_t host);
 /* Returns true if the ranks of these numbers are in one process. */
 bool job_inputs_joined(const struct job_inputs *inputs, const struct job_entry *entry, size_t a,
 		       size_t b);
-/* batch_B: bytes that a step copies to the GPU. */
+/* Builds the input pipeline of a rank. batch_B is the number of bytes that a step copies to the
+ * GPU. */
 struct input *job_inputs_build(struct job_inputs *inputs, const struct scenario *scenario,
 			       const struct job_entry *entry, size_t rank,
 			       const struct rank_reader *reader, struct cpu *core, double batch_B);

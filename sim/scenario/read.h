@@ -26,11 +26,12 @@ struct reader {
 /* Fills *topology from the file. Errors are in diag. */
 void read_topology(struct reader *reader, const struct cfg_node *file, const char *path,
 		   struct topology *topology);
-/* Whether the topology has a link between hosts that carries that traffic (enum traffic). */
+/* Returns true if the topology has a link between hosts that carries that traffic (enum
+ * traffic). */
 bool topology_has_network(const struct topology *topology, unsigned traffic);
 
 /* Returns the index of the entry called `name` among `count` structs of `size` bytes, whose
- * first field is the name. SIZE_MAX after an error with a suggestion. */
+ * first field is the name. Returns SIZE_MAX after an error with a suggestion. */
 size_t reader_find(struct reader *reader, struct origin origin, const char *what, const char *name,
 		   const void *entries, size_t count, size_t size);
 

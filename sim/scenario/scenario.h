@@ -191,7 +191,7 @@ struct scenario {
 
 /* Returns the folder with the shipped data: topologies/, models/, calib/. That is $FARWIRE_DATA
  * if it is set. Otherwise the function searches upwards from the program, in the source tree and
- * in PREFIX/share/farwire. NULL if there is no such folder. */
+ * in PREFIX/share/farwire. Returns NULL if there is no such folder. */
 const char *data_root_find(struct arena *arena);
 /* Returns the path of a file. A name that ends in ".cfg" is a file of the user, next to the file
  * `beside` if it exists there; beside may be NULL. Other names mean <root>/<folder>/<name>.cfg.
@@ -228,8 +228,8 @@ struct case_request {
 /* Training on 64 V100 takes 10^6 events. A run that reaches RUN_EVENTS_MAX (after about 30 s) or
  * RUN_TIME_MAX_S of simulated time ends with a failed verdict that gives the reason. */
 enum { RUN_EVENTS_MAX = 100000000, RUN_TIME_MAX_S = 2000000 };
-/* The name of the transport between hosts, for forwarded calls or gradients, after `auto` was
- * resolved. NULL if nothing crosses the network. */
+/* Returns the name of the transport between hosts, for forwarded calls or gradients, after
+ * `auto` was resolved. Returns NULL if nothing crosses the network. */
 const char *scenario_transport(const struct scenario *scenario);
 /* Returns NULL after errors, which are in diag. */
 const struct scenario *case_read(struct arena *arena, struct diag *diag,
@@ -244,9 +244,10 @@ enum case_kind {
 	CASE_KIND_COUNT,
 };
 enum case_kind scenario_kind(const struct scenario *scenario);
-/* Tokens of a sample, if all networks have the same number; otherwise NaN. */
+/* Returns the tokens of a sample, if all networks have the same number; otherwise NaN. */
 double scenario_sample_tokens(const struct scenario *scenario);
-/* Whether results are those of jobs with several GPUs, and not of programs with one GPU each. */
+/* Returns true if results are those of jobs with several GPUs, and not of programs with one GPU
+ * each. */
 bool scenario_has_gpus(const struct scenario *scenario);
 /* The path of the model error's parameter, for example "error.training". Every case reads the
  * profile MODEL_ERROR, which sets these parameters. */
@@ -280,13 +281,13 @@ const struct scenario *scenario_baseline(struct arena *arena, const struct scena
  * It gives the step profile and step time of one GPU. */
 const struct scenario *scenario_solo(struct arena *arena, const struct scenario *scenario,
 				     const struct job_entry *entry);
-/* The scenario from the launch of its jobs on. solo_s: of each job, what its step takes on one GPU
- * alone. */
+/* Returns the scenario that begins with the launch of its jobs. solo_s[job] is the step time of
+ * the job on one GPU. */
 const struct scenario *scenario_launch(struct arena *arena, const struct scenario *scenario,
 				       const double *solo_s);
-/* Steps of a job from launch to end. */
+/* Returns the number of steps of a job from launch to end. */
 double scenario_job_steps(const struct scenario *scenario, const struct job_entry *entry);
-/* Steps that a launch run simulates, at most. */
+/* Maximum number of steps that a launch run simulates. */
 enum { LAUNCH_STEPS = 4 };
 /* Builds the world in arena, runs it and reads the counters. trace may be NULL. */
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,

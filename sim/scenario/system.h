@@ -29,8 +29,8 @@ struct system {
 /* Builds the engine and everything in the topology. trace may be NULL. */
 void system_build(struct system *system, struct arena *arena, const struct scenario *scenario,
 		  struct trace *trace);
-/* Sum of the link latencies, in seconds, from a node of the first machine to a node of the last
- * machine, or of the machine that represents it. -1: there is no route. */
+/* Returns the sum of the link latencies, in seconds, from a node of the first machine to a node
+ * of the last machine, or of the machine that represents it. -1: there is no route. */
 double system_latency_s(struct system *system, int first, int last);
 void system_window_open(struct system *system);
 /* Fills the fields of the outcome that do not depend on jobs. */
@@ -39,7 +39,7 @@ void system_read(struct system *system, struct world_outcome *outcome);
  * an object that is still waiting; NULL: all jobs have ended. */
 void system_check(struct system *system, enum engine_end end, const char *waiting,
 		  struct world_outcome *outcome);
-/* The verdict's reason for a run that ended at a limit. */
+/* Returns the verdict's reason for a run that ended at a limit. */
 const char *system_no_end(struct system *system, const char *waiting);
 
 #endif

@@ -39,7 +39,7 @@ struct topology_build {
 struct topology_build *topology_build_new(struct reader *reader, const char *path,
 					  struct gpu_profiles *profiles);
 
-/* Returns the text of group.key. NULL after an error, which names `thing`. */
+/* Returns the text of group.key. Returns NULL after an error, which names `thing`. */
 const char *topology_text(struct reader *reader, const struct cfg_node *group, const char *key,
 			  const char *thing);
 /* Registers a name. Returns false after an error, if the name is in use. */
@@ -52,7 +52,7 @@ void topology_read_guests(struct topology_build *build, const struct cfg_node *n
 void topology_read_gpus(struct topology_build *build, const struct cfg_node *node);
 void topology_read_switches(struct topology_build *build, const struct cfg_node *node);
 void topology_read_links(struct topology_build *build, const struct cfg_node *node);
-/* Reads kind and traits of a link. Its parameters are link.<name>.*. False after errors. */
+/* Reads kind and traits of a link. Its parameters are link.<name>.*. Returns false after errors. */
 bool topology_read_link(struct topology_build *build, const struct cfg_node *group,
 			const char *name, const char *const *also, size_t also_count,
 			struct link_entry *link);

@@ -75,7 +75,7 @@ void cabling_ports(struct cabling *cabling, size_t place, const char *to);
  * port's cable. */
 void cabling_trunk(struct cabling *cabling, const char *a, const char *b, double cables,
 		   double further_s);
-/* Whether at least one place from first to end - 1 exists in a folded topology. */
+/* Returns true if at least one place from first to end - 1 exists in a folded topology. */
 bool cabling_has(const struct cabling *cabling, size_t first, size_t end);
 /* Declare that the last trunk added belongs to a leaf or a pod. With a fold it then represents
  * the trunks of all equal leaves or pods. */

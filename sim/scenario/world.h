@@ -15,10 +15,10 @@ struct world {
 	struct profile_use *profiles; /* by job of the scenario; only world_fused.c uses it */
 };
 
-/* Each builds the job of `entry` and begins it. If something is missing, the job fails. */
+/* Each function builds the job of `entry` and begins it. If a part is missing, the job fails. */
 struct job *world_programs(struct world *world, const struct job_entry *entry, struct job_run *run);
 struct job *world_fused(struct world *world, const struct job_entry *entry, struct job_run *run);
-/* The job begins with its launch, and ends with its last phase. */
+/* Begins the job with its launch; the job ends with its last phase. */
 struct fused_spec;
 void world_launch(struct world *world, struct job *job, const struct job_entry *entry,
 		  const struct fused_spec *spec);

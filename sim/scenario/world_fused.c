@@ -17,8 +17,8 @@ struct profile_use { /* by job: the step of one GPU without other ranks */
 	double solo_step_s;
 };
 
-/* Whether a step on the first GPU of b takes the same time as on the first GPU of a, without
- * other ranks. */
+/* Returns true if a step on the first GPU of b takes the same time as on the first GPU of a,
+ * without other ranks. */
 static bool alike(const struct topology *t, const struct job_entry *a, const struct job_entry *b)
 {
 	const struct gpu_entry *gpus[] = {&t->gpus[a->gpus[0]], &t->gpus[b->gpus[0]]};
@@ -49,7 +49,7 @@ static double run_solo(struct world *w, struct job *job, const struct job_entry 
 }
 
 /* Returns the step profile of one GPU without other ranks, in the job's guest. Equal jobs share
- * it. NULL if the job has failed. */
+ * it. Returns NULL if the job has failed. */
 static const struct profile_use *find_profile(struct world *w, struct job *job,
 					      const struct job_entry *entry)
 {
@@ -140,8 +140,8 @@ static bool build_communicator(struct world *w, struct job *job, const struct jo
 	return *comm != NULL;
 }
 
-/* Round trip of a short message between the first and the last rank: links, sockets and
- * wake-ups. */
+/* Returns the round trip of a short message between the first and the last rank: links, sockets
+ * and wake-ups. */
 static double round_trip_s(struct world *w, const struct job_entry *entry)
 {
 	struct guest *a = w->system.guests[entry->guests[0]];

@@ -43,7 +43,7 @@ static double compute_s(const struct step_profile *profile, size_t segment_count
 	return sum_s;
 }
 
-/* The variables as fp32, and what the optimiser keeps for each. */
+/* Returns the size of a checkpoint: the variables and the optimiser's state in fp32. */
 static double checkpoint_B(const struct job_entry *entry)
 {
 	const double fp32_B = 4;

@@ -53,7 +53,8 @@ static struct program_gpu place_of(struct world *w, const struct job_entry *entr
 	};
 }
 
-/* Whether the programs of a job are in one group. Programs with variables on their host are not. */
+/* Returns true if the programs of a job are in one group. Programs with variables on their host
+ * are not. */
 static bool has_group(const struct job_entry *entry)
 {
 	if (entry->spread)

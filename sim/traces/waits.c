@@ -36,7 +36,8 @@ static bool same_query(const struct replay_call *a, const struct replay_call *b)
 						: a->call->stream == b->call->stream);
 }
 
-/* True if the thread makes only queries. Then even a query that is ready at once is a poll. */
+/* Returns true if the thread makes only queries. Then even a query that is ready at once is a
+ * poll. */
 static bool only_asks(const struct replay_thread *thread)
 {
 	size_t count = 0;

@@ -110,20 +110,21 @@ struct exchange_policy {
 				   0: each tensor is a bundle */
 	bool updates_in_stream; /* updates wait for all gradients on the GPU, not on the host */
 	struct exchange *(*new)(const struct exchange_host *host);
-	/* Rank announces gradients [first, first + count). A rank announces the gradients of
-	 * each step in order; first = 0 begins its next step. */
+	/* Called when rank announces gradients [first, first + count). A rank announces the
+	 * gradients of each step in order; first = 0 begins its next step. */
 	void (*announced)(struct exchange *exchange, size_t rank, size_t first, size_t count);
-	/* Rank has computed these gradients, which it has announced before. */
+	/* Called when rank has computed these gradients, which it has announced before. */
 	void (*ready)(struct exchange *exchange, size_t rank, size_t first, size_t count);
 };
 void exchange_announced(struct exchange *exchange, size_t rank, size_t first, size_t count);
 void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t count);
-/* Time until now in which at least one collective ran at which all ranks had arrived. */
+/* Returns the time until now in which at least one collective ran at which all ranks had
+ * arrived. */
 int64_t exchange_collective_ps(const struct exchange *exchange);
 REGISTRY_OF(struct exchange_policy, exchange_policy);
 
-/* Bytes of a bundle in programs that are simulated call by call (spread.h). INFINITY: all
- * gradients are one bundle; 0: each gradient is one. */
+/* Returns the bytes of a bundle in programs that are simulated call by call (spread.h).
+ * INFINITY: all gradients are one bundle; 0: each gradient is one. */
 double exchange_bundle_B(const struct exchange_params *params);
 
 #endif

@@ -41,7 +41,7 @@ struct bundle { /* gradients that one collective reduces */
 
 void exchange_init(struct exchange *exchange, const struct exchange_policy *policy,
 		   const struct exchange_host *host);
-/* Bytes of a gradient on the network, at least 1. */
+/* Returns the bytes of a gradient on the network, at least 1. */
 double exchange_tensor_B(const struct exchange_host *host, size_t tensor);
 
 /* Begins a collective of tensors [first, first + count). Every rank must join bundles in the

@@ -61,12 +61,12 @@ enum l2_loss {
 extern const struct param_table stack_table;
 /* Returns the bytes of an element of an activation. */
 double stack_element_B(const struct stack_params *stack);
-/* Number type in which the stack computes convolutions, or other products, on the GPU. gpu may be
- * NULL: it has no TF32. */
+/* Returns the number type in which the stack computes convolutions, or other products, on the
+ * GPU. If gpu is NULL, it has no TF32. */
 enum number_type stack_product_type(const struct stack_params *stack, const struct gpu_params *gpu,
 				    bool convolution);
 
-/* GPU memory of a training step with that stack (network_memory_B). */
+/* Returns the GPU memory of a training step with that stack (network_memory_B). */
 double stack_memory_B(const struct network *network, size_t batch,
 		      const struct stack_params *stack);
 

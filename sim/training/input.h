@@ -87,10 +87,11 @@ struct input_counters {
 	double read_busy_s, decode_busy_s, copy_busy_s; /* busy time of each stage */
 };
 const struct input_counters *input_counters(const struct input *input);
-/* Mean time of a batch in the slowest stage, without the shuffle buffer; 0: no batch has ended. */
+/* Returns the mean time of a batch in the slowest stage, without the shuffle buffer; 0: no batch
+ * has ended. */
 double input_batch_s(const struct input *input);
-/* True: the call that delivers a batch also issues the rank's step, so the step cannot be issued
- * earlier. */
+/* Returns true if the call that delivers a batch also issues the rank's step, so that the step
+ * cannot be issued earlier. */
 bool input_is_lockstep(const struct input *input);
 
 #endif

@@ -32,7 +32,7 @@ void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double siz
 			  uint16_t compute, uint16_t copies, uint16_t event, uint16_t signal);
 void issue_await(struct issuer *issuer, uint16_t signal, uint32_t count);
 
-/* Bytes of the input of one step in fp32. */
+/* Returns the bytes of the input of one step in fp32. */
 double input_B(const struct network *network, size_t batch);
 
 #endif

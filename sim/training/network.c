@@ -43,7 +43,7 @@ static const struct op_form op_forms[] = {
 	{"lrn", LAYER_LRN, 0, 0, 1, 1},
 	{"dropout", LAYER_DROPOUT, 0, 0, 1, 1},
 	{"softmax", LAYER_SOFTMAX, 0, 0, 1, 1},
-	/* network_sequence.c reads these, each of which becomes one layer or more. */
+	/* network_sequence.c reads these lines, each of which becomes one layer or more */
 	{"embedding", LAYERS_OF_TOKENS, 0, 0, 1, 1},
 	{"class_token", LAYERS_OF_TOKENS, 0, 0, 1, 1},
 	{"select", LAYERS_OF_TOKENS, 0, 0, 1, 1},
@@ -306,7 +306,7 @@ static bool read_one_from(struct reader *reader, const struct cfg_node *node, si
 	return true;
 }
 
-/* Finds the lines that a line takes from. Returns false after an error. */
+/* Finds the lines that are the inputs of a line. Returns false after an error. */
 static bool read_from(struct reader *reader, const struct cfg_node *layer, size_t index,
 		      const struct op_form *form, size_t from[LAYER_INPUTS_MAX], size_t *count)
 {
@@ -335,7 +335,7 @@ static bool read_from(struct reader *reader, const struct cfg_node *layer, size_
 
 /* ---- lines to layers ---- */
 
-/* Appends a layer that takes from inputs[count]. Returns false after an error. */
+/* Appends a layer whose inputs are inputs[count]. Returns false after an error. */
 static bool append(struct reader *reader, const struct layer_spec *spec, const char *name,
 		   enum layer_op op, const size_t *inputs, size_t count)
 {
@@ -355,7 +355,7 @@ bool append_layer(struct reader *reader, const struct layer_spec *spec, struct l
 	return true;
 }
 
-/* Appends a layer that takes from the last one. */
+/* Appends a layer whose input is the last layer. */
 static void append_after(struct reader *reader, const struct layer_spec *spec, enum layer_op op)
 {
 	size_t before = reader->layers.count - 1;

@@ -100,7 +100,7 @@ struct layer {
 	size_t tied_to;    /* the embedding whose matrix a linear layer uses; 0: its own */
 	struct attention_shape attention; /* only for attention, rotary and qk_norm */
 	double scores_count; /* attention: query-key pairs of all heads, including masked pairs */
-	/* One sample keeps this for the backward pass, without the scores of attention. */
+	/* Data that one sample keeps for the backward pass, without the scores of attention. */
 	double kept_count; /* number of elements that backward needs */
 	double kept_B;     /* bytes whose size does not depend on the data type, such as masks */
 };
@@ -123,14 +123,14 @@ struct network {
 
 /* Reads the file, which must have only the group `network`. Returns NULL after errors, which are
  * in diag: unknown ops, keys or names, a `from` that names a later layer, wrong sizes, shapes
- * that do not fit. (exported: tests read networks as their files are) */
+ * that do not fit. exported: tests read networks from files */
 const struct network *network_read(struct arena *arena, struct diag *diag,
 				   const struct cfg_node *file);
-/* The same with sequences of that many tokens instead of the file's; 0: the file's. */
+/* Reads the file, but with sequences of `sequence` tokens; 0: as many as in the file. */
 const struct network *network_read_sequence(struct arena *arena, struct diag *diag,
 					    const struct cfg_node *file, size_t sequence);
 
-/* GPU memory of a training step in bytes, the sum of
+/* Returns the GPU memory of a training step in bytes, the sum of
  * - variables, the optimiser's state (optimiser_copies_count times the size of the variables)
  *   and moving averages, all in fp32;
  * - gradients of element_B bytes each (4 for fp32), and the same for a cast copy of the weights

@@ -13,7 +13,7 @@ static bool is_repeat(const struct cfg_node *node)
 	return cfg_is_group(node) && cfg_child(node, "repeat") != NULL;
 }
 
-/* Returns 0 if the group does not say a usable number. */
+/* Returns the number of repetitions of a group, or 0 if the group gives no usable number. */
 static size_t repeat_of(const struct cfg_node *node)
 {
 	double number;
@@ -43,7 +43,7 @@ size_t lines_count(const struct cfg_node *list)
 
 /* ---- names ---- */
 
-/* A line or group that has the full name; NO_LINE: none. */
+/* Returns the line or group with that full name, or NO_LINE. */
 static size_t find_name(const struct reader *reader, const char *name)
 {
 	for (size_t i = 0; i < reader->line_count; i++)
@@ -70,7 +70,7 @@ size_t lines_find(const struct reader *reader, size_t index, const char *text)
 	}
 }
 
-/* The full name of a line or group in the scope, which must be new; NULL after an error. */
+/* Returns the full name of a line or group in the scope, which must be new; NULL after an error. */
 static const char *new_name(struct reader *reader, const struct cfg_node *node, size_t number,
 			    size_t scope)
 {

@@ -10,8 +10,8 @@
  * fp32 variables and casts a copy of them in each step. */
 static const double variable_element_B = 4;
 
-/* Bytes that the backward pass of a layer holds at once for one sample: the gradient of its output
- * and, if it computes them, the gradients of its inputs. */
+/* Returns the bytes that the backward pass of a layer holds at once for one sample: the gradient
+ * of its output and, if it computes them, the gradients of its inputs. */
 static double layer_gradients_B(const struct network *network, const struct layer *layer,
 				double element_B, bool fused_attention)
 {

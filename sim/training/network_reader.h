@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to the network reader: the lines of a network file while they are read.
  *
- * A group { name = "block"; repeat = 12; layers = ( ... ); } stands for its lines, 12 times.
- * The lines of repetition 3 are called "block3/...". Inside the group its own name means what
- * comes into the repetition. Behind the group it means the last layer of the last repetition.
- */
+ * A group { name = "block"; repeat = 12; layers = ( ... ); } stands for 12 copies of its lines.
+ * The lines of repetition 3 are called "block3/...". Inside the group, the name "block" means
+ * the input of the repetition. After the group, it means the last layer of the last repetition. */
 #ifndef FARWIRE_TRAINING_NETWORK_READER_H
 #define FARWIRE_TRAINING_NETWORK_READER_H
 

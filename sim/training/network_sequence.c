@@ -68,7 +68,7 @@ static void complain(struct expansion *x, const char *key, const char *why)
 
 /* ---- layers ---- */
 
-/* Appends a layer "LINE/what" that takes from the last one, or from inputs of its own. */
+/* Appends a layer "LINE/what". Its input is the last layer, or it has inputs of its own. */
 static void push(struct expansion *x, const char *what, struct layer layer)
 {
 	if (!x->good)
@@ -87,7 +87,7 @@ static size_t features_of(const struct expansion *x)
 	return x->reader->layers.items[x->inputs[0]].channels;
 }
 
-/* A matrix product with one weight for each part. */
+/* Appends a matrix product with one weight for each part. */
 static void push_linear(struct expansion *x, const char *what, size_t out, size_t part_count,
 			bool bias)
 {
@@ -179,7 +179,7 @@ static void select_tokens(struct expansion *x)
 	push(x, "", (struct layer){.op = LAYER_SELECT});
 }
 
-/* The layer of the embedding whose matrix a linear layer shares; 0 after an error. */
+/* Returns the layer of the embedding whose matrix a linear layer shares; 0 after an error. */
 static size_t tied_layer(struct expansion *x)
 {
 	const struct reader *reader = x->reader;
@@ -233,7 +233,8 @@ static void rms_norm(struct expansion *x)
 	push(x, "", (struct layer){.op = LAYER_RMS_NORM});
 }
 
-/* Heads as the line says them: kv_heads are heads, and a head is a part of the features. */
+/* Returns the heads that the line describes. Without kv_heads there are as many as heads.
+ * Without head_size a head is an equal part of the features. */
 static struct attention_shape heads_of(struct expansion *x)
 {
 	const struct token_keys *keys = &x->keys;

@@ -22,7 +22,7 @@
 
 #include "sim/training/network_reader.h"
 
-/* Appends the layers of line `index`, whose op is called `op` and takes from inputs[count].
+/* Appends the layers of line `index`. Its op is called `op`, and its inputs are inputs[count].
  * Returns false after an error. */
 bool sequence_expand(struct reader *reader, size_t index, const char *op, const size_t *inputs,
 		     size_t count);

@@ -27,7 +27,8 @@ static void derive_linear(const struct layer_spec *spec, const struct layer *inp
 	}
 }
 
-/* Keys that the queries of a sample look at: each token itself and, if causal, earlier ones. */
+/* Returns the number of query-key pairs of a sample: each token reads itself and, if causal,
+ * only earlier ones in its window. */
 static double pairs_of(const struct attention_shape *shape, double tokens)
 {
 	double window = shape->window > 0 && (double)shape->window < tokens ? (double)shape->window
@@ -46,13 +47,13 @@ static void derive_attention(const struct layer_spec *spec, struct layer *layer,
 
 	layer->channels = shape->heads * shape->head_size;
 	layer->scores_count = (double)shape->heads * tokens * tokens;
-	*macs_per_output = 2 * pairs_of(shape, tokens) /
-			   tokens; /* products for the scores, and products of scores and values */
+	/* products for the scores, and products of scores and values */
+	*macs_per_output = 2 * pairs_of(shape, tokens) / tokens;
 	if (spec->rows > 0)
 		layer_add_tensor(layer, (double)spec->rows);
 }
 
-/* The same features of another number of tokens. */
+/* Sets the layer's number of tokens to `rows` and keeps the features. */
 static void derive_rows(struct layer *layer, size_t rows)
 {
 	layer->height = rows;
@@ -131,13 +132,13 @@ bool tokens_derive(struct diag *diag, const struct layer_spec *spec, const struc
 		derive_rows(layer, 1);
 		return true;
 	default:
-		return true; /* the input's shape */
+		return true; /* the output has the input's shape */
 	}
 }
 
 /* ---- what is kept ---- */
 
-/* The backward pass of op needs the values that the op took. */
+/* Returns true if the backward pass of op needs its inputs. */
 static bool needs_input(enum layer_op op)
 {
 	switch (op) {
@@ -161,13 +162,14 @@ static bool needs_input(enum layer_op op)
 	}
 }
 
-/* ... that it made. */
+/* Returns true if the backward pass of op needs its output. */
 static bool needs_output(enum layer_op op)
 {
 	return op == LAYER_RELU || op == LAYER_TANH || op == LAYER_SOFTMAX || op == LAYER_ROUTE;
 }
 
-/* Adds what the layer keeps besides its input and output in PyTorch's eager mode. */
+/* Adds the data that the layer keeps for backward, besides its input and output, in PyTorch's
+ * eager mode. */
 static void keep_inside(const struct layer *input, struct layer *layer)
 {
 	double tokens = tokens_of(layer);
@@ -210,8 +212,9 @@ static void keep_inside(const struct layer *input, struct layer *layer)
 	}
 }
 
-/* With fused attention one statistic for each query; otherwise the probabilities, and with
- * dropout their mask and what it left of them. */
+/* Adds the data that attention keeps for backward. Fused attention keeps one statistic for each
+ * query. Other attention keeps the probabilities and, with dropout, their mask and the result of
+ * dropout. */
 static void keep_scores(struct network *network, const struct layer *layer)
 {
 	double queries = (double)layer->attention.heads * tokens_of(layer);

@@ -9,8 +9,8 @@
 
 #include "sim/training/network_shapes.h"
 
-/* As derive_op of network_shapes.c, for the ops from LAYER_EMBEDDING on. Returns false after an
- * error. */
+/* Does the work of derive_op (network_shapes.c) for the ops from LAYER_EMBEDDING on. Returns
+ * false after an error. */
 bool tokens_derive(struct diag *diag, const struct layer_spec *spec, const struct layer *layers,
 		   struct layer *layer, double *macs_per_output);
 /* Fills kept_count and kept_B of all layers: the activations that backward needs. */

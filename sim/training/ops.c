@@ -39,7 +39,7 @@ uint32_t builder_add(struct builder *b, const char *name, bool library, uint32_t
 	return index;
 }
 
-/* The op is a product of one layer's input with its weights, or a gradient of it. */
+/* Makes the op a product of one layer's input with its weights, or a gradient of it. */
 static void set_product(struct builder *b, uint32_t op, const struct layer *layer,
 			enum convolution_part part)
 {
@@ -102,7 +102,7 @@ const char *builder_name(struct builder *b, const struct layer *layer, const cha
 	return arena_printf(b->arena, "%s%s", layer->name, what);
 }
 
-/* Bytes of GPU memory that the layer's forward op reads and writes. */
+/* Returns the bytes of GPU memory that the layer's forward op reads and writes. */
 static double forward_B(const struct builder *b, const struct layer *layer)
 {
 	double in = builder_B(b, layer->input_count_total), out = builder_B(b, layer->output_count);
@@ -131,8 +131,8 @@ static bool is_product(enum layer_op op)
 	return op == LAYER_CONV || op == LAYER_FC;
 }
 
-/* True if the op can be one kernel with its neighbours. cuDNN fuses batch norm with the addition
- * and the ReLU after it. A compiler fuses all. */
+/* Returns true if the op can be one kernel with its neighbours. cuDNN fuses batch norm with the
+ * addition and the ReLU after it. A compiler fuses all. */
 static bool is_elementwise(const struct builder *b, enum layer_op op)
 {
 	bool normalises = op == LAYER_BATCH_NORM || op == LAYER_RELU || op == LAYER_ADD;
@@ -263,8 +263,8 @@ static uint32_t l2_loss(struct builder *b, uint32_t loss)
 	return builder_add(b, "loss.total", false, 2, 0, 16, (uint32_t[]){loss, sum}, 2);
 }
 
-/* op computes a gradient of the layer's output. If several layers use that output, a further op
- * sums their gradients. */
+/* Notes that op computes a gradient of the layer's output. If several layers use that output, a
+ * further op sums their gradients. */
 void builder_receive(struct builder *b, size_t layer, uint32_t op)
 {
 	if (b->gradient[layer] == NONE) {
@@ -326,8 +326,8 @@ static double backward_passes(enum layer_op op)
 	}
 }
 
-/* Convolutions and matrix products have two ops: the filter's gradient and, if `data` is set,
- * the input's gradient. */
+/* Adds the two backward ops of convolutions and matrix products: the filter's gradient and, if
+ * `data` is set, the input's gradient. */
 static void backward_product(struct builder *b, size_t index, bool data)
 {
 	const struct layer *layer = &b->network->layers[index];

@@ -38,7 +38,8 @@ uint32_t builder_elementwise(struct builder *b, uint32_t op, double output_B);
 /* Marks the gradients of the layer's tensors as complete after op. Gradients to which weight
  * decay is added are complete later (builder_update). */
 void builder_gradients(struct builder *b, uint32_t op, size_t layer);
-/* The op computes a gradient of the layer's output, which is added to those of other consumers. */
+/* Notes that the op computes a gradient of the layer's output, which is added to those of other
+ * consumers. */
 void builder_receive(struct builder *b, size_t layer, uint32_t op);
 /* Adds weight decay to the gradient of tensor `number`, and updates the tensor. */
 void builder_update(struct builder *b, const struct layer *layer, uint32_t number,
@@ -47,7 +48,7 @@ void builder_update(struct builder *b, const struct layer *layer, uint32_t numbe
  * Returns input if the stack does not cast. */
 uint32_t builder_cast(struct builder *b, const struct layer *layer, const char *what,
 		      double elements, uint32_t input);
-/* Bytes of that many elements of each sample. */
+/* Returns the bytes of that many elements of each sample. */
 double builder_B(const struct builder *b, double elements);
 const char *builder_name(struct builder *b, const struct layer *layer, const char *what);
 

@@ -50,7 +50,7 @@ static double tokens_of(const struct layer *layer)
 	return (double)layer->height * (double)layer->width;
 }
 
-/* An op without arithmetic of note, which is not elementwise. */
+/* Adds an op with negligible arithmetic that is not elementwise. */
 static uint32_t add_plain(struct builder *b, const struct layer *layer, const char *what,
 			  uint32_t kernels, double bytes_B, uint32_t input)
 {
@@ -62,7 +62,7 @@ static uint32_t add_elementwise(struct builder *b, const struct layer *layer, co
 {
 	uint32_t op = add_plain(b, layer, what, kernels, read_B + write_B, input);
 
-	/* Fusion of norms is cuDNN's, for convolutional networks. */
+	/* cuDNN fuses norms only in convolutional networks */
 	return b->stack->fusion == FUSION_NORM ? op : builder_elementwise(b, op, write_B);
 }
 
@@ -83,7 +83,7 @@ static uint32_t add_chain(struct builder *b, const struct layer *layer, const st
 	return input;
 }
 
-/* Matrix products of one kernel. */
+/* Adds a kernel that computes matrix products. */
 static uint32_t add_product(struct builder *b, const struct layer *layer, const char *what,
 			    struct kernel_product product, double bytes_B, uint32_t input)
 {
@@ -106,7 +106,7 @@ static enum number_type attention_type(const struct builder *b)
 	return type == NUMBER_FP8 ? NUMBER_BF16 : type;
 }
 
-/* op completes the gradients of the layer's tensors. */
+/* Marks the gradients of the layer's tensors as complete after op. */
 static void complete(struct builder *b, size_t index, uint32_t op)
 {
 	const struct layer *layer = &b->network->layers[index];
@@ -209,7 +209,7 @@ static struct attention_work attention_of(const struct builder *b, const struct 
 	return w;
 }
 
-/* One kernel, which keeps the scores on the chip. */
+/* Adds a fused attention kernel, which keeps the scores on the chip. */
 static uint32_t add_fused(struct builder *b, const struct layer *layer, const char *what,
 			  double flop, double bytes_B, uint32_t input)
 {
@@ -221,7 +221,7 @@ static uint32_t add_fused(struct builder *b, const struct layer *layer, const ch
 	return op;
 }
 
-/* The scores of all pairs, from features: masked ones, too. */
+/* Adds the product that computes the scores of all pairs, including masked pairs. */
 static uint32_t add_scores(struct builder *b, const struct layer *layer, const char *what,
 			   const struct attention_work *w, uint32_t input)
 {
@@ -232,7 +232,7 @@ static uint32_t add_scores(struct builder *b, const struct layer *layer, const c
 	return op;
 }
 
-/* Features, from the scores of all pairs and other features. */
+/* Adds the product of the scores of all pairs and features. */
 static uint32_t add_values(struct builder *b, const struct layer *layer, const char *what,
 			   const struct attention_work *w, uint32_t input)
 {
@@ -259,7 +259,8 @@ static uint32_t attention_forward(struct builder *b, const struct layer *layer, 
 	return add_values(b, layer, "", &w, input);
 }
 
-/* FlashAttention: the sums of output times gradient, all products, a conversion from fp32. */
+/* Adds the backward kernels of FlashAttention: sums of output times gradient, all products, a
+ * conversion from fp32. */
 static uint32_t fused_backward(struct builder *b, const struct layer *layer, uint32_t gradient)
 {
 	struct attention_work w = attention_of(b, layer);
@@ -288,7 +289,8 @@ static uint32_t attention_backward(struct builder *b, const struct layer *layer,
 	return add_values(b, layer, ".grad_key", &w, gradient);
 }
 
-/* Elements of queries and keys, which rotary positions and their norms change. */
+/* Returns the number of elements of queries and keys, which rotary positions and their norms
+ * change. */
 static double queries_and_keys(const struct layer *layer)
 {
 	const struct attention_shape *shape = &layer->attention;
@@ -296,9 +298,9 @@ static double queries_and_keys(const struct layer *layer)
 	return tokens_of(layer) * (double)((shape->heads + shape->kv_heads) * shape->head_size);
 }
 
-/* ---- the rest ---- */
+/* ---- cross-entropy, embedding and positions ---- */
 
-/* Half precision logits become fp32 first. */
+/* Logits in half precision are cast to fp32 first. */
 static uint32_t cross_entropy_forward(struct builder *b, const struct layer *layer, uint32_t input)
 {
 	double count = layer->output_count * b->batch;
@@ -342,7 +344,7 @@ static void embedding_backward(struct builder *b, size_t index)
 	complete(b, index, op);
 }
 
-/* One vector for each position, summed over the samples of the batch. */
+/* The gradient is one vector for each position, summed over the samples of the batch. */
 static void positions_backward(struct builder *b, size_t index)
 {
 	const struct layer *layer = &b->network->layers[index];
@@ -471,7 +473,7 @@ void tokens_forward(struct builder *b, size_t index)
 
 /* ---- backward ---- */
 
-/* The gradient of the first input, by layers without tensors. */
+/* Adds the gradient of the first input, for layers without tensors. */
 static uint32_t data_gradient(struct builder *b, const struct layer *layer, uint32_t gradient)
 {
 	double in_B = builder_B(b, b->network->layers[layer->inputs[0]].output_count);

@@ -12,7 +12,7 @@ enum { COMPUTE, DOWN, UP, STREAM_COUNT };
 
 /* ---- cutting ---- */
 
-/* True if no layer behind `layer` takes the output of a layer before it. */
+/* Returns true if no layer behind `layer` takes the output of a layer before it. */
 static bool can_cut_after(const struct network *network, size_t layer)
 {
 	for (size_t i = layer + 1; i < network->layer_count; i++)

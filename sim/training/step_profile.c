@@ -17,7 +17,7 @@ struct cutter {
 	VEC(struct step_segment) segments;
 	VEC(uint32_t)
 	tensors; /* tensors of the graph, in the order in which their gradients are ready */
-	/* Since the last cut. */
+	/* Work since the last cut. */
 	double open_s, open_host_s, last_s;
 	uint32_t open_kernels;
 	size_t forward_count;
@@ -29,7 +29,7 @@ static double op_s(const struct op *op, const struct gpu_params *gpu,
 	return op->kernels * (kernel_duration_s(gpu, efficiency, &op->work) + gpu->kernel_gap_s);
 }
 
-/* Host work to issue an op. */
+/* Returns the host work to issue an op. */
 static double host_s(struct cutter *c, const struct op *op)
 {
 	double work_s = 0;
@@ -237,7 +237,7 @@ static struct step_tensor *stretch(struct cutter *c, double factor)
 	return tensors;
 }
 
-/* Part of a core that the poller uses: it makes one query, then sleeps, and so on. */
+/* Returns the part of a core that the poller uses: it makes one query, then sleeps, and so on. */
 static double poller_ratio(const struct stack_params *stack, const struct step_host *host)
 {
 	if (!host || !stack->poller)

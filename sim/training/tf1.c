@@ -27,7 +27,7 @@ enum { EVENT_LOSS = 0, EVENT_DONE = 2, EVENT_INPUT = 4, EVENT_EXTRA = 6 };
 enum { EXTRA_EVENTS = 4096, EXTRA_MAX = EXTRA_EVENTS };
 
 struct consumers {
-	uint32_t *first; /* op i has list[first[i]] .. list[first[i + 1] - 1] */
+	uint32_t *first; /* the list of op i is list[first[i]] .. list[first[i + 1] - 1] */
 	uint32_t *list;
 };
 

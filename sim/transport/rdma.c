@@ -419,7 +419,7 @@ static void head_trace(struct rdma_direction *direction)
 		   direction->head->started_ps, engine_now_ps(engine));
 }
 
-/* All packets of the head have left. */
+/* Called when all packets of the head have left. */
 static void head_over(struct rdma_direction *direction)
 {
 	struct engine *engine = direction->connection->spec.engine;
@@ -482,7 +482,7 @@ static void pump_again(void *ctx, uint64_t arg)
 	pump(direction);
 }
 
-/* It must be the last action of an event. */
+/* Starts each message that may start now. It must be the last action of an event. */
 static void pump(struct rdma_direction *direction)
 {
 	struct rdma_connection *connection = direction->connection;

@@ -156,7 +156,7 @@ struct tcp_connection {
 
 /* ---- tcp.c ---- */
 void tcp_fail(struct tcp_connection *connection, const char *reason);
-/* the write is complete and in order at the receiver's TCP */
+/* Called when the write is complete and in order at the receiver's TCP. */
 void tcp_pass_on(struct tcp_write *write);
 void tcp_push(struct tcp_writes *writes, struct tcp_write *write);
 struct tcp_write *tcp_pop(struct tcp_writes *writes);

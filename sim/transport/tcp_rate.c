@@ -162,7 +162,7 @@ double tcp_cap(const struct tcp_direction *direction, const struct tcp_write *wr
 	return cap;
 }
 
-/* One round trip of a bulk flow has passed. */
+/* Called when one round trip of a bulk flow has passed. */
 static void growth(void *ctx, uint64_t arg)
 {
 	(void)arg;

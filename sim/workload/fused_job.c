@@ -12,7 +12,7 @@ enum { WARM_STEPS = 2, STEPS_IN_DOUBT = 6 };
 	.settled_ratio = 0.002, .settled_events = 4e5
 
 struct ranks_job {
-	struct job job; /* first: jobs are cast back */
+	struct job job; /* must be first, because functions cast a job to this struct */
 	struct communicator *comm;
 	/* Only one of the two is used: fused is NULL in a job that repeats a collective. */
 	struct fused *fused;

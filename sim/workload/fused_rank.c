@@ -89,7 +89,7 @@ static void try_end(struct rank *rank)
 
 static void compute(struct rank *rank);
 
-/* Number of stretches of this step that have been issued. */
+/* Returns the number of stretches of this step that have been issued. */
 static size_t issued_count(const struct rank *rank)
 {
 	if (rank->issue_count != rank->begun_count)
@@ -138,7 +138,8 @@ static void ran(struct rank *rank)
 	try_end(rank);
 }
 
-/* Number of stretches that may run. Updates may run only when all gradients are reduced. */
+/* Returns the number of stretches that may run. Updates may run only when all gradients are
+ * reduced. */
 static size_t allowed_count(const struct rank *rank)
 {
 	const struct fused *job = rank->job;
@@ -320,8 +321,9 @@ void rank_started(struct rank *rank)
 	rank_note(rank);
 }
 
-/* Number of steps that the rank may begin to issue. With lockstep input, only steps whose batch has
- * been delivered; otherwise the begun steps, and one more if it issues ahead. */
+/* Returns the number of steps that the rank may begin to issue. With lockstep input these are
+ * the steps whose batch has been delivered. Otherwise these are the begun steps, and one more if
+ * the rank issues ahead. */
 static size_t issuable_count(const struct rank *rank)
 {
 	if (rank->spec->input && input_is_lockstep(rank->spec->input))

@@ -37,7 +37,7 @@ struct line {
 };
 
 struct group {
-	struct cuda_peers peers; /* first: peers are cast back */
+	struct cuda_peers peers; /* must be first, because functions cast it to this struct */
 	struct group_spec spec;
 	size_t member_count;
 	struct line all;

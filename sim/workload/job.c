@@ -24,7 +24,7 @@ static double step_s(const struct job *job, size_t index)
 	return s_from_ps(step->end_ps - step->start_ps);
 }
 
-/* Kernel work that the GPUs did in a step, in units of the work of one step. */
+/* Returns the kernel work that the GPUs did in a step, in units of the work of one step. */
 static double step_work(const struct job *job, size_t index)
 {
 	return job->work_ps > 0 ? (double)step_at(job, index)->work_ps / (double)job->work_ps : 1;
@@ -107,8 +107,8 @@ static bool is_warmed_up(const struct job *job)
 		work_since(job, 0) >= WORK_OF_UNEQUALS);
 }
 
-/* True if the GPU has done the work of a step since step `first`, or of several steps if it does
- * not keep up. */
+/* Returns true if the GPU has done the work of a step since step `first`, or of several steps if
+ * it does not keep up. */
 static bool has_worked(const struct job *job, size_t first)
 {
 	if (job->step_count == first)
@@ -117,7 +117,7 @@ static bool has_worked(const struct job *job, size_t first)
 	return work_since(job, first) >= (kept_up ? KEPT_UP : WORK_OF_UNEQUALS);
 }
 
-/* True if the last two steps took the same time. */
+/* Returns true if the last two steps took the same time. */
 static bool repeats(const struct job *job, size_t first)
 {
 	size_t count = job->step_count;
@@ -127,9 +127,9 @@ static bool repeats(const struct job *job, size_t first)
 		       job->kind->repeats_ratio * step_s(job, count - 1);
 }
 
-/* True if the mean time of a step's work has settled. Times are divided by the work, because a
- * program that runs ahead of the GPU can begin and end its steps at any point of the GPU's work.
- * Steps with many events may have a larger error. */
+/* Returns true if the mean time of a step's work has settled. Times are divided by the work,
+ * because a program that runs ahead of the GPU can begin and end its steps at any point of the
+ * GPU's work. Steps with many events may have a larger error. */
 static bool is_settled(const struct job *job, size_t first)
 {
 	size_t count = job->step_count - first;
@@ -140,8 +140,8 @@ static bool is_settled(const struct job *job, size_t first)
 				   job->kind->settled_ratio * fmax(1, large));
 }
 
-/* True if the last two steps are equal, or the mean has settled, or the maximum number of steps is
- * reached. */
+/* Returns true if the last two steps are equal, or the mean has settled, or the maximum number
+ * of steps is reached. */
 static bool is_steady(struct job *job)
 {
 	size_t first = window_first(job);

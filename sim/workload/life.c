@@ -75,7 +75,7 @@ static void work_over(void *ctx, uint64_t arg)
 	part_over(process->life, arg);
 }
 
-/* Each process does work_s, and again for each of its GPUs if each_gpu is true. */
+/* Makes each process do work_s, and again for each of its GPUs if each_gpu is true. */
 static void work(struct life *life, double work_s, bool each_gpu)
 {
 	life->pending_count = life->process_count;

@@ -36,16 +36,17 @@ struct life_spec {
 	size_t steps_count;          /* number of steps in this run, > 0 */
 	double checkpoint_B;
 	struct storage *storage; /* storage of checkpoints; NULL: no checkpoints */
-	/* Begins the job's steps. Called by an event. */
+	/* Called by an event to begin the job's steps. */
 	event_fn *start;
 	void *ctx;
 };
-/* The job begins at the current time. The spec is copied; the ranks are borrowed. */
+/* Begins the job at the current time. The spec is copied; the ranks are borrowed. */
 void life_begin(struct job *job, const struct life_spec *spec);
 
-/* To be called when the job has ended a step. Returns false when there are no more. */
+/* Call this when the job has ended a step. Returns false when there are no more steps. */
 bool life_step_over(struct life *life);
-/* "phase 'graph' of 2 processes": what an unfinished job waits for; NULL: for its steps. */
+/* Returns what an unfinished job waits for, for example "phase 'graph' of 2 processes". NULL: it
+ * waits for its steps. */
 const char *life_waiting(const struct life *life, struct arena *arena);
 
 #endif

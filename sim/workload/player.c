@@ -165,7 +165,7 @@ static void watched_event_reached(void *ctx, uint64_t arg)
 	player_watch_done(ctx, (uint32_t)arg, (uint32_t)(arg >> 32));
 }
 
-/* Number of records of the call's event that the player has issued since the start. */
+/* Returns the number of records of the call's event that the player has issued since the start. */
 static uint64_t *records_count(struct player *player, const struct cuda_call *call)
 {
 	return &player->records_counts[(size_t)call->device * player->spec.program->event_count +

@@ -32,7 +32,7 @@ struct rank {
 };
 
 struct program_job {
-	struct job job; /* first: jobs are cast back */
+	struct job job; /* must be first, because functions cast a job to this struct */
 	struct program_job_spec spec;
 	struct rank *ranks;
 	struct group *group; /* NULL: no collectives and messages */
@@ -85,7 +85,7 @@ static bool may_lose(const struct job *job)
 	return job->workload->lossy && over_wire;
 }
 
-/* True if there were too few losses for a mean. */
+/* Returns true if there were too few losses for a mean. */
 static bool too_few_losses(const struct job *job, size_t step_count)
 {
 	(void)step_count;

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Ways in which a thread of a program spends its time. */
+/* Kinds of time of a program's thread: its own work, calls, waits. */
 enum thread_time { TIME_THINK, TIME_CALL, TIME_WAIT, TIME_KIND_COUNT };
 
 struct step_record {
