@@ -29,7 +29,7 @@
 		"guest.*.selinux=false"
 
 struct settings {
-	const char *texts[16];
+	const char *texts[24]; /* ends with NULL */
 };
 
 __attribute__((unused)) static const struct settings beside_gpu = {
