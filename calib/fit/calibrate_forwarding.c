@@ -174,8 +174,9 @@ static void tcp(struct calibrating *c, const struct forwarded *f)
 			  "%s", note);
 }
 
-/* A payload is sent completely over TCP and then copied to the GPU. The extra time per byte
- * compared with the copy alone is TCP's, with both ends working at once. */
+/* Determines TCP's time per byte of a payload. A payload is sent completely over TCP and then
+ * copied to the GPU. The extra time per byte, compared with a copy on the local GPU, is TCP's,
+ * with both ends working at once. */
 static void payload(struct calibrating *c)
 {
 	const struct calibration_series *tcp_payload =

@@ -80,7 +80,7 @@ void import_nccl_time(struct importing *importing, double size_B, double time_us
 	import_sample(importing, point, time_us / MICROS);
 }
 
-/* "#  Rank  0 Group  0 Pid ... device  0 [0x07] NVIDIA A100-SXM4-80GB" */
+/* Reads "#  Rank  0 Group  0 Pid ... device  0 [0x07] NVIDIA A100-SXM4-80GB". */
 static void take_rank(struct importing *importing, const char *line, const char *const *words,
 		      struct state *state)
 {
