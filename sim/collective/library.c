@@ -37,7 +37,8 @@ static const struct param_row rows[] = {
 		    "number of shards of a parameter server", "one server, as in most examples"),
 	PARAM_BOOL(struct library_params, server_on_cpu, "true",
 		   "whether parameter servers keep variables in host memory; otherwise they use "
-		   "the machines' GPUs, first the first GPU of each machine, then the second",
+		   "the machines' GPUs in turn: the first GPU of each machine, then the second of "
+		   "each",
 		   "TensorFlow: local_parameter_device=cpu by default in tf_cnn_benchmarks"),
 	BASE_ROW(base_ring_ll_s, "6.6 us", "ring with LL"),
 	BASE_ROW(base_ring_ll128_s, "14.0 us", "ring with LL128"),
@@ -86,7 +87,7 @@ static const struct param_row rows[] = {
 		     "latency_scale",
 		     "assumption: 1, for the systems that NCCL was tuned on"),
 	COST_SOURCED(struct library_params, ll_nodes_scale_ratio, QUANTITY_RATIO, 0.01, 100, "1",
-		     "further factor on the latency of hops with LL inside one of several "
+		     "factor on the latency of hops with LL inside a node of a job with several "
 		     "nodes, in addition to latency_scale and ll_nodes",
 		     "assumption: 1, for the systems that NCCL was tuned on"),
 	COST_ASSUMED(struct library_params, start_s, QUANTITY_TIME, 0, 1, "0 us",
@@ -150,8 +151,8 @@ static const struct param_row rows[] = {
 		     "part of the links' goodput that LL128 reaches",
 		     TUNING ": 0.92, of 120 data bytes in 128"),
 	COST_SOURCED(struct library_params, ll_ratio, QUANTITY_RATIO, 0.01, 1, "0.25",
-		     "part of the links' goodput that LL reaches; half of its bytes are flags, and "
-		     "stores of 8 B do not fill links",
+		     "part of the links' goodput that LL reaches, because half of its bytes are "
+		     "flags and its stores of 8 B do not fill links",
 		     TUNING ": a quarter of the bus bandwidth"),
 	COST_SOURCED(struct library_params, ll128_alone_ratio, QUANTITY_RATIO, 0.01, 1, "0.7",
 		     "part of the links' goodput that LL128 reaches if a node has one rank, whose "
@@ -163,15 +164,17 @@ static const struct param_row rows[] = {
 	PARAM_CHOICE(struct library_params, tree_correction, tree_corrections, "2.18",
 		     "release of NCCL whose table corrects its model of trees at medium sizes",
 		     "NCCL, src/graph/tuning.cc, treeCorrectionFactor"),
-	PARAM_NUMBER(struct library_params, ll_nodes_ratio, QUANTITY_RATIO, 1, 10, "1.8",
-		     "factor on the latency of hops with LL inside one of several nodes", TUNING),
+	PARAM_NUMBER(
+		struct library_params, ll_nodes_ratio, QUANTITY_RATIO, 1, 10, "1.8",
+		"factor on the latency of hops with LL inside a node of a job with several nodes",
+		TUNING),
 	COST_SOURCED(struct library_params, net_overhead_s, QUANTITY_TIME, 0, 1, "1 us",
 		     "time to post a message to the network, which each hop of a ring waits for if "
 		     "there are several nodes (three times with Simple)",
 		     TUNING ", getNetOverhead: 1 us, on AMD's processors 2 us"),
 	PARAM_WHOLE(struct library_params, net_steps_more_count, 0, 2, "2",
-		    "network steps of a ring all-reduce in the library's model, in addition to 2 "
-		    "(nodes - 1)",
+		    "number of network steps of a ring all-reduce in the library's model, in "
+		    "addition to 2 (nodes - 1)",
 		    TUNING ": 2 nodes"),
 	PARAM_NUMBER(struct library_params, plateau_ratio, QUANTITY_RATIO, 1, 10, "1.4",
 		     "factor on the latency of all hops of a ring with Simple if there are several "
@@ -179,21 +182,22 @@ static const struct param_row rows[] = {
 		     TUNING ", the plateau effect: 1.4 from Ampere on, 1.9 before"),
 	PARAM_NUMBER(
 		struct library_params, lane_Bps, QUANTITY_RATE, 1e6, 1e13, "25 GB/s",
-		"bandwidth of links for which the library creates a pair of channels",
+		"link bandwidth for which the library creates one pair of channels",
 		"NCCL: 24 channels on an A100 with 12 links of 23.5 GB/s, 12 on a V100 with 6"),
 	PARAM_WHOLE(struct library_params, channels_most_count, 1, 1024, "32",
 		    "maximum number of channels", "NCCL: MAXCHANNELS 32"),
 	PARAM_NUMBER(struct library_params, channel_least_ll_B, QUANTITY_BYTES, 0, 1e12, "4 KiB",
-		     "minimum bytes for each channel (and rank of a ring) with LL; with fewer, "
-		     "fewer channels work",
+		     "minimum bytes for each channel (and rank of a ring) with LL; a smaller "
+		     "message uses fewer channels",
 		     "NCCL 2.18: 512 threads, 8 B each"),
-	PARAM_NUMBER(struct library_params, channel_least_ll128_B, QUANTITY_BYTES, 0, 1e12, "5 KiB",
-		     "minimum bytes for each channel with LL128; with fewer, fewer channels work",
-		     "NCCL 2.18: 640 threads, 8 B each"),
-	PARAM_NUMBER(struct library_params, channel_least_simple_B, QUANTITY_BYTES, 0, 1e12,
-		     "32 KiB",
-		     "minimum bytes for each channel with Simple; with fewer, fewer channels work",
-		     "NCCL 2.18: 512 threads, 64 B each"),
+	PARAM_NUMBER(
+		struct library_params, channel_least_ll128_B, QUANTITY_BYTES, 0, 1e12, "5 KiB",
+		"minimum bytes for each channel with LL128; a smaller message uses fewer channels",
+		"NCCL 2.18: 640 threads, 8 B each"),
+	PARAM_NUMBER(
+		struct library_params, channel_least_simple_B, QUANTITY_BYTES, 0, 1e12, "32 KiB",
+		"minimum bytes for each channel with Simple; a smaller message uses fewer channels",
+		"NCCL 2.18: 512 threads, 64 B each"),
 	PARAM_BOOL(struct library_params, ll128, "true", "whether the library supports LL128",
 		   "NCCL 2.5 and later"),
 	PARAM_BOOL(
@@ -258,8 +262,8 @@ static const struct param_row rows[] = {
 		     "runs; 0 means that copy engines move the bytes",
 		     "NCCL: a block of about 500 threads for each channel, one on an SM"),
 	COST_ASSUMED(struct library_params, kernel_loss_ratio, QUANTITY_RATIO, 0, 0.95, "0",
-		     "part of a GPU that kernels beside a collective lose in addition to its "
-		     "blocks and its memory traffic",
+		     "part of a GPU that other kernels lose while a collective runs, in addition "
+		     "to the blocks and memory traffic of the collective",
 		     "assumption: zero; fitted where a library takes more"),
 	PARAM_NUMBER(struct library_params, memory_traffic_ratio, QUANTITY_RATIO, 0, 10, "3",
 		     "bytes of GPU memory that are read or written for each byte sent",

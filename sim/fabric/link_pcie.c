@@ -35,10 +35,10 @@ static const struct param_row rows[] = {
 	COST_ASSUMED(struct pcie_params, latency_s, QUANTITY_TIME, 0, 1, "300 ns",
 		     "one-way latency, including root complex and switches",
 		     "assumption: a register read of about 0.6 to 1 us consists of two crossings"),
-	COST_ASSUMED(
-		struct pcie_params, efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "1",
-		"link efficiency: part of the bandwidth that link-layer packets and credits leave",
-		"assumption: 1; the limits of a copy engine belong to dma"),
+	COST_ASSUMED(struct pcie_params, efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "1",
+		     "link efficiency: part of the bandwidth that remains after link-layer packets "
+		     "and credits",
+		     "assumption: 1; the limits of a copy engine belong to dma"),
 };
 
 static const struct param_table table = PARAM_TABLE("pcie", struct pcie_params, rows);

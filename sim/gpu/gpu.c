@@ -61,7 +61,8 @@ static const struct param_row gpu_rows[] = {
 		     "and synchronisation; the rest after the host's part (about 3 us to launch, 1 "
 		     "us to wake)"),
 	PARAM_WHOLE(struct gpu_params, copy_engines_count, 1, 2, "2",
-		    "number of copy engines; 1 is shared by both directions, 2 gives one to each",
+		    "number of copy engines; both directions share a single one, and of two each "
+		    "direction has its own",
 		    "deviceQuery on Pascal and later: 2 or more copy engines"),
 	PARAM_WHOLE(struct gpu_params, queue_depth_count, 1, 1e9, "1024",
 		    "operations in flight at which a launch blocks",
@@ -82,7 +83,7 @@ static const struct param_row gpu_rows[] = {
 		     "at memory bandwidth, plus scheduling"),
 	PARAM_NUMBER(
 		struct gpu_params, traffic_lump_s, QUANTITY_TIME, 0, 1, "10 us",
-		"GPU time of other memory traffic that is charged to kernels at once",
+		"GPU time of memory traffic of messages that is collected before it delays kernels",
 		"assumption: a time step of a few kernels, because messages are many and small"),
 	COST_ASSUMED(struct gpu_params, board_ratio, QUANTITY_RATIO, 0.1, 1, "1",
 		     "board speed ratio: part of its speed that a GPU keeps while the other GPUs "

@@ -34,40 +34,41 @@ static const struct param_row kernel_rows[] = {
 	COST_ASSUMED(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.23",
 		     "part of the peak of its number type that fused attention reaches",
 		     "assumption: between the generations that were fitted"),
-	COST_ASSUMED(
-		struct kernel_params, convolution_ratio, QUANTITY_RATIO, 0.05, 1, "0.8",
-		"part of the rate of a matrix product that a convolution keeps, which computes "
-		"the addresses of its elements",
-		"assumption: between VGG and AlexNet, which have larger products, and ResNet"),
+	COST_ASSUMED(struct kernel_params, convolution_ratio, QUANTITY_RATIO, 0.05, 1, "0.8",
+		     "rate of a convolution divided by that of a matrix product; below 1, because "
+		     "a convolution computes the addresses of its elements",
+		     "assumption: between VGG and AlexNet, which have larger products, and ResNet"),
 	COST_ASSUMED(struct kernel_params, fill_s, QUANTITY_TIME, 0, 1e-3, "1 us",
 		     "time in which a tile of a product loads its first elements and writes its "
 		     "result",
 		     "assumption: two accesses to memory of 0.5 us each under load"),
 	COST_ASSUMED(struct kernel_params, reload_count, QUANTITY_COUNT, 0, 1e4, "32",
-		     "side of a square tile that is limited as much by loading as by arithmetic, "
-		     "times one half",
+		     "half of the side of a square tile that needs the same time for loading as "
+		     "for arithmetic",
 		     "assumption: smaller tiles load more bytes for each multiplication"),
 };
 const struct param_table kernel_table = PARAM_TABLE("kernels", struct kernel_params, kernel_rows);
 
 static const struct param_row efficiency_rows[] = {
-	COST_ASSUMED(struct efficiency_params, peak_ratio, QUANTITY_RATIO, 0, 10, "0",
-		     "peak efficiency: part of the peak rate that a very large kernel of the "
-		     "network reaches; 0 takes kernel times from shapes",
-		     "by definition: not fitted"),
+	COST_ASSUMED(
+		struct efficiency_params, peak_ratio, QUANTITY_RATIO, 0, 10, "0",
+		"peak efficiency: part of the peak rate that a very large kernel of the "
+		"network reaches; 0 means that kernel times follow from the shapes of the products",
+		"by definition: not fitted"),
 	COST_ASSUMED(struct efficiency_params, half_work_flop, QUANTITY_FLOP, 0, 1e15, "50 Mflop",
-		     "half-efficiency work: work of a kernel that reaches half of peak, if peak is "
-		     "fitted",
+		     "half-efficiency work: work of a kernel that reaches half of the fitted peak; "
+		     "without a fitted peak it has no effect",
 		     "assumption: to be fitted to the throughput of one GPU at two batch sizes"),
 };
 const struct param_table efficiency_table =
 	PARAM_TABLE("efficiency", struct efficiency_params, efficiency_rows);
 
 static const struct param_row law_rows[] = {
-	COST_SOURCED(struct efficiency_params, law_ratio, QUANTITY_COUNT, 0.1, 10, "1",
-		     "time of the network's kernels over their time by the law, if peak is 0",
-		     "its interval is the error on networks that set no constant "
-		     "(docs/models/kernels.md)"),
+	COST_SOURCED(
+		struct efficiency_params, law_ratio, QUANTITY_COUNT, 0.1, 10, "1",
+		"real time of the network's kernels divided by the predicted time, if peak is 0",
+		"its interval is the error on networks that set no constant "
+		"(docs/models/kernels.md)"),
 };
 const struct param_table law_table = PARAM_TABLE("efficiency", struct efficiency_params, law_rows);
 

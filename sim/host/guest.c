@@ -83,11 +83,11 @@ static const struct param_row guest_rows[] = {
 		   "segmentation and receive offload: the CPU handles packets of 64 KiB",
 		   "Linux default (TSO, GRO)"),
 	COST_SOURCED(struct guest_params, work_cost_ratio, QUANTITY_RATIO, 0, 10, "12 %",
-		     "extra CPU work in a virtual machine (nested paging, exits)",
+		     "additional CPU work in a virtual machine (nested paging, exits)",
 		     "derived: Felter et al., IBM RC25482 (2014), KVM with pinned CPUs: 2 % in "
 		     "Linpack, 22 % in PXZ compression; the middle"),
 	COST_ASSUMED(struct guest_params, interrupt_s, QUANTITY_TIME, 0, 1e-3, "2 us",
-		     "extra work of a device's interrupt in a virtual machine",
+		     "additional work of each device interrupt in a virtual machine",
 		     "assumption: two exits (delivery, end of interrupt) of about 2000 cycles "
 		     "each; Gordon et al., ASPLOS 2012, explain why"),
 	COST_SOURCED(struct guest_params, disk_ratio, QUANTITY_RATIO, 0.01, 1, "100 %",

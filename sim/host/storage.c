@@ -28,12 +28,12 @@ static const struct param_row storage_rows[] = {
 		   "no link",
 		   "assumption: a local disk, or a separate storage network"),
 	PARAM_BOOL(struct storage_params, shared, "false",
-		   "whether all machines share one storage, which is always so with a node",
+		   "whether all machines share one storage; a storage with a node is always shared",
 		   "assumption: a local disk"),
-	COST_ASSUMED(
-		struct storage_params, client_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6, "0 ns/B",
-		"client work per byte at 2.4 GHz, in addition to the copy out of the page cache",
-		"assumption: none for a file system in the kernel"),
+	COST_ASSUMED(struct storage_params, client_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6, "0 ns/B",
+		     "work of the storage's client per byte at 2.4 GHz, in addition to the copy "
+		     "out of the page cache",
+		     "assumption: none for a file system in the kernel"),
 	PARAM_WHOLE(struct storage_params, client_threads_count, 0, 1024, "0",
 		    "number of threads that do the client's work; 0 means one for each request",
 		    "assumption: each file is read by its own thread"),

@@ -14,29 +14,27 @@ static const char *const host_choices[] = {"driver", "recorded", NULL};
 
 static const struct param_row calls_rows[] = {
 	PARAM_NUMBER(struct calls_params, kernel_ratio, QUANTITY_RATIO, 1e-3, 1e3, "1",
-		     "GPU times of a recorded program on this GPU divided by the recorded ones; 1 "
-		     "on the same GPU",
-		     ""),
+		     "factor on all recorded GPU times; 1 if this GPU is of the recorded kind", ""),
 	PARAM_NUMBER(struct calls_params, think_ratio, QUANTITY_RATIO, 0, 1e3, "1",
-		     "host times between calls of a recorded program on this host divided by the "
-		     "recorded ones",
+		     "factor on all recorded host times between two calls; 1 if this host is of "
+		     "the recorded kind",
 		     ""),
 	PARAM_NUMBER(struct calls_params, clock_Hz, QUANTITY_FREQUENCY, 0, 1e11, "0 Hz",
 		     "core clock of the host on which the program was recorded; 0 Hz means that of "
 		     "the host on which it runs",
 		     ""),
 	PARAM_CHOICE(struct calls_params, host, host_choices, "driver",
-		     "host time of a recorded program's calls: the driver's parameters, or the "
-		     "recorded times",
+		     "source of the host time of each recorded call: the driver's parameters "
+		     "(driver), or the recording (recorded)",
 		     ""),
 	PARAM_WHOLE(
 		struct calls_params, step_count, 0, 1e9, "0",
 		"number of the recorded step to replay, from 1; 0 means the step of median length",
 		""),
-	COST_ASSUMED(
-		struct calls_params, arguments_B, QUANTITY_BYTES, 0, 65536, "120 B",
-		"size of the marshalled arguments of a recorded call, which recorders do not see",
-		"assumption: the same as for a framework's launches"),
+	COST_ASSUMED(struct calls_params, arguments_B, QUANTITY_BYTES, 0, 65536, "120 B",
+		     "size of the marshalled arguments of each recorded call, which no recording "
+		     "contains",
+		     "assumption: the same as for a framework's launches"),
 };
 const struct param_table calls_table = PARAM_TABLE("calls", struct calls_params, calls_rows);
 

@@ -24,7 +24,8 @@ static const struct param_row exchange_rows[] = {
 		     "when the framework announces a gradient to the exchange",
 		     "issued: for TensorFlow and PyTorch a GPU op is done when it is enqueued; "
 		     "computed: MXNet's engine waits for the stream after each op"),
-	PARAM_BOOL(struct exchange_params, overlap, "true", "exchange gradients during backward",
+	PARAM_BOOL(struct exchange_params, overlap, "true",
+		   "whether gradients are exchanged during the backward pass",
 		   "Horovod, PyTorch DDP and TensorFlow hand over each gradient when it is ready"),
 	PARAM_NUMBER(struct exchange_params, fusion_B, QUANTITY_BYTES, 0, 1e12, "64 MiB",
 		     "size of Horovod's fusion buffer",
@@ -46,10 +47,10 @@ static const struct param_row exchange_rows[] = {
 		     "work of Horovod's coordinator for each request of a rank",
 		     "assumption: parse a message of about 100 bytes, look up a hash table"),
 	COST_ASSUMED(struct exchange_params, cached_negotiation_s, QUANTITY_TIME, 0, 1, "1 us",
-		     "work for each rank in a Horovod cycle with the response cache",
+		     "work of a Horovod cycle for each rank, with the response cache",
 		     "assumption: a rank's share of a reduction of a few words on the host"),
 	PARAM_BOOL(struct exchange_params, response_cache, "true",
-		   "ranks agree on each tensor that was negotiated before by one bit",
+		   "whether one bit represents each tensor that ranks have negotiated before",
 		   "Horovod changelog: since 0.16.0 (2019), HOROVOD_CACHE_CAPACITY 1024"),
 	COST_ASSUMED(struct exchange_params, launch_s, QUANTITY_TIME, 0, 1, "10 us",
 		     "host work to launch a collective on a rank",
@@ -67,26 +68,26 @@ static const struct param_row exchange_rows[] = {
 		     "bundle",
 		     "a copy reads and writes; Horovod, MemcpyInFusionBuffer"),
 	COST_ASSUMED(struct exchange_params, tensor_s, QUANTITY_TIME, 0, 1, "0 us",
-		     "work of the framework to hand over one gradient; a rank hands over one "
-		     "after the other",
+		     "work of the framework to pass one gradient to the exchange; a rank passes "
+		     "them one after the other",
 		     "assumption: part of the host work of a step on one GPU"),
 	PARAM_NUMBER(struct exchange_params, gradient_element_B, QUANTITY_BYTES, 0, 8, "0 B",
-		     "bytes of a gradient's element on the network, 2 with compression; 0: as in "
-		     "the stack",
+		     "bytes of a gradient's element on the network, 2 with compression; 0 means as "
+		     "in the stack",
 		     "assumption: no compression, the default of Horovod and DDP"),
 	COST_ASSUMED(struct exchange_params, noise_ratio, QUANTITY_RATIO, 0, 1, "0.005",
 		     "standard deviation of a rank's compute time from step to step",
 		     "assumption: clocks and hosts change a step by about 0.5 %"),
 	COST_ASSUMED(struct exchange_params, gather_s, QUANTITY_TIME, 0, 10, "0 ms",
-		     "further time of a step with more than one rank",
+		     "additional time of each step in a job with more than one rank",
 		     "assumption: no further time; fitted to measured scaling"),
 	PARAM_BOOL(struct exchange_params, waits_for_issued, "false",
-		   "whether a collective waits for all kernels that were issued to its GPUs before "
-		   "the last rank issued the gradient (with announce = issued)",
+		   "whether a collective waits for all kernels that its GPUs had received when the "
+		   "last rank issued the gradient (with announce = issued)",
 		   "Horovod, PyTorch and MXNet wait for the gradient's own event"),
 	COST_ASSUMED(struct exchange_params, stagger_s, QUANTITY_TIME, 0, 1, "0 us",
-		     "work to start a rank's step, for each op of the step, at 2.4 GHz; one "
-		     "thread starts the ranks of a guest in turn; 0: each rank starts itself",
+		     "work for each op at 2.4 GHz if one thread starts the steps of all ranks of a "
+		     "guest in turn; 0 means that each rank starts its own",
 		     "assumption: each rank is its own process or has its own threads"),
 };
 const struct param_table exchange_table =

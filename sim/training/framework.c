@@ -32,20 +32,22 @@ static const struct param_row stack_rows[] = {
 		     "by definition: only the launch"),
 	PARAM_CHOICE(struct stack_params, l2_loss, l2_loss_names, "all",
 		     "ops of the weight decay loss: one for each trainable variable (all), the "
-		     "same without batch norm's, one in total, none",
+		     "same without the variables of batch norm, one in total, or none",
 		     "tf_cnn_benchmarks: all before 29 October 2018, then no_batch_norm"),
-	PARAM_BOOL(struct stack_params, poller, "true", "a thread polls events for completion",
-		   "TensorFlow gpu_event_mgr.cc"),
+	PARAM_BOOL(struct stack_params, poller, "true",
+		   "whether a thread polls events for completion", "TensorFlow gpu_event_mgr.cc"),
 	PARAM_NUMBER(struct stack_params, poll_sleep_s, QUANTITY_TIME, 0, 1, "10 us",
 		     "sleep of the poller between two rounds while an event is pending",
 		     "TensorFlow gpu_event_mgr.cc: polling_active_delay_usecs"),
 	PARAM_BOOL(struct stack_params, real_input, "false",
-		   "each step copies its input to the GPU",
+		   "whether each step copies its input to the GPU",
 		   "tf_cnn_benchmarks without --data_dir makes input on the GPU"),
-	PARAM_BOOL(struct stack_params, pinned_input, "true", "the input's host memory is pinned",
+	PARAM_BOOL(struct stack_params, pinned_input, "true",
+		   "whether the host memory of the input is pinned",
 		   "TensorFlow's host allocator for GPU copies"),
 	PARAM_NUMBER(struct stack_params, events_per_step_count, QUANTITY_COUNT, 0, 4096, "0",
-		     "further event records in a step, each of them polled (several stream groups)",
+		     "number of additional event records in a step, each of which the poller "
+		     "queries (several stream groups)",
 		     "TensorFlow with one stream group records events for copies only"),
 	COST_ASSUMED(struct stack_params, session_s, QUANTITY_TIME, 0, 10, "300 us",
 		     "host work between two steps, at the reference clock",
@@ -70,8 +72,8 @@ static const struct param_row stack_rows[] = {
 		     "PyTorch's notes on CUDA semantics: convolutions by default since 1.7, other "
 		     "products not since 1.12; the stacks' files say which they use"),
 	PARAM_BOOL(struct stack_params, autocast, "false",
-		   "weights stay fp32 and are cast in each step; losses, softmax and layer norms "
-		   "are computed in fp32",
+		   "whether weights stay fp32 and are cast in each step; losses, softmax and layer "
+		   "norms are then computed in fp32",
 		   "PyTorch's autocast op reference; the stacks' files say which use it"),
 	PARAM_CHOICE(struct stack_params, layout, layout_names, "nhwc",
 		     "order of an image's elements; convolutions on tensor cores transpose images "
@@ -79,23 +81,23 @@ static const struct param_row stack_rows[] = {
 		     "cuDNN developer guide: tensor cores compute in NHWC; the stacks' files say "
 		     "which use NCHW"),
 	PARAM_CHOICE(struct stack_params, fusion, fusion_names, "none",
-		     "element-wise ops that are one kernel with their neighbours: none, norm "
-		     "(batch norm with ReLU and addition), all (torch.compile, XLA)",
+		     "element-wise ops that share one kernel with their neighbours: none, norm "
+		     "(batch norm with ReLU and addition) or all (torch.compile, XLA)",
 		     "eager frameworks launch a kernel for each op"),
 	PARAM_BOOL(struct stack_params, fused_averages, "false",
-		   "batch norm's kernel also updates the moving averages; otherwise kernels of "
-		   "their own do",
+		   "whether the kernel of batch norm also updates the moving averages; otherwise "
+		   "separate kernels update them",
 		   "TensorFlow 1 updates them by ops; PyTorch and MXNet pass them to cuDNN"),
 	PARAM_BOOL(struct stack_params, fused_attention, "true",
-		   "one kernel computes attention and keeps no scores in GPU memory",
+		   "whether one kernel computes attention and keeps no scores in GPU memory",
 		   "PyTorch documentation, scaled_dot_product_attention: since 2.0 it takes "
 		   "FlashAttention or memory-efficient attention where it can"),
 	PARAM_BOOL(struct stack_params, fp16_gradients, "false",
-		   "gradients are exchanged in half precision",
+		   "whether gradients are exchanged in half precision",
 		   "tf_cnn_benchmarks keeps fp32 variables, so their gradients are also fp32 "
 		   "(variable_mgr.py); MXNet's fp16 kvstore exchanges fp16"),
 	PARAM_WHOLE(struct stack_params, xla_clusters_count, 0, 1000, "0",
-		    "clusters that XLA compiles the backward pass into; 0: no XLA",
+		    "number of clusters into which XLA compiles the backward pass; 0 means no XLA",
 		    "assumption: no XLA unless the stack's file says so"),
 };
 const struct param_table stack_table = PARAM_TABLE("stack", struct stack_params, stack_rows);

@@ -16,7 +16,8 @@ static const struct param_row shm_rows[] = {
 		     "time until the polling receiver has the message, at 2.4 GHz",
 		     "assumption: several cache misses and the dispatch of the reader"),
 	PARAM_NUMBER(struct shm_params, inline_B, QUANTITY_BYTES, 0, 1e12, "16 KiB",
-		     "size above which messages use the core and memory as flows",
+		     "size above which a message shares the core and the memory with other flows; "
+		     "shorter messages wait in a queue",
 		     "assumption: a modelling choice, as for tcp"),
 };
 static const struct param_table shm_table = PARAM_TABLE("shm", struct shm_params, shm_rows);

@@ -26,7 +26,8 @@ static const struct param_row tcp_rows[] = {
 		    "assumption: one socket per connection"),
 	PARAM_NUMBER(
 		struct tcp_params, inline_B, QUANTITY_BYTES, 0, 1e12, "16 KiB",
-		"size above which messages use the cores as flows instead of service",
+		"size above which a message shares the cores with other flows; shorter messages "
+		"wait in a queue",
 		"assumption: a modelling choice; smaller messages are a few microseconds of work"),
 	PARAM_NUMBER(struct tcp_params, encapsulation_B, QUANTITY_BYTES, 0, 1000, "0 B",
 		     "header of an overlay in each packet (VXLAN 50 B, IPIP 20 B)",
@@ -39,7 +40,7 @@ static const struct param_row tcp_rows[] = {
 		   "for both directions (flannel's udp back end)",
 		   "assumption: the kernel forwards the packets of an overlay (VXLAN, IPIP)"),
 	COST_ASSUMED(struct tcp_params, relay_packet_s, QUANTITY_TIME, 0, 1e-2, "15 us",
-		     "work of that process per packet at either end, at 2.4 GHz",
+		     "work of the relay process per packet at either end, at 2.4 GHz",
 		     "assumption: two system calls, two copies and a wake-up; flannel in virtual "
 		     "machines once reached 28.7 MB/s with udp, 50 us a packet (kubernetes pull "
 		     "request 17877)"),

@@ -65,7 +65,7 @@ const struct verb verb_sensitivity = {
 	.name = "sensitivity",
 	.words = "CASE",
 	.help = "ranks parameters by their influence on a result, and names the calibration that "
-		"would narrow it most",
+		"would narrow its interval most",
 	.examples = "  farwire sensitivity case.cfg --plot tornado.svg\n"
 		    "  farwire sensitivity case.cfg --of step --points 512\n"
 		    "  farwire sensitivity ddl-host --vary-all 10% --for link. --for guest.\n",

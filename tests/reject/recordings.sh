@@ -24,7 +24,7 @@ wait
 expect 2 '^empty\.jsonl: the file is empty' fit empty.jsonl
 echo "$head" >x.jsonl
 expect 2 '^x\.jsonl: the file has no samples' fit x.jsonl
-head -c 100000 /dev/urandom >noise.jsonl
+{ printf "\001"; head -c 100000 /dev/urandom; } >noise.jsonl # the first byte is not JSON
 expect 2 '^noise\.jsonl:1: ' fit noise.jsonl
 { echo "$head"; point 64 '1e-6,nan'; } >x.jsonl
 expect 2 '^x\.jsonl:2: ' fit x.jsonl
