@@ -30,11 +30,11 @@ struct ratio_bar {
 struct drawing *chart_ratio_bars(struct arena *arena, struct chart_text text,
 				 const struct ratio_bar *bars, size_t count);
 
-/* Stacked horizontal bars of step time by cause, with a legend. */
+/* Draws stacked horizontal bars of step time by cause, with a legend. */
 struct drawing *chart_breakdown(struct arena *arena, struct chart_text text,
 				const struct prediction *const *predictions, size_t count);
 
-/* Timeline: host threads, wires and GPU streams over a window of time. */
+/* Draws a timeline: host threads, wires and GPU streams over a window of time. */
 struct drawing *chart_timeline(struct arena *arena, struct chart_text text,
 			       const struct trace *trace, int64_t from_ps, int64_t to_ps);
 
@@ -120,8 +120,8 @@ struct scaling_curve {
 struct drawing *chart_scaling(struct arena *arena, struct chart_text text,
 			      const struct scaling_curve *curves, size_t count);
 
-/* Step times of jobs on increasing numbers of GPUs: one vertical bar each, stacked by cause, and
- * beside it the total time of collectives, which shows the part hidden behind kernels. */
+/* Draws step times of jobs on increasing numbers of GPUs: one vertical bar each, stacked by
+ * cause. Beside it is the total time of collectives, which shows the part hidden behind kernels. */
 struct drawing *chart_exposed(struct arena *arena, struct chart_text text,
 			      const struct prediction *const *predictions, size_t count);
 

@@ -36,7 +36,8 @@ static void link_sides(struct tracing *t, size_t a, size_t b)
 	t->sides[b].next[t->sides[b].links++] = a;
 }
 
-/* Links the sides of the square with the lowest corner (i, j) that the line crosses. */
+/* Finds the sides that the line crosses in the square with the lowest corner (i, j), and links
+ * them. */
 static void march(struct tracing *t, size_t i, size_t j)
 {
 	const size_t across = t->grid->x_count, up = across * t->grid->y_count;

@@ -164,7 +164,7 @@ static bool estimate_rate(const struct pass_draw *draw, double *out, void *ctx)
 	return true;
 }
 
-/* Bandwidth of kernels that only read and write memory beyond the caches. */
+/* Fits the bandwidth of kernels that only read and write memory beyond the caches. */
 static void memory(struct calibrating *c, double floor_s)
 {
 	static const char *const kernels[] = {"kernel=copy level=hbm", "kernel=triad level=hbm"};
@@ -213,8 +213,9 @@ static void memory(struct calibrating *c, double floor_s)
 			  "memory_bandwidth is already the bandwidth of streaming kernels");
 }
 
-/* Time of a kernel without its work when many follow each other: its floor and the gap to the next
- * one. In a graph it is the slope over the number of nodes. Returns 0 if it was not measured. */
+/* Returns the time of a kernel without its work when many follow each other: its floor and the
+ * gap to the next one. In a graph it is the slope over the number of nodes. Returns 0 if it was
+ * not measured. */
 static double between_s(struct calibrating *c, bool graph)
 {
 	struct interval floor, gap;

@@ -11,10 +11,10 @@
  *   n B = n (intercept + unmarshal + get) + marshal + 2 way + reply
  *
  * So each further call costs (n B - S) / (n - 1), and S grows with the bytes of arguments by
- * marshal_byte. Calls that do not wait follow each other at the pace of the slower side. If that
- * pace is slower than the server, it is the client's and gives marshal. Otherwise it is an upper
- * bound of the client's cost. The rest of S is the way of two messages. The difference of S between
- * TCP and shared memory is the extra cost of TCP.
+ * marshal_byte. Calls that do not wait follow each other at the pace of the slower side, which is
+ * the client or the server. If the pace is slower than the server, the client sets it, and marshal
+ * follows from it. Otherwise the pace is an upper bound of the client's cost. The rest of S is the
+ * way of two messages. The difference of S between TCP and shared memory is the extra cost of TCP.
  */
 #include <math.h>
 #include <string.h>
@@ -174,8 +174,9 @@ static void tcp(struct calibrating *c, const struct forwarded *f)
 			  "%s", note);
 }
 
-/* A payload is sent completely over TCP and then copied to the GPU. The extra time per byte
- * compared with the copy alone is TCP's, with both ends working at once. */
+/* Determines TCP's time per byte of a payload. A payload is sent completely over TCP and then
+ * copied to the GPU. The extra time per byte, compared with a copy on the local GPU, is TCP's,
+ * with both ends working at once. */
 static void payload(struct calibrating *c)
 {
 	const struct calibration_series *tcp_payload =

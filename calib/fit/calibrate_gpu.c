@@ -136,7 +136,8 @@ static size_t steps_of(struct calibrating *c, const char *test, const char *word
 	return n;
 }
 
-/* The result lies between two sizes of the measured grid, which are its bounds. */
+/* Determines the depth of the launch queue. It lies between two sizes of the measured grid,
+ * which are the ends of its interval. */
 static void queue_depth(struct calibrating *c)
 {
 	struct xy steps[SEGMENTS_POINTS_MAX];
@@ -263,8 +264,9 @@ static void pinned(struct calibrating *c, const struct calibration_series *const
 		efficiency(c, rates, known);
 }
 
-/* Up to one chunk, the copies of the core and of the engine follow each other. Beyond it they
- * overlap, so a byte costs less. The chunk is where the slope decreases. */
+/* Determines the costs of pageable copies. Up to one chunk, the copies of the core and of the
+ * engine follow each other. Beyond it they overlap, so a byte costs less. The chunk is where the
+ * slope decreases. */
 static void pageable(struct calibrating *c, const struct calibration_series *series)
 {
 	const struct segments *s = &series->segments;

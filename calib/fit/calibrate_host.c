@@ -98,8 +98,8 @@ static const struct calibration_series *rounds_of(struct calibrating *c, bool *w
 				     "paid_B", 1, CALLS_LIMIT);
 }
 
-/* The fixed parts of a message. A send is measured directly. A round gives only the sum of receive
- * and thread_wake, which is divided like the defaults. */
+/* Determines the fixed parts of a message. A send is measured directly. A round gives only the
+ * sum of receive and thread_wake, which is divided like the defaults. */
 static void message_parts(struct calibrating *c, const struct calibration_series *whole,
 			  const struct calibration_series *overhead)
 {
@@ -151,7 +151,7 @@ static void tcp(struct calibrating *c)
 			calibrating_quality(c, free_wire ? whole : overhead));
 }
 
-/* Time of a round of n messages of size_B at distance delay_s; NaN: not measured. */
+/* Returns the time of a round of n messages of size_B at distance delay_s; NaN: not measured. */
 static double round_s(struct calibrating *c, double n, double delay_s, double size_B)
 {
 	const struct recording_number numbers[] = {
@@ -199,8 +199,8 @@ static void loggp(struct calibrating *c)
 			      : "below zero, because trains were delayed");
 }
 
-/* Goodput of iperf3's streams. It is only shown: it is the minimum of hosts, wire and buffers, and
- * the log does not say which one limits. */
+/* Shows the goodput of iperf3's streams. It sets no parameter: it is the minimum of hosts, wire
+ * and buffers, and the log does not say which one limits. */
 static void goodput(struct calibrating *c)
 {
 	const struct recording_point *const *points;
@@ -252,8 +252,9 @@ static void rdma(struct calibrating *c)
 		calibrating_series(c, "rdma", kinds[i], "size_B", SEGMENTS_MAX, LINKS_LIMIT);
 }
 
-/* One reader with one request at a time gives the wait and the time per byte. All readers together
- * give the device's bandwidth. A round is a block for each reader. */
+/* Determines the costs of storage. One reader with one request at a time gives the wait and the
+ * time per byte. All readers together give the device's bandwidth. A round reads a block for
+ * each reader. */
 static void storage(struct calibrating *c)
 {
 	const char *path = c->recording->storage_path;
@@ -295,7 +296,8 @@ static void storage(struct calibrating *c)
 			  recording_point_number(best, "parallel", 1), cached);
 }
 
-/* Bandwidth beyond the caches, because staging buffers and socket buffers are used in turn. */
+/* Determines the memory bandwidth beyond the caches, because staging buffers and socket buffers
+ * are used in turn. */
 static void memory(struct calibrating *c)
 {
 	static const struct recording_number one[] = {{"threads", 1}};

@@ -122,7 +122,7 @@ static struct interval_spec spec_of(const struct calibrating *c, const char *nam
 				      .name = name};
 }
 
-/* Interval from one pass, by the order of its samples. */
+/* Computes an interval from one pass, by the order of its samples. */
 static void interval_of_samples(const struct recording_point *const *points, size_t count,
 				struct interval *value)
 {
@@ -181,8 +181,8 @@ static bool estimate_lines(const struct pass_draw *draw, double *out, void *ctx)
 	return true;
 }
 
-/* Intervals from one pass: the errors of the points around the line replace the variation of
- * passes. */
+/* Computes intervals from one pass: the errors of the points around the line replace the
+ * variation of passes. */
 static void intervals_of_residuals(const struct calibrating *c, const struct series_estimate *e,
 				   struct calibration_series *series)
 {

@@ -22,7 +22,7 @@ struct fitting {
 	const struct dataset_row *rows[FIT_ROWS_MAX];
 	size_t row_count;
 	double felt[FIT_PARAMETERS_MAX]; /* sensitivity of the most sensitive row at the result */
-	bool alone; /* no other fit uses the same given parameters, so `follows` is not written */
+	bool alone; /* the fit stands alone, as a fit of user rows: do not write `follows` */
 	bool failed;
 	struct baselines *baselines; /* baselines that all predictions of the fit share */
 };

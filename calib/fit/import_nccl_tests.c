@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads nccl-tests (all_reduce_perf and the others): a comment for each rank, then rows
  *
- *   #       size         count      type   redop    root     time   algbw   busbw #wrong     time
- * ... #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)
- * ... 1024           256     float     sum      -1    20.50    0.05    0.09      0    20.11 ...
+ *   #    size    count    type  redop  root   time  algbw  busbw  #wrong    time ...
+ *   #     (B)  (elem.)                        (us) (GB/s) (GB/s)            (us) ...
+ *        1024      256   float    sum    -1  20.50   0.05   0.09       0   20.11 ...
  *
  * The columns depend on the release, the collective and the options (no root before 2.13, no redop
  * for all_gather; with -T a time stamp of two words). The heading gives the columns of the two
  * times, out of place and in place. These become two passes, because they are separate
  * measurements. Releases from 2.17 on name the collective. For older ones the ratio of the two
  * bandwidths identifies it: for n ranks it is 2 (n - 1) / n of an all-reduce, and (n - 1) / n of
- * all_gather and reduce_scatter. A file may contain several runs, each beginning with its own '#
- * nThread ...'. import_nccl_json.c reads JSON (-J). */
+ * all_gather and reduce_scatter. A file may contain several runs, each with
+ * its own line '# nThread ...'. import_nccl_json.c reads JSON (-J). */
 #include "calib/fit/import_nccl.h"
 
 #include <math.h>
@@ -80,7 +80,7 @@ void import_nccl_time(struct importing *importing, double size_B, double time_us
 	import_sample(importing, point, time_us / MICROS);
 }
 
-/* "#  Rank  0 Group  0 Pid ... device  0 [0x07] NVIDIA A100-SXM4-80GB" */
+/* Reads "#  Rank  0 Group  0 Pid ... device  0 [0x07] NVIDIA A100-SXM4-80GB". */
 static void take_rank(struct importing *importing, const char *line, const char *const *words,
 		      struct state *state)
 {

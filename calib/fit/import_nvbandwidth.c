@@ -133,7 +133,7 @@ static void take_matrix(struct importing *importing, struct jp_reader *in, struc
 	}
 }
 
-/* The name follows the matrix, because keys are sorted. */
+/* Reads a test case. The name follows the matrix, because keys are sorted. */
 static void take_testcase(struct importing *importing, struct jp_reader *in)
 {
 	size_t test = TESTS;
@@ -160,7 +160,7 @@ static void take_testcases(struct importing *importing, struct jp_reader *in)
 		take_testcase(importing, in);
 }
 
-/* "GPU Device list": ["0: NVIDIA H100 80GB HBM3 (00000000:01:00)"] */
+/* Reads "GPU Device list": ["0: NVIDIA H100 80GB HBM3 (00000000:01:00)"]. */
 static void take_devices(struct importing *importing, struct jp_reader *in)
 {
 	if (jp_next(in) != JP_ARRAY)

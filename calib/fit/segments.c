@@ -105,7 +105,7 @@ struct line line_robust(const struct xy *points, size_t count)
 
 /* ---- boundaries ---- */
 
-/* cost[i * count + j] is the cost of one line through the points i .. j. */
+/* Fills cost[i * count + j] with the cost of one line through the points i .. j. */
 static void costs(const struct xy *points, size_t count, double *cost)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -187,7 +187,7 @@ double segments_at(const struct segments *segments, double x)
 
 /* ---- number of segments ---- */
 
-/* Mean absolute error of the points of each fold when it was held out. */
+/* Computes the mean absolute error of the points of each fold when it was held out. */
 static void leave_out(struct arena *arena, const struct xy *points, size_t count, size_t most,
 		      double errors[SEGMENTS_MAX][SEGMENTS_FOLDS])
 {

@@ -61,8 +61,8 @@ int peer_connect(struct peer *peer, const struct sock_address *address, char *wh
 /* Opens a connection with that order, over a Unix socket or TCP. Returns -1 with the reason in why.
  */
 int peer_open(const struct peer *peer, bool over_unix, const struct peer_order *order, char *why);
-/* Around rounds with a local server: binds the prober to the core that the server avoids, and
- * releases it. */
+/* Call these before and after rounds with a local server. They bind the prober to the core that
+ * the server avoids, and release it. */
 void peer_keep_apart(const struct peer *peer);
 void peer_keep_no_more(const struct peer *peer);
 void peer_stop(struct peer *peer);

@@ -65,7 +65,7 @@ double fake_real_s(void);
 
 /* Adds an operation to its stream; the host first waits for room if necessary. */
 int fake_submit(struct fake *fake, struct fake_operation operation);
-/* The host waits for a stream, after the cost of the call. */
+/* Makes the host wait for a stream, after the cost of the call. */
 void fake_wait_stream(struct fake *fake, int index);
 /* Computes the times of all operations that follow from known times. */
 void fake_know_all(struct fake *fake);

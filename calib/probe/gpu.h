@@ -86,7 +86,7 @@ struct gpu_work {
 	const char *type; /* GEMM only: "fp32", "tf32", "fp16", "bf16" */
 	size_t m, n, k;
 	size_t bytes_B;
-	size_t repeats; /* repetitions in one GPU_WORK call */
+	size_t repeats; /* number of repetitions in one GPU_WORK call */
 	bool as_graph;  /* launched as one graph */
 };
 

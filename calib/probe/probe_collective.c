@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Probe X1: NCCL's collectives among all GPUs of the machine, timed like nccl-tests: in place, the
- * host's time of many divided by their number. */
+/* Probe X1: NCCL's collectives among all GPUs of the machine. They are in place and timed like
+ * nccl-tests: the host's time of many calls divided by their number. */
 #include "calib/probe/probe.h"
 
 #define REPEATS_COUNT 10

@@ -18,7 +18,7 @@ static void on_signal(int number)
 	interrupted = number;
 }
 
-/* The device or a library hangs in a place without a deadline. */
+/* Called when the device or a library hangs in a place without a deadline. */
 static void on_alarm(int number)
 {
 	static const char text[] =

@@ -16,7 +16,7 @@ struct stats_interval {
 };
 
 void stats_sort(double *values, size_t count);
-/* For count > 0 values in ascending order. */
+/* Returns the median of count > 0 values in ascending order. */
 double stats_median_sorted(const double *sorted, size_t count);
 /* Returns an interval that contains the median with at least 95 % probability, for six or more
  * values. For fewer values it is the range of all values, with a lower probability. */
@@ -24,8 +24,8 @@ struct stats_interval stats_median_interval(const double *sorted, size_t count);
 /* Returns the median of the distances to `center`, for count > 0. Overwrites `values` with the
  * sorted distances. */
 double stats_mad(double *values, size_t count, double center);
-/* Theil-Sen estimator: the median of the slopes between all pairs of points with different x, or 0
- * without such a pair. Sets *failed to -1 if memory runs out. */
+/* Returns the Theil-Sen estimator: the median of the slopes between all pairs of points with
+ * different x, or 0 without such a pair. Sets *failed to -1 if memory runs out. */
 double stats_slope(const double *x, const double *y, size_t count, int *failed);
 
 #endif

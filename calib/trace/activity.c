@@ -77,8 +77,8 @@ static void write_copy(struct calls_writer *writer, const CUpti_ActivityMemcpy *
 					     .memory = memory_name(copy->srcKind, copy->dstKind)});
 }
 
-/* A copy between two GPUs. Its record begins like other copies, but its stream field is at another
- * place. */
+/* Writes a copy between two GPUs. Its record begins like other copies, but its stream field is
+ * at another place. */
 static void write_peer_copy(struct calls_writer *writer, const CUpti_ActivityMemcpyPtoP *copy)
 {
 	calls_writer_gpu(writer, &(struct trace_gpu){.work = TRACE_COPY,

@@ -225,9 +225,9 @@ struct error_summary {
 	/* These three describe the 90 % intervals; NaN: no draws. */
 	double coverage;          /* share of measured values inside their interval */
 	double median_half_width; /* half the width divided by the predicted value */
-	double interval_score;    /* mean interval score (Gneiting and Raftery 2007, equation 43)
-				     divided by the measured value: width plus 20 times the distance of
-				     a measured value outside */
+	double interval_score;    /* mean interval score (Gneiting and Raftery 2007, equation 43),
+				     divided by the measured value. The score is the width plus 20
+				     times the distance of a measured value outside */
 	const char *worst;        /* label of the row with the largest error */
 };
 struct group_summary { /* errors of the test rows of one group */

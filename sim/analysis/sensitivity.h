@@ -8,7 +8,7 @@
  * values.
  *
  * If nothing is uncertain, or if the user asks for it, every number is changed by the same
- * percentage instead. The result are ELASTICITIES: by how many percent the answer changes for
+ * percentage instead. The results are ELASTICITIES: by how many percent the answer changes for
  * one percent more of a parameter. */
 #ifndef FARWIRE_ANALYSIS_SENSITIVITY_H
 #define FARWIRE_ANALYSIS_SENSITIVITY_H

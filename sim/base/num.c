@@ -22,7 +22,7 @@ void num_init(void)
 
 /* ---- random streams ---- */
 
-/* Steele, Lea, Flood (2014): splitmix64. */
+/* splitmix64 by Steele, Lea and Flood (2014). */
 static uint64_t splitmix64(uint64_t *state)
 {
 	return hash_spread(*state += 0x9e3779b97f4a7c15u);
@@ -43,7 +43,7 @@ static uint64_t rotate_left(uint64_t x, int bits)
 	return (x << bits) | (x >> (64 - bits));
 }
 
-/* Blackman, Vigna (2018): xoshiro256**. */
+/* xoshiro256** by Blackman and Vigna (2018). */
 static uint64_t rng_next(struct rng *rng)
 {
 	uint64_t *s = rng->state;

@@ -40,9 +40,9 @@ static const char *range_text(struct arena *arena, const struct param_row *row)
 	return arena_printf(arena, "%s from %s to %s", noun, low, high);
 }
 
-/* The smallest positive value that is accepted. A smaller value is almost certainly a mistake,
- * because 0 often has a special meaning, and a division by it overflows. The smallest rate is a
- * thousandth per second. */
+/* Returns the smallest positive value that is accepted. A smaller value is almost certainly a
+ * mistake, because 0 often has a special meaning, and a division by it overflows. The smallest
+ * rate is a thousandth per second. */
 static double least_of(enum quantity quantity)
 {
 	bool rate = quantity == QUANTITY_RATE || quantity == QUANTITY_FLOP_RATE ||

@@ -218,8 +218,8 @@ static bool may_use(const struct library_params *lib, const struct comm_shape *s
 {
 	if (lib->protocol != CHOOSE_PROTOCOL_AUTO)
 		return (int)protocol == lib->protocol - CHOOSE_LL;
-	/* its 128 bytes must arrive together, which NVLink guarantees; other links are not tested
-	 */
+	/* LL128's 128 bytes must arrive together, which NVLink guarantees; other links are not
+	 * tested */
 	return protocol != PROTOCOL_LL128 || (lib->ll128 && shape->inside == HOP_NVLINK);
 }
 

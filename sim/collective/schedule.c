@@ -29,7 +29,7 @@ const char *collective_name(enum collective collective)
 	return collective_kind_at(collective)->name;
 }
 
-/* nccl-tests, doc/PERFORMANCE.md. */
+/* The formulas are those of nccl-tests, doc/PERFORMANCE.md. */
 double collective_bus_ratio(enum collective collective, size_t rank_count)
 {
 	FW_ASSERT(rank_count > 0);

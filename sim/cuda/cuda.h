@@ -99,8 +99,8 @@ struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec);
 struct gpu_context *cuda_process_context(struct cuda_process *process);
 /* index must be less than event_count. */
 struct gpu_event *cuda_process_event(struct cuda_process *process, uint16_t index);
-/* Exposed communication until now: time in which the GPU computed nothing for this process while
- * one of its collectives or messages was under way. */
+/* Returns the exposed communication until now: time in which the GPU computed nothing for this
+ * process while one of its collectives or messages was under way. */
 double cuda_process_exposed_s(struct cuda_process *process);
 
 /* The result of a call; only queries return CALL_NOT_READY. */

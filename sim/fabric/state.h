@@ -139,7 +139,7 @@ struct fabric {
 	struct names *resource_names;
 	VEC(struct resource) resources;
 	VEC(int) dirty;
-	bool solve_due;            /* an event at the current time will solve */
+	bool solve_due;            /* an event at the current time will compute the new rates */
 	uint64_t capacity_changes; /* number of changes plus 1 */
 
 	VEC(struct flow *) flows;         /* by slot */

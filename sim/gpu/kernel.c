@@ -84,8 +84,8 @@ static enum number_type computed_in(const struct gpu_params *gpu, enum number_ty
 	return type;
 }
 
-/* Peak rate of products of that type. A GPU without fast arithmetic of a type computes in the next
- * wider one. */
+/* Returns the peak rate of products of that type. A GPU without fast arithmetic of a type
+ * computes in the next wider one. */
 static double peak_flops(const struct gpu_params *gpu, enum number_type type)
 {
 	switch (computed_in(gpu, type)) {

@@ -35,8 +35,8 @@ struct kernel_product {
 	double m, n, k, count;
 };
 
-/* A two-dimensional convolution, or one of its gradients, as the layer is written: input and output
- * are those of the forward pass in all three. */
+/* A two-dimensional convolution, or one of its gradients. In all three parts, input and output
+ * mean those of the forward pass. */
 enum convolution_part { CONVOLUTION_FORWARD, CONVOLUTION_DATA, CONVOLUTION_FILTER };
 struct kernel_convolution {
 	enum convolution_part part;

@@ -11,8 +11,8 @@ struct cause {
 	const char *part, *bottleneck;
 };
 
-/* The bottleneck is the largest of the parts after the first, the GPUs' kernels. If all of these
- * are below LITTLE, the kernels are the bottleneck. */
+/* Returns the bottleneck. It is the largest of the parts after the first, which are the GPUs'
+ * kernels. If all of these parts are below LITTLE, the kernels are the bottleneck. */
 static const char *bottleneck(const struct cause *causes, const double *parts, size_t count,
 			      double span_s)
 {

@@ -9,12 +9,12 @@
 
 #include "sim/analysis/scaling.h"
 
-/* A row for each case, with ratios to the first case. */
+/* Returns a table with a row for each case and ratios to the first case. */
 const struct result_table *
 comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count);
-/* A row for each point: its values on the axes, then its answers. */
+/* Returns a table with a row for each point: its values on the axes, then its answers. */
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep);
-/* A row for each number of GPUs. */
+/* Returns a table with a row for each number of GPUs. */
 const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling);
 
 /* Returns the throughput of a divided by that of b. Returns NaN if one of them failed, or if

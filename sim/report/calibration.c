@@ -92,7 +92,7 @@ size_t calibration_sentences(struct arena *arena, const struct calibration *cali
 	return list.count;
 }
 
-/* "size (B)" of "size_B". */
+/* Returns the label of an axis: "size (B)" for "size_B". */
 static const char *x_label(struct arena *arena, const char *x_name)
 {
 	char *words = arena_strdup(arena, x_name);

@@ -4,7 +4,7 @@
 
 #include "sim/report/part.h"
 
-/* "resnet50, batch 16, over t320-same-esxi (runtime flexdirect-1.11, tcp)" */
+/* Returns for example "resnet50, batch 16, over t320-same-esxi (runtime flexdirect-1.11, tcp)". */
 static const char *subject(struct arena *arena, const struct scenario *scenario)
 {
 	const struct job_entry *client = &scenario->jobs[0];

@@ -86,7 +86,8 @@ struct estimate part_range(const struct part *part, size_t value)
 	return range;
 }
 
-/* "... is 87.7 to 93.5 % (vmxnet3), ...": the range for each value of the first dimension. */
+/* Returns the range for each value of the first dimension: "... is 87.7 to 93.5 % (vmxnet3),
+ * ...". */
 static const char *kept_words(const struct part *part)
 {
 	if (!part->dataset->ratio)

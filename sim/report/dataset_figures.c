@@ -11,7 +11,7 @@ static const struct cfg_param *param_of(const struct row_outcome *row, const cha
 	return cfg_param_find(row->prediction->resolution, path);
 }
 
-/* Two rows train the same network with the same batch. */
+/* Returns true if two rows train the same network with the same batch. */
 static bool same_work(const struct row_outcome *a, const struct row_outcome *b)
 {
 	const struct cfg_param *batch_a = param_of(a, "case.batch"),

@@ -131,12 +131,12 @@ bool report_failed(struct report_table *table, bool ok, const char *reason);
 /* Formats a number with significant digits and without an exponent: "0.0123" "48.8" "1234"; "–" for
  * NaN. */
 const char *figures(struct arena *arena, double value, int digits);
-/* " (60.1 to 70.2)", or "" without an interval. */
+/* Returns for example " (60.1 to 70.2)", or "" without an interval. */
 const char *interval_words(struct arena *arena, struct estimate estimate, double scale, int digits);
 bool has_interval(struct estimate estimate);
-/* "95.3 % (94.1 to 96.0)" */
+/* Returns for example "95.3 % (94.1 to 96.0)". */
 const char *percent_words(struct arena *arena, struct estimate ratio);
-/* "340 images/s (330 to 350)", or for a collective "12.5 GB/s". */
+/* Returns for example "340 images/s (330 to 350)", or for a collective "12.5 GB/s". */
 const char *throughput_words(struct arena *arena, const struct prediction *prediction, int digits);
 /* Returns `one` if count is 1, and else `many`: one_or(2, "row", "rows") is "rows". */
 const char *one_or(size_t count, const char *one, const char *many);

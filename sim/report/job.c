@@ -11,7 +11,7 @@
 
 /* ---- the answer ---- */
 
-/* "8 GPUs of dgx1-v100 (exchange horovod-2018, tcp)" */
+/* Returns for example "8 GPUs of dgx1-v100 (exchange horovod-2018, tcp)". */
 static const char *system_words(struct arena *arena, const struct scenario *scenario, size_t gpus)
 {
 	return arena_printf(arena, "%zu %s of %s (exchange %s, %s)", gpus,

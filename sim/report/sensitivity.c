@@ -22,7 +22,8 @@ static const char *words_of(struct arena *arena, const struct swing *swing)
 	return cfg_param_words(arena, swing->knob->name, first_of(swing)->row);
 }
 
-/* "one-way latency of wire (link.wire.latency)": the words, and the key that a user types. */
+/* Returns the words and the key that a user types: "one-way latency of wire
+ * (link.wire.latency)". */
 static const char *named(struct arena *arena, const struct swing *swing)
 {
 	return arena_printf(arena, "%s (%s)", words_of(arena, swing), swing->knob->name);

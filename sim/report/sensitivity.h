@@ -7,7 +7,7 @@
 #include "sim/analysis/sensitivity.h"
 
 const struct result_table *sensitivity_table(struct arena *arena, const struct sensitivity *found);
-/* title NULL: one that names the number and the case. */
+/* Draws a tornado chart. If title is NULL, the chart's title names the number and the case. */
 struct drawing *sensitivity_chart(struct arena *arena, const char *title, const char *caption,
 				  const struct sensitivity *found);
 

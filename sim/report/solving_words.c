@@ -7,7 +7,7 @@
 #include "sim/report/chart_data.h"
 #include "sim/report/solving_words.h"
 
-/* "one-way latency of vswitch" */
+/* Returns for example "one-way latency of vswitch". */
 static const char *words_of(struct arena *arena, const struct solving *s)
 {
 	return cfg_param_words(arena, s->key, s->param->row);
@@ -18,7 +18,7 @@ static const char *value_text(struct arena *arena, const struct solving *s, doub
 	return quantity_format(arena, s->param->row->quantity, x);
 }
 
-/* "0.964 (0.95 to 0.97)" */
+/* Returns for example "0.964 (0.95 to 0.97)". */
 static const char *answer_text(struct arena *arena, const struct solving *s, struct estimate y)
 {
 	const struct reported *reported = s->target.reported;
@@ -56,7 +56,7 @@ static struct estimate interval_of(const struct solving *s, const struct solve_b
 	return x;
 }
 
-/* " (34 us to 44 us)" */
+/* Returns for example " (34 us to 44 us)". */
 static const char *interval_text(struct arena *arena, const struct solving *s,
 				 const struct solve_bound *bound)
 {
@@ -79,7 +79,7 @@ static const char *bound_text(struct arena *arena, const struct solving *s,
 			    interval_text(arena, s, bound));
 }
 
-/* "up to 38 us (34 us to 44 us)"; "from 2 us on"; "from 2 us to 38 us". */
+/* Returns for example "up to 38 us (34 us to 44 us)", "from 2 us on" or "from 2 us to 38 us". */
 static const char *regions_text(struct arena *arena, const struct solving *s)
 {
 	const struct solution *solution = s->solution;
@@ -192,7 +192,8 @@ static const char *failure_text(struct arena *arena, const struct solving *s)
 	return "";
 }
 
-/* " Among the tried values, 27 and 29 fail: ...": exceptions inside of the answer's regions. */
+/* Returns the exceptions inside of the answer's regions: " Among the tried values, 27 and 29
+ * fail: ...". */
 static const char *holes_text(struct arena *arena, const struct solving *s)
 {
 	const struct solution *solution = s->solution;

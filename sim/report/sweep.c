@@ -35,7 +35,8 @@ static const char *place(const struct swept *s, size_t point, size_t from)
 	return text;
 }
 
-/* "one-way latency of wire (25 values from 1 us to 1 ms) and remoting runtime (a, b)" */
+/* Returns for example "one-way latency of wire (25 values from 1 us to 1 ms) and remoting
+ * runtime (a, b)". */
 static const char *axes_words(const struct swept *s)
 {
 	const char *text = "";
@@ -136,7 +137,7 @@ static const char *kept_words(const struct swept *s)
 
 /* ---- the answer ---- */
 
-/* " Bottleneck: kernel-bound at 12, input-bound at 3 points." */
+/* Returns for example " Bottleneck: kernel-bound at 12, input-bound at 3 points." */
 static const char *causes_words(const struct swept *s)
 {
 	const char *causes[CAUSES_MAX], *text = "";

@@ -49,7 +49,7 @@ static struct labels labels_beside(const struct sweep *sweep, size_t x, size_t y
 	return labels;
 }
 
-/* "batch size = 16", or "16" without the words. */
+/* Returns "batch size = 16", or "16" if labels do not name their axis. */
 static const char *label_at(struct arena *arena, const struct labels *labels, size_t point)
 {
 	const struct sweep *sweep = labels->sweep;
@@ -115,7 +115,7 @@ static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 	return chart_scaling(arena, titled(arena, text, "Scaling", &labels), scaling, lines);
 }
 
-/* The ratio, or the bus bandwidth in GB/s for a collective, which has no ratio. */
+/* Returns the ratio. A collective has no ratio, so for it this is the bus bandwidth in GB/s. */
 static struct estimate drawn(const struct prediction *p, bool bandwidth)
 {
 	double scale = bandwidth ? 1e-9 : 1;
@@ -132,7 +132,7 @@ static const char *answer_label(unsigned kinds)
 					      : "ratio to local";
 }
 
-/* A list of values over more than about a decade gets a logarithmic axis. */
+/* Returns true if the axis is logarithmic. A list of values over more than about a decade is. */
 static bool is_log(const struct sweep_axis *axis)
 {
 	double low = INFINITY, high = 0;

@@ -6,8 +6,8 @@
 
 #include "sim/report/dataset.h"
 
-/* "pods on Calico 220 to 1067; ...": the range of predictions for each value of the first
- * dimension. */
+/* Returns the range of predictions for each value of the first dimension: "pods on Calico 220 to
+ * 1067; ...". */
 static const char *ranges(const struct part *part)
 {
 	const struct grid_dimension *first = &part->dataset->dimensions[0];

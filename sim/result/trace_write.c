@@ -72,7 +72,8 @@ static size_t lane_of(struct layout *layout, struct arena *scratch, const struct
 	if (!*link) {
 		bool first = number == 1;
 		struct lane *lane = VEC_PUSH(
-			scratch, &layout->lanes); /* may move the array that `link` points into */
+			scratch,
+			&layout->lanes); /* this call may move the array that `link` points into */
 		lane->track = span->track;
 		lane->number = number;
 		size_t made = layout->lanes.count;

@@ -29,7 +29,7 @@ struct case_reader {
 };
 
 struct origin case_origin(const struct case_reader *c);
-/* The file or option that set the parameter `path` ("case.model"), or the case's origin. */
+/* Returns the file or option that set the parameter `path` ("case.model"), or the case's origin. */
 struct origin case_said(const struct case_reader *c, const char *path);
 /* Reads the file `folder`/name and returns its group called `group`. Errors are reported at
  * origin; NULL after an error. */

@@ -36,8 +36,8 @@ void case_read_calls(struct case_reader *c)
 		return;
 	if (case_is_job(c))
 		diag_error(reader->diag, said,
-			   "case.calls: jobs of fused steps and collectives cannot replay a "
-			   "recording (leave out case.jobs and case.collective)");
+			   "case.calls: a recording cannot be combined with case.jobs or "
+			   "case.collective (leave them out)");
 	else if (model && model->origin.file)
 		diag_error(reader->diag, model->origin,
 			   "case: calls cannot be combined with model, because a recording "

@@ -213,7 +213,8 @@ static bool build_ranks(struct world *w, struct job *job, const struct job_entry
 	return true;
 }
 
-/* Several jobs start at random times within a step, because jobs are not synchronised. */
+/* Returns the random start time of a job within a step, because several jobs are not
+ * synchronised. */
 static int64_t delay_ps(struct world *w, const struct job_entry *entry, double solo_step_s)
 {
 	if (w->scenario->job_count == 1)

@@ -70,7 +70,7 @@ static void bundle_launched(void *ctx, uint64_t rank)
 		bundle_copy_in(bundle, rank);
 }
 
-/* The reduced gradients are in the rank's GPU memory and copied out of the buffer. */
+/* Called when the reduced gradients are in the rank's GPU memory and copied out of the buffer. */
 static void bundle_reduced(void *ctx, uint64_t rank)
 {
 	struct bundle *bundle = ctx, *following = bundle->following;

@@ -252,7 +252,8 @@ static void copy_move(void *ctx, uint64_t arg)
 	dma_start(&copy);
 }
 
-/* One of the process's copying threads is free: it hands the batch over, then copies it. */
+/* Called when one of the process's copying threads is free. It hands the batch over, then copies
+ * it. */
 static void copy_begin(struct input *input)
 {
 	const struct input_spec *spec = &input->spec;
@@ -318,8 +319,8 @@ static bool may_read(const struct input *input)
 
 /* ---- in lockstep ---- */
 
-/* The next session must wait for this rank: it has a batch on the GPU but still computes the one
- * before, or it has no batch to decode. */
+/* Returns true if the next session must wait for this rank: it has a batch on the GPU but still
+ * computes the one before, or it has no batch to decode. */
 static bool holds_up(const struct input *input)
 {
 	const struct work *stages = input->stages;
@@ -367,7 +368,7 @@ static void session_try(struct input_process *process)
 		engine_after(spec->engine, 0, session_begin, process, 0);
 }
 
-/* The first batch lies on the GPU, or waits for a step that copies it. */
+/* Calls first_fn when the first batch is on the GPU, or waits for a step that copies it. */
 static void tell_first(struct input *input)
 {
 	const struct input_spec *spec = &input->spec;

@@ -48,11 +48,11 @@ struct reader {
 /* More lines than any network has: groups in groups can stand for very many. */
 enum { LINES_MAX = 100000 };
 
-/* The number of lines when all groups are written out, at most LINES_MAX + 1. */
+/* Returns the number of lines when all groups are written out, at most LINES_MAX + 1. */
 size_t lines_count(const struct cfg_node *list);
 /* Appends the lines of list to reader->lines, with their names. */
 void lines_collect(struct reader *reader, const struct cfg_node *list);
-/* The line that `text` means in a `from` of line `index`; NO_LINE: none. */
+/* Returns the line that `text` means in a `from` of line `index`; NO_LINE: none. */
 size_t lines_find(const struct reader *reader, size_t index, const char *text);
 
 /* ---- network.c ---- */

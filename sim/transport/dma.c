@@ -56,7 +56,7 @@ static void finished(void *ctx, uint64_t arg)
 	copy.done(copy.ctx, copy.arg);
 }
 
-/* The engine's part: moves size_B over the route to or from memory. */
+/* Does the engine's part: moves size_B over the route to or from memory. */
 static void engine_move(struct dma_state *state, double size_B, event_fn *done, uint64_t arg)
 {
 	const struct dma_copy *copy = &state->copy;

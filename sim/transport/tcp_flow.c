@@ -96,7 +96,8 @@ static void describe_piece(struct tcp_direction *direction, const struct tcp_wri
 	}
 }
 
-/* Returns true if it ends at once, like short writes when nothing else happens. */
+/* Starts the next piece of the write. Returns true if the piece ends at once, like short writes
+ * when nothing else happens. */
 static bool piece_start(struct tcp_direction *direction, struct tcp_write *write)
 {
 	struct tcp_connection *connection = direction->connection;

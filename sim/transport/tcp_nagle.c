@@ -42,7 +42,7 @@ static void acknowledged(void *ctx, uint64_t arg)
 	tcp_pump(direction);
 }
 
-/* The receiver acknowledges all received data. The sender gets this one latency later. */
+/* Acknowledges all data that the receiver has. The sender gets this one latency later. */
 static void acknowledge(struct tcp_direction *direction)
 {
 	const struct tcp_direction *back = &direction->connection->directions[1 - direction->index];

@@ -62,7 +62,7 @@ struct rank {
 	struct rng rng;
 	double factor;      /* random factor on this step's compute time */
 	size_t begun_count; /* steps that have begun */
-	/* Issuing. */
+	/* State of the thread that issues the step. */
 	struct worker issuer;
 	struct process *process; /* NULL: the rank starts itself */
 	struct rank *next_of_process;
@@ -75,7 +75,7 @@ struct rank {
 	/* By stretch, with waits_for_issued: number of stretches that must run before its
 	 * gradients are handed over. 0: a rank has not issued the stretch. */
 	size_t *fences;
-	/* The GPU's side. */
+	/* State of the GPU's part. */
 	size_t next_stretch; /* first stretch that has not run to its end */
 	size_t run_end;      /* value of next_stretch after the running kernel */
 	size_t next_handed;  /* first stretch whose gradients have not been handed over */
@@ -130,7 +130,7 @@ bool fused_rank_ended(struct rank *rank);
 /* fused_rank.c */
 void rank_init(struct rank *rank, struct fused *job, size_t index);
 void rank_step_begin(struct rank *rank);
-/* The process has started the rank, whose thread now begins to issue the step. */
+/* Called when the process has started the rank, whose thread now begins to issue the step. */
 void rank_started(struct rank *rank);
 void rank_copy(struct rank *rank, double size_B, event_fn *fn, void *ctx, uint64_t arg);
 void rank_reduced(struct rank *rank, size_t first, size_t count);

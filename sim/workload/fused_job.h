@@ -11,7 +11,7 @@
 #include "sim/workload/job.h"
 
 struct job *fused_job_new(struct workload *workload, struct job_run *run, const char *name);
-/* The job begins delay_ps after now. This function sets step_done and ctx of its copy of spec. */
+/* Begins the job delay_ps after now. This function sets step_done and ctx of its copy of spec. */
 void fused_job_begin(struct job *job, const struct fused_spec *spec, int64_t delay_ps);
 
 struct job *collective_job_new(struct workload *workload, struct job_run *run, const char *name);

@@ -121,8 +121,8 @@ static void hand_over_computed(struct rank *rank)
 	}
 }
 
-/* The kernel on the compute stream has ended: all stretches up to run_end, or all of a stretch
- * except its last kernel. */
+/* Called when the kernel on the compute stream has ended. It ran all stretches up to run_end, or
+ * all of a stretch except its last kernel. */
 static void ran(struct rank *rank)
 {
 	struct fused *job = rank->job;
