@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/diag.h"
 #include "sim/analysis/dataset_read.h"
 
 static bool is_about(const struct dataset *dataset, const struct claim *claim,
@@ -44,6 +45,7 @@ void dataset_read_observations(struct dataset_reader *r)
 {
 	const struct dataset *dataset = r->dataset;
 	VEC(struct dataset_row) rows = {0};
+	FW_ASSERT(dataset->rows || dataset->row_count == 0);
 	for (size_t i = 0; i < dataset->claim_count; i++) {
 		const struct claim *claim = &dataset->claims[i];
 		for (size_t k = 0; claim->role == ROLE_FIT && k < dataset->row_count; k++) {

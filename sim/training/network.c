@@ -383,7 +383,7 @@ static bool expand(struct reader *reader, const struct layer_spec *spec, const s
 static bool read_line(struct reader *reader, const struct cfg_node *node, size_t index)
 {
 	const struct op_form *form;
-	struct layer_spec spec;
+	struct layer_spec spec = {0};
 	size_t inputs[LAYER_INPUTS_MAX];
 	size_t count;
 	bool good, broken = false;
