@@ -69,8 +69,10 @@ static const struct result_table *tabulate(struct arena *arena, const enum answe
 	enum answer *shown = ARENA_ARRAY(arena, answer_count, enum answer);
 	for (size_t k = 0; k < lead; k++)
 		columns[k] = lines.lead[k];
+	bool training = false; /* it is the same time as elapsed */
 	for (size_t k = 0; k < answer_count; k++)
-		if (is_shown(&lines, answers[k])) {
+		if (is_shown(&lines, answers[k]) && !(training && answers[k] == ANSWER_ELAPSED)) {
+			training |= answers[k] == ANSWER_TRAINING;
 			const struct reported *row = answer_at(answers[k]);
 			shown[count - lead] = answers[k];
 			columns[count++] = (struct result_column){
