@@ -5,7 +5,7 @@
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
-farwire fit flexdirect-1050ti v100 mxnet closer2018 -q -o "$scratch"
+farwire fit flexdirect-1050ti v100 mxnet vm-closer2018 -q -o "$scratch"
 [ "$code" = 0 ] || complain "fit: ended with $code, $(cat "$scratch.err")"
 for profile in "$scratch"/*.cfg; do
 	diff "$profile" "calib/profiles/${profile##*/}" >"$scratch.diff" ||
