@@ -21,18 +21,18 @@ struct constants {
 };
 
 static const struct constants ampere = {12e9, 12e9, 10e9, 3.5e9, 1.4e9, 25e9,
-					0.25, 0.85, 1,    0,     0,     {0}};
+					1,    0.85, 1,    0,     0,     {0}};
 /* 20.6 of a link's 25 GB/s; twelve rings of 30 GB/s. */
 static const struct constants hopper = {
 	19.35e9, 19.35e9, 18.35e9,
 	5.9e9,   2.8e9,   37.5e9,
-	0.38,    0.8,     0.97,
+	1.52,    0.8,     0.97,
 	0.85,    16,      {60e9, 50e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 11e9, 6e9, 3e9}};
 /* 40.1 of a link's 50 GB/s. */
 static const struct constants blackwell = {
 	35e9,  35e9,  20e9,
 	8.8e9, 2.8e9, 25e9,
-	0.38,  0.8,   0.94,
+	1.52,  0.8,   0.94,
 	0.74,  24,    {90e9, 80e9, 70e9, 60e9, 50e9, 45e9, 40e9, 30e9, 24e9, 20e9, 19e9, 18e9}};
 
 static const struct constants *constants_of(int generation)
@@ -58,7 +58,7 @@ void library_resolve(struct library_params *lib, int generation)
 	preset(&lib->channel_ll_net_Bps, k->ll_net_Bps);
 	preset(&lib->lane_Bps, k->lane_Bps);
 	preset(&lib->nvlink_planned_ratio, k->planned_ratio);
-	preset(&lib->ll_ratio, k->ll_ratio);
+	lib->ll_ratio *= k->ll_scale;
 	lib->nvlink_efficiency_ratio *= k->reached_ratio;
 }
 
