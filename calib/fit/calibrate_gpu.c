@@ -60,6 +60,7 @@ void calibrate_gpu_name(struct calibrating *c)
 	if (!name)
 		return;
 	c->result->gpu = name_for_paths(c->arena, name);
+	c->sm_count = c->recording->sm_count;
 	c->pcie_generation_count = c->recording->pcie_generation_count;
 	c->pcie_width_count = c->recording->pcie_width_count;
 	size_t i = 0, count = sizeof known / sizeof known[0];
@@ -77,8 +78,15 @@ void calibrate_gpu_name(struct calibrating *c)
 		arena_printf(c->arena, "%s/topologies/gpus/%s.cfg", c->data_root, known[i].name);
 	const struct cfg_node *file = cfg_read(c->arena, quiet, path);
 	const struct cfg_node *gpu = cfg_child(file, "gpu");
-	c->peak_flops = published(c, gpu, "fp32", QUANTITY_FLOP_RATE);
-	c->peak_half_flops = published(c, gpu, "fp16", QUANTITY_FLOP_RATE);
+	static const char *const types[] = {[NUMBER_FP32] = "fp32",
+					    [NUMBER_TF32] = "tf32",
+					    [NUMBER_FP16] = "fp16",
+					    [NUMBER_BF16] = "bf16"};
+	for (size_t type = 0; type < sizeof types / sizeof types[0]; type++)
+		c->peaks_flops[type] = published(c, gpu, types[type], QUANTITY_FLOP_RATE);
+	c->generation = cfg_text(cfg_child(gpu, "generation"));
+	if (!(c->sm_count > 0))
+		c->sm_count = published(c, gpu, "multiprocessors", QUANTITY_COUNT);
 	c->peak_memory_Bps = published(c, gpu, "memory_bandwidth", QUANTITY_RATE);
 }
 

@@ -4,6 +4,7 @@
 #define FARWIRE_CALIB_FIT_CALIBRATING_H
 
 #include "calib/fit/calibration.h"
+#include "sim/gpu/kernel.h"
 #include "sim/host/host.h"
 
 struct calibrating {
@@ -14,7 +15,9 @@ struct calibrating {
 	double confidence; /* probability of the intervals */
 	struct calibration *result;
 	/* Published peak rates of a shipped GPU file; 0: unknown. */
-	double peak_flops, peak_half_flops, peak_memory_Bps;
+	double peaks_flops[NUMBER_BF16 + 1], peak_memory_Bps;
+	const char *generation; /* of a shipped GPU file; NULL: unknown */
+	double sm_count;        /* from the recording, else from the GPU file; 0: unknown */
 	/* from the recording, else from the GPU file */
 	double pcie_generation_count, pcie_width_count;
 };

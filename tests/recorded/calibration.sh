@@ -51,7 +51,10 @@ if [ -x "$probe" ]; then
 	near "$scratch/planted.cfg" gpu.fake-gpu.concurrent_kernels 32 0.01
 	near "$scratch/planted.cfg" gpu.fake-gpu.memory_bandwidth 7e11 2
 	near "$scratch/planted.cfg" gpu.fake-gpu.fp16 6e13 2
-	near "$scratch/planted.cfg" 'efficiency.fake-gpu.*.half_work' 2e8 3
+	near "$scratch/planted.cfg" gpu.fake-gpu.bf16 1.9e14 2
+	near "$scratch/planted.cfg" 'kernels.*.product_half' 1 0.01
+	near "$scratch/planted.cfg" 'kernels.*.fill' 2.4e-6 5
+	near "$scratch/planted.cfg" 'kernels.*.reload' 45 3
 	verdict 'calibration.finds_planted_parameters'
 
 	# Lines: 80 ps for each byte from 64 KiB, with an error of one size.
