@@ -182,7 +182,7 @@ const char *calibration_words(struct arena *arena, const struct calibration *cal
 			const struct calibration_series *series = &calibration->series.items[k];
 			size_t last = series->segments.count - 1;
 			if (strcmp(series->label, copies[i].label) != 0 ||
-			    !(series->slope[last].value > 0))
+			    !series->piece_holds[last] || !(series->slope[last].value > 0))
 				continue;
 			text = arena_printf(arena, "%s%s%s %s from %s up", text, *text ? "; " : "",
 					    copies[i].words,
