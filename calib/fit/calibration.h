@@ -72,6 +72,10 @@ const struct calibration *calibration_run(struct arena *arena, struct diag *diag
 					  const char *data_root, const struct recording *recording,
 					  uint64_t seed);
 
+/* Returns the parts of the machine of which no parameter was fitted, for example "forwarded calls,
+ * matrix products"; "" if there is none. */
+const char *calibration_unfitted(struct arena *arena, const struct calibration *calibration);
+
 /* Writes one profile from several calibrations, for example of a GPU and of a host. If two contain
  * the same parameter, the later one is used. */
 void calibration_write(FILE *out, struct arena *arena,

@@ -224,8 +224,14 @@ struct streams report_calibration(struct report *report, const struct calibratio
 						   100 * recording->drift_most_ratio)
 				    : "";
 	report_add(report, BLOCK_PART, "%s", recording->gpu ? recording->gpu : recording->cpu);
-	report_answer(report, calibration->gate_failed, "This machine: %s.",
-		      *answer ? answer : "the tables below have its parameters");
+	const char *unfitted = calibration_unfitted(report->arena, calibration);
+	report_answer(report, calibration->gate_failed, "This machine: %s.%s",
+		      *answer ? answer : "the tables below have its parameters",
+		      *unfitted ? arena_printf(report->arena,
+					       " Nothing was fitted of: %s. Predictions use the "
+					       "simulator's defaults there.",
+					       unfitted)
+				: "");
 	report_add(report, BLOCK_TEXT,
 		   "%zu samples in %zu passes on %s, %zu of them outliers (kept)%s; recording "
 		   "%.16s.",

@@ -4,8 +4,8 @@
  * searched each time, a rate. With three, by Student's t: a number, a line, constants of matrix
  * products. 92 to 98 % is right: with 1,000 recordings the standard error is 0.7 %, and the
  * intervals rest on few passes. Only intervals that exist and are wider than zero count.
- * Constants of products take the wider one of two intervals, by passes and by residuals, so they may
- * cover 99 %. */
+ * Constants of products take the wider one of two intervals, by passes and by residuals, so they
+ * may cover 99 %. */
 #include <stdlib.h>
 #include <string.h>
 

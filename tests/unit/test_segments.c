@@ -136,12 +136,11 @@ static void change_point_ignores_single_outliers(void)
 	CHECK(change_point(steps, 0, 10) == 0);
 }
 
-/* Two products whose times follow from the law by hand, on 100 SMs at 10 Tflop/s. With k = 16 the
- * library cannot divide k. 256 x 128 tiles: 1280 x 1280 elements are 5 x 10 tiles in one wave, so
- * the arithmetic takes 2 x 256 x 128 x 16 x 100 / 1e13 = 10.486 us, times c = (1 + 32 (1/256 +
- * 1/128)) / (1 + 0.5) = 0.91667, which is 9.6120 us, plus the fill. 100 tiles of 128 x 128 also
- * take one wave: 5.2429 us plus the fill, which is less. 64 x 64 tiles take 400 / 100 = 4 waves.
- * With a fill of 2 us the arithmetic takes 7.2429 us. Without operands' bytes that is the time. */
+/* A product of 1280 x 1280 elements with k = 16 on 100 SMs at 10 Tflop/s. k is too short to be
+ * divided. With tiles of 128 x 128 there are 100 tiles, which run in one wave. Its arithmetic takes
+ * 2 x 128 x 128 x 16 x 100 / 1e13 = 5.2429 us. With the fill of 2 us and the floor of 1 us the
+ * product takes 8.2429 us. Tiles of 256 x 128 take one wave of 9.6120 us. Smaller tiles take two
+ * or more waves, each with a fill. The operands' bytes take no time here. */
 static void product_takes_waves_of_tiles_and_their_fill(void)
 {
 	struct products law = {.floor_s = 1e-6, .sm_count = 100};
