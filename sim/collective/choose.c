@@ -8,7 +8,10 @@
  *
  * A ring all-reduce has 2 (ranks - 1) steps. 2 (nodes - 1) of them cross the network and, since
  * 2.12, two more (the longest path of a chunk). The bus is the slower of a GPU's links and a node's
- * adapters, times the protocol's ratio, and at most the bandwidth of the thread blocks. The library
+ * adapters, times the protocol's ratio, and at most the bandwidth of the thread blocks. A tree over
+ * two nodes counts the links inside the node, up to twice the adapters: NCCL's search widens them
+ * (src/graph/search.cc, "increase bwIntra for trees") and its model uses them for up to two nodes
+ * (src/graph/tuning.cc, nNodes <= 2 ? bwIntra : bwInter). In a ring the two are equal. The library
  * does not have the measured corrections of a system (latency_scale, start), so its prediction
  * omits them. It may choose wrong, as NCCL does.
  */
@@ -149,8 +152,9 @@ static double blocks_busy(const struct library_params *lib, const struct comm_sh
 static double bus_Bps(const struct library_params *lib, const struct comm_shape *shape, bool tree,
 		      enum protocol protocol, double size_B)
 {
+	double twice = tree && shape->node_count <= 2 ? 2 : 1;
 	double links_Bps = least(shape->inside_Bps * efficiency_ratio(lib, shape->inside),
-				 shape->network_Bps * efficiency_ratio(lib, HOP_NET));
+				 twice * shape->network_Bps * efficiency_ratio(lib, HOP_NET));
 	double blocks = protocol == PROTOCOL_LL ? blocks_busy(lib, shape, tree, protocol, size_B)
 						: (double)blocks_most(lib, shape);
 	links_Bps *= protocol_ratio(lib, shape, tree, protocol);
