@@ -212,9 +212,10 @@ static void chains_and_trees_divide_messages_into_pieces(void)
 	CHECK(all_reduce(&library, &two, 1073741824).pipeline_count == 64);
 }
 
-/* The choice uses the hops that are simulated: 6.8 us and 14 hops of 1.08 inside and two of 5
- * us, 1.4 times as long, plus 1024 B twice at the 0.42 GB/s both ways of LL's block to the network
- * (1.4 GB/s x 0.3). The costs of the start and the extra latency of Simple do not change it. */
+/* The choice uses the hops that are simulated: 6.8 us, 14 hops of 1.08 us inside and two of 5 us,
+ * 1.4 times as long. Then 1024 B go twice at 0.84 GB/s: LL's block to the network moves 1.4 GB/s,
+ * of which one direction has 0.3. The costs of the start and the extra latency of Simple do not
+ * change the choice. */
 static void fitted_latencies_change_run_and_choice(void)
 {
 	struct library_params library = defaults();
