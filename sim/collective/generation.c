@@ -93,7 +93,7 @@ double multicast_guess_s(const struct library_params *lib, const struct comm_sha
 {
 	double ratio = constants_of(shape->generation)->multicast_planned_ratio;
 	double algorithm_Bps = ratio * head_Bps(shape) * (double)shape->rank_count;
-	return lib->nvls_latency_s + size_B / algorithm_Bps;
+	return lib->latency_scale_ratio * lib->nvls_latency_s + size_B / algorithm_Bps;
 }
 
 /* Returns the bytes of a round, in which each block works on one chunk of each head. NCCL takes
