@@ -47,8 +47,9 @@ static const struct param_row exchange_rows[] = {
 		     "work of Horovod's coordinator for each request of a rank",
 		     "assumption: parse a message of about 100 bytes, look up a hash table"),
 	COST_ASSUMED(struct exchange_params, cached_negotiation_s, QUANTITY_TIME, 0, 1, "1 us",
-		     "work of a Horovod cycle for each rank, with the response cache",
-		     "assumption: a rank's share of a reduction of a few words on the host"),
+		     "work of each of the log2(ranks) exchanges in which a Horovod cycle reduces "
+		     "the bits of its response cache",
+		     "assumption: a send and a receive of MPI, about half of a latency of 2 us"),
 	PARAM_BOOL(struct exchange_params, response_cache, "true",
 		   "whether one bit represents each tensor that ranks have negotiated before",
 		   "Horovod changelog: since 0.16.0 (2019), HOROVOD_CACHE_CAPACITY 1024"),

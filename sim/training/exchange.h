@@ -58,8 +58,7 @@ struct exchange_params {
 	double bucket_B, first_bucket_B; /* ddp */
 	double negotiation_s;        /* coordinator's work for each request of a tensor that is not
 					in the response cache */
-	double cached_negotiation_s; /* further work for each rank in a cycle with the response
-					cache */
+	double cached_negotiation_s; /* work of each exchange of the bits of the response cache */
 	bool response_cache;
 	double launch_s;          /* host work to launch a collective on a rank */
 	double copy_launch_s;     /* host work to launch one gradient's copy into or out of the
