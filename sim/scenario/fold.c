@@ -73,9 +73,8 @@ static bool can_fold(const struct scenario *scenario)
 	const struct job_entry *entry = &scenario->jobs[0];
 	/* A server that all ranks share is not a link. */
 	bool shared = entry->storage && storage_is_shared(entry->storage);
-	return scenario->topology.top && entry->transport && !shared &&
-	       entry->transport->direct && !library_has_servers(entry->library) &&
-	       is_lossless(&scenario->topology);
+	return scenario->topology.top && entry->transport && !shared && entry->transport->direct &&
+	       !library_has_servers(entry->library) && is_lossless(&scenario->topology);
 }
 
 /* Builds a communicator of one machine of each kind. The library makes the same choices for it

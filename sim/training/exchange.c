@@ -86,6 +86,12 @@ static const struct param_row exchange_rows[] = {
 		   "whether a collective waits for all kernels that its GPUs had received when the "
 		   "last rank issued the gradient (with announce = issued)",
 		   "Horovod, PyTorch and MXNet wait for the gradient's own event"),
+	PARAM_BOOL(
+		struct exchange_params, host_waits, "false",
+		"whether the host waits for the reduced gradients of a step before it issues the "
+		"next one, although its framework could issue ahead",
+		"engines issue ahead; MXNet's AMP reads in each step whether the gradients are "
+		"finite (contrib/amp/loss_scaler.py: asnumpy)"),
 	COST_ASSUMED(struct exchange_params, stagger_s, QUANTITY_TIME, 0, 1, "0 us",
 		     "work for each op at 2.4 GHz if one thread starts the steps of all ranks of a "
 		     "guest in turn; 0 means that each rank starts its own",

@@ -72,6 +72,8 @@ struct exchange_params {
 	double noise_ratio;        /* standard deviation of a rank's compute time, each step */
 	double gather_s;           /* further time of a step with more than one rank (fitted) */
 	bool waits_for_issued;
+	bool host_waits; /* the host issues a step when the gradients of the step before are reduced
+			  */
 	double stagger_s; /* work to start a rank's step, for each op of the step; one thread starts
 			     all ranks of a guest in turn */
 };
