@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "sim/base/diag.h"
+#include "sim/collective/efa.h"
 #include "sim/collective/library.h"
 
 /* Returns the factor on the time of rings with Simple across nodes. */
@@ -193,6 +194,15 @@ static double tree_correction_ratio(const struct library_params *lib, enum proto
 	return (of_2_8 ? ll128_of_2_8 : table[protocol])[column];
 }
 
+/* Returns the latency of a hop to another node in the library's model. With Simple it also waits
+ * for a flush. */
+static double planned_net_s(const struct library_params *lib, const struct comm_shape *shape,
+			    bool tree, enum protocol protocol)
+{
+	return whole_hop_s(lib, shape, tree, protocol, HOP_NET) +
+	       efa_planned_s(shape) * (protocol == PROTOCOL_SIMPLE ? 2 : 1);
+}
+
 static double ring_guess_s(const struct library_params *lib, const struct comm_shape *shape,
 			   enum collective collective, enum protocol protocol, double size_B)
 {
@@ -204,7 +214,7 @@ static double ring_guess_s(const struct library_params *lib, const struct comm_s
 		across = fmin(twice * (nodes - 1) + (twice - 1) * lib->net_steps_more_count, steps);
 	double latency_s =
 		(steps - across) * whole_hop_s(lib, shape, false, protocol, shape->inside);
-	latency_s += across * whole_hop_s(lib, shape, false, protocol, HOP_NET);
+	latency_s += across * planned_net_s(lib, shape, false, protocol);
 	latency_s += base_s(lib, shape, false, protocol);
 	double part_B = collective == COLLECTIVE_BROADCAST ? size_B : size_B * steps / ranks;
 	return latency_s + part_B / bus_Bps(lib, shape, false, protocol, size_B);
@@ -248,7 +258,7 @@ static double tree_guess_s(const struct library_params *lib, const struct comm_s
 			   enum protocol protocol, double size_B)
 {
 	double inside_s = whole_hop_s(lib, shape, true, protocol, shape->inside);
-	double across_s = whole_hop_s(lib, shape, true, protocol, HOP_NET);
+	double across_s = planned_net_s(lib, shape, true, protocol);
 	double latency_s = base_s(lib, shape, true, protocol) +
 			   2 * ((double)shape->rank_most - 1) * inside_s +
 			   2 * (double)ilogb((double)shape->node_count) * across_s;
@@ -262,6 +272,8 @@ static bool may_use(const struct library_params *lib, const struct comm_shape *s
 {
 	if (lib->protocol != CHOOSE_PROTOCOL_AUTO)
 		return (int)protocol == lib->protocol - CHOOSE_LL;
+	if (shape->node_count > 1 && !efa_keeps_order(shape))
+		return protocol == PROTOCOL_SIMPLE;
 	/* LL128's 128 bytes must arrive together, which NVLink guarantees; other links are not
 	 * tested */
 	return protocol != PROTOCOL_LL128 || (lib->ll128 && shape->inside == HOP_NVLINK);
@@ -412,25 +424,47 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 	}
 }
 
+static double guess_s(const struct library_params *lib, const struct comm_shape *shape,
+		      const struct algorithm *algorithm, enum protocol protocol, double size_B)
+{
+	return algorithm->cost == COST_TREE
+		       ? tree_guess_s(lib, shape, protocol, size_B)
+		       : ring_guess_s(lib, shape, algorithm->collective, protocol, size_B);
+}
+
 /* Stores the algorithm with its best protocol in choice if that is better. */
 static void consider(const struct library_params *lib, const struct comm_shape *shape,
 		     const struct algorithm *algorithm, double size_B,
 		     struct collective_choice *choice)
 {
-	bool tree = algorithm->cost == COST_TREE;
 	for (int p = 0; p < PROTOCOL_COUNT; p++) {
 		enum protocol protocol = (enum protocol)p;
 		if (!may_use(lib, shape, protocol))
 			continue;
-		double guess_s =
-			tree ? tree_guess_s(lib, shape, protocol, size_B)
-			     : ring_guess_s(lib, shape, algorithm->collective, protocol, size_B);
-		if (choice->algorithm && choice->predicted_s <= guess_s)
+		double predicted_s = guess_s(lib, shape, algorithm, protocol, size_B);
+		if (choice->algorithm && choice->predicted_s <= predicted_s)
 			continue;
 		choice->algorithm = algorithm;
 		choice->protocol = protocol;
-		choice->predicted_s = guess_s;
+		choice->predicted_s = predicted_s;
 	}
+}
+
+/* Takes the choice of a tuner plugin. Returns false if there is none. */
+static bool take_tuned(const struct library_params *lib, const struct comm_shape *shape,
+		       double size_B, struct collective_choice *choice)
+{
+	enum protocol protocol = PROTOCOL_SIMPLE;
+	const char *name = lib->efa_tuner && lib->protocol == CHOOSE_PROTOCOL_AUTO
+				   ? efa_tuned(shape, size_B, &protocol)
+				   : NULL;
+	const struct algorithm *algorithm = name ? algorithm_find(name) : NULL;
+	if (!algorithm || !may_use(lib, shape, protocol))
+		return false;
+	choice->algorithm = algorithm;
+	choice->protocol = protocol;
+	choice->predicted_s = guess_s(lib, shape, algorithm, protocol, size_B);
+	return true;
 }
 
 struct collective_choice library_choose(const struct library_params *library,
@@ -440,7 +474,8 @@ struct collective_choice library_choose(const struct library_params *library,
 	FW_ASSERT(shape->rank_count > 0 && shape->node_count > 0 && size_B > 0);
 	struct collective_choice choice = {.algorithm = NULL};
 	if (collective == COLLECTIVE_ALL_REDUCE && strcmp(library->algorithm, "auto") == 0) {
-		for (size_t i = 0; i < algorithm_count(); i++)
+		bool tuned = take_tuned(library, shape, size_B, &choice);
+		for (size_t i = 0; !tuned && i < algorithm_count(); i++)
 			if (algorithm_at(i)->automatic)
 				consider(library, shape, algorithm_at(i), size_B, &choice);
 	} else if (collective == COLLECTIVE_ALL_REDUCE) {
