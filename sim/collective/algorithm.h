@@ -56,6 +56,7 @@ struct algorithm {
 	enum collective collective;
 	enum cost_model cost;
 	bool automatic; /* libraries choose among these automatically */
+	bool paired;    /* a channel has two trees, each with half of its blocks */
 	bool servers;   /* the algorithm needs server ranks besides the workers */
 	/* Its pieces follow each other on the same wires, and each step depends only on steps for
 	 * its own chunk. So pieces can be combined into trains (internal.h). */

@@ -366,8 +366,9 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 		double whole_s = whole_hop_s(lib, shape, tree, protocol, hop);
 		choice->hop_s[k] = own_hop_s(lib, protocol, hop, whole_s);
 		choice->goodput_ratio[k] = goodput_ratio(lib, shape, tree, protocol, hop);
-		choice->channel_cap_Bps[k] = (double)blocks / (double)choice->channel_count *
-					     reached_Bps(lib, shape, tree, protocol, hop);
+		double share = (double)blocks / (double)choice->channel_count /
+			       (choice->algorithm->paired ? 2 : 1);
+		choice->channel_cap_Bps[k] = share * reached_Bps(lib, shape, tree, protocol, hop);
 	}
 }
 

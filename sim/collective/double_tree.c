@@ -78,6 +78,7 @@ const struct algorithm algorithm_double_tree = {
 	.help = "all-reduce over two complementary trees of nodes with half of the data each "
 		"(NCCL's tree)",
 	.automatic = true,
+	.paired = true,
 	.cost = COST_TREE,
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.pipelined = true,
