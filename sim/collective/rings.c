@@ -427,6 +427,7 @@ static struct comm_shape shape_of(const struct finder *finder, size_t rank_count
 		shape.host_memory_only |= machine->network && machine->network->host_memory_only;
 		if (machine->count > shape.rank_most)
 			shape.rank_most = machine->count;
+		shape.multicast = machine->inner.switched && (m == 0 || shape.multicast);
 		if (machine->inner.inside > shape.inside)
 			shape.inside = machine->inner.inside;
 		if (machine->inner.inside_Bps > 0 &&
