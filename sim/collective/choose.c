@@ -277,7 +277,7 @@ static bool may_use(const struct library_params *lib, const struct comm_shape *s
 		    const struct algorithm *algorithm, enum protocol protocol)
 {
 	if (algorithm->cost == COST_MULTICAST)
-		return protocol == PROTOCOL_SIMPLE && multicast_may(lib, shape);
+		return protocol == PROTOCOL_SIMPLE && multicast_may(lib, shape, algorithm->paired);
 	if (lib->protocol != CHOOSE_PROTOCOL_AUTO)
 		return (int)protocol == lib->protocol - CHOOSE_LL;
 	if (shape->node_count > 1 && !efa_keeps_order(shape))
@@ -363,7 +363,10 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 	bool tree = choice->algorithm->cost == COST_TREE;
 	enum protocol protocol = choice->protocol;
 	if (choice->algorithm->cost == COST_MULTICAST) {
+		double whole_s = whole_hop_s(lib, shape, true, protocol, HOP_NET);
 		multicast_settle(lib, shape, choice, size_B);
+		choice->hop_s[HOP_NET] = own_hop_s(lib, protocol, HOP_NET, whole_s);
+		choice->goodput_ratio[HOP_NET] = lib->net_efficiency_ratio;
 		return;
 	}
 	size_t blocks = (size_t)blocks_busy(lib, shape, tree, protocol, size_B);
@@ -446,7 +449,8 @@ static double guess_s(const struct library_params *lib, const struct comm_shape 
 	case COST_TREE:
 		return tree_guess_s(lib, shape, protocol, size_B);
 	case COST_MULTICAST:
-		return multicast_guess_s(lib, shape, size_B);
+		return multicast_guess_s(lib, shape, planned_net_s(lib, shape, true, protocol),
+					 size_B);
 	default:
 		return ring_guess_s(lib, shape, algorithm->collective, protocol, size_B);
 	}
