@@ -474,21 +474,26 @@ static void consider(const struct library_params *lib, const struct comm_shape *
 	}
 }
 
-/* Takes the choice of a tuner plugin. Returns false if there is none. */
+/* Takes the choice of the tuner of EFA's plugin. Returns false if there is none. */
 static bool take_tuned(const struct library_params *lib, const struct comm_shape *shape,
 		       double size_B, struct collective_choice *choice)
 {
 	enum protocol protocol = PROTOCOL_SIMPLE;
-	const char *name = lib->efa_tuner && lib->protocol == CHOOSE_PROTOCOL_AUTO
-				   ? efa_tuned(shape, size_B, &protocol)
-				   : NULL;
-	const struct algorithm *algorithm = name ? algorithm_find(name) : NULL;
-	if (!algorithm || !may_use(lib, shape, algorithm, protocol))
+	enum cost_model cost = COST_RING;
+	if (!lib->efa_tuner || lib->protocol != CHOOSE_PROTOCOL_AUTO ||
+	    !efa_tuned(shape, size_B, &cost, &protocol))
 		return false;
-	choice->algorithm = algorithm;
-	choice->protocol = protocol;
-	choice->predicted_s = guess_s(lib, shape, algorithm, protocol, size_B);
-	return true;
+	for (size_t i = 0; i < algorithm_count(); i++) {
+		const struct algorithm *algorithm = algorithm_at(i);
+		if (!algorithm->automatic || algorithm->cost != cost ||
+		    !may_use(lib, shape, algorithm, protocol))
+			continue;
+		choice->algorithm = algorithm;
+		choice->protocol = protocol;
+		choice->predicted_s = guess_s(lib, shape, algorithm, protocol, size_B);
+		return true;
+	}
+	return false;
 }
 
 struct collective_choice library_choose(const struct library_params *params,

@@ -62,20 +62,22 @@ static double border_B(const struct border *rows, size_t count, double ranks, si
 	return rows[count - 1].until_B[column];
 }
 
-const char *efa_tuned(const struct comm_shape *shape, double size_B, enum protocol *protocol)
+bool efa_tuned(const struct comm_shape *shape, double size_B, enum cost_model *cost,
+	       enum protocol *protocol)
 {
-	static const char *const algorithms[] = {"double_tree", "double_tree", "ring", "nvls_tree",
-						 "ring"};
+	static const enum cost_model costs[] = {COST_TREE, COST_TREE, COST_RING, COST_MULTICAST,
+						COST_RING};
 	static const enum protocol protocols[] = {PROTOCOL_LL, PROTOCOL_LL128, PROTOCOL_LL128,
 						  PROTOCOL_SIMPLE, PROTOCOL_SIMPLE};
 	bool second = shape->efa_generation == 2, third = shape->efa_generation == 3;
 	if ((!second && !third) || shape->node_count < 2 ||
 	    shape->rank_count != 8 * shape->node_count)
-		return NULL;
+		return false;
 	const struct border *rows = second ? p5 : p5en;
 	size_t count = second ? sizeof p5 / sizeof p5[0] : sizeof p5en / sizeof p5en[0], i = 0;
 	while (i < BORDERS && size_B > border_B(rows, count, (double)shape->rank_count, i))
 		i++;
+	*cost = costs[i];
 	*protocol = protocols[i];
-	return algorithms[i];
+	return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the plugin aws-ofi-nccl tells NCCL about Amazon's EFA (shape->efa_generation; 0: another
- * network). */
+/* The plugin aws-ofi-nccl, by which NCCL uses Amazon's EFA. shape->efa_generation is 0 for another
+ * network. */
 #ifndef FARWIRE_COLLECTIVE_EFA_H
 #define FARWIRE_COLLECTIVE_EFA_H
 
@@ -10,8 +10,9 @@
 double efa_planned_s(const struct comm_shape *shape);
 /* Returns false if the plugin allows only Simple, because bytes may arrive out of order. */
 bool efa_keeps_order(const struct comm_shape *shape);
-/* Returns the name of the algorithm that the plugin's tuner takes for an all-reduce, and its
- * protocol; NULL: NCCL's own choice. */
-const char *efa_tuned(const struct comm_shape *shape, double size_B, enum protocol *protocol);
+/* Sets the kind of algorithm and the protocol that the plugin's tuner takes for an all-reduce.
+ * Returns false if NCCL chooses. */
+bool efa_tuned(const struct comm_shape *shape, double size_B, enum cost_model *cost,
+	       enum protocol *protocol);
 
 #endif

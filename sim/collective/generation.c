@@ -108,8 +108,8 @@ static double head_Bps(const struct comm_shape *shape)
 	return links_Bps / ((double)shape->rank_most + 1);
 }
 
-/* Across nodes a head is also bound by its share of the adapters, which it needs twice if there are
- * more than two nodes, and NCCL's model takes 5/6 of the bandwidth (src/graph/tuning.cc). */
+/* Across nodes a head is also bound by its share of the adapters, or half of it if there are more
+ * than two nodes. NCCL's model takes 5/6 of the bandwidth (src/graph/tuning.cc). */
 double multicast_guess_s(const struct library_params *lib, const struct comm_shape *shape,
 			 double net_hop_s, double size_B)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All-reduce over NVLink SHARP in each machine and trees between machines. The i-th GPU of each
  * machine is the head of part i of the buffer. The switch adds the values of the machine for the
- * head (nvls.c), and the heads of a part add theirs on a pair of trees over the machines, as in
- * double_tree.c, with half of the part each. The sums take the same way back.
+ * head (nvls.c). The heads of a part add theirs on a pair of trees over the machines, as in
+ * double_tree.c. Each tree has half of the part. The sums take the same way back.
  *
  * Channel 2 (c heads + i) is the first tree of part i of channel c, the next one the second tree.
  */
