@@ -21,7 +21,7 @@ struct constants {
 	double speeds_Bps[13];          /* bandwidths that the search tries, from the largest */
 };
 
-static const struct constants ampere = {12e9, 12e9, 10e9, 3.5e9, 1.4e9, 25e9, 0.25,
+static const struct constants ampere = {12e9, 12e9, 10e9, 3.5e9, 1.4e9, 25e9, 1,
 					0.85, 1,    0,    0,     {0},   {0}};
 /* 20.6 of a link's 25 GB/s; twelve rings of 30 GB/s. */
 static const struct constants hopper = {
@@ -116,13 +116,14 @@ double multicast_guess_s(const struct library_params *lib, const struct comm_sha
 	const struct constants *k = constants_of(shape->generation);
 	double heads = (double)shape->rank_most, each_Bps = head_Bps(shape);
 	if (shape->node_count == 1)
-		return lib->nvls_latency_s +
+		return lib->latency_scale_ratio * lib->nvls_latency_s +
 		       size_B / (k->multicast_planned_ratio * each_Bps * heads);
 	bool two = shape->node_count == 2;
 	double net_Bps = lib->net_efficiency_ratio * shape->network_Bps / heads;
 	each_Bps = fmin(each_Bps, two ? net_Bps : net_Bps / 2);
 	each_Bps = fmin(each_Bps, k->multicast_tree_Bps[two ? 0 : 1]);
-	return lib->nvls_latency_s + 2 * (double)ilogb((double)shape->node_count) * net_hop_s +
+	return lib->latency_scale_ratio * lib->nvls_latency_s +
+	       2 * (double)ilogb((double)shape->node_count) * net_hop_s +
 	       size_B / (5.0 / 6 * each_Bps * heads);
 }
 
