@@ -56,6 +56,7 @@ struct exchange_params {
 	double fusion_B, cycle_s;        /* horovod */
 	double cycle_late_s;             /* horovod: delay of each wake-up of the thread */
 	double bucket_B, first_bucket_B; /* ddp */
+	double bucket_tensors_count; /* ddp: a bucket is full with that many gradients; 0: any */
 	double negotiation_s;        /* coordinator's work for each request of a tensor that is not
 					in the response cache */
 	double cached_negotiation_s; /* further work for each rank in a cycle with the response
