@@ -6,9 +6,9 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/collective/level.h"
 #include "sim/collective/wire.h"
 #include "sim/engine/trace.h"
-#include "sim/fabric/link.h"
 
 enum { OPERATION_ROOM_FIRST = 16 };
 /* The flow of an addition has no room for more cores, and more threads do not add bandwidth. */
@@ -27,20 +27,6 @@ void comm_fail(struct communicator *comm, const char *reason)
 }
 
 /* ---- creation ---- */
-
-/* Returns the place where requests from a GPU turn if they cannot pass between switches: its host,
- * or the processor there whose memory is across a socket link. */
-static int root_of(struct fabric *fabric, int gpu_node, int host_node)
-{
-	const struct route *route = fabric_route(fabric, gpu_node, host_node, TRAFFIC_COPIES);
-	if (!route || route->count < 2)
-		return host_node;
-	struct hop last = route->hops[route->count - 1];
-	int nodes[2];
-	fabric_link_nodes(fabric, last.link, &nodes[0], &nodes[1]);
-	bool memory = fabric_link_kind(fabric, last.link)->joins_processors;
-	return memory ? nodes[last.direction] : host_node;
-}
 
 static void rank_init(struct communicator *comm, size_t index)
 {

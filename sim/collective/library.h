@@ -90,8 +90,9 @@ struct library_params {
 	double at_once_count;   /* collectives in which a rank may take part at the same time */
 	bool peer_to_peer;      /* GPUs of a host access each other over PCIe */
 	bool gpudirect;         /* NICs access GPU memory */
-	bool gpudirect_root;    /* NICs also access GPU memory across a root complex, not only below
-				   one PCIe switch */
+	int net_gdr_level;      /* enum path_level: the farthest NIC that accesses GPU memory */
+	/* NCCL_CROSS_NIC: 1: messages leave by the sender's own adapter, even across rails */
+	double cross_nic_count;
 	/* a GPU's messages may leave through another GPU's adapter, over NVLink */
 	bool pxn;
 	double send_ll_B; /* messages up to this size use LL inside a node */
