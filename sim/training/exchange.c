@@ -84,6 +84,10 @@ static const struct param_row exchange_rows[] = {
 	COST_ASSUMED(struct exchange_params, gather_s, QUANTITY_TIME, 0, 10, "0 ms",
 		     "additional time of each step in a job with more than one rank",
 		     "assumption: no further time; fitted to measured scaling"),
+	COST_ASSUMED(struct exchange_params, network_threads_count, QUANTITY_COUNT, 0, 1024, "0",
+		     "number of threads in each machine that poll the network without pause, if "
+		     "the job has several machines; each takes a core",
+		     "assumption: threads wait in the kernel, as those of sockets do"),
 	PARAM_BOOL(struct exchange_params, waits_for_issued, "false",
 		   "whether a collective waits for all kernels that its GPUs had received when the "
 		   "last rank issued the gradient (with announce = issued)",

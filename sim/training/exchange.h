@@ -73,6 +73,7 @@ struct exchange_params {
 	double gradient_element_B; /* 0: as in the stack; 2 for compression to half precision */
 	double noise_ratio;        /* standard deviation of a rank's compute time, each step */
 	double gather_s;           /* further time of a step with more than one rank (fitted) */
+	double network_threads_count; /* threads of each machine that poll the network */
 	bool waits_for_issued;
 	double stagger_s; /* work to start a rank's step, for each op of the step; one thread starts
 			     all ranks of a guest in turn */
