@@ -42,6 +42,14 @@ static const struct param_row rows[] = {
 		   "the machines' GPUs in turn: the first GPU of each machine, then the second of "
 		   "each",
 		   "TensorFlow: local_parameter_device=cpu by default in tf_cnn_benchmarks"),
+	PARAM_BOOL(struct library_params, local_sum_on_cpu, "false",
+		   "whether two-level servers add the gradients of a machine's GPUs in host "
+		   "memory; otherwise its GPUs add them, in turn",
+		   "TensorFlow: local_parameter_device=gpu; MXNet: dist_device_sync"),
+	PARAM_NUMBER(struct library_params, shard_least_B, QUANTITY_BYTES, 0, 1e15, "0 B",
+		     "size from which two-level servers divide a tensor over all servers; smaller "
+		     "ones are on one server each, in turn",
+		     "assumption: equal shards; a framework's exchange sets its own"),
 	BASE_ROW(base_ring_ll_s, "6.6 us", "ring with LL"),
 	BASE_ROW(base_ring_ll128_s, "14.0 us", "ring with LL128"),
 	BASE_ROW(base_ring_simple_s, "8.4 us", "ring with Simple"),
