@@ -82,8 +82,12 @@ static const struct param_row exchange_rows[] = {
 		     "standard deviation of a rank's compute time from step to step",
 		     "assumption: clocks and hosts change a step by about 0.5 %"),
 	COST_ASSUMED(struct exchange_params, gather_s, QUANTITY_TIME, 0, 10, "0 ms",
-		     "additional time of each step in a job with more than one rank",
+		     "additional time of each step in a job on several machines",
 		     "assumption: no further time; fitted to measured scaling"),
+	PARAM_BOOL(
+		struct exchange_params, gather_inside, "false",
+		"whether a job of several ranks inside one machine takes the time of gather, too",
+		"c4140_v100: four GPUs of one machine lose nothing that is not simulated"),
 	COST_ASSUMED(struct exchange_params, network_threads_count, QUANTITY_COUNT, 0, 1024, "0",
 		     "number of threads in each machine that poll the network without pause, if "
 		     "the job has several machines; each takes a core",

@@ -74,6 +74,7 @@ struct exchange_params {
 	double noise_ratio;        /* standard deviation of a rank's compute time, each step */
 	double gather_s;           /* further time of a step with more than one rank (fitted) */
 	double network_threads_count; /* threads of each machine that poll the network */
+	bool gather_inside; /* jobs inside of one machine take gather_s, too */
 	bool waits_for_issued;
 	double stagger_s; /* work to start a rank's step, for each op of the step; one thread starts
 			     all ranks of a guest in turn */
