@@ -59,8 +59,7 @@ struct exchange_params {
 	double bucket_tensors_count; /* ddp: a bucket is full with that many gradients; 0: any */
 	double negotiation_s;        /* coordinator's work for each request of a tensor that is not
 					in the response cache */
-	double cached_negotiation_s; /* further work for each rank in a cycle with the response
-					cache */
+	double cached_negotiation_s; /* work of each exchange of the bits of the response cache */
 	bool response_cache;
 	double launch_s;          /* host work to launch a collective on a rank */
 	double copy_launch_s;     /* host work to launch one gradient's copy into or out of the
@@ -76,6 +75,8 @@ struct exchange_params {
 	double network_threads_count; /* threads of each machine that poll the network */
 	bool gather_inside; /* jobs inside of one machine take gather_s, too */
 	bool waits_for_issued;
+	bool host_waits; /* the host issues a step when the gradients of the step before are reduced
+			  */
 	double stagger_s; /* work to start a rank's step, for each op of the step; one thread starts
 			     all ranks of a guest in turn */
 };
