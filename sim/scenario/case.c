@@ -140,7 +140,8 @@ static bool is_left_out(const struct case_reader *c, const struct cfg_node *syst
 
 /* Applies a fitted profile: a list `parameters` of groups with `path` and `fit`. The values
  * override those of files, and settings override them. */
-void case_apply_parameters(struct case_reader *c, const struct cfg_node *list, const char *profile)
+static void apply_parameters(struct case_reader *c, const struct cfg_node *list,
+			     const char *profile)
 {
 	for (size_t i = 0; list && i < cfg_count(list); i++) {
 		const struct cfg_node *group = cfg_at(list, i);
@@ -162,10 +163,10 @@ static void apply_profile(struct case_reader *c)
 	const struct cfg_node *file;
 	if (!c->params->profile[0])
 		return;
-	case_apply_parameters(c,
-			      case_group(c, case_said(c, "case.profile"), "calib/profiles",
-					 "profile", c->params->profile, "parameters", &file),
-			      c->params->profile);
+	apply_parameters(c,
+			 case_group(c, case_said(c, "case.profile"), "calib/profiles", "profile",
+				    c->params->profile, "parameters", &file),
+			 c->params->profile);
 	case_note_evidence(c, file);
 	c->own_profile = file && !cfg_child(file, "fitted_on");
 }
@@ -191,7 +192,7 @@ static void apply_gpu_profiles(struct case_reader *c)
 					reader->arena, reader->diag,
 					arena_printf(reader->arena, "%s/calib/profiles/%s.cfg",
 						     reader->root, names[i]));
-				case_apply_parameters(c, cfg_child(file, "parameters"), names[i]);
+				apply_parameters(c, cfg_child(file, "parameters"), names[i]);
 				case_note_evidence(c, file);
 				break;
 			}

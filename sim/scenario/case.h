@@ -87,8 +87,6 @@ void case_read_phases(struct case_reader *c, struct job_entry *jobs);
 /* Reports an error for each setting that only jobs use. It is called for cases without jobs. */
 void case_refuse_training(struct case_reader *c);
 
-/* Sets the parameters that a profile lists. They override files and are overridden by settings. */
-void case_apply_parameters(struct case_reader *c, const struct cfg_node *list, const char *profile);
 /* Notes on which measurements the parameters of a profile were fitted. */
 void case_note_evidence(struct case_reader *c, const struct cfg_node *file);
 /* Reads the parameters of the model error, after everything else. */

@@ -35,7 +35,7 @@ static void distance_grows_with_what_differs(void)
 	CHECK(evidence_distance(&other, PART_OWN, &fitted, 1, NULL, 0) == DISTANCE_SAME_KIND);
 	CHECK(evidence_distance(&newer, PART_OWN, &fitted, 1, NULL, 0) == DISTANCE_NEW_MACHINE);
 	CHECK(evidence_distance(&library, PART_OWN, &fitted, 1, NULL, 0) == DISTANCE_NEW_LIBRARY);
-	/* training says nothing about a collective by itself, nor about the time of one GPU */
+	/* a training row is not evidence for a collective by itself or for one GPU */
 	CHECK(evidence_distance(&alone, PART_OWN, &fitted, 1, NULL, 0) == DISTANCE_NEW_LIBRARY);
 	CHECK(evidence_distance(&fitted, PART_ONE_GPU, &fitted, 1, NULL, 0) ==
 	      DISTANCE_NEW_LIBRARY);
