@@ -184,8 +184,10 @@ struct plan *plan_find(struct communicator *comm, enum collective collective,
 	return plan_new(comm, collective, choice);
 }
 
-/* With more messages of one collective, or more pieces, pieces form trains. */
-static const double MESSAGES_MOST = 16384, PIECES_MOST = 64;
+/* With more messages of one collective, or more pieces, pieces form trains. Collectives of a
+ * training with at least LARGE messages in a piece have about TRAINING_MOST messages, in at least
+ * two trains. */
+static const double MESSAGES_MOST = 16384, PIECES_MOST = 64, LARGE = 2048, TRAINING_MOST = 4096;
 
 double trains_make(const struct communicator *comm, struct collective_choice *choice)
 {
@@ -193,6 +195,8 @@ double trains_make(const struct communicator *comm, struct collective_choice *ch
 	/* messages of one piece */
 	double messages = 4 * (double)(comm->all_count * choice->channel_count);
 	double most = fmin(PIECES_MOST, fmax(1, floor(MESSAGES_MOST / messages)));
+	if (comm->spec.training && messages >= LARGE)
+		most = fmin(most, fmax(2, floor(TRAINING_MOST / messages)));
 	/* cores process a socket's bytes as they arrive */
 	if (!choice->algorithm->pipelined || comm->socket || pieces <= most)
 		return 1;
