@@ -418,6 +418,8 @@ struct collective_choice library_choose(const struct library_params *library,
 					double size_B)
 {
 	FW_ASSERT(shape->rank_count > 0 && shape->node_count > 0 && size_B > 0);
+	if (library->rules == RULES_OPENMPI)
+		return openmpi_choose(library, shape, collective, size_B);
 	struct collective_choice choice = {.algorithm = NULL};
 	if (collective == COLLECTIVE_ALL_REDUCE && strcmp(library->algorithm, "auto") == 0) {
 		for (size_t i = 0; i < algorithm_count(); i++)
