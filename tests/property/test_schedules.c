@@ -196,9 +196,15 @@ static void complain(const struct algorithm *algorithm, const struct shape *shap
 }
 
 /* In units of the buffer, over all ranks. An all-reduce that sends each value at most once up and
- * once down moves 2 (n - 1), parameter servers 2 n. */
+ * once down moves 2 (n - 1), parameter servers 2 n. Of recursive doubling, the largest power of two
+ * p <= n ranks send the buffer log2 p times, and the others once in either direction. */
 static double volume(const struct algorithm *algorithm, size_t n)
 {
+	size_t power = 1, rounds = 0;
+	for (; power * 2 <= n; power *= 2)
+		rounds++;
+	if (strcmp(algorithm->name, "recursive_doubling") == 0)
+		return (double)(power * rounds + 2 * (n - power));
 	if (strcmp(algorithm->name, "parameter_server") == 0)
 		return 2 * (double)n;
 	return (algorithm->collective == COLLECTIVE_ALL_REDUCE ? 2 : 1) * (double)(n - 1);
