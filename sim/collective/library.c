@@ -43,6 +43,9 @@ static const struct param_row rows[] = {
 		     "largest message through sockets that is sent without the consent of the "
 		     "receiver; 0 means that no message waits for it",
 		     "NCCL: its proxies have buffers for all messages"),
+	PARAM_NUMBER(struct library_params, stagger_s, QUANTITY_TIME, 0, 1, "0 us",
+		     "time by which each rank begins a collective after the rank before it",
+		     "assumption: kernels of a collective start together"),
 	PARAM_NUMBER(struct library_params, queued_B, QUANTITY_BYTES, 0, 1e12, "192 KiB",
 		     "bytes of a connection that wait in the adapter's queue, in front of a "
 		     "request or consent for another message",

@@ -42,6 +42,7 @@ struct library_params {
 	bool host_memory; /* ranks have their buffers in host memory; GPUs are not used */
 	/* Larger messages through sockets wait for the receiver's consent; 0: none do. */
 	double eager_B;
+	double stagger_s;      /* time by which each rank begins after the one before it */
 	double queued_B;       /* bytes of one connection that wait in an adapter's queue */
 	double channels_count; /* 0: computed from the links */
 	double servers_count;  /* number of shards of a parameter server */

@@ -196,8 +196,8 @@ static void complain(const struct algorithm *algorithm, const struct shape *shap
 }
 
 /* In units of the buffer, over all ranks. An all-reduce that sends each value at most once up and
- * once down moves 2 (n - 1), parameter servers 2 n. Of recursive doubling, the largest power of two
- * p <= n ranks send the buffer log2 p times, and the others once in either direction. */
+ * once down moves 2 (n - 1), parameter servers 2 n. In recursive doubling, p ranks send the buffer
+ * log2 p times, where p is the largest power of two <= n. The others send and receive it once. */
 static double volume(const struct algorithm *algorithm, size_t n)
 {
 	size_t power = 1, rounds = 0;
