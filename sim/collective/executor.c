@@ -120,7 +120,10 @@ static struct algorithm_spec plan_spec(const struct communicator *comm,
 		.size_B = PLAN_SIZE_B,
 		.channel_count = choice->channel_count,
 		.pipeline_count = choice->pipeline_count,
-		.server_count = comm->total_count - comm->rank_count,
+		.server_count = comm->spec.server_count,
+		.turn = choice->turn,
+		.whole = choice->whole,
+		.local_on_cpu = comm->library->local_sum_on_cpu,
 		.node_of = comm->rings.node_of,
 		.node_count = comm->rings.shape.node_count,
 		.order = choice->channel_count <= comm->rings.shape.ring_count ? comm->rings.order
@@ -162,6 +165,8 @@ static struct plan *plan_new(struct communicator *comm, enum collective collecti
 	plan->algorithm = choice->algorithm;
 	plan->channel_count = choice->channel_count;
 	plan->pipeline_count = choice->pipeline_count;
+	plan->turn = choice->turn;
+	plan->whole = choice->whole;
 	plan->schedule = choice->algorithm->build(arena, &spec);
 	plan_followers(plan, arena);
 	plan_starts(plan, arena, comm->total_count);
@@ -178,7 +183,8 @@ struct plan *plan_find(struct communicator *comm, enum collective collective,
 		struct plan *plan = comm->plans.items[i];
 		if (plan->collective == collective && plan->algorithm == choice->algorithm &&
 		    plan->channel_count == choice->channel_count &&
-		    plan->pipeline_count == choice->pipeline_count)
+		    plan->pipeline_count == choice->pipeline_count && plan->turn == choice->turn &&
+		    plan->whole == choice->whole)
 			return plan;
 	}
 	return plan_new(comm, collective, choice);

@@ -50,7 +50,8 @@ struct execution {
 struct plan {
 	enum collective collective;
 	const struct algorithm *algorithm;
-	size_t channel_count, pipeline_count;
+	size_t channel_count, pipeline_count, turn;
+	bool whole;
 	const struct schedule *schedule;
 	/* initial values; the start of the rank counts as one */
 	uint32_t *missing;
@@ -89,7 +90,7 @@ struct rank_state {
 	int gpu_node;     /* -1: host memory */
 	int host_node;
 	int root_node;             /* root complex of its GPU, where PCIe ends */
-	size_t guest_index;        /* first rank in the same guest */
+	size_t process;            /* its first rank: a guest's GPUs are one, a server is another */
 	struct cpu *core;          /* core of its network thread; NULL: none needed */
 	struct cpu **reduce_cores; /* cores of one collective, then those of the next */
 	size_t reduce_core_count;  /* number of cores for each collective */

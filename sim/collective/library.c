@@ -25,6 +25,8 @@ static const char *const tree_corrections[] = {"2.18", "2.8", NULL};
 
 static const char *const library_rules[] = {"nccl", "openmpi", NULL};
 
+static const char *const path_levels[] = {"loc", "pix", "pxb", "phb", "sys", NULL};
+
 static const struct param_row rows[] = {
 	PARAM_TEXT(struct library_params, algorithm, "auto",
 		   "algorithm of all-reduce; auto means NCCL's choice of ring or double_tree",
@@ -61,6 +63,14 @@ static const struct param_row rows[] = {
 		   "the machines' GPUs in turn: the first GPU of each machine, then the second of "
 		   "each",
 		   "TensorFlow: local_parameter_device=cpu by default in tf_cnn_benchmarks"),
+	PARAM_BOOL(struct library_params, local_sum_on_cpu, "false",
+		   "whether two-level servers add the gradients of a machine's GPUs in host "
+		   "memory; otherwise its GPUs add them, in turn",
+		   "TensorFlow: local_parameter_device=gpu; MXNet: dist_device_sync"),
+	PARAM_NUMBER(struct library_params, shard_least_B, QUANTITY_BYTES, 0, 1e15, "0 B",
+		     "size from which two-level servers divide a tensor over all servers; smaller "
+		     "ones are on one server each, in turn",
+		     "assumption: equal shards; a framework's exchange sets its own"),
 	BASE_ROW(base_ring_ll_s, "6.6 us", "ring with LL"),
 	BASE_ROW(base_ring_ll128_s, "14.0 us", "ring with LL128"),
 	BASE_ROW(base_ring_simple_s, "8.4 us", "ring with Simple"),
@@ -252,10 +262,14 @@ static const struct param_row rows[] = {
 	PARAM_BOOL(struct library_params, gpudirect, "true",
 		   "whether network adapters access GPU memory (GPUDirect RDMA)",
 		   "NVIDIA GPUDirect RDMA: data centre GPUs and ConnectX adapters"),
-	PARAM_BOOL(struct library_params, gpudirect_root, "false",
-		   "whether network adapters also access GPU memory across a root complex; "
-		   "otherwise only below common PCIe switches",
-		   "NCCL, NCCL_NET_GDR_LEVEL: PXB by default (src/graph/paths.cc)"),
+	PARAM_CHOICE(
+		struct library_params, net_gdr_level, path_levels, "pxb",
+		"longest path between GPU and network adapter on which GPUDirect is used: loc "
+		"(never), pix (one PCIe switch), pxb (several), phb (a root complex), sys (any)",
+		"NCCL, NCCL_NET_GDR_LEVEL: PXB by default (src/graph/paths.cc)"),
+	PARAM_WHOLE(struct library_params, cross_nic_count, 0, 2, "2",
+		    "whether messages may change the rail: 0 no, 1 yes, 2 only if necessary",
+		    "NCCL, NCCL_CROSS_NIC: 2 by default"),
 	PARAM_BOOL(struct library_params, pxn, "true",
 		   "whether a GPU's messages may leave through another GPU's memory, over NVLink, "
 		   "by the adapter on the receiver's rail",

@@ -47,6 +47,10 @@ struct library_params {
 	double channels_count; /* 0: computed from the links */
 	double servers_count;  /* number of shards of a parameter server */
 	bool server_on_cpu;    /* false: in the memory of the machines' GPUs */
+	/* Two-level servers: whether a machine's GPUs add in host memory, and the size from which
+	 * a tensor is divided over all servers. */
+	bool local_sum_on_cpu;
+	double shard_least_B;
 	/* Start of a collective on each rank (launch, first synchronisation). */
 	double base_ring_ll_s, base_ring_ll128_s, base_ring_simple_s;
 	double base_tree_ll_s, base_tree_ll128_s, base_tree_simple_s;
@@ -98,8 +102,9 @@ struct library_params {
 	double at_once_count;   /* collectives in which a rank may take part at the same time */
 	bool peer_to_peer;      /* GPUs of a host access each other over PCIe */
 	bool gpudirect;         /* NICs access GPU memory */
-	bool gpudirect_root;    /* NICs also access GPU memory across a root complex, not only below
-				   one PCIe switch */
+	int net_gdr_level;      /* enum path_level: the farthest NIC that accesses GPU memory */
+	/* NCCL_CROSS_NIC: 1: messages leave by the sender's own adapter, even across rails */
+	double cross_nic_count;
 	/* a GPU's messages may leave through another GPU's adapter, over NVLink */
 	bool pxn;
 	double send_ll_B; /* messages up to this size use LL inside a node */
@@ -133,6 +138,8 @@ struct collective_choice {
 	enum protocol protocol;
 	/* number of channels and pipeline pieces of the schedule */
 	size_t channel_count, pipeline_count;
+	size_t turn; /* two-level servers only, as in algorithm_spec */
+	bool whole;
 	size_t block_count; /* NCCL's channels, for reports */
 	double start_s;     /* time of each rank before its first step */
 	double hop_s[HOP_CLASS_COUNT];

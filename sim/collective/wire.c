@@ -161,8 +161,10 @@ struct way *way_find(struct communicator *comm, size_t from, size_t to)
 	for (size_t i = 0; i < WAY_LEGS_MAX; i++)
 		way->legs[i].rate_ratio = 1;
 	bool inside = fold ? way->meets == FOLD_INSIDE : a->host_node == b->host_node;
+	/* two processes in host memory talk over the loopback device */
+	bool loopback = inside && comm->socket && !a->place.gpu && !b->place.gpu;
 	bool found = false;
-	if (inside)
+	if (inside && !loopback)
 		found = way_inside(comm, way);
 	else if (comm->socket)
 		found = way_socket(comm, way);
@@ -213,7 +215,7 @@ struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t
 		wire->socket = socket_find(comm, from, to, single ? 0 : channel);
 		if (!wire->socket)
 			return NULL;
-		wire->end = comm->ranks[from].place.guest == wire->socket->first ? 0 : 1;
+		wire->end = comm->ranks[from].process == wire->socket->first ? 0 : 1;
 		wire->next = wire->socket->wires;
 		wire->socket->wires = wire;
 		wire->next_of_rank = comm->ranks[from].wires;

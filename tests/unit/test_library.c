@@ -212,30 +212,57 @@ static void chains_and_trees_divide_messages_into_pieces(void)
 	CHECK(all_reduce(&library, &two, 1073741824).pipeline_count == 64);
 }
 
-/* Fitted parameters change the run, but not the choice. */
-static void fitted_parameters_change_the_run_not_the_choice(void)
+/* The choice uses the hops that are simulated: 6.8 us, 14 hops of 1.08 us inside and two of 5 us,
+ * 1.4 times as long. Then 1024 B go twice at 0.84 GB/s: LL's block to the network moves 1.4 GB/s,
+ * of which one direction has 0.3. The costs of the start and the extra latency of Simple do not
+ * change the choice. */
+static void fitted_latencies_change_run_and_choice(void)
 {
 	struct library_params library = defaults();
 	struct comm_shape two = nodes(2);
 	struct collective_choice before = all_reduce(&library, &two, 1024);
+	CHECK_TEXT(before.algorithm->name, "double_tree");
+	CHECK_NEAR(before.predicted_s, 31.92e-6 + 1024 / 0.42e9, 1e-9);
 	library.latency_scale_ratio = 1.4;
 	library.start_s = 3e-6;
 	library.channel_start_s = 1e-6;
+	library.simple_scale_ratio = 2;
 	struct collective_choice after = all_reduce(&library, &two, 1024);
 	CHECK(after.algorithm == before.algorithm && after.protocol == before.protocol);
-	CHECK_NEAR(after.predicted_s, before.predicted_s, 1e-12);
+	CHECK_NEAR(after.predicted_s, 1.4 * 31.92e-6 + 1024 / 0.42e9, 1e-9);
 	CHECK_NEAR(after.start_s, 1.4 * before.start_s + 3e-6 + 1e-6 * (double)after.block_count,
 		   1e-9);
 	CHECK_NEAR(after.hop_s[HOP_NET] + 1.5e-6, 1.4 * (before.hop_s[HOP_NET] + 1.5e-6), 1e-9);
 	/* LL inside one of several nodes takes 1.8 * 0.6 us in the model, and twice that here. */
 	library = defaults();
+	library.protocol = CHOOSE_LL;
 	CHECK(after.protocol == PROTOCOL_LL);
 	CHECK_NEAR(before.hop_s[HOP_NVLINK], 0.08e-6, 1e-9);
 	library.ll_nodes_scale_ratio = 2;
 	after = all_reduce(&library, &two, 1024);
 	CHECK_NEAR(after.hop_s[HOP_NVLINK], 1.16e-6, 1e-9);
 	CHECK_NEAR(after.hop_s[HOP_NET], before.hop_s[HOP_NET], 1e-9);
-	CHECK_NEAR(after.predicted_s, before.predicted_s, 1e-12);
+	CHECK_NEAR(after.predicted_s, before.predicted_s + 14 * 1.08e-6, 1e-9);
+}
+
+/* Two nodes with one adapter of 10 GB/s each: NCCL's model of a tree counts the links inside, up to
+ * twice the adapter, and with three nodes the adapter. 4 GB, Simple, one ring of two blocks:
+ * 2 S over 20 GB/s x 0.97 x 0.92, and 8.4 + 14 * 4 + 2 * 14 us. */
+static void trees_of_two_nodes_count_the_links_inside(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape shape = nodes(2);
+	shape.network_Bps = 10e9;
+	shape.ring_count = 1;
+	library.algorithm = "double_tree";
+	library.protocol = CHOOSE_SIMPLE;
+	CHECK_NEAR(all_reduce(&library, &shape, 4e9).predicted_s,
+		   92.4e-6 + 8e9 / (20e9 * 0.97 * 0.92), 1e-9);
+	shape = nodes(3);
+	shape.network_Bps = 10e9;
+	shape.ring_count = 1;
+	CHECK_NEAR(all_reduce(&library, &shape, 4e9).predicted_s,
+		   92.4e-6 + 8e9 / (10e9 * 0.97 * 0.92), 1e-9);
 }
 
 /* Two nodes, 256 MB, a ring with LL128: 14 us, 26 hops of 1.9 inside, 4 of 4 across, and 30/16 of
@@ -268,6 +295,7 @@ static void ll128_tree_time_matches_hand_calculation(void)
 	struct library_params library = defaults();
 	library.algorithm = "double_tree";
 	library.protocol = CHOOSE_LL128;
+	library.tree_split_ll_ratio = 0.5;
 	struct collective_choice choice = all_reduce(&library, &one_node, 67108864);
 	double bus_Bps = 282e9 * 0.85 * 0.92 * 0.778;
 	CHECK_NEAR(choice.predicted_s, 31.5e-6 + 2 * 67108864 / (0.9 * bus_Bps), 1e-9);
@@ -277,6 +305,10 @@ static void ll128_tree_time_matches_hand_calculation(void)
 	library.tree_correction = TREE_CORRECTION_2_8;
 	CHECK_NEAR(all_reduce(&library, &one_node, 8388608).predicted_s,
 		   31.5e-6 + 2 * 8388608 / (0.7 * bus_Bps), 1e-9);
+	/* With 30 % of the threads for one direction, 24 blocks of 10 GB/s bound the tree. */
+	library.tree_split_ll_ratio = 0.3;
+	CHECK_NEAR(all_reduce(&library, &one_node, 67108864).predicted_s,
+		   31.5e-6 + 67108864 / (24 * 10e9 * 0.3), 1e-9);
 }
 
 /* Each block adds 2 us at the start. The time of a call grows with its size by 2 (n - 1) / n over
@@ -306,7 +338,8 @@ static const struct test tests[] = {
 	TEST(ll128_is_chosen_only_with_nvlink),
 	TEST(predicted_time_grows_with_the_size),
 	TEST(fixed_algorithm_protocol_and_channels_are_used),
-	TEST(fitted_parameters_change_the_run_not_the_choice),
+	TEST(fitted_latencies_change_run_and_choice),
+	TEST(trees_of_two_nodes_count_the_links_inside),
 	TEST(time_across_nodes_matches_hand_calculation),
 	TEST(ll128_tree_time_matches_hand_calculation),
 	TEST(all_to_all_sends_messages_concurrently),
