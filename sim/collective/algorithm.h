@@ -53,7 +53,7 @@ struct ideal_link { /* the properties of every wire */
 };
 
 /* The model by which libraries predict the time of an algorithm (choose.c). */
-enum cost_model { COST_RING, COST_TREE };
+enum cost_model { COST_RING, COST_TREE, COST_MULTICAST };
 
 struct algorithm {
 	const char *name; /* for example "ring" */

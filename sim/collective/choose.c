@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "sim/base/diag.h"
-#include "sim/collective/library.h"
+#include "sim/collective/generation.h"
 
 /* Returns the factor on the time of rings with Simple across nodes. */
 static double plateau_ratio(const struct library_params *lib, const struct comm_shape *shape,
@@ -105,6 +105,12 @@ static double efficiency_ratio(const struct library_params *lib, enum hop_class 
 	}
 }
 
+/* Returns the same part in the library's model. */
+static double planned_ratio(const struct library_params *lib, enum hop_class class)
+{
+	return class == HOP_NVLINK ? lib->nvlink_planned_ratio : efficiency_ratio(lib, class);
+}
+
 /* Returns the maximum bandwidth of one thread block. */
 static double block_Bps(const struct library_params *lib, bool tree, enum protocol protocol,
 			bool across)
@@ -158,7 +164,7 @@ static double bus_Bps(const struct library_params *lib, const struct comm_shape 
 		      enum protocol protocol, double size_B)
 {
 	double twice = tree && shape->node_count <= 2 ? 2 : 1;
-	double links_Bps = least(shape->inside_Bps * efficiency_ratio(lib, shape->inside),
+	double links_Bps = least(shape->inside_Bps * planned_ratio(lib, shape->inside),
 				 twice * shape->network_Bps * efficiency_ratio(lib, HOP_NET));
 	double blocks = protocol == PROTOCOL_LL ? blocks_busy(lib, shape, tree, protocol, size_B)
 						: (double)blocks_most(lib, shape);
@@ -258,8 +264,10 @@ static double tree_guess_s(const struct library_params *lib, const struct comm_s
 }
 
 static bool may_use(const struct library_params *lib, const struct comm_shape *shape,
-		    enum protocol protocol)
+		    const struct algorithm *algorithm, enum protocol protocol)
 {
+	if (algorithm->cost == COST_MULTICAST)
+		return protocol == PROTOCOL_SIMPLE && multicast_may(lib, shape);
 	if (lib->protocol != CHOOSE_PROTOCOL_AUTO)
 		return (int)protocol == lib->protocol - CHOOSE_LL;
 	/* LL128's 128 bytes must arrive together, which NVLink guarantees; other links are not
@@ -342,6 +350,10 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 {
 	bool tree = choice->algorithm->cost == COST_TREE;
 	enum protocol protocol = choice->protocol;
+	if (choice->algorithm->cost == COST_MULTICAST) {
+		multicast_settle(lib, shape, choice, size_B);
+		return;
+	}
 	size_t blocks = (size_t)blocks_busy(lib, shape, tree, protocol, size_B);
 	size_t channels = shape->ring_count < blocks ? shape->ring_count : blocks;
 	choice->block_count = blocks;
@@ -349,6 +361,8 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 	choice->pipeline_count = pipeline_count(lib, shape, choice, size_B);
 	choice->start_s = base_s(lib, shape, tree, protocol) + lib->start_s +
 			  (double)blocks * lib->channel_start_s;
+	if (lib->block_copy_Bps > 0)
+		choice->copy_spB = 1 / ((double)blocks * lib->block_copy_Bps);
 	for (int k = 0; k < HOP_CLASS_COUNT; k++) {
 		enum hop_class hop = (enum hop_class)k;
 		double whole_s = whole_hop_s(lib, shape, tree, protocol, hop);
@@ -412,19 +426,29 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 	}
 }
 
+static double guess(const struct library_params *lib, const struct comm_shape *shape,
+		    const struct algorithm *algorithm, enum protocol protocol, double size_B)
+{
+	switch (algorithm->cost) {
+	case COST_TREE:
+		return tree_guess_s(lib, shape, protocol, size_B);
+	case COST_MULTICAST:
+		return multicast_guess_s(lib, shape, size_B);
+	default:
+		return ring_guess_s(lib, shape, algorithm->collective, protocol, size_B);
+	}
+}
+
 /* Stores the algorithm with its best protocol in choice if that is better. */
 static void consider(const struct library_params *lib, const struct comm_shape *shape,
 		     const struct algorithm *algorithm, double size_B,
 		     struct collective_choice *choice)
 {
-	bool tree = algorithm->cost == COST_TREE;
 	for (int p = 0; p < PROTOCOL_COUNT; p++) {
 		enum protocol protocol = (enum protocol)p;
-		if (!may_use(lib, shape, protocol))
+		if (!may_use(lib, shape, algorithm, protocol))
 			continue;
-		double guess_s =
-			tree ? tree_guess_s(lib, shape, protocol, size_B)
-			     : ring_guess_s(lib, shape, algorithm->collective, protocol, size_B);
+		double guess_s = guess(lib, shape, algorithm, protocol, size_B);
 		if (choice->algorithm && choice->predicted_s <= guess_s)
 			continue;
 		choice->algorithm = algorithm;
@@ -433,7 +457,7 @@ static void consider(const struct library_params *lib, const struct comm_shape *
 	}
 }
 
-struct collective_choice library_choose(const struct library_params *library,
+struct collective_choice library_choose(const struct library_params *params,
 					const struct comm_shape *shape, enum collective collective,
 					double size_B)
 {
@@ -441,12 +465,16 @@ struct collective_choice library_choose(const struct library_params *library,
 	if (library->rules == RULES_OPENMPI)
 		return openmpi_choose(library, shape, collective, size_B);
 	struct collective_choice choice = {.algorithm = NULL};
+	struct library_params resolved = *params, *library = &resolved;
+	library_resolve(library, shape->generation);
 	if (collective == COLLECTIVE_ALL_REDUCE && strcmp(library->algorithm, "auto") == 0) {
 		for (size_t i = 0; i < algorithm_count(); i++)
 			if (algorithm_at(i)->automatic)
 				consider(library, shape, algorithm_at(i), size_B, &choice);
 	} else if (collective == COLLECTIVE_ALL_REDUCE) {
 		consider(library, shape, algorithm_find(library->algorithm), size_B, &choice);
+		if (!choice.algorithm) /* these ranks cannot use NVLink SHARP */
+			consider(library, shape, first_of(collective), size_B, &choice);
 	} else if (collective == COLLECTIVE_ALL_TO_ALL) {
 		struct library_params simple = *library;
 		simple.protocol = CHOOSE_SIMPLE;

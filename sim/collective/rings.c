@@ -422,6 +422,7 @@ static struct comm_shape shape_of(const struct finder *finder, size_t rank_count
 		const struct machine *machine = &finder->machines[m];
 		if (machine->count > shape.rank_most)
 			shape.rank_most = machine->count;
+		shape.multicast = machine->inner.switched && (m == 0 || shape.multicast);
 		if (machine->inner.inside > shape.inside)
 			shape.inside = machine->inner.inside;
 		if (machine->inner.inside_Bps > 0 &&
