@@ -198,6 +198,8 @@ double trains_make(const struct communicator *comm, struct collective_choice *ch
 	double pieces = (double)choice->pipeline_count;
 	/* messages of one piece */
 	double messages = 4 * (double)(comm->all_count * choice->channel_count);
+	if (choice->algorithm->cost == COST_MULTICAST && choice->algorithm->paired)
+		messages *= 2 * (double)comm->rings.shape.rank_most; /* two trees for each head */
 	double most = fmin(PIECES_MOST, fmax(1, floor(MESSAGES_MOST / messages)));
 	if (choice->algorithm->cost == COST_MULTICAST) /* a message between any two ranks */
 		most = fmin(most, 8);
