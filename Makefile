@@ -66,6 +66,7 @@ DATASETS := ddl_p100 c4140_v100 nvidia_mxnet_resnet50 nvidia_mxnet_dgx2 mlperf_r
 	kernels_2017 kernels_v100 kernels_mxnet kernels_mpt \
 	nccl_hopper_1node nccl_allreduce_v100_mesh
 RECORDINGS := calib/measured/recorded/loopback-spin.jsonl
+DATASETS += openmpi_tcp
 WHAT_IFS := $(sort $(basename $(notdir $(wildcard topologies/what-ifs/*.cfg))))
 DATA := topologies models calib
 
