@@ -353,7 +353,7 @@ static const char *case_name(const struct case_reader *c)
 static const struct scenario *read_all(struct case_reader *c)
 {
 	static const char *const also[] = {"name", "clients", "jobs", "settings"};
-	static const char *const sections[] = {"case", "driver", "dma", "input", "calls"};
+	static const char *const sections[] = {"case", "driver", "dma", "input", "calls", "plan"};
 	struct arena *arena = c->reader.arena;
 	struct diag *diag = c->reader.diag;
 	c->reader.resolution = cfg_resolution_new(arena);

@@ -7,11 +7,29 @@
 #include "sim/scenario/case.h"
 #include "sim/training/pipeline.h"
 
+static bool sets_plan(const char *text)
+{
+	return text && strncmp(text, "plan.", 5) == 0;
+}
+
+/* Returns true if the file has a group `plan`, or a setting gives one of its keys. */
+static bool case_has_plan(const struct case_reader *c)
+{
+	const struct cfg_node *list = cfg_child(c->group, "settings");
+	for (size_t i = 0; list && i < cfg_count(list); i++)
+		if (sets_plan(cfg_text(cfg_at(list, i))))
+			return true;
+	for (size_t i = 0; i < c->request->setting_count; i++)
+		if (sets_plan(c->request->settings[i].text))
+			return true;
+	return cfg_child(c->file, "plan") != NULL;
+}
+
 bool case_has_ranks(const struct case_reader *c)
 {
 	const struct case_params *params = c->params;
 	bool called = strcmp(params->runtime, "none") != 0 || params->stages_count > 1 ||
-		      params->calls[0];
+		      params->calls[0] || case_has_plan(c);
 	return params->gpus_count > 0 && called && !params->collective[0] &&
 	       !cfg_child(c->group, "jobs");
 }
@@ -155,11 +173,37 @@ static bool fill_spread(struct case_reader *c, struct job_entry *entry)
 	return true;
 }
 
+/* Reads the plan of a job. Returns false after an error. */
+static bool fill_plan(struct case_reader *c, struct job_entry *entry)
+{
+	struct plan_params *params = ARENA_NEW(c->reader.arena, struct plan_params);
+	const char *why;
+	if (!cfg_params(c->reader.resolution, c->reader.arena, c->reader.diag,
+			cfg_child(c->file, "plan"), "plan", "plan", &plan_table, NULL, 0, params))
+		return false;
+	if (!entry->network || entry->network->sequence == 0) {
+		diag_error(c->reader.diag, case_said(c, "case.model"),
+			   "plan: network '%s' has no sequences of tokens to split (choose a "
+			   "transformer, or leave the plan out)",
+			   entry->model);
+		return false;
+	}
+	entry->plan = plan_new(c->reader.arena, entry->network, params, entry->rank_count, &why);
+	if (!entry->plan) {
+		diag_error(c->reader.diag, case_origin(c), "plan: %s", why);
+		return false;
+	}
+	entry->batch_count = plan_batch(entry->plan) / (double)entry->rank_count;
+	return true;
+}
+
 /* Completes a pipeline's stages, a recording's ranks, or the exchange of other programs. Returns
  * false after an error. */
 static bool fill_programs(struct case_reader *c, struct job_entry *entry)
 {
 	size_t stages = (size_t)c->params->stages_count;
+	if (case_has_plan(c))
+		return fill_plan(c, entry);
 	size_t *cuts = ARENA_ARRAY(c->reader.arena, stages, size_t);
 	if (entry->recorded && !recorded_calls_peers(entry->recorded->calls)) {
 		diag_error(
