@@ -12,8 +12,7 @@ static bool sets_plan(const char *text)
 	return text && strncmp(text, "plan.", 5) == 0;
 }
 
-/* Returns true if the file has a group `plan`, or a setting gives one of its keys. */
-static bool case_has_plan(const struct case_reader *c)
+bool case_has_plan(const struct case_reader *c)
 {
 	const struct cfg_node *list = cfg_child(c->group, "settings");
 	for (size_t i = 0; list && i < cfg_count(list); i++)

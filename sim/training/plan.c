@@ -120,34 +120,40 @@ static bool read_order(struct checker *c)
 	return true;
 }
 
+/* Checks that `all` things are divisible by the plan's number. Otherwise suggests the next smaller
+ * number that divides them. */
+static bool divides(struct checker *c, size_t all, const char *things, const char *key, size_t by)
+{
+	if (all % by == 0)
+		return true;
+	return fails(c, arena_printf(c->arena,
+				     "%zu %s are not divisible by %s (%zu): write plan.%s=%zu", all,
+				     things, key, by, key, divisor_below(all, by)));
+}
+
 static bool fill_ranks(struct checker *c)
 {
 	struct training_plan *plan = c->plan;
 	const struct plan_params *params = plan->params;
 	size_t tp = (size_t)params->tp_count, cp = (size_t)params->cp_count;
 	size_t pp = (size_t)params->pp_count, dp = (size_t)params->dp_count;
-	size_t model = tp * cp * pp, all = plan->rank_count;
-	if (all % model != 0 || (dp > 0 && model * dp != all))
-		return fails(c,
-			     arena_printf(c->arena,
-					  "tp (%zu) x cp (%zu) x pp (%zu)%s must give the %zu "
-					  "GPUs of the job (write plan.pp=%zu, or case.gpus=%zu)",
-					  tp, cp, pp, dp > 0 ? " x dp" : " x a whole number", all,
-					  divisor_below(all / divisor_below(all, tp * cp), pp),
-					  dp > 0 ? model * dp : (all / model + 1) * model));
+	size_t all = plan->rank_count, ep = (size_t)params->ep_count;
+	if (!divides(c, all, "GPUs", "tp", tp) ||
+	    !divides(c, all / tp, "tensor groups", "cp", cp) ||
+	    !divides(c, all / tp / cp, "groups of tp x cp GPUs", "pp", pp) ||
+	    !divides(c, all / pp, "GPUs of a stage", "ep", ep))
+		return false;
 	plan->sizes[AXIS_TENSOR] = tp;
 	plan->sizes[AXIS_CONTEXT] = cp;
 	plan->sizes[AXIS_PIPELINE] = pp;
-	plan->sizes[AXIS_DATA] = all / model;
-	plan->expert_count = (size_t)params->ep_count;
-	if (all / pp % plan->expert_count != 0)
-		return fails(c,
-			     arena_printf(c->arena,
-					  "the %zu GPUs of a stage are not divisible by ep (%zu): "
-					  "write plan.ep=%zu",
-					  all / pp, plan->expert_count,
-					  divisor_below(all / pp, plan->expert_count)));
-	return true;
+	plan->sizes[AXIS_DATA] = all / (tp * cp * pp);
+	plan->expert_count = ep;
+	if (dp == 0 || dp == plan->sizes[AXIS_DATA])
+		return true;
+	return fails(c, arena_printf(c->arena,
+				     "tp x cp x pp x dp is %zu, but the job has %zu GPUs (write "
+				     "plan.dp=%zu, or leave it out)",
+				     tp * cp * pp * dp, all, plan->sizes[AXIS_DATA]));
 }
 
 static bool fill_batch(struct checker *c)
@@ -185,23 +191,23 @@ static bool fill_schedule(struct checker *c)
 	return why ? fails(c, why) : true;
 }
 
-/* Counts the blocks and checks that all virtual stages get equally many. */
+/* Counts the blocks and checks that all parts of the network get equally many. */
 static bool fill_blocks(struct checker *c, const struct network *network)
 {
 	struct training_plan *plan = c->plan;
-	size_t parts = plan->sizes[AXIS_PIPELINE] * plan->chunk_count;
+	size_t stages = plan->sizes[AXIS_PIPELINE];
 	for (size_t i = 1; i < network->layer_count; i++)
 		plan->block_count += network->layers[i].block > 0 &&
 				     network->layers[i].block != network->layers[i - 1].block;
-	if (plan->block_count % parts == 0 && plan->block_count > 0)
-		return true;
-	return fails(c,
-		     arena_printf(c->arena,
-				  "the %zu blocks of network '%s' are not divisible by pp x chunks "
-				  "(%zu): write plan.pp=%zu",
-				  plan->block_count, network->name, parts,
-				  divisor_below(plan->block_count / plan->chunk_count,
-						plan->sizes[AXIS_PIPELINE])));
+	if (plan->block_count == 0)
+		return fails(
+			c, arena_printf(c->arena,
+					"network '%s' has no repeated blocks (put its layers into "
+					"a group with repeat)",
+					network->name));
+	return divides(c, plan->block_count, "blocks of the network", "pp", stages) &&
+	       divides(c, plan->block_count / stages, "blocks of a stage", "chunks",
+		       plan->chunk_count);
 }
 
 static bool fill_shard(struct checker *c, const struct network *network)

@@ -96,14 +96,26 @@ static enum split split_of(const struct sharder *s, size_t index)
 
 /* ---- the sizes of a shard ---- */
 
-static bool divides(struct sharder *s, const char *what, size_t count, const char *key, size_t by)
+/* Returns the largest number up to `by` that divides count. */
+static size_t divisor_below(size_t count, size_t by)
 {
-	if (count % by == 0)
-		return true;
+	while (by > 1 && count % by != 0)
+		by--;
+	return by;
+}
+
+static void fails(struct sharder *s, const char *why)
+{
 	if (!s->why)
-		s->why = arena_printf(s->arena, "%s (%zu) are not divisible by %s (%zu)", what,
-				      count, key, by);
-	return false;
+		s->why = why;
+}
+
+static void divides(struct sharder *s, size_t count, const char *things, const char *key, size_t by)
+{
+	if (count % by != 0)
+		fails(s, arena_printf(s->arena,
+				      "%zu %s are not divisible by %s (%zu): write plan.%s=%zu",
+				      count, things, key, by, key, divisor_below(count, by)));
 }
 
 /* Multiplies the layer's tokens by ratio, which gives a whole number. */
@@ -124,8 +136,8 @@ static void split_features(struct sharder *s, struct layer *layer)
 	size_t by = s->params->tensor_count;
 	struct attention_shape *shape = &layer->attention;
 	if (shape->heads > 0) {
-		divides(s, "heads", shape->heads, "tp", by);
-		divides(s, "heads of keys and values", shape->kv_heads, "tp", by);
+		divides(s, shape->heads, "heads", "tp", by);
+		divides(s, shape->kv_heads, "heads of keys and values", "tp", by);
 		shape->heads /= by;
 		shape->kv_heads /= by;
 	}
@@ -162,7 +174,7 @@ static void split_experts(struct sharder *s, struct layer *layer)
 	scale_tokens(layer, s->params->imbalance_ratio / (double)s->params->tensor_count);
 	if (layer->experts == 0)
 		return;
-	divides(s, "experts", layer->experts, "ep", s->params->expert_count);
+	divides(s, layer->experts, "experts", "ep", s->params->expert_count);
 	layer->experts /= s->params->expert_count;
 	for (size_t i = 0; i < layer->tensor_count; i++)
 		layer->tensors[i] /= by;
@@ -281,11 +293,16 @@ static void expert_exchanges(struct sharder *s, size_t index)
 
 /* ---- the whole ---- */
 
-static void check_tokens(struct sharder *s)
+static void check(struct sharder *s)
 {
-	size_t by = s->params->context_count * (s->params->sequence ? s->params->tensor_count : 1);
-	divides(s, "tokens of a sequence", s->from->sequence,
-		s->params->sequence ? "tp x cp" : "cp", by);
+	size_t cp = s->params->context_count, tp = s->params->tensor_count;
+	divides(s, s->from->sequence, "tokens of a sequence", "cp", cp);
+	if (s->params->sequence)
+		divides(s, s->from->sequence / cp, "tokens of a GPU", "tp", tp);
+	for (size_t i = 0; i < s->from->layer_count; i++)
+		if (s->from->layers[i].experts > 0 && tp > 1 && !s->params->sequence)
+			fails(s, "a network of experts with tp above 1 needs sequence parallelism "
+				 "(write plan.sequence_parallel=true)");
 }
 
 const struct shard *shard_new(struct arena *arena, const struct network *network,
@@ -299,7 +316,7 @@ const struct shard *shard_new(struct arena *arena, const struct network *network
 			    .layers = ARENA_ARRAY(arena, network->layer_count, struct layer),
 			    .splits = ARENA_ARRAY(arena, network->layer_count, enum split)};
 	FW_ASSERT(network->sequence > 0);
-	check_tokens(&s);
+	check(&s);
 	memcpy(s.layers, network->layers, network->layer_count * sizeof *s.layers);
 	for (size_t i = 0; i < network->layer_count; i++) {
 		s.splits[i] = split_of(&s, i);

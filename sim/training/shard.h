@@ -51,8 +51,8 @@ struct shard {
 	size_t exchange_count;
 };
 
-/* Returns NULL if the shape is impossible; then *why says so, for example "heads (12) are not
- * divisible by tp (8)". */
+/* Returns NULL if the shape is impossible; then *why says so, for example "12 heads are not
+ * divisible by tp (8): write plan.tp=6". */
 const struct shard *shard_new(struct arena *arena, const struct network *network,
 			      const struct shard_params *params, const char **why);
 
