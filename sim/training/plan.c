@@ -46,6 +46,11 @@ static const struct param_row plan_rows[] = {
 		     "activations that backward computes again: none, those of unfused attention, "
 		     "or all",
 		     ""),
+	PARAM_BOOL(struct plan_params, early_stop, "false",
+		   "whether full recomputation of a block stops at the last activation that "
+		   "backward needs",
+		   "PyTorch, torch.utils.checkpoint without reentrance: early stop; Megatron-LM "
+		   "repeats the whole block"),
 	PARAM_CHOICE(struct plan_params, sharding, sharding_names, "none",
 		     "what a data-parallel group shares out: nothing, the optimizer's state (ZeRO "
 		     "1), gradients, too (ZeRO 2), or parameters, too (ZeRO 3, FSDP)",

@@ -26,6 +26,7 @@ struct plan_params {
 	double micro_batch_count, global_batch_count;
 	bool sequence_parallel;
 	int recompute;          /* enum plan_recomputation */
+	bool early_stop;        /* full recomputation stops at the last activation that is needed */
 	int sharding;           /* enum plan_sharding */
 	const char *schedule;   /* name of a pipeline schedule */
 	const char *order;      /* names of groups, innermost first, for example "tp-cp-dp-pp" */

@@ -18,7 +18,7 @@ enum stream { COMPUTE, DOWN_IN, DOWN_OUT, UP_IN, UP_OUT, BESIDE, GATHER, REDUCE,
 /* ORDER is recorded and waited for by neighbouring calls, so one event serves all. */
 enum { ORDER, EVENT_COUNT };
 enum tag { TAG_DOWN, TAG_UP };
-enum part { PART_FORWARD, PART_BACKWARD, PART_WEIGHTS, PART_ATTENTION, PART_COUNT };
+enum part { PART_FORWARD, PART_BACKWARD, PART_WEIGHTS, PART_AGAIN, PART_COUNT };
 
 /* Ranks of a data-parallel group for each of which a bucket holds a million parameters. */
 static const double bucket_rank_count = 1e6;
@@ -87,50 +87,59 @@ static void add_op(struct writer *w, struct pieces *pieces, const struct op *op)
 	piece->label = op->name;
 }
 
-static void add_exchanges(struct writer *w, struct unit *unit, size_t layer, enum op_pass pass,
+static void add_exchanges(struct writer *w, struct pieces *pieces, size_t layer, enum op_pass pass,
 			  bool before)
 {
 	const struct shard *shard = w->plan->shard;
 	for (size_t i = 0; i < shard->exchange_count; i++) {
 		const struct shard_exchange *exchange = &shard->exchanges[i];
-		if (exchange->layer != layer || exchange->pass != pass ||
-		    exchange->before != before)
-			continue;
-		enum part part = pass == PASS_FORWARD ? PART_FORWARD : PART_BACKWARD;
-		*VEC_PUSH(w->issuer.arena, &unit->parts[part].list) =
-			(struct piece){.exchange = exchange};
+		if (exchange->layer == layer && exchange->pass == pass &&
+		    exchange->before == before)
+			*VEC_PUSH(w->issuer.arena, &pieces->list) =
+				(struct piece){.exchange = exchange};
 	}
 }
 
-static bool is_in(const struct unit *unit, const struct op *op)
+/* Adds the ops of layers [first, last] in that pass, with their collectives. The gradients of
+ * weights may be a part of their own. */
+static void build_pass(struct writer *w, struct pieces *pieces, struct pieces *weights,
+		       enum op_pass pass, size_t first, size_t last)
 {
-	return op->layer >= unit->first && op->layer <= unit->last;
-}
-
-static void build_pass(struct writer *w, struct unit *unit, enum op_pass pass)
-{
-	bool splits = w->plan->schedule->splits_backward;
 	size_t layer = SIZE_MAX;
 	for (size_t i = 0; i < w->graph->count; i++) {
 		const struct op *op = &w->graph->ops[i];
-		if (op->pass != pass || !is_in(unit, op))
+		if (op->pass != pass || op->layer < first || op->layer > last)
 			continue;
 		if (op->layer != layer) {
 			if (layer != SIZE_MAX)
-				add_exchanges(w, unit, layer, pass, false);
+				add_exchanges(w, pieces, layer, pass, false);
 			layer = op->layer;
-			add_exchanges(w, unit, layer, pass, true);
+			add_exchanges(w, pieces, layer, pass, true);
 		}
-		enum part part = pass == PASS_FORWARD    ? PART_FORWARD
-				 : splits && op->weights ? PART_WEIGHTS
-							 : PART_BACKWARD;
-		add_op(w, &unit->parts[part], op);
-		if (pass == PASS_FORWARD &&
-		    w->plan->shard->network->layers[layer].op == LAYER_ATTENTION)
-			add_op(w, &unit->parts[PART_ATTENTION], op);
+		add_op(w, op->weights ? weights : pieces, op);
 	}
 	if (layer != SIZE_MAX)
-		add_exchanges(w, unit, layer, pass, false);
+		add_exchanges(w, pieces, layer, pass, false);
+}
+
+/* Adds what backward computes again. */
+static void build_again(struct writer *w, struct unit *unit)
+{
+	const struct layer *layers = w->plan->shard->network->layers;
+	const struct plan_params *params = w->plan->params;
+	struct pieces *again = &unit->parts[PART_AGAIN];
+	if (params->recompute == RECOMPUTE_FULL && layers[unit->first].block > 0) {
+		size_t last = unit->last;
+		if (params->early_stop) /* the block's own output is kept for the next block */
+			do
+				last--;
+			while (last > unit->first && !(layers[last].kept_count > 0));
+		build_pass(w, again, again, PASS_FORWARD, unit->first, last);
+	}
+	for (size_t i = unit->first; i <= unit->last; i++)
+		if (params->recompute == RECOMPUTE_SELECTIVE && layers[i].op == LAYER_ATTENTION &&
+		    !w->step->stack->fused_attention)
+			build_pass(w, again, again, PASS_FORWARD, i, i);
 }
 
 static void build_unit(struct writer *w, struct unit *unit, size_t first, size_t last)
@@ -142,11 +151,15 @@ static void build_unit(struct writer *w, struct unit *unit, size_t first, size_t
 		for (size_t t = 0; t < layers[i].tensor_count; t++)
 			*(layers[i].experts > 0 ? &unit->expert_parameters_count
 						: &unit->parameters_count) += layers[i].tensors[t];
-	build_pass(w, unit, PASS_FORWARD);
-	build_pass(w, unit, PASS_BACKWARD);
+	struct pieces *parts = unit->parts;
+	build_pass(w, &parts[PART_FORWARD], &parts[PART_FORWARD], PASS_FORWARD, first, last);
+	build_pass(w, &parts[PART_BACKWARD],
+		   &parts[w->plan->schedule->splits_backward ? PART_WEIGHTS : PART_BACKWARD],
+		   PASS_BACKWARD, first, last);
+	build_again(w, unit);
 	for (size_t i = 0; i < w->graph->count; i++) {
 		const struct op *op = &w->graph->ops[i];
-		if (op->pass != PASS_UPDATE || !is_in(unit, op))
+		if (op->pass != PASS_UPDATE || op->layer < first || op->layer > last)
 			continue;
 		unit->update_s += gpu_s(w, op);
 		unit->update_host_s += host_s(w, op);
@@ -378,16 +391,11 @@ static void leave_unit(struct writer *w, const struct unit *unit, bool last)
 
 static void backward(struct writer *w, size_t chunk, bool last)
 {
-	int recompute = w->plan->params->recompute;
 	bool splits = w->plan->schedule->splits_backward;
 	for (size_t i = w->chunk_first[chunk + 1]; i-- > w->chunk_first[chunk];) {
 		struct unit *unit = &w->units[i];
-		bool block = w->plan->shard->network->layers[unit->first].block > 0;
 		enter_unit(w, chunk, i, false);
-		if (block && recompute == RECOMPUTE_FULL)
-			play(w, &unit->parts[PART_FORWARD]);
-		else if (recompute == RECOMPUTE_SELECTIVE && !w->step->stack->fused_attention)
-			play(w, &unit->parts[PART_ATTENTION]);
+		play(w, &unit->parts[PART_AGAIN]);
 		play(w, &unit->parts[PART_BACKWARD]);
 		if (!splits)
 			leave_unit(w, unit, last);
