@@ -52,10 +52,11 @@ enum measure dataset_measure(struct dataset_reader *r, const struct cfg_node *gr
 	for (int i = 0; i < MEASURE_COUNT; i++)
 		if (strcmp(measures[i].name, name) == 0)
 			return (enum measure)i;
-	diag_error(r->diag, cfg_origin(cfg_child(group, key)),
-		   "dataset: the quantity '%s' does not exist (write throughput, tokens, tokens_gpu, "
-		   "ratio, speedup, time, gain or elapsed)",
-		   name);
+	diag_error(
+		r->diag, cfg_origin(cfg_child(group, key)),
+		"dataset: the quantity '%s' does not exist (write throughput, tokens, tokens_gpu, "
+		"ratio, speedup, time, gain or elapsed)",
+		name);
 	return without;
 }
 

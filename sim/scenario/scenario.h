@@ -152,7 +152,7 @@ struct job_entry {
 	/* size of a pipeline; stage_count 0 or 1: no pipeline */
 	size_t stage_count, micro_batch_count;
 	const struct training_plan *plan; /* how GPUs split the network; NULL: they do not */
-	double fraction_ratio; /* largest share of the GPU that the program may use */
+	double fraction_ratio;            /* largest share of the GPU that the program may use */
 	const struct runtime_params *runtime; /* NULL: the local driver */
 	bool guest_work;                      /* true: work of calls is slowed down by the guest */
 	/* For fused jobs and collectives. */

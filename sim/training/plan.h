@@ -16,8 +16,8 @@
 #include "sim/base/registry.h"
 #include "sim/training/shard.h"
 
-/* What the ranks of a data-parallel group share: ZeRO stages 1, 2 and 3 (Rajbhandari et al.,
- * arXiv:1910.02054). The last one is FSDP. */
+/* How much the ranks of a data-parallel group share out: ZeRO stages 1, 2 and 3 (Rajbhandari et
+ * al., arXiv:1910.02054). The last one is FSDP. */
 enum plan_sharding { SHARDING_NONE, SHARDING_OPTIMIZER, SHARDING_GRADIENTS, SHARDING_PARAMETERS };
 enum plan_recomputation { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
 

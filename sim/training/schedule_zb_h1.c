@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ZB-H1, zero bubble with the memory of 1F1B (Qi et al., arXiv:2401.10241, section 2.1). The
  * gradients of weights are apart from those of activations, for which the stage before waits. A
- * later stage puts off more of them, so it keeps as many micro-batches as the first one. What was
- * put off fills the bubble at the end. */
+ * later stage delays more of them, so it keeps as many micro-batches as the first one. The delayed
+ * passes fill the bubble at the end. */
 #include "sim/training/schedules.h"
 
 static void write_slots(struct arena *arena, const struct pipeline_shape *shape, size_t stage,

@@ -158,8 +158,8 @@ static const struct plan_params one_gpu = {
 	.fragmentation_ratio = 1,
 };
 
-/* The matrices are 12 x 8 of the embedding and of the logits, and in each block 8 x 24, 8 x 8,
- * 8 x 32 and 32 x 8, all split in two. The norm of 8 is whole. */
+/* The embedding and the logits are matrices of 12 x 8. A block has matrices of 8 x 24, 8 x 8,
+ * 8 x 32 and 32 x 8. All are split in two. The norm of 8 is whole. */
 static void tensor_parallelism_splits_matrices_but_not_norms(void)
 {
 	struct arena *arena = arena_new();
