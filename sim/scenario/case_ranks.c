@@ -12,16 +12,29 @@ static bool sets_plan(const char *text)
 	return text && strncmp(text, "plan.", 5) == 0;
 }
 
-bool case_has_plan(const struct case_reader *c)
+bool case_find_plan(const struct case_reader *c, struct origin *origin)
 {
 	const struct cfg_node *list = cfg_child(c->group, "settings");
-	for (size_t i = 0; list && i < cfg_count(list); i++)
-		if (sets_plan(cfg_text(cfg_at(list, i))))
-			return true;
+	const struct cfg_node *group = cfg_child(c->file, "plan");
 	for (size_t i = 0; i < c->request->setting_count; i++)
-		if (sets_plan(c->request->settings[i].text))
+		if (sets_plan(c->request->settings[i].text)) {
+			*origin = c->request->settings[i].origin;
 			return true;
-	return cfg_child(c->file, "plan") != NULL;
+		}
+	for (size_t i = 0; list && i < cfg_count(list); i++)
+		if (sets_plan(cfg_text(cfg_at(list, i)))) {
+			*origin = cfg_origin(cfg_at(list, i));
+			return true;
+		}
+	if (group)
+		*origin = cfg_origin(group);
+	return group != NULL;
+}
+
+bool case_has_plan(const struct case_reader *c)
+{
+	struct origin origin;
+	return case_find_plan(c, &origin);
 }
 
 bool case_has_ranks(const struct case_reader *c)
@@ -101,6 +114,17 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 	refuse(c, "case.programs",
 	       (double)programs < params->gpus_count && params->stages_count > 1,
 	       "must equal case.gpus with stages, because each stage is a rank");
+	const struct cfg_param *batch = cfg_param_find(c->reader.resolution, "case.batch");
+	bool plan = case_has_plan(c);
+	refuse(c, "case.batch", plan && batch && batch->origin.file,
+	       "has no effect on a plan (write plan.micro_batch and plan.global_batch)");
+	refuse(c, "case.stages", plan && params->stages_count > 1,
+	       "cannot be combined with a plan (write plan.pp)");
+	refuse(c, "case.calls", plan && params->calls[0],
+	       "cannot be combined with a plan, because a recording cannot be split (leave one of "
+	       "them out)");
+	refuse(c, "case.programs", plan && (double)programs < params->gpus_count,
+	       "must equal case.gpus with a plan, because each GPU is a rank");
 	refuse(c, "case.micro_batches",
 	       params->micro_batches_count != 1 && params->stages_count == 1,
 	       "has an effect only on a pipeline (write case.stages, too)");
@@ -189,7 +213,9 @@ static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 	}
 	entry->plan = plan_new(c->reader.arena, entry->network, params, entry->rank_count, &why);
 	if (!entry->plan) {
-		diag_error(c->reader.diag, case_origin(c), "plan: %s", why);
+		struct origin origin = case_origin(c);
+		case_find_plan(c, &origin);
+		diag_error(c->reader.diag, origin, "plan: %s", why);
 		return false;
 	}
 	entry->batch_count = plan_batch(entry->plan) / (double)entry->rank_count;

@@ -107,8 +107,9 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 	const struct program_job_spec spec = {
 		.fabric = w->system.fabric,
 		.name = entry->name,
-		.what = arena_printf(arena, "%s at batch %g", entry->network->name,
-				     entry->batch_count),
+		.what = entry->plan ? arena_printf(arena, "a stage of %s", entry->network->name)
+				    : arena_printf(arena, "%s at batch %g", entry->network->name,
+						   entry->batch_count),
 		.fraction_ratio = entry->fraction_ratio,
 		.driver = &w->scenario->driver,
 		.dma = &w->scenario->dma,

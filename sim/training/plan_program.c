@@ -15,8 +15,6 @@
 #include "sim/training/plan.h"
 
 enum stream { COMPUTE, DOWN_IN, DOWN_OUT, UP_IN, UP_OUT, BESIDE, GATHER, REDUCE, STREAM_COUNT };
-/* ORDER is recorded and waited for by neighbouring calls, so one event serves all. */
-enum { ORDER, EVENT_COUNT };
 enum tag { TAG_DOWN, TAG_UP };
 enum part { PART_FORWARD, PART_BACKWARD, PART_WEIGHTS, PART_AGAIN, PART_COUNT };
 
@@ -199,11 +197,12 @@ static void build_units(struct writer *w)
 
 /* ---- calls ---- */
 
-/* Makes later calls on stream `behind` wait for earlier calls on `stream`. */
+/* Makes later calls on stream `behind` wait for earlier calls on `stream`. A stream reaches its
+ * records in order, so one event for each stream is enough. */
 static void order(struct writer *w, uint16_t stream, uint16_t behind)
 {
-	issue_call(&w->issuer, CALL_EVENT_RECORD, stream)->event = ORDER;
-	issue_call(&w->issuer, CALL_STREAM_WAIT_EVENT, behind)->event = ORDER;
+	issue_call(&w->issuer, CALL_EVENT_RECORD, stream)->event = stream;
+	issue_call(&w->issuer, CALL_STREAM_WAIT_EVENT, behind)->event = stream;
 }
 
 /* Issues a collective, unless the group has one rank. */
@@ -229,7 +228,9 @@ static void message(struct writer *w, enum call_kind kind, uint16_t stream, enum
 		    size_t stage)
 {
 	struct cuda_call *call;
-	if (kind == CALL_SEND)
+	/* Stages with one chunk post a receive when they have nothing else to do; with several
+	 * chunks they post it before they compute (Megatron-LM, overlap_p2p_comm). */
+	if (kind == CALL_SEND || w->plan->chunk_count == 1)
 		order(w, COMPUTE, stream);
 	call = issue_call(&w->issuer, kind, stream);
 	call->payload_B = w->message_B;
@@ -303,7 +304,7 @@ static bool shards_parameters(const struct writer *w)
 /* Returns the event that is recorded when the parameters of a unit are here. */
 static uint16_t gathered(const struct writer *w, const struct unit *unit)
 {
-	return (uint16_t)(EVENT_COUNT + (unit - w->units));
+	return (uint16_t)(STREAM_COUNT + (unit - w->units));
 }
 
 /* Gathers the parameters of a unit for the next pass through it. At most two units are gathered
@@ -520,7 +521,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 		.threads = thread,
 		.thread_count = 1,
 		.stream_count = STREAM_COUNT,
-		.event_count = (uint16_t)(EVENT_COUNT + w.unit_count),
+		.event_count = (uint16_t)(STREAM_COUNT + w.unit_count),
 		.memory_B = plan_memory_B(plan, step->stack, w.stage),
 		.images_count = plan_batch(plan) / (double)plan->rank_count,
 	};
