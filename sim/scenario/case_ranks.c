@@ -68,6 +68,22 @@ static void refuse(struct case_reader *c, const char *key, bool said, const char
 		diag_error(c->reader.diag, case_said(c, key), "%s %s", key, why);
 }
 
+/* Reports an error for each setting that a plan does not use. */
+static void plan_fits(struct case_reader *c, size_t programs)
+{
+	const struct case_params *params = c->params;
+	const struct cfg_param *batch = cfg_param_find(c->reader.resolution, "case.batch");
+	refuse(c, "case.batch", batch && batch->origin.file,
+	       "has no effect on a plan (write plan.micro_batch and plan.global_batch)");
+	refuse(c, "case.stages", params->stages_count > 1,
+	       "cannot be combined with a plan (write plan.pp)");
+	refuse(c, "case.calls", params->calls[0],
+	       "cannot be combined with a plan, because a recording cannot be split (leave one of "
+	       "them out)");
+	refuse(c, "case.programs", (double)programs < params->gpus_count,
+	       "must equal case.gpus with a plan, because each GPU is a rank");
+}
+
 /* Reports an error for each setting that these jobs do not use. `programs` is their number of
  * ranks. */
 static bool settings_fit(struct case_reader *c, size_t programs)
@@ -114,17 +130,8 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 	refuse(c, "case.programs",
 	       (double)programs < params->gpus_count && params->stages_count > 1,
 	       "must equal case.gpus with stages, because each stage is a rank");
-	const struct cfg_param *batch = cfg_param_find(c->reader.resolution, "case.batch");
-	bool plan = case_has_plan(c);
-	refuse(c, "case.batch", plan && batch && batch->origin.file,
-	       "has no effect on a plan (write plan.micro_batch and plan.global_batch)");
-	refuse(c, "case.stages", plan && params->stages_count > 1,
-	       "cannot be combined with a plan (write plan.pp)");
-	refuse(c, "case.calls", plan && params->calls[0],
-	       "cannot be combined with a plan, because a recording cannot be split (leave one of "
-	       "them out)");
-	refuse(c, "case.programs", plan && (double)programs < params->gpus_count,
-	       "must equal case.gpus with a plan, because each GPU is a rank");
+	if (case_has_plan(c))
+		plan_fits(c, programs);
 	refuse(c, "case.micro_batches",
 	       params->micro_batches_count != 1 && params->stages_count == 1,
 	       "has an effect only on a pipeline (write case.stages, too)");
