@@ -30,10 +30,9 @@ static bool usable(const struct parity_point *point)
 	       isfinite(point->predicted.value);
 }
 
-static bool has_interval(const struct parity_point *point)
+static bool is_drawn(const struct parity_point *point)
 {
-	return isfinite(point->predicted.low) && isfinite(point->predicted.high) &&
-	       point->predicted.low > 0 && point->predicted.high > point->predicted.low;
+	return has_interval(point->predicted) && point->predicted.low > 0;
 }
 
 static double percent(double predicted, double measured)
@@ -56,10 +55,9 @@ static void measure(struct layout *layout, double y)
 		const struct parity_point *point = &layout->points[i];
 		if (!usable(point))
 			continue;
-		const double values[] = {
-			point->measured, point->predicted.value,
-			has_interval(point) ? point->predicted.low : point->measured,
-			has_interval(point) ? point->predicted.high : point->measured};
+		const double values[] = {point->measured, point->predicted.value,
+					 is_drawn(point) ? point->predicted.low : point->measured,
+					 is_drawn(point) ? point->predicted.high : point->measured};
 		for (size_t j = 0; j < 4; j++) {
 			low = fmin(low, values[j]);
 			high = fmax(high, values[j]);
@@ -123,7 +121,7 @@ static void draw_points(const struct layout *layout)
 		double left = axis_at(&layout->measured_left, point->measured);
 		double right = axis_at(&layout->measured_right, point->measured);
 		double error = percent(point->predicted.value, point->measured);
-		if (has_interval(point)) {
+		if (is_drawn(point)) {
 			double low = point->predicted.low, high = point->predicted.high;
 			draw_whisker_y(layout->drawing, left, axis_at(&layout->predicted, low),
 				       axis_at(&layout->predicted, high));
@@ -184,7 +182,7 @@ static int conflicts(const struct layout *layout, struct box box, const struct b
 		double y =
 			axis_at(&layout->error, percent(point->predicted.value, point->measured));
 		sum += 2 * !apart(box, (struct box){x - 4, y - 4, x + 4, y + 4});
-		if (!has_interval(point))
+		if (!is_drawn(point))
 			continue;
 		double top =
 			axis_at(&layout->error, percent(point->predicted.high, point->measured));

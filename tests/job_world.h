@@ -54,6 +54,7 @@ struct job_world {
 	struct exchange_params exchange;
 	const struct step_profile *profile;
 	size_t rank_count, job_count, step_count;
+	uint32_t copies;                     /* ranks that each rank represents; 0: only itself */
 	size_t server_count;                 /* 0 or 1 server in host memory */
 	double round_trip_s, slowdown_ratio; /* of the first rank only */
 	uint64_t seed;
@@ -188,7 +189,9 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 	const char *name = arena_printf(b->arena, "job%zu", index);
 	struct comm_rank places[RANKS_MAX + 1] = {0};
 	struct fused_rank ranks[RANKS_MAX] = {0};
+	uint32_t *copies = ARENA_ARRAY(b->arena, b->rank_count, uint32_t);
 	for (size_t i = 0; i < b->rank_count; i++) {
+		copies[i] = b->copies;
 		struct gpu *gpu = b->gpus[index * b->rank_count + i];
 		places[i] = (struct comm_rank){.gpu = gpu, .guest = guest};
 		ranks[i] = (struct fused_rank){.context = gpu_context_new(gpu, name, 1),
@@ -219,7 +222,9 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 					.comm = b->comm[index],
 					.ranks = ranks,
 					.rank_count = b->rank_count,
-					.all_count = b->rank_count,
+					.all_count =
+						b->rank_count * (b->copies > 0 ? b->copies : 1),
+					.copies = b->copies > 0 ? copies : NULL,
 					.network_round_trip_s = b->round_trip_s,
 					.seed = b->seed,
 					.step_done = step_done,

@@ -185,10 +185,11 @@ static void payload(struct calibrating *c)
 	struct interval copy = {0};
 	for (size_t i = 0; i < c->result->series.count; i++) {
 		const struct calibration_series *series = &c->result->series.items[i];
-		if (strcmp(series->label, "copy h2d pinned async rate") == 0)
+		if (strcmp(series->label, "copy h2d pinned async rate") == 0 &&
+		    calibrating_last_holds(series))
 			copy = series->slope[series->segments.count - 1];
 	}
-	if (!tcp_payload || !tcp_payload->holds || !(copy.value > 0))
+	if (!calibrating_last_holds(tcp_payload) || !(copy.value > 0))
 		return;
 	struct interval whole = tcp_payload->slope[tcp_payload->segments.count - 1];
 	calibrating_found(c, "guest.*.byte", QUANTITY_TIME_PER_BYTE,
@@ -197,7 +198,8 @@ static void payload(struct calibrating *c)
 			  calibrating_quality(c, tcp_payload));
 }
 
-void calibrate_forwarding(struct calibrating *c)
+/* Fits calls over shared memory, and calls over TCP compared with them. */
+static void calls(struct calibrating *c)
 {
 	struct forwarded f = {0};
 	f.sync = calibrating_series(c, "forward", "transport=shm what=call mode=sync", "argument_B",
@@ -215,5 +217,10 @@ void calibrate_forwarding(struct calibrating *c)
 	marshal(c, &f);
 	ways(c, &f);
 	tcp(c, &f);
+}
+
+void calibrate_forwarding(struct calibrating *c)
+{
+	calls(c);
 	payload(c);
 }

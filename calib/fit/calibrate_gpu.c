@@ -60,6 +60,7 @@ void calibrate_gpu_name(struct calibrating *c)
 	if (!name)
 		return;
 	c->result->gpu = name_for_paths(c->arena, name);
+	c->sm_count = c->recording->sm_count;
 	c->pcie_generation_count = c->recording->pcie_generation_count;
 	c->pcie_width_count = c->recording->pcie_width_count;
 	size_t i = 0, count = sizeof known / sizeof known[0];
@@ -77,8 +78,15 @@ void calibrate_gpu_name(struct calibrating *c)
 		arena_printf(c->arena, "%s/topologies/gpus/%s.cfg", c->data_root, known[i].name);
 	const struct cfg_node *file = cfg_read(c->arena, quiet, path);
 	const struct cfg_node *gpu = cfg_child(file, "gpu");
-	c->peak_flops = published(c, gpu, "fp32", QUANTITY_FLOP_RATE);
-	c->peak_half_flops = published(c, gpu, "fp16", QUANTITY_FLOP_RATE);
+	static const char *const types[] = {[NUMBER_FP32] = "fp32",
+					    [NUMBER_TF32] = "tf32",
+					    [NUMBER_FP16] = "fp16",
+					    [NUMBER_BF16] = "bf16"};
+	for (size_t type = 0; type < sizeof types / sizeof types[0]; type++)
+		c->peaks_flops[type] = published(c, gpu, types[type], QUANTITY_FLOP_RATE);
+	c->generation = cfg_text(cfg_child(gpu, "generation"));
+	if (!(c->sm_count > 0))
+		c->sm_count = published(c, gpu, "multiprocessors", QUANTITY_COUNT);
 	c->peak_memory_Bps = published(c, gpu, "memory_bandwidth", QUANTITY_RATE);
 }
 
@@ -114,7 +122,7 @@ static void launch(struct calibrating *c)
 		words = "call=launch stream=idle";
 	const struct calibration_series *series =
 		calibrating_series(c, "call", words, "argument_B", 1, CALLS_LIMIT);
-	if (series && series->holds)
+	if (calibrating_first_holds(series))
 		calibrating_found(c, "driver.launch", QUANTITY_TIME, series->start_s[0],
 				  "%s; %.3g ns more per byte of arguments",
 				  calibrating_quality(c, series), 1e9 * series->slope[0].value);
@@ -205,7 +213,7 @@ static bool large_rate(struct calibrating *c, const struct calibration_series *s
 	struct interval time;
 	if (series) {
 		*rate = interval_under(1, series->slope[series->segments.count - 1]);
-		return series->holds && isfinite(rate->value);
+		return calibrating_last_holds(series) && isfinite(rate->value);
 	}
 	size_t count = recording_find(c->recording, c->arena, "copy", words, &points);
 	double size_B = count == 1 ? recording_point_number(points[0], "size_B", 0) : 0;
@@ -249,7 +257,7 @@ static void pinned(struct calibrating *c, const struct calibration_series *const
 	size_t n = 0;
 	for (size_t i = 0; i < 2; i++) {
 		known[i] = large_rate(c, series[i], words[i], &rates[i]);
-		if (!series[i] || !series[i]->holds)
+		if (!calibrating_first_holds(series[i]))
 			continue;
 		starts[n++] = series[i]->start_s[0];
 		quality = calibrating_quality(c, series[i]);
@@ -271,7 +279,8 @@ static void pageable(struct calibrating *c, const struct calibration_series *ser
 {
 	const struct segments *s = &series->segments;
 	for (size_t k = 1; k < s->count; k++) {
-		if (s->from[k] < INLINE_B || s->lines[k].slope >= 0.95 * s->lines[k - 1].slope)
+		if (!series->piece_holds[k - 1] || !series->piece_holds[k] ||
+		    s->from[k] < INLINE_B || s->lines[k].slope >= 0.95 * s->lines[k - 1].slope)
 			continue;
 		size_t below = 0;
 		while (below + 1 < series->count && series->points[below + 1].x < s->from[k])
@@ -304,7 +313,7 @@ void calibrate_copies(struct calibrating *c)
 		series[i] = calibrating_series(c, "copy", words[i], "size_B", SEGMENTS_MAX,
 					       LINKS_LIMIT);
 	pinned(c, series, words);
-	if (series[2] && series[2]->holds)
+	if (series[2])
 		pageable(c, series[2]);
 	if (calibrating_value(c, "share", "with=d2h of=h2d", &share)) {
 		double engines = share.value < TURNS_TIMES ? 2 : 1;

@@ -132,11 +132,11 @@ static void tcp(struct calibrating *c)
 		c, points, count, "tcp overhead of a send", "size_B", SEGMENTS_MAX, CALLS_LIMIT);
 	bool wire;
 	const struct calibration_series *whole = rounds_of(c, &wire);
-	overhead = overhead && overhead->holds ? overhead : NULL;
 	if (whole && whole->holds)
-		message_parts(c, whole, overhead);
+		message_parts(c, whole, calibrating_first_holds(overhead) ? overhead : NULL);
 	/* A limiting wire makes bytes more expensive than the sender's own cost. */
 	struct interval own = {0};
+	overhead = calibrating_last_holds(overhead) ? overhead : NULL;
 	if (overhead)
 		own = overhead->slope[overhead->segments.count - 1];
 	bool free_wire = whole && whole->holds && !wire &&
@@ -266,7 +266,7 @@ static void storage(struct calibrating *c)
 	size_t count = where(c, "storage", "what=random", alone, 1, &points);
 	const struct calibration_series *random = calibrating_series_of(
 		c, points, count, "storage random", "size_B", SEGMENTS_MAX, STORAGE_LIMIT);
-	if (random && random->holds)
+	if (calibrating_first_holds(random))
 		calibrating_found(c, "storage.latency", QUANTITY_TIME, random->start_s[0],
 				  "start of random reads, one at a time; %s%s",
 				  calibrating_quality(c, random), cached);
@@ -310,7 +310,7 @@ static void memory(struct calibrating *c)
 			large[n++] = alone[i];
 	const struct calibration_series *copy = calibrating_series_of(
 		c, large, n, "memcpy, one thread", "size_B", SEGMENTS_MAX, CALLS_LIMIT);
-	if (copy && copy->holds)
+	if (calibrating_last_holds(copy))
 		calibrating_found(c, "host.*.copy_rate", QUANTITY_RATE,
 				  interval_under(1, copy->slope[copy->segments.count - 1]),
 				  "large copies by one thread; %s", calibrating_quality(c, copy));

@@ -220,25 +220,146 @@ static int by_x(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
+/* Largest root mean square of the residuals, in limits of the median error. */
+static const double RESIDUAL_LIMITS = 4;
+/* Points of a line, each of which is left out in turn. */
+enum { LEFT_OUT_LEAST = 5 };
+
+/* Errors of one segment. */
+struct piece_errors {
+	double held_out[SEGMENTS_POINTS_MAX], left_out[SEGMENTS_POINTS_MAX], squares;
+	struct xy fitted[SEGMENTS_POINTS_MAX];
+	size_t held_out_count, fitted_count;
+};
+
+static double median_of(double *values, size_t count)
+{
+	return count > 0 ? num_quantile(values, count, 0.5) : 0;
+}
+
+/* Fills the bounds of the segments. Matrix products have a small and a large half. */
+static size_t divide(const struct calibration_series *series, double bounds[SEGMENTS_MAX + 1])
+{
+	double x[SEGMENTS_POINTS_MAX];
+	size_t count = series->segments.count, n = 0;
+	for (size_t k = 1; k < count; k++)
+		bounds[k] = series->segments.from[k];
+	if (count == 0) {
+		for (; n < series->count && n < SEGMENTS_POINTS_MAX; n++)
+			x[n] = series->points[n].x;
+		bounds[1] = median_of(x, n);
+		count = 2;
+	}
+	bounds[0] = -INFINITY;
+	bounds[count] = INFINITY;
+	return count;
+}
+
+/* Collects the errors of the points from `from` to below `to`. */
+static void collect_errors(const struct calibration_series *series, double from, double to,
+			   struct piece_errors *e)
+{
+	e->held_out_count = e->fitted_count = 0;
+	e->squares = 0;
+	for (size_t i = 0; i < series->count; i++) {
+		const struct calibration_point *point = &series->points[i];
+		double error = fabs(point->predicted / point->y - 1);
+		if (!(point->y > 0) || point->x < from || point->x >= to)
+			continue;
+		if (point->held_out && e->held_out_count < SEGMENTS_POINTS_MAX) {
+			e->held_out[e->held_out_count++] = error;
+		} else if (!point->held_out && e->fitted_count < SEGMENTS_POINTS_MAX) {
+			e->left_out[e->fitted_count] = error;
+			e->fitted[e->fitted_count++] = (struct xy){point->x, point->y};
+			e->squares += error * error;
+		}
+	}
+}
+
+/* Replaces the errors of a line's fitted points by those of lines without them. */
+static void leave_each_out(struct piece_errors *e)
+{
+	struct xy others[SEGMENTS_POINTS_MAX];
+	for (size_t i = 0; i < e->fitted_count; i++) {
+		size_t n = 0;
+		for (size_t k = 0; k < e->fitted_count; k++)
+			if (k != i)
+				others[n++] = e->fitted[k];
+		struct line line = line_robust(others, n);
+		e->left_out[i] = fabs(line_at(&line, e->fitted[i].x) / e->fitted[i].y - 1);
+	}
+}
+
+/* Returns the reason why a segment fails its gate, or NULL. */
+static const char *piece_fault(struct calibrating *c, const struct calibration_series *series,
+			       const double bounds[2])
+{
+	struct piece_errors *e = ARENA_NEW(c->arena, struct piece_errors);
+	collect_errors(series, bounds[0], bounds[1], e);
+	if (series->segments.count > 0 && e->fitted_count >= LEFT_OUT_LEAST)
+		leave_each_out(e);
+	double n = (double)e->fitted_count, limit = series->limit_ratio;
+	double held_out = median_of(e->held_out, e->held_out_count);
+	double left_out = median_of(e->left_out, e->fitted_count);
+	double rms = n > 0 ? sqrt(e->squares / n) : 0;
+	const char *where = "";
+	if (isfinite(bounds[0]))
+		where = arena_printf(c->arena, " from %s %s up", series->x_name,
+				     number_format(c->arena, 6, bounds[0]));
+	else if (isfinite(bounds[1]))
+		where = arena_printf(c->arena, " below %s %s", series->x_name,
+				     number_format(c->arena, 6, bounds[1]));
+	if (held_out > limit)
+		return arena_printf(c->arena,
+				    "held-out points%s have an error of %.1f %% (median of %zu; "
+				    "limit %.0f %%)",
+				    where, 100 * held_out, e->held_out_count, 100 * limit);
+	if (left_out > limit)
+		return arena_printf(c->arena,
+				    "points%s have an error of %.1f %% when the fit leaves them "
+				    "out (median of %zu; limit %.0f %%)",
+				    where, 100 * left_out, e->fitted_count, 100 * limit);
+	if (rms > RESIDUAL_LIMITS * limit)
+		return arena_printf(c->arena,
+				    "fitted points%s deviate by %.1f %% (root mean square of "
+				    "%zu; limit %.0f %%)",
+				    where, 100 * rms, e->fitted_count,
+				    100 * RESIDUAL_LIMITS * limit);
+	return NULL;
+}
+
 void calibrating_gate(struct calibrating *c, struct calibration_series *series)
 {
 	double errors[SEGMENTS_POINTS_MAX];
-	size_t count = 0;
+	double bounds[SEGMENTS_MAX + 1];
+	size_t count = 0, pieces = divide(series, bounds);
 	for (size_t i = 0; i < series->count && count < SEGMENTS_POINTS_MAX; i++)
 		if (series->points[i].held_out)
 			errors[count++] =
 				fabs(series->points[i].predicted / series->points[i].y - 1);
 	series->held_out_count = count;
-	series->held_out_ratio = count ? num_quantile(errors, count, 0.5) : NAN;
-	series->holds = !(series->held_out_ratio > series->limit_ratio);
-	if (series->holds)
-		return;
-	c->result->gate_failed = true;
-	calibrating_left_out(
-		c, series->label,
-		"held-out points have an error of %.1f %% (median of %zu; limit %.0f %%)",
-		100 * series->held_out_ratio, count, 100 * series->limit_ratio);
-	c->result->left_out.items[c->result->left_out.count - 1].gate = true;
+	series->held_out_ratio = count > 0 ? median_of(errors, count) : NAN;
+	series->holds = true;
+	for (size_t k = 0; k < pieces; k++) {
+		const char *fault = piece_fault(c, series, &bounds[k]);
+		series->piece_holds[k] = !fault;
+		if (!fault)
+			continue;
+		series->holds = false;
+		c->result->gate_failed = true;
+		calibrating_left_out(c, series->label, "%s", fault);
+		c->result->left_out.items[c->result->left_out.count - 1].gate = true;
+	}
+}
+
+bool calibrating_first_holds(const struct calibration_series *series)
+{
+	return series && series->piece_holds[0];
+}
+
+bool calibrating_last_holds(const struct calibration_series *series)
+{
+	return series && series->piece_holds[series->segments.count - 1];
 }
 
 static void fit_series(struct calibrating *c, const struct recording_point *const *fitted,

@@ -4,6 +4,7 @@
 #define FARWIRE_CALIB_FIT_CALIBRATING_H
 
 #include "calib/fit/calibration.h"
+#include "sim/gpu/kernel.h"
 #include "sim/host/host.h"
 
 struct calibrating {
@@ -14,7 +15,9 @@ struct calibrating {
 	double confidence; /* probability of the intervals */
 	struct calibration *result;
 	/* Published peak rates of a shipped GPU file; 0: unknown. */
-	double peak_flops, peak_half_flops, peak_memory_Bps;
+	double peaks_flops[NUMBER_BF16 + 1], peak_memory_Bps;
+	const char *generation; /* of a shipped GPU file; NULL: unknown */
+	double sm_count;        /* from the recording, else from the GPU file; 0: unknown */
 	/* from the recording, else from the GPU file */
 	double pcie_generation_count, pcie_width_count;
 };
@@ -65,8 +68,12 @@ const struct calibration_series *calibrating_series_of(struct calibrating *c,
 						       size_t count, const char *label,
 						       const char *x_name, size_t most,
 						       double limit_ratio);
-/* Sets held_out_ratio and holds. Only rooflines need to call it. */
+/* Sets held_out_ratio and holds. Only matrix products need to call it. */
 void calibrating_gate(struct calibrating *c, struct calibration_series *series);
+/* Return true if the first or last segment of a line passed its gate; false for NULL. A parameter
+ * depends only on the segment that determines it. */
+bool calibrating_first_holds(const struct calibration_series *series);
+bool calibrating_last_holds(const struct calibration_series *series);
 const char *calibrating_label(struct calibrating *c, const char *test, const char *words);
 
 /* Cost per byte of a flow in sim/host in addition to `byte`: the cost of a packet divided by its

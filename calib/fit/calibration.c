@@ -49,6 +49,38 @@ const char *calibration_name(const struct calibration *calibration)
 	return calibration->gpu ? calibration->gpu : "host";
 }
 
+const char *calibration_unfitted(struct arena *arena, const struct calibration *calibration)
+{
+	static const struct {
+		const char *prefix, *words;
+		bool gpu;
+	} parts[] = {{"driver.", "calls", true},
+		     {"gpu.*.kernel", "kernels", true},
+		     {"dma.", "copies", true},
+		     {"gpu.*.memory", "GPU memory", true},
+		     {"kernels.", "matrix products", true},
+		     {"runtime.", "forwarded calls", true},
+		     {"guest.", "TCP", false},
+		     {"host.", "copies in host memory", false},
+		     {"storage.", "storage", false}};
+	const char *text = "";
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+		const char *prefix = parts[i].prefix;
+		bool found = false;
+		if (parts[i].gpu != (calibration->gpu != NULL))
+			continue;
+		if (strncmp(prefix, "gpu.*.", 6) == 0)
+			prefix = arena_printf(arena, "gpu.%s.%s", calibration->gpu, prefix + 6);
+		for (size_t k = 0; k < calibration->parameters.count; k++)
+			found |= strncmp(calibration->parameters.items[k].path, prefix,
+					 strlen(prefix)) == 0;
+		if (!found)
+			text = arena_printf(arena, "%s%s%s", text, *text ? ", " : "",
+					    parts[i].words);
+	}
+	return text;
+}
+
 /* ---- the profile ---- */
 
 /* Returns a text that is safe inside quotes and on one line. */

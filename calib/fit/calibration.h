@@ -2,14 +2,17 @@
 /* Derives parameters of the simulator from a recording.
  *
  * Each test of a probe determines a few parameters (docs/models/calibration_fits.md has the
- * formulas). Measurements over sizes become a series, which is a piecewise line or a roofline; a
- * single number is used directly. Each result has a 90 % interval over the passes (interval.h),
+ * formulas). Measurements over sizes become a series, which is a piecewise line or matrix products;
+ * a single number is used directly. Each result has a 90 % interval over the passes (interval.h),
  * from which the simulator draws.
  *
- * A gate stands between a series and its parameters. Points that were measured but held out from
- * the fit must be predicted with a median error of at most 3 % (links), 5 % (calls) or 10 % (matrix
- * products). A parameter that fails its gate, or that this recording cannot determine, is left out
- * with the reason. The simulator's default, which is marked as one, is better than a wrong number.
+ * A gate stands between each segment of a series and the parameters that it determines. Points that
+ * were measured but held out from the fit must be predicted with a median error of at most 3 %
+ * (links), 5 % (calls) or 10 % (matrix products). The same applies to each fitted point if the line
+ * is fitted without it, so that the whole range is judged. The root mean square of the residuals
+ * may be four times as large. A parameter that fails its gate, or that this recording cannot
+ * determine, is left out with the reason. The simulator's default, which is marked as one, is
+ * better than a wrong number.
  */
 #ifndef FARWIRE_CALIB_FIT_CALIBRATION_H
 #define FARWIRE_CALIB_FIT_CALIBRATION_H
@@ -44,11 +47,12 @@ struct calibration_series {
 	const char *x_name; /* for example "size_B" */
 	const struct calibration_point *points;
 	size_t count, held_out_count;
-	struct segments segments; /* count is 0 for a roofline */
+	struct segments segments; /* count is 0 for matrix products */
 	struct interval start_s[SEGMENTS_MAX], slope[SEGMENTS_MAX];
 	/* median absolute error and its limit; NaN: nothing is held out */
 	double held_out_ratio, limit_ratio;
-	bool holds;
+	bool piece_holds[SEGMENTS_MAX]; /* of each segment, or half of the products */
+	bool holds;                     /* all of them */
 };
 
 struct calibration {
@@ -67,6 +71,10 @@ struct calibration {
 const struct calibration *calibration_run(struct arena *arena, struct diag *diag,
 					  const char *data_root, const struct recording *recording,
 					  uint64_t seed);
+
+/* Returns the parts of the machine of which no parameter was fitted, for example "forwarded calls,
+ * matrix products"; "" if there is none. */
+const char *calibration_unfitted(struct arena *arena, const struct calibration *calibration);
 
 /* Writes one profile from several calibrations, for example of a GPU and of a host. If two contain
  * the same parameter, the later one is used. */

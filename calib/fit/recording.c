@@ -31,6 +31,7 @@ static void read_machine(struct reading *r, char object)
 		{'g', "driver", &to->driver, NULL},
 		{'g', "cuda", &to->cuda, NULL},
 		{'g', "memory_B", NULL, &to->memory_B},
+		{'g', "multiprocessors", NULL, &to->sm_count},
 		{'g', "pcie_generation", NULL, &to->pcie_generation_count},
 		{'g', "pcie_width", NULL, &to->pcie_width_count},
 		{'s', "path", &to->storage_path, NULL},

@@ -83,7 +83,8 @@ struct recording {
 	const char *gpu; /* name of the GPU; NULL: recorded without one */
 	const char *driver, *cuda;
 	const char *storage_path; /* "direct" or "cached"; NULL: unknown */
-	double memory_B, pcie_generation_count, pcie_width_count; /* 0: unknown */
+	/* 0: unknown */
+	double memory_B, sm_count, pcie_generation_count, pcie_width_count;
 	VEC(struct recording_point) points;
 	VEC(struct recording_waived) waived;
 	bool ended;

@@ -7,11 +7,13 @@
  * a blocker have no time until it is released. */
 #include "calib/probe/fake.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FIRST_LAUNCHES_COUNT 96
+#define MULTIPROCESSORS      100
 
 /* ---- calls ---- */
 
@@ -70,6 +72,30 @@ static int call_copy(struct fake *fake, const struct gpu_call *call)
 	return code;
 }
 
+/* Time of an m x k by k x n product with one block for each tile on MULTIPROCESSORS, in waves. A
+ * library takes the fastest tile and divides k into parts, whose results are added in memory. Small
+ * tiles load more bytes for each multiplication. The bandwidth of the operands is the cache's. */
+static double product_s(const struct planted *planted, const struct gpu_work *work, double peak)
+{
+	static const int sides[][2] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128},
+				       {64, 64},   {128, 32},  {32, 128},  {32, 32}};
+	double m = (double)work->m, n = (double)work->n, k = (double)work->k, best_s = INFINITY;
+	double size_B = strcmp(work->type, "fp16") == 0 || strcmp(work->type, "bf16") == 0 ? 2 : 4;
+	double bytes_s = size_B * (m * k + k * n + m * n) / planted->l2_Bps;
+	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
+		double a = sides[i][0], b = sides[i][1], r = planted->reload_count;
+		double slower = (1 + r / a + r / b) / (1 + r / 64);
+		for (int parts = 1; parts <= 128 && (parts == 1 || k / parts >= 64); parts *= 2) {
+			double blocks = ceil(m / a) * ceil(n / b) * parts;
+			double tile_s = slower * 2 * a * b * k / parts * MULTIPROCESSORS / peak;
+			double add_s = parts > 1 ? 4 * m * n * (parts + 1) / planted->l2_Bps : 0;
+			best_s = fmin(best_s, add_s + ceil(blocks / MULTIPROCESSORS) *
+							      (tile_s + planted->fill_s));
+		}
+	}
+	return sqrt(best_s * best_s + bytes_s * bytes_s);
+}
+
 static double work_s(const struct fake *fake)
 {
 	const struct planted *planted = &fake->planted;
@@ -80,8 +106,7 @@ static double work_s(const struct fake *fake)
 			      : strcmp(work->type, "tf32") == 0 ? planted->tf32_flops
 			      : strcmp(work->type, "fp16") == 0 ? planted->fp16_flops
 								: planted->bf16_flops;
-		double flop = 2 * (double)work->m * (double)work->n * (double)work->k;
-		one_s = (flop + planted->half_work_flop) / peak;
+		one_s = product_s(planted, work, peak);
 	} else {
 		double rate = (double)work->bytes_B <= planted->l2_B ? planted->l2_Bps
 								     : planted->memory_Bps;
@@ -315,7 +340,7 @@ static void fake_describe(struct gpu *gpu, struct gpu_facts *facts)
 		.driver = "0",
 		.cuda = "0.0",
 		.compute = "0.0",
-		.multiprocessors_count = 100,
+		.multiprocessors_count = MULTIPROCESSORS,
 		.memory_B = fake->planted.memory_B,
 		.l2_B = fake->planted.l2_B,
 		.gpus_count = fake->planted.gpus_count,

@@ -346,9 +346,20 @@ static void read_utilization(struct dataset_reader *r, const struct making *m,
 
 /* ---- rows ---- */
 
+/* Returns the cell of the measured number: the number at the beginning of the cell in the column
+ * `value_if_any`, or the cell in the column `value`. */
+static const char *value_cell(struct dataset_reader *r, const struct making *m)
+{
+	const char *column = dataset_text(r->node, "value_if_any");
+	const char *cell = column ? cell_of(r, cfg_origin(r->node), m->line, column) : NULL;
+	size_t length = cell ? strspn(cell, "0123456789.") : 0;
+	return length ? arena_printf(r->arena, "%.*s", (int)length, cell)
+		      : cell_of(r, cfg_origin(r->node), m->line, m->value);
+}
+
 static void make_row(struct dataset_reader *r, struct making m, rows_vec *rows)
 {
-	const char *cell = cell_of(r, cfg_origin(r->node), m.line, m.value);
+	const char *cell = value_cell(r, &m);
 	if (!cell || is_absent(cell))
 		return;
 	const char *group = dataset_text(r->node, "group");

@@ -23,7 +23,8 @@
 #include "sim/collective/schedule.h"
 
 /* The input of a schedule. Ranks 0..rank_count-1 are workers; the shards of a parameter server are
- * the ranks rank_count..rank_count+server_count-1. */
+ * the ranks rank_count..rank_count+server_count-1. After them, two-level servers have a rank in
+ * host memory for each node. */
 struct algorithm_spec {
 	size_t rank_count;
 	double size_B;         /* size of the whole buffer */
@@ -31,6 +32,10 @@ struct algorithm_spec {
 	size_t pipeline_count; /* number of successive pieces of a tree's part; >= 1 */
 	size_t root;           /* broadcast only */
 	size_t server_count;   /* number of shards of a parameter server, then >= 1 */
+	/* Two-level servers: number of the buffer, which chooses its server and GPUs; whether one
+	 * server has all of it; and whether GPUs' values are added in host memory. */
+	size_t turn;
+	bool whole, local_on_cpu;
 	/* The node (machine) of each rank, 0..node_count-1, and the order of the ranks on each
 	 * channel's ring (channel_count * rank_count; NULL: 0, 1, 2 ...). Ranks of a node are
 	 * neighbours in each order. */
@@ -48,7 +53,7 @@ struct ideal_link { /* the properties of every wire */
 };
 
 /* The model by which libraries predict the time of an algorithm (choose.c). */
-enum cost_model { COST_RING, COST_TREE };
+enum cost_model { COST_RING, COST_TREE, COST_MULTICAST };
 
 struct algorithm {
 	const char *name; /* for example "ring" */
@@ -57,6 +62,7 @@ struct algorithm {
 	enum cost_model cost;
 	bool automatic; /* libraries choose among these automatically */
 	bool servers;   /* the algorithm needs server ranks besides the workers */
+	bool machines;  /* it also needs a rank in host memory for each node */
 	/* Its pieces follow each other on the same wires, and each step depends only on steps for
 	 * its own chunk. So pieces can be combined into trains (internal.h). */
 	bool pipelined;

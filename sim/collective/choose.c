@@ -8,16 +8,19 @@
  *
  * A ring all-reduce has 2 (ranks - 1) steps. 2 (nodes - 1) of them cross the network and, since
  * 2.12, two more (the longest path of a chunk). The bus is the slower of a GPU's links and a node's
- * adapters, times the protocol's ratio, and at most the bandwidth of the thread blocks. The library
- * does not have the measured corrections of a system (latency_scale, start), so its prediction
- * omits them. It may choose wrong, as NCCL does.
+ * adapters, times the protocol's ratio, and at most the bandwidth of the thread blocks. A tree over
+ * two nodes counts the links inside the node, up to twice the adapters: NCCL's search widens them
+ * (src/graph/search.cc, "increase bwIntra for trees") and its model uses them for up to two nodes
+ * (src/graph/tuning.cc, nNodes <= 2 ? bwIntra : bwInter). In a ring the two are equal. The library
+ * chooses with the latencies of hops and the splits of trees that are simulated, but without the
+ * costs of a start (start, channel_start). It may choose wrong, as NCCL does.
  */
 
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/diag.h"
-#include "sim/collective/library.h"
+#include "sim/collective/generation.h"
 
 /* Returns the factor on the time of rings with Simple across nodes. */
 static double plateau_ratio(const struct library_params *lib, const struct comm_shape *shape,
@@ -39,7 +42,8 @@ static double table_base_s(const struct library_params *lib, bool tree, enum pro
 static double base_s(const struct library_params *lib, const struct comm_shape *shape, bool tree,
 		     enum protocol protocol)
 {
-	return table_base_s(lib, tree, protocol) * plateau_ratio(lib, shape, tree, protocol);
+	return lib->latency_scale_ratio * table_base_s(lib, tree, protocol) *
+	       plateau_ratio(lib, shape, tree, protocol);
 }
 
 /* Returns the latency of a hop including the wire, as in NCCL's tables. */
@@ -57,7 +61,9 @@ static double table_hop_s(const struct library_params *lib, bool tree, enum prot
 	return table[tree][class][protocol];
 }
 
-/* Returns the latency of a hop including the wire, as NCCL's model computes it for these ranks. */
+/* Returns the latency of a hop including the wire for these ranks. It contains the fitted scales of
+ * this system except simple_scale, which own_hop_s adds: NCCL switches to Simple as its own model
+ * says (fit rows of nccl-a100: rms 2.5 % in one node, 3.5 % with simple_scale here). */
 static double whole_hop_s(const struct library_params *lib, const struct comm_shape *shape,
 			  bool tree, enum protocol protocol, enum hop_class class)
 {
@@ -68,7 +74,9 @@ static double whole_hop_s(const struct library_params *lib, const struct comm_sh
 	/* In a ring that leaves the node, every step waits for a message to be posted. */
 	if (!tree && class != HOP_NET && across)
 		hop_s = fmax(hop_s, lib->net_overhead_s * (protocol == PROTOCOL_SIMPLE ? 3 : 1));
-	return hop_s * plateau_ratio(lib, shape, tree, protocol);
+	if (protocol == PROTOCOL_LL && class != HOP_NET && across)
+		hop_s *= lib->ll_nodes_scale_ratio;
+	return lib->latency_scale_ratio * hop_s * plateau_ratio(lib, shape, tree, protocol);
 }
 
 static double protocol_ratio(const struct library_params *lib, const struct comm_shape *shape,
@@ -95,6 +103,12 @@ static double efficiency_ratio(const struct library_params *lib, enum hop_class 
 	default:
 		return lib->net_efficiency_ratio;
 	}
+}
+
+/* Returns the same part in the library's model. */
+static double planned_ratio(const struct library_params *lib, enum hop_class class)
+{
+	return class == HOP_NVLINK ? lib->nvlink_planned_ratio : efficiency_ratio(lib, class);
 }
 
 /* Returns the maximum bandwidth of one thread block. */
@@ -149,8 +163,9 @@ static double blocks_busy(const struct library_params *lib, const struct comm_sh
 static double bus_Bps(const struct library_params *lib, const struct comm_shape *shape, bool tree,
 		      enum protocol protocol, double size_B)
 {
-	double links_Bps = least(shape->inside_Bps * efficiency_ratio(lib, shape->inside),
-				 shape->network_Bps * efficiency_ratio(lib, HOP_NET));
+	double twice = tree && shape->node_count <= 2 ? 2 : 1;
+	double links_Bps = least(shape->inside_Bps * planned_ratio(lib, shape->inside),
+				 twice * shape->network_Bps * efficiency_ratio(lib, HOP_NET));
 	double blocks = protocol == PROTOCOL_LL ? blocks_busy(lib, shape, tree, protocol, size_B)
 						: (double)blocks_most(lib, shape);
 	links_Bps *= protocol_ratio(lib, shape, tree, protocol);
@@ -201,6 +216,40 @@ static double ring_guess_s(const struct library_params *lib, const struct comm_s
 	return latency_s + part_B / bus_Bps(lib, shape, false, protocol, size_B);
 }
 
+/* Returns the bandwidth of a block in one direction on this system. LL's bytes to a network are
+ * limited by its proxies; the work of proxies for sockets is simulated. */
+static double reached_Bps(const struct library_params *lib, const struct comm_shape *shape,
+			  bool tree, enum protocol protocol, enum hop_class class)
+{
+	bool across = protocol == PROTOCOL_LL && class == HOP_NET && !shape->socket;
+	/* Words are forwarded as they arrive, and pieces for sockets are whole steps. The rate of
+	 * their block counts once, on the way to the socket. */
+	if (tree && shape->socket && protocol != PROTOCOL_SIMPLE && class != HOP_NET)
+		return 0;
+	const double ratios[PROTOCOL_COUNT] = {
+		across ? 1 : lib->block_ll_ratio,
+		lib->block_ll128_ratio,
+		lib->block_simple_ratio,
+	};
+	const double splits[PROTOCOL_COUNT] = {lib->tree_split_ll_ratio, lib->tree_split_ll_ratio,
+					       lib->tree_split_ratio};
+	double ratio = ratios[protocol] * (tree ? splits[protocol] : 1);
+	return ratio * block_Bps(lib, tree, protocol, across);
+}
+
+/* Returns the maximum bus bandwidth of a tree whose blocks divide their threads between the ways up
+ * and down. NCCL's model contains this in its measured corrections, for the systems it was tuned
+ * on; a system with other splits gets its own bound. */
+static double split_Bps(const struct library_params *lib, const struct comm_shape *shape,
+			enum protocol protocol, double size_B)
+{
+	double blocks = blocks_busy(lib, shape, true, protocol, size_B);
+	double inside_Bps = reached_Bps(lib, shape, true, protocol, shape->inside);
+	double across_Bps =
+		shape->node_count > 1 ? reached_Bps(lib, shape, true, protocol, HOP_NET) : 0;
+	return 2 * blocks * least(inside_Bps, across_Bps);
+}
+
 static double tree_guess_s(const struct library_params *lib, const struct comm_shape *shape,
 			   enum protocol protocol, double size_B)
 {
@@ -209,13 +258,16 @@ static double tree_guess_s(const struct library_params *lib, const struct comm_s
 	double latency_s = base_s(lib, shape, true, protocol) +
 			   2 * ((double)shape->rank_most - 1) * inside_s +
 			   2 * (double)ilogb((double)shape->node_count) * across_s;
-	double ratio = tree_correction_ratio(lib, protocol, size_B);
-	return latency_s + 2 * size_B / (bus_Bps(lib, shape, true, protocol, size_B) * ratio);
+	double bus = bus_Bps(lib, shape, true, protocol, size_B) *
+		     tree_correction_ratio(lib, protocol, size_B);
+	return latency_s + 2 * size_B / least(bus, split_Bps(lib, shape, protocol, size_B));
 }
 
 static bool may_use(const struct library_params *lib, const struct comm_shape *shape,
-		    enum protocol protocol)
+		    const struct algorithm *algorithm, enum protocol protocol)
 {
+	if (algorithm->cost == COST_MULTICAST)
+		return protocol == PROTOCOL_SIMPLE && multicast_may(lib, shape);
 	if (lib->protocol != CHOOSE_PROTOCOL_AUTO)
 		return (int)protocol == lib->protocol - CHOOSE_LL;
 	/* LL128's 128 bytes must arrive together, which NVLink guarantees; other links are not
@@ -268,37 +320,15 @@ static size_t pipeline_count(const struct library_params *lib, const struct comm
 	return (size_t)(trains ? count : fmin(count, PIECES_MOST));
 }
 
-/* Returns the bandwidth of a block in one direction on this system. LL's bytes to a network are
- * limited by its proxies; the work of proxies for sockets is simulated. */
-static double reached_Bps(const struct library_params *lib, const struct comm_shape *shape,
-			  bool tree, enum protocol protocol, enum hop_class class)
-{
-	bool across = protocol == PROTOCOL_LL && class == HOP_NET && !shape->socket;
-	/* Words are forwarded as they arrive, and pieces for sockets are whole steps. The rate of
-	 * their block counts once, on the way to the socket. */
-	if (tree && shape->socket && protocol != PROTOCOL_SIMPLE && class != HOP_NET)
-		return 0;
-	const double ratios[PROTOCOL_COUNT] = {
-		across ? 1 : lib->block_ll_ratio,
-		lib->block_ll128_ratio,
-		lib->block_simple_ratio,
-	};
-	const double splits[PROTOCOL_COUNT] = {lib->tree_split_ll_ratio, lib->tree_split_ll_ratio,
-					       lib->tree_split_ratio};
-	double ratio = ratios[protocol] * (tree ? splits[protocol] : 1);
-	return ratio * block_Bps(lib, tree, protocol, across);
-}
-
 /* Returns the latency of a hop without the part that belongs to a usual wire. */
 static double own_hop_s(const struct library_params *lib, enum protocol protocol,
 			enum hop_class class, double whole_s)
 {
 	const double wire_s[HOP_CLASS_COUNT] = {lib->wire_nvlink_s, lib->wire_pci_s,
 						lib->wire_net_s};
-	double scale_ratio = lib->latency_scale_ratio;
 	if (protocol == PROTOCOL_SIMPLE)
-		scale_ratio *= lib->simple_scale_ratio;
-	return fmax(0, scale_ratio * whole_s - wire_s[class]);
+		whole_s *= lib->simple_scale_ratio;
+	return fmax(0, whole_s - wire_s[class]);
 }
 
 /* Half of LL's bytes are flags. Its stores of 8 B do not fill the links inside a node. A network is
@@ -320,18 +350,22 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 {
 	bool tree = choice->algorithm->cost == COST_TREE;
 	enum protocol protocol = choice->protocol;
+	if (choice->algorithm->cost == COST_MULTICAST) {
+		multicast_settle(lib, shape, choice, size_B);
+		return;
+	}
 	size_t blocks = (size_t)blocks_busy(lib, shape, tree, protocol, size_B);
 	size_t channels = shape->ring_count < blocks ? shape->ring_count : blocks;
 	choice->block_count = blocks;
 	choice->channel_count = channels > 0 ? channels : 1;
 	choice->pipeline_count = pipeline_count(lib, shape, choice, size_B);
-	choice->start_s = lib->latency_scale_ratio * base_s(lib, shape, tree, protocol) +
-			  lib->start_s + (double)blocks * lib->channel_start_s;
+	choice->start_s = base_s(lib, shape, tree, protocol) + lib->start_s +
+			  (double)blocks * lib->channel_start_s;
+	if (lib->block_copy_Bps > 0)
+		choice->copy_spB = 1 / ((double)blocks * lib->block_copy_Bps);
 	for (int k = 0; k < HOP_CLASS_COUNT; k++) {
 		enum hop_class hop = (enum hop_class)k;
 		double whole_s = whole_hop_s(lib, shape, tree, protocol, hop);
-		if (protocol == PROTOCOL_LL && hop != HOP_NET && shape->node_count > 1)
-			whole_s *= lib->ll_nodes_scale_ratio;
 		choice->hop_s[k] = own_hop_s(lib, protocol, hop, whole_s);
 		choice->goodput_ratio[k] = goodput_ratio(lib, shape, tree, protocol, hop);
 		choice->channel_cap_Bps[k] = (double)blocks / (double)choice->channel_count *
@@ -382,7 +416,7 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 	for (int k = 0; k < HOP_CLASS_COUNT; k++) {
 		enum hop_class hop = (enum hop_class)k;
 		enum protocol protocol = hop == HOP_NET ? PROTOCOL_SIMPLE : small;
-		double whole_s = table_hop_s(lib, false, protocol, hop);
+		double whole_s = lib->latency_scale_ratio * table_hop_s(lib, false, protocol, hop);
 		choice->hop_s[k] = own_hop_s(lib, protocol, hop, whole_s);
 		choice->channel_cap_Bps[k] = fmin(share, blocks / at_once) *
 					     reached_Bps(lib, shape, false, protocol, hop);
@@ -392,19 +426,29 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 	}
 }
 
+static double guess(const struct library_params *lib, const struct comm_shape *shape,
+		    const struct algorithm *algorithm, enum protocol protocol, double size_B)
+{
+	switch (algorithm->cost) {
+	case COST_TREE:
+		return tree_guess_s(lib, shape, protocol, size_B);
+	case COST_MULTICAST:
+		return multicast_guess_s(lib, shape, size_B);
+	default:
+		return ring_guess_s(lib, shape, algorithm->collective, protocol, size_B);
+	}
+}
+
 /* Stores the algorithm with its best protocol in choice if that is better. */
 static void consider(const struct library_params *lib, const struct comm_shape *shape,
 		     const struct algorithm *algorithm, double size_B,
 		     struct collective_choice *choice)
 {
-	bool tree = algorithm->cost == COST_TREE;
 	for (int p = 0; p < PROTOCOL_COUNT; p++) {
 		enum protocol protocol = (enum protocol)p;
-		if (!may_use(lib, shape, protocol))
+		if (!may_use(lib, shape, algorithm, protocol))
 			continue;
-		double guess_s =
-			tree ? tree_guess_s(lib, shape, protocol, size_B)
-			     : ring_guess_s(lib, shape, algorithm->collective, protocol, size_B);
+		double guess_s = guess(lib, shape, algorithm, protocol, size_B);
 		if (choice->algorithm && choice->predicted_s <= guess_s)
 			continue;
 		choice->algorithm = algorithm;
@@ -413,18 +457,22 @@ static void consider(const struct library_params *lib, const struct comm_shape *
 	}
 }
 
-struct collective_choice library_choose(const struct library_params *library,
+struct collective_choice library_choose(const struct library_params *params,
 					const struct comm_shape *shape, enum collective collective,
 					double size_B)
 {
 	FW_ASSERT(shape->rank_count > 0 && shape->node_count > 0 && size_B > 0);
 	struct collective_choice choice = {.algorithm = NULL};
+	struct library_params resolved = *params, *library = &resolved;
+	library_resolve(library, shape->generation);
 	if (collective == COLLECTIVE_ALL_REDUCE && strcmp(library->algorithm, "auto") == 0) {
 		for (size_t i = 0; i < algorithm_count(); i++)
 			if (algorithm_at(i)->automatic)
 				consider(library, shape, algorithm_at(i), size_B, &choice);
 	} else if (collective == COLLECTIVE_ALL_REDUCE) {
 		consider(library, shape, algorithm_find(library->algorithm), size_B, &choice);
+		if (!choice.algorithm) /* these ranks cannot use NVLink SHARP */
+			consider(library, shape, first_of(collective), size_B, &choice);
 	} else if (collective == COLLECTIVE_ALL_TO_ALL) {
 		struct library_params simple = *library;
 		simple.protocol = CHOOSE_SIMPLE;

@@ -6,9 +6,9 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/collective/level.h"
 #include "sim/collective/wire.h"
 #include "sim/engine/trace.h"
-#include "sim/fabric/link.h"
 
 enum { OPERATION_ROOM_FIRST = 16 };
 /* The flow of an addition has no room for more cores, and more threads do not add bandwidth. */
@@ -28,20 +28,6 @@ void comm_fail(struct communicator *comm, const char *reason)
 
 /* ---- creation ---- */
 
-/* Returns the place where requests from a GPU turn if they cannot pass between switches: its host,
- * or the processor there whose memory is across a socket link. */
-static int root_of(struct fabric *fabric, int gpu_node, int host_node)
-{
-	const struct route *route = fabric_route(fabric, gpu_node, host_node, TRAFFIC_COPIES);
-	if (!route || route->count < 2)
-		return host_node;
-	struct hop last = route->hops[route->count - 1];
-	int nodes[2];
-	fabric_link_nodes(fabric, last.link, &nodes[0], &nodes[1]);
-	bool memory = fabric_link_kind(fabric, last.link)->joins_processors;
-	return memory ? nodes[last.direction] : host_node;
-}
-
 static void rank_init(struct communicator *comm, size_t index)
 {
 	const struct communicator_spec *spec = &comm->spec;
@@ -56,19 +42,38 @@ static void rank_init(struct communicator *comm, size_t index)
 	rank->root_node = rank->host_node;
 	if (rank->place.gpu)
 		rank->root_node = root_of(spec->fabric, rank->gpu_node, rank->host_node);
-	while (spec->ranks[rank->guest_index].guest != guest)
-		rank->guest_index++;
+	rank->process = rank->place.gpu ? 0 : index;
+	while (spec->ranks[rank->process].guest != guest)
+		rank->process++;
 	rank->core = rank->place.core;
 	if (!rank->core && (comm->socket || !rank->place.gpu))
 		rank->core = guest_core(guest);
+}
+
+/* Gives the rank of a server its cores for sums. Each rank has its network thread's core before, so
+ * that these threads share no core as long as there are enough. */
+static void reduce_cores_init(struct communicator *comm, struct rank_state *rank)
+{
+	struct guest *guest = rank->place.guest;
 	if (rank->place.gpu)
 		return;
 	double threads = fmin(comm->library->cpu_reduce_threads_count, REDUCE_CORES_MAX);
 	rank->reduce_core_count = threads > 1 ? (size_t)threads : 1;
 	size_t count = rank->reduce_core_count * (size_t)comm->library->at_once_count;
-	rank->reduce_cores = ARENA_ARRAY(spec->arena, count, struct cpu *);
+	rank->reduce_cores = ARENA_ARRAY(comm->spec.arena, count, struct cpu *);
 	for (size_t i = 0; i < count; i++)
 		rank->reduce_cores[i] = i == 0 ? rank->core : guest_core(guest);
+}
+
+static int oldest_generation(const struct communicator *comm)
+{
+	int oldest = GENERATION_COUNT;
+	for (size_t i = 0; i < comm->rank_count; i++) {
+		const struct gpu *gpu = comm->ranks[i].place.gpu;
+		int generation = gpu ? gpu_params(gpu)->generation : 0;
+		oldest = generation < oldest ? generation : oldest;
+	}
+	return oldest;
 }
 
 static void find_rings(struct communicator *comm)
@@ -82,6 +87,7 @@ static void find_rings(struct communicator *comm)
 		comm->spec.arena, comm->spec.fabric, places, comm->rank_count, traffic,
 		comm->spec.fold);
 	comm->rings.shape.socket = comm->socket;
+	comm->rings.shape.generation = oldest_generation(comm);
 	for (size_t i = 0; i < comm->rank_count; i++)
 		comm->ranks[i].machine = comm->rings.node_of[comm->ranks[i].real];
 }
@@ -114,12 +120,14 @@ struct communicator *communicator_new(const struct communicator_spec *spec)
 	comm->spec.name = arena_strdup(spec->arena, spec->name);
 	comm->library = spec->library;
 	comm->rank_count = spec->rank_count;
-	comm->total_count = spec->rank_count + spec->server_count;
+	comm->total_count = spec->rank_count + spec->server_count + spec->machine_count;
 	comm->all_count = spec->fold ? spec->fold->rank_count : spec->rank_count;
 	comm->socket = spec->transport && spec->transport->sockets;
 	comm->ranks = ARENA_ARRAY(spec->arena, comm->total_count, struct rank_state);
 	for (size_t i = 0; i < comm->total_count; i++)
 		rank_init(comm, i);
+	for (size_t i = 0; i < comm->total_count; i++)
+		reduce_cores_init(comm, &comm->ranks[i]);
 	comm->operation_room = OPERATION_ROOM_FIRST;
 	comm->operations = ARENA_ARRAY(spec->arena, comm->operation_room, struct operation *);
 	find_rings(comm);
@@ -258,7 +266,7 @@ static void rank_begin(struct communicator *comm, size_t index, struct operation
 	rank->running_count++;
 	rank_hold(rank, hold_ratio(comm, rank, &operation->choice));
 	operation->started_ps[index] = engine_now_ps(comm->spec.engine);
-	rank->last_s = 0;
+	rank->last_B = 0;
 	if (operation->plan && !operation->execution)
 		operation->execution = execution_take(comm, operation);
 	engine_after(comm->spec.engine, rank->server ? 0 : ps_from_s(operation->choice.start_s),
@@ -279,6 +287,15 @@ static void rank_advance(struct communicator *comm, size_t index)
 	}
 }
 
+/* Chooses the servers and GPUs of a tensor. They repeat after as many tensors as there are pairs of
+ * a server and a GPU of a machine. */
+static void place(const struct communicator *comm, const struct collective_request *request,
+		  struct collective_choice *choice)
+{
+	choice->whole = request->size_B < comm->library->shard_least_B;
+	choice->turn = request->turn % (comm->spec.server_count * comm->rings.shape.rank_most);
+}
+
 uint64_t communicator_begin(struct communicator *comm, const struct collective_request *request)
 {
 	struct operation *operation = operation_take(comm);
@@ -286,6 +303,8 @@ uint64_t communicator_begin(struct communicator *comm, const struct collective_r
 	operation->request = *request;
 	operation->choice = library_choose(comm->library, &comm->rings.shape, request->collective,
 					   request->size_B);
+	if (operation->choice.algorithm->machines)
+		place(comm, request, &operation->choice);
 	operation->scale_ratio = request->size_B / PLAN_SIZE_B;
 	operation->train_count = trains_make(comm, &operation->choice);
 	if (has_steps(comm) && !comm->failed)

@@ -40,6 +40,8 @@ struct communicator_spec {
 	const struct comm_rank *ranks; /* workers first, then servers */
 	size_t rank_count;             /* number of workers */
 	size_t server_count;
+	size_t machine_count; /* ranks after the servers, one for each machine (algorithm.machines)
+			       */
 	/* Transport between hosts: rdma uses InfiniBand or RoCE links between GPUs, tcp uses
 	 * connections between the guests. The parameters belong to the kind and are borrowed. */
 	const struct transport_kind *transport;
@@ -61,6 +63,7 @@ void communicator_open(struct communicator *comm, event_fn *fn, void *ctx, uint6
 struct collective_request {
 	enum collective collective;
 	double size_B;     /* > 0 */
+	size_t turn;       /* number of the tensor, which two-level servers place in turn */
 	const char *label; /* name in the trace; borrowed */
 	/* called when a rank is done; may be NULL */
 	void (*rank_done)(void *ctx, uint64_t arg, size_t rank);

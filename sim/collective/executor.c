@@ -120,7 +120,10 @@ static struct algorithm_spec plan_spec(const struct communicator *comm,
 		.size_B = PLAN_SIZE_B,
 		.channel_count = choice->channel_count,
 		.pipeline_count = choice->pipeline_count,
-		.server_count = comm->total_count - comm->rank_count,
+		.server_count = comm->spec.server_count,
+		.turn = choice->turn,
+		.whole = choice->whole,
+		.local_on_cpu = comm->library->local_sum_on_cpu,
 		.node_of = comm->rings.node_of,
 		.node_count = comm->rings.shape.node_count,
 		.order = choice->channel_count <= comm->rings.shape.ring_count ? comm->rings.order
@@ -162,6 +165,8 @@ static struct plan *plan_new(struct communicator *comm, enum collective collecti
 	plan->algorithm = choice->algorithm;
 	plan->channel_count = choice->channel_count;
 	plan->pipeline_count = choice->pipeline_count;
+	plan->turn = choice->turn;
+	plan->whole = choice->whole;
 	plan->schedule = choice->algorithm->build(arena, &spec);
 	plan_followers(plan, arena);
 	plan_starts(plan, arena, comm->total_count);
@@ -178,7 +183,8 @@ struct plan *plan_find(struct communicator *comm, enum collective collective,
 		struct plan *plan = comm->plans.items[i];
 		if (plan->collective == collective && plan->algorithm == choice->algorithm &&
 		    plan->channel_count == choice->channel_count &&
-		    plan->pipeline_count == choice->pipeline_count)
+		    plan->pipeline_count == choice->pipeline_count && plan->turn == choice->turn &&
+		    plan->whole == choice->whole)
 			return plan;
 	}
 	return plan_new(comm, collective, choice);
@@ -193,6 +199,8 @@ double trains_make(const struct communicator *comm, struct collective_choice *ch
 	/* messages of one piece */
 	double messages = 4 * (double)(comm->all_count * choice->channel_count);
 	double most = fmin(PIECES_MOST, fmax(1, floor(MESSAGES_MOST / messages)));
+	if (choice->algorithm->cost == COST_MULTICAST) /* a message between any two ranks */
+		most = fmin(most, 8);
 	/* cores process a socket's bytes as they arrive */
 	if (!choice->algorithm->pipelined || comm->socket || pieces <= most)
 		return 1;
@@ -317,7 +325,7 @@ static void step_end(struct communicator *comm, struct operation *operation, uin
 	}
 	if (!last || --operation->steps_left[index] > 0)
 		return;
-	double copy_s = rank->server ? 0 : comm->library->local_copy_ratio * rank->last_s;
+	double copy_s = rank->server ? 0 : operation->choice.copy_spB * rank->last_B;
 	engine_after(comm->spec.engine, ps_from_s(copy_s), rank_over, operation, index);
 }
 

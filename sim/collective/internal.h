@@ -49,7 +49,8 @@ struct execution {
 struct plan {
 	enum collective collective;
 	const struct algorithm *algorithm;
-	size_t channel_count, pipeline_count;
+	size_t channel_count, pipeline_count, turn;
+	bool whole;
 	const struct schedule *schedule;
 	/* initial values; the start of the rank counts as one */
 	uint32_t *missing;
@@ -88,14 +89,14 @@ struct rank_state {
 	int gpu_node;     /* -1: host memory */
 	int host_node;
 	int root_node;             /* root complex of its GPU, where PCIe ends */
-	size_t guest_index;        /* first rank in the same guest */
+	size_t process;            /* its first rank: a guest's GPUs are one, a server is another */
 	struct cpu *core;          /* core of its network thread; NULL: none needed */
 	struct cpu **reduce_cores; /* cores of one collective, then those of the next */
 	size_t reduce_core_count;  /* number of cores for each collective */
 	uint64_t number;           /* number of the collective that it begins next */
 	size_t running_count;      /* number of collectives in progress */
 	double held_ratio;         /* part of its GPU held by the current collective */
-	double last_s;             /* duration of the flow of its last message */
+	double last_B;             /* size of its last message, of a train its last piece */
 	uint32_t track;
 	bool has_track;
 };

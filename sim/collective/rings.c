@@ -12,6 +12,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
+#include "sim/collective/level.h"
 #include "sim/collective/rings_node.h"
 #include "sim/fabric/link.h"
 
@@ -35,8 +36,9 @@ struct machine {
 	/* By place: index of its own adapter among the used ones, and the adapter's node or -1. */
 	uint32_t *adapter;
 	int *adapter_node;
-	size_t adapter_count; /* number of used adapters */
-	double network_Bps;   /* bandwidth of these adapters together */
+	enum path_level *level; /* by place: distance from its own adapter */
+	size_t adapter_count;   /* number of used adapters */
+	double network_Bps;     /* bandwidth of these adapters together */
 };
 
 struct finder {
@@ -225,6 +227,15 @@ static size_t nearest_adapter(struct finder *finder, const struct machine *machi
 	return best;
 }
 
+static enum path_level adapter_level(struct finder *finder, const struct machine *machine,
+				     size_t place, int adapter_node)
+{
+	int gpu = ring_place_node(&machine->places[place]);
+	const struct route *route = fabric_route(finder->fabric, gpu, adapter_node, TRAFFIC_COPIES);
+	int root = root_of(finder->fabric, gpu, machine->host_node);
+	return route ? path_level(finder->fabric, route, root) : PATH_SYS;
+}
+
 static void find_adapters(struct finder *finder, struct machine *machine)
 {
 	/* Sockets leave from the host; RDMA leaves from GPUs directly. */
@@ -233,6 +244,7 @@ static void find_adapters(struct finder *finder, struct machine *machine)
 	list_adapters(finder, machine);
 	machine->adapter = ARENA_ARRAY(finder->scratch, machine->count, uint32_t);
 	machine->adapter_node = ARENA_ARRAY(finder->scratch, machine->count, int);
+	machine->level = ARENA_ARRAY(finder->scratch, machine->count, enum path_level);
 	for (size_t place = 0; place < machine->count; place++) {
 		int from = sockets ? machine->host_node : ring_place_node(&machine->places[place]);
 		size_t k = nearest_adapter(finder, machine, from, !sockets);
@@ -248,6 +260,7 @@ static void find_adapters(struct finder *finder, struct machine *machine)
 		}
 		machine->adapter_node[place] = adapter->node;
 		machine->adapter[place] = (uint32_t)adapter->number;
+		machine->level[place] = adapter_level(finder, machine, place, adapter->node);
 	}
 	machine->adapter_count = used;
 }
@@ -258,6 +271,7 @@ static void take_over(struct finder *finder, struct machine *machine, const stru
 	machine->like = known->like;
 	machine->inner = known->inner;
 	machine->adapter = known->adapter;
+	machine->level = known->level;
 	machine->adapter_count = known->adapter_count;
 	machine->network_Bps = known->network_Bps;
 	if (!known->adapter_node)
@@ -296,8 +310,17 @@ struct cut {
 	size_t ring, first;
 };
 
-/* Returns the pair of neighbours that is nearest to the channel's adapter and, among equally near
- * pairs, the one used least by other channels. leaves and enters count the uses. */
+/* Returns how unfit a GPU is to be the end of a ring through an adapter. Its messages use its own
+ * adapter. */
+static size_t far_from(const struct machine *machine, size_t place, size_t adapter)
+{
+	return 2 * (size_t)machine->level[place] + (machine->adapter[place] != adapter);
+}
+
+/* Returns the pair of neighbours that is nearest to the channel's adapter, as NCCL's search does
+ * (src/graph/search.cc: from the adapter's most local GPU to a GPU on a path of the lowest type),
+ * and, among equally near pairs, the one used least by other channels. leaves and enters count the
+ * uses. */
 static struct cut find_cut(const struct machine *machine, size_t channel, size_t *leaves,
 			   size_t *enters, size_t *ring_uses)
 {
@@ -309,8 +332,8 @@ static struct cut find_cut(const struct machine *machine, size_t channel, size_t
 		const uint32_t *order = machine->inner.order + ring * count;
 		for (size_t first = 0; first < count; first++) {
 			size_t in = order[first], out = order[(first + count - 1) % count];
-			size_t far = (size_t)(machine->adapter[in] != adapter) +
-				     (size_t)(machine->adapter[out] != adapter);
+			size_t far =
+				far_from(machine, in, adapter) + far_from(machine, out, adapter);
 			size_t cost = (far * 64 + ring_uses[ring]) * 4096 +
 				      (leaves[out] + enters[in]) * 16 + (size_t)(first != 0);
 			if (cost < best_cost) {
@@ -399,6 +422,7 @@ static struct comm_shape shape_of(const struct finder *finder, size_t rank_count
 		const struct machine *machine = &finder->machines[m];
 		if (machine->count > shape.rank_most)
 			shape.rank_most = machine->count;
+		shape.multicast = machine->inner.switched && (m == 0 || shape.multicast);
 		if (machine->inner.inside > shape.inside)
 			shape.inside = machine->inner.inside;
 		if (machine->inner.inside_Bps > 0 &&

@@ -53,7 +53,7 @@ struct socket {
 	struct communicator *comm;
 	struct socket *next; /* next socket of the communicator */
 	struct connection *connection;
-	struct guest *first; /* guest at end 0 */
+	size_t first; /* process at end 0 */
 	bool open;
 	struct wire *wires; /* wires of the socket, linked by next; they start when it opens */
 };

@@ -2,13 +2,14 @@
 /* Ways between hosts for NICs that read and write memory themselves.
  *
  * With gpudirect a NIC accesses GPU memory over PCIe (in a VM, whose IOMMU separates peers, through
- * the root complex). The library must allow it across a root complex, or both must be below common
- * PCIe switches. Without gpudirect or a route, each slice is copied through the host's memory at
- * both ends. This is the memory of the GPU's processor, because the library binds its threads there
- * before it allocates (NCCL init.cc, setCpuAffinity). An adapter at another processor reaches it
- * through the link between the sockets. */
+ * the root complex) if the library allows the level of the path (net_gdr_level). Without gpudirect
+ * or a route, each slice is copied through the host's memory at both ends. This is the memory of
+ * the GPU's processor, because the library binds its threads there before it allocates (NCCL
+ * init.cc, setCpuAffinity). An adapter at another processor reaches it through the link between the
+ * sockets. */
 #include <math.h>
 
+#include "sim/collective/level.h"
 #include "sim/collective/wire.h"
 #include "sim/transport/path.h"
 #include "sim/transport/rdma.h"
@@ -62,27 +63,16 @@ static double loss_rate_ratio(const struct communicator *comm, const struct rout
 	return rdma_go_back_n_ratio(route->loss_ratio, fmax(1, window));
 }
 
-static bool visits(const struct communicator *comm, const struct route *route, int node)
-{
-	for (size_t i = 0; i < route->count; i++) {
-		int ends[2];
-		fabric_link_nodes(comm->spec.fabric, route->hops[i].link, &ends[0], &ends[1]);
-		if (ends[0] == node || ends[1] == node)
-			return true;
-	}
-	return false;
-}
-
 /* Returns true if the library lets NICs access GPU memory on the leg's routes. */
 static bool direct_allowed(const struct communicator *comm, const struct rank_state *a,
 			   const struct rank_state *b, const struct leg *leg)
 {
 	const struct library_params *library = comm->library;
-	if (!library->gpudirect || library->gpudirect_root)
-		return true;
-	for (size_t i = 0; i < leg->route_count; i++)
-		if ((a->place.gpu && visits(comm, leg->routes[i], a->root_node)) ||
-		    (b->place.gpu && visits(comm, leg->routes[i], b->root_node)))
+	for (size_t i = 0; library->gpudirect && i < leg->route_count; i++)
+		if ((a->place.gpu && (int)path_level(comm->spec.fabric, leg->routes[i],
+						     a->root_node) > library->net_gdr_level) ||
+		    (b->place.gpu && (int)path_level(comm->spec.fabric, leg->routes[i],
+						     b->root_node) > library->net_gdr_level))
 			return false;
 	return true;
 }
@@ -145,7 +135,8 @@ static const struct route *add_network(struct communicator *comm, struct leg *le
 	int rail = workers ? adapter_of[counterpart(comm, way->from, way->to)] : -1;
 	const struct leg before = *leg;
 	bool device = from == comm->ranks[way->from].gpu_node;
-	for (int own = device && rail >= 0 && rail != out ? 0 : 1; own < 2; own++) {
+	bool railed = device && rail >= 0 && rail != out && comm->library->cross_nic_count != 1;
+	for (int own = railed ? 0 : 1; own < 2; own++) {
 		*leg = before;
 		int by = own ? out : rail;
 		if (by < 0 || in < 0 ||

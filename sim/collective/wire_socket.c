@@ -90,8 +90,8 @@ static struct connection *connect(struct communicator *comm, size_t from, size_t
 struct socket *socket_find(struct communicator *comm, size_t from, size_t to, size_t channel)
 {
 	const struct rank_state *a = &comm->ranks[from], *b = &comm->ranks[to];
-	size_t least = a->guest_index < b->guest_index ? a->guest_index : b->guest_index;
-	size_t most = a->guest_index + b->guest_index - least;
+	size_t least = a->process < b->process ? a->process : b->process;
+	size_t most = a->process + b->process - least;
 	void **place = pairs_at(comm->spec.arena, &comm->sockets, least, most, channel);
 	if (*place)
 		return *place;
@@ -103,7 +103,7 @@ struct socket *socket_find(struct communicator *comm, size_t from, size_t to, si
 		return NULL;
 	}
 	struct socket *socket = ARENA_NEW(comm->spec.arena, struct socket);
-	*socket = (struct socket){.comm = comm, .connection = connection, .first = a->place.guest};
+	*socket = (struct socket){.comm = comm, .connection = connection, .first = a->process};
 	*place = socket;
 	if (comm->last_socket)
 		comm->last_socket->next = socket;

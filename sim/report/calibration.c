@@ -182,7 +182,7 @@ const char *calibration_words(struct arena *arena, const struct calibration *cal
 			const struct calibration_series *series = &calibration->series.items[k];
 			size_t last = series->segments.count - 1;
 			if (strcmp(series->label, copies[i].label) != 0 ||
-			    !(series->slope[last].value > 0))
+			    !series->piece_holds[last] || !(series->slope[last].value > 0))
 				continue;
 			text = arena_printf(arena, "%s%s%s %s from %s up", text, *text ? "; " : "",
 					    copies[i].words,
@@ -224,8 +224,14 @@ struct streams report_calibration(struct report *report, const struct calibratio
 						   100 * recording->drift_most_ratio)
 				    : "";
 	report_add(report, BLOCK_PART, "%s", recording->gpu ? recording->gpu : recording->cpu);
-	report_answer(report, calibration->gate_failed, "This machine: %s.",
-		      *answer ? answer : "the tables below have its parameters");
+	const char *unfitted = calibration_unfitted(report->arena, calibration);
+	report_answer(report, calibration->gate_failed, "This machine: %s.%s",
+		      *answer ? answer : "the tables below have its parameters",
+		      *unfitted ? arena_printf(report->arena,
+					       " Nothing was fitted of: %s. Predictions use the "
+					       "simulator's defaults there.",
+					       unfitted)
+				: "");
 	report_add(report, BLOCK_TEXT,
 		   "%zu samples in %zu passes on %s, %zu of them outliers (kept)%s; recording "
 		   "%.16s.",

@@ -157,7 +157,7 @@ void report_estimate(struct report_table *table, struct estimate estimate, doubl
 				? arena_printf(arena, "%s to %s",
 					       figures(arena, estimate.low * scale, digits),
 					       figures(arena, estimate.high * scale, digits))
-				: "");
+				: "none");
 }
 
 bool report_failed(struct report_table *table, bool ok, const char *reason)
@@ -215,11 +215,6 @@ const char *figures(struct arena *arena, double value, int digits)
 	int decimals = digits - 1 - exponent > 0 ? digits - 1 - exponent : 0;
 	bool minus = value < -0.5 * pow(10, -decimals);
 	return arena_printf(arena, "%s%.*f", minus ? "−" : "", decimals, fabs(value));
-}
-
-bool has_interval(struct estimate estimate)
-{
-	return isfinite(estimate.low) && isfinite(estimate.high) && estimate.low < estimate.high;
 }
 
 const char *interval_words(struct arena *arena, struct estimate estimate, double scale, int digits)

@@ -133,7 +133,6 @@ bool report_failed(struct report_table *table, bool ok, const char *reason);
 const char *figures(struct arena *arena, double value, int digits);
 /* Returns for example " (60.1 to 70.2)", or "" without an interval. */
 const char *interval_words(struct arena *arena, struct estimate estimate, double scale, int digits);
-bool has_interval(struct estimate estimate);
 /* Returns for example "95.3 % (94.1 to 96.0)". */
 const char *percent_words(struct arena *arena, struct estimate ratio);
 /* Returns for example "340 images/s (330 to 350)", or for a collective "12.5 GB/s". */

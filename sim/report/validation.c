@@ -21,9 +21,10 @@ static const char *number(struct arena *arena, enum measure measure, double valu
 
 static const char *interval(struct arena *arena, enum measure measure, const struct estimate *p)
 {
-	return p->low < p->high ? arena_printf(arena, "%s .. %s", number(arena, measure, p->low),
-					       number(arena, measure, p->high))
-				: "";
+	if (!has_interval(*p))
+		return isfinite(p->value) ? "none" : "";
+	return arena_printf(arena, "%s .. %s", number(arena, measure, p->low),
+			    number(arena, measure, p->high));
 }
 
 static const char *measured(struct arena *arena, const struct dataset_row *row)
@@ -81,6 +82,8 @@ static void summary_lines(FILE *out, struct arena *arena, const struct dataset_o
 		summary_line(out, arena_printf(arena, "  %s", outcome->groups[i].name),
 			     &outcome->groups[i].test);
 	summary_line(out, "ideal linear scaling on the same test rows", &outcome->linear);
+	if (outcome->draws_count == 0)
+		fprintf(out, "no intervals, because nothing was drawn (--draws 24 adds them)\n");
 }
 
 static void claim_lines(FILE *out, const struct dataset_outcome *outcome, bool color)

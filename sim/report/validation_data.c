@@ -10,10 +10,11 @@
 static void json_estimate(struct json_writer *json, const char *key,
 			  const struct estimate *estimate)
 {
+	struct estimate shown = estimate_output(*estimate);
 	jw_open_flat(json, key, '{');
-	jw_real(json, "value", estimate->value);
-	jw_real(json, "low", estimate->low);
-	jw_real(json, "high", estimate->high);
+	jw_real(json, "value", shown.value);
+	jw_real(json, "low", shown.low);
+	jw_real(json, "high", shown.high);
 	jw_close(json);
 }
 

@@ -63,9 +63,10 @@ static void put_header(struct csv *csv, struct arena *scratch, struct part_names
 
 static void put_estimate(struct csv *csv, struct estimate estimate)
 {
-	csv_number(csv, estimate.value);
-	csv_number(csv, estimate.low);
-	csv_number(csv, estimate.high);
+	struct estimate shown = estimate_output(estimate);
+	csv_number(csv, shown.value);
+	csv_number(csv, shown.low);
+	csv_number(csv, shown.high);
 }
 
 static void put_count(struct csv *csv, uint64_t count)

@@ -62,10 +62,11 @@ static void resolution_json(struct json_writer *json, const char *key,
 static void put_estimate(struct json_writer *json, const char *key, struct estimate estimate,
 			 const char *unit)
 {
+	struct estimate shown = estimate_output(estimate);
 	jw_open_flat(json, key, '{');
-	jw_real(json, "value", estimate.value);
-	jw_real(json, "low", estimate.low);
-	jw_real(json, "high", estimate.high);
+	jw_real(json, "value", shown.value);
+	jw_real(json, "low", shown.low);
+	jw_real(json, "high", shown.high);
 	jw_text(json, "unit", unit);
 	jw_close(json);
 }

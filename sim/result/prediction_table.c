@@ -9,10 +9,14 @@
 #include "sim/result/answer.h"
 #include "sim/result/write.h"
 
-static bool has_interval(struct estimate estimate)
+bool has_interval(struct estimate estimate)
 {
-	return isfinite(estimate.low) && isfinite(estimate.high) &&
-	       (estimate.low < estimate.value || estimate.high > estimate.value);
+	return isfinite(estimate.low) && isfinite(estimate.high) && estimate.low < estimate.high;
+}
+
+struct estimate estimate_output(struct estimate estimate)
+{
+	return has_interval(estimate) ? estimate : (struct estimate){estimate.value, NAN, NAN};
 }
 
 /* Formats a number without an exponent. */

@@ -25,6 +25,11 @@ struct cfg_resolution;
 struct estimate {
 	double value, low, high;
 };
+/* Without draws low and high are the value. An interval of no width does not count. */
+bool has_interval(struct estimate estimate);
+/* Returns the estimate for JSON and CSV: low and high are NaN (null, empty) if it has no interval.
+ */
+struct estimate estimate_output(struct estimate estimate);
 
 enum { BREAKDOWN_MAX = 10 };
 struct breakdown_part {

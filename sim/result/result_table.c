@@ -72,6 +72,7 @@ static void write_csv(FILE *out, const struct result_table *table)
 		for (size_t k = 0; k < table->column_count; k++) {
 			const struct result_column *column = &table->columns[k];
 			const struct result_cell *cell = &row_of(table, i)[k];
+			struct estimate shown = estimate_output(cell->number);
 			if (!column->name)
 				continue;
 			if (column->text) {
@@ -83,8 +84,8 @@ static void write_csv(FILE *out, const struct result_table *table)
 			else
 				csv_number(&csv, cell->number.value);
 			if (column->interval) {
-				csv_number(&csv, cell->number.low);
-				csv_number(&csv, cell->number.high);
+				csv_number(&csv, shown.low);
+				csv_number(&csv, shown.high);
 			}
 		}
 		csv_line(&csv);
@@ -105,10 +106,11 @@ static void row_json(struct json_writer *json, const struct result_table *table,
 		} else if (!column->interval) {
 			jw_real(json, column->name, cell->number.value);
 		} else {
+			struct estimate shown = estimate_output(cell->number);
 			jw_open_flat(json, column->name, '{');
-			jw_real(json, "value", cell->number.value);
-			jw_real(json, "low", cell->number.low);
-			jw_real(json, "high", cell->number.high);
+			jw_real(json, "value", shown.value);
+			jw_real(json, "low", shown.low);
+			jw_real(json, "high", shown.high);
 			jw_close(json);
 		}
 	}

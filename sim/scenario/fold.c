@@ -71,13 +71,10 @@ static bool is_lossless(const struct topology *topology)
 static bool can_fold(const struct scenario *scenario)
 {
 	const struct job_entry *entry = &scenario->jobs[0];
-	/* Noise differs between ranks, and a server that all ranks share is not a link. Both
-	 * prevent folding. */
-	bool chance = scenario->style == JOBS_FUSED && entry->exchange->noise_ratio > 0;
+	/* A server that all ranks share is not a link. */
 	bool shared = entry->storage && storage_is_shared(entry->storage);
-	return scenario->topology.top && entry->transport && !chance && !shared &&
-	       entry->transport->direct && !library_has_servers(entry->library) &&
-	       is_lossless(&scenario->topology);
+	return scenario->topology.top && entry->transport && !shared && entry->transport->direct &&
+	       !library_has_servers(entry->library) && is_lossless(&scenario->topology);
 }
 
 /* Builds a communicator of one machine of each kind. The library makes the same choices for it

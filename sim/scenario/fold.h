@@ -5,9 +5,10 @@
  * library's choices, the schedules and the classes of equal machines. The second reading builds
  * one machine of each class. Only small tables have the size of the whole job.
  *
- * A case is folded if it has a single job over rdma, which is a collective or training without
- * noise. Its machines must be a cluster, and its network must be a tree of switches without
- * loss. In all other cases, and if too few machines are equal, all machines are simulated. */
+ * A case is folded if it has a single job over rdma. Its machines must be a cluster, and its
+ * network must be a tree of switches without loss. A rank that represents n ranks takes the largest
+ * of n random step times (sim/workload/fused_rank.c). In all other cases, and if too few machines
+ * are equal, all machines are simulated. */
 #ifndef FARWIRE_SCENARIO_FOLD_H
 #define FARWIRE_SCENARIO_FOLD_H
 

@@ -77,21 +77,20 @@ static const struct profile_use *find_profile(struct world *w, struct job *job,
 	return own;
 }
 
-/* Returns the group of a job: its workers, then its parameter servers. Servers are placed on the
- * job's machines in turn. On each machine a server is in the host's memory, or on the first GPU,
- * the second, and so on. */
-static struct comm_rank *comm_ranks(struct world *w, const struct job_entry *entry,
-				    size_t *server_count)
+/* Sets the group of a job: its workers, then its parameter servers, then for two-level servers a
+ * process on each machine. Servers are placed on the job's machines in turn. On each machine a
+ * server is in the host's memory, or on the first GPU, the second, and so on. */
+static void comm_ranks(struct world *w, const struct job_entry *entry,
+		       struct communicator_spec *spec)
 {
 	const struct topology *t = &w->scenario->topology;
-	*server_count = library_has_servers(entry->library)
-				? (size_t)fmax(1, entry->library->servers_count)
-				: 0;
-	struct comm_rank *ranks = ARENA_ARRAY(
-		w->workload.arena, entry->simulated_count + *server_count, struct comm_rank);
-	size_t *firsts = ARENA_ARRAY(w->workload.arena, entry->simulated_count, size_t),
-	       machines = 0;
-	for (size_t i = 0; i < entry->simulated_count; i++) {
+	size_t count = entry->simulated_count, machines = 0;
+	bool servers = library_has_servers(entry->library);
+	spec->server_count = servers ? (size_t)fmax(1, entry->library->servers_count) : 0;
+	struct comm_rank *ranks =
+		ARENA_ARRAY(w->workload.arena, 2 * count + spec->server_count, struct comm_rank);
+	size_t *firsts = ARENA_ARRAY(w->workload.arena, count, size_t);
+	for (size_t i = 0; i < count; i++) {
 		ranks[i] = (struct comm_rank){.gpu = w->system.gpus[entry->gpus[i]],
 					      .guest = w->system.guests[entry->guests[i]]};
 		if (i == 0 ||
@@ -99,16 +98,20 @@ static struct comm_rank *comm_ranks(struct world *w, const struct job_entry *ent
 			firsts[machines++] = i;
 	}
 	FW_ASSERT(machines > 0);
-	for (size_t s = 0; s < *server_count; s++) {
+	for (size_t s = 0; s < spec->server_count; s++) {
 		size_t machine = s % machines, at = firsts[machine];
-		size_t end = machine + 1 < machines ? firsts[machine + 1] : entry->simulated_count;
+		size_t end = machine + 1 < machines ? firsts[machine + 1] : count;
 		if (!entry->library->server_on_cpu)
 			at += s / machines % (end - at);
-		ranks[entry->simulated_count + s] = ranks[at];
+		ranks[count + s] = ranks[at];
 		if (entry->library->server_on_cpu)
-			ranks[entry->simulated_count + s].gpu = NULL;
+			ranks[count + s].gpu = NULL;
 	}
-	return ranks;
+	if (servers && algorithm_find(entry->library->algorithm)->machines)
+		spec->machine_count = machines;
+	for (size_t m = 0; m < spec->machine_count; m++)
+		ranks[count + spec->server_count + m].guest = ranks[firsts[m]].guest;
+	spec->ranks = ranks;
 }
 
 /* Sets *comm; NULL if the job has a single rank and no servers. Returns false if the job has
@@ -135,7 +138,7 @@ static bool build_communicator(struct world *w, struct job *job, const struct jo
 	*comm = NULL;
 	if (entry->rank_count == 1 && !library_has_servers(entry->library))
 		return true;
-	spec.ranks = comm_ranks(w, entry, &spec.server_count);
+	comm_ranks(w, entry, &spec);
 	*comm = communicator_new(&spec);
 	return *comm != NULL;
 }

@@ -47,8 +47,9 @@ static const struct param_row exchange_rows[] = {
 		     "work of Horovod's coordinator for each request of a rank",
 		     "assumption: parse a message of about 100 bytes, look up a hash table"),
 	COST_ASSUMED(struct exchange_params, cached_negotiation_s, QUANTITY_TIME, 0, 1, "1 us",
-		     "work of a Horovod cycle for each rank, with the response cache",
-		     "assumption: a rank's share of a reduction of a few words on the host"),
+		     "work of each of the log2(ranks) exchanges in which a Horovod cycle reduces "
+		     "the bits of its response cache",
+		     "assumption: a send and a receive of MPI, about half of a latency of 2 us"),
 	PARAM_BOOL(struct exchange_params, response_cache, "true",
 		   "whether one bit represents each tensor that ranks have negotiated before",
 		   "Horovod changelog: since 0.16.0 (2019), HOROVOD_CACHE_CAPACITY 1024"),
@@ -85,6 +86,12 @@ static const struct param_row exchange_rows[] = {
 		   "whether a collective waits for all kernels that its GPUs had received when the "
 		   "last rank issued the gradient (with announce = issued)",
 		   "Horovod, PyTorch and MXNet wait for the gradient's own event"),
+	PARAM_BOOL(
+		struct exchange_params, host_waits, "false",
+		"whether the host waits for the reduced gradients of a step before it issues the "
+		"next one, although its framework could issue ahead",
+		"engines issue ahead; MXNet's AMP reads in each step whether the gradients are "
+		"finite (contrib/amp/loss_scaler.py: asnumpy)"),
 	COST_ASSUMED(struct exchange_params, stagger_s, QUANTITY_TIME, 0, 1, "0 us",
 		     "work for each op at 2.4 GHz if one thread starts the steps of all ranks of a "
 		     "guest in turn; 0 means that each rank starts its own",

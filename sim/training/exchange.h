@@ -58,8 +58,7 @@ struct exchange_params {
 	double bucket_B, first_bucket_B; /* ddp */
 	double negotiation_s;        /* coordinator's work for each request of a tensor that is not
 					in the response cache */
-	double cached_negotiation_s; /* further work for each rank in a cycle with the response
-					cache */
+	double cached_negotiation_s; /* work of each exchange of the bits of the response cache */
 	bool response_cache;
 	double launch_s;          /* host work to launch a collective on a rank */
 	double copy_launch_s;     /* host work to launch one gradient's copy into or out of the
@@ -73,6 +72,8 @@ struct exchange_params {
 	double noise_ratio;        /* standard deviation of a rank's compute time, each step */
 	double gather_s;           /* further time of a step with more than one rank (fitted) */
 	bool waits_for_issued;
+	bool host_waits; /* the host issues a step when the gradients of the step before are reduced
+			  */
 	double stagger_s; /* work to start a rank's step, for each op of the step; one thread starts
 			     all ranks of a guest in turn */
 };

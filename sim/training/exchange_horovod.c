@@ -11,9 +11,11 @@
  *
  *   no response cache   one round trip (requests and answers), and negotiation_s of the
  *                       coordinator for each request of a rank
- *   response cache      one round trip (all ranks reduce a bit vector), and
- *                       cached_negotiation_s for each rank. If tensors are requested that
- *                       were never answered before, the work of the row above is added
+ *   response cache      all ranks reduce a bit vector (CacheCoordinator::sync in
+ *                       response_cache.cc calls MPI_Allreduce): ceil(log2 ranks) exchanges
+ *                       between pairs of ranks, each of half a round trip and
+ *                       cached_negotiation_s. If tensors are requested that were never
+ *                       answered before, the work of the row above is added
  *   then                each rank performs the answers one after the other. It waits until
  *                       its GPU has computed ALL gradients of an answer, then it launches
  *                       the copies and the collective. With announce = issued it polls:
@@ -23,6 +25,7 @@
  * A thread that waits takes part in no cycle. Tensors that are announced meanwhile are
  * answered together in the next cycle. Cycles without requests are not simulated.
  */
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -64,13 +67,14 @@ struct horovod {
 
 static void cycle(void *ctx, uint64_t arg);
 
-static double round_trip_s(const struct horovod *h)
+/* Returns the work of a cycle without requests. */
+static double idle_s(const struct exchange_host *host)
 {
-	const struct exchange_params *params = h->base.host.params;
-	return h->base.host.network_round_trip_s +
-	       (params->response_cache
-			? params->cached_negotiation_s * (double)h->base.host.all_count
-			: 0);
+	if (!host->params->response_cache)
+		return host->network_round_trip_s;
+	double exchanges_count = ceil(log2((double)host->all_count));
+	return exchanges_count *
+	       (host->network_round_trip_s / 2 + host->params->cached_negotiation_s);
 }
 
 /* If there are requests, schedules the first cycle that begins now or later. */
@@ -191,7 +195,7 @@ static void cycle(void *ctx, uint64_t arg)
 {
 	struct horovod *h = ctx;
 	const struct exchange_host *host = &h->base.host;
-	double work_s = round_trip_s(h) + host->params->negotiation_s * (double)h->unknown_count;
+	double work_s = idle_s(host) + host->params->negotiation_s * (double)h->unknown_count;
 	(void)arg;
 	if (host->params->response_cache && h->unknown_count > 0)
 		work_s += host->network_round_trip_s;
@@ -268,7 +272,7 @@ static struct exchange *horovod_new(const struct exchange_host *host)
 		h->look_ps = ps_from_s(host->params->cycle_late_s);
 	h->known = ARENA_ARRAY(host->arena, host->profile->tensor_count, bool);
 	h->cycle_ps = ps_from_s(host->params->cycle_s + host->params->cycle_late_s);
-	h->idle_ps = ps_from_s(round_trip_s(h));
+	h->idle_ps = ps_from_s(idle_s(host));
 	h->next_ps = engine_now_ps(host->engine);
 	return &h->base;
 }

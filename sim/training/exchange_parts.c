@@ -118,6 +118,7 @@ struct bundle *bundle_begin(struct exchange *exchange, size_t first, size_t coun
 	const struct collective_request request = {
 		.collective = COLLECTIVE_ALL_REDUCE,
 		.size_B = bundle->size_B,
+		.turn = first,
 		.label = exchange->host.profile->tensors[first].name,
 		.rank_done = bundle_over,
 		.ctx = bundle,

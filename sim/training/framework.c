@@ -96,6 +96,29 @@ static const struct param_row stack_rows[] = {
 		   "whether gradients are exchanged in half precision",
 		   "tf_cnn_benchmarks keeps fp32 variables, so their gradients are also fp32 "
 		   "(variable_mgr.py); MXNet's fp16 kvstore exchanges fp16"),
+	PARAM_WHOLE(struct stack_params, update_tensors_count, 1, 10000, "1",
+		    "number of tensors that one kernel of the optimiser updates",
+		    "a kernel for each tensor; MXNET_OPTIMIZER_AGGREGATION_SIZE, apex and "
+		    "PyTorch's foreach optimisers take more"),
+	PARAM_BOOL(struct stack_params, lars, "false",
+		   "whether the optimiser first computes the norms of weights and gradients (LARS)",
+		   "MXNet: multi_sum_sq of weights and of gradients, multi_lars"),
+	COST_ASSUMED(struct stack_params, engine_wait_s, QUANTITY_TIME, 0, 1e-2, "0 us",
+		     "time that a GPU loses because an engine waits for the stream behind forward, "
+		     "backward and each kernel of the optimiser before it issues on",
+		     "frameworks issue ahead of the GPU; MXNet's engine waits unless "
+		     "MXNET_ASYNC_GPU_ENGINE is set"),
+	PARAM_BOOL(struct stack_params, cuda_graph, "false",
+		   "whether one CUDA graph holds forward and backward, so that the host launches "
+		   "once",
+		   "eager frameworks launch kernel by kernel"),
+	PARAM_WHOLE(struct stack_params, norm_gpus_count, 1, 64, "1",
+		    "number of GPUs of a machine over whose images batch norm takes its statistics",
+		    "each GPU takes those of its own images; MLPerf's BN_GROUP"),
+	COST_ASSUMED(struct stack_params, norm_exchange_s, QUANTITY_TIME, 0, 1e-3, "3 us",
+		     "time in which two GPUs exchange the statistics of one batch norm",
+		     "assumption: a write over NVLink, a fence, and a read of the flag, each "
+		     "about 1 us"),
 	PARAM_WHOLE(struct stack_params, xla_clusters_count, 0, 1000, "0",
 		    "number of clusters into which XLA compiles the backward pass; 0 means no XLA",
 		    "assumption: no XLA unless the stack's file says so"),

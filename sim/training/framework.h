@@ -35,14 +35,20 @@ struct stack_params {
 	double arguments_B;            /* marshalled arguments of a driver call */
 	double library_arguments_B;    /* marshalled arguments of a library call */
 	double workspace_B;
-	int precision;             /* enum stack_precision */
-	int tf32;                  /* enum stack_tf32 */
-	bool autocast;             /* fp32 weights are cast in each step; some ops stay in fp32 */
-	int layout;                /* enum stack_layout */
-	int fusion;                /* enum stack_fusion */
-	bool fused_averages;       /* batch norm's kernel also updates its moving averages */
-	bool fused_attention;      /* scores stay inside one kernel (FlashAttention) */
-	bool fp16_gradients;       /* gradients are exchanged in half precision */
+	int precision;               /* enum stack_precision */
+	int tf32;                    /* enum stack_tf32 */
+	bool autocast;               /* fp32 weights are cast in each step; some ops stay in fp32 */
+	int layout;                  /* enum stack_layout */
+	int fusion;                  /* enum stack_fusion */
+	bool fused_averages;         /* batch norm's kernel also updates its moving averages */
+	bool fused_attention;        /* scores stay inside one kernel (FlashAttention) */
+	bool fp16_gradients;         /* gradients are exchanged in half precision */
+	double update_tensors_count; /* tensors that one kernel updates */
+	bool lars;              /* the update needs the norms of weights and gradients (LARS) */
+	double engine_wait_s;   /* time that the engine loses behind each op for which it waits */
+	bool cuda_graph;        /* one CUDA graph holds forward and backward */
+	double norm_gpus_count; /* GPUs over whose images batch norm takes its statistics */
+	double norm_exchange_s; /* time in which two GPUs exchange such statistics */
 	double xla_clusters_count; /* number of XLA clusters of backward; 0: no XLA */
 };
 enum stack_precision { PRECISION_FP32, PRECISION_FP16, PRECISION_BF16, PRECISION_FP8 };

@@ -72,7 +72,7 @@ static void collect(struct arena *arena, const struct fusion *f, struct op *ops,
 		ops[*count].inputs = ARENA_ARRAY(arena, inputs[i] + 1, uint32_t);
 		ops[*count].gradients = ARENA_ARRAY(arena, gradients[i] + 1, uint32_t);
 		ops[*count].input_count = ops[*count].gradient_count = 0;
-		ops[*count].work.flop = ops[*count].work.bytes_B = 0;
+		ops[*count].work.flop = ops[*count].work.bytes_B = ops[*count].wait_s = 0;
 		(*count)++;
 	}
 }
@@ -94,6 +94,7 @@ static void take_in(const struct fusion *f, uint32_t index, const uint32_t *wher
 		saved_B += op->output_B;
 	for (uint32_t k = 0; k < op->gradient_count; k++)
 		gradients[group->gradient_count++] = op->gradients[k];
+	group->wait_s += op->wait_s;
 	group->work.flop += op->kernels * op->work.flop;
 	group->work.bytes_B += op->kernels * op->work.bytes_B - saved_B;
 }

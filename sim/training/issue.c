@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/issue.h"
 
+#include <math.h>
+
 #include "sim/training/spread.h"
 
 struct item *issue_item(struct issuer *issuer, enum item_kind kind)
@@ -30,17 +32,37 @@ static void issue_library(struct issuer *issuer, double *due, double rate, const
 	}
 }
 
+/* Adds kernels to the CUDA graph that the last call launches, if the issuer keeps that call. */
+static void extend_graph(struct issuer *issuer, double duration_s)
+{
+	struct item *last =
+		issuer->items.count > 0 ? &issuer->items.items[issuer->items.count - 1] : NULL;
+	if (last && last->kind == ITEM_CALL && last->call.kind == CALL_LAUNCH)
+		last->call.duration_s += duration_s;
+}
+
 void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 {
 	if (issuer->spread && !spread_before(issuer->spread, issuer, op))
 		return;
 	const struct stack_params *stack = issuer->stack;
+	if (op->kernels == 0 && op->update_of != NO_TENSOR)
+		return; /* another update has its work */
+	double duration_s = kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work) +
+			    op->wait_s / fmax(1, op->kernels);
+	if (stack->cuda_graph && !issuer->spread && op->pass != PASS_UPDATE) {
+		if (issuer->graph_begun) {
+			extend_graph(issuer,
+				     op->kernels * (issuer->gpu->kernel_gap_s + duration_s));
+			return;
+		}
+		issuer->graph_begun = op->kernels > 0;
+	}
 	if (stack->dispatch_s > 0)
 		issue_item(issuer, ITEM_THINK)->work_s = stack->dispatch_s;
 	if (op->library)
 		issue_library(issuer, &issuer->library_due, stack->calls_per_library_op_count,
 			      op->name);
-	double duration_s = kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work);
 	for (uint32_t i = 0; i < op->kernels; i++) {
 		issue_library(issuer, &issuer->launch_due, stack->calls_per_launch_count - 1,
 			      op->name);

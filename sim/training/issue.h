@@ -14,6 +14,7 @@ struct issuer {
 	const struct stack_params *stack;
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;
+	bool graph_begun; /* the CUDA graph of the step has been launched (stack.cuda_graph) */
 	double library_due, launch_due; /* fractions of a call that are left for the next ops */
 	VEC(struct item) items;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/ops.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -15,6 +16,10 @@ enum { SUM_WIDTH = 8 };
 /* Number of small kernels of a sparse softmax cross-entropy with its mean, of its gradient, and
  * of one moving average. */
 enum { SOFTMAX_KERNELS = 6, SOFTMAX_GRAD_KERNELS = 2, MOVING_AVERAGE_KERNELS = 3 };
+
+/* LARS reads weights and gradients once more. Kernels for all tensors compute the squares of
+ * weights, those of gradients, and the rates. */
+enum { LARS_PASSES = 2, LARS_KERNELS = 3 };
 
 uint32_t builder_add(struct builder *b, const char *name, bool library, uint32_t kernels,
 		     double flop, double bytes_B, const uint32_t *inputs, uint32_t input_count)
@@ -168,6 +173,15 @@ static uint32_t product_forward(struct builder *b, const struct layer *layer, ui
 	return transpose(b, layer, op);
 }
 
+/* Returns the time in which a batch norm combines its statistics with those of other GPUs, in
+ * exchanges between pairs of GPUs. */
+static double norm_wait_s(const struct builder *b, const struct layer *layer)
+{
+	return layer->op == LAYER_BATCH_NORM
+		       ? ceil(log2(fmax(1, b->stack->norm_gpus_count))) * b->stack->norm_exchange_s
+		       : 0;
+}
+
 static void forward_layer(struct builder *b, size_t index)
 {
 	const struct layer *layer = &b->network->layers[index];
@@ -182,10 +196,11 @@ static void forward_layer(struct builder *b, size_t index)
 		tokens_forward(b, index);
 		return;
 	}
-	uint32_t kernels = layer->op == LAYER_SOFTMAX ? SOFTMAX_KERNELS : 1;
-	b->forward[index] = builder_add(b, layer->name, is_library(layer->op), kernels,
-					2 * layer->macs * b->batch, forward_B(b, layer), inputs,
-					(uint32_t)layer->input_count);
+	uint32_t kernels = layer->op == LAYER_SOFTMAX ? SOFTMAX_KERNELS : 1, op;
+	b->forward[index] = op = builder_add(b, layer->name, is_library(layer->op), kernels,
+					     2 * layer->macs * b->batch, forward_B(b, layer),
+					     inputs, (uint32_t)layer->input_count);
+	b->ops.items[op].wait_s = norm_wait_s(b, layer);
 	if (is_product(layer->op))
 		b->forward[index] = product_forward(b, layer, b->forward[index]);
 	if (is_elementwise(b, layer->op))
@@ -305,7 +320,9 @@ void builder_update(struct builder *b, const struct layer *layer, uint32_t numbe
 		b->ops.items[gradient].gradient_count = 1;
 	}
 	uint32_t update = tensor_op(b, layer, ".update", number,
-				    3 + 2 * b->stack->optimiser_copies_count, &gradient, 1);
+				    3 + 2 * b->stack->optimiser_copies_count +
+					    (b->stack->lars ? LARS_PASSES : 0),
+				    &gradient, 1);
 	b->ops.items[update].update_of = number;
 	b->pass = PASS_BACKWARD;
 }
@@ -398,6 +415,7 @@ static void backward_layer(struct builder *b, size_t index)
 	}
 	uint32_t op = builder_add(b, builder_name(b, layer, ".grad"), is_library(layer->op), 1, 0,
 				  backward_passes(layer->op) * out, &gradient, 1);
+	b->ops.items[op].wait_s = norm_wait_s(b, layer);
 	/* A bias's gradient is a sum over its layer's output. */
 	if (is_elementwise(b, layer->op) && layer->op != LAYER_BIAS)
 		builder_elementwise(b, op, out);
@@ -423,6 +441,48 @@ static void number_tensors(struct builder *b)
 			b->tensors[b->tensor_count++] =
 				(struct op_tensor){layer->name, layer->tensors[t]};
 	}
+}
+
+/* Gives the work of update_tensors_count updates to the last of them. */
+static void group_updates(struct op *ops, size_t count, const struct stack_params *stack)
+{
+	struct op *last = NULL;
+	double members_count = 0;
+	uint32_t kernels = stack->lars ? 1 + LARS_KERNELS : 1;
+	for (size_t i = 0; i < count; i++) {
+		struct op *op = &ops[i];
+		if (op->update_of == NO_TENSOR)
+			continue;
+		if (last && members_count < stack->update_tensors_count) {
+			op->work.bytes_B += last->work.bytes_B;
+			last->kernels = 0;
+		} else {
+			members_count = 0;
+			kernels = last ? 1 : kernels;
+		}
+		op->kernels = kernels;
+		members_count++;
+		last = op;
+	}
+	for (size_t i = 0; stack->lars && i < count; i++)
+		if (ops[i].update_of != NO_TENSOR && ops[i].kernels > 1)
+			ops[i].work.bytes_B /= ops[i].kernels;
+}
+
+/* Adds the waits of an engine that waits for its stream behind forward, backward and each kernel of
+ * the optimiser. */
+static void add_waits(struct op_graph *graph, const struct stack_params *stack)
+{
+	struct op *ops = (struct op *)graph->ops, *backward = NULL;
+	for (size_t i = 0; i < graph->count; i++) {
+		if (ops[i].update_of != NO_TENSOR)
+			ops[i].wait_s += ops[i].kernels * stack->engine_wait_s;
+		else if (ops[i].kernels > 0)
+			backward = &ops[i];
+	}
+	ops[graph->output].wait_s += stack->engine_wait_s;
+	if (backward)
+		backward->wait_s += stack->engine_wait_s;
 }
 
 struct op_graph op_graph_new(struct arena *arena, const struct network *network, size_t batch,
@@ -459,7 +519,9 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 				 .loss = loss,
 				 .tensors = b.tensors,
 				 .tensor_count = b.tensor_count};
-	return stack->xla_clusters_count > 0 || stack->fusion != FUSION_NONE
-		       ? op_graph_fuse(arena, &graph)
-		       : graph;
+	if (stack->xla_clusters_count > 0 || stack->fusion != FUSION_NONE)
+		graph = op_graph_fuse(arena, &graph);
+	group_updates((struct op *)graph.ops, graph.count, stack);
+	add_waits(&graph, stack);
+	return graph;
 }

@@ -14,7 +14,8 @@
  *       in two (partial sums, then their sum), as in the device-wide reductions of
  *       TensorFlow and CUB
  *   its gradient, w * decay: 2 w e;   sum with the layer's gradient: 3 w e
- *   SGD update    3 w e (momentum: 5 w e)
+ *   SGD update    3 w e (momentum: 5 w e; LARS: 2 w e more). With update_tensors_count > 1,
+ *       the last of that many updates has the work of all, and the others have no kernel
  *   moving mean and variance of a batch norm: 3 small kernels each
  *
  * Data-parallel training needs two facts of each op: which trainable tensors have complete
@@ -47,6 +48,7 @@ struct op {
 	bool weights;            /* computes only gradients of weights */
 	uint32_t kernels;        /* number of launches */
 	struct kernel_work work; /* work of each kernel */
+	double wait_s;           /* time in which its kernel waits for other GPUs */
 	double output_B;         /* set only for elementwise ops */
 	const uint32_t *inputs;  /* ops that must be issued before this op */
 	uint32_t input_count;

@@ -26,7 +26,8 @@ struct cutter {
 static double op_s(const struct op *op, const struct gpu_params *gpu,
 		   const struct efficiency_params *efficiency)
 {
-	return op->kernels * (kernel_duration_s(gpu, efficiency, &op->work) + gpu->kernel_gap_s);
+	return op->kernels * (kernel_duration_s(gpu, efficiency, &op->work) + gpu->kernel_gap_s) +
+	       op->wait_s;
 }
 
 /* Returns the host work to issue an op. */

@@ -48,6 +48,10 @@ static const struct param_row tcp_rows[] = {
 		    "number of socket calls per message, in equal parts (2: header and body "
 		    "separately)",
 		    "assumption: a runtime that sends header and body together"),
+	COST_ASSUMED(struct tcp_params, receive_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6, "0 ns/B",
+		     "work of the program for each received byte, at 2.4 GHz (decoding, further "
+		     "copies), on the thread that reads the connection",
+		     "assumption: the program receives into the buffer that it uses"),
 	PARAM_BOOL(struct tcp_params, nagle, "false",
 		   "whether Nagle's algorithm makes small writes wait for acknowledgements",
 		   "assumption: RPC libraries set TCP_NODELAY"),
@@ -249,6 +253,7 @@ static double receive_work_s(const struct tcp_direction *direction, double size_
 		return guest_receive_work_s(guest, 1, 0);
 	double packets = cpu_packets(size_B, direction->receive_packet_B);
 	return guest_receive_work_s(guest, packets, size_B) +
+	       size_B * direction->connection->params->receive_byte_spB +
 	       overlay_s(direction, 1 - direction->index, packets, size_B);
 }
 

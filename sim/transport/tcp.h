@@ -33,6 +33,7 @@ struct tcp_params {
 	bool relay;
 	double relay_packet_s;
 	double writes_per_message_count; /* socket calls per message, in equal parts */
+	double receive_byte_spB;         /* work of the program for each byte that it receives */
 	bool nagle;
 	double delayed_ack_s;
 	double rto_min_s, rto_max_s;

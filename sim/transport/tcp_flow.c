@@ -57,6 +57,8 @@ static void end_uses(const struct tcp_direction *direction, int index, double pa
 	const struct tcp_params *params = connection->params;
 	const struct connection_end *end = &connection->spec.ends[index];
 	double work_spB = guest_flow_spB(end->guest, packet_B);
+	if (index != direction->index)
+		work_spB += params->receive_byte_spB;
 	if (params->encapsulation_B > 0)
 		work_spB += params->encapsulation_packet_s / packet_B;
 	for (size_t i = 0; i < connection->core_count; i++) {

@@ -158,6 +158,9 @@ static int fit_one(struct calibrating_machine *m, const char *path)
 		       calibration->recording->gpu ? calibration->recording->gpu
 						   : calibration->recording->cpu,
 		       calibration_words(arena, calibration));
+	const char *unfitted = calibration_unfitted(arena, calibration);
+	if (*unfitted && !m->command->quiet)
+		printf("  nothing was fitted of: %s\n", unfitted);
 	const struct streams error = report_calibration(m->report, calibration);
 	if (error.count > 0 && !m->command->quiet)
 		printf("  forwarded programs that no fit used: median error %.1f %%, largest "
@@ -220,8 +223,7 @@ static int run(const struct command *command)
 					       .options = command_predict(command),
 					       .data_root = command->data_root};
 	m.report = report_begin(command->arena, &request);
-	m.report->by =
-		arena_printf(command->arena, "Measured and fitted by farwire %s.", FARWIRE_VERSION);
+	m.report->by = arena_printf(command->arena, "Measured by farwire %s.", FARWIRE_VERSION);
 	int code = measure_and_fit(&m);
 	diag_print(m.report->diag, stderr);
 	if (m.part_count == 0)

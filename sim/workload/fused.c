@@ -269,7 +269,8 @@ struct fused *fused_new(const struct fused_spec *spec)
 		!exchange_policy_at((size_t)spec->exchange->policy)->updates_in_stream;
 	/* A host that waits for reduced gradients cannot issue a step ahead. The exception is
 	 * announce = computed: there, an engine issues each op when its inputs are ready. */
-	job->ahead = spec->profile->ahead && !(job->issued_updates && issued);
+	job->ahead = spec->profile->ahead && !spec->exchange->host_waits &&
+		     !(job->issued_updates && issued);
 	job->gathered_count = ARENA_ARRAY(spec->arena, spec->profile->tensor_count + 1, size_t);
 	job->ranks = ARENA_ARRAY(spec->arena, spec->rank_count, struct rank);
 	find_stretches(job);

@@ -509,8 +509,11 @@ void rank_step_begin(struct rank *rank)
 {
 	const struct fused_spec *spec = &rank->job->spec;
 	double noise_ratio = spec->exchange->noise_ratio, noise = 1;
+	/* The largest of n uniform numbers is distributed as the n-th root of one of them. */
+	double copies = spec->copies ? spec->copies[rank->index] : 1;
 	if (noise_ratio > 0)
-		noise += noise_ratio * num_normal_quantile(rng_uniform(&rank->rng));
+		noise +=
+			noise_ratio * num_normal_quantile(pow(rng_uniform(&rank->rng), 1 / copies));
 	rank->factor = fmax(noise, LEAST_FACTOR) * rank->spec->slowdown_ratio;
 	rank->begun_count++;
 	rank->next_stretch = rank->next_handed = 0;

@@ -186,19 +186,17 @@ static void input_wait_is_not_exposed_communication(void)
 	arena_free(arena);
 }
 
-/* The gradients of ResNet-50, S = 25,557,032 of 4 B, go to four servers on four machines, a quarter
- * to each. A machine sends 3/4 S for each of its two workers. Its server sends S/4 to each of the
- * six workers of other machines. So the machine sends 3 S, and it receives as much. */
-static void parameter_servers_are_spread_over_machines(void)
+/* Checks that each of four machines sends and receives `copies` times the gradients of ResNet-50,
+ * 25,557,032 of 4 B, in each step. */
+static void four_machines_carry(const char *algorithm, double copies)
 {
 	static const struct settings served = {
 		{"case.topology=c10-p100", "case.gpus=8", "case.batch=64", "case.model=resnet50",
 		 "case.stack=tf-1.4", "case.profile=ddl-c10-host", "case.exchange=ddl",
-		 "case.transport=tcp", "case.guest=os", "library.algorithm=parameter_server",
-		 "library.servers=4", "exchange.noise=0"}};
+		 "case.transport=tcp", "case.guest=os", "library.servers=4", "exchange.noise=0"}};
 	const double gradients_B = 4 * 25557032.0;
 	struct arena *arena = arena_new();
-	struct point point = POINT(arena, served, "case.steps=2");
+	struct point point = POINT(arena, served, "case.steps=2", algorithm);
 	size_t wires = 0;
 	for (size_t i = 0; i < point.outcome.link_count; i++) {
 		const struct link_use *use = &point.outcome.links[i];
@@ -206,11 +204,25 @@ static void parameter_servers_are_spread_over_machines(void)
 		if (use->capacity_Bps != 1.25e9 || use->carried_B <= 0)
 			continue;
 		wires++;
-		CHECK(use->carried_B >= 3 * gradients_B * steps);
-		CHECK(use->carried_B <= 3 * gradients_B * steps * 1.1);
+		CHECK(use->carried_B >= copies * gradients_B * steps);
+		CHECK(use->carried_B <= copies * gradients_B * steps * 1.1);
 	}
 	CHECK(wires == 8);
 	arena_free(arena);
+}
+
+/* A quarter of the gradients S goes to each of four servers on four machines. A machine sends 3/4 S
+ * for each of its two workers. Its server sends S/4 to each of the six workers of other machines.
+ * So the machine sends 3 S, and it receives as much. */
+static void parameter_servers_are_spread_over_machines(void)
+{
+	four_machines_carry("library.algorithm=parameter_server", 3);
+}
+
+/* A machine sends 3/4 S once, and its server S/4 to each of the three other machines. */
+static void two_level_servers_send_one_copy_for_each_machine(void)
+{
+	four_machines_carry("library.algorithm=two_level_server", 1.5);
 }
 
 /* ---- several jobs, several programs ---- */
@@ -328,6 +340,7 @@ static const struct test tests[] = {
 	TEST(training_time_is_that_of_the_images_and_the_start),
 	TEST(input_wait_is_not_exposed_communication),
 	TEST(parameter_servers_are_spread_over_machines),
+	TEST(two_level_servers_send_one_copy_for_each_machine),
 	TEST(each_job_has_its_own_baseline),
 	TEST(each_program_has_a_baseline_on_its_own_kind_of_gpu),
 	TEST(window_opens_at_different_phases_of_pool_clients),

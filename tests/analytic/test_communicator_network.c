@@ -147,6 +147,31 @@ static void staged_copies_cross_the_link_between_sockets(void)
 	arena_free(w->arena);
 }
 
+/* GPU and adapter are at one processor (PHB). By default GPUDirect reaches to PXB, so copies are
+ * staged. Host memory carries each byte that leaves twice, and each that arrives twice. It has half
+ * of the link's bandwidth, so a step takes eight times as long. With phb adapters access GPUs. */
+static void gpudirect_reaches_to_the_chosen_level(void)
+{
+	for (int level = PATH_LOC; level <= PATH_SYS; level++) {
+		struct comm_world *w = comm_world_new();
+		w->transport = "rdma";
+		w->library.net_gdr_level = level;
+		w->library.slice_B = 1000;
+		w->host_params.dram_bandwidth_Bps = RATE_BPS / 2;
+		for (size_t m = 0; m < 2; m++) {
+			size_t host = comm_host(w);
+			const char *nic = arena_printf(w->arena, "nic%zu", m);
+			comm_link(w, "pcie", host_name(w->hosts[host]),
+				  gpu_name(w->gpus[comm_gpu(w, host)]), 1e15, 0);
+			comm_link(w, "pcie", host_name(w->hosts[host]), nic, 1e15, 0);
+			comm_link(w, "infiniband", nic, "switch", RATE_BPS, 0);
+		}
+		double factor = level >= PATH_PHB ? 1 : 8;
+		CHECK_NEAR((double)ring_time_ps(w, 2), 2.0 * factor * CHUNK_PS, 0.02);
+		arena_free(w->arena);
+	}
+}
+
 /* A message passes a virtual NIC of 2 us at each end. */
 static void virtual_nics_add_their_latency_at_both_ends(void)
 {
@@ -380,6 +405,7 @@ int main(void)
 		TEST(network_efficiency_of_a_library_limits_its_messages),
 		TEST(messages_are_staged_if_the_adapter_belongs_to_the_guest),
 		TEST(staged_copies_cross_the_link_between_sockets),
+		TEST(gpudirect_reaches_to_the_chosen_level),
 		TEST(each_ring_uses_the_adapter_of_its_gpu),
 		TEST(virtual_nics_add_their_latency_at_both_ends),
 		TEST(packet_loss_lowers_the_rdma_bandwidth),

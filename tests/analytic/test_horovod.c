@@ -63,8 +63,8 @@ static void cycle_is_not_shorter_than_the_round_trip(void)
 	release(&b);
 }
 
-/* In the first step tensors are not in the cache: 0.5 + 0.2 for the bits of the cache, and 0.5 +
- * 0.2 for the requests. Later steps need only the first part. */
+/* In the first step tensors are not in the cache: 0.25 + 0.1 for the exchange of the cache's bits
+ * between two ranks, and 0.5 + 0.2 for the requests. Later steps need only the first part. */
 static void horovod_cache_saves_the_second_negotiation(void)
 {
 	struct job_world b;
@@ -75,9 +75,28 @@ static void horovod_cache_saves_the_second_negotiation(void)
 	b.round_trip_s = 0.5 * MS;
 	b.exchange.cycle_s = 10.5 * MS; /* the cycle begins at 21 */
 	run(&b);
-	check_step(&b, 0, 21 + 0.7 + 0.7 + 12 + 1.5); /* 35.9 */
-	/* ready at 55.9, the cycle begins at 63 and takes 0.7 */
-	check_step(&b, 1, 63 + 0.7 + 12 + 1.5 - 35.9);
+	check_step(&b, 0, 21 + 0.35 + 0.7 + 12 + 1.5); /* 35.55 */
+	/* ready at 55.55, the cycle begins at 63 and takes 0.35 */
+	check_step(&b, 1, 63 + 0.35 + 12 + 1.5 - 35.55);
+	release(&b);
+}
+
+/* Five ranks exchange the bits of the cache in three rounds: 2 for 2, 4 for 4, 5 need a third. A
+ * round takes half of the round trip of 0.5 and 0.1. The ring of five ranks takes 2 x 4 / 5 x 12
+ * in place of 12. */
+static void cached_negotiation_grows_with_the_logarithm_of_the_ranks(void)
+{
+	struct job_world b;
+	setup(&b, "horovod");
+	b.rank_count = 5;
+	b.exchange.overlap = false;
+	b.exchange.cached_negotiation_s = 0.1 * MS;
+	b.round_trip_s = 0.5 * MS;
+	b.exchange.cycle_s = 21 * MS;
+	run(&b);
+	/* The first step ends at 21 + 1.05 + 0.5 + 19.2 + 1.5 = 43.25. The next gradients are ready
+	 * at 63.25, and cycles begin at 42, 63 and 84. */
+	check_step(&b, 1, 84 + 1.05 + 19.2 + 1.5 - 43.25);
 	release(&b);
 }
 
@@ -130,6 +149,7 @@ int main(void)
 		TEST(negotiation_delays_each_horovod_cycle),
 		TEST(cycle_is_not_shorter_than_the_round_trip),
 		TEST(horovod_cache_saves_the_second_negotiation),
+		TEST(cached_negotiation_grows_with_the_logarithm_of_the_ranks),
 		TEST(long_negotiation_delays_the_next_cycle),
 		TEST(tensors_of_one_cycle_are_fused_up_to_the_buffer_size),
 		TEST(launching_delays_the_next_cycle),

@@ -193,7 +193,8 @@ static void slowest_rank_sets_the_step_time(void)
 	release(&b);
 }
 
-/* The expected maximum of n standard normal values is 0.5642 for n = 2 and 1.4236 for n = 8. */
+/* The expected maximum of n standard normal values is 0.5642 for n = 2 and 1.4236 for n = 8. Two
+ * ranks that represent four each are like eight. */
 static void noise_adds_the_expected_maximum_of_the_ranks(void)
 {
 	static const struct step_segment one[] = {
@@ -201,18 +202,20 @@ static void noise_adds_the_expected_maximum_of_the_ranks(void)
 	static const struct step_tensor tiny[] = {{.name = "a", .elements_count = 8}};
 	static const struct {
 		size_t n;
+		uint32_t copies;
 		double mean;
-	} rows[] = {{2, 0.5642}, {8, 1.4236}};
+	} rows[] = {{2, 0, 0.5642}, {8, 0, 1.4236}, {2, 4, 1.4236}};
 	struct step_profile profile = hand_made;
 	profile.segments = one;
 	profile.tensors = tiny;
 	profile.segment_count = profile.tensor_count = 1;
 	profile.forward_count = 0;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		struct job_world b;
 		setup(&b, "after_backward");
 		b.profile = &profile;
 		b.rank_count = rows[i].n;
+		b.copies = rows[i].copies;
 		b.step_count = 500;
 		b.exchange.noise_ratio = 0.02;
 		run(&b);

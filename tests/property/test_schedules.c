@@ -49,7 +49,10 @@ static const struct algorithm_spec *spec_of(struct shape *shape)
 					.channel_count = shape->channels,
 					.pipeline_count = shape->pieces,
 					.root = shape->n / 2,
-					.server_count = 1 + shape->n % 3};
+					.server_count = 1 + shape->n % 3,
+					.turn = shape->n + shape->channels,
+					.whole = shape->pieces % 2,
+					.local_on_cpu = shape->pieces > 2};
 	if (shape->per_node) {
 		for (size_t i = 0; i < shape->n; i++)
 			shape->node_of[i] = (uint32_t)(i / shape->per_node);
@@ -196,11 +199,15 @@ static void complain(const struct algorithm *algorithm, const struct shape *shap
 }
 
 /* In units of the buffer, over all ranks. An all-reduce that sends each value at most once up and
- * once down moves 2 (n - 1), parameter servers 2 n. */
-static double volume(const struct algorithm *algorithm, size_t n)
+ * once down moves 2 (n - 1), parameter servers 2 n. With two levels each of n GPUs sends and
+ * receives a value, and so does each of m machines. */
+static double volume(const struct algorithm *algorithm, const struct algorithm_spec *spec)
 {
+	size_t n = spec->rank_count;
 	if (strcmp(algorithm->name, "parameter_server") == 0)
 		return 2 * (double)n;
+	if (strcmp(algorithm->name, "two_level_server") == 0)
+		return 2 * (double)(n + (spec->node_of ? spec->node_count : 1));
 	return (algorithm->collective == COLLECTIVE_ALL_REDUCE ? 2 : 1) * (double)(n - 1);
 }
 
@@ -208,7 +215,7 @@ static void bytes_right(const struct algorithm *algorithm, const struct shape *s
 			const struct schedule *schedule)
 {
 	double sent_B = 0, received_B = 0;
-	double expected_B = volume(algorithm, shape->n) * shape->spec.size_B;
+	double expected_B = volume(algorithm, &shape->spec) * shape->spec.size_B;
 	for (size_t rank = 0; rank < schedule->rank_count; rank++) {
 		sent_B += schedule_sent_B(schedule, rank);
 		received_B += schedule_received_B(schedule, rank);

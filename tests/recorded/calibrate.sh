@@ -39,6 +39,8 @@ done
 grep -q '<img' "$out/report.html" || complain 'the report has no images'
 grep -q 'path = "driver.launch"' "$out/profile.cfg" || complain 'the profile lacks driver.launch'
 shows 'forwarded programs that no fit used: median error 0\.[0-9] %, largest [0-4]\.[0-9] %'
+grep -q 'Measured by farwire' "$out/report.html" || complain 'the page does not say who measured'
+grep -q 'Nothing was fitted of: .*calls' "$out/report.html" && complain 'a complete page says that calls are missing'
 [ "$(grep -c 'sha256 of the recording' "$out/profile.cfg")" = 2 ] || complain 'the profile is not made of both recordings'
 "$FARWIRE" run --topology t320-same-lan --profile "$out/profile.cfg" --draws 2 -q >"$scratch.out" ||
 	complain 'the profile cannot be used'
@@ -51,6 +53,16 @@ ended 'the second run'
 [ "$(wc -l <"$out/host.jsonl")" -gt "$host_lines" ] || complain 'the recording of the host did not continue'
 tail -n 1 "$out/gpu.jsonl" | grep -q '^{"end":true' || complain 'the recording of the GPU did not continue'
 verdict 'calibrate.continues_cut_recordings'
+
+# Without its forwarded calls and products the recording says what it does not fit.
+grep -v '"test":"\(forward\|gemm\)"' "$out/gpu.jsonl" >"$out/gpu.less" && mv "$out/gpu.less" "$out/gpu.jsonl"
+farwire calibrate --budget 1 -o "$out"
+ended 'the run of a part'
+shows '^  nothing was fitted of: matrix products, forwarded calls$'
+grep -q 'Nothing was fitted of: matrix products, forwarded calls\.' "$out/report.html" ||
+	complain 'the page does not say that forwarding was left out'
+grep -q 'easured and fitted' "$out/report.html" && complain 'the page says that all was fitted'
+verdict 'calibrate.names_what_it_did_not_fit'
 
 printf '#!/bin/sh\nexit 77\n' >"$scratch/none" && chmod +x "$scratch/none"
 printf '#!/bin/sh\nexit 1\n' >"$scratch/broken" && chmod +x "$scratch/broken"

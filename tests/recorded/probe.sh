@@ -123,7 +123,7 @@ END {
 {"test":"copy","is":{"direction":"d2d","memory":"device","call":"async","measure":"rate"},"x":{"size_B":16777216} 53.33e-6 0.03
 {"test":"share","is":{"with":"d2h","of":"h2d"} 1.3 0.05
 {"test":"memory","is":{"kernel":"copy","level":"hbm"},"x":{"size_B":536862720} 0.77085e-3 0.04
-{"test":"gemm","is":{"type":"fp16"},"x":{"m":4096,"n":4096,"k":4096} 2.2982e-3 0.03
+{"test":"gemm","is":{"type":"fp16"},"x":{"m":4096,"n":4096,"k":4096} 2.2432e-3 0.02
 END
 [ ! -s "$scratch.wrong" ] || {
 	cat "$scratch.wrong"

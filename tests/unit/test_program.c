@@ -473,7 +473,75 @@ static void launches_have_durations_of_their_kernels(void)
 	CHECK_NEAR(thread->items[i].call.arguments_B, 120, 0);
 }
 
+/* 161 updates in groups of 54, 54 and 53 are three kernels with the same bytes. LARS reads weights
+ * and gradients once more, 7 in place of 5 passes over fp32, with three further kernels. */
+static void optimiser_updates_groups_of_tensors(void)
+{
+	struct stack_params stack = stack_of("pytorch");
+	stack.l2_loss = L2_LOSS_NONE;
+	stack.optimiser_copies_count = 1;
+	struct op_graph each = op_graph_new(arena, network_of("resnet50"), 32, &stack, NULL);
+	stack.update_tensors_count = 54;
+	struct op_graph grouped = op_graph_new(arena, network_of("resnet50"), 32, &stack, NULL);
+	stack.lars = true;
+	stack.fusion = FUSION_NORM;
+	struct op_graph lars = op_graph_new(arena, network_of("resnet50"), 32, &stack, NULL);
+	struct tally one = tally_of(&each, ".update");
+	CHECK(one.kernels == TENSORS);
+	CHECK(tally_of(&grouped, ".update").kernels == 3);
+	CHECK_NEAR(tally_of(&grouped, ".update").bytes_B, one.bytes_B, 1e-12);
+	CHECK(tally_of(&lars, ".update").kernels == 3 + 3);
+	CHECK_NEAR(tally_of(&lars, ".update").bytes_B, one.bytes_B * 7 / 5, 1e-12);
+}
+
+static size_t launches_of(const struct stack_params *stack, double *duration_s)
+{
+	const struct call_thread *thread = &program_of(stack, "resnet50", 32)->threads[0];
+	size_t count = 0;
+	*duration_s = 0;
+	for (size_t i = 0; i < thread->count; i++)
+		if (is_call(&thread->items[i], CALL_LAUNCH)) {
+			*duration_s += thread->items[i].call.duration_s;
+			count++;
+		}
+	return count;
+}
+
+/* A graph has one launch for forward and backward. The GPU does the same work (without gaps here),
+ * and the updates keep their launches. */
+static void cuda_graph_is_launched_once(void)
+{
+	struct stack_params stack = stack_of("pytorch");
+	double each_s, graph_s;
+	stack.l2_loss = L2_LOSS_NONE;
+	CHECK(launches_of(&stack, &each_s) > 2 * TENSORS);
+	stack.cuda_graph = true;
+	CHECK(launches_of(&stack, &graph_s) == 1 + TENSORS);
+	CHECK_NEAR(graph_s, each_s, 1e-9);
+}
+
+/* Four GPUs combine the statistics of 53 batch norms in two exchanges of 3 us, forward and
+ * backward. An engine waits behind forward, behind backward and behind each of 161 updates. */
+static void waits_for_other_gpus_and_for_the_engine_add_up(void)
+{
+	struct stack_params stack = stack_of("pytorch");
+	double none_s, norm_s, engine_s;
+	stack.l2_loss = L2_LOSS_NONE;
+	stack.norm_exchange_s = 3e-6;
+	launches_of(&stack, &none_s);
+	stack.norm_gpus_count = 4;
+	launches_of(&stack, &norm_s);
+	stack.norm_gpus_count = 1;
+	stack.engine_wait_s = 10e-6;
+	launches_of(&stack, &engine_s);
+	CHECK_NEAR(norm_s - none_s, 2 * NORMS * 2 * 3e-6, 1e-9);
+	CHECK_NEAR(engine_s - none_s, (2 + TENSORS) * 10e-6, 1e-9);
+}
+
 static const struct test tests[] = {
+	TEST(optimiser_updates_groups_of_tensors),
+	TEST(cuda_graph_is_launched_once),
+	TEST(waits_for_other_gpus_and_for_the_engine_add_up),
 	TEST(resnet50_has_the_operations_counted_by_hand),
 	TEST(each_kind_of_l2_loss_has_its_kernels),
 	TEST(backward_work_is_twice_the_forward_work),

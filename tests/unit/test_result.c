@@ -91,7 +91,7 @@ static void json_lines_have_every_field(void)
 		"'tokens_per_s': {'value': 730, 'low': 720, 'high': 740, 'unit': 'tokens/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
 		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
-		"'gpu_utilization': {'value': 0.5, 'low': 0.5, 'high': 0.5, 'unit': ''}, "
+		"'gpu_utilization': {'value': 0.5, 'low': null, 'high': null, 'unit': ''}, "
 		"'breakdown': {'kernel': 0.375, 'call issue': 0.125}, 'bottleneck': 'network', "
 		"'events': 12345678901, 'parameters': [], 'seed': 1, "
 		"'version': '" FARWIRE_VERSION
@@ -101,7 +101,7 @@ static void json_lines_have_every_field(void)
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'images/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
 		"'ratio': {'value': 0.9, 'low': 0.875, 'high': 0.925, 'unit': ''}, "
-		"'gpu_utilization': {'value': 0.5, 'low': 0.5, 'high': 0.5, 'unit': ''}, "
+		"'gpu_utilization': {'value': 0.5, 'low': null, 'high': null, 'unit': ''}, "
 		"'elapsed': {'value': null, 'low': null, 'high': null, 'unit': 's'}}], "
 		"'links': [{'link': 'wire client>server', 'utilization': 0.125, "
 		"'carried_B': 1000000}]}\n";
@@ -283,7 +283,7 @@ static void csv_quotes_texts_and_leaves_failures_empty(void)
 		   "elapsed_s_high,communication_s,collective,"
 		   "bus_bandwidth_Bps,bus_bandwidth_Bps_low,bus_bandwidth_Bps_high,choice,"
 		   "kernel_s,call_issue_s\r\n"
-		   "\"same_lan, \"\"16\"\"\",ok,,36.5,36,37,0.5,0.25,0.75,,,,0.5,0.5,0.5,"
+		   "\"same_lan, \"\"16\"\"\",ok,,36.5,36,37,0.5,0.25,0.75,,,,0.5,,,"
 		   "network,12345678901,1," FARWIRE_VERSION ",64,,,,,,,,,,,,,,,,,0.375,0.125\r\n"
 		   "far,fail,timeout,,,,,,,,,,,,,network,12345678901,1," FARWIRE_VERSION
 		   ",64,,,,,,,,,,,,,,,,,,\r\n");

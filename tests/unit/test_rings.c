@@ -297,6 +297,39 @@ static void rings_use_every_adapter_of_a_machine(void)
 	arena_free(site.arena);
 }
 
+/* Two GPUs at each of two processors and one adapter at the second. The ring enters and leaves each
+ * machine at GPUs of the second processor, so no message crosses the link between processors. */
+static void rings_enter_and_leave_next_to_the_only_adapter(void)
+{
+	struct site site;
+	site_open(&site);
+	int crossbar = node(&site, "switch");
+	for (size_t m = 0; m < 2; m++) {
+		int host = node(&site, "host"), nvswitch = node(&site, "nvswitch"), cpus[2];
+		for (size_t c = 0; c < 2; c++) {
+			cpus[c] = node(&site, "cpu");
+			join(&site, "socket", host, cpus[c], 100e9);
+		}
+		join(&site, "socket", cpus[0], cpus[1], 20e9);
+		for (size_t g = 0; g < 4; g++) {
+			int gpu = node(&site, "gpu");
+			join(&site, "pcie", cpus[g / 2], gpu, 12e9);
+			join(&site, "nvlink", gpu, nvswitch, 100e9);
+			add_rank(&site, gpu, host);
+		}
+		int nic = node(&site, "nic");
+		join(&site, "pcie", cpus[1], nic, 12e9);
+		join(&site, "infiniband", nic, crossbar, 12e9);
+	}
+	struct rings rings = found(&site);
+	CHECK(rings.shape.ring_count == 1 && is_permutation(rings.order, 8));
+	for (size_t m = 0; m < 2; m++) {
+		CHECK(rings.order[4 * m] % 4 >= 2);
+		CHECK(rings.order[4 * m + 3] % 4 >= 2);
+	}
+	arena_free(site.arena);
+}
+
 /* Hosts that Ethernet also connects remain separate machines for RDMA. */
 static void second_network_does_not_merge_machines(void)
 {
@@ -430,6 +463,7 @@ static const struct test tests[] = {
 	TEST(nvswitch_gives_one_ring),
 	TEST(ring_visits_gpus_of_a_pcie_switch_together),
 	TEST(rings_use_every_adapter_of_a_machine),
+	TEST(rings_enter_and_leave_next_to_the_only_adapter),
 	TEST(second_network_does_not_merge_machines),
 	TEST(equally_near_adapters_are_distributed),
 	TEST(sockets_use_one_adapter),

@@ -310,6 +310,36 @@ static void parameter_servers_hold_equal_shards(void)
 	arena_free(arena);
 }
 
+/* Two machines with two GPUs each, two servers (ranks 4 and 5) and a process for each machine
+ * (ranks 6 and 7). Tensor 3 is on the second server, and the second GPU of each machine adds. */
+static void two_level_servers_take_one_copy_from_each_machine(void)
+{
+	struct arena *arena = arena_new();
+	const uint32_t node_of[] = {0, 0, 1, 1};
+	struct algorithm_spec spec = {.rank_count = 4,
+				      .size_B = 600,
+				      .channel_count = 1,
+				      .pipeline_count = 1,
+				      .server_count = 2,
+				      .turn = 3,
+				      .whole = true,
+				      .node_of = node_of,
+				      .node_count = 2};
+	const struct schedule *schedule = build(arena, "two_level_server", &spec);
+	CHECK(schedule->rank_count == 8);
+	CHECK(between_B(schedule, 0, 1, -1) == 600 && between_B(schedule, 1, 6, -1) == 600);
+	CHECK(between_B(schedule, 2, 3, -1) == 600 && between_B(schedule, 3, 7, -1) == 600);
+	CHECK(between_B(schedule, 6, 5, -1) == 600 && between_B(schedule, 5, 7, -1) == 600);
+	CHECK(between_B(schedule, 6, 0, -1) == 600 && between_B(schedule, 6, 1, -1) == 600);
+	CHECK(schedule_received_B(schedule, 4) == 0 && schedule_received_B(schedule, 5) == 1200);
+	spec.whole = false;
+	spec.local_on_cpu = true;
+	schedule = build(arena, "two_level_server", &spec);
+	CHECK(between_B(schedule, 0, 6, -1) == 600 && between_B(schedule, 0, 1, -1) == 0);
+	CHECK(schedule_received_B(schedule, 4) == 600 && schedule_received_B(schedule, 5) == 600);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(collectives_have_names_and_bus_ratios),
 	TEST(algorithms_are_found_by_name),
@@ -323,6 +353,7 @@ static const struct test tests[] = {
 	TEST(double_trees_match_nccls_drawings),
 	TEST(hierarchical_algorithms_send_minimal_bytes_over_the_network),
 	TEST(parameter_servers_hold_equal_shards),
+	TEST(two_level_servers_take_one_copy_from_each_machine),
 };
 
 int main(void)

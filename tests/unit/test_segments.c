@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Piecewise lines, rooflines, change points and intervals, on data with a known result. */
+/* Piecewise lines, matrix products, change points and intervals, on data with a known result. */
+#include <math.h>
+
 #include "calib/fit/interval.h"
 #include "calib/fit/loggp.h"
-#include "calib/fit/roofline.h"
+#include "calib/fit/products.h"
 #include "calib/fit/segments.h"
+#include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "tests/test.h"
 
@@ -133,28 +136,52 @@ static void change_point_ignores_single_outliers(void)
 	CHECK(change_point(steps, 0, 10) == 0);
 }
 
-static void planted_roofline_is_found(void)
+/* A product of 1280 x 1280 elements with k = 16 on 100 SMs at 10 Tflop/s. k is too short to be
+ * divided. With tiles of 128 x 128 there are 100 tiles, which run in one wave. Its arithmetic takes
+ * 2 x 128 x 128 x 16 x 100 / 1e13 = 5.2429 us. With the fill of 2 us and the floor of 1 us the
+ * product takes 8.2429 us. Tiles of 256 x 128 take one wave of 9.6120 us. Smaller tiles take two
+ * or more waves, each with a fill. The operands' bytes take no time here. */
+static void product_takes_waves_of_tiles_and_their_fill(void)
 {
-	const struct roofline planted = {15e12, 1e8, 3e11, 1.5e-6, 0};
-	struct roofline_point points[40];
-	struct rng rng = rng_named(3, "roofline");
-	for (size_t i = 0; i < 40; i++) {
-		double m = 64 * exp2(7 * rng_uniform(&rng)), n = 64 * exp2(7 * rng_uniform(&rng)),
-		       k = 16 * exp2(9 * rng_uniform(&rng));
-		points[i] = (struct roofline_point){2 * m * n * k, 4 * (m * n + n * k + m * k), 0};
-		points[i].time_s = roofline_at(&planted, &points[i]) *
+	struct products law = {.floor_s = 1e-6, .sm_count = 100};
+	const struct kernel_work work = products_work(NUMBER_TF32, 1280, 1280, 16);
+	law.value[NUMBER_TF32] = 1e13;
+	law.value[PRODUCTS_FILL] = 2e-6;
+	law.value[PRODUCTS_RELOAD] = 32;
+	law.value[PRODUCTS_BANDWIDTH] = 1e18;
+	CHECK_NEAR(products_at(&law, &work), 8.2429e-6, 1e-4);
+}
+
+static void planted_constants_of_products_are_found(void)
+{
+	enum { COUNT = 80 };
+	struct arena *arena = arena_new();
+	const struct products planted = {
+		.floor_s = 1.5e-6, .sm_count = 80, .value = {12e12, 0, 9e13, 0, 1.7e-6, 22, 3e12}};
+	struct products_point points[COUNT];
+	struct rng rng = rng_named(3, "products");
+	for (size_t i = 0; i < COUNT; i++) {
+		double m = ceil(64 * exp2(7 * rng_uniform(&rng)));
+		double n = ceil(64 * exp2(7 * rng_uniform(&rng)));
+		double k = ceil(16 * exp2(9 * rng_uniform(&rng)));
+		points[i].work = products_work(i % 2 ? NUMBER_FP16 : NUMBER_FP32, m, n, k);
+		points[i].time_s = products_at(&planted, &points[i].work) *
 				   exp(0.003 * num_normal_quantile(rng_uniform(&rng)));
 	}
 	points[7].time_s *= 3; /* a disturbed point */
-	struct roofline roofline;
-	CHECK(roofline_fit(points, 40, 1.5e-6, NULL, &roofline));
-	CHECK_NEAR(roofline.peak_flops, 15e12, 0.02);
-	CHECK_NEAR(roofline.half_work_flop, 1e8, 0.05);
-	CHECK_NEAR(roofline.rate_Bps, 3e11, 0.02);
-	CHECK(!roofline_fit(points, 3, 0, NULL, &roofline));
-	for (size_t i = 0; i < 40; i++)
-		points[i].flop = 1e9;
-	CHECK(!roofline_fit(points, 40, 0, NULL, &roofline));
+	struct products found = {.floor_s = 1.5e-6, .sm_count = 80};
+	CHECK(products_fit(arena, points, COUNT, &found));
+	for (size_t k = 0; k < PRODUCTS_CONSTANTS; k++) {
+		if (!(planted.value[k] > 0)) /* no product of this type */
+			CHECK(isinf(found.error_ratio[k]));
+		else
+			CHECK_NEAR(found.value[k], planted.value[k], 0.03);
+	}
+	CHECK(!products_fit(arena, points, 5, &found));
+	for (size_t i = 0; i < COUNT; i++)
+		points[i].work.flop = 1e9;
+	CHECK(!products_fit(arena, points, COUNT, &found));
+	arena_free(arena);
 }
 
 /* 10 messages arrive 3 us apart, and the last answer follows its message by 20 us: (47 - 20) / 9 =
@@ -230,7 +257,8 @@ static const struct test tests[] = {
 	TEST(too_few_points_give_no_line),
 	TEST(equal_times_give_a_flat_line),
 	TEST(change_point_ignores_single_outliers),
-	TEST(planted_roofline_is_found),
+	TEST(product_takes_waves_of_tiles_and_their_fill),
+	TEST(planted_constants_of_products_are_found),
 	TEST(message_trains_give_gap_and_overhead),
 	TEST(three_passes_use_students_t),
 	TEST(disturbed_pass_hardly_moves_the_mean),
