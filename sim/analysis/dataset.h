@@ -30,10 +30,10 @@
  *
  * `wide = { prefix = "gpus_"; setting = "case.gpus"; fit_upto_column = "fit_upto"; }` makes a
  * row of each column gpus_1, gpus_2 and so on. Numbers up to fit_upto (a column, or fit_upto = 1
- * for all rows) have the role fit, larger ones the role test. linear = true also reports the
- * errors of ideal scaling from the first of these columns. group = "column" also reports the
- * errors of test rows for each word of that column. `claims` of a table apply to rows whose
- * label contains all texts of `rows`.
+ * for all rows, or in one of the `values`) have the role fit, larger ones the role test. linear =
+ * true also reports the errors of ideal scaling from the first of these columns. group = "column"
+ * also reports the errors of test rows for each word of that column. `claims` of a table apply to
+ * rows whose label contains all texts of `rows`.
  *
  * GRID: every combination of `dimensions`, without those of `skip = ( { dimension = "value";
  * ... } )`. Each value has settings and may have a case file. also = ( { where = { dimension =
@@ -82,6 +82,7 @@
 #define FARWIRE_ANALYSIS_DATASET_H
 
 #include "sim/analysis/analysis.h"
+#include "sim/scenario/evidence.h"
 
 enum row_role { ROLE_FIT, ROLE_TEST, ROLE_REPORT };
 const char *row_role_name(enum row_role role);
@@ -273,6 +274,14 @@ const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag 
 					       const struct dataset *dataset, const char *data_root,
 					       const struct predict_options *options,
 					       const char **broken);
+/* Returns what the row was measured on, of which `scenario` is the case. */
+struct evidence dataset_evidence(struct arena *arena, const struct dataset_row *row,
+				 const struct scenario *scenario);
+/* Predicts one row; `without` is as in struct case_request. Returns false after an error. */
+bool dataset_predict_row(struct arena *arena, struct diag *diag, const struct dataset_row *row,
+			 const char *data_root, const char *without,
+			 const struct predict_options *options, const char **broken,
+			 struct row_outcome *outcome);
 /* Returns the errors of all rows of a role in several datasets together. */
 struct error_summary datasets_summary(struct arena *arena,
 				      const struct dataset_outcome *const *outcomes, size_t count,

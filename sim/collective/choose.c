@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "sim/base/diag.h"
+#include "sim/collective/efa.h"
 #include "sim/collective/generation.h"
 
 /* Returns the factor on the time of rings with Simple across nodes. */
@@ -199,6 +200,15 @@ static double tree_correction_ratio(const struct library_params *lib, enum proto
 	return (of_2_8 ? ll128_of_2_8 : table[protocol])[column];
 }
 
+/* Returns the latency of a hop to another node in the library's model. With Simple it also waits
+ * for a flush. */
+static double planned_net_s(const struct library_params *lib, const struct comm_shape *shape,
+			    bool tree, enum protocol protocol)
+{
+	return whole_hop_s(lib, shape, tree, protocol, HOP_NET) +
+	       efa_planned_s(shape) * (protocol == PROTOCOL_SIMPLE ? 2 : 1);
+}
+
 static double ring_guess_s(const struct library_params *lib, const struct comm_shape *shape,
 			   enum collective collective, enum protocol protocol, double size_B)
 {
@@ -210,7 +220,7 @@ static double ring_guess_s(const struct library_params *lib, const struct comm_s
 		across = fmin(twice * (nodes - 1) + (twice - 1) * lib->net_steps_more_count, steps);
 	double latency_s =
 		(steps - across) * whole_hop_s(lib, shape, false, protocol, shape->inside);
-	latency_s += across * whole_hop_s(lib, shape, false, protocol, HOP_NET);
+	latency_s += across * planned_net_s(lib, shape, false, protocol);
 	latency_s += base_s(lib, shape, false, protocol);
 	double part_B = collective == COLLECTIVE_BROADCAST ? size_B : size_B * steps / ranks;
 	return latency_s + part_B / bus_Bps(lib, shape, false, protocol, size_B);
@@ -254,7 +264,7 @@ static double tree_guess_s(const struct library_params *lib, const struct comm_s
 			   enum protocol protocol, double size_B)
 {
 	double inside_s = whole_hop_s(lib, shape, true, protocol, shape->inside);
-	double across_s = whole_hop_s(lib, shape, true, protocol, HOP_NET);
+	double across_s = planned_net_s(lib, shape, true, protocol);
 	double latency_s = base_s(lib, shape, true, protocol) +
 			   2 * ((double)shape->rank_most - 1) * inside_s +
 			   2 * (double)ilogb((double)shape->node_count) * across_s;
@@ -267,9 +277,11 @@ static bool may_use(const struct library_params *lib, const struct comm_shape *s
 		    const struct algorithm *algorithm, enum protocol protocol)
 {
 	if (algorithm->cost == COST_MULTICAST)
-		return protocol == PROTOCOL_SIMPLE && multicast_may(lib, shape);
+		return protocol == PROTOCOL_SIMPLE && multicast_may(lib, shape, algorithm->paired);
 	if (lib->protocol != CHOOSE_PROTOCOL_AUTO)
 		return (int)protocol == lib->protocol - CHOOSE_LL;
+	if (shape->node_count > 1 && !efa_keeps_order(shape))
+		return protocol == PROTOCOL_SIMPLE;
 	/* LL128's 128 bytes must arrive together, which NVLink guarantees; other links are not
 	 * tested */
 	return protocol != PROTOCOL_LL128 || (lib->ll128 && shape->inside == HOP_NVLINK);
@@ -351,7 +363,10 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 	bool tree = choice->algorithm->cost == COST_TREE;
 	enum protocol protocol = choice->protocol;
 	if (choice->algorithm->cost == COST_MULTICAST) {
+		double whole_s = whole_hop_s(lib, shape, true, protocol, HOP_NET);
 		multicast_settle(lib, shape, choice, size_B);
+		choice->hop_s[HOP_NET] = own_hop_s(lib, protocol, HOP_NET, whole_s);
+		choice->goodput_ratio[HOP_NET] = lib->net_efficiency_ratio;
 		return;
 	}
 	size_t blocks = (size_t)blocks_busy(lib, shape, tree, protocol, size_B);
@@ -368,8 +383,9 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 		double whole_s = whole_hop_s(lib, shape, tree, protocol, hop);
 		choice->hop_s[k] = own_hop_s(lib, protocol, hop, whole_s);
 		choice->goodput_ratio[k] = goodput_ratio(lib, shape, tree, protocol, hop);
-		choice->channel_cap_Bps[k] = (double)blocks / (double)choice->channel_count *
-					     reached_Bps(lib, shape, tree, protocol, hop);
+		double share = (double)blocks / (double)choice->channel_count /
+			       (choice->algorithm->paired ? 2 : 1);
+		choice->channel_cap_Bps[k] = share * reached_Bps(lib, shape, tree, protocol, hop);
 	}
 }
 
@@ -426,14 +442,15 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 	}
 }
 
-static double guess(const struct library_params *lib, const struct comm_shape *shape,
-		    const struct algorithm *algorithm, enum protocol protocol, double size_B)
+static double guess_s(const struct library_params *lib, const struct comm_shape *shape,
+		      const struct algorithm *algorithm, enum protocol protocol, double size_B)
 {
 	switch (algorithm->cost) {
 	case COST_TREE:
 		return tree_guess_s(lib, shape, protocol, size_B);
 	case COST_MULTICAST:
-		return multicast_guess_s(lib, shape, size_B);
+		return multicast_guess_s(lib, shape, planned_net_s(lib, shape, true, protocol),
+					 size_B);
 	default:
 		return ring_guess_s(lib, shape, algorithm->collective, protocol, size_B);
 	}
@@ -448,13 +465,35 @@ static void consider(const struct library_params *lib, const struct comm_shape *
 		enum protocol protocol = (enum protocol)p;
 		if (!may_use(lib, shape, algorithm, protocol))
 			continue;
-		double guess_s = guess(lib, shape, algorithm, protocol, size_B);
-		if (choice->algorithm && choice->predicted_s <= guess_s)
+		double predicted_s = guess_s(lib, shape, algorithm, protocol, size_B);
+		if (choice->algorithm && choice->predicted_s <= predicted_s)
 			continue;
 		choice->algorithm = algorithm;
 		choice->protocol = protocol;
-		choice->predicted_s = guess_s;
+		choice->predicted_s = predicted_s;
 	}
+}
+
+/* Takes the choice of the tuner of EFA's plugin. Returns false if there is none. */
+static bool take_tuned(const struct library_params *lib, const struct comm_shape *shape,
+		       double size_B, struct collective_choice *choice)
+{
+	enum protocol protocol = PROTOCOL_SIMPLE;
+	enum cost_model cost = COST_RING;
+	if (!lib->efa_tuner || lib->protocol != CHOOSE_PROTOCOL_AUTO ||
+	    !efa_tuned(shape, size_B, &cost, &protocol))
+		return false;
+	for (size_t i = 0; i < algorithm_count(); i++) {
+		const struct algorithm *algorithm = algorithm_at(i);
+		if (!algorithm->automatic || algorithm->cost != cost ||
+		    !may_use(lib, shape, algorithm, protocol))
+			continue;
+		choice->algorithm = algorithm;
+		choice->protocol = protocol;
+		choice->predicted_s = guess_s(lib, shape, algorithm, protocol, size_B);
+		return true;
+	}
+	return false;
 }
 
 struct collective_choice library_choose(const struct library_params *params,
@@ -466,7 +505,8 @@ struct collective_choice library_choose(const struct library_params *params,
 	struct library_params resolved = *params, *library = &resolved;
 	library_resolve(library, shape->generation);
 	if (collective == COLLECTIVE_ALL_REDUCE && strcmp(library->algorithm, "auto") == 0) {
-		for (size_t i = 0; i < algorithm_count(); i++)
+		bool tuned = take_tuned(library, shape, size_B, &choice);
+		for (size_t i = 0; !tuned && i < algorithm_count(); i++)
 			if (algorithm_at(i)->automatic)
 				consider(library, shape, algorithm_at(i), size_B, &choice);
 	} else if (collective == COLLECTIVE_ALL_REDUCE) {

@@ -284,6 +284,11 @@ static const struct param_row rows[] = {
 	PARAM_WHOLE(struct library_params, cross_nic_count, 0, 2, "2",
 		    "whether messages may change the rail: 0 no, 1 yes, 2 only if necessary",
 		    "NCCL, NCCL_CROSS_NIC: 2 by default"),
+	PARAM_BOOL(
+		struct library_params, efa_tuner, "true",
+		"whether the tuner of the plugin for Amazon's EFA chooses algorithm and protocol "
+		"of all-reduces on EFA of generation 2 and 3",
+		"aws-ofi-nccl 1.11 and later, src/tuner"),
 	PARAM_BOOL(struct library_params, pxn, "true",
 		   "whether a GPU's messages may leave through another GPU's memory, over NVLink, "
 		   "by the adapter on the receiver's rail",

@@ -103,6 +103,7 @@ struct library_params {
 	int net_gdr_level;      /* enum path_level: the farthest NIC that accesses GPU memory */
 	/* NCCL_CROSS_NIC: 1: messages leave by the sender's own adapter, even across rails */
 	double cross_nic_count;
+	bool efa_tuner; /* the plugin for EFA chooses algorithm and protocol */
 	/* a GPU's messages may leave through another GPU's adapter, over NVLink */
 	bool pxn;
 	double send_ll_B; /* messages up to this size use LL inside a node */
@@ -129,8 +130,12 @@ struct comm_shape {
 	double network_Bps; /* goodput of a node over all its NICs; 0: one node */
 	size_t ring_count;  /* rings without common links (NVLink sets, NICs) */
 	bool socket;        /* the nodes communicate through sockets */
-	bool multicast;     /* an NVSwitch connects all GPUs of a node */
-	int generation;     /* enum gpu_generation: the oldest GPU */
+	/* of the network: generation of EFA (0: another network); adapters access only host memory
+	 */
+	int efa_generation;
+	bool host_memory_only;
+	bool multicast; /* an NVSwitch connects all GPUs of a node */
+	int generation; /* enum gpu_generation: the oldest GPU */
 };
 
 struct collective_choice {

@@ -134,6 +134,7 @@ static bool build_communicator(struct world *w, struct job *job, const struct jo
 		.fold = w->system.topology->fold,
 		.copies = w->system.copies,
 		.top_node = w->system.top_node,
+		.training = w->scenario->style != JOBS_COLLECTIVE,
 	};
 	*comm = NULL;
 	if (entry->rank_count == 1 && !library_has_servers(entry->library))
@@ -157,6 +158,15 @@ static double round_trip_s(struct world *w, const struct job_entry *entry)
 	double work_s = guest_send_work_s(a, 1, 0) + guest_receive_work_s(b, 1, 0) +
 			guest_params(b)->thread_wake_s;
 	return 2 * (wire_s + work_s);
+}
+
+static bool across_machines(const struct world *w, const struct job_entry *entry)
+{
+	const struct host *first = guest_host(w->system.guests[entry->guests[0]]);
+	bool across = w->system.topology->fold != NULL;
+	for (size_t i = 1; i < entry->simulated_count && !across; i++)
+		across = guest_host(w->system.guests[entry->guests[i]]) != first;
+	return across;
 }
 
 static bool memory_fits(struct world *w, struct job *job, const struct job_entry *entry,
@@ -254,6 +264,7 @@ struct job *world_fused(struct world *w, const struct job_entry *entry, struct j
 		.copies = fold_counts(arena, w->system.topology->fold),
 		.all_count = entry->rank_count,
 		.network_round_trip_s = round_trip_s(w, entry),
+		.across_machines = across_machines(w, entry),
 		.seed = w->workload.seed,
 	};
 	if (comm)

@@ -312,6 +312,53 @@ static void ll128_tree_time_matches_hand_calculation(void)
 		   31.5e-6 + 67108864 / (24 * 10e9 * 0.3), 1e-9);
 }
 
+/* Each of the two trees of a channel has half of its blocks: 24 blocks of 10 GB/s with LL128, of
+ * which 30 % serve the slower direction. */
+static void trees_of_a_pair_share_the_blocks_of_a_channel(void)
+{
+	struct library_params library = defaults();
+	library.algorithm = "double_tree";
+	library.protocol = CHOOSE_LL128;
+	struct collective_choice choice = all_reduce(&library, &one_node, 67108864);
+	CHECK(choice.block_count == 24 && choice.channel_count == 1);
+	CHECK_NEAR(choice.channel_cap_Bps[HOP_NVLINK], 24 * 10e9 * 0.3 / 2, 1);
+	library.algorithm = "binary_tree";
+	choice = all_reduce(&library, &one_node, 67108864);
+	CHECK_NEAR(choice.channel_cap_Bps[HOP_NVLINK], 24 * 10e9 * 0.3, 1);
+}
+
+/* The plugin's regions for p5 at 16 ranks: a tree with LL128 up to 30 MiB. On 12 nodes the border
+ * is halfway between 117440512 (64 ranks) and 301989888 B (128), and rings with LL128 follow up to
+ * 2 GiB. Without the tuner NCCL adds 75 us to each hop and takes a tree. The first generation keeps
+ * no order, so only Simple remains, at 150 us twice a hop without access to GPU memory. */
+static void efa_changes_the_choice(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape two = nodes(2), twelve = nodes(12);
+	two.efa_generation = twelve.efa_generation = 2;
+	struct collective_choice choice = all_reduce(&library, &two, 8);
+	CHECK_TEXT(choice.algorithm->name, "double_tree");
+	CHECK(choice.protocol == PROTOCOL_LL128);
+	choice = all_reduce(&library, &twelve, 209715200);
+	CHECK_TEXT(choice.algorithm->name, "double_tree");
+	choice = all_reduce(&library, &twelve, 209715201);
+	CHECK_TEXT(choice.algorithm->name, "ring");
+	CHECK(choice.protocol == PROTOCOL_LL128);
+	CHECK(all_reduce(&library, &twelve, 17179869184).protocol == PROTOCOL_SIMPLE);
+	library.efa_tuner = false;
+	double with_s = all_reduce(&library, &two, 8).predicted_s;
+	CHECK(all_reduce(&library, &two, 8).protocol == PROTOCOL_LL);
+	two.efa_generation = 0;
+	CHECK_NEAR(with_s - all_reduce(&library, &two, 8).predicted_s, 150e-6, 1e-9);
+	two.efa_generation = 1;
+	two.host_memory_only = true;
+	choice = all_reduce(&library, &two, 8);
+	CHECK(choice.protocol == PROTOCOL_SIMPLE);
+	two.efa_generation = 0;
+	library.protocol = CHOOSE_SIMPLE;
+	CHECK_NEAR(choice.predicted_s - all_reduce(&library, &two, 8).predicted_s, 600e-6, 1e-9);
+}
+
 /* Each block adds 2 us at the start. The time of a call grows with its size by 2 (n - 1) / n over
  * the bus bandwidth for an all-reduce, and by 1 over it for a broadcast. */
 static void choice_time_has_start_and_slope(void)
@@ -417,6 +464,8 @@ static const struct test tests[] = {
 	TEST(ll128_tree_time_matches_hand_calculation),
 	TEST(all_to_all_sends_messages_concurrently),
 	TEST(chains_and_trees_divide_messages_into_pieces),
+	TEST(trees_of_a_pair_share_the_blocks_of_a_channel),
+	TEST(efa_changes_the_choice),
 	TEST(choice_time_has_start_and_slope),
 	TEST(nvlink_sharp_is_chosen_for_large_messages_of_five_gpus),
 	TEST(nvlink_sharp_needs_hopper_three_gpus_and_one_machine),
