@@ -65,6 +65,7 @@ DATASETS := ddl_p100 c4140_v100 nvidia_mxnet_resnet50 nvidia_mxnet_dgx2 mlperf_r
 	flexdirect_1050ti bitfusion_networks tensorflow_ec2_distributed \
 	kernels_2017 kernels_v100 kernels_mxnet kernels_mpt
 RECORDINGS := calib/measured/recorded/loopback-spin.jsonl
+DATASETS += openmpi_tcp
 WHAT_IFS := $(sort $(basename $(notdir $(wildcard topologies/what-ifs/*.cfg))))
 DATA := topologies models calib
 
