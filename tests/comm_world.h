@@ -55,7 +55,7 @@ static inline void comm_world_free_library(struct library_params *library)
 	library->plateau_ratio = library->ll_nodes_ratio = 1;
 	library->net_overhead_s = 0;
 	library->block_simple_ratio = 1;
-	library->local_copy_ratio = library->memory_traffic_ratio = 0;
+	library->block_copy_Bps = library->memory_traffic_ratio = 0;
 	library->block_share_ratio = library->kernel_loss_ratio = 0;
 	library->peer_to_peer = library->gpudirect = true;
 	library->net_gdr_level = PATH_SYS;

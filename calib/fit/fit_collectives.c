@@ -25,7 +25,7 @@ enum { SETTINGS_MORE = 3, HELD_OUT_EVERY = 3, FIT_ROWS_MOST = 40 };
 static const struct fit_offer offers[] = {
 	{"library.channel_start", 1e-6, 1e-8, 1e-5}, {"library.nvlink_efficiency", 0.85, 0.4, 1},
 	{"library.pci_efficiency", 0.83, 0.3, 1},    {"library.net_efficiency", 0.9, 0.3, 1},
-	{"library.local_copy", 0.5, 0.01, 2},        {"library.block_ll", 0.5, 0.05, 2},
+	{"library.block_copy", 2e10, 1e9, 1e12},     {"library.block_ll", 0.5, 0.05, 2},
 	{"library.simple_scale", 1.4, 0.2, 5},       {"library.tree_split_ll", 0.2, 0.02, 1},
 	{"library.ll_nodes_scale", 1.4, 0.2, 5},
 };

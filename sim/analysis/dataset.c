@@ -190,14 +190,14 @@ static void read_beside(struct dataset_reader *r, const struct cfg_node *list)
 static void read_dataset(struct dataset_reader *r)
 {
 	static const char *const known[] = {
-		"name",    "title",       "source",     "table",
-		"value",   "value_unit",  "quantity",   "quantity_column",
-		"judge",   "quantities",  "reference",  "label",
-		"role",    "role_column", "where",      "settings",
-		"columns", "utilization", "dimensions", "utilization_slack",
-		"claims",  "skip",        "beside",     "wide",
-		"group",   "also",        "linear",     "case",
-		"draws",
+		"name",    "title",        "source",     "table",
+		"value",   "value_unit",   "quantity",   "quantity_column",
+		"judge",   "quantities",   "reference",  "label",
+		"role",    "role_column",  "where",      "settings",
+		"columns", "utilization",  "dimensions", "utilization_slack",
+		"claims",  "skip",         "beside",     "wide",
+		"group",   "also",         "linear",     "case",
+		"draws",   "value_if_any",
 	};
 	struct dataset *dataset = r->dataset;
 	cfg_only(r->diag, r->node, known, sizeof known / sizeof known[0]);

@@ -30,10 +30,10 @@
  *
  * `wide = { prefix = "gpus_"; setting = "case.gpus"; fit_upto_column = "fit_upto"; }` makes a
  * row of each column gpus_1, gpus_2 and so on. Numbers up to fit_upto (a column, or fit_upto = 1
- * for all rows) have the role fit, larger ones the role test. linear = true also reports the
- * errors of ideal scaling from the first of these columns. group = "column" also reports the
- * errors of test rows for each word of that column. `claims` of a table apply to rows whose
- * label contains all texts of `rows`.
+ * for all rows, or in one of the `values`) have the role fit, larger ones the role test. linear =
+ * true also reports the errors of ideal scaling from the first of these columns. group = "column"
+ * also reports the errors of test rows for each word of that column. `claims` of a table apply to
+ * rows whose label contains all texts of `rows`.
  *
  * GRID: every combination of `dimensions`, without those of `skip = ( { dimension = "value";
  * ... } )`. Each value has settings and may have a case file. also = ( { where = { dimension =

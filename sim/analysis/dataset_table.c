@@ -14,7 +14,8 @@ struct making {
 	size_t variant;          /* index into all combinations of `each` entries */
 	settings_vec settings;
 	const char *label, *case_path;
-	const char *role; /* role of a variant; NULL: that of the row */
+	const char *role;                /* role of a variant; NULL: that of the row */
+	const struct cfg_node *fit_upto; /* that of a value; NULL: that of the group `wide` */
 };
 
 typedef VEC(struct dataset_row) rows_vec;
@@ -65,7 +66,7 @@ static const char *words_of(struct dataset_reader *r, const struct cfg_node *ent
 static const struct cfg_node *explained(struct dataset_reader *r, const struct cfg_node *entry,
 					const char *words)
 {
-	static const char *const known[] = {"is", "settings", "case", "role", "each"};
+	static const char *const known[] = {"is", "settings", "case", "role", "each", "fit_upto"};
 	const struct cfg_node *values = cfg_child(entry, "values"), *match = NULL;
 	for (size_t i = 0; values && i < cfg_count(values); i++) {
 		cfg_only(r->diag, cfg_at(values, i), known, sizeof known / sizeof known[0]);
@@ -109,6 +110,8 @@ static void add_meaning(struct dataset_reader *r, struct making *m, const struct
 	m->case_path = path ? path : m->case_path;
 	if (dataset_text(value, "role"))
 		m->role = dataset_text(value, "role");
+	if (cfg_child(value, "fit_upto"))
+		m->fit_upto = cfg_child(value, "fit_upto");
 }
 
 /* Adds "path=words", with the unit of the column. */
@@ -203,12 +206,15 @@ static const char *label_of(struct dataset_reader *r, const struct making *m)
 	return arena_printf(r->arena, "%s %.*s=%s", text, (int)length, m->value, m->wide_number);
 }
 
-/* Reads fit_upto: a number of the group `wide`, or of the column that it names. */
-static bool fit_upto(struct dataset_reader *r, size_t line, double *upto)
+/* Reads fit_upto: a number of a value or of the group `wide`, or of the column that it names. */
+static bool fit_upto(struct dataset_reader *r, const struct making *m, double *upto)
 {
+	size_t line = m->line;
 	const struct cfg_node *wide = cfg_child(r->node, "wide");
 	const char *column = dataset_text(wide, "fit_upto_column");
 	const char *cell = column ? cell_of(r, cfg_origin(wide), line, column) : NULL;
+	if (m->fit_upto)
+		return cfg_number(m->fit_upto, upto);
 	if (!column)
 		return cfg_number(cfg_child(wide, "fit_upto"), upto);
 	if (cell && number_parse(cell, upto))
@@ -221,7 +227,7 @@ static bool fit_upto(struct dataset_reader *r, size_t line, double *upto)
 static enum row_role role_of(struct dataset_reader *r, const struct making *m)
 {
 	double upto, number;
-	if (!m->role && m->wide_number && fit_upto(r, m->line, &upto) &&
+	if (!m->role && m->wide_number && fit_upto(r, m, &upto) &&
 	    number_parse(m->wide_number, &number))
 		return number <= upto ? ROLE_FIT : ROLE_TEST;
 	const char *column = dataset_text(r->node, "role_column");
@@ -346,9 +352,20 @@ static void read_utilization(struct dataset_reader *r, const struct making *m,
 
 /* ---- rows ---- */
 
+/* Returns the cell of the measured number: the number at the beginning of the cell in the column
+ * `value_if_any`, or the cell in the column `value`. */
+static const char *value_cell(struct dataset_reader *r, const struct making *m)
+{
+	const char *column = dataset_text(r->node, "value_if_any");
+	const char *cell = column ? cell_of(r, cfg_origin(r->node), m->line, column) : NULL;
+	size_t length = cell ? strspn(cell, "0123456789.") : 0;
+	return length ? arena_printf(r->arena, "%.*s", (int)length, cell)
+		      : cell_of(r, cfg_origin(r->node), m->line, m->value);
+}
+
 static void make_row(struct dataset_reader *r, struct making m, rows_vec *rows)
 {
-	const char *cell = cell_of(r, cfg_origin(r->node), m.line, m.value);
+	const char *cell = value_cell(r, &m);
 	if (!cell || is_absent(cell))
 		return;
 	const char *group = dataset_text(r->node, "group");

@@ -53,7 +53,7 @@ struct ideal_link { /* the properties of every wire */
 };
 
 /* The model by which libraries predict the time of an algorithm (choose.c). */
-enum cost_model { COST_RING, COST_TREE };
+enum cost_model { COST_RING, COST_TREE, COST_MULTICAST };
 
 struct algorithm {
 	const char *name; /* for example "ring" */
@@ -61,6 +61,7 @@ struct algorithm {
 	enum collective collective;
 	enum cost_model cost;
 	bool automatic; /* libraries choose among these automatically */
+	bool paired;    /* a channel has two trees, each with half of its blocks */
 	bool servers;   /* the algorithm needs server ranks besides the workers */
 	bool machines;  /* it also needs a rank in host memory for each node */
 	/* Its pieces follow each other on the same wires, and each step depends only on steps for

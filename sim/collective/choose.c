@@ -20,7 +20,8 @@
 #include <string.h>
 
 #include "sim/base/diag.h"
-#include "sim/collective/library.h"
+#include "sim/collective/efa.h"
+#include "sim/collective/generation.h"
 
 /* Returns the factor on the time of rings with Simple across nodes. */
 static double plateau_ratio(const struct library_params *lib, const struct comm_shape *shape,
@@ -105,6 +106,12 @@ static double efficiency_ratio(const struct library_params *lib, enum hop_class 
 	}
 }
 
+/* Returns the same part in the library's model. */
+static double planned_ratio(const struct library_params *lib, enum hop_class class)
+{
+	return class == HOP_NVLINK ? lib->nvlink_planned_ratio : efficiency_ratio(lib, class);
+}
+
 /* Returns the maximum bandwidth of one thread block. */
 static double block_Bps(const struct library_params *lib, bool tree, enum protocol protocol,
 			bool across)
@@ -158,7 +165,7 @@ static double bus_Bps(const struct library_params *lib, const struct comm_shape 
 		      enum protocol protocol, double size_B)
 {
 	double twice = tree && shape->node_count <= 2 ? 2 : 1;
-	double links_Bps = least(shape->inside_Bps * efficiency_ratio(lib, shape->inside),
+	double links_Bps = least(shape->inside_Bps * planned_ratio(lib, shape->inside),
 				 twice * shape->network_Bps * efficiency_ratio(lib, HOP_NET));
 	double blocks = protocol == PROTOCOL_LL ? blocks_busy(lib, shape, tree, protocol, size_B)
 						: (double)blocks_most(lib, shape);
@@ -193,6 +200,15 @@ static double tree_correction_ratio(const struct library_params *lib, enum proto
 	return (of_2_8 ? ll128_of_2_8 : table[protocol])[column];
 }
 
+/* Returns the latency of a hop to another node in the library's model. With Simple it also waits
+ * for a flush. */
+static double planned_net_s(const struct library_params *lib, const struct comm_shape *shape,
+			    bool tree, enum protocol protocol)
+{
+	return whole_hop_s(lib, shape, tree, protocol, HOP_NET) +
+	       efa_planned_s(shape) * (protocol == PROTOCOL_SIMPLE ? 2 : 1);
+}
+
 static double ring_guess_s(const struct library_params *lib, const struct comm_shape *shape,
 			   enum collective collective, enum protocol protocol, double size_B)
 {
@@ -204,7 +220,7 @@ static double ring_guess_s(const struct library_params *lib, const struct comm_s
 		across = fmin(twice * (nodes - 1) + (twice - 1) * lib->net_steps_more_count, steps);
 	double latency_s =
 		(steps - across) * whole_hop_s(lib, shape, false, protocol, shape->inside);
-	latency_s += across * whole_hop_s(lib, shape, false, protocol, HOP_NET);
+	latency_s += across * planned_net_s(lib, shape, false, protocol);
 	latency_s += base_s(lib, shape, false, protocol);
 	double part_B = collective == COLLECTIVE_BROADCAST ? size_B : size_B * steps / ranks;
 	return latency_s + part_B / bus_Bps(lib, shape, false, protocol, size_B);
@@ -248,7 +264,7 @@ static double tree_guess_s(const struct library_params *lib, const struct comm_s
 			   enum protocol protocol, double size_B)
 {
 	double inside_s = whole_hop_s(lib, shape, true, protocol, shape->inside);
-	double across_s = whole_hop_s(lib, shape, true, protocol, HOP_NET);
+	double across_s = planned_net_s(lib, shape, true, protocol);
 	double latency_s = base_s(lib, shape, true, protocol) +
 			   2 * ((double)shape->rank_most - 1) * inside_s +
 			   2 * (double)ilogb((double)shape->node_count) * across_s;
@@ -258,10 +274,14 @@ static double tree_guess_s(const struct library_params *lib, const struct comm_s
 }
 
 static bool may_use(const struct library_params *lib, const struct comm_shape *shape,
-		    enum protocol protocol)
+		    const struct algorithm *algorithm, enum protocol protocol)
 {
+	if (algorithm->cost == COST_MULTICAST)
+		return protocol == PROTOCOL_SIMPLE && multicast_may(lib, shape, algorithm->paired);
 	if (lib->protocol != CHOOSE_PROTOCOL_AUTO)
 		return (int)protocol == lib->protocol - CHOOSE_LL;
+	if (shape->node_count > 1 && !efa_keeps_order(shape))
+		return protocol == PROTOCOL_SIMPLE;
 	/* LL128's 128 bytes must arrive together, which NVLink guarantees; other links are not
 	 * tested */
 	return protocol != PROTOCOL_LL128 || (lib->ll128 && shape->inside == HOP_NVLINK);
@@ -342,6 +362,13 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 {
 	bool tree = choice->algorithm->cost == COST_TREE;
 	enum protocol protocol = choice->protocol;
+	if (choice->algorithm->cost == COST_MULTICAST) {
+		double whole_s = whole_hop_s(lib, shape, true, protocol, HOP_NET);
+		multicast_settle(lib, shape, choice, size_B);
+		choice->hop_s[HOP_NET] = own_hop_s(lib, protocol, HOP_NET, whole_s);
+		choice->goodput_ratio[HOP_NET] = lib->net_efficiency_ratio;
+		return;
+	}
 	size_t blocks = (size_t)blocks_busy(lib, shape, tree, protocol, size_B);
 	size_t channels = shape->ring_count < blocks ? shape->ring_count : blocks;
 	choice->block_count = blocks;
@@ -349,13 +376,16 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 	choice->pipeline_count = pipeline_count(lib, shape, choice, size_B);
 	choice->start_s = base_s(lib, shape, tree, protocol) + lib->start_s +
 			  (double)blocks * lib->channel_start_s;
+	if (lib->block_copy_Bps > 0)
+		choice->copy_spB = 1 / ((double)blocks * lib->block_copy_Bps);
 	for (int k = 0; k < HOP_CLASS_COUNT; k++) {
 		enum hop_class hop = (enum hop_class)k;
 		double whole_s = whole_hop_s(lib, shape, tree, protocol, hop);
 		choice->hop_s[k] = own_hop_s(lib, protocol, hop, whole_s);
 		choice->goodput_ratio[k] = goodput_ratio(lib, shape, tree, protocol, hop);
-		choice->channel_cap_Bps[k] = (double)blocks / (double)choice->channel_count *
-					     reached_Bps(lib, shape, tree, protocol, hop);
+		double share = (double)blocks / (double)choice->channel_count /
+			       (choice->algorithm->paired ? 2 : 1);
+		choice->channel_cap_Bps[k] = share * reached_Bps(lib, shape, tree, protocol, hop);
 	}
 }
 
@@ -412,39 +442,77 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 	}
 }
 
+static double guess_s(const struct library_params *lib, const struct comm_shape *shape,
+		      const struct algorithm *algorithm, enum protocol protocol, double size_B)
+{
+	switch (algorithm->cost) {
+	case COST_TREE:
+		return tree_guess_s(lib, shape, protocol, size_B);
+	case COST_MULTICAST:
+		return multicast_guess_s(lib, shape, planned_net_s(lib, shape, true, protocol),
+					 size_B);
+	default:
+		return ring_guess_s(lib, shape, algorithm->collective, protocol, size_B);
+	}
+}
+
 /* Stores the algorithm with its best protocol in choice if that is better. */
 static void consider(const struct library_params *lib, const struct comm_shape *shape,
 		     const struct algorithm *algorithm, double size_B,
 		     struct collective_choice *choice)
 {
-	bool tree = algorithm->cost == COST_TREE;
 	for (int p = 0; p < PROTOCOL_COUNT; p++) {
 		enum protocol protocol = (enum protocol)p;
-		if (!may_use(lib, shape, protocol))
+		if (!may_use(lib, shape, algorithm, protocol))
 			continue;
-		double guess_s =
-			tree ? tree_guess_s(lib, shape, protocol, size_B)
-			     : ring_guess_s(lib, shape, algorithm->collective, protocol, size_B);
-		if (choice->algorithm && choice->predicted_s <= guess_s)
+		double predicted_s = guess_s(lib, shape, algorithm, protocol, size_B);
+		if (choice->algorithm && choice->predicted_s <= predicted_s)
 			continue;
 		choice->algorithm = algorithm;
 		choice->protocol = protocol;
-		choice->predicted_s = guess_s;
+		choice->predicted_s = predicted_s;
 	}
 }
 
-struct collective_choice library_choose(const struct library_params *library,
+/* Takes the choice of the tuner of EFA's plugin. Returns false if there is none. */
+static bool take_tuned(const struct library_params *lib, const struct comm_shape *shape,
+		       double size_B, struct collective_choice *choice)
+{
+	enum protocol protocol = PROTOCOL_SIMPLE;
+	enum cost_model cost = COST_RING;
+	if (!lib->efa_tuner || lib->protocol != CHOOSE_PROTOCOL_AUTO ||
+	    !efa_tuned(shape, size_B, &cost, &protocol))
+		return false;
+	for (size_t i = 0; i < algorithm_count(); i++) {
+		const struct algorithm *algorithm = algorithm_at(i);
+		if (!algorithm->automatic || algorithm->cost != cost ||
+		    !may_use(lib, shape, algorithm, protocol))
+			continue;
+		choice->algorithm = algorithm;
+		choice->protocol = protocol;
+		choice->predicted_s = guess_s(lib, shape, algorithm, protocol, size_B);
+		return true;
+	}
+	return false;
+}
+
+struct collective_choice library_choose(const struct library_params *params,
 					const struct comm_shape *shape, enum collective collective,
 					double size_B)
 {
 	FW_ASSERT(shape->rank_count > 0 && shape->node_count > 0 && size_B > 0);
 	struct collective_choice choice = {.algorithm = NULL};
+	struct library_params resolved = *params, *library = &resolved;
+	library_resolve(library, shape->generation);
 	if (collective == COLLECTIVE_ALL_REDUCE && strcmp(library->algorithm, "auto") == 0) {
-		for (size_t i = 0; i < algorithm_count(); i++)
+		bool tuned = take_tuned(library, shape, size_B, &choice);
+		for (size_t i = 0; !tuned && i < algorithm_count(); i++)
 			if (algorithm_at(i)->automatic)
 				consider(library, shape, algorithm_at(i), size_B, &choice);
 	} else if (collective == COLLECTIVE_ALL_REDUCE) {
 		consider(library, shape, algorithm_find(library->algorithm), size_B, &choice);
+		if (!choice.algorithm) /* these ranks cannot use NVLink SHARP */
+			consider(library, shape, first_of(collective), size_B, &choice);
 	} else if (collective == COLLECTIVE_ALL_TO_ALL) {
 		struct library_params simple = *library;
 		simple.protocol = CHOOSE_SIMPLE;

@@ -65,6 +65,17 @@ static void reduce_cores_init(struct communicator *comm, struct rank_state *rank
 		rank->reduce_cores[i] = i == 0 ? rank->core : guest_core(guest);
 }
 
+static int oldest_generation(const struct communicator *comm)
+{
+	int oldest = GENERATION_COUNT;
+	for (size_t i = 0; i < comm->rank_count; i++) {
+		const struct gpu *gpu = comm->ranks[i].place.gpu;
+		int generation = gpu ? gpu_params(gpu)->generation : 0;
+		oldest = generation < oldest ? generation : oldest;
+	}
+	return oldest;
+}
+
 static void find_rings(struct communicator *comm)
 {
 	struct ring_place *places =
@@ -76,6 +87,7 @@ static void find_rings(struct communicator *comm)
 		comm->spec.arena, comm->spec.fabric, places, comm->rank_count, traffic,
 		comm->spec.fold);
 	comm->rings.shape.socket = comm->socket;
+	comm->rings.shape.generation = oldest_generation(comm);
 	for (size_t i = 0; i < comm->rank_count; i++)
 		comm->ranks[i].machine = comm->rings.node_of[comm->ranks[i].real];
 }
@@ -254,7 +266,7 @@ static void rank_begin(struct communicator *comm, size_t index, struct operation
 	rank->running_count++;
 	rank_hold(rank, hold_ratio(comm, rank, &operation->choice));
 	operation->started_ps[index] = engine_now_ps(comm->spec.engine);
-	rank->last_s = 0;
+	rank->last_B = 0;
 	if (operation->plan && !operation->execution)
 		operation->execution = execution_take(comm, operation);
 	engine_after(comm->spec.engine, rank->server ? 0 : ps_from_s(operation->choice.start_s),

@@ -25,7 +25,7 @@ static size_t first_parent(size_t node, size_t count) /* returns count if there 
 	return parent < count ? parent : node ^ bit;
 }
 
-static size_t parent_node(size_t node, size_t count, bool second)
+size_t double_tree_parent(size_t node, size_t count, bool second)
 {
 	if (!second)
 		return first_parent(node, count);
@@ -43,7 +43,7 @@ static struct pattern_tree tree_of(struct arena *arena, const struct algorithm_s
 	struct pattern_nodes nodes = pattern_nodes(arena, spec, channel / 2);
 	uint32_t *parent = ARENA_ARRAY(arena, spec->rank_count, uint32_t);
 	for (size_t node = 0; node < nodes.count; node++) {
-		size_t above = parent_node(node, nodes.count, channel % 2);
+		size_t above = double_tree_parent(node, nodes.count, channel % 2);
 		uint32_t from = nodes.first[node];
 		parent[nodes.ranks[from]] =
 			above < nodes.count ? nodes.ranks[nodes.first[above]] : PATTERN_ROOT;
@@ -78,6 +78,7 @@ const struct algorithm algorithm_double_tree = {
 	.help = "all-reduce over two complementary trees of nodes with half of the data each "
 		"(NCCL's tree)",
 	.automatic = true,
+	.paired = true,
 	.cost = COST_TREE,
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.pipelined = true,

@@ -198,7 +198,11 @@ double trains_make(const struct communicator *comm, struct collective_choice *ch
 	double pieces = (double)choice->pipeline_count;
 	/* messages of one piece */
 	double messages = 4 * (double)(comm->all_count * choice->channel_count);
+	if (choice->algorithm->cost == COST_MULTICAST && choice->algorithm->paired)
+		messages *= 2 * (double)comm->rings.shape.rank_most; /* two trees for each head */
 	double most = fmin(PIECES_MOST, fmax(1, floor(MESSAGES_MOST / messages)));
+	if (choice->algorithm->cost == COST_MULTICAST) /* a message between any two ranks */
+		most = fmin(most, 8);
 	/* cores process a socket's bytes as they arrive */
 	if (!choice->algorithm->pipelined || comm->socket || pieces <= most)
 		return 1;
@@ -323,7 +327,7 @@ static void step_end(struct communicator *comm, struct operation *operation, uin
 	}
 	if (!last || --operation->steps_left[index] > 0)
 		return;
-	double copy_s = rank->server ? 0 : comm->library->local_copy_ratio * rank->last_s;
+	double copy_s = rank->server ? 0 : operation->choice.copy_spB * rank->last_B;
 	engine_after(comm->spec.engine, ps_from_s(copy_s), rank_over, operation, index);
 }
 

@@ -96,7 +96,7 @@ struct rank_state {
 	uint64_t number;           /* number of the collective that it begins next */
 	size_t running_count;      /* number of collectives in progress */
 	double held_ratio;         /* part of its GPU held by the current collective */
-	double last_s;             /* duration of the flow of its last message */
+	double last_B;             /* size of its last message, of a train its last piece */
 	uint32_t track;
 	bool has_track;
 };

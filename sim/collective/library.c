@@ -27,7 +27,7 @@ static const char *const path_levels[] = {"loc", "pix", "pxb", "phb", "sys", NUL
 
 static const struct param_row rows[] = {
 	PARAM_TEXT(struct library_params, algorithm, "auto",
-		   "algorithm of all-reduce; auto means NCCL's choice of ring or double_tree",
+		   "algorithm of all-reduce; auto means NCCL's choice of ring, double_tree or nvls",
 		   "NCCL 2.4 and later"),
 	PARAM_CHOICE(struct library_params, protocol, protocol_choices, "auto",
 		     "protocol (LL, LL128 or Simple); auto means the fastest one in NCCL's model",
@@ -78,7 +78,7 @@ static const struct param_row rows[] = {
 	HOP_ROW(tree_net_ll128_s, "8.5 us", "tree over the network with LL128"),
 	PARAM_NUMBER(struct library_params, tree_net_simple_s, QUANTITY_TIME, 0, 1, "14.0 us",
 		     "latency of a hop in a tree over the network with Simple", LATER ", hwLat"),
-	PARAM_NUMBER(struct library_params, wire_nvlink_s, QUANTITY_TIME, 0, 1, "1 us",
+	PARAM_NUMBER(struct library_params, wire_nvlink_s, QUANTITY_TIME, 0, 1, "0.5 us",
 		     "wire latency that is part of a hop over NVLink",
 		     "assumption: two nvlink links at their default latency, with a switch between "
 		     "them"),
@@ -105,10 +105,39 @@ static const struct param_row rows[] = {
 		     "assumption: zero"),
 	COST_ASSUMED(struct library_params, channel_start_s, QUANTITY_TIME, 0, 1, "0 us",
 		     "extra time of a collective for each active channel", "assumption: zero"),
-	COST_SOURCED(struct library_params, nvlink_efficiency_ratio, QUANTITY_RATIO, 0.01, 1,
-		     "0.85", "NVLink efficiency: part of NVLink's goodput that the library reaches",
-		     "NCCL 2.18, src/graph/topo.h: 20 GB/s for a link of a V100 or an A100, of "
-		     "23.5 after framing"),
+	COST_SOURCED(
+		struct library_params, nvlink_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.85",
+		"NVLink efficiency: part of NVLink's goodput that the library reaches; 0.97 times "
+		"as much on Hopper and 0.94 on Blackwell",
+		"NCCL 2.28, src/graph/topo.h: 20 GB/s for a link of a V100 or an A100, of "
+		"23.5 after framing; 20.6 of 25 on Hopper, 40.1 of 50 on Blackwell"),
+	PARAM_NUMBER(struct library_params, nvlink_planned_ratio, QUANTITY_RATIO, 0, 1, "0",
+		     "part of NVLink's goodput in the library's model; 0 means that of the GPU's "
+		     "generation",
+		     "NCCL 2.28, src/graph/topo.h: 20 GB/s for a link of a V100 or an A100; "
+		     "search.cc: 12 rings of 30 GB/s for an H100's 18 links"),
+	PARAM_BOOL(
+		struct library_params, nvls, "true",
+		"whether all-reduces of at least three GPUs of one machine may use NVLink SHARP, "
+		"from Hopper on (NCCL_NVLS_ENABLE)",
+		"NCCL 2.17 and later, src/transport/nvls.cc"),
+	PARAM_NUMBER(struct library_params, nvls_latency_s, QUANTITY_TIME, 0, 1, "25 us",
+		     "latency of NVLink SHARP in the library's model",
+		     "NCCL 2.28, src/graph/tuning.cc, hwLat; 2.18 to 2.20 have 23 us"),
+	PARAM_NUMBER(struct library_params, nvls_chunk_B, QUANTITY_BYTES, 1024, 1e9, "128 KiB",
+		     "largest chunk of NVLink SHARP; smaller messages have smaller ones",
+		     "NCCL: NCCL_NVLS_CHUNKSIZE"),
+	COST_ASSUMED(struct library_params, nvls_start_s, QUANTITY_TIME, 0, 1, "20 us",
+		     "time to start a collective with NVLink SHARP, without its first round",
+		     "assumption: the model's 25 us without the time of a chunk"),
+	COST_ASSUMED(struct library_params, nvls_round_s, QUANTITY_TIME, 0, 1, "4 us",
+		     "time between two chunks of a block with NVLink SHARP in which its links are "
+		     "idle",
+		     "assumption: a barrier of all GPUs through the switch, there and back"),
+	COST_SOURCED(struct library_params, nvls_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.7",
+		     "part of NVLink's goodput that NVLink SHARP reaches",
+		     "NCCL 2.28, src/graph/tuning.cc, nvlsEfficiency: 0.85 of the 20.6 GB/s of an "
+		     "H100's link, whose goodput is 25 GB/s"),
 	COST_SOURCED(struct library_params, pci_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.83",
 		     "PCIe efficiency: part of PCIe's goodput that the library reaches",
 		     "NCCL 2.18, src/graph/topo.h: 12 GB/s for generation 3 x16, of 14.4 after "
@@ -117,26 +146,28 @@ static const struct param_row rows[] = {
 		     "network efficiency: part of the network's goodput that the library reaches",
 		     "assumption: NCCL uses an adapter's full bandwidth; ib_write_bw reaches 96.6 "
 		     "of 99.4 Gbit/s over EDR (NVIDIA forum 273376)"),
-	PARAM_NUMBER(struct library_params, channel_bandwidth_Bps, QUANTITY_RATE, 1e6, 1e13,
-		     "12 GB/s", "maximum bandwidth of a channel's thread block with Simple",
-		     TUNING ", perChMaxTreeBws of Ampere, also used for rings: 24 GB/s for each "
+	PARAM_NUMBER(struct library_params, channel_bandwidth_Bps, QUANTITY_RATE, 0, 1e13, "0 GB/s",
+		     "maximum bandwidth of a channel's thread block with Simple; 0 means that of "
+		     "the GPU's generation",
+		     TUNING ", perChMaxTreeBws, also used for rings: on Ampere 24 GB/s for each "
 			    "tree found, which two blocks serve"),
-	PARAM_NUMBER(struct library_params, channel_tree_Bps, QUANTITY_RATE, 1e6, 1e13, "12 GB/s",
+	PARAM_NUMBER(struct library_params, channel_tree_Bps, QUANTITY_RATE, 0, 1e13, "0 GB/s",
 		     "maximum bandwidth of a channel's thread block in a tree, where it adds data "
-		     "of several children",
+		     "of several children; 0 means that of the GPU's generation",
 		     TUNING ", perChMaxTreeBws of Ampere, one node: 24 GB/s for two blocks"),
-	PARAM_NUMBER(struct library_params, channel_ll128_Bps, QUANTITY_RATE, 1e6, 1e13, "10 GB/s",
-		     "maximum bandwidth of a channel's thread block with LL128, without flags",
+	PARAM_NUMBER(struct library_params, channel_ll128_Bps, QUANTITY_RATE, 0, 1e13, "0 GB/s",
+		     "maximum bandwidth of a channel's thread block with LL128, without flags; 0 "
+		     "means that of the GPU's generation",
 		     TUNING ", perChMaxRingLL128Bws of Ampere: 20 GB/s for each ring found, which "
 			    "two blocks serve"),
-	PARAM_NUMBER(struct library_params, channel_ll_Bps, QUANTITY_RATE, 1e6, 1e13, "3.5 GB/s",
-		     "maximum bandwidth of a channel's thread block with LL, without flags",
+	PARAM_NUMBER(struct library_params, channel_ll_Bps, QUANTITY_RATE, 0, 1e13, "0 GB/s",
+		     "maximum bandwidth of a channel's thread block with LL, without flags; 0 "
+		     "means that of the GPU's generation",
 		     TUNING ", llMaxBws: 87.7 GB/s over 24 channels of an A100, 39 over 12 of a "
 			    "V100"),
-	PARAM_NUMBER(struct library_params, channel_ll_net_Bps, QUANTITY_RATE, 1e6, 1e13,
-		     "1.4 GB/s",
+	PARAM_NUMBER(struct library_params, channel_ll_net_Bps, QUANTITY_RATE, 0, 1e13, "0 GB/s",
 		     "maximum bandwidth of a channel's thread block with LL across nodes, where a "
-		     "CPU thread takes its bytes",
+		     "CPU thread takes its bytes; 0 means that of the GPU's generation",
 		     TUNING ", llMaxBws: 22.5 GB/s for two nodes, over 16 channels"),
 	COST_SOURCED(struct library_params, block_ll_ratio, QUANTITY_RATIO, 0.01, 10, "1",
 		     "part of a channel's bandwidth that this system reaches with LL inside a node",
@@ -162,8 +193,10 @@ static const struct param_row rows[] = {
 		     TUNING ": 0.92, of 120 data bytes in 128"),
 	COST_SOURCED(struct library_params, ll_ratio, QUANTITY_RATIO, 0.01, 1, "0.25",
 		     "part of the links' goodput that LL reaches, because half of its bytes are "
-		     "flags and its stores of 8 B do not fill links",
-		     TUNING ": a quarter of the bus bandwidth"),
+		     "flags and its stores of 8 B do not fill links; 1.52 times as much from "
+		     "Hopper on",
+		     TUNING ": a quarter of the bus bandwidth; NCCL 2.28: 141 of 371 GB/s on "
+			    "Hopper"),
 	COST_SOURCED(struct library_params, ll128_alone_ratio, QUANTITY_RATIO, 0.01, 1, "0.7",
 		     "part of the links' goodput that LL128 reaches if a node has one rank, whose "
 		     "GPU sends and receives through one adapter",
@@ -191,8 +224,9 @@ static const struct param_row rows[] = {
 		     "nodes",
 		     TUNING ", the plateau effect: 1.4 from Ampere on, 1.9 before"),
 	PARAM_NUMBER(
-		struct library_params, lane_Bps, QUANTITY_RATE, 1e6, 1e13, "25 GB/s",
-		"link bandwidth for which the library creates one pair of channels",
+		struct library_params, lane_Bps, QUANTITY_RATE, 0, 1e13, "0 GB/s",
+		"link bandwidth for which the library creates one pair of channels; 0 means that "
+		"of the GPU's generation",
 		"NCCL: 24 channels on an A100 with 12 links of 23.5 GB/s, 12 on a V100 with 6"),
 	PARAM_WHOLE(struct library_params, channels_most_count, 1, 1024, "32",
 		    "maximum number of channels", "NCCL: MAXCHANNELS 32"),
@@ -214,9 +248,10 @@ static const struct param_row rows[] = {
 		struct library_params, ring_search, "true",
 		"whether rings use the widest links; otherwise they follow the order of the ranks",
 		"NCCL 2.0 and later"),
-	COST_ASSUMED(struct library_params, local_copy_ratio, QUANTITY_RATIO, 0, 10, "0",
-		     "part of a rank's last chunk that is copied within its memory at the end",
-		     "assumption: zero, because the last receive stores the data in place"),
+	COST_ASSUMED(struct library_params, block_copy_Bps, QUANTITY_RATE, 0, 1e13, "0 GB/s",
+		     "bandwidth at which a thread block copies the last piece of its data inside "
+		     "its GPU's memory; 0 means no copy",
+		     "assumption: the last receive stores the data in place"),
 	COST_ASSUMED(struct library_params, cpu_reduce_Bps, QUANTITY_RATE, 1e6, 1e13, "4 GB/s",
 		     "bandwidth at which a core adds to a sum on a parameter server's CPU",
 		     "assumption: two reads and a write at 12 GB/s of memory bandwidth per core"),
@@ -249,6 +284,11 @@ static const struct param_row rows[] = {
 	PARAM_WHOLE(struct library_params, cross_nic_count, 0, 2, "2",
 		    "whether messages may change the rail: 0 no, 1 yes, 2 only if necessary",
 		    "NCCL, NCCL_CROSS_NIC: 2 by default"),
+	PARAM_BOOL(
+		struct library_params, efa_tuner, "true",
+		"whether the tuner of the plugin for Amazon's EFA chooses algorithm and protocol "
+		"of all-reduces on EFA of generation 2 and 3",
+		"aws-ofi-nccl 1.11 and later, src/tuner"),
 	PARAM_BOOL(struct library_params, pxn, "true",
 		   "whether a GPU's messages may leave through another GPU's memory, over NVLink, "
 		   "by the adapter on the receiver's rail",

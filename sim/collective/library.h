@@ -32,8 +32,8 @@ enum hop_class { HOP_NVLINK, HOP_PCI, HOP_NET, HOP_CLASS_COUNT };
 const char *protocol_name(enum protocol protocol); /* for example "LL128" */
 
 struct library_params {
-	/* algorithm of all-reduce: a name of algorithms.def, or "auto": NCCL's choice of ring or
-	 * double tree */
+	/* algorithm of all-reduce: a name of algorithms.def, or "auto": NCCL's choice of ring,
+	 * double tree or NVLink SHARP */
 	const char *algorithm;
 	int protocol;          /* enum protocol_choice */
 	double channels_count; /* 0: computed from the links */
@@ -63,7 +63,13 @@ struct library_params {
 	double channel_start_s; /* extra cost of each active channel */
 	/* part of the links' goodput that Simple reaches */
 	double nvlink_efficiency_ratio, pci_efficiency_ratio, net_efficiency_ratio;
-	double channel_bandwidth_Bps; /* maximum bandwidth of one channel (one block) with Simple */
+	double nvlink_planned_ratio; /* the same for NVLink in the library's model */
+	/* NVLink SHARP: whether it is used, its latency in the library's model, and its costs */
+	bool nvls;
+	double nvls_latency_s, nvls_chunk_B, nvls_start_s, nvls_round_s, nvls_efficiency_ratio;
+	/* Maximum bandwidth of one channel (one block) with Simple. Here and below, 0 means that of
+	 * the GPUs' generation (generation.c). */
+	double channel_bandwidth_Bps;
 	double channel_tree_Bps, channel_ll128_Bps, channel_ll_Bps, channel_ll_net_Bps;
 	/* Part of these bandwidths that blocks reach on a system (fitted). */
 	double block_ll_ratio, block_ll128_ratio, block_simple_ratio;
@@ -84,10 +90,10 @@ struct library_params {
 	double channels_most_count;
 	/* with fewer bytes per channel, fewer channels work; for LL rings, per rank */
 	double channel_least_ll_B, channel_least_ll128_B, channel_least_simple_B;
-	bool ll128;              /* the library supports LL128 */
-	bool ring_search;        /* rings over the widest links; false: ranks in their order */
-	double local_copy_ratio; /* part of a rank's last chunk that is copied locally */
-	double cpu_reduce_Bps;   /* bandwidth of additions on a server's CPU, per core */
+	bool ll128;            /* the library supports LL128 */
+	bool ring_search;      /* rings over the widest links; false: ranks in their order */
+	double block_copy_Bps; /* of a block that copies inside its GPU's memory; 0: no copy */
+	double cpu_reduce_Bps; /* bandwidth of additions on a server's CPU, per core */
 	double cpu_reduce_threads_count; /* threads that compute one sum */
 	double cpu_sum_inputs_count;     /* gradients that one pass over memory adds */
 	double cpu_after_ratio; /* bytes read and written after the sum per byte of the sum */
@@ -97,6 +103,7 @@ struct library_params {
 	int net_gdr_level;      /* enum path_level: the farthest NIC that accesses GPU memory */
 	/* NCCL_CROSS_NIC: 1: messages leave by the sender's own adapter, even across rails */
 	double cross_nic_count;
+	bool efa_tuner; /* the plugin for EFA chooses algorithm and protocol */
 	/* a GPU's messages may leave through another GPU's adapter, over NVLink */
 	bool pxn;
 	double send_ll_B; /* messages up to this size use LL inside a node */
@@ -123,6 +130,12 @@ struct comm_shape {
 	double network_Bps; /* goodput of a node over all its NICs; 0: one node */
 	size_t ring_count;  /* rings without common links (NVLink sets, NICs) */
 	bool socket;        /* the nodes communicate through sockets */
+	/* of the network: generation of EFA (0: another network); adapters access only host memory
+	 */
+	int efa_generation;
+	bool host_memory_only;
+	bool multicast; /* an NVSwitch connects all GPUs of a node */
+	int generation; /* enum gpu_generation: the oldest GPU */
 };
 
 struct collective_choice {
@@ -138,6 +151,7 @@ struct collective_choice {
 	/* part of the links' goodput, from protocol and efficiency */
 	double goodput_ratio[HOP_CLASS_COUNT];
 	double channel_cap_Bps[HOP_CLASS_COUNT]; /* maximum bandwidth of a channel; 0: unlimited */
+	double copy_spB; /* seconds per byte of a rank's last message for its local copy */
 	/* the library's own prediction, which decided the choice */
 	double predicted_s;
 };

@@ -36,9 +36,10 @@ struct machine {
 	/* By place: index of its own adapter among the used ones, and the adapter's node or -1. */
 	uint32_t *adapter;
 	int *adapter_node;
-	enum path_level *level; /* by place: distance from its own adapter */
-	size_t adapter_count;   /* number of used adapters */
-	double network_Bps;     /* bandwidth of these adapters together */
+	enum path_level *level;            /* by place: distance from its own adapter */
+	size_t adapter_count;              /* number of used adapters */
+	double network_Bps;                /* bandwidth of these adapters together */
+	const struct link_traits *network; /* of an adapter's link; NULL: no adapter */
 };
 
 struct finder {
@@ -192,10 +193,10 @@ static void list_adapters(struct finder *finder, struct machine *machine)
 				known |= machine->adapters.items[k].node == ends[end];
 			if (known)
 				continue;
+			machine->network = fabric_link_traits(finder->fabric, link);
 			*VEC_PUSH(finder->scratch, &machine->adapters) = (struct adapter){
 				.node = ends[end],
-				.goodput_Bps = link_goodput_Bps(
-					fabric_link_traits(finder->fabric, link), end),
+				.goodput_Bps = link_goodput_Bps(machine->network, end),
 			};
 		}
 	}
@@ -274,6 +275,7 @@ static void take_over(struct finder *finder, struct machine *machine, const stru
 	machine->level = known->level;
 	machine->adapter_count = known->adapter_count;
 	machine->network_Bps = known->network_Bps;
+	machine->network = known->network;
 	if (!known->adapter_node)
 		return;
 	machine->adapter_node = ARENA_ARRAY(finder->scratch, machine->count, int);
@@ -420,8 +422,12 @@ static struct comm_shape shape_of(const struct finder *finder, size_t rank_count
 	};
 	for (size_t m = 0; m < finder->machine_count; m++) {
 		const struct machine *machine = &finder->machines[m];
+		if (machine->network && machine->network->efa_generation > 0)
+			shape.efa_generation = machine->network->efa_generation;
+		shape.host_memory_only |= machine->network && machine->network->host_memory_only;
 		if (machine->count > shape.rank_most)
 			shape.rank_most = machine->count;
+		shape.multicast = machine->inner.switched && (m == 0 || shape.multicast);
 		if (machine->inner.inside > shape.inside)
 			shape.inside = machine->inner.inside;
 		if (machine->inner.inside_Bps > 0 &&

@@ -354,6 +354,7 @@ struct node_rings node_rings_find(struct arena *arena, struct fabric *fabric,
 		return rings;
 	}
 	struct node_links *links = links_of(arena, fabric, ranks, count);
+	rings.switched = links->switch_Bps > 0;
 	bool mesh = search && count > 2 && links->switch_Bps <= 0;
 	if (mesh && find_mesh(arena, links, &rings))
 		return rings;

@@ -18,6 +18,7 @@ struct node_rings {
 	const uint32_t *order;         /* ring_count * rank_count entries: places in the node */
 	enum hop_class inside;
 	double inside_Bps; /* goodput of all rings inside the node; 0: a single rank */
+	bool switched;     /* NVSwitches connect all ranks */
 };
 
 /* ranks[count] are the ranks of one machine. Without search it returns one ring in their order. */

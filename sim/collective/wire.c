@@ -257,22 +257,13 @@ void message_give(struct communicator *comm, struct message_state *message)
 	comm->free_messages = message;
 }
 
-/* A rank's last message determines the time of its local copy: it uses the bandwidth of the links
- * inside a host or, after a network, of GPU memory. */
-static double copy_like_s(const struct communicator *comm, const struct message_state *message)
-{
-	const struct way *way = message->wire->way;
-	const struct gpu *gpu = comm->ranks[way->to].place.gpu;
-	if (way->class == HOP_NET && gpu)
-		return gpu_traffic_s(gpu, 2 * message->size_B);
-	return message->flow_s / message->operation->train_count;
-}
-
 /* Checks that a message does not arrive earlier than its links allow. */
 static void check_message(const struct communicator *comm, const struct message_state *message)
 {
 	struct way *way = message->wire->way;
-	way->delivered_B += message->size_B;
+	/* A switch that adds or multiplies messages carries fewer bytes than it delivers. */
+	double carried_ratio = fmax(1, message->operation->choice.goodput_ratio[way->class]);
+	way->delivered_B += message->size_B / carried_ratio;
 	double taken_s = s_from_ps(engine_now_ps(comm->spec.engine) - message->started_ps);
 	double least_s = way->least_s + message->size_B * way->least_spB;
 	if (taken_s < least_s * (1 - slack_ratio) - slack_s)
@@ -291,7 +282,7 @@ static void delivered(void *ctx, uint64_t arg)
 	check_message(comm, message);
 	if (message->head.serial != 0 && engine_cancel(comm->spec.engine, message->head))
 		executor_head_over(comm, operation, step);
-	comm->ranks[message->wire->way->to].last_s = copy_like_s(comm, message);
+	comm->ranks[message->wire->way->to].last_B = message->size_B / operation->train_count;
 	comm->counters.delivered_B += message->size_B * comm->ranks[message->wire->way->from].count;
 	operation->delivered_B += message->size_B;
 	operation->deliveries_count++;

@@ -68,6 +68,8 @@ static bool direct_allowed(const struct communicator *comm, const struct rank_st
 			   const struct rank_state *b, const struct leg *leg)
 {
 	const struct library_params *library = comm->library;
+	if (library->gpudirect && comm->rings.shape.host_memory_only)
+		return false;
 	for (size_t i = 0; library->gpudirect && i < leg->route_count; i++)
 		if ((a->place.gpu && (int)path_level(comm->spec.fabric, leg->routes[i],
 						     a->root_node) > library->net_gdr_level) ||

@@ -111,6 +111,8 @@ struct link_traits {
 	/* The link divides all traffic into packets of its own (PCIe TLPs, NVLink flits, cache
 	 * lines), invisible to the ends. It has no influence on a route's MTU. */
 	bool own_packets;
+	int efa_generation;    /* of Amazon's EFA; 0: another kind of link */
+	bool host_memory_only; /* the adapter does not access GPU memory */
 };
 
 struct link_kind; /* sim/fabric/link.h */

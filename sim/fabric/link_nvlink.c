@@ -28,9 +28,10 @@ static const struct param_row rows[] = {
 		     "packet overhead: bytes of a packet in addition to its data",
 		     "Foley and Danskin, IEEE Micro 37(2), 2017: one header flit; assumed for "
 		     "later generations"),
-	COST_ASSUMED(struct nvlink_params, latency_s, QUANTITY_TIME, 0, 1, "500 ns",
+	COST_ASSUMED(struct nvlink_params, latency_s, QUANTITY_TIME, 0, 1, "250 ns",
 		     "one-way latency, including a switch at the far end",
-		     "assumption: between half and all of a load from another GPU (about 1 us)"),
+		     "assumption: a quarter of a load from another GPU (about 1 us), which crosses "
+		     "two links to a switch and from it, there and back"),
 };
 
 static const struct param_table table = PARAM_TABLE("nvlink", struct nvlink_params, rows);

@@ -178,6 +178,9 @@ void guest_work_flow(struct guest *guest, double work_s, double threads_count,
  * they stop. */
 double guest_threads_begin(struct guest *guest, double threads_count);
 void guest_threads_end(struct guest *guest, double begun_count);
+/* Takes cores from the guest's pool for threads that poll without pause. The pool keeps at least
+ * one core. */
+void guest_cores_take(struct guest *guest, double cores_count);
 /* Returns true if more threads of the guest or its pool want to run than there are cores. */
 bool guest_is_crowded(struct guest *guest);
 /* Returns the time that work_s (at the reference clock, on the bare machine) takes one thread of

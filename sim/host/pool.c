@@ -142,6 +142,13 @@ void guest_threads_end(struct guest *guest, double begun_count)
 	pool_update(guest->pool, guest->host);
 }
 
+void guest_cores_take(struct guest *guest, double cores_count)
+{
+	guest_settle(guest);
+	guest->pool->cores_count = fmax(1, guest->pool->cores_count - cores_count);
+	pool_update(guest->pool, guest->host);
+}
+
 bool guest_is_crowded(struct guest *guest)
 {
 	guest_settle(guest);

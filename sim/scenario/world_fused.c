@@ -159,6 +159,15 @@ static double round_trip_s(struct world *w, const struct job_entry *entry)
 	return 2 * (wire_s + work_s);
 }
 
+static bool across_machines(const struct world *w, const struct job_entry *entry)
+{
+	const struct host *first = guest_host(w->system.guests[entry->guests[0]]);
+	bool across = w->system.topology->fold != NULL;
+	for (size_t i = 1; i < entry->simulated_count && !across; i++)
+		across = guest_host(w->system.guests[entry->guests[i]]) != first;
+	return across;
+}
+
 static bool memory_fits(struct world *w, struct job *job, const struct job_entry *entry,
 			const struct fused_rank *rank, double memory_B)
 {
@@ -254,6 +263,7 @@ struct job *world_fused(struct world *w, const struct job_entry *entry, struct j
 		.copies = fold_counts(arena, w->system.topology->fold),
 		.all_count = entry->rank_count,
 		.network_round_trip_s = round_trip_s(w, entry),
+		.across_machines = across_machines(w, entry),
 		.seed = w->workload.seed,
 	};
 	if (comm)

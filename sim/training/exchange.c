@@ -43,6 +43,9 @@ static const struct param_row exchange_rows[] = {
 	PARAM_NUMBER(struct exchange_params, first_bucket_B, QUANTITY_BYTES, 1, 1e12, "1 MiB",
 		     "size at which the first DDP bucket is full",
 		     "PyTorch, reducer.hpp: kDefaultFirstBucketBytes"),
+	PARAM_WHOLE(struct exchange_params, bucket_tensors_count, 0, 1e6, "0",
+		    "number of gradients with which a DDP bucket is full; 0 means any number",
+		    "PyTorch's buckets have no such limit; OneFlow: nccl_fusion_max_ops, 24"),
 	COST_ASSUMED(struct exchange_params, negotiation_s, QUANTITY_TIME, 0, 1, "2 us",
 		     "work of Horovod's coordinator for each request of a rank",
 		     "assumption: parse a message of about 100 bytes, look up a hash table"),
@@ -80,8 +83,16 @@ static const struct param_row exchange_rows[] = {
 		     "standard deviation of a rank's compute time from step to step",
 		     "assumption: clocks and hosts change a step by about 0.5 %"),
 	COST_ASSUMED(struct exchange_params, gather_s, QUANTITY_TIME, 0, 10, "0 ms",
-		     "additional time of each step in a job with more than one rank",
+		     "additional time of each step in a job on several machines",
 		     "assumption: no further time; fitted to measured scaling"),
+	PARAM_BOOL(
+		struct exchange_params, gather_inside, "false",
+		"whether a job of several ranks inside one machine takes the time of gather, too",
+		"c4140_v100: four GPUs of one machine lose nothing that is not simulated"),
+	COST_ASSUMED(struct exchange_params, network_threads_count, QUANTITY_COUNT, 0, 1024, "0",
+		     "number of threads in each machine that poll the network without pause, if "
+		     "the job has several machines; each takes a core",
+		     "assumption: threads wait in the kernel, as those of sockets do"),
 	PARAM_BOOL(struct exchange_params, waits_for_issued, "false",
 		   "whether a collective waits for all kernels that its GPUs had received when the "
 		   "last rank issued the gradient (with announce = issued)",

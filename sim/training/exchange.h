@@ -56,6 +56,7 @@ struct exchange_params {
 	double fusion_B, cycle_s;        /* horovod */
 	double cycle_late_s;             /* horovod: delay of each wake-up of the thread */
 	double bucket_B, first_bucket_B; /* ddp */
+	double bucket_tensors_count; /* ddp: a bucket is full with that many gradients; 0: any */
 	double negotiation_s;        /* coordinator's work for each request of a tensor that is not
 					in the response cache */
 	double cached_negotiation_s; /* work of each exchange of the bits of the response cache */
@@ -71,6 +72,8 @@ struct exchange_params {
 	double gradient_element_B; /* 0: as in the stack; 2 for compression to half precision */
 	double noise_ratio;        /* standard deviation of a rank's compute time, each step */
 	double gather_s;           /* further time of a step with more than one rank (fitted) */
+	double network_threads_count; /* threads of each machine that poll the network */
+	bool gather_inside; /* jobs inside of one machine take gather_s, too */
 	bool waits_for_issued;
 	bool host_waits; /* the host issues a step when the gradients of the step before are reduced
 			  */

@@ -293,6 +293,10 @@ static void start(void *ctx, uint64_t arg)
 		struct rank *rank = &job->ranks[i];
 		rank->part_since_ps = rank->counted_ps = job->recorded_ps;
 		rank->busy_before_s = gpu_context_busy_s(rank->spec->context);
+		if (job->spec.across_machines &&
+		    (i == 0 || rank->spec->guest != rank[-1].spec->guest))
+			guest_cores_take(rank->spec->guest,
+					 job->spec.exchange->network_threads_count);
 		if (job->spec.profile->poller_ratio > 0)
 			guest_threads_begin(rank->spec->guest, job->spec.profile->poller_ratio);
 		rank_step_begin(rank);

@@ -44,6 +44,7 @@ struct fused_spec {
 	const uint32_t *copies;
 	size_t all_count;
 	double network_round_trip_s;
+	bool across_machines; /* the job has ranks on several machines */
 	uint64_t seed;
 	/* Called when all ranks have ended a step; returns false to stop the job. The record
 	 * covers the time from the end of the step before on the last rank to the end of this one.

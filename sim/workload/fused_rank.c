@@ -78,7 +78,8 @@ static void try_end(struct rank *rank)
 	    rank->update_due_s > 0 || rank->ending)
 		return;
 	rank->ending = true;
-	if (job->exchange && job->spec.exchange->gather_s > 0)
+	if (job->exchange && job->spec.exchange->gather_s > 0 &&
+	    (job->spec.across_machines || job->spec.exchange->gather_inside))
 		engine_after(job->spec.engine, ps_from_s(job->spec.exchange->gather_s), step_end,
 			     rank, 0);
 	else

@@ -42,12 +42,13 @@ static void ring_all_reduce_time_matches_the_formula(void)
 	}
 }
 
+/* The block copies the last chunk at twice the rate of the links. */
 static void start_cost_and_local_copy_add_to_the_ring_time(void)
 {
 	struct comm_world *w = comm_world_new();
 	comm_star(w, 4, RATE_BPS, 0);
 	w->library.base_ring_simple_s = 7e-6;
-	w->library.local_copy_ratio = 0.5;
+	w->library.block_copy_Bps = 2 * RATE_BPS;
 	comm_all(w, comm_make(w, "job"), ALL_REDUCE, 4 * CHUNK_B, 0);
 	comm_run(w);
 	CHECK_PS(w->done_ps[0], 7 * US + 6 * CHUNK_PS + CHUNK_PS / 2);

@@ -90,12 +90,18 @@ static void ddp_buckets_are_exchanged_when_full(void)
 	static const struct {
 		double first_B, next_B, ms;
 		uint64_t collectives;
-	} rows[] = {{1e6, 25e6, 29.5, 2}, {4e6, 1, 29.5, 2}, {4e6 + 1, 1, 33.5, 1}};
-	for (size_t i = 0; i < 3; i++) {
+		double tensors_count;
+	} rows[] = {{1e6, 25e6, 29.5, 2, 0},
+		    {4e6, 1, 29.5, 2, 0},
+		    {4e6 + 1, 1, 33.5, 1, 0},
+		    {4e6 + 1, 1, 33.5, 1, 2},
+		    {4e6 + 1, 1, 29.5, 2, 1}};
+	for (size_t i = 0; i < 5; i++) {
 		struct job_world b;
 		setup(&b, "ddp");
 		b.exchange.first_bucket_B = rows[i].first_B;
 		b.exchange.bucket_B = rows[i].next_B;
+		b.exchange.bucket_tensors_count = rows[i].tensors_count;
 		run(&b);
 		check_step(&b, 1, rows[i].ms);
 		CHECK(communicator_counters(b.comm[0])->collectives_count ==
@@ -168,6 +174,7 @@ static void framework_work_adds_to_the_exchange(void)
 	setup(&b, "after_backward");
 	b.exchange.tensor_s = 1 * MS;
 	b.exchange.gather_s = 3 * MS;
+	b.exchange.gather_inside = true;
 	run(&b);
 	check_step(&b, 1, 33.5 + 2 + 3);
 	CHECK_NEAR(step_of(&b, 1)->other_s, 5 * MS, 1e-9);

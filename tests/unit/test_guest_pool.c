@@ -222,6 +222,22 @@ static void guest_is_limited_to_its_virtual_cpus(void)
 	net_free(net);
 }
 
+/* Of four cores, threads that poll take three. Four threads share the one that is left, also if
+ * more threads poll than there are cores. */
+static void polling_threads_leave_fewer_cores(void)
+{
+	static const double polling_count[] = {0, 3, 9}, expected_s[] = {2, 8, 8};
+	for (size_t i = 0; i < 3; i++) {
+		struct net *net = pool_net();
+		net_build(net);
+		guest_cores_take(net->guest[0], polling_count[i]);
+		work(net, 0, 8, 4, 0);
+		net_run(net);
+		CHECK_NEAR(net->delivered_s[0], expected_s[i], 1e-9);
+		net_free(net);
+	}
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -234,6 +250,7 @@ int main(void)
 		TEST(extra_work_grows_with_the_excess_of_threads),
 		TEST(virtual_machine_adds_work),
 		TEST(copying_thread_weighs_as_much_as_others),
+		TEST(polling_threads_leave_fewer_cores),
 	};
 	num_init();
 	return TEST_MAIN(tests);

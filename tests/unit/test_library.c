@@ -2,6 +2,7 @@
 /* Choices of the collective library's cost model, with NCCL's constants. */
 #include "sim/base/arena.h"
 #include "sim/collective/library.h"
+#include "sim/gpu/gpu.h"
 #include "tests/test.h"
 
 /* Eight A100s with NVSwitch, and two such machines with eight adapters of 25 GB/s each. */
@@ -70,8 +71,8 @@ static void small_message_time_matches_hand_calculation(void)
 	CHECK_TEXT(choice.algorithm->name, "ring");
 	CHECK_NEAR(choice.predicted_s, 15.004e-6, 1e-9);
 	CHECK_NEAR(choice.start_s, 6.6e-6, 1e-12);
-	CHECK(choice.hop_s[HOP_NVLINK] <= 0);            /* all of it belongs to the wire */
-	CHECK_NEAR(choice.hop_s[HOP_NET], 1.2e-6, 1e-9); /* 2.7 us minus the wire's 1.5 */
+	CHECK_NEAR(choice.hop_s[HOP_NVLINK], 0.1e-6, 1e-9); /* 0.6 us minus the wire's 0.5 */
+	CHECK_NEAR(choice.hop_s[HOP_NET], 1.2e-6, 1e-9);    /* 2.7 us minus the wire's 1.5 */
 	CHECK(choice.block_count == 1 && choice.channel_count == 1);
 	/* 1 MiB with LL: 4 KiB per rank and channel, so 2^20 / 2^15 = 32 > 24. */
 	library.protocol = CHOOSE_LL;
@@ -237,10 +238,10 @@ static void fitted_latencies_change_run_and_choice(void)
 	library = defaults();
 	library.protocol = CHOOSE_LL;
 	CHECK(after.protocol == PROTOCOL_LL);
-	CHECK_NEAR(before.hop_s[HOP_NVLINK], 0.08e-6, 1e-9);
+	CHECK_NEAR(before.hop_s[HOP_NVLINK], 0.58e-6, 1e-9);
 	library.ll_nodes_scale_ratio = 2;
 	after = all_reduce(&library, &two, 1024);
-	CHECK_NEAR(after.hop_s[HOP_NVLINK], 1.16e-6, 1e-9);
+	CHECK_NEAR(after.hop_s[HOP_NVLINK], 1.66e-6, 1e-9);
 	CHECK_NEAR(after.hop_s[HOP_NET], before.hop_s[HOP_NET], 1e-9);
 	CHECK_NEAR(after.predicted_s, before.predicted_s + 14 * 1.08e-6, 1e-9);
 }
@@ -311,6 +312,53 @@ static void ll128_tree_time_matches_hand_calculation(void)
 		   31.5e-6 + 67108864 / (24 * 10e9 * 0.3), 1e-9);
 }
 
+/* Each of the two trees of a channel has half of its blocks: 24 blocks of 10 GB/s with LL128, of
+ * which 30 % serve the slower direction. */
+static void trees_of_a_pair_share_the_blocks_of_a_channel(void)
+{
+	struct library_params library = defaults();
+	library.algorithm = "double_tree";
+	library.protocol = CHOOSE_LL128;
+	struct collective_choice choice = all_reduce(&library, &one_node, 67108864);
+	CHECK(choice.block_count == 24 && choice.channel_count == 1);
+	CHECK_NEAR(choice.channel_cap_Bps[HOP_NVLINK], 24 * 10e9 * 0.3 / 2, 1);
+	library.algorithm = "binary_tree";
+	choice = all_reduce(&library, &one_node, 67108864);
+	CHECK_NEAR(choice.channel_cap_Bps[HOP_NVLINK], 24 * 10e9 * 0.3, 1);
+}
+
+/* The plugin's regions for p5 at 16 ranks: a tree with LL128 up to 30 MiB. On 12 nodes the border
+ * is halfway between 117440512 (64 ranks) and 301989888 B (128), and rings with LL128 follow up to
+ * 2 GiB. Without the tuner NCCL adds 75 us to each hop and takes a tree. The first generation keeps
+ * no order, so only Simple remains, at 150 us twice a hop without access to GPU memory. */
+static void efa_changes_the_choice(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape two = nodes(2), twelve = nodes(12);
+	two.efa_generation = twelve.efa_generation = 2;
+	struct collective_choice choice = all_reduce(&library, &two, 8);
+	CHECK_TEXT(choice.algorithm->name, "double_tree");
+	CHECK(choice.protocol == PROTOCOL_LL128);
+	choice = all_reduce(&library, &twelve, 209715200);
+	CHECK_TEXT(choice.algorithm->name, "double_tree");
+	choice = all_reduce(&library, &twelve, 209715201);
+	CHECK_TEXT(choice.algorithm->name, "ring");
+	CHECK(choice.protocol == PROTOCOL_LL128);
+	CHECK(all_reduce(&library, &twelve, 17179869184).protocol == PROTOCOL_SIMPLE);
+	library.efa_tuner = false;
+	double with_s = all_reduce(&library, &two, 8).predicted_s;
+	CHECK(all_reduce(&library, &two, 8).protocol == PROTOCOL_LL);
+	two.efa_generation = 0;
+	CHECK_NEAR(with_s - all_reduce(&library, &two, 8).predicted_s, 150e-6, 1e-9);
+	two.efa_generation = 1;
+	two.host_memory_only = true;
+	choice = all_reduce(&library, &two, 8);
+	CHECK(choice.protocol == PROTOCOL_SIMPLE);
+	two.efa_generation = 0;
+	library.protocol = CHOOSE_SIMPLE;
+	CHECK_NEAR(choice.predicted_s - all_reduce(&library, &two, 8).predicted_s, 600e-6, 1e-9);
+}
+
 /* Each block adds 2 us at the start. The time of a call grows with its size by 2 (n - 1) / n over
  * the bus bandwidth for an all-reduce, and by 1 over it for a broadcast. */
 static void choice_time_has_start_and_slope(void)
@@ -330,6 +378,78 @@ static void choice_time_has_start_and_slope(void)
 	CHECK_NEAR(sum_s / send_s, 2.0 * 7 / 8, 1e-6);
 }
 
+/* H100s have eighteen links of 25 GB/s to a switch. */
+static struct comm_shape hopper(size_t gpus)
+{
+	return (struct comm_shape){.rank_count = gpus,
+				   .node_count = 1,
+				   .rank_most = gpus,
+				   .inside = HOP_NVLINK,
+				   .inside_Bps = 450e9,
+				   .ring_count = 1,
+				   .multicast = true,
+				   .generation = GENERATION_HOPPER};
+}
+
+/* Each of n heads gets the largest bandwidth of NCCL's list of which n + 1 fit in 18 x 20.6 GB/s:
+ * 60 GB/s for four and five GPUs, 50 for six, 40 for seven and eight. NVLink SHARP has 0.85 n times
+ * that, and a ring n / (2 (n - 1)) times 360 GB/s: 204 and 240 GB/s for four GPUs, 255 and 225 for
+ * five. */
+static void nvlink_sharp_is_chosen_for_large_messages_of_five_gpus(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape shape = hopper(4), five = hopper(5), eight = hopper(8);
+	CHECK_TEXT(all_reduce(&library, &shape, 8e9).algorithm->name, "ring");
+	CHECK_TEXT(all_reduce(&library, &five, 8e9).algorithm->name, "nvls");
+	CHECK_NEAR(all_reduce(&library, &five, 8e9).predicted_s, 25e-6 + 8e9 / 255e9, 1e-9);
+	CHECK_NEAR(all_reduce(&library, &eight, 8e9).predicted_s, 25e-6 + 8e9 / 272e9, 1e-9);
+	CHECK_TEXT(all_reduce(&library, &eight, 2097152).algorithm->name, "nvls");
+	CHECK_TEXT(all_reduce(&library, &eight, 1048576).algorithm->name, "ring");
+	CHECK(all_reduce(&library, &eight, 1048576).protocol == PROTOCOL_LL);
+	CHECK_TEXT(library_choose(&library, &eight, COLLECTIVE_ALL_GATHER, 8e9).algorithm->name,
+		   "all_gather");
+}
+
+static void nvlink_sharp_needs_hopper_three_gpus_and_one_machine(void)
+{
+	struct library_params library = defaults();
+	library.algorithm = "nvls";
+	for (int without = 0; without < 6; without++) {
+		struct comm_shape shape = hopper(without == 1 ? 2 : 8);
+		shape.generation = without == 2 ? GENERATION_AMPERE : GENERATION_HOPPER;
+		shape.multicast = without != 3;
+		shape.node_count = without == 4 ? 2 : 1;
+		library.nvls = without != 5;
+		CHECK_TEXT(all_reduce(&library, &shape, 8e9).algorithm->name,
+			   without ? "ring" : "nvls");
+	}
+}
+
+/* Sixteen blocks work on a chunk of each of eight heads: 128 chunks in a round. Chunks of 128 KiB
+ * need 64 rounds, of 64 KiB 8 and of 32 KiB 2; smaller messages have 16 KiB. In a round, links
+ * carry 9/8 of its bytes at 0.7 of 450 GB/s, and are idle for 4 us. */
+static void nvlink_sharp_works_in_rounds_of_chunks(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape eight = hopper(8);
+	library.algorithm = "nvls";
+	CHECK(all_reduce(&library, &eight, 1024 * 1048576.0).pipeline_count == 64);
+	CHECK(all_reduce(&library, &eight, 512 * 1048576.0).pipeline_count == 64);
+	CHECK(all_reduce(&library, &eight, 8 * 1048576.0).pipeline_count == 2);
+	CHECK(all_reduce(&library, &eight, 4 * 1048576.0).pipeline_count == 2);
+	CHECK(all_reduce(&library, &eight, 1000).pipeline_count == 1);
+	struct collective_choice choice = all_reduce(&library, &eight, 1024 * 1048576.0);
+	double round_s = 4e-6 + 16777216 * 1.125 / 315e9;
+	CHECK(choice.block_count == 16);
+	CHECK_NEAR(choice.channel_cap_Bps[HOP_NVLINK], 16777216 / 8 / round_s, 1);
+	CHECK_NEAR(choice.goodput_ratio[HOP_NVLINK], 0.7 * 14 / 9, 1e-12);
+	CHECK(choice.copy_spB <= 0);
+	library.block_copy_Bps = 10e9; /* the last round's chunks of all heads */
+	choice = all_reduce(&library, &eight, 1024 * 1048576.0);
+	CHECK_NEAR(choice.copy_spB, 8 / 160e9, 1e-18);
+	CHECK_NEAR(choice.start_s, 20e-6 + 16777216 / 160e9, 1e-9);
+}
+
 static const struct test tests[] = {
 	TEST(protocol_follows_the_message_size),
 	TEST(small_message_time_matches_hand_calculation),
@@ -344,7 +464,12 @@ static const struct test tests[] = {
 	TEST(ll128_tree_time_matches_hand_calculation),
 	TEST(all_to_all_sends_messages_concurrently),
 	TEST(chains_and_trees_divide_messages_into_pieces),
+	TEST(trees_of_a_pair_share_the_blocks_of_a_channel),
+	TEST(efa_changes_the_choice),
 	TEST(choice_time_has_start_and_slope),
+	TEST(nvlink_sharp_is_chosen_for_large_messages_of_five_gpus),
+	TEST(nvlink_sharp_needs_hopper_three_gpus_and_one_machine),
+	TEST(nvlink_sharp_works_in_rounds_of_chunks),
 };
 
 int main(void)

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* NCCL's constants that depend on the generation of the GPUs, and its model of NVLink SHARP. */
+#include "sim/collective/generation.h"
+
+#include <math.h>
+
+#include "sim/gpu/gpu.h"
+
+/* src/graph/tuning.cc of NCCL 2.28 (perChMaxTreeBws, perChMaxRingLL128Bws, llMaxBws), topo.h
+ * (SM*_NVLINK_BW) and search.cc (speedArrayIntra). Two blocks serve each ring that the search
+ * finds. GPUs before Ampere have Ampere's constants, because later tables hardly differ. */
+struct constants {
+	double block_Bps, tree_Bps, ll128_Bps, ll_Bps, ll_net_Bps;
+	double lane_Bps;      /* goodput of the links of one ring that the search finds */
+	double ll_scale;      /* part of the links' goodput that LL reaches, relative to Ampere */
+	double planned_ratio; /* part of the links' goodput that the search hands out to rings */
+	double reached_ratio; /* goodput that a link reaches, relative to planned_ratio of Ampere */
+	double multicast_planned_ratio; /* nvlsEfficiency; 0: no NVLink SHARP */
+	double multicast_blocks;        /* NVLS_NCHANNELS */
+	double multicast_tree_Bps[2];   /* perChMaxNVLSTreeBws, two nodes and more */
+	double speeds_Bps[13];          /* bandwidths that the search tries, from the largest */
+};
+
+static const struct constants ampere = {12e9, 12e9, 10e9, 3.5e9, 1.4e9, 25e9, 1,
+					0.85, 1,    0,    0,     {0},   {0}};
+/* 20.6 of a link's 25 GB/s; twelve rings of 30 GB/s. */
+static const struct constants hopper = {
+	19.35e9,
+	19.35e9,
+	18.35e9,
+	5.9e9,
+	2.8e9,
+	37.5e9,
+	1.52,
+	0.8,
+	0.97,
+	0.85,
+	16,
+	{57.7e9, 45.5e9},
+	{60e9, 50e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 11e9, 6e9, 3e9}};
+/* 40.1 of a link's 50 GB/s. */
+static const struct constants blackwell = {
+	35e9,
+	35e9,
+	20e9,
+	8.8e9,
+	2.8e9,
+	25e9,
+	1.52,
+	0.8,
+	0.94,
+	0.74,
+	24,
+	{96e9, 43.8e9},
+	{90e9, 80e9, 70e9, 60e9, 50e9, 45e9, 40e9, 30e9, 24e9, 20e9, 19e9, 18e9}};
+
+static const struct constants *constants_of(int generation)
+{
+	if (generation >= GENERATION_BLACKWELL)
+		return &blackwell;
+	return generation >= GENERATION_HOPPER ? &hopper : &ampere;
+}
+
+static void preset(double *value, double constant)
+{
+	if (*value <= 0)
+		*value = constant;
+}
+
+void library_resolve(struct library_params *lib, int generation)
+{
+	const struct constants *k = constants_of(generation);
+	preset(&lib->channel_bandwidth_Bps, k->block_Bps);
+	preset(&lib->channel_tree_Bps, k->tree_Bps);
+	preset(&lib->channel_ll128_Bps, k->ll128_Bps);
+	preset(&lib->channel_ll_Bps, k->ll_Bps);
+	preset(&lib->channel_ll_net_Bps, k->ll_net_Bps);
+	preset(&lib->lane_Bps, k->lane_Bps);
+	preset(&lib->nvlink_planned_ratio, k->planned_ratio);
+	lib->ll_ratio *= k->ll_scale;
+	lib->nvlink_efficiency_ratio *= k->reached_ratio;
+}
+
+/* ---- NVLink SHARP ----
+ *
+ * Each rank is the head of a part of the buffer: it loads the sum of the part through the switch,
+ * which reads the values of all GPUs, and stores it to all of them. A link carries the whole buffer
+ * once for the others' parts, and its own part once more: 1 + 1/ranks of the buffer each way. */
+
+bool multicast_may(const struct library_params *lib, const struct comm_shape *shape, bool tree)
+{
+	bool simple = lib->protocol == CHOOSE_PROTOCOL_AUTO || lib->protocol == CHOOSE_SIMPLE;
+	bool across = shape->node_count > 1;
+	return lib->nvls && simple && shape->multicast && across == tree && !shape->socket &&
+	       shape->rank_most > 2 && shape->rank_count == shape->rank_most * shape->node_count &&
+	       constants_of(shape->generation)->multicast_planned_ratio > 0;
+}
+
+/* Returns the bandwidth of each head in NCCL's search (ncclTopoSearchTryNvls): a GPU's links carry
+ * that of each head once, and its own twice. */
+static double head_Bps(const struct comm_shape *shape)
+{
+	const struct constants *k = constants_of(shape->generation);
+	double links_Bps = ampere.planned_ratio * k->reached_ratio * shape->inside_Bps;
+	for (const double *speed = k->speeds_Bps; *speed > 0; speed++)
+		if (((double)shape->rank_most + 1) * *speed <= links_Bps)
+			return *speed;
+	return links_Bps / ((double)shape->rank_most + 1);
+}
+
+/* Across nodes a head is also bound by its share of the adapters, or half of it if there are more
+ * than two nodes. NCCL's model takes 5/6 of the bandwidth (src/graph/tuning.cc). */
+double multicast_guess_s(const struct library_params *lib, const struct comm_shape *shape,
+			 double net_hop_s, double size_B)
+{
+	const struct constants *k = constants_of(shape->generation);
+	double heads = (double)shape->rank_most, each_Bps = head_Bps(shape);
+	if (shape->node_count == 1)
+		return lib->latency_scale_ratio * lib->nvls_latency_s +
+		       size_B / (k->multicast_planned_ratio * each_Bps * heads);
+	bool two = shape->node_count == 2;
+	double net_Bps = lib->net_efficiency_ratio * shape->network_Bps / heads;
+	each_Bps = fmin(each_Bps, two ? net_Bps : net_Bps / 2);
+	each_Bps = fmin(each_Bps, k->multicast_tree_Bps[two ? 0 : 1]);
+	return lib->latency_scale_ratio * lib->nvls_latency_s +
+	       2 * (double)ilogb((double)shape->node_count) * net_hop_s +
+	       size_B / (5.0 / 6 * each_Bps * heads);
+}
+
+/* Returns the bytes of a round, in which each block works on one chunk of each head. NCCL takes
+ * smaller chunks for smaller messages, and for trees over four or more nodes (calcCollChunking,
+ * src/enqueue.cc). The plugin for EFA raises the limit (src/platform-aws.cpp). */
+static double round_B(const struct library_params *lib, const struct comm_shape *shape,
+		      double chunks, double size_B)
+{
+	static const struct {
+		double rounds, chunk_B;
+	} inside[] = {{64, 65536}, {8, 32768}, {2, 16384}, {0, 0}},
+	  across[] = {{32, 262144}, {16, 131072}, {4, 65536}, {1, 32768}};
+	bool tree = shape->node_count > 1, efa = shape->efa_generation >= 2;
+	double chunk_B = efa && tree ? fmax(lib->nvls_chunk_B, 524288) : lib->nvls_chunk_B;
+	if (shape->node_count >= 4 && !efa)
+		chunk_B = fmin(chunk_B, 65536);
+	for (size_t i = 0; i < sizeof across / sizeof across[0]; i++)
+		if (size_B < (tree ? across : inside)[i].rounds * chunks * chunk_B)
+			chunk_B = fmin(chunk_B, (tree ? across : inside)[i].chunk_B);
+	return fmin(size_B, chunks * chunk_B);
+}
+
+void multicast_settle(const struct library_params *lib, const struct comm_shape *shape,
+		      struct collective_choice *choice, double size_B)
+{
+	double ranks = (double)shape->rank_most;
+	double blocks = constants_of(shape->generation)->multicast_blocks;
+	double part_B = round_B(lib, shape, blocks * ranks, size_B);
+	double links_Bps = lib->nvls_efficiency_ratio * shape->inside_Bps;
+	double round_s = lib->nvls_round_s + part_B * (1 + 1 / ranks) / links_Bps;
+	choice->channel_count = 1;
+	choice->block_count = (size_t)blocks;
+	choice->pipeline_count = (size_t)ceil(size_B / part_B);
+	choice->start_s = lib->latency_scale_ratio * lib->nvls_start_s + lib->start_s +
+			  blocks * lib->channel_start_s;
+	/* A block copies its chunks to buffers of the switch first, and the last results back. */
+	if (lib->block_copy_Bps > 0) {
+		choice->copy_spB = ranks / (blocks * lib->block_copy_Bps);
+		choice->start_s += part_B / (blocks * lib->block_copy_Bps);
+	}
+	choice->channel_cap_Bps[HOP_NVLINK] =
+		part_B / ranks / round_s / (choice->algorithm->paired ? 2 : 1);
+	/* The schedule sends 2 (ranks - 1) / ranks of the buffer over each link. */
+	choice->goodput_ratio[HOP_NVLINK] =
+		lib->nvls_efficiency_ratio * 2 * (ranks - 1) / (ranks + 1);
+}
