@@ -62,7 +62,8 @@ TEST_PROGRAMS := $(TESTS:%.c=$(BUILD)/%)
 DATASETS := ddl_p100 c4140_v100 nvidia_mxnet_resnet50 nvidia_mxnet_dgx2 mlperf_resnet50 \
 	tensorflow_benchmarks_2017 \
 	nccl_allreduce_a100_nvswitch nccl_allreduce_2nodes nccl_allreduce_p5 closer2018_gtx1080 \
-	flexdirect_1050ti bitfusion_networks tensorflow_ec2_distributed
+	flexdirect_1050ti bitfusion_networks tensorflow_ec2_distributed \
+	kernels_2017 kernels_v100 kernels_mxnet kernels_mpt
 RECORDINGS := calib/measured/recorded/loopback-spin.jsonl
 WHAT_IFS := $(sort $(basename $(notdir $(wildcard topologies/what-ifs/*.cfg))))
 DATA := topologies models calib

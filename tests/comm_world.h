@@ -27,6 +27,7 @@ struct comm_world {
 	size_t gpu_count;
 	struct comm_rank ranks[COMM_RANKS_MAX];
 	size_t rank_count, server_count;
+	bool training;
 	const char *transport; /* NULL: no transport */
 	char transport_params[TRANSPORT_PARAMS_SIZE_MAX] __attribute__((aligned(16)));
 	struct communicator *comm;
@@ -179,6 +180,7 @@ static inline struct communicator *comm_make(struct comm_world *w, const char *n
 		.seed = 1,
 		.failed = comm_failed,
 		.failed_ctx = w,
+		.training = w->training,
 	};
 	return communicator_new(&spec);
 }

@@ -133,7 +133,7 @@ static void sum_up(const struct collecting *c, struct model_errors *errors)
 
 const struct model_errors *fit_errors(struct arena *arena, struct diag *diag, const char *data_root,
 				      const struct fit_result *const *results, size_t count,
-				      uint64_t seed, const char **broken)
+				      uint64_t seed, unsigned jobs, const char **broken)
 {
 	struct collecting c = {.arena = arena,
 			       .diag = diag,
@@ -146,24 +146,63 @@ const struct model_errors *fit_errors(struct arena *arena, struct diag *diag, co
 	for (size_t i = 0; i < count && diag_count(diag) == 0; i++)
 		for (size_t k = 0; k < results[i]->stage_count; k++)
 			add_leverages(&c, &results[i]->stages[k]);
+	for (size_t i = 0; i < count; i++)
+		fit_evidence(arena, results[i], NULL, &errors->evidence);
 	sum_up(&c, errors);
-	return diag_count(diag) || *broken ? NULL : errors;
+	if (diag_count(diag) || *broken)
+		return NULL;
+	struct model_error same[CASE_KIND_COUNT];
+	for (size_t k = 0; k < CASE_KIND_COUNT; k++)
+		same[k] = (struct model_error){errors->kinds[k].error_ratio,
+					       errors->kinds[k].freedom_count};
+	const struct left_out *left =
+		systems_leave_out(arena, diag, data_root, false, seed, jobs, broken);
+	if (left)
+		systems_errors(left, NULL, same, &errors->far);
+	return left ? errors : NULL;
+}
+
+void fit_errors_read(struct arena *arena, struct diag *diag, const char *data_root,
+		     struct model_error same[CASE_KIND_COUNT])
+{
+	const char *path = arena_printf(arena, "%s/calib/profiles/" MODEL_ERROR ".cfg", data_root);
+	const struct cfg_node *file = cfg_read(arena, diag, path);
+	for (enum case_kind k = 0; k < CASE_KIND_COUNT; k++)
+		same[k] = case_error_at(file, k, DISTANCE_SAME_SYSTEM);
+}
+
+static void write_error(FILE *out, enum case_kind kind, enum distance distance,
+			struct model_error error, const char *note)
+{
+	fprintf(out,
+		"\t{ path = \"%s\"; distance = \"%s\";\n\t  fit = { value = \"%.6g\"; freedom = "
+		"%.4g; origin = \"derived\"; note = \"%s\"; }; }",
+		case_kind_path(kind), distance_name(distance), error.ratio, error.freedom_count,
+		note);
 }
 
 void fit_errors_write(FILE *out, const struct model_errors *errors)
 {
-	fputs("# Written by `farwire fit`; do not edit. Residuals of the fits on "
-	      "rows of role fit.\nparameters = (\n",
+	fputs("# Written by `farwire fit`; do not edit. Residuals of the fits on rows of role fit, "
+	      "and errors of\n# these rows without the parameters of their system.\n"
+	      "parameters = (\n",
 	      out);
-	for (size_t k = 0; k < CASE_KIND_COUNT; k++) {
+	for (enum case_kind k = 0; k < CASE_KIND_COUNT; k++) {
 		const struct kind_error *kind = &errors->kinds[k];
 		fprintf(out,
-			"%s\t# %zu measurements, %.4g of them to spare, root mean square %.2f %%\n"
-			"\t{ path = \"%s\";\n\t  fit = { value = \"%.6g\"; freedom = %.4g; "
-			"origin = \"derived\"; note = \"residuals of rows of role fit\"; }; }",
+			"%s\t# %zu measurements, %.4g of them to spare, root mean square %.2f %%\n",
 			k ? ",\n" : "", kind->measurement_count, kind->spare_count,
-			kind->spare_count > 0 ? 100 * kind->own_ratio : 0.0,
-			case_kind_path((enum case_kind)k), kind->error_ratio, kind->freedom_count);
+			kind->spare_count > 0 ? 100 * kind->own_ratio : 0.0);
+		write_error(out, k, DISTANCE_SAME_SYSTEM,
+			    (struct model_error){kind->error_ratio, kind->freedom_count},
+			    "residuals of rows of role fit");
+		for (enum distance d = DISTANCE_SAME_KIND; d < DISTANCE_COUNT; d++) {
+			const struct distance_error *e = &errors->far.of[k][d];
+			fprintf(out, ",\n\t# %zu measurements of %zu systems left out\n",
+				e->row_count, e->system_count);
+			write_error(out, k, d, e->error, "systems left out of the fits");
+		}
 	}
 	fputs("\n);\n", out);
+	fit_evidence_write(out, &errors->evidence);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Estimates the error of the model itself from the residuals of the fits.
+/* Estimates the error of the model itself from the residuals of the fits. This is its error for
+ * the same system; systems.h describes that of others.
  *
  * Besides uncertain parameters, a mechanism may be missing from the model. Its effect is visible in
  * rows of role fit, as far as their information was not used up by parameters. The estimate has
@@ -21,6 +22,7 @@
 #define FARWIRE_CALIB_FIT_ERRORS_H
 
 #include "calib/fit/fit.h"
+#include "calib/fit/systems.h"
 
 struct kind_error {
 	size_t measurement_count;
@@ -32,12 +34,18 @@ struct kind_error {
 
 struct model_errors {
 	struct kind_error kinds[CASE_KIND_COUNT];
+	struct distance_errors far; /* errors at larger distances (systems.h) */
+	struct evidences evidence;  /* what all fits were fitted on */
 };
 
-/* Call it after all fits, with their results. Returns NULL after errors, like fit_run. */
+/* Call it after all fits, with their results, when their profiles are written. Returns NULL after
+ * errors, like fit_run. */
 const struct model_errors *fit_errors(struct arena *arena, struct diag *diag, const char *data_root,
 				      const struct fit_result *const *results, size_t count,
-				      uint64_t seed, const char **broken);
+				      uint64_t seed, unsigned jobs, const char **broken);
+/* Reads the errors on the same system from the profile MODEL_ERROR. */
+void fit_errors_read(struct arena *arena, struct diag *diag, const char *data_root,
+		     struct model_error same[CASE_KIND_COUNT]);
 /* Writes the profile MODEL_ERROR. */
 void fit_errors_write(FILE *out, const struct model_errors *errors);
 

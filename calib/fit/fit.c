@@ -307,6 +307,38 @@ static void read_profiles(struct fitting *f, const struct cfg_node *node,
 	}
 }
 
+void fitting_keep_rows(struct fitting *f, struct fit_stage_result *stage)
+{
+	stage->row_count = f->row_count;
+	const char **labels = ARENA_ARRAY(f->arena, f->row_count, const char *);
+	struct evidence *evidence = ARENA_ARRAY(f->arena, f->row_count, struct evidence);
+	for (size_t i = 0; i < f->row_count; i++) {
+		const struct case_request request = dataset_request(f->rows[i], f->data_root);
+		const struct scenario *scenario = case_read(f->arena, diag_new(f->arena), &request);
+		labels[i] = f->rows[i]->label;
+		if (scenario)
+			evidence[i] = dataset_evidence(f->arena, f->rows[i], scenario);
+	}
+	stage->row_labels = labels;
+	stage->evidence = evidence;
+	stage->rows = ARENA_ARRAY(f->arena, f->row_count, const struct dataset_row *);
+	memcpy(stage->rows, f->rows, f->row_count * sizeof *stage->rows);
+	stage->leverage = ARENA_ARRAY(f->arena, f->row_count, double);
+}
+
+static void note_seen(struct fitting *f, struct fit_stage_result *stage)
+{
+	struct fit_stage_result *stages = f->result->stages;
+	size_t index = (size_t)(stage - stages);
+	stage->seen = ARENA_ARRAY(f->arena, index + 1, bool);
+	for (size_t k = index; k-- > 0;) {
+		for (size_t i = 0; i < f->row_count; i++)
+			stage->seen[k] = stage->seen[k] || sees(f, f->rows[i], &stages[k]);
+		for (size_t i = 0; stage->seen[k] && i < k; i++)
+			stage->seen[i] = stage->seen[i] || stages[k].seen[i];
+	}
+}
+
 static void run_stage(struct fitting *f, const struct cfg_node *node,
 		      struct fit_stage_result *stage)
 {
@@ -324,14 +356,8 @@ static void run_stage(struct fitting *f, const struct cfg_node *node,
 		return;
 	stage->first = f->first;
 	stage->count = f->count;
-	stage->row_count = f->row_count;
-	const char **labels = ARENA_ARRAY(f->arena, f->row_count, const char *);
-	for (size_t i = 0; i < f->row_count; i++)
-		labels[i] = f->rows[i]->label;
-	stage->row_labels = labels;
-	stage->rows = ARENA_ARRAY(f->arena, f->row_count, const struct dataset_row *);
-	memcpy(stage->rows, f->rows, f->row_count * sizeof *stage->rows);
-	stage->leverage = ARENA_ARRAY(f->arena, f->row_count, double);
+	fitting_keep_rows(f, stage);
+	note_seen(f, stage);
 	if (f->progress)
 		fprintf(f->progress, "%s: %zu parameters, %zu rows ", stage->profiles[0], f->count,
 			f->row_count);

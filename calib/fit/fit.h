@@ -41,6 +41,8 @@
 #define FARWIRE_CALIB_FIT_FIT_H
 
 #include "sim/analysis/dataset.h"
+#include "sim/base/vec.h"
+#include "sim/scenario/evidence.h"
 
 enum { FIT_PARAMETERS_MAX = 6, FIT_TOTAL_MAX = 64, FIT_ROWS_MAX = 64, FIT_PROFILES_MAX = 16 };
 
@@ -75,6 +77,9 @@ struct fit_stage_result {
 	const struct dataset_row **rows;
 	/* for each row: the part of its information that the parameters used, 0 to 1 */
 	double *leverage;
+	const struct evidence *evidence; /* by row: what it was measured on */
+	/* by earlier stage: true if a row sees its results, or those of stages that it sees */
+	bool *seen;
 };
 
 struct fit_result {
@@ -131,6 +136,14 @@ const struct collectives_fit *fit_collectives(struct arena *arena, struct diag *
 					      const struct fit_collectives_request *request,
 					      uint64_t seed, FILE *progress, const char **broken);
 
+/* Adds the evidence of stages to a list, each once. profile NULL: of all profiles. */
+struct evidences {
+	VEC(struct evidence) list;
+};
+void fit_evidence(struct arena *arena, const struct fit_result *result, const char *profile,
+		  struct evidences *evidences);
+/* Writes the list `fitted_on`. */
+void fit_evidence_write(FILE *out, const struct evidences *evidences);
 /* Writes the profile named `profile` of the result. */
 void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *result,
 		       const char *profile, const char *fit_name);

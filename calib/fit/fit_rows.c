@@ -122,12 +122,7 @@ const struct fit_result *fit_rows(struct arena *arena, struct diag *diag, const 
 	}
 	stage->profiles = ARENA_ARRAY(arena, 1, const char *);
 	stage->profiles[stage->profile_count++] = fitting_add_profile(&f, request->profile);
-	stage->row_count = f.row_count;
-	const char **labels = ARENA_ARRAY(arena, f.row_count, const char *);
-	for (size_t i = 0; i < f.row_count; i++)
-		labels[i] = f.rows[i]->label;
-	stage->row_labels = labels;
-	stage->leverage = ARENA_ARRAY(arena, f.row_count, double);
+	fitting_keep_rows(&f, stage);
 	f.result->stage_count = 1;
 	bool found = fitting_minimise(&f, stage);
 	while (found && drop_untold(&f))

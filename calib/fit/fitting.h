@@ -48,6 +48,8 @@ size_t fitting_values(const struct fitting *f, const struct dataset_row *row,
 /* Returns the unit of the row's residual. */
 double fitting_scale(const struct dataset_row *row);
 
+/* Takes the current rows, with what they were measured on, as those of the stage. */
+void fitting_keep_rows(struct fitting *f, struct fit_stage_result *stage);
 /* Finds the stage's parameters, their intervals and the remaining error. Returns false after
  * errors. */
 bool fitting_minimise(struct fitting *f, struct fit_stage_result *stage);

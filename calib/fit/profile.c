@@ -68,6 +68,29 @@ static void write_spread(FILE *out, const struct fit_result *result,
 	fputs(any ? " );" : "", out);
 }
 
+/* Returns the list of the systems on which the stage's parameters depend. A system whose rows
+ * include more than one local GPU stands there twice (sim/scenario/evidence.h). */
+static const char *systems_of(struct arena *arena, const struct fit_result *result,
+			      const struct fit_stage_result *stage)
+{
+	const char *list = "[";
+	size_t index = (size_t)(stage - result->stages);
+	for (size_t k = 0; k <= index; k++) {
+		const struct fit_stage_result *s = &result->stages[k];
+		for (size_t i = 0; (k == index || stage->seen[k]) && i < s->row_count; i++) {
+			const struct evidence *e = &s->evidence[i];
+			const char *name = arena_printf(
+				arena, "\"%s%s\"", e->words[EVIDENCE_SYSTEM],
+				strcmp(e->words[EVIDENCE_KIND], "local") == 0 ? ""
+									      : EVIDENCE_BEYOND);
+			if (!strstr(list, name))
+				list = arena_printf(arena, "%s%s%s", list, list[1] ? ", " : "",
+						    name);
+		}
+	}
+	return arena_printf(arena, "%s]", list);
+}
+
 static void write_stage(FILE *out, struct arena *arena, const struct fit_result *result,
 			const struct fit_stage_result *stage, const char *profile, bool *first)
 {
@@ -76,15 +99,51 @@ static void write_stage(FILE *out, struct arena *arena, const struct fit_result 
 	for (size_t i = 0; i < stage->row_count; i++)
 		fprintf(out, "%s %s", i ? ";" : "", stage->row_labels[i]);
 	fputs("\n", out);
+	const char *systems = systems_of(arena, result, stage);
 	for (size_t i = 0; i < stage->count; i++) {
 		const struct fitted_parameter *p = &result->parameters[stage->first + i];
-		fprintf(out, "%s\t{ path = \"%s\";\n\t  fit = { value = %s; low = %s; high = %s;",
-			i ? ",\n" : "", p->path, value_text(arena, p, p->value),
+		fprintf(out,
+			"%s\t{ path = \"%s\";\n\t  systems = %s;\n\t  fit = { value = %s; low = "
+			"%s; high = %s;",
+			i ? ",\n" : "", p->path, systems, value_text(arena, p, p->value),
 			value_text(arena, p, p->low), value_text(arena, p, p->high));
 		write_spread(out, result, stage, i, profile);
 		fprintf(out, "\n\t    origin = \"fitted\"; note = \"%s\"; }; }", p->note);
 	}
 	*first = false;
+}
+
+void fit_evidence(struct arena *arena, const struct fit_result *result, const char *profile,
+		  struct evidences *evidences)
+{
+	for (size_t i = 0; i < result->stage_count; i++) {
+		const struct fit_stage_result *stage = &result->stages[i];
+		if (profile && !holds(stage, profile))
+			continue;
+		for (size_t k = 0; k < stage->row_count && stage->count > 0; k++) {
+			bool known = false;
+			for (size_t n = 0; n < evidences->list.count && !known; n++)
+				known = evidence_is_equal(&evidences->list.items[n],
+							  &stage->evidence[k]);
+			if (!known)
+				*VEC_PUSH(arena, &evidences->list) = stage->evidence[k];
+		}
+	}
+}
+
+void fit_evidence_write(FILE *out, const struct evidences *evidences)
+{
+	fputs("# What the fit rows were measured on (docs/models/intervals.md).\nfitted_on = (",
+	      out);
+	for (size_t i = 0; i < evidences->list.count; i++) {
+		fputs(i ? ",\n\t{" : "\n\t{", out);
+		for (enum evidence_word word = 0; word < EVIDENCE_WORD_COUNT; word++)
+			if (evidences->list.items[i].words[word][0])
+				fprintf(out, " %s = \"%s\";", evidence_key(word),
+					evidences->list.items[i].words[word]);
+		fputs(" }", out);
+	}
+	fputs("\n);\n", out);
 }
 
 void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *result,
@@ -99,4 +158,7 @@ void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *
 		if (holds(&result->stages[i], profile))
 			write_stage(out, arena, result, &result->stages[i], profile, &first);
 	fputs("\n);\n", out);
+	struct evidences evidences = {0};
+	fit_evidence(arena, result, profile, &evidences);
+	fit_evidence_write(out, &evidences);
 }

@@ -82,6 +82,7 @@
 #define FARWIRE_ANALYSIS_DATASET_H
 
 #include "sim/analysis/analysis.h"
+#include "sim/scenario/evidence.h"
 
 enum row_role { ROLE_FIT, ROLE_TEST, ROLE_REPORT };
 const char *row_role_name(enum row_role role);
@@ -272,6 +273,14 @@ const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag 
 					       const struct dataset *dataset, const char *data_root,
 					       const struct predict_options *options,
 					       const char **broken);
+/* Returns what the row was measured on, of which `scenario` is the case. */
+struct evidence dataset_evidence(struct arena *arena, const struct dataset_row *row,
+				 const struct scenario *scenario);
+/* Predicts one row; `without` is as in struct case_request. Returns false after an error. */
+bool dataset_predict_row(struct arena *arena, struct diag *diag, const struct dataset_row *row,
+			 const char *data_root, const char *without,
+			 const struct predict_options *options, const char **broken,
+			 struct row_outcome *outcome);
 /* Returns the errors of all rows of a role in several datasets together. */
 struct error_summary datasets_summary(struct arena *arena,
 				      const struct dataset_outcome *const *outcomes, size_t count,

@@ -171,6 +171,17 @@ struct case_request dataset_request(const struct dataset_row *row, const char *d
 				     .data_root = data_root};
 }
 
+struct evidence dataset_evidence(struct arena *arena, const struct dataset_row *row,
+				 const struct scenario *scenario)
+{
+	struct evidence evidence = evidence_of(arena, scenario);
+	const char *slash = strrchr(row->origin.file, '/'),
+		   *table = slash ? slash + 1 : row->origin.file;
+	evidence.words[EVIDENCE_SYSTEM] = arena_printf(arena, "%.*s %s", (int)strcspn(table, "."),
+						       table, evidence.words[EVIDENCE_GPU]);
+	return evidence;
+}
+
 static struct case_request reference_request(const struct dataset_row *row, const char *data_root)
 {
 	struct case_request request = dataset_request(row, data_root);
@@ -310,25 +321,34 @@ double dataset_point(struct arena *arena, struct diag *diag, const struct datase
 
 /* ---- all rows ---- */
 
+bool dataset_predict_row(struct arena *arena, struct diag *diag, const struct dataset_row *row,
+			 const char *data_root, const char *without,
+			 const struct predict_options *options, const char **broken,
+			 struct row_outcome *outcome)
+{
+	struct case_request request = dataset_request(row, data_root);
+	request.without = without;
+	const struct prediction *prediction = predict_case(arena, diag, &request, options, broken);
+	const struct prediction *reference = NULL;
+	if (prediction && row->measure == MEASURE_GAIN) {
+		request = reference_request(row, data_root);
+		request.without = without;
+		reference = predict_case(arena, diag, &request, options, broken);
+		prediction = reference ? prediction : NULL;
+	}
+	return prediction && judge_row(diag, row, prediction, reference, outcome);
+}
+
 /* Predicts count rows. Returns false after an error. */
 static bool predict_rows(struct arena *arena, struct diag *diag, const struct dataset *dataset,
 			 const struct dataset_row *rows, const char *data_root,
 			 const struct predict_options *options, const char **broken,
 			 struct row_outcome *outcomes)
 {
-	for (size_t i = 0; i < dataset->row_count; i++) {
-		struct case_request request = dataset_request(&rows[i], data_root);
-		const struct prediction *prediction =
-			predict_case(arena, diag, &request, options, broken);
-		const struct prediction *reference = NULL;
-		if (prediction && rows[i].measure == MEASURE_GAIN) {
-			request = reference_request(&rows[i], data_root);
-			reference = predict_case(arena, diag, &request, options, broken);
-			prediction = reference ? prediction : NULL;
-		}
-		if (!prediction || !judge_row(diag, &rows[i], prediction, reference, &outcomes[i]))
+	for (size_t i = 0; i < dataset->row_count; i++)
+		if (!dataset_predict_row(arena, diag, &rows[i], data_root, NULL, options, broken,
+					 &outcomes[i]))
 			return false;
-	}
 	return true;
 }
 

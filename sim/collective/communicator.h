@@ -54,6 +54,9 @@ struct communicator_spec {
 	const struct fold *fold;
 	const double *copies; /* by resource: the number of resources that it represents */
 	int top_node;         /* the topmost switch of the network */
+	/* A step of training has many collectives, which are mostly hidden. Then pieces of large
+	 * trees form fewer trains. */
+	bool training;
 };
 /* Returns NULL if two ranks have no connection; `failed` was called then. */
 struct communicator *communicator_new(const struct communicator_spec *spec);

@@ -190,8 +190,10 @@ struct plan *plan_find(struct communicator *comm, enum collective collective,
 	return plan_new(comm, collective, choice);
 }
 
-/* With more messages of one collective, or more pieces, pieces form trains. */
-static const double MESSAGES_MOST = 16384, PIECES_MOST = 64;
+/* With more messages of one collective, or more pieces, pieces form trains. Collectives of a
+ * training with at least LARGE messages in a piece have about TRAINING_MOST messages, in at least
+ * two trains. */
+static const double MESSAGES_MOST = 16384, PIECES_MOST = 64, LARGE = 2048, TRAINING_MOST = 4096;
 
 double trains_make(const struct communicator *comm, struct collective_choice *choice)
 {
@@ -201,6 +203,8 @@ double trains_make(const struct communicator *comm, struct collective_choice *ch
 	if (choice->algorithm->cost == COST_MULTICAST && choice->algorithm->paired)
 		messages *= 2 * (double)comm->rings.shape.rank_most; /* two trees for each head */
 	double most = fmin(PIECES_MOST, fmax(1, floor(MESSAGES_MOST / messages)));
+	if (comm->spec.training && messages >= LARGE)
+		most = fmin(most, fmax(2, floor(TRAINING_MOST / messages)));
 	if (choice->algorithm->cost == COST_MULTICAST) /* a message between any two ranks */
 		most = fmin(most, 8);
 	/* cores process a socket's bytes as they arrive */

@@ -111,8 +111,10 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 			    .unknowns = unknowns_of(arena, scenario),
 			    .draws = &draws,
 			    .job_count = point->job_count};
-	draws.error = d.unknowns.error;
-	draws.ratio_is_one = scenario_kind(scenario) == CASE_LOCAL;
+	draws.error = scenario->error;
+	/* the ratio of a program on its own local GPU is 1 by definition */
+	if (scenario_kind(scenario) != CASE_LOCAL)
+		draws.ratio_error = scenario->ratio_error;
 	draws.answers = ARENA_ARRAY(arena, draws.count + 1, struct draw_answers);
 	for (size_t i = 0; i < draws.count; i++) {
 		draws.answers[i] = (struct draw_answers){.all = failed, .failed = true};
@@ -144,7 +146,7 @@ struct mixture {
 	const double *values; /* number of each draw; 0: the draw failed, which the model error does
 				 not change */
 	size_t count;
-	double error_ratio, freedom_count;
+	struct model_error error;
 };
 
 static double share_below(const struct mixture *m, double logarithm)
@@ -152,8 +154,8 @@ static double share_below(const struct mixture *m, double logarithm)
 	double sum = 0;
 	for (size_t i = 0; i < m->count; i++)
 		sum += m->values[i] > 0
-			       ? num_student((logarithm - log(m->values[i])) / m->error_ratio,
-					     m->freedom_count)
+			       ? num_student((logarithm - log(m->values[i])) / m->error.ratio,
+					     m->error.freedom_count)
 			       : 1;
 	return sum / (double)m->count;
 }
@@ -173,8 +175,8 @@ static double mixture_quantile(const struct mixture *m, double q)
 	}
 	if (zeros >= q * (double)m->count)
 		return 0;
-	low -= far * m->error_ratio;
-	high += far * m->error_ratio;
+	low -= far * m->error.ratio;
+	high += far * m->error.ratio;
 	while (high - low > near) {
 		double middle = (low + high) / 2;
 		if (share_below(m, middle) < q)
@@ -189,7 +191,7 @@ static double mixture_quantile(const struct mixture *m, double q)
  * around them. */
 static double end_of(const struct mixture *m, double *values, double q)
 {
-	return m->error_ratio > 0 ? mixture_quantile(m, q) : quantile(values, m->count, q);
+	return m->error.ratio > 0 ? mixture_quantile(m, q) : quantile(values, m->count, q);
 }
 
 static struct estimate interval_of(double value, double *values, const struct mixture *m)
@@ -198,14 +200,14 @@ static struct estimate interval_of(double value, double *values, const struct mi
 				 fmax(value, end_of(m, values, 0.95))};
 }
 
-struct estimate error_alone(const struct cfg_param *error, double value)
+struct estimate error_alone(struct model_error error, double value)
 {
-	if (!error || !(error->value > 0))
+	if (!(error.ratio > 0))
 		return (struct estimate){value, value, value};
-	double deviations = error->freedom_count > 0
-				    ? num_student_quantile(0.95, error->freedom_count)
+	double deviations = error.freedom_count > 0
+				    ? num_student_quantile(0.95, error.freedom_count)
 				    : num_normal_quantile(0.95);
-	double factor = exp(deviations * error->value);
+	double factor = exp(deviations * error.ratio);
 	return (struct estimate){value, value / factor, value * factor};
 }
 
@@ -227,14 +229,13 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	}
 	if (count == 0 || !isfinite(value))
 		return estimate;
-	bool certain = draws->ratio_is_one && offset == offsetof(struct job_point, ratio);
-	struct mixture m = {.values = values, .count = count};
-	if (draws->error && !certain) {
-		m.error_ratio = draws->error->value;
-		m.freedom_count = draws->error->freedom_count;
-	}
+	struct mixture m = {.values = values,
+			    .count = count,
+			    .error = offset == offsetof(struct job_point, ratio)
+					     ? draws->ratio_error
+					     : draws->error};
 	estimate = interval_of(value, values, &m);
-	if (m.error_ratio > 0 && offset == offsetof(struct job_point, gpu_utilization))
+	if (m.error.ratio > 0 && offset == offsetof(struct job_point, gpu_utilization))
 		estimate.high = fmax(value, fmin(1, estimate.high));
 	return estimate;
 }
@@ -251,21 +252,6 @@ static bool is_same(const struct cfg_resolution *a, const struct cfg_resolution 
 		       strcmp(x->text ? x->text : "", y->text ? y->text : "") == 0;
 	}
 	return same;
-}
-
-/* Combines two independent model errors: variances add up, and the degrees of freedom follow the
- * Welch-Satterthwaite equation. */
-static void add_errors(const struct prediction *a, const struct prediction *b, struct mixture *m)
-{
-	double squares_a = a->error_ratio * a->error_ratio,
-	       squares_b = b->error_ratio * b->error_ratio, squares = squares_a + squares_b;
-	double spread = 0;
-	if (a->error_freedom_count > 0)
-		spread += squares_a * squares_a / a->error_freedom_count;
-	if (b->error_freedom_count > 0)
-		spread += squares_b * squares_b / b->error_freedom_count;
-	m->error_ratio = sqrt(squares);
-	m->freedom_count = spread > 0 ? squares * squares / spread : 0;
 }
 
 static struct estimate quotient_apart(struct estimate a, struct estimate b)
@@ -289,7 +275,9 @@ struct estimate draws_quotient(const struct prediction *a, const struct predicti
 		if (b->drawn_throughputs[i] > 0)
 			values[m.count++] = a->drawn_throughputs[i] / b->drawn_throughputs[i];
 	if (!is_same(a->resolution, b->resolution))
-		add_errors(a, b, &m);
+		m.error = model_error_sum(
+			(struct model_error){a->error_ratio, a->error_freedom_count},
+			(struct model_error){b->error_ratio, b->error_freedom_count});
 	struct estimate estimate = {value, value, value};
 	if (m.count > 0)
 		estimate = interval_of(value, values, &m);

@@ -22,8 +22,7 @@ struct draws {
 	size_t failed_count;
 	const char *broken; /* message of the first draw with a broken invariant; NULL: none */
 	struct draw_answers *answers;
-	const struct cfg_param *error; /* standard deviation of the model error; NULL: none */
-	bool ratio_is_one;             /* the ratio is 1 by definition, so it has no model error */
+	struct model_error error, ratio_error; /* the second is that of ratios to one GPU */
 };
 
 /* Runs options->draws_count draws of a case whose point did not fail. */
@@ -38,9 +37,8 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 struct estimate draws_interval(struct arena *arena, const struct draws *draws, double value,
 			       long client, size_t offset);
 
-/* Returns value with the 5 and 95 % quantiles that follow only from the model error. error NULL:
- * both are equal to value. */
-struct estimate error_alone(const struct cfg_param *error, double value);
+/* Returns value with the 5 and 95 % quantiles that follow only from the model error. */
+struct estimate error_alone(struct model_error error, double value);
 
 /* Returns the throughput of a divided by that of b. The interval comes from the quotients of
  * corresponding draws, because both cases draw their common parameters alike (unknowns.h). Draws

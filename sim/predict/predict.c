@@ -123,11 +123,10 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->draws_count = draws->count;
 	p->failed_draws_count = draws->failed_count;
 	p->drawn_throughputs = drawn_throughputs(arena, draws);
-	if (draws->error) {
-		p->error_ratio = draws->error->value;
-		p->error_freedom_count = draws->error->freedom_count;
-	}
+	p->error_ratio = draws->error.ratio;
+	p->error_freedom_count = draws->error.freedom_count;
 	p->transport = scenario_transport(scenario);
+	p->evidence = scenario_distance_words(arena, scenario);
 	p->speedup = p->training_s = (struct estimate){NAN, NAN, NAN};
 	p->communication_s = NAN;
 	p->communication_s = NAN;

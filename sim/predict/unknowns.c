@@ -89,7 +89,7 @@ static void correlate(struct arena *arena, struct unknowns *unknowns)
 
 struct unknowns unknowns_of(struct arena *arena, const struct scenario *scenario)
 {
-	struct unknowns unknowns = {.error = scenario->error};
+	struct unknowns unknowns = {0};
 	unknowns.items =
 		ARENA_ARRAY(arena, cfg_param_count(scenario->resolution) + 1, struct unknown);
 	add(arena, &unknowns, scenario, true);

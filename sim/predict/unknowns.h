@@ -24,7 +24,6 @@ struct unknowns {
 	size_t param_count; /* number of parameters in all items */
 	double *root; /* own_count^2 elements: Cholesky factor of the correlations, lower triangle
 		       */
-	const struct cfg_param *error; /* standard deviation of the model error; NULL: none */
 };
 
 /* Returns the approximate standard deviation towards the high end, on the scale of the row.

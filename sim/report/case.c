@@ -65,8 +65,8 @@ struct report_table *report_quantities(struct report *report, const struct predi
 					      "with 90 %% intervals from %zu draws (seed %llu)",
 					      p->draws_count, (unsigned long long)p->seed)
 			       : "without intervals (--draws 0)";
-	return report_table(report, "quantity|value>|90 % interval>|unit", "The prediction %s.",
-			    draws);
+	return report_table(report, "quantity|value>|90 % interval>|unit", "The prediction %s; %s.",
+			    draws, p->evidence);
 }
 
 void report_quantity(struct report_table *table, const char *name, struct estimate estimate,

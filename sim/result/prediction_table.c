@@ -337,6 +337,8 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 			: prediction->collective   ? "messages"
 						   : "gradients",
 			prediction->gpu_count ? " between machines" : "", prediction->transport);
+	if (prediction->evidence)
+		fprintf(out, "evidence: %s\n", prediction->evidence);
 	fprintf(out, "%" PRIu64 " events, seed %" PRIu64 ", ", prediction->events_count,
 		prediction->seed);
 	if (prediction->draws_count > 0)

@@ -106,6 +106,7 @@ struct prediction {
 	double connect_s;
 	const char *transport; /* transport of forwarded calls, or of gradients between machines;
 				  NULL: nothing crosses the network */
+	const char *evidence;  /* which measurements set parameters of such a case, in words */
 	const struct cfg_resolution *resolution;
 	uint64_t seed;
 	size_t draws_count;

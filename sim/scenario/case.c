@@ -129,13 +129,25 @@ const struct cfg_node *case_group(struct case_reader *c, struct origin origin, c
 	return node;
 }
 
+static bool is_left_out(const struct case_reader *c, const struct cfg_node *systems)
+{
+	bool left_out = false;
+	for (size_t i = 0; c->request->without && systems && i < cfg_count(systems); i++)
+		left_out = left_out ||
+			   evidence_is_left_out(c->request->without, cfg_text(cfg_at(systems, i)));
+	return left_out;
+}
+
 /* Applies a fitted profile: a list `parameters` of groups with `path` and `fit`. The values
  * override those of files, and settings override them. */
-void case_apply_parameters(struct case_reader *c, const struct cfg_node *list, const char *profile)
+static void apply_parameters(struct case_reader *c, const struct cfg_node *list,
+			     const char *profile)
 {
 	for (size_t i = 0; list && i < cfg_count(list); i++) {
 		const struct cfg_node *group = cfg_at(list, i);
 		const char *path = cfg_text(cfg_child(group, "path"));
+		if (is_left_out(c, cfg_child(group, "systems")))
+			continue;
 		if (path && cfg_child(group, "fit"))
 			cfg_override_node(c->reader.resolution, path, cfg_child(group, "fit"));
 		else
@@ -149,12 +161,14 @@ void case_apply_parameters(struct case_reader *c, const struct cfg_node *list, c
 static void apply_profile(struct case_reader *c)
 {
 	const struct cfg_node *file;
-	if (c->params->profile[0])
-		case_apply_parameters(c,
-				      case_group(c, case_said(c, "case.profile"), "calib/profiles",
-						 "profile", c->params->profile, "parameters",
-						 &file),
-				      c->params->profile);
+	if (!c->params->profile[0])
+		return;
+	apply_parameters(c,
+			 case_group(c, case_said(c, "case.profile"), "calib/profiles", "profile",
+				    c->params->profile, "parameters", &file),
+			 c->params->profile);
+	case_note_evidence(c, file);
+	c->own_profile = file && !cfg_child(file, "fitted_on");
 }
 
 /* Returns true if the profile of that name is for the GPU or for its generation. */
@@ -178,7 +192,8 @@ static void apply_gpu_profiles(struct case_reader *c)
 					reader->arena, reader->diag,
 					arena_printf(reader->arena, "%s/calib/profiles/%s.cfg",
 						     reader->root, names[i]));
-				case_apply_parameters(c, cfg_child(file, "parameters"), names[i]);
+				apply_parameters(c, cfg_child(file, "parameters"), names[i]);
+				case_note_evidence(c, file);
 				break;
 			}
 }
@@ -298,7 +313,6 @@ static void read_world(struct case_reader *c)
 	const struct cfg_node *file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
 	if (!file)
 		return;
-	case_apply_error_profile(c);
 	apply_profile(c);
 	if (case_is_job(c) || case_has_ranks(c)) {
 		case_jobs_want(c);
@@ -377,8 +391,6 @@ static const struct scenario *read_all(struct case_reader *c)
 	read_world(c);
 	if (diag_count(diag) == 0)
 		cfg_resolution_finish(c->reader.resolution, diag);
-	c->scenario->error =
-		cfg_param_find(c->reader.resolution, case_kind_path(scenario_kind(c->scenario)));
 	return diag_count(diag) ? NULL : c->scenario;
 }
 

@@ -4,6 +4,7 @@
 #ifndef FARWIRE_SCENARIO_CASE_H
 #define FARWIRE_SCENARIO_CASE_H
 
+#include "sim/scenario/evidence.h"
 #include "sim/scenario/read.h"
 
 enum { CLIENTS_MAX = 10000 };
@@ -24,6 +25,8 @@ struct case_reader {
 	const struct network *calls_network;     /* a network with only the recording's name */
 	const struct kernel_params *kernels[GENERATION_COUNT]; /* NULL: not read yet */
 	const struct cfg_node *stack_phases; /* group `phases` of the stack's file, or NULL */
+	VEC(struct evidence) evidence;       /* what the profiles in use were fitted on */
+	bool own_profile;                    /* the case's profile does not say this */
 	struct job_said *jobs;               /* the settings of each job in the case */
 	size_t job_count;
 };
@@ -84,11 +87,9 @@ void case_read_phases(struct case_reader *c, struct job_entry *jobs);
 /* Reports an error for each setting that only jobs use. It is called for cases without jobs. */
 void case_refuse_training(struct case_reader *c);
 
-/* Sets the parameters that a profile lists. They override files and are overridden by settings. */
-void case_apply_parameters(struct case_reader *c, const struct cfg_node *list, const char *profile);
-/* The model error: case_apply_error_profile applies the fitted values, and case_read_error reads
- * the parameter after everything else. */
-void case_apply_error_profile(struct case_reader *c);
+/* Notes on which measurements the parameters of a profile were fitted. */
+void case_note_evidence(struct case_reader *c, const struct cfg_node *file);
+/* Reads the parameters of the model error, after everything else. */
 void case_read_error(struct case_reader *c);
 
 #endif

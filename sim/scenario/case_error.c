@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parameters of the model error, one for each kind of case (docs/models/intervals.md). */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/diag.h"
 #include "sim/scenario/case.h"
 
 struct error_params {
@@ -61,25 +64,159 @@ bool scenario_has_gpus(const struct scenario *scenario)
 	return several;
 }
 
-void case_read_error(struct case_reader *c)
+bool case_kind_has_parts(enum case_kind kind)
+{
+	return kind == CASE_FORWARDED || kind == CASE_TRAINING;
+}
+
+struct model_error model_error_sum(struct model_error a, struct model_error b)
+{
+	double squares_a = a.ratio * a.ratio, squares_b = b.ratio * b.ratio,
+	       squares = squares_a + squares_b, spread = 0;
+	if (a.freedom_count > 0)
+		spread += squares_a * squares_a / a.freedom_count;
+	if (b.freedom_count > 0)
+		spread += squares_b * squares_b / b.freedom_count;
+	return (struct model_error){sqrt(squares), spread > 0 ? squares * squares / spread : 0};
+}
+
+/* ---- words ---- */
+
+const char *distance_name(enum distance distance)
+{
+	static const char *const names[DISTANCE_COUNT] = {"same system", "same kind of machine",
+							  "new machine", "new library"};
+	return names[distance];
+}
+
+static const char *words_of(enum distance distance, enum case_part part)
+{
+	static const char *const words[DISTANCE_COUNT] = {
+		"measurements of this system set parameters",
+		"measurements of this kind of machine set parameters, none of this system",
+		"no measurement of this kind of machine set any parameter",
+		"no measurement with this library set any parameter"};
+	if (distance == DISTANCE_NEW_LIBRARY && part == PART_ONE_GPU)
+		return "no measurement with this framework set any parameter";
+	return words[distance];
+}
+
+const char *scenario_distance_words(struct arena *arena, const struct scenario *scenario)
+{
+	enum case_kind kind = scenario_kind(scenario);
+	const enum distance *d = scenario->distances;
+	if (!case_kind_has_parts(kind))
+		return words_of(d[PART_OWN], kind == CASE_LOCAL ? PART_ONE_GPU : PART_OWN);
+	if (d[PART_ONE_GPU] == d[PART_OWN] && d[PART_OWN] < DISTANCE_NEW_LIBRARY)
+		return words_of(d[PART_OWN], PART_OWN);
+	return arena_printf(arena, "one GPU: %s; %s: %s", words_of(d[PART_ONE_GPU], PART_ONE_GPU),
+			    kind == CASE_TRAINING ? "several GPUs" : "forwarding",
+			    words_of(d[PART_OWN], PART_OWN));
+}
+
+/* ---- reading ---- */
+
+void case_note_evidence(struct case_reader *c, const struct cfg_node *file)
+{
+	const struct evidence *list;
+	size_t count = evidence_read(c->reader.arena, cfg_child(file, "fitted_on"),
+				     c->request->without, &list);
+	for (size_t i = 0; i < count; i++)
+		*VEC_PUSH(c->reader.arena, &c->evidence) = list[i];
+}
+
+/* Returns true if the user states the rate of one GPU. */
+static bool states_rate(const struct case_reader *c)
+{
+	const struct job_entry *job = &c->scenario->jobs[0];
+	const struct gpu_entry *gpu = &c->scenario->topology.gpus[job->gpus[0]];
+	const char *path = arena_printf(c->reader.arena, "efficiency.%s.%s.peak", gpu->like,
+					job->model ? job->model : "");
+	const struct cfg_param *peak = cfg_param_find(c->reader.resolution, path);
+	return peak && peak->value > 0 && peak->source >= CFG_SOURCE_SET;
+}
+
+static enum distance distance_of(const struct case_reader *c, enum case_part part,
+				 const struct cfg_node *file)
+{
+	const struct evidence own = evidence_of(c->reader.arena, c->scenario), *all;
+	size_t count = evidence_read(c->reader.arena, cfg_child(file, "fitted_on"),
+				     c->request->without, &all);
+	enum distance d =
+		evidence_distance(&own, part, c->evidence.items, c->evidence.count, all, count);
+	bool local = part == PART_ONE_GPU || scenario_kind(c->scenario) == CASE_LOCAL;
+	if (local && states_rate(c))
+		return DISTANCE_SAME_SYSTEM;
+	/* A user's calibration does not say on what it was measured. */
+	return c->own_profile && d > DISTANCE_SAME_KIND ? DISTANCE_SAME_KIND : d;
+}
+
+/* Returns the value group of the error, or NULL. */
+static const struct cfg_node *find_error(const struct cfg_node *file, enum case_kind kind,
+					 enum distance distance)
+{
+	const struct cfg_node *list = cfg_child(file, "parameters");
+	for (size_t i = 0; list && i < cfg_count(list); i++) {
+		const char *of = cfg_text(cfg_child(cfg_at(list, i), "path")),
+			   *at = cfg_text(cfg_child(cfg_at(list, i), "distance"));
+		if (of && at && strcmp(of, case_kind_path(kind)) == 0 &&
+		    strcmp(at, distance_name(distance)) == 0)
+			return cfg_child(cfg_at(list, i), "fit");
+	}
+	return NULL;
+}
+
+struct model_error case_error_at(const struct cfg_node *file, enum case_kind kind,
+				 enum distance distance)
+{
+	const struct cfg_node *fit = find_error(file, kind, distance);
+	const char *value = cfg_text(cfg_child(fit, "value"));
+	struct model_error error = {0};
+	if (value && cfg_number(cfg_child(fit, "freedom"), &error.freedom_count))
+		error.ratio = strtod(value, NULL);
+	return error;
+}
+
+/* Reads the error of one kind at its distance. */
+static struct model_error read_error(struct case_reader *c, enum case_kind kind,
+				     enum distance distance, const struct cfg_node *file)
 {
 	struct reader *reader = &c->reader;
 	const struct param_table table = {.name = "error",
 					  .size = sizeof(struct error_params),
-					  .rows = &error_rows[scenario_kind(c->scenario)],
+					  .rows = &error_rows[kind],
 					  .count = 1};
+	const char *path = case_kind_path(kind);
+	const struct cfg_node *fit = find_error(file, kind, distance);
+	if (fit)
+		cfg_override_node(reader->resolution, path, fit);
 	struct error_params params;
 	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, "error", "error", &table,
 		   NULL, 0, &params);
+	const struct cfg_param *param = cfg_param_find(reader->resolution, path);
+	if (c->request->without)
+		return (struct model_error){0};
+	return (struct model_error){param->value, param->freedom_count};
 }
 
-void case_apply_error_profile(struct case_reader *c)
+void case_read_error(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
+	struct scenario *scenario = c->scenario;
 	const char *path =
 		arena_printf(reader->arena, "%s/calib/profiles/" MODEL_ERROR ".cfg", reader->root);
-	if (access(path, R_OK) != 0)
-		return; /* keep the defaults */
-	const struct cfg_node *file = cfg_read(reader->arena, reader->diag, path);
-	case_apply_parameters(c, cfg_child(file, "parameters"), MODEL_ERROR);
+	const struct cfg_node *file =
+		access(path, R_OK) == 0 ? cfg_read(reader->arena, reader->diag, path) : NULL;
+	enum case_kind kind = scenario_kind(scenario);
+	if (diag_count(reader->diag) > 0)
+		return;
+	for (enum case_part part = 0; part < CASE_PART_COUNT; part++)
+		scenario->distances[part] =
+			distance_of(c, case_kind_has_parts(kind) ? part : PART_OWN, file);
+	scenario->error = scenario->ratio_error =
+		read_error(c, kind, scenario->distances[PART_OWN], file);
+	if (case_kind_has_parts(kind))
+		scenario->error = model_error_sum(
+			scenario->error,
+			read_error(c, CASE_LOCAL, scenario->distances[PART_ONE_GPU], file));
 }

@@ -164,6 +164,33 @@ struct job_entry {
 			       it */
 };
 
+/* Kinds of cases. Each kind has a model error of its own. */
+enum case_kind {
+	CASE_LOCAL,     /* one GPU with the local driver */
+	CASE_FORWARDED, /* calls forwarded over a network */
+	CASE_TRAINING,  /* a job on several GPUs */
+	CASE_COLLECTIVE,
+	CASE_KIND_COUNT,
+};
+
+/* How far a case is from the measurements that set parameters (evidence.h). */
+enum distance {
+	DISTANCE_SAME_SYSTEM, /* a profile is used that was fitted to this system */
+	DISTANCE_SAME_KIND,   /* machines of this kind had fit rows */
+	DISTANCE_NEW_MACHINE, /* only the library or framework had fit rows */
+	DISTANCE_NEW_LIBRARY,
+	DISTANCE_COUNT,
+};
+/* Parts of a prediction with errors of their own. */
+enum case_part {
+	PART_ONE_GPU, /* the time of one GPU with the local driver */
+	PART_OWN,     /* what several GPUs, a collective or forwarding add */
+	CASE_PART_COUNT,
+};
+struct model_error {
+	double ratio, freedom_count; /* of Student's t; 0: normal. ratio 0: no error */
+};
+
 struct scenario {
 	const char *name, *path;
 	struct topology topology;
@@ -185,8 +212,10 @@ struct scenario {
 			    time. */
 	const struct case_params *params;
 	const struct cfg_resolution *resolution; /* all parameters with value and origin */
-	const struct cfg_param
-		*error; /* standard deviation of the model error for this kind of case */
+	/* The model error of throughputs and times, and that of ratios to one GPU, which lack the
+	 * part of one GPU. */
+	struct model_error error, ratio_error;
+	enum distance distances[CASE_PART_COUNT]; /* equal, unless the case has two parts */
 };
 
 /* Returns the folder with the shipped data: topologies/, models/, calib/. That is $FARWIRE_DATA
@@ -224,6 +253,9 @@ struct case_request {
 	 * reads it. */
 	const struct recorded_calls *calls;
 	uint64_t events_max; /* limit of events in each run; 0: RUN_EVENTS_MAX */
+	/* A system whose measurements set no parameter (evidence.h); NULL: none. The model error,
+	 * which is estimated from such predictions, is 0. */
+	const char *without;
 };
 /* Training on 64 V100 takes 10^6 events. A run that reaches RUN_EVENTS_MAX (after about 30 s) or
  * RUN_TIME_MAX_S of simulated time ends with a failed verdict that gives the reason. */
@@ -235,14 +267,6 @@ const char *scenario_transport(const struct scenario *scenario);
 const struct scenario *case_read(struct arena *arena, struct diag *diag,
 				 const struct case_request *request);
 
-/* Kinds of cases. Each kind has a model error of its own. */
-enum case_kind {
-	CASE_LOCAL,     /* one GPU with the local driver */
-	CASE_FORWARDED, /* calls forwarded over a network */
-	CASE_TRAINING,  /* a job on several GPUs */
-	CASE_COLLECTIVE,
-	CASE_KIND_COUNT,
-};
 enum case_kind scenario_kind(const struct scenario *scenario);
 /* Returns the tokens of a sample, if all networks have the same number; otherwise NaN. */
 double scenario_sample_tokens(const struct scenario *scenario);
@@ -250,9 +274,20 @@ double scenario_sample_tokens(const struct scenario *scenario);
  * each. */
 bool scenario_has_gpus(const struct scenario *scenario);
 /* The path of the model error's parameter, for example "error.training". Every case reads the
- * profile MODEL_ERROR, which sets these parameters. */
+ * profile MODEL_ERROR, which sets these parameters for each distance. */
 #define MODEL_ERROR "model-error"
 const char *case_kind_path(enum case_kind kind);
+/* Returns the error in the profile MODEL_ERROR; 0: the profile has none. */
+struct cfg_node;
+struct model_error case_error_at(const struct cfg_node *file, enum case_kind kind,
+				 enum distance distance);
+/* Returns true if the case has a part of its own besides that of one GPU. */
+bool case_kind_has_parts(enum case_kind kind);
+const char *distance_name(enum distance distance); /* "new machine" */
+/* Returns a sentence without its full stop that says what was measured on such systems. */
+const char *scenario_distance_words(struct arena *arena, const struct scenario *scenario);
+/* Combines independent errors; the degrees of freedom follow Welch and Satterthwaite. */
+struct model_error model_error_sum(struct model_error a, struct model_error b);
 
 struct link_use {
 	const char *link;                       /* name of the resource */

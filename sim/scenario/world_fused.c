@@ -134,6 +134,7 @@ static bool build_communicator(struct world *w, struct job *job, const struct jo
 		.fold = w->system.topology->fold,
 		.copies = w->system.copies,
 		.top_node = w->system.top_node,
+		.training = w->scenario->style != JOBS_COLLECTIVE,
 	};
 	*comm = NULL;
 	if (entry->rank_count == 1 && !library_has_servers(entry->library))

@@ -69,11 +69,11 @@ struct exchange_params {
 	double fusion_copy_ratio; /* GPU memory traffic of each copied byte; a copy reads and
 				     writes: 2 */
 	double tensor_s;          /* framework's work to hand over one gradient; serial on a rank */
-	double gradient_element_B; /* 0: as in the stack; 2 for compression to half precision */
-	double noise_ratio;        /* standard deviation of a rank's compute time, each step */
-	double gather_s;           /* further time of a step with more than one rank (fitted) */
+	double gradient_element_B;    /* 0: as in the stack; 2 for compression to half precision */
+	double noise_ratio;           /* standard deviation of a rank's compute time, each step */
+	double gather_s;              /* further time of a step with more than one rank (fitted) */
 	double network_threads_count; /* threads of each machine that poll the network */
-	bool gather_inside; /* jobs inside of one machine take gather_s, too */
+	bool gather_inside;           /* jobs inside of one machine take gather_s, too */
 	bool waits_for_issued;
 	bool host_waits; /* the host issues a step when the gradients of the step before are reduced
 			  */

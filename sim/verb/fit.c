@@ -131,14 +131,18 @@ static int save_errors(const struct command *command, const struct fit_result *c
 {
 	struct diag *diag = diag_new(command->arena);
 	const char *broken;
-	const struct model_errors *errors = fit_errors(command->arena, diag, command->data_root,
-						       results, count, command->seed, &broken);
+	const struct model_errors *errors =
+		fit_errors(command->arena, diag, command->data_root, results, count, command->seed,
+			   (unsigned)command->jobs, &broken);
 	if (!errors)
 		return command_failed(diag, broken);
 	for (size_t k = 0; k < CASE_KIND_COUNT && !command->quiet; k++)
 		printf("%s: model error %.2f %%, from %.3g spare measurements of %zu\n",
 		       case_kind_path((enum case_kind)k), 100 * errors->kinds[k].error_ratio,
 		       errors->kinds[k].spare_count, errors->kinds[k].measurement_count);
+	for (size_t d = 1; d < DISTANCE_COUNT && !command->quiet; d++)
+		printf("%s: model error %.1f %% for all kinds together\n",
+		       distance_name((enum distance)d), 100 * errors->far.common[d]);
 	return write_file(arena_printf(command->arena, "%s/" MODEL_ERROR ".cfg", folder),
 			  write_errors, errors);
 }

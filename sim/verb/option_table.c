@@ -86,6 +86,9 @@ static const struct option options[] = {
 		 "of a dataset can state a smaller default"},
 	{OPTION_COUNT, .name = "jobs", .value = "N", FIELD(jobs), .most = 1024,
 	 .help = "number of threads, without effect on results; by default one for each core"},
+	{OPTION_ON, .name = "leave-out-systems", FIELD(leave_out_systems),
+	 .help = "predicts the rows of each measured system without the parameters that were "
+		 "fitted to it, and prints how many lie in their intervals"},
 	{OPTION_HEADING, .name = "Measurements"},
 	{OPTION_TEXT, .name = "only", .value = "TEST,TEST,...", FIELD(only),
 	 .complete = "words:tcp rpc memcpy storage noise",

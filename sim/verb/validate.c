@@ -2,8 +2,10 @@
 /* farwire validate: predicts recorded measurements and prints the errors. */
 #include "sim/report/validation.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "calib/fit/errors.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
@@ -81,10 +83,68 @@ static int draw(const struct command *command, const struct validation *v)
 	return command_draw(command, command->plot, pages.items, pdf ? pages.count : 1);
 }
 
+/* ---- rows of systems without their own fits ---- */
+
+static struct result_cell cell_of(double value)
+{
+	const double digits = 1000;
+	value = round(digits * value) / digits;
+	return (struct result_cell){.number = {value, value, value}};
+}
+
+static int leave_out(const struct command *command)
+{
+	static const struct result_column columns[] = {
+		{.name = "system", .text = true},
+		{.name = "role", .text = true},
+		{.name = "rows", .quantity = QUANTITY_COUNT},
+		{.name = "coverage", .quantity = QUANTITY_RATIO},
+		{.name = "geomean_error", .quantity = QUANTITY_RATIO},
+		{.name = "median_half_width", .quantity = QUANTITY_RATIO},
+		{.name = "score", .quantity = QUANTITY_RATIO},
+		{.name = "constant_width_score", .quantity = QUANTITY_RATIO}};
+	enum { COLUMNS = sizeof columns / sizeof columns[0] };
+	struct arena *arena = command->arena;
+	struct diag *diag = diag_new(arena);
+	const char *broken = NULL;
+	struct model_error same[CASE_KIND_COUNT];
+	fit_errors_read(arena, diag, command->data_root, same);
+	const struct left_out *left =
+		systems_leave_out(arena, diag, command->data_root, true, command->seed,
+				  (unsigned)command->jobs, &broken);
+	if (!left)
+		return command_failed(diag, broken);
+	size_t count;
+	const struct left_out_summary *list = systems_summaries(arena, left, same, &count);
+	struct result_cell *cells = ARENA_ARRAY(arena, count * COLUMNS + 1, struct result_cell);
+	for (size_t i = 0; i < count; i++) {
+		const struct left_out_summary *s = &list[i];
+		const struct result_cell row[COLUMNS] = {
+			{.text = s->system ? s->system : "all systems"},
+			{.text = row_role_name(s->role)},
+			cell_of((double)s->count),
+			cell_of(s->coverage),
+			cell_of(s->geomean_abs),
+			cell_of(s->median_half_width),
+			cell_of(s->score),
+			cell_of(s->constant_score)};
+		memcpy(&cells[i * COLUMNS], row, sizeof row);
+	}
+	const struct result_table table = {.name = "left_out_systems",
+					   .title = "Predictions of systems without their own fits",
+					   .columns = columns,
+					   .column_count = COLUMNS,
+					   .cells = cells,
+					   .row_count = count};
+	return command_table(command, &table);
+}
+
 static int run(const struct command *command)
 {
 	if (!command_can_write(command))
 		return EXIT_FAILED;
+	if (command->leave_out_systems)
+		return leave_out(command);
 	int code = EXIT_DONE;
 	const char *const *names = command->words;
 	size_t count = command->word_count;
@@ -113,8 +173,9 @@ const struct verb verb_validate = {
 	.words = "[DATASET...]",
 	.help = "predicts recorded measurements and prints the errors of fit rows and test rows",
 	.examples = "  farwire validate flexdirect_1050ti --plot parity.svg\n"
-		    "  farwire validate flexdirect_1050ti bitfusion_networks --format json\n",
-	.options = "set format output plot title seed draws jobs color quiet",
+		    "  farwire validate flexdirect_1050ti bitfusion_networks --format json\n"
+		    "  farwire validate --leave-out-systems\n",
+	.options = "set format output plot title seed draws jobs color quiet leave-out-systems",
 	.words_min = 0,
 	.run = run,
 };

@@ -44,7 +44,7 @@ struct command {
 	unsigned format; /* enum output_format */
 	unsigned color;  /* enum color */
 	const char *output, *plot, *trace, *title;
-	bool full, quiet, plain;
+	bool full, quiet, plain, leave_out_systems;
 	const char *data_root;
 	struct baselines *baselines; /* shared by all predictions; the caller of command_parse
 					frees them */

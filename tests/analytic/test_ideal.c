@@ -170,6 +170,28 @@ static void trees_of_128_ranks_take_their_ideal_time(void)
 	}
 }
 
+/* 4 * 512 messages for each of 64 pieces: eight trains, but two in a training. On links that share
+ * nothing the times are equal, with a quarter of the messages. */
+static void trees_of_a_training_have_fewer_messages_and_the_same_time(void)
+{
+	const struct cluster c = {.node_count = 128,
+				  .per_node = 4,
+				  .pieces = 64,
+				  .algorithm = "double_tree",
+				  .collective = COLLECTIVE_ALL_REDUCE};
+	int64_t done_ps[2];
+	uint64_t sends_count[2];
+	for (size_t i = 0; i < 2; i++) {
+		struct comm_world *w = make(&c);
+		w->training = i == 1;
+		done_ps[i] = ran_ps(w, &c);
+		sends_count[i] = communicator_counters(w->comm)->sends_count;
+		arena_free(w->arena);
+	}
+	CHECK(done_ps[0] > 0 && done_ps[1] == done_ps[0]);
+	CHECK(sends_count[1] > 0 && sends_count[0] == 4 * sends_count[1]);
+}
+
 static void two_level_algorithms_take_their_ideal_time(void)
 {
 	all_reduce_by("hierarchical", (const size_t[]){1}, 1);
@@ -282,6 +304,7 @@ int main(void)
 		TEST(halving_doubling_takes_its_ideal_time),
 		TEST(trees_take_their_ideal_time),
 		TEST(trees_of_128_ranks_take_their_ideal_time),
+		TEST(trees_of_a_training_have_fewer_messages_and_the_same_time),
 		TEST(two_level_algorithms_take_their_ideal_time),
 		TEST(parameter_servers_take_their_ideal_time),
 		TEST(other_collectives_take_their_ideal_time),

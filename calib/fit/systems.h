@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The model error by the distance of a case from what was fitted.
+ *
+ * Measured rows are predicted as if their system had never been measured. A system is a table of
+ * measurements on one kind of GPU. Its rows are predicted without the parameters that were fitted
+ * to them, or that were fitted next to such parameters. A stage of a fit has rows of one table, so
+ * this is the same as repeating all fits without the rows. The errors of fit rows give the model
+ * error of each kind of case at each distance (docs/models/intervals.md):
+ *
+ *   1  A row's error is r = ln(predicted / measured). Draws of the parameters that remain have the
+ *      standard deviation s. For several GPUs and forwarding, the parameters of one GPU stay, so
+ *      that r is the error of the part that they add; s then contains the error of one GPU.
+ *   2  A system counts once: z = mean over its rows of r^2 / (sigma^2 + s^2). An |r| above twice
+ *      the median of the system's rows counts as twice the median. Such rows have a cause of their
+ *      own, for example a network that loses packets.
+ *   3  The common error of a distance: with this sigma for all kinds, the sum of z over the systems
+ *      is their number. One more system of the next smaller distance's size counts, in case there
+ *      is no other.
+ *   4  The error of a kind at a distance: the same, with PRIOR_SYSTEMS more systems of the common
+ *      size. Student's t has as many degrees of freedom as there are systems then. An error is at
+ *      least that of a smaller distance. */
+#ifndef FARWIRE_CALIB_FIT_SYSTEMS_H
+#define FARWIRE_CALIB_FIT_SYSTEMS_H
+
+#include "sim/analysis/dataset.h"
+
+struct left_out_row {
+	const struct dataset_row *row;
+	const char *system; /* "c4140_v100 v100-sxm2"; equal texts are one pointer */
+	enum case_kind kind;
+	bool one_gpu_known;                       /* the parameters of one GPU stayed */
+	bool is_ratio;                            /* a ratio to one GPU */
+	enum distance distances[CASE_PART_COUNT]; /* without the system's rows */
+	double measured, predicted;
+	double spread_ratio; /* standard deviation of ln(predicted) from parameters */
+};
+
+struct left_out {
+	const struct left_out_row *rows; /* in the order of their systems */
+	size_t count;
+};
+
+/* Predicts fit rows for the estimate or, with tests, also all other rows without any parameter of
+ * their system. Returns NULL after errors in diag, or after a broken invariant. */
+const struct left_out *systems_leave_out(struct arena *arena, struct diag *diag,
+					 const char *data_root, bool tests, uint64_t seed,
+					 unsigned jobs, const char **broken);
+
+struct distance_error {
+	struct model_error error;
+	size_t row_count, system_count; /* of this kind at this distance */
+};
+struct distance_errors {
+	struct distance_error of[CASE_KIND_COUNT][DISTANCE_COUNT]; /* the same system: given */
+	double common[DISTANCE_COUNT];                             /* of all kinds */
+};
+/* Estimates the errors from fit rows, except those of the system `without`, which may be NULL. The
+ * errors on the same system are given. */
+void systems_errors(const struct left_out *left, const char *without,
+		    const struct model_error same[CASE_KIND_COUNT], struct distance_errors *errors);
+
+/* The 90 % intervals of rows without the parameters of their system, beside those of one constant
+ * width. */
+struct left_out_summary {
+	const char *system; /* NULL: all systems */
+	enum row_role role;
+	size_t count;
+	double coverage, geomean_abs, median_half_width;
+	double score, constant_score; /* interval score of the logarithm */
+};
+/* Returns the summaries of each system's rows, and of all, by role. The model errors behind a
+ * system's intervals are estimated without it; so is the constant width, which covers 90 % of the
+ * fit rows of all other systems. */
+struct left_out_summary *systems_summaries(struct arena *arena, const struct left_out *left,
+					   const struct model_error same[CASE_KIND_COUNT],
+					   size_t *count);
+
+#endif

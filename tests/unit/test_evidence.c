@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The distance of a case from what was fitted, and the model error by distance. */
+#include <math.h>
+#include <string.h>
+
+#include "calib/fit/systems.h"
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/scenario/evidence.h"
+#include "tests/test.h"
+
+static struct evidence evidence_at(const char *kind, const char *topology, const char *generation,
+				   const char *family)
+{
+	struct evidence e;
+	for (size_t i = 0; i < EVIDENCE_WORD_COUNT; i++)
+		e.words[i] = "x";
+	e.words[EVIDENCE_KIND] = kind;
+	e.words[EVIDENCE_TOPOLOGY] = topology;
+	e.words[EVIDENCE_GENERATION] = generation;
+	e.words[EVIDENCE_FAMILY] = e.words[EVIDENCE_LIBRARY] = family;
+	e.words[EVIDENCE_FRAMEWORK] = e.words[EVIDENCE_STACK] = family;
+	return e;
+}
+
+static void distance_grows_with_what_differs(void)
+{
+	const struct evidence fitted = evidence_at("training", "a", "volta", "horovod");
+	const struct evidence other = evidence_at("training", "b", "volta", "horovod");
+	const struct evidence newer = evidence_at("training", "b", "hopper", "horovod");
+	const struct evidence library = evidence_at("training", "a", "volta", "ddp");
+	const struct evidence alone = evidence_at("collective", "a", "volta", "horovod");
+	CHECK(evidence_distance(&fitted, PART_OWN, &fitted, 1, &fitted, 1) == DISTANCE_SAME_SYSTEM);
+	CHECK(evidence_distance(&fitted, PART_OWN, NULL, 0, &fitted, 1) == DISTANCE_SAME_KIND);
+	CHECK(evidence_distance(&other, PART_OWN, &fitted, 1, NULL, 0) == DISTANCE_SAME_KIND);
+	CHECK(evidence_distance(&newer, PART_OWN, &fitted, 1, NULL, 0) == DISTANCE_NEW_MACHINE);
+	CHECK(evidence_distance(&library, PART_OWN, &fitted, 1, NULL, 0) == DISTANCE_NEW_LIBRARY);
+	/* a training row is not evidence for a collective by itself or for one GPU */
+	CHECK(evidence_distance(&alone, PART_OWN, &fitted, 1, NULL, 0) == DISTANCE_NEW_LIBRARY);
+	CHECK(evidence_distance(&fitted, PART_ONE_GPU, &fitted, 1, NULL, 0) ==
+	      DISTANCE_NEW_LIBRARY);
+	const struct evidence one = evidence_at("local", "a", "volta", "horovod");
+	CHECK(evidence_distance(&fitted, PART_ONE_GPU, &one, 1, NULL, 0) == DISTANCE_SAME_SYSTEM);
+}
+
+static void left_out_system_includes_rows_beyond_one_gpu(void)
+{
+	CHECK(evidence_is_left_out("t v100", "t v100"));
+	CHECK(evidence_is_left_out("t v100", "t v100" EVIDENCE_BEYOND));
+	CHECK(evidence_is_left_out("t v100" EVIDENCE_BEYOND, "t v100" EVIDENCE_BEYOND));
+	CHECK(!evidence_is_left_out("t v100" EVIDENCE_BEYOND, "t v100"));
+	CHECK(!evidence_is_left_out("t v100", "t v100-32"));
+	CHECK(!evidence_is_left_out(NULL, "t v100"));
+}
+
+/* Two systems of collectives on new machines, all of whose rows are wrong by exp(0.3); in the
+ * second, one row is wrong by exp(3), which counts as twice the median of 0.3. z of the first is
+ * 0.09 / sigma^2, of the second (0.09 + 0.09 + 0.36) / 3 = 0.18 over sigma^2. The errors on the
+ * same system are 0.03, as is the common error of the same kind of machine, where no system is:
+ *   common: (0.09 + 0.18 + 0.03^2) / 3 = 0.0903
+ *   collectives: (0.09 + 0.18 + 3 x 0.0903) / 5 = 0.10818 */
+static void errors_follow_from_left_out_systems(void)
+{
+	static const struct dataset_row fit = {.role = ROLE_FIT};
+	static const char first[] = "first", second[] = "second";
+	struct left_out_row rows[5];
+	struct model_error same[CASE_KIND_COUNT];
+	for (size_t i = 0; i < 5; i++)
+		rows[i] = (struct left_out_row){
+			.row = &fit,
+			.system = i < 2 ? first : second,
+			.kind = CASE_COLLECTIVE,
+			.distances = {DISTANCE_NEW_MACHINE, DISTANCE_NEW_MACHINE},
+			.measured = 1,
+			.predicted = exp(i == 4   ? 3
+					 : i == 1 ? -0.3
+						  : 0.3)};
+	for (size_t k = 0; k < CASE_KIND_COUNT; k++)
+		same[k] = (struct model_error){0.03, 10};
+	const struct left_out left = {rows, 5};
+	struct distance_errors errors;
+	systems_errors(&left, NULL, same, &errors);
+	const struct distance_error *e = errors.of[CASE_COLLECTIVE];
+	CHECK_NEAR(errors.common[DISTANCE_SAME_KIND], 0.03, 1e-6);
+	CHECK_NEAR(errors.common[DISTANCE_NEW_MACHINE], sqrt(0.0903), 1e-6);
+	CHECK_NEAR(e[DISTANCE_NEW_MACHINE].error.ratio, sqrt(0.10818), 1e-6);
+	CHECK(e[DISTANCE_NEW_MACHINE].error.freedom_count == 5);
+	CHECK(e[DISTANCE_NEW_MACHINE].system_count == 2 && e[DISTANCE_NEW_MACHINE].row_count == 5);
+	/* no system has a new library: as large as the smaller distance */
+	CHECK_NEAR(e[DISTANCE_NEW_LIBRARY].error.ratio, sqrt(0.10818), 1e-6);
+	CHECK_NEAR(errors.of[CASE_LOCAL][DISTANCE_NEW_MACHINE].error.ratio, sqrt(0.0903), 1e-6);
+	systems_errors(&left, second, same, &errors);
+	CHECK(e[DISTANCE_NEW_MACHINE].system_count == 1);
+	CHECK_NEAR(errors.common[DISTANCE_NEW_MACHINE], sqrt(0.0909 / 2), 1e-6);
+}
+
+static const struct test tests[] = {TEST(distance_grows_with_what_differs),
+				    TEST(left_out_system_includes_rows_beyond_one_gpu),
+				    TEST(errors_follow_from_left_out_systems)};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}
