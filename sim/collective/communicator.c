@@ -269,8 +269,9 @@ static void rank_begin(struct communicator *comm, size_t index, struct operation
 	rank->last_B = 0;
 	if (operation->plan && !operation->execution)
 		operation->execution = execution_take(comm, operation);
-	engine_after(comm->spec.engine, rank->server ? 0 : ps_from_s(operation->choice.start_s),
-		     rank_started, operation, index);
+	double start_s = operation->choice.start_s + comm->library->stagger_s * (double)rank->real;
+	engine_after(comm->spec.engine, rank->server ? 0 : ps_from_s(start_s), rank_started,
+		     operation, index);
 }
 
 /* Begins the next collectives at which the rank has arrived, up to the number that may run at once.

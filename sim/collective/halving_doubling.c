@@ -5,6 +5,9 @@
  * are 2 log2 n messages instead of the ring's 2(n - 1), with the same bytes. The first round has
  * the nearest partner and the largest message.
  *
+ * The rounds of halving are also a reduce-scatter, and those of doubling an all-gather, if n is a
+ * power of two.
+ *
  * If n is not a power of two, the first 2e ranks (e = n - 2^floor(log2 n)) are folded as in MPICH:
  * of each pair, the even rank sends its whole buffer to the odd one and receives the result at the
  * end. */
@@ -21,6 +24,7 @@ struct recursion {
 	struct schedule_builder *builder;
 	size_t channel, folded; /* folded: the e of the comment above */
 	size_t power;           /* the largest power of two <= n */
+	const uint32_t *part;   /* by place in the buffer: the chunk there; NULL: the same */
 	uint32_t *last;         /* by rank */
 	uint32_t *sends;        /* by rank * power */
 };
@@ -39,19 +43,24 @@ static size_t player(const struct recursion *r, size_t v)
 	return v < r->folded ? 2 * v + 1 : v + r->folded;
 }
 
+static size_t chunk_at(const struct recursion *r, size_t place)
+{
+	return r->channel * r->power + (r->part ? r->part[place] : place);
+}
+
 static void send(const struct recursion *r, const struct message *m)
 {
 	for (size_t i = 0; i < m->span; i++)
-		r->sends[m->from * r->power + i] = schedule_send(
-			r->builder, m->from, m->to, r->channel * r->power + m->chunk + i,
-			r->channel, &r->last[m->from], 1);
+		r->sends[m->from * r->power + i] =
+			schedule_send(r->builder, m->from, m->to, chunk_at(r, m->chunk + i),
+				      r->channel, &r->last[m->from], 1);
 }
 
 static void take(const struct recursion *r, const struct message *m, bool reduces)
 {
 	for (size_t i = 0; i < m->span; i++)
 		r->last[m->to] = (reduces ? schedule_reduce : schedule_copy)(
-			r->builder, m->to, r->channel * r->power + m->chunk + i, r->channel,
+			r->builder, m->to, chunk_at(r, m->chunk + i), r->channel,
 			r->sends[m->from * r->power + i], &r->last[m->to], 1);
 }
 
@@ -89,28 +98,82 @@ static void round_of(const struct recursion *r, size_t distance, bool halves)
 	}
 }
 
-static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+/* Returns the rank that is responsible for each place after all rounds of halving. */
+static const uint32_t *owners(struct arena *arena, size_t power)
+{
+	struct recursion whole = {.power = power};
+	uint32_t *part = ARENA_ARRAY(arena, power, uint32_t);
+	for (size_t v = 0; v < power; v++)
+		part[power > 1 ? exchange(&whole, v, power / 2, false).chunk : 0] = (uint32_t)v;
+	return part;
+}
+
+static const struct schedule *build_rounds(struct arena *arena, const struct algorithm_spec *spec,
+					   enum collective collective)
 {
 	size_t n = spec->rank_count, power = power_below(n), folded = n - power;
 	size_t chunk_count = spec->channel_count * power;
 	struct schedule_builder *builder =
-		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, n, spec->channel_count,
-				     chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
+		schedule_builder_new(arena, collective, n, spec->channel_count, chunk_count,
+				     pattern_cut(arena, chunk_count, spec->size_B));
 	schedule_fold(builder, spec->fold);
 	size_t send_count = spec->channel_count * 2 * power * (power - 1 + folded);
 	schedule_reserve(builder, 2 * send_count, 2 * send_count);
 	uint32_t *sends = ARENA_ARRAY(arena, n * power, uint32_t);
+	bool whole = collective == COLLECTIVE_ALL_REDUCE;
+	const uint32_t *part = whole ? NULL : owners(arena, power);
 	for (size_t channel = 0; channel < spec->channel_count; channel++) {
-		struct recursion r = {builder, channel, folded, power, pattern_last(arena, n),
+		struct recursion r = {builder, channel, folded, power, part, pattern_last(arena, n),
 				      sends};
 		fold(&r, false);
-		for (size_t distance = 1; distance < power; distance *= 2)
-			round_of(&r, distance, true);
-		for (size_t distance = power / 2; distance > 0; distance /= 2)
-			round_of(&r, distance, false);
+		for (size_t d = 1; d < power && collective != COLLECTIVE_ALL_GATHER; d *= 2)
+			round_of(&r, d, true);
+		for (size_t d = power / 2; d > 0 && collective != COLLECTIVE_REDUCE_SCATTER; d /= 2)
+			round_of(&r, d, false);
 		fold(&r, true);
 	}
 	return schedule_finish(builder);
+}
+
+static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+{
+	return build_rounds(arena, spec, COLLECTIVE_ALL_REDUCE);
+}
+
+static const struct schedule *build_halving(struct arena *arena, const struct algorithm_spec *spec)
+{
+	return build_rounds(arena, spec, COLLECTIVE_REDUCE_SCATTER);
+}
+
+static const struct schedule *build_doubling(struct arena *arena, const struct algorithm_spec *spec)
+{
+	return build_rounds(arena, spec, COLLECTIVE_ALL_GATHER);
+}
+
+static const char *refuse_odd(const struct algorithm_spec *spec)
+{
+	return power_below(spec->rank_count) == spec->rank_count
+		       ? NULL
+		       : "the number of ranks must be a power of two";
+}
+
+static double rounds_s(const struct algorithm_spec *spec, const struct ideal_link *link,
+		       bool reduces)
+{
+	double chunk_B = spec->size_B / (double)(spec->rank_count * spec->channel_count), sum_s = 0;
+	for (size_t span = spec->rank_count / 2; span > 0; span /= 2)
+		sum_s += pattern_message_s(link, chunk_B, span, reduces);
+	return sum_s;
+}
+
+static double halving_s(const struct algorithm_spec *spec, const struct ideal_link *link)
+{
+	return rounds_s(spec, link, true);
+}
+
+static double doubling_s(const struct algorithm_spec *spec, const struct ideal_link *link)
+{
+	return rounds_s(spec, link, false);
 }
 
 /* Returns the time of messages of S/2, S/4 ... S/n and back. Folding adds one message of S at
@@ -135,4 +198,22 @@ const struct algorithm algorithm_halving_doubling = {
 	.refuse = pattern_any,
 	.build = build,
 	.ideal_s = ideal_s,
+};
+
+const struct algorithm algorithm_recursive_halving = {
+	.name = "recursive_halving",
+	.help = "reduce-scatter by exchanging halves with increasingly distant ranks",
+	.collective = COLLECTIVE_REDUCE_SCATTER,
+	.refuse = refuse_odd,
+	.build = build_halving,
+	.ideal_s = halving_s,
+};
+
+const struct algorithm algorithm_doubling_all_gather = {
+	.name = "doubling_all_gather",
+	.help = "all-gather by exchanging all that a rank has with decreasingly distant ranks",
+	.collective = COLLECTIVE_ALL_GATHER,
+	.refuse = refuse_odd,
+	.build = build_doubling,
+	.ideal_s = doubling_s,
 };

@@ -8,6 +8,7 @@
  *   wire_device.c   routes inside a host
  *   wire_rdma.c     routes between hosts for NICs that read and write memory
  *   wire_socket.c   routes through TCP connections
+ *   rendezvous.c    consent of the receiver to large messages through sockets
  *
  * A plan is a schedule prepared for execution. It is kept for its choice of algorithm, channels and
  * pieces; sizes scale. An execution is the state of one run of a plan. An operation is one
@@ -97,6 +98,7 @@ struct rank_state {
 	size_t running_count;      /* number of collectives in progress */
 	double held_ratio;         /* part of its GPU held by the current collective */
 	double last_B;             /* size of its last message, of a train its last piece */
+	struct wire *wires;        /* with library.eager: its wires through sockets */
 	uint32_t track;
 	bool has_track;
 };

@@ -23,6 +23,8 @@ static const char *const protocol_choices[] = {"auto", "ll", "ll128", "simple", 
 
 static const char *const tree_corrections[] = {"2.18", "2.8", NULL};
 
+static const char *const library_rules[] = {"nccl", "openmpi", NULL};
+
 static const char *const path_levels[] = {"loc", "pix", "pxb", "phb", "sys", NULL};
 
 static const struct param_row rows[] = {
@@ -32,6 +34,25 @@ static const struct param_row rows[] = {
 	PARAM_CHOICE(struct library_params, protocol, protocol_choices, "auto",
 		     "protocol (LL, LL128 or Simple); auto means the fastest one in NCCL's model",
 		     "NCCL 2.5 and later"),
+	PARAM_CHOICE(struct library_params, rules, library_rules, "nccl",
+		     "library whose rules choose the algorithm if library.algorithm is auto",
+		     "assumption: GPUs use NCCL"),
+	PARAM_BOOL(struct library_params, host_memory, "false",
+		   "whether ranks have their buffers in host memory and add on their cores; "
+		   "otherwise they use their GPUs",
+		   "assumption: the buffers are those of GPUs"),
+	PARAM_NUMBER(struct library_params, eager_B, QUANTITY_BYTES, 0, 1e12, "0 B",
+		     "largest message through sockets that is sent without the consent of the "
+		     "receiver; 0 means that no message waits for it",
+		     "NCCL: its proxies have buffers for all messages"),
+	PARAM_NUMBER(struct library_params, stagger_s, QUANTITY_TIME, 0, 1, "0 us",
+		     "time by which each rank begins a collective after the rank before it",
+		     "assumption: kernels of a collective start together"),
+	PARAM_NUMBER(struct library_params, queued_B, QUANTITY_BYTES, 0, 1e12, "192 KiB",
+		     "bytes of a connection that wait in the adapter's queue, in front of a "
+		     "request or consent for another message",
+		     "Linux, tcp_small_queue_check: sends while at most two packets of 64 KiB "
+		     "are queued"),
 	PARAM_WHOLE(struct library_params, channels_count, 0, 1024, "0",
 		    "number of channels (thread blocks on a GPU); 0 means computed from the links",
 		    "NCCL: result of its search for rings"),

@@ -26,6 +26,8 @@
 
 enum protocol { PROTOCOL_LL, PROTOCOL_LL128, PROTOCOL_SIMPLE, PROTOCOL_COUNT };
 enum protocol_choice { CHOOSE_PROTOCOL_AUTO, CHOOSE_LL, CHOOSE_LL128, CHOOSE_SIMPLE };
+/* Whose rules choose the algorithm: those of NCCL (choose.c) or of Open MPI (choose_openmpi.c). */
+enum library_rules { RULES_NCCL, RULES_OPENMPI };
 /* The release of NCCL whose table corrects trees of medium sizes. */
 enum tree_correction { TREE_CORRECTION_2_18, TREE_CORRECTION_2_8 };
 enum hop_class { HOP_NVLINK, HOP_PCI, HOP_NET, HOP_CLASS_COUNT };
@@ -35,7 +37,13 @@ struct library_params {
 	/* algorithm of all-reduce: a name of algorithms.def, or "auto": NCCL's choice of ring,
 	 * double tree or NVLink SHARP */
 	const char *algorithm;
-	int protocol;          /* enum protocol_choice */
+	int protocol;     /* enum protocol_choice */
+	int rules;        /* enum library_rules */
+	bool host_memory; /* ranks have their buffers in host memory; GPUs are not used */
+	/* Larger messages through sockets wait for the receiver's consent; 0: none do. */
+	double eager_B;
+	double stagger_s;      /* time by which each rank begins after the one before it */
+	double queued_B;       /* bytes of one connection that wait in an adapter's queue */
 	double channels_count; /* 0: computed from the links */
 	double servers_count;  /* number of shards of a parameter server */
 	bool server_on_cpu;    /* false: in the memory of the machines' GPUs */
@@ -155,6 +163,10 @@ struct collective_choice {
 	/* the library's own prediction, which decided the choice */
 	double predicted_s;
 };
+/* The rules of Open MPI, for a library with RULES_OPENMPI. */
+struct collective_choice openmpi_choose(const struct library_params *library,
+					const struct comm_shape *shape, enum collective collective,
+					double size_B);
 struct collective_choice library_choose(const struct library_params *library,
 					const struct comm_shape *shape, enum collective collective,
 					double size_B);

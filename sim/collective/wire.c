@@ -211,12 +211,15 @@ struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t
 	struct wire *wire = ARENA_NEW(comm->spec.arena, struct wire);
 	wire->way = way;
 	if (way->socket) {
-		wire->socket = socket_find(comm, from, to, channel);
+		bool single = comm->library->rules == RULES_OPENMPI; /* btl_tcp_links is 1 */
+		wire->socket = socket_find(comm, from, to, single ? 0 : channel);
 		if (!wire->socket)
 			return NULL;
 		wire->end = comm->ranks[from].process == wire->socket->first ? 0 : 1;
 		wire->next = wire->socket->wires;
 		wire->socket->wires = wire;
+		wire->next_of_rank = comm->ranks[from].wires;
+		comm->ranks[from].wires = wire;
 	}
 	*place = wire;
 	return wire;
@@ -286,8 +289,11 @@ static void delivered(void *ctx, uint64_t arg)
 	comm->counters.delivered_B += message->size_B * comm->ranks[message->wire->way->from].count;
 	operation->delivered_B += message->size_B;
 	operation->deliveries_count++;
+	struct wire *wire = message->wire;
 	message_give(comm, message);
 	executor_step_over(comm, operation, step);
+	if (wire->flying_count > 0)
+		rendezvous_over(comm, wire);
 }
 
 /* Returns the time from the last byte leaving until the message can be used. */
@@ -452,6 +458,8 @@ static void message_start(struct communicator *comm, struct message_state *messa
 		gpu_traffic_add(gpu, message->size_B * comm->library->memory_traffic_ratio);
 	if (!wire->socket)
 		return;
+	if (comm->library->eager_B > 0)
+		rendezvous_flies(comm, wire, message->size_B);
 	message->leaving++;
 	message->arriving++;
 	const struct collective_choice *choice = &message->operation->choice;
@@ -471,9 +479,21 @@ void wire_pump(struct communicator *comm, struct wire *wire)
 	struct message_state *message = wire->head;
 	if (wire->busy || !message || comm->failed || (wire->socket && !wire->socket->open))
 		return;
+	if (wire->socket && comm->library->eager_B > 0 &&
+	    (wire->collecting || !rendezvous_allows(comm, wire)))
+		return;
 	wire->head = message->next;
 	wire->busy = true;
 	message_start(comm, message);
+}
+
+/* Called when all messages of one instant are in the wire, which for a rendezvous are one. */
+static void collected(void *ctx, uint64_t arg)
+{
+	struct wire *wire = ctx;
+	(void)arg;
+	wire->collecting = false;
+	wire_pump(wire->socket->comm, wire);
 }
 
 struct message_state *wire_send(struct communicator *comm, struct operation *operation,
@@ -498,6 +518,11 @@ struct message_state *wire_send(struct communicator *comm, struct operation *ope
 	else
 		wire->head = message;
 	wire->tail = message;
-	wire_pump(comm, wire);
+	if (wire->socket && comm->library->eager_B > 0 && !wire->collecting) {
+		wire->collecting = true;
+		engine_after(comm->spec.engine, 0, collected, wire, 0);
+	} else {
+		wire_pump(comm, wire);
+	}
 	return message;
 }

@@ -56,7 +56,11 @@ struct socket {
 	size_t first; /* process at end 0 */
 	bool open;
 	struct wire *wires; /* wires of the socket, linked by next; they start when it opens */
+	bool busy;          /* a wire asked for a turn, or has it (rendezvous.c) */
 };
+
+/* Whether a wire has asked for the consent of the receiver, and has it (rendezvous.c). */
+enum turn { TURN_NONE, TURN_ASKED, TURN_HELD };
 
 struct wire {
 	struct way *way;
@@ -65,6 +69,13 @@ struct wire {
 	struct message_state *head, *tail;
 	bool busy;
 	struct wire *next; /* next wire of the socket */
+	/* Only if library.eager is set. */
+	struct wire *next_of_rank; /* next wire of the sender */
+	enum turn turn;
+	bool collecting;       /* its messages of this instant are not complete */
+	uint32_t flying_count; /* messages that have begun and have not arrived */
+	double flying_B;       /* their bytes, since flying_ps */
+	int64_t flying_ps;
 };
 
 /* Finds the way from a simulated rank to any rank, which can be a represented one. Returns NULL
@@ -96,6 +107,14 @@ bool leg_across(struct communicator *comm, struct leg *leg, const struct way *wa
 bool way_inside(struct communicator *comm, struct way *way); /* wire_device.c */
 bool way_rdma(struct communicator *comm, struct way *way);   /* wire_rdma.c */
 bool way_socket(struct communicator *comm, struct way *way); /* wire_socket.c */
+
+/* ---- rendezvous.c, only for sockets and if library.eager is set ---- */
+/* Returns true if the wire's first message may begin. Otherwise it asks the receiver, and the
+ * wire is pumped later. */
+bool rendezvous_allows(struct communicator *comm, struct wire *wire);
+/* Report the beginning and the delivery of a message. */
+void rendezvous_flies(struct communicator *comm, struct wire *wire, double size_B);
+void rendezvous_over(struct communicator *comm, struct wire *wire);
 
 /* ---- wire_socket.c ---- */
 /* Returns the socket of two guests and a channel, or NULL after a failure. */

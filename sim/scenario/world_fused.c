@@ -93,6 +93,8 @@ static void comm_ranks(struct world *w, const struct job_entry *entry,
 	for (size_t i = 0; i < count; i++) {
 		ranks[i] = (struct comm_rank){.gpu = w->system.gpus[entry->gpus[i]],
 					      .guest = w->system.guests[entry->guests[i]]};
+		if (entry->library->host_memory)
+			ranks[i].gpu = NULL;
 		if (i == 0 ||
 		    t->gpus[entry->gpus[i]].host != t->gpus[entry->gpus[firsts[machines - 1]]].host)
 			firsts[machines++] = i;
