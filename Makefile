@@ -63,7 +63,8 @@ DATASETS := ddl_p100 c4140_v100 nvidia_mxnet_resnet50 nvidia_mxnet_dgx2 mlperf_r
 	tensorflow_benchmarks_2017 \
 	nccl_allreduce_a100_nvswitch nccl_allreduce_2nodes nccl_allreduce_p5 closer2018_gtx1080 \
 	flexdirect_1050ti bitfusion_networks tensorflow_ec2_distributed \
-	kernels_2017 kernels_v100 kernels_mxnet kernels_mpt
+	kernels_2017 kernels_v100 kernels_mxnet kernels_mpt \
+	nccl_hopper_1node nccl_allreduce_v100_mesh
 RECORDINGS := calib/measured/recorded/loopback-spin.jsonl
 DATASETS += openmpi_tcp
 WHAT_IFS := $(sort $(basename $(notdir $(wildcard topologies/what-ifs/*.cfg))))

@@ -14,6 +14,9 @@ struct node_links {
 	size_t count;
 	double nvlink_Bps[MESH_MOST][MESH_MOST]; /* goodput of direct links in one direction */
 	double switch_Bps;                       /* lowest goodput of a rank to a common switch */
+	/* By pair: 1 plus the rank through whose GPU they communicate; 0: directly.
+	 */
+	size_t through[MESH_MOST][MESH_MOST];
 };
 
 struct cycles {
@@ -23,6 +26,7 @@ struct cycles {
 
 struct selection {
 	const struct cycles *cycles;
+	const struct node_links *pairs;
 	size_t count;                             /* ranks */
 	size_t bound;                             /* upper bound of the number of cycles */
 	int links[MESH_MOST][MESH_MOST];          /* remaining links between each pair */
@@ -50,7 +54,8 @@ static bool is_nvlink(const struct fabric *fabric, int link)
 	return link_carries(fabric_link_kind(fabric, link), TRAFFIC_PEERS);
 }
 
-/* Returns true for a node with only NVLinks. GPUs and CPUs have other links, too. */
+/* Returns true for a node with only NVLinks. GPUs and CPUs have other links,
+ * too. */
 static bool is_switch(const struct fabric *fabric, int node)
 {
 	for (size_t i = 0; i < fabric_link_count(fabric); i++) {
@@ -70,7 +75,8 @@ static int place_of(const struct ring_place *ranks, size_t count, int node)
 	return -1;
 }
 
-/* Several switches may connect the GPUs (six in a DGX-2); a GPU's links to all of them are added.
+/* Several switches may connect the GPUs (six in a DGX-2); a GPU's links to all
+ * of them are added.
  */
 static void add_switch_link(const struct fabric *fabric, int other, double goodput_Bps,
 			    double *to_switch_Bps)
@@ -118,7 +124,8 @@ static bool used(const uint32_t *path, size_t length, size_t place)
 }
 
 /* Finds all cycles through every rank that continue from path[length]. Each
- * cycle has two directions; only the one whose second rank is less than its last is kept. */
+ * cycle has two directions; only the one whose second rank is less than its
+ * last is kept. */
 static void grow_cycles(const struct node_links *links, uint32_t *path, size_t length,
 			struct cycles *cycles)
 {
@@ -137,21 +144,37 @@ static void grow_cycles(const struct node_links *links, uint32_t *path, size_t l
 	}
 }
 
-/* Takes the links of a cycle, or returns them with -1. Returns false, and takes none, if one is
- * missing. */
-static bool take(struct selection *selection, size_t cycle, int links)
+/* Takes the links between two GPUs. Returns false if too few were left. */
+static bool take_pair(struct selection *selection, size_t a, size_t b, int links)
+{
+	size_t through = selection->pairs->through[a][b];
+	if (through > 0) {
+		bool first = take_pair(selection, a, through - 1, links);
+		return take_pair(selection, through - 1, b, links) && first;
+	}
+	selection->links[a][b] -= links;
+	selection->links[b][a] -= links;
+	return selection->links[a][b] >= 0;
+}
+
+static bool take_all(struct selection *selection, size_t cycle, int links)
 {
 	const uint32_t *order = selection->cycles->order[cycle];
 	size_t count = selection->count;
-	for (size_t i = 0; links > 0 && i < count; i++)
-		if (selection->links[order[i]][order[(i + 1) % count]] < links)
-			return false;
-	for (size_t i = 0; i < count; i++) {
-		size_t a = order[i], b = order[(i + 1) % count];
-		selection->links[a][b] -= links;
-		selection->links[b][a] -= links;
-	}
-	return true;
+	bool enough = true;
+	for (size_t i = 0; i < count; i++)
+		enough &= take_pair(selection, order[i], order[(i + 1) % count], links);
+	return enough;
+}
+
+/* Takes the links of a cycle, or returns them with -1. Returns false, and takes
+ * none, if one is missing. */
+static bool take(struct selection *selection, size_t cycle, int links)
+{
+	if (take_all(selection, cycle, links))
+		return true;
+	take_all(selection, cycle, -links);
+	return false;
 }
 
 static void select_more(struct selection *selection, size_t first)
@@ -173,7 +196,8 @@ static void select_more(struct selection *selection, size_t first)
 	}
 }
 
-/* Returns the goodput of one link: that of the weakest pair, as if it had one link. */
+/* Returns the goodput of one link: that of the weakest pair, as if it had one
+ * link. */
 static double unit_Bps(const struct node_links *links)
 {
 	double unit = 0;
@@ -218,21 +242,56 @@ static void write_mesh(struct arena *arena, const struct selection *selection,
 	rings->order = order;
 }
 
-static bool find_mesh(struct arena *arena, const struct node_links *links, struct node_rings *rings)
+static size_t rank_between(const struct node_links *links, size_t a, size_t b)
 {
-	double whole_Bps = links->count <= MESH_MOST ? unit_Bps(links) : 0;
+	size_t best = links->count;
+	double best_Bps = 0;
+	for (size_t c = 0; c < links->count; c++) {
+		double pair_Bps = fmin(links->nvlink_Bps[a][c], links->nvlink_Bps[c][b]);
+		if (pair_Bps > best_Bps) {
+			best_Bps = pair_Bps;
+			best = c;
+		}
+	}
+	return best;
+}
+
+/* Returns the links with those pairs added that communicate through another
+ * rank's GPU. */
+static struct node_links *links_through(struct arena *arena, const struct node_links *links)
+{
+	struct node_links *all = ARENA_NEW(arena, struct node_links);
+	*all = *links;
+	for (size_t a = 0; a < links->count; a++)
+		for (size_t b = 0; b < links->count; b++) {
+			size_t c = rank_between(links, a, b);
+			if (a == b || links->nvlink_Bps[a][b] > 0 || c == links->count)
+				continue;
+			all->through[a][b] = c + 1;
+			all->nvlink_Bps[a][b] =
+				fmin(links->nvlink_Bps[a][c], links->nvlink_Bps[c][b]);
+		}
+	return all;
+}
+
+/* pairs are the pairs of neighbours that a ring may have. */
+static bool find_mesh(struct arena *arena, const struct node_links *links,
+		      const struct node_links *pairs, struct node_rings *rings)
+{
+	double whole_Bps = unit_Bps(links);
 	if (whole_Bps <= 0)
 		return false;
 	struct arena *scratch = arena_new();
 	struct cycles *cycles = ARENA_NEW(scratch, struct cycles);
 	uint32_t path[MESH_MOST] = {0};
-	grow_cycles(links, path, 1, cycles);
+	grow_cycles(pairs, path, 1, cycles);
 	struct selection *selection = ARENA_NEW(scratch, struct selection);
-	/* Half links let two rings share a link if one would be left over (four GPUs with a link
-	 * between each pair). */
+	/* Half links let two rings share a link if one would be left over (four GPUs
+	 * with a link between each pair). */
 	for (int parts = 1; parts <= 2; parts++) {
 		double unit = whole_Bps / parts;
-		*selection = (struct selection){.cycles = cycles, .count = links->count};
+		*selection =
+			(struct selection){.cycles = cycles, .pairs = pairs, .count = links->count};
 		count_links(links, unit, selection);
 		select_more(selection, 0);
 		double inside_Bps = 2 * (double)selection->best_count * unit;
@@ -355,8 +414,9 @@ struct node_rings node_rings_find(struct arena *arena, struct fabric *fabric,
 	}
 	struct node_links *links = links_of(arena, fabric, ranks, count);
 	rings.switched = links->switch_Bps > 0;
-	bool mesh = search && count > 2 && links->switch_Bps <= 0;
-	if (mesh && find_mesh(arena, links, &rings))
+	bool mesh = search && count > 2 && count <= MESH_MOST && links->switch_Bps <= 0;
+	if (mesh && (find_mesh(arena, links, links, &rings) ||
+		     find_mesh(arena, links, links_through(arena, links), &rings)))
 		return rings;
 	if (search && links->switch_Bps <= 0)
 		write_nearest(arena, fabric, ranks, links, &rings);

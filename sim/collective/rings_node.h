@@ -3,10 +3,11 @@
  *
  * With an NVSwitch that all GPUs reach, one ring in the order of the ranks has all the bandwidth.
  * In a mesh, each pair has a number of links. The search finds Hamiltonian cycles that use each
- * link once. A cycle gives two rings, one in each direction. GPUs without such a cycle communicate
- * over PCIe in one ring. Its next rank is always the nearest one left, first by NVLink and then by
- * the PCIe route. So the ring walks the PCIe tree branch by branch and crosses each of its links
- * once per direction.
+ * link once. A cycle gives two rings, one in each direction. Without such a cycle, neighbours may
+ * communicate through a GPU of another rank, to which both have links (NCCL: PATH_NVB). GPUs that
+ * have no such cycle either communicate over PCIe in one ring. Its next rank is always the nearest
+ * one left, first by NVLink and then by the PCIe route. So the ring walks the PCIe tree branch by
+ * branch and crosses each of its links once per direction.
  */
 #ifndef FARWIRE_COLLECTIVE_RINGS_NODE_H
 #define FARWIRE_COLLECTIVE_RINGS_NODE_H

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ways inside a host: NVLink, PCIe from GPU to GPU, or host memory. */
+#include <math.h>
+
 #include "sim/base/arena.h"
+#include "sim/collective/rings_node.h"
 #include "sim/collective/wire.h"
 #include "sim/fabric/link.h"
 #include "sim/transport/path.h"
 
-/* Marks the nodes that connect only NVLinks. Switches forward traffic of others; GPUs do not. */
+/* Marks the nodes that connect only NVLinks. Switches forward traffic of
+ * others; GPUs do not. */
 static void find_nvlink_switches(struct communicator *comm)
 {
 	const struct fabric *fabric = comm->spec.fabric;
@@ -44,6 +48,39 @@ static bool is_virtual(const struct rank_state *rank)
 	return guest_params(rank->place.guest)->kind == GUEST_VM;
 }
 
+/* Returns the goodput of a direct NVLink between two GPUs, or 0. */
+static double direct_Bps(const struct communicator *comm, int from, int to)
+{
+	const struct route *route = fabric_route(comm->spec.fabric, from, to, TRAFFIC_PEERS);
+	if (!route || route->count != 1)
+		return 0;
+	struct hop hop = route->hops[0];
+	return link_goodput_Bps(fabric_link_traits(comm->spec.fabric, hop.link), hop.direction);
+}
+
+/* NCCL passes data through the memory of the GPU of another rank if both GPUs
+ * have NVLinks to it (src/transport/p2p.cc, through an intermediate GPU). */
+static bool leg_through_gpu(struct communicator *comm, struct leg *leg, int from, int to)
+{
+	int through = -1;
+	double best_Bps = 0;
+	if (!comm->library->ring_search || library_has_servers(comm->library))
+		return false;
+	for (size_t i = 0; i < comm->rank_count; i++) {
+		int node = comm->ranks[i].gpu_node;
+		double pair_Bps =
+			node < 0 || node == from || node == to
+				? 0
+				: fmin(direct_Bps(comm, from, node), direct_Bps(comm, node, to));
+		if (pair_Bps > best_Bps) {
+			best_Bps = pair_Bps;
+			through = node;
+		}
+	}
+	return through >= 0 && leg_route(comm, leg, from, through, TRAFFIC_PEERS) &&
+	       leg_route(comm, leg, through, to, TRAFFIC_PEERS);
+}
+
 static bool between_gpus(struct communicator *comm, struct way *way, struct leg *leg)
 {
 	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
@@ -54,12 +91,13 @@ static bool between_gpus(struct communicator *comm, struct way *way, struct leg 
 		way->hop_count = 0;
 		return true;
 	}
-	if (leg_nvlink(comm, leg, a->gpu_node, b->gpu_node)) {
+	if (leg_nvlink(comm, leg, a->gpu_node, b->gpu_node) ||
+	    leg_through_gpu(comm, leg, a->gpu_node, b->gpu_node)) {
 		way->class = HOP_NVLINK;
 		return true;
 	}
-	/* Under an IOMMU (passthrough), requests between peers go up to the root complex and down
-	 * again. */
+	/* Under an IOMMU (passthrough), requests between peers go up to the root
+	 * complex and down again. */
 	bool virtual = is_virtual(a) || is_virtual(b);
 	if (comm->library->peer_to_peer && !virtual &&
 	    leg_route(comm, leg, a->gpu_node, b->gpu_node, TRAFFIC_COPIES))

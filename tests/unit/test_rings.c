@@ -189,6 +189,26 @@ static void rings_of_few_gpus_use_all_links_between_them(void)
 	arena_free(site.arena);
 }
 
+/* Among the first five GPUs of a DGX-1, GPU 4 has two links, both to GPU 0. One cycle passes GPU 0
+ * twice, there and back over both links, so there are two rings of one link each. With eight GPUs
+ * no ring needs this. */
+static void five_gpus_of_a_mesh_form_rings_through_a_gpu(void)
+{
+	struct site site;
+	int adapters[4];
+	site_open(&site);
+	add_machine(&site, 8, hybrid_mesh, false, adapters);
+	struct rings rings = rings_find(site.arena, site.fabric, site.ranks, 5, TRAFFIC_RDMA, NULL);
+	CHECK(rings.shape.inside == HOP_NVLINK);
+	CHECK(rings.shape.ring_count == 2);
+	CHECK_NEAR(rings.shape.inside_Bps, 50e9, 1e-9);
+	int uses[8][8];
+	count_pairs(&rings, 5, uses);
+	CHECK(uses[0][4] + uses[4][0] == 2);
+	CHECK(uses[1][4] + uses[2][4] + uses[3][4] == 1);
+	arena_free(site.arena);
+}
+
 /* Four GPUs have two links between each pair (C4140). K4 has three Hamiltonian cycles that use each
  * pair twice, so there are six rings. */
 static void full_mesh_of_four_gpus_has_six_rings(void)
@@ -459,6 +479,7 @@ static const struct test tests[] = {
 	TEST(dgx1_p100_has_four_rings),
 	TEST(rings_in_rank_order_leave_nvlink),
 	TEST(rings_of_few_gpus_use_all_links_between_them),
+	TEST(five_gpus_of_a_mesh_form_rings_through_a_gpu),
 	TEST(full_mesh_of_four_gpus_has_six_rings),
 	TEST(nvswitch_gives_one_ring),
 	TEST(ring_visits_gpus_of_a_pcie_switch_together),
