@@ -25,6 +25,7 @@ static const struct {
 	{"gain", "gain over another case", "", QUANTITY_RATIO},
 	{"elapsed", "time from launch to end", "s", QUANTITY_TIME},
 	{"tokens", "tokens/s", "tokens/s", QUANTITY_COUNT},
+	{"tokens_gpu", "tokens/s/GPU", "tokens/s/GPU", QUANTITY_COUNT},
 };
 
 const char *measure_name(enum measure measure)
@@ -51,11 +52,11 @@ enum measure dataset_measure(struct dataset_reader *r, const struct cfg_node *gr
 	for (int i = 0; i < MEASURE_COUNT; i++)
 		if (strcmp(measures[i].name, name) == 0)
 			return (enum measure)i;
-	diag_error(r->diag, cfg_origin(cfg_child(group, key)),
-		   "dataset: the quantity '%s' does not exist (write throughput, tokens, ratio, "
-		   "speedup, "
-		   "time, gain or elapsed)",
-		   name);
+	diag_error(
+		r->diag, cfg_origin(cfg_child(group, key)),
+		"dataset: the quantity '%s' does not exist (write throughput, tokens, tokens_gpu, "
+		"ratio, speedup, time, gain or elapsed)",
+		name);
 	return without;
 }
 

@@ -95,6 +95,7 @@ enum measure {
 	MEASURE_GAIN,
 	MEASURE_ELAPSED,
 	MEASURE_TOKENS,
+	MEASURE_TOKENS_GPU,
 	MEASURE_COUNT,
 };
 const char *measure_name(enum measure measure);  /* returns for example "speedup" */

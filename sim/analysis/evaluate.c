@@ -216,6 +216,12 @@ static bool judged_client(struct diag *diag, const struct dataset_row *row,
 	return false;
 }
 
+static struct estimate per_gpu(struct estimate all, size_t gpu_count)
+{
+	double count = (double)gpu_count;
+	return (struct estimate){all.value / count, all.low / count, all.high / count};
+}
+
 static struct estimate measured_by(const struct dataset_row *row, const struct prediction *p,
 				   const struct job_prediction *client,
 				   const struct prediction *reference)
@@ -231,6 +237,8 @@ static struct estimate measured_by(const struct dataset_row *row, const struct p
 		return client ? client->elapsed_s : p->elapsed_s;
 	case MEASURE_TOKENS:
 		return client ? UNKNOWN : p->token_throughput;
+	case MEASURE_TOKENS_GPU:
+		return client ? UNKNOWN : per_gpu(p->token_throughput, p->gpu_count);
 	case MEASURE_GAIN:
 		return p->ok && reference->ok ? draws_quotient(p, reference) : UNKNOWN;
 	default:
@@ -283,6 +291,9 @@ static double point_value(struct diag *diag, const struct dataset_row *row,
 		return job ? job->elapsed_s : point->elapsed_s;
 	case MEASURE_TOKENS:
 		return point->throughput * scenario_sample_tokens(scenario);
+	case MEASURE_TOKENS_GPU:
+		return point->throughput * scenario_sample_tokens(scenario) /
+		       (double)scenario->jobs[0].rank_count;
 	default:
 		return job ? job->throughput : point->throughput;
 	}

@@ -37,9 +37,13 @@ enum call_kind {                  /* one row each in cuda_call_kinds.def, in thi
 					answer */
 		 CALL_CREATE_HANDLE, /* create a stream, event or descriptor; a client can return
 					its own handle before the server has created it */
-		 CALL_ALL_REDUCE,    /* all-reduce of payload_B with all GPUs of the job */
-		 CALL_SEND,          /* sends payload_B to the job's GPU `peer` */
-		 CALL_RECEIVE,       /* receives payload_B from the job's GPU `peer` */
+		 /* collectives of payload_B with the GPUs of communicator `peer` */
+		 CALL_ALL_REDUCE,
+		 CALL_ALL_GATHER,
+		 CALL_REDUCE_SCATTER,
+		 CALL_ALL_TO_ALL,
+		 CALL_SEND,    /* sends payload_B to the job's GPU `peer` */
+		 CALL_RECEIVE, /* receives payload_B from the job's GPU `peer` */
 		 CALL_KIND_COUNT,
 };
 const char *call_kind_name(enum call_kind kind); /* "cudaLaunchKernel" ... */
@@ -53,8 +57,11 @@ struct cuda_call {
 	double payload_B;  /* bytes of a copy, collective or message */
 	double duration_s; /* duration of the kernel or memset on the GPU */
 	bool pageable;     /* the host memory of a copy is pageable */
+	uint8_t tag;       /* sends and receives between two GPUs match if their tags are equal */
 	uint16_t device;   /* index of the program's GPUs; the GPU of stream and event */
-	uint16_t peer;     /* other GPU of a send or receive, as index of the job's GPUs */
+	/* Other GPU of a send or receive, as index of the job's GPUs; or communicator of a
+	 * collective: 0 has all GPUs of the job (sim/workload/group.h). */
+	uint32_t peer;
 	const char *label; /* name of the kernel or op; borrowed, may be NULL */
 };
 

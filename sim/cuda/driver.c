@@ -339,6 +339,9 @@ static void call_op(struct call_state *state, struct gpu_op *op)
 		op->event = cuda_process_event(state->process, call->event);
 		break;
 	case CALL_ALL_REDUCE:
+	case CALL_ALL_GATHER:
+	case CALL_REDUCE_SCATTER:
+	case CALL_ALL_TO_ALL:
 	case CALL_SEND:
 	case CALL_RECEIVE:
 		op->kind = GPU_OP_PEERS;

@@ -51,6 +51,12 @@ struct poller_params {
 	double sleep_s; /* time between two rounds while an event is pending */
 };
 
+/* GPUs of a job that do collectives together (sim/workload/group.h). */
+struct program_group {
+	const size_t *members; /* in ascending order, which is the order of ranks */
+	size_t count;          /* at least 2 */
+};
+
 struct program {
 	const struct call_thread *threads; /* thread i uses mainly device i % device_count */
 	size_t thread_count;

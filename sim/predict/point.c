@@ -229,7 +229,8 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
 		point.jobs[i] = steady(scenario, &point.outcome, &point.outcome.jobs[i]);
 	if (!add_up(arena, scenario, &point))
 		return point;
-	if (with_baseline && scenario->style != JOBS_COLLECTIVE)
+	/* one GPU could not hold what a plan splits */
+	if (with_baseline && scenario->style != JOBS_COLLECTIVE && !scenario->jobs[0].plan)
 		add_ratios(arena, scenario, seed, baselines, &point);
 	point.gpu_utilization = utilization(scenario, &point);
 	if (scenario->phases)

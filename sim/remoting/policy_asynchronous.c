@@ -15,6 +15,9 @@ enum call_class classify_forwarded(const struct runtime_params *params,
 	case CALL_EVENT_RECORD:
 	case CALL_STREAM_WAIT_EVENT:
 	case CALL_ALL_REDUCE:
+	case CALL_ALL_GATHER:
+	case CALL_REDUCE_SCATTER:
+	case CALL_ALL_TO_ALL:
 	case CALL_SEND:
 	case CALL_RECEIVE:
 		return CLASS_ASYNC;

@@ -76,7 +76,10 @@ static const struct result_table *tabulate(struct arena *arena, const enum answe
 			const struct reported *row = answer_at(answers[k]);
 			shown[count - lead] = answers[k];
 			columns[count++] = (struct result_column){
-				row->name, row->quantity, row->text, row->interval, row->heading};
+				row->name, row->quantity, row->text, row->interval,
+				answers[k] == ANSWER_THROUGHPUT
+					? throughput_unit(lines.predictions, lines.count)
+					: row->heading};
 		}
 	struct result_cell *cells = ARENA_ARRAY(arena, lines.count * count + 1, struct result_cell);
 	for (size_t i = 0; i < lines.count; i++)

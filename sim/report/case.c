@@ -38,9 +38,8 @@ static void answer(struct report *report, const struct scenario *scenario,
 		report_answer(
 			report, false,
 			"%s: each reaches %s of the throughput that it has alone on the local "
-			"GPU; together they reach %s images/s with a GPU utilisation of %s. "
-			"%s",
-			who, percent_words(arena, p->ratio), rate,
+			"GPU; together they reach %s %s with a GPU utilisation of %s. %s",
+			who, percent_words(arena, p->ratio), rate, throughput_unit(&p, 1),
 			percent_words(arena, p->gpu_utilization), binds);
 	else if (p->gpu_count > 0)
 		report_answer(report, false, "%s, trains at %s, a scaling efficiency of %s. %s%s",
@@ -52,9 +51,8 @@ static void answer(struct report *report, const struct scenario *scenario,
 	else
 		report_answer(
 			report, false,
-			"%s reaches %s of the local GPU's throughput: %s images/s instead of %s. "
-			"%s%s",
-			who, percent_words(arena, p->ratio), rate,
+			"%s reaches %s of the local GPU's throughput: %s %s instead of %s. %s%s",
+			who, percent_words(arena, p->ratio), rate, throughput_unit(&p, 1),
 			figures(arena, p->throughput.value / p->ratio.value, 3), binds, keeps);
 }
 
@@ -89,7 +87,7 @@ void report_count(struct report_table *table, const char *name, double count, in
 static void prediction_table(struct report *report, const struct prediction *p)
 {
 	struct report_table *table = report_quantities(report, p);
-	report_quantity(table, "throughput", p->throughput, 1, "images/s");
+	report_quantity(table, "throughput", p->throughput, 1, throughput_unit(&p, 1));
 	report_quantity(table, p->gpu_count > 0 ? "scaling efficiency" : "ratio to local", p->ratio,
 			100, "%");
 	report_quantity(table, "step time", p->step_s, 1e3, "ms");
@@ -107,8 +105,10 @@ static void programs_table(struct report *report, const struct prediction *p)
 {
 	struct report_table *table =
 		report_table(report,
-			     "program|GPU|images/s>|90 % interval>|ratio to local (%)>|90 % "
-			     "interval>|step time (ms)>|90 % interval>",
+			     arena_printf(report->arena,
+					  "program|GPU|%s>|90 %% interval>|ratio to local (%%)>|"
+					  "90 %% interval>|step time (ms)>|90 %% interval>",
+					  throughput_unit(&p, 1)),
 			     "Each program.");
 	for (size_t i = 0; i < p->job_count; i++) {
 		const struct job_prediction *client = &p->jobs[i];

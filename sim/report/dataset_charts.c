@@ -103,6 +103,9 @@ static double measured_throughput(const struct row_outcome *row)
 		return measured;
 	case MEASURE_TOKENS:
 		return measured * p->throughput.value / p->token_throughput.value;
+	case MEASURE_TOKENS_GPU:
+		return measured * p->throughput.value / p->token_throughput.value *
+		       (double)p->gpu_count;
 	case MEASURE_SPEEDUP:
 		return measured * alone;
 	case MEASURE_RATIO:

@@ -235,8 +235,8 @@ const char *throughput_words(struct arena *arena, const struct prediction *p, in
 {
 	bool bytes = prediction_kind(p) == PREDICTION_COLLECTIVE;
 	double scale = bytes ? 1e-9 : 1;
-	return arena_printf(arena, "%s%s%s", figures(arena, p->throughput.value * scale, digits),
-			    bytes ? NBSP "GB/s" : " images/s",
+	return arena_printf(arena, "%s%s%s%s", figures(arena, p->throughput.value * scale, digits),
+			    bytes ? NBSP : " ", bytes ? "GB/s" : throughput_unit(&p, 1),
 			    interval_words(arena, p->throughput, scale, digits));
 }
 

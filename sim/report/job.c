@@ -138,7 +138,7 @@ static void prediction_table(struct report *report, const struct prediction *p)
 		report_quantity(table, "bus bandwidth", p->throughput, 1e-9, "GB/s");
 		return;
 	}
-	report_quantity(table, "throughput", p->throughput, 1, "images/s");
+	report_quantity(table, "throughput", p->throughput, 1, throughput_unit(&p, 1));
 	report_quantity(table, "speed-up over one GPU", p->speedup, 1, "");
 	report_quantity(table, "scaling efficiency", p->ratio, 100, "%");
 	report_quantity(table, "step time", p->step_s, 1e3, "ms");
@@ -155,11 +155,13 @@ static void prediction_table(struct report *report, const struct prediction *p)
 static void jobs_table(struct report *report, const struct scenario *scenario,
 		       const struct prediction *p)
 {
-	struct report_table *table = report_table(report,
-						  "job|neural network|GPUs>|images/s>|90 % "
-						  "interval>|scaling efficiency (%)>|90 % "
-						  "interval>|step time (ms)>|90 % interval>",
-						  "Each job.");
+	struct report_table *table = report_table(
+		report,
+		arena_printf(report->arena,
+			     "job|neural network|GPUs>|%s>|90 %% interval>|scaling efficiency "
+			     "(%%)>|90 %% interval>|step time (ms)>|90 %% interval>",
+			     throughput_unit(&p, 1)),
+		"Each job.");
 	for (size_t i = 0; i < p->job_count; i++) {
 		const struct job_prediction *job = &p->jobs[i];
 		report_row(table, job->ok ? TONE_PLAIN : TONE_ALARM,
@@ -180,9 +182,11 @@ static void scaling_numbers(struct report *report, const struct scaling *scaling
 	static const char *const parts[] = {PART_EXPOSED, PART_STRAGGLER, PART_INPUT};
 	struct report_table *table = report_folded(
 		report, "The numbers of these figures",
-		"GPUs>|images/s>|90 % interval>|speed-up>|scaling efficiency (%)>|90 % "
-		"interval>|step time (ms)>|exposed communication (ms)>|straggler wait (ms)>|input "
-		"wait (ms)>",
+		arena_printf(report->arena,
+			     "GPUs>|%s>|90 %% interval>|speed-up>|scaling efficiency (%%)>|90 %% "
+			     "interval>|step time (ms)>|exposed communication (ms)>|straggler wait "
+			     "(ms)>|input wait (ms)>",
+			     throughput_unit(scaling->predictions, scaling->count)),
 		"The same case on different numbers of GPUs.");
 	for (size_t i = 0; i < scaling->count; i++) {
 		const struct prediction *p = scaling->predictions[i];

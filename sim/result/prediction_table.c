@@ -75,6 +75,16 @@ static const char *verdict_text(struct arena *scratch, bool ok, const char *reas
 	return ok ? "ok" : arena_printf(scratch, "FAIL: %s", reason ? reason : "no reason given");
 }
 
+const char *throughput_unit(const struct prediction *const *predictions, size_t count)
+{
+	size_t sequences = 0;
+	for (size_t i = 0; i < count; i++)
+		sequences += predictions[i]->token_throughput.value > 0;
+	if (sequences == 0)
+		return "images/s";
+	return sequences == count ? "sequences/s" : "samples/s";
+}
+
 /* ---- one line for each prediction ---- */
 
 static const enum answer line_answers[] = {
@@ -124,7 +134,11 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 	for (size_t k = 0; k < LINE_COUNT; k++) {
 		const struct reported *row = answer_at(line_answers[k]);
 		if (row->kinds & kinds)
-			table_column(table, row->heading, !row->text);
+			table_column(table,
+				     line_answers[k] == ANSWER_THROUGHPUT
+					     ? throughput_unit(predictions, count)
+					     : row->heading,
+				     !row->text);
 	}
 	for (size_t i = 0; i < count; i++) {
 		table_row(table);
@@ -184,7 +198,8 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 	table_column(table, jobs ? "job" : "client", false);
 	if (!jobs)
 		table_column(table, "GPU", false);
-	for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
+	table_column(table, throughput_unit(&prediction, 1), true);
+	for (size_t k = 1; k < sizeof numbers / sizeof numbers[0]; k++)
 		table_column(table, answer_at(numbers[k])->heading, true);
 	if (elapsed)
 		table_column(table, answer_at(ANSWER_ELAPSED)->heading, true);

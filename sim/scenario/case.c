@@ -359,6 +359,9 @@ static const char *case_name(const struct case_reader *c)
 			c->reader.arena, "%s of %s on %s", params->collective,
 			quantity_format(c->reader.arena, QUANTITY_BYTES, params->collective_size_B),
 			params->topology);
+	if (case_has_plan(c) && case_has_ranks(c))
+		return arena_printf(c->reader.arena, "%s on %g GPUs of %s", params->model,
+				    params->gpus_count, params->topology);
 	return arena_printf(c->reader.arena, "%s on %s, batch %g", params->model, params->topology,
 			    params->batch_count);
 }
@@ -367,7 +370,7 @@ static const char *case_name(const struct case_reader *c)
 static const struct scenario *read_all(struct case_reader *c)
 {
 	static const char *const also[] = {"name", "clients", "jobs", "settings"};
-	static const char *const sections[] = {"case", "driver", "dma", "input", "calls"};
+	static const char *const sections[] = {"case", "driver", "dma", "input", "calls", "plan"};
 	struct arena *arena = c->reader.arena;
 	struct diag *diag = c->reader.diag;
 	c->reader.resolution = cfg_resolution_new(arena);

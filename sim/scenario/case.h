@@ -61,6 +61,10 @@ void case_calls_client(struct case_reader *c, struct job_entry *client, double b
 void case_read_clients(struct case_reader *c);
 /* Returns true if the case is one job whose programs are played call by call on several GPUs
  * (case_ranks.c). */
+/* Returns true if the case has a plan: a group `plan`, or a setting of one of its keys. The first
+ * function also sets *origin to one of these places. */
+bool case_find_plan(const struct case_reader *c, struct origin *origin);
+bool case_has_plan(const struct case_reader *c);
 bool case_has_ranks(const struct case_reader *c);
 void case_read_ranks(struct case_reader *c);
 /* case_place_server returns the guest that serves a GPU: the guest `name`, or with "" the first

@@ -480,6 +480,11 @@ static void refuse_remoting(struct case_reader *c)
 
 void case_refuse_training(struct case_reader *c)
 {
+	struct origin origin;
+	if (case_find_plan(c, &origin))
+		diag_error(c->reader.diag, origin,
+			   "plan: a plan splits a job over several GPUs (write case.gpus, or "
+			   "--gpus, too)");
 	static const char *const keys[] = {
 		"case.gpus_per_machine", "case.exchange",        "case.guest",
 		"case.straggler",        "case.epochs",          "case.symmetry",

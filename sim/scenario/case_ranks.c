@@ -7,11 +7,41 @@
 #include "sim/scenario/case.h"
 #include "sim/training/pipeline.h"
 
+static bool sets_plan(const char *text)
+{
+	return text && strncmp(text, "plan.", 5) == 0;
+}
+
+bool case_find_plan(const struct case_reader *c, struct origin *origin)
+{
+	const struct cfg_node *list = cfg_child(c->group, "settings");
+	const struct cfg_node *group = cfg_child(c->file, "plan");
+	for (size_t i = 0; i < c->request->setting_count; i++)
+		if (sets_plan(c->request->settings[i].text)) {
+			*origin = c->request->settings[i].origin;
+			return true;
+		}
+	for (size_t i = 0; list && i < cfg_count(list); i++)
+		if (sets_plan(cfg_text(cfg_at(list, i)))) {
+			*origin = cfg_origin(cfg_at(list, i));
+			return true;
+		}
+	if (group)
+		*origin = cfg_origin(group);
+	return group != NULL;
+}
+
+bool case_has_plan(const struct case_reader *c)
+{
+	struct origin origin;
+	return case_find_plan(c, &origin);
+}
+
 bool case_has_ranks(const struct case_reader *c)
 {
 	const struct case_params *params = c->params;
 	bool called = strcmp(params->runtime, "none") != 0 || params->stages_count > 1 ||
-		      params->calls[0];
+		      params->calls[0] || case_has_plan(c);
 	return params->gpus_count > 0 && called && !params->collective[0] &&
 	       !cfg_child(c->group, "jobs");
 }
@@ -36,6 +66,22 @@ static void refuse(struct case_reader *c, const char *key, bool said, const char
 {
 	if (said)
 		diag_error(c->reader.diag, case_said(c, key), "%s %s", key, why);
+}
+
+/* Reports an error for each setting that a plan does not use. */
+static void plan_fits(struct case_reader *c, size_t programs)
+{
+	const struct case_params *params = c->params;
+	const struct cfg_param *batch = cfg_param_find(c->reader.resolution, "case.batch");
+	refuse(c, "case.batch", batch && batch->origin.file,
+	       "has no effect on a plan (write plan.micro_batch and plan.global_batch)");
+	refuse(c, "case.stages", params->stages_count > 1,
+	       "cannot be combined with a plan (write plan.pp)");
+	refuse(c, "case.calls", params->calls[0],
+	       "cannot be combined with a plan, because a recording cannot be split (leave one of "
+	       "them out)");
+	refuse(c, "case.programs", (double)programs < params->gpus_count,
+	       "must equal case.gpus with a plan, because each GPU is a rank");
 }
 
 /* Reports an error for each setting that these jobs do not use. `programs` is their number of
@@ -84,6 +130,8 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 	refuse(c, "case.programs",
 	       (double)programs < params->gpus_count && params->stages_count > 1,
 	       "must equal case.gpus with stages, because each stage is a rank");
+	if (case_has_plan(c))
+		plan_fits(c, programs);
 	refuse(c, "case.micro_batches",
 	       params->micro_batches_count != 1 && params->stages_count == 1,
 	       "has an effect only on a pipeline (write case.stages, too)");
@@ -155,11 +203,39 @@ static bool fill_spread(struct case_reader *c, struct job_entry *entry)
 	return true;
 }
 
+/* Reads the plan of a job. Returns false after an error. */
+static bool fill_plan(struct case_reader *c, struct job_entry *entry)
+{
+	struct plan_params *params = ARENA_NEW(c->reader.arena, struct plan_params);
+	const char *why;
+	if (!cfg_params(c->reader.resolution, c->reader.arena, c->reader.diag,
+			cfg_child(c->file, "plan"), "plan", "plan", &plan_table, NULL, 0, params))
+		return false;
+	if (!entry->network || entry->network->sequence == 0) {
+		diag_error(c->reader.diag, case_said(c, "case.model"),
+			   "plan: network '%s' has no sequences of tokens to split (choose a "
+			   "transformer, or leave the plan out)",
+			   entry->model);
+		return false;
+	}
+	entry->plan = plan_new(c->reader.arena, entry->network, params, entry->rank_count, &why);
+	if (!entry->plan) {
+		struct origin origin = case_origin(c);
+		case_find_plan(c, &origin);
+		diag_error(c->reader.diag, origin, "plan: %s", why);
+		return false;
+	}
+	entry->batch_count = plan_batch(entry->plan) / (double)entry->rank_count;
+	return true;
+}
+
 /* Completes a pipeline's stages, a recording's ranks, or the exchange of other programs. Returns
  * false after an error. */
 static bool fill_programs(struct case_reader *c, struct job_entry *entry)
 {
 	size_t stages = (size_t)c->params->stages_count;
+	if (case_has_plan(c))
+		return fill_plan(c, entry);
 	size_t *cuts = ARENA_ARRAY(c->reader.arena, stages, size_t);
 	if (entry->recorded && !recorded_calls_peers(entry->recorded->calls)) {
 		diag_error(

@@ -20,6 +20,7 @@
 #include "sim/training/exchange.h"
 #include "sim/training/input.h"
 #include "sim/training/phases.h"
+#include "sim/training/plan.h"
 #include "sim/training/spread.h"
 #include "sim/transport/dma.h"
 
@@ -150,7 +151,8 @@ struct job_entry {
 	const struct spread_params *spread; /* exchange of gradients; NULL: no exchange */
 	/* size of a pipeline; stage_count 0 or 1: no pipeline */
 	size_t stage_count, micro_batch_count;
-	double fraction_ratio; /* largest share of the GPU that the program may use */
+	const struct training_plan *plan; /* how GPUs split the network; NULL: they do not */
+	double fraction_ratio;            /* largest share of the GPU that the program may use */
 	const struct runtime_params *runtime; /* NULL: the local driver */
 	bool guest_work;                      /* true: work of calls is slowed down by the guest */
 	/* For fused jobs and collectives. */

@@ -17,6 +17,29 @@ static const struct program *recorded_program(struct world *w, const struct job_
 	return program;
 }
 
+/* Writes the programs of all ranks of a plan, and the groups in which they do collectives. */
+static struct plan_groups plan_programs(struct world *w, const struct job_entry *entry,
+					const struct program **programs)
+{
+	struct arena *arena = w->workload.arena;
+	bool tied = false;
+	for (size_t i = 0; i < entry->network->layer_count; i++)
+		tied |= entry->network->layers[i].tied_to > 0;
+	struct plan_groups groups = plan_groups(arena, entry->plan, tied);
+	for (size_t i = 0; i < entry->rank_count; i++) {
+		const struct plan_step step = {
+			.plan = entry->plan,
+			.groups = &groups,
+			.stack = entry->stack,
+			.gpu = &w->scenario->topology.gpus[entry->gpus[i]].params,
+			.efficiency = entry->efficiency,
+			.driver = &w->scenario->driver,
+		};
+		programs[i] = plan_program(arena, &step, i);
+	}
+	return groups;
+}
+
 /* Returns the program of the rank whose first GPU is number `first` of the job. */
 static const struct program *program_of(struct world *w, const struct job_entry *entry,
 					size_t first)
@@ -59,7 +82,7 @@ static bool has_group(const struct job_entry *entry)
 {
 	if (entry->spread)
 		return !entry->spread->on_cpu;
-	return entry->stage_count > 1 || (entry->library && entry->recorded);
+	return entry->plan || entry->stage_count > 1 || (entry->library && entry->recorded);
 }
 
 struct job *world_programs(struct world *w, const struct job_entry *entry, struct job_run *run)
@@ -71,17 +94,22 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 	struct program_gpu *gpus = ARENA_ARRAY(arena, entry->rank_count, struct program_gpu);
 	for (size_t i = 0; i < entry->rank_count; i++)
 		gpus[i] = place_of(w, entry, i);
+	const struct program **programs = ARENA_ARRAY(arena, count, const struct program *);
+	struct plan_groups groups = {0};
+	if (entry->plan)
+		groups = plan_programs(w, entry, programs);
 	for (size_t i = 0; i < count; i++)
 		ranks[i] = (struct program_rank){
 			.guest = w->system.guests[entry->guests[i * each]],
-			.program = program_of(w, entry, i * each),
+			.program = entry->plan ? programs[i] : program_of(w, entry, i * each),
 			.gpus = &gpus[i * each],
 		};
 	const struct program_job_spec spec = {
 		.fabric = w->system.fabric,
 		.name = entry->name,
-		.what = arena_printf(arena, "%s at batch %g", entry->network->name,
-				     entry->batch_count),
+		.what = entry->plan ? arena_printf(arena, "a stage of %s", entry->network->name)
+				    : arena_printf(arena, "%s at batch %g", entry->network->name,
+						   entry->batch_count),
 		.fraction_ratio = entry->fraction_ratio,
 		.driver = &w->scenario->driver,
 		.dma = &w->scenario->dma,
@@ -91,6 +119,8 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 		.guest_work = entry->guest_work,
 		.ranks = ranks,
 		.rank_count = count,
+		.groups = groups.groups,
+		.group_count = groups.count,
 		.library = has_group(entry) ? entry->library : NULL,
 	};
 	return program_job_new(&w->workload, run, &spec);

@@ -351,6 +351,7 @@ bool append_layer(struct reader *reader, const struct layer_spec *spec, struct l
 {
 	if (!layer_derive(reader->diag, spec, reader->layers.items, layer))
 		return false;
+	layer->block = reader->block;
 	*VEC_PUSH(reader->arena, &reader->layers) = *layer;
 	return true;
 }
@@ -418,6 +419,9 @@ static void read_lines(struct reader *reader)
 		struct line *line = &reader->lines[i];
 		bool again = reader->scopes.items[line->scope].again;
 
+		reader->block = line->scope;
+		while (reader->scopes.items[reader->block].parent > 0)
+			reader->block = reader->scopes.items[reader->block].parent;
 		line->broken = (again && diag_count(reader->diag) > reader->errors_before) ||
 			       !read_line(reader, line->node, i);
 	}

@@ -45,6 +45,7 @@ struct op {
 	enum op_pass pass;
 	bool library;            /* the op calls cuDNN or cuBLAS */
 	bool elementwise;        /* XLA can fuse it with its neighbours */
+	bool weights;            /* computes only gradients of weights */
 	uint32_t kernels;        /* number of launches */
 	struct kernel_work work; /* work of each kernel */
 	double wait_s;           /* time in which its kernel waits for other GPUs */

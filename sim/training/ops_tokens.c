@@ -163,6 +163,8 @@ static void linear_backward(struct builder *b, size_t index)
 		struct part part = part_of(b, layer, i);
 		struct kernel_product p = part.product;
 
+		size_t from = b->ops.count;
+
 		last = add_product(b, layer, arena_printf(b->arena, ".grad_weight%s", part.suffix),
 				   (struct kernel_product){p.k, p.n, p.m, p.count}, part.bytes_B,
 				   gradient);
@@ -173,6 +175,8 @@ static void linear_backward(struct builder *b, size_t index)
 			last = add_plain(b, layer,
 					 arena_printf(b->arena, ".grad_bias%s", part.suffix), 1,
 					 part.output_B, gradient);
+		for (size_t k = from; k < b->ops.count; k++)
+			b->ops.items[k].weights = true;
 		builder_receive(b, layer->inputs[0],
 				add_product(b, layer,
 					    arena_printf(b->arena, ".grad_data%s", part.suffix),

@@ -82,7 +82,7 @@ static void receive(struct writer *w, uint16_t stream, size_t peer, double size_
 {
 	struct cuda_call *call = issue_call(&w->issuer, CALL_RECEIVE, stream);
 	call->payload_B = size_B;
-	call->peer = (uint16_t)peer;
+	call->peer = (uint32_t)peer;
 	call->label = "receive";
 	order(w, stream, COMPUTE);
 }
@@ -92,7 +92,7 @@ static void send(struct writer *w, uint16_t stream, size_t peer, double size_B)
 	order(w, COMPUTE, stream);
 	struct cuda_call *call = issue_call(&w->issuer, CALL_SEND, stream);
 	call->payload_B = size_B;
-	call->peer = (uint16_t)peer;
+	call->peer = (uint32_t)peer;
 	call->label = "send";
 }
 

@@ -236,7 +236,9 @@ static int run(const struct command *command)
 		if (!is_list(command->words[i]))
 			return refuse(command->words[i]);
 	struct table *table = table_new(command->arena);
-	if (isatty(STDOUT_FILENO)) /* only on a terminal, so that grep finds whole lines */
+	bool parameters = command->word_count == 1 && strcmp(command->words[0], "parameters") == 0;
+	/* Other lists are broken only on a terminal, so that grep finds whole lines. */
+	if (isatty(STDOUT_FILENO) || parameters)
 		table_line_width(table, LINE_WIDTH);
 	table_column(table, "what", false);
 	table_column(table, "group", false);

@@ -46,6 +46,9 @@ static const struct option options[] = {
 	{OPTION_CASE, .name = "gpus", .value = "N",
 	 .help = "number of GPUs of a data-parallel training job, which fills one machine after "
 		 "the other"},
+	{OPTION_PLAN, .name = "plan", .value = "tp=8,pp=4,...",
+	 .help = "splits a transformer over the job's GPUs; short for --set plan.tp=8 and so on "
+		 "(`farwire list parameters` shows the keys)"},
 	{OPTION_CASE, .name = "exchange", .value = "NAME", .complete = "names:exchanges",
 	 .help = "library and policy by which the job exchanges gradients"},
 	{OPTION_CASE, .name = "collective", .value = "NAME",

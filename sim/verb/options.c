@@ -133,6 +133,16 @@ static void add_setting(struct parser *p, const char *text, const char *from)
 	*setting = (struct setting){text, {from, 0}};
 }
 
+/* Adds a setting of each part of "tp=8,pp=4". */
+static void add_plan(struct parser *p, const char *list)
+{
+	while (*list) {
+		size_t length = strcspn(list, ",");
+		add_setting(p, arena_printf(p->arena, "plan.%.*s", (int)length, list), "--plan");
+		list += length + (list[length] == ',');
+	}
+}
+
 /* Sets the field of struct command that the option's row names. For flags, value is not used. */
 static void set_field(struct parser *p, const struct option *option, const char *value)
 {
@@ -144,6 +154,9 @@ static void set_field(struct parser *p, const struct option *option, const char 
 		break;
 	case OPTION_SETTING:
 		add_setting(p, value, arena_printf(p->arena, "--%s", option->name));
+		break;
+	case OPTION_PLAN:
+		add_plan(p, value);
 		break;
 	case OPTION_TEXT:
 		*(const char **)field = value;

@@ -3,6 +3,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/vec.h"
 
 struct line;
 
@@ -26,26 +27,34 @@ struct operation {
 	struct operation *next;
 };
 
-/* A communicator of all members or of two, and the operations that its ranks have called. */
+/* A communicator, and the operations that its ranks have called. */
 struct line {
 	struct group *group;
 	struct communicator *comm;
 	size_t rank_count;
+	const size_t *members;   /* by rank; NULL: rank and member are the same */
 	uint64_t *joined_counts; /* by rank: number of calls, which is also the next ticket */
 	struct operation *open;  /* operations that have not ended */
 	struct operation *free;
 };
 
+/* The line of messages from one member to another. */
+struct pair {
+	size_t to;
+	uint8_t tag;
+	struct line *line;
+	struct pair *next;
+};
+
 struct group {
 	struct cuda_peers peers; /* must be first, because functions cast it to this struct */
 	struct group_spec spec;
-	size_t member_count;
-	struct line all;
-	struct line **pairs; /* line of each pair, [from * member_count + to]; NULL: no messages */
+	VEC(struct line *) lines; /* [i] is communicator i; then the lines of pairs */
+	struct pair **pairs;      /* by sending member: the members to which it sends */
 	event_fn *opened;
 	void *opened_ctx;
 	uint64_t opened_arg;
-	size_t opening; /* index of the line that is opened next (line_at) */
+	size_t opening; /* index of the line that is opened next */
 };
 
 /* ---- operations ---- */
@@ -65,6 +74,22 @@ static void rank_done(void *ctx, uint64_t arg, size_t rank)
 		line->free = operation;
 	}
 	turn.done(turn.ctx, turn.arg);
+}
+
+static enum collective collective_of(enum call_kind kind)
+{
+	switch (kind) {
+	case CALL_ALL_REDUCE:
+		return COLLECTIVE_ALL_REDUCE;
+	case CALL_ALL_GATHER:
+		return COLLECTIVE_ALL_GATHER;
+	case CALL_REDUCE_SCATTER:
+		return COLLECTIVE_REDUCE_SCATTER;
+	case CALL_ALL_TO_ALL:
+		return COLLECTIVE_ALL_TO_ALL;
+	default:
+		return COLLECTIVE_BROADCAST;
+	}
 }
 
 static struct operation *operation_begin(struct line *line, const struct cuda_call *call,
@@ -89,8 +114,7 @@ static struct operation *operation_begin(struct line *line, const struct cuda_ca
 		.turns = turns,
 	};
 	const struct collective_request request = {
-		.collective = call->kind == CALL_ALL_REDUCE ? COLLECTIVE_ALL_REDUCE
-							    : COLLECTIVE_BROADCAST,
+		.collective = collective_of(call->kind),
 		.size_B = call->payload_B,
 		.label = call->label,
 		.rank_done = rank_done,
@@ -113,20 +137,52 @@ static struct operation *operation_find(const struct line *line, uint64_t ticket
 
 /* ---- lines ---- */
 
-static struct line *line_of(struct group *group, size_t member, const struct cuda_call *call)
+static bool is_message(const struct cuda_call *call)
 {
-	if (call->kind == CALL_ALL_REDUCE)
-		return &group->all;
-	size_t from = call->kind == CALL_SEND ? member : call->peer;
-	size_t to = call->kind == CALL_SEND ? call->peer : member;
-	return group->pairs[from * group->member_count + to];
+	return call->kind == CALL_SEND || call->kind == CALL_RECEIVE;
 }
 
-static size_t rank_of(size_t member, const struct cuda_call *call)
+static struct line *pair_find(const struct group *group, size_t from, size_t to, uint8_t tag)
 {
-	if (call->kind == CALL_ALL_REDUCE)
+	const struct pair *pair = group->pairs[from];
+	while (pair && (pair->to != to || pair->tag != tag))
+		pair = pair->next;
+	return pair ? pair->line : NULL;
+}
+
+static struct line *line_of(struct group *group, size_t member, const struct cuda_call *call)
+{
+	if (!is_message(call)) {
+		FW_ASSERT(call->peer <= group->spec.group_count);
+		return group->lines.items[call->peer];
+	}
+	return call->kind == CALL_SEND ? pair_find(group, member, call->peer, call->tag)
+				       : pair_find(group, call->peer, member, call->tag);
+}
+
+static size_t rank_of(const struct line *line, size_t member, const struct cuda_call *call)
+{
+	size_t from = 0, to = line->rank_count;
+	if (is_message(call))
+		return call->kind == CALL_SEND ? 0 : 1;
+	if (!line->members)
 		return member;
-	return call->kind == CALL_SEND ? 0 : 1;
+	while (to - from > 1) {
+		size_t middle = from + (to - from) / 2;
+		if (line->members[middle] <= member)
+			from = middle;
+		else
+			to = middle;
+	}
+	FW_ASSERT(line->members[from] == member);
+	return from;
+}
+
+static bool matches(const struct operation *operation, const struct cuda_call *call)
+{
+	bool alike = is_message(call) || operation->kind == call->kind;
+	return alike && operation->size_B >= call->payload_B &&
+	       operation->size_B <= call->payload_B;
 }
 
 static void differs(struct group *group, const struct operation *operation, size_t member,
@@ -148,12 +204,12 @@ static uint64_t join(struct cuda_peers *peers, size_t member, const struct cuda_
 {
 	struct group *group = (struct group *)peers;
 	struct line *line = line_of(group, member, call);
-	size_t rank = rank_of(member, call);
+	size_t rank = rank_of(line, member, call);
 	uint64_t ticket = line->joined_counts[rank];
 	const struct operation *operation = operation_find(line, ticket);
 	if (!operation)
 		(void)operation_begin(line, call, rank);
-	else if (operation->size_B < call->payload_B || operation->size_B > call->payload_B)
+	else if (!matches(operation, call))
 		differs(group, operation, member, call);
 	line->joined_counts[rank]++;
 	return ticket;
@@ -165,38 +221,61 @@ static void begin(struct cuda_peers *peers, size_t member, uint64_t ticket,
 	struct group *group = (struct group *)peers;
 	struct line *line = line_of(group, member, call);
 	struct operation *operation = operation_find(line, ticket);
-	size_t rank = rank_of(member, call);
+	size_t rank = rank_of(line, member, call);
 	operation->turns[rank] = (struct turn){done, ctx, arg};
 	communicator_arrive(line->comm, operation->number, rank);
 }
 
 /* ---- building ---- */
 
-static bool line_init(struct line *line, struct group *group, const struct communicator_spec *spec)
+/* Creates the communicator of these members, NULL meaning all. Returns NULL if two of them have
+ * no connection. */
+static struct line *line_new(struct group *group, const char *name, const size_t *members,
+			     size_t count)
 {
+	struct communicator_spec spec = group->spec.comm;
+	struct line *line = ARENA_NEW(spec.arena, struct line);
+	if (members) {
+		struct comm_rank *ranks = ARENA_ARRAY(spec.arena, count, struct comm_rank);
+		for (size_t i = 0; i < count; i++)
+			ranks[i] = spec.ranks[members[i]];
+		spec.ranks = ranks;
+		spec.rank_count = count;
+		spec.name = name;
+	}
 	*line = (struct line){
 		.group = group,
-		.comm = communicator_new(spec),
-		.rank_count = spec->rank_count,
-		.joined_counts = ARENA_ARRAY(spec->arena, spec->rank_count, uint64_t),
+		.comm = communicator_new(&spec),
+		.rank_count = spec.rank_count,
+		.members = members,
+		.joined_counts = ARENA_ARRAY(spec.arena, spec.rank_count, uint64_t),
 	};
-	return line->comm != NULL;
+	if (!line->comm)
+		return NULL;
+	*VEC_PUSH(spec.arena, &group->lines) = line;
+	return line;
 }
 
-static bool pair_init(struct group *group, size_t from, size_t to)
+static bool pair_init(struct group *group, size_t from, size_t to, uint8_t tag)
 {
-	struct line **pair = &group->pairs[from * group->member_count + to];
-	struct communicator_spec spec = group->spec.comm;
-	struct comm_rank *ranks = ARENA_ARRAY(spec.arena, 2, struct comm_rank);
-	if (*pair)
+	struct arena *arena = group->spec.comm.arena;
+	if (pair_find(group, from, to, tag))
 		return true;
-	ranks[0] = spec.ranks[from];
-	ranks[1] = spec.ranks[to];
-	spec.name = arena_printf(spec.arena, "%s %zu to %zu", spec.name, from, to);
-	spec.ranks = ranks;
-	spec.rank_count = 2;
-	*pair = ARENA_NEW(spec.arena, struct line);
-	return line_init(*pair, group, &spec);
+	struct pair *pair = ARENA_NEW(arena, struct pair);
+	size_t *members = ARENA_ARRAY(arena, 2, size_t);
+	members[0] = from;
+	members[1] = to;
+	*pair = (struct pair){
+		.to = to,
+		.tag = tag,
+		.line = line_new(
+			group,
+			arena_printf(arena, "%s %zu to %zu", group->spec.comm.name, from, to),
+			members, 2),
+		.next = group->pairs[from],
+	};
+	group->pairs[from] = pair;
+	return pair->line != NULL;
 }
 
 /* Creates a line for each pair of members between which the program has messages. */
@@ -207,10 +286,11 @@ static bool find_pairs(struct group *group, const struct program *program, size_
 			const struct item *item = &program->threads[t].items[i];
 			size_t own = first_member + item->call.device, peer = item->call.peer;
 			bool sends = item->call.kind == CALL_SEND;
-			if (item->kind != ITEM_CALL || (!sends && item->call.kind != CALL_RECEIVE))
+			if (item->kind != ITEM_CALL || !is_message(&item->call))
 				continue;
-			FW_ASSERT(peer < group->member_count && peer != own);
-			if (!pair_init(group, sends ? own : peer, sends ? peer : own))
+			FW_ASSERT(peer < group->spec.comm.rank_count && peer != own);
+			if (!pair_init(group, sends ? own : peer, sends ? peer : own,
+				       item->call.tag))
 				return false;
 		}
 	return true;
@@ -218,14 +298,17 @@ static bool find_pairs(struct group *group, const struct program *program, size_
 
 struct group *group_new(const struct group_spec *spec)
 {
-	struct group *group = ARENA_NEW(spec->comm.arena, struct group);
-	size_t count = spec->comm.rank_count;
+	struct arena *arena = spec->comm.arena;
+	struct group *group = ARENA_NEW(arena, struct group);
 	group->peers = (struct cuda_peers){join, begin};
 	group->spec = *spec;
-	group->member_count = count;
-	group->pairs = ARENA_ARRAY(spec->comm.arena, count * count, struct line *);
-	if (!line_init(&group->all, group, &spec->comm))
+	group->pairs = ARENA_ARRAY(arena, spec->comm.rank_count, struct pair *);
+	if (!line_new(group, NULL, NULL, 0))
 		return NULL;
+	for (size_t i = 0; i < spec->group_count; i++)
+		if (!line_new(group, arena_printf(arena, "%s group %zu", spec->comm.name, i + 1),
+			      spec->groups[i].members, spec->groups[i].count))
+			return NULL;
 	for (size_t i = 0; i < spec->program_count; i++)
 		if (!find_pairs(group, spec->programs[i], spec->first_members[i]))
 			return NULL;
@@ -237,30 +320,14 @@ struct cuda_peers *group_peers(struct group *group)
 	return &group->peers;
 }
 
-/* Returns line i. Line 0 is that of all members. The others are those of pairs, or NULL if the
- * pair has no messages. */
-static struct line *line_at(const struct group *group, size_t i)
-{
-	return i == 0 ? (struct line *)&group->all : group->pairs[i - 1];
-}
-
-static size_t line_count(const struct group *group)
-{
-	return 1 + group->member_count * group->member_count;
-}
-
 static void open_next(void *ctx, uint64_t arg)
 {
 	struct group *group = ctx;
 	(void)arg;
-	while (group->opening < line_count(group)) {
-		struct line *line = line_at(group, group->opening++);
-		if (line) {
-			communicator_open(line->comm, open_next, group, 0);
-			return;
-		}
-	}
-	group->opened(group->opened_ctx, group->opened_arg);
+	if (group->opening < group->lines.count)
+		communicator_open(group->lines.items[group->opening++]->comm, open_next, group, 0);
+	else
+		group->opened(group->opened_ctx, group->opened_arg);
 }
 
 void group_open(struct group *group, event_fn *fn, void *ctx, uint64_t arg)
@@ -276,11 +343,9 @@ void group_open(struct group *group, event_fn *fn, void *ctx, uint64_t arg)
 struct communicator_counters group_counters(const struct group *group)
 {
 	struct communicator_counters sum = {0};
-	for (size_t i = 0; i < line_count(group); i++) {
-		const struct line *line = line_at(group, i);
-		if (!line)
-			continue;
-		const struct communicator_counters *counters = communicator_counters(line->comm);
+	for (size_t i = 0; i < group->lines.count; i++) {
+		const struct communicator_counters *counters =
+			communicator_counters(group->lines.items[i]->comm);
 		sum.collectives_count += counters->collectives_count;
 		sum.sends_count += counters->sends_count;
 		sum.sent_B += counters->sent_B;
@@ -292,21 +357,21 @@ struct communicator_counters group_counters(const struct group *group)
 
 const char *group_choice_text(struct group *group, double size_B)
 {
-	return size_B > 0 ? communicator_choice_text(group->all.comm, COLLECTIVE_ALL_REDUCE, size_B)
+	return size_B > 0 ? communicator_choice_text(group->lines.items[0]->comm,
+						     COLLECTIVE_ALL_REDUCE, size_B)
 			  : NULL;
 }
 
 void group_account(const struct group *group)
 {
-	for (size_t i = 0; i < line_count(group); i++)
-		if (line_at(group, i))
-			communicator_account(line_at(group, i)->comm);
+	for (size_t i = 0; i < group->lines.count; i++)
+		communicator_account(group->lines.items[i]->comm);
 }
 
 const char *group_waiting(const struct group *group, struct arena *arena)
 {
-	for (size_t i = 1; i < line_count(group); i++)
-		if (line_at(group, i) && line_at(group, i)->open)
-			return communicator_waiting(line_at(group, i)->comm, arena);
-	return communicator_waiting(group->all.comm, arena);
+	for (size_t i = 1; i < group->lines.count; i++)
+		if (group->lines.items[i]->open)
+			return communicator_waiting(group->lines.items[i]->comm, arena);
+	return communicator_waiting(group->lines.items[0]->comm, arena);
 }

@@ -2,12 +2,13 @@
 /* The GROUP of a job whose ranks are simulated call by call: its GPUs, and the collectives and
  * messages between them.
  *
- * Members are the GPUs of the job, numbered from 0 over all ranks. All members take part in an
- * all-reduce. The n-th collectives of all members are the same collective. If their sizes
- * differ, the job fails; a real job would hang. A message goes from one member to another. The
- * n-th send from a to b matches the n-th receive at b from a. It occupies both GPUs until the
- * bytes have arrived, because NCCL's send and receive are kernels that wait for each other. A
- * message travels as a broadcast between the two GPUs, with the library's protocols and hops.
+ * Members are the GPUs of the job, numbered from 0 over all ranks. A communicator is a set of
+ * members that do collectives together: number 0 has all members, the others have some of them. The
+ * n-th collectives of its members are the same collective. If their kinds or sizes differ, the
+ * job fails; a real job would hang. A message goes from one member to another. The n-th send
+ * from a to b matches the n-th receive at b from a. It occupies both GPUs until the bytes have
+ * arrived, because NCCL's send and receive are kernels that wait for each other. A message
+ * travels as a broadcast between the two GPUs, with the library's protocols and hops.
  */
 #ifndef FARWIRE_WORKLOAD_GROUP_H
 #define FARWIRE_WORKLOAD_GROUP_H
@@ -22,7 +23,9 @@ struct group_spec {
 	const struct program *const
 		*programs; /* by rank: the program, in which group_new finds messages */
 	size_t program_count;
-	const size_t *first_members; /* by rank: member number of its first GPU */
+	const size_t *first_members;        /* by rank: member number of its first GPU */
+	const struct program_group *groups; /* communicator i + 1 has the members of groups[i] */
+	size_t group_count;
 };
 /* Returns NULL after it has called failed, if no route connects two members. */
 struct group *group_new(const struct group_spec *spec);

@@ -493,6 +493,8 @@ static bool build_group(struct program_job *p)
 		.programs = programs,
 		.program_count = p->spec.rank_count,
 		.first_members = firsts,
+		.groups = p->spec.groups,
+		.group_count = p->spec.group_count,
 	};
 	p->group = group_new(&spec);
 	if (!p->group)

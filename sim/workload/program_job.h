@@ -46,6 +46,8 @@ struct program_job_spec {
 	/* The group's library; NULL: programs have no collectives and messages. Messages of the
 	 * group between hosts use the same transport as forwarded calls. */
 	const struct library_params *library;
+	const struct program_group *groups; /* communicator i + 1 has the members of groups[i] */
+	size_t group_count;
 };
 
 /* Returns a job that an event starts now, or that has failed already. The spec is copied, but its

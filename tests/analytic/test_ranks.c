@@ -52,7 +52,8 @@ static void peers(struct ranks_world *r, size_t program, enum call_kind kind, do
 {
 	struct cuda_call *added = call(r, program, kind);
 	added->payload_B = size_B;
-	added->peer = (uint16_t)(1 - program);
+	if (kind == CALL_SEND || kind == CALL_RECEIVE)
+		added->peer = (uint32_t)(1 - program);
 }
 
 static struct ranks_world *ranks_world_new(size_t program_count)

@@ -54,6 +54,17 @@ topology = "dgx1-v100"; gpus = 4; micro_batches = 2;|^case\.cfg:2: case: case\.m
 topology = "dgx1-v100"; gpus = 4; stages = 2; batch = 32;|^case\.cfg:2: case\.stages is 2, but each GPU holds one stage \(write case\.gpus=2\)
 topology = "dgx1-v100"; gpus = 2; stages = 2; batch = 32; micro_batches = 5;|^case\.cfg:2: case\.micro_batches: 32 images cannot be divided evenly into 5 parts \(write case\.micro_batches=4\)
 topology = "dgx1-v100"; gpus = 2; stages = 2; programs = 1;|^case\.cfg:2: case\.programs must equal case\.gpus with stages
+topology = "dgx1-v100"; model = "gpt2"; settings = ["plan.tp=2"];|^case\.cfg:2: plan: a plan splits a job over several GPUs
+topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.tp=3"];|^case\.cfg:2: plan: 8 GPUs are not divisible by tp \(3\): write plan\.tp=2
+topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.tp=8"];|^case\.cfg:2: plan: 12 heads are not divisible by tp \(8\): write plan\.tp=6
+topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.pp=8"];|^case\.cfg:2: plan: 12 blocks of the network are not divisible by pp \(8\): write plan\.pp=6
+topology = "dgx1-v100"; gpus = 8; model = "mixtral-8x7b"; settings = ["plan.ep=3"];|^case\.cfg:2: plan: 8 GPUs of a stage are not divisible by ep \(3\): write plan\.ep=2
+topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.global_batch=12"];|^case\.cfg:2: plan: a batch of 12 samples is not divisible by dp \(8\) x micro_batch \(1\): write plan\.global_batch=8
+topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.schedule=fast"];|^case\.cfg:2: plan: no pipeline schedule is called 'fast'
+topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.order=tp-pp"];|^case\.cfg:2: plan: plan\.order is 'tp-pp' \(write each of tp, cp, dp and pp once
+topology = "dgx1-v100"; gpus = 8; model = "gpt2"; batch = 4; settings = ["plan.tp=2"];|^case\.cfg:2: case\.batch has no effect on a plan \(write plan\.micro_batch
+topology = "dgx1-v100"; gpus = 8; model = "resnet50"; settings = ["plan.tp=2"];|^case\.cfg:2: plan: network 'resnet50' has no sequences
+topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.global_batch=800000000"];|^case\.cfg:2: plan: its 100000000 micro-batches pass
 topology = "dgx1-v100"; gpus = 8; stages = 8; model = "alexnet"; settings = ["stack.xla_clusters=2"];|^case\.cfg:2: case\.stages cannot be combined with XLA
 topology = "gpu-pool"; gpus = 4; programs = 3; runtime = "asynchronous";|^case\.cfg:2: case\.programs: 4 GPUs cannot be divided evenly into 3 parts \(write case\.programs=2\)
 topology = "gpu-pool"; gpus = 8; runtime = "asynchronous";|^case\.cfg:2: case\.gpus is 8, but topology 'gpu-pool' has 4 GPUs \(write case\.gpus=4\)

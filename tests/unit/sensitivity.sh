@@ -53,12 +53,17 @@ verdict 'sensitivity.threads_do_not_change_indices'
 
 # Each pattern of measures.def matches a parameter, and each probe that it names exists.
 expect 0 '' list parameters
-awk 'NR > 2 { print $1 "." $2 }' "$scratch.out" >known.txt
+# Long lines are broken; their further lines begin with blanks.
+awk 'NR <= 2 { next }
+	/^ / { sub(/^ +/, " "); line = line $0; next }
+	{ if (line) print line; line = $0 }
+	END { print line }' "$scratch.out" >parameters.txt
+awk '{ print $1 "." $2 }' parameters.txt >known.txt
 sed -nE 's/^MEASURE\("([^"]+)".*/\1/p' "$source/sim/report/measures.def" >patterns.txt
 [ "$(wc -l <patterns.txt)" -gt 20 ] || complain 'measures.def has too few patterns'
 # The first phrase of a parameter's help is its name in headings and plots, so it is unique in a group.
-awk -F '  +' 'NR > 2 { sub(/[,:;(].*/, "", $3); if (seen[$1 "|" $3]++) print "  " $1 "." $2 " is called like another one: " $3 }' \
-	"$scratch.out" >same.txt
+awk -F '  +' '{ sub(/[,:;(].*/, "", $3); if (seen[$1 "|" $3]++) print "  " $1 "." $2 " is called like another one: " $3 }' \
+	parameters.txt >same.txt
 [ ! -s same.txt ] || complain "$(cat same.txt)"
 while read -r pattern; do
 	first=${pattern%%.*} # the kind of part; the name of the parameter is last

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/training/schedules.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+
+/* Each pass takes about 1 kB. */
+#define PASSES_MOST 2e6
+
+static const struct registry_row schedule_rows[] = {
+#define SCHEDULE(name) REGISTRY_ROW(name),
+#include "sim/training/schedules.def"
+#undef SCHEDULE
+};
+const struct registry pipeline_schedule_registry =
+	REGISTRY("pipeline schedule", "schedules", schedule_rows);
+
+static const char *const recompute_names[] = {"none", "selective", "full", NULL};
+static const char *const sharding_names[] = {"none", "optimizer", "gradients", "parameters", NULL};
+
+static const struct param_row plan_rows[] = {
+	PARAM_WHOLE(struct plan_params, tp_count, 1, 1024, "1",
+		    "tensor parallelism: GPUs that split each layer", ""),
+	PARAM_WHOLE(struct plan_params, cp_count, 1, 1024, "1",
+		    "context parallelism: GPUs that split the tokens of each sequence", ""),
+	PARAM_WHOLE(struct plan_params, pp_count, 1, 1024, "1",
+		    "pipeline parallelism: stages of consecutive layers", ""),
+	PARAM_WHOLE(struct plan_params, dp_count, 0, 131072, "0",
+		    "data parallelism: copies of the network; 0 means all GPUs that are left", ""),
+	PARAM_WHOLE(struct plan_params, ep_count, 1, 131072, "1",
+		    "expert parallelism: GPUs that split the experts of a layer", ""),
+	PARAM_WHOLE(struct plan_params, chunks_count, 1, 256, "1",
+		    "parts of the network on each pipeline stage (virtual stages)", ""),
+	PARAM_WHOLE(struct plan_params, micro_batch_count, 1, 1e6, "1",
+		    "samples of a micro-batch, on each copy of the network", ""),
+	PARAM_WHOLE(
+		struct plan_params, global_batch_count, 0, 1e9, "0",
+		"samples of a step on all GPUs; 0 means one micro-batch for each copy and stage",
+		""),
+	PARAM_BOOL(
+		struct plan_params, sequence_parallel, "true",
+		"whether the tensor group also splits the layers between its products, by tokens",
+		"Megatron-LM's scripts for its large models set --sequence-parallel"),
+	PARAM_CHOICE(struct plan_params, recompute, recompute_names, "none",
+		     "activations that backward computes again: none, those of unfused attention, "
+		     "or all",
+		     ""),
+	PARAM_BOOL(struct plan_params, early_stop, "false",
+		   "whether full recomputation of a block stops at the last activation that "
+		   "backward needs",
+		   "PyTorch, torch.utils.checkpoint without reentrance: early stop; Megatron-LM "
+		   "repeats the whole block"),
+	PARAM_CHOICE(struct plan_params, sharding, sharding_names, "none",
+		     "what a data-parallel group shares out: nothing, the optimizer's state (ZeRO "
+		     "1), gradients, too (ZeRO 2), or parameters, too (ZeRO 3, FSDP)",
+		     ""),
+	PARAM_TEXT(struct plan_params, schedule, "auto",
+		   "order of the passes in a pipeline stage; auto means 1f1b, or interleaved if "
+		   "stages hold several parts",
+		   "Megatron-LM, schedules.py"),
+	PARAM_TEXT(struct plan_params, order, "tp-cp-dp-pp",
+		   "order in which groups are filled with neighbouring ranks, innermost first",
+		   "Megatron-LM, parallel_state.py: order tp-cp-ep-dp-pp"),
+	PARAM_BOOL(struct plan_params, overlap_gradients, "true",
+		   "whether gradients are reduced during the last backward passes",
+		   "Megatron-LM's scripts set --overlap-grad-reduce; PyTorch's FSDP always does"),
+	PARAM_WHOLE(struct plan_params, bucket_count, 1, 1e12, "40000000",
+		    "parameters of a bucket of gradients; a group of many ranks has larger ones",
+		    "Megatron-LM: max(40000000, 1000000 x dp)"),
+	PARAM_NUMBER(struct plan_params, gradient_element_B, QUANTITY_BYTES, 1, 8, "4 B",
+		     "size of an element of a reduced gradient",
+		     "Megatron-LM accumulates and reduces bf16 training's gradients in fp32"),
+	PARAM_NUMBER(struct plan_params, imbalance_ratio, QUANTITY_RATIO, 1, 1000, "1",
+		     "rows of the busiest group of experts divided by their mean",
+		     "assumption: routers are trained with a loss that balances experts"),
+	PARAM_NUMBER(struct plan_params, fragmentation_ratio, QUANTITY_RATIO, 1, 10, "1.08",
+		     "memory that the framework's allocator takes, divided by the tensors in it",
+		     "assumption: PyTorch's allocator rounds sizes and keeps free blocks"),
+};
+const struct param_table plan_table = PARAM_TABLE("plan", struct plan_params, plan_rows);
+
+static const char *const axis_names[AXIS_COUNT] = {"tp", "cp", "dp", "pp"};
+
+/* ---- sizes ---- */
+
+struct checker {
+	struct arena *arena;
+	struct training_plan *plan;
+	const char *why;
+};
+
+static bool fails(struct checker *c, const char *why)
+{
+	if (!c->why)
+		c->why = why;
+	return false;
+}
+
+/* Returns the largest divisor of `all` that is at most `most`. */
+static size_t divisor_below(size_t all, size_t most)
+{
+	while (most > 1 && all % most != 0)
+		most--;
+	return most;
+}
+
+static bool read_order(struct checker *c)
+{
+	const char *text = c->plan->params->order;
+	bool used[AXIS_COUNT] = {false};
+	for (size_t i = 0; i < AXIS_COUNT; i++) {
+		size_t axis = 0;
+		while (axis < AXIS_COUNT && strncmp(text, axis_names[axis], 2) != 0)
+			axis++;
+		if (axis == AXIS_COUNT || used[axis] || text[2] != (i + 1 < AXIS_COUNT ? '-' : 0))
+			return fails(c, arena_printf(c->arena,
+						     "plan.order is '%s' (write each of tp, cp, dp "
+						     "and pp once, as in \"tp-cp-dp-pp\")",
+						     c->plan->params->order));
+		used[axis] = true;
+		c->plan->order[i] = (enum plan_axis)axis;
+		text += 3;
+	}
+	return true;
+}
+
+/* Checks that `all` things are divisible by the plan's number. Otherwise suggests the next smaller
+ * number that divides them. */
+static bool divides(struct checker *c, size_t all, const char *things, const char *key, size_t by)
+{
+	if (all % by == 0)
+		return true;
+	return fails(c, arena_printf(c->arena,
+				     "%zu %s are not divisible by %s (%zu): write plan.%s=%zu", all,
+				     things, key, by, key, divisor_below(all, by)));
+}
+
+static bool fill_ranks(struct checker *c)
+{
+	struct training_plan *plan = c->plan;
+	const struct plan_params *params = plan->params;
+	size_t tp = (size_t)params->tp_count, cp = (size_t)params->cp_count;
+	size_t pp = (size_t)params->pp_count, dp = (size_t)params->dp_count;
+	size_t all = plan->rank_count, ep = (size_t)params->ep_count;
+	if (!divides(c, all, "GPUs", "tp", tp) ||
+	    !divides(c, all / tp, "tensor groups", "cp", cp) ||
+	    !divides(c, all / tp / cp, "groups of tp x cp GPUs", "pp", pp) ||
+	    !divides(c, all / pp, "GPUs of a stage", "ep", ep))
+		return false;
+	plan->sizes[AXIS_TENSOR] = tp;
+	plan->sizes[AXIS_CONTEXT] = cp;
+	plan->sizes[AXIS_PIPELINE] = pp;
+	plan->sizes[AXIS_DATA] = all / (tp * cp * pp);
+	plan->expert_count = ep;
+	if (dp == 0 || dp == plan->sizes[AXIS_DATA])
+		return true;
+	return fails(c, arena_printf(c->arena,
+				     "tp x cp x pp x dp is %zu, but the job has %zu GPUs (write "
+				     "plan.dp=%zu, or leave it out)",
+				     tp * cp * pp * dp, all, plan->sizes[AXIS_DATA]));
+}
+
+static bool fill_batch(struct checker *c)
+{
+	struct training_plan *plan = c->plan;
+	size_t dp = plan->sizes[AXIS_DATA], batch = (size_t)plan->params->global_batch_count;
+	plan->micro_batch = (size_t)plan->params->micro_batch_count;
+	size_t each = dp * plan->micro_batch;
+	if (batch == 0)
+		batch = each * plan->sizes[AXIS_PIPELINE];
+	if (batch % each != 0)
+		return fails(c,
+			     arena_printf(c->arena,
+					  "a batch of %zu samples is not divisible by dp (%zu) x "
+					  "micro_batch (%zu): write plan.global_batch=%zu",
+					  batch, dp, plan->micro_batch,
+					  batch > each ? batch / each * each : each));
+	plan->micro_batch_count = batch / each;
+	return true;
+}
+
+/* Refuses plans whose ranks have more passes through blocks than memory has room for. */
+static bool is_small(struct checker *c)
+{
+	const struct training_plan *plan = c->plan;
+	double passes = (double)plan->micro_batch_count * (double)plan->rank_count *
+			(double)plan->block_count / (double)plan->sizes[AXIS_PIPELINE];
+	if (passes <= PASSES_MOST)
+		return true;
+	return fails(c, arena_printf(c->arena,
+				     "its %zu micro-batches pass %.3g times through blocks on all "
+				     "GPUs, which is too much to simulate (write a smaller "
+				     "plan.global_batch, or fewer GPUs)",
+				     plan->micro_batch_count, passes));
+}
+
+static bool fill_schedule(struct checker *c)
+{
+	struct training_plan *plan = c->plan;
+	const char *name = plan->params->schedule;
+	const struct pipeline_shape shape = {plan->sizes[AXIS_PIPELINE], plan->chunk_count,
+					     plan->micro_batch_count};
+	if (strcmp(name, "auto") == 0)
+		name = plan->chunk_count > 1 ? "interleaved" : "1f1b";
+	plan->schedule = pipeline_schedule_find(name);
+	if (!plan->schedule)
+		return fails(c,
+			     registry_unknown(c->arena, &pipeline_schedule_registry, name, "auto"));
+	const char *why = plan->schedule->refuse(c->arena, &shape);
+	return why ? fails(c, why) : true;
+}
+
+/* Counts the blocks and checks that all parts of the network get equally many. */
+static bool fill_blocks(struct checker *c, const struct network *network)
+{
+	struct training_plan *plan = c->plan;
+	size_t stages = plan->sizes[AXIS_PIPELINE];
+	for (size_t i = 1; i < network->layer_count; i++)
+		plan->block_count += network->layers[i].block > 0 &&
+				     network->layers[i].block != network->layers[i - 1].block;
+	if (plan->block_count == 0)
+		return fails(
+			c, arena_printf(c->arena,
+					"network '%s' has no repeated blocks (put its layers into "
+					"a group with repeat)",
+					network->name));
+	return divides(c, plan->block_count, "blocks of the network", "pp", stages) &&
+	       divides(c, plan->block_count / stages, "blocks of a stage", "chunks",
+		       plan->chunk_count);
+}
+
+static bool fill_shard(struct checker *c, const struct network *network)
+{
+	struct training_plan *plan = c->plan;
+	const struct shard_params params = {plan->sizes[AXIS_TENSOR], plan->sizes[AXIS_CONTEXT],
+					    plan->expert_count, plan->params->sequence_parallel,
+					    plan->params->imbalance_ratio};
+	const char *why;
+	plan->sequence = params.sequence && params.tensor_count > 1;
+	plan->shard = shard_new(c->arena, network, &params, &why);
+	return plan->shard ? true : fails(c, why);
+}
+
+const struct training_plan *plan_new(struct arena *arena, const struct network *network,
+				     const struct plan_params *params, size_t rank_count,
+				     const char **why)
+{
+	struct training_plan *plan = ARENA_NEW(arena, struct training_plan);
+	struct checker c = {.arena = arena, .plan = plan};
+	*plan = (struct training_plan){.params = params,
+				       .rank_count = rank_count,
+				       .chunk_count = (size_t)params->chunks_count};
+	bool good = read_order(&c) && fill_ranks(&c) && fill_batch(&c) &&
+		    fill_blocks(&c, network) && is_small(&c) && fill_schedule(&c) &&
+		    fill_shard(&c, network);
+	*why = c.why;
+	return good ? plan : NULL;
+}
+
+double plan_batch(const struct training_plan *plan)
+{
+	return (double)(plan->sizes[AXIS_DATA] * plan->micro_batch * plan->micro_batch_count);
+}
+
+/* ---- ranks and groups ---- */
+
+static size_t stride_of(const struct training_plan *plan, enum plan_axis axis)
+{
+	size_t stride = 1;
+	for (size_t i = 0; plan->order[i] != axis; i++)
+		stride *= plan->sizes[plan->order[i]];
+	return stride;
+}
+
+size_t plan_index(const struct training_plan *plan, size_t rank, enum plan_axis axis)
+{
+	return rank / stride_of(plan, axis) % plan->sizes[axis];
+}
+
+size_t plan_neighbour(const struct training_plan *plan, size_t rank, enum plan_axis axis,
+		      size_t index)
+{
+	size_t stride = stride_of(plan, axis);
+	return rank - rank / stride % plan->sizes[axis] * stride + index * stride;
+}
+
+/* Returns the rank's number among those of its stage. */
+static size_t place_in_stage(const struct training_plan *plan, size_t rank)
+{
+	size_t stride = stride_of(plan, AXIS_PIPELINE);
+	return rank % stride + rank / (stride * plan->sizes[AXIS_PIPELINE]) * stride;
+}
+
+/* Returns a number that is the same for the ranks of a group, and less than 2 rank_count. */
+static size_t label_of(const struct training_plan *plan, enum plan_group kind, size_t rank)
+{
+	size_t stage = plan_index(plan, rank, AXIS_PIPELINE);
+	size_t in_stage = place_in_stage(plan, rank);
+	size_t per_stage = plan->rank_count / plan->sizes[AXIS_PIPELINE];
+	switch (kind) {
+	case PLAN_TENSOR:
+		return plan_neighbour(plan, rank, AXIS_TENSOR, 0);
+	case PLAN_CONTEXT:
+		return plan_neighbour(plan, rank, AXIS_CONTEXT, 0);
+	case PLAN_DATA:
+		return plan_neighbour(plan, plan_neighbour(plan, rank, AXIS_CONTEXT, 0), AXIS_DATA,
+				      0);
+	case PLAN_EXPERT:
+		return stage * per_stage + in_stage / plan->expert_count;
+	case PLAN_EXPERT_DATA:
+		return stage * per_stage + in_stage % plan->expert_count;
+	default: /* the ranks of the stages between are alone */
+		if (stage > 0 && stage + 1 < plan->sizes[AXIS_PIPELINE])
+			return plan->rank_count + rank;
+		return plan_neighbour(plan, rank, AXIS_PIPELINE, 0);
+	}
+}
+
+struct grouping {
+	struct arena *arena;
+	const struct training_plan *plan;
+	VEC(struct program_group) groups;
+};
+
+/* Makes a communicator of each group with several ranks. Returns its number by rank. */
+static const uint32_t *gather(struct grouping *g, enum plan_group kind)
+{
+	size_t count = g->plan->rank_count;
+	uint32_t *of = ARENA_ARRAY(g->arena, count, uint32_t);
+	size_t *sizes = ARENA_ARRAY(g->arena, 2 * count, size_t);
+	size_t **members = ARENA_ARRAY(g->arena, 2 * count, size_t *);
+	uint32_t *numbers = ARENA_ARRAY(g->arena, 2 * count, uint32_t);
+	for (size_t r = 0; r < count; r++)
+		sizes[label_of(g->plan, kind, r)]++;
+	for (size_t r = 0; r < count; r++) {
+		size_t label = label_of(g->plan, kind, r), size = sizes[label];
+		if (size < 2)
+			continue;
+		if (!members[label]) {
+			members[label] = ARENA_ARRAY(g->arena, size, size_t);
+			*VEC_PUSH(g->arena, &g->groups) =
+				(struct program_group){.members = members[label]};
+			numbers[label] = (uint32_t)g->groups.count;
+		}
+		struct program_group *group = &g->groups.items[numbers[label] - 1];
+		members[label][group->count++] = r;
+		of[r] = numbers[label];
+	}
+	return of;
+}
+
+struct plan_groups plan_groups(struct arena *arena, const struct training_plan *plan, bool tied)
+{
+	struct grouping g = {.arena = arena, .plan = plan};
+	struct plan_groups groups = {0};
+	bool experts = plan->expert_count > 1;
+	for (enum plan_group kind = 0; kind < PLAN_GROUP_COUNT; kind++) {
+		bool wanted = kind == PLAN_EXPERT || kind == PLAN_EXPERT_DATA ? experts
+			      : kind == PLAN_EMBEDDING ? tied && plan->sizes[AXIS_PIPELINE] > 1
+						       : true;
+		groups.of[kind] =
+			wanted ? gather(&g, kind) : ARENA_ARRAY(arena, plan->rank_count, uint32_t);
+	}
+	groups.groups = g.groups.items;
+	groups.count = g.groups.count;
+	return groups;
+}
+
+/* ---- slots ---- */
+
+void slot_add(struct arena *arena, struct slots *slots, enum slot_kind kind, size_t micro,
+	      size_t chunk)
+{
+	if (slots->count == slots->room) {
+		struct slot *before = slots->items;
+		slots->room = slots->room ? 2 * slots->room : 64;
+		slots->items = ARENA_ARRAY(arena, slots->room, struct slot);
+		if (before)
+			memcpy(slots->items, before, slots->count * sizeof *before);
+	}
+	slots->items[slots->count++] = (struct slot){kind, (uint32_t)micro, (uint32_t)chunk};
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A PLAN splits the training of a transformer over GPUs.
+ *
+ *   tp x cp x dp x pp = GPUs        groups of tensor, context, data and pipeline parallelism
+ *   micro_batch x dp x m = batch    samples of a step; m micro-batches pass through the pipeline
+ *
+ * Ranks are numbered group by group, with the innermost first: `order`. Expert groups are made of
+ * neighbouring ranks of a stage, as in Megatron-LM, whose names and defaults these are
+ * (Megatron-Core's ModelParallelConfig and its parallel_state.py). A stage of the pipeline holds
+ * `chunks` parts of the network, each with an equal number of blocks. The part v of the network is
+ * on stage v mod pp.
+ */
+#ifndef FARWIRE_TRAINING_PLAN_H
+#define FARWIRE_TRAINING_PLAN_H
+
+#include "sim/base/registry.h"
+#include "sim/training/shard.h"
+
+/* How much the ranks of a data-parallel group share out: ZeRO stages 1, 2 and 3 (Rajbhandari et
+ * al., arXiv:1910.02054). The last one is FSDP. */
+enum plan_sharding { SHARDING_NONE, SHARDING_OPTIMIZER, SHARDING_GRADIENTS, SHARDING_PARAMETERS };
+enum plan_recomputation { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
+
+struct plan_params {
+	double tp_count, cp_count, pp_count, dp_count, ep_count, chunks_count;
+	double micro_batch_count, global_batch_count;
+	bool sequence_parallel;
+	int recompute;          /* enum plan_recomputation */
+	bool early_stop;        /* full recomputation stops at the last activation that is needed */
+	int sharding;           /* enum plan_sharding */
+	const char *schedule;   /* name of a pipeline schedule */
+	const char *order;      /* names of groups, innermost first, for example "tp-cp-dp-pp" */
+	bool overlap_gradients; /* gradients are reduced during the last backward passes */
+	double bucket_count;    /* parameters of a bucket of gradients */
+	double gradient_element_B;
+	double imbalance_ratio;     /* rows of the busiest group of experts over their mean */
+	double fragmentation_ratio; /* memory of the allocator over the tensors in it */
+};
+extern const struct param_table plan_table;
+
+enum plan_axis { AXIS_TENSOR, AXIS_CONTEXT, AXIS_DATA, AXIS_PIPELINE, AXIS_COUNT };
+
+struct training_plan {
+	const struct plan_params *params;
+	const struct pipeline_schedule *schedule;
+	const struct shard *shard; /* what a GPU would hold without a pipeline */
+	size_t sizes[AXIS_COUNT];
+	enum plan_axis order[AXIS_COUNT]; /* innermost first */
+	size_t rank_count, expert_count;
+	size_t chunk_count; /* parts of the network on each stage */
+	size_t micro_batch; /* samples */
+	size_t micro_batch_count;
+	size_t block_count; /* blocks of the network */
+	bool sequence;
+};
+
+/* Completes the plan of a job on rank_count GPUs. Returns NULL if it is impossible; then *why says
+ * so and what is possible, for example "batch (100) is not divisible by dp x micro_batch (8): write
+ * plan.global_batch=96". */
+const struct training_plan *plan_new(struct arena *arena, const struct network *network,
+				     const struct plan_params *params, size_t rank_count,
+				     const char **why);
+
+/* Returns the samples of a step on all GPUs. */
+double plan_batch(const struct training_plan *plan);
+/* Returns the rank's index on the axis. */
+size_t plan_index(const struct training_plan *plan, size_t rank, enum plan_axis axis);
+/* Returns the rank that differs from `rank` only by its index on the axis. */
+size_t plan_neighbour(const struct training_plan *plan, size_t rank, enum plan_axis axis,
+		      size_t index);
+
+/* Groups of ranks that do collectives together. */
+enum plan_group {
+	PLAN_TENSOR,
+	PLAN_CONTEXT,
+	PLAN_EXPERT,
+	PLAN_DATA,        /* ranks with the same parameters: data and context */
+	PLAN_EXPERT_DATA, /* ranks with the same experts */
+	PLAN_EMBEDDING,   /* first and last stage share the embedding's matrix */
+	PLAN_GROUP_COUNT,
+};
+struct plan_groups {
+	const struct program_group *groups; /* communicator i + 1 (sim/cuda/program.h) */
+	size_t count;
+	/* by kind and rank: number of its communicator; 0: the group has one rank */
+	const uint32_t *of[PLAN_GROUP_COUNT];
+};
+struct plan_groups plan_groups(struct arena *arena, const struct training_plan *plan, bool tied);
+
+/* ---- schedules ---- */
+
+enum slot_kind {
+	SLOT_FORWARD,
+	SLOT_BACKWARD, /* gradients of activations; of weights, too, unless the schedule splits it
+			*/
+	SLOT_WEIGHTS,  /* gradients of weights */
+};
+struct slot { /* one pass of one micro-batch through one chunk */
+	enum slot_kind kind;
+	uint32_t micro, chunk;
+};
+struct slots {
+	struct slot *items;
+	size_t count, room;
+};
+struct pipeline_shape {
+	size_t stage_count, chunk_count, micro_batch_count;
+};
+struct pipeline_schedule {
+	const char *name, *help;
+	bool splits_backward; /* has slots of SLOT_WEIGHTS */
+	/* Returns NULL, or says why the shape is impossible, as plan_new does. */
+	const char *(*refuse)(struct arena *arena, const struct pipeline_shape *shape);
+	/* Appends the slots of a stage in the order in which it runs them. */
+	void (*write)(struct arena *arena, const struct pipeline_shape *shape, size_t stage,
+		      struct slots *slots);
+};
+REGISTRY_OF(struct pipeline_schedule, pipeline_schedule);
+void slot_add(struct arena *arena, struct slots *slots, enum slot_kind kind, size_t micro,
+	      size_t chunk);
+
+/* ---- memory ---- */
+
+/* Returns the GPU memory in bytes of a rank of that stage (docs/models/plans.md). */
+double plan_memory_B(const struct training_plan *plan, const struct stack_params *stack,
+		     size_t stage);
+
+/* ---- a rank's program ---- */
+
+struct plan_step {
+	const struct training_plan *plan;
+	const struct plan_groups *groups;
+	const struct stack_params *stack;
+	const struct gpu_params *gpu;
+	const struct efficiency_params *efficiency;
+	const struct driver_params *driver;
+};
+/* Writes the step of a rank. Rank i is member i of the job's group. */
+const struct program *plan_program(struct arena *arena, const struct plan_step *step, size_t rank);
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/training/shard.h"
+
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+#include "sim/training/network_shapes.h"
+
+/* How a layer is split over the tensor group. */
+enum split {
+	SPLIT_NONE, /* each GPU computes the whole layer; with sequence parallelism, its tokens */
+	SPLIT_FEATURES, /* each GPU has a part of the features or heads, of all tokens */
+	SPLIT_ROWS,     /* a product that takes split features and gives a sum of whole ones */
+	SPLIT_EXPERTS,  /* rows of tokens on their way through the experts */
+};
+
+/* Parallel cross-entropy reduces the largest logit, the logit of the target and the sum of
+ * exponentials of each token, in fp32 (Megatron-LM, cross_entropy.py). Counted as elements of 2 B.
+ */
+enum { CROSS_ENTROPY_VALUES = 3 * 2 };
+
+struct sharder {
+	struct arena *arena;
+	const struct shard_params *params;
+	const struct network *from;
+	struct layer *layers;
+	enum split *splits;
+	VEC(struct shard_exchange) exchanges;
+	const char *why;
+};
+
+/* ---- which layers are split ---- */
+
+static bool keeps_split(enum layer_op op)
+{
+	switch (op) {
+	case LAYER_ATTENTION:
+	case LAYER_ROTARY:
+	case LAYER_QK_NORM:
+	case LAYER_GELU:
+	case LAYER_SILU:
+	case LAYER_RELU:
+	case LAYER_TANH:
+	case LAYER_GATE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Returns true if features of the layer may be split: they go through layers that keep the split
+ * into matrix products, or into the loss. */
+static bool may_split(const struct sharder *s, size_t index)
+{
+	bool used = false;
+	for (size_t i = index + 1; i < s->from->layer_count; i++) {
+		const struct layer *layer = &s->from->layers[i];
+		for (size_t k = 0; k < layer->input_count; k++) {
+			if (layer->inputs[k] != index)
+				continue;
+			used = true;
+			bool product = layer->op == LAYER_LINEAR && layer->experts == 0 &&
+				       s->from->layers[index].op != LAYER_LINEAR;
+			if (!product && layer->op != LAYER_CROSS_ENTROPY &&
+			    !(keeps_split(layer->op) && may_split(s, i)))
+				return false;
+		}
+	}
+	return used;
+}
+
+static enum split split_of(const struct sharder *s, size_t index)
+{
+	const struct layer *layer = &s->from->layers[index];
+	enum split input = s->splits[layer->inputs[0]];
+	switch (layer->op) {
+	case LAYER_DISPATCH:
+		return SPLIT_EXPERTS;
+	case LAYER_COMBINE:
+	case LAYER_INPUT:
+		return SPLIT_NONE;
+	case LAYER_EMBEDDING:
+		return SPLIT_ROWS;
+	case LAYER_LINEAR:
+		if (input == SPLIT_EXPERTS)
+			return SPLIT_EXPERTS;
+		if (input == SPLIT_FEATURES)
+			return SPLIT_ROWS;
+		return may_split(s, index) ? SPLIT_FEATURES : SPLIT_NONE;
+	default:
+		return input == SPLIT_ROWS ? SPLIT_NONE : input;
+	}
+}
+
+/* ---- the sizes of a shard ---- */
+
+/* Returns the largest number up to `by` that divides count. */
+static size_t divisor_below(size_t count, size_t by)
+{
+	while (by > 1 && count % by != 0)
+		by--;
+	return by;
+}
+
+static void fails(struct sharder *s, const char *why)
+{
+	if (!s->why)
+		s->why = why;
+}
+
+static void divides(struct sharder *s, size_t count, const char *things, const char *key, size_t by)
+{
+	if (count % by != 0)
+		fails(s, arena_printf(s->arena,
+				      "%zu %s are not divisible by %s (%zu): write plan.%s=%zu",
+				      count, things, key, by, key, divisor_below(count, by)));
+}
+
+/* Multiplies the layer's tokens by ratio, which gives a whole number. */
+static void scale_tokens(struct layer *layer, double ratio)
+{
+	double tokens = (double)layer->height * (double)layer->width * ratio;
+	layer->height = (size_t)(tokens + 0.5);
+	layer->width = 1;
+	layer->output_count *= ratio;
+	layer->input_count_total *= ratio;
+	layer->macs *= ratio;
+	layer->scores_count *= ratio;
+}
+
+/* Divides the features of the layer's output. */
+static void split_features(struct sharder *s, struct layer *layer)
+{
+	size_t by = s->params->tensor_count;
+	struct attention_shape *shape = &layer->attention;
+	if (shape->heads > 0) {
+		divides(s, shape->heads, "heads", "tp", by);
+		divides(s, shape->kv_heads, "heads of keys and values", "tp", by);
+		shape->heads /= by;
+		shape->kv_heads /= by;
+	}
+	for (size_t i = 0; i < layer->part_count; i++) {
+		/* a vocabulary is padded */
+		layer->parts[i] = (layer->parts[i] + by - 1) / by;
+	}
+	for (size_t i = 0; i < layer->tensor_count && layer->op != LAYER_QK_NORM; i++)
+		layer->tensors[i] /= (double)by;
+	layer->channels = (layer->channels + by - 1) / by;
+	layer->output_count /= (double)by;
+	layer->macs /= (double)by;
+	layer->scores_count /= (double)by;
+	if (layer->op != LAYER_LINEAR)
+		layer->input_count_total /= (double)by;
+}
+
+/* Divides the features of the input of a product, or the rows of an embedding. */
+static void split_rows(const struct sharder *s, struct layer *layer)
+{
+	double by = (double)s->params->tensor_count;
+	for (size_t i = 0; i < layer->tensor_count; i++)
+		if (i < layer->part_count || layer->op == LAYER_EMBEDDING)
+			layer->tensors[i] /= by; /* a bias is whole */
+	layer->macs /= by;
+	if (layer->op == LAYER_LINEAR)
+		layer->input_count_total /= by;
+}
+
+static void split_experts(struct sharder *s, struct layer *layer)
+{
+	double by = (double)s->params->expert_count;
+	/* each GPU of the tensor group dispatches its part of the tokens */
+	scale_tokens(layer, s->params->imbalance_ratio / (double)s->params->tensor_count);
+	if (layer->experts == 0)
+		return;
+	divides(s, layer->experts, "experts", "ep", s->params->expert_count);
+	layer->experts /= s->params->expert_count;
+	for (size_t i = 0; i < layer->tensor_count; i++)
+		layer->tensors[i] /= by;
+}
+
+static void resize(struct sharder *s, size_t index)
+{
+	struct layer *layer = &s->layers[index];
+	bool tokens = layer->op != LAYER_LOSSES && layer->op != LAYER_SELECT;
+	if (s->params->context_count > 1 && tokens)
+		scale_tokens(layer, 1 / (double)s->params->context_count);
+	switch (s->splits[index]) {
+	case SPLIT_FEATURES:
+		split_features(s, layer);
+		break;
+	case SPLIT_ROWS:
+		split_rows(s, layer);
+		break;
+	case SPLIT_EXPERTS:
+		split_experts(s, layer);
+		break;
+	case SPLIT_NONE:
+		if (s->params->sequence && tokens && layer->op != LAYER_INPUT)
+			scale_tokens(layer, 1 / (double)s->params->tensor_count);
+		break;
+	}
+}
+
+/* ---- collectives ---- */
+
+static void exchange(struct sharder *s, size_t layer, enum op_pass pass, bool before,
+		     enum shard_group group, enum collective collective, double elements_count)
+{
+	*VEC_PUSH(s->arena, &s->exchanges) = (struct shard_exchange){
+		.layer = layer,
+		.pass = pass,
+		.before = before,
+		.beside = group == SHARD_CONTEXT,
+		.group = group,
+		.collective = collective,
+		.elements_count = elements_count,
+	};
+}
+
+/* Returns the elements of a layer's output on all tokens of the context group's part. */
+static double whole_count(const struct sharder *s, size_t layer)
+{
+	return s->from->layers[layer].output_count / (double)s->params->context_count;
+}
+
+/* The layer takes whole features and gives split ones. */
+static void enter_split(struct sharder *s, size_t index)
+{
+	double count = whole_count(s, s->from->layers[index].inputs[0]);
+	if (!s->params->sequence) {
+		exchange(s, index, PASS_BACKWARD, false, SHARD_TENSOR, COLLECTIVE_ALL_REDUCE,
+			 count);
+		return;
+	}
+	exchange(s, index, PASS_FORWARD, true, SHARD_TENSOR, COLLECTIVE_ALL_GATHER, count);
+	exchange(s, index, PASS_BACKWARD, true, SHARD_TENSOR, COLLECTIVE_ALL_GATHER, count);
+	exchange(s, index, PASS_BACKWARD, false, SHARD_TENSOR, COLLECTIVE_REDUCE_SCATTER, count);
+}
+
+/* The layer takes split features or a split vocabulary and gives sums of whole features. */
+static void leave_split(struct sharder *s, size_t index)
+{
+	double count = whole_count(s, index);
+	if (!s->params->sequence) {
+		exchange(s, index, PASS_FORWARD, false, SHARD_TENSOR, COLLECTIVE_ALL_REDUCE, count);
+		return;
+	}
+	exchange(s, index, PASS_FORWARD, false, SHARD_TENSOR, COLLECTIVE_REDUCE_SCATTER, count);
+	exchange(s, index, PASS_BACKWARD, true, SHARD_TENSOR, COLLECTIVE_ALL_GATHER, count);
+}
+
+static void tensor_exchanges(struct sharder *s, size_t index)
+{
+	const struct layer *layer = &s->from->layers[index];
+	enum split own = s->splits[index], input = s->splits[layer->inputs[0]];
+	if (layer->op == LAYER_CROSS_ENTROPY && own == SPLIT_FEATURES)
+		exchange(s, index, PASS_FORWARD, false, SHARD_TENSOR, COLLECTIVE_ALL_REDUCE,
+			 CROSS_ENTROPY_VALUES * (double)layer->height * (double)layer->width /
+				 (double)s->params->context_count);
+	else if (own == SPLIT_FEATURES && input != SPLIT_FEATURES)
+		enter_split(s, index);
+	else if (own == SPLIT_ROWS)
+		leave_split(s, index);
+}
+
+static void context_exchanges(struct sharder *s, size_t index)
+{
+	const struct layer *layer = &s->layers[index];
+	double tokens =
+		(double)s->from->layers[index].height * (double)s->from->layers[index].width;
+	double count =
+		2 * tokens * (double)(layer->attention.kv_heads * layer->attention.head_size);
+	if (layer->op != LAYER_ATTENTION)
+		return;
+	exchange(s, index, PASS_FORWARD, true, SHARD_CONTEXT, COLLECTIVE_ALL_GATHER, count);
+	exchange(s, index, PASS_BACKWARD, true, SHARD_CONTEXT, COLLECTIVE_ALL_GATHER, count);
+	exchange(s, index, PASS_BACKWARD, false, SHARD_CONTEXT, COLLECTIVE_REDUCE_SCATTER, count);
+}
+
+/* An all-to-all's size is the buffer of one GPU. */
+static void expert_exchanges(struct sharder *s, size_t index)
+{
+	const struct layer *layer = &s->from->layers[index];
+	bool dispatch = layer->op == LAYER_DISPATCH;
+	if (!dispatch && layer->op != LAYER_COMBINE)
+		return;
+	double rows = s->layers[dispatch ? index : layer->inputs[0]].output_count;
+	exchange(s, index, PASS_FORWARD, !dispatch, SHARD_EXPERT, COLLECTIVE_ALL_TO_ALL, rows);
+	exchange(s, index, PASS_BACKWARD, dispatch, SHARD_EXPERT, COLLECTIVE_ALL_TO_ALL, rows);
+}
+
+/* ---- the whole ---- */
+
+static void check(struct sharder *s)
+{
+	size_t cp = s->params->context_count, tp = s->params->tensor_count;
+	divides(s, s->from->sequence, "tokens of a sequence", "cp", cp);
+	if (s->params->sequence)
+		divides(s, s->from->sequence / cp, "tokens of a GPU", "tp", tp);
+	for (size_t i = 0; i < s->from->layer_count; i++)
+		if (s->from->layers[i].experts > 0 && tp > 1 && !s->params->sequence)
+			fails(s, "a network of experts with tp above 1 needs sequence parallelism "
+				 "(write plan.sequence_parallel=true)");
+}
+
+const struct shard *shard_new(struct arena *arena, const struct network *network,
+			      const struct shard_params *params, const char **why)
+{
+	struct shard_params own = *params;
+	own.sequence = params->sequence && params->tensor_count > 1;
+	struct sharder s = {.arena = arena,
+			    .params = &own,
+			    .from = network,
+			    .layers = ARENA_ARRAY(arena, network->layer_count, struct layer),
+			    .splits = ARENA_ARRAY(arena, network->layer_count, enum split)};
+	FW_ASSERT(network->sequence > 0);
+	check(&s);
+	memcpy(s.layers, network->layers, network->layer_count * sizeof *s.layers);
+	for (size_t i = 0; i < network->layer_count; i++) {
+		s.splits[i] = split_of(&s, i);
+		s.layers[i].kept_count = s.layers[i].kept_B = 0;
+		resize(&s, i);
+		if (own.tensor_count > 1)
+			tensor_exchanges(&s, i);
+		if (own.context_count > 1)
+			context_exchanges(&s, i);
+		if (own.expert_count > 1)
+			expert_exchanges(&s, i);
+	}
+	*why = s.why;
+	if (s.why)
+		return NULL;
+	struct network *part = ARENA_NEW(arena, struct network);
+	*part = (struct network){.name = network->name,
+				 .source = network->source,
+				 .sequence = network->sequence,
+				 .vocabulary = network->vocabulary,
+				 .layer_count = network->layer_count};
+	network_totals(part, s.layers);
+	struct shard *shard = ARENA_NEW(arena, struct shard);
+	*shard = (struct shard){part, s.exchanges.items, s.exchanges.count};
+	return shard;
+}

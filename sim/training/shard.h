@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One GPU's SHARD of a transformer whose layers are split over groups of GPUs, and the
+ * collectives that this costs. The rules are Megatron-LM's (Shoeybi et al., arXiv:1909.08053;
+ * Korthikanti et al., arXiv:2205.05198):
+ *
+ *   tensor    A matrix product whose output goes through attention or an activation into another
+ *             product is split by columns, and that other product by rows. The embedding, the
+ *             logits and the loss are split by the vocabulary. The sums after a split by rows
+ *             are all-reduced forward, those of the gradients before a split by columns
+ *             backward.
+ *   sequence  The other layers are split by tokens over the tensor group. Each all-reduce
+ *             becomes a reduce-scatter behind, and an all-gather before, the split layers.
+ *             Backward gathers the input of a product again.
+ *   context   All layers are split by tokens over the context group. Attention needs the keys
+ *             and values of all tokens, which are gathered while it runs; backward also scatters
+ *             their gradients.
+ *   expert    Each GPU of the expert group holds a part of the experts. An all-to-all brings
+ *             the rows of tokens to their experts, and another one takes them back. Experts are
+ *             not split over the tensor group, whose GPUs dispatch different tokens.
+ *
+ * A shard is a network like any other: its ops, kernels and memory follow from its layers.
+ */
+#ifndef FARWIRE_TRAINING_SHARD_H
+#define FARWIRE_TRAINING_SHARD_H
+
+#include "sim/collective/algorithm.h"
+#include "sim/training/ops.h"
+
+struct shard_params { /* sizes of the groups, at least 1 */
+	size_t tensor_count, context_count, expert_count;
+	bool sequence;          /* has an effect only if tensor_count > 1 */
+	double imbalance_ratio; /* rows of the busiest expert group over their mean, at least 1 */
+};
+
+enum shard_group { SHARD_TENSOR, SHARD_CONTEXT, SHARD_EXPERT, SHARD_GROUP_COUNT };
+
+/* A collective before or behind the ops of a layer in a pass. */
+struct shard_exchange {
+	size_t layer;
+	enum op_pass pass; /* forward or backward */
+	bool before;
+	bool beside; /* runs while the layer's kernels run */
+	enum shard_group group;
+	enum collective collective;
+	double elements_count; /* of one sample, as nccl-tests counts a collective's size */
+};
+
+struct shard {
+	const struct network *network; /* one GPU's part */
+	const struct shard_exchange *exchanges;
+	size_t exchange_count;
+};
+
+/* Returns NULL if the shape is impossible; then *why says so, for example "12 heads are not
+ * divisible by tp (8): write plan.tp=6". */
+const struct shard *shard_new(struct arena *arena, const struct network *network,
+			      const struct shard_params *params, const char **why);
+
+#endif

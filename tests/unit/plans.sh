@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Plans, run from the command line: pipelines have their bubble, and a plan that does not fit is a
+# verdict. The network has a tiny vocabulary, so all stages take nearly
+# equal times, and NVLink is fast compared with its kernels.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+cat >even.cfg <<'END'
+network = { name = "even"; sequence = 2048; vocabulary = 8; source = "equal blocks";
+layers = ( { name = "e"; op = "embedding"; out = 4096; },
+	{ name = "b"; repeat = 16; layers = (
+		{ name = "n1"; op = "layer_norm"; },
+		{ name = "a"; op = "attention"; heads = 32; causal = true; },
+		{ name = "s1"; op = "add"; from = ["b", "a"]; },
+		{ name = "n2"; op = "layer_norm"; },
+		{ name = "m"; op = "mlp"; hidden = 16384; activation = "gelu"; },
+		{ name = "s2"; op = "add"; from = ["s1", "m"]; } ); },
+	{ name = "l"; op = "linear"; out = 8; }, { name = "x"; op = "cross_entropy"; } ); };
+END
+# run PLAN: predicts 8 GPUs of a DGX H100
+run() {
+	expect 0 '' run --topology dgx-h100 --model even.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 \
+		--gpus 8 --draws 0 --quiet --format csv --set gpu.h100-sxm5.memory='2000 GiB' \
+		--set gpu.h100-sxm5.bf16='50 TFLOPS' --plan "$1"
+}
+# Prints the number in column $1 of the result's CSV.
+number() {
+	tr -d '\r' <"$scratch.out" | awk -F, -v name="$1" '
+	NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+	NR == 2 { print $at }'
+}
+# bubble PLAN SHARE: the GPUs compute for all but this share of the step
+bubble() {
+	run "$1"
+	awk -v is="$(number gpu_utilization)" -v share="$2" 'BEGIN {
+		off = (1 - is) / share - 1
+		if (off < 0.1 && off > -0.1) exit 0
+		print "  GPUs wait for " 1 - is " of the step, not " share; exit 1 }' ||
+		complain "$1: the bubble is wrong"
+}
+# p stages and m micro-batches: (p - 1) / (m + p - 1); with v chunks (p - 1) / (v m + p - 1)
+bubble pp=8,global_batch=8,schedule=gpipe 0.4667
+bubble pp=8,global_batch=8 0.4667
+bubble pp=8,global_batch=32 0.1795
+bubble pp=8,global_batch=16,chunks=2 0.1795
+verdict 'plans.pipelines_have_the_bubble_of_their_schedule'
+
+# 1.5 GB of bf16 weights become 14 GB of weights, gradients and states on each GPU; ZeRO shares
+# them, so the smaller memory is enough.
+fits() {
+	expect 0 '' run --topology dgx-h100 --model even.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 \
+		--gpus 8 --draws 0 --quiet --set gpu.h100-sxm5.memory='40 GiB' --plan "$1"
+}
+fits dp=8
+shows 'out of GPU memory: a stage of even needs .* GB'
+fits sharding=optimizer,recompute=full
+shows 'exposed|kernel-bound'
+verdict 'plans.a_plan_that_does_not_fit_is_a_verdict'

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Plans: schedules have the bubbles of their papers, shards and groups are those that can be
+ * counted by hand, impossible plans are refused. */
+#include <stdlib.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/training/plan.h"
+#include "tests/test.h"
+
+/* ---- schedules: time of all stages if messages take no time ---- */
+
+enum { STAGES_MAX = 8, MICRO_MAX = 64, CHUNKS_MAX = 4, PASSES = 3 };
+
+struct played { /* end of each pass; 0: not yet */
+	int end[PASSES][MICRO_MAX][STAGES_MAX * CHUNKS_MAX];
+};
+
+/* Returns when the pass of virtual stage `part` may begin, or -1 if an earlier pass is missing. */
+static int ready(const struct played *p, const struct slot *slot, size_t part, size_t parts)
+{
+	int own = p->end[SLOT_FORWARD][slot->micro][part];
+	if (slot->kind == SLOT_FORWARD)
+		return part == 0 ? 0
+		       : p->end[SLOT_FORWARD][slot->micro][part - 1] == 0
+			       ? -1
+			       : p->end[SLOT_FORWARD][slot->micro][part - 1];
+	if (slot->kind == SLOT_WEIGHTS)
+		own = p->end[SLOT_BACKWARD][slot->micro][part];
+	else if (part + 1 < parts)
+		own = p->end[SLOT_BACKWARD][slot->micro][part + 1];
+	return own == 0 ? -1 : own;
+}
+
+/* Returns the time of a step in which a forward pass through a chunk takes 1, gradients of
+ * activations 1 and gradients of weights 1. -1: the schedule waits for itself. */
+static int makespan(const char *name, size_t stages, size_t chunks, size_t micro)
+{
+	const struct pipeline_schedule *schedule = pipeline_schedule_find(name);
+	const struct pipeline_shape shape = {stages, chunks, micro};
+	struct arena *arena = arena_new();
+	struct played *played = ARENA_NEW(arena, struct played);
+	struct slots slots[STAGES_MAX] = {0};
+	size_t next[STAGES_MAX] = {0}, left = 0;
+	int free[STAGES_MAX] = {0}, last = 0;
+	bool moved = true;
+	for (size_t s = 0; s < stages; s++) {
+		schedule->write(arena, &shape, s, &slots[s]);
+		left += slots[s].count;
+	}
+	CHECK(left == stages * chunks * micro * (schedule->splits_backward ? 3 : 2));
+	while (moved) {
+		moved = false;
+		for (size_t s = 0; s < stages; s++) {
+			while (next[s] < slots[s].count) {
+				const struct slot *slot = &slots[s].items[next[s]];
+				size_t part = slot->chunk * stages + s;
+				int begin = ready(played, slot, part, stages * chunks);
+				if (begin < 0)
+					break;
+				if (begin < free[s])
+					begin = free[s];
+				bool both =
+					slot->kind == SLOT_BACKWARD && !schedule->splits_backward;
+				free[s] = begin + (both ? 2 : 1);
+				played->end[slot->kind][slot->micro][part] = free[s];
+				last = free[s] > last ? free[s] : last;
+				next[s]++;
+				left--;
+				moved = true;
+			}
+		}
+	}
+	arena_free(arena);
+	return left == 0 ? last : -1;
+}
+
+/* Each stage works for 3 m; the bubble is (p - 1) forward and backward passes. */
+static void gpipe_and_1f1b_have_a_bubble_of_p_minus_1_passes(void)
+{
+	for (int p = 1; p <= STAGES_MAX; p++)
+		for (int m = 1; m <= 16; m++) {
+			CHECK(makespan("gpipe", (size_t)p, 1, (size_t)m) == 3 * (m + p - 1));
+			CHECK(makespan("1f1b", (size_t)p, 1, (size_t)m) == 3 * (m + p - 1));
+		}
+}
+
+/* A pass through a chunk takes 1 and the bubble is (p - 1) of them, while the work is v times as
+ * much: the bubble is (p - 1) / (v m) of the work. */
+static void interleaving_divides_the_bubble_by_the_chunks(void)
+{
+	for (int p = 2; p <= STAGES_MAX; p++)
+		for (int v = 2; v <= CHUNKS_MAX; v++)
+			for (int rounds = 1; rounds <= 3; rounds++)
+				CHECK(makespan("interleaved", (size_t)p, (size_t)v,
+					       (size_t)(p * rounds)) ==
+				      3 * (p * rounds * v + p - 1));
+}
+
+/* Qi et al., table 2: the bubble of ZB-H1 is (p - 1) (TF + TB - TW), that of 1F1B
+ * (p - 1) (TF + TB + TW). */
+static void zb_h1_fills_two_thirds_of_the_bubble(void)
+{
+	for (int p = 2; p <= STAGES_MAX; p++)
+		for (int m = 2 * p; m <= 20; m++)
+			CHECK(makespan("zb-h1", (size_t)p, 1, (size_t)m) == 3 * m + p - 1);
+}
+
+static void schedules_refuse_impossible_shapes(void)
+{
+	struct arena *arena = arena_new();
+	const struct pipeline_shape two = {4, 2, 8}, uneven = {4, 2, 6}, one = {4, 1, 8};
+	CHECK(pipeline_schedule_find("1f1b")->refuse(arena, &two) != NULL);
+	CHECK(pipeline_schedule_find("gpipe")->refuse(arena, &two) != NULL);
+	CHECK(pipeline_schedule_find("zb-h1")->refuse(arena, &two) != NULL);
+	CHECK(pipeline_schedule_find("interleaved")->refuse(arena, &two) == NULL);
+	CHECK(pipeline_schedule_find("interleaved")->refuse(arena, &uneven) != NULL);
+	CHECK(pipeline_schedule_find("interleaved")->refuse(arena, &one) != NULL);
+	arena_free(arena);
+}
+
+/* ---- plans ---- */
+
+/* 2 blocks of 8 features, 4 heads and an MLP of 32 features; 16 tokens; 12 words */
+static const char tiny[] =
+	"network = { name = \"tiny\"; sequence = 16; vocabulary = 12; source = \"by hand\";\n"
+	"layers = (\n"
+	"{ name = \"e\"; op = \"embedding\"; out = 8; },\n"
+	"{ name = \"b\"; repeat = 2; layers = (\n"
+	"  { name = \"n\"; op = \"layer_norm\"; bias = false; },\n"
+	"  { name = \"a\"; op = \"attention\"; heads = 4; causal = true; },\n"
+	"  { name = \"s\"; op = \"add\"; from = [\"b\", \"a\"]; },\n"
+	"  { name = \"m\"; op = \"mlp\"; hidden = 32; activation = \"gelu\"; },\n"
+	"  { name = \"t\"; op = \"add\"; from = [\"s\", \"m\"]; } ); },\n"
+	"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
+	"{ name = \"x\"; op = \"cross_entropy\"; } ); };\n";
+
+static const struct network *read_tiny(struct arena *arena)
+{
+	struct diag *diag = diag_new(arena);
+	const struct cfg_node *file = cfg_read_text(arena, diag, "tiny.cfg", tiny);
+	return network_read(arena, diag, file);
+}
+
+static const struct plan_params one_gpu = {
+	.tp_count = 1,
+	.cp_count = 1,
+	.pp_count = 1,
+	.ep_count = 1,
+	.chunks_count = 1,
+	.micro_batch_count = 1,
+	.sequence_parallel = true,
+	.schedule = "auto",
+	.order = "tp-cp-dp-pp",
+	.bucket_count = 1,
+	.gradient_element_B = 4,
+	.imbalance_ratio = 1,
+	.fragmentation_ratio = 1,
+};
+
+/* The embedding and the logits are matrices of 12 x 8. A block has matrices of 8 x 24, 8 x 8,
+ * 8 x 32 and 32 x 8. All are split in two. The norm of 8 is whole. */
+static void tensor_parallelism_splits_matrices_but_not_norms(void)
+{
+	struct arena *arena = arena_new();
+	const char *why;
+	const struct shard_params two = {2, 1, 1, false, 1};
+	const struct shard *shard = shard_new(arena, read_tiny(arena), &two, &why);
+	double matrices = 2 * 12 * 8 + 2 * (8 * 24 + 8 * 8 + 2 * 8 * 32);
+	CHECK_NEAR(shard->network->parameters_count, matrices / 2 + 2 * 8, 0);
+	arena_free(arena);
+}
+
+/* Returns the elements of a kind of collective on the group, in both passes. */
+static double exchanged(const struct shard *shard, enum shard_group group,
+			enum collective collective)
+{
+	double sum = 0;
+	for (size_t i = 0; i < shard->exchange_count; i++)
+		if (shard->exchanges[i].group == group &&
+		    shard->exchanges[i].collective == collective)
+			sum += shard->exchanges[i].elements_count;
+	return sum;
+}
+
+/* Each block reduces 16 x 8 elements twice forward and twice backward, the embedding once forward,
+ * the logits once backward, and the loss three fp32 numbers of each token. */
+static void tensor_parallelism_reduces_four_times_in_each_block(void)
+{
+	struct arena *arena = arena_new();
+	const char *why;
+	const struct shard_params plain = {2, 1, 1, false, 1}, split = {2, 1, 1, true, 1};
+	const struct shard *a = shard_new(arena, read_tiny(arena), &plain, &why);
+	const struct shard *b = shard_new(arena, read_tiny(arena), &split, &why);
+	double size = 16 * 8, loss = 3 * 2 * 16;
+	CHECK_NEAR(exchanged(a, SHARD_TENSOR, COLLECTIVE_ALL_REDUCE), (2 * 4 + 2) * size + loss, 0);
+	/* a reduce-scatter for each all-reduce, and a gather; backward gathers inputs again */
+	CHECK_NEAR(exchanged(b, SHARD_TENSOR, COLLECTIVE_ALL_REDUCE), loss, 0);
+	CHECK_NEAR(exchanged(b, SHARD_TENSOR, COLLECTIVE_REDUCE_SCATTER), (2 * 4 + 2) * size, 0);
+	CHECK_NEAR(exchanged(b, SHARD_TENSOR, COLLECTIVE_ALL_GATHER),
+		   (2 * 4 + 2) * size + (2 * 2 + 1) * size, 0);
+	arena_free(arena);
+}
+
+/* Context parallelism gathers the keys and values of all tokens in each of two blocks, forward and
+ * backward, and scatters their gradients. */
+static void context_parallelism_gathers_keys_and_values(void)
+{
+	struct arena *arena = arena_new();
+	const char *why;
+	const struct shard_params four = {1, 4, 1, true, 1};
+	const struct network *whole = read_tiny(arena);
+	const struct shard *shard = shard_new(arena, whole, &four, &why);
+	double kv = 2 * 16 * 8;
+	CHECK_NEAR(exchanged(shard, SHARD_CONTEXT, COLLECTIVE_ALL_GATHER), 2 * 2 * kv, 0);
+	CHECK_NEAR(exchanged(shard, SHARD_CONTEXT, COLLECTIVE_REDUCE_SCATTER), 2 * kv, 0);
+	CHECK_NEAR(shard->network->macs_count, whole->macs_count / 4, 1e-12);
+	CHECK_NEAR(shard->network->parameters_count, whole->parameters_count, 0);
+	arena_free(arena);
+}
+
+/* 8 GPUs, tp 2, pp 2, so dp 2, in the order tp-cp-dp-pp: ranks 0 to 3 are the first stage. */
+static void ranks_and_groups_follow_the_order(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	const char *why;
+	params.tp_count = params.pp_count = 2;
+	const struct training_plan *plan = plan_new(arena, read_tiny(arena), &params, 8, &why);
+	const struct plan_groups groups = plan_groups(arena, plan, false);
+	CHECK(plan_index(plan, 5, AXIS_TENSOR) == 1 && plan_index(plan, 5, AXIS_DATA) == 0 &&
+	      plan_index(plan, 5, AXIS_PIPELINE) == 1);
+	CHECK(plan_neighbour(plan, 5, AXIS_DATA, 1) == 7);
+	CHECK(groups.count == 4 + 4); /* tensor and data */
+	const struct program_group *tensor = &groups.groups[groups.of[PLAN_TENSOR][6] - 1];
+	const struct program_group *data = &groups.groups[groups.of[PLAN_DATA][6] - 1];
+	CHECK(tensor->count == 2 && tensor->members[0] == 6 && tensor->members[1] == 7);
+	CHECK(data->count == 2 && data->members[0] == 4 && data->members[1] == 6);
+	CHECK(groups.of[PLAN_CONTEXT][0] == 0 && groups.of[PLAN_EXPERT][0] == 0);
+	params.order = "dp-tp-cp-pp";
+	plan = plan_new(arena, read_tiny(arena), &params, 8, &why);
+	CHECK(plan_index(plan, 5, AXIS_TENSOR) == 0 && plan_index(plan, 5, AXIS_DATA) == 1);
+	arena_free(arena);
+}
+
+/* Each impossible plan is refused with the reason and the nearest number that is possible. */
+static void impossible_plans_are_refused_with_a_possible_number(void)
+{
+	static const struct {
+		double tp, pp, chunks, batch, gpus;
+		const char *why;
+	} rows[] = {
+		{3, 1, 1, 0, 8, "8 GPUs are not divisible by tp (3): write plan.tp=2"},
+		{8, 1, 1, 0, 8, "4 heads are not divisible by tp (8): write plan.tp=4"},
+		{1, 4, 1, 0, 8,
+		 "2 blocks of the network are not divisible by pp (4): write plan.pp=2"},
+		{1, 1, 3, 0, 8,
+		 "2 blocks of a stage are not divisible by chunks (3): write "
+		 "plan.chunks=2"},
+		{1, 1, 1, 12, 8,
+		 "a batch of 12 samples is not divisible by dp (8) x micro_batch (1): "
+		 "write plan.global_batch=8"},
+	};
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct plan_params params = one_gpu;
+		const char *why = NULL;
+		params.tp_count = rows[i].tp;
+		params.pp_count = rows[i].pp;
+		params.chunks_count = rows[i].chunks;
+		params.global_batch_count = rows[i].batch;
+		CHECK(!plan_new(arena, read_tiny(arena), &params, (size_t)rows[i].gpus, &why));
+		CHECK_TEXT(why, rows[i].why);
+	}
+	arena_free(arena);
+}
+
+/* Without activations that count, memory is that of parameters: on 8 GPUs ZeRO 1 shares the
+ * optimizer's 12 B of each parameter, ZeRO 2 the 4 B of gradients, too. */
+static void sharding_divides_what_it_says(void)
+{
+	struct arena *arena = arena_new();
+	const struct network *network = read_tiny(arena);
+	struct plan_params params = one_gpu;
+	const struct stack_params stack = {
+		.optimiser_copies_count = 2, .precision = PRECISION_BF16, .fused_attention = true};
+	double memory_B[3], count = network->parameters_count;
+	for (int i = 0; i < 3; i++) {
+		const char *why;
+		params.sharding = i;
+		memory_B[i] = plan_memory_B(plan_new(arena, network, &params, 8, &why), &stack, 0);
+	}
+	CHECK_NEAR(memory_B[0] - memory_B[1], count * 12 * 7 / 8, 1e-12);
+	CHECK_NEAR(memory_B[1] - memory_B[2], count * 4 * 7 / 8, 1e-12);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(gpipe_and_1f1b_have_a_bubble_of_p_minus_1_passes),
+	TEST(interleaving_divides_the_bubble_by_the_chunks),
+	TEST(zb_h1_fills_two_thirds_of_the_bubble),
+	TEST(schedules_refuse_impossible_shapes),
+	TEST(tensor_parallelism_splits_matrices_but_not_norms),
+	TEST(tensor_parallelism_reduces_four_times_in_each_block),
+	TEST(context_parallelism_gathers_keys_and_values),
+	TEST(ranks_and_groups_follow_the_order),
+	TEST(impossible_plans_are_refused_with_a_possible_number),
+	TEST(sharding_divides_what_it_says),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
