@@ -346,6 +346,7 @@ static const uint32_t *gather(struct grouping *g, enum plan_group kind)
 				(struct program_group){.members = members[label]};
 			numbers[label] = (uint32_t)g->groups.count;
 		}
+		FW_ASSERT(numbers[label] > 0 && numbers[label] <= g->groups.count);
 		struct program_group *group = &g->groups.items[numbers[label] - 1];
 		members[label][group->count++] = r;
 		of[r] = numbers[label];
