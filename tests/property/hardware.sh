@@ -10,7 +10,8 @@ results=$scratch/results
 
 for kind in gpus machines networks topologies; do
 	"$FARWIRE" list $kind | awk '/^---/ { body = 1; next } body' >"$scratch/$kind.facts"
-	"$FARWIRE" list $kind --plain >"$scratch/$kind.names"
+	# the place of a rank without a GPU, and the machines that have only such places
+	"$FARWIRE" list $kind --plain | grep -vxE 'none|cpu-ethernet' >"$scratch/$kind.names"
 done
 
 # A line for each result: name, verdict, value, why it failed.

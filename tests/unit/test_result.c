@@ -96,7 +96,8 @@ static void json_lines_have_every_field(void)
 		"'events': 12345678901, 'parameters': [], 'seed': 1, "
 		"'version': '" FARWIRE_VERSION
 		"', 'draws': 64, 'failed_draws': 3, 'calls': 7, 'polls': 3, "
-		"'retransmission_timeouts': 0.1, 'connect': 0.001, 'transport': 'tcp', %s"
+		"'retransmission_timeouts': 0.1, 'connect': 0.001, 'transport': 'tcp', 'evidence': "
+		"null, %s"
 		"'clients': [{'client': 'trainer', 'gpu': 'gpu0', 'verdict': 'ok', 'reason': null, "
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'images/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
@@ -129,7 +130,8 @@ static void failed_prediction_has_null_numbers(void)
 		"'events': 12345678901, 'parameters': [], 'seed': 1, "
 		"'version': '" FARWIRE_VERSION
 		"', 'draws': 64, 'failed_draws': 3, 'calls': null, 'polls': null, "
-		"'retransmission_timeouts': null, 'connect': null, 'transport': null, %s'clients': "
+		"'retransmission_timeouts': null, 'connect': null, 'transport': null, "
+		"'evidence': null, %s'clients': "
 		"[], 'links': []}\n";
 	struct arena *arena = arena_new();
 	struct capture capture;
