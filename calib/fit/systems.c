@@ -104,6 +104,7 @@ static bool is_chosen(const struct leaving *l, const struct planned *row)
 	size_t count = 0;
 	for (size_t i = 0; i < l->rows.count; i++)
 		count += is_alike(&l->rows.items[i], row);
+	FW_ASSERT(count > 0); /* the row is like itself */
 	size_t wanted = count < ROWS_MAX ? count : ROWS_MAX;
 	return (row->turn + 1) * wanted / count > row->turn * wanted / count;
 }
