@@ -101,10 +101,9 @@ static void add_datasets(struct leaving *l)
 /* Returns true for at most ROWS_MAX rows of a system, role and kind, at even distances. */
 static bool is_chosen(const struct leaving *l, const struct planned *row)
 {
-	size_t count = 0;
+	size_t count = 1; /* the row itself */
 	for (size_t i = 0; i < l->rows.count; i++)
-		count += is_alike(&l->rows.items[i], row);
-	FW_ASSERT(count > 0); /* the row is like itself */
+		count += &l->rows.items[i] != row && is_alike(&l->rows.items[i], row);
 	size_t wanted = count < ROWS_MAX ? count : ROWS_MAX;
 	return (row->turn + 1) * wanted / count > row->turn * wanted / count;
 }

@@ -40,7 +40,7 @@ struct machines {
 /* Adds the values of a node's GPUs and sends the sum to the server. */
 static void push(struct machines *m, size_t node, size_t server, size_t chunk, size_t channel)
 {
-	const uint32_t *ranks = &m->nodes.ranks[m->nodes.first[node]];
+	const uint32_t *ranks = m->nodes.ranks + m->nodes.first[node];
 	size_t count = m->nodes.first[node + 1] - m->nodes.first[node];
 	size_t adder = m->spec->turn % count, own = m->own[node];
 	uint32_t last = NO_STEP;
