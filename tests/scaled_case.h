@@ -7,7 +7,7 @@
  * are 0 are set to half of those of the GPUs' generation. The clocks of cores are not scaled,
  * because work is given in seconds at a reference clock, which would have to be halved as well.
  * Sizes, counts and ratios are not scaled, so losses affect the same packets. The library's tables
- * for NVLink SHARP and for EFA are not scaled, either: cases that use them do not fit here. */
+ * for NVLink SHARP and for EFA are not scaled, either: a choice between close times may differ. */
 #ifndef FARWIRE_TESTS_SCALED_CASE_H
 #define FARWIRE_TESTS_SCALED_CASE_H
 
