@@ -3,13 +3,16 @@
  * must be twice as long, because the simulator has no absolute time scale.
  *
  * Scaled are the parameters whose rows declare a time, a time per byte, a bandwidth, a rate of
- * operations or a frequency, and the traits of links (latency, capacity). The clocks of cores are
- * not scaled, because work is given in seconds at a reference clock, which would have to be halved
- * as well. Sizes, counts and ratios are not scaled, so losses affect the same packets. */
+ * operations or a frequency, and the traits of links (latency, capacity). Rates of the library that
+ * are 0 are set to half of those of the GPUs' generation. The clocks of cores are not scaled,
+ * because work is given in seconds at a reference clock, which would have to be halved as well.
+ * Sizes, counts and ratios are not scaled, so losses affect the same packets. The library's tables
+ * for NVLink SHARP and for EFA are not scaled, either: a choice between close times may differ. */
 #ifndef FARWIRE_TESTS_SCALED_CASE_H
 #define FARWIRE_TESTS_SCALED_CASE_H
 
 #include "sim/base/arena.h"
+#include "sim/collective/generation.h"
 #include "sim/predict/predict.h"
 #include "tests/test.h"
 
@@ -32,16 +35,40 @@ static inline double scale_of(const struct cfg_param *param)
 	}
 }
 
+/* Returns a library whose rates and ratios are those of the oldest GPU's generation. */
+static inline struct library_params generation_library(const struct scenario *scenario)
+{
+	struct library_params library = {.ll_ratio = 0};
+	const struct topology *topology = &scenario->topology;
+	int oldest = topology->gpu_count > 0 ? topology->gpus[0].params.generation : 0;
+	for (size_t i = 1; i < topology->gpu_count; i++) {
+		int generation = topology->gpus[i].params.generation;
+		oldest = generation < oldest ? generation : oldest;
+	}
+	library_resolve(&library, oldest);
+	return library;
+}
+
+/* Returns the value that the simulator uses. 0 may mean that of the GPUs' generation. */
+static inline double used_value(const struct cfg_param *param, const struct library_params *preset)
+{
+	for (size_t i = 0; i < library_table.count && param->value <= 0; i++)
+		if (param->row == &library_table.rows[i] && param->row->kind == PARAM_KIND_NUMBER)
+			return *(const double *)((const char *)preset + param->row->offset);
+	return param->value;
+}
+
 /* Returns the scaled parameters of the case. Read the case with them and then call scale_links. */
 static inline const struct draw_value *
 scaled_draws(struct arena *arena, const struct scenario *scenario, size_t *draw_count)
 {
 	size_t count = cfg_param_count(scenario->resolution);
 	struct draw_value *draws = ARENA_ARRAY(arena, count + 1, struct draw_value);
+	const struct library_params preset = generation_library(scenario);
 	*draw_count = 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
-		double value = param->value * scale_of(param);
+		double value = scale_of(param) * used_value(param, &preset);
 		if (value < param->value || value > param->value)
 			draws[(*draw_count)++] = (struct draw_value){param->path, value};
 	}

@@ -64,6 +64,7 @@ static int64_t ran_ps(struct comm_world *w, const struct cluster *c)
 		printf("  %s\n", w->reason);
 		return -1;
 	}
+	w->comm = comm;
 	comm_all(w, comm, c->collective, SIZE_B, 0);
 	comm_run(w);
 	return w->done_ps[0];
