@@ -209,6 +209,20 @@ static double planned_net_s(const struct library_params *lib, const struct comm_
 	       efa_planned_s(shape) * (protocol == PROTOCOL_SIMPLE ? 2 : 1);
 }
 
+/* Returns the time of a ring with LL across nodes while only some channels work. A chunk takes the
+ * rate of a block inside a node on most hops, and the lower one to the network on few. The hops to
+ * the network also take all chunks one after the other. */
+static double ring_ll_s(const struct library_params *lib, const struct comm_shape *shape,
+			double latency_s, double steps, double across, double size_B)
+{
+	double blocks = blocks_busy(lib, shape, false, PROTOCOL_LL, size_B);
+	double chunk_B = size_B / (double)shape->rank_count / blocks;
+	double inside_s = chunk_B / block_Bps(lib, false, PROTOCOL_LL, false);
+	double across_s = chunk_B / block_Bps(lib, false, PROTOCOL_LL, true);
+	return fmax(latency_s + (steps - across) * inside_s + across * across_s,
+		    base_s(lib, shape, false, PROTOCOL_LL) + steps * across_s);
+}
+
 static double ring_guess_s(const struct library_params *lib, const struct comm_shape *shape,
 			   enum collective collective, enum protocol protocol, double size_B)
 {
@@ -223,6 +237,10 @@ static double ring_guess_s(const struct library_params *lib, const struct comm_s
 	latency_s += across * planned_net_s(lib, shape, false, protocol);
 	latency_s += base_s(lib, shape, false, protocol);
 	double part_B = collective == COLLECTIVE_BROADCAST ? size_B : size_B * steps / ranks;
+	if (protocol == PROTOCOL_LL && across > 0 && !shape->socket && !shape->staged &&
+	    collective != COLLECTIVE_BROADCAST &&
+	    blocks_busy(lib, shape, false, protocol, size_B) < (double)blocks_most(lib, shape))
+		return ring_ll_s(lib, shape, latency_s, steps, across, size_B);
 	return latency_s + part_B / bus_Bps(lib, shape, false, protocol, size_B);
 }
 

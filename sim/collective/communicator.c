@@ -76,6 +76,24 @@ static int oldest_generation(const struct communicator *comm)
 	return oldest;
 }
 
+/* Returns true if the messages of the first rank to another machine are staged in host memory. */
+static bool is_staged(const struct communicator *comm)
+{
+	const struct rank_state *a = &comm->ranks[0];
+	if (!comm->library->gpudirect || comm->rings.shape.host_memory_only)
+		return true;
+	for (size_t i = 1; a->place.gpu && i < comm->rank_count; i++) {
+		const struct rank_state *b = &comm->ranks[i];
+		if (b->machine == a->machine || !b->place.gpu)
+			continue;
+		const struct route *route =
+			fabric_route(comm->spec.fabric, a->gpu_node, b->gpu_node, TRAFFIC_RDMA);
+		return !route || (int)path_level(comm->spec.fabric, route, a->root_node) >
+					 comm->library->net_gdr_level;
+	}
+	return false;
+}
+
 static void find_rings(struct communicator *comm)
 {
 	struct ring_place *places =
@@ -90,6 +108,7 @@ static void find_rings(struct communicator *comm)
 	comm->rings.shape.generation = oldest_generation(comm);
 	for (size_t i = 0; i < comm->rank_count; i++)
 		comm->ranks[i].machine = comm->rings.node_of[comm->ranks[i].real];
+	comm->rings.shape.staged = !comm->socket && is_staged(comm);
 }
 
 /* Finds the ways between neighbours on the first ring, and to and from servers. Other ways are

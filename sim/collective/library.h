@@ -138,6 +138,7 @@ struct comm_shape {
 	double network_Bps; /* goodput of a node over all its NICs; 0: one node */
 	size_t ring_count;  /* rings without common links (NVLink sets, NICs) */
 	bool socket;        /* the nodes communicate through sockets */
+	bool staged;        /* messages between nodes pass host memory, without sockets */
 	/* of the network: generation of EFA (0: another network); adapters access only host memory
 	 */
 	int efa_generation;
