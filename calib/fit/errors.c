@@ -131,9 +131,9 @@ static void sum_up(const struct collecting *c, struct model_errors *errors)
 	}
 }
 
-const struct model_errors *fit_errors(struct arena *arena, struct diag *diag, const char *data_root,
-				      const struct fit_result *const *results, size_t count,
-				      uint64_t seed, unsigned jobs, const char **broken)
+struct model_errors *fit_errors(struct arena *arena, struct diag *diag, const char *data_root,
+				const struct fit_result *const *results, size_t count,
+				uint64_t seed, const char **broken)
 {
 	struct collecting c = {.arena = arena,
 			       .diag = diag,
@@ -151,6 +151,16 @@ const struct model_errors *fit_errors(struct arena *arena, struct diag *diag, co
 	sum_up(&c, errors);
 	if (diag_count(diag) || *broken)
 		return NULL;
+	for (size_t k = 0; k < CASE_KIND_COUNT; k++)
+		for (enum distance d = DISTANCE_SAME_KIND; d < DISTANCE_COUNT; d++)
+			errors->far.of[k][d].error = (struct model_error){
+				errors->kinds[k].error_ratio, errors->kinds[k].freedom_count};
+	return errors;
+}
+
+bool fit_errors_far(struct arena *arena, struct diag *diag, const char *data_root,
+		    struct model_errors *errors, uint64_t seed, unsigned jobs, const char **broken)
+{
 	struct model_error same[CASE_KIND_COUNT];
 	for (size_t k = 0; k < CASE_KIND_COUNT; k++)
 		same[k] = (struct model_error){errors->kinds[k].error_ratio,
@@ -159,7 +169,7 @@ const struct model_errors *fit_errors(struct arena *arena, struct diag *diag, co
 		systems_leave_out(arena, diag, data_root, false, seed, jobs, broken);
 	if (left)
 		systems_errors(left, NULL, same, &errors->far);
-	return left ? errors : NULL;
+	return left != NULL;
 }
 
 void fit_errors_read(struct arena *arena, struct diag *diag, const char *data_root,

@@ -38,11 +38,16 @@ struct model_errors {
 	struct evidences evidence;  /* what all fits were fitted on */
 };
 
-/* Call it after all fits, with their results, when their profiles are written. Returns NULL after
- * errors, like fit_run. */
-const struct model_errors *fit_errors(struct arena *arena, struct diag *diag, const char *data_root,
-				      const struct fit_result *const *results, size_t count,
-				      uint64_t seed, unsigned jobs, const char **broken);
+/* Estimates the errors on the same system, which stand for all distances at first. Call it after
+ * all fits, with their results, when their profiles are written. Returns NULL after errors, like
+ * fit_run. */
+struct model_errors *fit_errors(struct arena *arena, struct diag *diag, const char *data_root,
+				const struct fit_result *const *results, size_t count,
+				uint64_t seed, const char **broken);
+/* Estimates the errors at larger distances. Distances follow from the profile MODEL_ERROR, which
+ * must be written before: it says what all fits were fitted on. Returns false after errors. */
+bool fit_errors_far(struct arena *arena, struct diag *diag, const char *data_root,
+		    struct model_errors *errors, uint64_t seed, unsigned jobs, const char **broken);
 /* Reads the errors on the same system from the profile MODEL_ERROR. */
 void fit_errors_read(struct arena *arena, struct diag *diag, const char *data_root,
 		     struct model_error same[CASE_KIND_COUNT]);

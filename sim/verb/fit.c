@@ -125,16 +125,22 @@ static void write_errors(FILE *out, const void *ctx)
 	fit_errors_write(out, ctx);
 }
 
-/* Estimates the model error after all shipped fits, and writes its profile. */
+/* Estimates the model error after all shipped fits, and writes its profile: first with what the
+ * fits were fitted on, by which the errors at larger distances are then estimated. */
 static int save_errors(const struct command *command, const struct fit_result *const *results,
 		       size_t count, const char *folder)
 {
 	struct diag *diag = diag_new(command->arena);
-	const char *broken;
-	const struct model_errors *errors =
-		fit_errors(command->arena, diag, command->data_root, results, count, command->seed,
-			   (unsigned)command->jobs, &broken);
+	const char *broken, *path = arena_printf(command->arena, "%s/" MODEL_ERROR ".cfg", folder);
+	struct model_errors *errors = fit_errors(command->arena, diag, command->data_root, results,
+						 count, command->seed, &broken);
 	if (!errors)
+		return command_failed(diag, broken);
+	int code = write_file(path, write_errors, errors);
+	if (code != EXIT_DONE)
+		return code;
+	if (!fit_errors_far(command->arena, diag, command->data_root, errors, command->seed,
+			    (unsigned)command->jobs, &broken))
 		return command_failed(diag, broken);
 	for (size_t k = 0; k < CASE_KIND_COUNT && !command->quiet; k++)
 		printf("%s: model error %.2f %%, from %.3g spare measurements of %zu\n",
@@ -143,8 +149,7 @@ static int save_errors(const struct command *command, const struct fit_result *c
 	for (size_t d = 1; d < DISTANCE_COUNT && !command->quiet; d++)
 		printf("%s: model error %.1f %% for all kinds together\n",
 		       distance_name((enum distance)d), 100 * errors->far.common[d]);
-	return write_file(arena_printf(command->arena, "%s/" MODEL_ERROR ".cfg", folder),
-			  write_errors, errors);
+	return write_file(path, write_errors, errors);
 }
 
 /* Runs one fit and prints its result. After an error it sets *code and returns NULL. */

@@ -195,7 +195,7 @@ static void model_error_needs_valid_cases(void)
 	write_file("calib/measured/wrong.cfg", dataset);
 	write_file("calib/measured/table.tsv", "name\tquantity\tvalue\trole\ng\todd\t1\tfit\n");
 	diag = diag_new(arena);
-	check_said(fit_errors(arena, diag, folder, NULL, 0, 1, 1, &broken), "'gpu-pool'");
+	check_said(fit_errors(arena, diag, folder, NULL, 0, 1, &broken), "'gpu-pool'");
 	remove(path_of("calib/measured/wrong.cfg"));
 	remove(path_of("calib/measured/table.tsv"));
 }
