@@ -100,14 +100,6 @@ static bool fails(struct checker *c, const char *why)
 	return false;
 }
 
-/* Returns the largest divisor of `all` that is at most `most`. */
-static size_t divisor_below(size_t all, size_t most)
-{
-	while (most > 1 && all % most != 0)
-		most--;
-	return most;
-}
-
 static bool read_order(struct checker *c)
 {
 	const char *text = c->plan->params->order;

@@ -96,8 +96,7 @@ static enum split split_of(const struct sharder *s, size_t index)
 
 /* ---- the sizes of a shard ---- */
 
-/* Returns the largest number up to `by` that divides count. */
-static size_t divisor_below(size_t count, size_t by)
+size_t divisor_below(size_t count, size_t by)
 {
 	while (by > 1 && count % by != 0)
 		by--;

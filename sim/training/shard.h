@@ -26,6 +26,9 @@
 #include "sim/collective/algorithm.h"
 #include "sim/training/ops.h"
 
+/* Returns the largest number up to `by` that divides count. */
+size_t divisor_below(size_t count, size_t by);
+
 struct shard_params { /* sizes of the groups, at least 1 */
 	size_t tensor_count, context_count, expert_count;
 	bool sequence;          /* has an effect only if tensor_count > 1 */
