@@ -62,7 +62,7 @@ static bool fit_products(struct calibrating *c, const bool with[PRODUCTS_TYPES],
 			 struct fitted_products *p)
 {
 	p->count = 0;
-	for (size_t type = 0; type < PRODUCTS_TYPES; type++) {
+	for (enum number_type type = 0; type <= NUMBER_BF16; type++) {
 		const struct recording_point *const *points;
 		size_t count = with[type] ? products_of(c, type, &points) : 0;
 		for (size_t i = 0; i < count && p->count < PRODUCTS_POINTS_MAX; i++) {
@@ -187,7 +187,7 @@ static void arithmetic(struct calibrating *c, double floor_s)
 	struct fitted_products *p = ARENA_NEW(c->arena, struct fitted_products);
 	bool with[PRODUCTS_TYPES], dropped = false;
 	size_t measured_count = 0;
-	for (size_t type = 0; type < PRODUCTS_TYPES; type++)
+	for (enum number_type type = 0; type <= NUMBER_BF16; type++)
 		measured_count += (with[type] = products_of(c, type, &points) > 0);
 	p->law.floor_s = floor_s;
 	p->law.sm_count = c->sm_count;
@@ -200,7 +200,7 @@ static void arithmetic(struct calibrating *c, double floor_s)
 					     : "the number of SMs is not known");
 		return;
 	}
-	for (size_t type = 0; type < PRODUCTS_TYPES; type++) {
+	for (enum number_type type = 0; type <= NUMBER_BF16; type++) {
 		series[type] = with[type] ? show(c, type, &p->law) : NULL;
 		dropped |= with[type] && !series[type]->holds;
 		with[type] = with[type] && series[type]->holds;
@@ -208,7 +208,7 @@ static void arithmetic(struct calibrating *c, double floor_s)
 	/* a type that fails its gate does not influence the others */
 	if (dropped && !fit_products(c, with, p))
 		return;
-	for (size_t type = 0; type < PRODUCTS_TYPES; type++)
+	for (enum number_type type = 0; type <= NUMBER_BF16; type++)
 		if (with[type])
 			rate_found(c, type, p->constants[type],
 				   calibrating_quality(c, series[type]));
