@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Output files must not overwrite input files, also those that a case reads indirectly: its
- * topology, models, profiles, tables and their includes. What a setting means is not known here, so
- * every text in a configuration that can be the name of a file counts as one. */
+/* Output files must not overwrite input files, including those that a case reads indirectly: its
+ * topology, models, profiles, tables and their includes. This file does not know the meaning of
+ * settings. So every text in a configuration that can be the name of a file counts as one. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
