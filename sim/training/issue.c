@@ -8,7 +8,8 @@
 struct item *issue_item(struct issuer *issuer, enum item_kind kind)
 {
 	struct item *item = VEC_PUSH(issuer->arena, &issuer->items);
-	item->kind = kind;
+	/* step_profile.c reuses the items of the ops before. */
+	*item = (struct item){.kind = kind};
 	return item;
 }
 
