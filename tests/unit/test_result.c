@@ -94,10 +94,9 @@ static const char no_job[] =
 	       "'mfu': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': ''}, "
 	       "'hfu': {'value': 0.625, 'low': 0.5, 'high': 0.75, 'unit': ''}, ");
 static const char no_tokens[] =
-	NO_JOB("'tokens_per_s_gpu': {'value': null, 'low': null, 'high': null, "
-	       "'unit': 'tokens/s'}, "
-	       "'model_flops_gpu': {'value': null, 'low': null, 'high': null, "
-	       "'unit': 'FLOP/s'}, "
+	NO_JOB("'tokens_per_s_gpu': {'value': null, 'low': null, 'high': null, 'unit': "
+	       "'tokens/s'}, "
+	       "'model_flops_gpu': {'value': null, 'low': null, 'high': null, 'unit': 'FLOP/s'}, "
 	       "'mfu': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 	       "'hfu': {'value': null, 'low': null, 'high': null, 'unit': ''}, ");
 
