@@ -50,7 +50,8 @@ static const struct option options[] = {
 	 .help = "number of tokens of a whole training, for example 15e12, whose time is printed"},
 	{OPTION_PLAN, .name = "plan", .value = "tp=8,pp=4,...",
 	 .help = "splits a transformer over the job's GPUs; short for --set plan.tp=8 and so on "
-		 "(`farwire list parameters` shows the keys)"},
+		 "(`farwire list parameters` shows the keys); names of Megatron-LM and other "
+		 "tools are allowed, too"},
 	{OPTION_CASE, .name = "exchange", .value = "NAME", .complete = "names:exchanges",
 	 .help = "library and policy by which the job exchanges gradients"},
 	{OPTION_CASE, .name = "collective", .value = "NAME",

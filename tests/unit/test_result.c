@@ -375,6 +375,8 @@ static void invalid_utf8_is_replaced(void)
 	} rows[] = {{"a\"b\\c\n\x01", "\"a\\\"b\\\\c\\n\\u0001\""},
 		    {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
 		     "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\""},
+		    /* invisible: right-to-left override, a tag above U+FFFF, C1 control */
+		    {"a\xe2\x80\xae\xf3\xa0\x80\x81\xc2\x85", "\"a\\u202e\\udb40\\udc01\\u0085\""},
 		    {"x\xffy", "\"x\\ufffdy\""},
 		    {"\xc0\xaf", "\"\\ufffd\\ufffd\""},            /* overlong */
 		    {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""}, /* surrogate */
