@@ -20,7 +20,7 @@ struct rdma_message {
 	struct rdma_message *next;
 	struct rdma_direction *direction;
 	struct message message;
-	struct arrival arrival;
+	struct message_arrival arrival;
 	double size_B, packets;
 	double sending; /* packets of the current transmission */
 	bool eager;

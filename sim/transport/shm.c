@@ -26,7 +26,7 @@ struct shm_message {
 	struct shm_message *next;
 	struct shm_direction *direction;
 	struct message message;
-	struct arrival arrival;
+	struct message_arrival arrival;
 	double size_B;
 	int64_t sent_ps, started_ps;
 };

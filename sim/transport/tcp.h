@@ -48,7 +48,7 @@ struct tcp_write {
 	struct tcp_write *next; /* next write in the queue, in flight, or in the free list */
 	struct tcp_direction *direction;
 	struct message message;
-	struct arrival arrival;
+	struct message_arrival arrival;
 	bool last;        /* the write is the last one of its message */
 	double size_B;    /* >= 1 */
 	double end_B;     /* position of its last byte in the direction's stream */

@@ -113,7 +113,7 @@ bool tcp_window_admits(struct tcp_direction *direction, struct tcp_write *write)
 		return true;
 	}
 	double after_B = direction->inflight_B + write->size_B;
-	/* Bytes that nobody has read close the receive window. */
+	/* Unread bytes close the receive window. */
 	if (direction->unread_B > 0 && after_B + direction->unread_B > direction->window_max_B)
 		return false;
 	if (direction->ack_count > 0 && after_B > window_B) {

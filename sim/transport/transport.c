@@ -35,7 +35,7 @@ void connection_send(struct connection *connection, int from, const struct messa
 void connection_read(struct connection *connection, int end)
 {
 	struct message_reader *reader = &connection->readers[end];
-	struct arrival *arrival = reader->head;
+	struct message_arrival *arrival = reader->head;
 	reader->on_demand = true;
 	reader->waiting = !arrival;
 	if (!arrival)

@@ -103,8 +103,8 @@ struct transport_kind {
 
 /* A message that has arrived at an end and waits for the thread that reads it. Transports keep it
  * in their own message. */
-struct arrival {
-	struct arrival *next;
+struct message_arrival {
+	struct message_arrival *next;
 	event_fn *receive; /* arg is 1 if the message has waited, and 0 if the reader slept */
 	void *ctx;
 };
@@ -124,7 +124,7 @@ void connection_read(struct connection *connection, int end);
 struct message_reader {
 	bool on_demand; /* connection_read was called */
 	bool waiting;   /* the thread sleeps until the next message */
-	struct arrival *head, *tail;
+	struct message_arrival *head, *tail;
 };
 /* The first member of every connection struct. */
 struct connection {
@@ -136,7 +136,7 @@ struct connection {
 /* A transport calls this when a message has arrived at end `end`. Returns true if the message is
  * received now, and false if it waits for its reader. */
 static inline bool connection_arrived(struct connection *connection, int end,
-				      struct arrival *arrival, event_fn *receive, void *ctx)
+				      struct message_arrival *arrival, event_fn *receive, void *ctx)
 {
 	struct message_reader *reader = &connection->readers[end];
 	if (!reader->on_demand || reader->waiting) {
@@ -144,7 +144,7 @@ static inline bool connection_arrived(struct connection *connection, int end,
 		receive(ctx, 0);
 		return true;
 	}
-	*arrival = (struct arrival){NULL, receive, ctx};
+	*arrival = (struct message_arrival){NULL, receive, ctx};
 	if (reader->tail)
 		reader->tail->next = arrival;
 	else
