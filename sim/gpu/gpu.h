@@ -115,9 +115,10 @@ enum gpu_op_kind {
 
 /* An event object. It starts zeroed. */
 struct gpu_event {
-	uint64_t recorded_count;    /* records submitted */
-	uint64_t completed_count;   /* number of the last record that the stream has reached */
-	struct gpu_waiter *waiters; /* private */
+	uint64_t recorded_count;         /* records submitted */
+	uint64_t completed_count;        /* number of the last record that the stream has reached */
+	struct gpu_waiter *waiters;      /* private */
+	const struct gpu_stream *stream; /* the stream that recorded it last */
 };
 
 struct gpu_waiter;

@@ -89,6 +89,8 @@ struct gpu_context {
 	struct waiter_queue room;
 	struct queued_op *free_ops;
 	struct gpu_stream *streams, *last_stream; /* linked by next_stream */
+	event_fn *changed;                        /* gpu_context_watch; NULL: nobody watches */
+	void *changed_ctx;
 };
 
 struct gpu_stream {

@@ -85,7 +85,7 @@ static const char *json_of(struct arena *arena, const char *text)
 #define NO_JOB(quantities)                                                                         \
 	"'gpus': null, 'speedup': " NONE("") "'training': " NONE("s") "'elapsed': " NONE(          \
 		"s") "'phases': {}, 'communication': null, " quantities                            \
-		     "'memory': null, 'collective': null, 'choice': null, "
+		     "'memory': null, 'collective': null, 'choice': null, 'stages': [], "
 static const char no_job[] =
 	NO_JOB("'tokens_per_s_gpu': {'value': 365, 'low': 360, 'high': 370, 'unit': 'tokens/s'}, "
 	       "'model_flops_gpu': {'value': 2000, 'low': 1000, 'high': 3000, 'unit': 'FLOP/s'}, "
@@ -201,9 +201,8 @@ static void jobs_have_their_fields_in_json_and_csv(void)
 	text = capture_end(&capture);
 	CHECK(strstr(text, "train,ok,,36.5,36,37,") != NULL);
 	CHECK(strstr(text, ",64,8,7.2,6.4,8,7200,7000,7500,7200,7000,7500,0.25,365,360,370,"
-			   "2000,1000,3000,0.5,0.25,0.75,0.625,"
-			   "0.5,0.75,40000000000,,,,,\"ring, LL128, "
-			   "24 channels\",") != NULL);
+			   "2000,1000,3000,0.5,0.25,0.75,0.625,0.5,0.75,40000000000,,,,,"
+			   "\"ring, LL128, 24 channels\",") != NULL);
 	CHECK(strstr(text, "alone,ok,,,,,0.5,") != NULL); /* a collective has no images */
 	CHECK(strstr(text, ",64,8,,,,,,,,,,,,,,,,,,,,,,,,\"all_reduce, 1 "
 			   "MiB\",200000000000,150000000000,"
@@ -300,8 +299,8 @@ static void csv_quotes_texts_and_leaves_failures_empty(void)
 		   "kernel_s,call_issue_s\r\n"
 		   "\"same_lan, \"\"16\"\"\",ok,,36.5,36,37,0.5,0.25,0.75,,,,0.5,,,"
 		   "network,12345678901,1," FARWIRE_VERSION
-		   ",64,,,,,,,,,,,,365,360,370,2000,1000,3000,"
-		   "0.5,0.25,0.75,0.625,0.5,0.75,,,,,,,0.375,0.125\r\n"
+		   ",64,,,,,,,,,,,,365,360,370,2000,1000,3000,0.5,0.25,0.75,0.625,0.5,0.75,,,,,,,0."
+		   "375,0.125\r\n"
 		   "far,fail,timeout,,,,,,,,,,,,,network,12345678901,1," FARWIRE_VERSION
 		   ",64,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n");
 	free(capture.text);
