@@ -59,6 +59,8 @@ struct cuda_call {
 	bool pageable;     /* the host memory of a copy is pageable */
 	uint8_t tag;       /* sends and receives between two GPUs match if their tags are equal */
 	uint16_t device;   /* index of the program's GPUs; the GPU of stream and event */
+	/* thread blocks of a collective that hold the GPU; 0: as many as the library takes */
+	uint16_t block_count;
 	/* Other GPU of a send or receive, as index of the job's GPUs; or communicator of a
 	 * collective: 0 has all GPUs of the job (sim/workload/group.h). */
 	uint32_t peer;
