@@ -88,9 +88,7 @@ static enum number_type computed_in(const struct gpu_params *gpu, enum number_ty
 	return type;
 }
 
-/* Returns the peak rate of products of that type. A GPU without fast arithmetic of a type
- * computes in the next wider one. */
-static double peak_flops(const struct gpu_params *gpu, enum number_type type)
+double gpu_peak_flops(const struct gpu_params *gpu, enum number_type type)
 {
 	switch (computed_in(gpu, type)) {
 	case NUMBER_TF32:
@@ -137,7 +135,7 @@ static struct machine machine_of(const struct gpu_params *gpu, const struct kern
 	if (work->form == KERNEL_CUDNN_ATTENTION)
 		ratio = kernels->cudnn_attention_ratio;
 	return (struct machine){
-		.rate_flops = peak_flops(gpu, work->type) * ratio,
+		.rate_flops = gpu_peak_flops(gpu, work->type) * ratio,
 		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,
 		.sm_count = gpu->multiprocessors_count,
 		.fill_s = kernels->fill_s,
@@ -292,6 +290,6 @@ double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_p
 		work->bytes_B / (gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);
 	if (work->flop > 0)
 		compute_s = (work->flop + efficiency->half_work_flop) /
-			    (peak_flops(gpu, work->type) * efficiency->peak_ratio);
+			    (gpu_peak_flops(gpu, work->type) * efficiency->peak_ratio);
 	return fmax(compute_s, memory_s) + gpu->kernel_floor_s;
 }

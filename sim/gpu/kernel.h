@@ -82,6 +82,10 @@ struct efficiency_params {
 extern const struct param_table efficiency_table;
 extern const struct param_table law_table; /* law_ratio only; read if peak_ratio is 0 */
 
+/* Returns the peak rate of products of that type. A GPU without fast arithmetic of a type computes
+ * in the next wider one. */
+double gpu_peak_flops(const struct gpu_params *gpu, enum number_type type);
+
 /* Returns the duration in s, without the gap to the next kernel. With fitted numbers it is
  *   max((flop + half_work) / (peak * peak_ratio), bytes / reached bandwidth) + floor.
  * The first term is flop / (peak * peak_ratio * w / (w + half_work)) with w = flop. For 0 flop the

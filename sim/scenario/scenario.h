@@ -48,7 +48,8 @@ struct case_params {
 	const char *guest;      /* name of the guest on each machine in which a job runs; "": the
 				   machine's first guest */
 	double straggler_ratio; /* compute time of rank 0 divided by that of the other ranks */
-	double epochs_count, images_count; /* used to print the time of a whole training */
+	/* used to print the time of a whole training */
+	double epochs_count, images_count, tokens_count;
 	double job_steps_count; /* steps of a job from launch to end; 0: the steps of its epochs */
 	int symmetry;           /* enum symmetry */
 	/* Name of a collective that the case repeats without training, as nccl-tests does; "":
@@ -270,8 +271,17 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 				 const struct case_request *request);
 
 enum case_kind scenario_kind(const struct scenario *scenario);
-/* Returns the tokens of a sample, if all networks have the same number; otherwise NaN. */
-double scenario_sample_tokens(const struct scenario *scenario);
+/* Numbers that are proportional to the throughput of training on sequences. */
+enum token_rate {
+	RATE_TOKENS,      /* tokens/s */
+	RATE_TOKENS_GPU,  /* tokens/s on each GPU */
+	RATE_MODEL_FLOPS, /* model FLOP/s on each GPU (network_model_flop) */
+	RATE_MFU,         /* model FLOP/s over the peak rate of the stack's data type */
+	RATE_HFU,         /* the same, with the operations that a plan computes again */
+};
+/* Returns the number at a throughput of 1 sample/s. Returns NaN if samples are not sequences, if
+ * jobs differ, or if clients share GPUs (except for RATE_TOKENS). */
+double scenario_token_rate(const struct scenario *scenario, enum token_rate rate);
 /* Returns true if results are those of jobs with several GPUs, and not of programs with one GPU
  * each. */
 bool scenario_has_gpus(const struct scenario *scenario);

@@ -30,6 +30,10 @@ static const struct param_row stack_rows[] = {
 	PARAM_NUMBER(struct stack_params, calls_per_launch_count, QUANTITY_COUNT, 1, 100, "1",
 		     "calls for each kernel, its launch included",
 		     "by definition: only the launch"),
+#define STACK_CALL(field, kind, help, source)                                                      \
+	COST_SOURCED(struct stack_params, field, QUANTITY_COUNT, 0, 60, "0", help, source),
+#include "sim/training/stack_calls.def"
+#undef STACK_CALL
 	PARAM_CHOICE(struct stack_params, l2_loss, l2_loss_names, "all",
 		     "ops of the weight decay loss: one for each trainable variable (all), the "
 		     "same without the variables of batch norm, one in total, or none",

@@ -24,10 +24,14 @@ struct stack_params {
 		besides the launches of its kernels; a fraction is spread evenly over the ops */
 	double calls_per_launch_count;     /* driver and library calls for each kernel, its launch
 		included */
-	int l2_loss;                       /* enum l2_loss: how weight decay enters the graph */
-	bool poller;                       /* a thread polls events */
-	double poll_sleep_s;               /* time between two rounds of the poller */
-	bool real_input;                   /* each step copies its input to the GPU */
+	/* Further calls for each launch, by kind (stack_calls.def). Fractions are spread evenly. */
+#define STACK_CALL(field, kind, help, source) double field;
+#include "sim/training/stack_calls.def"
+#undef STACK_CALL
+	int l2_loss;         /* enum l2_loss: how weight decay enters the graph */
+	bool poller;         /* a thread polls events */
+	double poll_sleep_s; /* time between two rounds of the poller */
+	bool real_input;     /* each step copies its input to the GPU */
 	bool pinned_input;
 	double events_per_step_count;  /* extra records and polls (several stream groups) */
 	double session_s;              /* host work between two steps, at the reference clock */

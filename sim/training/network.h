@@ -131,6 +131,12 @@ const struct network *network_read(struct arena *arena, struct diag *diag,
 const struct network *network_read_sequence(struct arena *arena, struct diag *diag,
 					    const struct cfg_node *file, size_t sequence);
 
+/* Returns the floating-point operations of one sample in a training step, as model FLOP/s and MFU
+ * count them: three times those of the forward pass's matrix products and convolutions. Attention
+ * counts all pairs of tokens, also those that a mask excludes (Chowdhery et al., PaLM,
+ * arXiv:2204.02311, appendix B). */
+double network_model_flop(const struct network *network);
+
 /* Returns the GPU memory of a training step in bytes, the sum of
  * - variables, the optimiser's state (optimiser_copies_count times the size of the variables)
  *   and moving averages, all in fp32;

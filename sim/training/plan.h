@@ -67,6 +67,10 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 				     const struct plan_params *params, size_t rank_count,
 				     const char **why);
 
+/* Returns the floating-point operations of one sample that backward computes again, counted as in
+ * network_model_flop. `network` is the whole network. */
+double plan_recomputed_flop(const struct training_plan *plan, const struct network *network,
+			    const struct stack_params *stack);
 /* Returns the samples of a step on all GPUs. */
 double plan_batch(const struct training_plan *plan);
 /* Returns the rank's index on the axis. */

@@ -20,7 +20,7 @@ enum part { PART_FORWARD, PART_BACKWARD, PART_WEIGHTS, PART_AGAIN, PART_COUNT };
 
 /* SMs that Transformer Engine's user buffers take for a collective: 1 to 24, on the average of the
  * ten of a layer (NVIDIA's submission to MLPerf Training 3.1, tp_overlap/h100tp4pp8mbs1.yaml). */
-static const uint16_t user_buffer_blocks = 5;
+static const uint8_t user_buffer_blocks = 5;
 /* Ranks of a data-parallel group for each of which a bucket holds a million parameters. */
 static const double bucket_rank_count = 1e6;
 
@@ -281,7 +281,7 @@ static void play_exchange(struct writer *w, const struct shard_exchange *exchang
 					    size_B, stream, labels[exchange->group]);
 	if (call && exchange->group == SHARD_TENSOR &&
 	    w->plan->params->overlap_tensor == OVERLAP_ALL)
-		call->block_count = user_buffer_blocks;
+		call->tag = user_buffer_blocks;
 }
 
 static void play_kernels(struct writer *w, double duration_s, double work_s, const char *label)

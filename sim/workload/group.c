@@ -122,7 +122,7 @@ static struct operation *operation_begin(struct line *line, const struct cuda_ca
 		.collective = collective_of(call->kind),
 		.size_B = call->payload_B,
 		.message = is_message(call),
-		.block_count = call->block_count,
+		.block_count = is_message(call) ? 0 : call->tag,
 		.label = call->label,
 		.rank_done = rank_done,
 		.ctx = operation,
