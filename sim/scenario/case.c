@@ -100,6 +100,8 @@ static const struct param_row case_rows[] = {
 		     "whether one machine represents all equal machines; results are the same; "
 		     "auto means in jobs of 1024 GPUs or more",
 		     ""),
+	PARAM_WHOLE(struct case_params, events_count, 1, 1e15, "100000000",
+		    "largest number of events of a run; a run that needs more has failed", ""),
 	PARAM_TEXT(
 		struct case_params, collective, "",
 		"collective to repeat without training, as nccl-tests does; empty means training",
@@ -410,7 +412,8 @@ static const struct scenario *read_all(struct case_reader *c)
 	c->scenario->resolution = c->reader.resolution;
 	c->scenario->steps_warmup_count = c->params->steps_warmup_count;
 	c->scenario->steps_count = c->params->steps_count;
-	c->scenario->events_max = c->request->events_max ? c->request->events_max : RUN_EVENTS_MAX;
+	c->scenario->events_max =
+		c->request->events_max ? c->request->events_max : (uint64_t)c->params->events_count;
 	read_world(c);
 	check_tokens(c);
 	if (diag_count(diag) == 0)
