@@ -316,8 +316,10 @@ static void read_world(struct case_reader *c)
 	apply_profile(c);
 	if (case_is_job(c) || case_has_ranks(c)) {
 		case_jobs_want(c);
-		reader->may_fold &= !case_has_ranks(c) &&
-				    fold_is_wanted(c->params, c->job_count, reader->gpus_wanted);
+		bool plan = case_has_ranks(c) && case_has_plan(c);
+		reader->may_fold &=
+			(plan || !case_has_ranks(c)) &&
+			fold_is_wanted(c->params, c->job_count, reader->gpus_wanted, plan);
 	}
 	read_topology(reader, file, path, &c->scenario->topology);
 	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
