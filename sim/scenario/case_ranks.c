@@ -207,6 +207,13 @@ static bool fill_spread(struct case_reader *c, struct job_entry *entry)
 	return true;
 }
 
+void case_plan_refused(struct case_reader *c, const char *why)
+{
+	struct origin origin = case_origin(c);
+	case_find_plan(c, &origin);
+	diag_error(c->reader.diag, origin, "plan: %s", why);
+}
+
 /* Reads the plan of a job. Returns false after an error. */
 static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 {
@@ -223,10 +230,10 @@ static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 		return false;
 	}
 	entry->plan = plan_new(c->reader.arena, entry->network, params, entry->rank_count, &why);
-	if (!entry->plan) {
-		struct origin origin = case_origin(c);
-		case_find_plan(c, &origin);
-		diag_error(c->reader.diag, origin, "plan: %s", why);
+	if (entry->plan)
+		why = plan_too_large(c->reader.arena, entry->plan, entry->simulated_count);
+	if (why) {
+		case_plan_refused(c, why);
 		return false;
 	}
 	entry->batch_count = plan_batch(entry->plan) / (double)entry->rank_count;

@@ -118,7 +118,7 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 		.groups = groups.groups,
 		.group_count = groups.count,
 		.library = has_group(entry) ? entry->library : NULL,
-		.fold = w->system.topology->fold,
+		.fold = entry->plan ? w->system.topology->fold : NULL,
 		.copies = w->system.copies,
 		.top_node = w->system.top_node,
 	};

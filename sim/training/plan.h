@@ -61,6 +61,11 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 				     const struct plan_params *params, size_t rank_count,
 				     const char **why);
 
+/* Returns NULL, or says that the passes of that many ranks through blocks are too many for memory.
+ */
+const char *plan_too_large(struct arena *arena, const struct training_plan *plan,
+			   size_t simulated_count);
+
 /* Returns the samples of a step on all GPUs. */
 double plan_batch(const struct training_plan *plan);
 /* Returns the rank's index on the axis. */
