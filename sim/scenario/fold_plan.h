@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the jobs of plans need of a fold. */
+/* Groups and programs of a plan whose machines are folded. */
 #ifndef FARWIRE_SCENARIO_FOLD_PLAN_H
 #define FARWIRE_SCENARIO_FOLD_PLAN_H
 

@@ -6,6 +6,7 @@
 #include "sim/base/vec.h"
 
 struct line;
+enum { OPEN_FIRST = 16 }; /* first room of a ring buffer */
 
 /* The callback of one rank for an operation. */
 struct turn {
@@ -34,7 +35,11 @@ struct line {
 	size_t rank_count;
 	const size_t *members;   /* by rank; NULL: rank and member are the same */
 	uint64_t *joined_counts; /* by rank: number of calls, which is also the next ticket */
-	struct operation *open;  /* operations that have not ended */
+	/* A ring buffer of the operations from first to next - 1, by ticket; NULL: ended. The room
+	 * is a power of two. */
+	struct operation **open;
+	size_t room;
+	uint64_t first, next;
 	struct operation *free;
 };
 
@@ -59,6 +64,26 @@ struct group {
 
 /* ---- operations ---- */
 
+static struct operation **operation_at(const struct line *line, uint64_t ticket)
+{
+	return &line->open[ticket & (line->room - 1)];
+}
+
+/* Adds an operation with the next ticket. */
+static void operation_add(struct line *line, struct operation *operation)
+{
+	FW_ASSERT(operation->ticket == line->next);
+	if (line->next - line->first == line->room) {
+		const struct line before = *line;
+		line->room = before.room > 0 ? 2 * before.room : OPEN_FIRST;
+		line->open =
+			ARENA_ARRAY(line->group->spec.comm.arena, line->room, struct operation *);
+		for (uint64_t ticket = line->first; ticket < line->next; ticket++)
+			*operation_at(line, ticket) = *operation_at(&before, ticket);
+	}
+	*operation_at(line, line->next++) = operation;
+}
+
 static void rank_done(void *ctx, uint64_t arg, size_t rank)
 {
 	struct operation *operation = ctx;
@@ -66,10 +91,9 @@ static void rank_done(void *ctx, uint64_t arg, size_t rank)
 	struct turn turn = operation->turns[rank];
 	(void)arg;
 	if (++operation->over_count == line->rank_count) {
-		struct operation **link = &line->open;
-		while (*link != operation)
-			link = &(*link)->next;
-		*link = operation->next;
+		*operation_at(line, operation->ticket) = NULL;
+		while (line->first < line->next && !*operation_at(line, line->first))
+			line->first++;
 		operation->next = line->free;
 		line->free = operation;
 	}
@@ -100,7 +124,7 @@ static struct operation *operation_begin(struct line *line, const struct cuda_ca
 					 size_t rank)
 {
 	struct arena *arena = line->group->spec.comm.arena;
-	struct operation *operation = line->free, **end = &line->open;
+	struct operation *operation = line->free;
 	struct turn *turns;
 	if (operation) {
 		line->free = operation->next;
@@ -126,18 +150,13 @@ static struct operation *operation_begin(struct line *line, const struct cuda_ca
 	};
 	(void)group_collective(call->kind, &request.collective);
 	operation->number = communicator_begin(line->comm, &request);
-	while (*end)
-		end = &(*end)->next;
-	*end = operation;
+	operation_add(line, operation);
 	return operation;
 }
 
 static struct operation *operation_find(const struct line *line, uint64_t ticket)
 {
-	struct operation *operation = line->open;
-	while (operation && operation->ticket != ticket)
-		operation = operation->next;
-	return operation;
+	return ticket < line->next ? *operation_at(line, ticket) : NULL;
 }
 
 /* ---- lines ---- */
@@ -411,7 +430,7 @@ void group_account(const struct group *group)
 const char *group_waiting(const struct group *group, struct arena *arena)
 {
 	for (size_t i = 1; i < group->lines.count; i++)
-		if (group->lines.items[i]->open)
+		if (group->lines.items[i]->first < group->lines.items[i]->next)
 			return communicator_waiting(group->lines.items[i]->comm, arena);
 	return communicator_waiting(group->lines.items[0]->comm, arena);
 }
