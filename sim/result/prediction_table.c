@@ -316,14 +316,31 @@ static void job(FILE *out, struct arena *scratch, const struct prediction *predi
 			duration_text(scratch, prediction->elapsed_s));
 }
 
+/* Prints the quantities of training on sequences. */
+static void tokens(FILE *out, struct arena *scratch, const struct prediction *p)
+{
+	if (!(p->token_throughput.value > 0))
+		return;
+	fprintf(out, "samples are sequences: %s tokens/s", rate_text(scratch, p->token_throughput));
+	if (p->gpu_count > 1)
+		fprintf(out, ", %s on each GPU", rate_text(scratch, p->gpu_token_throughput));
+	if (p->mfu.value > 0)
+		fprintf(out, "\nmodel FLOP/s of a GPU: %s; MFU %s, HFU %s",
+			estimate_text(scratch, QUANTITY_FLOP_RATE, p->model_flops),
+			fixed_text(scratch, p->mfu, 1, 100, " %"),
+			fixed_text(scratch, p->hfu, 1, 100, " %"));
+	if (p->memory_B > 0)
+		fprintf(out, "\nGPU memory of the rank that needs most: %s",
+			quantity_format(scratch, QUANTITY_BYTES, p->memory_B));
+	fputc('\n', out);
+}
+
 static void counters(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
 	if (prediction->ok && prediction_kind(prediction) == PREDICTION_TRAINING)
 		job(out, scratch, prediction);
 	fputc('\n', out);
-	if (isfinite(prediction->token_throughput.value) && prediction->token_throughput.value > 0)
-		fprintf(out, "samples are sequences: %s tokens/s\n",
-			rate_text(scratch, prediction->token_throughput));
+	tokens(out, scratch, prediction);
 	if (prediction->ok && prediction->gpu_count == 0)
 		fprintf(out,
 			"%" PRIu64 " calls and %" PRIu64 " polls per step; "

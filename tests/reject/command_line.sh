@@ -136,7 +136,7 @@ expect 0 '' run case.cfg -q --draws 0 --batch 1 --seed 9223372036854775807
 expect 0 '' run case.cfg -q --draws 0 --batch 1e1 --jobs 1024
 verdict 'command_line.numbers_out_of_range_are_refused'
 
-# Of an option that is given twice, the last one counts.
+# The last one of equal options counts.
 farwire run case.cfg -q --draws 0 --batch 4 --batch 16 --format json
 cp "$scratch.out" twice.json
 farwire run case.cfg -q --draws 0 --batch 16 --format json
