@@ -67,6 +67,11 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 				     const struct plan_params *params, size_t rank_count,
 				     const char **why);
 
+/* Returns NULL, or says that the passes of that many ranks through blocks are too many for memory.
+ */
+const char *plan_too_large(struct arena *arena, const struct training_plan *plan,
+			   size_t simulated_count);
+
 /* Returns the floating-point operations of one sample that backward computes again, counted as in
  * network_model_flop. `network` is the whole network. */
 double plan_recomputed_flop(const struct training_plan *plan, const struct network *network,
