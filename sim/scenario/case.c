@@ -100,6 +100,8 @@ static const struct param_row case_rows[] = {
 		     "whether one machine represents all equal machines; results are the same; "
 		     "auto means in jobs of 1024 GPUs or more",
 		     ""),
+	PARAM_WHOLE(struct case_params, events_count, 1, 1e15, "100000000",
+		    "largest number of events of a run; a run that needs more has failed", ""),
 	PARAM_TEXT(
 		struct case_params, collective, "",
 		"collective to repeat without training, as nccl-tests does; empty means training",
@@ -321,8 +323,10 @@ static void read_world(struct case_reader *c)
 	apply_profile(c);
 	if (case_is_job(c) || case_has_ranks(c)) {
 		case_jobs_want(c);
-		reader->may_fold &= !case_has_ranks(c) &&
-				    fold_is_wanted(c->params, c->job_count, reader->gpus_wanted);
+		bool plan = case_has_ranks(c) && case_has_plan(c);
+		reader->may_fold &=
+			(plan || !case_has_ranks(c)) &&
+			fold_is_wanted(c->params, c->job_count, reader->gpus_wanted, plan);
 	}
 	read_topology(reader, file, path, &c->scenario->topology);
 	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
@@ -410,7 +414,8 @@ static const struct scenario *read_all(struct case_reader *c)
 	c->scenario->resolution = c->reader.resolution;
 	c->scenario->steps_warmup_count = c->params->steps_warmup_count;
 	c->scenario->steps_count = c->params->steps_count;
-	c->scenario->events_max = c->request->events_max ? c->request->events_max : RUN_EVENTS_MAX;
+	c->scenario->events_max =
+		c->request->events_max ? c->request->events_max : (uint64_t)c->params->events_count;
 	read_world(c);
 	check_tokens(c);
 	if (diag_count(diag) == 0)
@@ -429,5 +434,10 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 		return scenario;
 	struct case_reader c = {.reader = reader, .request = request};
 	c.reader.fold = fold_machines(arena, scenario, look.reader.fold);
-	return read_all(&c);
+	const struct training_plan *plan = scenario->jobs[0].plan;
+	const char *why =
+		plan && !c.reader.fold ? plan_too_large(arena, plan, plan->rank_count) : NULL;
+	if (why) /* before all machines are read */
+		case_plan_refused(&look, why);
+	return why ? NULL : read_all(&c);
 }

@@ -9,7 +9,7 @@
 #define FIELD(name) .offset = offsetof(struct command, name)
 #define REPORTED                                                                                   \
 	"words:ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization "       \
-	"training_time elapsed exposed input_wait tokens tokens_gpu tflops_gpu mfu hfu"
+	"training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu"
 
 static const struct option options[] = {
 	{OPTION_HEADING, .name = "The case"},
@@ -57,6 +57,9 @@ static const struct option options[] = {
 	{OPTION_CASE, .name = "collective", .value = "NAME",
 	 .complete = "words:all_reduce reduce_scatter all_gather broadcast all_to_all",
 	 .help = "collective to repeat without any training"},
+	{OPTION_CASE, .name = "events", .value = "N",
+	 .help = "largest number of events of a run, 100 million by default; a run that needs more "
+		 "has failed"},
 	{OPTION_SETTING, .name = "set", .value = "KEY=VALUE",
 	 .help = "sets a parameter, for example 'link.wire.latency=200 us'; repeatable"},
 	{OPTION_HEADING, .name = "The question"},
