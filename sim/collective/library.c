@@ -340,6 +340,12 @@ static const struct param_row rows[] = {
 		     "part of an SM that each of a collective's thread blocks occupies while it "
 		     "runs; 0 means that copy engines move the bytes",
 		     "NCCL: a block of about 500 threads for each channel, one on an SM"),
+	PARAM_WHOLE(
+		struct library_params, message_blocks_count, 1, 32, "2",
+		"thread blocks that a message between two GPUs occupies on both, also while one "
+		"waits for the other",
+		"NCCL, paths.cc: 2 channels for each peer of a communicator across machines "
+		"(NCCL_NCHANNELS_PER_NET_PEER); more inside one machine"),
 	COST_ASSUMED(struct library_params, kernel_loss_ratio, QUANTITY_RATIO, 0, 0.95, "0",
 		     "part of a GPU that other kernels lose while a collective runs, in addition "
 		     "to the blocks and memory traffic of the collective",

@@ -122,6 +122,7 @@ struct library_params {
 	/* Part of an SM that each block occupies, and further part of the GPU that kernels beside
 	 * it lose. */
 	double block_share_ratio, kernel_loss_ratio;
+	double message_blocks_count; /* blocks of a message */
 	double memory_traffic_ratio; /* bytes of GPU memory traffic per byte sent */
 };
 extern const struct param_table library_table;

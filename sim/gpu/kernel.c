@@ -34,6 +34,10 @@ static const struct param_row kernel_rows[] = {
 	COST_ASSUMED(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.23",
 		     "part of the peak of its number type that fused attention reaches",
 		     "assumption: between the generations that were fitted"),
+	COST_ASSUMED(struct kernel_params, cudnn_attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.4",
+		     "part of the peak of its number type that cuDNN's fused attention reaches",
+		     "assumption: forward and backward together; Shah et al., arXiv:2407.08608, "
+		     "compare cuDNN with FlashAttention on H100"),
 	COST_ASSUMED(struct kernel_params, convolution_ratio, QUANTITY_RATIO, 0.05, 1, "0.8",
 		     "rate of a convolution divided by that of a matrix product; below 1, because "
 		     "a convolution computes the addresses of its elements",
@@ -128,6 +132,8 @@ static struct machine machine_of(const struct gpu_params *gpu, const struct kern
 	}
 	if (work->form == KERNEL_ATTENTION)
 		ratio = kernels->attention_ratio;
+	if (work->form == KERNEL_CUDNN_ATTENTION)
+		ratio = kernels->cudnn_attention_ratio;
 	return (struct machine){
 		.rate_flops = gpu_peak_flops(gpu, work->type) * ratio,
 		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,
@@ -266,6 +272,7 @@ static double law_s(const struct gpu_params *gpu, const struct kernel_params *ke
 		return time_s;
 	}
 	case KERNEL_ATTENTION:
+	case KERNEL_CUDNN_ATTENTION:
 		return hypot(work->flop / machine.rate_flops, bytes_s);
 	default:
 		return bytes_s;

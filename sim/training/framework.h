@@ -46,6 +46,8 @@ struct stack_params {
 	int fusion;                  /* enum stack_fusion */
 	bool fused_averages;         /* batch norm's kernel also updates its moving averages */
 	bool fused_attention;        /* scores stay inside one kernel (FlashAttention) */
+	bool cudnn_attention;        /* fused attention is cuDNN's */
+	bool fused_accumulation;     /* products add weights' gradients to fp32 sums */
 	bool fp16_gradients;         /* gradients are exchanged in half precision */
 	double update_tensors_count; /* tensors that one kernel updates */
 	bool lars;              /* the update needs the norms of weights and gradients (LARS) */
@@ -61,7 +63,7 @@ enum stack_layout { LAYOUT_NHWC, LAYOUT_NCHW };
 /* The products that use TF32 in place of fp32. */
 enum stack_tf32 { TF32_NONE, TF32_CONVOLUTIONS, TF32_ALL };
 /* The element-wise ops that are one kernel with their neighbours. */
-enum stack_fusion { FUSION_NONE, FUSION_NORM, FUSION_ALL };
+enum stack_fusion { FUSION_NONE, FUSION_NORM, FUSION_LAYER, FUSION_ALL };
 enum l2_loss {
 	L2_LOSS_ALL,           /* one op for each trainable variable */
 	L2_LOSS_NO_BATCH_NORM, /* one op for each trainable variable that is not batch norm's */

@@ -164,7 +164,7 @@ static void tensor_parallelism_splits_matrices_but_not_norms(void)
 {
 	struct arena *arena = arena_new();
 	const char *why;
-	const struct shard_params two = {2, 1, 1, false, 1};
+	const struct shard_params two = {2, 1, 1, false, OVERLAP_NONE, 1};
 	const struct shard *shard = shard_new(arena, read_tiny(arena), &two, &why);
 	double matrices = 2 * 12 * 8 + 2 * (8 * 24 + 8 * 8 + 2 * 8 * 32);
 	CHECK_NEAR(shard->network->parameters_count, matrices / 2 + 2 * 8, 0);
@@ -189,7 +189,8 @@ static void tensor_parallelism_reduces_four_times_in_each_block(void)
 {
 	struct arena *arena = arena_new();
 	const char *why;
-	const struct shard_params plain = {2, 1, 1, false, 1}, split = {2, 1, 1, true, 1};
+	const struct shard_params plain = {2, 1, 1, false, OVERLAP_ALL, 1},
+				  split = {2, 1, 1, true, OVERLAP_ALL, 1};
 	const struct shard *a = shard_new(arena, read_tiny(arena), &plain, &why);
 	const struct shard *b = shard_new(arena, read_tiny(arena), &split, &why);
 	double size = 16 * 8, loss = 3 * 2 * 16;
@@ -208,7 +209,7 @@ static void context_parallelism_gathers_keys_and_values(void)
 {
 	struct arena *arena = arena_new();
 	const char *why;
-	const struct shard_params four = {1, 4, 1, true, 1};
+	const struct shard_params four = {1, 4, 1, true, OVERLAP_ALL, 1};
 	const struct network *whole = read_tiny(arena);
 	const struct shard *shard = shard_new(arena, whole, &four, &why);
 	double kv = 2 * 16 * 8;
