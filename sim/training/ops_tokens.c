@@ -111,6 +111,8 @@ void tokens_complete(struct builder *b, size_t index, uint32_t op)
 {
 	const struct layer *layer = &b->network->layers[index];
 
+	if (layer->frozen)
+		return;
 	builder_gradients(b, op, index);
 	for (size_t t = 0; t < layer->tensor_count; t++)
 		builder_update(b, layer, b->first_tensor[index] + (uint32_t)t, op);
@@ -466,7 +468,8 @@ void tokens_backward(struct builder *b, size_t index)
 
 	switch (layer->op) {
 	case LAYER_EMBEDDING:
-		embedding_backward(b, index);
+		if (!layer->frozen)
+			embedding_backward(b, index);
 		return;
 	case LAYER_POSITIONS:
 		positions_backward(b, index);
