@@ -27,7 +27,6 @@ static const double bucket_rank_count = 1e6;
 struct piece {                                 /* kernels, or a collective */
 	const struct shard_exchange *exchange; /* NULL: kernels */
 	double gpu_s, host_s;
-	uint32_t kernel_count;
 	bool closed; /* kernels of later layers are another piece */
 	const char *label;
 };
@@ -90,7 +89,6 @@ static void add_op(struct writer *w, struct pieces *pieces, const struct op *op)
 	struct piece *piece = open_piece(w, pieces);
 	piece->gpu_s += gpu_s(w, op);
 	piece->host_s += host_s(w, op);
-	piece->kernel_count += op->kernels;
 	piece->label = op->name;
 }
 
