@@ -171,6 +171,29 @@ static void summarize_fused(const struct world_outcome *outcome, struct predicti
 	prediction->communication_s = time_s > 0 ? time_s : NAN;
 }
 
+/* ---- model servers ---- */
+
+/* The parts of the mean latency of a request. A queue is short of memory if that was so for most of
+ * its time. */
+static void summarize_serving(const struct serving_answers *answers,
+			      const struct scenario *scenario, struct prediction *prediction)
+{
+	const double MOST = 0.5;
+	bool remote = false;
+	for (size_t i = 0; i < scenario->job_count; i++)
+		remote |= scenario->jobs[i].runtime != NULL;
+	const struct cause causes[SERVE_PART_COUNT] = {
+		[SERVE_KERNEL] = {PART_KERNEL, "kernel-bound"},
+		[SERVE_OVERHEAD] = {remote ? PART_NETWORK : PART_ISSUE,
+				    remote ? "network-bound" : "host launch-bound"},
+		[SERVE_QUEUE] = {PART_QUEUE,
+				 answers->blocked_ratio > MOST ? "KV memory-bound" : "queueing"},
+		[SERVE_TRANSFER] = {PART_TRANSFER, "KV transfer-bound"},
+		[SERVE_OTHER] = {PART_BATCH, "batching"},
+	};
+	put_parts(prediction, causes, answers->parts_s, SERVE_PART_COUNT, answers->mean_s);
+}
+
 void breakdown_summarize(const struct point *point, const struct scenario *scenario,
 			 struct prediction *prediction)
 {
@@ -178,6 +201,8 @@ void breakdown_summarize(const struct point *point, const struct scenario *scena
 		summarize_programs(&point->outcome, prediction);
 	else if (scenario->style == JOBS_FUSED)
 		summarize_fused(&point->outcome, prediction);
+	else if (scenario->style == JOBS_SERVING)
+		summarize_serving(&point->serving, scenario, prediction);
 	else
 		prediction->bottleneck = "collective";
 }

@@ -30,7 +30,8 @@ static void keep(const struct drawing *d, const struct point *point, struct draw
 					       .step_s = point->step_s,
 					       .ratio = point->ratio,
 					       .gpu_utilization = point->gpu_utilization,
-					       .elapsed_s = point->elapsed_s};
+					       .elapsed_s = point->elapsed_s,
+					       .serving = point->serving};
 }
 
 static void keep_broken(struct drawing *d, const char *broken, struct draw_answers *slot)
@@ -95,12 +96,7 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 		       const struct predict_options *options, const struct scenario *scenario,
 		       const struct point *point)
 {
-	static const struct job_point failed = {.failed = true,
-						.throughput = NAN,
-						.step_s = NAN,
-						.ratio = NAN,
-						.gpu_utilization = NAN,
-						.elapsed_s = NAN};
+	const struct job_point failed = job_point_failed(NULL);
 	struct draws draws = {.count = options->draws_count};
 	const struct recorded_program *recorded =
 		scenario->job_count > 0 ? scenario->jobs[0].recorded : NULL;
@@ -218,8 +214,13 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	double *values = ARENA_ARRAY(arena, draws->count + 1, double);
 	size_t count = 0;
 	/* A failed draw counts as 0 throughput, but it has no time. */
+	size_t serving = offsetof(struct job_point, serving);
+	bool share = offset == offsetof(struct job_point, gpu_utilization) ||
+		     offset == serving + offsetof(struct serving_answers, attainment_ratio);
 	bool time = offset == offsetof(struct job_point, step_s) ||
-		    offset == offsetof(struct job_point, elapsed_s);
+		    offset == offsetof(struct job_point, elapsed_s) ||
+		    (offset >= serving && !share &&
+		     offset != serving + offsetof(struct serving_answers, tokens_per_s));
 	for (size_t i = 0; i < draws->count; i++) {
 		const struct job_point *answer =
 			client < 0 ? &draws->answers[i].all : &draws->answers[i].jobs[client];
@@ -235,7 +236,7 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 					     ? draws->ratio_error
 					     : draws->error};
 	estimate = interval_of(value, values, &m);
-	if (m.error.ratio > 0 && offset == offsetof(struct job_point, gpu_utilization))
+	if (m.error.ratio > 0 && share)
 		estimate.high = fmax(value, fmin(1, estimate.high));
 	return estimate;
 }

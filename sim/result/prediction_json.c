@@ -74,9 +74,15 @@ static void put_estimate(struct json_writer *json, const char *key, struct estim
 static void put_breakdown(struct json_writer *json, const struct field *field,
 			  const struct prediction *prediction)
 {
-	bool step = field->offset == offsetof(struct prediction, breakdown);
-	const struct breakdown_part *parts = step ? prediction->breakdown : prediction->phases;
-	size_t count = step ? prediction->breakdown_count : prediction->phase_count;
+	const struct breakdown_part *parts = prediction->phases;
+	size_t count = prediction->phase_count;
+	if (field->offset == offsetof(struct prediction, breakdown)) {
+		parts = prediction->breakdown;
+		count = prediction->breakdown_count;
+	} else if (field->offset == offsetof(struct prediction, latency_cdf)) {
+		parts = prediction->latency_cdf;
+		count = prediction->latency_cdf_count;
+	}
 	jw_open_flat(json, field->json, '{');
 	for (size_t i = 0; i < count; i++)
 		jw_real(json, parts[i].name, prediction->ok ? parts[i].seconds : NAN);
@@ -87,12 +93,14 @@ static void put_fields(struct json_writer *json, struct fields fields, const str
 
 static void put_jobs(struct json_writer *json, const char *key, const struct prediction *prediction)
 {
+	unsigned serving = prediction_kind(prediction) == PREDICTION_SERVING;
+	unsigned kind = serving ? PREDICTION_SERVING : PREDICTION_PROGRAMS;
 	jw_open(json, key, '[');
 	for (size_t i = 0; i < prediction->job_count; i++) {
 		const struct job_prediction *client = &prediction->jobs[i];
 		jw_open(json, NULL, '{');
 		put_fields(json, job_fields,
-			   &(struct record){client, client->ok, PREDICTION_PROGRAMS});
+			   &(struct record){client, client->ok, kind});
 		jw_close(json);
 	}
 	jw_close(json);
@@ -157,7 +165,7 @@ static void put_field(struct json_writer *json, const struct field *field,
 static void put_fields(struct json_writer *json, struct fields fields, const struct record *record)
 {
 	for (size_t i = 0; i < fields.count; i++)
-		if (fields.rows[i].json)
+		if (fields.rows[i].json && !field_is_absent(&fields.rows[i], record->kind))
 			put_field(json, &fields.rows[i], record);
 }
 

@@ -14,6 +14,9 @@ const char *part_label(const char *key)
 		{PART_EXPOSED, "exposed communication"},
 		{PART_INPUT, "input wait"},
 		{PART_STRAGGLER, "straggler wait"},
+		{PART_QUEUE, "queueing"},
+		{PART_TRANSFER, "transfer of keys and values"},
+		{PART_BATCH, "wait for the batch"},
 	};
 	for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
 		if (strcmp(labels[i][0], key) == 0)
@@ -31,7 +34,8 @@ double prediction_part_s(const struct prediction *prediction, const char *name)
 
 enum prediction_kind prediction_kind(const struct prediction *prediction)
 {
-	return prediction->gpu_count == 0 ? PREDICTION_PROGRAMS
+	return prediction->requests_count > 0 ? PREDICTION_SERVING
+	       : prediction->gpu_count == 0 ? PREDICTION_PROGRAMS
 	       : prediction->collective   ? PREDICTION_COLLECTIVE
 					  : PREDICTION_TRAINING;
 }

@@ -58,6 +58,8 @@ double scenario_sample_tokens(const struct scenario *scenario)
 
 bool scenario_has_gpus(const struct scenario *scenario)
 {
+	if (scenario->style == JOBS_SERVING)
+		return false;
 	bool several = scenario->style != JOBS_PROGRAMS || scenario->params->gpus_count > 0;
 	for (size_t i = 0; i < scenario->job_count; i++)
 		several = several || scenario->jobs[i].rank_count > 1;
