@@ -41,6 +41,29 @@ static void keep_broken(struct drawing *d, const char *broken, struct draw_answe
 	pthread_mutex_unlock(&d->lock);
 }
 
+/* Requests wait for each other, so the model error of a model server does not scale its answers but
+ * the times of its iterations. The draws divide its distribution into parts of equal probability,
+ * in random order. */
+static const struct scenario *with_error(struct arena *arena, const struct drawing *d,
+					 const struct scenario *scenario, size_t index)
+{
+	struct rng rng = rng_named(d->options->seed, "model error");
+	size_t count = d->draws->count, *order = ARENA_ARRAY(arena, count, size_t);
+	for (size_t i = 0; i < count; i++) {
+		size_t k = (size_t)rng_below(&rng, i + 1);
+		order[i] = order[k];
+		order[k] = i;
+	}
+	struct scenario *drawn = ARENA_NEW(arena, struct scenario);
+	double q = ((double)order[index] + 0.5) / (double)count;
+	double freedom_count = scenario->error.freedom_count;
+	*drawn = *scenario;
+	drawn->iteration_ratio = exp(scenario->error.ratio *
+				     (freedom_count > 0 ? num_student_quantile(q, freedom_count)
+							: num_normal_quantile(q)));
+	return drawn;
+}
+
 static void draw_one(struct drawing *d, size_t index)
 {
 	struct arena *arena = arena_new();
@@ -53,6 +76,8 @@ static void draw_one(struct drawing *d, size_t index)
 	request.draw_count = d->unknowns.param_count;
 	request.calls = d->calls;
 	const struct scenario *scenario = case_read(arena, diag, &request);
+	if (scenario && scenario->style == JOBS_SERVING)
+		scenario = with_error(arena, d, scenario, index);
 	if (scenario) {
 		uint64_t seed = d->options->seed + index + 1;
 		struct point point =
@@ -107,7 +132,8 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 			    .unknowns = unknowns_of(arena, scenario),
 			    .draws = &draws,
 			    .job_count = point->job_count};
-	draws.error = scenario->error;
+	if (scenario->style != JOBS_SERVING)
+		draws.error = scenario->error;
 	/* the ratio of a program on its own local GPU is 1 by definition */
 	if (scenario_kind(scenario) != CASE_LOCAL)
 		draws.ratio_error = scenario->ratio_error;

@@ -30,7 +30,7 @@ struct job_point {
 	double throughput, step_s, ratio, gpu_utilization; /* NaN if the job failed */
 	double elapsed_s; /* time from launch to end of the job; NaN: the case does not ask for it
 			   */
-	struct serving_answers serving; /* of a replica's service; NaN: the job is none */
+	struct serving_answers serving; /* of a replica's service; NaN for other jobs */
 };
 /* A point of a job that has failed. */
 struct job_point job_point_failed(const char *reason);

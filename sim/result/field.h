@@ -34,8 +34,8 @@ struct field {
 	size_t offset;
 	unsigned kinds; /* kinds of predictions that have the field; it is null in others */
 	enum field_when when;
-	bool needed;         /* the reader refuses a result without this field */
-	const char *help;    /* description in docs/formats.md */
+	bool needed;      /* the reader refuses a result without this field */
+	const char *help; /* description in docs/formats.md */
 	/* [1] is for collective benchmarks, [2] for served requests, if they differ; NULL: no
 	 * unit */
 	const char *unit[3];

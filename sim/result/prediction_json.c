@@ -99,8 +99,7 @@ static void put_jobs(struct json_writer *json, const char *key, const struct pre
 	for (size_t i = 0; i < prediction->job_count; i++) {
 		const struct job_prediction *client = &prediction->jobs[i];
 		jw_open(json, NULL, '{');
-		put_fields(json, job_fields,
-			   &(struct record){client, client->ok, kind});
+		put_fields(json, job_fields, &(struct record){client, client->ok, kind});
 		jw_close(json);
 	}
 	jw_close(json);

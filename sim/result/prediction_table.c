@@ -90,10 +90,11 @@ const char *throughput_unit(const struct prediction *const *predictions, size_t 
 /* ---- one line for each prediction ---- */
 
 static const enum answer line_answers[] = {
-	ANSWER_NAME,       ANSWER_GPUS,       ANSWER_THROUGHPUT,  ANSWER_BANDWIDTH, ANSWER_RATIO,
-	ANSWER_SPEEDUP,    ANSWER_EFFICIENCY, ANSWER_UTILIZATION, ANSWER_STEP,      ANSWER_TIME,
-	ANSWER_COLLECTIVE, ANSWER_REQUESTS,   ANSWER_TOKENS,      ANSWER_LATENCY_P50,
-	ANSWER_LATENCY_P99, ANSWER_ATTAINMENT, ANSWER_BOTTLENECK, ANSWER_VERDICT,
+	ANSWER_NAME,       ANSWER_GPUS,        ANSWER_THROUGHPUT,  ANSWER_BANDWIDTH,
+	ANSWER_RATIO,      ANSWER_SPEEDUP,     ANSWER_EFFICIENCY,  ANSWER_UTILIZATION,
+	ANSWER_STEP,       ANSWER_TIME,        ANSWER_COLLECTIVE,  ANSWER_REQUESTS,
+	ANSWER_TOKENS,     ANSWER_LATENCY_P50, ANSWER_LATENCY_P99, ANSWER_ATTAINMENT,
+	ANSWER_BOTTLENECK, ANSWER_VERDICT,
 };
 enum { LINE_COUNT = sizeof line_answers / sizeof line_answers[0] };
 
@@ -206,8 +207,7 @@ static void quantiles(FILE *out, struct arena *scratch, const struct prediction 
 	fputc('\n', out);
 	table_print(table, out);
 	fprintf(out, "\n%" PRIu64 " requests, %" PRIu64 " refused, %" PRIu64 " preemptions\n",
-		prediction->requests_count, prediction->refused_count,
-		prediction->preempted_count);
+		prediction->requests_count, prediction->refused_count, prediction->preempted_count);
 }
 
 static void put_numbers(struct table *table, struct arena *scratch,
@@ -234,8 +234,7 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 				       serving ? ANSWER_LATENCY_P99
 				       : jobs  ? ANSWER_EFFICIENCY
 					       : ANSWER_RATIO,
-				       ANSWER_UTILIZATION,
-				       serving ? ANSWER_LATENCY : ANSWER_STEP};
+				       ANSWER_UTILIZATION, serving ? ANSWER_LATENCY : ANSWER_STEP};
 	struct table *table = table_new(scratch);
 	table_column(table, jobs ? "job" : "client", false);
 	if (!jobs)
@@ -410,8 +409,7 @@ void predictions_table(FILE *out, const struct prediction *const *predictions, s
 		if (prediction->ok && prediction->breakdown_count > 0)
 			breakdown(out, scratch,
 				  serving ? "part of the mean latency" : "part of the step time",
-				  prediction->breakdown,
-				  prediction->breakdown_count);
+				  prediction->breakdown, prediction->breakdown_count);
 		if (prediction->ok && prediction->phase_count > 0)
 			breakdown(out, scratch, "from launch to end", prediction->phases,
 				  prediction->phase_count);

@@ -35,9 +35,9 @@ double prediction_part_s(const struct prediction *prediction, const char *name)
 enum prediction_kind prediction_kind(const struct prediction *prediction)
 {
 	return prediction->requests_count > 0 ? PREDICTION_SERVING
-	       : prediction->gpu_count == 0 ? PREDICTION_PROGRAMS
-	       : prediction->collective   ? PREDICTION_COLLECTIVE
-					  : PREDICTION_TRAINING;
+	       : prediction->gpu_count == 0   ? PREDICTION_PROGRAMS
+	       : prediction->collective       ? PREDICTION_COLLECTIVE
+					      : PREDICTION_TRAINING;
 }
 
 unsigned prediction_kinds(const struct prediction *const *predictions, size_t count)

@@ -43,8 +43,8 @@ struct job_prediction { /* results of one of several clients or jobs */
 	bool ok;
 	const char *reason;
 	struct estimate throughput, ratio, step_s, gpu_utilization;
-	struct estimate elapsed_s; /* time from launch to end; NaN: not asked for */
-	struct estimate latency_p99_s; /* of a replica's service; NaN: the job is none */
+	struct estimate elapsed_s;     /* time from launch to end; NaN: not asked for */
+	struct estimate latency_p99_s; /* of a replica's service; NaN for other jobs */
 };
 
 /* Keys of the parts of a step in JSON and CSV. In the parts "straggler" and "collective exposed" a

@@ -377,7 +377,8 @@ static const char *case_name(const struct case_reader *c)
 static const struct scenario *read_all(struct case_reader *c)
 {
 	static const char *const also[] = {"name", "clients", "jobs", "settings"};
-	static const char *const sections[] = {"case", "driver", "dma", "input", "calls", "plan", "serve"};
+	static const char *const sections[] = {"case",  "driver", "dma",  "input",
+					       "calls", "plan",   "serve"};
 	struct arena *arena = c->reader.arena;
 	struct diag *diag = c->reader.diag;
 	c->reader.resolution = cfg_resolution_new(arena);

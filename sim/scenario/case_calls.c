@@ -48,7 +48,8 @@ void case_read_calls(struct case_reader *c)
 	program->params = params;
 	program->calls = c->request->calls;
 	if (!program->calls)
-		program->calls = call_file_read(reader->arena, reader->diag, case_file_path(c, said, c->params->calls));
+		program->calls = call_file_read(reader->arena, reader->diag,
+						case_file_path(c, said, c->params->calls));
 	network->name = file_name(c->params->calls);
 	c->calls_network = network;
 	if (program->calls && recorded_calls_peers(program->calls) && !case_has_ranks(c))

@@ -159,6 +159,7 @@ void case_read_services(struct case_reader *c)
 	struct service_entry *services =
 		ARENA_ARRAY(c->reader.arena, scenario->job_count + 1, struct service_entry);
 	scenario->style = JOBS_SERVING;
+	scenario->iteration_ratio = 1;
 	scenario->services = services;
 	for (size_t i = 0; i < scenario->job_count; i++) {
 		size_t k = 0;

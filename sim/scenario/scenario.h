@@ -216,6 +216,7 @@ struct scenario {
 	size_t job_count;
 	const struct service_entry *services; /* of replicas */
 	size_t service_count;
+	double iteration_ratio;     /* model error of a draw: factor of the times of iterations */
 	enum collective collective; /* collective of a collective benchmark */
 	double collective_size_B;
 	struct driver_params driver;

@@ -15,7 +15,7 @@
 static const double scales[] = {0.25, 0.5, 1, 2, 4, 16, 64};
 enum { SCALE_COUNT = sizeof scales / sizeof scales[0] };
 
-struct server { /* a replica */
+struct server {         /* a replica */
 	struct job job; /* first */
 	struct world *world;
 	const struct job_entry *entry;
@@ -76,8 +76,8 @@ static void read_run(struct job *job)
 	if (!servers->serving || serving_left(servers->serving) > 0)
 		return;
 	if (!servers->runs) {
-		servers->runs = ARENA_ARRAY(job->workload->arena, scenario->job_count,
-					    struct replica_run);
+		servers->runs =
+			ARENA_ARRAY(job->workload->arena, scenario->job_count, struct replica_run);
 		serving_read(servers->serving, servers->runs);
 	}
 	job->run->serving = &servers->runs[server->entry - scenario->jobs];
@@ -190,8 +190,8 @@ static const struct overhead *find_overhead(struct server *server, bool graph)
 
 static bool same_place(const struct job_entry *a, const struct job_entry *b)
 {
-	return !a->runtime ? !b->runtime : a->guests[0] == b->guests[0] &&
-						   a->servers[0] == b->servers[0];
+	return !a->runtime ? !b->runtime
+			   : a->guests[0] == b->guests[0] && a->servers[0] == b->servers[0];
 }
 
 /* Gives the replica the overhead of an equal one, or finds it. */
@@ -210,8 +210,8 @@ static bool set_overhead(struct server *server)
 	bool generates = w->scenario->services[server->entry->service].one_token != NULL;
 	bool graph = generates && server->entry->stack->cuda_graph;
 	server->tables[1] = find_overhead(server, false);
-	server->tables[0] = graph && server->tables[1] ? find_overhead(server, true)
-						       : server->tables[1];
+	server->tables[0] =
+		graph && server->tables[1] ? find_overhead(server, true) : server->tables[1];
 	serving_model_overhead_set(server->model, server->tables);
 	return server->tables[0] != NULL;
 }
@@ -229,9 +229,9 @@ static struct serving_service_spec *find_service(struct world *w, size_t index)
 						 .requests = entry->list,
 						 .generates = entry->one_token != NULL};
 	if (service->requests.count == 0)
-		service->requests = requests_draw(w->workload.arena, entry->params,
-						  w->workload.seed, entry->network->name,
-						  (double)entry->network->sequence);
+		service->requests =
+			requests_draw(w->workload.arena, entry->params, w->workload.seed,
+				      entry->network->name, (double)entry->network->sequence);
 	for (size_t i = 0; i < service->requests.count && !service->generates; i++)
 		service->requests.items[i].prompt = service->requests.items[i].output = 1;
 	return service;
@@ -284,8 +284,8 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	struct world *w = server->world;
 	const struct job_entry *entry = server->entry;
 	const struct gpu_entry *gpu = &w->scenario->topology.gpus[entry->gpus[0]];
-	double share = fmin(entry->fraction_ratio,
-			    1 / (double)tenants_on(w->scenario, entry->gpus[0]));
+	double share =
+		fmin(entry->fraction_ratio, 1 / (double)tenants_on(w->scenario, entry->gpus[0]));
 	double own_B = gpu->params.memory_B * service->params->memory_ratio * share;
 	double model_B = serving_model_memory_B(server->model), left_B = own_B - model_B;
 	double token_B = serving_model_token_B(server->model);
@@ -321,8 +321,7 @@ static struct servers *servers_new(struct world *w)
 	servers->all = ARENA_ARRAY(arena, scenario->job_count, struct server *);
 	servers->services =
 		ARENA_ARRAY(arena, scenario->service_count, struct serving_service_spec);
-	servers->replicas =
-		ARENA_ARRAY(arena, scenario->job_count, struct serving_replica_spec);
+	servers->replicas = ARENA_ARRAY(arena, scenario->job_count, struct serving_replica_spec);
 	return servers;
 }
 
@@ -338,6 +337,7 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 		.efficiency = entry->efficiency,
 		.rows_max = rows_most(service),
 		.sequences_max = (size_t)service->params->batch_count,
+		.time_ratio = w->scenario->iteration_ratio,
 	};
 	for (size_t i = 0; i < w->scenario->job_count; i++) {
 		const struct server *other = w->servers->all[i];
@@ -389,9 +389,9 @@ static struct communicator *connect(struct world *w, const struct server *from,
 	struct comm_rank *ranks = ARENA_ARRAY(w->workload.arena, 2, struct comm_rank);
 	const struct server *ends[] = {from, to};
 	for (size_t i = 0; i < 2; i++)
-		ranks[i] = (struct comm_rank){
-			.gpu = w->system.gpus[ends[i]->entry->gpus[0]],
-			.guest = w->system.guests[ends[i]->entry->servers[0]]};
+		ranks[i] =
+			(struct comm_rank){.gpu = w->system.gpus[ends[i]->entry->gpus[0]],
+					   .guest = w->system.guests[ends[i]->entry->servers[0]]};
 	const struct communicator_spec spec = {
 		.arena = w->workload.arena,
 		.engine = w->system.engine,

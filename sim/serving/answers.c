@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Throughput, quantiles and parts of the latency, from the requests that are measured.
  *
- * Latencies and times to the first token are exact quantiles. Times between tokens are so many
- * that they are counted in bins of GAP_RATIO width. */
+ * Latencies and times to the first token are exact quantiles. Times between tokens are
+ * counted in bins of GAP_RATIO width, because there are many. */
 #include <math.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/serving/internal.h"
 
-const double serve_quantiles[SERVE_QUANTILES] = {0.5, 0.9, 0.95, 0.99};
+static const double serve_quantiles[SERVE_QUANTILES] = {0.5, 0.9, 0.95, 0.99};
 
 /* Bins from 1 us on; the last one ends after 4000 s. */
 enum { GAP_BINS = 11000 };
@@ -47,8 +47,7 @@ static void gap_quantiles(const uint64_t *gaps, double *quantiles_s)
 			if ((double)(seen + gaps[i]) >= serve_quantiles[k] * (double)all)
 				break;
 		if (all > 0)
-			quantiles_s[k] = 1e-12 * GAP_FIRST_PS *
-					 exp(GAP_RATIO * ((double)i + 0.5));
+			quantiles_s[k] = 1e-12 * GAP_FIRST_PS * exp(GAP_RATIO * ((double)i + 0.5));
 	}
 }
 
@@ -58,6 +57,7 @@ struct summing {
 	size_t count;
 	double tokens_in, requests_in, tokens; /* in: ended inside the window */
 	double met_count;
+	bool has_objective;
 	int64_t end_ps, arrivals_end_ps;
 	uint64_t *gaps;
 };
@@ -99,6 +99,9 @@ static void add_service(struct summing *sums, struct service *service)
 	gaps_flush(service);
 	for (size_t i = 0; i < GAP_BINS; i++)
 		sums->gaps[i] += service->gaps[i];
+	const struct serve_params *params = service->spec->params;
+	sums->has_objective |=
+		params->latency_slo_s > 0 || params->first_slo_s > 0 || params->between_slo_s > 0;
 	sums->answers.preempted_count += (double)service->preempted_count;
 	for (size_t i = service->first_measured; i < service->spec->requests.count; i++) {
 		const struct query *q = &service->queries[i];
@@ -152,7 +155,8 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 	answers->mean_s /= count;
 	for (size_t i = 0; i < SERVE_PART_COUNT; i++)
 		answers->parts_s[i] /= count;
-	answers->attainment_ratio = sums.met_count / answers->requests_count;
+	answers->attainment_ratio =
+		sums.has_objective ? sums.met_count / answers->requests_count : NAN;
 	gap_quantiles(sums.gaps, answers->between_s);
 	for (size_t k = 0; k < SERVE_QUANTILES; k++) {
 		answers->latency_s[k] = answers->first_s[k] = NAN;

@@ -7,11 +7,11 @@
 
 struct query { /* a request in the system */
 	const struct request *request;
-	struct replica *replica;          /* where it waits or runs */
-	struct query *next;               /* in the queue of a replica */
-	int64_t first_ps, last_ps;        /* times of its first and last token; 0: none yet */
-	int64_t end_ps;                   /* 0: it has not ended */
-	int64_t since_ps;                 /* begin of its present wait */
+	struct replica *replica;   /* where it waits or runs */
+	struct query *next;        /* in the queue of a replica */
+	int64_t first_ps, last_ps; /* times of its first and last token; 0: none yet */
+	int64_t end_ps;            /* 0: it has not ended */
+	int64_t since_ps;          /* begin of its present wait */
 	int64_t kernel_from_ps, overhead_from_ps; /* the replica's sums when it was admitted */
 	int64_t parts_ps[SERVE_PART_COUNT];
 	uint32_t cached;   /* tokens whose keys and values are in the cache */
@@ -44,8 +44,8 @@ struct replica {
 	struct query *head, *tail; /* queue */
 	size_t waiting_count, outstanding_count;
 	size_t free_blocks;
-	bool busy, blocked; /* blocked: the queue waits for memory */
-	bool alarm;         /* an event will end the wait of a dynamic batch */
+	bool busy, blocked;             /* blocked: the queue waits for memory */
+	bool alarm;                     /* an event will end the wait of a dynamic batch */
 	int64_t kernel_ps, overhead_ps; /* of the present iteration */
 	int64_t kernel_since_ps;
 	/* Sums over iterations. */

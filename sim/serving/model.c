@@ -156,7 +156,8 @@ static double family_s(const struct serving_model *model, const struct family *f
 		work.flop = between(work.flop, line->to.flop, share);
 		work.bytes_B = between(work.bytes_B, line->to.bytes_B, share);
 		if (work.form == KERNEL_PRODUCT) {
-			const struct kernel_product *a = &line->from.product, *b = &line->to.product;
+			const struct kernel_product *a = &line->from.product,
+						    *b = &line->to.product;
 			work.product = (struct kernel_product){
 				between(a->m, b->m, share), between(a->n, b->n, share),
 				between(a->k, b->k, share), between(a->count, b->count, share)};
@@ -179,8 +180,7 @@ static double attention_s(const struct serving_model *model, const struct attent
 	if (!(queries > 0))
 		return 0;
 	double size = attention->head_size;
-	enum number_type type =
-		stack_product_type(model->spec.stack, model->spec.gpu, false);
+	enum number_type type = stack_product_type(model->spec.stack, model->spec.gpu, false);
 	const struct kernel_work work = {
 		.flop = 4 * pairs * attention->heads * size,
 		.bytes_B = model->element_B * size *
@@ -197,13 +197,12 @@ static double batch_s(const struct serving_model *model, size_t batch)
 {
 	struct arena *scratch = arena_new();
 	const struct serving_model_spec *spec = &model->spec;
-	struct op_graph graph =
-		op_graph_new(scratch, spec->network, batch, spec->stack, spec->gpu);
+	struct op_graph graph = op_graph_new(scratch, spec->network, batch, spec->stack, spec->gpu);
 	double sum_s = 0;
 	for (size_t i = 0; i < graph.count; i++)
 		if (!is_left_out(model, &graph.ops[i]))
-			sum_s += graph.ops[i].kernels * kernel_duration_s(spec->gpu, spec->efficiency,
-									  &graph.ops[i].work);
+			sum_s += graph.ops[i].kernels *
+				 kernel_duration_s(spec->gpu, spec->efficiency, &graph.ops[i].work);
 	arena_free(scratch);
 	return sum_s;
 }
@@ -228,7 +227,7 @@ static double head_s(struct serving_model *model, double sequences)
 	return *known;
 }
 
-double serving_model_kernel_s(struct serving_model *model, const struct iteration *it)
+static double sum_of_kernels_s(struct serving_model *model, const struct iteration *it)
 {
 	double sum_s = rows_s(model, it->rows);
 	if (!model->spec.one_token)
@@ -383,8 +382,8 @@ struct iteration_time serving_model_time(void *ctx, const struct iteration *iter
 {
 	struct serving_model *model = ctx;
 	const struct overhead *table = model->tables[iteration->prompt_rows > 0];
-	double kernel_s = serving_model_kernel_s(model, iteration);
-	return (struct iteration_time){
-		kernel_s,
-		overhead_at(table, model->spec.one_token ? kernel_s : iteration->rows)};
+	double kernel_s = sum_of_kernels_s(model, iteration);
+	double at = model->spec.one_token ? kernel_s : iteration->rows;
+	double ratio = model->spec.time_ratio;
+	return (struct iteration_time){ratio * kernel_s, ratio * overhead_at(table, at)};
 }

@@ -43,6 +43,7 @@ struct serving_model_spec {
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;
 	size_t rows_max, sequences_max; /* of an iteration */
+	double time_ratio;              /* factor of the times of all iterations */
 };
 /* Returns true if the network generates tokens: causal attention, and logits at its end. */
 bool network_generates(const struct network *network);
@@ -57,7 +58,6 @@ size_t serving_model_window(const struct serving_model *model);  /* tokens; 0: n
  * graph: the stack's CUDA graph is used. Prompts are processed without it. */
 const struct program *serving_model_program(struct arena *arena, const struct serving_model *model,
 					    size_t rows, double scale, bool graph);
-double serving_model_kernel_s(struct serving_model *model, const struct iteration *iteration);
 
 enum { OVERHEAD_POINTS = 24 };
 /* Overhead for some times of the kernels, or for some batches. Between them it is linear, beyond

@@ -175,8 +175,7 @@ static void read_line(struct list_reader *r, const char *line, int number)
 	double time_s, prompt, output;
 	char rest;
 	struct origin origin = {r->path, number};
-	if (line[0] == '#' || line[0] == '\n' ||
-	    (number == 1 && isalpha((unsigned char)line[0])))
+	if (line[0] == '#' || line[0] == '\n' || (number == 1 && isalpha((unsigned char)line[0])))
 		return;
 	if (sscanf(line, "%lf %lf %lf %c", &time_s, &prompt, &output, &rest) != 3 ||
 	    !(time_s >= 0 && time_s < 1e6) || !(prompt >= 1 && prompt <= TOKENS_MAX) ||

@@ -153,13 +153,13 @@ struct serving *serving_new(const struct serving_spec *spec)
 		const struct serving_replica_spec *own = &spec->replicas[i];
 		struct service *service = &serving->services[own->service];
 		size_t most = (size_t)service->spec->params->batch_count;
-		serving->replicas[i] = (struct replica){
-			.spec = own,
-			.service = service,
-			.serving = serving,
-			.running = ARENA_ARRAY(spec->arena, most, struct query *),
-			.running_most = most,
-			.free_blocks = own->block_count};
+		serving->replicas[i] =
+			(struct replica){.spec = own,
+					 .service = service,
+					 .serving = serving,
+					 .running = ARENA_ARRAY(spec->arena, most, struct query *),
+					 .running_most = most,
+					 .free_blocks = own->block_count};
 	}
 	return serving;
 }

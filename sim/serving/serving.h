@@ -59,7 +59,6 @@ size_t serving_left(const struct serving *serving);
 /* ---- answers ---- */
 
 enum { SERVE_QUANTILES = 4, SERVE_CDF_POINTS = 21 };
-extern const double serve_quantiles[SERVE_QUANTILES]; /* 0.5, 0.9, 0.95, 0.99 */
 
 enum serve_part { /* causes of a request's latency */
 		  SERVE_KERNEL,
@@ -69,18 +68,19 @@ enum serve_part { /* causes of a request's latency */
 		  SERVE_OTHER,    /* waits for the others of a batch */
 		  SERVE_PART_COUNT,
 };
-/* The answers of the requests that are measured. Times are in seconds; NaN: there are none. */
+/* The answers of the requests that are measured. Quantiles are 50, 90, 95 and 99 %. Times are in
+ * seconds; NaN: there are none. */
 struct serving_answers {
 	double requests_count, refused_count, preempted_count;
 	double requests_per_s, tokens_per_s;
 	double mean_s; /* mean latency; the parts add up to it */
 	double parts_s[SERVE_PART_COUNT];
 	double latency_s[SERVE_QUANTILES], first_s[SERVE_QUANTILES], between_s[SERVE_QUANTILES];
-	double attainment_ratio; /* share of requests that meet all objectives */
+	double attainment_ratio;        /* share of requests that meet all objectives */
 	double cdf_s[SERVE_CDF_POINTS]; /* quantiles 0, 0.05 .. 1 of the latency */
 	double blocked_ratio; /* part of the time with a queue in which KV cache was short */
 };
-struct replica_run { /* the result of one replica */
+struct replica_run {                                 /* the result of one replica */
 	const struct serving_answers *service, *all; /* answers of its service, and of all */
 	double busy_ratio;     /* part of the window in which its kernels ran */
 	double requests_per_s; /* requests that ended at this replica */

@@ -133,12 +133,13 @@ static void add_setting(struct parser *p, const char *text, const char *from)
 	*setting = (struct setting){text, {from, 0}};
 }
 
-/* Adds a setting of each part of "tp=8,pp=4". */
-static void add_plan(struct parser *p, const char *list)
+/* Adds a setting of each part of "tp=8,pp=4" in that group. */
+static void add_group(struct parser *p, const char *group, const char *list)
 {
 	while (*list) {
 		size_t length = strcspn(list, ",");
-		add_setting(p, arena_printf(p->arena, "plan.%.*s", (int)length, list), "--plan");
+		add_setting(p, arena_printf(p->arena, "%s.%.*s", group, (int)length, list),
+			    arena_printf(p->arena, "--%s", group));
 		list += length + (list[length] == ',');
 	}
 }
@@ -155,8 +156,8 @@ static void set_field(struct parser *p, const struct option *option, const char 
 	case OPTION_SETTING:
 		add_setting(p, value, arena_printf(p->arena, "--%s", option->name));
 		break;
-	case OPTION_PLAN:
-		add_plan(p, value);
+	case OPTION_GROUP:
+		add_group(p, option->name, value);
 		break;
 	case OPTION_TEXT:
 		*(const char **)field = value;

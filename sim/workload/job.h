@@ -73,8 +73,8 @@ struct job_run { /* the result of one job */
 	 * kernels of a forward pass; the slowest stage of the input pipeline for a batch, 0: none.
 	 */
 	double phase_s[PHASE_COUNT], forward_s, input_batch_s;
-	/* The result of a replica of a model server (sim/serving/serving.h); NULL: the job is
-	 * none. */
+	/* The result of a replica of a model server (sim/serving/serving.h); NULL for other jobs.
+	 */
 	const struct replica_run *serving;
 };
 /* Returns the mean step time in the window. */
