@@ -173,8 +173,8 @@ static void summarize_fused(const struct world_outcome *outcome, struct predicti
 
 /* ---- model servers ---- */
 
-/* The parts of the mean latency of a request. A queue is short of memory if that was so for most of
- * its time. */
+/* The parts of the mean latency of a request, of which the largest is the bottleneck. A queue is
+ * short of memory if that was so for most of its time. */
 static void summarize_serving(const struct serving_answers *answers,
 			      const struct scenario *scenario, struct prediction *prediction)
 {
@@ -191,7 +191,12 @@ static void summarize_serving(const struct serving_answers *answers,
 		[SERVE_TRANSFER] = {PART_TRANSFER, "KV transfer-bound"},
 		[SERVE_OTHER] = {PART_BATCH, "batching"},
 	};
+	size_t largest = 0;
+	for (size_t i = 1; i < SERVE_PART_COUNT; i++)
+		if (answers->parts_s[i] > answers->parts_s[largest])
+			largest = i;
 	put_parts(prediction, causes, answers->parts_s, SERVE_PART_COUNT, answers->mean_s);
+	prediction->bottleneck = causes[largest].bottleneck;
 }
 
 void breakdown_summarize(const struct point *point, const struct scenario *scenario,

@@ -55,10 +55,8 @@ struct summing {
 	struct serving_answers answers;
 	double *latencies_s, *firsts_s; /* of ended requests */
 	size_t count;
-	double tokens_in, requests_in, tokens; /* in: ended inside the window */
 	double met_count;
 	bool has_objective;
-	int64_t end_ps, arrivals_end_ps;
 	uint64_t *gaps;
 };
 
@@ -85,18 +83,33 @@ static void add_query(struct summing *sums, const struct serve_params *params,
 	sums->latencies_s[sums->count] = latency_s;
 	sums->firsts_s[sums->count++] = first_s;
 	sums->answers.mean_s += latency_s;
-	sums->tokens += tokens;
-	if (q->end_ps <= sums->arrivals_end_ps) {
-		sums->requests_in++;
-		sums->tokens_in += tokens;
-	}
 	sums->met_count += meets(params, latency_s, first_s, between_s);
-	sums->end_ps = q->end_ps > sums->end_ps ? q->end_ps : sums->end_ps;
+}
+
+/* Requests that end before the last arrival give the throughput. If they are too few, because the
+ * system cannot keep up or all requests arrive at once, all requests and their whole time do. */
+static void add_throughput(struct serving_answers *answers, const struct service *service)
+{
+	double requests[2] = {0}, tokens[2] = {0}; /* [1]: ended before the last arrival */
+	int64_t end_ps[2] = {0, service->arrivals_end_ps};
+	for (size_t i = service->first_measured; i < service->spec->requests.count; i++) {
+		const struct query *q = &service->queries[i];
+		for (size_t in = 0; q->end_ps > 0 && in <= (q->end_ps <= end_ps[1]); in++) {
+			requests[in]++;
+			tokens[in] += q->request->output;
+		}
+		end_ps[0] = q->end_ps > end_ps[0] ? q->end_ps : end_ps[0];
+	}
+	size_t in = requests[1] >= requests[0] / 2;
+	double window_s = s_from_ps(end_ps[in] - service->opened_ps);
+	answers->requests_per_s += requests[in] / window_s;
+	answers->tokens_per_s += tokens[in] / window_s;
 }
 
 static void add_service(struct summing *sums, struct service *service)
 {
 	gaps_flush(service);
+	add_throughput(&sums->answers, service);
 	for (size_t i = 0; i < GAP_BINS; i++)
 		sums->gaps[i] += service->gaps[i];
 	const struct serve_params *params = service->spec->params;
@@ -110,18 +123,6 @@ static void add_service(struct summing *sums, struct service *service)
 		if (q->end_ps > 0)
 			add_query(sums, service->spec->params, q);
 	}
-}
-
-/* Requests that end before the last arrival give the throughput. If they are too few, because the
- * system cannot keep up or all requests arrive at once, all requests and their whole time do. */
-static void throughputs(struct summing *sums, int64_t opened_ps)
-{
-	struct serving_answers *answers = &sums->answers;
-	bool inside = sums->requests_in >= (double)sums->count / 2;
-	int64_t end_ps = inside ? sums->arrivals_end_ps : sums->end_ps;
-	double window_s = s_from_ps(end_ps - opened_ps);
-	answers->requests_per_s = (inside ? sums->requests_in : (double)sums->count) / window_s;
-	answers->tokens_per_s = (inside ? sums->tokens_in : sums->tokens) / window_s;
 }
 
 static double blocked_ratio(const struct serving *serving, const struct service *service)
@@ -145,13 +146,11 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 	struct arena *scratch = arena_new();
 	struct summing sums = {.latencies_s = ARENA_ARRAY(scratch, room, double),
 			       .firsts_s = ARENA_ARRAY(scratch, room, double),
-			       .arrivals_end_ps = serving->arrivals_end_ps,
 			       .gaps = gaps_new(scratch)};
 	struct serving_answers *answers = &sums.answers;
 	for (size_t i = first; i < end; i++)
 		add_service(&sums, &serving->services[i]);
 	double count = (double)sums.count;
-	throughputs(&sums, serving->opened_ps);
 	answers->mean_s /= count;
 	for (size_t i = 0; i < SERVE_PART_COUNT; i++)
 		answers->parts_s[i] /= count;

@@ -27,7 +27,8 @@ struct service {
 	struct query *queries; /* one for each request */
 	size_t arrived_count, ended_count, refused_count, preempted_count;
 	size_t first_measured;
-	size_t turn; /* of the router */
+	int64_t opened_ps, arrivals_end_ps; /* the first measured arrival, and the last one */
+	size_t turn;                        /* of the router */
 	bool continuous;
 	/* Times between tokens: how many fall into each bin of a logarithmic scale. */
 	uint64_t *gaps;
@@ -60,7 +61,7 @@ struct serving {
 	struct replica *replicas;
 	size_t closed_count; /* services whose requests have all ended */
 	bool open;
-	int64_t opened_ps, arrivals_end_ps;
+	int64_t opened_ps;
 };
 
 /* ---- scheduler.c ---- */

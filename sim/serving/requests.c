@@ -14,7 +14,7 @@
 static const char *const batching_names[] = {"auto", "fixed", "dynamic", "continuous", NULL};
 static const char *const router_names[] = {"round-robin", "least-outstanding", NULL};
 
-enum { REQUESTS_MAX = 10000000, TOKENS_MAX = 10000000 };
+enum { TOKENS_MAX = 10000000 };
 
 static const struct param_row serve_rows[] = {
 	PARAM_TEXT(struct serve_params, model, "",
@@ -36,7 +36,7 @@ static const struct param_row serve_rows[] = {
 		   "table of recorded requests, which replaces arrivals and lengths; its columns "
 		   "are time in s, tokens of the prompt, tokens of the output",
 		   ""),
-	PARAM_WHOLE(struct serve_params, requests_count, 1, REQUESTS_MAX, "2000",
+	PARAM_WHOLE(struct serve_params, requests_count, 1, SERVE_REQUESTS_MAX, "2000",
 		    "number of requests, the warm-up included", ""),
 	PARAM_NUMBER(struct serve_params, warmup_ratio, QUANTITY_RATIO, 0, 0.9, "0.1",
 		     "share of the requests that arrive before the measurement begins", ""),
@@ -60,7 +60,7 @@ static const struct param_row serve_rows[] = {
 	PARAM_NUMBER(struct serve_params, delay_s, QUANTITY_TIME, 0, 3600, "0 s",
 		     "longest time that the first request of a dynamic batch waits for others",
 		     "Triton's max_queue_delay_microseconds is 0"),
-	PARAM_WHOLE(struct serve_params, queue_count, 0, REQUESTS_MAX, "0",
+	PARAM_WHOLE(struct serve_params, queue_count, 0, SERVE_REQUESTS_MAX, "0",
 		    "requests that may wait at a replica; further ones are refused; 0 means no "
 		    "limit",
 		    "Triton's max_queue_size is 0"),
@@ -211,7 +211,8 @@ struct request_list requests_read(struct arena *arena, struct diag *diag, struct
 	}
 	for (int number = 1; fgets(line, sizeof line, file); number++) {
 		read_line(&r, line, number);
-		if (diag_count(diag) >= before + ERRORS_MAX || r.requests.count >= REQUESTS_MAX)
+		if (diag_count(diag) >= before + ERRORS_MAX ||
+		    r.requests.count >= SERVE_REQUESTS_MAX)
 			break;
 	}
 	fclose(file);

@@ -66,9 +66,11 @@ static void arrive(void *ctx, uint64_t index)
 	struct query *q = &service->queries[index];
 	double limit = service->spec->params->queue_count;
 	service->arrived_count++;
-	serving->arrivals_end_ps = serving_now_ps(serving);
+	service->arrivals_end_ps = serving_now_ps(serving);
 	q->request = request;
 	q->measured = index >= service->first_measured;
+	if (index == service->first_measured)
+		service->opened_ps = serving_now_ps(serving);
 	if (q->measured && !serving->open)
 		window_open(serving);
 	if (!service_is_closed(service))
