@@ -10,7 +10,7 @@ CC := gcc
 endif
 PREFIX ?= /usr/local
 DESTDIR ?=
-PKGS := libconfig gsl cairo jansson yajl nettle
+PKGS := libconfig gsl cairo jansson yajl nettle yaml-0.1
 
 .DEFAULT_GOAL := all
 ifeq ($(MAKELEVEL),0) # a -j on the command line overrides it
@@ -49,7 +49,9 @@ KINDS ?=
 FLAGS = -std=c17 -D_POSIX_C_SOURCE=200809L -I. $(KINDS:%=-I%) -ffp-contract=off -pthread \
 	$(WARNINGS) $(WERROR) $(FLAGS_$(VARIANT)) $(PKG_CFLAGS)
 LINK_FLAGS = -pthread $(filter -fsanitize=% --coverage,$(FLAGS_$(VARIANT)))
-LIBS = $(PKG_LIBS) -lm
+# libconfig does not check its allocations (sim/base/memory.c).
+CHECKED := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup -l:libconfig.a
+LIBS = $(if $(CONFIG_STATIC),$(PKG_LIBS:-lconfig=$(CHECKED)),$(PKG_LIBS)) -lm
 
 # ---- sources, tests and data ----
 
@@ -121,6 +123,8 @@ $(BUILD)/config.mk: Makefile tools/install-deps
 	@mkdir -p $(@D)
 	@printf 'PKG_CFLAGS := %s\nPKG_LIBS := %s\n' "$$(pkg-config --cflags $(PKGS))" \
 		"$$(pkg-config --libs $(PKGS))" >$@.tmp
+	@ls "$$(pkg-config --variable=libdir libconfig)"/libconfig.a 2>/dev/null | \
+		sed 's/^/CONFIG_STATIC := /' >>$@.tmp
 	@mv $@.tmp $@
 
 # ---- building ----

@@ -70,6 +70,8 @@ static void put_escaped(FILE *out, const char *text)
 		size_t length = utf8_length(at);
 		if (!is_allowed(at, length))
 			fputs(UTF8_REPLACEMENT, out);
+		else if (utf8_invisible(at))
+			fprintf(out, "\\u%04x", (unsigned)utf8_invisible(at));
 		else if (*at == ' ' && (at == start || at[-1] == ' '))
 			/* viewers would merge several ordinary blanks into one */
 			fputs("\xC2\xA0", out);

@@ -58,7 +58,8 @@ static inline void comm_world_free_library(struct library_params *library)
 	library->block_simple_ratio = 1;
 	library->block_copy_Bps = library->memory_traffic_ratio = 0;
 	library->block_share_ratio = library->kernel_loss_ratio = 0;
-	library->peer_to_peer = library->gpudirect = true;
+	library->gpudirect = true;
+	library->p2p_level = PATH_SYS;
 	library->net_gdr_level = PATH_SYS;
 }
 

@@ -2,7 +2,8 @@
 /* Reads files of other tools.
  *
  * An importer reads a file of one tool and can then write its content in a format of farwire. Most
- * importers read logs of benchmarks as recordings; these have `log` in place of `read`.
+ * importers read logs of benchmarks as recordings; these have `log` in place of `read`. Importers
+ * of configurations (sim/import) read several files together; they have `files`.
  *
  * An existing measurement is as useful as one of farwire-probe. A log of nccl-tests gives points of
  * the test "collective", one of nvbandwidth of "copy", one of perftest of "rdma", and one of iperf3
@@ -64,6 +65,9 @@ struct importer {
 	/* For other files; NULL for logs. */
 	bool (*read)(struct arena *arena, struct diag *diag, FILE *in, const char *path,
 		     struct imported *imported);
+	/* For configurations, which can be in several files; otherwise NULL. */
+	bool (*files)(struct arena *arena, struct diag *diag, const char *const *paths,
+		      size_t count, struct imported *imported);
 };
 REGISTRY_OF(struct importer, importer);
 

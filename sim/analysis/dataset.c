@@ -26,6 +26,9 @@ static const struct {
 	{"elapsed", "time from launch to end", "s", QUANTITY_TIME},
 	{"tokens", "tokens/s", "tokens/s", QUANTITY_COUNT},
 	{"tokens_gpu", "tokens/s/GPU", "tokens/s/GPU", QUANTITY_COUNT},
+	{"tflops_gpu", "model TFLOP/s/GPU", "TFLOP/s/GPU", QUANTITY_COUNT},
+	{"mfu", "MFU", "", QUANTITY_RATIO},
+	{"hfu", "HFU", "", QUANTITY_RATIO},
 };
 
 const char *measure_name(enum measure measure)
@@ -55,7 +58,7 @@ enum measure dataset_measure(struct dataset_reader *r, const struct cfg_node *gr
 	diag_error(
 		r->diag, cfg_origin(cfg_child(group, key)),
 		"dataset: the quantity '%s' does not exist (write throughput, tokens, tokens_gpu, "
-		"ratio, speedup, time, gain or elapsed)",
+		"tflops_gpu, mfu, hfu, ratio, speedup, time, gain or elapsed)",
 		name);
 	return without;
 }

@@ -96,6 +96,9 @@ enum measure {
 	MEASURE_ELAPSED,
 	MEASURE_TOKENS,
 	MEASURE_TOKENS_GPU,
+	MEASURE_TFLOPS_GPU,
+	MEASURE_MFU,
+	MEASURE_HFU,
 	MEASURE_COUNT,
 };
 const char *measure_name(enum measure measure);  /* returns for example "speedup" */

@@ -216,10 +216,26 @@ static bool judged_client(struct diag *diag, const struct dataset_row *row,
 	return false;
 }
 
-static struct estimate per_gpu(struct estimate all, size_t gpu_count)
+static const double TERA = 1e12;
+
+/* Returns the quantity of the row that is proportional to the throughput of tokens. */
+static enum token_rate token_rate(enum measure measure)
 {
-	double count = (double)gpu_count;
-	return (struct estimate){all.value / count, all.low / count, all.high / count};
+	switch (measure) {
+	case MEASURE_TOKENS_GPU:
+		return RATE_TOKENS_GPU;
+	case MEASURE_MFU:
+		return RATE_MFU;
+	case MEASURE_HFU:
+		return RATE_HFU;
+	default:
+		return RATE_TOKENS;
+	}
+}
+
+static struct estimate in_tera(struct estimate rate)
+{
+	return (struct estimate){rate.value / TERA, rate.low / TERA, rate.high / TERA};
 }
 
 static struct estimate measured_by(const struct dataset_row *row, const struct prediction *p,
@@ -238,7 +254,13 @@ static struct estimate measured_by(const struct dataset_row *row, const struct p
 	case MEASURE_TOKENS:
 		return client ? UNKNOWN : p->token_throughput;
 	case MEASURE_TOKENS_GPU:
-		return client ? UNKNOWN : per_gpu(p->token_throughput, p->gpu_count);
+		return client ? UNKNOWN : p->gpu_token_throughput;
+	case MEASURE_TFLOPS_GPU:
+		return client ? UNKNOWN : in_tera(p->model_flops);
+	case MEASURE_MFU:
+		return client ? UNKNOWN : p->mfu;
+	case MEASURE_HFU:
+		return client ? UNKNOWN : p->hfu;
 	case MEASURE_GAIN:
 		return p->ok && reference->ok ? draws_quotient(p, reference) : UNKNOWN;
 	default:
@@ -290,10 +312,12 @@ static double point_value(struct diag *diag, const struct dataset_row *row,
 	case MEASURE_ELAPSED:
 		return job ? job->elapsed_s : point->elapsed_s;
 	case MEASURE_TOKENS:
-		return point->throughput * scenario_sample_tokens(scenario);
 	case MEASURE_TOKENS_GPU:
-		return point->throughput * scenario_sample_tokens(scenario) /
-		       (double)scenario->jobs[0].rank_count;
+	case MEASURE_MFU:
+	case MEASURE_HFU:
+		return point->throughput * scenario_token_rate(scenario, token_rate(row->measure));
+	case MEASURE_TFLOPS_GPU:
+		return point->throughput * scenario_token_rate(scenario, RATE_MODEL_FLOPS) / TERA;
 	default:
 		return job ? job->throughput : point->throughput;
 	}

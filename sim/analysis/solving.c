@@ -159,6 +159,8 @@ static const char *lacking(const struct scenario *scenario, const struct solving
 	if ((!training && !elapsed) || scenario->params->epochs_count > 0 ||
 	    strcmp(path, "case.epochs") == 0)
 		return NULL;
+	if (training && (scenario->params->tokens_count > 0 || strcmp(path, "case.tokens") == 0))
+		return NULL;
 	if (training)
 		return "case.epochs";
 	bool steps = scenario->params->job_steps_count > 0 || strcmp(path, "case.job_steps") == 0;

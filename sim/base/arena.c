@@ -23,7 +23,7 @@ struct arena {
 	size_t used_B;
 };
 
-static _Noreturn void out_of_memory(void)
+_Noreturn void arena_out_of_memory(void)
 {
 	fputs("farwire: out of memory\n", stderr);
 	exit(EXIT_FAILURE);
@@ -33,7 +33,7 @@ struct arena *arena_new(void)
 {
 	struct arena *arena = calloc(1, sizeof *arena);
 	if (!arena)
-		out_of_memory();
+		arena_out_of_memory();
 	arena->next_B = BLOCK_FIRST_B;
 	return arena;
 }
@@ -53,10 +53,10 @@ void arena_free(struct arena *arena)
 static struct block *block_new(size_t size_B)
 {
 	if (size_B > SIZE_MAX - sizeof(struct block))
-		out_of_memory();
+		arena_out_of_memory();
 	struct block *block = calloc(1, sizeof *block + size_B);
 	if (!block)
-		out_of_memory();
+		arena_out_of_memory();
 	block->size_B = size_B;
 	return block;
 }
@@ -81,7 +81,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 	if (size == 0)
 		size = 1;
 	if (size > SIZE_MAX - align)
-		out_of_memory();
+		arena_out_of_memory();
 	size = (size + align - 1) / align * align;
 	arena->used_B += size;
 	if (size > BLOCK_FIRST_B / 2)
@@ -102,7 +102,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 void *arena_array(struct arena *arena, size_t count, size_t size)
 {
 	if (size && count > SIZE_MAX / size)
-		out_of_memory();
+		arena_out_of_memory();
 	return arena_alloc(arena, count * size);
 }
 
@@ -125,7 +125,7 @@ char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 	int length = vsnprintf(text, room, format, args);
 	if (length < 0)
 		/* the C library ran out of memory, or the text is longer than INT_MAX */
-		out_of_memory();
+		arena_out_of_memory();
 	size_t size = (size_t)length + 1;
 	char *kept = arena_alloc(arena, size);
 	if (kept != text) {

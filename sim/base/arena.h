@@ -14,6 +14,8 @@
 
 struct arena;
 
+/* Ends the program with exit code 1 and a message. */
+_Noreturn void arena_out_of_memory(void);
 struct arena *arena_new(void);
 void arena_free(struct arena *arena); /* accepts NULL */
 /* Returns zeroed memory that is aligned for any object. A size of 0 gives a valid, unique pointer.

@@ -7,6 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/hash.h"
+#include "sim/base/table.h"
 
 enum { WORD_MAX = 127 };
 
@@ -51,7 +52,7 @@ void diag_error(struct diag *diag, struct origin origin, const char *format, ...
 	}
 	va_list args;
 	va_start(args, format);
-	const char *what = arena_vprintf(diag->arena, format, args);
+	const char *what = text_visible(diag->arena, arena_vprintf(diag->arena, format, args));
 	va_end(args);
 	char *text;
 	if (origin.file && origin.line > 0)

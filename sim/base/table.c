@@ -7,6 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/utf8.h"
 #include "sim/base/vec.h"
 
 /* Minimum width of the last column, in characters. Narrower columns would hold one word a line. */
@@ -29,6 +30,21 @@ struct table {
 	VEC(struct row) rows;
 	size_t line_width; /* maximum line width in characters; 0: unlimited */
 };
+
+const char *text_visible(struct arena *arena, const char *text)
+{
+	const char *shown = text;
+	for (size_t at = 0; shown[at];) {
+		const unsigned char *here = (const unsigned char *)shown + at;
+		size_t length = utf8_length(here);
+		uint32_t code = utf8_invisible(here);
+		if (code)
+			shown = arena_printf(arena, "%.*s\\u%04x%s", (int)at, shown, (unsigned)code,
+					     shown + at + length);
+		at += length ? length : 1;
+	}
+	return shown;
+}
 
 struct table *table_new(struct arena *arena)
 {
@@ -74,7 +90,7 @@ void table_cell(struct table *table, const char *format, ...)
 	struct column *column = &table->columns.items[row->count];
 	va_list args;
 	va_start(args, format);
-	const char *text = arena_vprintf(table->arena, format, args);
+	const char *text = text_visible(table->arena, arena_vprintf(table->arena, format, args));
 	va_end(args);
 	row->cells[row->count++] = text;
 	size_t width = width_of(text);

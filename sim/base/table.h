@@ -10,6 +10,9 @@
 struct arena;
 struct table;
 
+/* Returns the text with its invisible characters (utf8.h) as "\u202e". */
+const char *text_visible(struct arena *arena, const char *text);
+
 struct table *table_new(struct arena *arena);
 /* Adds a column; right aligns its cells to the right, for numbers. Call it before the first row. */
 void table_column(struct table *table, const char *title, bool right);

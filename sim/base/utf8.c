@@ -16,3 +16,22 @@ size_t utf8_length(const unsigned char *text)
 		return 0;
 	return length;
 }
+
+uint32_t utf8_invisible(const unsigned char *text)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {{0x80, 0x9F},     {0xAD, 0xAD},      {0x61C, 0x61C},   {0x180E, 0x180E},
+		      {0x200B, 0x200F}, {0x202A, 0x202E},  {0x2060, 0x206F}, {0xFEFF, 0xFEFF},
+		      {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F}};
+	size_t length = utf8_length(text);
+	if (length < 2)
+		return 0;
+	uint32_t code = text[0] & (0x7Fu >> length);
+	for (size_t i = 1; i < length; i++)
+		code = code << 6 | (text[i] & 0x3F);
+	for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+		if (code >= ranges[i].first && code <= ranges[i].last)
+			return code;
+	return 0;
+}

@@ -5,6 +5,7 @@
 #define FARWIRE_BASE_UTF8_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Replaces each invalid byte (U+FFFD). */
 #define UTF8_REPLACEMENT "\xEF\xBF\xBD"
@@ -12,5 +13,9 @@
 /* Returns the number of bytes of the character at text. Returns 0 if the bytes are not a valid
  * character: a stray byte, an overlong form, a surrogate, or a code above U+10FFFF. */
 size_t utf8_length(const unsigned char *text);
+/* Returns the code of the character at text if readers would not see it: one of no width, or one
+ * that changes the direction or the language of a text (Unicode 15, categories Cf and C1 controls).
+ * Returns 0 for others. Output shows such a character as "\u202e". */
+uint32_t utf8_invisible(const unsigned char *text);
 
 #endif

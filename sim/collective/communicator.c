@@ -99,7 +99,8 @@ static void find_rings(struct communicator *comm)
 	struct ring_place *places =
 		ARENA_ARRAY(comm->spec.arena, comm->rank_count, struct ring_place);
 	for (size_t i = 0; i < comm->rank_count; i++)
-		places[i] = (struct ring_place){comm->ranks[i].gpu_node, comm->ranks[i].host_node};
+		places[i] = (struct ring_place){comm->ranks[i].gpu_node, comm->ranks[i].host_node,
+						comm->library->p2p_level < PATH_NVL};
 	unsigned traffic = comm->socket ? TRAFFIC_SOCKETS : TRAFFIC_RDMA;
 	comm->rings = (comm->library->ring_search ? rings_find : rings_in_order)(
 		comm->spec.arena, comm->spec.fabric, places, comm->rank_count, traffic,
@@ -260,13 +261,18 @@ static void rank_started(void *ctx, uint64_t rank)
 
 /* Returns the part of the rank's GPU that the kernel of a collective uses. */
 static double hold_ratio(const struct communicator *comm, const struct rank_state *rank,
-			 const struct collective_choice *choice)
+			 const struct operation *operation)
 {
 	const struct library_params *library = comm->library;
-	double blocks = library->block_share_ratio * (double)choice->block_count;
+	double blocks = (double)operation->choice.block_count;
 	if (rank->server || !rank->place.gpu)
 		return 0;
-	return gpu_blocks_ratio(rank->place.gpu, blocks) + library->kernel_loss_ratio;
+	if (operation->request.message)
+		blocks = fmin(blocks, library->message_blocks_count);
+	if (operation->request.block_count > 0)
+		blocks = (double)operation->request.block_count;
+	return gpu_blocks_ratio(rank->place.gpu, library->block_share_ratio * blocks) +
+	       library->kernel_loss_ratio;
 }
 
 /* One kernel runs at a time, from its start (also while it waits for others) to its end. */
@@ -283,7 +289,7 @@ static void rank_begin(struct communicator *comm, size_t index, struct operation
 	struct rank_state *rank = &comm->ranks[index];
 	rank->number++;
 	rank->running_count++;
-	rank_hold(rank, hold_ratio(comm, rank, &operation->choice));
+	rank_hold(rank, hold_ratio(comm, rank, operation));
 	operation->started_ps[index] = engine_now_ps(comm->spec.engine);
 	rank->last_B = 0;
 	if (operation->plan && !operation->execution)

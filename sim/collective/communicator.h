@@ -65,9 +65,11 @@ void communicator_open(struct communicator *comm, event_fn *fn, void *ctx, uint6
 
 struct collective_request {
 	enum collective collective;
-	double size_B;     /* > 0 */
-	size_t turn;       /* number of the tensor, which two-level servers place in turn */
-	const char *label; /* name in the trace; borrowed */
+	double size_B;      /* > 0 */
+	bool message;       /* one rank sends, the other one receives */
+	size_t block_count; /* thread blocks that hold a GPU; 0: as many as the library takes */
+	size_t turn;        /* number of the tensor, which two-level servers place in turn */
+	const char *label;  /* name in the trace; borrowed */
 	/* called when a rank is done; may be NULL */
 	void (*rank_done)(void *ctx, uint64_t arg, size_t rank);
 	/* called when all ranks are done; may be NULL */

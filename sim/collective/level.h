@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Distance of a GPU from an adapter in the same machine, in the levels that NCCL uses for
- * NCCL_NET_GDR_LEVEL (src/graph/topo.h, path types). */
+/* Distance of a GPU from an adapter or another GPU in the same machine, in the levels that NCCL
+ * uses for NCCL_NET_GDR_LEVEL and NCCL_P2P_LEVEL (src/graph/topo.h, path types). */
 #ifndef FARWIRE_COLLECTIVE_LEVEL_H
 #define FARWIRE_COLLECTIVE_LEVEL_H
 
 #include "sim/fabric/fabric.h"
 
 enum path_level {
-	PATH_LOC, /* no path is that near: GPUDirect is off */
+	PATH_LOC, /* no path is that near: direct access is off */
+	PATH_NVL, /* NVLink; adapters have none */
 	PATH_PIX, /* one PCIe switch */
 	PATH_PXB, /* several PCIe switches */
 	PATH_PHB, /* the root complex of a processor */

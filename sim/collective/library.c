@@ -25,7 +25,7 @@ static const char *const tree_corrections[] = {"2.18", "2.8", NULL};
 
 static const char *const library_rules[] = {"nccl", "openmpi", NULL};
 
-static const char *const path_levels[] = {"loc", "pix", "pxb", "phb", "sys", NULL};
+static const char *const path_levels[] = {"loc", "nvl", "pix", "pxb", "phb", "sys", NULL};
 
 static const struct param_row rows[] = {
 	PARAM_TEXT(struct library_params, algorithm, "auto",
@@ -291,17 +291,21 @@ static const struct param_row rows[] = {
 		    "number of collectives in which a rank may take part at the same time; they "
 		    "begin in order",
 		    "NCCL: kernels follow each other on one stream"),
-	PARAM_BOOL(struct library_params, peer_to_peer, "true",
-		   "whether GPUs of a host access each other's memory over PCIe",
-		   "CUDA: GPUs under one root complex"),
+	PARAM_CHOICE(
+		struct library_params, p2p_level, path_levels, "sys",
+		"longest path on which GPUs access each other's memory: loc (never), nvl (NVLink), "
+		"pix (one PCIe switch), pxb (several), phb (a root complex), sys (any); farther "
+		"GPUs exchange data in host memory",
+		"NCCL, NCCL_P2P_LEVEL: SYS by default on x86-64 processors of today "
+		"(src/graph/paths.cc)"),
 	PARAM_BOOL(struct library_params, gpudirect, "true",
 		   "whether network adapters access GPU memory (GPUDirect RDMA)",
 		   "NVIDIA GPUDirect RDMA: data centre GPUs and ConnectX adapters"),
-	PARAM_CHOICE(
-		struct library_params, net_gdr_level, path_levels, "pxb",
-		"longest path between GPU and network adapter on which GPUDirect is used: loc "
-		"(never), pix (one PCIe switch), pxb (several), phb (a root complex), sys (any)",
-		"NCCL, NCCL_NET_GDR_LEVEL: PXB by default (src/graph/paths.cc)"),
+	PARAM_CHOICE(struct library_params, net_gdr_level, path_levels, "pxb",
+		     "longest path between GPU and network adapter on which GPUDirect is used: loc "
+		     "or nvl (never), pix (one PCIe switch), pxb (several), phb (a root complex), "
+		     "sys (any)",
+		     "NCCL, NCCL_NET_GDR_LEVEL: PXB by default (src/graph/paths.cc)"),
 	PARAM_WHOLE(struct library_params, cross_nic_count, 0, 2, "2",
 		    "whether messages may change the rail: 0 no, 1 yes, 2 only if necessary",
 		    "NCCL, NCCL_CROSS_NIC: 2 by default"),
@@ -336,6 +340,12 @@ static const struct param_row rows[] = {
 		     "part of an SM that each of a collective's thread blocks occupies while it "
 		     "runs; 0 means that copy engines move the bytes",
 		     "NCCL: a block of about 500 threads for each channel, one on an SM"),
+	PARAM_WHOLE(
+		struct library_params, message_blocks_count, 1, 32, "2",
+		"thread blocks that a message between two GPUs occupies on both, also while one "
+		"waits for the other",
+		"NCCL, paths.cc: 2 channels for each peer of a communicator across machines "
+		"(NCCL_NCHANNELS_PER_NET_PEER); more inside one machine"),
 	COST_ASSUMED(struct library_params, kernel_loss_ratio, QUANTITY_RATIO, 0, 0.95, "0",
 		     "part of a GPU that other kernels lose while a collective runs, in addition "
 		     "to the blocks and memory traffic of the collective",

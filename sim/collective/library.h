@@ -106,8 +106,8 @@ struct library_params {
 	double cpu_sum_inputs_count;     /* gradients that one pass over memory adds */
 	double cpu_after_ratio; /* bytes read and written after the sum per byte of the sum */
 	double at_once_count;   /* collectives in which a rank may take part at the same time */
-	bool peer_to_peer;      /* GPUs of a host access each other over PCIe */
 	bool gpudirect;         /* NICs access GPU memory */
+	int p2p_level;          /* enum path_level: the farthest GPU whose memory a GPU accesses */
 	int net_gdr_level;      /* enum path_level: the farthest NIC that accesses GPU memory */
 	/* NCCL_CROSS_NIC: 1: messages leave by the sender's own adapter, even across rails */
 	double cross_nic_count;
@@ -122,6 +122,7 @@ struct library_params {
 	/* Part of an SM that each block occupies, and further part of the GPU that kernels beside
 	 * it lose. */
 	double block_share_ratio, kernel_loss_ratio;
+	double message_blocks_count; /* blocks of a message */
 	double memory_traffic_ratio; /* bytes of GPU memory traffic per byte sent */
 };
 extern const struct param_table library_table;

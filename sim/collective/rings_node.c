@@ -91,7 +91,7 @@ static struct node_links *links_of(struct arena *arena, const struct fabric *fab
 	struct node_links *links = ARENA_NEW(arena, struct node_links);
 	double *to_switch_Bps = ARENA_ARRAY(arena, count, double);
 	links->count = count;
-	for (size_t i = 0; i < fabric_link_count(fabric); i++) {
+	for (size_t i = 0; i < fabric_link_count(fabric) && !ranks[0].no_nvlink; i++) {
 		if (!is_nvlink(fabric, (int)i))
 			continue;
 		int a, b;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "sim/base/arena.h"
+#include "sim/collective/level.h"
 #include "sim/collective/rings_node.h"
 #include "sim/collective/wire.h"
 #include "sim/fabric/link.h"
@@ -81,6 +82,14 @@ static bool leg_through_gpu(struct communicator *comm, struct leg *leg, int from
 	       leg_route(comm, leg, through, to, TRAFFIC_PEERS);
 }
 
+static bool is_near(const struct communicator *comm, const struct rank_state *a,
+		    const struct rank_state *b, int most)
+{
+	const struct route *route =
+		fabric_route(comm->spec.fabric, a->gpu_node, b->gpu_node, TRAFFIC_COPIES);
+	return !route || (int)path_level(comm->spec.fabric, route, a->root_node) <= most;
+}
+
 static bool between_gpus(struct communicator *comm, struct way *way, struct leg *leg)
 {
 	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
@@ -91,19 +100,18 @@ static bool between_gpus(struct communicator *comm, struct way *way, struct leg 
 		way->hop_count = 0;
 		return true;
 	}
-	if (leg_nvlink(comm, leg, a->gpu_node, b->gpu_node) ||
-	    leg_through_gpu(comm, leg, a->gpu_node, b->gpu_node)) {
+	int most = comm->library->p2p_level;
+	if (most >= PATH_NVL && (leg_nvlink(comm, leg, a->gpu_node, b->gpu_node) ||
+				 leg_through_gpu(comm, leg, a->gpu_node, b->gpu_node))) {
 		way->class = HOP_NVLINK;
 		return true;
 	}
 	/* Under an IOMMU (passthrough), requests between peers go up to the root
 	 * complex and down again. */
-	bool virtual = is_virtual(a) || is_virtual(b);
-	if (comm->library->peer_to_peer && !virtual &&
-	    leg_route(comm, leg, a->gpu_node, b->gpu_node, TRAFFIC_COPIES))
+	bool virtual = is_virtual(a) || is_virtual(b), near = is_near(comm, a, b, most);
+	if (near && !virtual && leg_route(comm, leg, a->gpu_node, b->gpu_node, TRAFFIC_COPIES))
 		return true;
-	if (comm->library->peer_to_peer && virtual &&
-	    leg_route(comm, leg, a->gpu_node, a->root_node, TRAFFIC_COPIES) &&
+	if (near && virtual && leg_route(comm, leg, a->gpu_node, a->root_node, TRAFFIC_COPIES) &&
 	    leg_route(comm, leg, a->root_node, b->root_node, TRAFFIC_COPIES) &&
 	    leg_route(comm, leg, b->root_node, b->gpu_node, TRAFFIC_COPIES))
 		return true;

@@ -32,7 +32,10 @@ enum call_kind {                  /* one row each in cuda_call_kinds.def, in thi
 		 CALL_DEVICE_SYNCHRONIZE,
 		 CALL_MALLOC,
 		 CALL_FREE,
-		 CALL_GET_DEVICE,    /* get or set the device, push a launch configuration */
+		 CALL_GET_DEVICE, /* get the device, push a launch configuration */
+		 CALL_SET_DEVICE,
+		 CALL_GET_LAST_ERROR,
+		 CALL_IS_CAPTURING,  /* ask whether a stream records a CUDA graph */
 		 CALL_GET_ATTRIBUTE, /* device properties and memory info; a client can cache the
 					answer */
 		 CALL_CREATE_HANDLE, /* create a stream, event or descriptor; a client can return
@@ -56,9 +59,17 @@ struct cuda_call {
 	float host_s;      /* work in the driver; 0: as struct driver_params sets it */
 	double payload_B;  /* bytes of a copy, collective or message */
 	double duration_s; /* duration of the kernel or memset on the GPU */
-	bool pageable;     /* the host memory of a copy is pageable */
-	uint8_t tag;       /* sends and receives between two GPUs match if their tags are equal */
-	uint16_t device;   /* index of the program's GPUs; the GPU of stream and event */
+	bool pageable : 1; /* the host memory of a copy is pageable */
+	/* The program's own work before the call includes the time of the call in the local driver,
+	 * so a local call returns at once. Only such calls have repeats: the number of further
+	 * times that the program makes the same call. */
+	bool in_dispatch : 1;
+	unsigned repeats : 6;
+	/* Sends and receives between two GPUs match if their tags are equal. The tag of a
+	 * collective is the number of thread blocks that hold the GPU; 0: as many as the library
+	 * takes. */
+	uint8_t tag;
+	uint16_t device; /* index of the program's GPUs; the GPU of stream and event */
 	/* Other GPU of a send or receive, as index of the job's GPUs; or communicator of a
 	 * collective: 0 has all GPUs of the job (sim/workload/group.h). */
 	uint32_t peer;

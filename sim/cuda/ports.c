@@ -16,7 +16,10 @@ static void local_call(struct cuda_port *port, unsigned thread, struct cpu *core
 	struct local_port *local = (struct local_port *)port;
 
 	(void)thread;
-	driver_call(local->process, core, call, done, ctx, arg);
+	if (call->in_dispatch)
+		done(ctx, arg, CALL_OK);
+	else
+		driver_call(local->process, core, call, done, ctx, arg);
 }
 
 struct cuda_port *local_port_new(struct arena *arena, struct cuda_process *process)

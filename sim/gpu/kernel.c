@@ -34,6 +34,10 @@ static const struct param_row kernel_rows[] = {
 	COST_ASSUMED(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.23",
 		     "part of the peak of its number type that fused attention reaches",
 		     "assumption: between the generations that were fitted"),
+	COST_ASSUMED(struct kernel_params, cudnn_attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.4",
+		     "part of the peak of its number type that cuDNN's fused attention reaches",
+		     "assumption: forward and backward together; Shah et al., arXiv:2407.08608, "
+		     "compare cuDNN with FlashAttention on H100"),
 	COST_ASSUMED(struct kernel_params, convolution_ratio, QUANTITY_RATIO, 0.05, 1, "0.8",
 		     "rate of a convolution divided by that of a matrix product; below 1, because "
 		     "a convolution computes the addresses of its elements",
@@ -84,9 +88,7 @@ static enum number_type computed_in(const struct gpu_params *gpu, enum number_ty
 	return type;
 }
 
-/* Returns the peak rate of products of that type. A GPU without fast arithmetic of a type
- * computes in the next wider one. */
-static double peak_flops(const struct gpu_params *gpu, enum number_type type)
+double gpu_peak_flops(const struct gpu_params *gpu, enum number_type type)
 {
 	switch (computed_in(gpu, type)) {
 	case NUMBER_TF32:
@@ -130,8 +132,10 @@ static struct machine machine_of(const struct gpu_params *gpu, const struct kern
 	}
 	if (work->form == KERNEL_ATTENTION)
 		ratio = kernels->attention_ratio;
+	if (work->form == KERNEL_CUDNN_ATTENTION)
+		ratio = kernels->cudnn_attention_ratio;
 	return (struct machine){
-		.rate_flops = peak_flops(gpu, work->type) * ratio,
+		.rate_flops = gpu_peak_flops(gpu, work->type) * ratio,
 		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,
 		.sm_count = gpu->multiprocessors_count,
 		.fill_s = kernels->fill_s,
@@ -268,6 +272,7 @@ static double law_s(const struct gpu_params *gpu, const struct kernel_params *ke
 		return time_s;
 	}
 	case KERNEL_ATTENTION:
+	case KERNEL_CUDNN_ATTENTION:
 		return hypot(work->flop / machine.rate_flops, bytes_s);
 	default:
 		return bytes_s;
@@ -285,6 +290,6 @@ double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_p
 		work->bytes_B / (gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);
 	if (work->flop > 0)
 		compute_s = (work->flop + efficiency->half_work_flop) /
-			    (peak_flops(gpu, work->type) * efficiency->peak_ratio);
+			    (gpu_peak_flops(gpu, work->type) * efficiency->peak_ratio);
 	return fmax(compute_s, memory_s) + gpu->kernel_floor_s;
 }

@@ -27,7 +27,8 @@ enum kernel_form {
 	KERNEL_PASS, /* reads and writes memory; arithmetic is negligible */
 	KERNEL_PRODUCT,
 	KERNEL_CONVOLUTION,
-	KERNEL_ATTENTION, /* fused: scores stay on the chip */
+	KERNEL_ATTENTION, /* fused: scores stay on the chip (FlashAttention) */
+	KERNEL_CUDNN_ATTENTION,
 };
 
 /* `count` products of an m x k matrix and a k x n matrix. */
@@ -60,10 +61,11 @@ struct kernel_work {
  * a product reaches with tiles of 128 x 128 and a long k. */
 struct kernel_params {
 	double product_fp32_ratio, product_tf32_ratio, product_half_ratio, product_fp8_ratio;
-	double convolution_ratio; /* part of a product's rate that an implicit product keeps */
-	double attention_ratio;   /* part of the 16-bit peak that fused attention reaches */
-	double fill_s;            /* time that a wave of tiles needs to start and to end */
-	double reload_count;      /* side of a square tile that reaches half of the limit */
+	double convolution_ratio;     /* part of a product's rate that an implicit product keeps */
+	double attention_ratio;       /* part of the 16-bit peak that fused attention reaches */
+	double cudnn_attention_ratio; /* the same of cuDNN's */
+	double fill_s;                /* time that a wave of tiles needs to start and to end */
+	double reload_count;          /* side of a square tile that reaches half of the limit */
 };
 extern const struct param_table kernel_table;
 
@@ -79,6 +81,10 @@ struct efficiency_params {
 };
 extern const struct param_table efficiency_table;
 extern const struct param_table law_table; /* law_ratio only; read if peak_ratio is 0 */
+
+/* Returns the peak rate of products of that type. A GPU without fast arithmetic of a type computes
+ * in the next wider one. */
+double gpu_peak_flops(const struct gpu_params *gpu, enum number_type type);
 
 /* Returns the duration in s, without the gap to the next kernel. With fitted numbers it is
  *   max((flop + half_work) / (peak * peak_ratio), bytes / reached bandwidth) + floor.

@@ -48,7 +48,13 @@ static void put_string(FILE *out, const char *text)
 		while (is_plain(at[length]))
 			length++;
 		size_t bytes = length ? length : utf8_length(at);
-		if (length || bytes > 1)
+		uint32_t hidden = length ? 0 : utf8_invisible(at);
+		if (hidden > 0xFFFF)
+			fprintf(out, "\\u%04x\\u%04x", (unsigned)(0xD7C0 + (hidden >> 10)),
+				(unsigned)(0xDC00 + (hidden & 0x3FF)));
+		else if (hidden)
+			fprintf(out, "\\u%04x", (unsigned)hidden);
+		else if (length || bytes > 1)
 			fwrite(at, 1, bytes, out);
 		else if (bytes == 1)
 			put_escaped(out, *at);

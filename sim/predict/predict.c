@@ -77,12 +77,27 @@ static struct estimate scaled(struct estimate estimate, double factor)
 				 estimate.high * factor};
 }
 
-/* Returns the time of all epochs' steps, for jobs without phases. */
-static struct estimate steps_time(const struct case_params *params, const struct prediction *p)
+static struct estimate rate_of(const struct scenario *scenario, const struct prediction *p,
+			       enum token_rate rate)
 {
-	double images = params->epochs_count * params->images_count;
-	return (struct estimate){images / p->throughput.value, images / p->throughput.high,
-				 images / p->throughput.low};
+	return scaled(p->throughput, scenario_token_rate(scenario, rate));
+}
+
+/* Returns the GPU memory of the plan's stage that needs most; NaN without a plan. */
+static double memory_B(const struct scenario *scenario)
+{
+	const struct job_entry *job = &scenario->jobs[0];
+	double most_B = NAN;
+	for (size_t i = 0; job->plan && i < job->plan->sizes[AXIS_PIPELINE]; i++)
+		most_B = fmax(most_B, plan_memory_B(job->plan, job->stack, i));
+	return most_B;
+}
+
+/* Returns the time in which jobs train on that many samples or tokens. */
+static struct estimate time_of(double count, struct estimate throughput)
+{
+	return (struct estimate){count / throughput.value, count / throughput.high,
+				 count / throughput.low};
 }
 
 /* Fills the fields of jobs with several GPUs. */
@@ -98,8 +113,13 @@ static void summarize_job(struct arena *arena, const struct scenario *scenario,
 	if (p->gpu_count == 0 || !p->ok || p->collective)
 		return;
 	p->speedup = scaled(p->ratio, (double)p->gpu_count);
-	if (params->epochs_count > 0)
-		p->training_s = scenario->phases ? p->elapsed_s : steps_time(params, p);
+	if (params->tokens_count > 0)
+		p->training_s = time_of(params->tokens_count, p->token_throughput);
+	else if (params->epochs_count > 0)
+		p->training_s = scenario->phases
+					? p->elapsed_s
+					: time_of(params->epochs_count * params->images_count,
+						  p->throughput);
 }
 
 #define SERVING(draws, member)                                                                     \
@@ -147,7 +167,12 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->ok = !point->failed;
 	p->reason = point->reason;
 	p->throughput = INTERVAL(draws, point->throughput, -1, throughput);
-	p->token_throughput = scaled(p->throughput, scenario_sample_tokens(scenario));
+	p->token_throughput = rate_of(scenario, p, RATE_TOKENS);
+	p->gpu_token_throughput = rate_of(scenario, p, RATE_TOKENS_GPU);
+	p->model_flops = rate_of(scenario, p, RATE_MODEL_FLOPS);
+	p->mfu = rate_of(scenario, p, RATE_MFU);
+	p->hfu = rate_of(scenario, p, RATE_HFU);
+	p->memory_B = memory_B(scenario);
 	p->step_s = INTERVAL(draws, point->step_s, -1, step_s);
 	p->ratio = INTERVAL(draws, point->ratio, -1, ratio);
 	p->gpu_utilization = INTERVAL(draws, point->gpu_utilization, -1, gpu_utilization);

@@ -40,6 +40,21 @@ static bool channel_open(struct remote_client *client, size_t index)
 	return channel->connection != NULL;
 }
 
+static void classes_init(struct remote_client *client)
+{
+	static const enum call_class classes[] = {
+		[RULE_POLICY] = CLASS_COUNT,
+		[RULE_LOCAL] = CLASS_LOCAL,
+		[RULE_SENT] = CLASS_ASYNC,
+		[RULE_ANSWERED] = CLASS_SYNC,
+	};
+	for (size_t i = 0; i < CALL_KIND_COUNT; i++)
+		client->classes[i] = CLASS_COUNT;
+#define CALL_RULE(field, kind, what) client->classes[CALL_##kind] = classes[client->params->field];
+#include "sim/remoting/call_rules.def"
+#undef CALL_RULE
+}
+
 static struct cpu *port_core(struct cuda_port *port, unsigned thread);
 static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 		      const struct cuda_call *cuda, call_done_fn *done, void *ctx, uint64_t arg);
@@ -52,6 +67,7 @@ struct remote_client *remote_client_new(const struct remote_spec *spec)
 	client->spec = *spec;
 	client->params = spec->params;
 	client->policy = policy_at((size_t)spec->params->policy);
+	classes_init(client);
 	client->arena = spec->arena;
 	client->engine = spec->engine;
 	client->timeout_ps = ps_from_s(spec->params->call_timeout_s);
@@ -253,7 +269,9 @@ static enum call_class class_of(const struct remote_client *client, const struct
 	if (call->kind == CALL_GET_ATTRIBUTE && client->params->query_cache &&
 	    client->attributes_known)
 		return CLASS_LOCAL;
-	enum call_class class = client->policy->classify(client->params, call);
+	enum call_class class = client->classes[call->kind];
+	if (class == CLASS_COUNT)
+		class = client->policy->classify(client->params, call);
 	/* A copy of zero bytes is an ordinary call. */
 	return class == CLASS_BULK && call->payload_B <= 0 ? CLASS_SYNC : class;
 }
@@ -290,6 +308,15 @@ void call_return(void *ctx, uint64_t arg)
 	void *done_ctx = call->ctx;
 	uint64_t done_arg = call->arg;
 	enum call_result result = call->result;
+	if (call->call.repeats > 0 && call->class != CLASS_LOCAL) {
+		struct cuda_call again = call->call;
+		unsigned channel = (unsigned)(call->channel - client->channels);
+		struct cpu *core = call->core;
+		again.repeats = (again.repeats - 1U) & 63U;
+		call_drop(call);
+		port_call(&client->port, channel, core, &again, done, done_ctx, done_arg);
+		return;
+	}
 	call_drop(call);
 	done(done_ctx, done_arg, result);
 }
@@ -393,13 +420,15 @@ static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 	call->arg = arg;
 	call->start_ps = engine_now_ps(client->engine);
 	call->unsent_B = cuda->payload_B;
-	client->counters.calls_count[call->class]++;
 	double work_s = params->intercept_s;
 	if (call->class == CLASS_LOCAL) {
+		client->counters.calls_count[CLASS_LOCAL] += 1 + cuda->repeats;
 		call->holds = 1;
-		cpu_serve(core, work_s, "intercept", call_marshalled, call, 0);
+		cpu_serve(core, work_s * (1 + cuda->repeats), "intercept", call_marshalled, call,
+			  0);
 		return;
 	}
+	client->counters.calls_count[call->class]++;
 	bool fetches = is_download(call) && !call->answered;
 	call->holds = fetches ? 3 : 2; /* the caller, the server and the delivery of the bytes */
 	work_s += params->marshal_byte_spB * (double)cuda->arguments_B;

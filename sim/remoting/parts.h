@@ -129,6 +129,8 @@ struct remote_client {
 	struct remote_spec spec;
 	const struct runtime_params *params;
 	const struct policy *policy;
+	/* By kind of call: the class that the runtime states; CLASS_COUNT: the policy decides. */
+	enum call_class classes[CALL_KIND_COUNT];
 	struct arena *arena;
 	struct engine *engine;
 	struct channel *channels;

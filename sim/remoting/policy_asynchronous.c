@@ -8,6 +8,7 @@ enum call_class classify_forwarded(const struct runtime_params *params,
 {
 	switch (call->kind) {
 	case CALL_GET_DEVICE:
+	case CALL_SET_DEVICE:
 		return CLASS_LOCAL;
 	case CALL_LAUNCH:
 	case CALL_LIBRARY:

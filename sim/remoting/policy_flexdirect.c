@@ -8,7 +8,7 @@
 
 static enum call_class classify(const struct runtime_params *params, const struct cuda_call *call)
 {
-	if (call->kind == CALL_GET_DEVICE)
+	if (call->kind == CALL_GET_DEVICE || call->kind == CALL_SET_DEVICE)
 		return CLASS_LOCAL;
 	if (call->kind == CALL_CREATE_HANDLE && params->shadow_handles)
 		return CLASS_ASYNC;

@@ -38,8 +38,14 @@ enum call_class {
 
 /* Two fields must differ in more than their unit, because a key is the name without its unit (batch
  * and batch_wait, reply and reply_header). */
+/* How a runtime treats a kind of call (call_rules.def). */
+enum call_rule { RULE_POLICY, RULE_LOCAL, RULE_SENT, RULE_ANSWERED };
+
 struct runtime_params {
-	int policy;               /* index of the policy */
+	int policy;                             /* index of the policy */
+#define CALL_RULE(field, kind, what) int field; /* enum call_rule */
+#include "sim/remoting/call_rules.def"
+#undef CALL_RULE
 	double connections_count; /* the program's threads are assigned to them in turn */
 	double batch_count;       /* async calls sent in one message; 1: no batches */
 	double batch_wait_s;      /* age at which a batch is sent; 0: no limit */

@@ -21,10 +21,20 @@ const struct registry policy_registry = REGISTRY("policy of remoting", "policies
 #define SWITCH(field, preset, help, source)                                                        \
 	PARAM_BOOL(struct runtime_params, field, preset, help, source)
 
+static const char *const rule_names[] = {"policy", "local", "sent", "answered", NULL};
+
 static const struct param_row rows[] = {
 	PARAM_NAMED(struct runtime_params, policy, &policy_registry, "synchronous",
 		    "policy that chooses which calls wait for an answer",
 		    "assumption: plain remote procedure calls"),
+#define CALL_RULE(field, kind, what)                                                               \
+	PARAM_CHOICE(struct runtime_params, field, rule_names, "policy",                           \
+		     "what the client does with " what                                             \
+		     ": as the policy says, answer them locally, send them without waiting, or "   \
+		     "wait for the answer",                                                        \
+		     "the policy"),
+#include "sim/remoting/call_rules.def"
+#undef CALL_RULE
 	COUNT(connections_count, 1, 256, "1",
 	      "number of connections of one program; its threads are assigned to them in turn",
 	      "assumption: one session, as in Cricket and early rCUDA"),

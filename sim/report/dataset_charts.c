@@ -102,10 +102,11 @@ static double measured_throughput(const struct row_outcome *row)
 	case MEASURE_THROUGHPUT:
 		return measured;
 	case MEASURE_TOKENS:
-		return measured * p->throughput.value / p->token_throughput.value;
 	case MEASURE_TOKENS_GPU:
-		return measured * p->throughput.value / p->token_throughput.value *
-		       (double)p->gpu_count;
+	case MEASURE_TFLOPS_GPU:
+	case MEASURE_MFU:
+	case MEASURE_HFU: /* all are proportional to the throughput */
+		return measured * p->throughput.value / row->predicted.value;
 	case MEASURE_SPEEDUP:
 		return measured * alone;
 	case MEASURE_RATIO:

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/report/html.h"
 
+#include "sim/base/utf8.h"
+
 #include <stdint.h>
 
 /* The style sheet is for screens, with lines of up to 60 em, and for A4. It uses system fonts, and
@@ -67,6 +69,12 @@ void html_text(FILE *out, const char *text)
 {
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text;
+		uint32_t hidden = utf8_invisible((const unsigned char *)text);
+		if (hidden) {
+			fprintf(out, "\\u%04x", (unsigned)hidden);
+			text += utf8_length((const unsigned char *)text) - 1;
+			continue;
+		}
 		switch (c) {
 		case '&':
 			fputs("&amp;", out);

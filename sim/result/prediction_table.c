@@ -90,11 +90,11 @@ const char *throughput_unit(const struct prediction *const *predictions, size_t 
 /* ---- one line for each prediction ---- */
 
 static const enum answer line_answers[] = {
-	ANSWER_NAME,       ANSWER_GPUS,        ANSWER_THROUGHPUT,  ANSWER_BANDWIDTH,
-	ANSWER_RATIO,      ANSWER_SPEEDUP,     ANSWER_EFFICIENCY,  ANSWER_UTILIZATION,
-	ANSWER_STEP,       ANSWER_TIME,        ANSWER_COLLECTIVE,  ANSWER_REQUESTS,
-	ANSWER_TOKENS,     ANSWER_LATENCY_P50, ANSWER_LATENCY_P99, ANSWER_ATTAINMENT,
-	ANSWER_BOTTLENECK, ANSWER_VERDICT,
+	ANSWER_NAME,          ANSWER_GPUS,        ANSWER_THROUGHPUT,  ANSWER_BANDWIDTH,
+	ANSWER_RATIO,         ANSWER_SPEEDUP,     ANSWER_EFFICIENCY,  ANSWER_UTILIZATION,
+	ANSWER_STEP,          ANSWER_TIME,        ANSWER_COLLECTIVE,  ANSWER_REQUESTS,
+	ANSWER_SERVED_TOKENS, ANSWER_LATENCY_P50, ANSWER_LATENCY_P99, ANSWER_ATTAINMENT,
+	ANSWER_BOTTLENECK,    ANSWER_VERDICT,
 };
 enum { LINE_COUNT = sizeof line_answers / sizeof line_answers[0] };
 
@@ -118,7 +118,7 @@ static const char *answer_text(struct arena *scratch, const struct prediction *p
 		return arena_printf(scratch, "%zu", p->gpu_count);
 	case ANSWER_THROUGHPUT:
 	case ANSWER_REQUESTS:
-	case ANSWER_TOKENS:
+	case ANSWER_SERVED_TOKENS:
 		return rate_text(scratch, reported_of(row, p));
 	case ANSWER_RATIO:
 	case ANSWER_EFFICIENCY:
@@ -357,16 +357,33 @@ static void job(FILE *out, struct arena *scratch, const struct prediction *predi
 			duration_text(scratch, prediction->elapsed_s));
 }
 
+/* Prints the quantities of training on sequences. */
+static void tokens(FILE *out, struct arena *scratch, const struct prediction *p)
+{
+	if (!(p->token_throughput.value > 0))
+		return;
+	fprintf(out, "samples are sequences: %s tokens/s", rate_text(scratch, p->token_throughput));
+	if (p->gpu_count > 1)
+		fprintf(out, ", %s on each GPU", rate_text(scratch, p->gpu_token_throughput));
+	if (p->mfu.value > 0)
+		fprintf(out, "\nmodel FLOP/s of a GPU: %s; MFU %s, HFU %s",
+			estimate_text(scratch, QUANTITY_FLOP_RATE, p->model_flops),
+			fixed_text(scratch, p->mfu, 1, 100, " %"),
+			fixed_text(scratch, p->hfu, 1, 100, " %"));
+	if (p->memory_B > 0)
+		fprintf(out, "\nGPU memory of the rank that needs most: %s",
+			quantity_format(scratch, QUANTITY_BYTES, p->memory_B));
+	fputc('\n', out);
+}
+
 static void counters(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
 	if (prediction->ok && prediction_kind(prediction) == PREDICTION_TRAINING)
 		job(out, scratch, prediction);
 	fputc('\n', out);
 	bool serving = prediction_kind(prediction) == PREDICTION_SERVING;
-	if (!serving && isfinite(prediction->token_throughput.value) &&
-	    prediction->token_throughput.value > 0)
-		fprintf(out, "samples are sequences: %s tokens/s\n",
-			rate_text(scratch, prediction->token_throughput));
+	if (!serving)
+		tokens(out, scratch, prediction);
 	if (prediction->ok && !serving && prediction->gpu_count == 0)
 		fprintf(out,
 			"%" PRIu64 " calls and %" PRIu64 " polls per step; "

@@ -80,7 +80,10 @@ struct prediction {
 	const char *reason;         /* reason of a failed verdict; otherwise NULL */
 	struct estimate throughput; /* images/s, summed over clients or ranks; for a collective
 				       benchmark the bus bandwidth in B/s */
-	struct estimate token_throughput; /* tokens/s if networks take sequences; otherwise NaN */
+	/* The next five are NaN unless networks take sequences. */
+	struct estimate token_throughput, gpu_token_throughput; /* tokens/s; on each GPU */
+	struct estimate model_flops; /* model FLOP/s on each GPU (docs/models/plans.md) */
+	struct estimate mfu, hfu;    /* model and hardware FLOP/s over the GPUs' peak */
 	struct estimate
 		step_s; /* step time; for a collective benchmark the time of the collective */
 	struct estimate ratio; /* throughput divided by that of the baseline; for a job the scaling
@@ -89,7 +92,8 @@ struct prediction {
 	/* The next fields are for jobs and collective benchmarks; otherwise 0 and NaN. */
 	size_t gpu_count;
 	struct estimate speedup;    /* throughput divided by that of one GPU */
-	struct estimate training_s; /* time of all epochs */
+	struct estimate training_s; /* time of all epochs, or of case.tokens */
+	double memory_B;            /* largest GPU memory of a rank of a plan; NaN: no plan */
 	struct estimate elapsed_s;  /* time from launch to end of the job that ends last */
 	struct breakdown_part phases[BREAKDOWN_MAX]; /* parts of elapsed_s, which add up to it */
 	size_t phase_count;

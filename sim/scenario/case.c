@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads case files and settings into a struct scenario. */
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -84,6 +85,10 @@ static const struct param_row case_rows[] = {
 		    "number of epochs: passes over the training set; 0 means that no training time "
 		    "is printed",
 		    ""),
+	PARAM_WHOLE(struct case_params, tokens_count, 0, 1e18, "0",
+		    "number of tokens of a whole training, for example 15e12; 0 means that no "
+		    "training time is printed",
+		    ""),
 	PARAM_WHOLE(struct case_params, job_steps_count, 0, 1e12, "0",
 		    "number of steps of a training job from launch to end, warm-up included; 0 "
 		    "means as "
@@ -95,6 +100,8 @@ static const struct param_row case_rows[] = {
 		     "whether one machine represents all equal machines; results are the same; "
 		     "auto means in jobs of 1024 GPUs or more",
 		     ""),
+	PARAM_WHOLE(struct case_params, events_count, 1, 1e15, "100000000",
+		    "largest number of events of a run; a run that needs more has failed", ""),
 	PARAM_TEXT(
 		struct case_params, collective, "",
 		"collective to repeat without training, as nccl-tests does; empty means training",
@@ -350,6 +357,21 @@ static void read_world(struct case_reader *c)
 	case_read_error(c);
 }
 
+static void check_tokens(struct case_reader *c)
+{
+	const struct case_params *params = c->params;
+	if (!(params->tokens_count > 0) || diag_count(c->reader.diag) > 0)
+		return;
+	if (params->epochs_count + params->job_steps_count > 0)
+		diag_error(c->reader.diag, case_said(c, "case.tokens"),
+			   "case.tokens cannot be combined with case.epochs or case.job_steps "
+			   "(leave one of them out)");
+	if (isnan(scenario_token_rate(c->scenario, RATE_TOKENS)))
+		diag_error(c->reader.diag, case_said(c, "case.tokens"),
+			   "case.tokens needs networks with sequences of equal length (choose "
+			   "another case.model, or write case.epochs)");
+}
+
 static const char *case_name(const struct case_reader *c)
 {
 	const char *name = cfg_text(cfg_child(c->group, "name"));
@@ -398,8 +420,10 @@ static const struct scenario *read_all(struct case_reader *c)
 	c->scenario->resolution = c->reader.resolution;
 	c->scenario->steps_warmup_count = c->params->steps_warmup_count;
 	c->scenario->steps_count = c->params->steps_count;
-	c->scenario->events_max = c->request->events_max ? c->request->events_max : RUN_EVENTS_MAX;
+	c->scenario->events_max =
+		c->request->events_max ? c->request->events_max : (uint64_t)c->params->events_count;
 	read_world(c);
+	check_tokens(c);
 	if (diag_count(diag) == 0)
 		cfg_resolution_finish(c->reader.resolution, diag);
 	return diag_count(diag) ? NULL : c->scenario;

@@ -43,19 +43,6 @@ enum case_kind scenario_kind(const struct scenario *scenario)
 	return CASE_LOCAL;
 }
 
-double scenario_sample_tokens(const struct scenario *scenario)
-{
-	double tokens = NAN;
-	for (size_t i = 0; i < scenario->job_count; i++) {
-		const struct network *network = scenario->jobs[i].network;
-		double own = network && network->sequence ? (double)network->sequence : NAN;
-		if (i > 0 && own != tokens)
-			return NAN;
-		tokens = own;
-	}
-	return tokens;
-}
-
 bool scenario_has_gpus(const struct scenario *scenario)
 {
 	if (scenario->style == JOBS_SERVING)

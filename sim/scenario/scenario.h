@@ -49,9 +49,11 @@ struct case_params {
 	const char *guest;      /* name of the guest on each machine in which a job runs; "": the
 				   machine's first guest */
 	double straggler_ratio; /* compute time of rank 0 divided by that of the other ranks */
-	double epochs_count, images_count; /* used to print the time of a whole training */
+	/* used to print the time of a whole training */
+	double epochs_count, images_count, tokens_count;
 	double job_steps_count; /* steps of a job from launch to end; 0: the steps of its epochs */
 	int symmetry;           /* enum symmetry */
+	double events_count;    /* limit of events in each run */
 	/* Name of a collective that the case repeats without training, as nccl-tests does; "":
 	 * training. */
 	const char *collective;
@@ -272,14 +274,14 @@ struct case_request {
 	/* The recording that case.calls names, if the caller has read it before; NULL: case_read
 	 * reads it. */
 	const struct recorded_calls *calls;
-	uint64_t events_max; /* limit of events in each run; 0: RUN_EVENTS_MAX */
+	uint64_t events_max; /* limit of events in each run; 0: case.events */
 	/* A system whose measurements set no parameter (evidence.h); NULL: none. The model error,
 	 * which is estimated from such predictions, is 0. */
 	const char *without;
 };
-/* Training on 64 V100 takes 10^6 events. A run that reaches RUN_EVENTS_MAX (after about 30 s) or
- * RUN_TIME_MAX_S of simulated time ends with a failed verdict that gives the reason. */
-enum { RUN_EVENTS_MAX = 100000000, RUN_TIME_MAX_S = 2000000 };
+/* A run that reaches case.events (10^8: half a minute to two minutes; training on 64 V100 takes
+ * 10^6) or RUN_TIME_MAX_S of simulated time ends with a failed verdict that gives the reason. */
+enum { RUN_TIME_MAX_S = 2000000 };
 /* Returns the name of the transport between hosts, for forwarded calls or gradients, after
  * `auto` was resolved. Returns NULL if nothing crosses the network. */
 const char *scenario_transport(const struct scenario *scenario);
@@ -288,8 +290,17 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 				 const struct case_request *request);
 
 enum case_kind scenario_kind(const struct scenario *scenario);
-/* Returns the tokens of a sample, if all networks have the same number; otherwise NaN. */
-double scenario_sample_tokens(const struct scenario *scenario);
+/* Numbers that are proportional to the throughput of training on sequences. */
+enum token_rate {
+	RATE_TOKENS,      /* tokens/s */
+	RATE_TOKENS_GPU,  /* tokens/s on each GPU */
+	RATE_MODEL_FLOPS, /* model FLOP/s on each GPU (network_model_flop) */
+	RATE_MFU,         /* model FLOP/s over the peak rate of the stack's data type */
+	RATE_HFU,         /* the same, with the operations that a plan computes again */
+};
+/* Returns the number at a throughput of 1 sample/s. Returns NaN if samples are not sequences, if
+ * jobs differ, or if clients share GPUs (except for RATE_TOKENS). */
+double scenario_token_rate(const struct scenario *scenario, enum token_rate rate);
 /* Returns true if results are those of jobs with several GPUs, and not of programs with one GPU
  * each. */
 bool scenario_has_gpus(const struct scenario *scenario);

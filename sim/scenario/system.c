@@ -235,7 +235,9 @@ const char *system_no_end(struct system *s, const char *waiting)
 {
 	return arena_printf(
 		s->arena,
-		"the run stopped at its limit after %llu events and %.3g s of simulated time: %s",
+		"the run stopped at its limit after %llu events and %.3g s of simulated time: %s "
+		"(allow more events with --events N; fewer GPUs, micro-batches or --set "
+		"case.steps=N need fewer)",
 		(unsigned long long)engine_events_count(s->engine),
 		s_from_ps(engine_now_ps(s->engine)), waiting);
 }

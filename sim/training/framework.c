@@ -15,7 +15,7 @@ static const char *const l2_loss_names[] = {"all", "no_batch_norm", "single_op",
 static const char *const precision_names[] = {"fp32", "fp16", "bf16", "fp8", NULL};
 static const char *const tf32_names[] = {"none", "convolutions", "all", NULL};
 static const char *const layout_names[] = {"nhwc", "nchw", NULL};
-static const char *const fusion_names[] = {"none", "norm", "all", NULL};
+static const char *const fusion_names[] = {"none", "norm", "layer", "all", NULL};
 
 static const struct param_row stack_rows[] = {
 	PARAM_NAMED(struct stack_params, framework, &framework_registry, NULL,
@@ -30,6 +30,10 @@ static const struct param_row stack_rows[] = {
 	PARAM_NUMBER(struct stack_params, calls_per_launch_count, QUANTITY_COUNT, 1, 100, "1",
 		     "calls for each kernel, its launch included",
 		     "by definition: only the launch"),
+#define STACK_CALL(field, kind, help, source)                                                      \
+	COST_SOURCED(struct stack_params, field, QUANTITY_COUNT, 0, 60, "0", help, source),
+#include "sim/training/stack_calls.def"
+#undef STACK_CALL
 	PARAM_CHOICE(struct stack_params, l2_loss, l2_loss_names, "all",
 		     "ops of the weight decay loss: one for each trainable variable (all), the "
 		     "same without the variables of batch norm, one in total, or none",
@@ -82,7 +86,8 @@ static const struct param_row stack_rows[] = {
 		     "which use NCHW"),
 	PARAM_CHOICE(struct stack_params, fusion, fusion_names, "none",
 		     "element-wise ops that share one kernel with their neighbours: none, norm "
-		     "(batch norm with ReLU and addition) or all (torch.compile, XLA)",
+		     "(batch norm with ReLU and addition), layer (those of the same layer) or "
+		     "all (torch.compile, XLA)",
 		     "eager frameworks launch a kernel for each op"),
 	PARAM_BOOL(struct stack_params, fused_averages, "false",
 		   "whether the kernel of batch norm also updates the moving averages; otherwise "
@@ -92,6 +97,14 @@ static const struct param_row stack_rows[] = {
 		   "whether one kernel computes attention and keeps no scores in GPU memory",
 		   "PyTorch documentation, scaled_dot_product_attention: since 2.0 it takes "
 		   "FlashAttention or memory-efficient attention where it can"),
+	PARAM_BOOL(struct stack_params, cudnn_attention, "false",
+		   "whether fused attention is cuDNN's kernel in place of FlashAttention",
+		   "PyTorch takes FlashAttention; Transformer Engine takes cuDNN's on Hopper "
+		   "(NVTE_FUSED_ATTN)"),
+	PARAM_BOOL(struct stack_params, fused_accumulation, "false",
+		   "whether the product that computes the gradient of a weight adds it to an fp32 "
+		   "sum over micro-batches",
+		   "Megatron-LM does, with gradient accumulation fusion; PyTorch does not"),
 	PARAM_BOOL(struct stack_params, fp16_gradients, "false",
 		   "whether gradients are exchanged in half precision",
 		   "tf_cnn_benchmarks keeps fp32 variables, so their gradients are also fp32 "

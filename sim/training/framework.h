@@ -24,10 +24,14 @@ struct stack_params {
 		besides the launches of its kernels; a fraction is spread evenly over the ops */
 	double calls_per_launch_count;     /* driver and library calls for each kernel, its launch
 		included */
-	int l2_loss;                       /* enum l2_loss: how weight decay enters the graph */
-	bool poller;                       /* a thread polls events */
-	double poll_sleep_s;               /* time between two rounds of the poller */
-	bool real_input;                   /* each step copies its input to the GPU */
+	/* Further calls for each launch, by kind (stack_calls.def). Fractions are spread evenly. */
+#define STACK_CALL(field, kind, help, source) double field;
+#include "sim/training/stack_calls.def"
+#undef STACK_CALL
+	int l2_loss;         /* enum l2_loss: how weight decay enters the graph */
+	bool poller;         /* a thread polls events */
+	double poll_sleep_s; /* time between two rounds of the poller */
+	bool real_input;     /* each step copies its input to the GPU */
 	bool pinned_input;
 	double events_per_step_count;  /* extra records and polls (several stream groups) */
 	double session_s;              /* host work between two steps, at the reference clock */
@@ -42,6 +46,8 @@ struct stack_params {
 	int fusion;                  /* enum stack_fusion */
 	bool fused_averages;         /* batch norm's kernel also updates its moving averages */
 	bool fused_attention;        /* scores stay inside one kernel (FlashAttention) */
+	bool cudnn_attention;        /* fused attention is cuDNN's */
+	bool fused_accumulation;     /* products add weights' gradients to fp32 sums */
 	bool fp16_gradients;         /* gradients are exchanged in half precision */
 	double update_tensors_count; /* tensors that one kernel updates */
 	bool lars;              /* the update needs the norms of weights and gradients (LARS) */
@@ -57,7 +63,7 @@ enum stack_layout { LAYOUT_NHWC, LAYOUT_NCHW };
 /* The products that use TF32 in place of fp32. */
 enum stack_tf32 { TF32_NONE, TF32_CONVOLUTIONS, TF32_ALL };
 /* The element-wise ops that are one kernel with their neighbours. */
-enum stack_fusion { FUSION_NONE, FUSION_NORM, FUSION_ALL };
+enum stack_fusion { FUSION_NONE, FUSION_NORM, FUSION_LAYER, FUSION_ALL };
 enum l2_loss {
 	L2_LOSS_ALL,           /* one op for each trainable variable */
 	L2_LOSS_NO_BATCH_NORM, /* one op for each trainable variable that is not batch norm's */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* XLA's fusion: elementwise neighbours become one kernel.
+/* XLA's fusion: elementwise neighbours become one kernel. With FUSION_LAYER only those of the same
+ * layer do, as in libraries with a kernel for each layer.
  *
  * An op joins the group of each elementwise op whose output it reads. It cannot join if an op
  * outside that group already reads an output of the group. The reason: the fused op takes the
@@ -15,6 +16,7 @@
 
 struct fusion {
 	const struct op_graph *graph;
+	bool within_layers;
 	uint32_t *group; /* by op: number of its group, which is the index of the group's last op */
 	bool *closed;    /* by group: an op outside reads one of its outputs */
 	bool *leaves;    /* by op: an op outside its group reads its output */
@@ -25,6 +27,7 @@ static bool joins(const struct fusion *f, const struct op *op, uint32_t input)
 {
 	const struct op *from = &f->graph->ops[input];
 	return op->elementwise && from->elementwise && !f->closed[f->group[input]] &&
+	       (!f->within_layers || op->layer == from->layer) &&
 	       (from->update_of == op->update_of || from->input_count == 0);
 }
 
@@ -110,9 +113,10 @@ static void share_out(struct op *op)
 	}
 }
 
-struct op_graph op_graph_fuse(struct arena *arena, const struct op_graph *graph)
+struct op_graph op_graph_fuse(struct arena *arena, const struct op_graph *graph, bool within_layers)
 {
 	struct fusion f = {.graph = graph,
+			   .within_layers = within_layers,
 			   .group = ARENA_ARRAY(arena, graph->count, uint32_t),
 			   .closed = ARENA_ARRAY(arena, graph->count, bool),
 			   .leaves = ARENA_ARRAY(arena, graph->count, bool),

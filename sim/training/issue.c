@@ -8,7 +8,8 @@
 struct item *issue_item(struct issuer *issuer, enum item_kind kind)
 {
 	struct item *item = VEC_PUSH(issuer->arena, &issuer->items);
-	item->kind = kind;
+	/* step_profile.c reuses the items of the ops before. */
+	*item = (struct item){.kind = kind};
 	return item;
 }
 
@@ -29,6 +30,36 @@ static void issue_library(struct issuer *issuer, double *due, double rate, const
 		struct cuda_call *call = issue_call(issuer, CALL_LIBRARY, 0);
 		call->arguments_B = (float)issuer->stack->library_arguments_B;
 		call->label = label;
+	}
+}
+
+/* Largest number of further times in one item (struct cuda_call). */
+enum { REPEATS_MAX = 63 };
+
+/* Appends the calls that the framework makes around a launch (stack_calls.def). */
+static void issue_around_launch(struct issuer *issuer, uint16_t stream)
+{
+	static const enum call_kind kinds[] = {
+#define STACK_CALL(field, kind, help, source) CALL_##kind,
+#include "sim/training/stack_calls.def"
+#undef STACK_CALL
+	};
+	const double rates[] = {
+#define STACK_CALL(field, kind, help, source) issuer->stack->field,
+#include "sim/training/stack_calls.def"
+#undef STACK_CALL
+	};
+	for (size_t i = 0; i < STACK_CALL_COUNT; i++) {
+		double *due = &issuer->calls_due[i];
+		*due += rates[i];
+		if (*due < 1)
+			continue;
+		unsigned count = (unsigned)fmin(*due, REPEATS_MAX + 1);
+		struct cuda_call *call = issue_call(issuer, kinds[i], stream);
+		call->event = issuer->calls_event;
+		call->in_dispatch = true;
+		call->repeats = (count - 1) & REPEATS_MAX;
+		*due -= count;
 	}
 }
 
@@ -66,6 +97,7 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 	for (uint32_t i = 0; i < op->kernels; i++) {
 		issue_library(issuer, &issuer->launch_due, stack->calls_per_launch_count - 1,
 			      op->name);
+		issue_around_launch(issuer, stream);
 		struct cuda_call *launch = issue_call(issuer, CALL_LAUNCH, stream);
 		launch->duration_s = duration_s;
 		launch->label = op->name;

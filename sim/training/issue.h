@@ -8,6 +8,13 @@
 
 struct spread;
 
+enum stack_call { /* one for each row of stack_calls.def */
+#define STACK_CALL(field, kind, help, source) STACK_CALL_##kind,
+#include "sim/training/stack_calls.def"
+#undef STACK_CALL
+		  STACK_CALL_COUNT
+};
+
 struct issuer {
 	struct arena *arena;
 	struct spread *spread; /* exchange of gradients among several GPUs; NULL: one GPU */
@@ -15,7 +22,9 @@ struct issuer {
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;
 	bool graph_begun; /* the CUDA graph of the step has been launched (stack.cuda_graph) */
-	double library_due, launch_due; /* fractions of a call that are left for the next ops */
+	double library_due, launch_due;     /* fractions of a call that are left for the next ops */
+	double calls_due[STACK_CALL_COUNT]; /* the same for the calls of stack_calls.def */
+	uint16_t calls_event;               /* event that those calls record */
 	VEC(struct item) items;
 };
 

@@ -420,8 +420,6 @@ static void read_lines(struct reader *reader)
 		bool again = reader->scopes.items[line->scope].again;
 
 		reader->block = line->scope;
-		while (reader->scopes.items[reader->block].parent > 0)
-			reader->block = reader->scopes.items[reader->block].parent;
 		line->broken = (again && diag_count(reader->diag) > reader->errors_before) ||
 			       !read_line(reader, line->node, i);
 	}

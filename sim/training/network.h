@@ -98,7 +98,7 @@ struct layer {
 	size_t experts;    /* matrices of which each token uses one; 0: a single matrix */
 	size_t expert_top; /* experts, route, dispatch and combine: rows of each token */
 	size_t tied_to;    /* the embedding whose matrix a linear layer uses; 0: its own */
-	size_t block;      /* number of the repetition that holds the layer, ascending; 0: none */
+	size_t block;      /* number of the innermost repetition that holds the layer; 0: none */
 	struct attention_shape attention; /* only for attention, rotary and qk_norm */
 	double scores_count; /* attention: query-key pairs of all heads, including masked pairs */
 	/* Data that one sample keeps for the backward pass, without the scores of attention. */
@@ -130,6 +130,12 @@ const struct network *network_read(struct arena *arena, struct diag *diag,
 /* Reads the file, but with sequences of `sequence` tokens; 0: as many as in the file. */
 const struct network *network_read_sequence(struct arena *arena, struct diag *diag,
 					    const struct cfg_node *file, size_t sequence);
+
+/* Returns the floating-point operations of one sample in a training step, as model FLOP/s and MFU
+ * count them: three times those of the forward pass's matrix products and convolutions. Attention
+ * counts all pairs of tokens, also those that a mask excludes (Chowdhery et al., PaLM,
+ * arXiv:2204.02311, appendix B). */
+double network_model_flop(const struct network *network);
 
 /* Returns the GPU memory of a training step in bytes, the sum of
  * - variables, the optimiser's state (optimiser_copies_count times the size of the variables)

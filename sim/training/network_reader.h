@@ -38,7 +38,7 @@ struct reader {
 	struct line *lines; /* [0] is the input of the network */
 	size_t line_count;
 	VEC(struct scope) scopes;
-	size_t block; /* the outermost scope of the line that is read; 0: none */
+	size_t block; /* the innermost scope of the line that is read; 0: none */
 	VEC(struct layer) layers;
 };
 

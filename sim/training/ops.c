@@ -520,7 +520,7 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 				 .tensors = b.tensors,
 				 .tensor_count = b.tensor_count};
 	if (stack->xla_clusters_count > 0 || stack->fusion != FUSION_NONE)
-		graph = op_graph_fuse(arena, &graph);
+		graph = op_graph_fuse(arena, &graph, stack->fusion == FUSION_LAYER);
 	group_updates((struct op *)graph.ops, graph.count, stack);
 	add_waits(&graph, stack);
 	return graph;

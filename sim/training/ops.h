@@ -73,7 +73,9 @@ struct op_graph {
 
 struct op_graph op_graph_new(struct arena *arena, const struct network *network, size_t batch,
 			     const struct stack_params *stack, const struct gpu_params *gpu);
-/* Returns a new graph of the same work in which elementwise neighbours are fused, as by XLA. */
-struct op_graph op_graph_fuse(struct arena *arena, const struct op_graph *graph);
+/* Returns a new graph of the same work in which elementwise neighbours, or only those within
+ * layers, are fused, as by XLA. */
+struct op_graph op_graph_fuse(struct arena *arena, const struct op_graph *graph,
+			      bool within_layers);
 
 #endif

@@ -58,4 +58,21 @@ const char *builder_name(struct builder *b, const struct layer *layer, const cha
 void tokens_forward(struct builder *b, size_t index);
 void tokens_backward(struct builder *b, size_t index);
 
+double tokens_of(const struct layer *layer);
+/* Adds an op with negligible arithmetic that is not elementwise. */
+uint32_t tokens_plain(struct builder *b, const struct layer *layer, const char *what,
+		      uint32_t kernels, double bytes_B, uint32_t input);
+/* Adds a kernel that computes matrix products. */
+uint32_t tokens_product(struct builder *b, const struct layer *layer, const char *what,
+			struct kernel_product product, double bytes_B, uint32_t input);
+/* Returns the number type of a layer's products. */
+enum number_type tokens_product_type(const struct builder *b, const struct layer *layer);
+/* Marks the gradients of the layer's tensors as complete after op. */
+void tokens_complete(struct builder *b, size_t index, uint32_t op);
+
+/* ---- ops_linear.c ---- */
+
+uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t input);
+void linear_backward(struct builder *b, size_t index);
+
 #endif

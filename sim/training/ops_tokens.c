@@ -45,14 +45,13 @@ static const struct step combine[] = {{".weight", 1, 1}};
 
 /* ---- single ops ---- */
 
-static double tokens_of(const struct layer *layer)
+double tokens_of(const struct layer *layer)
 {
 	return (double)layer->height * (double)layer->width;
 }
 
-/* Adds an op with negligible arithmetic that is not elementwise. */
-static uint32_t add_plain(struct builder *b, const struct layer *layer, const char *what,
-			  uint32_t kernels, double bytes_B, uint32_t input)
+uint32_t tokens_plain(struct builder *b, const struct layer *layer, const char *what,
+		      uint32_t kernels, double bytes_B, uint32_t input)
 {
 	return builder_add(b, builder_name(b, layer, what), false, kernels, 0, bytes_B, &input, 1);
 }
@@ -60,7 +59,7 @@ static uint32_t add_plain(struct builder *b, const struct layer *layer, const ch
 static uint32_t add_elementwise(struct builder *b, const struct layer *layer, const char *what,
 				uint32_t kernels, double read_B, double write_B, uint32_t input)
 {
-	uint32_t op = add_plain(b, layer, what, kernels, read_B + write_B, input);
+	uint32_t op = tokens_plain(b, layer, what, kernels, read_B + write_B, input);
 
 	/* cuDNN fuses norms only in convolutional networks */
 	return b->stack->fusion == FUSION_NORM ? op : builder_elementwise(b, op, write_B);
@@ -83,9 +82,19 @@ static uint32_t add_chain(struct builder *b, const struct layer *layer, const st
 	return input;
 }
 
-/* Adds a kernel that computes matrix products. */
-static uint32_t add_product(struct builder *b, const struct layer *layer, const char *what,
-			    struct kernel_product product, double bytes_B, uint32_t input)
+/* Returns the type of a layer's products. Transformer Engine computes linear layers of blocks in
+ * FP8, but neither logits nor routers (Megatron-Bridge, performance guide: "exclusively to the
+ * linear layers within the Transformer block"). */
+enum number_type tokens_product_type(const struct builder *b, const struct layer *layer)
+{
+	enum number_type type = stack_product_type(b->stack, b->gpu, false);
+	bool linear = layer->block > 0 && layer->op == LAYER_LINEAR && layer[1].op != LAYER_ROUTE;
+
+	return type == NUMBER_FP8 && !linear ? NUMBER_BF16 : type;
+}
+
+uint32_t tokens_product(struct builder *b, const struct layer *layer, const char *what,
+			struct kernel_product product, double bytes_B, uint32_t input)
 {
 	double flop = 2 * product.m * product.n * product.k * product.count;
 	uint32_t op =
@@ -93,97 +102,18 @@ static uint32_t add_product(struct builder *b, const struct layer *layer, const 
 	struct kernel_work *work = &b->ops.items[op].work;
 
 	work->form = KERNEL_PRODUCT;
-	work->type = stack_product_type(b->stack, b->gpu, false);
+	work->type = tokens_product_type(b, layer);
 	work->product = product;
 	return op;
 }
 
-/* Transformer Engine computes attention in bf16. */
-static enum number_type attention_type(const struct builder *b)
-{
-	enum number_type type = stack_product_type(b->stack, b->gpu, false);
-
-	return type == NUMBER_FP8 ? NUMBER_BF16 : type;
-}
-
-/* Marks the gradients of the layer's tensors as complete after op. */
-static void complete(struct builder *b, size_t index, uint32_t op)
+void tokens_complete(struct builder *b, size_t index, uint32_t op)
 {
 	const struct layer *layer = &b->network->layers[index];
 
 	builder_gradients(b, op, index);
 	for (size_t t = 0; t < layer->tensor_count; t++)
 		builder_update(b, layer, b->first_tensor[index] + (uint32_t)t, op);
-}
-
-/* ---- matrix products of tokens ---- */
-
-struct part {                          /* of a linear layer */
-	struct kernel_product product; /* rows x out features x in features, for each matrix */
-	double bytes_B, output_B;
-	const char *suffix;
-};
-
-static struct part part_of(const struct builder *b, const struct layer *layer, size_t i)
-{
-	static const char *const suffixes[] = {"", ".2", ".3"};
-	const struct layer *input = &b->network->layers[layer->inputs[0]];
-	double rows = tokens_of(layer) * b->batch, out = (double)layer->parts[i];
-	double in = (double)input->channels, matrices = 1;
-
-	_Static_assert(sizeof suffixes / sizeof suffixes[0] == LAYER_PARTS_MAX, "a suffix each");
-	if (layer->experts > 0) /* with few rows, some experts have no row */
-		matrices = rows < (double)layer->experts ? rows : (double)layer->experts;
-	return (struct part){.product = {rows / matrices, out, in, matrices},
-			     .bytes_B =
-				     (rows * in + rows * out + matrices * in * out) * b->element_B,
-			     .output_B = rows * out * b->element_B,
-			     .suffix = suffixes[i]};
-}
-
-static uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t input)
-{
-	for (size_t i = 0; i < layer->part_count; i++) {
-		struct part part = part_of(b, layer, i);
-
-		builder_cast(b, layer, ".cast",
-			     part.product.n * part.product.k * part.product.count, NONE);
-		input = add_product(b, layer, part.suffix, part.product, part.bytes_B, input);
-	}
-	return input;
-}
-
-static void linear_backward(struct builder *b, size_t index)
-{
-	const struct layer *layer = &b->network->layers[index];
-	uint32_t gradient = b->gradient[index], last = NONE;
-	bool bias = layer->tensor_count > (layer->tied_to ? 0 : layer->part_count);
-
-	for (size_t i = 0; i < layer->part_count; i++) {
-		struct part part = part_of(b, layer, i);
-		struct kernel_product p = part.product;
-
-		size_t from = b->ops.count;
-
-		last = add_product(b, layer, arena_printf(b->arena, ".grad_weight%s", part.suffix),
-				   (struct kernel_product){p.k, p.n, p.m, p.count}, part.bytes_B,
-				   gradient);
-		last = builder_cast(b, layer, ".grad_cast", p.n * p.k * p.count, last);
-		if (layer->tied_to)
-			b->tied[layer->tied_to] = last;
-		if (bias)
-			last = add_plain(b, layer,
-					 arena_printf(b->arena, ".grad_bias%s", part.suffix), 1,
-					 part.output_B, gradient);
-		for (size_t k = from; k < b->ops.count; k++)
-			b->ops.items[k].weights = true;
-		builder_receive(b, layer->inputs[0],
-				add_product(b, layer,
-					    arena_printf(b->arena, ".grad_data%s", part.suffix),
-					    (struct kernel_product){p.m, p.k, p.n, p.count},
-					    part.bytes_B, gradient));
-	}
-	complete(b, index, last);
 }
 
 /* ---- attention ---- */
@@ -220,31 +150,38 @@ static uint32_t add_fused(struct builder *b, const struct layer *layer, const ch
 	uint32_t op =
 		builder_add(b, builder_name(b, layer, what), true, 1, flop, bytes_B, &input, 1);
 
-	b->ops.items[op].work.form = KERNEL_ATTENTION;
-	b->ops.items[op].work.type = attention_type(b);
+	b->ops.items[op].work.form =
+		b->stack->cudnn_attention ? KERNEL_CUDNN_ATTENTION : KERNEL_ATTENTION;
+	b->ops.items[op].work.type = tokens_product_type(b, layer);
 	return op;
+}
+
+/* Adds dropout of the scores, which libraries with fused layers leave to PyTorch (Megatron-LM,
+ * CoreAttention). */
+static uint32_t add_dropout(struct builder *b, const struct layer *layer, const char *what,
+			    double read_B, double write_B, uint32_t input)
+{
+	if (b->stack->fusion == FUSION_LAYER)
+		return tokens_plain(b, layer, what, 1, read_B + write_B, input);
+	return add_elementwise(b, layer, what, 1, read_B, write_B, input);
 }
 
 /* Adds the product that computes the scores of all pairs, including masked pairs. */
 static uint32_t add_scores(struct builder *b, const struct layer *layer, const char *what,
 			   const struct attention_work *w, uint32_t input)
 {
-	struct kernel_product product = {w->tokens, w->tokens, w->size, w->count};
-	uint32_t op = add_product(b, layer, what, product, w->product_B, input);
-
-	b->ops.items[op].work.type = attention_type(b);
-	return op;
+	return tokens_product(b, layer, what,
+			      (struct kernel_product){w->tokens, w->tokens, w->size, w->count},
+			      w->product_B, input);
 }
 
 /* Adds the product of the scores of all pairs and features. */
 static uint32_t add_values(struct builder *b, const struct layer *layer, const char *what,
 			   const struct attention_work *w, uint32_t input)
 {
-	struct kernel_product product = {w->tokens, w->size, w->tokens, w->count};
-	uint32_t op = add_product(b, layer, what, product, w->product_B, input);
-
-	b->ops.items[op].work.type = attention_type(b);
-	return op;
+	return tokens_product(b, layer, what,
+			      (struct kernel_product){w->tokens, w->size, w->tokens, w->count},
+			      w->product_B, input);
 }
 
 static uint32_t attention_forward(struct builder *b, const struct layer *layer, uint32_t input)
@@ -259,7 +196,7 @@ static uint32_t attention_forward(struct builder *b, const struct layer *layer, 
 		input = add_elementwise(b, layer, ".mask", 1, w.pair_B, w.pair_B, input);
 	input = add_elementwise(b, layer, ".softmax", 1, w.pair_B, w.pair_B, input);
 	if (layer->attention.dropout)
-		input = add_elementwise(b, layer, ".dropout", 1, w.pair_B, w.pair_B, input);
+		input = add_dropout(b, layer, ".dropout", w.pair_B, w.pair_B, input);
 	return add_values(b, layer, "", &w, input);
 }
 
@@ -269,9 +206,9 @@ static uint32_t fused_backward(struct builder *b, const struct layer *layer, uin
 {
 	struct attention_work w = attention_of(b, layer);
 
-	gradient = add_plain(b, layer, ".grad_dot", 1, 2 * w.q_B, gradient);
+	gradient = tokens_plain(b, layer, ".grad_dot", 1, 2 * w.q_B, gradient);
 	gradient = add_fused(b, layer, ".grad", 5 * w.flop, 4 * w.q_B + 4 * w.kv_B, gradient);
-	return add_plain(b, layer, ".grad_convert", 1, 2 * w.q_B, gradient);
+	return tokens_plain(b, layer, ".grad_convert", 1, 2 * w.q_B, gradient);
 }
 
 static uint32_t attention_backward(struct builder *b, const struct layer *layer, uint32_t gradient)
@@ -283,8 +220,7 @@ static uint32_t attention_backward(struct builder *b, const struct layer *layer,
 	gradient = add_values(b, layer, ".grad_value", &w, gradient);
 	gradient = add_scores(b, layer, ".grad_pairs", &w, gradient);
 	if (layer->attention.dropout)
-		gradient = add_elementwise(b, layer, ".grad_dropout", 1, 2 * w.pair_B, w.pair_B,
-					   gradient);
+		gradient = add_dropout(b, layer, ".grad_dropout", 2 * w.pair_B, w.pair_B, gradient);
 	gradient = add_elementwise(b, layer, ".grad_softmax", 1, 2 * w.pair_B, w.pair_B, gradient);
 	if (layer->attention.causal)
 		gradient = add_elementwise(b, layer, ".grad_mask", 1, w.pair_B, w.pair_B, gradient);
@@ -313,7 +249,7 @@ static uint32_t cross_entropy_forward(struct builder *b, const struct layer *lay
 		input = add_elementwise(b, layer, ".cast", 1, b->element_B * count, 4 * count,
 					input);
 	input = add_elementwise(b, layer, "", 1, 4 * count, 4 * count, input);
-	return add_plain(b, layer, ".pick", 1, 16 * tokens_of(layer) * b->batch, input);
+	return tokens_plain(b, layer, ".pick", 1, 16 * tokens_of(layer) * b->batch, input);
 }
 
 static uint32_t cross_entropy_backward(struct builder *b, const struct layer *layer,
@@ -322,7 +258,8 @@ static uint32_t cross_entropy_backward(struct builder *b, const struct layer *la
 	double count = layer->output_count * b->batch;
 
 	gradient = add_elementwise(b, layer, ".grad_fill", 1, 0, 4 * count, gradient);
-	gradient = add_plain(b, layer, ".grad_pick", 1, 16 * tokens_of(layer) * b->batch, gradient);
+	gradient =
+		tokens_plain(b, layer, ".grad_pick", 1, 16 * tokens_of(layer) * b->batch, gradient);
 	gradient = add_elementwise(b, layer, ".grad", 1, 8 * count, 4 * count, gradient);
 	if (b->element_B < 4)
 		gradient = add_elementwise(b, layer, ".grad_cast", 1, 4 * count,
@@ -338,14 +275,14 @@ static void embedding_backward(struct builder *b, size_t index)
 	bool few = tokens_of(layer) * b->batch <= EMBEDDING_ONE_KERNEL_TOKENS;
 	uint32_t op = add_elementwise(b, layer, ".grad_fill", 1, 0, matrix_B, b->gradient[index]);
 
-	op = add_plain(b, layer, ".grad", few ? 1 : EMBEDDING_SORT_KERNELS, 2 * out_B, op);
+	op = tokens_plain(b, layer, ".grad", few ? 1 : EMBEDDING_SORT_KERNELS, 2 * out_B, op);
 	if (b->tied[index] != NONE)
 		op = builder_elementwise(b,
 					 builder_add(b, builder_name(b, layer, ".grad_sum"), false,
 						     1, 0, 3 * matrix_B,
 						     (uint32_t[]){op, b->tied[index]}, 2),
 					 matrix_B);
-	complete(b, index, op);
+	tokens_complete(b, index, op);
 }
 
 /* The gradient is one vector for each position, summed over the samples of the batch. */
@@ -353,10 +290,11 @@ static void positions_backward(struct builder *b, size_t index)
 {
 	const struct layer *layer = &b->network->layers[index];
 
-	complete(b, index,
-		 add_plain(b, layer, ".grad", 1,
-			   builder_B(b, layer->output_count) + layer->tensors[0] * b->weight_B,
-			   b->gradient[index]));
+	tokens_complete(
+		b, index,
+		tokens_plain(b, layer, ".grad", 1,
+			     builder_B(b, layer->output_count) + layer->tensors[0] * b->weight_B,
+			     b->gradient[index]));
 	builder_receive(b, layer->inputs[0], b->gradient[index]);
 }
 
@@ -387,11 +325,12 @@ static void norm_backward(struct builder *b, size_t index, double elements, uint
 	if (layer->op == LAYER_LAYER_NORM) {
 		double wide = norm_in_fp32(b) ? 4 / b->element_B : 1;
 		data = layer_norm(b, layer, ".grad", 2, gradient);
-		complete(b, index,
-			 add_plain(b, layer, ".grad_weight", 1, 2 * wide * size_B, gradient));
+		tokens_complete(
+			b, index,
+			tokens_plain(b, layer, ".grad_weight", 1, 2 * wide * size_B, gradient));
 	} else {
 		data = add_chain(b, layer, CHAIN(rms_norm_grad), elements, kernels, gradient, ops);
-		complete(b, index, ops[RMS_NORM_GRAD_WEIGHT]);
+		tokens_complete(b, index, ops[RMS_NORM_GRAD_WEIGHT]);
 	}
 	builder_receive(b, layer->inputs[0], data);
 }
@@ -400,12 +339,12 @@ static void combine_backward(struct builder *b, size_t index)
 {
 	const struct layer *layer = &b->network->layers[index];
 	double rows_B = builder_B(b, b->network->layers[layer->inputs[0]].output_count);
-	uint32_t rows = add_plain(b, layer, ".grad_gather", 1, 2 * rows_B, b->gradient[index]);
+	uint32_t rows = tokens_plain(b, layer, ".grad_gather", 1, 2 * rows_B, b->gradient[index]);
 
 	builder_receive(b, layer->inputs[0],
 			add_elementwise(b, layer, ".grad", 1, rows_B, rows_B, rows));
 	builder_receive(b, layer->inputs[1],
-			add_plain(b, layer, ".grad_weight", 2, 3 * rows_B, rows));
+			tokens_plain(b, layer, ".grad_weight", 2, 3 * rows_B, rows));
 }
 
 /* ---- forward ---- */
@@ -413,8 +352,8 @@ static void combine_backward(struct builder *b, size_t index)
 static uint32_t class_token_forward(struct builder *b, const struct layer *layer, double in_B,
 				    double out_B, uint32_t input)
 {
-	input = add_plain(b, layer, ".transpose", 1, 2 * in_B, input);
-	return add_plain(b, layer, "", 1, in_B + out_B, input);
+	input = tokens_plain(b, layer, ".transpose", 1, 2 * in_B, input);
+	return tokens_plain(b, layer, "", 1, in_B + out_B, input);
 }
 
 static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_t input)
@@ -426,7 +365,7 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 	case LAYER_EMBEDDING:
 	case LAYER_SELECT:
 	case LAYER_DISPATCH:
-		return add_plain(b, layer, "", 1, 2 * out_B, input);
+		return tokens_plain(b, layer, "", 1, 2 * out_B, input);
 	case LAYER_POSITIONS:
 		return add_elementwise(b, layer, "", 1, in_B + layer->tensors[0] * b->weight_B,
 				       out_B, input);
@@ -449,15 +388,15 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 		return add_chain(b, layer, CHAIN(gate), layer->output_count, 1, input, NULL);
 	case LAYER_ROUTE:
 		input = add_elementwise(b, layer, ".softmax", 1, in_B, in_B, input);
-		return add_plain(b, layer, "", ROUTE_KERNELS, in_B + 4 * out_B, input);
+		return tokens_plain(b, layer, "", ROUTE_KERNELS, in_B + 4 * out_B, input);
 	case LAYER_COMBINE:
 		input = add_chain(b, layer, CHAIN(combine),
 				  layer->output_count * (double)layer->expert_top, 1, input, NULL);
-		return add_plain(b, layer, "", 1, in_B + out_B, input);
+		return tokens_plain(b, layer, "", 1, in_B + out_B, input);
 	case LAYER_CROSS_ENTROPY:
 		return cross_entropy_forward(b, layer, input);
 	case LAYER_LOSSES:
-		return add_plain(b, layer, "", (uint32_t)layer->input_count - 1, 0, input);
+		return tokens_plain(b, layer, "", (uint32_t)layer->input_count - 1, 0, input);
 	default: /* norms in one kernel, and activations */
 		return add_elementwise(b, layer, "", 1, in_B, out_B, input);
 	}
@@ -486,7 +425,7 @@ static uint32_t data_gradient(struct builder *b, const struct layer *layer, uint
 	switch (layer->op) {
 	case LAYER_SELECT:
 		gradient = add_elementwise(b, layer, ".grad_fill", 1, 0, in_B, gradient);
-		return add_plain(b, layer, ".grad", 1, 2 * out_B, gradient);
+		return tokens_plain(b, layer, ".grad", 1, 2 * out_B, gradient);
 	case LAYER_ROTARY:
 		return add_chain(b, layer, CHAIN(rotary_grad), queries_and_keys(layer), 2, gradient,
 				 NULL);
@@ -495,12 +434,12 @@ static uint32_t data_gradient(struct builder *b, const struct layer *layer, uint
 				     NULL);
 		return add_elementwise(b, layer, ".grad_cat", 1, in_B, in_B, gradient);
 	case LAYER_ROUTE:
-		gradient = add_plain(b, layer, ".grad_select", ROUTE_GRAD_KERNELS, in_B + 2 * out_B,
-				     gradient);
+		gradient = tokens_plain(b, layer, ".grad_select", ROUTE_GRAD_KERNELS,
+					in_B + 2 * out_B, gradient);
 		return add_elementwise(b, layer, ".grad", 1, 2 * in_B, in_B, gradient);
 	case LAYER_DISPATCH:
 		gradient = add_elementwise(b, layer, ".grad_fill", 1, 0, in_B, gradient);
-		return add_plain(b, layer, ".grad", 1, 2 * out_B, gradient);
+		return tokens_plain(b, layer, ".grad", 1, 2 * out_B, gradient);
 	case LAYER_CROSS_ENTROPY:
 		return cross_entropy_backward(b, layer, gradient);
 	default: /* activations */
@@ -513,11 +452,11 @@ static void class_token_backward(struct builder *b, size_t index)
 	const struct layer *layer = &b->network->layers[index];
 	double in_B = builder_B(b, layer->input_count_total);
 
-	complete(b, index,
-		 add_plain(b, layer, ".grad", 1, builder_B(b, (double)layer->channels),
-			   b->gradient[index]));
+	tokens_complete(b, index,
+			tokens_plain(b, layer, ".grad", 1, builder_B(b, (double)layer->channels),
+				     b->gradient[index]));
 	builder_receive(b, layer->inputs[0],
-			add_plain(b, layer, ".grad_slice", 1, 2 * in_B, b->gradient[index]));
+			tokens_plain(b, layer, ".grad_slice", 1, 2 * in_B, b->gradient[index]));
 }
 
 void tokens_backward(struct builder *b, size_t index)
@@ -547,7 +486,7 @@ void tokens_backward(struct builder *b, size_t index)
 		return;
 	case LAYER_ATTENTION:
 		gradient = attention_backward(b, layer, gradient);
-		complete(b, index, gradient);
+		tokens_complete(b, index, gradient);
 		builder_receive(b, layer->inputs[0], gradient);
 		return;
 	case LAYER_COMBINE:

@@ -20,6 +20,7 @@ const struct registry pipeline_schedule_registry =
 	REGISTRY("pipeline schedule", "schedules", schedule_rows);
 
 static const char *const recompute_names[] = {"none", "selective", "full", NULL};
+static const char *const overlap_names[] = {"none", "backward", "all", NULL};
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "parameters", NULL};
 
 static const struct param_row plan_rows[] = {
@@ -45,6 +46,12 @@ static const struct param_row plan_rows[] = {
 		struct plan_params, sequence_parallel, "true",
 		"whether the tensor group also splits the layers between its products, by tokens",
 		"Megatron-LM's scripts for its large models set --sequence-parallel"),
+	PARAM_BOOL(struct plan_params, embedding_as_block, "false",
+		   "whether the embedding takes the place of one block in the first part",
+		   "Megatron-LM, --account-for-embedding-in-pipeline-split"),
+	PARAM_BOOL(struct plan_params, loss_as_block, "false",
+		   "whether logits and loss take the place of one block in the last part",
+		   "Megatron-LM, --account-for-loss-in-pipeline-split"),
 	PARAM_CHOICE(struct plan_params, recompute, recompute_names, "none",
 		     "activations that backward computes again: none, those of unfused attention, "
 		     "or all",
@@ -65,15 +72,34 @@ static const struct param_row plan_rows[] = {
 	PARAM_TEXT(struct plan_params, order, "tp-cp-dp-pp",
 		   "order in which groups are filled with neighbouring ranks, innermost first",
 		   "Megatron-LM, parallel_state.py: order tp-cp-ep-dp-pp"),
+	PARAM_CHOICE(struct plan_params, overlap_tensor, overlap_names, "backward",
+		     "collectives of tensor groups that run while products do: none, those of "
+		     "gradients, or all (Transformer Engine's user buffers, tp_comm_overlap)",
+		     "Megatron-LM overlaps those of gradients unless "
+		     "--no-async-tensor-model-parallel-allreduce is set"),
 	PARAM_BOOL(struct plan_params, overlap_gradients, "true",
 		   "whether gradients are reduced during the last backward passes",
 		   "Megatron-LM's scripts set --overlap-grad-reduce; PyTorch's FSDP always does"),
+	PARAM_BOOL(struct plan_params, overlap_parameters, "false",
+		   "whether updated parameters are gathered during the first forward passes of the "
+		   "next step, if the optimizer's state is shared out",
+		   "Megatron-LM gathers them behind the update unless --overlap-param-gather is "
+		   "set"),
+	PARAM_BOOL(struct plan_params, scatter_gather, "true",
+		   "whether each GPU of a tensor group sends a part of an activation to the next "
+		   "stage, which gathers the parts; sequence parallelism has the parts anyway",
+		   "Megatron-LM, unless --no-scatter-gather-tensors-in-pipeline is set"),
 	PARAM_WHOLE(struct plan_params, bucket_count, 1, 1e12, "40000000",
 		    "parameters of a bucket of gradients; a group of many ranks has larger ones",
 		    "Megatron-LM: max(40000000, 1000000 x dp)"),
 	PARAM_NUMBER(struct plan_params, gradient_element_B, QUANTITY_BYTES, 1, 8, "4 B",
 		     "size of an element of a reduced gradient",
 		     "Megatron-LM accumulates and reduces bf16 training's gradients in fp32"),
+	PARAM_NUMBER(struct plan_params, parameter_element_B, QUANTITY_BYTES, 0, 8, "0 B",
+		     "size of an element of a gathered parameter; 0 means the size of an "
+		     "activation's element",
+		     "Megatron-LM gathers the parameters' 16-bit copies; 1 B with "
+		     "--fp8-param-gather"),
 	PARAM_NUMBER(struct plan_params, imbalance_ratio, QUANTITY_RATIO, 1, 1000, "1",
 		     "rows of the busiest group of experts divided by their mean",
 		     "assumption: routers are trained with a loss that balances experts"),
@@ -211,26 +237,45 @@ static bool fill_blocks(struct checker *c, const struct network *network)
 {
 	struct training_plan *plan = c->plan;
 	size_t stages = plan->sizes[AXIS_PIPELINE];
+	const struct layer *layers = network->layers;
 	for (size_t i = 1; i < network->layer_count; i++)
-		plan->block_count += network->layers[i].block > 0 &&
-				     network->layers[i].block != network->layers[i - 1].block;
+		plan->block_count += layers[i].block > 0 && layers[i].block != layers[i - 1].block;
 	if (plan->block_count == 0)
 		return fails(
 			c, arena_printf(c->arena,
 					"network '%s' has no repeated blocks (put its layers into "
 					"a group with repeat)",
 					network->name));
-	return divides(c, plan->block_count, "blocks of the network", "pp", stages) &&
-	       divides(c, plan->block_count / stages, "blocks of a stage", "chunks",
-		       plan->chunk_count);
+	size_t all =
+		plan->block_count + plan->params->embedding_as_block + plan->params->loss_as_block;
+	if (!divides(c, all, "blocks of the network", "pp", stages) ||
+	    !divides(c, all / stages, "blocks of a stage", "chunks", plan->chunk_count))
+		return false;
+	size_t each = all / stages / plan->chunk_count;
+	size_t *parts = ARENA_ARRAY(c->arena, network->layer_count, size_t);
+	size_t before = plan->params->embedding_as_block; /* what counts as a block */
+	for (size_t i = 1; i < network->layer_count; i++) {
+		before += layers[i].block > 0 && layers[i].block != layers[i - 1].block;
+		parts[i] = before > 0 ? (before - 1) / each : 0;
+	}
+	/* behind the last block */
+	for (size_t i = network->layer_count; layers[i - 1].block == 0; i--)
+		parts[i - 1] = stages * plan->chunk_count - 1;
+	plan->parts = parts;
+	return true;
 }
 
 static bool fill_shard(struct checker *c, const struct network *network)
 {
 	struct training_plan *plan = c->plan;
-	const struct shard_params params = {plan->sizes[AXIS_TENSOR], plan->sizes[AXIS_CONTEXT],
-					    plan->expert_count, plan->params->sequence_parallel,
-					    plan->params->imbalance_ratio};
+	const struct shard_params params = {
+		.tensor_count = plan->sizes[AXIS_TENSOR],
+		.context_count = plan->sizes[AXIS_CONTEXT],
+		.expert_count = plan->expert_count,
+		.sequence = plan->params->sequence_parallel,
+		.overlap = (enum tensor_overlap)plan->params->overlap_tensor,
+		.imbalance_ratio = plan->params->imbalance_ratio,
+	};
 	const char *why;
 	plan->sequence = params.sequence && params.tensor_count > 1;
 	plan->shard = shard_new(c->arena, network, &params, &why);

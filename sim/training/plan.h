@@ -7,8 +7,8 @@
  * Ranks are numbered group by group, with the innermost first: `order`. Expert groups are made of
  * neighbouring ranks of a stage, as in Megatron-LM, whose names and defaults these are
  * (Megatron-Core's ModelParallelConfig and its parallel_state.py). A stage of the pipeline holds
- * `chunks` parts of the network, each with an equal number of blocks. The part v of the network is
- * on stage v mod pp.
+ * `chunks` parts of the network, each with an equal number of blocks. The embedding, or logits and
+ * loss, can take the place of one block each. The part v of the network is on stage v mod pp.
  */
 #ifndef FARWIRE_TRAINING_PLAN_H
 #define FARWIRE_TRAINING_PLAN_H
@@ -25,14 +25,19 @@ struct plan_params {
 	double tp_count, cp_count, pp_count, dp_count, ep_count, chunks_count;
 	double micro_batch_count, global_batch_count;
 	bool sequence_parallel;
-	int recompute;          /* enum plan_recomputation */
+	bool embedding_as_block, loss_as_block; /* they count as blocks of the pipeline */
+	int recompute;                          /* enum plan_recomputation */
 	bool early_stop;        /* full recomputation stops at the last activation that is needed */
 	int sharding;           /* enum plan_sharding */
 	const char *schedule;   /* name of a pipeline schedule */
 	const char *order;      /* names of groups, innermost first, for example "tp-cp-dp-pp" */
+	int overlap_tensor;     /* enum tensor_overlap */
 	bool overlap_gradients; /* gradients are reduced during the last backward passes */
-	double bucket_count;    /* parameters of a bucket of gradients */
+	bool overlap_parameters; /* updated ones are gathered during the first forward passes */
+	bool scatter_gather;     /* a tensor group sends each activation once to the next stage */
+	double bucket_count;     /* parameters of a bucket of gradients */
 	double gradient_element_B;
+	double parameter_element_B; /* of a gathered parameter; 0: as activations */
 	double imbalance_ratio;     /* rows of the busiest group of experts over their mean */
 	double fragmentation_ratio; /* memory of the allocator over the tensors in it */
 };
@@ -50,7 +55,8 @@ struct training_plan {
 	size_t chunk_count; /* parts of the network on each stage */
 	size_t micro_batch; /* samples */
 	size_t micro_batch_count;
-	size_t block_count; /* blocks of the network */
+	size_t block_count;  /* blocks of the network */
+	const size_t *parts; /* by layer: number of the part of the network that holds it */
 	bool sequence;
 };
 
@@ -61,6 +67,10 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 				     const struct plan_params *params, size_t rank_count,
 				     const char **why);
 
+/* Returns the floating-point operations of one sample that backward computes again, counted as in
+ * network_model_flop. `network` is the whole network. */
+double plan_recomputed_flop(const struct training_plan *plan, const struct network *network,
+			    const struct stack_params *stack);
 /* Returns the samples of a step on all GPUs. */
 double plan_batch(const struct training_plan *plan);
 /* Returns the rank's index on the axis. */

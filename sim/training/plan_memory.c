@@ -58,18 +58,14 @@ static struct stage_sum add_up(const struct training_plan *plan, const struct st
 			       size_t stage)
 {
 	const struct network *network = plan->shard->network;
-	size_t stages = plan->sizes[AXIS_PIPELINE],
-	       each = plan->block_count / (stages * plan->chunk_count);
+	size_t stages = plan->sizes[AXIS_PIPELINE], first = 0;
 	struct stage_sum sum = {0};
-	size_t first = 0, blocks = 0;
 	for (size_t i = 1; i <= network->layer_count; i++) {
 		bool ends = i == network->layer_count ||
 			    network->layers[i].block != network->layers[first].block;
 		if (!ends)
 			continue;
-		blocks += network->layers[first].block > 0;
-		size_t part = blocks > 0 ? (blocks - 1) / each : 0;
-		if (part % stages == stage)
+		if (plan->parts[first] % stages == stage)
 			add_unit(plan, stack, first, i, &sum);
 		first = i;
 	}

@@ -18,6 +18,9 @@ enum stream { COMPUTE, DOWN_IN, DOWN_OUT, UP_IN, UP_OUT, BESIDE, GATHER, REDUCE,
 enum tag { TAG_DOWN, TAG_UP };
 enum part { PART_FORWARD, PART_BACKWARD, PART_WEIGHTS, PART_AGAIN, PART_COUNT };
 
+/* SMs that Transformer Engine's user buffers take for a collective: 1 to 24, on the average of the
+ * ten of a layer (NVIDIA's submission to MLPerf Training 3.1, tp_overlap/h100tp4pp8mbs1.yaml). */
+static const uint8_t user_buffer_blocks = 5;
 /* Ranks of a data-parallel group for each of which a bucket holds a million parameters. */
 static const double bucket_rank_count = 1e6;
 
@@ -25,6 +28,7 @@ struct piece {                                 /* kernels, or a collective */
 	const struct shard_exchange *exchange; /* NULL: kernels */
 	double gpu_s, host_s;
 	uint32_t kernel_count;
+	bool closed; /* kernels of later layers are another piece */
 	const char *label;
 };
 struct pieces {
@@ -48,13 +52,16 @@ struct writer {
 	size_t *chunk_first; /* by chunk: its first unit; one more entry at the end */
 	double open_count, open_expert_count; /* parameters whose gradients are not reduced */
 	double message_B;                     /* of an activation between stages */
+	bool scatters; /* each GPU of the tensor group sends a part of the activation */
 };
 
 /* ---- pieces ---- */
 
 static struct piece *open_piece(struct writer *w, struct pieces *pieces)
 {
-	if (pieces->list.count == 0 || pieces->list.items[pieces->list.count - 1].exchange)
+	size_t count = pieces->list.count;
+	if (count == 0 || pieces->list.items[count - 1].exchange ||
+	    pieces->list.items[count - 1].closed)
 		*VEC_PUSH(w->issuer.arena, &pieces->list) = (struct piece){0};
 	return &pieces->list.items[pieces->list.count - 1];
 }
@@ -85,17 +92,33 @@ static void add_op(struct writer *w, struct pieces *pieces, const struct op *op)
 	piece->label = op->name;
 }
 
-static void add_exchanges(struct writer *w, struct pieces *pieces, size_t layer, enum op_pass pass,
+/* Adds the collectives before or behind a layer. Those that run beside it begin before it. Returns
+ * true if there are such. */
+static bool add_exchanges(struct writer *w, struct pieces *pieces, size_t layer, enum op_pass pass,
 			  bool before)
 {
 	const struct shard *shard = w->plan->shard;
+	bool beside = false;
 	for (size_t i = 0; i < shard->exchange_count; i++) {
 		const struct shard_exchange *exchange = &shard->exchanges[i];
-		if (exchange->layer == layer && exchange->pass == pass &&
-		    exchange->before == before)
-			*VEC_PUSH(w->issuer.arena, &pieces->list) =
-				(struct piece){.exchange = exchange};
+		if (exchange->layer != layer || exchange->pass != pass ||
+		    (exchange->before || exchange->beside) != before)
+			continue;
+		*VEC_PUSH(w->issuer.arena, &pieces->list) = (struct piece){.exchange = exchange};
+		beside |= exchange->beside;
 	}
+	return beside;
+}
+
+/* Ends the piece of a layer. */
+static void leave_layer(struct writer *w, struct pieces *pieces, size_t layer, enum op_pass pass,
+			bool beside)
+{
+	if (layer == SIZE_MAX)
+		return;
+	if (beside)
+		pieces->list.items[pieces->list.count - 1].closed = true;
+	add_exchanges(w, pieces, layer, pass, false);
 }
 
 /* Adds the ops of layers [first, last] in that pass, with their collectives. The gradients of
@@ -104,20 +127,19 @@ static void build_pass(struct writer *w, struct pieces *pieces, struct pieces *w
 		       enum op_pass pass, size_t first, size_t last)
 {
 	size_t layer = SIZE_MAX;
+	bool beside = false;
 	for (size_t i = 0; i < w->graph->count; i++) {
 		const struct op *op = &w->graph->ops[i];
 		if (op->pass != pass || op->layer < first || op->layer > last)
 			continue;
 		if (op->layer != layer) {
-			if (layer != SIZE_MAX)
-				add_exchanges(w, pieces, layer, pass, false);
+			leave_layer(w, pieces, layer, pass, beside);
 			layer = op->layer;
-			add_exchanges(w, pieces, layer, pass, true);
+			beside = add_exchanges(w, pieces, layer, pass, true);
 		}
 		add_op(w, op->weights ? weights : pieces, op);
 	}
-	if (layer != SIZE_MAX)
-		add_exchanges(w, pieces, layer, pass, false);
+	leave_layer(w, pieces, layer, pass, beside);
 }
 
 /* Adds what backward computes again. */
@@ -164,34 +186,22 @@ static void build_unit(struct writer *w, struct unit *unit, size_t first, size_t
 	}
 }
 
-/* Returns the number of the part of the network to which a layer belongs, and sets *starts if a
- * unit begins with the layer. */
-static size_t part_of(const struct writer *w, size_t layer, size_t *blocks, bool *starts)
-{
-	const struct layer *layers = w->plan->shard->network->layers;
-	size_t parts = w->plan->sizes[AXIS_PIPELINE] * w->plan->chunk_count;
-	size_t each = w->plan->block_count / parts;
-	*starts = layer == 0 || layers[layer].block != layers[layer - 1].block;
-	*blocks += *starts && layers[layer].block > 0;
-	return *blocks > 0 ? (*blocks - 1) / each : 0;
-}
-
 static void build_units(struct writer *w)
 {
 	const struct network *network = w->plan->shard->network;
-	size_t stages = w->plan->sizes[AXIS_PIPELINE], blocks = 0, first = 0, before = 0;
+	const size_t *parts = w->plan->parts;
+	size_t stages = w->plan->sizes[AXIS_PIPELINE], first = 0;
 	w->units = ARENA_ARRAY(w->issuer.arena, w->plan->block_count + 2, struct unit);
 	w->chunk_first = ARENA_ARRAY(w->issuer.arena, w->plan->chunk_count + 1, size_t);
-	for (size_t i = 0; i <= network->layer_count; i++) {
-		bool starts = true;
-		size_t part = i < network->layer_count ? part_of(w, i, &blocks, &starts) : before;
-		if (starts && i > 0 && before % stages == w->stage) {
+	for (size_t i = 1; i <= network->layer_count; i++) {
+		if (i < network->layer_count &&
+		    network->layers[i].block == network->layers[first].block)
+			continue;
+		if (parts[first] % stages == w->stage) {
 			build_unit(w, &w->units[w->unit_count++], first, i - 1);
-			w->chunk_first[before / stages + 1] = w->unit_count;
+			w->chunk_first[parts[first] / stages + 1] = w->unit_count;
 		}
-		if (starts)
-			first = i;
-		before = part;
+		first = i;
 	}
 }
 
@@ -206,8 +216,8 @@ static void order(struct writer *w, uint16_t stream, uint16_t behind)
 }
 
 /* Issues a collective, unless the group has one rank. */
-static void collective(struct writer *w, enum collective kind, enum plan_group group, double size_B,
-		       uint16_t stream, const char *label)
+static struct cuda_call *collective(struct writer *w, enum collective kind, enum plan_group group,
+				    double size_B, uint16_t stream, const char *label)
 {
 	static const enum call_kind calls[] = {
 		[COLLECTIVE_ALL_REDUCE] = CALL_ALL_REDUCE,
@@ -217,11 +227,12 @@ static void collective(struct writer *w, enum collective kind, enum plan_group g
 	};
 	uint32_t communicator = w->step->groups->of[group][w->rank];
 	if (communicator == 0 || !(size_B > 0))
-		return;
+		return NULL;
 	struct cuda_call *call = issue_call(&w->issuer, calls[kind], stream);
 	call->payload_B = size_B;
 	call->peer = communicator;
 	call->label = label;
+	return call;
 }
 
 static void message(struct writer *w, enum call_kind kind, uint16_t stream, enum tag tag,
@@ -237,11 +248,26 @@ static void message(struct writer *w, enum call_kind kind, uint16_t stream, enum
 	call->peer = (uint32_t)plan_neighbour(w->plan, w->rank, AXIS_PIPELINE, stage);
 	call->tag = (uint8_t)tag;
 	call->label = kind == CALL_SEND ? "send" : "receive";
-	if (kind == CALL_RECEIVE)
-		order(w, stream, COMPUTE);
+	if (kind == CALL_SEND)
+		return;
+	order(w, stream, COMPUTE);
+	if (w->scatters)
+		collective(w, COLLECTIVE_ALL_GATHER, PLAN_TENSOR,
+			   w->message_B * (double)w->plan->sizes[AXIS_TENSOR], COMPUTE, "tp");
 }
 
-static void play_exchange(struct writer *w, const struct shard_exchange *exchange)
+/* Returns the bytes of an element of a collective. With FP8, the input of a product is converted
+ * before it is gathered (Transformer Engine). */
+static double exchange_element_B(const struct writer *w, const struct shard_exchange *exchange)
+{
+	const struct layer *layer = &w->plan->shard->network->layers[exchange->layer];
+	return w->step->stack->precision == PRECISION_FP8 && exchange->group == SHARD_TENSOR &&
+			       exchange->collective == COLLECTIVE_ALL_GATHER && layer->block > 0
+		       ? 1
+		       : stack_element_B(w->step->stack);
+}
+
+static void play_exchange(struct writer *w, const struct shard_exchange *exchange, uint16_t stream)
 {
 	static const enum plan_group groups[SHARD_GROUP_COUNT] = {
 		[SHARD_TENSOR] = PLAN_TENSOR,
@@ -250,9 +276,12 @@ static void play_exchange(struct writer *w, const struct shard_exchange *exchang
 	};
 	static const char *const labels[SHARD_GROUP_COUNT] = {"tp", "cp", "ep"};
 	double size_B = exchange->elements_count * (double)w->plan->micro_batch *
-			stack_element_B(w->step->stack);
-	collective(w, exchange->collective, groups[exchange->group], size_B, COMPUTE,
-		   labels[exchange->group]);
+			exchange_element_B(w, exchange);
+	struct cuda_call *call = collective(w, exchange->collective, groups[exchange->group],
+					    size_B, stream, labels[exchange->group]);
+	if (call && exchange->group == SHARD_TENSOR &&
+	    w->plan->params->overlap_tensor == OVERLAP_ALL)
+		call->tag = user_buffer_blocks;
 }
 
 static void play_kernels(struct writer *w, double duration_s, double work_s, const char *label)
@@ -273,16 +302,12 @@ static void play(struct writer *w, const struct pieces *pieces)
 	for (size_t i = 0; i < pieces->list.count; i++) {
 		const struct piece *piece = &pieces->list.items[i];
 		if (piece->exchange && piece->exchange->beside) {
-			double size_B = piece->exchange->elements_count *
-					(double)w->plan->micro_batch *
-					stack_element_B(w->step->stack);
 			if (!beside)
 				order(w, COMPUTE, BESIDE);
-			collective(w, piece->exchange->collective, PLAN_CONTEXT, size_B, BESIDE,
-				   "cp");
+			play_exchange(w, piece->exchange, BESIDE);
 			beside = true;
 		} else if (piece->exchange) {
-			play_exchange(w, piece->exchange);
+			play_exchange(w, piece->exchange, COMPUTE);
 		} else {
 			play_kernels(w, piece->gpu_s, piece->host_s, piece->label);
 			if (beside)
@@ -301,6 +326,21 @@ static bool shards_parameters(const struct writer *w)
 	return w->plan->params->sharding == SHARDING_PARAMETERS;
 }
 
+/* Gathers that many parameters. */
+static void gather_parameters(struct writer *w, double count, double expert_count, uint16_t stream)
+{
+	double element_B = w->plan->params->parameter_element_B;
+	/* without expert groups, experts are like other parameters */
+	bool apart = w->plan->expert_count > 1;
+	if (!(element_B > 0))
+		element_B = stack_element_B(w->step->stack);
+	collective(w, COLLECTIVE_ALL_GATHER, PLAN_DATA,
+		   (count + (apart ? 0 : expert_count)) * element_B, stream, "parameters");
+	if (apart)
+		collective(w, COLLECTIVE_ALL_GATHER, PLAN_EXPERT_DATA, expert_count * element_B,
+			   stream, "parameters");
+}
+
 /* Returns the event that is recorded when the parameters of a unit are here. */
 static uint16_t gathered(const struct writer *w, const struct unit *unit)
 {
@@ -311,13 +351,37 @@ static uint16_t gathered(const struct writer *w, const struct unit *unit)
  * ahead: the next one is gathered while one computes (PyTorch, FSDP's limit_all_gathers). */
 static void gather_unit(struct writer *w, struct unit *unit)
 {
-	double element_B = stack_element_B(w->step->stack);
 	order(w, COMPUTE, GATHER);
-	collective(w, COLLECTIVE_ALL_GATHER, PLAN_DATA, unit->parameters_count * element_B, GATHER,
-		   "parameters");
-	collective(w, COLLECTIVE_ALL_GATHER, PLAN_EXPERT_DATA,
-		   unit->expert_parameters_count * element_B, GATHER, "parameters");
+	gather_parameters(w, unit->parameters_count, unit->expert_parameters_count, GATHER);
 	issue_call(&w->issuer, CALL_EVENT_RECORD, GATHER)->event = gathered(w, unit);
+}
+
+/* Returns true if parameters are gathered once in a step, because each rank updates a part. */
+static bool gathers_updated(const struct writer *w)
+{
+	int sharding = w->plan->params->sharding;
+	return sharding == SHARDING_OPTIMIZER || sharding == SHARDING_GRADIENTS;
+}
+
+static void gather_chunk(struct writer *w, size_t chunk, uint16_t stream)
+{
+	double count = 0, expert_count = 0;
+	for (size_t i = w->chunk_first[chunk]; i < w->chunk_first[chunk + 1]; i++) {
+		count += w->units[i].parameters_count;
+		expert_count += w->units[i].expert_parameters_count;
+	}
+	gather_parameters(w, count, expert_count, stream);
+}
+
+/* Gathers the parameters that the step before updated, chunk by chunk, while the first passes
+ * compute. */
+static void gather_updated(struct writer *w)
+{
+	for (size_t c = 0; c < w->plan->chunk_count; c++) {
+		gather_chunk(w, c, GATHER);
+		issue_call(&w->issuer, CALL_EVENT_RECORD, GATHER)->event =
+			gathered(w, &w->units[w->chunk_first[c]]);
+	}
 }
 
 static void reduce_gradients(struct writer *w, double count, double expert_count)
@@ -374,8 +438,11 @@ static void enter_unit(struct writer *w, size_t chunk, size_t index, bool forwar
 		gathered(w, &w->units[index]);
 }
 
-static void forward(struct writer *w, size_t chunk)
+static void forward(struct writer *w, size_t chunk, bool first)
 {
+	if (first && gathers_updated(w) && w->plan->params->overlap_parameters)
+		issue_call(&w->issuer, CALL_STREAM_WAIT_EVENT, COMPUTE)->event =
+			gathered(w, &w->units[w->chunk_first[chunk]]);
 	for (size_t i = w->chunk_first[chunk]; i < w->chunk_first[chunk + 1]; i++) {
 		enter_unit(w, chunk, i, true);
 		play(w, &w->units[i].parts[PART_FORWARD]);
@@ -420,7 +487,7 @@ static void play_slot(struct writer *w, const struct slot *slot)
 	if (slot->kind == SLOT_FORWARD) {
 		if (part > 0)
 			message(w, CALL_RECEIVE, DOWN_IN, TAG_DOWN, before);
-		forward(w, slot->chunk);
+		forward(w, slot->chunk, slot->micro == 0);
 		if (part + 1 < parts)
 			message(w, CALL_SEND, DOWN_OUT, TAG_DOWN, next);
 	} else if (slot->kind == SLOT_BACKWARD) {
@@ -448,7 +515,7 @@ static double tied_count(const struct writer *w)
 static void update(struct writer *w)
 {
 	const struct plan_params *params = w->plan->params;
-	double update_s = 0, work_s = 0, count = 0, expert_count = 0;
+	double update_s = 0, work_s = 0;
 	double share =
 		params->sharding == SHARDING_NONE
 			? 1
@@ -456,34 +523,27 @@ static void update(struct writer *w)
 	for (size_t i = 0; i < w->unit_count; i++) {
 		update_s += w->units[i].update_s * share;
 		work_s += w->units[i].update_host_s;
-		count += w->units[i].parameters_count;
-		expert_count += w->units[i].expert_parameters_count;
 	}
 	reduce_open(w);
 	order(w, REDUCE, COMPUTE);
 	collective(w, COLLECTIVE_ALL_REDUCE, PLAN_EMBEDDING,
 		   tied_count(w) * params->gradient_element_B, COMPUTE, "embedding");
 	play_kernels(w, update_s, work_s, "update");
-	if (params->sharding == SHARDING_NONE || shards_parameters(w))
-		return;
-	double element_B = stack_element_B(w->step->stack);
-	bool apart = w->plan->expert_count > 1;
-	collective(w, COLLECTIVE_ALL_GATHER, PLAN_DATA,
-		   (count + (apart ? 0 : expert_count)) * element_B, COMPUTE, "parameters");
-	if (apart)
-		collective(w, COLLECTIVE_ALL_GATHER, PLAN_EXPERT_DATA, expert_count * element_B,
-			   COMPUTE, "parameters");
+	for (size_t c = 0;
+	     gathers_updated(w) && !params->overlap_parameters && c < w->plan->chunk_count; c++)
+		gather_chunk(w, c, COMPUTE);
 }
 
-/* Returns the bytes of an activation between two stages. With sequence parallelism each GPU of the
- * tensor group sends its tokens. */
+/* Returns the bytes that a GPU sends for an activation between two stages. With sequence
+ * parallelism it sends its tokens. */
 static double message_B(const struct writer *w)
 {
 	const struct network *network = w->plan->shard->network;
 	size_t i = 1;
 	while (network->layers[i].block == 0)
 		i++;
-	return network->layers[network->layers[i].inputs[0]].output_count *
+	double parts = w->scatters ? (double)w->plan->sizes[AXIS_TENSOR] : 1;
+	return network->layers[network->layers[i].inputs[0]].output_count / parts *
 	       (double)w->plan->micro_batch * stack_element_B(w->step->stack);
 }
 
@@ -502,6 +562,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 		.graph = &graph,
 		.rank = rank,
 		.stage = plan_index(plan, rank, AXIS_PIPELINE),
+		.scatters = plan->params->scatter_gather && !plan->sequence,
 	};
 	const struct pipeline_shape shape = {plan->sizes[AXIS_PIPELINE], plan->chunk_count,
 					     plan->micro_batch_count};
@@ -510,6 +571,8 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 	w.message_B = message_B(&w);
 	plan->schedule->write(arena, &shape, w.stage, &slots);
 	issue_item(&w.issuer, ITEM_THINK)->work_s = step->stack->session_s;
+	if (gathers_updated(&w) && plan->params->overlap_parameters)
+		gather_updated(&w);
 	for (size_t i = 0; i < slots.count; i++)
 		play_slot(&w, &slots.items[i]);
 	update(&w);

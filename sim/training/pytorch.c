@@ -14,7 +14,7 @@
 
 enum { COMPUTE, COPIES, STREAM_COUNT };
 enum { INPUT_THERE, SIGNAL_COUNT };
-enum { EVENT_INPUT, EVENT_COUNT = 2 };
+enum { EVENT_INPUT, EVENT_CALLS = 2, EVENT_COUNT };
 
 static const uint32_t *program_order(struct arena *arena, const struct op_graph *graph)
 {
@@ -31,8 +31,11 @@ static const struct program *program(struct arena *arena, const struct network *
 				     const struct spread_params *spread_params)
 {
 	struct op_graph graph = op_graph_new(arena, network, batch, stack, gpu);
-	struct issuer main_thread = {
-		.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency};
+	struct issuer main_thread = {.arena = arena,
+				     .stack = stack,
+				     .gpu = gpu,
+				     .efficiency = efficiency,
+				     .calls_event = EVENT_CALLS};
 	struct issuer input = main_thread;
 	if (spread_params)
 		main_thread.spread = spread_new(arena, spread_params, &graph, STREAM_COUNT,
@@ -68,6 +71,14 @@ static const struct program *program(struct arena *arena, const struct network *
 const struct framework framework_pytorch = {
 	.name = "pytorch",
 	.help = "PyTorch: one thread issues in program order and runs ahead across steps",
+	.ahead = true,
+	.order = program_order,
+	.program = program,
+};
+
+const struct framework framework_jax = {
+	.name = "jax",
+	.help = "JAX: a compiled step whose kernels one thread launches in order, ahead of the GPU",
 	.ahead = true,
 	.order = program_order,
 	.program = program,

@@ -204,10 +204,16 @@ static void resize(struct sharder *s, size_t index)
 
 /* ---- collectives ---- */
 
-static void exchange(struct sharder *s, size_t layer, enum op_pass pass, bool before,
-		     enum shard_group group, enum collective collective, double elements_count)
+/* User buffers send the sums of a product in four parts. All but the last one are sent while
+ * the product computes the next part (Megatron-Bridge, PipelineOverlapCfg: num_splits = 4). */
+static const double pipelined_parts_count = 4;
+
+static struct shard_exchange *exchange(struct sharder *s, size_t layer, enum op_pass pass,
+				       bool before, enum shard_group group,
+				       enum collective collective, double elements_count)
 {
-	*VEC_PUSH(s->arena, &s->exchanges) = (struct shard_exchange){
+	struct shard_exchange *exchange = VEC_PUSH(s->arena, &s->exchanges);
+	*exchange = (struct shard_exchange){
 		.layer = layer,
 		.pass = pass,
 		.before = before,
@@ -216,6 +222,7 @@ static void exchange(struct sharder *s, size_t layer, enum op_pass pass, bool be
 		.collective = collective,
 		.elements_count = elements_count,
 	};
+	return exchange;
 }
 
 /* Returns the elements of a layer's output on all tokens of the context group's part. */
@@ -228,26 +235,39 @@ static double whole_count(const struct sharder *s, size_t layer)
 static void enter_split(struct sharder *s, size_t index)
 {
 	double count = whole_count(s, s->from->layers[index].inputs[0]);
+	bool backward = s->params->overlap != OVERLAP_NONE;
 	if (!s->params->sequence) {
-		exchange(s, index, PASS_BACKWARD, false, SHARD_TENSOR, COLLECTIVE_ALL_REDUCE,
-			 count);
+		exchange(s, index, PASS_BACKWARD, false, SHARD_TENSOR, COLLECTIVE_ALL_REDUCE, count)
+			->beside = backward;
 		return;
 	}
-	exchange(s, index, PASS_FORWARD, true, SHARD_TENSOR, COLLECTIVE_ALL_GATHER, count);
-	exchange(s, index, PASS_BACKWARD, true, SHARD_TENSOR, COLLECTIVE_ALL_GATHER, count);
-	exchange(s, index, PASS_BACKWARD, false, SHARD_TENSOR, COLLECTIVE_REDUCE_SCATTER, count);
+	exchange(s, index, PASS_FORWARD, true, SHARD_TENSOR, COLLECTIVE_ALL_GATHER, count)->beside =
+		s->params->overlap == OVERLAP_ALL;
+	exchange(s, index, PASS_BACKWARD, true, SHARD_TENSOR, COLLECTIVE_ALL_GATHER, count)
+		->beside = backward;
+	exchange(s, index, PASS_BACKWARD, false, SHARD_TENSOR, COLLECTIVE_REDUCE_SCATTER, count)
+		->beside = backward;
 }
 
 /* The layer takes split features or a split vocabulary and gives sums of whole features. */
 static void leave_split(struct sharder *s, size_t index)
 {
 	double count = whole_count(s, index);
+	bool overlaps =
+		s->params->overlap == OVERLAP_ALL && s->from->layers[index].op == LAYER_LINEAR;
+	double last_count = overlaps ? count / pipelined_parts_count : count;
 	if (!s->params->sequence) {
 		exchange(s, index, PASS_FORWARD, false, SHARD_TENSOR, COLLECTIVE_ALL_REDUCE, count);
 		return;
 	}
-	exchange(s, index, PASS_FORWARD, false, SHARD_TENSOR, COLLECTIVE_REDUCE_SCATTER, count);
-	exchange(s, index, PASS_BACKWARD, true, SHARD_TENSOR, COLLECTIVE_ALL_GATHER, count);
+	if (overlaps)
+		exchange(s, index, PASS_FORWARD, false, SHARD_TENSOR, COLLECTIVE_REDUCE_SCATTER,
+			 count - last_count)
+			->beside = true;
+	exchange(s, index, PASS_FORWARD, false, SHARD_TENSOR, COLLECTIVE_REDUCE_SCATTER,
+		 last_count);
+	exchange(s, index, PASS_BACKWARD, true, SHARD_TENSOR, COLLECTIVE_ALL_GATHER, count)
+		->beside = overlaps;
 }
 
 static void tensor_exchanges(struct sharder *s, size_t index)

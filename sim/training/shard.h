@@ -29,9 +29,16 @@
 /* Returns the largest number up to `by` that divides count. */
 size_t divisor_below(size_t count, size_t by);
 
+/* The collectives of a tensor group that run while its products do: none; those of the backward
+ * pass of layers that are split by columns (Megatron-LM's
+ * LinearWithGradAccumulationAndAsyncCommunication); or all of those layers and the ones that are
+ * split by rows (Transformer Engine's user buffers). */
+enum tensor_overlap { OVERLAP_NONE, OVERLAP_BACKWARD, OVERLAP_ALL };
+
 struct shard_params { /* sizes of the groups, at least 1 */
 	size_t tensor_count, context_count, expert_count;
-	bool sequence;          /* has an effect only if tensor_count > 1 */
+	bool sequence; /* has an effect only if tensor_count > 1 */
+	enum tensor_overlap overlap;
 	double imbalance_ratio; /* rows of the busiest expert group over their mean, at least 1 */
 };
 
@@ -42,7 +49,7 @@ struct shard_exchange {
 	size_t layer;
 	enum op_pass pass; /* forward or backward */
 	bool before;
-	bool beside; /* runs while the layer's kernels run */
+	bool beside; /* begins with the layer's kernels and runs while they do */
 	enum shard_group group;
 	enum collective collective;
 	double elements_count; /* of one sample, as nccl-tests counts a collective's size */

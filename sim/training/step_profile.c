@@ -42,7 +42,7 @@ static double host_s(struct cutter *c, const struct op *op)
 		const struct item *item = &c->issuer.items.items[i];
 		if (item->kind == ITEM_THINK)
 			work_s += item->work_s;
-		else
+		else if (!item->call.in_dispatch)
 			work_s += item->call.kind == CALL_LAUNCH ? c->host->driver->launch_s
 								 : c->host->driver->library_s;
 	}

@@ -22,7 +22,7 @@
 
 enum { COMPUTE, HOST_TO_DEVICE, DEVICE_TO_HOST, STREAM_COUNT };
 enum { LOSS_BACK, GPU_DONE, INPUT_THERE, EXTRA_SEEN, SIGNAL_COUNT };
-enum { EVENT_LOSS = 0, EVENT_DONE = 2, EVENT_INPUT = 4, EVENT_EXTRA = 6 };
+enum { EVENT_LOSS = 0, EVENT_DONE = 2, EVENT_INPUT = 4, EVENT_CALLS = 6, EVENT_EXTRA };
 /* Events for the extra records; each record has its own. */
 enum { EXTRA_EVENTS = 4096, EXTRA_MAX = EXTRA_EVENTS };
 
@@ -125,8 +125,11 @@ static const struct program *program(struct arena *arena, const struct network *
 				     const struct spread_params *spread_params)
 {
 	struct op_graph graph = op_graph_new(arena, network, batch, stack, gpu);
-	struct issuer executor = {
-		.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency};
+	struct issuer executor = {.arena = arena,
+				  .stack = stack,
+				  .gpu = gpu,
+				  .efficiency = efficiency,
+				  .calls_event = EVENT_CALLS};
 	struct issuer input = executor;
 	if (spread_params)
 		executor.spread = spread_new(arena, spread_params, &graph, STREAM_COUNT,

@@ -10,6 +10,7 @@
 #include "sim/base/table.h"
 #include "sim/base/vec.h"
 #include "sim/json/write.h"
+#include "sim/result/write.h"
 #include "sim/verb/verbs.h"
 
 struct explanation {
@@ -124,6 +125,37 @@ static void write_json(FILE *out, const void *ctx)
 	jw_end(&json);
 }
 
+static void write_csv(FILE *out, const void *ctx)
+{
+	static const char *const heads[] = {"key",  "value",  "low",    "high", "prior",
+					    "unit", "status", "origin", "note", "help"};
+	const struct explanation *e = ctx;
+	struct csv csv = {.out = out};
+	for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+		csv_field(&csv, heads[i]);
+	csv_line(&csv);
+	for (size_t i = 0; i < e->params.count; i++) {
+		const struct cfg_param *p = e->params.items[i];
+		bool number = p->row->kind == PARAM_KIND_NUMBER;
+		csv_field(&csv, p->path);
+		if (number)
+			csv_number(&csv, p->value);
+		else if (p->row->kind == PARAM_KIND_BOOL)
+			csv_field(&csv, p->value != 0 ? "true" : "false");
+		else
+			csv_field(&csv, p->text);
+		csv_number(&csv, number ? p->low : NAN);
+		csv_number(&csv, number ? p->high : NAN);
+		csv_field(&csv, p->prior ? prior_name(p->prior) : NULL);
+		csv_field(&csv, number ? quantity_unit(p->row->quantity) : NULL);
+		csv_field(&csv, p->status);
+		csv_field(&csv, origin_of(e->command->arena, p));
+		csv_field(&csv, p->note);
+		csv_field(&csv, p->row->help);
+		csv_line(&csv);
+	}
+}
+
 /* Returns whether the path contains the key: "tcp" matches all of tcp.*. */
 static bool matches(const char *path, const char *key)
 {
@@ -170,7 +202,10 @@ static int explain(const struct command *command, const char *path, const char *
 			keys[0]);
 		return EXIT_USAGE;
 	}
-	return command_write(command, command->format == FORMAT_TABLE ? write_table : write_json,
+	return command_write(command,
+			     command->format == FORMAT_TABLE ? write_table
+			     : command->format == FORMAT_CSV ? write_csv
+							     : write_json,
 			     &e);
 }
 

@@ -20,7 +20,8 @@ void usage_print(FILE *out)
 	fprintf(out, "\n`farwire VERB --help` lists the options of a verb. Exit codes: 0 success, "
 		     "1 the simulation or\n"
 		     "an output failed, 2 wrong usage or configuration, 3 a stated bound is "
-		     "broken.\n");
+		     "broken. If an\n"
+		     "option is given twice, the last one counts; --set and --vary add up.\n");
 }
 
 /* Returns, for example, " (default 24, with --vary 0)", or "" without a default. */

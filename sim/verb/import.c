@@ -17,6 +17,14 @@ static bool is_compressed(FILE *in)
 	return second == 0x8b;
 }
 
+static int write_imported(const struct command *command, const struct imported *imported)
+{
+	int code = command_write(command, imported->write, imported->ctx);
+	if (code == EXIT_DONE && !command->quiet)
+		fprintf(stderr, "%s\n", imported->said);
+	return code;
+}
+
 static int import(const struct command *command, const struct importer *importer, FILE *in,
 		  const char *path)
 {
@@ -24,10 +32,17 @@ static int import(const struct command *command, const struct importer *importer
 	struct imported imported;
 	if (!import_read(command->arena, diag, importer, in, path, &imported))
 		return command_failed(diag, NULL);
-	int code = command_write(command, imported.write, imported.ctx);
-	if (code == EXIT_DONE && !command->quiet)
-		fprintf(stderr, "%s\n", imported.said);
-	return code;
+	return write_imported(command, &imported);
+}
+
+static int import_files(const struct command *command, const struct importer *importer)
+{
+	struct diag *diag = diag_new(command->arena);
+	struct imported imported;
+	if (!importer->files(command->arena, diag, command->words + 1, command->word_count - 1,
+			     &imported))
+		return command_failed(diag, NULL);
+	return write_imported(command, &imported);
 }
 
 static int run(const struct command *command)
@@ -39,6 +54,8 @@ static int run(const struct command *command)
 			registry_unknown(command->arena, &importer_registry, kind, NULL));
 		return EXIT_USAGE;
 	}
+	if (importer->files)
+		return import_files(command, importer);
 	if (command->word_count != 2) {
 		fprintf(stderr,
 			"farwire: import: there must be one file, not %zu (write one command for "
@@ -76,6 +93,8 @@ const struct verb verb_import = {
 		    "  gunzip -c trace.json.gz | farwire import kineto - -o calls.jsonl\n"
 		    "  farwire import nccl-tests all_reduce.log -o x.jsonl   # also nvbandwidth,\n"
 		    "                                               # perftest, iperf3\n"
+		    "  farwire import model config.json -o net.cfg\n"
+		    "  farwire import plan train.sh -o case.cfg\n"
 		    "  farwire fit x.jsonl -o x.cfg\n"
 		    "  farwire run --calls calls.jsonl --topology t320-same-esxi\n",
 	.options = "output quiet",

@@ -9,8 +9,8 @@
 #define FIELD(name) .offset = offsetof(struct command, name)
 #define REPORTED                                                                                   \
 	"words:ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization "       \
-	"training_time elapsed exposed input_wait latency_p50 latency_p99 first_token_p99 "        \
-	"between_tokens_p99 slo_attainment requests tokens"
+	"training_time elapsed exposed input_wait tokens tokens_gpu tflops_gpu mfu hfu "           \
+	"latency_p50 latency_p99 first_token_p99 between_tokens_p99 slo_attainment"
 
 static const struct option options[] = {
 	{OPTION_HEADING, .name = "The case"},
@@ -48,9 +48,12 @@ static const struct option options[] = {
 	{OPTION_CASE, .name = "gpus", .value = "N",
 	 .help = "number of GPUs of a data-parallel training job, which fills one machine after "
 		 "the other"},
+	{OPTION_CASE, .name = "tokens", .value = "N",
+	 .help = "number of tokens of a whole training, for example 15e12, whose time is printed"},
 	{OPTION_GROUP, .name = "plan", .value = "tp=8,pp=4,...",
 	 .help = "splits a transformer over the job's GPUs; short for --set plan.tp=8 and so on "
-		 "(`farwire list parameters` shows the keys)"},
+		 "(`farwire list parameters` shows the keys); names of Megatron-LM and other "
+		 "tools are allowed, too"},
 	{OPTION_GROUP, .name = "serve", .value = "rate=10,prompt=512,...",
 	 .help = "serves requests with the network, on as many replicas as --copies says; short "
 		 "for --set serve.rate=10 and so on"},
@@ -59,6 +62,9 @@ static const struct option options[] = {
 	{OPTION_CASE, .name = "collective", .value = "NAME",
 	 .complete = "words:all_reduce reduce_scatter all_gather broadcast all_to_all",
 	 .help = "collective to repeat without any training"},
+	{OPTION_CASE, .name = "events", .value = "N",
+	 .help = "largest number of events of a run, 100 million by default; a run that needs more "
+		 "has failed"},
 	{OPTION_SETTING, .name = "set", .value = "KEY=VALUE",
 	 .help = "sets a parameter, for example 'link.wire.latency=200 us'; repeatable"},
 	{OPTION_HEADING, .name = "The question"},

@@ -11,6 +11,7 @@
 #include "plots/canvas.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/import/settings.h"
 #include "sim/verb/parser.h"
 #include "sim/verb/verbs.h"
 
@@ -133,12 +134,17 @@ static void add_setting(struct parser *p, const char *text, const char *from)
 	*setting = (struct setting){text, {from, 0}};
 }
 
-/* Adds a setting of each part of "tp=8,pp=4" in that group. */
+/* Adds a setting of each part of "tp=8,pp=4" in that group. Plans allow names of other tools. */
 static void add_group(struct parser *p, const char *group, const char *list)
 {
 	while (*list) {
-		size_t length = strcspn(list, ",");
-		add_setting(p, arena_printf(p->arena, "%s.%.*s", group, (int)length, list),
+		size_t length = strcspn(list, ","), name = strcspn(list, "=,");
+		const char *key = arena_printf(p->arena, "%.*s", (int)name, list);
+		if (strcmp(group, "plan") == 0)
+			settings_plan_key(list, name, &key);
+		add_setting(p,
+			    arena_printf(p->arena, "%s.%s%.*s", group, key, (int)(length - name),
+					 list + name),
 			    arena_printf(p->arena, "--%s", group));
 		list += length + (list[length] == ',');
 	}

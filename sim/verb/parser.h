@@ -23,6 +23,11 @@ struct parser {
 void wrong(struct parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Checks words and output files after the whole command line was read. */
 void check_command(struct parser *p);
+/* Returns whether two paths name the same file. The files need not exist yet. */
+bool is_same_file(struct arena *arena, const char *a, const char *b);
+/* Prints an error if the output file exists and the command reads it, directly or through a
+ * configuration that it reads. */
+void check_not_read(struct parser *p, const char *option, const char *path);
 
 /* Returns the option with that name that the verb accepts, or NULL. */
 const struct option *option_find(const struct verb *verb, const char *name);

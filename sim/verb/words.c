@@ -65,45 +65,6 @@ static void check_words(struct parser *p)
 		      c->verb->name, c->verb->words, c->words[1]);
 }
 
-/* Gets the status of the folder that contains the path. Returns the file's name in the folder, or
- * NULL if the folder does not exist. */
-static const char *folder_status(struct arena *arena, const char *path, struct stat *status)
-{
-	const char *slash = strrchr(path, '/');
-	const char *folder =
-		slash ? arena_printf(arena, "%.*s", (int)(slash + 1 - path), path) : ".";
-	return stat(folder, status) == 0 ? (slash ? slash + 1 : path) : NULL;
-}
-
-/* Returns whether two paths name the same file. The files need not exist yet. */
-static bool is_same_file(struct arena *arena, const char *a, const char *b)
-{
-	struct stat x, y;
-	if (stat(a, &x) == 0)
-		return stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
-		       x.st_ino == y.st_ino;
-	const char *name_a = folder_status(arena, a, &x), *name_b = folder_status(arena, b, &y);
-	return name_a && name_b && strcmp(name_a, name_b) == 0 && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
-}
-
-/* Returns the value of a setting, without quotes. It may be the name of a file. */
-static const char *set_to(struct arena *arena, const char *setting)
-{
-	const char *value = strchr(setting, '=');
-	if (!value)
-		return "";
-	value += 1 + strspn(value + 1, " \"");
-	return arena_printf(arena, "%.*s", (int)strcspn(value, "\""), value);
-}
-
-static void check_not_read(struct parser *p, const char *option, const char *path, const char *read)
-{
-	if (access(read, F_OK) == 0 && is_same_file(p->arena, path, read))
-		wrong(p, "%s %s: refusing to overwrite an input file (write another name)", option,
-		      path);
-}
-
 /* Checks that no output file overwrites an input file or another output file. */
 static void check_outputs(struct parser *p)
 {
@@ -119,11 +80,7 @@ static void check_outputs(struct parser *p)
 				      "%s and %s name the same file '%s' (write two different "
 				      "names)",
 				      options[k], options[i], paths[i]);
-		for (size_t k = 0; k < c->word_count; k++)
-			check_not_read(p, options[i], paths[i], c->words[k]);
-		for (size_t k = 0; k < c->setting_count; k++)
-			check_not_read(p, options[i], paths[i],
-				       set_to(p->arena, c->settings[k].text));
+		check_not_read(p, options[i], paths[i]);
 	}
 }
 

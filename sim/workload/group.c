@@ -76,6 +76,11 @@ static void rank_done(void *ctx, uint64_t arg, size_t rank)
 	turn.done(turn.ctx, turn.arg);
 }
 
+static bool is_message(const struct cuda_call *call)
+{
+	return call->kind == CALL_SEND || call->kind == CALL_RECEIVE;
+}
+
 static enum collective collective_of(enum call_kind kind)
 {
 	switch (kind) {
@@ -116,6 +121,8 @@ static struct operation *operation_begin(struct line *line, const struct cuda_ca
 	const struct collective_request request = {
 		.collective = collective_of(call->kind),
 		.size_B = call->payload_B,
+		.message = is_message(call),
+		.block_count = is_message(call) ? 0 : call->tag,
 		.label = call->label,
 		.rank_done = rank_done,
 		.ctx = operation,
@@ -136,11 +143,6 @@ static struct operation *operation_find(const struct line *line, uint64_t ticket
 }
 
 /* ---- lines ---- */
-
-static bool is_message(const struct cuda_call *call)
-{
-	return call->kind == CALL_SEND || call->kind == CALL_RECEIVE;
-}
 
 static struct line *pair_find(const struct group *group, size_t from, size_t to, uint8_t tag)
 {

@@ -140,18 +140,20 @@ static void slowest_link_sets_the_ring_time(void)
 /* ---- inside a host, over PCIe ---- */
 
 /* Time of an all-reduce by two GPUs under a PCIe switch. Each link of a GPU and the link above the
- * switch have 10 GB/s. */
-static int64_t pcie_time_ps(enum guest_kind kind, bool peer_to_peer, double dram_Bps)
+ * switch have 10 GB/s. With the level loc, the GPUs have an NVLink, too. */
+static int64_t pcie_time_ps(enum guest_kind kind, enum path_level level, double dram_Bps)
 {
 	struct comm_world *w = comm_world_new();
 	w->guest_params.kind = (int)kind;
 	w->host_params.dram_bandwidth_Bps = dram_Bps;
-	w->library.peer_to_peer = peer_to_peer;
+	w->library.p2p_level = (int)level;
 	w->library.ring_pci_simple_s = 3e-6;
 	size_t host = comm_host(w);
 	for (size_t i = 0; i < 2; i++)
 		comm_link(w, "pcie", gpu_name(w->gpus[comm_gpu(w, host)]), "plx", RATE_BPS, 1e-6);
 	comm_link(w, "pcie", "plx", "h0", RATE_BPS, 1e-6);
+	if (level == PATH_LOC)
+		comm_link(w, "nvlink", gpu_name(w->gpus[0]), gpu_name(w->gpus[1]), RATE_BPS, 1e-6);
 	comm_all(w, comm_make(w, "job"), ALL_REDUCE, 2 * CHUNK_B, 0);
 	comm_run(w);
 	int64_t done_ps = w->done_ps[0];
@@ -162,16 +164,18 @@ static int64_t pcie_time_ps(enum guest_kind kind, bool peer_to_peer, double dram
 static void peer_copies_turn_at_the_switch_except_in_a_vm(void)
 {
 	/* Peer to peer: two links and one hop of the library. */
-	CHECK_PS(pcie_time_ps(GUEST_BARE, true, 1e15), 2 * ((3 + 2) * US + CHUNK_PS));
-	CHECK_PS(pcie_time_ps(GUEST_CONTAINER, true, 1e15), 2 * ((3 + 2) * US + CHUNK_PS));
+	CHECK_PS(pcie_time_ps(GUEST_BARE, PATH_PIX, 1e15), 2 * ((3 + 2) * US + CHUNK_PS));
+	CHECK_PS(pcie_time_ps(GUEST_CONTAINER, PATH_SYS, 1e15), 2 * ((3 + 2) * US + CHUNK_PS));
 	/* In a virtual machine they turn at the root complex: both messages cross the link above
 	 * the switch. */
-	CHECK_PS(pcie_time_ps(GUEST_VM, true, 1e15), 2 * ((3 + 4) * US + 2 * CHUNK_PS));
+	CHECK_PS(pcie_time_ps(GUEST_VM, PATH_SYS, 1e15), 2 * ((3 + 4) * US + 2 * CHUNK_PS));
 	/* Without peer to peer they use a buffer in host memory: two hops of the library. */
-	CHECK_PS(pcie_time_ps(GUEST_BARE, false, 1e15), 2 * ((6 + 4) * US + 2 * CHUNK_PS));
+	CHECK_PS(pcie_time_ps(GUEST_BARE, PATH_NVL, 1e15), 2 * ((6 + 4) * US + 2 * CHUNK_PS));
 	/* Both messages are written to host memory and read from it, so 8 GB/s give 2 GB/s to each.
 	 */
-	CHECK_PS(pcie_time_ps(GUEST_BARE, false, 8e9), 2 * ((6 + 4) * US + 5 * CHUNK_PS));
+	CHECK_PS(pcie_time_ps(GUEST_BARE, PATH_NVL, 8e9), 2 * ((6 + 4) * US + 5 * CHUNK_PS));
+	/* The level loc forbids NVLink, too. */
+	CHECK_PS(pcie_time_ps(GUEST_BARE, PATH_LOC, 1e15), 2 * ((6 + 4) * US + 2 * CHUNK_PS));
 }
 
 /* A server with two processors. Each processor has a switch with two GPUs, and its memory is behind

@@ -34,6 +34,9 @@ static double driver_work_s(const struct driver_params *driver, enum call_kind k
 	case CALL_EVENT_QUERY:
 		return driver->query_s;
 	case CALL_GET_DEVICE:
+	case CALL_SET_DEVICE:
+	case CALL_GET_LAST_ERROR:
+	case CALL_IS_CAPTURING:
 	case CALL_GET_ATTRIBUTE:
 		return driver->get_s;
 	default:

@@ -135,3 +135,18 @@ expect 0 '' run case.cfg -q --draws 0 --batch 1 --set 'link.vswitch.latency=0 s'
 expect 0 '' run case.cfg -q --draws 0 --batch 1 --seed 9223372036854775807
 expect 0 '' run case.cfg -q --draws 0 --batch 1e1 --jobs 1024
 verdict 'command_line.numbers_out_of_range_are_refused'
+
+# The last one of equal options counts.
+farwire run case.cfg -q --draws 0 --batch 4 --batch 16 --format json
+cp "$scratch.out" twice.json
+farwire run case.cfg -q --draws 0 --batch 16 --format json
+cmp -s "$scratch.out" twice.json || complain 'the first one of two options counts'
+verdict 'command_line.the_last_of_equal_options_counts'
+
+# explain writes CSV with as many rows as its JSON has parameters.
+farwire explain case.cfg --format csv
+head -n 1 "$scratch.out" | grep -q '^key,value,low,high,prior,unit,status,origin,note,help' || complain 'no head line'
+rows=$(grep -cE '^[a-z0-9_.*-]+,' "$scratch.out")
+farwire explain case.cfg --format json
+[ "$rows" = "$(($(grep -c '^    "key": ' "$scratch.out") + 1))" ] || complain "$rows rows of CSV"
+verdict 'command_line.explain_writes_csv'

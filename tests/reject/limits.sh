@@ -175,3 +175,25 @@ expect 2 "there is no topology 'a \[31mb '" run x.cfg
 expect 2 '^--set: ' run c4140-infiniband --set "$(printf 'case.\033[2J=1')"
 ! grep -q "$(printf '\033')" "$scratch.err" || complain 'a message contains an escape sequence'
 verdict limits.control_characters_are_removed_from_messages
+
+# Whatever the limit of memory, a command succeeds or says that memory is short. libconfig and
+# other libraries must not crash, also if several threads read files.
+done_count=0
+short_count=0
+kb=20000
+while [ $kb -lt 260000 ]; do
+	code=0
+	# shellcheck disable=SC3045
+	(ulimit -v $kb && exec "$FARWIRE" sweep quarter-gpu --vary case.batch=8,16 --draws 2 --jobs 4 -q \
+		>/dev/null 2>said.txt) || code=$?
+	if [ $code = 0 ]; then
+		done_count=$((done_count + 1))
+	elif [ $code = 1 ] && grep -q 'out of memory' said.txt; then
+		short_count=$((short_count + 1))
+	elif ! grep -q 'error while loading shared libraries' said.txt; then
+		complain "with $kb KB: ended with $code, said $(head -n 1 said.txt)"
+	fi
+	kb=$((kb + 6000))
+done
+[ $done_count -gt 5 ] && [ $short_count -gt 5 ] || complain "$done_count done, $short_count short"
+verdict limits.too_little_memory_is_reported

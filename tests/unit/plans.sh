@@ -59,3 +59,26 @@ shows 'out of GPU memory: a stage of even needs .* GB'
 fits sharding=optimizer,recompute=full
 shows 'exposed|kernel-bound'
 verdict 'plans.a_plan_that_does_not_fit_is_a_verdict'
+
+# By hand: each block has 12 x 4096^2 weights, attention 2 x 2048^2 x 4096 multiplications, and the
+# logits 8 x 4096. MFU is this work, times 2 x 3, over the peak of 8 GPUs. With all blocks computed
+# again, HFU is 4/3 of MFU, but for the logits and the product at the end of a block.
+run dp=8,recompute=full,early_stop=false
+awk -v rate="$(number throughput_images_per_s)" -v mfu="$(number mfu)" -v hfu="$(number hfu)" 'BEGIN {
+	blocks = 16 * (2048 * 12 * 4096 ^ 2 + 2 * 2048 ^ 2 * 4096)
+	logits = 2048 * 8 * 4096
+	peak = 8 * 50e12
+	good = 6 * (blocks + logits) * rate / peak / mfu
+	again = (6 * (blocks + logits) + 2 * blocks) * rate / peak / hfu
+	exit !(good > 0.999999 && good < 1.000001 && again > 0.999999 && again < 1.000001) }' ||
+	complain 'MFU or HFU is not the work over the peak'
+verdict 'plans.mfu_and_hfu_are_the_work_over_the_peak'
+
+expect 0 '' run --topology dgx-h100 --model even.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 \
+	--gpus 8 --draws 0 --quiet --format csv --plan dp=8 --tokens 1e12
+awk -v time="$(number training_s)" -v rate="$(number tokens_per_s_gpu)" 'BEGIN {
+	off = time * rate * 8 / 1e12 - 1
+	exit !(off < 1e-9 && off > -1e-9) }' || complain 'the training time is not tokens over tokens/s'
+expect 2 'needs networks with sequences' run --topology dgx-h100 --model resnet50 --stack pytorch \
+	--gpus 8 --draws 0 --quiet --tokens 1e12
+verdict 'plans.tokens_give_the_time_of_a_training'

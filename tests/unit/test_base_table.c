@@ -72,7 +72,23 @@ static void long_last_column_breaks_between_words(void)
 	arena_free(arena);
 }
 
-static const struct test tests[] = {TEST(cells_align_by_column_and_utf8_width),
+static void invisible_characters_are_shown_as_escapes(void)
+{
+	struct arena *arena = arena_new();
+	CHECK_TEXT(text_visible(arena, "a\xe2\x80\xae"
+				       "b\xef\xbb\xbf \xc2\xad"),
+		   "a\\u202eb\\ufeff \\u00ad");
+	CHECK_TEXT(text_visible(arena, "\xc3\xa9 \xe2\x82\xac \xff"), "\xc3\xa9 \xe2\x82\xac \xff");
+	struct table *table = table_new(arena);
+	table_column(table, "case", false);
+	table_row(table);
+	table_cell(table, "%s", "\xe2\x80\x8bx");
+	CHECK_TEXT(printed(arena, table), "case\n-------\n\\u200bx\n");
+	arena_free(arena);
+}
+
+static const struct test tests[] = {TEST(invisible_characters_are_shown_as_escapes),
+				    TEST(cells_align_by_column_and_utf8_width),
 				    TEST(long_last_column_breaks_between_words)};
 
 int main(void)

@@ -171,7 +171,7 @@ static void function_names_map_to_kinds_of_calls(void)
 		{"cuMemFree", CALL_FREE, HOST_ROW},
 		{"cudaGetDevice", CALL_GET_DEVICE, HOST_ROW},
 		{"cudaGetDeviceProperties", CALL_GET_ATTRIBUTE, HOST_ROW},
-		{"cudaStreamIsCapturing", CALL_GET_DEVICE, HOST_ROW},
+		{"cudaStreamIsCapturing", CALL_IS_CAPTURING, HOST_ROW},
 		{"cudaEventCreateWithFlags", CALL_CREATE_HANDLE, HOST_ROW},
 		{"cuCtxSynchronize", CALL_DEVICE_SYNCHRONIZE, HOST_ROW},
 		{"cuModuleLoadData", CALL_MALLOC, HOST_OWN},

@@ -192,7 +192,7 @@ static void kernels_are_those_of_eager_mode(void)
 static void fusion_joins_elementwise_neighbours(void)
 {
 	struct op_graph graph = graph_of("llama3-8b", 1, true);
-	struct op_graph fused = op_graph_fuse(arena, &graph);
+	struct op_graph fused = op_graph_fuse(arena, &graph, false);
 
 	CHECK_NEAR(tally_of(&fused, "").flop, tally_of(&graph, "").flop, 1e-12);
 	CHECK(tally_of(&fused, "").bytes_B < 0.8 * tally_of(&graph, "").bytes_B);

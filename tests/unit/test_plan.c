@@ -164,7 +164,7 @@ static void tensor_parallelism_splits_matrices_but_not_norms(void)
 {
 	struct arena *arena = arena_new();
 	const char *why;
-	const struct shard_params two = {2, 1, 1, false, 1};
+	const struct shard_params two = {2, 1, 1, false, OVERLAP_NONE, 1};
 	const struct shard *shard = shard_new(arena, read_tiny(arena), &two, &why);
 	double matrices = 2 * 12 * 8 + 2 * (8 * 24 + 8 * 8 + 2 * 8 * 32);
 	CHECK_NEAR(shard->network->parameters_count, matrices / 2 + 2 * 8, 0);
@@ -189,7 +189,8 @@ static void tensor_parallelism_reduces_four_times_in_each_block(void)
 {
 	struct arena *arena = arena_new();
 	const char *why;
-	const struct shard_params plain = {2, 1, 1, false, 1}, split = {2, 1, 1, true, 1};
+	const struct shard_params plain = {2, 1, 1, false, OVERLAP_ALL, 1},
+				  split = {2, 1, 1, true, OVERLAP_ALL, 1};
 	const struct shard *a = shard_new(arena, read_tiny(arena), &plain, &why);
 	const struct shard *b = shard_new(arena, read_tiny(arena), &split, &why);
 	double size = 16 * 8, loss = 3 * 2 * 16;
@@ -208,7 +209,7 @@ static void context_parallelism_gathers_keys_and_values(void)
 {
 	struct arena *arena = arena_new();
 	const char *why;
-	const struct shard_params four = {1, 4, 1, true, 1};
+	const struct shard_params four = {1, 4, 1, true, OVERLAP_ALL, 1};
 	const struct network *whole = read_tiny(arena);
 	const struct shard *shard = shard_new(arena, whole, &four, &why);
 	double kv = 2 * 16 * 8;
@@ -295,6 +296,40 @@ static void sharding_divides_what_it_says(void)
 	arena_free(arena);
 }
 
+/* Each token multiplies matrices of 8 x 24, 8 x 8, 8 x 32 and 32 x 8 in each of two blocks, and one
+ * of 8 x 12. Each block multiplies 16 x 16 pairs of tokens by 8 features twice, although the mask
+ * excludes half of them. */
+static void model_flop_is_three_forward_passes_with_whole_attention(void)
+{
+	struct arena *arena = arena_new();
+	double block = 16 * (8 * 24 + 8 * 8 + 2 * 8 * 32), attention = 2 * 16 * 16 * 8;
+	CHECK_NEAR(network_model_flop(read_tiny(arena)),
+		   3 * 2 * (2 * (block + attention) + 16 * 8 * 12), 0);
+	arena_free(arena);
+}
+
+/* Full recomputation repeats the blocks. With an early end it leaves out their last product, whose
+ * output no backward pass reads. Selective recomputation repeats attention. */
+static void recomputed_flop_is_that_of_the_repeated_layers(void)
+{
+	struct arena *arena = arena_new();
+	const struct network *network = read_tiny(arena);
+	const struct stack_params stack = {.precision = PRECISION_BF16};
+	struct plan_params params = one_gpu;
+	double attention = 2 * 16 * 16 * 8, last = 16 * 32 * 8;
+	double block = 16 * (8 * 24 + 8 * 8 + 2 * 8 * 32) + attention;
+	const char *why;
+	const struct training_plan *plan = plan_new(arena, network, &params, 1, &why);
+	CHECK_NEAR(plan_recomputed_flop(plan, network, &stack), 0, 0);
+	params.recompute = RECOMPUTE_FULL;
+	CHECK_NEAR(plan_recomputed_flop(plan, network, &stack), 2 * 2 * block, 0);
+	params.early_stop = true;
+	CHECK_NEAR(plan_recomputed_flop(plan, network, &stack), 2 * 2 * (block - last), 0);
+	params.recompute = RECOMPUTE_SELECTIVE;
+	CHECK_NEAR(plan_recomputed_flop(plan, network, &stack), 2 * 2 * attention, 0);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(gpipe_and_1f1b_have_a_bubble_of_p_minus_1_passes),
 	TEST(interleaving_divides_the_bubble_by_the_chunks),
@@ -306,6 +341,8 @@ static const struct test tests[] = {
 	TEST(ranks_and_groups_follow_the_order),
 	TEST(impossible_plans_are_refused_with_a_possible_number),
 	TEST(sharding_divides_what_it_says),
+	TEST(model_flop_is_three_forward_passes_with_whole_attention),
+	TEST(recomputed_flop_is_that_of_the_repeated_layers),
 };
 
 int main(void)

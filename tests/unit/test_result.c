@@ -57,6 +57,11 @@ static struct prediction sample(void)
 				   .events_count = 12345678901,
 				   .calls_count = 7,
 				   .polls_count = 3,
+				   .gpu_token_throughput = {365, 360, 370},
+				   .model_flops = {2e14, 1e14, 3e14},
+				   .mfu = {0.5, 0.25, 0.75},
+				   .hfu = {0.625, 0.5, 0.75},
+				   .memory_B = 4e10,
 				   .retransmission_timeouts = 0.1,
 				   .connect_s = 0.001,
 				   .transport = "tcp",
@@ -75,13 +80,25 @@ static const char *json_of(struct arena *arena, const char *text)
 	return copy;
 }
 
-/* Fields of predictions without a job. */
-static const char no_job[] = "'gpus': null, "
-			     "'speedup': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
-			     "'training': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "
-			     "'elapsed': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "
-			     "'phases': {}, "
-			     "'communication': null, 'collective': null, 'choice': null, ";
+/* Fields of predictions without a job, with the quantities of tokens and without them. */
+#define NO_JOB(quantities)                                                                         \
+	"'gpus': null, 'speedup': {'value': null, 'low': null, 'high': null, 'unit': ''}, "        \
+	"'training': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "                    \
+	"'elapsed': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "                     \
+	"'phases': {}, 'communication': null, " quantities                                         \
+	"'memory': null, 'collective': null, 'choice': null, "
+static const char no_job[] =
+	NO_JOB("'tokens_per_s_gpu': {'value': 365, 'low': 360, 'high': 370, 'unit': 'tokens/s'}, "
+	       "'model_flops_gpu': {'value': 200000000000000, 'low': 100000000000000, "
+	       "'high': 300000000000000, 'unit': 'FLOP/s'}, "
+	       "'mfu': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': ''}, "
+	       "'hfu': {'value': 0.625, 'low': 0.5, 'high': 0.75, 'unit': ''}, ");
+static const char no_tokens[] =
+	NO_JOB("'tokens_per_s_gpu': {'value': null, 'low': null, 'high': null, 'unit': "
+	       "'tokens/s'}, "
+	       "'model_flops_gpu': {'value': null, 'low': null, 'high': null, 'unit': 'FLOP/s'}, "
+	       "'mfu': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
+	       "'hfu': {'value': null, 'low': null, 'high': null, 'unit': ''}, ");
 
 static void json_lines_have_every_field(void)
 {
@@ -143,7 +160,7 @@ static void failed_prediction_has_null_numbers(void)
 	const struct prediction *list[] = {&prediction};
 	capture_begin(&capture);
 	predictions_write(capture.file, FORMAT_JSONL, list, 1);
-	CHECK_TEXT(capture_end(&capture), json_of(arena, arena_printf(arena, expected, no_job)));
+	CHECK_TEXT(capture_end(&capture), json_of(arena, arena_printf(arena, expected, no_tokens)));
 	free(capture.text);
 	arena_free(arena);
 }
@@ -181,22 +198,25 @@ static void jobs_have_their_fields_in_json_and_csv(void)
 					  "'low': 7000, 'high': 7500, 'unit': 's'}, 'elapsed': "
 					  "{'value': 7200, 'low': 7000, 'high': 7500, "
 					  "'unit': 's'}, 'phases': {'steps': 7200}, "
-					  "'communication': 0.25, 'collective': null, "
+					  "'communication': 0.25, ")));
+	CHECK(strstr(text, json_of(arena, "'memory': 40000000000, 'collective': null, "
 					  "'choice': 'ring, LL128, 24 channels', ")));
 	CHECK(strstr(text, json_of(arena, "'throughput': {'value': 200000000000, "
 					  "'low': 150000000000, 'high': 250000000000, "
 					  "'unit': 'B/s'}")));
-	CHECK(strstr(text,
-		     json_of(arena, "'communication': null, 'collective': 'all_reduce, 1 MiB'")));
+	CHECK(strstr(text, json_of(arena, "'memory': null, 'collective': 'all_reduce, 1 MiB'")));
 	free(capture.text);
 	capture_begin(&capture);
 	predictions_write(capture.file, FORMAT_CSV, list, 2);
 	text = capture_end(&capture);
 	CHECK(strstr(text, "train,ok,,36.5,36,37,") != NULL);
-	CHECK(strstr(text, ",64,8,7.2,6.4,8,7200,7000,7500,7200,7000,7500,0.25,,,,,\"ring, LL128, "
+	CHECK(strstr(text, ",64,8,7.2,6.4,8,7200,7000,7500,7200,7000,7500,0.25,365,360,370,"
+			   "200000000000000,100000000000000,300000000000000,0.5,0.25,0.75,0.625,"
+			   "0.5,0.75,40000000000,,,,,\"ring, LL128, "
 			   "24 channels\",") != NULL);
 	CHECK(strstr(text, "alone,ok,,,,,0.5,") != NULL); /* a collective has no images */
-	CHECK(strstr(text, ",64,8,,,,,,,,,,,\"all_reduce, 1 MiB\",200000000000,150000000000,"
+	CHECK(strstr(text, ",64,8,,,,,,,,,,,,,,,,,,,,,,,,\"all_reduce, 1 "
+			   "MiB\",200000000000,150000000000,"
 			   "250000000000,\"ring, LL128, 24 channels\",") != NULL);
 	free(capture.text);
 	arena_free(arena);
@@ -282,13 +302,18 @@ static void csv_quotes_texts_and_leaves_failures_empty(void)
 		   "ratio_high,gpu_utilization,gpu_utilization_low,gpu_utilization_high,"
 		   "bottleneck,events,seed,version,draws,gpus,speedup,speedup_low,speedup_high,"
 		   "training_s,training_s_low,training_s_high,elapsed_s,elapsed_s_low,"
-		   "elapsed_s_high,communication_s,collective,"
+		   "elapsed_s_high,communication_s,tokens_per_s_gpu,"
+		   "tokens_per_s_gpu_low,tokens_per_s_gpu_high,model_flops_gpu,"
+		   "model_flops_gpu_low,model_flops_gpu_high,mfu,mfu_low,mfu_high,"
+		   "hfu,hfu_low,hfu_high,memory_B,collective,"
 		   "bus_bandwidth_Bps,bus_bandwidth_Bps_low,bus_bandwidth_Bps_high,choice,"
 		   "kernel_s,call_issue_s\r\n"
 		   "\"same_lan, \"\"16\"\"\",ok,,36.5,36,37,0.5,0.25,0.75,,,,0.5,,,"
-		   "network,12345678901,1," FARWIRE_VERSION ",64,,,,,,,,,,,,,,,,,0.375,0.125\r\n"
+		   "network,12345678901,1," FARWIRE_VERSION
+		   ",64,,,,,,,,,,,,365,360,370,200000000000000,100000000000000,300000000000000,"
+		   "0.5,0.25,0.75,0.625,0.5,0.75,,,,,,,0.375,0.125\r\n"
 		   "far,fail,timeout,,,,,,,,,,,,,network,12345678901,1," FARWIRE_VERSION
-		   ",64,,,,,,,,,,,,,,,,,,\r\n");
+		   ",64,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n");
 	free(capture.text);
 }
 
@@ -350,6 +375,8 @@ static void invalid_utf8_is_replaced(void)
 	} rows[] = {{"a\"b\\c\n\x01", "\"a\\\"b\\\\c\\n\\u0001\""},
 		    {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
 		     "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\""},
+		    /* invisible: right-to-left override, a tag above U+FFFF, C1 control */
+		    {"a\xe2\x80\xae\xf3\xa0\x80\x81\xc2\x85", "\"a\\u202e\\udb40\\udc01\\u0085\""},
 		    {"x\xffy", "\"x\\ufffdy\""},
 		    {"\xc0\xaf", "\"\\ufffd\\ufffd\""},            /* overlong */
 		    {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""}, /* surrogate */

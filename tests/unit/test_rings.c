@@ -39,7 +39,7 @@ static int node(struct site *site, const char *what)
 
 static void add_rank(struct site *site, int gpu, int host)
 {
-	site->ranks[site->rank_count++] = (struct ring_place){gpu, host};
+	site->ranks[site->rank_count++] = (struct ring_place){.gpu_node = gpu, .host_node = host};
 }
 
 static struct rings found(struct site *site)

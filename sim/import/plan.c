@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farwire import plan: writes a case with the plan that a configuration describes.
+ *
+ * Values that a configuration leaves out have the defaults of its tool, not those of farwire. The
+ * sources are those of fields.def. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/import/settings.h"
+
+struct plan_reader {
+	struct settings *settings;
+	struct reading *reading;
+	VEC(const char *) plan; /* lines of the group */
+	double tp, pp, cp, dp, micro, gpus;
+	bool sharded;
+	bool assumed; /* the number of GPUs */
+};
+
+static void put(struct plan_reader *p, const char *key, const char *value, enum field field,
+		const char *assumption)
+{
+	const char *place = settings_place(p->settings, field);
+	const char *line = arena_printf(p->reading->arena, "\t%s = %s; # %s%s", key, value,
+					place ? "" : "assumed: ", place ? place : assumption);
+	*VEC_PUSH(p->reading->arena, &p->plan) = line;
+}
+
+static void put_number(struct plan_reader *p, const char *key, double value, enum field field,
+		       const char *assumption)
+{
+	put(p, key, arena_printf(p->reading->arena, "%.15g", value), field, assumption);
+}
+
+static const char *refuse(struct plan_reader *p, const struct setting_read *item, const char *why)
+{
+	diag_error(p->reading->diag, item->origin, "%s = %s %s",
+		   reading_quote(p->reading, item->path), reading_quote(p->reading, item->value),
+		   why);
+	return NULL;
+}
+
+struct word {
+	const char *theirs, *ours;
+};
+
+/* Returns the plan's word for a text, or NULL after an error. */
+static const char *translate(struct plan_reader *p, const struct setting_read *item,
+			     const struct word *words, const char *known)
+{
+	for (; words->theirs; words++)
+		if (strcmp(words->theirs, item->value) == 0)
+			return words->ours;
+	return refuse(
+		p, item,
+		arena_printf(p->reading->arena, "has no counterpart (write one of: %s)", known));
+}
+
+/* ---- groups of ranks ---- */
+
+static void read_groups(struct plan_reader *p)
+{
+	struct settings *s = p->settings;
+	double ep = 1, nodes = 1, each = 0, shards = 1, replicas = 1;
+	p->tp = p->pp = p->cp = 1;
+	if (settings_count(s, FIELD_TP, 1, &p->tp))
+		put_number(p, "tp", p->tp, FIELD_TP, "");
+	if (settings_count(s, FIELD_CP, 1, &p->cp))
+		put_number(p, "cp", p->cp, FIELD_CP, "");
+	/* DeepSpeed and GPT-NeoX call it 0 stages when there is no pipeline. */
+	if (settings_count(s, FIELD_PP, 0, &p->pp))
+		put_number(p, "pp", p->pp = fmax(p->pp, 1), FIELD_PP, "");
+	if (settings_count(s, FIELD_EP, 1, &ep))
+		put_number(p, "ep", ep, FIELD_EP, "");
+	if (settings_count(s, FIELD_DP, 1, &p->dp))
+		put_number(p, "dp", p->dp, FIELD_DP, "");
+	/* TorchTitan: -1 shards over all ranks that are left. */
+	bool has_shards = settings_count(s, FIELD_SHARDS, -1, &shards);
+	settings_count(s, FIELD_REPLICAS, 1, &replicas);
+	p->sharded = has_shards && shards != 1; /* whole numbers */
+	if (p->sharded && replicas > 1)
+		refuse(p, settings_find(s, FIELD_REPLICAS),
+		       "replicates shards, and hybrid sharding is not modelled (write 1)");
+	if (!(p->dp > 0) && shards > 0 && has_shards) {
+		p->dp = shards * replicas;
+		put_number(p, "dp", p->dp, shards > 1 ? FIELD_SHARDS : FIELD_REPLICAS, "");
+	}
+	if (!settings_count(s, FIELD_WORLD, 1, &p->gpus) &&
+	    settings_count(s, FIELD_NODE_GPUS, 1, &each)) {
+		settings_count(s, FIELD_NODES, 1, &nodes);
+		p->gpus = nodes * each;
+	}
+	double product = p->tp * p->cp * p->pp * fmax(p->dp, 1);
+	p->assumed = !(p->gpus > 0);
+	if (p->assumed)
+		p->gpus = product;
+	else if (fmod(p->gpus, product) > 0)
+		diag_error(
+			p->reading->diag, (struct origin){p->reading->paths[0], 0},
+			"%g GPUs are not divisible by tp x cp x pp x dp = %g (correct the number "
+			"of nodes, or the sizes of the groups)",
+			p->gpus, product);
+}
+
+static void read_chunks(struct plan_reader *p)
+{
+	static const struct word schedules[] = {{"1F1B", "\"1f1b\""},
+						{"1f1b", "\"1f1b\""},
+						{"GPipe", "\"gpipe\""},
+						{"Interleaved1F1B", "\"interleaved\""},
+						{NULL, NULL}};
+	struct settings *s = p->settings;
+	double chunks = 1, layers = 0, part = 0;
+	if (settings_count(s, FIELD_CHUNKS, 1, &chunks))
+		put_number(p, "chunks", chunks, FIELD_CHUNKS, "");
+	else if (settings_count(s, FIELD_CHUNK_LAYERS, 1, &part) &&
+		 settings_need(s, FIELD_LAYERS, &layers)) {
+		chunks = layers / p->pp / part;
+		if (chunks < 1 || chunks > floor(chunks))
+			refuse(p, settings_find(s, FIELD_CHUNK_LAYERS),
+			       arena_printf(p->reading->arena,
+					    "does not divide the %g layers of a stage (write a "
+					    "number that does)",
+					    layers / p->pp));
+		put_number(p, "chunks", chunks, FIELD_CHUNK_LAYERS, "");
+	}
+	const struct setting_read *schedule = settings_find(s, FIELD_SCHEDULE);
+	const char *ours = schedule && p->pp > 1 ? translate(p, schedule, schedules,
+							     "1F1B, Interleaved1F1B, GPipe")
+						 : NULL;
+	if (ours)
+		put(p, "schedule", ours, FIELD_SCHEDULE, "");
+	bool flag = false;
+	if (settings_flag(s, FIELD_PP_FIRST, &flag) && flag)
+		put(p, "order", "\"tp-cp-pp-dp\"", FIELD_PP_FIRST, "");
+}
+
+/* ---- batch ---- */
+
+/* Reads the batch. DeepSpeed gives two of train_batch_size, train_micro_batch_size_per_gpu and
+ * gradient_accumulation_steps. TorchTitan's local batch consists of micro-batches of one sample in
+ * a pipeline. */
+static void read_batch(struct plan_reader *p)
+{
+	struct settings *s = p->settings;
+	double global = 0, accumulation = 0, local = 0;
+	double copies = p->dp > 0 ? p->dp : p->gpus / (p->tp * p->cp * p->pp);
+	enum field micro_field = FIELD_MICRO_BATCH, global_field = FIELD_GLOBAL_BATCH;
+	bool has_micro = settings_count(s, FIELD_MICRO_BATCH, 1, &p->micro);
+	settings_count(s, FIELD_GLOBAL_BATCH, -1, &global);
+	settings_count(s, FIELD_ACCUMULATION, 1, &accumulation);
+	/* Scripts of PyTorch's FSDP mean the samples of a GPU. */
+	bool fsdp = settings_place(s, FIELD_SHARDING) != NULL;
+	if (fsdp && !has_micro && settings_count(s, FIELD_TRAIN_BATCH, 1, &p->micro)) {
+		micro_field = FIELD_TRAIN_BATCH;
+		has_micro = true;
+	} else if (!(global > 0) && settings_count(s, FIELD_TRAIN_BATCH, 1, &global)) {
+		global_field = FIELD_TRAIN_BATCH;
+	}
+	if (settings_count(s, FIELD_LOCAL_BATCH, 1, &local) && !has_micro) {
+		p->micro = p->pp > 1 ? 1 : local;
+		micro_field = FIELD_LOCAL_BATCH;
+		has_micro = true;
+		if (!(global > 0) && !p->assumed) {
+			global = local * copies;
+			global_field = FIELD_LOCAL_BATCH;
+		}
+	}
+	if (global > 0 && accumulation > 0 && has_micro && p->assumed) {
+		copies = global / accumulation / p->micro;
+		p->gpus = copies * p->tp * p->cp * p->pp;
+	}
+	if (!has_micro && global > 0 && accumulation > 0) {
+		p->micro = global / accumulation / copies;
+		micro_field = FIELD_ACCUMULATION;
+		has_micro = true;
+	}
+	if (!(global > 0) && accumulation > 0) {
+		global = fmax(p->micro, 1) * accumulation * copies;
+		global_field = FIELD_ACCUMULATION;
+		if (p->assumed)
+			reading_note(p->reading,
+				     "global_batch is that of %g GPUs, and grows with their number",
+				     p->gpus);
+	}
+	if ((has_micro && p->micro > floor(p->micro)) || copies > floor(copies) ||
+	    (global > 0 && accumulation > 0 &&
+	     fabs(p->micro * accumulation * copies - global) > 0.5))
+		diag_error(p->reading->diag, (struct origin){p->reading->paths[0], 0},
+			   "%g samples of a step are not %g of a micro-batch x %g of accumulation "
+			   "x %g copies (correct one of them, or the number of GPUs)",
+			   global, p->micro, accumulation, copies);
+	if (has_micro)
+		put_number(p, "micro_batch", p->micro, micro_field, "");
+	if (global > 0)
+		put_number(p, "global_batch", global, global_field, "");
+}
+
+/* ---- sharding, recomputation and gradients ---- */
+
+static void read_sharding(struct plan_reader *p)
+{
+	static const char *const stages[] = {"\"none\"", "\"optimizer\"", "\"gradients\"",
+					     "\"parameters\""};
+	static const struct word words[] = {{"full", "\"parameters\""},
+					    {"FULL_SHARD", "\"parameters\""},
+					    {"optim_grads_params", "\"parameters\""},
+					    {"SHARD_GRAD_OP", "\"gradients\""},
+					    {"optim_grads", "\"gradients\""},
+					    {"optim", "\"optimizer\""},
+					    {"NO_SHARD", "\"none\""},
+					    {"no_shard", "\"none\""},
+					    {NULL, NULL}};
+	struct settings *s = p->settings;
+	const struct setting_read *strategy = settings_find(s, FIELD_SHARDING);
+	double stage = 0;
+	bool flag = false;
+	if (settings_count(s, FIELD_ZERO, 0, &stage)) {
+		if (stage > 3)
+			refuse(p, settings_find(s, FIELD_ZERO),
+			       "is not a stage (write 0, 1, 2 or 3)");
+		else
+			put(p, "sharding", stages[(size_t)stage], FIELD_ZERO, "");
+		p->sharded |= stage > 2;
+	} else if (strategy) {
+		const char *ours = translate(p, strategy, words,
+					     "FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, "
+					     "optim_grads_params, optim_grads, optim");
+		if (ours)
+			put(p, "sharding", ours, FIELD_SHARDING, "");
+		p->sharded |= ours && strcmp(ours, stages[3]) == 0;
+	} else if (p->sharded) {
+		put(p, "sharding", stages[3], FIELD_SHARDS, "");
+	} else if (settings_flag(s, FIELD_DISTRIBUTED_OPTIMIZER, &flag)) {
+		put(p, "sharding", stages[flag], FIELD_DISTRIBUTED_OPTIMIZER, "");
+	}
+}
+
+static void read_recomputation(struct plan_reader *p)
+{
+	static const struct word words[] = {{"full", "\"full\""},
+					    {"selective", "\"selective\""},
+					    {"none", "\"none\""},
+					    {NULL, NULL}};
+	struct settings *s = p->settings;
+	const struct setting_read *item = settings_find(s, FIELD_RECOMPUTE);
+	bool flag = false;
+	if (item) {
+		const char *ours = translate(p, item, words, "full, selective, none");
+		if (ours)
+			put(p, "recompute", ours, FIELD_RECOMPUTE, "");
+	} else if (settings_flag(s, FIELD_RECOMPUTE_FLAG, &flag)) {
+		put(p, "recompute", flag ? "\"full\"" : "\"none\"", FIELD_RECOMPUTE_FLAG, "");
+	} else if (settings_flag(s, FIELD_RECOMPUTE_SELECTIVE, &flag)) {
+		put(p, "recompute", flag ? "\"selective\"" : "\"none\"", FIELD_RECOMPUTE_SELECTIVE,
+		    "");
+	}
+}
+
+static void read_gradients(struct plan_reader *p)
+{
+	struct settings *s = p->settings;
+	double bucket;
+	bool flag = false;
+	settings_flag(s, FIELD_SEQUENCE_PARALLEL, &flag);
+	put(p, "sequence_parallel", flag ? "true" : "false", FIELD_SEQUENCE_PARALLEL,
+	    "off by default in Megatron-LM and DeepSpeed");
+	if (settings_flag(s, FIELD_OVERLAP, &flag))
+		put(p, "overlap_gradients", flag ? "true" : "false", FIELD_OVERLAP, "");
+	if (settings_count(s, FIELD_BUCKET, 1, &bucket))
+		put_number(p, "bucket", bucket, FIELD_BUCKET, "");
+	if (settings_flag(s, FIELD_FP32_REDUCE, &flag))
+		put(p, "gradient_element", flag ? "\"4 B\"" : "\"2 B\"", FIELD_FP32_REDUCE, "");
+}
+
+/* ---- the case ---- */
+
+static void write_case(struct plan_reader *p)
+{
+	struct reading *r = p->reading;
+	const struct setting_read *name = settings_find(p->settings, FIELD_NETWORK_NAME);
+	const struct setting_read *flavor = settings_find(p->settings, FIELD_FLAVOR);
+	reading_line(r, "# SPDX-License-Identifier: GPL-3.0-or-later");
+	reading_line(r,
+		     "# Written by farwire import plan. Name the machines, and the network that");
+	reading_line(r, "# farwire import model writes:");
+	reading_line(r, "#   farwire run CASE --topology dgx-h100 --model net.cfg");
+	reading_line(r, "case = {");
+	reading_line(r, "\tname = \"imported plan\";");
+	const char *place = settings_place(p->settings, FIELD_WORLD);
+	place = place ? place : settings_place(p->settings, FIELD_NODE_GPUS);
+	reading_line(r, "\tgpus = %.15g; # %s", p->gpus,
+		     place ? place : "assumed: one copy of each group");
+	if (name && flavor)
+		reading_note(r, "the network is %s %s (write --model, for example llama3-8b)",
+			     reading_quote(r, name->value), reading_quote(r, flavor->value));
+	reading_line(r, "\tstack = \"%s\"; # assumed",
+		     p->sharded ? "pytorch-fsdp-bf16" : "pytorch-bf16-adamw");
+	reading_line(r, "\texchange = \"nccl-2.18\"; # assumed");
+	reading_line(r, "};");
+	reading_line(r, "plan = {");
+	for (size_t i = 0; i < p->plan.count; i++)
+		reading_line(r, "%s", p->plan.items[i]);
+	reading_line(r, "};");
+}
+
+static bool read_plan(struct arena *arena, struct diag *diag, const char *const *paths,
+		      size_t count, struct imported *imported)
+{
+	struct reading *reading = ARENA_NEW(arena, struct reading);
+	*reading =
+		(struct reading){.arena = arena, .diag = diag, .paths = paths, .path_count = count};
+	struct settings settings = {.reading = reading};
+	struct plan_reader p = {.settings = &settings, .reading = reading};
+	settings_read(&settings);
+	if (diag_count(diag))
+		return false;
+	read_groups(&p);
+	read_chunks(&p);
+	read_batch(&p);
+	read_sharding(&p);
+	read_recomputation(&p);
+	if (p.plan.count == 0 && diag_count(diag) == 0)
+		diag_error(
+			diag, (struct origin){paths[0], 0},
+			"no key of a plan was found (name the configuration of the training, for "
+			"example with tensor_model_parallel_size)");
+	read_gradients(&p);
+	if (diag_count(diag))
+		return false;
+	write_case(&p);
+	settings_account(&settings, FIELD_TYPE, FIELD_ATTENTION_DROPOUT, "model");
+	return reading_done(reading, "settings", imported);
+}
+
+const struct importer import_plan = {
+	.name = "plan",
+	.help = "plan of Megatron-LM's arguments, NeMo, GPT-NeoX, DeepSpeed or TorchTitan",
+	.files = read_plan,
+};

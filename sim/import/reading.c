@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/import/reading.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+
+enum { FILE_MAX_B = 16 << 20, QUOTE_MAX_B = 80 };
+
+static char *refuse(struct reading *reading, const char *path, const char *why)
+{
+	diag_error(reading->diag, (struct origin){path, 0}, "%s", why);
+	return NULL;
+}
+
+char *reading_file(struct reading *reading, const char *path, size_t *size_B)
+{
+	FILE *in = fopen(path, "rb");
+	if (!in)
+		return refuse(
+			reading, path,
+			arena_printf(reading->arena, "cannot read the file: %s", strerror(errno)));
+	VEC(char) text = {0};
+	int c;
+	while ((c = getc(in)) != EOF && c != 0 && text.count < FILE_MAX_B)
+		*VEC_PUSH(reading->arena, &text) = (char)c;
+	bool failed = ferror(in) != 0;
+	fclose(in);
+	*VEC_PUSH(reading->arena, &text) = '\0';
+	*size_B = text.count - 1;
+	if (failed)
+		return refuse(reading, path, "the file cannot be read any further (name a file)");
+	if (c != EOF)
+		return refuse(reading, path,
+			      c ? "the file is larger than 16 MiB (name a configuration, not data)"
+				: "the file contains a zero byte, so it is not text (name the text "
+				  "file)");
+	return text.items;
+}
+
+const char *reading_quote(struct reading *reading, const char *text)
+{
+	char *quote = arena_printf(reading->arena, "%.*s", QUOTE_MAX_B, text);
+	for (char *c = quote; *c; c++)
+		if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+			*c = '?';
+	return quote;
+}
+
+void reading_line(struct reading *reading, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	*VEC_PUSH(reading->arena, &reading->lines) = arena_vprintf(reading->arena, format, args);
+	va_end(args);
+}
+
+void reading_note(struct reading *reading, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	*VEC_PUSH(reading->arena, &reading->notes) = arena_vprintf(reading->arena, format, args);
+	va_end(args);
+}
+
+static void write_lines(FILE *out, const void *ctx)
+{
+	const struct reading *reading = ctx;
+	for (size_t i = 0; i < reading->lines.count; i++)
+		fprintf(out, "%s\n", reading->lines.items[i]);
+}
+
+bool reading_done(struct reading *reading, const char *records, struct imported *imported)
+{
+	if (diag_count(reading->diag))
+		return false;
+	const char *said = arena_printf(reading->arena, "%zu %s read: %zu used, %zu skipped",
+					reading->used_count + reading->skipped_count, records,
+					reading->used_count, reading->skipped_count);
+	for (size_t i = 0; i < reading->notes.count; i++)
+		said = arena_printf(reading->arena, "%s\n%s", said, reading->notes.items[i]);
+	*imported = (struct imported){write_lines, reading, said};
+	return true;
+}

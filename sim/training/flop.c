@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Floating-point operations of training, as MFU and HFU count them. */
+#include "sim/training/plan.h"
+
+/* Multiply-accumulates and their sum, for each of forward and the two products of backward. */
+enum { FLOP_OF_MAC = 2, PASSES = 3 };
+
+static double forward_flop(const struct layer *layer)
+{
+	if (layer->op != LAYER_ATTENTION)
+		return FLOP_OF_MAC * layer->macs;
+	return FLOP_OF_MAC * 2 * layer->scores_count * (double)layer->attention.head_size;
+}
+
+double network_model_flop(const struct network *network)
+{
+	double sum = 0;
+	for (size_t i = 0; i < network->layer_count; i++)
+		sum += forward_flop(&network->layers[i]);
+	return PASSES * sum;
+}
+
+/* Returns true if backward computes the layer again. */
+static bool recomputes(const struct training_plan *plan, const struct network *network,
+		       const struct stack_params *stack, size_t layer)
+{
+	const struct layer *layers = network->layers;
+	if (plan->params->recompute == RECOMPUTE_SELECTIVE)
+		return layers[layer].op == LAYER_ATTENTION && !stack->fused_attention;
+	if (plan->params->recompute == RECOMPUTE_NONE || layers[layer].block == 0)
+		return false;
+	/* the block's own output is kept for the next block */
+	bool needed = !plan->params->early_stop;
+	for (size_t i = layer;
+	     i + 1 < network->layer_count && !needed && layers[i + 1].block == layers[layer].block;
+	     i++)
+		needed = layers[i].kept_count > 0;
+	return needed;
+}
+
+double plan_recomputed_flop(const struct training_plan *plan, const struct network *network,
+			    const struct stack_params *stack)
+{
+	double sum = 0;
+	for (size_t i = 0; i < network->layer_count; i++)
+		if (recomputes(plan, network, stack, i))
+			sum += forward_flop(&network->layers[i]);
+	return sum;
+}

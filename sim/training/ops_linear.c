@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ops of linear layers of tokens, in 16 or 32 bits or in FP8. */
+#include "sim/base/arena.h"
+#include "sim/training/ops_builder.h"
+
+struct part {                          /* of a linear layer */
+	struct kernel_product product; /* rows x out features x in features, for each matrix */
+	double in_count, out_count, weight_count;
+	double factor_B; /* size of an element of a factor: 1 in FP8 */
+	const char *suffix;
+};
+
+/* With FUSION_LAYER, parts with the same input are one product. */
+static size_t parts_of(const struct builder *b, const struct layer *layer)
+{
+	return b->stack->fusion == FUSION_LAYER ? 1 : layer->part_count;
+}
+
+static struct part part_of(const struct builder *b, const struct layer *layer, size_t i)
+{
+	static const char *const suffixes[] = {"", ".2", ".3"};
+	const struct layer *input = &b->network->layers[layer->inputs[0]];
+	double rows = tokens_of(layer) * b->batch, out = (double)layer->parts[i];
+	double in = (double)input->channels, matrices = 1;
+	size_t last = parts_of(b, layer) == 1 ? layer->part_count : i + 1;
+
+	_Static_assert(sizeof suffixes / sizeof suffixes[0] == LAYER_PARTS_MAX, "a suffix each");
+	for (size_t k = i + 1; k < last; k++)
+		out += (double)layer->parts[k];
+	if (layer->experts > 0) /* with few rows, some experts have no row */
+		matrices = rows < (double)layer->experts ? rows : (double)layer->experts;
+	return (struct part){.product = {rows / matrices, out, in, matrices},
+			     .in_count = rows * in,
+			     .out_count = rows * out,
+			     .weight_count = matrices * in * out,
+			     .factor_B =
+				     tokens_product_type(b, layer) == NUMBER_FP8 ? 1 : b->element_B,
+			     .suffix = suffixes[i]};
+}
+
+/* Adds the kernel that converts a factor to FP8 and transposes it for the product of the weights'
+ * gradients (Transformer Engine, cast_transpose). A norm or GELU writes FP8 itself. Then only the
+ * transposition remains, and the norm writes less. */
+static uint32_t convert(struct builder *b, const struct layer *layer, const char *what,
+			double elements, bool written, uint32_t input)
+{
+	if (tokens_product_type(b, layer) != NUMBER_FP8)
+		return input;
+	return tokens_plain(b, layer, what, 1, elements * (written ? 1 : b->element_B + 2), input);
+}
+
+uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t input)
+{
+	enum layer_op from = b->network->layers[layer->inputs[0]].op;
+	bool written = from == LAYER_LAYER_NORM || from == LAYER_RMS_NORM || from == LAYER_GELU;
+
+	input = convert(b, layer, ".convert", part_of(b, layer, 0).in_count, written, input);
+	for (size_t i = 0; i < parts_of(b, layer); i++) {
+		struct part part = part_of(b, layer, i);
+
+		builder_cast(b, layer, ".cast", part.weight_count, NONE);
+		input = tokens_product(b, layer, part.suffix, part.product,
+				       (part.in_count + part.weight_count) * part.factor_B +
+					       part.out_count * b->element_B,
+				       input);
+	}
+	return input;
+}
+
+/* Adds the products that compute the gradients of a part's weights and bias. Returns the last op.
+ */
+static uint32_t weight_gradients(struct builder *b, const struct layer *layer,
+				 const struct part *part, bool bias, uint32_t gradient)
+{
+	struct kernel_product p = part->product;
+	/* an fp32 sum is read and written */
+	double sum_B = b->stack->fused_accumulation ? 2 * 4 : b->element_B;
+	uint32_t last = tokens_product(
+		b, layer, arena_printf(b->arena, ".grad_weight%s", part->suffix),
+		(struct kernel_product){p.k, p.n, p.m, p.count},
+		(part->in_count + part->out_count) * part->factor_B + part->weight_count * sum_B,
+		gradient);
+
+	last = builder_cast(b, layer, ".grad_cast", part->weight_count, last);
+	if (layer->tied_to)
+		b->tied[layer->tied_to] = last;
+	return bias ? tokens_plain(b, layer, arena_printf(b->arena, ".grad_bias%s", part->suffix),
+				   1, part->out_count * b->element_B, gradient)
+		    : last;
+}
+
+void linear_backward(struct builder *b, size_t index)
+{
+	const struct layer *layer = &b->network->layers[index];
+	uint32_t gradient = b->gradient[index], last = NONE;
+	bool bias = layer->tensor_count > (layer->tied_to ? 0 : layer->part_count);
+
+	for (size_t i = 0; i < parts_of(b, layer); i++) {
+		struct part part = part_of(b, layer, i);
+		struct kernel_product p = part.product;
+		size_t from;
+
+		gradient = convert(b, layer, ".grad_convert", part.out_count, false, gradient);
+		from = b->ops.count;
+		last = weight_gradients(b, layer, &part, bias, gradient);
+		for (size_t k = from; k < b->ops.count; k++)
+			b->ops.items[k].weights = true;
+		builder_receive(
+			b, layer->inputs[0],
+			tokens_product(b, layer,
+				       arena_printf(b->arena, ".grad_data%s", part.suffix),
+				       (struct kernel_product){p.m, p.k, p.n, p.count},
+				       (part.out_count + part.weight_count) * part.factor_B +
+					       part.in_count * b->element_B,
+				       gradient));
+	}
+	tokens_complete(b, index, last);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Output files must not overwrite input files, including those that a case reads indirectly: its
+ * topology, models, profiles, tables and their includes. This file does not know the meaning of
+ * settings. So every text in a configuration that can be the name of a file counts as one. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/cfg/cfg.h"
+#include "sim/verb/parser.h"
+
+struct inputs {
+	struct parser *p;
+	VEC(const char *) paths;
+};
+
+/* Gets the status of the folder that contains the path. Returns the file's name in the folder, or
+ * NULL if the folder does not exist. */
+static const char *folder_status(struct arena *arena, const char *path, struct stat *status)
+{
+	const char *slash = strrchr(path, '/');
+	const char *folder =
+		slash ? arena_printf(arena, "%.*s", (int)(slash + 1 - path), path) : ".";
+	return stat(folder, status) == 0 ? (slash ? slash + 1 : path) : NULL;
+}
+
+bool is_same_file(struct arena *arena, const char *a, const char *b)
+{
+	struct stat x, y;
+	if (stat(a, &x) == 0)
+		return stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+		       x.st_ino == y.st_ino;
+	const char *name_a = folder_status(arena, a, &x), *name_b = folder_status(arena, b, &y);
+	return name_a && name_b && strcmp(name_a, name_b) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+static bool is_file(const char *path)
+{
+	struct stat status;
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static void add(struct inputs *inputs, const char *path)
+{
+	for (size_t i = 0; i < inputs->paths.count; i++)
+		if (strcmp(inputs->paths.items[i], path) == 0)
+			return;
+	if (is_file(path))
+		*VEC_PUSH(inputs->p->arena, &inputs->paths) = path;
+}
+
+/* Adds the files that `text`, written in the file `from`, can name: a path from the current folder
+ * or from the folder of `from`, or a shipped file. */
+static void add_named(struct inputs *inputs, const char *text, const char *from)
+{
+	static const char *const shipped[] = {
+		"topologies",       "topologies/machines", "topologies/networks", "topologies/gpus",
+		"topologies/cases", "topologies/what-ifs", "models/networks",     "models/stacks",
+		"models/runtimes",  "models/exchanges",    "models/storages",     "calib/profiles",
+		"calib/measured",   "calib/fits",
+	};
+	struct arena *arena = inputs->p->arena;
+	const char *root = inputs->p->command->data_root;
+	const char *slash = strrchr(from, '/');
+	if (!*text || strlen(text) >= PATH_MAX || strpbrk(text, "\n\t"))
+		return;
+	add(inputs, text);
+	if (slash && *text != '/')
+		add(inputs, arena_printf(arena, "%.*s%s", (int)(slash + 1 - from), from, text));
+	for (size_t i = 0; root && !strchr(text, '/') && i < sizeof shipped / sizeof *shipped; i++)
+		add(inputs, arena_printf(arena, "%s/%s/%s.cfg", root, shipped[i], text));
+}
+
+static void add_tree(struct inputs *inputs, const struct cfg_node *node)
+{
+	const char *text = cfg_text(node), *file = cfg_origin(node).file;
+	if (file)
+		add(inputs, file);
+	if (text)
+		add_named(inputs, text, file ? file : "");
+	for (size_t i = 0; i < cfg_count(node); i++)
+		add_tree(inputs, cfg_at(node, i));
+}
+
+/* Returns the value of a setting, without quotes. */
+static const char *value_of(struct arena *arena, const char *setting)
+{
+	const char *value = strchr(setting, '=');
+	if (!value)
+		return "";
+	value += 1 + strspn(value + 1, " \"");
+	return arena_printf(arena, "%.*s", (int)strcspn(value, "\""), value);
+}
+
+static void find_inputs(struct inputs *inputs)
+{
+	struct arena *arena = inputs->p->arena;
+	const struct command *c = inputs->p->command;
+	for (size_t k = 0; k < c->word_count; k++)
+		add_named(inputs, c->words[k], "");
+	for (size_t k = 0; k < c->setting_count; k++)
+		add_named(inputs, value_of(arena, c->settings[k].text), "");
+	for (size_t i = 0; i < inputs->paths.count; i++) {
+		const char *path = inputs->paths.items[i];
+		size_t length = strlen(path);
+		const struct cfg_node *file = NULL;
+		if (length > 4 && strcmp(path + length - 4, ".cfg") == 0)
+			file = cfg_read(arena, diag_new(arena), path);
+		if (file)
+			add_tree(inputs, file);
+	}
+}
+
+void check_not_read(struct parser *p, const char *option, const char *path)
+{
+	struct inputs inputs = {.p = p};
+	if (!is_file(path))
+		return;
+	find_inputs(&inputs);
+	for (size_t i = 0; i < inputs.paths.count; i++)
+		if (is_same_file(p->arena, path, inputs.paths.items[i])) {
+			wrong(p, "%s %s: refusing to overwrite an input file (write another name)",
+			      option, path);
+			return;
+		}
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Configurations of other tools (tests/samples/configs) become networks with the published numbers
+ * of parameters, and plans with the sizes in the files. The test must run from the root folder. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/base/arena.h"
+#include "sim/import/settings.h"
+#include "sim/training/network.h"
+#include "tests/test.h"
+
+/* Returns the file that an importer writes, or the first error. */
+static const char *import(struct arena *arena, const struct importer *importer, const char *sample,
+			  const char *more)
+{
+	struct diag *diag = diag_new(arena);
+	const char *paths[] = {arena_printf(arena, "tests/samples/configs/%s", sample),
+			       arena_printf(arena, "tests/samples/configs/%s", more)};
+	struct imported imported;
+	char *text = NULL;
+	size_t size_B = 0;
+	if (!importer->files(arena, diag, paths, more[0] ? 2 : 1, &imported))
+		return diag_at(diag, 0);
+	FILE *out = open_memstream(&text, &size_B);
+	imported.write(out, imported.ctx);
+	fclose(out);
+	const char *copy = arena_strdup(arena, text);
+	free(text);
+	return copy;
+}
+
+static const struct network *network_of(struct arena *arena, const char *sample, const char *more)
+{
+	struct diag *diag = diag_new(arena);
+	const char *text = import(arena, &import_model, sample, more);
+	const struct cfg_node *file = cfg_read_text(arena, diag, "net.cfg", text);
+	const struct network *network = file ? network_read(arena, diag, file) : NULL;
+	diag_print(diag, stdout);
+	return network;
+}
+
+/* The numbers of parameters are those of the published checkpoints. Two samples deviate from
+ * theirs. The Mixtral of neuronx has 32 key and value heads instead of 8, which adds
+ * 32 x 2 x 4096 x (4096 - 1024) parameters. The GPT-NeoX form of Llama has no vocabulary, so it
+ * gets one of 50257 tokens, which is not padded. */
+static void networks_have_the_published_parameters(void)
+{
+	static const struct {
+		const char *sample;
+		double parameters_count, sequence;
+	} rows[] = {
+		{"neuronx-llama3-8B-config.json", 8030261248, 8192},
+		{"neuronx-llama3-70B-config.json", 70553706496, 8192},
+		{"llmservingsim-Llama-3.1-8B.json", 8030261248, 8192},
+		{"llmservingsim-Llama-3.1-70B.json", 70553706496, 8192},
+		{"neuronx-llama2-7B-config.json", 6738415616, 2048},
+		{"neuronx-llama2-70B-config.json", 68976648192, 4096},
+		{"awsome-fsdp-llama2_7b-args.txt", 6738415616, 4096},
+		{"awsome-fsdp-llama2_70b-args.txt", 68976648192, 4096},
+		{"awsome-fsdp-mistral_8x7b-args.txt", 46702792704, 8192},
+		{"neuronx-mixtral-8x7b-config.json", 46702792704 + 32.0 * 2 * 4096 * 3072, 4096},
+		{"neuronx-dbrx-16x13b-config.json", 131596523520, 8192},
+		{"simai-qwen3-8B_config.json", 8190735360, 8192},
+		{"simai-qwen3-235B-A22B_config.json", 235093634560, 8192},
+		{"gpt-neox-20B.yml", 20554567680, 2048},
+		{"gpt-neox-llama2-70B.yml", 68976648192 + 2.0 * (50257 - 32000) * 8192, 4096},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct arena *arena = arena_new();
+		const struct network *network = network_of(arena, rows[i].sample, "");
+		if (!CHECK(network && network->parameters_count == rows[i].parameters_count) ||
+		    !CHECK((double)network->sequence == rows[i].sequence))
+			printf("  %s: %.0f parameters\n", rows[i].sample,
+			       network ? network->parameters_count : 0);
+		arena_free(arena);
+	}
+}
+
+/* GPT-3 175B of Megatron-LM with a vocabulary of 51200: embedding and 2048 positions, 96 layers of
+ * 12 h^2 + 13 h, and the last norm. */
+static void script_expands_its_variables(void)
+{
+	struct arena *arena = arena_new();
+	const struct network *network = network_of(arena, "megatron-gpt3-175b.sh", "");
+	const double h = 12288;
+	if (CHECK(network != NULL))
+		CHECK_NEAR(network->parameters_count,
+			   (51200 + 2048) * h + 96 * (12 * h * h + 13 * h) + 2 * h, 1e-15);
+	arena_free(arena);
+}
+
+static void contains(const char *text, const char *const *lines)
+{
+	for (; *lines; lines++)
+		if (!CHECK(strstr(text, *lines) != NULL))
+			printf("  no '%s' in\n%s", *lines, text);
+}
+
+static void plans_have_the_sizes_of_the_files(void)
+{
+	static const struct {
+		const char *sample, *lines[12];
+	} rows[] = {
+		{"megatron-gpt3-175b.sh",
+		 {"gpus = 128;", "tp = 8;", "pp = 16;", "chunks = 2;", "micro_batch = 1;",
+		  "global_batch = 1536;", "sharding = \"optimizer\";", "recompute = \"selective\";",
+		  "sequence_parallel = true;",
+		  "tp = 8; # tests/samples/configs/megatron-gpt3-175b.sh:17: "
+		  "tensor_model_parallel_size"}},
+		{"nemo-llama.yaml",
+		 {"gpus = 16;", "tp = 4;", "pp = 2;", "micro_batch = 1;", "global_batch = 64;"}},
+		{"deepspeed-zero3.json",
+		 {"gpus = 16;", "micro_batch = 4;", "global_batch = 256;",
+		  "sharding = \"parameters\";", "bucket = 500000000;"}},
+		{"torchtitan-llama3.toml",
+		 {"tp = 4;", "micro_batch = 2;", "sharding = \"parameters\";",
+		  "recompute = \"full\";", "sequence_parallel = false; # assumed"}},
+		{"gpt-neox-20B.yml",
+		 {"tp = 2;", "pp = 4;", "micro_batch = 4;", "global_batch = 128;",
+		  "sharding = \"optimizer\";", "recompute = \"full\";"}},
+		{"awsome-fsdp-llama2_7b-args.txt",
+		 {"micro_batch = 1;", "sharding = \"parameters\";"}},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct arena *arena = arena_new();
+		contains(import(arena, &import_plan, rows[i].sample, ""), rows[i].lines);
+		arena_free(arena);
+	}
+}
+
+static void networks_that_cannot_be_written_are_refused_with_their_line(void)
+{
+	static const struct {
+		const char *sample, *more, *error;
+	} rows[] = {
+		{"deepseek-v3-config_671B.json", "",
+		 "deepseek-v3-config_671B.json:7: n_dense_layers = 3: "},
+		{"simai-deepseek_v3_config.json", "",
+		 "simai-deepseek_v3_config.json:23: model_type = deepseek_v3: "},
+		{"deepspeed-zero3.json", "",
+		 "deepspeed-zero3.json: the number of layers is missing "},
+		{"neuronx-llama3-8B-config.json", "neuronx-llama3-70B-config.json",
+		 "neuronx-llama3-70B-config.json:16: num_hidden_layers is 80, but "
+		 "num_hidden_layers in "},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct arena *arena = arena_new();
+		const char *text = import(arena, &import_model, rows[i].sample, rows[i].more);
+		if (!CHECK(strstr(text, rows[i].error) != NULL))
+			printf("  %s\n", text);
+		arena_free(arena);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(networks_have_the_published_parameters),
+	TEST(script_expands_its_variables),
+	TEST(plans_have_the_sizes_of_the_files),
+	TEST(networks_that_cannot_be_written_are_refused_with_their_line),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
