@@ -258,7 +258,7 @@ static size_t longest(const struct serving_service_spec *service, size_t *all)
 	size_t prompt = 1;
 	*all = 1;
 	for (size_t i = 0; i < service->requests.count; i++) {
-		const struct request *request = &service->requests.items[i];
+		const struct serve_request *request = &service->requests.items[i];
 		size_t tokens = (size_t)request->prompt + request->output;
 		prompt = request->prompt > prompt ? request->prompt : prompt;
 		*all = tokens > *all ? tokens : *all;

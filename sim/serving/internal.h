@@ -6,7 +6,7 @@
 #include "sim/serving/serving.h"
 
 struct query { /* a request in the system */
-	const struct request *request;
+	const struct serve_request *request;
 	struct replica *replica;   /* where it waits or runs */
 	struct query *next;        /* in the queue of a replica */
 	int64_t first_ps, last_ps; /* times of its first and last token; 0: none yet */

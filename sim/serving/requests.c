@@ -139,9 +139,9 @@ struct request_list requests_draw(struct arena *arena, const struct serve_params
 	double on_ratio = pauses ? params->on_s / (params->on_s + params->off_s) : 1;
 	double now_s = 0, left_s = pauses ? spread_around(&gaps, params->on_s, 1) : INFINITY;
 	size_t count = (size_t)params->requests_count;
-	struct request_list list = {ARENA_ARRAY(arena, count, struct request), count};
+	struct request_list list = {ARENA_ARRAY(arena, count, struct serve_request), count};
 	for (size_t i = 0; i < count; i++) {
-		struct request *request = &list.items[i];
+		struct serve_request *request = &list.items[i];
 		double gap_s =
 			spread_around(&gaps, on_ratio / params->rate_count, params->spread_ratio);
 		for (; gap_s > left_s; left_s = spread_around(&gaps, params->on_s, 1)) {
@@ -166,7 +166,7 @@ struct list_reader {
 	struct arena *arena;
 	struct diag *diag;
 	const char *path;
-	VEC(struct request) requests;
+	VEC(struct serve_request) requests;
 	int64_t last_ps;
 };
 
@@ -185,7 +185,7 @@ static void read_line(struct list_reader *r, const char *line, int number)
 			   "1 on (write for example: 0.25, 512, 128, separated by tabs)");
 		return;
 	}
-	struct request request = {ps_from_s(time_s), (uint32_t)prompt, (uint32_t)output};
+	struct serve_request request = {ps_from_s(time_s), (uint32_t)prompt, (uint32_t)output};
 	if (request.arrival_ps < r->last_ps)
 		diag_error(r->diag, origin,
 			   "the request arrives before the request above it (sort the lines by "

@@ -37,12 +37,12 @@ struct serve_params { /* the group `serve` of a case */
 };
 extern const struct param_table serve_table;
 
-struct request {
+struct serve_request {
 	int64_t arrival_ps;
 	uint32_t prompt, output; /* tokens, each at least 1 */
 };
 struct request_list {
-	struct request *items; /* in the order of arrival */
+	struct serve_request *items; /* in the order of arrival */
 	size_t count;
 };
 

@@ -224,7 +224,7 @@ static void plan_batch(struct replica *r, struct iteration *it)
 		return;
 	for (bool begins = r->running_count == 0;
 	     begins && r->head && r->running_count < r->running_most;) {
-		const struct request *request = r->head->request;
+		const struct serve_request *request = r->head->request;
 		r->blocked = !blocks_take(r, r->head, request->prompt + request->output - 1);
 		if (r->blocked)
 			break;

@@ -62,7 +62,7 @@ static void arrive(void *ctx, uint64_t index)
 {
 	struct service *service = ctx;
 	struct serving *serving = service->serving;
-	const struct request *request = &service->spec->requests.items[index];
+	const struct serve_request *request = &service->spec->requests.items[index];
 	struct query *q = &service->queries[index];
 	double limit = service->spec->params->queue_count;
 	service->arrived_count++;

@@ -259,11 +259,11 @@ static void each_request_ends_or_is_refused(void)
  * by 1 s. Chunks of 100 tokens delay each token by at most 0.1 s. */
 static void chunks_bound_the_time_between_tokens(void)
 {
-	static const struct request pair[] = {{0, 1, 200}, {PS_PER_S / 20, 1000, 2}};
+	static const struct serve_request pair[] = {{0, 1, 200}, {PS_PER_S / 20, 1000, 2}};
 	double worst_s[2];
 	for (size_t k = 0; k < 2; k++) {
 		struct bench b = bench_of(2);
-		struct request *own = ARENA_ARRAY(b.arena, 2, struct request);
+		struct serve_request *own = ARENA_ARRAY(b.arena, 2, struct serve_request);
 		memcpy(own, pair, sizeof pair);
 		b.service.requests = (struct request_list){own, 2};
 		b.params.warmup_ratio = 0;
