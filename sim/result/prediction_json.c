@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/cfg/cfg.h"
@@ -72,20 +73,14 @@ static void put_estimate(struct json_writer *json, const char *key, struct estim
 }
 
 static void put_breakdown(struct json_writer *json, const struct field *field,
-			  const struct prediction *prediction)
+			  const struct record *record)
 {
-	const struct breakdown_part *parts = prediction->phases;
-	size_t count = prediction->phase_count;
-	if (field->offset == offsetof(struct prediction, breakdown)) {
-		parts = prediction->breakdown;
-		count = prediction->breakdown_count;
-	} else if (field->offset == offsetof(struct prediction, latency_cdf)) {
-		parts = prediction->latency_cdf;
-		count = prediction->latency_cdf_count;
-	}
+	const struct breakdown_part *parts =
+		(const void *)((const char *)record->at + field->offset);
+	size_t most = strcmp(field->json, "latency_cdf") == 0 ? CDF_MAX : BREAKDOWN_MAX;
 	jw_open_flat(json, field->json, '{');
-	for (size_t i = 0; i < count; i++)
-		jw_real(json, parts[i].name, prediction->ok ? parts[i].seconds : NAN);
+	for (size_t i = 0; i < most && parts[i].name; i++)
+		jw_real(json, parts[i].name, record->ok ? parts[i].seconds : NAN);
 	jw_close(json);
 }
 
@@ -119,6 +114,20 @@ static void put_links(struct json_writer *json, const char *key,
 	jw_close(json);
 }
 
+static void put_stages(struct json_writer *json, const char *key,
+		       const struct prediction *prediction)
+{
+	jw_open(json, key, '[');
+	for (size_t i = 0; i < prediction->stage_count; i++) {
+		const struct stage_prediction *stage = &prediction->stages[i];
+		jw_open(json, NULL, '{');
+		put_fields(json, stage_fields,
+			   &(struct record){stage, prediction->ok, PREDICTION_TRAINING});
+		jw_close(json);
+	}
+	jw_close(json);
+}
+
 static void put_field(struct json_writer *json, const struct field *field,
 		      const struct record *record)
 {
@@ -146,7 +155,7 @@ static void put_field(struct json_writer *json, const struct field *field,
 		jw_text(json, field->json, FARWIRE_VERSION);
 		break;
 	case FIELD_BREAKDOWN:
-		put_breakdown(json, field, record->at);
+		put_breakdown(json, field, record);
 		break;
 	case FIELD_PARAMETERS:
 		resolution_json(json, field->json,
@@ -157,6 +166,9 @@ static void put_field(struct json_writer *json, const struct field *field,
 		break;
 	case FIELD_LINKS:
 		put_links(json, field->json, record->at);
+		break;
+	case FIELD_STAGES:
+		put_stages(json, field->json, record->at);
 		break;
 	}
 }

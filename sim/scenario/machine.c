@@ -68,8 +68,11 @@ static const struct cfg_node *machine_group(struct topology_build *build, struct
 					    const char *name, const char **path)
 {
 	struct reader *reader = build->reader;
-	*path = data_path(reader->arena, reader->diag, origin, reader->root, "topologies/machines",
-			  "machine", name, build->path);
+	if (strcmp(name, "own") == 0) /* the group `machine` beside the group `topology` */
+		*path = build->path;
+	else
+		*path = data_path(reader->arena, reader->diag, origin, reader->root,
+				  "topologies/machines", "machine", name, build->path);
 	const struct cfg_node *file = *path ? cfg_read(reader->arena, reader->diag, *path) : NULL;
 	if (!file)
 		return NULL;

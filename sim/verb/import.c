@@ -95,6 +95,7 @@ const struct verb verb_import = {
 		    "                                               # perftest, iperf3\n"
 		    "  farwire import model config.json -o net.cfg\n"
 		    "  farwire import plan train.sh -o case.cfg\n"
+		    "  farwire import topology topo.txt -o machine.cfg  # nvidia-smi topo -m\n"
 		    "  farwire fit x.jsonl -o x.cfg\n"
 		    "  farwire run --calls calls.jsonl --topology t320-same-esxi\n",
 	.options = "output quiet",

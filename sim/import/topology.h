@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A machine as files of other tools describe it: a tree of PCI devices below sockets, and NVLinks.
+ * Each reader adds what its file holds; topology.c completes it with assumptions and writes it. */
+#ifndef FARWIRE_IMPORT_TOPOLOGY_H
+#define FARWIRE_IMPORT_TOPOLOGY_H
+
+#include "sim/import/reading.h"
+
+enum part_kind { PART_SOCKET, PART_BRIDGE, PART_GPU, PART_NIC };
+#define NO_PART SIZE_MAX
+
+struct part {
+	enum part_kind kind;
+	const char *name; /* "gpu0", for the written file */
+	const char *said; /* what the file calls it: bus id or label */
+	struct origin origin;
+	size_t parent;
+	double generation, lanes; /* of the PCIe link to the parent; 0: unknown */
+	const char *profile;      /* GPUs: file of topologies/gpus; NULL: unknown */
+	unsigned long device;     /* GPUs: PCI device number; 0: unknown */
+	double order;             /* GPUs: number that the file gives; -1: none */
+	double speed_bps;         /* NICs; 0: unknown */
+	bool infiniband, efa, roce;
+	double cpu_count, memory_Bps; /* sockets; 0: unknown */
+};
+
+struct nvlink {
+	size_t a, b;     /* parts; b can be NO_PART, which means the NVSwitches */
+	const char *bus; /* of the other end, until topology.c finds it; NULL: b is known */
+	double count;    /* links */
+	struct origin origin;
+};
+
+struct machine_read {
+	struct reading *reading;
+	VEC(struct part) parts;
+	VEC(struct nvlink) nvlinks;
+	VEC(const char *) gpu_names;        /* of nvidia-smi -L, by number */
+	bool threads;                       /* cpu_count are hardware threads */
+	const char *network, *network_path; /* group of a fabric that was read, and its file */
+};
+
+/* Adds a part with the defaults of an unknown one, and returns its index. Reports an error if there
+ * are too many. */
+size_t topology_part(struct machine_read *machine, enum part_kind kind, const char *said,
+		     size_t parent, struct origin origin);
+void topology_nvlink(struct machine_read *machine, struct nvlink link);
+/* Returns the profile of a GPU of NVIDIA by its PCI device number; NULL if it is unknown. */
+const char *topology_gpu_by_device(unsigned long device);
+
+/* ---- the readers ---- */
+
+void topology_read_nccl(struct machine_read *machine, const char *path, const char *text,
+			size_t size_B);
+void topology_read_smi(struct machine_read *machine, const char *path, const char *text);
+void topology_read_hwloc(struct machine_read *machine, const char *path, const char *text,
+			 size_t size_B);
+void topology_read_fabric(struct machine_read *machine, const char *path, const char *text);
+
+#endif

@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Configurations and topologies of other tools are imported and run at once.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+samples=$PWD/tests/samples
+cd "$scratch" || exit 2
+
+# bandwidth TOPOLOGY GPUS: bus bandwidth of an all-reduce, in GB/s
+bandwidth() {
+	expect 0 '' run --topology "$1" --gpus "$2" --collective all_reduce --exchange nccl-2.8 \
+		--draws 0 --quiet --set case.collective_size='256 MiB'
+	sed -n '3s/.* \([0-9.]*\) GB\/s .*/\1/p' "$scratch.out"
+}
+
+# The matrix of a DGX-1 has the NVLinks of the shipped machine.
+expect 0 '^21 records read: 13 used, 8 skipped' \
+	import topology "$samples/topologies/dgx1-v100-4nic.txt"
+cp "$scratch.out" dgx1.cfg
+[ "$(bandwidth ./dgx1.cfg 8)" = "$(bandwidth dgx1-v100 8)" ] ||
+	complain "$(bandwidth ./dgx1.cfg 8) GB/s, not $(bandwidth dgx1-v100 8)"
+expect 0 '' check dgx1.cfg
+[ -n "$(bandwidth ./dgx1.cfg 16)" ] || complain 'two imported machines have no network'
+verdict import_files.matrix_of_a_dgx1_runs_as_the_shipped_machine
+
+expect 0 'read: ' import topology "$samples/topologies/oci-H100-topology.xml"
+cp "$scratch.out" oci.cfg
+[ "$(bandwidth ./oci.cfg 8)" = "$(bandwidth dgx-h100 8)" ] ||
+	complain "$(bandwidth ./oci.cfg 8) GB/s, not $(bandwidth dgx-h100 8)"
+verdict import_files.nccl_dump_of_eight_h100_runs_as_a_dgx_h100
+
+# The sample, the file and an impossible option leave nothing behind.
+expect 2 'no class' import topology "$samples/topologies/aws-g5.48xl-topo.xml" -o g5.cfg
+[ ! -e g5.cfg ] || complain 'a refused file was written'
+cp "$samples/configs/neuronx-llama3-8B-config.json" config.json
+expect 2 'overwrite|input' import model config.json -o config.json
+cmp -s config.json "$samples/configs/neuronx-llama3-8B-config.json" || complain 'the input was changed'
+verdict import_files.refused_files_write_nothing
+
+expect 0 'read: ' import model config.json
+cp "$scratch.out" net.cfg
+expect 0 'read: ' import plan "$samples/configs/nemo-llama.yaml"
+cp "$scratch.out" case.cfg
+expect 0 '' run case.cfg --topology dgx-h100 --model ./net.cfg --draws 0 --quiet
+shows 'imported plan  *16 .* ok$'
+verdict import_files.imported_plan_and_network_run
+
+answer() {
+	expect 0 '' run --topology dgx-h100 --model llama3-8b --gpus 8 --draws 0 --quiet --plan "$1"
+	sed -n 3p "$scratch.out"
+}
+[ "$(answer tensor_model_parallel_size=4,global_batch_size=8)" = "$(answer tp=4,global_batch=8)" ] ||
+	complain 'names of Megatron-LM give another plan'
+verdict import_files.plan_accepts_names_of_megatron
