@@ -187,8 +187,8 @@ void fold_by_kind(struct arena *arena, struct fold *fold)
 	arena_free(scratch);
 }
 
-/* Mixes into each machine's colour the peers of its ranks in these schedules. */
-static void look_at_peers(struct fold *fold, const struct fold_use *uses, size_t use_count)
+/* Mixes into the signature of each rank what its steps in these schedules meet. */
+static void look_at_uses(struct fold *fold, const struct fold_use *uses, size_t use_count)
 {
 	for (size_t i = 0; i < use_count; i++) {
 		struct arena *arena = arena_new();
@@ -197,10 +197,69 @@ static void look_at_peers(struct fold *fold, const struct fold_use *uses, size_t
 		uses[i].algorithm->build(arena, &spec);
 		arena_free(arena);
 	}
+}
+
+static size_t place_of(const struct fold *fold, size_t rank)
+{
+	return rank - fold->first_rank[fold->machine_of[rank]];
+}
+
+/* Returns what a member of a part without schedules meets: its number, and for each member the
+ * place and the distance, and the colour if it is in another machine. */
+static uint64_t part_label(const struct fold *fold, const struct fold_part *part, size_t index)
+{
+	size_t own = fold->machine_of[part->members[index]];
+	uint64_t label = fold_mix(part->label, index);
+	for (size_t i = 0; i < part->count; i++) {
+		size_t rank = part->members[i], machine = fold->machine_of[rank];
+		enum fold_level level = fold_level(fold, own, machine);
+		label = fold_mix(label, place_of(fold, rank) * 4 + (uint64_t)level);
+		if (level != FOLD_INSIDE)
+			label = fold_mix(label, fold->colours[machine]);
+	}
+	return label;
+}
+
+/* Mixes into the signatures what the members of a part meet. The order of parts without schedules
+ * has no influence. */
+static bool look_at_part(struct fold *fold, const struct fold_part *part)
+{
+	if (part->use_count == 0) {
+		for (size_t i = 0; i < part->count; i++)
+			fold->signatures[part->members[i]] += part_label(fold, part, i);
+		return true;
+	}
+	struct arena *arena = arena_new();
+	struct fold *own = fold_part(arena, fold, part->members, part->count);
+	if (own) {
+		own->signatures = ARENA_ARRAY(arena, part->count, uint64_t);
+		own->colours = ARENA_ARRAY(arena, own->machine_count, uint64_t);
+		for (size_t i = 0; i < part->count; i++)
+			own->colours[own->machine_of[i]] =
+				fold->colours[fold->machine_of[part->members[i]]];
+		look_at_uses(own, part->uses, part->use_count);
+		for (size_t i = 0; i < part->count; i++) {
+			uint64_t *signature = &fold->signatures[part->members[i]];
+			*signature =
+				fold_mix(fold_mix(*signature, part->label), own->signatures[i]);
+		}
+	}
+	arena_free(arena);
+	return own != NULL;
+}
+
+/* Mixes into each machine's colour what its ranks meet. */
+static bool look_at_peers(struct fold *fold, const struct fold_search *search)
+{
+	look_at_uses(fold, search->uses, search->use_count);
+	for (size_t i = 0; i < search->part_count; i++)
+		if (!look_at_part(fold, &search->parts[i]))
+			return false;
 	for (size_t r = 0; r < fold->rank_count; r++) {
 		uint64_t *colour = &fold->colours[fold->machine_of[r]];
 		*colour = fold_mix(*colour, fold->signatures[r]);
 	}
+	return true;
 }
 
 static void look_at_groups(struct fold *fold)
@@ -215,28 +274,111 @@ static void look_at_groups(struct fold *fold)
 	arena_free(arena);
 }
 
-bool fold_find(struct arena *arena, struct fold *fold, const struct fold_use *uses,
-	       size_t use_count, size_t classes_most)
+static bool parts_fit(const struct fold *fold, const struct fold_search *search)
+{
+	struct arena *arena = arena_new();
+	bool fit = true;
+	for (size_t i = 0; fit && i < search->part_count; i++)
+		fit = fold_part(arena, fold, search->parts[i].members, search->parts[i].count);
+	arena_free(arena);
+	return fit;
+}
+
+bool fold_find(struct arena *arena, struct fold *fold, const struct fold_search *search)
 {
 	struct arena *scratch = arena_new();
-	size_t before = 0, now;
+	size_t before = 0, now, most = search->classes_most;
+	bool fits = true;
 	begin(scratch, fold);
 	fold->algorithms = 0;
-	for (size_t i = 0; i < use_count; i++)
-		fold->algorithms |= algorithm_bit(uses[i].algorithm);
+	for (size_t i = 0; i < search->use_count; i++)
+		fold->algorithms |= algorithm_bit(search->uses[i].algorithm);
 	fold->signatures = ARENA_ARRAY(scratch, fold->rank_count, uint64_t);
 	now = count_colours(fold->colours, fold->machine_count);
-	while (now > before && now <= classes_most) {
+	while (fits && now > before && now <= most) {
 		before = now;
-		memset(fold->signatures, 0, fold->rank_count * sizeof *fold->signatures);
-		look_at_peers(fold, uses, use_count);
+		for (size_t r = 0; r < fold->rank_count; r++)
+			fold->signatures[r] = search->programs ? search->programs[r] : 0;
+		fits = look_at_peers(fold, search);
 		look_at_groups(fold);
 		now = count_colours(fold->colours, fold->machine_count);
 	}
 	fold->signatures = NULL;
-	if (now <= classes_most)
+	fits = fits && now <= most;
+	if (fits)
 		settle(arena, fold);
 	fold->colours = NULL;
 	arena_free(scratch);
-	return now <= classes_most;
+	return fits && parts_fit(fold, search);
+}
+
+/* ---- parts ---- */
+
+/* Sets the machines of a part, and by machine the place of its first member in the whole fold.
+ * Returns their number. */
+static size_t part_machines(struct fold *part, const struct fold *fold, const size_t *members,
+			    uint32_t *machine_of, uint32_t *first_rank, uint32_t *whole)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < part->rank_count; i++) {
+		uint32_t machine = fold->machine_of[members[i]];
+		if (count == 0 || whole[count - 1] != machine) {
+			first_rank[count] = (uint32_t)i;
+			whole[count++] = machine;
+		}
+		machine_of[i] = (uint32_t)count - 1;
+	}
+	first_rank[count] = (uint32_t)part->rank_count;
+	return count;
+}
+
+/* Returns true if two machines of a part hold the same places of the whole fold's machines. */
+static bool same_places(const struct fold *part, const struct fold *fold, const size_t *members,
+			size_t a, size_t b)
+{
+	uint32_t first_a = part->first_rank[a], first_b = part->first_rank[b];
+	size_t count = part->first_rank[a + 1] - first_a;
+	if (part->first_rank[b + 1] - first_b != count)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (place_of(fold, members[first_a + i]) != place_of(fold, members[first_b + i]))
+			return false;
+	return true;
+}
+
+struct fold *fold_part(struct arena *arena, const struct fold *fold, const size_t *members,
+		       size_t count)
+{
+	struct fold *part = ARENA_NEW(arena, struct fold);
+	uint32_t *machine_of = ARENA_ARRAY(arena, count, uint32_t);
+	uint32_t *first_rank = ARENA_ARRAY(arena, count + 1, uint32_t);
+	uint32_t *whole = ARENA_ARRAY(arena, count, uint32_t);
+	*part = (struct fold){.rank_count = count, .algorithms = UINT64_MAX};
+	part->machine_of = machine_of;
+	part->first_rank = first_rank;
+	part->machine_count = part_machines(part, fold, members, machine_of, first_rank, whole);
+	uint32_t *leaf_of = ARENA_ARRAY(arena, part->machine_count, uint32_t);
+	part->leaf_of = leaf_of;
+	part->pod_of = fold->pod_of;
+	part->like = ARENA_ARRAY(arena, part->machine_count, uint32_t);
+	part->first_simulated = ARENA_ARRAY(arena, part->machine_count, uint32_t);
+	part->count_of = ARENA_ARRAY(arena, part->machine_count, uint32_t);
+	part->rank_of = ARENA_ARRAY(arena, count, uint32_t);
+	for (uint32_t m = 0; m < part->machine_count; m++) {
+		uint32_t like = 0;
+		leaf_of[m] = fold->leaf_of[whole[m]];
+		while (fold->like[whole[like]] != fold->like[whole[m]])
+			like++;
+		part->like[m] = like;
+		if (!same_places(part, fold, members, like, m))
+			return NULL;
+		if (like < m)
+			continue;
+		part->class_count++;
+		part->count_of[m] = fold->count_of[fold->like[whole[m]]];
+		part->first_simulated[m] = (uint32_t)part->simulated_count;
+		for (uint32_t r = first_rank[m]; r < first_rank[m + 1]; r++)
+			part->rank_of[part->simulated_count++] = r;
+	}
+	return part;
 }

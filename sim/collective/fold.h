@@ -84,14 +84,35 @@ const uint32_t *fold_counts(struct arena *arena, const struct fold *fold);
 /* Simulates one machine of each kind, to find out what a library chooses for them. The fields up to
  * pod_count are given. */
 void fold_by_kind(struct arena *arena, struct fold *fold);
-/* Finds classes with which all of these schedules can be simulated. Returns false if there would be
- * more than classes_most. `specs` have no fold. */
+/* An algorithm that the ranks of a communicator use. The spec has no fold. */
 struct fold_use {
 	const struct algorithm *algorithm;
 	const struct algorithm_spec *spec;
 };
-bool fold_find(struct arena *arena, struct fold *fold, const struct fold_use *uses,
-	       size_t use_count, size_t classes_most);
+/* A communicator of some ranks, or two ranks that send messages to each other. */
+struct fold_part {
+	size_t label;          /* kind of the part; parts are in the order of their labels */
+	const size_t *members; /* ranks; those of a machine are consecutive */
+	size_t count;
+	const struct fold_use *uses; /* none: only the places of its ranks differ */
+	size_t use_count;
+};
+struct fold_search {
+	const struct fold_use *uses; /* algorithms of all ranks together */
+	size_t use_count;
+	const size_t *programs; /* by rank: number of its program; NULL: all are equal */
+	const struct fold_part *parts;
+	size_t part_count;
+	size_t classes_most;
+};
+/* Finds classes with which all of these schedules can be simulated. Returns false if there are
+ * more than classes_most, or if a part has equal machines that hold different places of it. */
+bool fold_find(struct arena *arena, struct fold *fold, const struct fold_search *search);
+/* Returns the fold of a part's ranks, which are numbered in the order of members: ranks of like
+ * machines of the whole fold are represented by the first of them. Returns NULL if such machines
+ * hold different places of the part. */
+struct fold *fold_part(struct arena *arena, const struct fold *fold, const size_t *members,
+		       size_t count);
 
 /* Mixes a value into a hash. */
 static inline uint64_t fold_mix(uint64_t hash, uint64_t value)

@@ -323,8 +323,10 @@ static void read_world(struct case_reader *c)
 	apply_profile(c);
 	if (case_is_job(c) || case_has_ranks(c)) {
 		case_jobs_want(c);
-		reader->may_fold &= !case_has_ranks(c) &&
-				    fold_is_wanted(c->params, c->job_count, reader->gpus_wanted);
+		bool plan = case_has_ranks(c) && case_has_plan(c);
+		reader->may_fold &=
+			(plan || !case_has_ranks(c)) &&
+			fold_is_wanted(c->params, c->job_count, reader->gpus_wanted, plan);
 	}
 	read_topology(reader, file, path, &c->scenario->topology);
 	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
@@ -432,5 +434,10 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 		return scenario;
 	struct case_reader c = {.reader = reader, .request = request};
 	c.reader.fold = fold_machines(arena, scenario, look.reader.fold);
-	return read_all(&c);
+	const struct training_plan *plan = scenario->jobs[0].plan;
+	const char *why =
+		plan && !c.reader.fold ? plan_too_large(arena, plan, plan->rank_count) : NULL;
+	if (why) /* before all machines are read */
+		case_plan_refused(&look, why);
+	return why ? NULL : read_all(&c);
 }

@@ -66,6 +66,8 @@ void case_read_clients(struct case_reader *c);
 bool case_find_plan(const struct case_reader *c, struct origin *origin);
 bool case_has_plan(const struct case_reader *c);
 bool case_has_ranks(const struct case_reader *c);
+/* Reports why the plan is impossible. */
+void case_plan_refused(struct case_reader *c, const char *why);
 void case_read_ranks(struct case_reader *c);
 /* case_place_server returns the guest that serves a GPU: the guest `name`, or with "" the first
  * guest of the GPU's host. case_place_program returns the guest in which a program runs: the

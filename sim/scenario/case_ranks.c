@@ -88,14 +88,16 @@ static void plan_fits(struct case_reader *c, size_t programs)
  * ranks. */
 static bool settings_fit(struct case_reader *c, size_t programs)
 {
-	static const char *const fused[] = {"case.gpus_per_machine", "case.guest",
-					    "case.straggler",        "case.symmetry",
-					    "case.collective_size",  "case.job_steps"};
+	enum { SYMMETRY = 0 };
+	static const char *const fused[] = {"case.symmetry",        "case.gpus_per_machine",
+					    "case.guest",           "case.straggler",
+					    "case.collective_size", "case.job_steps"};
 	const struct case_params *params = c->params;
 	size_t before = diag_count(c->reader.diag);
 	for (size_t i = 0; i < sizeof fused / sizeof fused[0]; i++) {
 		const struct cfg_param *param = cfg_param_find(c->reader.resolution, fused[i]);
-		refuse(c, fused[i], param && param->origin.file,
+		refuse(c, fused[i],
+		       param && param->origin.file && !(i == SYMMETRY && case_has_plan(c)),
 		       "cannot be combined with a remoting runtime, stages or a recording (leave "
 		       "it out)");
 	}
@@ -145,7 +147,8 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t programs)
 {
 	const struct topology *topology = &c->scenario->topology;
-	size_t count = (size_t)c->params->gpus_count, each = count / programs;
+	size_t all = (size_t)c->params->gpus_count, each = all / programs;
+	size_t count = topology->fold ? topology->fold->simulated_count : all;
 	size_t *places = ARENA_ARRAY(c->reader.arena, 3 * count, size_t);
 	if (topology->gpu_count < count) {
 		diag_error(c->reader.diag, case_said(c, "case.gpus"),
@@ -153,7 +156,8 @@ static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t p
 			   count, topology->name, topology->gpu_count, topology->gpu_count);
 		return false;
 	}
-	entry->rank_count = entry->simulated_count = count;
+	entry->rank_count = all;
+	entry->simulated_count = count;
 	entry->program_count = programs;
 	entry->gpus = &places[0];
 	entry->servers = &places[count];
@@ -203,6 +207,13 @@ static bool fill_spread(struct case_reader *c, struct job_entry *entry)
 	return true;
 }
 
+void case_plan_refused(struct case_reader *c, const char *why)
+{
+	struct origin origin = case_origin(c);
+	case_find_plan(c, &origin);
+	diag_error(c->reader.diag, origin, "plan: %s", why);
+}
+
 /* Reads the plan of a job. Returns false after an error. */
 static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 {
@@ -219,10 +230,10 @@ static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 		return false;
 	}
 	entry->plan = plan_new(c->reader.arena, entry->network, params, entry->rank_count, &why);
-	if (!entry->plan) {
-		struct origin origin = case_origin(c);
-		case_find_plan(c, &origin);
-		diag_error(c->reader.diag, origin, "plan: %s", why);
+	if (entry->plan)
+		why = plan_too_large(c->reader.arena, entry->plan, entry->simulated_count);
+	if (why) {
+		case_plan_refused(c, why);
 		return false;
 	}
 	entry->batch_count = plan_batch(entry->plan) / (double)entry->rank_count;

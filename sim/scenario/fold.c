@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/scenario/fold.h"
+#include "sim/scenario/fold_look.h"
 
 #include <string.h>
 
@@ -7,16 +7,17 @@
 #include "sim/base/diag.h"
 #include "sim/scenario/system.h"
 
-/* AUTO_LEAST: smallest number of GPUs that SYMMETRY_AUTO folds. COSTLY_MOST: largest number of
- * ranks for algorithms without a `folds` function, whose schedules must all be built to find the
- * classes. ALIKE_LEAST: a class must have at least this many machines on average. */
-enum { AUTO_LEAST = 1024, COSTLY_MOST = 512, ALIKE_LEAST = 2 };
-/* Number of algorithms that a library chooses from; bytes of a gradient's element. */
-enum { USES_MOST = 8, ELEMENT_MOST_B = 8 };
+/* AUTO_LEAST, PLAN_LEAST: smallest number of GPUs that SYMMETRY_AUTO folds. COSTLY_MOST: largest
+ * number of ranks for algorithms without a `folds` function, whose schedules must all be built to
+ * find the classes. ALIKE_LEAST: a class must have at least this many machines on average. */
+enum { AUTO_LEAST = 1024, PLAN_LEAST = 64, COSTLY_MOST = 512, ALIKE_LEAST = 2 };
+enum { ELEMENT_MOST_B = 8 }; /* bytes of a gradient's element */
 
-bool fold_is_wanted(const struct case_params *params, size_t job_count, size_t gpus_wanted)
+bool fold_is_wanted(const struct case_params *params, size_t job_count, size_t gpus_wanted,
+		    bool plan)
 {
-	bool large = gpus_wanted >= AUTO_LEAST || params->symmetry == SYMMETRY_ON;
+	size_t least = plan ? PLAN_LEAST : AUTO_LEAST;
+	bool large = gpus_wanted >= least || params->symmetry == SYMMETRY_ON;
 	return params->symmetry != SYMMETRY_OFF && large && job_count == 1 && gpus_wanted > 1;
 }
 
@@ -74,20 +75,24 @@ static bool can_fold(const struct scenario *scenario)
 	/* A server that all ranks share is not a link. */
 	bool shared = entry->storage && storage_is_shared(entry->storage);
 	return scenario->topology.top && entry->transport && !shared && entry->transport->direct &&
-	       !library_has_servers(entry->library) && is_lossless(&scenario->topology);
+	       !library_has_servers(entry->library) && !(entry->library->stagger_s > 0) &&
+	       (scenario->style != JOBS_PROGRAMS || (entry->plan && !entry->runtime)) &&
+	       is_lossless(&scenario->topology);
 }
 
-/* Builds a communicator of one machine of each kind. The library makes the same choices for it
- * as for all machines. */
-static struct communicator *look(struct arena *arena, const struct scenario *scenario,
-				 struct system *system)
+struct communicator *fold_look(struct arena *arena, const struct scenario *scenario,
+			       struct system *system, const struct fold *part,
+			       const size_t *members)
 {
 	const struct job_entry *entry = &scenario->jobs[0];
-	system_build(system, arena, scenario, NULL);
-	struct comm_rank *ranks = ARENA_ARRAY(arena, entry->simulated_count, struct comm_rank);
-	for (size_t i = 0; i < entry->simulated_count; i++)
-		ranks[i] = (struct comm_rank){.gpu = system->gpus[entry->gpus[i]],
-					      .guest = system->guests[entry->guests[i]]};
+	const struct fold *fold = part ? part : scenario->topology.fold;
+	struct comm_rank *ranks = ARENA_ARRAY(arena, fold->simulated_count, struct comm_rank);
+	for (size_t i = 0; i < fold->simulated_count; i++) {
+		size_t rank = part ? members[part->rank_of[i]] : fold->rank_of[i];
+		size_t own = fold_stand_in(scenario->topology.fold, rank);
+		ranks[i] = (struct comm_rank){.gpu = system->gpus[entry->gpus[own]],
+					      .guest = system->guests[entry->guests[own]]};
+	}
 	const struct communicator_spec spec = {
 		.arena = arena,
 		.engine = system->engine,
@@ -95,34 +100,25 @@ static struct communicator *look(struct arena *arena, const struct scenario *sce
 		.name = entry->name,
 		.library = entry->library,
 		.ranks = ranks,
-		.rank_count = entry->simulated_count,
+		.rank_count = fold->simulated_count,
 		.transport = entry->transport,
 		.transport_params = entry->transport_params,
-		.fold = scenario->topology.fold,
+		.fold = fold,
 		.copies = system->copies,
 		.top_node = system->top_node,
 	};
 	return communicator_new(&spec);
 }
 
-/* The algorithms that a job can use: that of its collective, or those of all-reduces of up to
- * all gradients. If an algorithm uses more channels for larger buffers, specs holds the one with
- * the most channels, which includes the others. */
-struct repertoire {
-	struct fold_use uses[USES_MOST];
-	struct algorithm_spec specs[USES_MOST];
-	size_t count;
-};
-
-static void plays(const struct communicator *comm, enum collective collective, double size_B,
-		  struct repertoire *repertoire)
+void fold_plays(const struct communicator *comm, enum collective collective, double size_B,
+		struct repertoire *repertoire)
 {
 	struct algorithm_spec spec;
 	const struct algorithm *algorithm = communicator_plays(comm, collective, size_B, &spec);
 	size_t i = 0;
 	while (i < repertoire->count && repertoire->uses[i].algorithm != algorithm)
 		i++;
-	FW_ASSERT(i < USES_MOST);
+	FW_ASSERT(i < FOLD_USES_MOST);
 	if (i == repertoire->count)
 		repertoire->count++;
 	else if (repertoire->specs[i].channel_count >= spec.channel_count)
@@ -137,28 +133,40 @@ static void plays_all(const struct scenario *scenario, const struct communicator
 	static const double finer = 1.05;
 	const struct job_entry *entry = &scenario->jobs[0];
 	if (scenario->style == JOBS_COLLECTIVE) {
-		plays(comm, scenario->collective, scenario->collective_size_B, repertoire);
+		fold_plays(comm, scenario->collective, scenario->collective_size_B, repertoire);
 		return;
 	}
 	double most_B = ELEMENT_MOST_B * entry->network->parameters_count;
 	for (double size_B = 1; size_B < most_B * finer; size_B *= finer)
-		plays(comm, COLLECTIVE_ALL_REDUCE, size_B, repertoire);
+		fold_plays(comm, COLLECTIVE_ALL_REDUCE, size_B, repertoire);
+}
+
+bool fold_can_build(const struct repertoire *repertoire, size_t rank_count)
+{
+	for (size_t i = 0; i < repertoire->count; i++) {
+		const struct algorithm *algorithm = repertoire->uses[i].algorithm;
+		if (!algorithm->folds && rank_count > COSTLY_MOST)
+			return false;
+		if (algorithm->refuse && algorithm->refuse(&repertoire->specs[i]))
+			return false; /* the full simulation reports the reason */
+	}
+	return true;
 }
 
 static bool find_classes(struct arena *arena, const struct scenario *scenario,
-			 struct communicator *comm, struct fold *fold)
+			 struct system *system, struct arena *scratch, struct fold *fold)
 {
+	struct communicator *comm = fold_look(scratch, scenario, system, NULL, NULL);
 	struct repertoire repertoire = {.count = 0};
+	if (!comm)
+		return false;
 	plays_all(scenario, comm, &repertoire);
-	for (size_t i = 0; i < repertoire.count; i++) {
-		const struct algorithm *algorithm = repertoire.uses[i].algorithm;
-		if (!algorithm->folds && fold->rank_count > COSTLY_MOST)
-			return false;
-		if (algorithm->refuse && algorithm->refuse(&repertoire.specs[i]))
-			return false; /* the full simulation reports the reason */
-	}
-	return fold_find(arena, fold, repertoire.uses, repertoire.count,
-			 fold->machine_count / ALIKE_LEAST);
+	const struct fold_search search = {
+		.uses = repertoire.uses,
+		.use_count = repertoire.count,
+		.classes_most = fold->machine_count / ALIKE_LEAST,
+	};
+	return fold_can_build(&repertoire, fold->rank_count) && fold_find(arena, fold, &search);
 }
 
 /* A straggler puts the first machine into a class of its own. */
@@ -182,8 +190,9 @@ struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
 	*fold = *by_kind;
 	mark_straggler(arena, scenario, fold);
 	if (can_fold(scenario)) {
-		struct communicator *comm = look(scratch, scenario, &system);
-		found = comm && find_classes(arena, scenario, comm, fold);
+		system_build(&system, scratch, scenario, NULL);
+		found = (scenario->jobs[0].plan ? fold_plan : find_classes)(arena, scenario,
+									    &system, scratch, fold);
 	}
 	arena_free(scratch);
 	return found ? fold : NULL;

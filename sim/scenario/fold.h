@@ -16,7 +16,8 @@
 #include "sim/scenario/read.h"
 
 /* Returns true if the case may be folded, judging by its settings before the machines are read. */
-bool fold_is_wanted(const struct case_params *params, size_t job_count, size_t gpus_wanted);
+bool fold_is_wanted(const struct case_params *params, size_t job_count, size_t gpus_wanted,
+		    bool plan);
 
 /* Returns a fold in which one machine of each kind represents all of them. Ranks are assigned
  * machine by machine. Returns NULL if a machine would have no rank, or if there are too few

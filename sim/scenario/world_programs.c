@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds jobs that are simulated call by call from a scenario's entries. */
 #include "sim/base/arena.h"
+#include "sim/scenario/fold_plan.h"
 #include "sim/scenario/world.h"
 #include "sim/training/pipeline.h"
 #include "sim/workload/program_job.h"
@@ -17,25 +18,18 @@ static const struct program *recorded_program(struct world *w, const struct job_
 	return program;
 }
 
-/* Writes the programs of all ranks of a plan, and the groups in which they do collectives. */
+/* Writes the programs of the simulated ranks of a plan, and the groups in which they do
+ * collectives.
+ */
 static struct plan_groups plan_programs(struct world *w, const struct job_entry *entry,
 					const struct program **programs)
 {
 	struct arena *arena = w->workload.arena;
-	bool tied = false;
-	for (size_t i = 0; i < entry->network->layer_count; i++)
-		tied |= entry->network->layers[i].tied_to > 0;
-	struct plan_groups groups = plan_groups(arena, entry->plan, tied);
-	for (size_t i = 0; i < entry->rank_count; i++) {
-		const struct plan_step step = {
-			.plan = entry->plan,
-			.groups = &groups,
-			.stack = entry->stack,
-			.gpu = &w->scenario->topology.gpus[entry->gpus[i]].params,
-			.efficiency = entry->efficiency,
-			.driver = &w->scenario->driver,
-		};
-		programs[i] = plan_program(arena, &step, i);
+	const struct fold *fold = w->scenario->topology.fold;
+	struct plan_groups groups = fold_plan_groups(arena, entry, fold);
+	for (size_t i = 0; i < entry->simulated_count; i++) {
+		const struct plan_step step = fold_plan_step(w->scenario, &groups, i);
+		programs[i] = plan_program(arena, &step, fold ? fold->rank_of[i] : i);
 	}
 	return groups;
 }
@@ -90,9 +84,11 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 	struct arena *arena = w->workload.arena;
 	size_t count = entry->program_count > 1 ? entry->program_count : 1;
 	size_t each = entry->rank_count / count;
+	if (entry->plan)
+		count = entry->simulated_count;
 	struct program_rank *ranks = ARENA_ARRAY(arena, count, struct program_rank);
-	struct program_gpu *gpus = ARENA_ARRAY(arena, entry->rank_count, struct program_gpu);
-	for (size_t i = 0; i < entry->rank_count; i++)
+	struct program_gpu *gpus = ARENA_ARRAY(arena, entry->simulated_count, struct program_gpu);
+	for (size_t i = 0; i < entry->simulated_count; i++)
 		gpus[i] = place_of(w, entry, i);
 	const struct program **programs = ARENA_ARRAY(arena, count, const struct program *);
 	struct plan_groups groups = {0};
@@ -122,6 +118,9 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 		.groups = groups.groups,
 		.group_count = groups.count,
 		.library = has_group(entry) ? entry->library : NULL,
+		.fold = entry->plan ? w->system.topology->fold : NULL,
+		.copies = w->system.copies,
+		.top_node = w->system.top_node,
 	};
 	return program_job_new(&w->workload, run, &spec);
 }

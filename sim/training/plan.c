@@ -201,21 +201,6 @@ static bool fill_batch(struct checker *c)
 	return true;
 }
 
-/* Refuses plans whose ranks have more passes through blocks than memory has room for. */
-static bool is_small(struct checker *c)
-{
-	const struct training_plan *plan = c->plan;
-	double passes = (double)plan->micro_batch_count * (double)plan->rank_count *
-			(double)plan->block_count / (double)plan->sizes[AXIS_PIPELINE];
-	if (passes <= PASSES_MOST)
-		return true;
-	return fails(c, arena_printf(c->arena,
-				     "its %zu micro-batches pass %.3g times through blocks on all "
-				     "GPUs, which is too much to simulate (write a smaller "
-				     "plan.global_batch, or fewer GPUs)",
-				     plan->micro_batch_count, passes));
-}
-
 static bool fill_schedule(struct checker *c)
 {
 	struct training_plan *plan = c->plan;
@@ -292,10 +277,23 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 				       .rank_count = rank_count,
 				       .chunk_count = (size_t)params->chunks_count};
 	bool good = read_order(&c) && fill_ranks(&c) && fill_batch(&c) &&
-		    fill_blocks(&c, network) && is_small(&c) && fill_schedule(&c) &&
-		    fill_shard(&c, network);
+		    fill_blocks(&c, network) && fill_schedule(&c) && fill_shard(&c, network);
 	*why = c.why;
 	return good ? plan : NULL;
+}
+
+const char *plan_too_large(struct arena *arena, const struct training_plan *plan,
+			   size_t simulated_count)
+{
+	double passes = (double)plan->micro_batch_count * (double)simulated_count *
+			(double)plan->block_count / (double)plan->sizes[AXIS_PIPELINE];
+	if (passes <= PASSES_MOST)
+		return NULL;
+	return arena_printf(arena,
+			    "its %zu micro-batches pass %.3g times through blocks on the %zu of "
+			    "%zu GPUs that must be simulated, which is too much (write a smaller "
+			    "plan.global_batch, or fewer GPUs)",
+			    plan->micro_batch_count, passes, simulated_count, plan->rank_count);
 }
 
 double plan_batch(const struct training_plan *plan)
@@ -409,6 +407,12 @@ struct plan_groups plan_groups(struct arena *arena, const struct training_plan *
 }
 
 /* ---- slots ---- */
+
+const char *slot_name(struct arena *arena, const struct slot *slot, size_t chunk_count)
+{
+	const char *name = arena_printf(arena, "%c%u", "FBW"[slot->kind], slot -> micro + 1);
+	return chunk_count > 1 ? arena_printf(arena, "%s.%u", name, slot->chunk + 1) : name;
+}
 
 void slot_add(struct arena *arena, struct slots *slots, enum slot_kind kind, size_t micro,
 	      size_t chunk)

@@ -67,6 +67,11 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 				     const struct plan_params *params, size_t rank_count,
 				     const char **why);
 
+/* Returns NULL, or says that the passes of that many ranks through blocks are too many for memory.
+ */
+const char *plan_too_large(struct arena *arena, const struct training_plan *plan,
+			   size_t simulated_count);
+
 /* Returns the floating-point operations of one sample that backward computes again, counted as in
  * network_model_flop. `network` is the whole network. */
 double plan_recomputed_flop(const struct training_plan *plan, const struct network *network,
@@ -128,6 +133,9 @@ struct pipeline_schedule {
 REGISTRY_OF(struct pipeline_schedule, pipeline_schedule);
 void slot_add(struct arena *arena, struct slots *slots, enum slot_kind kind, size_t micro,
 	      size_t chunk);
+
+/* Returns "F3", "B3" or "W3" for micro-batch 3, counted from 1, and "F3.2" for its second chunk. */
+const char *slot_name(struct arena *arena, const struct slot *slot, size_t chunk_count);
 
 /* ---- memory ---- */
 

@@ -27,7 +27,6 @@ static const double bucket_rank_count = 1e6;
 struct piece {                                 /* kernels, or a collective */
 	const struct shard_exchange *exchange; /* NULL: kernels */
 	double gpu_s, host_s;
-	uint32_t kernel_count;
 	bool closed; /* kernels of later layers are another piece */
 	const char *label;
 };
@@ -38,7 +37,8 @@ struct unit {
 	size_t first, last; /* layers */
 	struct pieces parts[PART_COUNT];
 	double parameters_count, expert_parameters_count;
-	double update_s, update_host_s; /* of all its parameters */
+	double trained_count, expert_trained_count; /* without frozen ones */
+	double update_s, update_host_s;             /* of all its parameters */
 };
 
 struct writer {
@@ -50,6 +50,7 @@ struct writer {
 	struct unit *units; /* of the rank, chunk by chunk */
 	size_t unit_count;
 	size_t *chunk_first; /* by chunk: its first unit; one more entry at the end */
+	const char *pass;    /* name of the current pass and its micro-batch: "F3"; NULL: none */
 	double open_count, open_expert_count; /* parameters whose gradients are not reduced */
 	double message_B;                     /* of an activation between stages */
 	bool scatters; /* each GPU of the tensor group sends a part of the activation */
@@ -88,7 +89,6 @@ static void add_op(struct writer *w, struct pieces *pieces, const struct op *op)
 	struct piece *piece = open_piece(w, pieces);
 	piece->gpu_s += gpu_s(w, op);
 	piece->host_s += host_s(w, op);
-	piece->kernel_count += op->kernels;
 	piece->label = op->name;
 }
 
@@ -168,9 +168,13 @@ static void build_unit(struct writer *w, struct unit *unit, size_t first, size_t
 	unit->first = first;
 	unit->last = last;
 	for (size_t i = first; i <= last; i++)
-		for (size_t t = 0; t < layers[i].tensor_count; t++)
-			*(layers[i].experts > 0 ? &unit->expert_parameters_count
-						: &unit->parameters_count) += layers[i].tensors[t];
+		for (size_t t = 0; t < layers[i].tensor_count; t++) {
+			double count = layers[i].tensors[t], trained = layers[i].frozen ? 0 : count;
+			bool expert = layers[i].experts > 0;
+			*(expert ? &unit->expert_parameters_count : &unit->parameters_count) +=
+				count;
+			*(expert ? &unit->expert_trained_count : &unit->trained_count) += trained;
+		}
 	struct pieces *parts = unit->parts;
 	build_pass(w, &parts[PART_FORWARD], &parts[PART_FORWARD], PASS_FORWARD, first, last);
 	build_pass(w, &parts[PART_BACKWARD],
@@ -225,12 +229,17 @@ static struct cuda_call *collective(struct writer *w, enum collective kind, enum
 		[COLLECTIVE_REDUCE_SCATTER] = CALL_REDUCE_SCATTER,
 		[COLLECTIVE_ALL_TO_ALL] = CALL_ALL_TO_ALL,
 	};
+	static const enum gpu_time kinds[PLAN_GROUP_COUNT] = {
+		[PLAN_TENSOR] = GPU_TENSOR,    [PLAN_CONTEXT] = GPU_CONTEXT,
+		[PLAN_EXPERT] = GPU_EXPERT,    [PLAN_DATA] = GPU_DATA,
+		[PLAN_EXPERT_DATA] = GPU_DATA, [PLAN_EMBEDDING] = GPU_PIPELINE};
 	uint32_t communicator = w->step->groups->of[group][w->rank];
 	if (communicator == 0 || !(size_B > 0))
 		return NULL;
 	struct cuda_call *call = issue_call(&w->issuer, calls[kind], stream);
 	call->payload_B = size_B;
 	call->peer = communicator;
+	call->exposed = (uint8_t)kinds[group];
 	call->label = label;
 	return call;
 }
@@ -247,6 +256,7 @@ static void message(struct writer *w, enum call_kind kind, uint16_t stream, enum
 	call->payload_B = w->message_B;
 	call->peer = (uint32_t)plan_neighbour(w->plan, w->rank, AXIS_PIPELINE, stage);
 	call->tag = (uint8_t)tag;
+	call->exposed = GPU_PIPELINE;
 	call->label = kind == CALL_SEND ? "send" : "receive";
 	if (kind == CALL_SEND)
 		return;
@@ -291,7 +301,7 @@ static void play_kernels(struct writer *w, double duration_s, double work_s, con
 	struct cuda_call *launch = issue_call(&w->issuer, CALL_LAUNCH, COMPUTE);
 	launch->duration_s = duration_s;
 	launch->host_s = (float)work_s;
-	launch->label = label;
+	launch->label = w->pass ? w->pass : label;
 }
 
 /* Collectives that run beside a layer's kernels begin with the kernels, and the layer ends when
@@ -367,8 +377,8 @@ static void gather_chunk(struct writer *w, size_t chunk, uint16_t stream)
 {
 	double count = 0, expert_count = 0;
 	for (size_t i = w->chunk_first[chunk]; i < w->chunk_first[chunk + 1]; i++) {
-		count += w->units[i].parameters_count;
-		expert_count += w->units[i].expert_parameters_count;
+		count += w->units[i].trained_count;
+		expert_count += w->units[i].expert_trained_count;
 	}
 	gather_parameters(w, count, expert_count, stream);
 }
@@ -415,8 +425,8 @@ static void add_gradients(struct writer *w, const struct unit *unit)
 	double full = params->bucket_count;
 	if (full < bucket_rank_count * ranks)
 		full = bucket_rank_count * ranks;
-	w->open_count += unit->parameters_count;
-	w->open_expert_count += unit->expert_parameters_count;
+	w->open_count += unit->trained_count;
+	w->open_expert_count += unit->expert_trained_count;
 	if (params->overlap_gradients && w->open_count + w->open_expert_count >= full)
 		reduce_open(w);
 }
@@ -452,7 +462,7 @@ static void forward(struct writer *w, size_t chunk, bool first)
 static void leave_unit(struct writer *w, const struct unit *unit, bool last)
 {
 	if (shards_parameters(w))
-		reduce_gradients(w, unit->parameters_count, unit->expert_parameters_count);
+		reduce_gradients(w, unit->trained_count, unit->expert_trained_count);
 	else if (last)
 		add_gradients(w, unit);
 }
@@ -484,6 +494,7 @@ static void play_slot(struct writer *w, const struct slot *slot)
 	size_t part = slot->chunk * stages + w->stage, parts = stages * w->plan->chunk_count;
 	size_t next = (w->stage + 1) % stages, before = (w->stage + stages - 1) % stages;
 	bool last = slot->micro + 1 == w->plan->micro_batch_count;
+	w->pass = slot_name(w->issuer.arena, slot, w->plan->chunk_count);
 	if (slot->kind == SLOT_FORWARD) {
 		if (part > 0)
 			message(w, CALL_RECEIVE, DOWN_IN, TAG_DOWN, before);
@@ -499,6 +510,7 @@ static void play_slot(struct writer *w, const struct slot *slot)
 	} else {
 		weights(w, slot->chunk, last);
 	}
+	w->pass = NULL;
 }
 
 /* ---- the end of the step ---- */
@@ -585,6 +597,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 		.thread_count = 1,
 		.stream_count = STREAM_COUNT,
 		.event_count = (uint16_t)(STREAM_COUNT + w.unit_count),
+		.counts_times = true,
 		.memory_B = plan_memory_B(plan, step->stack, w.stage),
 		.images_count = plan_batch(plan) / (double)plan->rank_count,
 	};

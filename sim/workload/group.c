@@ -6,6 +6,7 @@
 #include "sim/base/vec.h"
 
 struct line;
+enum { OPEN_FIRST = 16 }; /* first room of a ring buffer */
 
 /* The callback of one rank for an operation. */
 struct turn {
@@ -17,13 +18,15 @@ struct turn {
 /* One collective or message. */
 struct operation {
 	struct line *line;
-	uint64_t ticket;     /* operations of a line are counted from 0 */
-	uint64_t number;     /* number of the communicator's collective */
-	enum call_kind kind; /* kind of call of the first rank */
-	double size_B;       /* size in the call of the first rank */
-	size_t first_rank;   /* rank that called first */
-	size_t over_count;   /* ranks whose part has ended */
-	struct turn *turns;  /* by rank */
+	uint64_t ticket;      /* operations of a line are counted from 0 */
+	uint64_t number;      /* number of the communicator's collective */
+	enum call_kind kind;  /* kind of call of the first rank */
+	double size_B;        /* size in the call of the first rank */
+	size_t first_rank;    /* rank that called first */
+	size_t begun_count;   /* ranks that have begun */
+	int64_t all_begun_ps; /* when the last of them began; -1: not yet */
+	size_t over_count;    /* ranks whose part has ended */
+	struct turn *turns;   /* by rank */
 	struct operation *next;
 };
 
@@ -34,7 +37,11 @@ struct line {
 	size_t rank_count;
 	const size_t *members;   /* by rank; NULL: rank and member are the same */
 	uint64_t *joined_counts; /* by rank: number of calls, which is also the next ticket */
-	struct operation *open;  /* operations that have not ended */
+	/* A ring buffer of the operations from first to next - 1, by ticket; NULL: ended. The room
+	 * is a power of two. */
+	struct operation **open;
+	size_t room;
+	uint64_t first, next;
 	struct operation *free;
 };
 
@@ -59,6 +66,26 @@ struct group {
 
 /* ---- operations ---- */
 
+static struct operation **operation_at(const struct line *line, uint64_t ticket)
+{
+	return &line->open[ticket & (line->room - 1)];
+}
+
+/* Adds an operation with the next ticket. */
+static void operation_add(struct line *line, struct operation *operation)
+{
+	FW_ASSERT(operation->ticket == line->next);
+	if (line->next - line->first == line->room) {
+		const struct line before = *line;
+		line->room = before.room > 0 ? 2 * before.room : OPEN_FIRST;
+		line->open =
+			ARENA_ARRAY(line->group->spec.comm.arena, line->room, struct operation *);
+		for (uint64_t ticket = line->first; ticket < line->next; ticket++)
+			*operation_at(line, ticket) = *operation_at(&before, ticket);
+	}
+	*operation_at(line, line->next++) = operation;
+}
+
 static void rank_done(void *ctx, uint64_t arg, size_t rank)
 {
 	struct operation *operation = ctx;
@@ -66,10 +93,9 @@ static void rank_done(void *ctx, uint64_t arg, size_t rank)
 	struct turn turn = operation->turns[rank];
 	(void)arg;
 	if (++operation->over_count == line->rank_count) {
-		struct operation **link = &line->open;
-		while (*link != operation)
-			link = &(*link)->next;
-		*link = operation->next;
+		*operation_at(line, operation->ticket) = NULL;
+		while (line->first < line->next && !*operation_at(line, line->first))
+			line->first++;
 		operation->next = line->free;
 		line->free = operation;
 	}
@@ -81,19 +107,23 @@ static bool is_message(const struct cuda_call *call)
 	return call->kind == CALL_SEND || call->kind == CALL_RECEIVE;
 }
 
-static enum collective collective_of(enum call_kind kind)
+bool group_collective(enum call_kind kind, enum collective *collective)
 {
 	switch (kind) {
 	case CALL_ALL_REDUCE:
-		return COLLECTIVE_ALL_REDUCE;
+		*collective = COLLECTIVE_ALL_REDUCE;
+		return true;
 	case CALL_ALL_GATHER:
-		return COLLECTIVE_ALL_GATHER;
+		*collective = COLLECTIVE_ALL_GATHER;
+		return true;
 	case CALL_REDUCE_SCATTER:
-		return COLLECTIVE_REDUCE_SCATTER;
+		*collective = COLLECTIVE_REDUCE_SCATTER;
+		return true;
 	case CALL_ALL_TO_ALL:
-		return COLLECTIVE_ALL_TO_ALL;
+		*collective = COLLECTIVE_ALL_TO_ALL;
+		return true;
 	default:
-		return COLLECTIVE_BROADCAST;
+		return false;
 	}
 }
 
@@ -101,7 +131,7 @@ static struct operation *operation_begin(struct line *line, const struct cuda_ca
 					 size_t rank)
 {
 	struct arena *arena = line->group->spec.comm.arena;
-	struct operation *operation = line->free, **end = &line->open;
+	struct operation *operation = line->free;
 	struct turn *turns;
 	if (operation) {
 		line->free = operation->next;
@@ -116,10 +146,11 @@ static struct operation *operation_begin(struct line *line, const struct cuda_ca
 		.kind = call->kind,
 		.size_B = call->payload_B,
 		.first_rank = rank,
+		.all_begun_ps = -1,
 		.turns = turns,
 	};
-	const struct collective_request request = {
-		.collective = collective_of(call->kind),
+	struct collective_request request = {
+		.collective = COLLECTIVE_BROADCAST,
 		.size_B = call->payload_B,
 		.message = is_message(call),
 		.block_count = is_message(call) ? 0 : call->tag,
@@ -127,19 +158,15 @@ static struct operation *operation_begin(struct line *line, const struct cuda_ca
 		.rank_done = rank_done,
 		.ctx = operation,
 	};
+	(void)group_collective(call->kind, &request.collective);
 	operation->number = communicator_begin(line->comm, &request);
-	while (*end)
-		end = &(*end)->next;
-	*end = operation;
+	operation_add(line, operation);
 	return operation;
 }
 
 static struct operation *operation_find(const struct line *line, uint64_t ticket)
 {
-	struct operation *operation = line->open;
-	while (operation && operation->ticket != ticket)
-		operation = operation->next;
-	return operation;
+	return ticket < line->next ? *operation_at(line, ticket) : NULL;
 }
 
 /* ---- lines ---- */
@@ -152,23 +179,37 @@ static struct line *pair_find(const struct group *group, size_t from, size_t to,
 	return pair ? pair->line : NULL;
 }
 
+/* Returns the member that represents a rank. */
+static size_t stand_in(const struct group *group, size_t rank)
+{
+	const struct fold *fold = group->spec.comm.fold;
+	return fold ? fold_stand_in(fold, rank) : rank;
+}
+
 static struct line *line_of(struct group *group, size_t member, const struct cuda_call *call)
 {
+	size_t peer = call->peer;
 	if (!is_message(call)) {
 		FW_ASSERT(call->peer <= group->spec.group_count);
 		return group->lines.items[call->peer];
 	}
-	return call->kind == CALL_SEND ? pair_find(group, member, call->peer, call->tag)
-				       : pair_find(group, call->peer, member, call->tag);
+	peer = stand_in(group, peer);
+	return call->kind == CALL_SEND ? pair_find(group, member, peer, call->tag)
+				       : pair_find(group, peer, member, call->tag);
 }
 
 static size_t rank_of(const struct line *line, size_t member, const struct cuda_call *call)
 {
-	size_t from = 0, to = line->rank_count;
+	size_t from = 0, to = line->rank_count, at = 0;
 	if (is_message(call))
 		return call->kind == CALL_SEND ? 0 : 1;
 	if (!line->members)
 		return member;
+	if (line->group->spec.comm.fold) { /* few members, in the order of their machines */
+		while (line->members[at] != member)
+			at++;
+		return at;
+	}
 	while (to - from > 1) {
 		size_t middle = from + (to - from) / 2;
 		if (line->members[middle] <= member)
@@ -217,30 +258,50 @@ static uint64_t join(struct cuda_peers *peers, size_t member, const struct cuda_
 	return ticket;
 }
 
-static void begin(struct cuda_peers *peers, size_t member, uint64_t ticket,
-		  const struct cuda_call *call, event_fn *done, void *ctx, uint64_t arg)
+static const int64_t *begin(struct cuda_peers *peers, size_t member, uint64_t ticket,
+			    const struct cuda_call *call, event_fn *done, void *ctx, uint64_t arg)
 {
 	struct group *group = (struct group *)peers;
 	struct line *line = line_of(group, member, call);
 	struct operation *operation = operation_find(line, ticket);
 	size_t rank = rank_of(line, member, call);
 	operation->turns[rank] = (struct turn){done, ctx, arg};
+	if (++operation->begun_count == line->rank_count)
+		operation->all_begun_ps = engine_now_ps(group->spec.comm.engine);
 	communicator_arrive(line->comm, operation->number, rank);
+	return &operation->all_begun_ps;
 }
 
 /* ---- building ---- */
 
-/* Creates the communicator of these members, NULL meaning all. Returns NULL if two of them have
- * no connection. */
+/* Replaces ranks by the members that are simulated. */
+static size_t *fold_members(const struct group *group, const size_t *ranks, size_t count,
+			    struct communicator_spec *spec)
+{
+	const struct fold *part = fold_part(spec->arena, group->spec.comm.fold, ranks, count);
+	FW_ASSERT(part); /* found with the classes */
+	size_t *members = ARENA_ARRAY(spec->arena, part->simulated_count, size_t);
+	for (size_t i = 0; i < part->simulated_count; i++)
+		members[i] = stand_in(group, ranks[part->rank_of[i]]);
+	spec->fold = part;
+	return members;
+}
+
+/* Creates the communicator of these ranks, NULL meaning all. Returns NULL if two of them have no
+ * connection. */
 static struct line *line_new(struct group *group, const char *name, const size_t *members,
 			     size_t count)
 {
 	struct communicator_spec spec = group->spec.comm;
 	struct line *line = ARENA_NEW(spec.arena, struct line);
+	if (members && spec.fold) {
+		members = fold_members(group, members, count, &spec);
+		count = spec.fold->simulated_count;
+	}
 	if (members) {
 		struct comm_rank *ranks = ARENA_ARRAY(spec.arena, count, struct comm_rank);
 		for (size_t i = 0; i < count; i++)
-			ranks[i] = spec.ranks[members[i]];
+			ranks[i] = group->spec.comm.ranks[members[i]];
 		spec.ranks = ranks;
 		spec.rank_count = count;
 		spec.name = name;
@@ -261,28 +322,30 @@ static struct line *line_new(struct group *group, const char *name, const size_t
 static bool pair_init(struct group *group, size_t from, size_t to, uint8_t tag)
 {
 	struct arena *arena = group->spec.comm.arena;
-	if (pair_find(group, from, to, tag))
+	size_t sender = stand_in(group, from), receiver = stand_in(group, to);
+	if (pair_find(group, sender, receiver, tag))
 		return true;
 	struct pair *pair = ARENA_NEW(arena, struct pair);
 	size_t *members = ARENA_ARRAY(arena, 2, size_t);
 	members[0] = from;
 	members[1] = to;
 	*pair = (struct pair){
-		.to = to,
+		.to = receiver,
 		.tag = tag,
 		.line = line_new(
 			group,
 			arena_printf(arena, "%s %zu to %zu", group->spec.comm.name, from, to),
 			members, 2),
-		.next = group->pairs[from],
+		.next = group->pairs[sender],
 	};
-	group->pairs[from] = pair;
+	group->pairs[sender] = pair;
 	return pair->line != NULL;
 }
 
 /* Creates a line for each pair of members between which the program has messages. */
 static bool find_pairs(struct group *group, const struct program *program, size_t first_member)
 {
+	const struct fold *fold = group->spec.comm.fold;
 	for (size_t t = 0; t < program->thread_count; t++)
 		for (size_t i = 0; i < program->threads[t].count; i++) {
 			const struct item *item = &program->threads[t].items[i];
@@ -290,7 +353,9 @@ static bool find_pairs(struct group *group, const struct program *program, size_
 			bool sends = item->call.kind == CALL_SEND;
 			if (item->kind != ITEM_CALL || !is_message(&item->call))
 				continue;
-			FW_ASSERT(peer < group->spec.comm.rank_count && peer != own);
+			if (fold)
+				own = fold->rank_of[own];
+			FW_ASSERT(peer != own);
 			if (!pair_init(group, sends ? own : peer, sends ? peer : own,
 				       item->call.tag))
 				return false;
@@ -373,7 +438,7 @@ void group_account(const struct group *group)
 const char *group_waiting(const struct group *group, struct arena *arena)
 {
 	for (size_t i = 1; i < group->lines.count; i++)
-		if (group->lines.items[i]->open)
+		if (group->lines.items[i]->first < group->lines.items[i]->next)
 			return communicator_waiting(group->lines.items[i]->comm, arena);
 	return communicator_waiting(group->lines.items[0]->comm, arena);
 }

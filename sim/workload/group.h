@@ -9,6 +9,9 @@
  * from a to b matches the n-th receive at b from a. It occupies both GPUs until the bytes have
  * arrived, because NCCL's send and receive are kernels that wait for each other. A message
  * travels as a broadcast between the two GPUs, with the library's protocols and hops.
+ *
+ * With a fold (sim/collective/fold.h), members are the simulated ranks, and calls and groups name
+ * any ranks. A communicator then has the fold of its part of the job.
  */
 #ifndef FARWIRE_WORKLOAD_GROUP_H
 #define FARWIRE_WORKLOAD_GROUP_H
@@ -17,6 +20,8 @@
 #include "sim/cuda/program.h"
 
 struct group;
+/* Sets the collective of that kind of call. Returns false for other kinds. */
+bool group_collective(enum call_kind kind, enum collective *collective);
 struct group_spec {
 	/* ranks are the members; failed is also called for calls that do not match. */
 	struct communicator_spec comm;

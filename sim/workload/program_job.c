@@ -142,6 +142,23 @@ static bool waits_for_batch(struct job *job)
 	return batched_count > 0;
 }
 
+static const struct rank_times *read_times(const struct program_job *p)
+{
+	const struct job_run *run = p->job.run;
+	struct rank_times *times =
+		ARENA_ARRAY(p->job.workload->arena, p->spec.rank_count, struct rank_times);
+	for (size_t i = 0; i < p->spec.rank_count; i++)
+		for (size_t s = 0; s < run->steady_count; s++) {
+			const struct step_record *step =
+				player_step_at(p->ranks[i].player, run->steady_first + s);
+			if (!step->gpu_ps)
+				return NULL;
+			for (int k = 0; k < GPU_TIME_COUNT; k++)
+				times[i].ps[k] += step->gpu_ps[k];
+		}
+	return times;
+}
+
 static void read_job(struct job *job)
 {
 	struct program_job *p = program_job(job);
@@ -155,6 +172,8 @@ static void read_job(struct job *job)
 		run->window_stalled_s += now.stalled_s - device->before.stalled_s;
 		run->window_timeouts_count += now.timeouts_count - device->before.timeouts_count;
 	}
+	if (!run->failed)
+		run->rank_times = read_times(p);
 	if (p->group)
 		run->comm = group_counters(p->group);
 }
@@ -187,36 +206,46 @@ static const struct job_kind kind = {
 
 /* ---- steps ---- */
 
-static void add_step(struct step_record *sum, const struct step_record *one, double share)
+/* Adds the step of a rank that represents `count` ranks of all_count. */
+static void add_step(struct step_record *sum, const struct step_record *one, uint32_t count,
+		     double all_count)
 {
+	double share = count / all_count;
 	sum->gpu_busy_s += one->gpu_busy_s * share;
 	sum->exposed_s += one->exposed_s * share;
 	for (int k = 0; k < TIME_KIND_COUNT; k++) {
 		sum->thread_s[k] += one->thread_s[k] * share;
 		sum->gpu_idle_s[k] += one->gpu_idle_s[k] * share;
 	}
-	sum->calls_count += one->calls_count;
-	sum->polls_count += one->polls_count;
-	sum->work_ps += one->work_ps;
+	sum->calls_count += one->calls_count * count;
+	sum->polls_count += one->polls_count * count;
+	sum->work_ps += one->work_ps * count;
+}
+
+static uint32_t count_of(const struct program_job *p, size_t rank)
+{
+	return p->spec.fold ? fold_count(p->spec.fold, rank) : 1;
 }
 
 /* Adds the record of a step that all ranks have ended. The mean of times is computed from their
  * differences to the first rank's times, so sums stay small. */
 static void record_step(struct program_job *p, size_t index)
 {
-	int64_t count = (int64_t)p->spec.rank_count, start_ps = 0, end_ps = 0;
-	FW_ASSERT(count > 0);
+	size_t all = p->spec.fold ? p->spec.fold->rank_count : p->spec.rank_count;
+	int64_t start_ps = 0, end_ps = 0;
+	FW_ASSERT(all > 0);
 	const struct step_record *first = player_step_at(p->ranks[0].player, index);
 	struct step_record *sum = VEC_PUSH(p->job.workload->arena, &p->records);
 	*sum = (struct step_record){0};
 	for (size_t i = 0; i < p->spec.rank_count; i++) {
 		const struct step_record *one = player_step_at(p->ranks[i].player, index);
-		add_step(sum, one, 1 / (double)count);
-		start_ps += one->start_ps - first->start_ps;
-		end_ps += one->end_ps - first->end_ps;
+		uint32_t count = count_of(p, i);
+		add_step(sum, one, count, (double)all);
+		start_ps += (one->start_ps - first->start_ps) * count;
+		end_ps += (one->end_ps - first->end_ps) * count;
 	}
-	sum->start_ps = first->start_ps + start_ps / count;
-	sum->end_ps = first->end_ps + end_ps / count;
+	sum->start_ps = first->start_ps + start_ps / (int64_t)all;
+	sum->end_ps = first->end_ps + end_ps / (int64_t)all;
 	sum->mark_ps = sum->end_ps;
 }
 
@@ -382,6 +411,7 @@ static bool build_process(struct program_job *p, const struct rank *rank, struct
 		.to_host = place->to_host,
 		.peers = p->group ? group_peers(p->group) : NULL,
 		.member = (size_t)(device - p->devices),
+		.counts_times = program->counts_times,
 	};
 	if (spec.to_device && spec.to_host) {
 		device->process = cuda_process_new(&spec);
@@ -489,7 +519,10 @@ static bool build_group(struct program_job *p)
 			 .transport_params = p->spec.transport_params,
 			 .seed = w->seed,
 			 .failed = job_failed,
-			 .failed_ctx = &p->job},
+			 .failed_ctx = &p->job,
+			 .fold = p->spec.fold,
+			 .copies = p->spec.copies,
+			 .top_node = p->spec.top_node},
 		.programs = programs,
 		.program_count = p->spec.rank_count,
 		.first_members = firsts,
@@ -522,7 +555,7 @@ struct job *program_job_new(struct workload *w, struct job_run *run,
 	p->ranks = ARENA_ARRAY(w->arena, spec->rank_count, struct rank);
 	for (size_t i = 0; i < spec->rank_count; i++) {
 		p->device_count += program_device_count(spec->ranks[i].program);
-		p->job.work_ps += work_of(spec->ranks[i].program);
+		p->job.work_ps += work_of(spec->ranks[i].program) * count_of(p, i);
 	}
 	p->devices = ARENA_ARRAY(w->arena, p->device_count, struct device);
 	size_t next = 0;

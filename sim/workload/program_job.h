@@ -48,6 +48,11 @@ struct program_job_spec {
 	const struct library_params *library;
 	const struct program_group *groups; /* communicator i + 1 has the members of groups[i] */
 	size_t group_count;
+	/* Equal machines are simulated once: `ranks` are the simulated ones, with one GPU each, and
+	 * peers of messages and members of groups are numbers of all ranks (communicator.h). */
+	const struct fold *fold;
+	const double *copies;
+	int top_node;
 };
 
 /* Returns a job that an event starts now, or that has failed already. The spec is copied, but its

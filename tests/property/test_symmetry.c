@@ -17,6 +17,7 @@ struct draw {
 	double size_B;
 	const char *exchange, *input; /* of training, for which collective is "" */
 	double straggler_ratio;
+	const char *plan, *model, *gpu; /* of a transformer; NULL: no plan */
 };
 
 static const char *const algorithms[] = {"ring",        "hierarchical", "binary_tree",
@@ -101,9 +102,66 @@ static void draw_training(struct rng *rng, struct draw *d)
 	d->straggler_ratio = rng_below(rng, 4) == 0 ? 1.1 : 1;
 }
 
+/* Draws a plan on 64 GPUs, of which a divisor can be in each group. */
+static struct draw draw_plan(struct arena *arena, struct rng *rng)
+{
+	static const char *const orders[] = {"tp-cp-dp-pp", "tp-pp-dp-cp", "dp-tp-cp-pp",
+					     "cp-tp-pp-dp"};
+	static const char *const shardings[] = {"none", "optimizer", "gradients", "parameters"};
+	static const char *const machines[] = {"dgx-h100", "dgx-a100-80"};
+	static const char *const gpus[] = {"h100-sxm5", "a100-sxm4-80"};
+	size_t machine = (size_t)rng_below(rng, 2);
+	static const char *const schedules[] = {"gpipe", "1f1b", "zb-h1"};
+	unsigned tp = 1u << rng_below(rng, 4), cp = 1u << rng_below(rng, 2);
+	unsigned pp = 1u << rng_below(rng, 3), chunks = 1;
+	const char *schedule = schedules[rng_below(rng, 3)];
+	bool experts = rng_below(rng, 3) == 0;
+	if (pp > 1 && rng_below(rng, 2) == 0) {
+		chunks = 2;
+		schedule = "interleaved";
+	}
+	unsigned ep = experts ? 2u << rng_below(rng, 3) : 1;
+	struct draw d = {.gpus = 64, .model = experts ? "mixtral-8x7b" : "llama2-7b"};
+	const char *network = draw_network(arena, rng);
+	d.topology = arena_printf(arena,
+				  "topology = { name = \"drawn\"; cluster = { machine = \"%s\"; %s "
+				  "network = { %s }; }; "
+				  "};\n",
+				  machines[machine],
+				  strstr(network, "fat_tree") ? "ports = 2;" : "", network);
+	d.gpu = gpus[machine];
+	d.plan = arena_printf(
+		arena, "tp=%u cp=%u pp=%u chunks=%u ep=%u order=%s sharding=%s schedule=%s", tp, cp,
+		pp, chunks, ep, orders[rng_below(rng, 4)], shardings[rng_below(rng, 4)], schedule);
+	return d;
+}
+
+static const struct scenario *read_plan(struct arena *arena, const struct draw *d, const char *path,
+					const char *symmetry)
+{
+	enum { KEYS_MAX = 20 };
+	const char *texts[KEYS_MAX] = {
+		arena_printf(arena, "case.topology=%s", path),
+		arena_printf(arena, "case.gpus=%zu", d->gpus),
+		arena_printf(arena, "case.model=%s", d->model),
+		arena_printf(arena, "case.symmetry=%s", symmetry),
+		"case.exchange=nccl-2.18",
+		"case.stack=pytorch-fsdp-bf16",
+		"case.steps=2",
+		arena_printf(arena, "gpu.%s.memory=900 GB", d->gpu),
+	};
+	size_t count = 8;
+	char *words = arena_strdup(arena, d->plan), *rest = NULL;
+	for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		texts[count++] = arena_printf(arena, "plan.%s", word);
+	return scenario_of(arena, &(struct settings){0}, texts);
+}
+
 static const struct scenario *read_case(struct arena *arena, const struct draw *d, const char *path,
 					const char *symmetry)
 {
+	if (d->plan)
+		return read_plan(arena, d, path, symmetry);
 	const char *texts[] = {
 		arena_printf(arena, "case.topology=%s", path),
 		arena_printf(arena, "case.gpus=%zu", d->gpus),
@@ -186,16 +244,18 @@ static size_t try(const struct draw *d)
 			struct world_outcome b = world_run(arena, folded, 1, NULL);
 			compare(&a, &b);
 			CHECK(!whole->topology.fold);
-			spared = whole->topology.host_count - folded->topology.host_count;
+			if (!b.jobs[0].failed)
+				spared = whole->topology.host_count - folded->topology.host_count;
 		}
 		unlink(path);
 		rmdir(folder);
 	}
 	if (test_failures > failures)
-		printf("  %s  %zu GPUs, %zu a machine, %s by %s of %.0f B; %s, input %s, "
+		printf("  %s  %s %s %zu GPUs, %zu a machine, %s by %s of %.0f B; %s, input %s, "
 		       "straggler %g\n",
-		       d->topology, d->gpus, d->per_machine, d->collective, d->algorithm, d->size_B,
-		       d->exchange, d->input, d->straggler_ratio);
+		       d->topology, d->plan ? d->model : "", d->plan ? d->plan : "", d->gpus,
+		       d->per_machine, d->collective, d->algorithm, d->size_B, d->exchange,
+		       d->input, d->straggler_ratio);
 	arena_free(arena);
 	return spared;
 }
@@ -231,6 +291,19 @@ static void folding_is_exact_with_two_kinds_of_machines(void)
 static void folding_is_exact_for_training(void)
 {
 	CHECK(try_some(3, false, true) > 0);
+}
+
+static void folding_is_exact_for_plans(void)
+{
+	struct rng rng = rng_named(4, "plans");
+	size_t folded = 0;
+	for (size_t i = 0; i < tries; i++) {
+		struct arena *arena = arena_new();
+		struct draw d = draw_plan(arena, &rng);
+		folded += try(&d) > 0;
+		arena_free(arena);
+	}
+	CHECK(folded >= tries / 3);
 }
 
 static const struct draw star = {
@@ -293,6 +366,7 @@ static const struct test tests[] = {
 	TEST(folded_machines_give_the_result_of_all),
 	TEST(folding_is_exact_with_two_kinds_of_machines),
 	TEST(folding_is_exact_for_training),
+	TEST(folding_is_exact_for_plans),
 };
 
 int main(int argc, char **argv)
