@@ -10,7 +10,7 @@ static const double fp32_B = 4, statistic_B = 4;
 enum { GATHERED_UNITS = 2 };
 
 struct stage_sum { /* of the layers of a stage */
-	double parameters_count, expert_parameters_count;
+	double parameters_count, expert_parameters_count, frozen_count;
 	double kept_B;     /* activations of a micro-batch in all chunks */
 	double input_B;    /* inputs of all blocks, for a micro-batch */
 	double block_B;    /* activations of the largest block */
@@ -40,8 +40,9 @@ static void add_unit(const struct training_plan *plan, const struct stack_params
 		unit_B += kept_B(plan, stack, &layers[i]);
 		for (size_t t = 0; t < layers[i].tensor_count; t++) {
 			count += layers[i].tensors[t];
-			*(layers[i].experts > 0 ? &sum->expert_parameters_count
-						: &sum->parameters_count) += layers[i].tensors[t];
+			*(layers[i].frozen        ? &sum->frozen_count
+			  : layers[i].experts > 0 ? &sum->expert_parameters_count
+						  : &sum->parameters_count) += layers[i].tensors[t];
 		}
 	}
 	sum->unit_count = fmax(sum->unit_count, count);
@@ -122,6 +123,10 @@ double plan_memory_B(const struct training_plan *plan, const struct stack_params
 	double all_B = sum.parameters_count * state_B(plan, stack, ranks) +
 		       sum.expert_parameters_count * state_B(plan, stack, expert_ranks) +
 		       sum.kept_B * most_kept(plan, stage) + sum.block_B;
+	double frozen_B = plan->params->parameter_element_B > 0 ? plan->params->parameter_element_B
+								: stack_element_B(stack);
+	all_B += sum.frozen_count * frozen_B /
+		 (plan->params->sharding == SHARDING_PARAMETERS ? ranks : 1);
 	if (plan->params->sharding == SHARDING_PARAMETERS)
 		all_B += GATHERED_UNITS * sum.unit_count *
 			 (stack_element_B(stack) + plan->params->gradient_element_B);

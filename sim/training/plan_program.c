@@ -27,7 +27,6 @@ static const double bucket_rank_count = 1e6;
 struct piece {                                 /* kernels, or a collective */
 	const struct shard_exchange *exchange; /* NULL: kernels */
 	double gpu_s, host_s;
-	uint32_t kernel_count;
 	bool closed; /* kernels of later layers are another piece */
 	const char *label;
 };
@@ -38,7 +37,8 @@ struct unit {
 	size_t first, last; /* layers */
 	struct pieces parts[PART_COUNT];
 	double parameters_count, expert_parameters_count;
-	double update_s, update_host_s; /* of all its parameters */
+	double trained_count, expert_trained_count; /* without frozen ones */
+	double update_s, update_host_s;             /* of all its parameters */
 };
 
 struct writer {
@@ -89,7 +89,6 @@ static void add_op(struct writer *w, struct pieces *pieces, const struct op *op)
 	struct piece *piece = open_piece(w, pieces);
 	piece->gpu_s += gpu_s(w, op);
 	piece->host_s += host_s(w, op);
-	piece->kernel_count += op->kernels;
 	piece->label = op->name;
 }
 
@@ -169,9 +168,13 @@ static void build_unit(struct writer *w, struct unit *unit, size_t first, size_t
 	unit->first = first;
 	unit->last = last;
 	for (size_t i = first; i <= last; i++)
-		for (size_t t = 0; t < layers[i].tensor_count; t++)
-			*(layers[i].experts > 0 ? &unit->expert_parameters_count
-						: &unit->parameters_count) += layers[i].tensors[t];
+		for (size_t t = 0; t < layers[i].tensor_count; t++) {
+			double count = layers[i].tensors[t], trained = layers[i].frozen ? 0 : count;
+			bool expert = layers[i].experts > 0;
+			*(expert ? &unit->expert_parameters_count : &unit->parameters_count) +=
+				count;
+			*(expert ? &unit->expert_trained_count : &unit->trained_count) += trained;
+		}
 	struct pieces *parts = unit->parts;
 	build_pass(w, &parts[PART_FORWARD], &parts[PART_FORWARD], PASS_FORWARD, first, last);
 	build_pass(w, &parts[PART_BACKWARD],
@@ -374,8 +377,8 @@ static void gather_chunk(struct writer *w, size_t chunk, uint16_t stream)
 {
 	double count = 0, expert_count = 0;
 	for (size_t i = w->chunk_first[chunk]; i < w->chunk_first[chunk + 1]; i++) {
-		count += w->units[i].parameters_count;
-		expert_count += w->units[i].expert_parameters_count;
+		count += w->units[i].trained_count;
+		expert_count += w->units[i].expert_trained_count;
 	}
 	gather_parameters(w, count, expert_count, stream);
 }
@@ -422,8 +425,8 @@ static void add_gradients(struct writer *w, const struct unit *unit)
 	double full = params->bucket_count;
 	if (full < bucket_rank_count * ranks)
 		full = bucket_rank_count * ranks;
-	w->open_count += unit->parameters_count;
-	w->open_expert_count += unit->expert_parameters_count;
+	w->open_count += unit->trained_count;
+	w->open_expert_count += unit->expert_trained_count;
 	if (params->overlap_gradients && w->open_count + w->open_expert_count >= full)
 		reduce_open(w);
 }
@@ -459,7 +462,7 @@ static void forward(struct writer *w, size_t chunk, bool first)
 static void leave_unit(struct writer *w, const struct unit *unit, bool last)
 {
 	if (shards_parameters(w))
-		reduce_gradients(w, unit->parameters_count, unit->expert_parameters_count);
+		reduce_gradients(w, unit->trained_count, unit->expert_trained_count);
 	else if (last)
 		add_gradients(w, unit);
 }

@@ -330,6 +330,50 @@ static void recomputed_flop_is_that_of_the_repeated_layers(void)
 	arena_free(arena);
 }
 
+/* With embedding and loss as a block each, 2 blocks fill 4 parts: each part has one of them. */
+static void embedding_and_loss_take_the_place_of_blocks(void)
+{
+	struct arena *arena = arena_new();
+	const struct network *network = read_tiny(arena);
+	struct plan_params params = one_gpu;
+	const char *why;
+	params.pp_count = 2;
+	params.chunks_count = 2;
+	CHECK(!plan_new(arena, network, &params, 2, &why));
+	params.embedding_as_block = params.loss_as_block = true;
+	const struct training_plan *plan = plan_new(arena, network, &params, 2, &why);
+	CHECK(plan != NULL);
+	for (size_t i = 1; plan && i < network->layer_count; i++) {
+		size_t part = network->layers[i].block > 0 ? 1 : 0;
+		part += part > 0 && network->layers[i].block != network->layers[2].block;
+		if (network->layers[i].op == LAYER_LINEAR && network->layers[i].block == 0)
+			part = 3;
+		if (network->layers[i].op == LAYER_CROSS_ENTROPY)
+			part = 3;
+		CHECK(plan->parts[i] == part);
+	}
+	arena_free(arena);
+}
+
+/* User buffers send a quarter of the sums of a product behind it, and the rest beside it. */
+static void user_buffers_leave_a_quarter_of_sums_behind_the_product(void)
+{
+	struct arena *arena = arena_new();
+	const char *why;
+	const struct shard_params split = {2, 1, 1, true, OVERLAP_ALL, 1};
+	const struct shard *shard = shard_new(arena, read_tiny(arena), &split, &why);
+	double beside = 0, behind = 0;
+	for (size_t i = 0; i < shard->exchange_count; i++)
+		if (shard->exchanges[i].collective == COLLECTIVE_REDUCE_SCATTER &&
+		    shard->exchanges[i].pass == PASS_FORWARD &&
+		    shard->network->layers[shard->exchanges[i].layer].op == LAYER_LINEAR)
+			*(shard->exchanges[i].beside ? &beside : &behind) +=
+				shard->exchanges[i].elements_count;
+	CHECK_NEAR(beside, 2 * 2 * 16 * 8 * 0.75, 0);
+	CHECK_NEAR(behind, 2 * 2 * 16 * 8 * 0.25, 0);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(gpipe_and_1f1b_have_a_bubble_of_p_minus_1_passes),
 	TEST(interleaving_divides_the_bubble_by_the_chunks),
@@ -341,6 +385,8 @@ static const struct test tests[] = {
 	TEST(ranks_and_groups_follow_the_order),
 	TEST(impossible_plans_are_refused_with_a_possible_number),
 	TEST(sharding_divides_what_it_says),
+	TEST(embedding_and_loss_take_the_place_of_blocks),
+	TEST(user_buffers_leave_a_quarter_of_sums_behind_the_product),
 	TEST(model_flop_is_three_forward_passes_with_whole_attention),
 	TEST(recomputed_flop_is_that_of_the_repeated_layers),
 };
