@@ -150,7 +150,11 @@ struct plan_step {
 	const struct efficiency_params *efficiency;
 	const struct driver_params *driver;
 };
-/* Writes the step of a rank. Rank i is member i of the job's group. */
+/* Writes the step of a rank. Rank i is member i of the job's group. Programs of ranks of one stage
+ * on equal GPUs differ only in their communicators and in the peers of their messages. */
 const struct program *plan_program(struct arena *arena, const struct plan_step *step, size_t rank);
+/* Writes it from the program of rank `like`, which is of the same stage and has an equal GPU. */
+const struct program *plan_program_like(struct arena *arena, const struct plan_step *step,
+					const struct program *program, size_t like, size_t rank);
 
 #endif
