@@ -51,6 +51,22 @@ enum call_kind {                  /* one row each in cuda_call_kinds.def, in thi
 };
 const char *call_kind_name(enum call_kind kind); /* "cudaLaunchKernel" ... */
 
+/* Where the time of a GPU goes. docs/models/plans.md defines the kinds; a kernel has priority. */
+enum gpu_time {
+	GPU_COMPUTES, /* a kernel runs */
+	GPU_HOST,     /* the GPU has nothing to wait for but the host's calls, or a launch */
+	GPU_INPUT,    /* it waits for a copy from or to the host */
+	/* it waits for a message or collective that all its ranks have begun */
+	GPU_TENSOR,
+	GPU_CONTEXT,
+	GPU_EXPERT,
+	GPU_DATA,
+	GPU_PIPELINE,
+	GPU_BUBBLE,    /* it waits for another stage to begin a message or a collective */
+	GPU_STRAGGLER, /* it waits for another rank of its stage to begin a collective */
+	GPU_TIME_COUNT,
+};
+
 struct cuda_call {
 	enum call_kind kind;
 	uint16_t stream;   /* index of the program's streams */
@@ -69,6 +85,7 @@ struct cuda_call {
 	 * collective is the number of thread blocks that hold the GPU; 0: as many as the library
 	 * takes. */
 	uint8_t tag;
+	uint8_t exposed; /* collectives and messages: enum gpu_time while the GPU waits for them */
 	uint16_t device; /* index of the program's GPUs; the GPU of stream and event */
 	/* Other GPU of a send or receive, as index of the job's GPUs; or communicator of a
 	 * collective: 0 has all GPUs of the job (sim/workload/group.h). */
@@ -94,9 +111,11 @@ struct cuda_peers {
 	 * ticket. */
 	uint64_t (*join)(struct cuda_peers *peers, size_t member, const struct cuda_call *call);
 	/* Called when the call is at the head of its stream. A later event calls done when this
-	 * GPU's part has ended. */
-	void (*begin)(struct cuda_peers *peers, size_t member, uint64_t ticket,
-		      const struct cuda_call *call, event_fn *done, void *ctx, uint64_t arg);
+	 * GPU's part has ended. Returns where the time is, until then, at which all GPUs had begun;
+	 * it is negative before. */
+	const int64_t *(*begin)(struct cuda_peers *peers, size_t member, uint64_t ticket,
+				const struct cuda_call *call, event_fn *done, void *ctx,
+				uint64_t arg);
 };
 
 struct cuda_process_spec {
@@ -112,6 +131,7 @@ struct cuda_process_spec {
 	const struct route *to_device, *to_host; /* between the guest's node and the GPU's node */
 	struct cuda_peers *peers; /* NULL: the program has no collectives and messages */
 	size_t member;            /* index of this GPU in the job */
+	bool counts_times;        /* for cuda_process_times; stream 0 is that of the kernels */
 };
 struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec);
 struct gpu_context *cuda_process_context(struct cuda_process *process);
@@ -120,6 +140,9 @@ struct gpu_event *cuda_process_event(struct cuda_process *process, uint16_t inde
 /* Returns the exposed communication until now: time in which the GPU computed nothing for this
  * process while one of its collectives or messages was under way. */
 double cuda_process_exposed_s(struct cuda_process *process);
+
+/* Sets the time of each kind until now. */
+void cuda_process_times(struct cuda_process *process, int64_t times_ps[GPU_TIME_COUNT]);
 
 /* The result of a call; only queries return CALL_NOT_READY. */
 enum call_result { CALL_OK, CALL_NOT_READY };

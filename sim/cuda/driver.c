@@ -89,7 +89,16 @@ struct peer_op {
 	struct gpu_stream *stream;
 	struct cuda_call call;
 	uint64_t ticket;
+	const int64_t *all_begun_ps; /* NULL before the op begins */
 	struct peer_op *next;
+};
+
+/* Counts the time of a GPU by what it does. */
+struct time_clock {
+	int64_t times_ps[GPU_TIME_COUNT], since_ps;
+	enum gpu_time kind;          /* since since_ps */
+	const int64_t *all_begun_ps; /* of the collective or message for which the GPU waits */
+	size_t waiting_count;        /* threads that wait for the GPU */
 };
 
 struct cuda_process {
@@ -104,7 +113,65 @@ struct cuda_process {
 	int64_t peers_since_ps; /* when the first of them began */
 	double peers_busy_s;    /* busy time of the GPU until then */
 	double exposed_s;
+	struct time_clock clock;
 };
+
+/* ---- times of the GPU ---- */
+
+/* Counts the time since the last call. While ranks are missing, a pipeline's messages and
+ * collectives between stages wait for another stage, and other collectives for a late rank. */
+static void clock_count(struct cuda_process *process)
+{
+	struct time_clock *clock = &process->clock;
+	int64_t now_ps = engine_now_ps(process->spec.engine), late_ps = 0;
+	if (clock->all_begun_ps) {
+		int64_t begun_ps = *clock->all_begun_ps < 0 ? now_ps : *clock->all_begun_ps;
+		late_ps = begun_ps > clock->since_ps ? begun_ps - clock->since_ps : 0;
+		clock->times_ps[clock->kind == GPU_PIPELINE ? GPU_BUBBLE : GPU_STRAGGLER] +=
+			late_ps;
+	}
+	clock->times_ps[clock->kind] += now_ps - clock->since_ps - late_ps;
+	clock->since_ps = now_ps;
+}
+
+/* Finds what the GPU does from now on. */
+static void clock_set(void *ctx, uint64_t arg)
+{
+	struct cuda_process *process = ctx;
+	struct time_clock *clock = &process->clock;
+	(void)arg;
+	clock_count(process);
+	clock->kind = GPU_COMPUTES;
+	clock->all_begun_ps = NULL;
+	if (gpu_context_computes(process->spec.context))
+		return;
+	const struct gpu_op *op =
+		gpu_context_waits_for(process->spec.context, clock->waiting_count > 0);
+	clock->kind = op && op->kind == GPU_OP_COPY ? GPU_INPUT : GPU_HOST;
+	if (op && op->kind == GPU_OP_PEERS) {
+		const struct peer_op *peers = op->start_ctx;
+		clock->kind = (enum gpu_time)peers->call.exposed;
+		clock->all_begun_ps = peers->all_begun_ps;
+	}
+}
+
+void cuda_process_times(struct cuda_process *process, int64_t times_ps[GPU_TIME_COUNT])
+{
+	clock_count(process);
+	for (int k = 0; k < GPU_TIME_COUNT; k++)
+		times_ps[k] = process->clock.times_ps[k];
+}
+
+/* Notes that one more, or one less, thread waits for the GPU. */
+static void clock_wait(struct cuda_process *process, bool begins)
+{
+	if (begins)
+		process->clock.waiting_count++;
+	else
+		process->clock.waiting_count--;
+	if (process->spec.counts_times)
+		clock_set(process, 0);
+}
 
 struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec)
 {
@@ -118,6 +185,9 @@ struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec)
 		process->streams[i] =
 			gpu_stream_new(spec->context, arena_printf(spec->arena, "stream %u", i));
 	process->events = ARENA_ARRAY(spec->arena, spec->event_count, struct gpu_event);
+	process->clock.kind = GPU_HOST;
+	if (spec->counts_times)
+		gpu_context_watch(spec->context, clock_set, process);
 	return process;
 }
 
@@ -161,10 +231,11 @@ static void call_woken(void *ctx, uint64_t arg)
 static void call_gpu_done(void *ctx, uint64_t arg)
 {
 	struct call_state *state = ctx;
-	const struct cuda_process *process = state->process;
+	struct cuda_process *process = state->process;
 	double wake_s = process->spec.driver->sync_wake_s * process->work_ratio;
 
 	(void)arg;
+	clock_wait(process, false);
 	cpu_serve(state->core, wake_s + process->interrupt_s, NULL, call_woken, state, 0);
 }
 
@@ -254,6 +325,7 @@ static void peer_op_over(void *ctx, uint64_t arg)
 	struct gpu_stream *stream = op->stream;
 
 	(void)arg;
+	clock_count(process); /* while all_begun_ps is valid */
 	if (process->peer_ops_count == 1)
 		process->exposed_s += exposed_since(process);
 	process->peer_ops_count--;
@@ -274,7 +346,8 @@ static void peer_op_start(void *ctx, uint64_t arg, struct gpu_stream *stream)
 		process->peers_since_ps = engine_now_ps(process->spec.engine);
 		process->peers_busy_s = gpu_context_busy_s(process->spec.context);
 	}
-	peers->begin(peers, process->spec.member, op->ticket, &op->call, peer_op_over, op, 0);
+	op->all_begun_ps = peers->begin(peers, process->spec.member, op->ticket, &op->call,
+					peer_op_over, op, 0);
 }
 
 static struct peer_op *peer_op_new(const struct call_state *state)
@@ -369,6 +442,7 @@ static void call_submit(void *ctx, uint64_t arg)
 	}
 	call_op(state, &op);
 	if (waits) {
+		clock_wait(state->process, true);
 		op.done = call_gpu_done;
 		op.ctx = state;
 	}
@@ -403,6 +477,7 @@ static void call_synchronize(struct call_state *state)
 		uint64_t count = event->recorded_count;
 
 		if (event->completed_count < count) {
+			clock_wait(state->process, true);
 			gpu_when_event(context, event, count, call_gpu_done, state, 0);
 			return;
 		}
@@ -410,10 +485,12 @@ static void call_synchronize(struct call_state *state)
 		struct gpu_stream *stream = call_stream_of(state);
 
 		if (!gpu_stream_idle(stream)) {
+			clock_wait(state->process, true);
 			gpu_when_idle(context, stream, call_gpu_done, state, 0);
 			return;
 		}
 	} else if (!gpu_context_idle(context)) {
+		clock_wait(state->process, true);
 		gpu_when_idle(context, NULL, call_gpu_done, state, 0);
 		return;
 	}

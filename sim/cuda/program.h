@@ -64,6 +64,7 @@ struct program {
 	uint16_t stream_count, event_count; /* number of streams and events on each GPU */
 	uint32_t signal_count;
 	struct poller_params poller; /* the poller's thread index is thread_count */
+	bool counts_times;           /* struct step_record has gpu_ps */
 	double memory_B;             /* memory that the program takes on each GPU */
 	double images_count;         /* number of images in one step on all GPUs */
 };

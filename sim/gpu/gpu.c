@@ -257,3 +257,32 @@ int64_t gpu_context_work_ps(struct gpu_context *context)
 			fabric_carried(context->gpu->fabric, context->work) - context->work_done_s;
 	return context->work_done_ps + (running_s > 0 ? ps_from_s(running_s) : 0);
 }
+
+/* ---- what a context waits for ---- */
+
+void gpu_context_watch(struct gpu_context *context, event_fn *fn, void *ctx)
+{
+	context->changed = fn;
+	context->changed_ctx = ctx;
+}
+
+bool gpu_context_computes(const struct gpu_context *context)
+{
+	return context->busy.running_count > 0;
+}
+
+static const struct gpu_op *stream_waits_for(const struct gpu_stream *stream)
+{
+	while (stream && stream->first && stream->first->op.kind == GPU_OP_WAIT)
+		stream = stream->first->op.event->stream;
+	return stream && stream->first ? &stream->first->op : NULL;
+}
+
+const struct gpu_op *gpu_context_waits_for(const struct gpu_context *context, bool any)
+{
+	const struct gpu_op *op = stream_waits_for(context->streams);
+	for (const struct gpu_stream *each = context->streams; any && !op && each;
+	     each = each->next_stream)
+		op = stream_waits_for(each);
+	return op;
+}

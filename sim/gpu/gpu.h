@@ -115,9 +115,10 @@ enum gpu_op_kind {
 
 /* An event object. It starts zeroed. */
 struct gpu_event {
-	uint64_t recorded_count;    /* records submitted */
-	uint64_t completed_count;   /* number of the last record that the stream has reached */
-	struct gpu_waiter *waiters; /* private */
+	uint64_t recorded_count;         /* records submitted */
+	uint64_t completed_count;        /* number of the last record that the stream has reached */
+	struct gpu_waiter *waiters;      /* private */
+	const struct gpu_stream *stream; /* the stream that recorded it last */
 };
 
 struct gpu_waiter;
@@ -162,6 +163,13 @@ void gpu_peers_finished(struct gpu_stream *stream);
 void gpu_when_idle(struct gpu_context *context, struct gpu_stream *stream, event_fn *fn, void *ctx,
 		   uint64_t arg);
 bool gpu_stream_idle(const struct gpu_stream *stream);
+/* Calls fn after each change of a stream of the context, in the same event. */
+void gpu_context_watch(struct gpu_context *context, event_fn *fn, void *ctx);
+bool gpu_context_computes(const struct gpu_context *context); /* a kernel runs */
+/* Returns the operation for which the context's first stream waits: its head, or, if that waits for
+ * an event, the head of the stream that records the event. If the first stream is empty and `any`
+ * is set, other streams are asked. NULL: nothing was submitted. */
+const struct gpu_op *gpu_context_waits_for(const struct gpu_context *context, bool any);
 /* Returns true if all streams of the context are idle. */
 bool gpu_context_idle(const struct gpu_context *context);
 /* Calls fn when event->completed_count reaches count. */

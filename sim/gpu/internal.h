@@ -89,6 +89,8 @@ struct gpu_context {
 	struct waiter_queue room;
 	struct queued_op *free_ops;
 	struct gpu_stream *streams, *last_stream; /* linked by next_stream */
+	event_fn *changed;                        /* set by gpu_context_watch; may be NULL */
+	void *changed_ctx;
 };
 
 struct gpu_stream {

@@ -110,6 +110,12 @@ static void stream_span(struct gpu_stream *stream, enum span_kind kind, const ch
 	trace_span(trace, stream->track, kind, name, stream->start_ps, engine_now_ps(gpu->engine));
 }
 
+static void context_changed(struct gpu_context *context)
+{
+	if (context->changed)
+		context->changed(context->changed_ctx, 0);
+}
+
 static void kernel_over(void *ctx, uint64_t arg);
 
 static void kernel_run(struct gpu_stream *stream)
@@ -125,6 +131,7 @@ static void kernel_run(struct gpu_stream *stream)
 	stream->start_ps = now_ps;
 	busy_clock_begin(&gpu->busy, now_ps);
 	busy_clock_begin(&context->busy, now_ps);
+	context_changed(context);
 	if (duration_s <= 0) {
 		engine_at(gpu->engine, now_ps, kernel_over, stream, 0);
 		return;
@@ -390,6 +397,7 @@ static void stream_advance(struct gpu_stream *stream)
 	while (stream->first && !stream->begun && head_begin(stream))
 		head_complete(stream);
 	stream->advancing = false;
+	context_changed(stream->context);
 }
 
 static void stream_head_over(struct gpu_stream *stream)
@@ -444,10 +452,12 @@ void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op)
 	queued->submitted_ps = engine_now_ps(context->gpu->engine);
 	queued->next = NULL;
 	queued->count = 0;
-	if (op->kind == GPU_OP_RECORD)
+	if (op->kind == GPU_OP_RECORD) {
 		queued->count = ++op->event->recorded_count;
-	else if (op->kind == GPU_OP_WAIT)
+		op->event->stream = stream;
+	} else if (op->kind == GPU_OP_WAIT) {
 		queued->count = op->event->recorded_count;
+	}
 	if (is_kernel(op) && context->kernels_count++ == 0)
 		context->gpu->competing_count++;
 	if (stream->last)

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "sim/base/arena.h"
+
 /* ROUNDING: relative error that sums of the parts may have. LITTLE: a cause with a smaller share
  * of the step is never the bottleneck. */
 static const double ROUNDING = 1e-9, LITTLE = 0.03;
@@ -171,13 +173,88 @@ static void summarize_fused(const struct world_outcome *outcome, struct predicti
 	prediction->communication_s = time_s > 0 ? time_s : NAN;
 }
 
-void breakdown_summarize(const struct point *point, const struct scenario *scenario,
-			 struct prediction *prediction)
+/* ---- plans ---- */
+
+enum { PLAN_KINDS = GPU_TIME_COUNT };
+static const struct cause plan_causes[PLAN_KINDS] = {
+	[GPU_COMPUTES] = {PART_KERNEL, "kernel-bound"},
+	[GPU_HOST] = {PART_ISSUE, "host launch-bound"},
+	[GPU_INPUT] = {PART_INPUT, "input-bound"},
+	[GPU_TENSOR] = {PART_TENSOR, "exposed tensor parallelism"},
+	[GPU_CONTEXT] = {PART_CONTEXT, "exposed context parallelism"},
+	[GPU_EXPERT] = {PART_EXPERT, "exposed expert parallelism"},
+	[GPU_DATA] = {PART_DATA, "exposed data parallelism"},
+	[GPU_PIPELINE] = {PART_PIPELINE, "exposed pipeline messages"},
+	[GPU_BUBBLE] = {PART_BUBBLE, "pipeline bubble"},
+	[GPU_STRAGGLER] = {PART_STRAGGLER, "straggler-bound"},
+};
+
+/* Adds the times of a rank, for each step, to parts. */
+static void add_times(const struct job_run *run, size_t rank, double share,
+		      double parts[PLAN_KINDS])
 {
+	for (size_t k = 0; k < PLAN_KINDS; k++)
+		parts[k] += share * s_from_ps(run->rank_times[rank].ps[k]) / run->steady_work;
+}
+
+static void put_stage(struct stage_prediction *stage, const double *parts)
+{
+	for (size_t k = 0; k < PLAN_KINDS; k++)
+		stage->parts[k] = (struct breakdown_part){plan_causes[k].part, parts[k]};
+	stage->part_count = PLAN_KINDS;
+}
+
+/* Fills the means of each stage, and the times of the rank that computes longest. */
+static void put_stages(struct arena *arena, const struct job_run *run,
+		       struct prediction *prediction)
+{
+	const struct training_plan *plan = run->entry->plan;
+	size_t count = plan->sizes[AXIS_PIPELINE], slowest = 0;
+	size_t each = plan->rank_count / count;
+	struct stage_prediction *stages = ARENA_ARRAY(arena, count + 1, struct stage_prediction);
+	double(*parts)[PLAN_KINDS] = arena_array(arena, count + 1, sizeof *parts);
+	for (size_t i = 0; i < plan->rank_count; i++) {
+		size_t stage = plan_index(plan, i, AXIS_PIPELINE);
+		add_times(run, i, 1 / (double)each, parts[stage]);
+		if (run->rank_times[i].ps[GPU_COMPUTES] > run->rank_times[slowest].ps[GPU_COMPUTES])
+			slowest = i;
+	}
+	for (size_t i = 0; i <= count; i++) {
+		size_t stage = i < count ? i : plan_index(plan, slowest, AXIS_PIPELINE);
+		stages[i].name = i < count ? arena_printf(arena, "stage %zu", i)
+					   : arena_printf(arena, "rank %zu, which computes longest",
+							  slowest);
+		stages[i].rank_count = i < count ? each : 1;
+		stages[i].memory_B = plan_memory_B(plan, run->entry->stack, stage);
+	}
+	add_times(run, slowest, 1, parts[count]);
+	for (size_t i = 0; i <= count; i++)
+		put_stage(&stages[i], parts[i]);
+	prediction->stages = stages;
+	prediction->stage_count = count + 1;
+}
+
+static void summarize_plan(struct arena *arena, const struct job_run *run,
+			   struct prediction *prediction)
+{
+	size_t count = run->entry->plan->rank_count;
+	double parts[PLAN_KINDS] = {0};
+	for (size_t i = 0; i < count; i++)
+		add_times(run, i, 1 / (double)count, parts);
+	put_parts(prediction, plan_causes, parts, PLAN_KINDS, prediction->step_s.value);
+	put_stages(arena, run, prediction);
+}
+
+void breakdown_summarize(struct arena *arena, const struct point *point,
+			 const struct scenario *scenario, struct prediction *prediction)
+{
+	const struct job_run *run = &point->outcome.jobs[0];
 	if (scenario->style == JOBS_PROGRAMS)
 		summarize_programs(&point->outcome, prediction);
 	else if (scenario->style == JOBS_FUSED)
 		summarize_fused(&point->outcome, prediction);
 	else
 		prediction->bottleneck = "collective";
+	if (run->entry->plan && run->rank_times)
+		summarize_plan(arena, run, prediction);
 }

@@ -8,7 +8,7 @@
 /* Fills the fields of the prediction that follow from the jobs' steps in the window: breakdown,
  * bottleneck, counts of calls and timeouts, time of communication. The point must not have
  * failed. */
-void breakdown_summarize(const struct point *point, const struct scenario *scenario,
-			 struct prediction *prediction);
+void breakdown_summarize(struct arena *arena, const struct point *point,
+			 const struct scenario *scenario, struct prediction *prediction);
 
 #endif

@@ -162,7 +162,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->connect_s = point->outcome.jobs[0].connect_s;
 	p->choice = point->outcome.jobs[0].choice;
 	if (!point->failed)
-		breakdown_summarize(point, scenario, p);
+		breakdown_summarize(arena, point, scenario, p);
 	return p;
 }
 

@@ -101,24 +101,14 @@ static const struct result_table *tabulate(struct arena *arena, const enum answe
 const struct result_table *
 comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count)
 {
-	static const enum answer columns[] = {ANSWER_NAME,
-					      ANSWER_GPUS,
-					      ANSWER_THROUGHPUT,
-					      ANSWER_TOKENS_GPU,
-					      ANSWER_MFU,
-					      ANSWER_BANDWIDTH,
-					      ANSWER_TO_FIRST,
-					      ANSWER_TO_LOCAL,
-					      ANSWER_EFFICIENCY,
-					      ANSWER_STEP,
-					      ANSWER_TIME,
-					      ANSWER_TRAINING,
-					      ANSWER_ELAPSED,
-					      ANSWER_EXPOSED,
-					      ANSWER_INPUT,
-					      ANSWER_CHOICE,
-					      ANSWER_UTILIZATION_VALUE,
-					      ANSWER_VERDICT};
+	static const enum answer columns[] = {
+		ANSWER_NAME,       ANSWER_GPUS,     ANSWER_THROUGHPUT,
+		ANSWER_TOKENS_GPU, ANSWER_MFU,      ANSWER_BANDWIDTH,
+		ANSWER_TO_FIRST,   ANSWER_TO_LOCAL, ANSWER_EFFICIENCY,
+		ANSWER_STEP,       ANSWER_TIME,     ANSWER_TRAINING,
+		ANSWER_ELAPSED,    ANSWER_EXPOSED,  ANSWER_BUBBLE,
+		ANSWER_INPUT,      ANSWER_CHOICE,   ANSWER_UTILIZATION_VALUE,
+		ANSWER_VERDICT};
 	return tabulate(arena, COLUMNS(columns), "comparison", "Cases compared",
 			(struct lines){.predictions = predictions, .count = count});
 }
@@ -126,11 +116,11 @@ comparison_table(struct arena *arena, const struct prediction *const *prediction
 const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling)
 {
 	static const enum answer columns[] = {
-		ANSWER_GPUS,      ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,    ANSWER_MFU,
-		ANSWER_BANDWIDTH, ANSWER_SPEEDUP,    ANSWER_EFFICIENCY,    ANSWER_STEP,
-		ANSWER_TIME,      ANSWER_EXPOSED,    ANSWER_STRAGGLER,     ANSWER_INPUT,
-		ANSWER_TRAINING,  ANSWER_ELAPSED,    ANSWER_CHOICE_OF_JOB, ANSWER_BOTTLENECK,
-		ANSWER_VERDICT};
+		ANSWER_GPUS,       ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
+		ANSWER_BANDWIDTH,  ANSWER_SPEEDUP,    ANSWER_EFFICIENCY, ANSWER_STEP,
+		ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,     ANSWER_STRAGGLER,
+		ANSWER_INPUT,      ANSWER_TRAINING,   ANSWER_ELAPSED,    ANSWER_CHOICE_OF_JOB,
+		ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	return tabulate(
 		arena, COLUMNS(columns), "scaling",
 		arena_printf(arena, "Scaling of %s", scaling->name),
@@ -139,11 +129,12 @@ const struct result_table *scaling_table(struct arena *arena, const struct scali
 
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
 {
-	static const enum answer columns[] = {
-		ANSWER_THROUGHPUT,  ANSWER_TOKENS_GPU, ANSWER_MFU,        ANSWER_BANDWIDTH,
-		ANSWER_RATIO,       ANSWER_SPEEDUP,    ANSWER_EFFICIENCY, ANSWER_STEP,
-		ANSWER_TIME,        ANSWER_EXPOSED,    ANSWER_INPUT,      ANSWER_ELAPSED,
-		ANSWER_UTILIZATION, ANSWER_CHOICE,     ANSWER_BOTTLENECK, ANSWER_VERDICT};
+	static const enum answer columns[] = {ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,  ANSWER_MFU,
+					      ANSWER_BANDWIDTH,  ANSWER_RATIO,       ANSWER_SPEEDUP,
+					      ANSWER_EFFICIENCY, ANSWER_STEP,        ANSWER_TIME,
+					      ANSWER_EXPOSED,    ANSWER_BUBBLE,      ANSWER_INPUT,
+					      ANSWER_ELAPSED,    ANSWER_UTILIZATION, ANSWER_CHOICE,
+					      ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	size_t axes = sweep->axis_count;
 	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
 	struct result_cell *cells =

@@ -41,6 +41,8 @@ struct estimate reported_of(const struct reported *reported, const struct predic
 		value = prediction_part_s(prediction, reported->part);
 	else if (prediction->ok)
 		return *(const struct estimate *)at(reported, prediction);
+	if (reported->part && reported->optional && !(value > 0))
+		value = NAN;
 	return (struct estimate){value, value, value};
 }
 

@@ -23,6 +23,7 @@ enum field_type {
 	FIELD_PARAMETERS,
 	FIELD_JOBS,
 	FIELD_LINKS,
+	FIELD_STAGES,
 };
 
 enum field_when { ALWAYS, IF_OK, IF_FAILED }; /* the verdict with which the field has a value */
@@ -43,7 +44,7 @@ struct fields {
 	const struct field *rows;
 	size_t count;
 };
-extern const struct fields prediction_fields, job_fields, link_fields;
+extern const struct fields prediction_fields, job_fields, link_fields, stage_fields;
 
 /* A struct whose fields are written. */
 struct record {

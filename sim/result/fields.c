@@ -27,6 +27,7 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as ui
 		 const struct cfg_resolution *: FIELD_PARAMETERS,                                  \
 		 struct job_prediction *: FIELD_JOBS,                                        \
 		 struct link_prediction *: FIELD_LINKS,                                            \
+		 struct stage_prediction *: FIELD_STAGES,                                          \
 		 default: FIELD_COUNT)
 #define FIELD(member, json, csv, kinds, when, needed, help, ...)                                   \
 	{json,   csv,  TYPE_OF(member), offsetof(struct RECORD, member), kinds, when,              \
@@ -49,13 +50,18 @@ static const struct field of_link[] = {
 #include "sim/result/link_prediction.def"
 #undef RECORD
 };
+static const struct field of_stage[] = {
+#define RECORD stage_prediction
+#include "sim/result/stage_prediction.def"
+#undef RECORD
+};
 
 #define ROWS(rows)                                                                                 \
 	{                                                                                          \
 		rows, sizeof rows / sizeof rows[0]                                                 \
 	}
 const struct fields prediction_fields = ROWS(of_prediction), job_fields = ROWS(of_job),
-		    link_fields = ROWS(of_link);
+		    link_fields = ROWS(of_link), stage_fields = ROWS(of_stage);
 
 static const void *at(const struct field *field, const void *record)
 {
@@ -141,6 +147,12 @@ const struct prediction *prediction_copy(struct arena *arena, struct names *text
 	copy_texts(&copier, prediction_fields, p);
 	for (size_t i = 0; i < p->breakdown_count; i++)
 		p->breakdown[i].name = copy_text(&copier, p->breakdown[i].name);
+	p->stages = copy_list(&copier, stage_fields, p->stages, p->stage_count, sizeof *p->stages);
+	for (size_t i = 0; i < p->stage_count; i++)
+		for (size_t k = 0; k < p->stages[i].part_count; k++) {
+			struct breakdown_part *part = &p->stages[i].parts[k];
+			part->name = copy_text(&copier, part->name);
+		}
 	for (size_t i = 0; i < p->phase_count; i++)
 		p->phases[i].name = copy_text(&copier, p->phases[i].name);
 	p->jobs = copy_list(&copier, job_fields, p->jobs, p->job_count, sizeof *p->jobs);

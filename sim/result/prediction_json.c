@@ -72,14 +72,13 @@ static void put_estimate(struct json_writer *json, const char *key, struct estim
 }
 
 static void put_breakdown(struct json_writer *json, const struct field *field,
-			  const struct prediction *prediction)
+			  const struct record *record)
 {
-	bool step = field->offset == offsetof(struct prediction, breakdown);
-	const struct breakdown_part *parts = step ? prediction->breakdown : prediction->phases;
-	size_t count = step ? prediction->breakdown_count : prediction->phase_count;
+	const struct breakdown_part *parts =
+		(const void *)((const char *)record->at + field->offset);
 	jw_open_flat(json, field->json, '{');
-	for (size_t i = 0; i < count; i++)
-		jw_real(json, parts[i].name, prediction->ok ? parts[i].seconds : NAN);
+	for (size_t i = 0; i < BREAKDOWN_MAX && parts[i].name; i++)
+		jw_real(json, parts[i].name, record->ok ? parts[i].seconds : NAN);
 	jw_close(json);
 }
 
@@ -112,6 +111,20 @@ static void put_links(struct json_writer *json, const char *key,
 	jw_close(json);
 }
 
+static void put_stages(struct json_writer *json, const char *key,
+		       const struct prediction *prediction)
+{
+	jw_open(json, key, '[');
+	for (size_t i = 0; i < prediction->stage_count; i++) {
+		const struct stage_prediction *stage = &prediction->stages[i];
+		jw_open(json, NULL, '{');
+		put_fields(json, stage_fields,
+			   &(struct record){stage, prediction->ok, PREDICTION_TRAINING});
+		jw_close(json);
+	}
+	jw_close(json);
+}
+
 static void put_field(struct json_writer *json, const struct field *field,
 		      const struct record *record)
 {
@@ -139,7 +152,7 @@ static void put_field(struct json_writer *json, const struct field *field,
 		jw_text(json, field->json, FARWIRE_VERSION);
 		break;
 	case FIELD_BREAKDOWN:
-		put_breakdown(json, field, record->at);
+		put_breakdown(json, field, record);
 		break;
 	case FIELD_PARAMETERS:
 		resolution_json(json, field->json,
@@ -150,6 +163,9 @@ static void put_field(struct json_writer *json, const struct field *field,
 		break;
 	case FIELD_LINKS:
 		put_links(json, field->json, record->at);
+		break;
+	case FIELD_STAGES:
+		put_stages(json, field->json, record->at);
 		break;
 	}
 }

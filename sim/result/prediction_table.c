@@ -152,16 +152,20 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 
 /* ---- further tables for one prediction ---- */
 
+/* Prints parts of a time. slowest has the same parts on one rank; NULL: there is none. */
 static void breakdown(FILE *out, struct arena *scratch, const char *title,
-		      const struct breakdown_part *parts, size_t count)
+		      const struct breakdown_part *parts, size_t count,
+		      const struct stage_prediction *slowest)
 {
 	double sum_s = 0;
 	for (size_t i = 0; i < count; i++)
 		sum_s += parts[i].seconds;
 	struct table *table = table_new(scratch);
 	table_column(table, title, false);
-	table_column(table, "time", true);
+	table_column(table, slowest ? "mean of all ranks" : "time", true);
 	table_column(table, "share", true);
+	if (slowest)
+		table_column(table, slowest->name, true);
 	for (size_t i = 0; i < count; i++) {
 		const struct breakdown_part *part = &parts[i];
 		if (fabs(part->seconds) < 1e-6 * sum_s) /* hides remainders of rounding, too */
@@ -170,6 +174,10 @@ static void breakdown(FILE *out, struct arena *scratch, const char *title,
 		table_cell(table, "%s", part_label(part->name));
 		table_cell(table, "%s", quantity_format(scratch, QUANTITY_TIME, part->seconds));
 		table_cell(table, "%.1f %%", sum_s > 0 ? 100 * part->seconds / sum_s : 0);
+		if (slowest)
+			table_cell(
+				table, "%s",
+				quantity_format(scratch, QUANTITY_TIME, slowest->parts[i].seconds));
 	}
 	fputc('\n', out);
 	table_print(table, out);
@@ -379,10 +387,13 @@ void predictions_table(FILE *out, const struct prediction *const *predictions, s
 		const struct prediction *prediction = predictions[0];
 		if (prediction->ok && prediction->breakdown_count > 0)
 			breakdown(out, scratch, "part of the step time", prediction->breakdown,
-				  prediction->breakdown_count);
+				  prediction->breakdown_count,
+				  prediction->stage_count > 0
+					  ? &prediction->stages[prediction->stage_count - 1]
+					  : NULL);
 		if (prediction->ok && prediction->phase_count > 0)
 			breakdown(out, scratch, "from launch to end", prediction->phases,
-				  prediction->phase_count);
+				  prediction->phase_count, NULL);
 		if (prediction->job_count > 1)
 			clients(out, scratch, prediction);
 		if (prediction->ok && prediction->link_count > 0)

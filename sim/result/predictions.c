@@ -14,6 +14,11 @@ const char *part_label(const char *key)
 		{PART_EXPOSED, "exposed communication"},
 		{PART_INPUT, "input wait"},
 		{PART_STRAGGLER, "straggler wait"},
+		{PART_TENSOR, "exposed tensor parallelism"},
+		{PART_CONTEXT, "exposed context parallelism"},
+		{PART_EXPERT, "exposed expert parallelism"},
+		{PART_DATA, "exposed data parallelism"},
+		{PART_PIPELINE, "exposed pipeline messages"},
 	};
 	for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
 		if (strcmp(labels[i][0], key) == 0)
@@ -21,12 +26,23 @@ const char *part_label(const char *key)
 	return key;
 }
 
+static bool is_exposed(const char *name)
+{
+	static const char end[] = " exposed";
+	size_t length = strlen(name);
+	return length >= strlen(end) && strcmp(name + length - strlen(end), end) == 0;
+}
+
 double prediction_part_s(const struct prediction *prediction, const char *name)
 {
-	for (size_t i = 0; i < prediction->breakdown_count; i++)
-		if (strcmp(prediction->breakdown[i].name, name) == 0)
-			return prediction->breakdown[i].seconds;
-	return 0;
+	double sum_s = 0;
+	bool exposed = strcmp(name, PART_EXPOSED) == 0;
+	for (size_t i = 0; i < prediction->breakdown_count; i++) {
+		const struct breakdown_part *part = &prediction->breakdown[i];
+		if (exposed ? is_exposed(part->name) : strcmp(part->name, name) == 0)
+			sum_s += part->seconds;
+	}
+	return sum_s;
 }
 
 enum prediction_kind prediction_kind(const struct prediction *prediction)

@@ -118,6 +118,12 @@ static void read_lists(struct reader *reader, const struct json_t *record,
 	prediction->phase_count = read_breakdown(reader, record, "phases", prediction->phases);
 	prediction->jobs = read_list(reader, json_member(record, "clients"), job_fields,
 				     sizeof *prediction->jobs, &prediction->job_count);
+	const struct json_t *stages = json_member(record, "stages");
+	prediction->stages = read_list(reader, stages, stage_fields, sizeof *prediction->stages,
+				       &prediction->stage_count);
+	for (size_t i = 0; i < prediction->stage_count; i++)
+		prediction->stages[i].part_count = read_breakdown(
+			reader, json_at(stages, i), "parts", prediction->stages[i].parts);
 	prediction->links = read_list(reader, json_member(record, "links"), link_fields,
 				      sizeof *prediction->links, &prediction->link_count);
 }

@@ -58,6 +58,13 @@ struct job_prediction { /* results of one of several clients or jobs */
 #define PART_INPUT     "input wait"
 #define PART_STRAGGLER "straggler"
 #define PART_OTHER     "other"
+/* In plans: exposed communication by group, and waits for another stage. */
+#define PART_TENSOR   "tensor exposed"
+#define PART_CONTEXT  "context exposed"
+#define PART_EXPERT   "expert exposed"
+#define PART_DATA     "data exposed"
+#define PART_PIPELINE "pipeline exposed"
+#define PART_BUBBLE   "pipeline bubble"
 /* Returns the label of a part in tables, plots and reports, for example "exposed communication". A
  * key without a label is returned unchanged. */
 const char *part_label(const char *key);
@@ -66,6 +73,15 @@ struct link_prediction {
 	const char *name;
 	double utilization; /* mean over the window, 0 to 1 */
 	double carried_B;
+};
+
+/* The parts of a step on some ranks of a plan; means over the ranks. */
+struct stage_prediction {
+	const char *name;    /* "stage 0", "rank 5, which computes longest" */
+	uint64_t rank_count; /* number of these ranks */
+	double memory_B;     /* GPU memory of each of them */
+	struct breakdown_part parts[BREAKDOWN_MAX];
+	size_t part_count;
 };
 
 struct prediction {
@@ -102,6 +118,8 @@ struct prediction {
 	const char *bottleneck;
 	struct job_prediction *jobs;
 	size_t job_count;
+	struct stage_prediction *stages; /* stages of a plan, then the slowest rank */
+	size_t stage_count;
 	struct link_prediction *links;
 	size_t link_count;
 	uint64_t events_count;
@@ -126,7 +144,8 @@ struct prediction {
 const struct prediction *prediction_copy(struct arena *arena, struct names *texts,
 					 const struct prediction *prediction);
 
-/* Returns the seconds of a step that belong to the part with this key; 0 if it has no such part. */
+/* Returns the seconds of a step that belong to the part with this key; 0 if it has no such part.
+ * PART_EXPOSED is the sum of all exposed communication. */
 double prediction_part_s(const struct prediction *prediction, const char *name);
 /* Returns the unit of the throughput of training steps: "images/s", "sequences/s", or "samples/s"
  * for predictions of both sorts. Keys of JSON and CSV say images in all cases. */

@@ -408,6 +408,12 @@ struct plan_groups plan_groups(struct arena *arena, const struct training_plan *
 
 /* ---- slots ---- */
 
+const char *slot_name(struct arena *arena, const struct slot *slot, size_t chunk_count)
+{
+	const char *name = arena_printf(arena, "%c%u", "FBW"[slot->kind], slot -> micro + 1);
+	return chunk_count > 1 ? arena_printf(arena, "%s.%u", name, slot->chunk + 1) : name;
+}
+
 void slot_add(struct arena *arena, struct slots *slots, enum slot_kind kind, size_t micro,
 	      size_t chunk)
 {

@@ -134,6 +134,9 @@ REGISTRY_OF(struct pipeline_schedule, pipeline_schedule);
 void slot_add(struct arena *arena, struct slots *slots, enum slot_kind kind, size_t micro,
 	      size_t chunk);
 
+/* Returns "F3", "B3" or "W3" for micro-batch 3, counted from 1, and "F3.2" for its second chunk. */
+const char *slot_name(struct arena *arena, const struct slot *slot, size_t chunk_count);
+
 /* ---- memory ---- */
 
 /* Returns the GPU memory in bytes of a rank of that stage (docs/models/plans.md). */

@@ -52,6 +52,7 @@ struct writer {
 	struct unit *units; /* of the rank, chunk by chunk */
 	size_t unit_count;
 	size_t *chunk_first; /* by chunk: its first unit; one more entry at the end */
+	const char *pass;    /* name of the current pass and its micro-batch: "F3"; NULL: none */
 	double open_count, open_expert_count; /* parameters whose gradients are not reduced */
 	double message_B;                     /* of an activation between stages */
 	bool scatters; /* each GPU of the tensor group sends a part of the activation */
@@ -227,12 +228,17 @@ static struct cuda_call *collective(struct writer *w, enum collective kind, enum
 		[COLLECTIVE_REDUCE_SCATTER] = CALL_REDUCE_SCATTER,
 		[COLLECTIVE_ALL_TO_ALL] = CALL_ALL_TO_ALL,
 	};
+	static const enum gpu_time kinds[PLAN_GROUP_COUNT] = {
+		[PLAN_TENSOR] = GPU_TENSOR,    [PLAN_CONTEXT] = GPU_CONTEXT,
+		[PLAN_EXPERT] = GPU_EXPERT,    [PLAN_DATA] = GPU_DATA,
+		[PLAN_EXPERT_DATA] = GPU_DATA, [PLAN_EMBEDDING] = GPU_PIPELINE};
 	uint32_t communicator = w->step->groups->of[group][w->rank];
 	if (communicator == 0 || !(size_B > 0))
 		return NULL;
 	struct cuda_call *call = issue_call(&w->issuer, calls[kind], stream);
 	call->payload_B = size_B;
 	call->peer = communicator;
+	call->exposed = (uint8_t)kinds[group];
 	call->label = label;
 	return call;
 }
@@ -249,6 +255,7 @@ static void message(struct writer *w, enum call_kind kind, uint16_t stream, enum
 	call->payload_B = w->message_B;
 	call->peer = (uint32_t)plan_neighbour(w->plan, w->rank, AXIS_PIPELINE, stage);
 	call->tag = (uint8_t)tag;
+	call->exposed = GPU_PIPELINE;
 	call->label = kind == CALL_SEND ? "send" : "receive";
 	if (kind == CALL_SEND)
 		return;
@@ -293,7 +300,7 @@ static void play_kernels(struct writer *w, double duration_s, double work_s, con
 	struct cuda_call *launch = issue_call(&w->issuer, CALL_LAUNCH, COMPUTE);
 	launch->duration_s = duration_s;
 	launch->host_s = (float)work_s;
-	launch->label = label;
+	launch->label = w->pass ? w->pass : label;
 }
 
 /* Collectives that run beside a layer's kernels begin with the kernels, and the layer ends when
@@ -486,6 +493,7 @@ static void play_slot(struct writer *w, const struct slot *slot)
 	size_t part = slot->chunk * stages + w->stage, parts = stages * w->plan->chunk_count;
 	size_t next = (w->stage + 1) % stages, before = (w->stage + stages - 1) % stages;
 	bool last = slot->micro + 1 == w->plan->micro_batch_count;
+	w->pass = slot_name(w->issuer.arena, slot, w->plan->chunk_count);
 	if (slot->kind == SLOT_FORWARD) {
 		if (part > 0)
 			message(w, CALL_RECEIVE, DOWN_IN, TAG_DOWN, before);
@@ -501,6 +509,7 @@ static void play_slot(struct writer *w, const struct slot *slot)
 	} else {
 		weights(w, slot->chunk, last);
 	}
+	w->pass = NULL;
 }
 
 /* ---- the end of the step ---- */
@@ -587,6 +596,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 		.thread_count = 1,
 		.stream_count = STREAM_COUNT,
 		.event_count = (uint16_t)(STREAM_COUNT + w.unit_count),
+		.counts_times = true,
 		.memory_B = plan_memory_B(plan, step->stack, w.stage),
 		.images_count = plan_batch(plan) / (double)plan->rank_count,
 	};

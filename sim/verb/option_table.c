@@ -9,7 +9,7 @@
 #define FIELD(name) .offset = offsetof(struct command, name)
 #define REPORTED                                                                                   \
 	"words:ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization "       \
-	"training_time elapsed exposed input_wait tokens tokens_gpu tflops_gpu mfu hfu"
+	"training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu"
 
 static const struct option options[] = {
 	{OPTION_HEADING, .name = "The case"},

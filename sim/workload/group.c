@@ -18,13 +18,15 @@ struct turn {
 /* One collective or message. */
 struct operation {
 	struct line *line;
-	uint64_t ticket;     /* operations of a line are counted from 0 */
-	uint64_t number;     /* number of the communicator's collective */
-	enum call_kind kind; /* kind of call of the first rank */
-	double size_B;       /* size in the call of the first rank */
-	size_t first_rank;   /* rank that called first */
-	size_t over_count;   /* ranks whose part has ended */
-	struct turn *turns;  /* by rank */
+	uint64_t ticket;      /* operations of a line are counted from 0 */
+	uint64_t number;      /* number of the communicator's collective */
+	enum call_kind kind;  /* kind of call of the first rank */
+	double size_B;        /* size in the call of the first rank */
+	size_t first_rank;    /* rank that called first */
+	size_t begun_count;   /* ranks that have begun */
+	int64_t all_begun_ps; /* when the last of them began; -1: not yet */
+	size_t over_count;    /* ranks whose part has ended */
+	struct turn *turns;   /* by rank */
 	struct operation *next;
 };
 
@@ -144,6 +146,7 @@ static struct operation *operation_begin(struct line *line, const struct cuda_ca
 		.kind = call->kind,
 		.size_B = call->payload_B,
 		.first_rank = rank,
+		.all_begun_ps = -1,
 		.turns = turns,
 	};
 	struct collective_request request = {
@@ -255,15 +258,18 @@ static uint64_t join(struct cuda_peers *peers, size_t member, const struct cuda_
 	return ticket;
 }
 
-static void begin(struct cuda_peers *peers, size_t member, uint64_t ticket,
-		  const struct cuda_call *call, event_fn *done, void *ctx, uint64_t arg)
+static const int64_t *begin(struct cuda_peers *peers, size_t member, uint64_t ticket,
+			    const struct cuda_call *call, event_fn *done, void *ctx, uint64_t arg)
 {
 	struct group *group = (struct group *)peers;
 	struct line *line = line_of(group, member, call);
 	struct operation *operation = operation_find(line, ticket);
 	size_t rank = rank_of(line, member, call);
 	operation->turns[rank] = (struct turn){done, ctx, arg};
+	if (++operation->begun_count == line->rank_count)
+		operation->all_begun_ps = engine_now_ps(group->spec.comm.engine);
 	communicator_arrive(line->comm, operation->number, rank);
+	return &operation->all_begun_ps;
 }
 
 /* ---- building ---- */

@@ -47,6 +47,11 @@ enum job_phase {
 };
 const char *job_phase_name(enum job_phase phase);
 
+/* Times of a rank's GPU in the measured steps, by enum gpu_time. They add up to these steps. */
+struct rank_times {
+	int64_t ps[GPU_TIME_COUNT];
+};
+
 struct job_run { /* the result of one job */
 	const struct job_entry *entry;
 	bool failed;
@@ -63,6 +68,7 @@ struct job_run { /* the result of one job */
 	double window_stalled_s;
 	uint64_t window_timeouts_count;
 	double connect_s;
+	const struct rank_times *rank_times; /* by rank; NULL: not counted */
 	/* Results of jobs with collectives. */
 	struct communicator_counters comm;
 	const char

@@ -201,6 +201,8 @@ static void step_begin(void *ctx, uint64_t arg)
 	record->mark_ps = -1;
 	player->before = player->noted = device_times(player);
 	player->work_before_ps = devices_work_ps(player);
+	if (spec->program->counts_times && spec->device_count == 1)
+		cuda_process_times(spec->processes[0], player->gpu_before_ps);
 	for (unsigned i = 0; i < spec->program->signal_count; i++)
 		player->signals[i].count = 0;
 	player->threads_left = thread_count;
@@ -246,6 +248,29 @@ static void check_step(const struct player *player, const struct player_thread *
 			    player->spec.name, player->step, step_s, parts_s, record->gpu_busy_s);
 }
 
+/* Sets the times of the GPU in this step. Fails the run if they do not add up to it, or if those of
+ * kernels are not the time in which the GPU was busy. */
+static void count_times(struct player *player, struct step_record *record)
+{
+	int64_t *times_ps = ARENA_ARRAY(player->spec.arena, GPU_TIME_COUNT, int64_t), sum_ps = 0;
+	double busy_s = record->gpu_busy_s;
+	cuda_process_times(player->spec.processes[0], times_ps);
+	for (int k = 0; k < GPU_TIME_COUNT; k++) {
+		times_ps[k] -= player->gpu_before_ps[k];
+		sum_ps += times_ps[k];
+	}
+	record->gpu_ps = times_ps;
+	if (sum_ps != record->end_ps - record->start_ps ||
+	    fabs(s_from_ps(times_ps[GPU_COMPUTES]) - busy_s) >
+		    slack_ratio * s_from_ps(record->end_ps))
+		engine_fail(player->spec.engine,
+			    "%s: step %u takes %.12f s, with %.12f s of kernels; the GPU's times "
+			    "add up to %.12f s, with %.12f s of kernels",
+			    player->spec.name, player->step,
+			    s_from_ps(record->end_ps - record->start_ps), busy_s, s_from_ps(sum_ps),
+			    s_from_ps(times_ps[GPU_COMPUTES]));
+}
+
 static void step_end(struct player *player)
 {
 	const struct player_spec *spec = &player->spec;
@@ -266,6 +291,8 @@ static void step_end(struct player *player)
 	record->exposed_s = now.exposed_s - player->before.exposed_s;
 	record->work_ps = devices_work_ps(player) - player->work_before_ps;
 	check_step(player, first);
+	if (spec->program->counts_times && spec->device_count == 1)
+		count_times(player, record);
 	player->step++;
 	player->pause_ps = 0;
 	goes_on = !spec->step_done || spec->step_done(spec->ctx, player, record);

@@ -71,7 +71,8 @@ struct player {
 	int64_t pause_ps;           /* pause before the next step */
 	struct device_times before; /* times when the step began */
 	int64_t work_before_ps;
-	struct device_times noted; /* times when note_idle was last called */
+	int64_t gpu_before_ps[GPU_TIME_COUNT]; /* as struct step_record's gpu_ps */
+	struct device_times noted;             /* times when note_idle was last called */
 	bool stopped;
 	struct poller poller;
 };

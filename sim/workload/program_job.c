@@ -142,6 +142,23 @@ static bool waits_for_batch(struct job *job)
 	return batched_count > 0;
 }
 
+static const struct rank_times *read_times(const struct program_job *p)
+{
+	const struct job_run *run = p->job.run;
+	struct rank_times *times =
+		ARENA_ARRAY(p->job.workload->arena, p->spec.rank_count, struct rank_times);
+	for (size_t i = 0; i < p->spec.rank_count; i++)
+		for (size_t s = 0; s < run->steady_count; s++) {
+			const struct step_record *step =
+				player_step_at(p->ranks[i].player, run->steady_first + s);
+			if (!step->gpu_ps)
+				return NULL;
+			for (int k = 0; k < GPU_TIME_COUNT; k++)
+				times[i].ps[k] += step->gpu_ps[k];
+		}
+	return times;
+}
+
 static void read_job(struct job *job)
 {
 	struct program_job *p = program_job(job);
@@ -155,6 +172,8 @@ static void read_job(struct job *job)
 		run->window_stalled_s += now.stalled_s - device->before.stalled_s;
 		run->window_timeouts_count += now.timeouts_count - device->before.timeouts_count;
 	}
+	if (!run->failed)
+		run->rank_times = read_times(p);
 	if (p->group)
 		run->comm = group_counters(p->group);
 }
@@ -392,6 +411,7 @@ static bool build_process(struct program_job *p, const struct rank *rank, struct
 		.to_host = place->to_host,
 		.peers = p->group ? group_peers(p->group) : NULL,
 		.member = (size_t)(device - p->devices),
+		.counts_times = program->counts_times,
 	};
 	if (spec.to_device && spec.to_host) {
 		device->process = cuda_process_new(&spec);

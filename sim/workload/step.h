@@ -22,6 +22,10 @@ struct step_record {
 	int64_t work_ps; /* durations of the kernels that the GPUs ran in this step; less than the
 		launched ones while a program runs further and further ahead */
 
+	/* Times of the GPU by kind (enum gpu_time), which add up to the step. Only programs that
+	 * count them have them, on one GPU; otherwise NULL. */
+	const int64_t *gpu_ps;
+
 	/* Exposed communication: time in which a GPU had nothing to compute and waited for a
 	 * collective or a message of another rank. */
 	double exposed_s;
