@@ -67,10 +67,10 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 				     const struct plan_params *params, size_t rank_count,
 				     const char **why);
 
-/* Returns NULL, or says that the passes of that many ranks through blocks are too many for memory.
- */
+/* Returns NULL, or says that the passes of that many ranks through blocks are too many for memory,
+ * or their messages too many for one step within events_most. */
 const char *plan_too_large(struct arena *arena, const struct training_plan *plan,
-			   size_t simulated_count);
+			   size_t simulated_count, double events_most);
 
 /* Returns the floating-point operations of one sample that backward computes again, counted as in
  * network_model_flop. `network` is the whole network. */
