@@ -12,6 +12,8 @@ enum prediction_kind reported_kind(const struct scenario *scenario)
 {
 	if (scenario->style == JOBS_COLLECTIVE)
 		return PREDICTION_COLLECTIVE;
+	if (scenario->style == JOBS_SERVING)
+		return PREDICTION_SERVING;
 	return scenario_has_gpus(scenario) ? PREDICTION_TRAINING : PREDICTION_PROGRAMS;
 }
 
@@ -64,6 +66,7 @@ const struct reported *reported_find(struct arena *arena, struct diag *diag, str
 		   other ? "this kind of case has no result" : "there is no result called", name,
 		   kind == PREDICTION_COLLECTIVE ? "a collective"
 		   : kind == PREDICTION_TRAINING ? "a training job"
+		   : kind == PREDICTION_SERVING  ? "a model server"
 						 : "a program on a GPU",
 		   list);
 	return NULL;
@@ -73,6 +76,7 @@ const char *reported_main(enum prediction_kind kind)
 {
 	return kind == PREDICTION_COLLECTIVE ? "bus_bandwidth_Bps"
 	       : kind == PREDICTION_TRAINING ? "efficiency"
+	       : kind == PREDICTION_SERVING  ? "latency_p99_s"
 					     : "ratio";
 }
 

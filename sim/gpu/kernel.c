@@ -34,7 +34,7 @@ static const struct param_row kernel_rows[] = {
 	COST_ASSUMED(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.23",
 		     "part of the peak of its number type that fused attention reaches",
 		     "assumption: between the generations that were fitted"),
-	COST_ASSUMED(struct kernel_params, cudnn_attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.4",
+	COST_ASSUMED(struct kernel_params, cudnn_attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
 		     "part of the peak of its number type that cuDNN's fused attention reaches",
 		     "assumption: forward and backward together; Shah et al., arXiv:2407.08608, "
 		     "compare cuDNN with FlashAttention on H100"),

@@ -4,6 +4,7 @@
  * A family is a model_type of Hugging Face, or a framework whose configuration has none. It gives
  * what the configuration does not say: kinds of norms, biases and positions. The sources are the
  * modelling files of Hugging Face transformers, Megatron-LM's arguments and GPT-NeoX's. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -216,8 +217,13 @@ static void read_sizes(struct model *m)
 	if (diag_count(m->reading->diag))
 		return;
 	m->head_size = m->hidden / m->heads;
-	settings_count(s, FIELD_HEAD_SIZE, 1, &m->head_size);
+	if (!settings_count(s, FIELD_HEAD_SIZE, 1, &m->head_size) &&
+	    m->head_size > floor(m->head_size))
+		refuse(m, FIELD_HEADS, "heads must divide the features (correct one of them)");
+	if (m->hidden > 1e6)
+		refuse(m, FIELD_HIDDEN, "a token has at most 1e6 features (correct the number)");
 	settings_count(s, FIELD_EXPANSION, 1, &ratio);
+	ratio = fmin(ratio, 1000);
 	m->mlp = ratio * m->hidden;
 	if (m->is.plain_mlp || has(m, FIELD_EXPERT_MLP))
 		settings_count(s, FIELD_MLP, 1, &m->mlp);
@@ -274,7 +280,7 @@ static void read_tokens(struct model *m)
 		if (padded && strstr(padded->path, "padded"))
 			multiple = tp = 1;
 	}
-	multiple *= tp;
+	multiple = fmin(multiple * tp, 1e6);
 	size_t parts = (size_t)((m->vocabulary + multiple - 1) / multiple);
 	m->vocabulary = (double)parts * multiple;
 	settings_count(s, FIELD_POSITIONS, 1, &m->positions);

@@ -30,6 +30,10 @@ static void put(struct plan_reader *p, const char *key, const char *value, enum 
 static void put_number(struct plan_reader *p, const char *key, double value, enum field field,
 		       const char *assumption)
 {
+	if (value > 2e9)
+		diag_error(p->reading->diag, (struct origin){p->reading->paths[0], 0},
+			   "%s is %g, which is more than 2e9 (correct the numbers it follows from)",
+			   key, value);
 	put(p, key, arena_printf(p->reading->arena, "%.15g", value), field, assumption);
 }
 
@@ -92,6 +96,10 @@ static void read_groups(struct plan_reader *p)
 		p->gpus = nodes * each;
 	}
 	double product = p->tp * p->cp * p->pp * fmax(p->dp, 1);
+	if (fmax(p->gpus, product) > 2e9)
+		diag_error(p->reading->diag, (struct origin){p->reading->paths[0], 0},
+			   "the plan is for %g GPUs (correct the sizes of its groups)",
+			   fmax(p->gpus, product));
 	p->assumed = !(p->gpus > 0);
 	if (p->assumed)
 		p->gpus = product;

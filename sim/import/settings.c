@@ -9,6 +9,7 @@
 #include "sim/base/units.h"
 
 enum { SETTINGS_MAX = 50000 };
+#define SETTING_MAX 2e9 /* libconfig reads larger whole numbers differently */
 
 static const struct {
 	const char *what, *names;
@@ -152,9 +153,9 @@ bool settings_count(struct settings *settings, enum field field, double least, d
 	if (!found)
 		return false;
 	if (!number_parse(found->value, &number) || number < least || number > floor(number) ||
-	    number > 1e12) {
+	    number > SETTING_MAX) {
 		diag_error(reading->diag, found->origin,
-			   "%s must be a whole number of at least %g, not '%s' (write the number)",
+			   "%s must be a whole number from %g to 2e9, not '%s' (write the number)",
 			   reading_quote(reading, found->path), least,
 			   reading_quote(reading, found->value));
 		return false;

@@ -102,26 +102,34 @@ static size_t count_of(const struct machine_read *machine, enum part_kind kind)
 	return count;
 }
 
-/* Numbers the parts of each kind. GPUs have the numbers of their file, if it gives them. */
+/* Returns the number of GPUs before a GPU: in the order of the file's numbers, or without them in
+ * that of its lines. */
+static size_t gpus_before(const struct machine_read *machine, size_t gpu, bool numbered)
+{
+	const struct part *parts = machine->parts.items;
+	size_t count = 0;
+	for (size_t i = 0; i < machine->parts.count; i++) {
+		bool less = numbered && parts[i].order < parts[gpu].order;
+		bool more = numbered && parts[i].order > parts[gpu].order;
+		count += parts[i].kind == PART_GPU && (less || (!more && i < gpu));
+	}
+	return count;
+}
+
 static void name_parts(struct machine_read *machine)
 {
 	static const char *const words[] = {"cpu", "sw", "gpu", "nic"};
+	struct part *parts = machine->parts.items;
 	size_t counts[4] = {0};
+	bool numbered = true;
+	for (size_t i = 0; i < machine->parts.count; i++)
+		numbered &= parts[i].kind != PART_GPU || parts[i].order >= 0;
 	for (size_t i = 0; i < machine->parts.count; i++) {
-		struct part *part = &machine->parts.items[i];
-		size_t number = counts[part->kind]++;
-		if (part->kind == PART_GPU && part->order >= 0) {
-			number = 0;
-			for (size_t j = 0; j < machine->parts.count; j++) {
-				const struct part *other = &machine->parts.items[j];
-				number += other->kind == PART_GPU &&
-					  (other->order < part->order ||
-					   (!(other->order > part->order) && j < i));
-			}
-		}
-		part->order = (double)number;
-		part->name =
-			arena_printf(machine->reading->arena, "%s%zu", words[part->kind], number);
+		size_t number = counts[parts[i].kind]++;
+		parts[i].number =
+			parts[i].kind == PART_GPU ? gpus_before(machine, i, numbered) : number;
+		parts[i].name = arena_printf(machine->reading->arena, "%s%zu", words[parts[i].kind],
+					     parts[i].number);
 	}
 }
 
@@ -151,7 +159,7 @@ static void find_profiles(struct machine_read *machine)
 	const char *last = "";
 	for (size_t i = 0; i < machine->parts.count; i++) {
 		struct part *part = &machine->parts.items[i];
-		size_t number = (size_t)part->order;
+		size_t number = part->number;
 		const char *name = part->kind == PART_GPU && number < machine->gpu_names.count
 					   ? machine->gpu_names.items[number]
 					   : NULL;
@@ -273,7 +281,7 @@ static void write_gpus(struct machine_read *machine)
 	for (size_t number = 0; number < count; number++)
 		for (size_t i = 0; i < machine->parts.count; i++) {
 			const struct part *part = &machine->parts.items[i];
-			if (part->kind == PART_GPU && (size_t)part->order == number)
+			if (part->kind == PART_GPU && part->number == number)
 				reading_line(machine->reading,
 					     "\t\t{ name = \"%s\"; profile = \"%s\"; }%s # %s",
 					     part->name, part->profile, separator(number, count),

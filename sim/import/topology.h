@@ -19,6 +19,7 @@ struct part {
 	const char *profile;      /* GPUs: file of topologies/gpus; NULL: unknown */
 	unsigned long device;     /* GPUs: PCI device number; 0: unknown */
 	double order;             /* GPUs: number that the file gives; -1: none */
+	size_t number;            /* of its name */
 	double speed_bps;         /* NICs; 0: unknown */
 	bool infiniband, efa, roce;
 	double cpu_count, memory_Bps; /* sockets; 0: unknown */

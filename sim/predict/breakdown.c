@@ -173,6 +173,34 @@ static void summarize_fused(const struct world_outcome *outcome, struct predicti
 	prediction->communication_s = time_s > 0 ? time_s : NAN;
 }
 
+/* ---- model servers ---- */
+
+/* The parts of the mean latency of a request, of which the largest is the bottleneck. A queue is
+ * short of memory if that was so for most of its time. */
+static void summarize_serving(const struct serving_answers *answers,
+			      const struct scenario *scenario, struct prediction *prediction)
+{
+	const double MOST = 0.5;
+	bool remote = false;
+	for (size_t i = 0; i < scenario->job_count; i++)
+		remote |= scenario->jobs[i].runtime != NULL;
+	const struct cause causes[SERVE_PART_COUNT] = {
+		[SERVE_KERNEL] = {PART_KERNEL, "kernel-bound"},
+		[SERVE_OVERHEAD] = {remote ? PART_NETWORK : PART_ISSUE,
+				    remote ? "network-bound" : "host launch-bound"},
+		[SERVE_QUEUE] = {PART_QUEUE,
+				 answers->blocked_ratio > MOST ? "KV memory-bound" : "queueing"},
+		[SERVE_TRANSFER] = {PART_TRANSFER, "KV transfer-bound"},
+		[SERVE_OTHER] = {PART_BATCH, "batching"},
+	};
+	size_t largest = 0;
+	for (size_t i = 1; i < SERVE_PART_COUNT; i++)
+		if (answers->parts_s[i] > answers->parts_s[largest])
+			largest = i;
+	put_parts(prediction, causes, answers->parts_s, SERVE_PART_COUNT, answers->mean_s);
+	prediction->bottleneck = causes[largest].bottleneck;
+}
+
 /* ---- plans ---- */
 
 enum { PLAN_KINDS = GPU_TIME_COUNT };
@@ -253,6 +281,8 @@ void breakdown_summarize(struct arena *arena, const struct point *point,
 		summarize_programs(&point->outcome, prediction);
 	else if (scenario->style == JOBS_FUSED)
 		summarize_fused(&point->outcome, prediction);
+	else if (scenario->style == JOBS_SERVING)
+		summarize_serving(&point->serving, scenario, prediction);
 	else
 		prediction->bottleneck = "collective";
 	if (run->entry->plan && run->rank_times)

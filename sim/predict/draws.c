@@ -30,7 +30,8 @@ static void keep(const struct drawing *d, const struct point *point, struct draw
 					       .step_s = point->step_s,
 					       .ratio = point->ratio,
 					       .gpu_utilization = point->gpu_utilization,
-					       .elapsed_s = point->elapsed_s};
+					       .elapsed_s = point->elapsed_s,
+					       .serving = point->serving};
 }
 
 static void keep_broken(struct drawing *d, const char *broken, struct draw_answers *slot)
@@ -38,6 +39,29 @@ static void keep_broken(struct drawing *d, const char *broken, struct draw_answe
 	pthread_mutex_lock(&d->lock);
 	slot->broken = arena_strdup(d->arena, broken);
 	pthread_mutex_unlock(&d->lock);
+}
+
+/* Requests wait for each other, so the model error of a model server does not scale its answers but
+ * the times of its iterations. The draws divide its distribution into parts of equal probability,
+ * in random order. */
+static const struct scenario *with_error(struct arena *arena, const struct drawing *d,
+					 const struct scenario *scenario, size_t index)
+{
+	struct rng rng = rng_named(d->options->seed, "model error");
+	size_t count = d->draws->count, *order = ARENA_ARRAY(arena, count, size_t);
+	for (size_t i = 0; i < count; i++) {
+		size_t k = (size_t)rng_below(&rng, i + 1);
+		order[i] = order[k];
+		order[k] = i;
+	}
+	struct scenario *drawn = ARENA_NEW(arena, struct scenario);
+	double q = ((double)order[index] + 0.5) / (double)count;
+	double freedom_count = scenario->error.freedom_count;
+	*drawn = *scenario;
+	drawn->iteration_ratio = exp(scenario->error.ratio *
+				     (freedom_count > 0 ? num_student_quantile(q, freedom_count)
+							: num_normal_quantile(q)));
+	return drawn;
 }
 
 static void draw_one(struct drawing *d, size_t index)
@@ -52,6 +76,8 @@ static void draw_one(struct drawing *d, size_t index)
 	request.draw_count = d->unknowns.param_count;
 	request.calls = d->calls;
 	const struct scenario *scenario = case_read(arena, diag, &request);
+	if (scenario && scenario->style == JOBS_SERVING)
+		scenario = with_error(arena, d, scenario, index);
 	if (scenario) {
 		uint64_t seed = d->options->seed + index + 1;
 		struct point point =
@@ -95,12 +121,7 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 		       const struct predict_options *options, const struct scenario *scenario,
 		       const struct point *point)
 {
-	static const struct job_point failed = {.failed = true,
-						.throughput = NAN,
-						.step_s = NAN,
-						.ratio = NAN,
-						.gpu_utilization = NAN,
-						.elapsed_s = NAN};
+	const struct job_point failed = job_point_failed(NULL);
 	struct draws draws = {.count = options->draws_count};
 	const struct recorded_program *recorded =
 		scenario->job_count > 0 ? scenario->jobs[0].recorded : NULL;
@@ -111,7 +132,8 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 			    .unknowns = unknowns_of(arena, scenario),
 			    .draws = &draws,
 			    .job_count = point->job_count};
-	draws.error = scenario->error;
+	if (scenario->style != JOBS_SERVING)
+		draws.error = scenario->error;
 	/* the ratio of a program on its own local GPU is 1 by definition */
 	if (scenario_kind(scenario) != CASE_LOCAL)
 		draws.ratio_error = scenario->ratio_error;
@@ -218,8 +240,13 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	double *values = ARENA_ARRAY(arena, draws->count + 1, double);
 	size_t count = 0;
 	/* A failed draw counts as 0 throughput, but it has no time. */
+	size_t serving = offsetof(struct job_point, serving);
+	bool share = offset == offsetof(struct job_point, gpu_utilization) ||
+		     offset == serving + offsetof(struct serving_answers, attainment_ratio);
 	bool time = offset == offsetof(struct job_point, step_s) ||
-		    offset == offsetof(struct job_point, elapsed_s);
+		    offset == offsetof(struct job_point, elapsed_s) ||
+		    (offset >= serving && !share &&
+		     offset != serving + offsetof(struct serving_answers, tokens_per_s));
 	for (size_t i = 0; i < draws->count; i++) {
 		const struct job_point *answer =
 			client < 0 ? &draws->answers[i].all : &draws->answers[i].jobs[client];
@@ -235,7 +262,7 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 					     ? draws->ratio_error
 					     : draws->error};
 	estimate = interval_of(value, values, &m);
-	if (m.error.ratio > 0 && offset == offsetof(struct job_point, gpu_utilization))
+	if (m.error.ratio > 0 && share)
 		estimate.high = fmax(value, fmin(1, estimate.high));
 	return estimate;
 }

@@ -33,19 +33,36 @@ static double gpus_utilization(const struct scenario *scenario, const struct wor
 	return busy_s / (double)entry->rank_count / outcome->window_s;
 }
 
-static struct job_point steady(const struct scenario *scenario, const struct world_outcome *outcome,
-			       const struct job_run *run)
+struct job_point job_point_failed(const char *reason)
 {
-	struct job_point point = {.failed = run->failed,
-				  .reason = run->reason,
+	struct job_point point = {.failed = true,
+				  .reason = reason,
 				  .throughput = NAN,
 				  .step_s = NAN,
 				  .ratio = NAN,
 				  .gpu_utilization = NAN,
 				  .elapsed_s = NAN};
+	double *answers = (double *)&point.serving;
+	for (size_t i = 0; i < sizeof point.serving / sizeof *answers; i++)
+		answers[i] = NAN;
+	return point;
+}
+
+static struct job_point steady(const struct scenario *scenario, const struct world_outcome *outcome,
+			       const struct job_run *run)
+{
+	struct job_point point = job_point_failed(run->reason);
 	const struct job_entry *entry = run->entry;
+	point.failed = run->failed;
 	if (run->failed)
 		return point;
+	if (run->serving) {
+		point.serving = *run->serving->service;
+		point.throughput = run->serving->requests_per_s;
+		point.step_s = point.serving.mean_s;
+		point.gpu_utilization = run->serving->busy_ratio;
+		return point;
+	}
 	point.step_s = job_run_step_s(run);
 	point.gpu_utilization = scenario->style == JOBS_PROGRAMS
 					? program_utilization(run)
@@ -210,6 +227,11 @@ static bool add_up(struct arena *arena, const struct scenario *scenario, struct 
 		return false;
 	point->throughput = throughput;
 	point->step_s = step;
+	if (scenario->style == JOBS_SERVING) {
+		point->serving = *point->outcome.jobs[0].serving->all;
+		point->throughput = point->serving.requests_per_s;
+		point->step_s = point->serving.mean_s;
+	}
 	return true;
 }
 
@@ -221,6 +243,7 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
 			      .ratio = NAN,
 			      .gpu_utilization = NAN,
 			      .elapsed_s = NAN};
+	point.serving = job_point_failed(NULL).serving;
 	point.outcome = run_known(arena, scenario, seed, baselines, trace);
 	point.broken = point.outcome.broken;
 	point.job_count = scenario->job_count;
@@ -230,7 +253,7 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
 	if (!add_up(arena, scenario, &point))
 		return point;
 	/* one GPU could not hold what a plan splits */
-	if (with_baseline && scenario->style != JOBS_COLLECTIVE && !scenario->jobs[0].plan)
+	if (with_baseline && scenario->style < JOBS_COLLECTIVE && !scenario->jobs[0].plan)
 		add_ratios(arena, scenario, seed, baselines, &point);
 	point.gpu_utilization = utilization(scenario, &point);
 	if (scenario->phases)

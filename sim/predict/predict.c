@@ -30,6 +30,8 @@ static void summarize_jobs(struct arena *arena, const struct scenario *scenario,
 			.step_s = INTERVAL(draws, c->step_s, k, step_s),
 			.gpu_utilization = INTERVAL(draws, c->gpu_utilization, k, gpu_utilization),
 			.elapsed_s = INTERVAL(draws, c->elapsed_s, k, elapsed_s),
+			.latency_p99_s = INTERVAL(draws, c->serving.latency_s[SERVE_QUANTILES - 1],
+						  k, serving.latency_s[SERVE_QUANTILES - 1]),
 		};
 	}
 }
@@ -120,6 +122,42 @@ static void summarize_job(struct arena *arena, const struct scenario *scenario,
 						  p->throughput);
 }
 
+#define SERVING(draws, member)                                                                     \
+	draws_interval(arena, draws, point->serving.member, -1,                                    \
+		       offsetof(struct job_point, serving) +                                       \
+			       offsetof(struct serving_answers, member))
+
+/* Fills the fields of cases that serve requests. */
+static void summarize_serving(struct arena *arena, const struct scenario *scenario,
+			      const struct point *point, const struct draws *draws,
+			      struct prediction *p)
+{
+	const struct service_entry *services = scenario->services;
+	bool tokens = true;
+	for (size_t i = 0; i < scenario->service_count; i++) {
+		double count = services[i].list.count > 0 ? (double)services[i].list.count
+							  : services[i].params->requests_count;
+		p->requests_count += (uint64_t)count;
+		tokens &= services[i].one_token != NULL;
+	}
+	for (size_t k = 0; k < SERVE_QUANTILES; k++) {
+		const struct estimate none = {NAN, NAN, NAN};
+		p->latency_s[k] = SERVING(draws, latency_s[k]);
+		p->first_token_s[k] = tokens ? SERVING(draws, first_s[k]) : none;
+		p->between_tokens_s[k] = tokens ? SERVING(draws, between_s[k]) : none;
+	}
+	p->token_throughput.value = NAN;
+	if (tokens)
+		p->token_throughput = SERVING(draws, tokens_per_s);
+	p->slo_attainment = SERVING(draws, attainment_ratio);
+	p->refused_count = point->failed ? 0 : (uint64_t)point->serving.refused_count;
+	p->preempted_count = point->failed ? 0 : (uint64_t)point->serving.preempted_count;
+	for (size_t k = 0; k < SERVE_CDF_POINTS && !point->failed; k++)
+		p->latency_cdf[p->latency_cdf_count++] = (struct breakdown_part){
+			arena_printf(arena, "%.2f", (double)k / (SERVE_CDF_POINTS - 1)),
+			point->serving.cdf_s[k]};
+}
+
 static struct prediction *summarize(struct arena *arena, const struct scenario *scenario,
 				    const struct point *point, const struct draws *draws,
 				    uint64_t seed)
@@ -159,6 +197,8 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	summarize_jobs(arena, scenario, point, draws, p);
 	summarize_links(arena, &point->outcome, p);
 	summarize_job(arena, scenario, p);
+	if (scenario->style == JOBS_SERVING)
+		summarize_serving(arena, scenario, point, draws, p);
 	p->connect_s = point->outcome.jobs[0].connect_s;
 	p->choice = point->outcome.jobs[0].choice;
 	if (!point->failed)

@@ -30,12 +30,16 @@ struct job_point {
 	double throughput, step_s, ratio, gpu_utilization; /* NaN if the job failed */
 	double elapsed_s; /* time from launch to end of the job; NaN: the case does not ask for it
 			   */
+	struct serving_answers serving; /* of a replica's service; NaN for other jobs */
 };
+/* A point of a job that has failed. */
+struct job_point job_point_failed(const char *reason);
 
 struct point {
 	bool failed; /* a job failed */
 	const char *reason, *broken;
 	double throughput, step_s, ratio, gpu_utilization, elapsed_s;
+	struct serving_answers serving; /* of all services */
 	/* parts of elapsed_s of the job that ends last */
 	struct breakdown_part phases[BREAKDOWN_MAX];
 	size_t phase_count;

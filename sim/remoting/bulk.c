@@ -85,17 +85,19 @@ void chunk_send(struct remote_call *call)
 	packet->last = call->unsent_B <= 0;
 	/* The answer may arrive before the last chunk counts as accepted. */
 	packet->waiter = packet->last && call->answered ? NULL : call;
-	packet->size_B += packet->payload_B;
-	if (packet->first)
-		packet->size_B += (double)call->call.arguments_B;
+	double body_B = packet->payload_B + (packet->first ? (double)call->call.arguments_B : 0);
+	packet->size_B += wire_B(call->channel->client, body_B);
 	channel_post(packet);
 }
 
 /* Does the work that precedes the thread's next chunk. */
 static void chunk_next(struct remote_call *call, double work_s)
 {
+	const struct runtime_params *params = params_of(call);
 	call_timeout_arm(call);
-	cpu_serve(call->core, work_s + params_of(call)->marshal_s, "marshal", chunk_ready, call, 0);
+	work_s +=
+		params->marshal_s + params->compress_byte_spB * chunk_size_B(call, call->unsent_B);
+	cpu_serve(call->core, work_s, "marshal", chunk_ready, call, 0);
 }
 
 void chunk_accepted(struct remote_call *call, bool last)
@@ -195,6 +197,14 @@ static void fetch_copied(void *ctx, uint64_t arg, enum call_result result)
 	fetch_pump(call);
 }
 
+static void data_compressed(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct packet *packet = ctx;
+	if (!packet->channel->client->failed)
+		server_post(packet);
+}
+
 static void fetch_send(struct remote_call *call)
 {
 	struct packet *packet = packet_take(call->channel, PACKET_DATA);
@@ -203,7 +213,12 @@ static void fetch_send(struct remote_call *call)
 	call->sent_B += packet->payload_B;
 	packet->last = call->sent_B >= call->call.payload_B;
 	call->sending = true;
-	server_post(packet);
+	double work_s = params_of(call)->compress_byte_spB * packet->payload_B;
+	if (work_s > 0)
+		cpu_serve(call->channel->server_core, work_s, "compress", data_compressed, packet,
+			  0);
+	else
+		server_post(packet);
 }
 
 /* Fills the free buffer and sends the full one. */
@@ -231,6 +246,10 @@ void data_accepted(struct remote_call *call)
 	if (params_of(call)->pipelined || !call->answered)
 		call->released_B = call->sent_B;
 	if (call->sent_B < call->call.payload_B) {
+		if (call->answered && !params_of(call)->pipelined) {
+			channel->awaits_ack = true;
+			server_read(channel);
+		}
 		fetch_pump(call);
 		return;
 	}
@@ -242,6 +261,7 @@ void data_accepted(struct remote_call *call)
 
 void data_acknowledged(struct remote_call *call)
 {
+	call->channel->awaits_ack = false;
 	call->released_B = call->sent_B;
 	fetch_pump(call);
 }

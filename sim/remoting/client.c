@@ -37,7 +37,10 @@ static bool channel_open(struct remote_client *client, size_t index)
 		.failed_ctx = client,
 	};
 	channel->connection = connection_new(spec->transport, &connection);
-	return channel->connection != NULL;
+	if (!channel->connection)
+		return false;
+	server_read(channel);
+	return true;
 }
 
 static void classes_init(struct remote_client *client)
@@ -214,8 +217,10 @@ static bool held_back(const struct remote_client *client, const struct remote_ca
 
 static void answer_take(struct remote_call *call)
 {
-	struct remote_client *client = call->channel->client;
-	cpu_serve(call->core, client->params->reply_s, "reply", call_return, call, 0);
+	const struct runtime_params *params = call->channel->client->params;
+	double body_B = is_download(call) ? call->call.payload_B : 0;
+	cpu_serve(call->core, params->reply_s + params->decompress_byte_spB * body_B, "reply",
+		  call_return, call, 0);
 }
 
 void call_answered(struct remote_call *call)
@@ -292,6 +297,8 @@ static bool joins_batch(const struct remote_call *call)
 	       (double)(channel->buffer_count + 1) < channel->client->params->batch_count;
 }
 
+static void channel_unlock(struct channel *channel);
+
 void call_return(void *ctx, uint64_t arg)
 {
 	(void)arg;
@@ -299,6 +306,8 @@ void call_return(void *ctx, uint64_t arg)
 	struct remote_client *client = call->channel->client;
 	if (client->failed)
 		return;
+	if (client->params->exclusive && call->class != CLASS_LOCAL)
+		channel_unlock(call->channel);
 	if (call->class == CLASS_SYNC || call->class == CLASS_DRAINING || call->class == CLASS_POLL)
 		client->counters.waited_s +=
 			s_from_ps(engine_now_ps(client->engine) - call->start_ps);
@@ -401,6 +410,30 @@ static void call_marshalled(void *ctx, uint64_t arg)
 	}
 }
 
+static void call_begin(struct remote_call *call)
+{
+	call_timeout_arm(call);
+	cpu_serve(call->core, call->work_s, "marshal", call_marshalled, call, 0);
+}
+
+/* Gives the connection to the next call that waits for it. */
+static void channel_unlock(struct channel *channel)
+{
+	struct remote_call *next = call_pop(&channel->locked_out);
+	channel->locked = next != NULL;
+	if (next)
+		call_begin(next);
+}
+
+/* Returns the bytes that the caller compresses before the first message of the call. */
+static double first_bytes_B(const struct remote_call *call)
+{
+	double chunk_B = call->channel->client->params->chunk_B;
+	double payload_B = call->call.payload_B;
+	return (double)call->call.arguments_B +
+	       (is_upload(call) ? payload_B < chunk_B ? payload_B : chunk_B : 0);
+}
+
 static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 		      const struct cuda_call *cuda, call_done_fn *done, void *ctx, uint64_t arg)
 {
@@ -436,8 +469,13 @@ static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 		work_s += params->marshal_s;
 	if (call->answered)
 		call->channel->waiting_count++;
-	call_timeout_arm(call);
-	cpu_serve(core, work_s, "marshal", call_marshalled, call, 0);
+	call->work_s = work_s + params->compress_byte_spB * first_bytes_B(call);
+	if (params->exclusive && call->channel->locked) {
+		call_push(&call->channel->locked_out, call);
+		return;
+	}
+	call->channel->locked = params->exclusive;
+	call_begin(call);
 }
 
 /* ---- keep-alive ---- */

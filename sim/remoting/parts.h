@@ -34,6 +34,7 @@ struct remote_call {
 	void *ctx;
 	uint64_t arg;
 	int64_t start_ps;
+	double work_s; /* the caller's work before the first message */
 	/* List of calls that may time out, sorted by timeout. */
 	struct remote_call *timed_before, *timed_after;
 	int64_t timeout_ps; /* 0: the call is not in the list of timeouts */
@@ -109,8 +110,11 @@ struct channel {
 	struct packet_list inbox;
 	struct packet *serving;
 	struct remote_call *executing;
-	bool idle;     /* the service thread is waiting for messages */
-	bool ordering; /* `executing` is waiting for another channel */
+	bool idle;                   /* the service thread is waiting for messages */
+	bool awaits_ack;             /* it waits for the acknowledgement of a chunk */
+	struct call_list locked_out; /* client: calls that wait for the connection (exclusive) */
+	bool locked;                 /* client: a call holds the connection (exclusive) */
+	bool ordering;               /* `executing` is waiting for another channel */
 	uint64_t executed_serial;
 	uint64_t unreported_count; /* executed calls with a credit that are not reported yet */
 	uint32_t track;
@@ -203,6 +207,13 @@ static inline void packet_drop(struct packet *packet)
 	client->free_packets = packet;
 }
 
+/* Returns the bytes of a body on the wire. */
+static inline double wire_B(const struct remote_client *client, double body_B)
+{
+	double ratio = client->params->compression_ratio;
+	return ratio > 1 ? body_B / ratio : body_B;
+}
+
 /* ---- wire.c ---- */
 
 /* Ends the run of this client. The first reason is kept. */
@@ -240,6 +251,8 @@ void call_return(void *ctx, uint64_t arg);
 /* ---- server.c ---- */
 
 void server_receive(struct packet *packet);
+/* The service thread reads its next message when it is there. */
+void server_read(struct channel *channel);
 /* Called when the current call or chunk is done: begins the next one. */
 void server_next(struct channel *channel);
 /* Called when one call or chunk with a credit was executed. */

@@ -49,8 +49,12 @@ struct runtime_params {
 	double connections_count; /* the program's threads are assigned to them in turn */
 	double batch_count;       /* async calls sent in one message; 1: no batches */
 	double batch_wait_s;      /* age at which a batch is sent; 0: no limit */
-	bool query_cache;         /* the client answers attribute queries after the first one */
-	bool shadow_handles;      /* the client answers creations and sends them as async calls */
+	/* server: a thread of its own receives messages ahead of the thread that executes calls;
+	 * false: one thread receives a message, executes its calls, then receives the next */
+	bool receive_thread;
+	bool exclusive;      /* client: a call holds the connection until it returns */
+	bool query_cache;    /* the client answers attribute queries after the first one */
+	bool shadow_handles; /* the client answers creations and sends them as async calls */
 	/* async calls (and chunks to the GPU) that a connection may have in flight before the
 	 * client waits; 0: no limit */
 	double outstanding_count;
@@ -62,8 +66,12 @@ struct runtime_params {
 	/* server: passing an answered call from the thread that sleeps on the connection to the
 	 * thread that serves it, and back; zero if threads poll (shared memory, RDMA) */
 	double handoff_s;
-	double reply_s;      /* client: unmarshalling the answer */
-	double chunk_B;      /* chunk size of bulk copies */
+	double reply_s; /* client: unmarshalling the answer */
+	double chunk_B; /* chunk size of bulk copies */
+	/* bodies of messages are compressed: size before divided by size after, and the work for a
+	 * byte before compression at the sender and after it at the receiver */
+	double compression_ratio;
+	double compress_byte_spB, decompress_byte_spB;
 	bool pipelined;      /* chunks overlap; false: stop-and-go */
 	bool pinned_staging; /* the server stages through pinned memory */
 	bool zero_copy;      /* RDMA accesses GPU memory directly (GPUDirect) */

@@ -43,6 +43,15 @@ static const struct param_row rows[] = {
 	TIME(batch_wait_s, 0, 1, "50 us",
 	     "age at which an incomplete batch is sent; 0 means no limit",
 	     "assumption: about one round trip in a local network"),
+	SWITCH(receive_thread, "false",
+	       "whether a thread of the server receives messages ahead of the thread that executes "
+	       "calls",
+	       "assumption: one thread for each connection, as in an ONC RPC server"),
+	SWITCH(exclusive, "false",
+	       "whether a call holds its connection until it returns, so that calls of other "
+	       "threads "
+	       "wait",
+	       "assumption: answers are matched to calls by numbers"),
 	SWITCH(query_cache, "false", "whether the client answers repeated attribute queries itself",
 	       "no cache"),
 	SWITCH(shadow_handles, "false", "whether the client creates handles itself",
@@ -72,6 +81,15 @@ static const struct param_row rows[] = {
 	     "assumption: half of marshalling, because there are no arguments"),
 	BYTES(chunk_B, 256, 1e9, "256 KiB", "size of the chunks of a bulk copy",
 	      "MVAPICH2 user guide, MV2_CUDA_BLOCK_SIZE: default 262144"),
+	PARAM_NUMBER(struct runtime_params, compression_ratio, QUANTITY_RATIO, 1, 1000, "1",
+		     "size of a message's body before compression divided by its size after it; 1 "
+		     "means no compression",
+		     "no compression"),
+	COST_ASSUMED(struct runtime_params, compress_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6,
+		     "0 ns/B", "time to compress a byte of a body at its sender", "no compression"),
+	COST_ASSUMED(struct runtime_params, decompress_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6,
+		     "0 ns/B", "time to restore a byte of a body at its receiver",
+		     "no compression"),
 	SWITCH(pipelined, "true",
 	       "whether chunks overlap on wire, staging and PCIe; false means stop-and-go",
 	       "rCUDA pipelines (Pena et al., Parallel Computing 40, 2014)"),

@@ -117,7 +117,8 @@ static double service_s(const struct channel *channel, const struct remote_call 
 	const struct runtime_params *params = channel->client->params;
 	const struct remote_spec *spec = &channel->client->spec;
 	bool woken = spec->transport->wakes && spec->transport->wakes(spec->transport_params);
-	return params->unmarshal_s + (call->answered && woken ? params->handoff_s : 0);
+	return params->unmarshal_s + params->decompress_byte_spB * (double)call->call.arguments_B +
+	       (call->answered && woken ? params->handoff_s : 0);
 }
 
 static void packet_begin(struct channel *channel)
@@ -136,6 +137,7 @@ void server_next(struct channel *channel)
 		struct packet *packet = channel->serving;
 		if (!packet && !channel->inbox.head) {
 			channel->idle = true;
+			server_read(channel);
 			return;
 		}
 		if (!packet) {
@@ -150,6 +152,7 @@ void server_next(struct channel *channel)
 		if (packet->kind == PACKET_CHUNK && !packet->staged) {
 			if (packet->first)
 				work_s += service_s(channel, packet->call);
+			work_s += channel->client->params->decompress_byte_spB * packet->payload_B;
 			packet->staged = true;
 			break;
 		}
@@ -158,6 +161,12 @@ void server_next(struct channel *channel)
 	}
 	channel->taken_ps = engine_now_ps(channel->client->engine);
 	cpu_serve(channel->server_core, work_s, "unmarshal", unmarshalled, channel, 0);
+}
+
+void server_read(struct channel *channel)
+{
+	if (!channel->client->params->receive_thread)
+		connection_read(channel->connection, 1);
 }
 
 void server_receive(struct packet *packet)
@@ -169,8 +178,11 @@ void server_receive(struct packet *packet)
 	else
 		channel->inbox.head = packet;
 	channel->inbox.tail = packet;
-	if (!channel->idle)
+	if (!channel->idle) {
+		if (channel->awaits_ack)
+			server_read(channel);
 		return;
+	}
 	channel->idle = false;
 	server_next(channel);
 }

@@ -125,7 +125,8 @@ static void outbox_next(struct channel *channel)
 struct packet *channel_packet(struct channel *channel, enum packet_kind kind)
 {
 	struct packet *packet = packet_take(channel, kind);
-	packet->size_B = channel->client->params->request_header_B + channel->buffer_B;
+	packet->size_B = channel->client->params->request_header_B +
+			 wire_B(channel->client, channel->buffer_B);
 	packet->calls = channel->buffer;
 	channel->buffer = (struct call_list){NULL, NULL};
 	channel->buffer_count = 0;
@@ -235,7 +236,8 @@ void server_post(struct packet *packet)
 	struct channel *channel = packet->channel;
 	packet->executed_count = channel->unreported_count;
 	channel->unreported_count = 0;
-	packet->size_B = channel->client->params->reply_header_B + packet->payload_B;
+	packet->size_B = channel->client->params->reply_header_B +
+			 wire_B(channel->client, packet->payload_B);
 	const struct message message = {
 		.size_B = packet->size_B,
 		.accepted = answer_accepted,

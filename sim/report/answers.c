@@ -8,6 +8,10 @@
 #include "sim/predict/draws.h"
 #include "sim/result/answer.h"
 
+#define SERVING_ANSWERS                                                                            \
+	ANSWER_REQUESTS, ANSWER_SERVED_TOKENS, ANSWER_LATENCY_P50, ANSWER_LATENCY_P99,             \
+		ANSWER_FIRST_P99, ANSWER_BETWEEN_P99, ANSWER_ATTAINMENT
+
 static const struct estimate none = {NAN, NAN, NAN};
 
 static struct estimate exactly(double value)
@@ -101,14 +105,26 @@ static const struct result_table *tabulate(struct arena *arena, const enum answe
 const struct result_table *
 comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count)
 {
-	static const enum answer columns[] = {
-		ANSWER_NAME,       ANSWER_GPUS,     ANSWER_THROUGHPUT,
-		ANSWER_TOKENS_GPU, ANSWER_MFU,      ANSWER_BANDWIDTH,
-		ANSWER_TO_FIRST,   ANSWER_TO_LOCAL, ANSWER_EFFICIENCY,
-		ANSWER_STEP,       ANSWER_TIME,     ANSWER_TRAINING,
-		ANSWER_ELAPSED,    ANSWER_EXPOSED,  ANSWER_BUBBLE,
-		ANSWER_INPUT,      ANSWER_CHOICE,   ANSWER_UTILIZATION_VALUE,
-		ANSWER_VERDICT};
+	static const enum answer columns[] = {ANSWER_NAME,
+					      ANSWER_GPUS,
+					      ANSWER_THROUGHPUT,
+					      ANSWER_TOKENS_GPU,
+					      ANSWER_MFU,
+					      ANSWER_BANDWIDTH,
+					      ANSWER_TO_FIRST,
+					      ANSWER_TO_LOCAL,
+					      ANSWER_EFFICIENCY,
+					      ANSWER_STEP,
+					      ANSWER_TIME,
+					      ANSWER_TRAINING,
+					      ANSWER_ELAPSED,
+					      ANSWER_EXPOSED,
+					      ANSWER_BUBBLE,
+					      ANSWER_INPUT,
+					      ANSWER_CHOICE,
+					      SERVING_ANSWERS,
+					      ANSWER_UTILIZATION_VALUE,
+					      ANSWER_VERDICT};
 	return tabulate(arena, COLUMNS(columns), "comparison", "Cases compared",
 			(struct lines){.predictions = predictions, .count = count});
 }
@@ -116,11 +132,11 @@ comparison_table(struct arena *arena, const struct prediction *const *prediction
 const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling)
 {
 	static const enum answer columns[] = {
-		ANSWER_GPUS,       ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
-		ANSWER_BANDWIDTH,  ANSWER_SPEEDUP,    ANSWER_EFFICIENCY, ANSWER_STEP,
-		ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,     ANSWER_STRAGGLER,
-		ANSWER_INPUT,      ANSWER_TRAINING,   ANSWER_ELAPSED,    ANSWER_CHOICE_OF_JOB,
-		ANSWER_BOTTLENECK, ANSWER_VERDICT};
+		ANSWER_GPUS,      ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
+		ANSWER_BANDWIDTH, ANSWER_SPEEDUP,    ANSWER_EFFICIENCY, ANSWER_STEP,
+		ANSWER_TIME,      ANSWER_EXPOSED,    ANSWER_BUBBLE,     ANSWER_STRAGGLER,
+		ANSWER_INPUT,     ANSWER_TRAINING,   ANSWER_ELAPSED,    ANSWER_CHOICE_OF_JOB,
+		SERVING_ANSWERS,  ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	return tabulate(
 		arena, COLUMNS(columns), "scaling",
 		arena_printf(arena, "Scaling of %s", scaling->name),
@@ -129,12 +145,12 @@ const struct result_table *scaling_table(struct arena *arena, const struct scali
 
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
 {
-	static const enum answer columns[] = {ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU,  ANSWER_MFU,
-					      ANSWER_BANDWIDTH,  ANSWER_RATIO,       ANSWER_SPEEDUP,
-					      ANSWER_EFFICIENCY, ANSWER_STEP,        ANSWER_TIME,
-					      ANSWER_EXPOSED,    ANSWER_BUBBLE,      ANSWER_INPUT,
-					      ANSWER_ELAPSED,    ANSWER_UTILIZATION, ANSWER_CHOICE,
-					      ANSWER_BOTTLENECK, ANSWER_VERDICT};
+	static const enum answer columns[] = {
+		ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,         ANSWER_BANDWIDTH,
+		ANSWER_RATIO,      ANSWER_SPEEDUP,    ANSWER_EFFICIENCY,  ANSWER_STEP,
+		ANSWER_TIME,       ANSWER_EXPOSED,    ANSWER_BUBBLE,      ANSWER_INPUT,
+		ANSWER_ELAPSED,    SERVING_ANSWERS,   ANSWER_UTILIZATION, ANSWER_CHOICE,
+		ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	size_t axes = sweep->axis_count;
 	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
 	struct result_cell *cells =

@@ -35,9 +35,11 @@ struct field {
 	size_t offset;
 	unsigned kinds; /* kinds of predictions that have the field; it is null in others */
 	enum field_when when;
-	bool needed;         /* the reader refuses a result without this field */
-	const char *help;    /* description in docs/formats.md */
-	const char *unit[2]; /* [1] is for collective benchmarks, if it differs; NULL: no unit */
+	bool needed;      /* the reader refuses a result without this field */
+	const char *help; /* description in docs/formats.md */
+	/* [1] is for collective benchmarks, [2] for served requests, if they differ; NULL: no
+	 * unit */
+	const char *unit[3];
 };
 
 struct fields {
@@ -52,6 +54,8 @@ struct record {
 	bool ok;
 	unsigned kind; /* enum prediction_kind */
 };
+/* Returns true if results of these kinds leave the field out, because it is about requests. */
+bool field_is_absent(const struct field *field, unsigned kinds);
 bool field_is_filled(const struct field *field, const struct record *record);
 
 /* Read the member at the row's offset. field_number() returns NaN and field_text() returns NULL

@@ -8,10 +8,12 @@
 #include "sim/result/field.h"
 
 enum {
-	ALL = PREDICTION_PROGRAMS | PREDICTION_TRAINING | PREDICTION_COLLECTIVE,
+	ALL = PREDICTION_PROGRAMS | PREDICTION_TRAINING | PREDICTION_COLLECTIVE |
+	      PREDICTION_SERVING,
 	COLLECTIVE = PREDICTION_COLLECTIVE,
 	JOB = PREDICTION_TRAINING | PREDICTION_COLLECTIVE,
-	NO_COLLECTIVE = PREDICTION_PROGRAMS | PREDICTION_TRAINING,
+	NO_COLLECTIVE = PREDICTION_PROGRAMS | PREDICTION_TRAINING | PREDICTION_SERVING,
+	SERVING = PREDICTION_SERVING,
 };
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as uint64_t");
@@ -74,6 +76,11 @@ bool field_is_filled(const struct field *field, const struct record *record)
 	       (field->when == ALWAYS || (field->when == IF_OK) == record->ok);
 }
 
+bool field_is_absent(const struct field *field, unsigned kinds)
+{
+	return field->kinds == SERVING && !(kinds & SERVING);
+}
+
 const char *field_text(const struct field *field, const struct record *record)
 {
 	return field_is_filled(field, record) ? *(const char *const *)at(field, record->at) : NULL;
@@ -97,7 +104,10 @@ struct estimate field_estimate(const struct field *field, const struct record *r
 
 const char *field_unit(const struct field *field, const struct record *record)
 {
-	return field->unit[record->kind == PREDICTION_COLLECTIVE && field->unit[1]];
+	size_t of = record->kind == PREDICTION_COLLECTIVE ? 1
+		    : record->kind == PREDICTION_SERVING  ? 2
+							  : 0;
+	return field->unit[field->unit[of] ? of : 0];
 }
 
 /* ---- copies ---- */
@@ -155,6 +165,8 @@ const struct prediction *prediction_copy(struct arena *arena, struct names *text
 		}
 	for (size_t i = 0; i < p->phase_count; i++)
 		p->phases[i].name = copy_text(&copier, p->phases[i].name);
+	for (size_t i = 0; i < p->latency_cdf_count; i++)
+		p->latency_cdf[i].name = copy_text(&copier, p->latency_cdf[i].name);
 	p->jobs = copy_list(&copier, job_fields, p->jobs, p->job_count, sizeof *p->jobs);
 	p->links = copy_list(&copier, link_fields, p->links, p->link_count, sizeof *p->links);
 	if (p->drawn_throughputs)

@@ -39,11 +39,12 @@ static double part_s(const struct prediction *prediction, const char *name)
 	return NAN;
 }
 
-static void put_header(struct csv *csv, struct arena *scratch, struct part_names names)
+static void put_header(struct csv *csv, struct arena *scratch, struct part_names names,
+		       unsigned kinds)
 {
 	for (size_t i = 0; i < prediction_fields.count; i++) {
 		const struct field *field = &prediction_fields.rows[i];
-		if (!field->csv)
+		if (!field->csv || field_is_absent(field, kinds))
 			continue;
 		csv_field(csv, field->csv);
 		if (field->type == FIELD_ESTIMATE) {
@@ -107,13 +108,15 @@ void predictions_csv(FILE *out, const struct prediction *const *predictions, siz
 	struct arena *scratch = arena_new();
 	struct part_names names = part_names_of(scratch, predictions, count);
 	struct csv csv = {.out = out};
-	put_header(&csv, scratch, names);
+	unsigned kinds = prediction_kinds(predictions, count);
+	put_header(&csv, scratch, names, kinds);
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *prediction = predictions[i];
 		const struct record record = {prediction, prediction->ok,
 					      prediction_kind(prediction)};
 		for (size_t k = 0; k < prediction_fields.count; k++)
-			if (prediction_fields.rows[k].csv)
+			if (prediction_fields.rows[k].csv &&
+			    !field_is_absent(&prediction_fields.rows[k], kinds))
 				put_field(&csv, &prediction_fields.rows[k], &record);
 		for (size_t k = 0; k < names.count; k++)
 			csv_number(&csv, prediction->ok ? part_s(prediction, names.items[k]) : NAN);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/cfg/cfg.h"
@@ -76,8 +77,9 @@ static void put_breakdown(struct json_writer *json, const struct field *field,
 {
 	const struct breakdown_part *parts =
 		(const void *)((const char *)record->at + field->offset);
+	size_t most = strcmp(field->json, "latency_cdf") == 0 ? CDF_MAX : BREAKDOWN_MAX;
 	jw_open_flat(json, field->json, '{');
-	for (size_t i = 0; i < BREAKDOWN_MAX && parts[i].name; i++)
+	for (size_t i = 0; i < most && parts[i].name; i++)
 		jw_real(json, parts[i].name, record->ok ? parts[i].seconds : NAN);
 	jw_close(json);
 }
@@ -86,12 +88,13 @@ static void put_fields(struct json_writer *json, struct fields fields, const str
 
 static void put_jobs(struct json_writer *json, const char *key, const struct prediction *prediction)
 {
+	unsigned serving = prediction_kind(prediction) == PREDICTION_SERVING;
+	unsigned kind = serving ? PREDICTION_SERVING : PREDICTION_PROGRAMS;
 	jw_open(json, key, '[');
 	for (size_t i = 0; i < prediction->job_count; i++) {
 		const struct job_prediction *client = &prediction->jobs[i];
 		jw_open(json, NULL, '{');
-		put_fields(json, job_fields,
-			   &(struct record){client, client->ok, PREDICTION_PROGRAMS});
+		put_fields(json, job_fields, &(struct record){client, client->ok, kind});
 		jw_close(json);
 	}
 	jw_close(json);
@@ -173,7 +176,7 @@ static void put_field(struct json_writer *json, const struct field *field,
 static void put_fields(struct json_writer *json, struct fields fields, const struct record *record)
 {
 	for (size_t i = 0; i < fields.count; i++)
-		if (fields.rows[i].json)
+		if (fields.rows[i].json && !field_is_absent(&fields.rows[i], record->kind))
 			put_field(json, &fields.rows[i], record);
 }
 

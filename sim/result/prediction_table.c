@@ -80,6 +80,8 @@ const char *throughput_unit(const struct prediction *const *predictions, size_t 
 	size_t sequences = 0;
 	for (size_t i = 0; i < count; i++)
 		sequences += predictions[i]->token_throughput.value > 0;
+	if (prediction_kinds(predictions, count) == PREDICTION_SERVING)
+		return "requests/s";
 	if (sequences == 0)
 		return "images/s";
 	return sequences == count ? "sequences/s" : "samples/s";
@@ -88,9 +90,11 @@ const char *throughput_unit(const struct prediction *const *predictions, size_t 
 /* ---- one line for each prediction ---- */
 
 static const enum answer line_answers[] = {
-	ANSWER_NAME,       ANSWER_GPUS,       ANSWER_THROUGHPUT,  ANSWER_BANDWIDTH, ANSWER_RATIO,
-	ANSWER_SPEEDUP,    ANSWER_EFFICIENCY, ANSWER_UTILIZATION, ANSWER_STEP,      ANSWER_TIME,
-	ANSWER_COLLECTIVE, ANSWER_BOTTLENECK, ANSWER_VERDICT,
+	ANSWER_NAME,          ANSWER_GPUS,        ANSWER_THROUGHPUT,  ANSWER_BANDWIDTH,
+	ANSWER_RATIO,         ANSWER_SPEEDUP,     ANSWER_EFFICIENCY,  ANSWER_UTILIZATION,
+	ANSWER_STEP,          ANSWER_TIME,        ANSWER_COLLECTIVE,  ANSWER_REQUESTS,
+	ANSWER_SERVED_TOKENS, ANSWER_LATENCY_P50, ANSWER_LATENCY_P99, ANSWER_ATTAINMENT,
+	ANSWER_BOTTLENECK,    ANSWER_VERDICT,
 };
 enum { LINE_COUNT = sizeof line_answers / sizeof line_answers[0] };
 
@@ -113,6 +117,8 @@ static const char *answer_text(struct arena *scratch, const struct prediction *p
 	case ANSWER_GPUS:
 		return arena_printf(scratch, "%zu", p->gpu_count);
 	case ANSWER_THROUGHPUT:
+	case ANSWER_REQUESTS:
+	case ANSWER_SERVED_TOKENS:
 		return rate_text(scratch, reported_of(row, p));
 	case ANSWER_RATIO:
 	case ANSWER_EFFICIENCY:
@@ -120,6 +126,7 @@ static const char *answer_text(struct arena *scratch, const struct prediction *p
 	case ANSWER_SPEEDUP:
 		return fixed_text(scratch, reported_of(row, p), 2, 1, "");
 	case ANSWER_UTILIZATION:
+	case ANSWER_ATTAINMENT:
 		return fixed_text(scratch, reported_of(row, p), 1, 100, " %");
 	default:
 		return estimate_text(scratch, row->quantity, reported_of(row, p));
@@ -183,8 +190,36 @@ static void breakdown(FILE *out, struct arena *scratch, const char *title,
 	table_print(table, out);
 }
 
+/* Prints the quantiles of the latencies of requests. */
+static void quantiles(FILE *out, struct arena *scratch, const struct prediction *prediction)
+{
+	static const char *const headings[] = {"latency", "50 %", "90 %", "95 %", "99 %"};
+	const struct {
+		const char *name;
+		const struct estimate *quantiles;
+	} rows[] = {{"of a request", prediction->latency_s},
+		    {"to the first token", prediction->first_token_s},
+		    {"between tokens", prediction->between_tokens_s}};
+	struct table *table = table_new(scratch);
+	for (size_t i = 0; i < sizeof headings / sizeof headings[0]; i++)
+		table_column(table, headings[i], i > 0);
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		if (!isfinite(rows[i].quantiles[0].value))
+			continue;
+		table_row(table);
+		table_cell(table, "%s", rows[i].name);
+		for (size_t k = 0; k < QUANTILE_COUNT; k++)
+			table_cell(table, "%s",
+				   estimate_text(scratch, QUANTITY_TIME, rows[i].quantiles[k]));
+	}
+	fputc('\n', out);
+	table_print(table, out);
+	fprintf(out, "\n%" PRIu64 " requests, %" PRIu64 " refused, %" PRIu64 " preemptions\n",
+		prediction->requests_count, prediction->refused_count, prediction->preempted_count);
+}
+
 static void put_numbers(struct table *table, struct arena *scratch,
-			const struct job_prediction *client)
+			const struct job_prediction *client, bool serving)
 {
 	if (!client->ok) {
 		for (int i = 0; i < 4; i++)
@@ -192,7 +227,9 @@ static void put_numbers(struct table *table, struct arena *scratch,
 		return;
 	}
 	table_cell(table, "%s", rate_text(scratch, client->throughput));
-	table_cell(table, "%s", fixed_text(scratch, client->ratio, 3, 1, ""));
+	table_cell(table, "%s",
+		   serving ? estimate_text(scratch, QUANTITY_TIME, client->latency_p99_s)
+			   : fixed_text(scratch, client->ratio, 3, 1, ""));
 	table_cell(table, "%s", fixed_text(scratch, client->gpu_utilization, 1, 100, " %"));
 	table_cell(table, "%s", estimate_text(scratch, QUANTITY_TIME, client->step_s));
 }
@@ -200,8 +237,12 @@ static void put_numbers(struct table *table, struct arena *scratch,
 static void clients(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
 	bool jobs = prediction->gpu_count > 0, elapsed = prediction->phase_count > 0;
-	const enum answer numbers[] = {ANSWER_THROUGHPUT, jobs ? ANSWER_EFFICIENCY : ANSWER_RATIO,
-				       ANSWER_UTILIZATION, ANSWER_STEP};
+	bool serving = prediction_kind(prediction) == PREDICTION_SERVING;
+	const enum answer numbers[] = {ANSWER_THROUGHPUT,
+				       serving ? ANSWER_LATENCY_P99
+				       : jobs  ? ANSWER_EFFICIENCY
+					       : ANSWER_RATIO,
+				       ANSWER_UTILIZATION, serving ? ANSWER_LATENCY : ANSWER_STEP};
 	struct table *table = table_new(scratch);
 	table_column(table, jobs ? "job" : "client", false);
 	if (!jobs)
@@ -218,7 +259,7 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 		table_cell(table, "%s", client->name);
 		if (!jobs)
 			table_cell(table, "%s", client->gpu ? client->gpu : "-");
-		put_numbers(table, scratch, client);
+		put_numbers(table, scratch, client, serving);
 		if (elapsed)
 			table_cell(table, "%s",
 				   estimate_text(scratch, QUANTITY_TIME, client->elapsed_s));
@@ -348,8 +389,10 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	if (prediction->ok && prediction_kind(prediction) == PREDICTION_TRAINING)
 		job(out, scratch, prediction);
 	fputc('\n', out);
-	tokens(out, scratch, prediction);
-	if (prediction->ok && prediction->gpu_count == 0)
+	bool serving = prediction_kind(prediction) == PREDICTION_SERVING;
+	if (!serving)
+		tokens(out, scratch, prediction);
+	if (prediction->ok && !serving && prediction->gpu_count == 0)
 		fprintf(out,
 			"%" PRIu64 " calls and %" PRIu64 " polls per step; "
 			"%.3g retransmission timeouts per step; connecting took %s\n",
@@ -385,9 +428,13 @@ void predictions_table(FILE *out, const struct prediction *const *predictions, s
 	overview(out, scratch, predictions, count);
 	if (count == 1) {
 		const struct prediction *prediction = predictions[0];
+		bool serving = prediction_kind(prediction) == PREDICTION_SERVING;
+		if (serving && prediction->ok)
+			quantiles(out, scratch, prediction);
 		if (prediction->ok && prediction->breakdown_count > 0)
-			breakdown(out, scratch, "part of the step time", prediction->breakdown,
-				  prediction->breakdown_count,
+			breakdown(out, scratch,
+				  serving ? "part of the mean latency" : "part of the step time",
+				  prediction->breakdown, prediction->breakdown_count,
 				  prediction->stage_count > 0
 					  ? &prediction->stages[prediction->stage_count - 1]
 					  : NULL);

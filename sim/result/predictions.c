@@ -14,6 +14,9 @@ const char *part_label(const char *key)
 		{PART_EXPOSED, "exposed communication"},
 		{PART_INPUT, "input wait"},
 		{PART_STRAGGLER, "straggler wait"},
+		{PART_QUEUE, "queueing"},
+		{PART_TRANSFER, "transfer of keys and values"},
+		{PART_BATCH, "wait for the batch"},
 		{PART_TENSOR, "exposed tensor parallelism"},
 		{PART_CONTEXT, "exposed context parallelism"},
 		{PART_EXPERT, "exposed expert parallelism"},
@@ -47,9 +50,10 @@ double prediction_part_s(const struct prediction *prediction, const char *name)
 
 enum prediction_kind prediction_kind(const struct prediction *prediction)
 {
-	return prediction->gpu_count == 0 ? PREDICTION_PROGRAMS
-	       : prediction->collective   ? PREDICTION_COLLECTIVE
-					  : PREDICTION_TRAINING;
+	return prediction->requests_count > 0 ? PREDICTION_SERVING
+	       : prediction->gpu_count == 0   ? PREDICTION_PROGRAMS
+	       : prediction->collective       ? PREDICTION_COLLECTIVE
+					      : PREDICTION_TRAINING;
 }
 
 unsigned prediction_kinds(const struct prediction *const *predictions, size_t count)

@@ -82,10 +82,10 @@ static bool verdict_of(struct reader *reader, const struct json_t *record)
 
 /* Returns the number of parts. */
 static size_t read_breakdown(struct reader *reader, const struct json_t *record, const char *key,
-			     struct breakdown_part *parts)
+			     struct breakdown_part *parts, size_t most)
 {
 	const struct json_t *breakdown = json_member(record, key);
-	if (json_size(breakdown) > BREAKDOWN_MAX) {
+	if (json_size(breakdown) > most) {
 		complain(reader, key, "has too many parts");
 		return 0;
 	}
@@ -114,16 +114,20 @@ static void read_lists(struct reader *reader, const struct json_t *record,
 		       struct prediction *prediction)
 {
 	prediction->breakdown_count =
-		read_breakdown(reader, record, "breakdown", prediction->breakdown);
-	prediction->phase_count = read_breakdown(reader, record, "phases", prediction->phases);
+		read_breakdown(reader, record, "breakdown", prediction->breakdown, BREAKDOWN_MAX);
+	prediction->phase_count =
+		read_breakdown(reader, record, "phases", prediction->phases, BREAKDOWN_MAX);
+	prediction->latency_cdf_count =
+		read_breakdown(reader, record, "latency_cdf", prediction->latency_cdf, CDF_MAX);
 	prediction->jobs = read_list(reader, json_member(record, "clients"), job_fields,
 				     sizeof *prediction->jobs, &prediction->job_count);
 	const struct json_t *stages = json_member(record, "stages");
 	prediction->stages = read_list(reader, stages, stage_fields, sizeof *prediction->stages,
 				       &prediction->stage_count);
 	for (size_t i = 0; i < prediction->stage_count; i++)
-		prediction->stages[i].part_count = read_breakdown(
-			reader, json_at(stages, i), "parts", prediction->stages[i].parts);
+		prediction->stages[i].part_count =
+			read_breakdown(reader, json_at(stages, i), "parts",
+				       prediction->stages[i].parts, BREAKDOWN_MAX);
 	prediction->links = read_list(reader, json_member(record, "links"), link_fields,
 				      sizeof *prediction->links, &prediction->link_count);
 }

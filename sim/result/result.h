@@ -31,7 +31,7 @@ bool has_interval(struct estimate estimate);
  */
 struct estimate estimate_output(struct estimate estimate);
 
-enum { BREAKDOWN_MAX = 10 };
+enum { BREAKDOWN_MAX = 10, QUANTILE_COUNT = 4, CDF_MAX = 21 };
 struct breakdown_part {
 	const char *name; /* one of the PART_ keys */
 	double seconds;   /* time of this part in a step; the parts add up to the step time */
@@ -43,7 +43,8 @@ struct job_prediction { /* results of one of several clients or jobs */
 	bool ok;
 	const char *reason;
 	struct estimate throughput, ratio, step_s, gpu_utilization;
-	struct estimate elapsed_s; /* time from launch to end; NaN: not asked for */
+	struct estimate elapsed_s;     /* time from launch to end; NaN: not asked for */
+	struct estimate latency_p99_s; /* of a replica's service; NaN for other jobs */
 };
 
 /* Keys of the parts of a step in JSON and CSV. In the parts "straggler" and "collective exposed" a
@@ -58,6 +59,11 @@ struct job_prediction { /* results of one of several clients or jobs */
 #define PART_INPUT     "input wait"
 #define PART_STRAGGLER "straggler"
 #define PART_OTHER     "other"
+/* Parts of the latency of a request, besides kernels and overhead: the queue, the transfer of keys
+ * and values, the wait for the others of a batch. */
+#define PART_QUEUE    "queue"
+#define PART_TRANSFER "transfer"
+#define PART_BATCH    "batch wait"
 /* In plans: exposed communication by group, and waits for another stage. */
 #define PART_TENSOR   "tensor exposed"
 #define PART_CONTEXT  "context exposed"
@@ -113,6 +119,15 @@ struct prediction {
 				   otherwise NULL */
 	const char *choice;     /* the collective library's choice; NULL: none */
 	struct estimate gpu_utilization; /* mean utilisation over the GPUs in use */
+	/* The next fields are for cases that serve requests; otherwise 0 and NaN. Quantiles are
+	 * 50, 90, 95 and 99 %. The step time is then the mean latency, with its breakdown. */
+	uint64_t requests_count; /* the warm-up included */
+	uint64_t refused_count, preempted_count;
+	struct estimate latency_s[QUANTILE_COUNT], first_token_s[QUANTILE_COUNT],
+		between_tokens_s[QUANTILE_COUNT];
+	struct estimate slo_attainment;             /* share of requests that meet all objectives */
+	struct breakdown_part latency_cdf[CDF_MAX]; /* name: share of requests with less latency */
+	size_t latency_cdf_count;
 	struct breakdown_part breakdown[BREAKDOWN_MAX];
 	size_t breakdown_count;
 	const char *bottleneck;
@@ -154,6 +169,7 @@ enum prediction_kind { /* each kind is one bit, so that kinds can form sets */
 		       PREDICTION_PROGRAMS = 1,
 		       PREDICTION_TRAINING = 2, /* a job on several GPUs */
 		       PREDICTION_COLLECTIVE = 4,
+		       PREDICTION_SERVING = 8, /* model servers */
 };
 enum prediction_kind prediction_kind(const struct prediction *prediction);
 /* Returns the set of kinds in the list. */

@@ -321,6 +321,8 @@ static void read_world(struct case_reader *c)
 	if (!file)
 		return;
 	apply_profile(c);
+	if (case_serves(c))
+		case_serve_want(c);
 	if (case_is_job(c) || case_has_ranks(c)) {
 		case_jobs_want(c);
 		bool plan = case_has_ranks(c) && case_has_plan(c);
@@ -352,6 +354,8 @@ static void read_world(struct case_reader *c)
 		case_read_ranks(c);
 	else
 		case_read_clients(c);
+	if (case_serves(c) && diag_count(reader->diag) == 0)
+		case_read_services(c);
 	case_read_error(c);
 }
 
@@ -383,6 +387,9 @@ static const char *case_name(const struct case_reader *c)
 			c->reader.arena, "%s of %s on %s", params->collective,
 			quantity_format(c->reader.arena, QUANTITY_BYTES, params->collective_size_B),
 			params->topology);
+	if (case_serves(c))
+		return arena_printf(c->reader.arena, "%s served on %s", params->model,
+				    params->topology);
 	if (case_has_plan(c) && case_has_ranks(c))
 		return arena_printf(c->reader.arena, "%s on %g GPUs of %s", params->model,
 				    params->gpus_count, params->topology);
@@ -394,7 +401,8 @@ static const char *case_name(const struct case_reader *c)
 static const struct scenario *read_all(struct case_reader *c)
 {
 	static const char *const also[] = {"name", "clients", "jobs", "settings"};
-	static const char *const sections[] = {"case", "driver", "dma", "input", "calls", "plan"};
+	static const char *const sections[] = {"case",  "driver", "dma",  "input",
+					       "calls", "plan",   "serve"};
 	struct arena *arena = c->reader.arena;
 	struct diag *diag = c->reader.diag;
 	c->reader.resolution = cfg_resolution_new(arena);

@@ -50,6 +50,9 @@ void case_model(struct case_reader *c, struct job_entry *entry, struct origin or
 const struct cfg_node *case_find_stack(struct case_reader *c);
 void case_read_stack(struct case_reader *c, const struct cfg_node *node);
 
+/* Returns the path of a file that a key names. In the case file it is relative to the folder of
+ * that file. */
+const char *case_file_path(const struct case_reader *c, struct origin said, const char *name);
 /* Reads a recorded program, which replaces network and stack (case_calls.c). */
 void case_read_calls(struct case_reader *c);
 /* Fills a client with the recorded program. batch_count 0: the client sets no batch. model must
@@ -61,8 +64,10 @@ void case_calls_client(struct case_reader *c, struct job_entry *client, double b
 void case_read_clients(struct case_reader *c);
 /* Returns true if the case is one job whose programs are played call by call on several GPUs
  * (case_ranks.c). */
-/* Returns true if the case has a plan: a group `plan`, or a setting of one of its keys. The first
- * function also sets *origin to one of these places. */
+/* Returns true if the case sets a key of that group: in the file, or by a setting. *origin is then
+ * one of these places. */
+bool case_find_keys(const struct case_reader *c, const char *group, struct origin *origin);
+/* case_find_keys of the group `plan`. */
 bool case_find_plan(const struct case_reader *c, struct origin *origin);
 bool case_has_plan(const struct case_reader *c);
 bool case_has_ranks(const struct case_reader *c);
@@ -83,6 +88,13 @@ size_t case_place_program(struct case_reader *c, struct origin origin, const cha
 /* Read the network, and the exchange and library, of a job (case_job.c). */
 void case_read_model(struct case_reader *c, size_t index, struct job_entry *entry);
 void case_find_exchange(struct case_reader *c, size_t index, struct job_entry *entry);
+
+/* Returns true if the case serves requests. (case_serve.c) */
+bool case_serves(const struct case_reader *c);
+/* Sets the defaults of such a case, and the number of GPUs that it needs. */
+void case_serve_want(struct case_reader *c);
+/* Turns the clients, which were read, into replicas of services. */
+void case_read_services(struct case_reader *c);
 
 /* Returns true if the case has fused training jobs or a collective. */
 bool case_is_job(const struct case_reader *c);

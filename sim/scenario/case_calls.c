@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the recorded program of a case, which replaces network and framework. */
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/traces/call_file.h"
 #include "sim/scenario/case.h"
 
-/* A path in the case file is relative to the folder of that file. */
-static const char *calls_path(const struct case_reader *c, struct origin said)
+/* A path in the case file is relative to the folder of that file. Other paths are relative to the
+ * working directory or, as in shipped datasets, to the folder of the shipped measurements. */
+const char *case_file_path(const struct case_reader *c, struct origin said, const char *name)
 {
-	const char *name = c->params->calls, *own = c->request->path;
+	const char *own = c->request->path;
 	const char *slash = own ? strrchr(own, '/') : NULL;
 	bool beside = said.file && own && strcmp(said.file, own) == 0;
-	if (name[0] == '/' || !slash || !beside)
+	if (name[0] == '/')
 		return name;
+	if (!slash || !beside)
+		return access(name, R_OK) == 0
+			       ? name
+			       : arena_printf(c->reader.arena, "%s/calib/measured/%s",
+					      c->request->data_root, name);
 	return arena_printf(c->reader.arena, "%.*s/%s", (int)(slash - own), own, name);
 }
 
@@ -49,7 +56,8 @@ void case_read_calls(struct case_reader *c)
 	program->params = params;
 	program->calls = c->request->calls;
 	if (!program->calls)
-		program->calls = call_file_read(reader->arena, reader->diag, calls_path(c, said));
+		program->calls = call_file_read(reader->arena, reader->diag,
+						case_file_path(c, said, c->params->calls));
 	network->name = file_name(c->params->calls);
 	c->calls_network = network;
 	if (program->calls && recorded_calls_peers(program->calls) && !case_has_ranks(c))

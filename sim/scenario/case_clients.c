@@ -10,7 +10,9 @@
 struct client_params {
 	const char *program, *server, *gpu, *model;
 	double batch_count, fraction_ratio;
+	int role; /* enum serve_role */
 };
+static const char *const role_names[] = {"both", "prefill", "decode", NULL};
 static const struct param_row client_rows[] = {
 	PARAM_TEXT(struct client_params, program, "",
 		   "guest in which this client's program runs; empty means case.program", ""),
@@ -24,6 +26,10 @@ static const struct param_row client_rows[] = {
 		    "batch size of this client: samples of a step; 0 means case.batch", ""),
 	PARAM_NUMBER(struct client_params, fraction_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "largest share of the GPU that this client may use; 0 means case.fraction",
+		     ""),
+	PARAM_CHOICE(struct client_params, role, role_names, "both",
+		     "role of this client as a model server: it processes prompts, generates "
+		     "tokens, or does both",
 		     ""),
 };
 static const struct param_table client_table =
@@ -164,6 +170,7 @@ static void fill_client(struct case_reader *c, struct job_entry *client,
 	client->batch_count = own->batch_count > 0 ? own->batch_count : c->params->batch_count;
 	client->fraction_ratio =
 		own->fraction_ratio > 0 ? own->fraction_ratio : c->params->fraction_ratio;
+	client->role = own->role;
 	client->runtime = c->runtime;
 	client->transport = c->transport;
 	client->transport_params = c->transport_params;

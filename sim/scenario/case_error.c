@@ -45,6 +45,8 @@ enum case_kind scenario_kind(const struct scenario *scenario)
 
 bool scenario_has_gpus(const struct scenario *scenario)
 {
+	if (scenario->style == JOBS_SERVING)
+		return false;
 	bool several = scenario->style != JOBS_PROGRAMS || scenario->params->gpus_count > 0;
 	for (size_t i = 0; i < scenario->job_count; i++)
 		several = several || scenario->jobs[i].rank_count > 1;

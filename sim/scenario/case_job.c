@@ -492,7 +492,8 @@ void case_refuse_training(struct case_reader *c)
 		"case.stages",           "case.micro_batches"};
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
 		const struct cfg_param *param = cfg_param_find(c->reader.resolution, keys[i]);
-		if (param && param->origin.file)
+		bool used = case_serves(c) && strcmp(keys[i], "case.exchange") == 0;
+		if (param && param->origin.file && !used)
 			diag_error(c->reader.diag, param->origin,
 				   "case: %s has an effect only on jobs (write case.gpus, or "
 				   "--gpus, for a job, or leave it out)",

@@ -8,28 +8,34 @@
 #include "sim/scenario/case.h"
 #include "sim/training/pipeline.h"
 
-static bool sets_plan(const char *text)
+static bool sets(const char *text, const char *group)
 {
-	return text && strncmp(text, "plan.", 5) == 0;
+	size_t length = strlen(group);
+	return text && strncmp(text, group, length) == 0 && text[length] == '.';
 }
 
-bool case_find_plan(const struct case_reader *c, struct origin *origin)
+bool case_find_keys(const struct case_reader *c, const char *group, struct origin *origin)
 {
 	const struct cfg_node *list = cfg_child(c->group, "settings");
-	const struct cfg_node *group = cfg_child(c->file, "plan");
+	const struct cfg_node *node = cfg_child(c->file, group);
 	for (size_t i = 0; i < c->request->setting_count; i++)
-		if (sets_plan(c->request->settings[i].text)) {
+		if (sets(c->request->settings[i].text, group)) {
 			*origin = c->request->settings[i].origin;
 			return true;
 		}
 	for (size_t i = 0; list && i < cfg_count(list); i++)
-		if (sets_plan(cfg_text(cfg_at(list, i)))) {
+		if (sets(cfg_text(cfg_at(list, i)), group)) {
 			*origin = cfg_origin(cfg_at(list, i));
 			return true;
 		}
-	if (group)
-		*origin = cfg_origin(group);
-	return group != NULL;
+	if (node)
+		*origin = cfg_origin(node);
+	return node != NULL;
+}
+
+bool case_find_plan(const struct case_reader *c, struct origin *origin)
+{
+	return case_find_keys(c, "plan", origin);
 }
 
 bool case_has_plan(const struct case_reader *c)

@@ -16,6 +16,7 @@
 #include "sim/engine/trace.h"
 #include "sim/fabric/link.h"
 #include "sim/remoting/remoting.h"
+#include "sim/serving/serving.h"
 #include "sim/workload/job.h"
 #include "sim/training/exchange.h"
 #include "sim/training/input.h"
@@ -126,6 +127,7 @@ enum job_style {
 	JOBS_PROGRAMS,   /* calls are simulated one by one (sim/workload/program_job.h) */
 	JOBS_FUSED,      /* data-parallel training (sim/workload/fused.h) */
 	JOBS_COLLECTIVE, /* a collective without training, repeated */
+	JOBS_SERVING,    /* replicas of model servers (sim/serving/serving.h) */
 };
 
 /* Ranks that step together. A program with forwarded calls is a job too. */
@@ -166,6 +168,19 @@ struct job_entry {
 	double straggler_ratio;
 	double solo_step_s; /* job_run_step_s of one GPU without the others; 0: a separate run finds
 			       it */
+	/* For replicas of model servers. */
+	size_t service; /* index of the scenario's services */
+	int role;       /* enum serve_role */
+	/* The program of an iteration, which replaces stack and network; NULL: none */
+	const struct program *program;
+};
+
+/* A network that is served, with its requests. */
+struct service_entry {
+	const struct serve_params *params;
+	struct request_list list; /* read from a file; empty: requests are drawn */
+	const struct network *network;
+	const struct network *one_token; /* NULL: the network generates no tokens */
 };
 
 /* Kinds of cases. Each kind has a model error of its own. */
@@ -201,6 +216,9 @@ struct scenario {
 	enum job_style style; /* all jobs have the same style */
 	const struct job_entry *jobs;
 	size_t job_count;
+	const struct service_entry *services; /* of replicas */
+	size_t service_count;
+	double iteration_ratio;     /* model error of a draw: factor of the times of iterations */
 	enum collective collective; /* collective of a collective benchmark */
 	double collective_size_B;
 	struct driver_params driver;

@@ -35,6 +35,7 @@ static void build_jobs(struct world *w, struct job_run *runs)
 		[JOBS_PROGRAMS] = world_programs,
 		[JOBS_FUSED] = world_fused,
 		[JOBS_COLLECTIVE] = world_collective,
+		[JOBS_SERVING] = world_replica,
 	};
 	const struct scenario *scenario = w->scenario;
 	size_t count = scenario->job_count;
@@ -49,6 +50,8 @@ static void build_jobs(struct world *w, struct job_run *runs)
 		size_t index = (size_t)(order[i] - scenario->jobs);
 		w->workload.jobs[index] = build[scenario->style](w, order[i], &runs[index]);
 	}
+	if (scenario->style == JOBS_SERVING)
+		world_serving_begin(w);
 }
 
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,

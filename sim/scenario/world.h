@@ -13,6 +13,7 @@ struct world {
 	struct system system;
 	struct job_inputs inputs;     /* inputs of fused jobs only */
 	struct profile_use *profiles; /* by job of the scenario; only world_fused.c uses it */
+	struct servers *servers;      /* only world_serving.c uses it */
 };
 
 /* Each function builds the job of `entry` and begins it. If a part is missing, the job fails. */
@@ -22,6 +23,13 @@ struct job *world_fused(struct world *world, const struct job_entry *entry, stru
 struct fused_spec;
 void world_launch(struct world *world, struct job *job, const struct job_entry *entry,
 		  const struct fused_spec *spec);
+struct job *world_replica(struct world *world, const struct job_entry *entry, struct job_run *run);
+/* Begins the requests of all replicas. */
+void world_serving_begin(struct world *world);
+/* Returns true if a step on the first GPU of b takes the same time as on the first GPU of a,
+ * without other ranks. */
+bool world_alike(const struct topology *topology, const struct job_entry *a,
+		 const struct job_entry *b);
 struct job *world_collective(struct world *world, const struct job_entry *entry,
 			     struct job_run *run);
 

@@ -17,9 +17,7 @@ struct profile_use { /* by job: the step of one GPU without other ranks */
 	double solo_step_s;
 };
 
-/* Returns true if a step on the first GPU of b takes the same time as on the first GPU of a,
- * without other ranks. */
-static bool alike(const struct topology *t, const struct job_entry *a, const struct job_entry *b)
+bool world_alike(const struct topology *t, const struct job_entry *a, const struct job_entry *b)
 {
 	const struct gpu_entry *gpus[] = {&t->gpus[a->gpus[0]], &t->gpus[b->gpus[0]]};
 	const struct guest_entry *guests[] = {&t->guests[a->guests[0]], &t->guests[b->guests[0]]};
@@ -60,7 +58,7 @@ static const struct profile_use *find_profile(struct world *w, struct job *job,
 		w->profiles = ARENA_ARRAY(arena, scenario->job_count, struct profile_use);
 	struct profile_use *own = &w->profiles[entry - scenario->jobs];
 	for (size_t i = 0; i < scenario->job_count; i++)
-		if (w->profiles[i].profile && alike(t, &scenario->jobs[i], entry)) {
+		if (w->profiles[i].profile && world_alike(t, &scenario->jobs[i], entry)) {
 			*own = w->profiles[i];
 			return own;
 		}

@@ -55,6 +55,8 @@ static const struct program *program_of(struct world *w, const struct job_entry 
 	struct arena *arena = w->workload.arena;
 	const struct gpu_params *gpu = &w->scenario->topology.gpus[entry->gpus[first]].params;
 	size_t batch = (size_t)entry->batch_count;
+	if (entry->program)
+		return entry->program;
 	if (entry->recorded)
 		return recorded_program(w, entry, first);
 	if (entry->stage_count > 1) {

@@ -352,6 +352,7 @@ bool append_layer(struct reader *reader, const struct layer_spec *spec, struct l
 	if (!layer_derive(reader->diag, spec, reader->layers.items, layer))
 		return false;
 	layer->block = reader->block;
+	layer->frozen = reader->network->frozen && !spec->adapter;
 	*VEC_PUSH(reader->arena, &reader->layers) = *layer;
 	return true;
 }
@@ -484,8 +485,9 @@ static bool read_sample(struct reader *reader, const struct cfg_node *group,
 
 static bool read_head(struct reader *reader, const struct cfg_node *group, struct network *network)
 {
-	static const char *const known[] = {"name",   "image",    "channels",   "classes",
-					    "source", "sequence", "vocabulary", "layers"};
+	static const char *const known[] = {"name",       "image",  "channels",
+					    "classes",    "source", "sequence",
+					    "vocabulary", "frozen", "layers"};
 	size_t before = diag_count(reader->diag);
 
 	cfg_only(reader->diag, group, known, sizeof(known) / sizeof(known[0]));
@@ -499,6 +501,7 @@ static bool read_head(struct reader *reader, const struct cfg_node *group, struc
 			   "the network has no source (write where it comes from: source = \"He et "
 			   "al., arXiv:1512.03385\")");
 	read_sample(reader, group, network);
+	read_flag(reader, group, "frozen", network->name, &network->frozen);
 	return diag_count(reader->diag) == before;
 }
 

@@ -9,6 +9,7 @@
  *   { name = "conv1"; op = "conv"; kernel = [7, 7]; out = 64; stride = 2;
  *     pad = "same"; batch_norm = true; relu = true; from = "input"; }
  *
+ * - frozen = true: only adapters (lora of an attention) are trained.
  * - Ops are conv, fc, max_pool, avg_pool, global_pool, add, concat, lrn, dropout and softmax, and
  *   the ops of tokens (network_sequence.h).
  * - A group { name = "block"; repeat = 12; layers = ( ... ); } stands for its layers, 12 times
@@ -91,6 +92,7 @@ struct layer {
 	size_t tensor_count;
 	size_t state_tensor_count;   /* tensors without training: moving mean and variance */
 	size_t window[2], stride[2]; /* height and width of a conv or pool window */
+	bool frozen;                 /* its tensors are not trained */
 	bool in_place;               /* the output overwrites the input: ReLU, bias */
 	/* Linear layers: output features of the matrix products that share the input, such
 	 * as query, key and value. */
@@ -111,6 +113,8 @@ struct network {
 	size_t image_height, image_width, image_channels, classes; /* 0: samples are sequences */
 	size_t sequence,
 		vocabulary;         /* tokens of a sample, and their kinds; 0: samples are images */
+	bool frozen;                /* only adapters are trained */
+	double frozen_count;        /* parameters that are not trained */
 	bool has_tokens;            /* has layers of tokens, as language models and ViT */
 	const struct layer *layers; /* in topological order; [0] is the input */
 	size_t layer_count;

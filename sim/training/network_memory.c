@@ -44,7 +44,7 @@ static double activations_B(const struct network *network, double element_B, boo
 double network_memory_B(const struct network *network, size_t batch, double element_B,
 			double optimiser_copies_count, double workspace_B, bool fused_attention)
 {
-	double parameters_count = network->parameters_count;
+	double parameters_count = network->parameters_count - network->frozen_count;
 	double pair_B = 0, state_count = 0;
 	double variables_B, gradients_B, images_B;
 	bool cast = element_B < variable_element_B;
@@ -62,6 +62,6 @@ double network_memory_B(const struct network *network, size_t batch, double elem
 		      variable_element_B;
 	gradients_B = parameters_count * element_B;
 	images_B = (double)batch * (activations_B(network, element_B, fused_attention) + pair_B);
-	return variables_B + gradients_B + (cast ? parameters_count * element_B : 0) + images_B +
-	       workspace_B;
+	return variables_B + gradients_B + network->frozen_count * element_B +
+	       (cast ? parameters_count * element_B : 0) + images_B + workspace_B;
 }

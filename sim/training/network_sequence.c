@@ -10,7 +10,7 @@
 /* The keys of a line; 0, false or NULL if the line does not have them. */
 struct token_keys {
 	size_t out, heads, kv_heads, head_size, window, hidden, experts, top, shared, tokens;
-	size_t positions, segments;
+	size_t positions, segments, lora;
 	bool own_positions; /* `positions` is the number of tokens */
 	bool bias, qkv_bias, causal, separate, rotary, qk_norm, sinks, dropout;
 	double share;
@@ -41,17 +41,29 @@ static const struct key_row {
 	{                                                                                          \
 #name, type, offsetof(struct token_keys, name), example                            \
 	}
-	KEY(KEY_SIZE, out, "768"),        KEY(KEY_SIZE, heads, "12"),
-	KEY(KEY_SIZE, kv_heads, "8"),     KEY(KEY_SIZE, head_size, "64"),
-	KEY(KEY_SIZE, window, "128"),     KEY(KEY_SIZE, hidden, "3072"),
-	KEY(KEY_SIZE, experts, "8"),      KEY(KEY_SIZE, top, "2"),
-	KEY(KEY_SIZE, shared, "2048"),    KEY(KEY_SIZE, tokens, "1"),
-	KEY(KEY_SIZE, segments, "2"),     KEY(KEY_POSITIONS, positions, "1024"),
-	KEY(KEY_FLAG, bias, "true"),      KEY(KEY_FLAG, qkv_bias, "true"),
-	KEY(KEY_FLAG, causal, "true"),    KEY(KEY_FLAG, separate, "true"),
-	KEY(KEY_FLAG, rotary, "true"),    KEY(KEY_FLAG, qk_norm, "true"),
-	KEY(KEY_FLAG, sinks, "true"),     KEY(KEY_FLAG, dropout, "true"),
-	KEY(KEY_SHARE, share, "0.15"),    KEY(KEY_TEXT, activation, "\"gelu\""),
+	KEY(KEY_SIZE, out, "768"),
+	KEY(KEY_SIZE, heads, "12"),
+	KEY(KEY_SIZE, kv_heads, "8"),
+	KEY(KEY_SIZE, head_size, "64"),
+	KEY(KEY_SIZE, window, "128"),
+	KEY(KEY_SIZE, hidden, "3072"),
+	KEY(KEY_SIZE, experts, "8"),
+	KEY(KEY_SIZE, top, "2"),
+	KEY(KEY_SIZE, shared, "2048"),
+	KEY(KEY_SIZE, tokens, "1"),
+	KEY(KEY_SIZE, segments, "2"),
+	KEY(KEY_POSITIONS, positions, "1024"),
+	KEY(KEY_SIZE, lora, "16"),
+	KEY(KEY_FLAG, bias, "true"),
+	KEY(KEY_FLAG, qkv_bias, "true"),
+	KEY(KEY_FLAG, causal, "true"),
+	KEY(KEY_FLAG, separate, "true"),
+	KEY(KEY_FLAG, rotary, "true"),
+	KEY(KEY_FLAG, qk_norm, "true"),
+	KEY(KEY_FLAG, sinks, "true"),
+	KEY(KEY_FLAG, dropout, "true"),
+	KEY(KEY_SHARE, share, "0.15"),
+	KEY(KEY_TEXT, activation, "\"gelu\""),
 	KEY(KEY_TEXT, tied, "\"embed\""),
 #undef KEY
 };
@@ -265,6 +277,25 @@ static struct attention_shape heads_of(struct expansion *x)
 	return shape;
 }
 
+/* Adds a low-rank adapter beside the product that was appended last (LoRA, Hu et al.,
+ * arXiv:2106.09685). */
+static void adapt(struct expansion *x, const char *what, size_t input)
+{
+	struct arena *arena = x->reader->arena;
+	size_t product = x->last;
+
+	if (!x->good || x->keys.lora == 0)
+		return;
+	size_t out = x->reader->layers.items[product].channels;
+	x->spec.adapter = true;
+	x->last = input;
+	push_linear(x, arena_printf(arena, "%s_down", what), x->keys.lora, 1, false);
+	push_linear(x, arena_printf(arena, "%s_up", what), out, 1, false);
+	push(x, arena_printf(arena, "%s_add", what),
+	     (struct layer){.op = LAYER_ADD, .input_count = 2, .inputs = {product, x->last}});
+	x->spec.adapter = false;
+}
+
 static void attention(struct expansion *x)
 {
 	struct attention_shape shape = heads_of(x);
@@ -278,13 +309,16 @@ static void attention(struct expansion *x)
 	}
 	x->spec.bias = x->keys.bias || x->keys.qkv_bias;
 	push(x, "qkv", qkv);
+	adapt(x, "qkv", x->inputs[0]);
 	if (x->keys.qk_norm)
 		push(x, "qk_norm", (struct layer){.op = LAYER_QK_NORM, .attention = shape});
 	if (x->keys.rotary)
 		push(x, "rotary", (struct layer){.op = LAYER_ROTARY, .attention = shape});
 	x->spec.rows = x->keys.sinks ? shape.heads : 0;
 	push(x, "core", (struct layer){.op = LAYER_ATTENTION, .attention = shape});
+	size_t core = x->last;
 	push_linear(x, "out", features_of(x), 1, x->keys.bias);
+	adapt(x, "out", core);
 }
 
 static void mlp(struct expansion *x)
@@ -382,7 +416,7 @@ static const struct form {
 	 attention,
 	 {"heads"},
 	 {"kv_heads", "head_size", "window", "causal", "bias", "qkv_bias", "separate", "rotary",
-	  "qk_norm", "sinks", "dropout"}},
+	  "qk_norm", "sinks", "dropout", "lora"}},
 	{"mlp", mlp, {"hidden"}, {"bias", "activation"}},
 	{"gated_mlp", gated_mlp, {"hidden"}, {"bias"}},
 	{"experts", experts, {"experts", "top", "hidden"}, {"bias", "shared"}},

@@ -220,6 +220,8 @@ void network_totals(struct network *network, struct layer *layers)
 
 		for (size_t t = 0; t < layer->tensor_count; t++)
 			network->parameters_count += layer->tensors[t];
+		for (size_t t = 0; layer->frozen && t < layer->tensor_count; t++)
+			network->frozen_count += layer->tensors[t];
 		network->gradient_tensors_count += (double)layer->tensor_count;
 		network->macs_count += layer->macs;
 		network->activations_count += layer->kept_count;

@@ -29,7 +29,8 @@ struct layer_spec {
 	bool same;                   /* padding is "same"; false: "valid" */
 	bool global;                 /* the pool is as large as its input */
 	size_t out;                  /* number of channels of a conv, or of units of an fc */
-	size_t rows; /* rows of an embedding's matrix, or number of tokens to select */
+	size_t rows;  /* rows of an embedding's matrix, or number of tokens to select */
+	bool adapter; /* its tensors are trained in a frozen network */
 	bool batch_norm, scale, bias, relu; /* layers that follow this one */
 };
 

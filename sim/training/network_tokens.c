@@ -139,15 +139,14 @@ bool tokens_derive(struct diag *diag, const struct layer_spec *spec, const struc
 /* ---- what is kept ---- */
 
 /* Returns true if the backward pass of op needs its inputs. */
-static bool needs_input(enum layer_op op)
+static bool needs_input(const struct layer *layer)
 {
-	switch (op) {
+	switch (layer->op) {
 	case LAYER_CONV:
 	case LAYER_FC:
 	case LAYER_BATCH_NORM:
 	case LAYER_MAX_POOL:
 	case LAYER_LRN:
-	case LAYER_LINEAR:
 	case LAYER_LAYER_NORM:
 	case LAYER_RMS_NORM:
 	case LAYER_QK_NORM:
@@ -157,6 +156,8 @@ static bool needs_input(enum layer_op op)
 	case LAYER_GATE:
 	case LAYER_COMBINE:
 		return true;
+	case LAYER_LINEAR: /* for the gradients of its weights */
+		return !layer->frozen;
 	default:
 		return false;
 	}
@@ -233,7 +234,7 @@ void tokens_keep(struct network *network, struct layer *layers)
 
 		if (needs_output(layer->op))
 			layer->kept_count = layer->output_count;
-		for (size_t k = 0; k < layer->input_count && needs_input(layer->op); k++)
+		for (size_t k = 0; k < layer->input_count && needs_input(layer); k++)
 			layers[layer->inputs[k]].kept_count = layers[layer->inputs[k]].output_count;
 	}
 	for (size_t i = 1; i < network->layer_count; i++) {

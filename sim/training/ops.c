@@ -240,7 +240,7 @@ static void decay_ops(struct builder *b, bool gradient)
 	for (size_t i = 0; i < b->network->layer_count; i++) {
 		const struct layer *layer = &b->network->layers[i];
 		b->layer = (uint32_t)i;
-		for (size_t t = 0; t < layer->tensor_count; t++) {
+		for (size_t t = 0; !layer->frozen && t < layer->tensor_count; t++) {
 			uint32_t number = b->first_tensor[i] + (uint32_t)t;
 			double size_B = layer->tensors[t] * b->weight_B;
 			if (!has_l2_loss(b, layer)) {
@@ -431,13 +431,14 @@ static void number_tensors(struct builder *b)
 	for (size_t i = 0; i < b->network->layer_count; i++) {
 		b->first_tensor[i] = (uint32_t)count;
 		b->forward[i] = b->gradient[i] = b->tied[i] = NONE;
-		count += b->network->layers[i].tensor_count;
+		if (!b->network->layers[i].frozen)
+			count += b->network->layers[i].tensor_count;
 	}
 	b->decay = ARENA_ARRAY(b->arena, count + 1, uint32_t);
 	b->tensors = ARENA_ARRAY(b->arena, count + 1, struct op_tensor);
 	for (size_t i = 0; i < b->network->layer_count; i++) {
 		const struct layer *layer = &b->network->layers[i];
-		for (size_t t = 0; t < layer->tensor_count; t++)
+		for (size_t t = 0; !layer->frozen && t < layer->tensor_count; t++)
 			b->tensors[b->tensor_count++] =
 				(struct op_tensor){layer->name, layer->tensors[t]};
 	}

@@ -102,7 +102,8 @@ void linear_backward(struct builder *b, size_t index)
 
 		gradient = convert(b, layer, ".grad_convert", part.out_count, false, gradient);
 		from = b->ops.count;
-		last = weight_gradients(b, layer, &part, bias, gradient);
+		if (!layer->frozen)
+			last = weight_gradients(b, layer, &part, bias, gradient);
 		for (size_t k = from; k < b->ops.count; k++)
 			b->ops.items[k].weights = true;
 		builder_receive(

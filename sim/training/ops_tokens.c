@@ -22,26 +22,47 @@ struct step {
 };
 enum { CHAIN_MAX = 10 };
 
-static const struct step rms_norm[] = {
+static const struct step rms_norm_steps[] = {
 	{".square", 1, 1}, {".mean", 1, 0}, {".rsqrt", 0, 0}, {".scale", 1, 1}, {".weight", 1, 1}};
-static const struct step rms_norm_grad[] = {{".grad_weight", 2, 1},  {".grad_weight_sum", 1, 0},
-					    {".grad_scaled", 1, 1},  {".grad_mul", 2, 1},
-					    {".grad_mul_sum", 1, 0}, {".grad_rsqrt", 0, 0},
-					    {".grad_x", 1, 1},       {".grad_mean", 0, 1},
-					    {".grad_square", 2, 1},  {".grad_add", 2, 1}};
+static const struct step rms_norm_grad_steps[] = {
+	{".grad_weight", 2, 1}, {".grad_weight_sum", 1, 0}, {".grad_scaled", 1, 1},
+	{".grad_mul", 2, 1},    {".grad_mul_sum", 1, 0},    {".grad_rsqrt", 0, 0},
+	{".grad_x", 1, 1},      {".grad_mean", 0, 1},       {".grad_square", 2, 1},
+	{".grad_add", 2, 1}};
 enum { RMS_NORM_GRAD_WEIGHT = 1 }; /* the op that completes the weights' gradient */
-static const struct step rotary[] = {
+static const struct step rotary_steps[] = {
 	{".negate", 0.5, 0.5}, {".cat", 1, 1}, {".sin", 1, 1}, {".cos", 1, 1}, {".add", 2, 1}};
-static const struct step rotary_grad[] = {{".grad_sin", 1, 1},
-					  {".grad_cos", 1, 1},
-					  {".grad_slice", 1, 1},
-					  {".grad_negate", 0.5, 0.5},
-					  {".grad_add", 2, 1}};
-static const struct step gate[] = {{".silu", 1, 1}, {".mul", 2, 1}};
-static const struct step gate_grad[] = {
+static const struct step rotary_grad_steps[] = {{".grad_sin", 1, 1},
+						{".grad_cos", 1, 1},
+						{".grad_slice", 1, 1},
+						{".grad_negate", 0.5, 0.5},
+						{".grad_add", 2, 1}};
+static const struct step gate_steps[] = {{".silu", 1, 1}, {".mul", 2, 1}};
+static const struct step gate_grad_steps[] = {
 	{".grad_gate", 2, 1}, {".grad_up", 2, 1}, {".grad_silu", 2, 1}};
-static const struct step combine[] = {{".weight", 1, 1}};
-#define CHAIN(steps) (steps), sizeof(steps) / sizeof((steps)[0])
+static const struct step combine_steps[] = {{".weight", 1, 1}};
+
+/* The kernels of a layer: the steps of PyTorch's eager mode, or a library's kernel for the whole.
+ */
+struct chain {
+	const struct step *steps;
+	size_t count;
+	struct step whole;
+};
+#define CHAIN(steps, reads, writes)                                                                \
+	{                                                                                          \
+		(steps), sizeof(steps) / sizeof((steps)[0]),                                       \
+		{                                                                                  \
+			NULL, (reads), (writes)                                                    \
+		}                                                                                  \
+	}
+static const struct chain rms_norm = CHAIN(rms_norm_steps, 1, 1);
+static const struct chain rms_norm_grad = CHAIN(rms_norm_grad_steps, 2, 1);
+static const struct chain rotary = CHAIN(rotary_steps, 1, 1);
+static const struct chain rotary_grad = CHAIN(rotary_grad_steps, 1, 1);
+static const struct chain gate = CHAIN(gate_steps, 2, 1);
+static const struct chain gate_grad = CHAIN(gate_grad_steps, 3, 2);
+static const struct chain combine = CHAIN(combine_steps, 1, 1);
 
 /* ---- single ops ---- */
 
@@ -65,17 +86,24 @@ static uint32_t add_elementwise(struct builder *b, const struct layer *layer, co
 	return b->stack->fusion == FUSION_NORM ? op : builder_elementwise(b, op, write_B);
 }
 
-/* Adds steps that follow each other, each with that many kernels. The ops' numbers go to ops if
- * it is not NULL. Returns the last op. */
-static uint32_t add_chain(struct builder *b, const struct layer *layer, const struct step *steps,
-			  size_t count, double elements, uint32_t kernels, uint32_t input,
-			  uint32_t *ops)
+static bool whole_layers(const struct builder *b)
+{
+	return b->stack->fusion == FUSION_LAYER;
+}
+
+/* Adds steps that follow each other, each with that many kernels, or with FUSION_LAYER the kernel
+ * of the whole. The ops' numbers go to ops if it is not NULL. Returns the last op. */
+static uint32_t add_chain(struct builder *b, const struct layer *layer, const struct chain *chain,
+			  double elements, uint32_t kernels, uint32_t input, uint32_t *ops)
 {
 	double size_B = builder_B(b, elements);
+	bool fused = whole_layers(b);
+	const struct step *steps = fused ? &chain->whole : chain->steps;
+	const char *whole = b->pass == PASS_BACKWARD ? ".grad" : "";
 
-	for (size_t i = 0; i < count; i++) {
-		input = add_elementwise(b, layer, steps[i].what, kernels, steps[i].reads * size_B,
-					steps[i].writes * size_B, input);
+	for (size_t i = 0; i < (fused ? 1 : chain->count); i++) {
+		input = add_elementwise(b, layer, fused ? whole : steps[i].what, kernels,
+					steps[i].reads * size_B, steps[i].writes * size_B, input);
 		if (ops != NULL)
 			ops[i] = input;
 	}
@@ -111,6 +139,8 @@ void tokens_complete(struct builder *b, size_t index, uint32_t op)
 {
 	const struct layer *layer = &b->network->layers[index];
 
+	if (layer->frozen)
+		return;
 	builder_gradients(b, op, index);
 	for (size_t t = 0; t < layer->tensor_count; t++)
 		builder_update(b, layer, b->first_tensor[index] + (uint32_t)t, op);
@@ -161,7 +191,7 @@ static uint32_t add_fused(struct builder *b, const struct layer *layer, const ch
 static uint32_t add_dropout(struct builder *b, const struct layer *layer, const char *what,
 			    double read_B, double write_B, uint32_t input)
 {
-	if (b->stack->fusion == FUSION_LAYER)
+	if (whole_layers(b))
 		return tokens_plain(b, layer, what, 1, read_B + write_B, input);
 	return add_elementwise(b, layer, what, 1, read_B, write_B, input);
 }
@@ -325,12 +355,13 @@ static void norm_backward(struct builder *b, size_t index, double elements, uint
 	if (layer->op == LAYER_LAYER_NORM) {
 		double wide = norm_in_fp32(b) ? 4 / b->element_B : 1;
 		data = layer_norm(b, layer, ".grad", 2, gradient);
-		tokens_complete(
-			b, index,
-			tokens_plain(b, layer, ".grad_weight", 1, 2 * wide * size_B, gradient));
+		tokens_complete(b, index,
+				whole_layers(b) ? data
+						: tokens_plain(b, layer, ".grad_weight", 1,
+							       2 * wide * size_B, gradient));
 	} else {
-		data = add_chain(b, layer, CHAIN(rms_norm_grad), elements, kernels, gradient, ops);
-		tokens_complete(b, index, ops[RMS_NORM_GRAD_WEIGHT]);
+		data = add_chain(b, layer, &rms_norm_grad, elements, kernels, gradient, ops);
+		tokens_complete(b, index, whole_layers(b) ? data : ops[RMS_NORM_GRAD_WEIGHT]);
 	}
 	builder_receive(b, layer->inputs[0], data);
 }
@@ -376,21 +407,20 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 	case LAYER_LAYER_NORM:
 		return layer_norm(b, layer, "", 1, input);
 	case LAYER_RMS_NORM:
-		return add_chain(b, layer, CHAIN(rms_norm), layer->output_count, 1, input, NULL);
+		return add_chain(b, layer, &rms_norm, layer->output_count, 1, input, NULL);
 	case LAYER_QK_NORM:
-		return add_chain(b, layer, CHAIN(rms_norm), queries_and_keys(layer), 2, input,
-				 NULL);
+		return add_chain(b, layer, &rms_norm, queries_and_keys(layer), 2, input, NULL);
 	case LAYER_ROTARY:
-		return add_chain(b, layer, CHAIN(rotary), queries_and_keys(layer), 2, input, NULL);
+		return add_chain(b, layer, &rotary, queries_and_keys(layer), 2, input, NULL);
 	case LAYER_ATTENTION:
 		return attention_forward(b, layer, input);
 	case LAYER_GATE:
-		return add_chain(b, layer, CHAIN(gate), layer->output_count, 1, input, NULL);
+		return add_chain(b, layer, &gate, layer->output_count, 1, input, NULL);
 	case LAYER_ROUTE:
 		input = add_elementwise(b, layer, ".softmax", 1, in_B, in_B, input);
 		return tokens_plain(b, layer, "", ROUTE_KERNELS, in_B + 4 * out_B, input);
 	case LAYER_COMBINE:
-		input = add_chain(b, layer, CHAIN(combine),
+		input = add_chain(b, layer, &combine,
 				  layer->output_count * (double)layer->expert_top, 1, input, NULL);
 		return tokens_plain(b, layer, "", 1, in_B + out_B, input);
 	case LAYER_CROSS_ENTROPY:
@@ -427,12 +457,13 @@ static uint32_t data_gradient(struct builder *b, const struct layer *layer, uint
 		gradient = add_elementwise(b, layer, ".grad_fill", 1, 0, in_B, gradient);
 		return tokens_plain(b, layer, ".grad", 1, 2 * out_B, gradient);
 	case LAYER_ROTARY:
-		return add_chain(b, layer, CHAIN(rotary_grad), queries_and_keys(layer), 2, gradient,
+		return add_chain(b, layer, &rotary_grad, queries_and_keys(layer), 2, gradient,
 				 NULL);
 	case LAYER_GATE:
-		gradient = add_chain(b, layer, CHAIN(gate_grad), layer->output_count, 1, gradient,
-				     NULL);
-		return add_elementwise(b, layer, ".grad_cat", 1, in_B, in_B, gradient);
+		gradient = add_chain(b, layer, &gate_grad, layer->output_count, 1, gradient, NULL);
+		return whole_layers(b)
+			       ? gradient
+			       : add_elementwise(b, layer, ".grad_cat", 1, in_B, in_B, gradient);
 	case LAYER_ROUTE:
 		gradient = tokens_plain(b, layer, ".grad_select", ROUTE_GRAD_KERNELS,
 					in_B + 2 * out_B, gradient);
@@ -466,7 +497,8 @@ void tokens_backward(struct builder *b, size_t index)
 
 	switch (layer->op) {
 	case LAYER_EMBEDDING:
-		embedding_backward(b, index);
+		if (!layer->frozen)
+			embedding_backward(b, index);
 		return;
 	case LAYER_POSITIONS:
 		positions_backward(b, index);

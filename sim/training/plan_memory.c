@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The GPU memory of a rank of a plan. docs/models/plans.md explains each term. */
+/* The GPU memory of a rank of a plan, and the size of its messages. docs/models/plans.md explains
+ * each term. */
 #include <math.h>
 
 #include "sim/base/arena.h"
@@ -10,7 +11,7 @@ static const double fp32_B = 4, statistic_B = 4;
 enum { GATHERED_UNITS = 2 };
 
 struct stage_sum { /* of the layers of a stage */
-	double parameters_count, expert_parameters_count;
+	double parameters_count, expert_parameters_count, frozen_count;
 	double kept_B;     /* activations of a micro-batch in all chunks */
 	double input_B;    /* inputs of all blocks, for a micro-batch */
 	double block_B;    /* activations of the largest block */
@@ -40,8 +41,9 @@ static void add_unit(const struct training_plan *plan, const struct stack_params
 		unit_B += kept_B(plan, stack, &layers[i]);
 		for (size_t t = 0; t < layers[i].tensor_count; t++) {
 			count += layers[i].tensors[t];
-			*(layers[i].experts > 0 ? &sum->expert_parameters_count
-						: &sum->parameters_count) += layers[i].tensors[t];
+			*(layers[i].frozen        ? &sum->frozen_count
+			  : layers[i].experts > 0 ? &sum->expert_parameters_count
+						  : &sum->parameters_count) += layers[i].tensors[t];
 		}
 	}
 	sum->unit_count = fmax(sum->unit_count, count);
@@ -122,8 +124,26 @@ double plan_memory_B(const struct training_plan *plan, const struct stack_params
 	double all_B = sum.parameters_count * state_B(plan, stack, ranks) +
 		       sum.expert_parameters_count * state_B(plan, stack, expert_ranks) +
 		       sum.kept_B * most_kept(plan, stage) + sum.block_B;
+	double frozen_B = plan->params->parameter_element_B > 0 ? plan->params->parameter_element_B
+								: stack_element_B(stack);
+	all_B += sum.frozen_count * frozen_B /
+		 (plan->params->sharding == SHARDING_PARAMETERS ? ranks : 1);
 	if (plan->params->sharding == SHARDING_PARAMETERS)
 		all_B += GATHERED_UNITS * sum.unit_count *
 			 (stack_element_B(stack) + plan->params->gradient_element_B);
 	return all_B * plan->params->fragmentation_ratio + stack->workspace_B;
+}
+
+double plan_message_B(const struct training_plan *plan, const struct stack_params *stack)
+{
+	const struct network *network = plan->shard->network;
+	double parts = (double)plan->sizes[AXIS_CONTEXT];
+	size_t i = 1;
+	while (network->layers[i].block == 0)
+		i++;
+	if (plan->params->scatter_gather || plan->sequence)
+		parts *= (double)plan->sizes[AXIS_TENSOR];
+	return (double)(network->layers[network->layers[i].inputs[0]].channels * network->sequence *
+			plan->micro_batch) /
+	       parts * stack_element_B(stack);
 }

@@ -29,7 +29,6 @@ static const double bucket_rank_count = 1e6;
 struct piece {                                 /* kernels, or a collective */
 	const struct shard_exchange *exchange; /* NULL: kernels */
 	double gpu_s, host_s;
-	uint32_t kernel_count;
 	bool closed; /* kernels of later layers are another piece */
 	const char *label;
 };
@@ -40,7 +39,8 @@ struct unit {
 	size_t first, last; /* layers */
 	struct pieces parts[PART_COUNT];
 	double parameters_count, expert_parameters_count;
-	double update_s, update_host_s; /* of all its parameters */
+	double trained_count, expert_trained_count; /* without frozen ones */
+	double update_s, update_host_s;             /* of all its parameters */
 };
 
 struct writer {
@@ -91,7 +91,6 @@ static void add_op(struct writer *w, struct pieces *pieces, const struct op *op)
 	struct piece *piece = open_piece(w, pieces);
 	piece->gpu_s += gpu_s(w, op);
 	piece->host_s += host_s(w, op);
-	piece->kernel_count += op->kernels;
 	piece->label = op->name;
 }
 
@@ -171,9 +170,13 @@ static void build_unit(struct writer *w, struct unit *unit, size_t first, size_t
 	unit->first = first;
 	unit->last = last;
 	for (size_t i = first; i <= last; i++)
-		for (size_t t = 0; t < layers[i].tensor_count; t++)
-			*(layers[i].experts > 0 ? &unit->expert_parameters_count
-						: &unit->parameters_count) += layers[i].tensors[t];
+		for (size_t t = 0; t < layers[i].tensor_count; t++) {
+			double count = layers[i].tensors[t], trained = layers[i].frozen ? 0 : count;
+			bool expert = layers[i].experts > 0;
+			*(expert ? &unit->expert_parameters_count : &unit->parameters_count) +=
+				count;
+			*(expert ? &unit->expert_trained_count : &unit->trained_count) += trained;
+		}
 	struct pieces *parts = unit->parts;
 	build_pass(w, &parts[PART_FORWARD], &parts[PART_FORWARD], PASS_FORWARD, first, last);
 	build_pass(w, &parts[PART_BACKWARD],
@@ -376,14 +379,13 @@ static void gather_chunk(struct writer *w, size_t chunk, uint16_t stream)
 {
 	double count = 0, expert_count = 0;
 	for (size_t i = w->chunk_first[chunk]; i < w->chunk_first[chunk + 1]; i++) {
-		count += w->units[i].parameters_count;
-		expert_count += w->units[i].expert_parameters_count;
+		count += w->units[i].trained_count;
+		expert_count += w->units[i].expert_trained_count;
 	}
 	gather_parameters(w, count, expert_count, stream);
 }
 
-/* Gathers the parameters that the step before updated, chunk by chunk, while the first passes
- * compute. */
+/* Gathers the parameters that the step before updated, beside the first passes. */
 static void gather_updated(struct writer *w)
 {
 	for (size_t c = 0; c < w->plan->chunk_count; c++) {
@@ -424,8 +426,8 @@ static void add_gradients(struct writer *w, const struct unit *unit)
 	double full = params->bucket_count;
 	if (full < bucket_rank_count * ranks)
 		full = bucket_rank_count * ranks;
-	w->open_count += unit->parameters_count;
-	w->open_expert_count += unit->expert_parameters_count;
+	w->open_count += unit->trained_count;
+	w->open_expert_count += unit->expert_trained_count;
 	if (params->overlap_gradients && w->open_count + w->open_expert_count >= full)
 		reduce_open(w);
 }
@@ -461,7 +463,7 @@ static void forward(struct writer *w, size_t chunk, bool first)
 static void leave_unit(struct writer *w, const struct unit *unit, bool last)
 {
 	if (shards_parameters(w))
-		reduce_gradients(w, unit->parameters_count, unit->expert_parameters_count);
+		reduce_gradients(w, unit->trained_count, unit->expert_trained_count);
 	else if (last)
 		add_gradients(w, unit);
 }
@@ -545,19 +547,6 @@ static void update(struct writer *w)
 		gather_chunk(w, c, COMPUTE);
 }
 
-/* Returns the bytes that a GPU sends for an activation between two stages. With sequence
- * parallelism it sends its tokens. */
-static double message_B(const struct writer *w)
-{
-	const struct network *network = w->plan->shard->network;
-	size_t i = 1;
-	while (network->layers[i].block == 0)
-		i++;
-	double parts = w->scatters ? (double)w->plan->sizes[AXIS_TENSOR] : 1;
-	return network->layers[network->layers[i].inputs[0]].output_count / parts *
-	       (double)w->plan->micro_batch * stack_element_B(w->step->stack);
-}
-
 const struct program *plan_program(struct arena *arena, const struct plan_step *step, size_t rank)
 {
 	const struct training_plan *plan = step->plan;
@@ -579,7 +568,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 					     plan->micro_batch_count};
 	struct slots slots = {0};
 	build_units(&w);
-	w.message_B = message_B(&w);
+	w.message_B = plan_message_B(plan, step->stack);
 	plan->schedule->write(arena, &shape, w.stage, &slots);
 	issue_item(&w.issuer, ITEM_THINK)->work_s = step->stack->session_s;
 	if (gathers_updated(&w) && plan->params->overlap_parameters)

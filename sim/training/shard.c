@@ -37,6 +37,7 @@ static bool keeps_split(enum layer_op op)
 {
 	switch (op) {
 	case LAYER_ATTENTION:
+	case LAYER_ADD: /* of an adapter */
 	case LAYER_ROTARY:
 	case LAYER_QK_NORM:
 	case LAYER_GELU:

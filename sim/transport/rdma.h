@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "sim/base/param.h"
+
 struct rdma_params {
 	double post_s;       /* time to post a work request */
 	double completion_s; /* time to find a completion, by polling or after an interrupt */
@@ -21,5 +23,7 @@ struct rdma_params {
 /* Returns the goodput of go-back-N relative to that without loss, for loss p and `window` packets
  * in flight: each loss costs the packets sent since. */
 double rdma_go_back_n_ratio(double p, double window);
+
+extern const struct param_table rdma_table;
 
 #endif

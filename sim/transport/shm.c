@@ -26,6 +26,7 @@ struct shm_message {
 	struct shm_message *next;
 	struct shm_direction *direction;
 	struct message message;
+	struct message_arrival arrival;
 	double size_B;
 	int64_t sent_ps, started_ps;
 };
@@ -230,13 +231,22 @@ static void delivered(void *ctx, uint64_t arg)
 		fn(fn_ctx, fn_arg);
 }
 
-static void seen(void *ctx, uint64_t arg)
+static void take(void *ctx, uint64_t arg)
 {
 	(void)arg;
 	struct shm_message *message = ctx;
 	cpu_serve(message->direction->path.to.core,
 		  message->direction->connection->params->notify_s, "notify", delivered, message,
 		  0);
+}
+
+static void seen(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct shm_message *message = ctx;
+	struct shm_direction *direction = message->direction;
+	(void)connection_arrived(&direction->connection->connection, 1 - direction->index,
+				 &message->arrival, take, message);
 }
 
 static const struct connection_counters *shm_counters(const struct connection *base)

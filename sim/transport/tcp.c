@@ -312,25 +312,59 @@ static void delivered(void *ctx, uint64_t arg)
 	direction->receiving_count--;
 	write->next = connection->free;
 	connection->free = write;
-	if (connection->failed || !write->last)
+	if (connection->failed)
 		return;
+	if (!write->last) { /* the reader waits for the rest of the message */
+		int end = 1 - direction->index;
+		if (connection->connection.readers[end].on_demand)
+			connection_read(&connection->connection, end);
+		return;
+	}
 	path_delivered(&connection->spec, &direction->path, direction->index, message->size_B,
 		       write->sent_ps, &connection->counters);
 	if (fn)
 		fn(fn_ctx, fn_arg);
 }
 
-void tcp_pass_on(struct tcp_write *write)
+/* Tells the sender, one latency later, that the receive window is open again. */
+static void window_opened(void *ctx, uint64_t arg)
 {
+	(void)arg;
+	tcp_pump(ctx);
+}
+
+static void receive(void *ctx, uint64_t arg)
+{
+	struct tcp_write *write = ctx;
 	struct tcp_direction *direction = write->direction;
+	struct tcp_connection *connection = direction->connection;
 	const struct connection_end *to = &direction->path.to;
-	tcp_nagle_arrived(direction, write->size_B);
 	double work_s = write->receive_s;
+	if (arg) { /* the reader finds the bytes in the socket, without an interrupt */
+		bool closed = direction->queue.head && !direction->draining;
+		direction->unread_B -= write->size_B;
+		direction->receiving_count++;
+		if (closed)
+			engine_after(tcp_engine(direction),
+				     connection->directions[1 - direction->index].path.latency_ps,
+				     window_opened, direction, 0);
+		cpu_serve(to->core, work_s, "receive", delivered, write, 0);
+		return;
+	}
 	/* The reader sleeps only if it has nothing left to read. */
 	if (direction->receiving_count++ == 0)
 		work_s += guest_params(to->guest)->thread_wake_s;
 	guest_receive(to->guest, to->core, direction->path.route->physical_nic, work_s, delivered,
 		      write, 0);
+}
+
+void tcp_pass_on(struct tcp_write *write)
+{
+	struct tcp_direction *direction = write->direction;
+	tcp_nagle_arrived(direction, write->size_B);
+	if (!connection_arrived(&direction->connection->connection, 1 - direction->index,
+				&write->arrival, receive, write))
+		direction->unread_B += write->size_B;
 }
 
 /* ---- failure ---- */

@@ -48,6 +48,7 @@ struct tcp_write {
 	struct tcp_write *next; /* next write in the queue, in flight, or in the free list */
 	struct tcp_direction *direction;
 	struct message message;
+	struct message_arrival arrival;
 	bool last;        /* the write is the last one of its message */
 	double size_B;    /* >= 1 */
 	double end_B;     /* position of its last byte in the direction's stream */
@@ -94,6 +95,7 @@ struct tcp_direction {
 	struct flow_id flow;
 	struct kept_flows plain_flows; /* flows for whole writes, not limited by windows or cores */
 	size_t receiving_count;        /* writes that have arrived but are not delivered yet */
+	double unread_B;               /* bytes that wait in the socket for their reader */
 
 	/* ---- windows, for each stream ---- */
 	double cwnd_B, ssthresh_B, window_max_B;

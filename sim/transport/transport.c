@@ -32,6 +32,20 @@ void connection_send(struct connection *connection, int from, const struct messa
 	connection->kind->send(connection, from, message);
 }
 
+void connection_read(struct connection *connection, int end)
+{
+	struct message_reader *reader = &connection->readers[end];
+	struct message_arrival *arrival = reader->head;
+	reader->on_demand = true;
+	reader->waiting = !arrival;
+	if (!arrival)
+		return;
+	reader->head = arrival->next;
+	if (!reader->head)
+		reader->tail = NULL;
+	arrival->receive(arrival->ctx, 1);
+}
+
 void connection_account(const struct connection *connection, struct fabric *fabric)
 {
 	const struct connection_counters *counters = connection_counters(connection);

@@ -101,6 +101,14 @@ struct transport_kind {
 	const struct connection_counters *(*counters)(const struct connection *connection);
 };
 
+/* A message that has arrived at an end and waits for the thread that reads it. Transports keep it
+ * in their own message. */
+struct message_arrival {
+	struct message_arrival *next;
+	event_fn *receive; /* arg is 1 if the message has waited, and 0 if the reader slept */
+	void *ctx;
+};
+
 struct connection *connection_new(const struct transport_kind *kind,
 				  const struct connection_spec *spec);
 void connection_open(struct connection *connection, event_fn *fn, void *ctx, uint64_t arg);
@@ -108,11 +116,42 @@ void connection_send(struct connection *connection, int from, const struct messa
 const struct connection_counters *connection_counters(const struct connection *connection);
 /* Reports the delivered messages to the fabric, once, at the end of a run (fabric_delivered). */
 void connection_account(const struct connection *connection, struct fabric *fabric);
+/* Lets the thread at end `end` read the next message. After the first call of this function, each
+ * further message of that end stays in the socket until the next call, and its receive work is done
+ * only then. Without a call, each message is received when it arrives. */
+void connection_read(struct connection *connection, int end);
+
+struct message_reader {
+	bool on_demand; /* connection_read was called */
+	bool waiting;   /* the thread sleeps until the next message */
+	struct message_arrival *head, *tail;
+};
 /* The first member of every connection struct. */
 struct connection {
 	const struct transport_kind *kind;
-	const struct route *routes[2]; /* by direction */
+	const struct route *routes[2];    /* by direction */
+	struct message_reader readers[2]; /* by end */
 };
+
+/* A transport calls this when a message has arrived at end `end`. Returns true if the message is
+ * received now, and false if it waits for its reader. */
+static inline bool connection_arrived(struct connection *connection, int end,
+				      struct message_arrival *arrival, event_fn *receive, void *ctx)
+{
+	struct message_reader *reader = &connection->readers[end];
+	if (!reader->on_demand || reader->waiting) {
+		reader->waiting = false;
+		receive(ctx, 0);
+		return true;
+	}
+	*arrival = (struct message_arrival){NULL, receive, ctx};
+	if (reader->tail)
+		reader->tail->next = arrival;
+	else
+		reader->head = arrival;
+	reader->tail = arrival;
+	return false;
+}
 
 REGISTRY_OF(struct transport_kind, transport_kind);
 

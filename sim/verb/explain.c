@@ -229,7 +229,7 @@ const struct verb verb_explain = {
 	.help = "lists the parameters of a case with value, interval, origin and source",
 	.examples = "  farwire explain case.cfg runtime.handoff\n"
 		    "  farwire explain --topology t320-same-esxi fitted\n",
-	.options = "set plan format output quiet color",
+	.options = "set plan serve format output quiet color",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

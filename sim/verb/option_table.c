@@ -9,7 +9,8 @@
 #define FIELD(name) .offset = offsetof(struct command, name)
 #define REPORTED                                                                                   \
 	"words:ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization "       \
-	"training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu"
+	"training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu "    \
+	"latency_p50 latency_p99 first_token_p99 between_tokens_p99 slo_attainment"
 
 static const struct option options[] = {
 	{OPTION_HEADING, .name = "The case"},
@@ -42,16 +43,20 @@ static const struct option options[] = {
 	{OPTION_CASE, .name = "fraction", .value = "X",
 	 .help = "share of the GPU that the program may use, above 0 and up to 1"},
 	{OPTION_CASE, .name = "copies", .value = "N",
-	 .help = "number of identical clients that run at the same time"},
+	 .help = "number of identical clients, or replicas of a model server, that run at the same "
+		 "time"},
 	{OPTION_CASE, .name = "gpus", .value = "N",
 	 .help = "number of GPUs of a data-parallel training job, which fills one machine after "
 		 "the other"},
 	{OPTION_CASE, .name = "tokens", .value = "N",
 	 .help = "number of tokens of a whole training, for example 15e12, whose time is printed"},
-	{OPTION_PLAN, .name = "plan", .value = "tp=8,pp=4,...",
+	{OPTION_GROUP, .name = "plan", .value = "tp=8,pp=4,...",
 	 .help = "splits a transformer over the job's GPUs; short for --set plan.tp=8 and so on "
 		 "(`farwire list parameters` shows the keys); names of Megatron-LM and other "
 		 "tools are allowed, too"},
+	{OPTION_GROUP, .name = "serve", .value = "rate=10,prompt=512,...",
+	 .help = "serves requests with the network, on as many replicas as --copies says; short "
+		 "for --set serve.rate=10 and so on"},
 	{OPTION_CASE, .name = "exchange", .value = "NAME", .complete = "names:exchanges",
 	 .help = "library and policy by which the job exchanges gradients"},
 	{OPTION_CASE, .name = "collective", .value = "NAME",

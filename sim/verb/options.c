@@ -134,17 +134,18 @@ static void add_setting(struct parser *p, const char *text, const char *from)
 	*setting = (struct setting){text, {from, 0}};
 }
 
-/* Adds a setting of each part of "tp=8,pp=4". Names of other tools are allowed. */
-static void add_plan(struct parser *p, const char *list)
+/* Adds a setting of each part of "tp=8,pp=4" in that group. Plans allow names of other tools. */
+static void add_group(struct parser *p, const char *group, const char *list)
 {
 	while (*list) {
 		size_t length = strcspn(list, ","), name = strcspn(list, "=,");
 		const char *key = arena_printf(p->arena, "%.*s", (int)name, list);
-		settings_plan_key(list, name, &key);
+		if (strcmp(group, "plan") == 0)
+			settings_plan_key(list, name, &key);
 		add_setting(p,
-			    arena_printf(p->arena, "plan.%s%.*s", key, (int)(length - name),
+			    arena_printf(p->arena, "%s.%s%.*s", group, key, (int)(length - name),
 					 list + name),
-			    "--plan");
+			    arena_printf(p->arena, "--%s", group));
 		list += length + (list[length] == ',');
 	}
 }
@@ -161,8 +162,8 @@ static void set_field(struct parser *p, const struct option *option, const char 
 	case OPTION_SETTING:
 		add_setting(p, value, arena_printf(p->arena, "--%s", option->name));
 		break;
-	case OPTION_PLAN:
-		add_plan(p, value);
+	case OPTION_GROUP:
+		add_group(p, option->name, value);
 		break;
 	case OPTION_TEXT:
 		*(const char **)field = value;

@@ -17,7 +17,7 @@ enum option_kind {
 	OPTION_HEADING, /* begins a section of the man page; name is its title */
 	OPTION_CASE,    /* short for --set case.<name>=<value> */
 	OPTION_SETTING, /* key=value, for struct command's settings */
-	OPTION_PLAN,    /* key=value,key=value, short for --set plan.<key>=<value> */
+	OPTION_GROUP,   /* key=value,key=value, short for --set <name>.<key>=<value> */
 	OPTION_TEXT,    /* const char * */
 	OPTION_TEXTS,   /* struct texts; repeatable */
 	OPTION_IMAGE,   /* const char *: a file whose name ends in a format of images */

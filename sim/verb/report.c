@@ -181,7 +181,7 @@ const struct verb verb_report = {
 		    "  farwire report case.cfg --vary 'link.wire.latency=1 us:1 ms:log20' -o "
 		    "sweep.html\n"
 		    "  farwire report flexdirect_1050ti bitfusion_networks -o report.pdf\n",
-	.options = "set plan vary output title seed draws jobs color quiet",
+	.options = "set plan serve vary output title seed draws jobs color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

@@ -56,7 +56,7 @@ const struct verb verb_run = {
 		    "client --batch 16\n"
 		    "  farwire run case.cfg --set link.wire.latency='200 us' --format json -o "
 		    "result.json\n",
-	.options = "set plan format output plot trace title seed draws jobs color quiet",
+	.options = "set plan serve format output plot trace title seed draws jobs color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

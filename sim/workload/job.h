@@ -32,6 +32,7 @@
 
 struct job;
 struct job_entry; /* defined by the scenario; this folder only stores the pointer */
+struct replica_run;
 
 /* Phases of a job from launch to end (life.h). */
 enum job_phase {
@@ -78,6 +79,9 @@ struct job_run { /* the result of one job */
 	 * kernels of a forward pass; the slowest stage of the input pipeline for a batch, 0: none.
 	 */
 	double phase_s[PHASE_COUNT], forward_s, input_batch_s;
+	/* The result of a replica of a model server (sim/serving/serving.h); NULL for other jobs.
+	 */
+	const struct replica_run *serving;
 };
 /* Returns the mean step time in the window. */
 double job_run_step_s(const struct job_run *run);

@@ -4,6 +4,7 @@
  * folder. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "sim/base/arena.h"
 #include "sim/cfg/cfg.h"
@@ -14,7 +15,8 @@
 static const char *import(struct arena *arena, const char *sample, const char *more)
 {
 	struct diag *diag = diag_new(arena);
-	const char *paths[] = {arena_printf(arena, "tests/samples/topologies/%s", sample),
+	const char *folder = sample[0] == '/' ? "" : "tests/samples/topologies/";
+	const char *paths[] = {arena_printf(arena, "%s%s", folder, sample),
 			       arena_printf(arena, "tests/samples/topologies/%s", more)};
 	struct imported imported;
 	char *text = NULL;
@@ -122,6 +124,29 @@ static void values_are_followed_by_their_place(void)
 	}
 }
 
+/* The devices of NCCL are 3, 1, 2: the last PCI device is gpu1. */
+static void gpus_have_the_numbers_of_the_file(void)
+{
+	static const char text[] =
+		"<system><cpu><pci busid=\"a\" class=\"0x0302\"><gpu dev=\"3\" sm=\"80\"/></pci>\n"
+		"<pci busid=\"b\" class=\"0x0302\"><gpu dev=\"1\" sm=\"80\"/></pci>\n"
+		"<pci busid=\"c\" class=\"0x0302\"><gpu dev=\"2\" sm=\"80\"/></pci></cpu></system>";
+	struct arena *arena = arena_new();
+	char path[] = "/tmp/farwire-topology-XXXXXX";
+	int file = mkstemp(path);
+	CHECK(write(file, text, sizeof text - 1) == sizeof text - 1);
+	close(file);
+	const char *written = import(arena, path, "");
+	CHECK(strstr(written, "name = \"gpu0\"; profile = \"a100-sxm4-80\"; }, ") != NULL);
+	CHECK(strstr(written, ":2: b\n") != NULL);
+	CHECK(strstr(written, ":3: c\n") != NULL);
+	const char *zero = strstr(written, "\"gpu0\""), *b = strstr(written, ": b\n");
+	const char *one = strstr(written, "\"gpu1\""), *c = strstr(written, ": c\n");
+	CHECK(zero < b && b < one && one < c && c < strstr(written, "\"gpu2\""));
+	remove(path);
+	arena_free(arena);
+}
+
 static void other_files_are_refused_with_a_reason(void)
 {
 	static const struct {
@@ -154,6 +179,7 @@ static void other_files_are_refused_with_a_reason(void)
 static const struct test tests[] = {
 	TEST(machines_have_the_devices_of_the_files),
 	TEST(values_are_followed_by_their_place),
+	TEST(gpus_have_the_numbers_of_the_file),
 	TEST(other_files_are_refused_with_a_reason),
 };
 

@@ -216,8 +216,48 @@ static void autocast_needs_two_bytes_a_parameter_more(void)
 	CHECK(plain_B > 16 * network->parameters_count);
 }
 
+/* In a block of Llama 3 with adapters at attention, only the adapters' four matrices get gradients:
+ * 8192 x 16 and 16 x 10240 beside the product of query, key and value, and two of 8192 x 16. */
+static void frozen_weights_have_neither_gradients_nor_updates(void)
+{
+	struct op_graph lora = graph_of("llama2-70b-lora", 1, true);
+	double trained = 80.0 * 16 * (8192 + 10240 + 2 * 8192), updated = 0;
+
+	for (size_t i = 0; i < lora.tensor_count; i++)
+		updated += lora.tensors[i].elements_count;
+	CHECK_NEAR(updated, trained, 0);
+	CHECK_NEAR(tally_of(&lora, "mlp/gate_up.grad_weight").ops, 0, 0);
+	CHECK_NEAR(tally_of(&lora, "mlp/gate_up.grad_data").ops, 80, 0);
+	CHECK_NEAR(tally_of(&lora, "attn/qkv_up.grad_weight").ops, 80, 0);
+}
+
+/* Transformer Engine computes products of blocks in FP8, but neither logits nor attention. Query,
+ * key and value are one product. */
+static void fp8_is_for_linear_layers_of_blocks(void)
+{
+	struct stack_params stack = {.l2_loss = L2_LOSS_NONE,
+				     .optimiser_copies_count = 2,
+				     .precision = PRECISION_FP8,
+				     .fusion = FUSION_LAYER,
+				     .fused_accumulation = true,
+				     .fused_attention = true};
+	struct op_graph graph = op_graph_new(arena, network_of("llama3-8b"), 1, &stack, NULL);
+	double counts[NUMBER_FP8 + 1] = {0};
+
+	for (size_t i = 0; i < graph.count; i++)
+		if (graph.ops[i].work.form != KERNEL_PASS)
+			counts[graph.ops[i].work.type]++;
+	CHECK_NEAR(counts[NUMBER_FP8], 32 * 4 * 3, 0);
+	CHECK_NEAR(counts[NUMBER_BF16], 32 * 2 + 3, 0);
+	/* the fp32 sum of 4096 x 6144 weights is read and written; both factors are FP8 */
+	CHECK_NEAR(tally_of(&graph, "attn/qkv.grad_weight").bytes_B,
+		   32 * (4096.0 * 6144 * 8 + 8192.0 * (4096 + 6144)), 1e-12);
+}
+
 static const struct test tests[] = {
 	TEST(inputs_precede_their_operation),
+	TEST(frozen_weights_have_neither_gradients_nor_updates),
+	TEST(fp8_is_for_linear_layers_of_blocks),
 	TEST(each_gradient_is_completed_and_each_tensor_updated_once),
 	TEST(arithmetic_is_that_of_the_network),
 	TEST(attention_moves_its_scores_only_if_it_is_not_fused),

@@ -36,8 +36,8 @@ _farwire_value() { # completes the value of an option; returns 1 if the option t
 	--profile) _farwire_words "$(_farwire_names profiles)" "$current" ;;
 	--exchange) _farwire_words "$(_farwire_names exchanges)" "$current" ;;
 	--collective) _farwire_words 'all_reduce reduce_scatter all_gather broadcast all_to_all' "$current" ;;
-	--target) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu' "$current" ;;
-	--of) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu' "$current" ;;
+	--target) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu latency_p50 latency_p99 first_token_p99 between_tokens_p99 slo_attainment' "$current" ;;
+	--of) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu latency_p50 latency_p99 first_token_p99 between_tokens_p99 slo_attainment' "$current" ;;
 	--only) _farwire_words 'tcp rpc memcpy storage noise' "$current" ;;
 	--continue) _farwire_files 'jsonl' "$current" ;;
 	--scratch) _farwire_paths "$current" ;;
@@ -46,7 +46,7 @@ _farwire_value() { # completes the value of an option; returns 1 if the option t
 	--plot) _farwire_files '@(svg|pdf|png)' "$current" ;;
 	--trace) _farwire_files 'json' "$current" ;;
 	--color) _farwire_words 'auto always never' "$current" ;;
-	--program | --server | --gpu | --batch | --fraction | --copies | --gpus | --tokens | --plan | --events | --set | --vary | --for | --between | --points | --vary-all | --seed | --draws | --jobs | --budget | --connect | --title) COMPREPLY=() ;;
+	--program | --server | --gpu | --batch | --fraction | --copies | --gpus | --tokens | --plan | --serve | --events | --set | --vary | --for | --between | --points | --vary-all | --seed | --draws | --jobs | --budget | --connect | --title) COMPREPLY=() ;;
 	# ... to here.
 	*) return 1 ;;
 	esac

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads cases that serve requests. The clients of the case are the replicas. All replicas of one
+ * network form a service, whose requests the group `serve` describes. A list of groups `serve`
+ * describes several services. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/scenario/case.h"
+
+bool case_serves(const struct case_reader *c)
+{
+	struct origin origin;
+	return case_find_keys(c, "serve", &origin);
+}
+
+/* The stack of model servers is the default of such cases, and replicas are spread over all
+ * GPUs. */
+void case_serve_want(struct case_reader *c)
+{
+	const struct cfg_node *clients = cfg_child(c->group, "clients");
+	double listed = clients ? (double)cfg_count(clients) : 1;
+	struct origin origin;
+	case_find_keys(c, "serve", &origin);
+	if (case_is_job(c) || case_has_ranks(c) || c->params->calls[0])
+		diag_error(c->reader.diag, origin,
+			   "serve: requests cannot be combined with case.gpus, case.jobs, "
+			   "case.collective or case.calls (write case.copies for the number of "
+			   "replicas)");
+	const struct cfg_param *stack = cfg_param_find(c->reader.resolution, "case.stack");
+	if (!stack || !stack->origin.file)
+		c->params->stack = "serving";
+	if (!c->params->gpu[0])
+		c->params->gpu = "spread";
+	c->reader.gpus_wanted = (size_t)(listed * c->params->copies_count);
+}
+
+/* Returns the group that describes the requests of a network; NULL: the file has none. */
+static const struct cfg_node *find_group(const struct case_reader *c, const char *model, bool *own)
+{
+	const struct cfg_node *node = cfg_child(c->file, "serve");
+	*own = node && cfg_is_list(node);
+	if (!*own)
+		return node;
+	for (size_t i = 0; i < cfg_count(node); i++) {
+		const char *name = cfg_text(cfg_child(cfg_at(node, i), "model"));
+		if (strcmp(name ? name : c->params->model, model) == 0)
+			return cfg_at(node, i);
+	}
+	return NULL;
+}
+
+/* Reports an error if a request has more tokens than the network's sequences. */
+static void lengths_fit(struct case_reader *c, const struct service_entry *service,
+			const char *prefix)
+{
+	const struct serve_params *params = service->params;
+	double limit = (double)service->network->sequence;
+	double tokens = params->prompt_count + params->output_count;
+	for (size_t i = 0; i < service->list.count; i++)
+		tokens = fmax(i > 0 ? tokens : 0, (double)service->list.items[i].prompt +
+							  (double)service->list.items[i].output);
+	if (service->one_token && tokens > limit)
+		diag_error(c->reader.diag,
+			   case_said(c, arena_printf(c->reader.arena, "%s.prompt", prefix)),
+			   "%s: a request has %g tokens in its prompt and output, but sequences of "
+			   "%s have %g (write fewer tokens, or a larger case.sequence)",
+			   prefix, tokens, service->network->name, limit);
+}
+
+static void read_service(struct case_reader *c, struct service_entry *service,
+			 const struct job_entry *entry, const char *model)
+{
+	struct reader *reader = &c->reader;
+	struct serve_params *params = ARENA_NEW(reader->arena, struct serve_params);
+	bool own;
+	const struct cfg_node *group = find_group(c, model, &own), *file;
+	const char *prefix = own ? arena_printf(reader->arena, "serve.%s", model) : "serve";
+	service->params = params;
+	service->network = entry->network;
+	if (own && !group)
+		diag_error(reader->diag, entry->origin,
+			   "serve: no group describes the requests of model '%s' (write serve = ( "
+			   "{ model = \"%s\"; rate = ...; }, ... ))",
+			   model, model);
+	if (!cfg_params(reader->resolution, reader->arena, reader->diag, group, prefix, prefix,
+			&serve_table, NULL, 0, params))
+		return;
+	struct origin said = case_said(c, arena_printf(reader->arena, "%s.list", prefix));
+	if (params->list[0])
+		service->list = requests_read(reader->arena, reader->diag, said,
+					      case_file_path(c, said, params->list));
+	if (network_generates(entry->network)) {
+		case_group(c, entry->origin, "models/networks", "model", model, "network", &file);
+		service->one_token = network_read_sequence(reader->arena, reader->diag, file, 1);
+		lengths_fit(c, service, prefix);
+	} else if (params->batching == BATCHING_CONTINUOUS) {
+		diag_error(reader->diag,
+			   case_said(c, arena_printf(reader->arena, "%s.batching", prefix)),
+			   "%s.batching is continuous, but '%s' generates no tokens (write dynamic "
+			   "or fixed)",
+			   prefix, model);
+	}
+}
+
+/* Reports an error if some replicas of a service only process prompts and none generates tokens,
+ * or the other way round. */
+static void roles_fit(struct case_reader *c, size_t index)
+{
+	const struct scenario *scenario = c->scenario;
+	size_t counts[3] = {0};
+	const struct job_entry *last = NULL;
+	for (size_t i = 0; i < scenario->job_count; i++)
+		if (scenario->jobs[i].service == index) {
+			counts[scenario->jobs[i].role]++;
+			last = &scenario->jobs[i];
+		}
+	bool apart = counts[ROLE_PREFILL] + counts[ROLE_DECODE] > 0;
+	if (!apart || !last)
+		return;
+	if (counts[ROLE_PREFILL] == 0 || counts[ROLE_DECODE] == 0 || counts[ROLE_BOTH] > 0)
+		diag_error(c->reader.diag, last->origin,
+			   "the clients of model '%s' have %zu times the role prefill, %zu times "
+			   "decode and %zu times both (write prefill and decode, or only both)",
+			   last->model, counts[ROLE_PREFILL], counts[ROLE_DECODE],
+			   counts[ROLE_BOTH]);
+	if (!scenario->services[index].one_token)
+		diag_error(c->reader.diag, last->origin,
+			   "model '%s' generates no tokens, so its clients have no role (leave "
+			   "role out)",
+			   last->model);
+}
+
+/* Keys and values travel as messages of the library that case.exchange names. */
+static void read_library(struct case_reader *c, struct job_entry *jobs)
+{
+	size_t apart = SIZE_MAX;
+	for (size_t i = c->scenario->job_count; i-- > 0;)
+		if (jobs[i].role != ROLE_BOTH)
+			apart = i;
+	if (apart == SIZE_MAX)
+		return;
+	case_jobs_want(c);
+	case_find_exchange(c, 0, &jobs[apart]);
+	for (size_t i = 0; i < c->scenario->job_count; i++) {
+		jobs[i].library = jobs[apart].library;
+		jobs[i].exchange = jobs[apart].exchange;
+		if (jobs[i].transport)
+			continue;
+		jobs[i].transport = c->transport;
+		jobs[i].transport_params = c->transport_params;
+	}
+}
+
+void case_read_services(struct case_reader *c)
+{
+	struct scenario *scenario = c->scenario;
+	struct job_entry *jobs = (struct job_entry *)scenario->jobs;
+	struct service_entry *services =
+		ARENA_ARRAY(c->reader.arena, scenario->job_count + 1, struct service_entry);
+	scenario->style = JOBS_SERVING;
+	scenario->iteration_ratio = 1;
+	scenario->services = services;
+	for (size_t i = 0; i < scenario->job_count; i++) {
+		size_t k = 0;
+		while (k < scenario->service_count && services[k].network != jobs[i].network)
+			k++;
+		jobs[i].service = k;
+		if (k < scenario->service_count)
+			continue;
+		scenario->service_count++;
+		services[k].network = jobs[i].network;
+		read_service(c, &services[k], &jobs[i], jobs[i].model);
+	}
+	for (size_t i = 0; i < scenario->service_count; i++)
+		roles_fit(c, i);
+	read_library(c, jobs);
+}

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Builds replicas of model servers from a scenario's entries.
+ *
+ * The overhead of iterations comes from runs of a program of one iteration, call by call, on the
+ * replica's port: the local driver or a remoting runtime. Replicas on equal machines share it. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/scenario/world.h"
+
+/* The times of the kernels, as multiples of those of an iteration with one token, at which the
+ * overhead is found. */
+static const double scales[] = {0.25, 0.5, 1, 2, 4, 16, 64};
+enum { SCALE_COUNT = sizeof scales / sizeof scales[0] };
+
+struct server {         /* a replica */
+	struct job job; /* first */
+	struct world *world;
+	const struct job_entry *entry;
+	struct serving_model *model;
+	const struct overhead *tables[2]; /* of serving_model_overhead_set */
+	struct gpu_context *context;
+	struct step_record record;
+	struct communicator **to; /* by replica: towards those that generate tokens */
+};
+
+struct servers {
+	struct serving *serving;
+	struct server **all; /* by job of the scenario */
+	struct serving_service_spec *services;
+	struct serving_replica_spec *replicas;
+	struct replica_run *runs;
+	size_t opening_count; /* communicators that are not open yet */
+};
+
+/* ---- the kind of job ---- */
+
+static struct server *server_of(const struct job *job)
+{
+	return (struct server *)job;
+}
+
+static const struct step_record *record_at(const struct job *job, size_t index)
+{
+	(void)index;
+	return &server_of(job)->record;
+}
+
+static const char *waiting(const struct job *job, struct arena *arena)
+{
+	const struct servers *servers = server_of(job)->world->servers;
+	return arena_printf(arena, "%zu requests have not ended",
+			    servers->serving ? serving_left(servers->serving) : 0);
+}
+
+static bool varies(const struct job *job)
+{
+	(void)job;
+	return true;
+}
+
+static bool in_doubt(const struct job *job, size_t step_count)
+{
+	(void)job;
+	(void)step_count;
+	return false;
+}
+
+static void read_run(struct job *job)
+{
+	struct server *server = server_of(job);
+	struct servers *servers = server->world->servers;
+	const struct scenario *scenario = server->world->scenario;
+	if (!servers->serving || serving_left(servers->serving) > 0)
+		return;
+	if (!servers->runs) {
+		servers->runs =
+			ARENA_ARRAY(job->workload->arena, scenario->job_count, struct replica_run);
+		serving_read(servers->serving, servers->runs);
+	}
+	job->run->serving = &servers->runs[server->entry - scenario->jobs];
+}
+
+static void account(struct job *job)
+{
+	const struct server *server = server_of(job);
+	for (size_t i = 0; i < server->world->scenario->job_count; i++)
+		if (server->to[i])
+			communicator_account(server->to[i]);
+}
+
+static const struct job_kind server_kind = {.step_at = record_at,
+					    .waiting = waiting,
+					    .varies = varies,
+					    .in_doubt = in_doubt,
+					    .read = read_run,
+					    .account = account};
+
+static void fail_all(struct world *w, const char *reason)
+{
+	for (size_t i = 0; i < w->scenario->job_count; i++)
+		if (w->servers->all[i])
+			job_failed(&w->servers->all[i]->job, reason);
+}
+
+/* ---- overhead ---- */
+
+/* Plays the program on the replica's port without other replicas. Returns the time of an
+ * iteration; negative if it failed, with *why. */
+static double play(struct server *server, const struct program *program, const char **why)
+{
+	struct world *w = server->world;
+	struct arena *scratch = arena_new();
+	struct scenario *alone = ARENA_NEW(scratch, struct scenario);
+	struct job_entry *entry = ARENA_NEW(scratch, struct job_entry);
+	double step_s = -1;
+	*entry = *server->entry;
+	entry->program = program;
+	entry->fraction_ratio = 1;
+	entry->library = NULL;
+	*alone = *w->scenario;
+	alone->style = JOBS_PROGRAMS;
+	alone->jobs = entry;
+	alone->job_count = 1;
+	struct world_outcome outcome = world_run(scratch, alone, w->workload.seed, NULL);
+	if (outcome.broken)
+		engine_fail(w->system.engine, "an iteration without other replicas: %s",
+			    outcome.broken);
+	if (outcome.broken || outcome.jobs[0].failed)
+		*why = arena_strdup(w->workload.arena,
+				    outcome.broken ? outcome.broken : outcome.jobs[0].reason);
+	else
+		step_s = job_run_step_s(&outcome.jobs[0]);
+	arena_free(scratch);
+	return step_s;
+}
+
+static double kernels_s(const struct program *program)
+{
+	double sum_s = 0;
+	for (size_t i = 0; i < program->threads[0].count; i++)
+		if (program->threads[0].items[i].kind == ITEM_CALL)
+			sum_s += program->threads[0].items[i].call.duration_s;
+	return sum_s;
+}
+
+/* Adds a point to the table. Returns false if the run failed. */
+static bool add_point(struct server *server, struct overhead *table, size_t rows, double scale,
+		      bool graph)
+{
+	struct arena *scratch = arena_new();
+	const struct program *program =
+		serving_model_program(scratch, server->model, rows, scale, graph);
+	bool generates = server->world->scenario->services[server->entry->service].one_token;
+	double kernel_s = kernels_s(program);
+	const char *why = NULL;
+	double step_s = play(server, program, &why);
+	if (step_s >= 0) {
+		table->at[table->count] = generates ? kernel_s : (double)rows;
+		table->overhead_s[table->count++] = fmax(0, step_s - kernel_s);
+	} else {
+		fail_all(server->world, why);
+	}
+	arena_free(scratch);
+	return step_s >= 0;
+}
+
+/* Returns NULL if a run failed. */
+static const struct overhead *find_overhead(struct server *server, bool graph)
+{
+	const struct service_entry *service =
+		&server->world->scenario->services[server->entry->service];
+	struct overhead *table = ARENA_NEW(server->world->workload.arena, struct overhead);
+	size_t most = (size_t)service->params->batch_count, rows = 1;
+	for (size_t i = 0; service->one_token && i < SCALE_COUNT; i++)
+		if (!add_point(server, table, 1, scales[i], graph))
+			return NULL;
+	while (!service->one_token && table->count < OVERHEAD_POINTS) {
+		if (!add_point(server, table, rows, 1, graph))
+			return NULL;
+		if (rows == most)
+			break;
+		rows += rows < 2 ? 1 : rows / 2;
+		rows = rows < most && table->count + 1 < OVERHEAD_POINTS ? rows : most;
+	}
+	return table;
+}
+
+static bool same_place(const struct job_entry *a, const struct job_entry *b)
+{
+	return !a->runtime ? !b->runtime
+			   : a->guests[0] == b->guests[0] && a->servers[0] == b->servers[0];
+}
+
+/* Gives the replica the overhead of an equal one, or finds it. */
+static bool set_overhead(struct server *server)
+{
+	struct world *w = server->world;
+	for (size_t i = 0; i < w->scenario->job_count; i++) {
+		const struct server *other = w->servers->all[i];
+		if (other && other->tables[0] && same_place(other->entry, server->entry) &&
+		    world_alike(&w->scenario->topology, other->entry, server->entry)) {
+			memcpy(server->tables, other->tables, sizeof server->tables);
+			serving_model_overhead_set(server->model, server->tables);
+			return true;
+		}
+	}
+	bool generates = w->scenario->services[server->entry->service].one_token != NULL;
+	bool graph = generates && server->entry->stack->cuda_graph;
+	server->tables[1] = find_overhead(server, false);
+	server->tables[0] =
+		graph && server->tables[1] ? find_overhead(server, true) : server->tables[1];
+	serving_model_overhead_set(server->model, server->tables);
+	return server->tables[0] != NULL;
+}
+
+/* ---- services ---- */
+
+/* Returns the number of requests that a service draws. Services together have requests for the same
+ * time, which is the longest of those that they ask for. */
+static double requests_of(const struct scenario *scenario, const struct serve_params *params)
+{
+	double time_s = 0;
+	for (size_t i = 0; i < scenario->service_count; i++) {
+		const struct serve_params *other = scenario->services[i].params;
+		if (scenario->services[i].list.count == 0)
+			time_s = fmax(time_s, other->requests_count / other->rate_count);
+	}
+	return fmin(round(time_s * params->rate_count), SERVE_REQUESTS_MAX);
+}
+
+/* Draws the requests of a service when its first replica is built. */
+static struct serving_service_spec *find_service(struct world *w, size_t index)
+{
+	const struct service_entry *entry = &w->scenario->services[index];
+	struct serving_service_spec *service = &w->servers->services[index];
+	if (service->params)
+		return service;
+	*service = (struct serving_service_spec){.params = entry->params,
+						 .requests = entry->list,
+						 .generates = entry->one_token != NULL};
+	struct serve_params drawn = *entry->params;
+	drawn.requests_count = requests_of(w->scenario, entry->params);
+	if (service->requests.count == 0)
+		service->requests =
+			requests_draw(w->workload.arena, &drawn, w->workload.seed,
+				      entry->network->name, (double)entry->network->sequence);
+	for (size_t i = 0; i < service->requests.count && !service->generates; i++)
+		service->requests.items[i].prompt = service->requests.items[i].output = 1;
+	return service;
+}
+
+/* Returns the most tokens of a prompt; *all: of prompt and output. */
+static size_t longest(const struct serving_service_spec *service, size_t *all)
+{
+	size_t prompt = 1;
+	*all = 1;
+	for (size_t i = 0; i < service->requests.count; i++) {
+		const struct serve_request *request = &service->requests.items[i];
+		size_t tokens = (size_t)request->prompt + request->output;
+		prompt = request->prompt > prompt ? request->prompt : prompt;
+		*all = tokens > *all ? tokens : *all;
+	}
+	return prompt;
+}
+
+/* Returns the most rows of an iteration. */
+static size_t rows_most(const struct serving_service_spec *service)
+{
+	const struct serve_params *params = service->params;
+	size_t all, prompt = longest(service, &all), batch = (size_t)params->batch_count;
+	size_t tokens = (size_t)params->tokens_count;
+	if (!service->generates)
+		return batch;
+	if (params->batching == BATCHING_FIXED || params->batching == BATCHING_DYNAMIC)
+		return batch * prompt;
+	if (!params->chunked_prefill && all > tokens)
+		tokens = all;
+	return tokens > batch ? tokens : batch;
+}
+
+/* ---- memory ---- */
+
+static size_t tenants_on(const struct scenario *scenario, size_t gpu)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < scenario->job_count; i++)
+		count += scenario->jobs[i].gpus[0] == gpu;
+	return count;
+}
+
+/* Takes the GPU's memory and returns the blocks of the KV cache; 0: it is too small, and the jobs
+ * have failed. */
+static bool take_memory(struct server *server, const struct serving_service_spec *service,
+			size_t *block_count)
+{
+	struct world *w = server->world;
+	const struct job_entry *entry = server->entry;
+	const struct gpu_entry *gpu = &w->scenario->topology.gpus[entry->gpus[0]];
+	double share =
+		fmin(entry->fraction_ratio, 1 / (double)tenants_on(w->scenario, entry->gpus[0]));
+	double own_B = gpu->params.memory_B * service->params->memory_ratio * share;
+	double model_B = serving_model_memory_B(server->model), left_B = own_B - model_B;
+	double token_B = serving_model_token_B(server->model);
+	size_t all;
+	longest(service, &all);
+	*block_count = 0;
+	if (left_B >= 0 && service->generates)
+		*block_count = (size_t)(left_B / token_B / service->params->block_count);
+	double tokens = (double)*block_count * service->params->block_count;
+	const char *reason = NULL;
+	if (left_B < 0)
+		reason = arena_printf(w->workload.arena,
+				      "out of GPU memory: %s needs %.2f GB for weights and "
+				      "activations, but a replica on GPU '%s' may use %.2f GB",
+				      entry->network->name, model_B / 1e9, gpu->name, own_B / 1e9);
+	else if (service->generates && tokens < (double)all)
+		reason = arena_printf(w->workload.arena,
+				      "out of GPU memory: a request of %zu tokens does not fit the "
+				      "KV cache of %.0f tokens on GPU '%s'",
+				      all, tokens, gpu->name);
+	if (reason)
+		fail_all(w, reason);
+	return !reason;
+}
+
+/* ---- a replica ---- */
+
+static struct servers *servers_new(struct world *w)
+{
+	struct arena *arena = w->workload.arena;
+	const struct scenario *scenario = w->scenario;
+	struct servers *servers = ARENA_NEW(arena, struct servers);
+	servers->all = ARENA_ARRAY(arena, scenario->job_count, struct server *);
+	servers->services =
+		ARENA_ARRAY(arena, scenario->service_count, struct serving_service_spec);
+	servers->replicas = ARENA_ARRAY(arena, scenario->job_count, struct serving_replica_spec);
+	return servers;
+}
+
+static struct serving_model *build_model(struct world *w, const struct job_entry *entry,
+					 const struct serving_service_spec *service)
+{
+	const struct service_entry *of = &w->scenario->services[entry->service];
+	const struct serving_model_spec spec = {
+		.network = entry->network,
+		.one_token = of->one_token,
+		.stack = entry->stack,
+		.gpu = &w->scenario->topology.gpus[entry->gpus[0]].params,
+		.efficiency = entry->efficiency,
+		.rows_max = rows_most(service),
+		.sequences_max = (size_t)service->params->batch_count,
+		.time_ratio = w->scenario->iteration_ratio,
+	};
+	for (size_t i = 0; i < w->scenario->job_count; i++) {
+		const struct server *other = w->servers->all[i];
+		if (other && other->tables[0] && other->entry->service == entry->service &&
+		    same_place(other->entry, entry) &&
+		    world_alike(&w->scenario->topology, other->entry, entry))
+			return other->model;
+	}
+	return serving_model_new(w->workload.arena, &spec);
+}
+
+struct job *world_replica(struct world *w, const struct job_entry *entry, struct job_run *run)
+{
+	const struct scenario *scenario = w->scenario;
+	struct server *server = ARENA_NEW(w->workload.arena, struct server);
+	size_t index = (size_t)(entry - scenario->jobs), blocks;
+	if (!w->servers)
+		w->servers = servers_new(w);
+	job_init(&server->job, &w->workload, &server_kind, entry->name, run);
+	server->world = w;
+	server->entry = entry;
+	server->to = ARENA_ARRAY(w->workload.arena, scenario->job_count, struct communicator *);
+	w->servers->all[index] = server;
+	struct serving_service_spec *service = find_service(w, entry->service);
+	server->model = build_model(w, entry, service);
+	if (!take_memory(server, service, &blocks) || !set_overhead(server))
+		return &server->job;
+	struct gpu *gpu = w->system.gpus[entry->gpus[0]];
+	struct gpu_stream *stream = NULL;
+	if (tenants_on(scenario, entry->gpus[0]) > 1 || entry->fraction_ratio < 1)
+		stream = gpu_stream_new(gpu_context_new(gpu, entry->name, entry->fraction_ratio),
+					"compute");
+	w->servers->replicas[index] =
+		(struct serving_replica_spec){.service = entry->service,
+					      .role = (enum serve_role)entry->role,
+					      .time = serving_model_time,
+					      .ctx = server->model,
+					      .block_count = blocks,
+					      .window = serving_model_window(server->model),
+					      .stream = stream};
+	return &server->job;
+}
+
+/* ---- keys and values on the wire ---- */
+
+static struct communicator *connect(struct world *w, const struct server *from,
+				    const struct server *to)
+{
+	struct comm_rank *ranks = ARENA_ARRAY(w->workload.arena, 2, struct comm_rank);
+	const struct server *ends[] = {from, to};
+	for (size_t i = 0; i < 2; i++)
+		ranks[i] =
+			(struct comm_rank){.gpu = w->system.gpus[ends[i]->entry->gpus[0]],
+					   .guest = w->system.guests[ends[i]->entry->servers[0]]};
+	const struct communicator_spec spec = {
+		.arena = w->workload.arena,
+		.engine = w->system.engine,
+		.fabric = w->system.fabric,
+		.name = arena_printf(w->workload.arena, "%s to %s", from->entry->name,
+				     to->entry->name),
+		.library = from->entry->library,
+		.ranks = ranks,
+		.rank_count = 2,
+		.transport = from->entry->transport,
+		.transport_params = from->entry->transport_params,
+		.seed = w->workload.seed,
+		.failed = job_failed,
+		.failed_ctx = (void *)&from->job,
+		.top_node = w->system.top_node,
+	};
+	return communicator_new(&spec);
+}
+
+static void transfer(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx)
+{
+	const struct world *w = of;
+	const struct server *server = w->servers->all[from];
+	const struct collective_request request = {
+		.collective = COLLECTIVE_BROADCAST,
+		.size_B = tokens * serving_model_token_B(server->model),
+		.label = "keys and values",
+		.done = fn,
+		.ctx = ctx,
+	};
+	uint64_t number = communicator_begin(server->to[to], &request);
+	communicator_arrive(server->to[to], number, 0);
+	communicator_arrive(server->to[to], number, 1);
+}
+
+static void begin(void *ctx, uint64_t arg)
+{
+	struct world *w = ctx;
+	(void)arg;
+	if (w->servers->opening_count == 0 || --w->servers->opening_count == 0)
+		serving_begin(w->servers->serving);
+}
+
+/* Connects each replica for prompts with each one that generates tokens of the same service. */
+static bool connect_all(struct world *w)
+{
+	size_t count = w->scenario->job_count;
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < count; k++) {
+			struct server *from = w->servers->all[i], *to = w->servers->all[k];
+			if (from->entry->role != ROLE_PREFILL || to->entry->role != ROLE_DECODE ||
+			    from->entry->service != to->entry->service)
+				continue;
+			from->to[k] = connect(w, from, to);
+			if (!from->to[k])
+				return false;
+			w->servers->opening_count++;
+		}
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < count; k++)
+			if (w->servers->all[i]->to[k])
+				communicator_open(w->servers->all[i]->to[k], begin, w, 0);
+	return true;
+}
+
+/* ---- begin and end ---- */
+
+static void opened(void *of)
+{
+	struct world *w = of;
+	for (size_t i = 0; i < w->scenario->job_count; i++) {
+		w->servers->all[i]->record.start_ps = engine_now_ps(w->system.engine);
+		job_warm(&w->servers->all[i]->job);
+	}
+}
+
+static void done(void *of)
+{
+	struct world *w = of;
+	for (size_t i = 0; i < w->scenario->job_count; i++) {
+		struct server *server = w->servers->all[i];
+		server->record.end_ps = engine_now_ps(w->system.engine);
+		server->job.step_count = 1;
+		job_end(&server->job);
+	}
+}
+
+void world_serving_begin(struct world *w)
+{
+	const struct scenario *scenario = w->scenario;
+	for (size_t i = 0; i < scenario->job_count; i++)
+		if (w->servers->all[i]->job.run->failed) {
+			fail_all(w, w->servers->all[i]->job.run->reason);
+			return;
+		}
+	const struct serving_spec spec = {
+		.arena = w->workload.arena,
+		.engine = w->system.engine,
+		.services = w->servers->services,
+		.service_count = scenario->service_count,
+		.replicas = w->servers->replicas,
+		.replica_count = scenario->job_count,
+		.transfer = transfer,
+		.opened = opened,
+		.done = done,
+		.of = w,
+	};
+	w->servers->serving = serving_new(&spec);
+	if (!connect_all(w)) {
+		fail_all(w, "no route connects the replicas between which keys and values travel");
+		return;
+	}
+	if (w->servers->opening_count == 0)
+		begin(w, 0);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Throughput, quantiles and parts of the latency, from the requests that are measured.
+ *
+ * Latencies and times to the first token are exact quantiles. Times between tokens are
+ * counted in bins of GAP_RATIO width, because there are many. */
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/serving/internal.h"
+
+static const double serve_quantiles[SERVE_QUANTILES] = {0.5, 0.9, 0.95, 0.99};
+
+/* Bins from 1 us on; the last one ends after 4000 s. */
+enum { GAP_BINS = 11000 };
+static const double GAP_RATIO = 0.002, GAP_FIRST_PS = 1e6;
+
+uint64_t *gaps_new(struct arena *arena)
+{
+	return ARENA_ARRAY(arena, GAP_BINS, uint64_t);
+}
+
+static void gaps_flush(struct service *service)
+{
+	double at = log(fmax(1, (double)service->gap_ps / GAP_FIRST_PS)) / GAP_RATIO;
+	service->gaps[(size_t)fmin(at, GAP_BINS - 1)] += service->gap_count;
+	service->gap_count = 0;
+}
+
+void gap_note(struct service *service, int64_t gap_ps)
+{
+	if (gap_ps != service->gap_ps && service->gap_count > 0)
+		gaps_flush(service);
+	service->gap_ps = gap_ps;
+	service->gap_count++;
+}
+
+/* Sets the quantiles of the times between tokens, each in the middle of its bin. */
+static void gap_quantiles(const uint64_t *gaps, double *quantiles_s)
+{
+	uint64_t all = 0, seen = 0;
+	for (size_t i = 0; i < GAP_BINS; i++)
+		all += gaps[i];
+	for (size_t k = 0, i = 0; k < SERVE_QUANTILES; k++) {
+		quantiles_s[k] = NAN;
+		for (; i < GAP_BINS && all > 0; seen += gaps[i++])
+			if ((double)(seen + gaps[i]) >= serve_quantiles[k] * (double)all)
+				break;
+		if (all > 0)
+			quantiles_s[k] = 1e-12 * GAP_FIRST_PS * exp(GAP_RATIO * ((double)i + 0.5));
+	}
+}
+
+struct summing {
+	struct serving_answers answers;
+	double *latencies_s, *firsts_s; /* of ended requests */
+	size_t count;
+	double met_count;
+	bool has_objective;
+	uint64_t *gaps;
+};
+
+static bool meets(const struct serve_params *params, double latency_s, double first_s,
+		  double between_s)
+{
+	return (!(params->latency_slo_s > 0) || latency_s <= params->latency_slo_s) &&
+	       (!(params->first_slo_s > 0) || first_s <= params->first_slo_s) &&
+	       (!(params->between_slo_s > 0) || !(between_s > params->between_slo_s));
+}
+
+static void add_query(struct summing *sums, const struct serve_params *params,
+		      const struct query *q)
+{
+	double latency_s = s_from_ps(q->end_ps - q->request->arrival_ps);
+	double first_s = s_from_ps(q->first_ps - q->request->arrival_ps);
+	double tokens = q->request->output, rest_s = latency_s;
+	double between_s = tokens > 1 ? s_from_ps(q->last_ps - q->first_ps) / (tokens - 1) : NAN;
+	for (size_t i = 0; i < SERVE_OTHER; i++) {
+		sums->answers.parts_s[i] += s_from_ps(q->parts_ps[i]);
+		rest_s -= s_from_ps(q->parts_ps[i]);
+	}
+	sums->answers.parts_s[SERVE_OTHER] += fabs(rest_s) > 1e-9 * latency_s ? rest_s : 0;
+	sums->latencies_s[sums->count] = latency_s;
+	sums->firsts_s[sums->count++] = first_s;
+	sums->answers.mean_s += latency_s;
+	sums->met_count += meets(params, latency_s, first_s, between_s);
+}
+
+/* Requests that end before the last arrival give the throughput. If they are too few, because the
+ * system cannot keep up or all requests arrive at once, all requests and their whole time do. */
+static void add_throughput(struct serving_answers *answers, const struct service *service)
+{
+	double requests[2] = {0}, tokens[2] = {0}; /* [1]: ended before the last arrival */
+	int64_t end_ps[2] = {0, service->arrivals_end_ps};
+	for (size_t i = service->first_measured; i < service->spec->requests.count; i++) {
+		const struct query *q = &service->queries[i];
+		for (size_t in = 0; q->end_ps > 0 && in <= (q->end_ps <= end_ps[1]); in++) {
+			requests[in]++;
+			tokens[in] += q->request->output;
+		}
+		end_ps[0] = q->end_ps > end_ps[0] ? q->end_ps : end_ps[0];
+	}
+	size_t in = requests[1] >= requests[0] / 2;
+	double window_s = s_from_ps(end_ps[in] - service->opened_ps);
+	answers->requests_per_s += requests[in] / window_s;
+	answers->tokens_per_s += tokens[in] / window_s;
+}
+
+static void add_service(struct summing *sums, struct service *service)
+{
+	gaps_flush(service);
+	add_throughput(&sums->answers, service);
+	for (size_t i = 0; i < GAP_BINS; i++)
+		sums->gaps[i] += service->gaps[i];
+	const struct serve_params *params = service->spec->params;
+	sums->has_objective |=
+		params->latency_slo_s > 0 || params->first_slo_s > 0 || params->between_slo_s > 0;
+	sums->answers.preempted_count += (double)service->preempted_count;
+	for (size_t i = service->first_measured; i < service->spec->requests.count; i++) {
+		const struct query *q = &service->queries[i];
+		sums->answers.requests_count++;
+		sums->answers.refused_count += q->refused;
+		if (q->end_ps > 0)
+			add_query(sums, service->spec->params, q);
+	}
+}
+
+static double blocked_ratio(const struct serving *serving, const struct service *service)
+{
+	int64_t queue_ps = 0, blocked_ps = 0;
+	for (size_t i = 0; i < serving->spec.replica_count; i++)
+		if (!service || serving->replicas[i].service == service) {
+			queue_ps += serving->replicas[i].queue_sum_ps;
+			blocked_ps += serving->replicas[i].blocked_sum_ps;
+		}
+	return queue_ps > 0 ? (double)blocked_ps / (double)queue_ps : 0;
+}
+
+/* Returns the answers of one service; SIZE_MAX: of all. */
+static struct serving_answers answers_of(struct serving *serving, size_t index)
+{
+	size_t first = index == SIZE_MAX ? 0 : index, room = 0;
+	size_t end = index == SIZE_MAX ? serving->spec.service_count : index + 1;
+	for (size_t i = first; i < end; i++)
+		room += serving->services[i].spec->requests.count;
+	struct arena *scratch = arena_new();
+	struct summing sums = {.latencies_s = ARENA_ARRAY(scratch, room, double),
+			       .firsts_s = ARENA_ARRAY(scratch, room, double),
+			       .gaps = gaps_new(scratch)};
+	struct serving_answers *answers = &sums.answers;
+	for (size_t i = first; i < end; i++)
+		add_service(&sums, &serving->services[i]);
+	double count = (double)sums.count;
+	answers->mean_s /= count;
+	for (size_t i = 0; i < SERVE_PART_COUNT; i++)
+		answers->parts_s[i] /= count;
+	answers->attainment_ratio =
+		sums.has_objective ? sums.met_count / answers->requests_count : NAN;
+	gap_quantiles(sums.gaps, answers->between_s);
+	for (size_t k = 0; k < SERVE_QUANTILES; k++) {
+		answers->latency_s[k] = answers->first_s[k] = NAN;
+		if (sums.count == 0)
+			continue;
+		answers->latency_s[k] =
+			num_quantile(sums.latencies_s, sums.count, serve_quantiles[k]);
+		answers->first_s[k] = num_quantile(sums.firsts_s, sums.count, serve_quantiles[k]);
+	}
+	for (size_t k = 0; k < SERVE_CDF_POINTS && sums.count > 0; k++)
+		answers->cdf_s[k] = num_quantile(sums.latencies_s, sums.count,
+						 (double)k / (SERVE_CDF_POINTS - 1));
+	answers->blocked_ratio =
+		blocked_ratio(serving, index == SIZE_MAX ? NULL : &serving->services[index]);
+	arena_free(scratch);
+	return sums.answers;
+}
+
+static double busy_ratio(const struct serving *serving, const struct replica *r)
+{
+	double busy_s = s_from_ps(r->kernel_sum_ps - r->kernel_opened_ps);
+	double span_s = s_from_ps(serving_now_ps(serving) - serving->opened_ps);
+	return span_s > 0 ? busy_s / span_s : 0;
+}
+
+void serving_read(struct serving *serving, struct replica_run *runs)
+{
+	struct arena *arena = serving->spec.arena;
+	size_t services = serving->spec.service_count;
+	struct serving_answers *all = ARENA_ARRAY(arena, services + 1, struct serving_answers);
+	for (size_t i = 0; i < services; i++)
+		all[i] = answers_of(serving, i);
+	all[services] = services > 1 ? answers_of(serving, SIZE_MAX) : all[0];
+	for (size_t i = 0; i < serving->spec.replica_count; i++) {
+		const struct replica *r = &serving->replicas[i];
+		const struct serving_answers *own = &all[r->service - serving->services];
+		double share = (double)r->ended_count / (own->requests_count - own->refused_count);
+		runs[i] = (struct replica_run){own, &all[services], busy_ratio(serving, r),
+					       own->requests_per_s * share};
+	}
+}

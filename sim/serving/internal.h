@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to sim/serving: the state of requests and replicas. */
+#ifndef FARWIRE_SERVING_INTERNAL_H
+#define FARWIRE_SERVING_INTERNAL_H
+
+#include "sim/serving/serving.h"
+
+struct query { /* a request in the system */
+	const struct serve_request *request;
+	struct replica *replica;   /* where it waits or runs */
+	struct query *next;        /* in the queue of a replica */
+	int64_t first_ps, last_ps; /* times of its first and last token; 0: none yet */
+	int64_t end_ps;            /* 0: it has not ended */
+	int64_t since_ps;          /* begin of its present wait */
+	int64_t kernel_from_ps, overhead_from_ps; /* the replica's sums when it was admitted */
+	int64_t parts_ps[SERVE_PART_COUNT];
+	uint32_t cached;   /* tokens whose keys and values are in the cache */
+	uint32_t produced; /* generated tokens */
+	uint32_t fresh;    /* tokens that the present iteration processes */
+	uint32_t blocks;   /* of the cache */
+	bool measured, refused;
+};
+
+struct service {
+	const struct serving_service_spec *spec;
+	struct serving *serving;
+	struct query *queries; /* one for each request */
+	size_t arrived_count, ended_count, refused_count, preempted_count;
+	size_t first_measured;
+	int64_t opened_ps, arrivals_end_ps; /* the first measured arrival, and the last one */
+	size_t turn;                        /* of the router */
+	bool continuous;
+	/* Times between tokens: how many fall into each bin of a logarithmic scale. */
+	uint64_t *gaps;
+	int64_t gap_ps; /* equal times are counted together */
+	uint64_t gap_count;
+};
+
+struct replica {
+	const struct serving_replica_spec *spec;
+	struct service *service;
+	struct serving *serving;
+	struct query **running; /* in the order of admission */
+	size_t running_count, running_most;
+	struct query *head, *tail; /* queue */
+	size_t waiting_count, outstanding_count;
+	size_t free_blocks;
+	bool busy, blocked;             /* blocked: the queue waits for memory */
+	bool alarm;                     /* an event will end the wait of a dynamic batch */
+	int64_t kernel_ps, overhead_ps; /* of the present iteration */
+	int64_t kernel_since_ps;
+	/* Sums over iterations. */
+	int64_t kernel_sum_ps, overhead_sum_ps, queue_sum_ps, blocked_sum_ps;
+	int64_t kernel_opened_ps; /* kernel_sum_ps when the window opened */
+	size_t ended_count;       /* measured requests that ended in the window */
+};
+
+struct serving {
+	struct serving_spec spec;
+	struct service *services;
+	struct replica *replicas;
+	size_t closed_count; /* services whose requests have all ended */
+	bool open;
+	int64_t opened_ps;
+};
+
+/* ---- scheduler.c ---- */
+
+/* Begins an iteration if the replica is idle and has something to do. */
+void replica_work(struct replica *replica);
+/* Appends a request to the replica's queue. */
+void replica_enqueue(struct replica *replica, struct query *query);
+
+/* ---- serving.c ---- */
+
+/* Called when the request's last token is there. */
+void query_ended(struct query *query);
+/* Called when a prompt is processed on a replica that generates no tokens. */
+void query_hand_over(struct query *query);
+static inline int64_t serving_now_ps(const struct serving *serving)
+{
+	return engine_now_ps(serving->spec.engine);
+}
+/* Returns true if no more requests will arrive at the replica's service. */
+static inline bool service_is_closed(const struct service *service)
+{
+	return service->arrived_count == service->spec->requests.count;
+}
+
+/* ---- answers.c ---- */
+
+uint64_t *gaps_new(struct arena *arena);
+/* Notes the time between two tokens of a request. */
+void gap_note(struct service *service, int64_t gap_ps);
+
+#endif

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/serving/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/training/issue.h"
+
+/* Choosing a token reads and writes the logits this many times in fp32: temperature, softmax,
+ * cumulated sums, a draw. */
+static const double SAMPLING_PASSES = 4, TOKEN_NUMBER_B = 8;
+
+/* Kernels whose work is linear in the number of rows. */
+struct line {
+	struct kernel_work from, to; /* at the family's two numbers of rows */
+	double kernels;
+};
+struct family {
+	VEC(struct line) lines;
+	double from, to; /* rows */
+};
+
+struct attention { /* layers with equal heads */
+	double layers, heads, kv_heads, head_size;
+	bool window;
+};
+enum { ATTENTIONS_MAX = 8 };
+
+struct serving_model {
+	struct arena *arena;
+	struct serving_model_spec spec;
+	double element_B, token_B, memory_B;
+	size_t head_layer; /* the product that computes logits; layers behind it are left out */
+	size_t window;
+	struct attention attentions[ATTENTIONS_MAX];
+	size_t attention_count;
+	/* With experts, a few rows use fewer experts than there are: [0] is for up to few_rows. */
+	struct family body[2], head;
+	double few_rows;
+	double *rows_s, *head_s; /* by number of rows; below 0: not computed yet */
+	const struct overhead *tables[2];
+};
+
+/* ---- the network ---- */
+
+static size_t last_product(const struct network *network)
+{
+	for (size_t i = network->layer_count; i-- > 0;)
+		if (network->layers[i].op == LAYER_LINEAR)
+			return i;
+	return 0;
+}
+
+bool network_generates(const struct network *network)
+{
+	bool causal = false;
+	for (size_t i = 0; i < network->layer_count; i++)
+		causal |= network->layers[i].op == LAYER_ATTENTION &&
+			  network->layers[i].attention.causal;
+	return causal && network->vocabulary > 0 &&
+	       network->layers[last_product(network)].channels == network->vocabulary;
+}
+
+static bool is_left_out(const struct serving_model *model, const struct op *op)
+{
+	const struct network *network =
+		model->spec.one_token ? model->spec.one_token : model->spec.network;
+	enum layer_op layer = network->layers[op->layer].op;
+	return op->pass != PASS_FORWARD || op->kernels == 0 || layer == LAYER_DROPOUT ||
+	       layer == LAYER_CROSS_ENTROPY || layer == LAYER_LOSSES ||
+	       (model->spec.one_token && op->layer > model->head_layer);
+}
+
+static void add_attention(struct serving_model *model, const struct layer *layer)
+{
+	const struct attention_shape *shape = &layer->attention;
+	struct attention own = {1, (double)shape->heads, (double)shape->kv_heads,
+				(double)shape->head_size, shape->window > 0};
+	model->token_B += 2 * own.kv_heads * own.head_size * model->element_B;
+	if (own.window)
+		model->window = shape->window;
+	for (size_t i = 0; i < model->attention_count; i++) {
+		struct attention *other = &model->attentions[i];
+		own.layers = other->layers;
+		if (memcmp(&own, other, offsetof(struct attention, window)) == 0 &&
+		    own.window == other->window) {
+			other->layers++;
+			return;
+		}
+	}
+	own.layers = 1;
+	FW_ASSERT(model->attention_count < ATTENTIONS_MAX);
+	model->attentions[model->attention_count++] = own;
+}
+
+/* ---- kernels ---- */
+
+static bool same_work(const struct kernel_work *a, const struct kernel_work *b)
+{
+	const double *x = &a->product.m, *y = &b->product.m;
+	bool same = a->form == b->form && a->type == b->type && a->flop == b->flop &&
+		    a->bytes_B == b->bytes_B;
+	for (size_t i = 0; same && a->form == KERNEL_PRODUCT && i < 4; i++)
+		same = x[i] == y[i];
+	return same;
+}
+
+static void add_line(struct serving_model *model, struct family *family, const struct op *from,
+		     const struct op *to)
+{
+	for (size_t i = 0; i < family->lines.count; i++) {
+		struct line *line = &family->lines.items[i];
+		if (same_work(&line->from, &from->work) && same_work(&line->to, &to->work)) {
+			line->kernels += from->kernels;
+			return;
+		}
+	}
+	*VEC_PUSH(model->arena, &family->lines) =
+		(struct line){from->work, to->work, from->kernels};
+}
+
+/* Fills the family of the head, or of all other layers, from graphs at two numbers of rows. */
+static void fill_family(struct serving_model *model, struct family *family, size_t rows, bool head)
+{
+	const struct serving_model_spec *spec = &model->spec;
+	struct op_graph from =
+		op_graph_new(model->arena, spec->one_token, rows, spec->stack, spec->gpu);
+	struct op_graph to =
+		op_graph_new(model->arena, spec->one_token, 2 * rows, spec->stack, spec->gpu);
+	FW_ASSERT(from.count == to.count);
+	family->from = (double)rows;
+	family->to = 2 * (double)rows;
+	for (size_t i = 0; i < from.count; i++) {
+		const struct op *op = &from.ops[i];
+		if (is_left_out(model, op) ||
+		    spec->one_token->layers[op->layer].op == LAYER_ATTENTION ||
+		    (op->layer == model->head_layer) != head)
+			continue;
+		add_line(model, family, op, &to.ops[i]);
+	}
+}
+
+static double between(double from, double to, double share)
+{
+	return from + (to - from) * share;
+}
+
+static double family_s(const struct serving_model *model, const struct family *family, double rows)
+{
+	double share = (rows - family->from) / (family->to - family->from), sum_s = 0;
+	for (size_t i = 0; i < family->lines.count; i++) {
+		const struct line *line = &family->lines.items[i];
+		struct kernel_work work = line->from;
+		work.flop = between(work.flop, line->to.flop, share);
+		work.bytes_B = between(work.bytes_B, line->to.bytes_B, share);
+		if (work.form == KERNEL_PRODUCT) {
+			const struct kernel_product *a = &line->from.product,
+						    *b = &line->to.product;
+			work.product = (struct kernel_product){
+				between(a->m, b->m, share), between(a->n, b->n, share),
+				between(a->k, b->k, share), between(a->count, b->count, share)};
+		}
+		sum_s += line->kernels *
+			 kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
+	}
+	return sum_s;
+}
+
+static double pass_s(const struct serving_model *model, double bytes_B)
+{
+	const struct kernel_work work = {.bytes_B = bytes_B, .form = KERNEL_PASS};
+	return kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
+}
+
+static double attention_s(const struct serving_model *model, const struct attention *attention,
+			  double queries, double keys, double pairs)
+{
+	if (!(queries > 0))
+		return 0;
+	double size = attention->head_size;
+	enum number_type type = stack_product_type(model->spec.stack, model->spec.gpu, false);
+	const struct kernel_work work = {
+		.flop = 4 * pairs * attention->heads * size,
+		.bytes_B = model->element_B * size *
+			   (2 * attention->heads * queries + 2 * attention->kv_heads * keys),
+		.form = KERNEL_ATTENTION,
+		.type = type == NUMBER_FP8 ? NUMBER_BF16 : type,
+	};
+	return attention->layers *
+	       kernel_duration_s(model->spec.gpu, model->spec.efficiency, &work);
+}
+
+/* Returns the time of all kernels of a batch of a network that generates no tokens. */
+static double batch_s(const struct serving_model *model, size_t batch)
+{
+	struct arena *scratch = arena_new();
+	const struct serving_model_spec *spec = &model->spec;
+	struct op_graph graph = op_graph_new(scratch, spec->network, batch, spec->stack, spec->gpu);
+	double sum_s = 0;
+	for (size_t i = 0; i < graph.count; i++)
+		if (!is_left_out(model, &graph.ops[i]))
+			sum_s += graph.ops[i].kernels *
+				 kernel_duration_s(spec->gpu, spec->efficiency, &graph.ops[i].work);
+	arena_free(scratch);
+	return sum_s;
+}
+
+static double rows_s(struct serving_model *model, double rows)
+{
+	double *known = &model->rows_s[(size_t)rows];
+	if (*known < 0 && !model->spec.one_token)
+		*known = batch_s(model, (size_t)rows);
+	else if (*known < 0)
+		*known = family_s(model, &model->body[rows > model->few_rows], rows);
+	return *known;
+}
+
+static double head_s(struct serving_model *model, double sequences)
+{
+	double *known = &model->head_s[(size_t)sequences];
+	double logits_B = 4 * sequences * (double)model->spec.network->vocabulary;
+	if (*known < 0)
+		*known = family_s(model, &model->head, sequences) +
+			 SAMPLING_PASSES * pass_s(model, 2 * logits_B);
+	return *known;
+}
+
+static double sum_of_kernels_s(struct serving_model *model, const struct iteration *it)
+{
+	double sum_s = rows_s(model, it->rows);
+	if (!model->spec.one_token)
+		return sum_s;
+	if (it->sequences > 0)
+		sum_s += head_s(model, it->sequences);
+	for (size_t i = 0; i < model->attention_count; i++) {
+		const struct attention *attention = &model->attentions[i];
+		size_t k = attention->window;
+		sum_s += attention_s(model, attention, it->decode_rows, it->decode_keys[k],
+				     it->decode_keys[k]) +
+			 attention_s(model, attention, it->prompt_rows, it->prompt_keys[k],
+				     it->prompt_pairs[k]);
+	}
+	return sum_s;
+}
+
+/* ---- memory ---- */
+
+/* An activation exists twice, as input and output of a layer. */
+static double memory_B(const struct serving_model *model)
+{
+	const struct serving_model_spec *spec = &model->spec;
+	const struct network *network = spec->one_token ? spec->one_token : spec->network;
+	double largest = 0, logits_B = 0;
+	for (size_t i = 0; i < network->layer_count; i++)
+		if (!spec->one_token || i < model->head_layer)
+			largest = fmax(largest, network->layers[i].output_count);
+	if (spec->one_token)
+		logits_B = 8 * (double)spec->sequences_max * (double)network->vocabulary;
+	return network->parameters_count * model->element_B +
+	       2 * (double)spec->rows_max * largest * model->element_B + logits_B +
+	       spec->stack->workspace_B;
+}
+
+double serving_model_memory_B(const struct serving_model *model)
+{
+	return model->memory_B;
+}
+
+double serving_model_token_B(const struct serving_model *model)
+{
+	return model->token_B;
+}
+
+size_t serving_model_window(const struct serving_model *model)
+{
+	return model->window;
+}
+
+static double *unknown_times(struct arena *arena, size_t count)
+{
+	double *times = ARENA_ARRAY(arena, count + 1, double);
+	for (size_t i = 0; i <= count; i++)
+		times[i] = -1;
+	return times;
+}
+
+static void learn_tokens(struct serving_model *model)
+{
+	const struct network *network = model->spec.one_token;
+	size_t experts = 0, top = 1;
+	model->head_layer = last_product(network);
+	for (size_t i = 0; i < network->layer_count; i++) {
+		const struct layer *layer = &network->layers[i];
+		if (layer->op == LAYER_ATTENTION)
+			add_attention(model, layer);
+		if (layer->op == LAYER_ROUTE || layer->experts > experts) {
+			experts = layer->experts > experts ? layer->experts : experts;
+			top = layer->expert_top > top ? layer->expert_top : top;
+		}
+	}
+	model->few_rows = experts > 2 * top ? floor((double)experts / (double)top) : 0;
+	fill_family(model, &model->body[0], 1, false);
+	fill_family(model, &model->body[1], (size_t)fmax(1, model->few_rows), false);
+	fill_family(model, &model->head, 1, true);
+}
+
+struct serving_model *serving_model_new(struct arena *arena, const struct serving_model_spec *spec)
+{
+	struct serving_model *model = ARENA_NEW(arena, struct serving_model);
+	*model = (struct serving_model){.arena = arena,
+					.spec = *spec,
+					.element_B = stack_element_B(spec->stack),
+					.rows_s = unknown_times(arena, spec->rows_max),
+					.head_s = unknown_times(arena, spec->sequences_max)};
+	if (spec->one_token)
+		learn_tokens(model);
+	model->memory_B = memory_B(model);
+	return model;
+}
+
+/* ---- overhead ---- */
+
+static void add_copy(struct issuer *issuer, enum call_kind kind, double size_B)
+{
+	struct cuda_call *copy = issue_call(issuer, kind, 0);
+	copy->payload_B = size_B;
+	copy->label = kind == CALL_MEMCPY_D2H ? "result" : "input";
+}
+
+const struct program *serving_model_program(struct arena *arena, const struct serving_model *model,
+					    size_t rows, double scale, bool graph)
+{
+	const struct serving_model_spec *spec = &model->spec;
+	const struct network *network = spec->one_token ? spec->one_token : spec->network;
+	struct op_graph ops = op_graph_new(arena, network, rows, spec->stack, spec->gpu);
+	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
+	*stack = *spec->stack;
+	stack->cuda_graph &= graph;
+	struct issuer issuer = {
+		.arena = arena, .stack = stack, .gpu = spec->gpu, .efficiency = spec->efficiency};
+	issue_item(&issuer, ITEM_THINK)->work_s = stack->session_s;
+	add_copy(&issuer, CALL_MEMCPY_H2D_ASYNC, input_B(network, rows));
+	for (size_t i = 0; i < ops.count; i++)
+		if (!is_left_out(model, &ops.ops[i]))
+			issue_op(&issuer, &ops.ops[i], 0);
+	for (size_t i = 0; i < issuer.items.count; i++)
+		if (issuer.items.items[i].kind == ITEM_CALL)
+			issuer.items.items[i].call.duration_s *= scale;
+	double outputs = network->layers[network->layer_count - 1].output_count;
+	add_copy(&issuer, CALL_MEMCPY_D2H,
+		 (double)rows * (spec->one_token ? TOKEN_NUMBER_B : 4 * outputs));
+	struct call_thread *thread = ARENA_NEW(arena, struct call_thread);
+	*thread = (struct call_thread){"server", issuer.items.items, issuer.items.count};
+	struct program *program = ARENA_NEW(arena, struct program);
+	*program = (struct program){.threads = thread,
+				    .thread_count = 1,
+				    .stream_count = 1,
+				    .images_count = (double)rows};
+	return program;
+}
+
+void serving_model_overhead_set(struct serving_model *model, const struct overhead *tables[2])
+{
+	model->tables[0] = tables[0];
+	model->tables[1] = tables[1];
+}
+
+static double overhead_at(const struct overhead *table, double x)
+{
+	size_t i = 0;
+	while (i + 1 < table->count && table->at[i + 1] <= x)
+		i++;
+	if (i + 1 == table->count || x <= table->at[0])
+		return table->overhead_s[i];
+	return between(table->overhead_s[i], table->overhead_s[i + 1],
+		       (x - table->at[i]) / (table->at[i + 1] - table->at[i]));
+}
+
+struct iteration_time serving_model_time(void *ctx, const struct iteration *iteration)
+{
+	struct serving_model *model = ctx;
+	const struct overhead *table = model->tables[iteration->prompt_rows > 0];
+	double kernel_s = sum_of_kernels_s(model, iteration);
+	double at = model->spec.one_token ? kernel_s : iteration->rows;
+	double ratio = model->spec.time_ratio;
+	return (struct iteration_time){ratio * kernel_s, ratio * overhead_at(table, at)};
+}

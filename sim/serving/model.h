@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The time of an iteration of a model server, and the memory of a request.
+ *
+ * An iteration runs the forward pass once, over all tokens that it processes. The time of its
+ * kernels follows from their shapes (sim/gpu/kernel.h):
+ *
+ *   rows        all layers except attention and the last product see a number of rows: the tokens
+ *               of this iteration. Their work is linear in it.
+ *   sequences   the last product (logits) and the choice of a token see one row a sequence
+ *   contexts    attention reads the keys and values of all earlier tokens
+ *
+ * Networks that generate no tokens (images, BERT) have one iteration for a batch of samples.
+ *
+ * The rest of an iteration is OVERHEAD: host work, launches, forwarded calls and copies that
+ * kernels do not hide. The caller plays a program of one iteration on a port for several times of
+ * its kernels, and gives the results to model_overhead_set.
+ */
+#ifndef FARWIRE_SERVING_MODEL_H
+#define FARWIRE_SERVING_MODEL_H
+
+#include "sim/cuda/program.h"
+#include "sim/training/ops.h"
+
+struct iteration {
+	double rows;      /* tokens, or samples of networks that generate none */
+	double sequences; /* those that get their next token */
+	/* Attention has one query for a generated token, and many for a prompt. keys: tokens whose
+	 * keys are read. pairs: pairs of a query and a key. [1] is for layers with a window. */
+	double decode_rows, decode_keys[2];
+	double prompt_rows, prompt_keys[2], prompt_pairs[2];
+};
+
+struct iteration_time {
+	double kernel_s, overhead_s;
+};
+
+struct serving_model;
+struct serving_model_spec {
+	const struct network *network;
+	const struct network *one_token; /* the same with sequences of one token; NULL: it
+					    generates no tokens */
+	const struct stack_params *stack;
+	const struct gpu_params *gpu;
+	const struct efficiency_params *efficiency;
+	size_t rows_max, sequences_max; /* of an iteration */
+	double time_ratio;              /* factor of the times of all iterations */
+};
+/* Returns true if the network generates tokens: causal attention, and logits at its end. */
+bool network_generates(const struct network *network);
+struct serving_model *serving_model_new(struct arena *arena, const struct serving_model_spec *spec);
+
+/* Returns the bytes of weights and activations, without the KV cache. */
+double serving_model_memory_B(const struct serving_model *model);
+double serving_model_token_B(const struct serving_model *model); /* KV cache of one token */
+size_t serving_model_window(const struct serving_model *model);  /* tokens; 0: no window */
+
+/* Returns the calls of an iteration of that many rows, whose kernels take scale times as long.
+ * graph: the stack's CUDA graph is used. Prompts are processed without it. */
+const struct program *serving_model_program(struct arena *arena, const struct serving_model *model,
+					    size_t rows, double scale, bool graph);
+
+enum { OVERHEAD_POINTS = 24 };
+/* Overhead for some times of the kernels, or for some batches. Between them it is linear, beyond
+ * them constant. */
+struct overhead {
+	double at[OVERHEAD_POINTS], overhead_s[OVERHEAD_POINTS];
+	size_t count;
+};
+/* [0] is for iterations that only generate tokens, [1] for those with prompts. The tables are
+ * borrowed. */
+void serving_model_overhead_set(struct serving_model *model, const struct overhead *tables[2]);
+/* Returns the time of an iteration. ctx is a struct serving_model. */
+struct iteration_time serving_model_time(void *ctx, const struct iteration *iteration);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/serving/requests.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/base/vec.h"
+#include "sim/engine/engine.h"
+
+static const char *const batching_names[] = {"auto", "fixed", "dynamic", "continuous", NULL};
+static const char *const router_names[] = {"round-robin", "least-outstanding", NULL};
+
+enum { TOKENS_MAX = 10000000 };
+
+static const struct param_row serve_rows[] = {
+	PARAM_TEXT(struct serve_params, model, "",
+		   "network that this service runs; empty means case.model", ""),
+	PARAM_NUMBER(struct serve_params, rate_count, QUANTITY_COUNT, 1e-6, 1e9, "1",
+		     "arrival rate: mean number of requests per second", ""),
+	PARAM_NUMBER(struct serve_params, spread_ratio, QUANTITY_RATIO, 0, 100, "1",
+		     "spread of the times between arrivals: their standard deviation over their "
+		     "mean; 1 means Poisson arrivals, 0 equal times, more than 1 bursts",
+		     "Poisson: many independent users"),
+	PARAM_NUMBER(struct serve_params, on_s, QUANTITY_TIME, 0, 1e6, "0 s",
+		     "mean length of the phases with arrivals; 0 means that there are no pauses",
+		     ""),
+	PARAM_NUMBER(struct serve_params, off_s, QUANTITY_TIME, 0, 1e6, "0 s",
+		     "mean length of the pauses between phases with arrivals; the mean rate stays "
+		     "serve.rate",
+		     ""),
+	PARAM_TEXT(struct serve_params, list, "",
+		   "table of recorded requests, which replaces arrivals and lengths; its columns "
+		   "are time in s, tokens of the prompt, tokens of the output",
+		   ""),
+	PARAM_WHOLE(struct serve_params, requests_count, 1, SERVE_REQUESTS_MAX, "2000",
+		    "number of requests, the warm-up included", ""),
+	PARAM_NUMBER(struct serve_params, warmup_ratio, QUANTITY_RATIO, 0, 0.9, "0.1",
+		     "share of the requests that arrive before the measurement begins", ""),
+	PARAM_NUMBER(struct serve_params, prompt_count, QUANTITY_COUNT, 1, TOKENS_MAX, "512",
+		     "mean number of tokens of a prompt", ""),
+	PARAM_NUMBER(struct serve_params, prompt_spread_ratio, QUANTITY_RATIO, 0, 100, "0",
+		     "spread of prompt lengths: standard deviation over mean", ""),
+	PARAM_NUMBER(struct serve_params, output_count, QUANTITY_COUNT, 1, TOKENS_MAX, "128",
+		     "mean number of generated tokens of a request", ""),
+	PARAM_NUMBER(struct serve_params, output_spread_ratio, QUANTITY_RATIO, 0, 100, "1",
+		     "spread of output lengths: standard deviation over mean",
+		     "assumption: answers end at random, which gives a spread of 1"),
+	PARAM_CHOICE(struct serve_params, batching, batching_names, "auto",
+		     "batching: fixed waits for a full batch, dynamic also ends the wait after "
+		     "serve.delay, continuous lets requests join at each token; auto means "
+		     "continuous for networks that generate tokens and dynamic for others",
+		     "Triton's dynamic batcher; continuous batching of Orca and vLLM"),
+	PARAM_WHOLE(struct serve_params, batch_count, 1, 65536, "256",
+		    "largest batch: requests that a replica processes together",
+		    "vLLM's max_num_seqs is 256"),
+	PARAM_NUMBER(struct serve_params, delay_s, QUANTITY_TIME, 0, 3600, "0 s",
+		     "longest time that the first request of a dynamic batch waits for others",
+		     "Triton's max_queue_delay_microseconds is 0"),
+	PARAM_WHOLE(struct serve_params, queue_count, 0, SERVE_REQUESTS_MAX, "0",
+		    "requests that may wait at a replica; further ones are refused; 0 means no "
+		    "limit",
+		    "Triton's max_queue_size is 0"),
+	PARAM_WHOLE(struct serve_params, tokens_count, 1, TOKENS_MAX, "8192",
+		    "tokens that an iteration processes at most",
+		    "vLLM's max_num_batched_tokens for online serving"),
+	PARAM_BOOL(struct serve_params, chunked_prefill, "true",
+		   "whether an iteration processes parts of prompts together with generated "
+		   "tokens; otherwise whole prompts go before generation",
+		   "vLLM since V1"),
+	PARAM_NUMBER(struct serve_params, memory_ratio, QUANTITY_RATIO, 0.01, 1, "0.9",
+		     "share of the GPU's memory that weights, activations and KV cache may use",
+		     "vLLM's gpu_memory_utilization is 0.9"),
+	PARAM_WHOLE(struct serve_params, block_count, 1, 4096, "16",
+		    "tokens of a block of the KV cache", "vLLM's block_size is 16"),
+	PARAM_CHOICE(struct serve_params, router, router_names, "least-outstanding",
+		     "router: replica that gets the next request, in turn or the one with the "
+		     "fewest unfinished requests",
+		     ""),
+	PARAM_NUMBER(struct serve_params, latency_slo_s, QUANTITY_TIME, 0, 1e6, "0 s",
+		     "objective for the latency of a request; 0 means none", ""),
+	PARAM_NUMBER(struct serve_params, first_slo_s, QUANTITY_TIME, 0, 1e6, "0 s",
+		     "objective for the time to the first token; 0 means none", ""),
+	PARAM_NUMBER(struct serve_params, between_slo_s, QUANTITY_TIME, 0, 1e6, "0 s",
+		     "objective for a request's mean time between tokens; 0 means none", ""),
+};
+const struct param_table serve_table = PARAM_TABLE("serve", struct serve_params, serve_rows);
+
+/* ---- drawn requests ---- */
+
+static double normal(struct rng *rng)
+{
+	return num_normal_quantile(rng_uniform(rng));
+}
+
+/* Returns a number of the gamma distribution with scale 1 and this shape (Marsaglia and Tsang, A
+ * simple method for generating gamma variables, 2000). */
+static double gamma_of(struct rng *rng, double shape)
+{
+	if (shape < 1)
+		return gamma_of(rng, shape + 1) * pow(rng_uniform(rng), 1 / shape);
+	double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
+	for (;;) {
+		double x = normal(rng), v = 1 + c * x;
+		if (v <= 0)
+			continue;
+		v = v * v * v;
+		if (log(rng_uniform(rng)) < x * x / 2 + d - d * v + d * log(v))
+			return d * v;
+	}
+}
+
+/* Returns a number with this mean and this ratio of standard deviation to mean. */
+static double spread_around(struct rng *rng, double mean, double spread_ratio)
+{
+	if (!(spread_ratio > 0))
+		return mean;
+	if (!(spread_ratio > 1) && !(spread_ratio < 1))
+		return -mean * log(rng_uniform(rng));
+	double shape = 1 / (spread_ratio * spread_ratio);
+	return mean * gamma_of(rng, shape) / shape;
+}
+
+static uint32_t tokens_of(struct rng *rng, double mean, double spread_ratio, double most)
+{
+	double tokens = round(spread_around(rng, mean, spread_ratio));
+	return (uint32_t)fmax(1, fmin(tokens, most));
+}
+
+struct request_list requests_draw(struct arena *arena, const struct serve_params *params,
+				  uint64_t seed, const char *name, double tokens_max)
+{
+	struct rng gaps = rng_named(seed, arena_printf(arena, "arrivals of %s", name));
+	struct rng lengths = rng_named(seed, arena_printf(arena, "lengths of %s", name));
+	bool pauses = params->on_s > 0 && params->off_s > 0;
+	double on_ratio = pauses ? params->on_s / (params->on_s + params->off_s) : 1;
+	double now_s = 0, left_s = pauses ? spread_around(&gaps, params->on_s, 1) : INFINITY;
+	size_t count = (size_t)params->requests_count;
+	struct request_list list = {ARENA_ARRAY(arena, count, struct serve_request), count};
+	for (size_t i = 0; i < count; i++) {
+		struct serve_request *request = &list.items[i];
+		double gap_s =
+			spread_around(&gaps, on_ratio / params->rate_count, params->spread_ratio);
+		for (; gap_s > left_s; left_s = spread_around(&gaps, params->on_s, 1)) {
+			gap_s -= left_s;
+			now_s += left_s + spread_around(&gaps, params->off_s, 1);
+		}
+		now_s += gap_s;
+		left_s -= gap_s;
+		request->arrival_ps = ps_from_s(now_s);
+		request->prompt = tokens_of(&lengths, params->prompt_count,
+					    params->prompt_spread_ratio, fmax(1, tokens_max - 1));
+		request->output =
+			tokens_of(&lengths, params->output_count, params->output_spread_ratio,
+				  fmax(1, tokens_max - request->prompt));
+	}
+	return list;
+}
+
+/* ---- recorded requests ---- */
+
+struct list_reader {
+	struct arena *arena;
+	struct diag *diag;
+	const char *path;
+	VEC(struct serve_request) requests;
+	int64_t last_ps;
+};
+
+static void read_line(struct list_reader *r, const char *line, int number)
+{
+	double time_s, prompt, output;
+	char rest;
+	struct origin origin = {r->path, number};
+	if (line[0] == '#' || line[0] == '\n' || (number == 1 && isalpha((unsigned char)line[0])))
+		return;
+	if (sscanf(line, "%lf %lf %lf %c", &time_s, &prompt, &output, &rest) != 3 ||
+	    !(time_s >= 0 && time_s < 1e6) || !(prompt >= 1 && prompt <= TOKENS_MAX) ||
+	    !(output >= 1 && output <= TOKENS_MAX)) {
+		diag_error(r->diag, origin,
+			   "a request needs a time from 0 to 1e6 s and two numbers of tokens from "
+			   "1 on (write for example: 0.25, 512, 128, separated by tabs)");
+		return;
+	}
+	struct serve_request request = {ps_from_s(time_s), (uint32_t)prompt, (uint32_t)output};
+	if (request.arrival_ps < r->last_ps)
+		diag_error(r->diag, origin,
+			   "the request arrives before the request above it (sort the lines by "
+			   "time)");
+	r->last_ps = request.arrival_ps;
+	*VEC_PUSH(r->arena, &r->requests) = request;
+}
+
+struct request_list requests_read(struct arena *arena, struct diag *diag, struct origin origin,
+				  const char *path)
+{
+	enum { LINE_SIZE = 256, ERRORS_MAX = 10 };
+	char line[LINE_SIZE];
+	struct list_reader r = {.arena = arena, .diag = diag, .path = path};
+	FILE *file = fopen(path, "r");
+	size_t before = diag_count(diag);
+	if (!file) {
+		diag_error(diag, origin,
+			   "serve.list: the file '%s' cannot be opened (write the path of a table "
+			   "of requests)",
+			   path);
+		return (struct request_list){0};
+	}
+	for (int number = 1; fgets(line, sizeof line, file); number++) {
+		read_line(&r, line, number);
+		if (diag_count(diag) >= before + ERRORS_MAX ||
+		    r.requests.count >= SERVE_REQUESTS_MAX)
+			break;
+	}
+	fclose(file);
+	if (r.requests.count == 0 && diag_count(diag) == before)
+		diag_error(diag, (struct origin){path, 1},
+			   "the table of requests is empty (write a line for each request)");
+	if (diag_count(diag) > before)
+		return (struct request_list){0};
+	return (struct request_list){r.requests.items, r.requests.count};
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Requests of a service: when they arrive, and how many tokens they have.
+ *
+ * The times between arrivals, and the numbers of tokens, follow gamma distributions. Their spread
+ * is the standard deviation over the mean: 0 gives equal values, 1 an exponential distribution
+ * (Poisson arrivals), more gives bursts. Besides, arrivals may alternate between on and off
+ * phases, whose lengths are exponential. A list in a file replaces all of this.
+ */
+#ifndef FARWIRE_SERVING_REQUESTS_H
+#define FARWIRE_SERVING_REQUESTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/diag.h"
+#include "sim/base/param.h"
+
+struct arena;
+
+enum { SERVE_REQUESTS_MAX = 10000000 };
+enum serve_batching { BATCHING_AUTO, BATCHING_FIXED, BATCHING_DYNAMIC, BATCHING_CONTINUOUS };
+enum serve_router { ROUTER_ROUND_ROBIN, ROUTER_LEAST_OUTSTANDING };
+
+struct serve_params { /* the group `serve` of a case */
+	const char *model;
+	double rate_count, spread_ratio, on_s, off_s;
+	const char *list;
+	double requests_count, warmup_ratio;
+	double prompt_count, prompt_spread_ratio, output_count, output_spread_ratio;
+	int batching; /* enum serve_batching */
+	double batch_count, delay_s, queue_count, tokens_count;
+	bool chunked_prefill;
+	double memory_ratio, block_count;
+	int router; /* enum serve_router */
+	double latency_slo_s, first_slo_s, between_slo_s;
+};
+extern const struct param_table serve_table;
+
+struct serve_request {
+	int64_t arrival_ps;
+	uint32_t prompt, output; /* tokens, each at least 1 */
+};
+struct request_list {
+	struct serve_request *items; /* in the order of arrival */
+	size_t count;
+};
+
+/* Returns the requests of a service. Numbers of tokens that are drawn are cut such that prompt and
+ * output together have at most tokens_max tokens. */
+struct request_list requests_draw(struct arena *arena, const struct serve_params *params,
+				  uint64_t seed, const char *name, double tokens_max);
+/* Reads a table with a line for each request: time in s, tokens of the prompt and of the output,
+ * separated by tabs. Lines that begin with '#' and a first line of column names are skipped.
+ * Returns an empty list after errors, which are in diag. */
+struct request_list requests_read(struct arena *arena, struct diag *diag, struct origin origin,
+				  const char *path);
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The scheduler of a replica: which tokens of which requests an iteration processes.
+ *
+ * A request needs the keys and values of all its tokens before it gets its next token. So it has
+ * tokens that are PENDING: those of its prompt and of its output that are not in the cache. After
+ * the prompt there is one, the last token. After a preemption there are all.
+ */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/serving/internal.h"
+
+static uint32_t tokens_of(const struct query *q)
+{
+	return q->request->prompt + q->produced;
+}
+
+static uint32_t pending_of(const struct query *q)
+{
+	return tokens_of(q) - q->cached;
+}
+
+static bool is_complete(const struct query *q)
+{
+	return q->produced == q->request->output;
+}
+
+/* ---- memory ---- */
+
+/* Gives the request the blocks for that many tokens. Returns false if they are not free. */
+static bool blocks_take(struct replica *r, struct query *q, uint32_t tokens)
+{
+	if (r->spec->block_count == 0)
+		return true;
+	uint32_t block = (uint32_t)r->service->spec->params->block_count;
+	uint32_t all = (tokens + block - 1) / block;
+	if (all <= q->blocks)
+		return true;
+	if (all - q->blocks > r->free_blocks)
+		return false;
+	r->free_blocks -= all - q->blocks;
+	q->blocks = all;
+	return true;
+}
+
+static void blocks_return(struct replica *r, struct query *q)
+{
+	r->free_blocks += q->blocks;
+	q->blocks = 0;
+	FW_ASSERT(r->free_blocks <= r->spec->block_count);
+}
+
+/* ---- queue ---- */
+
+void replica_enqueue(struct replica *r, struct query *q)
+{
+	q->replica = r;
+	q->since_ps = serving_now_ps(r->serving);
+	q->next = NULL;
+	if (r->tail)
+		r->tail->next = q;
+	else
+		r->head = q;
+	r->tail = q;
+	r->waiting_count++;
+}
+
+static void admit(struct replica *r)
+{
+	struct query *q = r->head;
+	r->head = q->next;
+	r->tail = r->head ? r->tail : NULL;
+	r->waiting_count--;
+	q->parts_ps[SERVE_QUEUE] += serving_now_ps(r->serving) - q->since_ps;
+	q->kernel_from_ps = r->kernel_sum_ps;
+	q->overhead_from_ps = r->overhead_sum_ps;
+	r->running[r->running_count++] = q;
+}
+
+/* Adds the iterations since the request was admitted to its parts. */
+static void settle(struct replica *r, struct query *q)
+{
+	q->parts_ps[SERVE_KERNEL] += r->kernel_sum_ps - q->kernel_from_ps;
+	q->parts_ps[SERVE_OVERHEAD] += r->overhead_sum_ps - q->overhead_from_ps;
+}
+
+/* Takes the blocks of the request that was admitted last and puts it before the queue. */
+static void preempt_last(struct replica *r)
+{
+	struct query *q = r->running[--r->running_count];
+	settle(r, q);
+	blocks_return(r, q);
+	q->cached = q->fresh = 0;
+	q->since_ps = serving_now_ps(r->serving);
+	q->next = r->head;
+	r->head = q;
+	r->tail = r->tail ? r->tail : q;
+	r->waiting_count++;
+	r->service->preempted_count++;
+}
+
+/* ---- an iteration ---- */
+
+static double less(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* Returns the pairs of n new tokens with all earlier ones in the window and with themselves. */
+static double pairs_of(double cached, double n, double window)
+{
+	double inside = less(n, window > cached ? window - cached : 0);
+	return inside * cached + inside * (inside + 1) / 2 + (n - inside) * window;
+}
+
+static void take_part(const struct replica *r, struct query *q, uint32_t n, struct iteration *it)
+{
+	double cached = q->cached, tokens = n, all = cached + tokens;
+	double window = r->spec->window ? (double)r->spec->window : all;
+	q->fresh = n;
+	it->rows += tokens;
+	it->sequences += n == pending_of(q);
+	if (n == 1 && q->produced > 0) {
+		it->decode_rows++;
+		it->decode_keys[0] += all;
+		it->decode_keys[1] += less(all, window);
+		return;
+	}
+	it->prompt_rows += tokens;
+	it->prompt_keys[0] += all;
+	it->prompt_keys[1] += less(all, window + tokens);
+	it->prompt_pairs[0] += pairs_of(cached, tokens, all);
+	it->prompt_pairs[1] += pairs_of(cached, tokens, window);
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Gives each running request up to `budget` of its pending tokens. Returns the rest of the budget;
+ * 0 if a request was preempted. */
+static uint32_t go_on(struct replica *r, uint32_t budget, struct iteration *it)
+{
+	bool preempted = false;
+	for (size_t i = 0; i < r->running_count && budget > 0; i++) {
+		struct query *q = r->running[i];
+		uint32_t n = smaller(pending_of(q), budget);
+		while (i < r->running_count && !blocks_take(r, q, q->cached + n)) {
+			preempt_last(r);
+			preempted = true;
+		}
+		if (i == r->running_count)
+			break;
+		take_part(r, q, n, it);
+		budget -= n;
+	}
+	return preempted ? 0 : budget;
+}
+
+/* Admits requests while the budget, the batch and memory allow it. whole: prompts are not cut; the
+ * first one may exceed the budget. */
+static void admit_more(struct replica *r, uint32_t budget, bool whole, struct iteration *it)
+{
+	for (bool first = true; r->head && r->running_count < r->running_most; first = false) {
+		struct query *q = r->head;
+		uint32_t pending = pending_of(q), n = whole ? pending : smaller(pending, budget);
+		if (n == 0 || (n > budget && !first))
+			break;
+		r->blocked = !blocks_take(r, q, q->cached + n);
+		if (r->blocked)
+			break;
+		admit(r);
+		if (whole && n == 1 && q->produced > 0)
+			continue; /* its keys and values came from another replica */
+		take_part(r, q, n, it);
+		budget = n < budget ? budget - n : 0;
+	}
+}
+
+static void plan_continuous(struct replica *r, struct iteration *it)
+{
+	uint32_t budget = (uint32_t)r->service->spec->params->tokens_count;
+	if (r->service->spec->params->chunked_prefill) {
+		budget = go_on(r, budget, it);
+		admit_more(r, budget, false, it);
+		return;
+	}
+	admit_more(r, budget, true, it);
+	if (it->rows <= 0)
+		go_on(r, UINT32_MAX, it);
+}
+
+static void alarm_rings(void *ctx, uint64_t arg)
+{
+	struct replica *r = ctx;
+	(void)arg;
+	r->alarm = false;
+	replica_work(r);
+}
+
+/* Returns true if a fixed or dynamic batch can begin. */
+static bool batch_is_there(struct replica *r)
+{
+	const struct serve_params *params = r->service->spec->params;
+	if (!r->head)
+		return false;
+	if (r->waiting_count >= r->running_most || service_is_closed(r->service))
+		return true;
+	if (params->batching == BATCHING_FIXED)
+		return false;
+	int64_t at_ps = r->head->since_ps + ps_from_s(params->delay_s);
+	if (serving_now_ps(r->serving) >= at_ps)
+		return true;
+	if (!r->alarm)
+		engine_do_at(r->serving->spec.engine, at_ps, alarm_rings, r, 0);
+	r->alarm = true;
+	return false;
+}
+
+/* A batch runs until all its requests are complete. Their blocks are taken at its begin. */
+static void plan_batch(struct replica *r, struct iteration *it)
+{
+	if (r->running_count == 0 && !batch_is_there(r))
+		return;
+	for (bool begins = r->running_count == 0;
+	     begins && r->head && r->running_count < r->running_most;) {
+		const struct serve_request *request = r->head->request;
+		r->blocked = !blocks_take(r, r->head, request->prompt + request->output - 1);
+		if (r->blocked)
+			break;
+		admit(r);
+	}
+	for (size_t i = 0; i < r->running_count; i++)
+		if (!is_complete(r->running[i]))
+			take_part(r, r->running[i], pending_of(r->running[i]), it);
+}
+
+/* ---- the end of an iteration ---- */
+
+static void token_is_there(struct query *q)
+{
+	int64_t now_ps = serving_now_ps(q->replica->serving);
+	q->produced++;
+	if (q->produced == 1)
+		q->first_ps = now_ps;
+	else if (q->measured)
+		gap_note(q->replica->service, now_ps - q->last_ps);
+	q->last_ps = now_ps;
+}
+
+/* Returns true if the request leaves the replica. */
+static bool leaves(struct replica *r, struct query *q, bool batch_over)
+{
+	bool away = r->spec->role == ROLE_PREFILL && q->produced > 0 && !is_complete(q);
+	bool over = is_complete(q) && batch_over;
+	if (!away && !over)
+		return false;
+	settle(r, q);
+	r->outstanding_count--;
+	if (over) {
+		blocks_return(r, q);
+		query_ended(q);
+	} else {
+		query_hand_over(q);
+	}
+	return true;
+}
+
+static void iteration_over(void *ctx, uint64_t arg)
+{
+	struct replica *r = ctx;
+	size_t kept = 0;
+	bool batch_over = true;
+	(void)arg;
+	if (r->spec->stream) /* others may have slowed down the kernels */
+		r->kernel_ps = serving_now_ps(r->serving) - r->kernel_since_ps;
+	r->kernel_sum_ps += r->kernel_ps;
+	r->overhead_sum_ps += r->overhead_ps;
+	r->queue_sum_ps += r->head ? r->kernel_ps + r->overhead_ps : 0;
+	r->blocked_sum_ps += r->blocked ? r->kernel_ps + r->overhead_ps : 0;
+	r->busy = false;
+	for (size_t i = 0; i < r->running_count; i++) {
+		struct query *q = r->running[i];
+		q->cached += q->fresh;
+		if (q->fresh > 0 && pending_of(q) == 0)
+			token_is_there(q);
+		q->fresh = 0;
+		batch_over &= is_complete(q);
+	}
+	batch_over |= r->service->continuous;
+	for (size_t i = 0; i < r->running_count; i++)
+		if (!leaves(r, r->running[i], batch_over))
+			r->running[kept++] = r->running[i];
+	r->running_count = kept;
+	replica_work(r);
+}
+
+static void kernels_begin(void *ctx, uint64_t arg)
+{
+	struct replica *r = ctx;
+	(void)arg;
+	r->kernel_since_ps = serving_now_ps(r->serving);
+	const struct gpu_op op = {.kind = GPU_OP_KERNEL,
+				  .label = "iteration",
+				  .duration_s = s_from_ps(r->kernel_ps),
+				  .continued = true,
+				  .done = iteration_over,
+				  .ctx = r};
+	gpu_submit(r->spec->stream, &op);
+}
+
+void replica_work(struct replica *r)
+{
+	struct iteration it = {0};
+	if (r->busy)
+		return;
+	r->blocked = false;
+	if (r->service->continuous)
+		plan_continuous(r, &it);
+	else
+		plan_batch(r, &it);
+	if (it.rows <= 0)
+		return;
+	struct iteration_time time = r->spec->time(r->spec->ctx, &it);
+	r->kernel_ps = ps_from_s(time.kernel_s);
+	r->overhead_ps = ps_from_s(time.overhead_s);
+	r->busy = true;
+	struct engine *engine = r->serving->spec.engine;
+	if (r->spec->stream)
+		engine_do_after(engine, r->overhead_ps, kernels_begin, r, 0);
+	else
+		engine_do_after(engine, r->kernel_ps + r->overhead_ps, iteration_over, r, 0);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Arrivals, the router, and requests that go from one replica to another. */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/serving/internal.h"
+
+/* Returns the replica that gets the request. decode: it generates tokens only. */
+static struct replica *route(struct serving *serving, struct service *service, bool decode)
+{
+	struct replica *best = NULL;
+	size_t count = serving->spec.replica_count, turn = service->turn;
+	bool by_turn = service->spec->params->router == ROUTER_ROUND_ROBIN;
+	for (size_t i = 0; i < count; i++) {
+		struct replica *r = &serving->replicas[(turn + i) % count];
+		if (r->service != service || (r->spec->role == ROLE_DECODE) != decode)
+			continue;
+		if (!best || (!by_turn && r->outstanding_count < best->outstanding_count))
+			best = r;
+	}
+	FW_ASSERT(best);
+	service->turn = (size_t)(best - serving->replicas) + 1;
+	return best;
+}
+
+static void window_open(struct serving *serving)
+{
+	serving->open = true;
+	serving->opened_ps = serving_now_ps(serving);
+	for (size_t i = 0; i < serving->spec.replica_count; i++)
+		serving->replicas[i].kernel_opened_ps = serving->replicas[i].kernel_sum_ps;
+	serving->spec.opened(serving->spec.of);
+}
+
+/* Notes that one more request has ended. */
+static void note_end(struct service *service)
+{
+	struct serving *serving = service->serving;
+	FW_ASSERT(service->ended_count + service->refused_count <= service->arrived_count);
+	if (service->ended_count + service->refused_count < service->spec->requests.count)
+		return;
+	if (++serving->closed_count == serving->spec.service_count)
+		serving->spec.done(serving->spec.of);
+}
+
+void query_ended(struct query *q)
+{
+	struct replica *r = q->replica;
+	q->end_ps = serving_now_ps(r->serving);
+	r->service->ended_count++;
+	r->ended_count += q->measured;
+	note_end(r->service);
+}
+
+static void enter(struct replica *r, struct query *q)
+{
+	r->outstanding_count++;
+	replica_enqueue(r, q);
+	replica_work(r);
+}
+
+static void arrive(void *ctx, uint64_t index)
+{
+	struct service *service = ctx;
+	struct serving *serving = service->serving;
+	const struct serve_request *request = &service->spec->requests.items[index];
+	struct query *q = &service->queries[index];
+	double limit = service->spec->params->queue_count;
+	service->arrived_count++;
+	service->arrivals_end_ps = serving_now_ps(serving);
+	q->request = request;
+	q->measured = index >= service->first_measured;
+	if (index == service->first_measured)
+		service->opened_ps = serving_now_ps(serving);
+	if (q->measured && !serving->open)
+		window_open(serving);
+	if (!service_is_closed(service))
+		engine_do_at(serving->spec.engine, request[1].arrival_ps, arrive, service,
+			     index + 1);
+	struct replica *r = route(serving, service, false);
+	if (limit > 0 && (double)r->waiting_count >= limit) {
+		q->refused = true;
+		service->refused_count++;
+		note_end(service);
+		return;
+	}
+	enter(r, q);
+	if (service_is_closed(service)) /* partial batches wait no longer */
+		for (size_t i = 0; i < serving->spec.replica_count; i++)
+			replica_work(&serving->replicas[i]);
+}
+
+/* ---- from a replica for prompts to one for tokens ---- */
+
+struct passage {
+	struct query *query;
+	struct replica *from, *to;
+	uint32_t blocks;
+};
+
+static void passage_over(void *ctx, uint64_t arg)
+{
+	struct passage *passage = ctx;
+	struct query *q = passage->query;
+	(void)arg;
+	q->parts_ps[SERVE_TRANSFER] += serving_now_ps(passage->to->serving) - q->since_ps;
+	passage->from->free_blocks += passage->blocks;
+	FW_ASSERT(passage->from->free_blocks <= passage->from->spec->block_count);
+	replica_enqueue(passage->to, q);
+	replica_work(passage->to);
+	replica_work(passage->from);
+}
+
+void query_hand_over(struct query *q)
+{
+	struct serving *serving = q->replica->serving;
+	struct passage *passage = ARENA_NEW(serving->spec.arena, struct passage);
+	struct replica *to = route(serving, q->replica->service, true);
+	*passage = (struct passage){q, q->replica, to, q->blocks};
+	q->blocks = 0;
+	q->since_ps = serving_now_ps(serving);
+	to->outstanding_count++;
+	serving->spec.transfer(serving->spec.of, (size_t)(q->replica - serving->replicas),
+			       (size_t)(to - serving->replicas), q->cached, passage_over, passage);
+}
+
+/* ---- begin ---- */
+
+static void service_init(struct serving *serving, size_t index)
+{
+	struct service *service = &serving->services[index];
+	const struct serving_service_spec *spec = &serving->spec.services[index];
+	double warm = spec->params->warmup_ratio * (double)spec->requests.count;
+	int batching = spec->params->batching;
+	FW_ASSERT(spec->requests.count > 0);
+	*service = (struct service){
+		.spec = spec,
+		.serving = serving,
+		.queries = ARENA_ARRAY(serving->spec.arena, spec->requests.count, struct query),
+		.first_measured = (size_t)warm,
+		.continuous = batching == BATCHING_CONTINUOUS ||
+			      (batching == BATCHING_AUTO && spec->generates),
+		.gaps = gaps_new(serving->spec.arena)};
+}
+
+struct serving *serving_new(const struct serving_spec *spec)
+{
+	struct serving *serving = ARENA_NEW(spec->arena, struct serving);
+	*serving = (struct serving){
+		.spec = *spec,
+		.services = ARENA_ARRAY(spec->arena, spec->service_count, struct service),
+		.replicas = ARENA_ARRAY(spec->arena, spec->replica_count, struct replica)};
+	for (size_t i = 0; i < spec->service_count; i++)
+		service_init(serving, i);
+	for (size_t i = 0; i < spec->replica_count; i++) {
+		const struct serving_replica_spec *own = &spec->replicas[i];
+		struct service *service = &serving->services[own->service];
+		size_t most = (size_t)service->spec->params->batch_count;
+		serving->replicas[i] =
+			(struct replica){.spec = own,
+					 .service = service,
+					 .serving = serving,
+					 .running = ARENA_ARRAY(spec->arena, most, struct query *),
+					 .running_most = most,
+					 .free_blocks = own->block_count};
+	}
+	return serving;
+}
+
+void serving_begin(struct serving *serving)
+{
+	for (size_t i = 0; i < serving->spec.service_count; i++)
+		engine_do_at(serving->spec.engine,
+			     serving->services[i].spec->requests.items[0].arrival_ps, arrive,
+			     &serving->services[i], 0);
+}
+
+size_t serving_left(const struct serving *serving)
+{
+	size_t left = 0;
+	for (size_t i = 0; i < serving->spec.service_count; i++) {
+		const struct service *service = &serving->services[i];
+		left += service->spec->requests.count - service->ended_count -
+			service->refused_count;
+	}
+	return left;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Model servers: requests arrive, a router gives them to replicas, and each replica processes
+ * them in iterations.
+ *
+ *   SERVICE   a network with its requests; several services can share GPUs
+ *   REPLICA   a process with the network on a GPU. It has a queue, and a cache for keys and
+ *             values (KV cache) in blocks
+ *   ROLE      a replica processes prompts, or generates tokens, or does both. Keys and values of a
+ *             prompt that was processed elsewhere are sent first.
+ *
+ * A replica's scheduler is that of vLLM, or a fixed or dynamic batcher (scheduler.c). An iteration
+ * is one event, so ten minutes of a large service take seconds. If memory for the next token is
+ * short, the request that came last loses its blocks and is processed again later.
+ */
+#ifndef FARWIRE_SERVING_SERVING_H
+#define FARWIRE_SERVING_SERVING_H
+
+#include "sim/gpu/gpu.h"
+#include "sim/serving/model.h"
+#include "sim/serving/requests.h"
+
+enum serve_role { ROLE_BOTH, ROLE_PREFILL, ROLE_DECODE };
+
+struct serving;
+struct serving_service_spec {
+	const struct serve_params *params;
+	struct request_list requests;
+	bool generates; /* the network generates tokens; otherwise a request is one sample */
+};
+struct serving_replica_spec {
+	size_t service;
+	enum serve_role role;
+	struct iteration_time (*time)(void *ctx, const struct iteration *iteration);
+	void *ctx;
+	size_t block_count;        /* blocks of its KV cache; 0: the network needs none */
+	size_t window;             /* tokens that layers with a window see; 0: all */
+	struct gpu_stream *stream; /* a GPU that others use, too; NULL: its own GPU */
+};
+struct serving_spec {
+	struct arena *arena;
+	struct engine *engine;
+	const struct serving_service_spec *services;
+	size_t service_count;
+	const struct serving_replica_spec *replicas;
+	size_t replica_count;
+	/* Sends the keys and values of that many tokens between two replicas, and then calls fn
+	 * from an event. NULL: no replica has a role. */
+	void (*transfer)(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx);
+	void (*opened)(void *of); /* called when the first request that is measured arrives */
+	void (*done)(void *of);   /* called when all requests have ended */
+	void *of;
+};
+struct serving *serving_new(const struct serving_spec *spec);
+/* Begins the arrivals. */
+void serving_begin(struct serving *serving);
+/* Returns the number of requests that have neither ended nor been refused. */
+size_t serving_left(const struct serving *serving);
+
+/* ---- answers ---- */
+
+enum { SERVE_QUANTILES = 4, SERVE_CDF_POINTS = 21 };
+
+enum serve_part { /* causes of a request's latency */
+		  SERVE_KERNEL,
+		  SERVE_OVERHEAD, /* host work, launches, forwarded calls */
+		  SERVE_QUEUE,
+		  SERVE_TRANSFER, /* of keys and values */
+		  SERVE_OTHER,    /* waits for the others of a batch */
+		  SERVE_PART_COUNT,
+};
+/* The answers of the requests that are measured. Quantiles are 50, 90, 95 and 99 %. Times are in
+ * seconds; NaN: there are none. */
+struct serving_answers {
+	double requests_count, refused_count, preempted_count;
+	double requests_per_s, tokens_per_s;
+	double mean_s; /* mean latency; the parts add up to it */
+	double parts_s[SERVE_PART_COUNT];
+	double latency_s[SERVE_QUANTILES], first_s[SERVE_QUANTILES], between_s[SERVE_QUANTILES];
+	double attainment_ratio;        /* share of requests that meet all objectives */
+	double cdf_s[SERVE_CDF_POINTS]; /* quantiles 0, 0.05 .. 1 of the latency */
+	double blocked_ratio; /* part of the time with a queue in which KV cache was short */
+};
+struct replica_run {                                 /* the result of one replica */
+	const struct serving_answers *service, *all; /* answers of its service, and of all */
+	double busy_ratio;     /* part of the window in which its kernels ran */
+	double requests_per_s; /* requests that ended at this replica */
+};
+/* Sets runs[replica_count]. */
+void serving_read(struct serving *serving, struct replica_run *runs);
+
+#endif

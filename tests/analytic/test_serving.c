@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Model servers against queueing theory. The time of an iteration is given, so that a replica is a
+ * queue with a known answer; arrivals are Poisson. Tolerances cover the
+ * statistical error of the means and quantiles of that many requests. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/engine/engine.h"
+#include "sim/serving/serving.h"
+#include "tests/test.h"
+
+enum { REPLICAS_MAX = 4 };
+
+struct bench {
+	struct arena *arena;
+	struct engine *engine;
+	struct serve_params params;
+	struct serving_service_spec service;
+	struct serving_replica_spec replicas[REPLICAS_MAX];
+	struct serving *serving;
+	struct replica_run runs[REPLICAS_MAX];
+	struct rng rng;
+	double iterations;
+	size_t opened, done;
+};
+
+static void opened(void *of)
+{
+	((struct bench *)of)->opened++;
+}
+
+static void done(void *of)
+{
+	((struct bench *)of)->done++;
+}
+
+/* 1 ms for each token. */
+static struct iteration_time by_rows(void *ctx, const struct iteration *it)
+{
+	((struct bench *)ctx)->iterations++;
+	return (struct iteration_time){1e-3 * it->rows, 0};
+}
+
+/* Exponential with a mean of 1 s, whatever the batch. */
+static struct iteration_time by_chance(void *ctx, const struct iteration *it)
+{
+	struct bench *b = ctx;
+	(void)it;
+	return (struct iteration_time){-log(rng_uniform(&b->rng)), 0};
+}
+
+static struct bench bench_of(size_t requests)
+{
+	struct bench b = {.arena = arena_new()};
+	const struct engine_limits limits = {.events_max = 0};
+	b.engine = engine_new(b.arena, &limits);
+	b.rng = rng_named(7, "services");
+	b.params = (struct serve_params){.model = "",
+					 .list = "",
+					 .rate_count = 1,
+					 .spread_ratio = 1,
+					 .requests_count = (double)requests,
+					 .warmup_ratio = 0.1,
+					 .prompt_count = 1,
+					 .output_count = 1,
+					 .batching = BATCHING_DYNAMIC,
+					 .batch_count = 1,
+					 .tokens_count = 8192,
+					 .chunked_prefill = true,
+					 .block_count = 16,
+					 .router = ROUTER_ROUND_ROBIN};
+	return b;
+}
+
+/* Runs all requests on that many replicas and returns the answers. */
+static struct serving_answers run(struct bench *b, size_t replicas, size_t block_count,
+				  struct iteration_time (*time)(void *, const struct iteration *))
+{
+	b->service.params = &b->params;
+	if (b->service.requests.count == 0)
+		b->service.requests = requests_draw(b->arena, &b->params, 11, "test", 1e9);
+	for (size_t i = 0; i < replicas; i++)
+		b->replicas[i] = (struct serving_replica_spec){
+			.time = time, .ctx = b, .block_count = block_count};
+	const struct serving_spec spec = {.arena = b->arena,
+					  .engine = b->engine,
+					  .services = &b->service,
+					  .service_count = 1,
+					  .replicas = b->replicas,
+					  .replica_count = replicas,
+					  .opened = opened,
+					  .done = done,
+					  .of = b};
+	b->serving = serving_new(&spec);
+	serving_begin(b->serving);
+	engine_run(b->engine);
+	serving_read(b->serving, b->runs);
+	return *b->runs[0].all;
+}
+
+/* M/M/1: the latency is exponential with mean 1 / (mu - lambda). mu = 1/s, lambda = 0.7/s. A batch
+ * of one takes an exponential time. */
+static void a_single_server_has_the_latency_of_mm1(void)
+{
+	struct bench b = bench_of(200000);
+	b.params.rate_count = 0.7;
+	struct serving_answers answers = run(&b, 1, 0, by_chance);
+	CHECK_NEAR(answers.mean_s, 1 / 0.3, 0.03);
+	CHECK_NEAR(answers.latency_s[0], log(2) / 0.3, 0.03);
+	CHECK_NEAR(answers.latency_s[3], log(100) / 0.3, 0.05);
+	CHECK_NEAR(answers.requests_per_s, 0.7, 0.01);
+	CHECK_NEAR(b.runs[0].busy_ratio, 0.7, 0.01);
+	arena_free(b.arena);
+}
+
+/* M/D/1 (Pollaczek-Khinchine): wait = rho / (2 (1 - rho)) of a service. A prompt of 800 tokens
+ * takes 0.8 s, lambda = 1/s: wait = 0.8 * 0.8 / 0.4 = 1.6 s. */
+static void equal_services_have_the_wait_of_md1(void)
+{
+	struct bench b = bench_of(200000);
+	b.params.prompt_count = 800;
+	struct serving_answers answers = run(&b, 1, 0, by_rows);
+	CHECK_NEAR(answers.parts_s[SERVE_QUEUE], 1.6, 0.03);
+	CHECK_NEAR(answers.parts_s[SERVE_KERNEL], 0.8, 1e-9);
+	CHECK_NEAR(answers.mean_s, 2.4, 0.03);
+	arena_free(b.arena);
+}
+
+/* M/G/1 with gamma lengths of spread s: wait = rho (1 + s^2) / (2 (1 - rho)) of a mean service.
+ * s = 1.5, mean 600 tokens of 1 ms, lambda 1/s: 0.6 * 0.6 * 3.25 / 0.8 = 1.4625 s. */
+static void spread_lengths_have_the_wait_of_mg1(void)
+{
+	struct bench b = bench_of(200000);
+	b.params.prompt_count = 600;
+	b.params.prompt_spread_ratio = 1.5;
+	struct serving_answers answers = run(&b, 1, 0, by_rows);
+	CHECK_NEAR(answers.parts_s[SERVE_QUEUE], 1.4625, 0.05);
+	arena_free(b.arena);
+}
+
+/* Batches of up to B = 4 with an exponential service of mean 1 s, lambda = 2/s. While a batch runs,
+ * n requests wait with probability C r^n. r solves mu r^5 - (lambda + mu) r + lambda = 0 in (0, 1),
+ * and C (mu / lambda + 1 / (1 - r)) = 1. Little: wait = C r / (1 - r)^2 / lambda. */
+static void batches_have_the_wait_of_bulk_service(void)
+{
+	double low = 0, high = 0.999;
+	while (high - low > 1e-12) {
+		double r = (low + high) / 2;
+		*(pow(r, 5) - 3 * r + 2 > 0 ? &low : &high) = r;
+	}
+	double c = 1 / (0.5 + 1 / (1 - low));
+	double wait_s = c * low / ((1 - low) * (1 - low)) / 2;
+	struct bench b = bench_of(200000);
+	b.params.rate_count = 2;
+	b.params.batch_count = 4;
+	struct serving_answers answers = run(&b, 1, 0, by_chance);
+	CHECK_NEAR(answers.parts_s[SERVE_QUEUE], wait_s, 0.03);
+	arena_free(b.arena);
+}
+
+/* A router by turns gives each of two replicas every second request: the arrivals of a replica are
+ * Erlang-2, so the wait is shorter than that of M/M/1 with the same load (E2/M/1: sigma solves
+ * sigma = (2 lambda / (2 lambda + mu (1 - sigma)))^2, wait = sigma / (mu (1 - sigma))). */
+static void a_router_by_turns_gives_erlang_arrivals(void)
+{
+	double sigma = 0.5;
+	for (size_t i = 0; i < 200; i++)
+		sigma = pow(1.4 / (1.4 + 1 - sigma), 2);
+	struct bench b = bench_of(200000);
+	b.params.rate_count = 1.4;
+	struct serving_answers answers = run(&b, 2, 0, by_chance);
+	CHECK_NEAR(answers.parts_s[SERVE_QUEUE], sigma / (1 - sigma), 0.04);
+	arena_free(b.arena);
+}
+
+/* A dynamic batch that is never full begins when its first request has waited for the delay.
+ * Requests each 1 s, delay 2.5 s: requests 0, 1 and 2 leave together at 2.5 s, and so on. */
+static void a_dynamic_batch_waits_for_its_delay(void)
+{
+	struct bench b = bench_of(300);
+	b.params.spread_ratio = 0;
+	b.params.warmup_ratio = 0;
+	b.params.batch_count = 8;
+	b.params.delay_s = 2.5;
+	struct serving_answers answers = run(&b, 1, 0, by_rows);
+	CHECK_NEAR(b.iterations, 100, 0);
+	CHECK_NEAR(answers.parts_s[SERVE_QUEUE], 1.5, 0.01);
+	arena_free(b.arena);
+}
+
+/* A fixed batch of 4 waits for the fourth request: waits of 3, 2, 1 and 0 s. */
+static void a_fixed_batch_waits_until_it_is_full(void)
+{
+	struct bench b = bench_of(400);
+	b.params.spread_ratio = 0;
+	b.params.warmup_ratio = 0;
+	b.params.batching = BATCHING_FIXED;
+	b.params.batch_count = 4;
+	struct serving_answers answers = run(&b, 1, 0, by_rows);
+	CHECK_NEAR(b.iterations, 100, 0);
+	CHECK_NEAR(answers.parts_s[SERVE_QUEUE], 1.5, 1e-9);
+	CHECK_NEAR(answers.mean_s, 1.504, 1e-9);
+	arena_free(b.arena);
+}
+
+/* Two prompts of 32 tokens and 32 output tokens each need 4 blocks of 16; 6 blocks are there. Both
+ * prompts take 2 blocks each, and at 33 tokens one more each. At 49 tokens one needs a seventh
+ * block, so the later request is preempted and processed again. */
+static void a_full_cache_preempts_the_last_request(void)
+{
+	struct bench b = bench_of(2);
+	b.params.spread_ratio = 0;
+	b.params.warmup_ratio = 0;
+	b.params.rate_count = 1000;
+	b.params.batching = BATCHING_CONTINUOUS;
+	b.params.batch_count = 8;
+	b.params.prompt_count = 32;
+	b.params.output_count = 32;
+	b.service.generates = true;
+	struct serving_answers answers = run(&b, 1, 6, by_rows);
+	CHECK_NEAR(answers.preempted_count, 1, 0);
+	CHECK(serving_left(b.serving) == 0);
+	CHECK(answers.blocked_ratio > 0);
+	arena_free(b.arena);
+}
+
+/* Every request ends or is refused, under a load that fills queue and cache. Equal seeds give equal
+ * answers. */
+static void each_request_ends_or_is_refused(void)
+{
+	struct serving_answers all[2];
+	for (size_t k = 0; k < 2; k++) {
+		struct bench b = bench_of(20000);
+		b.params.rate_count = 4;
+		b.params.spread_ratio = 3;
+		b.params.on_s = 20;
+		b.params.off_s = 20;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.batch_count = 16;
+		b.params.tokens_count = 64;
+		b.params.prompt_count = 100;
+		b.params.prompt_spread_ratio = 1;
+		b.params.output_count = 30;
+		b.params.output_spread_ratio = 1;
+		b.params.queue_count = 20;
+		b.service.generates = true;
+		all[k] = run(&b, 2, 200, by_rows);
+		CHECK(serving_left(b.serving) == 0);
+		CHECK(b.done == 1 && b.opened == 1);
+		CHECK(all[k].refused_count > 0 && all[k].preempted_count > 0);
+		arena_free(b.arena);
+	}
+	CHECK(memcmp(&all[0], &all[1], sizeof all[0]) == 0);
+}
+
+/* Whole prompts before tokens: a prompt of 1000 tokens delays the next token of a running request
+ * by 1 s. Chunks of 100 tokens delay each token by at most 0.1 s. */
+static void chunks_bound_the_time_between_tokens(void)
+{
+	static const struct serve_request pair[] = {{0, 1, 200}, {PS_PER_S / 20, 1000, 2}};
+	double worst_s[2];
+	for (size_t k = 0; k < 2; k++) {
+		struct bench b = bench_of(2);
+		struct serve_request *own = ARENA_ARRAY(b.arena, 2, struct serve_request);
+		memcpy(own, pair, sizeof pair);
+		b.service.requests = (struct request_list){own, 2};
+		b.params.warmup_ratio = 0;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.batch_count = 8;
+		b.params.tokens_count = 100;
+		b.params.chunked_prefill = k == 1;
+		b.service.generates = true;
+		struct serving_answers answers = run(&b, 1, 1000, by_rows);
+		worst_s[k] = answers.first_s[3];
+		CHECK_NEAR(b.runs[0].busy_ratio, 1, 1e-9);
+		/* each of the 201 + 1001 processed tokens takes 1 ms in both cases */
+		CHECK_NEAR(s_from_ps(engine_now_ps(b.engine)), 1.201, 1e-9);
+		arena_free(b.arena);
+	}
+	CHECK(worst_s[0] < worst_s[1]);
+}
+
+/* Arrivals keep their mean rate with bursts and pauses. */
+static void arrivals_keep_their_mean_rate(void)
+{
+	static const double spreads[] = {0, 0.5, 1, 3};
+	for (size_t i = 0; i < 4; i++) {
+		struct bench b = bench_of(200000);
+		b.params.rate_count = 50;
+		b.params.spread_ratio = spreads[i];
+		b.params.on_s = i % 2 ? 1 : 0;
+		b.params.off_s = i % 2 ? 3 : 0;
+		struct request_list list = requests_draw(b.arena, &b.params, 5, "test", 100);
+		double span_s = s_from_ps(list.items[list.count - 1].arrival_ps);
+		CHECK_NEAR((double)list.count / span_s, 50, 0.05);
+		arena_free(b.arena);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(a_single_server_has_the_latency_of_mm1),  TEST(equal_services_have_the_wait_of_md1),
+	TEST(spread_lengths_have_the_wait_of_mg1),     TEST(batches_have_the_wait_of_bulk_service),
+	TEST(a_router_by_turns_gives_erlang_arrivals), TEST(a_dynamic_batch_waits_for_its_delay),
+	TEST(a_fixed_batch_waits_until_it_is_full),    TEST(a_full_cache_preempts_the_last_request),
+	TEST(each_request_ends_or_is_refused),         TEST(chunks_bound_the_time_between_tokens),
+	TEST(arrivals_keep_their_mean_rate),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}
