@@ -143,6 +143,10 @@ const char *slot_name(struct arena *arena, const struct slot *slot, size_t chunk
 double plan_memory_B(const struct training_plan *plan, const struct stack_params *stack,
 		     size_t stage);
 
+/* Returns the bytes that a GPU sends for an activation between two stages. With sequence
+ * parallelism it sends its tokens. */
+double plan_message_B(const struct training_plan *plan, const struct stack_params *stack);
+
 /* ---- a rank's program ---- */
 
 struct plan_step {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The GPU memory of a rank of a plan. docs/models/plans.md explains each term. */
+/* The GPU memory of a rank of a plan, and the size of its messages. docs/models/plans.md explains
+ * each term. */
 #include <math.h>
 
 #include "sim/base/arena.h"
@@ -131,4 +132,18 @@ double plan_memory_B(const struct training_plan *plan, const struct stack_params
 		all_B += GATHERED_UNITS * sum.unit_count *
 			 (stack_element_B(stack) + plan->params->gradient_element_B);
 	return all_B * plan->params->fragmentation_ratio + stack->workspace_B;
+}
+
+double plan_message_B(const struct training_plan *plan, const struct stack_params *stack)
+{
+	const struct network *network = plan->shard->network;
+	double parts = (double)plan->sizes[AXIS_CONTEXT];
+	size_t i = 1;
+	while (network->layers[i].block == 0)
+		i++;
+	if (plan->params->scatter_gather || plan->sequence)
+		parts *= (double)plan->sizes[AXIS_TENSOR];
+	return (double)(network->layers[network->layers[i].inputs[0]].channels * network->sequence *
+			plan->micro_batch) /
+	       parts * stack_element_B(stack);
 }

@@ -383,8 +383,7 @@ static void gather_chunk(struct writer *w, size_t chunk, uint16_t stream)
 	gather_parameters(w, count, expert_count, stream);
 }
 
-/* Gathers the parameters that the step before updated, chunk by chunk, while the first passes
- * compute. */
+/* Gathers the parameters that the step before updated, beside the first passes. */
 static void gather_updated(struct writer *w)
 {
 	for (size_t c = 0; c < w->plan->chunk_count; c++) {
@@ -546,19 +545,6 @@ static void update(struct writer *w)
 		gather_chunk(w, c, COMPUTE);
 }
 
-/* Returns the bytes that a GPU sends for an activation between two stages. With sequence
- * parallelism it sends its tokens. */
-static double message_B(const struct writer *w)
-{
-	const struct network *network = w->plan->shard->network;
-	size_t i = 1;
-	while (network->layers[i].block == 0)
-		i++;
-	double parts = w->scatters ? (double)w->plan->sizes[AXIS_TENSOR] : 1;
-	return network->layers[network->layers[i].inputs[0]].output_count / parts *
-	       (double)w->plan->micro_batch * stack_element_B(w->step->stack);
-}
-
 const struct program *plan_program(struct arena *arena, const struct plan_step *step, size_t rank)
 {
 	const struct training_plan *plan = step->plan;
@@ -580,7 +566,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 					     plan->micro_batch_count};
 	struct slots slots = {0};
 	build_units(&w);
-	w.message_B = message_B(&w);
+	w.message_B = plan_message_B(plan, step->stack);
 	plan->schedule->write(arena, &shape, w.stage, &slots);
 	issue_item(&w.issuer, ITEM_THINK)->work_s = step->stack->session_s;
 	if (gathers_updated(&w) && plan->params->overlap_parameters)

@@ -97,6 +97,17 @@ static void variables_on_the_client_cross_its_port_for_each_gpu(void)
 	arena_free(arena);
 }
 
+/* The client has one of the four GPUs, whose gradients and variables stay in its machine. */
+static void local_gpu_of_a_client_uses_the_local_driver(void)
+{
+	num_init();
+	arena = arena_new();
+	struct answer a = run_case("local-and-remote", "case.exchange=tf-parameter-server");
+	double three_B = gradients_B(a.scenario) * 3 * WIRE_RATIO;
+	CHECK_BETWEEN(step_B(&a, "tor>client") / three_B, 0.98, 1.03);
+	arena_free(arena);
+}
+
 /* Each GPU sends 2 * 3 / 4 of the gradients around a ring of four GPUs. One of them sends to the
  * other server in each direction. The client sends only calls. */
 static void all_reduce_of_remote_gpus_does_not_use_the_client_port(void)
@@ -199,6 +210,7 @@ static void fused_ranks_and_programs_agree_within_five_percent(void)
 
 static const struct test tests[] = {
 	TEST(variables_on_the_client_cross_its_port_for_each_gpu),
+	TEST(local_gpu_of_a_client_uses_the_local_driver),
 	TEST(all_reduce_of_remote_gpus_does_not_use_the_client_port),
 	TEST(pipeline_is_idle_at_least_for_its_bubble),
 	TEST(recorded_rank_takes_its_kernels_and_one_all_reduce),

@@ -374,6 +374,57 @@ static void user_buffers_leave_a_quarter_of_sums_behind_the_product(void)
 	arena_free(arena);
 }
 
+/* Returns the bytes that the calls of that kind carry in a step of the rank. */
+static double called_B(struct arena *arena, const struct plan_step *step, size_t rank,
+		       enum call_kind kind)
+{
+	const struct program *program = plan_program(arena, step, rank);
+	double sum_B = 0;
+	for (size_t i = 0; i < program->threads[0].count; i++) {
+		const struct item *item = &program->threads[0].items[i];
+		if (item->kind == ITEM_CALL && item->call.kind == kind)
+			sum_B += item->call.payload_B;
+	}
+	return sum_B;
+}
+
+/* tp 2, pp 2, dp 2; a step has 2 micro-batches of a sample, in bf16. A GPU of the first stage sends
+ * half of 16 x 8 elements for each, and has fp32 gradients of a block and the embedding:
+ * half of their matrices, and a norm of 8. */
+static void a_step_carries_the_bytes_of_the_formulas(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	const struct stack_params stack = {
+		.optimiser_copies_count = 2, .precision = PRECISION_BF16, .fused_attention = true};
+	const struct gpu_params gpu = {.bf16_flops = 1e12,
+				       .fp32_flops = 1e12,
+				       .memory_bandwidth_Bps = 1e11,
+				       .memory_efficiency_ratio = 1};
+	const struct efficiency_params efficiency = {.peak_ratio = 1};
+	const struct driver_params driver = {.launch_s = 1e-6};
+	const char *why;
+	params.tp_count = params.pp_count = 2;
+	params.global_batch_count = 4;
+	params.scatter_gather = true;
+	for (int sequence = 0; sequence < 2; sequence++) {
+		params.sequence_parallel = sequence;
+		const struct training_plan *plan =
+			plan_new(arena, read_tiny(arena), &params, 8, &why);
+		const struct plan_groups groups = plan_groups(arena, plan, false);
+		const struct plan_step step = {plan, &groups, &stack, &gpu, &efficiency, &driver};
+		double matrices = 8 * 24 + 8 * 8 + 2 * 8 * 32 + 12 * 8;
+		double sums_B = sequence ? 0 : 2 * (4 + 1) * 16 * 8 * 2;
+		CHECK_NEAR(called_B(arena, &step, 0, CALL_SEND), 2 * 16 * 8 * 2 / 2.0, 0);
+		CHECK_NEAR(called_B(arena, &step, 0, CALL_RECEIVE), 2 * 16 * 8 * 2 / 2.0, 0);
+		CHECK_NEAR(called_B(arena, &step, 0, CALL_ALL_REDUCE),
+			   sums_B + (matrices / 2 + 8) * 4, 0);
+		CHECK_NEAR(called_B(arena, &step, 0, CALL_REDUCE_SCATTER),
+			   sequence ? 2 * (4 + 1) * 16 * 8 * 2 : 0, 0);
+	}
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(gpipe_and_1f1b_have_a_bubble_of_p_minus_1_passes),
 	TEST(interleaving_divides_the_bubble_by_the_chunks),
@@ -385,6 +436,7 @@ static const struct test tests[] = {
 	TEST(ranks_and_groups_follow_the_order),
 	TEST(impossible_plans_are_refused_with_a_possible_number),
 	TEST(sharding_divides_what_it_says),
+	TEST(a_step_carries_the_bytes_of_the_formulas),
 	TEST(embedding_and_loss_take_the_place_of_blocks),
 	TEST(user_buffers_leave_a_quarter_of_sums_behind_the_product),
 	TEST(model_flop_is_three_forward_passes_with_whole_attention),
