@@ -271,10 +271,16 @@ bool gpu_context_computes(const struct gpu_context *context)
 	return context->busy.running_count > 0;
 }
 
+/* Two streams can wait for each other within an event, while one of the waits has ended but its
+ * stream has not gone on yet. */
 static const struct gpu_op *stream_waits_for(const struct gpu_stream *stream)
 {
-	while (stream && stream->first && stream->first->op.kind == GPU_OP_WAIT)
+	enum { WAITS_MOST = 64 };
+	for (int i = 0; stream && stream->first && stream->first->op.kind == GPU_OP_WAIT; i++) {
+		if (i == WAITS_MOST)
+			return NULL;
 		stream = stream->first->op.event->stream;
+	}
 	return stream && stream->first ? &stream->first->op : NULL;
 }
 

@@ -144,6 +144,36 @@ static bool is_log(const struct sweep_axis *axis)
 	       (!axis->words && axis->count > 2 && low > 0 && high / low >= 16 && !axis->ranged);
 }
 
+/* Draws two quantiles of the latency of requests over the first axis. */
+static struct drawing *draw_latency(struct arena *arena, struct chart_text text,
+				    const struct sweep *sweep)
+{
+	static const struct {
+		const char *name;
+		size_t quantile;
+	} shown[] = {{"median", 0}, {"99 %", QUANTILE_COUNT - 1}};
+	const size_t each = sizeof shown / sizeof shown[0];
+	const struct sweep_axis *x = &sweep->axes[0];
+	size_t lines = sweep->point_count / x->count;
+	struct curve *curves = ARENA_ARRAY(arena, each * lines, struct curve);
+	const struct labels labels = labels_beside(sweep, 0, 0);
+	struct chart_axes axes = {.y_label = "latency (s)", .x_log = is_log(x), .y_log = true};
+	const double *values = shown_values(arena, sweep, 0, &axes.x_label);
+	for (size_t c = 0; c < each * lines; c++) {
+		struct estimate *y = ARENA_ARRAY(arena, x->count, struct estimate);
+		const struct prediction **line = line_of(arena, sweep, c / each);
+		const char *label = label_at(arena, &labels, c / each);
+		for (size_t i = 0; i < x->count; i++)
+			y[i] = line[i]->ok ? line[i]->latency_s[shown[c % each].quantile]
+					   : (struct estimate){NAN, NAN, NAN};
+		label = arena_printf(arena, "%s%s%s", label, *label ? ", " : "",
+				     shown[c % each].name);
+		curves[c] = (struct curve){label, values, y, x->count};
+	}
+	return chart_curves(arena, titled(arena, text, "Latency of requests", &labels), axes,
+			    curves, each * lines);
+}
+
 /* Draws the ratio over the first axis, with a curve for each combination of the other axes. */
 static struct drawing *draw_curves(struct arena *arena, struct chart_text text,
 				   const struct sweep *sweep, unsigned kinds)
@@ -274,6 +304,8 @@ struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const s
 		return draw_lines(arena, text, sweep, false);
 	if (kinds == PREDICTION_COLLECTIVE && strcmp(x->key, "case.collective_size") == 0)
 		return draw_lines(arena, text, sweep, true);
+	if (kinds == PREDICTION_SERVING)
+		return draw_latency(arena, text, sweep);
 	if (find_sides(arena, sweep, sides))
 		return draw_maps(arena, text, sweep, sides, kinds);
 	return draw_curves(arena, text, sweep, kinds);

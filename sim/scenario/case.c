@@ -442,9 +442,10 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 		return scenario;
 	struct case_reader c = {.reader = reader, .request = request};
 	c.reader.fold = fold_machines(arena, scenario, look.reader.fold);
-	const struct training_plan *plan = scenario->jobs[0].plan;
-	const char *why =
-		plan && !c.reader.fold ? plan_too_large(arena, plan, plan->rank_count) : NULL;
+	const struct job_entry *entry = &scenario->jobs[0];
+	const char *why = entry->plan && !c.reader.fold
+				  ? case_plan_too_large(&look, entry->plan, entry->rank_count)
+				  : NULL;
 	if (why) /* before all machines are read */
 		case_plan_refused(&look, why);
 	return why ? NULL : read_all(&c);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads cases of one job whose programs are simulated call by call on several GPUs: GPUs behind
  * a remoting runtime, stages of a pipeline, and ranks that replay a recording. */
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -213,6 +214,14 @@ static bool fill_spread(struct case_reader *c, struct job_entry *entry)
 	return true;
 }
 
+const char *case_plan_too_large(const struct case_reader *c, const struct training_plan *plan,
+				size_t simulated_count)
+{
+	static const double least = 1e8; /* a smaller limit ends the run */
+	return plan_too_large(c->reader.arena, plan, simulated_count,
+			      fmax(least, (double)c->scenario->events_max));
+}
+
 void case_plan_refused(struct case_reader *c, const char *why)
 {
 	struct origin origin = case_origin(c);
@@ -237,7 +246,7 @@ static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 	}
 	entry->plan = plan_new(c->reader.arena, entry->network, params, entry->rank_count, &why);
 	if (entry->plan)
-		why = plan_too_large(c->reader.arena, entry->plan, entry->simulated_count);
+		why = case_plan_too_large(c, entry->plan, entry->simulated_count);
 	if (why) {
 		case_plan_refused(c, why);
 		return false;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds jobs that are simulated call by call from a scenario's entries. */
+#include <string.h>
+
 #include "sim/base/arena.h"
 #include "sim/scenario/fold_plan.h"
 #include "sim/scenario/world.h"
@@ -27,9 +29,21 @@ static struct plan_groups plan_programs(struct world *w, const struct job_entry 
 	struct arena *arena = w->workload.arena;
 	const struct fold *fold = w->scenario->topology.fold;
 	struct plan_groups groups = fold_plan_groups(arena, entry, fold);
+	size_t *firsts = ARENA_ARRAY(arena, entry->plan->sizes[AXIS_PIPELINE], size_t);
 	for (size_t i = 0; i < entry->simulated_count; i++) {
 		const struct plan_step step = fold_plan_step(w->scenario, &groups, i);
-		programs[i] = plan_program(arena, &step, fold ? fold->rank_of[i] : i);
+		size_t rank = fold ? fold->rank_of[i] : i;
+		size_t stage = plan_index(entry->plan, rank, AXIS_PIPELINE), first = firsts[stage];
+		size_t like = fold ? fold->rank_of[first] : first;
+		const struct gpu_params *gpu =
+			&w->scenario->topology.gpus[entry->gpus[first]].params;
+		bool known = first < i && programs[first] &&
+			     plan_index(entry->plan, like, AXIS_PIPELINE) == stage &&
+			     memcmp(gpu, step.gpu, sizeof *gpu) == 0;
+		if (!known)
+			firsts[stage] = i;
+		programs[i] = known ? plan_program_like(arena, &step, programs[first], like, rank)
+				    : plan_program(arena, &step, rank);
 	}
 	return groups;
 }

@@ -10,6 +10,8 @@
 
 /* Each pass takes about 1 kB. */
 #define PASSES_MOST 2e6
+/* A message leaves and arrives. */
+#define EVENTS_PER_MESSAGE 2
 
 static const struct registry_row schedule_rows[] = {
 #define SCHEDULE(name) REGISTRY_ROW(name),
@@ -282,18 +284,44 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 	return good ? plan : NULL;
 }
 
+/* Returns the rounds of the rings of a step that share out or gather parameters, at least. */
+static double ring_rounds(const struct training_plan *plan)
+{
+	double others = (double)(plan->sizes[AXIS_DATA] * plan->sizes[AXIS_CONTEXT] - 1);
+	double passes = (double)(plan->micro_batch_count * plan->block_count) /
+			(double)plan->sizes[AXIS_PIPELINE];
+	switch (plan->params->sharding) {
+	case SHARDING_NONE:
+		return 0;
+	case SHARDING_PARAMETERS: /* two gathers and a reduction for each block */
+		return 3 * passes * others;
+	default: /* gathers by chunk, and at least one bucket of gradients */
+		return (double)(plan->chunk_count + 1) * others;
+	}
+}
+
 const char *plan_too_large(struct arena *arena, const struct training_plan *plan,
-			   size_t simulated_count)
+			   size_t simulated_count, double events_most)
 {
 	double passes = (double)plan->micro_batch_count * (double)simulated_count *
 			(double)plan->block_count / (double)plan->sizes[AXIS_PIPELINE];
-	if (passes <= PASSES_MOST)
-		return NULL;
-	return arena_printf(arena,
-			    "its %zu micro-batches pass %.3g times through blocks on the %zu of "
-			    "%zu GPUs that must be simulated, which is too much (write a smaller "
-			    "plan.global_batch, or fewer GPUs)",
-			    plan->micro_batch_count, passes, simulated_count, plan->rank_count);
+	double messages = ring_rounds(plan) * (double)simulated_count;
+	if (passes > PASSES_MOST)
+		return arena_printf(
+			arena,
+			"its %zu micro-batches pass %.3g times through blocks on the %zu of "
+			"%zu GPUs that must be simulated, which is too much (write a smaller "
+			"plan.global_batch, or fewer GPUs)",
+			plan->micro_batch_count, passes, simulated_count, plan->rank_count);
+	if (messages * EVENTS_PER_MESSAGE > events_most)
+		return arena_printf(
+			arena,
+			"the rings of its data groups send %.3g messages on the %zu of %zu GPUs "
+			"that must be simulated, in each step, which are more than %.3g events "
+			"(allow more with --events N, or write fewer GPUs, or a number of them "
+			"that fills all leaves of the network)",
+			messages, simulated_count, plan->rank_count, events_most);
+	return NULL;
 }
 
 double plan_batch(const struct training_plan *plan)

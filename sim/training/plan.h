@@ -67,10 +67,10 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 				     const struct plan_params *params, size_t rank_count,
 				     const char **why);
 
-/* Returns NULL, or says that the passes of that many ranks through blocks are too many for memory.
- */
+/* Returns NULL, or says that the passes of that many ranks through blocks are too many for memory,
+ * or their messages too many for one step within events_most. */
 const char *plan_too_large(struct arena *arena, const struct training_plan *plan,
-			   size_t simulated_count);
+			   size_t simulated_count, double events_most);
 
 /* Returns the floating-point operations of one sample that backward computes again, counted as in
  * network_model_flop. `network` is the whole network. */
@@ -157,7 +157,11 @@ struct plan_step {
 	const struct efficiency_params *efficiency;
 	const struct driver_params *driver;
 };
-/* Writes the step of a rank. Rank i is member i of the job's group. */
+/* Writes the step of a rank. Rank i is member i of the job's group. Programs of ranks of one stage
+ * on equal GPUs differ only in their communicators and in the peers of their messages. */
 const struct program *plan_program(struct arena *arena, const struct plan_step *step, size_t rank);
+/* Writes it from the program of rank `like`, which is of the same stage and has an equal GPU. */
+const struct program *plan_program_like(struct arena *arena, const struct plan_step *step,
+					const struct program *program, size_t like, size_t rank);
 
 #endif

@@ -9,6 +9,8 @@
  * a stream for each direction and side. Collectives of context groups run beside attention. Those
  * of data groups run on GATHER (parameters) and REDUCE (gradients).
  */
+#include <string.h>
+
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/training/issue.h"
@@ -588,4 +590,40 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 		.images_count = plan_batch(plan) / (double)plan->rank_count,
 	};
 	return program;
+}
+
+/* Returns the communicator of `rank` that is of the same kind as the communicator of `like`. */
+static uint32_t communicator_like(const struct plan_groups *groups, uint32_t communicator,
+				  size_t like, size_t rank)
+{
+	size_t kind = 0;
+	while (groups->of[kind][like] != communicator)
+		kind++;
+	FW_ASSERT(kind < PLAN_GROUP_COUNT);
+	return groups->of[kind][rank];
+}
+
+const struct program *plan_program_like(struct arena *arena, const struct plan_step *step,
+					const struct program *program, size_t like, size_t rank)
+{
+	const struct call_thread *from = program->threads;
+	struct item *items = ARENA_ARRAY(arena, from->count, struct item);
+	struct call_thread *thread = ARENA_NEW(arena, struct call_thread);
+	struct program *own = ARENA_NEW(arena, struct program);
+	memcpy(items, from->items, from->count * sizeof *items);
+	for (size_t i = 0; i < from->count; i++) {
+		struct cuda_call *call = &items[i].call;
+		if (items[i].kind != ITEM_CALL)
+			continue;
+		if (call->kind == CALL_SEND || call->kind == CALL_RECEIVE)
+			call->peer = (uint32_t)plan_neighbour(
+				step->plan, rank, AXIS_PIPELINE,
+				plan_index(step->plan, call->peer, AXIS_PIPELINE));
+		else if (call->kind >= CALL_ALL_REDUCE && call->kind <= CALL_ALL_TO_ALL)
+			call->peer = communicator_like(step->groups, call->peer, like, rank);
+	}
+	*thread = (struct call_thread){from->name, items, from->count};
+	*own = *program;
+	own->threads = thread;
+	return own;
 }

@@ -23,12 +23,39 @@ static void write_trace(FILE *out, const void *ctx)
 	trace_write(out, ctx);
 }
 
+/* Draws the share of requests with less than each latency. */
+static const struct drawing *draw_latencies(const struct command *command,
+					    const struct prediction *const *predictions,
+					    size_t count)
+{
+	struct arena *arena = command->arena;
+	struct chart_text text = {command->title ? command->title : "Latency of requests",
+				  command_caption(command)};
+	const struct chart_axes axes = {.x_label = "latency (s)", .y_label = "share of requests"};
+	struct curve *curves = ARENA_ARRAY(arena, count, struct curve);
+	for (size_t i = 0; i < count; i++) {
+		const struct prediction *p = predictions[i];
+		double *x = ARENA_ARRAY(arena, CDF_MAX, double);
+		struct estimate *y = ARENA_ARRAY(arena, CDF_MAX, struct estimate);
+		for (size_t k = 0; k < p->latency_cdf_count; k++) {
+			double share = (double)k / (double)(p->latency_cdf_count - 1);
+			x[k] = p->latency_cdf[k].seconds;
+			y[k] = (struct estimate){share, share, share};
+		}
+		curves[i] = (struct curve){p->name, x, y, p->latency_cdf_count};
+	}
+	return chart_curves(arena, text, axes, curves, count);
+}
+
 static int draw(const struct command *command, const struct prediction *const *predictions,
 		size_t count)
 {
 	struct chart_text text = {command->title ? command->title : "Parts of the step time",
 				  command_caption(command)};
-	const struct drawing *drawing = chart_breakdown(command->arena, text, predictions, count);
+	bool serving = prediction_kinds(predictions, count) == PREDICTION_SERVING;
+	const struct drawing *drawing =
+		serving ? draw_latencies(command, predictions, count)
+			: chart_breakdown(command->arena, text, predictions, count);
 	return command_draw(command, command->plot, &drawing, 1);
 }
 

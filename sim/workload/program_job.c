@@ -156,7 +156,13 @@ static const struct rank_times *read_times(const struct program_job *p)
 			for (int k = 0; k < GPU_TIME_COUNT; k++)
 				times[i].ps[k] += step->gpu_ps[k];
 		}
-	return times;
+	if (!p->spec.fold)
+		return times;
+	size_t count = p->spec.fold->rank_count;
+	struct rank_times *all = ARENA_ARRAY(p->job.workload->arena, count, struct rank_times);
+	for (size_t i = 0; i < count; i++)
+		all[i] = times[fold_stand_in(p->spec.fold, i)];
+	return all;
 }
 
 static void read_job(struct job *job)
