@@ -58,6 +58,12 @@ struct look part_look(const char *name, size_t index)
 		{PART_EXPOSED, {.paint = {0xCC79A7, 1}, .hatch = HATCH_CROSSED}},
 		{PART_INPUT, {.paint = {0xF0E442, 1}, .hatch = HATCH_UPRIGHT}},
 		{PART_STRAGGLER, {.paint = {0xD55E00, 1}, .hatch = HATCH_FALLING}},
+		{PART_TENSOR, {.paint = {0xCC79A7, 1}, .hatch = HATCH_LEVEL}},
+		{PART_CONTEXT, {.paint = {0xCC79A7, 1}, .hatch = HATCH_DOTS}},
+		{PART_EXPERT, {.paint = {0xCC79A7, 1}, .hatch = HATCH_CROSSED}},
+		{PART_DATA, {.paint = {0x0072B2, 1}, .hatch = HATCH_UPRIGHT}},
+		{PART_PIPELINE, {.paint = {0x56B4E9, 1}, .hatch = HATCH_FALLING}},
+		{PART_BUBBLE, {.paint = {0xE2E2E2, 1}, .hatch = HATCH_RISING}},
 		{PART_OTHER, {.paint = {0xBBBBBB, 1}, .hatch = HATCH_LEVEL}},
 	};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -131,7 +131,9 @@ struct cuda_process_spec {
 	const struct route *to_device, *to_host; /* between the guest's node and the GPU's node */
 	struct cuda_peers *peers; /* NULL: the program has no collectives and messages */
 	size_t member;            /* index of this GPU in the job */
-	bool counts_times;        /* for cuda_process_times; stream 0 is that of the kernels */
+	/* Track of its waits in timelines; not NULL if cuda_process_times is called. Stream 0 is
+	 * that of the kernels. */
+	const char *role;
 };
 struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec);
 struct gpu_context *cuda_process_context(struct cuda_process *process);

@@ -118,6 +118,19 @@ struct cuda_process {
 
 /* ---- times of the GPU ---- */
 
+static void clock_span(const struct cuda_process *process, enum gpu_time kind, int64_t end_ps)
+{
+	static const char *const names[GPU_TIME_COUNT] = {
+		[GPU_HOST] = "host",          [GPU_INPUT] = "input",
+		[GPU_TENSOR] = "tensor",      [GPU_CONTEXT] = "context",
+		[GPU_EXPERT] = "expert",      [GPU_DATA] = "data",
+		[GPU_PIPELINE] = "pipeline",  [GPU_BUBBLE] = "bubble",
+		[GPU_STRAGGLER] = "straggler"};
+	if (names[kind])
+		gpu_context_span(process->spec.context, process->spec.role, names[kind],
+				 process->clock.since_ps, end_ps);
+}
+
 /* Counts the time since the last call. While ranks are missing, a pipeline's messages and
  * collectives between stages wait for another stage, and other collectives for a late rank. */
 static void clock_count(struct cuda_process *process)
@@ -126,11 +139,14 @@ static void clock_count(struct cuda_process *process)
 	int64_t now_ps = engine_now_ps(process->spec.engine), late_ps = 0;
 	if (clock->all_begun_ps) {
 		int64_t begun_ps = *clock->all_begun_ps < 0 ? now_ps : *clock->all_begun_ps;
+		enum gpu_time wait = clock->kind == GPU_PIPELINE ? GPU_BUBBLE : GPU_STRAGGLER;
 		late_ps = begun_ps > clock->since_ps ? begun_ps - clock->since_ps : 0;
-		clock->times_ps[clock->kind == GPU_PIPELINE ? GPU_BUBBLE : GPU_STRAGGLER] +=
-			late_ps;
+		clock->times_ps[wait] += late_ps;
+		clock_span(process, wait, clock->since_ps + late_ps);
+		clock->since_ps += late_ps;
 	}
-	clock->times_ps[clock->kind] += now_ps - clock->since_ps - late_ps;
+	clock_span(process, clock->kind, now_ps);
+	clock->times_ps[clock->kind] += now_ps - clock->since_ps;
 	clock->since_ps = now_ps;
 }
 
@@ -169,7 +185,7 @@ static void clock_wait(struct cuda_process *process, bool begins)
 		process->clock.waiting_count++;
 	else
 		process->clock.waiting_count--;
-	if (process->spec.counts_times)
+	if (process->spec.role)
 		clock_set(process, 0);
 }
 
@@ -186,7 +202,7 @@ struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec)
 			gpu_stream_new(spec->context, arena_printf(spec->arena, "stream %u", i));
 	process->events = ARENA_ARRAY(spec->arena, spec->event_count, struct gpu_event);
 	process->clock.kind = GPU_HOST;
-	if (spec->counts_times)
+	if (spec->role)
 		gpu_context_watch(spec->context, clock_set, process);
 	return process;
 }

@@ -5,6 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/engine/trace.h"
 #include "sim/gpu/internal.h"
 
 static const char *const generation_names[] = {"kepler", "maxwell", "pascal", "volta",     "turing",
@@ -260,10 +261,21 @@ int64_t gpu_context_work_ps(struct gpu_context *context)
 
 /* ---- what a context waits for ---- */
 
+enum { WAIT_HOPS_MAX = 16 };
+
 void gpu_context_watch(struct gpu_context *context, event_fn *fn, void *ctx)
 {
 	context->changed = fn;
 	context->changed_ctx = ctx;
+}
+
+void gpu_context_span(const struct gpu_context *context, const char *track, const char *name,
+		      int64_t start_ps, int64_t end_ps)
+{
+	struct trace *trace = engine_trace(context->gpu->engine);
+	if (trace && end_ps > start_ps)
+		trace_span(trace, trace_track(trace, context->gpu->name, track), SPAN_WAIT, name,
+			   start_ps, end_ps);
 }
 
 bool gpu_context_computes(const struct gpu_context *context)
@@ -271,17 +283,17 @@ bool gpu_context_computes(const struct gpu_context *context)
 	return context->busy.running_count > 0;
 }
 
-/* Two streams can wait for each other within an event, while one of the waits has ended but its
- * stream has not gone on yet. */
+/* A stream whose event is complete is about to go on. Without this condition two streams could
+ * wait for each other here. */
 static const struct gpu_op *stream_waits_for(const struct gpu_stream *stream)
 {
-	enum { WAITS_MOST = 64 };
-	for (int i = 0; stream && stream->first && stream->first->op.kind == GPU_OP_WAIT; i++) {
-		if (i == WAITS_MOST)
-			return NULL;
-		stream = stream->first->op.event->stream;
+	const struct queued_op *head = stream->first;
+	for (int hops = 0; head && head->op.kind == GPU_OP_WAIT && hops < WAIT_HOPS_MAX; hops++) {
+		if (head->op.event->completed_count >= head->count)
+			break;
+		head = head->op.event->stream->first;
 	}
-	return stream && stream->first ? &stream->first->op : NULL;
+	return head ? &head->op : NULL;
 }
 
 const struct gpu_op *gpu_context_waits_for(const struct gpu_context *context, bool any)

@@ -165,6 +165,9 @@ void gpu_when_idle(struct gpu_context *context, struct gpu_stream *stream, event
 bool gpu_stream_idle(const struct gpu_stream *stream);
 /* Calls fn after each change of a stream of the context, in the same event. */
 void gpu_context_watch(struct gpu_context *context, event_fn *fn, void *ctx);
+/* Adds a span up to end_ps to the track `name` of the context's GPU, if there is a trace. */
+void gpu_context_span(const struct gpu_context *context, const char *track, const char *name,
+		      int64_t start_ps, int64_t end_ps);
 bool gpu_context_computes(const struct gpu_context *context); /* a kernel runs */
 /* Returns the operation for which the context's first stream waits: its head, or, if that waits for
  * an event, the head of the stream that records the event. If the first stream is empty and `any`

@@ -585,7 +585,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 		.thread_count = 1,
 		.stream_count = STREAM_COUNT,
 		.event_count = (uint16_t)(STREAM_COUNT + w.unit_count),
-		.counts_times = true,
+		.role = arena_printf(arena, "rank %zu, stage %zu", rank, w.stage),
 		.memory_B = plan_memory_B(plan, step->stack, w.stage),
 		.images_count = plan_batch(plan) / (double)plan->rank_count,
 	};

@@ -62,6 +62,7 @@ static bool can_write(const char *path)
 bool command_can_write(const struct command *command)
 {
 	return can_write(command->output) && (!command->plot || can_write(command->plot)) &&
+	       (!command->timeline || can_write(command->timeline)) &&
 	       (!command->trace || can_write(command->trace));
 }
 

@@ -136,6 +136,12 @@ static const struct option options[] = {
 	 .complete = "files:@(svg|pdf|png)", .help = "image file for a chart of the result"},
 	{OPTION_TEXT, .name = "trace", .value = "FILE.json", FIELD(trace), .complete = "files:json",
 	 .help = "file for the timeline of the first case, which ui.perfetto.dev can show"},
+	{OPTION_IMAGE, .name = "timeline", .value = "FILE.svg|pdf|png", FIELD(timeline),
+	 .complete = "files:@(svg|pdf|png)",
+	 .help = "image file for one step of the first case's plan: passes, communication and "
+		 "bubble of each stage over time"},
+	{OPTION_ON, .name = "all-ranks", FIELD(all_ranks),
+	 .help = "draws all ranks in --timeline, instead of one for each stage"},
 	{OPTION_TEXT, .name = "title", .value = "TEXT", FIELD(title),
 	 .help = "title of plots and reports, for example the question that they answer"},
 	{OPTION_CHOICE, .name = "color", .value = "auto|always|never", FIELD(color),

@@ -59,10 +59,24 @@ static int draw(const struct command *command, const struct prediction *const *p
 	return command_draw(command, command->plot, &drawing, 1);
 }
 
+static int draw_timeline(const struct command *command, const struct trace *trace)
+{
+	struct chart_text text = {command->title ? command->title : "One step of the plan",
+				  command_caption(command)};
+	const struct drawing *drawing =
+		chart_pipeline(command->arena, text, trace, command->all_ranks);
+	if (drawing)
+		return command_draw(command, command->timeline, &drawing, 1);
+	fprintf(stderr, "farwire: --timeline: the first case has no plan that runs (write --plan, "
+			"or use --trace)\n");
+	return EXIT_USAGE;
+}
+
 static int run(const struct command *command)
 {
 	int code = EXIT_DONE;
-	struct trace *trace = command->trace ? trace_new(command->arena) : NULL;
+	bool traced = command->trace || command->timeline;
+	struct trace *trace = traced ? trace_new(command->arena) : NULL;
 	const struct prediction **predictions = command_predictions(command, trace, &code);
 	if (!predictions)
 		return code;
@@ -70,6 +84,8 @@ static int run(const struct command *command)
 	code = command_write(command, write_predictions, &w);
 	if (code == EXIT_DONE && command->trace)
 		code = write_file(command->trace, write_trace, trace);
+	if (code == EXIT_DONE && command->timeline)
+		code = draw_timeline(command, trace);
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, predictions, w.count);
 	return code;
@@ -83,7 +99,8 @@ const struct verb verb_run = {
 		    "client --batch 16\n"
 		    "  farwire run case.cfg --set link.wire.latency='200 us' --format json -o "
 		    "result.json\n",
-	.options = "set plan serve format output plot trace title seed draws jobs color quiet",
+	.options = "set plan serve format output plot timeline all-ranks trace title seed draws "
+		   "jobs color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

@@ -43,8 +43,8 @@ struct command {
 	double budget_s; /* 0: not given */
 	unsigned format; /* enum output_format */
 	unsigned color;  /* enum color */
-	const char *output, *plot, *trace, *title;
-	bool full, quiet, plain, leave_out_systems;
+	const char *output, *plot, *timeline, *trace, *title;
+	bool full, quiet, plain, leave_out_systems, all_ranks;
 	const char *data_root;
 	struct baselines *baselines; /* shared by all predictions; the caller of command_parse
 					frees them */
@@ -95,7 +95,7 @@ int command_write(const struct command *command, void (*write)(FILE *out, const 
 		  const void *ctx);
 /* Like command_write, but writes to `path`. */
 int write_file(const char *path, void (*write)(FILE *out, const void *ctx), const void *ctx);
-/* Returns whether the files of --output, --plot and --trace can be written, and prints an error if
+/* Returns whether the files of --output, --plot, --timeline and --trace can be written, and prints an error if
  * not. Verbs call it before long work, so that the work is not lost. */
 bool command_can_write(const struct command *command);
 /* Writes a table in the command's format. */

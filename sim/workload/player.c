@@ -201,7 +201,7 @@ static void step_begin(void *ctx, uint64_t arg)
 	record->mark_ps = -1;
 	player->before = player->noted = device_times(player);
 	player->work_before_ps = devices_work_ps(player);
-	if (spec->program->counts_times && spec->device_count == 1)
+	if (spec->program->role && spec->device_count == 1)
 		cuda_process_times(spec->processes[0], player->gpu_before_ps);
 	for (unsigned i = 0; i < spec->program->signal_count; i++)
 		player->signals[i].count = 0;
@@ -291,7 +291,7 @@ static void step_end(struct player *player)
 	record->exposed_s = now.exposed_s - player->before.exposed_s;
 	record->work_ps = devices_work_ps(player) - player->work_before_ps;
 	check_step(player, first);
-	if (spec->program->counts_times && spec->device_count == 1)
+	if (spec->program->role && spec->device_count == 1)
 		count_times(player, record);
 	player->step++;
 	player->pause_ps = 0;

@@ -419,7 +419,7 @@ static bool build_process(struct program_job *p, const struct rank *rank, struct
 		.to_host = place->to_host,
 		.peers = p->group ? group_peers(p->group) : NULL,
 		.member = (size_t)(device - p->devices),
-		.counts_times = program->counts_times,
+		.role = program->role,
 	};
 	if (spec.to_device && spec.to_host) {
 		device->process = cuda_process_new(&spec);

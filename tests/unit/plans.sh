@@ -63,7 +63,7 @@ awk -v bubble="$(number pipeline_bubble_s)" -v whole="$whole" 'BEGIN {
 	complain "zb-h1 waits for $(number pipeline_bubble_s) s, 1f1b for $whole s"
 verdict 'plans.pipelines_have_the_bubble_of_their_schedule'
 
-# waits PLAN COLUMN...: only these waits take more than 0.01 % of the step, and the parts add up to it
+# waits PLAN COLUMN...: only these waits take more than 0.1 % of the step, and the parts add up to it
 waits() {
 	plan=$1
 	shift
@@ -74,7 +74,7 @@ waits() {
 		for (i = 1; i < first; i++) if (name[i] == "step_s") step = $i
 		for (i = first; i <= NF; i++) {
 			sum += $i
-			if (name[i] !~ /^(kernel|call_issue)_s$/ && $i > 1e-4 * step) found = found " " name[i]
+			if (name[i] !~ /^(kernel|call_issue)_s$/ && $i > 1e-3 * step) found = found " " name[i]
 		}
 		if (found != " " parts) { print "  waits:" found; exit 1 }
 		if (sum > step * (1 + 1e-12) || sum < step * (1 - 1e-12)) {
@@ -84,8 +84,9 @@ waits() {
 waits tp=8 tensor_exposed_s
 waits dp=8 data_exposed_s
 waits dp=8,sharding=parameters data_exposed_s
-waits pp=8,global_batch=8 pipeline_exposed_s pipeline_bubble_s
-waits tp=2,pp=2,dp=2 tensor_exposed_s data_exposed_s pipeline_exposed_s pipeline_bubble_s
+waits pp=8,global_batch=8 pipeline_bubble_s
+waits tp=2,pp=2,dp=2 tensor_exposed_s data_exposed_s pipeline_bubble_s
+waits tp=2,pp=4,global_batch=8 tensor_exposed_s pipeline_bubble_s
 verdict 'plans.exposed_communication_is_counted_for_its_group'
 
 # 1.5 GB of bf16 weights become 14 GB of weights, gradients and states on each GPU; ZeRO shares

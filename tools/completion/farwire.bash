@@ -45,6 +45,7 @@ _farwire_value() { # completes the value of an option; returns 1 if the option t
 	-o | --output) _farwire_paths "$current" ;;
 	--plot) _farwire_files '@(svg|pdf|png)' "$current" ;;
 	--trace) _farwire_files 'json' "$current" ;;
+	--timeline) _farwire_files '@(svg|pdf|png)' "$current" ;;
 	--color) _farwire_words 'auto always never' "$current" ;;
 	--program | --server | --gpu | --batch | --fraction | --copies | --gpus | --tokens | --plan | --serve | --events | --set | --vary | --for | --between | --points | --vary-all | --seed | --draws | --jobs | --budget | --connect | --title) COMPREPLY=() ;;
 	# ... to here.

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One step of a plan: ranks over time. Kernels are named by pass and micro-batch ("F3"), waits by
+ * their cause. Neighbouring spans of the same name are drawn as one. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/style.h"
+#include "sim/base/arena.h"
+#include "sim/base/vec.h"
+#include "sim/engine/trace.h"
+
+static const double row_height = 17, row_gap = 4;
+
+enum { PASS_COUNT = 3, KIND_COUNT = 12 };
+
+/* Kinds of spans, by the first letter of a kernel's name or by the name of a wait. */
+static const struct {
+	const char *name, *label;
+	struct look look;
+} kinds[KIND_COUNT] = {
+	{"F", "forward", {.paint = {0x56B4E9, 1}}},
+	{"B", "backward", {.paint = {0x5FC9A8, 1}}},
+	{"W", "weight gradient", {.paint = {0xF0E442, 1}}},
+	{"update", "update", {.paint = {0x6A6A6A, 1}}},
+	{"bubble", "bubble", {.paint = {0xEDEDED, 1}}},
+	{"tensor", "tensor communication", {.paint = {0xCC79A7, 1}}},
+	{"context", "context communication", {.paint = {0xCC79A7, 1}, .hatch = HATCH_DOTS}},
+	{"expert", "expert communication", {.paint = {0xCC79A7, 1}, .hatch = HATCH_CROSSED}},
+	{"data", "data communication", {.paint = {0x0072B2, 1}}},
+	{"pipeline", "pipeline message", {.paint = {0xD55E00, 1}}},
+	{"straggler", "straggler wait", {.paint = {0xD55E00, 1}, .hatch = HATCH_FALLING}},
+	{"host", "host", {.paint = {0xE69F00, 1}, .hatch = HATCH_RISING}},
+};
+
+struct row {
+	size_t waits, kernels; /* tracks of the trace */
+	const char *label;
+	VEC(struct span) spans;
+};
+
+struct layout {
+	struct arena *arena;
+	struct drawing *drawing;
+	struct axis axis;
+	struct area area;
+	struct row *rows;
+	size_t row_count;
+	bool present[KIND_COUNT];
+};
+
+static size_t kind_of(const char *name)
+{
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		if (strcmp(kinds[i].name, name) == 0 ||
+		    (i < PASS_COUNT && name[0] == kinds[i].name[0] && name[1] >= '0' &&
+		     name[1] <= '9'))
+			return i;
+	return KIND_COUNT;
+}
+
+/* Returns the track of the kernels of the GPU that has the track `waits`, or SIZE_MAX. */
+static size_t kernel_track(const struct trace *trace, size_t waits)
+{
+	static const char end[] = "/stream 0";
+	const char *group = trace_track_group(trace, waits);
+	for (size_t i = 0; i < trace_track_count(trace); i++) {
+		const char *name = trace_track_name(trace, i);
+		size_t length = strlen(name);
+		if (length > strlen(end) && strcmp(name + length - strlen(end), end) == 0 &&
+		    strcmp(trace_track_group(trace, i), group) == 0)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	unsigned ranks[2] = {0};
+	sscanf(x->label, "rank %u", &ranks[0]);
+	sscanf(y->label, "rank %u", &ranks[1]);
+	return (ranks[0] > ranks[1]) - (ranks[0] < ranks[1]);
+}
+
+/* Finds the ranks, or the first rank of each stage. */
+static void find_rows(struct layout *layout, const struct trace *trace, bool all_ranks)
+{
+	size_t count = 0, kept = 0;
+	struct row *rows = ARENA_ARRAY(layout->arena, trace_track_count(trace) + 1, struct row);
+	for (size_t i = 0; i < trace_track_count(trace); i++) {
+		const char *name = trace_track_name(trace, i);
+		if (strncmp(name, "rank ", 5) != 0 || !strstr(name, ", stage "))
+			continue;
+		rows[count] =
+			(struct row){.waits = i, .kernels = kernel_track(trace, i), .label = name};
+		count += rows[count].kernels != SIZE_MAX;
+	}
+	qsort(rows, count, sizeof *rows, by_rank);
+	for (size_t i = 0; i < count; i++) {
+		bool first = true;
+		const char *stage = strstr(rows[i].label, "stage ");
+		for (size_t k = 0; k < kept; k++)
+			first &= strcmp(strstr(rows[k].label, "stage "), stage) != 0;
+		if (all_ranks || first)
+			rows[kept++] = rows[i];
+	}
+	layout->rows = rows;
+	layout->row_count = kept;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+	return (x->start_ps > y->start_ps) - (x->start_ps < y->start_ps);
+}
+
+/* Collects the rows' spans, and finds the last step. Each rank's step is between the ends of its
+ * last two updates. The window begins with the first pass of them all. */
+static void gather(struct layout *layout, const struct trace *trace, int64_t *from_ps,
+		   int64_t *to_ps)
+{
+	size_t tracks = trace_track_count(trace);
+	struct row **row_of = ARENA_ARRAY(layout->arena, tracks + 1, struct row *);
+	int64_t(*ends_ps)[2] = arena_array(layout->arena, tracks + 1, sizeof *ends_ps);
+	for (size_t i = 0; i < layout->row_count; i++)
+		row_of[layout->rows[i].waits] = row_of[layout->rows[i].kernels] = &layout->rows[i];
+	for (size_t i = 0; i < trace_span_count(trace); i++) {
+		const struct span *span = trace_span_at(trace, i);
+		struct row *row = row_of[span->track];
+		if (!row || !span->name || kind_of(span->name) == KIND_COUNT)
+			continue;
+		*VEC_PUSH(layout->arena, &row->spans) = *span;
+		if (strcmp(span->name, "update") == 0) {
+			ends_ps[row->kernels][0] = ends_ps[row->kernels][1];
+			ends_ps[row->kernels][1] = span->end_ps;
+		}
+	}
+	*from_ps = INT64_MAX;
+	*to_ps = 0;
+	for (size_t i = 0; i < layout->row_count; i++) {
+		struct row *row = &layout->rows[i];
+		const int64_t *own_ps = ends_ps[row->kernels];
+		qsort(row->spans.items, row->spans.count, sizeof *row->spans.items, by_start);
+		*to_ps = own_ps[1] > *to_ps ? own_ps[1] : *to_ps;
+		for (size_t k = 0; k < row->spans.count; k++) {
+			const struct span *span = &row->spans.items[k];
+			if (kind_of(span->name) < PASS_COUNT && span->start_ps >= own_ps[0] &&
+			    span->start_ps < *from_ps)
+				*from_ps = span->start_ps;
+		}
+	}
+}
+
+/* Writes the pass and micro-batch, or only the micro-batch, where there is room. */
+static void draw_name(const struct layout *layout, size_t kind, const char *name, double x,
+		      double width, double y)
+{
+	const char *micro =
+		arena_printf(layout->arena, "%.*s", (int)strcspn(name, ".") - 1, name + 1);
+	const char *texts[] = {name, name + 1, micro};
+	for (size_t i = 0; kind < PASS_COUNT && i < sizeof texts / sizeof texts[0]; i++)
+		if (text_width(texts[i], FONT_SMALL - 1, false) + 1 < width) {
+			draw_text(layout->drawing, x + width / 2, y + row_height / 2 + 2.4,
+				  FONT_SMALL - 1, ANCHOR_MIDDLE, ink, false, "%s", texts[i]);
+			return;
+		}
+}
+
+/* Passes through every second chunk are paler. */
+static struct look look_of(size_t kind, const char *name)
+{
+	struct look look = kinds[kind].look;
+	const char *chunk = strchr(name, '.');
+	if (chunk && atoi(chunk + 1) % 2 == 0)
+		look.paint = faint(look.paint, 0.5);
+	return look;
+}
+
+static void draw_row(struct layout *layout, struct row *row, double y, int64_t from_ps)
+{
+	const double near = 0.4; /* in points: shorter gaps are not drawn */
+	double limit = layout->area.x + layout->area.width;
+	draw_rectangle(layout->drawing, layout->area.x, y, layout->area.width, row_height,
+		       ink_paper);
+	for (size_t i = 0, end; i < row->spans.count; i = end) {
+		const struct span *span = &row->spans.items[i];
+		double x = axis_at(&layout->axis, (double)(span->start_ps - from_ps) * 1e-9),
+		       to = x;
+		size_t kind = kind_of(span->name);
+		for (end = i; end < row->spans.count; end++) {
+			const struct span *next = &row->spans.items[end];
+			double start =
+				axis_at(&layout->axis, (double)(next->start_ps - from_ps) * 1e-9);
+			double stop =
+				axis_at(&layout->axis, (double)(next->end_ps - from_ps) * 1e-9);
+			if (end > i && strcmp(next->name, span->name) != 0 && stop - start < near)
+				continue; /* too short to be seen */
+			if (strcmp(next->name, span->name) != 0 || start > to + near)
+				break;
+			to = fmax(to, stop);
+		}
+		x = fmax(x, layout->area.x);
+		to = fmin(to, limit);
+		if (to <= x)
+			continue;
+		layout->present[kind] = true;
+		struct look look = look_of(kind, span->name);
+		if (to - x < 3)
+			look.hatch = HATCH_NONE;
+		draw_area(layout->drawing, x, y, to - x, row_height, look);
+		if (to - x > 2)
+			draw_frame(layout->drawing, x, y, to - x, row_height, ink_paper, 0.5);
+		draw_name(layout, kind, span->name, x, to - x, y);
+	}
+}
+
+static double draw_key(const struct layout *layout, double y)
+{
+	struct legend_entry entries[KIND_COUNT];
+	size_t count = 0;
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		if (layout->present[i])
+			entries[count++] =
+				(struct legend_entry){LEGEND_AREA, kinds[i].look, kinds[i].label};
+	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
+			   entries, count);
+}
+
+struct drawing *chart_pipeline(struct arena *arena, struct chart_text text,
+			       const struct trace *trace, bool all_ranks)
+{
+	struct layout layout = {.arena = arena};
+	int64_t from_ps, to_ps;
+	double label_width = 0;
+	find_rows(&layout, trace, all_ranks);
+	gather(&layout, trace, &from_ps, &to_ps);
+	if (layout.row_count == 0 || to_ps <= from_ps)
+		return NULL;
+	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
+	for (size_t i = 0; i < layout.row_count; i++)
+		label_width =
+			fmax(label_width, text_width(layout.rows[i].label, FONT_SMALL, false));
+	double y = chart_begin(layout.drawing, arena, text) + row_gap;
+	layout.area = (struct area){.x = CHART_MARGIN + label_width + 6, .y = y};
+	layout.area.width = CHART_WIDTH - CHART_MARGIN - layout.area.x;
+	layout.area.height = (double)layout.row_count * (row_height + row_gap);
+	layout.axis = (struct axis){.high = (double)(to_ps - from_ps) * 1e-9,
+				    .from = layout.area.x,
+				    .to = layout.area.x + layout.area.width};
+	draw_axis_x(layout.drawing, arena, &layout.axis, layout.area, "time (ms)", true);
+	for (size_t i = 0; i < layout.row_count; i++) {
+		draw_text(layout.drawing, layout.area.x - 6, y + row_height / 2 + 2.6, FONT_SMALL,
+			  ANCHOR_END, ink, false, "%s", layout.rows[i].label);
+		draw_row(&layout, &layout.rows[i], y, from_ps);
+		y += row_height + row_gap;
+	}
+	chart_end(layout.drawing, arena, text, draw_key(&layout, y + 30));
+	return layout.drawing;
+}
