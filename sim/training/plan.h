@@ -153,4 +153,9 @@ struct plan_step {
 /* Writes the step of a rank. Rank i is member i of the job's group. */
 const struct program *plan_program(struct arena *arena, const struct plan_step *step, size_t rank);
 
+/* Returns a time that no simulated step is below: kernels of the busiest stage, the pipeline's
+ * bubble, and the bytes of collectives that block kernels at link_Bps, the bandwidth of all links
+ * of a GPU. step->groups can be NULL. */
+double plan_least_s(struct arena *arena, const struct plan_step *step, double link_Bps);
+
 #endif

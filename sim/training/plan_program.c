@@ -9,6 +9,8 @@
  * a stream for each direction and side. Collectives of context groups run beside attention. Those
  * of data groups run on GATHER (parameters) and REDUCE (gradients).
  */
+#include <math.h>
+
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/training/issue.h"
@@ -589,4 +591,82 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 		.images_count = plan_batch(plan) / (double)plan->rank_count,
 	};
 	return program;
+}
+
+/* ---- the least time of a step ---- */
+
+static double part_s(const struct writer *w, const struct unit *unit, enum part part,
+		     double link_Bps)
+{
+	static const enum plan_axis axes[SHARD_GROUP_COUNT] = {
+		[SHARD_TENSOR] = AXIS_TENSOR, [SHARD_CONTEXT] = AXIS_CONTEXT};
+	const struct pieces *pieces = &unit->parts[part];
+	double sum_s = 0;
+	for (size_t i = 0; i < pieces->list.count; i++) {
+		const struct piece *piece = &pieces->list.items[i];
+		const struct shard_exchange *exchange = piece->exchange;
+		sum_s += piece->gpu_s;
+		if (!exchange || exchange->beside)
+			continue;
+		double ranks = exchange->group == SHARD_EXPERT
+				       ? (double)w->plan->expert_count
+				       : (double)w->plan->sizes[axes[exchange->group]];
+		sum_s += exchange->elements_count * (double)w->plan->micro_batch *
+			 exchange_element_B(w, exchange) * (1 - 1 / ranks) / link_Bps;
+	}
+	return sum_s;
+}
+
+struct stage_least { /* of a micro-batch in all chunks, and in the first one */
+	double forward_s, backward_s, weights_s;
+	double first_forward_s, first_backward_s;
+};
+
+static struct stage_least stage_least(struct writer *w, double link_Bps)
+{
+	struct stage_least sum = {0};
+	for (size_t i = 0; i < w->unit_count; i++) {
+		const struct unit *unit = &w->units[i];
+		double forward_s = part_s(w, unit, PART_FORWARD, link_Bps);
+		double backward_s = part_s(w, unit, PART_BACKWARD, link_Bps) +
+				    part_s(w, unit, PART_AGAIN, link_Bps);
+		sum.forward_s += forward_s;
+		sum.backward_s += backward_s;
+		sum.weights_s += part_s(w, unit, PART_WEIGHTS, link_Bps);
+		if (i >= w->chunk_first[1])
+			continue;
+		sum.first_forward_s += forward_s;
+		sum.first_backward_s += backward_s;
+	}
+	return sum;
+}
+
+/* Proof: A stage is busy for all its kernels and for the collectives that block them. Each rank of
+ * a group of n sends or receives at least (1 - 1 / n) of a collective's bytes. The stage begins
+ * when the first micro-batch has passed the first chunks of all stages before it. The last
+ * backward pass of a stage is one through its first chunk, because all others of this micro-batch
+ * come before. Its gradients then pass backward through the first chunks of all stages before it.
+ * Only the gradients of weights can be left to a time beside that. So the sum of these three is
+ * not more than the step time. */
+double plan_least_s(struct arena *arena, const struct plan_step *step, double link_Bps)
+{
+	const struct training_plan *plan = step->plan;
+	struct op_graph graph = op_graph_new(arena, plan->shard->network, plan->micro_batch,
+					     step->stack, step->gpu);
+	double least_s = 0, before_s = 0, behind_s = 0;
+	for (size_t stage = 0; stage < plan->sizes[AXIS_PIPELINE]; stage++) {
+		struct writer w = {.issuer = {.arena = arena},
+				   .step = step,
+				   .plan = plan,
+				   .graph = &graph,
+				   .stage = stage};
+		build_units(&w);
+		struct stage_least sum = stage_least(&w, link_Bps);
+		double pass_s = sum.forward_s + sum.backward_s + sum.weights_s;
+		least_s = fmax(least_s, before_s + (double)plan->micro_batch_count * pass_s +
+						(plan->schedule->splits_backward ? 0 : behind_s));
+		before_s += sum.first_forward_s;
+		behind_s += sum.first_backward_s;
+	}
+	return least_s;
 }
