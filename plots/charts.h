@@ -81,8 +81,8 @@ struct chart_axes {
 struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct chart_axes axes,
 			     const struct curve *curves, size_t count);
 
-/* Throughput of plans over the GPU memory that they need. The best ones have filled markers and their
- * intervals; a line marks the memory of the GPUs. */
+/* Throughput of plans over the GPU memory that they need. The best ones have filled markers and
+ * their intervals; a line marks the memory of the GPUs. */
 struct plan_mark {
 	double memory_B;
 	struct estimate throughput; /* NaN: the plan fails */

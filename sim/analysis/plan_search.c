@@ -17,11 +17,16 @@ struct candidate {
 	struct found_plan found;
 };
 
+struct known_units { /* plan_units_least of plans with the same key */
+	const char *key;
+	const struct unit_least *units;
+	size_t count;
+};
+
 struct search {
 	struct arena *arena;
 	struct diag *diag;
 	const struct plan_search_request *asked;
-	struct case_request base_request; /* a case that is possible with any sizes */
 	const struct scenario *scenario;
 	const struct job_entry *job;
 	struct plan_params params; /* those of the case, with the batch of the search */
@@ -29,6 +34,7 @@ struct search {
 	size_t axis_count;
 	double gpu_memory_B, link_Bps;
 	VEC(struct candidate) fitting, large;
+	VEC(struct known_units) known;
 	const char *refused; /* reason of the first impossible plan */
 };
 
@@ -295,12 +301,18 @@ static const char *name_of(struct search *s, const struct setting *settings,
 	return text;
 }
 
-static void keep(struct search *s, struct arena *scratch, const struct training_plan *plan,
-		 const size_t *at)
+/* Returns the least time of the plan's step. */
+static double least_s(struct search *s, struct arena *scratch, const struct training_plan *plan)
 {
-	struct setting *settings = ARENA_ARRAY(s->arena, s->axis_count, struct setting);
-	for (size_t a = 0; a < s->axis_count; a++)
-		settings[a] = (struct setting){s->axes[a].texts[at[a]], {s->axes[a].from, 0}};
+	const struct plan_params *params = plan->params;
+	const char *key =
+		arena_printf(scratch, "%zu %zu %zu %zu %d %d %d %d %d", plan->sizes[AXIS_TENSOR],
+			     plan->sizes[AXIS_CONTEXT], plan->expert_count, plan->micro_batch,
+			     params->recompute, params->early_stop, params->overlap_tensor,
+			     params->sequence_parallel, plan->schedule->splits_backward);
+	for (size_t i = 0; i < s->known.count; i++)
+		if (strcmp(s->known.items[i].key, key) == 0)
+			return plan_least_s(plan, s->known.items[i].units, s->known.items[i].count);
 	const struct plan_step step = {
 		.plan = plan,
 		.stack = s->job->stack,
@@ -308,17 +320,31 @@ static void keep(struct search *s, struct arena *scratch, const struct training_
 		.efficiency = s->job->efficiency,
 		.driver = &s->scenario->driver,
 	};
+	size_t count;
+	const struct unit_least *units = plan_units_least(scratch, &step, s->link_Bps, &count);
+	struct unit_least *copy = ARENA_ARRAY(s->arena, count, struct unit_least);
+	memcpy(copy, units, count * sizeof *copy);
+	*VEC_PUSH(s->arena, &s->known) =
+		(struct known_units){arena_strdup(s->arena, key), copy, count};
+	return plan_least_s(plan, copy, count);
+}
+
+static void keep(struct search *s, struct arena *scratch, const struct training_plan *plan,
+		 const size_t *at)
+{
+	struct setting *settings = ARENA_ARRAY(s->arena, s->axis_count, struct setting);
+	for (size_t a = 0; a < s->axis_count; a++)
+		settings[a] = (struct setting){s->axes[a].texts[at[a]], {s->axes[a].from, 0}};
 	struct candidate new = {.settings = settings,
 				.number = s->fitting.count + s->large.count,
 				.found = {.name = name_of(s, settings, plan),
 					  .memory_B = memory_of(plan, s->job->stack)}};
-	bool fits = new.found.memory_B <= s->gpu_memory_B;
-	if (fits)
-		new.found.least_s = plan_least_s(scratch, &step, s->link_Bps);
-	if (fits)
-		*VEC_PUSH(s->arena, &s->fitting) = new;
-	else
+	if (new.found.memory_B > s->gpu_memory_B) {
 		*VEC_PUSH(s->arena, &s->large) = new;
+		return;
+	}
+	new.found.least_s = least_s(s, scratch, plan);
+	*VEC_PUSH(s->arena, &s->fitting) = new;
 }
 
 /* Keeps a combination of values if it is a possible plan. */

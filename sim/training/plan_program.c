@@ -617,56 +617,58 @@ static double part_s(const struct writer *w, const struct unit *unit, enum part 
 	return sum_s;
 }
 
-struct stage_least { /* of a micro-batch in all chunks, and in the first one */
-	double forward_s, backward_s, weights_s;
-	double first_forward_s, first_backward_s;
-};
-
-static struct stage_least stage_least(struct writer *w, double link_Bps)
+const struct unit_least *plan_units_least(struct arena *arena, const struct plan_step *step,
+					  double link_Bps, size_t *count)
 {
-	struct stage_least sum = {0};
-	for (size_t i = 0; i < w->unit_count; i++) {
-		const struct unit *unit = &w->units[i];
-		double forward_s = part_s(w, unit, PART_FORWARD, link_Bps);
-		double backward_s = part_s(w, unit, PART_BACKWARD, link_Bps) +
-				    part_s(w, unit, PART_AGAIN, link_Bps);
-		sum.forward_s += forward_s;
-		sum.backward_s += backward_s;
-		sum.weights_s += part_s(w, unit, PART_WEIGHTS, link_Bps);
-		if (i >= w->chunk_first[1])
+	const struct network *network = step->plan->shard->network;
+	struct op_graph graph =
+		op_graph_new(arena, network, step->plan->micro_batch, step->stack, step->gpu);
+	struct writer w = {
+		.issuer = {.arena = arena}, .step = step, .plan = step->plan, .graph = &graph};
+	struct unit_least *list =
+		ARENA_ARRAY(arena, step->plan->block_count + 2, struct unit_least);
+	*count = 0;
+	for (size_t first = 0, i = 1; i <= network->layer_count; i++) {
+		if (i < network->layer_count &&
+		    network->layers[i].block == network->layers[first].block)
 			continue;
-		sum.first_forward_s += forward_s;
-		sum.first_backward_s += backward_s;
+		struct unit unit = {0};
+		build_unit(&w, &unit, first, i - 1);
+		list[(*count)++] =
+			(struct unit_least){first, part_s(&w, &unit, PART_FORWARD, link_Bps),
+					    part_s(&w, &unit, PART_BACKWARD, link_Bps) +
+						    part_s(&w, &unit, PART_AGAIN, link_Bps),
+					    part_s(&w, &unit, PART_WEIGHTS, link_Bps)};
+		first = i;
 	}
-	return sum;
+	return list;
 }
 
-/* Proof: A stage is busy for all its kernels and for the collectives that block them. Each rank of
- * a group of n sends or receives at least (1 - 1 / n) of a collective's bytes. The stage begins
- * when the first micro-batch has passed the first chunks of all stages before it. The last
- * backward pass of a stage is one through its first chunk, because all others of this micro-batch
- * come before. Its gradients then pass backward through the first chunks of all stages before it.
- * Only the gradients of weights can be left to a time beside that. So the sum of these three is
- * not more than the step time. */
-double plan_least_s(struct arena *arena, const struct plan_step *step, double link_Bps)
+/* Proof: A stage is busy for its kernels and the collectives that block them; a rank of a group of
+ * n sends or receives (1 - 1 / n) of their bytes. It begins when a micro-batch has passed the first
+ * chunks of all stages before it. Its last backward pass is one through its first chunk. Gradients
+ * then pass the first chunks of all stages before it, beside which only gradients of weights can be
+ * left to compute. */
+double plan_least_s(const struct training_plan *plan, const struct unit_least *units, size_t count)
 {
-	const struct training_plan *plan = step->plan;
-	struct op_graph graph = op_graph_new(arena, plan->shard->network, plan->micro_batch,
-					     step->stack, step->gpu);
 	double least_s = 0, before_s = 0, behind_s = 0;
-	for (size_t stage = 0; stage < plan->sizes[AXIS_PIPELINE]; stage++) {
-		struct writer w = {.issuer = {.arena = arena},
-				   .step = step,
-				   .plan = plan,
-				   .graph = &graph,
-				   .stage = stage};
-		build_units(&w);
-		struct stage_least sum = stage_least(&w, link_Bps);
-		double pass_s = sum.forward_s + sum.backward_s + sum.weights_s;
+	size_t stages = plan->sizes[AXIS_PIPELINE];
+	for (size_t stage = 0; stage < stages; stage++) {
+		double pass_s = 0, forward_s = 0, backward_s = 0;
+		for (size_t i = 0; i < count; i++) {
+			const struct unit_least *unit = &units[i];
+			size_t part = plan->parts[unit->first];
+			if (part % stages == stage)
+				pass_s += unit->forward_s + unit->backward_s + unit->weights_s;
+			if (part == stage) {
+				forward_s += unit->forward_s;
+				backward_s += unit->backward_s;
+			}
+		}
 		least_s = fmax(least_s, before_s + (double)plan->micro_batch_count * pass_s +
 						(plan->schedule->splits_backward ? 0 : behind_s));
-		before_s += sum.first_forward_s;
-		behind_s += sum.first_backward_s;
+		before_s += forward_s;
+		behind_s += backward_s;
 	}
 	return least_s;
 }
