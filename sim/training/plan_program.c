@@ -9,8 +9,6 @@
  * a stream for each direction and side. Collectives of context groups run beside attention. Those
  * of data groups run on GATHER (parameters) and REDUCE (gradients).
  */
-#include <math.h>
-
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/training/issue.h"
@@ -591,84 +589,4 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 		.images_count = plan_batch(plan) / (double)plan->rank_count,
 	};
 	return program;
-}
-
-/* ---- the least time of a step ---- */
-
-static double part_s(const struct writer *w, const struct unit *unit, enum part part,
-		     double link_Bps)
-{
-	static const enum plan_axis axes[SHARD_GROUP_COUNT] = {
-		[SHARD_TENSOR] = AXIS_TENSOR, [SHARD_CONTEXT] = AXIS_CONTEXT};
-	const struct pieces *pieces = &unit->parts[part];
-	double sum_s = 0;
-	for (size_t i = 0; i < pieces->list.count; i++) {
-		const struct piece *piece = &pieces->list.items[i];
-		const struct shard_exchange *exchange = piece->exchange;
-		sum_s += piece->gpu_s;
-		if (!exchange || exchange->beside)
-			continue;
-		double ranks = exchange->group == SHARD_EXPERT
-				       ? (double)w->plan->expert_count
-				       : (double)w->plan->sizes[axes[exchange->group]];
-		sum_s += exchange->elements_count * (double)w->plan->micro_batch *
-			 exchange_element_B(w, exchange) * (1 - 1 / ranks) / link_Bps;
-	}
-	return sum_s;
-}
-
-const struct unit_least *plan_units_least(struct arena *arena, const struct plan_step *step,
-					  double link_Bps, size_t *count)
-{
-	const struct network *network = step->plan->shard->network;
-	struct op_graph graph =
-		op_graph_new(arena, network, step->plan->micro_batch, step->stack, step->gpu);
-	struct writer w = {
-		.issuer = {.arena = arena}, .step = step, .plan = step->plan, .graph = &graph};
-	struct unit_least *list =
-		ARENA_ARRAY(arena, step->plan->block_count + 2, struct unit_least);
-	*count = 0;
-	for (size_t first = 0, i = 1; i <= network->layer_count; i++) {
-		if (i < network->layer_count &&
-		    network->layers[i].block == network->layers[first].block)
-			continue;
-		struct unit unit = {0};
-		build_unit(&w, &unit, first, i - 1);
-		list[(*count)++] =
-			(struct unit_least){first, part_s(&w, &unit, PART_FORWARD, link_Bps),
-					    part_s(&w, &unit, PART_BACKWARD, link_Bps) +
-						    part_s(&w, &unit, PART_AGAIN, link_Bps),
-					    part_s(&w, &unit, PART_WEIGHTS, link_Bps)};
-		first = i;
-	}
-	return list;
-}
-
-/* Proof: A stage is busy for its kernels and the collectives that block them; a rank of a group of
- * n sends or receives (1 - 1 / n) of their bytes. It begins when a micro-batch has passed the first
- * chunks of all stages before it. Its last backward pass is one through its first chunk. Gradients
- * then pass the first chunks of all stages before it, beside which only gradients of weights can be
- * left to compute. */
-double plan_least_s(const struct training_plan *plan, const struct unit_least *units, size_t count)
-{
-	double least_s = 0, before_s = 0, behind_s = 0;
-	size_t stages = plan->sizes[AXIS_PIPELINE];
-	for (size_t stage = 0; stage < stages; stage++) {
-		double pass_s = 0, forward_s = 0, backward_s = 0;
-		for (size_t i = 0; i < count; i++) {
-			const struct unit_least *unit = &units[i];
-			size_t part = plan->parts[unit->first];
-			if (part % stages == stage)
-				pass_s += unit->forward_s + unit->backward_s + unit->weights_s;
-			if (part == stage) {
-				forward_s += unit->forward_s;
-				backward_s += unit->backward_s;
-			}
-		}
-		least_s = fmax(least_s, before_s + (double)plan->micro_batch_count * pass_s +
-						(plan->schedule->splits_backward ? 0 : behind_s));
-		before_s += forward_s;
-		behind_s += backward_s;
-	}
-	return least_s;
 }
