@@ -56,7 +56,7 @@ cmp -s found.csv whole.csv || complain 'the result of a continued search differs
 [ ! -e found.csv.journal ] || complain 'the journal remains'
 verdict 'plan_search.killed_search_continues_to_the_same_result'
 
-expect 2 'no plan is possible: not divisible by tp .*write plan.tp=2' plan --topology dgx-h100 --gpus 6 \
+expect 2 'no plan is possible: .*not divisible by tp .*write plan.tp=2' plan --topology dgx-h100 --gpus 6 \
 	--model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 --plan global_batch=6,tp=3 -o none.csv
 expect 2 'needs the samples of a step' plan --topology dgx-h100 --gpus 8 --model small.cfg \
 	--stack pytorch-fsdp-bf16 --exchange nccl-2.18 -o none.csv
