@@ -86,6 +86,16 @@ struct chart_axes {
 struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct chart_axes axes,
 			     const struct curve *curves, size_t count);
 
+/* Throughput of plans over the GPU memory that they need. The best ones have filled markers and
+ * their intervals; a line marks the memory of the GPUs. */
+struct plan_mark {
+	double memory_B;
+	struct estimate throughput; /* NaN: the plan fails */
+	bool best;
+};
+struct drawing *chart_plans(struct arena *arena, struct chart_text text, const char *unit,
+			    double gpu_memory_B, const struct plan_mark *plans, size_t count);
+
 /* Map of an answer over two varied parameters. Cells are coloured with viridis and explained by a
  * colour bar. Contour lines carry their values. Cells in which the case fails are hatched. Several
  * maps are drawn side by side with the same colours. */

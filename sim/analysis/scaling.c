@@ -16,9 +16,9 @@ static const char *doubling(struct arena *arena, size_t least, size_t most)
 	return most > least ? arena_printf(arena, "%s,%zu", text, most) : text;
 }
 
-/* Reads the case. A case that is not a job is read on one GPU, so that settings of exchange,
- * library and input exist. *most is the default for the largest number of GPUs. Returns NULL
- * after errors. */
+/* Reads the case. A case that is not a job is read on the first number of GPUs, so that
+ * settings of exchange, library, input and plan exist. *most is the default for the largest number
+ * of GPUs. Returns NULL after errors. */
 static const struct scenario *read_as_job(struct arena *arena, struct diag *diag,
 					  const struct scaling_request *request, size_t *most)
 {
@@ -26,9 +26,12 @@ static const struct scenario *read_as_job(struct arena *arena, struct diag *diag
 	size_t count = job.setting_count;
 	struct setting *settings = ARENA_ARRAY(arena, count + 1, struct setting);
 	const struct scenario *scenario = case_read(arena, diag_new(arena), &job);
-	bool is_job = scenario && scenario->style != JOBS_PROGRAMS;
+	bool is_job = scenario && (scenario->style != JOBS_PROGRAMS || scenario->jobs[0].plan);
 	if (!is_job) {
-		settings[0] = (struct setting){"case.gpus=1", request->gpus.origin};
+		const char *gpus = request->gpus.text ? request->gpus.text : "1";
+		settings[0] = (struct setting){
+			arena_printf(arena, "case.gpus=%.*s", (int)strcspn(gpus, ",:"), gpus),
+			request->gpus.origin};
 		for (size_t i = 0; i < count; i++)
 			settings[i + 1] = job.settings[i];
 		job.settings = settings;

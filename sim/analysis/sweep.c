@@ -89,15 +89,19 @@ static struct journal *open_journal(struct arena *arena, struct diag *diag,
 	settings = hash_count(settings, input->options.draws_count);
 	for (size_t i = 0; i < input->request.setting_count; i++)
 		settings = hash_text(settings, input->request.settings[i].text);
+	for (size_t i = 0; asked->list && i < asked->list->point_count; i++)
+		for (size_t k = 0; k < asked->list->setting_count; k++)
+			axes = hash_text(axes, asked->list->settings[i][k].text);
 	for (size_t a = 0; a < asked->axis_count; a++) {
 		axes = hash_count(axes, asked->axes[a].count);
 		for (size_t i = 0; i < asked->axes[a].count; i++)
 			axes = hash_text(axes, asked->axes[a].texts[i]);
 	}
-	const struct journal_part parts[] = {{"program", "the program", hash_program()},
-					     {"files", "the files that it reads", read},
-					     {"settings", "the settings", settings},
-					     {"axes", "the axes", axes}};
+	const struct journal_part parts[] = {
+		{"program", "the program", hash_program()},
+		{"files", "the files that it reads", read},
+		{"settings", "the settings", settings},
+		{"axes", asked->list ? "the plans" : "the axes", axes}};
 	const struct journal_head head = {queue->task->point_count, parts,
 					  sizeof parts / sizeof parts[0]};
 	bool refused;
@@ -193,7 +197,7 @@ const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 			      const struct sweep_request *request, struct sweep_fault *fault)
 {
 	struct sweep *sweep = ARENA_NEW(arena, struct sweep);
-	struct sweep_task task = {*request, 1};
+	struct sweep_task task = {*request, request->list ? request->list->point_count : 1};
 	*fault = (struct sweep_fault){0};
 	for (size_t i = 0; i < request->axis_count; i++)
 		task.point_count *= request->axes[i].count;

@@ -41,11 +41,22 @@ struct sweep {
 /* Returns the index of the point's value on an axis. */
 size_t sweep_axis_index(const struct sweep *sweep, size_t point, size_t axis);
 
+/* The points of a sweep as a list, in place of a grid. */
+struct sweep_list {
+	const struct setting *const *settings; /* by point: setting_count settings */
+	size_t setting_count, point_count;
+	/* Returns true if the point and all points behind it are not needed. `points` has the
+	 * finished ones and is otherwise NULL. */
+	bool (*ends)(const void *ctx, size_t point, const struct prediction *const *points);
+	const void *ctx;
+};
+
 struct ranks;
 struct sweep_request {
 	struct analysis_input input;
 	const struct sweep_axis *axes;
 	size_t axis_count;
+	const struct sweep_list *list; /* NULL: the grid of the axes */
 	const char *journal; /* path of a file in which finished points are stored, and from which
 				they are taken if it exists (journal.h); NULL: none */
 	const struct ranks *ranks; /* other processes that compute points, too; NULL: none */

@@ -16,10 +16,13 @@ struct case_request sweep_point_case(struct arena *arena, const struct sweep_tas
 {
 	struct case_request request = task->asked.input.request;
 	const struct sweep_axis *axes = task->asked.axes;
-	struct setting *settings =
-		ARENA_ARRAY(arena, request.setting_count + task->asked.axis_count, struct setting);
+	const struct sweep_list *list = task->asked.list;
+	size_t own = list ? list->setting_count : task->asked.axis_count;
+	struct setting *settings = ARENA_ARRAY(arena, request.setting_count + own, struct setting);
 	if (request.setting_count)
 		memcpy(settings, request.settings, request.setting_count * sizeof *settings);
+	for (size_t i = 0; list && i < own; i++)
+		settings[request.setting_count++] = list->settings[index][i];
 	for (size_t a = task->asked.axis_count; a-- > 0; index /= axes[a].count)
 		settings[request.setting_count++] =
 			(struct setting){axes[a].texts[index % axes[a].count], {axes[a].from, 0}};

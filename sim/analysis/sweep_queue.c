@@ -13,8 +13,10 @@ enum { SHARES_COUNT = 8, SHARE_MAX = 32 };
 static bool is_over(const struct sweep_queue *queue)
 {
 	/* points after the first one with errors are not needed */
-	return queue->outside || queue->next >= queue->task->point_count ||
-	       queue->next > queue->bad;
+	if (queue->outside || queue->next >= queue->task->point_count || queue->next > queue->bad)
+		return true;
+	const struct sweep_list *list = queue->task->asked.list;
+	return list && list->ends && list->ends(list->ctx, queue->next, queue->points);
 }
 
 size_t queue_take_points(struct sweep_queue *queue, size_t most, size_t *first)

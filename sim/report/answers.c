@@ -169,3 +169,32 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 	return tabulate(arena, COLUMNS(columns), "sweep", "Sweep",
 			(struct lines){sweep->points, sweep->point_count, lead, cells, axes});
 }
+
+const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search)
+{
+	static const enum answer columns[] = {
+		ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,        ANSWER_STEP,
+		ANSWER_EXPOSED,    ANSWER_STRAGGLER,  ANSWER_BOTTLENECK, ANSWER_VERDICT};
+	static const struct result_column lead[] = {
+		{"plan", QUANTITY_COUNT, true, false, NULL},
+		{"memory_B", QUANTITY_BYTES, false, false, "memory"},
+		{"least_step_s", QUANTITY_TIME, false, false, "least step"}};
+	enum { LEAD = sizeof lead / sizeof lead[0] };
+	size_t count = search->best_count;
+	struct result_cell *cells = ARENA_ARRAY(arena, LEAD * count, struct result_cell);
+	const struct prediction **predictions =
+		ARENA_ARRAY(arena, count, const struct prediction *);
+	for (size_t i = 0; i < count; i++) {
+		const struct found_plan *plan = &search->plans[i];
+		predictions[i] = plan->prediction;
+		cells[i * LEAD] = (struct result_cell){plan->name, none};
+		cells[i * LEAD + 1] = (struct result_cell){NULL, exactly(plan->memory_B)};
+		cells[i * LEAD + 2] = (struct result_cell){
+			NULL, plan->least_s > 0 ? exactly(plan->least_s) : none};
+	}
+	const char *title = arena_printf(
+		arena, "Best plans of %s: %zu are possible, %zu fit, %zu can win", search->name,
+		search->possible_count, search->fitting_count, search->needed_count);
+	return tabulate(arena, COLUMNS(columns), "plan", title,
+			(struct lines){predictions, count, lead, cells, LEAD});
+}

@@ -7,6 +7,7 @@
 #ifndef FARWIRE_REPORT_ANSWERS_H
 #define FARWIRE_REPORT_ANSWERS_H
 
+#include "sim/analysis/plan_search.h"
 #include "sim/analysis/scaling.h"
 
 /* Returns a table with a row for each case and ratios to the first case. */
@@ -16,6 +17,8 @@ comparison_table(struct arena *arena, const struct prediction *const *prediction
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep);
 /* Returns a table with a row for each number of GPUs. */
 const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling);
+/* Returns a table with a row for each of the best plans. */
+const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search);
 
 /* Returns the throughput of a divided by that of b. Returns NaN if one of them failed, or if
  * only one of them is a collective. */

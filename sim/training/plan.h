@@ -164,4 +164,19 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 const struct program *plan_program_like(struct arena *arena, const struct plan_step *step,
 					const struct program *program, size_t like, size_t rank);
 
+/* ---- the least time of a step ---- */
+
+struct unit_least { /* of a block, or of what is before or behind all of them, for a micro-batch */
+	size_t first; /* its first layer */
+	double forward_s, backward_s, weights_s;
+};
+/* Returns the time of the kernels of each unit, and of the bytes of collectives that block them at
+ * link_Bps, the bandwidth of all links of a GPU. It is the same for all stages, chunks and data
+ * groups. step->groups can be NULL. */
+const struct unit_least *plan_units_least(struct arena *arena, const struct plan_step *step,
+					  double link_Bps, size_t *count);
+/* Returns a time that no simulated step is below: the passes of the busiest stage and the bubble of
+ * the pipeline. */
+double plan_least_s(const struct training_plan *plan, const struct unit_least *units, size_t count);
+
 #endif

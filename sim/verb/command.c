@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "plots/canvas.h"
@@ -134,6 +135,23 @@ int command_table(const struct command *command, const struct result_table *tabl
 {
 	const struct table_writing w = {command->format, table};
 	return command_write(command, write_table, &w);
+}
+
+const char *command_journal(const struct command *command)
+{
+	struct stat status;
+	bool there = stat(command->output, &status) == 0;
+	if (strcmp(command->output, "-") == 0 || (there && !S_ISREG(status.st_mode)))
+		return NULL;
+	return arena_printf(command->arena, "%s.journal", command->output);
+}
+
+int command_remove_journal(const char *journal)
+{
+	if (!journal || unlink(journal) == 0)
+		return EXIT_DONE;
+	fprintf(stderr, "farwire: cannot remove '%s': %s\n", journal, strerror(errno));
+	return EXIT_FAILED;
 }
 
 int command_sweep_failed(const struct diag *diag, struct sweep_fault fault)

@@ -91,6 +91,11 @@ static const struct option options[] = {
 	{OPTION_PART, .name = "vary-all", .value = "PERCENT", FIELD(vary_all_ratio),
 	 .help = "percentage by which each parameter is changed in turn, to compute elasticities "
 		 "instead of the effect of its interval"},
+	{OPTION_COUNT, .name = "best", .value = "N", FIELD(best_count), .most = 1000,
+	 .initial = "10", .help = "number of plans to print; fewer are found sooner"},
+	{OPTION_ON, .name = "exhaustive", FIELD(exhaustive),
+	 .help = "simulates all plans that fit into memory, also those that cannot be among the "
+		 "best"},
 	{OPTION_HEADING, .name = "How it is predicted"},
 	{OPTION_COUNT, .name = "seed", .value = "N", FIELD(seed), .most = UINT64_MAX / 2,
 	 .initial = "1", .help = "seed of all random numbers; the same seed gives the same output"},

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire sweep: predicts a case over a grid of parameter values. */
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -12,17 +8,6 @@
 #include "sim/report/answers.h"
 #include "sim/report/sweep_figures.h"
 #include "sim/verb/verbs.h"
-
-/* Returns the path of the journal, which keeps finished points during the sweep: next to the output
- * file, or NULL if the output is not a file. */
-static const char *journal_path(const struct command *command)
-{
-	struct stat status;
-	bool there = stat(command->output, &status) == 0;
-	if (strcmp(command->output, "-") == 0 || (there && !S_ISREG(status.st_mode)))
-		return NULL;
-	return arena_printf(command->arena, "%s.journal", command->output);
-}
 
 /* Finds the other ranks if a launcher such as mpirun started this process; *ranks is NULL if it did
  * not. Prints an error and returns false if there are other ranks but MPI cannot be used. */
@@ -70,12 +55,7 @@ static int lead(const struct command *command, struct diag *diag,
 	if (!sweep)
 		return code;
 	code = write_sweep(command, sweep);
-	if (code == EXIT_DONE && request->journal && unlink(request->journal) != 0) {
-		fprintf(stderr, "farwire: cannot remove '%s': %s\n", request->journal,
-			strerror(errno));
-		code = EXIT_FAILED;
-	}
-	return code;
+	return code == EXIT_DONE ? command_remove_journal(request->journal) : code;
 }
 
 static int run(const struct command *command)
@@ -85,7 +65,7 @@ static int run(const struct command *command)
 	struct sweep_request request = {.input = command_input(command, 0, NULL),
 					.axes = axes,
 					.axis_count = command->vary.count,
-					.journal = journal_path(command)};
+					.journal = command_journal(command)};
 	if (!find_ranks(command->arena, &request.ranks))
 		return EXIT_USAGE;
 	size_t count = command->vary.count;

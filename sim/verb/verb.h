@@ -37,14 +37,14 @@ struct command {
 	/* Values of options. option_table.c has a row for each. A text without a value is NULL. */
 	const char *gpus, *target, *between, *of;
 	struct texts vary, keys;
-	uint64_t point_count, seed, draws, jobs;
+	uint64_t point_count, seed, draws, jobs, best_count;
 	double vary_all_ratio; /* 0: not given */
 	const char *only, *server, *connect, *scratch, *resume;
 	double budget_s; /* 0: not given */
 	unsigned format; /* enum output_format */
 	unsigned color;  /* enum color */
 	const char *output, *plot, *timeline, *trace, *title;
-	bool full, quiet, plain, leave_out_systems, all_ranks;
+	bool full, quiet, plain, leave_out_systems, all_ranks, exhaustive;
 	const char *data_root;
 	struct baselines *baselines; /* shared by all predictions; the caller of command_parse
 					frees them */
@@ -104,6 +104,11 @@ int command_table(const struct command *command, const struct result_table *tabl
  * *exit_code and returns NULL. */
 const struct sweep *command_sweep(const struct command *command, struct sweep_request request,
 				  int *exit_code);
+/* Returns the path of the journal, which keeps finished points during a sweep: next to the output
+ * file, or NULL if the output is not a file. */
+const char *command_journal(const struct command *command);
+/* Removes the journal, unless it is NULL. Returns the exit code. */
+int command_remove_journal(const char *journal);
 /* Prints why there is no sweep, and returns the exit code. */
 int command_sweep_failed(const struct diag *diag, struct sweep_fault fault);
 /* Evaluates a dataset under the command's settings. After an error it prints the error, sets

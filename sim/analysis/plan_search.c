@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/analysis/plan_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+
+enum { KEYS_MAX = 16, PP_MAX = 64, EP_MAX = 64 };
+
+struct candidate {
+	const struct setting *settings; /* one for each axis */
+	size_t number;                  /* in the order in which candidates were tried */
+	struct found_plan found;
+};
+
+struct known_units { /* plan_units_least of plans with the same key */
+	const char *key;
+	const struct unit_least *units;
+	size_t count;
+};
+
+struct search {
+	struct arena *arena;
+	struct diag *diag;
+	const struct plan_search_request *asked;
+	const struct scenario *scenario;
+	const struct job_entry *job;
+	struct plan_params params; /* those of the case, with the batch of the search */
+	struct sweep_axis axes[KEYS_MAX];
+	size_t axis_count;
+	double gpu_memory_B, link_Bps;
+	VEC(struct candidate) fitting, large;
+	VEC(struct known_units) known;
+	const char *refused; /* reason of the first impossible plan */
+};
+
+/* ---- the case ---- */
+
+static bool is_key(const struct setting *setting, const char *key)
+{
+	size_t length = strlen(key);
+	return strncmp(setting->text, key, length) == 0 && setting->text[length] == '=';
+}
+
+/* Returns the last setting of the key; NULL: there is none. */
+static const struct setting *find_setting(const struct case_request *request, const char *key)
+{
+	for (size_t i = request->setting_count; i-- > 0;)
+		if (is_key(&request->settings[i], key))
+			return &request->settings[i];
+	return NULL;
+}
+
+/* Reads the case with sizes that are always possible, and with the further settings. */
+static const struct scenario *read_with(struct search *s, const char *const *texts, size_t count)
+{
+	static const char *const sizes[] = {
+		"plan.tp=1", "plan.pp=1",     "plan.cp=1",          "plan.ep=1",
+		"plan.dp=0", "plan.chunks=1", "plan.micro_batch=1", "plan.schedule=auto"};
+	enum { SIZES = sizeof sizes / sizeof sizes[0] };
+	struct case_request request = s->asked->input.request;
+	struct setting *all =
+		ARENA_ARRAY(s->arena, request.setting_count + SIZES + count, struct setting);
+	size_t at = request.setting_count;
+	if (at)
+		memcpy(all, request.settings, at * sizeof *all);
+	for (size_t i = 0; i < SIZES; i++)
+		all[at++] = (struct setting){sizes[i], {"--plan", 0}};
+	for (size_t i = 0; i < count; i++)
+		all[at++] = (struct setting){texts[i], {"--plan", 0}};
+	request.settings = all;
+	request.setting_count = at;
+	return case_read(s->arena, s->diag, &request);
+}
+
+static double link_Bps(const struct topology *topology, const char *gpu)
+{
+	double sum_Bps = 0;
+	for (size_t i = 0; i < topology->link_count; i++) {
+		const struct link_entry *link = &topology->links[i];
+		if (strcmp(link->ends[0], gpu) == 0 || strcmp(link->ends[1], gpu) == 0)
+			sum_Bps += fmax(link->traits.capacity_Bps[0], link->traits.capacity_Bps[1]);
+	}
+	return sum_Bps > 0 ? sum_Bps : INFINITY;
+}
+
+/* Reads the case on its GPUs for all but the batch, and on one GPU for the batch, which is possible
+ * there. */
+static bool read_case(struct search *s)
+{
+	static const char *const any_batch[] = {"plan.global_batch=0"}, *const one_gpu[] = {
+										"case.gpus=1"};
+	s->scenario = read_with(s, any_batch, 1);
+	const struct scenario *one = s->scenario ? read_with(s, one_gpu, 1) : NULL;
+	if (!one)
+		return false;
+	s->job = &s->scenario->jobs[0];
+	if (s->scenario->job_count != 1 || !s->job->plan || s->scenario->params->gpus_count < 1) {
+		diag_error(
+			s->diag, (struct origin){0},
+			"farwire: `farwire plan` needs one job on several GPUs (write --gpus 8)");
+		return false;
+	}
+	s->params = *s->job->plan->params;
+	s->params.global_batch_count = one->jobs[0].plan->params->global_batch_count;
+	if (s->params.global_batch_count == 0) {
+		diag_error(s->diag, (struct origin){0},
+			   "farwire: `farwire plan` needs the samples of a step on all GPUs (write "
+			   "--plan global_batch=%zu)",
+			   4 * s->job->rank_count);
+		return false;
+	}
+	const struct topology *topology = &s->scenario->topology;
+	s->gpu_memory_B = INFINITY;
+	for (size_t i = 0; i < s->job->simulated_count; i++) {
+		const struct gpu_entry *gpu = &topology->gpus[s->job->gpus[i]];
+		s->gpu_memory_B = fmin(s->gpu_memory_B, gpu->params.memory_B);
+		s->link_Bps = fmax(s->link_Bps, link_Bps(topology, gpu->name));
+	}
+	return true;
+}
+
+/* ---- the values to try ---- */
+
+/* Returns "first,2 first,..." up to most. */
+static const char *powers(struct arena *arena, size_t most)
+{
+	const char *text = "1";
+	for (size_t n = 2; n <= most; n *= 2)
+		text = arena_printf(arena, "%s,%zu", text, n);
+	return text;
+}
+
+static const char *stages(const struct search *s)
+{
+	const char *text = "1";
+	for (size_t n = 2; n <= PP_MAX && n <= s->job->rank_count; n++)
+		if (s->job->rank_count % n == 0)
+			text = arena_printf(s->arena, "%s,%zu", text, n);
+	return text;
+}
+
+static size_t experts(const struct network *network)
+{
+	size_t most = 1;
+	for (size_t i = 0; i < network->layer_count; i++)
+		if (network->layers[i].experts > most)
+			most = network->layers[i].experts;
+	return most < EP_MAX ? most : EP_MAX;
+}
+
+static void add_axis(struct search *s, const char *from, const char *text)
+{
+	sweep_axis_read(s->arena, s->diag, from, text, &s->axes[s->axis_count++]);
+}
+
+/* Adds the values of a key: those that the user gave, or the default ones. */
+static void add_key(struct search *s, const char *key, const char *values)
+{
+	const char *path = arena_printf(s->arena, "plan.%s", key);
+	const struct setting *fixed = find_setting(&s->asked->input.request, path);
+	for (size_t i = 0; i < s->asked->axis_count; i++)
+		if (strcmp(s->asked->axes[i].key, path) == 0)
+			return;
+	if (fixed)
+		add_axis(s, fixed->origin.file, fixed->text);
+	else
+		add_axis(s, "--plan", arena_printf(s->arena, "%s=%s", path, values));
+}
+
+static bool choose_values(struct search *s)
+{
+	const struct plan_search_request *asked = s->asked;
+	size_t machines = s->scenario->topology.host_count;
+	size_t each = (s->job->simulated_count + machines - 1) / machines;
+	for (size_t i = 0; i < asked->axis_count && s->axis_count < KEYS_MAX / 2; i++) {
+		s->axes[s->axis_count++] = asked->axes[i];
+		if (strncmp(asked->axes[i].key, "plan.", 5) != 0)
+			diag_error(
+				s->diag, (struct origin){"--vary", 0},
+				"'%s' is not a key of a plan (write plan.cp=1,2, for example, or "
+				"`farwire sweep` for other parameters)",
+				asked->axes[i].key);
+	}
+	add_key(s, "tp", powers(s->arena, each));
+	add_key(s, "pp", stages(s));
+	add_key(s, "chunks", "1,2,4");
+	add_key(s, "ep", powers(s->arena, experts(s->job->network)));
+	add_key(s, "micro_batch", "1,2,4,8");
+	add_key(s, "sharding", "none,optimizer,parameters");
+	add_key(s, "recompute",
+		s->job->stack->fused_attention ? "none,full" : "none,selective,full");
+	add_key(s, "schedule", "auto,zb-h1");
+	return diag_count(s->diag) == 0 && sweep_axes_check(s->diag, s->axes, s->axis_count);
+}
+
+/* Sets the field of the row from its text. Returns false if the text is not a value. */
+static bool set_field(const struct param_row *row, struct plan_params *params, const char *text)
+{
+	void *field = (char *)params + row->offset;
+	char *end = NULL;
+	switch (row->kind) {
+	case PARAM_KIND_NUMBER:
+		*(double *)field = strtod(text, &end);
+		return *end == '\0' && *(double *)field >= row->min &&
+		       *(double *)field <= row->max && *(double *)field == floor(*(double *)field);
+	case PARAM_KIND_BOOL:
+		*(bool *)field = strcmp(text, "true") == 0;
+		return *(bool *)field || strcmp(text, "false") == 0;
+	case PARAM_KIND_TEXT:
+		*(const char **)field = text;
+		return true;
+	default:
+		for (int i = 0; row->choices && row->choices[i]; i++)
+			if (strcmp(row->choices[i], text) == 0) {
+				*(int *)field = i;
+				return true;
+			}
+		return false;
+	}
+}
+
+/* Returns the row of "plan.tp" or "plan.tp=8"; NULL: there is none. */
+static const struct param_row *find_row(const char *text)
+{
+	const char *name = text + strlen("plan.");
+	for (size_t i = 0; i < plan_table.count; i++) {
+		char key[64];
+		param_key(&plan_table.rows[i], key, sizeof key);
+		if (strlen(key) == strcspn(name, "=") && strncmp(name, key, strlen(key)) == 0)
+			return &plan_table.rows[i];
+	}
+	return NULL;
+}
+
+/* Checks all values, so that a wrong one is reported instead of left out. */
+static bool values_are_right(struct search *s)
+{
+	for (size_t a = 0; a < s->axis_count; a++) {
+		const struct sweep_axis *axis = &s->axes[a];
+		const struct param_row *row = find_row(axis->key);
+		for (size_t i = 0; i < axis->count; i++) {
+			struct plan_params params = s->params;
+			if (!row || !set_field(row, &params, strchr(axis->texts[i], '=') + 1))
+				diag_error(s->diag, (struct origin){axis->from, 0},
+					   "'%s' is not a value of a plan (`farwire list "
+					   "parameters` shows the keys and their values)",
+					   axis->texts[i]);
+		}
+	}
+	return diag_count(s->diag) == 0;
+}
+
+/* ---- candidates ---- */
+
+/* Returns true if the key has no effect on the plan, so that one of its values is enough. */
+static bool is_idle(const struct training_plan *plan, const char *key)
+{
+	if (strcmp(key, "plan.schedule") == 0)
+		return plan->sizes[AXIS_PIPELINE] == 1 || plan->chunk_count > 1;
+	if (strcmp(key, "plan.chunks") == 0)
+		return plan->sizes[AXIS_PIPELINE] == 1;
+	if (strcmp(key, "plan.sharding") == 0)
+		return plan->sizes[AXIS_DATA] * plan->sizes[AXIS_CONTEXT] == 1;
+	return strcmp(key, "plan.sequence_parallel") == 0 && plan->sizes[AXIS_TENSOR] == 1;
+}
+
+static double memory_of(const struct training_plan *plan, const struct stack_params *stack)
+{
+	double most_B = 0;
+	for (size_t i = 0; i < plan->sizes[AXIS_PIPELINE]; i++)
+		most_B = fmax(most_B, plan_memory_B(plan, stack, i));
+	return most_B;
+}
+
+/* Returns true if the setting is the default and need not be in the plan's name. */
+static bool is_default(const struct setting *setting)
+{
+	const struct param_row *row = find_row(setting->text);
+	return row->preset && strcmp(row->preset, strchr(setting->text, '=') + 1) == 0;
+}
+
+/* Returns the plan as text for --plan. */
+static const char *name_of(struct search *s, const struct setting *settings,
+			   const struct training_plan *plan)
+{
+	const char *text = arena_printf(s->arena, "tp=%zu,pp=%zu,dp=%zu,micro_batch=%zu",
+					plan->sizes[AXIS_TENSOR], plan->sizes[AXIS_PIPELINE],
+					plan->sizes[AXIS_DATA], plan->micro_batch);
+	for (size_t a = 0; a < s->axis_count; a++) {
+		const char *own = settings[a].text + strlen("plan.");
+		bool said = is_key(&settings[a], "plan.tp") || is_key(&settings[a], "plan.pp") ||
+			    is_key(&settings[a], "plan.micro_batch");
+		if (!said && !is_default(&settings[a]) && !is_idle(plan, s->axes[a].key))
+			text = arena_printf(s->arena, "%s,%s", text, own);
+	}
+	return text;
+}
+
+/* Returns the least time of the plan's step. */
+static double least_s(struct search *s, struct arena *scratch, const struct training_plan *plan)
+{
+	const struct plan_params *params = plan->params;
+	const char *key =
+		arena_printf(scratch, "%zu %zu %zu %zu %d %d %d %d %d", plan->sizes[AXIS_TENSOR],
+			     plan->sizes[AXIS_CONTEXT], plan->expert_count, plan->micro_batch,
+			     params->recompute, params->early_stop, params->overlap_tensor,
+			     params->sequence_parallel, plan->schedule->splits_backward);
+	for (size_t i = 0; i < s->known.count; i++)
+		if (strcmp(s->known.items[i].key, key) == 0)
+			return plan_least_s(plan, s->known.items[i].units, s->known.items[i].count);
+	const struct plan_step step = {
+		.plan = plan,
+		.stack = s->job->stack,
+		.gpu = &s->scenario->topology.gpus[s->job->gpus[0]].params,
+		.efficiency = s->job->efficiency,
+		.driver = &s->scenario->driver,
+	};
+	size_t count;
+	const struct unit_least *units = plan_units_least(scratch, &step, s->link_Bps, &count);
+	struct unit_least *copy = ARENA_ARRAY(s->arena, count, struct unit_least);
+	memcpy(copy, units, count * sizeof *copy);
+	*VEC_PUSH(s->arena, &s->known) =
+		(struct known_units){arena_strdup(s->arena, key), copy, count};
+	return plan_least_s(plan, copy, count);
+}
+
+static void keep(struct search *s, struct arena *scratch, const struct training_plan *plan,
+		 const size_t *at)
+{
+	struct setting *settings = ARENA_ARRAY(s->arena, s->axis_count, struct setting);
+	for (size_t a = 0; a < s->axis_count; a++)
+		settings[a] = (struct setting){s->axes[a].texts[at[a]], {s->axes[a].from, 0}};
+	struct candidate new = {.settings = settings,
+				.number = s->fitting.count + s->large.count,
+				.found = {.name = name_of(s, settings, plan),
+					  .memory_B = memory_of(plan, s->job->stack)}};
+	if (new.found.memory_B > s->gpu_memory_B) {
+		*VEC_PUSH(s->arena, &s->large) = new;
+		return;
+	}
+	new.found.least_s = least_s(s, scratch, plan);
+	*VEC_PUSH(s->arena, &s->fitting) = new;
+}
+
+/* Keeps a combination of values if it is a possible plan. */
+static void try_plan(struct search *s, const size_t *at)
+{
+	struct arena *scratch = arena_new();
+	struct plan_params params = s->params;
+	for (size_t a = 0; a < s->axis_count; a++)
+		set_field(find_row(s->axes[a].key), &params,
+			  strchr(s->axes[a].texts[at[a]], '=') + 1);
+	const char *why = NULL;
+	const struct training_plan *plan =
+		plan_new(scratch, s->job->network, &params, s->job->rank_count, &why);
+	bool repeats = false;
+	for (size_t a = 0; plan && a < s->axis_count; a++)
+		repeats |= at[a] > 0 && is_idle(plan, s->axes[a].key);
+	if (plan && !repeats)
+		keep(s, scratch, plan, at);
+	else if (!plan && !s->refused)
+		s->refused = arena_strdup(s->arena, why);
+	arena_free(scratch);
+}
+
+static bool find_candidates(struct search *s)
+{
+	size_t at[KEYS_MAX] = {0}, all = 1;
+	for (size_t a = 0; a < s->axis_count; a++)
+		all *= s->axes[a].count;
+	for (size_t i = 0; i < all; i++) {
+		for (size_t a = s->axis_count, rest = i; a-- > 0; rest /= s->axes[a].count)
+			at[a] = rest % s->axes[a].count;
+		try_plan(s, at);
+	}
+	if (s->fitting.count + s->large.count == 0)
+		diag_error(s->diag, (struct origin){"--plan", 0}, "no plan is possible: %s",
+			   s->refused);
+	return diag_count(s->diag) == 0;
+}
+
+/* Orders plans that are equal otherwise by their numbers. */
+static int in_order(double x, double y, const struct candidate *a, const struct candidate *b)
+{
+	return x != y ? (x > y) - (x < y) : (a->number > b->number) - (a->number < b->number);
+}
+
+static int by_least(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	return in_order(x->found.least_s, y->found.least_s, x, y);
+}
+
+static int by_memory(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	return in_order(x->found.memory_B, y->found.memory_B, x, y);
+}
+
+/* ---- simulation ---- */
+
+struct ending {
+	const struct candidate *plans;
+	size_t count, most_count;
+	double batch_count;
+};
+
+static double throughput_of(const struct prediction *prediction)
+{
+	return prediction && prediction->ok ? prediction->throughput.value : 0;
+}
+
+/* Returns the throughput that only most_count - 1 of the plans exceed; 0: fewer plans are done. */
+static double last_of_best(const struct ending *e, const struct prediction *const *points)
+{
+	struct arena *scratch = arena_new();
+	double *best = ARENA_ARRAY(scratch, e->most_count + 1, double), last = 0;
+	for (size_t i = 0; i < e->count; i++) {
+		double value = throughput_of(points[i]);
+		size_t at = e->most_count;
+		for (; at > 0 && best[at - 1] < value; at--)
+			best[at] = best[at - 1];
+		best[at] = value;
+	}
+	last = e->most_count ? best[e->most_count - 1] : 0;
+	arena_free(scratch);
+	return last;
+}
+
+static bool is_slower(const struct ending *e, size_t point, double throughput)
+{
+	return e->plans[point].found.least_s * throughput > e->batch_count;
+}
+
+static bool ends(const void *ctx, size_t point, const struct prediction *const *points)
+{
+	return is_slower(ctx, point, last_of_best(ctx, points));
+}
+
+static const struct sweep *simulate(struct search *s, const struct candidate *plans, size_t count,
+				    bool best, const struct ending *ending,
+				    struct sweep_fault *fault)
+{
+	const struct setting **settings = ARENA_ARRAY(s->arena, count, const struct setting *);
+	for (size_t i = 0; i < count; i++)
+		settings[i] = plans[i].settings;
+	const struct sweep_list list = {.settings = settings,
+					.setting_count = s->axis_count,
+					.point_count = count,
+					.ends = ending ? ends : NULL,
+					.ctx = ending};
+	struct sweep_request request = {.input = s->asked->input,
+					.list = &list,
+					.journal = best ? NULL : s->asked->journal};
+	if (!best)
+		request.input.options.draws_count = 0;
+	return sweep_run(s->arena, s->diag, &request, fault);
+}
+
+static int by_throughput(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	return in_order(-throughput_of(x->found.prediction), -throughput_of(y->found.prediction), x,
+			y);
+}
+
+static bool run_plans(struct search *s, struct plan_search *search, struct sweep_fault *fault)
+{
+	bool none = s->fitting.count == 0;
+	struct candidate *plans = none ? s->large.items : s->fitting.items;
+	size_t count = none ? s->large.count : s->fitting.count, kept = 0;
+	qsort(plans, count, sizeof *plans, none ? by_memory : by_least);
+	if (none && count > s->asked->most_count)
+		count = s->asked->most_count;
+	const struct ending ending = {plans, count, s->asked->most_count,
+				      s->params.global_batch_count};
+	const struct sweep *sweep = simulate(s, plans, count, false,
+					     none || s->asked->exhaustive ? NULL : &ending, fault);
+	if (!sweep)
+		return false;
+	double last = last_of_best(&ending, sweep->points);
+	for (size_t i = 0; i < count; i++) {
+		search->needed_count += !is_slower(&ending, i, last);
+		if (!sweep->points[i] || (!s->asked->exhaustive && is_slower(&ending, i, last)))
+			continue;
+		plans[kept] = plans[i];
+		plans[kept++].found.prediction = sweep->points[i];
+	}
+	if (!none)
+		qsort(plans, kept, sizeof *plans, by_throughput);
+	search->best_count = kept < s->asked->most_count ? kept : s->asked->most_count;
+	if (s->asked->input.options.draws_count && !none) {
+		sweep = simulate(s, plans, search->best_count, true, NULL, fault);
+		for (size_t i = 0; sweep && i < search->best_count; i++)
+			plans[i].found.prediction = sweep->points[i];
+	}
+	struct found_plan *found = ARENA_ARRAY(s->arena, kept, struct found_plan);
+	for (size_t i = 0; i < kept; i++)
+		found[i] = plans[i].found;
+	search->plans = found;
+	search->plan_count = kept;
+	return sweep != NULL;
+}
+
+const struct plan_search *plan_search_run(struct arena *arena, struct diag *diag,
+					  const struct plan_search_request *request,
+					  struct sweep_fault *fault)
+{
+	struct search *s = ARENA_NEW(arena, struct search);
+	*s = (struct search){.arena = arena, .diag = diag, .asked = request};
+	*fault = (struct sweep_fault){0};
+	if (!read_case(s) || !choose_values(s) || !values_are_right(s) || !find_candidates(s))
+		return NULL;
+	struct plan_search *search = ARENA_NEW(arena, struct plan_search);
+	*search = (struct plan_search){.name = s->scenario->name,
+				       .batch_count = s->params.global_batch_count,
+				       .gpu_memory_B = s->gpu_memory_B,
+				       .possible_count = s->fitting.count + s->large.count,
+				       .fitting_count = s->fitting.count};
+	return run_plans(s, search, fault) ? search : NULL;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farwire plan: searches the fastest plans by which a transformer can be split over GPUs. */
+#include "plots/charts.h"
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/report/answers.h"
+#include "sim/verb/verbs.h"
+
+static int draw(const struct command *command, const struct plan_search *search)
+{
+	struct plan_mark *marks = ARENA_ARRAY(command->arena, search->plan_count, struct plan_mark);
+	for (size_t i = 0; i < search->plan_count; i++)
+		marks[i] = (struct plan_mark){
+			.memory_B = search->plans[i].memory_B,
+			.throughput = search->plans[i].prediction->throughput,
+			.best = i < search->best_count,
+		};
+	const struct prediction *first = search->plans[0].prediction;
+	const struct chart_text text = {
+		command->title ? command->title
+			       : arena_printf(command->arena, "Plans of %s", search->name),
+		command_caption(command)};
+	const struct drawing *drawing =
+		chart_plans(command->arena, text, throughput_unit(&first, 1), search->gpu_memory_B,
+			    marks, search->plan_count);
+	return command_draw(command, command->plot, &drawing, 1);
+}
+
+static int run(const struct command *command)
+{
+	struct sweep_axis axes[AXES_MAX];
+	struct diag *diag = diag_new(command->arena);
+	size_t axis_count = command_axes(command, diag, axes);
+	if (diag_count(diag))
+		return command_failed(diag, NULL);
+	if (!command_can_write(command))
+		return EXIT_FAILED;
+	const char *journal = command_journal(command);
+	struct progress progress = progress_new("plans", journal, command->quiet);
+	const struct plan_search_request request = {
+		.input = command_input(command, 0, &progress),
+		.axes = axes,
+		.axis_count = axis_count,
+		.most_count = command->best_count ? command->best_count : 1,
+		.exhaustive = command->exhaustive,
+		.journal = journal};
+	struct sweep_fault fault;
+	const struct plan_search *search = plan_search_run(command->arena, diag, &request, &fault);
+	progress_end(&progress);
+	if (!search)
+		return command_sweep_failed(diag, fault);
+	int code = command_table(command, plan_search_table(command->arena, search));
+	if (code == EXIT_DONE && command->plot)
+		code = draw(command, search);
+	return code == EXIT_DONE ? command_remove_journal(journal) : code;
+}
+
+const struct verb verb_plan = {
+	.name = "plan",
+	.words = "CASE",
+	.help = "searches the plans by which a transformer is split over GPUs, and prints the "
+		"fastest ones",
+	.examples = "  farwire plan case.cfg --gpus 64 --plan global_batch=512 --plot plans.svg\n"
+		    "  farwire plan --topology dgx-h100 --model llama3-8b --stack "
+		    "pytorch-fsdp-bf16 \\\n"
+		    "      --exchange nccl-2.18 --gpus 16 --plan global_batch=64,tp=4 \\\n"
+		    "      --vary plan.micro_batch=1,2 --vary plan.cp=1,2\n",
+	.options = "set plan vary best exhaustive format output plot title seed draws jobs color "
+		   "quiet",
+	.words_min = 1,
+	.cases = true,
+	.run = run,
+};

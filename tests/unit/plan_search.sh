@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# farwire plan: the search finds the plans that a simulation of all plans finds, also after it was
+# killed, and refuses impossible plans.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+cat >small.cfg <<'END'
+network = { name = "small"; sequence = 1024; vocabulary = 512; source = "equal blocks";
+layers = ( { name = "e"; op = "embedding"; out = 1024; },
+	{ name = "b"; repeat = 8; layers = (
+		{ name = "n1"; op = "layer_norm"; },
+		{ name = "a"; op = "attention"; heads = 8; causal = true; },
+		{ name = "s1"; op = "add"; from = ["b", "a"]; },
+		{ name = "n2"; op = "layer_norm"; },
+		{ name = "m"; op = "mlp"; hidden = 4096; activation = "gelu"; },
+		{ name = "s2"; op = "add"; from = ["s1", "m"]; } ); },
+	{ name = "l"; op = "linear"; out = 512; }, { name = "x"; op = "cross_entropy"; } ); };
+END
+job="--model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 -q"
+# plan TOPOLOGY GPUS OPTIONS...: searches without intervals
+plan() {
+	topology=$1 gpus=$2
+	shift 2
+	# shellcheck disable=SC2086 # a list of words
+	$how "$FARWIRE" plan --topology "$topology" --gpus "$gpus" $job --draws 0 --format csv "$@"
+}
+how=
+
+# same TOPOLOGY GPUS OPTIONS...: the best plans are those of all plans, and no step is below its
+# least time
+same() {
+	plan "$@" -o found.csv || complain "$*: the search fails"
+	plan "$@" --exhaustive -o all.csv || complain "$*: the simulation of all plans fails"
+	cmp -s found.csv all.csv || complain "$*: the best plans are not those of all plans"
+	plan "$@" --exhaustive --best 1000 | tr -d '\r' | sed 's/"[^"]*"/plan/' | awk -F, '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	$at["step_s"] < $at["least_step_s"] { bad = 1 }
+	END { exit bad || NR < 10 }' || complain "$*: a step is below its least time"
+}
+same dgx-h100 8 --plan global_batch=16 --vary plan.micro_batch=1,2 --vary plan.chunks=1,2 --vary plan.sharding=none,optimizer
+same dgx-a100 4 --plan global_batch=8,sharding=parameters --vary plan.sequence_parallel=true,false
+same dgx-h100 4 --plan global_batch=8,pp=4 --set gpu.h100-sxm5.memory='3 GiB' --best 2
+verdict 'plan_search.best_plans_are_those_of_a_simulation_of_all_plans'
+
+plan dgx-h100 8 --plan global_batch=16 -o whole.csv
+(how=exec && plan dgx-h100 8 --plan global_batch=16 --jobs 1 -o found.csv) &
+while kill -0 $! 2>/dev/null && [ "$( (wc -l <found.csv.journal) 2>/dev/null || echo 0)" -le 3 ]; do sleep 0.01; done
+kill -9 $! 2>/dev/null
+wait $! 2>/dev/null
+[ -e found.csv.journal ] || complain 'the search was not killed'
+plan dgx-h100 8 --plan global_batch=16 --jobs 2 -o found.csv || complain 'the search does not continue'
+cmp -s found.csv whole.csv || complain 'the result of a continued search differs'
+[ ! -e found.csv.journal ] || complain 'the journal remains'
+verdict 'plan_search.killed_search_continues_to_the_same_result'
+
+expect 2 'no plan is possible: .*not divisible by tp .*write plan.tp=2' plan --topology dgx-h100 --gpus 6 \
+	--model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 --plan global_batch=6,tp=3 -o none.csv
+expect 2 'needs the samples of a step' plan --topology dgx-h100 --gpus 8 --model small.cfg \
+	--stack pytorch-fsdp-bf16 --exchange nccl-2.18 -o none.csv
+expect 2 "'plan.tp=two' is not a value" plan --topology dgx-h100 --gpus 8 --model small.cfg \
+	--stack pytorch-fsdp-bf16 --exchange nccl-2.18 --plan global_batch=8,tp=two -o none.csv
+[ ! -e none.csv ] || complain 'a refused search left a file'
+expect 0 '' plan --topology dgx-h100 --gpus 8 --model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 -q \
+	--plan global_batch=8 --set gpu.h100-sxm5.memory='10 MiB'
+shows 'out of GPU memory'
+verdict 'plan_search.impossible_plans_are_refused_and_large_ones_are_verdicts'
+
+expect 0 '' scale --topology dgx-h100 --gpus 4,8 --model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 \
+	--draws 0 -q --plan tp=4
+expect 0 '' sweep --topology dgx-h100 --gpus 8 --model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 \
+	-q --plan global_batch=8 --vary plan.tp=1,2,4,8
+verdict 'plan_search.scale_and_sweep_take_plans'
