@@ -38,8 +38,9 @@ struct drawing *chart_breakdown(struct arena *arena, struct chart_text text,
 struct drawing *chart_timeline(struct arena *arena, struct chart_text text,
 			       const struct trace *trace, int64_t from_ps, int64_t to_ps);
 
-/* Draws the last step of a plan in the trace: a row for each stage, or for each rank, with its passes,
- * numbered by micro-batch, and its waits. Returns NULL if no rank of a plan is in the trace. */
+/* Draws the last step of a plan in the trace: a row for each stage, or for each rank, with its
+ * passes, numbered by micro-batch, and its waits. Returns NULL if no rank of a plan is in the
+ * trace. */
 struct drawing *chart_pipeline(struct arena *arena, struct chart_text text,
 			       const struct trace *trace, bool all_ranks);
 

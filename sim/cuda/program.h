@@ -67,8 +67,8 @@ struct program {
 	/* Name of the rank in timelines, "rank 5, stage 1". Its GPU's times are counted, so that
 	 * struct step_record has gpu_ps. NULL: they are not. */
 	const char *role;
-	double memory_B;             /* memory that the program takes on each GPU */
-	double images_count;         /* number of images in one step on all GPUs */
+	double memory_B;     /* memory that the program takes on each GPU */
+	double images_count; /* number of images in one step on all GPUs */
 };
 
 static inline size_t program_device_count(const struct program *program)

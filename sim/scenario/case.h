@@ -71,7 +71,7 @@ bool case_find_keys(const struct case_reader *c, const char *group, struct origi
 bool case_find_plan(const struct case_reader *c, struct origin *origin);
 bool case_has_plan(const struct case_reader *c);
 bool case_has_ranks(const struct case_reader *c);
-/* Returns NULL, or says why so many simulated ranks of the plan are too many. */
+/* Returns NULL, or says why that number of simulated ranks of the plan is too large. */
 const char *case_plan_too_large(const struct case_reader *c, const struct training_plan *plan,
 				size_t simulated_count);
 /* Reports why the plan is impossible. */

@@ -316,10 +316,9 @@ const char *plan_too_large(struct arena *arena, const struct training_plan *plan
 	if (messages * EVENTS_PER_MESSAGE > events_most)
 		return arena_printf(
 			arena,
-			"the rings of its data groups send %.3g messages on the %zu of %zu GPUs "
-			"that must be simulated, in each step, which are more than %.3g events "
-			"(allow more with --events N, or write fewer GPUs, or a number of them "
-			"that fills all leaves of the network)",
+			"the rings of its data groups send %.3g messages in a step on the %zu of "
+			"%zu GPUs that must be simulated: more than %.3g events (allow more "
+			"with --events N, or write fewer GPUs, or as many as fill all leaves)",
 			messages, simulated_count, plan->rank_count, events_most);
 	return NULL;
 }

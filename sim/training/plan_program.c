@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The program of a rank of a plan.
  *
- * A UNIT is a block of the network, or what is before the first or behind the last one. Its ops
- * between two collectives are one PIECE: one launch with the time of all its kernels and the host
- * work of all its calls. The host runs ahead of the GPU, so if it is faster, its work is hidden.
- *
  * Streams: kernels and the collectives that block them run on COMPUTE. Messages between stages have
  * a stream for each direction and side. Collectives of context groups run beside attention. Those
  * of data groups run on GATHER (parameters) and REDUCE (gradients).
@@ -14,202 +10,16 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/training/issue.h"
-#include "sim/training/plan.h"
+#include "sim/training/plan_units.h"
 
 enum stream { COMPUTE, DOWN_IN, DOWN_OUT, UP_IN, UP_OUT, BESIDE, GATHER, REDUCE, STREAM_COUNT };
 enum tag { TAG_DOWN, TAG_UP };
-enum part { PART_FORWARD, PART_BACKWARD, PART_WEIGHTS, PART_AGAIN, PART_COUNT };
 
 /* SMs that Transformer Engine's user buffers take for a collective: 1 to 24, on the average of the
  * ten of a layer (NVIDIA's submission to MLPerf Training 3.1, tp_overlap/h100tp4pp8mbs1.yaml). */
 static const uint8_t user_buffer_blocks = 5;
 /* Ranks of a data-parallel group for each of which a bucket holds a million parameters. */
 static const double bucket_rank_count = 1e6;
-
-struct piece {                                 /* kernels, or a collective */
-	const struct shard_exchange *exchange; /* NULL: kernels */
-	double gpu_s, host_s;
-	bool closed; /* kernels of later layers are another piece */
-	const char *label;
-};
-struct pieces {
-	VEC(struct piece) list;
-};
-struct unit {
-	size_t first, last; /* layers */
-	struct pieces parts[PART_COUNT];
-	double parameters_count, expert_parameters_count;
-	double trained_count, expert_trained_count; /* without frozen ones */
-	double update_s, update_host_s;             /* of all its parameters */
-};
-
-struct writer {
-	struct issuer issuer;
-	const struct plan_step *step;
-	const struct training_plan *plan;
-	const struct op_graph *graph;
-	size_t rank, stage;
-	struct unit *units; /* of the rank, chunk by chunk */
-	size_t unit_count;
-	size_t *chunk_first; /* by chunk: its first unit; one more entry at the end */
-	const char *pass;    /* name of the current pass and its micro-batch: "F3"; NULL: none */
-	double open_count, open_expert_count; /* parameters whose gradients are not reduced */
-	double message_B;                     /* of an activation between stages */
-	bool scatters; /* each GPU of the tensor group sends a part of the activation */
-};
-
-/* ---- pieces ---- */
-
-static struct piece *open_piece(struct writer *w, struct pieces *pieces)
-{
-	size_t count = pieces->list.count;
-	if (count == 0 || pieces->list.items[count - 1].exchange ||
-	    pieces->list.items[count - 1].closed)
-		*VEC_PUSH(w->issuer.arena, &pieces->list) = (struct piece){0};
-	return &pieces->list.items[pieces->list.count - 1];
-}
-
-/* Returns the host work to issue an op. */
-static double host_s(const struct writer *w, const struct op *op)
-{
-	const struct stack_params *stack = w->step->stack;
-	const struct driver_params *driver = w->step->driver;
-	double launches = op->kernels;
-	double library = launches * (stack->calls_per_launch_count - 1) +
-			 (op->library ? stack->calls_per_library_op_count : 0);
-	return stack->dispatch_s + launches * driver->launch_s + library * driver->library_s;
-}
-
-static double gpu_s(const struct writer *w, const struct op *op)
-{
-	return op->kernels * (kernel_duration_s(w->step->gpu, w->step->efficiency, &op->work) +
-			      w->step->gpu->kernel_gap_s);
-}
-
-static void add_op(struct writer *w, struct pieces *pieces, const struct op *op)
-{
-	struct piece *piece = open_piece(w, pieces);
-	piece->gpu_s += gpu_s(w, op);
-	piece->host_s += host_s(w, op);
-	piece->label = op->name;
-}
-
-/* Adds the collectives before or behind a layer. Those that run beside it begin before it. Returns
- * true if there are such. */
-static bool add_exchanges(struct writer *w, struct pieces *pieces, size_t layer, enum op_pass pass,
-			  bool before)
-{
-	const struct shard *shard = w->plan->shard;
-	bool beside = false;
-	for (size_t i = 0; i < shard->exchange_count; i++) {
-		const struct shard_exchange *exchange = &shard->exchanges[i];
-		if (exchange->layer != layer || exchange->pass != pass ||
-		    (exchange->before || exchange->beside) != before)
-			continue;
-		*VEC_PUSH(w->issuer.arena, &pieces->list) = (struct piece){.exchange = exchange};
-		beside |= exchange->beside;
-	}
-	return beside;
-}
-
-/* Ends the piece of a layer. */
-static void leave_layer(struct writer *w, struct pieces *pieces, size_t layer, enum op_pass pass,
-			bool beside)
-{
-	if (layer == SIZE_MAX)
-		return;
-	if (beside)
-		pieces->list.items[pieces->list.count - 1].closed = true;
-	add_exchanges(w, pieces, layer, pass, false);
-}
-
-/* Adds the ops of layers [first, last] in that pass, with their collectives. The gradients of
- * weights may be a part of their own. */
-static void build_pass(struct writer *w, struct pieces *pieces, struct pieces *weights,
-		       enum op_pass pass, size_t first, size_t last)
-{
-	size_t layer = SIZE_MAX;
-	bool beside = false;
-	for (size_t i = 0; i < w->graph->count; i++) {
-		const struct op *op = &w->graph->ops[i];
-		if (op->pass != pass || op->layer < first || op->layer > last)
-			continue;
-		if (op->layer != layer) {
-			leave_layer(w, pieces, layer, pass, beside);
-			layer = op->layer;
-			beside = add_exchanges(w, pieces, layer, pass, true);
-		}
-		add_op(w, op->weights ? weights : pieces, op);
-	}
-	leave_layer(w, pieces, layer, pass, beside);
-}
-
-/* Adds what backward computes again. */
-static void build_again(struct writer *w, struct unit *unit)
-{
-	const struct layer *layers = w->plan->shard->network->layers;
-	const struct plan_params *params = w->plan->params;
-	struct pieces *again = &unit->parts[PART_AGAIN];
-	if (params->recompute == RECOMPUTE_FULL && layers[unit->first].block > 0) {
-		size_t last = unit->last;
-		if (params->early_stop) /* the block's own output is kept for the next block */
-			do
-				last--;
-			while (last > unit->first && !(layers[last].kept_count > 0));
-		build_pass(w, again, again, PASS_FORWARD, unit->first, last);
-	}
-	for (size_t i = unit->first; i <= unit->last; i++)
-		if (params->recompute == RECOMPUTE_SELECTIVE && layers[i].op == LAYER_ATTENTION &&
-		    !w->step->stack->fused_attention)
-			build_pass(w, again, again, PASS_FORWARD, i, i);
-}
-
-static void build_unit(struct writer *w, struct unit *unit, size_t first, size_t last)
-{
-	const struct layer *layers = w->plan->shard->network->layers;
-	unit->first = first;
-	unit->last = last;
-	for (size_t i = first; i <= last; i++)
-		for (size_t t = 0; t < layers[i].tensor_count; t++) {
-			double count = layers[i].tensors[t], trained = layers[i].frozen ? 0 : count;
-			bool expert = layers[i].experts > 0;
-			*(expert ? &unit->expert_parameters_count : &unit->parameters_count) +=
-				count;
-			*(expert ? &unit->expert_trained_count : &unit->trained_count) += trained;
-		}
-	struct pieces *parts = unit->parts;
-	build_pass(w, &parts[PART_FORWARD], &parts[PART_FORWARD], PASS_FORWARD, first, last);
-	build_pass(w, &parts[PART_BACKWARD],
-		   &parts[w->plan->schedule->splits_backward ? PART_WEIGHTS : PART_BACKWARD],
-		   PASS_BACKWARD, first, last);
-	build_again(w, unit);
-	for (size_t i = 0; i < w->graph->count; i++) {
-		const struct op *op = &w->graph->ops[i];
-		if (op->pass != PASS_UPDATE || op->layer < first || op->layer > last)
-			continue;
-		unit->update_s += gpu_s(w, op);
-		unit->update_host_s += host_s(w, op);
-	}
-}
-
-static void build_units(struct writer *w)
-{
-	const struct network *network = w->plan->shard->network;
-	const size_t *parts = w->plan->parts;
-	size_t stages = w->plan->sizes[AXIS_PIPELINE], first = 0;
-	w->units = ARENA_ARRAY(w->issuer.arena, w->plan->block_count + 2, struct unit);
-	w->chunk_first = ARENA_ARRAY(w->issuer.arena, w->plan->chunk_count + 1, size_t);
-	for (size_t i = 1; i <= network->layer_count; i++) {
-		if (i < network->layer_count &&
-		    network->layers[i].block == network->layers[first].block)
-			continue;
-		if (parts[first] % stages == w->stage) {
-			build_unit(w, &w->units[w->unit_count++], first, i - 1);
-			w->chunk_first[parts[first] / stages + 1] = w->unit_count;
-		}
-		first = i;
-	}
-}
 
 /* ---- calls ---- */
 
@@ -567,7 +377,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 	const struct pipeline_shape shape = {plan->sizes[AXIS_PIPELINE], plan->chunk_count,
 					     plan->micro_batch_count};
 	struct slots slots = {0};
-	build_units(&w);
+	plan_units_build(&w);
 	w.message_B = plan_message_B(plan, step->stack);
 	plan->schedule->write(arena, &shape, w.stage, &slots);
 	issue_item(&w.issuer, ITEM_THINK)->work_s = step->stack->session_s;

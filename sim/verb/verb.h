@@ -95,8 +95,8 @@ int command_write(const struct command *command, void (*write)(FILE *out, const 
 		  const void *ctx);
 /* Like command_write, but writes to `path`. */
 int write_file(const char *path, void (*write)(FILE *out, const void *ctx), const void *ctx);
-/* Returns whether the files of --output, --plot, --timeline and --trace can be written, and prints an error if
- * not. Verbs call it before long work, so that the work is not lost. */
+/* Returns whether the files of --output, --plot, --timeline and --trace can be written, and prints
+ * an error if not. Verbs call it before long work, so that the work is not lost. */
 bool command_can_write(const struct command *command);
 /* Writes a table in the command's format. */
 int command_table(const struct command *command, const struct result_table *table);

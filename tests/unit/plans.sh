@@ -64,6 +64,7 @@ awk -v bubble="$(number pipeline_bubble_s)" -v whole="$whole" 'BEGIN {
 verdict 'plans.pipelines_have_the_bubble_of_their_schedule'
 
 # waits PLAN COLUMN...: only these waits take more than 0.1 % of the step, and the parts add up to it
+# (a mean over ranks is cut to whole picoseconds)
 waits() {
 	plan=$1
 	shift
@@ -77,7 +78,7 @@ waits() {
 			if (name[i] !~ /^(kernel|call_issue)_s$/ && $i > 1e-3 * step) found = found " " name[i]
 		}
 		if (found != " " parts) { print "  waits:" found; exit 1 }
-		if (sum > step * (1 + 1e-12) || sum < step * (1 - 1e-12)) {
+		if (sum > step + 1.5e-12 || sum < step - 1.5e-12) {
 			print "  the parts are " sum ", the step is " step; exit 1 } }' ||
 		complain "$plan: the waits are not $*"
 }
@@ -85,7 +86,7 @@ waits tp=8 tensor_exposed_s
 waits dp=8 data_exposed_s
 waits dp=8,sharding=parameters data_exposed_s
 waits pp=8,global_batch=8 pipeline_bubble_s
-waits tp=2,pp=2,dp=2 tensor_exposed_s data_exposed_s pipeline_bubble_s
+waits tp=2,pp=2,dp=2 tensor_exposed_s pipeline_bubble_s
 waits tp=2,pp=4,global_batch=8 tensor_exposed_s pipeline_bubble_s
 verdict 'plans.exposed_communication_is_counted_for_its_group'
 

@@ -30,7 +30,7 @@ shows '^runtime.query_cache +true +given +.*asynchronous.cfg:[0-9]+ *$'
 verdict shipped.value_of_a_file_without_a_note_is_given
 
 # Options that texts of topologies mention exist in some verb.
-for verb in run scale sweep; do
+for verb in run scale sweep solve; do
 	expect 0 '' $verb --help
 	cat "$scratch.out"
 done >help.txt

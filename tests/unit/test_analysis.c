@@ -111,7 +111,7 @@ static void scaling_predicts_each_number_of_gpus(void)
 	}
 	request.gpus.text = "0.5";
 	CHECK(!scaling_run(arena, diag, &request, &fault));
-	CHECK_PART(diag_at(diag, 0), "mine: numbers of GPUs must be whole");
+	CHECK_PART(diag_at(diag, 0), "mine: case.gpus = \"0.5\" is not a whole number");
 	arena_free(arena);
 }
 

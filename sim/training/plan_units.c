@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/training/plan_units.h"
+
+#include "sim/base/arena.h"
+
+static struct piece *open_piece(struct writer *w, struct pieces *pieces)
+{
+	size_t count = pieces->list.count;
+	if (count == 0 || pieces->list.items[count - 1].exchange ||
+	    pieces->list.items[count - 1].closed)
+		*VEC_PUSH(w->issuer.arena, &pieces->list) = (struct piece){0};
+	return &pieces->list.items[pieces->list.count - 1];
+}
+
+/* Returns the host work to issue an op. */
+static double host_s(const struct writer *w, const struct op *op)
+{
+	const struct stack_params *stack = w->step->stack;
+	const struct driver_params *driver = w->step->driver;
+	double launches = op->kernels;
+	double library = launches * (stack->calls_per_launch_count - 1) +
+			 (op->library ? stack->calls_per_library_op_count : 0);
+	return stack->dispatch_s + launches * driver->launch_s + library * driver->library_s;
+}
+
+static double gpu_s(const struct writer *w, const struct op *op)
+{
+	return op->kernels * (kernel_duration_s(w->step->gpu, w->step->efficiency, &op->work) +
+			      w->step->gpu->kernel_gap_s);
+}
+
+static void add_op(struct writer *w, struct pieces *pieces, const struct op *op)
+{
+	struct piece *piece = open_piece(w, pieces);
+	piece->gpu_s += gpu_s(w, op);
+	piece->host_s += host_s(w, op);
+	piece->label = op->name;
+}
+
+/* Adds the collectives before or behind a layer. Those that run beside it begin before it. Returns
+ * true if there are such. */
+static bool add_exchanges(struct writer *w, struct pieces *pieces, size_t layer, enum op_pass pass,
+			  bool before)
+{
+	const struct shard *shard = w->plan->shard;
+	bool beside = false;
+	for (size_t i = 0; i < shard->exchange_count; i++) {
+		const struct shard_exchange *exchange = &shard->exchanges[i];
+		if (exchange->layer != layer || exchange->pass != pass ||
+		    (exchange->before || exchange->beside) != before)
+			continue;
+		*VEC_PUSH(w->issuer.arena, &pieces->list) = (struct piece){.exchange = exchange};
+		beside |= exchange->beside;
+	}
+	return beside;
+}
+
+/* Ends the piece of a layer. */
+static void leave_layer(struct writer *w, struct pieces *pieces, size_t layer, enum op_pass pass,
+			bool beside)
+{
+	if (layer == SIZE_MAX)
+		return;
+	if (beside)
+		pieces->list.items[pieces->list.count - 1].closed = true;
+	add_exchanges(w, pieces, layer, pass, false);
+}
+
+/* Adds the ops of layers [first, last] in that pass, with their collectives. The gradients of
+ * weights may be a part of their own. */
+static void build_pass(struct writer *w, struct pieces *pieces, struct pieces *weights,
+		       enum op_pass pass, size_t first, size_t last)
+{
+	size_t layer = SIZE_MAX;
+	bool beside = false;
+	for (size_t i = 0; i < w->graph->count; i++) {
+		const struct op *op = &w->graph->ops[i];
+		if (op->pass != pass || op->layer < first || op->layer > last)
+			continue;
+		if (op->layer != layer) {
+			leave_layer(w, pieces, layer, pass, beside);
+			layer = op->layer;
+			beside = add_exchanges(w, pieces, layer, pass, true);
+		}
+		add_op(w, op->weights ? weights : pieces, op);
+	}
+	leave_layer(w, pieces, layer, pass, beside);
+}
+
+/* Adds what backward computes again. */
+static void build_again(struct writer *w, struct unit *unit)
+{
+	const struct layer *layers = w->plan->shard->network->layers;
+	const struct plan_params *params = w->plan->params;
+	struct pieces *again = &unit->parts[PART_AGAIN];
+	if (params->recompute == RECOMPUTE_FULL && layers[unit->first].block > 0) {
+		size_t last = unit->last;
+		if (params->early_stop) /* the block's own output is kept for the next block */
+			do
+				last--;
+			while (last > unit->first && !(layers[last].kept_count > 0));
+		build_pass(w, again, again, PASS_FORWARD, unit->first, last);
+	}
+	for (size_t i = unit->first; i <= unit->last; i++)
+		if (params->recompute == RECOMPUTE_SELECTIVE && layers[i].op == LAYER_ATTENTION &&
+		    !w->step->stack->fused_attention)
+			build_pass(w, again, again, PASS_FORWARD, i, i);
+}
+
+static void build_unit(struct writer *w, struct unit *unit, size_t first, size_t last)
+{
+	const struct layer *layers = w->plan->shard->network->layers;
+	unit->first = first;
+	unit->last = last;
+	for (size_t i = first; i <= last; i++)
+		for (size_t t = 0; t < layers[i].tensor_count; t++) {
+			double count = layers[i].tensors[t], trained = layers[i].frozen ? 0 : count;
+			bool expert = layers[i].experts > 0;
+			*(expert ? &unit->expert_parameters_count : &unit->parameters_count) +=
+				count;
+			*(expert ? &unit->expert_trained_count : &unit->trained_count) += trained;
+		}
+	struct pieces *parts = unit->parts;
+	build_pass(w, &parts[PART_FORWARD], &parts[PART_FORWARD], PASS_FORWARD, first, last);
+	build_pass(w, &parts[PART_BACKWARD],
+		   &parts[w->plan->schedule->splits_backward ? PART_WEIGHTS : PART_BACKWARD],
+		   PASS_BACKWARD, first, last);
+	build_again(w, unit);
+	for (size_t i = 0; i < w->graph->count; i++) {
+		const struct op *op = &w->graph->ops[i];
+		if (op->pass != PASS_UPDATE || op->layer < first || op->layer > last)
+			continue;
+		unit->update_s += gpu_s(w, op);
+		unit->update_host_s += host_s(w, op);
+	}
+}
+
+void plan_units_build(struct writer *w)
+{
+	const struct network *network = w->plan->shard->network;
+	const size_t *parts = w->plan->parts;
+	size_t stages = w->plan->sizes[AXIS_PIPELINE], first = 0;
+	w->units = ARENA_ARRAY(w->issuer.arena, w->plan->block_count + 2, struct unit);
+	w->chunk_first = ARENA_ARRAY(w->issuer.arena, w->plan->chunk_count + 1, size_t);
+	for (size_t i = 1; i <= network->layer_count; i++) {
+		if (i < network->layer_count &&
+		    network->layers[i].block == network->layers[first].block)
+			continue;
+		if (parts[first] % stages == w->stage) {
+			build_unit(w, &w->units[w->unit_count++], first, i - 1);
+			w->chunk_first[parts[first] / stages + 1] = w->unit_count;
+		}
+		first = i;
+	}
+}
