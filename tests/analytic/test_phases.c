@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Programs that share resources settle (sim/workload/steady.h), and the answer is that of the settled
- * programs.
+/* Programs that share resources settle (sim/workload/steady.h), and the answer is that of the
+ * settled programs.
  *
  * Two programs with real input run on one GPU. When they have settled, the copies of one are beside
  * the kernels of the other, to an extent that depends on the phases in which they begin. */
