@@ -69,7 +69,7 @@ DATASETS := ddl_p100 c4140_v100 nvidia_mxnet_resnet50 mlperf_resnet50 \
 	kernels_2017 kernels_v100 kernels_mxnet kernels_mpt \
 	nccl_hopper_1node nccl_allreduce_v100_mesh
 RECORDINGS := calib/measured/recorded/loopback-spin.jsonl
-WHAT_IFS := $(sort $(basename $(notdir $(wildcard topologies/what-ifs/*.cfg))))
+WHAT_IFS := $(sort $(basename $(notdir $(shell grep -L 'slow = true' topologies/what-ifs/*.cfg))))
 DATA := topologies models calib
 
 # farwire-probe needs nvcc, which takes half a minute, so only the default build has it.

@@ -88,7 +88,7 @@ static void add_datasets(struct collecting *c)
 	for (size_t i = 0; i < count; i++) {
 		const struct dataset *dataset =
 			dataset_read(c->arena, c->diag, c->data_root, names[i], NULL, 0);
-		for (size_t k = 0; dataset && k < dataset->row_count; k++)
+		for (size_t k = 0; dataset && !dataset->slow && k < dataset->row_count; k++)
 			if (dataset->rows[k].role == ROLE_FIT &&
 			    isfinite(dataset->rows[k].measured))
 				add_row(c, &dataset->rows[k]);

@@ -93,7 +93,7 @@ static void add_datasets(struct leaving *l)
 	for (size_t i = 0; i < count; i++) {
 		const struct dataset *dataset =
 			dataset_read(l->arena, l->diag, l->data_root, names[i], NULL, 0);
-		for (size_t k = 0; dataset && k < dataset->row_count; k++)
+		for (size_t k = 0; dataset && !dataset->slow && k < dataset->row_count; k++)
 			add_row(l, &dataset->rows[k]);
 	}
 }

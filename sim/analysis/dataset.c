@@ -201,7 +201,7 @@ static void read_dataset(struct dataset_reader *r)
 		"columns", "utilization",  "dimensions", "utilization_slack",
 		"claims",  "skip",         "beside",     "wide",
 		"group",   "also",         "linear",     "case",
-		"draws",   "value_if_any",
+		"draws",   "value_if_any", "slow",
 	};
 	struct dataset *dataset = r->dataset;
 	cfg_only(r->diag, r->node, known, sizeof known / sizeof known[0]);
@@ -211,6 +211,9 @@ static void read_dataset(struct dataset_reader *r)
 		diag_error(r->diag, cfg_origin(draws_node),
 			   "dataset: draws must be a number from 0 to 1000");
 	dataset->draws = draws < 0 ? SIZE_MAX : (size_t)draws;
+	const struct cfg_node *slow_node = cfg_child(r->node, "slow");
+	if (slow_node && !cfg_bool(slow_node, &dataset->slow))
+		diag_error(r->diag, cfg_origin(slow_node), "dataset: slow must be true or false");
 	dataset->name = dataset_need(r, r->node, "name");
 	dataset->title = dataset_need(r, r->node, "title");
 	const char *table = dataset_text(r->node, "table");

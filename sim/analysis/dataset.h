@@ -73,8 +73,8 @@
  * "name" selects one of several jobs or clients of a case.
  *
  * Both kinds may have `beside`, a list of { title; settings }. The same rows are predicted
- * under these settings, too, and never judged. draws = 8 is the number of draws if --draws is
- * not given.
+ * under these settings, too, and never judged. slow = true: only `farwire validate NAME` predicts
+ * it. draws = 8 is the number of draws if --draws is not given.
  *
  * The role fit allows a row to set parameters. Rows with the role test only judge predictions.
  * Rows with the role report are shown and not judged. */
@@ -185,6 +185,8 @@ struct dataset {
 	bool mixed;           /* other rows have other measures */
 	bool ratio;           /* measure is MEASURE_RATIO */
 	bool what_if;         /* a grid without measurements: predictions only */
+	bool slow;            /* its rows take so long that the model errors and
+				 --leave-out-systems leave it out */
 	size_t draws; /* number of draws unless the user gives one; SIZE_MAX: not given in the file
 		       */
 	const struct dataset_row *rows;
