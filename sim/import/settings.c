@@ -123,7 +123,8 @@ static const struct setting_read *find(struct settings *settings, enum field fie
 			*variable = item;
 		else if (!is_nothing(item->value) && !found)
 			found = item;
-		else if (!is_nothing(item->value) && !same_value(found->value, item->value))
+		else if (found && !is_nothing(item->value) &&
+			 !same_value(found->value, item->value))
 			diag_error(reading->diag, item->origin,
 				   "%s is %s, but %s in %s:%d is %s (leave one of them out)",
 				   reading_quote(reading, item->path),

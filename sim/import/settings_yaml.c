@@ -40,6 +40,7 @@ static const char *next_path(struct walk *walk)
 	struct frame *frame = &walk->frames[walk->depth - 1];
 	const char *name = frame->list ? arena_printf(arena, "%zu", frame->count++) : frame->key;
 	frame->key = NULL;
+	FW_ASSERT(frame->path && name);
 	return frame->path[0] ? arena_printf(arena, "%s.%s", frame->path, name) : name;
 }
 

@@ -99,12 +99,11 @@ static void add_attention(struct serving_model *model, const struct layer *layer
 
 static bool same_work(const struct kernel_work *a, const struct kernel_work *b)
 {
-	const double *x = &a->product.m, *y = &b->product.m;
-	bool same = a->form == b->form && a->type == b->type && a->flop == b->flop &&
-		    a->bytes_B == b->bytes_B;
-	for (size_t i = 0; same && a->form == KERNEL_PRODUCT && i < 4; i++)
-		same = x[i] == y[i];
-	return same;
+	const struct kernel_product *x = &a->product, *y = &b->product;
+	return a->form == b->form && a->type == b->type && a->flop == b->flop &&
+	       a->bytes_B == b->bytes_B &&
+	       (a->form != KERNEL_PRODUCT ||
+		(x->m == y->m && x->n == y->n && x->k == y->k && x->count == y->count));
 }
 
 static void add_line(struct serving_model *model, struct family *family, const struct op *from,

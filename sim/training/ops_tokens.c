@@ -350,7 +350,7 @@ static void norm_backward(struct builder *b, size_t index, double elements, uint
 {
 	const struct layer *layer = &b->network->layers[index];
 	double size_B = builder_B(b, elements);
-	uint32_t ops[CHAIN_MAX], gradient = b->gradient[index], data;
+	uint32_t ops[CHAIN_MAX] = {0}, gradient = b->gradient[index], data;
 
 	if (layer->op == LAYER_LAYER_NORM) {
 		double wide = norm_in_fp32(b) ? 4 / b->element_B : 1;
