@@ -72,7 +72,7 @@ static void read_groups(struct plan_reader *p)
 		put_number(p, "tp", p->tp, FIELD_TP, "");
 	if (settings_count(s, FIELD_CP, 1, &p->cp))
 		put_number(p, "cp", p->cp, FIELD_CP, "");
-	/* DeepSpeed and GPT-NeoX call it 0 stages when there is no pipeline. */
+	/* Without a pipeline, DeepSpeed and GPT-NeoX write 0 stages. */
 	if (settings_count(s, FIELD_PP, 0, &p->pp))
 		put_number(p, "pp", p->pp = fmax(p->pp, 1), FIELD_PP, "");
 	if (settings_count(s, FIELD_EP, 1, &ep))
