@@ -49,8 +49,9 @@ KINDS ?=
 FLAGS = -std=c17 -D_POSIX_C_SOURCE=200809L -I. $(KINDS:%=-I%) -ffp-contract=off -pthread \
 	$(WARNINGS) $(WERROR) $(FLAGS_$(VARIANT)) $(PKG_CFLAGS)
 LINK_FLAGS = -pthread $(filter -fsanitize=% --coverage,$(FLAGS_$(VARIANT)))
-# libconfig does not check its allocations (sim/base/memory.c).
-CHECKED := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup -l:libconfig.a
+# libconfig does not check its allocations (sim/base/memory.c). The linker takes the checks from
+# libfarwire.a also for programs that call them nowhere: libgcov does.
+CHECKED := -Wl,--undefined=__wrap_malloc -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup -l:libconfig.a
 LIBS = $(if $(CONFIG_STATIC),$(PKG_LIBS:-lconfig=$(CHECKED)),$(PKG_LIBS)) -lm
 
 # ---- sources, tests and data ----
