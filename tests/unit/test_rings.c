@@ -393,6 +393,15 @@ static void equally_near_adapters_are_distributed(void)
 	CHECK_NEAR(rings.shape.network_Bps, 40e9, 1e-9);
 	/* Each GPU is entered once and left once. */
 	CHECK(rings.order[0] != rings.order[4]);
+	/* the second GPUs also have the second adapters if the first ones are in another group */
+	const struct ring_place seconds[] = {site.ranks[1], site.ranks[3]};
+	site.rank_count = 0;
+	for (size_t i = 0; i < 2; i++) {
+		add_rank(&site, seconds[i].gpu_node, seconds[i].host_node);
+		site.ranks[i].number = 1;
+	}
+	rings = found(&site);
+	CHECK(rings.adapter_of[0] == nics[0][1] && rings.adapter_of[1] == nics[1][1]);
 	arena_free(site.arena);
 }
 
