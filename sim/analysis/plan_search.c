@@ -481,9 +481,9 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 	const struct ending ending = {plans, count, s->asked->most_count,
 				      s->params.global_batch_count};
 	const char **refused = ARENA_ARRAY(s->arena, count, const char *);
-	const struct sweep *sweep = simulate(s, plans, count, false,
-					     none || s->asked->exhaustive ? NULL : &ending, refused,
-					     fault);
+	const struct sweep *sweep =
+		simulate(s, plans, count, false, none || s->asked->exhaustive ? NULL : &ending,
+			 refused, fault);
 	if (!sweep)
 		return false;
 	double last = last_of_best(&ending, sweep->points);
@@ -491,8 +491,8 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 		bool needed = !is_slower(&ending, i, last);
 		search->needed_count += needed;
 		if (needed && refused[i] && search->refused_count++ == 0)
-			search->refused = arena_printf(s->arena, "%s: %s", plans[i].found.name,
-						       refused[i]);
+			search->refused =
+				arena_printf(s->arena, "%s: %s", plans[i].found.name, refused[i]);
 		if (!sweep->points[i] || (!s->asked->exhaustive && is_slower(&ending, i, last)))
 			continue;
 		plans[kept] = plans[i];
