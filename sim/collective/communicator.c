@@ -98,12 +98,9 @@ static void find_rings(struct communicator *comm)
 {
 	struct ring_place *places =
 		ARENA_ARRAY(comm->spec.arena, comm->rank_count, struct ring_place);
-	for (size_t i = 0; i < comm->rank_count; i++) {
-		const struct gpu *gpu = comm->ranks[i].place.gpu;
+	for (size_t i = 0; i < comm->rank_count; i++)
 		places[i] = (struct ring_place){comm->ranks[i].gpu_node, comm->ranks[i].host_node,
-						gpu ? gpu_number(gpu) : 0,
 						comm->library->p2p_level < PATH_NVL};
-	}
 	unsigned traffic = comm->socket ? TRAFFIC_SOCKETS : TRAFFIC_RDMA;
 	comm->rings = (comm->library->ring_search ? rings_find : rings_in_order)(
 		comm->spec.arena, comm->spec.fabric, places, comm->rank_count, traffic,

@@ -202,35 +202,34 @@ static void list_adapters(struct finder *finder, struct machine *machine)
 	}
 }
 
-/* Returns the nearest adapter. Among `near` equally near ones it is one with the fewest ranks, from
- * number `turn` modulo `near` on; SIZE_MAX: the first. So two GPUs and two adapters at one PCIe
- * switch form two pairs, also if only the second GPU is a rank (NCCL's ncclTopoGetLocalNet,
- * src/graph/topo.cc). */
+/* Returns the nearest adapter. With spread, it takes the one with the fewest ranks among equally
+ * near ones: two GPUs and two adapters at one PCIe switch form two pairs. If all have equally many,
+ * the GPU's number decides, because other groups use the other GPUs (NCCL, ncclTopoGetLocalNet). */
 static size_t nearest_adapter(struct finder *finder, const struct machine *machine, int from,
-			      size_t turn)
+			      bool spread)
 {
-	size_t count = machine->adapters.count, near_count = 0, best = count;
-	size_t *near = ARENA_ARRAY(finder->scratch, count + 1, size_t);
-	int64_t least_ps = INT64_MAX;
-	for (size_t k = 0; k < count; k++) {
-		const struct route *route = fabric_route(
-			finder->fabric, from, machine->adapters.items[k].node, TRAFFIC_COPIES);
-		int64_t latency_ps = route ? ps_from_s(route->latency_s) : INT64_MAX;
-		if (latency_ps < least_ps)
-			near_count = 0;
-		if (route && latency_ps <= least_ps)
-			near[near_count++] = k;
-		least_ps = latency_ps < least_ps ? latency_ps : least_ps;
+	const struct adapter *adapters = machine->adapters.items;
+	size_t *near = ARENA_ARRAY(finder->scratch, machine->adapters.count + 1, size_t), count = 0;
+	const struct route *best = NULL;
+	for (size_t k = 0; k < machine->adapters.count; k++) {
+		const struct route *route =
+			fabric_route(finder->fabric, from, adapters[k].node, TRAFFIC_COPIES);
+		if (!route)
+			continue;
+		int64_t farther_ps =
+			best ? ps_from_s(route->latency_s) - ps_from_s(best->latency_s) : -1;
+		size_t users = spread ? adapters[k].users : 0;
+		size_t least = spread && count ? adapters[near[0]].users : 0;
+		if (farther_ps < 0 || (farther_ps == 0 && users < least)) {
+			best = route;
+			count = 0;
+		} else if (farther_ps > 0 || users > least) {
+			continue;
+		}
+		near[count++] = k;
 	}
-	if (near_count > 0 && turn == SIZE_MAX)
-		return near[0];
-	for (size_t i = 0; i < near_count; i++) {
-		size_t k = near[(turn + i) % near_count];
-		if (best == count ||
-		    machine->adapters.items[k].users < machine->adapters.items[best].users)
-			best = k;
-	}
-	return best;
+	near[count] = machine->adapters.count;
+	return near[spread && count ? (size_t)from % count : 0];
 }
 
 static enum path_level adapter_level(struct finder *finder, const struct machine *machine,
@@ -253,10 +252,9 @@ static void find_adapters(struct finder *finder, struct machine *machine)
 	machine->level = ARENA_ARRAY(finder->scratch, machine->count, enum path_level);
 	for (size_t place = 0; place < machine->count; place++) {
 		int from = sockets ? machine->host_node : ring_place_node(&machine->places[place]);
-		size_t turn = sockets ? SIZE_MAX : machine->places[place].number;
-		size_t k = nearest_adapter(finder, machine, from, turn);
+		size_t k = nearest_adapter(finder, machine, from, !sockets);
 		if (k == machine->adapters.count)
-			k = nearest_adapter(finder, machine, machine->host_node, turn);
+			k = nearest_adapter(finder, machine, machine->host_node, !sockets);
 		machine->adapter_node[place] = -1;
 		if (k == machine->adapters.count)
 			continue;

@@ -139,16 +139,6 @@ void gpu_board_set(struct gpu *gpu, int resource)
 	gpu->board = resource;
 }
 
-void gpu_number_set(struct gpu *gpu, size_t number)
-{
-	gpu->number = number;
-}
-
-size_t gpu_number(const struct gpu *gpu)
-{
-	return gpu->number;
-}
-
 void gpu_reserve_add(struct gpu *gpu, double ratio)
 {
 	gpu->reserved_ratio += ratio;

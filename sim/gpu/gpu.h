@@ -88,9 +88,6 @@ double gpu_blocks_ratio(const struct gpu *gpu, double block_count);
 /* Sets the power of the GPU's board as a resource in GPU-seconds, which all GPUs of the board
  * share. Call it before contexts exist. */
 void gpu_board_set(struct gpu *gpu, int resource);
-/* Number of the GPU in its host, as cudaSetDevice counts; 0 unless it is set. */
-void gpu_number_set(struct gpu *gpu, size_t number);
-size_t gpu_number(const struct gpu *gpu);
 /* Returns the GPU-seconds that size_B of traffic in the GPU's memory take from kernels. */
 double gpu_traffic_s(const struct gpu *gpu, double size_B);
 /* Adds memory traffic. If kernels are running, its GPU-seconds are collected and taken from the

@@ -61,7 +61,7 @@ struct gpu {
 	int board;   /* resource of the board's power; -1: not shared */
 	double reserved_ratio;
 	double traffic_s; /* GPU-seconds not charged yet */
-	size_t context_count, number;
+	size_t context_count;
 	int64_t launch_latency_ps, kernel_gap_ps;
 	double slicing_ratio;   /* factor on GPU time while tenants alternate: 1 + switch/slice */
 	size_t competing_count; /* contexts that have kernels in their streams */

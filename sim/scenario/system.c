@@ -23,13 +23,10 @@ static void build_nodes(struct system *s)
 		s->guests[i] = guest_new(s->hosts[t->guests[i].host], t->guests[i].name,
 					 fabric_node_add(s->fabric, t->guests[i].name),
 					 &t->guests[i].params);
-	for (size_t i = 0, number = 0; i < t->gpu_count; i++) {
-		number = i > 0 && t->gpus[i].host == t->gpus[i - 1].host ? number + 1 : 0;
+	for (size_t i = 0; i < t->gpu_count; i++)
 		s->gpus[i] =
 			gpu_new(s->arena, s->engine, s->fabric, t->gpus[i].name,
 				fabric_node_add(s->fabric, t->gpus[i].name), &t->gpus[i].params);
-		gpu_number_set(s->gpus[i], number);
-	}
 	for (size_t i = 0; i < t->switch_count; i++)
 		fabric_node_add(s->fabric, t->switches[i]);
 }
