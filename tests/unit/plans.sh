@@ -104,7 +104,7 @@ verdict 'plans.a_plan_that_does_not_fit_is_a_verdict'
 
 # Nine machines of one stage each are one class; eight machines of eight stages are eight.
 explains() {
-	expect 0 '' explain case.gpus --topology dgx-h100 --model even.cfg --stack pytorch-fsdp-bf16 \
+	expect 0 '' explain case.gpus --topology dgx-h100 --model llama3-8b --stack pytorch-fsdp-bf16 \
 		--exchange nccl-2.18 --gpus "$1" --plan "$2"
 }
 explains 72 tp=8
