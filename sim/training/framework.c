@@ -86,9 +86,8 @@ static const struct param_row stack_rows[] = {
 		     "which use NCHW"),
 	PARAM_CHOICE(struct stack_params, fusion, fusion_names, "none",
 		     "element-wise ops that share one kernel with their neighbours: none, norm "
-		     "(batch norm with ReLU and addition), layer (those of the same layer), all "
-		     "(torch.compile, XLA) or inference (all; also the product before them, and "
-		     "batch norm is part of a convolution's weights)",
+		     "(batch norm with ReLU and addition), layer (those of a layer), all "
+		     "(torch.compile, XLA) or inference (TensorRT: also products)",
 		     "eager frameworks launch a kernel for each op"),
 	PARAM_BOOL(struct stack_params, fused_averages, "false",
 		   "whether the kernel of batch norm also updates the moving averages; otherwise "

@@ -217,7 +217,7 @@ static uint32_t add_values(struct builder *b, const struct layer *layer, const c
 }
 
 /* Adds the copies by which frameworks order features by heads and back: batched products need the
- * tokens of a head one behind the other. Megatron-LM's layout needs none. */
+ * tokens of a head in contiguous memory. Megatron-LM's layout needs no copies. */
 static uint32_t add_transposes(struct builder *b, const struct layer *layer, const char *what,
 			       uint32_t kernels, double moved_B, uint32_t input)
 {
