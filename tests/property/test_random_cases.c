@@ -8,7 +8,7 @@
 #include "tests/random_case.h"
 #include "tests/scaled_case.h"
 
-enum { CASES = 8 };
+enum { CASES = 8, SEEDS = 8 };
 /* Ends are rounded to picoseconds. A picosecond can decide which of two events comes first, so
  * results differ by more if programs share something, or if interrupts or cycles of an exchange
  * occur. */
@@ -109,7 +109,8 @@ static bool scales(struct arena *arena, uint64_t seed)
 		return false;
 	scale_links(slow);
 	bool alone = c.collective || (scenario->job_count == 1 && !c.moderated);
-	return is_scaled(arena, scenario, slow, alone ? scaled_alone : scaled_together);
+	return alone ? is_scaled(arena, scenario, slow, scaled_alone, 1)
+		     : is_scaled(arena, scenario, slow, scaled_together, SEEDS);
 }
 
 /* Step time of the client or job with this name. */

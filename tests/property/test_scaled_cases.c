@@ -32,7 +32,7 @@ static void check_case(const char *name)
 	const struct scenario *slow = draws ? read_case(arena, name, draws, draw_count) : NULL;
 	if (slow) {
 		scale_links(slow);
-		if (!CHECK(is_scaled(arena, scenario, slow, 1e-6)))
+		if (!CHECK(is_scaled(arena, scenario, slow, 1e-6, 1)))
 			printf("  of %s\n", name);
 	}
 	arena_free(arena);
