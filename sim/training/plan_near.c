@@ -47,7 +47,7 @@ static size_t values_of(const struct near_search *n, const struct plan_params *p
 	return most < NUMBER_MOST ? most : NUMBER_MOST;
 }
 
-/* Sets the key. Returns the cost of the change and its value in words; 0: it is none. */
+/* Sets the key. Returns the cost of the change and its value in words; 0: no change. */
 static double change(const struct near_search *n, struct plan_params *params, size_t key, size_t v,
 		     const char **word)
 {
