@@ -530,15 +530,17 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 		return false;
 	double last = last_of_best(&ending, sweep->points);
 	for (size_t i = 0; i < count; i++) {
+		const struct prediction *point = sweep->points[i];
 		bool needed = !is_slower(&ending, i, last);
+		const char *why = point && !point->ok ? point->reason : refused[i];
 		search->needed_count += needed;
-		if (needed && refused[i] && search->refused_count++ == 0)
+		if (needed && !none && why && search->refused_count++ == 0)
 			search->refused =
-				arena_printf(s->arena, "%s: %s", plans[i].found.name, refused[i]);
-		if (!sweep->points[i] || (!s->asked->exhaustive && is_slower(&ending, i, last)))
+				arena_printf(s->arena, "%s: %s", plans[i].found.name, why);
+		if (!point || (!none && why) || (!s->asked->exhaustive && !needed))
 			continue;
 		plans[kept] = plans[i];
-		plans[kept++].found.prediction = sweep->points[i];
+		plans[kept++].found.prediction = point;
 	}
 	if (kept == 0) {
 		diag_error(s->diag, (struct origin){0}, "farwire: no plan can be simulated: %s",
@@ -551,7 +553,8 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 	if (!none) {
 		sweep = simulate(s, plans, search->best_count, true, NULL, refused, fault);
 		for (size_t i = 0; sweep && i < search->best_count; i++)
-			plans[i].found.prediction = sweep->points[i];
+			if (throughput_of(sweep->points[i]) > 0) /* else its first step remains */
+				plans[i].found.prediction = sweep->points[i];
 		qsort(plans, search->best_count, sizeof *plans, by_throughput);
 	}
 	struct found_plan *found = ARENA_ARRAY(s->arena, kept, struct found_plan);
