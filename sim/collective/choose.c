@@ -307,9 +307,11 @@ static bool may_use(const struct library_params *lib, const struct comm_shape *s
 		return (int)protocol == lib->protocol - CHOOSE_LL;
 	if (shape->node_count > 1 && !efa_keeps_order(shape))
 		return protocol == PROTOCOL_SIMPLE;
-	/* LL128's 128 bytes must arrive together, which NVLink guarantees; other links are not
-	 * tested */
-	return protocol != PROTOCOL_LL128 || (lib->ll128 && shape->inside == HOP_NVLINK);
+	/* LL128's 128 bytes must arrive together, which NVLink and PCIe switches guarantee from
+	 * Volta on; NCCL does not test other paths (src/graph/tuning.cc, typeInter <= PATH_PXB) */
+	return protocol != PROTOCOL_LL128 ||
+	       (lib->ll128 && shape->inside == HOP_NVLINK && !shape->far_adapter &&
+		shape->generation >= GENERATION_VOLTA);
 }
 
 static const struct algorithm *first_of(enum collective collective)
