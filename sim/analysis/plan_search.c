@@ -443,7 +443,7 @@ static bool ends(const void *ctx, size_t point, const struct prediction *const *
 }
 
 static const struct sweep *simulate(struct search *s, const struct candidate *plans, size_t count,
-				    bool best, const struct ending *ending,
+				    bool best, const struct ending *ending, const char **refused,
 				    struct sweep_fault *fault)
 {
 	const struct setting **settings = ARENA_ARRAY(s->arena, count, const struct setting *);
@@ -453,7 +453,8 @@ static const struct sweep *simulate(struct search *s, const struct candidate *pl
 					.setting_count = s->axis_count,
 					.point_count = count,
 					.ends = ending ? ends : NULL,
-					.ctx = ending};
+					.ctx = ending,
+					.refused = refused};
 	struct sweep_request request = {.input = s->asked->input,
 					.list = &list,
 					.journal = best ? NULL : s->asked->journal};
@@ -479,23 +480,34 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 		count = s->asked->most_count;
 	const struct ending ending = {plans, count, s->asked->most_count,
 				      s->params.global_batch_count};
-	const struct sweep *sweep = simulate(s, plans, count, false,
-					     none || s->asked->exhaustive ? NULL : &ending, fault);
+	const char **refused = ARENA_ARRAY(s->arena, count, const char *);
+	const struct sweep *sweep =
+		simulate(s, plans, count, false, none || s->asked->exhaustive ? NULL : &ending,
+			 refused, fault);
 	if (!sweep)
 		return false;
 	double last = last_of_best(&ending, sweep->points);
 	for (size_t i = 0; i < count; i++) {
-		search->needed_count += !is_slower(&ending, i, last);
+		bool needed = !is_slower(&ending, i, last);
+		search->needed_count += needed;
+		if (needed && refused[i] && search->refused_count++ == 0)
+			search->refused =
+				arena_printf(s->arena, "%s: %s", plans[i].found.name, refused[i]);
 		if (!sweep->points[i] || (!s->asked->exhaustive && is_slower(&ending, i, last)))
 			continue;
 		plans[kept] = plans[i];
 		plans[kept++].found.prediction = sweep->points[i];
 	}
+	if (kept == 0) {
+		diag_error(s->diag, (struct origin){0}, "farwire: no plan can be simulated: %s",
+			   search->refused);
+		return false;
+	}
 	if (!none)
 		qsort(plans, kept, sizeof *plans, by_throughput);
 	search->best_count = kept < s->asked->most_count ? kept : s->asked->most_count;
 	if (s->asked->input.options.draws_count && !none) {
-		sweep = simulate(s, plans, search->best_count, true, NULL, fault);
+		sweep = simulate(s, plans, search->best_count, true, NULL, refused, fault);
 		for (size_t i = 0; sweep && i < search->best_count; i++)
 			plans[i].found.prediction = sweep->points[i];
 	}

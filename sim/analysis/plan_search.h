@@ -34,7 +34,9 @@ struct plan_search {
 	const char *name; /* of the case */
 	double batch_count, gpu_memory_B;
 	size_t possible_count, fitting_count;
-	size_t needed_count; /* plans that no search can leave out */
+	size_t needed_count;  /* plans that no search can leave out */
+	size_t refused_count; /* of these, plans that cannot be simulated */
+	const char *refused;  /* name of the first one, and the reason; NULL: none */
 	/* the simulated plans of these, the best first; if no plan fits, those that need least
 	 * memory */
 	const struct found_plan *plans;

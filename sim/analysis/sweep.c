@@ -41,8 +41,9 @@ static bool check_values(struct arena *arena, struct diag *diag, struct sweep_ta
 			 uint64_t *read, const char *const **words)
 {
 	const struct case_request base = sweep_point_case(arena, task, 0);
-	const struct scenario *scenario = case_read(arena, diag, &base);
-	*read = diag_read(diag);
+	struct diag *first = task->asked.list ? diag_new(arena) : diag; /* it may be refused */
+	const struct scenario *scenario = case_read(arena, first, &base);
+	*read = diag_read(first);
 	sweep_keep_calls(task, scenario);
 	if (scenario)
 		*words = words_of(arena, &task->asked, scenario);
@@ -123,7 +124,10 @@ static void compute_one(struct sweep_queue *queue, size_t index)
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	struct sweep_result result = sweep_point(arena, diag, queue->task, index);
-	if (result.line) {
+	const struct sweep_list *list = queue->task->asked.list;
+	if (list && !result.line && !result.broken) {
+		queue_refuse(queue, index, diag_at(diag, 0));
+	} else if (result.line) {
 		queue_put(queue, result.line, result.size_B, true);
 	} else {
 		const char *errors[ERRORS_MAX];

@@ -49,6 +49,8 @@ struct sweep_list {
 	 * finished ones and is otherwise NULL. */
 	bool (*ends)(const void *ctx, size_t point, const struct prediction *const *points);
 	const void *ctx;
+	const char **refused; /* by point: receives why it cannot be simulated; such a point is NULL
+				 in struct sweep */
 };
 
 struct ranks;

@@ -69,6 +69,13 @@ void queue_put(struct sweep_queue *queue, const char *line, size_t size_B, bool 
 	arena_free(scratch);
 }
 
+void queue_refuse(struct sweep_queue *queue, size_t index, const char *why)
+{
+	pthread_mutex_lock(&queue->lock);
+	queue->task->asked.list->refused[index] = arena_strdup(queue->arena, why);
+	pthread_mutex_unlock(&queue->lock);
+}
+
 void queue_put_errors(struct sweep_queue *queue, size_t index, const char *const *errors,
 		      size_t count, const char *broken)
 {

@@ -35,6 +35,8 @@ size_t queue_share(struct sweep_queue *queue, size_t takers);
 /* Stores a finished point given as its line. computed = false: the line comes from the journal
  * and is not added to it again. */
 void queue_put(struct sweep_queue *queue, const char *line, size_t size_B, bool computed);
+/* Stores why a point of a list cannot be simulated. */
+void queue_refuse(struct sweep_queue *queue, size_t index, const char *why);
 /* Stores the errors of a point, or the message of its broken invariant. */
 void queue_put_errors(struct sweep_queue *queue, size_t index, const char *const *errors,
 		      size_t count, const char *broken);

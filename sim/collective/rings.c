@@ -203,29 +203,33 @@ static void list_adapters(struct finder *finder, struct machine *machine)
 }
 
 /* Returns the nearest adapter. With spread, it takes the one with the fewest ranks among equally
- * near ones: two GPUs and two adapters at one PCIe switch form two pairs. */
+ * near ones: two GPUs and two adapters at one PCIe switch form two pairs. If all have equally many,
+ * the GPU's number decides, because other groups use the other GPUs (NCCL, ncclTopoGetLocalNet). */
 static size_t nearest_adapter(struct finder *finder, const struct machine *machine, int from,
 			      bool spread)
 {
-	size_t best = machine->adapters.count;
-	const struct route *best_route = NULL;
+	const struct adapter *adapters = machine->adapters.items;
+	size_t *near = ARENA_ARRAY(finder->scratch, machine->adapters.count + 1, size_t), count = 0;
+	const struct route *best = NULL;
 	for (size_t k = 0; k < machine->adapters.count; k++) {
-		const struct adapter *adapter = &machine->adapters.items[k];
 		const struct route *route =
-			fabric_route(finder->fabric, from, adapter->node, TRAFFIC_COPIES);
+			fabric_route(finder->fabric, from, adapters[k].node, TRAFFIC_COPIES);
 		if (!route)
 			continue;
-		int64_t farther_ps = 0;
-		if (best_route)
-			farther_ps = ps_from_s(route->latency_s) - ps_from_s(best_route->latency_s);
-		bool fewer = spread && best_route && farther_ps == 0 &&
-			     adapter->users < machine->adapters.items[best].users;
-		if (!best_route || farther_ps < 0 || fewer) {
-			best = k;
-			best_route = route;
+		int64_t farther_ps =
+			best ? ps_from_s(route->latency_s) - ps_from_s(best->latency_s) : -1;
+		size_t users = spread ? adapters[k].users : 0;
+		size_t least = spread && count ? adapters[near[0]].users : 0;
+		if (farther_ps < 0 || (farther_ps == 0 && users < least)) {
+			best = route;
+			count = 0;
+		} else if (farther_ps > 0 || users > least) {
+			continue;
 		}
+		near[count++] = k;
 	}
-	return best;
+	near[count] = machine->adapters.count;
+	return near[spread && count ? (size_t)from % count : 0];
 }
 
 static enum path_level adapter_level(struct finder *finder, const struct machine *machine,

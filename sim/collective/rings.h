@@ -23,7 +23,8 @@ struct rings {
 	const uint32_t *node_of; /* by rank */
 	const uint32_t *order;   /* ring_count (of shape) * rank_count entries */
 	/* By rank: the node of its own network adapter, which is the nearest one; equally near
-	 * adapters are assigned in turn, as in NCCL. -1: a single machine, or no adapter. */
+	 * adapters are assigned in turn, from one that the GPU's number chooses, as in NCCL. -1: a
+	 * single machine, or no adapter. */
 	const int *adapter_of;
 };
 /* fold: ranks are the simulated ones, and order and node_of contain all ranks; NULL: ranks are all.

@@ -76,6 +76,7 @@ struct attention_shape {
 	size_t heads, kv_heads, head_size;
 	size_t window; /* tokens that each token sees, itself included; 0: all */
 	bool causal;   /* a token does not see later ones */
+	bool mask;     /* a kernel adds a mask that hides padding to the scores */
 	bool dropout;  /* dropout of the attention probabilities */
 };
 
@@ -104,8 +105,10 @@ struct layer {
 	struct attention_shape attention; /* only for attention, rotary and qk_norm */
 	double scores_count; /* attention: query-key pairs of all heads, including masked pairs */
 	/* Data that one sample keeps for the backward pass, without the scores of attention. */
-	double kept_count; /* number of elements that backward needs */
-	double kept_B;     /* bytes whose size does not depend on the data type, such as masks */
+	double kept_count;  /* number of elements that backward needs */
+	double steps_count; /* those between the kernels of a layer that one kernel could compute */
+	bool product_keeps, other_keeps; /* who keeps the output: products, or other layers */
+	double kept_B; /* bytes whose size does not depend on the data type, such as masks */
 };
 
 struct network {

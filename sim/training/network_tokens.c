@@ -184,16 +184,16 @@ static void keep_inside(const struct layer *input, struct layer *layer)
 		layer->kept_B += 2 * statistic_B * tokens; /* keeps mean and deviation */
 		return;
 	case LAYER_RMS_NORM: /* keeps the normalised values before the weights */
-		layer->kept_count += layer->output_count;
+		layer->steps_count = layer->output_count;
 		layer->kept_B += statistic_B * tokens;
 		return;
 	case LAYER_QK_NORM:
-		layer->kept_count +=
+		layer->steps_count =
 			tokens * (double)((shape->heads + shape->kv_heads) * shape->head_size);
 		layer->kept_B += statistic_B * tokens * (double)(shape->heads + shape->kv_heads);
 		return;
 	case LAYER_GATE: /* keeps the activation of the gate's half */
-		layer->kept_count += layer->output_count;
+		layer->steps_count = layer->output_count;
 		return;
 	case LAYER_DROPOUT:
 		layer->kept_B += mask_B * layer->output_count;
@@ -232,13 +232,20 @@ void tokens_keep(struct network *network, struct layer *layers)
 	for (size_t i = 0; i < network->layer_count; i++) {
 		struct layer *layer = &layers[i];
 
-		if (needs_output(layer->op))
+		if (needs_output(layer->op)) {
 			layer->kept_count = layer->output_count;
-		for (size_t k = 0; k < layer->input_count && needs_input(layer); k++)
-			layers[layer->inputs[k]].kept_count = layers[layer->inputs[k]].output_count;
+			layer->other_keeps = true;
+		}
+		for (size_t k = 0; k < layer->input_count && needs_input(layer); k++) {
+			struct layer *input = &layers[layer->inputs[k]];
+			bool product = layer->op == LAYER_LINEAR && layer->block > 0;
+			input->kept_count = input->output_count;
+			*(product ? &input->product_keeps : &input->other_keeps) = true;
+		}
 	}
 	for (size_t i = 1; i < network->layer_count; i++) {
 		keep_inside(&layers[layers[i].inputs[0]], &layers[i]);
+		layers[i].kept_count += layers[i].steps_count;
 		keep_scores(network, &layers[i]);
 	}
 }

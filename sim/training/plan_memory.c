@@ -10,25 +10,63 @@ static const double fp32_B = 4, statistic_B = 4;
 /* Units of FSDP whose parameters are gathered at the same time (PyTorch, limit_all_gathers). */
 enum { GATHERED_UNITS = 2 };
 
+/* FP8 tensors: one byte of an element. Transformer Engine keeps each product's input only as the
+ * transpose that the gradients of the weights need, and two copies of the weights: one for the
+ * forward pass, and its transpose for the gradient of the input (pytorch/module/linear.py). */
+static const double fp8_B = 1, fp8_weight_B = 2;
+
 struct stage_sum { /* of the layers of a stage */
 	double parameters_count, expert_parameters_count, frozen_count;
-	double kept_B;     /* activations of a micro-batch in all chunks */
-	double input_B;    /* inputs of all blocks, for a micro-batch */
-	double block_B;    /* activations of the largest block */
-	double unit_count; /* parameters of the largest block */
+	double product_count;        /* parameters that are factors of a product in FP8 */
+	double frozen_product_count; /* the frozen ones of these */
+	double *kept_B;              /* by chunk: activations of a micro-batch */
+	double block_B;              /* activations of the largest block */
+	double unit_count;           /* parameters of the largest block */
 };
+
+static bool is_fp8(const struct stack_params *stack)
+{
+	return stack->precision == PRECISION_FP8;
+}
+
+/* Returns the bytes of activations that the layer keeps for each sample, without those of
+ * attention's scores. */
+static double sample_B(const struct stack_params *stack, const struct layer *layer)
+{
+	double element_B = stack_element_B(stack), kept_count = layer->kept_count;
+	if (stack->fusion == FUSION_LAYER) /* kernels of whole layers compute these again */
+		kept_count -= layer->steps_count;
+	double all_B = kept_count * element_B + layer->kept_B;
+	if (!is_fp8(stack) || !layer->product_keeps)
+		return all_B;
+	/* fused attention also needs its own output */
+	bool twice = layer->other_keeps || layer->op == LAYER_ATTENTION;
+	return all_B + layer->output_count * (fp8_B - (twice ? 0 : element_B));
+}
 
 static double kept_B(const struct training_plan *plan, const struct stack_params *stack,
 		     const struct layer *layer)
 {
 	const struct attention_shape *shape = &layer->attention;
-	double element_B = stack_element_B(stack);
-	double sample_B = layer->kept_count * element_B + layer->kept_B;
+	double all_B = sample_B(stack, layer);
 	if (layer->op == LAYER_ATTENTION && stack->fused_attention)
-		sample_B += statistic_B * (double)(shape->heads * layer->height * layer->width);
+		all_B += statistic_B * (double)(shape->heads * layer->height * layer->width);
 	else if (layer->op == LAYER_ATTENTION && plan->params->recompute == RECOMPUTE_NONE)
-		sample_B += layer->scores_count * element_B * (shape->dropout ? 2.5 : 1);
-	return sample_B * (double)plan->micro_batch;
+		all_B += layer->scores_count * stack_element_B(stack) * (shape->dropout ? 2.5 : 1);
+	return all_B * (double)plan->micro_batch;
+}
+
+static double count_parameters(const struct layer *layer, struct stage_sum *sum)
+{
+	double count = 0;
+	for (size_t t = 0; t < layer->tensor_count; t++)
+		count += layer->tensors[t];
+	*(layer->frozen        ? &sum->frozen_count
+	  : layer->experts > 0 ? &sum->expert_parameters_count
+			       : &sum->parameters_count) += count;
+	if (layer->op == LAYER_LINEAR && layer->block > 0)
+		*(layer->frozen ? &sum->frozen_product_count : &sum->product_count) += count;
+	return count;
 }
 
 /* Adds the layers [first, end), which are one unit. */
@@ -39,29 +77,25 @@ static void add_unit(const struct training_plan *plan, const struct stack_params
 	double unit_B = 0, count = 0;
 	for (size_t i = first; i < end; i++) {
 		unit_B += kept_B(plan, stack, &layers[i]);
-		for (size_t t = 0; t < layers[i].tensor_count; t++) {
-			count += layers[i].tensors[t];
-			*(layers[i].frozen        ? &sum->frozen_count
-			  : layers[i].experts > 0 ? &sum->expert_parameters_count
-						  : &sum->parameters_count) += layers[i].tensors[t];
-		}
+		count += count_parameters(&layers[i], sum);
 	}
 	sum->unit_count = fmax(sum->unit_count, count);
+	double *kept = &sum->kept_B[plan->parts[first] / plan->sizes[AXIS_PIPELINE]];
 	if (layers[first].block > 0 && plan->params->recompute == RECOMPUTE_FULL) {
 		sum->block_B = fmax(sum->block_B, unit_B);
-		sum->kept_B += layers[layers[first].inputs[0]].output_count *
-			       stack_element_B(stack) * (double)plan->micro_batch;
+		*kept += layers[layers[first].inputs[0]].output_count * stack_element_B(stack) *
+			 (double)plan->micro_batch;
 	} else {
-		sum->kept_B += unit_B;
+		*kept += unit_B;
 	}
 }
 
-static struct stage_sum add_up(const struct training_plan *plan, const struct stack_params *stack,
-			       size_t stage)
+static struct stage_sum add_up(struct arena *arena, const struct training_plan *plan,
+			       const struct stack_params *stack, size_t stage)
 {
 	const struct network *network = plan->shard->network;
 	size_t stages = plan->sizes[AXIS_PIPELINE], first = 0;
-	struct stage_sum sum = {0};
+	struct stage_sum sum = {.kept_B = ARENA_ARRAY(arena, plan->chunk_count, double)};
 	for (size_t i = 1; i <= network->layer_count; i++) {
 		bool ends = i == network->layer_count ||
 			    network->layers[i].block != network->layers[first].block;
@@ -74,24 +108,23 @@ static struct stage_sum add_up(const struct training_plan *plan, const struct st
 	return sum;
 }
 
-/* Returns the largest number of micro-batches whose activations the stage keeps at a time, counted
- * in passes through all its chunks. */
-static double most_kept(const struct training_plan *plan, size_t stage)
+/* Returns the largest size of the activations that the stage keeps at a time. */
+static double most_kept_B(struct arena *arena, const struct training_plan *plan, size_t stage,
+			  const double *chunk_B)
 {
 	const struct pipeline_shape shape = {plan->sizes[AXIS_PIPELINE], plan->chunk_count,
 					     plan->micro_batch_count};
 	enum slot_kind frees = plan->schedule->splits_backward ? SLOT_WEIGHTS : SLOT_BACKWARD;
-	struct arena *arena = arena_new();
 	struct slots slots = {0};
-	size_t kept = 0, most = 0;
+	double now_B = 0, most_B = 0;
 	plan->schedule->write(arena, &shape, stage, &slots);
 	for (size_t i = 0; i < slots.count; i++) {
-		kept += slots.items[i].kind == SLOT_FORWARD;
-		most = kept > most ? kept : most;
-		kept -= slots.items[i].kind == frees;
+		double size_B = chunk_B[slots.items[i].chunk];
+		now_B += slots.items[i].kind == SLOT_FORWARD ? size_B : 0;
+		most_B = fmax(most_B, now_B);
+		now_B -= slots.items[i].kind == frees ? size_B : 0;
 	}
-	arena_free(arena);
-	return (double)most / (double)plan->chunk_count;
+	return most_B;
 }
 
 /* Returns the bytes of parameters, gradients and the optimizer's state for each parameter that a
@@ -113,19 +146,36 @@ static double state_B(const struct training_plan *plan, const struct stack_param
 	return parameter_B + gradient_B + optimizer_B;
 }
 
+/* Returns the bytes that FP8 adds to copies of parameters in e bytes. Parameters that are gathered
+ * in FP8 have no other copy. */
+static double fp8_weights_B(const struct training_plan *plan, const struct stack_params *stack,
+			    const struct stage_sum *sum)
+{
+	bool only =
+		plan->params->parameter_element_B > 0 && plan->params->parameter_element_B <= fp8_B;
+	double frozen_B = fp8_weight_B - (only ? fp8_B : 0);
+	double trained_B = fp8_weight_B - (only ? stack_element_B(stack) : 0);
+	if (!is_fp8(stack) || plan->params->sharding == SHARDING_PARAMETERS)
+		return 0;
+	return sum->product_count * trained_B + sum->frozen_product_count * frozen_B;
+}
+
 double plan_memory_B(const struct training_plan *plan, const struct stack_params *stack,
 		     size_t stage)
 {
-	struct stage_sum sum = add_up(plan, stack, stage);
+	struct arena *arena = arena_new();
+	struct stage_sum sum = add_up(arena, plan, stack, stage);
 	double ranks = (double)(plan->sizes[AXIS_DATA] * plan->sizes[AXIS_CONTEXT]);
 	double tensor = (double)plan->sizes[AXIS_TENSOR];
 	double expert_ranks =
 		plan->expert_count > 1 ? ranks * tensor / (double)plan->expert_count : ranks;
 	double all_B = sum.parameters_count * state_B(plan, stack, ranks) +
 		       sum.expert_parameters_count * state_B(plan, stack, expert_ranks) +
-		       sum.kept_B * most_kept(plan, stage) + sum.block_B;
+		       fp8_weights_B(plan, stack, &sum) +
+		       most_kept_B(arena, plan, stage, sum.kept_B) + sum.block_B;
 	double frozen_B = plan->params->parameter_element_B > 0 ? plan->params->parameter_element_B
 								: stack_element_B(stack);
+	arena_free(arena);
 	all_B += sum.frozen_count * frozen_B /
 		 (plan->params->sharding == SHARDING_PARAMETERS ? ranks : 1);
 	if (plan->params->sharding == SHARDING_PARAMETERS)

@@ -340,7 +340,7 @@ const struct shard *shard_new(struct arena *arena, const struct network *network
 	memcpy(s.layers, network->layers, network->layer_count * sizeof *s.layers);
 	for (size_t i = 0; i < network->layer_count; i++) {
 		s.splits[i] = split_of(&s, i);
-		s.layers[i].kept_count = s.layers[i].kept_B = 0;
+		s.layers[i].kept_count = s.layers[i].kept_B = s.layers[i].steps_count = 0;
 		resize(&s, i);
 		if (own.tensor_count > 1)
 			tensor_exchanges(&s, i);

@@ -396,6 +396,38 @@ static void equally_near_adapters_are_distributed(void)
 	arena_free(site.arena);
 }
 
+/* A group has one GPU of each machine. Groups of different GPUs use different adapters, and both
+ * machines use the adapter of the same rail. */
+static void groups_of_one_gpu_use_different_adapters(void)
+{
+	size_t used[2][2] = {{0}};
+	for (size_t group = 0; group < 2; group++) {
+		struct site site;
+		int crossbar, gpus[2], nics[2][2];
+		site_open(&site);
+		crossbar = node(&site, "switch");
+		for (size_t m = 0; m < 2; m++) {
+			int host = node(&site, "host"), plx = node(&site, "plx");
+			join(&site, "pcie", host, plx, 24e9);
+			for (size_t i = 0; i < 2; i++)
+				gpus[i] = node(&site, "gpu");
+			for (size_t i = 0; i < 2; i++) {
+				nics[m][i] = node(&site, "nic");
+				join(&site, "pcie", plx, gpus[i], 24e9);
+				join(&site, "pcie", plx, nics[m][i], 24e9);
+				join(&site, "infiniband", nics[m][i], crossbar, 20e9);
+			}
+			add_rank(&site, gpus[group], host);
+		}
+		struct rings rings = found(&site);
+		for (size_t m = 0; m < 2; m++)
+			used[group][m] = rings.adapter_of[m] == nics[m][1];
+		arena_free(site.arena);
+	}
+	CHECK(used[0][0] == used[0][1] && used[1][0] == used[1][1]);
+	CHECK(used[0][0] != used[1][0]);
+}
+
 /* With sockets, all GPUs use one adapter of the host. */
 static void sockets_use_one_adapter(void)
 {
@@ -487,6 +519,7 @@ static const struct test tests[] = {
 	TEST(rings_enter_and_leave_next_to_the_only_adapter),
 	TEST(second_network_does_not_merge_machines),
 	TEST(equally_near_adapters_are_distributed),
+	TEST(groups_of_one_gpu_use_different_adapters),
 	TEST(sockets_use_one_adapter),
 	TEST(rings_of_a_thousand_ranks_are_found),
 	TEST(rings_of_machines_with_300_gpus_are_found),

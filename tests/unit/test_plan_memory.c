@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The memory of a plan's rank against the formulas of Korthikanti et al. (arXiv:2205.05198),
+ * against ZeRO's, and against what Transformer Engine keeps. */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/training/plan.h"
+#include "tests/test.h"
+
+enum { S = 64, H = 32, A = 4, V = 16 }; /* tokens, features, heads, vocabulary */
+
+static const struct network *gpt(struct arena *arena, int blocks)
+{
+	const char *text = arena_printf(
+		arena,
+		"network = { name = \"gpt\"; sequence = %d; vocabulary = %d; source = \"test\"; "
+		"layers = (\n"
+		"{ name = \"e\"; op = \"embedding\"; out = %d; },\n"
+		"{ name = \"b\"; repeat = %d; layers = (\n"
+		"{ name = \"n1\"; op = \"layer_norm\"; },\n"
+		"{ name = \"a\"; op = \"attention\"; heads = %d; causal = true; dropout = true; "
+		"},\n"
+		"{ name = \"d1\"; op = \"dropout\"; },\n"
+		"{ name = \"s1\"; op = \"add\"; from = [\"b\", \"d1\"]; },\n"
+		"{ name = \"n2\"; op = \"layer_norm\"; },\n"
+		"{ name = \"m\"; op = \"mlp\"; hidden = %d; activation = \"gelu\"; },\n"
+		"{ name = \"d2\"; op = \"dropout\"; },\n"
+		"{ name = \"s2\"; op = \"add\"; from = [\"s1\", \"d2\"]; } ); },\n"
+		"{ name = \"l\"; op = \"linear\"; out = %d; }, { name = \"x\"; op = "
+		"\"cross_entropy\"; } ); };",
+		S, V, H, blocks, A, 4 * H, V);
+	struct diag *diag = diag_new(arena);
+	return network_read(arena, diag, cfg_read_text(arena, diag, "gpt.cfg", text));
+}
+
+static const struct plan_params one_gpu = {
+	.tp_count = 1,
+	.cp_count = 1,
+	.pp_count = 1,
+	.ep_count = 1,
+	.chunks_count = 1,
+	.micro_batch_count = 1,
+	.sequence_parallel = true,
+	.schedule = "auto",
+	.order = "tp-cp-dp-pp",
+	.bucket_count = 1,
+	.gradient_element_B = 4,
+	.imbalance_ratio = 1,
+	.fragmentation_ratio = 1,
+};
+static const struct stack_params eager = {.precision = PRECISION_BF16, .optimiser_copies_count = 2};
+static const struct stack_params fp8 = {.precision = PRECISION_FP8,
+					.optimiser_copies_count = 2,
+					.fusion = FUSION_LAYER,
+					.fused_attention = true};
+
+static double memory_B(const struct plan_params *params, const struct stack_params *stack,
+		       int blocks, size_t stage)
+{
+	struct arena *arena = arena_new();
+	const char *why = NULL;
+	size_t ranks = (size_t)(params->tp_count * params->pp_count);
+	const struct training_plan *plan =
+		plan_new(arena, gpt(arena, blocks), params, params->dp_count > 0 ? 8 : ranks, &why);
+	double size_B = CHECK(plan) ? plan_memory_B(plan, stack, stage) : 0;
+	arena_free(arena);
+	return size_B;
+}
+
+/* Returns the memory of one more block. */
+static double block_B(const struct plan_params *params, const struct stack_params *stack)
+{
+	return memory_B(params, stack, 3, 0) - memory_B(params, stack, 2, 0);
+}
+
+/* Parameters of a block on each of t GPUs: matrices are split, norms of 2 H are whole. */
+static double block_count(double t)
+{
+	return 12.0 * H * H / t + 4 * H;
+}
+
+/* Equations 1 to 6 of the paper, and 8 bytes for mean and deviation of each token and norm. Other
+ * memory of a parameter: 2 bytes of it, 4 of its gradient, 12 of the optimizer. */
+static void activations_match_the_equations_of_korthikanti(void)
+{
+	const double sh = (double)S * H, scores = 5.0 * A * S / H, norms = 16.0 * S;
+	const struct {
+		double tp;
+		bool sequence;
+		int recompute;
+		double kept_B;
+	} rows[] = {
+		{1, true, RECOMPUTE_NONE, sh * (34 + scores) + norms},
+		{2, false, RECOMPUTE_NONE, sh * (10 + 24.0 / 2 + scores / 2) + norms},
+		{2, true, RECOMPUTE_NONE, sh / 2 * (34 + scores) + norms / 2},
+		{4, true, RECOMPUTE_SELECTIVE, sh / 4 * 34 + norms / 4},
+		{2, false, RECOMPUTE_SELECTIVE, sh * (10 + 24.0 / 2) + norms},
+		{4, false, RECOMPUTE_FULL, sh * 2},
+		{4, true, RECOMPUTE_FULL, sh * 2 / 4},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct plan_params params = one_gpu;
+		params.tp_count = rows[i].tp;
+		params.sequence_parallel = rows[i].sequence;
+		params.recompute = rows[i].recompute;
+		CHECK_NEAR(block_B(&params, &eager), rows[i].kept_B + 18 * block_count(rows[i].tp),
+			   1e-12);
+	}
+}
+
+/* Transformer Engine keeps the inputs of the four products in FP8: h + h + h + 4 h bytes of a
+ * token. It keeps in two bytes the inputs of the norms (2 h), query, key and value (3 h),
+ * attention's output (h) and the input of GELU (4 h). Dropout keeps two masks, and each head 4
+ * bytes. */
+static void products_keep_their_inputs_in_fp8(void)
+{
+	const double token_B = 7 * H + 2 * (2 + 3 + 1 + 4) * H + 2 * H + 4 * A + 16;
+	/* matrices also have an FP8 copy and its transpose; gathered in FP8 they have no other */
+	const double states_B = 18 * block_count(2), copies_B = 2 * 12.0 * H * H / 2;
+	struct plan_params params = one_gpu;
+	params.tp_count = 2;
+	CHECK_NEAR(block_B(&params, &fp8), S * token_B / 2 + states_B + copies_B, 1e-12);
+	params.parameter_element_B = 1;
+	CHECK_NEAR(block_B(&params, &fp8), S * token_B / 2 + states_B, 1e-12);
+}
+
+/* ZeRO (arXiv:1910.02054) with Adam in mixed precision: 16 bytes of a parameter, or
+ * 4 + 12 / n, 2 + 14 / n, 16 / n. Gradients have 2 bytes as in the paper. FSDP adds two gathered
+ * blocks with their gradients, but keeps no copy in 2 bytes, because it casts what it gathers. */
+static void sharding_matches_the_formulas_of_zero(void)
+{
+	const double count = block_count(1), n = 8;
+	const double states_B[] = {16, 4 + 12 / n, 2 + 14 / n, 2 / n + 12 / n};
+	struct plan_params params = one_gpu;
+	params.gradient_element_B = 2;
+	double kept_B = block_B(&params, &eager) - 16 * count;
+	params.dp_count = n;
+	params.global_batch_count = n;
+	for (int i = 0; i < 4; i++) {
+		params.sharding = i;
+		CHECK_NEAR(block_B(&params, &eager), kept_B + states_B[i] * count, 1e-12);
+	}
+}
+
+/* Two stages of two chunks, four micro-batches. The first stage keeps five passes at most: before
+ * its second backward pass these are four through its first chunk and one through its second. The
+ * last stage keeps three. Only the first chunk of the first stage has the embedding, and only the
+ * last chunk of the last stage has logits. */
+static void each_chunk_keeps_its_own_activations(void)
+{
+	const double chunk_B = S * H * (34 + 5.0 * A * S / H) + 16 * S;
+	const double states_B = 18 * (2 * block_count(1) + V * H);
+	struct plan_params params = one_gpu;
+	params.pp_count = 2;
+	params.chunks_count = 2;
+	params.global_batch_count = 4;
+	CHECK_NEAR(memory_B(&params, &eager, 4, 0),
+		   states_B + 5 * chunk_B + 4 * (2 * S * H + 8 * S), 1e-12);
+	CHECK_NEAR(memory_B(&params, &eager, 4, 1), states_B + 3 * chunk_B + 4 * S * V, 1e-12);
+}
+
+static const struct test tests[] = {
+	TEST(activations_match_the_equations_of_korthikanti),
+	TEST(products_keep_their_inputs_in_fp8),
+	TEST(sharding_matches_the_formulas_of_zero),
+	TEST(each_chunk_keeps_its_own_activations),
+};
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
