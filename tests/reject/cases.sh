@@ -60,6 +60,7 @@ topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.tp=3"];|^cas
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.tp=8"];|^case\.cfg:2: plan: 12 heads are not divisible by tp \(8\): write plan\.tp=6
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.pp=8"];|^case\.cfg:2: plan: 12 blocks of the network are not divisible by pp \(8\): write plan\.pp=6
 topology = "dgx1-v100"; gpus = 8; model = "mixtral-8x7b"; settings = ["plan.ep=3"];|^case\.cfg:2: plan: 8 GPUs of a stage are not divisible by ep \(3\): write plan\.ep=2
+topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.tp=8", "plan.pp=5"];|^case\.cfg:2: plan: .*5.*; 12 heads are not divisible by tp \(8\).*; 12 blocks .*; the nearest possible plan: --plan tp=[0-9]+,pp=[0-9]+$
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.global_batch=12"];|^case\.cfg:2: plan: a batch of 12 samples is not divisible by dp \(8\) x micro_batch \(1\): write plan\.global_batch=8
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.schedule=fast"];|^case\.cfg:2: plan: no pipeline schedule is called 'fast'
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.order=tp-pp"];|^case\.cfg:2: plan: plan\.order is 'tp-pp' \(write each of tp, cp, dp and pp once

@@ -97,7 +97,11 @@ fits() {
 		--gpus 8 --draws 0 --quiet --set gpu.h100-sxm5.memory='40 GiB' --plan "$1"
 }
 fits dp=8
-shows 'out of GPU memory: a stage of even needs .* GB'
+shows 'out of GPU memory: a stage of even needs .* GB: [0-9.]* GB too much'
+nearest=$(sed -n 's/.*nearest plan that fits: --plan \([^)]*\)).*/\1/p' "$scratch.out")
+[ -n "$nearest" ] || complain 'no plan is named that fits'
+fits "$nearest"
+shows 'exposed|kernel-bound'
 fits sharding=optimizer,recompute=full
 shows 'exposed|kernel-bound'
 verdict 'plans.a_plan_that_does_not_fit_is_a_verdict'
