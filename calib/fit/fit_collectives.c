@@ -70,7 +70,7 @@ static void gather(struct arena *arena, const struct fit_collectives_request *re
 			double ranks = recording_point_number(points[k], "ranks", 0);
 			double size_B = recording_point_number(points[k], "size_B", 0);
 			const char *library = recording_point_word(points[k], "library");
-			if (library && strcmp(library, "mpi") == 0)
+			if (library && strncmp(library, "mpi", 3) == 0)
 				continue; /* no library of GPUs */
 			if (!name || ranks < 2 || size_B < 1 || !(points[k]->value > 0))
 				continue;

@@ -414,8 +414,9 @@ static const struct importer *recognise(struct importing *importing, FILE *in)
 	return NULL;
 }
 
-bool import_log_files(struct arena *arena, struct diag *diag, const char *const *paths,
-		      size_t count, struct imported *imported)
+/* Reads several logs, whose tools the content tells. */
+static bool import_log_files(struct arena *arena, struct diag *diag, const char *const *paths,
+			     size_t count, struct imported *imported)
 {
 	struct importing *importing = begin(arena, diag);
 	for (size_t i = 0; i < count && diag_count(diag) == 0; i++) {

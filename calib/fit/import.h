@@ -90,10 +90,6 @@ REGISTRY_OF(struct importer, importer);
 bool import_read(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
 		 const char *path, struct imported *imported);
 
-/* The same for several logs of any tools, which the content tells. */
-bool import_log_files(struct arena *arena, struct diag *diag, const char *const *paths,
-		      size_t count, struct imported *imported);
-
 /* ---- for the readers ---- */
 
 /* Returns the next line without its end, or NULL at the end of the file. A line that is longer than

@@ -112,7 +112,7 @@ static void read_log(struct importing *importing)
 			while (size_B > 0 && text[size_B - 1] != '}')
 				size_B--;
 			if (!json_text_read(text, size_B, take_event, &state))
-				import_skip(importing, "an event that is no JSON");
+				import_skip(importing, "an event that is not JSON");
 			at = next;
 		}
 	if (diag_count(importing->diag) || state.start_ms[0] <= 0)

@@ -7,8 +7,8 @@
  *
  * MB are 1e6 bytes. The size of a collective is that of one rank's message to one other; here it is
  * that of the larger buffer, as in nccl-tests. The number of ranks is in the launcher's command or
- * in the lines of Intel MPI, because the benchmarks do not print it. Of a non-blocking collective
- * the column without computation is read. */
+ * in the lines of Intel MPI, because the benchmarks do not print it. The result
+ * of a non-blocking collective is the column without computation. */
 #include <math.h>
 #include <string.h>
 
