@@ -359,4 +359,7 @@ enum { LAUNCH_STEPS = 4 };
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace);
 
+/* Returns the GPUs of the job in a machine. */
+size_t job_machine_gpus(const struct scenario *scenario, const struct job_entry *entry);
+
 #endif
