@@ -213,7 +213,9 @@ struct model_error {
 struct scenario {
 	const char *name, *path;
 	struct topology topology;
-	enum job_style style; /* all jobs have the same style */
+	const char *not_folded; /* why all machines are simulated although equal ones could be
+				   folded; NULL: nothing to say */
+	enum job_style style;   /* all jobs have the same style */
 	const struct job_entry *jobs;
 	size_t job_count;
 	const struct service_entry *services; /* of replicas */

@@ -130,6 +130,17 @@ fits sharding=optimizer,recompute=full
 shows 'exposed|kernel-bound'
 verdict 'plans.a_plan_that_does_not_fit_is_a_verdict'
 
+# Nine machines of one stage each are one class; eight machines of eight stages are eight.
+explains() {
+	expect 0 '' explain case.gpus --topology dgx-h100 --model llama3-8b --stack pytorch-fsdp-bf16 \
+		--exchange nccl-2.18 --gpus "$1" --plan "$2"
+}
+explains 72 tp=8
+shows '9 machines of 1 class: one of each is simulated'
+explains 64 pp=8,tp=8
+shows 'all machines are simulated: too few of them are alike'
+verdict 'plans.explain_says_whether_machines_are_folded'
+
 # By hand: each block has 12 x 4096^2 weights, attention 2 x 2048^2 x 4096 multiplications, and the
 # logits 8 x 4096. MFU is this work, times 2 x 3, over the peak of 8 GPUs. With all blocks computed
 # again, HFU is 4/3 of MFU, but for the logits and the product at the end of a block.
