@@ -22,6 +22,7 @@
 #include "sim/base/diag.h"
 #include "sim/collective/efa.h"
 #include "sim/collective/generation.h"
+#include "sim/gpu/gpu.h"
 
 /* Returns the factor on the time of rings with Simple across nodes. */
 static double plateau_ratio(const struct library_params *lib, const struct comm_shape *shape,
@@ -134,13 +135,19 @@ static double least(double a, double b) /* returns the smaller value that is not
 }
 
 /* Returns the number of channels that the library creates for these ranks: a pair for each ring,
- * or for each lane_Bps of bandwidth if that gives more. */
+ * or for each lane_Bps of bandwidth if that gives more. From Hopper on, rings across nodes have up
+ * to 50 GB/s (src/graph/search.cc, sm90SpeedArrayInter: 48), and two pairs each if there are fewer
+ * than eight rings (src/graph/connect.cc: bwIntra > 45, nChannels < 16). */
 static size_t blocks_most(const struct library_params *lib, const struct comm_shape *shape)
 {
 	if (lib->channels_count > 0)
 		return (size_t)lib->channels_count;
-	double links_Bps = least(shape->inside_Bps, shape->network_Bps);
-	double pairs = fmax(ceil(links_Bps / lib->lane_Bps), (double)shape->ring_count);
+	double links_Bps = least(shape->inside_Bps, shape->network_Bps), lane_Bps = lib->lane_Bps;
+	bool hopper = shape->generation >= GENERATION_HOPPER && shape->node_count > 1;
+	if (hopper)
+		lane_Bps = fmax(lane_Bps, 50e9);
+	double rings = fmax(ceil(links_Bps / lane_Bps), (double)shape->ring_count);
+	double pairs = hopper && rings < 8 && links_Bps > 45e9 * rings ? 2 * rings : rings;
 	return (size_t)fmax(1, fmin(2 * pairs, lib->channels_most_count));
 }
 
@@ -300,9 +307,11 @@ static bool may_use(const struct library_params *lib, const struct comm_shape *s
 		return (int)protocol == lib->protocol - CHOOSE_LL;
 	if (shape->node_count > 1 && !efa_keeps_order(shape))
 		return protocol == PROTOCOL_SIMPLE;
-	/* LL128's 128 bytes must arrive together, which NVLink guarantees; other links are not
-	 * tested */
-	return protocol != PROTOCOL_LL128 || (lib->ll128 && shape->inside == HOP_NVLINK);
+	/* LL128's 128 bytes must arrive together, which NVLink and PCIe switches guarantee from
+	 * Volta on; NCCL does not test other paths (src/graph/tuning.cc, typeInter <= PATH_PXB) */
+	return protocol != PROTOCOL_LL128 ||
+	       (lib->ll128 && shape->inside == HOP_NVLINK && !shape->far_adapter &&
+		shape->generation >= GENERATION_VOLTA);
 }
 
 static const struct algorithm *first_of(enum collective collective)

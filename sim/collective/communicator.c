@@ -76,22 +76,44 @@ static int oldest_generation(const struct communicator *comm)
 	return oldest;
 }
 
+/* Returns the level of the path between the rank's GPU and the adapter for messages to another
+ * machine. Without a path that carries RDMA it is beyond all levels. */
+static int adapter_level(const struct communicator *comm, const struct rank_state *a)
+{
+	for (size_t i = 0; i < comm->rank_count; i++) {
+		const struct rank_state *b = &comm->ranks[i];
+		if (b->machine == a->machine || !b->place.gpu)
+			continue;
+		const struct route *route =
+			fabric_route(comm->spec.fabric, a->gpu_node, b->gpu_node, TRAFFIC_RDMA);
+		return route ? (int)path_level(comm->spec.fabric, route, a->root_node)
+			     : PATH_SYS + 1;
+	}
+	return PATH_LOC;
+}
+
 /* Returns true if the messages of the first rank to another machine are staged in host memory. */
 static bool is_staged(const struct communicator *comm)
 {
 	const struct rank_state *a = &comm->ranks[0];
 	if (!comm->library->gpudirect || comm->rings.shape.host_memory_only)
 		return true;
-	for (size_t i = 1; a->place.gpu && i < comm->rank_count; i++) {
-		const struct rank_state *b = &comm->ranks[i];
-		if (b->machine == a->machine || !b->place.gpu)
+	return a->place.gpu && adapter_level(comm, a) > comm->library->net_gdr_level;
+}
+
+/* Returns true if no GPU of the first machine reaches its adapter through PCIe switches only. */
+static bool is_far(const struct communicator *comm)
+{
+	bool far = false;
+	for (size_t i = 0; i < comm->rank_count; i++) {
+		const struct rank_state *a = &comm->ranks[i];
+		if (a->machine != comm->ranks[0].machine || !a->place.gpu)
 			continue;
-		const struct route *route =
-			fabric_route(comm->spec.fabric, a->gpu_node, b->gpu_node, TRAFFIC_RDMA);
-		return !route || (int)path_level(comm->spec.fabric, route, a->root_node) >
-					 comm->library->net_gdr_level;
+		if (adapter_level(comm, a) <= PATH_PXB)
+			return false;
+		far = true;
 	}
-	return false;
+	return far;
 }
 
 static void find_rings(struct communicator *comm)
@@ -110,6 +132,7 @@ static void find_rings(struct communicator *comm)
 	for (size_t i = 0; i < comm->rank_count; i++)
 		comm->ranks[i].machine = comm->rings.node_of[comm->ranks[i].real];
 	comm->rings.shape.staged = !comm->socket && is_staged(comm);
+	comm->rings.shape.far_adapter = !comm->socket && is_far(comm);
 }
 
 /* Finds the ways between neighbours on the first ring, and to and from servers. Other ways are

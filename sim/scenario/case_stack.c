@@ -47,5 +47,10 @@ void case_read_stack(struct case_reader *c, const struct cfg_node *node)
 		cfg_params(c->reader.resolution, c->reader.arena, c->reader.diag, node, "stack",
 			   arena_printf(c->reader.arena, "stack '%s'", c->params->stack),
 			   &stack_table, NULL, 0, stack);
+	if (stack->fusion == FUSION_INFERENCE && !case_serves(c))
+		diag_error(
+			c->reader.diag, case_said(c, "case.stack"),
+			"stack.fusion is inference, which cannot train (write all, or add a group "
+			"serve to the case)");
 	c->stack = stack;
 }

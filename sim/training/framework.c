@@ -15,7 +15,7 @@ static const char *const l2_loss_names[] = {"all", "no_batch_norm", "single_op",
 static const char *const precision_names[] = {"fp32", "fp16", "bf16", "fp8", NULL};
 static const char *const tf32_names[] = {"none", "convolutions", "all", NULL};
 static const char *const layout_names[] = {"nhwc", "nchw", NULL};
-static const char *const fusion_names[] = {"none", "norm", "layer", "all", NULL};
+static const char *const fusion_names[] = {"none", "norm", "layer", "all", "inference", NULL};
 
 static const struct param_row stack_rows[] = {
 	PARAM_NAMED(struct stack_params, framework, &framework_registry, NULL,
@@ -86,8 +86,8 @@ static const struct param_row stack_rows[] = {
 		     "which use NCHW"),
 	PARAM_CHOICE(struct stack_params, fusion, fusion_names, "none",
 		     "element-wise ops that share one kernel with their neighbours: none, norm "
-		     "(batch norm with ReLU and addition), layer (those of the same layer) or "
-		     "all (torch.compile, XLA)",
+		     "(batch norm with ReLU and addition), layer (those of a layer), all "
+		     "(torch.compile, XLA) or inference (TensorRT: also products)",
 		     "eager frameworks launch a kernel for each op"),
 	PARAM_BOOL(struct stack_params, fused_averages, "false",
 		   "whether the kernel of batch norm also updates the moving averages; otherwise "
@@ -113,6 +113,19 @@ static const struct param_row stack_rows[] = {
 		    "number of tensors that one kernel of the optimiser updates",
 		    "a kernel for each tensor; MXNET_OPTIMIZER_AGGREGATION_SIZE, apex and "
 		    "PyTorch's foreach optimisers take more"),
+	PARAM_BOOL(struct stack_params, master_weights, "false",
+		   "whether the whole network computes in 16 bits and the optimiser keeps fp32 "
+		   "weights, of which its last kernels write 16-bit copies",
+		   "apex documentation, amp: optimisation level O2"),
+	PARAM_BOOL(struct stack_params, separate_bias, "false",
+		   "whether a kernel of its own adds the bias of a linear layer of tokens",
+		   "PyTorch adds it in the product since 1.12 (ATen, Linear.cpp), before only for "
+		   "inputs of two dimensions; TensorFlow and OneFlow have an op bias_add"),
+	PARAM_BOOL(
+		struct stack_params, lamb, "false",
+		"whether the optimiser computes the norm of all gradients, and then the norms of "
+		"weights and updates (LAMB)",
+		"apex, FusedLAMB: multi_tensor_l2norm, two stages of multi_tensor_lamb"),
 	PARAM_BOOL(struct stack_params, lars, "false",
 		   "whether the optimiser first computes the norms of weights and gradients (LARS)",
 		   "MXNet: multi_sum_sq of weights and of gradients, multi_lars"),
@@ -164,6 +177,8 @@ double stack_memory_B(const struct network *network, size_t batch, const struct 
 	double element_B = stack_element_B(stack);
 	/* Autocast casts each gradient to fp32, and the optimiser takes it so. */
 	double wider_B = stack->autocast && element_B < 4 ? 4 - element_B : 0;
+	if (stack->master_weights) /* both gradients exist when one is converted */
+		wider_B = 4;
 
 	return network_memory_B(network, batch, element_B, stack->optimiser_copies_count,
 				stack->workspace_B, stack->fused_attention) +

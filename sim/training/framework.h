@@ -50,6 +50,9 @@ struct stack_params {
 	bool fused_accumulation;     /* products add weights' gradients to fp32 sums */
 	bool fp16_gradients;         /* gradients are exchanged in half precision */
 	double update_tensors_count; /* tensors that one kernel updates */
+	bool lamb;                   /* the update also needs the norm of the update (LAMB) */
+	bool master_weights;         /* the optimiser has fp32 copies of 16-bit weights */
+	bool separate_bias;          /* a kernel of its own adds the bias of a linear layer */
 	bool lars;              /* the update needs the norms of weights and gradients (LARS) */
 	double engine_wait_s;   /* time that the engine loses behind each op for which it waits */
 	bool cuda_graph;        /* one CUDA graph holds forward and backward */
@@ -63,7 +66,7 @@ enum stack_layout { LAYOUT_NHWC, LAYOUT_NCHW };
 /* The products that use TF32 in place of fp32. */
 enum stack_tf32 { TF32_NONE, TF32_CONVOLUTIONS, TF32_ALL };
 /* The element-wise ops that are one kernel with their neighbours. */
-enum stack_fusion { FUSION_NONE, FUSION_NORM, FUSION_LAYER, FUSION_ALL };
+enum stack_fusion { FUSION_NONE, FUSION_NORM, FUSION_LAYER, FUSION_ALL, FUSION_INFERENCE };
 enum l2_loss {
 	L2_LOSS_ALL,           /* one op for each trainable variable */
 	L2_LOSS_NO_BATCH_NORM, /* one op for each trainable variable that is not batch norm's */

@@ -6,7 +6,8 @@
  * outside that group already reads an output of the group. The reason: the fused op takes the
  * place of the group's last op, and its readers must come later. Within a group, no op reads
  * another op's output from memory. An output is written only if an op outside the group reads
- * it. Updates are not fused with ops that make gradients, because the exchange runs between
+ * it. For inference, pointwise ops join the group of a product, and a group has one product.
+ * Updates are not fused with ops that make gradients, because the exchange runs between
  * them.
  */
 #include <math.h>
@@ -16,19 +17,33 @@
 
 struct fusion {
 	const struct op_graph *graph;
-	bool within_layers;
+	enum stack_fusion fusion;
 	uint32_t *group; /* by op: number of its group, which is the index of the group's last op */
 	bool *closed;    /* by group: an op outside reads one of its outputs */
+	bool *product;   /* by group: it contains a product or a convolution */
 	bool *leaves;    /* by op: an op outside its group reads its output */
 	bool *stays;     /* by op: an op of its group reads its output */
 };
+
+static bool is_product(const struct op *op)
+{
+	return op->work.form == KERNEL_PRODUCT || op->work.form == KERNEL_CONVOLUTION;
+}
 
 static bool joins(const struct fusion *f, const struct op *op, uint32_t input)
 {
 	const struct op *from = &f->graph->ops[input];
 	return op->elementwise && from->elementwise && !f->closed[f->group[input]] &&
-	       (!f->within_layers || op->layer == from->layer) &&
+	       !f->product[f->group[input]] &&
+	       (f->fusion != FUSION_LAYER || op->layer == from->layer) &&
 	       (from->update_of == op->update_of || from->input_count == 0);
+}
+
+/* Returns true if the kernel of a product, with what it already computes behind the product, can
+ * also compute the op. */
+static bool joins_product(const struct fusion *f, const struct op *op, uint32_t input)
+{
+	return op->pointwise && f->product[f->group[input]] && !f->closed[f->group[input]];
 }
 
 static void merge(struct fusion *f, uint32_t from, uint32_t into)
@@ -36,6 +51,7 @@ static void merge(struct fusion *f, uint32_t from, uint32_t into)
 	for (size_t i = 0; from != into && i <= into; i++)
 		if (f->group[i] == from)
 			f->group[i] = into;
+	f->product[into] |= f->product[from];
 }
 
 static void find_groups(struct fusion *f)
@@ -43,7 +59,11 @@ static void find_groups(struct fusion *f)
 	for (uint32_t i = 0; i < f->graph->count; i++) {
 		const struct op *op = &f->graph->ops[i];
 		f->group[i] = i;
-		for (uint32_t k = 0; k < op->input_count; k++)
+		f->product[i] = f->fusion == FUSION_INFERENCE && is_product(op);
+		for (uint32_t k = 0; k < op->input_count && !f->product[i]; k++)
+			if (joins_product(f, op, op->inputs[k]))
+				merge(f, f->group[op->inputs[k]], i);
+		for (uint32_t k = 0; k < op->input_count && !f->product[i]; k++)
 			if (f->group[op->inputs[k]] != i && joins(f, op, op->inputs[k]))
 				merge(f, f->group[op->inputs[k]], i);
 		for (uint32_t k = 0; k < op->input_count; k++) {
@@ -97,6 +117,12 @@ static void take_in(const struct fusion *f, uint32_t index, const uint32_t *wher
 		saved_B += op->output_B;
 	for (uint32_t k = 0; k < op->gradient_count; k++)
 		gradients[group->gradient_count++] = op->gradients[k];
+	if (is_product(op)) {
+		struct kernel_work sum = op->work;
+		sum.flop = group->work.flop;
+		sum.bytes_B = group->work.bytes_B;
+		group->work = sum;
+	}
 	group->wait_s += op->wait_s;
 	group->work.flop += op->kernels * op->work.flop;
 	group->work.bytes_B += op->kernels * op->work.bytes_B - saved_B;
@@ -106,19 +132,22 @@ static void take_in(const struct fusion *f, uint32_t index, const uint32_t *wher
 static void share_out(struct op *op)
 {
 	op->kernels = op->elementwise ? 1 : op->kernels;
-	op->library = op->library && !op->elementwise; /* XLA generates its own kernel */
+	/* XLA generates its own kernel */
+	op->library = is_product(op) || (op->library && !op->elementwise);
 	if (op->kernels > 1) {
 		op->work.flop /= op->kernels;
 		op->work.bytes_B /= op->kernels;
 	}
 }
 
-struct op_graph op_graph_fuse(struct arena *arena, const struct op_graph *graph, bool within_layers)
+struct op_graph op_graph_fuse(struct arena *arena, const struct op_graph *graph,
+			      enum stack_fusion fusion)
 {
 	struct fusion f = {.graph = graph,
-			   .within_layers = within_layers,
+			   .fusion = fusion,
 			   .group = ARENA_ARRAY(arena, graph->count, uint32_t),
 			   .closed = ARENA_ARRAY(arena, graph->count, bool),
+			   .product = ARENA_ARRAY(arena, graph->count, bool),
 			   .leaves = ARENA_ARRAY(arena, graph->count, bool),
 			   .stays = ARENA_ARRAY(arena, graph->count, bool)};
 	struct op *ops = ARENA_ARRAY(arena, graph->count, struct op);

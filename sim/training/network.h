@@ -76,6 +76,7 @@ struct attention_shape {
 	size_t heads, kv_heads, head_size;
 	size_t window; /* tokens that each token sees, itself included; 0: all */
 	bool causal;   /* a token does not see later ones */
+	bool mask;     /* a kernel adds a mask that hides padding to the scores */
 	bool dropout;  /* dropout of the attention probabilities */
 };
 

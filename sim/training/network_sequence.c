@@ -12,7 +12,7 @@ struct token_keys {
 	size_t out, heads, kv_heads, head_size, window, hidden, experts, top, shared, tokens;
 	size_t positions, segments, lora;
 	bool own_positions; /* `positions` is the number of tokens */
-	bool bias, qkv_bias, causal, separate, rotary, qk_norm, sinks, dropout;
+	bool bias, qkv_bias, causal, mask, separate, rotary, qk_norm, sinks, dropout;
 	double share;
 	const char *activation, *tied;
 };
@@ -41,29 +41,18 @@ static const struct key_row {
 	{                                                                                          \
 #name, type, offsetof(struct token_keys, name), example                            \
 	}
-	KEY(KEY_SIZE, out, "768"),
-	KEY(KEY_SIZE, heads, "12"),
-	KEY(KEY_SIZE, kv_heads, "8"),
-	KEY(KEY_SIZE, head_size, "64"),
-	KEY(KEY_SIZE, window, "128"),
-	KEY(KEY_SIZE, hidden, "3072"),
-	KEY(KEY_SIZE, experts, "8"),
-	KEY(KEY_SIZE, top, "2"),
-	KEY(KEY_SIZE, shared, "2048"),
-	KEY(KEY_SIZE, tokens, "1"),
-	KEY(KEY_SIZE, segments, "2"),
-	KEY(KEY_POSITIONS, positions, "1024"),
-	KEY(KEY_SIZE, lora, "16"),
-	KEY(KEY_FLAG, bias, "true"),
-	KEY(KEY_FLAG, qkv_bias, "true"),
-	KEY(KEY_FLAG, causal, "true"),
-	KEY(KEY_FLAG, separate, "true"),
-	KEY(KEY_FLAG, rotary, "true"),
-	KEY(KEY_FLAG, qk_norm, "true"),
-	KEY(KEY_FLAG, sinks, "true"),
-	KEY(KEY_FLAG, dropout, "true"),
-	KEY(KEY_SHARE, share, "0.15"),
-	KEY(KEY_TEXT, activation, "\"gelu\""),
+	KEY(KEY_SIZE, out, "768"),        KEY(KEY_SIZE, heads, "12"),
+	KEY(KEY_SIZE, kv_heads, "8"),     KEY(KEY_SIZE, head_size, "64"),
+	KEY(KEY_SIZE, window, "128"),     KEY(KEY_SIZE, hidden, "3072"),
+	KEY(KEY_SIZE, experts, "8"),      KEY(KEY_SIZE, top, "2"),
+	KEY(KEY_SIZE, shared, "2048"),    KEY(KEY_SIZE, tokens, "1"),
+	KEY(KEY_SIZE, segments, "2"),     KEY(KEY_POSITIONS, positions, "1024"),
+	KEY(KEY_SIZE, lora, "16"),        KEY(KEY_FLAG, bias, "true"),
+	KEY(KEY_FLAG, qkv_bias, "true"),  KEY(KEY_FLAG, causal, "true"),
+	KEY(KEY_FLAG, mask, "true"),      KEY(KEY_FLAG, separate, "true"),
+	KEY(KEY_FLAG, rotary, "true"),    KEY(KEY_FLAG, qk_norm, "true"),
+	KEY(KEY_FLAG, sinks, "true"),     KEY(KEY_FLAG, dropout, "true"),
+	KEY(KEY_SHARE, share, "0.15"),    KEY(KEY_TEXT, activation, "\"gelu\""),
 	KEY(KEY_TEXT, tied, "\"embed\""),
 #undef KEY
 };
@@ -255,6 +244,7 @@ static struct attention_shape heads_of(struct expansion *x)
 					.head_size = keys->head_size,
 					.window = keys->window,
 					.causal = keys->causal,
+					.mask = keys->mask,
 					.dropout = keys->dropout};
 	size_t features = features_of(x);
 
@@ -398,7 +388,7 @@ static void losses(struct expansion *x)
 
 /* ---- keys ---- */
 
-enum { FORM_KEYS_MAX = 12 };
+enum { FORM_KEYS_MAX = 13 };
 
 static const struct form {
 	const char *op;
@@ -415,8 +405,8 @@ static const struct form {
 	{"attention",
 	 attention,
 	 {"heads"},
-	 {"kv_heads", "head_size", "window", "causal", "bias", "qkv_bias", "separate", "rotary",
-	  "qk_norm", "sinks", "dropout", "lora"}},
+	 {"kv_heads", "head_size", "window", "causal", "mask", "bias", "qkv_bias", "separate",
+	  "rotary", "qk_norm", "sinks", "dropout", "lora"}},
 	{"mlp", mlp, {"hidden"}, {"bias", "activation"}},
 	{"gated_mlp", gated_mlp, {"hidden"}, {"bias"}},
 	{"experts", experts, {"experts", "top", "hidden"}, {"bias", "shared"}},

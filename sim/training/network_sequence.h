@@ -8,8 +8,8 @@
  *   { op = "linear"; tied = "embed"; }             with the matrix of that embedding
  *   { op = "layer_norm"; bias = false; }  { op = "rms_norm"; }
  *   { op = "attention"; heads = 32; kv_heads = 8; head_size = 128; causal = true; window = 128;
- *     bias = true; separate = true; rotary = true; qk_norm = true; sinks = true; dropout = true;
- *     lora = 16; }                               with adapters of that rank (LoRA)
+ *     mask = true; bias = true; separate = true; rotary = true; qk_norm = true; sinks = true;
+ *     dropout = true; lora = 16; }                               with adapters of that rank (LoRA)
  *   { op = "mlp"; hidden = 3072; bias = true; activation = "gelu"; }
  *   { op = "gated_mlp"; hidden = 14336; bias = true; }
  *   { op = "experts"; experts = 8; top = 2; hidden = 14336; bias = true; shared = 2048; }

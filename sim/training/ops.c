@@ -19,6 +19,9 @@ enum { SOFTMAX_KERNELS = 6, SOFTMAX_GRAD_KERNELS = 2, MOVING_AVERAGE_KERNELS = 3
 /* LARS reads weights and gradients once more. Kernels for all tensors compute the squares of
  * weights, those of gradients, and the rates. */
 enum { LARS_PASSES = 2, LARS_KERNELS = 3 };
+/* FusedLAMB reads gradients for their norm, writes updates beside Adam's states, reads weights and
+ * updates for their norms, and reads both again to write weights. */
+enum { LAMB_PASSES = 6 };
 
 uint32_t builder_add(struct builder *b, const char *name, bool library, uint32_t kernels,
 		     double flop, double bytes_B, const uint32_t *inputs, uint32_t input_count)
@@ -51,6 +54,8 @@ static void set_product(struct builder *b, uint32_t op, const struct layer *laye
 	struct kernel_work *work = &b->ops.items[op].work;
 	double rows = b->batch, in = input->output_count, out = layer->output_count;
 	work->type = stack_product_type(b->stack, b->gpu, layer->op == LAYER_CONV);
+	if (part == CONVOLUTION_FORWARD)
+		b->ops.items[op].output_B = builder_B(b, out);
 	if (layer->op == LAYER_CONV) {
 		work->form = KERNEL_CONVOLUTION;
 		work->convolution = (struct kernel_convolution){
@@ -106,6 +111,18 @@ const char *builder_name(struct builder *b, const struct layer *layer, const cha
 	return arena_printf(b->arena, "%s%s", layer->name, what);
 }
 
+/* Returns the size of a ReLU's bits divided by that of its output, or 0 if it has no bits. A norm
+ * with its ReLU in one kernel keeps a bit for each element, and backward reads it in place of the
+ * output (cuDNN: reserve space of CUDNN_BATCHNORM_OPS_BN_ACTIVATION; MXNet and OneFlow: bitmask).
+ */
+static double mask_passes(const struct builder *b, const struct layer *layer)
+{
+	enum layer_op input = b->network->layers[layer->inputs[0]].op;
+	bool masked = b->stack->fusion == FUSION_NORM && layer->op == LAYER_RELU &&
+		      (input == LAYER_BATCH_NORM || input == LAYER_ADD);
+	return masked ? 1 / (8 * b->element_B) : 0;
+}
+
 /* Returns the bytes of GPU memory that the layer's forward op reads and writes. */
 static double forward_B(const struct builder *b, const struct layer *layer)
 {
@@ -120,7 +137,7 @@ static double forward_B(const struct builder *b, const struct layer *layer)
 	case LAYER_FC:
 		return in + out + weights_B(b, layer);
 	default:
-		return in + out;
+		return in + out * (1 + mask_passes(b, layer));
 	}
 }
 
@@ -181,6 +198,23 @@ static double norm_wait_s(const struct builder *b, const struct layer *layer)
 		       : 0;
 }
 
+/* Returns true if inference engines do not compute the layer: batch norm with fixed statistics is
+ * part of the weights before it (TensorRT, developer guide; torch.compile's freezing), and there is
+ * no dropout. */
+static bool vanishes(const struct builder *b, const struct layer *layer)
+{
+	return b->stack->fusion == FUSION_INFERENCE &&
+	       (layer->op == LAYER_DROPOUT ||
+		(layer->op == LAYER_BATCH_NORM &&
+		 b->network->layers[layer->inputs[0]].op == LAYER_CONV));
+}
+
+static bool is_pointwise(enum layer_op op)
+{
+	return op == LAYER_BIAS || op == LAYER_RELU || op == LAYER_ADD || op == LAYER_GELU ||
+	       op == LAYER_SILU || op == LAYER_TANH;
+}
+
 static void forward_layer(struct builder *b, size_t index)
 {
 	const struct layer *layer = &b->network->layers[index];
@@ -191,8 +225,13 @@ static void forward_layer(struct builder *b, size_t index)
 		b->forward[index] = NONE;
 		return;
 	}
+	if (vanishes(b, layer)) {
+		b->forward[index] = inputs[0];
+		return;
+	}
 	if (layer->op >= LAYER_EMBEDDING) {
 		tokens_forward(b, index);
+		b->ops.items[b->forward[index]].pointwise = is_pointwise(layer->op);
 		return;
 	}
 	uint32_t kernels = layer->op == LAYER_SOFTMAX ? SOFTMAX_KERNELS : 1, op;
@@ -200,6 +239,7 @@ static void forward_layer(struct builder *b, size_t index)
 					     2 * layer->macs * b->batch, forward_B(b, layer),
 					     inputs, (uint32_t)layer->input_count);
 	b->ops.items[op].wait_s = norm_wait_s(b, layer);
+	b->ops.items[op].pointwise = is_pointwise(layer->op);
 	if (is_product(layer->op))
 		b->forward[index] = product_forward(b, layer, b->forward[index]);
 	if (is_elementwise(b, layer->op))
@@ -304,6 +344,17 @@ static uint32_t tensor_op(struct builder *b, const struct layer *layer, const ch
 				   size_B);
 }
 
+/* Returns how often the optimiser reads or writes an array of the tensor's size. With master
+ * weights these arrays are fp32. In addition, gradients are converted to fp32, and weights to 16
+ * bits. */
+static double update_passes(const struct builder *b)
+{
+	const struct stack_params *stack = b->stack;
+	double passes = 3 + 2 * stack->optimiser_copies_count + (stack->lars ? LARS_PASSES : 0) +
+			(stack->lamb ? LAMB_PASSES : 0);
+	return stack->master_weights ? (4 * passes + 2 * (4 + b->weight_B)) / b->weight_B : passes;
+}
+
 /* Adds the op that updates a tensor. If weight decay is part of the loss, an op before it adds
  * the gradient of weight decay. */
 void builder_update(struct builder *b, const struct layer *layer, uint32_t number,
@@ -318,21 +369,19 @@ void builder_update(struct builder *b, const struct layer *layer, uint32_t numbe
 		b->ops.items[gradient].gradients = tensor;
 		b->ops.items[gradient].gradient_count = 1;
 	}
-	uint32_t update = tensor_op(b, layer, ".update", number,
-				    3 + 2 * b->stack->optimiser_copies_count +
-					    (b->stack->lars ? LARS_PASSES : 0),
-				    &gradient, 1);
+	uint32_t update = tensor_op(b, layer, ".update", number, update_passes(b), &gradient, 1);
 	b->ops.items[update].update_of = number;
 	b->pass = PASS_BACKWARD;
 }
 
-static double backward_passes(enum layer_op op)
+static double backward_passes(const struct builder *b, const struct layer *layer)
 {
-	switch (op) {
+	switch (layer->op) {
+	case LAYER_RELU:
+		return mask_passes(b, layer) > 0 ? 2 + mask_passes(b, layer) : 3;
 	case LAYER_BATCH_NORM:
 	case LAYER_LRN:
 		return 5;
-	case LAYER_RELU:
 	case LAYER_DROPOUT:
 		return 3;
 	case LAYER_BIAS:
@@ -413,7 +462,7 @@ static void backward_layer(struct builder *b, size_t index)
 		break;
 	}
 	uint32_t op = builder_add(b, builder_name(b, layer, ".grad"), is_library(layer->op), 1, 0,
-				  backward_passes(layer->op) * out, &gradient, 1);
+				  backward_passes(b, layer) * out, &gradient, 1);
 	b->ops.items[op].wait_s = norm_wait_s(b, layer);
 	/* A bias's gradient is a sum over its layer's output. */
 	if (is_elementwise(b, layer->op) && layer->op != LAYER_BIAS)
@@ -448,7 +497,7 @@ static void group_updates(struct op *ops, size_t count, const struct stack_param
 {
 	struct op *last = NULL;
 	double members_count = 0;
-	uint32_t kernels = stack->lars ? 1 + LARS_KERNELS : 1;
+	uint32_t kernels = stack->lars || stack->lamb ? 1 + LARS_KERNELS : 1;
 	for (size_t i = 0; i < count; i++) {
 		struct op *op = &ops[i];
 		if (op->update_of == NO_TENSOR)
@@ -464,7 +513,7 @@ static void group_updates(struct op *ops, size_t count, const struct stack_param
 		members_count++;
 		last = op;
 	}
-	for (size_t i = 0; stack->lars && i < count; i++)
+	for (size_t i = 0; (stack->lars || stack->lamb) && i < count; i++)
 		if (ops[i].update_of != NO_TENSOR && ops[i].kernels > 1)
 			ops[i].work.bytes_B /= ops[i].kernels;
 }
@@ -520,7 +569,7 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 				 .tensors = b.tensors,
 				 .tensor_count = b.tensor_count};
 	if (stack->xla_clusters_count > 0 || stack->fusion != FUSION_NONE)
-		graph = op_graph_fuse(arena, &graph, stack->fusion == FUSION_LAYER);
+		graph = op_graph_fuse(arena, &graph, (enum stack_fusion)stack->fusion);
 	group_updates((struct op *)graph.ops, graph.count, stack);
 	add_waits(&graph, stack);
 	return graph;

@@ -45,11 +45,12 @@ struct op {
 	enum op_pass pass;
 	bool library;            /* the op calls cuDNN or cuBLAS */
 	bool elementwise;        /* XLA can fuse it with its neighbours */
+	bool pointwise;          /* inference engines can compute it in the kernel of a product */
 	bool weights;            /* computes only gradients of weights */
 	uint32_t kernels;        /* number of launches */
 	struct kernel_work work; /* work of each kernel */
 	double wait_s;           /* time in which its kernel waits for other GPUs */
-	double output_B;         /* set only for elementwise ops */
+	double output_B;         /* set only for elementwise ops and products */
 	const uint32_t *inputs;  /* ops that must be issued before this op */
 	uint32_t input_count;
 	const uint32_t *gradients; /* tensors whose gradients are complete after this op */
@@ -73,9 +74,10 @@ struct op_graph {
 
 struct op_graph op_graph_new(struct arena *arena, const struct network *network, size_t batch,
 			     const struct stack_params *stack, const struct gpu_params *gpu);
-/* Returns a new graph of the same work in which elementwise neighbours, or only those within
- * layers, are fused, as by XLA. */
+/* Returns a new graph of the same work in which elementwise neighbours are fused, as by XLA. With
+ * FUSION_LAYER only those of the same layer are, with FUSION_INFERENCE also pointwise ops and the
+ * product before them. */
 struct op_graph op_graph_fuse(struct arena *arena, const struct op_graph *graph,
-			      bool within_layers);
+			      enum stack_fusion fusion);
 
 #endif

@@ -62,6 +62,9 @@ double tokens_of(const struct layer *layer);
 /* Adds an op with negligible arithmetic that is not elementwise. */
 uint32_t tokens_plain(struct builder *b, const struct layer *layer, const char *what,
 		      uint32_t kernels, double bytes_B, uint32_t input);
+/* Adds element-wise kernels, which a compiler can fuse with their neighbours. */
+uint32_t tokens_elementwise(struct builder *b, const struct layer *layer, const char *what,
+			    uint32_t kernels, double read_B, double write_B, uint32_t input);
 /* Adds a kernel that computes matrix products. */
 uint32_t tokens_product(struct builder *b, const struct layer *layer, const char *what,
 			struct kernel_product product, double bytes_B, uint32_t input);

@@ -49,6 +49,11 @@ static uint32_t convert(struct builder *b, const struct layer *layer, const char
 	return tokens_plain(b, layer, what, 1, elements * (written ? 1 : b->element_B + 2), input);
 }
 
+static bool has_bias(const struct layer *layer)
+{
+	return layer->tensor_count > (layer->tied_to ? 0 : layer->part_count);
+}
+
 uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t input)
 {
 	enum layer_op from = b->network->layers[layer->inputs[0]].op;
@@ -63,6 +68,11 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 				       (part.in_count + part.weight_count) * part.factor_B +
 					       part.out_count * b->element_B,
 				       input);
+		if (b->stack->separate_bias && has_bias(layer))
+			input = tokens_elementwise(b, layer,
+						   arena_printf(b->arena, ".bias%s", part.suffix),
+						   1, part.out_count * b->element_B,
+						   part.out_count * b->element_B, input);
 	}
 	return input;
 }
@@ -93,7 +103,7 @@ void linear_backward(struct builder *b, size_t index)
 {
 	const struct layer *layer = &b->network->layers[index];
 	uint32_t gradient = b->gradient[index], last = NONE;
-	bool bias = layer->tensor_count > (layer->tied_to ? 0 : layer->part_count);
+	bool bias = has_bias(layer);
 
 	for (size_t i = 0; i < parts_of(b, layer); i++) {
 		struct part part = part_of(b, layer, i);

@@ -77,8 +77,8 @@ uint32_t tokens_plain(struct builder *b, const struct layer *layer, const char *
 	return builder_add(b, builder_name(b, layer, what), false, kernels, 0, bytes_B, &input, 1);
 }
 
-static uint32_t add_elementwise(struct builder *b, const struct layer *layer, const char *what,
-				uint32_t kernels, double read_B, double write_B, uint32_t input)
+uint32_t tokens_elementwise(struct builder *b, const struct layer *layer, const char *what,
+			    uint32_t kernels, double read_B, double write_B, uint32_t input)
 {
 	uint32_t op = tokens_plain(b, layer, what, kernels, read_B + write_B, input);
 
@@ -102,8 +102,9 @@ static uint32_t add_chain(struct builder *b, const struct layer *layer, const st
 	const char *whole = b->pass == PASS_BACKWARD ? ".grad" : "";
 
 	for (size_t i = 0; i < (fused ? 1 : chain->count); i++) {
-		input = add_elementwise(b, layer, fused ? whole : steps[i].what, kernels,
-					steps[i].reads * size_B, steps[i].writes * size_B, input);
+		input = tokens_elementwise(b, layer, fused ? whole : steps[i].what, kernels,
+					   steps[i].reads * size_B, steps[i].writes * size_B,
+					   input);
 		if (ops != NULL)
 			ops[i] = input;
 	}
@@ -129,6 +130,7 @@ uint32_t tokens_product(struct builder *b, const struct layer *layer, const char
 		builder_add(b, builder_name(b, layer, what), true, 1, flop, bytes_B, &input, 1);
 	struct kernel_work *work = &b->ops.items[op].work;
 
+	b->ops.items[op].output_B = product.m * product.n * product.count * b->element_B;
 	work->form = KERNEL_PRODUCT;
 	work->type = tokens_product_type(b, layer);
 	work->product = product;
@@ -193,7 +195,7 @@ static uint32_t add_dropout(struct builder *b, const struct layer *layer, const 
 {
 	if (whole_layers(b))
 		return tokens_plain(b, layer, what, 1, read_B + write_B, input);
-	return add_elementwise(b, layer, what, 1, read_B, write_B, input);
+	return tokens_elementwise(b, layer, what, 1, read_B, write_B, input);
 }
 
 /* Adds the product that computes the scores of all pairs, including masked pairs. */
@@ -214,20 +216,30 @@ static uint32_t add_values(struct builder *b, const struct layer *layer, const c
 			      w->product_B, input);
 }
 
+/* Adds the copies by which frameworks order features by heads and back: batched products need the
+ * tokens of a head in contiguous memory. Megatron-LM's layout needs no copies. */
+static uint32_t add_transposes(struct builder *b, const struct layer *layer, const char *what,
+			       uint32_t kernels, double moved_B, uint32_t input)
+{
+	return whole_layers(b) ? input : tokens_plain(b, layer, what, kernels, 2 * moved_B, input);
+}
+
 static uint32_t attention_forward(struct builder *b, const struct layer *layer, uint32_t input)
 {
 	struct attention_work w = attention_of(b, layer);
 
 	if (b->stack->fused_attention)
 		return add_fused(b, layer, "", 2 * w.flop, 2 * w.q_B + 2 * w.kv_B, input);
+	input = add_transposes(b, layer, ".transpose", 3, w.q_B + 2 * w.kv_B, input);
 	input = add_scores(b, layer, ".scores", &w, input);
-	input = add_elementwise(b, layer, ".scale", 1, w.pair_B, w.pair_B, input);
-	if (layer->attention.causal)
-		input = add_elementwise(b, layer, ".mask", 1, w.pair_B, w.pair_B, input);
-	input = add_elementwise(b, layer, ".softmax", 1, w.pair_B, w.pair_B, input);
+	input = tokens_elementwise(b, layer, ".scale", 1, w.pair_B, w.pair_B, input);
+	if (layer->attention.causal || layer->attention.mask)
+		input = tokens_elementwise(b, layer, ".mask", 1, w.pair_B, w.pair_B, input);
+	input = tokens_elementwise(b, layer, ".softmax", 1, w.pair_B, w.pair_B, input);
 	if (layer->attention.dropout)
 		input = add_dropout(b, layer, ".dropout", w.pair_B, w.pair_B, input);
-	return add_values(b, layer, "", &w, input);
+	input = add_values(b, layer, "", &w, input);
+	return add_transposes(b, layer, ".merge", 1, w.q_B, input);
 }
 
 /* Adds the backward kernels of FlashAttention: sums of output times gradient, all products, a
@@ -247,16 +259,20 @@ static uint32_t attention_backward(struct builder *b, const struct layer *layer,
 
 	if (b->stack->fused_attention)
 		return fused_backward(b, layer, gradient);
+	gradient = add_transposes(b, layer, ".grad_merge", 1, w.q_B, gradient);
 	gradient = add_values(b, layer, ".grad_value", &w, gradient);
 	gradient = add_scores(b, layer, ".grad_pairs", &w, gradient);
 	if (layer->attention.dropout)
 		gradient = add_dropout(b, layer, ".grad_dropout", 2 * w.pair_B, w.pair_B, gradient);
-	gradient = add_elementwise(b, layer, ".grad_softmax", 1, 2 * w.pair_B, w.pair_B, gradient);
+	gradient =
+		tokens_elementwise(b, layer, ".grad_softmax", 1, 2 * w.pair_B, w.pair_B, gradient);
 	if (layer->attention.causal)
-		gradient = add_elementwise(b, layer, ".grad_mask", 1, w.pair_B, w.pair_B, gradient);
-	gradient = add_elementwise(b, layer, ".grad_scale", 1, w.pair_B, w.pair_B, gradient);
+		gradient =
+			tokens_elementwise(b, layer, ".grad_mask", 1, w.pair_B, w.pair_B, gradient);
+	gradient = tokens_elementwise(b, layer, ".grad_scale", 1, w.pair_B, w.pair_B, gradient);
 	gradient = add_values(b, layer, ".grad_query", &w, gradient);
-	return add_values(b, layer, ".grad_key", &w, gradient);
+	gradient = add_values(b, layer, ".grad_key", &w, gradient);
+	return add_transposes(b, layer, ".grad_transpose", 3, w.q_B + 2 * w.kv_B, gradient);
 }
 
 /* Returns the number of elements of queries and keys, which rotary positions and their norms
@@ -270,30 +286,36 @@ static double queries_and_keys(const struct layer *layer)
 
 /* ---- cross-entropy, embedding and positions ---- */
 
-/* Logits in half precision are cast to fp32 first. */
+/* Returns the size of an element in losses: 16-bit logits are cast to fp32, unless the whole
+ * network computes in 16 bits. */
+static double loss_element_B(const struct builder *b)
+{
+	return b->stack->master_weights ? b->element_B : 4;
+}
+
 static uint32_t cross_entropy_forward(struct builder *b, const struct layer *layer, uint32_t input)
 {
-	double count = layer->output_count * b->batch;
+	double count = layer->output_count * b->batch, size_B = loss_element_B(b) * count;
 
-	if (b->element_B < 4)
-		input = add_elementwise(b, layer, ".cast", 1, b->element_B * count, 4 * count,
-					input);
-	input = add_elementwise(b, layer, "", 1, 4 * count, 4 * count, input);
+	if (b->element_B < loss_element_B(b))
+		input = tokens_elementwise(b, layer, ".cast", 1, b->element_B * count, size_B,
+					   input);
+	input = tokens_elementwise(b, layer, "", 1, size_B, size_B, input);
 	return tokens_plain(b, layer, ".pick", 1, 16 * tokens_of(layer) * b->batch, input);
 }
 
 static uint32_t cross_entropy_backward(struct builder *b, const struct layer *layer,
 				       uint32_t gradient)
 {
-	double count = layer->output_count * b->batch;
+	double count = layer->output_count * b->batch, size_B = loss_element_B(b) * count;
 
-	gradient = add_elementwise(b, layer, ".grad_fill", 1, 0, 4 * count, gradient);
+	gradient = tokens_elementwise(b, layer, ".grad_fill", 1, 0, size_B, gradient);
 	gradient =
 		tokens_plain(b, layer, ".grad_pick", 1, 16 * tokens_of(layer) * b->batch, gradient);
-	gradient = add_elementwise(b, layer, ".grad", 1, 8 * count, 4 * count, gradient);
-	if (b->element_B < 4)
-		gradient = add_elementwise(b, layer, ".grad_cast", 1, 4 * count,
-					   b->element_B * count, gradient);
+	gradient = tokens_elementwise(b, layer, ".grad", 1, 2 * size_B, size_B, gradient);
+	if (b->element_B < loss_element_B(b))
+		gradient = tokens_elementwise(b, layer, ".grad_cast", 1, size_B,
+					      b->element_B * count, gradient);
 	return gradient;
 }
 
@@ -303,7 +325,8 @@ static void embedding_backward(struct builder *b, size_t index)
 	double matrix_B = layer->tensors[0] * b->weight_B;
 	double out_B = builder_B(b, layer->output_count);
 	bool few = tokens_of(layer) * b->batch <= EMBEDDING_ONE_KERNEL_TOKENS;
-	uint32_t op = add_elementwise(b, layer, ".grad_fill", 1, 0, matrix_B, b->gradient[index]);
+	uint32_t op =
+		tokens_elementwise(b, layer, ".grad_fill", 1, 0, matrix_B, b->gradient[index]);
 
 	op = tokens_plain(b, layer, ".grad", few ? 1 : EMBEDDING_SORT_KERNELS, 2 * out_B, op);
 	if (b->tied[index] != NONE)
@@ -340,10 +363,10 @@ static uint32_t layer_norm(struct builder *b, const struct layer *layer, const c
 	double count = layer->output_count * b->batch, low_B = b->element_B * count;
 
 	if (!norm_in_fp32(b))
-		return add_elementwise(b, layer, what, 1, reads * low_B, low_B, input);
-	input = add_elementwise(b, layer, ".up", 1, low_B, 4 * count, input);
-	input = add_elementwise(b, layer, what, 1, 4 * reads * count, 4 * count, input);
-	return add_elementwise(b, layer, ".down", 1, 4 * count, low_B, input);
+		return tokens_elementwise(b, layer, what, 1, reads * low_B, low_B, input);
+	input = tokens_elementwise(b, layer, ".up", 1, low_B, 4 * count, input);
+	input = tokens_elementwise(b, layer, what, 1, 4 * reads * count, 4 * count, input);
+	return tokens_elementwise(b, layer, ".down", 1, 4 * count, low_B, input);
 }
 
 static void norm_backward(struct builder *b, size_t index, double elements, uint32_t kernels)
@@ -373,7 +396,7 @@ static void combine_backward(struct builder *b, size_t index)
 	uint32_t rows = tokens_plain(b, layer, ".grad_gather", 1, 2 * rows_B, b->gradient[index]);
 
 	builder_receive(b, layer->inputs[0],
-			add_elementwise(b, layer, ".grad", 1, rows_B, rows_B, rows));
+			tokens_elementwise(b, layer, ".grad", 1, rows_B, rows_B, rows));
 	builder_receive(b, layer->inputs[1],
 			tokens_plain(b, layer, ".grad_weight", 2, 3 * rows_B, rows));
 }
@@ -398,8 +421,8 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 	case LAYER_DISPATCH:
 		return tokens_plain(b, layer, "", 1, 2 * out_B, input);
 	case LAYER_POSITIONS:
-		return add_elementwise(b, layer, "", 1, in_B + layer->tensors[0] * b->weight_B,
-				       out_B, input);
+		return tokens_elementwise(b, layer, "", 1, in_B + layer->tensors[0] * b->weight_B,
+					  out_B, input);
 	case LAYER_CLASS_TOKEN:
 		return class_token_forward(b, layer, in_B, out_B, input);
 	case LAYER_LINEAR:
@@ -417,7 +440,7 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 	case LAYER_GATE:
 		return add_chain(b, layer, &gate, layer->output_count, 1, input, NULL);
 	case LAYER_ROUTE:
-		input = add_elementwise(b, layer, ".softmax", 1, in_B, in_B, input);
+		input = tokens_elementwise(b, layer, ".softmax", 1, in_B, in_B, input);
 		return tokens_plain(b, layer, "", ROUTE_KERNELS, in_B + 4 * out_B, input);
 	case LAYER_COMBINE:
 		input = add_chain(b, layer, &combine,
@@ -428,7 +451,7 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 	case LAYER_LOSSES:
 		return tokens_plain(b, layer, "", (uint32_t)layer->input_count - 1, 0, input);
 	default: /* norms in one kernel, and activations */
-		return add_elementwise(b, layer, "", 1, in_B, out_B, input);
+		return tokens_elementwise(b, layer, "", 1, in_B, out_B, input);
 	}
 }
 
@@ -454,7 +477,7 @@ static uint32_t data_gradient(struct builder *b, const struct layer *layer, uint
 
 	switch (layer->op) {
 	case LAYER_SELECT:
-		gradient = add_elementwise(b, layer, ".grad_fill", 1, 0, in_B, gradient);
+		gradient = tokens_elementwise(b, layer, ".grad_fill", 1, 0, in_B, gradient);
 		return tokens_plain(b, layer, ".grad", 1, 2 * out_B, gradient);
 	case LAYER_ROTARY:
 		return add_chain(b, layer, &rotary_grad, queries_and_keys(layer), 2, gradient,
@@ -463,18 +486,18 @@ static uint32_t data_gradient(struct builder *b, const struct layer *layer, uint
 		gradient = add_chain(b, layer, &gate_grad, layer->output_count, 1, gradient, NULL);
 		return whole_layers(b)
 			       ? gradient
-			       : add_elementwise(b, layer, ".grad_cat", 1, in_B, in_B, gradient);
+			       : tokens_elementwise(b, layer, ".grad_cat", 1, in_B, in_B, gradient);
 	case LAYER_ROUTE:
 		gradient = tokens_plain(b, layer, ".grad_select", ROUTE_GRAD_KERNELS,
 					in_B + 2 * out_B, gradient);
-		return add_elementwise(b, layer, ".grad", 1, 2 * in_B, in_B, gradient);
+		return tokens_elementwise(b, layer, ".grad", 1, 2 * in_B, in_B, gradient);
 	case LAYER_DISPATCH:
-		gradient = add_elementwise(b, layer, ".grad_fill", 1, 0, in_B, gradient);
+		gradient = tokens_elementwise(b, layer, ".grad_fill", 1, 0, in_B, gradient);
 		return tokens_plain(b, layer, ".grad", 1, 2 * out_B, gradient);
 	case LAYER_CROSS_ENTROPY:
 		return cross_entropy_backward(b, layer, gradient);
 	default: /* activations */
-		return add_elementwise(b, layer, ".grad", 1, 2 * out_B, out_B, gradient);
+		return tokens_elementwise(b, layer, ".grad", 1, 2 * out_B, out_B, gradient);
 	}
 }
 

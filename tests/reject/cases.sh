@@ -44,6 +44,7 @@ topology = "own.cfg"; gpus = 2;|^case\.cfg:[12]: job 'job0': its GPUs have two p
 topology = "own.cfg"; gpu = "gpu2";|^case\.cfg:[12]: no guest runs on the host of GPU 'gpu2' \(write guests = \( \{ name = .*; host = "far"; \} \) into the topology
 topology = "own.cfg"; jobs = ( { gpus = 1; first_gpu = 2; }, { gpus = 1; } );|^case\.cfg:[12]: job 'job0': machine 'far' has no guest \(write guests = \(
 topology = "own.cfg"; program = "spread"; runtime = "synchronous";|^case\.cfg:2: program = "spread" needs a guest that serves no GPU, but every guest serves one \(write the name of a guest\)
+topology = "dgx1-v100"; gpus = 2; settings = ["stack.fusion=inference"];|stack\.fusion is inference, which cannot train \(write all
 topology = "t320-same-esxi"; settings = [1];|^case\.cfg:2: case: settings must hold texts \(write settings = \["host
 topology = "t320-same-esxi"; profile = "none.cfg";|none\.cfg: profile 'none\.cfg': its file has no group `parameters = \.\.\.`
 topology = "t320-same-esxi"; runtime = "none.cfg";|none\.cfg: runtime 'none\.cfg': its file has no group `runtime = \.\.\.`

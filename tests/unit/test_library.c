@@ -11,7 +11,8 @@ static const struct comm_shape one_node = {.rank_count = 8,
 					   .rank_most = 8,
 					   .inside = HOP_NVLINK,
 					   .inside_Bps = 282e9,
-					   .ring_count = 1};
+					   .ring_count = 1,
+					   .generation = GENERATION_AMPERE};
 
 static struct comm_shape nodes(size_t node_count)
 {
@@ -391,6 +392,44 @@ static struct comm_shape hopper(size_t gpus)
 				   .generation = GENERATION_HOPPER};
 }
 
+/* Two machines of eight H100. Eight adapters of 50 GB/s carry eight rings of 48 GB/s, with two
+ * blocks each: 16. Two adapters carry two rings, with four blocks each: 8. One adapter of 25 GB/s
+ * carries one ring below 45 GB/s: 2. Inside one machine 450 GB/s are twelve rings of 37.5: 24. */
+static void rings_of_hopper_across_machines_have_a_block_pair_for_each_adapter(void)
+{
+	struct library_params library = defaults();
+	library.algorithm = "ring";
+	library.protocol = CHOOSE_SIMPLE;
+	struct comm_shape shape = hopper(16);
+	const struct {
+		size_t rings, blocks;
+		double network_Bps;
+	} rows[] = {{8, 16, 400e9}, {2, 8, 100e9}, {1, 2, 25e9}};
+	CHECK(all_reduce(&library, &shape, 1e9).block_count == 24);
+	shape.node_count = 2;
+	shape.rank_most = 8;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		shape.ring_count = rows[i].rings;
+		shape.network_Bps = rows[i].network_Bps;
+		CHECK(all_reduce(&library, &shape, 1e9).block_count == rows[i].blocks);
+	}
+}
+
+/* On two machines a message of 1 MB takes LL128 if an adapter shares a PCIe switch with a GPU. It
+ * does not if all adapters are behind a root complex, nor on a P100. NCCL_PROTO can force it. */
+static void ll128_across_machines_needs_volta_and_an_adapter_behind_the_switch_of_a_gpu(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape near = nodes(2), far = nodes(2), old = nodes(2);
+	far.far_adapter = true;
+	old.generation = GENERATION_PASCAL;
+	CHECK(all_reduce(&library, &near, 1e6).protocol == PROTOCOL_LL128);
+	CHECK(all_reduce(&library, &far, 1e6).protocol != PROTOCOL_LL128);
+	CHECK(all_reduce(&library, &old, 1e6).protocol != PROTOCOL_LL128);
+	library.protocol = CHOOSE_LL128;
+	CHECK(all_reduce(&library, &far, 1e6).protocol == PROTOCOL_LL128);
+}
+
 /* Each of n heads gets the largest bandwidth of NCCL's list of which n + 1 fit in 18 x 20.6 GB/s:
  * 60 GB/s for four and five GPUs, 50 for six, 40 for seven and eight. NVLink SHARP has 0.85 n times
  * that, and a ring n / (2 (n - 1)) times 360 GB/s: 204 and 240 GB/s for four GPUs, 255 and 225 for
@@ -468,6 +507,8 @@ static const struct test tests[] = {
 	TEST(efa_changes_the_choice),
 	TEST(choice_time_has_start_and_slope),
 	TEST(nvlink_sharp_is_chosen_for_large_messages_of_five_gpus),
+	TEST(rings_of_hopper_across_machines_have_a_block_pair_for_each_adapter),
+	TEST(ll128_across_machines_needs_volta_and_an_adapter_behind_the_switch_of_a_gpu),
 	TEST(nvlink_sharp_needs_hopper_three_gpus_and_one_machine),
 	TEST(nvlink_sharp_works_in_rounds_of_chunks),
 };

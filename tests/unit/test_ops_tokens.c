@@ -132,6 +132,57 @@ static void attention_moves_its_scores_only_if_it_is_not_fused(void)
 		   0);
 	CHECK(tally_of(&apart, "/core.mask").ops == 12 &&
 	      tally_of(&apart, "/core.dropout").ops == 12);
+	/* copies of queries, keys and values, and one of the result */
+	CHECK_NEAR(tally_of(&apart, "/core.transpose").bytes_B, 12 * 3 * 2 * q_B, 1e-12);
+	CHECK_NEAR(tally_of(&apart, "/core.grad_transpose").bytes_B, 12 * 3 * 2 * q_B, 1e-12);
+	CHECK_NEAR(tally_of(&apart, "/core.merge").bytes_B, 12 * 2 * q_B, 1e-12);
+	CHECK(tally_of(&fused, "e.transpose").ops == 0 && tally_of(&fused, ".merge").ops == 0);
+}
+
+/* The mask of padding is added to the scores, and its gradient is not needed. */
+static void padding_mask_is_added_forward_only(void)
+{
+	struct op_graph graph = graph_of("bert-base", 4, false);
+
+	CHECK(tally_of(&graph, "/core.mask").ops == 12);
+	CHECK(tally_of(&graph, "/core.grad_mask").ops == 0);
+}
+
+/* The loss of NVIDIA's program needs logits of 512 tokens in place of 77. */
+static void logits_of_all_tokens_need_more_arithmetic(void)
+{
+	struct op_graph masked = graph_of("bert-base", 1, true);
+	struct op_graph all = graph_of("bert-base-all-logits", 1, true);
+	double of_token = 2 * 768.0 * (30522 + 768);
+
+	CHECK_NEAR(tally_of(&all, "").flop - tally_of(&masked, "").flop, 3 * (512 - 77) * of_token,
+		   1e-9);
+}
+
+/* apex O2 with FusedLAMB and two states: 13 passes over fp32, a gradient read in 16 bits and
+ * written in 32, a weight read in 32 and written in 16. Nothing is cast in the network. */
+static void master_weights_are_updated_in_fp32(void)
+{
+	struct stack_params stack = {.l2_loss = L2_LOSS_NONE,
+				     .optimiser_copies_count = 2,
+				     .precision = PRECISION_FP16,
+				     .master_weights = true,
+				     .lamb = true,
+				     .update_tensors_count = 1};
+	const struct network *bert = network_of("bert-base");
+	struct op_graph graph = op_graph_new(arena, bert, 1, &stack, NULL);
+
+	CHECK_NEAR(tally_of(&graph, ".update").bytes_B, bert->parameters_count * (13 * 4 + 12),
+		   1e-12);
+	CHECK(tally_of(&graph, "cast").ops == 0 && tally_of(&graph, ".bias").ops == 0);
+	CHECK_NEAR(stack_memory_B(bert, 1, &stack), bert->parameters_count * (3 * 4 + 2 + 2 + 4),
+		   0.2); /* the rest is activations */
+	stack.separate_bias = true;
+	graph = op_graph_new(arena, bert, 1, &stack, NULL);
+	/* in a block query, key, value, output, both of the MLP; in the heads four */
+	CHECK(tally_of(&graph, ".bias").ops + tally_of(&graph, ".bias.2").ops +
+		      tally_of(&graph, ".bias.3").ops ==
+	      12 * 6 + 4);
 }
 
 /* The matrix of a tied embedding is complete when both of its gradients are added. */
@@ -192,7 +243,7 @@ static void kernels_are_those_of_eager_mode(void)
 static void fusion_joins_elementwise_neighbours(void)
 {
 	struct op_graph graph = graph_of("llama3-8b", 1, true);
-	struct op_graph fused = op_graph_fuse(arena, &graph, false);
+	struct op_graph fused = op_graph_fuse(arena, &graph, FUSION_ALL);
 
 	CHECK_NEAR(tally_of(&fused, "").flop, tally_of(&graph, "").flop, 1e-12);
 	CHECK(tally_of(&fused, "").bytes_B < 0.8 * tally_of(&graph, "").bytes_B);
@@ -200,6 +251,37 @@ static void fusion_joins_elementwise_neighbours(void)
 	CHECK(tally_of(&fused, "/core").ops == 32);
 	for (size_t i = 0; i < fused.count; i++)
 		CHECK(fused.ops[i].work.bytes_B >= 0);
+}
+
+/* Forward kernels of ResNet-50 for inference: 53 convolutions, two pools, the fully connected layer
+ * and the softmax. 49 norms with ReLU, 4 without, 16 sums and the bias have none. A convolution of
+ * 64 x 56 x 56 outputs still writes them once. */
+static void inference_computes_in_the_kernels_of_products(void)
+{
+	struct stack_params stack = {.l2_loss = L2_LOSS_NONE,
+				     .precision = PRECISION_FP16,
+				     .update_tensors_count = 1,
+				     .fused_averages = true,
+				     .fusion = FUSION_INFERENCE};
+	struct op_graph graph = op_graph_new(arena, network_of("resnet50"), 8, &stack, NULL);
+	double forward = 0, products = 0;
+
+	for (size_t i = 0; i < graph.count; i++) {
+		const struct op *op = &graph.ops[i];
+		if (op->pass != PASS_FORWARD)
+			continue;
+		forward++;
+		products += op->work.form == KERNEL_CONVOLUTION || op->work.form == KERNEL_PRODUCT;
+	}
+	CHECK(products == 53 + 1);
+	CHECK(forward == 53 + 1 + 2 + 1);
+	/* conv1 of a block reads 64 x 56 x 56 elements and 64 x 64 weights; its ReLU costs nothing
+	 */
+	CHECK_NEAR(tally_of(&graph, "res2_1_conv1/relu").bytes_B,
+		   2 * (8 * 2 * 64.0 * 56 * 56 + 64 * 64), 1e-12);
+	/* the sum at the end of a block reads the block's input besides */
+	CHECK_NEAR(tally_of(&graph, "res2_2/relu").bytes_B,
+		   2 * (8 * (64 + 256 + 256.0) * 56 * 56 + 64 * 256), 1e-12);
 }
 
 /* Adam in bf16: 16 bytes a parameter; autocast has fp32 gradients: 18. */
@@ -261,11 +343,15 @@ static const struct test tests[] = {
 	TEST(each_gradient_is_completed_and_each_tensor_updated_once),
 	TEST(arithmetic_is_that_of_the_network),
 	TEST(attention_moves_its_scores_only_if_it_is_not_fused),
+	TEST(padding_mask_is_added_forward_only),
+	TEST(logits_of_all_tokens_need_more_arithmetic),
+	TEST(master_weights_are_updated_in_fp32),
 	TEST(tied_matrix_has_the_sum_of_two_gradients),
 	TEST(updates_read_and_write_all_parameters),
 	TEST(experts_are_read_when_they_have_rows),
 	TEST(kernels_are_those_of_eager_mode),
 	TEST(fusion_joins_elementwise_neighbours),
+	TEST(inference_computes_in_the_kernels_of_products),
 	TEST(autocast_needs_two_bytes_a_parameter_more),
 };
 

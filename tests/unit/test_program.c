@@ -494,6 +494,22 @@ static void optimiser_updates_groups_of_tensors(void)
 	CHECK_NEAR(tally_of(&lars, ".update").bytes_B, one.bytes_B * 7 / 5, 1e-12);
 }
 
+/* The first block of ResNet-50 begins with a norm of 64 x 56 x 56 outputs an image. With its ReLU
+ * in one kernel and a bit for each, it takes 3 + 1/32 passes over fp32 forward, and 5 + 1/32
+ * backward. */
+static void fused_norm_keeps_bits_of_its_relu(void)
+{
+	struct stack_params stack = stack_of("pytorch");
+	stack.l2_loss = L2_LOSS_NONE;
+	stack.fused_averages = true;
+	stack.fusion = FUSION_NORM;
+	struct op_graph graph = op_graph_new(arena, network_of("resnet50"), 32, &stack, NULL);
+	double output_B = 64.0 * 56 * 56 * 32 * 4;
+	CHECK_NEAR(tally_of(&graph, "res2_1_conv1/relu").bytes_B, (3 + 1 / 32.0) * output_B, 1e-12);
+	CHECK_NEAR(tally_of(&graph, "res2_1_conv1/batch_norm.grad").bytes_B,
+		   (5 + 1 / 32.0) * output_B, 1e-12);
+}
+
 static size_t launches_of(const struct stack_params *stack, double *duration_s)
 {
 	const struct call_thread *thread = &program_of(stack, "resnet50", 32)->threads[0];
@@ -540,6 +556,7 @@ static void waits_for_other_gpus_and_for_the_engine_add_up(void)
 
 static const struct test tests[] = {
 	TEST(optimiser_updates_groups_of_tensors),
+	TEST(fused_norm_keeps_bits_of_its_relu),
 	TEST(cuda_graph_is_launched_once),
 	TEST(waits_for_other_gpus_and_for_the_engine_add_up),
 	TEST(resnet50_has_the_operations_counted_by_hand),
