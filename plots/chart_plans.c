@@ -26,10 +26,11 @@ static void cover(struct plane *plane, double gpu_memory_B, const struct plan_ma
 	axis_cover(&plane->y, y.low, y.high);
 }
 
-static double draw_key(struct drawing *drawing, double y)
+static double draw_key(struct drawing *drawing, double y, bool intervals)
 {
 	const struct legend_entry entries[] = {
-		{LEGEND_MARKER, best_look, "best plans, with 90 % intervals"},
+		{LEGEND_MARKER, best_look,
+		 intervals ? "best plans, with 90 % intervals" : "best plans"},
 		{LEGEND_MARKER, other_look, "other simulated plans"},
 		{LEGEND_LINE, {.paint = ink_alarm, .dash = DASH_SHORT}, "memory of a GPU"}};
 	return draw_legend(drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN, entries, 3);
@@ -40,7 +41,8 @@ struct drawing *chart_plans(struct arena *arena, struct chart_text text, const c
 {
 	struct drawing *drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	struct plane plane = {0};
-	double y = draw_key(drawing, chart_begin(drawing, arena, text)) + 8;
+	bool intervals = count > 0 && has_interval(plans[0].throughput);
+	double y = draw_key(drawing, chart_begin(drawing, arena, text), intervals) + 8;
 	double left = CHART_MARGIN + 50;
 	const struct area area = {left, y, CHART_WIDTH - CHART_MARGIN - left, plot_height};
 	cover(&plane, gpu_memory_B, plans, count);

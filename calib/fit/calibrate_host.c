@@ -98,29 +98,67 @@ static const struct calibration_series *rounds_of(struct calibrating *c, bool *w
 				     "paid_B", 1, CALLS_LIMIT);
 }
 
+/* Returns the time of a round of n messages of size_B at distance delay_s; NaN: not measured. */
+static double round_s(struct calibrating *c, double n, double delay_s, double size_B)
+{
+	const struct recording_number numbers[] = {
+		{"n", n}, {"delay_s", delay_s}, {"size_B", size_B}};
+	const struct recording_point *const *points;
+	size_t count = where(c, "tcp", "what=roundtrip nagle=off", numbers, 3, &points);
+	return count > 0 ? points[0]->value : NAN;
+}
+
+/* Returns the interval between the smallest messages of a train that follow each other without a
+ * pause; infinite if it was not measured. */
+static double train_gap_s(struct calibrating *c)
+{
+	const struct recording_point *const *points;
+	size_t count =
+		recording_find(c->recording, c->arena, "tcp", "what=roundtrip nagle=off", &points);
+	double least_B = INFINITY, n = 0;
+	for (size_t i = 0; i < count; i++)
+		if (recording_point_number(points[i], "n", 0) > 1) {
+			n = recording_point_number(points[i], "n", 0);
+			least_B = fmin(least_B, recording_point_number(points[i], "size_B", 0));
+		}
+	double gap_s = loggp_gap_s(round_s(c, n, 0, least_B), round_s(c, 1, 0, least_B), n);
+	return gap_s > 0 ? gap_s : INFINITY;
+}
+
 /* Determines the fixed parts of a message. A send is measured directly. A round gives only the
- * sum of receive and thread_wake, which is divided like the defaults. */
+ * sum of receive and thread_wake, which is divided like the defaults. Neither side works longer on
+ * a message than the interval between messages of a train. The rest passes only if the receiver
+ * sleeps: the kernel of the sender wakes the receiver's core, which takes long in virtual machines.
+ * This rest is thread_wake. */
 static void message_parts(struct calibrating *c, const struct calibration_series *whole,
 			  const struct calibration_series *overhead)
 {
 	struct interval sum = interval_times(whole->start_s[0], 0.5);
 	struct interval send = interval_times(sum, SEND_S / (SEND_S + RECEIVE_S + WAKE_S));
 	bool seen = overhead && overhead->start_s[0].value < sum.value;
+	double gap_s = train_gap_s(c);
 	if (seen)
 		send = overhead->start_s[0];
+	bool paced = send.value > gap_s;
+	if (paced)
+		send = interval_times(send, gap_s / send.value);
 	calibrating_found(c, "guest.*.send", QUANTITY_TIME, send, "%s; %s",
-			  seen ? "the sender's time in a small send"
-			       : "its part of half a round trip, divided like the defaults",
+			  paced  ? "interval between messages of a train"
+			  : seen ? "the sender's time in a small send"
+				 : "its part of half a round trip, divided like the defaults",
 			  calibrating_quality(c, seen ? overhead : whole));
 	struct interval rest = interval_less(sum, send);
+	struct interval receive = interval_times(rest, RECEIVE_S / (RECEIVE_S + WAKE_S));
+	if (receive.value > gap_s)
+		receive = interval_times(receive, gap_s / receive.value);
 	const char *note = arena_printf(c->arena,
 					"half a round trip minus a send, with nothing for the "
-					"wire, divided like the defaults; %s",
+					"wire, divided like the defaults, receive at most the "
+					"interval between messages of a train; %s",
 					calibrating_quality(c, whole));
-	calibrating_found(c, "guest.*.receive", QUANTITY_TIME,
-			  interval_times(rest, RECEIVE_S / (RECEIVE_S + WAKE_S)), "%s", note);
-	calibrating_found(c, "guest.*.thread_wake", QUANTITY_TIME,
-			  interval_times(rest, WAKE_S / (RECEIVE_S + WAKE_S)), "%s", note);
+	calibrating_found(c, "guest.*.receive", QUANTITY_TIME, receive, "%s", note);
+	calibrating_found(c, "guest.*.thread_wake", QUANTITY_TIME, interval_less(rest, receive),
+			  "%s", note);
 }
 
 static void tcp(struct calibrating *c)
@@ -149,16 +187,6 @@ static void tcp(struct calibrating *c)
 			free_wire ? "bytes of rounds and streams"
 				  : "the sender's time for each byte of a send",
 			calibrating_quality(c, free_wire ? whole : overhead));
-}
-
-/* Returns the time of a round of n messages of size_B at distance delay_s; NaN: not measured. */
-static double round_s(struct calibrating *c, double n, double delay_s, double size_B)
-{
-	const struct recording_number numbers[] = {
-		{"n", n}, {"delay_s", delay_s}, {"size_B", size_B}};
-	const struct recording_point *const *points;
-	size_t count = where(c, "tcp", "what=roundtrip nagle=off", numbers, 3, &points);
-	return count > 0 ? points[0]->value : NAN;
 }
 
 /* Separates overhead, gap and latency by trains of messages. The simulator does not use the result;

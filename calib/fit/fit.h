@@ -136,6 +136,11 @@ const struct collectives_fit *fit_collectives(struct arena *arena, struct diag *
 					      const struct fit_collectives_request *request,
 					      uint64_t seed, FILE *progress, const char **broken);
 
+/* Returns the recordings' times of collectives as test rows of a dataset, for predictions on the
+ * topology that the settings name. Returns NULL after an error. */
+const struct dataset *collectives_dataset(struct arena *arena, struct diag *diag,
+					  const struct fit_collectives_request *request);
+
 /* Adds the evidence of stages to a list, each once. profile NULL: of all profiles. */
 struct evidences {
 	VEC(struct evidence) list;

@@ -69,6 +69,9 @@ static void gather(struct arena *arena, const struct fit_collectives_request *re
 			const char *name = simulated(recording_point_word(points[k], "collective"));
 			double ranks = recording_point_number(points[k], "ranks", 0);
 			double size_B = recording_point_number(points[k], "size_B", 0);
+			const char *library = recording_point_word(points[k], "library");
+			if (library && strncmp(library, "mpi", 3) == 0)
+				continue; /* no library of GPUs */
 			if (!name || ranks < 2 || size_B < 1 || !(points[k]->value > 0))
 				continue;
 			struct measured *slot = VEC_PUSH(arena, &rows->measured);
@@ -124,6 +127,35 @@ static void deal(struct arena *arena, const struct fit_collectives_request *requ
 			held_out ? VEC_PUSH(arena, &rows->held_out) : VEC_PUSH(arena, &rows->fit);
 		*slot = row_of(arena, request, &rows->measured.items[i]);
 	}
+}
+
+const struct dataset *collectives_dataset(struct arena *arena, struct diag *diag,
+					  const struct fit_collectives_request *request)
+{
+	struct rows rows = {0};
+	const char *path = request->recordings[0]->path;
+	gather(arena, request, &rows);
+	if (rows.measured.count == 0) {
+		diag_error(diag, (struct origin){path, 0},
+			   "the recording has no times of collectives that can be simulated "
+			   "(import a log of nccl-tests or of NCCL's Inspector)");
+		return NULL;
+	}
+	struct dataset_row *list = ARENA_ARRAY(arena, rows.measured.count, struct dataset_row);
+	for (size_t i = 0; i < rows.measured.count; i++) {
+		list[i] = *row_of(arena, request, &rows.measured.items[i]);
+		list[i].role = ROLE_TEST;
+	}
+	struct dataset *dataset = ARENA_NEW(arena, struct dataset);
+	*dataset = (struct dataset){.name = path,
+				    .title = "Recorded collectives",
+				    .source = path,
+				    .path = path,
+				    .measure = MEASURE_TIME,
+				    .draws = SIZE_MAX,
+				    .rows = list,
+				    .row_count = rows.measured.count};
+	return dataset;
 }
 
 static double held_out_ratio(struct arena *arena, struct diag *diag, const char *data_root,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calib/fit/import.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include "sim/json/write.h"
 
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
+
+enum { SKIPS_MAX = 64, SERIES_MAX = 4096 };
 
 static const struct registry_row rows[] = {
 #define IMPORTER(name) REGISTRY_ROW(name),
@@ -144,6 +147,7 @@ void import_sample(struct importing *importing, struct import_point *point, doub
 	double *slot = VEC_PUSH(importing->arena, &point->samples);
 	bool rate = strcmp(point->unit, "B/s") == 0;
 	*slot = value;
+	importing->used_count++;
 	if (diag_count(importing->diag))
 		return;
 	FW_ASSERT(!rate || strcmp(point->x[0].key, "size_B") == 0);
@@ -160,6 +164,52 @@ void import_sample(struct importing *importing, struct import_point *point, doub
 	else if (importing->torn)
 		import_error(importing, "the log ends in the middle of this row (measure again, or "
 					"add a newline if the row is complete)");
+}
+
+void import_skip(struct importing *importing, const char *why)
+{
+	size_t i = 0;
+	while (i < importing->skips.count &&
+	       (strcmp(importing->skips.items[i].path, importing->path) != 0 ||
+		strcmp(importing->skips.items[i].why, why) != 0))
+		i++;
+	if (i == importing->skips.count && i < SKIPS_MAX)
+		*VEC_PUSH(importing->arena, &importing->skips) =
+			(struct import_skip){why, importing->path, importing->line, 0};
+	importing->skips.items[i < SKIPS_MAX ? i : SKIPS_MAX - 1].count++;
+	importing->skipped_count++;
+}
+
+struct import_point *import_series(struct importing *importing, size_t first, const char *test,
+				   const char *words, const char *key, double value, double size_B)
+{
+	for (size_t i = first; i < importing->points.count; i++) {
+		struct import_point *point = &importing->points.items[i];
+		bool at = fabs(point->x[0].value - value) <= 0 &&
+			  (size_B <= 0 || fabs(point->x[1].value - size_B) <= 0);
+		if (at && strcmp(point->words, words) == 0)
+			return point;
+	}
+	if (importing->points.count - first == SERIES_MAX)
+		import_error(importing, "the log has more than %d different results (divide it)",
+			     SERIES_MAX);
+	struct import_point *point = import_point(importing, test, words);
+	import_at(importing, point, key, value);
+	if (size_B > 0)
+		import_at(importing, point, "size_B", size_B);
+	return point;
+}
+
+const char *import_untagged(const char *line)
+{
+	line += strspn(line, " \t");
+	size_t digits = strspn(line, "0123456789");
+	const char *tag = line[0] == '[' ? strstr(line, "]<stdout>:") : NULL;
+	if (tag)
+		line = tag + strlen("]<stdout>:");
+	else if (digits > 0 && line[digits] == ':')
+		line += digits + 1;
+	return line + strspn(line, " \t");
 }
 
 static int by_point(const void *a, const void *b)
@@ -205,26 +255,33 @@ static void number_passes(struct importing *importing)
 	}
 }
 
-static const struct importing *read_log(struct arena *arena, struct diag *diag,
-					const struct importer *importer, FILE *in, const char *path)
+static void read_log(struct importing *importing, const struct importer *importer, FILE *in,
+		     const char *path)
+{
+	size_t before = importing->points.count, skips = importing->skips.count;
+	importing->in = in;
+	importing->path = path;
+	importing->line = 0;
+	importing->tool = importing->tool ? "log" : importer->name;
+	importer->log(importing);
+	if (diag_count(importing->diag) == 0 && ferror(in))
+		import_error(importing, "the file cannot be read any further");
+	if (diag_count(importing->diag) || importing->points.count > before)
+		return;
+	const char *why = importer->expected;
+	if (importing->skips.count > skips) {
+		why = importing->skips.items[skips].why;
+		importing->line = importing->skips.items[skips].line;
+	}
+	import_error(importing, "no results of %s were found (%s)", importer->name, why);
+}
+
+static struct importing *begin(struct arena *arena, struct diag *diag)
 {
 	struct importing *importing = ARENA_NEW(arena, struct importing);
 	importing->arena = arena;
 	importing->diag = diag;
-	importing->in = in;
-	importing->path = path;
-	importing->tool = importer->name;
-	importer->log(importing);
-	if (diag_count(diag) == 0 && ferror(in))
-		import_error(importing, "the file cannot be read any further");
-	if (diag_count(diag) == 0 && importing->points.count == 0) {
-		importing->line = 0;
-		import_error(importing, "no results of %s were found (%s)", importer->name,
-			     importer->expected);
-	}
-	if (diag_count(diag) == 0)
-		number_passes(importing);
-	return diag_count(diag) ? NULL : importing;
+	return importing;
 }
 
 /* ---- writing ---- */
@@ -307,16 +364,84 @@ static void write_log(FILE *out, const void *ctx)
 	jw_end(&json);
 }
 
+static bool done(struct importing *importing, struct imported *imported)
+{
+	if (diag_count(importing->diag) == 0)
+		number_passes(importing);
+	if (diag_count(importing->diag))
+		return false;
+	const char *said = arena_printf(importing->arena,
+					"%zu points of %s: %zu results read, %zu used, %zu skipped",
+					importing->points.count, importing->tool,
+					importing->used_count + importing->skipped_count,
+					importing->used_count, importing->skipped_count);
+	for (size_t i = 0; i < importing->skips.count; i++) {
+		const struct import_skip *skip = &importing->skips.items[i];
+		said = arena_printf(importing->arena, "%s\n%zu skipped: %s (%s:%d)", said,
+				    skip->count, skip->why, skip->path, skip->line);
+	}
+	*imported = (struct imported){write_log, importing, said};
+	return true;
+}
+
 bool import_read(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
 		 const char *path, struct imported *imported)
 {
 	if (importer->read)
 		return importer->read(arena, diag, in, path, imported);
-	const struct importing *importing = read_log(arena, diag, importer, in, path);
-	if (!importing)
-		return false;
-	*imported = (struct imported){
-		write_log, importing,
-		arena_printf(arena, "%zu points of %s", importing->points.count, importer->name)};
-	return true;
+	struct importing *importing = begin(arena, diag);
+	read_log(importing, importer, in, path);
+	return done(importing, imported);
 }
+
+/* ---- logs of any tools ---- */
+
+static bool has_mark(const struct importer *importer, const char *line)
+{
+	for (size_t i = 0; i < IMPORT_MARKS && importer->marks[i]; i++)
+		if (strstr(line, importer->marks[i]))
+			return true;
+	return false;
+}
+
+/* Returns the importer that has the first mark of the file, or NULL. */
+static const struct importer *recognise(struct importing *importing, FILE *in)
+{
+	while (fgets(importing->text, sizeof importing->text, in))
+		for (size_t i = 0; i < importer_count(); i++)
+			if (has_mark(importer_at(i), importing->text))
+				return importer_at(i);
+	return NULL;
+}
+
+/* Reads several logs, whose tools the content tells. */
+static bool import_log_files(struct arena *arena, struct diag *diag, const char *const *paths,
+			     size_t count, struct imported *imported)
+{
+	struct importing *importing = begin(arena, diag);
+	for (size_t i = 0; i < count && diag_count(diag) == 0; i++) {
+		FILE *in = fopen(paths[i], "rb");
+		const struct importer *importer = in ? recognise(importing, in) : NULL;
+		if (!in)
+			diag_error(diag, (struct origin){paths[i], 0}, "cannot read the file: %s",
+				   strerror(errno));
+		else if (!importer)
+			diag_error(diag, (struct origin){paths[i], 1},
+				   "neither this nor a later line is that of a known tool "
+				   "(name the kind, for example farwire import nccl-tests FILE)");
+		else if (fseek(in, 0, SEEK_SET) != 0)
+			diag_error(diag, (struct origin){paths[i], 0},
+				   "the file cannot be read twice (name a file, not a pipe)");
+		else
+			read_log(importing, importer, in, paths[i]);
+		if (in)
+			fclose(in);
+	}
+	return done(importing, imported);
+}
+
+const struct importer import_log = {
+	.name = "log",
+	.help = "logs of the tools below, recognised by their content; several files are joined",
+	.files = import_log_files,
+};

@@ -23,7 +23,7 @@
 #include "sim/base/registry.h"
 #include "sim/base/vec.h"
 
-enum { IMPORT_NUMBERS = 4, IMPORT_LINE_MAX_B = 65536 };
+enum { IMPORT_NUMBERS = 4, IMPORT_MARKS = 4, IMPORT_LINE_MAX_B = 65536 };
 
 struct import_point {
 	const char *test, *words; /* for example "collective=all_reduce library=nccl" */
@@ -37,6 +37,12 @@ struct import_point {
 	VEC(double) samples;
 };
 
+struct import_skip { /* results that were not used, for one reason */
+	const char *why, *path;
+	int line; /* of the first */
+	size_t count;
+};
+
 struct importing {
 	struct arena *arena;
 	struct diag *diag;
@@ -48,6 +54,8 @@ struct importing {
 	const char *tool, *gpu; /* gpu is NULL if the log has none */
 	size_t pass_count;
 	VEC(struct import_point) points;
+	VEC(struct import_skip) skips;
+	size_t used_count, skipped_count; /* results */
 };
 
 struct imported {
@@ -58,6 +66,8 @@ struct imported {
 
 struct importer {
 	const char *name, *help;
+	/* For logs: a line with one of these texts tells `import log` which tool wrote the file. */
+	const char *marks[IMPORT_MARKS];
 	/* For logs: `expected` describes the content for errors; `log` adds points, or errors to
 	 * diag. */
 	const char *expected;
@@ -92,6 +102,14 @@ size_t import_words(struct importing *importing, const char *line, const char **
 /* Reads a number above zero. Returns false for "N/A" and zero; other texts are errors. */
 bool import_number(struct importing *importing, const char *word, double *value);
 struct import_point *import_point(struct importing *importing, const char *test, const char *words);
+/* Returns the point of these words and numbers that was added since `first`, or adds it. For logs
+ * whose lines are samples of few points. */
+struct import_point *import_series(struct importing *importing, size_t first, const char *test,
+				   const char *words, const char *key, double value, double size_B);
+/* Counts a result that is not used. `why` completes "3 skipped: ". */
+void import_skip(struct importing *importing, const char *why);
+/* Skips the prefixes of mpirun --tag-output and srun --label, and blanks. */
+const char *import_untagged(const char *line);
 /* Adds a number above zero and below 1e18, for example a size, to a point; other numbers are
  * errors. */
 void import_at(struct importing *importing, struct import_point *point, const char *key,

@@ -19,6 +19,7 @@ enum { WORDS_MAX = 24 };
 struct state {
 	VEC(double) alone, sum; /* B/s: goodput of single streams, and of all streams together */
 	double streams, block_B;
+	double total_Bps;    /* JSON: over the whole test; 0: unknown */
 	char first[16];      /* name of the first stream: "5]" */
 	int line;            /* JSON: line at which the last interval ends */
 	const char *failure; /* iperf3's error message */
@@ -105,8 +106,11 @@ static void take_interval(struct importing *importing, struct jp_reader *in, str
 		}
 	}
 	state->line = in->line;
+	importing->line = in->line;
 	if (!omitted && rate > 0)
 		add(importing, state, true, rate / BITS);
+	else
+		import_skip(importing, "an omitted interval, or one in which nothing arrived");
 }
 
 static void take_intervals(struct importing *importing, struct jp_reader *in, struct state *state)
@@ -154,20 +158,70 @@ static void take_start(struct importing *importing, struct jp_reader *in, struct
 			jp_skip(in);
 }
 
+/* Reads what the receiver, or else the sender, counted over the whole test. */
+static void take_end(struct jp_reader *in, struct state *state)
+{
+	if (jp_next(in) != JP_OBJECT)
+		return;
+	while (!in->error && jp_next(in) == JP_KEY) {
+		bool received = strcmp(in->text, "sum_received") == 0;
+		if (!received && strcmp(in->text, "sum_sent") != 0) {
+			jp_skip(in);
+			continue;
+		}
+		if (jp_next(in) != JP_OBJECT)
+			continue;
+		while (!in->error && jp_next(in) == JP_KEY)
+			if (strcmp(in->text, "bits_per_second") != 0)
+				jp_skip(in);
+			else if (jp_next(in) == JP_NUMBER && in->number > 0 &&
+				 (received || state->total_Bps <= 0))
+				state->total_Bps = in->number / BITS;
+	}
+}
+
+/* Reads {"event":"interval","data":{...}} of --json-stream, behind the key "event". */
+static void take_event(struct importing *importing, struct jp_reader *in, struct state *state)
+{
+	char event[16] = "";
+	if (jp_next(in) == JP_TEXT)
+		snprintf(event, sizeof event, "%s", in->text);
+	if (in->error || jp_next(in) != JP_KEY || strcmp(in->text, "data") != 0)
+		in->error = in->error ? in->error : "the key \"data\" is expected here";
+	else if (strcmp(event, "start") == 0)
+		take_start(importing, in, state);
+	else if (strcmp(event, "interval") == 0 && jp_next(in) == JP_OBJECT)
+		take_interval(importing, in, state);
+	else if (strcmp(event, "end") == 0)
+		take_end(in, state);
+	else if (strcmp(event, "error") == 0 && jp_next(in) == JP_TEXT)
+		state->failure = arena_strdup(importing->arena, in->text);
+	else if (strcmp(event, "interval") != 0)
+		jp_skip(in);
+}
+
 static void read_json(struct importing *importing, struct state *state)
 {
 	struct jp_reader *in = jp_open(importing->arena, importing->in);
+	bool stream = false;
 	jp_next(in);
-	while (!in->error && jp_next(in) == JP_KEY)
-		if (strcmp(in->text, "intervals") == 0)
+	while (!in->error && (jp_next(in) == JP_KEY || (stream && jp_next(in) == JP_KEY)))
+		if (strcmp(in->text, "event") == 0) {
+			take_event(importing, in, state);
+			stream = true;
+			if (!in->error && !jp_leave(in))
+				break;
+		} else if (strcmp(in->text, "intervals") == 0)
 			take_intervals(importing, in, state);
+		else if (strcmp(in->text, "end") == 0)
+			take_end(in, state);
 		else if (strcmp(in->text, "start") == 0)
 			take_start(importing, in, state);
 		else if (strcmp(in->text, "error") != 0)
 			jp_skip(in);
 		else if (jp_next(in) == JP_TEXT)
 			state->failure = arena_strdup(importing->arena, in->text);
-	if (!in->error && jp_next(in) != JP_END)
+	if (!in->error && !stream && jp_next(in) != JP_END)
 		in->error = "the file has more than one result (import each result separately)";
 	import_json_end(importing, in);
 	importing->line = state->line;
@@ -185,6 +239,8 @@ static void read_log(struct importing *importing)
 		while (diag_count(importing->diag) == 0 && (line = import_line(importing)))
 			if (line[0] == '[')
 				take_line(importing, line, &state);
+	if (state.sum.count == 0 && state.alone.count == 0 && state.total_Bps > 0)
+		add(importing, &state, true, state.total_Bps); /* no intervals were kept */
 	size_t count = state.sum.count ? state.sum.count : state.alone.count;
 	const double *rates = state.sum.count ? state.sum.items : state.alone.items;
 	if (count == 0 && state.failure && diag_count(importing->diag) == 0)
@@ -200,6 +256,8 @@ static void read_log(struct importing *importing)
 		size_t lines = state.alone.count / state.sum.count;
 		state.streams = (double)lines;
 	}
+	for (size_t i = 0; state.sum.count && i < state.alone.count; i++)
+		import_skip(importing, "one stream, because lines with [SUM] have all of them");
 	struct import_point *point = import_point(importing, "tcp", "what=stream nagle=on");
 	point->unit = "B/s";
 	import_at(importing, point, "size_B", state.block_B);
@@ -211,6 +269,7 @@ static void read_log(struct importing *importing)
 const struct importer import_iperf3 = {
 	.name = "iperf3",
 	.help = "output of iperf3, text or JSON",
+	.marks = {"\"test_start\"", "Connecting to host", "bits/sec", "Bytes/sec"},
 	.expected = "expected iperf3's intervals, '[  5]   0.00-1.00   sec ...', or its JSON",
 	.log = read_log,
 };

@@ -123,6 +123,7 @@ static void take_results(struct importing *importing, struct jp_reader *in)
 void import_nccl_json(struct importing *importing)
 {
 	struct state state = {0};
+	size_t first = importing->points.count;
 	struct jp_reader *in = jp_open(importing->arena, importing->in);
 	jp_next(in);
 	while (!in->error && diag_count(importing->diag) == 0 && jp_next(in) == JP_KEY)
@@ -136,7 +137,7 @@ void import_nccl_json(struct importing *importing)
 			jp_skip(in);
 	import_json_end(importing, in);
 	double ranks = state.processes * state.threads * state.gpus;
-	if (diag_count(importing->diag) || importing->points.count == 0)
+	if (diag_count(importing->diag) || importing->points.count == first)
 		return;
 	if (ranks < 2 || !state.collective)
 		import_error(
@@ -147,5 +148,5 @@ void import_nccl_json(struct importing *importing)
 				: "the log does not name the collective (the first word of "
 				  "\"args\" must be the program, for example all_reduce_perf)");
 	else
-		import_nccl_name(importing, 0, state.collective, ranks);
+		import_nccl_name(importing, first, state.collective, ranks);
 }

@@ -19,6 +19,8 @@
 
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
+#include "sim/base/units.h"
+#include "sim/collective/schedule.h"
 
 static const double MICROS = 1e6; /* microseconds per second */
 enum { WORDS_MAX = 40, TIMES = 2 };
@@ -28,6 +30,10 @@ struct state {
 	double ranks;
 	const char *collective; /* NULL: to be identified by the bandwidths */
 	bool named;             /* the line before '# nThread' named the collective */
+	bool given;             /* the log names it, here or before */
+	bool derived;           /* the ranks follow from the bandwidths */
+	bool operation;         /* the heading has the column of the operation */
+	double bus;             /* bus bandwidth by which the collective was identified */
 	size_t first;           /* first point of the run */
 	size_t columns;         /* number of columns of a row; 0: no heading yet */
 	size_t times[TIMES], time_count;
@@ -112,6 +118,7 @@ static void take_heading(struct importing *importing, const char *const *words, 
 			import_error(importing, "these are CPU times, not times of the collective "
 						"(measure without -C)");
 		state->columns += strcmp(words[i], "timestamp") == 0;
+		state->operation |= i == 3 && strcmp(words[i], "redop") == 0;
 	}
 	if (state->time_count == 0 && diag_count(importing->diag) == 0)
 		import_error(
@@ -128,7 +135,7 @@ static void take_comment(struct importing *importing, const char *line, struct s
 	if (found) {
 		end_run(importing, state);
 		state->collective = import_nccl_program(importing, found + sizeof starting - 1);
-		state->named = true;
+		state->named = state->given = true;
 	} else if (count > 0 && strcmp(words[0], "nThread") == 0) {
 		if (!state->named)
 			end_run(importing, state);
@@ -140,25 +147,72 @@ static void take_comment(struct importing *importing, const char *line, struct s
 	}
 }
 
-/* Identifies the collective by the ratio of bus bandwidth to algorithm bandwidth, and whether it
- * reduces. */
-static const char *collective_of(const struct state *state, double ratio, bool reduces)
+/* Identifies the collective by the ratio of bus bandwidth to algorithm bandwidth, whether it
+ * reduces, and the rank of the root (negative: none). An alltoall has a column for the operation,
+ * all_gather in old releases has none, and in new ones a check in place. */
+static const char *collective_of(const struct state *state, double ratio, bool reduces, bool rooted,
+				 bool exchanges)
 {
 	double n = state->ranks, part = (n - 1) / n;
-	if (fabs(ratio - 2 * part) < 0.06 * part && n > 2)
+	if (rooted)
+		return reduces ? "reduce" : "broadcast";
+	if (reduces && fabs(ratio - 2 * part) < 0.06 * part)
 		return "all_reduce";
-	if (n <= 2 && reduces && fabs(ratio - 1) < 0.06)
-		return "all_reduce"; /* for two ranks 2 (n - 1) / n is 1, as for reduce */
 	if (fabs(ratio - part) < 0.04 * part)
-		return reduces ? "reduce_scatter" : "all_gather";
+		return reduces ? "reduce_scatter" : exchanges ? "alltoall" : "all_gather";
 	return NULL;
+}
+
+/* Derives the number of ranks of an all-reduce from the ratio 2 (n - 1) / n. Returns 0 if the
+ * rounding to 0.01 GB/s allows more than one number. */
+static double ranks_of(double algorithm, double bus)
+{
+	double low = (bus - 0.005) / (algorithm + 0.005),
+	       high = (bus + 0.005) / (algorithm - 0.005);
+	double least = ceil(2 / (2 - low)), most = floor(2 / (2 - high));
+	return low > 1 && high < 2 && least >= most && least <= most ? least : 0;
+}
+
+static void identify(struct importing *importing, const char *const *words, size_t count,
+		     struct state *state)
+{
+	const double bus_min = 0.2; /* two digits of smaller ones are too few */
+	const char *const *time = words + state->times[0];
+	double algorithm, bus, root = -1;
+	if (state->times[0] + 3 >= count || !import_number(importing, time[1], &algorithm) ||
+	    !import_number(importing, time[2], &bus) || bus < bus_min || bus < state->bus)
+		return;
+	state->bus = bus;
+	bool operation = state->times[0] > 3;
+	bool reduces = operation && strcmp(words[3], "none") != 0;
+	if (state->ranks <= 0 || state->derived) {
+		state->derived = true;
+		state->ranks = reduces ? ranks_of(algorithm, bus) : 0;
+	}
+	bool rooted = state->times[0] > 4 && number_parse(words[4], &root) && root >= 0;
+	bool exchanges = operation && state->time_count == TIMES && state->times[1] + 3 < count &&
+			 strcmp(words[state->times[1] + 3], "N/A") == 0;
+	if (!state->given)
+		state->collective =
+			collective_of(state, bus / algorithm, reduces, rooted, exchanges);
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
 }
 
 static void take_row(struct importing *importing, const char *line, struct state *state)
 {
-	const char *words[WORDS_MAX];
-	double size_B, algorithm, bus, time_us;
+	const char *words[WORDS_MAX + 1];
+	double size_B, time_us;
 	size_t count = import_words(importing, line, words, WORDS_MAX);
+	/* an empty cell of the operation, as old releases have for an alltoall */
+	if (count > 3 && count + 1 == state->columns && state->operation && is_digit(words[1][0]) &&
+	    !is_digit(words[2][0]) && is_digit(words[3][0])) {
+		memmove(words + 4, words + 3, (count++ - 3) * sizeof words[0]);
+		words[3] = "none";
+	}
 	if (count != state->columns) {
 		import_error(importing,
 			     "the row has %zu columns, but the heading has %zu (import the "
@@ -166,44 +220,55 @@ static void take_row(struct importing *importing, const char *line, struct state
 			     count, state->columns);
 		return;
 	}
-	if (!import_number(importing, words[0], &size_B))
-		return; /* a size of 0 bytes gives no information */
-	size_t time = state->times[0];
-	if (!state->collective && time + 2 < count &&
-	    import_number(importing, words[time + 1], &algorithm) &&
-	    import_number(importing, words[time + 2], &bus) && bus >= 1)
-		state->collective =
-			collective_of(state, bus / algorithm, strcmp(words[3], "none") != 0);
-	for (size_t i = 0; i < state->time_count; i++)
-		if (import_number(importing, words[state->times[i]], &time_us))
+	bool some = import_number(importing, words[0], &size_B);
+	if (some)
+		identify(importing, words, count, state);
+	for (size_t i = 0; i < state->time_count && diag_count(importing->diag) == 0; i++)
+		if (!some)
+			import_skip(importing, "a size of 0 bytes gives no information");
+		else if (import_number(importing, words[state->times[i]], &time_us))
 			import_nccl_time(importing, size_B, time_us);
+		else
+			import_skip(importing, "no time was measured");
 }
 
-/* Skips the prefixes of mpirun --tag-output and srun --label. */
-static const char *untagged(const char *line)
+/* Takes the program from a command that the log contains: "srun ... alltoall_perf_mpi -b 2K". */
+static void take_program(struct importing *importing, const char *line, const char *end,
+			 struct state *state)
 {
-	size_t digits = strspn(line, "0123456789");
-	const char *tag = line[0] == '[' ? strstr(line, "]<stdout>:") : NULL;
-	if (tag)
-		line = tag + strlen("]<stdout>:");
-	else if (digits > 0 && line[digits] == ':')
-		line += digits + 1;
-	return line + strspn(line, " \t");
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
+	const char *begin = end;
+	if (*line == '#' || state->collective)
+		return;
+	while (begin > line && begin[-1] && strchr(letters, begin[-1]))
+		begin--;
+	const char *name = arena_printf(importing->arena, "%.*s", (int)(end - begin), begin);
+	for (size_t i = 0; i < collective_kind_count(); i++) {
+		const char *known = collective_kind_at(i)->measured;
+		if (!known || strcmp(known, name) != 0)
+			continue;
+		end_run(importing, state);
+		state->collective = known;
+		state->named = state->given = true;
+		return;
+	}
 }
 
 static void read_log(struct importing *importing)
 {
-	struct state state = {0};
-	const char *line;
+	struct state state = {.first = importing->points.count};
+	const char *line, *program;
 	if (import_is_json(importing)) {
 		import_nccl_json(importing);
 		return;
 	}
 	while (diag_count(importing->diag) == 0 && (line = import_line(importing))) {
-		line = untagged(line + strspn(line, " \t"));
+		line = import_untagged(line);
+		if ((program = strstr(line, "_perf")))
+			take_program(importing, line, program, &state);
 		if (*line == '#')
 			take_comment(importing, line, &state);
-		else if (state.columns && *line >= '0' && *line <= '9')
+		else if (is_digit(*line) && state.columns)
 			take_row(importing, line, &state);
 	}
 	end_run(importing, &state);
@@ -212,6 +277,7 @@ static void read_log(struct importing *importing)
 const struct importer import_nccl_tests = {
 	.name = "nccl-tests",
 	.help = "output of nccl-tests (all_reduce_perf ...), text or JSON",
+	.marks = {"# nThread", " redop ", "type     time   algbw", "\"out_of_place\""},
 	.expected = "expected the table of all_reduce_perf or a similar program, or its JSON",
 	.log = read_log,
 };

@@ -22,7 +22,7 @@
 #include "sim/json/pull.h"
 
 static const double SIZE_B = 512.0 * 1024 * 1024, GIGA = 1e9;
-enum { WORDS_MAX = 512 };
+enum { WORDS_MAX = 512, NAME_MAX_B = 80 };
 
 static const struct {
 	const char *test, *words;
@@ -43,12 +43,21 @@ static size_t test_of(const char *name, size_t length)
 	return test;
 }
 
+static void skip_test(struct importing *importing, const char *name, size_t length)
+{
+	import_skip(importing,
+		    arena_printf(importing->arena, "no test of a copy that can be fitted: %.*s",
+				 (int)length, name));
+}
+
 /* Adds a cell of the matrix; the first cell of a test begins a point. */
 static void take_cell(struct importing *importing, const char *word, size_t test, bool *fresh)
 {
 	double rate;
-	if (!import_number(importing, word, &rate))
+	if (!import_number(importing, word, &rate)) {
+		import_skip(importing, "no bandwidth (N/A)");
 		return;
+	}
 	if (*fresh) {
 		struct import_point *point = import_point(importing, "copy", tests[test].words);
 		point->unit = "B/s";
@@ -68,47 +77,6 @@ static void take_gpu(struct importing *importing, const char *name)
 		length--;
 	if (!importing->gpu && length > 0)
 		importing->gpu = arena_printf(importing->arena, "%.*s", (int)length, name);
-}
-
-/* ---- text ---- */
-
-static void take_row(struct importing *importing, const char *line, size_t test, bool *fresh)
-{
-	const char *words[WORDS_MAX];
-	size_t count = import_words(importing, line, words, WORDS_MAX);
-	for (size_t i = 1; i < count; i++)
-		take_cell(importing, words[i], test, fresh);
-}
-
-static void read_text(struct importing *importing)
-{
-	const char *line;
-	size_t test = TESTS;
-	int header_lines = 0; /* remaining header lines of the matrix */
-	bool fresh = false;
-	while (diag_count(importing->diag) == 0 && (line = import_line(importing))) {
-		line += strspn(line, " \t");
-		/* "Device 0: ...", or with several hosts "Process 0 (host): device 0: ..." */
-		const char *device = strncmp(line, "Device ", 7) == 0    ? line
-				     : strncmp(line, "Process ", 8) == 0 ? strstr(line, ": device ")
-									 : NULL;
-		const char *colon = device ? strchr(device + 1, ':') : NULL;
-		if (colon) {
-			take_gpu(importing, colon + 1);
-		} else if (strncmp(line, "Running ", 8) == 0) {
-			size_t length = strcspn(line + 8, " ");
-			length -= length > 0 && line[7 + length] == '.';
-			test = test_of(line + 8, length);
-			header_lines = 2;
-			fresh = true;
-		} else if (!*line || strncmp(line, "SUM ", 4) == 0) {
-			test = header_lines > 0 ? test : TESTS;
-		} else if (test < TESTS && header_lines > 0) {
-			header_lines--;
-		} else if (test < TESTS) {
-			take_row(importing, line, test, &fresh);
-		}
-	}
 }
 
 /* ---- JSON ---- */
@@ -136,7 +104,8 @@ static void take_matrix(struct importing *importing, struct jp_reader *in, struc
 /* Reads a test case. The name follows the matrix, because keys are sorted. */
 static void take_testcase(struct importing *importing, struct jp_reader *in)
 {
-	size_t test = TESTS;
+	size_t test;
+	const char *name = NULL;
 	struct cells cells = {0};
 	bool fresh = true;
 	while (!in->error && jp_next(in) == JP_KEY)
@@ -145,8 +114,11 @@ static void take_testcase(struct importing *importing, struct jp_reader *in)
 		else if (strcmp(in->text, "name") != 0)
 			jp_skip(in);
 		else if (jp_next(in) == JP_TEXT)
-			test = test_of(in->text, in->text_B);
+			name = arena_strdup(importing->arena, in->text);
 	importing->line = in->line;
+	test = name ? test_of(name, strlen(name)) : TESTS;
+	if (test == TESTS)
+		skip_test(importing, name ? name : "without a name", NAME_MAX_B);
 	for (size_t i = 0; i < cells.words.count && test < TESTS && !in->error; i++)
 		take_cell(importing, cells.words.items[i], test, &fresh);
 	importing->line = 0;
@@ -192,6 +164,62 @@ static void read_json(struct importing *importing)
 		import_json_end(importing, in);
 }
 
+/* ---- text ---- */
+
+static void take_row(struct importing *importing, const char *line, size_t test, bool *fresh)
+{
+	const char *words[WORDS_MAX];
+	size_t count = import_words(importing, line, words, WORDS_MAX);
+	for (size_t i = 1; i < count; i++)
+		take_cell(importing, words[i], test, fresh);
+}
+
+static bool next_is(struct importing *importing, char what)
+{
+	int c = getc(importing->in);
+	ungetc(c, importing->in);
+	return c == what;
+}
+
+static void read_text(struct importing *importing)
+{
+	const char *line;
+	size_t test = TESTS;
+	int header_lines = 0; /* remaining header lines of the matrix */
+	bool fresh = false;
+	while (diag_count(importing->diag) == 0) {
+		if (next_is(importing, '{')) { /* JSON after warnings */
+			read_json(importing);
+			return;
+		}
+		if (!(line = import_line(importing)))
+			return;
+		line += strspn(line, " \t");
+		/* "Device 0: ...", or with several hosts "Process 0 (host): device 0: ..." */
+		const char *device = strncmp(line, "Device ", 7) == 0    ? line
+				     : strncmp(line, "Process ", 8) == 0 ? strstr(line, ": device ")
+									 : NULL;
+		const char *colon = device ? strchr(device + 1, ':') : NULL;
+		if (colon) {
+			take_gpu(importing, colon + 1);
+		} else if (strncmp(line, "Running ", 8) == 0) {
+			size_t length = strcspn(line + 8, " ");
+			length -= length > 0 && line[7 + length] == '.';
+			test = test_of(line + 8, length);
+			if (test == TESTS)
+				skip_test(importing, line + 8, length);
+			header_lines = 2;
+			fresh = true;
+		} else if (!*line || strncmp(line, "SUM ", 4) == 0) {
+			test = header_lines > 0 ? test : TESTS;
+		} else if (test < TESTS && header_lines > 0) {
+			header_lines--;
+		} else if (test < TESTS) {
+			take_row(importing, line, test, &fresh);
+		}
+	}
+}
+
 static void read_log(struct importing *importing)
 {
 	if (import_is_json(importing))
@@ -205,6 +233,7 @@ static void read_log(struct importing *importing)
 const struct importer import_nvbandwidth = {
 	.name = "nvbandwidth",
 	.help = "output of nvbandwidth, text or JSON",
+	.marks = {"nvbandwidth Version", "\"nvbandwidth\"", "_memcpy_"},
 	.expected = "expected its text with 'Running host_to_device_memcpy_ce.' and a matrix, or "
 		    "its JSON",
 	.log = read_log,

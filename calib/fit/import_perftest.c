@@ -24,6 +24,7 @@ enum { WORDS_MAX = 32 };
 struct table {
 	size_t columns, result; /* columns 0: no heading */
 	bool latency;
+	bool loose; /* a line of dashes followed: the table ended, or the server's began */
 	double scale;
 };
 
@@ -85,6 +86,10 @@ static void take_row(struct importing *importing, const char *line, const struct
 	const char *words[WORDS_MAX];
 	double size_B, value;
 	size_t count = import_words(importing, line, words, WORDS_MAX);
+	if (count != table->columns && table->loose) {
+		import_skip(importing, "a row of another table (client and server in one file)");
+		return;
+	}
 	if (count != table->columns) {
 		import_error(importing,
 			     "the row has %zu columns, but the heading has %zu (import the "
@@ -93,8 +98,10 @@ static void take_row(struct importing *importing, const char *line, const struct
 		return;
 	}
 	if (!import_number(importing, words[0], &size_B) ||
-	    !import_number(importing, words[table->result], &value))
+	    !import_number(importing, words[table->result], &value)) {
+		import_skip(importing, "no result was measured");
 		return;
+	}
 	struct import_point *point =
 		import_point(importing, "rdma",
 			     arena_printf(importing->arena, "what=%s verb=%s",
@@ -120,13 +127,14 @@ static void read_log(struct importing *importing)
 		else if (table.columns && *line >= '0' && *line <= '9')
 			take_row(importing, line, &table, verb);
 		else if (strncmp(line, "---", 3) == 0 && importing->points.count > 0)
-			table.columns = 0;
+			table.loose = true;
 	}
 }
 
 const struct importer import_perftest = {
 	.name = "perftest",
 	.help = "output of perftest (ib_write_bw, ib_send_lat ...)",
+	.marks = {"#bytes"},
 	.expected = "expected a table of ib_write_bw, ib_send_lat or a similar program, '#bytes "
 		    "#iterations ...'",
 	.log = read_log,

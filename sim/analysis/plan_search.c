@@ -33,6 +33,8 @@ struct search {
 	struct sweep_axis axes[KEYS_MAX];
 	size_t axis_count;
 	double gpu_memory_B, link_Bps;
+	size_t machine_gpus;
+	double machine_Bps; /* of all its network links; INFINITY: one machine */
 	VEC(struct candidate) fitting, large;
 	VEC(struct known_units) known;
 	const char *refused; /* reason of the first impossible plan */
@@ -88,6 +90,28 @@ static double link_Bps(const struct topology *topology, const char *gpu)
 	return sum_Bps > 0 ? sum_Bps : INFINITY;
 }
 
+/* Counts the GPUs of the first machine of a cluster, whose name comes before a point, and adds up
+ * its links to networks. */
+static void measure_machine(struct search *s)
+{
+	const struct topology *topology = &s->scenario->topology;
+	const char *name = topology->gpus[s->job->gpus[0]].name;
+	size_t length = strcspn(name, ".") + 1;
+	s->machine_Bps = 0;
+	for (size_t i = 0; i < s->job->simulated_count; i++)
+		s->machine_gpus += strncmp(topology->gpus[s->job->gpus[i]].name, name, length) == 0;
+	for (size_t i = 0; i < topology->link_count; i++) {
+		const struct link_entry *link = &topology->links[i];
+		bool ends[2] = {strncmp(link->ends[0], name, length) == 0,
+				strncmp(link->ends[1], name, length) == 0};
+		if (ends[0] != ends[1] && !link->kind->inside_host)
+			s->machine_Bps +=
+				fmax(link->traits.capacity_Bps[0], link->traits.capacity_Bps[1]);
+	}
+	if (!(s->machine_Bps > 0) || name[length - 1] != '.')
+		s->machine_Bps = INFINITY;
+}
+
 /* Reads the case on its GPUs for all but the batch, and on one GPU for the batch, which is possible
  * there. */
 static bool read_case(struct search *s)
@@ -121,6 +145,7 @@ static bool read_case(struct search *s)
 		s->gpu_memory_B = fmin(s->gpu_memory_B, gpu->params.memory_B);
 		s->link_Bps = fmax(s->link_Bps, link_Bps(topology, gpu->name));
 	}
+	measure_machine(s);
 	return true;
 }
 
@@ -175,8 +200,6 @@ static void add_key(struct search *s, const char *key, const char *values)
 static bool choose_values(struct search *s)
 {
 	const struct plan_search_request *asked = s->asked;
-	size_t machines = s->scenario->topology.host_count;
-	size_t each = (s->job->simulated_count + machines - 1) / machines;
 	for (size_t i = 0; i < asked->axis_count && s->axis_count < KEYS_MAX / 2; i++) {
 		s->axes[s->axis_count++] = asked->axes[i];
 		if (strncmp(asked->axes[i].key, "plan.", 5) != 0)
@@ -186,7 +209,7 @@ static bool choose_values(struct search *s)
 				"`farwire sweep` for other parameters)",
 				asked->axes[i].key);
 	}
-	add_key(s, "tp", powers(s->arena, each));
+	add_key(s, "tp", powers(s->arena, job_machine_gpus(s->scenario, s->job)));
 	add_key(s, "pp", stages(s));
 	add_key(s, "chunks", "1,2,4");
 	add_key(s, "ep", powers(s->arena, experts(s->job->network)));
@@ -312,7 +335,8 @@ static double least_s(struct search *s, struct arena *scratch, const struct trai
 			     params->sequence_parallel, plan->schedule->splits_backward);
 	for (size_t i = 0; i < s->known.count; i++)
 		if (strcmp(s->known.items[i].key, key) == 0)
-			return plan_least_s(plan, s->known.items[i].units, s->known.items[i].count);
+			return plan_least_s(plan, s->known.items[i].units, s->known.items[i].count,
+					    s->machine_gpus, s->machine_Bps);
 	const struct plan_step step = {
 		.plan = plan,
 		.stack = s->job->stack,
@@ -326,7 +350,7 @@ static double least_s(struct search *s, struct arena *scratch, const struct trai
 	memcpy(copy, units, count * sizeof *copy);
 	*VEC_PUSH(s->arena, &s->known) =
 		(struct known_units){arena_strdup(s->arena, key), copy, count};
-	return plan_least_s(plan, copy, count);
+	return plan_least_s(plan, copy, count, s->machine_gpus, s->machine_Bps);
 }
 
 static void keep(struct search *s, struct arena *scratch, const struct training_plan *plan,
@@ -442,6 +466,24 @@ static bool ends(const void *ctx, size_t point, const struct prediction *const *
 	return is_slower(ctx, point, last_of_best(ctx, points));
 }
 
+/* The order of plans follows from their first steps, unless the user says how many to simulate. */
+static void simulate_first_step(struct search *s, struct analysis_input *input)
+{
+	static const char *const texts[] = {"case.steps=1", "case.steps_warmup=0"};
+	struct case_request *request = &input->request;
+	size_t count = request->setting_count;
+	struct setting *all = ARENA_ARRAY(s->arena, count + 2, struct setting);
+	input->options.draws_count = 0;
+	if (find_setting(request, "case.steps") || find_setting(request, "case.steps_warmup"))
+		return;
+	if (count)
+		memcpy(all, request->settings, count * sizeof *all);
+	for (size_t i = 0; i < 2; i++)
+		all[count + i] = (struct setting){texts[i], {"farwire plan", 0}};
+	request->settings = all;
+	request->setting_count = count + 2;
+}
+
 static const struct sweep *simulate(struct search *s, const struct candidate *plans, size_t count,
 				    bool best, const struct ending *ending, const char **refused,
 				    struct sweep_fault *fault)
@@ -459,7 +501,7 @@ static const struct sweep *simulate(struct search *s, const struct candidate *pl
 					.list = &list,
 					.journal = best ? NULL : s->asked->journal};
 	if (!best)
-		request.input.options.draws_count = 0;
+		simulate_first_step(s, &request.input);
 	return sweep_run(s->arena, s->diag, &request, fault);
 }
 
@@ -488,15 +530,17 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 		return false;
 	double last = last_of_best(&ending, sweep->points);
 	for (size_t i = 0; i < count; i++) {
+		const struct prediction *point = sweep->points[i];
 		bool needed = !is_slower(&ending, i, last);
+		const char *why = point && !point->ok ? point->reason : refused[i];
 		search->needed_count += needed;
-		if (needed && refused[i] && search->refused_count++ == 0)
+		if (needed && !none && why && search->refused_count++ == 0)
 			search->refused =
-				arena_printf(s->arena, "%s: %s", plans[i].found.name, refused[i]);
-		if (!sweep->points[i] || (!s->asked->exhaustive && is_slower(&ending, i, last)))
+				arena_printf(s->arena, "%s: %s", plans[i].found.name, why);
+		if (!point || (!none && why) || (!s->asked->exhaustive && !needed))
 			continue;
 		plans[kept] = plans[i];
-		plans[kept++].found.prediction = sweep->points[i];
+		plans[kept++].found.prediction = point;
 	}
 	if (kept == 0) {
 		diag_error(s->diag, (struct origin){0}, "farwire: no plan can be simulated: %s",
@@ -506,10 +550,12 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 	if (!none)
 		qsort(plans, kept, sizeof *plans, by_throughput);
 	search->best_count = kept < s->asked->most_count ? kept : s->asked->most_count;
-	if (s->asked->input.options.draws_count && !none) {
+	if (!none) {
 		sweep = simulate(s, plans, search->best_count, true, NULL, refused, fault);
 		for (size_t i = 0; sweep && i < search->best_count; i++)
-			plans[i].found.prediction = sweep->points[i];
+			if (throughput_of(sweep->points[i]) > 0) /* else its first step remains */
+				plans[i].found.prediction = sweep->points[i];
+		qsort(plans, search->best_count, sizeof *plans, by_throughput);
 	}
 	struct found_plan *found = ARENA_ARRAY(s->arena, kept, struct found_plan);
 	for (size_t i = 0; i < kept; i++)

@@ -86,6 +86,7 @@ static bool read_range(struct axis_reading *r, char *low_text)
 				 "the second colon");
 	*how++ = '\0';
 	axis->ranged = true;
+	/* kind: a spacing of values, not the importer */
 	axis->log = strncmp(how, "log", 3) == 0;
 	if (!axis->log && strncmp(how, "lin", 3) != 0)
 		return refuse(r, "the spacing must be 'log' or 'lin'");

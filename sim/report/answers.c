@@ -172,9 +172,9 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search)
 {
-	static const enum answer columns[] = {
-		ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,        ANSWER_STEP,
-		ANSWER_EXPOSED,    ANSWER_STRAGGLER,  ANSWER_BOTTLENECK, ANSWER_VERDICT};
+	static const enum answer columns[] = {ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
+					      ANSWER_STEP,       ANSWER_EXPOSED,    ANSWER_BUBBLE,
+					      ANSWER_STRAGGLER,  ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	static const struct result_column lead[] = {
 		{"plan", QUANTITY_COUNT, true, false, NULL},
 		{"memory_B", QUANTITY_BYTES, false, false, "memory"},
@@ -195,6 +195,9 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 	const char *title = arena_printf(
 		arena, "Best plans of %s: %zu are possible, %zu fit, %zu can win", search->name,
 		search->possible_count, search->fitting_count, search->needed_count);
+	if (search->refused)
+		title = arena_printf(arena, "%s, %zu of these cannot be simulated (%s)", title,
+				     search->refused_count, search->refused);
 	return tabulate(arena, COLUMNS(columns), "plan", title,
 			(struct lines){predictions, count, lead, cells, LEAD});
 }

@@ -441,12 +441,16 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 	if (!scenario || !look.reader.fold)
 		return scenario;
 	struct case_reader c = {.reader = reader, .request = request};
-	c.reader.fold = fold_machines(arena, scenario, look.reader.fold);
+	const char *not_folded = NULL;
+	c.reader.fold = fold_machines(arena, scenario, look.reader.fold, &not_folded);
 	const struct job_entry *entry = &scenario->jobs[0];
 	const char *why = entry->plan && !c.reader.fold
 				  ? case_plan_too_large(&look, entry->plan, entry->rank_count)
 				  : NULL;
 	if (why) /* before all machines are read */
 		case_plan_refused(&look, why);
-	return why ? NULL : read_all(&c);
+	if (why || !read_all(&c))
+		return NULL;
+	c.scenario->not_folded = not_folded;
+	return c.scenario;
 }

@@ -90,7 +90,7 @@ static const char *words_of(enum distance distance, enum case_part part)
 	return words[distance];
 }
 
-const char *scenario_distance_words(struct arena *arena, const struct scenario *scenario)
+static const char *measured_words(struct arena *arena, const struct scenario *scenario)
 {
 	enum case_kind kind = scenario_kind(scenario);
 	const enum distance *d = scenario->distances;
@@ -101,6 +101,18 @@ const char *scenario_distance_words(struct arena *arena, const struct scenario *
 	return arena_printf(arena, "one GPU: %s; %s: %s", words_of(d[PART_ONE_GPU], PART_ONE_GPU),
 			    kind == CASE_TRAINING ? "several GPUs" : "forwarding",
 			    words_of(d[PART_OWN], PART_OWN));
+}
+
+const char *scenario_distance_words(struct arena *arena, const struct scenario *scenario)
+{
+	const char *words = measured_words(arena, scenario);
+	const struct recorded_program *program = scenario->jobs[0].recorded;
+	if (!program || program->calls->thread_count < 2 || program->calls->release_count > 0)
+		return words;
+	return arena_printf(arena,
+			    "%s; the recording has %u threads and does not state which ones wait "
+			    "for each other, so this follows from the gaps between their calls",
+			    words, (unsigned)program->calls->thread_count);
 }
 
 /* ---- reading ---- */

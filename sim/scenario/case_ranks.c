@@ -229,6 +229,30 @@ void case_plan_refused(struct case_reader *c, const char *why)
 	diag_error(c->reader.diag, origin, "plan: %s", why);
 }
 
+size_t job_machine_gpus(const struct scenario *scenario, const struct job_entry *entry)
+{
+	size_t machines = scenario->topology.host_count;
+	return (entry->simulated_count + machines - 1) / machines;
+}
+
+/* Adds the nearest possible plan to the reasons why one is impossible. */
+static const char *with_nearest(struct case_reader *c, const struct job_entry *entry,
+				const struct plan_params *params, const char *why)
+{
+	const struct near_request request = {
+		.network = entry->network,
+		.stack = entry->stack,
+		.params = params,
+		.rank_count = entry->rank_count,
+		.tensor_most = job_machine_gpus(c->scenario, entry),
+		.memory_most_B = INFINITY,
+	};
+	const char *changes = plan_near(c->reader.arena, &request);
+	return changes ? arena_printf(c->reader.arena, "%s; the nearest possible plan: --plan %s",
+				      why, changes)
+		       : why;
+}
+
 /* Reads the plan of a job. Returns false after an error. */
 static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 {
@@ -245,7 +269,9 @@ static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 		return false;
 	}
 	entry->plan = plan_new(c->reader.arena, entry->network, params, entry->rank_count, &why);
-	if (entry->plan)
+	if (!entry->plan)
+		why = with_nearest(c, entry, params, why);
+	else
 		why = case_plan_too_large(c, entry->plan, entry->simulated_count);
 	if (why) {
 		case_plan_refused(c, why);

@@ -90,8 +90,11 @@ const char *data_path(struct arena *arena, struct diag *diag, struct origin orig
 		      const char *root, const char *folder, const char *what, const char *name,
 		      const char *beside)
 {
-	if (ends_in_cfg(name))
-		return own_file(arena, name, beside);
+	if (ends_in_cfg(name)) {
+		const char *own = own_file(arena, name, beside);
+		const char *shipped = arena_printf(arena, "%s/calib/measured/%s", root, name);
+		return access(own, R_OK) != 0 && access(shipped, R_OK) == 0 ? shipped : own;
+	}
 	const char *path = arena_printf(arena, "%s/%s/%s.cfg", root, folder, name);
 	if (name[0] && !strchr(name, '/') && access(path, R_OK) == 0)
 		return path;

@@ -69,15 +69,22 @@ static bool is_lossless(const struct topology *topology)
 	return true;
 }
 
-static bool can_fold(const struct scenario *scenario)
+/* Returns NULL, or why no machines of the case can be folded. */
+static const char *why_not(const struct scenario *scenario)
 {
 	const struct job_entry *entry = &scenario->jobs[0];
+	if (!scenario->topology.top)
+		return "its network is not a switch, fat_tree or rail_optimised";
+	if (!entry->transport || !entry->transport->direct)
+		return "its bytes do not travel by rdma";
 	/* A server that all ranks share is not a link. */
-	bool shared = entry->storage && storage_is_shared(entry->storage);
-	return scenario->topology.top && entry->transport && !shared && entry->transport->direct &&
-	       !library_has_servers(entry->library) && !(entry->library->stagger_s > 0) &&
-	       (scenario->style != JOBS_PROGRAMS || (entry->plan && !entry->runtime)) &&
-	       is_lossless(&scenario->topology);
+	if (entry->storage && storage_is_shared(entry->storage))
+		return "machines share a storage";
+	if (library_has_servers(entry->library) || entry->library->stagger_s > 0)
+		return "its exchange has servers or staggered starts";
+	if (scenario->style == JOBS_PROGRAMS && (!entry->plan || entry->runtime))
+		return "programs are simulated call by call";
+	return is_lossless(&scenario->topology) ? NULL : "links lose packets";
 }
 
 struct communicator *fold_look(struct arena *arena, const struct scenario *scenario,
@@ -181,7 +188,7 @@ static void mark_straggler(struct arena *arena, const struct scenario *scenario,
 }
 
 struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
-			   struct fold *by_kind)
+			   struct fold *by_kind, const char **why)
 {
 	struct arena *scratch = arena_new();
 	struct system system;
@@ -189,11 +196,14 @@ struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
 	bool found = false;
 	*fold = *by_kind;
 	mark_straggler(arena, scenario, fold);
-	if (can_fold(scenario)) {
+	*why = why_not(scenario);
+	if (!*why) {
 		system_build(&system, scratch, scenario, NULL);
 		found = (scenario->jobs[0].plan ? fold_plan : find_classes)(arena, scenario,
 									    &system, scratch, fold);
 	}
 	arena_free(scratch);
+	if (!found && !*why)
+		*why = "too few of them are alike";
 	return found ? fold : NULL;
 }

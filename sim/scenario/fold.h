@@ -29,8 +29,9 @@ struct fold *fold_of_kinds(struct arena *arena, const struct fold_kind *kinds, s
 			   size_t rank_count);
 
 /* Returns the classes of the case's machines. by_kind is the fold with which the scenario was
- * read. Returns NULL if the case cannot be folded or folding would not save time. */
+ * read. Returns NULL if the case cannot be folded or folding would not save time; then *why says
+ * the reason. */
 struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
-			   struct fold *by_kind);
+			   struct fold *by_kind, const char **why);
 
 #endif

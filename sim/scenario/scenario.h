@@ -213,7 +213,9 @@ struct model_error {
 struct scenario {
 	const char *name, *path;
 	struct topology topology;
-	enum job_style style; /* all jobs have the same style */
+	const char *not_folded; /* why all machines are simulated although equal ones could be
+				   folded; NULL: nothing to say */
+	enum job_style style;   /* all jobs have the same style */
 	const struct job_entry *jobs;
 	size_t job_count;
 	const struct service_entry *services; /* of replicas */
@@ -245,7 +247,8 @@ struct scenario {
  * in PREFIX/share/farwire. Returns NULL if there is no such folder. */
 const char *data_root_find(struct arena *arena);
 /* Returns the path of a file. A name that ends in ".cfg" is a file of the user, next to the file
- * `beside` if it exists there; beside may be NULL. Other names mean <root>/<folder>/<name>.cfg.
+ * `beside` if it exists there; beside may be NULL. If there is no such file, it is a file below
+ * <root>/calib/measured, as in shipped datasets. Other names mean <root>/<folder>/<name>.cfg.
  * If that file does not exist, the function reports an error that suggests the nearest name, and
  * returns NULL. */
 const char *data_path(struct arena *arena, struct diag *diag, struct origin origin,
@@ -358,5 +361,8 @@ enum { LAUNCH_STEPS = 4 };
 /* Builds the world in arena, runs it and reads the counters. trace may be NULL. */
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace);
+
+/* Returns the GPUs of the job in a machine. */
+size_t job_machine_gpus(const struct scenario *scenario, const struct job_entry *entry);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds jobs that are simulated call by call from a scenario's entries. */
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -95,6 +96,35 @@ static bool has_group(const struct job_entry *entry)
 	return entry->plan || entry->stage_count > 1 || (entry->library && entry->recorded);
 }
 
+/* Says how a plan fits into GPU memory if it does not; otherwise returns NULL. */
+static const char *advice(struct world *w, const struct job_entry *entry)
+{
+	const struct training_plan *plan = entry->plan;
+	struct arena *arena = w->workload.arena;
+	double most_B = INFINITY, needed_B = 0;
+	for (size_t i = 0; plan && i < plan->sizes[AXIS_PIPELINE]; i++)
+		needed_B = fmax(needed_B, plan_memory_B(plan, entry->stack, i));
+	for (size_t i = 0; i < entry->simulated_count; i++)
+		most_B = fmin(most_B, w->scenario->topology.gpus[entry->gpus[i]].params.memory_B);
+	if (needed_B <= most_B)
+		return NULL;
+	struct plan_params params = *plan->params;
+	params.global_batch_count = plan_batch(plan);
+	const struct near_request request = {
+		.network = entry->network,
+		.stack = entry->stack,
+		.params = &params,
+		.rank_count = entry->rank_count,
+		.tensor_most = job_machine_gpus(w->scenario, entry),
+		.memory_most_B = most_B,
+	};
+	const char *changes = plan_near(arena, &request);
+	return arena_printf(arena, "%.2f GB too much (%s%s)", (needed_B - most_B) / 1e9,
+			    changes ? "the nearest plan that fits: --plan "
+				    : "no plan near it fits; use more GPUs",
+			    changes ? changes : "");
+}
+
 struct job *world_programs(struct world *w, const struct job_entry *entry, struct job_run *run)
 {
 	struct arena *arena = w->workload.arena;
@@ -122,6 +152,7 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 		.what = entry->plan ? arena_printf(arena, "a stage of %s", entry->network->name)
 				    : arena_printf(arena, "%s at batch %g", entry->network->name,
 						   entry->batch_count),
+		.advice = advice(w, entry),
 		.fraction_ratio = entry->fraction_ratio,
 		.driver = &w->scenario->driver,
 		.dma = &w->scenario->dma,

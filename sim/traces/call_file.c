@@ -24,6 +24,7 @@ struct call_reader {
 	struct names *names;
 	VEC(struct recorded_call) calls;
 	VEC(struct recorded_mark) marks;
+	VEC(struct recorded_release) releases;
 	struct recorded_calls *recorded;
 	bool ended, failed;
 };
@@ -32,7 +33,7 @@ struct call_reader {
 struct line {
 	const char *format, *call, *label, *copy, *memory, *tool, *gpu;
 	double version, thread, start_s, end_s, stream, event, kernel_s, copy_s, gpu_start_s;
-	double size_B, step, t_s, memory_B, dropped, lines;
+	double size_B, step, t_s, released_s, by, memory_B, dropped, lines;
 	int ready; /* enum recorded_ready */
 	bool end;
 };
@@ -105,6 +106,8 @@ static bool take_number_key(struct call_reader *r, const char *key, struct line 
 		{"size_B", SIZE_MAX_B, &line->size_B},
 		{"step", NUMBER_MAX, &line->step},
 		{"t_s", TIME_MAX_S, &line->t_s},
+		{"released_s", TIME_MAX_S, &line->released_s},
+		{"by", RECORDED_THREADS_MAX - 1, &line->by},
 		{"memory_B", SIZE_MAX_B, &line->memory_B},
 		{"dropped", SIZE_MAX_B, &line->dropped},
 		{"lines", SIZE_MAX_B, &line->lines},
@@ -176,6 +179,16 @@ static bool take_mark(struct call_reader *r, const struct line *line)
 		return fail(r, "the step has no t_s (write its time in seconds)");
 	*VEC_PUSH(r->arena, &r->marks) = (struct recorded_mark){
 		line->t_s, (uint32_t)line->step, line->thread < 0 ? 0 : (uint32_t)line->thread};
+	return true;
+}
+
+static bool take_release(struct call_reader *r, const struct line *line)
+{
+	if (line->thread < 0 || line->by < 0)
+		return fail(r, "the release needs thread and by (write the numbers of the waiting "
+			       "and of the releasing thread)");
+	*VEC_PUSH(r->arena, &r->releases) = (struct recorded_release){
+		line->released_s, (uint32_t)line->thread, (uint32_t)line->by};
 	return true;
 }
 
@@ -258,7 +271,9 @@ static bool take_line(struct call_reader *r, const struct line *line)
 		return take_call(r, line);
 	if (line->step >= 0)
 		return take_mark(r, line);
-	return fail(r, "the line must be a call, a step or the end line (record again)");
+	if (line->released_s >= 0)
+		return take_release(r, line);
+	return fail(r, "the line must be a call, a step, a release or the end line (record again)");
 }
 
 static bool read_line(struct call_reader *r)
@@ -283,6 +298,8 @@ static bool read_line(struct call_reader *r)
 			    .size_B = -1,
 			    .step = -1,
 			    .t_s = -1,
+			    .released_s = -1,
+			    .by = -1,
 			    .lines = -1};
 	for (token = jp_next(r->json); token == JP_KEY; token = jp_next(r->json))
 		if (!take_key(r, &line))
@@ -348,6 +365,8 @@ const struct recorded_calls *call_file_read(struct arena *arena, struct diag *di
 	r.recorded->call_count = r.calls.count;
 	r.recorded->marks = r.marks.items;
 	r.recorded->mark_count = r.marks.count;
+	r.recorded->releases = r.releases.items;
+	r.recorded->release_count = r.releases.count;
 	recorded_calls_settle(arena, r.recorded);
 	return r.recorded;
 }

@@ -59,6 +59,16 @@ static int by_time(const void *a, const void *b)
 	return (x->step > y->step) - (x->step < y->step);
 }
 
+static int by_release(const void *a, const void *b)
+{
+	const struct recorded_release *x = a, *y = b;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->t_s < y->t_s || x->t_s > y->t_s)
+		return x->t_s < y->t_s ? -1 : 1;
+	return (x->by > y->by) - (x->by < y->by);
+}
+
 /* Gives the outer call the inner call's GPU work, stream and event, if it has none. */
 static void adopt(struct recorded_call *outer, const struct recorded_call *inner)
 {
@@ -143,6 +153,11 @@ static void number_threads(struct arena *arena, struct recorded_calls *recorded)
 		struct recorded_mark *mark = &recorded->marks[i];
 		mark->thread = place_of(firsts, places, count, mark->thread);
 	}
+	for (size_t i = 0; i < recorded->release_count; i++) {
+		struct recorded_release *release = &recorded->releases[i];
+		release->thread = place_of(firsts, places, count, release->thread);
+		release->by = place_of(firsts, places, count, release->by);
+	}
 	thread = 0;
 	for (size_t i = 0; i < recorded->call_count; i++) {
 		if (thread + 1 < count && calls[i].thread == firsts[thread + 1].thread)
@@ -162,6 +177,9 @@ void recorded_calls_settle(struct arena *arena, struct recorded_calls *recorded)
 	qsort(recorded->calls, recorded->call_count, sizeof *recorded->calls, by_thread_and_start);
 	if (recorded->mark_count > 0)
 		qsort(recorded->marks, recorded->mark_count, sizeof *recorded->marks, by_time);
+	if (recorded->release_count > 0)
+		qsort(recorded->releases, recorded->release_count, sizeof *recorded->releases,
+		      by_release);
 }
 
 bool recorded_calls_peers(const struct recorded_calls *recorded)

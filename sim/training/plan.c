@@ -123,8 +123,7 @@ struct checker {
 
 static bool fails(struct checker *c, const char *why)
 {
-	if (!c->why)
-		c->why = why;
+	c->why = c->why ? arena_printf(c->arena, "%s; %s", c->why, why) : why;
 	return false;
 }
 
@@ -166,16 +165,16 @@ static bool fill_ranks(struct checker *c)
 	size_t tp = (size_t)params->tp_count, cp = (size_t)params->cp_count;
 	size_t pp = (size_t)params->pp_count, dp = (size_t)params->dp_count;
 	size_t all = plan->rank_count, ep = (size_t)params->ep_count;
+	plan->sizes[AXIS_TENSOR] = tp;
+	plan->sizes[AXIS_CONTEXT] = cp;
+	plan->sizes[AXIS_PIPELINE] = pp;
+	plan->expert_count = ep;
 	if (!divides(c, all, "GPUs", "tp", tp) ||
 	    !divides(c, all / tp, "tensor groups", "cp", cp) ||
 	    !divides(c, all / tp / cp, "groups of tp x cp GPUs", "pp", pp) ||
 	    !divides(c, all / pp, "GPUs of a stage", "ep", ep))
 		return false;
-	plan->sizes[AXIS_TENSOR] = tp;
-	plan->sizes[AXIS_CONTEXT] = cp;
-	plan->sizes[AXIS_PIPELINE] = pp;
 	plan->sizes[AXIS_DATA] = all / (tp * cp * pp);
-	plan->expert_count = ep;
 	if (dp == 0 || dp == plan->sizes[AXIS_DATA])
 		return true;
 	return fails(c, arena_printf(c->arena,
@@ -278,8 +277,10 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 	*plan = (struct training_plan){.params = params,
 				       .rank_count = rank_count,
 				       .chunk_count = (size_t)params->chunks_count};
-	bool good = read_order(&c) && fill_ranks(&c) && fill_batch(&c) &&
-		    fill_blocks(&c, network) && fill_schedule(&c) && fill_shard(&c, network);
+	/* all reasons are told */
+	bool ordered = read_order(&c), ranked = fill_ranks(&c), sharded = fill_shard(&c, network);
+	bool good = ordered && ranked && fill_batch(&c) && sharded;
+	good = fill_blocks(&c, network) && good && fill_schedule(&c);
 	*why = c.why;
 	return good ? plan : NULL;
 }

@@ -67,6 +67,18 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 				     const struct plan_params *params, size_t rank_count,
 				     const char **why);
 
+struct near_request {
+	const struct network *network;
+	const struct stack_params *stack;
+	const struct plan_params *params;
+	size_t rank_count;
+	size_t tensor_most;   /* largest tensor group: the GPUs of a machine */
+	double memory_most_B; /* of a GPU; INFINITY: any */
+};
+/* Returns the least changes after which the plan is possible and fits into GPU memory, for example
+ * "tp=4,recompute=full". NULL: no three changes are enough. */
+const char *plan_near(struct arena *arena, const struct near_request *request);
+
 /* Returns NULL, or says that the passes of that many ranks through blocks are too many for memory,
  * or their messages too many for one step within events_most. */
 const char *plan_too_large(struct arena *arena, const struct training_plan *plan,
@@ -169,14 +181,17 @@ const struct program *plan_program_like(struct arena *arena, const struct plan_s
 struct unit_least { /* of a block, or of what is before or behind all of them, for a micro-batch */
 	size_t first; /* its first layer */
 	double forward_s, backward_s, weights_s;
+	double gathered_B, reduced_B; /* of its parameters and gradients, without experts */
 };
 /* Returns the time of the kernels of each unit, and of the bytes of collectives that block them at
  * link_Bps, the bandwidth of all links of a GPU. It is the same for all stages, chunks and data
  * groups. step->groups can be NULL. */
 const struct unit_least *plan_units_least(struct arena *arena, const struct plan_step *step,
 					  double link_Bps, size_t *count);
-/* Returns a time that no simulated step is below: the passes of the busiest stage and the bubble of
- * the pipeline. */
-double plan_least_s(const struct training_plan *plan, const struct unit_least *units, size_t count);
+/* Returns a time that no simulated step is below: the passes of the busiest stage, the bubble of
+ * the pipeline, and the bytes of data groups between machines of machine_gpus GPUs, each of which
+ * sends machine_Bps. */
+double plan_least_s(const struct training_plan *plan, const struct unit_least *units, size_t count,
+		    size_t machine_gpus, double machine_Bps);
 
 #endif

@@ -70,6 +70,20 @@ static double again_s(const struct plan_step *step, const struct layer_least *ti
 	return sum_s;
 }
 
+/* Adds the bytes of the layer's parameters and gradients that data groups gather and reduce. */
+static void add_data(const struct plan_step *step, const struct layer *layer,
+		     struct unit_least *unit)
+{
+	const struct plan_params *params = step->plan->params;
+	double element_B = params->parameter_element_B > 0 ? params->parameter_element_B
+							   : stack_element_B(step->stack);
+	for (size_t i = 0; i < layer->tensor_count; i++)
+		if (!layer->frozen && layer->experts == 0) {
+			unit->gathered_B += layer->tensors[i] * element_B;
+			unit->reduced_B += layer->tensors[i] * params->gradient_element_B;
+		}
+}
+
 const struct unit_least *plan_units_least(struct arena *arena, const struct plan_step *step,
 					  double link_Bps, size_t *count)
 {
@@ -87,6 +101,7 @@ const struct unit_least *plan_units_least(struct arena *arena, const struct plan
 		*unit = (struct unit_least){.first = first,
 					    .backward_s = again_s(step, times, first, i)};
 		for (size_t l = first; l < i; l++) {
+			add_data(step, &network->layers[l], unit);
 			unit->forward_s += times[l].forward_s;
 			unit->backward_s += times[l].backward_s;
 			*(splits ? &unit->weights_s : &unit->backward_s) += times[l].weights_s;
@@ -96,31 +111,88 @@ const struct unit_least *plan_units_least(struct arena *arena, const struct plan
 	return list;
 }
 
+/* Returns the time in which a machine sends a byte of each of its data groups, on average over
+ * machines: each machine but one sends a byte of a gathered or reduced buffer. */
+static double data_s_per_B(const struct training_plan *plan, size_t machine_gpus,
+			   double machine_Bps)
+{
+	double inside = 0, stage = 0; /* GPUs of the machine: of a data group, and of a stage */
+	for (size_t r = 0; r < machine_gpus && r < plan->rank_count; r++) {
+		bool same = plan_index(plan, r, AXIS_PIPELINE) == 0;
+		stage += same;
+		inside += same && plan_index(plan, r, AXIS_TENSOR) == 0;
+	}
+	double ranks = (double)(plan->sizes[AXIS_DATA] * plan->sizes[AXIS_CONTEXT]);
+	double machines = fmax(1, ranks / inside);
+	return stage / inside * (1 - 1 / machines) / machine_Bps;
+}
+
+struct stage_least {                          /* of a micro-batch */
+	double pass_s, forward_s, backward_s; /* all chunks; the first chunk, both ways */
+	double last_s;                        /* its last backward pass with gradients of weights */
+	double gathered_B, reduced_B, last_B; /* last_B: gradients of the first chunk */
+};
+
+static struct stage_least stage_of(const struct training_plan *plan, const struct unit_least *units,
+				   size_t count, size_t stage)
+{
+	struct stage_least sum = {0};
+	for (size_t i = 0; i < count; i++) {
+		const struct unit_least *unit = &units[i];
+		size_t part = plan->parts[unit->first];
+		if (part % plan->sizes[AXIS_PIPELINE] != stage)
+			continue;
+		sum.pass_s += unit->forward_s + unit->backward_s + unit->weights_s;
+		sum.gathered_B += unit->gathered_B;
+		sum.reduced_B += unit->reduced_B;
+		if (part != stage)
+			continue;
+		sum.forward_s += unit->forward_s;
+		sum.backward_s += unit->backward_s;
+		sum.last_s += unit->backward_s + unit->weights_s;
+		sum.last_B += unit->reduced_B;
+	}
+	return sum;
+}
+
+/* Returns the least time in which data groups of the stage carry what is left when the last
+ * backward pass of its first chunk begins. */
+static double behind_last_s(const struct training_plan *plan, const struct stage_least *stage,
+			    double s_per_B)
+{
+	const struct plan_params *params = plan->params;
+	if (params->sharding == SHARDING_NONE)
+		return 2 * stage->last_B * s_per_B;
+	if (params->sharding == SHARDING_PARAMETERS || params->overlap_parameters)
+		return stage->last_B * s_per_B;
+	return (stage->last_B + stage->gathered_B) * s_per_B;
+}
+
 /* Proof: A stage is busy for its kernels and the collectives that block them; a rank of a group of
  * n sends or receives (1 - 1 / n) of their bytes. It begins when a micro-batch has passed the first
  * chunks of all stages before it. Its last backward pass is one through its first chunk. Gradients
  * then pass the first chunks of all stages before it, beside which only gradients of weights can be
- * left to compute. */
-double plan_least_s(const struct training_plan *plan, const struct unit_least *units, size_t count)
+ * left to compute. Gradients of a chunk are complete in its last backward pass, and are reduced
+ * after that. FSDP gathers twice and reduces once for each micro-batch. */
+double plan_least_s(const struct training_plan *plan, const struct unit_least *units, size_t count,
+		    size_t machine_gpus, double machine_Bps)
 {
-	double least_s = 0, before_s = 0, behind_s = 0;
-	size_t stages = plan->sizes[AXIS_PIPELINE];
-	for (size_t stage = 0; stage < stages; stage++) {
-		double pass_s = 0, forward_s = 0, backward_s = 0;
-		for (size_t i = 0; i < count; i++) {
-			const struct unit_least *unit = &units[i];
-			size_t part = plan->parts[unit->first];
-			if (part % stages == stage)
-				pass_s += unit->forward_s + unit->backward_s + unit->weights_s;
-			if (part == stage) {
-				forward_s += unit->forward_s;
-				backward_s += unit->backward_s;
-			}
-		}
-		least_s = fmax(least_s, before_s + (double)plan->micro_batch_count * pass_s +
-						(plan->schedule->splits_backward ? 0 : behind_s));
-		before_s += forward_s;
-		behind_s += backward_s;
+	double least_s = 0, before_s = 0, behind_s = 0, last_s = 0;
+	double s_per_B = data_s_per_B(plan, machine_gpus, machine_Bps);
+	double micro = (double)plan->micro_batch_count;
+	bool gathers = plan->params->sharding == SHARDING_PARAMETERS;
+	bool splits = plan->schedule->splits_backward;
+	for (size_t i = 0; i < plan->sizes[AXIS_PIPELINE]; i++) {
+		const struct stage_least stage = stage_of(plan, units, count, i);
+		if (i == 0)
+			last_s = behind_last_s(plan, &stage, s_per_B) - stage.last_s;
+		double data_s = gathers ? (2 * stage.gathered_B + stage.reduced_B) * s_per_B : 0;
+		double end_s = before_s + micro * stage.pass_s + (splits ? 0 : behind_s);
+		least_s = fmax(least_s, fmax(end_s, micro * data_s));
+		if (i == 0 || !splits) /* the first stage has its gradients last */
+			least_s = fmax(least_s, end_s + last_s);
+		before_s += stage.forward_s;
+		behind_s += stage.backward_s;
 	}
 	return least_s;
 }

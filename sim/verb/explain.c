@@ -16,7 +16,8 @@
 struct explanation {
 	const struct command *command;
 	const struct fold *fold; /* classes of equal machines; NULL: all machines are simulated */
-	const char *transport;   /* transport that `auto` selects, from scenario_transport */
+	const char *not_folded;
+	const char *transport; /* transport that `auto` selects, from scenario_transport */
 	VEC(const struct cfg_param *) params;
 };
 
@@ -81,6 +82,8 @@ static void write_table(FILE *out, const void *ctx)
 			"\n%zu machines of %zu class%s: one of each is simulated (case.symmetry)\n",
 			e->fold->machine_count, e->fold->class_count,
 			e->fold->class_count == 1 ? "" : "es");
+	if (e->not_folded)
+		fprintf(out, "\nall machines are simulated: %s (case.symmetry)\n", e->not_folded);
 }
 
 static void write_json(FILE *out, const void *ctx)
@@ -171,6 +174,7 @@ static int explain(const struct command *command, const char *path, const char *
 	}
 	struct explanation e = {.command = command,
 				.fold = scenario->topology.fold,
+				.not_folded = scenario->not_folded,
 				.transport = scenario_transport(scenario)};
 	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
 		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);

@@ -91,8 +91,8 @@ const struct verb verb_import = {
 	.help = "converts recordings and logs of other tools to farwire's formats",
 	.examples = "  farwire import kineto trace.json -o calls.jsonl\n"
 		    "  gunzip -c trace.json.gz | farwire import kineto - -o calls.jsonl\n"
-		    "  farwire import nccl-tests all_reduce.log -o x.jsonl   # also nvbandwidth,\n"
-		    "                                               # perftest, iperf3\n"
+		    "  farwire import log all_reduce.log -o x.jsonl   # nccl-tests, OSU, MLPerf, "
+		    "iperf3 ...\n"
 		    "  farwire import model config.json -o net.cfg\n"
 		    "  farwire import plan train.sh -o case.cfg\n"
 		    "  farwire import topology topo.txt -o machine.cfg  # nvidia-smi topo -m\n"

@@ -6,11 +6,32 @@
 #include <string.h>
 
 #include "calib/fit/errors.h"
+#include "calib/fit/recording.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
 #include "sim/report/dataset_charts.h"
 #include "sim/verb/verbs.h"
+
+/* Predicts the collectives of a recording under the settings of the command. */
+static const struct dataset_outcome *validate_recording(const struct command *command,
+							struct diag *diag, const char *path,
+							const char **broken)
+{
+	const struct recording *recording = recording_read(command->arena, diag, path);
+	if (!recording)
+		return NULL;
+	const struct fit_collectives_request request = {.recordings = &recording,
+							.recording_count = 1,
+							.settings = command->settings,
+							.setting_count = command->setting_count};
+	const struct dataset *dataset = collectives_dataset(command->arena, diag, &request);
+	if (!dataset)
+		return NULL;
+	const struct predict_options options = command_predict(command);
+	return dataset_evaluate(command->arena, diag, dataset, command->data_root, &options,
+				broken);
+}
 
 const struct dataset_outcome *command_validate(const struct command *command, const char *name,
 					       int *exit_code)
@@ -23,11 +44,14 @@ const struct dataset_outcome *command_validate(const struct command *command, co
 				      .data_root = command->data_root},
 			  .options = command_predict(command)},
 		.draws_given = command_gave(command, "draws")};
-	const char *broken;
+	const char *broken = NULL;
 	if (!command->quiet)
 		fprintf(stderr, "farwire: predicting %s\n", name);
+	size_t length = strlen(name);
+	bool recording = length > 6 && strcmp(name + length - 6, ".jsonl") == 0;
 	const struct dataset_outcome *outcome =
-		dataset_validate(command->arena, diag, &request, &broken);
+		recording ? validate_recording(command, diag, name, &broken)
+			  : dataset_validate(command->arena, diag, &request, &broken);
 	if (!outcome)
 		*exit_code = command_failed(diag, broken);
 	return outcome;
@@ -170,12 +194,14 @@ static int run(const struct command *command)
 
 const struct verb verb_validate = {
 	.name = "validate",
-	.words = "[DATASET...]",
+	.words = "[DATASET|SAMPLES.jsonl...]",
 	.help = "predicts recorded measurements and prints the errors of fit rows and test rows",
 	.examples = "  farwire validate flexdirect_1050ti --plot parity.svg\n"
 		    "  farwire validate flexdirect_1050ti bitfusion_networks --format json\n"
+		    "  farwire validate nccl.jsonl --topology dgx-h100 --exchange nccl-2.18\n"
 		    "  farwire validate --leave-out-systems\n",
-	.options = "set format output plot title seed draws jobs color quiet leave-out-systems",
+	.options = "case.topology case.exchange case.transport case.profile set format output plot "
+		   "title seed draws jobs color quiet leave-out-systems",
 	.words_min = 0,
 	.run = run,
 };

@@ -332,10 +332,11 @@ static bool take_memory(struct program_job *p, struct device *device, const stru
 		return true;
 	job_failed(&p->job,
 		   arena_printf(w->arena,
-				"out of GPU memory: %s needs %.2f GB, GPU '%s' has %.2f GB%s",
+				"out of GPU memory: %s needs %.2f GB, GPU '%s' has %.2f GB%s%s%s",
 				p->spec.what, program->memory_B / 1e9, gpu_name(place->gpu),
 				gpu_params(place->gpu)->memory_B * p->spec.fraction_ratio / 1e9,
-				w->limits.program_count > 1 ? " for it and its neighbours" : ""));
+				w->limits.program_count > 1 ? " for it and its neighbours" : "",
+				p->spec.advice ? ": " : "", p->spec.advice ? p->spec.advice : ""));
 	return false;
 }
 

@@ -33,7 +33,8 @@ struct program_job_spec {
 	struct fabric *fabric;
 	const char *name, *what; /* `what` describes the program in messages, for example "resnet50
 				    at batch 32" */
-	double fraction_ratio;   /* part of each GPU that the job may use */
+	const char *advice;    /* how the job fits into GPU memory if it does not; NULL: unknown */
+	double fraction_ratio; /* part of each GPU that the job may use */
 	const struct driver_params *driver;
 	const struct dma_params *dma;
 	const struct runtime_params *runtime; /* NULL: the local driver */

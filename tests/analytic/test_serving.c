@@ -299,13 +299,39 @@ static void arrivals_keep_their_mean_rate(void)
 	}
 }
 
+/* The same requests, arriving at growing rates: the mean latency and each of its quantiles do not
+ * fall. All requests end, each once, on one to three replicas: replicas together end what the
+ * service ends. With one token a request, the iterations process each request once. */
+static void latency_does_not_fall_with_load(void)
+{
+	static const double rates[] = {0.2, 0.5, 0.8, 0.95, 1.5};
+	for (size_t replicas = 1; replicas <= 3; replicas++) {
+		struct serving_answers before = {0};
+		for (size_t i = 0; i < 5; i++) {
+			struct bench b = bench_of(4000);
+			b.params.rate_count = rates[i] * (double)replicas;
+			b.params.warmup_ratio = 0;
+			b.params.prompt_count = 800;
+			b.params.prompt_spread_ratio = 1;
+			struct serving_answers answers = run(&b, replicas, 0, by_rows);
+			CHECK(answers.mean_s >= before.mean_s);
+			for (size_t k = 0; k < SERVE_QUANTILES; k++)
+				CHECK(answers.latency_s[k] >= before.latency_s[k]);
+			CHECK(answers.requests_count == 4000 && answers.refused_count == 0);
+			CHECK(b.iterations == 4000 && serving_left(b.serving) == 0);
+			before = answers;
+			arena_free(b.arena);
+		}
+	}
+}
+
 static const struct test tests[] = {
 	TEST(a_single_server_has_the_latency_of_mm1),  TEST(equal_services_have_the_wait_of_md1),
 	TEST(spread_lengths_have_the_wait_of_mg1),     TEST(batches_have_the_wait_of_bulk_service),
 	TEST(a_router_by_turns_gives_erlang_arrivals), TEST(a_dynamic_batch_waits_for_its_delay),
 	TEST(a_fixed_batch_waits_until_it_is_full),    TEST(a_full_cache_preempts_the_last_request),
 	TEST(each_request_ends_or_is_refused),         TEST(chunks_bound_the_time_between_tokens),
-	TEST(arrivals_keep_their_mean_rate),
+	TEST(arrivals_keep_their_mean_rate),           TEST(latency_does_not_fall_with_load),
 };
 
 int main(void)

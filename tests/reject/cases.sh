@@ -60,6 +60,7 @@ topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.tp=3"];|^cas
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.tp=8"];|^case\.cfg:2: plan: 12 heads are not divisible by tp \(8\): write plan\.tp=6
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.pp=8"];|^case\.cfg:2: plan: 12 blocks of the network are not divisible by pp \(8\): write plan\.pp=6
 topology = "dgx1-v100"; gpus = 8; model = "mixtral-8x7b"; settings = ["plan.ep=3"];|^case\.cfg:2: plan: 8 GPUs of a stage are not divisible by ep \(3\): write plan\.ep=2
+topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.tp=8", "plan.pp=5"];|^case\.cfg:2: plan: .*5.*; 12 heads are not divisible by tp \(8\).*; 12 blocks .*; the nearest possible plan: --plan tp=[0-9]+,pp=[0-9]+$
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.global_batch=12"];|^case\.cfg:2: plan: a batch of 12 samples is not divisible by dp \(8\) x micro_batch \(1\): write plan\.global_batch=8
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.schedule=fast"];|^case\.cfg:2: plan: no pipeline schedule is called 'fast'
 topology = "dgx1-v100"; gpus = 8; model = "gpt2"; settings = ["plan.order=tp-pp"];|^case\.cfg:2: plan: plan\.order is 'tp-pp' \(write each of tp, cp, dp and pp once
@@ -76,6 +77,17 @@ topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; gpu = "gpu2";|^case\.
 topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; program = "client9";|^case\.cfg:2: there is no program's guest 'client9'
 topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; exchange = "tf-parameter-server";|^case\.cfg:2: exchange 'tf-parameter-server' keeps variables on servers.*\(write case\.programs=1
 topology = "gpu-pool"; gpus = 2; runtime = "asynchronous"; clients = ( { } );|^case\.cfg:2: case: clients cannot be combined with case\.gpus
+topology = "dgx-h100"; model = "llama3-8b"; settings = ["serve.rate=0"];|^case\.cfg:2: serve\.rate = "0" is out of range \(write a plain number from
+topology = "dgx-h100"; model = "llama3-8b"; settings = ["serve.spead=2"];|^case\.cfg:2: unknown parameter 'serve\.spead' \(did you mean 'serve\.spread'\?
+topology = "dgx-h100"; model = "llama3-8b"; settings = ["serve.batching=clever"];|^case\.cfg:2: serve\.batching = "clever" is not one of its choices \(write one of auto, fixed
+topology = "dgx-h100"; model = "llama3-8b"; settings = ["serve.router=random"];|^case\.cfg:2: serve\.router = "random" is not one of its choices
+topology = "dgx-h100"; model = "llama3-8b"; settings = ["serve.prompt=9000"];|^case\.cfg:2: serve: a request has 9128 tokens in its prompt and output, but sequences of llama3-8b have 8192
+topology = "dgx-h100"; model = "llama3-8b"; settings = ["serve.list=gone.tsv"];|^case\.cfg:2: serve\.list: the file '.*gone\.tsv' cannot be opened
+topology = "dgx-h100"; model = "llama3-8b"; gpus = 2; settings = ["serve.rate=2"];|^case\.cfg:2: serve: requests cannot be combined with case\.gpus
+topology = "dgx-h100"; model = "llama3-8b"; clients = ( { role = "prefill"; } ); settings = ["serve.rate=2"];|^case\.cfg:2: the clients of model 'llama3-8b' have 1 times the role prefill, 0 times decode
+topology = "dgx-h100"; model = "llama3-8b"; clients = ( { role = "cook"; } ); settings = ["serve.rate=2"];|^case\.cfg:2: client 'client': role = "cook" is not one of its choices
+topology = "dgx-h100"; model = "resnet50"; settings = ["serve.batching=continuous"];|^case\.cfg:2: serve\.batching is continuous, but 'resnet50' generates no tokens \(write dynamic or fixed\)
+topology = "dgx-h100"; model = "resnet50"; clients = ( { role = "prefill"; }, { role = "decode"; } ); settings = ["serve.rate=2"];|^case\.cfg:2: model 'resnet50' generates no tokens, so its clients have no role
 END
 verdict 'cases.impossible_cases_are_refused_with_their_line'
 

@@ -60,7 +60,7 @@ verdict 'recordings.wrong_arguments_are_refused'
 
 echo hello >log
 for kind in nccl-tests nvbandwidth perftest iperf3; do
-	expect 2 "^log: no results of $kind" import $kind log
+	expect 2 "^log:1: no results of $kind" import $kind log
 done
 expect 2 'did you mean .iperf3.' import iperf log
 expect 2 '^farwire: import: there must be one file, not 2' import iperf3 log log

@@ -27,6 +27,8 @@ fails 'out of GPU memory: resnet50 at batch 64 needs' --topology t320-same-esxi 
 expect 0 '' run --topology t320-same-esxi --batch 32 -q --draws 0
 shows ' ok$'
 fails 'out of GPU memory: resnet50 at batch 100000' --topology vm-p100-roce --batch 1e5
+fails 'out of GPU memory: llama3-70b needs [0-9.]* GB for weights and activations, but a replica' \
+	--topology dgx-h100 --model llama3-70b --serve rate=1
 verdict 'verdicts.model_that_exceeds_gpu_memory_fails'
 
 fails "every packet is lost on the route from 'n0.gpu[0-9]' to 'n1.gpu[0-9]' over rdma" \

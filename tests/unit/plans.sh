@@ -90,6 +90,30 @@ waits tp=2,pp=2,dp=2 tensor_exposed_s pipeline_bubble_s
 waits tp=2,pp=4,global_batch=8 tensor_exposed_s pipeline_bubble_s
 verdict 'plans.exposed_communication_is_counted_for_its_group'
 
+# trace SCHEDULE NAME...: the trace and the timeline of a step have these passes of 8 micro-batches,
+# each forward pass on all 8 stages
+trace() {
+	schedule=$1
+	shift
+	expect 0 '' run --topology dgx-h100 --model even.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 \
+		--gpus 8 --draws 0 --quiet --set gpu.h100-sxm5.memory='2000 GiB' \
+		--plan "pp=8,global_batch=8,schedule=$schedule" --trace step.json --timeline step.svg
+	for name in "$@"; do
+		grep -q "\"name\": \"$name\"" step.json || complain "$schedule: the trace has no $name"
+		grep -q "$name" step.svg || complain "$schedule: the timeline has no $name"
+	done
+	for micro in 1 8; do
+		stages=$(grep "\"name\": \"F$micro\"" step.json | sed 's/.*"pid": \([0-9]*\).*/\1/' | sort -u | wc -l)
+		[ "$stages" -ge 8 ] || complain "$schedule: F$micro is on $stages stages"
+	done
+}
+for schedule in gpipe 1f1b; do
+	trace $schedule B1 B8
+	! grep -q '"name": "W1"' step.json || complain "$schedule: the trace has gradients of weights apart"
+done
+trace zb-h1 B1 B8 W1 W8
+verdict 'plans.traces_and_timelines_have_the_passes_of_the_schedule'
+
 # 1.5 GB of bf16 weights become 14 GB of weights, gradients and states on each GPU; ZeRO shares
 # them, so the smaller memory is enough.
 fits() {
@@ -97,10 +121,25 @@ fits() {
 		--gpus 8 --draws 0 --quiet --set gpu.h100-sxm5.memory='40 GiB' --plan "$1"
 }
 fits dp=8
-shows 'out of GPU memory: a stage of even needs .* GB'
+shows 'out of GPU memory: a stage of even needs .* GB: [0-9.]* GB too much'
+nearest=$(sed -n 's/.*nearest plan that fits: --plan \([^)]*\)).*/\1/p' "$scratch.out")
+[ -n "$nearest" ] || complain 'no plan is named that fits'
+fits "$nearest"
+shows 'exposed|kernel-bound'
 fits sharding=optimizer,recompute=full
 shows 'exposed|kernel-bound'
 verdict 'plans.a_plan_that_does_not_fit_is_a_verdict'
+
+# Nine machines of one stage each are one class; eight machines of eight stages are eight.
+explains() {
+	expect 0 '' explain case.gpus --topology dgx-h100 --model llama3-8b --stack pytorch-fsdp-bf16 \
+		--exchange nccl-2.18 --gpus "$1" --plan "$2"
+}
+explains 72 tp=8
+shows '9 machines of 1 class: one of each is simulated'
+explains 64 pp=8,tp=8
+shows 'all machines are simulated: too few of them are alike'
+verdict 'plans.explain_says_whether_machines_are_folded'
 
 # By hand: each block has 12 x 4096^2 weights, attention 2 x 2048^2 x 4096 multiplications, and the
 # logits 8 x 4096. MFU is this work, times 2 x 3, over the peak of 8 GPUs. With all blocks computed

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The nearest possible plan, and the nearest one that fits into the GPUs' memory. */
+#include <math.h>
+#include <stddef.h>
+
+#include "sim/base/arena.h"
+#include "sim/training/plan.h"
+
+enum { CHANGES_MOST = 3, NUMBER_MOST = 64 };
+
+struct near_search {
+	const struct near_request *asked;
+	struct arena *arena;
+	const char *best; /* the changes; NULL: none found */
+	double best_cost;
+};
+
+enum { KEY_TP, KEY_PP, KEY_CP, KEY_EP, KEY_CHUNKS, KEY_MICRO, KEY_RECOMPUTE, KEY_SHARDING, KEYS };
+static const struct {
+	const char *name;
+	size_t offset; /* of a number in struct plan_params */
+} keys[KEYS] = {
+	[KEY_TP] = {"tp", offsetof(struct plan_params, tp_count)},
+	[KEY_PP] = {"pp", offsetof(struct plan_params, pp_count)},
+	[KEY_CP] = {"cp", offsetof(struct plan_params, cp_count)},
+	[KEY_EP] = {"ep", offsetof(struct plan_params, ep_count)},
+	[KEY_CHUNKS] = {"chunks", offsetof(struct plan_params, chunks_count)},
+	[KEY_MICRO] = {"micro_batch", offsetof(struct plan_params, micro_batch_count)},
+	[KEY_RECOMPUTE] = {"recompute", 0},
+	[KEY_SHARDING] = {"sharding", 0},
+};
+
+/* Returns the number of values to try for a key. Only sizes of groups that split the network can
+ * become larger. Sharding and recomputation only save memory. */
+static size_t values_of(const struct near_search *n, const struct plan_params *params, size_t key)
+{
+	bool saves = isfinite(n->asked->memory_most_B);
+	size_t most = (size_t) * (const double *)((const char *)params + keys[key].offset);
+	if (key == KEY_RECOMPUTE)
+		return saves ? RECOMPUTE_FULL : 0;
+	if (key == KEY_SHARDING)
+		return saves ? SHARDING_PARAMETERS : 0;
+	if (key == KEY_TP)
+		most = n->asked->tensor_most;
+	if (key == KEY_PP)
+		most = n->asked->rank_count;
+	return most < NUMBER_MOST ? most : NUMBER_MOST;
+}
+
+/* Sets the key. Returns the cost of the change and its value in words; 0: no change. */
+static double change(const struct near_search *n, struct plan_params *params, size_t key, size_t v,
+		     const char **word)
+{
+	int *choice = key == KEY_RECOMPUTE ? &params->recompute : &params->sharding;
+	if (key >= KEY_RECOMPUTE) {
+		static const char *const shardings[] = {"none", "optimizer", "gradients",
+							"parameters"};
+		if ((int)v <= *choice || (key == KEY_RECOMPUTE && v != RECOMPUTE_FULL))
+			return 0;
+		*choice = (int)v;
+		*word = key == KEY_RECOMPUTE ? "full" : shardings[v];
+		return key == KEY_RECOMPUTE ? 1.5 : 0.5 * (double)v;
+	}
+	double *number = (double *)((char *)params + keys[key].offset), was = *number;
+	if ((double)v == was || (key <= KEY_EP && n->asked->rank_count % v != 0))
+		return 0;
+	*number = (double)v;
+	if (key <= KEY_CP)
+		params->dp_count = 0;
+	*word = arena_printf(n->arena, "%zu", v);
+	return 1 + fabs(log2((double)v / was));
+}
+
+static bool is_good(const struct near_search *n, const struct plan_params *params,
+		    struct arena *scratch)
+{
+	const struct near_request *asked = n->asked;
+	const char *why;
+	const struct training_plan *plan =
+		plan_new(scratch, asked->network, params, asked->rank_count, &why);
+	for (size_t i = 0; plan && i < plan->sizes[AXIS_PIPELINE]; i++)
+		if (plan_memory_B(plan, asked->stack, i) > asked->memory_most_B)
+			return false;
+	return plan != NULL;
+}
+
+static void consider(struct near_search *n, const struct plan_params *params, const char *changes,
+		     double cost)
+{
+	struct arena *scratch = arena_new();
+	if ((!n->best || cost < n->best_cost) && is_good(n, params, scratch)) {
+		n->best = changes;
+		n->best_cost = cost;
+	}
+	arena_free(scratch);
+}
+
+/* Tries up to `most` changes of the keys from `key` on, in addition to `changes`. */
+static void try_changes(struct near_search *n, const struct plan_params *params,
+			const char *changes, double cost, size_t key, size_t most)
+{
+	if (n->best && cost >= n->best_cost)
+		return;
+	if (*changes)
+		consider(n, params, changes, cost);
+	for (; most > 0 && key < KEYS; key++)
+		for (size_t v = 1; v <= values_of(n, params, key); v++) {
+			struct plan_params other = *params;
+			const char *word = "";
+			double more = change(n, &other, key, v, &word);
+			if (more > 0)
+				try_changes(n, &other,
+					    arena_printf(n->arena, "%s%s%s=%s", changes,
+							 *changes ? "," : "", keys[key].name, word),
+					    cost + more, key + 1, most - 1);
+		}
+}
+
+const char *plan_near(struct arena *arena, const struct near_request *request)
+{
+	struct near_search n = {.asked = request, .arena = arena_new()};
+	for (size_t most = 1; most <= CHANGES_MOST && !n.best; most++)
+		try_changes(&n, request->params, "", 0, 0, most);
+	const char *best = n.best ? arena_strdup(arena, n.best) : NULL;
+	arena_free(n.arena);
+	return best;
+}
