@@ -33,6 +33,7 @@ struct state {
 	bool given;             /* the log names it, here or before */
 	bool derived;           /* the ranks follow from the bandwidths */
 	bool operation;         /* the heading has the column of the operation */
+	bool blank;             /* its cells are empty */
 	double bus;             /* bus bandwidth by which the collective was identified */
 	size_t first;           /* first point of the run */
 	size_t columns;         /* number of columns of a row; 0: no heading yet */
@@ -148,19 +149,33 @@ static void take_comment(struct importing *importing, const char *line, struct s
 }
 
 /* Identifies the collective by the ratio of bus bandwidth to algorithm bandwidth, whether it
- * reduces, and the rank of the root (negative: none). An alltoall has a column for the operation,
- * all_gather in old releases has none, and in new ones a check in place. */
-static const char *collective_of(const struct state *state, double ratio, bool reduces, bool rooted,
-				 bool exchanges)
+ * reduces, and whether it has a root. `exchange` is the answer for (n - 1) / n without a reduction:
+ * "all_gather", "alltoall", or NULL if the columns fit both. */
+static const char *collective_of(double ranks, double ratio, bool reduces, bool rooted,
+				 const char *exchange)
 {
-	double n = state->ranks, part = (n - 1) / n;
-	if (rooted)
-		return reduces ? "reduce" : "broadcast";
+	double part = (ranks - 1) / ranks;
+	if (rooted) /* gather and scatter have (n - 1) / n */
+		return fabs(ratio - 1) * ranks > 0.25 ? NULL : reduces ? "reduce" : "broadcast";
 	if (reduces && fabs(ratio - 2 * part) < 0.06 * part)
 		return "all_reduce";
 	if (fabs(ratio - part) < 0.04 * part)
-		return reduces ? "reduce_scatter" : exchanges ? "alltoall" : "all_gather";
+		return reduces ? "reduce_scatter" : exchange;
 	return NULL;
+}
+
+/* Tells an alltoall from an all_gather. Old releases have an empty cell for the operation of the
+ * first and no column for that of the second. New ones do not check the first in place. */
+static const char *exchange_of(const char *const *words, size_t count, const struct state *state)
+{
+	size_t first = state->times[0] + 3, second = state->times[1] + 3;
+	if (!state->operation)
+		return "all_gather";
+	if (state->blank)
+		return "alltoall";
+	if (state->time_count < TIMES || second >= count || strcmp(words[first], "N/A") == 0)
+		return NULL;
+	return strcmp(words[second], "N/A") == 0 ? "alltoall" : "all_gather";
 }
 
 /* Derives the number of ranks of an all-reduce from the ratio 2 (n - 1) / n. Returns 0 if the
@@ -190,11 +205,9 @@ static void identify(struct importing *importing, const char *const *words, size
 		state->ranks = reduces ? ranks_of(algorithm, bus) : 0;
 	}
 	bool rooted = state->times[0] > 4 && number_parse(words[4], &root) && root >= 0;
-	bool exchanges = operation && state->time_count == TIMES && state->times[1] + 3 < count &&
-			 strcmp(words[state->times[1] + 3], "N/A") == 0;
 	if (!state->given)
-		state->collective =
-			collective_of(state, bus / algorithm, reduces, rooted, exchanges);
+		state->collective = collective_of(state->ranks, bus / algorithm, reduces, rooted,
+						  exchange_of(words, count, state));
 }
 
 static bool is_digit(char c)
@@ -212,6 +225,7 @@ static void take_row(struct importing *importing, const char *line, struct state
 	    !is_digit(words[2][0]) && is_digit(words[3][0])) {
 		memmove(words + 4, words + 3, (count++ - 3) * sizeof words[0]);
 		words[3] = "none";
+		state->blank = true;
 	}
 	if (count != state->columns) {
 		import_error(importing,

@@ -85,3 +85,18 @@ expect 2 'needs KIND FILE' import kineto
 expect 2 'the file is not a trace' import kineto empty.jsonl
 [ ! -e x.jsonl ] || complain 'import wrote a file after an error'
 verdict 'calls.unusable_traces_are_refused'
+
+# Two threads: without a release the output says that waits follow from gaps.
+printf '%s\n' "$head" "$launch" '{"call":"cudaDeviceSynchronize","thread":1,"start_s":0.00101,"end_s":0.0013}' >threads.jsonl
+cp threads.jsonl stated.jsonl
+echo '{"released_s":0.001006,"thread":1,"by":0}' >>stated.jsonl
+for file in threads stated; do
+	echo '{"end":true}' >>$file.jsonl
+	farwire run --topology t320-same-esxi --draws 0 --calls $file.jsonl
+	[ "$code" = 0 ] || complain "$file: ended with $code, $(cat "$scratch.err")"
+	cp "$scratch.out" "$scratch.$file"
+done
+note='the recording has 2 threads and does not state which ones wait for each other'
+grep -q "$note" "$scratch.threads" || complain "threads: no note"
+grep -q "$note" "$scratch.stated" && complain "stated: a note"
+verdict 'calls.output_says_that_waits_of_threads_are_not_stated'

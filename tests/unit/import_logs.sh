@@ -29,6 +29,15 @@ all awsome-tagged.txt 14 12 2 all_reduce 16 2147483648 0.0091975
 all oracle-pmix.log 2 2 0 all_reduce 8 53687090 0.000287
 all pkb-k80.txt 22 22 0 all_reduce 2 1073741824 1.763386
 all supermicro-alltoall.txt 6 6 0 alltoall 8 8192 1.241e-05
+# Without a check an alltoall and an all_gather look the same; with one in place it is an all_gather.
+sed -E '1d; /#|out/! { s,(0\.[0-9]+ +0\.[0-9]+ +)0 ,\1N/A,; }' "$samples/supermicro-alltoall.txt" >both
+expect 2 'both:.*does not name the collective' import log both
+sed -E '1d; s,N/A,  0,' "$samples/supermicro-alltoall.txt" >gather
+expect 0 '6 used' import log gather
+grep -q '"all_gather"' "$scratch.out" || complain 'the log is not that of an all_gather'
+sed -E 's/ +float +sum +0 /  float 0 /' "$samples/superbench-nccl_reduce.log" >broadcast
+expect 0 '64 used' import log broadcast
+grep -q '"broadcast"' "$scratch.out" || complain 'the log is not that of a broadcast'
 expect 2 'supermicro-1xB200.txt:15: there is one rank' import log "$samples/supermicro-1xB200.txt"
 verdict import_logs.nccl_tests_of_all_layouts_have_the_listed_numbers
 
