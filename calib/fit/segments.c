@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"

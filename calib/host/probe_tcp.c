@@ -15,7 +15,6 @@
  *   receive    the time in a receive of data that has already arrived
  *   stream     s bytes on each of several connections at once, answered by a byte
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

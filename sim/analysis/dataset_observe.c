@@ -2,7 +2,6 @@
 /* Makes observations for fits from claims of role fit, in which a source states a range. */
 #include <math.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/analysis/dataset_read.h"
 

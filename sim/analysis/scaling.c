@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/scaling.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "sim/base/arena.h"

@@ -2,7 +2,6 @@
 #include "sim/analysis/solving.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "sim/base/arena.h"

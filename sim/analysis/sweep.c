@@ -3,7 +3,6 @@
 #include "sim/analysis/sweep.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/hash.h"

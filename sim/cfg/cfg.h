@@ -113,6 +113,8 @@ const char *cfg_param_words(struct arena *arena, const char *path, const struct 
 /* Returns true for a number with an interval, either its own or that of its class. Draws vary these
  * numbers. */
 bool cfg_param_varies(const struct cfg_param *param);
+/* Returns value, or the text of a parameter that is not a number, as users write it. */
+const char *cfg_param_text(struct arena *arena, const struct cfg_param *param, double value);
 
 /* A resolution holds the overrides and a record of the resolved parameters. Each reading of a case
  * uses a new one. */

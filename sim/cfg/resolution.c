@@ -221,6 +221,18 @@ bool cfg_param_varies(const struct cfg_param *param)
 	return param->row->kind == PARAM_KIND_NUMBER && param->low < param->high;
 }
 
+const char *cfg_param_text(struct arena *arena, const struct cfg_param *param, double value)
+{
+	switch (param->row->kind) {
+	case PARAM_KIND_NUMBER:
+		return quantity_format(arena, param->row->quantity, value);
+	case PARAM_KIND_BOOL:
+		return value != 0 ? "true" : "false";
+	default:
+		return param->text ? param->text : "";
+	}
+}
+
 size_t cfg_param_count(const struct cfg_resolution *resolution)
 {
 	return resolution->params.count;

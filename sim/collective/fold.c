@@ -2,7 +2,6 @@
 #include "sim/collective/fold.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"

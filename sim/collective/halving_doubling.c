@@ -29,14 +29,6 @@ struct recursion {
 	uint32_t *sends;        /* by rank * power */
 };
 
-static size_t power_below(size_t n)
-{
-	size_t power = 1;
-	while (power * 2 <= n)
-		power *= 2;
-	return power;
-}
-
 /* Returns the rank that acts as rank v of the recursion. */
 static size_t player(const struct recursion *r, size_t v)
 {
@@ -111,7 +103,7 @@ static const uint32_t *owners(struct arena *arena, size_t power)
 static const struct schedule *build_rounds(struct arena *arena, const struct algorithm_spec *spec,
 					   enum collective collective)
 {
-	size_t n = spec->rank_count, power = power_below(n), folded = n - power;
+	size_t n = spec->rank_count, power = pattern_power(n), folded = n - power;
 	size_t chunk_count = spec->channel_count * power;
 	struct schedule_builder *builder =
 		schedule_builder_new(arena, collective, n, spec->channel_count, chunk_count,
@@ -152,7 +144,7 @@ static const struct schedule *build_doubling(struct arena *arena, const struct a
 
 static const char *refuse_odd(const struct algorithm_spec *spec)
 {
-	return power_below(spec->rank_count) == spec->rank_count
+	return pattern_power(spec->rank_count) == spec->rank_count
 		       ? NULL
 		       : "the number of ranks must be a power of two";
 }
@@ -180,7 +172,7 @@ static double doubling_s(const struct algorithm_spec *spec, const struct ideal_l
  * either end. */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
-	size_t power = power_below(spec->rank_count);
+	size_t power = pattern_power(spec->rank_count);
 	double chunk_B = spec->size_B / (double)(power * spec->channel_count), sum_s = 0;
 	for (size_t span = power / 2; span > 0; span /= 2)
 		sum_s += pattern_message_s(link, chunk_B, span, true) +

@@ -36,6 +36,14 @@ static uint32_t *pattern_ranks(struct arena *arena, const struct algorithm_spec 
 	return ranks;
 }
 
+size_t pattern_power(size_t n)
+{
+	size_t power = 1;
+	while (power * 2 <= n)
+		power *= 2;
+	return power;
+}
+
 const char *pattern_any(const struct algorithm_spec *spec)
 {
 	(void)spec;

@@ -75,6 +75,9 @@ double pattern_message_s(const struct ideal_link *link, double chunk_B, size_t s
 double pattern_tree_s(const struct pattern_tree *tree, const struct ideal_link *link,
 		      double piece_B, size_t piece_count);
 
+/* Returns the largest power of two up to n. */
+size_t pattern_power(size_t n);
+
 /* Accepts every specification. */
 const char *pattern_any(const struct algorithm_spec *spec);
 

@@ -14,19 +14,11 @@ static size_t player(size_t v, size_t folded)
 	return v < folded ? 2 * v + 1 : v + folded;
 }
 
-static size_t power_below(size_t n)
-{
-	size_t power = 1;
-	while (power * 2 <= n)
-		power *= 2;
-	return power;
-}
-
 /* The sum of a rank replaces what it sends, so it waits for its own message. */
 static void round_of(struct schedule_builder *builder, size_t channel, size_t n, size_t distance,
 		     uint32_t *last, uint32_t *sends)
 {
-	size_t power = power_below(n), folded = n - power;
+	size_t power = pattern_power(n), folded = n - power;
 	for (size_t v = 0; v < power; v++) {
 		size_t rank = player(v, folded);
 		sends[rank] = schedule_send(builder, rank, player(v ^ distance, folded), channel,
@@ -42,7 +34,7 @@ static void round_of(struct schedule_builder *builder, size_t channel, size_t n,
 
 static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
 {
-	size_t n = spec->rank_count, power = power_below(n);
+	size_t n = spec->rank_count, power = pattern_power(n);
 	struct schedule_builder *builder = schedule_builder_new(
 		arena, COLLECTIVE_ALL_REDUCE, n, spec->channel_count, spec->channel_count,
 		pattern_cut(arena, spec->channel_count, spec->size_B));
@@ -70,7 +62,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	double chunk_B = spec->size_B / (double)spec->channel_count, sum_s = 0;
-	size_t power = power_below(spec->rank_count);
+	size_t power = pattern_power(spec->rank_count);
 	for (size_t distance = 1; distance < power; distance *= 2)
 		sum_s += pattern_message_s(link, chunk_B, 1, true);
 	if (power < spec->rank_count)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
 
 #include "sim/base/diag.h"
 #include "sim/cuda/cuda.h"

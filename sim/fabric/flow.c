@@ -5,7 +5,6 @@
  * flow that shares no resource gets its rate at once, without the solver. Most messages of a
  * simulation are such flows.
  */
-#include <float.h>
 #include <math.h>
 #include <stdalign.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs a world once and computes throughput, step time, ratio and utilisation from it. */
 #include <math.h>
-#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/predict/baselines.h"

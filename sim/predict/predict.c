@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicts a case: its point, its intervals and its summary. */
 #include <math.h>
-#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/predict/breakdown.h"

@@ -2,7 +2,6 @@
 /* The part of a report about a training job, several jobs on one system, or a collective without
  * training. */
 #include <math.h>
-#include <string.h>
 
 #include "sim/report/answers.h"
 #include "sim/report/chart_data.h"

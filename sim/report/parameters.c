@@ -13,20 +13,6 @@ const char *shown_path(const struct report *report, const char *path)
 	return path;
 }
 
-static const char *value_text(struct arena *arena, const struct cfg_param *param, double value)
-{
-	switch (param->row->kind) {
-	case PARAM_KIND_NUMBER:
-		return quantity_format(arena, param->row->quantity, value);
-	case PARAM_KIND_BOOL:
-		return value != 0 ? "true" : "false";
-	case PARAM_KIND_TEXT:
-	case PARAM_KIND_CHOICE:
-		break;
-	}
-	return param->text ? param->text : "";
-}
-
 static const char *origin_text(const struct report *report, const struct cfg_param *param)
 {
 	if (!param->origin.file)
@@ -48,15 +34,15 @@ void report_parameters(struct report *report, const char *summary, const char *c
 		const struct cfg_param *p = params[i];
 		const char *interval =
 			cfg_param_varies(p)
-				? arena_printf(arena, "%s to %s", value_text(arena, p, p->low),
-					       value_text(arena, p, p->high))
+				? arena_printf(arena, "%s to %s", cfg_param_text(arena, p, p->low),
+					       cfg_param_text(arena, p, p->high))
 				: "";
 		const char *status = p->prior ? arena_printf(arena, "%s; prior: %s", p->status,
 							     prior_name(p->prior))
 					      : p->status;
 		report_row(table, TONE_PLAIN,
 			   CELLS(cfg_param_words(arena, p->path, p->row), p->path,
-				 value_text(arena, p, p->value), interval, status,
+				 cfg_param_text(arena, p, p->value), interval, status,
 				 origin_text(report, p), p->note));
 	}
 }

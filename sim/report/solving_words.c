@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The answer of `solve` in sentences, as a table and as a chart. */
 #include <math.h>
-#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/report/chart_data.h"

@@ -2,8 +2,6 @@
 /* Errors of datasets as JSON and CSV. */
 #include "sim/report/validation.h"
 
-#include <math.h>
-
 #include "sim/base/arena.h"
 #include "sim/json/write.h"
 

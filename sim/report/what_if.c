@@ -2,7 +2,6 @@
 /* The part of a report about a what-if: a prediction for every combination of its values, without
  * measurements. */
 #include <math.h>
-#include <string.h>
 
 #include "sim/report/dataset.h"
 

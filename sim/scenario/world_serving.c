@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/scenario/world.h"
 
 /* The times of the kernels, as multiples of those of an iteration with one token, at which the

@@ -2,7 +2,6 @@
 #include "sim/training/network.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "sim/base/arena.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The lines of a network file and their names, with repeated groups written out. */
-#include <stdint.h>
 #include <string.h>
 
 #include "sim/base/arena.h"

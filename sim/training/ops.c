@@ -2,7 +2,6 @@
 #include "sim/training/ops.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/transport/shm.h"
 
-#include <math.h>
-
 #include "sim/base/arena.h"
 #include "sim/engine/trace.h"
 #include "sim/transport/kinds.h"

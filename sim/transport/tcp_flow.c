@@ -4,8 +4,6 @@
  * writers can continue while a long one drains. */
 #include "sim/transport/tcp.h"
 
-#include <math.h>
-
 #include "sim/engine/trace.h"
 
 /* Writers continue, in order, when the undrained data fit into the send buffer. */

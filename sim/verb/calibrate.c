@@ -2,7 +2,6 @@
 /* farwire calibrate: measures this machine with all probes that work on it, fits their
  * recordings, and writes a profile and a page with the results. */
 #include <errno.h>
-#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>

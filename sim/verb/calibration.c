@@ -2,7 +2,6 @@
 /* Turns recordings into profiles, for `farwire fit FILE.jsonl` and `farwire calibrate`. */
 #include "sim/verb/calibration.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>

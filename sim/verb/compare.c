@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire compare: compares cases with the first one, which counts as 1. */
 #include <math.h>
-#include <stdio.h>
 
 #include "plots/charts.h"
 #include "sim/base/arena.h"

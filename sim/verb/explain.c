@@ -21,24 +21,12 @@ struct explanation {
 	VEC(const struct cfg_param *) params;
 };
 
-static const char *value_of(struct arena *arena, const struct cfg_param *param, double value)
-{
-	switch (param->row->kind) {
-	case PARAM_KIND_NUMBER:
-		return quantity_format(arena, param->row->quantity, value);
-	case PARAM_KIND_BOOL:
-		return value != 0 ? "true" : "false";
-	default:
-		return param->text ? param->text : "";
-	}
-}
-
 static const char *interval_of(struct arena *arena, const struct cfg_param *param)
 {
 	if (!cfg_param_varies(param))
 		return "";
-	return arena_printf(arena, "%s .. %s", value_of(arena, param, param->low),
-			    value_of(arena, param, param->high));
+	return arena_printf(arena, "%s .. %s", cfg_param_text(arena, param, param->low),
+			    cfg_param_text(arena, param, param->high));
 }
 
 /* Returns the source of the interval's width. */
@@ -75,7 +63,7 @@ static void write_table(FILE *out, const void *ctx)
 		const struct cfg_param *p = e->params.items[i];
 		table_row(table);
 		table_cell(table, "%s", p->path);
-		table_cell(table, "%s", value_of(arena, p, p->value));
+		table_cell(table, "%s", cfg_param_text(arena, p, p->value));
 		table_cell(table, "%s", interval_of(arena, p));
 		table_cell(table, "%s", spread_of(arena, p));
 		table_cell(table, "%s", p->status);

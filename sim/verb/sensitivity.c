@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/verb/verbs.h"
 

@@ -2,7 +2,6 @@
 /* farwire sweep: predicts a case over a grid of parameter values. */
 #include <stdio.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/analysis/ranks.h"
 #include "sim/report/answers.h"

@@ -4,7 +4,6 @@
  * a round is queried at the round's end. One that is added during a sleep is queried after it. */
 #include <string.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/vec.h"
 #include "sim/workload/player_internal.h"
 

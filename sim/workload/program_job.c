@@ -2,7 +2,6 @@
 #include "sim/workload/program_job.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/vec.h"
