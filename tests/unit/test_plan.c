@@ -251,7 +251,9 @@ static void impossible_plans_are_refused_with_a_possible_number(void)
 		double tp, pp, chunks, batch, gpus;
 		const char *why;
 	} rows[] = {
-		{3, 1, 1, 0, 8, "8 GPUs are not divisible by tp (3): write plan.tp=2"},
+		{3, 1, 1, 0, 8,
+		 "8 GPUs are not divisible by tp (3): write plan.tp=2; "
+		 "16 tokens of a GPU are not divisible by tp (3): write plan.tp=2"},
 		{8, 1, 1, 0, 8, "4 heads are not divisible by tp (8): write plan.tp=4"},
 		{1, 4, 1, 0, 8,
 		 "2 blocks of the network are not divisible by pp (4): write plan.pp=2"},
