@@ -268,6 +268,7 @@ static void read_rows(struct fitting *f, const struct cfg_node *stage)
 	const struct dataset *dataset = dataset_read(f->arena, f->diag, f->data_root,
 						     need(f, stage, "dataset"), &no_profile, 1);
 	const struct cfg_node *texts = cfg_child(stage, "rows");
+	f->slow = dataset && dataset->slow;
 	if (dataset) {
 		add_rows(f, dataset->rows, dataset->row_count, texts);
 		add_rows(f, dataset->observations, dataset->observation_count, texts);

@@ -23,6 +23,7 @@ struct fitting {
 	size_t row_count;
 	double felt[FIT_PARAMETERS_MAX]; /* sensitivity of the most sensitive row at the result */
 	bool alone; /* the fit stands alone, as a fit of user rows: do not write `follows` */
+	bool slow;  /* the stage's dataset is: do not compute `follows` either */
 	bool failed;
 	struct baselines *baselines; /* baselines that all predictions of the fit share */
 };

@@ -340,6 +340,6 @@ void spread_set(struct fitting *f, const double *x)
 	linearise(f, x, &spread);
 	set_intervals(f, &spread);
 	set_leverages(f, &spread);
-	if (spread.known && !f->alone)
+	if (spread.known && !f->alone && !f->slow)
 		set_follows(f, &spread);
 }
