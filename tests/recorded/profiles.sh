@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The fits that take seconds must give their profiles of calib/profiles/ again, to the byte;
-# tests/long/profiles checks all of them. Each shipped profile must come from a fit.
+# tests/long/profiles_noise repeats all of them. Each shipped profile must come from a fit.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
