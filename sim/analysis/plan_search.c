@@ -476,7 +476,7 @@ static void simulate_first_step(struct search *s, struct analysis_input *input)
 	input->options.draws_count = 0;
 	if (find_setting(request, "case.steps") || find_setting(request, "case.steps_warmup"))
 		return;
-	if (count)
+	if (request->settings)
 		memcpy(all, request->settings, count * sizeof *all);
 	for (size_t i = 0; i < 2; i++)
 		all[count + i] = (struct setting){texts[i], {"farwire plan", 0}};

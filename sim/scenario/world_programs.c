@@ -106,7 +106,7 @@ static const char *advice(struct world *w, const struct job_entry *entry)
 		needed_B = fmax(needed_B, plan_memory_B(plan, entry->stack, i));
 	for (size_t i = 0; i < entry->simulated_count; i++)
 		most_B = fmin(most_B, w->scenario->topology.gpus[entry->gpus[i]].params.memory_B);
-	if (needed_B <= most_B)
+	if (!plan || needed_B <= most_B)
 		return NULL;
 	struct plan_params params = *plan->params;
 	params.global_batch_count = plan_batch(plan);

@@ -218,7 +218,7 @@ static bool is_pointwise(enum layer_op op)
 static void forward_layer(struct builder *b, size_t index)
 {
 	const struct layer *layer = &b->network->layers[index];
-	uint32_t inputs[LAYER_INPUTS_MAX];
+	uint32_t inputs[LAYER_INPUTS_MAX] = {0};
 	for (size_t i = 0; i < layer->input_count; i++)
 		inputs[i] = b->forward[layer->inputs[i]];
 	if (layer->op == LAYER_INPUT) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The nearest possible plan, and the nearest one that fits into the GPUs' memory. */
 #include <math.h>
-#include <stddef.h>
 
 #include "sim/base/arena.h"
 #include "sim/training/plan.h"
@@ -16,30 +15,28 @@ struct near_search {
 };
 
 enum { KEY_TP, KEY_PP, KEY_CP, KEY_EP, KEY_CHUNKS, KEY_MICRO, KEY_RECOMPUTE, KEY_SHARDING, KEYS };
-static const struct {
-	const char *name;
-	size_t offset; /* of a number in struct plan_params */
-} keys[KEYS] = {
-	[KEY_TP] = {"tp", offsetof(struct plan_params, tp_count)},
-	[KEY_PP] = {"pp", offsetof(struct plan_params, pp_count)},
-	[KEY_CP] = {"cp", offsetof(struct plan_params, cp_count)},
-	[KEY_EP] = {"ep", offsetof(struct plan_params, ep_count)},
-	[KEY_CHUNKS] = {"chunks", offsetof(struct plan_params, chunks_count)},
-	[KEY_MICRO] = {"micro_batch", offsetof(struct plan_params, micro_batch_count)},
-	[KEY_RECOMPUTE] = {"recompute", 0},
-	[KEY_SHARDING] = {"sharding", 0},
-};
+static const char *const names[KEYS] = {"tp",     "pp",          "cp",        "ep",
+					"chunks", "micro_batch", "recompute", "sharding"};
+
+/* The number of a key before KEY_RECOMPUTE. */
+static double *number_of(struct plan_params *params, size_t key)
+{
+	double *const numbers[KEY_RECOMPUTE] = {&params->tp_count,     &params->pp_count,
+						&params->cp_count,     &params->ep_count,
+						&params->chunks_count, &params->micro_batch_count};
+	return numbers[key];
+}
 
 /* Returns the number of values to try for a key. Only sizes of groups that split the network can
  * become larger. Sharding and recomputation only save memory. */
-static size_t values_of(const struct near_search *n, const struct plan_params *params, size_t key)
+static size_t values_of(const struct near_search *n, struct plan_params params, size_t key)
 {
 	bool saves = isfinite(n->asked->memory_most_B);
-	size_t most = (size_t) * (const double *)((const char *)params + keys[key].offset);
 	if (key == KEY_RECOMPUTE)
 		return saves ? RECOMPUTE_FULL : 0;
 	if (key == KEY_SHARDING)
 		return saves ? SHARDING_PARAMETERS : 0;
+	size_t most = (size_t)*number_of(&params, key);
 	if (key == KEY_TP)
 		most = n->asked->tensor_most;
 	if (key == KEY_PP)
@@ -61,7 +58,7 @@ static double change(const struct near_search *n, struct plan_params *params, si
 		*word = key == KEY_RECOMPUTE ? "full" : shardings[v];
 		return key == KEY_RECOMPUTE ? 1.5 : 0.5 * (double)v;
 	}
-	double *number = (double *)((char *)params + keys[key].offset), was = *number;
+	double *number = number_of(params, key), was = *number;
 	if ((double)v == was || (key <= KEY_EP && n->asked->rank_count % v != 0))
 		return 0;
 	*number = (double)v;
@@ -104,14 +101,14 @@ static void try_changes(struct near_search *n, const struct plan_params *params,
 	if (*changes)
 		consider(n, params, changes, cost);
 	for (; most > 0 && key < KEYS; key++)
-		for (size_t v = 1; v <= values_of(n, params, key); v++) {
+		for (size_t v = 1; v <= values_of(n, *params, key); v++) {
 			struct plan_params other = *params;
 			const char *word = "";
 			double more = change(n, &other, key, v, &word);
 			if (more > 0)
 				try_changes(n, &other,
 					    arena_printf(n->arena, "%s%s%s=%s", changes,
-							 *changes ? "," : "", keys[key].name, word),
+							 *changes ? "," : "", names[key], word),
 					    cost + more, key + 1, most - 1);
 		}
 }
