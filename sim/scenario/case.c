@@ -24,8 +24,8 @@ static const struct param_row case_rows[] = {
 		"remoting runtime: name of a file of models/runtimes/; none means the local driver",
 		""),
 	PARAM_TEXT(struct case_params, transport, "auto",
-		   "transport, for calls and gradients between hosts (`farwire list transports`); "
-		   "auto means tcp, or rdma for the gradients of jobs on InfiniBand or RoCE",
+		   "transport, for calls, gradients, keys and values between hosts (`farwire list "
+		   "transports`); auto means tcp, but rdma for all but calls on InfiniBand or RoCE",
 		   "assumption: runtimes forward calls by sockets unless told otherwise, and "
 		   "collective libraries take RDMA where they find it"),
 	PARAM_TEXT(
@@ -205,15 +205,16 @@ static void apply_gpu_profiles(struct case_reader *c)
 			}
 }
 
-/* `auto` selects the first kind of the list. For jobs it prefers a direct kind that has a
- * network in the topology. */
+/* `auto` selects the first kind of the list. For jobs and for replicas on their own GPUs it prefers
+ * a direct kind that has a network in the topology. */
 static const struct transport_kind *find_transport(const struct case_reader *c)
 {
 	if (strcmp(c->params->transport, "auto") != 0)
 		return transport_kind_find(c->params->transport);
 	bool forwards = strcmp(c->params->runtime, "none") != 0;
 	bool job = case_is_job(c) || (case_has_ranks(c) && !forwards);
-	for (size_t i = 0; job && i < transport_kind_count(); i++) {
+	bool apart = case_serves(c) && !forwards; /* keys and values between replicas */
+	for (size_t i = 0; (job || apart) && i < transport_kind_count(); i++) {
 		const struct transport_kind *kind = transport_kind_at(i);
 		if (kind->direct && topology_has_network(&c->scenario->topology, kind->traffic))
 			return kind;
