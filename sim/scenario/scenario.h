@@ -247,7 +247,7 @@ struct scenario {
  * in PREFIX/share/farwire. Returns NULL if there is no such folder. */
 const char *data_root_find(struct arena *arena);
 /* Returns the path of a file. A name that ends in ".cfg" is a file of the user, next to the file
- * `beside` if it exists there; beside may be NULL. If there is no such file, it is a file below
+ * `beside` if there is one; `beside` may be NULL. If there is no such file, it is a file below
  * <root>/calib/measured, as in shipped datasets. Other names mean <root>/<folder>/<name>.cfg.
  * If that file does not exist, the function reports an error that suggests the nearest name, and
  * returns NULL. */
