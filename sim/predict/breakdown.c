@@ -55,7 +55,7 @@ static const struct cause program_causes[PROGRAM_PARTS] = {
 	[EXPOSED_BY_CALLS] =
 		{PART_EXPOSED, "exposed communication",
 		 "faster links between the GPUs, narrower gradients or a larger batch"},
-	[REST] = {PART_OTHER, "other"},
+	[REST] = {PART_OTHER, "other", NULL},
 };
 
 /* Times of a job in the window, per step. */
