@@ -20,8 +20,9 @@ void table_column(struct table *table, const char *title, bool right);
  * at the end of a row are blank. Texts are copied. */
 void table_row(struct table *table);
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Limits lines to width characters: a long text in the last column is broken between words and
- * continues below its beginning. Without this call nothing is broken. */
+/* Limits lines to width characters. Columns that do not fit follow below, as a second table that
+ * begins with the same first column. A long text in the last column is broken between words and
+ * continues below its beginning. 0, as without this call, leaves lines whole. */
 void table_line_width(struct table *table, size_t width);
 void table_print(const struct table *table, FILE *out);
 

@@ -7,7 +7,6 @@
 
 void prediction_json(struct json_writer *json, const struct prediction *prediction);
 void predictions_csv(FILE *out, const struct prediction *const *predictions, size_t count);
-void predictions_table(FILE *out, const struct prediction *const *predictions, size_t count);
 
 /* Writes CSV as in RFC 4180: fields with commas, quotes or line ends are quoted, and lines end
  * with CR LF. A writer calls csv_field or csv_number for each cell. NULL and NaN give an empty

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,21 +121,56 @@ bool command_colors(const struct command *command, bool to_stdout)
 	return to_stdout && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 }
 
-struct table_writing {
-	enum output_format format;
+size_t command_line_width(const struct command *command)
+{
+	enum { LEAST = 80 };
+	struct winsize size = {0};
+	const char *columns = getenv("COLUMNS");
+	if (command->wide || strcmp(command->output, "-") != 0 || !isatty(STDOUT_FILENO))
+		return 0;
+	unsigned long width = columns ? strtoul(columns, NULL, 10) : 0;
+	if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		width = size.ws_col;
+	return width > LEAST ? width : LEAST;
+}
+
+struct writing {
+	const struct command *command;
 	const struct result_table *table;
+	const struct prediction *const *predictions;
+	size_t count;
 };
 
 static void write_table(FILE *out, const void *ctx)
 {
-	const struct table_writing *w = ctx;
-	result_table_write(out, w->format, w->table);
+	const struct writing *w = ctx;
+	if (w->command->format == FORMAT_TABLE)
+		result_table_print(out, w->table, command_line_width(w->command));
+	else
+		result_table_write(out, w->command->format, w->table);
 }
 
 int command_table(const struct command *command, const struct result_table *table)
 {
-	const struct table_writing w = {command->format, table};
+	const struct writing w = {.command = command, .table = table};
 	return command_write(command, write_table, &w);
+}
+
+static void write_predictions(FILE *out, const void *ctx)
+{
+	const struct writing *w = ctx;
+	if (w->command->format == FORMAT_TABLE)
+		predictions_table(out, w->predictions, w->count, command_line_width(w->command),
+				  w->command->links);
+	else
+		predictions_write(out, w->command->format, w->predictions, w->count);
+}
+
+int command_write_predictions(const struct command *command,
+			      const struct prediction *const *predictions, size_t count)
+{
+	const struct writing w = {.command = command, .predictions = predictions, .count = count};
+	return command_write(command, write_predictions, &w);
 }
 
 const char *command_journal(const struct command *command)

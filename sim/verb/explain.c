@@ -55,6 +55,7 @@ static void write_table(FILE *out, const void *ctx)
 	const struct explanation *e = ctx;
 	struct arena *arena = e->command->arena;
 	struct table *table = table_new(arena);
+	table_line_width(table, command_line_width(e->command));
 	static const char *const titles[] = {
 		"parameter", "value", "90 % interval", "interval from", "status", "origin", "note"};
 	for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
@@ -221,7 +222,7 @@ const struct verb verb_explain = {
 	.help = "lists the parameters of a case with value, interval, origin and source",
 	.examples = "  farwire explain case.cfg runtime.handoff\n"
 		    "  farwire explain --topology t320-same-esxi fitted\n",
-	.options = "set plan serve format output quiet color",
+	.options = "set plan serve wide format output quiet color",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

@@ -149,6 +149,11 @@ static const struct option options[] = {
 	 .help = "draws all ranks in --timeline, instead of one for each stage"},
 	{OPTION_TEXT, .name = "title", .value = "TEXT", FIELD(title),
 	 .help = "title of plots and reports, for example the question that they answer"},
+	{OPTION_ON, .name = "links", FIELD(links),
+	 .help = "prints the most used links of a single case"},
+	{OPTION_ON, .name = "wide", FIELD(wide),
+	 .help = "prints tables in one piece; on a terminal, columns beyond its width (COLUMNS) "
+		 "otherwise follow below"},
 	{OPTION_CHOICE, .name = "color", .value = "auto|always|never", FIELD(color),
 	 .initial = "auto", .help = "use of colours on a terminal"},
 	{OPTION_ON, .letter = 'q', .name = "quiet", FIELD(quiet), .help = "prints only errors"},

@@ -11,17 +11,6 @@
 
 typedef VEC(const struct prediction *) predictions_vec;
 
-struct writing {
-	enum output_format format;
-	const predictions_vec *predictions;
-};
-
-static void write_predictions(FILE *out, const void *ctx)
-{
-	const struct writing *w = ctx;
-	predictions_write(out, w->format, w->predictions->items, w->predictions->count);
-}
-
 static int read_all(const struct command *command, predictions_vec *all)
 {
 	struct diag *diag = diag_new(command->arena);
@@ -101,9 +90,8 @@ static int run(const struct command *command)
 	int code = read_all(command, &all);
 	if (code == EXIT_DONE && path)
 		code = draw(command, path, &all);
-	struct writing w = {command->format, &all};
 	if (code == EXIT_DONE && data)
-		code = command_write(command, write_predictions, &w);
+		code = command_write_predictions(command, all.items, all.count);
 	return code;
 }
 

@@ -97,7 +97,7 @@ static int add_dataset(struct report *report, const struct command *command, con
 		return code;
 	report_dataset(report, outcome, command_base_name(command, word));
 	if (!command->quiet && strcmp(command->output, "-") != 0) {
-		validation_print(stdout, command->arena, outcome, command_colors(command, true));
+		validation_print(stdout, command->arena, outcome, command_colors(command, true), 0);
 		putchar('\n');
 	}
 	return EXIT_DONE;

@@ -68,7 +68,8 @@ const struct verb verb_sensitivity = {
 	.examples = "  farwire sensitivity case.cfg --plot tornado.svg\n"
 		    "  farwire sensitivity case.cfg --of step --points 512\n"
 		    "  farwire sensitivity ddl-host --vary-all 10% --for link. --for guest.\n",
-	.options = "set plan serve of for points vary-all format output plot title seed draws jobs "
+	.options = "set plan serve of for points vary-all wide format output plot title seed draws "
+		   "jobs "
 		   "color "
 		   "quiet",
 	.words_min = 1,

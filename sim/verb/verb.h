@@ -44,7 +44,7 @@ struct command {
 	unsigned format; /* enum output_format */
 	unsigned color;  /* enum color */
 	const char *output, *plot, *timeline, *trace, *title;
-	bool full, quiet, plain, leave_out_systems, all_ranks, exhaustive;
+	bool full, quiet, plain, wide, links, leave_out_systems, all_ranks, exhaustive;
 	const char *data_root;
 	struct baselines *baselines; /* shared by all predictions; the caller of command_parse
 					frees them */
@@ -95,6 +95,12 @@ int command_write(const struct command *command, void (*write)(FILE *out, const 
 		  const void *ctx);
 /* Like command_write, but writes to `path`. */
 int write_file(const char *path, void (*write)(FILE *out, const void *ctx), const void *ctx);
+/* Writes predictions in the command's format. Returns the exit code. */
+int command_write_predictions(const struct command *command,
+			      const struct prediction *const *predictions, size_t count);
+/* Returns the width of the terminal in characters, at least 80, to which tables are fitted; 0: they
+ * may have any width, because of --wide or because the output is not a terminal. */
+size_t command_line_width(const struct command *command);
 /* Returns whether the files of --output, --plot, --timeline and --trace can be written, and prints
  * an error if not. Verbs call it before long work, so that the work is not lost. */
 bool command_can_write(const struct command *command);
