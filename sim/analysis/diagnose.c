@@ -9,9 +9,9 @@
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 
-/* Half of a 90 % interval in standard deviations; share of the prediction's variance that all sizes
- * have in common, and the ratio of two sizes whose other errors are correlated by 1/e; probability
- * of no fault before the measurement. */
+/* half_interval: half of a 90 % interval in standard deviations. common_share: share of the
+ * prediction's variance that all sizes have in common. apart_ratio: ratio of two sizes whose other
+ * errors are correlated by 1/e. prior: probability of no fault before the measurement. */
 static const double half_interval = 1.645, common_share = 0.9, apart_ratio = 32, prior = 0.9;
 
 struct work {

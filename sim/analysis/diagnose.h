@@ -11,8 +11,6 @@
 #include "sim/analysis/dataset.h"
 #include "sim/analysis/points.h"
 
-/* DIAGNOSE_NO_FAULT: probability without a fault below which there is a suspect. */
-#define DIAGNOSE_NO_FAULT 0.5
 enum { DIAGNOSE_POINTS_MOST = 20, DIAGNOSE_RANGES = 3 };
 
 struct suspect {
@@ -21,7 +19,7 @@ struct suspect {
 	double *time_s;           /* predicted, by point; NaN: the collective does not run */
 	double distance;          /* squared, of the measured curve, in units of the errors */
 	double probability;       /* that of its class, if it is the first of it; otherwise 0 */
-	size_t alike_count;       /* further suspects whose curves cannot be told apart */
+	size_t alike_count;       /* further suspects with the same curve */
 	const char *alike;        /* their `what`, separated by "; " */
 };
 

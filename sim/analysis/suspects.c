@@ -7,7 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/vec.h"
-#include "sim/fabric/link.h"
+#include "sim/fabric/link_kinds.h"
 
 /* Variables of the library, and what else has the same effect. */
 static const struct {
@@ -124,12 +124,12 @@ static void classify(struct generating *g, const struct link_entry *link, double
 
 static const char *check_of(const struct link_entry *link)
 {
-	if (strcmp(link->kind->name, "nvlink") == 0)
+	if (link->kind == &link_nvlink)
 		return "compare nvidia-smi nvlink -s and -e of all GPUs, and nvidia-smi topo -m";
-	if (strcmp(link->kind->name, "pcie") == 0)
+	if (link->kind == &link_pcie)
 		return "compare LnkSta with LnkCap in lspci -vv (width, speed); ACS must be off "
 		       "(ACSCtl), or peer traffic uses the uplinks twice";
-	if (strcmp(link->kind->name, "socket") == 0)
+	if (link->kind == &link_socket)
 		return "check lscpu, the speed of UPI or xGMI in the BIOS, and its NUMA nodes";
 	return "compare the rates of ports (ibstat or ethtool), and their error counters";
 }
@@ -150,7 +150,7 @@ static void add_links(struct generating *g, const struct link_class *class)
 	const char *who = arena_printf(arena, "link %s (%s", name, kind);
 	who = class->count > 1 ? arena_printf(arena, "%s, one of %zu alike)", who, class->count)
 			       : arena_printf(arena, "%s)", who);
-	bool pcie = strcmp(kind, "pcie") == 0, socket = strcmp(kind, "socket") == 0;
+	bool pcie = link->kind == &link_pcie, socket = link->kind == &link_socket;
 	if (socket && (is_host(g, link->ends[0]) || is_host(g, link->ends[1])))
 		add(g, arena_printf(arena, "host memory of %s on the other socket", name),
 		    arena_printf(arena, "case.fail=%s", name),
