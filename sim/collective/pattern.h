@@ -33,6 +33,7 @@ struct pattern_ring {
 	size_t channel, count;
 	const uint32_t *ranks; /* by position */
 	const uint32_t *part;  /* part that belongs to a position; NULL: part = position */
+	size_t rounds;         /* folded only: messages of each rank in a lap; 0: count - 1 */
 	size_t chunk, span;    /* first chunk of part 0, and chunks of a part */
 	uint32_t *last;        /* by rank */
 	uint32_t *sends;       /* scratch memory for count * span entries */

@@ -74,7 +74,10 @@ struct schedule_step {
 struct schedule {
 	enum collective collective;
 	size_t rank_count, channel_count, chunk_count, step_count;
-	const double *chunk_B;             /* size of each chunk */
+	const double *chunk_B; /* size of each chunk */
+	/* Number of rounds of a ring for which one message stands. If there are several, the first
+	 * messages begin when all ranks have arrived. */
+	double merged_count;
 	const struct schedule_step *steps; /* every step comes after the steps that it depends on */
 	const uint32_t *after;
 	/* For folded schedules, where ranks are the simulated ones and peers any ranks. By step;
@@ -91,6 +94,8 @@ struct schedule_builder *schedule_builder_new(struct arena *arena, enum collecti
  * simulated ranks. NULL: nothing is folded. Call it before the first step. */
 void schedule_fold(struct schedule_builder *builder, const struct fold *fold);
 bool schedule_is_folded(const struct schedule_builder *builder);
+/* Sets the number of rounds of a ring for which one message stands. */
+void schedule_merge(struct schedule_builder *builder, double round_count);
 /* Folded schedules only: the last added send, and the reduction or copy that its rank adds next,
  * form a loop; and so does the latter. */
 void schedule_repeat(struct schedule_builder *builder, uint32_t step, size_t rounds, size_t span);

@@ -85,6 +85,9 @@ struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t
 /* Puts the message of a step into its wire. */
 struct message_state *wire_send(struct communicator *comm, struct operation *operation,
 				uint32_t step);
+/* Returns the latency of a message that stands for several rounds of rings: the sum over as many
+ * wires, on average over all wires of the rings. */
+int64_t wire_merged_latency_ps(const struct communicator *comm, const struct operation *operation);
 /* Reports that the sender of a train has all of it. */
 void wire_feed(struct communicator *comm, struct message_state *train);
 /* Starts the wire's next message if it may start. */

@@ -26,8 +26,8 @@
 #include "sim/transport/dma.h"
 
 /* Whether equal machines are folded, so that one machine of each class is simulated
- * (sim/collective/fold.h). SYMMETRY_AUTO folds jobs of 1024 GPUs or more. The results are the
- * same. */
+ * (sim/collective/fold.h). SYMMETRY_AUTO folds jobs of 1024 GPUs or more, and plans. The results
+ * are the same, except for plans on many machines (fold->near). */
 enum symmetry { SYMMETRY_AUTO, SYMMETRY_ON, SYMMETRY_OFF };
 
 /* The group `case` of a case file, or the matching flags. Texts are names. An empty text selects
