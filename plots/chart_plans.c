@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "plots/style.h"
-#include "sim/base/arena.h"
 
 static const double plot_height = 300, giga = 1e9;
 

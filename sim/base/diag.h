@@ -8,8 +8,7 @@
  *
  * Programming errors are not diagnostics. FW_ASSERT reports them, also in release builds.
  */
-#ifndef FARWIRE_BASE_DIAG_H
-#define FARWIRE_BASE_DIAG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ const char *diag_nearest(const char *word, const char *const *candidates, size_t
 #define FW_ASSERT(condition)                                                                       \
 	((condition) ? (void)0 : fw_assert_failed(#condition, __FILE__, __LINE__))
 _Noreturn void fw_assert_failed(const char *condition, const char *file, int line);
-
-#endif

@@ -30,8 +30,7 @@
  * number is in a data sheet, COST_SOURCED when it was published for another system, COST_ASSUMED
  * when it is an assumption (docs/models/intervals.md).
  */
-#ifndef FARWIRE_BASE_PARAM_H
-#define FARWIRE_BASE_PARAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -139,5 +138,3 @@ const char *const *param_choices(struct arena *arena, const struct param_row *ro
  * is infinite. */
 double param_moved(const struct param_row *row, double value, double by);
 double param_distance(const struct param_row *row, double from, double to);
-
-#endif

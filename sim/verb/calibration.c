@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/base/table.h"
 

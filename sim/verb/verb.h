@@ -10,8 +10,7 @@
  *	2  wrong usage or configuration
  *	3  a bound that a dataset states is broken
  */
-#ifndef FARWIRE_VERB_VERB_H
-#define FARWIRE_VERB_VERB_H
+#pragma once
 
 #include "sim/analysis/sweep.h"
 #include "sim/predict/baselines.h"
@@ -137,5 +136,3 @@ size_t command_axes(const struct command *command, struct diag *diag, struct swe
 /* Writes a report to path. Returns 0, or prints an error and returns another exit code. */
 struct report;
 int write_report(const char *path, struct report *report, bool pdf);
-
-#endif
