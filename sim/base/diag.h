@@ -30,7 +30,8 @@ struct diag;
 enum { DIAG_KEPT = 20 };
 
 struct diag *diag_new(struct arena *arena);
-void diag_error(struct diag *diag, struct origin origin, const char *format, ...)
+/* Adds an error. Returns false, so that a reader that fails can return the call. */
+bool diag_error(struct diag *diag, struct origin origin, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Returns the number of errors, including those after the first DIAG_KEPT, which are only counted.
  * A repeated error about the same place counts once. */

@@ -154,13 +154,12 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 {
 	size_t count = recorded->mark_count > 0 ? recorded->mark_count - 1 : 0;
 	size_t wanted = (size_t)params->step_count;
-	if (recorded->mark_count == 1 || wanted > count) {
-		diag_error(diag, origin,
-			   "the recording has %zu complete steps%s (a step lasts from one mark to "
-			   "the next; record more marks)",
-			   count, wanted > count ? ", so calls.step is too large" : "");
-		return false;
-	}
+	if (recorded->mark_count == 1 || wanted > count)
+		return diag_error(
+			diag, origin,
+			"the recording has %zu complete steps%s (a step lasts from one mark to "
+			"the next; record more marks)",
+			count, wanted > count ? ", so calls.step is too large" : "");
 	if (recorded->mark_count == 0)
 		return whole_recording(recorded, step) && handles_fit(diag, origin, recorded, step);
 	size_t index = wanted ? wanted - 1 : median_step(recorded);
@@ -169,11 +168,11 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 	for (size_t i = 0; i < recorded->call_count; i++)
 		if (in_step(step, &recorded->calls[i]))
 			return handles_fit(diag, origin, recorded, step);
-	diag_error(diag, origin,
-		   "step %u of the recording contains no CUDA call (write another calls.step; "
-		   "steps are counted from 1)",
-		   (unsigned)mark->step);
-	return false;
+	return diag_error(
+		diag, origin,
+		"step %u of the recording contains no CUDA call (write another calls.step; "
+		"steps are counted from 1)",
+		(unsigned)mark->step);
 }
 
 /* ---- items ---- */
