@@ -166,6 +166,7 @@ void draw_failure(struct drawing *drawing, struct arena *arena, double x, double
 		  double width, const char *reason);
 
 double chart_begin(struct drawing *drawing, struct arena *arena, struct chart_text text);
-void chart_end(struct drawing *drawing, struct arena *arena, struct chart_text text, double y);
+struct drawing *chart_end(struct drawing *drawing, struct arena *arena, struct chart_text text,
+			  double y);
 /* Returns the chart that replaces one without data. */
 struct drawing *chart_empty(struct arena *arena, struct chart_text text, const char *why);

@@ -6,6 +6,7 @@
 
 #include "calib/fit/calibrating.h"
 #include "sim/base/arena.h"
+#include "sim/cfg/cfg.h"
 
 static const double CALLS_LIMIT = 0.05, LINKS_LIMIT = 0.03;
 /* A launch that waits for room lasts as long as the blocker in front. Two copies or kernels that

@@ -9,6 +9,8 @@
  * algorithms with the same bytes: the linear one, the ring or recursive halving. Scatter followed
  * by all-gather and the k-nomial tree are replaced by the binomial tree. */
 
+#include "sim/base/diag.h"
+#include "sim/collective/algorithms.h"
 #include "sim/collective/library.h"
 
 #define ANY 1e300

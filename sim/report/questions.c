@@ -9,6 +9,7 @@
 #include "sim/report/chart_data.h"
 #include "sim/report/measures.h"
 #include "sim/report/part.h"
+#include "sim/report/solving_words.h"
 #include "sim/analysis/sensitivity.h"
 
 /* The most events for all runs of one search, which take about 3 s on two cores. An event of a job

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/cfg/resolution.h"
 #include "sim/engine/names.h"
 #include "sim/result/field.h"
 

@@ -77,11 +77,6 @@ static bool read_job(struct case_reader *c, const struct cfg_node *group, size_t
 				    also, 1, &job->own);
 }
 
-static size_t at_least_one(double count)
-{
-	return count > 1 ? (size_t)count : 1;
-}
-
 void case_jobs_want(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
@@ -99,8 +94,8 @@ void case_jobs_want(struct case_reader *c)
 		if (!read_job(c, list ? cfg_at(list, i) : NULL, i, job))
 			continue;
 		const struct job_params *own = &job->own;
-		job->gpu_count =
-			at_least_one(own->gpus_count > 0 ? own->gpus_count : c->params->gpus_count);
+		double gpus = own->gpus_count > 0 ? own->gpus_count : c->params->gpus_count;
+		job->gpu_count = gpus > 1 ? (size_t)gpus : 1;
 		job->per_machine = (size_t)(own->gpus_per_machine_count > 0
 						    ? own->gpus_per_machine_count
 						    : c->params->gpus_per_machine_count);

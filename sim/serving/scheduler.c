@@ -8,14 +8,9 @@
 #include "sim/base/diag.h"
 #include "sim/serving/internal.h"
 
-static uint32_t tokens_of(const struct query *q)
-{
-	return q->request->prompt + q->produced;
-}
-
 static uint32_t pending_of(const struct query *q)
 {
-	return tokens_of(q) - q->cached;
+	return q->request->prompt + q->produced - q->cached;
 }
 
 static bool is_complete(const struct query *q)

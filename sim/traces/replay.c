@@ -177,16 +177,6 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 
 /* ---- items ---- */
 
-static uint16_t stream_of(struct replay *r, int64_t handle)
-{
-	return (uint16_t)handle_number(r->arena, &r->streams, handle);
-}
-
-static uint16_t event_of(struct replay *r, int64_t handle)
-{
-	return (uint16_t)handle_number(r->arena, &r->events, handle);
-}
-
 /* Returns the kind of call that replays this one. It differs from the function's kind if the
  * recording lacks something that the kind needs. */
 static enum call_kind played_kind(const struct replay_call *call)
@@ -273,7 +263,8 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 				 .label = recorded->label};
 	bool is_async = cuda.kind == CALL_MEMCPY_H2D_ASYNC || cuda.kind == CALL_MEMCPY_D2H_ASYNC;
 	bool is_copy = is_async || cuda.kind == CALL_MEMCPY_H2D || cuda.kind == CALL_MEMCPY_D2H;
-	cuda.stream = stream_of(r, recorded->stream < 0 ? STREAM_UNKNOWN : recorded->stream);
+	cuda.stream = (uint16_t)handle_number(
+		r->arena, &r->streams, recorded->stream < 0 ? STREAM_UNKNOWN : recorded->stream);
 	if (cuda.kind == CALL_ALL_REDUCE)
 		cuda.payload_B = recorded->size_B;
 	if (is_copy) {
@@ -287,7 +278,8 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 		cuda.duration_s = recorded->gpu_s * r->params->kernel_ratio;
 	}
 	int64_t unknown = cuda.kind == CALL_EVENT_RECORD ? NEVER_AWAITED : NEVER_RECORDED;
-	cuda.event = event_of(r, recorded->event < 0 ? unknown : recorded->event);
+	cuda.event = (uint16_t)handle_number(r->arena, &r->events,
+					     recorded->event < 0 ? unknown : recorded->event);
 	cuda.host_s = (float)host_work_s(r, thread, call, &cuda);
 	return cuda;
 }

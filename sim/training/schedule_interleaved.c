@@ -4,6 +4,7 @@
  * the number of parts. The order is that of Megatron-LM's
  * forward_backward_pipelining_with_interleaving. */
 #include "sim/base/arena.h"
+#include "sim/training/schedules.h"
 
 static const char *refuse(struct arena *arena, const struct pipeline_shape *shape)
 {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calib/fit/fit.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/traces/call_file.h"

@@ -86,6 +86,8 @@ struct analysis_input command_input(const struct command *command, size_t index,
 /* Prints why there is no prediction, and returns the exit code. broken describes a broken invariant
  * and is otherwise NULL. */
 int command_failed(const struct diag *diag, const char *broken);
+/* Prints "farwire: ", the message and a newline to the standard error. Returns the exit code. */
+int command_stop(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Predicts all cases. After an error it prints the error, sets *exit_code and returns NULL. */
 const struct prediction **command_predictions(const struct command *command, struct trace *trace,
 					      int *exit_code);
