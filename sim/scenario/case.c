@@ -32,6 +32,10 @@ static const struct param_row case_rows[] = {
 		struct case_params, profile, "",
 		"profile of fitted parameters: name of a file of calib/profiles/; empty means none",
 		""),
+	PARAM_BOOL(struct case_params, gpu_profiles, "true",
+		   "whether fitted profiles named like a GPU or its generation apply; false "
+		   "predicts GPUs from their data sheets only",
+		   ""),
 	PARAM_TEXT(struct case_params, program, "",
 		   "guest in which the program runs; empty means the guest that serves its GPU; "
 		   "spread means "
@@ -191,6 +195,8 @@ static void apply_gpu_profiles(struct case_reader *c)
 	struct reader *reader = &c->reader;
 	const struct topology *topology = &c->scenario->topology;
 	const char *const *names;
+	if (!c->params->gpu_profiles)
+		return;
 	size_t count = data_names(reader->arena, reader->root, "calib/profiles", &names);
 	for (size_t i = 0; i < count; i++)
 		for (size_t gpu = 0; gpu < topology->gpu_count; gpu++)

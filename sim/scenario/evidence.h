@@ -44,6 +44,10 @@ bool evidence_is_left_out(const char *without, const char *system);
 /* Reads the list `node` of a profile, which may be NULL. */
 size_t evidence_read(struct arena *arena, const struct cfg_node *node, const char *without,
 		     const struct evidence **list);
+/* Copies the evidence on other GPU generations than that of `own`; returns its count. */
+size_t evidence_of_other_generations(struct arena *arena, const struct evidence *own,
+				     const struct evidence *list, size_t count,
+				     const struct evidence **others);
 bool evidence_is_equal(const struct evidence *a, const struct evidence *b);
 
 /* Returns the distance of a part of a case. `used` is the evidence of the profiles that the case

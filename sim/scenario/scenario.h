@@ -33,6 +33,7 @@ enum symmetry { SYMMETRY_AUTO, SYMMETRY_ON, SYMMETRY_OFF };
  * the default that the parameter's help describes. */
 struct case_params {
 	const char *topology, *model, *calls, *stack, *runtime, *transport, *profile;
+	bool gpu_profiles; /* false: no profile of a GPU or of its generation applies */
 	const char *program, *server, *gpu;
 	double batch_count, sequence_count, fraction_ratio, copies_count;
 	double steps_warmup_count, steps_count;
