@@ -32,6 +32,15 @@ static const struct param_row case_rows[] = {
 		struct case_params, profile, "",
 		"profile of fitted parameters: name of a file of calib/profiles/; empty means none",
 		""),
+	PARAM_TEXT(
+		struct case_params, fail, "",
+		"links, GPUs, adapters or machines that have failed, separated by commas: n0.nv0 "
+		"of one machine, or nv0 of each; empty means none",
+		""),
+	PARAM_TEXT(struct case_params, degrade, "",
+		   "links, GPUs, adapters or machines with a part of their rate, for example "
+		   "n0.nic0=0.5, separated by commas; empty means none",
+		   ""),
 	PARAM_BOOL(struct case_params, gpu_profiles, "true",
 		   "whether fitted profiles named like a GPU or its generation apply; false "
 		   "predicts GPUs from their data sheets only",
@@ -337,7 +346,9 @@ static void read_world(struct case_reader *c)
 			(plan || !case_has_ranks(c)) &&
 			fold_is_wanted(c->params, c->job_count, reader->gpus_wanted, plan);
 	}
+	reader->may_fold &= !case_has_faults(c);
 	read_topology(reader, file, path, &c->scenario->topology);
+	case_faults(c);
 	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
 	apply_gpu_profiles(c);
 	apply_profile(c); /* after the GPUs' profiles, which it overrides */

@@ -32,6 +32,9 @@ struct case_reader {
 };
 
 struct origin case_origin(const struct case_reader *c);
+/* Apply the faults of the case, whose machines are then not folded (faults.c). */
+bool case_has_faults(const struct case_reader *c);
+void case_faults(struct case_reader *c);
 /* Returns the file or option that set the parameter `path` ("case.model"), or the case's origin. */
 struct origin case_said(const struct case_reader *c, const char *path);
 /* Reads the file `folder`/name and returns its group called `group`. Errors are reported at

@@ -34,7 +34,8 @@ enum symmetry { SYMMETRY_AUTO, SYMMETRY_ON, SYMMETRY_OFF };
  * the default that the parameter's help describes. */
 struct case_params {
 	const char *topology, *model, *calls, *stack, *runtime, *transport, *profile;
-	bool gpu_profiles; /* false: no profile of a GPU or of its generation applies */
+	const char *fail, *degrade; /* faults (faults.c) */
+	bool gpu_profiles;          /* false: no profile of a GPU or of its generation applies */
 	const char *program, *server, *gpu;
 	double batch_count, sequence_count, fraction_ratio, copies_count;
 	double steps_warmup_count, steps_count;
@@ -86,6 +87,7 @@ struct gpu_entry {
 	const char *board; /* the board with which this GPU shares power; NULL: the GPU has its own
 			      power */
 	size_t host;
+	double lost_ratio; /* part of its rate that a fault takes (case.degrade) */
 	struct gpu_params params;
 };
 
@@ -221,7 +223,8 @@ struct scenario {
 	size_t job_count;
 	const struct service_entry *services; /* of replicas */
 	size_t service_count;
-	double iteration_ratio;     /* model error of a draw: factor of the times of iterations */
+	bool whole_gpus;        /* GPUs have their whole rate, for steps on one GPU (lost_ratio) */
+	double iteration_ratio; /* model error of a draw: factor of the times of iterations */
 	enum collective collective; /* collective of a collective benchmark */
 	double collective_size_B;
 	struct driver_params driver;
