@@ -14,8 +14,7 @@
  * which is counted but not stored (schedule.c), so no algorithm is described twice. A difference,
  * such as a slow machine or an incomplete last leaf, spreads as far as it has influence.
  */
-#ifndef FARWIRE_COLLECTIVE_FOLD_H
-#define FARWIRE_COLLECTIVE_FOLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -128,5 +127,3 @@ static inline uint64_t fold_mix(uint64_t hash, uint64_t value)
 {
 	return hash_spread(hash * 0x9E3779B97F4A7C15u + value + 0x632BE59BD9B4E019u);
 }
-
-#endif

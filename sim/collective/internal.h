@@ -20,8 +20,7 @@
  * arrived. On equal wires that are not shared this takes the same time as separate pieces, at the
  * cost of one message.
  */
-#ifndef FARWIRE_COLLECTIVE_INTERNAL_H
-#define FARWIRE_COLLECTIVE_INTERNAL_H
+#pragma once
 
 #include "sim/base/vec.h"
 #include "sim/collective/communicator.h"
@@ -180,5 +179,3 @@ void executor_head_over(struct communicator *comm, struct operation *operation, 
 void executor_step_over(struct communicator *comm, struct operation *operation, uint32_t step);
 struct message_state *message_take(struct communicator *comm);
 void message_give(struct communicator *comm, struct message_state *message);
-
-#endif

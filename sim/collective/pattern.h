@@ -6,8 +6,7 @@
  * the last one. `last` contains this step for each rank (NO_STEP at first). Passing one `last` from
  * pattern to pattern makes them run in sequence on each rank.
  */
-#ifndef FARWIRE_COLLECTIVE_PATTERN_H
-#define FARWIRE_COLLECTIVE_PATTERN_H
+#pragma once
 
 #include "sim/collective/algorithm.h"
 
@@ -81,5 +80,3 @@ size_t pattern_power(size_t n);
 
 /* Accepts every specification. */
 const char *pattern_any(const struct algorithm_spec *spec);
-
-#endif

@@ -17,16 +17,13 @@
  * Any graph can be executed (communicator.h) and checked symbolically (tests/schedule_meaning.h),
  * so a new algorithm is only a file that builds a graph.
  */
-#ifndef FARWIRE_COLLECTIVE_SCHEDULE_H
-#define FARWIRE_COLLECTIVE_SCHEDULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "sim/base/registry.h"
-
-struct arena;
 
 enum collective {
 	COLLECTIVE_ALL_REDUCE,
@@ -112,5 +109,3 @@ uint32_t schedule_reduce(struct schedule_builder *builder, size_t rank, size_t c
 uint32_t schedule_copy(struct schedule_builder *builder, size_t rank, size_t chunk, size_t channel,
 		       uint32_t source, const uint32_t *after, size_t after_count);
 const struct schedule *schedule_finish(struct schedule_builder *builder);
-
-#endif

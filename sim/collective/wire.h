@@ -5,8 +5,7 @@
  * a message crosses as one flow, and possibly a socket. A wire is a way and a channel. Its messages
  * leave one after the other: the next one when the last byte of the previous one has left.
  */
-#ifndef FARWIRE_COLLECTIVE_WIRE_H
-#define FARWIRE_COLLECTIVE_WIRE_H
+#pragma once
 
 #include "sim/collective/internal.h"
 
@@ -124,5 +123,3 @@ void rendezvous_over(struct communicator *comm, struct wire *wire);
 struct socket *socket_find(struct communicator *comm, size_t from, size_t to, size_t channel);
 /* Opens all sockets, then calls fn. Sockets that are created later open at once. */
 void sockets_open(struct communicator *comm, event_fn *fn, void *ctx, uint64_t arg);
-
-#endif
