@@ -298,6 +298,10 @@ static const struct param_row rows[] = {
 		"GPUs exchange data in host memory",
 		"NCCL, NCCL_P2P_LEVEL: SYS by default on x86-64 processors of today "
 		"(src/graph/paths.cc)"),
+	PARAM_BOOL(struct library_params, shm, "true",
+		   "whether GPUs of a machine that do not access each other's memory exchange data "
+		   "in host memory; otherwise they use the network (NCCL_SHM_DISABLE=1)",
+		   "NCCL: NCCL_SHM_DISABLE is 0 by default"),
 	PARAM_BOOL(struct library_params, gpudirect, "true",
 		   "whether network adapters access GPU memory (GPUDirect RDMA)",
 		   "NVIDIA GPUDirect RDMA: data centre GPUs and ConnectX adapters"),
@@ -309,6 +313,10 @@ static const struct param_row rows[] = {
 	PARAM_WHOLE(struct library_params, cross_nic_count, 0, 2, "2",
 		    "whether messages may change the rail: 0 no, 1 yes, 2 only if necessary",
 		    "NCCL, NCCL_CROSS_NIC: 2 by default"),
+	PARAM_BOOL(
+		struct library_params, collnet, "false",
+		"whether all-reduces between machines may use switches that add (link.NAME.sharp)",
+		"NCCL 2.6 and later, NCCL_COLLNET_ENABLE: 0 by default"),
 	PARAM_BOOL(
 		struct library_params, efa_tuner, "true",
 		"whether the tuner of the plugin for Amazon's EFA chooses algorithm and protocol "

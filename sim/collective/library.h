@@ -107,10 +107,12 @@ struct library_params {
 	double cpu_after_ratio; /* bytes read and written after the sum per byte of the sum */
 	double at_once_count;   /* collectives in which a rank may take part at the same time */
 	bool gpudirect;         /* NICs access GPU memory */
+	bool shm;               /* GPUs that do not reach each other use host memory */
 	int p2p_level;          /* enum path_level: the farthest GPU whose memory a GPU accesses */
 	int net_gdr_level;      /* enum path_level: the farthest NIC that accesses GPU memory */
 	/* NCCL_CROSS_NIC: 1: messages leave by the sender's own adapter, even across rails */
 	double cross_nic_count;
+	bool collnet;   /* switches of the network add, where they can */
 	bool efa_tuner; /* the plugin for EFA chooses algorithm and protocol */
 	/* a GPU's messages may leave through another GPU's adapter, over NVLink */
 	bool pxn;
@@ -145,8 +147,9 @@ struct comm_shape {
 	 */
 	int efa_generation;
 	bool host_memory_only;
-	bool multicast; /* an NVSwitch connects all GPUs of a node */
-	int generation; /* enum gpu_generation: the oldest GPU */
+	bool network_adds; /* switches of the network add (SHARP) */
+	bool multicast;    /* an NVSwitch connects all GPUs of a node */
+	int generation;    /* enum gpu_generation: the oldest GPU */
 };
 
 struct collective_choice {
