@@ -558,8 +558,8 @@ struct collective_choice library_choose(const struct library_params *params,
 					double size_B)
 {
 	FW_ASSERT(shape->rank_count > 0 && shape->node_count > 0 && size_B > 0);
-	if (params->rules == RULES_OPENMPI)
-		return openmpi_choose(params, shape, collective, size_B);
+	if (params->rules != RULES_NCCL)
+		return host_choose(params, shape, collective, size_B);
 	struct collective_choice choice = {.algorithm = NULL};
 	struct library_params resolved = *params, *library = &resolved;
 	library_resolve(library, shape->generation);

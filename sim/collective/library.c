@@ -23,7 +23,7 @@ static const char *const protocol_choices[] = {"auto", "ll", "ll128", "simple", 
 
 static const char *const tree_corrections[] = {"2.18", "2.8", NULL};
 
-static const char *const library_rules[] = {"nccl", "openmpi", NULL};
+static const char *const library_rules[] = {"nccl", "openmpi", "gloo", NULL};
 
 static const char *const path_levels[] = {"loc", "nvl", "pix", "pxb", "phb", "sys", NULL};
 
@@ -41,6 +41,10 @@ static const struct param_row rows[] = {
 		   "whether ranks have their buffers in host memory and add on their cores; "
 		   "otherwise they use their GPUs",
 		   "assumption: the buffers are those of GPUs"),
+	PARAM_NUMBER(struct library_params, host_copy_Bps, QUANTITY_RATE, 0, 1e13, "0 GB/s",
+		     "bandwidth at which Open MPI's and Gloo's ranks copy buffers of GPUs to host "
+		     "memory before a collective and back after it; 0 means no copies",
+		     "assumption: the buffers are in host memory"),
 	PARAM_NUMBER(struct library_params, eager_B, QUANTITY_BYTES, 0, 1e12, "0 B",
 		     "largest message through sockets that is sent without the consent of the "
 		     "receiver; 0 means that no message waits for it",

@@ -26,8 +26,8 @@
 
 enum protocol { PROTOCOL_LL, PROTOCOL_LL128, PROTOCOL_SIMPLE, PROTOCOL_COUNT };
 enum protocol_choice { CHOOSE_PROTOCOL_AUTO, CHOOSE_LL, CHOOSE_LL128, CHOOSE_SIMPLE };
-/* Whose rules choose the algorithm: those of NCCL (choose.c) or of Open MPI (choose_openmpi.c). */
-enum library_rules { RULES_NCCL, RULES_OPENMPI };
+/* Whose rules choose the algorithm: those of NCCL (choose.c), Open MPI or Gloo (choose_host.c). */
+enum library_rules { RULES_NCCL, RULES_OPENMPI, RULES_GLOO };
 /* The release of NCCL whose table corrects trees of medium sizes. */
 enum tree_correction { TREE_CORRECTION_2_18, TREE_CORRECTION_2_8 };
 enum hop_class { HOP_NVLINK, HOP_PCI, HOP_NET, HOP_CLASS_COUNT };
@@ -40,6 +40,8 @@ struct library_params {
 	int protocol;     /* enum protocol_choice */
 	int rules;        /* enum library_rules */
 	bool host_memory; /* ranks have their buffers in host memory; GPUs are not used */
+	/* Rate at which GPUs' buffers are copied to host memory and back; 0: they are there. */
+	double host_copy_Bps;
 	/* Larger messages through sockets wait for the receiver's consent; 0: none do. */
 	double eager_B;
 	double stagger_s;      /* time by which each rank begins after the one before it */
@@ -169,10 +171,10 @@ struct collective_choice {
 	/* the library's own prediction, which decided the choice */
 	double predicted_s;
 };
-/* The rules of Open MPI, for a library with RULES_OPENMPI. */
-struct collective_choice openmpi_choose(const struct library_params *library,
-					const struct comm_shape *shape, enum collective collective,
-					double size_B);
+/* The rules of Open MPI and Gloo. */
+struct collective_choice host_choose(const struct library_params *library,
+				     const struct comm_shape *shape, enum collective collective,
+				     double size_B);
 struct collective_choice library_choose(const struct library_params *library,
 					const struct comm_shape *shape, enum collective collective,
 					double size_B);

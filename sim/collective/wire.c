@@ -218,7 +218,7 @@ struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t
 	struct wire *wire = ARENA_NEW(comm->spec.arena, struct wire);
 	wire->way = way;
 	if (way->socket) {
-		bool single = comm->library->rules == RULES_OPENMPI; /* btl_tcp_links is 1 */
+		bool single = comm->library->rules != RULES_NCCL; /* btl_tcp_links is 1 */
 		wire->socket = socket_find(comm, from, to, single ? 0 : channel);
 		if (!wire->socket)
 			return NULL;
