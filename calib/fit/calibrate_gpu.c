@@ -6,6 +6,7 @@
 
 #include "calib/fit/calibrating.h"
 #include "sim/base/arena.h"
+#include "sim/gpu/kernel.h"
 #include "sim/scenario/scenario.h"
 
 static const double CALLS_LIMIT = 0.05, LINKS_LIMIT = 0.03;
@@ -82,9 +83,11 @@ void calibrate_gpu_name(struct calibrating *c)
 					    [NUMBER_TF32] = "tf32",
 					    [NUMBER_FP16] = "fp16",
 					    [NUMBER_BF16] = "bf16"};
-	for (size_t type = 0; type < sizeof types / sizeof types[0]; type++)
-		c->peaks_flops[type] = published(c, gpu, types[type], QUANTITY_FLOP_RATE);
 	c->generation = cfg_text(cfg_child(gpu, "generation"));
+	bool kepler = c->generation && strcmp(c->generation, "kepler") == 0;
+	for (size_t type = 0; type < sizeof types / sizeof types[0]; type++)
+		c->peaks_flops[type] = published(c, gpu, types[type], QUANTITY_FLOP_RATE) *
+				       (kepler ? KEPLER_CORE_RATIO : 1);
 	if (!(c->sm_count > 0))
 		c->sm_count = published(c, gpu, "multiprocessors", QUANTITY_COUNT);
 	c->peak_memory_Bps = published(c, gpu, "memory_bandwidth", QUANTITY_RATE);

@@ -26,7 +26,8 @@ struct kernel_work products_work(enum number_type type, double m, double n, doub
 
 double products_at(const struct products *p, const struct kernel_work *work)
 {
-	const struct gpu_params gpu = {.fp32_flops = p->value[NUMBER_FP32],
+	const struct gpu_params gpu = {.generation = GENERATION_VOLTA, /* cores count fully */
+				       .fp32_flops = p->value[NUMBER_FP32],
 				       .tf32_flops = p->value[NUMBER_TF32],
 				       .fp16_flops = p->value[NUMBER_FP16],
 				       .bf16_flops = p->value[NUMBER_BF16],

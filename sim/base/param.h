@@ -26,12 +26,12 @@
  * row names the class of its prior distribution, and prediction intervals draw the cost from that
  * distribution.
  *
- * PARAM_NUMBER declares a setting. The other three macros declare a cost: COST_PRINTED when its
- * number is in a data sheet, COST_SOURCED when it was published for another system, COST_ASSUMED
- * when it is an assumption (docs/models/intervals.md).
+ * PARAM_NUMBER declares a setting. The other macros declare a cost (docs/models/intervals.md):
+ * COST_PRINTED when its number is in a data sheet, COST_SOURCED when it was published for another
+ * system, COST_ASSUMED when it is an assumption. COST_GENERATION is for constants that were fitted
+ * to other GPU generations.
  */
-#ifndef FARWIRE_BASE_PARAM_H
-#define FARWIRE_BASE_PARAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,6 +51,7 @@ enum prior {
 	PRIOR_DATASHEET,
 	PRIOR_PUBLISHED, /* measured on other hardware or another version */
 	PRIOR_ASSUMED,
+	PRIOR_GENERATION, /* as the constants of GPU generations differ */
 };
 const char *prior_name(enum prior prior); /* for example "assumed" */
 /* Returns the factor between the value and each end of its 90 % prior interval: the interval is
@@ -85,10 +86,11 @@ struct param_table {
 		.offset = offsetof(type, field_), .min = min_, .max = max_, .prior = prior_,       \
 		.preset = preset_, .help = help_, .source = source_                                \
 	}
-#define PARAM_NUMBER(...) PARAM_PRIOR(PRIOR_NONE, __VA_ARGS__)
-#define COST_PRINTED(...) PARAM_PRIOR(PRIOR_DATASHEET, __VA_ARGS__)
-#define COST_SOURCED(...) PARAM_PRIOR(PRIOR_PUBLISHED, __VA_ARGS__)
-#define COST_ASSUMED(...) PARAM_PRIOR(PRIOR_ASSUMED, __VA_ARGS__)
+#define PARAM_NUMBER(...)    PARAM_PRIOR(PRIOR_NONE, __VA_ARGS__)
+#define COST_PRINTED(...)    PARAM_PRIOR(PRIOR_DATASHEET, __VA_ARGS__)
+#define COST_SOURCED(...)    PARAM_PRIOR(PRIOR_PUBLISHED, __VA_ARGS__)
+#define COST_ASSUMED(...)    PARAM_PRIOR(PRIOR_ASSUMED, __VA_ARGS__)
+#define COST_GENERATION(...) PARAM_PRIOR(PRIOR_GENERATION, __VA_ARGS__)
 /* Declares a count of indivisible things: cores, images, retries. */
 #define PARAM_WHOLE(type, field_, min_, max_, preset_, help_, source_)                             \
 	{                                                                                          \
@@ -139,5 +141,3 @@ const char *const *param_choices(struct arena *arena, const struct param_row *ro
  * is infinite. */
 double param_moved(const struct param_row *row, double value, double by);
 double param_distance(const struct param_row *row, double from, double to);
-
-#endif

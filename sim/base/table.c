@@ -135,40 +135,76 @@ static void put_broken(FILE *out, const char *text, size_t indent, size_t width)
 	}
 }
 
+/* The columns first to end - 1 of a table, beside its first column. A table that is too wide for
+ * the line is printed as several blocks. */
+struct block {
+	const struct table *table;
+	size_t first, end;
+};
+
+static bool has_column(struct block block, size_t index)
+{
+	return index == 0 || (index >= block.first && index < block.end);
+}
+
 /* Returns the width of all columns before the last one, in characters. */
-static size_t last_indent(const struct table *table)
+static size_t last_indent(struct block block)
 {
 	size_t indent = 0;
-	for (size_t i = 0; i + 1 < table->columns.count; i++)
-		indent += table->columns.items[i].width + 2;
+	for (size_t i = 0; i + 1 < block.end; i++)
+		if (has_column(block, i))
+			indent += block.table->columns.items[i].width + 2;
 	return indent;
 }
 
 /* Returns the width of the last column, in characters. */
-static size_t last_width(const struct table *table)
+static size_t last_width(struct block block)
 {
-	size_t width = table->columns.items[table->columns.count - 1].width;
-	size_t indent = last_indent(table);
-	if (table->line_width == 0 || indent + width <= table->line_width)
+	size_t width = block.table->columns.items[block.end - 1].width;
+	size_t indent = last_indent(block), line = block.table->line_width;
+	size_t least = width < LAST_WIDTH_LEAST ? width : LAST_WIDTH_LEAST;
+	if (line == 0 || indent + width <= line)
 		return width;
-	return table->line_width > indent + LAST_WIDTH_LEAST ? table->line_width - indent
-							     : LAST_WIDTH_LEAST;
+	return line > indent + least ? line - indent : least;
+}
+
+/* Returns the block that begins with a column: as many columns as fit into the line, at least one.
+ * The last column of the table may be broken. */
+static struct block block_at(const struct table *table, size_t first)
+{
+	size_t count = table->columns.count;
+	struct block block = {table, first, count};
+	if (table->line_width == 0)
+		return block;
+	size_t width = table->columns.items[0].width;
+	for (block.end = first; block.end < count; block.end++) {
+		const struct column *column = &table->columns.items[block.end];
+		size_t least = column->width;
+		if (block.end + 1 == count && !column->right && least > LAST_WIDTH_LEAST)
+			least = LAST_WIDTH_LEAST;
+		width += 2 + least;
+		if (block.end > first && width > table->line_width)
+			break;
+	}
+	return block;
 }
 
 /* Puts two blanks between columns and none at the end of a line. */
-static void print_line(const struct table *table, const char *const *cells, FILE *out)
+static void print_line(struct block block, const char *const *cells, FILE *out)
 {
 	size_t owed = 0; /* blanks to write before the next text */
-	for (size_t i = 0; i < table->columns.count; i++) {
-		const struct column *column = &table->columns.items[i];
+	for (size_t i = 0; i < block.end; i++) {
+		if (!has_column(block, i))
+			continue;
+		const struct column *column = &block.table->columns.items[i];
 		const char *text = cells[i] ? cells[i] : "";
 		size_t gap = i ? 2 : 0, pad = column->width - width_of(text);
 		owed += gap + (column->right ? pad : 0);
-		bool broken = !column->right && i + 1 == table->columns.count;
+		bool broken = !column->right && i + 1 == block.end;
 		if (*text) {
 			put(out, ' ', owed);
 			if (broken)
-				put_broken(out, text, last_indent(table), last_width(table));
+				put_broken(out, text, last_indent(block), last_width(block));
 			else
 				fputs(text, out);
 			owed = 0;
@@ -179,10 +215,13 @@ static void print_line(const struct table *table, const char *const *cells, FILE
 	putc('\n', out);
 }
 
-static void print_rule(const struct table *table, FILE *out)
+static void print_block(struct block block, const char *const *titles, FILE *out)
 {
-	put(out, '-', last_indent(table) + last_width(table));
+	print_line(block, titles, out);
+	put(out, '-', last_indent(block) + last_width(block));
 	putc('\n', out);
+	for (size_t i = 0; i < block.table->rows.count; i++)
+		print_line(block, block.table->rows.items[i].cells, out);
 }
 
 void table_print(const struct table *table, FILE *out)
@@ -191,9 +230,11 @@ void table_print(const struct table *table, FILE *out)
 	const char **titles = ARENA_ARRAY(scratch, table->columns.count, const char *);
 	for (size_t i = 0; i < table->columns.count; i++)
 		titles[i] = table->columns.items[i].title;
-	print_line(table, titles, out);
+	for (struct block block = block_at(table, 1);; block = block_at(table, block.end)) {
+		print_block(block, titles, out);
+		if (block.end >= table->columns.count)
+			break;
+		putc('\n', out);
+	}
 	arena_free(scratch);
-	print_rule(table, out);
-	for (size_t i = 0; i < table->rows.count; i++)
-		print_line(table, table->rows.items[i].cells, out);
 }

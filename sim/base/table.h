@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Text tables for terminals: aligned columns, numbers to the right, widths counted in UTF-8
  * characters. */
-#ifndef FARWIRE_BASE_TABLE_H
-#define FARWIRE_BASE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,9 +19,8 @@ void table_column(struct table *table, const char *title, bool right);
  * at the end of a row are blank. Texts are copied. */
 void table_row(struct table *table);
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Limits lines to width characters: a long text in the last column is broken between words and
- * continues below its beginning. Without this call nothing is broken. */
+/* Limits lines to width characters. Columns that do not fit follow below, as a second table that
+ * begins with the same first column. A long text in the last column is broken between words and
+ * continues below its beginning. 0, as without this call, leaves lines whole. */
 void table_line_width(struct table *table, size_t width);
 void table_print(const struct table *table, FILE *out);
-
-#endif

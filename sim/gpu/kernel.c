@@ -19,25 +19,26 @@ enum { TILE_COUNT = sizeof(tile_sides) / sizeof(tile_sides[0]), SPLIT_MAX = 128 
 #define FFT_FREQUENCIES (FFT_SIDE * (FFT_SIDE / 2 + 1))
 
 static const struct param_row kernel_rows[] = {
-	COST_ASSUMED(struct kernel_params, product_fp32_ratio, QUANTITY_RATIO, 0.01, 2, "0.7",
-		     "part of the fp32 peak that large matrix products reach",
-		     "assumption: between the generations that were fitted"),
-	COST_ASSUMED(struct kernel_params, product_tf32_ratio, QUANTITY_RATIO, 0.01, 2, "0.4",
-		     "part of the TF32 peak that large matrix products reach",
-		     "assumption: between the generations that were fitted"),
-	COST_ASSUMED(struct kernel_params, product_half_ratio, QUANTITY_RATIO, 0.01, 2, "0.6",
-		     "part of the fp16 or bf16 peak that large matrix products reach",
-		     "assumption: between the generations that were fitted"),
-	COST_ASSUMED(struct kernel_params, product_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
-		     "part of the FP8 peak that large matrix products reach",
-		     "assumption: lower than for 16 bits, because bytes and start-up weigh more"),
-	COST_ASSUMED(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.23",
-		     "part of the peak of its number type that fused attention reaches",
-		     "assumption: between the generations that were fitted"),
-	COST_ASSUMED(struct kernel_params, cudnn_attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
-		     "part of the peak of its number type that cuDNN's fused attention reaches",
-		     "assumption: forward and backward together; Shah et al., arXiv:2407.08608, "
-		     "compare cuDNN with FlashAttention on H100"),
+	COST_GENERATION(struct kernel_params, product_fp32_ratio, QUANTITY_RATIO, 0.01, 2, "0.7",
+			"part of the fp32 peak that large matrix products reach",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, product_tf32_ratio, QUANTITY_RATIO, 0.01, 2, "0.4",
+			"part of the TF32 peak that large matrix products reach",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, product_half_ratio, QUANTITY_RATIO, 0.01, 2, "0.6",
+			"part of the fp16 or bf16 peak that large matrix products reach",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(
+		struct kernel_params, product_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
+		"part of the FP8 peak that large matrix products reach",
+		"assumption: lower than for 16 bits, because bytes and start-up weigh more"),
+	COST_GENERATION(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.23",
+			"part of the peak of its number type that fused attention reaches",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, cudnn_attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
+			"part of the peak of its number type that cuDNN's fused attention reaches",
+			"assumption: forward and backward together; Shah et al., arXiv:2407.08608, "
+			"compare cuDNN with FlashAttention on H100"),
 	COST_ASSUMED(struct kernel_params, convolution_ratio, QUANTITY_RATIO, 0.05, 1, "0.8",
 		     "rate of a convolution divided by that of a matrix product; below 1, because "
 		     "a convolution computes the addresses of its elements",
@@ -134,6 +135,8 @@ static struct machine machine_of(const struct gpu_params *gpu, const struct kern
 		ratio = kernels->attention_ratio;
 	if (work->form == KERNEL_CUDNN_ATTENTION)
 		ratio = kernels->cudnn_attention_ratio;
+	if (gpu->generation == GENERATION_KEPLER)
+		ratio *= KEPLER_CORE_RATIO;
 	return (struct machine){
 		.rate_flops = gpu_peak_flops(gpu, work->type) * ratio,
 		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,

@@ -9,8 +9,7 @@
  * Where the rates of a network on a GPU were measured, two fitted numbers replace the law
  * (`efficiency.GPU.NETWORK.*`).
  */
-#ifndef FARWIRE_GPU_KERNEL_H
-#define FARWIRE_GPU_KERNEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,8 +56,14 @@ struct kernel_work {
 	};
 };
 
+/* Rate of a CUDA core of Kepler divided by that of a later one. The four schedulers of an SM keep
+ * its 192 cores busy only if they find independent instructions. NVIDIA's GeForce GTX 750 Ti white
+ * paper (2014) states 35 % more for a core of Maxwell, where each scheduler has 32 cores. */
+#define KEPLER_CORE_RATIO (1 / 1.35)
+
 /* Constants of a GPU generation. An efficiency is the part of the peak rate of its number type that
- * a product reaches with tiles of 128 x 128 and a long k. */
+ * a product reaches with tiles of 128 x 128 and a long k. On Kepler, the peak counts
+ * KEPLER_CORE_RATIO times. */
 struct kernel_params {
 	double product_fp32_ratio, product_tf32_ratio, product_half_ratio, product_fp8_ratio;
 	double convolution_ratio;     /* part of a product's rate that an implicit product keeps */
@@ -92,5 +97,3 @@ double gpu_peak_flops(const struct gpu_params *gpu, enum number_type type);
  * bytes decide. Without them it is the time of the fastest algorithm by the law. */
 double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
 			 const struct kernel_work *work);
-
-#endif

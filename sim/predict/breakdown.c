@@ -11,18 +11,24 @@ static const double ROUNDING = 1e-9, LITTLE = 0.03;
 
 struct cause {
 	const char *part, *bottleneck;
+	const char *remedy; /* what shortens this part; NULL: nothing in general */
 };
 
-/* Returns the bottleneck. It is the largest of the parts after the first, which are the GPUs'
- * kernels. If all of these parts are below LITTLE, the kernels are the bottleneck. */
-static const char *bottleneck(const struct cause *causes, const double *parts, size_t count,
-			      double span_s)
+/* Returns the index of the bottleneck. It is the largest of the parts after the first, which are
+ * the GPUs' kernels. If all of these parts are below LITTLE, the kernels are the bottleneck. */
+static size_t bottleneck(const double *parts, size_t count, double span_s)
 {
 	size_t largest = 0;
 	for (size_t i = 1; i < count; i++)
 		if (parts[i] > LITTLE * span_s && (largest == 0 || parts[i] > parts[largest]))
 			largest = i;
-	return causes[largest].bottleneck;
+	return largest;
+}
+
+static void put_bottleneck(struct prediction *prediction, const struct cause *cause)
+{
+	prediction->bottleneck = cause->bottleneck;
+	prediction->remedy = cause->remedy;
 }
 
 static void put_parts(struct prediction *prediction, const struct cause *causes,
@@ -31,20 +37,25 @@ static void put_parts(struct prediction *prediction, const struct cause *causes,
 	for (size_t i = 0; i < count; i++)
 		prediction->breakdown[i] = (struct breakdown_part){causes[i].part, parts[i]};
 	prediction->breakdown_count = count;
-	prediction->bottleneck = bottleneck(causes, parts, count, span_s);
+	put_bottleneck(prediction, &causes[bottleneck(parts, count, span_s)]);
 }
 
 /* ---- programs, call by call ---- */
 
 enum { WORK, ISSUE, NETWORK, LOST, COPY, EXPOSED_BY_CALLS, REST, PROGRAM_PARTS };
 static const struct cause program_causes[PROGRAM_PARTS] = {
-	[WORK] = {PART_KERNEL, "kernel-bound"},
-	[ISSUE] = {PART_ISSUE, "host launch-bound"},
-	[NETWORK] = {PART_NETWORK, "network-bound"},
-	[LOST] = {PART_LOST, "network-bound: packet loss"},
-	[COPY] = {PART_COPY, "copy-bound"},
-	[EXPOSED_BY_CALLS] = {PART_EXPOSED, "exposed communication"},
-	[REST] = {PART_OTHER, "other"},
+	[WORK] = {PART_KERNEL, "kernel-bound",
+		  "a faster GPU, a narrower data type or fused kernels"},
+	[ISSUE] = {PART_ISSUE, "host launch-bound", "CUDA graphs, a larger batch or a faster core"},
+	[NETWORK] = {PART_NETWORK, "network-bound",
+		     "a shorter round trip (RDMA, fewer hops), a runtime that batches calls, or a "
+		     "larger batch"},
+	[LOST] = {PART_LOST, "network-bound: packet loss", "a network without loss"},
+	[COPY] = {PART_COPY, "copy-bound", "fewer or pinned copies, or a faster PCIe link"},
+	[EXPOSED_BY_CALLS] =
+		{PART_EXPOSED, "exposed communication",
+		 "faster links between the GPUs, narrower gradients or a larger batch"},
+	[REST] = {PART_OTHER, "other", NULL},
 };
 
 /* Times of a job in the window, per step. */
@@ -130,11 +141,15 @@ static void summarize_programs(const struct world_outcome *outcome, struct predi
 
 enum { KERNEL, INPUT, EXPOSED, STRAGGLER, OTHER, FUSED_PARTS };
 static const struct cause fused_causes[FUSED_PARTS] = {
-	[KERNEL] = {PART_KERNEL, "kernel-bound"},
-	[INPUT] = {PART_INPUT, "input-bound"},
-	[EXPOSED] = {PART_EXPOSED, "exposed communication"},
-	[STRAGGLER] = {PART_STRAGGLER, "straggler-bound"},
-	[OTHER] = {PART_OTHER, "host-bound: framework"},
+	[KERNEL] = {PART_KERNEL, "kernel-bound",
+		    "a faster GPU, a narrower data type or fused kernels"},
+	[INPUT] = {PART_INPUT, "input-bound", "more threads for the input, or faster storage"},
+	[EXPOSED] = {PART_EXPOSED, "exposed communication",
+		     "faster links between the GPUs, narrower gradients or a larger batch"},
+	[STRAGGLER] = {PART_STRAGGLER, "straggler-bound",
+		       "replacing the slowest machine, or less noise on the hosts"},
+	[OTHER] = {PART_OTHER, "host-bound: framework",
+		   "a faster core, CUDA graphs or a larger batch"},
 };
 
 static void add_fused(const struct job_run *run, double share, double parts[FUSED_PARTS])
@@ -185,36 +200,52 @@ static void summarize_serving(const struct serving_answers *answers,
 	for (size_t i = 0; i < scenario->job_count; i++)
 		remote |= scenario->jobs[i].runtime != NULL;
 	const struct cause causes[SERVE_PART_COUNT] = {
-		[SERVE_KERNEL] = {PART_KERNEL, "kernel-bound"},
+		[SERVE_KERNEL] = {PART_KERNEL, "kernel-bound",
+				  "a faster GPU, a narrower data type or fused kernels"},
 		[SERVE_OVERHEAD] = {remote ? PART_NETWORK : PART_ISSUE,
-				    remote ? "network-bound" : "host launch-bound"},
+				    remote ? "network-bound" : "host launch-bound",
+				    "CUDA graphs, a larger batch or a faster core"},
 		[SERVE_QUEUE] = {PART_QUEUE,
-				 answers->blocked_ratio > MOST ? "KV memory-bound" : "queueing"},
-		[SERVE_TRANSFER] = {PART_TRANSFER, "KV transfer-bound"},
-		[SERVE_OTHER] = {PART_BATCH, "batching"},
+				 answers->blocked_ratio > MOST ? "KV memory-bound" : "queueing",
+				 answers->blocked_ratio > MOST
+					 ? "more GPU memory, or narrower keys and values"
+					 : "more replicas or a lower rate of requests"},
+		[SERVE_TRANSFER] = {PART_TRANSFER, "KV transfer-bound",
+				    "a faster link between prefill and decode GPUs"},
+		[SERVE_OTHER] = {PART_BATCH, "batching",
+				 "smaller batches or a shorter wait for them"},
 	};
 	size_t largest = 0;
 	for (size_t i = 1; i < SERVE_PART_COUNT; i++)
 		if (answers->parts_s[i] > answers->parts_s[largest])
 			largest = i;
 	put_parts(prediction, causes, answers->parts_s, SERVE_PART_COUNT, answers->mean_s);
-	prediction->bottleneck = causes[largest].bottleneck;
+	put_bottleneck(prediction, &causes[largest]);
 }
 
 /* ---- plans ---- */
 
 enum { PLAN_KINDS = GPU_TIME_COUNT };
 static const struct cause plan_causes[PLAN_KINDS] = {
-	[GPU_COMPUTES] = {PART_KERNEL, "kernel-bound"},
-	[GPU_HOST] = {PART_ISSUE, "host launch-bound"},
-	[GPU_INPUT] = {PART_INPUT, "input-bound"},
-	[GPU_TENSOR] = {PART_TENSOR, "exposed tensor parallelism"},
-	[GPU_CONTEXT] = {PART_CONTEXT, "exposed context parallelism"},
-	[GPU_EXPERT] = {PART_EXPERT, "exposed expert parallelism"},
-	[GPU_DATA] = {PART_DATA, "exposed data parallelism"},
-	[GPU_PIPELINE] = {PART_PIPELINE, "exposed pipeline messages"},
-	[GPU_BUBBLE] = {PART_BUBBLE, "pipeline bubble"},
-	[GPU_STRAGGLER] = {PART_STRAGGLER, "straggler-bound"},
+	[GPU_COMPUTES] = {PART_KERNEL, "kernel-bound",
+			  "a faster GPU, a narrower data type or fused kernels"},
+	[GPU_HOST] = {PART_ISSUE, "host launch-bound",
+		      "CUDA graphs, a larger batch or a faster core"},
+	[GPU_INPUT] = {PART_INPUT, "input-bound", "more threads for the input, or faster storage"},
+	[GPU_TENSOR] = {PART_TENSOR, "exposed tensor parallelism",
+			"faster links inside the machine, or smaller tensor groups"},
+	[GPU_CONTEXT] = {PART_CONTEXT, "exposed context parallelism",
+			 "faster links, or smaller context groups"},
+	[GPU_EXPERT] = {PART_EXPERT, "exposed expert parallelism",
+			"faster links, or experts of fewer machines in a group"},
+	[GPU_DATA] = {PART_DATA, "exposed data parallelism",
+		      "faster adapters, more micro-batches, or less sharding"},
+	[GPU_PIPELINE] = {PART_PIPELINE, "exposed pipeline messages",
+			  "faster links between the stages, or fewer stages"},
+	[GPU_BUBBLE] = {PART_BUBBLE, "pipeline bubble",
+			"more micro-batches, virtual stages or schedule zb-h1"},
+	[GPU_STRAGGLER] = {PART_STRAGGLER, "straggler-bound",
+			   "replacing the slowest machine, or less noise on the hosts"},
 };
 
 /* Adds the times of a rank, for each step, to parts. */

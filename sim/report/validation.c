@@ -118,7 +118,8 @@ static void fitted_lines(FILE *out, struct arena *arena, const struct dataset_ou
 }
 
 /* Prints the same rows with other settings, for comparison. */
-static void beside_tables(FILE *out, struct arena *arena, const struct dataset_outcome *outcome)
+static void beside_tables(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
+			  size_t line_width)
 {
 	static const char *const titles[] = {"row", "predicted", "90 % interval", "judged above",
 					     "bottleneck"};
@@ -126,6 +127,7 @@ static void beside_tables(FILE *out, struct arena *arena, const struct dataset_o
 		fprintf(out, "\nfor comparison, not judged: %s\n",
 			outcome->dataset->beside[i].title);
 		struct table *table = table_new(arena);
+		table_line_width(table, line_width);
 		for (size_t k = 0; k < 5; k++)
 			table_column(table, titles[k], k >= 1 && k <= 3);
 		for (size_t k = 0; k < outcome->dataset->row_count; k++) {
@@ -149,13 +151,14 @@ static void beside_tables(FILE *out, struct arena *arena, const struct dataset_o
 }
 
 void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
-		      bool color)
+		      bool color, size_t line_width)
 {
 	static const char *const titles[] = {"measured", "predicted", "90 % interval", "error"};
 	const struct dataset *dataset = outcome->dataset;
 	fprintf(out, "%s: %s (%s)\n", dataset->name, dataset->title,
 		dataset->mixed ? "several quantities" : measure_words(dataset->measure));
 	struct table *table = table_new(arena);
+	table_line_width(table, line_width);
 	table_column(table, "row", false);
 	table_column(table, "role", false);
 	if (dataset->mixed)
@@ -172,14 +175,14 @@ void validation_print(FILE *out, struct arena *arena, const struct dataset_outco
 			outcome->verdict_count);
 	claim_lines(out, outcome, color);
 	fitted_lines(out, arena, outcome);
-	beside_tables(out, arena, outcome);
+	beside_tables(out, arena, outcome, line_width);
 }
 
-void validation_print_all(FILE *out, const struct validation *v, bool color)
+void validation_print_all(FILE *out, const struct validation *v, bool color, size_t line_width)
 {
 	for (size_t i = 0; i < v->count; i++) {
 		fputs(i ? "\n" : "", out);
-		validation_print(out, v->arena, v->outcomes[i], color);
+		validation_print(out, v->arena, v->outcomes[i], color, line_width);
 	}
 	if (v->count < 2)
 		return;

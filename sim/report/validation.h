@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Output of `farwire validate`: measurements and predictions of datasets. */
-#ifndef FARWIRE_REPORT_VALIDATION_H
-#define FARWIRE_REPORT_VALIDATION_H
+#pragma once
 
 #include <stdio.h>
 
@@ -13,12 +12,12 @@ struct validation {
 	size_t count;
 };
 
-/* Prints the table of one dataset with its errors, claims and fitted parameters. */
+/* Prints the table of one dataset with its errors, claims and fitted parameters. Tables fit into
+ * line_width characters (0: any width). */
 void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
-		      bool color);
+		      bool color, size_t line_width);
 /* Prints all datasets and a summary of their errors. */
-void validation_print_all(FILE *out, const struct validation *validation, bool color);
+void validation_print_all(FILE *out, const struct validation *validation, bool color,
+			  size_t line_width);
 void validation_json(FILE *out, const struct validation *validation, bool pretty);
 void validation_csv(FILE *out, const struct validation *validation);
-
-#endif

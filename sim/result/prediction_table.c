@@ -133,18 +133,23 @@ static const char *answer_text(struct arena *scratch, const struct prediction *p
 	}
 }
 
+static const char *heading_of(const struct prediction *const *predictions, size_t count,
+			      enum answer answer)
+{
+	return answer == ANSWER_THROUGHPUT ? throughput_unit(predictions, count)
+					   : answer_at(answer)->heading;
+}
+
 static void overview(FILE *out, struct arena *scratch, const struct prediction *const *predictions,
-		     size_t count)
+		     size_t count, size_t line_width)
 {
 	struct table *table = table_new(scratch);
 	unsigned kinds = prediction_kinds(predictions, count);
+	table_line_width(table, line_width);
 	for (size_t k = 0; k < LINE_COUNT; k++) {
 		const struct reported *row = answer_at(line_answers[k]);
 		if (row->kinds & kinds)
-			table_column(table,
-				     line_answers[k] == ANSWER_THROUGHPUT
-					     ? throughput_unit(predictions, count)
-					     : row->heading,
+			table_column(table, heading_of(predictions, count, line_answers[k]),
 				     !row->text);
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -157,7 +162,47 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 	table_print(table, out);
 }
 
-/* ---- further tables for one prediction ---- */
+/* ---- one prediction ---- */
+
+/* Prints the answer in at most three lines. */
+static void answer(FILE *out, struct arena *scratch, const struct prediction *p)
+{
+	enum prediction_kind kind = prediction_kind(p);
+	enum answer main = kind == PREDICTION_SERVING      ? ANSWER_REQUESTS
+			   : kind == PREDICTION_COLLECTIVE ? ANSWER_BANDWIDTH
+							   : ANSWER_THROUGHPUT;
+	if (!p->ok) {
+		fprintf(out, "%s: %s\n", p->name, verdict_text(scratch, p->ok, p->reason));
+		return;
+	}
+	fprintf(out, "%s: %s %s\n", p->name, answer_text(scratch, p, main),
+		heading_of(&p, 1, main));
+	if (kind != PREDICTION_COLLECTIVE && p->bottleneck && p->bottleneck[0])
+		fprintf(out, "bottleneck: %s\n", p->bottleneck);
+	if (p->remedy)
+		fprintf(out, "would help: %s\n", p->remedy);
+}
+
+/* Prints the remaining answers, one a line. */
+static void further_answers(FILE *out, struct arena *scratch, const struct prediction *p)
+{
+	struct table *table = table_new(scratch);
+	table_column(table, "answer", false);
+	table_column(table, "", false);
+	for (size_t k = 0; k < LINE_COUNT; k++) {
+		enum answer answer = line_answers[k];
+		const char *text = answer_text(scratch, p, answer);
+		if (answer == ANSWER_NAME || answer == ANSWER_THROUGHPUT ||
+		    answer == ANSWER_BANDWIDTH || answer == ANSWER_REQUESTS ||
+		    answer == ANSWER_BOTTLENECK || strcmp(text, "-") == 0)
+			continue;
+		table_row(table);
+		table_cell(table, "%s", answer_at(answer)->heading);
+		table_cell(table, "%s", text);
+	}
+	fputc('\n', out);
+	table_print(table, out);
+}
 
 /* Prints parts of a time. slowest has the same parts on one rank; NULL: there is none. */
 static void breakdown(FILE *out, struct arena *scratch, const char *title,
@@ -234,7 +279,8 @@ static void put_numbers(struct table *table, struct arena *scratch,
 	table_cell(table, "%s", estimate_text(scratch, QUANTITY_TIME, client->step_s));
 }
 
-static void clients(FILE *out, struct arena *scratch, const struct prediction *prediction)
+static void clients(FILE *out, struct arena *scratch, const struct prediction *prediction,
+		    size_t line_width)
 {
 	bool jobs = prediction->gpu_count > 0, elapsed = prediction->phase_count > 0;
 	bool serving = prediction_kind(prediction) == PREDICTION_SERVING;
@@ -244,6 +290,7 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 					       : ANSWER_RATIO,
 				       ANSWER_UTILIZATION, serving ? ANSWER_LATENCY : ANSWER_STEP};
 	struct table *table = table_new(scratch);
+	table_line_width(table, line_width);
 	table_column(table, jobs ? "job" : "client", false);
 	if (!jobs)
 		table_column(table, "GPU", false);
@@ -422,30 +469,36 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	unfitted_kernels(out, prediction);
 }
 
-void predictions_table(FILE *out, const struct prediction *const *predictions, size_t count)
+static void one(FILE *out, struct arena *scratch, const struct prediction *p, size_t line_width,
+		bool with_links)
+{
+	bool serving = prediction_kind(p) == PREDICTION_SERVING;
+	answer(out, scratch, p);
+	if (p->ok)
+		further_answers(out, scratch, p);
+	if (serving && p->ok)
+		quantiles(out, scratch, p);
+	if (p->ok && p->breakdown_count > 0)
+		breakdown(out, scratch,
+			  serving ? "part of the mean latency" : "part of the step time",
+			  p->breakdown, p->breakdown_count,
+			  p->stage_count > 0 ? &p->stages[p->stage_count - 1] : NULL);
+	if (p->ok && p->phase_count > 0)
+		breakdown(out, scratch, "from launch to end", p->phases, p->phase_count, NULL);
+	if (p->job_count > 1)
+		clients(out, scratch, p, line_width);
+	if (p->ok && p->link_count > 0 && with_links)
+		links(out, scratch, p);
+	counters(out, scratch, p);
+}
+
+void predictions_table(FILE *out, const struct prediction *const *predictions, size_t count,
+		       size_t line_width, bool links)
 {
 	struct arena *scratch = arena_new();
-	overview(out, scratch, predictions, count);
-	if (count == 1) {
-		const struct prediction *prediction = predictions[0];
-		bool serving = prediction_kind(prediction) == PREDICTION_SERVING;
-		if (serving && prediction->ok)
-			quantiles(out, scratch, prediction);
-		if (prediction->ok && prediction->breakdown_count > 0)
-			breakdown(out, scratch,
-				  serving ? "part of the mean latency" : "part of the step time",
-				  prediction->breakdown, prediction->breakdown_count,
-				  prediction->stage_count > 0
-					  ? &prediction->stages[prediction->stage_count - 1]
-					  : NULL);
-		if (prediction->ok && prediction->phase_count > 0)
-			breakdown(out, scratch, "from launch to end", prediction->phases,
-				  prediction->phase_count, NULL);
-		if (prediction->job_count > 1)
-			clients(out, scratch, prediction);
-		if (prediction->ok && prediction->link_count > 0)
-			links(out, scratch, prediction);
-		counters(out, scratch, prediction);
-	}
+	if (count == 1)
+		one(out, scratch, predictions[0], line_width, links);
+	else
+		overview(out, scratch, predictions, count, line_width);
 	arena_free(scratch);
 }

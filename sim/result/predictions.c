@@ -69,7 +69,7 @@ void predictions_write(FILE *out, enum output_format format,
 {
 	switch (format) {
 	case FORMAT_TABLE:
-		predictions_table(out, predictions, count);
+		predictions_table(out, predictions, count, 0, false);
 		break;
 	case FORMAT_CSV:
 		predictions_csv(out, predictions, count);

@@ -5,8 +5,7 @@
  * printed, saved or drawn. Its columns have a name, a quantity and a unit, and number columns
  * may have intervals. Writers turn both into text tables, CSV, JSON or JSON Lines. Plots read
  * them. */
-#ifndef FARWIRE_RESULT_RESULT_H
-#define FARWIRE_RESULT_RESULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +14,6 @@
 #include "sim/base/units.h"
 #include "sim/json/write.h"
 
-struct arena;
 struct diag;
 struct names;
 struct trace;
@@ -131,6 +129,7 @@ struct prediction {
 	struct breakdown_part breakdown[BREAKDOWN_MAX];
 	size_t breakdown_count;
 	const char *bottleneck;
+	const char *remedy; /* what would help against the bottleneck; NULL: unknown */
 	struct job_prediction *jobs;
 	size_t job_count;
 	struct stage_prediction *stages; /* stages of a plan, then the slowest rank */
@@ -182,10 +181,16 @@ enum output_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL };
 
 /* Writes predictions. JSON is an array with an object for each prediction, JSON Lines has one
  * object on each line; docs/formats.md describes the fields. Numbers of a failed verdict are
- * null (empty in CSV). CSV is RFC 4180 with a row for each prediction. If FORMAT_TABLE shows one
- * prediction, it adds the breakdown, clients and links. */
+ * null (empty in CSV). CSV is RFC 4180 with a row for each prediction. FORMAT_TABLE is
+ * predictions_table with lines of any width and without links. */
 void predictions_write(FILE *out, enum output_format format,
 		       const struct prediction *const *predictions, size_t count);
+
+/* Prints a line for each prediction, or the answer, the breakdown and clients if there is only
+ * one. Tables fit into line_width characters (0: any width). With links, one prediction's most used
+ * links are printed, too. */
+void predictions_table(FILE *out, const struct prediction *const *predictions, size_t count,
+		       size_t line_width, bool links);
 
 /* Reads JSON or JSON Lines that predictions_write wrote, for example for plots. Parameters are
  * not read: resolution is NULL. Returns NULL after errors, which are in diag; otherwise *count >
@@ -224,6 +229,8 @@ struct result_table {
 	size_t row_count;
 };
 void result_table_write(FILE *out, enum output_format format, const struct result_table *table);
+/* Prints the table for people. Lines fit into line_width characters (0: any width). */
+void result_table_print(FILE *out, const struct result_table *table, size_t line_width);
 
 /* Writes the trace of a run as JSON for Perfetto and chrome://tracing. */
 void trace_write(FILE *out, const struct trace *trace);
@@ -248,5 +255,3 @@ int output_commit(struct output *output);
 void output_abandon(struct output *output);
 
 #define FARWIRE_VERSION "0.1.0"
-
-#endif

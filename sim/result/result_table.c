@@ -25,10 +25,11 @@ const char *result_heading(struct arena *arena, const struct result_column *colu
 	return text;
 }
 
-static void write_for_people(FILE *out, const struct result_table *table)
+void result_table_print(FILE *out, const struct result_table *table, size_t line_width)
 {
 	struct arena *scratch = arena_new();
 	struct table *shown = table_new(scratch);
+	table_line_width(shown, line_width);
 	for (size_t k = 0; k < table->column_count; k++)
 		table_column(shown, result_heading(scratch, &table->columns[k]),
 			     !table->columns[k].text);
@@ -146,7 +147,7 @@ void result_table_write(FILE *out, enum output_format format, const struct resul
 {
 	switch (format) {
 	case FORMAT_TABLE:
-		write_for_people(out, table);
+		result_table_print(out, table, 0);
 		break;
 	case FORMAT_CSV:
 		write_csv(out, table);

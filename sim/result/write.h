@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Declarations that the writers of this folder share. */
-#ifndef FARWIRE_RESULT_WRITE_H
-#define FARWIRE_RESULT_WRITE_H
+#pragma once
 
 #include "sim/result/result.h"
 
 void prediction_json(struct json_writer *json, const struct prediction *prediction);
 void predictions_csv(FILE *out, const struct prediction *const *predictions, size_t count);
-void predictions_table(FILE *out, const struct prediction *const *predictions, size_t count);
 
 /* Writes CSV as in RFC 4180: fields with commas, quotes or line ends are quoted, and lines end
  * with CR LF. A writer calls csv_field or csv_number for each cell. NULL and NaN give an empty
@@ -22,5 +20,3 @@ void csv_line(struct csv *csv);
 
 /* Formats "0.953 (0.947..0.961)"; one number if there is no interval; "-" for NaN. */
 const char *estimate_text(struct arena *arena, enum quantity quantity, struct estimate estimate);
-
-#endif

@@ -143,6 +143,8 @@ static enum distance distance_of(const struct case_reader *c, enum case_part par
 	const struct evidence own = evidence_of(c->reader.arena, c->scenario), *all;
 	size_t count = evidence_read(c->reader.arena, cfg_child(file, "fitted_on"),
 				     c->request->without, &all);
+	if (!c->params->gpu_profiles)
+		count = evidence_of_other_generations(c->reader.arena, &own, all, count, &all);
 	enum distance d =
 		evidence_distance(&own, part, c->evidence.items, c->evidence.count, all, count);
 	bool local = part == PART_ONE_GPU || scenario_kind(c->scenario) == CASE_LOCAL;

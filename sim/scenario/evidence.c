@@ -128,6 +128,19 @@ static bool agrees(const struct evidence *a, const struct evidence *b, unsigned 
 	return true;
 }
 
+size_t evidence_of_other_generations(struct arena *arena, const struct evidence *own,
+				     const struct evidence *list, size_t count,
+				     const struct evidence **others)
+{
+	struct evidence *kept = ARENA_ARRAY(arena, count + 1, struct evidence);
+	size_t kept_count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (!agrees(own, &list[i], 1U << EVIDENCE_GENERATION))
+			kept[kept_count++] = list[i];
+	*others = kept;
+	return kept_count;
+}
+
 bool evidence_is_equal(const struct evidence *a, const struct evidence *b)
 {
 	return agrees(a, b, ~0U);

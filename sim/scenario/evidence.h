@@ -9,12 +9,9 @@
  *
  * A prediction has up to two parts with distances of their own: the time of one GPU, and what
  * several GPUs, a collective or forwarding add to it. */
-#ifndef FARWIRE_SCENARIO_EVIDENCE_H
-#define FARWIRE_SCENARIO_EVIDENCE_H
+#pragma once
 
 #include "sim/scenario/scenario.h"
-
-struct cfg_node;
 
 enum evidence_word {
 	EVIDENCE_KIND,       /* "training": the case_kind */
@@ -47,6 +44,10 @@ bool evidence_is_left_out(const char *without, const char *system);
 /* Reads the list `node` of a profile, which may be NULL. */
 size_t evidence_read(struct arena *arena, const struct cfg_node *node, const char *without,
 		     const struct evidence **list);
+/* Copies the evidence on other GPU generations than that of `own`; returns its count. */
+size_t evidence_of_other_generations(struct arena *arena, const struct evidence *own,
+				     const struct evidence *list, size_t count,
+				     const struct evidence **others);
 bool evidence_is_equal(const struct evidence *a, const struct evidence *b);
 
 /* Returns the distance of a part of a case. `used` is the evidence of the profiles that the case
@@ -54,5 +55,3 @@ bool evidence_is_equal(const struct evidence *a, const struct evidence *b);
 enum distance evidence_distance(const struct evidence *evidence, enum case_part part,
 				const struct evidence *used, size_t used_count,
 				const struct evidence *all, size_t all_count);
-
-#endif

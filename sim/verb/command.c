@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Functions that several verbs share: they predict cases, and write and draw results. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,6 +50,17 @@ int command_failed(const struct diag *diag, const char *broken)
 	if (broken)
 		fprintf(stderr, "farwire: the simulation broke an invariant: %s\n", broken);
 	return broken ? EXIT_FAILED : EXIT_USAGE;
+}
+
+int command_stop(int code, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fputs("farwire: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	return code;
 }
 
 static bool can_write(const char *path)
@@ -120,21 +133,56 @@ bool command_colors(const struct command *command, bool to_stdout)
 	return to_stdout && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 }
 
-struct table_writing {
-	enum output_format format;
+size_t command_line_width(const struct command *command)
+{
+	enum { LEAST = 80 };
+	struct winsize size = {0};
+	const char *columns = getenv("COLUMNS");
+	if (command->wide || strcmp(command->output, "-") != 0 || !isatty(STDOUT_FILENO))
+		return 0;
+	unsigned long width = columns ? strtoul(columns, NULL, 10) : 0;
+	if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		width = size.ws_col;
+	return width > LEAST ? width : LEAST;
+}
+
+struct writing {
+	const struct command *command;
 	const struct result_table *table;
+	const struct prediction *const *predictions;
+	size_t count;
 };
 
 static void write_table(FILE *out, const void *ctx)
 {
-	const struct table_writing *w = ctx;
-	result_table_write(out, w->format, w->table);
+	const struct writing *w = ctx;
+	if (w->command->format == FORMAT_TABLE)
+		result_table_print(out, w->table, command_line_width(w->command));
+	else
+		result_table_write(out, w->command->format, w->table);
 }
 
 int command_table(const struct command *command, const struct result_table *table)
 {
-	const struct table_writing w = {command->format, table};
+	const struct writing w = {.command = command, .table = table};
 	return command_write(command, write_table, &w);
+}
+
+static void write_predictions(FILE *out, const void *ctx)
+{
+	const struct writing *w = ctx;
+	if (w->command->format == FORMAT_TABLE)
+		predictions_table(out, w->predictions, w->count, command_line_width(w->command),
+				  w->command->links);
+	else
+		predictions_write(out, w->command->format, w->predictions, w->count);
+}
+
+int command_write_predictions(const struct command *command,
+			      const struct prediction *const *predictions, size_t count)
+{
+	const struct writing w = {.command = command, .predictions = predictions, .count = count};
+	return command_write(command, write_predictions, &w);
 }
 
 const char *command_journal(const struct command *command)
@@ -150,8 +198,7 @@ int command_remove_journal(const char *journal)
 {
 	if (!journal || unlink(journal) == 0)
 		return EXIT_DONE;
-	fprintf(stderr, "farwire: cannot remove '%s': %s\n", journal, strerror(errno));
-	return EXIT_FAILED;
+	return command_stop(EXIT_FAILED, "cannot remove '%s': %s", journal, strerror(errno));
 }
 
 int command_sweep_failed(const struct diag *diag, struct sweep_fault fault)
@@ -178,27 +225,22 @@ int command_draw(const struct command *command, const char *path,
 		 const struct drawing *const *drawings, size_t count)
 {
 	enum image_format format;
-	if (!image_format_of(path, &format)) {
-		fprintf(stderr, "farwire: --plot %s: the name must end in .svg, .pdf or .png\n",
-			path);
-		return EXIT_USAGE;
-	}
+	if (!image_format_of(path, &format))
+		return command_stop(EXIT_USAGE,
+				    "--plot %s: the name must end in .svg, .pdf or .png", path);
 	size_t size;
 	const char *message;
 	unsigned char *image =
 		image_render(command->arena, format, drawings, count, &size, &message);
-	if (!image) {
-		fprintf(stderr, "farwire: cannot draw '%s': %s\n", path, message);
-		return EXIT_FAILED;
-	}
+	if (!image)
+		return command_stop(EXIT_FAILED, "cannot draw '%s': %s", path, message);
 	struct output *output = output_open(path);
 	if (output) {
 		fwrite(image, 1, size, output_file(output));
 		if (output_commit(output) == 0)
 			return EXIT_DONE;
 	}
-	fprintf(stderr, "farwire: cannot write '%s': %s\n", path, strerror(errno));
-	return EXIT_FAILED;
+	return command_stop(EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno));
 }
 
 /* Returns whether a later setting or an axis sets the same key. */
@@ -260,6 +302,5 @@ int write_report(const char *path, struct report *report, bool pdf)
 	const char *message = report_render(report, pdf);
 	if (!message)
 		return write_file(path, report_write, report);
-	fprintf(stderr, "farwire: cannot draw the report: %s\n", message);
-	return EXIT_FAILED;
+	return command_stop(EXIT_FAILED, "cannot draw the report: %s", message);
 }

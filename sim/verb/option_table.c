@@ -50,6 +50,12 @@ static const struct option options[] = {
 		 "the other"},
 	{OPTION_CASE, .name = "tokens", .value = "N",
 	 .help = "number of tokens of a whole training, for example 15e12, whose time is printed"},
+	{OPTION_CASE, .name = "fail", .value = "NAME,...",
+	 .help = "links, GPUs, adapters or machines that have failed, by their names in the "
+		 "topology: n0.nv0 of one machine, or nv0 of each"},
+	{OPTION_CASE, .name = "degrade", .value = "NAME=FACTOR,...",
+	 .help = "links, GPUs, adapters or machines with a part of their rate, for example "
+		 "n0.nic0=0.5"},
 	{OPTION_GROUP, .name = "plan", .value = "tp=8,pp=4,...",
 	 .help = "splits a transformer over the job's GPUs; short for --set plan.tp=8 and so on "
 		 "(`farwire list parameters` shows the keys); names of Megatron-LM and other "
@@ -149,6 +155,11 @@ static const struct option options[] = {
 	 .help = "draws all ranks in --timeline, instead of one for each stage"},
 	{OPTION_TEXT, .name = "title", .value = "TEXT", FIELD(title),
 	 .help = "title of plots and reports, for example the question that they answer"},
+	{OPTION_ON, .name = "links", FIELD(links),
+	 .help = "prints the most used links of a single case"},
+	{OPTION_ON, .name = "wide", FIELD(wide),
+	 .help = "prints tables in one piece; on a terminal, columns beyond its width (COLUMNS) "
+		 "otherwise follow below"},
 	{OPTION_CHOICE, .name = "color", .value = "auto|always|never", FIELD(color),
 	 .initial = "auto", .help = "use of colours on a terminal"},
 	{OPTION_ON, .letter = 'q', .name = "quiet", FIELD(quiet), .help = "prints only errors"},

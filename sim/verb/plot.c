@@ -11,17 +11,6 @@
 
 typedef VEC(const struct prediction *) predictions_vec;
 
-struct writing {
-	enum output_format format;
-	const predictions_vec *predictions;
-};
-
-static void write_predictions(FILE *out, const void *ctx)
-{
-	const struct writing *w = ctx;
-	predictions_write(out, w->format, w->predictions->items, w->predictions->count);
-}
-
 static int read_all(const struct command *command, predictions_vec *all)
 {
 	struct diag *diag = diag_new(command->arena);
@@ -91,19 +80,17 @@ static int run(const struct command *command)
 	const char *path = command->plot;
 	if (!path && !data && strcmp(command->output, "-") != 0)
 		path = command->output;
-	if (!path && !data) {
-		fprintf(stderr,
-			"farwire: `farwire plot` needs an image file (write --plot FILE.svg, .pdf "
-			"or .png)\n");
-		return EXIT_USAGE;
-	}
+	if (!path && !data)
+		return command_stop(
+			EXIT_USAGE,
+			"`farwire plot` needs an image file (write --plot FILE.svg, .pdf "
+			"or .png)");
 	predictions_vec all = {0};
 	int code = read_all(command, &all);
 	if (code == EXIT_DONE && path)
 		code = draw(command, path, &all);
-	struct writing w = {command->format, &all};
 	if (code == EXIT_DONE && data)
-		code = command_write(command, write_predictions, &w);
+		code = command_write_predictions(command, all.items, all.count);
 	return code;
 }
 

@@ -6,18 +6,6 @@
 #include "sim/base/arena.h"
 #include "sim/verb/verbs.h"
 
-struct writing {
-	enum output_format format;
-	const struct prediction *const *predictions;
-	size_t count;
-};
-
-static void write_predictions(FILE *out, const void *ctx)
-{
-	const struct writing *w = ctx;
-	predictions_write(out, w->format, w->predictions, w->count);
-}
-
 static void write_trace(FILE *out, const void *ctx)
 {
 	trace_write(out, ctx);
@@ -67,9 +55,9 @@ static int draw_timeline(const struct command *command, const struct trace *trac
 		chart_pipeline(command->arena, text, trace, command->all_ranks);
 	if (drawing)
 		return command_draw(command, command->timeline, &drawing, 1);
-	fprintf(stderr, "farwire: --timeline: the first case has no plan that runs (write --plan, "
-			"or use --trace)\n");
-	return EXIT_USAGE;
+	return command_stop(EXIT_USAGE,
+			    "--timeline: the first case has no plan that runs (write --plan, "
+			    "or use --trace)");
 }
 
 static int run(const struct command *command)
@@ -80,14 +68,14 @@ static int run(const struct command *command)
 	const struct prediction **predictions = command_predictions(command, trace, &code);
 	if (!predictions)
 		return code;
-	struct writing w = {command->format, predictions, command_case_count(command)};
-	code = command_write(command, write_predictions, &w);
+	size_t count = command_case_count(command);
+	code = command_write_predictions(command, predictions, count);
 	if (code == EXIT_DONE && command->trace)
 		code = write_file(command->trace, write_trace, trace);
 	if (code == EXIT_DONE && command->timeline)
 		code = draw_timeline(command, trace);
 	if (code == EXIT_DONE && command->plot)
-		code = draw(command, predictions, w.count);
+		code = draw(command, predictions, count);
 	return code;
 }
 
@@ -99,8 +87,8 @@ const struct verb verb_run = {
 		    "client --batch 16\n"
 		    "  farwire run case.cfg --set link.wire.latency='200 us' --format json -o "
 		    "result.json\n",
-	.options = "set plan serve format output plot timeline all-ranks trace title seed draws "
-		   "jobs color quiet",
+	.options = "set plan serve links wide format output plot timeline all-ranks trace title "
+		   "seed draws jobs color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

@@ -47,11 +47,10 @@ static int run(const struct command *command)
 	const char *name = found->scenario->name;
 	if (!found->swing_count)
 		return refuse(command, name);
-	if (isnan(found->now.number.value)) {
-		fprintf(stderr, "farwire: %s has no %s%s%s\n", name, found->reported->spoken,
-			found->now.reason ? ": " : "", found->now.reason ? found->now.reason : "");
-		return EXIT_USAGE;
-	}
+	if (isnan(found->now.number.value))
+		return command_stop(EXIT_USAGE, "%s has no %s%s%s", name, found->reported->spoken,
+				    found->now.reason ? ": " : "",
+				    found->now.reason ? found->now.reason : "");
 	int code = command_table(command, sensitivity_table(command->arena, found));
 	if (code != EXIT_DONE || !command->plot)
 		return code;
@@ -68,7 +67,8 @@ const struct verb verb_sensitivity = {
 	.examples = "  farwire sensitivity case.cfg --plot tornado.svg\n"
 		    "  farwire sensitivity case.cfg --of step --points 512\n"
 		    "  farwire sensitivity ddl-host --vary-all 10% --for link. --for guest.\n",
-	.options = "set plan serve of for points vary-all format output plot title seed draws jobs "
+	.options = "set plan serve of for points vary-all wide format output plot title seed draws "
+		   "jobs "
 		   "color "
 		   "quiet",
 	.words_min = 1,

@@ -23,15 +23,14 @@ static int draw(const struct command *command, const struct solving *solving)
 
 static int run(const struct command *command)
 {
-	if (!command->target || command->keys.count != 1) {
-		fprintf(stderr, "farwire: `farwire solve` needs %s\n",
-			!command->target ? "--target, for example --target 'ratio>=0.95'"
-			: command->keys.count
-				? "exactly one --for KEY (write one command for "
-				  "each parameter)"
-				: "--for KEY (`farwire explain CASE` shows the keys)");
-		return EXIT_USAGE;
-	}
+	if (!command->target || command->keys.count != 1)
+		return command_stop(EXIT_USAGE, "`farwire solve` needs %s",
+				    !command->target
+					    ? "--target, for example --target 'ratio>=0.95'"
+				    : command->keys.count
+					    ? "exactly one --for KEY (write one command for "
+					      "each parameter)"
+					    : "--for KEY (`farwire explain CASE` shows the keys)");
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	struct progress progress = progress_new("points", NULL, command->quiet);
@@ -62,8 +61,9 @@ const struct verb verb_solve = {
 		"--plot bound.svg\n"
 		"  farwire solve dgx1-scaling --target 'efficiency>=0.95' --for case.gpus "
 		"--between 1:64\n",
-	.options = "set plan serve target for between format output plot title seed draws jobs "
-		   "color quiet",
+	.options =
+		"set plan serve target for between wide format output plot title seed draws jobs "
+		"color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

@@ -67,7 +67,8 @@ static void write_validation(FILE *out, const void *ctx)
 	const struct writing *w = ctx;
 	bool to_stdout = strcmp(w->command->output, "-") == 0;
 	if (w->command->format == FORMAT_TABLE)
-		validation_print_all(out, w->validation, command_colors(w->command, to_stdout));
+		validation_print_all(out, w->validation, command_colors(w->command, to_stdout),
+				     command_line_width(w->command));
 	else if (w->command->format == FORMAT_CSV)
 		validation_csv(out, w->validation);
 	else
@@ -94,11 +95,10 @@ static int draw(const struct command *command, const struct validation *v)
 	}
 	enum image_format format;
 	bool pdf = image_format_of(command->plot, &format) && format == IMAGE_PDF;
-	if (pages.count == 0) {
-		fprintf(stderr, "farwire: --plot: the datasets contain no measured numbers to draw "
-				"(remove --plot)\n");
-		return EXIT_USAGE;
-	}
+	if (pages.count == 0)
+		return command_stop(EXIT_USAGE,
+				    "--plot: the datasets contain no measured numbers to draw "
+				    "(remove --plot)");
 	if (pages.count > 1 && !pdf && !command->quiet)
 		fprintf(stderr,
 			"farwire: --plot: the file has only the first of %zu charts (write a name "
@@ -200,7 +200,8 @@ const struct verb verb_validate = {
 		    "  farwire validate flexdirect_1050ti bitfusion_networks --format json\n"
 		    "  farwire validate nccl.jsonl --topology dgx-h100 --exchange nccl-2.18\n"
 		    "  farwire validate --leave-out-systems\n",
-	.options = "case.topology case.exchange case.transport case.profile set format output plot "
+	.options = "case.topology case.exchange case.transport case.profile set wide format output "
+		   "plot "
 		   "title seed draws jobs color quiet leave-out-systems",
 	.words_min = 0,
 	.run = run,

@@ -10,8 +10,7 @@
  *	2  wrong usage or configuration
  *	3  a bound that a dataset states is broken
  */
-#ifndef FARWIRE_VERB_VERB_H
-#define FARWIRE_VERB_VERB_H
+#pragma once
 
 #include "sim/analysis/sweep.h"
 #include "sim/predict/baselines.h"
@@ -44,7 +43,7 @@ struct command {
 	unsigned format; /* enum output_format */
 	unsigned color;  /* enum color */
 	const char *output, *plot, *timeline, *trace, *title;
-	bool full, quiet, plain, leave_out_systems, all_ranks, exhaustive;
+	bool full, quiet, plain, wide, links, leave_out_systems, all_ranks, exhaustive;
 	const char *data_root;
 	struct baselines *baselines; /* shared by all predictions; the caller of command_parse
 					frees them */
@@ -87,6 +86,8 @@ struct analysis_input command_input(const struct command *command, size_t index,
 /* Prints why there is no prediction, and returns the exit code. broken describes a broken invariant
  * and is otherwise NULL. */
 int command_failed(const struct diag *diag, const char *broken);
+/* Prints "farwire: ", the message and a newline to the standard error. Returns the exit code. */
+int command_stop(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Predicts all cases. After an error it prints the error, sets *exit_code and returns NULL. */
 const struct prediction **command_predictions(const struct command *command, struct trace *trace,
 					      int *exit_code);
@@ -95,6 +96,12 @@ int command_write(const struct command *command, void (*write)(FILE *out, const 
 		  const void *ctx);
 /* Like command_write, but writes to `path`. */
 int write_file(const char *path, void (*write)(FILE *out, const void *ctx), const void *ctx);
+/* Writes predictions in the command's format. Returns the exit code. */
+int command_write_predictions(const struct command *command,
+			      const struct prediction *const *predictions, size_t count);
+/* Returns the width of the terminal in characters, at least 80, to which tables are fitted; 0: they
+ * may have any width, because of --wide or because the output is not a terminal. */
+size_t command_line_width(const struct command *command);
 /* Returns whether the files of --output, --plot, --timeline and --trace can be written, and prints
  * an error if not. Verbs call it before long work, so that the work is not lost. */
 bool command_can_write(const struct command *command);
@@ -131,5 +138,3 @@ size_t command_axes(const struct command *command, struct diag *diag, struct swe
 /* Writes a report to path. Returns 0, or prints an error and returns another exit code. */
 struct report;
 int write_report(const char *path, struct report *report, bool pdf);
-
-#endif

@@ -64,7 +64,7 @@ verdict networks.transformers_train_in_parallel_and_forwarded
 cd "$scratch" || exit 2
 sed 's/name = "gpt2"/name = "mine"/' "$FARWIRE_DATA/models/networks/gpt2.cfg" >own.cfg
 expect 0 '' run --topology dgx-h200 --model own.cfg --set case.sequence=512 --draws 0
-shows ' sequences/s '
+shows ' sequences/s$'
 shows 'sequences: [0-9.]+ tokens/s'
 expect 0 '' explain --topology dgx-h200 --model own.cfg efficiency.h200-sxm.mine.peak
 shows '^efficiency.h200-sxm.mine.peak '

@@ -16,7 +16,7 @@ verdict shipped.list_shows_titles
 expect 0 '' explain quarter-gpu case.fraction
 shows '^case.fraction +0.25 .*topologies/cases/quarter-gpu.cfg:[0-9]+'
 expect 0 '' run quarter-gpu --draws 0
-shows '^a quarter of a V100 '
+shows '^a quarter of a V100: '
 cat >quarter-gpu <<'END'
 case = { topology = "t320-same-esxi"; program = "client"; runtime = "synchronous"; fraction = 0.5; };
 END

@@ -72,6 +72,35 @@ static void long_last_column_breaks_between_words(void)
 	arena_free(arena);
 }
 
+/* 12 characters hold the names (4), 2 blanks and the first column (4); the second would need 16. */
+static void columns_that_do_not_fit_follow_below(void)
+{
+	struct arena *arena = arena_new();
+	struct table *table = table_new(arena);
+	table_line_width(table, 12);
+	table_column(table, "name", false);
+	table_column(table, "step", true);
+	table_column(table, "part", true);
+	table_column(table, "verdict", false);
+	table_row(table);
+	table_cell(table, "ring");
+	table_cell(table, "%d", 1);
+	table_cell(table, "%d", 22);
+	table_cell(table, "ok");
+	CHECK_TEXT(printed(arena, table), "name  step\n"
+					  "----------\n"
+					  "ring     1\n"
+					  "\n"
+					  "name  part\n"
+					  "----------\n"
+					  "ring    22\n"
+					  "\n"
+					  "name  verdict\n"
+					  "-------------\n"
+					  "ring  ok\n");
+	arena_free(arena);
+}
+
 static void invisible_characters_are_shown_as_escapes(void)
 {
 	struct arena *arena = arena_new();
@@ -87,9 +116,9 @@ static void invisible_characters_are_shown_as_escapes(void)
 	arena_free(arena);
 }
 
-static const struct test tests[] = {TEST(invisible_characters_are_shown_as_escapes),
-				    TEST(cells_align_by_column_and_utf8_width),
-				    TEST(long_last_column_breaks_between_words)};
+static const struct test tests[] = {
+	TEST(columns_that_do_not_fit_follow_below), TEST(invisible_characters_are_shown_as_escapes),
+	TEST(cells_align_by_column_and_utf8_width), TEST(long_last_column_breaks_between_words)};
 
 int main(void)
 {

@@ -94,7 +94,22 @@ static void errors_follow_from_left_out_systems(void)
 	CHECK_NEAR(errors.common[DISTANCE_NEW_MACHINE], sqrt(0.0909 / 2), 1e-6);
 }
 
+static void evidence_of_the_own_generation_is_left_out(void)
+{
+	struct arena *arena = arena_new();
+	const struct evidence own = evidence_at("local", "a", "kepler", "tf");
+	const struct evidence list[] = {evidence_at("local", "b", "volta", "tf"),
+					evidence_at("local", "c", "kepler", "mxnet"),
+					evidence_at("local", "d", "pascal", "tf")};
+	const struct evidence *others;
+	CHECK(evidence_of_other_generations(arena, &own, list, 3, &others) == 2);
+	CHECK(strcmp(others[0].words[EVIDENCE_TOPOLOGY], "b") == 0);
+	CHECK(strcmp(others[1].words[EVIDENCE_TOPOLOGY], "d") == 0);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {TEST(distance_grows_with_what_differs),
+				    TEST(evidence_of_the_own_generation_is_left_out),
 				    TEST(left_out_system_includes_rows_beyond_one_gpu),
 				    TEST(errors_follow_from_left_out_systems)};
 

@@ -9,7 +9,8 @@
 
 static struct gpu_params gpu_of(double sms)
 {
-	return (struct gpu_params){.fp32_flops = 1e12 * sms,
+	return (struct gpu_params){.generation = GENERATION_PASCAL,
+				   .fp32_flops = 1e12 * sms,
 				   .tf32_flops = 4e12 * sms,
 				   .fp16_flops = 8e12 * sms,
 				   .memory_bandwidth_Bps = 1e12,
@@ -168,6 +169,17 @@ static void time_rises_with_work_and_falls_with_sms(void)
 }
 
 /* Measured rates of a network take the place of the law. */
+/* Attention is arithmetic only: 4e9 flop at a fourth of 10 Tflop/s take 1.6 ms. */
+static void cores_of_kepler_need_35_percent_more_time(void)
+{
+	struct gpu_params gpu = gpu_of(10);
+	const struct kernel_work work = {.flop = 4e9, .form = KERNEL_ATTENTION};
+	gpu.generation = GENERATION_MAXWELL;
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 1.6e-3, 1e-12);
+	gpu.generation = GENERATION_KEPLER;
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 1.35 * 1.6e-3, 1e-12);
+}
+
 static void fitted_efficiency_replaces_the_law(void)
 {
 	struct efficiency_params fitted = {.peak_ratio = 0.25, .kernels = NULL};
@@ -187,6 +199,7 @@ int main(void)
 		TEST(missing_number_types_fall_back_to_wider_ones),
 		TEST(attention_and_passes_take_flop_and_bytes),
 		TEST(time_rises_with_work_and_falls_with_sms),
+		TEST(cores_of_kepler_need_35_percent_more_time),
 		TEST(fitted_efficiency_replaces_the_law),
 	};
 	return TEST_MAIN(tests);

@@ -20,7 +20,7 @@ far() {
 		--runtime synchronous --set link.router-port.loss=0 --draws 0 "$@"
 	shows '  ok$'
 }
-far --set link.client-port.kind=toy
+far --links --set link.client-port.kind=toy
 shows '^client-port client>lan-switch +[0-9.]+ % +[0-9.]+ MB'
 far --set runtime.policy=toy
 far --set stack.framework=toy
@@ -46,7 +46,7 @@ job dgx1-v100 --set exchange.policy=toy
 job dgx1-v100 --transport toy
 printf 'wiring = { kind = "toy"; link = { kind = "toy"; }; };\n' >wires.cfg
 printf 'topology = { name = "own"; cluster = { machine = "dgx1-v100"; network = "wires.cfg"; servers = []; }; };\n' >own.cfg
-job own.cfg --transport tcp
+job own.cfg --transport tcp --links
 shows '^fabric.n0.nic0 .* [0-9.]+ % +[0-9.]+ GB'
 verdict toys.kinds_work_for_a_job
 
