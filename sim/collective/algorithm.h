@@ -16,8 +16,7 @@
  * a schedule is proportional to size_B, and a schedule made for 1 B serves all sizes. In
  * schedules of reduce_scatter and all_gather, chunk c belongs to rank c % rank_count. In those
  * of all_to_all it goes from rank c / rank_count to rank c % rank_count. */
-#ifndef FARWIRE_COLLECTIVE_ALGORITHM_H
-#define FARWIRE_COLLECTIVE_ALGORITHM_H
+#pragma once
 
 #include "sim/base/registry.h"
 #include "sim/collective/schedule.h"
@@ -60,10 +59,11 @@ struct algorithm {
 	const char *help;
 	enum collective collective;
 	enum cost_model cost;
-	bool automatic; /* libraries choose among these automatically */
-	bool paired;    /* a channel has two trees, each with half of its blocks */
-	bool servers;   /* the algorithm needs server ranks besides the workers */
-	bool machines;  /* it also needs a rank in host memory for each node */
+	bool automatic;  /* libraries choose among these automatically */
+	bool in_network; /* switches of the network add */
+	bool paired;     /* a channel has two trees, each with half of its blocks */
+	bool servers;    /* the algorithm needs server ranks besides the workers */
+	bool machines;   /* it also needs a rank in host memory for each node */
 	/* Its pieces follow each other on the same wires, and each step depends only on steps for
 	 * its own chunk. So pieces can be combined into trains (internal.h). */
 	bool pipelined;
@@ -78,5 +78,3 @@ struct algorithm {
 
 REGISTRY_OF(struct algorithm, algorithm);
 uint64_t algorithm_bit(const struct algorithm *algorithm); /* bit in a set of algorithms */
-
-#endif

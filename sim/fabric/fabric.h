@@ -23,8 +23,7 @@
  * least latency, then fewest hops, then the order of names. So the order of the configuration has
  * no influence.
  */
-#ifndef FARWIRE_FABRIC_FABRIC_H
-#define FARWIRE_FABRIC_FABRIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +31,6 @@
 
 #include "sim/engine/engine.h"
 
-struct arena;
 struct fabric;
 struct link_kind;
 
@@ -113,6 +111,7 @@ struct link_traits {
 	bool own_packets;
 	int efa_generation;    /* of Amazon's EFA; 0: another kind of link */
 	bool host_memory_only; /* the adapter does not access GPU memory */
+	bool adds;             /* its switches add the values of collectives (SHARP) */
 };
 
 struct link_kind; /* sim/fabric/link.h */
@@ -203,5 +202,3 @@ void fabric_account(struct fabric *fabric);
 /* Describes active flows, for example "3 flows, the first over 'wire a>b', 'h.dram'", in arena.
  * Returns NULL if there are none. */
 const char *fabric_unfinished(const struct fabric *fabric, struct arena *arena);
-
-#endif

@@ -110,8 +110,9 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167",
 		    "number of samples in the training set", "ImageNet 2012's training set"),
 	PARAM_CHOICE(struct case_params, symmetry, symmetry_choices, "auto",
-		     "whether one machine represents all equal machines; results are the same; "
-		     "auto means in jobs of 1024 GPUs or more",
+		     "whether one machine represents all equal machines; auto means in jobs of "
+		     "1024 GPUs or more and plans of 64, which are approximate on more than 32 "
+		     "machines; on keeps the results",
 		     ""),
 	PARAM_WHOLE(struct case_params, events_count, 1, 1e15, "100000000",
 		    "largest number of events of a run; a run that needs more has failed", ""),

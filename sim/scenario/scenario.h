@@ -5,8 +5,7 @@
  *   world_run    builds hosts, links, GPUs and jobs, and runs them until each job has measured
  *                its steps or has failed
  */
-#ifndef FARWIRE_SCENARIO_SCENARIO_H
-#define FARWIRE_SCENARIO_SCENARIO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,8 +25,8 @@
 #include "sim/transport/dma.h"
 
 /* Whether equal machines are folded, so that one machine of each class is simulated
- * (sim/collective/fold.h). SYMMETRY_AUTO folds jobs of 1024 GPUs or more. The results are the
- * same. */
+ * (sim/collective/fold.h). SYMMETRY_AUTO folds jobs of 1024 GPUs or more, and plans. The results
+ * are the same, except for plans on many machines (fold->near). */
 enum symmetry { SYMMETRY_AUTO, SYMMETRY_ON, SYMMETRY_OFF };
 
 /* The group `case` of a case file, or the matching flags. Texts are names. An empty text selects
@@ -316,7 +315,6 @@ bool scenario_has_gpus(const struct scenario *scenario);
 #define MODEL_ERROR "model-error"
 const char *case_kind_path(enum case_kind kind);
 /* Returns the error in the profile MODEL_ERROR; 0: the profile has none. */
-struct cfg_node;
 struct model_error case_error_at(const struct cfg_node *file, enum case_kind kind,
 				 enum distance distance);
 /* Returns true if the case has a part of its own besides that of one GPU. */
@@ -368,5 +366,3 @@ struct world_outcome world_run(struct arena *arena, const struct scenario *scena
 
 /* Returns the GPUs of the job in a machine. */
 size_t job_machine_gpus(const struct scenario *scenario, const struct job_entry *entry);
-
-#endif
