@@ -227,6 +227,10 @@ coverage:
 	@$(MAKE) --no-print-directory VARIANT=coverage test-programs mpi
 	@tests/long/lines build-coverage
 
+.PHONY: mutants
+mutants:
+	@tests/mutants/run
+
 .PHONY: fuzz
 fuzz:
 	@$(MAKE) --no-print-directory CC=clang BUILD=build-fuzz VARIANT=fuzz NVCC= fuzz-programs

@@ -12,8 +12,7 @@
  * plot font (DejaVu Sans). So a drawing is the same on every machine, even without the font. The
  * canvases then fit the texts of a substitute font into the computed widths.
  */
-#ifndef FARWIRE_PLOTS_CANVAS_H
-#define FARWIRE_PLOTS_CANVAS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ unsigned char *image_render(struct arena *arena, enum image_format format,
 			    const char **message);
 /* Returns the width of a text (UTF-8) in points, from the compiled-in table. */
 double text_width(const char *text, double size, bool bold);
-
-#endif

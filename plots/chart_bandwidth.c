@@ -191,6 +191,5 @@ struct drawing *chart_bandwidth(struct arena *arena, struct chart_text text,
 				 line_look(c));
 	for (size_t c = 0; c < count; c++)
 		draw_points(&layout, c);
-	chart_end(layout.drawing, arena, text, layout.area.y + layout.area.height + 30);
-	return layout.drawing;
+	return chart_end(layout.drawing, arena, text, layout.area.y + layout.area.height + 30);
 }

@@ -157,6 +157,5 @@ struct drawing *chart_bound(struct arena *arena, struct chart_text text,
 	draw_target(&layout);
 	draw_series_line(layout.drawing, arena, &layout.plane, &layout.series, series_look(0));
 	draw_marks(&layout);
-	chart_end(layout.drawing, arena, text, y + whole.height + 30);
-	return layout.drawing;
+	return chart_end(layout.drawing, arena, text, y + whole.height + 30);
 }

@@ -148,6 +148,5 @@ struct drawing *chart_breakdown(struct arena *arena, struct chart_text text,
 		    layout.percent ? "share of the step time (%)" : "step time (ms)", true);
 	for (size_t i = 0; i < count; i++)
 		draw_row(&layout, predictions[i], y + row_height * ((double)i + 0.5));
-	chart_end(layout.drawing, arena, text, y + layout.area.height + 30);
-	return layout.drawing;
+	return chart_end(layout.drawing, arena, text, y + layout.area.height + 30);
 }

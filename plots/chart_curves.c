@@ -209,6 +209,5 @@ struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct
 	}
 	if (named)
 		draw_labels(&layout);
-	chart_end(layout.drawing, arena, text, y + whole.height + 30);
-	return layout.drawing;
+	return chart_end(layout.drawing, arena, text, y + whole.height + 30);
 }

@@ -169,6 +169,5 @@ struct drawing *chart_exposed(struct arena *arena, struct chart_text text,
 	place(&layout, draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8);
 	draw_axis_y(layout.drawing, arena, &layout.y, layout.area, "step time (ms)", true);
 	draw_bars(&layout);
-	chart_end(layout.drawing, arena, text, layout.area.y + layout.area.height + 30);
-	return layout.drawing;
+	return chart_end(layout.drawing, arena, text, layout.area.y + layout.area.height + 30);
 }

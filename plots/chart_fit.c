@@ -155,6 +155,5 @@ struct drawing *chart_fit(struct arena *arena, struct chart_text text, const str
 	if (fit->line)
 		draw_curve(&layout);
 	draw_points(&layout);
-	chart_end(layout.drawing, arena, text, layout.below.y + layout.below.height + 34);
-	return layout.drawing;
+	return chart_end(layout.drawing, arena, text, layout.below.y + layout.below.height + 34);
 }

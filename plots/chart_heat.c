@@ -350,6 +350,5 @@ struct drawing *chart_heat(struct arena *arena, struct chart_text text, struct h
 	double whole = (double)rows * (height + gap_y) - gap_y;
 	draw_bar(&layout, left + room + 14, y, fmin(whole, 390));
 	double end = draw_key(&layout, y + whole + 38);
-	chart_end(layout.drawing, arena, text, end);
-	return layout.drawing;
+	return chart_end(layout.drawing, arena, text, end);
 }

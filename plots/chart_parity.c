@@ -290,6 +290,5 @@ struct drawing *chart_parity(struct arena *arena, struct chart_text text,
 	draw_guides(&layout);
 	draw_points(&layout);
 	draw_worst(&layout);
-	chart_end(layout.drawing, arena, text, y + side + 30);
-	return layout.drawing;
+	return chart_end(layout.drawing, arena, text, y + side + 30);
 }

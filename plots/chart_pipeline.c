@@ -256,6 +256,5 @@ struct drawing *chart_pipeline(struct arena *arena, struct chart_text text,
 		draw_row(&layout, &layout.rows[i], y, from_ps);
 		y += row_height + row_gap;
 	}
-	chart_end(layout.drawing, arena, text, draw_key(&layout, y + 30));
-	return layout.drawing;
+	return chart_end(layout.drawing, arena, text, draw_key(&layout, y + 30));
 }

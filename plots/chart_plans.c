@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "plots/style.h"
-#include "sim/base/arena.h"
 
 static const double plot_height = 300, giga = 1e9;
 
@@ -65,6 +64,5 @@ struct drawing *chart_plans(struct arena *arena, struct chart_text text, const c
 		draw_point(drawing, plan->best ? best_look : other_look, x,
 			   axis_at(&plane.y, plan->throughput.value), 6);
 	}
-	chart_end(drawing, arena, text, y + plot_height + 36);
-	return drawing;
+	return chart_end(drawing, arena, text, y + plot_height + 36);
 }

@@ -174,6 +174,5 @@ struct drawing *chart_ratio_bars(struct arena *arena, struct chart_text text,
 	draw_column_heads(&layout);
 	for (size_t i = 0; i < count; i++)
 		draw_row(&layout, &bars[i], row_middle(&layout, i));
-	chart_end(layout.drawing, arena, text, y + layout.area.height + 30);
-	return layout.drawing;
+	return chart_end(layout.drawing, arena, text, y + layout.area.height + 30);
 }

@@ -239,6 +239,5 @@ struct drawing *chart_scaling(struct arena *arena, struct chart_text text,
 	}
 	for (size_t c = 0; c < count; c++)
 		draw_points(&layout, c);
-	chart_end(layout.drawing, arena, text, layout.lower.y + layout.lower.height + 30);
-	return layout.drawing;
+	return chart_end(layout.drawing, arena, text, layout.lower.y + layout.lower.height + 30);
 }

@@ -330,6 +330,5 @@ struct drawing *chart_timeline(struct arena *arena, struct chart_text text,
 			  false, "%zu further tracks are not shown", layout.hidden);
 		y += 10;
 	}
-	chart_end(layout.drawing, arena, text, y);
-	return layout.drawing;
+	return chart_end(layout.drawing, arena, text, y);
 }

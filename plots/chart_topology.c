@@ -558,6 +558,5 @@ struct drawing *chart_topology(struct arena *arena, struct chart_text text,
 			label_across(&layout, i);
 	}
 	y = draw_rest(&layout, layout.plan.bottom + 10);
-	chart_end(layout.drawing, arena, text, y);
-	return layout.drawing;
+	return chart_end(layout.drawing, arena, text, y);
 }

@@ -134,6 +134,5 @@ struct drawing *chart_tornado(struct arena *arena, struct chart_text text,
 		draw_row(&layout, &layout.bars[i], y + row_height * ((double)i + 0.5));
 	double x = axis_at(&layout.axis, view->value);
 	draw_line(layout.drawing, x, y - 3, x, y + layout.area.height, ink, 1, DASH_SOLID);
-	chart_end(layout.drawing, arena, text, y + layout.area.height + 30);
-	return layout.drawing;
+	return chart_end(layout.drawing, arena, text, y + layout.area.height + 30);
 }

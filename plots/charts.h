@@ -5,14 +5,10 @@
  * viridis maps, ticks at 1, 2 and 5, whiskers for 90 % intervals, and a caption with the origin of
  * the numbers. Each chart has its own file.
  */
-#ifndef FARWIRE_PLOTS_CHARTS_H
-#define FARWIRE_PLOTS_CHARTS_H
+#pragma once
 
 #include "plots/canvas.h"
 #include "sim/result/result.h"
-
-struct arena;
-struct trace;
 
 struct chart_text {
 	const char *title;   /* the shown quantity, in words */
@@ -219,5 +215,3 @@ struct drawing *chart_tornado(struct arena *arena, struct chart_text text,
  * their number. Returns 0 if max is below 3 (a range around zero needs three) or a bound is not
  * finite. */
 size_t nice_ticks(double low, double high, size_t max, double *ticks);
-
-#endif

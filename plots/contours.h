@@ -3,8 +3,7 @@
  * height is linear along the sides, so a line crosses two sides or, over a saddle, all four. The
  * crossings are then followed from square to square. Private to plots/.
  */
-#ifndef FARWIRE_PLOTS_CONTOURS_H
-#define FARWIRE_PLOTS_CONTOURS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ struct contour {
 /* Finds all lines at level, those with two open ends first. Returns their number. */
 size_t contours_find(struct arena *arena, const struct contour_grid *grid, double level,
 		     const struct contour **contours);
-
-#endif

@@ -5,8 +5,7 @@
  * A shape is one call of a draw_ function, kept in the order of drawing. `at` holds its numbers in
  * the order of that function's arguments. Fields that a kind does not use are zero.
  */
-#ifndef FARWIRE_PLOTS_SHAPES_H
-#define FARWIRE_PLOTS_SHAPES_H
+#pragma once
 
 #include "plots/canvas.h"
 #include "sim/base/vec.h"
@@ -65,5 +64,3 @@ struct drawing {
 
 /* Returns the drawing as an SVG file, in memory of the arena. */
 unsigned char *svg_image(struct arena *arena, const struct drawing *drawing, size_t *size);
-
-#endif

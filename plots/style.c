@@ -206,7 +206,8 @@ double chart_begin(struct drawing *drawing, struct arena *arena, struct chart_te
 	return count > 0 ? y + 6 : y;
 }
 
-void chart_end(struct drawing *drawing, struct arena *arena, struct chart_text text, double y)
+struct drawing *chart_end(struct drawing *drawing, struct arena *arena, struct chart_text text,
+			  double y)
 {
 	const char *lines[4];
 	size_t count = text_wrap(arena, text.caption ? text.caption : "", FONT_SMALL, false,
@@ -219,6 +220,7 @@ void chart_end(struct drawing *drawing, struct arena *arena, struct chart_text t
 		y += 10;
 	}
 	drawing_resize(drawing, drawing_width(drawing), ceil(y + CHART_MARGIN - 6));
+	return drawing;
 }
 
 struct drawing *chart_empty(struct arena *arena, struct chart_text text, const char *why)
@@ -228,6 +230,5 @@ struct drawing *chart_empty(struct arena *arena, struct chart_text text, const c
 	draw_rectangle(drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN, 60, ink_panel);
 	draw_text(drawing, CHART_WIDTH / 2, y + 33, FONT_TEXT, ANCHOR_MIDDLE, ink_soft, false, "%s",
 		  why);
-	chart_end(drawing, arena, text, y + 60);
-	return drawing;
+	return chart_end(drawing, arena, text, y + 60);
 }

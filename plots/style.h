@@ -6,13 +6,10 @@
  * chart_end writes the caption below the last y and sets the drawing's height. Colour is never the
  * only difference: series also differ by marker and dash (series_look), areas by hatch.
  */
-#ifndef FARWIRE_PLOTS_STYLE_H
-#define FARWIRE_PLOTS_STYLE_H
+#pragma once
 
 #include "plots/canvas.h"
 #include "plots/charts.h"
-
-struct arena;
 
 /* Sizes in points. */
 #define CHART_WIDTH  720.0
@@ -169,8 +166,7 @@ void draw_failure(struct drawing *drawing, struct arena *arena, double x, double
 		  double width, const char *reason);
 
 double chart_begin(struct drawing *drawing, struct arena *arena, struct chart_text text);
-void chart_end(struct drawing *drawing, struct arena *arena, struct chart_text text, double y);
+struct drawing *chart_end(struct drawing *drawing, struct arena *arena, struct chart_text text,
+			  double y);
 /* Returns the chart that replaces one without data. */
 struct drawing *chart_empty(struct arena *arena, struct chart_text text, const char *why);
-
-#endif

@@ -11,15 +11,12 @@
  * Zone n is the space between the levels n and n + 1. It has the labels of the links that start on
  * level n.
  */
-#ifndef FARWIRE_PLOTS_TOPOLOGY_PLAN_H
-#define FARWIRE_PLOTS_TOPOLOGY_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "plots/charts.h"
-
-struct arena;
 
 enum { NO_BOX = -1, DETAIL_LINES_MAX = 3 };
 
@@ -82,5 +79,3 @@ void plan_make(struct arena *arena, struct plan *plan, const struct diagram_node
 int plan_level(const struct plan *plan, int box);
 
 extern const double plan_bar_height, plan_header_height;
-
-#endif

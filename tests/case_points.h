@@ -7,8 +7,7 @@
  *
  *   STEP_S(same_esxi, "case.batch=16", "link.vswitch.loss=0.01")
  */
-#ifndef FARWIRE_TESTS_CASE_POINTS_H
-#define FARWIRE_TESTS_CASE_POINTS_H
+#pragma once
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -84,5 +83,3 @@ static inline double step_of(const struct settings *base, const char *const *mor
 	return step_s;
 }
 #define STEP_S(base, ...) step_of(&(base), (const char *const[]){__VA_ARGS__, NULL})
-
-#endif

@@ -2,8 +2,7 @@
 /* A small world for tests of collectives: hosts with one guest each, their GPUs, and a
  * communicator. Every cost is zero until a test sets it, and each test adds its own links. Sizes
  * are in bytes and bandwidths in GB/s, so that a byte takes a thousandth of a microsecond. */
-#ifndef FARWIRE_TESTS_COMM_WORLD_H
-#define FARWIRE_TESTS_COMM_WORLD_H
+#pragma once
 
 #include "sim/collective/communicator.h"
 #include "sim/collective/level.h"
@@ -237,5 +236,3 @@ static inline void comm_run(struct comm_world *w)
 		printf("  %s\n", engine_failure(w->engine));
 	CHECK(fabric_flow_count(w->fabric) == 0);
 }
-
-#endif

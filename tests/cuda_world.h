@@ -7,8 +7,7 @@
  * 1, query 3, synchronise 2, malloc 50, free 40, get 0.5, create 7, library 0.25, wake 1.5. PCIe:
  * 10 GB/s without packets or latency, a DMA engine without setup time.
  */
-#ifndef FARWIRE_TESTS_CUDA_WORLD_H
-#define FARWIRE_TESTS_CUDA_WORLD_H
+#pragma once
 
 #include "sim/base/arena.h"
 #include "sim/fabric/link.h"
@@ -162,5 +161,3 @@ static inline void world_run(struct world *world)
 	    engine_failure(world->engine))
 		printf("  %s\n", engine_failure(world->engine));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Prints the list of shapes of a drawing, one shape per line with 2 decimals, for golden tests. */
-#ifndef FARWIRE_TESTS_DRAWING_PRINT_H
-#define FARWIRE_TESTS_DRAWING_PRINT_H
+#pragma once
 
 #include <math.h>
 
@@ -89,5 +88,3 @@ static inline void drawing_print(const struct drawing *drawing, FILE *out)
 	for (size_t i = 0; i < drawing->shapes.count; i++)
 		print_shape(&drawing->shapes.items[i], out);
 }
-
-#endif

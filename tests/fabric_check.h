@@ -2,8 +2,7 @@
 /* Computes the fair shares of a fabric's flows with a second, simpler method: one common level
  * rises over all active flows until each meets its cap or a full resource. The code is independent
  * of sim/fabric/solve.c. fabric_check fails the run where the two methods disagree. */
-#ifndef FARWIRE_TESTS_FABRIC_CHECK_H
-#define FARWIRE_TESTS_FABRIC_CHECK_H
+#pragma once
 
 #include <math.h>
 
@@ -174,5 +173,3 @@ static inline void fabric_check(struct fabric *fabric)
 	check_loads(fabric);
 	arena_free(scratch);
 }
-
-#endif

@@ -7,8 +7,7 @@
  * Two GPUs are connected to a switch with 1 GB/s in each direction and no latency. A ring of two
  * ranks takes 2 (n - 1) / n S / B = S / B, so 4 ms and 8 ms, and 12 ms together.
  */
-#ifndef FARWIRE_TESTS_JOB_WORLD_H
-#define FARWIRE_TESTS_JOB_WORLD_H
+#pragma once
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
@@ -272,5 +271,3 @@ static inline void check_step(const struct job_world *b, size_t index, double ms
 	if (!CHECK(fabs(off_ps) <= (double)SLACK_PS))
 		printf("    step %zu took %.12g ms, not %.12g\n", index, step_ms(b, index), ms);
 }
-
-#endif

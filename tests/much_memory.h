@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An arena that has handed out the maximum memory of a reader, for tests of that limit. The pages
  * are never touched, so the machine does not need that much memory. */
-#ifndef FARWIRE_TESTS_MUCH_MEMORY_H
-#define FARWIRE_TESTS_MUCH_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -32,5 +31,3 @@ static inline bool much_memory_used(struct arena *arena, size_t size_B)
 	return room != NULL;
 #endif
 }
-
-#endif

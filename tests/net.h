@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A small world for tests of hosts and transports: two hosts with one guest each, connected by one
  * link. Every cost is zero until a test sets it, so that answers can be computed by hand. */
-#ifndef FARWIRE_TESTS_NET_H
-#define FARWIRE_TESTS_NET_H
+#pragma once
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -192,5 +191,3 @@ static inline void net_free(struct net *net)
 {
 	arena_free(net->arena);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A test program whose tests write files: an arena, the errors of the last input, and a folder
  * in /tmp that is removed at the end. A test removes the files that it writes. */
-#ifndef FARWIRE_TESTS_OWN_FOLDER_H
-#define FARWIRE_TESTS_OWN_FOLDER_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,5 +42,3 @@ static inline void folder_end(void)
 	rmdir(folder);
 	arena_free(arena);
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* Computes the max-min fair rates of all flows from scratch, as simply as possible. Each step sums
  * again every resource with a newly fixed flow and visits every resource and flow. It is the
  * reference for the results and the speed of the fabric's solver. */
-#ifndef FARWIRE_TESTS_PLAIN_SHARE_H
-#define FARWIRE_TESTS_PLAIN_SHARE_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -144,5 +143,3 @@ static inline void plain_solve(const struct fabric *fabric, struct plain_flow *f
 	free(users);
 	free(resources);
 }
-
-#endif

@@ -6,8 +6,7 @@
  *
  * FARWIRE_SEEDS sets how many seeds a test uses instead of its default, FARWIRE_SEED the first one.
  */
-#ifndef FARWIRE_TESTS_RANDOM_CASE_H
-#define FARWIRE_TESTS_RANDOM_CASE_H
+#pragma once
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -260,5 +259,3 @@ static inline void random_case_print(const struct random_case *c, uint64_t seed)
 	       "random.cfg:\n%s",
 	       (unsigned long long)seed, random_topology_text(c), random_case_text(c));
 }
-
-#endif

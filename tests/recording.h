@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Records a program that runs in the small world of cuda_world.h. A port notes the same data of
  * each call as a recorder does and passes the call on. */
-#ifndef FARWIRE_TESTS_RECORDING_H
-#define FARWIRE_TESTS_RECORDING_H
+#pragma once
 
 #include <unistd.h>
 
@@ -141,5 +140,3 @@ static void recording_write(struct arena *arena, const char *path)
 	call_file_write(out, arena, &recorded, "a test");
 	fclose(out);
 }
-
-#endif

@@ -8,8 +8,7 @@
  * and delivered 10 later. So a request of 100 B is accepted 1.25 + 0.1 after the call and delivered
  * at 11.35. An answer of 50 B reaches the program 0.05 + 10 + 0.5 after it is sent.
  */
-#ifndef FARWIRE_TESTS_REMOTING_WORLD_H
-#define FARWIRE_TESTS_REMOTING_WORLD_H
+#pragma once
 
 #include "sim/remoting/remoting.h"
 #include "tests/cuda_world.h"
@@ -327,5 +326,3 @@ static inline int64_t script_took_ps(const struct remote_world *w, size_t thread
 	const struct script_call *call = &w->scripts[thread].calls[index];
 	return call->complete_ps - call->issue_ps;
 }
-
-#endif

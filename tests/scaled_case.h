@@ -8,8 +8,7 @@
  * because work is given in seconds at a reference clock, which would have to be halved as well.
  * Sizes, counts and ratios are not scaled, so losses affect the same packets. The library's tables
  * for NVLink SHARP and for EFA are not scaled, either: a choice between close times may differ. */
-#ifndef FARWIRE_TESTS_SCALED_CASE_H
-#define FARWIRE_TESTS_SCALED_CASE_H
+#pragma once
 
 #include "sim/base/arena.h"
 #include "sim/collective/generation.h"
@@ -130,5 +129,3 @@ static inline bool is_scaled(struct arena *arena, const struct scenario *scenari
 	}
 	return good;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Executes a schedule symbolically to check that it implements its collective. */
-#ifndef FARWIRE_TESTS_SCHEDULE_MEANING_H
-#define FARWIRE_TESTS_SCHEDULE_MEANING_H
+#pragma once
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -215,5 +214,3 @@ static inline double schedule_received_B(const struct schedule *schedule, size_t
 	}
 	return received_B;
 }
-
-#endif

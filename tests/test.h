@@ -7,8 +7,7 @@
  *
  * Each test prints "ok <program>.<name>" or "FAIL ..."; tests/run counts these lines.
  */
-#ifndef FARWIRE_TESTS_TEST_H
-#define FARWIRE_TESTS_TEST_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -94,5 +93,3 @@ static inline int test_main(const char *file, const struct test *tests, size_t c
 	}
 	return failed != 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parameters of each kind, for tests of configurations. */
-#ifndef FARWIRE_TESTS_WIRE_PARAMS_H
-#define FARWIRE_TESTS_WIRE_PARAMS_H
+#pragma once
 
 #include "sim/base/param.h"
 #include "sim/cfg/cfg.h"
@@ -25,5 +24,3 @@ static const struct param_row rows[] = {
 	PARAM_CHOICE(struct wire, kind, kinds, "fibre", "", ""),
 };
 static const struct param_table table = PARAM_TABLE("wire", struct wire, rows);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shared by the parts of a calibration. Private to calib/fit. */
-#ifndef FARWIRE_CALIB_FIT_CALIBRATING_H
-#define FARWIRE_CALIB_FIT_CALIBRATING_H
+#pragma once
 
 #include "calib/fit/calibration.h"
 #include "sim/gpu/kernel.h"
@@ -99,5 +98,3 @@ struct interval interval_plus(struct interval interval, double more);
 /* Returns a - b, with independent errors. */
 struct interval interval_less(struct interval a, struct interval b);
 struct interval interval_mean(struct interval a, struct interval b);
-
-#endif

@@ -14,8 +14,7 @@
  * determine, is left out with the reason. The simulator's default, which is marked as one, is
  * better than a wrong number.
  */
-#ifndef FARWIRE_CALIB_FIT_CALIBRATION_H
-#define FARWIRE_CALIB_FIT_CALIBRATION_H
+#pragma once
 
 #include <stdio.h>
 
@@ -82,5 +81,3 @@ void calibration_write(FILE *out, struct arena *arena,
 		       const struct calibration *const *calibrations, size_t count);
 /* Returns the name of a profile of this recording: "h100-sxm5" or "host". */
 const char *calibration_name(const struct calibration *calibration);
-
-#endif

@@ -18,8 +18,7 @@
  *      the weight of 3 rows.
  *   5  sigma is the square root of the result, with sum(s) + 3 degrees of freedom.
  */
-#ifndef FARWIRE_CALIB_FIT_ERRORS_H
-#define FARWIRE_CALIB_FIT_ERRORS_H
+#pragma once
 
 #include "calib/fit/fit.h"
 #include "calib/fit/systems.h"
@@ -53,5 +52,3 @@ void fit_errors_read(struct arena *arena, struct diag *diag, const char *data_ro
 		     struct model_error same[CASE_KIND_COUNT]);
 /* Writes the profile MODEL_ERROR. */
 void fit_errors_write(FILE *out, const struct model_errors *errors);
-
-#endif

@@ -37,8 +37,7 @@
  * fit took as given were larger (docs/models/intervals.md). Numbers in profiles have six
  * significant digits, so that a repeated fit gives the same bytes.
  */
-#ifndef FARWIRE_CALIB_FIT_FIT_H
-#define FARWIRE_CALIB_FIT_FIT_H
+#pragma once
 
 #include "sim/analysis/dataset.h"
 #include "sim/base/vec.h"
@@ -152,5 +151,3 @@ void fit_evidence_write(FILE *out, const struct evidences *evidences);
 /* Writes the profile named `profile` of the result. */
 void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *result,
 		       const char *profile, const char *fit_name);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* State of a running fit, shared by fit.c (stages, search) and spread.c (uncertainty of the
  * result). */
-#ifndef FARWIRE_CALIB_FIT_FITTING_H
-#define FARWIRE_CALIB_FIT_FITTING_H
+#pragma once
 
 #include "calib/fit/fit.h"
 #include "sim/predict/baselines.h"
@@ -62,5 +61,3 @@ double spread_felt(struct fitting *f, const double *x, size_t parameter);
 /* Sets the intervals, correlations and follows of the stage's parameters at the minimum x, and the
  * leverages of the rows. */
 void spread_set(struct fitting *f, const double *x);
-
-#endif

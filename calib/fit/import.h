@@ -13,8 +13,7 @@
  * worse than none. A repeated point counts as another pass, so that logs of several runs can be
  * joined into one file.
  */
-#ifndef FARWIRE_CALIB_FIT_IMPORT_H
-#define FARWIRE_CALIB_FIT_IMPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -123,5 +122,3 @@ bool import_is_json(struct importing *importing);
 /* Reports the reader's error, if any, with its line. Call it after reading. */
 struct jp_reader;
 void import_json_end(struct importing *importing, const struct jp_reader *in);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shared by the readers of nccl-tests' text and JSON.
  */
-#ifndef FARWIRE_CALIB_FIT_IMPORT_NCCL_H
-#define FARWIRE_CALIB_FIT_IMPORT_NCCL_H
+#pragma once
 
 #include "calib/fit/import.h"
 
@@ -14,5 +13,3 @@ void import_nccl_time(struct importing *importing, double size_B, double time_us
 void import_nccl_name(struct importing *importing, size_t first, const char *collective,
 		      double ranks);
 void import_nccl_json(struct importing *importing);
-
-#endif

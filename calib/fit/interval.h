@@ -15,8 +15,7 @@
  * Then the estimate is made from each pass, and Student's t of their spread bounds it. A single
  * pass has no interval: low and high are NaN.
  */
-#ifndef FARWIRE_CALIB_FIT_INTERVAL_H
-#define FARWIRE_CALIB_FIT_INTERVAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ struct interval_spec {
 
 /* Stores intervals[output_count]. Returns false if even all passes together allow no estimate. */
 bool interval_of_passes(const struct interval_spec *spec, struct interval *intervals);
-
-#endif

@@ -10,11 +10,8 @@
  *
  * So gap and overhead can be separated, which a ping-pong test cannot do.
  */
-#ifndef FARWIRE_CALIB_FIT_LOGGP_H
-#define FARWIRE_CALIB_FIT_LOGGP_H
+#pragma once
 
 /* Return g + (s - 1) G, and o; n > 1. */
 double loggp_gap_s(double train_s, double single_s, double n);
 double loggp_overhead_s(double train_s, double single_s, double n, double delay_s);
-
-#endif

@@ -7,8 +7,7 @@
  * further. The fit minimises relative errors with Huber's loss: Nelder-Mead on the logarithms, then
  * steps of Gauss and Newton. Draws of passes repeat only the last step, which is linear.
  */
-#ifndef FARWIRE_CALIB_FIT_PRODUCTS_H
-#define FARWIRE_CALIB_FIT_PRODUCTS_H
+#pragma once
 
 #include "sim/gpu/gpu.h"
 #include "sim/gpu/kernel.h"
@@ -47,5 +46,3 @@ bool products_fit(struct arena *arena, const struct products_point *points, size
 		  struct products *products);
 /* Stores the constants for other times of the fitted points, by one linear step from the fit. */
 void products_step(const struct products *products, const double *times_s, double *out);
-
-#endif

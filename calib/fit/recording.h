@@ -16,8 +16,7 @@
  * incomplete, or say that the time limit was reached. Then its measurements count, and `ended` is
  * false.
  */
-#ifndef FARWIRE_CALIB_FIT_RECORDING_H
-#define FARWIRE_CALIB_FIT_RECORDING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,5 +103,3 @@ size_t recording_find(const struct recording *recording, struct arena *arena, co
 const char *recording_point_word(const struct recording_point *point, const char *key);
 double recording_point_number(const struct recording_point *point, const char *key,
 			      double fallback);
-
-#endif

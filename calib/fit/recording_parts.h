@@ -3,8 +3,7 @@
  * Each function reads its part to the end. After an error, reading_fail() was called or the JSON
  * reader holds the error, and the result is empty.
  */
-#ifndef FARWIRE_CALIB_FIT_RECORDING_PARTS_H
-#define FARWIRE_CALIB_FIT_RECORDING_PARTS_H
+#pragma once
 
 #include "calib/fit/recording.h"
 #include "sim/json/pull.h"
@@ -43,5 +42,3 @@ bool reading_opens(struct reading *r, enum jp_token bracket, const char *what);
 
 /* Sorts r->samples and adds them as a pass of the line's point. */
 void reading_take_point(struct reading *r, const struct line_fields *fields);
-
-#endif

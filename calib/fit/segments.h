@@ -13,8 +13,7 @@
  * the influence of disturbed points, and with the bounds. GSL's robust fits have no bounds and gave
  * negative latencies.
  */
-#ifndef FARWIRE_CALIB_FIT_SEGMENTS_H
-#define FARWIRE_CALIB_FIT_SEGMENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ double segments_at(const struct segments *segments, double x);
 /* Returns the first index from which y stays above `ratio` times the median of all y before it, or
  * count if there is none. Used to find the depth or number at which a resource is full. */
 size_t change_point(const struct xy *points, size_t count, double ratio);
-
-#endif

@@ -3,8 +3,7 @@
  * docs/calibration.md) from the fitted parameters. No fit uses these programs, so their errors
  * judge the whole calibration. The simulated system is two bare hosts and a link with the
  * latency and bandwidth that the forwarder added. */
-#ifndef FARWIRE_FIT_STREAMS_H
-#define FARWIRE_FIT_STREAMS_H
+#pragma once
 
 #include "calib/fit/calibration.h"
 #include "sim/predict/predict.h"
@@ -27,5 +26,3 @@ struct streams {
 struct streams streams_predict(struct arena *arena, struct diag *diag,
 			       const struct calibration *calibration, const char *data_root,
 			       uint64_t seed);
-
-#endif

@@ -19,8 +19,7 @@
  *   4  The error of a kind at a distance: the same, with PRIOR_SYSTEMS more systems of the common
  *      size. Student's t has as many degrees of freedom as there are systems then. An error is at
  *      least that of a smaller distance. */
-#ifndef FARWIRE_CALIB_FIT_SYSTEMS_H
-#define FARWIRE_CALIB_FIT_SYSTEMS_H
+#pragma once
 
 #include "sim/analysis/dataset.h"
 
@@ -74,5 +73,3 @@ struct left_out_summary {
 struct left_out_summary *systems_summaries(struct arena *arena, const struct left_out *left,
 					   const struct model_error same[CASE_KIND_COUNT],
 					   size_t *count);
-
-#endif

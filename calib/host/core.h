@@ -3,8 +3,7 @@
  * as on one core that they share, and the kernel chooses anew for each connection. Therefore the
  * choice is fixed for a local server: the prober uses one core, the server all others.
  */
-#ifndef FARWIRE_CALIB_HOST_CORE_H
-#define FARWIRE_CALIB_HOST_CORE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ bool core_save(struct core_set *set);
  * other cores. Returns false and does nothing if the set has only one core. */
 bool core_keep(const struct core_set *set, bool first);
 void core_restore(const struct core_set *set);
-
-#endif

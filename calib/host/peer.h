@@ -13,8 +13,7 @@
  *
  * The server limits the size and the time of everything it reads.
  */
-#ifndef FARWIRE_CALIB_HOST_PEER_H
-#define FARWIRE_CALIB_HOST_PEER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ int peer_open(const struct peer *peer, bool over_unix, const struct peer_order *
 void peer_keep_apart(const struct peer *peer);
 void peer_keep_no_more(const struct peer *peer);
 void peer_stop(struct peer *peer);
-
-#endif

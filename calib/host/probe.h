@@ -8,8 +8,7 @@
  * current point. Functions return a host_code. For codes other than HOST_OK, bench->why has the
  * reason.
  */
-#ifndef FARWIRE_CALIB_HOST_PROBE_H
-#define FARWIRE_CALIB_HOST_PROBE_H
+#pragma once
 
 #include "calib/host/peer.h"
 #include "calib/sample/plan.h"
@@ -71,5 +70,3 @@ void host_spin_until(double time_s);
 int host_file_open(struct host_bench *bench);
 /* Measures the cost of reading the clock. */
 double host_clock_cost_s(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the host probes, and the server for a run on another machine. The verb `farwire probe host`
  * only parses the options. */
-#ifndef FARWIRE_CALIB_HOST_RUN_H
-#define FARWIRE_CALIB_HOST_RUN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ int host_run(const struct host_run_options *options);
 
 /* Serves one peer; returns the same codes. */
 int host_serve(const char *address, bool quiet);
-
-#endif

@@ -5,8 +5,7 @@
  * A wait is a series of blocking calls with a short kernel timeout. poll() before each call would
  * add a system call to the timed path.
  */
-#ifndef FARWIRE_CALIB_HOST_SOCK_H
-#define FARWIRE_CALIB_HOST_SOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ enum sock_code sock_send_fd(int fd, int handed);
 enum sock_code sock_receive_fd(int fd, int *handed);
 
 struct sock_facts sock_facts(int fd);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handles Ctrl-C without a signal handler, which would need a global variable. The signals are
  * blocked and stay pending, and loops check for them from time to time. */
-#ifndef FARWIRE_CALIB_HOST_STOP_H
-#define FARWIRE_CALIB_HOST_STOP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ bool stop_asked(void);
 /* Unblocks the signals for this thread. A pending signal acts at once, which usually ends the
  * program. */
 void stop_release(void);
-
-#endif

@@ -2,8 +2,7 @@
 /* A team of threads that do the same work at once, round after round. The caller is the first
  * member, so a team of one creates no thread. The time of a round is from the first start to the
  * last end. It does not contain the time to wake the other threads. */
-#ifndef FARWIRE_CALIB_HOST_TEAM_H
-#define FARWIRE_CALIB_HOST_TEAM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ struct team *team_new(size_t count, int (*work)(void *context, size_t member), v
 /* Runs one round. Returns 0, or the first member's nonzero code. */
 int team_round(struct team *team, double *span_s);
 void team_free(struct team *team); /* accepts NULL */
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A two-way stream of bytes between the probe and its forwarder, over a socket or over two rings in
  * shared memory. Receiving and sending fail after CHANNEL_WAIT_S. */
-#ifndef FARWIRE_CALIB_PROBE_CHANNEL_H
-#define FARWIRE_CALIB_PROBE_CHANNEL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ int channel_receive(struct channel *channel, void *bytes, size_t count, double w
 int channel_send(struct channel *channel, const struct channel_part *parts, size_t count);
 /* Keeps the processor busy until time_s. */
 void channel_spin_until(double time_s);
-
-#endif

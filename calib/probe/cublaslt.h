@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products with cuBLASLt, which is loaded at run time: C = A B in column-major order without
  * transposition. Only the few functions needed for this are declared. */
-#ifndef FARWIRE_CALIB_PROBE_CUBLASLT_H
-#define FARWIRE_CALIB_PROBE_CUBLASLT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,4 @@ int cublaslt_run(struct cublaslt *library, void *stream); /* 0, or the library's
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Drift anchors: three measurements that are repeated during the whole run. If one of them changes
  * steadily (Theil-Sen slope), so do the other measurements, which are in random order. */
-#ifndef FARWIRE_CALIB_PROBE_DRIFT_H
-#define FARWIRE_CALIB_PROBE_DRIFT_H
+#pragma once
 
 #include "calib/probe/probe.h"
 #include "calib/sample/record.h"
@@ -26,5 +25,3 @@ int drift_look(struct drift *drift, struct bench *bench, struct record *record, 
 /* Stores the change of each anchor between the first and the last visit. Returns the number of
  * anchors stored, which is 0 after too few visits. */
 size_t drift_judge(const struct drift *drift, struct record_drift *out);
-
-#endif

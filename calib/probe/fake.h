@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of the fake device. fake_forward.c also uses them: a forwarded fake device is a fake
  * device whose calls arrive later. */
-#ifndef FARWIRE_CALIB_PROBE_FAKE_H
-#define FARWIRE_CALIB_PROBE_FAKE_H
+#pragma once
 
 #include "calib/probe/gpu.h"
 #include "calib/probe/planted.h"
@@ -72,5 +71,3 @@ void fake_know_all(struct fake *fake);
 /* Ends a blocker by its timeout, because the host waits for work behind it. */
 void fake_give_up_block(struct fake *fake);
 void fake_drop_done(struct fake *fake);
-
-#endif

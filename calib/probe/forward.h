@@ -17,8 +17,7 @@
  * Messages have no version and native byte order, because both processes run the same program on
  * one machine. The fake device is forwarded without a process, on its own clock (fake_forward.c).
  */
-#ifndef FARWIRE_CALIB_PROBE_FORWARD_H
-#define FARWIRE_CALIB_PROBE_FORWARD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -98,5 +97,3 @@ int forward_serve(const struct forward_server *server, const struct gpu_api *dev
  * is occupied. */
 double forward_delivery_s(double *free_s, size_t size_B, double latency_s, double rate_Bps,
 			  double now_s);
-
-#endif

@@ -12,8 +12,7 @@
  * holds a stream until it is released, so that the work queued behind it runs without the host's
  * influence. It always ends after its timeout. Each wait of the host has a limit as well.
  */
-#ifndef FARWIRE_CALIB_PROBE_GPU_H
-#define FARWIRE_CALIB_PROBE_GPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -150,5 +149,4 @@ extern const struct gpu_api gpu_cuda, gpu_fake, gpu_spin;
 
 #ifdef __cplusplus
 }
-#endif
 #endif

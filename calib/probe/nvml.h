@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads facts on a GPU from NVML, which is loaded at run time. Clocks, power limits and modes are
  * never changed. */
-#ifndef FARWIRE_CALIB_PROBE_NVML_H
-#define FARWIRE_CALIB_PROBE_NVML_H
+#pragma once
 
 #include "calib/probe/gpu.h"
 
@@ -15,5 +14,4 @@ void nvml_describe(const char *pci_bus, struct gpu_facts *facts);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -6,8 +6,7 @@
  *
  * means 4 us from 0 bytes on, and 4.2 us plus 0.04 ns per byte from 32 KiB on.
  */
-#ifndef FARWIRE_CALIB_PROBE_PLANTED_H
-#define FARWIRE_CALIB_PROBE_PLANTED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -42,5 +41,3 @@ struct planted {
  * reason and line in why, after an error. */
 int planted_read(struct planted *planted, const char *path, char *why, size_t room);
 double planted_copy_s(const struct planted *planted, enum planted_copy copy, double size_B);
-
-#endif

@@ -6,8 +6,7 @@
  * The bench holds the device and the state of the current point. Its functions return a gpu_code.
  * For codes other than GPU_OK, bench->why has the reason.
  */
-#ifndef FARWIRE_CALIB_PROBE_PROBE_H
-#define FARWIRE_CALIB_PROBE_PROBE_H
+#pragma once
 
 #include "calib/probe/forward.h"
 #include "calib/probe/gpu.h"
@@ -57,5 +56,3 @@ int bench_code(struct bench *bench, const struct gpu *gpu, int code);
 
 /* The longest time that a blocker holds. */
 #define BENCH_BLOCK_S 1.0
-
-#endif

@@ -2,8 +2,7 @@
 /* A run of the probes. It measures the passes of the plan, writes a line of the recording for each
  * point, and shows progress on stderr. In between it measures the drift anchors (a launch, a copy
  * of 64 MiB, a matrix product), which must not change during the run. */
-#ifndef FARWIRE_CALIB_PROBE_RUN_H
-#define FARWIRE_CALIB_PROBE_RUN_H
+#pragma once
 
 #include "calib/probe/probe.h"
 #include "calib/sample/record.h"
@@ -26,5 +25,3 @@ int run_all(struct bench *bench, const struct run_options *options, const struct
 void run_catch_signals(void);
 /* Ends the program by the signal that ended the run, if any. Call it after closing everything. */
 void run_end_by_signal(void);
-
-#endif

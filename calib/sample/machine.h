@@ -4,8 +4,7 @@
  * control, interrupt balancing). The values are read from /proc and /sys, which are never changed.
  * Unreadable values are left out.
  */
-#ifndef FARWIRE_CALIB_MACHINE_H
-#define FARWIRE_CALIB_MACHINE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ struct json_writer;
 void machine_write(struct json_writer *json, const char *key);
 /* Returns the name of the processor, as in "cpu", or "unknown". */
 void machine_cpu(char *name, size_t room);
-
-#endif

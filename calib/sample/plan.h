@@ -10,8 +10,7 @@
  * Points with `held_out` are measured like the others, but fits do not use them. They judge the
  * fit.
  */
-#ifndef FARWIRE_CALIB_PLAN_H
-#define FARWIRE_CALIB_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ void plan_free(struct plan *plan);
 void plan_point_variant(const struct plan_point *point, char *text, size_t room);
 /* Returns true if `text` matches a pattern of *, ? and plain characters. */
 bool plan_matches(const char *pattern, const char *text);
-
-#endif

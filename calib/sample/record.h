@@ -9,8 +9,7 @@
  *
  * Functions with an int result return 0, or -1 with the reason in record->why.
  */
-#ifndef FARWIRE_CALIB_RECORD_H
-#define FARWIRE_CALIB_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,5 +88,3 @@ struct record_end {
 int record_end(struct record *record, const struct record_end *end);
 /* Frees everything. Returns -1 if the last bytes could not be written. */
 int record_close(struct record *record);
-
-#endif

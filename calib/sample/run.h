@@ -11,8 +11,7 @@
  *
  * A test that cannot run here is recorded once, with the reason.
  */
-#ifndef FARWIRE_CALIB_RUN_H
-#define FARWIRE_CALIB_RUN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ int run_passes(const struct run *run);
 
 /* Reports the state of a completed recording. Returns 0, or 1 if its machine drifted too much. */
 int run_ended(const struct run *run, const char *path);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * The caller provides the clock, so that a simulated device can be sampled like a real one.
  */
-#ifndef FARWIRE_CALIB_SAMPLER_H
-#define FARWIRE_CALIB_SAMPLER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -56,5 +55,3 @@ struct sampler_result {
 
 /* Runs the sampler. Returns -1 only if memory runs out. */
 int sampler_run(const struct sampler *sampler, struct sampler_result *result);
-
-#endif

@@ -6,8 +6,7 @@
  * independent samples below the true median is binomial(n, 1/2). So the probability that the k-th
  * smallest and the k-th largest sample enclose it depends only on n and k.
  */
-#ifndef FARWIRE_CALIB_STATS_H
-#define FARWIRE_CALIB_STATS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ double stats_mad(double *values, size_t count, double center);
 /* Returns the Theil-Sen estimator: the median of the slopes between all pairs of points with
  * different x, or 0 without such a pair. Sets *failed to -1 if memory runs out. */
 double stats_slope(const double *x, const double *y, size_t count, int *failed);
-
-#endif

@@ -10,8 +10,7 @@
  * This file does not use CUDA, so that it can be tested without it. Only one thread may use a
  * writer at a time.
  */
-#ifndef FARWIRE_TRACE_CALLS_WRITER_H
-#define FARWIRE_TRACE_CALLS_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ void calls_writer_flush(struct calls_writer *writer);
 /* Writes the last line and closes the file. dropped is the number of records lost before they
  * reached the writer. Returns false if any write failed. */
 bool calls_writer_close(struct calls_writer *writer, uint64_t dropped);
-
-#endif

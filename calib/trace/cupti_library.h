@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads CUPTI at run time. A machine may have several versions, and the program may have loaded its
  * own, which must then be used. */
-#ifndef FARWIRE_TRACE_CUPTI_LIBRARY_H
-#define FARWIRE_TRACE_CUPTI_LIBRARY_H
+#pragma once
 
 #include <cupti.h>
 
@@ -35,5 +34,3 @@ struct cupti {
 /* Opens the library FARWIRE_CUPTI or, if that is not set, one of the usual names. Returns NULL or
  * an error message. */
 const char *cupti_open(struct cupti *cupti);
-
-#endif

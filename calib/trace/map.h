@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A hash table from 64-bit keys to 64-bit values. */
-#ifndef FARWIRE_TRACE_MAP_H
-#define FARWIRE_TRACE_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ bool map_put(struct map *map, uint64_t key, uint64_t value);
 bool map_get(const struct map *map, uint64_t key, uint64_t *value);
 void map_remove(struct map *map, uint64_t key);
 void map_free(struct map *map);
-
-#endif

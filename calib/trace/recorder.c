@@ -19,7 +19,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "calib/trace/calls_writer.h"
 #include "calib/trace/cupti_library.h"
 #include "calib/trace/recorder.h"
 

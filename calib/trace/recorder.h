@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of libfarwire-trace.so. */
-#ifndef FARWIRE_TRACE_RECORDER_H
-#define FARWIRE_TRACE_RECORDER_H
+#pragma once
 
 #include <cupti.h>
 
@@ -12,5 +11,3 @@ __attribute__((visibility("default"))) int InitializeInjection(void);
 
 /* Writes the useful fields of one CUPTI activity record. version is that of CUPTI. */
 void activity_write(struct calls_writer *writer, const CUpti_Activity *record, uint32_t version);
-
-#endif

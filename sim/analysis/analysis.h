@@ -6,8 +6,7 @@
  * is a plain struct, and its ANSWER is a plain struct of numbers. It prints nothing and does not
  * depend on the command line. Errors go to the diag of the caller. sim/report makes words,
  * tables and charts of an answer. */
-#ifndef FARWIRE_ANALYSIS_ANALYSIS_H
-#define FARWIRE_ANALYSIS_ANALYSIS_H
+#pragma once
 
 #include "sim/predict/predict.h"
 
@@ -21,5 +20,3 @@ struct analysis_input {
  * again for each point. */
 struct analysis_input analysis_with_calls(struct analysis_input input,
 					  const struct scenario *scenario);
-
-#endif

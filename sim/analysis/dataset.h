@@ -78,8 +78,7 @@
  *
  * The role fit allows a row to set parameters. Rows with the role test only judge predictions.
  * Rows with the role report are shown and not judged. */
-#ifndef FARWIRE_ANALYSIS_DATASET_H
-#define FARWIRE_ANALYSIS_DATASET_H
+#pragma once
 
 #include "sim/analysis/analysis.h"
 #include "sim/scenario/evidence.h"
@@ -317,5 +316,3 @@ struct tsv {
 const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *path);
 size_t tsv_column(const struct tsv *tsv,
 		  const char *name); /* index of the column; SIZE_MAX: none */
-
-#endif

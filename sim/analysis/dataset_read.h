@@ -7,8 +7,7 @@
  *   dataset_claim.c  claims about either
  *   dataset_observe.c  claims that are observations of fits
  */
-#ifndef FARWIRE_ANALYSIS_DATASET_READ_H
-#define FARWIRE_ANALYSIS_DATASET_READ_H
+#pragma once
 
 #include "sim/base/vec.h"
 #include "sim/analysis/dataset.h"
@@ -62,5 +61,3 @@ size_t dataset_find_value(struct dataset_reader *r, const struct cfg_node *at, s
 /* Reads a group { dimension = "value"; ... } into at[]. Dimensions that it does not name get
  * SIZE_MAX. */
 void dataset_read_place(struct dataset_reader *r, const struct cfg_node *group, size_t *at);
-
-#endif

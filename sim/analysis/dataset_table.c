@@ -219,9 +219,8 @@ static bool fit_upto(struct dataset_reader *r, const struct making *m, double *u
 		return cfg_number(cfg_child(wide, "fit_upto"), upto);
 	if (cell && number_parse(cell, upto))
 		return true;
-	diag_error(r->diag, line_origin(r, line),
-		   "dataset: the cell of column '%s' is not a number (write one)", column);
-	return false;
+	return diag_error(r->diag, line_origin(r, line),
+			  "dataset: the cell of column '%s' is not a number (write one)", column);
 }
 
 static enum row_role role_of(struct dataset_reader *r, const struct making *m)

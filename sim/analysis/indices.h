@@ -17,12 +17,9 @@
  * No first-order index exceeds its total index, and for a sum both are equal with any points.
  * Estimators that use only A, B and AB_i have neither property because of their noise. Intervals
  * come from pairs that are drawn again with replacement (bootstrap). */
-#ifndef FARWIRE_ANALYSIS_INDICES_H
-#define FARWIRE_ANALYSIS_INDICES_H
+#pragma once
 
 #include "sim/result/result.h"
-
-struct arena;
 
 enum { INDICES_INPUTS_MAX = 20 };
 
@@ -42,5 +39,3 @@ struct indices_problem {
  * point of their pair fails. Returns false if evaluate returned false. */
 bool indices_estimate(struct arena *arena, const struct indices_problem *problem,
 		      struct index_estimate *indices, size_t *failed);
-
-#endif

@@ -74,15 +74,13 @@ struct opening {
 
 static bool fail(struct opening *o, const char *what)
 {
-	diag_error(o->diag, o->origin, "%s: %s", what, strerror(errno));
-	return false;
+	return diag_error(o->diag, o->origin, "%s: %s", what, strerror(errno));
 }
 
 static bool refuse(struct opening *o, const char *why)
 {
 	o->refused = true;
-	diag_error(o->diag, o->origin, "%s", why);
-	return false;
+	return diag_error(o->diag, o->origin, "%s", why);
 }
 
 static bool lock(struct opening *o)

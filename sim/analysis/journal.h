@@ -11,8 +11,7 @@
  * sweep is refused. Lines are appended in one piece. If the process is killed, only the last
  * line can be incomplete, and the next opening cuts it off. A point whose line has a wrong
  * checksum is computed again. A lock excludes a second process. */
-#ifndef FARWIRE_ANALYSIS_JOURNAL_H
-#define FARWIRE_ANALYSIS_JOURNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ struct journal *journal_open(struct arena *arena, struct diag *diag, const char 
 int journal_add(struct journal *journal, const char *line, size_t size_B);
 /* Returns 0, or -1 with errno set if some lines did not reach the disk. */
 int journal_close(struct journal *journal);
-
-#endif

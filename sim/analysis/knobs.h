@@ -5,8 +5,7 @@
  * for example the cost of a packet in all guests. UNCERTAIN knobs are the uncertain parameters
  * of a case (unknowns.h), and vary as draws vary them. SCALABLE knobs are numbers other than 0.
  * Parameters of the same row that are set in the same place are one scalable knob. */
-#ifndef FARWIRE_ANALYSIS_KNOBS_H
-#define FARWIRE_ANALYSIS_KNOBS_H
+#pragma once
 
 #include "sim/predict/unknowns.h"
 
@@ -38,5 +37,3 @@ double knob_scaled(const struct cfg_param *param, double factor);
 /* Returns true if two paths can mean the same parameter. A word "*" in either path matches any
  * word. */
 bool paths_match(const char *a, const char *b);
-
-#endif

@@ -9,8 +9,7 @@
  *      least time is above the step time of the plan that is last among the best ones so far.
  * All plans train the same global batch. A plan that was not simulated has a longer step than each
  * of the best ones, so the best plans are those of a simulation of all plans. */
-#ifndef FARWIRE_ANALYSIS_PLAN_SEARCH_H
-#define FARWIRE_ANALYSIS_PLAN_SEARCH_H
+#pragma once
 
 #include "sim/analysis/sweep.h"
 
@@ -48,5 +47,3 @@ struct plan_search {
 const struct plan_search *plan_search_run(struct arena *arena, struct diag *diag,
 					  const struct plan_search_request *request,
 					  struct sweep_fault *fault);
-
-#endif

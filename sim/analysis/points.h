@@ -5,8 +5,7 @@
  * are in the order of the points and do not depend on the number of threads. All points use the
  * same seed. Differences between results therefore come from differences between points, and not
  * from random numbers. */
-#ifndef FARWIRE_ANALYSIS_POINTS_H
-#define FARWIRE_ANALYSIS_POINTS_H
+#pragma once
 
 #include "sim/analysis/analysis.h"
 #include "sim/analysis/reported.h"
@@ -31,5 +30,3 @@ struct points {
 /* Sets answers[count]. Returns false after a broken invariant, which *broken describes. */
 bool points_answer(struct arena *arena, const struct points *points, const struct case_point *list,
 		   size_t count, struct case_answer *answers, const char **broken);
-
-#endif

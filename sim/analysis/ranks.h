@@ -5,8 +5,7 @@
  * farwire opens libfarwire-mpi.so, which links MPI (mpi/ranks_mpi.c) and provides these
  * functions. A rank sends texts with a tag. Texts from one rank to another arrive in order. Only
  * one thread at a time may call these functions. */
-#ifndef FARWIRE_ANALYSIS_RANKS_H
-#define FARWIRE_ANALYSIS_RANKS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ int ranks_launched(int *rank);
 struct arena;
 /* Returns the functions. NULL on failure, with the reason in *message. */
 const struct ranks *ranks_open(struct arena *arena, const char **message);
-
-#endif

@@ -5,8 +5,7 @@
  * A word may mean different numbers for clients, training jobs and collective benchmarks.
  * "throughput", for example, means images/s or a bus bandwidth. A name is therefore resolved for
  * a kind of prediction. */
-#ifndef FARWIRE_ANALYSIS_REPORTED_H
-#define FARWIRE_ANALYSIS_REPORTED_H
+#pragma once
 
 #include "sim/result/answer.h"
 #include "sim/scenario/scenario.h"
@@ -33,5 +32,3 @@ struct target {
 /* Reads a target. Returns false after an error at origin. */
 bool target_read(struct arena *arena, struct diag *diag, struct origin origin,
 		 enum prediction_kind kind, const char *text, struct target *target);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicts a case on increasing numbers of GPUs: a sweep over case.gpus. */
-#ifndef FARWIRE_ANALYSIS_SCALING_H
-#define FARWIRE_ANALYSIS_SCALING_H
+#pragma once
 
 #include "sim/analysis/sweep.h"
 
@@ -21,5 +20,3 @@ struct scaling {
 /* Returns NULL after errors in diag or after a broken invariant, both described by *fault. */
 const struct scaling *scaling_run(struct arena *arena, struct diag *diag,
 				  const struct scaling_request *request, struct sweep_fault *fault);
-
-#endif

@@ -10,8 +10,7 @@
  * If nothing is uncertain, or if the user asks for it, every number is changed by the same
  * percentage instead. The results are ELASTICITIES: by how many percent the answer changes for
  * one percent more of a parameter. */
-#ifndef FARWIRE_ANALYSIS_SENSITIVITY_H
-#define FARWIRE_ANALYSIS_SENSITIVITY_H
+#pragma once
 
 #include "sim/analysis/indices.h"
 #include "sim/analysis/points.h"
@@ -53,5 +52,3 @@ struct sensitivity {
 const struct sensitivity *sensitivity_find(struct arena *arena, struct diag *diag,
 					   const struct sensitivity_request *request,
 					   const char **broken);
-
-#endif

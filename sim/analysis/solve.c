@@ -220,12 +220,6 @@ static void halve(struct narrowing *n)
 	narrow_at(n, n->met + (n->missed - n->met) / 2);
 }
 
-static void narrow_whole(struct narrowing *n)
-{
-	while (fabs(n->missed - n->met) > 1 && !n->s->ended)
-		narrow_at(n, floor((n->met + n->missed) / 2));
-}
-
 static void narrow_real(struct narrowing *n)
 {
 	double met = n->met, missed = n->missed, root;
@@ -256,10 +250,11 @@ static struct narrowing narrow(struct solver *s, size_t met, size_t missed, enum
 	n.met_margin = margin_at(s, met, view);
 	n.missed_margin = margin_at(s, missed, view);
 	n.y = s->points[met].answer.y;
-	if (s->problem->range.whole)
-		narrow_whole(&n);
-	else
+	if (!s->problem->range.whole)
 		narrow_real(&n);
+	else
+		while (fabs(n.missed - n.met) > 1 && !s->ended)
+			narrow_at(&n, floor((n.met + n.missed) / 2));
 	return n;
 }
 

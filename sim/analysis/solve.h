@@ -16,13 +16,10 @@
  * One uses the worse end of the answer's interval: up to its crossing the target is met with 95
  * % certainty. The other uses the better end: beyond its crossing the target is missed with 95 %
  * certainty. Intervals are computed only where these searches need them. */
-#ifndef FARWIRE_ANALYSIS_SOLVE_H
-#define FARWIRE_ANALYSIS_SOLVE_H
+#pragma once
 
 #include "sim/cfg/cfg.h"
 #include "sim/result/result.h"
-
-struct arena;
 
 struct solve_range {
 	double low, high;
@@ -94,5 +91,3 @@ extern const double SOLVE_TOLERANCE;
  * reason. */
 const struct solution *solve(struct arena *arena, const struct solve_problem *problem,
 			     const char **refused);
-
-#endif

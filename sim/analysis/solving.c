@@ -51,11 +51,10 @@ static bool read_between(struct arena *arena, struct diag *diag, const struct cf
 	const struct origin origin = between->origin;
 	const char *text = between->text, *colon = strchr(text, ':');
 	double ends[2];
-	if (!colon) {
-		diag_error(diag, origin,
-			   "'%s' is not a range (write LO:HI, each value with its unit)", text);
-		return false;
-	}
+	if (!colon)
+		return diag_error(diag, origin,
+				  "'%s' is not a range (write LO:HI, each value with its unit)",
+				  text);
 	for (int i = 0; i < 2; i++) {
 		const char *word =
 			i ? colon + 1 : arena_printf(arena, "%.*s", (int)(colon - text), text);
@@ -67,10 +66,8 @@ static bool read_between(struct arena *arena, struct diag *diag, const struct cf
 				quantity_format(arena, param->row->quantity, param->row->max));
 		if (!wrong && param->row->whole && ends[i] != floor(ends[i]))
 			wrong = "is not a whole number";
-		if (wrong) {
-			diag_error(diag, origin, "%s: %s %s", param->path, word, wrong);
-			return false;
-		}
+		if (wrong)
+			return diag_error(diag, origin, "%s: %s %s", param->path, word, wrong);
 	}
 	if (!(ends[0] < ends[1]))
 		diag_error(diag, origin, "'%s' is not a range (write LO:HI with LO less than HI)",
@@ -134,14 +131,13 @@ static bool read_question(struct arena *arena, struct diag *diag,
 		return read_between(arena, diag, solving->param, &request->between,
 				    &solving->range) &&
 		       good;
-	if (!solve_range_of(solving->param, &solving->range)) {
-		diag_error(diag, request->key.origin,
-			   "%s is %s, which has no default search range (write --between LO:HI)",
-			   solving->key,
-			   quantity_format(arena, solving->param->row->quantity,
-					   solving->param->value));
-		return false;
-	}
+	if (!solve_range_of(solving->param, &solving->range))
+		return diag_error(
+			diag, request->key.origin,
+			"%s is %s, which has no default search range (write --between LO:HI)",
+			solving->key,
+			quantity_format(arena, solving->param->row->quantity,
+					solving->param->value));
 	return good;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Solves a case for the value of a parameter at which a target is met. It reads the target, the
  * parameter and the range, and then searches (solve.h). */
-#ifndef FARWIRE_ANALYSIS_SOLVING_H
-#define FARWIRE_ANALYSIS_SOLVING_H
+#pragma once
 
 #include "sim/analysis/analysis.h"
 #include "sim/analysis/reported.h"
@@ -28,5 +27,3 @@ struct solving {
 /* Returns NULL after errors in diag or after a broken invariant, which *broken describes. */
 const struct solving *solving_run(struct arena *arena, struct diag *diag,
 				  const struct solving_request *request, const char **broken);
-
-#endif

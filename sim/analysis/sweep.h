@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicts a case over a grid of parameter values. */
-#ifndef FARWIRE_ANALYSIS_SWEEP_H
-#define FARWIRE_ANALYSIS_SWEEP_H
+#pragma once
 
 #include "sim/analysis/analysis.h"
 
@@ -81,5 +80,3 @@ const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 void sweep_help(struct diag *diag, const struct sweep_request *request);
 /* Ends the other ranks if the first one starts no sweep. */
 void sweep_dismiss(const struct ranks *ranks, unsigned jobs);
-
-#endif

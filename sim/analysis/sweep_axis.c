@@ -172,18 +172,14 @@ bool sweep_axes_check(struct diag *diag, const struct sweep_axis *axes, size_t c
 	for (size_t i = 0; i < count; i++) {
 		const struct origin origin = {axes[i].from, 0};
 		for (size_t j = 0; j < i; j++)
-			if (strcmp(axes[i].key, axes[j].key) == 0) {
-				diag_error(diag, origin,
-					   "'%s' is varied twice (write one --vary for it)",
-					   axes[i].key);
-				return false;
-			}
-		if (axes[i].count > POINTS_MAX / points) {
-			diag_error(diag, origin,
-				   "the grid has more than %d points (write fewer values)",
-				   POINTS_MAX);
-			return false;
-		}
+			if (strcmp(axes[i].key, axes[j].key) == 0)
+				return diag_error(diag, origin,
+						  "'%s' is varied twice (write one --vary for it)",
+						  axes[i].key);
+		if (axes[i].count > POINTS_MAX / points)
+			return diag_error(diag, origin,
+					  "the grid has more than %d points (write fewer values)",
+					  POINTS_MAX);
 		points *= axes[i].count;
 	}
 	return true;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/analysis/journal.h"
 
 static const char point_key[] = "\"point\":", prediction_key[] = ",\"prediction\":";

@@ -4,8 +4,7 @@
  * Every point is converted to a line and back, even without a journal. A sweep that was
  * resumed, or computed on many machines, therefore gives the same bytes as any other. Only the
  * sweep uses these functions. */
-#ifndef FARWIRE_ANALYSIS_SWEEP_POINT_H
-#define FARWIRE_ANALYSIS_SWEEP_POINT_H
+#pragma once
 
 #include "sim/analysis/sweep.h"
 
@@ -33,5 +32,3 @@ struct sweep_result sweep_point(struct arena *arena, struct diag *diag,
 /* Returns the prediction in the line and its index; NULL if the line is not a point. */
 const struct prediction *sweep_point_read(struct arena *arena, const char *line, size_t size_B,
 					  size_t *index);
-
-#endif

@@ -2,8 +2,7 @@
 /* The queue between the workers of a sweep (threads and other ranks) and its results. It holds
  * points to compute and finished points. Any number of threads may use it. Only the sweep uses
  * these functions. */
-#ifndef FARWIRE_ANALYSIS_SWEEP_QUEUE_H
-#define FARWIRE_ANALYSIS_SWEEP_QUEUE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -40,5 +39,3 @@ void queue_refuse(struct sweep_queue *queue, size_t index, const char *why);
 /* Stores the errors of a point, or the message of its broken invariant. */
 void queue_put_errors(struct sweep_queue *queue, size_t index, const char *const *errors,
 		      size_t count, const char *broken);
-
-#endif

@@ -3,8 +3,7 @@
  * points, too. The other ranks take a few points at a time and send each one back when it is
  * finished, so that no rank waits for a slower one. Only the sweep uses this function;
  * sweep_help and sweep_dismiss are in sweep.h. */
-#ifndef FARWIRE_ANALYSIS_SWEEP_RANKS_H
-#define FARWIRE_ANALYSIS_SWEEP_RANKS_H
+#pragma once
 
 #include "sim/analysis/ranks.h"
 #include "sim/analysis/sweep_queue.h"
@@ -12,5 +11,3 @@
 /* Runs on rank 0: gives points of the queue to the other ranks, each with `jobs` threads, until
  * all these threads have been told that no point is left. */
 void ranks_serve(const struct ranks *ranks, unsigned jobs, struct sweep_queue *queue);
-
-#endif

@@ -6,8 +6,7 @@
  * memory is zeroed. When memory runs out, the arena ends the program, because no caller could
  * continue. Besides main, this is the only place that ends the program.
  */
-#ifndef FARWIRE_BASE_ARENA_H
-#define FARWIRE_BASE_ARENA_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ size_t arena_used_B(const struct arena *arena);
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
 #define ARENA_ARRAY(arena, count, type)                                                            \
 	((type *)arena_array((arena), (size_t)(count), sizeof(type)))
-
-#endif

@@ -44,11 +44,11 @@ static bool is_said(const struct diag *diag, const char *text)
 	return false;
 }
 
-void diag_error(struct diag *diag, struct origin origin, const char *format, ...)
+bool diag_error(struct diag *diag, struct origin origin, const char *format, ...)
 {
 	if (diag->count >= DIAG_KEPT) {
 		diag->count++;
-		return;
+		return false;
 	}
 	va_list args;
 	va_start(args, format);
@@ -63,9 +63,9 @@ void diag_error(struct diag *diag, struct origin origin, const char *format, ...
 	for (char *c = text; *c; c++) /* quoted input must not send control codes to the terminal */
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = ' ';
-	if (is_said(diag, text))
-		return;
-	diag->texts[diag->count++] = text;
+	if (!is_said(diag, text))
+		diag->texts[diag->count++] = text;
+	return false;
 }
 
 size_t diag_count(const struct diag *diag)

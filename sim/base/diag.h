@@ -8,8 +8,7 @@
  *
  * Programming errors are not diagnostics. FW_ASSERT reports them, also in release builds.
  */
-#ifndef FARWIRE_BASE_DIAG_H
-#define FARWIRE_BASE_DIAG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +30,8 @@ struct diag;
 enum { DIAG_KEPT = 20 };
 
 struct diag *diag_new(struct arena *arena);
-void diag_error(struct diag *diag, struct origin origin, const char *format, ...)
+/* Adds an error. Returns false, so that a reader that fails can return the call. */
+bool diag_error(struct diag *diag, struct origin origin, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Returns the number of errors, including those after the first DIAG_KEPT, which are only counted.
  * A repeated error about the same place counts once. */
@@ -55,5 +55,3 @@ const char *diag_nearest(const char *word, const char *const *candidates, size_t
 #define FW_ASSERT(condition)                                                                       \
 	((condition) ? (void)0 : fw_assert_failed(#condition, __FILE__, __LINE__))
 _Noreturn void fw_assert_failed(const char *condition, const char *file, int line);
-
-#endif

@@ -10,8 +10,7 @@
  * crc32c finds damaged lines. It is the checksum of iSCSI and ext4: it detects every burst of
  * errors of up to 32 bits, and misses other errors with a probability of 2.3 * 10^-10.
  */
-#ifndef FARWIRE_BASE_HASH_H
-#define FARWIRE_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ static inline uint64_t hash_spread(uint64_t x)
 }
 
 uint32_t crc32c(const void *bytes, size_t size_B);
-
-#endif

@@ -4,14 +4,11 @@
  * This is the only module that includes GSL headers. By default GSL aborts the program on an error;
  * num_init turns that off.
  */
-#ifndef FARWIRE_BASE_NUM_H
-#define FARWIRE_BASE_NUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct arena;
 
 void num_init(void); /* call once, from main and from test runners */
 
@@ -56,5 +53,3 @@ bool num_root(double (*f)(double x, void *ctx), void *ctx, double low, double hi
 /* Returns the q-quantile (q in 0..1) of values[count] by linear interpolation of the order
  * statistics (type 7 of Hyndman and Fan). Sorts values in place. */
 double num_quantile(double *values, size_t count, double q);
-
-#endif

@@ -31,8 +31,7 @@
  * system, COST_ASSUMED when it is an assumption. COST_GENERATION is for constants that were fitted
  * to other GPU generations.
  */
-#ifndef FARWIRE_BASE_PARAM_H
-#define FARWIRE_BASE_PARAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -142,5 +141,3 @@ const char *const *param_choices(struct arena *arena, const struct param_row *ro
  * is infinite. */
 double param_moved(const struct param_row *row, double value, double by);
 double param_distance(const struct param_row *row, double from, double to);
-
-#endif

@@ -8,8 +8,7 @@
  * A .def file ends by including a file of the same name from kinds/, if the compiler finds one:
  * `make KINDS=folder` adds the kinds of folder/kinds/ without a change of sim/.
  */
-#ifndef FARWIRE_BASE_REGISTRY_H
-#define FARWIRE_BASE_REGISTRY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -64,5 +63,3 @@ const char *const *registry_names(struct arena *arena, const struct registry *re
  * or NULL. */
 const char *registry_unknown(struct arena *arena, const struct registry *registry, const char *name,
 			     const char *also);
-
-#endif

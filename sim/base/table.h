@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Text tables for terminals: aligned columns, numbers to the right, widths counted in UTF-8
  * characters. */
-#ifndef FARWIRE_BASE_TABLE_H
-#define FARWIRE_BASE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,5 +24,3 @@ void table_cell(struct table *table, const char *format, ...) __attribute__((for
  * continues below its beginning. 0, as without this call, leaves lines whole. */
 void table_line_width(struct table *table, size_t width);
 void table_print(const struct table *table, FILE *out);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Reading does not depend on the locale.
  */
-#ifndef FARWIRE_BASE_UNITS_H
-#define FARWIRE_BASE_UNITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ char *number_format(struct arena *arena, int digits, double value);
 /* Reads like strtod in the C locale. The whole text must be a finite decimal number: inf, nan and
  * hexadecimal forms are refused. */
 bool number_parse(const char *text, double *value);
-
-#endif

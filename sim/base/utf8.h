@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks UTF-8. Texts from files and command lines may contain any bytes, but JSON, SVG and HTML
  * output must be valid UTF-8. */
-#ifndef FARWIRE_BASE_UTF8_H
-#define FARWIRE_BASE_UTF8_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ size_t utf8_length(const unsigned char *text);
  * that changes the direction or the language of a text (Unicode 15, categories Cf and C1 controls).
  * Returns 0 for others. Output shows such a character as "\u202e". */
 uint32_t utf8_invisible(const unsigned char *text);
-
-#endif

@@ -8,8 +8,7 @@
  * Growing moves the items, so keep indices, not pointers, across pushes. The old storage stays
  * allocated until the arena ends. It is at most as large as the current storage.
  */
-#ifndef FARWIRE_BASE_VEC_H
-#define FARWIRE_BASE_VEC_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ void *vec_grow(struct arena *arena, void *items, size_t count, size_t *room, siz
 						   : vec_grow((arena), (vec)->items, (vec)->count, \
 							      &(vec)->room, sizeof *(vec)->items), \
 	 &(vec)->items[(vec)->count++])
-
-#endif

@@ -28,8 +28,7 @@
  * `explain` use it. cfg_params reads a group into a struct and records each parameter in the
  * resolution. Afterwards no name is looked up again.
  */
-#ifndef FARWIRE_CFG_CFG_H
-#define FARWIRE_CFG_CFG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,7 +36,6 @@
 #include "sim/base/diag.h"
 #include "sim/base/param.h"
 
-struct arena;
 struct cfg_node; /* one setting, borrowed from the tree */
 
 /* ---- text -> tree ---- */
@@ -160,5 +158,3 @@ const struct cfg_resolution *cfg_resolution_copy(struct arena *arena,
 size_t cfg_param_count(const struct cfg_resolution *resolution);
 const struct cfg_param *cfg_param_at(const struct cfg_resolution *resolution, size_t index);
 const struct cfg_param *cfg_param_find(const struct cfg_resolution *resolution, const char *path);
-
-#endif

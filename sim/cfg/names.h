@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Refuses unknown names, so that a typing error in a key is always reported. */
-#ifndef FARWIRE_CFG_NAMES_H
-#define FARWIRE_CFG_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ const char *cfg_suggestion(struct arena *arena, const char *word, const char *co
 
 /* Returns "a, b, c" with at most 12 words, followed by "..." if there are more. */
 const char *cfg_list(struct arena *arena, const char *const *words, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Internals of a resolution: pending overrides and parameters already read. */
-#ifndef FARWIRE_CFG_RESOLUTION_H
-#define FARWIRE_CFG_RESOLUTION_H
+#pragma once
 
 #include "sim/cfg/cfg.h"
 
@@ -19,5 +18,3 @@ const double *cfg_resolution_draw(struct cfg_resolution *resolution, const char 
 void cfg_resolution_record(struct cfg_resolution *resolution, const struct cfg_param *param);
 /* Returns the arena for data that lives as long as the record. */
 struct arena *cfg_resolution_arena(struct cfg_resolution *resolution);
-
-#endif

@@ -116,11 +116,6 @@ static bool names_setting(const char *at)
 
 /* ---- the parts of a file ---- */
 
-static void scan_line_comment(struct scan *scan, struct file *file)
-{
-	copy_bytes(scan, file, strcspn(file->at, "\n"));
-}
-
 static void scan_block_comment(struct scan *scan, struct file *file)
 {
 	const char *end = strstr(file->at + 2, "*/");
@@ -415,7 +410,7 @@ static void scan_next(struct scan *scan, struct file *file)
 		FATAL(scan, here(file),
 		      "more than %d names and values in all files (use smaller files)", WORDS_MAX);
 	else if (*at == '#' || (at[0] == '/' && at[1] == '/'))
-		scan_line_comment(scan, file);
+		copy_bytes(scan, file, strcspn(at, "\n"));
 	else if (at[0] == '/' && at[1] == '*')
 		scan_block_comment(scan, file);
 	else if (*at == '"')

@@ -8,15 +8,12 @@
  * quantities without quotes, repeated names, trailing commas, long integers. libconfig parses the
  * result.
  */
-#ifndef FARWIRE_CFG_TEXT_H
-#define FARWIRE_CFG_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
-
-struct arena;
 
 struct cfg_source_text {
 	VEC(char) text;           /* ends in NUL, which count includes */
@@ -41,5 +38,3 @@ struct cfg_file_identity {
 };
 const char *cfg_file_load(struct arena *scratch, const char *path,
 			  struct cfg_file_identity *identity, const char **wrong);
-
-#endif

@@ -16,8 +16,7 @@
  * a schedule is proportional to size_B, and a schedule made for 1 B serves all sizes. In
  * schedules of reduce_scatter and all_gather, chunk c belongs to rank c % rank_count. In those
  * of all_to_all it goes from rank c / rank_count to rank c % rank_count. */
-#ifndef FARWIRE_COLLECTIVE_ALGORITHM_H
-#define FARWIRE_COLLECTIVE_ALGORITHM_H
+#pragma once
 
 #include "sim/base/registry.h"
 #include "sim/collective/schedule.h"
@@ -78,5 +77,3 @@ struct algorithm {
 
 REGISTRY_OF(struct algorithm, algorithm);
 uint64_t algorithm_bit(const struct algorithm *algorithm); /* bit in a set of algorithms */
-
-#endif

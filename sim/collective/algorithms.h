@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Declares the algorithms, for the registry in algorithm.c. */
-#ifndef FARWIRE_COLLECTIVE_ALGORITHMS_H
-#define FARWIRE_COLLECTIVE_ALGORITHMS_H
+#pragma once
 
 #include "sim/collective/algorithm.h"
 
@@ -12,5 +11,3 @@
 /* Returns the parent of a node in the first or second of the two trees over count nodes, or count
  * for the root. */
 size_t double_tree_parent(size_t node, size_t count, bool second);
-
-#endif

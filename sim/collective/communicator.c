@@ -294,8 +294,18 @@ const char *communicator_waiting(const struct communicator *comm, struct arena *
 static void rank_started(void *ctx, uint64_t rank)
 {
 	struct operation *operation = ctx;
-	if (!operation->comm->failed)
-		executor_start(operation->comm, operation, (size_t)rank);
+	struct communicator *comm = operation->comm;
+	if (comm->failed)
+		return;
+	if (!operation->plan || operation->plan->schedule->merged_count <= 1) {
+		executor_start(comm, operation, (size_t)rank);
+		return;
+	}
+	if (++operation->begun_count < comm->total_count)
+		return;
+	operation->merged_latency_ps = wire_merged_latency_ps(comm, operation);
+	for (size_t i = 0; i < comm->total_count; i++)
+		executor_start(comm, operation, i);
 }
 
 /* Returns the part of the rank's GPU that the kernel of a collective uses. */

@@ -14,8 +14,7 @@
  * done. So a late rank delays only its neighbours. The library (library.h) chooses algorithm,
  * protocol and channels for each collective and size. A schedule is built once for each choice.
  */
-#ifndef FARWIRE_COLLECTIVE_COMMUNICATOR_H
-#define FARWIRE_COLLECTIVE_COMMUNICATOR_H
+#pragma once
 
 #include "sim/collective/fold.h"
 #include "sim/collective/library.h"
@@ -101,5 +100,3 @@ void communicator_account(const struct communicator *comm);
 /* Describes the first unfinished collective: "all_reduce 3: 4 of 8 ranks there, 1 done, 5 of 9
  * messages delivered". */
 const char *communicator_waiting(const struct communicator *comm, struct arena *arena);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The plugin aws-ofi-nccl, by which NCCL uses Amazon's EFA. shape->efa_generation is 0 for another
  * network. */
-#ifndef FARWIRE_COLLECTIVE_EFA_H
-#define FARWIRE_COLLECTIVE_EFA_H
+#pragma once
 
 #include "sim/collective/library.h"
 
@@ -14,5 +13,3 @@ bool efa_keeps_order(const struct comm_shape *shape);
  * Returns false if NCCL chooses. */
 bool efa_tuned(const struct comm_shape *shape, double size_B, enum cost_model *cost,
 	       enum protocol *protocol);
-
-#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/collective/fold.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
@@ -122,18 +123,29 @@ static void pick(struct arena *scratch, const uint64_t *colours, size_t count, c
 	}
 }
 
-/* Determines the representatives from the colours. */
-static void settle(struct arena *arena, struct fold *fold)
+/* Finds the first machine of each colour. Its leaf and pod represent as many as the machines that
+ * it represents occupy on average. */
+static void settle_near(struct arena *scratch, struct fold *fold)
 {
-	struct arena *scratch = arena_new();
+	double *leaves = ARENA_ARRAY(scratch, fold->leaf_count, double);
+	double *pods = ARENA_ARRAY(scratch, fold->pod_count, double);
+	pick(scratch, fold->colours, fold->machine_count, NULL, fold->like, fold->count_of);
+	for (size_t m = 0; m < fold->machine_count; m++) {
+		double share = (double)fold->count_of[m] / (double)fold->machine_count;
+		leaves[fold->leaf_of[m]] += share * (double)fold->leaf_count;
+		pods[fold->pod_of[fold->leaf_of[m]]] += share * (double)fold->pod_count;
+	}
+	for (size_t leaf = 0; leaf < fold->leaf_count; leaf++)
+		fold->leaf_count_of[leaf] = leaves[leaf] > 0 ? (uint32_t)fmax(1, leaves[leaf]) : 0;
+	for (size_t pod = 0; pod < fold->pod_count; pod++)
+		fold->pod_count_of[pod] = pods[pod] > 0 ? (uint32_t)fmax(1, pods[pod]) : 0;
+}
+
+static void settle_exact(struct arena *scratch, struct fold *fold)
+{
 	struct groups groups = group_colours(scratch, fold);
 	bool *leaf_may = ARENA_ARRAY(scratch, fold->leaf_count, bool);
 	bool *machine_may = ARENA_ARRAY(scratch, fold->machine_count, bool);
-	fold->like = ARENA_ARRAY(arena, fold->machine_count, uint32_t);
-	fold->first_simulated = ARENA_ARRAY(arena, fold->machine_count, uint32_t);
-	fold->count_of = ARENA_ARRAY(arena, fold->machine_count, uint32_t);
-	fold->leaf_count_of = ARENA_ARRAY(arena, fold->leaf_count, uint32_t);
-	fold->pod_count_of = ARENA_ARRAY(arena, fold->pod_count, uint32_t);
 	pick(scratch, groups.pods, fold->pod_count, NULL, NULL, fold->pod_count_of);
 	for (size_t leaf = 0; leaf < fold->leaf_count; leaf++)
 		leaf_may[leaf] = fold->pod_count_of[fold->pod_of[leaf]] > 0;
@@ -141,6 +153,18 @@ static void settle(struct arena *arena, struct fold *fold)
 	for (size_t m = 0; m < fold->machine_count; m++)
 		machine_may[m] = fold->leaf_count_of[fold->leaf_of[m]] > 0;
 	pick(scratch, fold->colours, fold->machine_count, machine_may, fold->like, fold->count_of);
+}
+
+/* Determines the representatives from the colours. */
+static void settle(struct arena *arena, struct fold *fold)
+{
+	struct arena *scratch = arena_new();
+	fold->like = ARENA_ARRAY(arena, fold->machine_count, uint32_t);
+	fold->first_simulated = ARENA_ARRAY(arena, fold->machine_count, uint32_t);
+	fold->count_of = ARENA_ARRAY(arena, fold->machine_count, uint32_t);
+	fold->leaf_count_of = ARENA_ARRAY(arena, fold->leaf_count, uint32_t);
+	fold->pod_count_of = ARENA_ARRAY(arena, fold->pod_count, uint32_t);
+	(fold->near ? settle_near : settle_exact)(scratch, fold);
 	arena_free(scratch);
 	fold->class_count = fold->simulated_count = 0;
 	for (size_t m = 0; m < fold->machine_count; m++) {
@@ -211,8 +235,8 @@ static uint64_t part_label(const struct fold *fold, const struct fold_part *part
 	uint64_t label = fold_mix(part->label, index);
 	for (size_t i = 0; i < part->count; i++) {
 		size_t rank = part->members[i], machine = fold->machine_of[rank];
-		enum fold_level level = fold_level(fold, own, machine);
-		label = fold_mix(label, place_of(fold, rank) * 4 + (uint64_t)level);
+		uint64_t level = fold_distance(fold, own, machine);
+		label = fold_mix(label, place_of(fold, rank) * 4 + level);
 		if (level != FOLD_INSIDE)
 			label = fold_mix(label, fold->colours[machine]);
 	}
@@ -265,7 +289,7 @@ static void look_at_groups(struct fold *fold)
 {
 	struct arena *arena = arena_new();
 	struct groups groups = group_colours(arena, fold);
-	for (size_t m = 0; m < fold->machine_count; m++) {
+	for (size_t m = 0; m < fold->machine_count && !fold->near; m++) {
 		uint32_t leaf = fold->leaf_of[m];
 		fold->colours[m] = fold_mix(fold_mix(fold->colours[m], groups.leaves[leaf]),
 					    groups.pods[fold->pod_of[leaf]]);
@@ -352,7 +376,7 @@ struct fold *fold_part(struct arena *arena, const struct fold *fold, const size_
 	uint32_t *machine_of = ARENA_ARRAY(arena, count, uint32_t);
 	uint32_t *first_rank = ARENA_ARRAY(arena, count + 1, uint32_t);
 	uint32_t *whole = ARENA_ARRAY(arena, count, uint32_t);
-	*part = (struct fold){.rank_count = count, .algorithms = UINT64_MAX};
+	*part = (struct fold){.rank_count = count, .near = fold->near, .algorithms = UINT64_MAX};
 	part->machine_of = machine_of;
 	part->first_rank = first_rank;
 	part->machine_count = part_machines(part, fold, members, machine_of, first_rank, whole);

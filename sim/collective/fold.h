@@ -14,8 +14,7 @@
  * which is counted but not stored (schedule.c), so no algorithm is described twice. A difference,
  * such as a slow machine or an incomplete last leaf, spreads as far as it has influence.
  */
-#ifndef FARWIRE_COLLECTIVE_FOLD_H
-#define FARWIRE_COLLECTIVE_FOLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,6 +45,9 @@ struct fold {
 	size_t class_count;      /* number of simulated machines */
 	size_t simulated_count;  /* number of simulated ranks */
 	uint32_t *rank_of;       /* by simulated rank */
+	/* Machines are alike at any place below leaves. Then rounds of long rings are merged, and
+	 * results are approximate. */
+	bool near;
 	/* set of algorithms for whose schedules the classes are valid, as bits */
 	uint64_t algorithms;
 	/* Used while searching for classes, by machine and by rank; otherwise NULL. */
@@ -55,6 +57,12 @@ struct fold {
 /* The level at which the routes of two machines meet. */
 enum fold_level { FOLD_INSIDE, FOLD_LEAF, FOLD_POD, FOLD_TOP };
 enum fold_level fold_level(const struct fold *fold, size_t machine_a, size_t machine_b);
+/* Returns this level as far as machines that differ in it are not alike. */
+static inline uint64_t fold_distance(const struct fold *fold, size_t machine_a, size_t machine_b)
+{
+	enum fold_level level = fold_level(fold, machine_a, machine_b);
+	return fold->near && level != FOLD_INSIDE ? FOLD_TOP : level;
+}
 /* Returns the switch where the routes of two real machines meet at a level above FOLD_INSIDE. from
  * and to are nodes of their representatives; top is the topmost switch. Returns -1 if there is no
  * route. */
@@ -119,5 +127,3 @@ static inline uint64_t fold_mix(uint64_t hash, uint64_t value)
 {
 	return hash_spread(hash * 0x9E3779B97F4A7C15u + value + 0x632BE59BD9B4E019u);
 }
-
-#endif

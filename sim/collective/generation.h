@@ -2,8 +2,7 @@
 /* NCCL's constants that depend on the generation of the GPUs, and its model of NVLink SHARP (NVLS):
  * the switch adds the values of all GPUs, and copies a value to all of them. Private to choose.c.
  */
-#ifndef FARWIRE_COLLECTIVE_GENERATION_H
-#define FARWIRE_COLLECTIVE_GENERATION_H
+#pragma once
 
 #include "sim/collective/library.h"
 
@@ -18,5 +17,3 @@ double multicast_guess_s(const struct library_params *lib, const struct comm_sha
 /* Sets everything that follows from the choice of the algorithm. */
 void multicast_settle(const struct library_params *lib, const struct comm_shape *shape,
 		      struct collective_choice *choice, double size_B);
-
-#endif

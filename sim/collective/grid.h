@@ -7,8 +7,7 @@
  * The buffer is divided into independent pieces. With one piece, the phases of each rank follow
  * each other (hierarchical). With several pieces, one piece can use the network while another one
  * is inside a node (multi_ring). */
-#ifndef FARWIRE_COLLECTIVE_GRID_H
-#define FARWIRE_COLLECTIVE_GRID_H
+#pragma once
 
 #include "sim/collective/algorithm.h"
 
@@ -20,5 +19,3 @@ const struct schedule *grid_build(struct arena *arena, const struct algorithm_sp
  * inside or across plus the time before the first and after the last piece. */
 double grid_ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link,
 		    size_t piece_count);
-
-#endif

@@ -20,8 +20,7 @@
  * arrived. On equal wires that are not shared this takes the same time as separate pieces, at the
  * cost of one message.
  */
-#ifndef FARWIRE_COLLECTIVE_INTERNAL_H
-#define FARWIRE_COLLECTIVE_INTERNAL_H
+#pragma once
 
 #include "sim/base/vec.h"
 #include "sim/collective/communicator.h"
@@ -70,12 +69,14 @@ struct operation {
 	struct collective_choice choice;
 	struct plan *plan; /* NULL: a single rank, nothing to do */
 	struct execution *execution;
-	double scale_ratio;  /* size of chunks relative to the plan's */
-	double train_count;  /* pieces in each chunk; 1: no trains */
-	bool *arrived;       /* by rank */
-	size_t *steps_left;  /* by rank */
-	int64_t *started_ps; /* by rank */
-	size_t over_count;   /* finished ranks */
+	double scale_ratio; /* size of chunks relative to the plan's */
+	double train_count; /* pieces in each chunk; 1: no trains */
+	size_t begun_count; /* ranks that wait for the last one, with which merged rounds begin */
+	int64_t merged_latency_ps; /* latency of a message of merged rounds */
+	bool *arrived;             /* by rank */
+	size_t *steps_left;        /* by rank */
+	int64_t *started_ps;       /* by rank */
+	size_t over_count;         /* finished ranks */
 	uint64_t sends_count, deliveries_count;
 	double sent_B, delivered_B;
 	const char *label; /* name in the trace */
@@ -178,5 +179,3 @@ void executor_head_over(struct communicator *comm, struct operation *operation, 
 void executor_step_over(struct communicator *comm, struct operation *operation, uint32_t step);
 struct message_state *message_take(struct communicator *comm);
 void message_give(struct communicator *comm, struct message_state *message);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Distance of a GPU from an adapter or another GPU in the same machine, in the levels that NCCL
  * uses for NCCL_NET_GDR_LEVEL and NCCL_P2P_LEVEL (src/graph/topo.h, path types). */
-#ifndef FARWIRE_COLLECTIVE_LEVEL_H
-#define FARWIRE_COLLECTIVE_LEVEL_H
+#pragma once
 
 #include "sim/fabric/fabric.h"
 
@@ -20,5 +19,3 @@ enum path_level {
 int root_of(struct fabric *fabric, int gpu_node, int host_node);
 /* root_node: root_of the GPU. */
 enum path_level path_level(const struct fabric *fabric, const struct route *route, int root_node);
-
-#endif

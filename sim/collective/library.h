@@ -18,8 +18,7 @@
  *
  * A file models/exchanges/x.cfg has these keys in its group `library`.
  */
-#ifndef FARWIRE_COLLECTIVE_LIBRARY_H
-#define FARWIRE_COLLECTIVE_LIBRARY_H
+#pragma once
 
 #include "sim/base/param.h"
 #include "sim/collective/algorithm.h"
@@ -173,5 +172,3 @@ struct collective_choice openmpi_choose(const struct library_params *library,
 struct collective_choice library_choose(const struct library_params *library,
 					const struct comm_shape *shape, enum collective collective,
 					double size_B);
-
-#endif

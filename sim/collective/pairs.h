@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A hash table for values of (from, to, channel), with open addressing. It is never iterated, so
  * the positions in it have no influence on results. */
-#ifndef FARWIRE_COLLECTIVE_PAIRS_H
-#define FARWIRE_COLLECTIVE_PAIRS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct pairs { /* an all-zero struct is empty */
 /* Returns the place of a value, which is NULL at first. Each number must be below 2^21. The place
  * is valid until the next call. */
 void **pairs_at(struct arena *arena, struct pairs *pairs, size_t from, size_t to, size_t channel);
-
-#endif

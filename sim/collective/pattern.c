@@ -5,6 +5,11 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/collective/fold.h"
+
+/* Largest number of messages of a rank in a lap if machines are alike at any place (fold->near). A
+ * message then stands for several rounds. */
+enum { ROUNDS_NEAR = 16 };
 
 double *pattern_cut(struct arena *arena, size_t chunk_count, double size_B)
 {
@@ -97,19 +102,19 @@ struct pattern_nodes pattern_nodes(struct arena *arena, const struct algorithm_s
 static void lap_folded(struct schedule_builder *builder, const struct pattern_ring *ring,
 		       bool reduces)
 {
-	size_t count = ring->count;
+	size_t count = ring->count, rounds = ring->rounds > 0 ? ring->rounds : count - 1;
 	for (size_t p = 0; p < count && count > 1; p++) {
 		ring->sends[p] =
 			schedule_send(builder, ring->ranks[p], ring->ranks[(p + 1) % count],
 				      ring->chunk, ring->channel, &ring->last[ring->ranks[p]], 1);
-		schedule_repeat(builder, ring->sends[p], count - 1, ring->span);
+		schedule_repeat(builder, ring->sends[p], rounds, ring->span);
 	}
 	for (size_t p = 0; p < count && count > 1; p++) {
 		uint32_t *last = &ring->last[ring->ranks[p]];
 		*last = (reduces ? schedule_reduce : schedule_copy)(
 			builder, ring->ranks[p], ring->chunk, ring->channel,
 			ring->sends[(p + count - 1) % count], last, 1);
-		schedule_repeat(builder, *last, count - 1, ring->span);
+		schedule_repeat(builder, *last, rounds, ring->span);
 	}
 }
 
@@ -148,19 +153,24 @@ void pattern_lap(struct schedule_builder *builder, const struct pattern_ring *ri
 const struct schedule *pattern_rings(struct arena *arena, const struct algorithm_spec *spec,
 				     enum collective collective, bool reduces, bool gathers)
 {
-	size_t n = spec->rank_count, chunk_count = spec->channel_count * n;
+	size_t n = spec->rank_count, chunk_count = spec->channel_count * n, rounds = n - 1;
+	if (spec->fold && spec->fold->near && rounds > ROUNDS_NEAR)
+		rounds = ROUNDS_NEAR;
+	double merged_count = n > 1 ? (double)(n - 1) / (double)rounds : 1;
 	struct schedule_builder *builder =
 		schedule_builder_new(arena, collective, n, spec->channel_count, chunk_count,
-				     pattern_cut(arena, chunk_count, spec->size_B));
+				     pattern_cut(arena, chunk_count, spec->size_B * merged_count));
 	schedule_fold(builder, spec->fold);
+	schedule_merge(builder, merged_count);
 	size_t lap_count = (size_t)reduces + (size_t)gathers;
-	size_t step_count = 2 * lap_count * spec->channel_count * n * (n - 1);
+	size_t step_count = 2 * lap_count * spec->channel_count * n * rounds;
 	schedule_reserve(builder, step_count, step_count);
 	uint32_t *sends = ARENA_ARRAY(arena, n, uint32_t);
 	for (size_t channel = 0; channel < spec->channel_count; channel++) {
 		uint32_t *ranks = pattern_ranks(arena, spec, channel);
 		struct pattern_ring ring = {.channel = channel,
 					    .count = n,
+					    .rounds = rounds,
 					    .ranks = ranks,
 					    .part = ranks,
 					    .chunk = channel * n,

@@ -6,8 +6,7 @@
  * the last one. `last` contains this step for each rank (NO_STEP at first). Passing one `last` from
  * pattern to pattern makes them run in sequence on each rank.
  */
-#ifndef FARWIRE_COLLECTIVE_PATTERN_H
-#define FARWIRE_COLLECTIVE_PATTERN_H
+#pragma once
 
 #include "sim/collective/algorithm.h"
 
@@ -33,6 +32,7 @@ struct pattern_ring {
 	size_t channel, count;
 	const uint32_t *ranks; /* by position */
 	const uint32_t *part;  /* part that belongs to a position; NULL: part = position */
+	size_t rounds;         /* folded only: messages of each rank in a lap; 0: count - 1 */
 	size_t chunk, span;    /* first chunk of part 0, and chunks of a part */
 	uint32_t *last;        /* by rank */
 	uint32_t *sends;       /* scratch memory for count * span entries */
@@ -80,5 +80,3 @@ size_t pattern_power(size_t n);
 
 /* Accepts every specification. */
 const char *pattern_any(const struct algorithm_spec *spec);
-
-#endif

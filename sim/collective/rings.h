@@ -7,8 +7,7 @@
  * node completely before the next. Ring k enters and leaves at the GPU of the k-th NIC, so that all
  * NICs are used.
  */
-#ifndef FARWIRE_COLLECTIVE_RINGS_H
-#define FARWIRE_COLLECTIVE_RINGS_H
+#pragma once
 
 #include "sim/collective/fold.h"
 #include "sim/collective/library.h"
@@ -36,5 +35,3 @@ struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct
 struct rings rings_in_order(struct arena *arena, struct fabric *fabric,
 			    const struct ring_place *ranks, size_t rank_count, unsigned traffic,
 			    const struct fold *fold);
-
-#endif

@@ -9,8 +9,7 @@
  * one left, first by NVLink and then by the PCIe route. So the ring walks the PCIe tree branch by
  * branch and crosses each of its links once per direction.
  */
-#ifndef FARWIRE_COLLECTIVE_RINGS_NODE_H
-#define FARWIRE_COLLECTIVE_RINGS_NODE_H
+#pragma once
 
 #include "sim/collective/rings.h"
 
@@ -30,5 +29,3 @@ struct node_rings node_rings_find(struct arena *arena, struct fabric *fabric,
 double link_goodput_Bps(const struct link_traits *traits, int direction);
 /* Returns the node of a rank for routes: its GPU, or its host for host memory. */
 int ring_place_node(const struct ring_place *place);
-
-#endif

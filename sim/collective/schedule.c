@@ -85,7 +85,8 @@ struct schedule_builder *schedule_builder_new(struct arena *arena, enum collecti
 					      .rank_count = rank_count,
 					      .channel_count = channel_count,
 					      .chunk_count = chunk_count,
-					      .chunk_B = chunk_B};
+					      .chunk_B = chunk_B,
+					      .merged_count = 1};
 	return builder;
 }
 
@@ -120,6 +121,11 @@ bool schedule_is_folded(const struct schedule_builder *builder)
 	return builder->fold != NULL;
 }
 
+void schedule_merge(struct schedule_builder *builder, double round_count)
+{
+	builder->schedule.merged_count = round_count;
+}
+
 static uint32_t folded_rank(const struct schedule_builder *builder, uint32_t step)
 {
 	return (uint32_t)((uint64_t)step >> builder->number_bits);
@@ -138,7 +144,7 @@ static uint64_t look(const struct schedule_builder *builder, uint64_t label, siz
 	uint32_t own = fold->machine_of[rank], machine = fold->machine_of[other];
 	label = fold_mix(label, fold->colours[machine]);
 	return fold_mix(label, (other - fold->first_rank[machine]) * 4 +
-				       (uint64_t)fold_level(fold, own, machine));
+				       fold_distance(fold, own, machine));
 }
 
 static uint32_t see(struct schedule_builder *builder, const struct schedule_step *step,

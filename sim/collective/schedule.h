@@ -17,16 +17,13 @@
  * Any graph can be executed (communicator.h) and checked symbolically (tests/schedule_meaning.h),
  * so a new algorithm is only a file that builds a graph.
  */
-#ifndef FARWIRE_COLLECTIVE_SCHEDULE_H
-#define FARWIRE_COLLECTIVE_SCHEDULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "sim/base/registry.h"
-
-struct arena;
 
 enum collective {
 	COLLECTIVE_ALL_REDUCE,
@@ -74,7 +71,10 @@ struct schedule_step {
 struct schedule {
 	enum collective collective;
 	size_t rank_count, channel_count, chunk_count, step_count;
-	const double *chunk_B;             /* size of each chunk */
+	const double *chunk_B; /* size of each chunk */
+	/* Number of rounds of a ring for which one message stands. If there are several, the first
+	 * messages begin when all ranks have arrived. */
+	double merged_count;
 	const struct schedule_step *steps; /* every step comes after the steps that it depends on */
 	const uint32_t *after;
 	/* For folded schedules, where ranks are the simulated ones and peers any ranks. By step;
@@ -91,6 +91,8 @@ struct schedule_builder *schedule_builder_new(struct arena *arena, enum collecti
  * simulated ranks. NULL: nothing is folded. Call it before the first step. */
 void schedule_fold(struct schedule_builder *builder, const struct fold *fold);
 bool schedule_is_folded(const struct schedule_builder *builder);
+/* Sets the number of rounds of a ring for which one message stands. */
+void schedule_merge(struct schedule_builder *builder, double round_count);
 /* Folded schedules only: the last added send, and the reduction or copy that its rank adds next,
  * form a loop; and so does the latter. */
 void schedule_repeat(struct schedule_builder *builder, uint32_t step, size_t rounds, size_t span);
@@ -107,5 +109,3 @@ uint32_t schedule_reduce(struct schedule_builder *builder, size_t rank, size_t c
 uint32_t schedule_copy(struct schedule_builder *builder, size_t rank, size_t chunk, size_t channel,
 		       uint32_t source, const uint32_t *after, size_t after_count);
 const struct schedule *schedule_finish(struct schedule_builder *builder);
-
-#endif

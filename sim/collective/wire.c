@@ -97,7 +97,7 @@ static void charge_for_all(const struct communicator *comm, const struct way *wa
 }
 
 /* Computes the flow of a message of size_B. */
-static void leg_prepare(struct communicator *comm, const struct way *way, struct leg *leg,
+static void leg_prepare(const struct communicator *comm, const struct way *way, struct leg *leg,
 			double size_B, double goodput_ratio, double cap_Bps)
 {
 	struct flow_spec *flow = &leg->flow;
@@ -268,7 +268,9 @@ static void check_message(const struct communicator *comm, const struct message_
 	double carried_ratio = fmax(1, message->operation->choice.goodput_ratio[way->class]);
 	way->delivered_B += message->size_B / carried_ratio;
 	double taken_s = s_from_ps(engine_now_ps(comm->spec.engine) - message->started_ps);
-	double least_s = way->least_s + message->size_B * way->least_spB;
+	double least_s = message->size_B * way->least_spB;
+	if (message->operation->merged_latency_ps == 0)
+		least_s += way->least_s;
 	if (taken_s < least_s * (1 - slack_ratio) - slack_s)
 		engine_fail(comm->spec.engine,
 			    "%s: %.17g bytes from rank %zu to %zu arrived after %.12f s, but the "
@@ -285,7 +287,8 @@ static void delivered(void *ctx, uint64_t arg)
 	check_message(comm, message);
 	if (message->head.serial != 0 && engine_cancel(comm->spec.engine, message->head))
 		executor_head_over(comm, operation, step);
-	comm->ranks[message->wire->way->to].last_B = message->size_B / operation->train_count;
+	comm->ranks[message->wire->way->to].last_B =
+		message->size_B / operation->train_count / operation->plan->schedule->merged_count;
 	comm->counters.delivered_B += message->size_B * comm->ranks[message->wire->way->from].count;
 	operation->delivered_B += message->size_B;
 	operation->deliveries_count++;
@@ -296,20 +299,50 @@ static void delivered(void *ctx, uint64_t arg)
 		rendezvous_over(comm, wire);
 }
 
-/* Returns the time from the last byte leaving until the message can be used. */
-static int64_t latency_ps(const struct communicator *comm, const struct message_state *message)
+/* Returns the time from the last byte of a piece leaving until it can be used. */
+static int64_t way_latency_ps(const struct communicator *comm, const struct operation *operation,
+			      const struct way *way, double piece_B)
 {
-	const struct way *way = message->wire->way;
-	double latency_s = message->operation->choice.hop_s[way->class] * way->hop_count;
+	double latency_s = operation->choice.hop_s[way->class] * way->hop_count;
 	for (size_t i = 0; i < way->leg_count; i++) {
 		const struct leg *leg = &way->legs[i];
-		double piece_B = message->size_B / message->operation->train_count;
 		double slice_B = fmin(comm->library->slice_B, piece_B);
 		latency_s += leg->latency_s;
 		if (leg->staged_count > 0)
 			latency_s += leg->staged_count * slice_B / leg->alone_Bps;
 	}
 	return ps_from_s(latency_s);
+}
+
+static int64_t latency_ps(const struct communicator *comm, const struct message_state *message)
+{
+	const struct operation *operation = message->operation;
+	if (operation->merged_latency_ps > 0)
+		return operation->merged_latency_ps;
+	return way_latency_ps(comm, operation, message->wire->way,
+			      message->size_B / operation->train_count);
+}
+
+int64_t wire_merged_latency_ps(const struct communicator *comm, const struct operation *operation)
+{
+	const struct schedule *schedule = operation->plan->schedule;
+	double sum_ps = 0, count = 0;
+	for (size_t s = 0; s < schedule->step_count; s++) {
+		const struct schedule_step *step = &schedule->steps[s];
+		if (step->kind != STEP_SEND)
+			continue;
+		struct way *way = operation->plan->wires[s]->way;
+		double size_B = schedule->chunk_B[step->chunk] * operation->scale_ratio;
+		for (size_t i = 0; i < way->leg_count; i++)
+			leg_prepare(comm, way, &way->legs[i], size_B,
+				    operation->choice.goodput_ratio[way->class],
+				    operation->choice.channel_cap_Bps[way->class]);
+		sum_ps += comm->ranks[step->rank].count *
+			  (double)way_latency_ps(comm, operation, way,
+						 size_B / schedule->merged_count);
+		count += comm->ranks[step->rank].count;
+	}
+	return (int64_t)(sum_ps / count * schedule->merged_count);
 }
 
 static void part_over(struct communicator *comm, struct message_state *message, unsigned parts)

@@ -5,8 +5,7 @@
  * a message crosses as one flow, and possibly a socket. A wire is a way and a channel. Its messages
  * leave one after the other: the next one when the last byte of the previous one has left.
  */
-#ifndef FARWIRE_COLLECTIVE_WIRE_H
-#define FARWIRE_COLLECTIVE_WIRE_H
+#pragma once
 
 #include "sim/collective/internal.h"
 
@@ -85,6 +84,9 @@ struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t
 /* Puts the message of a step into its wire. */
 struct message_state *wire_send(struct communicator *comm, struct operation *operation,
 				uint32_t step);
+/* Returns the latency of a message that stands for several rounds of rings: the sum over as many
+ * wires, on average over all wires of the rings. */
+int64_t wire_merged_latency_ps(const struct communicator *comm, const struct operation *operation);
 /* Reports that the sender of a train has all of it. */
 void wire_feed(struct communicator *comm, struct message_state *train);
 /* Starts the wire's next message if it may start. */
@@ -121,5 +123,3 @@ void rendezvous_over(struct communicator *comm, struct wire *wire);
 struct socket *socket_find(struct communicator *comm, size_t from, size_t to, size_t channel);
 /* Opens all sockets, then calls fn. Sockets that are created later open at once. */
 void sockets_open(struct communicator *comm, event_fn *fn, void *ctx, uint64_t arg);
-
-#endif

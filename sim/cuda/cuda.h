@@ -5,8 +5,7 @@
  * program.h describes the calls of one step. The player (sim/workload/player.h) makes them on a
  * port, step after step.
  */
-#ifndef FARWIRE_CUDA_CUDA_H
-#define FARWIRE_CUDA_CUDA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -175,5 +174,3 @@ struct cuda_port *local_port_new(struct arena *arena, struct cuda_process *proce
  * ports has one port for each device and is borrowed. With one device, its own port is returned. */
 struct cuda_port *device_ports_join(struct arena *arena, struct cuda_port *const *ports,
 				    size_t device_count);
-
-#endif

@@ -15,8 +15,7 @@
  * Frameworks (sim/training), recordings (sim/traces) and tests make programs;
  * sim/workload/player.h plays them.
  */
-#ifndef FARWIRE_CUDA_PROGRAM_H
-#define FARWIRE_CUDA_PROGRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -75,5 +74,3 @@ static inline size_t program_device_count(const struct program *program)
 {
 	return program->device_count > 1 ? program->device_count : 1;
 }
-
-#endif

@@ -8,7 +8,6 @@
 #include <stdarg.h>
 
 #include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/engine/queue.h"
 
 struct engine {

@@ -13,8 +13,7 @@
  * Rounding: ps_from_s rounds a duration to the nearest picosecond, halves away from zero. A module
  * that divides a size by a bandwidth rounds up, because a transfer ends with its last bit.
  */
-#ifndef FARWIRE_ENGINE_ENGINE_H
-#define FARWIRE_ENGINE_ENGINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +21,6 @@
 
 #include "sim/base/diag.h"
 
-struct arena;
 struct engine;
 struct trace;
 
@@ -158,5 +156,3 @@ static inline struct trace *engine_trace(const struct engine *engine)
 {
 	return ((const struct engine_clock *)engine)->trace;
 }
-
-#endif

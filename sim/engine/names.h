@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Maps names to small numbers. Names are numbered 0, 1, 2 ... in the order of adding and are found
  * by hashing. */
-#ifndef FARWIRE_ENGINE_NAMES_H
-#define FARWIRE_ENGINE_NAMES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ int names_find(const struct names *names, const char *name); /* -1 if not found 
 int names_add(struct names *names, const char *name);
 size_t names_count(const struct names *names);
 const char *names_at(const struct names *names, size_t index);
-
-#endif

@@ -12,8 +12,7 @@
  * void nodes outnumber valid ones. The serial of a slot changes each time it is emptied, so an old
  * id never matches a newer event. Storage grows by doubling and is freed only with the arena.
  */
-#ifndef FARWIRE_ENGINE_QUEUE_H
-#define FARWIRE_ENGINE_QUEUE_H
+#pragma once
 
 #include "sim/engine/engine.h"
 
@@ -37,5 +36,3 @@ size_t queue_count(const struct queue *queue);
 int64_t queue_next_ps(struct queue *queue);
 /* Removes and returns the earliest event. The queue must not be empty. */
 struct event queue_take(struct queue *queue);
-
-#endif

@@ -6,8 +6,7 @@
  * does nothing with a NULL trace, so callers need no test. Numbers in results never come from the
  * trace. They come from counters, which are always kept.
  */
-#ifndef FARWIRE_ENGINE_TRACE_H
-#define FARWIRE_ENGINE_TRACE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ size_t trace_track_count(const struct trace *trace);
 const char *trace_track_group(const struct trace *trace, size_t track);
 const char *trace_track_name(const struct trace *trace, size_t track);
 const char *span_kind_name(enum span_kind kind); /* for example "call" or "kernel" */
-
-#endif

@@ -23,8 +23,7 @@
  * least latency, then fewest hops, then the order of names. So the order of the configuration has
  * no influence.
  */
-#ifndef FARWIRE_FABRIC_FABRIC_H
-#define FARWIRE_FABRIC_FABRIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +31,6 @@
 
 #include "sim/engine/engine.h"
 
-struct arena;
 struct fabric;
 struct link_kind;
 
@@ -203,5 +201,3 @@ void fabric_account(struct fabric *fabric);
 /* Describes active flows, for example "3 flows, the first over 'wire a>b', 'h.dram'", in arena.
  * Returns NULL if there are none. */
 const char *fabric_unfinished(const struct fabric *fabric, struct arena *arena);
-
-#endif

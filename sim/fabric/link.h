@@ -4,8 +4,7 @@
  * Each kind has its own file (link_pcie.c ...) with a parameter struct, its rows and a const struct
  * link_kind, and one line in link_kinds.def.
  */
-#ifndef FARWIRE_FABRIC_LINK_H
-#define FARWIRE_FABRIC_LINK_H
+#pragma once
 
 #include "sim/base/param.h"
 #include "sim/base/registry.h"
@@ -36,5 +35,3 @@ static inline bool link_carries(const struct link_kind *kind, unsigned traffic)
 }
 
 REGISTRY_OF(struct link_kind, link_kind);
-
-#endif

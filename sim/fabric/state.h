@@ -11,8 +11,7 @@
  * they started. Every sum over flows that determines a rate runs in that order. So rates do not
  * depend on which change caused the solution.
  */
-#ifndef FARWIRE_FABRIC_STATE_H
-#define FARWIRE_FABRIC_STATE_H
+#pragma once
 
 #include "sim/base/vec.h"
 #include "sim/engine/names.h"
@@ -241,5 +240,3 @@ void fabric_rate_check(const struct fabric *fabric, const struct flow *flow, dou
 
 /* Drops the kept routes after a change of the topology. */
 void fabric_routes_forget(struct fabric *fabric);
-
-#endif

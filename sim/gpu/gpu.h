@@ -19,8 +19,7 @@
  * while they wait for their peers (gpu_reserve_add). Bytes that move through the GPU's memory take
  * GPU-seconds from kernels (gpu_traffic_add).
  */
-#ifndef FARWIRE_GPU_GPU_H
-#define FARWIRE_GPU_GPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +28,6 @@
 #include "sim/engine/engine.h"
 #include "sim/fabric/fabric.h"
 
-struct arena;
 struct gpu;
 struct gpu_context;
 struct gpu_stream;
@@ -188,5 +186,3 @@ uint64_t gpu_kernels_count(const struct gpu_context *context);
 /* Returns the sum of the nominal durations of the tenant's kernels, without slowdown by sharing.
  * A running kernel counts as far as it has progressed. */
 int64_t gpu_context_work_ps(struct gpu_context *context);
-
-#endif

@@ -7,8 +7,7 @@
  * waiters, or running. The code that ends this state calls stream_head_over, which notifies all
  * waiters and begins the next operation.
  */
-#ifndef FARWIRE_GPU_INTERNAL_H
-#define FARWIRE_GPU_INTERNAL_H
+#pragma once
 
 #include "sim/gpu/gpu.h"
 
@@ -109,5 +108,3 @@ struct gpu_stream {
 
 void busy_clock_begin(struct busy_clock *busy, int64_t now_ps);
 void busy_clock_end(struct busy_clock *busy, int64_t now_ps);
-
-#endif

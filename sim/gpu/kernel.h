@@ -9,8 +9,7 @@
  * Where the rates of a network on a GPU were measured, two fitted numbers replace the law
  * (`efficiency.GPU.NETWORK.*`).
  */
-#ifndef FARWIRE_GPU_KERNEL_H
-#define FARWIRE_GPU_KERNEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ double gpu_peak_flops(const struct gpu_params *gpu, enum number_type type);
  * bytes decide. Without them it is the time of the fastest algorithm by the law. */
 double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
 			 const struct kernel_work *work);
-
-#endif

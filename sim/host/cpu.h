@@ -19,8 +19,7 @@
  * Work is given in seconds at the reference clock REFERENCE_CLOCK_HZ. It takes work * reference /
  * clock.
  */
-#ifndef FARWIRE_HOST_CPU_H
-#define FARWIRE_HOST_CPU_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +27,6 @@
 #include "sim/engine/engine.h"
 #include "sim/fabric/fabric.h"
 
-struct arena;
 struct cpu;
 
 /* All costs of host work are given at this clock. */
@@ -70,5 +68,3 @@ int cpu_pool(const struct cpu *cpu);
  * which fabric_carried counts. */
 /* exported: tests check the time that a core is charged */
 double cpu_busy_s(const struct cpu *cpu);
-
-#endif

@@ -23,8 +23,7 @@
  * virtual CPUs if it has fewer than the host has cores. When a pool has more runnable threads than
  * cores, the cost of switching between threads slows down all its work.
  */
-#ifndef FARWIRE_HOST_HOST_H
-#define FARWIRE_HOST_HOST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,8 +31,6 @@
 #include "sim/base/param.h"
 #include "sim/fabric/fabric.h"
 #include "sim/host/cpu.h"
-
-struct arena;
 
 struct host_params {
 	double cores_count;
@@ -195,5 +192,3 @@ void guest_work_add(struct guest *guest, double work_s, double threads_count,
  * It is NULL at first. */
 struct dma_pool;
 struct dma_pool **host_dma_pool(struct host *host);
-
-#endif

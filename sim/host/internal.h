@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shared by the files of this folder only. */
-#ifndef FARWIRE_HOST_INTERNAL_H
-#define FARWIRE_HOST_INTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ struct cpu *host_core_reserve(struct host *host);
 void pool_init(struct core_pool *pool, struct host *host, const char *name, double cores_count);
 /* Chooses the guest's pool on first use: a pinned guest takes its cores. */
 void guest_settle(struct guest *guest);
-
-#endif

@@ -16,8 +16,7 @@
  * virtual machine is a virtual disk. It adds work and a wait to each request (guest.disk_request)
  * and reaches a part of the bandwidth (guest.disk_ratio).
  */
-#ifndef FARWIRE_HOST_STORAGE_H
-#define FARWIRE_HOST_STORAGE_H
+#pragma once
 
 #include "sim/base/param.h"
 #include "sim/host/host.h"
@@ -63,5 +62,3 @@ struct storage_write {
 };
 /* Returns false, and starts nothing, if there is no route. */
 bool storage_write(struct storage *storage, const struct storage_write *write);
-
-#endif

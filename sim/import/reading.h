@@ -7,8 +7,7 @@
  * nothing is lost silently: records that were not used are listed if their names suggest that they
  * change the time of a step.
  */
-#ifndef FARWIRE_IMPORT_READING_H
-#define FARWIRE_IMPORT_READING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ void reading_note(struct reading *reading, const char *format, ...)
 /* Completes `imported`. Returns false if there were errors. `records` names the records in the
  * plural. */
 bool reading_done(struct reading *reading, const char *records, struct imported *imported);
-
-#endif

@@ -8,8 +8,7 @@
  * A setting's path is made of lower-case words with '_', joined by '.': "zero_optimization.stage".
  * Elements of a list have numbers. Fields (fields.def) say which names of which tools mean the
  * same. */
-#ifndef FARWIRE_IMPORT_SETTINGS_H
-#define FARWIRE_IMPORT_SETTINGS_H
+#pragma once
 
 #include "sim/import/reading.h"
 
@@ -59,5 +58,3 @@ bool settings_plan_key(const char *name, size_t length, const char **key);
  * are the first and the last field that belong to the other importer. */
 void settings_account(struct settings *settings, enum field first, enum field last,
 		      const char *other);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A machine as files of other tools describe it: a tree of PCI devices below sockets, and NVLinks.
  * Each reader adds what its file holds; topology.c completes it with assumptions and writes it. */
-#ifndef FARWIRE_IMPORT_TOPOLOGY_H
-#define FARWIRE_IMPORT_TOPOLOGY_H
+#pragma once
 
 #include "sim/import/reading.h"
 
@@ -57,5 +56,3 @@ void topology_read_smi(struct machine_read *machine, const char *path, const cha
 void topology_read_hwloc(struct machine_read *machine, const char *path, const char *text,
 			 size_t size_B);
 void topology_read_fabric(struct machine_read *machine, const char *path, const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads XML with expat, element by element. */
-#ifndef FARWIRE_IMPORT_XML_H
-#define FARWIRE_IMPORT_XML_H
+#pragma once
 
 #include "sim/import/reading.h"
 
@@ -24,5 +23,3 @@ bool xml_read(struct reading *reading, const char *path, const char *text, size_
 	      const struct xml_reader *reader);
 /* Returns "" if the attribute is missing. */
 const char *xml_attribute(const struct xml_element *element, const char *name);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A value is valid only while the json_take function that received it runs. A missing value is
  * NULL, and every function here accepts NULL. */
-#ifndef FARWIRE_JSON_DOCUMENT_H
-#define FARWIRE_JSON_DOCUMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ size_t json_size(const struct json_t *value);
 const struct json_t *json_at(const struct json_t *list, size_t index);
 const struct json_t *json_member(const struct json_t *record, const char *key);
 const char *json_key_at(const struct json_t *record, size_t index);
-
-#endif

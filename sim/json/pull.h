@@ -13,8 +13,7 @@
  * Several values that follow each other are JSON Lines. The grammar is that of RFC 8259, with
  * two exceptions that real files need: NaN and Infinity are numbers, and texts may contain
  * control characters. */
-#ifndef FARWIRE_JSON_PULL_H
-#define FARWIRE_JSON_PULL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ enum jp_token jp_next(struct jp_reader *reader);
 bool jp_skip(struct jp_reader *reader);
 /* Skips the rest of the innermost object or array. Returns false after an error. */
 bool jp_leave(struct jp_reader *reader);
-
-#endif

@@ -15,8 +15,7 @@
  * may not. The owner of the file looks for its errors. This writer needs only the C library and
  * sim/base/utf8.h, since farwire-probe is built with it on machines that have nothing else.
  */
-#ifndef FARWIRE_JSON_WRITE_H
-#define FARWIRE_JSON_WRITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ void jw_digits(struct json_writer *json, const char *key, const char *format, ..
 
 /* Writes a number without a key, as in CSV. */
 void jw_number(FILE *out, double value);
-
-#endif

@@ -14,8 +14,7 @@
  * jobs these are also the parameters of exchange, library, input and storage. Results are
  * therefore the same with and without stored baselines. The key assumes that input files do not
  * change while it is in use. */
-#ifndef FARWIRE_PREDICT_BASELINES_H
-#define FARWIRE_PREDICT_BASELINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ struct baseline_key baseline_solo_key(struct arena *arena, const struct scenario
 bool baselines_find(struct baselines *baselines, struct baseline_key key, double *value);
 /* Stores a copy of the key and the value. At most a few thousand values are stored. */
 void baselines_add(struct baselines *baselines, struct baseline_key key, double value);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Divides the step time into parts by cause and finds the bottleneck. */
-#ifndef FARWIRE_PREDICT_BREAKDOWN_H
-#define FARWIRE_PREDICT_BREAKDOWN_H
+#pragma once
 
 #include "sim/predict/predict.h"
 
@@ -10,5 +9,3 @@
  * failed. */
 void breakdown_summarize(struct arena *arena, const struct point *point,
 			 const struct scenario *scenario, struct prediction *prediction);
-
-#endif

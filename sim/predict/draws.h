@@ -5,8 +5,7 @@
  * each draw has its own parameter values and its own random numbers, from the seed and its
  * number. A draw may fail, for example if packet loss breaks a connection. It then counts as a
  * throughput of 0. The low end of a throughput is 0 if more than 1 in 20 draws fail. */
-#ifndef FARWIRE_PREDICT_DRAWS_H
-#define FARWIRE_PREDICT_DRAWS_H
+#pragma once
 
 #include "sim/predict/predict.h"
 #include "sim/predict/unknowns.h"
@@ -46,5 +45,3 @@ struct estimate error_alone(struct model_error error, double value);
  * If the draws do not correspond (other number or seed), the two intervals are combined as if
  * they were independent. */
 struct estimate draws_quotient(const struct prediction *a, const struct prediction *b);
-
-#endif

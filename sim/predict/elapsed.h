@@ -8,8 +8,7 @@
  * An evaluation takes for each batch the kernels of a forward pass, or the slowest stage of the
  * input pipeline if that is longer. One checkpoint is simulated, and all take the same time.
  */
-#ifndef FARWIRE_PREDICT_ELAPSED_H
-#define FARWIRE_PREDICT_ELAPSED_H
+#pragma once
 
 #include "sim/predict/predict.h"
 
@@ -17,5 +16,3 @@
  * phases. The point has not failed. */
 void elapsed_add(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 		 struct point *point);
-
-#endif

@@ -7,8 +7,7 @@
  * uncertain parameters are drawn (sim/predict/unknowns.h), and the point is computed for each
  * draw with other random numbers. The 5 and 95 % quantiles of the results bound the 90 %
  * interval. */
-#ifndef FARWIRE_PREDICT_PREDICT_H
-#define FARWIRE_PREDICT_PREDICT_H
+#pragma once
 
 #include "sim/result/result.h"
 #include "sim/scenario/scenario.h"
@@ -67,5 +66,3 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
 const struct prediction *predict_case(struct arena *arena, struct diag *diag,
 				      const struct case_request *request,
 				      const struct predict_options *options, const char **broken);
-
-#endif

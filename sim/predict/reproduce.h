@@ -4,8 +4,7 @@
  * When an invariant breaks, the message ends with the version and this command. It runs the same
  * point with the same seed and the exact values of all drawn parameters, in quotes that a shell
  * takes. */
-#ifndef FARWIRE_PREDICT_REPRODUCE_H
-#define FARWIRE_PREDICT_REPRODUCE_H
+#pragma once
 
 #include "sim/scenario/scenario.h"
 
@@ -13,5 +12,3 @@
  * `scenario` was read from the request. */
 const char *reproducible(struct arena *arena, const struct case_request *request,
 			 const struct scenario *scenario, uint64_t seed, const char *what);
-
-#endif

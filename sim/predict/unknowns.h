@@ -8,8 +8,7 @@
  * are drawn together with their correlations (a Gaussian copula), and follow parameters that the
  * fit took as given. A cost without an interval has the prior of its class. The model error is
  * not drawn; draws_interval adds it. */
-#ifndef FARWIRE_PREDICT_UNKNOWNS_H
-#define FARWIRE_PREDICT_UNKNOWNS_H
+#pragma once
 
 #include "sim/scenario/scenario.h"
 
@@ -38,5 +37,3 @@ double *unknowns_points(struct arena *arena, const struct unknowns *unknowns, si
 /* Sets values[param_count], in SI units, from one point. */
 void unknowns_draw(struct arena *arena, const struct unknowns *unknowns, const double *point,
 		   struct draw_value *values);
-
-#endif

@@ -140,14 +140,10 @@ void remote_connect(struct remote_client *client, event_fn *fn, void *ctx, uint6
 				&client->channels[i], 0);
 }
 
-static struct cpu *remote_core(const struct remote_client *client, unsigned thread)
-{
-	return thread < client->channel_count ? client->channels[thread].client_core : NULL;
-}
-
 static struct cpu *port_core(struct cuda_port *port, unsigned thread)
 {
-	return remote_core((struct remote_client *)port, thread);
+	const struct remote_client *client = (struct remote_client *)port;
+	return thread < client->channel_count ? client->channels[thread].client_core : NULL;
 }
 
 /* ---- order ---- */

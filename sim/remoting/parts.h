@@ -11,8 +11,7 @@
  * The transport wakes the thread that waits for a message, because only the transport can tell
  * whether the thread sleeps. Its `delivered` callback comes after the wake-up.
  */
-#ifndef FARWIRE_REMOTING_PARTS_H
-#define FARWIRE_REMOTING_PARTS_H
+#pragma once
 
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
@@ -277,5 +276,3 @@ void chunk_stage(struct channel *channel);
 void fetch_serve(struct remote_call *call);
 void data_accepted(struct remote_call *call);
 void data_acknowledged(struct remote_call *call);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shared by the policies. Private to sim/remoting. */
-#ifndef FARWIRE_REMOTING_POLICIES_H
-#define FARWIRE_REMOTING_POLICIES_H
+#pragma once
 
 #include "sim/remoting/remoting.h"
 
@@ -15,5 +14,3 @@ enum call_class classify_answered(const struct cuda_call *call);
 /* Returns the class in a runtime that sends calls without a result asynchronously. */
 enum call_class classify_forwarded(const struct runtime_params *params,
 				   const struct cuda_call *call);
-
-#endif

@@ -17,8 +17,7 @@
  * Check: one client with an empty queue follows the recurrence of Wang et al., arXiv 2401.13354
  * (tests/analytic/test_recurrence.c).
  */
-#ifndef FARWIRE_REMOTING_REMOTING_H
-#define FARWIRE_REMOTING_REMOTING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -131,5 +130,3 @@ void remote_account(const struct remote_client *client);
 const char *remote_waiting(const struct remote_client *client, struct arena *arena);
 /* Returns the number of asynchronous calls in batches that were not sent. */
 size_t remote_batched_count(const struct remote_client *client);
-
-#endif

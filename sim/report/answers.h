@@ -4,8 +4,7 @@
  * Each prediction is a row. The answers depend on the kind of the prediction: clients of a GPU, a
  * training job, or a collective. So a table shows the columns that any of its predictions has.
  */
-#ifndef FARWIRE_REPORT_ANSWERS_H
-#define FARWIRE_REPORT_ANSWERS_H
+#pragma once
 
 #include "sim/analysis/plan_search.h"
 #include "sim/analysis/scaling.h"
@@ -23,5 +22,3 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 /* Returns the throughput of a divided by that of b. Returns NaN if one of them failed, or if
  * only one of them is a collective. */
 struct estimate throughput_quotient(const struct prediction *a, const struct prediction *b);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A calibration in sentences and charts, for reports and verbs. */
-#ifndef FARWIRE_REPORT_CALIBRATION_H
-#define FARWIRE_REPORT_CALIBRATION_H
+#pragma once
 
 #include "calib/fit/calibration.h"
 #include "plots/charts.h"
@@ -16,5 +15,3 @@ size_t calibration_sentences(struct arena *arena, const struct calibration *cali
 /* Draws each line and roofline. Returns the number of drawings. */
 size_t calibration_drawings(struct arena *arena, const struct calibration *calibration,
 			    const struct drawing *const **drawings);
-
-#endif

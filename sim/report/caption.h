@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The caption of a figure: version, case, seed, draws and settings, so that it can be repeated. */
-#ifndef FARWIRE_REPORT_CAPTION_H
-#define FARWIRE_REPORT_CAPTION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ struct caption {
 /* Returns for example "farwire 0.1.0, ddl-host, seed 1, 90 % intervals from 24 draws,
  * case.batch=8". */
 const char *caption_text(struct arena *arena, const struct caption *caption);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Converts predictions to the input of charts. */
-#ifndef FARWIRE_REPORT_CHART_DATA_H
-#define FARWIRE_REPORT_CHART_DATA_H
+#pragma once
 
 #include "plots/charts.h"
 #include "sim/analysis/sensitivity.h"
@@ -39,5 +38,3 @@ struct drawing *chart_swings(struct arena *arena, struct chart_text text,
  * this unit: "one-way latency of vswitch (us)". */
 const double *chart_values(struct arena *arena, const char *words, enum quantity quantity,
 			   const double *values, size_t count, const char **label);
-
-#endif

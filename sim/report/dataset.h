@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part of a report about a dataset. dataset.c makes its tables, what_if.c the tables of a
  * what-if, and dataset_figures.c the figures. */
-#ifndef FARWIRE_REPORT_DATASET_H
-#define FARWIRE_REPORT_DATASET_H
+#pragma once
 
 #include "sim/report/part.h"
 
@@ -29,5 +28,3 @@ void part_bars(const struct part *part, const struct row_outcome *rows, const ch
 void part_figures(const struct part *part);
 /* Adds the parts of the step times, a timeline of one step, and the topologies. */
 void part_scenes(const struct part *part);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Charts of a dataset's rows, for `validate` and `report`. */
-#ifndef FARWIRE_REPORT_DATASET_CHARTS_H
-#define FARWIRE_REPORT_DATASET_CHARTS_H
+#pragma once
 
 #include "plots/charts.h"
 #include "sim/analysis/dataset.h"
@@ -28,5 +27,3 @@ struct dataset_chart {
  * become a curve of bus bandwidth. Sets *charts and returns their number. */
 size_t dataset_charts(struct arena *arena, const char *caption,
 		      const struct dataset_outcome *outcome, const struct dataset_chart **charts);
-
-#endif

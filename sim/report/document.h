@@ -8,8 +8,7 @@
  * Blocks between a BLOCK_FOLD and its BLOCK_UNFOLD are details, for example the numbers
  * behind a figure. An HTML page shows them on demand.
  */
-#ifndef FARWIRE_REPORT_DOCUMENT_H
-#define FARWIRE_REPORT_DOCUMENT_H
+#pragma once
 
 #include "plots/charts.h"
 #include "sim/base/vec.h"
@@ -151,5 +150,3 @@ void report_write(FILE *out, const void *ctx);
 void report_html(FILE *out, const struct report *report);
 /* Returns the PDF, or NULL after an error of the drawing library, which *message describes. */
 unsigned char *report_pdf(const struct report *report, size_t *size, const char **message);
-
-#endif

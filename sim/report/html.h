@@ -5,8 +5,7 @@
  * URIs in <img> elements. Their styles and ids therefore cannot affect the page, and a browser
  * draws only the visible figures. A page has no scripts and no references to other files.
  */
-#ifndef FARWIRE_REPORT_HTML_H
-#define FARWIRE_REPORT_HTML_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -24,5 +23,3 @@ void html_image(FILE *out, const char *media_type, const void *bytes, size_t siz
  * it. */
 void html_begin(FILE *out, const char *title);
 void html_end(FILE *out);
-
-#endif

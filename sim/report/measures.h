@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The measurement that would narrow a parameter's interval (measures.def), and the remaining model
  * error. */
-#ifndef FARWIRE_REPORT_MEASURES_H
-#define FARWIRE_REPORT_MEASURES_H
+#pragma once
 
 #include "sim/analysis/reported.h"
 
@@ -12,5 +11,3 @@ const char *measure_of(const char *path);
  * number. Returns "" if the model error does not affect it, or if there is no interval. */
 const char *model_error_words(struct arena *arena, const struct scenario *scenario,
 			      const struct reported *reported, struct estimate now);
-
-#endif

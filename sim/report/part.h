@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Functions that the parts of a report share. */
-#ifndef FARWIRE_REPORT_PART_H
-#define FARWIRE_REPORT_PART_H
+#pragma once
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -66,5 +65,3 @@ void report_topology(struct report *report, const struct scenario *scenario,
 void report_timeline(struct report *report, const struct scenario *scenario, const char *label);
 /* Adds a figure and a table of the forwarded programs of a recording. */
 struct streams report_streams(struct report *report, const struct calibration *calibration);
-
-#endif

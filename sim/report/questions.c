@@ -4,14 +4,13 @@
 #include <math.h>
 
 #include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/analysis/knobs.h"
 #include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/measures.h"
 #include "sim/report/part.h"
-#include "sim/analysis/sensitivity.h"
 #include "sim/report/solving_words.h"
+#include "sim/analysis/sensitivity.h"
 
 /* The most events for all runs of one search, which take about 3 s on two cores. An event of a job
  * whose flows share links costs as much as EVENTS_OF_JOBS other events. */

@@ -5,8 +5,7 @@
  * to a writer (document.h). A part of a case is predicted here. A part of a dataset or a
  * recording is made from the answer of its analysis.
  */
-#ifndef FARWIRE_REPORT_REPORT_H
-#define FARWIRE_REPORT_REPORT_H
+#pragma once
 
 #include "calib/fit/streams.h"
 #include "sim/analysis/dataset.h"
@@ -41,5 +40,3 @@ struct streams report_calibration(struct report *report, const struct calibratio
 
 /* Sets the title, and puts a comparison first if there are several cases. */
 void report_finish(struct report *report);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sensitivities as a table, whose title says them in sentences, and as a chart. */
-#ifndef FARWIRE_REPORT_SENSITIVITY_H
-#define FARWIRE_REPORT_SENSITIVITY_H
+#pragma once
 
 #include "plots/charts.h"
 #include "sim/analysis/sensitivity.h"
@@ -10,5 +9,3 @@ const struct result_table *sensitivity_table(struct arena *arena, const struct s
 /* Draws a tornado chart. If title is NULL, the chart's title names the number and the case. */
 struct drawing *sensitivity_chart(struct arena *arena, const char *title, const char *caption,
 				  const struct sensitivity *found);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Charts of sweeps (curves over one axis, or maps over two) and of scaling. */
-#ifndef FARWIRE_REPORT_SWEEP_FIGURES_H
-#define FARWIRE_REPORT_SWEEP_FIGURES_H
+#pragma once
 
 #include "plots/charts.h"
 #include "sim/analysis/scaling.h"
@@ -18,5 +17,3 @@ struct drawing *scaling_chart(struct arena *arena, struct chart_text text,
 /* Draws the parts of the step time for each number of GPUs. Returns NULL for a collective. */
 struct drawing *scaling_parts_chart(struct arena *arena, struct chart_text text,
 				    const struct scaling *scaling);
-
-#endif

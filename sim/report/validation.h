@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Output of `farwire validate`: measurements and predictions of datasets. */
-#ifndef FARWIRE_REPORT_VALIDATION_H
-#define FARWIRE_REPORT_VALIDATION_H
+#pragma once
 
 #include <stdio.h>
 
@@ -22,5 +21,3 @@ void validation_print_all(FILE *out, const struct validation *validation, bool c
 			  size_t line_width);
 void validation_json(FILE *out, const struct validation *validation, bool pretty);
 void validation_csv(FILE *out, const struct validation *validation);
-
-#endif

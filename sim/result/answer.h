@@ -5,8 +5,7 @@
  * `sensitivity` ranks parameters by their influence on one. The same number may have different
  * names for clients, training jobs and collective benchmarks, so a row says which kinds of
  * prediction have it. */
-#ifndef FARWIRE_RESULT_ANSWER_H
-#define FARWIRE_RESULT_ANSWER_H
+#pragma once
 
 #include "sim/result/result.h"
 
@@ -38,5 +37,3 @@ const struct reported *answer_at(enum answer answer);
 struct estimate reported_of(const struct reported *reported, const struct prediction *prediction);
 /* Returns the text of a text answer. The verdict is "ok", or the reason of the failure. */
 const char *reported_text_of(const struct reported *reported, const struct prediction *prediction);
-
-#endif

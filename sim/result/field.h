@@ -6,8 +6,7 @@
  * tables of docs/formats.md follow the rows of fields.c. A new field is a member of a struct in
  * result.h and one row; tests/unit/test_fields.c prints the line that docs/formats.md needs.
  */
-#ifndef FARWIRE_RESULT_FIELD_H
-#define FARWIRE_RESULT_FIELD_H
+#pragma once
 
 #include "sim/result/result.h"
 
@@ -65,5 +64,3 @@ double field_number(const struct field *field, const struct record *record);
 struct estimate field_estimate(const struct field *field, const struct record *record);
 uint64_t field_count(const struct field *field, const struct record *record);
 const char *field_unit(const struct field *field, const struct record *record);
-
-#endif

@@ -5,8 +5,7 @@
  * printed, saved or drawn. Its columns have a name, a quantity and a unit, and number columns
  * may have intervals. Writers turn both into text tables, CSV, JSON or JSON Lines. Plots read
  * them. */
-#ifndef FARWIRE_RESULT_RESULT_H
-#define FARWIRE_RESULT_RESULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +14,6 @@
 #include "sim/base/units.h"
 #include "sim/json/write.h"
 
-struct arena;
 struct diag;
 struct names;
 struct trace;
@@ -257,5 +255,3 @@ int output_commit(struct output *output);
 void output_abandon(struct output *output);
 
 #define FARWIRE_VERSION "0.1.0"
-
-#endif

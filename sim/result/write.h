@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Declarations that the writers of this folder share. */
-#ifndef FARWIRE_RESULT_WRITE_H
-#define FARWIRE_RESULT_WRITE_H
+#pragma once
 
 #include "sim/result/result.h"
 
@@ -21,5 +20,3 @@ void csv_line(struct csv *csv);
 
 /* Formats "0.953 (0.947..0.961)"; one number if there is no interval; "-" for NaN. */
 const char *estimate_text(struct arena *arena, enum quantity quantity, struct estimate estimate);
-
-#endif

@@ -15,6 +15,7 @@ static struct job_entry *only(struct arena *arena, const struct scenario *scenar
 	*alone = ARENA_NEW(arena, struct scenario);
 	**alone = *scenario;
 	*job = *entry;
+	(*alone)->whole_gpus = true;
 	(*alone)->jobs = job;
 	(*alone)->job_count = 1;
 	return job;

@@ -32,6 +32,15 @@ static const struct param_row case_rows[] = {
 		struct case_params, profile, "",
 		"profile of fitted parameters: name of a file of calib/profiles/; empty means none",
 		""),
+	PARAM_TEXT(
+		struct case_params, fail, "",
+		"links, GPUs, adapters or machines that have failed, separated by commas: n0.nv0 "
+		"of one machine, or nv0 of each; empty means none",
+		""),
+	PARAM_TEXT(struct case_params, degrade, "",
+		   "links, GPUs, adapters or machines with a part of their rate, for example "
+		   "n0.nic0=0.5, separated by commas; empty means none",
+		   ""),
 	PARAM_BOOL(struct case_params, gpu_profiles, "true",
 		   "whether fitted profiles named like a GPU or its generation apply; false "
 		   "predicts GPUs from their data sheets only",
@@ -101,8 +110,9 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167",
 		    "number of samples in the training set", "ImageNet 2012's training set"),
 	PARAM_CHOICE(struct case_params, symmetry, symmetry_choices, "auto",
-		     "whether one machine represents all equal machines; results are the same; "
-		     "auto means in jobs of 1024 GPUs or more",
+		     "whether one machine represents all equal machines; auto means in jobs of "
+		     "1024 GPUs or more and plans of 64, which are approximate on more than 32 "
+		     "machines; on keeps the results",
 		     ""),
 	PARAM_WHOLE(struct case_params, events_count, 1, 1e15, "100000000",
 		    "largest number of events of a run; a run that needs more has failed", ""),
@@ -337,7 +347,9 @@ static void read_world(struct case_reader *c)
 			(plan || !case_has_ranks(c)) &&
 			fold_is_wanted(c->params, c->job_count, reader->gpus_wanted, plan);
 	}
+	reader->may_fold &= !case_has_faults(c);
 	read_topology(reader, file, path, &c->scenario->topology);
+	case_faults(c);
 	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
 	apply_gpu_profiles(c);
 	apply_profile(c); /* after the GPUs' profiles, which it overrides */

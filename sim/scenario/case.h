@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Declarations that case.c shares with the readers of jobs: case_clients.c, case_ranks.c and
  * case_job.c. */
-#ifndef FARWIRE_SCENARIO_CASE_H
-#define FARWIRE_SCENARIO_CASE_H
+#pragma once
 
 #include "sim/scenario/evidence.h"
 #include "sim/scenario/read.h"
@@ -32,6 +31,9 @@ struct case_reader {
 };
 
 struct origin case_origin(const struct case_reader *c);
+/* Apply the faults of the case, whose machines are then not folded (faults.c). */
+bool case_has_faults(const struct case_reader *c);
+void case_faults(struct case_reader *c);
 /* Returns the file or option that set the parameter `path` ("case.model"), or the case's origin. */
 struct origin case_said(const struct case_reader *c, const char *path);
 /* Reads the file `folder`/name and returns its group called `group`. Errors are reported at
@@ -112,5 +114,3 @@ void case_refuse_training(struct case_reader *c);
 void case_note_evidence(struct case_reader *c, const struct cfg_node *file);
 /* Reads the parameters of the model error, after everything else. */
 void case_read_error(struct case_reader *c);
-
-#endif

@@ -66,21 +66,15 @@ static bool read_job(struct case_reader *c, const struct cfg_node *group, size_t
 					 .input = "",
 					 .first_gpu_count = -1}};
 	for (size_t i = 0; i < index; i++)
-		if (strcmp(c->jobs[i].name, job->name) == 0) {
-			diag_error(reader->diag, job->origin,
-				   "job '%s': another job has this name (choose a unique name)",
-				   job->name);
-			return false;
-		}
+		if (strcmp(c->jobs[i].name, job->name) == 0)
+			return diag_error(
+				reader->diag, job->origin,
+				"job '%s': another job has this name (choose a unique name)",
+				job->name);
 	return !group || cfg_params(reader->resolution, reader->arena, reader->diag, group,
 				    arena_printf(reader->arena, "job.%s", job->name),
 				    arena_printf(reader->arena, "job '%s'", job->name), &job_table,
 				    also, 1, &job->own);
-}
-
-static size_t at_least_one(double count)
-{
-	return count > 1 ? (size_t)count : 1;
 }
 
 void case_jobs_want(struct case_reader *c)
@@ -100,8 +94,8 @@ void case_jobs_want(struct case_reader *c)
 		if (!read_job(c, list ? cfg_at(list, i) : NULL, i, job))
 			continue;
 		const struct job_params *own = &job->own;
-		job->gpu_count =
-			at_least_one(own->gpus_count > 0 ? own->gpus_count : c->params->gpus_count);
+		double gpus = own->gpus_count > 0 ? own->gpus_count : c->params->gpus_count;
+		job->gpu_count = gpus > 1 ? (size_t)gpus : 1;
 		job->per_machine = (size_t)(own->gpus_per_machine_count > 0
 						    ? own->gpus_per_machine_count
 						    : c->params->gpus_per_machine_count);
@@ -187,13 +181,12 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 		if (job->per_machine && taken == job->per_machine)
 			continue;
 		const struct job_entry *other = holder(c, entry, i);
-		if (other && i == job->first_gpu && job->own.first_gpu_count >= 0) {
-			diag_error(c->reader.diag, job->origin,
-				   "job '%s' begins at GPU %zu, but job '%s' holds that GPU (write "
-				   "another first_gpu)",
-				   job->name, i, other->name);
-			return false;
-		}
+		if (other && i == job->first_gpu && job->own.first_gpu_count >= 0)
+			return diag_error(
+				c->reader.diag, job->origin,
+				"job '%s' begins at GPU %zu, but job '%s' holds that GPU (write "
+				"another first_gpu)",
+				job->name, i, other->name);
 		if (other)
 			continue;
 		gpus[count] = i;
@@ -205,15 +198,14 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 		taken++;
 		count++;
 	}
-	if (count < wanted) {
-		diag_error(c->reader.diag, job->origin,
-			   "job '%s' needs %zu GPUs from index %zu on, but topology '%s' has %zu "
-			   "GPUs, of which the job can use %zu (write fewer gpus%s)",
-			   job->name, job->gpu_count, job->first_gpu, topology->name,
-			   topology->gpu_count, count,
-			   job->per_machine ? " or a larger gpus_per_machine" : "");
-		return false;
-	}
+	if (count < wanted)
+		return diag_error(
+			c->reader.diag, job->origin,
+			"job '%s' needs %zu GPUs from index %zu on, but topology '%s' has %zu "
+			"GPUs, of which the job can use %zu (write fewer gpus%s)",
+			job->name, job->gpu_count, job->first_gpu, topology->name,
+			topology->gpu_count, count,
+			job->per_machine ? " or a larger gpus_per_machine" : "");
 	entry->gpus = gpus;
 	entry->guests = entry->servers = guests;
 	entry->rank_count = job->gpu_count;
@@ -243,16 +235,14 @@ static bool algorithm_fits(struct case_reader *c, struct origin origin, const ch
 	if (algorithm &&
 	    (algorithm->collective == COLLECTIVE_ALL_REDUCE || algorithm->collective == asked))
 		return true;
-	if (algorithm) {
-		diag_error(reader->diag, origin,
-			   "library.algorithm: '%s' cannot do the collective %s (`farwire list "
-			   "algorithms` shows which algorithms can)",
-			   name, collective_name(asked));
-		return false;
-	}
-	diag_error(reader->diag, origin, "library: %s",
-		   registry_unknown(reader->arena, &algorithm_registry, name, "auto"));
-	return false;
+	if (algorithm)
+		return diag_error(
+			reader->diag, origin,
+			"library.algorithm: '%s' cannot do the collective %s (`farwire list "
+			"algorithms` shows which algorithms can)",
+			name, collective_name(asked));
+	return diag_error(reader->diag, origin, "library: %s",
+			  registry_unknown(reader->arena, &algorithm_registry, name, "auto"));
 }
 
 /* Checks that library.protocol is allowed by library.ll128. `path` is the group's path. */
@@ -265,11 +255,11 @@ static bool library_fits(struct case_reader *c, const char *path,
 		return false;
 	if (library->protocol != CHOOSE_LL128 || library->ll128)
 		return true;
-	diag_error(c->reader.diag, case_said(c, arena_printf(arena, "%s.protocol", path)),
-		   "%s.protocol is ll128, but %s.ll128 is false (write %s.ll128=true, or another "
-		   "protocol: auto, ll, simple)",
-		   path, path, path);
-	return false;
+	return diag_error(
+		c->reader.diag, case_said(c, arena_printf(arena, "%s.protocol", path)),
+		"%s.protocol is ll128, but %s.ll128 is false (write %s.ll128=true, or another "
+		"protocol: auto, ll, simple)",
+		path, path, path);
 }
 
 static bool read_exchange(struct case_reader *c, const struct job_said *job,

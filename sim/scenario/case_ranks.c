@@ -63,10 +63,9 @@ static bool divides(struct case_reader *c, const char *key, double all, double e
 	size_t nearest = (size_t)each;
 	while ((size_t)all % nearest)
 		nearest--;
-	diag_error(c->reader.diag, case_said(c, key),
-		   "%s: %g %s cannot be divided evenly into %g parts (write %s=%zu)", key, all,
-		   things, each, key, nearest);
-	return false;
+	return diag_error(c->reader.diag, case_said(c, key),
+			  "%s: %g %s cannot be divided evenly into %g parts (write %s=%zu)", key,
+			  all, things, each, key, nearest);
 }
 
 static void refuse(struct case_reader *c, const char *key, bool said, const char *why)
@@ -157,12 +156,11 @@ static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t p
 	size_t all = (size_t)c->params->gpus_count, each = all / programs;
 	size_t count = topology->fold ? topology->fold->simulated_count : all;
 	size_t *places = ARENA_ARRAY(c->reader.arena, 3 * count, size_t);
-	if (topology->gpu_count < count) {
-		diag_error(c->reader.diag, case_said(c, "case.gpus"),
-			   "case.gpus is %zu, but topology '%s' has %zu GPUs (write case.gpus=%zu)",
-			   count, topology->name, topology->gpu_count, topology->gpu_count);
-		return false;
-	}
+	if (topology->gpu_count < count)
+		return diag_error(
+			c->reader.diag, case_said(c, "case.gpus"),
+			"case.gpus is %zu, but topology '%s' has %zu GPUs (write case.gpus=%zu)",
+			count, topology->name, topology->gpu_count, topology->gpu_count);
 	entry->rank_count = all;
 	entry->simulated_count = count;
 	entry->program_count = programs;
@@ -191,15 +189,14 @@ static bool fill_spread(struct case_reader *c, struct job_entry *entry)
 	struct spread_params *spread = ARENA_NEW(c->reader.arena, struct spread_params);
 	const struct library_params *library = entry->library;
 	bool servers = library_has_servers(library);
-	if (servers && (!library->server_on_cpu || entry->program_count > 1)) {
-		diag_error(c->reader.diag, case_said(c, "case.exchange"),
-			   "exchange '%s' keeps variables on servers; programs that are simulated "
-			   "call by call support that only on the host of a single program (write "
-			   "case.programs=1 and library.server_on_cpu=true, or choose another "
-			   "exchange)",
-			   c->params->exchange);
-		return false;
-	}
+	if (servers && (!library->server_on_cpu || entry->program_count > 1))
+		return diag_error(
+			c->reader.diag, case_said(c, "case.exchange"),
+			"exchange '%s' keeps variables on servers; programs that are simulated "
+			"call by call support that only on the host of a single program (write "
+			"case.programs=1 and library.server_on_cpu=true, or choose another "
+			"exchange)",
+			c->params->exchange);
 	*spread = (struct spread_params){
 		.device_count = entry->rank_count / entry->program_count,
 		.bundle_B = exchange_bundle_B(entry->exchange),
@@ -261,13 +258,12 @@ static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 	if (!cfg_params(c->reader.resolution, c->reader.arena, c->reader.diag,
 			cfg_child(c->file, "plan"), "plan", "plan", &plan_table, NULL, 0, params))
 		return false;
-	if (!entry->network || entry->network->sequence == 0) {
-		diag_error(c->reader.diag, case_said(c, "case.model"),
-			   "plan: network '%s' has no sequences of tokens to split (choose a "
-			   "transformer, or leave the plan out)",
-			   entry->model);
-		return false;
-	}
+	if (!entry->network || entry->network->sequence == 0)
+		return diag_error(
+			c->reader.diag, case_said(c, "case.model"),
+			"plan: network '%s' has no sequences of tokens to split (choose a "
+			"transformer, or leave the plan out)",
+			entry->model);
 	entry->plan = plan_new(c->reader.arena, entry->network, params, entry->rank_count, &why);
 	if (!entry->plan)
 		why = with_nearest(c, entry, params, why);
@@ -289,21 +285,18 @@ static bool fill_programs(struct case_reader *c, struct job_entry *entry)
 	if (case_has_plan(c))
 		return fill_plan(c, entry);
 	size_t *cuts = ARENA_ARRAY(c->reader.arena, stages, size_t);
-	if (entry->recorded && !recorded_calls_peers(entry->recorded->calls)) {
-		diag_error(
+	if (entry->recorded && !recorded_calls_peers(entry->recorded->calls))
+		return diag_error(
 			c->reader.diag, case_said(c, "case.calls"),
 			"case.calls: the recording contains no ncclAllReduce, so its ranks would "
 			"not communicate (leave case.gpus out, or record a rank of a job)");
-		return false;
-	}
-	if (stages > 1 && !pipeline_cut(c->reader.arena, entry->network, stages, cuts)) {
-		diag_error(c->reader.diag, case_said(c, "case.stages"),
-			   "case.stages: network '%s' cannot be cut into %zu stages, because it "
-			   "has too few places at which only one activation passes to the next "
-			   "layer (write a smaller number)",
-			   entry->model, stages);
-		return false;
-	}
+	if (stages > 1 && !pipeline_cut(c->reader.arena, entry->network, stages, cuts))
+		return diag_error(
+			c->reader.diag, case_said(c, "case.stages"),
+			"case.stages: network '%s' cannot be cut into %zu stages, because it "
+			"has too few places at which only one activation passes to the next "
+			"layer (write a smaller number)",
+			entry->model, stages);
 	entry->stage_count = stages;
 	entry->batch_count /= (double)stages;
 	entry->micro_batch_count = (size_t)c->params->micro_batches_count;

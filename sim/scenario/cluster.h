@@ -15,8 +15,7 @@
  * The network is a file of topologies/networks/ or a group in place. It has a kind of wiring
  * (wiring.h) with parameters wiring.*, and one kind of cable with parameters link.network.*.
  * With count = 0 the cluster has as many machines as the jobs of the case need. */
-#ifndef FARWIRE_SCENARIO_CLUSTER_H
-#define FARWIRE_SCENARIO_CLUSTER_H
+#pragma once
 
 #include "sim/scenario/topology.h"
 
@@ -40,5 +39,3 @@ void machine_add(struct topology_build *build, const struct machine *machine, st
 
 /* Adds the machines and the network of the group `cluster` to the topology. */
 void cluster_read(struct topology_build *build, const struct cfg_node *cluster);
-
-#endif

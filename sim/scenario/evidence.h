@@ -9,12 +9,9 @@
  *
  * A prediction has up to two parts with distances of their own: the time of one GPU, and what
  * several GPUs, a collective or forwarding add to it. */
-#ifndef FARWIRE_SCENARIO_EVIDENCE_H
-#define FARWIRE_SCENARIO_EVIDENCE_H
+#pragma once
 
 #include "sim/scenario/scenario.h"
-
-struct cfg_node;
 
 enum evidence_word {
 	EVIDENCE_KIND,       /* "training": the case_kind */
@@ -58,5 +55,3 @@ bool evidence_is_equal(const struct evidence *a, const struct evidence *b);
 enum distance evidence_distance(const struct evidence *evidence, enum case_part part,
 				const struct evidence *used, size_t used_count,
 				const struct evidence *all, size_t all_count);
-
-#endif

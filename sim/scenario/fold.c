@@ -9,8 +9,9 @@
 
 /* AUTO_LEAST, PLAN_LEAST: smallest number of GPUs that SYMMETRY_AUTO folds. COSTLY_MOST: largest
  * number of ranks for algorithms without a `folds` function, whose schedules must all be built to
- * find the classes. ALIKE_LEAST: a class must have at least this many machines on average. */
-enum { AUTO_LEAST = 1024, PLAN_LEAST = 64, COSTLY_MOST = 512, ALIKE_LEAST = 2 };
+ * find the classes. ALIKE_LEAST: a class must have at least this many machines on average.
+ * NEAR_MORE: with SYMMETRY_AUTO, plans on more machines are folded with any place below leaves. */
+enum { AUTO_LEAST = 1024, PLAN_LEAST = 64, COSTLY_MOST = 512, ALIKE_LEAST = 2, NEAR_MORE = 32 };
 enum { ELEMENT_MOST_B = 8 }; /* bytes of a gradient's element */
 
 bool fold_is_wanted(const struct case_params *params, size_t job_count, size_t gpus_wanted,
@@ -196,6 +197,8 @@ struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
 	bool found = false;
 	*fold = *by_kind;
 	mark_straggler(arena, scenario, fold);
+	fold->near = scenario->jobs[0].plan && fold->machine_count > NEAR_MORE &&
+		     scenario->params->symmetry == SYMMETRY_AUTO;
 	*why = why_not(scenario);
 	if (!*why) {
 		system_build(&system, scratch, scenario, NULL);

@@ -9,8 +9,7 @@
  * network must be a tree of switches without loss. A rank that represents n ranks takes the largest
  * of n random step times (sim/workload/fused_rank.c). In all other cases, and if too few machines
  * are equal, all machines are simulated. */
-#ifndef FARWIRE_SCENARIO_FOLD_H
-#define FARWIRE_SCENARIO_FOLD_H
+#pragma once
 
 #include "sim/collective/fold.h"
 #include "sim/scenario/read.h"
@@ -33,5 +32,3 @@ struct fold *fold_of_kinds(struct arena *arena, const struct fold_kind *kinds, s
  * the reason. */
 struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
 			   struct fold *by_kind, const char **why);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shared by fold.c and fold_plan.c: what a library would choose for the ranks of a job. */
-#ifndef FARWIRE_SCENARIO_FOLD_LOOK_H
-#define FARWIRE_SCENARIO_FOLD_LOOK_H
+#pragma once
 
 #include "sim/scenario/fold.h"
 #include "sim/scenario/system.h"
@@ -29,5 +28,3 @@ bool fold_can_build(const struct repertoire *repertoire, size_t rank_count);
 /* Finds the classes of a plan's machines. Returns false if too few are equal. */
 bool fold_plan(struct arena *arena, const struct scenario *scenario, struct system *system,
 	       struct arena *scratch, struct fold *fold);
-
-#endif

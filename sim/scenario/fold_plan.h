@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Groups and programs of a plan whose machines are folded. */
-#ifndef FARWIRE_SCENARIO_FOLD_PLAN_H
-#define FARWIRE_SCENARIO_FOLD_PLAN_H
+#pragma once
 
 #include "sim/scenario/scenario.h"
 
@@ -12,5 +11,3 @@ struct plan_groups fold_plan_groups(struct arena *arena, const struct job_entry 
 /* Returns what the program of a rank on the job's simulated GPU `index` needs. */
 struct plan_step fold_plan_step(const struct scenario *scenario, const struct plan_groups *groups,
 				size_t index);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds the input pipelines of ranks: storages, which jobs may share, readers and copying
  * threads. */
-#ifndef FARWIRE_SCENARIO_JOB_INPUTS_H
-#define FARWIRE_SCENARIO_JOB_INPUTS_H
+#pragma once
 
 #include "sim/base/vec.h"
 #include "sim/scenario/system.h"
@@ -38,5 +37,3 @@ bool job_inputs_joined(const struct job_inputs *inputs, const struct job_entry *
 struct input *job_inputs_build(struct job_inputs *inputs, const struct scenario *scenario,
 			       const struct job_entry *entry, size_t rank,
 			       const struct rank_reader *reader, struct cpu *core, double batch_B);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Declarations that the readers of a case share. */
-#ifndef FARWIRE_SCENARIO_READ_H
-#define FARWIRE_SCENARIO_READ_H
+#pragma once
 
 #include "sim/base/vec.h"
 #include "sim/scenario/scenario.h"
@@ -34,5 +33,3 @@ bool topology_has_network(const struct topology *topology, unsigned traffic);
  * first field is the name. Returns SIZE_MAX after an error with a suggestion. */
 size_t reader_find(struct reader *reader, struct origin origin, const char *what, const char *name,
 		   const void *entries, size_t count, size_t size);
-
-#endif

@@ -5,8 +5,7 @@
  *   world_run    builds hosts, links, GPUs and jobs, and runs them until each job has measured
  *                its steps or has failed
  */
-#ifndef FARWIRE_SCENARIO_SCENARIO_H
-#define FARWIRE_SCENARIO_SCENARIO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,15 +25,16 @@
 #include "sim/transport/dma.h"
 
 /* Whether equal machines are folded, so that one machine of each class is simulated
- * (sim/collective/fold.h). SYMMETRY_AUTO folds jobs of 1024 GPUs or more. The results are the
- * same. */
+ * (sim/collective/fold.h). SYMMETRY_AUTO folds jobs of 1024 GPUs or more, and plans. The results
+ * are the same, except for plans on many machines (fold->near). */
 enum symmetry { SYMMETRY_AUTO, SYMMETRY_ON, SYMMETRY_OFF };
 
 /* The group `case` of a case file, or the matching flags. Texts are names. An empty text selects
  * the default that the parameter's help describes. */
 struct case_params {
 	const char *topology, *model, *calls, *stack, *runtime, *transport, *profile;
-	bool gpu_profiles; /* false: no profile of a GPU or of its generation applies */
+	const char *fail, *degrade; /* faults (faults.c) */
+	bool gpu_profiles;          /* false: no profile of a GPU or of its generation applies */
 	const char *program, *server, *gpu;
 	double batch_count, sequence_count, fraction_ratio, copies_count;
 	double steps_warmup_count, steps_count;
@@ -86,6 +86,7 @@ struct gpu_entry {
 	const char *board; /* the board with which this GPU shares power; NULL: the GPU has its own
 			      power */
 	size_t host;
+	double lost_ratio; /* part of its rate that a fault takes (case.degrade) */
 	struct gpu_params params;
 };
 
@@ -221,7 +222,8 @@ struct scenario {
 	size_t job_count;
 	const struct service_entry *services; /* of replicas */
 	size_t service_count;
-	double iteration_ratio;     /* model error of a draw: factor of the times of iterations */
+	bool whole_gpus;        /* GPUs have their whole rate, for steps on one GPU (lost_ratio) */
+	double iteration_ratio; /* model error of a draw: factor of the times of iterations */
 	enum collective collective; /* collective of a collective benchmark */
 	double collective_size_B;
 	struct driver_params driver;
@@ -313,7 +315,6 @@ bool scenario_has_gpus(const struct scenario *scenario);
 #define MODEL_ERROR "model-error"
 const char *case_kind_path(enum case_kind kind);
 /* Returns the error in the profile MODEL_ERROR; 0: the profile has none. */
-struct cfg_node;
 struct model_error case_error_at(const struct cfg_node *file, enum case_kind kind,
 				 enum distance distance);
 /* Returns true if the case has a part of its own besides that of one GPU. */
@@ -365,5 +366,3 @@ struct world_outcome world_run(struct arena *arena, const struct scenario *scena
 
 /* Returns the GPUs of the job in a machine. */
 size_t job_machine_gpus(const struct scenario *scenario, const struct job_entry *entry);
-
-#endif

@@ -8,7 +8,7 @@
 /* relative error of sums that checks tolerate */
 static const double slack_ratio = 1e-9;
 
-static void build_nodes(struct system *s)
+static void build_nodes(struct system *s, bool whole_gpus)
 {
 	const struct topology *t = s->topology;
 	s->hosts = ARENA_ARRAY(s->arena, t->host_count + 1, struct host *);
@@ -23,10 +23,13 @@ static void build_nodes(struct system *s)
 		s->guests[i] = guest_new(s->hosts[t->guests[i].host], t->guests[i].name,
 					 fabric_node_add(s->fabric, t->guests[i].name),
 					 &t->guests[i].params);
-	for (size_t i = 0; i < t->gpu_count; i++)
+	for (size_t i = 0; i < t->gpu_count; i++) {
 		s->gpus[i] =
 			gpu_new(s->arena, s->engine, s->fabric, t->gpus[i].name,
 				fabric_node_add(s->fabric, t->gpus[i].name), &t->gpus[i].params);
+		if (!whole_gpus)
+			gpu_reserve_add(s->gpus[i], t->gpus[i].lost_ratio);
+	}
 	for (size_t i = 0; i < t->switch_count; i++)
 		fabric_node_add(s->fabric, t->switches[i]);
 }
@@ -138,7 +141,7 @@ void system_build(struct system *s, struct arena *arena, const struct scenario *
 	s->engine = engine_new(arena, &limits);
 	engine_trace_set(s->engine, trace);
 	s->fabric = fabric_new(arena, s->engine);
-	build_nodes(s);
+	build_nodes(s, scenario->whole_gpus);
 	build_boards(s);
 	build_links(s);
 	if (topology->fold)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The simulated system of a topology: engine, fabric, hosts, guests, GPUs, and counters that are
  * read at the end of a run. world.c adds the jobs. */
-#ifndef FARWIRE_SCENARIO_SYSTEM_H
-#define FARWIRE_SCENARIO_SYSTEM_H
+#pragma once
 
 #include "sim/scenario/scenario.h"
 
@@ -41,5 +40,3 @@ void system_check(struct system *system, enum engine_end end, const char *waitin
 		  struct world_outcome *outcome);
 /* Returns the verdict's reason for a run that ended at a limit. */
 const char *system_no_end(struct system *system, const char *waiting);
-
-#endif

@@ -52,13 +52,12 @@ bool topology_name(struct topology_build *build, struct origin origin, const cha
 {
 	if (!name)
 		return false;
-	if (names_find(build->names, name) >= 0) {
-		diag_error(build->reader->diag, origin,
-			   "%s '%s': the name is already in use (names of hosts, guests, gpus, "
-			   "switches and links must be unique)",
-			   what, name);
-		return false;
-	}
+	if (names_find(build->names, name) >= 0)
+		return diag_error(
+			build->reader->diag, origin,
+			"%s '%s': the name is already in use (names of hosts, guests, gpus, "
+			"switches and links must be unique)",
+			what, name);
 	names_add(build->names, name);
 	if (is_node)
 		names_add(build->nodes, name);
@@ -164,11 +163,9 @@ static bool read_profile_file(struct topology_build *build, struct origin origin
 	if (!file)
 		return false;
 	const struct cfg_node *group = cfg_child(file, "gpu");
-	if (!group) {
-		diag_error(reader->diag, cfg_origin(file),
-			   "GPU profile '%s': its file has no group `gpu = { ... }`", name);
-		return false;
-	}
+	if (!group)
+		return diag_error(reader->diag, cfg_origin(file),
+				  "GPU profile '%s': its file has no group `gpu = { ... }`", name);
 	const struct cfg_node *said = cfg_child(group, "like");
 	const char *like = cfg_override_text(reader->resolution,
 					     arena_printf(reader->arena, "gpu.%s.like", name));

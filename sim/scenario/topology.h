@@ -5,8 +5,7 @@
  * and of the machines of a cluster. The same functions read a machine template as a topology of
  * one host. The template is read once and copied under new names, so that its parameters are
  * read and recorded once for all machines. */
-#ifndef FARWIRE_SCENARIO_TOPOLOGY_H
-#define FARWIRE_SCENARIO_TOPOLOGY_H
+#pragma once
 
 #include "sim/engine/names.h"
 #include "sim/scenario/read.h"
@@ -56,5 +55,3 @@ void topology_read_links(struct topology_build *build, const struct cfg_node *no
 bool topology_read_link(struct topology_build *build, const struct cfg_node *group,
 			const char *name, const char *const *also, size_t also_count,
 			struct link_entry *link);
-
-#endif

@@ -11,8 +11,7 @@
  * static routing are not modelled.
  *
  * Nodes are called "fabric.<switch>", links "fabric.<node of the port>" and "fabric.<a>-<b>". */
-#ifndef FARWIRE_SCENARIO_WIRING_H
-#define FARWIRE_SCENARIO_WIRING_H
+#pragma once
 
 #include <stddef.h>
 
@@ -83,5 +82,3 @@ void cabling_trunk_of_leaf(struct cabling *cabling, size_t leaf);
 void cabling_trunk_of_pod(struct cabling *cabling, size_t pod);
 /* Adds a cable between port `port` of two places. */
 void cabling_direct(struct cabling *cabling, size_t place_a, size_t place_b, size_t port);
-
-#endif

@@ -5,7 +5,6 @@
  *   a leaf's uplinks = its ports for machines / oversubscription
  *   a pod's uplinks  = the uplinks of its leaves / core_oversubscription
  */
-#include <math.h>
 
 #include "sim/scenario/wiring_kinds.h"
 

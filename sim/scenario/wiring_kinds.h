@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Declares the kinds of wirings for wiring.c. */
-#ifndef FARWIRE_SCENARIO_WIRING_KINDS_H
-#define FARWIRE_SCENARIO_WIRING_KINDS_H
+#pragma once
 
 #include "sim/base/arena.h"
 #include "sim/scenario/wiring.h"
@@ -9,5 +8,3 @@
 #define WIRING(name) extern const struct wiring_kind wiring_##name;
 #include "sim/scenario/wirings.def"
 #undef WIRING
-
-#endif

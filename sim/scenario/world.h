@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A world under construction. world.c shares it with world_programs.c and world_fused.c, which
  * build the jobs from the scenario's entries. */
-#ifndef FARWIRE_SCENARIO_WORLD_H
-#define FARWIRE_SCENARIO_WORLD_H
+#pragma once
 
 #include "sim/scenario/job_inputs.h"
 #include "sim/scenario/system.h"
@@ -32,5 +31,3 @@ bool world_alike(const struct topology *topology, const struct job_entry *a,
 		 const struct job_entry *b);
 struct job *world_collective(struct world *world, const struct job_entry *entry,
 			     struct job_run *run);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to sim/serving: the state of requests and replicas. */
-#ifndef FARWIRE_SERVING_INTERNAL_H
-#define FARWIRE_SERVING_INTERNAL_H
+#pragma once
 
 #include "sim/serving/serving.h"
 
@@ -92,5 +91,3 @@ static inline bool service_is_closed(const struct service *service)
 uint64_t *gaps_new(struct arena *arena);
 /* Notes the time between two tokens of a request. */
 void gap_note(struct service *service, int64_t gap_ps);
-
-#endif

@@ -15,8 +15,7 @@
  * kernels do not hide. The caller plays a program of one iteration on a port for several times of
  * its kernels, and gives the results to model_overhead_set.
  */
-#ifndef FARWIRE_SERVING_MODEL_H
-#define FARWIRE_SERVING_MODEL_H
+#pragma once
 
 #include "sim/cuda/program.h"
 #include "sim/training/ops.h"
@@ -71,5 +70,3 @@ struct overhead {
 void serving_model_overhead_set(struct serving_model *model, const struct overhead *tables[2]);
 /* Returns the time of an iteration. ctx is a struct serving_model. */
 struct iteration_time serving_model_time(void *ctx, const struct iteration *iteration);
-
-#endif

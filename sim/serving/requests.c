@@ -91,11 +91,6 @@ const struct param_table serve_table = PARAM_TABLE("serve", struct serve_params,
 
 /* ---- drawn requests ---- */
 
-static double normal(struct rng *rng)
-{
-	return num_normal_quantile(rng_uniform(rng));
-}
-
 /* Returns a number of the gamma distribution with scale 1 and this shape (Marsaglia and Tsang, A
  * simple method for generating gamma variables, 2000). */
 static double gamma_of(struct rng *rng, double shape)
@@ -104,7 +99,7 @@ static double gamma_of(struct rng *rng, double shape)
 		return gamma_of(rng, shape + 1) * pow(rng_uniform(rng), 1 / shape);
 	double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
 	for (;;) {
-		double x = normal(rng), v = 1 + c * x;
+		double x = num_normal_quantile(rng_uniform(rng)), v = 1 + c * x;
 		if (v <= 0)
 			continue;
 		v = v * v * v;

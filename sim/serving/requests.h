@@ -6,8 +6,7 @@
  * (Poisson arrivals), more gives bursts. Besides, arrivals may alternate between on and off
  * phases, whose lengths are exponential. A list in a file replaces all of this.
  */
-#ifndef FARWIRE_SERVING_REQUESTS_H
-#define FARWIRE_SERVING_REQUESTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,8 +14,6 @@
 
 #include "sim/base/diag.h"
 #include "sim/base/param.h"
-
-struct arena;
 
 enum { SERVE_REQUESTS_MAX = 10000000 };
 enum serve_batching { BATCHING_AUTO, BATCHING_FIXED, BATCHING_DYNAMIC, BATCHING_CONTINUOUS };
@@ -55,5 +52,3 @@ struct request_list requests_draw(struct arena *arena, const struct serve_params
  * Returns an empty list after errors, which are in diag. */
 struct request_list requests_read(struct arena *arena, struct diag *diag, struct origin origin,
 				  const char *path);
-
-#endif

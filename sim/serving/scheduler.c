@@ -5,18 +5,12 @@
  * tokens that are PENDING: those of its prompt and of its output that are not in the cache. After
  * the prompt there is one, the last token. After a preemption there are all.
  */
-#include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/serving/internal.h"
 
-static uint32_t tokens_of(const struct query *q)
-{
-	return q->request->prompt + q->produced;
-}
-
 static uint32_t pending_of(const struct query *q)
 {
-	return tokens_of(q) - q->cached;
+	return q->request->prompt + q->produced - q->cached;
 }
 
 static bool is_complete(const struct query *q)

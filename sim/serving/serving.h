@@ -12,8 +12,7 @@
  * is one event, so ten minutes of a large service take seconds. If memory for the next token is
  * short, the request that came last loses its blocks and is processed again later.
  */
-#ifndef FARWIRE_SERVING_SERVING_H
-#define FARWIRE_SERVING_SERVING_H
+#pragma once
 
 #include "sim/gpu/gpu.h"
 #include "sim/serving/model.h"
@@ -87,5 +86,3 @@ struct replica_run {                                 /* the result of one replic
 };
 /* Sets runs[replica_count]. */
 void serving_read(struct serving *serving, struct replica_run *runs);
-
-#endif

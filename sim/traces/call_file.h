@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads and writes call files: a recorded program as JSON Lines, version 1 (docs/formats.md). */
-#ifndef FARWIRE_TRACES_CALL_FILE_H
-#define FARWIRE_TRACES_CALL_FILE_H
+#pragma once
 
 #include <stdio.h>
 
 #include "sim/traces/recorded.h"
 
-struct arena;
 struct diag;
 
 /* A file with more threads is refused. */
@@ -20,5 +18,3 @@ const struct recorded_calls *call_file_read(struct arena *arena, struct diag *di
  * name of the recorded program, or NULL. */
 void call_file_write(FILE *out, struct arena *arena, const struct recorded_calls *recorded,
 		     const char *program);
-
-#endif

@@ -4,8 +4,7 @@
  * CUDA has about 900 functions in two interfaces (runtime and driver). The simulator has a few
  * kinds of calls, which differ in their cost. functions.def maps names to kinds. Copies have no
  * row, because their direction follows from the recorded copy and not from the name. */
-#ifndef FARWIRE_TRACES_FUNCTIONS_H
-#define FARWIRE_TRACES_FUNCTIONS_H
+#pragma once
 
 #include "sim/traces/recorded.h"
 #include "sim/cuda/cuda.h"
@@ -22,5 +21,3 @@ struct function_use {
 struct function_use function_use(const struct recorded_call *call);
 /* Returns true if the name begins with "cuda" or "cu", followed by a capital letter. */
 bool function_is_cuda(const char *name);
-
-#endif

@@ -11,14 +11,12 @@
  *   - ProfilerStep#N, the marks of the steps.
  *
  * The file is read event by event, and only the used events are kept. */
-#ifndef FARWIRE_TRACES_KINETO_H
-#define FARWIRE_TRACES_KINETO_H
+#pragma once
 
 #include <stdio.h>
 
 #include "sim/traces/recorded.h"
 
-struct arena;
 struct diag;
 
 struct kineto_counts {
@@ -29,5 +27,3 @@ struct kineto_counts {
 /* path is used only in messages. Returns NULL after an error, which is in diag. */
 const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,
 					 const char *path, struct kineto_counts *counts);
-
-#endif

@@ -7,8 +7,7 @@
  * Calls before the first mark and after the last one belong to no step.
  *
  * docs/formats.md describes the file. */
-#ifndef FARWIRE_TRACES_RECORDED_H
-#define FARWIRE_TRACES_RECORDED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ bool recorded_calls_peers(const struct recorded_calls *recorded);
  * removes calls inside another call of the same thread. GPU work of a removed call becomes work of
  * the outer call. */
 void recorded_calls_settle(struct arena *arena, struct recorded_calls *recorded);
-
-#endif

@@ -154,13 +154,12 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 {
 	size_t count = recorded->mark_count > 0 ? recorded->mark_count - 1 : 0;
 	size_t wanted = (size_t)params->step_count;
-	if (recorded->mark_count == 1 || wanted > count) {
-		diag_error(diag, origin,
-			   "the recording has %zu complete steps%s (a step lasts from one mark to "
-			   "the next; record more marks)",
-			   count, wanted > count ? ", so calls.step is too large" : "");
-		return false;
-	}
+	if (recorded->mark_count == 1 || wanted > count)
+		return diag_error(
+			diag, origin,
+			"the recording has %zu complete steps%s (a step lasts from one mark to "
+			"the next; record more marks)",
+			count, wanted > count ? ", so calls.step is too large" : "");
 	if (recorded->mark_count == 0)
 		return whole_recording(recorded, step) && handles_fit(diag, origin, recorded, step);
 	size_t index = wanted ? wanted - 1 : median_step(recorded);
@@ -169,24 +168,14 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 	for (size_t i = 0; i < recorded->call_count; i++)
 		if (in_step(step, &recorded->calls[i]))
 			return handles_fit(diag, origin, recorded, step);
-	diag_error(diag, origin,
-		   "step %u of the recording contains no CUDA call (write another calls.step; "
-		   "steps are counted from 1)",
-		   (unsigned)mark->step);
-	return false;
+	return diag_error(
+		diag, origin,
+		"step %u of the recording contains no CUDA call (write another calls.step; "
+		"steps are counted from 1)",
+		(unsigned)mark->step);
 }
 
 /* ---- items ---- */
-
-static uint16_t stream_of(struct replay *r, int64_t handle)
-{
-	return (uint16_t)handle_number(r->arena, &r->streams, handle);
-}
-
-static uint16_t event_of(struct replay *r, int64_t handle)
-{
-	return (uint16_t)handle_number(r->arena, &r->events, handle);
-}
 
 /* Returns the kind of call that replays this one. It differs from the function's kind if the
  * recording lacks something that the kind needs. */
@@ -274,7 +263,8 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 				 .label = recorded->label};
 	bool is_async = cuda.kind == CALL_MEMCPY_H2D_ASYNC || cuda.kind == CALL_MEMCPY_D2H_ASYNC;
 	bool is_copy = is_async || cuda.kind == CALL_MEMCPY_H2D || cuda.kind == CALL_MEMCPY_D2H;
-	cuda.stream = stream_of(r, recorded->stream < 0 ? STREAM_UNKNOWN : recorded->stream);
+	cuda.stream = (uint16_t)handle_number(
+		r->arena, &r->streams, recorded->stream < 0 ? STREAM_UNKNOWN : recorded->stream);
 	if (cuda.kind == CALL_ALL_REDUCE)
 		cuda.payload_B = recorded->size_B;
 	if (is_copy) {
@@ -288,7 +278,8 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 		cuda.duration_s = recorded->gpu_s * r->params->kernel_ratio;
 	}
 	int64_t unknown = cuda.kind == CALL_EVENT_RECORD ? NEVER_AWAITED : NEVER_RECORDED;
-	cuda.event = event_of(r, recorded->event < 0 ? unknown : recorded->event);
+	cuda.event = (uint16_t)handle_number(r->arena, &r->events,
+					     recorded->event < 0 ? unknown : recorded->event);
 	cuda.host_s = (float)host_work_s(r, thread, call, &cuda);
 	return cuda;
 }

@@ -12,8 +12,7 @@
  * A thread that waits for another thread makes no CUDA calls meanwhile, for example PyTorch's main
  * thread during backward. A recording shows only a gap. waits.c finds out which thread waits for
  * which other one, and which thread polls. */
-#ifndef FARWIRE_TRACES_REPLAY_H
-#define FARWIRE_TRACES_REPLAY_H
+#pragma once
 
 #include "sim/base/param.h"
 #include "sim/traces/recorded.h"
@@ -38,10 +37,6 @@ struct replay_step {
 	bool marked;     /* false: the whole recording */
 };
 
-struct arena;
-struct diag;
-struct origin;
-
 /* Returns false after an error, if there is no such step or no call in it. */
 bool replay_step_find(struct diag *diag, struct origin origin,
 		      const struct recorded_calls *recorded, const struct calls_params *params,
@@ -50,5 +45,3 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 struct program *replay_program(struct arena *arena, const struct recorded_calls *recorded,
 			       const struct replay_step *step, const struct calls_params *params,
 			       double host_clock_Hz);
-
-#endif

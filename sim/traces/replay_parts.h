@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Declarations that replay.c (the program) and waits.c (its waits) share. */
-#ifndef FARWIRE_TRACES_REPLAY_PARTS_H
-#define FARWIRE_TRACES_REPLAY_PARTS_H
+#pragma once
 
 #include "sim/base/vec.h"
 #include "sim/traces/functions.h"
@@ -62,5 +61,3 @@ struct replay {
 
 /* Finds the polls, waits and gaps of all threads. The first thread ends the step. */
 void replay_find_waits(struct replay *replay);
-
-#endif

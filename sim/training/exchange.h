@@ -39,8 +39,7 @@
  * A file models/exchanges/x.cfg has a group `exchange` with these keys and a group
  * `library` (sim/collective/library.h). It may also have groups tcp or rdma.
  */
-#ifndef FARWIRE_TRAINING_EXCHANGE_H
-#define FARWIRE_TRAINING_EXCHANGE_H
+#pragma once
 
 #include "sim/base/param.h"
 #include "sim/collective/communicator.h"
@@ -130,5 +129,3 @@ REGISTRY_OF(struct exchange_policy, exchange_policy);
 /* Returns the bytes of a bundle in programs that are simulated call by call (spread.h).
  * INFINITY: all gradients are one bundle; 0: each gradient is one. */
 double exchange_bundle_B(const struct exchange_params *params);
-
-#endif

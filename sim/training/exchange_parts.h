@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parts that exchange policies share: bundles of gradients that one collective reduces, and
  * PLANNED exchanges, whose bundles are the same in every step. */
-#ifndef FARWIRE_TRAINING_EXCHANGE_PARTS_H
-#define FARWIRE_TRAINING_EXCHANGE_PARTS_H
+#pragma once
 
 #include "sim/training/exchange.h"
 
@@ -65,5 +64,3 @@ struct exchange *planned_new(const struct exchange_policy *policy, const struct 
 			     const size_t *ends, size_t count);
 void planned_announced(struct exchange *exchange, size_t rank, size_t first, size_t count);
 void planned_ready(struct exchange *exchange, size_t rank, size_t first, size_t count);
-
-#endif

@@ -7,8 +7,7 @@
  * - the polling, and how a step begins and ends.
  * Each framework is one file (tf1.c, pytorch.c) and one line in frameworks.def.
  */
-#ifndef FARWIRE_TRAINING_FRAMEWORK_H
-#define FARWIRE_TRAINING_FRAMEWORK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -103,5 +102,3 @@ struct framework {
 					 const struct spread_params *spread);
 };
 REGISTRY_OF(struct framework, framework);
-
-#endif

@@ -23,8 +23,7 @@
  * ranks of the process. Before each call one thread prepares it, session_s for each image,
  * and every GPU waits. A graph with separate ops for each image has this cost.
  */
-#ifndef FARWIRE_TRAINING_INPUT_H
-#define FARWIRE_TRAINING_INPUT_H
+#pragma once
 
 #include "sim/base/param.h"
 #include "sim/host/storage.h"
@@ -93,5 +92,3 @@ double input_batch_s(const struct input *input);
 /* Returns true if the call that delivers a batch also issues the rank's step, so that the step
  * cannot be issued earlier. */
 bool input_is_lockstep(const struct input *input);
-
-#endif

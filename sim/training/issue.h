@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Functions with which frameworks write a thread's list of calls. */
-#ifndef FARWIRE_TRAINING_ISSUE_H
-#define FARWIRE_TRAINING_ISSUE_H
+#pragma once
 
 #include "sim/base/vec.h"
 #include "sim/training/ops.h"
@@ -44,5 +43,3 @@ void issue_await(struct issuer *issuer, uint16_t signal, uint32_t count);
 
 /* Returns the bytes of the input of one step in fp32. */
 double input_B(const struct network *network, size_t batch);
-
-#endif

@@ -87,11 +87,10 @@ bool read_size(struct reader *reader, const struct cfg_node *node, const char *t
 	    number > LAYER_SIZE_MAX) {
 		const char *text = cfg_scalar_text(reader->arena, node);
 
-		diag_error(reader->diag, cfg_origin(node),
-			   "%s '%s': %s is %s (write a whole number from 1 to %d)", thing, name,
-			   cfg_name(node) ? cfg_name(node) : "an element",
-			   text ? text : "not a number", LAYER_SIZE_MAX);
-		return false;
+		return diag_error(reader->diag, cfg_origin(node),
+				  "%s '%s': %s is %s (write a whole number from 1 to %d)", thing,
+				  name, cfg_name(node) ? cfg_name(node) : "an element",
+				  text ? text : "not a number", LAYER_SIZE_MAX);
 	}
 	*value = (size_t)number;
 	return true;
@@ -111,12 +110,10 @@ static bool read_pair(struct reader *reader, const struct cfg_node *layer, const
 		pair[1] = pair[0];
 		return true;
 	}
-	if (cfg_count(node) != 2) {
-		diag_error(reader->diag, cfg_origin(node),
-			   "%s '%s': %s has %zu numbers (write %s = [height, width])", thing, name,
-			   key, cfg_count(node), key);
-		return false;
-	}
+	if (cfg_count(node) != 2)
+		return diag_error(reader->diag, cfg_origin(node),
+				  "%s '%s': %s has %zu numbers (write %s = [height, width])", thing,
+				  name, key, cfg_count(node), key);
 	return read_size(reader, cfg_at(node, 0), thing, name, &pair[0]) &&
 	       read_size(reader, cfg_at(node, 1), thing, name, &pair[1]);
 }
@@ -128,9 +125,8 @@ bool read_flag(struct reader *reader, const struct cfg_node *layer, const char *
 
 	if (node == NULL || cfg_bool(node, value))
 		return true;
-	diag_error(reader->diag, cfg_origin(node),
-		   "layer '%s': %s has the wrong type (write true or false)", name, key);
-	return false;
+	return diag_error(reader->diag, cfg_origin(node),
+			  "layer '%s': %s has the wrong type (write true or false)", name, key);
 }
 
 static bool read_pad(struct reader *reader, const struct cfg_node *layer, const char *name,
@@ -141,12 +137,10 @@ static bool read_pad(struct reader *reader, const struct cfg_node *layer, const 
 
 	if (node == NULL)
 		return true;
-	if (text == NULL || (strcmp(text, "same") != 0 && strcmp(text, "valid") != 0)) {
-		diag_error(reader->diag, cfg_origin(node),
-			   "layer '%s': pad is '%s' (write \"same\" or \"valid\")", name,
-			   text ? text : "not a string");
-		return false;
-	}
+	if (text == NULL || (strcmp(text, "same") != 0 && strcmp(text, "valid") != 0))
+		return diag_error(reader->diag, cfg_origin(node),
+				  "layer '%s': pad is '%s' (write \"same\" or \"valid\")", name,
+				  text ? text : "not a string");
 	*same = strcmp(text, "same") == 0;
 	return true;
 }
@@ -278,28 +272,26 @@ static bool read_one_from(struct reader *reader, const struct cfg_node *node, si
 	const char *text = cfg_text(node);
 	size_t found;
 
-	if (text == NULL) {
-		diag_error(reader->diag, cfg_origin(node),
-			   "layer '%s': from has the wrong type (write from = \"conv1\" or from = "
-			   "[\"a\", \"b\"])",
-			   reader->lines[index].name);
-		return false;
-	}
+	if (text == NULL)
+		return diag_error(
+			reader->diag, cfg_origin(node),
+			"layer '%s': from has the wrong type (write from = \"conv1\" or from = "
+			"[\"a\", \"b\"])",
+			reader->lines[index].name);
 	found = lines_find(reader, index, text);
 	if (found == NO_LINE) {
 		unknown_from(reader, node, index, text);
 		return false;
 	}
-	if (found >= index) {
-		diag_error(reader->diag, cfg_origin(node),
-			   "layer '%s': from = '%s' is %s, but a layer's input must be an earlier "
-			   "layer (%s)",
-			   reader->lines[index].name, text,
-			   found == index ? "the layer itself" : "a later layer",
-			   found == index ? "write the name of an earlier layer"
-					  : "move this layer below it");
-		return false;
-	}
+	if (found >= index)
+		return diag_error(
+			reader->diag, cfg_origin(node),
+			"layer '%s': from = '%s' is %s, but a layer's input must be an earlier "
+			"layer (%s)",
+			reader->lines[index].name, text,
+			found == index ? "the layer itself" : "a later layer",
+			found == index ? "write the name of an earlier layer"
+				       : "move this layer below it");
 	reader->lines[found].consumed = true;
 	*from = found;
 	return true;
@@ -315,13 +307,12 @@ static bool read_from(struct reader *reader, const struct cfg_node *layer, size_
 	bool good = true;
 
 	*count = many ? cfg_count(node) : 1;
-	if (*count < form->inputs_min || *count > form->inputs_max) {
-		diag_error(reader->diag, node ? cfg_origin(node) : reader->lines[index].origin,
-			   "layer '%s': %s takes %s, not %zu (write from = %s)", name, form->name,
-			   form->inputs_max > 1 ? "2 to 8 inputs" : "one input", *count,
-			   form->inputs_max > 1 ? "[\"a\", \"b\"]" : "\"a\"");
-		return false;
-	}
+	if (*count < form->inputs_min || *count > form->inputs_max)
+		return diag_error(reader->diag,
+				  node ? cfg_origin(node) : reader->lines[index].origin,
+				  "layer '%s': %s takes %s, not %zu (write from = %s)", name,
+				  form->name, form->inputs_max > 1 ? "2 to 8 inputs" : "one input",
+				  *count, form->inputs_max > 1 ? "[\"a\", \"b\"]" : "\"a\"");
 	if (node == NULL) {
 		from[0] = index - 1;
 		reader->lines[index - 1].consumed = true;

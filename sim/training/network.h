@@ -24,8 +24,7 @@
  *   A global_pool is an avg_pool as large as its input.
  * docs/models/networks.md describes the rest.
  */
-#ifndef FARWIRE_TRAINING_NETWORK_H
-#define FARWIRE_TRAINING_NETWORK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -154,5 +153,3 @@ double network_model_flop(const struct network *network);
  * - workspace_B. */
 double network_memory_B(const struct network *network, size_t batch, double element_B,
 			double optimiser_copies_count, double workspace_B, bool fused_attention);
-
-#endif

@@ -4,8 +4,7 @@
  * A group { name = "block"; repeat = 12; layers = ( ... ); } stands for 12 copies of its lines.
  * The lines of repetition 3 are called "block3/...". Inside the group, the name "block" means
  * the input of the repetition. After the group, it means the last layer of the last repetition. */
-#ifndef FARWIRE_TRAINING_NETWORK_READER_H
-#define FARWIRE_TRAINING_NETWORK_READER_H
+#pragma once
 
 #include "sim/base/vec.h"
 #include "sim/training/network_shapes.h"
@@ -65,5 +64,3 @@ bool read_flag(struct reader *reader, const struct cfg_node *layer, const char *
 /* Appends `layer`, whose name, op, inputs and own fields are set, and derives the rest.
  * Returns false after an error. */
 bool append_layer(struct reader *reader, const struct layer_spec *spec, struct layer *layer);
-
-#endif

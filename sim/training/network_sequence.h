@@ -18,8 +18,7 @@
  * Each line has a name. One line can become several layers: an attention "attn" becomes
  * "attn/qkv", "attn/rotary", "attn/core" and "attn/out", and "attn" means the last of them.
  */
-#ifndef FARWIRE_TRAINING_NETWORK_SEQUENCE_H
-#define FARWIRE_TRAINING_NETWORK_SEQUENCE_H
+#pragma once
 
 #include "sim/training/network_reader.h"
 
@@ -27,5 +26,3 @@
  * Returns false after an error. */
 bool sequence_expand(struct reader *reader, size_t index, const char *op, const size_t *inputs,
 		     size_t count);
-
-#endif

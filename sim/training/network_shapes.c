@@ -55,14 +55,12 @@ static bool window_side(struct diag *diag, const struct layer_spec *spec, const 
 		*out = (in - 1) / spec->stride[side] + 1;
 		return true;
 	}
-	if (spec->kernel[side] > in) {
-		diag_error(diag, spec->origin,
-			   "layer '%s': its kernel of %zu x %zu is larger than its input of %zu x "
-			   "%zu (write pad = \"same\" or a smaller kernel)",
-			   spec->name, spec->kernel[0], spec->kernel[1], input->height,
-			   input->width);
-		return false;
-	}
+	if (spec->kernel[side] > in)
+		return diag_error(
+			diag, spec->origin,
+			"layer '%s': its kernel of %zu x %zu is larger than its input of %zu x "
+			"%zu (write pad = \"same\" or a smaller kernel)",
+			spec->name, spec->kernel[0], spec->kernel[1], input->height, input->width);
 	*out = (in - spec->kernel[side]) / spec->stride[side] + 1;
 	return true;
 }
@@ -85,12 +83,12 @@ static bool add_shape(struct diag *diag, const struct layer_spec *spec, const st
 		if (other->channels == first->channels && other->height == first->height &&
 		    other->width == first->width)
 			continue;
-		diag_error(diag, spec->origin,
-			   "layer '%s' cannot add '%s' of %zu x %zu x %zu to '%s' of %zu x %zu x "
-			   "%zu (make the shapes equal, for example with a 1 x 1 conv)",
-			   spec->name, other->name, other->channels, other->height, other->width,
-			   first->name, first->channels, first->height, first->width);
-		return false;
+		return diag_error(
+			diag, spec->origin,
+			"layer '%s' cannot add '%s' of %zu x %zu x %zu to '%s' of %zu x %zu x "
+			"%zu (make the shapes equal, for example with a 1 x 1 conv)",
+			spec->name, other->name, other->channels, other->height, other->width,
+			first->name, first->channels, first->height, first->width);
 	}
 	return true;
 }
@@ -103,15 +101,14 @@ static bool concat_shape(struct diag *diag, const struct layer_spec *spec,
 	for (size_t i = 1; i < layer->input_count; i++) {
 		const struct layer *other = &layers[layer->inputs[i]];
 
-		if (other->height != first->height || other->width != first->width) {
-			diag_error(diag, spec->origin,
-				   "layer '%s' cannot join '%s' of %zu x %zu pixels to '%s' of %zu "
-				   "x %zu (only channels may differ: give them the same strides "
-				   "and pad)",
-				   spec->name, other->name, other->height, other->width,
-				   first->name, first->height, first->width);
-			return false;
-		}
+		if (other->height != first->height || other->width != first->width)
+			return diag_error(
+				diag, spec->origin,
+				"layer '%s' cannot join '%s' of %zu x %zu pixels to '%s' of %zu "
+				"x %zu (only channels may differ: give them the same strides "
+				"and pad)",
+				spec->name, other->name, other->height, other->width, first->name,
+				first->height, first->width);
 		layer->channels += other->channels;
 	}
 	return true;

@@ -10,8 +10,7 @@
  * MACs include the products with the zeros that "same" puts around an input, as in published
  * tables.
  */
-#ifndef FARWIRE_TRAINING_NETWORK_SHAPES_H
-#define FARWIRE_TRAINING_NETWORK_SHAPES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ void layer_add_tensor(struct layer *layer, double elements_count);
 
 /* Sets the network's totals from its layers, and what each layer keeps. */
 void network_totals(struct network *network, struct layer *layers);
-
-#endif

@@ -62,13 +62,12 @@ static void derive_rows(struct layer *layer, size_t rows)
 
 static bool derive_gate(struct diag *diag, const struct layer_spec *spec, struct layer *layer)
 {
-	if (layer->channels % 2 != 0) {
-		diag_error(diag, spec->origin,
-			   "layer '%s': the input of a gate must have an even number of features "
-			   "(write another size into the layer before it)",
-			   spec->name);
-		return false;
-	}
+	if (layer->channels % 2 != 0)
+		return diag_error(
+			diag, spec->origin,
+			"layer '%s': the input of a gate must have an even number of features "
+			"(write another size into the layer before it)",
+			spec->name);
 	layer->channels /= 2;
 	return true;
 }

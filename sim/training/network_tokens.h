@@ -4,8 +4,7 @@
  * Tokens are the pixels of a layer that is 1 wide: channels are the features of a token, height
  * is the number of tokens. Rows that a router has dispatched to experts count as tokens.
  */
-#ifndef FARWIRE_TRAINING_NETWORK_TOKENS_H
-#define FARWIRE_TRAINING_NETWORK_TOKENS_H
+#pragma once
 
 #include "sim/training/network_shapes.h"
 
@@ -15,5 +14,3 @@ bool tokens_derive(struct diag *diag, const struct layer_spec *spec, const struc
 		   struct layer *layer, double *macs_per_output);
 /* Fills kept_count and kept_B of all layers: the activations that backward needs. */
 void tokens_keep(struct network *network, struct layer *layers);
-
-#endif

@@ -24,8 +24,7 @@
  * With XLA (stack.xla_clusters_count > 0) elementwise neighbours are one kernel (fusion.c).
  * Values between them are neither written to memory nor read.
  */
-#ifndef FARWIRE_TRAINING_OPS_H
-#define FARWIRE_TRAINING_OPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
  * product before them. */
 struct op_graph op_graph_fuse(struct arena *arena, const struct op_graph *graph,
 			      enum stack_fusion fusion);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to the op graph: what ops.c and ops_tokens.c need to write ops. */
-#ifndef FARWIRE_TRAINING_OPS_BUILDER_H
-#define FARWIRE_TRAINING_OPS_BUILDER_H
+#pragma once
 
 #include "sim/base/vec.h"
 #include "sim/training/ops.h"
@@ -77,5 +76,3 @@ void tokens_complete(struct builder *b, size_t index, uint32_t op);
 
 uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t input);
 void linear_backward(struct builder *b, size_t index);
-
-#endif

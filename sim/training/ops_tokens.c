@@ -6,7 +6,6 @@
  * products with elementwise kernels between them. docs/models/networks.md lists the ops.
  */
 #include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/training/ops_builder.h"
 
 /* Kernels that sort tokens, find runs of equal ones and sum their gradients (PyTorch,

@@ -15,8 +15,7 @@
  *
  * The costs belong to a stack, so a file of models/stacks may have a group `phases`.
  */
-#ifndef FARWIRE_TRAINING_PHASES_H
-#define FARWIRE_TRAINING_PHASES_H
+#pragma once
 
 #include "sim/base/param.h"
 
@@ -38,5 +37,3 @@ extern const struct param_table phases_table;
 
 /* Returns true if the job writes a checkpoint at any time. */
 bool phases_has_checkpoints(const struct phases_params *params);
-
-#endif

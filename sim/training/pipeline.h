@@ -8,8 +8,7 @@
  * separate streams, one for each direction. So a stage computes the next micro-batch while the
  * previous one is on its way.
  */
-#ifndef FARWIRE_TRAINING_PIPELINE_H
-#define FARWIRE_TRAINING_PIPELINE_H
+#pragma once
 
 #include "sim/training/framework.h"
 
@@ -29,5 +28,3 @@ const struct program *pipeline_program(struct arena *arena, const struct network
 				       const struct gpu_params *gpu,
 				       const struct efficiency_params *efficiency,
 				       const struct pipeline_params *pipeline);
-
-#endif

@@ -10,8 +10,7 @@
  * `chunks` parts of the network, each with an equal number of blocks. The embedding, or logits and
  * loss, can take the place of one block each. The part v of the network is on stage v mod pp.
  */
-#ifndef FARWIRE_TRAINING_PLAN_H
-#define FARWIRE_TRAINING_PLAN_H
+#pragma once
 
 #include "sim/base/registry.h"
 #include "sim/training/shard.h"
@@ -193,5 +192,3 @@ const struct unit_least *plan_units_least(struct arena *arena, const struct plan
  * sends machine_Bps. */
 double plan_least_s(const struct training_plan *plan, const struct unit_least *units, size_t count,
 		    size_t machine_gpus, double machine_Bps);
-
-#endif

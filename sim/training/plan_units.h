@@ -5,8 +5,7 @@
  * between two collectives are one PIECE: one launch with the time of all its kernels and the host
  * work of all its calls. The host runs ahead of the GPU, so if it is faster, its work is hidden.
  */
-#ifndef FARWIRE_TRAINING_PLAN_UNITS_H
-#define FARWIRE_TRAINING_PLAN_UNITS_H
+#pragma once
 
 #include "sim/training/issue.h"
 #include "sim/training/plan.h"
@@ -47,5 +46,3 @@ struct writer {
 
 /* Builds w->units and w->chunk_first of the writer's rank. */
 void plan_units_build(struct writer *w);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The pipeline schedules, each in its own file, and what they share. */
-#ifndef FARWIRE_TRAINING_SCHEDULES_H
-#define FARWIRE_TRAINING_SCHEDULES_H
+#pragma once
 
 #include "sim/training/plan.h"
 
@@ -10,5 +9,3 @@ extern const struct pipeline_schedule schedule_gpipe, schedule_1f1b, schedule_in
 
 /* Refuses stages with several chunks. */
 const char *schedule_of_one_chunk(struct arena *arena, const struct pipeline_shape *shape);
-
-#endif

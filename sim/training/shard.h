@@ -20,8 +20,7 @@
  *
  * A shard is a network like any other: its ops, kernels and memory follow from its layers.
  */
-#ifndef FARWIRE_TRAINING_SHARD_H
-#define FARWIRE_TRAINING_SHARD_H
+#pragma once
 
 #include "sim/collective/algorithm.h"
 #include "sim/training/ops.h"
@@ -65,5 +64,3 @@ struct shard {
  * divisible by tp (8): write plan.tp=6". */
 const struct shard *shard_new(struct arena *arena, const struct network *network,
 			      const struct shard_params *params, const char **why);
-
-#endif

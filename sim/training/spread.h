@@ -15,8 +15,7 @@
  *
  * Each GPU of a program has its own threads, as in TensorFlow and PyTorch.
  */
-#ifndef FARWIRE_TRAINING_SPREAD_H
-#define FARWIRE_TRAINING_SPREAD_H
+#pragma once
 
 #include "sim/cuda/program.h"
 #include "sim/training/issue.h"
@@ -30,7 +29,6 @@ struct spread_params {
 };
 
 /* The exchange of one step, while a framework writes that step. */
-struct spread;
 /* stream, event and signal are the first ones that the framework does not use. */
 struct spread *spread_new(struct arena *arena, const struct spread_params *params,
 			  const struct op_graph *graph, uint16_t stream, uint16_t event,
@@ -50,5 +48,3 @@ void spread_update(struct spread *spread, struct issuer *issuer);
  * this spread. */
 const struct program *spread_program(struct arena *arena, const struct spread *spread,
 				     const struct program *one);
-
-#endif

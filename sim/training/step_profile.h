@@ -20,8 +20,7 @@
  * With XLA (stack.xla_clusters_count > 0) backward has that many clusters of equal work. The
  * framework announces a gradient only at the end of its cluster.
  */
-#ifndef FARWIRE_TRAINING_STEP_PROFILE_H
-#define FARWIRE_TRAINING_STEP_PROFILE_H
+#pragma once
 
 #include "sim/training/framework.h"
 
@@ -67,5 +66,3 @@ const struct step_profile *step_profile_new(struct arena *arena, const struct ne
 					    const struct gpu_params *gpu,
 					    const struct efficiency_params *efficiency,
 					    const struct step_host *host, double solo_step_s);
-
-#endif

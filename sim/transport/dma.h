@@ -6,8 +6,7 @@
  * and the engine moves it. There are two buffers, so chunk i+1 is staged while chunk i is moved.
  * Each copy has a setup time, and each staged chunk its own cost.
  */
-#ifndef FARWIRE_TRANSPORT_DMA_H
-#define FARWIRE_TRANSPORT_DMA_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,5 +41,3 @@ struct dma_copy {
 /* Starts a copy; the struct is copied. Repeated copies allocate no memory, because states are
  * pooled in the arena. */
 void dma_start(const struct dma_copy *copy);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Every packet that is sent, also a retransmission, is taken from the process of its direction.
  */
-#ifndef FARWIRE_TRANSPORT_LOSS_H
-#define FARWIRE_TRANSPORT_LOSS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ struct loss loss_new(double p, uint64_t seed, const char *name);
 uint64_t loss_take(struct loss *loss, uint64_t count, uint64_t *first);
 /* Returns the next number of the sequence, in (0, 1). */
 double loss_uniform(struct loss *loss);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One direction between two ends: properties that every transport needs. */
-#ifndef FARWIRE_TRANSPORT_PATH_H
-#define FARWIRE_TRANSPORT_PATH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -57,5 +56,3 @@ struct kept_flows {
 /* Returns the place for flows of that size. If the stored flow has another size (0 at first), the
  * caller must fill it. */
 struct flow_spec *kept_flow(struct arena *arena, struct kept_flows *kept, double size_B);
-
-#endif

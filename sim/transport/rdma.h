@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parameters of RDMA; docs/models/rdma.md describes the model. The packets of an InfiniBand or
  * RoCE link count only data; headers are in their overhead. */
-#ifndef FARWIRE_TRANSPORT_RDMA_H
-#define FARWIRE_TRANSPORT_RDMA_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ struct rdma_params {
 double rdma_go_back_n_ratio(double p, double window);
 
 extern const struct param_table rdma_table;
-
-#endif

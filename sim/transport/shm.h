@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Messages through memory that two guests of one host share: the sender copies a message into it,
  * the receiver polls a flag and reads the message in place. */
-#ifndef FARWIRE_TRANSPORT_SHM_H
-#define FARWIRE_TRANSPORT_SHM_H
+#pragma once
 
 struct shm_params {
 	double post_s;   /* time to take a slot and write its header */
 	double notify_s; /* time until the polling receiver has seen and taken it */
 	double inline_B; /* larger messages use core and memory as flows */
 };
-
-#endif

@@ -10,8 +10,7 @@
  *   tcp_loss.c   lost packets: fast retransmit, retransmission timeouts
  *   tcp_nagle.c  small writes that wait for acknowledgements
  */
-#ifndef FARWIRE_TRANSPORT_TCP_H
-#define FARWIRE_TRANSPORT_TCP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -211,5 +210,3 @@ bool tcp_nagle_admits(struct tcp_direction *direction);
 void tcp_nagle_sent(struct tcp_direction *direction); /* tells the Nagle state that an
 							 acknowledgement travels with data */
 void tcp_nagle_arrived(struct tcp_direction *direction, double size_B);
-
-#endif

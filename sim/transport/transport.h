@@ -13,8 +13,7 @@
  * Each kind has its own file with a parameter struct, rows and a const struct transport_kind, and
  * one line in transport_kinds.def.
  */
-#ifndef FARWIRE_TRANSPORT_TRANSPORT_H
-#define FARWIRE_TRANSPORT_TRANSPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -154,5 +153,3 @@ static inline bool connection_arrived(struct connection *connection, int end,
 }
 
 REGISTRY_OF(struct transport_kind, transport_kind);
-
-#endif

@@ -180,11 +180,11 @@ static int fit_measured(struct calibrating_machine *m, const char *path, int cod
 	}
 	if (code == EXIT_DONE)
 		return fit_one(m, path);
-	fprintf(stderr,
-		"farwire: the measurement ended with exit code %d; %s keeps the samples, and the "
-		"same command continues\n",
+	return command_stop(
+		EXIT_FAILED,
+		"the measurement ended with exit code %d; %s keeps the samples, and the "
+		"same command continues",
 		code, path);
-	return EXIT_FAILED;
 }
 
 static int measure_and_fit(struct calibrating_machine *m)
@@ -206,16 +206,13 @@ static int measure_and_fit(struct calibrating_machine *m)
 static int run(const struct command *command)
 {
 	const char *folder = command->output;
-	if (strcmp(folder, "-") == 0) {
-		fprintf(stderr, "farwire: -o -: `farwire calibrate` writes into a folder, not to "
-				"the standard output (write -o FOLDER)\n");
-		return EXIT_USAGE;
-	}
-	if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-		fprintf(stderr, "farwire: cannot create the folder '%s': %s\n", folder,
-			strerror(errno));
-		return EXIT_FAILED;
-	}
+	if (strcmp(folder, "-") == 0)
+		return command_stop(EXIT_USAGE,
+				    "-o -: `farwire calibrate` writes into a folder, not to "
+				    "the standard output (write -o FOLDER)");
+	if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+		return command_stop(EXIT_FAILED, "cannot create the folder '%s': %s", folder,
+				    strerror(errno));
 	struct calibrating_machine m = {.command = command, .folder = folder};
 	const struct report_request request = {.title = "How fast is this machine?",
 					       .caption = command_caption_of(command),

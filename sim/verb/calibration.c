@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/base/table.h"
 
@@ -174,13 +173,12 @@ int fit_recordings(const struct command *command)
 		ARENA_ARRAY(command->arena, count, const struct calibration *);
 	int code = EXIT_DONE;
 	for (size_t i = 0; i < count; i++)
-		if (!is_recording(command->words[i])) {
-			fprintf(stderr,
-				"farwire: fit: '%s' is not a recording (.jsonl) (use one command "
-				"for recordings and another one for shipped fits)\n",
+		if (!is_recording(command->words[i]))
+			return command_stop(
+				EXIT_USAGE,
+				"fit: '%s' is not a recording (.jsonl) (use one command "
+				"for recordings and another one for shipped fits)",
 				command->words[i]);
-			return EXIT_USAGE;
-		}
 	for (size_t i = 0; i < count; i++) {
 		calibrations[i] = calibration_of(command, command->words[i], &code);
 		if (!calibrations[i])

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Calibrations made of recordings, for the verbs `fit`, `calibrate` and `report`. */
-#ifndef FARWIRE_VERB_CALIBRATION_H
-#define FARWIRE_VERB_CALIBRATION_H
+#pragma once
 
 #include "sim/report/calibration.h"
 #include "sim/verb/verb.h"
@@ -21,5 +20,3 @@ int calibration_gates(const struct calibration *calibration);
 /* Writes one profile of all calibrations to `path`. Returns the exit code. */
 int calibration_save(const struct command *command, const struct calibration *const *calibrations,
 		     size_t count, const char *path);
-
-#endif

@@ -2,8 +2,7 @@
 /* Compares the values of a GPU's file with each other. `farwire check` reports values that no GPU
  * of that generation has: mostly typing errors, peaks with sparsity, and peaks of another data
  * type. Other verbs accept them, because a user may describe a GPU that does not exist. */
-#ifndef FARWIRE_VERB_CHECK_GPU_H
-#define FARWIRE_VERB_CHECK_GPU_H
+#pragma once
 
 struct arena;
 struct cfg_node;
@@ -11,5 +10,3 @@ struct diag;
 
 /* group is the group `gpu` of the file, which was read without errors. */
 void check_gpu(struct arena *arena, struct diag *diag, const struct cfg_node *group);
-
-#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Functions that several verbs share: they predict cases, and write and draw results. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,17 @@ int command_failed(const struct diag *diag, const char *broken)
 	if (broken)
 		fprintf(stderr, "farwire: the simulation broke an invariant: %s\n", broken);
 	return broken ? EXIT_FAILED : EXIT_USAGE;
+}
+
+int command_stop(int code, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fputs("farwire: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	return code;
 }
 
 static bool can_write(const char *path)
@@ -189,8 +201,7 @@ int command_remove_journal(const char *journal)
 {
 	if (!journal || unlink(journal) == 0)
 		return EXIT_DONE;
-	fprintf(stderr, "farwire: cannot remove '%s': %s\n", journal, strerror(errno));
-	return EXIT_FAILED;
+	return command_stop(EXIT_FAILED, "cannot remove '%s': %s", journal, strerror(errno));
 }
 
 int command_sweep_failed(const struct diag *diag, struct sweep_fault fault)
@@ -217,27 +228,22 @@ int command_draw(const struct command *command, const char *path,
 		 const struct drawing *const *drawings, size_t count)
 {
 	enum image_format format;
-	if (!image_format_of(path, &format)) {
-		fprintf(stderr, "farwire: --plot %s: the name must end in .svg, .pdf or .png\n",
-			path);
-		return EXIT_USAGE;
-	}
+	if (!image_format_of(path, &format))
+		return command_stop(EXIT_USAGE,
+				    "--plot %s: the name must end in .svg, .pdf or .png", path);
 	size_t size;
 	const char *message;
 	unsigned char *image =
 		image_render(command->arena, format, drawings, count, &size, &message);
-	if (!image) {
-		fprintf(stderr, "farwire: cannot draw '%s': %s\n", path, message);
-		return EXIT_FAILED;
-	}
+	if (!image)
+		return command_stop(EXIT_FAILED, "cannot draw '%s': %s", path, message);
 	struct output *output = output_open(path);
 	if (output) {
 		fwrite(image, 1, size, output_file(output));
 		if (output_commit(output) == 0)
 			return EXIT_DONE;
 	}
-	fprintf(stderr, "farwire: cannot write '%s': %s\n", path, strerror(errno));
-	return EXIT_FAILED;
+	return command_stop(EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno));
 }
 
 /* Returns whether a later setting or an axis sets the same key. */
@@ -299,6 +305,5 @@ int write_report(const char *path, struct report *report, bool pdf)
 	const char *message = report_render(report, pdf);
 	if (!message)
 		return write_file(path, report_write, report);
-	fprintf(stderr, "farwire: cannot draw the report: %s\n", message);
-	return EXIT_FAILED;
+	return command_stop(EXIT_FAILED, "cannot draw the report: %s", message);
 }

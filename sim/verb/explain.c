@@ -188,13 +188,11 @@ static int explain(const struct command *command, const char *path, const char *
 			*slot = param;
 		}
 	}
-	if (e.params.count == 0) {
-		fprintf(stderr,
-			"farwire: the case has no parameter '%s' (`farwire explain CASE` lists "
-			"them all)\n",
-			keys[0]);
-		return EXIT_USAGE;
-	}
+	if (e.params.count == 0)
+		return command_stop(EXIT_USAGE,
+				    "the case has no parameter '%s' (`farwire explain CASE` lists "
+				    "them all)",
+				    keys[0]);
 	return command_write(command,
 			     command->format == FORMAT_TABLE ? write_table
 			     : command->format == FORMAT_CSV ? write_csv
@@ -205,13 +203,12 @@ static int explain(const struct command *command, const char *path, const char *
 static int run(const struct command *command)
 {
 	bool has_file = command->word_count && is_file(command->words[0]);
-	if (!has_file && command->word_count && strstr(command->words[0], ".cfg")) {
-		fprintf(stderr,
-			"farwire: case '%s' cannot be read: there is no such file (`farwire list "
-			"cases` shows the shipped cases)\n",
+	if (!has_file && command->word_count && strstr(command->words[0], ".cfg"))
+		return command_stop(
+			EXIT_USAGE,
+			"case '%s' cannot be read: there is no such file (`farwire list "
+			"cases` shows the shipped cases)",
 			command->words[0]);
-		return EXIT_USAGE;
-	}
 	return explain(command, has_file ? command->words[0] : NULL, command->words + has_file,
 		       command->word_count - has_file);
 }

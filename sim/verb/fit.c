@@ -94,11 +94,10 @@ static int fit_to_topology(const struct command *command)
 	const struct recording **recordings =
 		ARENA_ARRAY(arena, command->word_count, const struct recording *);
 	const char *broken = NULL;
-	if (command->plot) {
-		fprintf(stderr, "farwire: fit: --plot cannot be used with a topology (remove "
-				"--plot; `farwire sweep` draws predictions)\n");
-		return EXIT_USAGE;
-	}
+	if (command->plot)
+		return command_stop(EXIT_USAGE,
+				    "fit: --plot cannot be used with a topology (remove "
+				    "--plot; `farwire sweep` draws predictions)");
 	for (size_t i = 0; i < command->word_count; i++) {
 		recordings[i] = recording_read(arena, diag, command->words[i]);
 		if (!recordings[i])
@@ -175,12 +174,11 @@ static int run(const struct command *command)
 		if (is_recording(names[i]))
 			return command->setting_count ? fit_to_topology(command)
 						      : fit_recordings(command);
-	if (command->setting_count) {
-		fprintf(stderr, "farwire: fit: options such as --topology and --set work only "
-				"with recordings of collectives (FILE.jsonl); the file of a "
-				"shipped fit already states its settings (remove the options)\n");
-		return EXIT_USAGE;
-	}
+	if (command->setting_count)
+		return command_stop(EXIT_USAGE,
+				    "fit: options such as --topology and --set work only "
+				    "with recordings of collectives (FILE.jsonl); the file of a "
+				    "shipped fit already states its settings (remove the options)");
 	const char *folder =
 		strcmp(command->output, "-") == 0
 			? arena_printf(command->arena, "%s/calib/profiles", command->data_root)
@@ -189,11 +187,9 @@ static int run(const struct command *command)
 	if (all)
 		count = data_names(command->arena, command->data_root, "calib/fits", &names);
 	/* check this before the long work */
-	if (access(folder, W_OK | X_OK) != 0) {
-		fprintf(stderr, "farwire: cannot write into the folder '%s': %s\n", folder,
-			strerror(errno));
-		return EXIT_FAILED;
-	}
+	if (access(folder, W_OK | X_OK) != 0)
+		return command_stop(EXIT_FAILED, "cannot write into the folder '%s': %s", folder,
+				    strerror(errno));
 	int code = EXIT_DONE;
 	const struct fit_result **results =
 		ARENA_ARRAY(command->arena, count + 1, const struct fit_result *);

@@ -49,27 +49,23 @@ static int run(const struct command *command)
 {
 	const char *kind = command->words[0];
 	const struct importer *importer = importer_find(kind);
-	if (!importer) {
-		fprintf(stderr, "farwire: import: %s\n",
+	if (!importer)
+		return command_stop(
+			EXIT_USAGE, "import: %s",
 			registry_unknown(command->arena, &importer_registry, kind, NULL));
-		return EXIT_USAGE;
-	}
 	if (importer->files)
 		return import_files(command, importer);
-	if (command->word_count != 2) {
-		fprintf(stderr,
-			"farwire: import: there must be one file, not %zu (write one command for "
-			"each file)\n",
+	if (command->word_count != 2)
+		return command_stop(
+			EXIT_USAGE,
+			"import: there must be one file, not %zu (write one command for "
+			"each file)",
 			command->word_count - 1);
-		return EXIT_USAGE;
-	}
 	const char *path = command->words[1];
 	bool from_stdin = strcmp(path, "-") == 0;
 	FILE *in = from_stdin ? stdin : fopen(path, "rb");
-	if (!in) {
-		fprintf(stderr, "farwire: cannot read '%s': %s\n", path, strerror(errno));
-		return EXIT_USAGE;
-	}
+	if (!in)
+		return command_stop(EXIT_USAGE, "cannot read '%s': %s", path, strerror(errno));
 	int code = EXIT_USAGE;
 	if (is_compressed(in))
 		fprintf(stderr,

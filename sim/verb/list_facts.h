@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Facts about a shipped GPU, machine, network or topology, computed from its file: the group under
  * which `farwire list` shows it, and one line of numbers. */
-#ifndef FARWIRE_VERB_LIST_FACTS_H
-#define FARWIRE_VERB_LIST_FACTS_H
+#pragma once
 
 #include "sim/cfg/cfg.h"
 
@@ -19,5 +18,3 @@ struct facts {
  * node may be NULL. Files of other groups have no facts. */
 struct facts facts_of(struct arena *arena, const char *root, const char *name,
 		      const struct cfg_node *node);
-
-#endif

@@ -50,6 +50,12 @@ static const struct option options[] = {
 		 "the other"},
 	{OPTION_CASE, .name = "tokens", .value = "N",
 	 .help = "number of tokens of a whole training, for example 15e12, whose time is printed"},
+	{OPTION_CASE, .name = "fail", .value = "NAME,...",
+	 .help = "links, GPUs, adapters or machines that have failed, by their names in the "
+		 "topology: n0.nv0 of one machine, or nv0 of each"},
+	{OPTION_CASE, .name = "degrade", .value = "NAME=FACTOR,...",
+	 .help = "links, GPUs, adapters or machines with a part of their rate, for example "
+		 "n0.nic0=0.5"},
 	{OPTION_GROUP, .name = "plan", .value = "tp=8,pp=4,...",
 	 .help = "splits a transformer over the job's GPUs; short for --set plan.tp=8 and so on "
 		 "(`farwire list parameters` shows the keys); names of Megatron-LM and other "

@@ -6,8 +6,7 @@
  * man page and the shell completion from them, and tests/golden/test_options.c fails when these
  * differ from the rows.
  */
-#ifndef FARWIRE_VERB_OPTIONS_H
-#define FARWIRE_VERB_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ bool option_taken(const struct verb *verb, const struct option *option);
  * the row's default. NULL: there is none. */
 const char *option_initial(struct arena *arena, const struct verb *verb,
 			   const struct option *option);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to the parser: shared by options.c (options), words.c (words) and help.c. */
-#ifndef FARWIRE_VERB_PARSER_H
-#define FARWIRE_VERB_PARSER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -33,5 +32,3 @@ void check_not_read(struct parser *p, const char *option, const char *path);
 const struct option *option_find(const struct verb *verb, const char *name);
 void usage_print(FILE *out);
 void verb_help_print(struct arena *arena, const struct verb *verb);
-
-#endif

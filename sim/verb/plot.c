@@ -80,12 +80,11 @@ static int run(const struct command *command)
 	const char *path = command->plot;
 	if (!path && !data && strcmp(command->output, "-") != 0)
 		path = command->output;
-	if (!path && !data) {
-		fprintf(stderr,
-			"farwire: `farwire plot` needs an image file (write --plot FILE.svg, .pdf "
-			"or .png)\n");
-		return EXIT_USAGE;
-	}
+	if (!path && !data)
+		return command_stop(
+			EXIT_USAGE,
+			"`farwire plot` needs an image file (write --plot FILE.svg, .pdf "
+			"or .png)");
 	predictions_vec all = {0};
 	int code = read_all(command, &all);
 	if (code == EXIT_DONE && path)

@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire probe: measures this machine without its GPU. The program farwire-probe measures the
  * GPU. */
-#include <stdio.h>
 #include <string.h>
 
 #include "calib/host/run.h"
 #include "sim/verb/verbs.h"
 
-static int usage(const char *why)
-{
-	fprintf(stderr, "farwire: %s\n", why);
-	return EXIT_USAGE;
-}
-
 static int run(const struct command *command)
 {
 	bool to_file = strcmp(command->output, "-") != 0;
 	if (strcmp(command->words[0], "host") != 0)
-		return usage("`farwire probe` measures only the host (write farwire probe host; "
-			     "the program farwire-probe measures the GPU)");
+		return command_stop(
+			EXIT_USAGE,
+			"`farwire probe` measures only the host (write farwire probe host; "
+			"the program farwire-probe measures the GPU)");
 	if (command->server && (command->connect || command->resume || to_file))
-		return usage("--server only answers the measurements of another machine (remove "
-			     "--connect, --continue and -o)");
+		return command_stop(
+			EXIT_USAGE,
+			"--server only answers the measurements of another machine (remove "
+			"--connect, --continue and -o)");
 	if (command->resume && to_file)
-		return usage("--continue and -o both name the recording (remove -o)");
+		return command_stop(EXIT_USAGE,
+				    "--continue and -o both name the recording (remove -o)");
 	if (command->seed >= (uint64_t)1 << 53)
-		return usage("--seed of a recording must be below 9007199254740992 (write a "
-			     "smaller number)");
+		return command_stop(EXIT_USAGE,
+				    "--seed of a recording must be below 9007199254740992 (write a "
+				    "smaller number)");
 	if (command->server)
 		return host_serve(command->server, command->quiet);
 	const struct host_run_options options = {

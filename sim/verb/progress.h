@@ -3,8 +3,7 @@
  * On a terminal that is one line that changes. Elsewhere it is a line every ten seconds,
  * so that the log of a batch job stays short. Work of less than a second is not reported.
  */
-#ifndef FARWIRE_VERB_PROGRESS_H
-#define FARWIRE_VERB_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ struct progress progress_new(const char *things, const char *from, bool quiet);
 void progress_tell(void *ctx, size_t before, size_t done, size_t count);
 /* Ends the line on a terminal. Call it also after an error. */
 void progress_end(struct progress *progress);
-
-#endif

@@ -120,13 +120,11 @@ static int add_word(struct report *report, const struct command *command, size_t
 		return EXIT_USAGE;
 	if (kind == WORD_CASE)
 		return add_case(report, command, index);
-	if (command->vary.count) {
-		fprintf(stderr,
-			"farwire: --vary works only with cases, and '%s' is not a case (remove "
-			"one of them)\n",
-			word);
-		return EXIT_USAGE;
-	}
+	if (command->vary.count)
+		return command_stop(EXIT_USAGE,
+				    "--vary works only with cases, and '%s' is not a case (remove "
+				    "one of them)",
+				    word);
 	return kind == WORD_DATASET ? add_dataset(report, command, word)
 				    : add_recording(report, command, word);
 }
@@ -150,11 +148,9 @@ static int run(const struct command *command)
 {
 	bool pdf = ends_in(command->output, ".pdf");
 	bool html = ends_in(command->output, ".html") || ends_in(command->output, ".htm");
-	if (!pdf && !html && strcmp(command->output, "-") != 0) {
-		fprintf(stderr, "farwire: -o %s: the name must end in .html or .pdf\n",
-			command->output);
-		return EXIT_USAGE;
-	}
+	if (!pdf && !html && strcmp(command->output, "-") != 0)
+		return command_stop(EXIT_USAGE, "-o %s: the name must end in .html or .pdf",
+				    command->output);
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	struct progress progress = progress_new("points", NULL, command->quiet);

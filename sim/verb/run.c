@@ -55,9 +55,9 @@ static int draw_timeline(const struct command *command, const struct trace *trac
 		chart_pipeline(command->arena, text, trace, command->all_ranks);
 	if (drawing)
 		return command_draw(command, command->timeline, &drawing, 1);
-	fprintf(stderr, "farwire: --timeline: the first case has no plan that runs (write --plan, "
-			"or use --trace)\n");
-	return EXIT_USAGE;
+	return command_stop(EXIT_USAGE,
+			    "--timeline: the first case has no plan that runs (write --plan, "
+			    "or use --trace)");
 }
 
 static int run(const struct command *command)

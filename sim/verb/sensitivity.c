@@ -47,11 +47,10 @@ static int run(const struct command *command)
 	const char *name = found->scenario->name;
 	if (!found->swing_count)
 		return refuse(command, name);
-	if (isnan(found->now.number.value)) {
-		fprintf(stderr, "farwire: %s has no %s%s%s\n", name, found->reported->spoken,
-			found->now.reason ? ": " : "", found->now.reason ? found->now.reason : "");
-		return EXIT_USAGE;
-	}
+	if (isnan(found->now.number.value))
+		return command_stop(EXIT_USAGE, "%s has no %s%s%s", name, found->reported->spoken,
+				    found->now.reason ? ": " : "",
+				    found->now.reason ? found->now.reason : "");
 	int code = command_table(command, sensitivity_table(command->arena, found));
 	if (code != EXIT_DONE || !command->plot)
 		return code;

@@ -23,15 +23,14 @@ static int draw(const struct command *command, const struct solving *solving)
 
 static int run(const struct command *command)
 {
-	if (!command->target || command->keys.count != 1) {
-		fprintf(stderr, "farwire: `farwire solve` needs %s\n",
-			!command->target ? "--target, for example --target 'ratio>=0.95'"
-			: command->keys.count
-				? "exactly one --for KEY (write one command for "
-				  "each parameter)"
-				: "--for KEY (`farwire explain CASE` shows the keys)");
-		return EXIT_USAGE;
-	}
+	if (!command->target || command->keys.count != 1)
+		return command_stop(EXIT_USAGE, "`farwire solve` needs %s",
+				    !command->target
+					    ? "--target, for example --target 'ratio>=0.95'"
+				    : command->keys.count
+					    ? "exactly one --for KEY (write one command for "
+					      "each parameter)"
+					    : "--for KEY (`farwire explain CASE` shows the keys)");
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	struct progress progress = progress_new("points", NULL, command->quiet);

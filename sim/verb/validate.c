@@ -98,11 +98,10 @@ static int draw(const struct command *command, const struct validation *v)
 	}
 	enum image_format format;
 	bool pdf = image_format_of(command->plot, &format) && format == IMAGE_PDF;
-	if (pages.count == 0) {
-		fprintf(stderr, "farwire: --plot: the datasets contain no measured numbers to draw "
-				"(remove --plot)\n");
-		return EXIT_USAGE;
-	}
+	if (pages.count == 0)
+		return command_stop(EXIT_USAGE,
+				    "--plot: the datasets contain no measured numbers to draw "
+				    "(remove --plot)");
 	if (pages.count > 1 && !pdf && !command->quiet)
 		fprintf(stderr,
 			"farwire: --plot: the file has only the first of %zu charts (write a name "

@@ -10,8 +10,7 @@
  *	2  wrong usage or configuration
  *	3  a bound that a dataset states is broken
  */
-#ifndef FARWIRE_VERB_VERB_H
-#define FARWIRE_VERB_VERB_H
+#pragma once
 
 #include "sim/analysis/sweep.h"
 #include "sim/predict/baselines.h"
@@ -87,6 +86,8 @@ struct analysis_input command_input(const struct command *command, size_t index,
 /* Prints why there is no prediction, and returns the exit code. broken describes a broken invariant
  * and is otherwise NULL. */
 int command_failed(const struct diag *diag, const char *broken);
+/* Prints "farwire: ", the message and a newline to the standard error. Returns the exit code. */
+int command_stop(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Predicts all cases. After an error it prints the error, sets *exit_code and returns NULL. */
 const struct prediction **command_predictions(const struct command *command, struct trace *trace,
 					      int *exit_code);
@@ -137,5 +138,3 @@ size_t command_axes(const struct command *command, struct diag *diag, struct swe
 /* Writes a report to path. Returns 0, or prints an error and returns another exit code. */
 struct report;
 int write_report(const char *path, struct report *report, bool pdf);
-
-#endif

@@ -12,8 +12,7 @@
  * deviation exchange.noise_ratio, at least 0.5, and has its own random stream. A straggler also
  * has its own slowdown_ratio.
  */
-#ifndef FARWIRE_WORKLOAD_FUSED_H
-#define FARWIRE_WORKLOAD_FUSED_H
+#pragma once
 
 #include "sim/training/exchange.h"
 #include "sim/training/input.h"
@@ -60,5 +59,3 @@ const struct step_record *fused_step_at(const struct fused *job, size_t index);
 
 /* Returns what the slowest rank waits for, such as "step 4: rank 2 has computed 3 of 5 parts". */
 const char *fused_waiting(const struct fused *job, struct arena *arena);
-
-#endif

@@ -9,8 +9,7 @@
  * of reduced gradients. Ranks of a guest may be one PROCESS, in which one further thread starts
  * their issuing in turn. At each moment a rank's time belongs to one PART, so the parts add up
  * to the step exactly, in picoseconds. */
-#ifndef FARWIRE_WORKLOAD_FUSED_INTERNAL_H
-#define FARWIRE_WORKLOAD_FUSED_INTERNAL_H
+#pragma once
 
 #include "sim/base/num.h"
 #include "sim/base/vec.h"
@@ -140,5 +139,3 @@ void rank_reduced(struct rank *rank, size_t first, size_t count);
 void processes_find(struct fused *job);
 /* Call this when one rank of the process may begin to issue its next step. */
 void process_ask(struct process *process);
-
-#endif

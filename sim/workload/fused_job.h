@@ -4,8 +4,7 @@
  *
  * The caller creates a job first. Then it builds the job's parts, and if one cannot be built, the
  * job fails. Finally it begins the job. */
-#ifndef FARWIRE_WORKLOAD_FUSED_JOB_H
-#define FARWIRE_WORKLOAD_FUSED_JOB_H
+#pragma once
 
 #include "sim/workload/fused.h"
 #include "sim/workload/job.h"
@@ -22,5 +21,3 @@ struct collective_spec {
 	double size_B;
 };
 void collective_job_begin(struct job *job, const struct collective_spec *spec);
-
-#endif

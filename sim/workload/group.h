@@ -13,8 +13,7 @@
  * With a fold (sim/collective/fold.h), members are the simulated ranks, and calls and groups name
  * any ranks. A communicator then has the fold of its part of the job.
  */
-#ifndef FARWIRE_WORKLOAD_GROUP_H
-#define FARWIRE_WORKLOAD_GROUP_H
+#pragma once
 
 #include "sim/collective/communicator.h"
 #include "sim/cuda/program.h"
@@ -47,5 +46,3 @@ const char *group_choice_text(struct group *group, double size_B);
 void group_account(const struct group *group);
 /* Returns what the group waits for. */
 const char *group_waiting(const struct group *group, struct arena *arena);
-
-#endif

@@ -19,8 +19,7 @@
  * A job that fails keeps the reason, and the others continue. The run ends when all jobs have
  * ended.
  */
-#ifndef FARWIRE_WORKLOAD_JOB_H
-#define FARWIRE_WORKLOAD_JOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -170,5 +169,3 @@ const char *workload_unfinished(struct workload *workload, enum engine_end end,
 void workload_account(struct workload *workload);
 /* Sets the struct job_run of all jobs. broken is the violated invariant, or NULL. */
 void workload_read(struct workload *workload, const char *broken);
-
-#endif

@@ -10,8 +10,7 @@
  * The prediction adds the time of the other steps, which is that of a steady step each
  * (sim/predict/elapsed.h).
  */
-#ifndef FARWIRE_WORKLOAD_LIFE_H
-#define FARWIRE_WORKLOAD_LIFE_H
+#pragma once
 
 #include "sim/gpu/gpu.h"
 #include "sim/host/storage.h"
@@ -48,5 +47,3 @@ bool life_step_over(struct life *life);
 /* Returns what an unfinished job waits for, for example "phase 'graph' of 2 processes". NULL: it
  * waits for its steps. */
 const char *life_waiting(const struct life *life, struct arena *arena);
-
-#endif

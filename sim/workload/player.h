@@ -4,8 +4,7 @@
  * The number of polls is a result: it follows from elapsed time, the poller's sleep and
  * the round trip of a query.
  */
-#ifndef FARWIRE_WORKLOAD_PLAYER_H
-#define FARWIRE_WORKLOAD_PLAYER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ const struct step_record *player_step_at(const struct player *player, size_t ind
 /* Returns what the current step waits for, such as "step 3, thread 'main' at cudaMemcpy, item 12 of
  * 40". */
 const char *player_waiting(const struct player *player, struct arena *arena);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shared by player.c (threads, signals, steps) and poller.c. */
-#ifndef FARWIRE_WORKLOAD_PLAYER_INTERNAL_H
-#define FARWIRE_WORKLOAD_PLAYER_INTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -93,5 +92,3 @@ static inline void player_span(struct player *player, struct player_track *track
 	if (engine_trace(player->spec.engine))
 		player_span_add(player, track, kind, name, start_ps);
 }
-
-#endif

@@ -9,8 +9,7 @@
  * A step of the job ends when all ranks have ended it. Steps of ranks need not begin together, so
  * the begin, the end and the parts of a job's step are means over the ranks.
  */
-#ifndef FARWIRE_WORKLOAD_PROGRAM_JOB_H
-#define FARWIRE_WORKLOAD_PROGRAM_JOB_H
+#pragma once
 
 #include "sim/cuda/program.h"
 #include "sim/transport/dma.h"
@@ -60,5 +59,3 @@ struct program_job_spec {
  * pointers are borrowed. */
 struct job *program_job_new(struct workload *workload, struct job_run *run,
 			    const struct program_job_spec *spec);
-
-#endif

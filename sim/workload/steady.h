@@ -17,8 +17,7 @@
  *
  * A single program has no such drift; its kind of job defines when it is steady.
  */
-#ifndef FARWIRE_WORKLOAD_STEADY_H
-#define FARWIRE_WORKLOAD_STEADY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ enum steady_verdict { STEADY_GO_ON, STEADY_OPEN_ANEW, STEADY_OVER };
  * caller continues, opens the next window, or ends all programs. */
 enum steady_verdict steady_judge(struct steady *steady, const struct steady_program *programs,
 				 size_t program_count, uint64_t events);
-
-#endif

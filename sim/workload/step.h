@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The record of one step: when it began and ended, and where its time went. */
-#ifndef FARWIRE_WORKLOAD_STEP_H
-#define FARWIRE_WORKLOAD_STEP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -39,5 +38,3 @@ struct step_record {
 	double collective_s; /* time in which a collective runs at which all ranks have arrived,
 				also if kernels run meanwhile */
 };
-
-#endif

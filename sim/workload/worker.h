@@ -6,8 +6,7 @@
  * Each call of worker_do decides this again; its work is about 100 us. In a virtual machine the
  * extra cost of CPU work is added.
  */
-#ifndef FARWIRE_WORKLOAD_WORKER_H
-#define FARWIRE_WORKLOAD_WORKER_H
+#pragma once
 
 #include "sim/engine/engine.h"
 #include "sim/host/host.h"
@@ -25,5 +24,3 @@ void worker_rest(struct worker *worker);
 /* Does work_s > 0 (at the reference clock on bare metal), then calls fn. The thread must be awake,
  * and a second call must wait for fn. */
 void worker_do(struct worker *worker, double work_s, event_fn *fn, void *ctx, uint64_t arg);
-
-#endif

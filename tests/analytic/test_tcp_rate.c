@@ -278,6 +278,45 @@ static void losses_halve_the_congestion_window(void)
 	net_free(net);
 }
 
+/* Sends short messages, of which the last one waits for the first acknowledgement. Returns the
+ * window in segments at that time. */
+static double segments_after_one_ack(struct net *net, size_t messages, double size_B)
+{
+	struct tcp_connection *connection = (struct tcp_connection *)net->connection;
+	for (uint64_t i = 0; i < messages; i++)
+		net_send(net, 0, size_B, i);
+	net_run(net);
+	return connection->directions[0].cwnd_B / 1448;
+}
+
+/* A window of 10 segments for each of two streams admits 20 messages of a segment. The first
+ * acknowledged segment belongs to either stream, so it counts as half a segment for each. */
+static void streams_share_the_acknowledgements_of_slow_start(void)
+{
+	struct net *net = net_new();
+	net->link.latency_s = 5e-3;
+	net->link.packet_payload_B = 1500;
+	struct tcp_params params = tcp_defaults(net);
+	params.streams_count = 2;
+	open(net, &params);
+	CHECK_NEAR(segments_after_one_ack(net, 21, 1448), 10.5, 1e-9);
+	net_free(net);
+}
+
+/* RFC 5681, equation 3, for each acknowledged byte: two segments widen a window of 20 by 2 / 20. */
+static void congestion_avoidance_adds_a_segment_for_each_window(void)
+{
+	struct net *net = net_new();
+	net->link.latency_s = 5e-3;
+	net->link.packet_payload_B = 1500;
+	struct tcp_params params = tcp_defaults(net);
+	params.initial_window_count = 40;
+	open(net, &params);
+	tcp_window_fast_retransmit(&((struct tcp_connection *)net->connection)->directions[0]);
+	CHECK_NEAR(segments_after_one_ack(net, 11, 2 * 1448), 20.1, 1e-9);
+	net_free(net);
+}
+
 static const struct test tests[] = {
 	TEST(goodput_of_a_gigabit_link_excludes_headers),
 	TEST(goodput_is_limited_to_window_over_round_trip),
@@ -292,6 +331,8 @@ static const struct test tests[] = {
 	TEST(slow_receiver_lengthens_the_round_trip),
 	TEST(each_stream_uses_its_own_core),
 	TEST(losses_halve_the_congestion_window),
+	TEST(streams_share_the_acknowledgements_of_slow_start),
+	TEST(congestion_avoidance_adds_a_segment_for_each_window),
 };
 
 int main(void)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Functions by which a benchmark reads the machine, for C and C++. */
-#ifndef FARWIRE_TESTS_BENCH_CLOCK_H
-#define FARWIRE_TESTS_BENCH_CLOCK_H
+#pragma once
 
 #include <sys/resource.h>
 #include <time.h>
@@ -21,5 +20,3 @@ static inline double clock_peak_B(void)
 	getrusage(RUSAGE_SELF, &usage);
 	return 1024.0 * (double)usage.ru_maxrss;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * host and each pod has a link up and one down, whose capacities differ by at most a factor of a
  * hundred. Flows between any two hosts start at random times, some of them at the same time, and
  * some have a cap. */
-#ifndef FARWIRE_TESTS_BENCH_FLOW_SET_H
-#define FARWIRE_TESTS_BENCH_FLOW_SET_H
+#pragma once
 
 #include <math.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ static inline void set_draw(struct flow_set *set, uint64_t seed)
 		set_route(flow);
 	}
 }
-
-#endif

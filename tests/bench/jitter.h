@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Delay before a rank starts a step, 0 to 10 us: the same numbers for both sides of a comparison,
  * in C and C++. */
-#ifndef FARWIRE_TESTS_BENCH_JITTER_H
-#define FARWIRE_TESTS_BENCH_JITTER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ static inline int64_t jitter_ps(uint64_t rank, uint64_t step)
 	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
 	return (int64_t)((mixed ^ mixed >> 31) % 10000000);
 }
-
-#endif

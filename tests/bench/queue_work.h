@@ -8,8 +8,7 @@
  *   static int64_t pending_now_ps(void);
  * A program is called as NAME CASE PENDING STEPS. It prints the seconds for the steps, their
  * number, a sum that depends on the order of all events, and peak memory. */
-#ifndef FARWIRE_TESTS_BENCH_QUEUE_WORK_H
-#define FARWIRE_TESTS_BENCH_QUEUE_WORK_H
+#pragma once
 
 #include <inttypes.h>
 #include <math.h>
@@ -124,5 +123,3 @@ static int work_main(int argc, char **argv)
 	free(work.timers);
 	return 0;
 }
-
-#endif

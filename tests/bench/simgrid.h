@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* SimGrid for comparison with farwire (C++). Its flow model CM02 shares links fairly. The additions
  * for TCP are off: no cross traffic, and all factors are 1. */
-#ifndef FARWIRE_TESTS_BENCH_SIMGRID_H
-#define FARWIRE_TESTS_BENCH_SIMGRID_H
+#pragma once
 
 #include <simgrid/s4u.hpp>
 
@@ -16,5 +15,3 @@ inline void set_plain_sharing()
 	      "network/latency-factor:1", "network/weight-S:0"})
 		sg4::Engine::set_config(setting);
 }
-
-#endif

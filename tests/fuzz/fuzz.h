@@ -17,8 +17,7 @@
  *   tar xOf tests/fuzz/corpus/json.tar NAME
  *
  * Readers of files get the bytes in a folder in memory (/dev/shm), if it exists. */
-#ifndef FARWIRE_TESTS_FUZZ_H
-#define FARWIRE_TESTS_FUZZ_H
+#pragma once
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -247,5 +246,4 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-#endif
 #endif

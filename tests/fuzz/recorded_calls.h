@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Conditions for each recorded program that a reader accepts: its calls are in order, it reads back
  * from its own file, and it becomes a stream of calls. */
-#ifndef FARWIRE_TESTS_FUZZ_RECORDED_CALLS_H
-#define FARWIRE_TESTS_FUZZ_RECORDED_CALLS_H
+#pragma once
 
 #include <math.h>
 
@@ -59,5 +58,3 @@ static inline void check_recorded(struct arena *arena, const struct recorded_cal
 	check_reads_back(arena, recorded);
 	check_replay(arena, recorded);
 }
-
-#endif

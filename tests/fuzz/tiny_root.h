@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A folder as data_root with one small file of each kind. Cases that name no other files are read
  * in microseconds, and a change of a shipped file does not change the meaning of an input. */
-#ifndef FARWIRE_TESTS_FUZZ_TINY_ROOT_H
-#define FARWIRE_TESTS_FUZZ_TINY_ROOT_H
+#pragma once
 
 #include "tests/fuzz/fuzz.h"
 
@@ -64,5 +63,3 @@ static inline const char *tiny_root(struct arena *arena)
 	}
 	return root;
 }
-
-#endif

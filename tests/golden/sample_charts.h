@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Each chart with fixed, invented data. Tests compare display lists with files, or check that
  * charts are legible. */
-#ifndef FARWIRE_TESTS_SAMPLE_CHARTS_H
-#define FARWIRE_TESTS_SAMPLE_CHARTS_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -549,5 +548,3 @@ static char *display_list(const struct drawing *drawing, size_t *size)
 	fclose(memory);
 	return text;
 }
-
-#endif

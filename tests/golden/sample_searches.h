@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sample charts of searches over parameters: bounds, tornados, maps. It is a part of
  * sample_charts.h. */
-#ifndef FARWIRE_TESTS_GOLDEN_SAMPLE_SEARCHES_H
-#define FARWIRE_TESTS_GOLDEN_SAMPLE_SEARCHES_H
+#pragma once
 
 /* Two bounds, one of which has an interval that leaves the axis, and an end that fails. */
 static struct drawing *bound(struct arena *arena)
@@ -89,5 +88,3 @@ static struct drawing *heat_four(struct arena *arena)
 				   "bus bandwidth (GB/s)", true, false, false},
 		maps, 4);
 }
-
-#endif

@@ -359,7 +359,51 @@ static void double_tree_has_no_equal_machines(void)
 	CHECK(try(&d) == 0);
 }
 
+/* Returns the time of the first step of a plan on 40 machines behind leaves of 8. */
+static double large_plan_s(struct arena *arena, const char *plan, const char *symmetry,
+			   size_t *machines)
+{
+	const char *texts[] = {
+		"case.topology=dgx-h100",
+		"wiring.ports_per_leaf=8",
+		"case.gpus=320",
+		"case.model=llama2-7b",
+		"case.exchange=nccl-2.18",
+		"case.stack=pytorch-fsdp-bf16",
+		"case.steps=1",
+		"case.steps_warmup=0",
+		"gpu.h100-sxm5.memory=900 GB",
+		arena_printf(arena, "case.symmetry=%s", symmetry),
+		"plan.sharding=parameters",
+		arena_printf(arena, "plan.tp=%c", plan[0]),
+		arena_printf(arena, "plan.pp=%c", plan[1]),
+		NULL,
+	};
+	const struct scenario *scenario = scenario_of(arena, &(struct settings){0}, texts);
+	if (!CHECK(scenario != NULL))
+		return 0;
+	struct world_outcome outcome = world_run(arena, scenario, 1, NULL);
+	CHECK(!outcome.broken && !outcome.jobs[0].failed);
+	*machines = scenario->topology.host_count;
+	return s_from_ps(outcome.jobs[0].steps[0].end_ps - outcome.jobs[0].steps[0].start_ps);
+}
+
+/* Two plans: rings of 40 machines, and pipelines of two stages of 20 machines. */
+static void large_plans_are_near_the_exact_result(void)
+{
+	static const char *const plans[] = {"81", "42"};
+	for (size_t i = 0; i < 2; i++) {
+		struct arena *arena = arena_new();
+		size_t exact = 0, near = 0;
+		double exact_s = large_plan_s(arena, plans[i], "on", &exact);
+		CHECK_NEAR(large_plan_s(arena, plans[i], "auto", &near), exact_s, 0.005);
+		CHECK(near < exact && near <= 3);
+		arena_free(arena);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(large_plans_are_near_the_exact_result),
 	TEST(one_machine_represents_all_machines_of_a_star),
 	TEST(binary_tree_has_one_class_of_machines_per_level),
 	TEST(double_tree_has_no_equal_machines),

@@ -46,6 +46,8 @@ near() { # PATH PLANTED PERCENT
 }
 near library.channel_start 2e-6 3
 near library.nvlink_efficiency 0.7 2
+# The residuals are smaller than measurements scatter. So intervals are those of the scatter.
+! grep -q 'freedom' "$scratch/x.cfg" || complain "intervals shrink with the residuals: $(grep freedom "$scratch/x.cfg")"
 verdict 'collectives.finds_planted_parameters'
 
 simulated --profile "$scratch/x.cfg" >"$scratch/again"

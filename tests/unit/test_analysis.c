@@ -6,6 +6,7 @@
 #include "sim/analysis/scaling.h"
 #include "sim/analysis/sensitivity.h"
 #include "sim/analysis/solving.h"
+#include "sim/analysis/sweep.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "tests/test.h"
@@ -151,7 +152,23 @@ static void validation_uses_the_smaller_draws_of_a_dataset(void)
 	arena_free(arena);
 }
 
+static void ranges_have_their_number_of_values(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct sweep_axis axis;
+	CHECK(sweep_axis_read(arena, diag, "--vary", "case.batch=1:9:lin9", &axis));
+	CHECK(axis.count == 9 && axis.ranged && axis.values[4] == 5);
+	CHECK(sweep_axis_read(arena, diag, "--vary", "case.batch=1:1000:log4", &axis));
+	CHECK(axis.count == 4);
+	CHECK_NEAR(axis.values[1], 10, 1e-9);
+	CHECK(!sweep_axis_read(arena, diag, "--vary", "case.batch=1:9:lin1", &axis));
+	CHECK(!sweep_axis_read(arena, diag, "--vary", "case.batch=1:9:lin+3", &axis));
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(ranges_have_their_number_of_values),
 	TEST(solving_finds_the_bound_of_a_plain_request),
 	TEST(errors_name_the_place_that_the_caller_gave),
 	TEST(sensitivity_takes_the_main_number_where_none_is_named),

@@ -136,6 +136,10 @@ static void typing_errors_suggest_the_nearest_word(void)
 	memset(endless, 'a', sizeof endless - 1);
 	endless[sizeof endless - 1] = '\0';
 	CHECK(nearest(endless) == NULL);
+	CHECK_TEXT(nearest("quxxe"), "queue"); /* two edits of five letters */
+	/* words of more than 127 bytes are not compared */
+	const char *long_word = endless + sizeof endless - 1 - 128, *const known[] = {long_word};
+	CHECK(diag_nearest(long_word + 1, known, 1) == NULL);
 }
 
 static const struct test tests[] = {

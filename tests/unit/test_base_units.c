@@ -162,6 +162,7 @@ static void decimal_comma_locale_changes_nothing(void)
 
 struct sample {
 	double wait_s, link_bandwidth_Bps, rows_count, s, chunk;
+	double queue_depth;
 	bool keep_count;
 };
 
@@ -174,10 +175,11 @@ static void param_key_removes_the_unit(void)
 		PARAM_NUMBER(struct sample, rows_count, QUANTITY_COUNT, 0, 1, "1", "", ""),
 		PARAM_NUMBER(struct sample, s, QUANTITY_TIME, 0, 1, "1 s", "", ""),
 		PARAM_NUMBER(struct sample, chunk, QUANTITY_COUNT, 0, 1, "1", "", ""),
+		PARAM_NUMBER(struct sample, queue_depth, QUANTITY_COUNT, 0, 1, "1", "", ""),
 		PARAM_BOOL(struct sample, keep_count, "false", "", ""),
 	};
-	static const char *const keys[] = {"wait", "link_bandwidth", "rows",
-					   "s",    "chunk",          "keep_count"};
+	static const char *const keys[] = {"wait",  "link_bandwidth", "rows",      "s",
+					   "chunk", "queue_depth",    "keep_count"};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		char key[32];
 		param_key(&rows[i], key, sizeof key);

@@ -112,6 +112,9 @@ static void pinned_cores_leave_the_shared_pool(void)
 	struct guest *guest = guest_new(net->host[0], "late", guest_node(net->guest[0]), &late);
 	CHECK(guest_pool(guest) == guest_pool(net->guest[0]));
 	CHECK(guest_threads_count(guest) == 1);
+	late.vcpus_count = 1; /* as many as are free */
+	guest = guest_new(net->host[0], "fits", guest_node(net->guest[0]), &late);
+	CHECK(guest_pool(guest) != guest_pool(net->guest[0]));
 	net_free(net);
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parts of the host probes: orders to a server, its limits, rounds over TCP and over Unix sockets,
  * teams of threads, plans. */
+#include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "calib/host/peer.h"
@@ -196,11 +198,43 @@ static void plans_repeat_and_hold_out_some_sizes(void)
 	plan_free(&plans[1]);
 }
 
+/* Signals that stop_catch blocks stay pending until the test takes them. */
+static void either_signal_asks_to_stop(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM};
+	CHECK(!stop_asked());
+	for (size_t i = 0; i < 2; i++) {
+		sigset_t set;
+		sigemptyset(&set);
+		sigaddset(&set, signals[i]);
+		raise(signals[i]);
+		CHECK(stop_asked());
+		CHECK(sigtimedwait(&set, NULL, &(struct timespec){1, 0}) == signals[i]);
+		CHECK(!stop_asked());
+	}
+}
+
+static void late_and_closed_connections_have_their_messages(void)
+{
+	struct host_bench bench = {0};
+	CHECK(host_code_of(&bench, SOCK_OK) == HOST_OK && bench.why[0] == '\0');
+	CHECK(host_code_of(&bench, SOCK_LATE) == HOST_FAILED);
+	CHECK(strstr(bench.why, "did not answer in time") != NULL);
+	CHECK(host_code_of(&bench, SOCK_ENDED) == HOST_FAILED);
+	CHECK(strstr(bench.why, "ended the connection") != NULL);
+}
+
 static const struct test tests[] = {
-	TEST(orders_are_read_as_written),          TEST(malformed_orders_are_refused),
-	TEST(server_answers_rounds_over_tcp),      TEST(server_answers_rounds_over_unix_sockets),
-	TEST(server_survives_invalid_connections), TEST(addresses_are_parsed_and_named),
-	TEST(team_runs_rounds_on_all_members),     TEST(plans_repeat_and_hold_out_some_sizes),
+	TEST(either_signal_asks_to_stop),
+	TEST(late_and_closed_connections_have_their_messages),
+	TEST(orders_are_read_as_written),
+	TEST(malformed_orders_are_refused),
+	TEST(server_answers_rounds_over_tcp),
+	TEST(server_answers_rounds_over_unix_sockets),
+	TEST(server_survives_invalid_connections),
+	TEST(addresses_are_parsed_and_named),
+	TEST(team_runs_rounds_on_all_members),
+	TEST(plans_repeat_and_hold_out_some_sizes),
 };
 
 int main(void)

@@ -214,6 +214,27 @@ static void chains_and_trees_divide_messages_into_pieces(void)
 	CHECK(all_reduce(&library, &two, 1073741824).pipeline_count == 64);
 }
 
+/* A tree of nine hops, with Simple on 16 blocks. NCCL begins with slices of 512 KiB and halves them
+ * while a block has fewer than 8 x 9 of them (above 128 KiB), 4 x 9 (above 64 KiB) or 9. */
+static void trees_halve_their_chunks_until_they_fill_the_depth(void)
+{
+	static const struct {
+		double block_KiB, chunk_KiB;
+	} cases[] = {{72 * 512, 512}, {72 * 512 - 4, 256}, {72 * 256, 256}, {72 * 256 - 4, 128},
+		     {36 * 128, 128}, {36 * 128 - 4, 64},  {9 * 64, 64},    {9 * 64 - 4, 32}};
+	struct library_params library = defaults();
+	struct comm_shape two = nodes(2);
+	library.algorithm = "double_tree";
+	library.protocol = CHOOSE_SIMPLE;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct collective_choice choice =
+			all_reduce(&library, &two, 16 * 1024 * cases[i].block_KiB);
+		CHECK(choice.block_count == 16);
+		CHECK(choice.pipeline_count ==
+		      (size_t)ceil(cases[i].block_KiB / cases[i].chunk_KiB));
+	}
+}
+
 /* The choice uses the hops that are simulated: 6.8 us, 14 hops of 1.08 us inside and two of 5 us,
  * 1.4 times as long. Then 1024 B go twice at 0.84 GB/s: LL's block to the network moves 1.4 GB/s,
  * of which one direction has 0.3. The costs of the start and the extra latency of Simple do not
@@ -497,6 +518,7 @@ static const struct test tests[] = {
 	TEST(ll128_is_chosen_only_with_nvlink),
 	TEST(predicted_time_grows_with_the_size),
 	TEST(fixed_algorithm_protocol_and_channels_are_used),
+	TEST(trees_halve_their_chunks_until_they_fill_the_depth),
 	TEST(fitted_latencies_change_run_and_choice),
 	TEST(trees_of_two_nodes_count_the_links_inside),
 	TEST(time_across_nodes_matches_hand_calculation),

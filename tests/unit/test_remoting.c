@@ -185,6 +185,23 @@ static void calls_in_flight_are_limited(void)
 	remote_world_release(&w);
 }
 
+/* One call in flight, and three threads that each have one. The server has executed the first at
+ * 18.35 and reports it: known at 28.4, so the second call returns at 28.5. It takes 10 to the
+ * server, 7 there, 10.05 for its report, and 0.1 for the third call to return. */
+static void returned_credit_releases_one_call_only(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "asynchronous");
+	w.runtime.outstanding_count = 1;
+	remote_world_build(&w);
+	for (int thread = 0; thread < 3; thread++)
+		add_launch(&w.scripts[thread], 0, 0);
+	remote_world_run(&w);
+	CHECK_US(w.scripts[1].calls[0].complete_ps, 28.5);
+	CHECK_US(w.scripts[2].calls[0].complete_ps, 55.65);
+	remote_world_release(&w);
+}
+
 /* A batch larger than the limit that is never sent for its age: the waiting call must send it, or
  * nothing would progress. */
 static void call_without_credit_sends_the_batch(void)
@@ -449,6 +466,7 @@ static const struct test tests[] = {
 	TEST(age_counts_from_the_first_call_of_a_batch),
 	TEST(answered_call_sends_the_batch),
 	TEST(calls_in_flight_are_limited),
+	TEST(returned_credit_releases_one_call_only),
 	TEST(call_without_credit_sends_the_batch),
 	TEST(draining_call_blocks_only_its_connection),
 	TEST(requests_keep_their_order_on_the_wire),

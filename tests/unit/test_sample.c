@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sim/json/write.h"
+#include "calib/sample/machine.h"
 #include "calib/sample/plan.h"
 #include "calib/sample/record.h"
 #include "calib/sample/run.h"
@@ -513,7 +514,26 @@ static void run_stops_at_a_failed_point_and_waives_missing_samples(void)
 	CHECK_PART(text, "{\"waived\":\"copy\",\"why\":\"no sample before its deadline\"}");
 }
 
+/* The name behind the first "model name" of /proc/cpuinfo; other architectures have no such line.
+ */
+static void processor_has_the_name_of_the_kernel(void)
+{
+	char line[512], name[512];
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	if (!file)
+		return;
+	while (fgets(line, sizeof line, file))
+		if (strncmp(line, "model name\t: ", 13) == 0 && line[13] != '\n') {
+			line[strcspn(line, "\n")] = '\0';
+			machine_cpu(name, sizeof name);
+			CHECK_TEXT(name, line + 13);
+			break;
+		}
+	fclose(file);
+}
+
 static const struct test tests[] = {
+	TEST(processor_has_the_name_of_the_kernel),
 	TEST(median_intervals_match_the_binomial_distribution),
 	TEST(median_mad_and_slope_ignore_outliers),
 	TEST(sampler_stops_when_the_interval_is_narrow),

@@ -249,7 +249,20 @@ static void twelve_passes_use_the_bootstrap(void)
 	CHECK(first.low >= again.low && first.low <= again.low && first.high <= again.high);
 }
 
+/* Fifteen points on two lines with a clear break are too few for cross-validation, sixteen are not.
+ */
+static void fewer_than_sixteen_points_make_one_piece(void)
+{
+	struct xy points[16];
+	struct segments segments;
+	for (size_t i = 0; i < 16; i++)
+		points[i] = (struct xy){(double)(i + 1), i < 8 ? 1 : 10 * (double)i};
+	CHECK(segments_fit(points, 15, SEGMENTS_MAX, &segments) && segments.count == 1);
+	CHECK(segments_fit(points, 16, SEGMENTS_MAX, &segments) && segments.count == 2);
+}
+
 static const struct test tests[] = {
+	TEST(fewer_than_sixteen_points_make_one_piece),
 	TEST(exact_line_is_found),
 	TEST(line_has_no_negative_part),
 	TEST(outlier_hardly_moves_the_robust_line),

@@ -326,7 +326,26 @@ static void default_range_surrounds_the_value(void)
 	CHECK(!solve_range_between(&param, -1, 30).log);
 }
 
+static double line(double x)
+{
+	return x;
+}
+
+/* The range is 0.01 wide, so the answer may deviate by 1e-5 from the target of 0.5033. */
+static void bound_is_found_within_a_thousandth_of_a_short_range(void)
+{
+	struct arena *arena = arena_new();
+	struct function function = {.f = line};
+	struct solve_problem p = problem(&function, 0.5, 0.51, 0.5033);
+	const char *refused;
+	p.range.log = p.intervals = false;
+	const struct solution *s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 1 && fabs(s->bounds[0].x.value - 0.5033) <= 1e-5);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(bound_is_found_within_a_thousandth_of_a_short_range),
 	TEST(decreasing_function_gives_a_bound_with_interval),
 	TEST(upper_target_on_a_linear_range_gives_its_bound),
 	TEST(target_met_everywhere_or_nowhere_is_reported),

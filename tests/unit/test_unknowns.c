@@ -285,6 +285,18 @@ static void equal_file_names_in_two_folders_are_drawn_separately(void)
 	arena_free(f.arena);
 }
 
+static void full_correlation_is_accepted(void)
+{
+	struct fixture f = begin();
+	add(&f, "a",
+	    "latency = { value = \"1 us\"; low = \"0.5 us\"; high = \"2 us\"; };\n"
+	    "peak = { value = 1.0; low = 0.8; high = 1.25;\n"
+	    "  correlated = ( { path = \"a.latency\"; by = 1.0; } ); };");
+	draw(&f);
+	CHECK_NEAR(correlation(drawn(&f, "a.latency"), drawn(&f, "a.peak")), 1, 1e-5);
+	arena_free(f.arena);
+}
+
 static void malformed_intervals_are_refused(void)
 {
 	static const char *const texts[] = {
@@ -310,6 +322,7 @@ static const struct test tests[] = {
 	TEST(values_from_one_place_are_drawn_once),
 	TEST(fitted_parameters_are_drawn_with_their_correlation),
 	TEST(few_degrees_of_freedom_give_long_tails),
+	TEST(full_correlation_is_accepted),
 	TEST(fitted_parameter_follows_given_costs),
 	TEST(draws_are_stratified_in_every_dimension),
 	TEST(cases_share_draws_of_common_parameters),
