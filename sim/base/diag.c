@@ -132,8 +132,9 @@ static const char *shortest_with(const char *word, const char *const *candidates
 	size_t least = SIZE_MAX;
 	for (size_t i = 0; i < count && strlen(word) >= 3; i++) {
 		const char *found = strstr(candidates[i], word);
-		size_t length = strlen(candidates[i]) + (found == candidates[i] ? 0 : WORD_MAX);
-		if (found && length < least) {
+		size_t whole = strlen(candidates[i]);
+		size_t length = whole + (found == candidates[i] ? 0 : WORD_MAX);
+		if (found && whole <= WORD_MAX && length < least) {
 			best = candidates[i];
 			least = length;
 		}
