@@ -248,7 +248,7 @@ accuracy: $(BUILD)/farwire
 documents: accuracy $(BUILD)/tests/golden/test_options
 	@FARWIRE_GOLDEN=write $(BUILD)/tests/golden/test_options
 	@FARWIRE=$(BUILD)/farwire tests/analytic/what_ifs.sh --write
-	@FARWIRE=$(BUILD)/farwire tests/recorded/questions.sh --write docs/questions.md docs/recipes.md
+	@FARWIRE=$(BUILD)/farwire tests/recorded/questions.sh --write docs/questions.md docs/recipes.md docs/diagnose.md
 	@FARWIRE=$(BUILD)/farwire tools/images
 
 .PHONY: tidy

@@ -274,7 +274,12 @@ static void finish(struct reading *r)
 
 const struct recording *recording_read(struct arena *arena, struct diag *diag, const char *path)
 {
-	FILE *in = fopen(path, "rb");
+	return recording_read_from(arena, diag, fopen(path, "rb"), path);
+}
+
+const struct recording *recording_read_from(struct arena *arena, struct diag *diag, FILE *in,
+					    const char *path)
+{
 	struct recording *recording = ARENA_NEW(arena, struct recording);
 	struct reading *r = ARENA_NEW(arena, struct reading);
 	/* ftell fails for a pipe, which cannot be read twice, and the first pass computes the

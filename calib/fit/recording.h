@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "calib/fit/hash.h"
 #include "calib/sample/record.h"
@@ -93,6 +94,9 @@ struct recording {
 };
 
 /* Returns NULL after errors, which are in diag. */
+/* recording_read_from closes `in`, a stream with the content of the file or NULL. */
+const struct recording *recording_read_from(struct arena *arena, struct diag *diag, FILE *in,
+					    const char *path);
 const struct recording *recording_read(struct arena *arena, struct diag *diag, const char *path);
 
 /* Finds the points of a test that contain all of `words` ("key=value", separated by blanks), in the

@@ -59,10 +59,11 @@ struct algorithm {
 	const char *help;
 	enum collective collective;
 	enum cost_model cost;
-	bool automatic; /* libraries choose among these automatically */
-	bool paired;    /* a channel has two trees, each with half of its blocks */
-	bool servers;   /* the algorithm needs server ranks besides the workers */
-	bool machines;  /* it also needs a rank in host memory for each node */
+	bool automatic;  /* libraries choose among these automatically */
+	bool in_network; /* switches of the network add */
+	bool paired;     /* a channel has two trees, each with half of its blocks */
+	bool servers;    /* the algorithm needs server ranks besides the workers */
+	bool machines;   /* it also needs a rank in host memory for each node */
 	/* Its pieces follow each other on the same wires, and each step depends only on steps for
 	 * its own chunk. So pieces can be combined into trains (internal.h). */
 	bool pipelined;

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "sim/base/diag.h"
+#include "sim/collective/algorithms.h"
 #include "sim/collective/efa.h"
 #include "sim/collective/generation.h"
 #include "sim/gpu/gpu.h"
@@ -285,6 +286,21 @@ static double split_Bps(const struct library_params *lib, const struct comm_shap
 	return 2 * blocks * least(inside_Bps, across_Bps);
 }
 
+/* CollNet's latencies and part of the adapters' bandwidth (NCCL 2.20, src/graph/tuning.cc). */
+static double collnet_guess_s(const struct library_params *lib, const struct comm_shape *shape,
+			      bool chain, double size_B)
+{
+	double others = (double)shape->rank_most - 1;
+	double bus_Bps = shape->network_Bps * efficiency_ratio(lib, HOP_NET) / 2;
+	double latency_s = 30e-6 + 2 * others * 2.8e-6;
+	if (!chain) { /* all GPUs at full speed need an adapter each */
+		double gpus = (double)shape->rank_most / (double)shape->ring_count;
+		latency_s = 31e-6 + 2 * (fmin(1, others) * 3.7e-6 + others * 0.4e-6);
+		bus_Bps *= (shape->generation >= GENERATION_HOPPER ? 0.85 : 1) / ((gpus + 1) / 2);
+	}
+	return lib->latency_scale_ratio * latency_s + size_B / bus_Bps;
+}
+
 static double tree_guess_s(const struct library_params *lib, const struct comm_shape *shape,
 			   enum protocol protocol, double size_B)
 {
@@ -303,6 +319,10 @@ static bool may_use(const struct library_params *lib, const struct comm_shape *s
 {
 	if (algorithm->cost == COST_MULTICAST)
 		return protocol == PROTOCOL_SIMPLE && multicast_may(lib, shape, algorithm->paired);
+	if (algorithm->in_network &&
+	    (protocol != PROTOCOL_SIMPLE || !lib->collnet || !shape->network_adds ||
+	     shape->node_count < 2 || shape->rank_count != shape->rank_most * shape->node_count))
+		return false;
 	if (lib->protocol != CHOOSE_PROTOCOL_AUTO)
 		return (int)protocol == lib->protocol - CHOOSE_LL;
 	if (shape->node_count > 1 && !efa_keeps_order(shape))
@@ -354,6 +374,8 @@ static size_t pipeline_count(const struct library_params *lib, const struct comm
 			piece_B = fmax(piece_B, lib->step_ll_B);
 	} else if (choice->algorithm->collective != COLLECTIVE_BROADCAST) {
 		piece_B = chunk_B(lib, shape, block_B);
+		if (choice->algorithm == &algorithm_collnet_direct)
+			piece_B *= (double)shape->rank_most; /* a chunk for each head */
 	}
 	double count = fmax(ceil(block_B / piece_B), 1);
 	return (size_t)(trains ? count : fmin(count, PIECES_MOST));
@@ -399,7 +421,9 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 	size_t blocks = (size_t)blocks_busy(lib, shape, tree, protocol, size_B);
 	size_t channels = shape->ring_count < blocks ? shape->ring_count : blocks;
 	choice->block_count = blocks;
-	choice->channel_count = channels > 0 ? channels : 1;
+	if (channels == 0 || choice->algorithm == &algorithm_collnet_direct)
+		channels = 1; /* all channels have the same heads */
+	choice->channel_count = channels;
 	choice->pipeline_count = pipeline_count(lib, shape, choice, size_B);
 	choice->start_s = base_s(lib, shape, tree, protocol) + lib->start_s +
 			  (double)blocks * lib->channel_start_s;
@@ -414,6 +438,10 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 			       (choice->algorithm->paired ? 2 : 1);
 		choice->channel_cap_Bps[k] = share * reached_Bps(lib, shape, tree, protocol, hop);
 	}
+	/* An adapter carries its part of the buffer once each way (collnet.c). */
+	if (choice->algorithm->in_network)
+		choice->goodput_ratio[HOP_NET] =
+			lib->net_efficiency_ratio * (2 - 2 / (double)shape->node_count);
 }
 
 static size_t power_of_two(double least) /* the result is at least 1 */
@@ -472,6 +500,8 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 static double guess_s(const struct library_params *lib, const struct comm_shape *shape,
 		      const struct algorithm *algorithm, enum protocol protocol, double size_B)
 {
+	if (algorithm->in_network)
+		return collnet_guess_s(lib, shape, algorithm == &algorithm_collnet_chain, size_B);
 	switch (algorithm->cost) {
 	case COST_TREE:
 		return tree_guess_s(lib, shape, protocol, size_B);
@@ -512,7 +542,7 @@ static bool take_tuned(const struct library_params *lib, const struct comm_shape
 		return false;
 	for (size_t i = 0; i < algorithm_count(); i++) {
 		const struct algorithm *algorithm = algorithm_at(i);
-		if (!algorithm->automatic || algorithm->cost != cost ||
+		if (!algorithm->automatic || algorithm->in_network || algorithm->cost != cost ||
 		    !may_use(lib, shape, algorithm, protocol))
 			continue;
 		choice->algorithm = algorithm;
@@ -528,19 +558,20 @@ struct collective_choice library_choose(const struct library_params *params,
 					double size_B)
 {
 	FW_ASSERT(shape->rank_count > 0 && shape->node_count > 0 && size_B > 0);
-	if (params->rules == RULES_OPENMPI)
-		return openmpi_choose(params, shape, collective, size_B);
+	if (params->rules != RULES_NCCL)
+		return host_choose(params, shape, collective, size_B);
 	struct collective_choice choice = {.algorithm = NULL};
 	struct library_params resolved = *params, *library = &resolved;
 	library_resolve(library, shape->generation);
 	if (collective == COLLECTIVE_ALL_REDUCE && strcmp(library->algorithm, "auto") == 0) {
 		bool tuned = take_tuned(library, shape, size_B, &choice);
 		for (size_t i = 0; !tuned && i < algorithm_count(); i++)
-			if (algorithm_at(i)->automatic)
+			if (algorithm_at(i)->automatic &&
+			    (algorithm_at(i) != &algorithm_collnet_direct || shape->multicast))
 				consider(library, shape, algorithm_at(i), size_B, &choice);
 	} else if (collective == COLLECTIVE_ALL_REDUCE) {
 		consider(library, shape, algorithm_find(library->algorithm), size_B, &choice);
-		if (!choice.algorithm) /* these ranks cannot use NVLink SHARP */
+		if (!choice.algorithm) /* these ranks cannot use SHARP */
 			consider(library, shape, first_of(collective), size_B, &choice);
 	} else if (collective == COLLECTIVE_ALL_TO_ALL) {
 		struct library_params simple = *library;

@@ -23,7 +23,7 @@ static const char *const protocol_choices[] = {"auto", "ll", "ll128", "simple", 
 
 static const char *const tree_corrections[] = {"2.18", "2.8", NULL};
 
-static const char *const library_rules[] = {"nccl", "openmpi", NULL};
+static const char *const library_rules[] = {"nccl", "openmpi", "gloo", NULL};
 
 static const char *const path_levels[] = {"loc", "nvl", "pix", "pxb", "phb", "sys", NULL};
 
@@ -41,6 +41,10 @@ static const struct param_row rows[] = {
 		   "whether ranks have their buffers in host memory and add on their cores; "
 		   "otherwise they use their GPUs",
 		   "assumption: the buffers are those of GPUs"),
+	PARAM_NUMBER(struct library_params, host_copy_Bps, QUANTITY_RATE, 0, 1e13, "0 GB/s",
+		     "bandwidth at which Open MPI's and Gloo's ranks copy buffers of GPUs to host "
+		     "memory before a collective and back after it; 0 means no copies",
+		     "assumption: the buffers are in host memory"),
 	PARAM_NUMBER(struct library_params, eager_B, QUANTITY_BYTES, 0, 1e12, "0 B",
 		     "largest message through sockets that is sent without the consent of the "
 		     "receiver; 0 means that no message waits for it",
@@ -298,6 +302,10 @@ static const struct param_row rows[] = {
 		"GPUs exchange data in host memory",
 		"NCCL, NCCL_P2P_LEVEL: SYS by default on x86-64 processors of today "
 		"(src/graph/paths.cc)"),
+	PARAM_BOOL(struct library_params, shm, "true",
+		   "whether GPUs of a machine that do not access each other's memory exchange data "
+		   "in host memory; otherwise they use the network (NCCL_SHM_DISABLE=1)",
+		   "NCCL: NCCL_SHM_DISABLE is 0 by default"),
 	PARAM_BOOL(struct library_params, gpudirect, "true",
 		   "whether network adapters access GPU memory (GPUDirect RDMA)",
 		   "NVIDIA GPUDirect RDMA: data centre GPUs and ConnectX adapters"),
@@ -309,6 +317,10 @@ static const struct param_row rows[] = {
 	PARAM_WHOLE(struct library_params, cross_nic_count, 0, 2, "2",
 		    "whether messages may change the rail: 0 no, 1 yes, 2 only if necessary",
 		    "NCCL, NCCL_CROSS_NIC: 2 by default"),
+	PARAM_BOOL(
+		struct library_params, collnet, "false",
+		"whether all-reduces between machines may use switches that add (link.NAME.sharp)",
+		"NCCL 2.6 and later, NCCL_COLLNET_ENABLE: 0 by default"),
 	PARAM_BOOL(
 		struct library_params, efa_tuner, "true",
 		"whether the tuner of the plugin for Amazon's EFA chooses algorithm and protocol "

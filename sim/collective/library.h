@@ -25,8 +25,8 @@
 
 enum protocol { PROTOCOL_LL, PROTOCOL_LL128, PROTOCOL_SIMPLE, PROTOCOL_COUNT };
 enum protocol_choice { CHOOSE_PROTOCOL_AUTO, CHOOSE_LL, CHOOSE_LL128, CHOOSE_SIMPLE };
-/* Whose rules choose the algorithm: those of NCCL (choose.c) or of Open MPI (choose_openmpi.c). */
-enum library_rules { RULES_NCCL, RULES_OPENMPI };
+/* Whose rules choose the algorithm: those of NCCL (choose.c), Open MPI or Gloo (choose_host.c). */
+enum library_rules { RULES_NCCL, RULES_OPENMPI, RULES_GLOO };
 /* The release of NCCL whose table corrects trees of medium sizes. */
 enum tree_correction { TREE_CORRECTION_2_18, TREE_CORRECTION_2_8 };
 enum hop_class { HOP_NVLINK, HOP_PCI, HOP_NET, HOP_CLASS_COUNT };
@@ -39,6 +39,8 @@ struct library_params {
 	int protocol;     /* enum protocol_choice */
 	int rules;        /* enum library_rules */
 	bool host_memory; /* ranks have their buffers in host memory; GPUs are not used */
+	/* Rate at which GPUs' buffers are copied to host memory and back; 0: they are there. */
+	double host_copy_Bps;
 	/* Larger messages through sockets wait for the receiver's consent; 0: none do. */
 	double eager_B;
 	double stagger_s;      /* time by which each rank begins after the one before it */
@@ -106,10 +108,12 @@ struct library_params {
 	double cpu_after_ratio; /* bytes read and written after the sum per byte of the sum */
 	double at_once_count;   /* collectives in which a rank may take part at the same time */
 	bool gpudirect;         /* NICs access GPU memory */
+	bool shm;               /* GPUs that do not reach each other use host memory */
 	int p2p_level;          /* enum path_level: the farthest GPU whose memory a GPU accesses */
 	int net_gdr_level;      /* enum path_level: the farthest NIC that accesses GPU memory */
 	/* NCCL_CROSS_NIC: 1: messages leave by the sender's own adapter, even across rails */
 	double cross_nic_count;
+	bool collnet;   /* switches of the network add, where they can */
 	bool efa_tuner; /* the plugin for EFA chooses algorithm and protocol */
 	/* a GPU's messages may leave through another GPU's adapter, over NVLink */
 	bool pxn;
@@ -144,8 +148,9 @@ struct comm_shape {
 	 */
 	int efa_generation;
 	bool host_memory_only;
-	bool multicast; /* an NVSwitch connects all GPUs of a node */
-	int generation; /* enum gpu_generation: the oldest GPU */
+	bool network_adds; /* switches of the network add (SHARP) */
+	bool multicast;    /* an NVSwitch connects all GPUs of a node */
+	int generation;    /* enum gpu_generation: the oldest GPU */
 };
 
 struct collective_choice {
@@ -165,10 +170,10 @@ struct collective_choice {
 	/* the library's own prediction, which decided the choice */
 	double predicted_s;
 };
-/* The rules of Open MPI, for a library with RULES_OPENMPI. */
-struct collective_choice openmpi_choose(const struct library_params *library,
-					const struct comm_shape *shape, enum collective collective,
-					double size_B);
+/* The rules of Open MPI and Gloo. */
+struct collective_choice host_choose(const struct library_params *library,
+				     const struct comm_shape *shape, enum collective collective,
+				     double size_B);
 struct collective_choice library_choose(const struct library_params *library,
 					const struct comm_shape *shape, enum collective collective,
 					double size_B);

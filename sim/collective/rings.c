@@ -429,6 +429,7 @@ static struct comm_shape shape_of(const struct finder *finder, size_t rank_count
 		if (machine->network && machine->network->efa_generation > 0)
 			shape.efa_generation = machine->network->efa_generation;
 		shape.host_memory_only |= machine->network && machine->network->host_memory_only;
+		shape.network_adds = machine->network && machine->network->adds;
 		if (machine->count > shape.rank_most)
 			shape.rank_most = machine->count;
 		shape.multicast = machine->inner.switched && (m == 0 || shape.multicast);

@@ -164,11 +164,18 @@ struct way *way_find(struct communicator *comm, size_t from, size_t to)
 	/* two processes in host memory talk over the loopback device */
 	bool loopback = inside && comm->socket && !a->place.gpu && !b->place.gpu;
 	bool found = false;
-	if (inside && !loopback)
+	const struct way empty = *way;
+	bool network = !inside || loopback;
+	if (!network)
 		found = way_inside(comm, way);
-	else if (comm->socket)
+	/* Without shared memory, GPUs that do not reach each other use the network. */
+	if (!network && !found && a->place.gpu && b->place.gpu && !comm->library->shm) {
+		network = true;
+		*way = empty;
+	}
+	if (network && comm->socket)
 		found = way_socket(comm, way);
-	else if (comm->spec.transport)
+	else if (network && comm->spec.transport)
 		found = way_rdma(comm, way);
 	const char *wrong = !found              ? "no route"
 			    : !fits_a_flow(way) ? "too many links"
@@ -211,7 +218,7 @@ struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t
 	struct wire *wire = ARENA_NEW(comm->spec.arena, struct wire);
 	wire->way = way;
 	if (way->socket) {
-		bool single = comm->library->rules == RULES_OPENMPI; /* btl_tcp_links is 1 */
+		bool single = comm->library->rules != RULES_NCCL; /* btl_tcp_links is 1 */
 		wire->socket = socket_find(comm, from, to, single ? 0 : channel);
 		if (!wire->socket)
 			return NULL;

@@ -116,7 +116,7 @@ static bool between_gpus(struct communicator *comm, struct way *way, struct leg 
 	    leg_route(comm, leg, b->root_node, b->gpu_node, TRAFFIC_COPIES))
 		return true;
 	*leg = (struct leg){.rate_ratio = 1, .leaves = true};
-	if (!leg_to_host(comm, leg, a) || !leg_from_host(comm, leg, b))
+	if (!comm->library->shm || !leg_to_host(comm, leg, a) || !leg_from_host(comm, leg, b))
 		return false;
 	leg_memory(leg, guest_host(a->place.guest), 2 * DRAM_PER_DMA);
 	way->hop_count = 2;

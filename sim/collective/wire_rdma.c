@@ -137,7 +137,10 @@ static const struct route *add_network(struct communicator *comm, struct leg *le
 	int rail = workers ? adapter_of[counterpart(comm, way->from, way->to)] : -1;
 	const struct leg before = *leg;
 	bool device = from == comm->ranks[way->from].gpu_node;
-	bool railed = device && rail >= 0 && rail != out && comm->library->cross_nic_count != 1;
+	bool inside = way->meets == FOLD_INSIDE &&
+		      comm->ranks[way->from].host_node == comm->ranks[way->to].host_node;
+	bool railed = device && rail >= 0 && rail != out && comm->library->cross_nic_count != 1 &&
+		      !inside;
 	for (int own = railed ? 0 : 1; own < 2; own++) {
 		*leg = before;
 		int by = own ? out : rail;
@@ -151,6 +154,8 @@ static const struct route *add_network(struct communicator *comm, struct leg *le
 			return leg->routes[crossing];
 	}
 	*leg = before;
+	if (inside) /* the shortest route has no adapter */
+		return NULL;
 	return leg_across(comm, leg, way, from, to, TRAFFIC_RDMA) ? leg->routes[0] : NULL;
 }
 

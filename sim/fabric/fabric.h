@@ -111,6 +111,7 @@ struct link_traits {
 	bool own_packets;
 	int efa_generation;    /* of Amazon's EFA; 0: another kind of link */
 	bool host_memory_only; /* the adapter does not access GPU memory */
+	bool adds;             /* its switches add the values of collectives (SHARP) */
 };
 
 struct link_kind; /* sim/fabric/link.h */

@@ -11,6 +11,7 @@ struct infiniband_params {
 	double packet_overhead_B;
 	double latency_s;
 	double loss_ratio;
+	bool sharp;
 };
 
 static const struct param_row rows[] = {
@@ -31,6 +32,9 @@ static const struct param_row rows[] = {
 	COST_ASSUMED(struct infiniband_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "packet loss: probability that a packet is lost, in either direction",
 		     "InfiniBand's flow control by credits: no packet is dropped"),
+	PARAM_BOOL(struct infiniband_params, sharp, "false",
+		   "whether the switches add the values of collectives (SHARP)",
+		   "NVIDIA: switches of EDR and later add, if its aggregation manager runs"),
 };
 
 static const struct param_table table = PARAM_TABLE("infiniband", struct infiniband_params, rows);
@@ -45,6 +49,7 @@ static const char *traits(const void *params, struct link_traits *out)
 		.packet_overhead_B = infiniband->packet_overhead_B,
 		.loss_ratio = {infiniband->loss_ratio, infiniband->loss_ratio},
 		.physical_nic = true,
+		.adds = infiniband->sharp,
 	};
 	return NULL;
 }

@@ -115,6 +115,8 @@ static const struct option options[] = {
 	 .help = "predicts the rows of each measured system without the parameters that were "
 		 "fitted to it, and prints how many lie in their intervals"},
 	{OPTION_HEADING, .name = "Measurements"},
+	{OPTION_PART, .name = "noise", .value = "PERCENT", FIELD(noise_ratio), .initial = "3%",
+	 .help = "standard deviation of measured times, as a part of them"},
 	{OPTION_TEXT, .name = "only", .value = "TEST,TEST,...", FIELD(only),
 	 .complete = "words:tcp rpc memcpy storage noise",
 	 .help = "measurements to run: tcp, rpc, memcpy, storage, noise, or variants such as "

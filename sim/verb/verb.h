@@ -38,6 +38,7 @@ struct command {
 	struct texts vary, keys;
 	uint64_t point_count, seed, draws, jobs, best_count;
 	double vary_all_ratio; /* 0: not given */
+	double noise_ratio;
 	const char *only, *server, *connect, *scratch, *resume;
 	double budget_s; /* 0: not given */
 	unsigned format; /* enum output_format */

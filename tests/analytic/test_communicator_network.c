@@ -75,6 +75,38 @@ static void network_efficiency_of_a_library_limits_its_messages(void)
 	arena_free(w->arena);
 }
 
+/* Two machines with two GPUs and an adapter each, whose GPUs do not access each other. Two of four
+ * steps of a part are inside a machine. Through host memory such a step takes two hops of 4 us and
+ * two links. Without shared memory it takes a hop of the network and the way to the adapter and
+ * back. A step to the other machine takes one hop and four links. */
+static void gpus_without_shared_memory_use_their_adapter(void)
+{
+	for (int shm = 0; shm < 2; shm++) {
+		struct comm_world *w = comm_world_new();
+		w->transport = "rdma";
+		w->library.ring_net_simple_s = 6e-6;
+		w->library.ring_pci_simple_s = 4e-6;
+		w->library.p2p_level = PATH_LOC;
+		w->library.shm = shm;
+		for (size_t i = 0; i < 4; i++) {
+			size_t host = i % 2 ? w->host_count - 1 : comm_host(w);
+			const char *name = host_name(w->hosts[host]);
+			comm_link(w, "pcie", gpu_name(w->gpus[comm_gpu(w, host)]), name, RATE_BPS,
+				  1e-6);
+			if (i % 2)
+				comm_link(w, "roce", name, "switch", RATE_BPS, 1e-6);
+		}
+		struct communicator *comm = comm_make(w, "job");
+		comm_all(w, comm, ALL_REDUCE, 4 * CHUNK_B, 0);
+		comm_run(w);
+		const struct communicator_counters *counters = communicator_counters(comm);
+		CHECK(counters->network_B == (shm ? 0.5 : 1) * counters->sent_B);
+		int64_t inside_ps = (shm ? 2 * 4 + 2 : 6 + 2) * US;
+		CHECK_PS(w->done_ps[0], 3 * (inside_ps + (6 + 4) * US) + 6 * CHUNK_PS);
+		arena_free(w->arena);
+	}
+}
+
 static void messages_are_staged_if_the_adapter_belongs_to_the_guest(void)
 {
 	/* The network link ends at the guest, which has no PCIe link. So no route leads from the
@@ -436,6 +468,7 @@ int main(void)
 	static const struct test tests[] = {
 		TEST(staging_adds_two_slices_and_memory_traffic),
 		TEST(network_efficiency_of_a_library_limits_its_messages),
+		TEST(gpus_without_shared_memory_use_their_adapter),
 		TEST(messages_are_staged_if_the_adapter_belongs_to_the_guest),
 		TEST(staged_copies_cross_the_link_between_sockets),
 		TEST(gpudirect_reaches_to_the_chosen_level),

@@ -298,6 +298,61 @@ static void parameter_server_on_the_cpu_adds_its_sums(void)
 	arena_free(w->arena);
 }
 
+/* Four machines on one switch. With additions in the network, an adapter carries the buffer once in
+ * each direction: S / B and two hops, in place of a ring's 3/2 S / B and six hops. In machines of
+ * two GPUs with an adapter each, direct heads have half of the buffer each. NVLink then carries
+ * what belongs to the other's head, S/2, and back what other machines have added, 3/4 of it. In a
+ * chain the second GPU sends S and gets 3/4 S at the end. */
+static void switches_that_add_halve_the_traffic(void)
+{
+	static const struct {
+		const char *algorithm;
+		size_t per_node;
+		bool adds;
+		double hops, adapters_B, inside_B;
+	} cases[] = {
+		{"collnet_direct", 1, true, 2, SIZE_B, 0},
+		{"collnet_chain", 1, true, 2, SIZE_B, 0},
+		{"collnet_chain", 1, false, 6, 1.5 * SIZE_B, 0},
+		{"collnet_direct", 2, true, 4, SIZE_B / 2, 0.875 * SIZE_B},
+		{"collnet_chain", 2, true, 4, SIZE_B, 1.75 * SIZE_B},
+	};
+	for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+		const struct cluster c = {.node_count = 4,
+					  .per_node = cases[k].per_node,
+					  .pieces = 1,
+					  .algorithm = cases[k].algorithm,
+					  .collective = COLLECTIVE_ALL_REDUCE};
+		struct comm_world *w = comm_world_new();
+		const struct link_traits port = {.capacity_Bps = {WIRE_BPS, WIRE_BPS},
+						 .latency_s = LINK_S / 2,
+						 .adds = cases[k].adds};
+		int network = fabric_node_add(w->fabric, "switch");
+		for (size_t i = 0; i < 4 * c.per_node; i++) {
+			size_t host = i % c.per_node ? w->host_count - 1 : comm_host(w);
+			const char *gpu = gpu_name(w->gpus[comm_gpu(w, host)]);
+			const char *nic = arena_printf(w->arena, "nic%zu", i);
+			comm_link(w, "pcie", gpu, nic, LINK_BPS, 0);
+			comm_link(w, "pcie", nic, arena_printf(w->arena, "h%zu", host), LINK_BPS,
+				  0);
+			fabric_link_add(w->fabric, nic, link_kind_find("infiniband"),
+					fabric_node_find(w->fabric, nic), network, &port);
+			if (i % c.per_node)
+				comm_link(w, "nvlink", gpu_name(w->gpus[i - 1]), gpu,
+					  100 * WIRE_BPS, LINK_S);
+		}
+		w->transport = "rdma";
+		net_presets(w->arena, transport_kind_find("rdma")->table, w->transport_params);
+		w->library.algorithm = c.algorithm;
+		w->library.collnet = true;
+		w->library.slice_B = SIZE_B;
+		double seconds = cases[k].hops * LINK_S + cases[k].adapters_B / WIRE_BPS +
+				 cases[k].inside_B / (100 * WIRE_BPS);
+		CHECK_NEAR((double)ran_ps(w, &c), seconds * 1e12, 1e-9);
+		arena_free(w->arena);
+	}
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -307,6 +362,7 @@ int main(void)
 		TEST(trees_of_128_ranks_take_their_ideal_time),
 		TEST(trees_of_a_training_have_fewer_messages_and_the_same_time),
 		TEST(two_level_algorithms_take_their_ideal_time),
+		TEST(switches_that_add_halve_the_traffic),
 		TEST(parameter_servers_take_their_ideal_time),
 		TEST(other_collectives_take_their_ideal_time),
 		TEST(broadcast_of_256_pieces_takes_its_ideal_time),

@@ -123,6 +123,25 @@ static void ranks_in_host_memory_add_on_their_core(void)
 	arena_free(w->arena);
 }
 
+/* Gloo sends one half of a part while it adds the other: 1 MB takes 10 ms on the wire and 5 ms on
+ * the core, so the 4 steps of three ranks with parts of 2 MB take 20 ms each. A ring without
+ * segments waits for its two additions of 10 ms. Copies at 1 GB/s take 6 ms each way. */
+static void gloo_adds_one_half_while_it_sends_the_other(void)
+{
+	static const double copy_Bps[] = {0, 1e9, 0}, seconds[] = {0.08, 0.092, 0.1};
+	for (size_t i = 0; i < 3; i++) {
+		struct comm_world *w = hosts(3);
+		w->library.rules = i < 2 ? RULES_GLOO : RULES_OPENMPI;
+		w->library.algorithm = i < 2 ? "auto" : "ring";
+		w->library.eager_B = 0;
+		w->library.cpu_reduce_threads_count = 1;
+		w->library.cpu_reduce_Bps = 200e6;
+		w->library.host_copy_Bps = copy_Bps[i];
+		CHECK_NEAR(run_s(w, COLLECTIVE_ALL_REDUCE, 6 * MB), seconds[i], 2e-3);
+		arena_free(w->arena);
+	}
+}
+
 /* Rows of coll_tuned_decision_fixed.c of Open MPI 4.1, read by hand. */
 static void choices_are_those_of_coll_tuned(void)
 {
@@ -172,6 +191,7 @@ int main(void)
 		TEST(consent_waits_in_the_queue_of_the_adapter),
 		TEST(binomial_broadcast_shares_the_adapter_of_the_root),
 		TEST(ranks_in_host_memory_add_on_their_core),
+		TEST(gloo_adds_one_half_while_it_sends_the_other),
 		TEST(choices_are_those_of_coll_tuned),
 	};
 	return TEST_MAIN(tests);

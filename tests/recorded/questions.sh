@@ -17,6 +17,7 @@ export FARWIRE
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/plots"
+ln -s "$PWD/tests" "$work/plots/tests" # for logs that commands read
 
 # Runs the commands of the page and writes output.1, output.2 ... into $work. Returns false if a
 # command prints nothing.

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Open MPI's choice: the fixed rules of its component coll_tuned, release 4.1
+/* Choices of libraries for buffers in host memory: Open MPI and Gloo.
+ *
+ * Open MPI's choice: the fixed rules of its component coll_tuned, release 4.1
  * (ompi/mca/coll/tuned/coll_tuned_decision_fixed.c), for floats whose order of addition is free.
  *
  * A rule holds for fewer ranks and bytes than it names, and the first one that holds decides. For
@@ -7,7 +9,11 @@
  * are left out; the last ones before them are taken. Algorithms without segments are used where
  * Open MPI passes a segment size of 0. Bruck's algorithms and the butterfly are replaced by
  * algorithms with the same bytes: the linear one, the ring or recursive halving. Scatter followed
- * by all-gather and the k-nomial tree are replaced by the binomial tree. */
+ * by all-gather and the k-nomial tree are replaced by the binomial tree.
+ *
+ * Gloo has one algorithm for each collective (gloo/allreduce.cc, allgather.cc, broadcast.cc,
+ * alltoall.cc, reduce_scatter.h). Its ring divides each part into at least two segments, so that
+ * one is sent while the other is added. Two rings on the same connections do the same. */
 
 #include "sim/base/diag.h"
 #include "sim/collective/algorithms.h"
@@ -70,6 +76,14 @@ static const struct rule *const tables[COLLECTIVE_COUNT] = {
 	[COLLECTIVE_ALL_TO_ALL] = all_to_all,
 };
 
+static const struct algorithm *const gloo[COLLECTIVE_COUNT] = {
+	[COLLECTIVE_ALL_REDUCE] = &algorithm_ring,
+	[COLLECTIVE_REDUCE_SCATTER] = &algorithm_recursive_halving,
+	[COLLECTIVE_ALL_GATHER] = &algorithm_all_gather,
+	[COLLECTIVE_BROADCAST] = &algorithm_binomial_broadcast,
+	[COLLECTIVE_ALL_TO_ALL] = &algorithm_all_to_all,
+};
+
 static const struct rule *rule_of(enum collective collective, double ranks, double bytes)
 {
 	const struct rule *rule = tables[collective];
@@ -92,17 +106,20 @@ static size_t peers_at_once(const struct library_params *library, bool all, size
 	return all ? peers : 1;
 }
 
-/* All costs of messages are those of sockets and cores. */
-struct collective_choice openmpi_choose(const struct library_params *library,
-					const struct comm_shape *shape, enum collective collective,
-					double size_B)
+/* All costs of messages are those of sockets and cores. Buffers of GPUs are copied to host memory
+ * before and back after the collective; here both copies are before it. */
+struct collective_choice host_choose(const struct library_params *library,
+				     const struct comm_shape *shape, enum collective collective,
+				     double size_B)
 {
 	size_t n = shape->rank_count;
+	bool of_gloo = library->rules == RULES_GLOO;
 	bool parts = collective == COLLECTIVE_ALL_GATHER || collective == COLLECTIVE_ALL_TO_ALL;
 	const struct rule *rule =
 		rule_of(collective, (double)n, parts ? size_B / (double)n : size_B);
 	const struct algorithm *own = algorithm_find(library->algorithm);
-	struct collective_choice choice = {.algorithm = rule->algorithm,
+	struct collective_choice choice = {.algorithm =
+						   of_gloo ? gloo[collective] : rule->algorithm,
 					   .protocol = PROTOCOL_SIMPLE,
 					   .channel_count = 1,
 					   .pipeline_count = 1,
@@ -115,7 +132,11 @@ struct collective_choice openmpi_choose(const struct library_params *library,
 		choice.algorithm = &algorithm_all_gather;
 	if (own && own->collective == collective)
 		choice.algorithm = own;
+	if (library->host_copy_Bps > 0)
+		choice.start_s += 2 * size_B / library->host_copy_Bps;
 	if (collective == COLLECTIVE_ALL_TO_ALL)
-		choice.channel_count = peers_at_once(library, rule->at_once, n);
+		choice.channel_count = peers_at_once(library, rule->at_once || of_gloo, n);
+	else if (of_gloo && choice.algorithm == &algorithm_ring)
+		choice.channel_count = 2;
 	return choice;
 }

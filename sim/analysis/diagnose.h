@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finds single faults that explain measured times of collectives (docs/diagnose.md).
+ *
+ * Suspects are generated from the topology: alike links once, adapters, a GPU, and variables of the
+ * library. Each is simulated at all sizes. The logarithms of measured and predicted times differ by
+ * the noise of the measurement and by the error of the prediction. Most of that error is common to
+ * all sizes, so that a fault is judged by level and shape of the curve. */
+#ifndef FARWIRE_ANALYSIS_DIAGNOSE_H
+#define FARWIRE_ANALYSIS_DIAGNOSE_H
+
+#include "sim/analysis/dataset.h"
+#include "sim/analysis/points.h"
+
+enum { DIAGNOSE_POINTS_MOST = 20, DIAGNOSE_RANGES = 3 };
+
+struct suspect {
+	const char *what, *check; /* "link n0.nv0 at half its rate", and what to check next */
+	const char *setting;      /* the case's setting, "case.degrade=n0.nv0=0.5"; "": no fault */
+	double *time_s;           /* predicted, by point; NaN: the collective does not run */
+	double distance;          /* squared, of the measured curve, in units of the errors */
+	double probability;       /* that of its class, if it is the first of it; otherwise 0 */
+	size_t alike_count;       /* further suspects with the same curve */
+	const char *alike;        /* their `what`, separated by "; " */
+};
+
+struct size_range {
+	const char *name; /* "small" */
+	double from_B, to_B;
+	size_t count, outside_count; /* points, and those outside of the prediction's interval */
+	double ratio;                /* median of measured / predicted time */
+};
+
+struct diagnosis {
+	const struct dataset_row *const *rows; /* points, ascending by size in each collective */
+	double *size_B;
+	struct estimate *expected_s; /* without a fault */
+	size_t count;
+	struct size_range ranges[DIAGNOSE_RANGES];
+	struct suspect *suspects; /* descending by probability of the classes, with "no fault" */
+	size_t suspect_count;     /* first suspects of classes */
+	size_t hidden_count;      /* faults that these sizes cannot show */
+	size_t simulated_count;
+	bool explained; /* the first one agrees with the curve within the errors */
+};
+
+struct diagnose_request {
+	struct analysis_input input; /* its case has no settings: those of the rows are complete */
+	const struct dataset *dataset;
+	double noise_ratio; /* standard deviation of a measured time */
+};
+
+/* Returns NULL after errors, or with *broken after a broken invariant. */
+const struct diagnosis *diagnose(struct arena *arena, struct diag *diag,
+				 const struct diagnose_request *request, const char **broken);
+
+#endif

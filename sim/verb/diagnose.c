@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farwire diagnose: compares a log of collectives with the prediction, and ranks single faults. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calib/fit/fit.h"
+#include "calib/fit/import.h"
+#include "calib/fit/recording.h"
+#include "plots/charts.h"
+#include "sim/analysis/diagnose.h"
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/verb/verbs.h"
+
+enum { SHOWN_MOST = 8, DRAWN_MOST = 3 };
+/* Suspects with less probability are not printed. */
+static const double shown_least = 0.01;
+
+/* Reads recorded samples, or a log of a known tool. */
+static const struct recording *read(const struct command *command, struct diag *diag)
+{
+	const char *path = command->words[0];
+	size_t length = strlen(path), size_B;
+	if (length > 6 && strcmp(path + length - 6, ".jsonl") == 0)
+		return recording_read(command->arena, diag, path);
+	struct imported imported;
+	if (!import_log.files(command->arena, diag, &path, 1, &imported))
+		return NULL;
+	char *text;
+	FILE *out = open_memstream(&text, &size_B);
+	imported.write(out, imported.ctx);
+	fclose(out);
+	const struct recording *recording =
+		recording_read_from(command->arena, diag, fmemopen(text, size_B, "r"), path);
+	free(text);
+	return recording;
+}
+
+static const char *range_words(struct arena *arena, const struct size_range *range)
+{
+	const char *from = quantity_format(arena, QUANTITY_BYTES, range->from_B);
+	const char *to = quantity_format(arena, QUANTITY_BYTES, range->to_B);
+	bool expected = 2 * range->outside_count <= range->count;
+	double times = range->ratio < 1 ? 1 / range->ratio : range->ratio;
+	return arena_printf(
+		arena,
+		"%s sizes (%s to %s): %s; %.2f times the predicted %s, %zu of %zu outside "
+		"the interval",
+		range->name, from, to,
+		expected           ? "as expected"
+		: range->ratio < 1 ? "faster than expected"
+				   : "slower than expected",
+		times, range->ratio < 1 ? "speed" : "time", range->outside_count, range->count);
+}
+
+static const char *title_of(struct arena *arena, const struct diagnosis *d)
+{
+	const char *text = "";
+	for (size_t i = 0; i < DIAGNOSE_RANGES; i++)
+		if (d->ranges[i].count)
+			text = arena_printf(arena, "%s%s\n", text,
+					    range_words(arena, &d->ranges[i]));
+	bool fault = *d->suspects[0].setting;
+	const char *verdict = fault ? arena_printf(arena, "first suspect: %s", d->suspects[0].what)
+				    : "no suspect: the log agrees with the prediction";
+	if (!d->explained)
+		verdict = fault ? "none of the simulated faults explains the log well"
+				: "no suspect, but the log does not agree well with the prediction";
+	return arena_printf(arena,
+			    "%s%s\n%zu faults were simulated; %zu of them cannot be seen "
+			    "at these sizes",
+			    text, verdict, d->simulated_count, d->hidden_count);
+}
+
+static const struct result_table *table_of(struct arena *arena, const struct diagnosis *d)
+{
+	static const struct result_column columns[] = {
+		{.name = "suspect", .text = true},
+		{.name = "probability", .quantity = QUANTITY_RATIO},
+		{.name = "check", .text = true, .heading = "what to check next"},
+		{.name = "alike", .text = true, .heading = "has the same curve"},
+		{.name = "setting", .text = true, .heading = "simulated with --set"}};
+	enum { COLUMNS = sizeof columns / sizeof columns[0] };
+	const double digits = 1000;
+	struct result_table *table = ARENA_NEW(arena, struct result_table);
+	*table = (struct result_table){.name = "diagnosis",
+				       .title = title_of(arena, d),
+				       .columns = columns,
+				       .column_count = COLUMNS};
+	table->cells = ARENA_ARRAY(arena, SHOWN_MOST * COLUMNS, struct result_cell);
+	for (size_t i = 0; i < d->suspect_count && i < SHOWN_MOST; i++) {
+		const struct suspect *s = &d->suspects[i];
+		if (s->probability < shown_least)
+			break;
+		double shown = round(digits * s->probability) / digits;
+		const struct result_cell row[COLUMNS] = {{.text = s->what},
+							 {.number = {shown, shown, shown}},
+							 {.text = *s->check ? s->check : NULL},
+							 {.text = s->alike},
+							 {.text = *s->setting ? s->setting : NULL}};
+		memcpy(&table->cells[table->row_count++ * COLUMNS], row, sizeof row);
+	}
+	return table;
+}
+
+/* Adds a curve of bandwidths over the sizes of the first collective. */
+static struct curve curve_of(struct arena *arena, const struct diagnosis *d, const char *label)
+{
+	size_t count = 1;
+	while (count < d->count && d->size_B[count] > d->size_B[count - 1])
+		count++;
+	return (struct curve){label, d->size_B, ARENA_ARRAY(arena, count, struct estimate), count};
+}
+
+static int draw(const struct command *command, const struct diagnosis *d)
+{
+	struct arena *arena = command->arena;
+	struct curve curves[DRAWN_MOST + 2];
+	size_t count = 0;
+	for (size_t c = 0; c < 2 + d->suspect_count && count < DRAWN_MOST + 2; c++) {
+		const struct suspect *s = c < 2 ? NULL : &d->suspects[c - 2];
+		if (s && !*s->setting)
+			continue;
+		struct curve curve = curve_of(arena, d,
+					      c == 0   ? "measured"
+					      : c == 1 ? "expected"
+						       : s->what);
+		struct estimate *y = ARENA_ARRAY(arena, curve.count, struct estimate);
+		for (size_t i = 0; i < curve.count; i++) {
+			double time_s = s ? s->time_s[i] : d->rows[i]->measured;
+			const struct estimate *e = &d->expected_s[i];
+			double rate = d->size_B[i] / time_s;
+			y[i] = c == 1 ? (struct estimate){d->size_B[i] / e->value,
+							  d->size_B[i] / e->high,
+							  d->size_B[i] / e->low}
+				      : (struct estimate){rate, rate, rate};
+		}
+		curve.y = y;
+		curves[count++] = curve;
+	}
+	struct chart_text text = {command->title ? command->title : "Measured and predicted",
+				  command_caption(command)};
+	const struct chart_axes axes = {"size (B)", "size divided by time (B/s)", true, true};
+	const struct drawing *drawing = chart_curves(arena, text, axes, curves, count);
+	return command_draw(command, command->plot, &drawing, 1);
+}
+
+static int run(const struct command *command)
+{
+	if (!command_can_write(command))
+		return EXIT_FAILED;
+	struct diag *diag = diag_new(command->arena);
+	const struct recording *recording = read(command, diag);
+	const struct fit_collectives_request from = {.recordings = &recording,
+						     .recording_count = 1,
+						     .settings = command->settings,
+						     .setting_count = command->setting_count};
+	const struct dataset *dataset =
+		recording ? collectives_dataset(command->arena, diag, &from) : NULL;
+	if (!dataset)
+		return command_failed(diag, NULL);
+	struct progress progress = progress_new("predictions", NULL, command->quiet);
+	struct diagnose_request request = {.input = command_input(command, 0, &progress),
+					   .dataset = dataset,
+					   .noise_ratio = command->noise_ratio};
+	request.input.request.path = NULL;
+	request.input.request.setting_count = 0;
+	const char *broken;
+	const struct diagnosis *d = diagnose(command->arena, diag, &request, &broken);
+	progress_end(&progress);
+	if (!d)
+		return command_failed(diag, broken);
+	int code = command_table(command, table_of(command->arena, d));
+	return code == EXIT_DONE && command->plot ? draw(command, d) : code;
+}
+
+const struct verb verb_diagnose = {
+	.name = "diagnose",
+	.words = "LOG|SAMPLES.jsonl",
+	.help = "says whether a log of nccl-tests is as expected, and ranks faults that explain it",
+	.examples = "  farwire diagnose nccl.log --topology dgx-h100 --exchange nccl-2.18\n"
+		    "  farwire diagnose nccl.log --topology mine.cfg --plot curves.svg\n",
+	.options = "case.topology case.exchange case.transport case.profile case.fail case.degrade "
+		   "set noise wide format output plot title seed draws jobs color quiet",
+	.words_min = 1,
+	.run = run,
+};
