@@ -10,13 +10,6 @@
 
 #include "sim/predict/predict.h"
 
-struct watch {
-	/* Called when points have been predicted; an earlier run predicted the first `before` of
-	 * them. NULL: no calls. */
-	void (*tell)(void *ctx, size_t before, size_t done, size_t count);
-	void *ctx;
-};
-
 struct analysis_input {
 	struct case_request request;
 	struct predict_options options;

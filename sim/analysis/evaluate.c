@@ -374,16 +374,21 @@ bool dataset_predict_row(struct arena *arena, struct diag *diag, const struct da
 	return prediction && judge_row(diag, row, prediction, reference, outcome);
 }
 
-/* Predicts count rows. Returns false after an error. */
+/* Predicts count rows and reports each to options->watch. Returns false after an error. */
 static bool predict_rows(struct arena *arena, struct diag *diag, const struct dataset *dataset,
 			 const struct dataset_row *rows, const char *data_root,
 			 const struct predict_options *options, const char **broken,
 			 struct row_outcome *outcomes)
 {
-	for (size_t i = 0; i < dataset->row_count; i++)
-		if (!dataset_predict_row(arena, diag, &rows[i], data_root, NULL, options, broken,
+	struct predict_options quiet = *options;
+	quiet.watch = (struct watch){0};
+	for (size_t i = 0; i < dataset->row_count; i++) {
+		if (!dataset_predict_row(arena, diag, &rows[i], data_root, NULL, &quiet, broken,
 					 &outcomes[i]))
 			return false;
+		if (options->watch.tell)
+			options->watch.tell(options->watch.ctx, 0, i + 1, dataset->row_count);
+	}
 	return true;
 }
 

@@ -124,6 +124,24 @@ static int edit_distance(const char *a, const char *b)
 	return above[b_length];
 }
 
+/* Returns the shortest candidate that begins with the word, or else contains it: "h100-sxm5" for
+ * "h100". NULL: there is none, or the word is too short to mean anything. */
+static const char *shortest_with(const char *word, const char *const *candidates, size_t count)
+{
+	const char *best = NULL;
+	size_t least = SIZE_MAX;
+	for (size_t i = 0; i < count && strlen(word) >= 3; i++) {
+		const char *found = strstr(candidates[i], word);
+		size_t whole = strlen(candidates[i]);
+		size_t length = whole + (found == candidates[i] ? 0 : WORD_MAX);
+		if (found && whole <= WORD_MAX && length < least) {
+			best = candidates[i];
+			least = length;
+		}
+	}
+	return best;
+}
+
 const char *diag_nearest(const char *word, const char *const *candidates, size_t count)
 {
 	size_t length = strlen(word);
@@ -143,7 +161,7 @@ const char *diag_nearest(const char *word, const char *const *candidates, size_t
 			best_distance = distance;
 		}
 	}
-	return best;
+	return best ? best : shortest_with(word, candidates, count);
 }
 
 _Noreturn void fw_assert_failed(const char *condition, const char *file, int line)

@@ -45,8 +45,9 @@ void diag_reads(struct diag *diag, const void *bytes, size_t size_B);
 uint64_t diag_read(const struct diag *diag);
 void diag_print(const struct diag *diag, FILE *out);
 
-/* Returns the candidate that is nearest to word by edit distance (Damerau), or NULL when no
- * candidate is near enough to be a likely typing error. Callers use it for "did you mean 'x'?". */
+/* Returns the candidate that is nearest to word by edit distance (Damerau). If none is near
+ * enough to be a likely typing error, it returns the shortest one that begins with the word or
+ * contains it, or NULL. Callers use it for "did you mean 'x'?". */
 const char *diag_nearest(const char *word, const char *const *candidates, size_t count);
 
 /* Checks a contract inside the program. A violation prints the condition and aborts, also in

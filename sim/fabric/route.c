@@ -18,11 +18,12 @@
 #include "sim/fabric/link.h"
 #include "sim/fabric/state.h"
 
-struct label { /* the best known path from the start to a node */
+struct route_label { /* the best known path from the start to a node */
 	int64_t latency_ps;
 	size_t hops;
 	struct hop hop; /* the last hop of the path */
 	bool known, settled;
+	uint64_t round; /* the search that wrote this label; labels of other searches are void */
 };
 
 struct candidate { /* a node to settle, or an outdated label of one */
@@ -32,10 +33,9 @@ struct candidate { /* a node to settle, or an outdated label of one */
 };
 
 struct search {
-	const struct fabric *fabric;
+	struct fabric *fabric;
 	unsigned traffic;
-	struct label *labels; /* by node */
-	bool *inside;         /* by node: it is in the machine of an end; NULL: no restriction */
+	bool confined; /* links inside other machines than those of the ends are not taken */
 	VEC(struct candidate) heap;
 	struct arena *scratch;
 };
@@ -50,6 +50,15 @@ static int hop_to(const struct fabric *fabric, struct hop hop)
 	return fabric->links.items[hop.link].nodes[1 - hop.direction];
 }
 
+/* Returns the label of a node, which is empty when this search looks at it first. */
+static struct route_label *label_of(const struct search *search, int node)
+{
+	struct route_label *label = &search->fabric->route_labels[node];
+	if (label->round != search->fabric->route_round)
+		*label = (struct route_label){.round = search->fabric->route_round};
+	return label;
+}
+
 /* Compares two paths with the same number of hops by their link names from the start on. */
 static int compare_names(const struct search *search, struct hop a, struct hop b)
 {
@@ -58,8 +67,8 @@ static int compare_names(const struct search *search, struct hop a, struct hop b
 	if (from_a != from_b) {
 		/* The numbers of hops are equal, so neither node is the start, and the paths differ
 		 * before this hop. */
-		return compare_names(search, search->labels[from_a].hop,
-				     search->labels[from_b].hop);
+		return compare_names(search, label_of(search, from_a)->hop,
+				     label_of(search, from_b)->hop);
 	}
 	return strcmp(fabric_link_name(fabric, a.link), fabric_link_name(fabric, b.link));
 }
@@ -100,18 +109,19 @@ static struct candidate heap_take(struct search *search)
 /* Marks the nodes that are reachable from node over links inside a host. */
 static void mark_inside(struct search *search, int node)
 {
-	const struct fabric *fabric = search->fabric;
+	struct fabric *fabric = search->fabric;
 	VEC(int) open = {0};
 	*VEC_PUSH(search->scratch, &open) = node;
-	search->inside[node] = true;
+	fabric->route_inside[node] = fabric->route_round;
 	while (open.count > 0) {
 		const struct adjacency *adjacency = &fabric->nodes.items[open.items[--open.count]];
 		for (size_t i = 0; i < adjacency->hops.count; i++) {
 			struct hop hop = adjacency->hops.items[i];
 			int to = hop_to(fabric, hop);
-			if (search->inside[to] || !fabric->links.items[hop.link].kind->inside_host)
+			if (fabric->route_inside[to] == fabric->route_round ||
+			    !fabric->links.items[hop.link].kind->inside_host)
 				continue;
-			search->inside[to] = true;
+			fabric->route_inside[to] = fabric->route_round;
 			*VEC_PUSH(search->scratch, &open) = to;
 		}
 	}
@@ -119,9 +129,10 @@ static void mark_inside(struct search *search, int node)
 
 static bool may_take(const struct search *search, struct hop hop)
 {
-	const struct link *link = &search->fabric->links.items[hop.link];
-	if (search->inside && link->kind->inside_host &&
-	    !search->inside[hop_from(search->fabric, hop)])
+	const struct fabric *fabric = search->fabric;
+	const struct link *link = &fabric->links.items[hop.link];
+	if (search->confined && link->kind->inside_host &&
+	    fabric->route_inside[hop_from(fabric, hop)] != fabric->route_round)
 		return false;
 	return link_carries(link->kind, search->traffic);
 }
@@ -130,9 +141,9 @@ static void relax(struct search *search, struct hop hop)
 {
 	const struct fabric *fabric = search->fabric;
 	const struct link *link = &fabric->links.items[hop.link];
-	const struct label *from = &search->labels[hop_from(fabric, hop)];
+	const struct route_label *from = label_of(search, hop_from(fabric, hop));
 	int to = hop_to(fabric, hop);
-	struct label *label = &search->labels[to];
+	struct route_label *label = label_of(search, to);
 	if (label->settled || !may_take(search, hop))
 		return;
 	int64_t latency_ps = from->latency_ps + ps_from_s(link->traits.latency_s);
@@ -142,7 +153,7 @@ static void relax(struct search *search, struct hop hop)
 	bool equal = label->known && latency_ps == label->latency_ps && hops == label->hops;
 	if (!shorter && !(equal && compare_names(search, hop, label->hop) <= 0))
 		return;
-	*label = (struct label){latency_ps, hops, hop, true, false};
+	*label = (struct route_label){latency_ps, hops, hop, true, false, label->round};
 	if (shorter)
 		heap_push(search, (struct candidate){latency_ps, hops, to});
 }
@@ -150,17 +161,17 @@ static void relax(struct search *search, struct hop hop)
 /* Labels the path from `from` to `to`; returns false if there is none. */
 static bool find_way(struct search *search, int from, int to)
 {
-	search->labels = ARENA_ARRAY(search->scratch, search->fabric->nodes.count, struct label);
 	search->heap.count = 0;
-	search->labels[from].known = true;
+	label_of(search, from)->known = true;
 	heap_push(search, (struct candidate){.node = from});
 	while (search->heap.count > 0) {
 		int node = heap_take(search).node;
 		if (node == to)
 			return true;
-		if (search->labels[node].settled)
+		struct route_label *label = label_of(search, node);
+		if (label->settled)
 			continue;
-		search->labels[node].settled = true;
+		label->settled = true;
 		const struct adjacency *adjacency = &search->fabric->nodes.items[node];
 		for (size_t i = 0; i < adjacency->hops.count; i++)
 			relax(search, adjacency->hops.items[i]);
@@ -168,15 +179,30 @@ static bool find_way(struct search *search, int from, int to)
 	return false;
 }
 
+/* Begins a search: labels and marks of earlier ones are void. They are kept by the fabric, because
+ * clearing them would cost more than the search in a large topology. */
+static void next_round(struct fabric *fabric)
+{
+	size_t count = fabric->nodes.count;
+	if (fabric->route_room < count) {
+		fabric->route_room = count;
+		fabric->route_labels = ARENA_ARRAY(fabric->arena, count, struct route_label);
+		fabric->route_inside = ARENA_ARRAY(fabric->arena, count, uint64_t);
+	}
+	fabric->route_round++;
+}
+
 /* Finds the path that avoids other machines, or else any path. */
 static bool find_proper_way(struct search *search, int from, int to)
 {
-	search->inside = ARENA_ARRAY(search->scratch, search->fabric->nodes.count, bool);
+	next_round(search->fabric);
+	search->confined = true;
 	mark_inside(search, from);
 	mark_inside(search, to);
 	if (find_way(search, from, to))
 		return true;
-	search->inside = NULL;
+	next_round(search->fabric);
+	search->confined = false;
 	return find_way(search, from, to);
 }
 
@@ -204,11 +230,11 @@ static const struct route *find_route(struct fabric *fabric, int from, int to, u
 	struct route *route = NULL;
 	if (find_proper_way(&search, start, end)) {
 		route = ARENA_NEW(fabric->arena, struct route);
-		route->count = search.labels[end].hops;
+		route->count = label_of(&search, end)->hops;
 		struct hop *hops = ARENA_ARRAY(fabric->arena, route->count, struct hop);
 		int node = end;
 		for (size_t i = 0; i < route->count; i++) {
-			struct hop hop = search.labels[node].hop;
+			struct hop hop = label_of(&search, node)->hop;
 			node = hop_from(fabric, hop);
 			if (turned)
 				hops[i] = (struct hop){hop.link, 1 - hop.direction};

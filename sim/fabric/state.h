@@ -166,6 +166,11 @@ struct fabric {
 	VEC(struct cached_route) routes;
 	size_t *route_chains; /* by hash of the ends: the first route, plus 1 */
 	size_t route_chain_count;
+	/* of the search for routes, by node: labels, and the last search in whose machines it is */
+	struct route_label *route_labels;
+	uint64_t *route_inside;
+	size_t route_room;
+	uint64_t route_round; /* number of the search */
 };
 
 /* ---- work done for each message, inline for speed ---- */

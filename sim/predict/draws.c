@@ -17,7 +17,7 @@ struct drawing {
 	struct unknowns unknowns;
 	const double *points;
 	struct draws *draws;
-	size_t job_count, next; /* lock guards this field */
+	size_t job_count, next, done; /* lock guards next and done */
 	pthread_mutex_t lock;
 };
 
@@ -101,6 +101,12 @@ static void *worker(void *ctx)
 		if (index >= d->draws->count)
 			return NULL;
 		draw_one(d, index);
+		const struct watch *watch = &d->options->watch;
+		pthread_mutex_lock(&d->lock);
+		d->done++;
+		if (watch->tell)
+			watch->tell(watch->ctx, 0, d->done, d->draws->count);
+		pthread_mutex_unlock(&d->lock);
 	}
 }
 

@@ -14,12 +14,20 @@
 
 struct baselines;
 
+struct watch {
+	/* Called when draws, rows or points have been predicted; an earlier run predicted the
+	 * first `before` of them. NULL: no calls. */
+	void (*tell)(void *ctx, size_t before, size_t done, size_t count);
+	void *ctx;
+};
+
 struct predict_options {
 	uint64_t seed;
 	size_t draws_count;  /* 0: low, value and high of all results are equal */
 	unsigned jobs;       /* number of threads for the draws; results do not depend on it */
 	struct trace *trace; /* records the point's run; NULL: no trace */
 	struct baselines *baselines; /* store of baselines (baselines.h); NULL: none */
+	struct watch watch;          /* is told the number of finished draws */
 };
 
 /* The results of one job at a point. */

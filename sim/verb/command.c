@@ -87,6 +87,8 @@ const struct prediction **command_predictions(const struct command *command, str
 	const struct prediction **predictions =
 		ARENA_ARRAY(command->arena, count, const struct prediction *);
 	struct predict_options options = command_predict(command);
+	struct progress progress = progress_new("draws", NULL, command->quiet);
+	options.watch = (struct watch){progress_tell, &progress};
 	*exit_code = EXIT_FAILED;
 	if (!command_can_write(command))
 		return NULL;
@@ -96,6 +98,7 @@ const struct prediction **command_predictions(const struct command *command, str
 		const char *broken;
 		options.trace = i == 0 ? trace : NULL;
 		predictions[i] = predict_case(command->arena, diag, &request, &options, &broken);
+		progress_end(&progress);
 		if (predictions[i])
 			continue;
 		*exit_code = command_failed(diag, broken);

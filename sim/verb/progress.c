@@ -6,7 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const double TERMINAL_EVERY_S = 0.2, LOG_EVERY_S = 10;
+/* FIRST_S: work that takes less time is not reported. */
+static const double TERMINAL_EVERY_S = 0.2, LOG_EVERY_S = 10, FIRST_S = 1;
 
 static double now_s(void)
 {
@@ -17,8 +18,11 @@ static double now_s(void)
 
 struct progress progress_new(const char *things, const char *from, bool quiet)
 {
-	return (struct progress){
-		.things = things, .from = from, .quiet = quiet, .terminal = isatty(STDERR_FILENO)};
+	return (struct progress){.things = things,
+				 .from = from,
+				 .quiet = quiet,
+				 .terminal = isatty(STDERR_FILENO),
+				 .made_s = now_s()};
 }
 
 /* Prints a time, for example "8 s", "3 min 20 s" or "2 h 5 min". */
@@ -56,9 +60,12 @@ void progress_tell(void *ctx, size_t before, size_t done, size_t count)
 	double now = now_s(), spent_s = now - p->began_s;
 	bool over = done == count;
 	if (now - p->told_s < (p->terminal ? TERMINAL_EVERY_S : LOG_EVERY_S) &&
-	    !(over && p->terminal))
+	    !(over && p->terminal && p->shown))
+		return;
+	if (now - p->made_s < FIRST_S)
 		return;
 	p->told_s = now;
+	p->shown = true;
 	double rate = (double)(done - before) / fmax(spent_s, 1e-9);
 	fprintf(stderr, "%s%zu of %zu %s", p->terminal ? "\r\033[K" : "", done, count, p->things);
 	if (spent_s > 0.1) {
@@ -72,6 +79,7 @@ void progress_tell(void *ctx, size_t before, size_t done, size_t count)
 
 void progress_end(struct progress *progress)
 {
-	if (progress->terminal && progress->begun)
+	if (progress->terminal && progress->shown)
 		fputc('\n', stderr);
+	progress->shown = false;
 }

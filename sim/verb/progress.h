@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reports the progress of long work on stderr: points done, points a second, time left.
  * On a terminal that is one line that changes. Elsewhere it is a line every ten seconds,
- * so that the log of a batch job stays short.
+ * so that the log of a batch job stays short. Work of less than a second is not reported.
  */
 #pragma once
 
@@ -12,9 +12,9 @@ struct progress {
 	const char *things; /* "points" */
 	const char *from;   /* file that has the points of an earlier run; NULL: none */
 	bool quiet, terminal;
-	bool begun;
+	bool begun, shown;
 	size_t done; /* finished things at the last call of progress_tell */
-	double began_s, told_s;
+	double made_s, began_s, told_s;
 };
 
 struct progress progress_new(const char *things, const char *from, bool quiet);

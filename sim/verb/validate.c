@@ -16,6 +16,7 @@
 /* Predicts the collectives of a recording under the settings of the command. */
 static const struct dataset_outcome *validate_recording(const struct command *command,
 							struct diag *diag, const char *path,
+							const struct predict_options *options,
 							const char **broken)
 {
 	const struct recording *recording = recording_read(command->arena, diag, path);
@@ -28,21 +29,22 @@ static const struct dataset_outcome *validate_recording(const struct command *co
 	const struct dataset *dataset = collectives_dataset(command->arena, diag, &request);
 	if (!dataset)
 		return NULL;
-	const struct predict_options options = command_predict(command);
-	return dataset_evaluate(command->arena, diag, dataset, command->data_root, &options,
-				broken);
+	return dataset_evaluate(command->arena, diag, dataset, command->data_root, options, broken);
 }
 
 const struct dataset_outcome *command_validate(const struct command *command, const char *name,
 					       int *exit_code)
 {
 	struct diag *diag = diag_new(command->arena);
+	struct progress progress = progress_new("rows", NULL, command->quiet);
+	struct predict_options options = command_predict(command);
+	options.watch = (struct watch){progress_tell, &progress};
 	const struct validation_request request = {
 		.name = name,
 		.input = {.request = {.settings = command->settings,
 				      .setting_count = command->setting_count,
 				      .data_root = command->data_root},
-			  .options = command_predict(command)},
+			  .options = options},
 		.draws_given = command_gave(command, "draws")};
 	const char *broken = NULL;
 	if (!command->quiet)
@@ -50,8 +52,9 @@ const struct dataset_outcome *command_validate(const struct command *command, co
 	size_t length = strlen(name);
 	bool recording = length > 6 && strcmp(name + length - 6, ".jsonl") == 0;
 	const struct dataset_outcome *outcome =
-		recording ? validate_recording(command, diag, name, &broken)
+		recording ? validate_recording(command, diag, name, &options, &broken)
 			  : dataset_validate(command->arena, diag, &request, &broken);
+	progress_end(&progress);
 	if (!outcome)
 		*exit_code = command_failed(diag, broken);
 	return outcome;

@@ -226,6 +226,23 @@ static void a_full_cache_preempts_the_last_request(void)
 	arena_free(b.arena);
 }
 
+/* 32 tokens of prompt and 64 of output need 6 blocks of 16, all that are there. */
+static void a_request_may_use_the_whole_cache(void)
+{
+	struct bench b = bench_of(1);
+	b.params.warmup_ratio = 0;
+	b.params.batching = BATCHING_CONTINUOUS;
+	b.params.batch_count = 8;
+	b.params.prompt_count = 32;
+	b.params.output_count = 64;
+	b.service.generates = true;
+	struct serving_answers answers = run(&b, 1, 6, by_rows);
+	CHECK_NEAR(answers.preempted_count, 0, 0);
+	CHECK_NEAR(answers.blocked_ratio, 0, 0);
+	CHECK(serving_left(b.serving) == 0 && b.done == 1);
+	arena_free(b.arena);
+}
+
 /* Every request ends or is refused, under a load that fills queue and cache. Equal seeds give equal
  * answers. */
 static void each_request_ends_or_is_refused(void)
@@ -330,8 +347,9 @@ static const struct test tests[] = {
 	TEST(spread_lengths_have_the_wait_of_mg1),     TEST(batches_have_the_wait_of_bulk_service),
 	TEST(a_router_by_turns_gives_erlang_arrivals), TEST(a_dynamic_batch_waits_for_its_delay),
 	TEST(a_fixed_batch_waits_until_it_is_full),    TEST(a_full_cache_preempts_the_last_request),
-	TEST(each_request_ends_or_is_refused),         TEST(chunks_bound_the_time_between_tokens),
-	TEST(arrivals_keep_their_mean_rate),           TEST(latency_does_not_fall_with_load),
+	TEST(a_request_may_use_the_whole_cache),       TEST(each_request_ends_or_is_refused),
+	TEST(chunks_bound_the_time_between_tokens),    TEST(arrivals_keep_their_mean_rate),
+	TEST(latency_does_not_fall_with_load),
 };
 
 int main(void)

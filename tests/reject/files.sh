@@ -125,6 +125,15 @@ expect 2 "^case\.cfg:21: case: unknown key 'key20'" run case.cfg
 tail -n 1 "$scratch.err" | grep -q 'and 1 more' || complain 'the 21st error is not counted'
 verdict 'files.errors_beyond_twenty_are_counted'
 
+topology_of ''
+# shellcheck disable=SC2086 # a list of arguments
+farwire $own -o sub/results.json
+[ "$code" = 0 ] && [ -s sub/results.json ] || complain "no results in the folder: $(cat "$scratch.err")"
+# shellcheck disable=SC2086
+expect 1 'missing/results\.json' $own -o missing/results.json
+verdict 'files.results_are_written_into_existing_folders'
+rm own.cfg
+
 expect 2 '^case\.cfg:2: ' check own.cfg case.cfg missing.cfg
 grep -q '^missing\.cfg: ' "$scratch.err" || complain 'check: stops at the first bad file'
 expect 2 '^none\.cfg: the file has none of the groups case, topology, machine' check none.cfg

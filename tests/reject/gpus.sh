@@ -45,6 +45,9 @@ refused hbm_of_kepler_is_refused 4 'memory_bus = 4096, but Kepler GPUs have no H
 	-e 's/"ada"/"kepler"/' -e 's/fp32 = .*/fp32 = "5.3 TFLOPS"; memory_bus = 4096;/' -e '/tf32/d' -e /fp16/d -e /bf16/d -e /fp8/d \
 	-e 's/memory_bus = 256;//' -e 's/= 76/= 15/' -e 's/2505 MHz/920 MHz/'
 refused cuda_cores_as_sms_are_refused 12 'multiprocessors = 9728 is more than any GPU has' -e 's/= 76/= 9728/' -e '/boost_clock =/d'
+sed -e 's/= 76/= 256/' -e '/boost_clock =/d' good.cfg >many.cfg
+expect 0 '' check many.cfg
+verdict 'gpus.as_many_sms_as_any_gpu_has_are_accepted'
 refused missing_generation_is_refused 2 'generation is missing' -e /generation/d -e /tf32/d -e /bf16/d -e /fp8/d -e '/boost_clock =/d' -e 's/717/250/'
 refused missing_sms_are_refused 2 'multiprocessors is missing' -e /multiproc/d -e '/boost_clock =/d'
 refused memory_clock_as_boost_clock_is_refused 13 'boost_clock = 5.5 GHz is not the clock' -e 's/2505 MHz/5.5 GHz/'

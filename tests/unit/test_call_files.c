@@ -73,6 +73,7 @@ static void invalid_call_files_are_refused_with_their_line(void)
 	refuses(HEAD CALL END CALL, ":4: there are lines after the end line");
 	refuses(HEAD HEAD CALL END, ":2: this is a second header line");
 	refuses(HEAD CALL "{\"end\":true,\"lines\":2}\n", "some are missing");
+	refuses(HEAD CALL "{\"end\":true,\"lines\":0}\n", "some are missing");
 	refuses(HEAD CALL "{\"end\":true,\"dropped\":9}\n", "lost 9 records");
 	refuses(HEAD "[1]\n" END, ":2: the line must be one JSON object");
 	refuses(HEAD "{}\n" END, "the line must be a call, a step, a release or the end line");
@@ -251,6 +252,7 @@ static void kineto_trace_joins_calls_and_kernels(void)
 		CHECK(calls[4].memory == MEMORY_PAGEABLE && calls[4].stream > 20);
 		CHECK_NEAR(calls[4].size_B, 4096, 0);
 		CHECK(recorded->mark_count == 2 && recorded->marks[0].step == 3);
+		CHECK(recorded->marks[1].step == 4); /* the end of step 3 */
 		CHECK_NEAR(recorded->marks[1].t_s, 80e-6, 1e-9);
 		CHECK_TEXT(recorded->gpu, "GPU 0");
 	}

@@ -252,6 +252,20 @@ static void equal_rails_communicate_over_one_leaf(void)
 						      "fabric.rail1.0-spine fabric.n1.nic1");
 }
 
+/* Leaves of four ports for 16 machines: each unit of four machines has its own leaves. A machine
+ * alone has no network. */
+static void machines_of_a_unit_share_its_leaves(void)
+{
+	const struct scenario *s =
+		READ("case.topology=hgx-a100", "case.gpus=128", "wiring.ports_per_leaf=4");
+	if (!s)
+		return;
+	struct system *system = build(s);
+	CHECK_TEXT(way(system, "n4.nic0", "n7.nic0"), "fabric.n4.nic0 fabric.n7.nic0");
+	CHECK_TEXT(way(system, "n3.nic0", "n4.nic0"), "fabric.n3.nic0 fabric.rail0.0-spine "
+						      "fabric.rail0.1-spine fabric.n4.nic0");
+}
+
 static double all_reduce_s(const char *uplinks, const char *pxn)
 {
 	const struct scenario *s =
@@ -406,6 +420,7 @@ static const struct test tests[] = {
 	TEST(oversubscription_divides_the_bisection),
 	TEST(fat_tree_with_pods_routes_through_the_core),
 	TEST(equal_rails_communicate_over_one_leaf),
+	TEST(machines_of_a_unit_share_its_leaves),
 	TEST(rings_with_pxn_do_not_cross_the_spine),
 	TEST(torus_routes_take_the_shorter_direction),
 	TEST(dragonfly_routes_are_minimal),

@@ -137,7 +137,7 @@ static void issue_times_add_up(void)
 	const struct driver_params driver = {.launch_s = 4e-6, .library_s = 1e-6};
 	const struct step_host host = {&driver, 1};
 	struct stack_params stack = stack_of("pytorch");
-	double sums_s[3];
+	double sums_s[3], updates_s = 0;
 	for (int i = 0; i < 3; i++) {
 		stack.dispatch_s = i == 0 ? 1e-6 : 0;
 		stack.calls_per_launch_count = 1;
@@ -148,10 +148,13 @@ static void issue_times_add_up(void)
 		sums_s[i] = 0;
 		for (size_t s = 0; s < profile->segment_count; s++)
 			sums_s[i] += profile->segments[s].host_s;
+		for (size_t t = 0; i == 1 && t < profile->tensor_count; t++)
+			updates_s += profile->tensors[t].update_host_s;
 	}
 	/* 269 library operations of 1 us; kernels of 4 us, of which 161 are updates. */
 	CHECK_NEAR(sums_s[2] - sums_s[1], 269e-6, 1e-12);
 	CHECK_NEAR(sums_s[1], (890 - 161) * 4e-6, 1e-12);
+	CHECK_NEAR(updates_s, 161 * 4e-6, 1e-12);
 	CHECK(sums_s[0] > sums_s[1]);
 }
 
