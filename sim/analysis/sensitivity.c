@@ -192,8 +192,11 @@ static bool read_request(struct finder *f, struct diag *diag)
 	enum prediction_kind kind = reported_kind(scenario);
 	f->input = analysis_with_calls(f->request->input, scenario);
 	f->result->scenario = scenario;
+	/* plans have no scaling efficiency */
+	bool plan = scenario->job_count > 0 && scenario->jobs[0].plan;
+	const char *preset = plan ? "throughput" : reported_main(kind);
 	f->result->reported = reported_find(f->arena, diag, number->origin, kind,
-					    number->text ? number->text : reported_main(kind));
+					    number->text ? number->text : preset);
 	return f->result->reported;
 }
 
