@@ -124,8 +124,8 @@ static int edit_distance(const char *a, const char *b)
 	return above[b_length];
 }
 
-/* Returns the shortest candidate that begins with the word, or else contains it: "h100-sxm5" for
- * "h100". NULL: there is none, or the word is too short to mean anything. */
+/* Returns the shortest candidate that begins with the word, or else contains it after a hyphen:
+ * "mlperf-h100" for "h100". NULL: there is none, or the word is too short to mean anything. */
 static const char *shortest_with(const char *word, const char *const *candidates, size_t count)
 {
 	const char *best = NULL;
@@ -134,7 +134,8 @@ static const char *shortest_with(const char *word, const char *const *candidates
 		const char *found = strstr(candidates[i], word);
 		size_t whole = strlen(candidates[i]);
 		size_t length = whole + (found == candidates[i] ? 0 : WORD_MAX);
-		if (found && whole <= WORD_MAX && length < least) {
+		bool begins = found && (found == candidates[i] || found[-1] == '-');
+		if (begins && whole <= WORD_MAX && length < least) {
 			best = candidates[i];
 			least = length;
 		}

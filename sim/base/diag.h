@@ -47,7 +47,7 @@ void diag_print(const struct diag *diag, FILE *out);
 
 /* Returns the candidate that is nearest to word by edit distance (Damerau). If none is near
  * enough to be a likely typing error, it returns the shortest one that begins with the word or
- * contains it, or NULL. Callers use it for "did you mean 'x'?". */
+ * contains it after a hyphen, or NULL. Callers use it for "did you mean 'x'?". */
 const char *diag_nearest(const char *word, const char *const *candidates, size_t count);
 
 /* Checks a contract inside the program. A violation prints the condition and aborts, also in

@@ -32,14 +32,13 @@ static const struct param_row case_rows[] = {
 		struct case_params, profile, "",
 		"profile of fitted parameters: name of a file of calib/profiles/; empty means none",
 		""),
-	PARAM_TEXT(
-		struct case_params, fail, "",
-		"links, GPUs, adapters or machines that have failed, separated by commas: n0.nv0 "
-		"of one machine, or nv0 of each; empty means none",
-		""),
+	PARAM_TEXT(struct case_params, fail, "",
+		   "failed links, GPUs, adapters or machines, separated by commas: n0.nv0 of one "
+		   "machine, or nv0 of each; empty means none",
+		   ""),
 	PARAM_TEXT(struct case_params, degrade, "",
-		   "links, GPUs, adapters or machines with a part of their rate, for example "
-		   "n0.nic0=0.5, separated by commas; empty means none",
+		   "slower links, GPUs, adapters or machines, with the part of their rate that "
+		   "is left, for example n0.nic0=0.5, separated by commas; empty means none",
 		   ""),
 	PARAM_BOOL(struct case_params, gpu_profiles, "true",
 		   "whether fitted profiles named like a GPU or its generation apply; false "
