@@ -241,6 +241,7 @@ const struct diagnosis *diagnose(struct arena *arena, struct diag *diag,
 		if (!scenario)
 			return NULL;
 	}
+	FW_ASSERT(scenario); /* a dataset has rows */
 	size_t ranks = scenario->jobs[0].rank_count, gpus = scenario->topology.gpu_count;
 	if (ranks != gpus && !(scenario->params->gpus_per_machine_count > 0)) {
 		diag_error(diag, origin,

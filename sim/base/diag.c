@@ -44,11 +44,11 @@ static bool is_said(const struct diag *diag, const char *text)
 	return false;
 }
 
-bool diag_error(struct diag *diag, struct origin origin, const char *format, ...)
+void diag_add(struct diag *diag, struct origin origin, const char *format, ...)
 {
 	if (diag->count >= DIAG_KEPT) {
 		diag->count++;
-		return false;
+		return;
 	}
 	va_list args;
 	va_start(args, format);
@@ -65,7 +65,6 @@ bool diag_error(struct diag *diag, struct origin origin, const char *format, ...
 			*c = ' ';
 	if (!is_said(diag, text))
 		diag->texts[diag->count++] = text;
-	return false;
 }
 
 size_t diag_count(const struct diag *diag)

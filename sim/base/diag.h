@@ -30,9 +30,15 @@ struct diag;
 enum { DIAG_KEPT = 20 };
 
 struct diag *diag_new(struct arena *arena);
-/* Adds an error. Returns false, so that a reader that fails can return the call. */
-bool diag_error(struct diag *diag, struct origin origin, const char *format, ...)
+/* Adds an error. diag_error is false, so that a reader that fails can return it; as a macro it
+ * shows that to the analyzer. */
+#define diag_error(...) (diag_add(__VA_ARGS__), diag_false())
+void diag_add(struct diag *diag, struct origin origin, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+static inline bool diag_false(void)
+{
+	return false;
+}
 /* Returns the number of errors, including those after the first DIAG_KEPT, which are only counted.
  * A repeated error about the same place counts once. */
 size_t diag_count(const struct diag *diag);
