@@ -80,9 +80,11 @@ static void write_table(FILE *out, const void *ctx)
 		fprintf(out, "\n%s: %s\n", e->params.items[0]->path, e->params.items[0]->row->help);
 	if (e->fold)
 		fprintf(out,
-			"\n%zu machines of %zu class%s: one of each is simulated (case.symmetry)\n",
+			"\n%zu machines of %zu class%s: one of each is simulated%s "
+			"(case.symmetry)\n",
 			e->fold->machine_count, e->fold->class_count,
-			e->fold->class_count == 1 ? "" : "es");
+			e->fold->class_count == 1 ? "" : "es",
+			e->fold->near ? ", with merged rounds of rings" : "");
 	if (e->not_folded)
 		fprintf(out, "\nall machines are simulated: %s (case.symmetry)\n", e->not_folded);
 }
