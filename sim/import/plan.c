@@ -84,8 +84,7 @@ static void read_groups(struct plan_reader *p)
 	settings_count(s, FIELD_REPLICAS, 1, &replicas);
 	p->sharded = has_shards && shards != 1; /* whole numbers */
 	if (p->sharded && replicas > 1)
-		refuse(p, settings_find(s, FIELD_REPLICAS),
-		       "replicates shards, and hybrid sharding is not modelled (write 1)");
+		put_number(p, "replicas", replicas, FIELD_REPLICAS, "");
 	if (!(p->dp > 0) && shards > 0 && has_shards) {
 		p->dp = shards * replicas;
 		put_number(p, "dp", p->dp, shards > 1 ? FIELD_SHARDS : FIELD_REPLICAS, "");

@@ -67,6 +67,10 @@ static const struct param_row plan_rows[] = {
 		     "what a data-parallel group shares out: nothing, the optimizer's state (ZeRO "
 		     "1), gradients, too (ZeRO 2), or parameters, too (ZeRO 3, FSDP)",
 		     ""),
+	PARAM_WHOLE(struct plan_params, replicas_count, 1, 131072, "1",
+		    "copies of what a data-parallel group shares out (hybrid sharding); gradients "
+		    "are also reduced between them",
+		    "PyTorch's FSDP: HYBRID_SHARD, with a copy in each machine"),
 	PARAM_TEXT(struct plan_params, schedule, "auto",
 		   "order of the passes in a pipeline stage; auto means 1f1b, or interleaved if "
 		   "stages hold several parts",
@@ -183,6 +187,22 @@ static bool fill_ranks(struct checker *c)
 				     tp * cp * pp * dp, all, plan->sizes[AXIS_DATA]));
 }
 
+/* Checks that the data-parallel group can be divided into replicas. */
+static bool fill_replicas(struct checker *c)
+{
+	const struct plan_params *params = c->plan->params;
+	size_t count = (size_t)params->replicas_count;
+	if (count == 1)
+		return true;
+	if (params->sharding == SHARDING_NONE)
+		return fails(c, "plan.replicas copies what ranks share out, and they share "
+				"nothing (write plan.sharding=parameters, or plan.replicas=1)");
+	if (params->ep_count > 1)
+		return fails(c, "plan.replicas is not modelled for experts (write plan.ep=1, or "
+				"plan.replicas=1)");
+	return divides(c, c->plan->sizes[AXIS_DATA], "data-parallel ranks", "replicas", count);
+}
+
 static bool fill_batch(struct checker *c)
 {
 	struct training_plan *plan = c->plan;
@@ -279,7 +299,7 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 				       .chunk_count = (size_t)params->chunks_count};
 	/* all reasons are told */
 	bool ordered = read_order(&c), ranked = fill_ranks(&c), sharded = fill_shard(&c, network);
-	bool good = ordered && ranked && fill_batch(&c) && sharded;
+	bool good = ordered && ranked && fill_replicas(&c) && fill_batch(&c) && sharded;
 	good = fill_blocks(&c, network) && good && fill_schedule(&c);
 	*why = c.why;
 	return good ? plan : NULL;
@@ -288,7 +308,7 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 /* Returns the rounds of the rings of a step that share out or gather parameters, at least. */
 static double ring_rounds(const struct training_plan *plan)
 {
-	double others = (double)(plan->sizes[AXIS_DATA] * plan->sizes[AXIS_CONTEXT] - 1);
+	double others = (double)(plan_sharers(plan) - 1);
 	double passes = (double)(plan->micro_batch_count * plan->block_count) /
 			(double)plan->sizes[AXIS_PIPELINE];
 	switch (plan->params->sharding) {
@@ -322,6 +342,12 @@ const char *plan_too_large(struct arena *arena, const struct training_plan *plan
 			"with --events N, or write fewer GPUs, or as many as fill all leaves)",
 			messages, simulated_count, plan->rank_count, events_most);
 	return NULL;
+}
+
+size_t plan_sharers(const struct training_plan *plan)
+{
+	return plan->sizes[AXIS_DATA] * plan->sizes[AXIS_CONTEXT] /
+	       (size_t)plan->params->replicas_count;
 }
 
 double plan_batch(const struct training_plan *plan)
@@ -364,6 +390,8 @@ static size_t label_of(const struct training_plan *plan, enum plan_group kind, s
 	size_t stage = plan_index(plan, rank, AXIS_PIPELINE);
 	size_t in_stage = place_in_stage(plan, rank);
 	size_t per_stage = plan->rank_count / plan->sizes[AXIS_PIPELINE];
+	size_t each = plan->sizes[AXIS_DATA] / (size_t)plan->params->replicas_count;
+	size_t data = plan_index(plan, rank, AXIS_DATA);
 	switch (kind) {
 	case PLAN_TENSOR:
 		return plan_neighbour(plan, rank, AXIS_TENSOR, 0);
@@ -371,7 +399,9 @@ static size_t label_of(const struct training_plan *plan, enum plan_group kind, s
 		return plan_neighbour(plan, rank, AXIS_CONTEXT, 0);
 	case PLAN_DATA:
 		return plan_neighbour(plan, plan_neighbour(plan, rank, AXIS_CONTEXT, 0), AXIS_DATA,
-				      0);
+				      data / each * each);
+	case PLAN_REPLICAS:
+		return plan_neighbour(plan, rank, AXIS_DATA, data % each);
 	case PLAN_EXPERT:
 		return stage * per_stage + in_stage / plan->expert_count;
 	case PLAN_EXPERT_DATA:
@@ -424,6 +454,7 @@ struct plan_groups plan_groups(struct arena *arena, const struct training_plan *
 	bool experts = plan->expert_count > 1;
 	for (enum plan_group kind = 0; kind < PLAN_GROUP_COUNT; kind++) {
 		bool wanted = kind == PLAN_EXPERT || kind == PLAN_EXPERT_DATA ? experts
+			      : kind == PLAN_REPLICAS  ? plan->params->replicas_count > 1
 			      : kind == PLAN_EMBEDDING ? tied && plan->sizes[AXIS_PIPELINE] > 1
 						       : true;
 		groups.of[kind] =

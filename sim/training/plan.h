@@ -28,6 +28,7 @@ struct plan_params {
 	int recompute;                          /* enum plan_recomputation */
 	bool early_stop;        /* full recomputation stops at the last activation that is needed */
 	int sharding;           /* enum plan_sharding */
+	double replicas_count;  /* copies of what the ranks of a data-parallel group share out */
 	const char *schedule;   /* name of a pipeline schedule */
 	const char *order;      /* names of groups, innermost first, for example "tp-cp-dp-pp" */
 	int overlap_tensor;     /* enum tensor_overlap */
@@ -87,6 +88,8 @@ const char *plan_too_large(struct arena *arena, const struct training_plan *plan
  * network_model_flop. `network` is the whole network. */
 double plan_recomputed_flop(const struct training_plan *plan, const struct network *network,
 			    const struct stack_params *stack);
+/* Returns the number of ranks that share out parameters, gradients or optimizer state. */
+size_t plan_sharers(const struct training_plan *plan);
 /* Returns the samples of a step on all GPUs. */
 double plan_batch(const struct training_plan *plan);
 /* Returns the rank's index on the axis. */
@@ -100,7 +103,8 @@ enum plan_group {
 	PLAN_TENSOR,
 	PLAN_CONTEXT,
 	PLAN_EXPERT,
-	PLAN_DATA,        /* ranks with the same parameters: data and context */
+	PLAN_DATA,        /* ranks with the same parameters, data and context, of one replica */
+	PLAN_REPLICAS,    /* ranks with the same part of the parameters, one of each replica */
 	PLAN_EXPERT_DATA, /* ranks with the same experts */
 	PLAN_EMBEDDING,   /* first and last stage share the embedding's matrix */
 	PLAN_GROUP_COUNT,

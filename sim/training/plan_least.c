@@ -117,12 +117,14 @@ static double data_s_per_B(const struct training_plan *plan, size_t machine_gpus
 			   double machine_Bps)
 {
 	double inside = 0, stage = 0; /* GPUs of the machine: of a data group, and of a stage */
+	size_t each = plan->sizes[AXIS_DATA] / (size_t)plan->params->replicas_count;
 	for (size_t r = 0; r < machine_gpus && r < plan->rank_count; r++) {
 		bool same = plan_index(plan, r, AXIS_PIPELINE) == 0;
 		stage += same;
-		inside += same && plan_index(plan, r, AXIS_TENSOR) == 0;
+		inside += same && plan_index(plan, r, AXIS_TENSOR) == 0 &&
+			  plan_index(plan, r, AXIS_DATA) < each;
 	}
-	double ranks = (double)(plan->sizes[AXIS_DATA] * plan->sizes[AXIS_CONTEXT]);
+	double ranks = (double)plan_sharers(plan);
 	double machines = fmax(1, ranks / inside);
 	return stage / inside * (1 - 1 / machines) / machine_Bps;
 }

@@ -165,7 +165,7 @@ double plan_memory_B(const struct training_plan *plan, const struct stack_params
 {
 	struct arena *arena = arena_new();
 	struct stage_sum sum = add_up(arena, plan, stack, stage);
-	double ranks = (double)(plan->sizes[AXIS_DATA] * plan->sizes[AXIS_CONTEXT]);
+	double ranks = (double)plan_sharers(plan);
 	double tensor = (double)plan->sizes[AXIS_TENSOR];
 	double expert_ranks =
 		plan->expert_count > 1 ? ranks * tensor / (double)plan->expert_count : ranks;

@@ -42,9 +42,10 @@ static struct cuda_call *collective(struct writer *w, enum collective kind, enum
 		[COLLECTIVE_ALL_TO_ALL] = CALL_ALL_TO_ALL,
 	};
 	static const enum gpu_time kinds[PLAN_GROUP_COUNT] = {
-		[PLAN_TENSOR] = GPU_TENSOR,    [PLAN_CONTEXT] = GPU_CONTEXT,
-		[PLAN_EXPERT] = GPU_EXPERT,    [PLAN_DATA] = GPU_DATA,
-		[PLAN_EXPERT_DATA] = GPU_DATA, [PLAN_EMBEDDING] = GPU_PIPELINE};
+		[PLAN_TENSOR] = GPU_TENSOR,     [PLAN_CONTEXT] = GPU_CONTEXT,
+		[PLAN_EXPERT] = GPU_EXPERT,     [PLAN_DATA] = GPU_DATA,
+		[PLAN_REPLICAS] = GPU_DATA,     [PLAN_EXPERT_DATA] = GPU_DATA,
+		[PLAN_EMBEDDING] = GPU_PIPELINE};
 	uint32_t communicator = w->step->groups->of[group][w->rank];
 	if (communicator == 0 || !(size_B > 0))
 		return NULL;
@@ -216,6 +217,9 @@ static void reduce_gradients(struct writer *w, double count, double expert_count
 	order(w, COMPUTE, REDUCE);
 	collective(w, kind, PLAN_DATA, (count + (apart ? 0 : expert_count)) * element_B, REDUCE,
 		   "gradients");
+	collective(w, COLLECTIVE_ALL_REDUCE, PLAN_REPLICAS,
+		   (count + expert_count) * element_B / (double)plan_sharers(w->plan), REDUCE,
+		   "gradients");
 	if (apart)
 		collective(w, kind, PLAN_EXPERT_DATA, expert_count * element_B, REDUCE,
 			   "gradients");
@@ -339,10 +343,7 @@ static void update(struct writer *w)
 {
 	const struct plan_params *params = w->plan->params;
 	double update_s = 0, work_s = 0;
-	double share =
-		params->sharding == SHARDING_NONE
-			? 1
-			: 1 / (double)(w->plan->sizes[AXIS_DATA] * w->plan->sizes[AXIS_CONTEXT]);
+	double share = params->sharding == SHARDING_NONE ? 1 : 1 / (double)plan_sharers(w->plan);
 	for (size_t i = 0; i < w->unit_count; i++) {
 		update_s += w->units[i].update_s * share;
 		work_s += w->units[i].update_host_s;

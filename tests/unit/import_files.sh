@@ -47,9 +47,20 @@ shows '^imported plan: '
 shows '^GPUs  *16$'
 verdict import_files.imported_plan_and_network_run
 
+# TorchTitan: two copies of parameters that 8 GPUs share out.
+cat >hybrid.yaml <<'END'
+parallelism:
+  data_parallel_replicate_degree: 2
+  data_parallel_shard_degree: 8
+END
+expect 0 '2 settings read' import plan hybrid.yaml
+shows 'replicas = 2;.*data_parallel_replicate_degree'
+shows 'dp = 16;'
+verdict import_files.hybrid_sharding_is_imported
+
 answer() {
 	expect 0 '' run --topology dgx-h100 --model llama3-8b --gpus 8 --draws 0 --quiet --plan "$1"
-	sed -n 3p "$scratch.out"
+	sed -n 1p "$scratch.out"
 }
 [ "$(answer tensor_model_parallel_size=4,global_batch_size=8)" = "$(answer tp=4,global_batch=8)" ] ||
 	complain 'names of Megatron-LM give another plan'

@@ -147,6 +147,7 @@ static const struct plan_params one_gpu = {
 	.cp_count = 1,
 	.pp_count = 1,
 	.ep_count = 1,
+	.replicas_count = 1,
 	.chunks_count = 1,
 	.micro_batch_count = 1,
 	.sequence_parallel = true,
@@ -245,6 +246,31 @@ static void ranks_and_groups_follow_the_order(void)
 }
 
 /* Each impossible plan is refused with the reason and the nearest number that is possible. */
+/* Two replicas of 8 data-parallel ranks: ranks 0 to 3 and 4 to 7 share out, and rank 5 adds its
+ * gradients to those of rank 1. */
+static void replicas_divide_a_data_parallel_group(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	const char *why;
+	params.replicas_count = 2;
+	CHECK(!plan_new(arena, read_tiny(arena), &params, 8, &why));
+	CHECK(strstr(why, "share nothing (write plan.sharding=parameters"));
+	params.sharding = SHARDING_PARAMETERS;
+	const struct training_plan *plan = plan_new(arena, read_tiny(arena), &params, 8, &why);
+	const struct plan_groups groups = plan_groups(arena, plan, false);
+	CHECK(plan_sharers(plan) == 4 && groups.count == 2 + 4);
+	const struct program_group *data = &groups.groups[groups.of[PLAN_DATA][5] - 1];
+	const struct program_group *replicas = &groups.groups[groups.of[PLAN_REPLICAS][5] - 1];
+	CHECK(data->count == 4 && data->members[0] == 4 && data->members[3] == 7);
+	CHECK(replicas->count == 2 && replicas->members[0] == 1 && replicas->members[1] == 5);
+	params.replicas_count = 3;
+	CHECK(!plan_new(arena, read_tiny(arena), &params, 8, &why));
+	CHECK_TEXT(why, "8 data-parallel ranks are not divisible by replicas (3): write "
+			"plan.replicas=2");
+	arena_free(arena);
+}
+
 static void impossible_plans_are_refused_with_a_possible_number(void)
 {
 	static const struct {
@@ -295,6 +321,11 @@ static void sharding_divides_what_it_says(void)
 	}
 	CHECK_NEAR(memory_B[0] - memory_B[1], count * 12 * 7 / 8, 1e-12);
 	CHECK_NEAR(memory_B[1] - memory_B[2], count * 4 * 7 / 8, 1e-12);
+	const char *why;
+	params.sharding = SHARDING_OPTIMIZER;
+	params.replicas_count = 2; /* shared by 4 in place of 8 */
+	double copied_B = plan_memory_B(plan_new(arena, network, &params, 8, &why), &stack, 0);
+	CHECK_NEAR(copied_B - memory_B[1], count * 12 / 8, 1e-12);
 	arena_free(arena);
 }
 
@@ -424,6 +455,17 @@ static void a_step_carries_the_bytes_of_the_formulas(void)
 		CHECK_NEAR(called_B(arena, &step, 0, CALL_REDUCE_SCATTER),
 			   sequence ? 2 * (4 + 1) * 16 * 8 * 2 : 0, 0);
 	}
+	/* hybrid sharding: gradients of 4 B, of which each of 4 ranks adds its part to the copy */
+	params.tp_count = params.pp_count = 1;
+	params.global_batch_count = 8;
+	params.sharding = SHARDING_PARAMETERS;
+	params.replicas_count = 2;
+	const struct training_plan *plan = plan_new(arena, read_tiny(arena), &params, 8, &why);
+	const struct plan_groups groups = plan_groups(arena, plan, false);
+	const struct plan_step step = {plan, &groups, &stack, &gpu, &efficiency, &driver};
+	double all = read_tiny(arena)->parameters_count;
+	CHECK_NEAR(called_B(arena, &step, 0, CALL_REDUCE_SCATTER), all * 4, 1e-12);
+	CHECK_NEAR(called_B(arena, &step, 0, CALL_ALL_REDUCE), all * 4 / 4, 1e-12);
 	arena_free(arena);
 }
 
@@ -436,6 +478,7 @@ static const struct test tests[] = {
 	TEST(tensor_parallelism_reduces_four_times_in_each_block),
 	TEST(context_parallelism_gathers_keys_and_values),
 	TEST(ranks_and_groups_follow_the_order),
+	TEST(replicas_divide_a_data_parallel_group),
 	TEST(impossible_plans_are_refused_with_a_possible_number),
 	TEST(sharding_divides_what_it_says),
 	TEST(a_step_carries_the_bytes_of_the_formulas),

@@ -37,6 +37,7 @@ static const struct plan_params one_gpu = {
 	.cp_count = 1,
 	.pp_count = 1,
 	.ep_count = 1,
+	.replicas_count = 1,
 	.chunks_count = 1,
 	.micro_batch_count = 1,
 	.sequence_parallel = true,
