@@ -41,7 +41,9 @@ FLAGS_fuzz = $(FLAGS_asan) -O2 -fsanitize=fuzzer-no-link -DFARWIRE_LIBFUZZER \
 ARITHMETIC := -fsanitize=signed-integer-overflow,shift,integer-divide-by-zero,float-cast-overflow
 FLAGS_fuzz-fast := -O2 -g -fsanitize=fuzzer-no-link $(ARITHMETIC) -fsanitize-trap=undefined \
 	-fno-sanitize-coverage=trace-cmp -DFARWIRE_LIBFUZZER
-WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
+# Callbacks of one type need not use every parameter of it.
+WARNINGS := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wconversion -Wstrict-prototypes \
+	-Wmissing-prototypes -Wvla
 WERROR := -Werror
 # A folder with additional kinds: *.c files, and lists of them in kinds/ (sim/base/registry.h).
 KINDS ?=
@@ -176,7 +178,7 @@ $(FUZZ_PROGRAMS): $(BUILD)/%_fuzzer: $(BUILD)/%.o $(BUILD)/libfarwire.a
 fuzz-programs: $(FUZZ_PROGRAMS)
 
 # Programs that `make bench` compares with farwire, if this machine has them.
-CXX_FLAGS := -std=c++17 -O2 -g -Wall -Wextra -Werror -I.
+CXX_FLAGS := -std=c++17 -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror -I.
 BENCHES := queue_farwire fabric_farwire calls_farwire flows_farwire
 PEERS := $(if $(shell command -v g++ 2>/dev/null),queue_std \
 	$(if $(wildcard /usr/include/simgrid/s4u.hpp),fabric_simgrid flows_simgrid))

@@ -225,7 +225,6 @@ static inline void comm_all(struct comm_world *w, struct communicator *comm,
 static inline void comm_opened(void *ctx, uint64_t arg)
 {
 	struct comm_world *w = ctx;
-	(void)arg;
 	w->opened_s = s_from_ps(engine_now_ps(w->engine));
 }
 

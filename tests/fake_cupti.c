@@ -32,7 +32,6 @@ static play_fn *play;
 
 static void *other_thread(void *ctx)
 {
-	(void)ctx;
 	play(2);
 	return NULL;
 }
@@ -81,8 +80,6 @@ static _Thread_local uint64_t now_ns = 5000000;
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc fn, void *ctx)
 {
-	(void)subscriber;
-	(void)ctx;
 	callback = fn;
 	return CUPTI_SUCCESS;
 }
@@ -90,9 +87,6 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFun
 CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber,
 			      CUpti_CallbackDomain domain)
 {
-	(void)enable;
-	(void)subscriber;
-	(void)domain;
 	return CUPTI_SUCCESS;
 }
 
@@ -106,7 +100,6 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc aske
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-	(void)kind;
 	return CUPTI_SUCCESS;
 }
 
@@ -124,16 +117,12 @@ CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 
 CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread, uint32_t *id)
 {
-	(void)context;
-	(void)per_thread;
 	*id = stream ? (uint32_t)(uintptr_t)stream : 7;
 	return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *dropped)
 {
-	(void)context;
-	(void)stream;
 	*dropped = 0;
 	return CUPTI_SUCCESS;
 }
@@ -169,7 +158,6 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid_B, CUpti_Act
 
 CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
-	(void)flag;
 	pthread_mutex_lock(&lock);
 	uint8_t *full = buffer;
 	size_t valid_B = used_B;

@@ -129,7 +129,6 @@ static inline void setup(struct job_world *b, const char *policy)
 
 static inline void comm_failed(void *ctx, const char *reason)
 {
-	(void)ctx;
 	CHECK_TEXT(reason, "no failure");
 }
 

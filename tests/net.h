@@ -131,7 +131,6 @@ static inline void net_failed(void *ctx, const char *reason)
 static inline void net_opened(void *ctx, uint64_t arg)
 {
 	struct net *net = ctx;
-	(void)arg;
 	net->opened_s = net_now_s(net);
 }
 

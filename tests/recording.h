@@ -35,7 +35,6 @@ static double now_s(void)
 static void recorded_done(void *ctx, uint64_t thread, enum call_result result)
 {
 	struct recorded_call *call = &recording.calls.items[recording.threads[thread].index];
-	(void)ctx;
 	call->end_s = now_s();
 	if (strstr(call->function, "Query"))
 		call->ready = result == CALL_OK ? READY_YES : READY_NO;
@@ -68,7 +67,6 @@ static void recording_call(struct cuda_port *port, unsigned thread, struct cpu *
 	bool to_host = call->kind == CALL_MEMCPY_D2H || call->kind == CALL_MEMCPY_D2H_ASYNC;
 	bool of_event = call->kind == CALL_EVENT_RECORD || call->kind == CALL_EVENT_QUERY ||
 			call->kind == CALL_STREAM_WAIT_EVENT;
-	(void)port;
 	CHECK(thread < 8);
 	*VEC_PUSH(w.arena, &recording.calls) = (struct recorded_call){
 		.start_s = now_s(),
@@ -96,7 +94,6 @@ static void recording_call(struct cuda_port *port, unsigned thread, struct cpu *
 
 static bool step_done(void *ctx, struct player *player, const struct step_record *record)
 {
-	(void)ctx;
 	*VEC_PUSH(w.arena, &recording.marks) = (struct recorded_mark){
 		.t_s = s_from_ps(record->end_ps), .step = (uint32_t)player_step_count(player)};
 	return true;

@@ -52,7 +52,6 @@ struct line {
 static inline void line_fail(void *ctx, uint64_t arg)
 {
 	struct line *line = ctx;
-	(void)arg;
 	line->spec.failed(line->spec.failed_ctx, "the wire is cut");
 }
 
@@ -79,7 +78,6 @@ static inline void line_open(struct connection *connection, event_fn *fn, void *
 static inline void line_accepted(void *ctx, uint64_t arg)
 {
 	struct line_message *sent = ctx;
-	(void)arg;
 	if (sent->message.accepted)
 		sent->message.accepted(sent->message.ctx, sent->message.arg);
 }
@@ -88,7 +86,6 @@ static inline void line_delivered(void *ctx, uint64_t arg)
 {
 	struct line_message *sent = ctx;
 	struct line *line = (struct line *)sent->connection;
-	(void)arg;
 	line->counters.payload_delivered_B[sent->from] += sent->message.size_B;
 	sent->message.delivered(sent->message.ctx, sent->message.arg);
 }
@@ -123,7 +120,6 @@ static inline const struct connection_counters *line_counters(const struct conne
 static const struct param_table line_table = {.name = "line", .size = sizeof(struct line_params)};
 static bool line_wakes(const void *params)
 {
-	(void)params;
 	return true; /* so that the hand-off time is added */
 }
 
@@ -183,7 +179,6 @@ static inline void script_go_on(struct script *script)
 
 static inline void script_start(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	script_go_on(ctx);
 }
 
@@ -302,7 +297,6 @@ static inline void remote_world_build(struct remote_world *w)
 static inline void remote_world_begin(void *ctx, uint64_t arg)
 {
 	struct remote_world *w = ctx;
-	(void)arg;
 	for (size_t i = 0; i < 3; i++)
 		script_go_on(&w->scripts[i]);
 }

@@ -66,7 +66,6 @@ static void end_interval(struct state *state, size_t i, double time_ms, const ch
 static bool take_event(void *ctx, const struct json_t *event, struct origin origin)
 {
 	struct state *state = ctx;
-	(void)origin;
 	const char *key = json_text_of(json_member(event, "key"));
 	const struct json_t *value = json_member(event, "value");
 	double time_ms;

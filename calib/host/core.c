@@ -51,14 +51,11 @@ bool core_save(struct core_set *set)
 
 bool core_keep(const struct core_set *set, bool first)
 {
-	(void)set;
-	(void)first;
 	return false;
 }
 
 void core_restore(const struct core_set *set)
 {
-	(void)set;
 }
 
 #endif

@@ -70,7 +70,6 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 
 static int sample(struct host_bench *bench, const struct plan_point *point, double *value)
 {
-	(void)point;
 	struct copying *copying = bench->own;
 	double span_s = 0;
 	if (stop_asked())

@@ -30,7 +30,6 @@ static void add(const struct host_probe *probe, const struct host_bench *bench, 
 		struct plan_random *random)
 {
 	struct plan_point point = host_point(probe), lost = point;
-	(void)random;
 	plan_point_is(&point, "what", "detour");
 	plan_point_at(&point, "period_s", bench->full ? FULL_S : QUICK_S);
 	point.most = DETOURS_MOST;

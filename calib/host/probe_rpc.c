@@ -73,7 +73,6 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 
 static int sample(struct host_bench *bench, const struct plan_point *point, double *value)
 {
-	(void)point;
 	struct rpc *rpc = bench->own;
 	double start_s = sock_now_s();
 	enum sock_code code = sock_send(rpc->fd, rpc->bytes, rpc->size_B, PEER_WAIT_S);

@@ -195,7 +195,6 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 
 static int sample(struct host_bench *bench, const struct plan_point *point, double *value)
 {
-	(void)point;
 	struct reading *reading = bench->own;
 	double span_s = 0;
 	if (stop_asked())

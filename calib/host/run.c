@@ -240,20 +240,17 @@ static int resume(struct host *host, uint64_t *seed)
 
 static double now(void *context)
 {
-	(void)context;
 	return sock_now_s();
 }
 
 static bool stopped(void *context)
 {
-	(void)context;
 	return stop_asked();
 }
 
 static int begin_point(void *context, const struct plan_point *point, double deadline_s)
 {
 	struct host *host = context;
-	(void)deadline_s;
 	return ((const struct host_probe *)point->owner)->begin(&host->bench, point);
 }
 

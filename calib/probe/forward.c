@@ -255,7 +255,6 @@ static int far_call(struct gpu *gpu, const struct gpu_call *call)
 
 static double far_now_s(struct gpu *gpu)
 {
-	(void)gpu;
 	return channel_now_s();
 }
 

@@ -87,7 +87,6 @@ static void add_launches(const struct probe *probe, const char *stream, struct p
 static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
 		struct plan_random *random)
 {
-	(void)random;
 	add_launches(probe, "idle", plan);
 	add_launches(probe, "blocked", plan);
 	for (size_t i = 1; i < ROWS_COUNT; i++)

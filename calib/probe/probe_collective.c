@@ -11,7 +11,6 @@ static void add(const struct probe *probe, const struct bench *bench, struct pla
 	static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter",
 					    "broadcast"};
 	double ranks = bench->facts.gpus_count < 2 ? 2 : bench->facts.gpus_count;
-	(void)random;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		for (double size_B = 1024; size_B <= 0x1p28; size_B *= bench->full ? 2 : 4) {
 			struct plan_point point = probe_point(probe);

@@ -49,7 +49,6 @@ static void add_calls(const struct probe *probe, struct plan *plan, const char *
 static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
 		struct plan_random *random)
 {
-	(void)random;
 	for (size_t i = 0; i < sizeof(transports) / sizeof(transports[0]); i++) {
 		add_calls(probe, plan, transports[i]);
 		double step = bench->full ? 2 : 4;

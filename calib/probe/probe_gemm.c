@@ -85,7 +85,6 @@ static int make(struct bench *bench, const struct plan_point *point, size_t repe
 
 static int sample(struct bench *bench, const struct plan_point *point, double *value)
 {
-	(void)point;
 	int code = bench_span(bench, &(struct gpu_call){.kind = GPU_WORK}, 1, value);
 	*value /= (double)bench->count;
 	return code;

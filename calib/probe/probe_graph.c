@@ -11,8 +11,6 @@ static void add(const struct probe *probe, const struct bench *bench, struct pla
 		struct plan_random *random)
 {
 	static const short nodes[] = {1, 2, 5, 10, 20, 30, 50, 100, 150, 200};
-	(void)bench;
-	(void)random;
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
 		for (int run = 0; run < 2; run++) {
 			struct plan_point point = probe_point(probe);

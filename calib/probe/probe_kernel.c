@@ -15,8 +15,6 @@ static void add(const struct probe *probe, const struct bench *bench, struct pla
 		struct plan_random *random)
 {
 	static const char *const whats[] = {"gap", "floor", "start", "end", "hop"};
-	(void)bench;
-	(void)random;
 	for (size_t i = 0; i < sizeof(whats) / sizeof(whats[0]); i++) {
 		struct plan_point point = probe_point(probe);
 		plan_point_is(&point, "what", whats[i]);
@@ -150,7 +148,6 @@ static int sample_concurrent(struct bench *bench, int kernels, double *value)
 
 static int begin(struct bench *bench, const struct plan_point *point)
 {
-	(void)point;
 	return bench_code(bench, bench->gpu, bench->gpu->api->wait_mode(bench->gpu, GPU_WAIT_SPIN));
 }
 

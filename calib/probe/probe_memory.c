@@ -43,7 +43,6 @@ static void add_memory(const struct probe *probe, const struct bench *bench, str
 	/* A cache keeps a part of data that are a few times larger than it. */
 	double least_B = exp2(ceil(log2(8 * l2_B)));
 	double most_B = fmax(bench->full ? 0x1p30 : 0x1p29, 4 * least_B);
-	(void)random;
 	for (size_t i = 0; i < ROWS_COUNT; i++) {
 		if (strcmp(rows[i].test, probe->test) != 0)
 			continue;
@@ -86,7 +85,6 @@ static int begin(struct bench *bench, const struct plan_point *point)
 
 static int sample(struct bench *bench, const struct plan_point *point, double *value)
 {
-	(void)point;
 	int code = bench_span(bench, &(struct gpu_call){.kind = GPU_WORK}, 1, value);
 	*value /= (double)bench->count;
 	return code;

@@ -13,8 +13,6 @@ static void add(const struct probe *probe, const struct bench *bench, struct pla
 	static const short depths[] = {16,   64,   256,  384,  512,  640,  768,  896,  960,  992,
 				       1008, 1016, 1020, 1022, 1023, 1024, 1025, 1026, 1028, 1032,
 				       1040, 1056, 1088, 1152, 1280, 1536, 2048, 3072, 4096};
-	(void)bench;
-	(void)random;
 	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
 		struct plan_point point = probe_point(probe);
 		plan_point_at(&point, "depth", depths[i]);

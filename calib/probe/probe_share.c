@@ -19,8 +19,6 @@ static const struct {
 static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
 		struct plan_random *random)
 {
-	(void)bench;
-	(void)random;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct plan_point point = probe_point(probe);
 		plan_point_is(&point, "with", rows[i].with);

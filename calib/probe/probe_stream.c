@@ -73,7 +73,6 @@ static void add_point(const struct probe *probe, struct plan *plan, const struct
 static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
 		struct plan_random *random)
 {
-	(void)random;
 	for (size_t i = 0; i < SETTINGS_COUNT; i++) {
 		const struct setting *setting = &settings[i];
 		if (setting->full && !bench->full)

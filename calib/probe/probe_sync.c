@@ -12,8 +12,6 @@ static void add(const struct probe *probe, const struct bench *bench, struct pla
 		struct plan_random *random)
 {
 	static const double kernels_s[] = {0, 10e-6, 100e-6, 1e-3};
-	(void)bench;
-	(void)random;
 	for (size_t mode = 0; mode < sizeof(modes) / sizeof(modes[0]); mode++)
 		for (size_t i = 0; i < sizeof(kernels_s) / sizeof(kernels_s[0]); i++) {
 			struct plan_point point = probe_point(probe);

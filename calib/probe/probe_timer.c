@@ -11,8 +11,6 @@ static void add(const struct probe *probe, const struct bench *bench, struct pla
 		struct plan_random *random)
 {
 	static const char *const whats[] = {"host_read", "gpu_read", "offset"};
-	(void)bench;
-	(void)random;
 	for (size_t i = 0; i < sizeof(whats) / sizeof(whats[0]); i++) {
 		struct plan_point point = probe_point(probe);
 		plan_point_is(&point, "what", whats[i]);

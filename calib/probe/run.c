@@ -23,7 +23,6 @@ static void on_alarm(int number)
 {
 	static const char text[] =
 		"\nfarwire-probe: a call did not return in time; continue with --continue FILE\n";
-	(void)number;
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
 		_exit(1);
 	_exit(1);
@@ -100,7 +99,6 @@ static double now(void *context)
 
 static bool stopped(void *context)
 {
-	(void)context;
 	return interrupted != 0;
 }
 

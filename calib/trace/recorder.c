@@ -304,7 +304,6 @@ static void nvtx_called(struct thread *thread, CUpti_CallbackId id, const CUpti_
 static void CUPTIAPI called(void *ctx, CUpti_CallbackDomain domain, CUpti_CallbackId id,
 			    const void *data)
 {
-	(void)ctx;
 	struct thread *thread = atomic_load(&recorder.stopped) ? NULL : thread_self();
 	if (!thread)
 		return;
@@ -407,7 +406,6 @@ static void write_all(void)
 
 static void *writer_run(void *ctx)
 {
-	(void)ctx;
 	pthread_mutex_lock(&recorder.lock);
 	for (;;) {
 		write_all();

@@ -51,7 +51,6 @@ size_t pattern_power(size_t n)
 
 const char *pattern_any(const struct algorithm_spec *spec)
 {
-	(void)spec;
 	return NULL;
 }
 

@@ -54,7 +54,6 @@ static void post(struct wire *wire, int end, event_fn *delivered)
 static void consented(void *ctx, uint64_t arg)
 {
 	struct wire *wire = ctx;
-	(void)arg;
 	wire->turn = TURN_HELD;
 	wire_pump(wire->socket->comm, wire);
 }
@@ -62,7 +61,6 @@ static void consented(void *ctx, uint64_t arg)
 static void consent(void *ctx, uint64_t arg)
 {
 	struct wire *wire = ctx;
-	(void)arg;
 	post(wire, !wire->end, consented);
 }
 
@@ -70,7 +68,6 @@ static void asked(void *ctx, uint64_t arg)
 {
 	struct wire *wire = ctx;
 	struct communicator *comm = wire->socket->comm;
-	(void)arg;
 	engine_after(comm->spec.engine, ps_from_s(queue_s(comm, wire->way->to, wire->socket)),
 		     consent, wire, 0);
 }
@@ -78,7 +75,6 @@ static void asked(void *ctx, uint64_t arg)
 static void ask(void *ctx, uint64_t arg)
 {
 	struct wire *wire = ctx;
-	(void)arg;
 	post(wire, wire->end, asked);
 }
 

@@ -531,7 +531,6 @@ void wire_pump(struct communicator *comm, struct wire *wire)
 static void collected(void *ctx, uint64_t arg)
 {
 	struct wire *wire = ctx;
-	(void)arg;
 	wire->collecting = false;
 	wire_pump(wire->socket->comm, wire);
 }

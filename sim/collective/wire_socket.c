@@ -54,7 +54,6 @@ static void socket_opened(void *ctx, uint64_t arg)
 {
 	struct socket *socket = ctx;
 	struct communicator *comm = socket->comm;
-	(void)arg;
 	socket->open = true;
 	comm->opening_count--;
 	for (struct wire *wire = socket->wires; wire; wire = wire->next)
@@ -117,7 +116,6 @@ struct socket *socket_find(struct communicator *comm, size_t from, size_t to, si
 
 static void none_to_open(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	call_if_open(ctx);
 }
 

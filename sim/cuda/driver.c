@@ -155,7 +155,6 @@ static void clock_set(void *ctx, uint64_t arg)
 {
 	struct cuda_process *process = ctx;
 	struct time_clock *clock = &process->clock;
-	(void)arg;
 	clock_count(process);
 	clock->kind = GPU_COMPUTES;
 	clock->all_begun_ps = NULL;
@@ -239,7 +238,6 @@ static void call_return(struct call_state *state, enum call_result result)
 
 static void call_woken(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	call_return(ctx, CALL_OK);
 }
 
@@ -250,7 +248,6 @@ static void call_gpu_done(void *ctx, uint64_t arg)
 	struct cuda_process *process = state->process;
 	double wake_s = process->spec.driver->sync_wake_s * process->work_ratio;
 
-	(void)arg;
 	clock_wait(process, false);
 	cpu_serve(state->core, wake_s + process->interrupt_s, NULL, call_woken, state, 0);
 }
@@ -262,7 +259,6 @@ static void copy_over(void *ctx, uint64_t arg)
 	struct copy_job *job = ctx;
 	struct gpu_stream *stream = job->stream;
 
-	(void)arg;
 	job->next = job->process->free_jobs;
 	job->process->free_jobs = job;
 	gpu_copy_finished(stream);
@@ -287,7 +283,6 @@ static void copy_start(void *ctx, uint64_t arg, struct gpu_stream *stream)
 		.ctx = job,
 	};
 
-	(void)arg;
 	job->stream = stream;
 	if (job->size_B > 0)
 		dma_start(&copy);
@@ -340,7 +335,6 @@ static void peer_op_over(void *ctx, uint64_t arg)
 	struct cuda_process *process = op->process;
 	struct gpu_stream *stream = op->stream;
 
-	(void)arg;
 	clock_count(process); /* while all_begun_ps is valid */
 	if (process->peer_ops_count == 1)
 		process->exposed_s += exposed_since(process);
@@ -356,7 +350,6 @@ static void peer_op_start(void *ctx, uint64_t arg, struct gpu_stream *stream)
 	struct cuda_process *process = op->process;
 	struct cuda_peers *peers = process->spec.peers;
 
-	(void)arg;
 	op->stream = stream;
 	if (process->peer_ops_count++ == 0) {
 		process->peers_since_ps = engine_now_ps(process->spec.engine);
@@ -451,7 +444,6 @@ static void call_submit(void *ctx, uint64_t arg)
 	struct gpu_op op = {0};
 	bool waits = waits_for_copy(&state->call);
 
-	(void)arg;
 	if (!gpu_has_room(context)) {
 		gpu_when_room(context, call_submit, state, 0);
 		return;
@@ -517,7 +509,6 @@ static void call_host_done(void *ctx, uint64_t arg)
 {
 	struct call_state *state = ctx;
 
-	(void)arg;
 	switch (call_rules[state->call.kind].action) {
 	case ACTION_RETURN:
 		call_return(state, CALL_OK);

@@ -15,7 +15,6 @@ static void local_call(struct cuda_port *port, unsigned thread, struct cpu *core
 {
 	struct local_port *local = (struct local_port *)port;
 
-	(void)thread;
 	if (call->in_dispatch)
 		done(ctx, arg, CALL_OK);
 	else

@@ -47,7 +47,6 @@ static struct resource *resource_at(const struct fabric *fabric, int index)
 static void solve_event(void *ctx, uint64_t arg)
 {
 	struct fabric *fabric = ctx;
-	(void)arg;
 	fabric->solve_due = false;
 	fabric_settle(fabric);
 }

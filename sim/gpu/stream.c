@@ -157,7 +157,6 @@ static void kernel_over(void *ctx, uint64_t arg)
 	const struct gpu_op *op = &stream->first->op;
 	int64_t now_ps = engine_now_ps(gpu->engine);
 
-	(void)arg;
 	stream_span(stream, SPAN_KERNEL, op->label ? op->label : "kernel");
 	/* A kernel that waited for this slot starts at the same time, so neither clock counts idle
 	 * time in between. */
@@ -179,7 +178,6 @@ static void kernel_due(void *ctx, uint64_t arg)
 	struct gpu_stream *stream = ctx;
 	struct gpu_context *context = stream->context;
 
-	(void)arg;
 	if (context->busy.running_count < context->concurrent_kernels)
 		kernel_run(stream);
 	else
@@ -319,7 +317,6 @@ void gpu_when_event(struct gpu_context *context, struct gpu_event *event, uint64
 
 static void wait_over(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	stream_head_over(ctx);
 }
 
@@ -429,7 +426,6 @@ bool gpu_has_room(const struct gpu_context *context)
 
 static void room_due(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	room_serve(ctx);
 }
 
@@ -502,7 +498,6 @@ static void join_stream_idle(void *ctx, uint64_t arg)
 	struct idle_join *join = ctx;
 	struct gpu *gpu = join->gpu;
 
-	(void)arg;
 	if (--join->streams_count > 0)
 		return;
 	join->next = gpu->free_joins;

@@ -182,7 +182,6 @@ static __attribute__((noinline)) void item_done_any(struct cpu *cpu)
  */
 static void item_done(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct cpu *cpu = ctx;
 	if (cpu->count > 0 || cpu->halved || cpu->sleeps || engine_trace(cpu->engine)) {
 		item_done_any(cpu);

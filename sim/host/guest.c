@@ -287,7 +287,6 @@ static int64_t line_raise(struct line *line, int64_t now_ps, uint64_t *count, bo
 /* Called when the guest's interrupt has fired: the core continues. */
 static void reception_work(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct reception *reception = ctx;
 	struct guest *guest = reception->guest;
 	reception->next = guest->free;
@@ -304,7 +303,6 @@ static int64_t own_raise(struct guest *guest, int64_t now_ps, bool *held)
 /* Called when the message has reached the device that raises the guest's interrupt. */
 static void reception_raise(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct reception *reception = ctx;
 	struct engine *engine = reception->guest->host->engine;
 	bool held;

@@ -255,7 +255,6 @@ static void bytes_start(struct reader *reader, double waited_s)
 
 static void waited(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct reader *reader = ctx;
 	bytes_start(reader, request_latency_s(reader));
 }
@@ -274,7 +273,6 @@ static void order_start(struct reader *reader)
 
 static void order_done(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct reader *reader = ctx;
 	struct storage *storage = reader->storage;
 	struct read_order *order = reader->first, done = *order;

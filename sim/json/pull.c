@@ -267,8 +267,6 @@ static void *grow_memory(void *arena, void *old, size_t size_B)
 
 static void leave_memory(void *arena, void *block)
 {
-	(void)arena;
-	(void)block;
 }
 
 /* ---- the reader ---- */

@@ -67,7 +67,6 @@ static void driver_copy(struct remote_call *call, enum call_kind kind, double si
 
 void chunk_ready(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct remote_call *call = ctx;
 	if (call->channel->client->failed)
 		return;
@@ -112,7 +111,6 @@ void chunk_accepted(struct remote_call *call, bool last)
 
 static void data_ack_post(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct remote_call *call = ctx;
 	if (call->channel->client->failed)
 		return;
@@ -139,7 +137,6 @@ void chunk_acknowledged(struct remote_call *call)
 
 static void chunk_staged(void *ctx, uint64_t arg, enum call_result result)
 {
-	(void)arg;
 	struct channel *channel = ctx;
 	if (channel->client->failed)
 		return;
@@ -185,8 +182,6 @@ static void fetch_pump(struct remote_call *call);
 
 static void fetch_copied(void *ctx, uint64_t arg, enum call_result result)
 {
-	(void)arg;
-	(void)result;
 	struct remote_call *call = ctx;
 	if (call->channel->client->failed)
 		return;
@@ -199,7 +194,6 @@ static void fetch_copied(void *ctx, uint64_t arg, enum call_result result)
 
 static void data_compressed(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct packet *packet = ctx;
 	if (!packet->channel->client->failed)
 		server_post(packet);
@@ -269,8 +263,6 @@ void data_acknowledged(struct remote_call *call)
 /* Called when the copy is in its stream. Sending its bytes waits for it there. */
 static void fetch_submitted(void *ctx, uint64_t arg, enum call_result result)
 {
-	(void)arg;
-	(void)result;
 	struct remote_call *call = ctx;
 	struct channel *channel = call->channel;
 	if (channel->client->failed)

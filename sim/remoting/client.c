@@ -91,7 +91,6 @@ struct cuda_port *remote_port(struct remote_client *client)
 
 static void connect_timed_out(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct remote_client *client = ctx;
 	const char *after =
 		quantity_format(client->arena, QUANTITY_TIME, client->params->connect_timeout_s);
@@ -113,7 +112,6 @@ static void keep_alive_arm(struct channel *channel, int64_t from_ps)
 
 static void channel_opened(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct channel *channel = ctx;
 	struct remote_client *client = channel->client;
 	if (client->failed)
@@ -297,7 +295,6 @@ static void channel_unlock(struct channel *channel);
 
 void call_return(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct remote_call *call = ctx;
 	struct remote_client *client = call->channel->client;
 	if (client->failed)
@@ -356,7 +353,6 @@ static void forward(struct remote_call *call)
 
 void call_credited(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct remote_call *call = ctx;
 	if (call->channel->client->failed)
 		return;
@@ -376,7 +372,6 @@ void call_accepted(struct remote_call *call, const struct packet *packet)
 
 static void async_marshalled(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct remote_call *call = ctx;
 	if (call->channel->client->failed)
 		return;
@@ -387,7 +382,6 @@ static void async_marshalled(void *ctx, uint64_t arg)
 /* Called when the thread has finished its own work on the call. */
 static void call_marshalled(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct remote_call *call = ctx;
 	const struct runtime_params *params = call->channel->client->params;
 	if (call->channel->client->failed)
@@ -478,7 +472,6 @@ static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 
 static void keep_alive_due(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct channel *channel = ctx;
 	struct remote_client *client = channel->client;
 	if (client->failed)

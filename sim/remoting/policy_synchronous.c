@@ -25,7 +25,6 @@ enum call_class classify_answered(const struct cuda_call *call)
 
 static enum call_class classify(const struct runtime_params *params, const struct cuda_call *call)
 {
-	(void)params;
 	return classify_answered(call);
 }
 

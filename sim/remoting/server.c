@@ -47,7 +47,6 @@ void server_reply(struct remote_call *call)
 
 static void driver_returned(void *ctx, uint64_t arg, enum call_result result)
 {
-	(void)arg;
 	struct channel *channel = ctx;
 	if (channel->client->failed)
 		return;
@@ -100,7 +99,6 @@ static void order_check(struct remote_client *client)
 
 static void unmarshalled(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct channel *channel = ctx;
 	if (channel->client->failed)
 		return;

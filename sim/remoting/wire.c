@@ -77,7 +77,6 @@ static void outbox_next(struct channel *channel);
 
 static void packet_accepted(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct packet *packet = ctx;
 	struct channel *channel = packet->channel;
 	if (channel->client->failed)
@@ -91,7 +90,6 @@ static void packet_accepted(void *ctx, uint64_t arg)
 
 static void packet_delivered(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct packet *packet = ctx;
 	if (packet->channel->client->failed)
 		return;
@@ -146,7 +144,6 @@ void channel_post(struct packet *packet)
 
 static void flush(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct channel *channel = ctx;
 	if (!channel->client->failed && channel->buffer_count > 0)
 		channel_post(channel_packet(channel, PACKET_CALLS));
@@ -160,7 +157,6 @@ void channel_flush(struct channel *channel)
 
 static void batch_aged(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct channel *channel = ctx;
 	channel->batch_timer = (struct event_id){0, 0};
 	if (!channel->client->failed)
@@ -186,7 +182,6 @@ void channel_put(struct remote_call *call)
 
 static void answer_accepted(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct packet *packet = ctx;
 	struct channel *channel = packet->channel;
 	if (channel->client->failed)
@@ -215,7 +210,6 @@ static void credits_return(struct channel *channel, uint64_t count)
 
 static void answer_delivered(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct packet *packet = ctx;
 	struct channel *channel = packet->channel;
 	if (channel->client->failed)
@@ -292,7 +286,6 @@ static void call_timed_out(const struct remote_call *call)
 
 static void timeout_due(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct remote_client *client = ctx;
 	client->timeout_due = false;
 	if (client->failed)

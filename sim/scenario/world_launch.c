@@ -15,7 +15,6 @@ struct launch {
 static void begin_steps(void *ctx, uint64_t arg)
 {
 	struct launch *launch = ctx;
-	(void)arg;
 	fused_job_begin(launch->job, &launch->spec, 0);
 }
 

@@ -43,7 +43,6 @@ static struct server *server_of(const struct job *job)
 
 static const struct step_record *record_at(const struct job *job, size_t index)
 {
-	(void)index;
 	return &server_of(job)->record;
 }
 
@@ -56,14 +55,11 @@ static const char *waiting(const struct job *job, struct arena *arena)
 
 static bool varies(const struct job *job)
 {
-	(void)job;
 	return true;
 }
 
 static bool in_doubt(const struct job *job, size_t step_count)
 {
-	(void)job;
-	(void)step_count;
 	return false;
 }
 
@@ -444,7 +440,6 @@ static void transfer(void *of, size_t from, size_t to, double tokens, event_fn *
 static void begin(void *ctx, uint64_t arg)
 {
 	struct world *w = ctx;
-	(void)arg;
 	if (w->servers->opening_count == 0 || --w->servers->opening_count == 0)
 		serving_begin(w->servers->serving);
 }

@@ -187,7 +187,6 @@ static void plan_continuous(struct replica *r, struct iteration *it)
 static void alarm_rings(void *ctx, uint64_t arg)
 {
 	struct replica *r = ctx;
-	(void)arg;
 	r->alarm = false;
 	replica_work(r);
 }
@@ -265,7 +264,6 @@ static void iteration_over(void *ctx, uint64_t arg)
 	struct replica *r = ctx;
 	size_t kept = 0;
 	bool batch_over = true;
-	(void)arg;
 	if (r->spec->stream) /* others may have slowed down the kernels */
 		r->kernel_ps = serving_now_ps(r->serving) - r->kernel_since_ps;
 	r->kernel_sum_ps += r->kernel_ps;
@@ -292,7 +290,6 @@ static void iteration_over(void *ctx, uint64_t arg)
 static void kernels_begin(void *ctx, uint64_t arg)
 {
 	struct replica *r = ctx;
-	(void)arg;
 	r->kernel_since_ps = serving_now_ps(r->serving);
 	const struct gpu_op op = {.kind = GPU_OP_KERNEL,
 				  .label = "iteration",

@@ -101,7 +101,6 @@ static void passage_over(void *ctx, uint64_t arg)
 {
 	struct passage *passage = ctx;
 	struct query *q = passage->query;
-	(void)arg;
 	q->parts_ps[SERVE_TRANSFER] += serving_now_ps(passage->to->serving) - q->since_ps;
 	passage->from->free_blocks += passage->blocks;
 	FW_ASSERT(passage->from->free_blocks <= passage->from->spec->block_count);

@@ -196,7 +196,6 @@ static void cycle(void *ctx, uint64_t arg)
 	struct horovod *h = ctx;
 	const struct exchange_host *host = &h->base.host;
 	double work_s = idle_s(host) + host->params->negotiation_s * (double)h->unknown_count;
-	(void)arg;
 	if (host->params->response_cache && h->unknown_count > 0)
 		work_s += host->network_round_trip_s;
 	h->requests_count = h->unknown_count = 0;

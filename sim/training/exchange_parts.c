@@ -91,7 +91,6 @@ static void bundle_over(void *ctx, uint64_t arg, size_t rank)
 {
 	struct bundle *bundle = ctx;
 	struct exchange *exchange = bundle->exchange;
-	(void)arg;
 	if (++bundle->over_count == exchange->host.rank_count && --exchange->under_way_count == 0)
 		exchange->under_way_ps +=
 			engine_now_ps(exchange->host.engine) - exchange->under_way_since_ps;

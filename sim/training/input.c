@@ -151,7 +151,6 @@ static double read_B(const struct input *input)
 
 static void read_done(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct input *input = ctx;
 	input->counters.read_B += read_B(input);
 	stage_end(input, READ, &input->counters.read_busy_s);
@@ -172,7 +171,6 @@ static void read_start(struct input *input)
 
 static void decode_done(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct input *input = ctx;
 	if (input->threads_begun > 0)
 		guest_threads_end(input->spec.guest, input->threads_begun);
@@ -216,7 +214,6 @@ static void copy_begin(struct input *input);
 
 static void copy_done(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct input *input = ctx;
 	struct input_process *process = input->process;
 	input->counters.copied_B += input->spec.batch_B;
@@ -232,7 +229,6 @@ static void copy_done(void *ctx, uint64_t arg)
 
 static void copy_move(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct input *input = ctx;
 	const struct input_spec *spec = &input->spec;
 	struct dma_copy copy = {
@@ -331,7 +327,6 @@ static bool holds_up(const struct input *input)
 static void session_begin(void *ctx, uint64_t arg)
 {
 	struct input_process *process = ctx;
-	(void)arg;
 	process->preparing = false;
 	for (struct input *input = process->members; input; input = input->next_member) {
 		bool reads = input->spec.storage != NULL;
@@ -403,7 +398,6 @@ static void advance(struct input *input)
 
 static void begin(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	advance(ctx);
 }
 

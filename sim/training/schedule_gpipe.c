@@ -17,7 +17,6 @@ const char *schedule_of_one_chunk(struct arena *arena, const struct pipeline_sha
 static void write_slots(struct arena *arena, const struct pipeline_shape *shape, size_t stage,
 			struct slots *slots)
 {
-	(void)stage;
 	for (size_t m = 0; m < shape->micro_batch_count; m++)
 		slot_add(arena, slots, SLOT_FORWARD, m, 0);
 	for (size_t m = 0; m < shape->micro_batch_count; m++)

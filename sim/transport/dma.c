@@ -49,7 +49,6 @@ static void state_release(struct dma_state *state)
 
 static void finished(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct dma_state *state = ctx;
 	struct dma_copy copy = state->copy;
 	state_release(state);
@@ -71,7 +70,6 @@ static void engine_move(struct dma_state *state, double size_B, event_fn *done, 
 
 static void last_entered(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct dma_state *state = ctx;
 	engine_after(state->copy.engine, ps_from_s(state->copy.route->latency_s), finished, state,
 		     0);
@@ -79,7 +77,6 @@ static void last_entered(void *ctx, uint64_t arg)
 
 static void pinned_start(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct dma_state *state = ctx;
 	engine_move(state, state->copy.size_B, last_entered, 0);
 }
@@ -168,7 +165,6 @@ static void chunks_advance(struct dma_state *state)
 
 static void pageable_start(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct dma_state *state = ctx;
 	chunks_advance(state);
 }

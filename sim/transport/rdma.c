@@ -84,7 +84,6 @@ static void rdma_fail(struct rdma_connection *connection, const char *reason)
 
 static void retries_over(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_connection *connection = ctx;
 	rdma_fail(connection, arena_printf(connection->spec.arena,
 					   "connection lost: no acknowledgement after %g retries",
@@ -116,7 +115,6 @@ static bool control_lost(struct rdma_direction *direction)
 
 static void established(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_connection *connection = ctx;
 	if (connection->established || connection->failed)
 		return;
@@ -128,14 +126,12 @@ static void established(void *ctx, uint64_t arg)
 
 static void reply_arrived(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_connection *connection = ctx;
 	complete(connection, &connection->spec.ends[0], 0, established, connection);
 }
 
 static void request_seen(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_connection *connection = ctx;
 	if (connection->failed || control_lost(&connection->directions[1]))
 		return;
@@ -145,7 +141,6 @@ static void request_seen(void *ctx, uint64_t arg)
 
 static void request_arrived(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_connection *connection = ctx;
 	complete(connection, &connection->spec.ends[1], connection->params->post_s, request_seen,
 		 connection);
@@ -153,7 +148,6 @@ static void request_arrived(void *ctx, uint64_t arg)
 
 static void request_sent(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_connection *connection = ctx;
 	if (connection->failed || control_lost(&connection->directions[0]))
 		return;
@@ -163,7 +157,6 @@ static void request_sent(void *ctx, uint64_t arg)
 
 static void request_send(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_connection *connection = ctx;
 	const struct rdma_params *params = connection->params;
 	if (connection->request_count > (uint64_t)params->connect_retries_count) {
@@ -257,7 +250,6 @@ static void pump(struct rdma_direction *direction);
 
 static void rendezvous_over(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_message *message = ctx;
 	message->ready = true;
 	pump(message->direction);
@@ -265,7 +257,6 @@ static void rendezvous_over(void *ctx, uint64_t arg)
 
 static void clear_to_send(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_message *message = ctx;
 	struct rdma_connection *connection = message->direction->connection;
 	complete(connection, &message->direction->path.from, connection->params->post_s,
@@ -274,7 +265,6 @@ static void clear_to_send(void *ctx, uint64_t arg)
 
 static void request_taken(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_message *message = ctx;
 	struct rdma_connection *connection = message->direction->connection;
 	const struct rdma_direction *back = &connection->directions[1 - message->direction->index];
@@ -284,7 +274,6 @@ static void request_taken(void *ctx, uint64_t arg)
 
 static void request_to_send(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_message *message = ctx;
 	struct rdma_connection *connection = message->direction->connection;
 	complete(connection, &message->direction->path.to, connection->params->post_s,
@@ -293,7 +282,6 @@ static void request_to_send(void *ctx, uint64_t arg)
 
 static void posted(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_message *message = ctx;
 	struct rdma_direction *direction = message->direction;
 	if (direction->connection->failed)
@@ -346,7 +334,6 @@ static void rdma_send(struct connection *base, int from, const struct message *g
 
 static void delivered(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_message *message = ctx;
 	struct rdma_connection *connection = message->direction->connection;
 	const struct message *given = &message->message;
@@ -365,7 +352,6 @@ static void delivered(void *ctx, uint64_t arg)
 
 static void receive(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_message *message = ctx;
 	const struct connection_end *to = &message->direction->path.to;
 	complete(message->direction->connection, to, copy_s(to, message), delivered, message);
@@ -373,7 +359,6 @@ static void receive(void *ctx, uint64_t arg)
 
 static void arrived(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_message *message = ctx;
 	(void)connection_arrived(&message->direction->connection->connection,
 				 1 - message->direction->index, &message->arrival, receive,
@@ -443,7 +428,6 @@ static struct flow_spec *flow_of(struct rdma_direction *direction)
 
 static void transmit_again(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_direction *direction = ctx;
 	if (!direction->connection->failed)
 		direction->flow =
@@ -452,7 +436,6 @@ static void transmit_again(void *ctx, uint64_t arg)
 
 static void pump_again(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_direction *direction = ctx;
 	direction->pump_due = false;
 	pump(direction);
@@ -544,7 +527,6 @@ static bool head_lost(struct rdma_direction *direction)
 
 static void transmitted(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rdma_direction *direction = ctx;
 	if (direction->connection->failed || (direction->loss.p > 0 && head_lost(direction)))
 		return;

@@ -169,14 +169,12 @@ static void pump(struct shm_direction *direction)
 
 static void copied(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	head_copied(ctx);
 	pump(ctx);
 }
 
 static void posted(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct shm_message *message = ctx;
 	struct shm_direction *direction = message->direction;
 	message->next = NULL;
@@ -214,7 +212,6 @@ static void shm_send(struct connection *base, int from, const struct message *gi
 
 static void delivered(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct shm_message *message = ctx;
 	struct shm_connection *connection = message->direction->connection;
 	const struct message *given = &message->message;
@@ -231,7 +228,6 @@ static void delivered(void *ctx, uint64_t arg)
 
 static void take(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct shm_message *message = ctx;
 	cpu_serve(message->direction->path.to.core,
 		  message->direction->connection->params->notify_s, "notify", delivered, message,
@@ -240,7 +236,6 @@ static void take(void *ctx, uint64_t arg)
 
 static void seen(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct shm_message *message = ctx;
 	struct shm_direction *direction = message->direction;
 	(void)connection_arrived(&direction->connection->connection, 1 - direction->index,

@@ -301,7 +301,6 @@ static void tcp_send(struct connection *base, int from, const struct message *me
 
 static void delivered(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_write *write = ctx;
 	struct tcp_direction *direction = write->direction;
 	struct tcp_connection *connection = direction->connection;
@@ -329,7 +328,6 @@ static void delivered(void *ctx, uint64_t arg)
 /* Tells the sender, one latency later, that the receive window is open again. */
 static void window_opened(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	tcp_pump(ctx);
 }
 
@@ -395,7 +393,6 @@ static const struct connection_counters *tcp_counters(const struct connection *b
 
 static bool tcp_wakes(const void *params)
 {
-	(void)params;
 	return true;
 }
 

@@ -25,7 +25,6 @@ static void writers_accept(struct tcp_direction *direction)
 
 void tcp_written(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_write *write = ctx;
 	struct tcp_direction *direction = write->direction;
 	if (direction->connection->failed)
@@ -146,7 +145,6 @@ static void piece_over(struct tcp_direction *direction)
 
 static void piece_done(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_direction *direction = ctx;
 	if (direction->connection->failed)
 		return;

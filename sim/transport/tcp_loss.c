@@ -21,7 +21,6 @@ enum { DUPLICATES_MIN = 3 };
 
 static void give_up(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_connection *connection = ctx;
 	tcp_fail(connection, arena_printf(connection->spec.arena,
 					  "connection timed out: no acknowledgement after %g "
@@ -83,7 +82,6 @@ static void repaired(void *ctx, uint64_t arg)
  * controls the timeout, was lost again. */
 static void repair_left(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_direction *direction = ctx;
 	bool progress = false, first_packet = true;
 	for (struct tcp_write *write = direction->air.head; write; write = write->next) {
@@ -105,7 +103,6 @@ static void repair_left(void *ctx, uint64_t arg)
 
 static void retransmit(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_direction *direction = ctx;
 	struct tcp_connection *connection = direction->connection;
 	if (connection->failed)
@@ -124,7 +121,6 @@ static void retransmit(void *ctx, uint64_t arg)
 
 static void timer_fired(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_direction *direction = ctx;
 	struct tcp_connection *connection = direction->connection;
 	if (direction->retries >= (uint64_t)connection->params->retries_count) {
@@ -164,7 +160,6 @@ static void fast_retransmit(struct tcp_direction *direction)
 
 static void arrive(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_write *write = ctx;
 	struct tcp_direction *direction = write->direction;
 	if (direction->connection->failed)
@@ -190,7 +185,6 @@ static void arrive(void *ctx, uint64_t arg)
 
 static void arrive_whole(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_write *write = ctx;
 	if (!write->direction->connection->failed)
 		tcp_pass_on(write);

@@ -56,7 +56,6 @@ static void acknowledge(struct tcp_direction *direction)
 
 static void delayed_ack_due(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	acknowledge(ctx);
 }
 

@@ -19,7 +19,6 @@ static bool packet_lost(struct tcp_direction *direction)
 
 static void established(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_connection *connection = ctx;
 	if (connection->established || connection->failed)
 		return;
@@ -32,7 +31,6 @@ static void established(void *ctx, uint64_t arg)
 
 static void syn_ack_arrived(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_connection *connection = ctx;
 	const struct path *path = &connection->directions[1].path;
 	if (connection->established || connection->failed)
@@ -46,7 +44,6 @@ static void syn_ack_arrived(void *ctx, uint64_t arg)
 /* Called when the server's kernel has received the SYN. */
 static void syn_seen(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_connection *connection = ctx;
 	struct tcp_direction *back = &connection->directions[1];
 	if (connection->established || connection->failed || packet_lost(back))
@@ -57,7 +54,6 @@ static void syn_seen(void *ctx, uint64_t arg)
 
 static void syn_arrived(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_connection *connection = ctx;
 	const struct path *path = &connection->directions[0].path;
 	if (connection->failed)
@@ -68,7 +64,6 @@ static void syn_arrived(void *ctx, uint64_t arg)
 
 static void syn_sent(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_connection *connection = ctx;
 	struct tcp_direction *out = &connection->directions[0];
 	if (connection->failed || packet_lost(out))
@@ -79,7 +74,6 @@ static void syn_sent(void *ctx, uint64_t arg)
 
 static void syn_send(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_connection *connection = ctx;
 	const struct tcp_params *params = connection->params;
 	const struct path *path = &connection->directions[0].path;
@@ -103,7 +97,6 @@ static void syn_send(void *ctx, uint64_t arg)
 
 static void connect_timeout(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_connection *connection = ctx;
 	struct arena *arena = connection->spec.arena;
 	tcp_fail(connection, arena_printf(arena, "connection timeout: no answer to SYN within %s",
@@ -114,7 +107,6 @@ static void connect_timeout(void *ctx, uint64_t arg)
 /* Fails a connection whose headers fill the packets of the route, so that no byte can arrive. */
 static void no_room(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_connection *connection = ctx;
 	const struct tcp_direction *out = &connection->directions[0];
 	tcp_fail(connection, arena_printf(connection->spec.arena,

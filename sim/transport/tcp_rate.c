@@ -86,7 +86,6 @@ static void acks_take(struct tcp_direction *direction)
 
 static void pump_again(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_direction *direction = ctx;
 	direction->pump_due = false;
 	tcp_pump(direction);
@@ -168,7 +167,6 @@ double tcp_cap(const struct tcp_direction *direction, const struct tcp_write *wr
 /* Called when one round trip of a bulk flow has passed. */
 static void growth(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct tcp_direction *direction = ctx;
 	struct tcp_connection *connection = direction->connection;
 	const struct tcp_write *write = direction->queue.head;

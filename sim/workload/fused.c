@@ -285,7 +285,6 @@ struct fused *fused_new(const struct fused_spec *spec)
 static void start(void *ctx, uint64_t arg)
 {
 	struct fused *job = ctx;
-	(void)arg;
 	job->recorded_ps = engine_now_ps(job->spec.engine);
 	if (job->spec.all_count > 1)
 		build_exchange(job);

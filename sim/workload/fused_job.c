@@ -80,22 +80,18 @@ static const struct job_kind fused_kind = {JOB_KIND_OF_RANKS, .step_at = fused_s
 
 static bool step_done(void *ctx, struct fused *fused, const struct step_record *step)
 {
-	(void)fused;
-	(void)step;
 	return job_step_over(ctx);
 }
 
 static void start_fused(void *ctx, uint64_t arg)
 {
 	struct ranks_job *r = ctx;
-	(void)arg;
 	fused_start(r->fused);
 }
 
 static void open_fused(void *ctx, uint64_t arg)
 {
 	struct ranks_job *r = ctx;
-	(void)arg;
 	if (r->comm)
 		communicator_open(r->comm, start_fused, r, 0);
 	else
@@ -133,7 +129,6 @@ static void repeat(void *ctx, uint64_t arg);
 static void repetition_done(void *ctx, uint64_t arg)
 {
 	struct ranks_job *r = ctx;
-	(void)arg;
 	r->repetitions[r->job.step_count] = (struct step_record){
 		.start_ps = r->begun_ps, .end_ps = engine_now_ps(r->job.workload->engine)};
 	if (job_step_over(&r->job))
@@ -143,7 +138,6 @@ static void repetition_done(void *ctx, uint64_t arg)
 static void repeat(void *ctx, uint64_t arg)
 {
 	struct ranks_job *r = ctx;
-	(void)arg;
 	r->begun_ps = engine_now_ps(r->job.workload->engine);
 	const struct collective_request request = {
 		.collective = r->collective.collective,
@@ -160,7 +154,6 @@ static void repeat(void *ctx, uint64_t arg)
 static void open_collective(void *ctx, uint64_t arg)
 {
 	struct ranks_job *r = ctx;
-	(void)arg;
 	communicator_open(r->comm, repeat, r, 0);
 }
 

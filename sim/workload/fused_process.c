@@ -8,7 +8,6 @@ static void start_next(void *ctx, uint64_t arg)
 {
 	struct process *process = ctx;
 	struct rank *rank = process->starting;
-	(void)arg;
 	process->starting = rank->next_of_process;
 	if (process->starting)
 		worker_do(&process->starter, process->work_s, start_next, process, 0);

@@ -19,7 +19,6 @@ enum { UPDATES_PIECE = 16 };
 static void stream_over(void *ctx, uint64_t arg)
 {
 	struct rank_stream *own = ctx;
-	(void)arg;
 	own->busy = false;
 	own->rank->running_count--;
 	own->then(own->rank);
@@ -29,7 +28,6 @@ static void stream_over(void *ctx, uint64_t arg)
 static void stream_submit(void *ctx, uint64_t arg)
 {
 	struct rank_stream *own = ctx;
-	(void)arg;
 	if (gpu_has_room(own->rank->spec->context))
 		gpu_submit(own->stream, &own->op);
 	else
@@ -62,7 +60,6 @@ static void stream_init(struct rank_stream *own, struct rank *rank, const char *
 static void step_end(void *ctx, uint64_t arg)
 {
 	struct rank *rank = ctx;
-	(void)arg;
 	rank->ending = false;
 	if (fused_rank_ended(rank))
 		rank_step_begin(rank);
@@ -283,7 +280,6 @@ static void issue(struct rank *rank)
 static void stretch_issued(void *ctx, uint64_t arg)
 {
 	struct rank *rank = ctx;
-	(void)arg;
 	rank->issue_next++;
 	issue(rank);
 	issue_steps(rank);
@@ -294,7 +290,6 @@ static void stretch_issued(void *ctx, uint64_t arg)
 static void issue_opened(void *ctx, uint64_t arg)
 {
 	struct rank *rank = ctx;
-	(void)arg;
 	rank->issue_open = true;
 	issue(rank);
 	issue_steps(rank);
@@ -388,7 +383,6 @@ static void updates_issued(void *ctx, uint64_t arg)
 {
 	struct rank *rank = ctx;
 	const struct step_tensor *tensors = rank->job->spec.profile->tensors;
-	(void)arg;
 	for (size_t i = 0; i < rank->updating_count; i++)
 		rank->update_due_s +=
 			tensors[rank->reduced_order[rank->updated_count++]].update_s * rank->factor;
@@ -499,7 +493,6 @@ void rank_copy(struct rank *rank, double size_B, event_fn *fn, void *ctx, uint64
 static void input_there(void *ctx, uint64_t arg)
 {
 	struct rank *rank = ctx;
-	(void)arg;
 	rank->waits_for_input = false;
 	issue_steps(rank);
 	compute(rank);

@@ -91,7 +91,6 @@ static void rank_done(void *ctx, uint64_t arg, size_t rank)
 	struct operation *operation = ctx;
 	struct line *line = operation->line;
 	struct turn turn = operation->turns[rank];
-	(void)arg;
 	if (++operation->over_count == line->rank_count) {
 		*operation_at(line, operation->ticket) = NULL;
 		while (line->first < line->next && !*operation_at(line, line->first))
@@ -390,7 +389,6 @@ struct cuda_peers *group_peers(struct group *group)
 static void open_next(void *ctx, uint64_t arg)
 {
 	struct group *group = ctx;
-	(void)arg;
 	if (group->opening < group->lines.count)
 		communicator_open(group->lines.items[group->opening++]->comm, open_next, group, 0);
 	else

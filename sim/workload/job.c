@@ -179,7 +179,6 @@ static void judge(struct workload *w)
 
 static void pause_over(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	job_warm(ctx);
 }
 

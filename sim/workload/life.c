@@ -60,7 +60,6 @@ static void phase_end(struct life *life)
 static void part_over(void *ctx, uint64_t arg)
 {
 	struct life *life = ctx;
-	(void)arg;
 	FW_ASSERT(life->pending_count > 0);
 	if (--life->pending_count == 0)
 		phase_end(life);
@@ -181,7 +180,6 @@ static void steps_over(void *ctx, uint64_t arg)
 {
 	struct life *life = ctx;
 	struct job_run *run = life->job->run;
-	(void)arg;
 	for (size_t i = 0; i < life->spec.rank_count; i++)
 		if (life->spec.ranks[i].input)
 			run->input_batch_s =
@@ -207,7 +205,6 @@ const char *life_waiting(const struct life *life, struct arena *arena)
 
 static void begin(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	phase_begin(ctx, PHASE_PROCESS);
 }
 

@@ -70,7 +70,6 @@ static void think_done(void *ctx, uint64_t arg)
 {
 	struct player_thread *thread = ctx;
 
-	(void)arg;
 	thread_spent(thread, TIME_THINK, SPAN_CPU, "think");
 	thread_run(thread);
 }
@@ -82,7 +81,6 @@ static void poll_again(void *ctx, uint64_t arg)
 {
 	struct player_thread *thread = ctx;
 
-	(void)arg;
 	thread_spent(thread, TIME_WAIT, SPAN_WAIT, "sleep");
 	thread_call(thread, &thread->program->items[thread->at - 1].call);
 }
@@ -93,7 +91,6 @@ static void thread_call_done(void *ctx, uint64_t arg, enum call_result result)
 	const struct item *item = &thread->program->items[thread->at - 1];
 	const struct cuda_call *call = &item->call;
 
-	(void)arg;
 	thread_spent(thread, TIME_CALL, SPAN_CALL,
 		     call->label ? call->label : call_kind_name(call->kind));
 	if (item->kind == ITEM_POLL && result == CALL_NOT_READY) {
@@ -112,7 +109,6 @@ static void thread_woken(void *ctx, uint64_t arg)
 {
 	struct player_thread *thread = ctx;
 
-	(void)arg;
 	thread_spent(thread, TIME_WAIT, SPAN_WAIT, "wait");
 	thread_run(thread);
 }
@@ -196,7 +192,6 @@ static void step_begin(void *ctx, uint64_t arg)
 	struct step_record *record = &player->records[player->step];
 	size_t thread_count = spec->program->thread_count;
 
-	(void)arg;
 	record->start_ps = engine_now_ps(spec->engine);
 	record->mark_ps = -1;
 	player->before = player->noted = device_times(player);

@@ -20,7 +20,6 @@ static void poller_answer(void *ctx, uint64_t arg, enum call_result result)
 	struct poller *poller = &player->poller;
 	struct watch watch = poller->watches[poller->at];
 
-	(void)arg;
 	player_span(player, &poller->track, SPAN_CALL, call_kind_name(CALL_EVENT_QUERY),
 		    poller->since_ps);
 	if (result == CALL_OK) {
@@ -62,7 +61,6 @@ static void poller_sweep(void *ctx, uint64_t arg)
 {
 	struct player *player = ctx;
 
-	(void)arg;
 	player->poller.at = 0;
 	poller_query(player);
 }

@@ -87,7 +87,6 @@ static bool may_lose(const struct job *job)
 /* Returns true if there were too few losses for a mean. */
 static bool too_few_losses(const struct job *job, size_t step_count)
 {
-	(void)step_count;
 	return may_lose(job) && counters_of(program_job(job)).losses_count < LOSSES_TO_SETTLE;
 }
 
@@ -258,7 +257,6 @@ static bool step_done(void *ctx, struct player *player, const struct step_record
 {
 	struct program_job *p = ((struct rank *)ctx)->job;
 	struct job *job = &p->job;
-	(void)record;
 	if (p->spec.rank_count == 1)
 		return job_step_over(job);
 	size_t ended = player_step_count(player);
@@ -273,7 +271,6 @@ static void start_players(void *ctx, uint64_t arg)
 {
 	struct program_job *p = ctx;
 	struct job *job = &p->job;
-	(void)arg;
 	job->run->connect_s = s_from_ps(engine_now_ps(job->workload->engine));
 	for (size_t i = 0; i < p->spec.rank_count; i++)
 		player_start(p->ranks[i].player);
@@ -284,7 +281,6 @@ static void start_players(void *ctx, uint64_t arg)
 static void connected(void *ctx, uint64_t arg)
 {
 	struct program_job *p = ctx;
-	(void)arg;
 	if (--p->connecting_count > 0)
 		return;
 	if (p->group)

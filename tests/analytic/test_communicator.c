@@ -233,7 +233,6 @@ struct kernel {
 static void kernel_over(void *ctx, uint64_t arg)
 {
 	struct kernel *kernel = ctx;
-	(void)arg;
 	kernel->end_ps = engine_now_ps(kernel->world->engine);
 }
 

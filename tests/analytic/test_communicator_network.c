@@ -284,7 +284,6 @@ struct tcp_start {
 static void begin_tcp(void *ctx, uint64_t arg)
 {
 	const struct tcp_start *start = ctx;
-	(void)arg;
 	comm_opened(start->world, 0);
 	comm_all(start->world, start->world->comm, ALL_REDUCE, start->size_B, 0);
 }

@@ -80,7 +80,6 @@ static void take(void *ctx, uint64_t arg);
 
 static void began(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rank *rank = ctx;
 	struct engine *engine = rank->box->net->engine;
 	rank->began_s[rank->steps++] = net_now_s(rank->box->net);
@@ -91,7 +90,6 @@ static void began(void *ctx, uint64_t arg)
 
 static void take(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	struct rank *rank = ctx;
 	input_take(rank->input, began, rank, 0);
 }

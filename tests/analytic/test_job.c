@@ -372,8 +372,6 @@ static void plant_part(void *ctx, uint64_t arg)
 
 static bool goes_on(void *ctx, struct fused *job, const struct step_record *step)
 {
-	(void)ctx;
-	(void)job;
 	return step->kernel_s > 0;
 }
 

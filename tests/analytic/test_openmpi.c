@@ -15,7 +15,6 @@ struct start {
 static void begin(void *ctx, uint64_t arg)
 {
 	const struct start *start = ctx;
-	(void)arg;
 	comm_opened(start->world, 0);
 	comm_all(start->world, start->world->comm, start->collective, start->size_B, 0);
 }

@@ -81,7 +81,6 @@ static struct ranks_world *ranks_world_new(size_t program_count)
 
 static void window_opened(void *ctx)
 {
-	(void)ctx;
 }
 
 static struct program_gpu place(struct ranks_world *r, size_t gpu)

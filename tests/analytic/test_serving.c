@@ -47,7 +47,6 @@ static struct iteration_time by_rows(void *ctx, const struct iteration *it)
 static struct iteration_time by_chance(void *ctx, const struct iteration *it)
 {
 	struct bench *b = ctx;
-	(void)it;
 	return (struct iteration_time){-log(rng_uniform(&b->rng)), 0};
 }
 

@@ -240,8 +240,6 @@ int main(int argc, char **argv)
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	(void)argc;
-	(void)argv;
 	num_init();
 	return 0;
 }

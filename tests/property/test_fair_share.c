@@ -129,7 +129,6 @@ static void check_fair(struct system *system)
 static void change(void *ctx, uint64_t arg)
 {
 	struct system *system = ctx;
-	(void)arg;
 	size_t i = rng_below(&system->rng, FLOWS_MAX);
 	int resource = (int)rng_below(&system->rng, system->resource_count);
 	if (chance(system, 0.3))

@@ -75,8 +75,6 @@ struct pair {
 
 static void nothing(void *ctx, uint64_t arg)
 {
-	(void)ctx;
-	(void)arg;
 }
 
 static void add(struct pair *pair, int64_t time_ps)

@@ -4,7 +4,6 @@
 
 static enum call_class classify(const struct runtime_params *params, const struct cuda_call *call)
 {
-	(void)params;
 	return classify_answered(call);
 }
 

@@ -13,7 +13,6 @@ static const struct param_table table = PARAM_TABLE("toy", struct toy_params, ro
 
 static const char *join(struct cabling *cabling, const void *params)
 {
-	(void)params;
 	const char *crossbar = cabling_switch(cabling, "toy");
 	for (size_t i = 0; i < cabling->place_count; i++)
 		cabling_ports(cabling, i, crossbar);

@@ -20,7 +20,6 @@ static size_t told;
 
 static void tell(void *ctx, size_t before, size_t done, size_t count)
 {
-	(void)ctx;
 	CHECK(before == 0 && done <= count);
 	told++;
 }

@@ -137,8 +137,6 @@ static void minimiser_stops_after_its_evaluations(void)
 
 static double nothing_finite(const double *x, void *ctx)
 {
-	(void)x;
-	(void)ctx;
 	return NAN;
 }
 
@@ -151,7 +149,6 @@ static void minimiser_keeps_the_start_if_all_values_are_nan(void)
 
 static double cube_less_two(double x, void *ctx)
 {
-	(void)ctx;
 	return x * x * x - 2;
 }
 

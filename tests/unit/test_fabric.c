@@ -9,7 +9,6 @@
 
 static void count_up(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	(*(size_t *)ctx)++;
 }
 
@@ -48,7 +47,6 @@ static void pass_three_times(void *ctx, uint64_t arg)
 {
 	struct passing *passing = ctx;
 	struct flow_spec spec = {.size = 1000, .uses = {{passing->link, 1}}, .use_count = 1};
-	(void)arg;
 	for (int i = 0; i < 3; i++) {
 		int64_t before_ps = engine_now_ps(passing->engine);
 		if (i == 2)
@@ -83,7 +81,6 @@ struct chain {
 static void start_next(void *ctx, uint64_t arg)
 {
 	struct chain *chain = ctx;
-	(void)arg;
 	if (chain->left == 0)
 		return;
 	chain->left--;

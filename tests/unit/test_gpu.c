@@ -23,7 +23,6 @@ static void submit_event(struct gpu_stream *stream, enum gpu_op_kind kind, struc
 static struct gpu_stream *later_stream;
 static void submit_later(void *ctx, uint64_t arg)
 {
-	(void)ctx;
 	world_kernel(&w, later_stream, 5, arg);
 }
 
@@ -128,13 +127,11 @@ static void stream_waits_for_the_last_record_before_it(void)
 /* A copy that takes arg microseconds. */
 static void copy_end(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	gpu_copy_finished(ctx);
 }
 
 static void copy_start(void *ctx, uint64_t arg, struct gpu_stream *stream)
 {
-	(void)ctx;
 	engine_after(w.engine, (int64_t)arg * 1000000, copy_end, stream, 0);
 }
 
@@ -210,7 +207,6 @@ static void copies_on_the_device_run_as_kernels(void)
 static struct gpu_stream *room_stream;
 static void room_submit(void *ctx, uint64_t arg)
 {
-	(void)ctx;
 	world_log(&w, arg);
 	world_kernel(&w, room_stream, 10, 10 + arg);
 }

@@ -42,7 +42,6 @@ static void continued_kernels_have_no_gap(void)
 
 static void reserve_quarter(void *ctx, uint64_t back)
 {
-	(void)ctx;
 	gpu_reserve_add(w.gpu, back ? -0.25 : 0.25);
 }
 

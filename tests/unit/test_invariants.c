@@ -54,14 +54,12 @@ static struct resource *wire_of(const struct system *s)
 static void plant_rate(void *ctx, uint64_t arg)
 {
 	struct system *s = ctx;
-	(void)arg;
 	s->fabric->shares.items[s->id.slot].rate = 9;
 }
 
 static void plant_start(void *ctx, uint64_t arg)
 {
 	struct system *s = ctx;
-	(void)arg;
 	flow_of(s)->started_ps = engine_now_ps(s->engine);
 }
 
@@ -80,7 +78,6 @@ static void plant_negative_delay(void *ctx, uint64_t arg)
 static void plant_high_rate(void *ctx, uint64_t arg)
 {
 	struct system *s = ctx;
-	(void)arg;
 	flow_of(s)->cap = 4;
 	fabric_flow_rate_set(s->fabric, flow_of(s), 5);
 }
@@ -88,7 +85,6 @@ static void plant_high_rate(void *ctx, uint64_t arg)
 static void stop_here(void *ctx, uint64_t arg)
 {
 	struct system *s = ctx;
-	(void)arg;
 	engine_stop(s->engine);
 }
 
@@ -152,13 +148,11 @@ static void check_rates(event_fn *plant, const char *what)
 
 static void plant_double_use(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	wire_of(ctx)->users.items[0].per_unit = 2;
 }
 
 static void plant_no_end(void *ctx, uint64_t arg)
 {
-	(void)arg;
 	flow_of(ctx)->end.serial = 0;
 }
 

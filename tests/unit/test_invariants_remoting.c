@@ -12,14 +12,12 @@ static const double PLANTED_AT_S = 30e-6;
 static void skip_a_call(void *ctx, uint64_t arg)
 {
 	struct remote_world *w = ctx;
-	(void)arg;
 	w->remote->channels[0].executed_serial--;
 }
 
 static void lose_a_byte(void *ctx, uint64_t arg)
 {
 	struct remote_world *w = ctx;
-	(void)arg;
 	w->remote->timed_first->come_B--;
 }
 

@@ -26,15 +26,12 @@ static struct slow_port slow;
 
 static void slow_return(void *ctx, uint64_t thread)
 {
-	(void)ctx;
 	slow.done[thread](slow.ctx[thread], slow.arg[thread], CALL_OK);
 }
 
 static void slow_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 		      const struct cuda_call *call, call_done_fn *done, void *ctx, uint64_t arg)
 {
-	(void)core;
-	(void)call;
 	CHECK(port == &slow.port && thread < 4);
 	slow.calls[thread]++;
 	slow.done[thread] = done;
@@ -441,13 +438,11 @@ static struct player *planted;
 
 static void plant_time(void *ctx, uint64_t arg)
 {
-	(void)ctx;
 	planted->threads[0].spent_ps[TIME_THINK] += (int64_t)arg;
 }
 
 static void plant_idle(void *ctx, uint64_t arg)
 {
-	(void)ctx;
 	planted->records[0].gpu_idle_s[TIME_THINK] += (double)arg * US;
 }
 

@@ -387,7 +387,6 @@ static void missing_route_creates_no_client(void)
 static void end_program(void *ctx, uint64_t arg)
 {
 	struct remote_world *w = ctx;
-	(void)arg;
 	engine_stop(w->world.engine);
 }
 

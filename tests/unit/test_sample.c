@@ -98,7 +98,6 @@ static struct sampler_result run(struct source *source, double share_s, double d
 
 static double constant(size_t number)
 {
-	(void)number;
 	return 5;
 }
 
@@ -439,29 +438,23 @@ static double fake_now_s(void *context)
 
 static bool fake_stopped(void *context)
 {
-	(void)context;
 	return false;
 }
 
 static int fake_begin(void *context, const struct plan_point *point, double deadline_s)
 {
 	struct fake *fake = context;
-	(void)point;
-	(void)deadline_s;
 	return ++fake->begun >= fake->fails_from ? RUN_FAILED : RUN_OK;
 }
 
 static int fake_sample(void *context, const struct plan_point *point, double *value)
 {
-	(void)point;
 	*value = 1e-6;
 	return ((struct fake *)context)->nothing ? SAMPLER_NO_MORE : 0;
 }
 
 static void fake_end(void *context, const struct plan_point *point)
 {
-	(void)context;
-	(void)point;
 }
 
 /* Returns the code of run_passes and the recording's text. */

@@ -52,13 +52,11 @@ static struct end end_of(const struct made_up *made, size_t program_count, doubl
 
 static double even(size_t index)
 {
-	(void)index;
 	return 0.1;
 }
 
 static double slower(size_t index)
 {
-	(void)index;
 	return 0.12;
 }
 
