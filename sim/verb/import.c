@@ -19,7 +19,7 @@ static bool is_compressed(FILE *in)
 
 static int write_imported(const struct command *command, const struct imported *imported)
 {
-	int code = command_write(command, imported->write, imported->ctx);
+	int code = command_write(command, imported->write, imported->ctx, NULL);
 	if (code == EXIT_DONE && !command->quiet)
 		fprintf(stderr, "%s\n", imported->said);
 	return code;
