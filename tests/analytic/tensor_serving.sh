@@ -31,9 +31,8 @@ verdict() {
 	fi
 }
 
-# An iteration of Llama 3 8B with one row has sums behind the embedding and behind two products of
-# each of its 32 layers, of 4,096 elements of 2 B, and gathers 128,256 logits of 2 B. A request takes
-# 100 iterations.
+# An iteration of Llama 3 8B with one row adds up 4,096 elements of 2 B behind the embedding, and twice
+# in each of its 32 layers. Then it gathers 128,256 logits of 2 B. A request takes 100 iterations.
 one=$(serve --topology dgx-h100 --model llama3-8b)
 two=$(serve --topology dgx-h100 --model llama3-8b --set case.tensor=2)
 sum=$(collective all_reduce 8192)
