@@ -37,6 +37,13 @@ static bool read_trace(struct arena *arena, struct diag *diag, FILE *in, const c
 				    "%s\n%zu kernels and copies were left out because the trace "
 				    "does not contain their calls",
 				    said, counts.orphans);
+	if (counts.collectives + counts.unknown_collectives > 0)
+		said = arena_printf(arena,
+				    "%s\nrank %u of %u: %zu collectives with bytes and group, %zu "
+				    "of unknown bytes or group (they take their recorded time; "
+				    "profile with record_shapes=True)",
+				    said, (unsigned)recorded->rank, (unsigned)recorded->world_count,
+				    counts.collectives, counts.unknown_collectives);
 	*imported = (struct imported){write_calls, calls, said};
 	return true;
 }

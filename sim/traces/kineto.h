@@ -8,7 +8,8 @@
  *   - work of the GPU (kernel, gpu_memcpy, gpu_memset), which args.correlation joins to a call;
  *   - cuda_event and cuda_sync, if the profiler was told to record them: the CUDA event that a
  *     call recorded or waited for;
- *   - ProfilerStep#N, the marks of the steps.
+ *   - ProfilerStep#N, the marks of the steps;
+ *   - descriptions of collectives (collective_record.h) and distributedInfo, the rank of the trace.
  *
  * The file is read event by event, and only the used events are kept. */
 #pragma once
@@ -20,8 +21,10 @@
 struct diag;
 
 struct kineto_counts {
-	size_t events;  /* number of events in the trace */
-	size_t orphans; /* pieces of GPU work whose calls are not in the trace */
+	size_t events;              /* number of events in the trace */
+	size_t collectives;         /* collectives and messages with their bytes and group */
+	size_t unknown_collectives; /* kernels of NCCL whose bytes or group the trace lacks */
+	size_t orphans;             /* pieces of GPU work whose calls are not in the trace */
 	size_t looks; /* comparisons during searches of calls and marks; tests check this number */
 };
 /* path is used only in messages. Returns NULL after an error, which is in diag. */

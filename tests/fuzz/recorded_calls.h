@@ -44,7 +44,9 @@ static inline void check_replay(struct arena *arena, const struct recorded_calls
 	struct diag *diag = diag_new(arena);
 	if (!replay_step_find(diag, (struct origin){0}, recorded, &params, &step))
 		return;
-	const struct program *stream = replay_program(arena, recorded, &step, &params, 2e9);
+	const struct replay_spec spec = {
+		.recorded = recorded, .step = &step, .params = &params, .host_clock_Hz = 2e9};
+	const struct program *stream = replay_program(arena, &spec);
 	FUZZ_CHECK(stream != NULL);
 	for (size_t t = 0; t < stream->thread_count; t++)
 		for (size_t i = 0; i < stream->threads[t].count; i++)
