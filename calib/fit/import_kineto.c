@@ -19,7 +19,7 @@ static void write_calls(FILE *out, const void *ctx)
 static bool read_trace(struct arena *arena, struct diag *diag, FILE *in, const char *path,
 		       struct imported *imported)
 {
-	struct kineto_counts counts = {0};
+	struct profile_counts counts = {0};
 	const struct recorded_calls *recorded = kineto_read(arena, diag, in, path, &counts);
 	if (!recorded)
 		return false;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/traces/kineto.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +9,6 @@
 #include "sim/base/diag.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"
-#include "sim/traces/kineto_parts.h"
 #include "sim/json/pull.h"
 #include "sim/engine/names.h"
 
@@ -35,6 +35,17 @@ struct event {
 	 */
 	double awaited, recorded_on;
 	struct collective_record record;
+};
+
+struct kineto {
+	struct diag *diag;
+	const char *path;
+	struct jp_reader *json;
+	struct names *names, *threads;
+	struct profile p;
+	size_t *cells; /* hash table of the marks by step, open addressing: index + 1; 0: empty */
+	size_t size;   /* number of cells: a power of two, at least twice the marks, or 0 */
+	bool failed;
 };
 
 static bool fail(struct kineto *k, const char *what)
@@ -200,8 +211,9 @@ static size_t *cell_of(struct kineto *k, uint32_t step)
 {
 	uint64_t hash = step * UINT64_C(0x9e3779b97f4a7c15);
 	size_t cell = (size_t)(hash >> 32) & (k->size - 1);
-	for (k->counts.looks++; k->cells[cell] && k->marks.items[k->cells[cell] - 1].step != step;
-	     k->counts.looks++)
+	for (k->p.counts.looks++;
+	     k->cells[cell] && k->p.marks.items[k->cells[cell] - 1].step != step;
+	     k->p.counts.looks++)
 		cell = (cell + 1) & (k->size - 1);
 	return &k->cells[cell];
 }
@@ -209,9 +221,9 @@ static size_t *cell_of(struct kineto *k, uint32_t step)
 static void grow_cells(struct kineto *k)
 {
 	k->size = k->size ? 2 * k->size : 64;
-	k->cells = ARENA_ARRAY(k->arena, k->size, size_t);
-	for (size_t i = 0; i < k->marks.count; i++)
-		*cell_of(k, k->marks.items[i].step) = i + 1;
+	k->cells = ARENA_ARRAY(k->p.arena, k->size, size_t);
+	for (size_t i = 0; i < k->p.marks.count; i++)
+		*cell_of(k, k->p.marks.items[i].step) = i + 1;
 }
 
 /* Keeps the first mark of a step. Further threads can mark the same step. */
@@ -219,19 +231,19 @@ static void keep_mark(struct kineto *k, const struct event *event)
 {
 	static const char prefix[] = "ProfilerStep#";
 	uint32_t step = (uint32_t)strtoul(event->name + sizeof prefix - 1, NULL, 10);
-	if (2 * (k->marks.count + 1) > k->size)
+	if (2 * (k->p.marks.count + 1) > k->size)
 		grow_cells(k);
 	size_t *cell = cell_of(k, step);
 	if (*cell)
 		return;
-	*VEC_PUSH(k->arena, &k->marks) = (struct kineto_mark){
+	*VEC_PUSH(k->p.arena, &k->p.marks) = (struct profile_mark){
 		event->start_ns, event->start_ns + event->lasts_ns, step, event->thread};
-	*cell = k->marks.count;
+	*cell = k->p.marks.count;
 }
 
 static void keep_call(struct kineto *k, const struct event *event)
 {
-	*VEC_PUSH(k->arena, &k->calls) = (struct kineto_call){
+	*VEC_PUSH(k->p.arena, &k->p.calls) = (struct profile_call){
 		.call = {.gpu_start_s = -1,
 			 .gpu_s = -1,
 			 .function = event->name,
@@ -254,13 +266,13 @@ static int64_t stream_of(const struct event *event, double number)
 
 static size_t keep_record(struct kineto *k, const struct event *event)
 {
-	*VEC_PUSH(k->arena, &k->records) = event->record;
-	return k->records.count - 1;
+	*VEC_PUSH(k->p.arena, &k->p.records) = event->record;
+	return k->p.records.count - 1;
 }
 
 static void keep_work(struct kineto *k, const struct event *event)
 {
-	*VEC_PUSH(k->arena, &k->works) = (struct kineto_work){
+	*VEC_PUSH(k->p.arena, &k->p.works) = (struct profile_work){
 		.correlation = correlation_of(event->correlation),
 		.start_ns = event->start_ns,
 		.lasts_ns = event->lasts_ns,
@@ -276,9 +288,9 @@ static void keep_work(struct kineto *k, const struct event *event)
 
 static void keep_span(struct kineto *k, const struct event *event)
 {
-	*VEC_PUSH(k->arena, &k->spans) =
-		(struct kineto_span){event->start_ns, event->start_ns + event->lasts_ns,
-				     event->thread, keep_record(k, event)};
+	*VEC_PUSH(k->p.arena, &k->p.spans) =
+		(struct profile_span){event->start_ns, event->start_ns + event->lasts_ns,
+				      event->thread, keep_record(k, event)};
 }
 
 static bool take_event(struct kineto *k)
@@ -292,9 +304,9 @@ static bool take_event(struct kineto *k)
 			      .awaited = -1,
 			      .recorded_on = -1};
 	enum jp_token token;
-	if (arena_used_B(k->arena) > RECORDED_MEMORY_MAX_B)
+	if (arena_used_B(k->p.arena) > RECORDED_MEMORY_MAX_B)
 		return fail(k, RECORDED_TOO_LARGE);
-	k->counts.events++;
+	k->p.counts.events++;
 	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json))
 		if (!take_key(k, &event, name))
 			return false;
@@ -348,7 +360,7 @@ static bool take_devices(struct kineto *k)
 	for (token = jp_next(k->json); token == JP_OBJECT; token = jp_next(k->json)) {
 		for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
 			bool name = strcmp(k->json->text, "name") == 0;
-			if (!name || k->gpu[0]) {
+			if (!name || k->p.gpu[0]) {
 				if (!jp_skip(k->json))
 					return false;
 				continue;
@@ -356,7 +368,7 @@ static bool take_devices(struct kineto *k)
 			if (jp_next(k->json) != JP_TEXT)
 				return fail(k, "each name in deviceProperties must be a string "
 					       "(export the trace again)");
-			k->gpu = arena_strdup(k->arena, k->json->text);
+			k->p.gpu = arena_strdup(k->p.arena, k->json->text);
 		}
 	}
 	return token == JP_ARRAY_END || token == JP_NUMBER || token == JP_TEXT;
@@ -369,8 +381,8 @@ static bool take_job(struct kineto *k)
 	if (token != JP_OBJECT)
 		return token == JP_ARRAY ? jp_leave(k->json) : token != JP_ERROR;
 	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
-		double *number = strcmp(k->json->text, "rank") == 0         ? &k->rank
-				 : strcmp(k->json->text, "world_size") == 0 ? &k->world_count
+		double *number = strcmp(k->json->text, "rank") == 0         ? &k->p.rank
+				 : strcmp(k->json->text, "world_size") == 0 ? &k->p.world_count
 									    : NULL;
 		if (number ? !take_number(k, number) : !jp_skip(k->json))
 			return false;
@@ -407,9 +419,11 @@ static bool take_trace(struct kineto *k)
 }
 
 const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,
-					 const char *path, struct kineto_counts *counts)
+					 const char *path, struct profile_counts *counts)
 {
-	struct kineto k = {.arena = arena, .diag = diag, .path = path, .gpu = "", .rank = -1};
+	struct kineto k = {.diag = diag,
+			   .path = path,
+			   .p = {.arena = arena, .tool = "kineto", .gpu = "", .rank = -1}};
 	k.json = jp_open(arena, in);
 	k.names = names_new(arena);
 	k.threads = names_new(arena);
@@ -420,17 +434,17 @@ const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag,
 	else if (!whole)
 		fail(&k, "the file is not a trace of PyTorch's profiler (write it with "
 			 "prof.export_chrome_trace)");
-	else if (k.calls.count == 0)
+	else if (k.p.calls.count == 0)
 		fail(&k, "the trace contains no CUDA call (profile with ProfilerActivity.CPU and "
 			 ".CUDA)");
-	else if (k.works.count == 0)
+	else if (k.p.works.count == 0)
 		fail(&k,
 		     "the trace contains no work of the GPU (profile with ProfilerActivity.CUDA)");
 	else if (names_count(k.threads) > RECORDED_THREADS_MAX)
 		fail(&k, arena_printf(arena,
 				      "the trace has more than %d threads (profile fewer of them)",
 				      RECORDED_THREADS_MAX));
-	const struct recorded_calls *recorded = k.failed ? NULL : kineto_join(&k);
-	*counts = k.counts;
+	const struct recorded_calls *recorded = k.failed ? NULL : profile_join(&k.p);
+	*counts = k.p.counts;
 	return recorded;
 }

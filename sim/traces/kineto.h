@@ -16,17 +16,10 @@
 
 #include <stdio.h>
 
-#include "sim/traces/recorded.h"
+#include "sim/traces/profile.h"
 
 struct diag;
 
-struct kineto_counts {
-	size_t events;              /* number of events in the trace */
-	size_t collectives;         /* collectives and messages with their bytes and group */
-	size_t unknown_collectives; /* kernels of NCCL whose bytes or group the trace lacks */
-	size_t orphans;             /* pieces of GPU work whose calls are not in the trace */
-	size_t looks; /* comparisons during searches of calls and marks; tests check this number */
-};
 /* path is used only in messages. Returns NULL after an error, which is in diag. */
 const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,
-					 const char *path, struct kineto_counts *counts);
+					 const char *path, struct profile_counts *counts);

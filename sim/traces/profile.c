@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/traces/profile.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/traces/kineto_parts.h"
 #include "sim/traces/stream_order.h"
 
 static int by_correlation(const void *a, const void *b)
 {
-	const struct kineto_work *x = a, *y = b;
+	const struct profile_work *x = a, *y = b;
 	if (x->correlation != y->correlation)
 		return x->correlation < y->correlation ? -1 : 1;
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
@@ -17,30 +18,30 @@ static int by_correlation(const void *a, const void *b)
 
 static int call_by_correlation(const void *a, const void *b)
 {
-	const struct kineto_call *x = a, *y = b;
+	const struct profile_call *x = a, *y = b;
 	if (x->correlation != y->correlation)
 		return x->correlation < y->correlation ? -1 : 1;
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static struct kineto_call *call_of(struct kineto *k, int64_t correlation)
+static struct profile_call *call_of(struct profile *p, int64_t correlation)
 {
-	size_t low = 0, high = k->calls.count;
+	size_t low = 0, high = p->calls.count;
 	while (low < high) {
-		k->counts.looks++;
+		p->counts.looks++;
 		size_t middle = (low + high) / 2;
-		if (k->calls.items[middle].correlation < correlation)
+		if (p->calls.items[middle].correlation < correlation)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	bool found = correlation >= 0 && low < k->calls.count &&
-		     k->calls.items[low].correlation == correlation;
-	return found ? &k->calls.items[low] : NULL;
+	bool found = correlation >= 0 && low < p->calls.count &&
+		     p->calls.items[low].correlation == correlation;
+	return found ? &p->calls.items[low] : NULL;
 }
 
 /* Takes direction and memory from the label, for example "Memcpy HtoD (Pinned -> Device)". */
-static void take_copy(struct recorded_call *call, const struct kineto_work *work)
+static void take_copy(struct recorded_call *call, const struct profile_work *work)
 {
 	static const struct {
 		const char *words;
@@ -63,11 +64,11 @@ static void take_copy(struct recorded_call *call, const struct kineto_work *work
 
 /* Joins work of the GPU to its call. If one call starts several kernels (a graph), its GPU time
  * lasts from the begin of the first kernel to the end of the last. */
-static void join_work(struct kineto *k, const struct kineto_work *work, int64_t base_ns)
+static void join_work(struct profile *p, const struct profile_work *work, int64_t base_ns)
 {
-	struct kineto_call *at = call_of(k, work->correlation);
+	struct profile_call *at = call_of(p, work->correlation);
 	if (!at) {
-		k->counts.orphans +=
+		p->counts.orphans +=
 			work->category != CATEGORY_SYNC && work->category != CATEGORY_EVENT;
 		return;
 	}
@@ -80,7 +81,7 @@ static void join_work(struct kineto *k, const struct kineto_work *work, int64_t 
 		return;
 	}
 	if (work->category == CATEGORY_SYNC) {
-		struct kineto_call *record = call_of(k, work->awaited);
+		struct profile_call *record = call_of(p, work->awaited);
 		if (record) {
 			record->call.event = call->event = work->awaited;
 			record->call.stream = work->recorded_on;
@@ -105,20 +106,20 @@ static void join_work(struct kineto *k, const struct kineto_work *work, int64_t 
 
 static int by_thread_and_start(const void *a, const void *b)
 {
-	const struct kineto_span *x = a, *y = b;
+	const struct profile_span *x = a, *y = b;
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
 /* Returns the record of the innermost span around a call, plus 1; 0: there is none. */
-static size_t record_around(struct kineto *k, const struct kineto_call *call)
+static size_t record_around(struct profile *p, const struct profile_call *call)
 {
 	enum { NESTED_MAX = 4 }; /* PyTorch nests two */
-	size_t low = 0, high = k->spans.count;
+	size_t low = 0, high = p->spans.count;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		const struct kineto_span *span = &k->spans.items[middle];
+		const struct profile_span *span = &p->spans.items[middle];
 		bool before =
 			span->thread < call->call.thread ||
 			(span->thread == call->call.thread && span->start_ns <= call->start_ns);
@@ -126,7 +127,7 @@ static size_t record_around(struct kineto *k, const struct kineto_call *call)
 		high = before ? high : middle;
 	}
 	for (size_t i = 0; i < NESTED_MAX && i < low; i++) {
-		const struct kineto_span *span = &k->spans.items[low - 1 - i];
+		const struct profile_span *span = &p->spans.items[low - 1 - i];
 		if (span->thread == call->call.thread && span->end_ns >= call->start_ns)
 			return span->record + 1;
 	}
@@ -134,32 +135,32 @@ static size_t record_around(struct kineto *k, const struct kineto_call *call)
 }
 
 /* Makes the launches of NCCL's kernels collectives, if their records say enough. */
-static void join_collectives(struct kineto *k)
+static void join_collectives(struct profile *p)
 {
-	double world_count = k->world_count <= RECORDED_RANKS_MAX ? fmax(k->world_count, 0) : 0;
-	if (k->spans.count > 0)
-		qsort(k->spans.items, k->spans.count, sizeof *k->spans.items, by_thread_and_start);
-	for (size_t i = 0; i < k->calls.count; i++) {
-		struct kineto_call *call = &k->calls.items[i];
+	double world_count = p->world_count <= RECORDED_RANKS_MAX ? fmax(p->world_count, 0) : 0;
+	if (p->spans.count > 0)
+		qsort(p->spans.items, p->spans.count, sizeof *p->spans.items, by_thread_and_start);
+	for (size_t i = 0; i < p->calls.count; i++) {
+		struct profile_call *call = &p->calls.items[i];
 		const char *label = call->call.label;
 		if (!label || (strncmp(label, "nccl", 4) != 0 && strncmp(label, "rccl", 4) != 0))
 			continue;
-		size_t record = call->record ? call->record : record_around(k, call);
-		if (record && collective_record_apply(&k->records.items[record - 1],
+		size_t record = call->record ? call->record : record_around(p, call);
+		if (record && collective_record_apply(&p->records.items[record - 1],
 						      (uint32_t)world_count, &call->call))
-			k->counts.collectives++;
+			p->counts.collectives++;
 		else
-			k->counts.unknown_collectives++;
+			p->counts.unknown_collectives++;
 	}
 }
 
-static void put_marks(struct kineto *k, struct recorded_calls *recorded, int64_t base_ns)
+static void put_marks(struct profile *p, struct recorded_calls *recorded, int64_t base_ns)
 {
-	size_t count = k->marks.count;
-	const struct kineto_mark *last = k->marks.items;
-	recorded->marks = ARENA_ARRAY(k->arena, count + 1, struct recorded_mark);
+	size_t count = p->marks.count;
+	const struct profile_mark *last = p->marks.items;
+	recorded->marks = ARENA_ARRAY(p->arena, count + 1, struct recorded_mark);
 	for (size_t i = 0; i < count; i++) {
-		const struct kineto_mark *mark = &k->marks.items[i];
+		const struct profile_mark *mark = &p->marks.items[i];
 		recorded->marks[recorded->mark_count++] = (struct recorded_mark){
 			(double)(mark->start_ns - base_ns) * 1e-9, mark->step, mark->thread};
 		if (mark->end_ns > last->end_ns)
@@ -170,39 +171,39 @@ static void put_marks(struct kineto *k, struct recorded_calls *recorded, int64_t
 			(double)(last->end_ns - base_ns) * 1e-9, last->step + 1, last->thread};
 }
 
-const struct recorded_calls *kineto_join(struct kineto *k)
+struct recorded_calls *profile_join(struct profile *p)
 {
-	struct recorded_calls *recorded = ARENA_NEW(k->arena, struct recorded_calls);
+	struct recorded_calls *recorded = ARENA_NEW(p->arena, struct recorded_calls);
 	int64_t base_ns = INT64_MAX;
-	for (size_t i = 0; i < k->calls.count; i++)
-		if (k->calls.items[i].start_ns < base_ns)
-			base_ns = k->calls.items[i].start_ns;
-	for (size_t i = 0; i < k->marks.count; i++)
-		if (k->marks.items[i].start_ns < base_ns)
-			base_ns = k->marks.items[i].start_ns;
-	qsort(k->calls.items, k->calls.count, sizeof *k->calls.items, call_by_correlation);
-	if (k->works.count > 0)
-		qsort(k->works.items, k->works.count, sizeof *k->works.items, by_correlation);
-	for (size_t i = 0; i < k->works.count; i++)
-		join_work(k, &k->works.items[i], base_ns);
-	join_collectives(k);
-	if (k->rank >= 0 && k->rank < k->world_count && k->world_count <= RECORDED_RANKS_MAX) {
-		recorded->rank = (uint32_t)k->rank;
-		recorded->world_count = (uint32_t)k->world_count;
+	for (size_t i = 0; i < p->calls.count; i++)
+		if (p->calls.items[i].start_ns < base_ns)
+			base_ns = p->calls.items[i].start_ns;
+	for (size_t i = 0; i < p->marks.count; i++)
+		if (p->marks.items[i].start_ns < base_ns)
+			base_ns = p->marks.items[i].start_ns;
+	qsort(p->calls.items, p->calls.count, sizeof *p->calls.items, call_by_correlation);
+	if (p->works.count > 0)
+		qsort(p->works.items, p->works.count, sizeof *p->works.items, by_correlation);
+	for (size_t i = 0; i < p->works.count; i++)
+		join_work(p, &p->works.items[i], base_ns);
+	join_collectives(p);
+	if (p->rank >= 0 && p->rank < p->world_count && p->world_count <= RECORDED_RANKS_MAX) {
+		recorded->rank = (uint32_t)p->rank;
+		recorded->world_count = (uint32_t)p->world_count;
 	}
-	recorded->tool = "kineto";
-	recorded->gpu = k->gpu;
-	recorded->call_count = k->calls.count;
-	recorded->calls = ARENA_ARRAY(k->arena, k->calls.count, struct recorded_call);
-	for (size_t i = 0; i < k->calls.count; i++) {
-		const struct kineto_call *call = &k->calls.items[i];
+	recorded->tool = p->tool;
+	recorded->gpu = p->gpu;
+	recorded->call_count = p->calls.count;
+	recorded->calls = ARENA_ARRAY(p->arena, p->calls.count, struct recorded_call);
+	for (size_t i = 0; i < p->calls.count; i++) {
+		const struct profile_call *call = &p->calls.items[i];
 		recorded->calls[i] = call->call;
 		recorded->calls[i].start_s = (double)(call->start_ns - base_ns) * 1e-9;
 		recorded->calls[i].end_s =
 			(double)(call->start_ns + call->lasts_ns - base_ns) * 1e-9;
 	}
-	put_marks(k, recorded, base_ns);
-	recorded_calls_settle(k->arena, recorded);
-	stream_order_find(k->arena, recorded);
+	put_marks(p, recorded, base_ns);
+	recorded_calls_settle(p->arena, recorded);
+	stream_order_find(p->arena, recorded);
 	return recorded;
 }
