@@ -40,6 +40,7 @@ struct event {
 struct kineto {
 	struct diag *diag;
 	const char *path;
+	const struct kineto_watch *watch;
 	struct jp_reader *json;
 	struct names *names, *threads;
 	struct profile p;
@@ -306,7 +307,9 @@ static bool take_event(struct kineto *k)
 	enum jp_token token;
 	if (arena_used_B(k->p.arena) > RECORDED_MEMORY_MAX_B)
 		return fail(k, RECORDED_TOO_LARGE);
-	k->p.counts.events++;
+	if (k->p.counts.events++ % 65536 == 65535 && k->watch)
+		k->watch->tell(k->watch->ctx, 0, k->json->read_B / 1000000,
+			       k->watch->size_B / 1000000);
 	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json))
 		if (!take_key(k, &event, name))
 			return false;
@@ -419,10 +422,12 @@ static bool take_trace(struct kineto *k)
 }
 
 const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,
-					 const char *path, struct profile_counts *counts)
+					 const char *path, const struct kineto_watch *watch,
+					 struct profile_counts *counts)
 {
 	struct kineto k = {.diag = diag,
 			   .path = path,
+			   .watch = watch,
 			   .p = {.arena = arena, .tool = "kineto", .gpu = "", .rank = -1}};
 	k.json = jp_open(arena, in);
 	k.names = names_new(arena);

@@ -48,7 +48,8 @@ struct profile_mark {
 };
 
 struct profile_counts {
-	size_t events;              /* number of events in the trace */
+	size_t events;              /* events in the trace */
+	size_t used;                /* calls, work of the GPU, marks and collectives among them */
 	size_t collectives;         /* collectives and messages with their bytes and group */
 	size_t unknown_collectives; /* kernels of NCCL whose bytes or group the trace lacks */
 	size_t orphans;             /* pieces of GPU work whose calls are not in the trace */

@@ -7,6 +7,7 @@
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/verb/progress.h"
 #include "sim/verb/verbs.h"
 
 /* Returns whether the file begins with the two bytes of gzip. JSON never begins with them. */
@@ -43,6 +44,9 @@ static int import(const struct command *command, const struct importer *importer
 {
 	struct diag *diag = diag_new(command->arena);
 	bool from_stdin = strcmp(path, "-") == 0;
+	struct progress progress = progress_new("MB", NULL, command->quiet);
+	imported->tell = progress_tell;
+	imported->tell_ctx = &progress;
 	FILE *in = from_stdin ? stdin : fopen(path, "rb");
 	if (!in)
 		return command_stop(EXIT_USAGE, "cannot read '%s': %s", path, strerror(errno));
@@ -59,6 +63,7 @@ static int import(const struct command *command, const struct importer *importer
 		code = EXIT_DONE;
 	else
 		code = command_failed(diag, NULL);
+	progress_end(&progress);
 	if (!from_stdin)
 		fclose(in);
 	return code;

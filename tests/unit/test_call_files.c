@@ -195,7 +195,7 @@ static const struct recorded_calls *read_kineto(const char *text)
 	struct profile_counts counts;
 	FILE *file = file_of(text);
 	const struct recorded_calls *recorded =
-		kineto_read(arena, diag, file, "trace.json", &counts);
+		kineto_read(arena, diag, file, "trace.json", NULL, &counts);
 	fclose(file);
 	return recorded;
 }
@@ -287,7 +287,7 @@ static struct profile_counts count_looks(size_t events)
 	fputs("]", file);
 	rewind(file);
 	const struct recorded_calls *recorded =
-		kineto_read(arena, diag, file, "trace.json", &counts);
+		kineto_read(arena, diag, file, "trace.json", NULL, &counts);
 	CHECK(recorded && recorded->call_count == count && recorded->mark_count == count + 1);
 	CHECK(counts.events == 4 * count && counts.orphans == 0);
 	fclose(file);
