@@ -79,19 +79,18 @@ static bool read_kineto(struct arena *arena, struct diag *diag, FILE *in, const 
 		      imported);
 }
 
-/* The first bytes tell a database from a table. */
 static bool read_nsys(struct arena *arena, struct diag *diag, FILE *in, const char *path,
 		      struct imported *imported)
 {
 	struct profile_counts counts = {0};
 	char begin[7] = "";
-	bool database = fread(begin, 1, 6, in) == 6 && strcmp(begin, "SQLite") == 0;
-	if (fseek(in, 0, SEEK_SET) != 0)
-		return diag_error(diag, (struct origin){path, 0},
-				  "the report cannot be read twice (name a file, not a pipe)");
-	const struct recorded_calls *recorded =
-		database ? nsys_read(arena, diag, path, &counts)
-			 : nsys_csv_read(arena, diag, in, path, &counts);
+	if (fread(begin, 1, 6, in) != 6 || strcmp(begin, "SQLite") != 0)
+		return diag_error(
+			diag, (struct origin){path, 1},
+			"the file is not a database of SQLite (tables of nsys stats do not "
+			"say which call started which kernel; write nsys export --type "
+			"sqlite REPORT)");
+	const struct recorded_calls *recorded = nsys_read(arena, diag, path, &counts);
 	return recorded &&
 	       finish(arena, recorded,
 		      say(arena, recorded, &counts,
@@ -107,7 +106,6 @@ const struct importer import_kineto = {
 
 const struct importer import_nsys = {
 	.name = "nsys",
-	.help = "reports of Nsight Systems (SQLite, or CSV of cuda_gpu_trace), converted to a call "
-		"file",
+	.help = "reports of Nsight Systems, exported to SQLite, converted to a call file",
 	.read = read_nsys,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a trace says about a collective: its kind, its bytes and its group.
+/* The record of a collective in a trace: its kind, its bytes and its group.
  *
  * PyTorch's profiler writes this in three ways, of which a trace has one or none:
  * - into the arguments of NCCL's kernel (since 2.3);

@@ -12,10 +12,11 @@
 #include "sim/traces/functions.h"
 #include "sim/engine/names.h"
 
-/* Limits for databases that somebody else made: memory of SQLite, steps of its virtual machine for
- * one query (about a minute), times (30 years), and numbers of devices and streams. */
-static const sqlite3_int64 CACHE_MAX_B = 1 << 28, TIME_MAX_NS = 1000000000000000000;
-enum { STEPS_EACH = 1 << 20, STEPS_MAX = 8192, DEVICES_MAX = 1024, STREAMS_MAX = 1 << 20 };
+/* Limits for a database of unknown origin: SQLite's memory, the steps of its virtual machine for
+ * one query (about a minute), times (30 years), and numbers of devices, streams and events. */
+enum { CACHE_MAX_B = 1 << 28, STEPS_EACH = 1 << 20, STEPS_MAX = 8192 };
+enum { DEVICES_MAX = 1024, STREAMS_MAX = 1 << 20, EVENTS_MAX = 1 << 30 };
+static const sqlite3_int64 TIME_MAX_NS = 1000000000000000000, SIZE_MAX_B = 1000000000000000;
 
 struct nsys {
 	struct diag *diag;
@@ -23,10 +24,24 @@ struct nsys {
 	sqlite3 *db;
 	struct names *names, *threads;
 	struct profile *p;
-	const char *process; /* condition of the rows of the process; "1": all */
-	size_t steps_count;
+	size_t steps_count; /* of the present query, in units of STEPS_EACH */
 	bool failed;
 };
+
+/* A table, and the columns that are read besides start, end and correlationId. */
+static const struct source {
+	const char *table, *name, *where, *size;
+	enum category category; /* CATEGORY_OTHER: a mark */
+} sources[] = {
+	{"CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "globalTid", "", CATEGORY_CALL},
+	{"CUPTI_ACTIVITY_KIND_KERNEL", "shortName", "streamId", "", CATEGORY_KERNEL},
+	{"CUPTI_ACTIVITY_KIND_MEMCPY", "", "streamId", "bytes", CATEGORY_COPY},
+	{"CUPTI_ACTIVITY_KIND_MEMSET", "", "streamId", "bytes", CATEGORY_MEMSET},
+	{"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "", "streamId", "eventId", CATEGORY_EVENT},
+	{"CUPTI_ACTIVITY_KIND_CUDA_EVENT", "", "streamId", "eventId", CATEGORY_EVENT},
+	{"NVTX_EVENTS", "textId", "globalTid", "", CATEGORY_OTHER},
+};
+enum { START, END, CORRELATION, NAME, WHERE, SIZE, DEVICE, COPY, FROM, TO }; /* of a row */
 
 static bool fail(struct nsys *n, const char *what)
 {
@@ -43,55 +58,19 @@ static int watch(void *ctx)
 	return ++n->steps_count > STEPS_MAX;
 }
 
-/* Returns a column of a table, or "NULL" if it does not exist. Views do not count as tables. */
+static bool has(struct nsys *n, const char *table, const char *column)
+{
+	return sqlite3_table_column_metadata(n->db, "main", table, column, NULL, NULL, NULL, NULL,
+					     NULL) == SQLITE_OK;
+}
+
+/* Returns a column of a table, or NULL in the words of SQL if this version of nsys lacks it. */
 static const char *column(struct nsys *n, const char *table, const char *name)
 {
-	sqlite3_stmt *query = NULL;
-	const char *found = "NULL";
-	const char *text = "SELECT 1 FROM sqlite_master m, pragma_table_info(m.name) c "
-			   "WHERE m.type = 'table' AND m.name = ? AND c.name = ?";
-	if (sqlite3_prepare_v2(n->db, text, -1, &query, NULL) == SQLITE_OK) {
-		sqlite3_bind_text(query, 1, table, -1, SQLITE_STATIC);
-		sqlite3_bind_text(query, 2, name, -1, SQLITE_STATIC);
-		if (sqlite3_step(query) == SQLITE_ROW)
-			found = arena_printf(n->p->arena, "t.\"%s\"", name);
-	}
-	sqlite3_finalize(query);
-	return found;
+	return has(n, table, name) ? arena_printf(n->p->arena, "t.\"%s\"", name) : "NULL";
 }
 
-static bool has(struct nsys *n, const char *table, const char *name)
-{
-	return strcmp(column(n, table, name), "NULL") != 0;
-}
-
-typedef bool row_fn(struct nsys *n, sqlite3_stmt *row);
-
-/* Calls fn with each row of a query. Returns false after an error, which names the table. */
-static bool each_row(struct nsys *n, const char *table, const char *text, row_fn *fn)
-{
-	sqlite3_stmt *query = NULL;
-	int code = sqlite3_prepare_v2(n->db, text, -1, &query, NULL);
-	bool fine = true;
-	n->steps_count = 0;
-	while (code == SQLITE_OK && fine) {
-		if (sqlite3_step(query) != SQLITE_ROW)
-			break;
-		n->p->counts.events++;
-		fine = arena_used_B(n->p->arena) <= RECORDED_MEMORY_MAX_B
-			       ? fn(n, query)
-			       : fail(n, RECORDED_TOO_LARGE);
-	}
-	code = sqlite3_finalize(query);
-	if (fine && code != SQLITE_OK && code != SQLITE_DONE)
-		fine = fail(n, arena_printf(n->p->arena,
-					    "table %s cannot be read: %s (export the report again "
-					    "with nsys export --type sqlite)",
-					    table, sqlite3_errmsg(n->db)));
-	return fine;
-}
-
-/* ---- rows: start, end, correlation, name, and what follows ---- */
+/* ---- rows ---- */
 
 static const char *text_at(sqlite3_stmt *row, int index)
 {
@@ -99,240 +78,207 @@ static const char *text_at(sqlite3_stmt *row, int index)
 	return text ? text : "";
 }
 
-static const char *kept(struct nsys *n, const char *text)
+/* Returns -1 if the value is not a number from 0 to max. */
+static int64_t number_at(sqlite3_stmt *row, int index, sqlite3_int64 max)
 {
-	return names_at(n->names, (size_t)names_add(n->names, text));
+	sqlite3_int64 value = sqlite3_column_int64(row, index);
+	bool whole = sqlite3_column_type(row, index) == SQLITE_INTEGER;
+	return whole && value >= 0 && value <= max ? value : -1;
 }
 
-static int64_t number_at(sqlite3_stmt *row, int index)
+static void take_call(struct nsys *n, sqlite3_stmt *row, int64_t start_ns, int64_t lasts_ns)
 {
-	return sqlite3_column_type(row, index) == SQLITE_INTEGER ? sqlite3_column_int64(row, index)
-								 : -1;
+	const char *name = text_at(row, NAME), *version = strstr(name, "_v");
+	if (!function_is_cuda(name))
+		return;
+	name = arena_printf(n->p->arena, "%.*s", (int)(version ? version - name : 256), name);
+	*VEC_PUSH(n->p->arena, &n->p->calls) = (struct profile_call){
+		.call = {.gpu_start_s = -1,
+			 .gpu_s = -1,
+			 .function = names_at(n->names, (size_t)names_add(n->names, name)),
+			 .stream = -1,
+			 .event = -1,
+			 .thread = (uint32_t)names_add(n->threads, text_at(row, WHERE))},
+		.start_ns = start_ns,
+		.lasts_ns = lasts_ns,
+		.correlation = number_at(row, CORRELATION, TIME_MAX_NS),
+	};
 }
 
-/* Reads the two times. Returns false if the row has none, so it is skipped. */
-static bool times_at(sqlite3_stmt *row, int64_t *start_ns, int64_t *lasts_ns)
+/* Returns the words that PyTorch's profiler writes for a copy. */
+static const char *copy_label(sqlite3_stmt *row)
 {
-	sqlite3_int64 start = sqlite3_column_int64(row, 0), end = sqlite3_column_int64(row, 1);
-	if (sqlite3_column_type(row, 0) == SQLITE_NULL || start < -TIME_MAX_NS ||
-	    start > TIME_MAX_NS || end > TIME_MAX_NS)
-		return false;
-	*start_ns = start;
-	*lasts_ns = end > start ? end - start : 0;
-	return true;
+	static const char *const labels[11][3] = {
+		[1] = {"HtoD", "HtoD (Pageable)", "HtoD (Pinned)"},
+		[2] = {"DtoH", "DtoH (Pageable)", "DtoH (Pinned)"},
+		[9] = {"HtoH", "HtoH", "HtoH"},
+		[10] = {"PtoP", "PtoP", "PtoP"},
+	};
+	int64_t kind = number_at(row, COPY, 10);
+	int64_t memory = number_at(row, kind == 1 ? FROM : TO, 1); /* 0: pageable, 1: pinned */
+	const char *label = kind >= 0 ? labels[kind][memory + 1] : NULL;
+	return label ? label : "DtoD";
 }
 
-static bool take_call(struct nsys *n, sqlite3_stmt *row)
+static void take_work(struct nsys *n, sqlite3_stmt *row, enum category category, int64_t start_ns,
+		      int64_t lasts_ns)
 {
-	struct profile_call call = {
-		.call = {.gpu_start_s = -1, .gpu_s = -1, .stream = -1, .event = -1},
-		.correlation = number_at(row, 2)};
-	const char *name = text_at(row, 3), *version = strstr(name, "_v");
-	if (!times_at(row, &call.start_ns, &call.lasts_ns) || !function_is_cuda(name))
-		return true;
-	call.call.function = kept(
-		n, arena_printf(n->p->arena, "%.*s", (int)(version ? version - name : 256), name));
-	call.call.thread = (uint32_t)names_add(n->threads, text_at(row, 4));
-	*VEC_PUSH(n->p->arena, &n->p->calls) = call;
-	return true;
-}
-
-static bool take_work(struct nsys *n, sqlite3_stmt *row, enum category category)
-{
-	struct profile_work work = {.correlation = number_at(row, 2),
-				    .stream = number_at(row, 4),
-				    .awaited = -1,
-				    .recorded_on = -1,
-				    .label = kept(n, text_at(row, 3)),
-				    .category = category};
-	int64_t device = number_at(row, 5), size_B = number_at(row, 6);
-	if (!times_at(row, &work.start_ns, &work.lasts_ns))
-		return true;
-	if (work.stream >= 0 && device >= 0)
-		work.stream = work.stream % STREAMS_MAX + device % DEVICES_MAX * STREAMS_MAX;
-	work.size_B = size_B > 0 ? (double)(size_B % 1000000000000000) : 0;
-	if (category == CATEGORY_EVENT)
-		work.awaited = size_B >= 0 ? size_B % (1 << 30) : -1;
-	*VEC_PUSH(n->p->arena, &n->p->works) = work;
-	return true;
-}
-
-static bool take_kernel(struct nsys *n, sqlite3_stmt *row)
-{
-	return take_work(n, row, CATEGORY_KERNEL);
-}
-
-static bool take_copy(struct nsys *n, sqlite3_stmt *row)
-{
-	return take_work(n, row, CATEGORY_COPY);
-}
-
-static bool take_memset(struct nsys *n, sqlite3_stmt *row)
-{
-	return take_work(n, row, CATEGORY_MEMSET);
-}
-
-static bool take_event(struct nsys *n, sqlite3_stmt *row)
-{
-	bool stream_only = number_at(row, 6) < 0;
-	return take_work(n, row, stream_only ? CATEGORY_SYNC : CATEGORY_EVENT);
+	int64_t stream = number_at(row, WHERE, STREAMS_MAX - 1);
+	int64_t device = number_at(row, DEVICE, DEVICES_MAX),
+		size_B = number_at(row, SIZE, SIZE_MAX_B);
+	bool event = category == CATEGORY_EVENT;
+	const char *label = category == CATEGORY_COPY ? copy_label(row) : text_at(row, NAME);
+	*VEC_PUSH(n->p->arena, &n->p->works) = (struct profile_work){
+		.correlation = number_at(row, CORRELATION, TIME_MAX_NS),
+		.start_ns = start_ns,
+		.lasts_ns = lasts_ns,
+		.stream = stream >= 0 && device > 0 ? stream + device * STREAMS_MAX : stream,
+		.awaited = event ? number_at(row, SIZE, EVENTS_MAX) : -1,
+		.recorded_on = -1,
+		.size_B = size_B > 0 ? (double)size_B : 0,
+		.label = names_at(n->names, (size_t)names_add(n->names, label)),
+		.category = event && size_B < 0 ? CATEGORY_SYNC : category,
+	};
 }
 
 /* Takes texts such as "step 3", "iteration 3" and "ProfilerStep#3". */
-static bool take_mark(struct nsys *n, sqlite3_stmt *row)
+static void take_mark(struct nsys *n, sqlite3_stmt *row, int64_t start_ns, int64_t lasts_ns)
 {
 	static const char *const begins[] = {"step ", "iteration ", "ProfilerStep#"};
-	const char *text = text_at(row, 3);
-	struct profile_mark mark = {0};
-	int64_t lasts_ns;
+	const char *text = text_at(row, NAME);
 	for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
-		const char *digits = text + strlen(begins[i]);
-		if (strncasecmp(text, begins[i], strlen(begins[i])) != 0 || *digits < '0' ||
-		    *digits > '9' || !times_at(row, &mark.start_ns, &lasts_ns))
+		size_t length = strlen(begins[i]);
+		if (strncasecmp(text, begins[i], length) != 0 || text[length] < '0' ||
+		    text[length] > '9')
 			continue;
-		mark.end_ns = mark.start_ns + lasts_ns;
-		mark.step = (uint32_t)(strtoul(digits, NULL, 10) % (1ul << 30));
-		mark.thread = (uint32_t)names_add(n->threads, text_at(row, 4));
-		*VEC_PUSH(n->p->arena, &n->p->marks) = mark;
+		*VEC_PUSH(n->p->arena, &n->p->marks) = (struct profile_mark){
+			start_ns, start_ns + lasts_ns,
+			(uint32_t)(strtoul(text + length, NULL, 10) % EVENTS_MAX),
+			(uint32_t)names_add(n->threads, text_at(row, WHERE))};
 	}
+}
+
+static bool take_row(struct nsys *n, sqlite3_stmt *row, enum category category)
+{
+	sqlite3_int64 start = sqlite3_column_int64(row, START),
+		      end = sqlite3_column_int64(row, END);
+	n->p->counts.events++;
+	if (arena_used_B(n->p->arena) > RECORDED_MEMORY_MAX_B)
+		return fail(n, RECORDED_TOO_LARGE);
+	if (sqlite3_column_type(row, START) == SQLITE_NULL || start < -TIME_MAX_NS ||
+	    start > TIME_MAX_NS || end > TIME_MAX_NS)
+		return true;
+	int64_t lasts_ns = end > start ? end - start : 0;
+	if (category == CATEGORY_CALL)
+		take_call(n, row, start, lasts_ns);
+	else if (category == CATEGORY_OTHER)
+		take_mark(n, row, start, lasts_ns);
+	else
+		take_work(n, row, category, start, lasts_ns);
 	return true;
 }
 
 /* ---- tables ---- */
 
-/* Reads the activities of one table. `name` is the expression of the row's text, `size` the column
- * of its bytes or event. */
-static bool read_activities(struct nsys *n, const char *table, const char *name, const char *size,
-			    row_fn *fn)
-{
-	if (!has(n, table, "start"))
-		return true;
-	bool calls = fn == take_call;
-	const char *process =
-		strcmp(n->process, "1") == 0 ? "1"
-		: has(n, table, "globalPid")
-			? arena_printf(n->p->arena, "t.globalPid = %s", n->process)
-		: has(n, table, "globalTid")
-			? arena_printf(n->p->arena, "(t.globalTid & -16777216) = %s", n->process)
-			: "1";
-	const char *text = arena_printf(
-		n->p->arena, "SELECT t.start, %s, %s, %s, %s, %s, %s FROM \"%s\" t WHERE %s",
-		column(n, table, "end"), column(n, table, "correlationId"), name,
-		column(n, table, calls || fn == take_mark ? "globalTid" : "streamId"),
-		column(n, table, "deviceId"), column(n, table, size), table, process);
-	return each_row(n, table, text, fn);
-}
-
-static const char *looked_up(struct nsys *n, const char *table, const char *name, const char *other)
-{
-	const char *id = column(n, table, has(n, table, name) ? name : other);
-	return has(n, "StringIds", "value")
-		       ? arena_printf(n->p->arena, "(SELECT value FROM StringIds WHERE id = %s)",
-				      id)
-		       : "NULL";
-}
-
-static bool read_process(struct nsys *n)
-{
-	static const char copy[] = "CUPTI_ACTIVITY_KIND_MEMCPY", nvtx[] = "NVTX_EVENTS",
-			  kernel[] = "CUPTI_ACTIVITY_KIND_KERNEL",
-			  sync[] = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-			  event[] = "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
-			  runtime[] = "CUPTI_ACTIVITY_KIND_RUNTIME";
-	/* The words that kineto writes, which profile_join knows. Kind 0 of memory is pageable. */
-	const char *direction = arena_printf(
-		n->p->arena,
-		"(CASE %s WHEN 1 THEN 'HtoD' WHEN 2 THEN 'DtoH' WHEN 9 THEN 'HtoH' WHEN 10 THEN "
-		"'PtoP' ELSE 'DtoD' END || CASE WHEN 0 IN (%s, %s) THEN ' Pageable' WHEN 1 IN (%s, "
-		"%s) THEN ' Pinned' ELSE '' END)",
-		column(n, copy, "copyKind"), column(n, copy, "srcKind"), column(n, copy, "dstKind"),
-		column(n, copy, "srcKind"), column(n, copy, "dstKind"));
-	const char *marked = arena_printf(n->p->arena, "coalesce(%s, %s)", column(n, nvtx, "text"),
-					  looked_up(n, nvtx, "textId", "textId"));
-	return read_activities(n, runtime, looked_up(n, runtime, "nameId", "nameId"), "",
-			       take_call) &&
-	       read_activities(n, kernel, looked_up(n, kernel, "demangledName", "shortName"), "",
-			       take_kernel) &&
-	       read_activities(n, copy, direction, "bytes", take_copy) &&
-	       read_activities(n, "CUPTI_ACTIVITY_KIND_MEMSET", "'Memset'", "bytes", take_memset) &&
-	       read_activities(n, sync, "''", "eventId", take_event) &&
-	       read_activities(n, event, "''", "eventId", take_event) &&
-	       read_activities(n, nvtx, marked, "", take_mark);
-}
-
-static bool take_text(struct nsys *n, sqlite3_stmt *row)
-{
-	n->p->gpu = n->p->gpu[0] ? n->p->gpu : arena_strdup(n->p->arena, text_at(row, 0));
-	return true;
-}
-
-static struct recorded_calls *read_rank(struct nsys *n, struct profile_counts *counts)
+/* Reads the rows of a table that belong to a process. */
+static bool read_table(struct nsys *n, const struct source *source, const char *process)
 {
 	struct arena *arena = n->p->arena;
-	struct profile profile = {
-		.arena = arena, .tool = "nsys", .gpu = n->p->gpu, .rank = -1, .counts = *counts};
-	n->p = &profile;
-	n->threads = names_new(arena);
-	bool fine = read_process(n);
-	if (fine && profile.works.count == 0)
-		fail(n, "the report contains no work of the GPU, in the tables "
-			"CUPTI_ACTIVITY_KIND_KERNEL and _MEMCPY (profile with nsys profile "
-			"--trace=cuda,nvtx)");
-	else if (fine && names_count(n->threads) > RECORDED_THREADS_MAX)
+	const char *table = source->table, *name = column(n, table, source->name);
+	sqlite3_stmt *query = NULL;
+	if (!has(n, table, "start"))
+		return true;
+	if (has(n, "StringIds", "value"))
+		name = arena_printf(arena, "(SELECT value FROM StringIds WHERE id = %s)", name);
+	if (has(n, table, "text"))
+		name = arena_printf(arena, "coalesce(t.text, %s)", name);
+	const char *of = !process                     ? "1"
+			 : has(n, table, "globalPid") ? "t.globalPid"
+						      : "(t.globalTid & -16777216)";
+	const char *text = arena_printf(
+		arena,
+		"SELECT t.start, %s, %s, %s, %s, %s, %s, %s, %s, %s FROM \"%s\" t WHERE %s = %s",
+		column(n, table, "end"), column(n, table, "correlationId"), name,
+		column(n, table, source->where), column(n, table, source->size),
+		column(n, table, "deviceId"), column(n, table, "copyKind"),
+		column(n, table, "srcKind"), column(n, table, "dstKind"), table, of,
+		process ? process : "1");
+	n->steps_count = 0;
+	if (sqlite3_prepare_v2(n->db, text, -1, &query, NULL) == SQLITE_OK)
+		while (!n->failed && sqlite3_step(query) == SQLITE_ROW)
+			take_row(n, query, source->category);
+	int code = sqlite3_errcode(n->db);
+	bool fine = code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW;
+	if (!fine)
 		fail(n, arena_printf(arena,
-				     "the report has more than %d threads (profile fewer of them)",
-				     RECORDED_THREADS_MAX));
+				     "table %s cannot be read: %s (export the report again with "
+				     "nsys export --type sqlite)",
+				     table, sqlite3_errmsg(n->db)));
+	sqlite3_finalize(query);
+	return !n->failed;
+}
+
+static struct recorded_calls *read_rank(struct nsys *n, const char *process,
+					struct profile_counts *counts)
+{
+	struct profile profile = {.arena = n->p->arena,
+				  .tool = "nsys",
+				  .gpu = n->p->gpu,
+				  .rank = -1,
+				  .counts = *counts};
+	bool fine = true;
+	n->p = &profile;
+	n->threads = names_new(profile.arena);
+	for (size_t i = 0; fine && i < sizeof sources / sizeof sources[0]; i++)
+		fine = read_table(n, &sources[i], process);
+	if (fine && (profile.works.count == 0 || profile.calls.count == 0))
+		fail(n, arena_printf(profile.arena,
+				     "the table CUPTI_ACTIVITY_KIND_%s has no usable row (profile "
+				     "with nsys profile --trace=cuda,nvtx)",
+				     profile.calls.count ? "KERNEL" : "RUNTIME"));
+	else if (fine && names_count(n->threads) > RECORDED_THREADS_MAX)
+		fail(n, "the report has more than 4096 threads (profile fewer of them)");
 	struct recorded_calls *recorded = n->failed ? NULL : profile_join(&profile);
 	*counts = profile.counts;
 	return recorded;
 }
 
-struct processes {
+/* Returns the texts in the first column of a query. */
+static struct text_list {
 	VEC(const char *) list;
-};
-
-/* Returns the numbers of the processes with kernels, or the one entry "1". */
-static struct processes find_processes(struct nsys *n)
+} texts_of(struct nsys *n, const char *text)
 {
-	struct processes processes = {0};
+	struct text_list texts = {0};
 	sqlite3_stmt *query = NULL;
-	const char *text = "SELECT DISTINCT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY 1";
-	if (has(n, "CUPTI_ACTIVITY_KIND_KERNEL", "globalPid") &&
-	    sqlite3_prepare_v2(n->db, text, -1, &query, NULL) == SQLITE_OK)
-		while (sqlite3_step(query) == SQLITE_ROW &&
-		       processes.list.count < RECORDED_RANKS_MAX)
-			*VEC_PUSH(n->p->arena, &processes.list) = arena_printf(
-				n->p->arena, "%lld", (long long)sqlite3_column_int64(query, 0));
+	if (sqlite3_prepare_v2(n->db, text, -1, &query, NULL) == SQLITE_OK)
+		while (sqlite3_step(query) == SQLITE_ROW && texts.list.count < RECORDED_RANKS_MAX)
+			*VEC_PUSH(n->p->arena, &texts.list) =
+				arena_strdup(n->p->arena, text_at(query, 0));
 	sqlite3_finalize(query);
-	if (processes.list.count == 0)
-		*VEC_PUSH(n->p->arena, &processes.list) = "1";
-	return processes;
+	return texts;
 }
 
-static const struct recorded_calls *read_all(struct nsys *n, struct profile_counts *counts)
+static struct recorded_calls *read_ranks(struct nsys *n, struct profile_counts *counts)
 {
-	struct recorded_calls *first = NULL, *last = NULL;
+	struct recorded_calls *first = NULL, **next = &first;
 	struct profile *profile = n->p;
-	if (has(n, "TARGET_INFO_GPU", "name") &&
-	    !each_row(n, "TARGET_INFO_GPU", "SELECT name FROM TARGET_INFO_GPU", take_text))
-		return NULL;
-	const struct processes processes = find_processes(n);
-	for (size_t i = 0; i < processes.list.count; i++) {
-		n->process = processes.list.items[i];
+	const struct text_list gpus = texts_of(n, "SELECT name FROM TARGET_INFO_GPU LIMIT 1");
+	const struct text_list processes = texts_of(
+		n, "SELECT DISTINCT CAST(globalPid AS INTEGER) FROM CUPTI_ACTIVITY_KIND_KERNEL "
+		   "ORDER BY 1");
+	size_t count = processes.list.count > 1 ? processes.list.count : 1;
+	profile->gpu = gpus.list.count > 0 ? gpus.list.items[0] : "";
+	for (size_t i = 0; i < count && !n->failed; i++) {
 		n->p = profile;
-		struct recorded_calls *rank = read_rank(n, counts);
-		if (!rank)
-			return NULL;
-		if (processes.list.count > 1) {
-			rank->rank = (uint32_t)i;
-			rank->world_count = (uint32_t)processes.list.count;
+		*next = read_rank(n, count > 1 ? processes.list.items[i] : NULL, counts);
+		if (*next && count > 1) {
+			(*next)->rank = (uint32_t)i;
+			(*next)->world_count = (uint32_t)count;
 		}
-		if (last)
-			last->next = rank;
-		first = first ? first : rank;
-		last = rank;
+		if (*next)
+			next = (struct recorded_calls **)&(*next)->next;
 	}
-	return first;
+	return n->failed ? NULL : first;
 }
 
 const struct recorded_calls *nsys_read(struct arena *arena, struct diag *diag, const char *path,
@@ -347,7 +293,7 @@ const struct recorded_calls *nsys_read(struct arena *arena, struct diag *diag, c
 		sqlite3_db_config(n.db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 		sqlite3_db_config(n.db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 		sqlite3_progress_handler(n.db, STEPS_EACH, watch, &n);
-		recorded = read_all(&n, counts);
+		recorded = read_ranks(&n, counts);
 	} else {
 		fail(&n, arena_printf(arena, "the database cannot be opened: %s",
 				      sqlite3_errmsg(n.db)));

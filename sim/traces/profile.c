@@ -171,62 +171,9 @@ static void put_marks(struct profile *p, struct recorded_calls *recorded, int64_
 			(double)(last->end_ns - base_ns) * 1e-9, last->step + 1, last->thread};
 }
 
-static int by_stream_and_start(const void *a, const void *b)
-{
-	const struct profile_work *x = a, *y = b;
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
-static struct profile_call *add_call(struct profile *p, const char *function, int64_t start_ns,
-				     const struct profile_work *work)
-{
-	struct profile_call *call = VEC_PUSH(p->arena, &p->calls);
-	*call = (struct profile_call){.call = {.gpu_start_s = -1,
-					       .gpu_s = -1,
-					       .function = function,
-					       .stream = work->stream,
-					       .event = -1,
-					       .thread = (uint32_t)(work->stream + 1)},
-				      .start_ns = start_ns,
-				      .correlation = -1};
-	return call;
-}
-
-/* Makes calls for work of the GPU without calls. Each stream gets a thread. It launches work that
- * follows without a gap at once. Before a gap it waits for the stream, so the gap is its own work.
- */
-static void invent_calls(struct profile *p)
-{
-	static const int64_t gap_ns = 10000; /* shorter ones are between two queued kernels */
-	struct profile_work *works = p->works.items;
-	int64_t launch_ns = 0, end_ns = 0;
-	size_t count = p->works.count;
-	qsort(works, count, sizeof *works, by_stream_and_start);
-	for (size_t i = 0; i < count; i++) {
-		struct profile_work *work = &works[i];
-		bool copy = work->category == CATEGORY_COPY;
-		if (i == 0 || works[i - 1].stream != work->stream ||
-		    work->start_ns - end_ns >= gap_ns)
-			launch_ns = work->start_ns;
-		end_ns = work->start_ns + work->lasts_ns;
-		work->correlation = (int64_t)i;
-		add_call(p, copy ? "cudaMemcpyAsync" : "cudaLaunchKernel", launch_ns, work)
-			->correlation = (int64_t)i;
-		bool last = i + 1 == count || works[i + 1].stream != work->stream ||
-			    works[i + 1].start_ns - end_ns >= gap_ns;
-		if (last) /* 1 ns later, so that the launches are not inside of it */
-			add_call(p, "cudaStreamSynchronize", launch_ns + 1, work)->lasts_ns =
-				end_ns > launch_ns ? end_ns - launch_ns - 1 : 0;
-	}
-}
-
 struct recorded_calls *profile_join(struct profile *p)
 {
 	p->counts.used += p->calls.count + p->works.count + p->marks.count + p->spans.count;
-	if (p->calls.count == 0)
-		invent_calls(p);
 	struct recorded_calls *recorded = ARENA_NEW(p->arena, struct recorded_calls);
 	int64_t base_ns = INT64_MAX;
 	for (size_t i = 0; i < p->calls.count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a profiler recorded of one process: CUDA calls, work of the GPU, steps and collectives.
+/* The records of a profiler of one process: CUDA calls, work of the GPU, steps and collectives.
  *
  * The readers of traces fill this, in any order. profile_join joins each piece of work to the call
  * that started it, by the correlation number of CUPTI. The result is a recorded program. */
@@ -21,8 +21,7 @@ enum category { /* of a piece of work */
 
 struct profile_call {
 	struct recorded_call call; /* start_s and end_s are not set */
-	int64_t start_ns, lasts_ns;
-	int64_t correlation;
+	int64_t start_ns, lasts_ns, correlation;
 	size_t record; /* index in records, plus 1; 0: none */
 };
 
