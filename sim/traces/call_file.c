@@ -224,6 +224,11 @@ static bool take_header(struct call_reader *r, const struct line *line)
 		return fail(r, arena_printf(r->arena,
 					    "rank %u must be less than the number of ranks, %g",
 					    (unsigned)rank, line->world));
+	if (r->recorded != r->first && (uint32_t)line->world != r->first->world_count)
+		return fail(r, arena_printf(r->arena,
+					    "this rank is of a job of %g ranks, but the "
+					    "first one of %u (join files of one job)",
+					    line->world, (unsigned)r->first->world_count));
 	r->seen[rank] = true;
 	r->recorded->rank = rank;
 	r->recorded->world_count = (uint32_t)line->world;
