@@ -44,6 +44,10 @@ static const struct param_row case_rows[] = {
 		   "whether fitted profiles named like a GPU or its generation apply; false "
 		   "predicts GPUs from their data sheets only",
 		   ""),
+	PARAM_TEXT(struct case_params, gpu_profiles_without, "",
+		   "names of profiles of GPUs or generations that do not apply, with blanks "
+		   "between; a fit leaves out those that it writes",
+		   ""),
 	PARAM_TEXT(struct case_params, program, "",
 		   "guest in which the program runs; empty means the guest that serves its GPU; "
 		   "spread means "
@@ -191,6 +195,15 @@ static void apply_profile(struct case_reader *c)
 	c->own_profile = file && !cfg_child(file, "fitted_on");
 }
 
+static bool has_word(const char *words, const char *word)
+{
+	size_t length = strlen(word);
+	for (const char *at = words; (at = strstr(at, word)) != NULL; at += length)
+		if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+			return true;
+	return false;
+}
+
 /* Returns true if the profile of that name is for the GPU or for its generation. */
 static bool is_profile_of(const struct gpu_entry *gpu, const char *name)
 {
@@ -209,7 +222,8 @@ static void apply_gpu_profiles(struct case_reader *c)
 	size_t count = data_names(reader->arena, reader->root, "calib/profiles", &names);
 	for (size_t i = 0; i < count; i++)
 		for (size_t gpu = 0; gpu < topology->gpu_count; gpu++)
-			if (is_profile_of(&topology->gpus[gpu], names[i])) {
+			if (is_profile_of(&topology->gpus[gpu], names[i]) &&
+			    !has_word(c->params->gpu_profiles_without, names[i])) {
 				const struct cfg_node *file = cfg_read(
 					reader->arena, reader->diag,
 					arena_printf(reader->arena, "%s/calib/profiles/%s.cfg",

@@ -35,6 +35,7 @@ struct case_params {
 	const char *topology, *model, *calls, *stack, *runtime, *transport, *profile;
 	const char *fail, *degrade; /* faults (faults.c) */
 	bool gpu_profiles;          /* false: no profile of a GPU or of its generation applies */
+	const char *gpu_profiles_without;
 	const char *program, *server, *gpu;
 	double batch_count, sequence_count, fraction_ratio, copies_count;
 	double steps_warmup_count, steps_count;
