@@ -376,7 +376,10 @@ struct fold *fold_part(struct arena *arena, const struct fold *fold, const size_
 	uint32_t *machine_of = ARENA_ARRAY(arena, count, uint32_t);
 	uint32_t *first_rank = ARENA_ARRAY(arena, count + 1, uint32_t);
 	uint32_t *whole = ARENA_ARRAY(arena, count, uint32_t);
-	*part = (struct fold){.rank_count = count, .near = fold->near, .algorithms = UINT64_MAX};
+	*part = (struct fold){.rank_count = count,
+			      .near = fold->near,
+			      .by_level = fold->by_level,
+			      .algorithms = UINT64_MAX};
 	part->machine_of = machine_of;
 	part->first_rank = first_rank;
 	part->machine_count = part_machines(part, fold, members, machine_of, first_rank, whole);

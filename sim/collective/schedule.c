@@ -55,6 +55,7 @@ double collective_bus_ratio(enum collective collective, size_t rank_count)
 struct seen_step {
 	uint64_t label;
 	uint32_t rank;
+	uint32_t level; /* steps that come before it, one after the other */
 };
 
 struct schedule_builder {
@@ -142,7 +143,8 @@ static uint64_t look(const struct schedule_builder *builder, uint64_t label, siz
 {
 	const struct fold *fold = builder->fold;
 	uint32_t own = fold->machine_of[rank], machine = fold->machine_of[other];
-	label = fold_mix(label, fold->colours[machine]);
+	if (!fold->by_level)
+		label = fold_mix(label, fold->colours[machine]);
 	return fold_mix(label, (other - fold->first_rank[machine]) * 4 +
 				       fold_distance(fold, own, machine));
 }
@@ -152,6 +154,7 @@ static uint32_t see(struct schedule_builder *builder, const struct schedule_step
 {
 	uint64_t *signature = &builder->fold->signatures[step->rank], size, label;
 	memcpy(&size, &builder->schedule.chunk_B[step->chunk], sizeof size);
+	uint32_t level = 0;
 	label = fold_mix(size, (uint64_t)step->kind << 16 | step->channel);
 	if (step->kind == STEP_SEND)
 		label = look(builder, label, step->rank, step->peer);
@@ -160,11 +163,21 @@ static uint32_t see(struct schedule_builder *builder, const struct schedule_step
 		if (before == NO_STEP)
 			continue;
 		const struct seen_step *seen = &builder->seen.items[before];
-		label = fold_mix(look(builder, label, step->rank, seen->rank), seen->label);
+		label = fold_mix(look(builder, label, step->rank, seen->rank),
+				 builder->fold->by_level ? seen->level : seen->label);
+		uint32_t more =
+			builder->fold->machine_of[seen->rank] !=
+					builder->fold->machine_of[step->rank]
+				? 65536 * (1 + fold_level(builder->fold,
+							  builder->fold->machine_of[seen->rank],
+							  builder->fold->machine_of[step->rank]))
+			: seen->rank != step->rank ? 256
+						   : 1;
+		level = seen->level + more > level ? seen->level + more : level;
 	}
 	*signature = fold_mix(*signature, label);
 	FW_ASSERT(builder->seen.count < NO_STEP);
-	*VEC_PUSH(builder->arena, &builder->seen) = (struct seen_step){label, step->rank};
+	*VEC_PUSH(builder->arena, &builder->seen) = (struct seen_step){label, step->rank, level};
 	return (uint32_t)builder->seen.count - 1;
 }
 
@@ -247,6 +260,36 @@ static void find_steps(struct schedule_builder *builder)
 			builder->schedule.loops = builder->loops.items;
 }
 
+/* If machines are nearly alike, a send of a representative may go to another class than a receiver
+ * that is waiting for it. Such a receiver gets a twin of the send, which loads only its own end,
+ * and waits for both. */
+static void add_twins(struct schedule_builder *builder)
+{
+	size_t count = builder->steps.count;
+	for (size_t i = 0; i < count; i++) {
+		struct schedule_step step = builder->steps.items[i];
+		uint32_t source = step.source;
+		if (source == NO_STEP || builder->loops.items[i].rounds > 0 ||
+		    fold_stand_in(builder->fold, builder->steps.items[source].peer) == step.rank)
+			continue;
+		struct schedule_step twin = builder->steps.items[source];
+		twin.twin = true;
+		twin.peer = builder->fold->rank_of[step.rank];
+		step.source = (uint32_t)builder->steps.count;
+		*VEC_PUSH(builder->arena, &builder->steps) = twin;
+		*VEC_PUSH(builder->arena, &builder->loops) = (struct schedule_loop){0};
+		uint32_t first = (uint32_t)builder->after.count;
+		for (uint32_t k = 0; k < step.after_count; k++) {
+			uint32_t before = builder->after.items[step.after_first + k];
+			*VEC_PUSH(builder->arena, &builder->after) = before;
+		}
+		*VEC_PUSH(builder->arena, &builder->after) = source;
+		step.after_first = first;
+		step.after_count++;
+		builder->steps.items[i] = step;
+	}
+}
+
 /* ---- steps ---- */
 
 static uint32_t add(struct schedule_builder *builder, struct schedule_step step,
@@ -322,6 +365,8 @@ const struct schedule *schedule_finish(struct schedule_builder *builder)
 {
 	if (builder->fold && !builder->fold->signatures)
 		find_steps(builder);
+	if (builder->fold && !builder->fold->signatures && builder->fold->near)
+		add_twins(builder);
 	builder->schedule.steps = builder->steps.items;
 	builder->schedule.step_count = builder->steps.count;
 	builder->schedule.after = builder->after.items;

@@ -28,14 +28,15 @@ struct leg {
 	double staged_count; /* intermediate copies, which delay its last slice */
 	bool leaves;         /* the sender's buffer is free only after this leg */
 	/* The flow of the last requested size and choice. */
-	double flow_B, flow_ratio, flow_cap_Bps;
+	double flow_B, flow_ratio, flow_cap_Bps, flow_near_count, flow_far_count;
 	struct flow_spec flow;
 	double alone_Bps;
 };
 
 struct way {
 	struct way *before; /* previous way of the communicator, in the order of creation */
-	double delivered_B; /* total bytes delivered */
+	double delivered_B; /* total bytes delivered by the sender and those equal to it */
+	double taken_B;     /* and total bytes that arrive at the receiver and those equal to it */
 	size_t from, to;    /* simulated ranks */
 	/* level where the represented ranks meet; FOLD_INSIDE: all of them meet there */
 	enum fold_level meets;
