@@ -130,6 +130,11 @@ static void settle_near(struct arena *scratch, struct fold *fold)
 	double *leaves = ARENA_ARRAY(scratch, fold->leaf_count, double);
 	double *pods = ARENA_ARRAY(scratch, fold->pod_count, double);
 	pick(scratch, fold->colours, fold->machine_count, NULL, fold->like, fold->count_of);
+	if (fold->by_level) { /* all representatives are below the first leaf (cabling_leaf) */
+		fold->leaf_count_of[0] = (uint32_t)fold->leaf_count;
+		fold->pod_count_of[0] = (uint32_t)fold->pod_count;
+		return;
+	}
 	for (size_t m = 0; m < fold->machine_count; m++) {
 		double share = (double)fold->count_of[m] / (double)fold->machine_count;
 		leaves[fold->leaf_of[m]] += share * (double)fold->leaf_count;
