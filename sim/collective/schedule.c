@@ -152,8 +152,8 @@ static uint64_t look(const struct schedule_builder *builder, uint64_t label, siz
 	return fold_mix(label, (other - fold->first_rank[machine]) * 4 + level);
 }
 
-/* Returns the level of a step that follows another one. Messages count more than steps of a rank,
- * and the more, the longer their way is. */
+/* Returns the level of a step that follows another one. A message counts more than all steps of a
+ * rank, and one through more switches counts more. */
 static uint32_t level_after(const struct schedule_builder *builder, const struct seen_step *before,
 			    size_t rank)
 {
@@ -290,7 +290,7 @@ static uint32_t twin_of(struct schedule_builder *builder, uint32_t *twins, uint3
 }
 
 /* If machines are nearly alike, a send of a representative may go to another class than a receiver
- * that waits for it. Such a receiver gets a twin of the send, which loads only its own end, and
+ * that waits for it. This receiver gets a twin of the send, which loads only its own end, and
  * waits for both. */
 static void add_twins(struct schedule_builder *builder)
 {

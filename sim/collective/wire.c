@@ -87,8 +87,8 @@ static void add_end(const struct communicator *comm, const struct leg *leg, doub
 /* Returns the number of real messages that one message stands for at the sender's end. */
 static double near_count(const struct communicator *comm, const struct plan *plan, size_t step)
 {
-	return plan->schedule->steps[step].twin ? 0
-						: comm->ranks[plan->wires[step]->way->from].count;
+	bool twin = plan->schedule->steps[step].twin;
+	return twin ? 0 : comm->ranks[plan->wires[step]->way->from].count;
 }
 
 /* Returns the number of real messages that one message stands for at the receiver's end. The sender
@@ -109,16 +109,15 @@ static double far_count(const struct communicator *comm, const struct operation 
 static void charge_for_all(const struct communicator *comm, const struct way *way,
 			   const struct leg *leg, double ratio, struct flow_spec *flow)
 {
-	const double counts[2] = {leg->flow_near_count, leg->flow_far_count};
 	flow->use_count = 0;
 	for (int far = 0; far < 2; far++) {
 		struct flow_spec end = {.size = flow->size};
 		add_end(comm, leg, ratio, far, &end);
 		for (size_t i = 0; i < end.use_count; i++)
-			flow_use_add(
-				flow, end.uses[i].resource,
-				end.uses[i].per_unit *
-					(counts[far] / comm->spec.copies[end.uses[i].resource]));
+			flow_use_add(flow, end.uses[i].resource,
+				     end.uses[i].per_unit *
+					     (leg->counts[far] /
+					      comm->spec.copies[end.uses[i].resource]));
 	}
 }
 
@@ -134,14 +133,13 @@ static void leg_prepare(const struct communicator *comm, const struct operation 
 	double sent = near_count(comm, operation->plan, step);
 	double received = far_count(comm, operation, step);
 	if (leg->flow_B == size_B && leg->flow_ratio == goodput_ratio &&
-	    leg->flow_cap_Bps == cap_Bps && leg->flow_far_count == received &&
-	    leg->flow_near_count == sent)
+	    leg->flow_cap_Bps == cap_Bps && leg->counts[0] == sent && leg->counts[1] == received)
 		return;
 	leg->flow_B = size_B;
 	leg->flow_ratio = goodput_ratio;
 	leg->flow_cap_Bps = cap_Bps;
-	leg->flow_near_count = sent;
-	leg->flow_far_count = received;
+	leg->counts[0] = sent;
+	leg->counts[1] = received;
 	*flow = (struct flow_spec){.size = size_B, .cap = cap_Bps};
 	if (leg->cap_Bps > 0 && (cap_Bps <= 0 || leg->cap_Bps < cap_Bps))
 		flow->cap = leg->cap_Bps;

@@ -28,7 +28,8 @@ struct leg {
 	double staged_count; /* intermediate copies, which delay its last slice */
 	bool leaves;         /* the sender's buffer is free only after this leg */
 	/* The flow of the last requested size and choice. */
-	double flow_B, flow_ratio, flow_cap_Bps, flow_near_count, flow_far_count;
+	double flow_B, flow_ratio, flow_cap_Bps;
+	double counts[2]; /* number of real messages at the sender's and receiver's end */
 	struct flow_spec flow;
 	double alone_Bps;
 };
