@@ -104,28 +104,12 @@ static double far_count(const struct communicator *comm, const struct operation 
 	return near_count(comm, plan, step);
 }
 
-/* One flow represents those of all machines equal to the sender's, and one resource represents all
- * equal ones. So each resource carries several of these flows. */
-static void charge_for_all(const struct communicator *comm, const struct way *way,
-			   const struct leg *leg, double ratio, struct flow_spec *flow)
-{
-	flow->use_count = 0;
-	for (int far = 0; far < 2; far++) {
-		struct flow_spec end = {.size = flow->size};
-		add_end(comm, leg, ratio, far, &end);
-		for (size_t i = 0; i < end.use_count; i++)
-			flow_use_add(flow, end.uses[i].resource,
-				     end.uses[i].per_unit *
-					     (leg->counts[far] /
-					      comm->spec.copies[end.uses[i].resource]));
-	}
-}
-
 /* Computes the flow of a step's message of size_B. */
 static void leg_prepare(const struct communicator *comm, const struct operation *operation,
 			size_t step, struct leg *leg, double size_B)
 {
 	const struct way *way = operation->plan->wires[step]->way;
+	const double *copies = comm->spec.fold ? comm->spec.copies : NULL;
 	struct flow_spec *flow = &leg->flow;
 	double goodput_ratio = operation->choice.goodput_ratio[way->class];
 	double cap_Bps = operation->choice.channel_cap_Bps[way->class];
@@ -143,24 +127,18 @@ static void leg_prepare(const struct communicator *comm, const struct operation 
 	*flow = (struct flow_spec){.size = size_B, .cap = cap_Bps};
 	if (leg->cap_Bps > 0 && (cap_Bps <= 0 || leg->cap_Bps < cap_Bps))
 		flow->cap = leg->cap_Bps;
-	for (size_t i = 0; i < leg->route_count; i++)
-		route_uses(comm->spec.fabric, leg->routes[i], 0, size_B, flow);
-	for (size_t i = 0; i < leg->host_count; i++)
-		flow_use_add(flow, host_dram(leg->hosts[i]), leg->dram_per_B[i]);
-	if (leg->core)
-		flow_use_add(flow, cpu_resource(leg->core), leg->core_spB);
-	for (size_t i = 0; i < flow->use_count; i++)
-		flow->uses[i].per_unit /= ratio;
 	leg->alone_Bps = flow_alone(comm->spec.fabric, flow);
-	if (!comm->spec.fold)
-		return;
-	for (int far = 0; far < 2 && way->meets != FOLD_INSIDE; far++) {
+	for (int far = 0; far < 2; far++) {
 		struct flow_spec end = {.size = size_B, .cap = flow->cap};
 		add_end(comm, leg, ratio, far, &end);
-		double alone_Bps = flow_alone(comm->spec.fabric, &end);
-		leg->alone_Bps = far ? fmin(leg->alone_Bps, alone_Bps) : alone_Bps;
+		leg->alone_Bps = fmin(leg->alone_Bps, flow_alone(comm->spec.fabric, &end));
+		/* One resource represents all equal ones, so each carries several messages. */
+		for (size_t i = 0; i < end.use_count; i++) {
+			int resource = end.uses[i].resource;
+			double count = copies ? leg->counts[far] / copies[resource] : 1;
+			flow_use_add(flow, resource, end.uses[i].per_unit * count);
+		}
 	}
-	charge_for_all(comm, way, leg, ratio, flow);
 }
 
 /* ---- ways and wires ---- */
@@ -237,8 +215,7 @@ void communicator_account(const struct communicator *comm)
 			const struct leg *leg = &way->legs[i];
 			for (size_t k = 0; k < leg->route_count; k++)
 				fabric_delivered(comm->spec.fabric, leg->routes[k],
-						 leg->far_routes[k] ? way->taken_B
-								    : way->delivered_B,
+						 way->delivered_B[leg->far_routes[k]],
 						 comm->spec.copies);
 		}
 	for (const struct socket *socket = comm->first_socket; socket; socket = socket->next)
@@ -312,8 +289,8 @@ static void check_message(const struct communicator *comm, const struct message_
 	/* A switch that adds or multiplies messages carries fewer bytes than it delivers. */
 	double carried_ratio = fmax(1, message->operation->choice.goodput_ratio[way->class]);
 	double size_B = message->size_B / carried_ratio;
-	way->delivered_B += size_B * near_count(comm, message->operation->plan, message->step);
-	way->taken_B += size_B * far_count(comm, message->operation, message->step);
+	way->delivered_B[0] += size_B * near_count(comm, message->operation->plan, message->step);
+	way->delivered_B[1] += size_B * far_count(comm, message->operation, message->step);
 	double taken_s = s_from_ps(engine_now_ps(comm->spec.engine) - message->started_ps);
 	double least_s = message->size_B * way->least_spB;
 	if (message->operation->merged_latency_ps == 0)

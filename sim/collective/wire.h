@@ -35,10 +35,9 @@ struct leg {
 };
 
 struct way {
-	struct way *before; /* previous way of the communicator, in the order of creation */
-	double delivered_B; /* total bytes delivered by the sender and those equal to it */
-	double taken_B;     /* and total bytes that arrive at the receiver and those equal to it */
-	size_t from, to;    /* simulated ranks */
+	struct way *before;    /* previous way of the communicator, in the order of creation */
+	double delivered_B[2]; /* total bytes at the sender's and receiver's end */
+	size_t from, to;       /* simulated ranks */
 	/* level where the represented ranks meet; FOLD_INSIDE: all of them meet there */
 	enum fold_level meets;
 	enum hop_class class;

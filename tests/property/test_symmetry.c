@@ -366,9 +366,9 @@ static void double_tree_has_no_equal_machines(void)
 	CHECK(try(&d) == 0);
 }
 
-/* Of 128 machines, the odd ones are leaves of the first tree. In the second tree they have heights
- * 1 to 6, or are the root. With the even ones, where it is the other way round, these are 14
- * classes. The times are still equal. */
+/* Half of the 128 machines, the odd ones, are leaves of the first tree. In the second tree they
+ * have heights 1 to 6, or are the root. With the even ones, where it is the other way round, these
+ * are 14 classes. The times are still equal. */
 static void nearly_alike_machines_of_a_double_tree_have_its_heights(void)
 {
 	struct draw d = star;
