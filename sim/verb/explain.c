@@ -84,7 +84,7 @@ static void write_table(FILE *out, const void *ctx)
 			"(case.symmetry)\n",
 			e->fold->machine_count, e->fold->class_count,
 			e->fold->class_count == 1 ? "" : "es",
-			e->fold->near ? ", with merged rounds of rings" : "");
+			e->fold->near ? ", as they are nearly alike" : "");
 	if (e->not_folded)
 		fprintf(out, "\nall machines are simulated: %s (case.symmetry)\n", e->not_folded);
 }
