@@ -380,7 +380,7 @@ static bool done(struct importing *importing, struct imported *imported)
 		said = arena_printf(importing->arena, "%s\n%zu skipped: %s (%s:%d)", said,
 				    skip->count, skip->why, skip->path, skip->line);
 	}
-	*imported = (struct imported){write_log, importing, said};
+	*imported = (struct imported){.write = write_log, .ctx = importing, .said = said};
 	return true;
 }
 

@@ -130,6 +130,11 @@ static void settle_near(struct arena *scratch, struct fold *fold)
 	double *leaves = ARENA_ARRAY(scratch, fold->leaf_count, double);
 	double *pods = ARENA_ARRAY(scratch, fold->pod_count, double);
 	pick(scratch, fold->colours, fold->machine_count, NULL, fold->like, fold->count_of);
+	if (fold->by_level) { /* all representatives are below the first leaf (cabling_leaf) */
+		fold->leaf_count_of[0] = (uint32_t)fold->leaf_count;
+		fold->pod_count_of[0] = (uint32_t)fold->pod_count;
+		return;
+	}
 	for (size_t m = 0; m < fold->machine_count; m++) {
 		double share = (double)fold->count_of[m] / (double)fold->machine_count;
 		leaves[fold->leaf_of[m]] += share * (double)fold->leaf_count;
@@ -376,7 +381,10 @@ struct fold *fold_part(struct arena *arena, const struct fold *fold, const size_
 	uint32_t *machine_of = ARENA_ARRAY(arena, count, uint32_t);
 	uint32_t *first_rank = ARENA_ARRAY(arena, count + 1, uint32_t);
 	uint32_t *whole = ARENA_ARRAY(arena, count, uint32_t);
-	*part = (struct fold){.rank_count = count, .near = fold->near, .algorithms = UINT64_MAX};
+	*part = (struct fold){.rank_count = count,
+			      .near = fold->near,
+			      .by_level = fold->by_level,
+			      .algorithms = UINT64_MAX};
 	part->machine_of = machine_of;
 	part->first_rank = first_rank;
 	part->machine_count = part_machines(part, fold, members, machine_of, first_rank, whole);

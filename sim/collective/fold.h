@@ -45,9 +45,12 @@ struct fold {
 	size_t class_count;      /* number of simulated machines */
 	size_t simulated_count;  /* number of simulated ranks */
 	uint32_t *rank_of;       /* by simulated rank */
-	/* Machines are alike at any place below leaves. Then rounds of long rings are merged, and
-	 * results are approximate. */
+	/* Results are approximate: machines are alike at any place below leaves, rounds of long
+	 * rings are merged, and by_level may be set. */
 	bool near;
+	/* Machines are alike that do the same steps after as many others, whatever their peers
+	 * are. A machine of a double tree is alike to those of its heights in the two trees. */
+	bool by_level;
 	/* set of algorithms for whose schedules the classes are valid, as bits */
 	uint64_t algorithms;
 	/* Used while searching for classes, by machine and by rank; otherwise NULL. */

@@ -58,6 +58,9 @@ struct plan {
 	uint32_t *first_first, *first_steps; /* by rank: the steps that its start allows */
 	uint32_t *rank_steps_count;
 	struct wire **wires; /* by step; NULL: not a send */
+	/* By send: how many such messages its receiver gets. Only for machines that are nearly
+	 * alike (fold->near), whose peers may be of different classes; otherwise NULL. */
+	uint32_t *received;
 	struct execution *free;
 };
 

@@ -55,6 +55,7 @@ double collective_bus_ratio(enum collective collective, size_t rank_count)
 struct seen_step {
 	uint64_t label;
 	uint32_t rank;
+	uint32_t level; /* steps that come before it, one after the other */
 };
 
 struct schedule_builder {
@@ -63,6 +64,7 @@ struct schedule_builder {
 	VEC(struct schedule_step) steps;
 	VEC(uint32_t) after;
 	const struct fold *fold; /* NULL: not folded */
+	bool merges;             /* schedule_merge was called */
 	/* Used only while classes are searched. The id of a step is its index in `seen`. */
 	VEC(struct seen_step) seen;
 	/* Used after that. The id of a step contains its rank and its number at that rank. So the
@@ -124,6 +126,7 @@ bool schedule_is_folded(const struct schedule_builder *builder)
 void schedule_merge(struct schedule_builder *builder, double round_count)
 {
 	builder->schedule.merged_count = round_count;
+	builder->merges = true;
 }
 
 static uint32_t folded_rank(const struct schedule_builder *builder, uint32_t step)
@@ -136,21 +139,37 @@ static uint32_t folded_number(const struct schedule_builder *builder, uint32_t s
 	return step & (uint32_t)(((uint64_t)1 << builder->number_bits) - 1);
 }
 
-/* Mixes the colour of another rank, as seen from a rank, into a label. */
+/* Mixes into a label where another rank is, as seen from a rank. */
 static uint64_t look(const struct schedule_builder *builder, uint64_t label, size_t rank,
 		     size_t other)
 {
 	const struct fold *fold = builder->fold;
 	uint32_t own = fold->machine_of[rank], machine = fold->machine_of[other];
-	label = fold_mix(label, fold->colours[machine]);
-	return fold_mix(label, (other - fold->first_rank[machine]) * 4 +
-				       fold_distance(fold, own, machine));
+	uint64_t level = fold->by_level && !builder->merges ? fold_level(fold, own, machine)
+							    : fold_distance(fold, own, machine);
+	if (!fold->by_level)
+		label = fold_mix(label, fold->colours[machine]);
+	return fold_mix(label, (other - fold->first_rank[machine]) * 4 + level);
+}
+
+/* Returns the level of a step that follows another one. A message counts more than all steps of a
+ * rank, and one through more switches counts more. */
+static uint32_t level_after(const struct schedule_builder *builder, const struct seen_step *before,
+			    size_t rank)
+{
+	static const uint32_t of_way[] = {1 << 8, 1 << 16, 2 << 16, 3 << 16};
+	const uint32_t *machine_of = builder->fold->machine_of;
+	if (before->rank == rank)
+		return before->level + 1;
+	return before->level +
+	       of_way[fold_level(builder->fold, machine_of[before->rank], machine_of[rank])];
 }
 
 static uint32_t see(struct schedule_builder *builder, const struct schedule_step *step,
 		    const uint32_t *after, size_t after_count)
 {
 	uint64_t *signature = &builder->fold->signatures[step->rank], size, label;
+	uint32_t level = 0;
 	memcpy(&size, &builder->schedule.chunk_B[step->chunk], sizeof size);
 	label = fold_mix(size, (uint64_t)step->kind << 16 | step->channel);
 	if (step->kind == STEP_SEND)
@@ -160,11 +179,14 @@ static uint32_t see(struct schedule_builder *builder, const struct schedule_step
 		if (before == NO_STEP)
 			continue;
 		const struct seen_step *seen = &builder->seen.items[before];
-		label = fold_mix(look(builder, label, step->rank, seen->rank), seen->label);
+		label = fold_mix(look(builder, label, step->rank, seen->rank),
+				 builder->fold->by_level ? seen->level : seen->label);
+		uint32_t follows = level_after(builder, seen, step->rank);
+		level = follows > level ? follows : level;
 	}
 	*signature = fold_mix(*signature, label);
 	FW_ASSERT(builder->seen.count < NO_STEP);
-	*VEC_PUSH(builder->arena, &builder->seen) = (struct seen_step){label, step->rank};
+	*VEC_PUSH(builder->arena, &builder->seen) = (struct seen_step){label, step->rank, level};
 	return (uint32_t)builder->seen.count - 1;
 }
 
@@ -247,6 +269,56 @@ static void find_steps(struct schedule_builder *builder)
 			builder->schedule.loops = builder->loops.items;
 }
 
+/* Returns the twin of a send to that rank. twins holds the last twin of each step, or 0; until all
+ * twins are there, the source of a twin is the twin before it. */
+static uint32_t twin_of(struct schedule_builder *builder, uint32_t *twins, uint32_t send,
+			uint32_t rank)
+{
+	uint32_t peer = builder->fold->rank_of[rank], twin = twins[send];
+	while (twin && builder->steps.items[twin].peer != peer)
+		twin = builder->steps.items[twin].source;
+	if (twin)
+		return twin;
+	struct schedule_step step = builder->steps.items[send];
+	step.twin = true;
+	step.peer = peer;
+	step.source = twins[send];
+	twins[send] = (uint32_t)builder->steps.count;
+	*VEC_PUSH(builder->arena, &builder->steps) = step;
+	*VEC_PUSH(builder->arena, &builder->loops) = (struct schedule_loop){0};
+	return twins[send];
+}
+
+/* If machines are nearly alike, a send of a representative may go to another class than a receiver
+ * that waits for it. This receiver gets a twin of the send, which loads only its own end, and
+ * waits for both. */
+static void add_twins(struct schedule_builder *builder)
+{
+	struct arena *scratch = arena_new();
+	size_t count = builder->steps.count;
+	uint32_t *twins = ARENA_ARRAY(scratch, count + 1, uint32_t);
+	for (size_t i = 0; i < count; i++) {
+		struct schedule_step step = builder->steps.items[i];
+		if (step.source == NO_STEP || builder->loops.items[i].rounds > 0 ||
+		    fold_stand_in(builder->fold, builder->steps.items[step.source].peer) ==
+			    step.rank)
+			continue;
+		uint32_t first = (uint32_t)builder->after.count;
+		for (uint32_t k = 0; k < step.after_count; k++) {
+			uint32_t before = builder->after.items[step.after_first + k];
+			*VEC_PUSH(builder->arena, &builder->after) = before;
+		}
+		*VEC_PUSH(builder->arena, &builder->after) = step.source;
+		step.source = twin_of(builder, twins, step.source, step.rank);
+		step.after_first = first;
+		step.after_count++;
+		builder->steps.items[i] = step;
+	}
+	for (size_t i = count; i < builder->steps.count; i++)
+		builder->steps.items[i].source = NO_STEP;
+	arena_free(scratch);
+}
+
 /* ---- steps ---- */
 
 static uint32_t add(struct schedule_builder *builder, struct schedule_step step,
@@ -322,6 +394,8 @@ const struct schedule *schedule_finish(struct schedule_builder *builder)
 {
 	if (builder->fold && !builder->fold->signatures)
 		find_steps(builder);
+	if (builder->fold && !builder->fold->signatures && builder->fold->near)
+		add_twins(builder);
 	builder->schedule.steps = builder->steps.items;
 	builder->schedule.step_count = builder->steps.count;
 	builder->schedule.after = builder->after.items;

@@ -60,6 +60,7 @@ struct schedule_loop {
 
 struct schedule_step {
 	uint8_t kind; /* enum step_kind */
+	bool twin;    /* a send that uses nothing at the sender; see schedule.c */
 	uint16_t channel;
 	uint32_t rank;
 	uint32_t peer; /* sends only: the receiver */

@@ -68,64 +68,77 @@ static bool loses_all(const struct way *way)
 	return false;
 }
 
-/* Returns the bandwidth that one end offers the flow without competitors. */
-static double end_alone_Bps(const struct communicator *comm, const struct leg *leg, double ratio,
-			    bool far)
+/* Adds what the flow uses at one end. */
+static void add_end(const struct communicator *comm, const struct leg *leg, double ratio, bool far,
+		    struct flow_spec *flow)
 {
-	struct flow_spec flow = {.size = leg->flow.size, .cap = leg->flow.cap};
 	for (size_t i = 0; i < leg->route_count; i++)
 		if (leg->far_routes[i] == far)
-			route_uses(comm->spec.fabric, leg->routes[i], 0, flow.size, &flow);
+			route_uses(comm->spec.fabric, leg->routes[i], 0, flow->size, flow);
 	for (size_t i = 0; i < leg->host_count; i++)
 		if (leg->far_hosts[i] == far)
-			flow_use_add(&flow, host_dram(leg->hosts[i]), leg->dram_per_B[i]);
-	for (size_t i = 0; i < flow.use_count; i++)
-		flow.uses[i].per_unit /= ratio;
-	return flow_alone(comm->spec.fabric, &flow);
+			flow_use_add(flow, host_dram(leg->hosts[i]), leg->dram_per_B[i]);
+	if (leg->core && !far)
+		flow_use_add(flow, cpu_resource(leg->core), leg->core_spB);
+	for (size_t i = 0; i < flow->use_count; i++)
+		flow->uses[i].per_unit /= ratio;
 }
 
-/* One flow represents those of all machines equal to the sender's, and one resource represents all
- * equal ones. So each resource carries several of these flows. */
-static void charge_for_all(const struct communicator *comm, const struct way *way,
-			   struct flow_spec *flow)
+/* Returns the number of real messages that one message stands for at the sender's end. */
+static double near_count(const struct communicator *comm, const struct plan *plan, size_t step)
 {
-	const double *copies = comm->spec.copies;
-	for (size_t i = 0; i < flow->use_count; i++) {
-		double count = copies[flow->uses[i].resource];
-		flow->uses[i].per_unit *= comm->ranks[way->from].count / count;
-	}
+	bool twin = plan->schedule->steps[step].twin;
+	return twin ? 0 : comm->ranks[plan->wires[step]->way->from].count;
 }
 
-/* Computes the flow of a message of size_B. */
-static void leg_prepare(const struct communicator *comm, const struct way *way, struct leg *leg,
-			double size_B, double goodput_ratio, double cap_Bps)
+/* Returns the number of real messages that one message stands for at the receiver's end. The sender
+ * may stand for machines that send to several classes, and the receiver for machines that receive
+ * from several. */
+static double far_count(const struct communicator *comm, const struct operation *operation,
+			size_t step)
 {
+	const struct plan *plan = operation->plan;
+	const struct way *way = plan->wires[step]->way;
+	if (plan->received && way->meets != FOLD_INSIDE)
+		return plan->received[step] * comm->ranks[way->to].count;
+	return near_count(comm, plan, step);
+}
+
+/* Computes the flow of a step's message of size_B. */
+static void leg_prepare(const struct communicator *comm, const struct operation *operation,
+			size_t step, struct leg *leg, double size_B)
+{
+	const struct way *way = operation->plan->wires[step]->way;
+	const double *copies = comm->spec.fold ? comm->spec.copies : NULL;
 	struct flow_spec *flow = &leg->flow;
+	double goodput_ratio = operation->choice.goodput_ratio[way->class];
+	double cap_Bps = operation->choice.channel_cap_Bps[way->class];
 	double ratio = goodput_ratio * leg->rate_ratio;
+	double sent = near_count(comm, operation->plan, step);
+	double received = far_count(comm, operation, step);
 	if (leg->flow_B == size_B && leg->flow_ratio == goodput_ratio &&
-	    leg->flow_cap_Bps == cap_Bps)
+	    leg->flow_cap_Bps == cap_Bps && leg->counts[0] == sent && leg->counts[1] == received)
 		return;
 	leg->flow_B = size_B;
 	leg->flow_ratio = goodput_ratio;
 	leg->flow_cap_Bps = cap_Bps;
+	leg->counts[0] = sent;
+	leg->counts[1] = received;
 	*flow = (struct flow_spec){.size = size_B, .cap = cap_Bps};
 	if (leg->cap_Bps > 0 && (cap_Bps <= 0 || leg->cap_Bps < cap_Bps))
 		flow->cap = leg->cap_Bps;
-	for (size_t i = 0; i < leg->route_count; i++)
-		route_uses(comm->spec.fabric, leg->routes[i], 0, size_B, flow);
-	for (size_t i = 0; i < leg->host_count; i++)
-		flow_use_add(flow, host_dram(leg->hosts[i]), leg->dram_per_B[i]);
-	if (leg->core)
-		flow_use_add(flow, cpu_resource(leg->core), leg->core_spB);
-	for (size_t i = 0; i < flow->use_count; i++)
-		flow->uses[i].per_unit /= ratio;
 	leg->alone_Bps = flow_alone(comm->spec.fabric, flow);
-	if (!comm->spec.fold)
-		return;
-	if (way->meets != FOLD_INSIDE)
-		leg->alone_Bps = fmin(end_alone_Bps(comm, leg, ratio, false),
-				      end_alone_Bps(comm, leg, ratio, true));
-	charge_for_all(comm, way, flow);
+	for (int far = 0; far < 2; far++) {
+		struct flow_spec end = {.size = size_B, .cap = flow->cap};
+		add_end(comm, leg, ratio, far, &end);
+		leg->alone_Bps = fmin(leg->alone_Bps, flow_alone(comm->spec.fabric, &end));
+		/* One resource represents all equal ones, so each carries several messages. */
+		for (size_t i = 0; i < end.use_count; i++) {
+			int resource = end.uses[i].resource;
+			double count = copies ? leg->counts[far] / copies[resource] : 1;
+			flow_use_add(flow, resource, end.uses[i].per_unit * count);
+		}
+	}
 }
 
 /* ---- ways and wires ---- */
@@ -198,11 +211,13 @@ struct way *way_find(struct communicator *comm, size_t from, size_t to)
 void communicator_account(const struct communicator *comm)
 {
 	for (const struct way *way = comm->last_way; way; way = way->before)
-		for (size_t i = 0; i < way->leg_count; i++)
-			for (size_t k = 0; k < way->legs[i].route_count; k++)
-				fabric_delivered(comm->spec.fabric, way->legs[i].routes[k],
-						 way->delivered_B * comm->ranks[way->from].count,
+		for (size_t i = 0; i < way->leg_count; i++) {
+			const struct leg *leg = &way->legs[i];
+			for (size_t k = 0; k < leg->route_count; k++)
+				fabric_delivered(comm->spec.fabric, leg->routes[k],
+						 way->delivered_B[leg->far_routes[k]],
 						 comm->spec.copies);
+		}
 	for (const struct socket *socket = comm->first_socket; socket; socket = socket->next)
 		connection_account(socket->connection, comm->spec.fabric);
 }
@@ -273,7 +288,9 @@ static void check_message(const struct communicator *comm, const struct message_
 	struct way *way = message->wire->way;
 	/* A switch that adds or multiplies messages carries fewer bytes than it delivers. */
 	double carried_ratio = fmax(1, message->operation->choice.goodput_ratio[way->class]);
-	way->delivered_B += message->size_B / carried_ratio;
+	double size_B = message->size_B / carried_ratio;
+	way->delivered_B[0] += size_B * near_count(comm, message->operation->plan, message->step);
+	way->delivered_B[1] += size_B * far_count(comm, message->operation, message->step);
 	double taken_s = s_from_ps(engine_now_ps(comm->spec.engine) - message->started_ps);
 	double least_s = message->size_B * way->least_spB;
 	if (message->operation->merged_latency_ps == 0)
@@ -296,7 +313,8 @@ static void delivered(void *ctx, uint64_t arg)
 		executor_head_over(comm, operation, step);
 	comm->ranks[message->wire->way->to].last_B =
 		message->size_B / operation->train_count / operation->plan->schedule->merged_count;
-	comm->counters.delivered_B += message->size_B * comm->ranks[message->wire->way->from].count;
+	comm->counters.delivered_B +=
+		message->size_B * near_count(comm, operation->plan, message->step);
 	operation->delivered_B += message->size_B;
 	operation->deliveries_count++;
 	struct wire *wire = message->wire;
@@ -341,9 +359,7 @@ int64_t wire_merged_latency_ps(const struct communicator *comm, const struct ope
 		struct way *way = operation->plan->wires[s]->way;
 		double size_B = schedule->chunk_B[step->chunk] * operation->scale_ratio;
 		for (size_t i = 0; i < way->leg_count; i++)
-			leg_prepare(comm, way, &way->legs[i], size_B,
-				    operation->choice.goodput_ratio[way->class],
-				    operation->choice.channel_cap_Bps[way->class]);
+			leg_prepare(comm, operation, s, &way->legs[i], size_B);
 		sum_ps += comm->ranks[step->rank].count *
 			  (double)way_latency_ps(comm, operation, way,
 						 size_B / schedule->merged_count);
@@ -461,9 +477,7 @@ static void leg_start(struct communicator *comm, struct message_state *message, 
 {
 	const struct way *way = message->wire->way;
 	struct leg *leg = &message->wire->way->legs[index];
-	const struct collective_choice *choice = &message->operation->choice;
-	leg_prepare(comm, way, leg, message->size_B, choice->goodput_ratio[way->class],
-		    choice->channel_cap_Bps[way->class]);
+	leg_prepare(comm, message->operation, message->step, leg, message->size_B);
 	struct flow_spec *flow = &leg->flow, slowed;
 	double ratio = comm->library->memory_traffic_ratio > 0
 			       ? slowed_ratio(comm, way, leg->alone_Bps)
@@ -547,7 +561,7 @@ struct message_state *wire_send(struct communicator *comm, struct operation *ope
 	message->size_B = schedule->chunk_B[schedule->steps[step].chunk] * operation->scale_ratio;
 	operation->sends_count++;
 	operation->sent_B += message->size_B;
-	double count = comm->ranks[wire->way->from].count;
+	double count = near_count(comm, operation->plan, step);
 	comm->counters.sends_count += (uint64_t)count;
 	comm->counters.sent_B += message->size_B * count;
 	if (wire->way->class == HOP_NET)

@@ -29,14 +29,15 @@ struct leg {
 	bool leaves;         /* the sender's buffer is free only after this leg */
 	/* The flow of the last requested size and choice. */
 	double flow_B, flow_ratio, flow_cap_Bps;
+	double counts[2]; /* number of real messages at the sender's and receiver's end */
 	struct flow_spec flow;
 	double alone_Bps;
 };
 
 struct way {
-	struct way *before; /* previous way of the communicator, in the order of creation */
-	double delivered_B; /* total bytes delivered */
-	size_t from, to;    /* simulated ranks */
+	struct way *before;    /* previous way of the communicator, in the order of creation */
+	double delivered_B[2]; /* total bytes at the sender's and receiver's end */
+	size_t from, to;       /* simulated ranks */
 	/* level where the represented ranks meet; FOLD_INSIDE: all of them meet there */
 	enum fold_level meets;
 	enum hop_class class;

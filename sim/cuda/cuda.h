@@ -44,8 +44,9 @@ enum call_kind {                  /* one row each in cuda_call_kinds.def, in thi
 		 CALL_ALL_GATHER,
 		 CALL_REDUCE_SCATTER,
 		 CALL_ALL_TO_ALL,
-		 CALL_SEND,    /* sends payload_B to the job's GPU `peer` */
-		 CALL_RECEIVE, /* receives payload_B from the job's GPU `peer` */
+		 CALL_BROADCAST, /* from the first GPU of the communicator */
+		 CALL_SEND,      /* sends payload_B to the job's GPU `peer` */
+		 CALL_RECEIVE,   /* receives payload_B from the job's GPU `peer` */
 		 CALL_KIND_COUNT,
 };
 const char *call_kind_name(enum call_kind kind); /* "cudaLaunchKernel" ... */

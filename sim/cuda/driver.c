@@ -424,6 +424,7 @@ static void call_op(struct call_state *state, struct gpu_op *op)
 	case CALL_ALL_GATHER:
 	case CALL_REDUCE_SCATTER:
 	case CALL_ALL_TO_ALL:
+	case CALL_BROADCAST:
 	case CALL_SEND:
 	case CALL_RECEIVE:
 		op->kind = GPU_OP_PEERS;

@@ -82,6 +82,6 @@ bool reading_done(struct reading *reading, const char *records, struct imported 
 					reading->used_count, reading->skipped_count);
 	for (size_t i = 0; i < reading->notes.count; i++)
 		said = arena_printf(reading->arena, "%s\n%s", said, reading->notes.items[i]);
-	*imported = (struct imported){write_lines, reading, said};
+	*imported = (struct imported){.write = write_lines, .ctx = reading, .said = said};
 	return true;
 }

@@ -188,7 +188,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->error_ratio = draws->error.ratio;
 	p->error_freedom_count = draws->error.freedom_count;
 	p->transport = scenario_transport(scenario);
-	p->evidence = scenario_distance_words(arena, scenario);
+	p->evidence = scenario_distance_words(arena, scenario, point->failed ? 0 : point->step_s);
 	p->speedup = p->training_s = (struct estimate){NAN, NAN, NAN};
 	p->communication_s = NAN;
 	p->communication_s = NAN;

@@ -19,6 +19,7 @@ enum call_class classify_forwarded(const struct runtime_params *params,
 	case CALL_ALL_GATHER:
 	case CALL_REDUCE_SCATTER:
 	case CALL_ALL_TO_ALL:
+	case CALL_BROADCAST:
 	case CALL_SEND:
 	case CALL_RECEIVE:
 		return CLASS_ASYNC;

@@ -31,6 +31,20 @@ static const char *file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Finds what each rank of the job plays. Returns false after an error. */
+static bool read_ranks(struct case_reader *c, struct origin said, struct recorded_program *program)
+{
+	struct reader *reader = &c->reader;
+	size_t count = (size_t)c->params->gpus_count;
+	program->job = recorded_job_new(reader->arena, reader->diag, said, program->calls, count);
+	program->steps = ARENA_ARRAY(reader->arena, count, struct replay_step);
+	for (size_t i = 0; program->job && i < count; i++)
+		if (!replay_step_like(reader->diag, said, program->job->ranks[i], &program->step,
+				      &program->steps[i]))
+			return false;
+	return program->job != NULL;
+}
+
 void case_read_calls(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
@@ -60,12 +74,9 @@ void case_read_calls(struct case_reader *c)
 						case_file_path(c, said, c->params->calls));
 	network->name = file_name(c->params->calls);
 	c->calls_network = network;
-	if (program->calls && recorded_calls_peers(program->calls) && !case_has_ranks(c))
-		diag_error(reader->diag, said,
-			   "case.calls: the recording calls ncclAllReduce, so each rank needs a "
-			   "GPU (write case.gpus, or --gpus)");
 	if (program->calls &&
-	    replay_step_find(reader->diag, said, program->calls, params, &program->step))
+	    replay_step_find(reader->diag, said, program->calls, params, &program->step) &&
+	    (!case_has_ranks(c) || read_ranks(c, said, program)))
 		c->recorded = program;
 }
 

@@ -103,16 +103,48 @@ static const char *measured_words(struct arena *arena, const struct scenario *sc
 			    words_of(d[PART_OWN], PART_OWN));
 }
 
-const char *scenario_distance_words(struct arena *arena, const struct scenario *scenario)
+static bool is_timed(const struct recorded_calls *recorded)
 {
-	const char *words = measured_words(arena, scenario);
-	const struct recorded_program *program = scenario->jobs[0].recorded;
-	if (!program || program->calls->thread_count < 2 || program->calls->release_count > 0)
+	for (size_t i = 0; i < recorded->call_count; i++)
+		if (recorded->calls[i].gpu_start_s >= 0)
+			return true;
+	return false;
+}
+
+/* Compares the step with the recorded one, whose time is the mean of all ranks. */
+static const char *recorded_words(struct arena *arena, const struct recorded_program *program,
+				  double step_s)
+{
+	size_t count = program->job ? program->job->rank_count : 1;
+	const struct replay_step *steps = program->job ? program->steps : &program->step;
+	double recorded_s = 0;
+	for (size_t i = 0; i < count; i++)
+		recorded_s += (steps[i].end_s - steps[i].start_s) / (double)count;
+	if (!(recorded_s > 0) || !is_timed(program->calls))
+		return "the recording does not say when the GPU worked, so it has no step time";
+	bool alone = !program->job && recorded_calls_peers(program->calls);
+	const char *words = arena_printf(
+		arena, "the recorded step took %s, so the simulated one differs by %+.1f %%%s",
+		quantity_format(arena, QUANTITY_TIME, recorded_s), 100 * (step_s / recorded_s - 1),
+		alone ? " (only the computation is simulated: collectives take their recorded "
+			"time, unless case.gpus is given)"
+		      : "");
+	if (program->calls->thread_count < 2 || program->calls->release_count > 0)
 		return words;
 	return arena_printf(arena,
 			    "%s; the recording has %u threads and does not state which ones wait "
 			    "for each other, so this follows from the gaps between their calls",
 			    words, (unsigned)program->calls->thread_count);
+}
+
+const char *scenario_distance_words(struct arena *arena, const struct scenario *scenario,
+				    double step_s)
+{
+	const char *words = measured_words(arena, scenario);
+	const struct recorded_program *program = scenario->jobs[0].recorded;
+	if (!program || !(step_s > 0))
+		return words;
+	return arena_printf(arena, "%s; %s", words, recorded_words(arena, program, step_s));
 }
 
 /* ---- reading ---- */

@@ -288,8 +288,9 @@ static bool fill_programs(struct case_reader *c, struct job_entry *entry)
 	if (entry->recorded && !recorded_calls_peers(entry->recorded->calls))
 		return diag_error(
 			c->reader.diag, case_said(c, "case.calls"),
-			"case.calls: the recording contains no ncclAllReduce, so its ranks would "
-			"not communicate (leave case.gpus out, or record a rank of a job)");
+			"case.calls: the recording contains no collective whose size is known, so "
+			"its ranks would not communicate (leave case.gpus out, or record a rank "
+			"of a job)");
 	if (stages > 1 && !pipeline_cut(c->reader.arena, entry->network, stages, cuts))
 		return diag_error(
 			c->reader.diag, case_said(c, "case.stages"),

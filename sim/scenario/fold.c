@@ -10,8 +10,11 @@
 /* AUTO_LEAST, PLAN_LEAST: smallest number of GPUs that SYMMETRY_AUTO folds. COSTLY_MOST: largest
  * number of ranks for algorithms without a `folds` function, whose schedules must all be built to
  * find the classes. ALIKE_LEAST: a class must have at least this many machines on average.
- * NEAR_MORE: with SYMMETRY_AUTO, plans on more machines are folded with any place below leaves. */
-enum { AUTO_LEAST = 1024, PLAN_LEAST = 64, COSTLY_MOST = 512, ALIKE_LEAST = 2, NEAR_MORE = 32 };
+ * NEAR_MORE: with SYMMETRY_AUTO, plans on more machines are folded with any place below leaves, and
+ * so are other jobs on at least NEAR_LEAST machines if they use double trees, which have no
+ * symmetry. */
+enum { AUTO_LEAST = 1024, PLAN_LEAST = 64, COSTLY_MOST = 512, ALIKE_LEAST = 2 };
+enum { NEAR_MORE = 32, NEAR_LEAST = 128 };
 enum { ELEMENT_MOST_B = 8 }; /* bytes of a gradient's element */
 
 bool fold_is_wanted(const struct case_params *params, size_t job_count, size_t gpus_wanted,
@@ -161,6 +164,16 @@ bool fold_can_build(const struct repertoire *repertoire, size_t rank_count)
 	return true;
 }
 
+/* Lets machines be alike that are so only nearly. A straggler, or machines of several kinds, can
+ * only be followed by exact classes. */
+static void be_near(struct fold *fold)
+{
+	fold->near = fold->by_level = true;
+	for (size_t m = 0; m < fold->machine_count; m++)
+		if (fold->kind_of[m] != fold->kind_of[0])
+			fold->by_level = false;
+}
+
 static bool find_classes(struct arena *arena, const struct scenario *scenario,
 			 struct system *system, struct arena *scratch, struct fold *fold)
 {
@@ -169,6 +182,10 @@ static bool find_classes(struct arena *arena, const struct scenario *scenario,
 	if (!comm)
 		return false;
 	plays_all(scenario, comm, &repertoire);
+	for (size_t i = 0; i < repertoire.count; i++)
+		if (repertoire.uses[i].algorithm->paired && fold->machine_count >= NEAR_LEAST &&
+		    scenario->params->symmetry == SYMMETRY_AUTO)
+			be_near(fold);
 	const struct fold_search search = {
 		.uses = repertoire.uses,
 		.use_count = repertoire.count,
@@ -197,8 +214,9 @@ struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
 	bool found = false;
 	*fold = *by_kind;
 	mark_straggler(arena, scenario, fold);
-	fold->near = scenario->jobs[0].plan && fold->machine_count > NEAR_MORE &&
-		     scenario->params->symmetry == SYMMETRY_AUTO;
+	if (scenario->jobs[0].plan && fold->machine_count > NEAR_MORE &&
+	    scenario->params->symmetry == SYMMETRY_AUTO)
+		be_near(fold);
 	*why = why_not(scenario);
 	if (!*why) {
 		system_build(&system, scratch, scenario, NULL);

@@ -37,7 +37,7 @@ struct case_params {
 	bool gpu_profiles;          /* false: no profile of a GPU or of its generation applies */
 	const char *gpu_profiles_without;
 	const char *program, *server, *gpu;
-	double batch_count, sequence_count, fraction_ratio, copies_count;
+	double batch_count, sequence_count, fraction_ratio, copies_count, tensor_count;
 	double steps_warmup_count, steps_count;
 	/* Greater than 0: the case is one job on that many GPUs of the topology, taken machine
 	 * by machine. */
@@ -122,7 +122,8 @@ struct topology {
 struct recorded_program {
 	const struct recorded_calls *calls;
 	const struct calls_params *params;
-	struct replay_step step;
+	const struct recorded_job *job;  /* NULL: the program is played on one GPU */
+	struct replay_step step, *steps; /* of one GPU; by rank of the job */
 };
 
 /* How the jobs of a case are simulated. */
@@ -184,6 +185,8 @@ struct service_entry {
 	struct request_list list; /* read from a file; empty: requests are drawn */
 	const struct network *network;
 	const struct network *one_token; /* NULL: the network generates no tokens */
+	/* The part of one_token on each GPU of a replica; NULL: a replica has one GPU. */
+	const struct shard *shard;
 };
 
 /* Kinds of cases. Each kind has a model error of its own. */
@@ -321,8 +324,10 @@ struct model_error case_error_at(const struct cfg_node *file, enum case_kind kin
 /* Returns true if the case has a part of its own besides that of one GPU. */
 bool case_kind_has_parts(enum case_kind kind);
 const char *distance_name(enum distance distance); /* "new machine" */
-/* Returns a sentence without its full stop that says what was measured on such systems. */
-const char *scenario_distance_words(struct arena *arena, const struct scenario *scenario);
+/* Returns a sentence without its full stop that says what was measured on such systems. The step
+ * time is compared with that of a recording. */
+const char *scenario_distance_words(struct arena *arena, const struct scenario *scenario,
+				    double step_s);
 /* Combines independent errors; the degrees of freedom follow Welch and Satterthwaite. */
 struct model_error model_error_sum(struct model_error a, struct model_error b);
 

@@ -76,6 +76,12 @@ void cabling_trunk(struct cabling *cabling, const char *a, const char *b, double
 		   double further_s);
 /* Returns true if at least one place from first to end - 1 exists in a folded topology. */
 bool cabling_has(const struct cabling *cabling, size_t first, size_t end);
+/* Returns the leaf to which places below a leaf are connected: with fold->by_level the first one,
+ * which then has the machines of all leaves. */
+static inline size_t cabling_leaf(const struct cabling *cabling, size_t leaf)
+{
+	return cabling->fold && cabling->fold->by_level ? 0 : leaf;
+}
 /* Declare that the last trunk added belongs to a leaf or a pod. With a fold it then represents
  * the trunks of all equal leaves or pods. */
 void cabling_trunk_of_leaf(struct cabling *cabling, size_t leaf);

@@ -93,13 +93,17 @@ static const char *join(struct cabling *cabling, const void *params)
 	for (size_t leaf = 0; leaf < leaf_count; leaf++) {
 		if (!cabling_has(cabling, leaf * per_leaf, (leaf + 1) * per_leaf))
 			continue;
-		const char *name = WIRING_TEXT(cabling, "leaf%zu", leaf);
-		cabling_switch(cabling, name);
+		size_t own = cabling_leaf(cabling, leaf);
+		const char *name = WIRING_TEXT(cabling, "leaf%zu", own);
+		if (own == leaf)
+			cabling_switch(cabling, name);
 		for (size_t i = leaf * per_leaf;
 		     i < (leaf + 1) * per_leaf && i < cabling->place_count; i++)
 			cabling_ports(cabling, i, name);
 		if (leaf_count == 1)
 			break;
+		if (own < leaf)
+			continue;
 		cabling_trunk(cabling, name,
 			      spine_of(cabling, wiring, leaf, leaf_count, uplinks, &pod), uplinks,
 			      0);

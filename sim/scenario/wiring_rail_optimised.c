@@ -36,14 +36,18 @@ static const char *join(struct cabling *cabling, const void *params)
 		for (size_t rail = 0; rail < cabling->port_most; rail++) {
 			if (!cabling_has(cabling, unit * per_leaf, (unit + 1) * per_leaf))
 				break;
-			const char *leaf = WIRING_TEXT(cabling, "rail%zu.%zu", rail, unit);
-			cabling_switch(cabling, leaf);
+			size_t own = cabling_leaf(cabling, unit);
+			const char *leaf = WIRING_TEXT(cabling, "rail%zu.%zu", rail, own);
+			if (own == unit)
+				cabling_switch(cabling, leaf);
 			for (size_t i = unit * per_leaf;
 			     i < (unit + 1) * per_leaf && i < cabling->place_count; i++)
 				if (rail < cabling->places[i].port_count)
 					cabling_port(cabling, i, rail, leaf);
 			if (units * cabling->port_most == 1)
 				break;
+			if (own < unit)
+				continue;
 			cabling_trunk(cabling, leaf, "spine",
 				      (double)full / wiring->oversubscription_ratio, 0);
 			cabling_trunk_of_leaf(cabling, unit);

@@ -25,7 +25,10 @@ struct call_reader {
 	VEC(struct recorded_call) calls;
 	VEC(struct recorded_mark) marks;
 	VEC(struct recorded_release) releases;
-	struct recorded_calls *recorded;
+	struct recorded_calls *recorded; /* the rank that is being read */
+	struct recorded_calls *first;
+	uint64_t before; /* number of lines before the header of the rank */
+	bool *seen;      /* by rank: the file has had it */
 	bool ended, failed;
 };
 
@@ -34,6 +37,7 @@ struct line {
 	const char *format, *call, *label, *copy, *memory, *tool, *gpu;
 	double version, thread, start_s, end_s, stream, event, kernel_s, copy_s, gpu_start_s;
 	double size_B, step, t_s, released_s, by, memory_B, dropped, lines;
+	double rank, world, group_first, group_count, group_stride, peer;
 	int ready; /* enum recorded_ready */
 	bool end;
 };
@@ -111,6 +115,12 @@ static bool take_number_key(struct call_reader *r, const char *key, struct line 
 		{"memory_B", SIZE_MAX_B, &line->memory_B},
 		{"dropped", SIZE_MAX_B, &line->dropped},
 		{"lines", SIZE_MAX_B, &line->lines},
+		{"rank", RECORDED_RANKS_MAX - 1, &line->rank},
+		{"ranks", RECORDED_RANKS_MAX, &line->world},
+		{"group_first", RECORDED_RANKS_MAX - 1, &line->group_first},
+		{"group_size", RECORDED_RANKS_MAX, &line->group_count},
+		{"group_stride", RECORDED_RANKS_MAX, &line->group_stride},
+		{"peer", RECORDED_RANKS_MAX - 1, &line->peer},
 	};
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
 		if (strcmp(numbers[i].key, key) == 0) {
@@ -152,11 +162,45 @@ static bool take_key(struct call_reader *r, struct line *line)
 
 /* ---- lines ---- */
 
+/* Completes the rank that was read. */
+static void settle(struct call_reader *r)
+{
+	struct recorded_calls *recorded = r->recorded;
+	recorded->calls = r->calls.items;
+	recorded->call_count = r->calls.count;
+	recorded->marks = r->marks.items;
+	recorded->mark_count = r->marks.count;
+	recorded->releases = r->releases.items;
+	recorded->release_count = r->releases.count;
+	recorded_calls_settle(r->arena, recorded);
+}
+
+/* Begins the next rank after an end line. */
+static bool next_rank(struct call_reader *r)
+{
+	if (r->calls.count == 0)
+		return fail(r, "the rank before this line has no CUDA call (record it again)");
+	settle(r);
+	r->calls.items = NULL;
+	r->marks.items = NULL;
+	r->releases.items = NULL;
+	r->calls.count = r->calls.room = r->marks.count = r->marks.room = 0;
+	r->releases.count = r->releases.room = 0;
+	struct recorded_calls *recorded = ARENA_NEW(r->arena, struct recorded_calls);
+	r->recorded->next = recorded;
+	r->recorded = recorded;
+	r->before = r->json->values_count - 1;
+	r->ended = false;
+	return true;
+}
+
 static bool take_header(struct call_reader *r, const struct line *line)
 {
-	if (r->json->values_count != 1)
-		return fail(r, "this is a second header line, so the file contains two recordings "
-			       "(write them into two files)");
+	if (r->ended && !next_rank(r))
+		return false;
+	if (r->json->values_count != r->before + 1)
+		return fail(r, "this is a second header line without an end line "
+			       "({\"end\": true}) before it (write one after each rank)");
 	if (strcmp(line->format, "farwire-calls") != 0)
 		return fail(r, arena_printf(r->arena,
 					    "the format of the file is '%s', not farwire-calls "
@@ -170,6 +214,24 @@ static bool take_header(struct call_reader *r, const struct line *line)
 	r->recorded->tool = line->tool;
 	r->recorded->gpu = line->gpu;
 	r->recorded->memory_B = line->memory_B;
+	uint32_t rank = (uint32_t)line->rank;
+	if (r->seen[rank])
+		return fail(r, arena_printf(r->arena,
+					    "rank %u occurs twice (write another rank into each "
+					    "header line)",
+					    (unsigned)rank));
+	if (line->world > 0 && rank >= line->world)
+		return fail(r, arena_printf(r->arena,
+					    "rank %u must be less than the number of ranks, %g",
+					    (unsigned)rank, line->world));
+	if (r->recorded != r->first && (uint32_t)line->world != r->first->world_count)
+		return fail(r, arena_printf(r->arena,
+					    "this rank is of a job of %g ranks, but the "
+					    "first one of %u (join files of one job)",
+					    line->world, (unsigned)r->first->world_count));
+	r->seen[rank] = true;
+	r->recorded->rank = rank;
+	r->recorded->world_count = (uint32_t)line->world;
 	return true;
 }
 
@@ -222,6 +284,9 @@ static bool take_call(struct call_reader *r, const struct line *line)
 		.stream = (int64_t)line->stream,
 		.event = (int64_t)line->event,
 		.thread = line->thread < 0 ? 0 : (uint32_t)line->thread,
+		.group = {(uint32_t)line->group_first, (uint32_t)line->group_count,
+			  line->group_stride > 0 ? (uint32_t)line->group_stride : 1},
+		.peer = (uint32_t)line->peer,
 		.copy = (uint8_t)copy,
 		.memory = (uint8_t)(line->memory ? recorded_memory_find(line->memory)
 						 : MEMORY_UNKNOWN),
@@ -239,7 +304,7 @@ static bool take_end(struct call_reader *r, const struct line *line)
 				     "the recorder lost %g records, so the recording is incomplete "
 				     "(record again with a larger FARWIRE_TRACE_BUFFERS)",
 				     line->dropped));
-	double between = (double)(r->json->values_count - 2);
+	double between = (double)(r->json->values_count - r->before - 2);
 	if (line->lines >= 0 && (line->lines < between || line->lines > between))
 		return fail(r,
 			    arena_printf(r->arena,
@@ -256,7 +321,7 @@ static bool take_end(struct call_reader *r, const struct line *line)
 
 static bool take_line(struct call_reader *r, const struct line *line)
 {
-	if (r->ended)
+	if (r->ended && !line->format)
 		return fail(r,
 			    "there are lines after the end line ({\"end\": true}) (remove them)");
 	if (line->format)
@@ -353,7 +418,8 @@ const struct recorded_calls *call_file_read(struct arena *arena, struct diag *di
 	}
 	r.json = jp_open(arena, in);
 	r.names = names_new(arena);
-	r.recorded = ARENA_NEW(arena, struct recorded_calls);
+	r.seen = ARENA_ARRAY(arena, RECORDED_RANKS_MAX, bool);
+	r.recorded = r.first = ARENA_NEW(arena, struct recorded_calls);
 	r.recorded->tool = r.recorded->gpu = "";
 	while (read_line(&r))
 		;
@@ -361,12 +427,6 @@ const struct recorded_calls *call_file_read(struct arena *arena, struct diag *di
 	fclose(in);
 	if (r.failed)
 		return NULL;
-	r.recorded->calls = r.calls.items;
-	r.recorded->call_count = r.calls.count;
-	r.recorded->marks = r.marks.items;
-	r.recorded->mark_count = r.marks.count;
-	r.recorded->releases = r.releases.items;
-	r.recorded->release_count = r.releases.count;
-	recorded_calls_settle(arena, r.recorded);
-	return r.recorded;
+	settle(&r);
+	return r.first;
 }

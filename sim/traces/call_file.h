@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads and writes call files: a recorded program as JSON Lines, version 1 (docs/formats.md). */
+/* Reads and writes call files: a recorded program as JSON Lines, version 1 (docs/formats.md). The
+ * call files of several ranks, one after the other, are a call file of their job. */
 #pragma once
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 struct diag;
 
-/* A file with more threads is refused. */
+/* A file with more threads in a rank is refused. */
 enum { RECORDED_THREADS_MAX = 4096 };
 
 /* Returns NULL after an error, which is in diag with its line. */

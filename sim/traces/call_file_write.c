@@ -29,6 +29,13 @@ static void write_call(FILE *out, const struct recorded_call *call)
 		jw_text(&json, "memory", recorded_memory_name(call->memory));
 	if (copy || call->size_B > 0)
 		jw_real(&json, "size_B", call->size_B);
+	if (call->group.count > 0) {
+		jw_count(&json, "group_first", call->group.first);
+		jw_count(&json, "group_size", call->group.count);
+		jw_count(&json, "group_stride", call->group.stride);
+	}
+	if (call->peer > 0)
+		jw_count(&json, "peer", call->peer);
 	if (call->gpu_s >= 0)
 		put_time(&json, copy ? "copy_s" : "kernel_s", call->gpu_s);
 	if (call->gpu_s >= 0 && call->gpu_start_s >= 0)
@@ -66,6 +73,10 @@ static void write_head(FILE *out, const struct recorded_calls *recorded, const c
 	if (recorded->memory_B > 0)
 		jw_real(&json, "memory_B", recorded->memory_B);
 	jw_count(&json, "threads", recorded->thread_count);
+	if (recorded->world_count > 0) {
+		jw_count(&json, "rank", recorded->rank);
+		jw_count(&json, "ranks", recorded->world_count);
+	}
 	jw_close(&json);
 	jw_end(&json);
 }

@@ -12,9 +12,11 @@ static const struct {
 #undef FUNCTION
 };
 
-/* Returns the name without "cuda" or "cu". */
+/* Returns the name without "cuda" or "cu", or "hip" of AMD's runtime. */
 static const char *stem(const char *name)
 {
+	if (strncmp(name, "hip", 3) == 0)
+		return name + 3;
 	if (strncmp(name, "cuda", 4) == 0)
 		return name + 4;
 	return strncmp(name, "cu", 2) == 0 ? name + 2 : name;

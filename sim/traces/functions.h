@@ -19,5 +19,5 @@ struct function_use {
 
 /* Always finds a row, because the last row matches every name. */
 struct function_use function_use(const struct recorded_call *call);
-/* Returns true if the name begins with "cuda" or "cu", followed by a capital letter. */
+/* Returns true if the name begins with "cuda", "cu" or "hip", followed by a capital letter. */
 bool function_is_cuda(const char *name);

@@ -7,7 +7,6 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/base/vec.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"
 #include "sim/json/pull.h"
@@ -23,16 +22,6 @@ static const int64_t LASTS_MAX_NS = INT64_C(1000000000000000000),
  * d * STREAMS_OF_A_DEVICE + s here. */
 enum { STREAMS_OF_A_DEVICE = 1 << 20, DEVICES_MAX = 1 << 10 };
 
-enum category {
-	CATEGORY_CALL,
-	CATEGORY_KERNEL,
-	CATEGORY_COPY,
-	CATEGORY_MEMSET,
-	CATEGORY_SYNC,  /* a call waited for an event or a stream */
-	CATEGORY_EVENT, /* a call recorded an event */
-	CATEGORY_OTHER,
-};
-
 /* The used values of one event of the trace. */
 struct event {
 	enum category category;
@@ -45,40 +34,18 @@ struct event {
 	/* A wait has the correlation of the call that recorded the awaited event, and its stream.
 	 */
 	double awaited, recorded_on;
-};
-
-struct kineto_call {
-	struct recorded_call call; /* start_s and end_s are not set */
-	int64_t start_ns, lasts_ns;
-	int64_t correlation;
-};
-
-/* Work of the GPU, or an event or stream that a call recorded or waited for. */
-struct kineto_work {
-	int64_t correlation, start_ns, lasts_ns, stream, awaited, recorded_on;
-	double size_B;
-	const char *label;
-	enum category category;
-};
-
-struct kineto_mark {
-	int64_t start_ns, end_ns;
-	uint32_t step, thread;
+	struct collective_record record;
 };
 
 struct kineto {
-	struct arena *arena;
 	struct diag *diag;
 	const char *path;
+	const struct kineto_watch *watch;
 	struct jp_reader *json;
 	struct names *names, *threads;
-	const char *gpu;
-	VEC(struct kineto_call) calls;
-	VEC(struct kineto_work) works;
-	VEC(struct kineto_mark) marks;
+	struct profile p;
 	size_t *cells; /* hash table of the marks by step, open addressing: index + 1; 0: empty */
 	size_t size;   /* number of cells: a power of two, at least twice the marks, or 0 */
-	struct kineto_counts counts;
 	bool failed;
 };
 
@@ -164,9 +131,12 @@ static bool take_args(struct kineto *k, struct event *event)
 		return token == JP_ARRAY ? jp_leave(k->json) : token != JP_ERROR;
 	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
 		size_t i = 0, count = sizeof numbers / sizeof numbers[0];
+		bool known = false;
 		while (i < count && strcmp(numbers[i].key, k->json->text) != 0)
 			i++;
-		if (i < count ? !take_number(k, numbers[i].number) : !jp_skip(k->json))
+		if (i == count && !collective_record_take(&event->record, k->json, &known))
+			return false;
+		if (i < count ? !take_number(k, numbers[i].number) : !known && !jp_skip(k->json))
 			return false;
 	}
 	return token == JP_OBJECT_END;
@@ -242,8 +212,9 @@ static size_t *cell_of(struct kineto *k, uint32_t step)
 {
 	uint64_t hash = step * UINT64_C(0x9e3779b97f4a7c15);
 	size_t cell = (size_t)(hash >> 32) & (k->size - 1);
-	for (k->counts.looks++; k->cells[cell] && k->marks.items[k->cells[cell] - 1].step != step;
-	     k->counts.looks++)
+	for (k->p.counts.looks++;
+	     k->cells[cell] && k->p.marks.items[k->cells[cell] - 1].step != step;
+	     k->p.counts.looks++)
 		cell = (cell + 1) & (k->size - 1);
 	return &k->cells[cell];
 }
@@ -251,9 +222,9 @@ static size_t *cell_of(struct kineto *k, uint32_t step)
 static void grow_cells(struct kineto *k)
 {
 	k->size = k->size ? 2 * k->size : 64;
-	k->cells = ARENA_ARRAY(k->arena, k->size, size_t);
-	for (size_t i = 0; i < k->marks.count; i++)
-		*cell_of(k, k->marks.items[i].step) = i + 1;
+	k->cells = ARENA_ARRAY(k->p.arena, k->size, size_t);
+	for (size_t i = 0; i < k->p.marks.count; i++)
+		*cell_of(k, k->p.marks.items[i].step) = i + 1;
 }
 
 /* Keeps the first mark of a step. Further threads can mark the same step. */
@@ -261,19 +232,19 @@ static void keep_mark(struct kineto *k, const struct event *event)
 {
 	static const char prefix[] = "ProfilerStep#";
 	uint32_t step = (uint32_t)strtoul(event->name + sizeof prefix - 1, NULL, 10);
-	if (2 * (k->marks.count + 1) > k->size)
+	if (2 * (k->p.marks.count + 1) > k->size)
 		grow_cells(k);
 	size_t *cell = cell_of(k, step);
 	if (*cell)
 		return;
-	*VEC_PUSH(k->arena, &k->marks) = (struct kineto_mark){
+	*VEC_PUSH(k->p.arena, &k->p.marks) = (struct profile_mark){
 		event->start_ns, event->start_ns + event->lasts_ns, step, event->thread};
-	*cell = k->marks.count;
+	*cell = k->p.marks.count;
 }
 
 static void keep_call(struct kineto *k, const struct event *event)
 {
-	*VEC_PUSH(k->arena, &k->calls) = (struct kineto_call){
+	*VEC_PUSH(k->p.arena, &k->p.calls) = (struct profile_call){
 		.call = {.gpu_start_s = -1,
 			 .gpu_s = -1,
 			 .function = event->name,
@@ -294,9 +265,15 @@ static int64_t stream_of(const struct event *event, double number)
 	return stream;
 }
 
+static size_t keep_record(struct kineto *k, const struct event *event)
+{
+	*VEC_PUSH(k->p.arena, &k->p.records) = event->record;
+	return k->p.records.count - 1;
+}
+
 static void keep_work(struct kineto *k, const struct event *event)
 {
-	*VEC_PUSH(k->arena, &k->works) = (struct kineto_work){
+	*VEC_PUSH(k->p.arena, &k->p.works) = (struct profile_work){
 		.correlation = correlation_of(event->correlation),
 		.start_ns = event->start_ns,
 		.lasts_ns = event->lasts_ns,
@@ -306,29 +283,43 @@ static void keep_work(struct kineto *k, const struct event *event)
 		.size_B = event->size_B > 0 ? floor(event->size_B) : 0,
 		.label = event->name,
 		.category = event->category,
+		.record = event->record.function ? keep_record(k, event) + 1 : 0,
 	};
+}
+
+static void keep_span(struct kineto *k, const struct event *event)
+{
+	*VEC_PUSH(k->p.arena, &k->p.spans) =
+		(struct profile_span){event->start_ns, event->start_ns + event->lasts_ns,
+				      event->thread, keep_record(k, event)};
 }
 
 static bool take_event(struct kineto *k)
 {
 	char name[JP_TEXT_MAX_B] = "";
-	struct event event = {.category = CATEGORY_OTHER,
+	struct event event = {.record = collective_record_new(),
+			      .category = CATEGORY_OTHER,
 			      .start_ns = -1,
 			      .correlation = -1,
 			      .stream = -1,
 			      .awaited = -1,
 			      .recorded_on = -1};
 	enum jp_token token;
-	if (arena_used_B(k->arena) > RECORDED_MEMORY_MAX_B)
+	if (arena_used_B(k->p.arena) > RECORDED_MEMORY_MAX_B)
 		return fail(k, RECORDED_TOO_LARGE);
-	k->counts.events++;
+	if (k->p.counts.events++ % 65536 == 65535 && k->watch)
+		k->watch->tell(k->watch->ctx, 0, k->json->read_B / 1000000,
+			       k->watch->size_B / 1000000);
 	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json))
 		if (!take_key(k, &event, name))
 			return false;
 	if (token != JP_OBJECT_END)
 		return false;
 	bool mark = strncmp(name, "ProfilerStep#", 13) == 0 && !event.of_gpu;
-	if (!event.complete || (event.category == CATEGORY_OTHER && !mark))
+	if (strncmp(name, "nccl:", 5) == 0 && !event.record.function)
+		event.record.function = collective_function(name);
+	bool span = event.category == CATEGORY_OTHER && event.record.function && !event.of_gpu;
+	if (!event.complete || (event.category == CATEGORY_OTHER && !mark && !span))
 		return true;
 	if (event.start_ns < 0 || event.lasts_ns < 0)
 		return fail(k, "an event has no ts, or a negative one (export the trace again)");
@@ -340,6 +331,8 @@ static bool take_event(struct kineto *k)
 	event.name = names_at(k->names, (size_t)names_add(k->names, name));
 	if (mark)
 		keep_mark(k, &event);
+	else if (span)
+		keep_span(k, &event);
 	else if (event.category == CATEGORY_CALL && function_is_cuda(event.name))
 		keep_call(k, &event);
 	else if (event.category != CATEGORY_CALL)
@@ -370,7 +363,7 @@ static bool take_devices(struct kineto *k)
 	for (token = jp_next(k->json); token == JP_OBJECT; token = jp_next(k->json)) {
 		for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
 			bool name = strcmp(k->json->text, "name") == 0;
-			if (!name || k->gpu[0]) {
+			if (!name || k->p.gpu[0]) {
 				if (!jp_skip(k->json))
 					return false;
 				continue;
@@ -378,10 +371,26 @@ static bool take_devices(struct kineto *k)
 			if (jp_next(k->json) != JP_TEXT)
 				return fail(k, "each name in deviceProperties must be a string "
 					       "(export the trace again)");
-			k->gpu = arena_strdup(k->arena, k->json->text);
+			k->p.gpu = arena_strdup(k->p.arena, k->json->text);
 		}
 	}
 	return token == JP_ARRAY_END || token == JP_NUMBER || token == JP_TEXT;
+}
+
+/* Takes the rank and the number of ranks of the job. */
+static bool take_job(struct kineto *k)
+{
+	enum jp_token token = jp_next(k->json);
+	if (token != JP_OBJECT)
+		return token == JP_ARRAY ? jp_leave(k->json) : token != JP_ERROR;
+	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
+		double *number = strcmp(k->json->text, "rank") == 0         ? &k->p.rank
+				 : strcmp(k->json->text, "world_size") == 0 ? &k->p.world_count
+									    : NULL;
+		if (number ? !take_number(k, number) : !jp_skip(k->json))
+			return false;
+	}
+	return token == JP_OBJECT_END;
 }
 
 static bool take_trace(struct kineto *k)
@@ -402,6 +411,8 @@ static bool take_trace(struct kineto *k)
 						 "again)");
 		else if (strcmp(k->json->text, "deviceProperties") == 0)
 			fine = take_devices(k);
+		else if (strcmp(k->json->text, "distributedInfo") == 0)
+			fine = take_job(k);
 		else
 			fine = jp_skip(k->json);
 		if (!fine)
@@ -410,154 +421,14 @@ static bool take_trace(struct kineto *k)
 	return token == JP_OBJECT_END;
 }
 
-/* ---- joining ---- */
-
-static int by_correlation(const void *a, const void *b)
-{
-	const struct kineto_work *x = a, *y = b;
-	if (x->correlation != y->correlation)
-		return x->correlation < y->correlation ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
-static int call_by_correlation(const void *a, const void *b)
-{
-	const struct kineto_call *x = a, *y = b;
-	if (x->correlation != y->correlation)
-		return x->correlation < y->correlation ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
-static struct kineto_call *call_of(struct kineto *k, int64_t correlation)
-{
-	size_t low = 0, high = k->calls.count;
-	while (low < high) {
-		k->counts.looks++;
-		size_t middle = (low + high) / 2;
-		if (k->calls.items[middle].correlation < correlation)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	bool found = correlation >= 0 && low < k->calls.count &&
-		     k->calls.items[low].correlation == correlation;
-	return found ? &k->calls.items[low] : NULL;
-}
-
-/* Takes direction and memory from the label, for example "Memcpy HtoD (Pinned -> Device)". */
-static void take_copy(struct recorded_call *call, const struct kineto_work *work)
-{
-	static const struct {
-		const char *words;
-		enum recorded_copy copy;
-	} rows[] = {{"HtoD", COPY_H2D},
-		    {"DtoH", COPY_D2H},
-		    {"DtoD", COPY_D2D},
-		    {"HtoH", COPY_H2H},
-		    {"PtoP", COPY_P2P}};
-	call->copy = COPY_D2D;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-		if (strstr(work->label, rows[i].words))
-			call->copy = (uint8_t)rows[i].copy;
-	call->size_B = work->size_B;
-	if (strstr(work->label, "Pageable"))
-		call->memory = MEMORY_PAGEABLE;
-	else if (strstr(work->label, "Pinned"))
-		call->memory = MEMORY_PINNED;
-}
-
-/* Joins work of the GPU to its call. If one call starts several kernels (a graph), its GPU time
- * lasts from the begin of the first kernel to the end of the last. */
-static void join_work(struct kineto *k, const struct kineto_work *work, int64_t base_ns)
-{
-	struct kineto_call *at = call_of(k, work->correlation);
-	if (!at) {
-		k->counts.orphans +=
-			work->category != CATEGORY_SYNC && work->category != CATEGORY_EVENT;
-		return;
-	}
-	struct recorded_call *call = &at->call;
-	if (work->stream >= 0)
-		call->stream = work->stream;
-	if (work->category == CATEGORY_EVENT) {
-		/* A trace identifies an event by the correlation of the call that records it. */
-		call->event = work->correlation;
-		return;
-	}
-	if (work->category == CATEGORY_SYNC) {
-		struct kineto_call *record = call_of(k, work->awaited);
-		if (record) {
-			record->call.event = call->event = work->awaited;
-			record->call.stream = work->recorded_on;
-		}
-		return;
-	}
-	double start_s = (double)(work->start_ns - base_ns) * 1e-9;
-	double lasts_s = (double)work->lasts_ns * 1e-9;
-	if (call->gpu_s >= 0) {
-		call->gpu_s = fmax(call->gpu_s, start_s + lasts_s - call->gpu_start_s);
-		return;
-	}
-	call->gpu_start_s = start_s;
-	call->gpu_s = lasts_s;
-	if (work->category == CATEGORY_COPY)
-		take_copy(call, work);
-	else if (work->category == CATEGORY_KERNEL)
-		call->label = work->label;
-}
-
-static void put_marks(struct kineto *k, struct recorded_calls *recorded, int64_t base_ns)
-{
-	size_t count = k->marks.count;
-	const struct kineto_mark *last = k->marks.items;
-	recorded->marks = ARENA_ARRAY(k->arena, count + 1, struct recorded_mark);
-	for (size_t i = 0; i < count; i++) {
-		const struct kineto_mark *mark = &k->marks.items[i];
-		recorded->marks[recorded->mark_count++] = (struct recorded_mark){
-			(double)(mark->start_ns - base_ns) * 1e-9, mark->step, mark->thread};
-		if (mark->end_ns > last->end_ns)
-			last = mark;
-	}
-	if (count > 0)
-		recorded->marks[recorded->mark_count++] = (struct recorded_mark){
-			(double)(last->end_ns - base_ns) * 1e-9, last->step + 1, last->thread};
-}
-
-static const struct recorded_calls *join(struct kineto *k)
-{
-	struct recorded_calls *recorded = ARENA_NEW(k->arena, struct recorded_calls);
-	int64_t base_ns = INT64_MAX;
-	for (size_t i = 0; i < k->calls.count; i++)
-		if (k->calls.items[i].start_ns < base_ns)
-			base_ns = k->calls.items[i].start_ns;
-	for (size_t i = 0; i < k->marks.count; i++)
-		if (k->marks.items[i].start_ns < base_ns)
-			base_ns = k->marks.items[i].start_ns;
-	qsort(k->calls.items, k->calls.count, sizeof *k->calls.items, call_by_correlation);
-	if (k->works.count > 0)
-		qsort(k->works.items, k->works.count, sizeof *k->works.items, by_correlation);
-	for (size_t i = 0; i < k->works.count; i++)
-		join_work(k, &k->works.items[i], base_ns);
-	recorded->tool = "kineto";
-	recorded->gpu = k->gpu;
-	recorded->call_count = k->calls.count;
-	recorded->calls = ARENA_ARRAY(k->arena, k->calls.count, struct recorded_call);
-	for (size_t i = 0; i < k->calls.count; i++) {
-		const struct kineto_call *call = &k->calls.items[i];
-		recorded->calls[i] = call->call;
-		recorded->calls[i].start_s = (double)(call->start_ns - base_ns) * 1e-9;
-		recorded->calls[i].end_s =
-			(double)(call->start_ns + call->lasts_ns - base_ns) * 1e-9;
-	}
-	put_marks(k, recorded, base_ns);
-	recorded_calls_settle(k->arena, recorded);
-	return recorded;
-}
-
 const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,
-					 const char *path, struct kineto_counts *counts)
+					 const char *path, const struct kineto_watch *watch,
+					 struct profile_counts *counts)
 {
-	struct kineto k = {.arena = arena, .diag = diag, .path = path, .gpu = ""};
+	struct kineto k = {.diag = diag,
+			   .path = path,
+			   .watch = watch,
+			   .p = {.arena = arena, .tool = "kineto", .gpu = "", .rank = -1}};
 	k.json = jp_open(arena, in);
 	k.names = names_new(arena);
 	k.threads = names_new(arena);
@@ -568,17 +439,17 @@ const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag,
 	else if (!whole)
 		fail(&k, "the file is not a trace of PyTorch's profiler (write it with "
 			 "prof.export_chrome_trace)");
-	else if (k.calls.count == 0)
+	else if (k.p.calls.count == 0)
 		fail(&k, "the trace contains no CUDA call (profile with ProfilerActivity.CPU and "
 			 ".CUDA)");
-	else if (k.works.count == 0)
+	else if (k.p.works.count == 0)
 		fail(&k,
 		     "the trace contains no work of the GPU (profile with ProfilerActivity.CUDA)");
 	else if (names_count(k.threads) > RECORDED_THREADS_MAX)
 		fail(&k, arena_printf(arena,
 				      "the trace has more than %d threads (profile fewer of them)",
 				      RECORDED_THREADS_MAX));
-	const struct recorded_calls *recorded = k.failed ? NULL : join(&k);
-	*counts = k.counts;
+	const struct recorded_calls *recorded = k.failed ? NULL : profile_join(&k.p);
+	*counts = k.p.counts;
 	return recorded;
 }

@@ -8,22 +8,26 @@
  *   - work of the GPU (kernel, gpu_memcpy, gpu_memset), which args.correlation joins to a call;
  *   - cuda_event and cuda_sync, if the profiler was told to record them: the CUDA event that a
  *     call recorded or waited for;
- *   - ProfilerStep#N, the marks of the steps.
+ *   - ProfilerStep#N, the marks of the steps;
+ *   - descriptions of collectives (collective_record.h) and distributedInfo, the rank of the trace.
  *
  * The file is read event by event, and only the used events are kept. */
 #pragma once
 
 #include <stdio.h>
 
-#include "sim/traces/recorded.h"
+#include "sim/traces/profile.h"
 
 struct diag;
 
-struct kineto_counts {
-	size_t events;  /* number of events in the trace */
-	size_t orphans; /* pieces of GPU work whose calls are not in the trace */
-	size_t looks; /* comparisons during searches of calls and marks; tests check this number */
+/* Is told how many of the file's megabytes have been read. */
+struct kineto_watch {
+	void (*tell)(void *ctx, size_t before, size_t done, size_t count);
+	void *ctx;
+	size_t size_B; /* size of the file */
 };
-/* path is used only in messages. Returns NULL after an error, which is in diag. */
+/* watch may be NULL. path is used only in messages. Returns NULL after an error, which is in diag.
+ */
 const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,
-					 const char *path, struct kineto_counts *counts);
+					 const char *path, const struct kineto_watch *watch,
+					 struct profile_counts *counts);

@@ -181,11 +181,3 @@ void recorded_calls_settle(struct arena *arena, struct recorded_calls *recorded)
 		qsort(recorded->releases, recorded->release_count, sizeof *recorded->releases,
 		      by_release);
 }
-
-bool recorded_calls_peers(const struct recorded_calls *recorded)
-{
-	for (size_t i = 0; i < recorded->call_count; i++)
-		if (strcmp(recorded->calls[i].function, "ncclAllReduce") == 0)
-			return true;
-	return false;
-}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A recorded program: its CUDA calls and the work of the GPU for them.
+/* A recorded program: the CUDA calls of one rank or several, and the work of the GPU for them.
  *
  * Recorders (libfarwire-trace, PyTorch's profiler) record the begin and the end of each outermost
  * call of each thread. A correlation number joins a call to the kernel, copy or memset that it
@@ -24,15 +24,22 @@ const char *recorded_memory_name(enum recorded_memory memory);
 enum recorded_copy recorded_copy_find(const char *name);
 enum recorded_memory recorded_memory_find(const char *name);
 
+/* Evenly spaced ranks of a job: first, first + stride ... */
+struct recorded_group {
+	uint32_t first, count, stride; /* count 0: all ranks of the job */
+};
+
 struct recorded_call {
 	double start_s, end_s;
 	double gpu_start_s,
 		gpu_s; /* time of the kernel, memset, graph or copy; gpu_s < 0: no GPU work */
-	double size_B; /* size of a copy or an allocation */
+	double size_B; /* size of a copy, an allocation, or the larger buffer of a collective */
 	const char *function;  /* "cudaLaunchKernel" */
 	const char *label;     /* name of the kernel, or NULL */
 	int64_t stream, event; /* numbers of the recorder; < 0: unknown */
 	uint32_t thread;
+	struct recorded_group group; /* ranks of a collective */
+	uint32_t peer;               /* other rank of a message */
 	uint8_t copy, memory, ready; /* values of the enums above */
 };
 
@@ -60,15 +67,17 @@ struct recorded_calls {
 	struct recorded_release *releases;
 	size_t release_count;
 	uint32_t thread_count;
+	uint32_t rank, world_count;        /* the recorded rank; ranks of its job, 0: unknown */
+	const struct recorded_calls *next; /* another recorded rank of the same job, or NULL */
 };
 
 /* Maximum of memory for reading a recording, enough for 20 million calls. */
 #define RECORDED_MEMORY_MAX_B ((size_t)8 << 30)
 #define RECORDED_TOO_LARGE    "takes more than 8 GiB of memory to read (record fewer steps)"
 
+enum { RECORDED_RANKS_MAX = 1 << 16 }; /* maximum number of ranks of a recorded job */
+
 struct arena;
-/* Returns true if the program calls ncclAllReduce. */
-bool recorded_calls_peers(const struct recorded_calls *recorded);
 /* Settles a recording: sorts it, numbers threads 0, 1 ... in the order of their first calls, and
  * removes calls inside another call of the same thread. GPU work of a removed call becomes work of
  * the outer call. */

@@ -175,15 +175,43 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 		(unsigned)mark->step);
 }
 
+bool replay_step_like(struct diag *diag, struct origin origin,
+		      const struct recorded_calls *recorded, const struct replay_step *like,
+		      struct replay_step *step)
+{
+	struct calls_params params = {0};
+	for (size_t i = 0; like->marked && i + 1 < recorded->mark_count; i++)
+		if (recorded->marks[i].step == like->step)
+			params.step_count = (double)i + 1;
+	if (params.step_count > 0 || !like->marked)
+		return replay_step_find(diag, origin, recorded, &params, step);
+	return diag_error(diag, origin,
+			  "the recording of rank %u has no step %u, which another rank has (record "
+			  "the same steps of all ranks)",
+			  (unsigned)recorded->rank, (unsigned)like->step);
+}
+
 /* ---- items ---- */
 
 /* Returns the kind of call that replays this one. It differs from the function's kind if the
  * recording lacks something that the kind needs. */
-static enum call_kind played_kind(const struct replay_call *call)
+static enum call_kind played_kind(const struct replay *r, const struct replay_call *call)
 {
 	const struct recorded_call *recorded = call->call;
 	bool waited = recorded->end_s - recorded->start_s >= WAITED_S;
+	uint32_t peer;
 	switch (call->use.kind) {
+	case CALL_ALL_REDUCE:
+	case CALL_ALL_GATHER:
+	case CALL_REDUCE_SCATTER:
+	case CALL_ALL_TO_ALL:
+	case CALL_BROADCAST:
+	case CALL_SEND:
+	case CALL_RECEIVE:
+		if (r->job && recorded_has_peers(recorded) &&
+		    recorded_job_peer(r->job, r->rank, recorded, &peer))
+			return call->use.kind;
+		return recorded->gpu_s < 0 || r->independent ? CALL_LIBRARY : CALL_LAUNCH;
 	case CALL_LAUNCH:
 	case CALL_MEMSET_ASYNC: /* without GPU work: captured into a graph */
 		return recorded->gpu_s < 0 ? CALL_LIBRARY : call->use.kind;
@@ -258,15 +286,17 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 				     const struct replay_call *call)
 {
 	const struct recorded_call *recorded = call->call;
-	struct cuda_call cuda = {.kind = played_kind(call),
+	struct cuda_call cuda = {.kind = played_kind(r, call),
 				 .arguments_B = (float)r->params->arguments_B,
 				 .label = recorded->label};
 	bool is_async = cuda.kind == CALL_MEMCPY_H2D_ASYNC || cuda.kind == CALL_MEMCPY_D2H_ASYNC;
 	bool is_copy = is_async || cuda.kind == CALL_MEMCPY_H2D || cuda.kind == CALL_MEMCPY_D2H;
 	cuda.stream = (uint16_t)handle_number(
 		r->arena, &r->streams, recorded->stream < 0 ? STREAM_UNKNOWN : recorded->stream);
-	if (cuda.kind == CALL_ALL_REDUCE)
+	if (cuda.kind >= CALL_ALL_REDUCE && cuda.kind <= CALL_RECEIVE) {
 		cuda.payload_B = recorded->size_B;
+		(void)recorded_job_peer(r->job, r->rank, recorded, &cuda.peer);
+	}
 	if (is_copy) {
 		cuda.payload_B = recorded->size_B;
 		cuda.pageable = recorded->memory == MEMORY_PAGEABLE ||
@@ -362,15 +392,17 @@ static void gather(struct replay *r)
 	}
 }
 
-struct program *replay_program(struct arena *arena, const struct recorded_calls *recorded,
-			       const struct replay_step *step, const struct calls_params *params,
-			       double host_clock_Hz)
+struct program *replay_program(struct arena *arena, const struct replay_spec *spec)
 {
-	double clock_Hz = params->clock_Hz > 0 ? params->clock_Hz : host_clock_Hz;
+	const struct calls_params *params = spec->params;
+	double clock_Hz = params->clock_Hz > 0 ? params->clock_Hz : spec->host_clock_Hz;
 	struct replay r = {.arena = arena,
 			   .params = params,
-			   .step = step,
-			   .recorded = recorded,
+			   .step = spec->step,
+			   .recorded = spec->recorded,
+			   .job = spec->job,
+			   .rank = spec->rank,
+			   .independent = spec->independent,
 			   .host_ratio = clock_Hz / REFERENCE_CLOCK_HZ};
 	gather(&r);
 	replay_find_waits(&r);
@@ -383,6 +415,6 @@ struct program *replay_program(struct arena *arena, const struct recorded_calls 
 				    .stream_count = (uint16_t)r.streams.list.count,
 				    .event_count = (uint16_t)r.events.list.count,
 				    .signal_count = r.signal_count,
-				    .memory_B = recorded->memory_B};
+				    .memory_B = spec->recorded->memory_B};
 	return program;
 }

@@ -15,8 +15,8 @@
 #pragma once
 
 #include "sim/base/param.h"
-#include "sim/traces/recorded.h"
 #include "sim/cuda/program.h"
+#include "sim/traces/recorded_job.h"
 
 enum calls_host { CALLS_HOST_DRIVER, CALLS_HOST_RECORDED };
 struct calls_params {
@@ -41,7 +41,21 @@ struct replay_step {
 bool replay_step_find(struct diag *diag, struct origin origin,
 		      const struct recorded_calls *recorded, const struct calls_params *params,
 		      struct replay_step *step);
-/* Returns the program of the step. host_clock_Hz is the clock of the simulated host. */
-struct program *replay_program(struct arena *arena, const struct recorded_calls *recorded,
-			       const struct replay_step *step, const struct calls_params *params,
-			       double host_clock_Hz);
+/* Finds the same step in the recording of another rank. */
+bool replay_step_like(struct diag *diag, struct origin origin,
+		      const struct recorded_calls *recorded, const struct replay_step *like,
+		      struct replay_step *step);
+
+struct replay_spec {
+	const struct recorded_calls *recorded;
+	const struct replay_step *step;
+	const struct calls_params *params;
+	double host_clock_Hz; /* clock of the simulated host */
+	/* The job and its rank that plays the program. NULL: collectives and messages are kernels
+	 * that take their recorded time. */
+	const struct recorded_job *job;
+	size_t rank;
+	bool independent; /* without a job: collectives and messages take no time */
+};
+/* Returns the program of the step. */
+struct program *replay_program(struct arena *arena, const struct replay_spec *spec);

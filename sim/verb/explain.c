@@ -86,7 +86,7 @@ static void write_table(FILE *out, const void *ctx)
 			"(case.symmetry)\n",
 			e->fold->machine_count, e->fold->class_count,
 			e->fold->class_count == 1 ? "" : "es",
-			e->fold->near ? ", with merged rounds of rings" : "");
+			e->fold->near ? ", as they are nearly alike" : "");
 	if (e->params.count > 1)
 		fprintf(out,
 			"\nconfiguration %s (hash of all parameters; captions of plots name it)\n",

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "calib/fit/import.h"
+#include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/verb/progress.h"
 #include "sim/verb/verbs.h"
 
 /* Returns whether the file begins with the two bytes of gzip. JSON never begins with them. */
@@ -17,22 +19,54 @@ static bool is_compressed(FILE *in)
 	return second == 0x8b;
 }
 
-static int write_imported(const struct command *command, const struct imported *imported)
+struct results { /* what several files of one importer become, one after the other */
+	struct imported *items;
+	size_t count;
+};
+
+static void write_results(FILE *out, const void *ctx)
 {
-	int code = command_write(command, imported->write, imported->ctx, NULL);
-	if (code == EXIT_DONE && !command->quiet)
-		fprintf(stderr, "%s\n", imported->said);
+	const struct results *results = ctx;
+	for (size_t i = 0; i < results->count; i++)
+		results->items[i].write(out, results->items[i].ctx);
+}
+
+static int write_imported(const struct command *command, const struct results *results)
+{
+	int code = command_write(command, write_results, results, NULL);
+	for (size_t i = 0; i < results->count && code == EXIT_DONE && !command->quiet; i++)
+		fprintf(stderr, "%s\n", results->items[i].said);
 	return code;
 }
 
-static int import(const struct command *command, const struct importer *importer, FILE *in,
-		  const char *path)
+static int import(const struct command *command, const struct importer *importer, const char *path,
+		  struct imported *imported)
 {
 	struct diag *diag = diag_new(command->arena);
-	struct imported imported;
-	if (!import_read(command->arena, diag, importer, in, path, &imported))
-		return command_failed(diag, NULL);
-	return write_imported(command, &imported);
+	bool from_stdin = strcmp(path, "-") == 0;
+	struct progress progress = progress_new("MB", NULL, command->quiet);
+	imported->tell = progress_tell;
+	imported->tell_ctx = &progress;
+	FILE *in = from_stdin ? stdin : fopen(path, "rb");
+	if (!in)
+		return command_stop(EXIT_USAGE, "cannot read '%s': %s", path, strerror(errno));
+	int code = EXIT_USAGE;
+	if (is_compressed(in))
+		fprintf(stderr,
+			"farwire: '%s' is compressed (write gunzip -c %s | farwire import %s - -o "
+			"...)\n",
+			path, path, importer->name);
+	else if (ferror(in))
+		fprintf(stderr, "farwire: cannot read '%s': %s\n", path, strerror(errno));
+	else if (import_read(command->arena, diag, importer, in,
+			     from_stdin ? "standard input" : path, imported))
+		code = EXIT_DONE;
+	else
+		code = command_failed(diag, NULL);
+	progress_end(&progress);
+	if (!from_stdin)
+		fclose(in);
+	return code;
 }
 
 static int import_files(const struct command *command, const struct importer *importer)
@@ -42,7 +76,7 @@ static int import_files(const struct command *command, const struct importer *im
 	if (!importer->files(command->arena, diag, command->words + 1, command->word_count - 1,
 			     &imported))
 		return command_failed(diag, NULL);
-	return write_imported(command, &imported);
+	return write_imported(command, &(struct results){&imported, 1});
 }
 
 static int run(const struct command *command)
@@ -55,45 +89,38 @@ static int run(const struct command *command)
 			registry_unknown(command->arena, &importer_registry, kind, NULL));
 	if (importer->files)
 		return import_files(command, importer);
-	if (command->word_count != 2)
+	if (command->word_count != 2 && !importer->read)
 		return command_stop(
 			EXIT_USAGE,
 			"import: there must be one file, not %zu (write one command for "
 			"each file)",
 			command->word_count - 1);
-	const char *path = command->words[1];
-	bool from_stdin = strcmp(path, "-") == 0;
-	FILE *in = from_stdin ? stdin : fopen(path, "rb");
-	if (!in)
-		return command_stop(EXIT_USAGE, "cannot read '%s': %s", path, strerror(errno));
-	int code = EXIT_USAGE;
-	if (is_compressed(in))
-		fprintf(stderr,
-			"farwire: '%s' is compressed (write gunzip -c %s | farwire import %s - -o "
-			"...)\n",
-			path, path, kind);
-	else if (ferror(in))
-		fprintf(stderr, "farwire: cannot read '%s': %s\n", path, strerror(errno));
-	else
-		code = import(command, importer, in, from_stdin ? "standard input" : path);
-	if (!from_stdin)
-		fclose(in);
-	return code;
+	struct results results = {ARENA_ARRAY(command->arena, command->word_count, struct imported),
+				  0};
+	for (size_t i = 1; i < command->word_count; i++) {
+		int code = import(command, importer, command->words[i],
+				  &results.items[results.count++]);
+		if (code != EXIT_DONE)
+			return code;
+	}
+	return write_imported(command, &results);
 }
 
 const struct verb verb_import = {
 	.name = "import",
 	.words = "KIND FILE...",
 	.help = "converts recordings and logs of other tools to farwire's formats",
-	.examples = "  farwire import kineto trace.json -o calls.jsonl\n"
-		    "  gunzip -c trace.json.gz | farwire import kineto - -o calls.jsonl\n"
-		    "  farwire import log all_reduce.log -o x.jsonl   # nccl-tests, OSU, MLPerf, "
-		    "iperf3 ...\n"
-		    "  farwire import model config.json -o net.cfg\n"
-		    "  farwire import plan train.sh -o case.cfg\n"
-		    "  farwire import topology topo.txt -o machine.cfg  # nvidia-smi topo -m\n"
-		    "  farwire fit x.jsonl -o x.cfg\n"
-		    "  farwire run --calls calls.jsonl --topology t320-same-esxi\n",
+	.examples =
+		"  farwire import kineto trace.json -o calls.jsonl\n"
+		"  gunzip -c trace.json.gz | farwire import kineto - -o calls.jsonl\n"
+		"  farwire import kineto rank0.json rank1.json -o job.jsonl  # one file a rank\n"
+		"  farwire import log all_reduce.log -o x.jsonl   # nccl-tests, OSU, MLPerf, "
+		"iperf3 ...\n"
+		"  farwire import model config.json -o net.cfg\n"
+		"  farwire import plan train.sh -o case.cfg\n"
+		"  farwire import topology topo.txt -o machine.cfg  # nvidia-smi topo -m\n"
+		"  farwire fit x.jsonl -o x.cfg\n"
+		"  farwire run --calls calls.jsonl --topology t320-same-esxi\n",
 	.options = "output quiet",
 	.words_min = 2,
 	.run = run,

@@ -121,6 +121,9 @@ bool group_collective(enum call_kind kind, enum collective *collective)
 	case CALL_ALL_TO_ALL:
 		*collective = COLLECTIVE_ALL_TO_ALL;
 		return true;
+	case CALL_BROADCAST:
+		*collective = COLLECTIVE_BROADCAST;
+		return true;
 	default:
 		return false;
 	}
@@ -223,6 +226,8 @@ static size_t rank_of(const struct line *line, size_t member, const struct cuda_
 static bool matches(const struct operation *operation, const struct cuda_call *call)
 {
 	bool alike = is_message(call) || operation->kind == call->kind;
+	if (alike && call->kind == CALL_ALL_TO_ALL) /* ranks can have unequal parts */
+		return true;
 	return alike && operation->size_B >= call->payload_B &&
 	       operation->size_B <= call->payload_B;
 }

@@ -7,9 +7,10 @@ FUZZ_TARGET(data, size_B)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
-	struct kineto_counts counts = {0};
+	struct profile_counts counts = {0};
 	FILE *in = fuzz_open(data, size_B);
-	const struct recorded_calls *recorded = kineto_read(arena, diag, in, "trace", &counts);
+	const struct recorded_calls *recorded =
+		kineto_read(arena, diag, in, "trace", NULL, &counts);
 	fclose(in);
 	FUZZ_CHECK_ANSWER(recorded, diag);
 	if (recorded)

@@ -44,7 +44,9 @@ static inline void check_replay(struct arena *arena, const struct recorded_calls
 	struct diag *diag = diag_new(arena);
 	if (!replay_step_find(diag, (struct origin){0}, recorded, &params, &step))
 		return;
-	const struct program *stream = replay_program(arena, recorded, &step, &params, 2e9);
+	const struct replay_spec spec = {
+		.recorded = recorded, .step = &step, .params = &params, .host_clock_Hz = 2e9};
+	const struct program *stream = replay_program(arena, &spec);
 	FUZZ_CHECK(stream != NULL);
 	for (size_t t = 0; t < stream->thread_count; t++)
 		for (size_t i = 0; i < stream->threads[t].count; i++)
@@ -52,9 +54,36 @@ static inline void check_replay(struct arena *arena, const struct recorded_calls
 				FUZZ_CHECK(stream->threads[t].items[i].call.duration_s >= 0);
 }
 
+/* A job of 8 ranks plays the recording, or it is refused with a reason. */
+static inline void check_job(struct arena *arena, const struct recorded_calls *recorded)
+{
+	const struct calls_params params = {.kernel_ratio = 1, .think_ratio = 1};
+	struct replay_step step;
+	struct diag *diag = diag_new(arena);
+	const struct recorded_job *job =
+		recorded_job_new(arena, diag, (struct origin){0}, recorded, 8);
+	FUZZ_CHECK((job != NULL) == (diag_count(diag) == 0));
+	if (!job || !replay_step_find(diag, (struct origin){0}, job->ranks[3], &params, &step))
+		return;
+	const struct replay_spec spec = {.recorded = job->ranks[3],
+					 .step = &step,
+					 .params = &params,
+					 .host_clock_Hz = 2e9,
+					 .job = job,
+					 .rank = 3};
+	const struct program *program = replay_program(arena, &spec);
+	for (size_t t = 0; t < program->thread_count; t++)
+		for (size_t i = 0; i < program->threads[t].count; i++) {
+			const struct cuda_call *call = &program->threads[t].items[i].call;
+			bool message = call->kind == CALL_SEND || call->kind == CALL_RECEIVE;
+			FUZZ_CHECK(call->peer <= (message ? 7 : job->group_count));
+		}
+}
+
 static inline void check_recorded(struct arena *arena, const struct recorded_calls *recorded)
 {
 	check_order(recorded);
 	check_reads_back(arena, recorded);
 	check_replay(arena, recorded);
+	check_job(arena, recorded);
 }

@@ -33,7 +33,7 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 2 '^--calls: step 4 of the recording contains no CUDA call .write another calls\.step' run $t320 --calls idle.jsonl
 	expect 2 'so calls\.step is too large' run $t320 --calls good.jsonl --set calls.step=2
 	expect 2 'calls cannot be combined with model' run $t320 --calls good.jsonl --model resnet50
-	expect 2 'contains no ncclAllReduce' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
+	expect 2 'contains no collective whose size is known' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
 	expect 2 'calls\.kernel' run $t320 --calls good.jsonl --set calls.kernel=0
 	# A synchronisation that surrounds a launch has no kernel before it. A step with one
 	# must end.

@@ -192,10 +192,10 @@ static void function_names_map_to_kinds_of_calls(void)
 
 static const struct recorded_calls *read_kineto(const char *text)
 {
-	struct kineto_counts counts;
+	struct profile_counts counts;
 	FILE *file = file_of(text);
 	const struct recorded_calls *recorded =
-		kineto_read(arena, diag, file, "trace.json", &counts);
+		kineto_read(arena, diag, file, "trace.json", NULL, &counts);
 	fclose(file);
 	return recorded;
 }
@@ -262,9 +262,9 @@ static void kineto_trace_joins_calls_and_kernels(void)
 /* Counts the look-ups for a trace of `events` events. Each group of four has a launch, its kernel,
  * and two marks of a step (from two threads). The order is unfavourable: kernels are reversed, and
  * marks are far apart. */
-static struct kineto_counts count_looks(size_t events)
+static struct profile_counts count_looks(size_t events)
 {
-	struct kineto_counts counts = {0};
+	struct profile_counts counts = {0};
 	FILE *file = tmpfile();
 	size_t count = events / 4;
 	begin();
@@ -287,7 +287,7 @@ static struct kineto_counts count_looks(size_t events)
 	fputs("]", file);
 	rewind(file);
 	const struct recorded_calls *recorded =
-		kineto_read(arena, diag, file, "trace.json", &counts);
+		kineto_read(arena, diag, file, "trace.json", NULL, &counts);
 	CHECK(recorded && recorded->call_count == count && recorded->mark_count == count + 1);
 	CHECK(counts.events == 4 * count && counts.orphans == 0);
 	fclose(file);
@@ -300,7 +300,7 @@ static struct kineto_counts count_looks(size_t events)
  * take two to four look-ups, depending on the load of their table. */
 static void long_traces_take_time_in_proportion(void)
 {
-	struct kineto_counts small = count_looks(50000), large = count_looks(200000);
+	struct profile_counts small = count_looks(50000), large = count_looks(200000);
 	CHECK(large.events == 200000 && small.looks > 0);
 	CHECK(large.looks <= 4 * small.looks + 2 * 50000 + 10000);
 	CHECK(large.looks <= 8 * large.events);

@@ -38,7 +38,10 @@ static const struct program *replayed(struct arena *arena, const struct recorded
 	bool found = replay_step_find(diag, (struct origin){NULL, 0}, recorded, params, &step);
 	diag_print(diag, stdout);
 	CHECK(found);
-	return replay_program(arena, recorded, &step, params, REFERENCE_CLOCK_HZ);
+	return replay_program(arena, &(struct replay_spec){.recorded = recorded,
+							   .step = &step,
+							   .params = params,
+							   .host_clock_Hz = REFERENCE_CLOCK_HZ});
 }
 
 /* ---- the round trip ---- */

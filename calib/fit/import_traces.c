@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Traces of PyTorch's profiler and reports of Nsight Systems, as recorded calls. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "calib/fit/import.h"
+#include "sim/base/arena.h"
+#include "sim/traces/call_file.h"
+#include "sim/traces/chakra.h"
+#include "sim/traces/kineto.h"
+#include "sim/traces/nsys.h"
+
+struct calls {
+	struct arena *arena;
+	const struct recorded_calls *recorded;
+};
+
+static void write_calls(FILE *out, const void *ctx)
+{
+	const struct calls *calls = ctx;
+	for (const struct recorded_calls *rank = calls->recorded; rank; rank = rank->next)
+		call_file_write(out, calls->arena, rank, NULL);
+}
+
+/* Says what was converted. marks is how a user gets marks of steps. */
+static const char *say(struct arena *arena, const struct recorded_calls *recorded,
+		       const struct profile_counts *counts, const char *marks)
+{
+	size_t calls = 0, threads = 0, ranks = 0;
+	for (const struct recorded_calls *rank = recorded; rank; rank = rank->next, ranks++) {
+		calls += rank->call_count;
+		threads += rank->thread_count;
+	}
+	const char *said = arena_printf(
+		arena,
+		"converted %zu calls of %zu threads with %zu step marks%s; %zu events read, %zu "
+		"used, %zu skipped",
+		calls, threads, recorded->mark_count, recorded->mark_count ? "" : marks,
+		counts->events, counts->used, counts->events - counts->used);
+	if (counts->orphans > 0)
+		said = arena_printf(arena,
+				    "%s\n%zu kernels and copies were left out because the trace "
+				    "does not contain their calls",
+				    said, counts->orphans);
+	if (counts->collectives + counts->unknown_collectives == 0)
+		return said;
+	const char *whose = recorded->world_count == 0 ? "one rank of several"
+			    : ranks > 1
+				    ? arena_printf(arena, "%zu ranks", ranks)
+				    : arena_printf(arena, "rank %u of %u", (unsigned)recorded->rank,
+						   (unsigned)recorded->world_count);
+	return arena_printf(arena,
+			    "%s\n%s: %zu collectives with bytes and group; %zu without, which take "
+			    "their recorded time",
+			    said, whose, counts->collectives, counts->unknown_collectives);
+}
+
+static bool finish(struct arena *arena, const struct recorded_calls *recorded, const char *said,
+		   struct imported *imported)
+{
+	struct calls *calls = ARENA_NEW(arena, struct calls);
+	*calls = (struct calls){arena, recorded};
+	*imported = (struct imported){.write = write_calls, .ctx = calls, .said = said};
+	return true;
+}
+
+static bool read_kineto(struct arena *arena, struct diag *diag, FILE *in, const char *path,
+			struct imported *imported)
+{
+	struct profile_counts counts = {0};
+	struct stat file;
+	struct kineto_watch watch = {imported->tell, imported->tell_ctx, 0};
+	bool sized = imported->tell && fstat(fileno(in), &file) == 0 && S_ISREG(file.st_mode);
+	watch.size_B = sized ? (size_t)file.st_size : 0;
+	const struct recorded_calls *recorded =
+		kineto_read(arena, diag, in, path, sized ? &watch : NULL, &counts);
+	return recorded &&
+	       finish(arena, recorded,
+		      say(arena, recorded, &counts,
+			  " (to get marks, profile with a schedule and call prof.step())"),
+		      imported);
+}
+
+static bool read_nsys(struct arena *arena, struct diag *diag, FILE *in, const char *path,
+		      struct imported *imported)
+{
+	struct profile_counts counts = {0};
+	char begin[7] = "";
+	if (fread(begin, 1, 6, in) != 6 || strcmp(begin, "SQLite") != 0)
+		return diag_error(
+			diag, (struct origin){path, 1},
+			"the file is not a database of SQLite (tables of nsys stats do not "
+			"say which call started which kernel; write nsys export --type "
+			"sqlite REPORT)");
+	const struct recorded_calls *recorded = nsys_read(arena, diag, path, &counts);
+	return recorded &&
+	       finish(arena, recorded,
+		      say(arena, recorded, &counts,
+			  " (to get marks, call nvtxRangePush(\"step 3\") in each step)"),
+		      imported);
+}
+
+/* Returns the rank in a name such as allreduce.3.et, or the place of the file. */
+static uint32_t rank_of(const char *path, size_t place)
+{
+	const char *end = strstr(path, ".et"), *digits = end;
+	while (digits && digits > path && digits[-1] >= '0' && digits[-1] <= '9')
+		digits--;
+	return digits && digits < end ? (uint32_t)(strtoul(digits, NULL, 10) % RECORDED_RANKS_MAX)
+				      : (uint32_t)place;
+}
+
+static bool read_chakra(struct arena *arena, struct diag *diag, const char *const *paths,
+			size_t count, struct imported *imported)
+{
+	struct profile_counts counts = {0}, sum = {0};
+	const struct recorded_calls *first = NULL, **next = &first;
+	for (size_t i = 0; i < count; i++) {
+		FILE *in = fopen(paths[i], "rb");
+		if (!in)
+			return diag_error(diag, (struct origin){paths[i], 0},
+					  "cannot read the file: %s", strerror(errno));
+		struct recorded_calls *rank = chakra_read(arena, diag, in, paths[i],
+							  count > 1 ? (uint32_t)count : 0, &counts);
+		fclose(in);
+		if (!rank)
+			return false;
+		rank->rank = count > 1 ? rank_of(paths[i], i) : 0;
+		*next = rank;
+		next = &rank->next;
+		sum.events += counts.events;
+		sum.used += counts.used;
+		sum.collectives += counts.collectives;
+	}
+	return finish(arena, first, say(arena, first, &sum, ""), imported);
+}
+
+const struct importer import_chakra = {
+	.name = "chakra",
+	.help = "execution traces of Chakra (.et), one file a rank, converted to a call file",
+	.files = read_chakra,
+};
+
+const struct importer import_kineto = {
+	.name = "kineto",
+	.help = "traces of PyTorch's profiler, one file a rank, converted to a call file",
+	.read = read_kineto,
+};
+
+const struct importer import_nsys = {
+	.name = "nsys",
+	.help = "reports of Nsight Systems, exported to SQLite, converted to a call file",
+	.read = read_nsys,
+};

@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `farwire import kineto` and `import nsys` give the numbers of the samples. Their replay takes the
+# recorded time on the recorded wires, and longer on slower ones.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+samples=$PWD/tests/samples/traces
+cd "$scratch" || exit 2
+for trace in ddp-rank0-of-2 dlrm-rank0 dlrm-rank7 mi250; do
+	gunzip -c "$samples/$trace.json.gz" >$trace.json || complain "no sample $trace"
+done
+
+# has COUNT PATTERN: that many lines of the results match the pattern
+has() {
+	found=$(grep -c -e "$2" "$scratch.out")
+	[ "$found" = "$1" ] || complain "$found lines with '$2', not $1"
+}
+
+# The sizes are elements times 4 bytes; a DLRM all-to-all of 6144 floats has no argument of NCCL.
+expect 0 '^rank 0 of 2: 9 collectives with bytes and group; 0 without' import kineto ddp-rank0-of-2.json
+grep -q '2951 calls of 3 threads with 2 step marks; 4244 events read, 4232 used, 12 skipped' "$scratch.err" ||
+	complain "the counts are $(head -n 1 "$scratch.err")"
+has 5 '"call":"ncclAllReduce".*"group_first":0,"group_size":2,"group_stride":1'
+has 4 '"call":"ncclBroadcast"'
+has 1 '"ncclAllReduce".*"size_B":31502336,'
+has 2 '"ncclBroadcast".*"size_B":424,.*"kernel_s":0.000007'
+cp "$scratch.out" ddp.jsonl
+expect 0 '^rank 7 of 8: 8 collectives' import kineto dlrm-rank0.json dlrm-rank7.json
+has 2 '"format":"farwire-calls"'
+has 10 '"call":"ncclAlltoAll"'
+has 6 '"call":"ncclAllReduce"'
+has 4 '"ncclAlltoAll".*"size_B":24576,'
+has 1 '"rank":7,"ranks":8'
+cp "$scratch.out" dlrm.jsonl
+expect 0 '220 events read' import kineto mi250.json
+has 14 '"kernel_s"'
+verdict import_traces.pytorch_traces_have_the_listed_collectives
+
+expect 0 '' import nsys "$samples/nsys-ai-healthy_1pct.sqlite" -q
+has 400 '"call":"cudaLaunchKernel".*"kernel_s":0.001000000'
+has 200 'gemm_nn_128x128'
+shows '"gpu":"NVIDIA H100 80GB HBM3"'
+for table in api_sum gpu_kern_sum gpu_trace; do
+	expect 2 "_$table.csv:1: the file is not a database .* nsys export --type sqlite" \
+		import nsys "$samples/gprofiler-cuda_$table.csv"
+done
+head -c 3000 "$samples/nsys-ai-healthy_1pct.sqlite" >cut.sqlite
+expect 2 'cut.sqlite: .*(cannot be read|no usable row)' import nsys cut.sqlite
+verdict import_traces.nsight_systems_kernels_are_read_and_sums_are_refused
+
+# error ARGS...: the difference from the recorded step, in units of 0.1 %
+error() {
+	farwire run "$@" --draws 0 --set calls.host=recorded
+	sed -n 's/.*simulated one differs by \([-+]\)\([0-9]*\)\.\([0-9]\) %.*/\1\2\3/p' "$scratch.out" |
+		sed 's/\([-+]\)0*\([0-9]\)/\1\2/'
+}
+# within WHAT ERROR: the error is below 5 %
+within() {
+	[ -n "$2" ] && [ "$2" -gt -50 ] && [ "$2" -lt 50 ] || complain "$1 differs by '$2' / 10 %"
+}
+within 'the computation of one rank' "$(error --calls ddp.jsonl --topology dgx-a100-40)"
+grep -q 'only the computation is simulated' "$scratch.out" || complain 'the wires are simulated'
+within 'the job of two ranks' \
+	"$(error --calls ddp.jsonl --topology dgx-a100-40 --gpus 2 --exchange nccl-2.18)"
+slow=$(error --calls ddp.jsonl --topology closer2018-gtx1080 --gpus 4 --exchange nccl-2.18)
+[ "${slow:-0}" -gt 1000 ] || complain "1 Gbit/s between four ranks differs only by $slow / 10 %"
+farwire run --calls dlrm.jsonl --topology dgx1-v100 --gpus 8 --exchange nccl-2.18 --draws 0
+shows 'exposed communication'
+verdict import_traces.replay_takes_the_recorded_time_and_depends_on_the_wires
+
+# Work of the CPU: 50 us, then 30 us after a kernel (100 us), both collectives and a kernel (70 us); a
+# kernel of 20 us follows. On one GPU the collectives take no time: 270 us, and the calls.
+expect 0 '7 events read, 7 used, 0 skipped' import chakra "$samples/mixed.et"
+has 1 '"ncclReduceScatter".*"size_B":4096,'
+cp "$scratch.out" mixed.jsonl
+farwire run --calls mixed.jsonl --topology dgx-a100-40 --draws 0
+shows 'step time  *(2[789][0-9]|30[0-9])(\.[0-9]*)? us'
+expect 2 'message 2 .*all-gather is that of one rank' import chakra "$samples/astra-micro-all_gather-4npus_1MB.0.et"
+expect 0 '2 events read, 2 used' import chakra "$samples/astra-micro-all_gather-4npus_1MB.0.et" \
+	"$samples/astra-micro-all_gather-4npus_1MB.1.et"
+has 2 '"ncclAllGather".*"size_B":2097152,'
+head -c 100 "$samples/mixed.et" >cut.et
+expect 2 'cut.et: message 3 .*ends in it' import chakra cut.et
+expect 2 'dlrm-rank0.json: message [0-9]* .*Chakra, schema' import chakra dlrm-rank0.json
+verdict import_traces.chakra_nodes_keep_their_order
+
+# Ring of 8 ranks: each sends 14 parts of 128 KiB to the next rank and waits for the one before.
+ring() {
+	for rank in 0 1 2 3 4 5 6 7; do
+		echo "{\"format\":\"farwire-calls\",\"version\":1,\"rank\":$rank,\"ranks\":8}"
+		for part in 0 1 2 3 4 5 6 7 8 9 10 11 12 13; do
+			echo "{\"call\":\"ncclSend\",\"start_s\":0,\"end_s\":0,\"stream\":5,\"size_B\":131072,\"peer\":$(((rank + 1) % 8))}"
+			echo "{\"call\":\"ncclRecv\",\"start_s\":0,\"end_s\":0,\"stream\":6,\"size_B\":131072,\"peer\":$(((rank + 7) % 8))}"
+		done
+		echo '{"call":"cudaDeviceSynchronize","start_s":0.000001,"end_s":0.000002}'
+		echo '{"end":true}'
+	done
+}
+ring >ring.jsonl
+job='--topology dgx-a100-40 --exchange nccl-2.18 --draws 0'
+farwire run --calls ring.jsonl --gpus 8 $job
+shows 'verdict  *ok'
+expect 2 'messages between ranks, so it needs the recording of each rank .it has 8 of 4' \
+	run --calls ring.jsonl --gpus 4 $job
+# Groups of two ranks with a distance of four, of which 16 ranks have eight.
+sed 's/"group_stride":1/"group_stride":4/;s/"ranks":2/"ranks":16/' ddp.jsonl >pairs.jsonl
+expect 0 '' run --calls pairs.jsonl --gpus 16 $job
+expect 2 'write a multiple of 8 in case.gpus' run --calls pairs.jsonl --gpus 12 $job
+verdict import_traces.jobs_have_messages_and_groups_of_some_ranks
+
+cat dlrm.jsonl dlrm.jsonl >twice.jsonl
+expect 2 'twice.jsonl:[0-9]*: rank 0 occurs twice' check twice.jsonl
+sed 's/"rank":7,"ranks":8/"rank":7,"ranks":9/' dlrm.jsonl >worlds.jsonl
+expect 2 'worlds.jsonl:[0-9]*: this rank is of a job of 9 ranks, but the first one of 8' check worlds.jsonl
+sed 's/ProfilerStep#[0-9]*/ProfilerStep#99/' dlrm-rank7.json >late.json
+farwire import kineto dlrm-rank0.json late.json -o late.jsonl
+expect 2 'the recording of rank 7 has no step [0-9]*, which another rank has' run --calls late.jsonl --topology dgx1-v100 --gpus 8 --exchange nccl-2.18
+verdict import_traces.recordings_of_different_jobs_or_steps_are_refused
