@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Traces of PyTorch's profiler and reports of Nsight Systems, as recorded calls. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
 #include "sim/traces/call_file.h"
+#include "sim/traces/chakra.h"
 #include "sim/traces/kineto.h"
 #include "sim/traces/nsys.h"
 
@@ -43,7 +46,8 @@ static const char *say(struct arena *arena, const struct recorded_calls *recorde
 				    said, counts->orphans);
 	if (counts->collectives + counts->unknown_collectives == 0)
 		return said;
-	const char *whose = ranks > 1
+	const char *whose = recorded->world_count == 0 ? "one rank of several"
+			    : ranks > 1
 				    ? arena_printf(arena, "%zu ranks", ranks)
 				    : arena_printf(arena, "rank %u of %u", (unsigned)recorded->rank,
 						   (unsigned)recorded->world_count);
@@ -97,6 +101,47 @@ static bool read_nsys(struct arena *arena, struct diag *diag, FILE *in, const ch
 			  " (to get marks, call nvtxRangePush(\"step 3\") in each step)"),
 		      imported);
 }
+
+/* Returns the rank in a name such as allreduce.3.et, or the place of the file. */
+static uint32_t rank_of(const char *path, size_t place)
+{
+	const char *end = strstr(path, ".et"), *digits = end;
+	while (digits && digits > path && digits[-1] >= '0' && digits[-1] <= '9')
+		digits--;
+	return digits && digits < end ? (uint32_t)(strtoul(digits, NULL, 10) % RECORDED_RANKS_MAX)
+				      : (uint32_t)place;
+}
+
+static bool read_chakra(struct arena *arena, struct diag *diag, const char *const *paths,
+			size_t count, struct imported *imported)
+{
+	struct profile_counts counts = {0}, sum = {0};
+	const struct recorded_calls *first = NULL, **next = &first;
+	for (size_t i = 0; i < count; i++) {
+		FILE *in = fopen(paths[i], "rb");
+		if (!in)
+			return diag_error(diag, (struct origin){paths[i], 0},
+					  "cannot read the file: %s", strerror(errno));
+		struct recorded_calls *rank = chakra_read(arena, diag, in, paths[i],
+							  count > 1 ? (uint32_t)count : 0, &counts);
+		fclose(in);
+		if (!rank)
+			return false;
+		rank->rank = count > 1 ? rank_of(paths[i], i) : 0;
+		*next = rank;
+		next = &rank->next;
+		sum.events += counts.events;
+		sum.used += counts.used;
+		sum.collectives += counts.collectives;
+	}
+	return finish(arena, first, say(arena, first, &sum, ""), imported);
+}
+
+const struct importer import_chakra = {
+	.name = "chakra",
+	.help = "execution traces of Chakra (.et), one file a rank, converted to a call file",
+	.files = read_chakra,
+};
 
 const struct importer import_kineto = {
 	.name = "kineto",

@@ -103,6 +103,14 @@ static const char *measured_words(struct arena *arena, const struct scenario *sc
 			    words_of(d[PART_OWN], PART_OWN));
 }
 
+static bool is_timed(const struct recorded_calls *recorded)
+{
+	for (size_t i = 0; i < recorded->call_count; i++)
+		if (recorded->calls[i].gpu_start_s >= 0)
+			return true;
+	return false;
+}
+
 /* Compares the step with the recorded one, whose time is the mean of all ranks. */
 static const char *recorded_words(struct arena *arena, const struct recorded_program *program,
 				  double step_s)
@@ -112,6 +120,8 @@ static const char *recorded_words(struct arena *arena, const struct recorded_pro
 	double recorded_s = 0;
 	for (size_t i = 0; i < count; i++)
 		recorded_s += (steps[i].end_s - steps[i].start_s) / (double)count;
+	if (!(recorded_s > 0) || !is_timed(program->calls))
+		return "the recording does not say when the GPU worked, so it has no step time";
 	bool alone = !program->job && recorded_calls_peers(program->calls);
 	const char *words = arena_printf(
 		arena, "the recorded step took %s, so the simulated one differs by %+.1f %%%s",

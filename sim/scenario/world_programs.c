@@ -13,14 +13,16 @@ static const struct program *recorded_program(struct world *w, const struct job_
 					      size_t first)
 {
 	const struct recorded_program *recorded = entry->recorded;
+	const struct recorded_job *job = recorded->job;
 	struct host *host = guest_host(w->system.guests[entry->guests[first]]);
 	const struct replay_spec spec = {
-		.recorded = recorded->job ? recorded->job->ranks[first] : recorded->calls,
-		.step = recorded->job ? &recorded->steps[first] : &recorded->step,
+		.recorded = job ? job->ranks[first] : recorded->calls,
+		.step = job ? &recorded->steps[first] : &recorded->step,
 		.params = recorded->params,
 		.host_clock_Hz = host_clock_Hz(host),
-		.job = recorded->job,
+		.job = entry->rank_count > 1 ? job : NULL,
 		.rank = first,
+		.independent = job && entry->rank_count == 1, /* the baseline of a job */
 	};
 	struct program *program = replay_program(w->workload.arena, &spec);
 	program->images_count = entry->batch_count;
@@ -146,7 +148,7 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 	struct plan_groups groups = {0};
 	if (entry->plan)
 		groups = plan_programs(w, entry, programs);
-	else if (entry->recorded && entry->recorded->job)
+	else if (entry->recorded && entry->recorded->job && entry->rank_count > 1)
 		groups = (struct plan_groups){.groups = entry->recorded->job->groups,
 					      .count = entry->recorded->job->group_count};
 	for (size_t i = 0; i < count; i++)

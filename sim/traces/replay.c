@@ -211,7 +211,7 @@ static enum call_kind played_kind(const struct replay *r, const struct replay_ca
 		if (r->job && recorded_has_peers(recorded) &&
 		    recorded_job_peer(r->job, r->rank, recorded, &peer))
 			return call->use.kind;
-		return recorded->gpu_s < 0 ? CALL_LIBRARY : CALL_LAUNCH;
+		return recorded->gpu_s < 0 || r->independent ? CALL_LIBRARY : CALL_LAUNCH;
 	case CALL_LAUNCH:
 	case CALL_MEMSET_ASYNC: /* without GPU work: captured into a graph */
 		return recorded->gpu_s < 0 ? CALL_LIBRARY : call->use.kind;
@@ -402,6 +402,7 @@ struct program *replay_program(struct arena *arena, const struct replay_spec *sp
 			   .recorded = spec->recorded,
 			   .job = spec->job,
 			   .rank = spec->rank,
+			   .independent = spec->independent,
 			   .host_ratio = clock_Hz / REFERENCE_CLOCK_HZ};
 	gather(&r);
 	replay_find_waits(&r);

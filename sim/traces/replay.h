@@ -55,6 +55,7 @@ struct replay_spec {
 	 * that take their recorded time. */
 	const struct recorded_job *job;
 	size_t rank;
+	bool independent; /* without a job: collectives and messages take no time */
 };
 /* Returns the program of the step. */
 struct program *replay_program(struct arena *arena, const struct replay_spec *spec);

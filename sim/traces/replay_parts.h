@@ -53,6 +53,7 @@ struct replay {
 	const struct recorded_calls *recorded;
 	const struct recorded_job *job; /* NULL: the program has no peers */
 	size_t rank;
+	bool independent;
 	double host_ratio; /* seconds at the reference clock for a second on the recording's host */
 	struct replay_thread *threads;
 	size_t thread_count;

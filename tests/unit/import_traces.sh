@@ -69,6 +69,46 @@ farwire run --calls dlrm.jsonl --topology dgx1-v100 --gpus 8 --exchange nccl-2.1
 shows 'exposed communication'
 verdict import_traces.replay_takes_the_recorded_time_and_depends_on_the_wires
 
+# Work of the CPU: 50 us, then 30 us after a kernel (100 us), both collectives and a kernel (70 us); a
+# kernel of 20 us follows. On one GPU the collectives take no time: 270 us, and the calls.
+expect 0 '7 events read, 7 used, 0 skipped' import chakra "$samples/mixed.et"
+has 1 '"ncclReduceScatter".*"size_B":4096,'
+cp "$scratch.out" mixed.jsonl
+farwire run --calls mixed.jsonl --topology dgx-a100-40 --draws 0
+shows 'step time  *(2[789][0-9]|30[0-9])(\.[0-9]*)? us'
+expect 2 'message 2 .*all-gather is that of one rank' import chakra "$samples/astra-micro-all_gather-4npus_1MB.0.et"
+expect 0 '2 events read, 2 used' import chakra "$samples/astra-micro-all_gather-4npus_1MB.0.et" \
+	"$samples/astra-micro-all_gather-4npus_1MB.1.et"
+has 2 '"ncclAllGather".*"size_B":2097152,'
+head -c 100 "$samples/mixed.et" >cut.et
+expect 2 'cut.et: message 3 .*ends in it' import chakra cut.et
+expect 2 'dlrm-rank0.json: message [0-9]* .*Chakra, schema' import chakra dlrm-rank0.json
+verdict import_traces.chakra_nodes_keep_their_order
+
+# Ring of 8 ranks: each sends 14 parts of 128 KiB to the next rank and waits for the one before.
+ring() {
+	for rank in 0 1 2 3 4 5 6 7; do
+		echo "{\"format\":\"farwire-calls\",\"version\":1,\"rank\":$rank,\"ranks\":8}"
+		for part in 0 1 2 3 4 5 6 7 8 9 10 11 12 13; do
+			echo "{\"call\":\"ncclSend\",\"start_s\":0,\"end_s\":0,\"stream\":5,\"size_B\":131072,\"peer\":$(((rank + 1) % 8))}"
+			echo "{\"call\":\"ncclRecv\",\"start_s\":0,\"end_s\":0,\"stream\":6,\"size_B\":131072,\"peer\":$(((rank + 7) % 8))}"
+		done
+		echo '{"call":"cudaDeviceSynchronize","start_s":0.000001,"end_s":0.000002}'
+		echo '{"end":true}'
+	done
+}
+ring >ring.jsonl
+job='--topology dgx-a100-40 --exchange nccl-2.18 --draws 0'
+farwire run --calls ring.jsonl --gpus 8 $job
+shows 'verdict  *ok'
+expect 2 'messages between ranks, so it needs the recording of each rank .it has 8 of 4' \
+	run --calls ring.jsonl --gpus 4 $job
+# Groups of two ranks with a distance of four, of which 16 ranks have eight.
+sed 's/"group_stride":1/"group_stride":4/;s/"ranks":2/"ranks":16/' ddp.jsonl >pairs.jsonl
+expect 0 '' run --calls pairs.jsonl --gpus 16 $job
+expect 2 'write a multiple of 8 in case.gpus' run --calls pairs.jsonl --gpus 12 $job
+verdict import_traces.jobs_have_messages_and_groups_of_some_ranks
+
 cat dlrm.jsonl dlrm.jsonl >twice.jsonl
 expect 2 'twice.jsonl:[0-9]*: rank 0 occurs twice' check twice.jsonl
 sed 's/"rank":7,"ranks":8/"rank":7,"ranks":9/' dlrm.jsonl >worlds.jsonl
