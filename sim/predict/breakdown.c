@@ -202,6 +202,8 @@ static void summarize_serving(const struct serving_answers *answers,
 	const struct cause causes[SERVE_PART_COUNT] = {
 		[SERVE_KERNEL] = {PART_KERNEL, "kernel-bound",
 				  "a faster GPU, a narrower data type or fused kernels"},
+		[SERVE_EXCHANGE] = {PART_TENSOR, "exposed tensor parallelism",
+				    "fewer GPUs in each replica, or a faster link between them"},
 		[SERVE_OVERHEAD] = {remote ? PART_NETWORK : PART_ISSUE,
 				    remote ? "network-bound" : "host launch-bound",
 				    "CUDA graphs, a larger batch or a faster core"},

@@ -70,6 +70,10 @@ static const struct param_row case_rows[] = {
 		     "GPU fraction: largest share of its GPU that a client may use", ""),
 	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1",
 		    "number of copies of each client", ""),
+	PARAM_WHOLE(struct case_params, tensor_count, 1, 1024, "1",
+		    "number of GPUs of a replica of a model server, over which each of its layers "
+		    "is split (tensor parallelism)",
+		    ""),
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
 		    "number of warm-up steps, which are not measured", ""),
 	PARAM_WHOLE(struct case_params, steps_count, 0, 100000, "0",
@@ -374,6 +378,10 @@ static void read_world(struct case_reader *c)
 		read_runtime(c);
 	if (!case_is_job(c) && !case_has_ranks(c))
 		case_refuse_training(c);
+	if (c->params->tensor_count > 1 && !case_serves(c))
+		diag_error(reader->diag, case_said(c, "case.tensor"),
+			   "case.tensor splits replicas of a model server (write a group serve, or "
+			   "plan.tp for training)");
 	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "driver"),
 		   "driver", "driver", &driver_table, NULL, 0, &c->scenario->driver);
 	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "dma"),

@@ -134,31 +134,44 @@ size_t case_place_program(struct case_reader *c, struct origin origin, const cha
 	return guest;
 }
 
-/* Finds the client's GPU, the guest that serves it, and the guest of the program. Returns false
- * after an error. */
+/* Finds the client's GPUs, which follow each other in the topology, the guests that serve them, and
+ * the guest of the program. Returns false after an error. */
 static bool place(struct case_reader *c, struct job_entry *entry, const struct client_params *own,
 		  size_t copy)
 {
 	const struct case_params *params = c->params;
-	size_t *places = ARENA_ARRAY(c->reader.arena, 3, size_t);
-	entry->rank_count = entry->simulated_count = 1;
+	const struct topology *topology = &c->scenario->topology;
+	size_t count = (size_t)params->tensor_count;
+	size_t *places = ARENA_ARRAY(c->reader.arena, 3 * count, size_t);
+	entry->rank_count = entry->simulated_count = count;
 	entry->gpus = &places[0];
-	entry->servers = &places[1];
-	entry->guests = &places[2];
-	places[0] = place_gpu(c, own->gpu[0] ? entry->origin : case_said(c, "case.gpu"),
-			      own->gpu[0] ? own->gpu : params->gpu, copy);
-	if (places[0] == SIZE_MAX)
-		return false;
-	places[1] =
-		case_place_server(c, own->server[0] ? entry->origin : case_said(c, "case.server"),
-				  own->server[0] ? own->server : params->server,
-				  &c->scenario->topology.gpus[places[0]]);
-	if (places[1] == SIZE_MAX)
-		return false;
-	places[2] = case_place_program(
-		c, own->program[0] ? entry->origin : case_said(c, "case.program"),
-		own->program[0] ? own->program : params->program, places[1], copy);
-	return places[2] != SIZE_MAX;
+	entry->servers = &places[count];
+	entry->guests = &places[2 * count];
+	struct origin origin = own->gpu[0] ? entry->origin : case_said(c, "case.gpu");
+	places[0] = place_gpu(c, origin, own->gpu[0] ? own->gpu : params->gpu, copy * count);
+	for (size_t i = 0; i < count; i++) {
+		if (places[0] == SIZE_MAX)
+			return false;
+		places[i] = places[0] + i;
+		if (places[i] >= topology->gpu_count)
+			return diag_error(
+				c->reader.diag, origin,
+				"case.tensor: %zu GPUs from '%s' on are needed, but "
+				"topology '%s' has only %zu (write a smaller case.tensor)",
+				count, topology->gpus[places[0]].name, topology->name,
+				topology->gpu_count - places[0]);
+		places[count + i] = case_place_server(
+			c, own->server[0] ? entry->origin : case_said(c, "case.server"),
+			own->server[0] ? own->server : params->server, &topology->gpus[places[i]]);
+		if (places[count + i] == SIZE_MAX)
+			return false;
+		places[2 * count + i] = case_place_program(
+			c, own->program[0] ? entry->origin : case_said(c, "case.program"),
+			own->program[0] ? own->program : params->program, places[count + i], copy);
+		if (places[2 * count + i] == SIZE_MAX)
+			return false;
+	}
+	return true;
 }
 
 static void fill_client(struct case_reader *c, struct job_entry *client,

@@ -32,7 +32,9 @@ void case_serve_want(struct case_reader *c)
 		c->params->stack = "serving";
 	if (!c->params->gpu[0])
 		c->params->gpu = "spread";
-	c->reader.gpus_wanted = (size_t)(listed * c->params->copies_count);
+	c->reader.may_fold = false;
+	c->reader.gpus_wanted =
+		(size_t)(listed * c->params->copies_count * c->params->tensor_count);
 }
 
 /* Returns the group that describes the requests of a network; NULL: the file has none. */
@@ -68,6 +70,24 @@ static void lengths_fit(struct case_reader *c, const struct service_entry *servi
 			   prefix, tokens, service->network->name, limit);
 }
 
+/* Splits the layers of the network over the GPUs of a replica. */
+static void split(struct case_reader *c, struct service_entry *service)
+{
+	const struct shard_params params = {.tensor_count = (size_t)c->params->tensor_count,
+					    .context_count = 1,
+					    .expert_count = 1,
+					    .imbalance_ratio = 1,
+					    .tensor_key = "case.tensor"};
+	const char *why = "only networks that generate tokens are split (write case.tensor=1)";
+	if (params.tensor_count == 1)
+		return;
+	if (service->one_token)
+		service->shard = shard_new(c->reader.arena, service->one_token, &params, &why);
+	if (!service->shard)
+		diag_error(c->reader.diag, case_said(c, "case.tensor"),
+			   "case.tensor: model '%s': %s", service->network->name, why);
+}
+
 static void read_service(struct case_reader *c, struct service_entry *service,
 			 const struct job_entry *entry, const char *model)
 {
@@ -101,6 +121,7 @@ static void read_service(struct case_reader *c, struct service_entry *service,
 			   "or fixed)",
 			   prefix, model);
 	}
+	split(c, service);
 }
 
 /* Reports an error if some replicas of a service only process prompts and none generates tokens,
@@ -131,12 +152,33 @@ static void roles_fit(struct case_reader *c, size_t index)
 			   last->model);
 }
 
-/* Keys and values travel as messages of the library that case.exchange names. */
+/* Reports an error if a GPU of a replica with several GPUs is shared. */
+static void gpus_fit(struct case_reader *c)
+{
+	const struct scenario *scenario = c->scenario;
+	bool *taken = ARENA_ARRAY(c->reader.arena, scenario->topology.gpu_count, bool);
+	for (size_t i = 0; i < scenario->job_count; i++)
+		for (size_t k = 0; k < scenario->jobs[i].rank_count; k++) {
+			bool *own = &taken[scenario->jobs[i].gpus[k]];
+			if (c->params->tensor_count > 1 &&
+			    (*own || scenario->jobs[i].fraction_ratio < 1))
+				diag_error(c->reader.diag, scenario->jobs[i].origin,
+					   "client '%s': a replica with case.tensor above 1 needs "
+					   "whole GPUs of its own, but '%s' is shared (write fewer "
+					   "case.copies, or another gpu)",
+					   scenario->jobs[i].name,
+					   scenario->topology.gpus[scenario->jobs[i].gpus[k]].name);
+			*own = true;
+		}
+}
+
+/* Keys and values, and sums of split products, travel as messages of the library that
+ * case.exchange names. */
 static void read_library(struct case_reader *c, struct job_entry *jobs)
 {
 	size_t apart = SIZE_MAX;
 	for (size_t i = c->scenario->job_count; i-- > 0;)
-		if (jobs[i].role != ROLE_BOTH)
+		if (jobs[i].role != ROLE_BOTH || jobs[i].rank_count > 1)
 			apart = i;
 	if (apart == SIZE_MAX)
 		return;
@@ -174,5 +216,6 @@ void case_read_services(struct case_reader *c)
 	}
 	for (size_t i = 0; i < scenario->service_count; i++)
 		roles_fit(c, i);
+	gpus_fit(c);
 	read_library(c, jobs);
 }

@@ -37,7 +37,7 @@ struct case_params {
 	bool gpu_profiles;          /* false: no profile of a GPU or of its generation applies */
 	const char *gpu_profiles_without;
 	const char *program, *server, *gpu;
-	double batch_count, sequence_count, fraction_ratio, copies_count;
+	double batch_count, sequence_count, fraction_ratio, copies_count, tensor_count;
 	double steps_warmup_count, steps_count;
 	/* Greater than 0: the case is one job on that many GPUs of the topology, taken machine
 	 * by machine. */
@@ -185,6 +185,8 @@ struct service_entry {
 	struct request_list list; /* read from a file; empty: requests are drawn */
 	const struct network *network;
 	const struct network *one_token; /* NULL: the network generates no tokens */
+	/* The part of one_token on each GPU of a replica; NULL: a replica has one GPU. */
+	const struct shard *shard;
 };
 
 /* Kinds of cases. Each kind has a model error of its own. */

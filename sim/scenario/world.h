@@ -23,6 +23,13 @@ struct fused_spec;
 void world_launch(struct world *world, struct job *job, const struct job_entry *entry,
 		  const struct fused_spec *spec);
 struct job *world_replica(struct world *world, const struct job_entry *entry, struct job_run *run);
+/* The times of collectives among the GPUs of a replica (world_tensor.c). */
+struct tensor_group;
+/* Returns NULL if no route connects the GPUs; then *why says so. */
+struct tensor_group *world_tensor_group(struct world *world, const struct job_entry *entry,
+					const char **why);
+/* Returns the time of a collective. ctx is a struct tensor_group. */
+double world_tensor_s(void *ctx, enum collective collective, double size_B);
 /* Begins the requests of all replicas. */
 void world_serving_begin(struct world *world);
 /* Returns true if a step on the first GPU of b takes the same time as on the first GPU of a,

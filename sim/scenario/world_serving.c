@@ -22,7 +22,8 @@ struct server {         /* a replica */
 	const struct overhead *tables[2]; /* of serving_model_overhead_set */
 	struct gpu_context *context;
 	struct step_record record;
-	struct communicator **to; /* by replica: towards those that generate tokens */
+	/* By replica, then by GPU of this one: towards those that generate tokens. */
+	struct communicator **to;
 };
 
 struct servers {
@@ -81,7 +82,8 @@ static void read_run(struct job *job)
 static void account(struct job *job)
 {
 	const struct server *server = server_of(job);
-	for (size_t i = 0; i < server->world->scenario->job_count; i++)
+	size_t count = server->world->scenario->job_count * server->entry->rank_count;
+	for (size_t i = 0; i < count; i++)
 		if (server->to[i])
 			communicator_account(server->to[i]);
 }
@@ -113,6 +115,7 @@ static double play(struct server *server, const struct program *program, const c
 	double step_s = -1;
 	*entry = *server->entry;
 	entry->program = program;
+	entry->rank_count = entry->simulated_count = 1;
 	entry->fraction_ratio = 1;
 	entry->library = NULL;
 	*alone = *w->scenario;
@@ -183,10 +186,25 @@ static const struct overhead *find_overhead(struct server *server, bool graph)
 	return table;
 }
 
-static bool same_place(const struct job_entry *a, const struct job_entry *b)
+/* Returns the number of the entry's first GPU in its machine; SIZE_MAX: there are more machines. */
+static size_t place_in_machine(const struct topology *t, const struct job_entry *entry)
 {
-	return !a->runtime ? !b->runtime
-			   : a->guests[0] == b->guests[0] && a->servers[0] == b->servers[0];
+	size_t first = entry->gpus[0], host = t->gpus[first].host, at = 0;
+	while (at < first && t->gpus[first - at - 1].host == host)
+		at++;
+	return t->gpus[first + entry->rank_count - 1].host == host ? at : SIZE_MAX;
+}
+
+/* Returns true if iterations on the two entries take the same time. */
+static bool same_place(const struct topology *t, const struct job_entry *a,
+		       const struct job_entry *b)
+{
+	if (!world_alike(t, a, b) || !a->runtime != !b->runtime)
+		return false;
+	size_t place = place_in_machine(t, a);
+	if (a->rank_count > 1 && a != b && (place == SIZE_MAX || place != place_in_machine(t, b)))
+		return false;
+	return !a->runtime || (a->guests[0] == b->guests[0] && a->servers[0] == b->servers[0]);
 }
 
 /* Gives the replica the overhead of an equal one, or finds it. */
@@ -195,8 +213,8 @@ static bool set_overhead(struct server *server)
 	struct world *w = server->world;
 	for (size_t i = 0; i < w->scenario->job_count; i++) {
 		const struct server *other = w->servers->all[i];
-		if (other && other->tables[0] && same_place(other->entry, server->entry) &&
-		    world_alike(&w->scenario->topology, other->entry, server->entry)) {
+		if (other && other->tables[0] &&
+		    same_place(&w->scenario->topology, other->entry, server->entry)) {
 			memcpy(server->tables, other->tables, sizeof server->tables);
 			serving_model_overhead_set(server->model, server->tables);
 			return true;
@@ -305,12 +323,14 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	if (left_B >= 0 && service->generates)
 		*block_count = (size_t)(left_B / token_B / service->params->block_count);
 	double tokens = (double)*block_count * service->params->block_count;
-	const char *reason = NULL;
+	const char *reason = NULL,
+		   *hint = service->generates ? " (write a larger case.tensor)" : "";
 	if (left_B < 0)
 		reason = arena_printf(w->workload.arena,
 				      "out of GPU memory: %s needs %.2f GB for weights and "
-				      "activations, but a replica on GPU '%s' may use %.2f GB",
-				      entry->network->name, model_B / 1e9, gpu->name, own_B / 1e9);
+				      "activations, but a replica on GPU '%s' may use %.2f GB%s",
+				      entry->network->name, model_B / 1e9, gpu->name, own_B / 1e9,
+				      hint);
 	else if (service->generates && tokens < (double)all)
 		reason = arena_printf(w->workload.arena,
 				      "out of GPU memory: a request of %zu tokens does not fit the "
@@ -335,28 +355,35 @@ static struct servers *servers_new(struct world *w)
 	return servers;
 }
 
+/* Returns NULL if the jobs have failed. */
 static struct serving_model *build_model(struct world *w, const struct job_entry *entry,
 					 const struct serving_service_spec *service)
 {
 	const struct service_entry *of = &w->scenario->services[entry->service];
-	const struct serving_model_spec spec = {
+	const char *why = NULL;
+	struct serving_model_spec spec = {
 		.network = entry->network,
-		.one_token = of->one_token,
+		.one_token = of->shard ? of->shard->network : of->one_token,
 		.stack = entry->stack,
 		.gpu = &w->scenario->topology.gpus[entry->gpus[0]].params,
 		.efficiency = entry->efficiency,
 		.rows_max = rows_most(service),
 		.sequences_max = (size_t)service->params->batch_count,
 		.time_ratio = w->scenario->iteration_ratio,
+		.shard = of->shard,
+		.collective_s = world_tensor_s,
 	};
 	for (size_t i = 0; i < w->scenario->job_count; i++) {
 		const struct server *other = w->servers->all[i];
 		if (other && other->tables[0] && other->entry->service == entry->service &&
-		    same_place(other->entry, entry) &&
-		    world_alike(&w->scenario->topology, other->entry, entry))
+		    same_place(&w->scenario->topology, other->entry, entry))
 			return other->model;
 	}
-	return serving_model_new(w->workload.arena, &spec);
+	if (of->shard)
+		spec.ctx = world_tensor_group(w, entry, &why);
+	if (why)
+		fail_all(w, why);
+	return why ? NULL : serving_model_new(w->workload.arena, &spec);
 }
 
 struct job *world_replica(struct world *w, const struct job_entry *entry, struct job_run *run)
@@ -369,11 +396,12 @@ struct job *world_replica(struct world *w, const struct job_entry *entry, struct
 	job_init(&server->job, &w->workload, &server_kind, entry->name, run);
 	server->world = w;
 	server->entry = entry;
-	server->to = ARENA_ARRAY(w->workload.arena, scenario->job_count, struct communicator *);
+	server->to = ARENA_ARRAY(w->workload.arena, scenario->job_count * entry->rank_count,
+				 struct communicator *);
 	w->servers->all[index] = server;
 	struct serving_service_spec *service = find_service(w, entry->service);
 	server->model = build_model(w, entry, service);
-	if (!take_memory(server, service, &blocks) || !set_overhead(server))
+	if (!server->model || !take_memory(server, service, &blocks) || !set_overhead(server))
 		return &server->job;
 	struct gpu *gpu = w->system.gpus[entry->gpus[0]];
 	struct gpu_stream *stream = NULL;
@@ -394,14 +422,14 @@ struct job *world_replica(struct world *w, const struct job_entry *entry, struct
 /* ---- keys and values on the wire ---- */
 
 static struct communicator *connect(struct world *w, const struct server *from,
-				    const struct server *to)
+				    const struct server *to, size_t gpu)
 {
 	struct comm_rank *ranks = ARENA_ARRAY(w->workload.arena, 2, struct comm_rank);
 	const struct server *ends[] = {from, to};
 	for (size_t i = 0; i < 2; i++)
 		ranks[i] =
-			(struct comm_rank){.gpu = w->system.gpus[ends[i]->entry->gpus[0]],
-					   .guest = w->system.guests[ends[i]->entry->servers[0]]};
+			(struct comm_rank){.gpu = w->system.gpus[ends[i]->entry->gpus[gpu]],
+					   .guest = w->system.guests[ends[i]->entry->servers[gpu]]};
 	const struct communicator_spec spec = {
 		.arena = w->workload.arena,
 		.engine = w->system.engine,
@@ -421,20 +449,40 @@ static struct communicator *connect(struct world *w, const struct server *from,
 	return communicator_new(&spec);
 }
 
+struct passing { /* keys and values under way, in a message for each GPU */
+	size_t left_count;
+	event_fn *fn;
+	void *ctx;
+};
+
+static void part_arrived(void *ctx, uint64_t arg)
+{
+	struct passing *passing = ctx;
+	if (--passing->left_count == 0)
+		passing->fn(passing->ctx, 0);
+}
+
+/* Each GPU of a replica sends its part to its counterpart. */
 static void transfer(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx)
 {
 	const struct world *w = of;
 	const struct server *server = w->servers->all[from];
+	size_t count = server->entry->rank_count;
+	struct passing *passing = ARENA_NEW(w->workload.arena, struct passing);
+	*passing = (struct passing){count, fn, ctx};
 	const struct collective_request request = {
 		.collective = COLLECTIVE_BROADCAST,
 		.size_B = tokens * serving_model_token_B(server->model),
 		.label = "keys and values",
-		.done = fn,
-		.ctx = ctx,
+		.done = part_arrived,
+		.ctx = passing,
 	};
-	uint64_t number = communicator_begin(server->to[to], &request);
-	communicator_arrive(server->to[to], number, 0);
-	communicator_arrive(server->to[to], number, 1);
+	for (size_t i = 0; i < count; i++) {
+		struct communicator *comm = server->to[to * count + i];
+		uint64_t number = communicator_begin(comm, &request);
+		communicator_arrive(comm, number, 0);
+		communicator_arrive(comm, number, 1);
+	}
 }
 
 static void begin(void *ctx, uint64_t arg)
@@ -454,13 +502,16 @@ static bool connect_all(struct world *w)
 			if (from->entry->role != ROLE_PREFILL || to->entry->role != ROLE_DECODE ||
 			    from->entry->service != to->entry->service)
 				continue;
-			from->to[k] = connect(w, from, to);
-			if (!from->to[k])
-				return false;
-			w->servers->opening_count++;
+			for (size_t g = 0; g < from->entry->rank_count; g++) {
+				struct communicator *comm = connect(w, from, to, g);
+				if (!comm)
+					return false;
+				from->to[k * from->entry->rank_count + g] = comm;
+				w->servers->opening_count++;
+			}
 		}
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < count; k++)
+		for (size_t k = 0; k < count * w->servers->all[i]->entry->rank_count; k++)
 			if (w->servers->all[i]->to[k])
 				communicator_open(w->servers->all[i]->to[k], begin, w, 0);
 	return true;

@@ -11,7 +11,8 @@ struct query { /* a request in the system */
 	int64_t first_ps, last_ps; /* times of its first and last token; 0: none yet */
 	int64_t end_ps;            /* 0: it has not ended */
 	int64_t since_ps;          /* begin of its present wait */
-	int64_t kernel_from_ps, overhead_from_ps; /* the replica's sums when it was admitted */
+	/* the replica's sums when it was admitted */
+	int64_t kernel_from_ps, exchange_from_ps, overhead_from_ps;
 	int64_t parts_ps[SERVE_PART_COUNT];
 	uint32_t cached;   /* tokens whose keys and values are in the cache */
 	uint32_t produced; /* generated tokens */
@@ -44,12 +45,12 @@ struct replica {
 	struct query *head, *tail; /* queue */
 	size_t waiting_count, outstanding_count;
 	size_t free_blocks;
-	bool busy, blocked;             /* blocked: the queue waits for memory */
-	bool alarm;                     /* an event will end the wait of a dynamic batch */
-	int64_t kernel_ps, overhead_ps; /* of the present iteration */
+	bool busy, blocked; /* blocked: the queue waits for memory */
+	bool alarm;         /* an event will end the wait of a dynamic batch */
+	int64_t kernel_ps, exchange_ps, overhead_ps; /* of the present iteration */
 	int64_t kernel_since_ps;
 	/* Sums over iterations. */
-	int64_t kernel_sum_ps, overhead_sum_ps, queue_sum_ps, blocked_sum_ps;
+	int64_t kernel_sum_ps, exchange_sum_ps, overhead_sum_ps, queue_sum_ps, blocked_sum_ps;
 	int64_t kernel_opened_ps; /* kernel_sum_ps when the window opened */
 	size_t ended_count;       /* measured requests that ended in the window */
 };

@@ -39,7 +39,8 @@ struct serving_model {
 	/* With experts, a few rows use fewer experts than there are: [0] is for up to few_rows. */
 	struct family body[2], head;
 	double few_rows;
-	double *rows_s, *head_s; /* by number of rows; below 0: not computed yet */
+	/* By number of rows; below 0: not computed yet. */
+	double *rows_s, *head_s, *reduce_s;
 	const struct overhead *tables[2];
 };
 
@@ -226,6 +227,35 @@ static double head_s(struct serving_model *model, double sequences)
 	return *known;
 }
 
+/* Returns true if a forward pass up to the logits has this collective. */
+static bool is_exchanged(const struct serving_model *model, const struct shard_exchange *exchange)
+{
+	return exchange->pass == PASS_FORWARD && exchange->layer <= model->head_layer;
+}
+
+static double exchange_s(const struct serving_model *model, const struct shard_exchange *exchange,
+			 double rows)
+{
+	return model->spec.collective_s(model->spec.ctx, exchange->collective,
+					exchange->elements_count * rows * model->element_B);
+}
+
+static double sum_of_exchanges_s(struct serving_model *model, double rows, double sequences)
+{
+	const struct shard *shard = model->spec.shard;
+	if (!shard)
+		return 0;
+	double *known = &model->reduce_s[(size_t)rows], gather_s = 0;
+	for (size_t i = *known < 0 ? 0 : shard->exchange_count; i < shard->exchange_count; i++)
+		if (is_exchanged(model, &shard->exchanges[i]))
+			*known = fmax(0, *known) + exchange_s(model, &shard->exchanges[i], rows);
+	if (sequences > 0)
+		gather_s = model->spec.collective_s(
+			model->spec.ctx, COLLECTIVE_ALL_GATHER,
+			sequences * (double)model->spec.network->vocabulary * model->element_B);
+	return *known + gather_s;
+}
+
 static double sum_of_kernels_s(struct serving_model *model, const struct iteration *it)
 {
 	double sum_s = rows_s(model, it->rows);
@@ -312,7 +342,8 @@ struct serving_model *serving_model_new(struct arena *arena, const struct servin
 					.spec = *spec,
 					.element_B = stack_element_B(spec->stack),
 					.rows_s = unknown_times(arena, spec->rows_max),
-					.head_s = unknown_times(arena, spec->sequences_max)};
+					.head_s = unknown_times(arena, spec->sequences_max),
+					.reduce_s = unknown_times(arena, spec->rows_max)};
 	if (spec->one_token)
 		learn_tokens(model);
 	model->memory_B = memory_B(model);
@@ -328,6 +359,26 @@ static void add_copy(struct issuer *issuer, enum call_kind kind, double size_B)
 	copy->label = kind == CALL_MEMCPY_D2H ? "result" : "input";
 }
 
+/* Adds the kernels of the collectives behind layers before `layer`. Returns the first one that is
+ * left. */
+static size_t add_exchanges(struct issuer *issuer, const struct serving_model *model, size_t next,
+			    size_t layer, double rows)
+{
+	const struct shard *shard = model->spec.shard;
+	for (; shard && next < shard->exchange_count && shard->exchanges[next].layer < layer;
+	     next++) {
+		const struct op op = {.pass = PASS_FORWARD,
+				      .name = "sum of a split product",
+				      .kernels = 1,
+				      .work = {.form = KERNEL_PASS},
+				      .wait_s = exchange_s(model, &shard->exchanges[next], rows),
+				      .update_of = NO_TENSOR};
+		if (is_exchanged(model, &shard->exchanges[next]))
+			issue_op(issuer, &op, 0);
+	}
+	return next;
+}
+
 const struct program *serving_model_program(struct arena *arena, const struct serving_model *model,
 					    size_t rows, double scale, bool graph)
 {
@@ -341,9 +392,12 @@ const struct program *serving_model_program(struct arena *arena, const struct se
 		.arena = arena, .stack = stack, .gpu = spec->gpu, .efficiency = spec->efficiency};
 	issue_item(&issuer, ITEM_THINK)->work_s = stack->session_s;
 	add_copy(&issuer, CALL_MEMCPY_H2D_ASYNC, input_B(network, rows));
-	for (size_t i = 0; i < ops.count; i++)
-		if (!is_left_out(model, &ops.ops[i]))
-			issue_op(&issuer, &ops.ops[i], 0);
+	for (size_t i = 0, next = 0; i < ops.count; i++) {
+		if (is_left_out(model, &ops.ops[i]))
+			continue;
+		next = add_exchanges(&issuer, model, next, ops.ops[i].layer, (double)rows);
+		issue_op(&issuer, &ops.ops[i], 0);
+	}
 	for (size_t i = 0; i < issuer.items.count; i++)
 		if (issuer.items.items[i].kind == ITEM_CALL)
 			issuer.items.items[i].call.duration_s *= scale;
@@ -382,7 +436,9 @@ struct iteration_time serving_model_time(void *ctx, const struct iteration *iter
 	struct serving_model *model = ctx;
 	const struct overhead *table = model->tables[iteration->prompt_rows > 0];
 	double kernel_s = sum_of_kernels_s(model, iteration);
-	double at = model->spec.one_token ? kernel_s : iteration->rows;
+	double sums_s = sum_of_exchanges_s(model, iteration->rows, iteration->sequences);
+	double at = model->spec.one_token ? kernel_s + sums_s : iteration->rows;
 	double ratio = model->spec.time_ratio;
-	return (struct iteration_time){ratio * kernel_s, ratio * overhead_at(table, at)};
+	return (struct iteration_time){ratio * kernel_s, ratio * sums_s,
+				       ratio * overhead_at(table, at)};
 }

@@ -9,6 +9,10 @@
  *   sequences   the last product (logits) and the choice of a token see one row a sequence
  *   contexts    attention reads the keys and values of all earlier tokens
  *
+ * With tensor parallelism the replica's GPUs have parts of all layers (sim/training/shard.h). They
+ * EXCHANGE sums: of all rows behind the embedding and behind each product that is split by rows.
+ * Logits are gathered (vLLM's logits processor). Kernels wait for these collectives.
+ *
  * Networks that generate no tokens (images, BERT) have one iteration for a batch of samples.
  *
  * The rest of an iteration is OVERHEAD: host work, launches, forwarded calls and copies that
@@ -18,7 +22,7 @@
 #pragma once
 
 #include "sim/cuda/program.h"
-#include "sim/training/ops.h"
+#include "sim/training/shard.h"
 
 struct iteration {
 	double rows;      /* tokens, or samples of networks that generate none */
@@ -30,7 +34,7 @@ struct iteration {
 };
 
 struct iteration_time {
-	double kernel_s, overhead_s;
+	double kernel_s, exchange_s, overhead_s;
 };
 
 struct serving_model;
@@ -43,6 +47,11 @@ struct serving_model_spec {
 	const struct efficiency_params *efficiency;
 	size_t rows_max, sequences_max; /* of an iteration */
 	double time_ratio;              /* factor of the times of all iterations */
+	/* The replica has several GPUs, and one_token is the part of one GPU; NULL: one GPU.
+	 * collective_s returns the time of a collective among them. */
+	const struct shard *shard;
+	double (*collective_s)(void *ctx, enum collective collective, double size_B);
+	void *ctx;
 };
 /* Returns true if the network generates tokens: causal attention, and logits at its end. */
 bool network_generates(const struct network *network);

@@ -66,6 +66,7 @@ static void admit(struct replica *r)
 	r->waiting_count--;
 	q->parts_ps[SERVE_QUEUE] += serving_now_ps(r->serving) - q->since_ps;
 	q->kernel_from_ps = r->kernel_sum_ps;
+	q->exchange_from_ps = r->exchange_sum_ps;
 	q->overhead_from_ps = r->overhead_sum_ps;
 	r->running[r->running_count++] = q;
 }
@@ -74,6 +75,7 @@ static void admit(struct replica *r)
 static void settle(struct replica *r, struct query *q)
 {
 	q->parts_ps[SERVE_KERNEL] += r->kernel_sum_ps - q->kernel_from_ps;
+	q->parts_ps[SERVE_EXCHANGE] += r->exchange_sum_ps - q->exchange_from_ps;
 	q->parts_ps[SERVE_OVERHEAD] += r->overhead_sum_ps - q->overhead_from_ps;
 }
 
@@ -266,10 +268,12 @@ static void iteration_over(void *ctx, uint64_t arg)
 	bool batch_over = true;
 	if (r->spec->stream) /* others may have slowed down the kernels */
 		r->kernel_ps = serving_now_ps(r->serving) - r->kernel_since_ps;
+	int64_t all_ps = r->kernel_ps + r->exchange_ps + r->overhead_ps;
 	r->kernel_sum_ps += r->kernel_ps;
+	r->exchange_sum_ps += r->exchange_ps;
 	r->overhead_sum_ps += r->overhead_ps;
-	r->queue_sum_ps += r->head ? r->kernel_ps + r->overhead_ps : 0;
-	r->blocked_sum_ps += r->blocked ? r->kernel_ps + r->overhead_ps : 0;
+	r->queue_sum_ps += r->head ? all_ps : 0;
+	r->blocked_sum_ps += r->blocked ? all_ps : 0;
 	r->busy = false;
 	for (size_t i = 0; i < r->running_count; i++) {
 		struct query *q = r->running[i];
@@ -314,11 +318,13 @@ void replica_work(struct replica *r)
 		return;
 	struct iteration_time time = r->spec->time(r->spec->ctx, &it);
 	r->kernel_ps = ps_from_s(time.kernel_s);
+	r->exchange_ps = ps_from_s(time.exchange_s);
 	r->overhead_ps = ps_from_s(time.overhead_s);
 	r->busy = true;
 	struct engine *engine = r->serving->spec.engine;
+	int64_t others_ps = r->exchange_ps + r->overhead_ps;
 	if (r->spec->stream)
-		engine_do_after(engine, r->overhead_ps, kernels_begin, r, 0);
+		engine_do_after(engine, others_ps, kernels_begin, r, 0);
 	else
-		engine_do_after(engine, r->kernel_ps + r->overhead_ps, iteration_over, r, 0);
+		engine_do_after(engine, r->kernel_ps + others_ps, iteration_over, r, 0);
 }

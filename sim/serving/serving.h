@@ -61,6 +61,7 @@ enum { SERVE_QUANTILES = 4, SERVE_CDF_POINTS = 21 };
 
 enum serve_part { /* causes of a request's latency */
 		  SERVE_KERNEL,
+		  SERVE_EXCHANGE, /* between the GPUs of a replica */
 		  SERVE_OVERHEAD, /* host work, launches, forwarded calls */
 		  SERVE_QUEUE,
 		  SERVE_TRANSFER, /* of keys and values */

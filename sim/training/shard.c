@@ -112,10 +112,13 @@ static void fails(struct sharder *s, const char *why)
 
 static void divides(struct sharder *s, size_t count, const char *things, const char *key, size_t by)
 {
+	bool said = s->params->tensor_key && strcmp(key, "tp") == 0;
+	const char *path = said ? s->params->tensor_key : arena_printf(s->arena, "plan.%s", key);
 	if (count % by != 0)
-		fails(s, arena_printf(s->arena,
-				      "%zu %s are not divisible by %s (%zu): write plan.%s=%zu",
-				      count, things, key, by, key, divisor_below(count, by)));
+		fails(s,
+		      arena_printf(s->arena, "%zu %s are not divisible by %s (%zu): write %s=%zu",
+				   count, things, said ? path : key, by, path,
+				   divisor_below(count, by)));
 }
 
 /* Multiplies the layer's tokens by ratio, which gives a whole number. */
@@ -321,8 +324,12 @@ static void check(struct sharder *s)
 		divides(s, s->from->sequence / cp, "tokens of a GPU", "tp", tp);
 	for (size_t i = 0; i < s->from->layer_count; i++)
 		if (s->from->layers[i].experts > 0 && tp > 1 && !s->params->sequence)
-			fails(s, "a network of experts with tp above 1 needs sequence parallelism "
-				 "(write plan.sequence_parallel=true)");
+			fails(s, s->params->tensor_key
+					 ? "a replica of a network of experts has one GPU (write "
+					   "case.tensor=1)"
+					 : "a network of experts with tp above 1 needs sequence "
+					   "parallelism "
+					   "(write plan.sequence_parallel=true)");
 }
 
 const struct shard *shard_new(struct arena *arena, const struct network *network,

@@ -39,6 +39,7 @@ struct shard_params { /* sizes of the groups, at least 1 */
 	bool sequence; /* has an effect only if tensor_count > 1 */
 	enum tensor_overlap overlap;
 	double imbalance_ratio; /* rows of the busiest expert group over their mean, at least 1 */
+	const char *tensor_key; /* parameter that sets tensor_count, in errors; NULL: plan.tp */
 };
 
 enum shard_group { SHARD_TENSOR, SHARD_CONTEXT, SHARD_EXPERT, SHARD_GROUP_COUNT };

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Collectives among the GPUs of a replica of a model server.
+ *
+ * An iteration of a large network has a hundred of them, so they are not events of the run. Each
+ * collective is simulated by itself, over the links of the replica's GPUs, when a size first needs
+ * it. The sizes are powers of two. Times between them are linear in the size. */
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/scenario/world.h"
+
+enum { SIZES = 48 };
+
+struct tensor_group {
+	const struct world *world;
+	struct job_entry entry;
+	double times_s[COLLECTIVE_COUNT][SIZES]; /* 0: not simulated yet */
+};
+
+/* Simulates a collective of 2^power bytes. Returns NULL, or why it failed. */
+static const char *simulate(struct tensor_group *group, enum collective collective, int power)
+{
+	const struct world *w = group->world;
+	struct arena *scratch = arena_new();
+	struct scenario *alone = ARENA_NEW(scratch, struct scenario);
+	const char *why = NULL;
+	*alone = *w->scenario;
+	alone->style = JOBS_COLLECTIVE;
+	alone->jobs = &group->entry;
+	alone->job_count = 1;
+	alone->collective = collective;
+	alone->collective_size_B = ldexp(1, power);
+	alone->steps_count = 2;
+	struct world_outcome outcome = world_run(scratch, alone, w->workload.seed, NULL);
+	if (outcome.broken || outcome.jobs[0].failed)
+		why = arena_strdup(w->workload.arena,
+				   outcome.broken ? outcome.broken : outcome.jobs[0].reason);
+	else
+		group->times_s[collective][power] = job_run_step_s(&outcome.jobs[0]);
+	arena_free(scratch);
+	return why;
+}
+
+struct tensor_group *world_tensor_group(struct world *w, const struct job_entry *entry,
+					const char **why)
+{
+	struct tensor_group *group = ARENA_NEW(w->workload.arena, struct tensor_group);
+	*group = (struct tensor_group){.world = w, .entry = *entry};
+	group->entry.guests = entry->servers;
+	group->entry.runtime = NULL;
+	*why = simulate(group, COLLECTIVE_ALL_REDUCE, 0);
+	return *why ? NULL : group;
+}
+
+static double time_s(struct tensor_group *group, enum collective collective, int power)
+{
+	double *known = &group->times_s[collective][power];
+	const char *why = *known > 0 ? NULL : simulate(group, collective, power);
+	if (why)
+		engine_fail(group->world->system.engine,
+			    "a collective of the GPUs of '%s' failed: %s", group->entry.name, why);
+	return *known;
+}
+
+double world_tensor_s(void *ctx, enum collective collective, double size_B)
+{
+	struct tensor_group *group = ctx;
+	int power = (int)fmin(fmax(floor(log2(size_B)), 0), SIZES - 2);
+	double share = fmax(0, size_B / ldexp(1, power) - 1);
+	double from_s = time_s(group, collective, power);
+	return share > 0 ? from_s + share * (time_s(group, collective, power + 1) - from_s)
+			 : from_s;
+}

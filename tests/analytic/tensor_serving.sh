@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Replicas of a model server with several GPUs (case.tensor).
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+farwire=${FARWIRE:-build/farwire}
+failed=0
+
+# field CSV NAME: the value of a column of numbers. Texts in quotes may have commas.
+field() {
+	printf '%s\n' "$1" | sed 's/"[^"]*"/text/g' | awk -F, -v name="$2" '
+NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i }
+NR == 2 { print column ? $column : "none" }'
+}
+# collective NAME BYTES: its time on two H100 of a DGX.
+collective() {
+	field "$("$farwire" run --topology dgx-h100 --gpus 2 --exchange nccl-2.18 --collective "$1" \
+		--set "case.collective_size=$2 B" --draws 0 --format csv --quiet)" step_s
+}
+# serve ARGUMENTS: single requests with one token in and 100 out.
+serve() {
+	"$farwire" run --serve rate=0.001,prompt=1,output=100,output_spread=0,requests=4 --exchange nccl-2.18 \
+		--draws 0 --format csv --quiet "$@"
+}
+verdict() {
+	if [ "$2" = 0 ]; then
+		echo "ok tensor_serving.$1"
+	else
+		echo "FAIL tensor_serving.$1"
+		failed=1
+	fi
+}
+
+# An iteration of Llama 3 8B with one row adds up 4,096 elements of 2 B behind the embedding, and twice
+# in each of its 32 layers. Then it gathers 128,256 logits of 2 B. A request takes 100 iterations.
+one=$(serve --topology dgx-h100 --model llama3-8b)
+two=$(serve --topology dgx-h100 --model llama3-8b --set case.tensor=2)
+sum=$(collective all_reduce 8192)
+gather=$(collective all_gather 256512)
+awk -v sum="$sum" -v gather="$gather" -v tensor="$(field "$two" tensor_exposed_s)" 'BEGIN {
+	expected = 100 * (65 * sum + gather)
+	printf "  %s s for %s s\n", tensor, expected
+	exit !(sum > 0 && gather > 0 && tensor > 0.98 * expected && tensor < 1.02 * expected) }'
+verdict a_token_takes_the_sums_of_its_layers_and_a_gather $?
+
+# A product's weights are halved, and with one row reading them is most of the time.
+awk -v one="$(field "$one" kernel_s)" -v two="$(field "$two" kernel_s)" 'BEGIN {
+	printf "  kernels %s s on one GPU, %s s on two\n", one, two
+	exit !(two > 0.5 * one && two < 0.62 * one) }'
+verdict two_gpus_halve_the_time_of_kernels $?
+
+# Weights of 70.6e9 x 2 B need two GPUs of 80 GB.
+[ "$(field "$(serve --topology dgx-h100 --model llama3-70b)" verdict)" = fail ] &&
+	[ "$(field "$(serve --topology dgx-h100 --model llama3-70b --set case.tensor=2)" verdict)" = ok ]
+verdict a_network_that_is_too_large_for_one_gpu_runs_on_two $?
+
+# Two remote GPUs in one server, and in two servers over a fast and a slow network.
+remote() {
+	field "$(serve --topology gpu-pool --model llama2-7b --runtime asynchronous --set case.transport=tcp \
+		--set case.program=client1 --set case.tensor=2 "$@")" tensor_exposed_s
+}
+awk -v inside="$(remote --set case.gpu=gpu1)" -v fast="$(remote --set case.gpu=gpu2)" \
+	-v slow="$(remote --set case.gpu=gpu2 --set 'link.*.bandwidth=1 Gbit/s')" 'BEGIN {
+	printf "  one server %s s, 25 Gbit/s %s s, 1 Gbit/s %s s\n", inside, fast, slow
+	exit !(inside > 0 && inside < fast && fast < slow) }'
+verdict sums_between_servers_travel_over_their_network $?
+
+# Each GPU for prompts sends its heads of the keys and values to its counterpart, over NVLink at the same
+# time. So twice the GPUs take half the time.
+apart() {
+	field "$("$farwire" run serve-disaggregated --set case.tensor="$1" --set client.tokens.gpu=n0.gpu4 \
+		--set serve.requests=50 --draws 0 --format csv --quiet)" transfer_s
+}
+awk -v one="$(apart 1)" -v two="$(apart 2)" 'BEGIN {
+	printf "  transfer %s s from one GPU, %s s from two\n", one, two
+	exit !(two > 0.45 * one && two < 0.55 * one) }'
+verdict each_gpu_sends_its_part_of_keys_and_values $?
+exit $failed
