@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Traces of PyTorch's profiler and reports of Nsight Systems, as recorded calls. */
+/* Traces of profilers and workloads of other simulators, as recorded calls. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "sim/traces/chakra.h"
 #include "sim/traces/kineto.h"
 #include "sim/traces/nsys.h"
+#include "sim/traces/workloads.h"
 
 struct calls {
 	struct arena *arena;
@@ -136,6 +137,69 @@ static bool read_chakra(struct arena *arena, struct diag *diag, const char *cons
 	}
 	return finish(arena, first, say(arena, first, &sum, ""), imported);
 }
+
+static bool finish_workload(struct arena *arena, const struct recorded_calls *recorded,
+			    const struct workload_counts *counts, const char *unit,
+			    struct imported *imported)
+{
+	size_t calls = 0, ranks = 0;
+	for (const struct recorded_calls *rank = recorded; rank; rank = rank->next, ranks++)
+		calls += rank->call_count;
+	return recorded && /* otherwise the errors are in diag */
+	       finish(arena, recorded,
+		      arena_printf(
+			      arena,
+			      "converted %zu %s to %zu calls of %zu %s of a job of %u, with "
+			      "%zu collectives and messages; %zu read, %zu used, %zu skipped%s",
+			      counts->counts.used, unit, calls, ranks,
+			      ranks == 1 ? "rank" : "ranks", (unsigned)recorded->world_count,
+			      counts->counts.collectives, counts->counts.events,
+			      counts->counts.used, counts->counts.events - counts->counts.used,
+			      counts->skipped),
+		      imported);
+}
+
+static bool read_simai(struct arena *arena, struct diag *diag, FILE *in, const char *path,
+		       struct imported *imported)
+{
+	struct workload_counts counts;
+	return finish_workload(arena, layers_read(arena, diag, in, path, false, &counts), &counts,
+			       "layers", imported);
+}
+
+static bool read_astrasim(struct arena *arena, struct diag *diag, FILE *in, const char *path,
+			  struct imported *imported)
+{
+	struct workload_counts counts;
+	return finish_workload(arena, layers_read(arena, diag, in, path, true, &counts), &counts,
+			       "layers", imported);
+}
+
+static bool read_goal(struct arena *arena, struct diag *diag, FILE *in, const char *path,
+		      struct imported *imported)
+{
+	struct workload_counts counts;
+	return finish_workload(arena, goal_read(arena, diag, in, path, &counts), &counts,
+			       "operations", imported);
+}
+
+const struct importer import_simai = {
+	.name = "simai",
+	.help = "text workloads of SimAI and AICB, converted to a call file",
+	.read = read_simai,
+};
+
+const struct importer import_astrasim = {
+	.name = "astrasim",
+	.help = "text workloads of ASTRA-sim 1, converted to a call file",
+	.read = read_astrasim,
+};
+
+const struct importer import_goal = {
+	.name = "goal",
+	.help = "GOAL schedules of LogGOPSim, converted to a call file",
+	.read = read_goal,
+};
 
 const struct importer import_chakra = {
 	.name = "chakra",

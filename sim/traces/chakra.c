@@ -6,22 +6,15 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/base/vec.h"
 #include "sim/engine/names.h"
+#include "sim/traces/graph.h"
 
 enum node_type { NODE_COMPUTE = 4, NODE_SEND, NODE_RECEIVE, NODE_COLLECTIVE, NODE_TYPE_COUNT };
-/* The number of a stream is that of its type of nodes. CPU means the host thread. */
-enum { CPU = -1, MESSAGE_MAX_B = 1 << 24 };
-static const double SIZE_MAX_B = 1e15, DURATION_MAX_S = 1e6;
+/* The number of a stream is that of its type of nodes. */
+enum { MESSAGE_MAX_B = 1 << 24 };
 
-struct node {
-	double lasts_s, size_B;
-	const char *label;
-	size_t number;               /* of its id, in ids */
-	size_t first_dep, dep_count; /* in deps */
+struct attributes {
 	uint64_t type, comm, peer;
-	int stream;           /* type of the node, or CPU */
-	bool awaited, played; /* awaited: a node of another stream depends on it */
 };
 
 struct bytes {
@@ -35,13 +28,9 @@ struct chakra {
 	const char *path;
 	struct names *ids;
 	uint32_t world_count;
-	VEC(struct node) nodes;
-	VEC(size_t) deps; /* numbers of ids */
-	VEC(struct recorded_call) calls;
-	struct node **by_id;   /* by number of the id; NULL: the file lacks the node */
+	struct graph graph;
 	unsigned char *buffer; /* of the present message */
 	size_t room;
-	double t_s;
 	bool gathers; /* a node is an all-gather */
 	struct profile_counts *counts;
 };
@@ -101,7 +90,8 @@ static bool is(const struct bytes *name, const char *text)
 }
 
 /* Takes an attribute. Each writer uses another type of number, so any of them is read. */
-static void take_attribute(struct node *node, struct bytes *message)
+static void take_attribute(struct attributes *attributes, struct graph_node *node,
+			   struct bytes *message)
 {
 	struct bytes part, name = {0};
 	uint64_t value, number = 0;
@@ -114,13 +104,13 @@ static void take_attribute(struct node *node, struct bytes *message)
 	if (!name.at)
 		return;
 	if (is(&name, "is_cpu_op"))
-		node->stream = number ? CPU : 0;
+		node->stream = number ? GRAPH_CPU : 0;
 	else if (is(&name, "comm_type"))
-		node->comm = number;
+		attributes->comm = number;
 	else if (is(&name, "comm_size"))
 		node->size_B = (double)number;
 	else if (is(&name, "comm_src") || is(&name, "comm_dst"))
-		node->peer = number;
+		attributes->peer = number;
 }
 
 static size_t number_of(struct chakra *c, uint64_t id)
@@ -130,57 +120,9 @@ static size_t number_of(struct chakra *c, uint64_t id)
 	return (size_t)names_add(c->ids, text);
 }
 
-static bool take_node(struct chakra *c, struct bytes *message)
-{
-	struct node node = {.first_dep = c->deps.count, .label = ""};
-	struct bytes part;
-	uint64_t value, id = 0;
-	for (uint64_t field; (field = take_field(message, &value, &part)) != 0;) {
-		if (field == 1)
-			id = value;
-		else if (field == 2 && part.at)
-			node.label = arena_printf(
-				c->arena, "%.*s",
-				(int)(part.end - part.at < 256 ? part.end - part.at : 256),
-				(const char *)part.at);
-		else if (field == 3)
-			node.type = value;
-		else if (field == 7)
-			node.lasts_s = fmin((double)value * 1e-6, DURATION_MAX_S);
-		else if (field == 10)
-			take_attribute(&node, &part);
-		message->bad |= part.bad;
-		if (field == 5 && !part.at)
-			*VEC_PUSH(c->arena, &c->deps) = number_of(c, value);
-		while (field == 5 && part.at < part.end && !part.bad)
-			*VEC_PUSH(c->arena, &c->deps) = number_of(c, take_varint(&part));
-	}
-	node.number = number_of(c, id);
-	node.dep_count = c->deps.count - node.first_dep;
-	bool peers = node.type >= NODE_SEND && node.type < NODE_TYPE_COUNT && node.size_B > 0;
-	if (node.stream != CPU)
-		node.stream = peers ? (int)node.type : NODE_COMPUTE;
-	*VEC_PUSH(c->arena, &c->nodes) = node;
-	return !message->bad;
-}
-
 /* ---- calls ---- */
 
-static struct recorded_call *add_call(struct chakra *c, const char *function, int stream,
-				      int64_t event)
-{
-	struct recorded_call *call = VEC_PUSH(c->arena, &c->calls);
-	*call = (struct recorded_call){.start_s = c->t_s,
-				       .end_s = c->t_s,
-				       .gpu_start_s = -1,
-				       .gpu_s = -1,
-				       .function = function,
-				       .stream = stream,
-				       .event = event};
-	return call;
-}
-
-static const char *function_of(const struct node *node)
+static const char *function_of(const struct graph_node *node, uint64_t comm)
 {
 	static const char *const functions[] = {
 		"ncclAllReduce", NULL,           "ncclAllGather",    NULL, NULL,
@@ -190,79 +132,55 @@ static const char *function_of(const struct node *node)
 	if (node->stream != NODE_COLLECTIVE)
 		return "cudaLaunchKernel";
 	const char *function =
-		node->comm < sizeof functions / sizeof functions[0] ? functions[node->comm] : NULL;
+		comm < sizeof functions / sizeof functions[0] ? functions[comm] : NULL;
 	return function ? function : "cudaLaunchKernel";
 }
 
-static struct node *dep_at(const struct chakra *c, const struct node *node, size_t index)
+static void settle_node(struct chakra *c, const struct attributes *from, struct graph_node *node)
 {
-	return c->by_id[c->deps.items[node->first_dep + index]];
-}
-
-/* Adds the calls for a node. */
-static void play(struct chakra *c, struct node *node)
-{
-	for (size_t i = 0; i < node->dep_count; i++) {
-		const struct node *dep = dep_at(c, node, i);
-		if (dep && dep->stream != CPU && dep->stream != node->stream)
-			add_call(c,
-				 node->stream == CPU ? "cudaEventSynchronize"
-						     : "cudaStreamWaitEvent",
-				 node->stream, (int64_t)dep->number);
-	}
-	node->played = true;
-	c->t_s += node->stream == CPU ? node->lasts_s : 0;
-	if (node->stream == CPU)
-		return;
-	if (node->awaited && node->stream == NODE_SEND)
-		add_call(c, "cudaEventRecord", node->stream, (int64_t)node->number);
-	struct recorded_call *call = add_call(c, function_of(node), node->stream, -1);
-	call->gpu_s = node->lasts_s;
-	call->label = node->label;
-	call->peer =
-		(uint32_t)(node->peer < RECORDED_RANKS_MAX ? node->peer : RECORDED_RANKS_MAX - 1);
-	call->size_B = fmin(node->size_B, SIZE_MAX_B);
-	if (strcmp(call->function, "ncclAllGather") == 0) { /* Chakra has the part of one rank */
+	bool peers = from->type >= NODE_SEND && from->type < NODE_TYPE_COUNT && node->size_B > 0;
+	if (node->stream != GRAPH_CPU)
+		node->stream = peers ? (int)from->type : NODE_COMPUTE;
+	node->function = function_of(node, from->comm);
+	node->peer =
+		(uint32_t)(from->peer < RECORDED_RANKS_MAX ? from->peer : RECORDED_RANKS_MAX - 1);
+	if (strcmp(node->function, "ncclAllGather") == 0) { /* Chakra has the part of one rank */
 		c->gathers = true;
-		call->size_B = fmin(node->size_B * c->world_count, SIZE_MAX_B);
+		node->size_B *= c->world_count;
 	}
-	c->counts->collectives += node->stream != NODE_COMPUTE;
-	if (node->awaited && node->stream != NODE_SEND)
-		add_call(c, "cudaEventRecord", node->stream, (int64_t)node->number);
+	node->size_B = fmin(node->size_B, GRAPH_SIZE_MAX_B);
+	c->counts->collectives += node->stream > NODE_COMPUTE;
 }
 
-static bool is_ready(const struct chakra *c, const struct node *node)
+static bool take_node(struct chakra *c, struct bytes *message)
 {
-	for (size_t i = 0; i < node->dep_count; i++)
-		if (dep_at(c, node, i) && !dep_at(c, node, i)->played)
-			return false;
-	return true;
-}
-
-/* Plays the nodes in the order of the file. A node that depends on a later one is played in a
- * further pass. Returns false if some depend on each other, or PASSES_MAX is exceeded. */
-static bool play_all(struct chakra *c)
-{
-	enum { PASSES_MAX = 1000 }; /* real files need few */
-	size_t played = 0;
-	c->by_id = ARENA_ARRAY(c->arena, names_count(c->ids), struct node *);
-	for (size_t i = 0; i < c->nodes.count; i++)
-		c->by_id[c->nodes.items[i].number] = &c->nodes.items[i];
-	for (size_t i = 0; i < c->nodes.count; i++)
-		for (size_t k = 0; k < c->nodes.items[i].dep_count; k++) {
-			struct node *dep = dep_at(c, &c->nodes.items[i], k);
-			if (dep)
-				dep->awaited |= dep->stream != c->nodes.items[i].stream;
-		}
-	for (int pass = 0; played < c->nodes.count && pass < PASSES_MAX; pass++)
-		for (size_t i = 0; i < c->nodes.count; i++) {
-			struct node *node = &c->nodes.items[i];
-			if (node->played || !is_ready(c, node))
-				continue;
-			play(c, node);
-			played++;
-		}
-	return played == c->nodes.count;
+	struct graph_node *node = graph_add(&c->graph, 0);
+	struct attributes attributes = {0};
+	struct bytes part;
+	uint64_t value, id = 0;
+	for (uint64_t field; (field = take_field(message, &value, &part)) != 0;) {
+		if (field == 1)
+			id = value;
+		else if (field == 2 && part.at)
+			node->label = arena_printf(
+				c->arena, "%.*s",
+				(int)(part.end - part.at < 256 ? part.end - part.at : 256),
+				(const char *)part.at);
+		else if (field == 3)
+			attributes.type = value;
+		else if (field == 7)
+			node->lasts_s = fmin((double)value * 1e-6, GRAPH_DURATION_MAX_S);
+		else if (field == 10)
+			take_attribute(&attributes, node, &part);
+		message->bad |= part.bad;
+		if (field == 5 && !part.at)
+			graph_depend(&c->graph, node, number_of(c, value));
+		while (field == 5 && part.at < part.end && !part.bad)
+			graph_depend(&c->graph, node, number_of(c, take_varint(&part)));
+	}
+	node->number = number_of(c, id);
+	settle_node(c, &attributes, node);
+	return !message->bad;
 }
 
 /* ---- the file ---- */
@@ -307,7 +225,8 @@ static bool take_nodes(struct chakra *c, FILE *in)
 		if (c->counts->events > 0 && !take_node(c, &message))
 			return fail(c, "it is not a node");
 	}
-	return diag_count(c->diag) == 0 && (c->nodes.count > 0 || fail(c, "the file has no nodes"));
+	return diag_count(c->diag) == 0 &&
+	       (c->graph.nodes.count > 0 || fail(c, "the file has no nodes"));
 }
 
 struct recorded_calls *chakra_read(struct arena *arena, struct diag *diag, FILE *in,
@@ -319,27 +238,21 @@ struct recorded_calls *chakra_read(struct arena *arena, struct diag *diag, FILE 
 			   .path = path,
 			   .ids = names_new(arena),
 			   .world_count = world_count,
+			   .graph = {.arena = arena},
 			   .counts = counts};
 	*counts = (struct profile_counts){0};
 	if (!take_nodes(&c, in))
 		return NULL;
-	add_call(&c, "cudaGetDevice", CPU, -1); /* the begin */
-	if (!play_all(&c))
+	c.graph.id_count = names_count(c.ids);
+	struct recorded_calls *recorded = graph_program(&c.graph, "chakra", world_count);
+	if (!recorded)
 		fail(&c, "some nodes depend on each other");
 	else if (c.gathers && world_count == 0)
 		fail(&c, "the size of an all-gather is that of one rank, so import the files of "
 			 "all ranks together");
 	if (diag_count(diag) > 0)
 		return NULL;
-	add_call(&c, "cudaDeviceSynchronize", CPU, -1);
-	struct recorded_calls *recorded = ARENA_NEW(arena, struct recorded_calls);
-	*recorded = (struct recorded_calls){.tool = "chakra",
-					    .gpu = "",
-					    .calls = c.calls.items,
-					    .call_count = c.calls.count,
-					    .world_count = world_count};
-	counts->used += c.nodes.count;
+	counts->used += c.graph.nodes.count;
 	counts->events -= 1; /* the metadata */
-	recorded_calls_settle(arena, recorded);
 	return recorded;
 }

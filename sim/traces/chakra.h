@@ -5,10 +5,8 @@
  * for each operation, with the nodes that it depends on (mlcommons/chakra, et_def.proto). The
  * messages are read here field by field, because fields are few and unknown ones are skipped.
  *
- * A host thread makes the calls for all nodes, in an order that keeps the dependencies. Nodes of
- * the CPU are its own work. The GPU has a stream for kernels, one for collectives, one for sends
- * and one for receives. Dependencies between streams become events. A send ends for its rank when
- * it begins, as in ASTRA-sim, because the library buffers it. */
+ * The nodes become a graph (graph.h). The GPU has a stream for kernels, one for collectives, one for
+ * sends and one for receives. */
 #pragma once
 
 #include <stdio.h>

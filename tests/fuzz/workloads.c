@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Workloads of other simulators are refused, or give a program as in a call file. */
+#include "sim/traces/workloads.h"
+#include "tests/fuzz/recorded_calls.h"
+
+FUZZ_TARGET(data, size_B)
+{
+	for (int kind = 0; kind < 3; kind++) {
+		struct arena *arena = arena_new();
+		struct diag *diag = diag_new(arena);
+		struct workload_counts counts;
+		FILE *in = fuzz_open(data, size_B);
+		const struct recorded_calls *recorded =
+			kind == 2 ? goal_read(arena, diag, in, "x.goal", &counts)
+				  : layers_read(arena, diag, in, "x.txt", kind == 1, &counts);
+		fclose(in);
+		FUZZ_CHECK_ANSWER(recorded, diag);
+		for (; recorded; recorded = recorded->next)
+			if (recorded->call_count < 10000)
+				check_order(recorded);
+		arena_free(arena);
+	}
+}

@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Workloads of SimAI, ASTRA-sim and LogGOPSim have the numbers of the samples, and their jobs take
+# the times of their computations and collectives.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+samples=$PWD/tests/samples/workloads
+cd "$scratch" || exit 2
+job='--topology dgx-a100-40 --exchange nccl-2.18 --draws 0'
+
+# has COUNT PATTERN: that many lines of the results match the pattern
+has() {
+	found=$(grep -c -e "$2" "$scratch.out")
+	[ "$found" = "$1" ] || complain "$found lines with '$2', not $1"
+}
+
+# step_us ARGUMENT...: the step time of a run
+step_us() {
+	"$FARWIRE" run $job --format csv "$@" 2>/dev/null | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_s") column = i }
+		NR == 2 { print $column * 1e6 }'
+}
+
+expect 0 'converted 33 layers .* job of 16, with 33 collectives .*; 33 read, 33 used, 0 skipped' \
+	import simai "$samples/G175B-M1-C03_GPT175B_megatron_tp8_pp1_mbs1_A100.txt"
+has 1 '"ncclReduceScatter".*"size_B":11175321600,"group_first":0,"group_size":2,"group_stride":8'
+has 1 '"ncclAllReduce".*"size_B":5587660800,"group_first":0,"group_size":8,"group_stride":1'
+expect 0 '12 collectives of groups of one rank were left out' \
+	import simai "$samples/L7B-D1-C02_Llama7B_deepspeed_zero3_A100.txt"
+has 1 '"ncclReduceScatter".*"size_B":1889785610,'
+expect 0 'converted 8 layers .* 9 collectives' import astrasim "$samples/DLRM_HybridParallel.txt"
+has 2 '"ncclAlltoAll".*"size_B":98304,'
+verdict import_workloads.layers_have_the_listed_collectives
+
+# Rank 0 computes 556 us twice, and its all-reduces of 16 and 64 MiB are not hidden.
+farwire import simai "$samples/microAllReduce.txt" -o micro.jsonl
+awk -v step="$(step_us --calls micro.jsonl --gpus 8)" \
+	-v small="$(step_us --gpus 8 --collective all_reduce --set 'case.collective_size=16 MiB')" \
+	-v large="$(step_us --gpus 8 --collective all_reduce --set 'case.collective_size=64 MiB')" 'BEGIN {
+	sum = 2 * 556 + small + large
+	if (small <= 0 || step < sum - 10 || step > sum + 60) {
+		print "the step takes " step " us, its parts " sum " us"; exit 1 } }' ||
+	complain "the step is not the sum of its parts"
+verdict import_workloads.a_job_takes_the_sum_of_its_computations_and_collectives
+
+# Layers 2, 11 recompute for 19, 10: forward computations of 11..18 and 2..9 come twice.
+expect 0 'converted 21 layers .* job of 8' import astrasim "$samples/Transformer_HybridParallel_Fwd_In_Bckwd.txt"
+sed 's/checkpoint_initiates.*/checkpoint_initiates: 0/' "$samples/Transformer_HybridParallel_Fwd_In_Bckwd.txt" >kept.txt
+kernels=$(grep -c cudaLaunchKernel "$scratch.out")
+farwire import astrasim kept.txt
+has $((kernels - 16)) cudaLaunchKernel
+verdict import_workloads.layers_are_computed_again_from_their_checkpoint
+
+expect 0 'converted 14 operations .* 8 ranks of a job of 8, with 14 .*; 14 read, 14 used' \
+	import goal "$samples/schedgen2-schedule.goal"
+expect 0 '128 operations .* 16 ranks' import goal "$samples/dissemination_16.goal"
+cp "$scratch.out" barrier.jsonl
+farwire run --calls barrier.jsonl --gpus 16 $job
+shows 'verdict  *ok'
+# Rank 1 waits for rank 0's 300 us and its message, then computes 100 us and answers.
+cat >chain.goal <<'END'
+num_ranks 2
+rank 0 {
+ c: calc 300000 cpu 1
+ s: send 8b to 1 tag 7
+ s requires c
+ e: recv 8b from 1 tag 8
+}
+rank 1{
+ r: recv 8b from 0 tag 7
+ c: calc 100000
+ c requires r
+ e: send 8b to 0 tag 8
+ e requires c
+}
+END
+farwire import goal chain.goal -o chain.jsonl
+step_us --calls chain.jsonl --gpus 2 | awk '$1 > 400 && $1 < 460 { good = 1 } END { exit !good }' ||
+	complain "the chain does not take 400 us and its messages"
+verdict import_workloads.goal_operations_wait_for_what_they_require
+
+refuse() { # PATTERN KIND, with the file bad on standard input
+	cat >bad
+	expect 2 "bad:$1" import "$2" bad
+}
+expect 2 'MLP_HybridParallel_Data_Model.txt:1: .*HYBRID_DATA_MODEL.*write MICRO' \
+	import astrasim "$samples/MLP_HybridParallel_Data_Model.txt"
+expect 2 'MLP_ModelParallel.txt:3: .*write all_gpus: N' import astrasim "$samples/MLP_ModelParallel.txt"
+expect 2 'HybridCustomized.txt:1: ' import astrasim "$samples/sample_per_layer_parallel_HybridCustomized.txt"
+printf 'DATA\n1\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCES 5 1\n' | refuse '3: .*ALLREDUCES' simai
+printf 'DATA\n1\na -1 1 NONE 0 1 NONE 0 x ALLREDUCE 5 1\n' | refuse "3: 'x' must be a number" simai
+printf 'DATA\n2\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 5 1\n' | refuse '3: line 2 declares 2' simai
+printf 'DATA\n1\na -1 1 NONE 0\n' | refuse '3: a layer must have 12 columns, not 5' simai
+printf 'HYBRID_TRANSFORMER\n1\n' | refuse '1: model_parallel_NPU_group is missing' simai
+printf 'DATA checkpoints: 3 1\n1\n' | refuse '1: a number is missing' simai
+printf 'num_ranks 2\nrank 0 {\na: send 8b to 1 tag 1\n}\nrank 1 {\nb: recv 8b from 0 tag 2\n}\n' |
+	refuse '[36]: the message from rank 0 to rank 1' goal
+printf 'num_ranks 2\nrank 0 {\na: send 8b to 2 tag 1\n}\n' | refuse '3: 2 must be a number from 0 to 1' goal
+printf 'num_ranks 2\nrank 0 {\na requires b\n}\n' | refuse "3: .*no operation 'a'" goal
+printf 'num_ranks 2\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}\n' | refuse '7: some operations' goal
+printf 'rank 0 {\n' | refuse '1: num_ranks' goal
+verdict import_workloads.wrong_workloads_are_refused_with_their_line
