@@ -120,15 +120,15 @@ static const char *recorded_words(struct arena *arena, const struct recorded_pro
 	double recorded_s = 0;
 	for (size_t i = 0; i < count; i++)
 		recorded_s += (steps[i].end_s - steps[i].start_s) / (double)count;
-	if (!(recorded_s > 0) || !is_timed(program->calls))
-		return "the recording does not say when the GPU worked, so it has no step time";
 	bool alone = !program->job && recorded_calls_peers(program->calls);
 	const char *words = arena_printf(
 		arena, "the recorded step took %s, so the simulated one differs by %+.1f %%%s",
 		quantity_format(arena, QUANTITY_TIME, recorded_s), 100 * (step_s / recorded_s - 1),
-		alone ? " (only the computation is simulated: collectives take their recorded "
-			"time, unless case.gpus is given)"
+		alone ? " (only the computation is simulated: collectives take their "
+			"recorded time, unless case.gpus is given)"
 		      : "");
+	if (!(recorded_s > 0) || !is_timed(program->calls))
+		words = "the recording does not say when the GPU worked, so it has no step time";
 	if (program->calls->thread_count < 2 || program->calls->release_count > 0)
 		return words;
 	return arena_printf(arena,

@@ -290,8 +290,8 @@ static bool take_message(struct chakra *c, FILE *in, struct bytes *message)
 	}
 	if (byte == EOF || length > MESSAGE_MAX_B)
 		return fail(c, "it has no valid length");
-	if (length > c->room)
-		c->buffer = ARENA_ARRAY(c->arena, c->room = 2 * length, unsigned char);
+	if (length >= c->room)
+		c->buffer = ARENA_ARRAY(c->arena, c->room = 2 * length + 1, unsigned char);
 	if (fread(c->buffer, 1, length, in) != length)
 		return fail(c, "the file ends in it");
 	*message = (struct bytes){c->buffer, c->buffer + length, false};

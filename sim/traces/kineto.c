@@ -42,10 +42,8 @@ struct kineto {
 	const char *path;
 	const struct kineto_watch *watch;
 	struct jp_reader *json;
-	struct names *names, *threads;
+	struct names *names, *threads, *steps;
 	struct profile p;
-	size_t *cells; /* hash table of the marks by step, open addressing: index + 1; 0: empty */
-	size_t size;   /* number of cells: a power of two, at least twice the marks, or 0 */
 	bool failed;
 };
 
@@ -207,39 +205,16 @@ static int64_t correlation_of(double number)
 	return number >= 0 && number <= CORRELATION_MAX ? (int64_t)number : -1;
 }
 
-/* Returns the cell of the mark of this step, or the empty cell for it. */
-static size_t *cell_of(struct kineto *k, uint32_t step)
-{
-	uint64_t hash = step * UINT64_C(0x9e3779b97f4a7c15);
-	size_t cell = (size_t)(hash >> 32) & (k->size - 1);
-	for (k->p.counts.looks++;
-	     k->cells[cell] && k->p.marks.items[k->cells[cell] - 1].step != step;
-	     k->p.counts.looks++)
-		cell = (cell + 1) & (k->size - 1);
-	return &k->cells[cell];
-}
-
-static void grow_cells(struct kineto *k)
-{
-	k->size = k->size ? 2 * k->size : 64;
-	k->cells = ARENA_ARRAY(k->p.arena, k->size, size_t);
-	for (size_t i = 0; i < k->p.marks.count; i++)
-		*cell_of(k, k->p.marks.items[i].step) = i + 1;
-}
-
 /* Keeps the first mark of a step. Further threads can mark the same step. */
 static void keep_mark(struct kineto *k, const struct event *event)
 {
 	static const char prefix[] = "ProfilerStep#";
 	uint32_t step = (uint32_t)strtoul(event->name + sizeof prefix - 1, NULL, 10);
-	if (2 * (k->p.marks.count + 1) > k->size)
-		grow_cells(k);
-	size_t *cell = cell_of(k, step);
-	if (*cell)
+	bool known = (size_t)names_add(k->steps, event->name) < k->p.marks.count;
+	if (known)
 		return;
 	*VEC_PUSH(k->p.arena, &k->p.marks) = (struct profile_mark){
 		event->start_ns, event->start_ns + event->lasts_ns, step, event->thread};
-	*cell = k->p.marks.count;
 }
 
 static void keep_call(struct kineto *k, const struct event *event)
@@ -432,6 +407,7 @@ const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag,
 	k.json = jp_open(arena, in);
 	k.names = names_new(arena);
 	k.threads = names_new(arena);
+	k.steps = names_new(arena);
 	bool whole = take_trace(&k) && jp_next(k.json) == JP_END;
 	if (k.json->error)
 		fail(&k, arena_printf(arena, "the file is not JSON: %s (export the trace again)",

@@ -29,8 +29,12 @@ static const char *check_calls(const struct command *command, struct diag *diag,
 	if (!recorded ||
 	    !replay_step_find(diag, (struct origin){path, 0}, recorded, &params, &step))
 		return "recording";
+	size_t ranks = 0;
+	for (const struct recorded_calls *rank = recorded; rank; rank = rank->next)
+		ranks++;
 	return arena_printf(
-		command->arena, "recording: %zu calls by %u threads%s%s; %zu marked steps, %s %s",
+		command->arena, "recording%s: %zu calls by %u threads%s%s; %zu marked steps, %s %s",
+		ranks > 1 ? arena_printf(command->arena, " of %zu ranks, the first", ranks) : "",
 		recorded->call_count, (unsigned)recorded->thread_count,
 		recorded->gpu[0] ? " on " : "", recorded->gpu,
 		recorded->mark_count ? recorded->mark_count - 1 : 0,

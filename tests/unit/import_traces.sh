@@ -33,6 +33,8 @@ has 6 '"call":"ncclAllReduce"'
 has 4 '"ncclAlltoAll".*"size_B":24576,'
 has 1 '"rank":7,"ranks":8'
 cp "$scratch.out" dlrm.jsonl
+expect 0 '' check dlrm.jsonl
+shows 'recording of 2 ranks, the first: 514 calls by 2 threads on Tesla V100'
 expect 0 '220 events read' import kineto mi250.json
 has 14 '"kernel_s"'
 verdict import_traces.pytorch_traces_have_the_listed_collectives
