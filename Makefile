@@ -141,6 +141,16 @@ $(BUILD)/farwire: $(BUILD)/sim/main.o $(BUILD)/libfarwire.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
 
+# `farwire --version` prints the commit. Only main.o depends on it, so tests are not linked again.
+# A package is built without Git and sets COMMIT=... itself.
+COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null))
+$(BUILD)/sim/main.o: CPPFLAGS += $(if $(COMMIT),-DFARWIRE_COMMIT='" ($(COMMIT))"')
+$(BUILD)/sim/main.o: $(BUILD)/commit
+$(BUILD)/commit: always
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' >$@
+.PHONY: always
+
 $(BUILD)/libfarwire.a: $(OBJECTS)
 	$(call say,AR  )
 	$(Q)rm -f $@ && ar rcs $@ $^

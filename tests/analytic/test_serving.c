@@ -40,14 +40,14 @@ static void done(void *of)
 static struct iteration_time by_rows(void *ctx, const struct iteration *it)
 {
 	((struct bench *)ctx)->iterations++;
-	return (struct iteration_time){1e-3 * it->rows, 0};
+	return (struct iteration_time){1e-3 * it->rows, 0, 0};
 }
 
 /* Exponential with a mean of 1 s, whatever the batch. */
 static struct iteration_time by_chance(void *ctx, const struct iteration *it)
 {
 	struct bench *b = ctx;
-	return (struct iteration_time){-log(rng_uniform(&b->rng)), 0};
+	return (struct iteration_time){-log(rng_uniform(&b->rng)), 0, 0};
 }
 
 static struct bench bench_of(size_t requests)

@@ -165,7 +165,7 @@ static void tensor_parallelism_splits_matrices_but_not_norms(void)
 {
 	struct arena *arena = arena_new();
 	const char *why;
-	const struct shard_params two = {2, 1, 1, false, OVERLAP_NONE, 1};
+	const struct shard_params two = {2, 1, 1, false, OVERLAP_NONE, 1, NULL};
 	const struct shard *shard = shard_new(arena, read_tiny(arena), &two, &why);
 	double matrices = 2 * 12 * 8 + 2 * (8 * 24 + 8 * 8 + 2 * 8 * 32);
 	CHECK_NEAR(shard->network->parameters_count, matrices / 2 + 2 * 8, 0);
@@ -190,8 +190,8 @@ static void tensor_parallelism_reduces_four_times_in_each_block(void)
 {
 	struct arena *arena = arena_new();
 	const char *why;
-	const struct shard_params plain = {2, 1, 1, false, OVERLAP_ALL, 1},
-				  split = {2, 1, 1, true, OVERLAP_ALL, 1};
+	const struct shard_params plain = {2, 1, 1, false, OVERLAP_ALL, 1, NULL},
+				  split = {2, 1, 1, true, OVERLAP_ALL, 1, NULL};
 	const struct shard *a = shard_new(arena, read_tiny(arena), &plain, &why);
 	const struct shard *b = shard_new(arena, read_tiny(arena), &split, &why);
 	double size = 16 * 8, loss = 3 * 2 * 16;
@@ -210,7 +210,7 @@ static void context_parallelism_gathers_keys_and_values(void)
 {
 	struct arena *arena = arena_new();
 	const char *why;
-	const struct shard_params four = {1, 4, 1, true, OVERLAP_ALL, 1};
+	const struct shard_params four = {1, 4, 1, true, OVERLAP_ALL, 1, NULL};
 	const struct network *whole = read_tiny(arena);
 	const struct shard *shard = shard_new(arena, whole, &four, &why);
 	double kv = 2 * 16 * 8;
@@ -393,7 +393,7 @@ static void user_buffers_leave_a_quarter_of_sums_behind_the_product(void)
 {
 	struct arena *arena = arena_new();
 	const char *why;
-	const struct shard_params split = {2, 1, 1, true, OVERLAP_ALL, 1};
+	const struct shard_params split = {2, 1, 1, true, OVERLAP_ALL, 1, NULL};
 	const struct shard *shard = shard_new(arena, read_tiny(arena), &split, &why);
 	double beside = 0, behind = 0;
 	for (size_t i = 0; i < shard->exchange_count; i++)
