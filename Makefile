@@ -99,6 +99,7 @@ help:
 	@echo '                 which should do no other work'
 	@echo 'make mpi         builds build/libfarwire-mpi.so for sweeps over many machines; needs mpicc'
 	@echo 'make install     installs into PREFIX (/usr/local), under DESTDIR if given; make uninstall removes it'
+	@echo 'make deb         writes a Debian package into build/, which needs dpkg-dev'
 	@echo 'make accuracy    writes the present predictions into docs/ACCURACY.md and the README'"'"'s table'
 	@echo 'make documents   does the same, and writes the outputs in docs and docs/images'
 	@echo 'make tidy        checks the rules of the code: layers, sizes, licences, names (part of make test)'
@@ -261,7 +262,7 @@ accuracy: $(BUILD)/farwire
 documents: accuracy $(BUILD)/tests/golden/test_options
 	@FARWIRE_GOLDEN=write $(BUILD)/tests/golden/test_options
 	@FARWIRE=$(BUILD)/farwire tests/analytic/what_ifs.sh --write
-	@FARWIRE=$(BUILD)/farwire tests/recorded/questions.sh --write docs/questions.md docs/recipes.md docs/diagnose.md
+	@FARWIRE=$(BUILD)/farwire tests/recorded/questions.sh --write docs/questions.md docs/tutorial.md docs/recipes.md docs/diagnose.md
 	@FARWIRE=$(BUILD)/farwire tools/images
 
 .PHONY: tidy
@@ -273,6 +274,12 @@ format:
 	clang-format -i $$(find sim plots calib mpi tests -name '*.[ch]')
 
 # ---- installing ----
+
+.PHONY: deb
+deb: $(BUILD)/farwire mpi
+	@command -v dpkg-shlibdeps >/dev/null || \
+		{ echo 'make deb needs dpkg-dev: apt-get install dpkg-dev' >&2; exit 2; }
+	@$(MAKE) --no-print-directory -sf packaging/debian/rules BUILD=$(BUILD)
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 .PHONY: install
