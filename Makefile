@@ -99,6 +99,7 @@ help:
 	@echo '                 which should do no other work'
 	@echo 'make mpi         builds build/libfarwire-mpi.so for sweeps over many machines; needs mpicc'
 	@echo 'make install     installs into PREFIX (/usr/local), under DESTDIR if given; make uninstall removes it'
+	@echo 'make deb         writes a Debian package into build/, which needs dpkg-dev'
 	@echo 'make accuracy    writes the present predictions into docs/ACCURACY.md and the README'"'"'s table'
 	@echo 'make documents   does the same, and writes the outputs in docs and docs/images'
 	@echo 'make tidy        checks the rules of the code: layers, sizes, licences, names (part of make test)'
@@ -140,6 +141,16 @@ say = $(if $(V),,@echo '  $1' $@)
 $(BUILD)/farwire: $(BUILD)/sim/main.o $(BUILD)/libfarwire.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+# `farwire --version` prints the commit. Only main.o depends on it, so tests are not linked again.
+# A package is built without Git and sets COMMIT=... itself.
+COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null))
+$(BUILD)/sim/main.o: CPPFLAGS += $(if $(COMMIT),-DFARWIRE_COMMIT='" ($(COMMIT))"')
+$(BUILD)/sim/main.o: $(BUILD)/commit
+$(BUILD)/commit: always
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' >$@
+.PHONY: always
 
 $(BUILD)/libfarwire.a: $(OBJECTS)
 	$(call say,AR  )
@@ -251,7 +262,7 @@ accuracy: $(BUILD)/farwire
 documents: accuracy $(BUILD)/tests/golden/test_options
 	@FARWIRE_GOLDEN=write $(BUILD)/tests/golden/test_options
 	@FARWIRE=$(BUILD)/farwire tests/analytic/what_ifs.sh --write
-	@FARWIRE=$(BUILD)/farwire tests/recorded/questions.sh --write docs/questions.md docs/recipes.md docs/diagnose.md
+	@FARWIRE=$(BUILD)/farwire tests/recorded/questions.sh --write docs/questions.md docs/tutorial.md docs/recipes.md docs/diagnose.md
 	@FARWIRE=$(BUILD)/farwire tools/images
 
 .PHONY: tidy
@@ -263,6 +274,12 @@ format:
 	clang-format -i $$(find sim plots calib mpi tests -name '*.[ch]')
 
 # ---- installing ----
+
+.PHONY: deb
+deb: $(BUILD)/farwire mpi
+	@command -v dpkg-shlibdeps >/dev/null || \
+		{ echo 'make deb needs dpkg-dev: apt-get install dpkg-dev' >&2; exit 2; }
+	@$(MAKE) --no-print-directory -sf packaging/debian/rules BUILD=$(BUILD)
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 .PHONY: install

@@ -13,7 +13,7 @@ mpi: | $(BUILD)/config.mk
 	elif [ -z "$$(find $(MPI) -newer mpi/ranks_mpi.c -newer sim/analysis/ranks.h 2>/dev/null)" ]; then \
 		echo '  MPI ' $(MPI); \
 		$(MPICC) -std=c17 -O2 -g -I. -Wall -Wextra $(WERROR) -fPIC -fvisibility=hidden -shared \
-			-o $(MPI) mpi/ranks_mpi.c; \
+			-o $(MPI) mpi/ranks_mpi.c -Wl,--no-as-needed -lc; \
 	fi
 
 all: mpi

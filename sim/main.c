@@ -10,6 +10,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
+#include "sim/result/result.h"
 #include "sim/verb/verb.h"
 
 /* Opens /dev/null for each closed standard stream. Otherwise the next opened file would get its
@@ -23,23 +24,33 @@ static void streams_hold(void)
 			exit(EXIT_FAILED);
 }
 
+#ifndef FARWIRE_COMMIT /* the Makefile sets it in a Git checkout, for example to " (1f2e3d4c)" */
+#define FARWIRE_COMMIT ""
+#endif
+
 int main(int argc, char **argv)
 {
+	char buffer[1 << 16]; /* holds all of a help text, so that the last fflush reports errors */
 	streams_hold();
+	setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
 	setlocale(LC_ALL, "C");
 	/* Writes to a closed pipe or over a quota return errors. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	num_init();
 	struct arena *arena = arena_new();
-	int code;
-	const struct command *command = command_parse(arena, argc - 1, argv + 1, &code);
+	int code = EXIT_DONE;
+	const struct command *command = NULL;
+	if (argc > 1 && strcmp(argv[1], "--version") == 0)
+		puts("farwire " FARWIRE_VERSION FARWIRE_COMMIT);
+	else
+		command = command_parse(arena, argc - 1, argv + 1, &code);
 	if (command) {
 		code = command->verb->run(command);
 		baselines_free(command->baselines);
 	}
 	arena_free(arena);
-	if (fflush(stdout) != 0 && code == EXIT_DONE) {
+	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE) {
 		if (errno != EPIPE)
 			fprintf(stderr, "farwire: cannot write the standard output: %s\n",
 				strerror(errno));

@@ -8,7 +8,7 @@
 
 #include "sim/scenario/scenario.h"
 
-/* Returns one line: "what (farwire 0.1.0: farwire run 'case.cfg' --seed 3 --draws 0 --set ...)".
+/* Returns one line: "what (farwire 0.2.0: farwire run 'case.cfg' --seed 3 --draws 0 --set ...)".
  * `scenario` was read from the request. */
 const char *reproducible(struct arena *arena, const struct case_request *request,
 			 const struct scenario *scenario, uint64_t seed, const char *what);

@@ -254,4 +254,4 @@ FILE *output_file(struct output *output);
 int output_commit(struct output *output);
 void output_abandon(struct output *output);
 
-#define FARWIRE_VERSION "0.1.0"
+#define FARWIRE_VERSION "0.2.0"

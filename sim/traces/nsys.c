@@ -89,13 +89,14 @@ static int64_t number_at(sqlite3_stmt *row, int index, sqlite3_int64 max)
 static void take_call(struct nsys *n, sqlite3_stmt *row, int64_t start_ns, int64_t lasts_ns)
 {
 	const char *name = text_at(row, NAME), *version = strstr(name, "_v");
+	char function[256];
 	if (!function_is_cuda(name))
 		return;
-	name = arena_printf(n->p->arena, "%.*s", (int)(version ? version - name : 256), name);
+	snprintf(function, sizeof function, "%.*s", (int)(version ? version - name : 255), name);
 	*VEC_PUSH(n->p->arena, &n->p->calls) = (struct profile_call){
 		.call = {.gpu_start_s = -1,
 			 .gpu_s = -1,
-			 .function = names_at(n->names, (size_t)names_add(n->names, name)),
+			 .function = names_at(n->names, (size_t)names_add(n->names, function)),
 			 .stream = -1,
 			 .event = -1,
 			 .thread = (uint32_t)names_add(n->threads, text_at(row, WHERE))},
@@ -180,6 +181,25 @@ static bool take_row(struct nsys *n, sqlite3_stmt *row, enum category category)
 
 /* ---- tables ---- */
 
+/* Makes room for the rows of a table, because a list that grows takes twice as much memory. */
+static void reserve(struct nsys *n, const struct source *source)
+{
+	sqlite3_stmt *query = NULL;
+	const char *text = arena_printf(n->p->arena, "SELECT count(*) FROM \"%s\"", source->table);
+	size_t count = 0;
+	if (sqlite3_prepare_v2(n->db, text, -1, &query, NULL) == SQLITE_OK &&
+	    sqlite3_step(query) == SQLITE_ROW)
+		count = (size_t)sqlite3_column_int64(query, 0);
+	sqlite3_finalize(query);
+	if (source->category == CATEGORY_CALL) {
+		n->p->calls.items = ARENA_ARRAY(n->p->arena, count + 1, struct profile_call);
+		n->p->calls.room = count + 1;
+	} else if (source->category == CATEGORY_KERNEL) {
+		n->p->works.items = ARENA_ARRAY(n->p->arena, count + 1, struct profile_work);
+		n->p->works.room = count + 1;
+	}
+}
+
 /* Reads the rows of a table that belong to a process. */
 static bool read_table(struct nsys *n, const struct source *source, const char *process)
 {
@@ -188,6 +208,8 @@ static bool read_table(struct nsys *n, const struct source *source, const char *
 	sqlite3_stmt *query = NULL;
 	if (!has(n, table, "start"))
 		return true;
+	if (!process)
+		reserve(n, source);
 	if (has(n, "StringIds", "value"))
 		name = arena_printf(arena, "(SELECT value FROM StringIds WHERE id = %s)", name);
 	if (has(n, table, "text"))

@@ -13,7 +13,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/report/document.h"
-#include "sim/verb/verb.h"
+#include "sim/verb/parser.h"
 
 size_t command_case_count(const struct command *command)
 {
@@ -73,9 +73,19 @@ static bool can_write(const char *path)
 	return output != NULL;
 }
 
+const char *command_plot_data(const struct command *command)
+{
+	if (!command->plot || command->no_data)
+		return NULL;
+	size_t length = strlen(command->plot) - strlen(".svg");
+	const char *path = arena_printf(command->arena, "%.*s.csv", (int)length, command->plot);
+	return is_same_file(command->arena, path, command->output) ? NULL : path;
+}
+
 bool command_can_write(const struct command *command)
 {
 	return can_write(command->output) && (!command->plot || can_write(command->plot)) &&
+	       (!command_plot_data(command) || can_write(command_plot_data(command))) &&
 	       (!command->timeline || can_write(command->timeline)) &&
 	       (!command->trace || can_write(command->trace));
 }
@@ -133,10 +143,20 @@ int write_file(const char *path, void (*write)(FILE *out, const void *ctx), cons
 	return EXIT_FAILED;
 }
 
-int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
-		  const void *ctx)
+struct command command_as_csv(const struct command *command)
 {
-	return write_file(command->output, write, ctx);
+	struct command csv = *command;
+	csv.format = FORMAT_CSV;
+	return csv;
+}
+
+int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
+		  const void *ctx, const void *data)
+{
+	int code = write_file(command->output, write, ctx);
+	if (code == EXIT_DONE && data && command_plot_data(command))
+		code = write_file(command_plot_data(command), write, data);
+	return code;
 }
 
 bool command_colors(const struct command *command, bool to_stdout)
@@ -177,8 +197,10 @@ static void write_table(FILE *out, const void *ctx)
 
 int command_table(const struct command *command, const struct result_table *table)
 {
-	const struct writing w = {.command = command, .table = table};
-	return command_write(command, write_table, &w);
+	const struct command csv = command_as_csv(command);
+	const struct writing w = {.command = command, .table = table},
+			     data = {.command = &csv, .table = table};
+	return command_write(command, write_table, &w, &data);
 }
 
 static void write_predictions(FILE *out, const void *ctx)
@@ -195,7 +217,10 @@ int command_write_predictions(const struct command *command,
 			      const struct prediction *const *predictions, size_t count)
 {
 	const struct writing w = {.command = command, .predictions = predictions, .count = count};
-	return command_write(command, write_predictions, &w);
+	const struct command csv = command_as_csv(command);
+	struct writing data = w;
+	data.command = &csv;
+	return command_write(command, write_predictions, &w, &data);
 }
 
 const char *command_journal(const struct command *command)
@@ -279,12 +304,24 @@ const char *command_base_name(const struct command *command, const char *path)
 	return arena_printf(command->arena, "%.*s", (int)length, name);
 }
 
+/* Returns the profiles and the hash of the only case, or NULL if it cannot be read without the
+ * values of an axis. */
+static const char *configuration_of(const struct command *command)
+{
+	const struct case_request request = command_case(command, 0);
+	const struct scenario *scenario =
+		case_read(command->arena, diag_new(command->arena), &request);
+	return scenario ? caption_configuration(command->arena, scenario) : NULL;
+}
+
 struct caption command_caption_of(const struct command *command)
 {
 	bool one = command->verb->cases && command->word_count == 1;
 	struct caption caption = {.settings = "", .seed = command->seed, .draws = command->draws};
 	if (one)
 		caption.subject = command_base_name(command, command->words[0]);
+	if (command->verb->cases && command_case_count(command) == 1)
+		caption.configuration = configuration_of(command);
 	for (size_t i = 0; i < command->setting_count; i++)
 		if (!is_overridden(command, i))
 			caption.settings = arena_printf(command->arena, "%s, %s", caption.settings,

@@ -44,7 +44,8 @@ const struct verb verb_compare = {
 	.words = "CASE CASE...",
 	.help = "compares cases with the first one, which counts as 1",
 	.examples = "  farwire compare local.cfg remote.cfg --plot ratios.svg\n",
-	.options = "set plan serve wide format output plot title seed draws jobs color quiet",
+	.options =
+		"set plan serve wide format output plot no-data title seed draws jobs color quiet",
 	.words_min = 2,
 	.cases = true,
 	.run = run,

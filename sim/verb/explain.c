@@ -11,10 +11,12 @@
 #include "sim/base/vec.h"
 #include "sim/json/write.h"
 #include "sim/result/write.h"
+#include "sim/report/caption.h"
 #include "sim/verb/verbs.h"
 
 struct explanation {
 	const struct command *command;
+	const char *hash;        /* of all parameters of the case */
 	const struct fold *fold; /* classes of equal machines; NULL: all machines are simulated */
 	const char *not_folded;
 	const char *transport; /* transport that `auto` selects, from scenario_transport */
@@ -85,6 +87,10 @@ static void write_table(FILE *out, const void *ctx)
 			e->fold->machine_count, e->fold->class_count,
 			e->fold->class_count == 1 ? "" : "es",
 			e->fold->near ? ", as they are nearly alike" : "");
+	if (e->params.count > 1)
+		fprintf(out,
+			"\nconfiguration %s (hash of all parameters; captions of plots name it)\n",
+			e->hash);
 	if (e->not_folded)
 		fprintf(out, "\nall machines are simulated: %s (case.symmetry)\n", e->not_folded);
 }
@@ -178,7 +184,8 @@ static int explain(const struct command *command, const char *path, const char *
 	struct explanation e = {.command = command,
 				.fold = scenario->topology.fold,
 				.not_folded = scenario->not_folded,
-				.transport = scenario_transport(scenario)};
+				.transport = scenario_transport(scenario),
+				.hash = caption_hash(command->arena, scenario)};
 	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
 		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
 		bool wanted = key_count == 0;
@@ -199,7 +206,7 @@ static int explain(const struct command *command, const char *path, const char *
 			     command->format == FORMAT_TABLE ? write_table
 			     : command->format == FORMAT_CSV ? write_csv
 							     : write_json,
-			     &e);
+			     &e, NULL);
 }
 
 static int run(const struct command *command)

@@ -115,7 +115,7 @@ static int fit_to_topology(const struct command *command)
 		return command_failed(diag, broken);
 	const struct profile_writing w = {command, fit->result, request.profile,
 					  fit_words(command)};
-	int code = command_write(command, write_profile, &w);
+	int code = command_write(command, write_profile, &w, NULL);
 	return code == EXIT_DONE ? say_collectives(command, fit) : code;
 }
 

@@ -33,7 +33,7 @@ static void write_results(FILE *out, const void *ctx)
 
 static int write_imported(const struct command *command, const struct results *results)
 {
-	int code = command_write(command, write_results, results);
+	int code = command_write(command, write_results, results, NULL);
 	for (size_t i = 0; i < results->count && code == EXIT_DONE && !command->quiet; i++)
 		fprintf(stderr, "%s\n", results->items[i].said);
 	return code;

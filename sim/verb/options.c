@@ -295,11 +295,6 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 		*exit_code = argc ? EXIT_DONE : EXIT_USAGE;
 		return NULL;
 	}
-	if (strcmp(argv[0], "--version") == 0) {
-		printf("farwire %s\n", FARWIRE_VERSION);
-		*exit_code = EXIT_DONE;
-		return NULL;
-	}
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	struct command *c = ARENA_NEW(arena, struct command);
 	*c = (struct command){.arena = arena, .jobs = cores > 0 ? (uint64_t)cores : 1};

@@ -67,7 +67,8 @@ const struct verb verb_sensitivity = {
 	.examples = "  farwire sensitivity case.cfg --plot tornado.svg\n"
 		    "  farwire sensitivity case.cfg --of step --points 512\n"
 		    "  farwire sensitivity ddl-host --vary-all 10% --for link. --for guest.\n",
-	.options = "set plan serve of for points vary-all wide format output plot title seed draws "
+	.options = "set plan serve of for points vary-all wide format output plot no-data title "
+		   "seed draws "
 		   "jobs "
 		   "color "
 		   "quiet",

@@ -61,9 +61,9 @@ const struct verb verb_solve = {
 		"--plot bound.svg\n"
 		"  farwire solve dgx1-scaling --target 'efficiency>=0.95' --for case.gpus "
 		"--between 1:64\n",
-	.options =
-		"set plan serve target for between wide format output plot title seed draws jobs "
-		"color quiet",
+	.options = "set plan serve target for between wide format output plot no-data title seed "
+		   "draws jobs "
+		   "color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

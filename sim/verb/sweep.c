@@ -100,7 +100,8 @@ const struct verb verb_sweep = {
 		"  mpirun -n 64 farwire sweep case.cfg --vary ... -o grid.csv\n"
 		"  farwire sweep nccl.cfg --vary 'case.collective_size=8 B:8 GiB:log31' --plot "
 		"bandwidth.svg\n",
-	.options = "set plan serve vary wide format output plot title seed draws jobs color quiet",
+	.options = "set plan serve vary wide format output plot no-data title seed draws jobs "
+		   "color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

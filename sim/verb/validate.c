@@ -186,7 +186,9 @@ static int run(const struct command *command)
 	}
 	const struct validation v = {command->arena, outcomes, count};
 	const struct writing w = {command, &v};
-	code = command_write(command, write_validation, &w);
+	const struct command csv = command_as_csv(command);
+	const struct writing data = {&csv, &v};
+	code = command_write(command, write_validation, &w, &data);
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, &v);
 	for (size_t i = 0; i < v.count && code == EXIT_DONE; i++)
@@ -204,7 +206,7 @@ const struct verb verb_validate = {
 		    "  farwire validate nccl.jsonl --topology dgx-h100 --exchange nccl-2.18\n"
 		    "  farwire validate --leave-out-systems\n",
 	.options = "case.topology case.exchange case.transport case.profile set wide format output "
-		   "plot "
+		   "plot no-data "
 		   "title seed draws jobs color quiet leave-out-systems",
 	.words_min = 0,
 	.run = run,

@@ -44,7 +44,7 @@ struct command {
 	unsigned format; /* enum output_format */
 	unsigned color;  /* enum color */
 	const char *output, *plot, *timeline, *trace, *title;
-	bool full, quiet, plain, wide, links, leave_out_systems, all_ranks, exhaustive;
+	bool full, quiet, plain, wide, links, leave_out_systems, all_ranks, exhaustive, no_data;
 	const char *data_root;
 	struct baselines *baselines; /* shared by all predictions; the caller of command_parse
 					frees them */
@@ -65,7 +65,7 @@ struct verb {
 REGISTRY_OF(struct verb, verb);
 
 /* Parses argv without the program's name. Returns NULL if no verb should run, and sets *exit_code:
- * 0 after --help and --version, 2 after errors. */
+ * 0 after --help, 2 after errors. */
 const struct command *command_parse(struct arena *arena, int argc, char **argv, int *exit_code);
 
 /* ---- for the verbs ---- */
@@ -92,9 +92,12 @@ int command_stop(int code, const char *format, ...) __attribute__((format(printf
 /* Predicts all cases. After an error it prints the error, sets *exit_code and returns NULL. */
 const struct prediction **command_predictions(const struct command *command, struct trace *trace,
 					      int *exit_code);
-/* Writes command->output atomically with the function `write`. Returns the exit code. */
+/* Writes command->output atomically with the function `write`. If there is a plot, also writes the
+ * file with its numbers, with `data` instead of ctx; NULL: not. Returns the exit code. */
 int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
-		  const void *ctx);
+		  const void *ctx, const void *data);
+/* Returns the command with the format CSV. */
+struct command command_as_csv(const struct command *command);
 /* Like command_write, but writes to `path`. */
 int write_file(const char *path, void (*write)(FILE *out, const void *ctx), const void *ctx);
 /* Writes predictions in the command's format. Returns the exit code. */

@@ -6,8 +6,10 @@
 #   tests/recorded/questions.sh --write [PAGE...]    writes the outputs into the pages, after an
 #                                                    intended change
 #
-# Each block of ```sh is a command, and the next block is its output. The program is $FARWIRE, or
-# build/farwire. Plots are drawn and deleted: tools/images keeps them.
+# Each block of ```sh is a command in one line, and the next block is its output. A block of ```cfg
+# is a file, named in its first line: "# my-cluster.cfg". The program is $FARWIRE, or build/farwire.
+# Plots are drawn and deleted: tools/images keeps them. Above the heading "## More questions" each
+# command, if it searches nothing, takes less than 2 s of processor time on each of two cores.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 : "${FARWIRE:=build/farwire}"
@@ -22,16 +24,26 @@ ln -s "$PWD/tests" "$work/plots/tests" # for logs that commands read
 # Runs the commands of the page and writes output.1, output.2 ... into $work. Returns false if a
 # command prints nothing.
 run_commands() {
-	awk '/^```sh/ { on = 1; next } /^```/ { on = 0 } on' "$1" |
-		sed 's/^build\/farwire /"$FARWIRE" /' >"$work/commands"
+	awk -v work="$work/plots" '/^```cfg/ { getline; file = work "/" $2; next }
+		/^```/ { file = "" } file { print >file }' "$1"
+	awk '/^## More questions/ { more = 1 }
+		/^```sh/ { on = 1; next } /^```/ { on = 0 }
+		on { print (more ? "any " : "quick ") $0 }' "$1" | sed 's/build\/farwire /"$FARWIRE" /g' >"$work/commands"
+	grep -q '^## More questions' "$1" || sed -i 's/^quick /any /' "$work/commands"
 	count=0
-	while read -r line; do
+	while read -r speed line; do
 		count=$((count + 1))
-		(cd "$work/plots" && sh -c "$line --quiet" </dev/null) | tr -d '\r' | sed 's/ *$//' >"$work/output.$count"
+		(cd "$work/plots" && sh -c "$line" </dev/null 2>../messages && times >../times) | tr -d '\r' | sed 's/ *$//' >"$work/output.$count"
 		[ -s "$work/output.$count" ] || {
-			echo "this command prints nothing: $line"
+			echo "this command prints nothing: $line" && cat "$work/messages"
 			return 1
 		}
+		case $speed-$line in
+		quick-*farwire*\ plan\ * | quick-*farwire*\ solve\ * | quick-*farwire*\ diagnose\ * | any-*) ;;
+		*) awk -v line="$line" 'NR == 2 { gsub(/[ms]/, " "); spent = $1 * 60 + $2 + $3 * 60 + $4 }
+			END { if (spent > 4) { print "this command took " spent " s of processor time: " line; exit 1 } }' "$work/times" ||
+			return 1 ;;
+		esac
 		image=$(echo "$line" | sed -n 's/.*--plot \([^ ]*\).*/\1/p')
 		[ -z "$image" ] || grep -qF "(images/$image)" "$1" || {
 			echo "$1 does not show $image"

@@ -158,6 +158,25 @@ draws_again() {
 		"$FARWIRE" plot 16.json --format csv >plot.csv && cmp run.csv plot.csv &&
 		grep -q '<svg' one.svg && [ "$(head -c 5 two.pdf)" = %PDF- ] && head -c 4 one.png | grep -q PNG
 }
+# FILE.csv beside a plot has the numbers of the plot, and the caption has the seed, the profile and
+# the hash that `explain` prints.
+plots_have_data() {
+	"$FARWIRE" run 'a&b.cfg' --draws 2 --plot run.svg -q >/dev/null && "$FARWIRE" run 'a&b.cfg' --draws 2 --format csv >want.csv &&
+		cmp want.csv run.csv || return 1
+	hash=$("$FARWIRE" explain 'a&b.cfg' | sed -n 's/^configuration \([0-9a-f]*\) .*/\1/p')
+	[ ${#hash} = 8 ] && holds run.svg 'seed 1' 'profiles flexdirect-1050ti' "configuration $hash" || return 1
+	other=$("$FARWIRE" explain 'a&b.cfg' --set link.vswitch.latency='3 us' | sed -n 's/^configuration \([0-9a-f]*\) .*/\1/p')
+	[ "$hash" != "$other" ] || { echo "another latency has the same hash $hash" && return 1; }
+	for verb in 'compare a&b.cfg' 'sweep --vary case.batch=8,16' 'solve --target ratio>=0.5 --for case.batch --between 8:16'; do
+		rm -f run.csv
+		# shellcheck disable=SC2086 # words of a command
+		"$FARWIRE" $verb 'a&b.cfg' --draws 0 --plot run.svg -q --format csv >want.csv && cmp want.csv run.csv || return 1
+		rm run.csv
+		# shellcheck disable=SC2086
+		"$FARWIRE" $verb 'a&b.cfg' --draws 0 --plot run.svg --no-data -q >/dev/null && [ ! -e run.csv ] || return 1
+	done
+	"$FARWIRE" sweep 'a&b.cfg' --vary case.batch=8,16 --format csv -o run.csv --plot run.svg -q && [ -s run.csv ]
+}
 nothing_partial() {
 	refused 2 'is neither a case nor a dataset' "$FARWIRE" report bad.cfg -o bad.html &&
 		refused 2 'did you mean' "$FARWIRE" report flexdirect_1050t -q -o bad.html &&
@@ -180,4 +199,5 @@ check page_of_a_what_if_shows_no_errors what_if
 check page_of_a_recording_predicts_its_programs recording
 check validate_shows_rows_that_are_not_judged beside_in_json
 check saved_results_are_plotted_again draws_again
+check plots_have_their_numbers_beside_them plots_have_data
 check refused_requests_leave_no_files nothing_partial
