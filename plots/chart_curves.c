@@ -7,7 +7,7 @@
 #include "plots/style.h"
 #include "sim/base/arena.h"
 
-static const double plot_height = 300, strip_row = 10;
+static const double plot_height = 300, strip_row = 10, goal_ratio = 0.95;
 
 struct layout {
 	struct arena *arena;
@@ -163,13 +163,23 @@ static void draw_labels(const struct layout *layout)
 	}
 }
 
+/* Returns whether the line at 95 % is drawn: only inside of the axis. */
+static bool has_goal(const struct layout *layout)
+{
+	const struct axis *y = &layout->plane.y;
+	return layout->axes.share && y->low < goal_ratio && y->high > goal_ratio;
+}
+
 static double draw_key(const struct layout *layout, double y)
 {
-	struct legend_entry entries[2];
+	struct legend_entry entries[3];
 	size_t count = 0;
 	if (layout->interval)
 		entries[count++] = (struct legend_entry){
 			LEGEND_BAND, {.paint = faint(ink_soft, 0.25)}, "90 % interval"};
+	if (has_goal(layout))
+		entries[count++] = (struct legend_entry){
+			LEGEND_LINE, {.paint = ink_soft, .dash = DASH_SHORT}, "95 %"};
 	if (layout->failed > 0)
 		entries[count++] = (struct legend_entry){
 			LEGEND_MARKER, {.paint = ink_soft, .marker = MARKER_CROSS}, "case fails"};
@@ -197,6 +207,11 @@ struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct
 	struct area whole = layout.area;
 	whole.height += strip;
 	draw_axis_y(layout.drawing, arena, &layout.plane.y, layout.area, axes.y_label, true);
+	if (has_goal(&layout)) {
+		double goal = axis_at(&layout.plane.y, goal_ratio);
+		draw_line(layout.drawing, left, goal, layout.plane.x.to, goal, ink_soft, 0.9,
+			  DASH_SHORT);
+	}
 	draw_strip(&layout);
 	draw_axis_x(layout.drawing, arena, &layout.plane.x, whole, axes.x_label, false);
 	for (size_t c = 0; c < count; c++) {

@@ -272,7 +272,7 @@ static double draw_key(const struct layout *layout, double y)
 			   entries, sizeof entries / sizeof *entries);
 }
 
-struct drawing *chart_parity(struct arena *arena, struct chart_text text,
+struct drawing *chart_parity(struct arena *arena, struct chart_text text, const char *unit,
 			     const struct parity_point *points, size_t count)
 {
 	struct layout layout = {.arena = arena, .points = points, .count = count};
@@ -281,12 +281,13 @@ struct drawing *chart_parity(struct arena *arena, struct chart_text text,
 	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 10;
 	measure(&layout, y);
-	draw_axis_y(layout.drawing, arena, &layout.predicted, layout.parity, "predicted", true);
-	draw_axis_x(layout.drawing, arena, &layout.measured_left, layout.parity, "measured", true);
+	const char *measured = arena_printf(arena, "measured (%s)", unit);
+	const char *predicted = arena_printf(arena, "predicted (%s)", unit);
+	draw_axis_y(layout.drawing, arena, &layout.predicted, layout.parity, predicted, true);
+	draw_axis_x(layout.drawing, arena, &layout.measured_left, layout.parity, measured, true);
 	draw_axis_y(layout.drawing, arena, &layout.error, layout.errors,
 		    "error: predicted / measured − 1 (%)", true);
-	draw_axis_x(layout.drawing, arena, &layout.measured_right, layout.errors, "measured",
-		    false);
+	draw_axis_x(layout.drawing, arena, &layout.measured_right, layout.errors, measured, false);
 	draw_guides(&layout);
 	draw_points(&layout);
 	draw_worst(&layout);

@@ -57,15 +57,15 @@ struct drawing *chart_topology(struct arena *arena, struct chart_text text,
 			       const struct diagram_node *nodes, size_t node_count,
 			       const struct diagram_link *links, size_t link_count);
 
-/* Predicted over measured values, with logarithmic axes and guides at +-5 and +-10 %. Fit rows and
- * test rows have different markers; whiskers are intervals. */
+/* Predicted over measured values in this unit, with logarithmic axes and guides at +-5 and +-10 %.
+ * Fit rows and test rows have different markers; whiskers are intervals. */
 struct parity_point {
 	const char *label;
 	double measured;
 	struct estimate predicted;
 	bool test;
 };
-struct drawing *chart_parity(struct arena *arena, struct chart_text text,
+struct drawing *chart_parity(struct arena *arena, struct chart_text text, const char *unit,
 			     const struct parity_point *points, size_t count);
 
 /* Lines over one varied parameter, with optional logarithmic axes. A point where the case fails is
@@ -79,6 +79,7 @@ struct curve {
 struct chart_axes {
 	const char *x_label, *y_label;
 	bool x_log, y_log;
+	bool share; /* y is a fraction: a line at 95 % */
 };
 struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct chart_axes axes,
 			     const struct curve *curves, size_t count);

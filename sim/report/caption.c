@@ -42,8 +42,9 @@ static const char *profile_of(struct arena *arena, const struct cfg_param *param
 	static const char folder[] = "calib/profiles/";
 	const char *file = param->origin.file ? strstr(param->origin.file, folder) : NULL;
 	const char *name = file ? file + sizeof folder - 1 : "";
-	size_t length = strcspn(name, ".");
-	return length && strncmp(name, "model-error.", length + 1) != 0
+	const char *end = strstr(name, ".cfg");
+	size_t length = end ? (size_t)(end - name) : 0;
+	return length && strncmp(name, "model-error.cfg", length + 1) != 0
 		       ? arena_printf(arena, "%.*s", (int)length, name)
 		       : NULL;
 }

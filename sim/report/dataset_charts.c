@@ -46,7 +46,8 @@ struct drawing *dataset_parity(struct arena *arena, const char *title, const cha
 		      : arena_printf(arena, "Predicted against measured %s%s",
 				     measure == MEASURE_TIME ? "time in " : "", unit.name),
 		caption};
-	return points.count ? chart_parity(arena, text, points.items, points.count) : NULL;
+	return points.count ? chart_parity(arena, text, unit.name, points.items, points.count)
+			    : NULL;
 }
 
 /* ---- lines of rows ---- */

@@ -55,7 +55,7 @@ static void add_figure(struct report *report, const struct streams *streams)
 			     (struct chart_text){title, "steps of the test `stream`: measured "
 							"with the probe's forwarder, and "
 							"predicted with the fitted parameters"},
-			     parity, count),
+			     "s", parity, count),
 		"%s. Points on the diagonal have no error.", title);
 }
 

@@ -183,7 +183,8 @@ static struct drawing *draw_curves(struct arena *arena, struct chart_text text,
 	bool bandwidth = kinds == PREDICTION_COLLECTIVE;
 	struct curve *curves = ARENA_ARRAY(arena, lines, struct curve);
 	const struct labels labels = labels_beside(sweep, 0, 0);
-	struct chart_axes axes = {.y_label = answer_label(kinds), .x_log = is_log(x)};
+	struct chart_axes axes = {
+		.y_label = answer_label(kinds), .x_log = is_log(x), .share = !bandwidth};
 	const double *values = shown_values(arena, sweep, 0, &axes.x_label);
 	for (size_t c = 0; c < lines; c++) {
 		struct estimate *y = ARENA_ARRAY(arena, x->count, struct estimate);
@@ -326,7 +327,7 @@ static struct drawing *bandwidth_chart(struct arena *arena, struct chart_text te
 	}
 	const struct curve curve = {scaling->predictions[0]->collective, gpus, rates,
 				    scaling->count};
-	const struct chart_axes axes = {"GPUs", "bus bandwidth (GB/s)", true, false};
+	const struct chart_axes axes = {"GPUs", "bus bandwidth (GB/s)", true, false, false};
 	return chart_curves(arena, text, axes, &curve, 1);
 }
 

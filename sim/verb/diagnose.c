@@ -141,7 +141,8 @@ static int draw(const struct command *command, const struct diagnosis *d)
 	}
 	struct chart_text text = {command->title ? command->title : "Measured and predicted",
 				  command_caption(command)};
-	const struct chart_axes axes = {"size (B)", "size divided by time (B/s)", true, true};
+	const struct chart_axes axes = {"size (B)", "size divided by time (B/s)", true, true,
+					false};
 	const struct drawing *drawing = chart_curves(arena, text, axes, curves, count);
 	return command_draw(command, command->plot, &drawing, 1);
 }

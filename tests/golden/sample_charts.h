@@ -280,7 +280,7 @@ static struct drawing *parity(struct arena *arena)
 	return chart_parity(
 		arena,
 		(struct chart_text){"Predicted against measured throughput (images/s)", CAPTION},
-		points, sizeof points / sizeof *points);
+		"images/s", points, sizeof points / sizeof *points);
 }
 
 static struct drawing *curves_rtt(struct arena *arena)
@@ -307,8 +307,8 @@ static struct drawing *curves_rtt(struct arena *arena)
 		(struct chart_text){
 			"How long may the wire be? Ratio to local over the round-trip time",
 			CAPTION},
-		(struct chart_axes){"round-trip time (µs)", "ratio to local", true, false}, curves,
-		CURVES);
+		(struct chart_axes){"round-trip time (µs)", "ratio to local", true, false, true},
+		curves, CURVES);
 }
 
 static struct drawing *curves_scaling(struct arena *arena)
@@ -324,7 +324,8 @@ static struct drawing *curves_scaling(struct arena *arena)
 				       {"NVLink, one host", gpus, nvlink, 4},
 				       {"four hosts over RoCE", gpus, remote, 4}};
 	return chart_curves(arena, (struct chart_text){"Scaling of ResNet-50", CAPTION},
-			    (struct chart_axes){"GPUs", "images/s", false, false}, curves, 3);
+			    (struct chart_axes){"GPUs", "images/s", false, false, false}, curves,
+			    3);
 }
 
 static struct drawing *curves_bandwidth(struct arena *arena)
@@ -339,7 +340,8 @@ static struct drawing *curves_bandwidth(struct arena *arena)
 	}
 	struct curve curve = {"pinned", x, y, POINTS};
 	return chart_curves(arena, (struct chart_text){"Copies over PCIe", CAPTION},
-			    (struct chart_axes){"message (bytes)", "GB/s", true, true}, &curve, 1);
+			    (struct chart_axes){"message (bytes)", "GB/s", true, true, false},
+			    &curve, 1);
 }
 
 /* Scaling curves of two systems. One of them has measurements with 1 to 8 GPUs. */

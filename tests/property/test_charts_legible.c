@@ -108,7 +108,7 @@ static void charts_of_missing_or_equal_numbers_are_legible(void)
 	const struct bandwidth_curve bandwidths[] = {{"fails", sizes, 1}, {"one", sizes + 1, 2}};
 	const struct prediction failed = {.name = "f", .reason = "no"}, idle = {.ok = true};
 	const struct prediction *const steps[] = {&failed, &idle};
-	const struct chart_axes axes = {"x", "y", true, true};
+	const struct chart_axes axes = {"x", "y", true, true, false};
 	const struct fit_point fitted[] = {{0, 1e-6, 0, 1, 1e-6, true},
 					   {1e18, 0, 0, 0, NAN, false}};
 	const struct fit_view no_fit = {"", true, true, 0.03, fitted, 0};
@@ -124,9 +124,9 @@ static void charts_of_missing_or_equal_numbers_are_legible(void)
 		chart_topology(arena, bare, NULL, 0, NULL, 0),
 		chart_topology(arena, bare, nodes, 2, &link, 1),
 		chart_topology(arena, bare, nodes + 1, 1, NULL, 0),
-		chart_parity(arena, bare, NULL, 0),
-		chart_parity(arena, bare, points, 2),
-		chart_parity(arena, bare, points + 1, 1),
+		chart_parity(arena, bare, "us", NULL, 0),
+		chart_parity(arena, bare, "us", points, 2),
+		chart_parity(arena, bare, "us", points + 1, 1),
 		chart_curves(arena, bare, axes, NULL, 0),
 		chart_curves(arena, bare, axes, curves, 2),
 		chart_curves(arena, bare, axes, curves, 1),
@@ -151,7 +151,7 @@ static void bounds_and_tornados_of_missing_numbers_are_legible(void)
 	const struct chart_text bare = {"Bare", NULL};
 	const double one = 1;
 	const struct estimate none = {NAN, NAN, NAN};
-	const struct chart_axes axes = {"x", "y", true, true};
+	const struct chart_axes axes = {"x", "y", true, true, false};
 	const struct bound_view no_bound = {.axes = axes, .target = 1, .target_label = "y >= 1"};
 	const struct bound_view odd_bound = {.axes = axes,
 					     .curve = {"fails", &one, &none, 1},

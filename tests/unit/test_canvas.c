@@ -286,7 +286,7 @@ static void parity_labels_stay_inside(void)
 		{label, 1000, {1130, 1130, 1130}, true},
 		{label, 5000, {4000, 4000, 4000}, true},
 	};
-	char *text = printed(chart_parity(arena, (struct chart_text){"t", "c"}, points, 3));
+	char *text = printed(chart_parity(arena, (struct chart_text){"t", "c"}, "us", points, 3));
 	size_t found = 0;
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 		double x, y, size;
