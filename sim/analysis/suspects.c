@@ -20,6 +20,9 @@ static const struct {
 	 "check NCCL_P2P_LEVEL, and IOMMU and ACS in the BIOS"},
 	{"library.net_gdr_level=loc", "GPUDirect RDMA off (NCCL_NET_GDR_LEVEL=LOC)",
 	 "NCCL_DEBUG=INFO must print GDRDMA; check nvidia-peermem, NCCL_NET_GDR_LEVEL and ACS"},
+	{"library.acs=true", "PCIe ACS on: peer traffic passes the root complex",
+	 "ACSCtl in lspci -vvv must show SrcValid- for PCIe switches; check ACS and IOMMU in the "
+	 "BIOS"},
 	{"case.transport=tcp", "sockets in place of RDMA (NCCL_IB_DISABLE=1)",
 	 "NCCL_DEBUG=INFO must print NET/IB; check NCCL_IB_DISABLE, NCCL_IB_HCA and ibstat"},
 	{"library.pxn=false", "no PXN (NCCL_PXN_DISABLE=1)", "check NCCL_PXN_DISABLE"},

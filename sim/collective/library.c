@@ -302,6 +302,10 @@ static const struct param_row rows[] = {
 		"GPUs exchange data in host memory",
 		"NCCL, NCCL_P2P_LEVEL: SYS by default on x86-64 processors of today "
 		"(src/graph/paths.cc)"),
+	PARAM_BOOL(struct library_params, acs, "false",
+		   "whether PCIe switches have ACS on, so that requests between two of their "
+		   "devices go up to the root complex and down again; in a VM they always do",
+		   "NCCL's documentation, troubleshooting: ACS must be off"),
 	PARAM_BOOL(struct library_params, shm, "true",
 		   "whether GPUs of a machine that do not access each other's memory exchange data "
 		   "in host memory; otherwise they use the network (NCCL_SHM_DISABLE=1)",

@@ -107,6 +107,7 @@ struct library_params {
 	double cpu_sum_inputs_count;     /* gradients that one pass over memory adds */
 	double cpu_after_ratio; /* bytes read and written after the sum per byte of the sum */
 	double at_once_count;   /* collectives in which a rank may take part at the same time */
+	bool acs;               /* requests between PCIe devices pass the root complex */
 	bool gpudirect;         /* NICs access GPU memory */
 	bool shm;               /* GPUs that do not reach each other use host memory */
 	int p2p_level;          /* enum path_level: the farthest GPU whose memory a GPU accesses */

@@ -107,6 +107,8 @@ bool leg_from_host(struct communicator *comm, struct leg *leg, const struct rank
 bool leg_across(struct communicator *comm, struct leg *leg, const struct way *way, int from, int to,
 		unsigned traffic);
 
+/* Returns true if traffic between the rank's GPU and other devices passes the root complex. */
+bool way_redirects(const struct communicator *comm, const struct rank_state *rank);
 bool way_inside(struct communicator *comm, struct way *way); /* wire_device.c */
 bool way_rdma(struct communicator *comm, struct way *way);   /* wire_rdma.c */
 bool way_socket(struct communicator *comm, struct way *way); /* wire_socket.c */

@@ -44,9 +44,9 @@ bool leg_nvlink(struct communicator *comm, struct leg *leg, int from, int to)
 	return leg_route(comm, leg, from, to, TRAFFIC_PEERS);
 }
 
-static bool is_virtual(const struct rank_state *rank)
+bool way_redirects(const struct communicator *comm, const struct rank_state *rank)
 {
-	return guest_params(rank->place.guest)->kind == GUEST_VM;
+	return comm->library->acs || guest_params(rank->place.guest)->kind == GUEST_VM;
 }
 
 /* Returns the goodput of a direct NVLink between two GPUs, or 0. */
@@ -106,12 +106,13 @@ static bool between_gpus(struct communicator *comm, struct way *way, struct leg 
 		way->class = HOP_NVLINK;
 		return true;
 	}
-	/* Under an IOMMU (passthrough), requests between peers go up to the root
+	/* Under an IOMMU (passthrough) or ACS, requests between peers go up to the root
 	 * complex and down again. */
-	bool virtual = is_virtual(a) || is_virtual(b), near = is_near(comm, a, b, most);
-	if (near && !virtual && leg_route(comm, leg, a->gpu_node, b->gpu_node, TRAFFIC_COPIES))
+	bool redirected = way_redirects(comm, a) || way_redirects(comm, b);
+	bool near = is_near(comm, a, b, most);
+	if (near && !redirected && leg_route(comm, leg, a->gpu_node, b->gpu_node, TRAFFIC_COPIES))
 		return true;
-	if (near && virtual && leg_route(comm, leg, a->gpu_node, a->root_node, TRAFFIC_COPIES) &&
+	if (near && redirected && leg_route(comm, leg, a->gpu_node, a->root_node, TRAFFIC_COPIES) &&
 	    leg_route(comm, leg, a->root_node, b->root_node, TRAFFIC_COPIES) &&
 	    leg_route(comm, leg, b->root_node, b->gpu_node, TRAFFIC_COPIES))
 		return true;

@@ -23,9 +23,8 @@ enum attach { ATTACH_DEVICE, ATTACH_HOST, ATTACH_GUEST, ATTACH_COUNT };
 static int attach_node(const struct communicator *comm, const struct rank_state *rank,
 		       enum attach attach)
 {
-	bool virtual = guest_params(rank->place.guest)->kind == GUEST_VM;
 	if (attach == ATTACH_DEVICE && comm->library->gpudirect && rank->place.gpu)
-		return virtual ? rank->root_node : rank->gpu_node;
+		return way_redirects(comm, rank) ? rank->root_node : rank->gpu_node;
 	return attach == ATTACH_GUEST ? guest_node(rank->place.guest) : rank->host_node;
 }
 

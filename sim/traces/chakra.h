@@ -5,8 +5,8 @@
  * for each operation, with the nodes that it depends on (mlcommons/chakra, et_def.proto). The
  * messages are read here field by field, because fields are few and unknown ones are skipped.
  *
- * The nodes become a graph (graph.h). The GPU has a stream for kernels, one for collectives, one for
- * sends and one for receives. */
+ * The nodes become a graph (graph.h). The GPU has a stream for kernels, one for collectives, one
+ * for sends and one for receives. */
 #pragma once
 
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include "sim/base/vec.h"
 #include "sim/traces/recorded.h"
 
-enum { GRAPH_CPU = -1, GRAPH_LINE_MAX_B = 4096 };
+enum { GRAPH_CPU = -1 };
 extern const double GRAPH_SIZE_MAX_B, GRAPH_DURATION_MAX_S;
 
 struct graph_node {

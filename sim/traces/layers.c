@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/traces/graph.h"
+#include "sim/traces/words.h"
 #include "sim/traces/workloads.h"
 
 enum pass { FORWARD, INPUT_GRADIENT, WEIGHT_GRADIENT, PASS_COUNT };
 /* The update has a stream, because it waits for its collective, but kernels do not wait for it. */
 enum stream { COMPUTE = 1, BLOCKING, GRADIENTS, UPDATE };
 enum group { GROUP_NONE, GROUP_ALL, GROUP_TENSOR, GROUP_DATA, GROUP_EXPERT, GROUP_DATA_EXPERT };
-enum { WORDS_MAX = 64, FIELDS = 12, LAYERS_MAX = 1 << 20, LISTED_MAX = WORDS_MAX };
+enum { FIELDS = 12, LAYERS_MAX = 1 << 20, LISTED_MAX = WORDS_MAX };
 
 struct layer {
 	const char *name;
@@ -49,13 +49,9 @@ static const struct policy policies[] = {
 
 struct layers {
 	struct graph graph;
-	struct diag *diag;
-	FILE *in;
-	struct origin origin;
+	struct words words;
 	const struct policy *policy;
-	char text[GRAPH_LINE_MAX_B];
-	char *words[WORDS_MAX];
-	size_t word_count, layer_count;
+	size_t layer_count;
 	uint32_t tensor_count, expert_count, pipeline_count, world_count; /* 0: unknown */
 	double pipeline_B;
 	size_t checkpoints[LISTED_MAX], checkpoint_count, initiates[LISTED_MAX], initiate_count;
@@ -66,49 +62,12 @@ struct layers {
 	struct profile_counts *counts;
 };
 
-static bool fail(struct layers *w, const char *why)
-{
-	return diag_error(w->diag, w->origin, "%s", why);
-}
-
-/* Divides the next line into words. Returns false at the end or after an error. */
-static bool take_line(struct layers *w)
-{
-	if (!fgets(w->text, sizeof w->text, w->in))
-		return false;
-	w->origin.line++;
-	if (!strchr(w->text, '\n') && !feof(w->in))
-		return fail(w, "the line is too long or contains a zero byte (write one layer a "
-			       "line)");
-	char *rest = NULL;
-	w->word_count = 0;
-	for (char *word = strtok_r(w->text, " \t\r\n", &rest); word;
-	     word = strtok_r(NULL, " \t\r\n", &rest)) {
-		if (w->word_count == WORDS_MAX)
-			return fail(w, "the line has more than 64 words");
-		w->words[w->word_count++] = word;
-	}
-	return true;
-}
-
-static bool take_number(struct layers *w, const char *word, double most, double *value)
-{
-	char *end;
-	*value = strtod(word, &end);
-	if (end != word && !*end && *value >= 0 && *value <= most)
-		return true;
-	return diag_error(w->diag, w->origin, "'%.80s' must be a number from 0 to %.0f", word,
-			  most);
-}
-
 /* ---- line 1 ---- */
 
 static bool take_count(struct layers *w, size_t word, uint32_t *count)
 {
 	double value;
-	if (word >= w->word_count)
-		return fail(w, "a number is missing at the end of the line");
-	if (!take_number(w, w->words[word], RECORDED_RANKS_MAX, &value))
+	if (!words_number(&w->words, word, RECORDED_RANKS_MAX, &value))
 		return false;
 	*count = (uint32_t)value;
 	return true;
@@ -136,7 +95,7 @@ static bool take_key(struct layers *w, size_t *word)
 		      {"ep", &w->expert_count},
 		      {"pp", &w->pipeline_count},
 		      {"all_gpus", &w->world_count}};
-	char *key = w->words[*word], *colon = strchr(key, ':');
+	char *key = w->words.at[*word], *colon = strchr(key, ':');
 	if (colon)
 		*colon = '\0';
 	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
@@ -146,42 +105,48 @@ static bool take_key(struct layers *w, size_t *word)
 		return take_list(w, word, w->checkpoints, &w->checkpoint_count);
 	if (strcmp(key, "checkpoint_initiates") == 0)
 		return take_list(w, word, w->initiates, &w->initiate_count);
-	if (strcmp(key, "pp_comm") == 0 && *word + 1 < w->word_count)
-		return take_number(w, w->words[++*word], GRAPH_SIZE_MAX_B, &w->pipeline_B);
+	if (strcmp(key, "pp_comm") == 0)
+		return words_number(&w->words, ++*word, GRAPH_SIZE_MAX_B, &w->pipeline_B);
 	return true; /* vpp and ga do not change the rows */
 }
 
 static bool take_policy(struct layers *w)
 {
 	w->policy = NULL;
-	if (!take_line(w) || w->word_count == 0)
-		return diag_count(w->diag) == 0 &&
-		       fail(w, "the line must begin with the parallelism, for example "
-			       "HYBRID_TRANSFORMER model_parallel_NPU_group: 8");
+	if (!words_line(&w->words) || w->words.count == 0)
+		return diag_count(w->words.diag) == 0 &&
+		       words_fail(&w->words,
+				  "the line must begin with the parallelism, for example "
+				  "HYBRID_TRANSFORMER model_parallel_NPU_group: 8");
 	for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++)
-		if (strcmp(w->words[0], policies[i].name) == 0)
+		if (strcmp(w->words.at[0], policies[i].name) == 0)
 			w->policy = &policies[i];
 	if (!w->policy)
-		return diag_error(w->diag, w->origin,
+		return diag_error(w->words.diag, w->words.origin,
 				  "the parallelism '%.80s' does not say which ranks exchange what "
 				  "(write MICRO, DATA, MODEL, HYBRID_DLRM, or HYBRID_TRANSFORMER "
 				  "model_parallel_NPU_group: N)",
-				  w->words[0]);
-	for (size_t i = 1; i < w->word_count; i++)
+				  w->words.at[0]);
+	for (size_t i = 1; i < w->words.count; i++)
 		if (!take_key(w, &i))
 			return false;
 	if (w->policy->forward == GROUP_TENSOR && w->tensor_count == 0)
-		return fail(w, "model_parallel_NPU_group is missing (write its number of ranks "
-			       "behind model_parallel_NPU_group:)");
+		return words_fail(&w->words,
+				  "model_parallel_NPU_group is missing (write its number of ranks "
+				  "behind model_parallel_NPU_group:)");
 	w->tensor_count += w->tensor_count == 0;
 	w->expert_count += w->expert_count == 0;
 	w->pipeline_count += w->pipeline_count == 0;
 	uint64_t product = (uint64_t)w->tensor_count * w->pipeline_count;
 	if (product > RECORDED_RANKS_MAX || product * w->expert_count > RECORDED_RANKS_MAX / 2)
-		return fail(w, "the product of model_parallel_NPU_group, ep and pp must be at most "
-			       "32768");
+		return words_fail(
+			&w->words,
+			"the product of model_parallel_NPU_group, ep and pp must be at most "
+			"32768");
 	if (w->world_count % (product * w->expert_count) != 0)
-		return fail(w, "all_gpus must be a multiple of model_parallel_NPU_group * ep * pp");
+		return words_fail(
+			&w->words,
+			"all_gpus must be a multiple of model_parallel_NPU_group * ep * pp");
 	return true;
 }
 
@@ -212,7 +177,7 @@ static bool take_kind(struct layers *w, const char *kind, const char **function,
 	else if (suffix)
 		*function = NULL;
 	return *function ||
-	       diag_error(w->diag, w->origin,
+	       diag_error(w->words.diag, w->words.origin,
 			  "the kind of collective '%.80s' is unknown (write NONE, ALLREDUCE, "
 			  "ALLGATHER, REDUCESCATTER, ALLTOALL or BROADCAST, with _EP or _DP_EP for "
 			  "groups of experts)",
@@ -221,30 +186,31 @@ static bool take_kind(struct layers *w, const char *kind, const char **function,
 
 static bool take_layer(struct layers *w, struct layer *layer)
 {
-	if (w->word_count == FIELDS + 1)
-		return diag_error(w->diag, w->origin,
+	if (w->words.count == FIELDS + 1)
+		return diag_error(w->words.diag, w->words.origin,
 				  "the layer has its own parallelism '%.80s', which is not "
 				  "supported (write 12 columns, and one parallelism in line 1)",
-				  w->words[FIELDS]);
-	if (w->word_count != FIELDS)
-		return diag_error(w->diag, w->origin,
+				  w->words.at[FIELDS]);
+	if (w->words.count != FIELDS)
+		return diag_error(w->words.diag, w->words.origin,
 				  "a layer must have 12 columns, not %zu (name, dependency, then "
 				  "computation, collective and bytes of three passes, update)",
-				  w->word_count);
-	layer->name = arena_strdup(w->graph.arena, w->words[0]);
+				  w->words.count);
+	layer->name = arena_strdup(w->graph.arena, w->words.at[0]);
 	for (int pass = 0; pass < PASS_COUNT; pass++) {
-		char **words = w->words + 2 + 3 * (size_t)pass;
+		size_t word = 2 + 3 * (size_t)pass;
 		layer->group[pass] =
 			pass == WEIGHT_GRADIENT ? w->policy->weights : w->policy->forward;
-		if (!take_number(w, words[0], 1e9 * GRAPH_DURATION_MAX_S,
-				 &layer->compute_s[pass]) ||
-		    !take_kind(w, words[1], &layer->function[pass], &layer->group[pass]) ||
-		    !take_number(w, words[2], GRAPH_SIZE_MAX_B, &layer->size_B[pass]))
+		if (!words_number(&w->words, word, 1e9 * GRAPH_DURATION_MAX_S,
+				  &layer->compute_s[pass]) ||
+		    !take_kind(w, w->words.at[word + 1], &layer->function[pass],
+			       &layer->group[pass]) ||
+		    !words_number(&w->words, word + 2, GRAPH_SIZE_MAX_B, &layer->size_B[pass]))
 			return false;
 		layer->compute_s[pass] *= 1e-9;
 		if (layer->function[pass] && layer->group[pass] == GROUP_NONE)
 			return diag_error(
-				w->diag, w->origin,
+				w->words.diag, w->words.origin,
 				"%s has no collective in this pass (write NONE, or another "
 				"parallelism in line 1)",
 				w->policy->name);
@@ -252,11 +218,13 @@ static bool take_layer(struct layers *w, struct layer *layer)
 			       strcmp(layer->function[pass], "ncclAllGather") == 0;
 		if (gathers && w->parts && w->world_count == 0 &&
 		    layer->group[pass] != GROUP_TENSOR)
-			return fail(w, "an all-gather of ASTRA-sim has the bytes of one rank, so "
-				       "the number of ranks must be known (write all_gpus: N at "
-				       "the end of line 1)");
+			return words_fail(
+				&w->words,
+				"an all-gather of ASTRA-sim has the bytes of one rank, so "
+				"the number of ranks must be known (write all_gpus: N at "
+				"the end of line 1)");
 	}
-	if (!take_number(w, w->words[FIELDS - 1], 1e9 * GRAPH_DURATION_MAX_S, &layer->update_s))
+	if (!words_number(&w->words, FIELDS - 1, 1e9 * GRAPH_DURATION_MAX_S, &layer->update_s))
 		return false;
 	layer->update_s *= 1e-9;
 	return true;
@@ -275,16 +243,18 @@ static void mark_checkpoints(struct layers *w)
 static bool take_layers(struct layers *w)
 {
 	double declared = 0;
-	if (!take_policy(w) || !take_line(w))
-		return diag_count(w->diag) == 0 && fail(w, "line 2 must have the number of layers");
-	if (w->word_count != 1)
-		return fail(w, "line 2 must have the number of layers and nothing else");
-	if (!take_number(w, w->words[0], LAYERS_MAX, &declared))
+	if (!take_policy(w) || !words_line(&w->words))
+		return diag_count(w->words.diag) == 0 &&
+		       words_fail(&w->words, "line 2 must have the number of layers");
+	if (w->words.count != 1)
+		return words_fail(&w->words,
+				  "line 2 must have the number of layers and nothing else");
+	if (!words_number(&w->words, 0, LAYERS_MAX, &declared))
 		return false;
 	VEC(struct layer) layers = {0};
-	while (take_line(w)) {
+	while (words_line(&w->words)) {
 		struct layer layer = {0};
-		if (w->word_count == 0)
+		if (w->words.count == 0)
 			continue;
 		w->counts->events++;
 		if (layers.count >= declared)
@@ -293,12 +263,12 @@ static bool take_layers(struct layers *w)
 			return false;
 		*VEC_PUSH(w->graph.arena, &layers) = layer;
 		if (arena_used_B(w->graph.arena) > RECORDED_MEMORY_MAX_B)
-			return fail(w, "the workload " RECORDED_TOO_LARGE);
+			return words_fail(&w->words, "the workload " RECORDED_TOO_LARGE);
 	}
-	if (diag_count(w->diag) > 0)
+	if (diag_count(w->words.diag) > 0)
 		return false;
 	if (layers.count == 0 || (double)layers.count < declared)
-		return diag_error(w->diag, w->origin,
+		return diag_error(w->words.diag, w->words.origin,
 				  "line 2 declares %.0f layers, but the file has %zu (correct line "
 				  "2)",
 				  declared, layers.count);
@@ -421,12 +391,11 @@ struct recorded_calls *layers_read(struct arena *arena, struct diag *diag, FILE 
 				   const char *path, bool parts, struct workload_counts *counts)
 {
 	struct layers *w = ARENA_NEW(arena, struct layers);
-	*w = (struct layers){.graph = {.arena = arena},
-			     .diag = diag,
-			     .in = in,
-			     .origin = {path, 0},
-			     .parts = parts,
-			     .counts = &counts->counts};
+	*w = (struct layers){
+		.graph = {.arena = arena},
+		.words = {.in = in, .diag = diag, .origin = {path, 0}, .separators = " \t\r\n"},
+		.parts = parts,
+		.counts = &counts->counts};
 	*counts = (struct workload_counts){.skipped = ""};
 	if (!take_layers(w))
 		return NULL;

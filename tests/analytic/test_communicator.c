@@ -141,12 +141,13 @@ static void slowest_link_sets_the_ring_time(void)
 
 /* Time of an all-reduce by two GPUs under a PCIe switch. Each link of a GPU and the link above the
  * switch have 10 GB/s. With the level loc, the GPUs have an NVLink, too. */
-static int64_t pcie_time_ps(enum guest_kind kind, enum path_level level, double dram_Bps)
+static int64_t pcie_time_ps(enum guest_kind kind, enum path_level level, double dram_Bps, bool acs)
 {
 	struct comm_world *w = comm_world_new();
 	w->guest_params.kind = (int)kind;
 	w->host_params.dram_bandwidth_Bps = dram_Bps;
 	w->library.p2p_level = (int)level;
+	w->library.acs = acs;
 	w->library.ring_pci_simple_s = 3e-6;
 	size_t host = comm_host(w);
 	for (size_t i = 0; i < 2; i++)
@@ -161,21 +162,26 @@ static int64_t pcie_time_ps(enum guest_kind kind, enum path_level level, double 
 	return done_ps;
 }
 
-static void peer_copies_turn_at_the_switch_except_in_a_vm(void)
+static void peer_copies_turn_at_the_switch_except_in_a_vm_or_with_acs(void)
 {
 	/* Peer to peer: two links and one hop of the library. */
-	CHECK_PS(pcie_time_ps(GUEST_BARE, PATH_PIX, 1e15), 2 * ((3 + 2) * US + CHUNK_PS));
-	CHECK_PS(pcie_time_ps(GUEST_CONTAINER, PATH_SYS, 1e15), 2 * ((3 + 2) * US + CHUNK_PS));
+	CHECK_PS(pcie_time_ps(GUEST_BARE, PATH_PIX, 1e15, false), 2 * ((3 + 2) * US + CHUNK_PS));
+	CHECK_PS(pcie_time_ps(GUEST_CONTAINER, PATH_SYS, 1e15, false),
+		 2 * ((3 + 2) * US + CHUNK_PS));
 	/* In a virtual machine they turn at the root complex: both messages cross the link above
 	 * the switch. */
-	CHECK_PS(pcie_time_ps(GUEST_VM, PATH_SYS, 1e15), 2 * ((3 + 4) * US + 2 * CHUNK_PS));
+	CHECK_PS(pcie_time_ps(GUEST_VM, PATH_SYS, 1e15, false), 2 * ((3 + 4) * US + 2 * CHUNK_PS));
+	/* And with ACS on. */
+	CHECK_PS(pcie_time_ps(GUEST_BARE, PATH_SYS, 1e15, true), 2 * ((3 + 4) * US + 2 * CHUNK_PS));
 	/* Without peer to peer they use a buffer in host memory: two hops of the library. */
-	CHECK_PS(pcie_time_ps(GUEST_BARE, PATH_NVL, 1e15), 2 * ((6 + 4) * US + 2 * CHUNK_PS));
+	CHECK_PS(pcie_time_ps(GUEST_BARE, PATH_NVL, 1e15, false),
+		 2 * ((6 + 4) * US + 2 * CHUNK_PS));
 	/* Both messages are written to host memory and read from it, so 8 GB/s give 2 GB/s to each.
 	 */
-	CHECK_PS(pcie_time_ps(GUEST_BARE, PATH_NVL, 8e9), 2 * ((6 + 4) * US + 5 * CHUNK_PS));
+	CHECK_PS(pcie_time_ps(GUEST_BARE, PATH_NVL, 8e9, false), 2 * ((6 + 4) * US + 5 * CHUNK_PS));
 	/* The level loc forbids NVLink, too. */
-	CHECK_PS(pcie_time_ps(GUEST_BARE, PATH_LOC, 1e15), 2 * ((6 + 4) * US + 2 * CHUNK_PS));
+	CHECK_PS(pcie_time_ps(GUEST_BARE, PATH_LOC, 1e15, false),
+		 2 * ((6 + 4) * US + 2 * CHUNK_PS));
 }
 
 /* A server with two processors. Each processor has a switch with two GPUs, and its memory is behind
@@ -349,7 +355,7 @@ int main(void)
 		TEST(collectives_of_one_group_run_one_after_the_other),
 		TEST(late_rank_delays_all_ranks),
 		TEST(slowest_link_sets_the_ring_time),
-		TEST(peer_copies_turn_at_the_switch_except_in_a_vm),
+		TEST(peer_copies_turn_at_the_switch_except_in_a_vm_or_with_acs),
 		TEST(peer_copies_in_a_vm_turn_at_their_processor),
 		TEST(nvlink_routes_pass_through_a_gpu_only_with_a_search),
 		TEST(collective_kernels_occupy_multiprocessors),

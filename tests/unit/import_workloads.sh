@@ -96,8 +96,8 @@ printf 'HYBRID_TRANSFORMER\n1\n' | refuse '1: model_parallel_NPU_group is missin
 printf 'DATA checkpoints: 3 1\n1\n' | refuse '1: a number is missing' simai
 printf 'num_ranks 2\nrank 0 {\na: send 8b to 1 tag 1\n}\nrank 1 {\nb: recv 8b from 0 tag 2\n}\n' |
 	refuse '[36]: the message from rank 0 to rank 1' goal
-printf 'num_ranks 2\nrank 0 {\na: send 8b to 2 tag 1\n}\n' | refuse '3: 2 must be a number from 0 to 1' goal
+printf 'num_ranks 2\nrank 0 {\na: send 8b to 2 tag 1\n}\n' | refuse "3: '2' must be a number from 0 to 1" goal
 printf 'num_ranks 2\nrank 0 {\na requires b\n}\n' | refuse "3: .*no operation 'a'" goal
-printf 'num_ranks 2\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}\n' | refuse '7: some operations' goal
+printf 'num_ranks 2\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}\n' | refuse '7: some operations above' goal
 printf 'rank 0 {\n' | refuse '1: num_ranks' goal
 verdict import_workloads.wrong_workloads_are_refused_with_their_line
