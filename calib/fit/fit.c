@@ -26,7 +26,7 @@ static const char *profile_of(const struct dataset_row *row)
 {
 	static const char key[] = "case.profile=";
 	const char *profile = "";
-	for (size_t i = 0; i + 1 < row->setting_count; i++)
+	for (size_t i = 0; i + 2 < row->setting_count; i++) /* read_rows adds two */
 		if (strncmp(row->settings[i].text, key, sizeof key - 1) == 0)
 			profile = row->settings[i].text + sizeof key - 1;
 	return profile;

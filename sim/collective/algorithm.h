@@ -29,6 +29,7 @@ struct algorithm_spec {
 	double size_B;         /* size of the whole buffer */
 	size_t channel_count;  /* number of parallel rings or pairs of trees; >= 1 */
 	size_t pipeline_count; /* number of successive pieces of a tree's part; >= 1 */
+	double steps_most;     /* number of messages that a run allows; 0: any */
 	size_t root;           /* broadcast only */
 	size_t server_count;   /* number of shards of a parameter server, then >= 1 */
 	/* Two-level servers: number of the buffer, which chooses its server and GPUs; whether one

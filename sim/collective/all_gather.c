@@ -21,7 +21,7 @@ const struct algorithm algorithm_all_gather = {
 	.help = "all-gather on a ring: each rank's part travels to all ranks",
 	.collective = COLLECTIVE_ALL_GATHER,
 	.folds = true,
-	.refuse = pattern_any,
+	.refuse = pattern_any_ring,
 	.build = build,
 	.ideal_s = ideal_s,
 };

@@ -166,6 +166,7 @@ static struct plan *plan_new(struct communicator *comm, enum collective collecti
 					     choice->algorithm->name));
 		return NULL;
 	}
+	spec.steps_most = spec.fold ? 0 : (double)engine_events_max(comm->spec.engine);
 	const char *refused = choice->algorithm->refuse ? choice->algorithm->refuse(&spec) : NULL;
 	if (refused) {
 		comm_fail(comm, arena_printf(arena, "%s: %s", choice->algorithm->name, refused));

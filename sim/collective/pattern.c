@@ -54,6 +54,17 @@ const char *pattern_any(const struct algorithm_spec *spec)
 	return NULL;
 }
 
+const char *pattern_any_ring(const struct algorithm_spec *spec)
+{
+	double ranks = (double)spec->rank_count;
+	bool fits = ranks * (ranks - 1) * (double)spec->channel_count <= spec->steps_most;
+	return fits || spec->steps_most <= 0
+		       ? NULL
+		       : "its messages alone are more events than case.events allows (write a "
+			 "larger --events or fewer --gpus; with rdma on a switch, fat_tree or "
+			 "rail_optimised network, equal machines are simulated once)";
+}
+
 /* ---- nodes ---- */
 
 static size_t node_of(const struct algorithm_spec *spec, size_t rank)

@@ -79,4 +79,6 @@ double pattern_tree_s(const struct pattern_tree *tree, const struct ideal_link *
 size_t pattern_power(size_t n);
 
 /* Accepts every specification. */
+/* Refuses rings with more messages than the run allows. */
+const char *pattern_any_ring(const struct algorithm_spec *spec);
 const char *pattern_any(const struct algorithm_spec *spec);

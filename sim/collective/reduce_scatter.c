@@ -21,7 +21,7 @@ const struct algorithm algorithm_reduce_scatter = {
 	.help = "reduce-scatter on a ring: each rank gets the sum of its part",
 	.collective = COLLECTIVE_REDUCE_SCATTER,
 	.folds = true,
-	.refuse = pattern_any,
+	.refuse = pattern_any_ring,
 	.build = build,
 	.ideal_s = ideal_s,
 };

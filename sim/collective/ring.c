@@ -25,7 +25,7 @@ const struct algorithm algorithm_ring = {
 	.automatic = true,
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.folds = true,
-	.refuse = pattern_any,
+	.refuse = pattern_any_ring,
 	.build = build,
 	.ideal_s = ideal_s,
 };

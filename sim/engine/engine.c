@@ -17,11 +17,25 @@ struct engine {
 	struct engine_limits limits; /* a missing limit is stored as the greatest value */
 	/* number of events begun, which is the running event's number */
 	uint64_t events;
-	bool stopped; /* engine_stop was called, or the run failed */
+	uint64_t pause; /* number of events after which it tells its watch, or ends */
+	bool stopped;   /* engine_stop was called, or the run failed */
 	/* next_ps is the time of an event in the queue, or INT64_MAX for an empty queue */
 	bool next_exact;
 	const char *failure;
 };
+
+enum { TELL_EVERY = 1 << 20 };
+
+/* Returns false at the maximum of events. */
+static bool go_on(struct engine *engine)
+{
+	const struct engine_limits *limits = &engine->limits;
+	uint64_t left = limits->events_max - engine->events;
+	if (limits->watch && engine->events > 0)
+		limits->watch->tell(limits->watch->ctx, engine->events, limits->events_max);
+	engine->pause = engine->events + (limits->watch && left > TELL_EVERY ? TELL_EVERY : left);
+	return left > 0;
+}
 
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits)
 {
@@ -38,7 +52,13 @@ struct engine *engine_new(struct arena *arena, const struct engine_limits *limit
 		engine->limits.events_max = UINT64_MAX;
 	if (engine->limits.time_max_ps <= 0)
 		engine->limits.time_max_ps = INT64_MAX;
+	go_on(engine);
 	return engine;
+}
+
+uint64_t engine_events_max(const struct engine *engine)
+{
+	return engine->limits.events_max;
 }
 
 uint64_t engine_events_count(const struct engine *engine)
@@ -144,7 +164,7 @@ bool engine_pass(struct engine *engine, int64_t time_ps)
 	if (time_ps >= clock->next_ps && !engine->next_exact)
 		next_find(engine);
 	if (time_ps >= clock->next_ps || engine->stopped || limits->no_passing ||
-	    engine->events >= limits->events_max || time_ps > limits->time_max_ps)
+	    engine->events >= engine->pause || time_ps > limits->time_max_ps)
 		return false;
 	begin(engine, time_ps);
 	return true;
@@ -178,7 +198,7 @@ enum engine_end engine_run(struct engine *engine)
 		bool queued = is_queued(engine);
 		if (queued && clock->next_ps == INT64_MAX && queue_count(engine->queue) == 0)
 			return ENGINE_DRAINED;
-		if (engine->events >= limits->events_max)
+		if (engine->events >= engine->pause && !go_on(engine))
 			return ENGINE_EVENTS;
 		if ((queued ? clock->next_ps : clock->soon_last->time_ps) > limits->time_max_ps)
 			return ENGINE_TIME;

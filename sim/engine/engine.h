@@ -55,10 +55,17 @@ struct event_id { /* {0} is never the id of a pending event */
 /* The function of an event. arg is the value given when the event was added. */
 typedef void event_fn(void *ctx, uint64_t arg);
 
+/* Is told the number of events now and then, and their maximum. */
+struct engine_watch {
+	void (*tell)(void *ctx, uint64_t events, uint64_t events_max);
+	void *ctx;
+};
+
 struct engine_limits {
-	uint64_t events_max; /* 0: unlimited */
-	int64_t time_max_ps; /* 0: unlimited */
-	bool no_passing;     /* disables engine_pass; results must be the same */
+	uint64_t events_max;              /* 0: unlimited */
+	const struct engine_watch *watch; /* NULL: none */
+	int64_t time_max_ps;              /* 0: unlimited */
+	bool no_passing;                  /* disables engine_pass; results must be the same */
 };
 
 enum engine_end {
@@ -95,6 +102,7 @@ static inline int64_t engine_now_ps(const struct engine *engine)
 	return ((const struct engine_clock *)engine)->now_ps;
 }
 
+uint64_t engine_events_max(const struct engine *engine); /* UINT64_MAX: unlimited */
 uint64_t engine_events_count(const struct engine *engine);
 
 /* Adds an event. If time_ps is in the past, the run fails and the id is {0}. */

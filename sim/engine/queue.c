@@ -250,8 +250,17 @@ static void front_clear(struct queue *queue)
 	queue->head = queue->front.count = 0;
 }
 
-/* Files the nodes of the front in the wheel. Nodes already in the wheel were filed with a base that
- * shares its higher digits with floor_ps. */
+/* Returns true if floor_ps can be the base. Nodes already in the wheel were filed with another one,
+ * so the two may differ only in digits up to the lowest level with nodes. */
+static bool can_spill(const struct queue *queue)
+{
+	uint64_t differs = (uint64_t)queue->floor_ps ^ queue->base;
+	unsigned first = (unsigned)__builtin_ctz(queue->levels | 1u << (LEVELS - 1));
+	return (uint64_t)queue->floor_ps + 1 < queue->front_end &&
+	       differs >> first * DIGIT_BITS < DIGITS;
+}
+
+/* Files the nodes of the front in the wheel. */
 static void front_spill(struct queue *queue)
 {
 	queue->base = queue->front_end = (uint64_t)queue->floor_ps;
@@ -263,9 +272,7 @@ static void front_spill(struct queue *queue)
 static __attribute__((noinline)) void front_add(struct queue *queue, struct node node)
 {
 	front_insert(queue, node);
-	if (queue->front.count - queue->head > FRONT_MANY &&
-	    (uint64_t)queue->floor_ps >= queue->base &&
-	    (uint64_t)queue->floor_ps + 1 < queue->front_end)
+	if (queue->front.count - queue->head > FRONT_MANY && can_spill(queue))
 		front_spill(queue);
 }
 

@@ -462,6 +462,7 @@ static const struct scenario *read_all(struct case_reader *c)
 	c->scenario->resolution = c->reader.resolution;
 	c->scenario->steps_warmup_count = c->params->steps_warmup_count;
 	c->scenario->steps_count = c->params->steps_count;
+	c->scenario->watch = c->request->watch;
 	c->scenario->events_max =
 		c->request->events_max ? c->request->events_max : (uint64_t)c->params->events_count;
 	read_world(c);

@@ -239,6 +239,7 @@ struct scenario {
 	bool launch;         /* the run begins with the launch of the jobs (sim/workload/life.h) */
 	uint64_t events_max; /* maximum events of a run: jobs that have not ended by then have
 				failed */
+	const struct engine_watch *watch;
 	bool no_passing; /* true: the engine handles each event by itself. This changes only the run
 			    time. */
 	const struct case_params *params;
@@ -284,7 +285,8 @@ struct case_request {
 	/* The recording that case.calls names, if the caller has read it before; NULL: case_read
 	 * reads it. */
 	const struct recorded_calls *calls;
-	uint64_t events_max; /* limit of events in each run; 0: case.events */
+	uint64_t events_max;              /* limit of events in each run; 0: case.events */
+	const struct engine_watch *watch; /* of each run; NULL: none */
 	/* A system whose measurements set no parameter (evidence.h); NULL: none. The model error,
 	 * which is estimated from such predictions, is 0. */
 	const char *without;

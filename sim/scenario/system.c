@@ -135,6 +135,7 @@ void system_build(struct system *s, struct arena *arena, const struct scenario *
 {
 	const struct topology *topology = &scenario->topology;
 	const struct engine_limits limits = {.events_max = scenario->events_max,
+					     .watch = scenario->watch,
 					     .time_max_ps = RUN_TIME_MAX_S * PS_PER_S,
 					     .no_passing = scenario->no_passing};
 	*s = (struct system){.arena = arena, .topology = topology};

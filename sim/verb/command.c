@@ -90,6 +90,11 @@ bool command_can_write(const struct command *command)
 	       (!command->trace || can_write(command->trace));
 }
 
+static void tell_events(void *ctx, uint64_t events, uint64_t events_max)
+{
+	progress_tell(ctx, 0, events, events_max);
+}
+
 const struct prediction **command_predictions(const struct command *command, struct trace *trace,
 					      int *exit_code)
 {
@@ -97,8 +102,12 @@ const struct prediction **command_predictions(const struct command *command, str
 	const struct prediction **predictions =
 		ARENA_ARRAY(command->arena, count, const struct prediction *);
 	struct predict_options options = command_predict(command);
-	struct progress progress = progress_new("draws", NULL, command->quiet);
-	options.watch = (struct watch){progress_tell, &progress};
+	bool draws = options.draws_count > 0;
+	struct progress progress =
+		progress_new(draws ? "draws" : "events at most", NULL, command->quiet);
+	const struct engine_watch watch = {tell_events, &progress};
+	if (draws)
+		options.watch = (struct watch){progress_tell, &progress};
 	*exit_code = EXIT_FAILED;
 	if (!command_can_write(command))
 		return NULL;
@@ -107,6 +116,7 @@ const struct prediction **command_predictions(const struct command *command, str
 		struct case_request request = command_case(command, i);
 		const char *broken;
 		options.trace = i == 0 ? trace : NULL;
+		request.watch = draws ? NULL : &watch;
 		predictions[i] = predict_case(command->arena, diag, &request, &options, &broken);
 		progress_end(&progress);
 		if (predictions[i])

@@ -69,7 +69,7 @@ void progress_tell(void *ctx, size_t before, size_t done, size_t count)
 	double rate = (double)(done - before) / fmax(spent_s, 1e-9);
 	fprintf(stderr, "%s%zu of %zu %s", p->terminal ? "\r\033[K" : "", done, count, p->things);
 	if (spent_s > 0.1) {
-		fprintf(stderr, ", %.3g per second, ", rate);
+		fprintf(stderr, rate < 1e3 ? ", %.3g per second, " : ", %.0f per second, ", rate);
 		put_time(over ? spent_s : (double)(count - done) / rate);
 		fputs(over ? "" : " left", stderr);
 	}
