@@ -187,11 +187,28 @@ static int fit_measured(struct calibrating_machine *m, const char *path, int cod
 		code, path);
 }
 
+/* Warns before measuring if other programs kept cores busy during the last minute. */
+static void warn_if_busy(void)
+{
+	const double most = 0.5;
+	double load = 0;
+	FILE *in = fopen("/proc/loadavg", "r");
+	if (in && fscanf(in, "%lf", &load) == 1 && load > most)
+		fprintf(stderr,
+			"farwire: this machine is busy: %.1f threads ran on average in the last "
+			"minute (stop other programs, because they distort measurements)\n",
+			load);
+	if (in)
+		fclose(in);
+}
+
 static int measure_and_fit(struct calibrating_machine *m)
 {
 	struct arena *arena = m->command->arena;
 	const char *gpu = arena_printf(arena, "%s/gpu.jsonl", m->folder);
 	const char *host = arena_printf(arena, "%s/host.jsonl", m->folder);
+	if (!m->command->quiet)
+		warn_if_busy();
 	int code = measure_gpu(m->command, gpu);
 	if (code != NO_GPU && (code = fit_measured(m, gpu, code)) != EXIT_DONE)
 		return code;

@@ -35,12 +35,8 @@ static const char *caption_of(const struct command *command, const predictions_v
 	for (size_t i = 0; i < command->word_count; i++)
 		files = arena_printf(command->arena, "%s%s%s", files, i ? ", " : "",
 				     command->words[i]);
-	const char *draws = first->draws_count
-				    ? arena_printf(command->arena, "90 %% intervals from %zu draws",
-						   first->draws_count)
-				    : "no intervals";
-	return arena_printf(command->arena, "%s: seed %llu, %s", files,
-			    (unsigned long long)first->seed, draws);
+	const struct caption caption = {files, "", first->seed, first->draws_count, NULL};
+	return caption_text(command->arena, &caption);
 }
 
 static const struct drawing *ratio_bars(const struct command *command, const predictions_vec *all)

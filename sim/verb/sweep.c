@@ -67,14 +67,11 @@ static int run(const struct command *command)
 					.journal = command_journal(command)};
 	if (!find_ranks(command->arena, &request.ranks))
 		return EXIT_USAGE;
-	size_t count = command->vary.count;
-	if (count == 0 || count > AXES_MAX)
+	if (command->vary.count == 0)
 		diag_error(diag, (struct origin){0},
-			   "farwire: `farwire sweep` needs 1 to %d options --vary KEY=VALUES, not "
-			   "%zu",
-			   AXES_MAX, count);
-	for (size_t i = 0; i < count && i < AXES_MAX; i++)
-		sweep_axis_read(command->arena, diag, "--vary", command->vary.items[i], &axes[i]);
+			   "farwire: `farwire sweep` needs 1 to %d options --vary KEY=VALUES",
+			   AXES_MAX);
+	command_axes(command, diag, axes);
 	if (request.ranks && !command_gave(command, "jobs"))
 		request.input.options.jobs = 1;
 	if (!request.ranks || request.ranks->rank == 0)

@@ -46,6 +46,18 @@ grep -q 'Nothing was fitted of: .*calls' "$out/report.html" && complain 'a compl
 	complain 'the profile cannot be used'
 verdict 'calibrate.writes_recordings_a_profile_and_a_report'
 
+# The warning agrees with the load before and after. In between the load may cross the limit.
+rm -rf "$scratch/busy"
+read -r before _ </proc/loadavg
+farwire calibrate --budget 1 -o "$scratch/busy"
+read -r after _ </proc/loadavg
+case $(echo "$before $after" | awk '{ print ($1 > 0.5) + ($2 > 0.5) }') in
+0) ! grep -q 'machine is busy' "$scratch.err" || complain "warns at a load of $before" ;;
+2) grep -q 'machine is busy: [0-9.]* threads' "$scratch.err" || complain "no warning at a load of $before" ;;
+*) ;;
+esac
+verdict 'calibrate.warns_before_measuring_on_a_busy_machine'
+
 head -c 200000 "$out/gpu.jsonl" >"$out/gpu.cut" && mv "$out/gpu.cut" "$out/gpu.jsonl"
 host_lines=$(wc -l <"$out/host.jsonl")
 farwire calibrate --budget 1 -q -o "$out"

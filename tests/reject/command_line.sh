@@ -111,7 +111,7 @@ case.batch=1:2:lin1000001
 link.vswitch.latency=1 us:2:lin3
 link.vswitch.latency=1 us:2 Gbit/s:lin3
 END
-expect 2 'needs 1 to 6 options --vary KEY=VALUES, not 0' sweep case.cfg
+expect 2 'needs 1 to 6 options --vary KEY=VALUES' sweep case.cfg
 expect 2 '^--vary: case.batch = "" is not a plain number' sweep case.cfg --vary case.batch=8,,16
 expect 2 "^--vary: unknown parameter 'case.bach' \(did you mean 'case.batch'" sweep case.cfg --vary case.bach=8,16
 expect 2 '^--vary: the grid has more than 1000000 points' \
