@@ -45,6 +45,8 @@ static const char *say(struct arena *arena, const struct recorded_calls *recorde
 				    "%s\n%zu kernels and copies were left out because the trace "
 				    "does not contain their calls",
 				    said, counts->orphans);
+	if (counts->left_out)
+		said = arena_printf(arena, "%s\n%s", said, counts->left_out);
 	if (counts->collectives + counts->unknown_collectives == 0)
 		return said;
 	const char *whose = recorded->world_count == 0 ? "one rank of several"
@@ -138,49 +140,28 @@ static bool read_chakra(struct arena *arena, struct diag *diag, const char *cons
 	return finish(arena, first, say(arena, first, &sum, ""), imported);
 }
 
-static bool finish_workload(struct arena *arena, const struct recorded_calls *recorded,
-			    const struct workload_counts *counts, const char *unit,
-			    struct imported *imported)
-{
-	size_t calls = 0, ranks = 0;
-	for (const struct recorded_calls *rank = recorded; rank; rank = rank->next, ranks++)
-		calls += rank->call_count;
-	return recorded && /* otherwise the errors are in diag */
-	       finish(arena, recorded,
-		      arena_printf(
-			      arena,
-			      "converted %zu %s to %zu calls of %zu %s of a job of %u, with "
-			      "%zu collectives and messages; %zu read, %zu used, %zu skipped%s",
-			      counts->counts.used, unit, calls, ranks,
-			      ranks == 1 ? "rank" : "ranks", (unsigned)recorded->world_count,
-			      counts->counts.collectives, counts->counts.events,
-			      counts->counts.used, counts->counts.events - counts->counts.used,
-			      counts->skipped),
-		      imported);
-}
-
 static bool read_simai(struct arena *arena, struct diag *diag, FILE *in, const char *path,
 		       struct imported *imported)
 {
-	struct workload_counts counts;
-	return finish_workload(arena, layers_read(arena, diag, in, path, false, &counts), &counts,
-			       "layers", imported);
+	struct profile_counts counts;
+	const struct recorded_calls *job = layers_read(arena, diag, in, path, false, &counts);
+	return job && finish(arena, job, say(arena, job, &counts, ""), imported);
 }
 
 static bool read_astrasim(struct arena *arena, struct diag *diag, FILE *in, const char *path,
 			  struct imported *imported)
 {
-	struct workload_counts counts;
-	return finish_workload(arena, layers_read(arena, diag, in, path, true, &counts), &counts,
-			       "layers", imported);
+	struct profile_counts counts;
+	const struct recorded_calls *job = layers_read(arena, diag, in, path, true, &counts);
+	return job && finish(arena, job, say(arena, job, &counts, ""), imported);
 }
 
 static bool read_goal(struct arena *arena, struct diag *diag, FILE *in, const char *path,
 		      struct imported *imported)
 {
-	struct workload_counts counts;
-	return finish_workload(arena, goal_read(arena, diag, in, path, &counts), &counts,
-			       "operations", imported);
+	struct profile_counts counts;
+	const struct recorded_calls *job = goal_read(arena, diag, in, path, &counts);
+	return job && finish(arena, job, say(arena, job, &counts, ""), imported);
 }
 
 const struct importer import_simai = {

@@ -229,18 +229,17 @@ static bool match(struct goal *g)
 					   : by_ranks(send, receive) <= 0 ? send
 									  : receive;
 		g->words.origin.line = first->line;
-		return diag_error(
-			g->words.diag, g->words.origin,
-			"the message from rank %u to rank %u has no send or receive of the "
-			"same bytes and tag in this order (messages between two ranks must "
-			"be received in the order in which they are sent)",
-			(unsigned)first->from, (unsigned)first->to);
+		return diag_error(g->words.diag, g->words.origin,
+				  "the message from rank %u to rank %u has no other half with the "
+				  "same bytes and tag (write sends and receives between two ranks "
+				  "in the same order)",
+				  (unsigned)first->from, (unsigned)first->to);
 	}
 	return true;
 }
 
 struct recorded_calls *goal_read(struct arena *arena, struct diag *diag, FILE *in, const char *path,
-				 struct workload_counts *counts)
+				 struct profile_counts *counts)
 {
 	struct goal *g = ARENA_NEW(arena, struct goal);
 	*g = (struct goal){.arena = arena,
@@ -248,8 +247,8 @@ struct recorded_calls *goal_read(struct arena *arena, struct diag *diag, FILE *i
 				     .diag = diag,
 				     .origin = {path, 0},
 				     .separators = " \t\r\n,;:{}"},
-			   .counts = &counts->counts};
-	*counts = (struct workload_counts){.skipped = ""};
+			   .counts = counts};
+	*counts = (struct profile_counts){0};
 	if (!take_file(g) || !match(g))
 		return NULL;
 	for (uint32_t i = g->rank_count; i-- > 0;) {

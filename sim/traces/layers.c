@@ -32,19 +32,12 @@ struct policy {
 };
 
 static const struct policy policies[] = {
-	{.name = "MICRO", .forward = GROUP_ALL, .weights = GROUP_ALL},
-	{.name = "DATA", .weights = GROUP_ALL, .data = true},
-	{.name = "MODEL", .forward = GROUP_ALL},
-	{.name = "HYBRID_TRANSFORMER",
-	 .forward = GROUP_TENSOR,
-	 .weights = GROUP_DATA,
-	 .blocks = true},
-	{.name = "HYBRID_TRANSFORMER_FWD_IN_BCKWD",
-	 .forward = GROUP_TENSOR,
-	 .weights = GROUP_DATA,
-	 .blocks = true,
-	 .recomputes = true},
-	{.name = "HYBRID_DLRM", .forward = GROUP_ALL, .weights = GROUP_ALL},
+	{"MICRO", GROUP_ALL, GROUP_ALL, false, false, false},
+	{"DATA", GROUP_NONE, GROUP_ALL, false, true, false},
+	{"MODEL", GROUP_ALL, GROUP_NONE, false, false, false},
+	{"HYBRID_TRANSFORMER", GROUP_TENSOR, GROUP_DATA, true, false, false},
+	{"HYBRID_TRANSFORMER_FWD_IN_BCKWD", GROUP_TENSOR, GROUP_DATA, true, false, true},
+	{"HYBRID_DLRM", GROUP_ALL, GROUP_ALL, false, false, false},
 };
 
 struct layers {
@@ -388,29 +381,26 @@ static void step(struct layers *w)
 }
 
 struct recorded_calls *layers_read(struct arena *arena, struct diag *diag, FILE *in,
-				   const char *path, bool parts, struct workload_counts *counts)
+				   const char *path, bool parts, struct profile_counts *counts)
 {
 	struct layers *w = ARENA_NEW(arena, struct layers);
 	*w = (struct layers){
 		.graph = {.arena = arena},
 		.words = {.in = in, .diag = diag, .origin = {path, 0}, .separators = " \t\r\n"},
 		.parts = parts,
-		.counts = &counts->counts};
-	*counts = (struct workload_counts){.skipped = ""};
+		.counts = counts};
+	*counts = (struct profile_counts){0};
 	if (!take_layers(w))
 		return NULL;
 	step(w);
-	if (w->alone_count > 0)
-		counts->skipped = arena_printf(arena,
-					       "\n%zu collectives of groups of one rank "
-					       "were left out",
-					       w->alone_count);
-	if (w->pipeline_B > 0 && w->pipeline_count > 1)
-		counts->skipped = arena_printf(
-			arena,
-			"%s\npp_comm (%.0f B) was left out: the file does not say between which "
-			"layers the messages between pipeline stages are",
-			counts->skipped, w->pipeline_B);
+	bool stages = w->pipeline_B > 0 && w->pipeline_count > 1;
+	if (stages || w->alone_count > 0)
+		counts->left_out = arena_printf(
+			arena, "%zu collectives of groups of one rank were left out%s",
+			w->alone_count,
+			stages ? ", and pp_comm: the file does not say between which layers the "
+				 "messages between pipeline stages are"
+			       : "");
 	uint32_t world = w->world_count ? w->world_count
 					: 2 * w->tensor_count * w->pipeline_count * w->expert_count;
 	return graph_program(&w->graph, parts ? "astrasim" : "simai", world);

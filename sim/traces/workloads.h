@@ -2,9 +2,9 @@
 /* Reads workloads of other simulators as recorded programs.
  *
  * Text workloads of ASTRA-sim 1 and SimAI (AICB): line 1 has the parallelism, line 2 the number of
- * layers, and each further line a layer: its name, a dependency, and for the forward pass, the
- * input gradients and the weight gradients a computation, a kind of collective and its bytes; at
- * the end the time of the update. Rank 0 is the recorded rank. The order of passes is that of
+ * layers. Each further line is a layer: its name, a dependency, three passes, and the time of the
+ * update. A pass (forward, input gradients, weight gradients) is a computation, a kind of
+ * collective and its bytes. Rank 0 is the recorded rank. The order of passes is that of
  * ASTRA-sim (Workload.cc): collectives of weight gradients run beside the backward pass, and the
  * step ends with the updates. Other collectives let the next computation wait.
  *
@@ -18,14 +18,9 @@
 
 struct diag;
 
-struct workload_counts {
-	struct profile_counts counts;
-	const char *skipped; /* what was not used, and why; "" if nothing */
-};
-
 /* parts: all-gathers have the bytes of one rank (ASTRA-sim), not of all (SimAI). These functions
  * return NULL after an error. */
 struct recorded_calls *layers_read(struct arena *arena, struct diag *diag, FILE *in,
-				   const char *path, bool parts, struct workload_counts *counts);
+				   const char *path, bool parts, struct profile_counts *counts);
 struct recorded_calls *goal_read(struct arena *arena, struct diag *diag, FILE *in, const char *path,
-				 struct workload_counts *counts);
+				 struct profile_counts *counts);

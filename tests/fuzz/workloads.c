@@ -8,7 +8,7 @@ FUZZ_TARGET(data, size_B)
 	for (int kind = 0; kind < 3; kind++) {
 		struct arena *arena = arena_new();
 		struct diag *diag = diag_new(arena);
-		struct workload_counts counts;
+		struct profile_counts counts;
 		FILE *in = fuzz_open(data, size_B);
 		const struct recorded_calls *recorded =
 			kind == 2 ? goal_read(arena, diag, in, "x.goal", &counts)

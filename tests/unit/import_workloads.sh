@@ -22,14 +22,14 @@ step_us() {
 		NR == 2 { print $column * 1e6 }'
 }
 
-expect 0 'converted 33 layers .* job of 16, with 33 collectives .*; 33 read, 33 used, 0 skipped' \
+expect 0 '; 33 events read, 33 used, 0 skipped' \
 	import simai "$samples/G175B-M1-C03_GPT175B_megatron_tp8_pp1_mbs1_A100.txt"
 has 1 '"ncclReduceScatter".*"size_B":11175321600,"group_first":0,"group_size":2,"group_stride":8'
 has 1 '"ncclAllReduce".*"size_B":5587660800,"group_first":0,"group_size":8,"group_stride":1'
 expect 0 '12 collectives of groups of one rank were left out' \
 	import simai "$samples/L7B-D1-C02_Llama7B_deepspeed_zero3_A100.txt"
 has 1 '"ncclReduceScatter".*"size_B":1889785610,'
-expect 0 'converted 8 layers .* 9 collectives' import astrasim "$samples/DLRM_HybridParallel.txt"
+expect 0 '^rank 0 of 2: 9 collectives' import astrasim "$samples/DLRM_HybridParallel.txt"
 has 2 '"ncclAlltoAll".*"size_B":98304,'
 verdict import_workloads.layers_have_the_listed_collectives
 
@@ -45,16 +45,16 @@ awk -v step="$(step_us --calls micro.jsonl --gpus 8)" \
 verdict import_workloads.a_job_takes_the_sum_of_its_computations_and_collectives
 
 # Layers 2, 11 recompute for 19, 10: forward computations of 11..18 and 2..9 come twice.
-expect 0 'converted 21 layers .* job of 8' import astrasim "$samples/Transformer_HybridParallel_Fwd_In_Bckwd.txt"
+expect 0 '; 21 events read, 21 used' import astrasim "$samples/Transformer_HybridParallel_Fwd_In_Bckwd.txt"
 sed 's/checkpoint_initiates.*/checkpoint_initiates: 0/' "$samples/Transformer_HybridParallel_Fwd_In_Bckwd.txt" >kept.txt
 kernels=$(grep -c cudaLaunchKernel "$scratch.out")
 farwire import astrasim kept.txt
 has $((kernels - 16)) cudaLaunchKernel
 verdict import_workloads.layers_are_computed_again_from_their_checkpoint
 
-expect 0 'converted 14 operations .* 8 ranks of a job of 8, with 14 .*; 14 read, 14 used' \
+expect 0 '; 14 events read, 14 used' \
 	import goal "$samples/schedgen2-schedule.goal"
-expect 0 '128 operations .* 16 ranks' import goal "$samples/dissemination_16.goal"
+expect 0 '^16 ranks: 128 collectives' import goal "$samples/dissemination_16.goal"
 cp "$scratch.out" barrier.jsonl
 farwire run --calls barrier.jsonl --gpus 16 $job
 shows 'verdict  *ok'
