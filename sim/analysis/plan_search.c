@@ -300,30 +300,6 @@ static double memory_of(const struct training_plan *plan, const struct stack_par
 	return most_B;
 }
 
-/* Returns true if the setting is the default and need not be in the plan's name. */
-static bool is_default(const struct setting *setting)
-{
-	const struct param_row *row = find_row(setting->text);
-	return row->preset && strcmp(row->preset, strchr(setting->text, '=') + 1) == 0;
-}
-
-/* Returns the plan as text for --plan. */
-static const char *name_of(struct search *s, const struct setting *settings,
-			   const struct training_plan *plan)
-{
-	const char *text = arena_printf(s->arena, "tp=%zu,pp=%zu,dp=%zu,micro_batch=%zu",
-					plan->sizes[AXIS_TENSOR], plan->sizes[AXIS_PIPELINE],
-					plan->sizes[AXIS_DATA], plan->micro_batch);
-	for (size_t a = 0; a < s->axis_count; a++) {
-		const char *own = settings[a].text + strlen("plan.");
-		bool said = is_key(&settings[a], "plan.tp") || is_key(&settings[a], "plan.pp") ||
-			    is_key(&settings[a], "plan.micro_batch");
-		if (!said && !is_default(&settings[a]) && !is_idle(plan, s->axes[a].key))
-			text = arena_printf(s->arena, "%s,%s", text, own);
-	}
-	return text;
-}
-
 /* Returns the least time of the plan's step. */
 static double least_s(struct search *s, struct arena *scratch, const struct training_plan *plan)
 {
@@ -361,7 +337,7 @@ static void keep(struct search *s, struct arena *scratch, const struct training_
 		settings[a] = (struct setting){s->axes[a].texts[at[a]], {s->axes[a].from, 0}};
 	struct candidate new = {.settings = settings,
 				.number = s->fitting.count + s->large.count,
-				.found = {.name = name_of(s, settings, plan),
+				.found = {.name = plan_text(s->arena, plan),
 					  .memory_B = memory_of(plan, s->job->stack)}};
 	if (new.found.memory_B > s->gpu_memory_B) {
 		*VEC_PUSH(s->arena, &s->large) = new;

@@ -157,12 +157,21 @@ static void summarize_serving(struct arena *arena, const struct scenario *scenar
 			point->serving.cdf_s[k]};
 }
 
+/* Cases that differ only in their plans have different names. */
+static const char *name_of(struct arena *arena, const struct scenario *scenario)
+{
+	const struct training_plan *plan = scenario->job_count ? scenario->jobs[0].plan : NULL;
+	return plan && !scenario->named
+		       ? arena_printf(arena, "%s: %s", scenario->name, plan_text(arena, plan))
+		       : scenario->name;
+}
+
 static struct prediction *summarize(struct arena *arena, const struct scenario *scenario,
 				    const struct point *point, const struct draws *draws,
 				    uint64_t seed)
 {
 	struct prediction *p = ARENA_NEW(arena, struct prediction);
-	p->name = scenario->name;
+	p->name = name_of(arena, scenario);
 	p->ok = !point->failed;
 	p->reason = point->reason;
 	p->throughput = INTERVAL(draws, point->throughput, -1, throughput);

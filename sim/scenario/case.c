@@ -457,6 +457,7 @@ static const struct scenario *read_all(struct case_reader *c)
 			also, sizeof also / sizeof also[0], c->params))
 		return NULL;
 	c->scenario->name = case_name(c);
+	c->scenario->named = cfg_child(c->group, "name") != NULL;
 	c->scenario->path = c->request->path;
 	c->scenario->params = c->params;
 	c->scenario->resolution = c->reader.resolution;

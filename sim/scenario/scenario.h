@@ -218,6 +218,7 @@ struct model_error {
 
 struct scenario {
 	const char *name, *path;
+	bool named; /* the case gives its name */
 	struct topology topology;
 	const char *not_folded; /* why all machines are simulated although equal ones could be
 				   folded; NULL: nothing to say */

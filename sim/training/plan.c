@@ -2,6 +2,7 @@
 #include "sim/training/schedules.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -484,4 +485,50 @@ void slot_add(struct arena *arena, struct slots *slots, enum slot_kind kind, siz
 			memcpy(slots->items, before, slots->count * sizeof *before);
 	}
 	slots->items[slots->count++] = (struct slot){kind, (uint32_t)micro, (uint32_t)chunk};
+}
+
+/* ---- names ---- */
+
+/* Returns the row's value as text; NULL: it is the default. */
+static const char *value_text(struct arena *arena, const struct param_row *row, const void *field)
+{
+	double number = row->kind == PARAM_KIND_NUMBER ? *(const double *)field : 0;
+	const char *text;
+	switch (row->kind) {
+	case PARAM_KIND_NUMBER:
+		text = arena_printf(arena, row->quantity == QUANTITY_BYTES ? "%.9g B" : "%.9g",
+				    number);
+		return number == strtod(row->preset, NULL) ? NULL : text;
+	case PARAM_KIND_BOOL:
+		text = *(const bool *)field ? "true" : "false";
+		break;
+	case PARAM_KIND_TEXT:
+		text = *(const char *const *)field;
+		break;
+	default:
+		text = row->choices[*(const int *)field];
+		break;
+	}
+	return strcmp(text, row->preset) == 0 ? NULL : text;
+}
+
+const char *plan_text(struct arena *arena, const struct training_plan *plan)
+{
+	static const char *const said[] = {"tp", "pp", "dp", "micro_batch", "global_batch"};
+	const char *text = arena_printf(arena, "tp=%zu,pp=%zu,dp=%zu,micro_batch=%zu",
+					plan->sizes[AXIS_TENSOR], plan->sizes[AXIS_PIPELINE],
+					plan->sizes[AXIS_DATA], plan->micro_batch);
+	for (size_t i = 0; i < plan_table.count; i++) {
+		const struct param_row *row = &plan_table.rows[i];
+		const char *value =
+			value_text(arena, row, (const char *)plan->params + row->offset);
+		char key[64];
+		param_key(row, key, sizeof key);
+		for (size_t k = 0; k < sizeof said / sizeof said[0]; k++)
+			if (strcmp(key, said[k]) == 0)
+				value = NULL;
+		if (value)
+			text = arena_printf(arena, "%s,%s=%s", text, key, value);
+	}
+	return text;
 }

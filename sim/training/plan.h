@@ -84,6 +84,8 @@ const char *plan_near(struct arena *arena, const struct near_request *request);
 const char *plan_too_large(struct arena *arena, const struct training_plan *plan,
 			   size_t simulated_count, double events_most);
 
+/* Returns the plan as text for --plan, with all keys but the global batch that are not defaults. */
+const char *plan_text(struct arena *arena, const struct training_plan *plan);
 /* Returns the floating-point operations of one sample that backward computes again, counted as in
  * network_model_flop. `network` is the whole network. */
 double plan_recomputed_flop(const struct training_plan *plan, const struct network *network,

@@ -163,3 +163,28 @@ awk -v time="$(number training_s)" -v rate="$(number tokens_per_s_gpu)" 'BEGIN {
 expect 2 'needs networks with sequences' run --topology dgx-h100 --model resnet50 --stack pytorch \
 	--gpus 8 --draws 0 --quiet --tokens 1e12
 verdict 'plans.tokens_give_the_time_of_a_training'
+
+# Two plans of one case are told apart, also when only one key differs.
+for chunks in 1 2; do
+	cat >"chunks$chunks.cfg" <<END
+case = { topology = "dgx-h100"; model = "even.cfg"; stack = "pytorch-fsdp-bf16"; exchange = "nccl-2.18"; gpus = 4; };
+plan = { pp = 4; chunks = $chunks; global_batch = 8; };
+END
+done
+expect 0 '' compare chunks1.cfg chunks2.cfg --draws 0 --quiet --format csv
+shows 'tp=1,pp=4,dp=1,micro_batch=1"'
+shows 'tp=1,pp=4,dp=1,micro_batch=1,chunks=2"'
+verdict 'plans.compared_plans_of_one_case_have_different_names'
+
+# refused PLAN PATTERN: the plan is impossible, the error says what to write, and no file is written
+refused() {
+	expect 2 "$2" run --topology dgx-h100 --model mixtral-8x7b --stack megatron-bf16 --exchange nccl-2.18 \
+		--gpus 8 --draws 0 --quiet --plan "$1" -o refused.txt
+	[ ! -e refused.txt ] || complain "$1: an output file was written"
+}
+refused tp=6 'not divisible by tp \(6\): write plan.tp='
+refused pp=3 'not divisible by pp \(3\): write plan.pp='
+refused pp=4,chunks=3 '8 blocks of a stage are not divisible by chunks \(3\): write plan.chunks=2'
+refused dp=8,global_batch=12 'not divisible by dp \(8\) x micro_batch \(1\): write plan.global_batch=8'
+refused ep=3 'experts are not divisible by .*ep \(3\): write .*ep=2'
+verdict 'plans.impossible_plans_are_refused_and_nothing_is_written'

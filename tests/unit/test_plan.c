@@ -221,6 +221,31 @@ static void context_parallelism_gathers_keys_and_values(void)
 	arena_free(arena);
 }
 
+/* 16 tokens that each use 2 of 4 experts are 32 rows of 8 features. Forward sends them to their
+ * experts and back, backward does so with their gradients. Each of 2 GPUs holds 2 experts. */
+static void experts_exchange_their_rows_four_times(void)
+{
+	static const char text[] =
+		"network = { name = \"m\"; sequence = 16; vocabulary = 12; source = \"by hand\";\n"
+		"layers = ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
+		"{ name = \"b\"; repeat = 1; layers = (\n"
+		"  { name = \"x\"; op = \"experts\"; experts = 4; top = 2; hidden = 6; } ); },\n"
+		"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
+		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const struct network *whole =
+		network_read(arena, diag, cfg_read_text(arena, diag, "m.cfg", text));
+	const char *why = NULL;
+	const struct shard_params two = {1, 1, 2, false, OVERLAP_NONE, 1, NULL};
+	const struct shard_params three = {1, 1, 3, false, OVERLAP_NONE, 1, NULL};
+	const struct shard *shard = shard_new(arena, whole, &two, &why);
+	CHECK_NEAR(exchanged(shard, SHARD_EXPERT, COLLECTIVE_ALL_TO_ALL), 4 * 16 * 2 * 8, 0);
+	CHECK(!shard_new(arena, whole, &three, &why));
+	CHECK_TEXT(why, "4 experts are not divisible by ep (3): write plan.ep=2");
+	arena_free(arena);
+}
+
 /* 8 GPUs, tp 2, pp 2, so dp 2, in the order tp-cp-dp-pp: ranks 0 to 3 are the first stage. */
 static void ranks_and_groups_follow_the_order(void)
 {
@@ -477,6 +502,7 @@ static const struct test tests[] = {
 	TEST(tensor_parallelism_splits_matrices_but_not_norms),
 	TEST(tensor_parallelism_reduces_four_times_in_each_block),
 	TEST(context_parallelism_gathers_keys_and_values),
+	TEST(experts_exchange_their_rows_four_times),
 	TEST(ranks_and_groups_follow_the_order),
 	TEST(replicas_divide_a_data_parallel_group),
 	TEST(impossible_plans_are_refused_with_a_possible_number),
