@@ -206,6 +206,10 @@ static void on_open(void *ctx, const struct xml_element *e)
 		refuse(n, e,
 		       "this is a graph of NCCL (NCCL_GRAPH_DUMP_FILE), which has rings and trees "
 		       "but no links (import the file of NCCL_TOPO_DUMP_FILE)");
+	else if (!n->rooted && strcmp(e->name, "algo") == 0)
+		refuse(n, e,
+		       "this is an algorithm of MSCCL, which farwire does not read (choose one of "
+		       "`farwire list algorithms` with library.algorithm)");
 	else if (!n->rooted && strcmp(e->name, "system") != 0)
 		refuse(n, e, "a topology of NCCL begins with <system> (correct the file)");
 	if (diag_count(n->machine->reading->diag))

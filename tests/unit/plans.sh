@@ -164,7 +164,7 @@ expect 2 'needs networks with sequences' run --topology dgx-h100 --model resnet5
 	--gpus 8 --draws 0 --quiet --tokens 1e12
 verdict 'plans.tokens_give_the_time_of_a_training'
 
-# Two plans of one case are told apart, also when only one key differs.
+# Two plans of one case have different names, also when only one key differs.
 for chunks in 1 2; do
 	cat >"chunks$chunks.cfg" <<END
 case = { topology = "dgx-h100"; model = "even.cfg"; stack = "pytorch-fsdp-bf16"; exchange = "nccl-2.18"; gpus = 4; };

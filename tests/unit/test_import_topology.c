@@ -159,6 +159,7 @@ static void other_files_are_refused_with_a_reason(void)
 		{"aws-p5.48xl-topo.xml", "", "topo.xml:17: this PCI device has no class"},
 		{"azure-ncv4-graph.xml", "", "graph.xml:1: this is a graph of NCCL"},
 		{"azure-nc48v4-graph.xml", "", "graph.xml:1: this is a graph of NCCL"},
+		{"msccl-allgather-8n.xml", "", "8n.xml:3: this is an algorithm of MSCCL"},
 		{"rccl-topo_8p_940.xml", "", "940.xml:6: this is a GPU of AMD"},
 		{"rccl-topo_8p6l_6nic.xml", "", "6nic.xml:8: this is a GPU of AMD"},
 		{"rccl-topo_8p_pcie_2nic.xml", "", "2nic.xml:9: this is a GPU of AMD"},
