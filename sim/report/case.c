@@ -84,10 +84,45 @@ void report_count(struct report_table *table, const char *name, double count, in
 		   CELLS(name, arena_printf(table->arena, "%.*f", decimals, count), "", unit));
 }
 
+static void plan_quantities(struct report_table *table, const struct prediction *p)
+{
+	report_quantity(table, "on each GPU", p->gpu_token_throughput, 1, "tokens/s");
+	report_quantity(table, "model FLOP/s of a GPU", p->model_flops, 1e-12, "TFLOP/s");
+	report_quantity(table, "MFU", p->mfu, 100, "%");
+	report_quantity(table, "HFU", p->hfu, 100, "%");
+	report_quantity(table, "step time", p->step_s, 1e3, "ms");
+	report_count(table, "GPU memory of the rank that needs most", 1e-9 * p->memory_B, 1, "GB");
+}
+
+/* Adds the parts of the step on each stage of a plan, and on the rank that computes longest. */
+static void stages_table(struct report *report, const struct prediction *p)
+{
+	const char *columns = "ranks|number>|GPU memory (GB)>";
+	for (size_t k = 0; k < p->stages[0].part_count; k++)
+		columns = arena_printf(report->arena, "%s|%s (ms)>", columns,
+				       part_label(p->stages[0].parts[k].name));
+	struct report_table *table =
+		report_table(report, columns,
+			     "The parts of a step on the ranks of each stage, and on the rank that "
+			     "computes longest. They add up to the step.");
+	for (size_t i = 0; i < p->stage_count; i++) {
+		const struct stage_prediction *stage = &p->stages[i];
+		report_row(table, TONE_PLAIN, CELLS(stage->name));
+		report_cell(table, "%.0f", (double)stage->rank_count);
+		report_cell(table, "%.1f", 1e-9 * stage->memory_B);
+		for (size_t k = 0; k < stage->part_count; k++)
+			report_cell(table, "%.2f", 1e3 * stage->parts[k].seconds);
+	}
+}
+
 static void prediction_table(struct report *report, const struct prediction *p)
 {
 	struct report_table *table = report_quantities(report, p);
 	report_quantity(table, "throughput", p->throughput, 1, throughput_unit(&p, 1));
+	if (p->stage_count > 0) {
+		plan_quantities(table, p);
+		return;
+	}
 	report_quantity(table, p->gpu_count > 0 ? "scaling efficiency" : "ratio to local", p->ratio,
 			100, "%");
 	report_quantity(table, "step time", p->step_s, 1e3, "ms");
@@ -132,6 +167,8 @@ static void report_programs(struct report *report, const struct case_request *re
 		programs_table(report, p);
 	if (p->ok)
 		report_breakdown(report, &p, 1);
+	if (p->ok && p->stage_count > 0)
+		stages_table(report, p);
 }
 
 bool report_case(struct report *report, const struct case_request *request)

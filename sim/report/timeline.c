@@ -247,6 +247,12 @@ void report_timeline(struct report *report, const struct scenario *scenario, con
 		world_run(scratch, &brief, report->request->options.seed, trace);
 	if (outcome.broken)
 		nothing(report, label, outcome.broken);
+	else if (scenario->jobs[0].plan)
+		report_figure(
+			report,
+			chart_pipeline(report->arena, report_text(report, "One step of the plan"),
+				       trace, false),
+			"Passes, communication and bubble of one rank of each stage over time.");
 	else if (scenario->style != JOBS_PROGRAMS)
 		fused_step(report, &outcome.jobs[0], first_ranks(scratch, scenario, trace),
 			   scenario->style == JOBS_COLLECTIVE, label);

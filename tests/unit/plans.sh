@@ -188,3 +188,12 @@ refused pp=4,chunks=3 '8 blocks of a stage are not divisible by chunks \(3\): wr
 refused dp=8,global_batch=12 'not divisible by dp \(8\) x micro_batch \(1\): write plan.global_batch=8'
 refused ep=3 'experts are not divisible by .*ep \(3\): write .*ep=2'
 verdict 'plans.impossible_plans_are_refused_and_nothing_is_written'
+
+# The report has the numbers of a plan, its stages and a step as a figure.
+farwire report --topology dgx-h100 --model llama2-7b --stack pytorch-fsdp-bf16 --exchange nccl-2.18 --gpus 8 \
+	--draws 0 --quiet --plan pp=8,global_batch=8 -o plan.html
+[ "$code" = 0 ] || complain "report: ended with $code, $(cat "$scratch.err")"
+for words in '>MFU<' '>HFU<' '>stage 7<' 'pipeline bubble' 'Passes, communication and bubble'; do
+	grep -q -- "$words" plan.html || complain "the report lacks '$words'"
+done
+verdict 'plans.report_has_stages_and_a_step'
