@@ -10,7 +10,7 @@ MPI := $(BUILD)/libfarwire-mpi.so
 mpi: | $(BUILD)/config.mk
 	@if ! command -v $(MPICC) >/dev/null; then \
 		echo 'skipped libfarwire-mpi.so: there is no $(MPICC)'; \
-	elif [ -z "$$(find $(MPI) -newer mpi/ranks_mpi.c -newer sim/analysis/ranks.h 2>/dev/null)" ]; then \
+	elif [ -z "$$(find $(MPI) -newer mpi/ranks_mpi.c -newer mpi/rules.mk -newer sim/analysis/ranks.h 2>/dev/null)" ]; then \
 		echo '  MPI ' $(MPI); \
 		$(MPICC) -std=c17 -O2 -g -I. -Wall -Wextra $(WERROR) -fPIC -fvisibility=hidden -shared \
 			-o $(MPI) mpi/ranks_mpi.c -Wl,--no-as-needed -lc; \
