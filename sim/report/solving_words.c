@@ -386,7 +386,7 @@ struct drawing *solving_chart(struct arena *arena, struct chart_text text, const
 					       bound->high * *unit,
 					       value_text(arena, s, bound->value)};
 	}
-	const struct bound_view view = {.axes = {x_label, y_label, s->range.log, false},
+	const struct bound_view view = {.axes = {x_label, y_label, s->range.log, false, false},
 					.curve = {s->name, x, y, count},
 					.target = s->target.value * per_y,
 					.target_label = s->target.text,

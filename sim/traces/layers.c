@@ -250,7 +250,7 @@ static bool take_layers(struct layers *w)
 		if (w->words.count == 0)
 			continue;
 		w->counts->events++;
-		if (layers.count >= declared)
+		if ((double)layers.count >= declared)
 			continue; /* ASTRA-sim reads as many rows as line 2 says */
 		if (!take_layer(w, &layer))
 			return false;
@@ -277,7 +277,7 @@ static struct graph_node *add_node(struct layers *w, enum stream stream, const c
 				   double lasts_s)
 {
 	struct graph_node *node = graph_add(&w->graph, w->graph.nodes.count);
-	node->stream = stream;
+	node->stream = (int)stream;
 	node->label = label;
 	node->lasts_s = lasts_s;
 	w->last[stream] = w->graph.nodes.count;

@@ -14,14 +14,15 @@ static struct drawing *bound(struct arena *arena)
 	static const struct bound_mark marks[] = {{0.5, 0.4, 0.6, "500 ns"},
 						  {83.9, -INFINITY, 120, "83.9 us"}};
 	static const struct bound_region region = {0.5, 83.9};
-	const struct bound_view view = {.axes = {"link.wire.latency (us)", "ratio", true, false},
-					.curve = {"", x, y, sizeof x / sizeof *x},
-					.target = 0.5,
-					.target_label = "ratio >= 0.5",
-					.marks = marks,
-					.mark_count = 2,
-					.regions = &region,
-					.region_count = 1};
+	const struct bound_view view = {
+		.axes = {"link.wire.latency (us)", "ratio", true, false, false},
+		.curve = {"", x, y, sizeof x / sizeof *x},
+		.target = 0.5,
+		.target_label = "ratio >= 0.5",
+		.marks = marks,
+		.mark_count = 2,
+		.regions = &region,
+		.region_count = 1};
 	return chart_bound(arena, (struct chart_text){"Where a GPU keeps half", CAPTION}, &view);
 }
 
