@@ -243,25 +243,26 @@ static bool read_table(struct nsys *n, const struct source *source, const char *
 static struct recorded_calls *read_rank(struct nsys *n, const char *process,
 					struct profile_counts *counts)
 {
-	struct profile profile = {.arena = n->p->arena,
-				  .tool = "nsys",
-				  .gpu = n->p->gpu,
-				  .rank = -1,
-				  .counts = *counts};
+	struct profile *profile = ARENA_NEW(n->p->arena, struct profile);
 	bool fine = true;
-	n->p = &profile;
-	n->threads = names_new(profile.arena);
+	*profile = (struct profile){.arena = n->p->arena,
+				    .tool = "nsys",
+				    .gpu = n->p->gpu,
+				    .rank = -1,
+				    .counts = *counts};
+	n->p = profile;
+	n->threads = names_new(profile->arena);
 	for (size_t i = 0; fine && i < sizeof sources / sizeof sources[0]; i++)
 		fine = read_table(n, &sources[i], process);
-	if (fine && (profile.works.count == 0 || profile.calls.count == 0))
-		fail(n, arena_printf(profile.arena,
+	if (fine && (profile->works.count == 0 || profile->calls.count == 0))
+		fail(n, arena_printf(profile->arena,
 				     "the table CUPTI_ACTIVITY_KIND_%s has no usable row (profile "
 				     "with nsys profile --trace=cuda,nvtx)",
-				     profile.calls.count ? "KERNEL" : "RUNTIME"));
+				     profile->calls.count ? "KERNEL" : "RUNTIME"));
 	else if (fine && names_count(n->threads) > RECORDED_THREADS_MAX)
 		fail(n, "the report has more than 4096 threads (profile fewer of them)");
-	struct recorded_calls *recorded = n->failed ? NULL : profile_join(&profile);
-	*counts = profile.counts;
+	struct recorded_calls *recorded = n->failed ? NULL : profile_join(profile);
+	*counts = profile->counts;
 	return recorded;
 }
 

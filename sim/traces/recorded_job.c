@@ -137,6 +137,7 @@ const struct recorded_job *recorded_job_new(struct arena *arena, struct diag *di
 {
 	struct building b = {.arena = arena, .rank_count = rank_count};
 	size_t recorded_count = 0;
+	FW_ASSERT(recorded);
 	for (const struct recorded_calls *own = recorded; own; own = own->next)
 		recorded_count++;
 	for (const struct recorded_calls *own = recorded; own; own = own->next)
@@ -173,6 +174,7 @@ bool recorded_job_peer(const struct recorded_job *job, size_t rank,
 	const struct recorded_shape *found = shape_find(job->shapes, job->shape_count, shape);
 	if (!found)
 		return false;
+	FW_ASSERT(shape.count > 0 && shape.stride > 0);
 	size_t index =
 		rank / ((size_t)shape.count * shape.stride) * shape.stride + rank % shape.stride;
 	*peer = found->first_communicator ? found->first_communicator + (uint32_t)index : 0;

@@ -44,9 +44,10 @@ static int import(const struct command *command, const struct importer *importer
 {
 	struct diag *diag = diag_new(command->arena);
 	bool from_stdin = strcmp(path, "-") == 0;
-	struct progress progress = progress_new("MB", NULL, command->quiet);
+	struct progress *progress = ARENA_NEW(command->arena, struct progress);
+	*progress = progress_new("MB", NULL, command->quiet);
 	imported->tell = progress_tell;
-	imported->tell_ctx = &progress;
+	imported->tell_ctx = progress;
 	FILE *in = from_stdin ? stdin : fopen(path, "rb");
 	if (!in)
 		return command_stop(EXIT_USAGE, "cannot read '%s': %s", path, strerror(errno));
@@ -63,7 +64,7 @@ static int import(const struct command *command, const struct importer *importer
 		code = EXIT_DONE;
 	else
 		code = command_failed(diag, NULL);
-	progress_end(&progress);
+	progress_end(progress);
 	if (!from_stdin)
 		fclose(in);
 	return code;
