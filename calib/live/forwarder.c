@@ -6,6 +6,8 @@
  *   forwarder run PROGRAM POLICY STEPS ADDRESS PORT
  *                                             prints the duration of each step in seconds
  *   forwarder record PROGRAM STEPS            runs locally and prints a call file (docs/formats.md)
+ *   forwarder distance CORE CORE              prints the nanoseconds in which a cache line goes
+ * from one core to the other and back
  *
  * The GPU is virtual: a time at which its queue becomes empty. A kernel moves this time by its
  * duration, and a copy by 10 us and its bytes at 12 GB/s. A call that waits for the GPU spins until
@@ -16,6 +18,7 @@
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -430,6 +433,42 @@ static void run(const char *const *arg)
 		printf("%.9f\n", 1e-9 * (double)(client.marks_ns[i + 1] - client.marks_ns[i]));
 }
 
+/* ---- distance between two cores ---- */
+
+enum { BOUNCES = 20000 };
+static _Atomic int ball;
+
+static void bounce(int core, int first)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET(core, &set);
+	if (pthread_setaffinity_np(pthread_self(), sizeof set, &set) != 0)
+		fail("the core");
+	for (int i = first; i < BOUNCES; i += 2) {
+		while (ball != i)
+			;
+		ball = i + 1;
+	}
+}
+
+static void *bounce_back(void *core)
+{
+	bounce(*(int *)core, 1);
+	return NULL;
+}
+
+static void print_distance(int core, int other)
+{
+	pthread_t thread;
+	int64_t start_ns = now_ns();
+	if (pthread_create(&thread, NULL, bounce_back, &other) != 0)
+		fail("the thread");
+	bounce(core, 0);
+	pthread_join(thread, NULL);
+	printf("%.0f\n", 2 * (double)(now_ns() - start_ns) / BOUNCES);
+}
+
 int main(int argc, char **argv)
 {
 	const char *const *arg = (const char *const *)argv + 2;
@@ -441,8 +480,11 @@ int main(int argc, char **argv)
 	} else if (strcmp(verb, "record") == 0 && argc == 4) {
 		play(arg[0], atoi(arg[1]));
 		print_calls(arg[0], atoi(arg[1]));
+	} else if (strcmp(verb, "distance") == 0 && argc == 4) {
+		print_distance(atoi(arg[0]), atoi(arg[1]));
 	} else {
-		fprintf(stderr, "usage: forwarder serve|run|record ... (see the source)\n");
+		fprintf(stderr,
+			"usage: forwarder serve|run|record|distance ... (see the source)\n");
 		return 2;
 	}
 	return 0;
