@@ -361,7 +361,8 @@ void calibrating_gate(struct calibrating *c, struct calibration_series *series)
 			widen(&series->start_s[k], error_ratio);
 			widen(&series->slope[k], error_ratio);
 			const char **slot = VEC_PUSH(c->arena, &c->result->remarks);
-			*slot = arena_printf(c->arena, "rough: %s: %s, so its intervals are at least as wide",
+			*slot = arena_printf(c->arena,
+					     "rough: %s: %s, so its intervals are at least as wide",
 					     series->label, rough);
 		}
 		if (!fault)
