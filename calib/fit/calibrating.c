@@ -222,6 +222,8 @@ static int by_x(const void *a, const void *b)
 
 /* Largest root mean square of the residuals, in limits of the median error. */
 static const double RESIDUAL_LIMITS = 4;
+/* Largest median error of a rough line, in limits. Defaults of hosts are often off by more. */
+static const double ROUGH_LIMITS = 4;
 /* Points of a line, each of which is left out in turn. */
 enum { LEFT_OUT_LEAST = 5 };
 
@@ -290,9 +292,10 @@ static void leave_each_out(struct piece_errors *e)
 	}
 }
 
-/* Returns the reason why a segment fails its gate, or NULL. */
+/* Returns the reason why a segment fails its gate, or NULL. Medians may be `rough` times the limit.
+ * Sets the larger median. */
 static const char *piece_fault(struct calibrating *c, const struct calibration_series *series,
-			       const double bounds[2])
+			       const double bounds[2], double rough, double *error_ratio)
 {
 	struct piece_errors *e = ARENA_NEW(c->arena, struct piece_errors);
 	collect_errors(series, bounds[0], bounds[1], e);
@@ -303,18 +306,19 @@ static const char *piece_fault(struct calibrating *c, const struct calibration_s
 	double left_out = median_of(e->left_out, e->fitted_count);
 	double rms = n > 0 ? sqrt(e->squares / n) : 0;
 	const char *where = "";
+	*error_ratio = fmax(held_out, left_out);
 	if (isfinite(bounds[0]))
 		where = arena_printf(c->arena, " from %s %s up", series->x_name,
 				     number_format(c->arena, 6, bounds[0]));
 	else if (isfinite(bounds[1]))
 		where = arena_printf(c->arena, " below %s %s", series->x_name,
 				     number_format(c->arena, 6, bounds[1]));
-	if (held_out > limit)
+	if (held_out > rough * limit)
 		return arena_printf(c->arena,
 				    "held-out points%s have an error of %.1f %% (median of %zu; "
 				    "limit %.0f %%)",
 				    where, 100 * held_out, e->held_out_count, 100 * limit);
-	if (left_out > limit)
+	if (left_out > rough * limit)
 		return arena_printf(c->arena,
 				    "points%s have an error of %.1f %% when the fit leaves them "
 				    "out (median of %zu; limit %.0f %%)",
@@ -326,6 +330,12 @@ static const char *piece_fault(struct calibrating *c, const struct calibration_s
 				    where, 100 * rms, e->fitted_count,
 				    100 * RESIDUAL_LIMITS * limit);
 	return NULL;
+}
+
+static void widen(struct interval *interval, double ratio)
+{
+	interval->low = fmin(interval->low, interval->value * (1 - ratio));
+	interval->high = fmax(interval->high, interval->value * (1 + ratio));
 }
 
 void calibrating_gate(struct calibrating *c, struct calibration_series *series)
@@ -341,8 +351,20 @@ void calibrating_gate(struct calibrating *c, struct calibration_series *series)
 	series->held_out_ratio = count > 0 ? median_of(errors, count) : NAN;
 	series->holds = true;
 	for (size_t k = 0; k < pieces; k++) {
-		const char *fault = piece_fault(c, series, &bounds[k]);
+		double error_ratio;
+		const char *fault = piece_fault(c, series, &bounds[k], 1, &error_ratio);
+		const char *rough = fault;
+		if (fault && series->segments.count > 0)
+			fault = piece_fault(c, series, &bounds[k], ROUGH_LIMITS, &error_ratio);
 		series->piece_holds[k] = !fault;
+		if (rough && !fault) {
+			widen(&series->start_s[k], error_ratio);
+			widen(&series->slope[k], error_ratio);
+			const char **slot = VEC_PUSH(c->arena, &c->result->remarks);
+			*slot = arena_printf(c->arena,
+					     "rough: %s: %s, so its intervals are at least as wide",
+					     series->label, rough);
+		}
 		if (!fault)
 			continue;
 		series->holds = false;

@@ -61,7 +61,8 @@ struct calibration {
 	VEC(struct calibrated) parameters;
 	VEC(struct calibration_left_out) left_out;
 	VEC(struct calibration_series) series;
-	VEC(const char *) remarks; /* sentences on results that set no parameter */
+	VEC(const char *)
+	remarks; /* sentences on rough lines, and on results that set no parameter */
 	bool gate_failed;
 };
 

@@ -110,6 +110,19 @@ if [ -x "$probe" ]; then
 	[ "$code" = 3 ] || complain "off: ended with $code, not 3"
 	grep -q 'held-out points have an error of' "$scratch.err" || complain "off: $(cat "$scratch.err")"
 	grep -q 'path = "driver.launch"' "$scratch/off.cfg" && complain 'off: the profile has driver.launch'
+	# Held-out points that are 10 % off, two limits, give a parameter with at least this interval.
+	launch=$(sed -n '/"call":"launch","stream":"blocked"/{/"held_out":true/{s/.*"samples":\[\([^],]*\).*/\1/p;q}}' $data/fake.jsonl)
+	sed "/\"call\":\"launch\",\"stream\":\"blocked\"/{/\"held_out\":true/s/\"samples\":\[.*\]/\"samples\":[$(
+		awk -v t="$launch" 'BEGIN { printf "%.9g,%.9g,%.9g", 1.11 * t, 1.11 * t, 1.11 * t }')]/}" \
+		$data/fake.jsonl >"$scratch/rough.jsonl"
+	farwire fit "$scratch/rough.jsonl" -q -o "$scratch/rough.cfg"
+	[ "$code" = 0 ] || complain "rough: ended with $code, not 0: $(cat "$scratch.err")"
+	grep -q '^# rough: call launch.*: held-out points have an error of [89]\.[0-9] %.*; limit 5 %), so its intervals are at least as wide' \
+		"$scratch/rough.cfg" || complain "rough: $(grep '^#' "$scratch/rough.cfg")"
+	near "$scratch/rough.cfg" driver.launch 3.397e-6 0.1
+	awk '/path = "driver.launch"/ { getline; gsub(/"/, ""); n = split($0, part, /[ ;]+/)
+		for (i = 1; i < n; i++) { if (part[i] == "value") v = part[i + 2]; if (part[i] == "low") l = part[i + 2] }
+		exit !(l > 0 && l < 0.93 * v) }' "$scratch/rough.cfg" || complain "rough: $(grep -A 1 driver.launch "$scratch/rough.cfg")"
 	# Held-out copies up to 32 KiB miss their line, so the start of copies is left out. The
 	# bandwidth of large copies does not depend on them.
 	awk '/"test":"copy"/ && /"held_out":true/ && match($0, /"size_B":[0-9]+/) &&
