@@ -35,7 +35,6 @@
 
 #include "sim/base/diag.h"
 #include "sim/base/param.h"
-#include "sim/base/vec.h"
 
 struct cfg_node; /* one setting, borrowed from the tree */
 
@@ -44,12 +43,6 @@ struct cfg_node; /* one setting, borrowed from the tree */
 /* Reads a file. Returns NULL after errors, which are in diag: syntax errors with their place, a
  * missing file, a directory, loops of includes. The tree lives as long as arena. */
 const struct cfg_node *cfg_read(struct arena *arena, struct diag *diag, const char *path);
-/* Adds the file and its includes to files, also those without settings. A file may occur twice. */
-struct cfg_files {
-	VEC(const char *);
-};
-const struct cfg_node *cfg_read_files(struct arena *arena, struct diag *diag, const char *path,
-				      struct cfg_files *files);
 /* Reads a tree from a text instead of a file; messages use `path` as its name. */
 /* exported: tests need no files */
 const struct cfg_node *cfg_read_text(struct arena *arena, struct diag *diag, const char *path,

@@ -133,36 +133,27 @@ static const struct cfg_node *parse(struct arena *arena, struct arena *scratch, 
 
 /* Reads the tree from the text `given`, or from the file if given is NULL. */
 static const struct cfg_node *read_tree(struct arena *arena, struct diag *diag, const char *path,
-					const char *given, struct cfg_files *files)
+					const char *given)
 {
 	struct arena *scratch = arena_new();
 	struct cfg_source_text source = {0};
 	const struct cfg_node *root = NULL;
 	if (cfg_source_expand(scratch, arena, diag, path, given, &source))
 		root = parse(arena, scratch, diag, &source);
-	for (size_t i = 0; root && files && i < source.lines.count; i++)
-		if (i == 0 || source.lines.items[i].file != source.lines.items[i - 1].file)
-			*VEC_PUSH(arena, files) = source.lines.items[i].file;
 	arena_free(scratch);
 	return root;
 }
 
-const struct cfg_node *cfg_read_files(struct arena *arena, struct diag *diag, const char *path,
-				      struct cfg_files *files)
-{
-	return read_tree(arena, diag, path, NULL, files);
-}
-
 const struct cfg_node *cfg_read(struct arena *arena, struct diag *diag, const char *path)
 {
-	return read_tree(arena, diag, path, NULL, NULL);
+	return read_tree(arena, diag, path, NULL);
 }
 
 const struct cfg_node *cfg_read_text(struct arena *arena, struct diag *diag, const char *path,
 				     const char *text)
 {
 	FW_ASSERT(text);
-	return read_tree(arena, diag, path, text, NULL);
+	return read_tree(arena, diag, path, text);
 }
 
 /* ---- reading a node ---- */

@@ -10,6 +10,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/cfg/cfg.h"
+#include "sim/cfg/text.h"
 #include "sim/verb/parser.h"
 
 struct inputs {
@@ -102,13 +103,15 @@ static void find_inputs(struct inputs *inputs)
 	for (size_t k = 0; k < c->setting_count; k++)
 		add_named(inputs, value_of(arena, c->settings[k].text), "");
 	for (size_t i = 0; i < inputs->paths.count; i++) {
-		struct cfg_files files = {0};
-		const struct cfg_node *root =
-			cfg_read_files(arena, diag_new(arena), inputs->paths.items[i], &files);
-		for (size_t k = 0; k < files.count; k++)
-			add(inputs, files.items[k]);
-		if (root)
-			add_tree(inputs, root);
+		const char *path = inputs->paths.items[i], *last = path;
+		struct diag *diag = diag_new(arena);
+		struct cfg_source_text text = {0};
+		if (!cfg_source_expand(arena, arena, diag, path, NULL, &text))
+			continue;
+		for (size_t k = 0; k < text.lines.count; last = text.lines.items[k++].file)
+			if (text.lines.items[k].file != last)
+				add(inputs, text.lines.items[k].file);
+		add_tree(inputs, cfg_read(arena, diag, path)); /* NULL has no text */
 	}
 }
 

@@ -125,8 +125,8 @@ static void values_are_followed_by_their_place(void)
 }
 
 /* The sample has 8 switches. Five of them have two adapters each and one cable up; the other
- * three have none, so they are no leaves. */
-static void switches_without_adapters_are_no_leaves(void)
+ * three have none. */
+static void only_switches_with_adapters_are_leaves(void)
 {
 	struct arena *arena = arena_new();
 	const char *folder = "tests/samples/topologies/";
@@ -193,8 +193,8 @@ static void other_files_are_refused_with_a_reason(void)
 }
 
 static const struct test tests[] = {
-	TEST(machines_have_the_devices_of_the_files),  TEST(values_are_followed_by_their_place),
-	TEST(switches_without_adapters_are_no_leaves), TEST(gpus_have_the_numbers_of_the_file),
+	TEST(machines_have_the_devices_of_the_files), TEST(values_are_followed_by_their_place),
+	TEST(only_switches_with_adapters_are_leaves), TEST(gpus_have_the_numbers_of_the_file),
 	TEST(other_files_are_refused_with_a_reason),
 };
 

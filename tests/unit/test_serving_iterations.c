@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What each iteration of a replica processes, counted by hand, and the answers of requests whose
- * iterations take 6 ms: 1 ms of kernels, 2 ms of exchange and 3 ms of overhead. */
+/* The tokens of each iteration of a replica are counted by hand. So are the answers of requests
+ * whose iterations take 6 ms: 1 ms of kernels, 2 ms of exchange and 3 ms of overhead. */
 #include "sim/engine/engine.h"
 #include "sim/serving/serving.h"
 #include "tests/own_folder.h"
