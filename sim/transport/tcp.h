@@ -125,10 +125,6 @@ struct tcp_direction {
 	double acked_B;    /* acknowledged bytes known to the sender */
 	double release_B;  /* position up to which bytes may leave without waiting */
 	struct event_id delayed_ack;
-
-	uint32_t track;
-	bool track_known;
-	const char *track_name;
 };
 
 /* Maximum number of cores for the streams of a connection. */
@@ -179,8 +175,6 @@ static inline struct tcp_write *tcp_pop(struct tcp_writes *writes)
 	return write;
 }
 
-void tcp_trace(struct tcp_direction *direction, int kind, const char *label, int64_t start_ps,
-	       int64_t end_ps);
 static inline struct engine *tcp_engine(const struct tcp_direction *direction)
 {
 	return direction->connection->spec.engine;
