@@ -7,14 +7,6 @@
 #include "sim/base/diag.h"
 #include "sim/fabric/state.h"
 
-static bool meets_nobody(const struct fabric *fabric, const struct flow_spec *spec)
-{
-	for (size_t i = 0; i < spec->use_count; i++)
-		if (fabric->resources.items[spec->uses[i].resource].flow_count > 0)
-			return false;
-	return true;
-}
-
 double fabric_flow_alone(const struct fabric *fabric, const struct flow_spec *spec)
 {
 	double rate = spec->cap > 0 ? spec->cap : INFINITY;
@@ -25,19 +17,15 @@ double fabric_flow_alone(const struct fabric *fabric, const struct flow_spec *sp
 	return rate;
 }
 
-static int64_t alone_ps(const struct fabric *fabric, const struct flow_spec *spec)
-{
-	double rate = fabric_flow_alone(fabric, spec);
-	FW_ASSERT(spec->size > 0 && rate > 0 && isfinite(rate));
-	return fabric_duration_ps(spec->size, rate);
-}
-
 bool fabric_flow_pass(struct fabric *fabric, struct flow_spec *spec)
 {
-	if (!meets_nobody(fabric, spec))
-		return false;
+	for (size_t i = 0; i < spec->use_count; i++)
+		if (fabric->resources.items[spec->uses[i].resource].flow_count > 0)
+			return false;
 	if (spec->alone_changes != fabric->capacity_changes) {
-		spec->alone_ps = alone_ps(fabric, spec);
+		double rate = fabric_flow_alone(fabric, spec);
+		FW_ASSERT(spec->size > 0 && rate > 0 && isfinite(rate));
+		spec->alone_ps = fabric_duration_ps(spec->size, rate);
 		spec->alone_changes = fabric->capacity_changes;
 	}
 	int64_t now_ps = engine_now_ps(fabric->engine);

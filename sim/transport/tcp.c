@@ -111,8 +111,6 @@ static double ack_s(const struct connection_end *end)
 	return guest_params(end->guest)->receive_s * cpu_slowdown(end->core);
 }
 
-/* TCP also uses InfiniBand links (IP over InfiniBand), and PCIe and socket links to a NIC. */
-
 /* The end's own core handles the first stream, and the guest's next cores handle one further stream
  * each. Receiving NICs distribute connections over cores by a hash of their addresses (RSS);
  * senders work on the cores of their threads. */

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/vec.h"
 #include "sim/engine/engine.h"
 #include "sim/transport/loss.h"
 #include "sim/transport/path.h"
@@ -101,8 +102,8 @@ struct tcp_direction {
 	bool limited; /* the window has delayed a write */
 	bool sent;
 	int64_t last_sent_ps;
-	struct tcp_ack *acks; /* a ring buffer; room is a power of two */
-	size_t ack_room, ack_first, ack_count;
+	VEC(struct tcp_ack) acks; /* those from ack_first on are expected; empty if none is */
+	size_t ack_first;
 	double inflight_B;
 	bool pump_due, growth_due;
 

@@ -139,8 +139,9 @@ static void piece_over(struct tcp_direction *direction)
 		return;
 	tcp_pop(&direction->queue);
 	write->left_ps = tcp_now_ps(direction);
-	path_trace(&direction->path, tcp_engine(direction), SPAN_WIRE, write->message.label,
-		   write->started_ps);
+	if (engine_trace(tcp_engine(direction)))
+		path_trace(&direction->path, tcp_engine(direction), SPAN_WIRE, write->message.label,
+			   write->started_ps);
 	tcp_window_sent(direction, write);
 	if (direction->connection->params->nagle)
 		tcp_nagle_sent(direction);
