@@ -69,7 +69,7 @@ static bool finish(struct arena *arena, const struct recorded_calls *recorded, c
 	return true;
 }
 
-/* Returns the watch, or NULL if nobody is told or the size of the file is unknown. */
+/* Returns the watch, or NULL if no progress is shown or the size of the file is unknown. */
 static const struct profile_watch *watch_file(const struct imported *imported, FILE *in,
 					      struct profile_watch *watch)
 {
