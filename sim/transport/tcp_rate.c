@@ -112,8 +112,7 @@ bool tcp_window_admits(struct tcp_direction *direction, struct tcp_write *write)
 		return true;
 	}
 	double after_B = direction->inflight_B + write->size_B;
-	/* Unread bytes close the receive window. */
-	if (direction->unread_B > 0 && after_B + direction->unread_B > direction->window_max_B)
+	if (direction->closed_B > 0 && after_B + direction->closed_B > direction->window_max_B)
 		return false;
 	if (direction->ack_count > 0 && after_B > window_B) {
 		direction->limited = true;
