@@ -80,31 +80,10 @@ static const struct param_row tcp_rows[] = {
 };
 static const struct param_table tcp_table = PARAM_TABLE("tcp", struct tcp_params, tcp_rows);
 
-void tcp_push(struct tcp_writes *writes, struct tcp_write *write)
-{
-	write->next = NULL;
-	if (writes->tail)
-		writes->tail->next = write;
-	else
-		writes->head = write;
-	writes->tail = write;
-}
-
-struct tcp_write *tcp_pop(struct tcp_writes *writes)
-{
-	struct tcp_write *write = writes->head;
-	writes->head = write->next;
-	if (!writes->head)
-		writes->tail = NULL;
-	return write;
-}
-
 void tcp_trace(struct tcp_direction *direction, int kind, const char *label, int64_t start_ps,
 	       int64_t end_ps)
 {
 	struct trace *trace = engine_trace(tcp_engine(direction));
-	if (!trace)
-		return;
 	if (!direction->track_known) {
 		direction->track = trace_track(trace, "wire", direction->track_name);
 		direction->track_known = true;
@@ -369,7 +348,8 @@ static void receive(void *ctx, uint64_t arg)
 void tcp_pass_on(struct tcp_write *write)
 {
 	struct tcp_direction *direction = write->direction;
-	tcp_nagle_arrived(direction, write->size_B);
+	if (direction->connection->params->nagle)
+		tcp_nagle_arrived(direction, write->size_B);
 	if (!connection_arrived(&direction->connection->connection, 1 - direction->index,
 				&write->arrival, receive, write))
 		direction->closed_B += closes_B(write);
