@@ -105,7 +105,7 @@ static void idle_restart(struct tcp_direction *direction)
 static bool has_ample_room(const struct tcp_direction *direction, const struct tcp_write *write)
 {
 	double window_B = tcp_window_B(direction);
-	return !direction->limited && direction->unread_B <= 0 &&
+	return !direction->limited && direction->closed_B <= 0 &&
 	       direction->ack_count < direction->ack_room &&
 	       direction->inflight_B + write->size_B < window_B * IN_USE_RATIO &&
 	       tcp_now_ps(direction) - direction->last_sent_ps <= direction->connection->rto_ps;
