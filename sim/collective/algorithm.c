@@ -11,7 +11,7 @@ const struct registry algorithm_registry = REGISTRY("algorithm", "algorithms", r
 uint64_t algorithm_bit(const struct algorithm *algorithm)
 {
 	size_t i = 0;
-	while (rows[i].kind != algorithm)
+	while (i < sizeof rows / sizeof rows[0] && rows[i].kind != algorithm)
 		i++;
 	return (uint64_t)1 << i;
 }

@@ -42,7 +42,8 @@ struct algorithm_spec {
 	const uint32_t *node_of; /* NULL: all ranks are in one node */
 	size_t node_count;
 	const uint32_t *order;
-	const struct fold *fold; /* the part of the schedule to build; NULL: all of it */
+	const struct schedule *script; /* library.msccl, for 1 B; NULL: none */
+	const struct fold *fold;       /* the part of the schedule to build; NULL: all of it */
 };
 
 struct ideal_link { /* the properties of every wire */
@@ -78,4 +79,5 @@ struct algorithm {
 };
 
 REGISTRY_OF(struct algorithm, algorithm);
-uint64_t algorithm_bit(const struct algorithm *algorithm); /* bit in a set of algorithms */
+/* Returns its bit in a set of algorithms; those outside the registry share one. */
+uint64_t algorithm_bit(const struct algorithm *algorithm);

@@ -21,6 +21,7 @@
 
 #include "sim/base/diag.h"
 #include "sim/collective/algorithms.h"
+#include "sim/collective/msccl.h"
 #include "sim/collective/efa.h"
 #include "sim/collective/generation.h"
 #include "sim/gpu/gpu.h"
@@ -418,8 +419,12 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 		choice->goodput_ratio[HOP_NET] = lib->net_efficiency_ratio;
 		return;
 	}
-	size_t blocks = (size_t)blocks_busy(lib, shape, tree, protocol, size_B);
-	size_t channels = shape->ring_count < blocks ? shape->ring_count : blocks;
+	const struct msccl *script = choice->algorithm == &algorithm_msccl ? lib->script : NULL;
+	size_t blocks = script ? script->block_count
+			       : (size_t)blocks_busy(lib, shape, tree, protocol, size_B);
+	size_t channels = script                       ? script->schedule->channel_count
+			  : shape->ring_count < blocks ? shape->ring_count
+						       : blocks;
 	choice->block_count = blocks;
 	if (channels == 0 || choice->algorithm == &algorithm_collnet_direct)
 		channels = 1; /* all channels have the same heads */
@@ -434,8 +439,9 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 		double whole_s = whole_hop_s(lib, shape, tree, protocol, hop);
 		choice->hop_s[k] = own_hop_s(lib, protocol, hop, whole_s);
 		choice->goodput_ratio[k] = goodput_ratio(lib, shape, tree, protocol, hop);
-		double share = (double)blocks / (double)choice->channel_count /
-			       (choice->algorithm->paired ? 2 : 1);
+		double share = script ? 1
+				      : (double)blocks / (double)choice->channel_count /
+						(choice->algorithm->paired ? 2 : 1);
 		choice->channel_cap_Bps[k] = share * reached_Bps(lib, shape, tree, protocol, hop);
 	}
 	/* An adapter carries its part of the buffer once each way (collnet.c). */
@@ -563,7 +569,11 @@ struct collective_choice library_choose(const struct library_params *params,
 	struct collective_choice choice = {.algorithm = NULL};
 	struct library_params resolved = *params, *library = &resolved;
 	library_resolve(library, shape->generation);
-	if (collective == COLLECTIVE_ALL_REDUCE && strcmp(library->algorithm, "auto") == 0) {
+	if (library->script && library->script->collective == collective &&
+	    size_B >= library->script->least_B && size_B <= library->script->most_B) {
+		choice.algorithm = &algorithm_msccl;
+		choice.protocol = library->script->protocol;
+	} else if (collective == COLLECTIVE_ALL_REDUCE && strcmp(library->algorithm, "auto") == 0) {
 		bool tuned = take_tuned(library, shape, size_B, &choice);
 		for (size_t i = 0; !tuned && i < algorithm_count(); i++)
 			if (algorithm_at(i)->automatic &&

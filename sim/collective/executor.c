@@ -7,6 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/collective/msccl.h"
 #include "sim/collective/wire.h"
 #include "sim/transport/path.h"
 
@@ -135,6 +136,7 @@ static struct algorithm_spec plan_spec(const struct communicator *comm,
 		.turn = choice->turn,
 		.whole = choice->whole,
 		.local_on_cpu = comm->library->local_sum_on_cpu,
+		.script = comm->library->script ? comm->library->script->schedule : NULL,
 		.node_of = comm->rings.node_of,
 		.node_count = comm->rings.shape.node_count,
 		.order = choice->channel_count <= comm->rings.shape.ring_count ? comm->rings.order

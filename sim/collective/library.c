@@ -31,6 +31,10 @@ static const struct param_row rows[] = {
 	PARAM_TEXT(struct library_params, algorithm, "auto",
 		   "algorithm of all-reduce; auto means NCCL's choice of ring, double_tree or nvls",
 		   "NCCL 2.4 and later"),
+	PARAM_TEXT(struct library_params, msccl, "",
+		   "XML file with an algorithm of MSCCL, used for its collective and sizes; empty "
+		   "means none",
+		   "assumption: the library has only its own algorithms"),
 	PARAM_CHOICE(struct library_params, protocol, protocol_choices, "auto",
 		     "protocol (LL, LL128 or Simple); auto means the fastest one in NCCL's model",
 		     "NCCL 2.5 and later"),

@@ -32,13 +32,17 @@ enum tree_correction { TREE_CORRECTION_2_18, TREE_CORRECTION_2_8 };
 enum hop_class { HOP_NVLINK, HOP_PCI, HOP_NET, HOP_CLASS_COUNT };
 const char *protocol_name(enum protocol protocol); /* for example "LL128" */
 
+struct msccl;
+
 struct library_params {
 	/* algorithm of all-reduce: a name of algorithms.def, or "auto": NCCL's choice of ring,
 	 * double tree or NVLink SHARP */
 	const char *algorithm;
-	int protocol;     /* enum protocol_choice */
-	int rules;        /* enum library_rules */
-	bool host_memory; /* ranks have their buffers in host memory; GPUs are not used */
+	const char *msccl;          /* file with an algorithm of MSCCL; "": none */
+	const struct msccl *script; /* its content; NULL: none */
+	int protocol;               /* enum protocol_choice */
+	int rules;                  /* enum library_rules */
+	bool host_memory;           /* ranks have their buffers in host memory; GPUs are not used */
 	/* Rate at which GPUs' buffers are copied to host memory and back; 0: they are there. */
 	double host_copy_Bps;
 	/* Larger messages through sockets wait for the receiver's consent; 0: none do. */

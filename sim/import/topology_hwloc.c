@@ -13,8 +13,8 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
+#include "sim/cfg/xml.h"
 #include "sim/import/topology.h"
-#include "sim/import/xml.h"
 
 enum { DEPTH_MAX = 64, ENDS_MAX = 512 };
 
@@ -232,7 +232,7 @@ void topology_read_hwloc(struct machine_read *machine, const char *path, const c
 	h->socket = NO_PART;
 	struct xml_reader reader = {on_open, on_close, h};
 	size_t before = machine->parts.count;
-	if (!xml_read(machine->reading, path, text, size_B, &reader))
+	if (!xml_read(machine->reading->arena, machine->reading->diag, path, text, size_B, &reader))
 		return;
 	machine->threads |= h->thread_count > h->core_count;
 	for (size_t i = before; i < machine->parts.count; i++)

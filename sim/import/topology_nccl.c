@@ -11,8 +11,8 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
+#include "sim/cfg/xml.h"
 #include "sim/import/topology.h"
-#include "sim/import/xml.h"
 
 enum { DEPTH_MAX = 64 };
 
@@ -208,8 +208,9 @@ static void on_open(void *ctx, const struct xml_element *e)
 		       "but no links (import the file of NCCL_TOPO_DUMP_FILE)");
 	else if (!n->rooted && strcmp(e->name, "algo") == 0)
 		refuse(n, e,
-		       "this is an algorithm of MSCCL, which farwire does not read (choose one of "
-		       "`farwire list algorithms` with library.algorithm)");
+		       "this is an algorithm of MSCCL, not a topology (write --set "
+		       "library.msccl=FILE "
+		       "in a run)");
 	else if (!n->rooted && strcmp(e->name, "system") != 0)
 		refuse(n, e, "a topology of NCCL begins with <system> (correct the file)");
 	if (diag_count(n->machine->reading->diag))
@@ -231,5 +232,5 @@ void topology_read_nccl(struct machine_read *machine, const char *path, const ch
 {
 	struct nccl nccl = {.machine = machine};
 	struct xml_reader reader = {on_open, on_close, &nccl};
-	xml_read(machine->reading, path, text, size_B, &reader);
+	xml_read(machine->reading->arena, machine->reading->diag, path, text, size_B, &reader);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/collective/msccl.h"
 #include "sim/scenario/case.h"
 
 /* Settings of one job in a list. "" and 0 mean the setting of the case. */
@@ -245,14 +246,29 @@ static bool algorithm_fits(struct case_reader *c, struct origin origin, const ch
 			  registry_unknown(reader->arena, &algorithm_registry, name, "auto"));
 }
 
-/* Checks that library.protocol is allowed by library.ll128. `path` is the group's path. */
-static bool library_fits(struct case_reader *c, const char *path,
-			 const struct library_params *library)
+/* Reads library.msccl, and checks that library.protocol is allowed by library.ll128. `path` is the
+ * group's path. */
+static bool library_fits(struct case_reader *c, const char *path, struct library_params *library)
 {
 	struct arena *arena = c->reader.arena;
 	if (!algorithm_fits(c, case_said(c, arena_printf(arena, "%s.algorithm", path)),
 			    library->algorithm))
 		return false;
+	struct origin file = case_said(c, arena_printf(arena, "%s.msccl", path));
+	if (library->msccl[0]) {
+		library->script = msccl_read(arena, c->reader.diag, file,
+					     case_file_path(c, file, library->msccl));
+		if (!library->script)
+			return false;
+		if (c->params->collective[0] &&
+		    library->script->collective != c->scenario->collective)
+			return diag_error(c->reader.diag, file,
+					  "%s.msccl: the file has an algorithm of %s, not of %s "
+					  "(write case.collective=%s)",
+					  path, collective_name(library->script->collective),
+					  collective_name(c->scenario->collective),
+					  collective_name(library->script->collective));
+	}
 	if (library->protocol != CHOOSE_LL128 || library->ll128)
 		return true;
 	return diag_error(

@@ -80,6 +80,34 @@ step_us --calls chain.jsonl --gpus 2 | awk '$1 > 400 && $1 < 460 { good = 1 } EN
 	complain "the chain does not take 400 us and its messages"
 verdict import_workloads.goal_operations_wait_for_what_they_require
 
+# A ring in MSCCL's form takes the time of the library's own ring on one channel. Both are LL128.
+all_reduce_us() {
+	step_us --gpus 8 --collective all_reduce --set "case.collective_size=$1" --set "$2" \
+		--set library.algorithm=ring --set library.protocol=ll128
+}
+for size in 8KiB 1MiB 32MiB; do
+	all_reduce_us $size library.msccl="$samples/msccl-ring-8.xml"
+	all_reduce_us $size library.channels=1
+done | awk '{ us[NR] = $1 } END {
+	if (NR != 6) exit 1
+	for (i = 1; i < 6; i += 2) {
+		ratio = us[i] / us[i + 1]
+		if (ratio < 0.999 || ratio > 1.001) exit 1 } }' ||
+	complain "MSCCL's ring does not take the time of the library's ring"
+# Above maxBytes the library takes its own algorithm.
+farwire run $job --gpus 8 --collective all_gather --set library.msccl="$samples/msccl-allgather-8n.xml" \
+	--set 'case.collective_size=8 KiB'
+shows 'all_gather, 8 KiB: msccl, LL'
+farwire run $job --gpus 8 --collective all_gather --set library.msccl="$samples/msccl-allgather-8n.xml" \
+	--set 'case.collective_size=16 KiB'
+shows 'all_gather, 16 KiB: all_gather, LL'
+expect 2 'library.msccl: the file has an algorithm of all_gather' run $job --gpus 8 \
+	--collective all_reduce --set library.msccl="$samples/msccl-allgather-8n.xml"
+farwire run $job --gpus 4 --collective all_gather --set 'case.collective_size=8 KiB' \
+	--set library.msccl="$samples/msccl-allgather-8n.xml"
+shows 'the number of ranks must be ngpus'
+verdict import_workloads.algorithms_of_msccl_replace_those_of_the_library
+
 refuse() { # PATTERN KIND, with the file bad on standard input
 	cat >bad
 	expect 2 "bad:$1" import "$2" bad

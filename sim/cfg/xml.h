@@ -2,7 +2,10 @@
 /* Reads XML with expat, element by element. */
 #pragma once
 
-#include "sim/import/reading.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sim/base/diag.h"
 
 struct xml_element {
 	const char *name;
@@ -19,7 +22,7 @@ struct xml_reader {
 
 /* Returns false after errors, which are in diag: no XML, entities, more than 64 levels or 200,000
  * elements. Reading ends after the first error in diag. */
-bool xml_read(struct reading *reading, const char *path, const char *text, size_t size_B,
-	      const struct xml_reader *reader);
+bool xml_read(struct arena *arena, struct diag *diag, const char *path, const char *text,
+	      size_t size_B, const struct xml_reader *reader);
 /* Returns "" if the attribute is missing. */
 const char *xml_attribute(const struct xml_element *element, const char *name);
