@@ -38,6 +38,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	num_init();
+	arena_keep_freed();
 	struct arena *arena = arena_new();
 	int code = EXIT_DONE;
 	const struct command *command = NULL;

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "sim/base/diag.h"
 
@@ -27,6 +30,15 @@ _Noreturn void arena_out_of_memory(void)
 {
 	fputs("farwire: out of memory\n", stderr);
 	exit(EXIT_FAILURE);
+}
+
+void arena_keep_freed(void)
+{
+#ifdef __GLIBC__
+	enum { MAPPED_MIN_B = 32 << 20, KEPT_MOST_B = 256 << 20 };
+	mallopt(M_MMAP_THRESHOLD, MAPPED_MIN_B);
+	mallopt(M_TRIM_THRESHOLD, KEPT_MOST_B);
+#endif
 }
 
 struct arena *arena_new(void)

@@ -70,7 +70,7 @@ struct call_state {
 	call_done_fn *done;
 	void *ctx;
 	uint64_t arg;
-	struct call_state *next; /* free list */
+	struct call_state *next; /* in the free list, or of the calls that wait for the lock */
 };
 
 /* A copy between its submission and its end, which may be later than the return of its call. */
@@ -107,6 +107,9 @@ struct cuda_process {
 	struct gpu_stream **streams;
 	struct gpu_event *events;
 	struct call_state *free_calls;
+	/* A call holds the context's lock while the driver works for it on the host. */
+	bool locked;
+	struct call_state *waiting, **waiting_end; /* calls that wait for the lock, in order */
 	struct copy_job *free_jobs;
 	struct peer_op *free_peer_ops;
 	size_t peer_ops_count;  /* running collectives and messages */
@@ -200,6 +203,7 @@ struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec)
 		process->streams[i] =
 			gpu_stream_new(spec->context, arena_printf(spec->arena, "stream %u", i));
 	process->events = ARENA_ARRAY(spec->arena, spec->event_count, struct gpu_event);
+	process->waiting_end = &process->waiting;
 	process->clock.kind = GPU_HOST;
 	if (spec->role)
 		gpu_context_watch(spec->context, clock_set, process);
@@ -506,10 +510,32 @@ static void call_synchronize(struct call_state *state)
 	call_return(state, CALL_OK);
 }
 
+static void call_work(struct call_state *state);
+
+static bool takes_lock(const struct call_state *state)
+{
+	return call_rules[state->call.kind].action != ACTION_RETURN;
+}
+
+static void lock_release(struct cuda_process *process)
+{
+	struct call_state *next = process->waiting;
+
+	process->locked = next != NULL;
+	if (!next)
+		return;
+	process->waiting = next->next;
+	if (!process->waiting)
+		process->waiting_end = &process->waiting;
+	call_work(next);
+}
+
 static void call_host_done(void *ctx, uint64_t arg)
 {
 	struct call_state *state = ctx;
 
+	if (takes_lock(state))
+		lock_release(state->process);
 	switch (call_rules[state->call.kind].action) {
 	case ACTION_RETURN:
 		call_return(state, CALL_OK);
@@ -526,12 +552,23 @@ static void call_host_done(void *ctx, uint64_t arg)
 	}
 }
 
+/* The driver works for the call on the host. */
+static void call_work(struct call_state *state)
+{
+	const char *params = (const char *)state->process->spec.driver;
+	size_t offset = call_rules[state->call.kind].cost_offset;
+	double cost_s = *(const double *)(const void *)(params + offset);
+
+	if (state->call.host_s > 0)
+		cost_s = (double)state->call.host_s;
+	cost_s *= state->process->work_ratio;
+	cpu_serve(state->core, cost_s, call_kind_name(state->call.kind), call_host_done, state, 0);
+}
+
 void driver_call(struct cuda_process *process, struct cpu *core, const struct cuda_call *call,
 		 call_done_fn *done, void *ctx, uint64_t arg)
 {
 	struct call_state *state = process->free_calls;
-	const char *params = (const char *)process->spec.driver;
-	double cost_s;
 
 	FW_ASSERT((unsigned)call->kind < CALL_KIND_COUNT);
 	if (state)
@@ -544,9 +581,14 @@ void driver_call(struct cuda_process *process, struct cpu *core, const struct cu
 	state->done = done;
 	state->ctx = ctx;
 	state->arg = arg;
-	cost_s = *(const double *)(const void *)(params + call_rules[call->kind].cost_offset);
-	if (call->host_s > 0)
-		cost_s = (double)call->host_s;
-	cost_s *= process->work_ratio;
-	cpu_serve(core, cost_s, call_kind_name(call->kind), call_host_done, state, 0);
+	if (!takes_lock(state)) {
+		call_work(state);
+	} else if (!process->locked) {
+		process->locked = true;
+		call_work(state);
+	} else {
+		state->next = NULL;
+		*process->waiting_end = state;
+		process->waiting_end = &state->next;
+	}
 }

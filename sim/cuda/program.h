@@ -9,6 +9,7 @@
  * The poller is a further thread with a fixed rule (struct poller_params): while watched
  * events are pending, it queries each of them in turn, then sleeps. When it finds an event
  * complete, it posts the signal of the watch, but only if the step of the watch still lasts.
+ * It may share a lock with the threads that record and watch events, as in TensorFlow.
  * Without a poller a watch costs nothing: the signal is posted when the GPU reaches the last
  * record of the event that the program had made before the watch.
  *
@@ -28,7 +29,8 @@ enum item_kind {
 			   between */
 	ITEM_POST,      /* adds 1 to signal */
 	ITEM_AWAIT,     /* waits until signal reaches `count` in this step */
-	ITEM_WATCH,     /* gives event `call.event` to the poller, which posts signal at its end */
+	ITEM_WATCH,     /* gives event `call.event` to the poller, which posts signal at its end;
+			   count > 0: under the poller's lock, the thread queries events, too */
 	ITEM_STEP_MARK, /* sets the time at which the step counts for throughput (optional) */
 };
 
@@ -48,6 +50,9 @@ struct call_thread {
 struct poller_params {
 	bool enabled;
 	double sleep_s; /* time between two rounds while an event is pending */
+	/* The poller holds a lock for each round, and a thread holds it from the record of an event
+	 * to the end of its watch (sim/workload/poller.c). */
+	bool lock;
 };
 
 /* GPUs of a job that do collectives together (sim/workload/group.h). */

@@ -15,10 +15,7 @@ struct engine {
 	struct arena *arena;
 	struct queue *queue;
 	struct engine_limits limits; /* a missing limit is stored as the greatest value */
-	/* number of events begun, which is the running event's number */
-	uint64_t events;
-	uint64_t pause; /* number of events after which it tells its watch, or ends */
-	bool stopped;   /* engine_stop was called, or the run failed */
+	bool stopped; /* engine_stop was called, or the run failed; `pause` is then 0 */
 	/* next_ps is the time of an event in the queue, or INT64_MAX for an empty queue */
 	bool next_exact;
 	const char *failure;
@@ -30,10 +27,11 @@ enum { TELL_EVERY = 1 << 20 };
 static bool go_on(struct engine *engine)
 {
 	const struct engine_limits *limits = &engine->limits;
-	uint64_t left = limits->events_max - engine->events;
-	if (limits->watch && engine->events > 0)
-		limits->watch->tell(limits->watch->ctx, engine->events, limits->events_max);
-	engine->pause = engine->events + (limits->watch && left > TELL_EVERY ? TELL_EVERY : left);
+	uint64_t left = limits->events_max - engine->clock.events;
+	if (limits->watch && engine->clock.events > 0)
+		limits->watch->tell(limits->watch->ctx, engine->clock.events, limits->events_max);
+	engine->clock.pause =
+		engine->clock.events + (limits->watch && left > TELL_EVERY ? TELL_EVERY : left);
 	return left > 0;
 }
 
@@ -50,8 +48,10 @@ struct engine *engine_new(struct arena *arena, const struct engine_limits *limit
 		engine->limits = *limits;
 	if (engine->limits.events_max == 0)
 		engine->limits.events_max = UINT64_MAX;
-	if (engine->limits.time_max_ps <= 0)
-		engine->limits.time_max_ps = INT64_MAX;
+	/* The sentinel of `soon` is later than the greatest limit. */
+	if (engine->limits.time_max_ps <= 0 || engine->limits.time_max_ps == INT64_MAX)
+		engine->limits.time_max_ps = INT64_MAX - 1;
+	engine->clock.pass_ps = engine->limits.no_passing ? -1 : engine->limits.time_max_ps;
 	go_on(engine);
 	return engine;
 }
@@ -63,7 +63,7 @@ uint64_t engine_events_max(const struct engine *engine)
 
 uint64_t engine_events_count(const struct engine *engine)
 {
-	return engine->events;
+	return engine->clock.events;
 }
 
 static void next_find(struct engine *engine)
@@ -146,28 +146,21 @@ static enum engine_end end_of(struct engine *engine)
 	if (engine->failure)
 		return ENGINE_FAILED;
 	engine->stopped = false;
+	engine->clock.pause = engine->clock.events; /* a further run computes it again */
 	return ENGINE_STOPPED;
 }
 
 static void begin(struct engine *engine, int64_t time_ps)
 {
 	engine->clock.now_ps = time_ps;
-	engine->events++;
+	engine->clock.events++;
 }
 
-bool engine_pass(struct engine *engine, int64_t time_ps)
+bool engine_queue_waits(struct engine *engine, int64_t time_ps)
 {
-	const struct engine_limits *limits = &engine->limits;
-	const struct engine_clock *clock = &engine->clock;
-	if (time_ps >= clock->soon_last->time_ps || time_ps < clock->now_ps)
-		return false;
-	if (time_ps >= clock->next_ps && !engine->next_exact)
+	if (!engine->next_exact)
 		next_find(engine);
-	if (time_ps >= clock->next_ps || engine->stopped || limits->no_passing ||
-	    engine->events >= engine->pause || time_ps > limits->time_max_ps)
-		return false;
-	begin(engine, time_ps);
-	return true;
+	return time_ps < engine->clock.next_ps;
 }
 
 /* Copies field by field. Reading just-written data in larger units than it was written stalls until
@@ -194,11 +187,19 @@ enum engine_end engine_run(struct engine *engine)
 {
 	const struct engine_limits *limits = &engine->limits;
 	const struct engine_clock *clock = &engine->clock;
-	while (!engine->stopped) {
+	for (;;) {
+		int64_t soon_ps = clock->soon_last->time_ps;
+		if (soon_ps <= clock->next_ps && soon_ps <= limits->time_max_ps &&
+		    clock->events < clock->pause) {
+			run_soon(engine);
+			continue;
+		}
+		if (engine->stopped)
+			return end_of(engine);
 		bool queued = is_queued(engine);
 		if (queued && clock->next_ps == INT64_MAX && queue_count(engine->queue) == 0)
 			return ENGINE_DRAINED;
-		if (engine->events >= engine->pause && !go_on(engine))
+		if (engine->clock.events >= engine->clock.pause && !go_on(engine))
 			return ENGINE_EVENTS;
 		if ((queued ? clock->next_ps : clock->soon_last->time_ps) > limits->time_max_ps)
 			return ENGINE_TIME;
@@ -207,26 +208,26 @@ enum engine_end engine_run(struct engine *engine)
 		else
 			run_soon(engine);
 	}
-	return end_of(engine);
 }
 
 void engine_stop(struct engine *engine)
 {
 	engine->stopped = true;
+	engine->clock.pause = 0;
 }
 
 void engine_fail(struct engine *engine, const char *format, ...)
 {
 	if (engine->failure)
 		return;
-	engine->stopped = true;
+	engine_stop(engine);
 	va_list args;
 	va_start(args, format);
 	const char *what = arena_vprintf(engine->arena, format, args);
 	va_end(args);
 	engine->failure = arena_printf(engine->arena, "at %.12f s (event %llu): %s",
 				       s_from_ps(engine->clock.now_ps),
-				       (unsigned long long)engine->events, what);
+				       (unsigned long long)engine->clock.events, what);
 }
 
 const char *engine_failure(const struct engine *engine)

@@ -31,15 +31,15 @@ static inline int64_t ps_from_s(double seconds)
 {
 	const double most_ps = (double)((int64_t)1 << 62);
 	double ps = seconds * (double)PS_PER_S;
-	if (!(ps < most_ps && ps > -most_ps)) {
-		FW_ASSERT(ps >= most_ps || ps <= -most_ps); /* otherwise it is NaN */
-		return ps > 0 ? (int64_t)1 << 62 : -((int64_t)1 << 62);
+	if (!(ps >= 0 && ps < most_ps)) {
+		FW_ASSERT(ps >= most_ps || ps < 0); /* otherwise it is NaN */
+		if (ps > 0)
+			return (int64_t)1 << 62;
+		return ps > -most_ps ? -ps_from_s(-seconds) : -((int64_t)1 << 62);
 	}
-	/* llround(ps) without the call, because this conversion takes most of the time of an event
-	 */
+	/* llround(ps) without the call */
 	int64_t whole = (int64_t)ps;
-	double rest = ps - (double)whole;
-	return whole + (rest >= 0.5) - (rest <= -0.5);
+	return whole + (ps - (double)whole >= 0.5);
 }
 
 static inline double s_from_ps(int64_t picoseconds)
@@ -87,12 +87,15 @@ struct soon_event {
 	uint64_t arg;
 };
 
-/* The part of an engine that every event reads. It is the engine's first member and is used only by
- * the inline functions below. */
+/* The part of an engine that every event reads. It is the engine's first member. Outside of
+ * engine.c, only the inline functions below use it. */
 struct engine_clock {
 	int64_t now_ps;
 	struct trace *trace;
 	int64_t next_ps; /* no event of the queue is earlier */
+	uint64_t events; /* number of events begun, which is the running event's number */
+	uint64_t pause;  /* number of events after which the run loop checks its limits */
+	int64_t pass_ps; /* no event may be passed later than this */
 	/* Sorted with the earliest event last. [0] is a sentinel at INT64_MAX. */
 	struct soon_event soon[1 + SOON_MOST], *soon_last;
 };
@@ -141,10 +144,23 @@ static inline void engine_do_after(struct engine *engine, int64_t delay_ps, even
 	engine_do_at(engine, engine_now_ps(engine) + delay_ps, fn, ctx, arg);
 }
 
+/* Updates next_ps. Returns true if no event of the queue is due up to time_ps. */
+bool engine_queue_waits(struct engine *engine, int64_t time_ps);
+
 /* Replaces adding an event as the last action of the running one. If no other event is due up to
  * time_ps, sets the clock to time_ps, counts the event as begun and returns true; the caller then
  * continues with the event's work. Otherwise returns false, and the caller adds the event. */
-bool engine_pass(struct engine *engine, int64_t time_ps);
+static inline bool engine_pass(struct engine *engine, int64_t time_ps)
+{
+	struct engine_clock *clock = (struct engine_clock *)engine;
+	if (time_ps >= clock->soon_last->time_ps || time_ps < clock->now_ps ||
+	    time_ps > clock->pass_ps || clock->events >= clock->pause ||
+	    (time_ps >= clock->next_ps && !engine_queue_waits(engine, time_ps)))
+		return false;
+	clock->now_ps = time_ps;
+	clock->events++;
+	return true;
+}
 
 /* Returns true if the event was pending and is now removed, and false if it has run or was
  * cancelled before. */

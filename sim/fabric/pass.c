@@ -9,8 +9,10 @@
 
 static bool meets_nobody(const struct fabric *fabric, const struct flow_spec *spec)
 {
-	for (size_t i = 0; i < spec->use_count; i++)
-		if (fabric->resources.items[spec->uses[i].resource].flow_count > 0)
+	const struct resource *resources = fabric->resources.items;
+	const struct flow_use *use = spec->uses, *end = use + spec->use_count;
+	for (; use < end; use++)
+		if (resources[use->resource].flow_count > 0)
 			return false;
 	return true;
 }
@@ -41,11 +43,11 @@ bool fabric_flow_pass(struct fabric *fabric, struct flow_spec *spec)
 		return false;
 	fabric->flows_started++;
 	fabric->flows_over++;
-	for (size_t i = 0; i < spec->use_count; i++) {
-		const struct flow_use *use = &spec->uses[i];
-		struct resource *resource = &fabric->resources.items[use->resource];
-		resource->carried += use->per_unit * spec->size;
-		resource->busy_ps += spec->alone_ps;
+	struct resource *resources = fabric->resources.items;
+	const struct flow_use *use = spec->uses, *end = use + spec->use_count;
+	for (; use < end; use++) {
+		resources[use->resource].carried += use->per_unit * spec->size;
+		resources[use->resource].busy_ps += spec->alone_ps;
 	}
 	return true;
 }

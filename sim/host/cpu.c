@@ -2,6 +2,7 @@
 #include "sim/host/cpu.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -9,6 +10,15 @@
 
 /* Share of the core for service and for flows while both want it. */
 #define SHARE_UNDER_CONTENTION 0.5
+
+enum { KEPT_WORKS = 32 }; /* a power of two */
+
+/* A duration of work that the core has served. Nearly all items have one of a few durations. */
+struct kept_work {
+	uint64_t given;  /* bits of the seconds at the reference clock */
+	double work_s;   /* seconds at this core's clock */
+	int64_t work_ps; /* the same */
+};
 
 struct item {
 	double work_s; /* duration at this core's clock */
@@ -40,6 +50,7 @@ struct cpu {
 	double flows_busy_s;   /* fabric_busy_s at idle_since_ps, for cores that sleep */
 	struct cpu_spec spec;
 	struct arena *arena;
+	struct kept_work works[KEPT_WORKS];
 	const char *group, *short_name, *name;
 };
 
@@ -94,11 +105,11 @@ static __attribute__((noinline)) void halve(struct cpu *cpu, bool halved)
 
 static void item_done(void *ctx, uint64_t arg);
 
-static inline void item_start_at(struct cpu *cpu, int64_t start_ps, double work_s)
+static inline void item_start_at(struct cpu *cpu, int64_t start_ps, int64_t work_ps)
 {
 	cpu->serving = true;
 	cpu->started_ps = start_ps;
-	engine_do_at(cpu->engine, start_ps + ps_from_s(work_s), item_done, cpu, 0);
+	engine_do_at(cpu->engine, start_ps + work_ps, item_done, cpu, 0);
 }
 
 static __attribute__((noinline)) void item_start_any(struct cpu *cpu)
@@ -112,18 +123,18 @@ static __attribute__((noinline)) void item_start_any(struct cpu *cpu)
 		work_s /= SHARE_UNDER_CONTENTION;
 	else if (cpu->sleeps && cpu->idle_since_ps < start_ps)
 		start_ps += ps_from_s(wake_up_s(cpu));
-	item_start_at(cpu, start_ps, work_s);
+	item_start_at(cpu, start_ps, ps_from_s(work_s));
 }
 
-/* Starts the item `running`. */
-static inline void item_start(struct cpu *cpu)
+/* Starts the item `running`, whose work takes work_ps. */
+static inline void item_start(struct cpu *cpu, int64_t work_ps)
 {
 	int64_t now_ps = engine_now_ps(cpu->engine);
 	bool slept = cpu->sleeps && cpu->idle_since_ps < now_ps;
 	if (slept || cpu->halved || fabric_flows_on(cpu->fabric, cpu->resource) > 0)
 		item_start_any(cpu);
 	else
-		item_start_at(cpu, now_ps, cpu->running.work_s);
+		item_start_at(cpu, now_ps, work_ps);
 }
 
 static __attribute__((noinline)) void item_trace(struct cpu *cpu)
@@ -145,7 +156,7 @@ static __attribute__((noinline)) void item_next(struct cpu *cpu)
 	cpu->running = cpu->items[cpu->first];
 	cpu->first = (cpu->first + 1) & (cpu->room - 1);
 	cpu->count--;
-	item_start(cpu);
+	item_start(cpu, ps_from_s(cpu->running.work_s));
 }
 
 static void core_rests(struct cpu *cpu)
@@ -178,8 +189,7 @@ static __attribute__((noinline)) void item_done_any(struct cpu *cpu)
 	fn(fn_ctx, fn_arg);
 }
 
-/* The fast path: usually no item waits and no trace is recorded.
- */
+/* The fast path: usually no item waits and no trace is recorded. */
 static void item_done(void *ctx, uint64_t arg)
 {
 	struct cpu *cpu = ctx;
@@ -216,16 +226,30 @@ static __attribute__((noinline)) void item_wait(struct cpu *cpu, double work_s, 
 		 arg);
 }
 
+/* Returns the duration of given_s seconds of work on this core. */
+static inline const struct kept_work *work_of(struct cpu *cpu, double given_s)
+{
+	uint64_t given;
+	memcpy(&given, &given_s, sizeof given);
+	struct kept_work *kept = &cpu->works[given * 0x9E3779B97F4A7C15u >> 32 & (KEPT_WORKS - 1)];
+	if (kept->given != given) {
+		kept->given = given;
+		kept->work_s = given_s * cpu->slowdown;
+		kept->work_ps = ps_from_s(kept->work_s);
+	}
+	return kept;
+}
+
 void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn, void *ctx,
 	       uint64_t arg)
 {
 	FW_ASSERT(work_s >= 0 && fn != NULL);
-	work_s *= cpu->slowdown;
+	const struct kept_work *work = work_of(cpu, work_s);
 	if (cpu->serving) {
-		item_wait(cpu, work_s, label, fn, ctx, arg);
+		item_wait(cpu, work->work_s, label, fn, ctx, arg);
 	} else {
-		item_set(&cpu->running, work_s, label, fn, ctx, arg);
-		item_start(cpu);
+		item_set(&cpu->running, work->work_s, label, fn, ctx, arg);
+		item_start(cpu, work->work_ps);
 	}
 }
 

@@ -71,6 +71,7 @@ struct remote_client *remote_client_new(const struct remote_spec *spec)
 	client->params = spec->params;
 	client->policy = policy_at((size_t)spec->params->policy);
 	classes_init(client);
+	client->woken = spec->transport->wakes && spec->transport->wakes(spec->transport_params);
 	client->arena = spec->arena;
 	client->engine = spec->engine;
 	client->timeout_ps = ps_from_s(spec->params->call_timeout_s);

@@ -144,6 +144,7 @@ struct remote_client {
 	uint64_t connected_arg;
 	bool failed;
 	bool attributes_known;
+	bool woken;         /* a message wakes a sleeping thread of the server */
 	int64_t timeout_ps; /* time limit of a call; 0: none */
 	struct remote_call *timed_first, *timed_last;
 	bool timeout_due; /* the timer is running, at most until the first call's timeout */

@@ -18,11 +18,15 @@ static void executed(struct channel *channel, const struct remote_call *call)
 	struct remote_client *client = channel->client;
 	check_place(channel, call);
 	channel->executed_serial = call->serial;
-	const char *name = call->call.label ? call->call.label : call_kind_name(call->call.kind);
-	trace_span(engine_trace(client->engine), channel->track, SPAN_CALL,
-		   call->probe ? "keep-alive" : name, channel->taken_ps,
-		   engine_now_ps(client->engine));
-	order_check(client);
+	struct trace *trace = engine_trace(client->engine);
+	if (trace) {
+		const char *label = call->call.label;
+		const char *name = label ? label : call_kind_name(call->call.kind);
+		trace_span(trace, channel->track, SPAN_CALL, call->probe ? "keep-alive" : name,
+			   channel->taken_ps, engine_now_ps(client->engine));
+	}
+	if (client->channel_count > 1)
+		order_check(client);
 }
 
 /* Reports executed calls to the client. Each answer carries the count. A separate message is sent
@@ -113,10 +117,8 @@ static void unmarshalled(void *ctx, uint64_t arg)
 static double service_s(const struct channel *channel, const struct remote_call *call)
 {
 	const struct runtime_params *params = channel->client->params;
-	const struct remote_spec *spec = &channel->client->spec;
-	bool woken = spec->transport->wakes && spec->transport->wakes(spec->transport_params);
 	return params->unmarshal_s + params->decompress_byte_spB * (double)call->call.arguments_B +
-	       (call->answered && woken ? params->handoff_s : 0);
+	       (call->answered && channel->client->woken ? params->handoff_s : 0);
 }
 
 static void packet_begin(struct channel *channel)

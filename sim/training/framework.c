@@ -43,6 +43,10 @@ static const struct param_row stack_rows[] = {
 	PARAM_NUMBER(struct stack_params, poll_sleep_s, QUANTITY_TIME, 0, 1, "10 us",
 		     "sleep of the poller between two rounds while an event is pending",
 		     "TensorFlow gpu_event_mgr.cc: polling_active_delay_usecs"),
+	PARAM_BOOL(struct stack_params, sync_on_finish, "false",
+		   "whether TensorFlow synchronises the GPU at the end of a step; otherwise the "
+		   "poller finds the event behind the updates",
+		   "direct_session.cc: TF_SYNC_ON_FINISH, which tf_cnn_benchmarks sets to 0"),
 	PARAM_BOOL(struct stack_params, real_input, "false",
 		   "whether each step copies its input to the GPU",
 		   "tf_cnn_benchmarks without --data_dir makes input on the GPU"),

@@ -30,6 +30,7 @@ struct stack_params {
 	int l2_loss;         /* enum l2_loss: how weight decay enters the graph */
 	bool poller;         /* a thread polls events */
 	double poll_sleep_s; /* time between two rounds of the poller */
+	bool sync_on_finish; /* a step ends with a synchronise, not with a polled event */
 	bool real_input;     /* each step copies its input to the GPU */
 	bool pinned_input;
 	double events_per_step_count;  /* extra records and polls (several stream groups) */

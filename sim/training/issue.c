@@ -121,6 +121,7 @@ void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double siz
 	struct item *watch = issue_item(issuer, ITEM_WATCH);
 	watch->call.event = (uint16_t)(event + 1);
 	watch->signal = signal;
+	watch->count = 1;
 }
 
 void issue_await(struct issuer *issuer, uint16_t signal, uint32_t count)

@@ -9,8 +9,10 @@
  * A step is one session.run. It ends when the loss is on the host and the GPU has done all
  * updates, so the host runs ahead only within a step. Copies use separate streams. The
  * event-polling thread notices their end (EventMgr: it queries every pending event, then sleeps
- * 10 us while one is pending). With real input, a host thread copies each batch into a staging
- * area at the start of the step before the one that uses the batch.
+ * 10 us while one is pending). A lock protects its queue of events. The executor holds the lock
+ * while it records an event; behind a copy it also queries the oldest events (ThenExecute). With
+ * real input, a host thread copies each batch into a staging area at the start of the step before
+ * the one that uses the batch.
  */
 #include <string.h>
 
@@ -98,11 +100,16 @@ static struct call_thread executor_thread(struct issuer *issuer, const struct op
 		spread_update(issuer->spread, issuer);
 	/* The global step is a variable on the CPU that is incremented after all updates
 	 * (tf_cnn_benchmarks, inc_global_step). This control edge between devices is a copy of 0
-	 * bytes, so the step ends when the GPU has finished. */
-	issue_copy_and_watch(issuer, CALL_MEMCPY_D2H_ASYNC, 0, false, COMPUTE, DEVICE_TO_HOST,
-			     EVENT_DONE, GPU_DONE);
+	 * bytes, so the step ends when the GPU has finished. Programs without such a variable leave
+	 * this to the executor, which synchronises the device (executor.cc, sync_on_finish_). */
+	if (issuer->stack->sync_on_finish)
+		issue_call(issuer, CALL_DEVICE_SYNCHRONIZE, COMPUTE);
+	else
+		issue_copy_and_watch(issuer, CALL_MEMCPY_D2H_ASYNC, 0, false, COMPUTE,
+				     DEVICE_TO_HOST, EVENT_DONE, GPU_DONE);
 	issue_await(issuer, LOSS_BACK, 1);
-	issue_await(issuer, GPU_DONE, 1);
+	if (!issuer->stack->sync_on_finish)
+		issue_await(issuer, GPU_DONE, 1);
 	return (struct call_thread){"executor", issuer->items.items, issuer->items.count};
 }
 
@@ -145,7 +152,7 @@ static const struct program *program(struct arena *arena, const struct network *
 		.stream_count = STREAM_COUNT,
 		.event_count = EVENT_EXTRA + EXTRA_EVENTS,
 		.signal_count = SIGNAL_COUNT,
-		.poller = {.enabled = stack->poller, .sleep_s = stack->poll_sleep_s},
+		.poller = {.enabled = stack->poller, .sleep_s = stack->poll_sleep_s, .lock = true},
 		.memory_B = stack_memory_B(network, batch, stack),
 		.images_count = (double)batch,
 	};

@@ -2,9 +2,7 @@
 #include "sim/transport/path.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/diag.h"
 
 /* Tolerances: sums are rounded, and each duration on the way is rounded to a picosecond. */
@@ -35,15 +33,15 @@ bool path_find(const struct connection_spec *spec, int from, unsigned traffic, s
 void path_delivered(const struct connection_spec *spec, const struct path *path, int index,
 		    double size_B, int64_t sent_ps, struct connection_counters *counters)
 {
-	double taken_s = s_from_ps(engine_now_ps(spec->engine) - sent_ps);
+	int64_t taken_ps = engine_now_ps(spec->engine) - sent_ps;
 	double least_s = path->latency_s + size_B * path->least_spB;
 	counters->payload_delivered_B[index] += size_B;
 	counters->delivered_count[index]++;
-	if (taken_s < least_s * (1 - slack_ratio) - slack_s)
+	if ((double)taken_ps < (least_s * (1 - slack_ratio) - slack_s) * (double)PS_PER_S)
 		engine_fail(spec->engine,
 			    "%s: a message of %.17g bytes arrived after %.12f s, but its way takes "
 			    "at least %.12f s",
-			    spec->name, size_B, taken_s, least_s);
+			    spec->name, size_B, s_from_ps(taken_ps), least_s);
 	if (counters->delivered_count[index] > counters->messages_count[index] ||
 	    counters->payload_delivered_B[index] >
 		    counters->payload_sent_B[index] * (1 + slack_ratio))
@@ -87,26 +85,4 @@ struct flow_id flow_start(struct engine *engine, struct fabric *fabric,
 		return fabric_flow_start(fabric, flow);
 	engine_do_after(engine, 0, flow->done, flow->ctx, flow->arg);
 	return (struct flow_id){0, 0};
-}
-
-bool flow_pass(struct engine *engine, struct fabric *fabric, struct flow_spec *flow)
-{
-	if (flow->use_count > 0 || flow->cap > 0)
-		return fabric_flow_pass(fabric, flow);
-	return engine_pass(engine, engine_now_ps(engine));
-}
-
-size_t kept_place(double size_B)
-{
-	uint64_t bits;
-	memcpy(&bits, &size_B, sizeof bits);
-	return bits * 0x9E3779B97F4A7C15u >> 32 & (KEPT - 1);
-}
-
-struct flow_spec *kept_flow(struct arena *arena, struct kept_flows *kept, double size_B)
-{
-	struct flow_spec **place = &kept->flows[kept_place(size_B)];
-	if (!*place)
-		*place = ARENA_NEW(arena, struct flow_spec);
-	return *place;
 }

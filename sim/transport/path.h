@@ -3,7 +3,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <string.h>
 
+#include "sim/base/arena.h"
 #include "sim/fabric/fabric.h"
 #include "sim/transport/transport.h"
 
@@ -42,12 +44,22 @@ struct flow_id flow_start(struct engine *engine, struct fabric *fabric,
 			  const struct flow_spec *flow);
 /* Replaces flow_start as the last action of an event. Returns true if the flow has ended already
  * (fabric_flow_pass). */
-bool flow_pass(struct engine *engine, struct fabric *fabric, struct flow_spec *flow);
+static inline bool flow_pass(struct engine *engine, struct fabric *fabric, struct flow_spec *flow)
+{
+	if (flow->use_count > 0 || flow->cap > 0)
+		return fabric_flow_pass(fabric, flow);
+	return engine_pass(engine, engine_now_ps(engine));
+}
 
 /* Messages have few different sizes, and their costs follow from the size. So computed costs are
  * kept until another size needs the same place. */
 enum { KEPT = 16 };
-size_t kept_place(double size_B); /* < KEPT */
+static inline size_t kept_place(double size_B) /* < KEPT */
+{
+	uint64_t bits;
+	memcpy(&bits, &size_B, sizeof bits);
+	return bits * 0x9E3779B97F4A7C15u >> 32 & (KEPT - 1);
+}
 
 /* Flows kept in this way: the resources that a message uses per byte follow from its packets. */
 struct kept_flows {
@@ -55,4 +67,11 @@ struct kept_flows {
 };
 /* Returns the place for flows of that size. If the stored flow has another size (0 at first), the
  * caller must fill it. */
-struct flow_spec *kept_flow(struct arena *arena, struct kept_flows *kept, double size_B);
+static inline struct flow_spec *kept_flow(struct arena *arena, struct kept_flows *kept,
+					  double size_B)
+{
+	struct flow_spec **place = &kept->flows[kept_place(size_B)];
+	if (!*place)
+		*place = ARENA_NEW(arena, struct flow_spec);
+	return *place;
+}

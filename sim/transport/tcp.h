@@ -94,7 +94,7 @@ struct tcp_direction {
 	struct flow_id flow;
 	struct kept_flows plain_flows; /* flows for whole writes, not limited by windows or cores */
 	size_t receiving_count;        /* writes that have arrived but are not delivered yet */
-	double unread_B;               /* bytes that wait in the socket for their reader */
+	double closed_B;               /* receive window that unread packets close */
 
 	/* ---- windows, for each stream ---- */
 	double cwnd_B, ssthresh_B, window_max_B;
@@ -160,8 +160,25 @@ struct tcp_connection {
 void tcp_fail(struct tcp_connection *connection, const char *reason);
 /* Called when the write is complete and in order at the receiver's TCP. */
 void tcp_pass_on(struct tcp_write *write);
-void tcp_push(struct tcp_writes *writes, struct tcp_write *write);
-struct tcp_write *tcp_pop(struct tcp_writes *writes);
+static inline void tcp_push(struct tcp_writes *writes, struct tcp_write *write)
+{
+	write->next = NULL;
+	if (writes->tail)
+		writes->tail->next = write;
+	else
+		writes->head = write;
+	writes->tail = write;
+}
+
+static inline struct tcp_write *tcp_pop(struct tcp_writes *writes)
+{
+	struct tcp_write *write = writes->head;
+	writes->head = write->next;
+	if (!writes->head)
+		writes->tail = NULL;
+	return write;
+}
+
 void tcp_trace(struct tcp_direction *direction, int kind, const char *label, int64_t start_ps,
 	       int64_t end_ps);
 static inline struct engine *tcp_engine(const struct tcp_direction *direction)

@@ -7,8 +7,10 @@
 #include "sim/engine/trace.h"
 
 /* Writers continue, in order, when the undrained data fit into the send buffer. */
-static void writers_accept(struct tcp_direction *direction)
+static inline void writers_accept(struct tcp_direction *direction)
 {
+	if (!direction->unaccepted)
+		return;
 	const struct tcp_params *params = direction->connection->params;
 	double room_B = params->send_buffer_B * params->streams_count;
 	while (direction->unaccepted) {
@@ -104,7 +106,7 @@ static bool piece_start(struct tcp_direction *direction, struct tcp_write *write
 	struct fabric *fabric = connection->spec.fabric;
 	double size_B = write->size_B - write->drained_B;
 	size_B = size_B < direction->piece_B ? size_B : direction->piece_B;
-	double cap = tcp_cap(direction, write);
+	double cap = write->bulk || direction->loss.p > 0 ? tcp_cap(direction, write) : 0;
 	struct flow_spec described, *flow = &described;
 	bool plain = cap <= 0 && size_B >= write->size_B && size_B <= connection->params->inline_B;
 	if (plain)
@@ -137,9 +139,12 @@ static void piece_over(struct tcp_direction *direction)
 		return;
 	tcp_pop(&direction->queue);
 	write->left_ps = tcp_now_ps(direction);
-	tcp_trace(direction, SPAN_WIRE, write->message.label, write->started_ps, write->left_ps);
+	if (engine_trace(tcp_engine(direction)))
+		tcp_trace(direction, SPAN_WIRE, write->message.label, write->started_ps,
+			  write->left_ps);
 	tcp_window_sent(direction, write);
-	tcp_nagle_sent(direction);
+	if (direction->connection->params->nagle)
+		tcp_nagle_sent(direction);
 	tcp_left(write);
 }
 
@@ -157,7 +162,8 @@ void tcp_pump(struct tcp_direction *direction)
 	struct tcp_write *write = direction->queue.head;
 	while (write && !direction->draining && !direction->connection->failed) {
 		if (write->drained_B <= 0 &&
-		    (!tcp_nagle_admits(direction) || !tcp_window_admits(direction, write)))
+		    ((direction->connection->params->nagle && !tcp_nagle_admits(direction)) ||
+		     !tcp_window_admits(direction, write)))
 			return;
 		if (!piece_start(direction, write))
 			return;

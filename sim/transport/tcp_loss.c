@@ -50,8 +50,9 @@ static void pass_on_ready(struct tcp_direction *direction)
 						   : direction->stalled_ps;
 			direction->connection->counters.stalled_s += s_from_ps(now_ps - since_ps);
 			direction->stalled_ps = now_ps;
-			tcp_trace(direction, SPAN_LOSS, write->message.label, write->arrived_ps,
-				  now_ps);
+			if (engine_trace(tcp_engine(direction)))
+				tcp_trace(direction, SPAN_LOSS, write->message.label,
+					  write->arrived_ps, now_ps);
 		}
 		tcp_pass_on(write);
 	}

@@ -2,7 +2,8 @@
 /* Nagle's algorithm (RFC 896, RFC 1122 4.2.3.4): less than a segment waits while any byte of its
  * direction is unacknowledged. The receiver delays its acknowledgement for delayed_ack_s, so that
  * its own data can carry it, or until two segments have arrived (RFC 1122 4.2.3.2). The sequence
- * write, write, read stalls because of both. This file does nothing unless params->nagle is set. */
+ * write, write, read stalls because of both. The functions are called only if params->nagle is set.
+ */
 #include "sim/transport/tcp.h"
 
 #include <math.h>
@@ -25,8 +26,6 @@ static double value_of(uint64_t arg)
 
 bool tcp_nagle_admits(struct tcp_direction *direction)
 {
-	if (!direction->connection->params->nagle)
-		return true;
 	double unsent_B = direction->written_B - direction->drained_B;
 	double full_B = floor(unsent_B / direction->mss_B) * direction->mss_B;
 	if (direction->acked_B >= direction->drained_B)
@@ -61,15 +60,12 @@ static void delayed_ack_due(void *ctx, uint64_t arg)
 
 void tcp_nagle_sent(struct tcp_direction *direction)
 {
-	if (direction->connection->params->nagle)
-		acknowledge(&direction->connection->directions[1 - direction->index]);
+	acknowledge(&direction->connection->directions[1 - direction->index]);
 }
 
 void tcp_nagle_arrived(struct tcp_direction *direction, double size_B)
 {
 	const struct tcp_params *params = direction->connection->params;
-	if (!params->nagle)
-		return;
 	bool waiting = direction->answered_B < direction->received_B;
 	direction->received_B += size_B;
 	if (direction->received_B - direction->answered_B >= 2 * direction->mss_B)

@@ -100,8 +100,22 @@ static void idle_restart(struct tcp_direction *direction)
 		direction->cwnd_B = fmin(direction->cwnd_B, initial_B);
 }
 
+/* Returns true if the window has room for the write even if no acknowledgement since the last call
+ * of acks_take has arrived. It then need not be called, because the window does not change. */
+static bool has_ample_room(const struct tcp_direction *direction, const struct tcp_write *write)
+{
+	double window_B = tcp_window_B(direction);
+	return !direction->limited && direction->closed_B <= 0 &&
+	       direction->ack_count < direction->ack_room &&
+	       direction->inflight_B + write->size_B < window_B * IN_USE_RATIO &&
+	       tcp_now_ps(direction) - direction->last_sent_ps <= direction->connection->rto_ps;
+}
+
 bool tcp_window_admits(struct tcp_direction *direction, struct tcp_write *write)
 {
+	write->bulk = false;
+	if (has_ample_room(direction, write))
+		return true;
 	acks_take(direction);
 	idle_restart(direction);
 	double window_B = tcp_window_B(direction);
@@ -112,8 +126,7 @@ bool tcp_window_admits(struct tcp_direction *direction, struct tcp_write *write)
 		return true;
 	}
 	double after_B = direction->inflight_B + write->size_B;
-	/* Unread bytes close the receive window. */
-	if (direction->unread_B > 0 && after_B + direction->unread_B > direction->window_max_B)
+	if (direction->closed_B > 0 && after_B + direction->closed_B > direction->window_max_B)
 		return false;
 	if (direction->ack_count > 0 && after_B > window_B) {
 		direction->limited = true;

@@ -168,19 +168,26 @@ static uint64_t *records_count(struct player *player, const struct cuda_call *ca
 				       call->event];
 }
 
-static void watch_begin(struct player *player, const struct item *item)
+/* Returns true if the thread has to wait. */
+static bool watch_begin(struct player_thread *thread, const struct item *item)
 {
+	struct player *player = thread->player;
 	uint16_t event = item->call.event;
 
-	if (player->spec.program->poller.enabled) {
-		poller_watch(player, item);
-		return;
-	}
+	if (player->spec.program->poller.enabled)
+		return poller_watch(thread, item);
 	FW_ASSERT(item->call.device < player->spec.device_count);
 	struct cuda_process *process = player->spec.processes[item->call.device];
 	gpu_when_event(cuda_process_context(process), cuda_process_event(process, event),
 		       *records_count(player, &item->call), watched_event_reached, player,
 		       (uint64_t)player->step << 32 | item->signal);
+	return false;
+}
+
+void player_queried(struct player_thread *thread)
+{
+	thread_spent(thread, TIME_CALL, SPAN_CALL, "queries of events");
+	thread_run(thread);
 }
 
 /* ---- steps ---- */
@@ -310,6 +317,24 @@ static void thread_call(struct player_thread *thread, const struct cuda_call *ca
 				thread_call_done, thread, 0);
 }
 
+/* Returns true if the call records an event that the thread watches next, under the lock. */
+static bool needs_lock(const struct player_thread *thread, const struct cuda_call *call)
+{
+	const struct poller_params *poller = &thread->player->spec.program->poller;
+
+	return call->kind == CALL_EVENT_RECORD && poller->enabled && poller->lock &&
+	       !thread->holds_lock && thread->at < thread->program->count &&
+	       thread->program->items[thread->at].kind == ITEM_WATCH;
+}
+
+void player_locked(void *ctx, uint64_t arg)
+{
+	struct player_thread *thread = ctx;
+
+	thread_spent(thread, TIME_WAIT, SPAN_WAIT, "lock of the poller");
+	thread_call(thread, &thread->program->items[thread->at - 1].call);
+}
+
 /* Begins an item. Returns true if the thread has to wait for its end. */
 static bool thread_item(struct player_thread *thread, const struct item *item)
 {
@@ -324,6 +349,8 @@ static bool thread_item(struct player_thread *thread, const struct item *item)
 		return true;
 	case ITEM_CALL:
 	case ITEM_POLL:
+		if (needs_lock(thread, &item->call) && !poller_lock(thread))
+			return true;
 		thread_call(thread, &item->call);
 		return thread->in_call;
 	case ITEM_POST:
@@ -332,8 +359,7 @@ static bool thread_item(struct player_thread *thread, const struct item *item)
 	case ITEM_AWAIT:
 		return signal_await(thread, item);
 	case ITEM_WATCH:
-		watch_begin(player, item);
-		return false;
+		return watch_begin(thread, item);
 	case ITEM_STEP_MARK:
 		player->records[player->step].mark_ps = engine_now_ps(player->spec.engine);
 		return false;

@@ -21,10 +21,11 @@ struct player_thread {
 	size_t at;                         /* index of the next item */
 	bool running;                      /* thread_run is running */
 	bool in_call;                      /* a call has not returned */
+	bool holds_lock;                   /* the poller's */
 	int64_t since_ps;                  /* spent_ps is complete up to this time */
 	int64_t spent_ps[TIME_KIND_COUNT]; /* time spent in this step, by kind */
 	uint32_t awaited_count;
-	struct player_thread *next_waiting; /* next thread that waits for the same signal */
+	struct player_thread *next_waiting; /* next that waits for the same signal or the lock */
 	struct player_track track;
 };
 
@@ -51,6 +52,10 @@ struct poller {
 	size_t count, room;
 	size_t at;   /* the watch that is queried now */
 	bool active; /* the poller queries or sleeps; otherwise it waits for a watch */
+	bool locked; /* a thread or the poller holds the lock */
+	bool waits;  /* the poller waits for the lock */
+	struct player_thread *waiting;  /* threads that wait for the lock, in order */
+	struct player_thread *querying; /* thread that makes the queries; NULL: the poller */
 	struct cpu *core;
 	struct cuda_call query;
 	int64_t since_ps; /* begin of the query */
@@ -77,7 +82,14 @@ struct player {
 };
 
 void poller_init(struct player *player);
-void poller_watch(struct player *player, const struct item *watch);
+/* Takes the lock before the record of an event that the thread watches next. Returns false if
+ * another holds it: the thread waits, and player_locked continues it. */
+bool poller_lock(struct player_thread *thread);
+void player_locked(void *ctx, uint64_t arg);
+/* Gives the watch of the thread's current item to the poller. Returns true if the thread then
+ * queries events; player_queried continues it. */
+bool poller_watch(struct player_thread *thread, const struct item *watch);
+void player_queried(struct player_thread *thread);
 
 /* Call this when a watched event is complete. It posts the signal if the step in which the watch
  * began still lasts. */

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The event-polling thread. It queries all pending events one after the other (a round), then
  * sleeps, as TensorFlow 1's EventMgr (PollLoop in gpu_event_mgr.cc). An event that is added during
- * a round is queried at the round's end. One that is added during a sleep is queried after it. */
+ * a round is queried at the round's end. One that is added during a sleep is queried after it.
+ *
+ * With a lock, as in TensorFlow, the poller holds it for a whole round, so a thread that records an
+ * event waits for the round's end. The thread adds its event under the lock. Behind a copy it
+ * also queries the oldest events, up to the first that is not complete (EventMgr::ThenExecute).
+ * Threads get the lock before the poller. One that has slept for the lock must wake up. */
 #include <string.h>
 
 #include "sim/base/vec.h"
@@ -10,9 +15,40 @@
 /* Marshalled arguments of a query: only the event's handle. */
 #define QUERY_ARGUMENTS_B 8.0F
 
+static void poller_begin(void *ctx, uint64_t arg);
 static void poller_sweep(void *ctx, uint64_t arg);
 
 static void poller_query(struct player *player);
+
+static void lock_release(struct player *player)
+{
+	struct poller *poller = &player->poller;
+	struct player_thread *thread = poller->waiting;
+
+	poller->querying = NULL;
+	poller->locked = false;
+	if (thread) {
+		poller->waiting = thread->next_waiting;
+		poller->locked = thread->holds_lock = true;
+		cpu_serve(thread->core, guest_params(player->spec.guest)->thread_wake_s, "wake-up",
+			  player_locked, thread, 0);
+	} else if (poller->waits) {
+		poller->waits = false;
+		poller->locked = true;
+		cpu_serve(poller->core, guest_params(player->spec.guest)->thread_wake_s, "wake-up",
+			  poller_sweep, player, 0);
+	}
+}
+
+/* Ends the queries of a thread. */
+static void thread_queried(struct player *player)
+{
+	struct player_thread *thread = player->poller.querying;
+
+	thread->holds_lock = false;
+	lock_release(player);
+	player_queried(thread);
+}
 
 static void poller_answer(void *ctx, uint64_t arg, enum call_result result)
 {
@@ -20,8 +56,9 @@ static void poller_answer(void *ctx, uint64_t arg, enum call_result result)
 	struct poller *poller = &player->poller;
 	struct watch watch = poller->watches[poller->at];
 
-	player_span(player, &poller->track, SPAN_CALL, call_kind_name(CALL_EVENT_QUERY),
-		    poller->since_ps);
+	if (!poller->querying)
+		player_span(player, &poller->track, SPAN_CALL, call_kind_name(CALL_EVENT_QUERY),
+			    poller->since_ps);
 	if (result == CALL_OK) {
 		poller->count--;
 		memmove(&poller->watches[poller->at], &poller->watches[poller->at + 1],
@@ -30,39 +67,83 @@ static void poller_answer(void *ctx, uint64_t arg, enum call_result result)
 	} else {
 		poller->at++;
 	}
-	poller_query(player);
+	if (poller->querying && (result != CALL_OK || poller->count == 0))
+		thread_queried(player);
+	else
+		poller_query(player);
 }
 
-/* Queries the next event of the round, or sleeps at its end. */
+/* Ends a round: the poller sleeps, or waits for a watch if none is left. */
+static void round_end(struct player *player)
+{
+	struct poller *poller = &player->poller;
+
+	poller->active = !player->stopped && poller->count > 0;
+	if (poller->active)
+		engine_do_after(player->spec.engine,
+				ps_from_s(player->spec.program->poller.sleep_s), poller_begin,
+				player, 0);
+	if (poller->locked)
+		lock_release(player);
+}
+
 static void poller_query(struct player *player)
 {
 	struct poller *poller = &player->poller;
 	struct cuda_port *port = player->spec.port;
 	unsigned thread = (unsigned)player->spec.program->thread_count;
+	struct cpu *core = poller->core;
 
-	if (player->stopped || poller->count == 0) {
-		poller->active = false;
+	if (player->stopped || poller->at == poller->count) {
+		round_end(player);
 		return;
 	}
-	if (poller->at == poller->count) {
-		engine_do_after(player->spec.engine,
-				ps_from_s(player->spec.program->poller.sleep_s), poller_sweep,
-				player, 0);
-		return;
+	if (poller->querying) {
+		thread = poller->querying->index;
+		core = poller->querying->core;
 	}
 	poller->query.device = poller->watches[poller->at].device;
 	poller->query.event = poller->watches[poller->at].event;
 	poller->since_ps = engine_now_ps(player->spec.engine);
 	player->records[player->step].polls_count++;
-	port->call(port, thread, poller->core, &poller->query, poller_answer, player, 0);
+	port->call(port, thread, core, &poller->query, poller_answer, player, 0);
 }
 
+/* Begins a round with the lock, if there is one. */
 static void poller_sweep(void *ctx, uint64_t arg)
 {
 	struct player *player = ctx;
 
 	player->poller.at = 0;
 	poller_query(player);
+}
+
+static void poller_begin(void *ctx, uint64_t arg)
+{
+	struct player *player = ctx;
+	struct poller *poller = &player->poller;
+
+	poller->waits = poller->locked;
+	if (poller->waits)
+		return;
+	poller->locked = player->spec.program->poller.lock;
+	poller_sweep(player, 0);
+}
+
+bool poller_lock(struct player_thread *thread)
+{
+	struct poller *poller = &thread->player->poller;
+	struct player_thread **link = &poller->waiting;
+
+	if (!poller->locked) {
+		poller->locked = thread->holds_lock = true;
+		return true;
+	}
+	while (*link)
+		link = &(*link)->next_waiting;
+	thread->next_waiting = NULL;
+	*link = thread;
+	return false;
 }
 
 void poller_init(struct player *player)
@@ -75,8 +156,9 @@ void poller_init(struct player *player)
 	poller->track.name = "poller";
 }
 
-void poller_watch(struct player *player, const struct item *watch)
+bool poller_watch(struct player_thread *thread, const struct item *watch)
 {
+	struct player *player = thread->player;
 	struct poller *poller = &player->poller;
 
 	poller->watches = vec_grow(player->spec.arena, poller->watches, poller->count,
@@ -87,8 +169,17 @@ void poller_watch(struct player *player, const struct item *watch)
 		.signal = watch->signal,
 		.step = player->step,
 	};
-	if (poller->active)
-		return;
+	if (!poller->active)
+		engine_after(player->spec.engine, 0, poller_begin, player, 0);
 	poller->active = true;
-	engine_after(player->spec.engine, 0, poller_sweep, player, 0);
+	if (!thread->holds_lock)
+		return false;
+	if (watch->count == 0) {
+		thread->holds_lock = false;
+		lock_release(player);
+		return false;
+	}
+	poller->querying = thread;
+	poller_sweep(player, 0);
+	return true;
 }

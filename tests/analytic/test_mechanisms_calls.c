@@ -107,20 +107,27 @@ static void polls_compete_for_the_connection(void)
 	CHECK(lazy.step_s > told.step_s);
 }
 
-/* On a local GPU the executor takes 1.5 us for a record and is ahead of the GPU anyway. A query
- * takes 1 us of another core. */
+/* On a local GPU the executor takes 1.5 us for a record. A query takes 1 us of another core. The
+ * GPU waits for the executor only at the start of a step, where 323 of 1157 operations and 140 of
+ * 500 events are. There a record waits for the lock until the poller's round ends and the executor
+ * wakes up, 5 us at 1.9 GHz. A round queries at most the events before it. */
 static void polls_of_a_local_gpu_cost_little(void)
 {
+	static const char few[] = "stack.events_per_step=500";
 	double without = STEP_S(beside_gpu, BATCH_32);
+	double grown_s = STEP_S(beside_gpu, BATCH_32, few) - without;
 
-	CHECK_NEAR(STEP_S(beside_gpu, BATCH_32, "stack.events_per_step=500"), without, 1e-3);
-	CHECK_NEAR(STEP_S(beside_gpu, BATCH_32, "stack.events_per_step=2000"), without, 1e-3);
+	CHECK(grown_s > 140 * 5e-6 && grown_s < 140 * (5e-6 + 140 / 2 * 1e-6));
+	CHECK(STEP_S(beside_gpu, BATCH_32, "stack.events_per_step=2000") < 1.02 * without);
+	CHECK_NEAR(STEP_S(beside_gpu, BATCH_32, few, "stack.poller=false"), without, 1e-3);
 	CHECK(COUNTS(beside_gpu, BATCH_32, "stack.events_per_step=500").polls >
 	      2 * COUNTS(same_esxi, BATCH_32, "stack.events_per_step=500").polls);
 }
 
 /* With 2000 events a step has 3927 calls, so that calls are the bottleneck of batch 32, too. It has
- * as many queries, each of which costs at most the slot that it takes. */
+ * as many queries, each of which costs at most the slot that it takes. For each event the lock
+ * passes to the poller and back. A thread that gets it wakes up in 5 us and its core in up to 10.
+ */
 static void step_time_grows_with_the_number_of_events(void)
 {
 	static const char events[] = "stack.events_per_step=2000";
@@ -129,7 +136,7 @@ static void step_time_grows_with_the_number_of_events(void)
 
 	CHECK_NEAR(told.step_s, told.calls * SLOT_S, 0.05);
 	CHECK(eager.polls > 2000);
-	CHECK(eager.step_s - told.step_s < eager.polls * SLOT_S);
+	CHECK(eager.step_s - told.step_s < eager.polls * SLOT_S + 2000 * 2 * 15e-6);
 	CHECK(eager.step_s - told.step_s > 0.5 * 2000 * SLOT_S);
 }
 
@@ -140,6 +147,26 @@ static void sleeping_poller_delays_the_end_of_a_step(void)
 	double lazy = STEP_S(beside_gpu, BATCH_16, "stack.poll_sleep=10 ms");
 
 	CHECK(lazy > eager && lazy < eager + 0.0101);
+}
+
+/* A program without a variable on the CPU behind its updates waits for the GPU itself, so a poll
+ * does not delay its steps. Then fewer polls make them shorter: the executor waits less often for
+ * the lock and for the driver, which also works for queries. On a local GPU this is at most 2 % of
+ * a step. A forwarded query takes a slot, so it is more over a wire. */
+static void fewer_polls_shorten_steps_that_synchronise(void)
+{
+	static const char events[] = "stack.events_per_step=500",
+			  finish[] = "stack.sync_on_finish=true", lazy[] = "stack.poll_sleep=10 ms";
+	static const char *const batches[] = {BATCH_16, BATCH_32};
+
+	for (size_t i = 0; i < 2; i++) {
+		double local = STEP_S(beside_gpu, batches[i], events, finish) /
+			       STEP_S(beside_gpu, batches[i], events, finish, lazy);
+		double remote = STEP_S(same_esxi, batches[i], events, finish) /
+				STEP_S(same_esxi, batches[i], events, finish, lazy);
+		CHECK(local > 1.001 && local < 1.02);
+		CHECK(remote > local + 0.02);
+	}
 }
 
 /* ResNet-50 of PyTorch on an H100 over 10 Gb/s, batch 1, where kernels take less time than calls.
@@ -187,6 +214,7 @@ static const struct test tests[] = {
 	TEST(polls_of_a_local_gpu_cost_little),
 	TEST(step_time_grows_with_the_number_of_events),
 	TEST(sleeping_poller_delays_the_end_of_a_step),
+	TEST(fewer_polls_shorten_steps_that_synchronise),
 	TEST(remote_pytorch_takes_as_long_as_the_calls_that_wait),
 };
 

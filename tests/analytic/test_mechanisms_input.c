@@ -95,7 +95,8 @@ static void stop_and_go_slows_a_copy_that_is_the_bottleneck(void)
  * thread does nothing else. With pipelining and a thread that receives ahead this hides behind 223
  * us of wire. If one thread receives and copies, it reads nothing while the first chunk waits for
  * the stream. The wire then stops when the socket is full. In stop-and-go each chunk waits for it.
- */
+ * TensorFlow's poller is off here. Its lock keeps the executor's calls behind the copy: the input
+ * thread holds it until its query, which waits for the copy's chunks, is answered. */
 static void pageable_memory_slows_stop_and_go_only(void)
 {
 	static const char staging[] = "runtime.pinned_staging=false";
@@ -105,7 +106,7 @@ static void pageable_memory_slows_stop_and_go_only(void)
 	CHECK_NEAR(STEP_S(forwarded, ALEXNET, PAGEABLE), pipelined, 1e-3);
 	CHECK_NEAR(STEP_S(forwarded, ALEXNET, staging, "runtime.receive_thread=true"), pipelined,
 		   0.01);
-	CHECK(STEP_S(forwarded, ALEXNET, staging) > pipelined + 0.02);
+	CHECK(STEP_S(forwarded, ALEXNET, staging, "stack.poller=false") > pipelined + 0.02);
 	CHECK(STEP_S(forwarded, ALEXNET, staging, "runtime.pipelined=false") >
 	      stopping + 1208 * 50e-6);
 }

@@ -41,6 +41,7 @@ int main(int argc, char **argv)
 	if (repeats == 0)
 		return 2;
 	num_init();
+	arena_keep_freed();
 	struct arena *arena = arena_new();
 	double before_s = clock_s();
 	const struct scenario *scenario = read_case(arena, argv + 2, (size_t)argc - 2);

@@ -255,8 +255,10 @@ static void pageable_asynchronous_copies_block_their_caller(void)
 	world_release(&w);
 }
 
-/* Two threads run on their own cores. Each pays for its own launches, and the kernels of the two
- * streams share the GPU. */
+/* Two threads run on their own cores. The driver works for one call of a context at a time, so the
+ * second launch returns at 10, and the first thread synchronises behind it. The kernels of the two
+ * streams share the GPU: one begins at 9, the other at 14, when the first has done 5. Its other 5
+ * take 10, until 24. The second kernel then has 5 left. */
 static void two_threads_share_the_gpu_through_two_streams(void)
 {
 	static const struct cuda_call calls[2][2] = {
@@ -274,9 +276,9 @@ static void two_threads_share_the_gpu_through_two_streams(void)
 	}
 	world_run(&w);
 	CHECK_US(w.log_ps[0], 5);
-	CHECK_US(w.log_ps[10], 5);
-	CHECK_US(w.log_ps[1], 9 + 20 + 1.5);
-	CHECK_US(w.log_ps[11], 9 + 20 + 1.5);
+	CHECK_US(w.log_ps[10], 10);
+	CHECK_US(w.log_ps[1], 24 + 1.5);
+	CHECK_US(w.log_ps[11], 29 + 1.5);
 	world_release(&w);
 }
 

@@ -326,6 +326,45 @@ static void sweep_queries_every_pending_event(void)
 	world_release(&w);
 }
 
+/* With the lock, two kernels of 50 and of 300 follow each other, with one event behind each. The
+ * first is watched at 7. The poller takes the lock, but the second launch has the driver until 12,
+ * so its query takes until 15. The thread waits for that round from 12 on, wakes up in 1 and
+ * records from 16 to 18. It still has the lock and queries event 0 until 21 (count = 1). The event
+ * is pending, so it stops. The poller begins rounds of two queries at 25 + 16 n and reads event 0
+ * at 28 + 16 n. Kernel 0 ends at 59, seen at 60 in the third round, which ends at 63. Then one
+ * event is left, read at 76 + 13 n. Kernel 1 ends at 360, seen at 76 + 13 x 22 = 362. */
+static void record_waits_for_the_round_of_the_poller(void)
+{
+	static const struct item items[] = {
+		LAUNCH(50),
+		RECORD(0),
+		WATCH(0, 0),
+		LAUNCH(300),
+		RECORD(1),
+		{.kind = ITEM_WATCH, .signal = 1, .call = {.event = 1}, .count = 1},
+		{.kind = ITEM_STEP_MARK},
+		AWAIT(1, 1),
+	};
+	static const struct call_thread thread = {"main", items, COUNT(items)};
+	static const struct program program = {.threads = &thread,
+					       .thread_count = 1,
+					       .stream_count = 1,
+					       .event_count = 2,
+					       .signal_count = 2,
+					       .poller = {true, 10 * US, true}};
+	const struct step_record *record;
+
+	setup();
+	w.guest_params.thread_wake_s = 1 * US;
+	world_build(&w);
+	stop_after = 0;
+	record = player_step_at(play_locally(&program, 1), 0);
+	CHECK_US(record->mark_ps, 21);
+	CHECK_US(record->end_ps, 362);
+	CHECK(record->polls_count == 1 + 1 + 2 * 3 + 23);
+	world_release(&w);
+}
+
 /* Each step watches a kernel of 130 and a copy of 100 with one signal and continues at the first
  * post, the copy's, at 113. The kernel of the first step ends at 139, in the second step, and must
  * not end that step. It ends with its own copy, at 226. */
@@ -490,6 +529,7 @@ static const struct test tests[] = {
 	TEST(gpu_time_is_counted_for_each_step),
 	TEST(number_of_polls_follows_from_time_and_round_trip),
 	TEST(watch_without_a_poller_makes_no_call),
+	TEST(record_waits_for_the_round_of_the_poller),
 	TEST(sweep_queries_every_pending_event),
 	TEST(late_watch_does_not_end_the_next_step),
 	TEST(threads_have_spans_in_the_trace),

@@ -206,7 +206,8 @@ static void answers_are_held_until_fetched_bytes_arrive(void)
 
 /* The same with an event: its record follows the copy, so "ready" is held. An event recorded on
  * another stream is not held. The record's 2 on the server's core delay the waking thread until
- * 26.85. */
+ * 26.85. Thread 2 asks 4 later than thread 1, so the driver, which works for one call at a time, is
+ * free. */
 static void ready_events_are_held_until_fetched_bytes_arrive(void)
 {
 	struct remote_world w;
@@ -219,7 +220,7 @@ static void ready_events_are_held_until_fetched_bytes_arrive(void)
 	struct cuda_call *other = script_add(&w.scripts[2], 0, CALL_EVENT_RECORD);
 	other->event = 2;
 	other->stream = 1;
-	script_add(&w.scripts[2], 20, CALL_EVENT_QUERY)->event = 2;
+	script_add(&w.scripts[2], 24, CALL_EVENT_QUERY)->event = 2;
 	remote_world_run(&w);
 	CHECK(w.scripts[1].calls[0].result == CALL_OK);
 	CHECK_US(w.scripts[1].calls[0].complete_ps, 26.85 + 52 + 0.5);
