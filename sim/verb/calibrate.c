@@ -234,7 +234,8 @@ static void try_stand_in(struct calibrating_machine *m)
 	const char *words = arena_printf(
 		arena,
 		"Forwarding to a stand-in, whose kernels are waits of the CPU, %s. This tests the "
-		"machine's sockets, threads and memory, and the simulator. It says nothing about a "
+		"machine's sockets, threads and memory, and the simulator. It gives no information "
+		"on a "
 		"GPU, its driver or its links, so the profile has no numbers of it.",
 		errors);
 	report_add(m->report, BLOCK_TEXT, "%s", words);

@@ -90,7 +90,7 @@ all=$out out=$scratch/no-gpu
 farwire calibrate --budget 1 -o "$out"
 ended 'the run with a stand-in'
 shows '^Forwarding to a stand-in, .* is predicted with a median error of 0\.[0-9] % and a largest one of [0-4]\.[0-9] %'
-grep -q 'It says nothing about a GPU' "$scratch/no-gpu/report.html" || complain 'the page lacks the stand-in'
+grep -q 'It gives no information on a GPU' "$scratch/no-gpu/report.html" || complain 'the page lacks the stand-in'
 grep -q 'path = "driver' "$scratch/no-gpu/profile.cfg" && complain 'the profile has numbers of the stand-in'
 out=$all
 verdict 'calibrate.tries_a_stand_in_without_a_gpu'
