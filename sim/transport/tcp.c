@@ -10,6 +10,8 @@
 
 /* Bytes of headers: IPv4 20, TCP 20, TCP timestamps 12. */
 #define HEADER_B 52.0
+/* Memory of a received packet: 2048 and the struct sk_buff (Linux sock.h: TCP_SKB_MIN_TRUESIZE). */
+#define PACKET_MEMORY_B 2304.0
 /* Linux's loopback device, also used for routes without packets. */
 #define LOOPBACK_MTU_B 65536.0
 
@@ -18,9 +20,10 @@ static const struct param_row tcp_rows[] = {
 		    "initial congestion window in segments", "RFC 6928; Linux TCP_INIT_CWND"),
 	PARAM_NUMBER(struct tcp_params, send_buffer_B, QUANTITY_BYTES, 1024, 1e12, "4 MiB",
 		     "send buffer of each stream", "Linux net.ipv4.tcp_wmem, maximum 4194304"),
-	PARAM_NUMBER(struct tcp_params, receive_buffer_B, QUANTITY_BYTES, 1024, 1e12, "6 MiB",
+	PARAM_NUMBER(struct tcp_params, receive_buffer_B, QUANTITY_BYTES, 1024, 1e12, "3 MiB",
 		     "maximum receive window of each stream",
-		     "Linux net.ipv4.tcp_rmem, maximum 6291456"),
+		     "Linux net.ipv4.tcp_rmem, maximum 6291456, of which tcp_adv_win_scale = 1 "
+		     "keeps half for the bookkeeping of packets"),
 	PARAM_WHOLE(struct tcp_params, streams_count, 1, 4096, "1",
 		    "number of parallel TCP streams of a connection",
 		    "assumption: one socket per connection"),
@@ -293,6 +296,13 @@ static void window_opened(void *ctx, uint64_t arg)
 	tcp_pump(ctx);
 }
 
+/* Returns by how much an unread write closes the receive window. Half of the socket's free memory
+ * is window (tcp_adv_win_scale = 1). Each packet takes at least PACKET_MEMORY_B of it. */
+static double closes_B(const struct tcp_write *write)
+{
+	return fmax(write->size_B, write->packets * PACKET_MEMORY_B) / 2;
+}
+
 static void receive(void *ctx, uint64_t arg)
 {
 	struct tcp_write *write = ctx;
@@ -302,7 +312,7 @@ static void receive(void *ctx, uint64_t arg)
 	double work_s = write->receive_s;
 	if (arg) { /* the reader finds the bytes in the socket, without an interrupt */
 		bool closed = direction->queue.head && !direction->draining;
-		direction->unread_B -= write->size_B;
+		direction->closed_B -= closes_B(write);
 		direction->receiving_count++;
 		if (closed)
 			engine_after(tcp_engine(direction),
@@ -325,7 +335,7 @@ void tcp_pass_on(struct tcp_write *write)
 		tcp_nagle_arrived(direction, write->size_B);
 	if (!connection_arrived(&direction->connection->connection, 1 - direction->index,
 				&write->arrival, receive, write))
-		direction->unread_B += write->size_B;
+		direction->closed_B += closes_B(write);
 }
 
 /* ---- failure ---- */

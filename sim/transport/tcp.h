@@ -95,7 +95,7 @@ struct tcp_direction {
 	struct flow_id flow;
 	struct kept_flows plain_flows; /* flows for whole writes, not limited by windows or cores */
 	size_t receiving_count;        /* writes that have arrived but are not delivered yet */
-	double unread_B;               /* bytes that wait in the socket for their reader */
+	double closed_B;               /* receive window that unread packets close */
 
 	/* ---- windows, for each stream ---- */
 	double cwnd_B, ssthresh_B, window_max_B;

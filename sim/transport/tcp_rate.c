@@ -99,7 +99,7 @@ static void idle_restart(struct tcp_direction *direction)
 static bool has_ample_room(const struct tcp_direction *direction, const struct tcp_write *write)
 {
 	double window_B = tcp_window_B(direction);
-	return !direction->limited && direction->unread_B <= 0 &&
+	return !direction->limited && direction->closed_B <= 0 &&
 	       direction->acks.count < direction->acks.room &&
 	       direction->inflight_B + write->size_B < window_B * IN_USE_RATIO &&
 	       tcp_now_ps(direction) - direction->last_sent_ps <= direction->connection->rto_ps;
@@ -119,8 +119,7 @@ bool tcp_window_admits(struct tcp_direction *direction, struct tcp_write *write)
 		return true;
 	}
 	double after_B = direction->inflight_B + write->size_B;
-	/* Unread bytes close the receive window. */
-	if (direction->unread_B > 0 && after_B + direction->unread_B > direction->window_max_B)
+	if (direction->closed_B > 0 && after_B + direction->closed_B > direction->window_max_B)
 		return false;
 	if (direction->acks.count > 0 && after_B > window_B) {
 		direction->limited = true;
