@@ -2,6 +2,7 @@
 /* Axes: positions of values, choice of ticks, and drawing. */
 #include <math.h>
 
+#include "plots/shapes.h"
 #include "plots/style.h"
 #include "sim/base/arena.h"
 
@@ -92,6 +93,18 @@ void axis_cover(struct axis *axis, double low, double high)
 	axis->high = high + 0.06 * span;
 }
 
+void axis_along(struct axis *axis, struct area area)
+{
+	axis->from = area.x;
+	axis->to = area.x + area.width;
+}
+
+void axis_up(struct axis *axis, struct area area)
+{
+	axis->from = area.y + area.height;
+	axis->to = area.y;
+}
+
 /* Formats with as many decimals as distinguish neighbouring ticks. */
 static const char *tick_text(struct arena *arena, const struct axis *axis, const double *ticks,
 			     size_t count, size_t index)
@@ -108,14 +121,14 @@ static const char *tick_text(struct arena *arena, const struct axis *axis, const
 	return arena_printf(arena, "%s%.*f", value < 0 ? "−" : "", decimals, fabs(value));
 }
 
-void draw_axis_x(struct drawing *drawing, struct arena *arena, const struct axis *axis,
-		 struct area area, const char *label, bool grid)
+void draw_axis_x(struct drawing *drawing, const struct axis *axis, struct area area,
+		 const char *label, bool grid)
 {
 	double ticks[TICKS_MAX];
 	const char *texts[TICKS_MAX];
 	size_t count = axis_ticks(axis, (size_t)(area.width / 55) + 2, ticks);
 	for (size_t i = 0; i < count; i++)
-		texts[i] = tick_text(arena, axis, ticks, count, i);
+		texts[i] = tick_text(drawing->arena, axis, ticks, count, i);
 	draw_axis_x_at(drawing, axis, area, label, grid, ticks, texts, count);
 }
 
@@ -135,12 +148,11 @@ void draw_axis_x_at(struct drawing *drawing, const struct axis *axis, struct are
 		if (x - half < free_from + 4)
 			continue;
 		free_from = x + half;
-		draw_text(drawing, x, bottom + 13, FONT_TEXT, ANCHOR_MIDDLE, ink, false, "%s",
-			  text);
+		draw_text(drawing, x, bottom + 13, FONT_TEXT, ANCHOR_MIDDLE, ink, false, text);
 	}
 	draw_line(drawing, area.x, bottom, area.x + area.width, bottom, ink, 0.8, DASH_SOLID);
 	draw_text(drawing, area.x + area.width / 2, bottom + 27, FONT_TEXT, ANCHOR_MIDDLE, ink,
-		  false, "%s", label);
+		  false, label);
 }
 
 static const char *size_text(struct arena *arena, int power)
@@ -149,8 +161,8 @@ static const char *size_text(struct arena *arena, int power)
 	return arena_printf(arena, "%d %s", 1 << power % 10, units[power / 10]);
 }
 
-void draw_axis_x_sizes(struct drawing *drawing, struct arena *arena, const struct axis *axis,
-		       struct area area, const char *label)
+void draw_axis_x_sizes(struct drawing *drawing, const struct axis *axis, struct area area,
+		       const char *label)
 {
 	double ticks[64];
 	const char *texts[64];
@@ -162,26 +174,25 @@ void draw_axis_x_sizes(struct drawing *drawing, struct arena *arena, const struc
 		if (power % stride)
 			continue;
 		ticks[count] = ldexp(1, power);
-		texts[count++] = size_text(arena, power);
+		texts[count++] = size_text(drawing->arena, power);
 	}
 	draw_axis_x_at(drawing, axis, area, label, true, ticks, texts, count);
 }
 
-void draw_axis_y(struct drawing *drawing, struct arena *arena, const struct axis *axis,
-		 struct area area, const char *label, bool grid)
+void draw_axis_y(struct drawing *drawing, const struct axis *axis, struct area area,
+		 const char *label, bool grid)
 {
 	double ticks[TICKS_MAX];
 	size_t count = axis_ticks(axis, (size_t)(area.height / 38) + 2, ticks);
 	double widest = 0;
 	for (size_t i = 0; i < count; i++) {
 		double y = axis_at(axis, ticks[i]);
-		const char *text = tick_text(arena, axis, ticks, count, i);
+		const char *text = tick_text(drawing->arena, axis, ticks, count, i);
 		widest = fmax(widest, text_width(text, FONT_TEXT, false));
 		if (grid)
 			draw_line(drawing, area.x, y, area.x + area.width, y, ink_grid, 0.6,
 				  DASH_SOLID);
-		draw_text(drawing, area.x - 6, y + 3, FONT_TEXT, ANCHOR_END, ink, false, "%s",
-			  text);
+		draw_text(drawing, area.x - 6, y + 3, FONT_TEXT, ANCHOR_END, ink, false, text);
 	}
 	draw_text_up(drawing, area.x - widest - 13, area.y + area.height / 2, FONT_TEXT,
 		     ANCHOR_MIDDLE, ink, label);

@@ -73,8 +73,7 @@ void draw_polygon(struct drawing *drawing, const double *points, size_t count, s
 void draw_marker(struct drawing *drawing, enum marker marker, double x, double y, double size,
 		 struct paint fill);
 void draw_text(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
-	       struct paint fill, bool bold, const char *format, ...)
-	__attribute__((format(printf, 8, 9)));
+	       struct paint fill, bool bold, const char *text);
 /* Draws the shapes of another drawing with its corner at x, y. */
 void draw_drawing(struct drawing *drawing, double x, double y, const struct drawing *inner);
 /* Draws a text rotated by 90 degrees to the left, for y axes. */

@@ -65,10 +65,8 @@ static void place(struct layout *layout, double y)
 {
 	double left = CHART_MARGIN + 50;
 	layout->area = (struct area){left, y, CHART_WIDTH - CHART_MARGIN - 8 - left, plot_height};
-	layout->plane.x.from = left;
-	layout->plane.x.to = left + layout->area.width;
-	layout->plane.y.from = y + plot_height;
-	layout->plane.y.to = y;
+	axis_along(&layout->plane.x, layout->area);
+	axis_up(&layout->plane.y, layout->area);
 }
 
 static struct look measured_look(const struct layout *layout, size_t curve, bool test)
@@ -139,32 +137,27 @@ static void draw_choices(const struct layout *layout)
 		if (choice && to - from > choice_least)
 			draw_text(
 				layout->drawing, (from + to) / 2, layout->area.y - 4, FONT_SMALL,
-				ANCHOR_MIDDLE, ink_soft, false, "%s",
+				ANCHOR_MIDDLE, ink_soft, false,
 				text_fit(layout->arena, choice, FONT_SMALL, false, to - from - 4));
 	}
 }
 
 static double draw_key(const struct layout *layout, double y)
 {
-	static const char *const roles[] = {"measured (fit row)", "measured (test row)"};
-	struct legend_entry *entries =
-		ARENA_ARRAY(layout->arena, layout->count + 4, struct legend_entry);
-	size_t count = 0;
+	struct legend legend = legend_begin(layout->drawing, y);
 	for (size_t c = 0; c < layout->count; c++)
-		entries[count++] =
-			(struct legend_entry){LEGEND_LINE, line_look(c), layout->curves[c].label};
+		legend_add(&legend, LEGEND_LINE, line_look(c), layout->curves[c].label);
 	if (layout->interval)
-		entries[count++] = (struct legend_entry){
-			LEGEND_BAND, {.paint = faint(ink_soft, 0.25)}, "90 % interval"};
+		legend_add(&legend, LEGEND_BAND, (struct look){.paint = faint(ink_soft, 0.25)},
+			   "90 % interval");
 	for (int test = 0; test < 2; test++)
 		if (layout->measured[test])
-			entries[count++] = (struct legend_entry){
-				LEGEND_MARKER, measured_look(layout, 0, test), roles[test]};
+			legend_add(&legend, LEGEND_MARKER, measured_look(layout, 0, test),
+				   measured_roles[test]);
 	if (layout->fails)
-		entries[count++] = (struct legend_entry){
-			LEGEND_MARKER, {.paint = ink_alarm, .marker = MARKER_CROSS}, "fails"};
-	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
-			   entries, count);
+		legend_add(&legend, LEGEND_MARKER,
+			   (struct look){.paint = ink_alarm, .marker = MARKER_CROSS}, "fails");
+	return legend_end(&legend);
 }
 
 struct drawing *chart_bandwidth(struct arena *arena, struct chart_text text,
@@ -176,20 +169,16 @@ struct drawing *chart_bandwidth(struct arena *arena, struct chart_text text,
 				.lines = ARENA_ARRAY(arena, count + 1, struct series)};
 	if (!measure(&layout))
 		return chart_empty(arena, text, "there are no points to show");
-	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
-	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8;
+	double y = draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 8;
 	place(&layout, y + strip_height);
-	draw_axis_y(layout.drawing, arena, &layout.plane.y, layout.area, "bus bandwidth (GB/s)",
-		    true);
-	draw_axis_x_sizes(layout.drawing, arena, &layout.plane.x, layout.area, "message size");
+	draw_axis_y(layout.drawing, &layout.plane.y, layout.area, "bus bandwidth (GB/s)", true);
+	draw_axis_x_sizes(layout.drawing, &layout.plane.x, layout.area, "message size");
 	draw_choices(&layout);
 	for (size_t c = 0; c < count; c++)
-		draw_series_band(layout.drawing, arena, &layout.plane, &layout.lines[c],
-				 line_look(c));
+		draw_series_band(layout.drawing, &layout.plane, &layout.lines[c], line_look(c));
 	for (size_t c = 0; c < count; c++)
-		draw_series_line(layout.drawing, arena, &layout.plane, &layout.lines[c],
-				 line_look(c));
+		draw_series_line(layout.drawing, &layout.plane, &layout.lines[c], line_look(c));
 	for (size_t c = 0; c < count; c++)
 		draw_points(&layout, c);
-	return chart_end(layout.drawing, arena, text, layout.area.y + layout.area.height + 30);
+	return chart_end(layout.drawing, text, layout.area.y + layout.area.height + 30);
 }

@@ -101,34 +101,30 @@ static void draw_marks(const struct layout *layout)
 			continue;
 		free_from = at + half;
 		draw_text(layout->drawing, at, layout->area.y - 6, FONT_TEXT, ANCHOR_MIDDLE, ink,
-			  true, "%s", mark->label);
+			  true, mark->label);
 	}
 }
 
 static double draw_key(const struct layout *layout, double y)
 {
-	const struct bound_view *view = layout->view;
-	struct legend_entry entries[6];
-	size_t count = 0;
-	entries[count++] = (struct legend_entry){
-		LEGEND_LINE, {.paint = ink_alarm, .dash = DASH_LONG}, view->target_label};
-	if (view->region_count)
-		entries[count++] = (struct legend_entry){
-			LEGEND_BAND, {.paint = faint(hue(HUE_GREEN), 0.3)}, "met"};
+	struct legend legend = legend_begin(layout->drawing, y);
+	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_alarm, .dash = DASH_LONG},
+		   layout->view->target_label);
+	if (layout->view->region_count)
+		legend_add(&legend, LEGEND_BAND, (struct look){.paint = faint(hue(HUE_GREEN), 0.3)},
+			   "met");
 	if (layout->interval)
-		entries[count++] = (struct legend_entry){
-			LEGEND_BAND, {.paint = faint(hue(HUE_BLUE), 0.25)}, "90 % interval"};
-	if (view->mark_count)
-		entries[count++] = (struct legend_entry){LEGEND_MARKER,
-							 {.paint = ink, .marker = MARKER_DIAMOND},
-							 "bound with its 90 % interval"};
+		legend_add(&legend, LEGEND_BAND, (struct look){.paint = faint(hue(HUE_BLUE), 0.25)},
+			   "90 % interval");
+	if (layout->view->mark_count)
+		legend_add(&legend, LEGEND_MARKER,
+			   (struct look){.paint = ink, .marker = MARKER_DIAMOND},
+			   "bound with its 90 % interval");
 	if (layout->fails)
-		entries[count++] =
-			(struct legend_entry){LEGEND_MARKER,
-					      {.paint = hue(HUE_BLUE), .marker = MARKER_CROSS},
-					      "case fails"};
-	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
-			   entries, count);
+		legend_add(&legend, LEGEND_MARKER,
+			   (struct look){.paint = hue(HUE_BLUE), .marker = MARKER_CROSS},
+			   "case fails");
+	return legend_end(&legend);
 }
 
 struct drawing *chart_bound(struct arena *arena, struct chart_text text,
@@ -139,23 +135,21 @@ struct drawing *chart_bound(struct arena *arena, struct chart_text text,
 				.series = {view->curve.x, view->curve.y, view->curve.count}};
 	if (!measure(&layout))
 		return chart_empty(arena, text, "there are no points to show");
-	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
-	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 6 + marks_height;
+	double y = draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 6 +
+		   marks_height;
 	double left = CHART_MARGIN + 50;
 	layout.area = (struct area){left, y, CHART_WIDTH - CHART_MARGIN - 10 - left, plot_height};
-	layout.plane.x.from = left;
-	layout.plane.x.to = left + layout.area.width;
-	layout.plane.y.from = y + plot_height;
-	layout.plane.y.to = y;
+	axis_along(&layout.plane.x, layout.area);
+	axis_up(&layout.plane.y, layout.area);
 	struct area whole = layout.area;
 	whole.height += layout.fails ? strip_height : 0;
 	draw_regions(&layout);
-	draw_axis_y(layout.drawing, arena, &layout.plane.y, layout.area, view->axes.y_label, true);
+	draw_axis_y(layout.drawing, &layout.plane.y, layout.area, view->axes.y_label, true);
 	draw_failures(&layout);
-	draw_axis_x(layout.drawing, arena, &layout.plane.x, whole, view->axes.x_label, false);
-	draw_series_band(layout.drawing, arena, &layout.plane, &layout.series, series_look(0));
+	draw_axis_x(layout.drawing, &layout.plane.x, whole, view->axes.x_label, false);
+	draw_series_band(layout.drawing, &layout.plane, &layout.series, series_look(0));
 	draw_target(&layout);
-	draw_series_line(layout.drawing, arena, &layout.plane, &layout.series, series_look(0));
+	draw_series_line(layout.drawing, &layout.plane, &layout.series, series_look(0));
 	draw_marks(&layout);
-	return chart_end(layout.drawing, arena, text, y + whole.height + 30);
+	return chart_end(layout.drawing, text, y + whole.height + 30);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plots/style.h"
+#include "sim/base/arena.h"
 #include "sim/result/result.h"
 
 static const double row_height = 30, bar_height = 19;
@@ -71,21 +72,18 @@ static void measure(struct layout *layout, const struct prediction *const *predi
 	layout->area.x = CHART_MARGIN + layout->label_width + 8;
 	layout->area.width = CHART_WIDTH - CHART_MARGIN - 62 - layout->area.x;
 	double high = layout->percent ? 100 : longest > 0 ? longest * 1e3 : 1;
-	layout->axis = (struct axis){
-		.high = high, .from = layout->area.x, .to = layout->area.x + layout->area.width};
+	layout->axis.high = high;
+	axis_along(&layout->axis, layout->area);
 }
 
 static double draw_key(const struct layout *layout, double y)
 {
-	struct legend_entry entries[PARTS_MAX];
-	size_t count = 0;
+	struct legend legend = legend_begin(layout->drawing, y);
 	for (size_t i = 0; i < layout->name_count; i++)
 		if (layout->present[i])
-			entries[count++] =
-				(struct legend_entry){LEGEND_AREA, part_look(layout->names[i], i),
-						      part_label(layout->names[i])};
-	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
-			   entries, count);
+			legend_add(&legend, LEGEND_AREA, part_look(layout->names[i], i),
+				   part_label(layout->names[i]));
+	return legend_end(&legend);
 }
 
 static void draw_share(const struct layout *layout, struct look look, double x, double width,
@@ -114,16 +112,16 @@ static void draw_stack(struct layout *layout, const struct prediction *predictio
 			draw_line(layout->drawing, x, y - bar_height / 2, x, y + bar_height / 2,
 				  ink_paper, 0.7, DASH_SOLID);
 	}
-	draw_text(layout->drawing, x + 6, y + 3, FONT_TEXT, ANCHOR_START, ink, true, "%s ms",
-		  number_text(layout->arena, total * 1e3, 4));
+	draw_text(layout->drawing, x + 6, y + 3, FONT_TEXT, ANCHOR_START, ink, true,
+		  arena_printf(layout->arena, "%s ms", number_text(layout->arena, total * 1e3, 4)));
 }
 
 static void draw_row(struct layout *layout, const struct prediction *prediction, double y)
 {
-	draw_row_label(layout->drawing, layout->arena, layout->area.x - 8, y, prediction->name,
+	draw_row_label(layout->drawing, layout->area.x - 8, y, prediction->name,
 		       layout->label_width);
 	if (!prediction->ok)
-		draw_failure(layout->drawing, layout->arena, layout->area.x, y, bar_height,
+		draw_failure(layout->drawing, layout->area.x, y, bar_height,
 			     layout->area.width + 50,
 			     prediction->reason ? prediction->reason : "no reason given");
 	else if (total_s(prediction) > 0)
@@ -138,15 +136,14 @@ struct drawing *chart_breakdown(struct arena *arena, struct chart_text text,
 {
 	if (count == 0)
 		return chart_empty(arena, text, "there are no cases to show");
-	struct layout layout = {.arena = arena,
-				.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH)};
+	struct layout layout = {.arena = arena};
 	measure(&layout, predictions, count);
-	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8;
+	double y = draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 8;
 	layout.area.y = y;
 	layout.area.height = row_height * (double)count;
-	draw_axis_x(layout.drawing, arena, &layout.axis, layout.area,
+	draw_axis_x(layout.drawing, &layout.axis, layout.area,
 		    layout.percent ? "share of the step time (%)" : "step time (ms)", true);
 	for (size_t i = 0; i < count; i++)
 		draw_row(&layout, predictions[i], y + row_height * ((double)i + 0.5));
-	return chart_end(layout.drawing, arena, text, y + layout.area.height + 30);
+	return chart_end(layout.drawing, text, y + layout.area.height + 30);
 }

@@ -157,7 +157,7 @@ static void draw_labels(const struct layout *layout)
 			  look.dash);
 		draw_point(layout->drawing, look, x + 11, labels[i].at, 6);
 		draw_text(layout->drawing, x + 27, labels[i].at + 3, FONT_TEXT, ANCHOR_START, ink,
-			  false, "%s",
+			  false,
 			  text_fit(layout->arena, curve->label, FONT_TEXT, false,
 				   layout->label_width));
 	}
@@ -172,19 +172,17 @@ static bool has_goal(const struct layout *layout)
 
 static double draw_key(const struct layout *layout, double y)
 {
-	struct legend_entry entries[3];
-	size_t count = 0;
+	struct legend legend = legend_begin(layout->drawing, y);
 	if (layout->interval)
-		entries[count++] = (struct legend_entry){
-			LEGEND_BAND, {.paint = faint(ink_soft, 0.25)}, "90 % interval"};
+		legend_add(&legend, LEGEND_BAND, (struct look){.paint = faint(ink_soft, 0.25)},
+			   "90 % interval");
 	if (has_goal(layout))
-		entries[count++] = (struct legend_entry){
-			LEGEND_LINE, {.paint = ink_soft, .dash = DASH_SHORT}, "95 %"};
+		legend_add(&legend, LEGEND_LINE,
+			   (struct look){.paint = ink_soft, .dash = DASH_SHORT}, "95 %");
 	if (layout->failed > 0)
-		entries[count++] = (struct legend_entry){
-			LEGEND_MARKER, {.paint = ink_soft, .marker = MARKER_CROSS}, "case fails"};
-	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
-			   entries, count);
+		legend_add(&legend, LEGEND_MARKER,
+			   (struct look){.paint = ink_soft, .marker = MARKER_CROSS}, "case fails");
+	return legend_end(&legend);
 }
 
 struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct chart_axes axes,
@@ -193,36 +191,33 @@ struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct
 	struct layout layout = {.arena = arena, .axes = axes, .curves = curves, .count = count};
 	if (!measure(&layout))
 		return chart_empty(arena, text, "there are no points to show");
-	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
-	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8;
+	double y = draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 8;
 	double left = CHART_MARGIN + 50;
 	bool named = layout.label_width > 0; /* a single curve may have no name */
 	double right = CHART_MARGIN + (named ? layout.label_width + 52 : 0);
 	layout.area = (struct area){left, y, CHART_WIDTH - right - left, plot_height};
-	layout.plane.x.from = left;
-	layout.plane.x.to = left + layout.area.width;
-	layout.plane.y.from = y + plot_height;
-	layout.plane.y.to = y;
+	axis_along(&layout.plane.x, layout.area);
+	axis_up(&layout.plane.y, layout.area);
 	double strip = layout.failed ? strip_row * (double)layout.failed + 4 : 0;
 	struct area whole = layout.area;
 	whole.height += strip;
-	draw_axis_y(layout.drawing, arena, &layout.plane.y, layout.area, axes.y_label, true);
+	draw_axis_y(layout.drawing, &layout.plane.y, layout.area, axes.y_label, true);
 	if (has_goal(&layout)) {
 		double goal = axis_at(&layout.plane.y, goal_ratio);
 		draw_line(layout.drawing, left, goal, layout.plane.x.to, goal, ink_soft, 0.9,
 			  DASH_SHORT);
 	}
 	draw_strip(&layout);
-	draw_axis_x(layout.drawing, arena, &layout.plane.x, whole, axes.x_label, false);
+	draw_axis_x(layout.drawing, &layout.plane.x, whole, axes.x_label, false);
 	for (size_t c = 0; c < count; c++) {
 		struct series series = series_of(&curves[c]);
-		draw_series_band(layout.drawing, arena, &layout.plane, &series, series_look(c));
+		draw_series_band(layout.drawing, &layout.plane, &series, series_look(c));
 	}
 	for (size_t c = 0; c < count; c++) {
 		struct series series = series_of(&curves[c]);
-		draw_series_line(layout.drawing, arena, &layout.plane, &series, series_look(c));
+		draw_series_line(layout.drawing, &layout.plane, &series, series_look(c));
 	}
 	if (named)
 		draw_labels(&layout);
-	return chart_end(layout.drawing, arena, text, y + whole.height + 30);
+	return chart_end(layout.drawing, text, y + whole.height + 30);
 }

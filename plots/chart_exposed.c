@@ -71,8 +71,7 @@ static void place(struct layout *layout, double y)
 {
 	double left = CHART_MARGIN + 56;
 	layout->area = (struct area){left, y, CHART_WIDTH - CHART_MARGIN - 8 - left, plot_height};
-	layout->y.from = y + plot_height;
-	layout->y.to = y;
+	axis_up(&layout->y, layout->area);
 	layout->slot = layout->area.width / (double)layout->count;
 	layout->bar = fmin(bar_most, 0.55 * layout->slot);
 }
@@ -98,7 +97,7 @@ static void draw_stack(const struct layout *layout, const struct prediction *pre
 	if (text_width(sum, FONT_SMALL, true) + 3 <= layout->slot)
 		draw_text(layout->drawing, x + layout->bar / 2,
 			  axis_at(&layout->y, 1e3 * sum_s) - 4, FONT_SMALL, ANCHOR_MIDDLE, ink,
-			  true, "%s", sum);
+			  true, sum);
 }
 
 static void draw_under_way(const struct layout *layout, const struct prediction *prediction,
@@ -131,7 +130,7 @@ static void draw_bars(const struct layout *layout)
 		if (middle - half < free_from)
 			continue;
 		draw_text(layout->drawing, middle, bottom + 13, FONT_TEXT, ANCHOR_MIDDLE, ink,
-			  false, "%s", gpus);
+			  false, gpus);
 		free_from = middle + half + 4;
 	}
 	draw_line(layout->drawing, layout->area.x, bottom, layout->area.x + layout->area.width,
@@ -142,21 +141,18 @@ static void draw_bars(const struct layout *layout)
 
 static double draw_key(const struct layout *layout, double y)
 {
-	struct legend_entry entries[PARTS_MAX + 2];
-	size_t count = 0;
+	struct legend legend = legend_begin(layout->drawing, y);
 	for (size_t k = 0; k < layout->part_count; k++)
 		if (layout->present[k])
-			entries[count++] =
-				(struct legend_entry){LEGEND_AREA, part_look(layout->parts[k], k),
-						      part_label(layout->parts[k])};
+			legend_add(&legend, LEGEND_AREA, part_look(layout->parts[k], k),
+				   part_label(layout->parts[k]));
 	if (layout->communication)
-		entries[count++] = (struct legend_entry){
-			LEGEND_AREA, under_way, "total time of collectives, exposed or hidden"};
+		legend_add(&legend, LEGEND_AREA, under_way,
+			   "total time of collectives, exposed or hidden");
 	if (layout->fails)
-		entries[count++] = (struct legend_entry){
-			LEGEND_MARKER, {.paint = ink_alarm, .marker = MARKER_CROSS}, "fails"};
-	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
-			   entries, count);
+		legend_add(&legend, LEGEND_MARKER,
+			   (struct look){.paint = ink_alarm, .marker = MARKER_CROSS}, "fails");
+	return legend_end(&legend);
 }
 
 struct drawing *chart_exposed(struct arena *arena, struct chart_text text,
@@ -165,9 +161,9 @@ struct drawing *chart_exposed(struct arena *arena, struct chart_text text,
 	struct layout layout = {.arena = arena, .predictions = predictions, .count = count};
 	if (!measure(&layout))
 		return chart_empty(arena, text, "there are no steps to show");
-	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
-	place(&layout, draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8);
-	draw_axis_y(layout.drawing, arena, &layout.y, layout.area, "step time (ms)", true);
+	place(&layout,
+	      draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 8);
+	draw_axis_y(layout.drawing, &layout.y, layout.area, "step time (ms)", true);
 	draw_bars(&layout);
-	return chart_end(layout.drawing, arena, text, layout.area.y + layout.area.height + 30);
+	return chart_end(layout.drawing, text, layout.area.y + layout.area.height + 30);
 }

@@ -58,12 +58,9 @@ static void place(struct layout *layout, double y)
 	double left = CHART_MARGIN + 56, width = CHART_WIDTH - CHART_MARGIN - 8 - left;
 	layout->area = (struct area){left, y, width, plot_height};
 	layout->below = (struct area){left, y + plot_height + 16, width, errors_height};
-	layout->x.from = left;
-	layout->x.to = left + width;
-	layout->y.from = y + plot_height;
-	layout->y.to = y;
-	layout->error.from = layout->below.y + errors_height;
-	layout->error.to = layout->below.y;
+	axis_along(&layout->x, layout->area);
+	axis_up(&layout->y, layout->area);
+	axis_up(&layout->error, layout->below);
 }
 
 static struct look point_look(bool held_out)
@@ -118,26 +115,23 @@ static void draw_limits(const struct layout *layout)
 
 static double draw_key(const struct layout *layout, double y)
 {
-	struct legend_entry entries[3];
-	size_t count = 0;
-	entries[count++] = (struct legend_entry){LEGEND_MARKER, point_look(false),
-						 "measured: mean of the passes' medians"};
+	struct legend legend = legend_begin(layout->drawing, y);
+	legend_add(&legend, LEGEND_MARKER, point_look(false),
+		   "measured: mean of the passes' medians");
 	if (layout->held_out)
-		entries[count++] = (struct legend_entry){LEGEND_MARKER, point_look(true),
-							 "measured, held out from the fit"};
+		legend_add(&legend, LEGEND_MARKER, point_look(true),
+			   "measured, held out from the fit");
 	if (layout->fit->line)
-		entries[count++] = (struct legend_entry){
-			LEGEND_LINE, {.paint = ink, .marker = MARKER_NONE}, "fit"};
-	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
-			   entries, count);
+		legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink}, "fit");
+	return legend_end(&legend);
 }
 
 static void draw_x(const struct layout *layout, struct area area, const char *label)
 {
 	if (layout->fit->sizes && layout->x.log)
-		draw_axis_x_sizes(layout->drawing, layout->arena, &layout->x, area, label);
+		draw_axis_x_sizes(layout->drawing, &layout->x, area, label);
 	else
-		draw_axis_x(layout->drawing, layout->arena, &layout->x, area, label, true);
+		draw_axis_x(layout->drawing, &layout->x, area, label, true);
 }
 
 struct drawing *chart_fit(struct arena *arena, struct chart_text text, const struct fit_view *fit)
@@ -145,15 +139,14 @@ struct drawing *chart_fit(struct arena *arena, struct chart_text text, const str
 	struct layout layout = {.arena = arena, .fit = fit};
 	if (!measure(&layout))
 		return chart_empty(arena, text, "there are no points to show");
-	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
-	place(&layout, draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8);
-	draw_axis_y(layout.drawing, arena, &layout.y, layout.area, "time (us)", true);
-	draw_axis_y(layout.drawing, arena, &layout.error, layout.below, "error of the fit (%)",
-		    true);
+	place(&layout,
+	      draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 8);
+	draw_axis_y(layout.drawing, &layout.y, layout.area, "time (us)", true);
+	draw_axis_y(layout.drawing, &layout.error, layout.below, "error of the fit (%)", true);
 	draw_x(&layout, layout.below, fit->x_label);
 	draw_limits(&layout);
 	if (fit->line)
 		draw_curve(&layout);
 	draw_points(&layout);
-	return chart_end(layout.drawing, arena, text, layout.below.y + layout.below.height + 34);
+	return chart_end(layout.drawing, text, layout.below.y + layout.below.height + 34);
 }

@@ -136,7 +136,7 @@ static void draw_bar(struct layout *layout, double x, double y, double height)
 		draw_line(layout->drawing, x + bar_width, at, x + bar_width + 3, at, ink, 0.8,
 			  DASH_SOLID);
 		draw_text(layout->drawing, x + bar_width + 6, at + 3, FONT_TEXT, ANCHOR_START, ink,
-			  false, "%s", text);
+			  false, text);
 	}
 	draw_text_up(layout->drawing, x + bar_width + 6 + widest + 14, y + height / 2, FONT_TEXT,
 		     ANCHOR_MIDDLE, ink, layout->axes.z_label);
@@ -232,7 +232,7 @@ static void draw_plate(struct layout *layout, const struct level *level, const s
 		draw_box(layout->drawing, plate.x - width / 2, plate.y - 5.5, width, 11, 2,
 			 faint(ink_paper, 0.92), ink, 0.5);
 		draw_text(layout->drawing, plate.x, plate.y + 2.8, FONT_SMALL, ANCHOR_MIDDLE, ink,
-			  false, "%s", level->text);
+			  false, level->text);
 		return;
 	}
 }
@@ -282,48 +282,47 @@ static void draw_map(struct layout *layout, size_t index, struct area area, bool
 	size_t nx = map->x_count, ny = map->y_count;
 	struct plane plane = {.x = {.low = between(layout->axes.x_log, x[0], x[1], -0.5),
 				    .high = between(layout->axes.x_log, x[nx - 2], x[nx - 1], 1.5),
-				    .from = area.x,
-				    .to = area.x + area.width,
 				    .log = layout->axes.x_log},
 			      .y = {.low = between(layout->axes.y_log, y[0], y[1], -0.5),
 				    .high = between(layout->axes.y_log, y[ny - 2], y[ny - 1], 1.5),
-				    .from = area.y + area.height,
-				    .to = area.y,
 				    .log = layout->axes.y_log}};
+	axis_along(&plane.x, area);
+	axis_up(&plane.y, area);
 	if (layout->count > 1)
 		draw_text(layout->drawing, area.x + area.width / 2, area.y - 6, FONT_TEXT,
-			  ANCHOR_MIDDLE, ink, true, "%s",
+			  ANCHOR_MIDDLE, ink, true,
 			  text_fit(layout->arena, map->label, FONT_TEXT, true, area.width));
 	draw_cells(layout, map, &plane, area);
 	draw_levels(layout, map, &plane, area);
-	draw_axis_x(layout->drawing, layout->arena, &plane.x, area,
-		    bottom ? layout->axes.x_label : "", false);
-	draw_axis_y(layout->drawing, layout->arena, &plane.y, area,
-		    left ? layout->axes.y_label : "", false);
+	draw_axis_x(layout->drawing, &plane.x, area, bottom ? layout->axes.x_label : "", false);
+	draw_axis_y(layout->drawing, &plane.y, area, left ? layout->axes.y_label : "", false);
 }
 
 static double draw_key(const struct layout *layout, double y)
 {
-	struct legend_entry entries[LEVELS_MAX + 1];
-	size_t count = 0;
+	struct legend legend = legend_begin(layout->drawing, y);
+	const struct level *last = NULL; /* of the entry `label` */
+	const char *label = NULL;
 	for (size_t v = 0; v < layout->level_count; v++) {
 		const struct level *level = &layout->levels[v];
 		if (!level->drawn || !layout->axes.share)
 			continue;
-		if (count > 0 && entries[count - 1].look.dash == level->dash)
-			entries[count - 1].label = arena_printf(
-				layout->arena, "%s, %s", entries[count - 1].label, level->text);
-		else
-			entries[count++] = (struct legend_entry){
-				LEGEND_LINE, {.paint = ink, .dash = level->dash}, level->text};
+		bool same = last && last->dash == level->dash;
+		if (last && !same)
+			legend_add(&legend, LEGEND_LINE,
+				   (struct look){.paint = ink, .dash = last->dash}, label);
+		label = same ? arena_printf(layout->arena, "%s, %s", label, level->text)
+			     : level->text;
+		last = level;
 	}
+	if (last)
+		legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink, .dash = last->dash},
+			   label);
 	if (layout->failed)
-		entries[count++] = (struct legend_entry){
-			LEGEND_AREA,
-			{.paint = faint(ink_alarm, 0.25), .hatch = HATCH_RISING},
-			"case fails"};
-	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
-			   entries, count);
+		legend_add(&legend, LEGEND_AREA,
+			   (struct look){.paint = faint(ink_alarm, 0.25), .hatch = HATCH_RISING},
+			   "case fails");
+	return legend_end(&legend);
 }
 
 struct drawing *chart_heat(struct arena *arena, struct chart_text text, struct heat_axes axes,
@@ -332,8 +331,7 @@ struct drawing *chart_heat(struct arena *arena, struct chart_text text, struct h
 	struct layout layout = {.arena = arena, .axes = axes, .maps = maps, .count = count};
 	if (count == 0 || !measure(&layout))
 		return chart_empty(arena, text, "the case fails at every point");
-	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
-	double top = chart_begin(layout.drawing, arena, text) + 4;
+	double top = chart_begin(arena, text, CHART_WIDTH, &layout.drawing) + 4;
 	size_t columns = count == 4 ? 2 : count < COLUMNS_MAX ? count : COLUMNS_MAX;
 	double left = CHART_MARGIN + 52, gap_x = 44, gap_y = 26 + label_height;
 	double room = CHART_WIDTH - CHART_MARGIN - bar_room - left;
@@ -350,5 +348,5 @@ struct drawing *chart_heat(struct arena *arena, struct chart_text text, struct h
 	double whole = (double)rows * (height + gap_y) - gap_y;
 	draw_bar(&layout, left + room + 14, y, fmin(whole, 390));
 	double end = draw_key(&layout, y + whole + 38);
-	return chart_end(layout.drawing, arena, text, end);
+	return chart_end(layout.drawing, text, end);
 }

@@ -69,14 +69,11 @@ static void measure(struct layout *layout, double y)
 	layout->predicted.log = true;
 	axis_cover(&layout->predicted, low, high);
 	layout->measured_left = layout->measured_right = layout->predicted;
-	layout->predicted.from = y + side;
-	layout->predicted.to = y;
-	layout->measured_left.from = layout->parity.x;
-	layout->measured_left.to = layout->parity.x + side;
-	layout->measured_right.from = layout->errors.x;
-	layout->measured_right.to = layout->errors.x + side;
-	layout->error = (struct axis){
-		.low = -1.08 * worst, .high = 1.08 * worst, .from = y + side, .to = y};
+	axis_up(&layout->predicted, layout->parity);
+	axis_along(&layout->measured_left, layout->parity);
+	axis_along(&layout->measured_right, layout->errors);
+	layout->error = (struct axis){.low = -1.08 * worst, .high = 1.08 * worst};
+	axis_up(&layout->error, layout->errors);
 }
 
 /* Draws the line predicted = factor * measured, clipped to the frame. */
@@ -251,25 +248,27 @@ static void draw_worst(const struct layout *layout)
 		draw_rectangle(layout->drawing, labels[i].left - 1.5, labels[i].top, width + 3, 9.5,
 			       faint(ink_paper, 0.85));
 		draw_text(layout->drawing, labels[i].left, labels[i].top + 7.3, FONT_SMALL,
-			  ANCHOR_START, ink, false, "%s", text);
+			  ANCHOR_START, ink, false, text);
 	}
 }
 
 static double draw_key(const struct layout *layout, double y)
 {
-	size_t fit = count_role(layout, false), test = count_role(layout, true);
-	const struct legend_entry entries[] = {
-		{LEGEND_MARKER, fit_look,
-		 arena_printf(layout->arena, "fit (%zu %s)", fit, fit == 1 ? "row" : "rows")},
-		{LEGEND_MARKER, test_look,
-		 arena_printf(layout->arena, "test (%zu %s)", test, test == 1 ? "row" : "rows")},
-		{LEGEND_LINE, {.paint = ink, .dash = DASH_SOLID}, "equal"},
-		{LEGEND_LINE, {.paint = ink_soft, .dash = DASH_SHORT}, "±5 %"},
-		{LEGEND_LINE, {.paint = ink_soft, .dash = DASH_DOT}, "±10 %"},
-		{LEGEND_WHISKER, {.paint = ink}, "90 % interval"},
-	};
-	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
-			   entries, sizeof entries / sizeof *entries);
+	struct legend legend = legend_begin(layout->drawing, y);
+	static const char *const names[] = {"fit", "test"};
+	for (int test = 0; test < 2; test++) {
+		size_t count = count_role(layout, test);
+		legend_add(&legend, LEGEND_MARKER, test ? test_look : fit_look,
+			   arena_printf(layout->arena, "%s (%zu %s)", names[test], count,
+					count == 1 ? "row" : "rows"));
+	}
+	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink}, "equal");
+	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft, .dash = DASH_SHORT},
+		   "±5 %");
+	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft, .dash = DASH_DOT},
+		   "±10 %");
+	legend_add(&legend, LEGEND_WHISKER, (struct look){.paint = ink}, "90 % interval");
+	return legend_end(&legend);
 }
 
 struct drawing *chart_parity(struct arena *arena, struct chart_text text, const char *unit,
@@ -278,18 +277,17 @@ struct drawing *chart_parity(struct arena *arena, struct chart_text text, const 
 	struct layout layout = {.arena = arena, .points = points, .count = count};
 	if (count_role(&layout, false) + count_role(&layout, true) == 0)
 		return chart_empty(arena, text, "there are no measured values to compare with");
-	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
-	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 10;
+	double y = draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 10;
 	measure(&layout, y);
 	const char *measured = arena_printf(arena, "measured (%s)", unit);
 	const char *predicted = arena_printf(arena, "predicted (%s)", unit);
-	draw_axis_y(layout.drawing, arena, &layout.predicted, layout.parity, predicted, true);
-	draw_axis_x(layout.drawing, arena, &layout.measured_left, layout.parity, measured, true);
-	draw_axis_y(layout.drawing, arena, &layout.error, layout.errors,
+	draw_axis_y(layout.drawing, &layout.predicted, layout.parity, predicted, true);
+	draw_axis_x(layout.drawing, &layout.measured_left, layout.parity, measured, true);
+	draw_axis_y(layout.drawing, &layout.error, layout.errors,
 		    "error: predicted / measured − 1 (%)", true);
-	draw_axis_x(layout.drawing, arena, &layout.measured_right, layout.errors, measured, false);
+	draw_axis_x(layout.drawing, &layout.measured_right, layout.errors, measured, false);
 	draw_guides(&layout);
 	draw_points(&layout);
 	draw_worst(&layout);
-	return chart_end(layout.drawing, arena, text, y + side + 30);
+	return chart_end(layout.drawing, text, y + side + 30);
 }

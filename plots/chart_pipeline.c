@@ -163,7 +163,7 @@ static void draw_name(const struct layout *layout, size_t kind, const char *name
 	for (size_t i = 0; kind < PASS_COUNT && i < sizeof texts / sizeof texts[0]; i++)
 		if (text_width(texts[i], FONT_SMALL - 1, false) + 1 < width) {
 			draw_text(layout->drawing, x + width / 2, y + row_height / 2 + 2.4,
-				  FONT_SMALL - 1, ANCHOR_MIDDLE, ink, false, "%s", texts[i]);
+				  FONT_SMALL - 1, ANCHOR_MIDDLE, ink, false, texts[i]);
 			return;
 		}
 }
@@ -218,14 +218,11 @@ static void draw_row(struct layout *layout, struct row *row, double y, int64_t f
 
 static double draw_key(const struct layout *layout, double y)
 {
-	struct legend_entry entries[KIND_COUNT];
-	size_t count = 0;
+	struct legend legend = legend_begin(layout->drawing, y);
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		if (layout->present[i])
-			entries[count++] =
-				(struct legend_entry){LEGEND_AREA, kinds[i].look, kinds[i].label};
-	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
-			   entries, count);
+			legend_add(&legend, LEGEND_AREA, kinds[i].look, kinds[i].label);
+	return legend_end(&legend);
 }
 
 struct drawing *chart_pipeline(struct arena *arena, struct chart_text text,
@@ -238,23 +235,21 @@ struct drawing *chart_pipeline(struct arena *arena, struct chart_text text,
 	gather(&layout, trace, &from_ps, &to_ps);
 	if (layout.row_count == 0 || to_ps <= from_ps)
 		return NULL;
-	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	for (size_t i = 0; i < layout.row_count; i++)
 		label_width =
 			fmax(label_width, text_width(layout.rows[i].label, FONT_SMALL, false));
-	double y = chart_begin(layout.drawing, arena, text) + row_gap;
+	double y = chart_begin(arena, text, CHART_WIDTH, &layout.drawing) + row_gap;
 	layout.area = (struct area){.x = CHART_MARGIN + label_width + 6, .y = y};
 	layout.area.width = CHART_WIDTH - CHART_MARGIN - layout.area.x;
 	layout.area.height = (double)layout.row_count * (row_height + row_gap);
-	layout.axis = (struct axis){.high = (double)(to_ps - from_ps) * 1e-9,
-				    .from = layout.area.x,
-				    .to = layout.area.x + layout.area.width};
-	draw_axis_x(layout.drawing, arena, &layout.axis, layout.area, "time (ms)", true);
+	layout.axis.high = (double)(to_ps - from_ps) * 1e-9;
+	axis_along(&layout.axis, layout.area);
+	draw_axis_x(layout.drawing, &layout.axis, layout.area, "time (ms)", true);
 	for (size_t i = 0; i < layout.row_count; i++) {
 		draw_text(layout.drawing, layout.area.x - 6, y + row_height / 2 + 2.6, FONT_SMALL,
-			  ANCHOR_END, ink, false, "%s", layout.rows[i].label);
+			  ANCHOR_END, ink, false, layout.rows[i].label);
 		draw_row(&layout, &layout.rows[i], y, from_ps);
 		y += row_height + row_gap;
 	}
-	return chart_end(layout.drawing, arena, text, draw_key(&layout, y + 30));
+	return chart_end(layout.drawing, text, draw_key(&layout, y + 30));
 }

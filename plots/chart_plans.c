@@ -27,30 +27,30 @@ static void cover(struct plane *plane, double gpu_memory_B, const struct plan_ma
 
 static double draw_key(struct drawing *drawing, double y, bool intervals)
 {
-	const struct legend_entry entries[] = {
-		{LEGEND_MARKER, best_look,
-		 intervals ? "best plans, with 90 % intervals" : "best plans"},
-		{LEGEND_MARKER, other_look, "other simulated plans"},
-		{LEGEND_LINE, {.paint = ink_alarm, .dash = DASH_SHORT}, "memory of a GPU"}};
-	return draw_legend(drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN, entries, 3);
+	struct legend legend = legend_begin(drawing, y);
+	legend_add(&legend, LEGEND_MARKER, best_look,
+		   intervals ? "best plans, with 90 % intervals" : "best plans");
+	legend_add(&legend, LEGEND_MARKER, other_look, "other simulated plans");
+	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_alarm, .dash = DASH_SHORT},
+		   "memory of a GPU");
+	return legend_end(&legend);
 }
 
 struct drawing *chart_plans(struct arena *arena, struct chart_text text, const char *unit,
 			    double gpu_memory_B, const struct plan_mark *plans, size_t count)
 {
-	struct drawing *drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
+	struct drawing *drawing;
 	struct plane plane = {0};
 	bool intervals = count > 0 && has_interval(plans[0].throughput);
-	double y = draw_key(drawing, chart_begin(drawing, arena, text), intervals) + 8;
+	double top = chart_begin(arena, text, CHART_WIDTH, &drawing),
+	       y = draw_key(drawing, top, intervals) + 8;
 	double left = CHART_MARGIN + 50;
 	const struct area area = {left, y, CHART_WIDTH - CHART_MARGIN - left, plot_height};
 	cover(&plane, gpu_memory_B, plans, count);
-	plane.x.from = left;
-	plane.x.to = left + area.width;
-	plane.y.from = y + plot_height;
-	plane.y.to = y;
-	draw_axis_y(drawing, arena, &plane.y, area, unit, true);
-	draw_axis_x(drawing, arena, &plane.x, area, "GPU memory (GB)", true);
+	axis_along(&plane.x, area);
+	axis_up(&plane.y, area);
+	draw_axis_y(drawing, &plane.y, area, unit, true);
+	draw_axis_x(drawing, &plane.x, area, "GPU memory (GB)", true);
 	double limit = axis_at(&plane.x, gpu_memory_B / giga);
 	draw_line(drawing, limit, y, limit, y + plot_height, ink_alarm, 1, DASH_SHORT);
 	for (size_t i = count; i-- > 0;) { /* the best ones on top */
@@ -64,5 +64,5 @@ struct drawing *chart_plans(struct arena *arena, struct chart_text text, const c
 		draw_point(drawing, plan->best ? best_look : other_look, x,
 			   axis_at(&plane.y, plan->throughput.value), 6);
 	}
-	return chart_end(drawing, arena, text, y + plot_height + 36);
+	return chart_end(drawing, text, y + plot_height + 36);
 }

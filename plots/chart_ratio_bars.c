@@ -47,7 +47,7 @@ static void draw_references(const struct layout *layout)
 	draw_line(layout->drawing, one, area->y - 4, one, bottom, ink, 1, DASH_SOLID);
 	draw_line(layout->drawing, goal, area->y - 4, goal, bottom, ink_alarm, 1.1, DASH_LONG);
 	draw_text(layout->drawing, goal - 3, area->y - 5, FONT_SMALL, ANCHOR_END, ink_alarm, false,
-		  "95 %%");
+		  "95 %");
 	draw_text(layout->drawing, one + 3, area->y - 5, FONT_SMALL, ANCHOR_START, ink, false, "1");
 }
 
@@ -62,13 +62,13 @@ static void draw_numbers(const struct layout *layout, const struct ratio_bar *ba
 		interval = arena_printf(arena, "%s – %s", number_text(arena, bar->ratio.low, 3),
 					number_text(arena, bar->ratio.high, 3));
 	draw_text(drawing, layout->predicted_at, y + 3, FONT_SMALL, ANCHOR_END, ink_soft, false,
-		  "%s", interval);
+		  interval);
 	draw_text(drawing, layout->predicted_at - 68, y + 3, FONT_TEXT, ANCHOR_END,
-		  bar->failed ? ink_alarm : ink, true, "%s",
+		  bar->failed ? ink_alarm : ink, true,
 		  bar->failed ? "fail" : number_text(arena, value, 3));
 	if (layout->measured)
 		draw_text(drawing, layout->measured_at, y + 3, FONT_TEXT, ANCHOR_END, ink, false,
-			  "%s", number_text(arena, bar->measured, 3));
+			  number_text(arena, bar->measured, 3));
 }
 
 /* Writes the reason in the free place of the measured value. */
@@ -77,7 +77,7 @@ static void draw_failed(const struct layout *layout, const struct ratio_bar *bar
 	double from = layout->area.x, to = layout->area.x + layout->area.width;
 	double mark = isfinite(bar->measured) ? axis_at(&layout->axis, bar->measured) : to;
 	double width = mark - from - 8 > 160 ? mark - from - 8 : to - from;
-	draw_failure(layout->drawing, layout->arena, from, y, bar_height, width, bar->failed);
+	draw_failure(layout->drawing, from, y, bar_height, width, bar->failed);
 }
 
 static void draw_bars(const struct layout *layout, const struct ratio_bar *bars, size_t count)
@@ -95,8 +95,7 @@ static void draw_bars(const struct layout *layout, const struct ratio_bar *bars,
 static void draw_row(const struct layout *layout, const struct ratio_bar *bar, double y)
 {
 	struct drawing *drawing = layout->drawing;
-	draw_row_label(drawing, layout->arena, layout->area.x - 8, y, bar->label,
-		       layout->label_width);
+	draw_row_label(drawing, layout->area.x - 8, y, bar->label, layout->label_width);
 	/* A marker would hide a whisker of its own width. */
 	double apart = isfinite(bar->measured) && !bar->failed ? 3.6 : 0;
 	if (bar->failed) {
@@ -117,13 +116,12 @@ static void draw_row(const struct layout *layout, const struct ratio_bar *bar, d
 
 static double draw_head(struct layout *layout, double y)
 {
-	struct legend_entry entries[] = {
-		{LEGEND_AREA, predicted_look, "predicted"},
-		{LEGEND_WHISKER, predicted_look, "90 % interval"},
-		{LEGEND_MARKER, measured_look, "measured"},
-	};
-	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
-			   entries, layout->measured ? 3 : 2);
+	struct legend legend = legend_begin(layout->drawing, y);
+	legend_add(&legend, LEGEND_AREA, predicted_look, "predicted");
+	legend_add(&legend, LEGEND_WHISKER, predicted_look, "90 % interval");
+	if (layout->measured)
+		legend_add(&legend, LEGEND_MARKER, measured_look, "measured");
+	return legend_end(&legend);
 }
 
 static void draw_column_heads(const struct layout *layout)
@@ -132,7 +130,7 @@ static void draw_column_heads(const struct layout *layout)
 	draw_text(layout->drawing, layout->predicted_at - 68, y, FONT_SMALL, ANCHOR_END, ink_soft,
 		  false, "predicted");
 	draw_text(layout->drawing, layout->predicted_at, y, FONT_SMALL, ANCHOR_END, ink_soft, false,
-		  "90 %%");
+		  "90 %");
 	if (layout->measured)
 		draw_text(layout->drawing, layout->measured_at, y, FONT_SMALL, ANCHOR_END, ink_soft,
 			  false, "measured");
@@ -151,9 +149,8 @@ static void set_columns(struct layout *layout, const struct ratio_bar *bars, siz
 	layout->predicted_at = layout->measured_at - (layout->measured ? measured_column : 0);
 	layout->area.x = CHART_MARGIN + layout->label_width + 8;
 	layout->area.width = layout->predicted_at - numbers - 12 - layout->area.x;
-	layout->axis = (struct axis){.high = largest(bars, count) * 1.03,
-				     .from = layout->area.x,
-				     .to = layout->area.x + layout->area.width};
+	layout->axis.high = largest(bars, count) * 1.03;
+	axis_along(&layout->axis, layout->area);
 }
 
 struct drawing *chart_ratio_bars(struct arena *arena, struct chart_text text,
@@ -161,18 +158,17 @@ struct drawing *chart_ratio_bars(struct arena *arena, struct chart_text text,
 {
 	if (count == 0)
 		return chart_empty(arena, text, "there are no cases to compare");
-	struct layout layout = {.arena = arena,
-				.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH)};
+	struct layout layout = {.arena = arena};
 	set_columns(&layout, bars, count);
-	double y = draw_head(&layout, chart_begin(layout.drawing, arena, text)) + 22;
+	double y = draw_head(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 22;
 	layout.area.y = y;
 	layout.area.height = row_height * (double)count;
-	draw_axis_x(layout.drawing, arena, &layout.axis, layout.area,
+	draw_axis_x(layout.drawing, &layout.axis, layout.area,
 		    "throughput relative to the baseline", true);
 	draw_bars(&layout, bars, count);
 	draw_references(&layout);
 	draw_column_heads(&layout);
 	for (size_t i = 0; i < count; i++)
 		draw_row(&layout, &bars[i], row_middle(&layout, i));
-	return chart_end(layout.drawing, arena, text, y + layout.area.height + 30);
+	return chart_end(layout.drawing, text, y + layout.area.height + 30);
 }

@@ -112,13 +112,10 @@ static void place(struct layout *layout, double y)
 	double left = CHART_MARGIN + 56, width = CHART_WIDTH - CHART_MARGIN - 8 - left;
 	layout->upper = (struct area){left, y, width, rate_height};
 	layout->lower = (struct area){left, y + rate_height + panel_gap, width, efficiency_height};
-	layout->rate.x.from = left;
-	layout->rate.x.to = left + width;
+	axis_along(&layout->rate.x, layout->upper);
 	layout->efficiency.x = layout->rate.x;
-	layout->rate.y.from = y + rate_height;
-	layout->rate.y.to = y;
-	layout->efficiency.y.from = layout->lower.y + efficiency_height;
-	layout->efficiency.y.to = layout->lower.y;
+	axis_up(&layout->rate.y, layout->upper);
+	axis_up(&layout->efficiency.y, layout->lower);
 }
 
 static void draw_ticks(const struct layout *layout)
@@ -185,27 +182,22 @@ static void draw_points(const struct layout *layout, size_t c)
 
 static double draw_key(const struct layout *layout, double y)
 {
-	struct legend_entry *entries =
-		ARENA_ARRAY(layout->arena, layout->count + 5, struct legend_entry);
-	size_t count = 0;
+	struct legend legend = legend_begin(layout->drawing, y);
 	for (size_t c = 0; c < layout->count; c++)
-		entries[count++] =
-			(struct legend_entry){LEGEND_LINE, series_look(c), layout->curves[c].label};
-	entries[count++] = (struct legend_entry){
-		LEGEND_LINE, {.paint = ink_soft, .dash = DASH_SHORT}, "ideal"};
+		legend_add(&legend, LEGEND_LINE, series_look(c), layout->curves[c].label);
+	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft, .dash = DASH_SHORT},
+		   "ideal");
 	if (layout->interval)
-		entries[count++] = (struct legend_entry){
-			LEGEND_BAND, {.paint = faint(ink_soft, 0.25)}, "90 % interval"};
-	static const char *const roles[] = {"measured (fit row)", "measured (test row)"};
+		legend_add(&legend, LEGEND_BAND, (struct look){.paint = faint(ink_soft, 0.25)},
+			   "90 % interval");
 	for (int test = 0; test < 2; test++)
 		if (layout->measured[test])
-			entries[count++] = (struct legend_entry){
-				LEGEND_MARKER, measured_look(0, test), roles[test]};
+			legend_add(&legend, LEGEND_MARKER, measured_look(0, test),
+				   measured_roles[test]);
 	if (layout->fails)
-		entries[count++] = (struct legend_entry){
-			LEGEND_MARKER, {.paint = ink_alarm, .marker = MARKER_CROSS}, "fails"};
-	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
-			   entries, count);
+		legend_add(&legend, LEGEND_MARKER,
+			   (struct look){.paint = ink_alarm, .marker = MARKER_CROSS}, "fails");
+	return legend_end(&legend);
 }
 
 struct drawing *chart_scaling(struct arena *arena, struct chart_text text,
@@ -218,26 +210,23 @@ struct drawing *chart_scaling(struct arena *arena, struct chart_text text,
 				.efficiencies = ARENA_ARRAY(arena, count + 1, struct series)};
 	if (!measure(&layout))
 		return chart_empty(arena, text, "there are no points to show");
-	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
-	place(&layout, draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8);
-	draw_axis_y(layout.drawing, arena, &layout.rate.y, layout.upper, "images/s", true);
-	draw_axis_y(layout.drawing, arena, &layout.efficiency.y, layout.lower, "scaling efficiency",
-		    true);
+	place(&layout,
+	      draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 8);
+	draw_axis_y(layout.drawing, &layout.rate.y, layout.upper, "images/s", true);
+	draw_axis_y(layout.drawing, &layout.efficiency.y, layout.lower, "scaling efficiency", true);
 	draw_ticks(&layout);
 	draw_ideal(&layout);
 	for (size_t c = 0; c < count; c++) {
-		draw_series_band(layout.drawing, arena, &layout.rate, &layout.rates[c],
-				 series_look(c));
-		draw_series_band(layout.drawing, arena, &layout.efficiency, &layout.efficiencies[c],
+		draw_series_band(layout.drawing, &layout.rate, &layout.rates[c], series_look(c));
+		draw_series_band(layout.drawing, &layout.efficiency, &layout.efficiencies[c],
 				 series_look(c));
 	}
 	for (size_t c = 0; c < count; c++) {
-		draw_series_line(layout.drawing, arena, &layout.rate, &layout.rates[c],
-				 series_look(c));
-		draw_series_line(layout.drawing, arena, &layout.efficiency, &layout.efficiencies[c],
+		draw_series_line(layout.drawing, &layout.rate, &layout.rates[c], series_look(c));
+		draw_series_line(layout.drawing, &layout.efficiency, &layout.efficiencies[c],
 				 series_look(c));
 	}
 	for (size_t c = 0; c < count; c++)
 		draw_points(&layout, c);
-	return chart_end(layout.drawing, arena, text, layout.lower.y + layout.lower.height + 30);
+	return chart_end(layout.drawing, text, layout.lower.y + layout.lower.height + 30);
 }

@@ -131,11 +131,11 @@ static void draw_names(const struct layout *layout)
 					  layout->area.x + layout->area.width, y - group_gap / 2,
 					  ink_grid, 0.8, DASH_SOLID);
 			draw_text(layout->drawing, CHART_MARGIN, middle, FONT_SMALL, ANCHOR_START,
-				  ink, true, "%s", group);
+				  ink, true, group);
 		}
 		const char *name = trace_track_name(layout->trace, layout->tracks[i].index);
 		draw_text(layout->drawing, layout->area.x - 6, middle, FONT_SMALL, ANCHOR_END, ink,
-			  false, "%s",
+			  false,
 			  text_fit(layout->arena, name, FONT_SMALL, false, layout->name_width));
 		draw_rectangle(layout->drawing, layout->area.x, y, layout->area.width, track_height,
 			       ink_panel);
@@ -180,7 +180,7 @@ static void draw_span(const struct layout *layout, const struct track *track,
 		draw_rectangle(layout->drawing, x + (width - needed) / 2 - 2, track->y + 2,
 			       needed + 4, track_height - 4, look.paint);
 	draw_text(layout->drawing, x + width / 2, track->y + track_height / 2 + 2.4, FONT_SMALL - 1,
-		  ANCHOR_MIDDLE, dark ? ink_paper : ink, false, "%s", name);
+		  ANCHOR_MIDDLE, dark ? ink_paper : ink, false, name);
 }
 
 static void draw_wide(const struct layout *layout, const struct track *track)
@@ -284,27 +284,24 @@ static void draw_narrow(const struct layout *layout, const struct track *track)
 
 static double draw_key(const struct layout *layout, double y)
 {
-	struct legend_entry entries[SPAN_KIND_COUNT];
-	size_t count = 0;
+	struct legend legend = legend_begin(layout->drawing, y);
 	for (int kind = 0; kind < SPAN_KIND_COUNT; kind++)
 		if (layout->kinds[kind])
-			entries[count++] = (struct legend_entry){
-				LEGEND_AREA, kind_look(kind), span_kind_name((enum span_kind)kind)};
-	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
-			   entries, count);
+			legend_add(&legend, LEGEND_AREA, kind_look(kind),
+				   span_kind_name((enum span_kind)kind));
+	return legend_end(&legend);
 }
 
 /* Times count from the start of the window, because "3.2" is easier to read than "104371.2". */
 static void draw_time(const struct layout *layout)
 {
-	struct axis axis = {.high = (double)(layout->to_ps - layout->from_ps) * 1e-9,
-			    .from = layout->area.x,
-			    .to = layout->area.x + layout->area.width};
+	struct axis axis = {.high = (double)(layout->to_ps - layout->from_ps) * 1e-9};
 	const char *label = "time (ms)";
+	axis_along(&axis, layout->area);
 	if (layout->from_ps != 0)
 		label = arena_printf(layout->arena, "time after %.3f ms (ms)",
 				     (double)layout->from_ps * 1e-9);
-	draw_axis_x(layout->drawing, layout->arena, &axis, layout->area, label, true);
+	draw_axis_x(layout->drawing, &axis, layout->area, label, true);
 }
 
 struct drawing *chart_timeline(struct arena *arena, struct chart_text text,
@@ -315,8 +312,7 @@ struct drawing *chart_timeline(struct arena *arena, struct chart_text text,
 		gather(&layout);
 	if (layout.track_count == 0)
 		return chart_empty(arena, text, "no activity in this window of time");
-	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
-	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text));
+	double y = draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing));
 	place_tracks(&layout, y);
 	draw_names(&layout);
 	draw_time(&layout);
@@ -327,8 +323,10 @@ struct drawing *chart_timeline(struct arena *arena, struct chart_text text,
 	y = layout.area.y + layout.area.height + 30;
 	if (layout.hidden > 0) {
 		draw_text(layout.drawing, CHART_MARGIN, y + 6, FONT_SMALL, ANCHOR_START, ink_soft,
-			  false, "%zu further tracks are not shown", layout.hidden);
+			  false,
+			  arena_printf(layout.arena, "%zu further tracks are not shown",
+				       layout.hidden));
 		y += 10;
 	}
-	return chart_end(layout.drawing, arena, text, y);
+	return chart_end(layout.drawing, text, y);
 }

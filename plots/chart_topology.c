@@ -170,11 +170,11 @@ static void draw_header(const struct layout *layout, const struct plan_box *box)
 	double x = box->x + 9, width = box->width - 18;
 	bool detail = box->node->detail != NULL;
 	draw_text(layout->drawing, x, box->y + (detail ? 14 : 20), FONT_TEXT, ANCHOR_START, ink,
-		  true, "%s", text_fit(layout->arena, box->node->name, FONT_TEXT, true, width));
+		  true, text_fit(layout->arena, box->node->name, FONT_TEXT, true, width));
 	if (detail)
 		draw_text(
 			layout->drawing, x, box->y + 25, FONT_SMALL - 0.5, ANCHOR_START, ink_soft,
-			false, "%s",
+			false,
 			text_fit(layout->arena, box->node->detail, FONT_SMALL - 0.5, false, width));
 }
 
@@ -187,11 +187,11 @@ static void draw_inner(const struct layout *layout, const struct plan_box *box)
 							  : hue(HUE_SKY);
 	double middle = box->x + box->width / 2;
 	draw_box(layout->drawing, box->x, box->y, box->width, box->height, 4, ink_paper, edge, 1.2);
-	draw_text(layout->drawing, middle, box->y + 12, FONT_SMALL, ANCHOR_MIDDLE, ink, true, "%s",
+	draw_text(layout->drawing, middle, box->y + 12, FONT_SMALL, ANCHOR_MIDDLE, ink, true,
 		  text_fit(layout->arena, box->node->name, FONT_SMALL, true, box->width - 4));
 	for (size_t i = 0; i < box->detail_count; i++)
 		draw_text(layout->drawing, middle, box->y + 21 + 8.5 * (double)i, FONT_SMALL - 1,
-			  ANCHOR_MIDDLE, ink_soft, false, "%s", box->details[i]);
+			  ANCHOR_MIDDLE, ink_soft, false, box->details[i]);
 }
 
 static void draw_bar(const struct layout *layout, const struct plan_box *box)
@@ -201,12 +201,11 @@ static void draw_bar(const struct layout *layout, const struct plan_box *box)
 	draw_box(layout->drawing, box->x, box->y, box->width, box->height, 4,
 		 (struct paint){0xFFF6E5, 1}, hue(HUE_ORANGE), 1.2);
 	draw_text(layout->drawing, middle, box->y + (detail ? 13 : 18), FONT_TEXT, ANCHOR_MIDDLE,
-		  ink, true, "%s",
-		  text_fit(layout->arena, box->node->name, FONT_TEXT, true, width));
+		  ink, true, text_fit(layout->arena, box->node->name, FONT_TEXT, true, width));
 	if (detail)
 		draw_text(
 			layout->drawing, middle, box->y + 23, FONT_SMALL - 0.5, ANCHOR_MIDDLE,
-			ink_soft, false, "%s",
+			ink_soft, false,
 			text_fit(layout->arena, box->node->detail, FONT_SMALL - 0.5, false, width));
 }
 
@@ -280,7 +279,7 @@ static void draw_label(const struct layout *layout, const struct label *label, d
 			       label_pitch * (double)label->count, *plate);
 	for (size_t i = 0; i < label->count; i++)
 		draw_text(layout->drawing, x, y + label_pitch * (double)i, label_size, anchor, ink,
-			  label->named && i == 0, "%s", label->lines[i]);
+			  label->named && i == 0, label->lines[i]);
 }
 
 /* A line that crosses a zone: its x (sorted) and the link that starts there. */
@@ -482,7 +481,7 @@ static double draw_rest(const struct layout *layout, double y)
 		draw_line(layout->drawing, CHART_MARGIN, y + 5, CHART_MARGIN + 16, y + 5,
 			  look.paint, 1.6, look.dash);
 		draw_text(layout->drawing, CHART_MARGIN + 22, y + 8, FONT_SMALL, ANCHOR_START, ink,
-			  false, "%s",
+			  false,
 			  text_fit(layout->arena, text, FONT_SMALL, false,
 				   layout->plan.width - 2 * CHART_MARGIN - 22));
 		y += 12;
@@ -495,7 +494,7 @@ static double draw_rest(const struct layout *layout, double y)
 static double draw_key(struct layout *layout, const struct diagram_link *links, size_t count,
 		       double y)
 {
-	struct legend_entry entries[KINDS_MAX];
+	struct legend legend = legend_begin(layout->drawing, y);
 	bool any = false;
 	for (size_t i = 0; i < count; i++) {
 		size_t at = 0;
@@ -505,16 +504,15 @@ static double draw_key(struct layout *layout, const struct diagram_link *links, 
 			layout->kinds[layout->kind_count++] = links[i].kind;
 		any |= simulated(&links[i]);
 	}
+	if (any) {
+		draw_text(layout->drawing, legend.right, y + 8, FONT_SMALL, ANCHOR_END, ink_soft,
+			  false, "line width and %: utilisation of each direction");
+		legend.right -= 190;
+	}
 	for (size_t i = 0; i < layout->kind_count; i++)
-		entries[i] = (struct legend_entry){LEGEND_LINE, kind_look(layout, layout->kinds[i]),
-						   layout->kinds[i]};
-	if (any)
-		draw_text(layout->drawing, drawing_width(layout->drawing) - CHART_MARGIN, y + 8,
-			  FONT_SMALL, ANCHOR_END, ink_soft, false,
-			  "line width and %%: utilisation of each direction");
-	return draw_legend(layout->drawing, CHART_MARGIN, y,
-			   drawing_width(layout->drawing) - 2 * CHART_MARGIN - (any ? 190 : 0),
-			   entries, layout->kind_count);
+		legend_add(&legend, LEGEND_LINE, kind_look(layout, layout->kinds[i]),
+			   layout->kinds[i]);
+	return legend_end(&legend);
 }
 
 static void draw_boxes(const struct layout *layout, int bars)
@@ -539,8 +537,8 @@ struct drawing *chart_topology(struct arena *arena, struct chart_text text,
 	struct layout layout = {.arena = arena};
 	layout.labelled = ARENA_ARRAY(arena, link_count, bool);
 	plan_make(arena, &layout.plan, nodes, node_count, links, link_count, 0);
-	layout.drawing = drawing_new(arena, layout.plan.width, CHART_WIDTH);
-	double y = draw_key(&layout, links, link_count, chart_begin(layout.drawing, arena, text));
+	double y = draw_key(&layout, links, link_count,
+			    chart_begin(arena, text, layout.plan.width, &layout.drawing));
 	plan_make(arena, &layout.plan, nodes, node_count, links, link_count, y + 10);
 	for (int i = 0; i < layout.plan.column_count; i++)
 		draw_column(&layout, &layout.plan.columns[i]);
@@ -558,5 +556,5 @@ struct drawing *chart_topology(struct arena *arena, struct chart_text text,
 			label_across(&layout, i);
 	}
 	y = draw_rest(&layout, layout.plan.bottom + 10);
-	return chart_end(layout.drawing, arena, text, y);
+	return chart_end(layout.drawing, text, y);
 }

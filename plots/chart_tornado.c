@@ -68,10 +68,8 @@ static void measure(struct layout *layout)
 	layout->area.width = CHART_WIDTH - CHART_MARGIN - layout->area.x;
 	/* the labels of the ends are outside the bars, on the axis */
 	double share = end_space / (layout->area.width - 2 * end_space);
-	layout->axis = (struct axis){.low = x.low - span * share,
-				     .high = x.high + span * share,
-				     .from = layout->area.x,
-				     .to = layout->area.x + layout->area.width};
+	layout->axis = (struct axis){.low = x.low - span * share, .high = x.high + span * share};
+	axis_along(&layout->axis, layout->area);
 }
 
 /* Draws one end: an area from the nominal value to the value there, and the cause's value. */
@@ -83,7 +81,7 @@ static void draw_end(const struct layout *layout, double end, const char *label,
 	if (isnan(end)) {
 		double x = left ? layout->area.x + 4 : layout->area.x + layout->area.width - 4;
 		draw_text(drawing, x, y + 3, FONT_SMALL, left ? ANCHOR_START : ANCHOR_END,
-			  ink_alarm, true, "%s",
+			  ink_alarm, true,
 			  text_fit(layout->arena, arena_printf(layout->arena, "fails at %s", label),
 				   FONT_SMALL, true, fabs(x - from) - 8));
 		return;
@@ -93,14 +91,13 @@ static void draw_end(const struct layout *layout, double end, const char *label,
 		draw_area(drawing, fmin(from, to), y - height / 2, fabs(to - from), height, look);
 	bool before = to < from || (to == from && left);
 	draw_text(drawing, to + (before ? -4 : 4), y + 3, FONT_SMALL,
-		  before ? ANCHOR_END : ANCHOR_START, ink_soft, false, "%s",
+		  before ? ANCHOR_END : ANCHOR_START, ink_soft, false,
 		  text_fit(layout->arena, label, FONT_SMALL, false, end_space - 6));
 }
 
 static void draw_row(const struct layout *layout, const struct tornado_bar *bar, double y)
 {
-	draw_row_label(layout->drawing, layout->arena, layout->area.x - 8, y, bar->label,
-		       layout->label_width);
+	draw_row_label(layout->drawing, layout->area.x - 8, y, bar->label, layout->label_width);
 	bool apart = (bar->low - layout->value) * (bar->high - layout->value) < 0;
 	bool falling = bar->low > layout->value || bar->high < layout->value;
 	double shift = apart ? 0 : bar_height / 4 + 1.5;
@@ -117,22 +114,18 @@ struct drawing *chart_tornado(struct arena *arena, struct chart_text text,
 		return chart_empty(arena, text, "no parameter influences the answer");
 	layout.bars = shown_bars(arena, view, &layout.count);
 	measure(&layout);
-	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
-	const struct legend_entry entries[] = {
-		{LEGEND_AREA, low_look, "parameter at its low end"},
-		{LEGEND_AREA, high_look, "parameter at its high end"},
-		{LEGEND_LINE, {.paint = ink}, "nominal value"},
-	};
-	double y =
-		draw_legend(layout.drawing, CHART_MARGIN, chart_begin(layout.drawing, arena, text),
-			    CHART_WIDTH - 2 * CHART_MARGIN, entries, 3) +
-		10;
+	double top = chart_begin(arena, text, CHART_WIDTH, &layout.drawing);
+	struct legend legend = legend_begin(layout.drawing, top);
+	legend_add(&legend, LEGEND_AREA, low_look, "parameter at its low end");
+	legend_add(&legend, LEGEND_AREA, high_look, "parameter at its high end");
+	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink}, "nominal value");
+	double y = legend_end(&legend) + 10;
 	layout.area.y = y;
 	layout.area.height = row_height * (double)layout.count;
-	draw_axis_x(layout.drawing, arena, &layout.axis, layout.area, view->x_label, true);
+	draw_axis_x(layout.drawing, &layout.axis, layout.area, view->x_label, true);
 	for (size_t i = 0; i < layout.count; i++)
 		draw_row(&layout, &layout.bars[i], y + row_height * ((double)i + 0.5));
 	double x = axis_at(&layout.axis, view->value);
 	draw_line(layout.drawing, x, y - 3, x, y + layout.area.height, ink, 1, DASH_SOLID);
-	return chart_end(layout.drawing, arena, text, y + layout.area.height + 30);
+	return chart_end(layout.drawing, text, y + layout.area.height + 30);
 }

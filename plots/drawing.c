@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "plots/shapes.h"
@@ -124,15 +123,12 @@ void draw_marker(struct drawing *drawing, enum marker marker, double x, double y
 }
 
 void draw_text(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
-	       struct paint fill, bool bold, const char *format, ...)
+	       struct paint fill, bool bold, const char *text)
 {
 	struct shape *shape = add(drawing, SHAPE_TEXT, (int)anchor, fill);
 	place(shape, x, y, size, 0);
 	shape->bold = bold;
-	va_list args;
-	va_start(args, format);
-	shape->text = arena_vprintf(drawing->arena, format, args);
-	va_end(args);
+	shape->text = arena_strdup(drawing->arena, text);
 }
 
 void draw_text_up(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,

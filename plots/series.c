@@ -2,6 +2,7 @@
 /* A line with its 90 % band, drawn by every chart of curves. */
 #include <math.h>
 
+#include "plots/shapes.h"
 #include "plots/style.h"
 #include "sim/base/arena.h"
 
@@ -48,10 +49,10 @@ bool series_measure(const struct plane *plane, const struct series *series, stru
 	return interval;
 }
 
-void draw_series_band(struct drawing *drawing, struct arena *arena, const struct plane *plane,
+void draw_series_band(struct drawing *drawing, const struct plane *plane,
 		      const struct series *series, struct look look)
 {
-	double *points = ARENA_ARRAY(arena, 4 * series->count + 1, double);
+	double *points = ARENA_ARRAY(drawing->arena, 4 * series->count + 1, double);
 	for (size_t i = 0; i < series->count;) {
 		size_t end = i;
 		while (end < series->count && series_interval(plane, series, end))
@@ -72,10 +73,10 @@ void draw_series_band(struct drawing *drawing, struct arena *arena, const struct
 	}
 }
 
-void draw_series_line(struct drawing *drawing, struct arena *arena, const struct plane *plane,
+void draw_series_line(struct drawing *drawing, const struct plane *plane,
 		      const struct series *series, struct look look)
 {
-	double *points = ARENA_ARRAY(arena, 2 * series->count + 1, double);
+	double *points = ARENA_ARRAY(drawing->arena, 2 * series->count + 1, double);
 	for (size_t i = 0; i < series->count;) {
 		size_t run = 0;
 		for (; i + run < series->count && series_shown(plane, series, i + run); run++) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plots/shapes.h"
 #include "plots/style.h"
 
 #include <math.h>
@@ -96,7 +97,7 @@ void draw_on_area(struct drawing *drawing, struct look look, double x, double y,
 	if (look.hatch != HATCH_NONE)
 		draw_rectangle(drawing, x - width / 2 - 2, y - 5, width + 4, 10, look.paint);
 	draw_text(drawing, x, y + 2.8, FONT_SMALL, ANCHOR_MIDDLE, light < 130 ? ink_paper : ink,
-		  false, "%s", text);
+		  false, text);
 }
 
 void draw_point(struct drawing *drawing, struct look look, double x, double y, double size)
@@ -125,62 +126,67 @@ void draw_whisker_y(struct drawing *drawing, double x, double y1, double y2)
 	draw_line(drawing, x - 2, y2, x + 2, y2, ink, 0.8, DASH_SOLID);
 }
 
-enum { SWATCH = 20 };
+enum { SWATCH = 20, LEGEND_ROW = 14 };
+const char *const measured_roles[2] = {"measured (fit row)", "measured (test row)"};
 
-static void draw_swatch(struct drawing *drawing, const struct legend_entry *entry, double x,
+static void draw_swatch(struct drawing *drawing, enum legend_kind kind, struct look look, double x,
 			double y)
 {
-	switch (entry->kind) {
+	switch (kind) {
 	case LEGEND_AREA:
-		draw_area(drawing, x, y - 4.5, SWATCH - 4, 9, entry->look);
+		draw_area(drawing, x, y - 4.5, SWATCH - 4, 9, look);
 		break;
 	case LEGEND_LINE:
-		draw_line(drawing, x, y, x + SWATCH - 4, y, entry->look.paint, 1.6,
-			  entry->look.dash);
-		if (entry->look.marker != MARKER_NONE)
-			draw_point(drawing, entry->look, x + SWATCH / 2.0 - 2, y, 6);
+		draw_line(drawing, x, y, x + SWATCH - 4, y, look.paint, 1.6, look.dash);
+		if (look.marker != MARKER_NONE)
+			draw_point(drawing, look, x + SWATCH / 2.0 - 2, y, 6);
 		break;
 	case LEGEND_MARKER:
-		draw_point(drawing, entry->look, x + SWATCH / 2.0, y, 7);
+		draw_point(drawing, look, x + SWATCH / 2.0, y, 7);
 		break;
 	case LEGEND_WHISKER:
 		draw_whisker_x(drawing, x, x + SWATCH - 4, y);
 		break;
 	case LEGEND_BAND:
-		draw_rectangle(drawing, x, y - 4.5, SWATCH - 4, 9, entry->look.paint);
+		draw_rectangle(drawing, x, y - 4.5, SWATCH - 4, 9, look.paint);
 		break;
 	}
 }
 
-double draw_legend(struct drawing *drawing, double x, double y, double width,
-		   const struct legend_entry *entries, size_t count)
+struct legend legend_begin(struct drawing *drawing, double y)
 {
-	const double row = 14, gap = 18;
-	double at = x;
-	for (size_t i = 0; i < count; i++) {
-		double needed = SWATCH + text_width(entries[i].label, FONT_TEXT, false);
-		if (at > x && at + needed > x + width) {
-			at = x;
-			y += row;
-		}
-		draw_swatch(drawing, &entries[i], at, y + 5);
-		draw_text(drawing, at + SWATCH, y + 8, FONT_TEXT, ANCHOR_START, ink, false, "%s",
-			  entries[i].label);
-		at += needed + gap;
-	}
-	return count > 0 ? y + row : y;
+	return (struct legend){drawing, CHART_MARGIN, y, drawing_width(drawing) - CHART_MARGIN};
 }
 
-void draw_failure(struct drawing *drawing, struct arena *arena, double x, double y, double height,
-		  double width, const char *reason)
+void legend_add(struct legend *legend, enum legend_kind kind, struct look look, const char *label)
+{
+	const double gap = 18;
+	double needed = SWATCH + text_width(label, FONT_TEXT, false);
+	if (legend->x > CHART_MARGIN && legend->x + needed > legend->right) {
+		legend->x = CHART_MARGIN;
+		legend->y += LEGEND_ROW;
+	}
+	draw_swatch(legend->drawing, kind, look, legend->x, legend->y + 5);
+	draw_text(legend->drawing, legend->x + SWATCH, legend->y + 8, FONT_TEXT, ANCHOR_START, ink,
+		  false, label);
+	legend->x += needed + gap;
+}
+
+double legend_end(const struct legend *legend)
+{
+	return legend->x > CHART_MARGIN ? legend->y + LEGEND_ROW : legend->y;
+}
+
+void draw_failure(struct drawing *drawing, double x, double y, double height, double width,
+		  const char *reason)
 {
 	const double stub = 26, gap = 6;
 	draw_rectangle(drawing, x, y - height / 2, stub, height, faint(ink_alarm, 0.12));
 	draw_hatch(drawing, x, y - height / 2, stub, height, HATCH_RISING, ink_alarm);
 	draw_frame(drawing, x, y - height / 2, stub, height, ink_alarm, 0.8);
 	const char *lines[2];
-	size_t count = text_wrap(arena, arena_printf(arena, "fail: %s", reason), FONT_SMALL, false,
-				 width - stub - gap, 2, lines);
+	size_t count = text_wrap(drawing->arena, arena_printf(drawing->arena, "fail: %s", reason),
+				 FONT_SMALL, false, width - stub - gap, 2, lines);
 	double widest = 0;
 	for (size_t i = 0; i < count; i++)
 		widest = fmax(widest, text_width(lines[i], FONT_SMALL, false));
@@ -192,31 +198,32 @@ void draw_failure(struct drawing *drawing, struct arena *arena, double x, double
 
 /* ---- title and caption ---- */
 
-double chart_begin(struct drawing *drawing, struct arena *arena, struct chart_text text)
+double chart_begin(struct arena *arena, struct chart_text text, double width,
+		   struct drawing **drawing)
 {
 	const char *lines[2];
 	size_t count = text_wrap(arena, text.title ? text.title : "", FONT_TITLE, true,
-				 drawing_width(drawing) - 2 * CHART_MARGIN, 2, lines);
+				 width - 2 * CHART_MARGIN, 2, lines);
 	double y = CHART_MARGIN;
+	*drawing = drawing_new(arena, width, CHART_WIDTH);
 	for (size_t i = 0; i < count; i++) {
-		draw_text(drawing, CHART_MARGIN, y + 8, FONT_TITLE, ANCHOR_START, ink, true, "%s",
+		draw_text(*drawing, CHART_MARGIN, y + 8, FONT_TITLE, ANCHOR_START, ink, true,
 			  lines[i]);
 		y += 14;
 	}
 	return count > 0 ? y + 6 : y;
 }
 
-struct drawing *chart_end(struct drawing *drawing, struct arena *arena, struct chart_text text,
-			  double y)
+struct drawing *chart_end(struct drawing *drawing, struct chart_text text, double y)
 {
 	const char *lines[4];
-	size_t count = text_wrap(arena, text.caption ? text.caption : "", FONT_SMALL, false,
-				 drawing_width(drawing) - 2 * CHART_MARGIN, 4, lines);
+	size_t count = text_wrap(drawing->arena, text.caption ? text.caption : "", FONT_SMALL,
+				 false, drawing_width(drawing) - 2 * CHART_MARGIN, 4, lines);
 	if (count > 0)
 		y += 10;
 	for (size_t i = 0; i < count; i++) {
 		draw_text(drawing, CHART_MARGIN, y + 6, FONT_SMALL, ANCHOR_START, ink_soft, false,
-			  "%s", lines[i]);
+			  lines[i]);
 		y += 10;
 	}
 	drawing_resize(drawing, drawing_width(drawing), ceil(y + CHART_MARGIN - 6));
@@ -225,10 +232,9 @@ struct drawing *chart_end(struct drawing *drawing, struct arena *arena, struct c
 
 struct drawing *chart_empty(struct arena *arena, struct chart_text text, const char *why)
 {
-	struct drawing *drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
-	double y = chart_begin(drawing, arena, text);
+	struct drawing *drawing;
+	double y = chart_begin(arena, text, CHART_WIDTH, &drawing);
 	draw_rectangle(drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN, 60, ink_panel);
-	draw_text(drawing, CHART_WIDTH / 2, y + 33, FONT_TEXT, ANCHOR_MIDDLE, ink_soft, false, "%s",
-		  why);
-	return chart_end(drawing, arena, text, y + 60);
+	draw_text(drawing, CHART_WIDTH / 2, y + 33, FONT_TEXT, ANCHOR_MIDDLE, ink_soft, false, why);
+	return chart_end(drawing, text, y + 60);
 }

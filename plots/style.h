@@ -2,9 +2,9 @@
 /* Shared by all charts: colours and sizes, text fitting, axes, legends, title and caption. Private
  * to plots/.
  *
- * A chart is drawn from top to bottom. chart_begin writes the title and returns the y below it.
- * chart_end writes the caption below the last y and sets the drawing's height. Colour is never the
- * only difference: series also differ by marker and dash (series_look), areas by hatch.
+ * A chart is drawn from top to bottom. chart_begin makes a drawing with the title and returns the y
+ * below it. chart_end writes the caption below the last y and sets the drawing's height. Colour is
+ * never the only difference: series also differ by marker and dash (series_look), areas by hatch.
  */
 #pragma once
 
@@ -51,8 +51,7 @@ void draw_lines(struct drawing *drawing, double x, double y, double size, enum t
 		struct paint fill, bool bold, const char *const *lines, size_t count);
 /* Draws the label of a row to the left of x: two lines of at most width, or three smaller ones; y
  * is the middle. */
-void draw_row_label(struct drawing *drawing, struct arena *arena, double x, double y,
-		    const char *text, double width);
+void draw_row_label(struct drawing *drawing, double x, double y, const char *text, double width);
 /* Formats a number with about `digits` significant digits, a real minus sign, and no exponent below
  * 1e6: "0.974" "142.3" "−2.5" "2·10⁷". */
 const char *number_text(struct arena *arena, double value, int digits);
@@ -78,19 +77,22 @@ void axis_cover(struct axis *axis, double low, double high);
 struct area { /* the inside of a plot */
 	double x, y, width, height;
 };
+/* Place an axis along an area from left to right, or from its bottom up. */
+void axis_along(struct axis *axis, struct area area);
+void axis_up(struct axis *axis, struct area area);
 /* Draw light grid lines, tick texts and the label of the axis, below or to the left of the area. */
-void draw_axis_x(struct drawing *drawing, struct arena *arena, const struct axis *axis,
-		 struct area area, const char *label, bool grid);
+void draw_axis_x(struct drawing *drawing, const struct axis *axis, struct area area,
+		 const char *label, bool grid);
 /* Draws an x axis with the given ticks and texts, from left to right. A text that would touch
  * the previous one is left out. */
 void draw_axis_x_at(struct drawing *drawing, const struct axis *axis, struct area area,
 		    const char *label, bool grid, const double *ticks, const char *const *texts,
 		    size_t count);
-void draw_axis_y(struct drawing *drawing, struct arena *arena, const struct axis *axis,
-		 struct area area, const char *label, bool grid);
+void draw_axis_y(struct drawing *drawing, const struct axis *axis, struct area area,
+		 const char *label, bool grid);
 /* Draws an axis of sizes: powers of two with KiB, MiB ... */
-void draw_axis_x_sizes(struct drawing *drawing, struct arena *arena, const struct axis *axis,
-		       struct area area, const char *label);
+void draw_axis_x_sizes(struct drawing *drawing, const struct axis *axis, struct area area,
+		       const char *label);
 
 /* ---- series ---- */
 
@@ -123,10 +125,10 @@ bool series_fails(const struct plane *plane, const struct series *series, size_t
 bool series_measure(const struct plane *plane, const struct series *series, struct range *x,
 		    struct range *y);
 /* Draws 90 % intervals as a band, and those of isolated points as whiskers. */
-void draw_series_band(struct drawing *drawing, struct arena *arena, const struct plane *plane,
+void draw_series_band(struct drawing *drawing, const struct plane *plane,
 		      const struct series *series, struct look look);
 /* Draws the line, and markers if there is room for them. */
-void draw_series_line(struct drawing *drawing, struct arena *arena, const struct plane *plane,
+void draw_series_line(struct drawing *drawing, const struct plane *plane,
 		      const struct series *series, struct look look);
 
 /* ---- legends, markers, title and caption ---- */
@@ -139,15 +141,16 @@ struct look series_look(size_t index);
 struct look part_look(const char *name, size_t index);
 
 enum legend_kind { LEGEND_AREA, LEGEND_LINE, LEGEND_MARKER, LEGEND_WHISKER, LEGEND_BAND };
-struct legend_entry {
-	enum legend_kind kind;
-	struct look look;
-	const char *label;
+/* Draws entries from left to right, in as many rows as needed; y is the top of the first. */
+struct legend {
+	struct drawing *drawing;
+	double x, y, right; /* of the next entry; end of the rows */
 };
-/* Draws entries from left to right within width, in as many rows as needed; y is the top. Returns
- * the y below. */
-double draw_legend(struct drawing *drawing, double x, double y, double width,
-		   const struct legend_entry *entries, size_t count);
+struct legend legend_begin(struct drawing *drawing, double y);
+void legend_add(struct legend *legend, enum legend_kind kind, struct look look, const char *label);
+/* Returns the y below. */
+double legend_end(const struct legend *legend);
+extern const char *const measured_roles[2]; /* labels of measured values: fit row, test row */
 
 /* Draws a marker with a thin white rim, which separates it from lines below. */
 void draw_point(struct drawing *drawing, struct look look, double x, double y, double size);
@@ -162,11 +165,11 @@ void draw_whisker_x(struct drawing *drawing, double x1, double x2, double y);
 void draw_whisker_y(struct drawing *drawing, double x, double y1, double y2);
 /* Draws the stub of a failed case with its reason in at most two lines of at most width; y is the
  * middle. */
-void draw_failure(struct drawing *drawing, struct arena *arena, double x, double y, double height,
-		  double width, const char *reason);
+void draw_failure(struct drawing *drawing, double x, double y, double height, double width,
+		  const char *reason);
 
-double chart_begin(struct drawing *drawing, struct arena *arena, struct chart_text text);
-struct drawing *chart_end(struct drawing *drawing, struct arena *arena, struct chart_text text,
-			  double y);
+double chart_begin(struct arena *arena, struct chart_text text, double width,
+		   struct drawing **drawing);
+struct drawing *chart_end(struct drawing *drawing, struct chart_text text, double y);
 /* Returns the chart that replaces one without data. */
 struct drawing *chart_empty(struct arena *arena, struct chart_text text, const char *why);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "plots/shapes.h"
 #include "plots/style.h"
 #include "sim/base/arena.h"
 #include "sim/base/utf8.h"
@@ -138,20 +139,19 @@ void draw_lines(struct drawing *drawing, double x, double y, double size, enum t
 	const double pitch = size * 1.22;
 	double baseline = y + size * 0.36 - pitch * ((double)count - 1) / 2;
 	for (size_t i = 0; i < count; i++)
-		draw_text(drawing, x, baseline + pitch * (double)i, size, anchor, fill, bold, "%s",
+		draw_text(drawing, x, baseline + pitch * (double)i, size, anchor, fill, bold,
 			  lines[i]);
 }
 
-void draw_row_label(struct drawing *drawing, struct arena *arena, double x, double y,
-		    const char *text, double width)
+void draw_row_label(struct drawing *drawing, double x, double y, const char *text, double width)
 {
 	enum { FEW = 2, MANY = 3 };
 	const char *lines[MANY];
 	double size = FONT_TEXT;
-	size_t count = text_wrap(arena, text, size, false, width, MANY, lines);
+	size_t count = text_wrap(drawing->arena, text, size, false, width, MANY, lines);
 	if (count > FEW) {
 		size = FONT_LABEL;
-		count = text_wrap(arena, text, size, false, width, MANY, lines);
+		count = text_wrap(drawing->arena, text, size, false, width, MANY, lines);
 	}
 	draw_lines(drawing, x, y, size, ANCHOR_END, ink, false, lines, count);
 }

@@ -35,24 +35,23 @@ struct host_bench {
 	struct host_file file;
 	double clock_cost_s; /* cost of reading the clock, subtracted from timings */
 	size_t core_count;
-	void *own; /* state of the current probe */
+	void *own; /* state of the probe at the current point, `own_B` bytes that begin as zeros */
 	char why[SOCK_WHY];
 };
 
 struct host_probe {
 	const char *test, *help;
 	bool network;
-	void (*add)(const struct host_probe *probe, const struct host_bench *bench,
-		    struct plan *plan, struct plan_random *random);
+	size_t own_B;
+	void (*add)(const struct host_bench *bench, struct plan *plan, struct plan_random *random);
 	int (*begin)(struct host_bench *bench, const struct plan_point *point);
 	int (*sample)(struct host_bench *bench, const struct plan_point *point, double *value);
-	void (*end)(struct host_bench *bench); /* called also after begin failed */
+	void (*end)(struct host_bench *bench); /* called also after begin failed; may be NULL */
 };
 extern const struct host_probe *const host_probes[]; /* terminated by NULL */
 
 /* ---- for the probes ---- */
 
-struct plan_point host_point(const struct host_probe *probe);
 /* Returns sizes from least to most, each `step` times the previous one, and `random_count` sizes in
  * between. The random sizes are uniform over the octaves and held out from fits. */
 struct host_sizes {

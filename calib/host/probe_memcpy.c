@@ -20,8 +20,7 @@ struct copying {
 	struct team *team;
 };
 
-static void add(const struct host_probe *probe, const struct host_bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct host_bench *bench, struct plan *plan, struct plan_random *random)
 {
 	bool full = bench->full;
 	struct host_sizes sizes = host_sizes(LEAST_B, full ? FULL_MOST_B : QUICK_MOST_B,
@@ -29,11 +28,11 @@ static void add(const struct host_probe *probe, const struct host_bench *bench, 
 	size_t most = bench->core_count < THREADS_MOST ? bench->core_count : THREADS_MOST;
 	for (size_t threads = 1; threads <= most; threads++)
 		for (size_t i = 0; i < sizes.count; i++) {
-			struct plan_point point = host_point(probe);
-			plan_point_at(&point, "size_B", sizes.size_B[i]);
-			plan_point_at(&point, "threads", (double)threads);
-			point.held_out = sizes.held_out[i];
-			plan_add(plan, &point);
+			plan_add(plan, &(struct plan_point){
+					       .x = {{"size_B", sizes.size_B[i]},
+						     {"threads", (double)threads}},
+					       .held_out = sizes.held_out[i],
+				       });
 		}
 }
 
@@ -49,10 +48,8 @@ static int copy(void *context, size_t member)
 
 static int begin(struct host_bench *bench, const struct plan_point *point)
 {
-	struct copying *copying = bench->own = calloc(1, sizeof(*copying));
+	struct copying *copying = bench->own;
 	size_t threads = (size_t)plan_point_number(point, "threads", 1);
-	if (!copying)
-		return host_fail(bench, HOST_FAILED, "out of memory");
 	copying->size_B = (size_t)plan_point_number(point, "size_B", LEAST_B);
 	copying->repeats = copying->size_B < ROUND_B ? ROUND_B / copying->size_B : 1;
 	for (size_t i = 0; i < threads; i++) {
@@ -82,20 +79,17 @@ static int sample(struct host_bench *bench, const struct plan_point *point, doub
 static void end(struct host_bench *bench)
 {
 	struct copying *copying = bench->own;
-	if (!copying)
-		return;
 	team_free(copying->team);
 	for (size_t i = 0; i < THREADS_MOST; i++) {
 		free(copying->from[i]);
 		free(copying->to[i]);
 	}
-	free(copying);
-	bench->own = NULL;
 }
 
 const struct host_probe host_probe_memcpy = {
 	.test = "memcpy",
 	.help = "copies in memory, by one thread and by two at once",
+	.own_B = sizeof(struct copying),
 	.add = add,
 	.begin = begin,
 	.sample = sample,

@@ -7,7 +7,6 @@
  *   detour  length of each gap over 1 us, in up to period_s of reading
  *   lost    part of period_s that these gaps took
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "calib/host/probes.h"
@@ -26,26 +25,20 @@ struct noise {
 	double left_s; /* remaining time of reading */
 };
 
-static void add(const struct host_probe *probe, const struct host_bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct host_bench *bench, struct plan *plan, struct plan_random *random)
 {
-	struct plan_point point = host_point(probe), lost = point;
-	plan_point_is(&point, "what", "detour");
-	plan_point_at(&point, "period_s", bench->full ? FULL_S : QUICK_S);
-	point.most = DETOURS_MOST;
-	plan_add(plan, &point);
-	plan_point_is(&lost, "what", "lost");
-	plan_point_at(&lost, "period_s", WINDOW_S);
-	lost.unit = "1";
-	lost.most = WINDOWS_COUNT;
-	plan_add(plan, &lost);
+	plan_add(plan, &(struct plan_point){.is = {{"what", "detour"}},
+					    .x = {{"period_s", bench->full ? FULL_S : QUICK_S}},
+					    .most = DETOURS_MOST});
+	plan_add(plan, &(struct plan_point){.is = {{"what", "lost"}},
+					    .x = {{"period_s", WINDOW_S}},
+					    .unit = "1",
+					    .most = WINDOWS_COUNT});
 }
 
 static int begin(struct host_bench *bench, const struct plan_point *point)
 {
-	struct noise *noise = bench->own = calloc(1, sizeof(*noise));
-	if (!noise)
-		return host_fail(bench, HOST_FAILED, "out of memory");
+	struct noise *noise = bench->own;
 	noise->left_s = plan_point_number(point, "period_s", QUICK_S);
 	return HOST_OK;
 }
@@ -82,18 +75,12 @@ static int sample(struct host_bench *bench, const struct plan_point *point, doub
 	return stop_asked() ? HOST_STOPPED : HOST_OK;
 }
 
-static void end(struct host_bench *bench)
-{
-	free(bench->own);
-	bench->own = NULL;
-}
-
 const struct host_probe host_probe_noise = {
 	.test = "noise",
 	.help = "part of a core's time that the operating system takes, and the length of its "
 		"interruptions",
+	.own_B = sizeof(struct noise),
 	.add = add,
 	.begin = begin,
 	.sample = sample,
-	.end = end,
 };

@@ -17,20 +17,18 @@ struct rpc {
 	unsigned char *bytes;
 };
 
-static void add_call(const struct host_probe *probe, struct plan *plan, const char *transport,
-		     double size_B, double reply_B, bool held_out)
+static void add_call(struct plan *plan, const char *transport, double size_B, double reply_B,
+		     bool held_out)
 {
-	struct plan_point point = host_point(probe);
-	plan_point_is(&point, "transport", transport);
-	plan_point_at(&point, "size_B", size_B);
-	plan_point_at(&point, "reply_B", reply_B);
-	point.interval_ratio = SAMPLER_RATIO_LATENCY;
-	point.held_out = held_out;
-	plan_add(plan, &point);
+	plan_add(plan, &(struct plan_point){
+			       .is = {{"transport", transport}},
+			       .x = {{"size_B", size_B}, {"reply_B", reply_B}},
+			       .interval_ratio = SAMPLER_RATIO_LATENCY,
+			       .held_out = held_out,
+		       });
 }
 
-static void add(const struct host_probe *probe, const struct host_bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct host_bench *bench, struct plan *plan, struct plan_random *random)
 {
 	static const char *const transports[] = {"tcp", "unix"};
 	bool full = bench->full;
@@ -38,10 +36,9 @@ static void add(const struct host_probe *probe, const struct host_bench *bench, 
 	struct host_sizes replies = host_sizes(1024, 4 << 20, full ? 4 : 16, full ? 4 : 2, random);
 	for (size_t t = 0; t < 2; t++) {
 		for (size_t i = 0; i < sizes.count; i++)
-			add_call(probe, plan, transports[t], sizes.size_B[i], SMALL_B,
-				 sizes.held_out[i]);
+			add_call(plan, transports[t], sizes.size_B[i], SMALL_B, sizes.held_out[i]);
 		for (size_t i = 0; i < replies.count; i++)
-			add_call(probe, plan, transports[t], SMALL_B, replies.size_B[i],
+			add_call(plan, transports[t], SMALL_B, replies.size_B[i],
 				 replies.held_out[i]);
 	}
 }
@@ -51,9 +48,7 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 	bool over_unix = strcmp(plan_point_word(point, "transport"), "unix") == 0;
 	if (over_unix && bench->peer.child == 0)
 		return host_fail(bench, HOST_WAIVED, "a Unix socket cannot reach another machine");
-	struct rpc *rpc = bench->own = calloc(1, sizeof(*rpc));
-	if (!rpc)
-		return host_fail(bench, HOST_FAILED, "out of memory");
+	struct rpc *rpc = bench->own;
 	rpc->fd = -1;
 	rpc->size_B = (size_t)plan_point_number(point, "size_B", SMALL_B);
 	rpc->reply_B = (size_t)plan_point_number(point, "reply_B", SMALL_B);
@@ -85,20 +80,17 @@ static int sample(struct host_bench *bench, const struct plan_point *point, doub
 static void end(struct host_bench *bench)
 {
 	struct rpc *rpc = bench->own;
-	if (!rpc)
-		return;
 	peer_keep_no_more(&bench->peer);
 	if (rpc->fd >= 0)
 		close(rpc->fd);
 	free(rpc->bytes);
-	free(rpc);
-	bench->own = NULL;
 }
 
 const struct host_probe host_probe_rpc = {
 	.test = "rpc",
 	.help = "calls forwarded to a server, over TCP and a Unix socket",
 	.network = true,
+	.own_B = sizeof(struct rpc),
 	.add = add,
 	.begin = begin,
 	.sample = sample,

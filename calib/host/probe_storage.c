@@ -45,8 +45,7 @@ struct reading {
 	struct team *team;
 };
 
-static void add(const struct host_probe *probe, const struct host_bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct host_bench *bench, struct plan *plan, struct plan_random *random)
 {
 	static const char *const orders[] = {"sequential", "random"};
 	bool full = bench->full;
@@ -55,12 +54,13 @@ static void add(const struct host_probe *probe, const struct host_bench *bench, 
 	for (size_t o = 0; o < 2; o++)
 		for (size_t i = 0; i < sizes.count; i++)
 			for (size_t readers = 1; readers <= READERS_MOST; readers *= full ? 2 : 8) {
-				struct plan_point point = host_point(probe);
-				plan_point_is(&point, "what", orders[o]);
-				plan_point_at(&point, "size_B", sizes.size_B[i]);
-				plan_point_at(&point, "parallel", (double)readers);
-				point.held_out = full && i % 2 == 1 && readers == 4;
-				plan_add(plan, &point);
+				plan_add(plan,
+					 &(struct plan_point){
+						 .is = {{"what", orders[o]}},
+						 .x = {{"size_B", sizes.size_B[i]},
+						       {"parallel", (double)readers}},
+						 .held_out = full && i % 2 == 1 && readers == 4,
+					 });
 			}
 }
 
@@ -166,9 +166,7 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 	struct host_file *file = &bench->file;
 	if (file->fd < 0)
 		return host_fail(bench, HOST_WAIVED, file->why);
-	struct reading *reading = bench->own = calloc(1, sizeof(*reading));
-	if (!reading)
-		return host_fail(bench, HOST_FAILED, "out of memory");
+	struct reading *reading = bench->own;
 	reading->bench = bench;
 	reading->random = strcmp(plan_point_word(point, "what"), "random") == 0;
 	reading->size_B = (size_t)plan_point_number(point, "size_B", BLOCK_B);
@@ -210,18 +208,15 @@ static int sample(struct host_bench *bench, const struct plan_point *point, doub
 static void end(struct host_bench *bench)
 {
 	struct reading *reading = bench->own;
-	if (!reading)
-		return;
 	team_free(reading->team);
 	for (size_t i = 0; i < READERS_MOST; i++)
 		free(reading->bytes[i]);
-	free(reading);
-	bench->own = NULL;
 }
 
 const struct host_probe host_probe_storage = {
 	.test = "storage",
 	.help = "reads of a file, in order and at random, by several readers",
+	.own_B = sizeof(struct reading),
 	.add = add,
 	.begin = begin,
 	.sample = sample,

@@ -56,30 +56,26 @@ struct shape {
 	double interval_ratio;
 };
 
-static void add_size(const struct host_probe *probe, struct plan *plan, const struct shape *shape,
-		     double size_B, bool held_out)
+static void add_size(struct plan *plan, const struct shape *shape, double size_B, bool held_out)
 {
-	struct plan_point point = host_point(probe);
-	plan_point_is(&point, "what", shape->what);
-	plan_point_is(&point, "nagle", shape->nagle);
-	plan_point_at(&point, "size_B", size_B);
-	plan_point_at(&point, "n", (double)shape->count);
-	plan_point_at(&point, "delay_s", shape->delay_s);
-	plan_point_at(&point, "streams", (double)shape->streams);
-	point.interval_ratio = shape->interval_ratio;
-	point.held_out = held_out;
-	plan_add(plan, &point);
+	plan_add(plan, &(struct plan_point){
+			       .is = {{"what", shape->what}, {"nagle", shape->nagle}},
+			       .x = {{"size_B", size_B},
+				     {"n", (double)shape->count},
+				     {"delay_s", shape->delay_s},
+				     {"streams", (double)shape->streams}},
+			       .interval_ratio = shape->interval_ratio,
+			       .held_out = held_out,
+		       });
 }
 
-static void add_sizes(const struct host_probe *probe, struct plan *plan, const struct shape *shape,
-		      const struct host_sizes *sizes)
+static void add_sizes(struct plan *plan, const struct shape *shape, const struct host_sizes *sizes)
 {
 	for (size_t i = 0; i < sizes->count; i++)
-		add_size(probe, plan, shape, sizes->size_B[i], sizes->held_out[i]);
+		add_size(plan, shape, sizes->size_B[i], sizes->held_out[i]);
 }
 
-static void add(const struct host_probe *probe, const struct host_bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct host_bench *bench, struct plan *plan, struct plan_random *random)
 {
 	const double most_B = 4 << 20, ratio = SAMPLER_RATIO_LATENCY;
 	bool full = bench->full;
@@ -87,23 +83,19 @@ static void add(const struct host_probe *probe, const struct host_bench *bench, 
 	struct host_sizes some = host_sizes(1, 65536, full ? 4 : 16, full ? 4 : 2, random);
 	struct host_sizes few = host_sizes(1, 16384, full ? 16 : 128, 0, random);
 	struct host_sizes large = host_sizes(65536, most_B, full ? 2 : 4, full ? 6 : 3, random);
-	add_sizes(probe, plan, &(struct shape){"roundtrip", "off", 1, 1, 0, ratio}, &sizes);
-	add_sizes(probe, plan, &(struct shape){"roundtrip", "off", GAP_COUNT, 1, 0, ratio}, &few);
-	add_sizes(probe, plan, &(struct shape){"roundtrip", "off", GAP_COUNT, 1, DELAY_S, ratio},
-		  &few);
-	add_sizes(probe, plan, &(struct shape){"gap", "off", GAP_COUNT, 1, 0, ratio}, &some);
-	add_sizes(probe, plan, &(struct shape){"overhead", "off", GAP_COUNT, 1, DELAY_S, ratio},
-		  &some);
-	add_sizes(probe, plan, &(struct shape){"receive", "off", 1, 1, 0, ratio}, &some);
+	add_sizes(plan, &(struct shape){"roundtrip", "off", 1, 1, 0, ratio}, &sizes);
+	add_sizes(plan, &(struct shape){"roundtrip", "off", GAP_COUNT, 1, 0, ratio}, &few);
+	add_sizes(plan, &(struct shape){"roundtrip", "off", GAP_COUNT, 1, DELAY_S, ratio}, &few);
+	add_sizes(plan, &(struct shape){"gap", "off", GAP_COUNT, 1, 0, ratio}, &some);
+	add_sizes(plan, &(struct shape){"overhead", "off", GAP_COUNT, 1, DELAY_S, ratio}, &some);
+	add_sizes(plan, &(struct shape){"receive", "off", 1, 1, 0, ratio}, &some);
 	for (size_t streams = 1; streams <= STREAMS_MOST; streams *= 2)
-		add_sizes(probe, plan, &(struct shape){"stream", "off", 1, streams, 0, 0}, &large);
+		add_sizes(plan, &(struct shape){"stream", "off", 1, streams, 0, 0}, &large);
 	/* Two small writes before a read: the second waits for the acknowledgement of the first,
 	 * which waits for a timer of the receiver. */
 	for (size_t count = 1; count <= 2; count++) {
-		add_size(probe, plan, &(struct shape){"roundtrip", "on", count, 1, 0, ratio}, 100,
-			 false);
-		add_size(probe, plan, &(struct shape){"roundtrip", "off", count, 1, 0, ratio}, 100,
-			 false);
+		add_size(plan, &(struct shape){"roundtrip", "on", count, 1, 0, ratio}, 100, false);
+		add_size(plan, &(struct shape){"roundtrip", "off", count, 1, 0, ratio}, 100, false);
 	}
 }
 
@@ -237,9 +229,7 @@ static int warm_up(struct tcp *tcp, const struct plan_point *point)
 
 static int begin(struct host_bench *bench, const struct plan_point *point)
 {
-	struct tcp *tcp = bench->own = calloc(1, sizeof(*tcp));
-	if (!tcp)
-		return host_fail(bench, HOST_FAILED, "out of memory");
+	struct tcp *tcp = bench->own;
 	tcp->bench = bench;
 	tcp->count = (size_t)plan_point_number(point, "n", 1);
 	tcp->size_B = (size_t)plan_point_number(point, "size_B", 1);
@@ -289,21 +279,18 @@ static int sample(struct host_bench *bench, const struct plan_point *point, doub
 static void end(struct host_bench *bench)
 {
 	struct tcp *tcp = bench->own;
-	if (!tcp)
-		return;
 	team_free(tcp->team);
 	peer_keep_no_more(&bench->peer);
 	for (size_t i = 0; i < tcp->fd_count; i++)
 		close(tcp->fds[i]);
 	free(tcp->bytes);
-	free(tcp);
-	bench->own = NULL;
 }
 
 const struct host_probe host_probe_tcp = {
 	.test = "tcp",
 	.help = "TCP: overhead, gap and latency, round trips, streams, Nagle's algorithm",
 	.network = true,
+	.own_B = sizeof(struct tcp),
 	.add = add,
 	.begin = begin,
 	.sample = sample,

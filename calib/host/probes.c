@@ -13,11 +13,6 @@ const struct host_probe *const host_probes[] = {
 	NULL,
 };
 
-struct plan_point host_point(const struct host_probe *probe)
-{
-	return (struct plan_point){.test = probe->test, .owner = probe};
-}
-
 static bool has(const struct host_sizes *sizes, double size_B)
 {
 	for (size_t i = 0; i < sizes->count; i++)

@@ -96,8 +96,11 @@ static int make_plan(struct host *host, uint64_t seed)
 	struct plan_random random = {seed};
 	const char *only = host->options->only;
 	host->plan = (struct plan){.seed = seed};
-	for (size_t i = 0; host_probes[i]; i++)
-		host_probes[i]->add(host_probes[i], &host->bench, &all, &random);
+	for (size_t i = 0; host_probes[i]; i++) {
+		all.owner = host_probes[i];
+		all.test = host_probes[i]->test;
+		host_probes[i]->add(&host->bench, &all, &random);
+	}
 	for (size_t i = 0; i < all.count; i++)
 		if (wanted(only, &all.points[i]))
 			plan_add(&host->plan, &all.points[i]);
@@ -250,8 +253,11 @@ static bool stopped(void *context)
 
 static int begin_point(void *context, const struct plan_point *point, double deadline_s)
 {
-	struct host *host = context;
-	return ((const struct host_probe *)point->owner)->begin(&host->bench, point);
+	struct host_bench *bench = &((struct host *)context)->bench;
+	const struct host_probe *probe = point->owner;
+	bench->own = calloc(1, probe->own_B);
+	return bench->own ? probe->begin(bench, point)
+			  : host_fail(bench, HOST_FAILED, "out of memory");
 }
 
 static int sample_point(void *context, const struct plan_point *point, double *value)
@@ -262,8 +268,12 @@ static int sample_point(void *context, const struct plan_point *point, double *v
 
 static void end_point(void *context, const struct plan_point *point)
 {
-	struct host *host = context;
-	((const struct host_probe *)point->owner)->end(&host->bench);
+	struct host_bench *bench = &((struct host *)context)->bench;
+	const struct host_probe *probe = point->owner;
+	if (bench->own && probe->end)
+		probe->end(bench);
+	free(bench->own);
+	bench->own = NULL;
 }
 
 /* Writes how to continue this run. */

@@ -7,11 +7,6 @@
 
 #define CLOCK_READS_COUNT 201
 
-struct plan_point probe_point(const struct probe *probe)
-{
-	return (struct plan_point){.test = probe->test, .owner = probe};
-}
-
 double bench_since_s(const struct bench *bench, struct gpu *gpu, double start_s)
 {
 	double time_s = gpu->api->now_s(gpu) - start_s - bench->clock_cost_s;
@@ -64,6 +59,30 @@ int bench_open(struct bench *bench, struct gpu *gpu)
 	stats_sort(steps_s, CLOCK_READS_COUNT);
 	bench->clock_cost_s = stats_median_sorted(steps_s, CLOCK_READS_COUNT);
 	return bench_finish(bench);
+}
+
+int bench_work(struct bench *bench, const struct gpu_work *work)
+{
+	bench->count = work->repeats;
+	return bench_code(bench, bench->gpu, bench->gpu->api->work_make(bench->gpu, work));
+}
+
+int bench_square(struct bench *bench)
+{
+	const size_t side = 2048;
+	return bench_work(bench, &(struct gpu_work){.kind = GPU_GEMM,
+						    .type = "fp32",
+						    .m = side,
+						    .n = side,
+						    .k = side,
+						    .repeats = 1});
+}
+
+int bench_sample_work(struct bench *bench, const struct plan_point *point, double *value)
+{
+	int code = bench_span(bench, &(struct gpu_call){.kind = GPU_WORK}, 1, value);
+	*value /= (double)bench->count;
+	return code;
 }
 
 int bench_time(struct bench *bench, const struct gpu_call *call, double *time_s)

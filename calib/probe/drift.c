@@ -10,7 +10,6 @@
 #define EVERY_S      30.0
 #define LOOKS_LEAST  8 /* minimum number of visits within the time budget */
 #define COPY_B       ((size_t)64 << 20)
-#define GEMM_SIZE    2048
 #define SAMPLES_MOST 41
 
 struct anchor {
@@ -40,18 +39,11 @@ static int sample(struct bench *bench, size_t anchor, double *value)
 
 static int look(struct drift *drift, size_t anchor, struct bench *bench, struct record *record)
 {
-	const struct gpu_work gemm = {.kind = GPU_GEMM,
-				      .type = "fp32",
-				      .m = GEMM_SIZE,
-				      .n = GEMM_SIZE,
-				      .k = GEMM_SIZE,
-				      .repeats = 1};
-	struct plan_point point = {.test = "drift"};
+	const struct plan_point point = {.test = "drift", .is = {{"anchor", anchors[anchor].name}}};
 	double values[SAMPLES_MOST];
 	int code = GPU_OK;
-	plan_point_is(&point, "anchor", anchors[anchor].name);
 	if (anchor == 2)
-		code = bench_code(bench, bench->gpu, bench->gpu->api->work_make(bench->gpu, &gemm));
+		code = bench_square(bench);
 	for (size_t i = 0; i < anchors[anchor].thrown && code == GPU_OK; i++)
 		code = sample(bench, anchor, &values[0]);
 	for (size_t i = 0; i < anchors[anchor].count && code == GPU_OK; i++)

@@ -19,23 +19,19 @@ struct bench {
 	bool full;
 	double clock_cost_s; /* cost of reading the clock, subtracted from timings */
 	/* State of the current point. */
-	struct gpu *far;
-	size_t count; /* counter of the probe */
+	struct gpu *far; /* the forwarded GPU, closed after the point; NULL: none is open */
+	size_t count;    /* counter of the probe */
 	char why[GPU_WHY];
 };
 
 struct probe {
 	const char *id, *test, *help;
-	void (*add)(const struct probe *probe, const struct bench *bench, struct plan *plan,
-		    struct plan_random *random);
+	void (*add)(const struct bench *bench, struct plan *plan, struct plan_random *random);
 	int (*begin)(struct bench *bench, const struct plan_point *point); /* may be NULL */
 	int (*sample)(struct bench *bench, const struct plan_point *point, double *value);
 	void (*end)(struct bench *bench); /* may be NULL; called also after begin failed */
 };
 extern const struct probe *const probes[]; /* terminated by NULL */
-
-/* Returns a new point of a probe. */
-struct plan_point probe_point(const struct probe *probe);
 
 /* Returns the time since start_s on the device's clock, minus the cost of reading it; never
  * negative. */
@@ -49,6 +45,11 @@ int bench_time(struct bench *bench, const struct gpu_call *call, double *time_s)
 /* Measures the GPU's time for one of `repeats` calls, from start to start. The calls are queued
  * behind a blocker, so that the host has no influence. */
 int bench_span(struct bench *bench, const struct gpu_call *call, size_t repeats, double *time_s);
+/* Prepares the work of GPU_WORK; the second function prepares a square matrix product. */
+int bench_work(struct bench *bench, const struct gpu_work *work);
+int bench_square(struct bench *bench);
+/* The `sample` of probes of work: the GPU's time for one of its repetitions. */
+int bench_sample_work(struct bench *bench, const struct plan_point *point, double *value);
 int bench_block(struct bench *bench);
 int bench_release(struct bench *bench);
 /* Copies gpu->why to the bench. */

@@ -66,7 +66,7 @@ static const struct row rows[] = {
 };
 #define ROWS_COUNT (sizeof(rows) / sizeof(rows[0]))
 
-static void add_launches(const struct probe *probe, const char *stream, struct plan *plan)
+static void add_launches(const char *stream, struct plan *plan)
 {
 	static const struct {
 		double size_B;
@@ -74,27 +74,26 @@ static void add_launches(const struct probe *probe, const char *stream, struct p
 	} sizes[] = {{0, false},    {64, false},  {256, false}, {512, true},
 		     {1024, false}, {2048, true}, {4096, false}};
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct plan_point point = probe_point(probe);
-		plan_point_is(&point, "call", "launch");
-		plan_point_is(&point, "stream", stream);
-		plan_point_at(&point, "argument_B", sizes[i].size_B);
-		point.interval_ratio = 0.02;
-		point.held_out = sizes[i].held_out;
-		plan_add(plan, &point);
+		plan_add(plan, &(struct plan_point){
+				       .is = {{"call", "launch"}, {"stream", stream}},
+				       .x = {{"argument_B", sizes[i].size_B}},
+				       .interval_ratio = 0.02,
+				       .held_out = sizes[i].held_out,
+			       });
 	}
 }
 
-static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
-	add_launches(probe, "idle", plan);
-	add_launches(probe, "blocked", plan);
+	add_launches("idle", plan);
+	add_launches("blocked", plan);
 	for (size_t i = 1; i < ROWS_COUNT; i++)
 		for (int blocked = 0; blocked < 2; blocked++) {
-			struct plan_point point = probe_point(probe);
-			plan_point_is(&point, "call", rows[i].name);
-			plan_point_is(&point, "stream", blocked ? "blocked" : "idle");
-			point.interval_ratio = 0.02;
+			struct plan_point point = {
+				.is = {{"call", rows[i].name},
+				       {"stream", blocked ? "blocked" : "idle"}},
+				.interval_ratio = 0.02,
+			};
 			if (rows[i].call.kind == GPU_FIRST_LAUNCH)
 				point.most = bench->full ? FIRST_FULL_COUNT : FIRST_QUICK_COUNT;
 			if (blocked ? rows[i].blocked : rows[i].idle)

@@ -5,21 +5,19 @@
 
 #define REPEATS_COUNT 10
 
-static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
 	static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter",
 					    "broadcast"};
 	double ranks = bench->facts.gpus_count < 2 ? 2 : bench->facts.gpus_count;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		for (double size_B = 1024; size_B <= 0x1p28; size_B *= bench->full ? 2 : 4) {
-			struct plan_point point = probe_point(probe);
-			plan_point_is(&point, "collective", names[i]);
-			plan_point_is(&point, "library", "nccl");
-			plan_point_at(&point, "size_B", size_B);
-			plan_point_at(&point, "ranks", ranks);
-			point.interval_ratio = 0.02;
-			plan_add(plan, &point);
+			plan_add(plan,
+				 &(struct plan_point){
+					 .is = {{"collective", names[i]}, {"library", "nccl"}},
+					 .x = {{"size_B", size_B}, {"ranks", ranks}},
+					 .interval_ratio = 0.02,
+				 });
 		}
 }
 

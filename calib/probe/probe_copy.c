@@ -45,24 +45,22 @@ static bool is_possible(const struct row *row, const struct bench *bench)
 	       (strcmp(row->memory, "direct") == 0) == bench->facts.peer_direct;
 }
 
-static void add_size(const struct probe *probe, struct plan *plan, const struct row *row,
-		     double size_B, bool held_out)
+static void add_size(struct plan *plan, const struct row *row, double size_B, bool held_out)
 {
-	struct plan_point point = probe_point(probe);
-	plan_point_is(&point, "direction", row->direction);
-	plan_point_is(&point, "memory", row->memory);
-	plan_point_is(&point, "call", row->call);
-	plan_point_is(&point, "measure", row->measure);
-	plan_point_at(&point, "size_B", size_B);
-	point.interval_ratio = row->measure[0] == 'l' ? 0.02 : 0;
-	point.held_out = held_out;
-	plan_add(plan, &point);
+	plan_add(plan, &(struct plan_point){
+			       .is = {{"direction", row->direction},
+				      {"memory", row->memory},
+				      {"call", row->call},
+				      {"measure", row->measure}},
+			       .x = {{"size_B", size_B}},
+			       .interval_ratio = row->measure[0] == 'l' ? 0.02 : 0,
+			       .held_out = held_out,
+		       });
 }
 
 /* Adds powers of two, all neighbours around 64 KiB, and random sizes in each octave, of which one
  * is held out. */
-static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		bool latency = rows[i].measure[0] == 'l';
@@ -70,19 +68,19 @@ static void add(const struct probe *probe, const struct bench *bench, struct pla
 			continue;
 		double most_B = bench->full ? 0x1p30 : latency ? 0x1p24 : 0x1p28;
 		for (double size_B = 1; size_B <= most_B; size_B *= 2) {
-			add_size(probe, plan, &rows[i], size_B, false);
+			add_size(plan, &rows[i], size_B, false);
 			if (size_B < 256 || size_B * 2 > most_B)
 				continue;
 			if (bench->full)
-				add_size(probe, plan, &rows[i],
+				add_size(plan, &rows[i],
 					 floor(size_B * (1 + plan_random_part(random))), false);
 			if (bench->full || !latency)
-				add_size(probe, plan, &rows[i],
+				add_size(plan, &rows[i],
 					 floor(size_B * (1 + plan_random_part(random))), true);
 		}
 		if (bench->full || !latency) {
-			add_size(probe, plan, &rows[i], 65535, false);
-			add_size(probe, plan, &rows[i], 65537, false);
+			add_size(plan, &rows[i], 65535, false);
+			add_size(plan, &rows[i], 65537, false);
 		}
 	}
 }

@@ -12,56 +12,36 @@
 static const char *const transports[] = {"shm", "unix", "tcp"};
 static const char *const modes[] = {"sync", "async", "batched"};
 
-static struct plan_point point_of(const struct probe *probe, const char *transport,
-				  const char *what, const char *mode)
+static void add_point(struct plan *plan, const char *transport, const char *mode, double argument_B,
+		      double payload_B, int batch, bool held_out)
 {
-	struct plan_point point = probe_point(probe);
-	plan_point_is(&point, "transport", transport);
-	plan_point_is(&point, "what", what);
-	plan_point_is(&point, "mode", mode);
-	point.interval_ratio = 0.02;
-	return point;
+	plan_add(plan, &(struct plan_point){
+			       .is = {{"transport", transport},
+				      {"what", payload_B > 0 ? "payload" : "call"},
+				      {"mode", mode}},
+			       .x = {{"argument_B", argument_B},
+				     {"payload_B", payload_B},
+				     {"batch", batch}},
+			       .interval_ratio = 0.02,
+			       .held_out = held_out,
+		       });
 }
 
-static void add_calls(const struct probe *probe, struct plan *plan, const char *transport)
+static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
 	static const double arguments_B[] = {64, 128, 256, 512, 1024};
-	struct plan_point point;
-	for (size_t i = 0; i < sizeof(arguments_B) / sizeof(arguments_B[0]); i++)
-		for (size_t mode = 0; mode < 2; mode++) {
-			point = point_of(probe, transport, "call", modes[mode]);
-			plan_point_at(&point, "argument_B", arguments_B[i]);
-			plan_point_at(&point, "payload_B", 0);
-			plan_point_at(&point, "batch", 1);
-			point.held_out = i % 2 == 1;
-			plan_add(plan, &point);
-		}
-	for (int batch = 1; batch <= CALLS_COUNT; batch *= 2) {
-		point = point_of(probe, transport, "call", "batched");
-		plan_point_at(&point, "argument_B", 64);
-		plan_point_at(&point, "payload_B", 0);
-		plan_point_at(&point, "batch", batch);
-		point.held_out = batch == 8;
-		plan_add(plan, &point);
-	}
-}
-
-static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
-		struct plan_random *random)
-{
-	for (size_t i = 0; i < sizeof(transports) / sizeof(transports[0]); i++) {
-		add_calls(probe, plan, transports[i]);
-		double step = bench->full ? 2 : 4;
+	double step = bench->full ? 2 : 4;
+	for (size_t t = 0; t < sizeof(transports) / sizeof(transports[0]); t++) {
+		for (size_t i = 0; i < sizeof(arguments_B) / sizeof(arguments_B[0]); i++)
+			for (size_t mode = 0; mode < 2; mode++)
+				add_point(plan, transports[t], modes[mode], arguments_B[i], 0, 1,
+					  i % 2 == 1);
+		for (int batch = 1; batch <= CALLS_COUNT; batch *= 2)
+			add_point(plan, transports[t], "batched", 64, 0, batch, batch == 8);
 		for (double size_B = 4096; size_B <= 0x1p26; size_B *= step)
-			for (size_t mode = 0; mode < 2; mode++) {
-				struct plan_point point =
-					point_of(probe, transports[i], "payload", modes[mode]);
-				plan_point_at(&point, "argument_B", 0);
-				plan_point_at(&point, "payload_B", size_B);
-				plan_point_at(&point, "batch", 1);
-				point.held_out = size_B == 0x1p18 || size_B == 0x1p22;
-				plan_add(plan, &point);
-			}
+			for (size_t mode = 0; mode < 2; mode++)
+				add_point(plan, transports[t], modes[mode], 0, size_B, 1,
+					  size_B == 0x1p18 || size_B == 0x1p22);
 	}
 }
 
@@ -73,7 +53,6 @@ static int begin(struct bench *bench, const struct plan_point *point)
 		.mode = (enum forward_mode)forward_mode_from(plan_point_word(point, "mode")),
 		.batch = (size_t)plan_point_number(point, "batch", 1),
 	};
-	bench->far = NULL;
 	return forward_open(bench->forwarder, bench->gpu, &options, &bench->far, bench->why);
 }
 
@@ -100,13 +79,6 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 	return bench_code(bench, far, code);
 }
 
-static void end(struct bench *bench)
-{
-	if (bench->far)
-		bench->far->api->close(bench->far);
-	bench->far = NULL;
-}
-
 const struct probe probe_forward = {
 	.id = "R1",
 	.test = "forward",
@@ -114,5 +86,4 @@ const struct probe probe_forward = {
 	.add = add,
 	.begin = begin,
 	.sample = sample,
-	.end = end,
 };

@@ -19,19 +19,15 @@ struct shape {
 	double m, n, k;
 };
 
-static void add_shape(const struct probe *probe, struct plan *plan, struct shape shape,
-		      bool held_out)
+static void add_shape(struct plan *plan, struct shape shape, bool held_out)
 {
 	static const char *const types[] = {"fp32", "tf32", "fp16", "bf16"};
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		struct plan_point point = probe_point(probe);
-		plan_point_is(&point, "type", types[i]);
-		plan_point_at(&point, "m", shape.m);
-		plan_point_at(&point, "n", shape.n);
-		plan_point_at(&point, "k", shape.k);
-		point.held_out = held_out;
-		plan_add(plan, &point);
-	}
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		plan_add(plan, &(struct plan_point){
+				       .is = {{"type", types[i]}},
+				       .x = {{"m", shape.m}, {"n", shape.n}, {"k", shape.k}},
+				       .held_out = held_out,
+			       });
 }
 
 /* Returns a random multiple of 8, as tensor cores prefer, with a uniform distribution over the
@@ -41,8 +37,7 @@ static double side(struct plan_random *random)
 	return 8 * floor(LEAST * pow(MOST / LEAST, plan_random_part(random)) / 8);
 }
 
-static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
 	static const struct shape skinny[] = {
 		{16, 4096, 4096}, {64, 4096, 4096},  {256, 4096, 1024},
@@ -52,19 +47,18 @@ static void add(const struct probe *probe, const struct bench *bench, struct pla
 	int count = bench->full ? RANDOM_FULL : RANDOM_QUICK;
 	double most = bench->full ? MOST : MOST / 2;
 	for (double size = 128; size <= most; size *= 2) {
-		add_shape(probe, plan, (struct shape){size, size, size}, false);
+		add_shape(plan, (struct shape){size, size, size}, false);
 		if (bench->full)
-			add_shape(probe, plan, (struct shape){1.5 * size, 1.5 * size, 1.5 * size},
-				  false);
+			add_shape(plan, (struct shape){1.5 * size, 1.5 * size, 1.5 * size}, false);
 	}
 	for (size_t i = 0; i < sizeof(skinny) / sizeof(skinny[0]); i++)
-		add_shape(probe, plan, skinny[i], false);
+		add_shape(plan, skinny[i], false);
 	for (int i = 0; i < count; i++) {
 		struct shape shape;
 		shape.m = side(random);
 		shape.n = side(random);
 		shape.k = side(random);
-		add_shape(probe, plan, shape, i % HELD_OUT_NTH == 0);
+		add_shape(plan, shape, i % HELD_OUT_NTH == 0);
 	}
 }
 
@@ -79,15 +73,7 @@ static int make(struct bench *bench, const struct plan_point *point, size_t repe
 		.repeats = repeats,
 		.as_graph = repeats > 1,
 	};
-	bench->count = repeats;
-	return bench_code(bench, bench->gpu, bench->gpu->api->work_make(bench->gpu, &work));
-}
-
-static int sample(struct bench *bench, const struct plan_point *point, double *value)
-{
-	int code = bench_span(bench, &(struct gpu_call){.kind = GPU_WORK}, 1, value);
-	*value /= (double)bench->count;
-	return code;
+	return bench_work(bench, &work);
 }
 
 static int begin(struct bench *bench, const struct plan_point *point)
@@ -95,7 +81,7 @@ static int begin(struct bench *bench, const struct plan_point *point)
 	double once_s = 0;
 	int code = make(bench, point, 1);
 	for (int i = 0; i < 3 && code == GPU_OK; i++) /* the first run loads the kernel */
-		code = sample(bench, point, &once_s);
+		code = bench_sample_work(bench, point, &once_s);
 	double repeats = fmin(fmax(floor(SPAN_S / fmax(once_s, 1e-9)), 1), REPEATS_MOST);
 	if (code == GPU_OK && repeats > 1)
 		code = make(bench, point, (size_t)repeats);
@@ -108,5 +94,5 @@ const struct probe probe_gemm = {
 	.help = "matrix products in several types and shapes",
 	.add = add,
 	.begin = begin,
-	.sample = sample,
+	.sample = bench_sample_work,
 };

@@ -7,18 +7,17 @@
 
 #define GRAPHS_COUNT 4
 
-static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
 	static const short nodes[] = {1, 2, 5, 10, 20, 30, 50, 100, 150, 200};
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
 		for (int run = 0; run < 2; run++) {
-			struct plan_point point = probe_point(probe);
-			plan_point_is(&point, "what", run ? "run" : "call");
-			plan_point_at(&point, "nodes", nodes[i]);
-			point.interval_ratio = run ? 0 : 0.02;
-			point.held_out = nodes[i] == 30 || nodes[i] == 150;
-			plan_add(plan, &point);
+			plan_add(plan, &(struct plan_point){
+					       .is = {{"what", run ? "run" : "call"}},
+					       .x = {{"nodes", nodes[i]}},
+					       .interval_ratio = run ? 0 : 0.02,
+					       .held_out = nodes[i] == 30 || nodes[i] == 150,
+				       });
 		}
 }
 

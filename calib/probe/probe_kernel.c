@@ -11,22 +11,21 @@
 #define SPIN_S     2e-3
 #define END_SPIN_S 50e-6
 
-static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
 	static const char *const whats[] = {"gap", "floor", "start", "end", "hop"};
 	for (size_t i = 0; i < sizeof(whats) / sizeof(whats[0]); i++) {
-		struct plan_point point = probe_point(probe);
-		plan_point_is(&point, "what", whats[i]);
-		point.interval_ratio = 0.02;
-		plan_add(plan, &point);
+		plan_add(plan, &(struct plan_point){
+				       .is = {{"what", whats[i]}},
+				       .interval_ratio = 0.02,
+			       });
 	}
 	for (int kernels = 1; kernels <= 128; kernels *= 2) {
-		struct plan_point point = probe_point(probe);
-		plan_point_is(&point, "what", "concurrent");
-		plan_point_at(&point, "kernels", kernels);
-		point.unit = "1";
-		plan_add(plan, &point);
+		plan_add(plan, &(struct plan_point){
+				       .is = {{"what", "concurrent"}},
+				       .x = {{"kernels", kernels}},
+				       .unit = "1",
+			       });
 	}
 }
 

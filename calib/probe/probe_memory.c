@@ -23,48 +23,44 @@ static const struct row {
 };
 #define ROWS_COUNT (sizeof(rows) / sizeof(rows[0]))
 
-static void add_size(const struct probe *probe, struct plan *plan, const struct row *row,
-		     const char *level, double size_B, bool held_out)
+static void add_size(struct plan *plan, const struct row *row, const char *level, double size_B,
+		     bool held_out)
 {
-	struct plan_point point = probe_point(probe);
 	size_B = UNIT_B * fmax(1, round(size_B / UNIT_B));
-	plan_point_is(&point, "kernel", row->kernel);
-	if (level)
-		plan_point_is(&point, "level", level);
-	plan_point_at(&point, "size_B", size_B);
-	point.held_out = held_out;
-	plan_add(plan, &point);
+	plan_add(plan, &(struct plan_point){
+			       .is = {{"kernel", row->kernel}, {level ? "level" : NULL, level}},
+			       .x = {{"size_B", size_B}},
+			       .held_out = held_out,
+		       });
 }
 
-static void add_memory(const struct probe *probe, const struct bench *bench, struct plan *plan,
-		       struct plan_random *random)
+static void add_memory(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
 	double l2_B = bench->facts.l2_B > 0 ? bench->facts.l2_B : 4e6;
 	/* A cache keeps a part of data that are a few times larger than it. */
 	double least_B = exp2(ceil(log2(8 * l2_B)));
 	double most_B = fmax(bench->full ? 0x1p30 : 0x1p29, 4 * least_B);
 	for (size_t i = 0; i < ROWS_COUNT; i++) {
-		if (strcmp(rows[i].test, probe->test) != 0)
+		if (strcmp(rows[i].test, plan->test) != 0)
 			continue;
 		for (double size_B = 0x1p18; size_B <= l2_B / 2; size_B *= 2)
-			add_size(probe, plan, &rows[i], "l2", size_B, size_B * 2 > l2_B / 2);
+			add_size(plan, &rows[i], "l2", size_B, size_B * 2 > l2_B / 2);
 		for (double size_B = least_B; size_B <= most_B; size_B *= 2)
-			add_size(probe, plan, &rows[i], "hbm", size_B,
+			add_size(plan, &rows[i], "hbm", size_B,
 				 size_B > least_B && size_B < most_B);
 	}
 }
 
-static void add_pointwise(const struct probe *probe, const struct bench *bench, struct plan *plan,
-			  struct plan_random *random)
+static void add_pointwise(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
 	double step = bench->full ? 2 : 4;
 	for (size_t i = 0; i < ROWS_COUNT; i++) {
-		if (strcmp(rows[i].test, probe->test) != 0)
+		if (strcmp(rows[i].test, plan->test) != 0)
 			continue;
 		for (double size_B = 0x1p14; size_B <= 0x1p28; size_B *= step) {
 			double between = 1 + (step - 1) * plan_random_part(random);
-			add_size(probe, plan, &rows[i], NULL, size_B, false);
-			add_size(probe, plan, &rows[i], NULL, size_B * between, true);
+			add_size(plan, &rows[i], NULL, size_B, false);
+			add_size(plan, &rows[i], NULL, size_B * between, true);
 		}
 	}
 }
@@ -77,17 +73,11 @@ static int begin(struct bench *bench, const struct plan_point *point)
 	size_t i = 0;
 	while (strcmp(rows[i].kernel, kernel) != 0)
 		i++;
-	bench->count = (size_t)fmin(fmax(repeats, 1), REPEATS_MOST);
-	const struct gpu_work work = {
-		.kind = rows[i].kind, .bytes_B = (size_t)size_B, .repeats = bench->count};
-	return bench_code(bench, bench->gpu, bench->gpu->api->work_make(bench->gpu, &work));
-}
-
-static int sample(struct bench *bench, const struct plan_point *point, double *value)
-{
-	int code = bench_span(bench, &(struct gpu_call){.kind = GPU_WORK}, 1, value);
-	*value /= (double)bench->count;
-	return code;
+	return bench_work(bench, &(struct gpu_work){
+					 .kind = rows[i].kind,
+					 .bytes_B = (size_t)size_B,
+					 .repeats = (size_t)fmin(fmax(repeats, 1), REPEATS_MOST),
+				 });
 }
 
 const struct probe probe_memory = {
@@ -96,7 +86,7 @@ const struct probe probe_memory = {
 	.help = "copy, triad and reduction in the GPU's cache and memory",
 	.add = add_memory,
 	.begin = begin,
-	.sample = sample,
+	.sample = bench_sample_work,
 };
 const struct probe probe_pointwise = {
 	.id = "C2",
@@ -104,5 +94,5 @@ const struct probe probe_pointwise = {
 	.help = "element-wise and row-reducing kernels",
 	.add = add_pointwise,
 	.begin = begin,
-	.sample = sample,
+	.sample = bench_sample_work,
 };

@@ -7,17 +7,16 @@
 /* Longer than the time to fill the longest queue. */
 #define HOLD_S 0.05
 
-static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
 	static const short depths[] = {16,   64,   256,  384,  512,  640,  768,  896,  960,  992,
 				       1008, 1016, 1020, 1022, 1023, 1024, 1025, 1026, 1028, 1032,
 				       1040, 1056, 1088, 1152, 1280, 1536, 2048, 3072, 4096};
 	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
-		struct plan_point point = probe_point(probe);
-		plan_point_at(&point, "depth", depths[i]);
-		point.interval_ratio = 0.1;
-		plan_add(plan, &point);
+		plan_add(plan, &(struct plan_point){
+				       .x = {{"depth", depths[i]}},
+				       .interval_ratio = 0.1,
+			       });
 	}
 }
 

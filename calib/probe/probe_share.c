@@ -8,7 +8,6 @@
 #define COPY_B      ((size_t)16 << 20)
 #define OF_COUNT    8
 #define WITH_COUNT  24
-#define GEMM_SIZE   2048
 #define EVENT_FIRST 4
 
 static const struct {
@@ -16,15 +15,13 @@ static const struct {
 } rows[] = {{"d2h", "h2d"},  {"h2d", "d2h"},  {"gemm", "h2d"},
 	    {"gemm", "d2h"}, {"h2d", "gemm"}, {"d2h", "gemm"}};
 
-static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct plan_point point = probe_point(probe);
-		plan_point_is(&point, "with", rows[i].with);
-		plan_point_is(&point, "of", rows[i].of);
-		point.unit = "1";
-		plan_add(plan, &point);
+		plan_add(plan, &(struct plan_point){
+				       .is = {{"with", rows[i].with}, {"of", rows[i].of}},
+				       .unit = "1",
+			       });
 	}
 }
 
@@ -42,16 +39,10 @@ static struct gpu_call call_of(const char *name, int stream)
 
 static int begin(struct bench *bench, const struct plan_point *point)
 {
-	const struct gpu_work gemm = {.kind = GPU_GEMM,
-				      .type = "fp32",
-				      .m = GEMM_SIZE,
-				      .n = GEMM_SIZE,
-				      .k = GEMM_SIZE,
-				      .repeats = 1};
 	if (strcmp(plan_point_word(point, "with"), "gemm") != 0 &&
 	    strcmp(plan_point_word(point, "of"), "gemm") != 0)
 		return GPU_OK;
-	return bench_code(bench, bench->gpu, bench->gpu->api->work_make(bench->gpu, &gemm));
+	return bench_square(bench);
 }
 
 static int many(struct bench *bench, int code, struct gpu_call call, size_t count)

@@ -51,36 +51,35 @@ static double launches_of(const char *program)
 						  : LAYERS_COUNT + UPDATES_COUNT;
 }
 
-static void add_point(const struct probe *probe, struct plan *plan, const struct setting *setting,
-		      const char *place, const char *mode)
+static void add_point(struct plan *plan, const struct setting *setting, const char *place,
+		      const char *mode)
 {
-	struct plan_point point = probe_point(probe);
 	bool batched = strcmp(mode, "batched") == 0;
-	plan_point_is(&point, "program", setting->program);
-	plan_point_is(&point, "place", place);
-	plan_point_is(&point, "mode", mode);
-	plan_point_is(&point, "transport", place[0] == 'l' ? "none" : "tcp");
-	plan_point_at(&point, "latency_s", setting->latency_s);
-	plan_point_at(&point, "rate_Bps", setting->rate_Bps);
-	plan_point_at(&point, "kernel_s", setting->kernel_s);
-	plan_point_at(&point, "launches", launches_of(setting->program));
-	plan_point_at(&point, "batch", batched ? BATCH_COUNT : 1);
-	point.interval_ratio = 0.02;
-	point.held_out = true;
-	plan_add(plan, &point);
+	plan_add(plan, &(struct plan_point){
+			       .is = {{"program", setting->program},
+				      {"place", place},
+				      {"mode", mode},
+				      {"transport", place[0] == 'l' ? "none" : "tcp"}},
+			       .x = {{"latency_s", setting->latency_s},
+				     {"rate_Bps", setting->rate_Bps},
+				     {"kernel_s", setting->kernel_s},
+				     {"launches", launches_of(setting->program)},
+				     {"batch", batched ? BATCH_COUNT : 1}},
+			       .interval_ratio = 0.02,
+			       .held_out = true,
+		       });
 }
 
-static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
 	for (size_t i = 0; i < SETTINGS_COUNT; i++) {
 		const struct setting *setting = &settings[i];
 		if (setting->full && !bench->full)
 			continue;
 		if (setting->latency_s + setting->rate_Bps <= 0)
-			add_point(probe, plan, setting, "local", "async");
+			add_point(plan, setting, "local", "async");
 		for (size_t mode = 0; mode < sizeof(modes) / sizeof(modes[0]); mode++)
-			add_point(probe, plan, setting, "forwarded", modes[mode]);
+			add_point(plan, setting, "forwarded", modes[mode]);
 	}
 }
 
@@ -93,7 +92,6 @@ static int begin(struct bench *bench, const struct plan_point *point)
 		.latency_s = plan_point_number(point, "latency_s", 0),
 		.rate_Bps = plan_point_number(point, "rate_Bps", 0),
 	};
-	bench->far = NULL;
 	if (plan_point_word(point, "place")[0] == 'l')
 		return bench_finish(bench);
 	return forward_open(bench->forwarder, bench->gpu, &options, &bench->far, bench->why);
@@ -151,13 +149,6 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 	return bench_code(bench, gpu, code);
 }
 
-static void end(struct bench *bench)
-{
-	if (bench->far)
-		bench->far->api->close(bench->far);
-	bench->far = NULL;
-}
-
 const struct probe probe_stream = {
 	.id = "V",
 	.test = "stream",
@@ -165,5 +156,4 @@ const struct probe probe_stream = {
 	.add = add,
 	.begin = begin,
 	.sample = sample,
-	.end = end,
 };

@@ -8,17 +8,16 @@
 static const char *const modes[] = {
 	[GPU_WAIT_SPIN] = "spin", [GPU_WAIT_YIELD] = "yield", [GPU_WAIT_BLOCK] = "block"};
 
-static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
 	static const double kernels_s[] = {0, 10e-6, 100e-6, 1e-3};
 	for (size_t mode = 0; mode < sizeof(modes) / sizeof(modes[0]); mode++)
 		for (size_t i = 0; i < sizeof(kernels_s) / sizeof(kernels_s[0]); i++) {
-			struct plan_point point = probe_point(probe);
-			plan_point_is(&point, "mode", modes[mode]);
-			plan_point_at(&point, "kernel_s", kernels_s[i]);
-			point.interval_ratio = 0.02;
-			plan_add(plan, &point);
+			plan_add(plan, &(struct plan_point){
+					       .is = {{"mode", modes[mode]}},
+					       .x = {{"kernel_s", kernels_s[i]}},
+					       .interval_ratio = 0.02,
+				       });
 		}
 }
 

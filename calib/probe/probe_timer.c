@@ -7,15 +7,14 @@
 
 #define READS_COUNT 100
 
-static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
-		struct plan_random *random)
+static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
 	static const char *const whats[] = {"host_read", "gpu_read", "offset"};
 	for (size_t i = 0; i < sizeof(whats) / sizeof(whats[0]); i++) {
-		struct plan_point point = probe_point(probe);
-		plan_point_is(&point, "what", whats[i]);
-		point.interval_ratio = 0.05;
-		plan_add(plan, &point);
+		plan_add(plan, &(struct plan_point){
+				       .is = {{"what", whats[i]}},
+				       .interval_ratio = 0.05,
+			       });
 	}
 }
 

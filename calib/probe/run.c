@@ -70,8 +70,11 @@ int run_plan(const struct bench *bench, const struct run_options *options, struc
 	struct plan all = {.seed = options->seed};
 	struct plan_random random = {options->seed};
 	*plan = (struct plan){.seed = options->seed};
-	for (size_t i = 0; probes[i]; i++)
-		probes[i]->add(probes[i], bench, &all, &random);
+	for (size_t i = 0; probes[i]; i++) {
+		all.owner = probes[i];
+		all.test = probes[i]->test;
+		probes[i]->add(bench, &all, &random);
+	}
 	for (size_t i = 0; i < all.count; i++)
 		if (wanted(options, &all.points[i]))
 			plan_add(plan, &all.points[i]);
@@ -120,8 +123,12 @@ static int sample_point(void *context, const struct plan_point *point, double *v
 static void end_point(void *context, const struct plan_point *point)
 {
 	const struct probe *probe = point->owner;
+	struct bench *bench = ((struct probing *)context)->bench;
 	if (probe->end)
-		probe->end(((struct probing *)context)->bench);
+		probe->end(bench);
+	if (bench->far)
+		bench->far->api->close(bench->far);
+	bench->far = NULL;
 	alarm(0);
 }
 

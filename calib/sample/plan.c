@@ -7,24 +7,6 @@
 
 #define SHARE_PARTS 4
 
-void plan_point_is(struct plan_point *point, const char *key, const char *value)
-{
-	for (size_t i = 0; i < PLAN_WORDS; i++)
-		if (!point->is[i].key) {
-			point->is[i] = (struct plan_word){key, value};
-			return;
-		}
-}
-
-void plan_point_at(struct plan_point *point, const char *key, double value)
-{
-	for (size_t i = 0; i < PLAN_NUMBERS; i++)
-		if (!point->x[i].key) {
-			point->x[i] = (struct plan_number){key, value};
-			return;
-		}
-}
-
 static void append(char *text, size_t room, const char *word)
 {
 	size_t used = strlen(text);
@@ -107,8 +89,13 @@ static bool same(const struct plan_point *a, const struct plan_point *b)
 
 void plan_add(struct plan *plan, const struct plan_point *point)
 {
+	struct plan_point added = *point;
+	if (!added.test) {
+		added.test = plan->test;
+		added.owner = plan->owner;
+	}
 	for (size_t i = 0; i < plan->count; i++)
-		if (same(&plan->points[i], point))
+		if (same(&plan->points[i], &added))
 			return;
 	if (plan->count == plan->room) {
 		size_t room = 2 * plan->room + 64;
@@ -120,7 +107,7 @@ void plan_add(struct plan *plan, const struct plan_point *point)
 		plan->points = points;
 		plan->room = room;
 	}
-	plan->points[plan->count++] = *point;
+	plan->points[plan->count++] = added;
 }
 
 void plan_shuffle(const struct plan *plan, size_t pass, size_t *order)

@@ -28,19 +28,15 @@ struct plan_number {
 };
 struct plan_point {
 	const char *test;
-	struct plan_word is[PLAN_WORDS]; /* ends at the first entry without a key */
-	struct plan_number x[PLAN_NUMBERS];
-	const char *unit;      /* unit of the samples; NULL: "s" */
-	double interval_ratio; /* target width of the interval; 0: SAMPLER_RATIO */
+	struct plan_word is[PLAN_WORDS];    /* ends at the first entry without a key */
+	struct plan_number x[PLAN_NUMBERS]; /* likewise */
+	const char *unit;                   /* unit of the samples; NULL: "s" */
+	double interval_ratio;              /* target width of the interval; 0: SAMPLER_RATIO */
 	/* maximum samples of a pass, without warm-up; 0: as many as needed */
 	size_t most;
 	bool held_out;
 	const void *owner; /* the probe that measures this point */
 };
-
-/* Add a word or a number to a point. The texts must outlive the point. */
-void plan_point_is(struct plan_point *point, const char *key, const char *value);
-void plan_point_at(struct plan_point *point, const char *key, double value);
 
 /* Writes the name for lists, messages and --only, for example "copy h2d pinned async rate
  * size_B=65536". A longer name is cut to `room`. */
@@ -64,6 +60,9 @@ struct plan {
 	struct plan_point *points;
 	size_t count, room;
 	bool failed; /* memory ran out; stays set */
+	/* of the points added next that have no test */
+	const char *test;
+	const void *owner;
 };
 
 /* Adds a point. A point that the plan already contains is left out, because random sizes may

@@ -100,7 +100,7 @@ static void put_text(struct press *press, const char *text, double size, bool bo
 		need(press, size * leading);
 		press->y += size * leading;
 		draw_text(press->page, margin + indent, press->y - size * 0.3, size, ANCHOR_START,
-			  paint, bold, "%s", lines[i]);
+			  paint, bold, lines[i]);
 	}
 }
 
@@ -117,7 +117,7 @@ static void put_answer(struct press *press, const struct block *block)
 	for (size_t i = 0; i < count; i++)
 		draw_text(press->page, margin + indent,
 			  press->y + 7 + size * leading * ((double)i + 0.75), size, ANCHOR_START,
-			  ink, false, "%s", lines[i]);
+			  ink, false, lines[i]);
 	press->y += height + 10;
 }
 
@@ -251,8 +251,7 @@ static double put_cells(struct press *press, const struct layout *layout, const 
 			draw_text(press->page, right ? end - cell_pad : left + cell_pad,
 				  press->y + row_pad / 2 + pitch * ((double)k + 0.76), cell_size,
 				  right ? ANCHOR_END : ANCHOR_START,
-				  tone == TONE_GOOD && i == 0 ? good : look.paint, heavy, "%s",
-				  lines[k]);
+				  tone == TONE_GOOD && i == 0 ? good : look.paint, heavy, lines[k]);
 	}
 	return fmax(tallest, 1) * pitch + row_pad;
 }
@@ -403,10 +402,9 @@ static void number_pages(struct press *press)
 	for (size_t i = 0; i < press->pages.count; i++) {
 		struct drawing *page = press->pages.items[i];
 		double y = drawing_height(page) - foot + 6;
-		draw_text(page, margin, y, 7.5, ANCHOR_START, soft, false, "%s",
-			  press->report->title);
-		draw_text(page, page_width - margin, y, 7.5, ANCHOR_END, soft, false, "%zu / %zu",
-			  i + 1, press->pages.count);
+		draw_text(page, margin, y, 7.5, ANCHOR_START, soft, false, press->report->title);
+		draw_text(page, page_width - margin, y, 7.5, ANCHOR_END, soft, false,
+			  arena_printf(press->arena, "%zu / %zu", i + 1, press->pages.count));
 	}
 }
 

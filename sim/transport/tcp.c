@@ -10,6 +10,8 @@
 
 /* Bytes of headers: IPv4 20, TCP 20, TCP timestamps 12. */
 #define HEADER_B 52.0
+/* Memory of a received packet: 2048 and the struct sk_buff (Linux sock.h: TCP_SKB_MIN_TRUESIZE). */
+#define PACKET_MEMORY_B 2304.0
 /* Linux's loopback device, also used for routes without packets. */
 #define LOOPBACK_MTU_B 65536.0
 
@@ -18,9 +20,10 @@ static const struct param_row tcp_rows[] = {
 		    "initial congestion window in segments", "RFC 6928; Linux TCP_INIT_CWND"),
 	PARAM_NUMBER(struct tcp_params, send_buffer_B, QUANTITY_BYTES, 1024, 1e12, "4 MiB",
 		     "send buffer of each stream", "Linux net.ipv4.tcp_wmem, maximum 4194304"),
-	PARAM_NUMBER(struct tcp_params, receive_buffer_B, QUANTITY_BYTES, 1024, 1e12, "6 MiB",
+	PARAM_NUMBER(struct tcp_params, receive_buffer_B, QUANTITY_BYTES, 1024, 1e12, "3 MiB",
 		     "maximum receive window of each stream",
-		     "Linux net.ipv4.tcp_rmem, maximum 6291456"),
+		     "Linux net.ipv4.tcp_rmem, maximum 6291456, of which tcp_adv_win_scale = 1 "
+		     "keeps half for the bookkeeping of packets"),
 	PARAM_WHOLE(struct tcp_params, streams_count, 1, 4096, "1",
 		    "number of parallel TCP streams of a connection",
 		    "assumption: one socket per connection"),
@@ -77,18 +80,6 @@ static const struct param_row tcp_rows[] = {
 };
 static const struct param_table tcp_table = PARAM_TABLE("tcp", struct tcp_params, tcp_rows);
 
-void tcp_trace(struct tcp_direction *direction, int kind, const char *label, int64_t start_ps,
-	       int64_t end_ps)
-{
-	struct trace *trace = engine_trace(tcp_engine(direction));
-	if (!direction->track_known) {
-		direction->track = trace_track(trace, "wire", direction->track_name);
-		direction->track_known = true;
-	}
-	trace_span(trace, direction->track, (enum span_kind)kind, label ? label : "message",
-		   start_ps, end_ps);
-}
-
 /* ---- creation ---- */
 
 static void direction_init(struct tcp_connection *connection, int index)
@@ -111,9 +102,6 @@ static void direction_init(struct tcp_connection *connection, int index)
 		overlay ? wire_B : guest_packet_B(path->from.guest, false, wire_B);
 	direction->receive_packet_B =
 		overlay ? wire_B : guest_packet_B(path->to.guest, true, wire_B);
-	direction->track_name =
-		arena_printf(spec->arena, "%s: %s > %s", spec->name, guest_name(path->from.guest),
-			     guest_name(path->to.guest));
 	direction->loss = loss_new(path->route->loss_ratio, spec->seed,
 				   arena_printf(spec->arena, "%s/loss %d", spec->name, index));
 	direction->fate =
@@ -125,8 +113,6 @@ static double ack_s(const struct connection_end *end)
 {
 	return guest_params(end->guest)->receive_s * cpu_slowdown(end->core);
 }
-
-/* TCP also uses InfiniBand links (IP over InfiniBand), and PCIe and socket links to a NIC. */
 
 /* The end's own core handles the first stream, and the guest's next cores handle one further stream
  * each. Receiving NICs distribute connections over cores by a hash of their addresses (RSS);
@@ -310,6 +296,13 @@ static void window_opened(void *ctx, uint64_t arg)
 	tcp_pump(ctx);
 }
 
+/* Returns by how much an unread write closes the receive window. Half of the socket's free memory
+ * is window (tcp_adv_win_scale = 1). Each packet takes at least PACKET_MEMORY_B of it. */
+static double closes_B(const struct tcp_write *write)
+{
+	return fmax(write->size_B, write->packets * PACKET_MEMORY_B) / 2;
+}
+
 static void receive(void *ctx, uint64_t arg)
 {
 	struct tcp_write *write = ctx;
@@ -319,7 +312,7 @@ static void receive(void *ctx, uint64_t arg)
 	double work_s = write->receive_s;
 	if (arg) { /* the reader finds the bytes in the socket, without an interrupt */
 		bool closed = direction->queue.head && !direction->draining;
-		direction->unread_B -= write->size_B;
+		direction->closed_B -= closes_B(write);
 		direction->receiving_count++;
 		if (closed)
 			engine_after(tcp_engine(direction),
@@ -342,7 +335,7 @@ void tcp_pass_on(struct tcp_write *write)
 		tcp_nagle_arrived(direction, write->size_B);
 	if (!connection_arrived(&direction->connection->connection, 1 - direction->index,
 				&write->arrival, receive, write))
-		direction->unread_B += write->size_B;
+		direction->closed_B += closes_B(write);
 }
 
 /* ---- failure ---- */

@@ -33,7 +33,7 @@ static void display_list_prints_each_shape(void)
 	draw_hatch(drawing, 1, 1, 8, 8, HATCH_CROSSED, black);
 	draw_marker(drawing, MARKER_NONE, 5, 5, 3, black);
 	draw_marker(drawing, MARKER_DIAMOND, 5, 5, 3, black);
-	draw_text(drawing, 5, 6, 7, ANCHOR_END, black, true, "%d %%", 95);
+	draw_text(drawing, 5, 6, 7, ANCHOR_END, black, true, "95 %");
 	draw_text_up(drawing, 5, 6, 7, ANCHOR_MIDDLE, black, "100 % as it is");
 	char *text = printed(drawing);
 	CHECK_TEXT(text, "drawing 100.00 50.00\n"
@@ -88,7 +88,7 @@ static const struct drawing *sample(struct arena *arena)
 	draw_box(drawing, 1, 1, 9, 9, 99, half_red, black, 1);
 	draw_polygon(drawing, (const double[]){0, 0, 5, 5, 0, 5}, 3, half_red);
 	draw_line(drawing, 0, 0, 9, 9, black, 1, DASH_DOT);
-	draw_text(drawing, 20, 10, 8, ANCHOR_MIDDLE, black, false, "µs → ±5 %%");
+	draw_text(drawing, 20, 10, 8, ANCHOR_MIDDLE, black, false, "µs → ±5 %");
 	draw_text_up(drawing, 10, 20, 8, ANCHOR_END, black, "");
 	return drawing;
 }
@@ -142,7 +142,7 @@ static void svg_has_one_element_per_shape(void)
 	draw_rectangle(drawing, 1, 2.25, 3, 1.0 / 3, half_red);
 	draw_line(drawing, 0, -0.001, 10, 10, black, 0.5, DASH_LONG);
 	draw_marker(drawing, MARKER_PLUS, 5, 5, 2, black);
-	draw_text(drawing, 5, 6, 10, ANCHOR_END, black, true, "%s", "");
+	draw_text(drawing, 5, 6, 10, ANCHOR_END, black, true, "");
 	draw_text(drawing, 5, 6, 10, ANCHOR_START, black, false, "a<b");
 	draw_text_up(drawing, 5, 6, 7, ANCHOR_MIDDLE, black, "x  &\xE9\x01>");
 	CHECK_TEXT(as_svg(arena, drawing),

@@ -175,8 +175,10 @@ static void plans_repeat_and_hold_out_some_sizes(void)
 		for (int k = 0; k < 2; k++) {
 			struct plan_random random = {5};
 			plans[k].count = 0;
-			for (size_t i = 0; host_probes[i]; i++)
-				host_probes[i]->add(host_probes[i], &bench, &plans[k], &random);
+			for (size_t i = 0; host_probes[i]; i++) {
+				plans[k].test = host_probes[i]->test;
+				host_probes[i]->add(&bench, &plans[k], &random);
+			}
 		}
 		size_t held_out = 0;
 		CHECK(plans[0].count == plans[1].count && plans[0].count > 100);

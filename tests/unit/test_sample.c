@@ -205,9 +205,7 @@ static void passes_have_different_repeatable_orders(void)
 	struct plan plan = {.seed = 42};
 	size_t first[100], again[100], second[100];
 	for (int i = 0; i < 100; i++) {
-		struct plan_point point = {.test = "copy"};
-		plan_point_at(&point, "size_B", i);
-		plan_add(&plan, &point);
+		plan_add(&plan, &(struct plan_point){.test = "copy", .x = {{"size_B", i}}});
 	}
 	struct plan_point twice = plan.points[7];
 	twice.held_out = true;
@@ -231,10 +229,9 @@ static void passes_have_different_repeatable_orders(void)
 
 static void points_have_names_and_shares_of_time(void)
 {
-	struct plan_point point = {.test = "copy"};
+	const struct plan_point point = {
+		.test = "copy", .is = {{"direction", "h2d"}}, .x = {{"size_B", 1073741825}}};
 	char name[64];
-	plan_point_is(&point, "direction", "h2d");
-	plan_point_at(&point, "size_B", 1073741825);
 	plan_point_name(&point, name, sizeof(name));
 	CHECK_TEXT(name, "copy h2d size_B=1073741825");
 	CHECK_TEXT(plan_point_word(&point, "direction"), "h2d");
@@ -283,9 +280,10 @@ static void json_writer_escapes_and_rounds(void)
 static void make_points(struct plan_point *points)
 {
 	for (int i = 0; i < POINTS; i++) {
-		points[i] = (struct plan_point){.test = "copy", .held_out = i == 1};
-		plan_point_is(&points[i], "direction", i % 2 ? "h2d" : "d2h");
-		plan_point_at(&points[i], "size_B", 1 << i);
+		points[i] = (struct plan_point){.test = "copy",
+						.is = {{"direction", i % 2 ? "h2d" : "d2h"}},
+						.x = {{"size_B", 1 << i}},
+						.held_out = i == 1};
 	}
 }
 

@@ -221,6 +221,34 @@ static void messages_have_spans_on_wire_and_cores(void)
 	net_free(net);
 }
 
+/* The wire carries 1 MB/s, so a message of 100 B takes 0.1 ms and arrives before the next but one
+ * starts. The reader takes the first one and no more. Each unread packet closes 2304 / 2 B of the
+ * window of 65536 B. A message starts if it, the one in flight and the unread ones fit: 100 + 100 +
+ * 56 x 1152 = 64712 does, with 57 it does not. So message 3 + 56 is the last, and two reads let two
+ * more start. */
+static void unread_packets_close_the_window_by_their_memory(void)
+{
+	struct net *net = net_new();
+	net->link.capacity_Bps[0] = 1e6;
+	struct tcp_params params = tcp_defaults(net);
+	params.receive_buffer_B = 65536;
+	net_build(net);
+	net_connect(net, "tcp", &params);
+	net_run(net);
+	const struct tcp_direction *sender =
+		&((const struct tcp_connection *)net->connection)->directions[0];
+	connection_read(net->connection, 1);
+	for (uint64_t i = 0; i < 100; i++)
+		net_send(net, 0, 100, i);
+	net_run(net);
+	CHECK_NEAR(sender->drained_B, 5900, 0);
+	for (int i = 0; i < 2; i++)
+		connection_read(net->connection, 1);
+	net_run(net);
+	CHECK_NEAR(sender->drained_B, 6100, 0);
+	net_free(net);
+}
+
 /* Two streams have two buffers, so the third message waits until the first has left. */
 static void each_stream_has_a_send_buffer(void)
 {
@@ -251,6 +279,7 @@ static const struct test tests[] = {
 	TEST(more_loss_takes_more_time),
 	TEST(messages_have_spans_on_wire_and_cores),
 	TEST(each_stream_has_a_send_buffer),
+	TEST(unread_packets_close_the_window_by_their_memory),
 };
 
 int main(void)
