@@ -150,8 +150,8 @@ static double one_ms(void *ctx, enum collective collective, double size_B)
 	return 1e-3;
 }
 
-/* Llama 3 8B on two GPUs adds up 3 rows of 4,096 numbers of 2 B behind the embedding and twice in
- * each of its 32 layers, and gathers the logits of one sequence. The overhead is interpolated at
+/* Two GPUs with Llama 3 8B add up 3 rows of 4,096 numbers of 2 B behind the embedding, and twice in
+ * each of 32 layers. Then they gather the logits of one sequence. The overhead is interpolated at
  * the time of kernels and sums: with prompts it is here twice that time, and otherwise as long. */
 static void two_gpus_add_up_and_gather(void)
 {
