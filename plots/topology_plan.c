@@ -209,9 +209,8 @@ static void size_columns(struct plan *plan)
 			continue;
 		struct plan_column *column = &plan->columns[box->column];
 		column->row_count++;
-		column->row_least = fmax(
-			column->row_least,
-			fmin(fmax(text_width(box->node->name, FONT_SMALL, true) + 12, 40), 130));
+		double width = text_width(box->node->name, FONT_SMALL, true) + 12;
+		column->row_least = fmax(column->row_least, fmin(fmax(width, 40), 130));
 	}
 	for (int i = 0; i < plan->column_count; i++) {
 		struct plan_column *column = &plan->columns[i];
