@@ -69,16 +69,24 @@ static bool finish(struct arena *arena, const struct recorded_calls *recorded, c
 	return true;
 }
 
+/* Returns the watch, or NULL if no progress is shown or the size of the file is unknown. */
+static const struct profile_watch *watch_file(const struct imported *imported, FILE *in,
+					      struct profile_watch *watch)
+{
+	struct stat file;
+	bool sized = imported->tell && fstat(fileno(in), &file) == 0 && S_ISREG(file.st_mode);
+	*watch = (struct profile_watch){imported->tell, imported->tell_ctx,
+					sized ? (size_t)file.st_size : 0};
+	return sized ? watch : NULL;
+}
+
 static bool read_kineto(struct arena *arena, struct diag *diag, FILE *in, const char *path,
 			struct imported *imported)
 {
 	struct profile_counts counts = {0};
-	struct stat file;
-	struct kineto_watch watch = {imported->tell, imported->tell_ctx, 0};
-	bool sized = imported->tell && fstat(fileno(in), &file) == 0 && S_ISREG(file.st_mode);
-	watch.size_B = sized ? (size_t)file.st_size : 0;
+	struct profile_watch watch;
 	const struct recorded_calls *recorded =
-		kineto_read(arena, diag, in, path, sized ? &watch : NULL, &counts);
+		kineto_read(arena, diag, in, path, watch_file(imported, in, &watch), &counts);
 	return recorded &&
 	       finish(arena, recorded,
 		      say(arena, recorded, &counts,
@@ -97,7 +105,9 @@ static bool read_nsys(struct arena *arena, struct diag *diag, FILE *in, const ch
 			"the file is not a database of SQLite (tables of nsys stats do not "
 			"say which call started which kernel; write nsys export --type "
 			"sqlite REPORT)");
-	const struct recorded_calls *recorded = nsys_read(arena, diag, path, &counts);
+	struct profile_watch watch;
+	const struct recorded_calls *recorded =
+		nsys_read(arena, diag, path, watch_file(imported, in, &watch), &counts);
 	return recorded &&
 	       finish(arena, recorded,
 		      say(arena, recorded, &counts,

@@ -163,10 +163,33 @@ void jw_real(struct json_writer *json, const char *key, double value)
 		fprintf(json->out, "%.9g", value);
 }
 
+static void put_whole(FILE *out, uint64_t value, size_t least_digits)
+{
+	char text[20];
+	size_t at = sizeof text;
+	for (; value || at > sizeof text - least_digits; value /= 10)
+		text[--at] = (char)('0' + value % 10);
+	fwrite(text + at, 1, sizeof text - at, out);
+}
+
 void jw_count(struct json_writer *json, const char *key, uint64_t count)
 {
 	put_key(json, key);
-	fprintf(json->out, "%llu", (unsigned long long)count);
+	put_whole(json->out, count, 1);
+}
+
+void jw_seconds(struct json_writer *json, const char *key, double time_s)
+{
+	const uint64_t ns_per_s = 1000000000;
+	if (!(time_s >= 0 && time_s < 4e6)) {
+		jw_digits(json, key, "%.9f", time_s);
+		return;
+	}
+	uint64_t time_ns = (uint64_t)(time_s * 1e9 + 0.5);
+	put_key(json, key);
+	put_whole(json->out, time_ns / ns_per_s, 1);
+	fputc('.', json->out);
+	put_whole(json->out, time_ns % ns_per_s, 9);
 }
 
 void jw_flag(struct json_writer *json, const char *key, bool flag)

@@ -49,6 +49,8 @@ void jw_close(struct json_writer *json);
 void jw_text(struct json_writer *json, const char *key, const char *text);
 void jw_real(struct json_writer *json, const char *key, double value);
 void jw_count(struct json_writer *json, const char *key, uint64_t count);
+/* Writes a time with nine decimals, without the cost of printf. */
+void jw_seconds(struct json_writer *json, const char *key, double time_s);
 void jw_flag(struct json_writer *json, const char *key, bool flag);
 void jw_null(struct json_writer *json, const char *key);
 /* Writes a number with a format of printf. */

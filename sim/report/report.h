@@ -37,6 +37,8 @@ void report_dataset(struct report *report, const struct dataset_outcome *outcome
 void report_recording(struct report *report, const struct calibration *calibration);
 /* Adds a calibrated machine: parameters, fitted lines and forwarded programs. */
 struct streams report_calibration(struct report *report, const struct calibration *calibration);
+/* Adds a figure and a table of the forwarded programs of a recording. */
+struct streams report_streams(struct report *report, const struct calibration *calibration);
 
 /* Sets the title, and puts a comparison first if there are several cases. */
 void report_finish(struct report *report);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Output is collected in memory until the commit. A run that fails or is interrupted therefore
- * leaves nothing, neither on disk nor on stdout. An error such as a full disk is reported with
- * its errno. */
-#define _XOPEN_SOURCE 700 /* for realpath() */
+/* Output is collected in a file without a name until the commit, because it can be larger than
+ * memory. A run that fails or is interrupted therefore leaves nothing, neither on disk nor on
+ * stdout. An error such as a full disk is reported with its errno. */
+#define _GNU_SOURCE /* for realpath() and O_TMPFILE */
 #include "sim/result/result.h"
 
 #include <errno.h>
@@ -16,9 +16,8 @@
 struct output {
 	char *path;   /* path with symbolic links resolved; NULL: stdout */
 	bool special; /* a device or pipe, which is written in place and never replaced */
+	bool beside;  /* `file` is in the folder of the target, so it only needs a name */
 	FILE *file;
-	char *text;
-	size_t size_B;
 };
 
 static void output_free(struct output *output)
@@ -26,7 +25,6 @@ static void output_free(struct output *output)
 	int kept = errno;
 	if (output->file)
 		fclose(output->file);
-	free(output->text);
 	free(output->path);
 	free(output);
 	errno = kept;
@@ -76,6 +74,20 @@ static int target_check(struct output *output, const char *path)
 	return answer;
 }
 
+/* Returns a file without a name in the folder of the target, or NULL: the file system has none. */
+static FILE *beside_open(const struct output *output)
+{
+	if (!output->path || output->special)
+		return NULL;
+	char *folder = folder_of(output->path);
+	int fd = folder ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666) : -1;
+	free(folder);
+	FILE *file = fd >= 0 ? fdopen(fd, "w+") : NULL;
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
 struct output *output_open(const char *path)
 {
 	struct output *output = calloc(1, sizeof *output);
@@ -85,7 +97,10 @@ struct output *output_open(const char *path)
 		output_free(output);
 		return NULL;
 	}
-	output->file = open_memstream(&output->text, &output->size_B);
+	output->file = beside_open(output);
+	output->beside = output->file != NULL;
+	if (!output->beside)
+		output->file = tmpfile();
 	if (!output->file) {
 		output_free(output);
 		return NULL;
@@ -112,16 +127,34 @@ int output_write_whole(int fd, const char *text, size_t size_B)
 	return 0;
 }
 
-/* Creates a file in the target's folder and writes its name to name[size]. The mode follows the
- * umask, which mkstemp ignores. */
-static int temporary_open(const char *path, char *name, size_t size)
+static int copy_to(int fd, const struct output *output)
 {
-	const char *slash = strrchr(path, '/');
+	char part[1 << 16];
+	size_t size_B;
+	rewind(output->file);
+	while ((size_B = fread(part, 1, sizeof part, output->file)) > 0)
+		if (output_write_whole(fd, part, size_B) != 0)
+			return -1;
+	return ferror(output->file) ? -1 : 0;
+}
+
+/* Creates a file in the target's folder and writes its name to name[size]. *linked: it is the
+ * output itself, and not empty. The mode follows the umask, which mkstemp ignores. */
+static int temporary_open(const struct output *output, char *name, size_t size, bool *linked)
+{
+	const char *path = output->path, *slash = strrchr(path, '/');
+	char unnamed[64];
+	snprintf(unnamed, sizeof unnamed, "/proc/self/fd/%d", fileno(output->file));
 	int folder = slash ? (int)(slash + 1 - path) : 0;
 	for (int attempt = 0; attempt < 100; attempt++) {
 		snprintf(name, size, "%.*s.farwire-%ld-%d.tmp", folder, path, (long)getpid(),
 			 attempt);
-		int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		*linked = output->beside &&
+			  linkat(AT_FDCWD, unnamed, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+		int fd = *linked ? dup(fileno(output->file))
+			 : output->beside && errno == EEXIST
+				 ? -1
+				 : open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (fd >= 0 || errno != EEXIST)
 			return fd;
 	}
@@ -134,11 +167,12 @@ static int write_and_rename(const struct output *output)
 	char *name = malloc(size);
 	if (!name)
 		return -1;
-	int fd = temporary_open(output->path, name, size);
+	bool linked = false;
+	int fd = temporary_open(output, name, size, &linked);
 	int answer = -1;
 	if (fd >= 0) {
 		struct stat status;
-		answer = output_write_whole(fd, output->text, output->size_B);
+		answer = linked ? 0 : copy_to(fd, output);
 		if (answer == 0 && stat(output->path, &status) == 0)
 			answer = fchmod(fd, status.st_mode & 07777);
 		/* some file systems do not support fsync and return EINVAL */
@@ -186,7 +220,7 @@ static int write_in_place(const struct output *output)
 	int fd = open(output->path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	int answer = output_write_whole(fd, output->text, output->size_B);
+	int answer = copy_to(fd, output);
 	int kept = errno;
 	if (close(fd) != 0 && answer == 0)
 		return -1;
@@ -198,18 +232,16 @@ static int write_stdout(const struct output *output)
 {
 	if (fflush(stdout) != 0)
 		return -1;
-	return output_write_whole(STDOUT_FILENO, output->text, output->size_B);
+	return copy_to(STDOUT_FILENO, output);
 }
 
 int output_commit(struct output *output)
 {
-	int answer = ferror(output->file) ? -1 : 0;
-	if (answer != 0)
-		errno = ENOMEM; /* a stream in memory has no other error */
-	FILE *file = output->file;
-	output->file = NULL;
-	if (fclose(file) != 0)
+	int answer = fflush(output->file);
+	if (ferror(output->file)) {
+		errno = answer ? errno : ENOSPC; /* of an earlier write */
 		answer = -1;
+	}
 	if (answer == 0 && !output->path)
 		answer = write_stdout(output);
 	else if (answer == 0)

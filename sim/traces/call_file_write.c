@@ -5,11 +5,6 @@
 #include "sim/json/write.h"
 #include "sim/traces/call_file.h"
 
-static void put_time(struct json_writer *json, const char *key, double time_s)
-{
-	jw_digits(json, key, "%.9f", time_s);
-}
-
 static void write_call(FILE *out, const struct recorded_call *call)
 {
 	struct json_writer json = jw_begin(out, JSON_DENSE);
@@ -17,8 +12,8 @@ static void write_call(FILE *out, const struct recorded_call *call)
 	jw_open(&json, NULL, '{');
 	jw_count(&json, "thread", call->thread);
 	jw_text(&json, "call", call->function);
-	put_time(&json, "start_s", call->start_s);
-	put_time(&json, "end_s", call->end_s);
+	jw_seconds(&json, "start_s", call->start_s);
+	jw_seconds(&json, "end_s", call->end_s);
 	if (call->stream >= 0)
 		jw_count(&json, "stream", (uint64_t)call->stream);
 	if (call->event >= 0)
@@ -37,9 +32,9 @@ static void write_call(FILE *out, const struct recorded_call *call)
 	if (call->peer > 0)
 		jw_count(&json, "peer", call->peer);
 	if (call->gpu_s >= 0)
-		put_time(&json, copy ? "copy_s" : "kernel_s", call->gpu_s);
+		jw_seconds(&json, copy ? "copy_s" : "kernel_s", call->gpu_s);
 	if (call->gpu_s >= 0 && call->gpu_start_s >= 0)
-		put_time(&json, "gpu_start_s", call->gpu_start_s);
+		jw_seconds(&json, "gpu_start_s", call->gpu_start_s);
 	if (call->label)
 		jw_text(&json, "label", call->label);
 	if (call->ready != READY_UNKNOWN)
@@ -53,7 +48,7 @@ static void write_mark(FILE *out, const struct recorded_mark *mark)
 	struct json_writer json = jw_begin(out, JSON_DENSE);
 	jw_open(&json, NULL, '{');
 	jw_count(&json, "step", mark->step);
-	put_time(&json, "t_s", mark->t_s);
+	jw_seconds(&json, "t_s", mark->t_s);
 	jw_count(&json, "thread", mark->thread);
 	jw_close(&json);
 	jw_end(&json);
@@ -108,7 +103,7 @@ void call_file_write(FILE *out, struct arena *arena, const struct recorded_calls
 		ARENA_ARRAY(arena, count + 1, const struct recorded_call *);
 	for (size_t i = 0; i < count; i++)
 		order[i] = &recorded->calls[i];
-	qsort(order, count, sizeof *order, by_start);
+	recorded_sort(order, count, sizeof *order, by_start);
 	write_head(out, recorded, program);
 	for (size_t i = 0; i <= count; i++) {
 		while (mark < recorded->mark_count &&

@@ -40,7 +40,7 @@ struct event {
 struct kineto {
 	struct diag *diag;
 	const char *path;
-	const struct kineto_watch *watch;
+	const struct profile_watch *watch;
 	struct jp_reader *json;
 	struct names *names, *threads, *steps;
 	struct profile p;
@@ -397,7 +397,7 @@ static bool take_trace(struct kineto *k)
 }
 
 const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,
-					 const char *path, const struct kineto_watch *watch,
+					 const char *path, const struct profile_watch *watch,
 					 struct profile_counts *counts)
 {
 	struct kineto k = {.diag = diag,

@@ -20,14 +20,8 @@
 
 struct diag;
 
-/* Is told how many of the file's megabytes have been read. */
-struct kineto_watch {
-	void (*tell)(void *ctx, size_t before, size_t done, size_t count);
-	void *ctx;
-	size_t size_B; /* size of the file */
-};
 /* watch may be NULL. path is used only in messages. Returns NULL after an error, which is in diag.
  */
 const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,
-					 const char *path, const struct kineto_watch *watch,
+					 const char *path, const struct profile_watch *watch,
 					 struct profile_counts *counts);

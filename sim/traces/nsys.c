@@ -15,6 +15,7 @@
 /* Limits for a database of unknown origin: SQLite's memory, the steps of its virtual machine for
  * one query (about a minute), times (30 years), and numbers of devices, streams and events. */
 enum { CACHE_MAX_B = 1 << 28, STEPS_EACH = 1 << 20, STEPS_MAX = 8192 };
+enum { TELL_EACH = 1 << 16 }; /* rows */
 enum { DEVICES_MAX = 1024, STREAMS_MAX = 1 << 20, EVENTS_MAX = 1 << 30 };
 static const sqlite3_int64 TIME_MAX_NS = 1000000000000000000, SIZE_MAX_B = 1000000000000000;
 
@@ -24,7 +25,9 @@ struct nsys {
 	sqlite3 *db;
 	struct names *names, *threads;
 	struct profile *p;
-	size_t steps_count; /* of the present query, in units of STEPS_EACH */
+	const struct profile_watch *watch; /* or NULL */
+	size_t rows_read, row_count;       /* row_count: of all tables */
+	size_t steps_count;                /* of the present query, in units of STEPS_EACH */
 	bool failed;
 };
 
@@ -52,7 +55,7 @@ static bool fail(struct nsys *n, const char *what)
 }
 
 /* Ends a query that a malicious schema makes endless. */
-static int watch(void *ctx)
+static int end_endless(void *ctx)
 {
 	struct nsys *n = ctx;
 	return ++n->steps_count > STEPS_MAX;
@@ -164,6 +167,12 @@ static bool take_row(struct nsys *n, sqlite3_stmt *row, enum category category)
 	sqlite3_int64 start = sqlite3_column_int64(row, START),
 		      end = sqlite3_column_int64(row, END);
 	n->p->counts.events++;
+	if (n->watch && ++n->rows_read % TELL_EACH == 0 && n->rows_read < n->row_count) {
+		double size = (double)n->watch->size_B / 1e6;
+		n->watch->tell(n->watch->ctx, 0,
+			       (size_t)(size * (double)n->rows_read / (double)n->row_count),
+			       (size_t)size);
+	}
 	if (arena_used_B(n->p->arena) > RECORDED_MEMORY_MAX_B)
 		return fail(n, RECORDED_TOO_LARGE);
 	if (sqlite3_column_type(row, START) == SQLITE_NULL || start < -TIME_MAX_NS ||
@@ -181,8 +190,7 @@ static bool take_row(struct nsys *n, sqlite3_stmt *row, enum category category)
 
 /* ---- tables ---- */
 
-/* Makes room for the rows of a table, because a list that grows takes twice as much memory. */
-static void reserve(struct nsys *n, const struct source *source)
+static size_t count_rows(struct nsys *n, const struct source *source)
 {
 	sqlite3_stmt *query = NULL;
 	const char *text = arena_printf(n->p->arena, "SELECT count(*) FROM \"%s\"", source->table);
@@ -191,6 +199,13 @@ static void reserve(struct nsys *n, const struct source *source)
 	    sqlite3_step(query) == SQLITE_ROW)
 		count = (size_t)sqlite3_column_int64(query, 0);
 	sqlite3_finalize(query);
+	return count;
+}
+
+/* Makes room for the rows of a table, because a list that grows takes twice as much memory. */
+static void reserve(struct nsys *n, const struct source *source)
+{
+	size_t count = count_rows(n, source);
 	if (source->category == CATEGORY_CALL) {
 		n->p->calls.items = ARENA_ARRAY(n->p->arena, count + 1, struct profile_call);
 		n->p->calls.room = count + 1;
@@ -290,6 +305,8 @@ static struct recorded_calls *read_ranks(struct nsys *n, struct profile_counts *
 		n, "SELECT DISTINCT CAST(globalPid AS INTEGER) FROM CUPTI_ACTIVITY_KIND_KERNEL "
 		   "ORDER BY 1");
 	size_t count = processes.list.count > 1 ? processes.list.count : 1;
+	for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
+		n->row_count += count_rows(n, &sources[i]);
 	profile->gpu = gpus.list.count > 0 ? gpus.list.items[0] : "";
 	for (size_t i = 0; i < count && !n->failed; i++) {
 		n->p = profile;
@@ -305,17 +322,23 @@ static struct recorded_calls *read_ranks(struct nsys *n, struct profile_counts *
 }
 
 const struct recorded_calls *nsys_read(struct arena *arena, struct diag *diag, const char *path,
+				       const struct profile_watch *watch,
 				       struct profile_counts *counts)
 {
 	struct profile profile = {.arena = arena, .gpu = ""};
-	struct nsys n = {.diag = diag, .path = path, .p = &profile, .names = names_new(arena)};
+	struct nsys n = {.diag = diag,
+			 .watch = watch,
+			 .path = path,
+			 .p = &profile,
+			 .names = names_new(arena)};
 	const struct recorded_calls *recorded = NULL;
 	*counts = (struct profile_counts){0};
 	sqlite3_soft_heap_limit64(CACHE_MAX_B);
-	if (sqlite3_open_v2(path, &n.db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK) {
+	if (sqlite3_open_v2(path, &n.db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) ==
+	    SQLITE_OK) {
 		sqlite3_db_config(n.db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 		sqlite3_db_config(n.db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-		sqlite3_progress_handler(n.db, STEPS_EACH, watch, &n);
+		sqlite3_progress_handler(n.db, STEPS_EACH, end_endless, &n);
 		recorded = read_ranks(&n, counts);
 	} else {
 		fail(&n, arena_printf(arena, "the database cannot be opened: %s",

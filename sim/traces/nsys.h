@@ -17,6 +17,7 @@
 
 struct diag;
 
-/* Returns the ranks as a list, or NULL after an error, which is in diag. */
+/* Returns the ranks as a list, or NULL after an error, which is in diag. watch may be NULL. */
 const struct recorded_calls *nsys_read(struct arena *arena, struct diag *diag, const char *path,
+				       const struct profile_watch *watch,
 				       struct profile_counts *counts);

@@ -138,8 +138,7 @@ static size_t record_around(struct profile *p, const struct profile_call *call)
 static void join_collectives(struct profile *p)
 {
 	double world_count = p->world_count <= RECORDED_RANKS_MAX ? fmax(p->world_count, 0) : 0;
-	if (p->spans.count > 0)
-		qsort(p->spans.items, p->spans.count, sizeof *p->spans.items, by_thread_and_start);
+	recorded_sort(p->spans.items, p->spans.count, sizeof *p->spans.items, by_thread_and_start);
 	for (size_t i = 0; i < p->calls.count; i++) {
 		struct profile_call *call = &p->calls.items[i];
 		const char *label = call->call.label;
@@ -171,6 +170,23 @@ static void put_marks(struct profile *p, struct recorded_calls *recorded, int64_
 			(double)(last->end_ns - base_ns) * 1e-9, last->step + 1, last->thread};
 }
 
+/* Turns the profiler's calls into recorded ones, which are smaller and so fit in their place. A
+ * large trace has no room for both. */
+static struct recorded_call *calls_in_place(struct profile *p, int64_t base_ns)
+{
+	void *place = p->calls.items;
+	struct recorded_call *calls = place;
+	for (size_t i = 0; i < p->calls.count; i++) {
+		struct profile_call from;
+		memcpy(&from, &p->calls.items[i], sizeof from);
+		from.call.start_s = (double)(from.start_ns - base_ns) * 1e-9;
+		from.call.end_s = (double)(from.start_ns + from.lasts_ns - base_ns) * 1e-9;
+		memcpy(&calls[i], &from.call, sizeof from.call);
+	}
+	p->calls.count = 0;
+	return calls;
+}
+
 struct recorded_calls *profile_join(struct profile *p)
 {
 	p->counts.used += p->calls.count + p->works.count + p->marks.count + p->spans.count;
@@ -182,9 +198,8 @@ struct recorded_calls *profile_join(struct profile *p)
 	for (size_t i = 0; i < p->marks.count; i++)
 		if (p->marks.items[i].start_ns < base_ns)
 			base_ns = p->marks.items[i].start_ns;
-	qsort(p->calls.items, p->calls.count, sizeof *p->calls.items, call_by_correlation);
-	if (p->works.count > 0)
-		qsort(p->works.items, p->works.count, sizeof *p->works.items, by_correlation);
+	recorded_sort(p->calls.items, p->calls.count, sizeof *p->calls.items, call_by_correlation);
+	recorded_sort(p->works.items, p->works.count, sizeof *p->works.items, by_correlation);
 	for (size_t i = 0; i < p->works.count; i++)
 		join_work(p, &p->works.items[i], base_ns);
 	join_collectives(p);
@@ -195,14 +210,7 @@ struct recorded_calls *profile_join(struct profile *p)
 	recorded->tool = p->tool;
 	recorded->gpu = p->gpu;
 	recorded->call_count = p->calls.count;
-	recorded->calls = ARENA_ARRAY(p->arena, p->calls.count, struct recorded_call);
-	for (size_t i = 0; i < p->calls.count; i++) {
-		const struct profile_call *call = &p->calls.items[i];
-		recorded->calls[i] = call->call;
-		recorded->calls[i].start_s = (double)(call->start_ns - base_ns) * 1e-9;
-		recorded->calls[i].end_s =
-			(double)(call->start_ns + call->lasts_ns - base_ns) * 1e-9;
-	}
+	recorded->calls = calls_in_place(p, base_ns);
 	put_marks(p, recorded, base_ns);
 	recorded_calls_settle(p->arena, recorded);
 	stream_order_find(p->arena, recorded);

@@ -56,6 +56,13 @@ struct profile_counts {
 	size_t looks; /* comparisons during searches of calls and marks; tests check this number */
 };
 
+/* Is told how many of the file's megabytes have been read. */
+struct profile_watch {
+	void (*tell)(void *ctx, size_t before, size_t done, size_t count);
+	void *ctx;
+	size_t size_B; /* size of the file */
+};
+
 struct profile {
 	struct arena *arena;
 	const char *tool, *gpu;

@@ -167,17 +167,28 @@ static void number_threads(struct arena *arena, struct recorded_calls *recorded)
 	recorded->thread_count = count;
 }
 
+void recorded_sort(void *items, size_t count, size_t size_B,
+		   int (*compare)(const void *a, const void *b))
+{
+	const char *at = items;
+	size_t i = 1;
+	while (i < count && compare(at + (i - 1) * size_B, at + i * size_B) <= 0)
+		i++;
+	if (i < count)
+		qsort(items, count, size_B, compare);
+}
+
 void recorded_calls_settle(struct arena *arena, struct recorded_calls *recorded)
 {
 	if (recorded->call_count == 0)
 		return;
-	qsort(recorded->calls, recorded->call_count, sizeof *recorded->calls, by_thread_and_start);
+	recorded_sort(recorded->calls, recorded->call_count, sizeof *recorded->calls,
+		      by_thread_and_start);
 	leave_out_inner(recorded);
 	number_threads(arena, recorded);
-	qsort(recorded->calls, recorded->call_count, sizeof *recorded->calls, by_thread_and_start);
-	if (recorded->mark_count > 0)
-		qsort(recorded->marks, recorded->mark_count, sizeof *recorded->marks, by_time);
-	if (recorded->release_count > 0)
-		qsort(recorded->releases, recorded->release_count, sizeof *recorded->releases,
+	recorded_sort(recorded->calls, recorded->call_count, sizeof *recorded->calls,
+		      by_thread_and_start);
+	recorded_sort(recorded->marks, recorded->mark_count, sizeof *recorded->marks, by_time);
+	recorded_sort(recorded->releases, recorded->release_count, sizeof *recorded->releases,
 		      by_release);
 }

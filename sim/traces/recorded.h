@@ -81,4 +81,7 @@ struct arena;
 /* Settles a recording: sorts it, numbers threads 0, 1 ... in the order of their first calls, and
  * removes calls inside another call of the same thread. GPU work of a removed call becomes work of
  * the outer call. */
+/* Sorts records, which profilers mostly write in order already. */
+void recorded_sort(void *items, size_t count, size_t size_B,
+		   int (*compare)(const void *a, const void *b));
 void recorded_calls_settle(struct arena *arena, struct recorded_calls *recorded);

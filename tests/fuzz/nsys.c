@@ -9,7 +9,7 @@ FUZZ_TARGET(data, size_B)
 	struct diag *diag = diag_new(arena);
 	struct profile_counts counts = {0};
 	const char *path = fuzz_file(arena, "report.sqlite", data, size_B);
-	const struct recorded_calls *recorded = nsys_read(arena, diag, path, &counts);
+	const struct recorded_calls *recorded = nsys_read(arena, diag, path, NULL, &counts);
 	FUZZ_CHECK_ANSWER(recorded, diag);
 	for (; recorded; recorded = recorded->next)
 		check_recorded(arena, recorded);

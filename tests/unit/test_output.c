@@ -256,7 +256,27 @@ static void standard_output_and_closed_pipes_are_handled(void)
 	close(ends[1]);
 }
 
+/* Output can be larger than memory. */
+static void large_output_takes_no_memory(void)
+{
+	static char part[1 << 20];
+	struct rusage before, after;
+	struct output *output = output_open(target);
+	if (!CHECK(output != NULL))
+		return;
+	getrusage(RUSAGE_SELF, &before);
+	for (int i = 0; i < 64; i++)
+		fwrite(part, 1, sizeof part, output_file(output));
+	getrusage(RUSAGE_SELF, &after);
+	CHECK(after.ru_maxrss - before.ru_maxrss < 16 * 1024); /* KiB */
+	CHECK(output_commit(output) == 0);
+	struct stat status;
+	CHECK(stat(target, &status) == 0 && status.st_size == 64 << 20);
+	unlink(target);
+}
+
 static const struct test tests[] = {
+	TEST(large_output_takes_no_memory),
 	TEST(file_appears_only_at_the_commit),
 	TEST(replaced_file_keeps_its_mode),
 	TEST(abandoned_output_leaves_the_file_unchanged),
