@@ -37,20 +37,39 @@ static const struct recording *read(const struct command *command, struct diag *
 	return recording;
 }
 
+/* Returns -1 for a range that is faster than expected, 0 as expected, 1 slower. */
+static int deviation(const struct size_range *range)
+{
+	if (2 * range->outside_count <= range->count)
+		return 0;
+	return range->ratio < 1 ? -1 : 1;
+}
+
+/* Returns whether some sizes are faster than expected and none are slower. No fault does that. */
+static bool is_faster(const struct diagnosis *d)
+{
+	int least = 0, most = 0;
+	for (size_t i = 0; i < DIAGNOSE_RANGES; i++) {
+		int sign = deviation(&d->ranges[i]);
+		least = sign < least ? sign : least;
+		most = sign > most ? sign : most;
+	}
+	return least < 0 && most <= 0;
+}
+
 static const char *range_words(struct arena *arena, const struct size_range *range)
 {
 	const char *from = quantity_format(arena, QUANTITY_BYTES, range->from_B);
 	const char *to = quantity_format(arena, QUANTITY_BYTES, range->to_B);
-	bool expected = 2 * range->outside_count <= range->count;
 	double times = range->ratio < 1 ? 1 / range->ratio : range->ratio;
 	return arena_printf(
 		arena,
 		"%s sizes (%s to %s): %s; %.2f times the predicted %s, %zu of %zu outside "
 		"the interval",
 		range->name, from, to,
-		expected           ? "as expected"
-		: range->ratio < 1 ? "faster than expected"
-				   : "slower than expected",
+		deviation(range) == 0  ? "as expected"
+		: deviation(range) < 0 ? "faster than expected"
+				       : "slower than expected",
 		times, range->ratio < 1 ? "speed" : "time", range->outside_count, range->count);
 }
 
@@ -67,6 +86,9 @@ static const char *title_of(struct arena *arena, const struct diagnosis *d)
 	if (!d->explained)
 		verdict = fault ? "none of the simulated faults explains the log well"
 				: "no suspect, but the log does not agree well with the prediction";
+	if (is_faster(d))
+		verdict = "no suspect: a fault cannot make a collective faster (check that "
+			  "--topology and --exchange describe the system of the log)";
 	return arena_printf(arena,
 			    "%s%s\n%zu faults were simulated; %zu of them cannot be seen "
 			    "at these sizes",
@@ -89,7 +111,7 @@ static const struct result_table *table_of(struct arena *arena, const struct dia
 				       .columns = columns,
 				       .column_count = COLUMNS};
 	table->cells = ARENA_ARRAY(arena, SHOWN_MOST * COLUMNS, struct result_cell);
-	for (size_t i = 0; i < d->suspect_count && i < SHOWN_MOST; i++) {
+	for (size_t i = 0; i < d->suspect_count && i < SHOWN_MOST && !is_faster(d); i++) {
 		const struct suspect *s = &d->suspects[i];
 		if (s->probability < shown_least)
 			break;
@@ -118,7 +140,8 @@ static int draw(const struct command *command, const struct diagnosis *d)
 	struct arena *arena = command->arena;
 	struct curve curves[DRAWN_MOST + 2];
 	size_t count = 0;
-	for (size_t c = 0; c < 2 + d->suspect_count && count < DRAWN_MOST + 2; c++) {
+	for (size_t c = 0; c < 2 + (is_faster(d) ? 0 : d->suspect_count) && count < DRAWN_MOST + 2;
+	     c++) {
 		const struct suspect *s = c < 2 ? NULL : &d->suspects[c - 2];
 		if (s && !*s->setting)
 			continue;

@@ -28,6 +28,12 @@ case='--topology dgx-h100 --exchange nccl-2.18 --draws 4 -q'
 }
 verdict unit.diagnose.the_fault_of_a_log_is_the_first_suspect
 
+# The log is of eight H100, which are faster than eight V100.
+expect 0 '' diagnose "$samples/simulated-half-nvlink.log" --topology dgx1-v100 --exchange nccl-2.18 --draws 4 -q
+shows '^no suspect: a fault cannot make a collective faster'
+grep -q 'library.latency_scale' "$scratch.out" && complain 'a fault is a suspect of a faster log'
+verdict unit.diagnose.a_log_that_is_faster_than_predicted_has_no_suspect
+
 # shellcheck disable=SC2086
 {
 	expect 2 'has 8 ranks, but topology .dgx-h100. has 16 GPUs .write --set case.gpus_per_machine=N' \
