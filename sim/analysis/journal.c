@@ -21,6 +21,7 @@ enum { CRC_AT = 8, BODY_AT = 18, SYNC_S = 3 };
 static const long long FILE_MAX_B = 16LL << 30; /* a million points take 3 GB */
 
 struct journal {
+	FILE *file; /* reads; closing it is the end of the lock. Lines are written to its fd. */
 	int fd;
 	time_t synced_s;
 };
@@ -68,6 +69,7 @@ struct opening {
 	struct origin origin;
 	const struct journal_head *head;
 	struct journal_reader reader;
+	FILE *file;
 	int fd;
 	bool refused;
 };
@@ -95,7 +97,7 @@ static bool lock(struct opening *o)
 		"another farwire process is running this sweep (wait for it, or write another -o)");
 }
 
-static bool read_whole(struct opening *o, char **text, size_t *size_B)
+static bool is_journal(struct opening *o)
 {
 	struct stat status;
 	if (fstat(o->fd, &status) != 0)
@@ -106,22 +108,6 @@ static bool read_whole(struct opening *o, char **text, size_t *size_B)
 	if (status.st_size > FILE_MAX_B)
 		return refuse(o, "the file is larger than 16 GiB, so it is not the journal of a "
 				 "sweep (write another -o)");
-	char *bytes = malloc((size_t)status.st_size + 1);
-	size_t count_B = 0;
-	while (bytes && count_B < (size_t)status.st_size) {
-		ssize_t got_B = read(o->fd, bytes + count_B, (size_t)status.st_size - count_B);
-		if (got_B < 0 && errno == EINTR)
-			continue;
-		if (got_B <= 0)
-			break;
-		count_B += (size_t)got_B;
-	}
-	if (!bytes || count_B < (size_t)status.st_size) {
-		free(bytes);
-		return fail(o, "the file cannot be read");
-	}
-	*text = bytes;
-	*size_B = count_B;
 	return true;
 }
 
@@ -154,41 +140,32 @@ static bool refuse_other(struct opening *o, const char *line, size_t size_B)
 				      *differs ? differs : "the points"));
 }
 
-/* Passes complete lines of text to the reader. *end_B is the end of the last complete line. */
-static bool take_lines(struct opening *o, const char *text, size_t size_B, const char *head,
-		       size_t head_B, size_t *end_B)
+/* Passes complete lines to the reader, one at a time. *end_B is the end of the last one. */
+static bool take_lines(struct opening *o, const char *head, size_t head_B, size_t *end_B)
 {
-	*end_B = 0;
-	const char *end = memchr(text, '\n', size_B);
-	if (!end) { /* an earlier run may have been killed while it wrote the first line */
-		bool torn = size_B < head_B && memcmp(text, head, size_B) == 0;
-		return torn || refuse_other(o, text, size_B);
-	}
-	size_t line_B = (size_t)(end + 1 - text);
-	if (line_B != head_B || memcmp(text, head, head_B) != 0)
-		return refuse_other(o, text, line_B);
-	for (const char *line = end + 1;; line = end + 1) {
-		*end_B = (size_t)(line - text);
-		end = memchr(line, '\n', size_B - *end_B);
-		if (!end)
-			return true;
-		size_t body_B;
-		line_B = (size_t)(end + 1 - line);
-		if (journal_body(line, line_B, &body_B))
+	char *line = NULL;
+	size_t room = 0, body_B;
+	ssize_t got;
+	bool ok = true;
+	while (ok && (got = getline(&line, &room, o->file)) > 0) {
+		size_t line_B = (size_t)got;
+		bool whole = line[line_B - 1] == '\n';
+		if (*end_B == 0) /* a run may have been killed while it wrote the first line */
+			ok = (line_B <= head_B && memcmp(line, head, line_B) == 0) ||
+			     refuse_other(o, line, line_B);
+		else if (whole && journal_body(line, line_B, &body_B))
 			o->reader.take(o->reader.ctx, line, line_B);
+		*end_B += whole ? line_B : 0;
 	}
+	free(line);
+	return ok && (feof(o->file) || fail(o, "the file cannot be read"));
 }
 
 static bool continue_file(struct opening *o)
 {
-	char *text = NULL;
-	size_t size_B = 0, head_B, end_B;
+	size_t head_B, end_B = 0;
 	const char *head = head_line(o->arena, o->head, &head_B);
-	if (!lock(o) || !read_whole(o, &text, &size_B))
-		return false;
-	bool ok = take_lines(o, text, size_B, head, head_B, &end_B);
-	free(text);
-	if (!ok)
+	if (!lock(o) || !is_journal(o) || !take_lines(o, head, head_B, &end_B))
 		return false;
 	if (ftruncate(o->fd, (off_t)end_B) != 0 ||
 	    (end_B == 0 && (output_write_whole(o->fd, head, head_B) != 0 || sync_data(o->fd) != 0)))
@@ -207,13 +184,14 @@ struct journal *journal_open(struct arena *arena, struct diag *diag, const char 
 			    .reader = reader,
 			    .fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)};
 	struct journal *journal = NULL;
-	if (o.fd < 0) {
+	o.file = o.fd < 0 ? NULL : fdopen(o.fd, "r");
+	if (!o.file) {
 		fail(&o, "the file cannot be written");
 	} else if (continue_file(&o)) {
 		journal = ARENA_NEW(arena, struct journal);
-		*journal = (struct journal){o.fd, time(NULL)};
+		*journal = (struct journal){o.file, o.fd, time(NULL)};
 	} else {
-		close(o.fd);
+		fclose(o.file);
 	}
 	*refused = o.refused;
 	return journal;
@@ -236,7 +214,7 @@ int journal_close(struct journal *journal)
 {
 	int answer = sync_data(journal->fd);
 	int kept = errno;
-	if (close(journal->fd) != 0 && answer == 0)
+	if (fclose(journal->file) != 0 && answer == 0)
 		return -1;
 	errno = kept;
 	return answer;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -125,6 +126,38 @@ static void cut_journal_returns_all_complete_lines(void)
 	place_free(&place);
 }
 
+static void count_line(void *ctx, const char *line, size_t size_B)
+{
+	++*(size_t *)ctx;
+}
+
+/* A journal of 64 MB is read line by line, and needs less than 16 MB. */
+static void long_journal_is_read_in_bounded_memory(void)
+{
+	enum { LINES = 1000, BODY_B = 64000 };
+	struct place place = place_new();
+	const struct journal_head head = {LINES, place.parts, 2};
+	struct diag *diag = diag_new(place.arena);
+	size_t count = 0, line_B;
+	const struct journal_reader reader = {count_line, &count};
+	char *body = arena_alloc(place.arena, BODY_B + 1);
+	memset(body, 'x', BODY_B);
+	body[BODY_B] = '\0';
+	const char *line = journal_line(place.arena, body, &line_B);
+	struct journal *journal =
+		journal_open(place.arena, diag, place.path, &head, reader, &place.refused);
+	for (size_t i = 0; journal && i < LINES; i++)
+		CHECK(journal_add(journal, line, line_B) == 0);
+	CHECK(journal && count == 0 && journal_close(journal) == 0);
+	struct rusage before, after;
+	getrusage(RUSAGE_SELF, &before);
+	journal = journal_open(place.arena, diag, place.path, &head, reader, &place.refused);
+	getrusage(RUSAGE_SELF, &after);
+	CHECK(journal && count == LINES && journal_close(journal) == 0);
+	CHECK(after.ru_maxrss - before.ru_maxrss < 16 * 1024);
+	place_free(&place);
+}
+
 /* A flipped bit costs only its line; zeroes at the end cost nothing. */
 static void damaged_line_is_skipped(void)
 {
@@ -196,6 +229,7 @@ static void second_process_is_refused(void)
 
 static const struct test tests[] = {TEST(journal_returns_all_its_lines),
 				    TEST(cut_journal_returns_all_complete_lines),
+				    TEST(long_journal_is_read_in_bounded_memory),
 				    TEST(damaged_line_is_skipped),
 				    TEST(journal_of_another_sweep_is_refused),
 				    TEST(other_files_are_refused_as_journals),
