@@ -56,13 +56,6 @@ static void draw_regions(const struct layout *layout)
 	}
 }
 
-static void draw_target(const struct layout *layout)
-{
-	double y = axis_at(&layout->plane.y, layout->view->target);
-	draw_line(layout->drawing, layout->area.x, y, layout->area.x + layout->area.width, y,
-		  ink_alarm, 1.1, DASH_LONG);
-}
-
 static void draw_failures(const struct layout *layout)
 {
 	if (!layout->fails)
@@ -148,7 +141,9 @@ struct drawing *chart_bound(struct arena *arena, struct chart_text text,
 	draw_failures(&layout);
 	draw_axis_x(layout.drawing, &layout.plane.x, whole, view->axes.x_label, false);
 	draw_series_band(layout.drawing, &layout.plane, &layout.series, series_look(0));
-	draw_target(&layout);
+	double target = axis_at(&layout.plane.y, view->target);
+	draw_line(layout.drawing, layout.area.x, target, layout.area.x + layout.area.width, target,
+		  ink_alarm, 1.1, DASH_LONG);
 	draw_series_line(layout.drawing, &layout.plane, &layout.series, series_look(0));
 	draw_marks(&layout);
 	return chart_end(layout.drawing, text, y + whole.height + 30);

@@ -27,12 +27,6 @@ static struct series series_of(const struct curve *curve)
 	return (struct series){curve->x, curve->y, curve->count};
 }
 
-static bool shown(const struct layout *layout, const struct curve *curve, size_t i)
-{
-	struct series series = series_of(curve);
-	return series_shown(&layout->plane, &series, i);
-}
-
 static bool fails(const struct layout *layout, const struct curve *curve, size_t i)
 {
 	struct series series = series_of(curve);
@@ -120,10 +114,11 @@ static size_t end_labels(const struct layout *layout, struct end_label *labels)
 	size_t count = 0;
 	for (size_t c = 0; c < layout->count; c++) {
 		const struct curve *curve = &layout->curves[c];
+		struct series series = series_of(curve);
 		struct end_label label = {
 			.x = layout->area.x, .y = fail_row_y(layout, c), .curve = c};
 		for (size_t i = 0; i < curve->count; i++)
-			if (shown(layout, curve, i)) {
+			if (series_shown(&layout->plane, &series, i)) {
 				label.x = axis_at(&layout->plane.x, curve->x[i]);
 				label.y = axis_at(&layout->plane.y, curve->y[i].value);
 			}

@@ -75,17 +75,12 @@ struct look part_look(const char *name, size_t index)
 
 /* ---- legends ---- */
 
-static struct paint shade(struct paint paint)
-{
-	uint32_t rgb = (paint.rgb >> 1) & 0x7F7F7F;
-	return (struct paint){rgb, 0.55};
-}
-
 void draw_area(struct drawing *drawing, double x, double y, double width, double height,
 	       struct look look)
 {
 	draw_rectangle(drawing, x, y, width, height, look.paint);
-	draw_hatch(drawing, x, y, width, height, look.hatch, shade(look.paint));
+	draw_hatch(drawing, x, y, width, height, look.hatch,
+		   (struct paint){(look.paint.rgb >> 1) & 0x7F7F7F, 0.55});
 }
 
 void draw_on_area(struct drawing *drawing, struct look look, double x, double y, const char *text)

@@ -200,12 +200,6 @@ static void find_levels(struct arena *arena, struct plan *plan)
 
 /* ---- horizontal positions ---- */
 
-static double box_least(const struct plan_box *box)
-{
-	double width = text_width(box->node->name, FONT_SMALL, true) + 12;
-	return fmin(fmax(width, 40), 130);
-}
-
 static void size_columns(struct plan *plan)
 {
 	double needed = 2 * CHART_MARGIN + column_gap * (plan->column_count - 1);
@@ -215,7 +209,8 @@ static void size_columns(struct plan *plan)
 			continue;
 		struct plan_column *column = &plan->columns[box->column];
 		column->row_count++;
-		column->row_least = fmax(column->row_least, box_least(box));
+		double width = text_width(box->node->name, FONT_SMALL, true) + 12;
+		column->row_least = fmax(column->row_least, fmin(fmax(width, 40), 130));
 	}
 	for (int i = 0; i < plan->column_count; i++) {
 		struct plan_column *column = &plan->columns[i];

@@ -150,12 +150,6 @@ static void write_lines(FILE *out, struct arena *arena, const struct calibration
 	}
 }
 
-static void write_remarks(FILE *out, struct arena *arena, const struct calibration *calibration)
-{
-	for (size_t i = 0; i < calibration->remarks.count; i++)
-		fprintf(out, "# %s\n", plain(arena, calibration->remarks.items[i]));
-}
-
 static void write_left_out(FILE *out, struct arena *arena, const struct calibration *calibration)
 {
 	for (size_t i = 0; i < calibration->left_out.count; i++)
@@ -188,7 +182,8 @@ void calibration_write(FILE *out, struct arena *arena,
 	fputs("# Written by `farwire fit` from recordings; do not edit.\n", out);
 	for (size_t i = 0; i < count; i++) {
 		write_head(out, arena, calibrations[i]->recording);
-		write_remarks(out, arena, calibrations[i]);
+		for (size_t k = 0; k < calibrations[i]->remarks.count; k++)
+			fprintf(out, "# %s\n", plain(arena, calibrations[i]->remarks.items[k]));
 		write_left_out(out, arena, calibrations[i]);
 	}
 	fputs("# Host times belong to this machine: use them with host.clock at its default.\n"

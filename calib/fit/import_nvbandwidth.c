@@ -174,13 +174,6 @@ static void take_row(struct importing *importing, const char *line, size_t test,
 		take_cell(importing, words[i], test, fresh);
 }
 
-static bool next_is(struct importing *importing, char what)
-{
-	int c = getc(importing->in);
-	ungetc(c, importing->in);
-	return c == what;
-}
-
 static void read_text(struct importing *importing)
 {
 	const char *line;
@@ -188,7 +181,9 @@ static void read_text(struct importing *importing)
 	int header_lines = 0; /* remaining header lines of the matrix */
 	bool fresh = false;
 	while (diag_count(importing->diag) == 0) {
-		if (next_is(importing, '{')) { /* JSON after warnings */
+		int c = getc(importing->in);
+		ungetc(c, importing->in);
+		if (c == '{') { /* JSON after warnings */
 			read_json(importing);
 			return;
 		}

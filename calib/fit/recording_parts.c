@@ -6,7 +6,7 @@
 
 #include "sim/base/arena.h"
 
-void reading_fail(struct reading *r, const char *format, ...)
+bool reading_fail(struct reading *r, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -15,6 +15,7 @@ void reading_fail(struct reading *r, const char *format, ...)
 			   arena_vprintf(r->arena, format, args));
 	va_end(args);
 	r->failed = true;
+	return false;
 }
 
 enum jp_token reading_next(struct reading *r)
@@ -61,8 +62,6 @@ bool reading_opens(struct reading *r, enum jp_token bracket, const char *what)
 {
 	if (reading_next(r) == bracket)
 		return true;
-	if (!r->in->error)
-		reading_fail(r, "%s must be %s", what,
-			     bracket == JP_OBJECT ? "an object" : "an array");
-	return false;
+	return !r->in->error && reading_fail(r, "%s must be %s", what,
+					     bracket == JP_OBJECT ? "an object" : "an array");
 }

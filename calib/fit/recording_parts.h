@@ -31,7 +31,8 @@ struct line_fields {
 	bool pass_seen, end_seen, end, samples_seen;
 };
 
-void reading_fail(struct reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Returns false. */
+bool reading_fail(struct reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 enum jp_token reading_next(struct reading *r);
 const char *reading_text(struct reading *r, const char *what);
 double reading_number(struct reading *r, const char *what);

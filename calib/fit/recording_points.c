@@ -93,37 +93,29 @@ static bool to_times(struct reading *r, const struct line_fields *fields)
 	double size_B = recording_point_number(point, "size_B", 0);
 	bool rate = fields->unit && strcmp(fields->unit, "B/s") == 0;
 	if (!fields->unit ||
-	    (!rate && strcmp(fields->unit, "s") != 0 && strcmp(fields->unit, "1") != 0)) {
-		reading_fail(r, "unit must be \"s\", \"1\" or \"B/s\"");
-		return false;
-	}
-	if (rate && !(size_B > 0)) {
-		reading_fail(r, "a point with the unit B/s needs a size above 0 (write \"x\": "
-				"{\"size_B\": 1024})");
-		return false;
-	}
+	    (!rate && strcmp(fields->unit, "s") != 0 && strcmp(fields->unit, "1") != 0))
+		return reading_fail(r, "unit must be \"s\", \"1\" or \"B/s\"");
+	if (rate && !(size_B > 0))
+		return reading_fail(r,
+				    "a point with the unit B/s needs a size above 0 (write \"x\": "
+				    "{\"size_B\": 1024})");
 	bool any_sign = is_difference(point->test);
 	for (size_t i = 0; i < r->sample_count; i++) {
-		if (r->samples[i] < LOOK_S && !any_sign) {
-			reading_fail(r, "sample %zu of '%s' must not be negative (got %g)", i + 1,
-				     point->test, r->samples[i]);
-			return false;
-		}
-		if (rate && !(r->samples[i] > 0)) {
-			reading_fail(r, "sample %zu of '%s' must be above 0 B/s", i + 1,
-				     point->test);
-			return false;
-		}
+		if (r->samples[i] < LOOK_S && !any_sign)
+			return reading_fail(r, "sample %zu of '%s' must not be negative (got %g)",
+					    i + 1, point->test, r->samples[i]);
+		if (rate && !(r->samples[i] > 0))
+			return reading_fail(r, "sample %zu of '%s' must be above 0 B/s", i + 1,
+					    point->test);
 		if (rate)
 			r->samples[i] = size_B / r->samples[i];
 		double size = fabs(r->samples[i]);
-		if (size > RECORDING_TIME_MAX_S || (size > 0 && size < RECORDING_TIME_MIN_S)) {
-			reading_fail(r,
-				     "sample %zu of '%s' gives %g %s, which is impossible (record "
-				     "again)",
-				     i + 1, point->test, r->samples[i], rate ? "s" : fields->unit);
-			return false;
-		}
+		if (size > RECORDING_TIME_MAX_S || (size > 0 && size < RECORDING_TIME_MIN_S))
+			return reading_fail(
+				r,
+				"sample %zu of '%s' gives %g %s, which is impossible (record "
+				"again)",
+				i + 1, point->test, r->samples[i], rate ? "s" : fields->unit);
 	}
 	return true;
 }

@@ -56,12 +56,6 @@ bool peer_is_hello(const char text[PEER_ORDER_B])
 	return strncmp(text, HELLO " ", strlen(HELLO " ")) == 0;
 }
 
-static void put_hello(char text[PEER_ORDER_B])
-{
-	memset(text, ' ', PEER_ORDER_B);
-	memcpy(text, HELLO, strlen(HELLO));
-}
-
 /* Sends the order and waits until the server repeats it. */
 static bool ask(int fd, const char text[PEER_ORDER_B], char *why)
 {
@@ -131,7 +125,8 @@ int peer_connect(struct peer *peer, const struct sock_address *address, char *wh
 	if (fd < 0)
 		return -1;
 	sock_prepare(fd, false);
-	put_hello(hello);
+	memset(hello, ' ', PEER_ORDER_B);
+	memcpy(hello, HELLO, strlen(HELLO));
 	if (!ask(fd, hello, why)) {
 		close(fd);
 		return -1;

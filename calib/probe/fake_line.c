@@ -230,10 +230,8 @@ int fake_submit(struct fake *fake, struct fake_operation operation)
 	if (fake->count == fake->room) {
 		size_t room = 2 * fake->room + 256;
 		struct fake_operation *more = realloc(fake->operations, room * sizeof(*more));
-		if (!more) {
-			snprintf(fake->gpu.why, GPU_WHY, "out of memory");
-			return GPU_FAILED;
-		}
+		if (!more)
+			return gpu_fail(fake->gpu.why, GPU_FAILED, "out of memory");
 		fake->operations = more;
 		fake->room = room;
 	}

@@ -183,8 +183,7 @@ void forwarder_stop(struct forwarder *forwarder)
 
 static int broken(struct far *far)
 {
-	snprintf(far->gpu.why, GPU_WHY, "the forwarder process stopped answering");
-	return GPU_FAILED;
+	return gpu_fail(far->gpu.why, GPU_FAILED, "the forwarder process stopped answering");
 }
 
 static int receive_answer(struct far *far)
@@ -228,10 +227,8 @@ static int far_call(struct gpu *gpu, const struct gpu_call *call)
 	struct far *far = (struct far *)gpu;
 	bool copy = call->kind == GPU_COPY;
 	size_t payload_B = copy && call->direction == GPU_H2D ? call->size_B : 0;
-	if (copy && call->size_B > FORWARD_PAYLOAD_MOST) {
-		snprintf(gpu->why, GPU_WHY, "the payload is too large to be forwarded");
-		return GPU_WAIVED;
-	}
+	if (copy && call->size_B > FORWARD_PAYLOAD_MOST)
+		return gpu_fail(gpu->why, GPU_WAIVED, "the payload is too large to be forwarded");
 	const struct forward_call record = {
 		.kind = (uint16_t)call->kind,
 		.direction = (uint16_t)call->direction,
@@ -303,19 +300,15 @@ static int choose_transport(struct far *far)
 	if (far->options.transport == FORWARD_UNIX)
 		return GPU_OK;
 	if (far->options.transport == FORWARD_SHM) {
-		if (!forwarder->server.in) {
-			snprintf(far->gpu.why, GPU_WHY, "shared memory is not available");
-			return GPU_WAIVED;
-		}
+		if (!forwarder->server.in)
+			return gpu_fail(far->gpu.why, GPU_WAIVED, "shared memory is not available");
 		/* The server's "in" is this process's "out". */
 		far->channel = (struct channel){
 			.socket = -1, .in = forwarder->server.out, .out = forwarder->server.in};
 		return command(far, &control, FORWARD_TO_SHM);
 	}
-	if (forwarder->server.listener < 0) {
-		snprintf(far->gpu.why, GPU_WHY, "TCP over loopback is not available");
-		return GPU_WAIVED;
-	}
+	if (forwarder->server.listener < 0)
+		return gpu_fail(far->gpu.why, GPU_WAIVED, "TCP over loopback is not available");
 	if (command(far, &control, FORWARD_TO_TCP) != GPU_OK)
 		return GPU_FAILED;
 	return connect_tcp(far) == 0 ? GPU_OK : GPU_FAILED;
@@ -343,10 +336,8 @@ int forward_open(struct forwarder *forwarder, struct gpu *local,
 {
 	if (local && local->api == &gpu_fake)
 		return fake_forward_open(local, options, gpu, why);
-	if (!forwarder) {
-		snprintf(why, GPU_WHY, "the second process could not be started");
-		return GPU_WAIVED;
-	}
+	if (!forwarder)
+		return gpu_fail(why, GPU_WAIVED, "the second process could not be started");
 	struct far *far = calloc(1, sizeof(*far));
 	if (far) {
 		far->gpu.api = &far_api;
@@ -355,10 +346,8 @@ int forward_open(struct forwarder *forwarder, struct gpu *local,
 		far->batch = malloc((FORWARD_BATCH_MOST + 1) * CALL_MOST_B);
 		far->payload = payload_of(forwarder);
 	}
-	if (!far || !far->batch || !far->payload) {
-		snprintf(why, GPU_WHY, "out of memory");
-		return GPU_FAILED;
-	}
+	if (!far || !far->batch || !far->payload)
+		return gpu_fail(why, GPU_FAILED, "out of memory");
 	int code = choose_transport(far);
 	if (code == GPU_OK) { /* the second process opens its device now */
 		far->options.mode = FORWARD_SYNC;

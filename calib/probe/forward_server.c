@@ -44,10 +44,8 @@ static int do_call(struct server *server, const struct forward_call *record,
 		sum += arguments[i];
 	if (record->kind >= GPU_CALL_KINDS || record->direction > GPU_D2H || record->event < 0 ||
 	    record->event >= GPU_EVENTS || record->size_B > FORWARD_PAYLOAD_MOST ||
-	    sum > record->argument_B * 255u) {
-		snprintf(server->why, GPU_WHY, "the forwarder received an invalid call");
-		return GPU_FAILED;
-	}
+	    sum > record->argument_B * 255u)
+		return gpu_fail(server->why, GPU_FAILED, "the forwarder received an invalid call");
 	int code = server->gpu->api->call(server->gpu, &call);
 	if (code != GPU_OK)
 		snprintf(server->why, GPU_WHY, "%s", server->gpu->why);

@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -142,6 +143,13 @@ struct gpu { /* the first member of each device's struct */
 	const struct gpu_api *api;
 	char why[GPU_WHY];
 };
+
+/* Stores why a call cannot be made, and returns the code. */
+static inline int gpu_fail(char why[GPU_WHY], int code, const char *text)
+{
+	snprintf(why, GPU_WHY, "%s", text);
+	return code;
+}
 
 /* The devices of this program, the default one first, terminated by NULL. */
 extern const struct gpu_api *const gpu_devices[];

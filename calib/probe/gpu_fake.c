@@ -52,10 +52,9 @@ static int call_copy(struct fake *fake, const struct gpu_call *call)
 	};
 	const double costs_s[] = {planted->copy_h2d_s, planted->copy_d2h_s, planted->copy_d2d_s,
 				  planted->copy_d2d_s};
-	if (call->direction == GPU_PEER && planted->gpus_count < 2) {
-		snprintf(fake->gpu.why, GPU_WHY, "there is only one GPU, so it has no peer");
-		return GPU_WAIVED;
-	}
+	if (call->direction == GPU_PEER && planted->gpus_count < 2)
+		return gpu_fail(fake->gpu.why, GPU_WAIVED,
+				"there is only one GPU, so it has no peer");
 	enum planted_copy line =
 		call->pageable ? rules[call->direction].pageable : rules[call->direction].pinned;
 	fake_spend(fake, costs_s[call->direction]);
@@ -151,14 +150,6 @@ static int call_event(struct fake *fake, const struct gpu_call *call)
 				 });
 }
 
-static int call_query(struct fake *fake, const struct gpu_call *call)
-{
-	bool pending = fake->events[call->event].open ||
-		       fake->events[call->event].time_s > fake_now_s(fake);
-	fake_spend(fake, pending ? fake->planted.query_pending_s : fake->planted.query_ready_s);
-	return GPU_OK;
-}
-
 /* Calls that cost host time and do nothing on the GPU. */
 static int call_plain(struct fake *fake, const struct gpu_call *call)
 {
@@ -182,6 +173,7 @@ static int call_plain(struct fake *fake, const struct gpu_call *call)
 static int fake_call(struct gpu *gpu, const struct gpu_call *call)
 {
 	struct fake *fake = (struct fake *)gpu;
+	bool pending;
 	fake->calls_count++;
 	if (fake->planted.fail_after_count > 0 &&
 	    (double)fake->calls_count > fake->planted.fail_after_count) {
@@ -211,7 +203,11 @@ static int fake_call(struct gpu *gpu, const struct gpu_call *call)
 	case GPU_WAIT_EVENT:
 		return call_event(fake, call);
 	case GPU_QUERY:
-		return call_query(fake, call);
+		pending = fake->events[call->event].open ||
+			  fake->events[call->event].time_s > fake_now_s(fake);
+		fake_spend(fake,
+			   pending ? fake->planted.query_pending_s : fake->planted.query_ready_s);
+		return GPU_OK;
 	case GPU_SYNC:
 		fake_spend(fake, fake->planted.sync_s);
 		fake_wait_stream(fake, call->stream);
@@ -321,11 +317,9 @@ static int fake_collective(struct gpu *gpu, const struct gpu_collective *what, d
 {
 	struct fake *fake = (struct fake *)gpu;
 	const struct planted *planted = &fake->planted;
-	if (planted->gpus_count < (double)what->ranks) {
-		snprintf(gpu->why, GPU_WHY,
-			 "there is only one GPU, and NCCL refuses two ranks on one GPU");
-		return GPU_WAIVED;
-	}
+	if (planted->gpus_count < (double)what->ranks)
+		return gpu_fail(gpu->why, GPU_WAIVED,
+				"there is only one GPU, and NCCL refuses two ranks on one GPU");
 	*time_s = fake_noisy(fake, planted->collective_latency_s +
 					   (double)what->size_B / planted->collective_Bps);
 	fake_advance_to(fake, fake_now_s(fake) + (double)what->repeats * *time_s);
@@ -361,10 +355,8 @@ static void fake_close(struct gpu *gpu)
 int fake_new(const struct gpu_options *options, bool real, struct fake **fake, char *why)
 {
 	*fake = calloc(1, sizeof(**fake));
-	if (!*fake) {
-		snprintf(why, GPU_WHY, "out of memory");
-		return GPU_FAILED;
-	}
+	if (!*fake)
+		return gpu_fail(why, GPU_FAILED, "out of memory");
 	if (planted_read(&(*fake)->planted, options->parameters, why, GPU_WHY) != 0) {
 		free(*fake);
 		return GPU_FAILED;

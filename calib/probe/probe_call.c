@@ -110,11 +110,6 @@ static const struct row *row_of(const struct plan_point *point)
 	return &rows[i];
 }
 
-static bool is_blocked(const struct plan_point *point)
-{
-	return strcmp(plan_point_word(point, "stream"), "blocked") == 0;
-}
-
 static int begin(struct bench *bench, const struct plan_point *point)
 {
 	const struct gpu_call record = {.kind = GPU_RECORD, .event = EVENT + 1};
@@ -164,7 +159,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 	const struct row *row = row_of(point);
 	struct gpu_call call = row->call;
 	call.argument_B = (size_t)plan_point_number(point, "argument_B", 0);
-	bool blocked = is_blocked(point);
+	bool blocked = strcmp(plan_point_word(point, "stream"), "blocked") == 0;
 	if (blocked && call.kind == GPU_WAIT_EVENT)
 		call.stream = 1; /* a stream need not wait for its own events */
 	int code = blocked ? keep_blocked(bench, call.argument_B) : bench_finish(bench);

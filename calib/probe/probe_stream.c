@@ -112,12 +112,6 @@ static int copy(struct gpu *gpu, int code, enum gpu_direction direction, size_t 
 	return code == GPU_OK ? gpu->api->call(gpu, &call) : code;
 }
 
-static int wait_for_all(struct gpu *gpu, int code)
-{
-	const struct gpu_call sync = {.kind = GPU_SYNC};
-	return code == GPU_OK ? gpu->api->call(gpu, &sync) : code;
-}
-
 static int step(struct gpu *gpu, const char *program, double kernel_s)
 {
 	int code = GPU_OK;
@@ -136,7 +130,7 @@ static int step(struct gpu *gpu, const char *program, double kernel_s)
 		code = launch_many(gpu, code, UPDATES_COUNT, UPDATE_PART * kernel_s);
 		code = copy(gpu, code, GPU_D2H, 4);
 	}
-	return wait_for_all(gpu, code);
+	return code == GPU_OK ? gpu->api->call(gpu, &(struct gpu_call){.kind = GPU_SYNC}) : code;
 }
 
 static int sample(struct bench *bench, const struct plan_point *point, double *value)

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <string.h>
 
 struct arena;
 
@@ -29,3 +30,8 @@ void *vec_grow(struct arena *arena, void *items, size_t count, size_t *room, siz
 						   : vec_grow((arena), (vec)->items, (vec)->count, \
 							      &(vec)->room, sizeof *(vec)->items), \
 	 &(vec)->items[(vec)->count++])
+
+/* Removes the first n items. */
+#define VEC_DROP(vec, n)                                                                           \
+	(memmove((vec)->items, (vec)->items + (n), ((vec)->count - (n)) * sizeof *(vec)->items),   \
+	 (vec)->count -= (n))

@@ -127,11 +127,11 @@ static void leg_prepare(const struct communicator *comm, const struct operation 
 	*flow = (struct flow_spec){.size = size_B, .cap = cap_Bps};
 	if (leg->cap_Bps > 0 && (cap_Bps <= 0 || leg->cap_Bps < cap_Bps))
 		flow->cap = leg->cap_Bps;
-	leg->alone_Bps = flow_alone(comm->spec.fabric, flow);
+	leg->alone_Bps = fabric_flow_alone(comm->spec.fabric, flow);
 	for (int far = 0; far < 2; far++) {
 		struct flow_spec end = {.size = size_B, .cap = flow->cap};
 		add_end(comm, leg, ratio, far, &end);
-		leg->alone_Bps = fmin(leg->alone_Bps, flow_alone(comm->spec.fabric, &end));
+		leg->alone_Bps = fmin(leg->alone_Bps, fabric_flow_alone(comm->spec.fabric, &end));
 		/* One resource represents all equal ones, so each carries several messages. */
 		for (size_t i = 0; i < end.use_count; i++) {
 			int resource = end.uses[i].resource;

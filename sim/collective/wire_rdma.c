@@ -58,7 +58,8 @@ static double loss_rate_ratio(const struct communicator *comm, const struct rout
 	double packet_B = route->mtu_B > 0 ? route->mtu_B : PACKET_B;
 	struct flow_spec flow = {.size = packet_B};
 	route_uses(comm->spec.fabric, route, 0, packet_B, &flow);
-	double window = flow_alone(comm->spec.fabric, &flow) * 2 * route->latency_s / packet_B;
+	double window =
+		fabric_flow_alone(comm->spec.fabric, &flow) * 2 * route->latency_s / packet_B;
 	return rdma_go_back_n_ratio(route->loss_ratio, fmax(1, window));
 }
 

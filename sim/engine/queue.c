@@ -212,9 +212,7 @@ static void front_grow(struct queue *queue)
 {
 	size_t left = queue->front.count - queue->head;
 	if (queue->head > left) {
-		memmove(queue->front.items, queue->front.items + queue->head,
-			left * sizeof *queue->front.items);
-		queue->front.count = left;
+		VEC_DROP(&queue->front, queue->head);
 		queue->head = 0;
 	} else {
 		(void)VEC_PUSH(queue->arena, &queue->front);

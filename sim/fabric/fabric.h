@@ -80,6 +80,8 @@ struct flow_id { /* {0} is never the id of an active flow */
 };
 
 struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *spec);
+/* Returns the rate of the flow without competitors; INFINITY: it uses no resource. */
+double fabric_flow_alone(const struct fabric *fabric, const struct flow_spec *spec);
 /* Replaces fabric_flow_start as the last action of an event. If the flow shares nothing and no
  * other event is due before its end, advances the clock to its end and returns true instead of
  * calling done (see engine_pass). Otherwise returns false. */

@@ -7,34 +7,25 @@
 #include "sim/base/diag.h"
 #include "sim/fabric/state.h"
 
-static bool meets_nobody(const struct fabric *fabric, const struct flow_spec *spec)
-{
-	const struct resource *resources = fabric->resources.items;
-	const struct flow_use *use = spec->uses, *end = use + spec->use_count;
-	for (; use < end; use++)
-		if (resources[use->resource].flow_count > 0)
-			return false;
-	return true;
-}
-
-static int64_t alone_ps(const struct fabric *fabric, const struct flow_spec *spec)
+double fabric_flow_alone(const struct fabric *fabric, const struct flow_spec *spec)
 {
 	double rate = spec->cap > 0 ? spec->cap : INFINITY;
 	for (size_t i = 0; i < spec->use_count; i++) {
 		const struct flow_use *use = &spec->uses[i];
-		double most = fabric->resources.items[use->resource].capacity / use->per_unit;
-		rate = most < rate ? most : rate;
+		rate = fmin(rate, fabric_capacity(fabric, use->resource) / use->per_unit);
 	}
-	FW_ASSERT(spec->size > 0 && rate > 0 && isfinite(rate));
-	return fabric_duration_ps(spec->size, rate);
+	return rate;
 }
 
 bool fabric_flow_pass(struct fabric *fabric, struct flow_spec *spec)
 {
-	if (!meets_nobody(fabric, spec))
-		return false;
+	for (size_t i = 0; i < spec->use_count; i++)
+		if (fabric->resources.items[spec->uses[i].resource].flow_count > 0)
+			return false;
 	if (spec->alone_changes != fabric->capacity_changes) {
-		spec->alone_ps = alone_ps(fabric, spec);
+		double rate = fabric_flow_alone(fabric, spec);
+		FW_ASSERT(spec->size > 0 && rate > 0 && isfinite(rate));
+		spec->alone_ps = fabric_duration_ps(spec->size, rate);
 		spec->alone_changes = fabric->capacity_changes;
 	}
 	int64_t now_ps = engine_now_ps(fabric->engine);
@@ -43,11 +34,11 @@ bool fabric_flow_pass(struct fabric *fabric, struct flow_spec *spec)
 		return false;
 	fabric->flows_started++;
 	fabric->flows_over++;
-	struct resource *resources = fabric->resources.items;
-	const struct flow_use *use = spec->uses, *end = use + spec->use_count;
-	for (; use < end; use++) {
-		resources[use->resource].carried += use->per_unit * spec->size;
-		resources[use->resource].busy_ps += spec->alone_ps;
+	for (size_t i = 0; i < spec->use_count; i++) {
+		const struct flow_use *use = &spec->uses[i];
+		struct resource *resource = &fabric->resources.items[use->resource];
+		resource->carried += use->per_unit * spec->size;
+		resource->busy_ps += spec->alone_ps;
 	}
 	return true;
 }

@@ -6,6 +6,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/vec.h"
 #include "sim/engine/trace.h"
 
 /* Share of the core for service and for flows while both want it. */
@@ -42,8 +43,8 @@ struct cpu {
 	 * of it stalls until the write is in the cache. */
 	uint64_t serving; /* an item is running, stored in `running` */
 	struct item running;
-	size_t room, first, count; /* size of `items`, index of the first item, number of items */
-	struct item *items;        /* waiting items in a ring buffer; room is a power of two */
+	VEC(struct item) items; /* those from index `first` on wait; empty if none waits */
+	size_t first;
 	double busy_s;
 	int64_t started_ps;    /* start of the running item, after the wake-up */
 	int64_t idle_since_ps; /* valid only while nothing is served */
@@ -74,8 +75,6 @@ struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *f
 	cpu->resource = fabric_resource_add(fabric, cpu->name, 1);
 	cpu->pool = -1;
 	cpu->slowdown = REFERENCE_CLOCK_HZ / spec->clock_Hz;
-	cpu->room = 8;
-	cpu->items = ARENA_ARRAY(arena, cpu->room, struct item);
 	sleeps_set(cpu);
 	return cpu;
 }
@@ -153,9 +152,9 @@ static __attribute__((noinline)) void item_trace(struct cpu *cpu)
 /* Starts the first waiting item. */
 static __attribute__((noinline)) void item_next(struct cpu *cpu)
 {
-	cpu->running = cpu->items[cpu->first];
-	cpu->first = (cpu->first + 1) & (cpu->room - 1);
-	cpu->count--;
+	cpu->running = cpu->items.items[cpu->first++];
+	if (cpu->first == cpu->items.count)
+		cpu->first = cpu->items.count = 0;
 	item_start(cpu, ps_from_s(cpu->running.work_s));
 }
 
@@ -182,7 +181,7 @@ static __attribute__((noinline)) void item_done_any(struct cpu *cpu)
 	item_over(cpu);
 	if (engine_trace(cpu->engine))
 		item_trace(cpu);
-	if (cpu->count > 0)
+	if (cpu->items.count > 0)
 		item_next(cpu);
 	else
 		core_rests(cpu);
@@ -193,7 +192,7 @@ static __attribute__((noinline)) void item_done_any(struct cpu *cpu)
 static void item_done(void *ctx, uint64_t arg)
 {
 	struct cpu *cpu = ctx;
-	if (cpu->count > 0 || cpu->halved || cpu->sleeps || engine_trace(cpu->engine)) {
+	if (cpu->items.count > 0 || cpu->halved || cpu->sleeps || engine_trace(cpu->engine)) {
 		item_done_any(cpu);
 		return;
 	}
@@ -214,16 +213,11 @@ static inline void item_set(struct item *item, double work_s, const char *label,
 static __attribute__((noinline)) void item_wait(struct cpu *cpu, double work_s, const char *label,
 						event_fn *fn, void *ctx, uint64_t arg)
 {
-	if (cpu->count == cpu->room) {
-		struct item *items = ARENA_ARRAY(cpu->arena, cpu->room * 2, struct item);
-		for (size_t i = 0; i < cpu->count; i++)
-			items[i] = cpu->items[(cpu->first + i) & (cpu->room - 1)];
-		cpu->items = items;
-		cpu->room *= 2;
+	if (cpu->items.count == cpu->items.room && cpu->first > cpu->items.count / 2) {
+		VEC_DROP(&cpu->items, cpu->first);
 		cpu->first = 0;
 	}
-	item_set(&cpu->items[(cpu->first + cpu->count++) & (cpu->room - 1)], work_s, label, fn, ctx,
-		 arg);
+	item_set(VEC_PUSH(cpu->arena, &cpu->items), work_s, label, fn, ctx, arg);
 }
 
 /* Returns the duration of given_s seconds of work on this core. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/base/utf8.h"
 
@@ -16,23 +17,12 @@ static void require(bool holds)
 
 static void put_escaped(FILE *out, unsigned char byte)
 {
-	switch (byte) {
-	case '"':
-	case '\\':
-		fprintf(out, "\\%c", byte);
-		break;
-	case '\n':
-		fputs("\\n", out);
-		break;
-	case '\r':
-		fputs("\\r", out);
-		break;
-	case '\t':
-		fputs("\\t", out);
-		break;
-	default:
+	static const char special[] = "\"\\\n\r\t", letters[] = "\"\\nrt";
+	const char *at = strchr(special, byte);
+	if (at)
+		fprintf(out, "\\%c", letters[at - special]);
+	else
 		fprintf(out, "\\u%04x", byte);
-	}
 }
 
 static bool is_plain(unsigned char byte)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/report/html.h"
 
-#include "sim/base/utf8.h"
-
 #include <stdint.h>
+#include <string.h>
+
+#include "sim/base/utf8.h"
 
 /* The style sheet is for screens, with lines of up to 60 em, and for A4. It uses system fonts, and
  * digits of equal width in tables. Folded tables are not printed. */
@@ -67,6 +68,8 @@ static const char style[] =
 
 void html_text(FILE *out, const char *text)
 {
+	static const char special[] = "&<>\"'";
+	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text;
 		uint32_t hidden = utf8_invisible((const unsigned char *)text);
@@ -75,28 +78,13 @@ void html_text(FILE *out, const char *text)
 			text += utf8_length((const unsigned char *)text) - 1;
 			continue;
 		}
-		switch (c) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		case '\'':
-			fputs("&#39;", out);
-			break;
-		default:
-			if ((c < 32 && c != '\t' && c != '\n') || c == 127)
-				fputs("\xEF\xBF\xBD", out);
-			else
-				fputc(c, out);
-		}
+		const char *at = strchr(special, c);
+		if (at)
+			fputs(entities[at - special], out);
+		else if ((c < 32 && c != '\t' && c != '\n') || c == 127)
+			fputs("\xEF\xBF\xBD", out);
+		else
+			fputc(c, out);
 	}
 }
 

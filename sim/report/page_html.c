@@ -32,12 +32,6 @@ static void write_summary(const struct page *page)
 	fputs("</ol>\n", page->out);
 }
 
-static void write_part(struct page *page, const struct block *block)
-{
-	const char *id = arena_printf(page->scratch, " id=\"part-%zu\"", ++page->part_count);
-	html_element(page->out, "h2", id, block->text);
-}
-
 static void write_figure(struct page *page, const struct block *block)
 {
 	fputs("<figure>\n", page->out);
@@ -110,7 +104,9 @@ static void write_block(struct page *page, const struct block *block)
 {
 	switch (block->kind) {
 	case BLOCK_PART:
-		write_part(page, block);
+		html_element(page->out, "h2",
+			     arena_printf(page->scratch, " id=\"part-%zu\"", ++page->part_count),
+			     block->text);
 		break;
 	case BLOCK_ANSWER:
 		html_element(page->out, "p",

@@ -58,17 +58,14 @@ static const char *now_text(struct arena *arena, const struct sensitivity *found
 		reported_text(arena, &bare, now->low), reported_text(arena, &bare, now->high));
 }
 
-static const char *signed_text(struct arena *arena, double value)
-{
-	return arena_printf(arena, "%s%s", value > 0 ? "+" : "", number_format(arena, 3, value));
-}
-
 static const char *first_text(struct arena *arena, const struct sensitivity *found,
 			      const struct swing *swing)
 {
 	if (is_elastic(found) && isfinite(swing->elasticity))
 		return arena_printf(arena, "%s: 1 %% more of it changes the answer by %s %%",
-				    named(arena, swing), signed_text(arena, swing->elasticity));
+				    named(arena, swing),
+				    arena_printf(arena, "%s%s", swing->elasticity > 0 ? "+" : "",
+						 number_format(arena, 3, swing->elasticity)));
 	return arena_printf(
 		arena, "%s: at %s the answer is %s, at %s it is %s", named(arena, swing),
 		value_text(arena, swing, swing->low_x), end_text(arena, found, &swing->low),

@@ -25,19 +25,13 @@ static void put_parameter(struct json_writer *json, const struct cfg_param *para
 {
 	jw_open_flat(json, NULL, '{');
 	jw_text(json, "key", param->path);
-	switch (param->row->kind) {
-	case PARAM_KIND_BOOL:
-		jw_flag(json, "value", param->value != 0);
-		break;
-	case PARAM_KIND_TEXT:
-	case PARAM_KIND_CHOICE:
-		jw_text(json, "value", param->text);
-		break;
-	case PARAM_KIND_NUMBER:
-		jw_real(json, "value", param->value);
-		break;
-	}
 	bool number = param->row->kind == PARAM_KIND_NUMBER;
+	if (param->row->kind == PARAM_KIND_BOOL)
+		jw_flag(json, "value", param->value != 0);
+	else if (number)
+		jw_real(json, "value", param->value);
+	else
+		jw_text(json, "value", param->text);
 	jw_text(json, "unit", number ? quantity_unit(param->row->quantity) : NULL);
 	put_origin(json, param);
 	if (number) {
@@ -103,12 +97,12 @@ static void put_jobs(struct json_writer *json, const char *key, const struct pre
 static void put_links(struct json_writer *json, const char *key,
 		      const struct prediction *prediction)
 {
+	struct record record = {.ok = prediction->ok, .kind = PREDICTION_PROGRAMS};
 	jw_open(json, key, '[');
 	for (size_t i = 0; i < prediction->link_count; i++) {
+		record.at = &prediction->links[i];
 		jw_open_flat(json, NULL, '{');
-		put_fields(json, link_fields,
-			   &(struct record){&prediction->links[i], prediction->ok,
-					    PREDICTION_PROGRAMS});
+		put_fields(json, link_fields, &record);
 		jw_close(json);
 	}
 	jw_close(json);
@@ -117,12 +111,12 @@ static void put_links(struct json_writer *json, const char *key,
 static void put_stages(struct json_writer *json, const char *key,
 		       const struct prediction *prediction)
 {
+	struct record record = {.ok = prediction->ok, .kind = PREDICTION_TRAINING};
 	jw_open(json, key, '[');
 	for (size_t i = 0; i < prediction->stage_count; i++) {
-		const struct stage_prediction *stage = &prediction->stages[i];
+		record.at = &prediction->stages[i];
 		jw_open(json, NULL, '{');
-		put_fields(json, stage_fields,
-			   &(struct record){stage, prediction->ok, PREDICTION_TRAINING});
+		put_fields(json, stage_fields, &record);
 		jw_close(json);
 	}
 	jw_close(json);

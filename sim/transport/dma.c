@@ -61,7 +61,7 @@ static void engine_move(struct dma_state *state, double size_B, event_fn *done, 
 	const struct dma_copy *copy = &state->copy;
 	struct flow_spec flow = {.size = size_B, .done = done, .ctx = state, .arg = arg};
 	route_uses(copy->fabric, copy->route, 0, size_B, &flow);
-	double wire = flow_alone(copy->fabric, &flow); /* infinite without links */
+	double wire = fabric_flow_alone(copy->fabric, &flow); /* infinite without links */
 	if (copy->params->efficiency_ratio < 1 && copy->route->count > 0)
 		flow.cap = wire * copy->params->efficiency_ratio;
 	flow_use_add(&flow, host_dram(copy->host), DRAM_PER_DMA);

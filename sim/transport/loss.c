@@ -58,3 +58,10 @@ uint64_t loss_take(struct loss *loss, uint64_t count, uint64_t *first)
 	loss->gap -= count - at;
 	return lost;
 }
+
+bool loss_every_time(struct loss *fate, double p, double tries, double packets)
+{
+	double each = pow(p, tries);
+	double any = each >= 1 ? 1 : -expm1(packets * log1p(-each));
+	return loss_uniform(fate) < any;
+}

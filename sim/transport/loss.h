@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sim/base/num.h"
@@ -31,5 +32,9 @@ struct loss loss_new(double p, uint64_t seed, const char *name);
 /* Sends count packets. Returns the number of lost ones and stores the index of the first lost one
  * in *first (count if there is none). */
 uint64_t loss_take(struct loss *loss, uint64_t count, uint64_t *first);
+/* Returns true if one of the packets of a long message is lost at each of its tries, which happens
+ * with probability p. `fate` decides. */
+bool loss_every_time(struct loss *fate, double p, double tries, double packets);
 /* Returns the next number of the sequence, in (0, 1). */
+/* exported: tests compare sequences */
 double loss_uniform(struct loss *loss);

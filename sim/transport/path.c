@@ -25,6 +25,8 @@ bool path_find(const struct connection_spec *spec, int from, unsigned traffic, s
 	if (route->count > 0)
 		latency_s += guest_vnic_latency_s(a.guest) + guest_vnic_latency_s(b.guest);
 	*path = (struct path){.route = route, .from = a, .to = b};
+	path->name = arena_printf(spec->arena, "%s: %s > %s", spec->name, guest_name(a.guest),
+				  guest_name(b.guest));
 	path_latency_set(path, latency_s);
 	path->least_spB = route_least_spB(spec->fabric, route);
 	return true;
@@ -54,6 +56,20 @@ void path_delivered(const struct connection_spec *spec, const struct path *path,
 			    counters->payload_sent_B[index]);
 }
 
+void path_trace(struct path *path, struct engine *engine, enum span_kind kind, const char *label,
+		int64_t start_ps)
+{
+	struct trace *trace = engine_trace(engine);
+	if (!trace)
+		return;
+	if (!path->track_known) {
+		path->track = trace_track(trace, "wire", path->name);
+		path->track_known = true;
+	}
+	trace_span(trace, path->track, kind, label ? label : "message", start_ps,
+		   engine_now_ps(engine));
+}
+
 void flow_use_add(struct flow_spec *flow, int resource, double per_unit)
 {
 	if (per_unit <= 0)
@@ -66,16 +82,6 @@ void flow_use_add(struct flow_spec *flow, int resource, double per_unit)
 	}
 	FW_ASSERT(flow->use_count < FLOW_USES_MAX);
 	flow->uses[flow->use_count++] = (struct flow_use){resource, per_unit};
-}
-
-double flow_alone(const struct fabric *fabric, const struct flow_spec *flow)
-{
-	double rate = flow->cap > 0 ? flow->cap : HUGE_VAL;
-	for (size_t i = 0; i < flow->use_count; i++) {
-		const struct flow_use *use = &flow->uses[i];
-		rate = fmin(rate, fabric_capacity(fabric, use->resource) / use->per_unit);
-	}
-	return rate;
 }
 
 struct flow_id flow_start(struct engine *engine, struct fabric *fabric,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/engine/trace.h"
 #include "sim/fabric/fabric.h"
 #include "sim/transport/transport.h"
 
@@ -20,6 +21,9 @@ struct path {
 	double latency_s; /* latency of the links and both virtual NICs */
 	int64_t latency_ps;
 	double least_spB; /* seconds per payload byte on its slowest link */
+	const char *name; /* of its track in the trace */
+	uint32_t track;
+	bool track_known;
 };
 
 /* Finds the path from end `from` to the other end. Returns false if there is none over links that
@@ -34,10 +38,12 @@ void path_latency_set(struct path *path, double latency_s);
 void path_delivered(const struct connection_spec *spec, const struct path *path, int index,
 		    double size_B, int64_t sent_ps, struct connection_counters *counters);
 
+/* Records a message on the path's track, from start_ps until now. label may be NULL. */
+void path_trace(struct path *path, struct engine *engine, enum span_kind kind, const char *label,
+		int64_t start_ps);
+
 /* Adds per_unit of a resource to the flow's uses, or to an existing use of it. */
 void flow_use_add(struct flow_spec *flow, int resource, double per_unit);
-/* Returns the rate of the flow without competitors. */
-double flow_alone(const struct fabric *fabric, const struct flow_spec *flow);
 /* Starts the flow. A flow without uses takes no time: then done is called by an event of the
  * current time, and {0} is returned. */
 struct flow_id flow_start(struct engine *engine, struct fabric *fabric,

@@ -44,9 +44,6 @@ struct rdma_direction {
 	struct flow_id flow;
 	struct kept_flows flows;
 	struct loss loss, fate;
-	uint32_t track;
-	bool track_known;
-	const char *track_name;
 };
 
 struct rdma_connection {
@@ -199,9 +196,6 @@ static void direction_init(struct rdma_connection *connection, int index)
 				   arena_printf(spec->arena, "%s/loss %d", spec->name, index));
 	direction->fate =
 		loss_new(0, spec->seed, arena_printf(spec->arena, "%s/fate %d", spec->name, index));
-	direction->track_name =
-		arena_printf(spec->arena, "%s: %s > %s", spec->name, guest_name(path->from.guest),
-			     guest_name(path->to.guest));
 	if (!params->interrupts)
 		cpu_spin(path->to.core);
 }
@@ -365,27 +359,13 @@ static void arrived(void *ctx, uint64_t arg)
 				 message);
 }
 
-static void head_trace(struct rdma_direction *direction)
-{
-	struct engine *engine = direction->connection->spec.engine;
-	struct trace *trace = engine_trace(engine);
-	if (!trace)
-		return;
-	if (!direction->track_known) {
-		direction->track = trace_track(trace, "wire", direction->track_name);
-		direction->track_known = true;
-	}
-	const char *label = direction->head->message.label;
-	trace_span(trace, direction->track, SPAN_WIRE, label ? label : "message",
-		   direction->head->started_ps, engine_now_ps(engine));
-}
-
 /* Called when all packets of the head have left. */
 static void head_over(struct rdma_direction *direction)
 {
 	struct engine *engine = direction->connection->spec.engine;
 	struct rdma_message *message = direction->head;
-	head_trace(direction);
+	path_trace(&direction->path, engine, SPAN_WIRE, message->message.label,
+		   message->started_ps);
 	direction->head = message->next;
 	if (!direction->head)
 		direction->tail = NULL;
@@ -419,7 +399,7 @@ static struct flow_spec *flow_of(struct rdma_direction *direction)
 	}
 	flow->cap = 0;
 	if (p > 0 && packets > DRAWN_PACKETS) {
-		double alone = flow_alone(connection->spec.fabric, flow);
+		double alone = fabric_flow_alone(connection->spec.fabric, flow);
 		double window = fmax(alone * connection->rtt_s / direction->packet_B, 1);
 		flow->cap = alone * rdma_go_back_n_ratio(p, window);
 	}
@@ -490,15 +470,6 @@ static void go_back(struct rdma_direction *direction, uint64_t count, uint64_t l
 	engine_after(connection->spec.engine, ps_from_s(wait_s), transmit_again, direction, 0);
 }
 
-/* Returns true if some packet in the middle of a long message is lost at every try. */
-static bool middle_given_up(struct rdma_direction *direction, double packets)
-{
-	double tries = direction->connection->params->retries_count + 1;
-	double each = pow(direction->loss.p, tries);
-	double any = each >= 1 ? 1 : -expm1(packets * log1p(-each));
-	return loss_uniform(&direction->fate) < any;
-}
-
 /* Returns true if packets of the head were lost, so that it is not complete yet. */
 static bool head_lost(struct rdma_direction *direction)
 {
@@ -506,7 +477,8 @@ static bool head_lost(struct rdma_direction *direction)
 	double drawn = direction->head->sending;
 	if (drawn > DRAWN_PACKETS) {
 		double tries = connection->params->retries_count + 1;
-		if (middle_given_up(direction, drawn - TAIL_PACKETS)) {
+		if (loss_every_time(&direction->fate, direction->loss.p, tries,
+				    drawn - TAIL_PACKETS)) {
 			connection->counters.losses_count += (uint64_t)tries;
 			connection->counters.timeouts_count += (uint64_t)tries;
 			connection->counters.stalled_s += tries * connection->params->timeout_s;

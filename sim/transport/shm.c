@@ -37,9 +37,6 @@ struct shm_direction {
 	double copy_spB; /* one core's copy, at the reference clock */
 	struct kept_flows flows;
 	bool copying;
-	uint32_t track;
-	bool track_known;
-	const char *track_name;
 };
 
 struct shm_connection {
@@ -67,9 +64,6 @@ static struct connection *shm_new(const struct connection_spec *spec)
 			1 / host_params(guest_host(spec->ends[i].guest))->copy_rate_Bps;
 		direction->connection = connection;
 		direction->index = i;
-		direction->track_name = arena_printf(spec->arena, "%s: %s > %s", spec->name,
-						     guest_name(spec->ends[i].guest),
-						     guest_name(spec->ends[1 - i].guest));
 		cpu_spin(spec->ends[i].core);
 	}
 	return &connection->connection;
@@ -116,28 +110,14 @@ static struct flow_spec *flow_of(struct shm_direction *direction, const struct s
 	return flow;
 }
 
-static void copy_trace(struct shm_direction *direction, const struct shm_message *message)
-{
-	struct engine *engine = direction->connection->spec.engine;
-	struct trace *trace = engine_trace(engine);
-	if (!trace)
-		return;
-	if (!direction->track_known) {
-		direction->track = trace_track(trace, "wire", direction->track_name);
-		direction->track_known = true;
-	}
-	const char *label = message->message.label;
-	trace_span(trace, direction->track, SPAN_WIRE, label ? label : "message",
-		   message->started_ps, engine_now_ps(engine));
-}
-
 static void seen(void *ctx, uint64_t arg);
 
 static void head_copied(struct shm_direction *direction)
 {
 	struct engine *engine = direction->connection->spec.engine;
 	struct shm_message *message = direction->head;
-	copy_trace(direction, message);
+	path_trace(&direction->path, engine, SPAN_WIRE, message->message.label,
+		   message->started_ps);
 	direction->head = message->next;
 	if (!direction->head)
 		direction->tail = NULL;

@@ -80,18 +80,6 @@ static const struct param_row tcp_rows[] = {
 };
 static const struct param_table tcp_table = PARAM_TABLE("tcp", struct tcp_params, tcp_rows);
 
-void tcp_trace(struct tcp_direction *direction, int kind, const char *label, int64_t start_ps,
-	       int64_t end_ps)
-{
-	struct trace *trace = engine_trace(tcp_engine(direction));
-	if (!direction->track_known) {
-		direction->track = trace_track(trace, "wire", direction->track_name);
-		direction->track_known = true;
-	}
-	trace_span(trace, direction->track, (enum span_kind)kind, label ? label : "message",
-		   start_ps, end_ps);
-}
-
 /* ---- creation ---- */
 
 static void direction_init(struct tcp_connection *connection, int index)
@@ -114,9 +102,6 @@ static void direction_init(struct tcp_connection *connection, int index)
 		overlay ? wire_B : guest_packet_B(path->from.guest, false, wire_B);
 	direction->receive_packet_B =
 		overlay ? wire_B : guest_packet_B(path->to.guest, true, wire_B);
-	direction->track_name =
-		arena_printf(spec->arena, "%s: %s > %s", spec->name, guest_name(path->from.guest),
-			     guest_name(path->to.guest));
 	direction->loss = loss_new(path->route->loss_ratio, spec->seed,
 				   arena_printf(spec->arena, "%s/loss %d", spec->name, index));
 	direction->fate =
@@ -128,8 +113,6 @@ static double ack_s(const struct connection_end *end)
 {
 	return guest_params(end->guest)->receive_s * cpu_slowdown(end->core);
 }
-
-/* TCP also uses InfiniBand links (IP over InfiniBand), and PCIe and socket links to a NIC. */
 
 /* The end's own core handles the first stream, and the guest's next cores handle one further stream
  * each. Receiving NICs distribute connections over cores by a hash of their addresses (RSS);

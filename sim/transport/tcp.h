@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/vec.h"
 #include "sim/engine/engine.h"
 #include "sim/transport/loss.h"
 #include "sim/transport/path.h"
@@ -101,8 +102,8 @@ struct tcp_direction {
 	bool limited; /* the window has delayed a write */
 	bool sent;
 	int64_t last_sent_ps;
-	struct tcp_ack *acks; /* a ring buffer; room is a power of two */
-	size_t ack_room, ack_first, ack_count;
+	VEC(struct tcp_ack) acks; /* those from ack_first on are expected; empty if none is */
+	size_t ack_first;
 	double inflight_B;
 	bool pump_due, growth_due;
 
@@ -125,10 +126,6 @@ struct tcp_direction {
 	double acked_B;    /* acknowledged bytes known to the sender */
 	double release_B;  /* position up to which bytes may leave without waiting */
 	struct event_id delayed_ack;
-
-	uint32_t track;
-	bool track_known;
-	const char *track_name;
 };
 
 /* Maximum number of cores for the streams of a connection. */
@@ -179,8 +176,6 @@ static inline struct tcp_write *tcp_pop(struct tcp_writes *writes)
 	return write;
 }
 
-void tcp_trace(struct tcp_direction *direction, int kind, const char *label, int64_t start_ps,
-	       int64_t end_ps);
 static inline struct engine *tcp_engine(const struct tcp_direction *direction)
 {
 	return direction->connection->spec.engine;

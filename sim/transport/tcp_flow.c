@@ -140,8 +140,8 @@ static void piece_over(struct tcp_direction *direction)
 	tcp_pop(&direction->queue);
 	write->left_ps = tcp_now_ps(direction);
 	if (engine_trace(tcp_engine(direction)))
-		tcp_trace(direction, SPAN_WIRE, write->message.label, write->started_ps,
-			  write->left_ps);
+		path_trace(&direction->path, tcp_engine(direction), SPAN_WIRE, write->message.label,
+			   write->started_ps);
 	tcp_window_sent(direction, write);
 	if (direction->connection->params->nagle)
 		tcp_nagle_sent(direction);

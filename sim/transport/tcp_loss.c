@@ -50,9 +50,8 @@ static void pass_on_ready(struct tcp_direction *direction)
 						   : direction->stalled_ps;
 			direction->connection->counters.stalled_s += s_from_ps(now_ps - since_ps);
 			direction->stalled_ps = now_ps;
-			if (engine_trace(tcp_engine(direction)))
-				tcp_trace(direction, SPAN_LOSS, write->message.label,
-					  write->arrived_ps, now_ps);
+			path_trace(&direction->path, tcp_engine(direction), SPAN_LOSS,
+				   write->message.label, write->arrived_ps);
 		}
 		tcp_pass_on(write);
 	}
@@ -191,22 +190,14 @@ static void arrive_whole(void *ctx, uint64_t arg)
 		tcp_pass_on(write);
 }
 
-/* Returns true if some packet in the middle of a long write is lost at every try. */
-static bool middle_given_up(struct tcp_direction *direction, double packets)
-{
-	double p = direction->loss.p;
-	double tries = direction->connection->params->retries_count + 1;
-	double each = pow(p, tries);
-	double any = each >= 1 ? 1 : -expm1(packets * log1p(-each));
-	return loss_uniform(&direction->fate) < any;
-}
-
 /* Returns true if a long write will never be complete; then the connection fails. */
 static bool bulk_given_up(struct tcp_write *write)
 {
 	struct tcp_direction *direction = write->direction;
 	struct tcp_connection *connection = direction->connection;
-	if (!middle_given_up(direction, write->packets - TCP_TAIL_PACKETS))
+	double tries = connection->params->retries_count + 1;
+	if (!loss_every_time(&direction->fate, direction->loss.p, tries,
+			     write->packets - TCP_TAIL_PACKETS))
 		return false;
 	uint64_t retries = (uint64_t)connection->params->retries_count;
 	double wait_s = 0;

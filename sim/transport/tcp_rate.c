@@ -8,8 +8,6 @@
 
 #include <math.h>
 
-#include "sim/base/arena.h"
-
 /* A window counts as used, and grows, if at least this part of it is filled (Linux:
  * tcp_is_cwnd_limited in slow start). */
 #define IN_USE_RATIO 0.5
@@ -20,9 +18,6 @@ void tcp_window_init(struct tcp_direction *direction)
 	direction->window_max_B = fmin(params->send_buffer_B, params->receive_buffer_B);
 	direction->ssthresh_B = direction->window_max_B;
 	direction->cwnd_B = params->initial_window_count * direction->mss_B;
-	direction->ack_room = 16;
-	direction->acks =
-		ARENA_ARRAY(direction->connection->spec.arena, direction->ack_room, struct tcp_ack);
 }
 
 static double stream_window_B(const struct tcp_direction *direction)
@@ -40,20 +35,19 @@ static double tcp_window_B(const struct tcp_direction *direction)
 
 static void ack_push(struct tcp_direction *direction, struct tcp_ack ack)
 {
-	if (direction->ack_count == direction->ack_room) {
-		struct tcp_ack *acks = ARENA_ARRAY(direction->connection->spec.arena,
-						   direction->ack_room * 2, struct tcp_ack);
-		for (size_t i = 0; i < direction->ack_count; i++)
-			acks[i] = direction->acks[(direction->ack_first + i) &
-						  (direction->ack_room - 1)];
-		direction->acks = acks;
-		direction->ack_room *= 2;
+	if (direction->acks.count == direction->acks.room &&
+	    direction->ack_first > direction->acks.count / 2) {
+		VEC_DROP(&direction->acks, direction->ack_first);
 		direction->ack_first = 0;
 	}
-	size_t at = (direction->ack_first + direction->ack_count) & (direction->ack_room - 1);
-	direction->acks[at] = ack;
-	direction->ack_count++;
+	*VEC_PUSH(direction->connection->spec.arena, &direction->acks) = ack;
 	direction->inflight_B += ack.size_B;
+}
+
+static void acks_clear(struct tcp_direction *direction)
+{
+	direction->ack_first = direction->acks.count = 0;
+	direction->inflight_B = 0;
 }
 
 /* Acknowledged bytes enlarge a window that has delayed a write. */
@@ -71,17 +65,16 @@ static void window_grow(struct tcp_direction *direction, double acked_B)
 static void acks_take(struct tcp_direction *direction)
 {
 	int64_t now_ps = tcp_now_ps(direction);
-	while (direction->ack_count > 0) {
-		struct tcp_ack ack = direction->acks[direction->ack_first];
+	while (direction->ack_first < direction->acks.count) {
+		struct tcp_ack ack = direction->acks.items[direction->ack_first];
 		if (ack.at_ps > now_ps)
 			return;
-		direction->ack_first = (direction->ack_first + 1) & (direction->ack_room - 1);
-		direction->ack_count--;
+		direction->ack_first++;
 		direction->inflight_B -= ack.size_B;
 		if (direction->limited)
 			window_grow(direction, ack.size_B);
 	}
-	direction->inflight_B = 0;
+	acks_clear(direction);
 }
 
 static void pump_again(void *ctx, uint64_t arg)
@@ -96,7 +89,8 @@ static void idle_restart(struct tcp_direction *direction)
 {
 	double initial_B = direction->connection->params->initial_window_count * direction->mss_B;
 	int64_t idle_ps = tcp_now_ps(direction) - direction->last_sent_ps;
-	if (direction->sent && direction->ack_count == 0 && idle_ps > direction->connection->rto_ps)
+	if (direction->sent && direction->acks.count == 0 &&
+	    idle_ps > direction->connection->rto_ps)
 		direction->cwnd_B = fmin(direction->cwnd_B, initial_B);
 }
 
@@ -106,7 +100,7 @@ static bool has_ample_room(const struct tcp_direction *direction, const struct t
 {
 	double window_B = tcp_window_B(direction);
 	return !direction->limited && direction->closed_B <= 0 &&
-	       direction->ack_count < direction->ack_room &&
+	       direction->acks.count < direction->acks.room &&
 	       direction->inflight_B + write->size_B < window_B * IN_USE_RATIO &&
 	       tcp_now_ps(direction) - direction->last_sent_ps <= direction->connection->rto_ps;
 }
@@ -121,19 +115,18 @@ bool tcp_window_admits(struct tcp_direction *direction, struct tcp_write *write)
 	double window_B = tcp_window_B(direction);
 	write->bulk = direction->connection->rtt_s > 0 && write->size_B > window_B;
 	if (write->bulk) { /* from now on the cap limits it */
-		direction->ack_count = 0;
-		direction->inflight_B = 0;
+		acks_clear(direction);
 		return true;
 	}
 	double after_B = direction->inflight_B + write->size_B;
 	if (direction->closed_B > 0 && after_B + direction->closed_B > direction->window_max_B)
 		return false;
-	if (direction->ack_count > 0 && after_B > window_B) {
+	if (direction->acks.count > 0 && after_B > window_B) {
 		direction->limited = true;
 		if (!direction->pump_due) {
 			direction->pump_due = true;
 			engine_at(tcp_engine(direction),
-				  direction->acks[direction->ack_first].at_ps, pump_again,
+				  direction->acks.items[direction->ack_first].at_ps, pump_again,
 				  direction, 0);
 		}
 		return false;

@@ -10,6 +10,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/cfg/cfg.h"
+#include "sim/cfg/text.h"
 #include "sim/verb/parser.h"
 
 struct inputs {
@@ -77,11 +78,8 @@ static void add_named(struct inputs *inputs, const char *text, const char *from)
 
 static void add_tree(struct inputs *inputs, const struct cfg_node *node)
 {
-	const char *text = cfg_text(node), *file = cfg_origin(node).file;
-	if (file)
-		add(inputs, file);
-	if (text)
-		add_named(inputs, text, file ? file : "");
+	if (cfg_text(node))
+		add_named(inputs, cfg_text(node), cfg_origin(node).file);
 	for (size_t i = 0; i < cfg_count(node); i++)
 		add_tree(inputs, cfg_at(node, i));
 }
@@ -105,13 +103,15 @@ static void find_inputs(struct inputs *inputs)
 	for (size_t k = 0; k < c->setting_count; k++)
 		add_named(inputs, value_of(arena, c->settings[k].text), "");
 	for (size_t i = 0; i < inputs->paths.count; i++) {
-		const char *path = inputs->paths.items[i];
-		size_t length = strlen(path);
-		const struct cfg_node *file = NULL;
-		if (length > 4 && strcmp(path + length - 4, ".cfg") == 0)
-			file = cfg_read(arena, diag_new(arena), path);
-		if (file)
-			add_tree(inputs, file);
+		const char *path = inputs->paths.items[i], *last = path;
+		struct diag *diag = diag_new(arena);
+		struct cfg_source_text text = {0};
+		if (!cfg_source_expand(arena, arena, diag, path, NULL, &text))
+			continue;
+		for (size_t k = 0; k < text.lines.count; last = text.lines.items[k++].file)
+			if (text.lines.items[k].file != last)
+				add(inputs, text.lines.items[k].file);
+		add_tree(inputs, cfg_read(arena, diag, path)); /* NULL has no text */
 	}
 }
 

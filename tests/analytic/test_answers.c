@@ -119,6 +119,26 @@ static void step_time_is_the_mean_of_the_window(void)
 	arena_free(arena);
 }
 
+/* Timeouts of two connections overlap, so their sum is longer than the time that the GPU waits. The
+ * part for them ends there, and nothing is left for the network. */
+static void retransmission_is_not_longer_than_the_waits(void)
+{
+	static const struct settings lossy = {
+		{"case.topology=vm-p100-vmxnet3", "case.runtime=flexdirect-1.11", "case.batch=64",
+		 "case.program=client", "link.client-port.loss=0.05"}};
+	struct arena *arena = arena_new();
+	const struct prediction *p = prediction_of(arena, &lossy, 0);
+	double sum_s = 0;
+	for (size_t i = 0; p && i < p->breakdown_count; i++) {
+		CHECK(p->breakdown[i].seconds >= 0);
+		sum_s += p->breakdown[i].seconds;
+	}
+	CHECK(p && part_s(p, "retransmission") > 0.9 * p->step_s.value);
+	CHECK(p && part_s(p, "network") == 0);
+	CHECK(p && fabs(sum_s / p->step_s.value - 1) < 1e-9);
+	arena_free(arena);
+}
+
 /* Each repetition of the collective carries the same bytes. So the window carries the same part of
  * all bytes as it has of all steps, and its utilization is these bytes divided by capacity and
  * time. */
@@ -336,6 +356,7 @@ static const struct test tests[] = {
 	TEST(interval_of_39_draws_leaves_out_one_draw_at_each_end),
 	TEST(quotient_of_independent_predictions_combines_log_deviations),
 	TEST(step_time_is_the_mean_of_the_window),
+	TEST(retransmission_is_not_longer_than_the_waits),
 	TEST(link_utilization_counts_the_bytes_of_the_window),
 	TEST(training_time_is_that_of_the_images_and_the_start),
 	TEST(input_wait_is_not_exposed_communication),

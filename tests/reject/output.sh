@@ -96,7 +96,9 @@ ln -s kept.cfg other-name.cfg
 cp "$FARWIRE_DATA"/topologies/t320-same-esxi.cfg own-topology.cfg
 printf 'batch = 8;\n' >part.cfg
 mkdir below
-printf 'case = { topology = "../own-topology.cfg";\n@include "../part.cfg"\n};\n' >below/case.cfg
+printf '# only an include\n@include "part.cfg"\n' >middle
+printf 'case = { topology = "../own-topology.cfg";\n@include "../middle"\n};\n' >below/case.cfg
+cp below/case.cfg below/case
 ln own-topology.cfg hard-link.cfg
 ln -s nowhere.json dangling.json
 # shellcheck disable=SC2086
@@ -108,8 +110,9 @@ ln -s nowhere.json dangling.json
 	expect 2 '^farwire: --output and --trace name the same file' $one -o target.json --trace ./target.json
 	expect 2 'refusing to overwrite an input file' $one --profile ./profile.cfg -o profile.cfg
 	expect 2 'refusing to overwrite an input file' $one --set 'case.profile = "profile.cfg"' -o profile.cfg
-	for target in own-topology.cfg ./below/../own-topology.cfg hard-link.cfg part.cfg; do
+	for target in own-topology.cfg ./below/../own-topology.cfg hard-link.cfg part.cfg middle; do
 		expect 2 'refusing to overwrite an input file' run below/case.cfg -q --draws 0 -o $target
+		expect 2 'refusing to overwrite an input file' run below/case -q --draws 0 -o $target
 	done
 	expect 1 "cannot write 'dangling.json': No such file" $one -o dangling.json
 }
@@ -118,7 +121,7 @@ cmp -s case.cfg kept.cfg && grep -q '^# nothing' profile.cfg && [ ! -e x.svg ] |
 [ -L dangling.json ] && [ ! -e nowhere.json ] || complain 'the symbolic link without a target was replaced'
 farwire run case.cfg -q --draws 0 -o target.json --trace trace.json --format json
 [ "$code" = 0 ] && [ -s trace.json ] || complain "two outputs: ended with $code"
-rm -rf below own-topology.cfg hard-link.cfg part.cfg
+rm -rf below own-topology.cfg hard-link.cfg part.cfg middle
 rm -f kept.cfg profile.cfg other-name.cfg dangling.json trace.json
 verdict 'output.input_files_are_not_overwritten'
 

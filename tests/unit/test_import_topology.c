@@ -124,6 +124,20 @@ static void values_are_followed_by_their_place(void)
 	}
 }
 
+/* The sample has 8 switches. Five of them have two adapters each and one cable up; the other
+ * three have none. */
+static void only_switches_with_adapters_are_leaves(void)
+{
+	struct arena *arena = arena_new();
+	const char *folder = "tests/samples/topologies/";
+	const char *paths[] = {arena_printf(arena, "%sdgx1-v100-4nic.txt", folder),
+			       arena_printf(arena, "%ssuperbench-ibnetdiscover.txt", folder)};
+	struct imported imported;
+	if (CHECK(import_topology.files(arena, diag_new(arena), paths, 2, &imported)))
+		CHECK_PART(imported.said, "8 InfiniBand switches, 5 of them leaves, 10 adapters");
+	arena_free(arena);
+}
+
 /* The devices of NCCL are 3, 1, 2: the last PCI device is gpu1. */
 static void gpus_have_the_numbers_of_the_file(void)
 {
@@ -179,9 +193,8 @@ static void other_files_are_refused_with_a_reason(void)
 }
 
 static const struct test tests[] = {
-	TEST(machines_have_the_devices_of_the_files),
-	TEST(values_are_followed_by_their_place),
-	TEST(gpus_have_the_numbers_of_the_file),
+	TEST(machines_have_the_devices_of_the_files), TEST(values_are_followed_by_their_place),
+	TEST(only_switches_with_adapters_are_leaves), TEST(gpus_have_the_numbers_of_the_file),
 	TEST(other_files_are_refused_with_a_reason),
 };
 

@@ -280,9 +280,11 @@ static void message_that_arrives_too_early_stops_the_run(void)
 			    .least_spB = 1e-9};
 	const struct connection_spec spec = {
 		.engine = net->engine, .fabric = net->fabric, .name = "a>b"};
-	struct connection_counters counters = {.messages_count = {2}, .payload_sent_B = {2e6}};
+	struct connection_counters counters = {.messages_count = {2, 1}, .payload_sent_B = {2e6}};
 	int64_t now_ps = engine_now_ps(net->engine);
 	CHECK_NEAR(route_least_spB(net->fabric, path.route), 1e-9, 1e-15);
+	path_delivered(&spec, &path, 1, 0, now_ps - 2000000,
+		       &counters); /* a message without bytes */
 	path_delivered(&spec, &path, 0, 1e6, now_ps - 1002000000, &counters);
 	CHECK(engine_failure(net->engine) == NULL);
 	path_delivered(&spec, &path, 0, 1e6, now_ps - 1001000000, &counters);

@@ -142,6 +142,20 @@ static void sharding_matches_the_formulas_of_zero(void)
 	}
 }
 
+/* FSDP keeps no copy in 2 bytes of all parameters: two blocks, and V x H numbers before and behind
+ * them. It gathers two blocks, the largest units, with gradients of 2 bytes. */
+static void fsdp_gathers_two_blocks_with_their_gradients(void)
+{
+	struct plan_params params = one_gpu;
+	params.gradient_element_B = 2;
+	params.dp_count = params.global_batch_count = 8;
+	params.sharding = SHARDING_GRADIENTS;
+	double before_B = memory_B(&params, &eager, 2, 0);
+	params.sharding = SHARDING_PARAMETERS;
+	CHECK_NEAR(memory_B(&params, &eager, 2, 0) - before_B,
+		   2 * block_count(1) * (2 + 2) - 2 * (2 * block_count(1) + 2 * V * H), 1e-12);
+}
+
 /* Two stages of two chunks, four micro-batches. The first stage keeps five passes at most: before
  * its second backward pass these are four through its first chunk and one through its second. The
  * last stage keeps three. Only the first chunk of the first stage has the embedding, and only the
@@ -159,11 +173,53 @@ static void each_chunk_keeps_its_own_activations(void)
 	CHECK_NEAR(memory_B(&params, &eager, 4, 1), states_B + 3 * chunk_B + 4 * S * V, 1e-12);
 }
 
+/* The least time of a block on two GPUs whose memory is infinitely fast. Backward has two products
+ * for each one of forward. Each pass adds up S x H numbers of 2 B twice, of which a GPU receives
+ * half. Data groups gather 2 B of each parameter and reduce 4 B. */
+static void least_time_has_kernels_and_blocking_bytes(void)
+{
+	static const struct gpu_params gpu = {.generation = GENERATION_VOLTA,
+					      .fp32_flops = 1e12,
+					      .fp16_flops = 1e12,
+					      .memory_bandwidth_Bps = 1e30,
+					      .memory_efficiency_ratio = 1,
+					      .multiprocessors_count = 1};
+	static const struct kernel_params kernels = {
+		.product_fp32_ratio = 1, .product_half_ratio = 1, .attention_ratio = 1};
+	static const struct efficiency_params by_law = {.law_ratio = 1, .kernels = &kernels};
+	struct plan_params params = one_gpu;
+	params.tp_count = 2;
+	params.sequence_parallel = false;
+	struct arena *arena = arena_new();
+	const char *why = NULL;
+	const struct plan_step step = {.plan = plan_new(arena, gpt(arena, 2), &params, 2, &why),
+				       .stack = &eager,
+				       .gpu = &gpu,
+				       .efficiency = &by_law};
+	size_t count = 0, slow_count = 0;
+	const struct unit_least *fast = plan_units_least(arena, &step, 1e30, &count);
+	const struct unit_least *slow = plan_units_least(arena, &step, 1e9, &slow_count);
+	if (CHECK(count == 4 && slow_count == 4)) { /* embedding, two blocks, logits */
+		CHECK(fast[1].first > 0 && fast[1].forward_s > 0 && fast[1].weights_s == 0);
+		CHECK(fast[1].forward_s == fast[2].forward_s);
+		CHECK(fast[1].backward_s > 1.5 * fast[1].forward_s &&
+		      fast[1].backward_s < 2.5 * fast[1].forward_s);
+		double sums_s = 2 * S * H * 2.0 * 0.5 / 1e9;
+		CHECK_NEAR(slow[1].forward_s - fast[1].forward_s, sums_s, 1e-6);
+		CHECK_NEAR(slow[1].backward_s - fast[1].backward_s, sums_s, 1e-6);
+		CHECK_NEAR(fast[1].gathered_B, 2 * block_count(2), 1e-12);
+		CHECK_NEAR(fast[1].reduced_B, 4 * block_count(2), 1e-12);
+	}
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(activations_match_the_equations_of_korthikanti),
 	TEST(products_keep_their_inputs_in_fp8),
 	TEST(sharding_matches_the_formulas_of_zero),
+	TEST(fsdp_gathers_two_blocks_with_their_gradients),
 	TEST(each_chunk_keeps_its_own_activations),
+	TEST(least_time_has_kernels_and_blocking_bytes),
 };
 int main(void)
 {

@@ -133,6 +133,15 @@ static void values_of_set_are_exact(void)
 	draw(&f);
 	CHECK(drawn(&f, "a.latency") == NULL && drawn(&f, "a.peak") == NULL);
 	CHECK(drawn(&f, "a.share") != NULL);
+	/* neither the class of the default nor the interval of the file is left */
+	for (size_t i = 0; i < cfg_param_count(f.resolution); i++) {
+		const struct cfg_param *param = cfg_param_at(f.resolution, i);
+		bool set =
+			strcmp(param->path, "a.latency") == 0 || strcmp(param->path, "a.peak") == 0;
+		CHECK((param->prior == PRIOR_NONE && param->low == param->high) ||
+		      (!set && param->row->prior != PRIOR_NONE));
+		CHECK(!set || (strcmp(param->status, "given") == 0 && !param->note[0]));
+	}
 	arena_free(f.arena);
 }
 

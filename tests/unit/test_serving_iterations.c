@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The tokens of each iteration of a replica are counted by hand. So are the answers of requests
+ * whose iterations take 6 ms: 1 ms of kernels, 2 ms of exchange and 3 ms of overhead. */
+#include "sim/engine/engine.h"
+#include "sim/serving/serving.h"
+#include "tests/own_folder.h"
+#include "tests/test.h"
+
+enum { ITERATIONS_MAX = 16, SERVICES_MAX = 2 };
+
+struct bench {
+	struct arena *arena;
+	struct serve_params params;
+	struct serving_service_spec services[SERVICES_MAX];
+	struct serving_replica_spec replicas[SERVICES_MAX];
+	struct replica_run runs[SERVICES_MAX];
+	struct iteration iterations[ITERATIONS_MAX];
+	size_t count; /* of iterations */
+};
+
+static struct iteration_time six_ms(void *ctx, const struct iteration *it)
+{
+	struct bench *b = ctx;
+	if (CHECK(b->count < ITERATIONS_MAX))
+		b->iterations[b->count++] = *it;
+	return (struct iteration_time){1e-3, 2e-3, 3e-3};
+}
+
+static void nothing(void *of)
+{
+}
+
+static struct bench bench_of(double tokens_count)
+{
+	return (struct bench){.arena = arena_new(),
+			      .params = {.model = "",
+					 .list = "",
+					 .batching = BATCHING_CONTINUOUS,
+					 .batch_count = 8,
+					 .tokens_count = tokens_count,
+					 .chunked_prefill = true,
+					 .block_count = 16,
+					 .router = ROUTER_ROUND_ROBIN}};
+}
+
+/* Gives service `index` one replica with that window and these requests. */
+static void add(struct bench *b, size_t index, size_t window, const struct serve_request *requests,
+		size_t count)
+{
+	struct serve_request *own = ARENA_ARRAY(b->arena, count, struct serve_request);
+	memcpy(own, requests, count * sizeof *own);
+	b->services[index] = (struct serving_service_spec){
+		.params = &b->params, .requests = {own, count}, .generates = true};
+	b->replicas[index] = (struct serving_replica_spec){
+		.service = index, .time = six_ms, .ctx = b, .block_count = 1000, .window = window};
+}
+
+static void run(struct bench *b, size_t services)
+{
+	const struct engine_limits limits = {.events_max = 0};
+	struct engine *engine = engine_new(b->arena, &limits);
+	const struct serving_spec spec = {.arena = b->arena,
+					  .engine = engine,
+					  .services = b->services,
+					  .service_count = services,
+					  .replicas = b->replicas,
+					  .replica_count = services,
+					  .opened = nothing,
+					  .done = nothing};
+	struct serving *serving = serving_new(&spec);
+	serving_begin(serving);
+	engine_run(engine);
+	CHECK(serving_left(serving) == 0);
+	serving_read(serving, b->runs);
+}
+
+/* A prompt of 6 tokens in chunks of at most 4, then 2 more tokens. Token n pairs with n tokens, and
+ * in layers with a window of 4 with 4 at most. */
+static void chunks_count_the_pairs_of_each_token(void)
+{
+	static const struct iteration wanted[] = {
+		{.rows = 4, .prompt_rows = 4, .prompt_keys = {4, 4}, .prompt_pairs = {10, 10}},
+		{.rows = 2,
+		 .sequences = 1,
+		 .prompt_rows = 2,
+		 .prompt_keys = {6, 6},
+		 .prompt_pairs = {5 + 6, 4 + 4}},
+		{.rows = 1, .sequences = 1, .decode_rows = 1, .decode_keys = {7, 4}},
+		{.rows = 1, .sequences = 1, .decode_rows = 1, .decode_keys = {8, 4}},
+	};
+	struct bench b = bench_of(4);
+	add(&b, 0, 4, &(struct serve_request){0, 6, 3}, 1);
+	run(&b, 1);
+	CHECK(b.count == 4);
+	for (size_t i = 0; i < 4; i++)
+		if (!CHECK(memcmp(&wanted[i], &b.iterations[i], sizeof wanted[i]) == 0))
+			printf("  iteration %zu\n", i);
+	arena_free(b.arena);
+}
+
+/* Four iterations take 24 ms. The first token comes after two of them. */
+static void parts_of_a_latency_are_those_of_its_iterations(void)
+{
+	struct bench b = bench_of(4);
+	add(&b, 0, 0, &(struct serve_request){0, 6, 3}, 1);
+	run(&b, 1);
+	const struct serving_answers *all = b.runs[0].all;
+	CHECK(all->requests_count == 1 && all->refused_count == 0 && all->preempted_count == 0);
+	CHECK_NEAR(all->mean_s, 24e-3, 1e-12);
+	CHECK_NEAR(all->parts_s[SERVE_KERNEL], 4e-3, 1e-12);
+	CHECK_NEAR(all->parts_s[SERVE_EXCHANGE], 8e-3, 1e-12);
+	CHECK_NEAR(all->parts_s[SERVE_OVERHEAD], 12e-3, 1e-12);
+	CHECK(all->parts_s[SERVE_QUEUE] == 0 && all->parts_s[SERVE_OTHER] == 0);
+	CHECK_NEAR(all->first_s[0], 12e-3, 1e-12);
+	CHECK_NEAR(all->between_s[0], 6e-3, 0.01);
+	CHECK_NEAR(b.runs[0].busy_ratio, 4.0 / 24, 1e-12);
+	arena_free(b.arena);
+}
+
+/* The second request arrives 1 ms after the first and waits 5 ms for the end of its iteration. Then
+ * its prompt of 2 joins the other's last token. The limits of the objectives are included. */
+static void a_request_joins_at_the_next_token(void)
+{
+	static const struct serve_request two[] = {{0, 3, 2}, {PS_PER_S / 1000, 2, 1}};
+	struct bench b = bench_of(100);
+	b.params.latency_slo_s = 11.5e-3;
+	add(&b, 0, 0, two, 2);
+	run(&b, 1);
+	const struct serving_answers *all = b.runs[0].all;
+	CHECK(b.count == 2);
+	CHECK(b.iterations[1].rows == 3 && b.iterations[1].sequences == 2);
+	CHECK(b.iterations[1].decode_keys[0] == 4 && b.iterations[1].prompt_pairs[0] == 3);
+	CHECK_NEAR(all->parts_s[SERVE_QUEUE], 5e-3 / 2, 1e-12);
+	CHECK_NEAR(all->mean_s, (12e-3 + 11e-3) / 2, 1e-12);
+	CHECK_NEAR(all->attainment_ratio, 0.5, 1e-12);
+	CHECK_NEAR(all->cdf_s[0], 11e-3, 1e-12);
+	CHECK_NEAR(all->cdf_s[SERVE_CDF_POINTS - 1], 12e-3, 1e-12);
+	arena_free(b.arena);
+}
+
+/* Two services: one request of 2 iterations, and three of 1, 2 and 3 one after the other. */
+static void each_service_has_its_own_answers(void)
+{
+	static const struct serve_request one[] = {{0, 5, 2}};
+	static const struct serve_request three[] = {
+		{0, 5, 1}, {PS_PER_S / 10, 5, 2}, {PS_PER_S / 5, 5, 3}};
+	struct bench b = bench_of(100);
+	add(&b, 0, 0, one, 1);
+	add(&b, 1, 0, three, 3);
+	run(&b, 2);
+	CHECK(b.runs[0].service->requests_count == 1 && b.runs[1].service->requests_count == 3);
+	CHECK_NEAR(b.runs[0].service->mean_s, 12e-3, 1e-12);
+	CHECK_NEAR(b.runs[1].service->mean_s, 12e-3, 1e-12);
+	CHECK_NEAR(b.runs[1].service->latency_s[0], 12e-3, 1e-12);
+	CHECK(b.runs[0].all == b.runs[1].all && b.runs[0].all->requests_count == 4);
+	CHECK_NEAR(b.runs[0].all->cdf_s[0], 6e-3, 1e-12);
+	arena_free(b.arena);
+}
+
+/* Without a length of the phases with arrivals there are no pauses. */
+static void equal_arrivals_have_no_pauses(void)
+{
+	struct bench b = bench_of(100);
+	b.params.rate_count = 10;
+	b.params.requests_count = 20;
+	b.params.prompt_count = b.params.output_count = 8;
+	b.params.off_s = 5;
+	struct request_list list = requests_draw(b.arena, &b.params, 1, "equal", 10);
+	for (size_t i = 0; CHECK(list.count == 20) && i < 20; i++) {
+		CHECK(list.items[i].arrival_ps == (int64_t)(i + 1) * PS_PER_S / 10);
+		/* the network has room for 10 tokens */
+		CHECK(list.items[i].prompt == 8 && list.items[i].output == 2);
+	}
+	arena_free(b.arena);
+}
+
+static void tables_of_requests_have_limits(void)
+{
+	static const struct {
+		const char *text, *error; /* NULL: one request of 3 and 4 tokens */
+	} rows[] = {
+		{"time prompt output\n0.5\t3\t4\n", NULL},
+		{"# a comment\n\n0.5 3 4\r\n", NULL},
+		{"999999.9 3 4\n", NULL},
+		{"1e6 3 4\n", ":1: a request needs a time from 0 to 1e6 s"},
+		{"-1 3 4\n", ":1: a request needs a time"},
+		{"0 3 4\nnan 3 4\n", ":2: a request needs a time"},
+		{"0 0 4\n", ":1: a request needs a time"},
+		{"0 3 0.5\n", ":1: a request needs a time"},
+		{"0 3 1e300\n", ":1: a request needs a time"},
+		{"0 3 4 5\n", ":1: a request needs a time"},
+		{"1 3 4\n0.5 3 4\n", ":2: the request arrives before the request above it"},
+		{"# nothing\n", ":1: the table of requests is empty"},
+		{"", ":1: the table of requests is empty"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const char *path = path_of("requests.tsv");
+		diag = diag_new(arena);
+		write_file("requests.tsv", rows[i].text);
+		struct request_list list =
+			requests_read(arena, diag, (struct origin){"case.cfg", 1}, path);
+		if (rows[i].error) {
+			if (CHECK(list.count == 0 && diag_count(diag) > 0))
+				CHECK_PART(diag_at(diag, 0), rows[i].error);
+		} else if (CHECK(list.count == 1 && diag_count(diag) == 0)) {
+			CHECK(list.items[0].prompt == 3 && list.items[0].output == 4);
+		}
+		remove(path);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(chunks_count_the_pairs_of_each_token),
+	TEST(parts_of_a_latency_are_those_of_its_iterations),
+	TEST(a_request_joins_at_the_next_token),
+	TEST(each_service_has_its_own_answers),
+	TEST(equal_arrivals_have_no_pauses),
+	TEST(tables_of_requests_have_limits),
+};
+
+int main(void)
+{
+	if (!folder_begin())
+		return 1;
+	int failed = TEST_MAIN(tests);
+	folder_end();
+	return failed;
+}

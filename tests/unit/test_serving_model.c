@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The memory and the kernel times of model servers. The expected numbers are derived by hand from
+ * the published shapes of the networks. On a GPU whose arithmetic takes no time an iteration takes
+ * the time of its bytes. The test must run from the root folder. */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/serving/model.h"
+#include "tests/test.h"
+
+#define MEMORY_Bps 1e12
+
+static struct arena *arena;
+
+static const struct gpu_params gpu = {.generation = GENERATION_HOPPER,
+				      .fp32_flops = 1e30,
+				      .tf32_flops = 1e30,
+				      .fp16_flops = 1e30,
+				      .memory_bandwidth_Bps = MEMORY_Bps,
+				      .memory_efficiency_ratio = 1,
+				      .multiprocessors_count = 100};
+static const struct kernel_params kernels = {.product_fp32_ratio = 1,
+					     .product_tf32_ratio = 1,
+					     .product_half_ratio = 1,
+					     .product_fp8_ratio = 1,
+					     .convolution_ratio = 1,
+					     .attention_ratio = 1};
+static const struct efficiency_params by_law = {.law_ratio = 1, .kernels = &kernels};
+static const struct stack_params stack = {
+	.precision = PRECISION_BF16, .fused_attention = true, .workspace_B = 1e6};
+
+static const struct network *network_of(const char *name, size_t tokens)
+{
+	struct diag *diag = diag_new(arena);
+	const struct cfg_node *file =
+		cfg_read(arena, diag, arena_printf(arena, "models/networks/%s.cfg", name));
+	const struct network *network =
+		file ? network_read_sequence(arena, diag, file, tokens) : NULL;
+	diag_print(diag, stdout);
+	CHECK(network != NULL);
+	return network;
+}
+
+static struct serving_model *model_of(const char *name)
+{
+	struct serving_model_spec spec = {.network = network_of(name, 64),
+					  .one_token = network_of(name, 1),
+					  .stack = &stack,
+					  .gpu = &gpu,
+					  .efficiency = &by_law,
+					  .rows_max = 64,
+					  .sequences_max = 8,
+					  .time_ratio = 1};
+	struct serving_model *model = serving_model_new(arena, &spec);
+	static const struct overhead none;
+	serving_model_overhead_set(model, (const struct overhead *[]){&none, &none});
+	return model;
+}
+
+/* Returns the bytes of the kernels of one iteration. */
+static double iteration_B(struct serving_model *model, struct iteration iteration)
+{
+	return serving_model_time(model, &iteration).kernel_s * MEMORY_Bps;
+}
+
+/* Keys and values of 2 B: Llama 3 8B has 32 layers with 8 heads of 128, as Mixtral; gpt-oss 20B has
+ * 24 layers with 8 heads of 64, half of them with a window of 128 tokens. */
+static void cache_of_a_token_has_keys_and_values_of_all_layers(void)
+{
+	CHECK(serving_model_token_B(model_of("llama3-8b")) == 2 * 32 * 8 * 128 * 2);
+	CHECK(serving_model_token_B(model_of("mixtral-8x7b")) == 2 * 32 * 8 * 128 * 2);
+	CHECK(serving_model_token_B(model_of("gpt-oss-20b")) == 2 * 24 * 8 * 64 * 2);
+	CHECK(serving_model_window(model_of("llama3-8b")) == 0);
+	CHECK(serving_model_window(model_of("gpt-oss-20b")) == 128);
+}
+
+/* Weights of 8.03e9 x 2 B, input and output of the widest layer (2 x 14,336 numbers of 64 rows),
+ * and logits of 8 sequences as numbers and as probabilities in fp32. */
+static void memory_is_weights_activations_and_logits(void)
+{
+	const double weights_count =
+		2 * 128256.0 * 4096 +
+		32 * (4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096 + 3 * 4096.0 * 14336 + 2 * 4096) +
+		4096;
+	CHECK_NEAR(serving_model_memory_B(model_of("llama3-8b")),
+		   2 * weights_count + 2 * 64 * (2 * 14336.0) * 2 + 8 * 8 * 128256.0 + 1e6, 1e-12);
+}
+
+/* One token reads all weights but the embedding's table, of which it needs a row; activations add
+ * less than 1 %. A sequence reads the head's matrix, and a token without a sequence does not. */
+static void a_token_reads_the_weights_once(void)
+{
+	const double blocks_B =
+		2 * 32 * (4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096 + 3 * 4096.0 * 14336);
+	const double head_B = 2 * 128256.0 * 4096;
+	struct serving_model *model = model_of("llama3-8b");
+	double body_B = iteration_B(model, (struct iteration){.rows = 1});
+	CHECK(body_B > blocks_B && body_B < 1.01 * blocks_B);
+	double both_B = iteration_B(model, (struct iteration){.rows = 1, .sequences = 1});
+	/* input and logits in 2 B, and four passes that read and write logits in 4 B */
+	CHECK_NEAR(both_B - body_B, head_B + 2 * (4096 + 128256.0) + 4 * 8 * 128256.0, 1e-6);
+}
+
+/* A generated token reads keys and values of its context in 32 layers, and its query and result of
+ * 32 heads of 128. */
+static void attention_reads_the_context(void)
+{
+	struct serving_model *model = model_of("llama3-8b");
+	double without_B = iteration_B(model, (struct iteration){.rows = 1});
+	struct iteration it = {.rows = 1, .decode_rows = 1, .decode_keys = {1000, 1000}};
+	CHECK_NEAR(iteration_B(model, it) - without_B,
+		   1000 * serving_model_token_B(model) + 32 * 2 * 32 * 128 * 2.0, 1e-6);
+	struct iteration prompt = {.rows = 1,
+				   .prompt_rows = 10,
+				   .prompt_keys = {500, 500},
+				   .prompt_pairs = {4000, 4000}};
+	CHECK_NEAR(iteration_B(model, prompt) - without_B,
+		   500 * serving_model_token_B(model) + 10 * 32 * 2 * 32 * 128 * 2.0, 1e-6);
+}
+
+/* Layers with a window read fewer keys: 12 of 24 layers of gpt-oss 20B read 128, the others
+ * 1,000. */
+static void layers_with_a_window_read_only_it(void)
+{
+	struct serving_model *model = model_of("gpt-oss-20b");
+	double without_B = iteration_B(model, (struct iteration){.rows = 1});
+	struct iteration it = {.rows = 1, .decode_rows = 1, .decode_keys = {1000, 128}};
+	CHECK_NEAR(iteration_B(model, it) - without_B,
+		   (1000 + 128) * serving_model_token_B(model) / 2 + 24 * 2 * 64 * 64 * 2.0, 1e-6);
+}
+
+/* Mixtral's token needs 2 of 8 experts of 3 x 4,096 x 14,336 numbers in each of 32 layers. With 4
+ * tokens all experts are read, and more tokens add only activations. */
+static void few_tokens_read_few_experts(void)
+{
+	const double expert_B = 2 * 32 * 3 * 4096.0 * 14336;
+	const double other_B = 2 * 32 * (4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096);
+	struct serving_model *model = model_of("mixtral-8x7b");
+	double one_B = iteration_B(model, (struct iteration){.rows = 1});
+	double four_B = iteration_B(model, (struct iteration){.rows = 4});
+	double more_B = iteration_B(model, (struct iteration){.rows = 16});
+	CHECK(one_B > 2 * expert_B + other_B && one_B < 1.01 * (2 * expert_B + other_B));
+	CHECK(four_B > 8 * expert_B + other_B && four_B < 1.01 * (8 * expert_B + other_B));
+	CHECK(more_B > four_B && more_B < 1.02 * four_B);
+}
+
+/* A token travels as a number of 8 B, and the answer has one for each row. Two scales double the
+ * kernels' times. */
+static void a_program_copies_tokens_in_and_out(void)
+{
+	const struct program *program =
+		serving_model_program(arena, model_of("llama3-8b"), 3, 2, false);
+	const struct call_thread *thread = &program->threads[0];
+	const struct cuda_call *last = &thread->items[thread->count - 1].call;
+	double duration_s = 0;
+	for (size_t i = 0; i < thread->count; i++)
+		if (thread->items[i].kind == ITEM_CALL)
+			duration_s += thread->items[i].call.duration_s;
+	CHECK(program->images_count == 3);
+	CHECK_TEXT(last->label, "result");
+	CHECK(last->payload_B == 3 * 8);
+	CHECK(duration_s > 2 * 2 * 7.5e9 / MEMORY_Bps);
+}
+
+static const struct test tests[] = {
+	TEST(cache_of_a_token_has_keys_and_values_of_all_layers),
+	TEST(memory_is_weights_activations_and_logits),
+	TEST(a_token_reads_the_weights_once),
+	TEST(attention_reads_the_context),
+	TEST(layers_with_a_window_read_only_it),
+	TEST(few_tokens_read_few_experts),
+	TEST(a_program_copies_tokens_in_and_out),
+};
+
+int main(void)
+{
+	arena = arena_new();
+	int failed = TEST_MAIN(tests);
+	arena_free(arena);
+	return failed;
+}
