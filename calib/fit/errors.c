@@ -166,7 +166,7 @@ bool fit_errors_far(struct arena *arena, struct diag *diag, const char *data_roo
 		same[k] = (struct model_error){errors->kinds[k].error_ratio,
 					       errors->kinds[k].freedom_count};
 	const struct left_out *left =
-		systems_leave_out(arena, diag, data_root, false, seed, jobs, broken);
+		systems_leave_out(arena, diag, data_root, NULL, seed, jobs, broken);
 	if (left)
 		systems_errors(left, NULL, same, &errors->far);
 	return left != NULL;

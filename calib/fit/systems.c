@@ -22,6 +22,7 @@ struct planned {
 	const struct dataset_row *row;
 	const char *system;
 	enum case_kind kind;
+	bool named;
 	size_t turn; /* number of earlier rows of its system, role and kind */
 };
 
@@ -29,7 +30,8 @@ struct leaving {
 	struct arena *arena;
 	struct diag *diag;
 	const char *data_root;
-	bool tests;
+	const struct left_out_tests *tests;
+	bool named; /* tests has the current dataset */
 	uint64_t seed;
 	unsigned jobs;
 	const char **broken;
@@ -50,13 +52,15 @@ static const char *system_of(struct leaving *l, const char *name)
 }
 
 /* Several datasets may have the same row of a table. */
-static bool is_known(const struct leaving *l, const struct dataset_row *row)
+static bool is_known(struct leaving *l, const struct dataset_row *row)
 {
 	for (size_t i = 0; i < l->rows.count; i++) {
 		const struct dataset_row *other = l->rows.items[i].row;
 		if (strcmp(other->origin.file, row->origin.file) == 0 &&
-		    other->origin.line == row->origin.line && other->measured == row->measured)
+		    other->origin.line == row->origin.line && other->measured == row->measured) {
+			l->rows.items[i].named |= l->named;
 			return true;
+		}
 	}
 	return false;
 }
@@ -78,7 +82,8 @@ static void add_row(struct leaving *l, const struct dataset_row *row)
 		const struct evidence evidence = dataset_evidence(scratch, row, scenario);
 		struct planned added = {.row = row,
 					.system = system_of(l, evidence.words[EVIDENCE_SYSTEM]),
-					.kind = scenario_kind(scenario)};
+					.kind = scenario_kind(scenario),
+					.named = l->named};
 		for (size_t i = 0; i < l->rows.count; i++)
 			added.turn += is_alike(&l->rows.items[i], &added);
 		*VEC_PUSH(l->arena, &l->rows) = added;
@@ -86,16 +91,30 @@ static void add_row(struct leaving *l, const struct dataset_row *row)
 	arena_free(scratch);
 }
 
+static bool has_name(const char *const *names, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
 static void add_datasets(struct leaving *l)
 {
+	const struct left_out_tests *tests = l->tests;
 	const char *const *names;
 	size_t count = data_names(l->arena, l->data_root, "calib/measured", &names);
 	for (size_t i = 0; i < count; i++) {
 		const struct dataset *dataset =
 			dataset_read(l->arena, l->diag, l->data_root, names[i], NULL, 0);
+		l->named = tests &&
+			   (tests->count == 0 || has_name(tests->names, tests->count, names[i]));
 		for (size_t k = 0; dataset && !dataset->slow && k < dataset->row_count; k++)
 			add_row(l, &dataset->rows[k]);
 	}
+	for (size_t i = 0; tests && i < tests->count; i++)
+		if (!has_name(names, count, tests->names[i])) /* which is an error in diag */
+			dataset_read(l->arena, l->diag, l->data_root, tests->names[i], NULL, 0);
 }
 
 /* Returns true for at most ROWS_MAX rows of a system, role and kind, at even distances. */
@@ -135,6 +154,7 @@ static void predict_row(struct leaving *l, const struct planned *planned, bool o
 			.system = planned->system,
 			.kind = planned->kind,
 			.one_gpu_known = one_gpu_known,
+			.named = planned->named,
 			.is_ratio =
 				row->measure == MEASURE_RATIO || row->measure == MEASURE_SPEEDUP,
 			.measured = row->measured,
@@ -149,7 +169,8 @@ static void predict_system(struct leaving *l, const char *system)
 {
 	for (size_t i = 0; i < l->rows.count && !*l->broken && diag_count(l->diag) == 0; i++) {
 		const struct planned *row = &l->rows.items[i];
-		if (row->system != system || !is_chosen(l, row))
+		if (row->system != system || !is_chosen(l, row) ||
+		    (row->row->role == ROLE_TEST && !row->named))
 			continue;
 		bool parts = case_kind_has_parts(row->kind);
 		if (!parts || l->tests)
@@ -160,8 +181,8 @@ static void predict_system(struct leaving *l, const char *system)
 }
 
 const struct left_out *systems_leave_out(struct arena *arena, struct diag *diag,
-					 const char *data_root, bool tests, uint64_t seed,
-					 unsigned jobs, const char **broken)
+					 const char *data_root, const struct left_out_tests *tests,
+					 uint64_t seed, unsigned jobs, const char **broken)
 {
 	struct leaving l = {.arena = arena,
 			    .diag = diag,
@@ -350,6 +371,7 @@ static struct left_out_summary summarize(struct arena *arena, const struct left_
 		if (!is_judged(row, system, role))
 			continue;
 		double own = widths->own[i];
+		s.named |= row->named;
 		halves[s.count++] = (exp(own) - exp(-own)) / 2;
 		s.coverage += fabs(error_of(row)) <= own;
 		s.geomean_abs += fabs(error_of(row));

@@ -28,6 +28,7 @@ struct left_out_row {
 	const char *system; /* "c4140_v100 v100-sxm2"; equal texts are one pointer */
 	enum case_kind kind;
 	bool one_gpu_known;                       /* the parameters of one GPU stayed */
+	bool named;                               /* in a dataset of struct left_out_tests */
 	bool is_ratio;                            /* a ratio to one GPU */
 	enum distance distances[CASE_PART_COUNT]; /* without the system's rows */
 	double measured, predicted;
@@ -39,11 +40,17 @@ struct left_out {
 	size_t count;
 };
 
-/* Predicts fit rows for the estimate or, with tests, also all other rows without any parameter of
- * their system. Returns NULL after errors in diag, or after a broken invariant. */
+/* The datasets whose test rows are predicted, too; count 0: all. */
+struct left_out_tests {
+	const char *const *names;
+	size_t count;
+};
+
+/* Predicts fit rows for the estimate or, if tests is not NULL, also test rows and fit rows without
+ * any parameter of their system. Returns NULL after errors in diag, or after a broken invariant. */
 const struct left_out *systems_leave_out(struct arena *arena, struct diag *diag,
-					 const char *data_root, bool tests, uint64_t seed,
-					 unsigned jobs, const char **broken);
+					 const char *data_root, const struct left_out_tests *tests,
+					 uint64_t seed, unsigned jobs, const char **broken);
 
 struct distance_error {
 	struct model_error error;
@@ -64,6 +71,7 @@ struct left_out_summary {
 	const char *system; /* NULL: all systems */
 	enum row_role role;
 	size_t count;
+	bool named; /* as struct left_out_row */
 	double coverage, geomean_abs, median_half_width;
 	double score, constant_score; /* interval score of the logarithm */
 };

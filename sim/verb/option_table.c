@@ -113,7 +113,8 @@ static const struct option options[] = {
 	 .help = "number of threads, without effect on results; by default one for each core"},
 	{OPTION_ON, .name = "leave-out-systems", FIELD(leave_out_systems),
 	 .help = "predicts the rows of each measured system without the parameters that were "
-		 "fitted to it, and prints how many lie in their intervals"},
+		 "fitted to it, and prints how many lie in their intervals; with DATASET, of "
+		 "its systems only"},
 	{OPTION_HEADING, .name = "Measurements"},
 	{OPTION_PART, .name = "noise", .value = "PERCENT", FIELD(noise_ratio), .initial = "3%",
 	 .help = "standard deviation of measured times, as a part of them"},

@@ -136,16 +136,19 @@ static int leave_out(const struct command *command)
 	const char *broken = NULL;
 	struct model_error same[CASE_KIND_COUNT];
 	fit_errors_read(arena, diag, command->data_root, same);
+	const struct left_out_tests tests = {command->words, command->word_count};
 	const struct left_out *left =
-		systems_leave_out(arena, diag, command->data_root, true, command->seed,
+		systems_leave_out(arena, diag, command->data_root, &tests, command->seed,
 				  (unsigned)command->jobs, &broken);
 	if (!left)
 		return command_failed(diag, broken);
-	size_t count;
+	size_t count, row_count = 0;
 	const struct left_out_summary *list = systems_summaries(arena, left, same, &count);
 	struct result_cell *cells = ARENA_ARRAY(arena, count * COLUMNS + 1, struct result_cell);
 	for (size_t i = 0; i < count; i++) {
 		const struct left_out_summary *s = &list[i];
+		if (tests.count > 0 && !(s->named && s->system))
+			continue;
 		const struct result_cell row[COLUMNS] = {
 			{.text = s->system ? s->system : "all systems"},
 			{.text = row_role_name(s->role)},
@@ -155,14 +158,14 @@ static int leave_out(const struct command *command)
 			cell_of(s->median_half_width),
 			cell_of(s->score),
 			cell_of(s->constant_score)};
-		memcpy(&cells[i * COLUMNS], row, sizeof row);
+		memcpy(&cells[row_count++ * COLUMNS], row, sizeof row);
 	}
 	const struct result_table table = {.name = "left_out_systems",
 					   .title = "Predictions of systems without their own fits",
 					   .columns = columns,
 					   .column_count = COLUMNS,
 					   .cells = cells,
-					   .row_count = count};
+					   .row_count = row_count};
 	return command_table(command, &table);
 }
 
@@ -204,7 +207,7 @@ const struct verb verb_validate = {
 	.examples = "  farwire validate flexdirect_1050ti --plot parity.svg\n"
 		    "  farwire validate flexdirect_1050ti bitfusion_networks --format json\n"
 		    "  farwire validate nccl.jsonl --topology dgx-h100 --exchange nccl-2.18\n"
-		    "  farwire validate --leave-out-systems\n",
+		    "  farwire validate remoting_lupine --leave-out-systems\n",
 	.options = "case.topology case.exchange case.transport case.profile set wide format output "
 		   "plot no-data "
 		   "title seed draws jobs color quiet leave-out-systems",
