@@ -143,6 +143,53 @@ static void few_tokens_read_few_experts(void)
 	CHECK(more_B > four_B && more_B < 1.02 * four_B);
 }
 
+static double one_ms(void *ctx, enum collective collective, double size_B)
+{
+	double *sums = ctx;
+	sums[collective == COLLECTIVE_ALL_GATHER] += size_B;
+	return 1e-3;
+}
+
+/* Two GPUs with Llama 3 8B add up 3 rows of 4,096 numbers of 2 B behind the embedding, and twice in
+ * each of 32 layers. Then they gather the logits of one sequence. The overhead is interpolated at
+ * the time of kernels and sums: with prompts it is here twice that time, and otherwise as long. */
+static void two_gpus_add_up_and_gather(void)
+{
+	double sums_B[2] = {0};
+	const char *why = NULL;
+	const struct shard_params params = {.tensor_count = 2,
+					    .context_count = 1,
+					    .expert_count = 1,
+					    .imbalance_ratio = 1,
+					    .tensor_key = "case.tensor"};
+	const struct shard *shard = shard_new(arena, network_of("llama3-8b", 1), &params, &why);
+	if (!CHECK(shard != NULL))
+		return;
+	const struct serving_model_spec spec = {.network = network_of("llama3-8b", 64),
+						.one_token = shard->network,
+						.stack = &stack,
+						.gpu = &gpu,
+						.efficiency = &by_law,
+						.rows_max = 8,
+						.sequences_max = 8,
+						.time_ratio = 1,
+						.shard = shard,
+						.collective_s = one_ms,
+						.ctx = sums_B};
+	struct serving_model *model = serving_model_new(arena, &spec);
+	static const struct overhead once = {{0, 10}, {0, 10}, 2}, twice = {{0, 10}, {0, 20}, 2};
+	serving_model_overhead_set(model, (const struct overhead *[]){&once, &twice});
+	struct iteration it = {.rows = 3, .sequences = 1};
+	struct iteration_time time = serving_model_time(model, &it);
+	CHECK_NEAR(time.exchange_s, 66e-3, 1e-12);
+	CHECK(sums_B[0] == 65 * 3 * 4096 * 2 && sums_B[1] == 128256 * 2);
+	CHECK_NEAR(time.overhead_s, time.kernel_s + time.exchange_s, 1e-9);
+	it.prompt_rows = 2;
+	time = serving_model_time(model, &it);
+	CHECK_NEAR(time.overhead_s, 2 * (time.kernel_s + time.exchange_s), 1e-9);
+	CHECK(serving_model_token_B(model) == 2 * 32 * 4 * 128 * 2);
+}
+
 /* A token travels as a number of 8 B, and the answer has one for each row. Two scales double the
  * kernels' times. */
 static void a_program_copies_tokens_in_and_out(void)
@@ -168,6 +215,7 @@ static const struct test tests[] = {
 	TEST(attention_reads_the_context),
 	TEST(layers_with_a_window_read_only_it),
 	TEST(few_tokens_read_few_experts),
+	TEST(two_gpus_add_up_and_gather),
 	TEST(a_program_copies_tokens_in_and_out),
 };
 
