@@ -49,6 +49,14 @@ const char *topology_gpu_by_device(unsigned long device)
 	return NULL;
 }
 
+unsigned long topology_device_of_gpu(const char *profile)
+{
+	for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++)
+		if (strcmp(gpus[i].profile, profile) == 0)
+			return gpus[i].device;
+	return 0;
+}
+
 static const char *gpu_by_name(const char *name)
 {
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)

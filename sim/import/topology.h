@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sim/import/reading.h"
+#include "sim/scenario/scenario.h"
 
 enum part_kind { PART_SOCKET, PART_BRIDGE, PART_GPU, PART_NIC };
 #define NO_PART SIZE_MAX
@@ -47,6 +48,12 @@ size_t topology_part(struct machine_read *machine, enum part_kind kind, const ch
 void topology_nvlink(struct machine_read *machine, struct nvlink link);
 /* Returns the profile of a GPU of NVIDIA by its PCI device number; NULL if it is unknown. */
 const char *topology_gpu_by_device(unsigned long device);
+
+/* Returns the PCI device number of such a GPU; 0: unknown. */
+unsigned long topology_device_of_gpu(const char *profile);
+
+/* Writes the first machine of the case as NCCL reads it (NCCL_TOPO_FILE). */
+void topology_write_nccl(FILE *out, struct arena *arena, const struct scenario *scenario);
 
 /* ---- the readers ---- */
 
