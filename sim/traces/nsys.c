@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -12,9 +13,12 @@
 #include "sim/traces/functions.h"
 #include "sim/engine/names.h"
 
-/* Limits for a database of unknown origin: SQLite's memory, the steps of its virtual machine for
- * one query (about a minute), times (30 years), and numbers of devices, streams and events. */
-enum { CACHE_MAX_B = 1 << 28, STEPS_EACH = 1 << 20, STEPS_MAX = 8192 };
+/* Limits for a database of unknown origin: SQLite's memory, times (30 years), and numbers of
+ * devices, streams and events. */
+enum { CACHE_MAX_B = 1 << 28 };
+/* SQLite's machine runs STEPS_EACH steps in about 10 ms. A query may take two seconds, and four
+ * steps for each byte of the file. */
+enum { STEPS_EACH = 1 << 20, STEPS_LEAST = 128, STEPS_UNIT_B = STEPS_EACH / 4 };
 enum { TELL_EACH = 1 << 16 }; /* rows */
 enum { DEVICES_MAX = 1024, STREAMS_MAX = 1 << 20, EVENTS_MAX = 1 << 30 };
 static const sqlite3_int64 TIME_MAX_NS = 1000000000000000000, SIZE_MAX_B = 1000000000000000;
@@ -27,7 +31,7 @@ struct nsys {
 	struct profile *p;
 	const struct profile_watch *watch; /* or NULL */
 	size_t rows_read, row_count;       /* row_count: of all tables */
-	size_t steps_count;                /* of the present query, in units of STEPS_EACH */
+	size_t steps_count, steps_most;    /* of the present query, in units of STEPS_EACH */
 	bool failed;
 };
 
@@ -58,7 +62,7 @@ static bool fail(struct nsys *n, const char *what)
 static int end_endless(void *ctx)
 {
 	struct nsys *n = ctx;
-	return ++n->steps_count > STEPS_MAX;
+	return ++n->steps_count > n->steps_most;
 }
 
 static bool has(struct nsys *n, const char *table, const char *column)
@@ -330,9 +334,13 @@ const struct recorded_calls *nsys_read(struct arena *arena, struct diag *diag, c
 			 .watch = watch,
 			 .path = path,
 			 .p = &profile,
+			 .steps_most = STEPS_LEAST,
 			 .names = names_new(arena)};
+	struct stat about;
 	const struct recorded_calls *recorded = NULL;
 	*counts = (struct profile_counts){0};
+	if (stat(path, &about) == 0)
+		n.steps_most += (size_t)about.st_size / STEPS_UNIT_B;
 	sqlite3_soft_heap_limit64(CACHE_MAX_B);
 	if (sqlite3_open_v2(path, &n.db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) ==
 	    SQLITE_OK) {
