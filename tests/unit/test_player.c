@@ -247,7 +247,7 @@ static void number_of_polls_follows_from_time_and_round_trip(void)
 					       .stream_count = 1,
 					       .event_count = 1,
 					       .signal_count = 1,
-					       .poller = {true, 10 * US}};
+					       .poller = {.enabled = true, .sleep_s = 10 * US}};
 	struct player *player;
 
 	setup();
@@ -308,7 +308,7 @@ static void sweep_queries_every_pending_event(void)
 					       .stream_count = 2,
 					       .event_count = 2,
 					       .signal_count = 2,
-					       .poller = {true, 10 * US}};
+					       .poller = {.enabled = true, .sleep_s = 10 * US}};
 	const struct step_record *record;
 
 	setup();
