@@ -10,7 +10,8 @@
 static const double page_width = 720, page_height = 1018;
 static const double margin = 40, foot = 34;
 static const double text_size = 10, cell_size = 7.6, cell_pad = 5, row_pad = 2.2;
-static const double text_least = 40; /* least width of a column whose text may break */
+static const double smallest_ratio = 0.5; /* of the text in wide tables to other text */
+static const double text_least = 40;      /* least width of a column whose text may break */
 static const double leading = 1.35;
 
 static const struct paint ink = {0x1B1F23, 1}, soft = {0x57606A, 1}, rule = {0xD0D7DE, 1};
@@ -127,6 +128,7 @@ struct layout {
 	const struct report_table *table;
 	double *widths; /* widths of the columns, with padding */
 	double *lefts;
+	double size; /* of the text in cells */
 };
 
 /* Returns the width of the widest word, or of the whole text if it must not break. */
@@ -178,12 +180,13 @@ static double give_way(double *widths, const double *least, size_t count, double
 }
 
 /* Sets the widths of the columns. If the full widths do not fit, columns of text become narrower,
- * and then all columns, down to their widest words. */
+ * and then all columns, down to their widest words. If these do not fit, the text becomes smaller.
+ */
 static struct layout lay_out(struct press *press, const struct report_table *table)
 {
 	size_t count = table->columns.count;
 	struct layout layout = {table, ARENA_ARRAY(press->arena, count + 1, double),
-				ARENA_ARRAY(press->arena, count + 1, double)};
+				ARENA_ARRAY(press->arena, count + 1, double), cell_size};
 	struct arena *scratch = arena_new();
 	double *least = ARENA_ARRAY(scratch, count + 1, double);
 	double room = page_width - 2 * margin, sum = 0;
@@ -199,7 +202,12 @@ static struct layout lay_out(struct press *press, const struct report_table *tab
 		least[i] = column_needs(scratch, table, i, true);
 	}
 	if (sum > room)
-		give_way(layout.widths, least, count, room);
+		sum = give_way(layout.widths, least, count, room);
+	double padding = 2 * cell_pad, paddings = padding * (double)count;
+	double ratio = sum > room ? (room - paddings) / (sum - paddings) : 1;
+	layout.size *= fmax(ratio, smallest_ratio);
+	for (size_t i = 0; i < count && ratio < 1; i++)
+		layout.widths[i] = padding + (layout.widths[i] - padding) * ratio;
 	for (size_t i = 0; i < count; i++)
 		layout.lefts[i] = i == 0 ? margin : layout.lefts[i - 1] + layout.widths[i - 1];
 	layout.lefts[count] = count ? layout.lefts[count - 1] + layout.widths[count - 1] : margin;
@@ -233,7 +241,7 @@ static struct look tone_look(enum row_tone tone)
 static double put_cells(struct press *press, const struct layout *layout, const char *const *cells,
 			size_t count, enum row_tone tone, bool bold, bool draw)
 {
-	double tallest = 0, pitch = cell_size * leading;
+	double tallest = 0, pitch = layout->size * leading;
 	struct look look = tone_look(tone);
 	for (size_t i = 0; i < count; i++) {
 		const struct report_table *table = layout->table;
@@ -244,12 +252,12 @@ static double put_cells(struct press *press, const struct layout *layout, const 
 		bool heavy = bold || look.bold || (i == 0 && look.first_bold);
 		const char *lines[CELL_LINES_MAX];
 		size_t line_count =
-			break_lines(press->arena, cells[i], cell_size, heavy,
+			break_lines(press->arena, cells[i], layout->size, heavy,
 				    end - left - 2 * cell_pad + 0.01, CELL_LINES_MAX, lines);
 		tallest = fmax(tallest, (double)line_count);
 		for (size_t k = 0; draw && k < line_count; k++)
 			draw_text(press->page, right ? end - cell_pad : left + cell_pad,
-				  press->y + row_pad / 2 + pitch * ((double)k + 0.76), cell_size,
+				  press->y + row_pad / 2 + pitch * ((double)k + 0.76), layout->size,
 				  right ? ANCHOR_END : ANCHOR_START,
 				  tone == TONE_GOOD && i == 0 ? good : look.paint, heavy, lines[k]);
 	}
