@@ -98,16 +98,9 @@ static bool read_nsys(struct arena *arena, struct diag *diag, FILE *in, const ch
 		      struct imported *imported)
 {
 	struct profile_counts counts = {0};
-	char begin[7] = "";
-	if (fread(begin, 1, 6, in) != 6 || strcmp(begin, "SQLite") != 0)
-		return diag_error(
-			diag, (struct origin){path, 1},
-			"the file is not a database of SQLite (tables of nsys stats do not "
-			"say which call started which kernel; write nsys export --type "
-			"sqlite REPORT)");
 	struct profile_watch watch;
 	const struct recorded_calls *recorded =
-		nsys_read(arena, diag, path, watch_file(imported, in, &watch), &counts);
+		nsys_read(arena, diag, in, path, watch_file(imported, in, &watch), &counts);
 	return recorded &&
 	       finish(arena, recorded,
 		      say(arena, recorded, &counts,
@@ -206,6 +199,7 @@ const struct importer import_kineto = {
 
 const struct importer import_nsys = {
 	.name = "nsys",
-	.help = "reports of Nsight Systems, exported to SQLite, converted to a call file",
+	.help = "reports of Nsight Systems, as SQLite or tables of nsys stats, converted to a call "
+		"file",
 	.read = read_nsys,
 };

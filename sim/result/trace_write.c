@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes a trace in the Trace Event Format, which Perfetto and chrome://tracing open. Groups are
  * processes, tracks are threads, and spans are complete ("X") events. Times are in microseconds
- * with six decimals, that is picoseconds.
+ * with three decimals, because Perfetto reads whole nanoseconds. The start and the end of a span
+ * are rounded, not its duration, so that nested spans stay nested.
  *
  * The format requires that spans of one thread are nested or do not overlap. If spans of a
  * track overlap otherwise (several messages on one link), the later span goes to another lane,
@@ -140,9 +141,9 @@ static void put_name(FILE *out, bool *first, const char *what, size_t process, s
 	jw_close(&json);
 }
 
-static void put_us(struct json_writer *json, const char *key, int64_t time_ps)
+static void put_us(struct json_writer *json, const char *key, int64_t time_ns)
 {
-	jw_digits(json, key, "%" PRId64 ".%06" PRId64, time_ps / 1000000, time_ps % 1000000);
+	jw_digits(json, key, "%" PRId64 ".%03" PRId64, time_ns / 1000, time_ns % 1000);
 }
 
 static void put_span(FILE *out, bool *first, const struct placed *placed, size_t process)
@@ -153,8 +154,9 @@ static void put_span(FILE *out, bool *first, const struct placed *placed, size_t
 	jw_text(&json, "cat", kind);
 	jw_count(&json, "pid", process);
 	jw_count(&json, "tid", placed->lane + 1);
-	put_us(&json, "ts", span->start_ps);
-	put_us(&json, "dur", span->end_ps - span->start_ps);
+	int64_t start_ns = span->start_ps / 1000, end_ns = span->end_ps / 1000;
+	put_us(&json, "ts", start_ns);
+	put_us(&json, "dur", end_ns - start_ns);
 	jw_close(&json);
 }
 

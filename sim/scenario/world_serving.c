@@ -409,7 +409,8 @@ struct job *world_replica(struct world *w, const struct job_entry *entry, struct
 		stream = gpu_stream_new(gpu_context_new(gpu, entry->name, entry->fraction_ratio),
 					"compute");
 	w->servers->replicas[index] =
-		(struct serving_replica_spec){.service = entry->service,
+		(struct serving_replica_spec){.name = entry->name,
+					      .service = entry->service,
 					      .role = (enum serve_role)entry->role,
 					      .time = serving_model_time,
 					      .ctx = server->model,

@@ -2,6 +2,7 @@
 /* Private to sim/serving: the state of requests and replicas. */
 #pragma once
 
+#include "sim/engine/trace.h"
 #include "sim/serving/serving.h"
 
 struct query { /* a request in the system */
@@ -49,6 +50,7 @@ struct replica {
 	bool alarm;         /* an event will end the wait of a dynamic batch */
 	int64_t kernel_ps, exchange_ps, overhead_ps; /* of the present iteration */
 	int64_t kernel_since_ps;
+	const char *label; /* of the present iteration in timelines */
 	/* Sums over iterations. */
 	int64_t kernel_sum_ps, exchange_sum_ps, overhead_sum_ps, queue_sum_ps, blocked_sum_ps;
 	int64_t kernel_opened_ps; /* kernel_sum_ps when the window opened */

@@ -5,6 +5,7 @@
  * tokens that are PENDING: those of its prompt and of its output that are not in the cache. After
  * the prompt there is one, the last token. After a preemption there are all.
  */
+#include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/serving/internal.h"
 
@@ -261,6 +262,23 @@ static bool leaves(struct replica *r, struct query *q, bool batch_over)
 	return true;
 }
 
+static void trace_iteration(const struct replica *r)
+{
+	struct trace *trace = engine_trace(r->serving->spec.engine);
+	if (!trace)
+		return;
+	uint32_t track = trace_track(trace, r->spec->name, "iterations");
+	int64_t end_ps = serving_now_ps(r->serving), kernels_ps = end_ps - r->kernel_ps;
+	int64_t exchange_ps = kernels_ps - r->exchange_ps;
+	trace_span(trace, track, SPAN_CALL, r->label, exchange_ps - r->overhead_ps, end_ps);
+	if (r->overhead_ps > 0)
+		trace_span(trace, track, SPAN_CPU, "overhead", exchange_ps - r->overhead_ps,
+			   exchange_ps);
+	if (r->exchange_ps > 0)
+		trace_span(trace, track, SPAN_WIRE, "collectives", exchange_ps, kernels_ps);
+	trace_span(trace, track, SPAN_KERNEL, "kernels", kernels_ps, end_ps);
+}
+
 static void iteration_over(void *ctx, uint64_t arg)
 {
 	struct replica *r = ctx;
@@ -269,6 +287,7 @@ static void iteration_over(void *ctx, uint64_t arg)
 	if (r->spec->stream) /* others may have slowed down the kernels */
 		r->kernel_ps = serving_now_ps(r->serving) - r->kernel_since_ps;
 	int64_t all_ps = r->kernel_ps + r->exchange_ps + r->overhead_ps;
+	trace_iteration(r);
 	r->kernel_sum_ps += r->kernel_ps;
 	r->exchange_sum_ps += r->exchange_ps;
 	r->overhead_sum_ps += r->overhead_ps;
@@ -322,6 +341,10 @@ void replica_work(struct replica *r)
 	r->overhead_ps = ps_from_s(time.overhead_s);
 	r->busy = true;
 	struct engine *engine = r->serving->spec.engine;
+	if (engine_trace(engine))
+		r->label = arena_printf(r->serving->spec.arena,
+					"%.0f tokens of prompts, %.0f of outputs", it.prompt_rows,
+					it.decode_rows);
 	int64_t others_ps = r->exchange_ps + r->overhead_ps;
 	if (r->spec->stream)
 		engine_do_after(engine, others_ps, kernels_begin, r, 0);

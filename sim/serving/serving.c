@@ -42,10 +42,27 @@ static void note_end(struct service *service)
 		serving->spec.done(serving->spec.of);
 }
 
+static void trace_query(const struct query *q)
+{
+	const struct serving_spec *spec = &q->replica->serving->spec;
+	struct trace *trace = engine_trace(spec->engine);
+	if (!trace)
+		return;
+	uint32_t track = trace_track(trace, q->replica->spec->name, "requests");
+	trace_span(trace, track, SPAN_CALL,
+		   arena_printf(spec->arena, "request %zu: %u tokens in, %u out",
+				(size_t)(q - q->replica->service->queries) + 1,
+				(unsigned)q->request->prompt, (unsigned)q->request->output),
+		   q->request->arrival_ps, q->end_ps);
+	trace_span(trace, track, SPAN_WAIT, "until the first token", q->request->arrival_ps,
+		   q->first_ps);
+}
+
 void query_ended(struct query *q)
 {
 	struct replica *r = q->replica;
 	q->end_ps = serving_now_ps(r->serving);
+	trace_query(q);
 	r->service->ended_count++;
 	r->ended_count += q->measured;
 	note_end(r->service);

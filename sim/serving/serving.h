@@ -27,6 +27,7 @@ struct serving_service_spec {
 	bool generates; /* the network generates tokens; otherwise a request is one sample */
 };
 struct serving_replica_spec {
+	const char *name; /* in timelines */
 	size_t service;
 	enum serve_role role;
 	struct iteration_time (*time)(void *ctx, const struct iteration *iteration);

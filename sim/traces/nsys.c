@@ -11,6 +11,7 @@
 #include "sim/base/diag.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"
+#include "sim/traces/nsys_stats.h"
 #include "sim/engine/names.h"
 
 /* Limits for a database of unknown origin: SQLite's memory, times (30 years), and numbers of
@@ -325,8 +326,19 @@ static struct recorded_calls *read_ranks(struct nsys *n, struct profile_counts *
 	return n->failed ? NULL : first;
 }
 
-const struct recorded_calls *nsys_read(struct arena *arena, struct diag *diag, const char *path,
-				       const struct profile_watch *watch,
+static bool is_database(const char *path)
+{
+	char begin[7] = "";
+	FILE *file = fopen(path, "rb");
+	if (file) {
+		begin[fread(begin, 1, 6, file)] = 0;
+		fclose(file);
+	}
+	return strcmp(begin, "SQLite") == 0;
+}
+
+const struct recorded_calls *nsys_read(struct arena *arena, struct diag *diag, FILE *in,
+				       const char *path, const struct profile_watch *watch,
 				       struct profile_counts *counts)
 {
 	struct profile profile = {.arena = arena, .gpu = ""};
@@ -342,12 +354,17 @@ const struct recorded_calls *nsys_read(struct arena *arena, struct diag *diag, c
 	if (stat(path, &about) == 0)
 		n.steps_most += (size_t)about.st_size / STEPS_UNIT_B;
 	sqlite3_soft_heap_limit64(CACHE_MAX_B);
-	if (sqlite3_open_v2(path, &n.db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) ==
+	bool database = is_database(path);
+	int flags = database ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+	/* A database without a name is temporary. */
+	if (sqlite3_open_v2(database ? path : "", &n.db, flags | SQLITE_OPEN_NOMUTEX, NULL) ==
 	    SQLITE_OK) {
+		n.failed = !database && !nsys_stats_read(diag, in, path, n.db);
 		sqlite3_db_config(n.db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 		sqlite3_db_config(n.db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 		sqlite3_progress_handler(n.db, STEPS_EACH, end_endless, &n);
-		recorded = read_ranks(&n, counts);
+		if (!n.failed)
+			recorded = read_ranks(&n, counts);
 	} else {
 		fail(&n, arena_printf(arena, "the database cannot be opened: %s",
 				      sqlite3_errmsg(n.db)));

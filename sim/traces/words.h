@@ -7,7 +7,7 @@
 
 #include "sim/base/diag.h"
 
-enum { WORDS_MAX = 64, WORDS_LINE_MAX_B = 4096 };
+enum { WORDS_MAX = 64, WORDS_LINE_MAX_B = 16384 };
 
 struct words {
 	FILE *in;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reports of Nsight Systems are refused, or give programs as in a call file. */
+/* Reports of Nsight Systems and tables of nsys stats are refused, or give programs as in a call
+ * file. */
 #include "sim/traces/nsys.h"
 #include "tests/fuzz/recorded_calls.h"
 
@@ -9,7 +10,9 @@ FUZZ_TARGET(data, size_B)
 	struct diag *diag = diag_new(arena);
 	struct profile_counts counts = {0};
 	const char *path = fuzz_file(arena, "report.sqlite", data, size_B);
-	const struct recorded_calls *recorded = nsys_read(arena, diag, path, NULL, &counts);
+	FILE *in = fopen(path, "rb");
+	const struct recorded_calls *recorded = nsys_read(arena, diag, in, path, NULL, &counts);
+	fclose(in);
 	FUZZ_CHECK_ANSWER(recorded, diag);
 	for (; recorded; recorded = recorded->next)
 		check_recorded(arena, recorded);

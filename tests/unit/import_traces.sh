@@ -43,13 +43,45 @@ expect 0 '' import nsys "$samples/nsys-ai-healthy_1pct.sqlite" -q
 has 400 '"call":"cudaLaunchKernel".*"kernel_s":0.001000000'
 has 200 'gemm_nn_128x128'
 shows '"gpu":"NVIDIA H100 80GB HBM3"'
-for table in api_sum gpu_kern_sum gpu_trace; do
-	expect 2 "_$table.csv:1: the file is not a database .* nsys export --type sqlite" \
+for table in api_sum gpu_kern_sum; do
+	expect 2 "_$table.csv:1: the table has sums, .*write nsys stats --report" \
 		import nsys "$samples/gprofiler-cuda_$table.csv"
 done
 head -c 3000 "$samples/nsys-ai-healthy_1pct.sqlite" >cut.sqlite
 expect 2 'cut.sqlite: .*(cannot be read|no usable row)' import nsys cut.sqlite
 verdict import_traces.nsight_systems_kernels_are_read_and_sums_are_refused
+
+# The same report as three tables in one file, as nsys stats --format csv --output - writes them.
+# The calls of these two kernels are not in the sample, which has only the table of kernels.
+gpu=$samples/gprofiler-cuda_gpu_trace.csv
+expect 2 '_gpu_trace.csv:3: .*no table of calls' import nsys "$gpu"
+{
+	printf 'Generating SQLite file report.sqlite from report.nsys-rep\n'
+	printf 'Processing [report.sqlite] with [cuda_api_trace.py]... \n'
+	printf 'Start (ns),Duration (ns),Name,Result,CorrID,Pid,Tid,T-Pri,Thread Name\n'
+	printf '500,200,cudaLaunchKernel,0,101,7,8,20,"a, ""b"""\n800,100,cudaLaunchKernel,0,102,7,8,20,a\n'
+	printf '13500,300,cudaMemcpyAsync,0,103,7,8,20,a\n'
+	printf '\nProcessing [report.sqlite] with [cuda_gpu_trace.py]... \n'
+	cat "$gpu"
+	printf '14000,700,103,,,,,,,,,,0.004,5.7,Pageable,Device,NVIDIA A10G (0),1,7,[CUDA memcpy Host-to-Device]\n'
+	printf '\nStart (us),End (us),Duration (us),Name,PID,TID\n0.1,15,14.9,step 3,7,8\n'
+} >stats.csv
+expect 0 'converted 3 calls of 1 threads with 2 step marks; 7 events read, 7 used, 0 skipped' \
+	import nsys stats.csv
+cp "$scratch.out" stats.jsonl
+has 1 '"cudaLaunchKernel","start_s":0.000000400,.*"kernel_s":0.000005000,.*"burn(float \*, int, int)"'
+has 1 '"cudaMemcpyAsync","start_s":0.000013400,.*"copy":"h2d","memory":"pageable","size_B":4000'
+has 1 '"gpu":"NVIDIA A10G"'
+has 1 '"step":3,"t_s":0.000000000'
+"$FARWIRE" import nsys - <stats.csv >"$scratch.out" 2>"$scratch.err"
+cmp -s "$scratch.out" stats.jsonl || complain "a pipe gives another result than the file"
+sed 's/,102,160/,102/' stats.csv >short.csv
+expect 2 'short.csv:11: the line has 19 cells, and the titles of its table 20' import nsys short.csv
+sed 's/^800,100/8oo,100/' stats.csv >letters.csv
+expect 2 "letters.csv:5: '8oo' must be a number .Start." import nsys letters.csv
+sed 's/,102,7,8/,102,9,8/' stats.csv >two.csv
+expect 2 'two.csv:5: the calls are of several processes' import nsys two.csv
+verdict import_traces.tables_of_nsys_stats_give_the_calls_and_their_work
 
 # error ARGS...: the difference from the recorded step, in units of 0.1 %
 error() {

@@ -419,7 +419,7 @@ static void result_table_writes_csv_json_and_text(void)
 }
 
 /* On the wire, b overlaps a and gets its own lane; c is inside b's time but nests in a, which is
- * still running; d starts when a ends. */
+ * still running; d starts when a ends. k begins and ends in nanoseconds 1 and 4. */
 static void overlapping_spans_get_their_own_lane(void)
 {
 	struct arena *arena = arena_new();
@@ -430,7 +430,7 @@ static void overlapping_spans_get_their_own_lane(void)
 	trace_span(trace, wire, SPAN_WIRE, "b", 5000000, 12000000);
 	trace_span(trace, wire, SPAN_WIRE, "c", 6000000, 9000001);
 	trace_span(trace, wire, SPAN_WIRE, "d", 10000000, 11000000);
-	trace_span(trace, gpu, SPAN_KERNEL, "k", 1, 2);
+	trace_span(trace, gpu, SPAN_KERNEL, "k", 1900, 4100);
 	struct capture capture;
 	capture_begin(&capture);
 	trace_write(capture.file, trace);
@@ -447,19 +447,18 @@ static void overlapping_spans_get_their_own_lane(void)
 		strstr(text, "[\n"),
 		"[\n" NAMES("2", "1", "wire", "client>server") NAMES(
 			"1", "2", "gpu0", "stream 1") NAMES("2", "3", "wire", "client>server #2")
-			SPAN("a", "wire", "2", "1", "0.000000", "10.000000") ",\n" SPAN(
-				"k", "kernel", "1", "2", "0.000001",
-				"0.000001") ",\n" SPAN("b", "wire", "2", "3", "5.000000",
-						       "7.000000") ",\n" SPAN("c", "wire", "2", "1",
-									      "6.000000",
-									      "3.000001") ","
-											  "\n" SPAN(
-												  "d",
-												  "wire",
-												  "2",
-												  "1",
-												  "10.000000",
-												  "1.000000") "\n]}\n");
+			SPAN("a", "wire", "2", "1", "0.000", "10.000") ",\n" SPAN(
+				"k", "kernel", "1", "2", "0.001",
+				"0.003") ",\n" SPAN("b", "wire", "2", "3", "5.000",
+						    "7.000") ",\n" SPAN("c", "wire", "2", "1",
+									"6.000",
+									"3.000") ","
+										 "\n" SPAN(
+											 "d",
+											 "wire",
+											 "2", "1",
+											 "10.000",
+											 "1.000") "\n]}\n");
 	free(capture.text);
 	arena_free(arena);
 }
