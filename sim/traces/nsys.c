@@ -21,6 +21,7 @@ enum { CACHE_MAX_B = 1 << 28 };
  * steps for each byte of the file. */
 enum { STEPS_EACH = 1 << 20, STEPS_LEAST = 128, STEPS_UNIT_B = STEPS_EACH / 4 };
 enum { TELL_EACH = 1 << 16 }; /* rows */
+enum { ROW_LEAST_B = 8 };     /* of a row with a start and an end */
 enum { DEVICES_MAX = 1024, STREAMS_MAX = 1 << 20, EVENTS_MAX = 1 << 30 };
 static const sqlite3_int64 TIME_MAX_NS = 1000000000000000000, SIZE_MAX_B = 1000000000000000;
 
@@ -32,6 +33,7 @@ struct nsys {
 	struct profile *p;
 	const struct profile_watch *watch; /* or NULL */
 	size_t rows_read, row_count;       /* row_count: of all tables */
+	size_t size_B;                     /* of the file */
 	size_t steps_count, steps_most;    /* of the present query, in units of STEPS_EACH */
 	bool failed;
 };
@@ -195,22 +197,25 @@ static bool take_row(struct nsys *n, sqlite3_stmt *row, enum category category)
 
 /* ---- tables ---- */
 
-static size_t count_rows(struct nsys *n, const struct source *source)
+/* Returns about how many rows a table has, from its largest row number. Counting them would read
+ * the whole table. */
+static size_t row_count(struct nsys *n, const struct source *source)
 {
 	sqlite3_stmt *query = NULL;
-	const char *text = arena_printf(n->p->arena, "SELECT count(*) FROM \"%s\"", source->table);
+	const char *text =
+		arena_printf(n->p->arena, "SELECT max(rowid) FROM \"%s\"", source->table);
 	size_t count = 0;
 	if (sqlite3_prepare_v2(n->db, text, -1, &query, NULL) == SQLITE_OK &&
-	    sqlite3_step(query) == SQLITE_ROW)
+	    sqlite3_step(query) == SQLITE_ROW && sqlite3_column_int64(query, 0) > 0)
 		count = (size_t)sqlite3_column_int64(query, 0);
 	sqlite3_finalize(query);
-	return count;
+	return count < n->size_B / ROW_LEAST_B ? count : n->size_B / ROW_LEAST_B;
 }
 
 /* Makes room for the rows of a table, because a list that grows takes twice as much memory. */
 static void reserve(struct nsys *n, const struct source *source)
 {
-	size_t count = count_rows(n, source);
+	size_t count = row_count(n, source);
 	if (source->category == CATEGORY_CALL) {
 		n->p->calls.items = ARENA_ARRAY(n->p->arena, count + 1, struct profile_call);
 		n->p->calls.room = count + 1;
@@ -311,7 +316,7 @@ static struct recorded_calls *read_ranks(struct nsys *n, struct profile_counts *
 		   "ORDER BY 1");
 	size_t count = processes.list.count > 1 ? processes.list.count : 1;
 	for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
-		n->row_count += count_rows(n, &sources[i]);
+		n->row_count += row_count(n, &sources[i]);
 	profile->gpu = gpus.list.count > 0 ? gpus.list.items[0] : "";
 	for (size_t i = 0; i < count && !n->failed; i++) {
 		n->p = profile;
@@ -352,7 +357,8 @@ const struct recorded_calls *nsys_read(struct arena *arena, struct diag *diag, F
 	const struct recorded_calls *recorded = NULL;
 	*counts = (struct profile_counts){0};
 	if (stat(path, &about) == 0)
-		n.steps_most += (size_t)about.st_size / STEPS_UNIT_B;
+		n.size_B = (size_t)about.st_size;
+	n.steps_most += n.size_B / STEPS_UNIT_B;
 	sqlite3_soft_heap_limit64(CACHE_MAX_B);
 	bool database = is_database(path);
 	int flags = database ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
