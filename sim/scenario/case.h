@@ -107,8 +107,8 @@ void case_read_jobs(struct case_reader *c);
 /* Reads the phases of jobs around their steps, if the case asks for the time from launch to end
  * (case_phases.c). */
 void case_read_phases(struct case_reader *c, struct job_entry *jobs);
-/* Reports an error for each setting that only jobs use. It is called for cases without jobs. */
-void case_refuse_training(struct case_reader *c);
+/* Reports an error for each key that the case sets and that has no effect in it. */
+void case_refuse_unused(struct case_reader *c);
 
 /* Notes on which measurements the parameters of a profile were fitted. */
 void case_note_evidence(struct case_reader *c, const struct cfg_node *file);
