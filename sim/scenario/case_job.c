@@ -203,9 +203,9 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 		return diag_error(
 			c->reader.diag, job->origin,
 			"job '%s' needs %zu GPUs from index %zu on, but topology '%s' has %zu "
-			"GPUs, of which the job can use %zu (write fewer gpus%s)",
+			"GPUs%s, of which the job can use %zu (write gpus=%zu%s)",
 			job->name, job->gpu_count, job->first_gpu, topology->name,
-			topology->gpu_count, count,
+			topology->gpu_count, case_failed_words(c), count, count,
 			job->per_machine ? " or a larger gpus_per_machine" : "");
 	entry->gpus = gpus;
 	entry->guests = entry->servers = guests;
