@@ -185,7 +185,7 @@ static int explain(const struct command *command, const char *path, const char *
 				.fold = scenario->topology.fold,
 				.not_folded = scenario->not_folded,
 				.transport = scenario_transport(scenario),
-				.hash = caption_hash(command->arena, scenario)};
+				.hash = caption_hash(command->arena, &scenario->resolution, 1)};
 	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
 		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
 		bool wanted = key_count == 0;
