@@ -290,6 +290,38 @@ static void a_wait_is_for_a_collective_of_its_step(void)
 	arena_free(arena);
 }
 
+struct noting_port {
+	struct cuda_port port; /* must be first, because call_noted casts a port to this struct */
+	unsigned thread;
+	int count;
+};
+
+static void call_noted(struct cuda_port *port, unsigned thread, struct cpu *core,
+		       const struct cuda_call *call, call_done_fn *done, void *ctx, uint64_t arg)
+{
+	struct noting_port *noting = (struct noting_port *)port;
+	noting->thread = thread;
+	noting->count++;
+}
+
+/* Threads 0 and 1 are the first ones of devices 0 and 1; threads 4 and 5 are their third ones. A
+ * call goes to the port of its device. */
+static void threads_of_devices_are_numbered_in_turn(void)
+{
+	struct arena *arena = arena_new();
+	struct noting_port ports[2] = {{.port = {.call = call_noted}},
+				       {.port = {.call = call_noted}}};
+	struct cuda_port *const both[] = {&ports[0].port, &ports[1].port};
+	struct cuda_port *port = device_ports_join(arena, both, 2);
+	struct cuda_call call = {.device = 1};
+	port->call(port, 5, NULL, &call, NULL, NULL, 0);
+	CHECK(ports[0].count == 0 && ports[1].count == 1 && ports[1].thread == 2);
+	call.device = 0;
+	port->call(port, 3, NULL, &call, NULL, NULL, 0);
+	CHECK(ports[0].count == 1 && ports[1].count == 1 && ports[0].thread == 1);
+	arena_free(arena);
+}
+
 static void unknown_calls_keep_their_recorded_time(void)
 {
 	struct recorded_call calls[] = {
@@ -386,6 +418,7 @@ static const struct test tests[] = {
 	TEST(replayed_polling_stops_when_ready),
 	TEST(the_latest_record_of_an_event_is_awaited),
 	TEST(a_wait_is_for_a_collective_of_its_step),
+	TEST(threads_of_devices_are_numbered_in_turn),
 	TEST(unknown_calls_keep_their_recorded_time),
 	TEST(median_or_chosen_step_is_replayed),
 };

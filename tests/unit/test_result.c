@@ -378,6 +378,33 @@ static void invalid_utf8_is_replaced(void)
 	}
 }
 
+static void json_has_a_line_for_each_value_of_a_filled_level(void)
+{
+	struct capture capture;
+	capture_begin(&capture);
+	struct json_writer json = jw_begin(capture.file, JSON_PRETTY);
+	jw_open(&json, NULL, '{');
+	jw_open(&json, "empty", '[');
+	jw_close(&json);
+	jw_open(&json, "list", '[');
+	jw_count(&json, NULL, 1);
+	jw_close(&json);
+	jw_open_flat(&json, "line", '{');
+	jw_count(&json, "x", 2);
+	jw_count(&json, "y", 3);
+	jw_close(&json);
+	jw_close(&json);
+	jw_end(&json);
+	CHECK_TEXT(capture_end(&capture), "{\n"
+					  "  \"empty\": [],\n"
+					  "  \"list\": [\n"
+					  "    1\n"
+					  "  ],\n"
+					  "  \"line\": {\"x\": 2, \"y\": 3}\n"
+					  "}\n");
+	free(capture.text);
+}
+
 static void result_table_writes_csv_json_and_text(void)
 {
 	static const struct result_column columns[] = {
@@ -584,6 +611,7 @@ static const struct test tests[] = {
 	TEST(table_contains_the_main_numbers),
 	TEST(written_numbers_read_back_exactly),
 	TEST(invalid_utf8_is_replaced),
+	TEST(json_has_a_line_for_each_value_of_a_filled_level),
 	TEST(result_table_writes_csv_json_and_text),
 	TEST(overlapping_spans_get_their_own_lane),
 	TEST(parameters_are_written_with_their_origin),
