@@ -405,6 +405,16 @@ static void json_has_a_line_for_each_value_of_a_filled_level(void)
 	free(capture.text);
 }
 
+static void samples_are_images_or_sequences(void)
+{
+	const struct prediction image = {.token_throughput = {0, 0, 0}},
+				sequence = {.token_throughput = {5, 4, 6}};
+	const struct prediction *const predictions[] = {&image, &image, &sequence, &sequence};
+	CHECK_TEXT(throughput_unit(predictions, 2), "images/s");
+	CHECK_TEXT(throughput_unit(predictions + 1, 2), "samples/s");
+	CHECK_TEXT(throughput_unit(predictions + 2, 2), "sequences/s");
+}
+
 static void result_table_writes_csv_json_and_text(void)
 {
 	static const struct result_column columns[] = {
@@ -612,6 +622,7 @@ static const struct test tests[] = {
 	TEST(written_numbers_read_back_exactly),
 	TEST(invalid_utf8_is_replaced),
 	TEST(json_has_a_line_for_each_value_of_a_filled_level),
+	TEST(samples_are_images_or_sequences),
 	TEST(result_table_writes_csv_json_and_text),
 	TEST(overlapping_spans_get_their_own_lane),
 	TEST(parameters_are_written_with_their_origin),
