@@ -292,27 +292,28 @@ static const struct step steps_large[] = {{1, ""},     {1e3, "k"},  {1e6, "M"}, 
 static const struct step steps_binary[] = {
 	{0x1p40, "Ti"}, {0x1p30, "Gi"}, {0x1p20, "Mi"}, {0x1p10, "Ki"}};
 
-/* Writes four digits with the largest prefix that leaves a number of at least 1. */
+/* Writes four digits with the largest prefix that leaves `like` a number of at least 1. */
 static char *format_stepped(struct arena *arena, const struct step *steps, size_t count,
-			    double value, const char *unit)
+			    double value, double like, const char *unit)
 {
 	size_t i = 0;
-	while (i + 1 < count && fabs(value) / steps[i].factor >= 999.95)
+	while (i + 1 < count && fabs(like) / steps[i].factor >= 999.95)
 		i++;
 	return arena_printf(arena, "%s %s%s", number_format(arena, 4, value / steps[i].factor),
 			    steps[i].prefix, unit);
 }
 
-#define FORMAT_STEPPED(arena, steps, value, unit)                                                  \
-	format_stepped((arena), (steps), sizeof(steps) / sizeof((steps)[0]), (value), (unit))
+#define FORMAT_STEPPED(arena, steps, value, like, unit)                                            \
+	format_stepped((arena), (steps), sizeof(steps) / sizeof((steps)[0]), (value), (like),      \
+		       (unit))
 
-static char *format_time(struct arena *arena, double value, const char *unit)
+static char *format_time(struct arena *arena, double value, double like)
 {
-	if (value == 0 || !isfinite(value))
-		return arena_printf(arena, "%s %s", number_format(arena, 4, value), unit);
-	if (fabs(value) >= 9999.5)
+	if (like == 0 || !isfinite(like))
+		return arena_printf(arena, "%s s", number_format(arena, 4, value));
+	if (fabs(like) >= 9999.5)
 		return arena_printf(arena, "%s h", number_format(arena, 4, value / 3600));
-	return FORMAT_STEPPED(arena, steps_small, value, unit);
+	return FORMAT_STEPPED(arena, steps_small, value, like, "s");
 }
 
 /* Uses a binary prefix if that gives a whole number and the decimal form does not. */
@@ -328,10 +329,15 @@ static char *format_bytes(struct arena *arena, double value)
 				return arena_printf(arena, "%s %sB", number_format(arena, 4, whole),
 						    steps_binary[i].prefix);
 		}
-	return FORMAT_STEPPED(arena, steps_large, value, "B");
+	return FORMAT_STEPPED(arena, steps_large, value, value, "B");
 }
 
 char *quantity_format(struct arena *arena, enum quantity quantity, double value)
+{
+	return quantity_format_like(arena, quantity, value, value);
+}
+
+char *quantity_format_like(struct arena *arena, enum quantity quantity, double value, double like)
 {
 	switch (quantity) {
 	case QUANTITY_COUNT:
@@ -340,18 +346,18 @@ char *quantity_format(struct arena *arena, enum quantity quantity, double value)
 	case QUANTITY_RATIO:
 		return number_format(arena, 4, value);
 	case QUANTITY_TIME:
-		return format_time(arena, value, "s");
+		return format_time(arena, value, like);
 	case QUANTITY_TIME_PER_BYTE:
 		return value == 0 ? arena_strdup(arena, "0 s/B")
-				  : FORMAT_STEPPED(arena, steps_small, value, "s/B");
+				  : FORMAT_STEPPED(arena, steps_small, value, like, "s/B");
 	case QUANTITY_BYTES:
 		return isfinite(value) ? format_bytes(arena, value)
-				       : FORMAT_STEPPED(arena, steps_large, value, "B");
+				       : FORMAT_STEPPED(arena, steps_large, value, value, "B");
 	case QUANTITY_RATE:
 	case QUANTITY_FREQUENCY:
 	case QUANTITY_FLOP_RATE:
 	case QUANTITY_FLOP:
 		break;
 	}
-	return FORMAT_STEPPED(arena, steps_large, value, kinds[quantity].unit);
+	return FORMAT_STEPPED(arena, steps_large, value, like, kinds[quantity].unit);
 }

@@ -37,6 +37,9 @@ const char *quantity_parse(struct arena *arena, enum quantity quantity, const ch
 /* Formats about 4 significant digits with a suitable prefix: "63 us", "1.25 GB/s", "64 MiB". Counts
  * up to 1e15 are written in full. quantity_parse reads the result back. */
 char *quantity_format(struct arena *arena, enum quantity quantity, double value);
+/* Formats a value with the unit and prefix that `like` would have, for columns with one unit.
+ * Sizes keep their own prefix. */
+char *quantity_format_like(struct arena *arena, enum quantity quantity, double value, double like);
 
 /* Returns the symbol of the SI unit: "s", "B", "B/s" or "". */
 const char *quantity_unit(enum quantity quantity);

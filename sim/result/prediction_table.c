@@ -19,22 +19,32 @@ struct estimate estimate_output(struct estimate estimate)
 	return has_interval(estimate) ? estimate : (struct estimate){estimate.value, NAN, NAN};
 }
 
-/* Formats a number without an exponent. */
-static const char *quantity_text(struct arena *arena, enum quantity quantity, double value)
+/* Formats a number without an exponent. like: NaN for its own unit. */
+static const char *quantity_text(struct arena *arena, enum quantity quantity, double value,
+				 double like)
 {
 	bool large = quantity == QUANTITY_COUNT && fabs(value) >= 1e4 && fabs(value) < 1e15;
-	return large ? arena_printf(arena, "%.0f", value) : quantity_format(arena, quantity, value);
+	return large ? arena_printf(arena, "%.0f", value)
+		     : quantity_format_like(arena, quantity, value, isnan(like) ? value : like);
 }
 
-const char *estimate_text(struct arena *arena, enum quantity quantity, struct estimate estimate)
+const char *estimate_text_like(struct arena *arena, enum quantity quantity,
+			       struct estimate estimate, double like)
 {
 	if (!isfinite(estimate.value))
 		return "-";
+	const char *value = quantity_text(arena, quantity, estimate.value, like);
 	if (!has_interval(estimate))
-		return quantity_text(arena, quantity, estimate.value);
-	return arena_printf(arena, "%s (%s..%s)", quantity_text(arena, quantity, estimate.value),
-			    quantity_text(arena, quantity, estimate.low),
-			    quantity_text(arena, quantity, estimate.high));
+		return value;
+	return arena_printf(arena, "%s (%s..%s)", value,
+			    quantity_text(arena, quantity, estimate.low, like),
+			    quantity_text(arena, quantity, estimate.high, like));
+}
+
+static const char *estimate_text(struct arena *arena, enum quantity quantity,
+				 struct estimate estimate)
+{
+	return estimate_text_like(arena, quantity, estimate, NAN);
 }
 
 /* Formats the estimate times scale with this number of decimals and the unit: "87.1 %". */

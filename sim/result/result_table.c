@@ -25,14 +25,34 @@ const char *result_heading(struct arena *arena, const struct result_column *colu
 	return text;
 }
 
+/* Returns the largest number of a column, whose unit all its numbers can have without many zeros.
+ * NaN: they differ too much, or each has its own unit. */
+static double common_unit(const struct result_table *table, size_t column)
+{
+	enum quantity quantity = table->columns[column].quantity;
+	double least = INFINITY, most = 0;
+	for (size_t i = 0; i < table->row_count; i++) {
+		double value = fabs(row_of(table, i)[column].number.value);
+		if (!isfinite(value) || value == 0)
+			continue;
+		least = fmin(least, value);
+		most = fmax(most, value);
+	}
+	bool sized = quantity == QUANTITY_COUNT || quantity == QUANTITY_BYTES;
+	return sized || most > 1000 * least ? NAN : most;
+}
+
 void result_table_print(FILE *out, const struct result_table *table, size_t line_width)
 {
 	struct arena *scratch = arena_new();
 	struct table *shown = table_new(scratch);
 	table_line_width(shown, line_width);
-	for (size_t k = 0; k < table->column_count; k++)
+	double *likes = ARENA_ARRAY(scratch, table->column_count, double);
+	for (size_t k = 0; k < table->column_count; k++) {
+		likes[k] = table->columns[k].text ? NAN : common_unit(table, k);
 		table_column(shown, result_heading(scratch, &table->columns[k]),
 			     !table->columns[k].text);
+	}
 	for (size_t i = 0; i < table->row_count; i++) {
 		table_row(shown);
 		for (size_t k = 0; k < table->column_count; k++) {
@@ -41,9 +61,10 @@ void result_table_print(FILE *out, const struct result_table *table, size_t line
 			struct estimate number = cell->number;
 			if (!column->interval)
 				number.low = number.high = number.value;
-			const char *text =
-				column->text ? cell->text
-					     : estimate_text(scratch, column->quantity, number);
+			const char *text = column->text
+						   ? cell->text
+						   : estimate_text_like(scratch, column->quantity,
+									number, likes[k]);
 			table_cell(shown, "%s", text ? text : "-");
 		}
 	}

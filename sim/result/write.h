@@ -18,5 +18,7 @@ void csv_field(struct csv *csv, const char *text);
 void csv_number(struct csv *csv, double value);
 void csv_line(struct csv *csv);
 
-/* Formats "0.953 (0.947..0.961)"; one number if there is no interval; "-" for NaN. */
-const char *estimate_text(struct arena *arena, enum quantity quantity, struct estimate estimate);
+/* Formats "0.953 (0.947..0.961)"; one number if there is no interval; "-" for NaN. The numbers
+ * have the unit that `like` would have (units.h); NaN: each has its own. */
+const char *estimate_text_like(struct arena *arena, enum quantity quantity,
+			       struct estimate estimate, double like);

@@ -376,8 +376,7 @@ static void read_world(struct case_reader *c)
 		case_read_stack(c, stack);
 	if (!case_is_job(c))
 		read_runtime(c);
-	if (!case_is_job(c) && !case_has_ranks(c))
-		case_refuse_training(c);
+	case_refuse_unused(c);
 	if (c->params->tensor_count > 1 && !case_serves(c))
 		diag_error(reader->diag, case_said(c, "case.tensor"),
 			   "case.tensor splits replicas of a model server (write a group serve, or "

@@ -34,6 +34,8 @@ struct origin case_origin(const struct case_reader *c);
 /* Apply the faults of the case, whose machines are then not folded (faults.c). */
 bool case_has_faults(const struct case_reader *c);
 void case_faults(struct case_reader *c);
+/* Returns " left after --fail gpu3", or "" if nothing fails. */
+const char *case_failed_words(const struct case_reader *c);
 /* Returns the file or option that set the parameter `path` ("case.model"), or the case's origin. */
 struct origin case_said(const struct case_reader *c, const char *path);
 /* Reads the file `folder`/name and returns its group called `group`. Errors are reported at
@@ -107,8 +109,8 @@ void case_read_jobs(struct case_reader *c);
 /* Reads the phases of jobs around their steps, if the case asks for the time from launch to end
  * (case_phases.c). */
 void case_read_phases(struct case_reader *c, struct job_entry *jobs);
-/* Reports an error for each setting that only jobs use. It is called for cases without jobs. */
-void case_refuse_training(struct case_reader *c);
+/* Reports an error for each key that the case sets and that has no effect in it. */
+void case_refuse_unused(struct case_reader *c);
 
 /* Notes on which measurements the parameters of a profile were fitted. */
 void case_note_evidence(struct case_reader *c, const struct cfg_node *file);

@@ -203,9 +203,9 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 		return diag_error(
 			c->reader.diag, job->origin,
 			"job '%s' needs %zu GPUs from index %zu on, but topology '%s' has %zu "
-			"GPUs, of which the job can use %zu (write fewer gpus%s)",
+			"GPUs%s, of which the job can use %zu (write gpus=%zu%s)",
 			job->name, job->gpu_count, job->first_gpu, topology->name,
-			topology->gpu_count, count,
+			topology->gpu_count, case_failed_words(c), count, count,
 			job->per_machine ? " or a larger gpus_per_machine" : "");
 	entry->gpus = gpus;
 	entry->guests = entry->servers = guests;
@@ -458,58 +458,8 @@ static enum collective find_collective(struct case_reader *c)
 	return COLLECTIVE_ALL_REDUCE;
 }
 
-/* Reports an error for each setting that fused jobs and collectives do not use. */
-static void refuse_remoting(struct case_reader *c)
-{
-	const struct case_params *params = c->params;
-	const struct {
-		const char *key;
-		bool said;
-	} keys[] = {
-		{"case.runtime", strcmp(params->runtime, "none") != 0},
-		{"case.program", params->program[0] != 0},
-		{"case.server", params->server[0] != 0},
-		{"case.gpu", params->gpu[0] != 0},
-		{"case.copies", params->copies_count != 1},
-		{"case.fraction", params->fraction_ratio != 1},
-		{"case.programs", params->programs_count != 0},
-		{"case.stages", params->stages_count != 1},
-		{"case.micro_batches", params->micro_batches_count != 1},
-	};
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-		if (keys[i].said)
-			diag_error(c->reader.diag, case_said(c, keys[i].key),
-				   "case: %s has no effect on collectives and jobs of fused steps "
-				   "(leave it out)",
-				   keys[i].key);
-}
-
-void case_refuse_training(struct case_reader *c)
-{
-	struct origin origin;
-	if (case_find_plan(c, &origin))
-		diag_error(c->reader.diag, origin,
-			   "plan: a plan splits a job over several GPUs (write case.gpus, or "
-			   "--gpus, too)");
-	static const char *const keys[] = {
-		"case.gpus_per_machine", "case.exchange",        "case.guest",
-		"case.straggler",        "case.epochs",          "case.symmetry",
-		"case.job_steps",        "case.collective_size", "case.programs",
-		"case.stages",           "case.micro_batches"};
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-		const struct cfg_param *param = cfg_param_find(c->reader.resolution, keys[i]);
-		bool used = case_serves(c) && strcmp(keys[i], "case.exchange") == 0;
-		if (param && param->origin.file && !used)
-			diag_error(c->reader.diag, param->origin,
-				   "case: %s has an effect only on jobs (write case.gpus, or "
-				   "--gpus, for a job, or leave it out)",
-				   keys[i]);
-	}
-}
-
 void case_read_jobs(struct case_reader *c)
 {
-	refuse_remoting(c);
 	struct job_entry *jobs = ARENA_ARRAY(c->reader.arena, c->job_count + 1, struct job_entry);
 	c->scenario->jobs = jobs;
 	c->scenario->style = c->params->collective[0] ? JOBS_COLLECTIVE : JOBS_FUSED;

@@ -159,8 +159,9 @@ static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t p
 	if (topology->gpu_count < count)
 		return diag_error(
 			c->reader.diag, case_said(c, "case.gpus"),
-			"case.gpus is %zu, but topology '%s' has %zu GPUs (write case.gpus=%zu)",
-			count, topology->name, topology->gpu_count, topology->gpu_count);
+			"case.gpus is %zu, but topology '%s' has %zu GPUs%s (write case.gpus=%zu)",
+			count, topology->name, topology->gpu_count, case_failed_words(c),
+			topology->gpu_count);
 	entry->rank_count = all;
 	entry->simulated_count = count;
 	entry->program_count = programs;

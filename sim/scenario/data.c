@@ -86,6 +86,26 @@ static const char *own_file(struct arena *arena, const char *name, const char *b
 	return access(path, R_OK) == 0 ? path : name;
 }
 
+/* Returns "did you mean 'h100-nvl', 'h100-pcie' or 'h100-sxm5'? The", or NULL. */
+static const char *nearest_names(struct arena *arena, const char *name, const char *const *names,
+				 size_t count)
+{
+	const char *near = diag_nearest(name, names, count), *said = NULL, *last = NULL;
+	size_t length = strlen(name), found = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (length == 0 || strncmp(names[i], name, length) != 0 || names[i][length] != '-')
+			continue;
+		if (last)
+			said = arena_printf(arena, "%s%s'%s'", said ? said : "", said ? ", " : "",
+					    last);
+		last = names[i];
+		found++;
+	}
+	if (!near || found < 2 || found > 4)
+		return near ? arena_printf(arena, "did you mean '%s'? The", near) : NULL;
+	return arena_printf(arena, "did you mean %s or '%s'? The", said, last);
+}
+
 const char *data_path(struct arena *arena, struct diag *diag, struct origin origin,
 		      const char *root, const char *folder, const char *what, const char *name,
 		      const char *beside)
@@ -100,16 +120,8 @@ const char *data_path(struct arena *arena, struct diag *diag, struct origin orig
 		return path;
 	const char *const *names;
 	size_t count = data_names(arena, root, folder, &names);
-	const char *near = diag_nearest(name, names, count);
-	if (near)
-		diag_error(diag, origin,
-			   "there is no %s '%s' (did you mean '%s'? The name of your own file must "
-			   "end in .cfg)",
-			   what, name, near);
-	else
-		diag_error(diag, origin,
-			   "there is no %s '%s' (`farwire list` shows the shipped ones; the name "
-			   "of your own file must end in .cfg)",
-			   what, name);
+	const char *near = nearest_names(arena, name, names, count);
+	diag_error(diag, origin, "there is no %s '%s' (%s name of your own file must end in .cfg)",
+		   what, name, near ? near : "`farwire list` shows the shipped ones; the");
 	return NULL;
 }

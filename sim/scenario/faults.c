@@ -147,6 +147,13 @@ bool case_has_faults(const struct case_reader *c)
 	return c->params->fail[0] || c->params->degrade[0];
 }
 
+const char *case_failed_words(const struct case_reader *c)
+{
+	return c->params->fail[0]
+		       ? arena_printf(c->reader.arena, " left after --fail %s", c->params->fail)
+		       : "";
+}
+
 void case_faults(struct case_reader *c)
 {
 	struct topology *t = &c->scenario->topology;

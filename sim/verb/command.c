@@ -103,14 +103,14 @@ const struct prediction **command_predictions(const struct command *command, str
 		ARENA_ARRAY(command->arena, count, const struct prediction *);
 	struct predict_options options = command_predict(command);
 	bool draws = options.draws_count > 0;
+	*exit_code = EXIT_FAILED;
+	if (!command_can_write(command))
+		return NULL;
 	struct progress progress =
 		progress_new(draws ? "draws" : "events at most", NULL, command->quiet);
 	const struct engine_watch watch = {tell_events, &progress};
 	if (draws)
 		options.watch = (struct watch){progress_tell, &progress};
-	*exit_code = EXIT_FAILED;
-	if (!command_can_write(command))
-		return NULL;
 	for (size_t i = 0; i < count; i++) {
 		struct diag *diag = diag_new(command->arena);
 		struct case_request request = command_case(command, i);
@@ -118,12 +118,13 @@ const struct prediction **command_predictions(const struct command *command, str
 		options.trace = i == 0 ? trace : NULL;
 		request.watch = draws ? NULL : &watch;
 		predictions[i] = predict_case(command->arena, diag, &request, &options, &broken);
-		progress_end(&progress);
 		if (predictions[i])
 			continue;
+		progress_end(&progress);
 		*exit_code = command_failed(diag, broken);
 		return NULL;
 	}
+	progress_end(&progress);
 	return predictions;
 }
 

@@ -156,10 +156,29 @@ static void write_csv(FILE *out, const void *ctx)
 	}
 }
 
-/* Returns whether the path contains the key: "tcp" matches all of tcp.*. */
-static bool matches(const char *path, const char *key)
+/* Returns whether a key of the user means the parameter: "tcp" means all of tcp.*, and "fitted" all
+ * fitted ones. */
+static bool means(const char *key, const struct cfg_param *param)
 {
-	return strstr(path, key) != NULL;
+	return strstr(param->path, key) != NULL || strcmp(param->status, key) == 0;
+}
+
+/* Returns EXIT_USAGE, with an error, if no parameter is meant. */
+static int check_key(const struct command *command, const struct cfg_resolution *resolution,
+		     const char *key)
+{
+	size_t count = cfg_param_count(resolution);
+	const char **paths = ARENA_ARRAY(command->arena, count, const char *);
+	for (size_t i = 0; i < count; i++) {
+		paths[i] = cfg_param_at(resolution, i)->path;
+		if (means(key, cfg_param_at(resolution, i)))
+			return EXIT_DONE;
+	}
+	const char *near = diag_nearest(key, paths, count);
+	return command_stop(EXIT_USAGE,
+			    "the case has no parameter '%s' (%s%s%s`farwire explain CASE` lists "
+			    "them all)",
+			    key, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
 }
 
 static bool is_file(const char *word)
@@ -186,22 +205,17 @@ static int explain(const struct command *command, const char *path, const char *
 				.not_folded = scenario->not_folded,
 				.transport = scenario_transport(scenario),
 				.hash = caption_hash(command->arena, scenario)};
+	for (size_t k = 0; k < key_count; k++)
+		if (check_key(command, scenario->resolution, keys[k]) != EXIT_DONE)
+			return EXIT_USAGE;
 	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
 		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
 		bool wanted = key_count == 0;
 		for (size_t k = 0; k < key_count; k++)
-			wanted = wanted || matches(param->path, keys[k]) ||
-				 strcmp(param->status, keys[k]) == 0;
-		if (wanted) {
-			const struct cfg_param **slot = VEC_PUSH(command->arena, &e.params);
-			*slot = param;
-		}
+			wanted = wanted || means(keys[k], param);
+		if (wanted)
+			*VEC_PUSH(command->arena, &e.params) = param;
 	}
-	if (e.params.count == 0)
-		return command_stop(EXIT_USAGE,
-				    "the case has no parameter '%s' (`farwire explain CASE` lists "
-				    "them all)",
-				    keys[0]);
 	return command_write(command,
 			     command->format == FORMAT_TABLE ? write_table
 			     : command->format == FORMAT_CSV ? write_csv

@@ -11,6 +11,7 @@
 #include "sim/base/table.h"
 #include "sim/base/vec.h"
 #include "sim/scenario/wiring.h"
+#include "sim/training/plan.h"
 #include "sim/verb/list_facts.h"
 #include "sim/verb/verbs.h"
 
@@ -37,11 +38,17 @@ static const struct folder {
 };
 
 static const struct registry *const registries[] = {
-	&link_kind_registry,       &wiring_kind_registry,
-	&transport_kind_registry,  &policy_registry,
-	&framework_registry,       &algorithm_registry,
-	&collective_kind_registry, &exchange_policy_registry,
-	&importer_registry,        &verb_registry,
+	&link_kind_registry,
+	&wiring_kind_registry,
+	&transport_kind_registry,
+	&policy_registry,
+	&framework_registry,
+	&algorithm_registry,
+	&collective_kind_registry,
+	&exchange_policy_registry,
+	&pipeline_schedule_registry,
+	&importer_registry,
+	&verb_registry,
 };
 
 enum { FOLDER_COUNT = sizeof folders / sizeof folders[0] };
@@ -209,32 +216,30 @@ static bool wanted(const struct command *command, const char *name)
 	return command->word_count == 0 && strcmp(name, "parameters") != 0;
 }
 
-static bool is_list(const char *word)
+/* Returns EXIT_USAGE, with an error, if no list has this name. */
+static int check_name(const struct command *command, const char *word)
 {
-	bool found = strcmp(word, "parameters") == 0;
+	const char *names[FOLDER_COUNT + REGISTRY_COUNT + 1] = {"parameters"}, *all = "parameters";
 	for (size_t i = 0; i < FOLDER_COUNT; i++)
-		found |= strcmp(word, folders[i].name) == 0;
+		names[1 + i] = folders[i].name;
 	for (size_t i = 0; i < REGISTRY_COUNT; i++)
-		found |= strcmp(word, registries[i]->listed) == 0;
-	return found;
-}
-
-static int refuse(const char *word)
-{
-	fprintf(stderr, "farwire: list: '%s' is not a list (there are", word);
-	for (size_t i = 0; i < FOLDER_COUNT; i++)
-		fprintf(stderr, " %s,", folders[i].name);
-	for (size_t i = 0; i < REGISTRY_COUNT; i++)
-		fprintf(stderr, " %s,", registries[i]->listed);
-	fprintf(stderr, " parameters)\n");
-	return EXIT_USAGE;
+		names[1 + FOLDER_COUNT + i] = registries[i]->listed;
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		if (strcmp(word, names[i]) == 0)
+			return EXIT_DONE;
+		all = i > 0 ? arena_printf(command->arena, "%s, %s", all, names[i]) : all;
+	}
+	const char *near = diag_nearest(word, names, sizeof names / sizeof names[0]);
+	return command_stop(EXIT_USAGE, "list: '%s' is not a list (%s%s%s)", word,
+			    near ? "did you mean '" : "there are ", near ? near : all,
+			    near ? "'?" : "");
 }
 
 static int run(const struct command *command)
 {
 	for (size_t i = 0; i < command->word_count; i++)
-		if (!is_list(command->words[i]))
-			return refuse(command->words[i]);
+		if (check_name(command, command->words[i]) != EXIT_DONE)
+			return EXIT_USAGE;
 	struct table *table = table_new(command->arena);
 	bool parameters = command->word_count == 1 && strcmp(command->words[0], "parameters") == 0;
 	/* Other lists are broken only on a terminal, so that grep finds whole lines. */

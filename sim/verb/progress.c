@@ -1,13 +1,100 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/verb/progress.h"
 
+#include <limits.h>
 #include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 /* FIRST_S: work that takes less time is not reported. */
 static const double TERMINAL_EVERY_S = 0.2, LOG_EVERY_S = 10, FIRST_S = 1;
+enum { TICK_S = 1, FIRST_TICKS = 2, LOG_TICKS = 10, STACK_B = 1 << 18 };
+
+/* ---- a thread that counts seconds and takes interrupts ---- */
+
+struct watcher {
+	pthread_t thread;
+	sigset_t interrupts, before; /* before: the mask of the program's thread */
+	atomic_int waited_s;         /* -1: the first point is done */
+	bool terminal;
+	char things[64], advice[PATH_MAX + 64];
+};
+
+static void tick(struct watcher *w)
+{
+	int waited_s = atomic_load(&w->waited_s);
+	if (waited_s < 0 || !atomic_compare_exchange_strong(&w->waited_s, &waited_s, waited_s + 1))
+		return;
+	if (++waited_s < FIRST_TICKS || (!w->terminal && waited_s % LOG_TICKS != 0))
+		return;
+	dprintf(STDERR_FILENO, "%sworking on the first of the %s: %d s%s",
+		w->terminal ? "\r\033[K" : "", w->things, waited_s, w->terminal ? "" : "\n");
+}
+
+static void *watch(void *ctx)
+{
+	struct watcher *w = ctx;
+	const struct timespec second = {TICK_S, 0};
+	for (;;) {
+		int number = sigtimedwait(&w->interrupts, NULL, &second), state;
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+		if (number == SIGINT) {
+			dprintf(STDERR_FILENO, "%sfarwire: interrupted; %s\n",
+				w->terminal ? "\n" : "", w->advice);
+			pthread_sigmask(SIG_UNBLOCK, &w->interrupts, NULL);
+			raise(number);
+		}
+		tick(w);
+		pthread_setcancelstate(state, NULL);
+	}
+	return NULL;
+}
+
+/* Returns NULL without memory or threads: the program goes on without. */
+static struct watcher *watcher_new(const struct progress *p)
+{
+	struct watcher *w = calloc(1, sizeof *w);
+	pthread_attr_t attributes;
+	if (!w)
+		return NULL;
+	w->terminal = p->terminal;
+	snprintf(w->things, sizeof w->things, "%s", p->things);
+	snprintf(w->advice, sizeof w->advice, "%s%s",
+		 p->from ? "the same command goes on from " : "nothing was written",
+		 p->from ? p->from : "");
+	sigemptyset(&w->interrupts);
+	sigaddset(&w->interrupts, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &w->interrupts, &w->before);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_B);
+	bool good = pthread_create(&w->thread, &attributes, watch, w) == 0;
+	pthread_attr_destroy(&attributes);
+	if (good)
+		return w;
+	pthread_sigmask(SIG_SETMASK, &w->before, NULL);
+	free(w);
+	return NULL;
+}
+
+/* Returns whether seconds were printed. */
+static bool watcher_free(struct watcher *w)
+{
+	if (!w)
+		return false;
+	pthread_cancel(w->thread);
+	pthread_join(w->thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &w->before, NULL);
+	bool said = atomic_load(&w->waited_s) >= FIRST_TICKS;
+	free(w);
+	return said;
+}
+
+/* ---- texts ---- */
 
 static double now_s(void)
 {
@@ -18,11 +105,14 @@ static double now_s(void)
 
 struct progress progress_new(const char *things, const char *from, bool quiet)
 {
-	return (struct progress){.things = things,
-				 .from = from,
-				 .quiet = quiet,
-				 .terminal = isatty(STDERR_FILENO),
-				 .made_s = now_s()};
+	struct progress progress = {.things = things,
+				    .from = from,
+				    .quiet = quiet,
+				    .terminal = isatty(STDERR_FILENO),
+				    .made_s = now_s()};
+	if (!quiet)
+		progress.watcher = watcher_new(&progress);
+	return progress;
 }
 
 /* Prints a time, for example "8 s", "3 min 20 s" or "2 h 5 min". */
@@ -41,6 +131,8 @@ static void put_time(double seconds)
 static void begin(struct progress *p, size_t before, size_t count)
 {
 	p->began_s = now_s();
+	if (p->watcher)
+		atomic_store(&p->watcher->waited_s, -1);
 	if (!p->begun)
 		p->told_s = p->began_s;
 	p->begun = true;
@@ -79,7 +171,9 @@ void progress_tell(void *ctx, size_t before, size_t done, size_t count)
 
 void progress_end(struct progress *progress)
 {
-	if (progress->terminal && progress->shown)
-		fputc('\n', stderr);
+	bool said = watcher_free(progress->watcher);
+	if (progress->terminal && (progress->shown || said))
+		fputs(progress->shown ? "\n" : "\r\033[K", stderr);
+	progress->watcher = NULL;
 	progress->shown = false;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reports the progress of long work on stderr: points done, points a second, time left.
  * On a terminal that is one line that changes. Elsewhere it is a line every ten seconds,
- * so that the log of a batch job stays short. Work of less than a second is not reported.
+ * so that the log of a batch job stays short. Work of less than a second is not reported. As long
+ * as the first point is not done, the seconds are counted. An interrupt (SIGINT) ends the program
+ * with a line that says how to go on.
  */
 #pragma once
 
@@ -15,8 +17,10 @@ struct progress {
 	bool begun, shown;
 	size_t done; /* finished things at the last call of progress_tell */
 	double made_s, began_s, told_s;
+	struct watcher *watcher; /* NULL: none */
 };
 
+/* from: the journal in which points are kept, or NULL. */
 struct progress progress_new(const char *things, const char *from, bool quiet);
 /* Reports that `done` of `count` points are done, `before` of them by an earlier run. If done is
  * smaller than in the last call, another series of points has begun. ctx is a struct progress. */

@@ -50,11 +50,20 @@ expect 2 "takes one CASE, but 'case.cfg' is another one" sweep case.cfg case.cfg
 expect 2 "farwire calibrate. takes only options, not 'my-server'" calibrate my-server
 expect 2 'needs FILE' check
 expect 2 'needs RESULT' plot
-expect 2 "list: 'topology' is not a list \(there are topologies, machines" list topology
+expect 2 "list: 'topologie' is not a list \(did you mean 'topologies'\?" list topologie
+expect 2 "list: 'x' is not a list \(there are parameters, topologies, machines" list x
+expect 0 '' list schedules --plain
+expect 2 "has no parameter 'case.bach' \(did you mean 'case.batch'\?" explain case.cfg case.model case.bach
 verdict 'command_line.missing_and_additional_arguments_are_refused'
 
 expect 2 "^--topology: there is no topology 't320-same-ln' \(did you mean 't320-same-lan'\?" \
 	run --topology t320-same-ln
+printf '%s\n' 'topology = { name = "own"; hosts = ( { name = "near"; } );' \
+	'guests = ( { name = "guest"; host = "near"; } );' \
+	'gpus = ( { name = "gpu0"; host = "near"; profile = "h100"; } );' \
+	'links = ( { name = "slot0"; kind = "pcie"; ends = ["near", "gpu0"]; } ); };' >own.cfg
+expect 2 "^own.cfg:3: there is no GPU profile 'h100' \(did you mean 'h100-nvl', 'h100-pcie' or 'h100-sxm5'\? The name" \
+	run --topology own.cfg
 expect 2 "^--model: there is no model 'resnet5' \(did you mean 'resnet50'\?" run case.cfg --model resnet5
 expect 2 "^--stack: there is no stack 'tf-1.1' \(did you mean 'tf-1.12'\?" run case.cfg --stack tf-1.1
 expect 2 "^--runtime: there is no runtime 'synchronos' \(did you mean 'synchronous'\?" \

@@ -39,12 +39,12 @@ for points in 5 30 60; do
 	[ ! -e grid.csv ] || complain 'a killed sweep left a result'
 done
 kept=$(lines)
-expect 2 'grid.csv.journal: the file is the journal of another sweep, because the settings differ' \
+expect 2 'grid.csv.journal: the file is the journal of another sweep, because the settings changed' \
 	sweep case.cfg -q --seed 2 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
-expect 2 'grid.csv.journal: the file is the journal of another sweep, because the axes differ' \
+expect 2 'grid.csv.journal: the file is the journal of another sweep, because the axes changed' \
 	sweep case.cfg -q --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=16,8
 sed -i 's/batch = 8/steps = 7; batch = 8/' case.cfg
-expect 2 'another sweep, because the files that it reads differ' sweep case.cfg -q --format csv -o grid.csv \
+expect 2 'another sweep, because the files that it reads changed' sweep case.cfg -q --format csv -o grid.csv \
 	--vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
 sed -i 's/steps = 7; //' case.cfg
 [ "$(lines)" = "$kept" ] || complain 'a refused journal was changed'

@@ -5,6 +5,11 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 
+if ! script -qec true /dev/null >/dev/null 2>&1; then
+	echo '  skipped: this machine gives no pseudo-terminal (mount devpts at /dev/pts)'
+	exit 77
+fi
+
 # Prints the longest line of a comparison, which has more columns than 80 characters can show.
 longest() {
 	awk '{ if (length($0) > most) most = length($0) } END { print most }'

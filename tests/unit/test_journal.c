@@ -182,10 +182,10 @@ static void journal_of_another_sweep_is_refused(void)
 	fill(&place);
 	place.parts[1].hash++;
 	CHECK(open_it(&place) == NULL && place.refused);
-	CHECK(strstr(place.message, "journal of another sweep, because the axes differ") != NULL);
+	CHECK(strstr(place.message, "journal of another sweep, because the axes changed") != NULL);
 	place.parts[0].hash++;
 	CHECK(open_it(&place) == NULL);
-	CHECK(strstr(place.message, "the files and the axes differ") != NULL);
+	CHECK(strstr(place.message, "the files and the axes changed") != NULL);
 	place_free(&place);
 }
 

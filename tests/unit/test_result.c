@@ -415,46 +415,6 @@ static void samples_are_images_or_sequences(void)
 	CHECK_TEXT(throughput_unit(predictions + 2, 2), "sequences/s");
 }
 
-static void result_table_writes_csv_json_and_text(void)
-{
-	static const struct result_column columns[] = {
-		{.name = "rtt_s", .quantity = QUANTITY_TIME},
-		{.name = "ratio", .quantity = QUANTITY_RATIO, .interval = true},
-		{.name = "verdict", .text = true}};
-	struct result_cell cells[] = {
-		{.number = {2e-5, NAN, NAN}}, {.number = {0.5, 0.25, 0.75}}, {.text = "ok"},
-		{.number = {0.5, NAN, NAN}},  {.number = {NAN, NAN, NAN}},   {.text = NULL}};
-	const struct result_table table = {"rtt", "Ratio over RTT", columns, 3, cells, 2};
-	struct capture capture;
-	capture_begin(&capture);
-	result_table_write(capture.file, FORMAT_CSV, &table);
-	CHECK_TEXT(capture_end(&capture), "rtt_s,ratio,ratio_low,ratio_high,verdict\r\n"
-					  "2e-05,0.5,0.25,0.75,ok\r\n"
-					  "0.5,,,,\r\n");
-	free(capture.text);
-	capture_begin(&capture);
-	result_table_write(capture.file, FORMAT_JSONL, &table);
-	CHECK_TEXT(capture_end(&capture),
-		   "{\"rtt_s\": 2e-05, \"ratio\": {\"value\": 0.5, \"low\": 0.25, \"high\": 0.75}, "
-		   "\"verdict\": \"ok\"}\n"
-		   "{\"rtt_s\": 0.5, \"ratio\": {\"value\": null, \"low\": null, \"high\": null}, "
-		   "\"verdict\": null}\n");
-	free(capture.text);
-	capture_begin(&capture);
-	result_table_write(capture.file, FORMAT_JSON, &table);
-	const char *text = capture_end(&capture);
-	CHECK(strstr(text, "\"columns\": [\n    {\"name\": \"rtt_s\", \"unit\": \"s\"},\n") !=
-	      NULL);
-	free(capture.text);
-	capture_begin(&capture);
-	result_table_write(capture.file, FORMAT_TABLE, &table);
-	text = capture_end(&capture);
-	CHECK(strstr(text, "20 us") != NULL);
-	CHECK(strstr(text, "0.5 (0.25..0.75)") != NULL);
-	CHECK(strstr(text, "rtt_s") == NULL);
-	free(capture.text);
-}
-
 /* On the wire, b overlaps a and gets its own lane; c is inside b's time but nests in a, which is
  * still running; d starts when a ends. k begins and ends in nanoseconds 1 and 4. */
 static void overlapping_spans_get_their_own_lane(void)
@@ -623,7 +583,6 @@ static const struct test tests[] = {
 	TEST(invalid_utf8_is_replaced),
 	TEST(json_has_a_line_for_each_value_of_a_filled_level),
 	TEST(samples_are_images_or_sequences),
-	TEST(result_table_writes_csv_json_and_text),
 	TEST(overlapping_spans_get_their_own_lane),
 	TEST(parameters_are_written_with_their_origin),
 	TEST(saved_predictions_read_back_equal),

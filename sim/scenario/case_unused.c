@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Refuses keys that a case sets and that have no effect in it, because the user expects one. */
+#include <string.h>
+
+#include "sim/scenario/case.h"
+
+enum sort {                      /* of a case, as bits */
+	    SORT_PROGRAMS = 1,   /* programs of one GPU each */
+	    SORT_SERVICE = 2,    /* model servers */
+	    SORT_RANKS = 4,      /* a job whose programs are played call by call */
+	    SORT_JOBS = 8,       /* jobs of fused steps */
+	    SORT_COLLECTIVE = 16 /* a benchmark of a collective */
+};
+#define SORT_ONE_GPU (SORT_PROGRAMS | SORT_SERVICE)
+#define SORT_FUSED   (SORT_JOBS | SORT_COLLECTIVE)
+
+static const struct {
+	const char *key;
+	unsigned unused_in; /* sum of sorts */
+	const char *why;
+} keys[] = {
+#define JOBS_ONLY                                                                                  \
+	"has an effect only on jobs (write case.gpus, or --gpus, for a job, or leave it out)"
+	{"case.gpus_per_machine", SORT_ONE_GPU, JOBS_ONLY},
+	{"case.exchange", SORT_PROGRAMS, JOBS_ONLY},
+	{"case.guest", SORT_ONE_GPU, JOBS_ONLY},
+	{"case.straggler", SORT_ONE_GPU, JOBS_ONLY},
+	{"case.epochs", SORT_ONE_GPU, JOBS_ONLY},
+	{"case.symmetry", SORT_ONE_GPU, JOBS_ONLY},
+	{"case.job_steps", SORT_ONE_GPU, JOBS_ONLY},
+	{"case.programs", SORT_ONE_GPU, JOBS_ONLY},
+	{"case.stages", SORT_ONE_GPU, JOBS_ONLY},
+	{"case.micro_batches", SORT_ONE_GPU, JOBS_ONLY},
+#define NOT_FUSED "has no effect on collectives and jobs of fused steps (leave it out)"
+	{"case.runtime", SORT_FUSED, NOT_FUSED},
+	{"case.program", SORT_FUSED, NOT_FUSED},
+	{"case.server", SORT_FUSED, NOT_FUSED},
+	{"case.gpu", SORT_FUSED, NOT_FUSED},
+	{"case.copies", SORT_FUSED, NOT_FUSED},
+	{"case.fraction", SORT_FUSED, NOT_FUSED},
+	{"case.programs", SORT_FUSED, NOT_FUSED},
+	{"case.stages", SORT_FUSED, NOT_FUSED},
+	{"case.micro_batches", SORT_FUSED, NOT_FUSED},
+#define NOT_SERVICE "has no effect on model servers (use the keys of the group serve)"
+	{"case.batch", SORT_SERVICE, NOT_SERVICE},
+	{"case.steps", SORT_SERVICE, NOT_SERVICE},
+	{"case.steps_warmup", SORT_SERVICE, NOT_SERVICE},
+	{"case.collective_size", SORT_ONE_GPU | SORT_RANKS | SORT_JOBS,
+	 "has an effect only on a collective (write case.collective, or leave it out)"},
+};
+
+static enum sort sort_of(const struct case_reader *c)
+{
+	return c->params->collective[0] ? SORT_COLLECTIVE
+	       : case_is_job(c)         ? SORT_JOBS
+	       : case_has_ranks(c)      ? SORT_RANKS
+	       : case_serves(c)         ? SORT_SERVICE
+					: SORT_PROGRAMS;
+}
+
+static void refuse(struct case_reader *c, const char *key, const char *why)
+{
+	const struct cfg_param *param = cfg_param_find(c->reader.resolution, key);
+	if (param && param->origin.file)
+		diag_error(c->reader.diag, param->origin, "case: %s %s", key, why);
+}
+
+void case_refuse_unused(struct case_reader *c)
+{
+	bool forwards = strcmp(c->params->runtime, "none") != 0;
+	enum sort sort = sort_of(c);
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if ((keys[i].unused_in & sort) != 0 &&
+		    (forwards || strcmp(keys[i].key, "case.runtime") != 0))
+			refuse(c, keys[i].key, keys[i].why);
+	if (sort == SORT_PROGRAMS && !forwards)
+		refuse(c, "case.transport",
+		       "has an effect only on forwarded calls and jobs (write case.runtime, or "
+		       "case.gpus for a job, or leave it out)");
+	if (!(c->params->epochs_count > 0))
+		refuse(c, "case.images",
+		       "has an effect only on the time of epochs (write case.epochs, or leave it "
+		       "out)");
+	struct origin origin;
+	if ((sort & SORT_ONE_GPU) != 0 && case_find_plan(c, &origin))
+		diag_error(c->reader.diag, origin,
+			   "plan: a plan splits a job over several GPUs (write case.gpus, or "
+			   "--gpus, too)");
+}
