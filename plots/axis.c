@@ -112,8 +112,8 @@ static const char *tick_text(struct arena *arena, const struct axis *axis, const
 	double value = ticks[index];
 	double size = fmax(fabs(ticks[0]), fabs(ticks[count - 1]));
 	if (axis->log && axis->high / axis->low >= 12)
-		return axis->high >= 1e6 && value >= 9999 ? power_text(arena, value)
-							  : number_text(arena, value, 1);
+		return axis->high >= 1e6 && value > 999 ? power_text(arena, value)
+							: number_text(arena, value, 1);
 	if (count < 2 || size >= 1e6 || size < 1e-4)
 		return number_text(arena, value, 3);
 	double step = ticks[1] - ticks[0];

@@ -74,6 +74,10 @@ void draw_marker(struct drawing *drawing, enum marker marker, double x, double y
 		 struct paint fill);
 void draw_text(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
 	       struct paint fill, bool bold, const char *text);
+/* Adds a text that SVG viewers show while the mouse is at most width / 2 and height / 2 from x, y.
+ * Nothing is drawn. */
+void draw_hint(struct drawing *drawing, double x, double y, double width, double height,
+	       const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* Draws the shapes of another drawing with its corner at x, y. */
 void draw_drawing(struct drawing *drawing, double x, double y, const struct drawing *inner);
 /* Draws a text rotated by 90 degrees to the left, for y axes. */

@@ -159,6 +159,8 @@ static void draw_shape(cairo_t *cairo, const struct shape *shape)
 	case SHAPE_TEXT_UP:
 		show_text(cairo, shape);
 		break;
+	case SHAPE_HINT:
+		break;
 	}
 }
 

@@ -244,6 +244,13 @@ static void put_shape(FILE *out, const struct shape *shape)
 	case SHAPE_TEXT_UP:
 		put_text(out, shape);
 		break;
+	case SHAPE_HINT:
+		put_rectangle(out, shape->at);
+		put_paint(out, "fill", shape->paint);
+		fputs("><title>", out);
+		put_escaped(out, shape->text);
+		fputs("</title></rect>\n", out);
+		break;
 	}
 }
 

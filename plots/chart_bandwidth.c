@@ -6,6 +6,7 @@
 
 #include "plots/style.h"
 #include "sim/base/arena.h"
+#include "sim/base/units.h"
 
 static const double plot_height = 300, strip_height = 14, choice_least = 24;
 static const double giga = 1e9;
@@ -93,9 +94,15 @@ static void draw_points(const struct layout *layout, size_t c)
 		if (series_fails(&layout->plane, &layout->lines[c], i))
 			draw_marker(layout->drawing, MARKER_CROSS, x,
 				    layout->area.y + layout->area.height - 6, 7, ink_alarm);
-		if (has_measured(point))
-			draw_point(layout->drawing, measured_look(layout, c, point->test), x,
-				   axis_at(&layout->plane.y, point->measured_Bps / giga), 7);
+		if (!has_measured(point))
+			continue;
+		double measured = point->measured_Bps / giga;
+		double y = axis_at(&layout->plane.y, measured);
+		draw_point(layout->drawing, measured_look(layout, c, point->test), x, y, 7);
+		draw_hint(layout->drawing, x, y, 10, 10, "%s B: measured %s, predicted %s",
+			  number_format(layout->arena, 6, point->size_B),
+			  number_format(layout->arena, 6, measured),
+			  interval_text(layout->arena, &layout->lines[c].y[i]));
 	}
 }
 

@@ -7,6 +7,7 @@
 
 #include "plots/style.h"
 #include "sim/base/arena.h"
+#include "sim/base/units.h"
 #include "sim/result/result.h"
 
 static const double row_height = 30, bar_height = 19;
@@ -107,6 +108,9 @@ static void draw_stack(struct layout *layout, const struct prediction *predictio
 		struct look look = part_look(part->name, part_index(layout, part->name));
 		draw_area(layout->drawing, x, y - bar_height / 2, width, bar_height, look);
 		draw_share(layout, look, x, width, y, shown);
+		draw_hint(layout->drawing, x + width / 2, y, width, bar_height, "%s: %s ms",
+			  part_label(part->name),
+			  number_format(layout->arena, 6, part_seconds(part) * 1e3));
 		x += width;
 		if (width > 1.5)
 			draw_line(layout->drawing, x, y - bar_height / 2, x, y + bar_height / 2,

@@ -6,6 +6,7 @@
 
 #include "plots/style.h"
 #include "sim/base/arena.h"
+#include "sim/base/units.h"
 
 static const double side = 282;
 
@@ -126,9 +127,16 @@ static void draw_points(const struct layout *layout)
 				       axis_at(&layout->error, percent(low, point->measured)),
 				       axis_at(&layout->error, percent(high, point->measured)));
 		}
-		draw_point(layout->drawing, look, left,
-			   axis_at(&layout->predicted, point->predicted.value), 6);
-		draw_point(layout->drawing, look, right, axis_at(&layout->error, error), 6);
+		const double marks[][2] = {
+			{left, axis_at(&layout->predicted, point->predicted.value)},
+			{right, axis_at(&layout->error, error)}};
+		for (size_t k = 0; k < 2; k++) {
+			draw_point(layout->drawing, look, marks[k][0], marks[k][1], 6);
+			draw_hint(layout->drawing, marks[k][0], marks[k][1], 10, 10,
+				  "%s: measured %s, predicted %s, error %+.1f %%", point->label,
+				  number_format(layout->arena, 6, point->measured),
+				  interval_text(layout->arena, &point->predicted), error);
+		}
 	}
 }
 
@@ -155,119 +163,51 @@ static size_t find_worst(const struct layout *layout, size_t worst[WORST])
 	return count;
 }
 
-struct box {
-	double left, top, right, bottom;
-};
-
-static bool apart(struct box a, struct box b)
-{
-	return a.right < b.left || b.right < a.left || a.bottom < b.top || b.bottom < a.top;
-}
-
-/* Returns the number of points and earlier labels that a label in that box would cover. */
-static int conflicts(const struct layout *layout, struct box box, const struct box *labels,
-		     size_t count)
-{
-	int sum = 0;
-	for (size_t i = 0; i < count; i++)
-		sum += 8 * !apart(box, labels[i]);
-	for (size_t i = 0; i < layout->count; i++) {
-		const struct parity_point *point = &layout->points[i];
-		if (!usable(point))
-			continue;
-		double x = axis_at(&layout->measured_right, point->measured);
-		double y =
-			axis_at(&layout->error, percent(point->predicted.value, point->measured));
-		sum += 2 * !apart(box, (struct box){x - 4, y - 4, x + 4, y + 4});
-		if (!is_drawn(point))
-			continue;
-		double top =
-			axis_at(&layout->error, percent(point->predicted.high, point->measured));
-		double end =
-			axis_at(&layout->error, percent(point->predicted.low, point->measured));
-		sum += !apart(box, (struct box){x - 2, top, x + 2, end});
-	}
-	sum += 8 * (box.top < layout->errors.y + 1) +
-	       8 * (box.bottom > layout->errors.y + side - 1);
-	return sum;
-}
-
-/* Places a label beside, above or below the point where it covers least, preferably near. */
-static struct box best_box(const struct layout *layout, double x, double y, double width,
-			   const struct box *labels, size_t count)
-{
-	static const double heights[] = {0, 12, 20, 30, 42, 56, 72, 90, 110};
-	const double starts[] = {9, -width / 2, -9 - width};
-	double first = layout->errors.x + 2, last = layout->errors.x + side - 2 - width;
-	struct box best = {0, 0, 0, 0};
-	double least = INFINITY;
-	for (size_t i = 0; i < sizeof heights / sizeof *heights; i++) {
-		for (int place = 0; place < 6; place++) {
-			double left = fmax(first, fmin(x + starts[place / 2], last));
-			double top = y - 4.5 + (place % 2 ? heights[i] : -heights[i]);
-			struct box box = {left, top, left + width, top + 9};
-			double cost = conflicts(layout, box, labels, count) + heights[i] / 50;
-			if (cost < least) {
-				least = cost;
-				best = box;
-			}
-		}
-	}
-	return best;
-}
-
-/* Draws a line from the point to the nearest side of a distant label. */
-static void draw_leader(const struct layout *layout, double x, double y, struct box label)
-{
-	double top = label.top > y ? label.top : label.bottom;
-	if (fabs(top - y) < 9)
-		return;
-	double end = fmin(fmax(x, label.left), label.right);
-	draw_line(layout->drawing, x, y, end, top, ink_soft, 0.5, DASH_SOLID);
-}
-
-static void draw_worst(const struct layout *layout)
+/* Numbers the points with the largest errors, and lists their names below the panels. Returns the
+ * y below the list. */
+static double draw_worst(const struct layout *layout, double y)
 {
 	size_t worst[WORST];
 	size_t count = find_worst(layout, worst);
-	struct box labels[WORST];
 	for (size_t i = 0; i < count; i++) {
 		const struct parity_point *point = &layout->points[worst[i]];
-		double x = axis_at(&layout->measured_right, point->measured);
 		double error = percent(point->predicted.value, point->measured);
-		double y = axis_at(&layout->error, error);
-		const char *off = arena_printf(layout->arena, "  %s%.1f %%", error < 0 ? "−" : "+",
-					       fabs(error));
-		double room = side - 30 - text_width(off, FONT_SMALL, false);
-		const char *text = arena_printf(
-			layout->arena, "%s%s",
-			text_fit(layout->arena, point->label, FONT_SMALL, false, room), off);
-		double width = text_width(text, FONT_SMALL, false);
-		labels[i] = best_box(layout, x, y, width, labels, i);
-		draw_leader(layout, x, y, labels[i]);
-		draw_rectangle(layout->drawing, labels[i].left - 1.5, labels[i].top, width + 3, 9.5,
-			       faint(ink_paper, 0.85));
-		draw_text(layout->drawing, labels[i].left, labels[i].top + 7.3, FONT_SMALL,
-			  ANCHOR_START, ink, false, text);
+		const char *number = arena_printf(layout->arena, "%zu", i + 1);
+		const char *text = arena_printf(layout->arena, "%s:  %s%.1f %%  %s", number,
+						error < 0 ? "−" : "+", fabs(error), point->label);
+		draw_text(layout->drawing, axis_at(&layout->measured_right, point->measured) + 4.5,
+			  axis_at(&layout->error, error) - 3, FONT_SMALL, ANCHOR_START, ink, true,
+			  number);
+		draw_text(layout->drawing, CHART_MARGIN, y + 7, FONT_SMALL, ANCHOR_START, ink,
+			  false,
+			  text_fit(layout->arena, text, FONT_SMALL, false,
+				   CHART_WIDTH - 2 * CHART_MARGIN));
+		y += 11;
 	}
+	return y;
 }
 
 static double draw_key(const struct layout *layout, double y)
 {
 	struct legend legend = legend_begin(layout->drawing, y);
 	static const char *const names[] = {"fit", "test"};
+	bool interval = false;
+	for (size_t i = 0; i < layout->count; i++)
+		interval |= usable(&layout->points[i]) && is_drawn(&layout->points[i]);
 	for (int test = 0; test < 2; test++) {
 		size_t count = count_role(layout, test);
-		legend_add(&legend, LEGEND_MARKER, test ? test_look : fit_look,
-			   arena_printf(layout->arena, "%s (%zu %s)", names[test], count,
-					count == 1 ? "row" : "rows"));
+		if (count)
+			legend_add(&legend, LEGEND_MARKER, test ? test_look : fit_look,
+				   arena_printf(layout->arena, "%s (%zu %s)", names[test], count,
+						count == 1 ? "row" : "rows"));
 	}
 	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink}, "equal");
 	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft, .dash = DASH_SHORT},
 		   "±5 %");
 	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft, .dash = DASH_DOT},
 		   "±10 %");
-	legend_add(&legend, LEGEND_WHISKER, (struct look){.paint = ink}, "90 % interval");
+	if (interval)
+		legend_add(&legend, LEGEND_WHISKER, (struct look){.paint = ink}, "90 % interval");
 	return legend_end(&legend);
 }
 
@@ -288,6 +228,5 @@ struct drawing *chart_parity(struct arena *arena, struct chart_text text, const 
 	draw_axis_x(layout.drawing, &layout.measured_right, layout.errors, measured, false);
 	draw_guides(&layout);
 	draw_points(&layout);
-	draw_worst(&layout);
-	return chart_end(layout.drawing, text, y + side + 30);
+	return chart_end(layout.drawing, text, draw_worst(&layout, y + side + 34));
 }

@@ -47,7 +47,7 @@ struct layout {
 	struct area area;
 	struct row *rows;
 	size_t row_count;
-	bool present[KIND_COUNT];
+	bool present[KIND_COUNT], paler;
 };
 
 static size_t kind_of(const char *name)
@@ -169,11 +169,16 @@ static void draw_name(const struct layout *layout, size_t kind, const char *name
 }
 
 /* Passes through every second chunk are paler. */
+static bool is_pale(const char *name)
+{
+	const char *chunk = strchr(name, '.');
+	return chunk && atoi(chunk + 1) % 2 == 0;
+}
+
 static struct look look_of(size_t kind, const char *name)
 {
 	struct look look = kinds[kind].look;
-	const char *chunk = strchr(name, '.');
-	if (chunk && atoi(chunk + 1) % 2 == 0)
+	if (is_pale(name))
 		look.paint = faint(look.paint, 0.5);
 	return look;
 }
@@ -206,6 +211,7 @@ static void draw_row(struct layout *layout, struct row *row, double y, int64_t f
 		if (to <= x)
 			continue;
 		layout->present[kind] = true;
+		layout->paler |= is_pale(span->name);
 		struct look look = look_of(kind, span->name);
 		if (to - x < 3)
 			look.hatch = HATCH_NONE;
@@ -213,6 +219,10 @@ static void draw_row(struct layout *layout, struct row *row, double y, int64_t f
 		if (to - x > 2)
 			draw_frame(layout->drawing, x, y, to - x, row_height, ink_paper, 0.5);
 		draw_name(layout, kind, span->name, x, to - x, y);
+		draw_hint(layout->drawing, (x + to) / 2, y + row_height / 2, to - x, row_height,
+			  "%s: %.3f to %.3f ms", span->name,
+			  (double)(span->start_ps - from_ps) * 1e-9,
+			  (double)(span->end_ps - from_ps) * 1e-9);
 	}
 }
 
@@ -222,6 +232,8 @@ static double draw_key(const struct layout *layout, double y)
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		if (layout->present[i])
 			legend_add(&legend, LEGEND_AREA, kinds[i].look, kinds[i].label);
+	if (layout->paler)
+		legend_add(&legend, LEGEND_AREA, look_of(0, "F1.2"), "paler: second model chunk");
 	return legend_end(&legend);
 }
 
@@ -251,5 +263,5 @@ struct drawing *chart_pipeline(struct arena *arena, struct chart_text text,
 		draw_row(&layout, &layout.rows[i], y, from_ps);
 		y += row_height + row_gap;
 	}
-	return chart_end(layout.drawing, text, draw_key(&layout, y + 30));
+	return chart_end(layout.drawing, text, draw_key(&layout, y + 38));
 }

@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "plots/style.h"
+#include "sim/base/arena.h"
+#include "sim/base/units.h"
 
 static const double plot_height = 300, giga = 1e9;
 
@@ -49,7 +51,7 @@ struct drawing *chart_plans(struct arena *arena, struct chart_text text, const c
 	cover(&plane, gpu_memory_B, plans, count);
 	axis_along(&plane.x, area);
 	axis_up(&plane.y, area);
-	draw_axis_y(drawing, &plane.y, area, unit, true);
+	draw_axis_y(drawing, &plane.y, area, arena_printf(arena, "throughput (%s)", unit), true);
 	draw_axis_x(drawing, &plane.x, area, "GPU memory (GB)", true);
 	double limit = axis_at(&plane.x, gpu_memory_B / giga);
 	draw_line(drawing, limit, y, limit, y + plot_height, ink_alarm, 1, DASH_SHORT);
@@ -61,8 +63,11 @@ struct drawing *chart_plans(struct arena *arena, struct chart_text text, const c
 		if (has_interval(plan->throughput))
 			draw_whisker_y(drawing, x, axis_at(&plane.y, plan->throughput.low),
 				       axis_at(&plane.y, plan->throughput.high));
-		draw_point(drawing, plan->best ? best_look : other_look, x,
-			   axis_at(&plane.y, plan->throughput.value), 6);
+		double rate = axis_at(&plane.y, plan->throughput.value);
+		draw_point(drawing, plan->best ? best_look : other_look, x, rate, 6);
+		draw_hint(drawing, x, rate, 10, 10, "%s GB: %s %s",
+			  number_format(arena, 6, plan->memory_B / giga),
+			  interval_text(arena, &plan->throughput), unit);
 	}
 	return chart_end(drawing, text, y + plot_height + 36);
 }

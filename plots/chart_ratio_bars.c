@@ -16,7 +16,7 @@ struct layout {
 	struct axis axis;
 	struct area area;
 	double label_width;
-	bool measured;                    /* any case has a measured value */
+	bool measured, interval;          /* any case has a measured value, or an interval */
 	double predicted_at, measured_at; /* right edges of the number columns */
 };
 
@@ -57,8 +57,7 @@ static void draw_numbers(const struct layout *layout, const struct ratio_bar *ba
 	struct arena *arena = layout->arena;
 	double value = bar->failed ? NAN : bar->ratio.value;
 	const char *interval = "";
-	if (isfinite(value) && isfinite(bar->ratio.low) && isfinite(bar->ratio.high) &&
-	    bar->ratio.high > bar->ratio.low)
+	if (isfinite(value) && has_interval(bar->ratio))
 		interval = arena_printf(arena, "%s – %s", number_text(arena, bar->ratio.low, 3),
 					number_text(arena, bar->ratio.high, 3));
 	draw_text(drawing, layout->predicted_at, y + 3, FONT_SMALL, ANCHOR_END, ink_soft, false,
@@ -112,13 +111,18 @@ static void draw_row(const struct layout *layout, const struct ratio_bar *bar, d
 		draw_point(drawing, measured_look, axis_at(&layout->axis, fmax(bar->measured, 0)),
 			   y + apart, 6.5);
 	draw_numbers(layout, bar, y);
+	if (!bar->failed)
+		draw_hint(drawing, layout->area.x + layout->area.width / 2, y, layout->area.width,
+			  bar_height, "%s: %s", bar->label,
+			  interval_text(layout->arena, &bar->ratio));
 }
 
 static double draw_head(struct layout *layout, double y)
 {
 	struct legend legend = legend_begin(layout->drawing, y);
 	legend_add(&legend, LEGEND_AREA, predicted_look, "predicted");
-	legend_add(&legend, LEGEND_WHISKER, predicted_look, "90 % interval");
+	if (layout->interval)
+		legend_add(&legend, LEGEND_WHISKER, predicted_look, "90 % interval");
 	if (layout->measured)
 		legend_add(&legend, LEGEND_MARKER, measured_look, "measured");
 	return legend_end(&legend);
@@ -130,7 +134,7 @@ static void draw_column_heads(const struct layout *layout)
 	draw_text(layout->drawing, layout->predicted_at - 68, y, FONT_SMALL, ANCHOR_END, ink_soft,
 		  false, "predicted");
 	draw_text(layout->drawing, layout->predicted_at, y, FONT_SMALL, ANCHOR_END, ink_soft, false,
-		  "90 %");
+		  layout->interval ? "90 %" : "");
 	if (layout->measured)
 		draw_text(layout->drawing, layout->measured_at, y, FONT_SMALL, ANCHOR_END, ink_soft,
 			  false, "measured");
@@ -143,6 +147,7 @@ static void set_columns(struct layout *layout, const struct ratio_bar *bars, siz
 		layout->label_width =
 			fmax(layout->label_width, text_width(bars[i].label, FONT_TEXT, false));
 		layout->measured |= isfinite(bars[i].measured);
+		layout->interval |= !bars[i].failed && has_interval(bars[i].ratio);
 	}
 	layout->label_width = fmin(layout->label_width, label_most);
 	layout->measured_at = CHART_WIDTH - CHART_MARGIN;

@@ -5,13 +5,12 @@
 
 #include "plots/style.h"
 #include "sim/base/arena.h"
+#include "sim/base/units.h"
 
 static const double rate_height = 250, efficiency_height = 110, panel_gap = 14;
 /* Axes are logarithmic beyond this number of GPUs, because numbers of GPUs usually double, or if
  * the throughput of one GPU differs between curves by more than this factor. */
 static const double linear_most = 16, alike_most = 8;
-
-enum { COUNTS_MAX = 64 };
 
 struct layout {
 	struct arena *arena;
@@ -21,8 +20,7 @@ struct layout {
 	struct series *rates, *efficiencies; /* one for each curve */
 	struct plane rate, efficiency;
 	struct area upper, lower;
-	double counts[COUNTS_MAX]; /* distinct numbers of GPUs in ascending order, used as ticks */
-	size_t count_count;
+	struct range gpus;
 	bool interval, fails, measured[2]; /* [0] fit rows, [1] test rows */
 };
 
@@ -30,20 +28,6 @@ static double measured_efficiency(const struct scaling_curve *curve, size_t i)
 {
 	double alone = isfinite(curve->measured_alone) ? curve->measured_alone : curve->alone;
 	return curve->points[i].measured / (curve->points[i].gpus * alone);
-}
-
-static void take_count(struct layout *layout, double gpus)
-{
-	size_t at = layout->count_count;
-	for (size_t i = 0; i < layout->count_count; i++)
-		if (layout->counts[i] == gpus)
-			return;
-	if (layout->count_count == COUNTS_MAX)
-		return;
-	for (; at > 0 && layout->counts[at - 1] > gpus; at--)
-		layout->counts[at] = layout->counts[at - 1];
-	layout->counts[at] = gpus;
-	layout->count_count++;
 }
 
 static void take_curve(struct layout *layout, size_t c)
@@ -57,7 +41,6 @@ static void take_curve(struct layout *layout, size_t c)
 		gpus[i] = point->gpus;
 		rate[i] = point->throughput;
 		share[i] = point->efficiency;
-		take_count(layout, point->gpus);
 		layout->measured[point->test] |= isfinite(point->measured);
 		layout->fails |= isnan(point->throughput.value);
 	}
@@ -71,28 +54,29 @@ static bool is_log(const struct layout *layout)
 	for (size_t c = 0; c < layout->count; c++)
 		if (layout->curves[c].alone > 0)
 			range_include(&alone, layout->curves[c].alone);
-	return layout->counts[layout->count_count - 1] > linear_most ||
-	       alone.high > alike_most * alone.low;
+	return layout->gpus.high > linear_most || alone.high > alike_most * alone.low;
 }
 
 /* Returns false if there is nothing to draw. */
 static bool measure(struct layout *layout)
 {
-	struct range gpus = {INFINITY, -INFINITY}, rate = gpus, share = {0.9, 1};
-	for (size_t c = 0; c < layout->count; c++)
+	struct range none = {INFINITY, -INFINITY}, rate = none, share = {0.9, 1};
+	layout->gpus = none;
+	for (size_t c = 0; c < layout->count; c++) {
 		take_curve(layout, c);
-	if (layout->count_count == 0)
-		return false;
+		series_measure(&layout->rate, &layout->rates[c], &layout->gpus, &none);
+	}
 	bool log = is_log(layout);
 	layout->rate.x.log = layout->rate.y.log = layout->efficiency.x.log = log;
 	for (size_t c = 0; c < layout->count; c++) {
 		const struct scaling_curve *curve = &layout->curves[c];
-		layout->interval |= series_measure(&layout->rate, &layout->rates[c], &gpus, &rate);
-		series_measure(&layout->efficiency, &layout->efficiencies[c], &gpus, &share);
+		layout->interval |=
+			series_measure(&layout->rate, &layout->rates[c], &layout->gpus, &rate);
+		series_measure(&layout->efficiency, &layout->efficiencies[c], &none, &share);
 		for (size_t i = 0; i < curve->count; i++) {
 			const struct scaling_point *point = &curve->points[i];
 			if (isfinite(curve->alone))
-				range_include(&rate, point->gpus * curve->alone);
+				range_include(&rate, layout->gpus.high * curve->alone);
 			if (isfinite(point->measured))
 				range_include(&rate, point->measured);
 			if (isfinite(measured_efficiency(curve, i)))
@@ -100,8 +84,8 @@ static bool measure(struct layout *layout)
 		}
 	}
 	if (rate.low > rate.high)
-		rate = (struct range){log ? 1 : 0, log ? 10 : 1};
-	axis_cover(&layout->rate.x, gpus.low, gpus.high);
+		return false;
+	axis_cover(&layout->rate.x, layout->gpus.low, layout->gpus.high);
 	axis_cover(&layout->rate.y, log ? rate.low : 0, rate.high);
 	axis_cover(&layout->efficiency.y, share.low, share.high);
 	return true;
@@ -120,24 +104,19 @@ static void place(struct layout *layout, double y)
 
 static void draw_ticks(const struct layout *layout)
 {
-	const char *texts[COUNTS_MAX];
-	for (size_t i = 0; i < layout->count_count; i++) {
-		double x = axis_at(&layout->rate.x, layout->counts[i]);
-		texts[i] = arena_printf(layout->arena, "%.0f", layout->counts[i]);
-		draw_line(layout->drawing, x, layout->upper.y, x,
-			  layout->upper.y + layout->upper.height, ink_grid, 0.6, DASH_SOLID);
-	}
 	double bottom = layout->upper.y + layout->upper.height;
 	draw_line(layout->drawing, layout->upper.x, bottom, layout->upper.x + layout->upper.width,
 		  bottom, ink, 0.8, DASH_SOLID);
-	draw_axis_x_at(layout->drawing, &layout->rate.x, layout->lower, "GPUs", true,
-		       layout->counts, texts, layout->count_count);
+	struct area both = layout->upper;
+	both.height = layout->lower.y + layout->lower.height - both.y;
+	draw_axis_x_series(layout->drawing, &layout->rate.x, both, "number of GPUs", layout->rates,
+			   layout->count);
 }
 
 /* Draws the number of GPUs times the throughput of one, once for curves of the same GPU. */
 static void draw_ideal(const struct layout *layout)
 {
-	double first = layout->counts[0], last = layout->counts[layout->count_count - 1];
+	double first = layout->gpus.low, last = layout->gpus.high;
 	for (size_t c = 0; c < layout->count; c++) {
 		double alone = layout->curves[c].alone;
 		bool new = isfinite(alone);
@@ -149,9 +128,12 @@ static void draw_ideal(const struct layout *layout)
 				  axis_at(&layout->rate.x, last),
 				  axis_at(&layout->rate.y, last * alone), ink_soft, 1, DASH_SHORT);
 	}
-	double y = axis_at(&layout->efficiency.y, 1);
-	draw_line(layout->drawing, layout->lower.x, y, layout->lower.x + layout->lower.width, y,
-		  ink_soft, 1, DASH_SHORT);
+	for (int goal = 0; goal < 2; goal++) {
+		double y = axis_at(&layout->efficiency.y, goal ? 0.95 : 1);
+		draw_line(layout->drawing, layout->lower.x, y,
+			  layout->lower.x + layout->lower.width, y, ink_soft, 1,
+			  goal ? DASH_DOT : DASH_SHORT);
+	}
 }
 
 static struct look measured_look(size_t curve, bool test)
@@ -173,7 +155,11 @@ static void draw_points(const struct layout *layout, size_t c)
 		if (!isfinite(point->measured))
 			continue;
 		struct look look = measured_look(c, point->test);
-		draw_point(layout->drawing, look, x, axis_at(&layout->rate.y, point->measured), 8);
+		double y = axis_at(&layout->rate.y, point->measured);
+		draw_point(layout->drawing, look, x, y, 8);
+		draw_hint(layout->drawing, x, y, 10, 10, "%.0f GPUs: measured %s, predicted %s",
+			  point->gpus, number_format(layout->arena, 6, point->measured),
+			  interval_text(layout->arena, &point->throughput));
 		if (isfinite(share))
 			draw_point(layout->drawing, look, x, axis_at(&layout->efficiency.y, share),
 				   8);
@@ -187,6 +173,8 @@ static double draw_key(const struct layout *layout, double y)
 		legend_add(&legend, LEGEND_LINE, series_look(c), layout->curves[c].label);
 	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft, .dash = DASH_SHORT},
 		   "ideal");
+	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft, .dash = DASH_DOT},
+		   "95 %");
 	if (layout->interval)
 		legend_add(&legend, LEGEND_BAND, (struct look){.paint = faint(ink_soft, 0.25)},
 			   "90 % interval");
@@ -209,10 +197,11 @@ struct drawing *chart_scaling(struct arena *arena, struct chart_text text,
 				.rates = ARENA_ARRAY(arena, count + 1, struct series),
 				.efficiencies = ARENA_ARRAY(arena, count + 1, struct series)};
 	if (!measure(&layout))
-		return chart_empty(arena, text, "there are no points to show");
+		return chart_empty(arena, text, "each case of this chart fails");
 	place(&layout,
 	      draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 8);
-	draw_axis_y(layout.drawing, &layout.rate.y, layout.upper, "images/s", true);
+	draw_axis_y(layout.drawing, &layout.rate.y, layout.upper,
+		    arena_printf(arena, "throughput (%s)", curves[0].unit), true);
 	draw_axis_y(layout.drawing, &layout.efficiency.y, layout.lower, "scaling efficiency", true);
 	draw_ticks(&layout);
 	draw_ideal(&layout);

@@ -295,12 +295,13 @@ static double draw_key(const struct layout *layout, double y)
 /* Times count from the start of the window, because "3.2" is easier to read than "104371.2". */
 static void draw_time(const struct layout *layout)
 {
-	struct axis axis = {.high = (double)(layout->to_ps - layout->from_ps) * 1e-9};
-	const char *label = "time (ms)";
+	bool ms = layout->to_ps - layout->from_ps >= (int64_t)1e9;
+	struct axis axis = {.high = (double)(layout->to_ps - layout->from_ps) * (ms ? 1e-9 : 1e-6)};
+	const char *label = ms ? "time (ms)" : "time (us)";
 	axis_along(&axis, layout->area);
 	if (layout->from_ps != 0)
-		label = arena_printf(layout->arena, "time after %.3f ms (ms)",
-				     (double)layout->from_ps * 1e-9);
+		label = arena_printf(layout->arena, "time after %.3f ms (%s)",
+				     (double)layout->from_ps * 1e-9, ms ? "ms" : "us");
 	draw_axis_x(layout->drawing, &axis, layout->area, label, true);
 }
 

@@ -79,7 +79,8 @@ struct curve {
 struct chart_axes {
 	const char *x_label, *y_label;
 	bool x_log, y_log;
-	bool share; /* y is a fraction: a line at 95 % */
+	bool share;   /* y is a fraction: a line at 95 % */
+	bool x_sizes; /* x is in bytes, shown as KiB, MiB ... */
 };
 struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct chart_axes axes,
 			     const struct curve *curves, size_t count);
@@ -116,16 +117,16 @@ struct drawing *chart_heat(struct arena *arena, struct chart_text text, struct h
  * logarithmic for more than 16 GPUs or for very different curves. */
 struct scaling_point {
 	double gpus;
-	struct estimate throughput; /* images/s; NaN: the case fails there */
+	struct estimate throughput; /* NaN: the case fails there */
 	/* throughput divided by gpus times that of one GPU; its interval is narrower, because both
 	 * vary together */
 	struct estimate efficiency;
-	double measured; /* images/s; NaN: none */
+	double measured; /* throughput; NaN: none */
 	bool test;       /* the measured value is a test row */
 };
 struct scaling_curve {
-	const char *label;
-	double alone;                       /* images/s of one GPU; NaN: unknown */
+	const char *label, *unit;           /* unit of throughput, for example "images/s" */
+	double alone;                       /* throughput of one GPU; NaN: unknown */
 	double measured_alone;              /* NaN: same as alone */
 	const struct scaling_point *points; /* in ascending order of gpus */
 	size_t count;

@@ -139,6 +139,17 @@ void draw_text_up(struct drawing *drawing, double x, double y, double size, enum
 	shape->text = arena_strdup(drawing->arena, text);
 }
 
+void draw_hint(struct drawing *drawing, double x, double y, double width, double height,
+	       const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	struct shape *shape = add(drawing, SHAPE_HINT, 0, (struct paint){0, 0});
+	place(shape, x - width / 2, y - height / 2, width, height);
+	shape->text = arena_vprintf(drawing->arena, format, args);
+	va_end(args);
+}
+
 void draw_drawing(struct drawing *drawing, double x, double y, const struct drawing *inner)
 {
 	FW_ASSERT(isfinite(x) && isfinite(y) && inner != drawing);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A line with its 90 % band, drawn by every chart of curves. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "plots/shapes.h"
 #include "plots/style.h"
 #include "sim/base/arena.h"
+#include "sim/base/units.h"
 
-bool series_shown(const struct plane *plane, const struct series *series, size_t i)
+/* Returns true if a point can be shown as a value. It uses only the plane's kind of axes. */
+static bool series_shown(const struct plane *plane, const struct series *series, size_t i)
 {
 	double x = series->x[i], y = series->y[i].value;
 	return isfinite(x) && isfinite(y) && (!plane->x.log || x > 0) && (!plane->y.log || y > 0);
@@ -73,6 +77,42 @@ void draw_series_band(struct drawing *drawing, const struct plane *plane,
 	}
 }
 
+/* Adds a value to the ascending ticks. Returns false if it is long, or if there are too many. */
+static bool take_tick(double *ticks, size_t *count, double value)
+{
+	char text[32];
+	size_t at = *count;
+	for (size_t i = 0; i < *count; i++)
+		if (ticks[i] == value)
+			return true;
+	snprintf(text, sizeof text, "%.4g", value);
+	if (*count == TICKS_MAX || fabs(strtod(text, NULL) - value) > 1e-6 * fabs(value))
+		return false;
+	for (; at > 0 && ticks[at - 1] > value; at--)
+		ticks[at] = ticks[at - 1];
+	ticks[at] = value;
+	++*count;
+	return true;
+}
+
+void draw_axis_x_series(struct drawing *drawing, const struct axis *axis, struct area area,
+			const char *label, const struct series *series, size_t count)
+{
+	double ticks[TICKS_MAX];
+	const char *texts[TICKS_MAX];
+	size_t tick_count = 0;
+	bool few = true;
+	for (size_t c = 0; c < count; c++)
+		for (size_t i = 0; i < series[c].count && few; i++)
+			few = take_tick(ticks, &tick_count, series[c].x[i]);
+	if (!few || tick_count < 2)
+		tick_count = axis_ticks(axis, (size_t)(area.width / 55) + 2, ticks);
+	for (size_t i = 0; i < tick_count; i++)
+		texts[i] = fabs(ticks[i]) >= 1e6 ? power_text(drawing->arena, ticks[i])
+						 : arena_printf(drawing->arena, "%.4g", ticks[i]);
+	draw_axis_x_at(drawing, axis, area, label, true, ticks, texts, tick_count);
+}
+
 void draw_series_line(struct drawing *drawing, const struct plane *plane,
 		      const struct series *series, struct look look)
 {
@@ -87,9 +127,14 @@ void draw_series_line(struct drawing *drawing, const struct plane *plane,
 			draw_polyline(drawing, points, run, look.paint, 1.7, look.dash);
 		double space =
 			run >= 2 ? (points[2 * run - 2] - points[0]) / (double)(run - 1) : 99;
-		for (size_t k = 0; k < run && look.marker != MARKER_NONE; k++)
-			if (space >= 8 || k % (size_t)ceil(12 / fmax(space, 0.1)) == 0)
+		for (size_t k = 0; k < run; k++) {
+			if (look.marker != MARKER_NONE &&
+			    (space >= 8 || k % (size_t)ceil(12 / fmax(space, 0.1)) == 0))
 				draw_point(drawing, look, points[2 * k], points[2 * k + 1], 6);
+			draw_hint(drawing, points[2 * k], points[2 * k + 1], fmin(10, space), 10,
+				  "%s: %s", number_format(drawing->arena, 6, series->x[i + k]),
+				  interval_text(drawing->arena, &series->y[i + k]));
+		}
 		i += run + 1;
 	}
 }

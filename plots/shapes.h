@@ -21,6 +21,7 @@ enum shape_kind {
 	SHAPE_MARKER,    /* at: x, y, size */
 	SHAPE_TEXT,      /* at: x, y, size */
 	SHAPE_TEXT_UP,   /* at: x, y, size */
+	SHAPE_HINT,      /* at: x, y, width, height; text; only SVG has it */
 };
 
 struct shape {

@@ -55,6 +55,8 @@ void draw_row_label(struct drawing *drawing, double x, double y, const char *tex
 /* Formats a number with about `digits` significant digits, a real minus sign, and no exponent below
  * 1e6: "0.974" "142.3" "−2.5" "2·10⁷". */
 const char *number_text(struct arena *arena, double value, int digits);
+/* Returns for example "0.974 (0.961 to 0.983)", or the value without an interval. */
+const char *interval_text(struct arena *arena, const struct estimate *estimate);
 /* Formats a number with a power of ten: "10⁵", "2·10⁷". The value must not be 0. */
 const char *power_text(struct arena *arena, double value);
 
@@ -116,9 +118,7 @@ struct range { /* initialise with {INFINITY, -INFINITY} */
 	double low, high;
 };
 void range_include(struct range *range, double value);
-/* Return true if a point can be shown as a value, is a failure, or has an interval. They use only
- * the plane's kind of axes. */
-bool series_shown(const struct plane *plane, const struct series *series, size_t i);
+/* Returns true if the case fails there. It uses only the plane's kind of axes. */
 bool series_fails(const struct plane *plane, const struct series *series, size_t i);
 /* Extends the ranges by everything that will be drawn. Returns true if any point has an interval.
  */
@@ -127,6 +127,10 @@ bool series_measure(const struct plane *plane, const struct series *series, stru
 /* Draws 90 % intervals as a band, and those of isolated points as whiskers. */
 void draw_series_band(struct drawing *drawing, const struct plane *plane,
 		      const struct series *series, struct look look);
+/* Draws an x axis whose ticks are the values of the series if these are few and short, so that they
+ * were probably chosen by the user. */
+void draw_axis_x_series(struct drawing *drawing, const struct axis *axis, struct area area,
+			const char *label, const struct series *series, size_t count);
 /* Draws the line, and markers if there is room for them. */
 void draw_series_line(struct drawing *drawing, const struct plane *plane,
 		      const struct series *series, struct look look);

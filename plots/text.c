@@ -7,6 +7,7 @@
 #include "plots/shapes.h"
 #include "plots/style.h"
 #include "sim/base/arena.h"
+#include "sim/base/units.h"
 #include "sim/base/utf8.h"
 
 /* Advance widths of DejaVu Sans 2.37, Book and Bold, ASCII 32..126, in
@@ -188,4 +189,13 @@ const char *number_text(struct arena *arena, double value, int digits)
 		return power_text(arena, value);
 	int decimals = digits - 1 - exponent;
 	return arena_printf(arena, "%s%.*f", sign, decimals > 0 ? decimals : 0, size);
+}
+
+const char *interval_text(struct arena *arena, const struct estimate *estimate)
+{
+	const char *value = number_format(arena, 6, estimate->value);
+	return has_interval(*estimate) ? arena_printf(arena, "%s (%s to %s)", value,
+						      number_format(arena, 6, estimate->low),
+						      number_format(arena, 6, estimate->high))
+				       : value;
 }

@@ -59,6 +59,7 @@ static inline void print_shape(const struct shape *shape, FILE *out)
 		[SHAPE_MARKER] = {"marker", 3},
 		[SHAPE_TEXT] = {"text", 3},
 		[SHAPE_TEXT_UP] = {"text-up", 3},
+		[SHAPE_HINT] = {"hint", 4},
 	};
 	fputs(kinds[shape->kind].name, out);
 	for (int i = 0; i < kinds[shape->kind].numbers; i++)

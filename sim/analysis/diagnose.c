@@ -236,12 +236,16 @@ const struct diagnosis *diagnose(struct arena *arena, struct diag *diag,
 	const struct scenario *scenario = NULL;
 	*broken = NULL;
 	take_rows(&w);
+	const struct cfg_resolution **cases =
+		ARENA_ARRAY(arena, d->count, const struct cfg_resolution *);
 	for (size_t i = 0; i < d->count; i++) {
 		scenario = read_row(&w, diag, i);
 		if (!scenario)
 			return NULL;
+		cases[i] = scenario->resolution;
 	}
 	FW_ASSERT(scenario); /* a dataset has rows */
+	d->cases = cases;
 	size_t ranks = scenario->jobs[0].rank_count, gpus = scenario->topology.gpu_count;
 	if (ranks != gpus && !(scenario->params->gpus_per_machine_count > 0)) {
 		diag_error(diag, origin,

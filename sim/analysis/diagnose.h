@@ -35,6 +35,7 @@ struct diagnosis {
 	double *size_B;
 	struct estimate *expected_s; /* without a fault */
 	size_t count;
+	const struct cfg_resolution *const *cases; /* parameters of the points without a fault */
 	struct size_range ranges[DIAGNOSE_RANGES];
 	struct suspect *suspects; /* descending by probability of the classes, with "no fault" */
 	size_t suspect_count;     /* first suspects of classes */

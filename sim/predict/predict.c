@@ -153,7 +153,9 @@ static void summarize_serving(struct arena *arena, const struct scenario *scenar
 	p->preempted_count = point->failed ? 0 : (uint64_t)point->serving.preempted_count;
 	for (size_t k = 0; k < SERVE_CDF_POINTS && !point->failed; k++)
 		p->latency_cdf[p->latency_cdf_count++] = (struct breakdown_part){
-			arena_printf(arena, "%.2f", (double)k / (SERVE_CDF_POINTS - 1)),
+			arena_printf(arena, "%.*f",
+				     serve_cdf_shares[k] > 0.99 && serve_cdf_shares[k] < 1 ? 3 : 2,
+				     serve_cdf_shares[k]),
 			point->serving.cdf_s[k]};
 }
 

@@ -20,18 +20,20 @@ const char *caption_text(struct arena *arena, const struct caption *caption)
 			    caption->configuration ? caption->configuration : "");
 }
 
-const char *caption_hash(struct arena *arena, const struct scenario *scenario)
+const char *caption_hash(struct arena *arena, const struct cfg_resolution *const *cases,
+			 size_t count)
 {
 	uint64_t hash = HASH_START;
-	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
-		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
-		const double numbers[] = {param->value, param->low, param->high};
-		hash = hash_text(hash, param->path);
-		if (param->row->kind == PARAM_KIND_TEXT)
-			hash = hash_text(hash, param->text ? param->text : "");
-		else
-			hash = hash_bytes(hash, numbers, sizeof numbers);
-	}
+	for (size_t k = 0; k < count; k++)
+		for (size_t i = 0; i < cfg_param_count(cases[k]); i++) {
+			const struct cfg_param *param = cfg_param_at(cases[k], i);
+			const double numbers[] = {param->value, param->low, param->high};
+			hash = hash_text(hash, param->path);
+			if (param->row->kind == PARAM_KIND_TEXT)
+				hash = hash_text(hash, param->text ? param->text : "");
+			else
+				hash = hash_bytes(hash, numbers, sizeof numbers);
+		}
 	return arena_printf(arena, "%08x", (unsigned)(hash ^ hash >> 32));
 }
 
@@ -49,15 +51,17 @@ static const char *profile_of(struct arena *arena, const struct cfg_param *param
 		       : NULL;
 }
 
-const char *caption_configuration(struct arena *arena, const struct scenario *scenario)
+const char *caption_configuration(struct arena *arena, const struct cfg_resolution *const *cases,
+				  size_t count)
 {
 	const char *names = "";
-	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
-		const char *name = profile_of(arena, cfg_param_at(scenario->resolution, i));
-		const char *listed = name ? arena_printf(arena, " %s,", name) : NULL;
-		if (listed && !strstr(names, listed))
-			names = arena_printf(arena, "%s%s", names, listed);
-	}
+	for (size_t k = 0; k < count; k++)
+		for (size_t i = 0; i < cfg_param_count(cases[k]); i++) {
+			const char *name = profile_of(arena, cfg_param_at(cases[k], i));
+			const char *listed = name ? arena_printf(arena, " %s,", name) : NULL;
+			if (listed && !strstr(names, listed))
+				names = arena_printf(arena, "%s%s", names, listed);
+		}
 	return arena_printf(arena, "%s%s%sconfiguration %s", *names ? "profiles" : "", names,
-			    *names ? " " : "", caption_hash(arena, scenario));
+			    *names ? " " : "", caption_hash(arena, cases, count));
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct arena;
-struct scenario;
+struct cfg_resolution;
 
 struct caption {
 	const char *subject;  /* the case or dataset; NULL for several */
@@ -19,8 +19,11 @@ struct caption {
 /* Returns for example "farwire 0.2.0, ddl-host, seed 1, 90 % intervals from 24 draws,
  * case.batch=8, configuration 1f0a...". */
 const char *caption_text(struct arena *arena, const struct caption *caption);
-/* Returns a hash of all resolved parameters as text. `farwire explain` prints it, too. */
-const char *caption_hash(struct arena *arena, const struct scenario *scenario);
+/* Returns a hash of all resolved parameters of these cases as text. `farwire explain` prints that
+ * of one case, too. */
+const char *caption_hash(struct arena *arena, const struct cfg_resolution *const *cases,
+			 size_t count);
 /* Returns the fitted profiles that set parameters, and the hash: "profiles pascal, nccl-v100,
  * configuration 1f0a5b3c". */
-const char *caption_configuration(struct arena *arena, const struct scenario *scenario);
+const char *caption_configuration(struct arena *arena, const struct cfg_resolution *const *cases,
+				  size_t count);

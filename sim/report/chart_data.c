@@ -30,8 +30,11 @@ struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
 					 const struct prediction *const *predictions, size_t count,
 					 struct measured measured)
 {
-	struct scaling_curve curve = {
-		.label = label, .alone = NAN, .measured_alone = NAN, .count = count};
+	struct scaling_curve curve = {.label = label,
+				      .unit = throughput_unit(predictions, count),
+				      .alone = NAN,
+				      .measured_alone = NAN,
+				      .count = count};
 	struct scaling_point *points = ARENA_ARRAY(arena, count + 1, struct scaling_point);
 	double *gpus = ARENA_ARRAY(arena, count + 1, double);
 	for (size_t i = 0; i < count; i++)
@@ -107,30 +110,27 @@ const char *chart_bars_title(const struct prediction *const *predictions, size_t
 	}
 }
 
-/* The units of plots. */
-static const struct shown {
-	enum quantity quantity;
-	double per_unit;
-	const char *unit;
-} shown[] = {{QUANTITY_TIME, 1e6, "us"},
-	     {QUANTITY_RATE, 8e-9, "Gbit/s"},
-	     {QUANTITY_BYTES, 1.0 / 1024, "KiB"},
-	     {QUANTITY_FREQUENCY, 1e-3, "kHz"}};
-
-const double *chart_values(struct arena *arena, const char *words, enum quantity quantity,
-			   const double *values, size_t count, const char **label)
+struct chart_unit chart_unit(enum quantity quantity, double largest)
 {
-	*label = words;
-	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
-		if (shown[i].quantity != quantity)
-			continue;
-		double *scaled = ARENA_ARRAY(arena, count, double);
-		for (size_t k = 0; k < count; k++)
-			scaled[k] = values[k] * shown[i].per_unit;
-		*label = arena_printf(arena, "%s (%s)", words, shown[i].unit);
-		return scaled;
-	}
-	return values;
+	static const struct {
+		enum quantity quantity;
+		double most; /* up to this value */
+		struct chart_unit unit;
+	} shown[] = {{QUANTITY_TIME, 10e-3, {1e6, "us"}},
+		     {QUANTITY_TIME, 1, {1e3, "ms"}},
+		     {QUANTITY_TIME, INFINITY, {1, "s"}},
+		     {QUANTITY_RATE, INFINITY, {8e-9, "Gbit/s"}},
+		     {QUANTITY_BYTES, INFINITY, {1.0 / 1024, "KiB"}},
+		     {QUANTITY_FREQUENCY, INFINITY, {1e-3, "kHz"}}};
+	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
+		if (shown[i].quantity == quantity && largest <= shown[i].most * (1 + 1e-9))
+			return shown[i].unit;
+	return (struct chart_unit){1, NULL};
+}
+
+const char *chart_label(struct arena *arena, const char *words, const char *unit)
+{
+	return unit ? arena_printf(arena, "%s (%s)", words, unit) : words;
 }
 
 struct drawing *chart_swings(struct arena *arena, struct chart_text text,
@@ -138,12 +138,7 @@ struct drawing *chart_swings(struct arena *arena, struct chart_text text,
 {
 	size_t count = found->moving_count;
 	struct tornado_bar *bars = ARENA_ARRAY(arena, count + 1, struct tornado_bar);
-	const char *label;
-	const double one = 1;
-	double per_unit =
-		*chart_values(arena, reported->spoken, reported->quantity, &one, 1, &label);
-	if (reported->unit)
-		label = arena_printf(arena, "%s (%s)", reported->spoken, reported->unit);
+	const struct chart_unit unit = chart_unit(reported->quantity, found->now.number.value);
 	for (size_t i = 0; i < count; i++) {
 		const struct swing *swing = &found->swings[i];
 		enum quantity quantity = swing->knob->members[0]->row->quantity;
@@ -151,8 +146,11 @@ struct drawing *chart_swings(struct arena *arena, struct chart_text text,
 			cfg_param_words(arena, swing->knob->name, swing->knob->members[0]->row),
 			quantity_format(arena, quantity, swing->low_x),
 			quantity_format(arena, quantity, swing->high_x),
-			swing->low.number.value * per_unit, swing->high.number.value * per_unit};
+			swing->low.number.value * unit.factor,
+			swing->high.number.value * unit.factor};
 	}
-	const struct tornado_view view = {label, found->now.number.value * per_unit, bars, count};
+	const struct tornado_view view = {
+		chart_label(arena, reported->spoken, reported->unit ? reported->unit : unit.name),
+		found->now.number.value * unit.factor, bars, count};
 	return chart_tornado(arena, text, &view);
 }

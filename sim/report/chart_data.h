@@ -34,7 +34,11 @@ const char *chart_bars_title(const struct prediction *const *predictions, size_t
 struct drawing *chart_swings(struct arena *arena, struct chart_text text,
 			     const struct reported *reported, const struct sensitivity *found);
 
-/* Returns the values in the unit that plots use for the quantity. Sets *label to the words with
- * this unit: "one-way latency of vswitch (us)". */
-const double *chart_values(struct arena *arena, const char *words, enum quantity quantity,
-			   const double *values, size_t count, const char **label);
+/* The unit of a quantity in plots whose largest value is `largest`, in SI units. */
+struct chart_unit {
+	double factor;    /* from SI units */
+	const char *name; /* NULL: none */
+};
+struct chart_unit chart_unit(enum quantity quantity, double largest);
+/* Returns for example "one-way latency of vswitch (us)". unit may be NULL. */
+const char *chart_label(struct arena *arena, const char *words, const char *unit);

@@ -427,6 +427,7 @@ void report_dataset(struct report *report, const struct dataset_outcome *outcome
 	const char *before = report->caption;
 	caption.subject = subject;
 	caption.draws = outcome->draws_count;
+	caption.configuration = dataset_configuration(report->arena, &outcome, 1);
 	report->caption = caption_text(report->arena, &caption);
 	report_add(report, BLOCK_PART, "%s", part.dataset->title);
 	if (part.dataset->what_if) {

@@ -6,6 +6,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/vec.h"
+#include "sim/report/caption.h"
 #include "sim/report/chart_data.h"
 
 enum { LINES_A_CHART = 5 };
@@ -15,6 +16,16 @@ struct shown_unit measure_shown(enum measure measure)
 	if (measure == MEASURE_TIME)
 		return (struct shown_unit){"us", 1e6};
 	return (struct shown_unit){measure_words(measure), 1};
+}
+
+const char *dataset_configuration(struct arena *arena,
+				  const struct dataset_outcome *const *outcomes, size_t count)
+{
+	VEC(const struct cfg_resolution *) cases = {0};
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < outcomes[i]->dataset->row_count; k++)
+			*VEC_PUSH(arena, &cases) = outcomes[i]->rows[k].prediction->resolution;
+	return caption_configuration(arena, cases.items, cases.count);
 }
 
 /* ---- parity ---- */

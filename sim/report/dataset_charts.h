@@ -12,6 +12,10 @@ struct shown_unit {
 };
 struct shown_unit measure_shown(enum measure measure);
 
+/* Returns the profiles and the hash of all rows for a caption. */
+const char *dataset_configuration(struct arena *arena,
+				  const struct dataset_outcome *const *outcomes, size_t count);
+
 /* Draws predictions against measurements of one measure. Returns NULL if there is no such row. A
  * NULL title means "Predicted against measured ...". */
 struct drawing *dataset_parity(struct arena *arena, const char *title, const char *caption,

@@ -369,30 +369,35 @@ struct drawing *solving_chart(struct arena *arena, struct chart_text text, const
 	struct bound_region *regions =
 		ARENA_ARRAY(arena, solution->bound_count + 1, struct bound_region);
 	size_t count = curve_of(s, x, y);
-	const char *x_label, *y_label;
-	const double one = 1, *unit = chart_values(arena, words_of(arena, s),
-						   s->param->row->quantity, &one, 1, &x_label);
-	double per_y =
-		*chart_values(arena, reported->spoken, reported->quantity, &one, 1, &y_label);
-	if (reported->unit)
-		y_label = arena_printf(arena, "%s (%s)", reported->spoken, reported->unit);
+	double most_y = s->target.value;
+	for (size_t i = 0; i < count; i++)
+		most_y = fmax(most_y, y[i].value);
+	const struct chart_unit unit = chart_unit(s->param->row->quantity, last_point(s)->x),
+				unit_y = chart_unit(reported->quantity, most_y);
 	for (size_t i = 0; i < count; i++) {
-		x[i] *= *unit;
-		y[i] = (struct estimate){y[i].value * per_y, y[i].low * per_y, y[i].high * per_y};
+		x[i] *= unit.factor;
+		y[i] = (struct estimate){y[i].value * unit_y.factor, y[i].low * unit_y.factor,
+					 y[i].high * unit_y.factor};
 	}
 	for (size_t i = 0; i < solution->bound_count; i++) {
 		const struct estimate *bound = &solution->bounds[i].x;
-		marks[i] = (struct bound_mark){bound->value * *unit, bound->low * *unit,
-					       bound->high * *unit,
-					       value_text(arena, s, bound->value)};
+		double at = bound->value * unit.factor;
+		marks[i] = (struct bound_mark){
+			at, bound->low * unit.factor, bound->high * unit.factor,
+			arena_printf(arena, "%s %s", number_format(arena, 4, at),
+				     unit.name ? unit.name : "")};
 	}
-	const struct bound_view view = {.axes = {x_label, y_label, s->range.log, false, false},
-					.curve = {s->name, x, y, count},
-					.target = s->target.value * per_y,
-					.target_label = s->target.text,
-					.marks = marks,
-					.mark_count = solution->bound_count,
-					.regions = regions,
-					.region_count = regions_of(s, *unit, regions)};
+	const char *unit_name = reported->unit ? reported->unit : unit_y.name;
+	const struct bound_view view = {
+		.axes = {.x_label = chart_label(arena, words_of(arena, s), unit.name),
+			 .y_label = chart_label(arena, reported->spoken, unit_name),
+			 .x_log = s->range.log},
+		.curve = {s->name, x, y, count},
+		.target = s->target.value * unit_y.factor,
+		.target_label = s->target.text,
+		.marks = marks,
+		.mark_count = solution->bound_count,
+		.regions = regions,
+		.region_count = regions_of(s, unit.factor, regions)};
 	return chart_bound(arena, text, &view);
 }

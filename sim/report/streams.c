@@ -39,23 +39,25 @@ static void add_figure(struct report *report, const struct streams *streams)
 					 "median error %.1f %%",
 					 count, 100 * streams->median_ratio);
 	struct parity_point *parity = ARENA_ARRAY(arena, count + 1, struct parity_point);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		const struct estimate *p = &streams->items[i].predicted;
 		parity[i] = (struct parity_point){
 			.label = arena_printf(arena, "%s %s, kernels of %.0f us, %.0f us one way",
 					      streams->items[i].program, streams->items[i].mode,
 					      1e6 * streams->items[i].kernel_s,
 					      1e6 * streams->items[i].latency_s),
-			.measured = streams->items[i].measured_s,
-			.predicted = streams->items[i].predicted,
+			.measured = 1e6 * streams->items[i].measured_s,
+			.predicted = {1e6 * p->value, 1e6 * p->low, 1e6 * p->high},
 			.test = true,
 		};
+	}
 	report_figure(
 		report,
 		chart_parity(arena,
 			     (struct chart_text){title, "steps of the test `stream`: measured "
 							"with the probe's forwarder, and "
 							"predicted with the fitted parameters"},
-			     "s", parity, count),
+			     "us", parity, count),
 		"%s. Points on the diagonal have no error.", title);
 }
 

@@ -13,10 +13,15 @@ static const double *shown_values(struct arena *arena, const struct sweep *sweep
 				  const char **label)
 {
 	const struct sweep_axis *axis = &sweep->axes[a];
-	*label = sweep->words[a];
-	if (axis->words)
-		return axis->values;
-	return chart_values(arena, *label, axis->quantity, axis->values, axis->count, label);
+	double largest = 0, *values = ARENA_ARRAY(arena, axis->count + 1, double);
+	for (size_t i = 0; i < axis->count; i++)
+		largest = fmax(largest, axis->values[i]);
+	enum quantity quantity = axis->words ? QUANTITY_COUNT : axis->quantity;
+	const struct chart_unit unit = chart_unit(quantity, largest);
+	for (size_t i = 0; i < axis->count; i++)
+		values[i] = axis->values[i] * unit.factor;
+	*label = chart_label(arena, sweep->words[a], unit.name);
+	return values;
 }
 
 const char *sweep_value_text(struct arena *arena, const struct sweep_axis *axis, size_t index)
@@ -327,7 +332,8 @@ static struct drawing *bandwidth_chart(struct arena *arena, struct chart_text te
 	}
 	const struct curve curve = {scaling->predictions[0]->collective, gpus, rates,
 				    scaling->count};
-	const struct chart_axes axes = {"GPUs", "bus bandwidth (GB/s)", true, false, false};
+	const struct chart_axes axes = {
+		.x_label = "number of GPUs", .y_label = "bus bandwidth (GB/s)", .x_log = true};
 	return chart_curves(arena, text, axes, &curve, 1);
 }
 

@@ -29,7 +29,7 @@ bool has_interval(struct estimate estimate);
  */
 struct estimate estimate_output(struct estimate estimate);
 
-enum { BREAKDOWN_MAX = 10, QUANTILE_COUNT = 4, CDF_MAX = 21 };
+enum { BREAKDOWN_MAX = 10, QUANTILE_COUNT = 4, CDF_MAX = 26 };
 struct breakdown_part {
 	const char *name; /* one of the PART_ keys */
 	double seconds;   /* time of this part in a step; the parts add up to the step time */

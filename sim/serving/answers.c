@@ -9,6 +9,10 @@
 #include "sim/base/num.h"
 #include "sim/serving/internal.h"
 
+const double serve_cdf_shares[SERVE_CDF_POINTS] = {
+	0,    0.05, 0.1,  0.15, 0.2,  0.25, 0.3,  0.35, 0.4,  0.45, 0.5,   0.55,  0.6,
+	0.65, 0.7,  0.75, 0.8,  0.85, 0.9,  0.95, 0.97, 0.98, 0.99, 0.995, 0.999, 1};
+
 static const double serve_quantiles[SERVE_QUANTILES] = {0.5, 0.9, 0.95, 0.99};
 
 /* Bins from 1 us on; the last one ends after 4000 s. */
@@ -166,8 +170,7 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 		answers->first_s[k] = num_quantile(sums.firsts_s, sums.count, serve_quantiles[k]);
 	}
 	for (size_t k = 0; k < SERVE_CDF_POINTS && sums.count > 0; k++)
-		answers->cdf_s[k] = num_quantile(sums.latencies_s, sums.count,
-						 (double)k / (SERVE_CDF_POINTS - 1));
+		answers->cdf_s[k] = num_quantile(sums.latencies_s, sums.count, serve_cdf_shares[k]);
 	answers->blocked_ratio =
 		blocked_ratio(serving, index == SIZE_MAX ? NULL : &serving->services[index]);
 	arena_free(scratch);

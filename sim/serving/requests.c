@@ -20,7 +20,7 @@ static const struct param_row serve_rows[] = {
 	PARAM_TEXT(struct serve_params, model, "",
 		   "network that this service runs; empty means case.model", ""),
 	PARAM_NUMBER(struct serve_params, rate_count, QUANTITY_COUNT, 1e-6, 1e9, "1",
-		     "arrival rate: mean number of requests per second", ""),
+		     "arrival rate in requests/s: mean number of requests per second", ""),
 	PARAM_NUMBER(struct serve_params, spread_ratio, QUANTITY_RATIO, 0, 100, "1",
 		     "spread of the times between arrivals: their standard deviation over their "
 		     "mean; 1 means Poisson arrivals, 0 equal times, more than 1 bursts",

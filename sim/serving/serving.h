@@ -58,7 +58,9 @@ size_t serving_left(const struct serving *serving);
 
 /* ---- answers ---- */
 
-enum { SERVE_QUANTILES = 4, SERVE_CDF_POINTS = 21 };
+enum { SERVE_QUANTILES = 4, SERVE_CDF_POINTS = 26 };
+/* Each 5 %, and closer towards the end, where the latencies are that users notice. */
+extern const double serve_cdf_shares[SERVE_CDF_POINTS];
 
 enum serve_part { /* causes of a request's latency */
 		  SERVE_KERNEL,
@@ -78,7 +80,7 @@ struct serving_answers {
 	double parts_s[SERVE_PART_COUNT];
 	double latency_s[SERVE_QUANTILES], first_s[SERVE_QUANTILES], between_s[SERVE_QUANTILES];
 	double attainment_ratio;        /* share of requests that meet all objectives */
-	double cdf_s[SERVE_CDF_POINTS]; /* quantiles 0, 0.05 .. 1 of the latency */
+	double cdf_s[SERVE_CDF_POINTS]; /* quantiles serve_cdf_shares of the latency */
 	double blocked_ratio; /* part of the time with a queue in which KV cache was short */
 };
 struct replica_run {                                 /* the result of one replica */

@@ -305,14 +305,22 @@ const char *command_base_name(const struct command *command, const char *path)
 	return arena_printf(command->arena, "%.*s", (int)length, name);
 }
 
-/* Returns the profiles and the hash of the only case, or NULL if it cannot be read without the
- * values of an axis. */
+/* Returns the profiles and the hash of the cases, or NULL if one cannot be read without the values
+ * of an axis. */
 static const char *configuration_of(const struct command *command)
 {
-	const struct case_request request = command_case(command, 0);
-	const struct scenario *scenario =
-		case_read(command->arena, diag_new(command->arena), &request);
-	return scenario ? caption_configuration(command->arena, scenario) : NULL;
+	size_t count = command_case_count(command);
+	const struct cfg_resolution **cases =
+		ARENA_ARRAY(command->arena, count + 1, const struct cfg_resolution *);
+	for (size_t i = 0; i < count; i++) {
+		const struct case_request request = command_case(command, i);
+		const struct scenario *scenario =
+			case_read(command->arena, diag_new(command->arena), &request);
+		if (!scenario)
+			return NULL;
+		cases[i] = scenario->resolution;
+	}
+	return caption_configuration(command->arena, cases, count);
 }
 
 struct caption command_caption_of(const struct command *command)
@@ -321,7 +329,7 @@ struct caption command_caption_of(const struct command *command)
 	struct caption caption = {.settings = "", .seed = command->seed, .draws = command->draws};
 	if (one)
 		caption.subject = command_base_name(command, command->words[0]);
-	if (command->verb->cases && command_case_count(command) == 1)
+	if (command->verb->cases && command_case_count(command) > 0)
 		caption.configuration = configuration_of(command);
 	for (size_t i = 0; i < command->setting_count; i++)
 		if (!is_overridden(command, i))

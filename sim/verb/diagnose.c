@@ -153,19 +153,23 @@ static int draw(const struct command *command, const struct diagnosis *d)
 		for (size_t i = 0; i < curve.count; i++) {
 			double time_s = s ? s->time_s[i] : d->rows[i]->measured;
 			const struct estimate *e = &d->expected_s[i];
-			double rate = d->size_B[i] / time_s;
-			y[i] = c == 1 ? (struct estimate){d->size_B[i] / e->value,
-							  d->size_B[i] / e->high,
-							  d->size_B[i] / e->low}
+			double size_GB = d->size_B[i] * 1e-9, rate = size_GB / time_s;
+			y[i] = c == 1 ? (struct estimate){size_GB / e->value, size_GB / e->high,
+							  size_GB / e->low}
 				      : (struct estimate){rate, rate, rate};
 		}
 		curve.y = y;
 		curves[count++] = curve;
 	}
+	struct caption caption = command_caption_of(command);
+	caption.configuration = caption_configuration(arena, d->cases, d->count);
 	struct chart_text text = {command->title ? command->title : "Measured and predicted",
-				  command_caption(command)};
-	const struct chart_axes axes = {"size (B)", "size divided by time (B/s)", true, true,
-					false};
+				  caption_text(arena, &caption)};
+	const struct chart_axes axes = {.x_label = "message size",
+					.y_label = "message size divided by time (GB/s)",
+					.x_log = true,
+					.y_log = true,
+					.x_sizes = true};
 	const struct drawing *drawing = chart_curves(arena, text, axes, curves, count);
 	return command_draw(command, command->plot, &drawing, 1);
 }

@@ -204,7 +204,7 @@ static int explain(const struct command *command, const char *path, const char *
 				.fold = scenario->topology.fold,
 				.not_folded = scenario->not_folded,
 				.transport = scenario_transport(scenario),
-				.hash = caption_hash(command->arena, scenario)};
+				.hash = caption_hash(command->arena, &scenario->resolution, 1)};
 	for (size_t k = 0; k < key_count; k++)
 		if (check_key(command, scenario->resolution, keys[k]) != EXIT_DONE)
 			return EXIT_USAGE;

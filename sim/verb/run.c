@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire run: predicts cases. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "plots/charts.h"
 #include "sim/base/arena.h"
@@ -19,14 +20,15 @@ static const struct drawing *draw_latencies(const struct command *command,
 	struct arena *arena = command->arena;
 	struct chart_text text = {command->title ? command->title : "Latency of requests",
 				  command_caption(command)};
-	const struct chart_axes axes = {.x_label = "latency (s)", .y_label = "share of requests"};
+	const struct chart_axes axes = {
+		.x_label = "latency (s)", .y_label = "share of requests", .share = true};
 	struct curve *curves = ARENA_ARRAY(arena, count, struct curve);
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
 		double *x = ARENA_ARRAY(arena, CDF_MAX, double);
 		struct estimate *y = ARENA_ARRAY(arena, CDF_MAX, struct estimate);
 		for (size_t k = 0; k < p->latency_cdf_count; k++) {
-			double share = (double)k / (double)(p->latency_cdf_count - 1);
+			double share = strtod(p->latency_cdf[k].name, NULL);
 			x[k] = p->latency_cdf[k].seconds;
 			y[k] = (struct estimate){share, share, share};
 		}

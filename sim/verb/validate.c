@@ -82,7 +82,9 @@ static void write_validation(FILE *out, const void *ctx)
 static int draw(const struct command *command, const struct validation *v)
 {
 	struct arena *arena = command->arena;
-	const char *caption = command_caption(command), *title = command->title;
+	struct caption about = command_caption_of(command);
+	about.configuration = dataset_configuration(arena, v->outcomes, v->count);
+	const char *caption = caption_text(arena, &about), *title = command->title;
 	VEC(const struct drawing *) pages = {0};
 	for (enum measure measure = 0; measure < MEASURE_COUNT; measure++) {
 		const struct drawing *drawing =

@@ -307,7 +307,10 @@ static struct drawing *curves_rtt(struct arena *arena)
 		(struct chart_text){
 			"How long may the wire be? Ratio to local over the round-trip time",
 			CAPTION},
-		(struct chart_axes){"round-trip time (µs)", "ratio to local", true, false, true},
+		(struct chart_axes){.x_label = "round-trip time (µs)",
+				    .y_label = "ratio to local",
+				    .x_log = true,
+				    .share = true},
 		curves, CURVES);
 }
 
@@ -324,7 +327,7 @@ static struct drawing *curves_scaling(struct arena *arena)
 				       {"NVLink, one host", gpus, nvlink, 4},
 				       {"four hosts over RoCE", gpus, remote, 4}};
 	return chart_curves(arena, (struct chart_text){"Scaling of ResNet-50", CAPTION},
-			    (struct chart_axes){"GPUs", "images/s", false, false, false}, curves,
+			    (struct chart_axes){.x_label = "GPUs", .y_label = "images/s"}, curves,
 			    3);
 }
 
@@ -340,7 +343,11 @@ static struct drawing *curves_bandwidth(struct arena *arena)
 	}
 	struct curve curve = {"pinned", x, y, POINTS};
 	return chart_curves(arena, (struct chart_text){"Copies over PCIe", CAPTION},
-			    (struct chart_axes){"message (bytes)", "GB/s", true, true, false},
+			    (struct chart_axes){.x_label = "message size",
+						.y_label = "GB/s",
+						.x_log = true,
+						.y_log = true,
+						.x_sizes = true},
 			    &curve, 1);
 }
 
@@ -361,8 +368,8 @@ static struct drawing *scaling(struct arena *arena)
 		{16, {NAN, NAN, NAN}, {NAN, NAN, NAN}, NAN, true},
 	};
 	static const struct scaling_curve curves[] = {
-		{"NVLink, one host", 355, 356, nvlink, 4},
-		{"eight hosts over 10 GbE", 355, NAN, ethernet, 5},
+		{"NVLink, one host", "images/s", 355, 356, nvlink, 4},
+		{"eight hosts over 10 GbE", "images/s", 355, NAN, ethernet, 5},
 	};
 	return chart_scaling(arena, (struct chart_text){"Scaling of ResNet-50", CAPTION}, curves,
 			     2);
@@ -381,7 +388,7 @@ static struct drawing *scaling_log(struct arena *arena)
 						   NAN,
 						   false};
 	}
-	const struct scaling_curve curve = {"fat tree, 4:1", 370, NAN, points, POINTS};
+	const struct scaling_curve curve = {"fat tree, 4:1", "images/s", 370, NAN, points, POINTS};
 	return chart_scaling(arena, (struct chart_text){"1 to 1,024 V100", CAPTION}, &curve, 1);
 }
 

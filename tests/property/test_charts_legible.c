@@ -99,16 +99,17 @@ static void charts_of_missing_or_equal_numbers_are_legible(void)
 					     {"b", "switch", NULL, NULL}};
 	const struct diagram_link link = {"loop", "pcie", {"a", "a"}, NULL, {NAN, NAN}};
 	const struct scaling_point gpus[] = {{1, none, none, NAN, false}, {4, same, same, 5, true}};
-	const struct scaling_curve scalings[] = {{"fails", NAN, NAN, gpus, 1},
-						 {"no base", NAN, NAN, gpus, 2},
-						 {"", 5, NAN, NULL, 0}};
+	const struct scaling_curve scalings[] = {{"fails", "images/s", NAN, NAN, gpus, 1},
+						 {"no base", "images/s", NAN, NAN, gpus, 2},
+						 {"", "images/s", 5, NAN, NULL, 0}};
 	const struct bandwidth_point sizes[] = {{0, none, NAN, false, NULL},
 						{8, same, -1, true, "ring"},
 						{1e18, same, 5, true, NULL}};
 	const struct bandwidth_curve bandwidths[] = {{"fails", sizes, 1}, {"one", sizes + 1, 2}};
 	const struct prediction failed = {.name = "f", .reason = "no"}, idle = {.ok = true};
 	const struct prediction *const steps[] = {&failed, &idle};
-	const struct chart_axes axes = {"x", "y", true, true, false};
+	const struct chart_axes axes = {
+		.x_label = "x", .y_label = "y", .x_log = true, .y_log = true};
 	const struct fit_point fitted[] = {{0, 1e-6, 0, 1, 1e-6, true},
 					   {1e18, 0, 0, 0, NAN, false}};
 	const struct fit_view no_fit = {"", true, true, 0.03, fitted, 0};
@@ -151,7 +152,8 @@ static void bounds_and_tornados_of_missing_numbers_are_legible(void)
 	const struct chart_text bare = {"Bare", NULL};
 	const double one = 1;
 	const struct estimate none = {NAN, NAN, NAN};
-	const struct chart_axes axes = {"x", "y", true, true, false};
+	const struct chart_axes axes = {
+		.x_label = "x", .y_label = "y", .x_log = true, .y_log = true};
 	const struct bound_view no_bound = {.axes = axes, .target = 1, .target_label = "y >= 1"};
 	const struct bound_view odd_bound = {.axes = axes,
 					     .curve = {"fails", &one, &none, 1},
@@ -189,7 +191,7 @@ static void texts_of_many_bars_do_not_overlap(void)
 			points[i] = (struct scaling_point){
 				gpus, {gpus, gpus, gpus}, {1, 1, 1}, gpus, false};
 		}
-		const struct scaling_curve curve = {"many", 1, 1, points, count};
+		const struct scaling_curve curve = {"many", "images/s", 1, 1, points, count};
 		const struct chart_text text = {"Many GPUs", CAPTION};
 		check_legible("many", chart_exposed(arena, text, list, count), arena);
 		check_legible("many", chart_scaling(arena, text, &curve, 1), arena);

@@ -276,31 +276,101 @@ static void texts_are_cut_and_wrapped_to_a_width(void)
 	arena_free(arena);
 }
 
-/* The labels of the worst points stay on the page with their error, however long they are. */
-static void parity_labels_stay_inside(void)
+/* The rows with the largest errors are numbered, and listed below with their whole labels. */
+static void parity_lists_whole_labels_of_the_largest_errors(void)
 {
 	struct arena *arena = arena_new();
 	const char *label = "c10 model=resnet50 gpus=8 machines=4 batch_per_gpu=128 network=calico";
 	const struct parity_point points[] = {
 		{label, 100, {80, 80, 80}, true},
+		{"good", 300, {301, 301, 301}, true},
+		{"better", 400, {400.5, 400.5, 400.5}, true},
 		{label, 1000, {1130, 1130, 1130}, true},
-		{label, 5000, {4000, 4000, 4000}, true},
 	};
-	char *text = printed(chart_parity(arena, (struct chart_text){"t", "c"}, "us", points, 3));
-	size_t found = 0;
-	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-		double x, y, size;
-		char *said = strchr(line, '"');
-		if (!strstr(line, "start \"c10") ||
-		    sscanf(line, "text %lf %lf %lf", &x, &y, &size) != 3)
-			continue;
-		said[strlen(said) - 1] = '\0';
-		CHECK(x >= 0 && x + text_width(said + 1, size, false) <= CHART_WIDTH);
-		CHECK(strstr(said, "…  −20.0 %") || strstr(said, "…  +13.0 %"));
-		found++;
-	}
-	CHECK(found == 3);
+	char *text = printed(chart_parity(arena, (struct chart_text){"t", "c"}, "us", points, 4));
+	CHECK(strstr(text, arena_printf(arena, "\"1:  −20.0 %%  %s\"", label)) != NULL);
+	CHECK(strstr(text, arena_printf(arena, "\"2:  +13.0 %%  %s\"", label)) != NULL);
+	CHECK(strstr(text, "\"3:  +0.3 %  good\"") != NULL);
+	CHECK(strstr(text, "better\"") == NULL);
+	CHECK(strstr(text, "\"test (4 rows)\"") && !strstr(text, "\"fit ("));
+	CHECK(!strstr(text, "\"90 % interval\"")); /* no row has one */
 	free(text);
+	arena_free(arena);
+}
+
+/* Names of curves are never cut, ticks are at the chosen values, and no mark is outside. */
+static void curves_show_whole_names_and_chosen_values(void)
+{
+	struct arena *arena = arena_new();
+	const double x[] = {8, 16, 32, 64, 128}, odd[] = {1, 2.68269, 7.19686, 19.3070, 51.7947};
+	const struct estimate y[] = {{0.8, 0.7, 0.9},
+				     {0.9, 0.9, 0.9},
+				     {0.96, 0.96, 0.96},
+				     {0.97, 0.97, 0.97},
+				     {NAN, NAN, NAN}};
+	const struct curve curves[] = {
+		{"no NVLink SHARP (NCCL_NVLS_ENABLE=0)", x, y, 5},
+		{"remoting runtime = asynchronous, batch size = 64", x, y, 5}};
+	struct chart_axes axes = {"batch size", "ratio", .x_log = true, .share = true};
+	char *text = printed(chart_curves(arena, (struct chart_text){"t", "c"}, axes, curves, 2));
+	static const char *const texts[] = {"8",
+					    "16",
+					    "32",
+					    "64",
+					    "128",
+					    "95 %",
+					    "no NVLink SHARP (NCCL_NVLS_ENABLE=0)",
+					    "remoting runtime = asynchronous, batch size = 64"};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		CHECK(strstr(text, arena_printf(arena, " \"%s\"\n", texts[i])) != NULL);
+	CHECK(strstr(text, "\"8: 0.8 (0.7 to 0.9)\"") != NULL);
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		double at;
+		if (sscanf(line, "marker %lf", &at) == 1)
+			CHECK(at > CHART_MARGIN && at < CHART_WIDTH - CHART_MARGIN);
+	}
+	free(text);
+	const struct curve spread = {"", odd, y, 5};
+	text = printed(chart_curves(arena, (struct chart_text){"t", "c"}, axes, &spread, 1));
+	CHECK(!strstr(text, "\"2.683\"") && strstr(text, "\"10\""));
+	free(text);
+	arena_free(arena);
+}
+
+/* A case that fails on 8 GPUs has no throughput there, but its ideal line goes on to 8. */
+static void ideal_line_stays_inside_of_the_axes(void)
+{
+	struct arena *arena = arena_new();
+	const struct scaling_point points[] = {{1, {100, 100, 100}, {1, 1, 1}, NAN, false},
+					       {8, {NAN, NAN, NAN}, {NAN, NAN, NAN}, NAN, false}};
+	const struct scaling_curve curve = {"job", "tokens/s", 100, NAN, points, 2};
+	char *text = printed(chart_scaling(arena, (struct chart_text){"t", "c"}, &curve, 1));
+	CHECK(strstr(text, "\"throughput (tokens/s)\"") != NULL);
+	double top = INFINITY, x, y, right, high;
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		if (sscanf(line, "line %lf %lf %lf %lf", &x, &y, &right, &high) != 4)
+			continue;
+		if (strstr(line, "width 0.6") && x == right)
+			top = fmin(top, y);
+		if (strstr(line, "short") && y != high)
+			CHECK(high > top && high < y);
+	}
+	free(text);
+	const struct scaling_curve failing = {"job", "images/s", NAN, NAN, points + 1, 1};
+	text = printed(chart_scaling(arena, (struct chart_text){"t", "c"}, &failing, 1));
+	CHECK(strstr(text, "each case of this chart fails") != NULL);
+	free(text);
+	arena_free(arena);
+}
+
+static void hints_are_titles_in_svg(void)
+{
+	struct arena *arena = arena_new();
+	struct drawing *drawing = drawing_new(arena, 20, 20);
+	draw_hint(drawing, 10, 8, 4, 2, "%s < %d", "a", 1);
+	CHECK(strstr(as_svg(arena, drawing), "<rect x=\"8\" y=\"7\" width=\"4\" height=\"2\" "
+					     "fill=\"#000000\" fill-opacity=\"0\"><title>a &lt; "
+					     "1</title></rect>"));
 	arena_free(arena);
 }
 
@@ -367,7 +437,10 @@ static const struct test tests[] = {
 	TEST(too_large_png_returns_a_message),
 	TEST(text_width_follows_the_table),
 	TEST(texts_are_cut_and_wrapped_to_a_width),
-	TEST(parity_labels_stay_inside),
+	TEST(parity_lists_whole_labels_of_the_largest_errors),
+	TEST(curves_show_whole_names_and_chosen_values),
+	TEST(ideal_line_stays_inside_of_the_axes),
+	TEST(hints_are_titles_in_svg),
 	TEST(number_text_rounds_and_uses_real_signs),
 	TEST(ticks_cover_any_range),
 	TEST(axes_map_values_and_choose_ticks),

@@ -51,6 +51,16 @@ static void scaling_curve_is_sorted_by_gpus(void)
 	arena_free(arena);
 }
 
+/* The largest value chooses the unit, so that no axis has 2·10⁷ us. */
+static void unit_of_a_time_follows_the_largest_value(void)
+{
+	CHECK_TEXT(chart_unit(QUANTITY_TIME, 10e-3).name, "us");
+	CHECK_TEXT(chart_unit(QUANTITY_TIME, 0.2).name, "ms");
+	CHECK_TEXT(chart_unit(QUANTITY_TIME, 20).name, "s");
+	CHECK_NEAR(chart_unit(QUANTITY_RATE, 1.25e9).factor * 1.25e9, 10, 1e-12);
+	CHECK(chart_unit(QUANTITY_COUNT, 4).name == NULL);
+}
+
 static void bandwidth_curve_is_sorted_by_size(void)
 {
 	struct arena *arena = arena_new();
@@ -135,6 +145,7 @@ static void columns_without_values_are_left_out(void)
 
 static const struct test tests[] = {
 	TEST(scaling_curve_is_sorted_by_gpus),
+	TEST(unit_of_a_time_follows_the_largest_value),
 	TEST(bandwidth_curve_is_sorted_by_size),
 	TEST(throughput_quotient_combines_both_intervals),
 	TEST(bars_use_the_ratio_of_each_kind_of_case),
