@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Datasets: how rows are read, how wrong ones are refused, and every kind of claim with a case
  * where it holds and one where it does not. */
-#include <math.h>
-
 #include "sim/analysis/dataset.h"
 #include "tests/own_folder.h"
 
@@ -535,34 +533,6 @@ static void every_fitted_number_counts_once(void)
 	CHECK(outcome->test.count == 12 && isnan(outcome->test.coverage));
 }
 
-/* Of four rows measured as 10, two are inside their intervals, of which one is at the end. Errors
- * are 0, 10 %, -50 % and 20 %; half widths 20 %, 1/11, 20 % and 1/12 of the predictions. Scores are
- * widths of 4, 2, 2 and 2, and twenty times the misses of 0, 0, 4 and 1, as parts of 10. */
-static void summaries_are_means_over_rows(void)
-{
-	static const struct estimate predicted[] = {
-		{10, 8, 12}, {11, 10, 12}, {5, 4, 6}, {12, 11, 13}};
-	static const struct dataset_row row = {.label = "row", .role = ROLE_TEST, .measured = 10};
-	static const struct prediction drawn = {.draws_count = 8};
-	struct row_outcome rows[4];
-	for (size_t i = 0; i < 4; i++)
-		rows[i] = (struct row_outcome){.row = &row,
-					       .prediction = &drawn,
-					       .predicted = predicted[i],
-					       .error = predicted[i].value / 10 - 1};
-	const struct dataset dataset = {.row_count = 4};
-	const struct dataset_outcome outcome = {.dataset = &dataset, .rows = rows}, *one = &outcome;
-	const struct error_summary s = datasets_summary(arena, &one, 1, ROLE_TEST);
-	CHECK(s.count == 4 && datasets_summary(arena, &one, 1, ROLE_FIT).count == 0);
-	CHECK_NEAR(s.coverage, 2.0 / 4, 1e-12);
-	CHECK_NEAR(s.mean_abs, (0 + 0.1 + 0.5 + 0.2) / 4, 1e-12);
-	CHECK_NEAR(s.median_abs, (0.1 + 0.2) / 2, 1e-12);
-	CHECK_NEAR(s.max_abs, 0.5, 1e-12);
-	CHECK_NEAR(s.geomean_abs, pow(1 * 1.1 * 2 * 1.2, 0.25) - 1, 1e-12);
-	CHECK_NEAR(s.median_half_width, (0.2 + 1.0 / 11) / 2, 1e-12);
-	CHECK_NEAR(s.interval_score, (4 + 2 + (2 + 20 * 4) + (2 + 20 * 1)) / 10.0 / 4, 1e-12);
-}
-
 /* A gain is the throughput of the row's case divided by that of its reference. An error is relative
  * to the measured value. The score of a 90 % interval is its width plus 20 times the distance by
  * which it misses, relative to the measured value (Gneiting, Raftery 2007). */
@@ -617,7 +587,6 @@ static const struct test tests[] = {
 	TEST(malformed_grids_are_refused),
 	TEST(more_than_100000_rows_are_refused),
 	TEST(every_fitted_number_counts_once),
-	TEST(summaries_are_means_over_rows),
 	TEST(gains_errors_and_scores_follow_their_definitions),
 };
 

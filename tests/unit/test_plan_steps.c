@@ -175,9 +175,36 @@ static void programs_of_a_stage_differ_in_communicators_and_peers(void)
 	arena_free(arena);
 }
 
+/* User buffers take 5 blocks of the GPU for collectives of tensor groups, and of no other group. */
+static void only_tensor_groups_have_user_buffers(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	const char *why;
+	size_t tensor_count = 0, data_count = 0;
+	params.tp_count = 2;
+	params.overlap_tensor = OVERLAP_ALL;
+	const struct training_plan *plan = plan_new(arena, read_tiny(arena), &params, 4, &why);
+	const struct plan_groups groups = plan_groups(arena, plan, false);
+	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};
+	const struct call_thread *thread = plan_program(arena, &step, 0)->threads;
+	for (size_t i = 0; i < thread->count; i++) {
+		const struct cuda_call *call = &thread->items[i].call;
+		if (thread->items[i].kind != ITEM_CALL || call->kind < CALL_ALL_REDUCE ||
+		    call->kind > CALL_ALL_TO_ALL)
+			continue;
+		bool tensor = call->peer == groups.of[PLAN_TENSOR][0];
+		CHECK(call->tag == (tensor ? 5 : 0));
+		*(tensor ? &tensor_count : &data_count) += 1;
+	}
+	CHECK(tensor_count > 0 && data_count > 0);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(a_step_carries_the_bytes_of_the_formulas),
 	TEST(a_bucket_with_as_many_gradients_as_its_size_is_full),
+	TEST(only_tensor_groups_have_user_buffers),
 	TEST(programs_of_a_stage_differ_in_communicators_and_peers),
 };
 
