@@ -212,24 +212,26 @@ const char *import_untagged(const char *line)
 	return line + strspn(line, " \t");
 }
 
+/* Returns 0 if the samples of both are of the same point. */
+static int compare_points(const struct import_point *x, const struct import_point *y)
+{
+	int order = strcmp(x->test, y->test);
+	order = order ? order : strcmp(x->words, y->words);
+	for (size_t i = 0; i < IMPORT_NUMBERS && !order; i++) {
+		order = strcmp(x->x[i].key ? x->x[i].key : "", y->x[i].key ? y->x[i].key : "");
+		if (!order)
+			order = (x->x[i].value > y->x[i].value) - (x->x[i].value < y->x[i].value);
+	}
+	return order;
+}
+
 static int by_point(const void *a, const void *b)
 {
 	const struct import_point *x = *(struct import_point *const *)a;
 	const struct import_point *y = *(struct import_point *const *)b;
-	int order = strcmp(x->test, y->test);
-	order = order ? order : strcmp(x->words, y->words);
-	for (size_t i = 0; i < IMPORT_NUMBERS && !order && x->x[i].key && y->x[i].key; i++)
-		order = (x->x[i].value > y->x[i].value) - (x->x[i].value < y->x[i].value);
+	int order = compare_points(x, y);
 	/* in the order of arrival, because they are in one array */
 	return order ? order : (x > y) - (x < y);
-}
-
-static bool same_point(const struct import_point *x, const struct import_point *y)
-{
-	bool same = strcmp(x->test, y->test) == 0 && strcmp(x->words, y->words) == 0;
-	for (size_t i = 0; i < IMPORT_NUMBERS && same && x->x[i].key; i++)
-		same = !(x->x[i].value < y->x[i].value) && !(x->x[i].value > y->x[i].value);
-	return same;
 }
 
 static void number_passes(struct importing *importing)
@@ -241,8 +243,8 @@ static void number_passes(struct importing *importing)
 		sorted[i] = &importing->points.items[i];
 	qsort(sorted, count, sizeof(struct import_point *), by_point);
 	for (size_t i = 0; i < count && diag_count(importing->diag) == 0; i++) {
-		size_t pass =
-			i > 0 && same_point(sorted[i], sorted[i - 1]) ? sorted[i - 1]->pass + 1 : 0;
+		bool again = i > 0 && compare_points(sorted[i], sorted[i - 1]) == 0;
+		size_t pass = again ? sorted[i - 1]->pass + 1 : 0;
 		sorted[i]->pass = pass;
 		if (pass + 1 > importing->pass_count)
 			importing->pass_count = pass + 1;
