@@ -17,6 +17,9 @@ struct world {
 
 /* Each function builds the job of `entry` and begins it. If a part is missing, the job fails. */
 struct job *world_programs(struct world *world, const struct job_entry *entry, struct job_run *run);
+/* Says what to write if the batch of an entry without a plan does not fit into its first GPU;
+ * otherwise returns NULL. */
+const char *world_memory_advice(struct world *world, const struct job_entry *entry);
 struct job *world_fused(struct world *world, const struct job_entry *entry, struct job_run *run);
 /* Begins the job with its launch; the job ends with its last phase. */
 struct fused_spec;

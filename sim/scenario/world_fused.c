@@ -174,12 +174,14 @@ static bool memory_fits(struct world *w, struct job *job, const struct job_entry
 {
 	if (gpu_memory_take(rank->context, memory_B))
 		return true;
+	const char *advice = world_memory_advice(w, entry);
 	job_failed(job,
-		   arena_printf(
-			   w->workload.arena,
-			   "out of GPU memory: %s at batch %g needs %.2f GB, GPU '%s' has %.2f GB",
-			   entry->network->name, entry->batch_count, memory_B / 1e9,
-			   gpu_name(rank->gpu), gpu_params(rank->gpu)->memory_B / 1e9));
+		   arena_printf(w->workload.arena,
+				"out of GPU memory: %s at batch %g needs %.2f GB, GPU '%s' has "
+				"%.2f GB%s%s",
+				entry->network->name, entry->batch_count, memory_B / 1e9,
+				gpu_name(rank->gpu), gpu_params(rank->gpu)->memory_B / 1e9,
+				advice ? ": " : "", advice ? advice : ""));
 	return false;
 }
 

@@ -104,17 +104,42 @@ static bool has_group(const struct job_entry *entry)
 	return entry->plan || entry->stage_count > 1 || (entry->library && entry->recorded);
 }
 
-/* Says how a plan fits into GPU memory if it does not; otherwise returns NULL. */
+const char *world_memory_advice(struct world *w, const struct job_entry *entry)
+{
+	const struct gpu_entry *gpu = &w->scenario->topology.gpus[entry->gpus[0]];
+	double most_B = gpu->params.memory_B * entry->fraction_ratio;
+	size_t fits = 0, least = (size_t)entry->batch_count; /* least: too large */
+	if (!entry->network || !entry->stack || entry->stage_count > 1 ||
+	    stack_memory_B(entry->network, least, entry->stack) <= most_B)
+		return NULL;
+	while (least - fits > 1) {
+		size_t middle = fits + (least - fits) / 2;
+		if (stack_memory_B(entry->network, middle, entry->stack) <= most_B)
+			fits = middle;
+		else
+			least = middle;
+	}
+	const char *split = entry->network->sequence > 0
+				    ? "split the network with --gpus and --plan sharding=parameters"
+				    : "take a GPU with more memory";
+	return fits > 0 ? arena_printf(w->workload.arena, "write --batch %zu or less, or %s", fits,
+				       split)
+			: arena_printf(w->workload.arena, "a batch of 1 does not fit; %s", split);
+}
+
+/* Says how a plan or a batch fits into GPU memory if it does not; otherwise returns NULL. */
 static const char *advice(struct world *w, const struct job_entry *entry)
 {
 	const struct training_plan *plan = entry->plan;
 	struct arena *arena = w->workload.arena;
 	double most_B = INFINITY, needed_B = 0;
-	for (size_t i = 0; plan && i < plan->sizes[AXIS_PIPELINE]; i++)
+	if (!plan)
+		return world_memory_advice(w, entry);
+	for (size_t i = 0; i < plan->sizes[AXIS_PIPELINE]; i++)
 		needed_B = fmax(needed_B, plan_memory_B(plan, entry->stack, i));
 	for (size_t i = 0; i < entry->simulated_count; i++)
 		most_B = fmin(most_B, w->scenario->topology.gpus[entry->gpus[i]].params.memory_B);
-	if (!plan || needed_B <= most_B)
+	if (needed_B <= most_B)
 		return NULL;
 	struct plan_params params = *plan->params;
 	params.global_batch_count = plan_batch(plan);
@@ -127,7 +152,8 @@ static const char *advice(struct world *w, const struct job_entry *entry)
 		.memory_most_B = most_B,
 	};
 	const char *changes = plan_near(arena, &request);
-	return arena_printf(arena, "%.2f GB too much (%s%s)", (needed_B - most_B) / 1e9,
+	return arena_printf(arena, "%.2f GB too much at the largest stage (%s%s)",
+			    (needed_B - most_B) / 1e9,
 			    changes ? "the nearest plan that fits: --plan "
 				    : "no plan near it fits; use more GPUs",
 			    changes ? changes : "");

@@ -409,11 +409,11 @@ static void impossible_systems_give_a_verdict_not_an_error(void)
 	check_verdict(
 		READ("case.topology=t320-same-esxi", "case.server=server", "case.batch=512"),
 		"out of GPU memory: resnet50 at batch 512 needs 59.02 GB, GPU 'gpu0' has 4.29 "
-		"GB");
+		"GB: write --batch 34 or less, or take a GPU with more memory");
 	/* a quarter of 17.18 GB */
-	check_verdict(
-		READ("case.topology=gpu-pool", "case.batch=64", "case.fraction=0.25"),
-		"out of GPU memory: resnet50 at batch 64 needs 7.67 GB, GPU 'gpu1' has 4.29 GB");
+	check_verdict(READ("case.topology=gpu-pool", "case.batch=64", "case.fraction=0.25"),
+		      "out of GPU memory: resnet50 at batch 64 needs 7.67 GB, GPU 'gpu1' has 4.29 "
+		      "GB: write --batch 34 or less, or take a GPU with more memory");
 }
 
 /* Three clients of 7.67 GB do not fit into 17.18 GB. The third is refused and the others run; the
