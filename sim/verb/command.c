@@ -79,7 +79,8 @@ const char *command_plot_data(const struct command *command, const char *image)
 		return NULL;
 	size_t length = strlen(image) - strlen(".svg");
 	const char *path = arena_printf(command->arena, "%.*s.csv", (int)length, image);
-	return is_same_file(command->arena, path, command->output) ? NULL : path;
+	bool written = image == command->plot; /* --output then has the same numbers */
+	return written && is_same_file(command->arena, path, command->output) ? NULL : path;
 }
 
 bool command_can_write(const struct command *command)
