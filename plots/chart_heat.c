@@ -6,6 +6,7 @@
 #include "plots/contours.h"
 #include "plots/style.h"
 #include "sim/base/arena.h"
+#include "sim/base/units.h"
 
 enum {
 	SHADES_COUNT = 128, /* neighbouring cells of one shade are drawn as one */
@@ -193,6 +194,16 @@ static void draw_cells(const struct layout *layout, const struct heat_map *map,
 					    bottom - top + (lowest ? 0 : 0.3)};
 			draw_run(layout, cell, index);
 			i = end;
+		}
+		for (size_t i = 0; i < map->x_count; i++) {
+			double left = axis_at(&plane->x, x[i]),
+			       right = axis_at(&plane->x, x[i + 1]);
+			draw_hint(layout->drawing, (left + right) / 2, (top + bottom) / 2,
+				  right - left, bottom - top, "%s, %s: %s",
+				  number_format(layout->arena, 4, map->x[i]),
+				  number_format(layout->arena, 4, map->y[j]),
+				  isnan(row[i]) ? "fails"
+						: number_format(layout->arena, 4, row[i]));
 		}
 	}
 	draw_frame(layout->drawing, area.x, area.y, area.width, area.height, ink, 0.8);

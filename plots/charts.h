@@ -40,6 +40,10 @@ struct drawing *chart_timeline(struct arena *arena, struct chart_text text,
 struct drawing *chart_pipeline(struct arena *arena, struct chart_text text,
 			       const struct trace *trace, bool all_ranks);
 
+/* Returns the spans of this chart as a table of rank, name, start and end. */
+const struct result_table *pipeline_table(struct arena *arena, const struct trace *trace,
+					  bool all_ranks);
+
 /* Topology diagram: nodes are boxes; links are lines with name, bandwidth and utilisation. */
 struct diagram_node {
 	const char *name;
@@ -133,11 +137,6 @@ struct scaling_curve {
 };
 struct drawing *chart_scaling(struct arena *arena, struct chart_text text,
 			      const struct scaling_curve *curves, size_t count);
-
-/* Draws step times of jobs on increasing numbers of GPUs: one vertical bar each, stacked by
- * cause. Beside it is the total time of collectives, which shows the part hidden behind kernels. */
-struct drawing *chart_exposed(struct arena *arena, struct chart_text text,
-			      const struct prediction *const *predictions, size_t count);
 
 /* Bus bandwidth of a collective over the message size, with logarithmic axes: measured points over
  * simulated lines. */

@@ -142,6 +142,41 @@ size_t calibration_drawings(struct arena *arena, const struct calibration *calib
 	return calibration->series.count;
 }
 
+const struct result_table *
+calibration_points(struct arena *arena, const struct calibration *const *calibrations, size_t count)
+{
+	static const struct result_column columns[] = {
+		{.name = "series", .text = true},
+		{.name = "x_name", .text = true},
+		{.name = "x"},
+		{.name = "measured_s", .quantity = QUANTITY_TIME, .interval = true},
+		{.name = "predicted_s", .quantity = QUANTITY_TIME},
+		{.name = "held_out", .text = true}};
+	VEC(struct result_cell) cells = {0};
+	struct result_table *table = ARENA_NEW(arena, struct result_table);
+	for (size_t c = 0; c < count; c++)
+		for (size_t s = 0; s < calibrations[c]->series.count; s++) {
+			const struct calibration_series *series = &calibrations[c]->series.items[s];
+			for (size_t i = 0; i < series->count; i++, table->row_count++) {
+				const struct calibration_point *p = &series->points[i];
+				const struct result_cell row[] = {
+					{.text = series->label},
+					{.text = series->x_name},
+					{.number = {p->x, p->x, p->x}},
+					{.number = {p->y, p->low, p->high}},
+					{.number = {p->predicted, p->predicted, p->predicted}},
+					{.text = p->held_out ? "yes" : "no"}};
+				for (size_t k = 0; k < sizeof row / sizeof row[0]; k++)
+					*VEC_PUSH(arena, &cells) = row[k];
+			}
+		}
+	table->name = "fit";
+	table->columns = columns;
+	table->column_count = sizeof columns / sizeof columns[0];
+	table->cells = cells.items;
+	return table;
+}
+
 /* ---- the answer ---- */
 
 static const struct calibrated *parameter_of(const struct calibration *calibration,

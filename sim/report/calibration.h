@@ -12,6 +12,10 @@ const char *calibration_words(struct arena *arena, const struct calibration *cal
  * Returns their number. */
 size_t calibration_sentences(struct arena *arena, const struct calibration *calibration,
 			     const char *const **sentences);
+/* Returns the points of these drawings as a table. */
+const struct result_table *calibration_points(struct arena *arena,
+					      const struct calibration *const *calibrations,
+					      size_t count);
 /* Draws each line and roofline. Returns the number of drawings. */
 size_t calibration_drawings(struct arena *arena, const struct calibration *calibration,
 			    const struct drawing *const **drawings);

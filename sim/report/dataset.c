@@ -433,6 +433,7 @@ void report_dataset(struct report *report, const struct dataset_outcome *outcome
 	if (part.dataset->what_if) {
 		report_what_if(&part);
 	} else {
+		*VEC_PUSH(report->arena, &report->outcomes) = outcome;
 		answer(&part);
 		if (part_is_grid(&part))
 			rows_of_grid(&part);

@@ -41,17 +41,24 @@ struct drawing *dataset_parity(struct arena *arena, const char *title, const cha
 			       enum measure measure)
 {
 	VEC(struct parity_point) points = {0};
-	struct shown_unit unit = measure_shown(measure);
+	bool all = measure == MEASURE_COUNT;
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < outcomes[i]->dataset->row_count; k++) {
 			const struct row_outcome *row = &outcomes[i]->rows[k];
-			if (row->row->measure == measure && isfinite(row->error) &&
+			const char *name = outcomes[i]->dataset->name;
+			struct shown_unit unit = measure_shown(row->row->measure);
+			if ((all || row->row->measure == measure) && isfinite(row->error) &&
 			    row->row->role != ROLE_REPORT)
 				*VEC_PUSH(arena, &points) = (struct parity_point){
-					row->row->label, row->row->measured * unit.scale,
+					count > 1 ? arena_printf(arena, "%s: %s", name,
+								 row->row->label)
+						  : row->row->label,
+					row->row->measured * unit.scale,
 					scaled(row->predicted, unit.scale),
 					row->row->role == ROLE_TEST};
 		}
+	const struct shown_unit unit =
+		all ? (struct shown_unit){"each row in its own unit", 1} : measure_shown(measure);
 	const struct chart_text text = {
 		title ? title
 		      : arena_printf(arena, "Predicted against measured %s%s",

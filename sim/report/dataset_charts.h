@@ -16,8 +16,8 @@ struct shown_unit measure_shown(enum measure measure);
 const char *dataset_configuration(struct arena *arena,
 				  const struct dataset_outcome *const *outcomes, size_t count);
 
-/* Draws predictions against measurements of one measure. Returns NULL if there is no such row. A
- * NULL title means "Predicted against measured ...". */
+/* Draws predictions against measurements of one measure, or of all for MEASURE_COUNT. Returns NULL
+ * if there is no such row. A NULL title means "Predicted against measured ...". */
 struct drawing *dataset_parity(struct arena *arena, const char *title, const char *caption,
 			       const struct dataset_outcome *const *outcomes, size_t count,
 			       enum measure measure);

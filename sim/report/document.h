@@ -66,6 +66,7 @@ struct block {
 	size_t image_size;
 };
 
+struct dataset_outcome;
 struct report_request;
 struct report {
 	struct arena *arena;
@@ -76,7 +77,8 @@ struct report {
 	const struct report_request *request;
 	const char *caption;                        /* text below the figures of the current part */
 	VEC(const struct prediction *) predictions; /* predictions of all cases */
-	struct diag *diag;                          /* reasons why a part or a figure is missing */
+	VEC(const struct dataset_outcome *) outcomes; /* measured datasets */
+	struct diag *diag;  /* reasons why a part or a figure is missing */
 	const char *broken; /* the invariant that a simulation broke, or NULL */
 	bool bound_broken;  /* a dataset's claim does not hold */
 	/* after report_render; NULL for HTML */

@@ -16,16 +16,16 @@ static const char style[] =
 	"background:#fff;font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',"
 	"'DejaVu Sans',sans-serif}\n"
 	"h1{font-size:1.75rem;line-height:1.2;margin:0 0 .3em}\n"
-	"h2{font-size:1.35rem;line-height:1.25;margin:2.6rem 0 .6rem;padding-top:1.1rem;"
-	"border-top:2px solid var(--ink)}\n"
+	"details.part{margin:2.6rem 0 0;padding-top:1.1rem;border-top:2px solid var(--ink)}\n"
+	"h2{display:inline;font-size:1.35rem;line-height:1.25}\n"
 	"h3{font-size:1.05rem;margin:1.9rem 0 .4rem}\n"
 	"p{margin:.5rem 0 .8rem;max-width:48em}\n"
 	"p.by{color:var(--soft);font-size:.85rem;margin:0 0 1.2rem}\n"
 	"p.answer{font-size:1.15rem;line-height:1.45;border-left:4px solid var(--accent);"
 	"background:var(--panel);padding:.7rem 1rem;margin:.8rem 0 1.2rem;max-width:none}\n"
 	"p.answer.alarm{border-left-color:var(--alarm)}\n"
-	"ol.parts{padding-left:1.4rem}\n"
-	"ol.parts li{margin:.5rem 0}\n"
+	"nav ol{padding-left:1.4rem}\n"
+	"nav li{margin:.5rem 0}\n"
 	"a{color:var(--accent)}\n"
 	".wide{overflow-x:auto}\n"
 	"table{border-collapse:collapse;font-size:.86rem;line-height:1.35;margin:.5rem 0 1rem;"
@@ -44,19 +44,21 @@ static const char style[] =
 	"tr.alarm td:first-child{font-weight:600}\n"
 	"tr.soft td{color:var(--soft)}\n"
 	"figure{margin:1.2rem 0 .6rem}\n"
-	"figure img{display:block;max-width:100%;height:auto;margin:0 auto}\n"
-	"@media screen and (max-width:44em){figure{overflow-x:auto}figure img{max-width:none}}\n"
+	"figure svg{display:block;max-width:100%;height:auto;margin:0 auto}\n"
+	"@media screen and (max-width:44em){figure{overflow-x:auto}figure svg{max-width:none}}\n"
 	"figcaption{color:var(--soft);font-size:.86rem;margin-top:.3rem}\n"
 	"figcaption b{color:var(--ink)}\n"
 	"details{margin:.3rem 0 1rem}\n"
 	"summary{cursor:pointer;color:var(--accent);font-size:.9rem}\n"
+	"details.part>summary{color:var(--ink);font-size:1.1rem}\n"
 	"footer{margin-top:3rem;padding-top:.6rem;border-top:1px solid var(--line);"
 	"color:var(--soft);font-size:.8rem}\n"
 	"@page{size:A4;margin:15mm 14mm}\n"
 	"@media print{body{font-size:9.5pt;padding:0;max-width:none}\n"
-	"h2{break-before:page;border-top:0;padding-top:0;margin-top:0}\n"
-	"h2:first-of-type{break-before:auto;margin-top:1.5rem}\n"
-	"h2,h3,caption{break-after:avoid}\n"
+	"details.part{break-before:page;border-top:0;padding-top:0;margin-top:0}\n"
+	"details.part>summary{list-style:none}\n"
+	"figure svg{max-height:240mm}\n"
+	"h2,h3,summary,caption{break-after:avoid}\n"
 	"figure,tr,p{break-inside:avoid}\n"
 	"thead{display:table-header-group}\n"
 	".wide{overflow:visible}\n"
@@ -64,7 +66,7 @@ static const char style[] =
 	"td:not([class]):not([colspan]){min-width:0}\n"
 	"th,td{padding:.15rem .4rem}\n"
 	"a{color:inherit;text-decoration:none}\n"
-	"details{display:none}}\n";
+	"details:not(.part){display:none}}\n";
 
 void html_text(FILE *out, const char *text)
 {
@@ -93,35 +95,6 @@ void html_element(FILE *out, const char *tag, const char *attributes, const char
 	fprintf(out, "<%s%s>", tag, attributes);
 	html_text(out, text);
 	fprintf(out, "</%s>\n", tag);
-}
-
-static void html_base64(FILE *out, const void *bytes, size_t size)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *at = bytes;
-	for (size_t i = 0; i < size; i += 3) {
-		size_t left = size - i;
-		uint32_t three = (uint32_t)at[i] << 16;
-		if (left > 1)
-			three |= (uint32_t)at[i + 1] << 8;
-		if (left > 2)
-			three |= at[i + 2];
-		fputc(digits[three >> 18], out);
-		fputc(digits[three >> 12 & 63], out);
-		fputc(left > 1 ? digits[three >> 6 & 63] : '=', out);
-		fputc(left > 2 ? digits[three & 63] : '=', out);
-	}
-}
-
-void html_image(FILE *out, const char *media_type, const void *bytes, size_t size, double width_px,
-		const char *alt)
-{
-	fprintf(out, "<img width=\"%.0f\" alt=\"", width_px);
-	html_text(out, alt);
-	fprintf(out, "\" src=\"data:%s;base64,", media_type);
-	html_base64(out, bytes, size);
-	fputs("\">\n", out);
 }
 
 void html_begin(FILE *out, const char *title)

@@ -221,10 +221,8 @@ static void scaling(struct report *report, const struct case_request *request,
 		"Throughput and scaling efficiency over the number of GPUs, which fill machine "
 		"after machine. The dashed line is ideal linear scaling.");
 	text.title = arena_printf(arena, "Parts of the step time of %s", p->name);
-	report_figure(
-		report, scaling_parts_chart(arena, text, found),
-		"The parts of one step, as the mean over the ranks. The thin bars show the total "
-		"time of collectives.");
+	report_figure(report, scaling_parts_chart(arena, text, found),
+		      "The parts of one step, as the mean over the ranks.");
 	scaling_numbers(report, found);
 }
 

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Writes a report as one HTML page. */
-#include "sim/base/arena.h"
+/* Writes a report as one HTML page. Parts can be folded, and figures show their values below the
+ * mouse. */
+#include <string.h>
+
 #include "sim/report/html.h"
 #include "sim/report/document.h"
-
-/* Drawings are in points, and HTML is in pixels. */
-static const double px_per_pt = 96.0 / 72.0;
 
 struct page {
 	FILE *out;
 	const struct report *report;
-	struct arena *scratch;
 	size_t part_count, figure_count;
 };
 
 /* If there are several parts, the page begins with a list of their answers. */
 static void write_summary(const struct page *page)
 {
-	fputs("<ol class=\"parts\">\n", page->out);
+	fputs("<nav>\n<h3>Contents</h3>\n<ol>\n", page->out);
 	for (size_t i = 0, part = 0; i < page->report->blocks.count; i++) {
 		const struct block *block = &page->report->blocks.items[i];
 		if (block->kind != BLOCK_PART)
@@ -29,14 +27,15 @@ static void write_summary(const struct page *page)
 		html_text(page->out, answer ? answer->text : "");
 		fputs("</li>\n", page->out);
 	}
-	fputs("</ol>\n", page->out);
+	fputs("</ol>\n</nav>\n", page->out);
 }
 
 static void write_figure(struct page *page, const struct block *block)
 {
-	fputs("<figure>\n", page->out);
-	html_image(page->out, "image/svg+xml", block->image, block->image_size,
-		   drawing_width(block->drawing) * px_per_pt, block->text);
+	/* Inside of a page, SVG has no line <?xml ...?>. */
+	const unsigned char *svg = memchr(block->image, '\n', block->image_size);
+	fputs("<figure>", page->out);
+	fwrite(svg, 1, block->image_size - (size_t)(svg - block->image), page->out);
 	fprintf(page->out, "<figcaption><b>Figure %zu.</b> ", ++page->figure_count);
 	html_text(page->out, block->text);
 	fputs("</figcaption>\n</figure>\n", page->out);
@@ -104,9 +103,11 @@ static void write_block(struct page *page, const struct block *block)
 {
 	switch (block->kind) {
 	case BLOCK_PART:
-		html_element(page->out, "h2",
-			     arena_printf(page->scratch, " id=\"part-%zu\"", ++page->part_count),
-			     block->text);
+		fprintf(page->out, "%s<details class=\"part\" id=\"part-%zu\" open>\n<summary>",
+			page->part_count ? "</details>\n" : "", page->part_count + 1);
+		page->part_count++;
+		html_element(page->out, "h2", "", block->text);
+		fputs("</summary>\n", page->out);
 		break;
 	case BLOCK_ANSWER:
 		html_element(page->out, "p",
@@ -137,19 +138,21 @@ static void write_block(struct page *page, const struct block *block)
 
 void report_html(FILE *out, const struct report *report)
 {
-	struct page page = {.out = out, .report = report, .scratch = arena_new()};
+	struct page page = {.out = out, .report = report};
 	html_begin(out, report->title);
 	html_element(out, "h1", "", report->title);
 	html_element(out, "p", " class=\"by\"", report->by);
-	if (report_part_count(report) > 1)
-		write_summary(&page);
-	for (size_t i = 0; i < report->blocks.count; i++)
+	bool summary = report_part_count(report) > 1;
+	for (size_t i = 0; i < report->blocks.count; i++) {
+		if (summary && page.part_count == 0 && report->blocks.items[i].kind == BLOCK_PART)
+			write_summary(&page);
 		write_block(&page, &report->blocks.items[i]);
+	}
+	fputs(page.part_count ? "</details>\n" : "", out);
 	html_element(
 		out, "footer", "",
 		"Whiskers at a bar or a point show the 90 % prediction interval. A prediction is "
 		"the result of a simulation with the parameters of this page. Test rows never set "
 		"a parameter.");
 	html_end(out);
-	arena_free(page.scratch);
 }

@@ -2,6 +2,7 @@
 /* Begin and end of a report, and helpers of all parts. */
 #include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
+#include "sim/report/dataset_charts.h"
 #include "sim/report/part.h"
 
 struct report *report_begin(struct arena *arena, const struct report_request *request)
@@ -49,15 +50,34 @@ static const char *question(const struct report *report)
 	}
 }
 
+/* Begins the report with one picture of all measured rows. */
+static void draw_all_rows(struct report *report)
+{
+	size_t before = report->blocks.count, count = report->outcomes.count;
+	struct caption caption = report->request->caption;
+	caption.configuration = dataset_configuration(report->arena, report->outcomes.items, count);
+	struct drawing *drawing =
+		dataset_parity(report->arena, "All measured rows: predicted against measured",
+			       caption_text(report->arena, &caption), report->outcomes.items, count,
+			       MEASURE_COUNT);
+	if (!drawing)
+		return;
+	report_figure(report, drawing,
+		      "The rows of %zu measured datasets. Points on the diagonal have no error.",
+		      count);
+	report_to_front(report, before);
+}
+
 void report_finish(struct report *report)
 {
 	size_t before = report->blocks.count;
 	if (!report->title)
 		report->title = question(report);
-	if (report->predictions.count < 2)
-		return;
-	compare(report);
+	if (report->predictions.count > 1)
+		compare(report);
 	report_to_front(report, before);
+	if (report->outcomes.count > 1)
+		draw_all_rows(report);
 }
 
 struct chart_text report_text(const struct report *report, const char *title)

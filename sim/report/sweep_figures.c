@@ -356,6 +356,16 @@ struct drawing *scaling_chart(struct arena *arena, struct chart_text text,
 struct drawing *scaling_parts_chart(struct arena *arena, struct chart_text text,
 				    const struct scaling *scaling)
 {
-	return trains(scaling) ? chart_exposed(arena, text, scaling->predictions, scaling->count)
-			       : NULL;
+	if (!trains(scaling))
+		return NULL;
+	struct prediction *named = ARENA_ARRAY(arena, scaling->count, struct prediction);
+	const struct prediction **list =
+		ARENA_ARRAY(arena, scaling->count, const struct prediction *);
+	for (size_t i = 0; i < scaling->count; i++) {
+		named[i] = *scaling->predictions[i];
+		named[i].name = arena_printf(arena, "%zu %s", named[i].gpu_count,
+					     named[i].gpu_count == 1 ? "GPU" : "GPUs");
+		list[i] = &named[i];
+	}
+	return chart_breakdown(arena, text, list, scaling->count);
 }

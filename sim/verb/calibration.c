@@ -121,8 +121,13 @@ static int draw(const struct command *command, const struct calibration *const *
 			*slot = drawings[k];
 		}
 	}
-	return all.count ? command_draw(command, command->plot, all.items, pages ? all.count : 1)
-			 : EXIT_DONE;
+	if (!all.count)
+		return EXIT_DONE;
+	int code = command_draw(command, command->plot, all.items, pages ? all.count : 1);
+	return code == EXIT_DONE
+		       ? command_image_data(command, command->plot,
+					    calibration_points(command->arena, calibrations, count))
+		       : code;
 }
 
 int calibration_gates(const struct calibration *calibration)

@@ -73,21 +73,28 @@ static bool can_write(const char *path)
 	return output != NULL;
 }
 
-const char *command_plot_data(const struct command *command)
+const char *command_plot_data(const struct command *command, const char *image)
 {
-	if (!command->plot || command->no_data)
+	if (!image || command->no_data)
 		return NULL;
-	size_t length = strlen(command->plot) - strlen(".svg");
-	const char *path = arena_printf(command->arena, "%.*s.csv", (int)length, command->plot);
-	return is_same_file(command->arena, path, command->output) ? NULL : path;
+	size_t length = strlen(image) - strlen(".svg");
+	const char *path = arena_printf(command->arena, "%.*s.csv", (int)length, image);
+	bool written = image == command->plot; /* --output then has the same numbers */
+	return written && is_same_file(command->arena, path, command->output) ? NULL : path;
 }
 
 bool command_can_write(const struct command *command)
 {
-	return can_write(command->output) && (!command->plot || can_write(command->plot)) &&
-	       (!command_plot_data(command) || can_write(command_plot_data(command))) &&
-	       (!command->timeline || can_write(command->timeline)) &&
-	       (!command->trace || can_write(command->trace));
+	const char *const paths[] = {command->output,
+				     command->plot,
+				     command->timeline,
+				     command->trace,
+				     command_plot_data(command, command->plot),
+				     command_plot_data(command, command->timeline)};
+	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+		if (paths[i] && !can_write(paths[i]))
+			return false;
+	return true;
 }
 
 static void tell_events(void *ctx, uint64_t events, uint64_t events_max)
@@ -155,9 +162,8 @@ int command_write(const struct command *command, void (*write)(FILE *out, const 
 		  const void *ctx, const void *data)
 {
 	int code = write_file(command->output, write, ctx);
-	if (code == EXIT_DONE && data && command_plot_data(command))
-		code = write_file(command_plot_data(command), write, data);
-	return code;
+	const char *path = command_plot_data(command, command->plot);
+	return code == EXIT_DONE && data && path ? write_file(path, write, data) : code;
 }
 
 bool command_colors(const struct command *command, bool to_stdout)
@@ -202,6 +208,15 @@ int command_table(const struct command *command, const struct result_table *tabl
 	const struct writing w = {.command = command, .table = table},
 			     data = {.command = &csv, .table = table};
 	return command_write(command, write_table, &w, &data);
+}
+
+int command_image_data(const struct command *command, const char *image,
+		       const struct result_table *table)
+{
+	const struct command csv = command_as_csv(command);
+	const struct writing w = {.command = &csv, .table = table};
+	const char *path = command_plot_data(command, image);
+	return path ? write_file(path, write_table, &w) : EXIT_DONE;
 }
 
 static void write_predictions(FILE *out, const void *ctx)

@@ -211,8 +211,10 @@ const struct verb verb_fit = {
 		    "  farwire import nccl-tests all_reduce.log -o nccl.jsonl\n"
 		    "  farwire fit nccl.jsonl --topology dgx-a100-40 --exchange nccl-2.18 -o "
 		    "my-nccl.cfg\n",
-	.options = "case.topology case.exchange case.transport case.profile output plot seed set "
-		   "quiet color",
+	.options =
+		"case.topology case.exchange case.transport case.profile output plot no-data seed "
+		"set "
+		"quiet color",
 	.words_min = 0,
 	.run = run,
 };

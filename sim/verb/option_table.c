@@ -149,7 +149,7 @@ static const struct option options[] = {
 	{OPTION_IMAGE, .name = "plot", .value = "FILE.svg|pdf|png", FIELD(plot),
 	 .complete = "files:@(svg|pdf|png)", .help = "image file for a chart of the result"},
 	{OPTION_ON, .name = "no-data", FIELD(no_data),
-	 .help = "writes no FILE.csv with the numbers of the plot beside it"},
+	 .help = "writes no FILE.csv with the numbers of the image beside it"},
 	{OPTION_TEXT, .name = "trace", .value = "FILE.json", FIELD(trace), .complete = "files:json",
 	 .help = "file for the timeline of the first case, which ui.perfetto.dev can show"},
 	{OPTION_IMAGE, .name = "timeline", .value = "FILE.svg|pdf|png", FIELD(timeline),

@@ -55,11 +55,15 @@ static int draw_timeline(const struct command *command, const struct trace *trac
 				  command_caption(command)};
 	const struct drawing *drawing =
 		chart_pipeline(command->arena, text, trace, command->all_ranks);
-	if (drawing)
-		return command_draw(command, command->timeline, &drawing, 1);
-	return command_stop(EXIT_USAGE,
-			    "--timeline: the first case has no plan that runs (write --plan, "
-			    "or use --trace)");
+	if (!drawing)
+		return command_stop(EXIT_USAGE,
+				    "--timeline: the first case has no plan that runs (write "
+				    "--plan, or use --trace)");
+	int code = command_draw(command, command->timeline, &drawing, 1);
+	return code == EXIT_DONE ? command_image_data(command, command->timeline,
+						      pipeline_table(command->arena, trace,
+								     command->all_ranks))
+				 : code;
 }
 
 static int run(const struct command *command)

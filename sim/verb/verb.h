@@ -111,6 +111,9 @@ size_t command_line_width(const struct command *command);
 bool command_can_write(const struct command *command);
 /* Writes a table in the command's format. */
 int command_table(const struct command *command, const struct result_table *table);
+/* Writes the numbers of an image into the CSV file beside it, unless --no-data is given. */
+int command_image_data(const struct command *command, const char *image,
+		       const struct result_table *table);
 /* Predicts every point of a grid, and prints progress. After an error it prints the error, sets
  * *exit_code and returns NULL. */
 const struct sweep *command_sweep(const struct command *command, struct sweep_request request,

@@ -69,10 +69,18 @@ static void check_words(struct parser *p)
 static void check_outputs(struct parser *p)
 {
 	const struct command *c = p->command;
-	const char *const paths[] = {c->output, c->plot, c->trace, c->timeline,
-				     command_plot_data(c)};
-	const char *const options[] = {"--output", "--plot", "--trace", "--timeline",
-				       "--plot (numbers; --no-data)"};
+	const char *const paths[] = {c->output,
+				     c->plot,
+				     c->trace,
+				     c->timeline,
+				     command_plot_data(c, c->plot),
+				     command_plot_data(c, c->timeline)};
+	const char *const options[] = {"--output",
+				       "--plot",
+				       "--trace",
+				       "--timeline",
+				       "--plot (numbers; --no-data)",
+				       "--timeline (numbers; --no-data)"};
 	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
 		if (!paths[i] || strcmp(paths[i], "-") == 0)
 			continue;

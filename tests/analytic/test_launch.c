@@ -134,6 +134,11 @@ static void shuffle_buffer_fills_before_the_first_batch(void)
 			 "input.one_process=true") /
 			   filled_s,
 		   1, 0.01);
+	/* Two machines have a process and a disk each. */
+	CHECK_NEAR(PHASE(disk, "first batch", "phases.shuffle=10000", "case.gpus=4",
+			 "input.one_process=true") /
+			   filled_s,
+		   1, 0.01);
 }
 
 /* Two jobs that start together share the disk and, with one core, the core. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The cost of lost packets. The test draws the loss process of the connection a second time, so
  * that it can predict which packets are lost. */
+#include <math.h>
+
 #include "sim/transport/tcp.h"
 #include "tests/net.h"
 
@@ -140,6 +142,42 @@ static void loss_before_three_packets_is_repaired_in_a_round_trip(void)
 	net_free(net);
 }
 
+static void send_eight_back(void *ctx, uint64_t arg)
+{
+	net_send(ctx, 1, 8 * MSS_B, arg);
+}
+
+/* Eight packets are sent from a to b, and others from b to a. A message without a loss is in time.
+ * After a loss it is late by one round trip at least, and by this exactly if three packets
+ * followed. */
+static void both_directions_repair_losses_alike(void)
+{
+	enum { COUNT = 400 };
+	for (int from = 0; from < 2; from++) {
+		struct tcp_params params;
+		struct net *net = lossy(0, &params);
+		net->link.loss_ratio[from] = 0.02;
+		params.streams_count = 100; /* no window limits the connection after a loss */
+		open(net, &params);
+		double start_s = net_now_s(net);
+		for (uint64_t i = 0; i < COUNT; i++)
+			engine_at(net->engine, ps_from_s(start_s + 10.0 * (double)i),
+				  from ? send_eight_back : send_eight, net, i);
+		net_run(net);
+		const struct connection_counters *counters = connection_counters(net->connection);
+		CHECK(counters->fast_retransmits_count > 10);
+		int repaired = 0;
+		for (uint64_t i = 0; i < COUNT; i++) {
+			double late_s =
+				net->delivered_s[i] - start_s - 10.0 * (double)i - LATENCY_S;
+			repaired += fabs(late_s - RTT_S) < 1e-4;
+			CHECK(late_s < 1e-4 || late_s > RTT_S - 1e-4);
+		}
+		CHECK(repaired >= 10);
+		net_free(net);
+	}
+}
+
 /* One packet is sent each millisecond. The three packets after a lost one cause duplicate
  * acknowledgements. So the lost one arrives 3 ms and a round trip late, and the packets after it
  * wait for it. */
@@ -267,6 +305,7 @@ static const struct test tests[] = {
 	TEST(lost_last_packet_waits_for_the_timeout),
 	TEST(overlapping_waits_for_retransmissions_count_once),
 	TEST(loss_before_three_packets_is_repaired_in_a_round_trip),
+	TEST(both_directions_repair_losses_alike),
 	TEST(later_messages_trigger_a_fast_retransmission),
 	TEST(loss_of_all_packets_gives_a_verdict),
 	TEST(connection_fails_after_seven_lost_syns),

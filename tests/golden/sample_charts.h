@@ -392,30 +392,6 @@ static struct drawing *scaling_log(struct arena *arena)
 	return chart_scaling(arena, (struct chart_text){"1 to 1,024 V100", CAPTION}, &curve, 1);
 }
 
-static struct drawing *exposed(struct arena *arena)
-{
-	enum { CASES = 6 };
-	const struct prediction *pointers[CASES];
-	for (size_t i = 0; i < CASES; i++) {
-		struct prediction *p = ARENA_NEW(arena, struct prediction);
-		double grows = (double)i;
-		*p = (struct prediction){.name = "resnet50",
-					 .ok = i != 4,
-					 .reason = i == 4 ? "no route" : NULL,
-					 .gpu_count = (size_t)1 << i,
-					 .communication_s = 0.018 * grows,
-					 .breakdown_count = 5,
-					 .breakdown = {{PART_KERNEL, 0.09},
-						       {PART_INPUT, i == 5 ? 0.021 : 0},
-						       {PART_EXPOSED, 0.006 * grows},
-						       {PART_STRAGGLER, 0.0008 * grows},
-						       {PART_OTHER, 0.002}}};
-		pointers[i] = p;
-	}
-	return chart_exposed(arena, (struct chart_text){"What more GPUs cost each step", CAPTION},
-			     pointers, CASES);
-}
-
 /* An all-reduce with three regimes. Every second size is measured. */
 static struct bandwidth_point *bandwidth_points(struct arena *arena, size_t count, double top_Bps)
 {
@@ -534,7 +510,6 @@ static const struct sample samples[] = {
 	{"curves_bandwidth", curves_bandwidth},
 	{"scaling", scaling},
 	{"scaling_log", scaling_log},
-	{"exposed", exposed},
 	{"bandwidth", bandwidth},
 	{"bandwidth_two", bandwidth_two},
 	{"fit_copies", fit_copies},

@@ -123,11 +123,6 @@ static void scaling_log_drawing_is_unchanged(void)
 	compare("scaling_log");
 }
 
-static void exposed_drawing_is_unchanged(void)
-{
-	compare("exposed");
-}
-
 static void bandwidth_drawing_is_unchanged(void)
 {
 	compare("bandwidth");
@@ -190,7 +185,6 @@ static const struct test tests[] = {
 	TEST(curves_bandwidth_drawing_is_unchanged),
 	TEST(scaling_drawing_is_unchanged),
 	TEST(scaling_log_drawing_is_unchanged),
-	TEST(exposed_drawing_is_unchanged),
 	TEST(bandwidth_drawing_is_unchanged),
 	TEST(bandwidth_two_drawing_is_unchanged),
 	TEST(fit_copies_drawing_is_unchanged),

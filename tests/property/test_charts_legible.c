@@ -134,8 +134,8 @@ static void charts_of_missing_or_equal_numbers_are_legible(void)
 		chart_scaling(arena, bare, NULL, 0),
 		chart_scaling(arena, bare, scalings, 1),
 		chart_scaling(arena, bare, scalings, 3),
-		chart_exposed(arena, bare, NULL, 0),
-		chart_exposed(arena, bare, steps, 2),
+		chart_breakdown(arena, bare, NULL, 0),
+		chart_breakdown(arena, bare, steps, 2),
 		chart_bandwidth(arena, bare, NULL, 0),
 		chart_bandwidth(arena, bare, bandwidths, 1),
 		chart_bandwidth(arena, bare, bandwidths, 2),
@@ -183,7 +183,8 @@ static void texts_of_many_bars_do_not_overlap(void)
 		for (size_t i = 0; i < count; i++) {
 			double gpus = 1000 + 25 * (double)i;
 			struct prediction *p = ARENA_NEW(arena, struct prediction);
-			*p = (struct prediction){.ok = true,
+			*p = (struct prediction){.name = "many",
+						 .ok = true,
 						 .gpu_count = 1000 + 25 * i,
 						 .breakdown_count = 1,
 						 .breakdown = {{PART_KERNEL, 1.2345}}};
@@ -193,7 +194,7 @@ static void texts_of_many_bars_do_not_overlap(void)
 		}
 		const struct scaling_curve curve = {"many", "images/s", 1, 1, points, count};
 		const struct chart_text text = {"Many GPUs", CAPTION};
-		check_legible("many", chart_exposed(arena, text, list, count), arena);
+		check_legible("many", chart_breakdown(arena, text, list, count), arena);
 		check_legible("many", chart_scaling(arena, text, &curve, 1), arena);
 		arena_free(arena);
 	}

@@ -56,6 +56,7 @@ END
 expect 0 '2 settings read' import plan hybrid.yaml
 shows 'replicas = 2;.*data_parallel_replicate_degree'
 shows 'dp = 16;'
+! grep -q batch "$scratch.out" "$scratch.err" || complain 'a batch was made up'
 verdict import_files.hybrid_sharding_is_imported
 
 answer() {
@@ -65,3 +66,20 @@ answer() {
 [ "$(answer tensor_model_parallel_size=4,global_batch_size=8)" = "$(answer tp=4,global_batch=8)" ] ||
 	complain 'names of Megatron-LM give another plan'
 verdict import_files.plan_accepts_names_of_megatron
+
+# one expert is a usual MLP
+sed 's/"num_local_experts": 8/"num_local_experts": 1/' \
+	"$samples/configs/neuronx-mixtral-8x7b-config.json" >one.json
+expect 0 'read: ' import model one.json
+shows 'op = "gated_mlp"; hidden = 14336;'
+! grep -q 'op = "experts"' "$scratch.out" || complain 'one expert is a group of experts'
+# a family in which every second layer has a window needs an even number of layers
+for layers in 24 25; do
+	sed -e "s/\"num_hidden_layers\": 32/\"num_hidden_layers\": $layers/" \
+		-e 's/"mixtral"/"gpt_oss"/' -e 's/"sliding_window": null/"sliding_window": 128/' \
+		"$samples/configs/neuronx-mixtral-8x7b-config.json" >$layers.json
+done
+expect 2 '25.json:16: .*write an even number' import model 25.json
+expect 0 'read: ' import model 24.json
+shows 'repeat = 12;'
+verdict import_files.experts_and_windows_of_a_family_become_layers

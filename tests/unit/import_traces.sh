@@ -107,6 +107,8 @@ verdict import_traces.replay_takes_the_recorded_time_and_depends_on_the_wires
 # kernel of 20 us follows. On one GPU the collectives take no time: 270 us, and the calls.
 expect 0 '7 events read, 7 used, 0 skipped' import chakra "$samples/mixed.et"
 has 1 '"ncclReduceScatter".*"size_B":4096,'
+grep -q '^one rank of several: 2 collectives with bytes and group; 0 without' "$scratch.err" ||
+	complain "the counts are $(cat "$scratch.err")"
 cp "$scratch.out" mixed.jsonl
 farwire run --calls mixed.jsonl --topology dgx-a100-40 --draws 0
 shows 'step time  *(2[789][0-9]|30[0-9])(\.[0-9]*)? us'

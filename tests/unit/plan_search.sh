@@ -56,6 +56,15 @@ cmp -s found.csv whole.csv || complain 'the result of a continued search differs
 [ ! -e found.csv.journal ] || complain 'the journal remains'
 verdict 'plan_search.killed_search_continues_to_the_same_result'
 
+# With tp 1 two GPUs share out in two ways, and there is nothing to do in sequence parallel. With tp 2
+# it is the other way round. So there are two plans each.
+plan dgx-h100 2 --plan global_batch=4,pp=1,micro_batch=1,recompute=none --vary plan.tp=1,2 \
+	--vary plan.sharding=none,optimizer --vary plan.sequence_parallel=true,false --best 100 -o four.csv ||
+	complain 'the search fails'
+[ "$(grep -c 'tp=1,.*dp=2' four.csv) $(grep -c 'tp=2,.*dp=1' four.csv)" = '2 2' ] ||
+	complain "the plans are $(cut -d, -f1-6 four.csv)"
+verdict 'plan_search.keys_without_effect_are_not_varied'
+
 expect 2 'no plan is possible: .*not divisible by tp .*write plan.tp=2' plan --topology dgx-h100 --gpus 6 \
 	--model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 --plan global_batch=6,tp=3 -o none.csv
 expect 2 'needs the samples of a step' plan --topology dgx-h100 --gpus 8 --model small.cfg \

@@ -62,8 +62,9 @@ whole_page() {
 		holds case.html '<h1>Is &lt;it&gt; &quot;slow&quot;?</h1>' '</html>' \
 			'&lt;i&gt;16&lt;/i&gt; &amp; more' 'a&amp;b.cfg:1' 'calib/profiles/flexdirect-1050ti.cfg:' \
 			"of the local GPU&#39;s throughput" 'runtime.handoff' 'Most influential parameters' &&
-		[ "$(grep -c 'src="data:image/svg+xml;base64,' case.html)" = 5 ] &&
-		! grep -E '<script|<i>|href="[^#]|src="[^d]|url\(|@import' case.html
+		[ "$(grep -c '^<svg ' case.html)" = 5 ] &&
+		grep -q '<title>kernels: [0-9.]* ms</title>' case.html && # values below the mouse
+		! grep -E '<script|<i>|href="[^#]|src=|url\(|@import' case.html
 }
 same_bytes() {
 	"$FARWIRE" report 'a&b.cfg' --draws 2 --jobs 1 --title 'Is <it> "slow"?' -o again.html &&
@@ -104,7 +105,7 @@ swept() {
 		holds sweep.html 'Over one-way latency of vswitch (2 us, 20 us, 1 ms) and remoting runtime (asynchronous, flexdirect-1.11)' \
 			'one-way latency of vswitch = 1 ms, remoting runtime = flexdirect-1.11' 'remoting runtime = asynchronous: everywhere' \
 			'remoting runtime = flexdirect-1.11: nowhere' 'points have no intervals' 'The numbers: 6 points' &&
-		[ "$(grep -c 'src="data:image/svg+xml;base64,' sweep.html)" = 1 ] &&
+		[ "$(grep -c '^<svg ' sweep.html)" = 1 ] &&
 		[ "$(grep -c '^<tr><td class="n">' sweep.html)" = 6 ] &&
 		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "ratio") at = i }
 			NR == 7 { printf "ranges from %.3g", 100 * $at }' sweep.csv >wanted && holds sweep.html "$(cat wanted)" &&
@@ -139,7 +140,7 @@ END
 recording() {
 	"$FARWIRE" report "$root/calib/measured/recorded/loopback-spin.jsonl" -o loopback.html &&
 		holds loopback.html 'Forwarded programs: Spinning CPU' 'For 12 programs forwarded' \
-			'which set no parameter' '<img' 'bytes copied per step' &&
+			'which set no parameter' '<svg ' 'bytes copied per step' &&
 		"$FARWIRE" report "$root/tests/recorded/calibration/fake.jsonl" -o fake.html &&
 		holds fake.html 'has no forwarded programs' &&
 		refused 2 'cannot be read' "$FARWIRE" report none.jsonl -o bad.html
@@ -175,7 +176,19 @@ plots_have_data() {
 		# shellcheck disable=SC2086
 		"$FARWIRE" $verb 'a&b.cfg' --draws 0 --plot run.svg --no-data -q >/dev/null && [ ! -e run.csv ] || return 1
 	done
-	"$FARWIRE" sweep 'a&b.cfg' --vary case.batch=8,16 --format csv -o run.csv --plot run.svg -q && [ -s run.csv ]
+	"$FARWIRE" sweep 'a&b.cfg' --vary case.batch=8,16 --format csv -o run.csv --plot run.svg -q && [ -s run.csv ] || return 1
+	# Points of a fit, and the spans of a timeline: the last one ends at the step time.
+	"$FARWIRE" fit "$root/tests/recorded/calibration/fake.jsonl" -o fake.cfg --plot fit.svg -q 2>/dev/null
+	[ "$(sed -n 's/\r$//; 1p' fit.csv)" = series,x_name,x,measured_s,measured_s_low,measured_s_high,predicted_s,held_out ] &&
+		[ "$(wc -l <fit.csv)" -gt 20 ] || return 1
+	set -- --topology dgx-h100 --model gpt3-6.7b --gpus 4 --plan pp=4,global_batch=8 --draws 0 -q
+	"$FARWIRE" run "$@" --format json --timeline step.svg >step.txt && sed -n 's/\r$//; 1p' step.csv | grep -qx rank,name,start_s,end_s &&
+		grep -q '^"rank 3, stage 3",B8,' step.csv && grep -q '<title>B8: ' step.svg &&
+		sed -n 's/.*"step": {"value": \([0-9.]*\),.*/\1/p; /"step"/q' step.txt >wanted &&
+		tr -d '\r' <step.csv | awk -F, -v step="$(cat wanted)" 'NR > 1 && $NF > last { last = $NF }
+			END { exit !(last > 0.9 * step && last < 1.1 * step) }' || return 1
+	"$FARWIRE" run "$@" --timeline other.svg --no-data >step.txt && [ ! -e other.csv ] && cp step.svg step.cfg &&
+		refused 2 'name the same file' "$FARWIRE" run "$@" --timeline step.svg -o step.csv --plot x.svg
 }
 nothing_partial() {
 	refused 2 'is neither a case nor a dataset' "$FARWIRE" report bad.cfg -o bad.html &&

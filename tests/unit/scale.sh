@@ -156,8 +156,15 @@ for text in 'How does this training scale?' 'a speed-up of' 'a scaling efficienc
 	'2 epochs of 1281167 images take' 'Scaling to more GPUs' 'Most influential parameters' 'The collective library on this system'; do
 	sed 's/\xc2\xa0/ /g' job.html | grep -qF "$text" || complain "no '$text' in the report"
 done
-[ "$(grep -c 'src="data:image/svg+xml;base64,' job.html)" = 7 ] || complain 'figures are missing'
+[ "$(grep -c '^<svg ' job.html)" = 7 ] || complain 'figures are missing'
 farwire report job.cfg -q --draws 0 --collective all_reduce -o collective.html
 [ "$code" = 0 ] || complain "report: $(cat "$scratch.err")"
 grep -qF 'a bus bandwidth of' collective.html || complain 'no bandwidth in the report'
 verdict 'report.page_of_a_job_has_its_parts'
+
+for size in '1000 B=1 kB' '1024 B=1 KiB' '1536 KiB=1536 KiB' '2048 KiB=2 MiB'; do
+	farwire run --topology dgx1-v100 --gpus 2 --collective all_reduce --exchange nccl-2.8 -q --draws 0 \
+		--set case.collective_size="${size%=*}"
+	shows "^all_reduce of ${size#*=} on dgx1-v100"
+done
+verdict 'scale.sizes_are_whole_numbers_of_the_largest_unit'

@@ -125,6 +125,25 @@ static void minimiser_finds_a_minimum_at_a_bound(void)
 	CHECK(!b.outside);
 }
 
+static double note_first(const double *x, void *ctx)
+{
+	double *first = ctx;
+	*first = isnan(*first) ? x[0] : *first;
+	return x[0] * x[0];
+}
+
+/* A start outside of 0 to 1 is mirrored at the bounds, more than once if it is far away. */
+static void minimiser_mirrors_a_start_outside(void)
+{
+	static const double low = 0, high = 1, step = 0.1,
+			    starts[][2] = {{-0.2, 0.2}, {1.3, 0.7}, {-1.8, 0.2}, {4.25, 0.25}};
+	for (size_t i = 0; i < 4; i++) {
+		double x = starts[i][0], first = NAN;
+		num_minimise(note_first, &first, 1, &x, &step, &low, &high, 1e-6, 10);
+		CHECK_NEAR(first, starts[i][1], 1e-12);
+	}
+}
+
 static void minimiser_stops_after_its_evaluations(void)
 {
 	struct bowl b = {.x = 4, .y = -1};
@@ -182,6 +201,7 @@ static const struct test tests[] = {
 	TEST(sobol_points_fill_each_half_equally),
 	TEST(minimiser_finds_a_minimum_inside_the_box),
 	TEST(minimiser_finds_a_minimum_at_a_bound),
+	TEST(minimiser_mirrors_a_start_outside),
 	TEST(minimiser_stops_after_its_evaluations),
 	TEST(minimiser_keeps_the_start_if_all_values_are_nan),
 	TEST(root_is_found_if_the_sign_changes),

@@ -259,6 +259,29 @@ static void kineto_trace_joins_calls_and_kernels(void)
 	arena_free(arena);
 }
 
+/* Numbers behind 2^53 are not exact in JSON, so they name no call. */
+static void larger_correlations_are_ignored(void)
+{
+	begin();
+	const char *text = "[" EVENT(
+		"cuda_runtime", "cudaLaunchKernel", "20", "4", "11",
+		"\"correlation\":9007199254740994") "," EVENT("kernel", "gemm", "40", "30", "7",
+							      "\"correlation\":9007199254740994,"
+							      "\"stream\":7") "]";
+	const struct recorded_calls *recorded = read_kineto(text);
+	if (CHECK(recorded && recorded->call_count == 1))
+		CHECK(recorded->calls[0].gpu_s < 0);
+	arena_free(arena);
+}
+
+/* Checks that no more megabytes are read than the file has. */
+static void watch_reading(void *ctx, size_t before, size_t done, size_t count)
+{
+	size_t *last = ctx;
+	CHECK(before == 0 && done >= *last && done <= count);
+	*last = done;
+}
+
 /* Counts the look-ups for a trace of `events` events. Each group of four has a launch, its kernel,
  * and two marks of a step (from two threads). The order is unfavourable: kernels are reversed, and
  * marks are far apart. */
@@ -285,9 +308,13 @@ static struct profile_counts count_looks(size_t events)
 				i * 65536 % 4294967291u, thread, 4 * i);
 	}
 	fputs("]", file);
+	size_t read_MB = 0, size_B = (size_t)ftell(file);
+	const struct profile_watch watch = {watch_reading, &read_MB, size_B};
 	rewind(file);
 	const struct recorded_calls *recorded =
-		kineto_read(arena, diag, file, "trace.json", NULL, &counts);
+		kineto_read(arena, diag, file, "trace.json", &watch, &counts);
+	/* it is told after each 65536 events */
+	CHECK(read_MB >= size_B * (events / 65536 * 65536) / events / 1000000 - (events > 65536));
 	CHECK(recorded && recorded->call_count == count && recorded->mark_count == count + 1);
 	CHECK(counts.events == 4 * count && counts.orphans == 0);
 	fclose(file);
@@ -396,6 +423,7 @@ static const struct test tests[] = {TEST(invalid_call_files_are_refused_with_the
 				    TEST(calls_are_sorted_and_kernels_move_to_the_outer_call),
 				    TEST(function_names_map_to_kinds_of_calls),
 				    TEST(kineto_trace_joins_calls_and_kernels),
+				    TEST(larger_correlations_are_ignored),
 				    TEST(long_traces_take_time_in_proportion),
 				    TEST(invalid_kineto_traces_are_refused_with_their_line),
 				    TEST(more_than_8_gib_are_refused),

@@ -309,6 +309,18 @@ static void torus_routes_take_the_shorter_direction(void)
 		   1e-12);
 }
 
+static void a_single_machine_has_no_network(void)
+{
+	for (int machines = 1; machines <= 2; machines++) {
+		const struct scenario *s = READ("case.topology=dgx1-v100-torus",
+						machines == 1 ? "case.gpus=8" : "case.gpus=16");
+		size_t wires = 0;
+		for (size_t i = 0; s && i < s->topology.link_count; i++)
+			wires += strncmp(s->topology.links[i].name, "fabric.", 7) == 0;
+		CHECK((wires > 0) == (machines > 1));
+	}
+}
+
 /* 9 groups have 4 routers with 2 machines each. Group 0 reaches group h through its router (h - 1)
  * mod 4 and enters it at router 0 mod 4. */
 static void dragonfly_routes_are_minimal(void)
@@ -422,6 +434,7 @@ static const struct test tests[] = {
 	TEST(equal_rails_communicate_over_one_leaf),
 	TEST(machines_of_a_unit_share_its_leaves),
 	TEST(rings_with_pxn_do_not_cross_the_spine),
+	TEST(a_single_machine_has_no_network),
 	TEST(torus_routes_take_the_shorter_direction),
 	TEST(dragonfly_routes_are_minimal),
 	TEST(cables_connect_equal_ports_of_two_machines),

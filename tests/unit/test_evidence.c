@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calib/fit/systems.h"
+#include "sim/analysis/dataset.h"
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/scenario/evidence.h"
@@ -108,7 +109,38 @@ static void evidence_of_the_own_generation_is_left_out(void)
 	arena_free(arena);
 }
 
-static const struct test tests[] = {TEST(distance_grows_with_what_differs),
+/* Four rows are measured as 10. Two are inside their intervals, one of them at the end. Errors are
+ * 0, 10 %, -50 % and 20 %; half widths 20 %, 1/11, 20 % and 1/12 of the predictions. Scores are
+ * widths of 4, 2, 2 and 2, and twenty times the misses of 0, 0, 4 and 1, as parts of 10. */
+static void summaries_are_means_over_rows(void)
+{
+	static const struct estimate predicted[] = {
+		{10, 8, 12}, {11, 10, 12}, {5, 4, 6}, {12, 11, 13}};
+	static const struct dataset_row row = {.label = "row", .role = ROLE_TEST, .measured = 10};
+	static const struct prediction drawn = {.draws_count = 8};
+	struct row_outcome rows[4];
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < 4; i++)
+		rows[i] = (struct row_outcome){.row = &row,
+					       .prediction = &drawn,
+					       .predicted = predicted[i],
+					       .error = predicted[i].value / 10 - 1};
+	const struct dataset dataset = {.row_count = 4};
+	const struct dataset_outcome outcome = {.dataset = &dataset, .rows = rows}, *one = &outcome;
+	const struct error_summary s = datasets_summary(arena, &one, 1, ROLE_TEST);
+	CHECK(s.count == 4 && datasets_summary(arena, &one, 1, ROLE_FIT).count == 0);
+	CHECK_NEAR(s.coverage, 2.0 / 4, 1e-12);
+	CHECK_NEAR(s.mean_abs, (0 + 0.1 + 0.5 + 0.2) / 4, 1e-12);
+	CHECK_NEAR(s.median_abs, (0.1 + 0.2) / 2, 1e-12);
+	CHECK_NEAR(s.max_abs, 0.5, 1e-12);
+	CHECK_NEAR(s.geomean_abs, pow(1 * 1.1 * 2 * 1.2, 0.25) - 1, 1e-12);
+	CHECK_NEAR(s.median_half_width, (0.2 + 1.0 / 11) / 2, 1e-12);
+	CHECK_NEAR(s.interval_score, (4 + 2 + (2 + 20 * 4) + (2 + 20 * 1)) / 10.0 / 4, 1e-12);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {TEST(summaries_are_means_over_rows),
+				    TEST(distance_grows_with_what_differs),
 				    TEST(evidence_of_the_own_generation_is_left_out),
 				    TEST(left_out_system_includes_rows_beyond_one_gpu),
 				    TEST(errors_follow_from_left_out_systems)};

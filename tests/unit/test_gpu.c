@@ -54,6 +54,36 @@ static void stream_runs_its_operations_in_order(void)
 	world_release(&w);
 }
 
+/* The second kernel is submitted at 10.5 and could start 4 later, at 14.5. The first one ends at
+ * 14, so the gap of 1 decides. */
+static void gap_follows_a_kernel_that_ended_just_before(void)
+{
+	setup();
+	world_build(&w);
+	later_stream = gpu_stream_new(w.context, "s");
+	world_kernel(&w, later_stream, 10, 0);
+	engine_at(w.engine, 10500000, submit_later, NULL, 1);
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 14);
+	CHECK_US(w.log_ps[1], 15 + 5);
+	world_release(&w);
+}
+
+/* 20 of 80 multiprocessors leave three quarters of the GPU: 12 us of work take 16. */
+static void reserved_multiprocessors_slow_kernels_down(void)
+{
+	setup();
+	w.gpu_params.multiprocessors_count = 80;
+	world_build(&w);
+	CHECK_NEAR(gpu_blocks_ratio(w.gpu, 20), 0.25, 1e-12);
+	CHECK_NEAR(gpu_blocks_ratio(w.gpu, 160), 1, 0);
+	gpu_reserve_add(w.gpu, gpu_blocks_ratio(w.gpu, 20));
+	world_kernel(&w, gpu_stream_new(w.context, "s"), 12, 0);
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 4 + 16);
+	world_release(&w);
+}
+
 static void two_streams_share_the_compute_engine(void)
 {
 	struct gpu_stream *a, *b;
@@ -326,6 +356,8 @@ static void repeated_steps_allocate_nothing(void)
 
 static const struct test tests[] = {
 	TEST(stream_runs_its_operations_in_order),
+	TEST(gap_follows_a_kernel_that_ended_just_before),
+	TEST(reserved_multiprocessors_slow_kernels_down),
 	TEST(two_streams_share_the_compute_engine),
 	TEST(kernels_wait_for_a_free_slot),
 	TEST(stream_waits_for_the_last_record_before_it),

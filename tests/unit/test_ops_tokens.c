@@ -284,6 +284,23 @@ static void inference_computes_in_the_kernels_of_products(void)
 		   2 * (8 * (64 + 256 + 256.0) * 56 * 56 + 64 * 256), 1e-12);
 }
 
+/* MPT-7B has two norms in each of 32 blocks and one behind them. Autocast casts to fp32 what they
+ * read in 16 bits in each of both passes. */
+static void autocast_computes_norms_in_fp32(void)
+{
+	static const int precisions[] = {PRECISION_BF16, PRECISION_FP32};
+	const struct network *network = network_of("mpt-7b");
+	for (int autocast = 0; autocast < 2; autocast++)
+		for (int i = 0; i < 2; i++) {
+			struct stack_params stack = {.optimiser_copies_count = 2,
+						     .precision = precisions[i],
+						     .autocast = autocast};
+			struct op_graph graph = op_graph_new(arena, network, 1, &stack, NULL);
+			CHECK_NEAR(tally_of(&graph, ".up").ops,
+				   autocast && precisions[i] == PRECISION_BF16 ? 2 * 65 : 0, 0);
+		}
+}
+
 /* Adam in bf16: 16 bytes a parameter; autocast has fp32 gradients: 18. */
 static void autocast_needs_two_bytes_a_parameter_more(void)
 {
@@ -352,6 +369,7 @@ static const struct test tests[] = {
 	TEST(kernels_are_those_of_eager_mode),
 	TEST(fusion_joins_elementwise_neighbours),
 	TEST(inference_computes_in_the_kernels_of_products),
+	TEST(autocast_computes_norms_in_fp32),
 	TEST(autocast_needs_two_bytes_a_parameter_more),
 };
 

@@ -213,7 +213,28 @@ static void least_time_has_kernels_and_blocking_bytes(void)
 	arena_free(arena);
 }
 
+/* A machine has all 8 ranks with an index on data, 4, and the lower two of 4 on context. In each of
+ * two replicas a data group has 2 x 4 ranks, of which 4 are on this machine. So the machine has two
+ * groups, and sends half a byte for each byte of a group: together one. FSDP gathers 300 B twice
+ * and reduces 400 B. */
+static void least_time_has_the_bytes_of_data_groups_between_machines(void)
+{
+	static const struct unit_least unit = {.gathered_B = 300, .reduced_B = 400};
+	struct plan_params params = one_gpu;
+	params.order = "dp-cp-tp-pp";
+	params.cp_count = 4;
+	params.replicas_count = 2;
+	params.sharding = SHARDING_PARAMETERS;
+	struct arena *arena = arena_new();
+	const char *why = NULL;
+	const struct training_plan *plan = plan_new(arena, gpt(arena, 1), &params, 16, &why);
+	if (CHECK(plan))
+		CHECK_NEAR(plan_least_s(plan, &unit, 1, 8, 1e9), (2 * 300 + 400) / 1e9, 1e-12);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(least_time_has_the_bytes_of_data_groups_between_machines),
 	TEST(activations_match_the_equations_of_korthikanti),
 	TEST(products_keep_their_inputs_in_fp8),
 	TEST(sharding_matches_the_formulas_of_zero),

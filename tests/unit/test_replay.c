@@ -5,6 +5,7 @@
  * must take as long. Further tests check threads that wait for each other, and polling, by hand
  * with the numbers of cuda_world.h. The test must run from the root folder. */
 #include "sim/training/framework.h"
+#include "sim/traces/stream_order.h"
 #include "tests/recording.h"
 
 static const struct calls_params as_recorded = {
@@ -240,6 +241,87 @@ static void stated_release_makes_a_thread_wait(void)
 }
 
 /* Calls on which recorders give too little information. */
+/* Threads 0 and 1 record event 5, and end this at 20 and at 10. Thread 2 synchronises at 40, so it
+ * waits for thread 0. Threads are numbered by their first call. */
+static void the_latest_record_of_an_event_is_awaited(void)
+{
+	struct recorded_call calls[] = {
+		call_at(0, "cudaGetDevice", 1, 2), call_at(0, "cudaEventRecord", 15, 20),
+		call_at(1, "cudaGetDevice", 2, 3), call_at(1, "cudaEventRecord", 5, 10),
+		call_at(2, "cudaEventSynchronize", 40, 42)};
+	struct recorded_mark marks[] = {{.t_s = 0, .step = 1}, {.t_s = 70 * US, .step = 2}};
+	struct arena *arena = arena_new();
+	for (size_t i = 1; i < 5; i++)
+		calls[i].event = i == 2 ? -1 : 5;
+	calls[1].stream = calls[3].stream = 7;
+	const struct program *program = stream_of(arena, calls, 5, marks, 2, &as_recorded);
+	size_t posts[3] = {0};
+	for (size_t t = 0; t < program->thread_count && CHECK(t < 3); t++)
+		for (size_t i = 0; i < program->threads[t].count; i++)
+			posts[t] += program->threads[t].items[i].kind == ITEM_POST;
+	CHECK(posts[0] == 1 && posts[1] == 0 && posts[2] == 0);
+	arena_free(arena);
+}
+
+/* In each of two steps a collective of stream 20 follows a kernel of stream 7, and an event is
+ * recorded at its end. Only the second step has a wait. It is for the collective of this step. */
+static void a_wait_is_for_a_collective_of_its_step(void)
+{
+	struct recorded_call calls[] = {
+		launch_at(0, 10, 1),
+		call_at(0, "ncclAllReduce", 30, 31),
+		call_at(0, "cudaEventRecord", 50, 51),
+		launch_at(0, 110, 1),
+		call_at(0, "ncclAllReduce", 130, 131),
+		call_at(0, "cudaEventRecord", 150, 151),
+		call_at(0, "cudaStreamWaitEvent", 200, 201),
+	};
+	struct recorded_mark marks[] = {
+		{.t_s = 0, .step = 1}, {.t_s = 100 * US, .step = 2}, {.t_s = INFINITY}};
+	struct recorded_calls recorded = {
+		.calls = calls, .call_count = 7, .marks = marks, .mark_count = 2};
+	struct arena *arena = arena_new();
+	calls[1].size_B = calls[4].size_B = 4096;
+	calls[1].stream = calls[4].stream = 20;
+	stream_order_find(arena, &recorded);
+	CHECK(calls[2].event >= 0 && calls[2].stream == 20);
+	CHECK(calls[5].event >= 0 && calls[5].event != calls[2].event);
+	CHECK(calls[6].event == calls[5].event && calls[6].stream == 7);
+	arena_free(arena);
+}
+
+struct noting_port {
+	struct cuda_port port; /* must be first, because call_noted casts a port to this struct */
+	unsigned thread;
+	int count;
+};
+
+static void call_noted(struct cuda_port *port, unsigned thread, struct cpu *core,
+		       const struct cuda_call *call, call_done_fn *done, void *ctx, uint64_t arg)
+{
+	struct noting_port *noting = (struct noting_port *)port;
+	noting->thread = thread;
+	noting->count++;
+}
+
+/* Threads 0 and 1 are the first ones of devices 0 and 1; threads 4 and 5 are their third ones. A
+ * call goes to the port of its device. */
+static void threads_of_devices_are_numbered_in_turn(void)
+{
+	struct arena *arena = arena_new();
+	struct noting_port ports[2] = {{.port = {.call = call_noted}},
+				       {.port = {.call = call_noted}}};
+	struct cuda_port *const both[] = {&ports[0].port, &ports[1].port};
+	struct cuda_port *port = device_ports_join(arena, both, 2);
+	struct cuda_call call = {.device = 1};
+	port->call(port, 5, NULL, &call, NULL, NULL, 0);
+	CHECK(ports[0].count == 0 && ports[1].count == 1 && ports[1].thread == 2);
+	call.device = 0;
+	port->call(port, 3, NULL, &call, NULL, NULL, 0);
+	CHECK(ports[0].count == 1 && ports[1].count == 1 && ports[0].thread == 1);
+	arena_free(arena);
+}
+
 static void unknown_calls_keep_their_recorded_time(void)
 {
 	struct recorded_call calls[] = {
@@ -334,6 +416,9 @@ static const struct test tests[] = {
 	TEST(recorded_wait_for_another_thread_is_kept),
 	TEST(stated_release_makes_a_thread_wait),
 	TEST(replayed_polling_stops_when_ready),
+	TEST(the_latest_record_of_an_event_is_awaited),
+	TEST(a_wait_is_for_a_collective_of_its_step),
+	TEST(threads_of_devices_are_numbered_in_turn),
 	TEST(unknown_calls_keep_their_recorded_time),
 	TEST(median_or_chosen_step_is_replayed),
 };

@@ -378,6 +378,43 @@ static void invalid_utf8_is_replaced(void)
 	}
 }
 
+static void json_has_a_line_for_each_value_of_a_filled_level(void)
+{
+	struct capture capture;
+	capture_begin(&capture);
+	struct json_writer json = jw_begin(capture.file, JSON_PRETTY);
+	jw_open(&json, NULL, '{');
+	jw_open(&json, "empty", '[');
+	jw_close(&json);
+	jw_open(&json, "list", '[');
+	jw_count(&json, NULL, 1);
+	jw_close(&json);
+	jw_open_flat(&json, "line", '{');
+	jw_count(&json, "x", 2);
+	jw_count(&json, "y", 3);
+	jw_close(&json);
+	jw_close(&json);
+	jw_end(&json);
+	CHECK_TEXT(capture_end(&capture), "{\n"
+					  "  \"empty\": [],\n"
+					  "  \"list\": [\n"
+					  "    1\n"
+					  "  ],\n"
+					  "  \"line\": {\"x\": 2, \"y\": 3}\n"
+					  "}\n");
+	free(capture.text);
+}
+
+static void samples_are_images_or_sequences(void)
+{
+	const struct prediction image = {.token_throughput = {0, 0, 0}},
+				sequence = {.token_throughput = {5, 4, 6}};
+	const struct prediction *const predictions[] = {&image, &image, &sequence, &sequence};
+	CHECK_TEXT(throughput_unit(predictions, 2), "images/s");
+	CHECK_TEXT(throughput_unit(predictions + 1, 2), "samples/s");
+	CHECK_TEXT(throughput_unit(predictions + 2, 2), "sequences/s");
+}
+
 /* On the wire, b overlaps a and gets its own lane; c is inside b's time but nests in a, which is
  * still running; d starts when a ends. k begins and ends in nanoseconds 1 and 4. */
 static void overlapping_spans_get_their_own_lane(void)
@@ -544,6 +581,8 @@ static const struct test tests[] = {
 	TEST(table_contains_the_main_numbers),
 	TEST(written_numbers_read_back_exactly),
 	TEST(invalid_utf8_is_replaced),
+	TEST(json_has_a_line_for_each_value_of_a_filled_level),
+	TEST(samples_are_images_or_sequences),
 	TEST(overlapping_spans_get_their_own_lane),
 	TEST(parameters_are_written_with_their_origin),
 	TEST(saved_predictions_read_back_equal),

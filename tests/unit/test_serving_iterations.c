@@ -138,6 +138,27 @@ static void a_request_joins_at_the_next_token(void)
 	arena_free(b.arena);
 }
 
+static struct iteration_time by_rows(void *ctx, const struct iteration *it)
+{
+	return (struct iteration_time){it->rows * 1e-3, 1e-3, 0};
+}
+
+/* A prompt of 16 fills one of two blocks in 17 ms. The second request arrives meanwhile and needs
+ * two blocks. The other two tokens of the first request need its second block, for 2 ms each, in
+ * which only memory is short. */
+static void time_with_a_queue_is_blocked_while_memory_is_short(void)
+{
+	static const struct serve_request two[] = {{0, 16, 3}, {PS_PER_S / 1000, 20, 1}};
+	struct bench b = bench_of(100);
+	add(&b, 0, 0, two, 2);
+	b.replicas[0].time = by_rows;
+	b.replicas[0].block_count = 2;
+	run(&b, 1);
+	CHECK_NEAR(b.runs[0].all->blocked_ratio, (2.0 + 2) / (17 + 2 + 2), 1e-12);
+	CHECK_NEAR(b.runs[0].all->parts_s[SERVE_QUEUE], (17 + 2 + 2 - 1) * 1e-3 / 2, 1e-12);
+	arena_free(b.arena);
+}
+
 /* Two services: one request of 2 iterations, and three of 1, 2 and 3 one after the other. */
 static void each_service_has_its_own_answers(void)
 {
@@ -213,6 +234,7 @@ static const struct test tests[] = {
 	TEST(chunks_count_the_pairs_of_each_token),
 	TEST(parts_of_a_latency_are_those_of_its_iterations),
 	TEST(a_request_joins_at_the_next_token),
+	TEST(time_with_a_queue_is_blocked_while_memory_is_short),
 	TEST(each_service_has_its_own_answers),
 	TEST(equal_arrivals_have_no_pauses),
 	TEST(tables_of_requests_have_limits),

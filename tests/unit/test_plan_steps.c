@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The programs of a plan's ranks: their calls carry the bytes that can be counted by hand. */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/training/plan.h"
+#include "tests/test.h"
+
+/* 2 blocks of 8 features, 4 heads and an MLP of 32 features; 16 tokens; 12 words */
+static const char tiny[] =
+	"network = { name = \"tiny\"; sequence = 16; vocabulary = 12; source = \"by hand\";\n"
+	"layers = (\n"
+	"{ name = \"e\"; op = \"embedding\"; out = 8; },\n"
+	"{ name = \"b\"; repeat = 2; layers = (\n"
+	"  { name = \"n\"; op = \"layer_norm\"; bias = false; },\n"
+	"  { name = \"a\"; op = \"attention\"; heads = 4; causal = true; },\n"
+	"  { name = \"s\"; op = \"add\"; from = [\"b\", \"a\"]; },\n"
+	"  { name = \"m\"; op = \"mlp\"; hidden = 32; activation = \"gelu\"; },\n"
+	"  { name = \"t\"; op = \"add\"; from = [\"s\", \"m\"]; } ); },\n"
+	"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
+	"{ name = \"x\"; op = \"cross_entropy\"; } ); };\n";
+
+static const struct network *read_tiny(struct arena *arena)
+{
+	struct diag *diag = diag_new(arena);
+	const struct cfg_node *file = cfg_read_text(arena, diag, "tiny.cfg", tiny);
+	return network_read(arena, diag, file);
+}
+
+static const struct plan_params one_gpu = {
+	.tp_count = 1,
+	.cp_count = 1,
+	.pp_count = 1,
+	.ep_count = 1,
+	.replicas_count = 1,
+	.chunks_count = 1,
+	.micro_batch_count = 1,
+	.sequence_parallel = true,
+	.schedule = "auto",
+	.order = "tp-cp-dp-pp",
+	.bucket_count = 1,
+	.gradient_element_B = 4,
+	.imbalance_ratio = 1,
+	.fragmentation_ratio = 1,
+};
+
+static const struct stack_params bf16 = {
+	.optimiser_copies_count = 2, .precision = PRECISION_BF16, .fused_attention = true};
+static const struct gpu_params some_gpu = {.bf16_flops = 1e12,
+					   .fp32_flops = 1e12,
+					   .memory_bandwidth_Bps = 1e11,
+					   .memory_efficiency_ratio = 1};
+static const struct efficiency_params at_peak = {.peak_ratio = 1};
+static const struct driver_params some_driver = {.launch_s = 1e-6};
+
+/* Returns the bytes that the calls of that kind carry in a step of the rank. */
+static double called_B(struct arena *arena, const struct plan_step *step, size_t rank,
+		       enum call_kind kind)
+{
+	const struct program *program = plan_program(arena, step, rank);
+	double sum_B = 0;
+	for (size_t i = 0; i < program->threads[0].count; i++) {
+		const struct item *item = &program->threads[0].items[i];
+		if (item->kind == ITEM_CALL && item->call.kind == kind)
+			sum_B += item->call.payload_B;
+	}
+	return sum_B;
+}
+
+/* tp 2, pp 2, dp 2; a step has 2 micro-batches of a sample, in bf16. A GPU of the first stage sends
+ * half of 16 x 8 elements for each, and has fp32 gradients of a block and the embedding:
+ * half of their matrices, and a norm of 8. */
+static void a_step_carries_the_bytes_of_the_formulas(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	const char *why;
+	params.tp_count = params.pp_count = 2;
+	params.global_batch_count = 4;
+	params.scatter_gather = true;
+	for (int sequence = 0; sequence < 2; sequence++) {
+		params.sequence_parallel = sequence;
+		const struct training_plan *plan =
+			plan_new(arena, read_tiny(arena), &params, 8, &why);
+		const struct plan_groups groups = plan_groups(arena, plan, false);
+		const struct plan_step step = {plan,      &groups,  &bf16,
+					       &some_gpu, &at_peak, &some_driver};
+		double matrices = 8 * 24 + 8 * 8 + 2 * 8 * 32 + 12 * 8;
+		double sums_B = sequence ? 0 : 2 * (4 + 1) * 16 * 8 * 2;
+		CHECK_NEAR(called_B(arena, &step, 0, CALL_SEND), 2 * 16 * 8 * 2 / 2.0, 0);
+		CHECK_NEAR(called_B(arena, &step, 0, CALL_RECEIVE), 2 * 16 * 8 * 2 / 2.0, 0);
+		CHECK_NEAR(called_B(arena, &step, 0, CALL_ALL_REDUCE),
+			   sums_B + (matrices / 2 + 8) * 4, 0);
+		CHECK_NEAR(called_B(arena, &step, 0, CALL_REDUCE_SCATTER),
+			   sequence ? 2 * (4 + 1) * 16 * 8 * 2 : 0, 0);
+	}
+	/* hybrid sharding: gradients of 4 B, of which each of 4 ranks adds its part to the copy */
+	params.tp_count = params.pp_count = 1;
+	params.global_batch_count = 8;
+	params.sharding = SHARDING_PARAMETERS;
+	params.replicas_count = 2;
+	const struct training_plan *plan = plan_new(arena, read_tiny(arena), &params, 8, &why);
+	const struct plan_groups groups = plan_groups(arena, plan, false);
+	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};
+	double all = read_tiny(arena)->parameters_count;
+	CHECK_NEAR(called_B(arena, &step, 0, CALL_REDUCE_SCATTER), all * 4, 1e-12);
+	CHECK_NEAR(called_B(arena, &step, 0, CALL_ALL_REDUCE), all * 4 / 4, 1e-12);
+	arena_free(arena);
+}
+
+/* Layers have a million parameters before the blocks, two millions in each of two blocks, and one
+ * million behind them. A bucket of three millions is full with the last layer and the second block.
+ * The first block and the embedding fill another. */
+static void a_bucket_with_as_many_gradients_as_its_size_is_full(void)
+{
+	static const char text[] =
+		"network = { name = \"w\"; sequence = 2; vocabulary = 1000; source = \"by hand\";\n"
+		"layers = ( { name = \"e\"; op = \"embedding\"; out = 1000; },\n"
+		"{ name = \"b\"; repeat = 2; layers = (\n"
+		"  { name = \"p\"; op = \"linear\"; out = 1000; bias = false; },\n"
+		"  { name = \"q\"; op = \"linear\"; out = 1000; bias = false; } ); },\n"
+		"{ name = \"l\"; op = \"linear\"; out = 1000; bias = false; },\n"
+		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct plan_params params = one_gpu;
+	const char *why;
+	params.overlap_gradients = true;
+	params.bucket_count = 3e6;
+	const struct training_plan *plan =
+		plan_new(arena, network_read(arena, diag, cfg_read_text(arena, diag, "w", text)),
+			 &params, 2, &why);
+	const struct plan_groups groups = plan_groups(arena, plan, false);
+	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};
+	const struct program *program = plan_program(arena, &step, 0);
+	int count = 0;
+	for (size_t i = 0; i < program->threads[0].count; i++) {
+		const struct item *item = &program->threads[0].items[i];
+		if (item->kind != ITEM_CALL || item->call.kind != CALL_ALL_REDUCE)
+			continue;
+		CHECK_NEAR(item->call.payload_B, 3e6 * 4, 0);
+		count++;
+	}
+	CHECK(count == 2);
+	arena_free(arena);
+}
+
+/* The program of a rank is the same if it is written from that of another rank of its stage. */
+static void programs_of_a_stage_differ_in_communicators_and_peers(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	const char *why;
+	params.tp_count = params.pp_count = 2;
+	params.global_batch_count = 4;
+	const struct training_plan *plan = plan_new(arena, read_tiny(arena), &params, 8, &why);
+	const struct plan_groups groups = plan_groups(arena, plan, false);
+	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};
+	for (size_t rank = 0; rank < 8; rank++) {
+		size_t like = rank < 4 ? 0 : 4; /* the first rank of the stage */
+		const struct program *first = plan_program(arena, &step, like);
+		const struct program *copied = plan_program_like(arena, &step, first, like, rank);
+		const struct call_thread *a = copied->threads,
+					 *b = plan_program(arena, &step, rank)->threads;
+		if (!CHECK(a->count == b->count))
+			break;
+		for (size_t i = 0; i < a->count; i++) {
+			if (!CHECK(a->items[i].kind == b->items[i].kind) ||
+			    a->items[i].kind != ITEM_CALL)
+				continue;
+			CHECK(a->items[i].call.kind == b->items[i].call.kind);
+			CHECK(a->items[i].call.peer == b->items[i].call.peer);
+			CHECK_NEAR(a->items[i].call.payload_B, b->items[i].call.payload_B, 0);
+		}
+	}
+	arena_free(arena);
+}
+
+/* User buffers take 5 blocks of the GPU for collectives of tensor groups, and of no other group. */
+static void only_tensor_groups_have_user_buffers(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	const char *why;
+	size_t tensor_count = 0, data_count = 0;
+	params.tp_count = 2;
+	params.overlap_tensor = OVERLAP_ALL;
+	const struct training_plan *plan = plan_new(arena, read_tiny(arena), &params, 4, &why);
+	const struct plan_groups groups = plan_groups(arena, plan, false);
+	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};
+	const struct call_thread *thread = plan_program(arena, &step, 0)->threads;
+	for (size_t i = 0; i < thread->count; i++) {
+		const struct cuda_call *call = &thread->items[i].call;
+		if (thread->items[i].kind != ITEM_CALL || call->kind < CALL_ALL_REDUCE ||
+		    call->kind > CALL_ALL_TO_ALL)
+			continue;
+		bool tensor = call->peer == groups.of[PLAN_TENSOR][0];
+		CHECK(call->tag == (tensor ? 5 : 0));
+		*(tensor ? &tensor_count : &data_count) += 1;
+	}
+	CHECK(tensor_count > 0 && data_count > 0);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(a_step_carries_the_bytes_of_the_formulas),
+	TEST(a_bucket_with_as_many_gradients_as_its_size_is_full),
+	TEST(only_tensor_groups_have_user_buffers),
+	TEST(programs_of_a_stage_differ_in_communicators_and_peers),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
