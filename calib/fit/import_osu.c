@@ -81,7 +81,7 @@ static void take_title(const char *line, struct state *state)
 }
 
 /* Finds the column of the result; two or more blanks separate the names. */
-static void take_heading(const char *line, struct state *state)
+static void take_heading(struct importing *importing, const char *line, struct state *state)
 {
 	bool best = false;
 	size_t column = 0;
@@ -99,6 +99,9 @@ static void take_heading(const char *line, struct state *state)
 		}
 		at += length;
 	}
+	if (!state->sized && strcmp(tests[state->test].words, "what=barrier") != 0)
+		import_error(importing, "the table needs 'Size' as the first column (import the "
+					"unchanged output of the benchmark)");
 }
 
 static void take_row(struct importing *importing, const char *line, struct state *state)
@@ -155,7 +158,7 @@ static void read_log(struct importing *importing)
 			take_command(importing, line, &state);
 		} else if (*line == '#' && state.test < TESTS &&
 			   (strstr(line, "(us)") || strstr(line, "MB/s"))) {
-			take_heading(line, &state);
+			take_heading(importing, line, &state);
 		} else if (*line >= '0' && *line <= '9' && state.test < TESTS && state.column) {
 			take_row(importing, line, &state);
 		}

@@ -36,7 +36,7 @@ shows "^The report: $out/report\\.html"
 for file in gpu.jsonl host.jsonl profile.cfg report.html; do
 	[ -s "$out/$file" ] || complain "no $file"
 done
-grep -q '<img' "$out/report.html" || complain 'the report has no images'
+grep -q '<svg' "$out/report.html" || complain 'the report has no images'
 grep -q 'path = "driver.launch"' "$out/profile.cfg" || complain 'the profile lacks driver.launch'
 shows 'forwarded programs that no fit used: median error 0\.[0-9] %, largest [0-4]\.[0-9] %'
 grep -q 'Measured by farwire' "$out/report.html" || complain 'the page does not say who measured'
