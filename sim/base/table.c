@@ -33,15 +33,26 @@ struct table {
 
 const char *text_visible(struct arena *arena, const char *text)
 {
-	const char *shown = text;
-	for (size_t at = 0; shown[at];) {
-		const unsigned char *here = (const unsigned char *)shown + at;
-		size_t length = utf8_length(here);
+	size_t size_B = 0, used = 0;
+	while (text[size_B] && (unsigned char)text[size_B] < 0x80)
+		size_B++;
+	if (!text[size_B])
+		return text;
+	size_B = strlen(text);
+	/* one byte becomes at most four */
+	char *shown = ARENA_ARRAY(arena, 4 * size_B + 1, char);
+	for (size_t at = 0; at < size_B;) {
+		const unsigned char *here = (const unsigned char *)text + at;
+		size_t length = utf8_length(here), step = length ? length : 1;
 		uint32_t code = utf8_invisible(here);
-		if (code)
-			shown = arena_printf(arena, "%.*s\\u%04x%s", (int)at, shown, (unsigned)code,
-					     shown + at + length);
-		at += length ? length : 1;
+		if (code || !length)
+			used += (size_t)snprintf(shown + used, 4 * size_B + 1 - used,
+						 code ? "\\u%04x" : "\\x%02x",
+						 code ? (unsigned)code : *here);
+		else
+			memcpy(shown + used, here, step);
+		used += code || !length ? 0 : step;
+		at += step;
 	}
 	return shown;
 }

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -170,14 +171,17 @@ static void read_line(struct list_reader *r, const char *line, int number)
 	double time_s, prompt, output;
 	char rest;
 	struct origin origin = {r->path, number};
-	if (line[0] == '#' || line[0] == '\n' || (number == 1 && isalpha((unsigned char)line[0])))
+	bool nan = sscanf(line, "%lf%c", &time_s, &rest) == 2 && isspace((unsigned char)rest);
+	bool named = isalpha((unsigned char)line[0]) && !nan;
+	if (line[0] == '#' || line[0] == '\n' || (number == 1 && named))
 		return;
 	if (sscanf(line, "%lf %lf %lf %c", &time_s, &prompt, &output, &rest) != 3 ||
 	    !(time_s >= 0 && time_s < 1e6) || !(prompt >= 1 && prompt <= TOKENS_MAX) ||
-	    !(output >= 1 && output <= TOKENS_MAX)) {
+	    !(output >= 1 && output <= TOKENS_MAX) || prompt > floor(prompt) ||
+	    output > floor(output)) {
 		diag_error(r->diag, origin,
-			   "a request needs a time from 0 to 1e6 s and two numbers of tokens from "
-			   "1 on (write for example: 0.25, 512, 128, separated by tabs)");
+			   "a request needs a time from 0 to 1e6 s and two whole numbers of tokens "
+			   "from 1 on (write for example: 0.25, 512, 128, separated by tabs)");
 		return;
 	}
 	struct serve_request request = {ps_from_s(time_s), (uint32_t)prompt, (uint32_t)output};
@@ -192,8 +196,10 @@ static void read_line(struct list_reader *r, const char *line, int number)
 struct request_list requests_read(struct arena *arena, struct diag *diag, struct origin origin,
 				  const char *path)
 {
-	enum { LINE_SIZE = 256, ERRORS_MAX = 10 };
-	char line[LINE_SIZE];
+	enum { ERRORS_MAX = 10 };
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t got;
 	struct list_reader r = {.arena = arena, .diag = diag, .path = path};
 	FILE *file = fopen(path, "r");
 	size_t before = diag_count(diag);
@@ -204,12 +210,23 @@ struct request_list requests_read(struct arena *arena, struct diag *diag, struct
 			   path);
 		return (struct request_list){0};
 	}
-	for (int number = 1; fgets(line, sizeof line, file); number++) {
-		read_line(&r, line, number);
+	for (int number = 1; (got = getline(&line, &room, file)) > 0; number++) {
+		if (strlen(line) < (size_t)got)
+			diag_error(diag, (struct origin){path, number},
+				   "the line contains a NUL byte (write text)");
+		else
+			read_line(&r, line, number);
+		if (r.requests.count > SERVE_REQUESTS_MAX)
+			diag_error(diag, (struct origin){path, number},
+				   "the table has more than %d requests (leave some out)",
+				   SERVE_REQUESTS_MAX);
 		if (diag_count(diag) >= before + ERRORS_MAX ||
-		    r.requests.count >= SERVE_REQUESTS_MAX)
+		    r.requests.count > SERVE_REQUESTS_MAX)
 			break;
 	}
+	if (got < 0 && !feof(file))
+		diag_error(diag, origin, "serve.list: the file '%s' cannot be read", path);
+	free(line);
 	fclose(file);
 	if (r.requests.count == 0 && diag_count(diag) == before)
 		diag_error(diag, (struct origin){path, 1},

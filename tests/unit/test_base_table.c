@@ -107,7 +107,11 @@ static void invisible_characters_are_shown_as_escapes(void)
 	CHECK_TEXT(text_visible(arena, "a\xe2\x80\xae"
 				       "b\xef\xbb\xbf \xc2\xad"),
 		   "a\\u202eb\\ufeff \\u00ad");
-	CHECK_TEXT(text_visible(arena, "\xc3\xa9 \xe2\x82\xac \xff"), "\xc3\xa9 \xe2\x82\xac \xff");
+	CHECK_TEXT(text_visible(arena, "\xc3\xa9 \xe2\x82\xac \xff"),
+		   "\xc3\xa9 \xe2\x82\xac \\xff");
+	char bytes[60001] = "";
+	memset(bytes, 0xff, sizeof bytes - 1);
+	CHECK(strlen(text_visible(arena, bytes)) == 240000 && arena_used_B(arena) < 1000000);
 	struct table *table = table_new(arena);
 	table_column(table, "case", false);
 	table_row(table);

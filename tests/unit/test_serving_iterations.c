@@ -206,6 +206,11 @@ static void tables_of_requests_have_limits(void)
 		{"1e6 3 4\n", ":1: a request needs a time from 0 to 1e6 s"},
 		{"-1 3 4\n", ":1: a request needs a time"},
 		{"0 3 4\nnan 3 4\n", ":2: a request needs a time"},
+		{"nan 3 4\n0 3 4\n", ":1: a request needs a time"},
+		{"inf\t3\t4\n0 3 4\n", ":1: a request needs a time"},
+		{"inference 3 4\n0 3 4\n", NULL},
+		{"0 3.5 4\n", ":1: a request needs a time from 0 to 1e6 s and two whole numbers"},
+		{"0 3 4.000001\n", ":1: a request needs a time"},
 		{"0 0 4\n", ":1: a request needs a time"},
 		{"0 3 0.5\n", ":1: a request needs a time"},
 		{"0 3 1e300\n", ":1: a request needs a time"},
@@ -230,7 +235,30 @@ static void tables_of_requests_have_limits(void)
 	}
 }
 
+/* A NUL byte does not hide the rest of a line, and a folder is not an empty table. */
+static void tables_of_requests_are_text(void)
+{
+	static const char nul[] = "0.5 3 4\0 5\n0.5 3 4\0";
+	const char *path = path_of("nul.tsv");
+	FILE *out = fopen(path, "w");
+	if (!CHECK(out != NULL))
+		return;
+	fwrite(nul, 1, sizeof nul, out);
+	fclose(out);
+	diag = diag_new(arena);
+	struct origin origin = {"case.cfg", 1};
+	CHECK(requests_read(arena, diag, origin, path).count == 0 && diag_count(diag) == 2);
+	CHECK_PART(diag_at(diag, 0), ":1: the line contains a NUL byte");
+	CHECK_PART(diag_at(diag, 1), ":2: the line contains a NUL byte");
+	remove(path);
+	diag = diag_new(arena);
+	CHECK(requests_read(arena, diag, origin, path_of("")).count == 0);
+	if (CHECK(diag_count(diag) > 0))
+		CHECK_PART(diag_at(diag, 0), "cannot be read");
+}
+
 static const struct test tests[] = {
+	TEST(tables_of_requests_are_text),
 	TEST(chunks_count_the_pairs_of_each_token),
 	TEST(parts_of_a_latency_are_those_of_its_iterations),
 	TEST(a_request_joins_at_the_next_token),
