@@ -106,7 +106,8 @@ static void charts_of_missing_or_equal_numbers_are_legible(void)
 						{8, same, -1, true, "ring"},
 						{1e18, same, 5, true, NULL}};
 	const struct bandwidth_curve bandwidths[] = {{"fails", sizes, 1}, {"one", sizes + 1, 2}};
-	const struct prediction failed = {.name = "f", .reason = "no"}, idle = {.name = "", .ok = true};
+	const struct prediction failed = {.name = "f", .reason = "no"},
+				idle = {.name = "", .ok = true};
 	const struct prediction *const steps[] = {&failed, &idle};
 	const struct chart_axes axes = {
 		.x_label = "x", .y_label = "y", .x_log = true, .y_log = true};
