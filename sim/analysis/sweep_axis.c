@@ -57,9 +57,12 @@ static void add_spaced(struct axis_reading *r, double low, double high, size_t c
 	axis->values = ARENA_ARRAY(r->arena, count, double);
 	for (size_t i = 0; i < count; i++) {
 		double t = (double)i / (double)(count - 1);
-		double value = axis->log ? low * pow(high / low, t) : low + (high - low) * t;
+		double value = i == count - 1 ? high
+			       : axis->log    ? low * pow(high / low, t)
+					      : low + (high - low) * t;
 		const char *unit = quantity_unit(axis->quantity);
-		const char *text = arena_printf(r->arena, "%.9g", value);
+		bool end = i == 0 || i == count - 1;
+		const char *text = arena_printf(r->arena, end ? "%.15g" : "%.9g", value);
 		number_parse(text, &value); /* the printed value and the set value must be equal */
 		add_value(r->arena, axis,
 			  arena_printf(r->arena, "%s%s%s", text, unit[0] ? " " : "", unit), value);

@@ -21,6 +21,7 @@ struct watcher {
 	pthread_t thread;
 	sigset_t interrupts, before; /* before: the mask of the program's thread */
 	atomic_int waited_s;         /* -1: the first point is done */
+	atomic_bool ended;
 	bool terminal;
 	char things[64], advice[PATH_MAX + 64];
 };
@@ -41,8 +42,9 @@ static void *watch(void *ctx)
 	struct watcher *w = ctx;
 	const struct timespec second = {TICK_S, 0};
 	for (;;) {
-		int number = sigtimedwait(&w->interrupts, NULL, &second), state;
-		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+		int number = sigtimedwait(&w->interrupts, NULL, &second);
+		if (atomic_load(&w->ended))
+			return NULL;
 		if (number == SIGINT) {
 			dprintf(STDERR_FILENO, "%sfarwire: interrupted; %s\n",
 				w->terminal ? "\n" : "", w->advice);
@@ -50,9 +52,7 @@ static void *watch(void *ctx)
 			raise(number);
 		}
 		tick(w);
-		pthread_setcancelstate(state, NULL);
 	}
-	return NULL;
 }
 
 /* Returns NULL without memory or threads: the program goes on without. */
@@ -86,7 +86,8 @@ static bool watcher_free(struct watcher *w)
 {
 	if (!w)
 		return false;
-	pthread_cancel(w->thread);
+	atomic_store(&w->ended, true);
+	pthread_kill(w->thread, SIGINT); /* wakes the thread */
 	pthread_join(w->thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &w->before, NULL);
 	bool said = atomic_load(&w->waited_s) >= FIRST_TICKS;

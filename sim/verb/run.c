@@ -75,6 +75,12 @@ static int run(const struct command *command)
 	if (!predictions)
 		return code;
 	size_t count = command_case_count(command);
+	if (command->plot && prediction_kinds(predictions, count) == PREDICTION_COLLECTIVE)
+		return command_stop(
+			EXIT_USAGE,
+			"--plot: one size of a collective gives no curve (write 'farwire "
+			"sweep' instead of 'run', and --vary 'case.collective_size=1 "
+			"KiB:1 GiB:log2')");
 	code = command_write_predictions(command, predictions, count);
 	if (code == EXIT_DONE && command->trace)
 		code = write_file(command->trace, write_trace, trace);

@@ -38,6 +38,8 @@ done
 for name in x x.gif x.svg.gz svg ''; do
 	expect 2 "--plot $name: the name must end in \.svg, \.pdf or \.png" run case.cfg --plot "$name"
 done
+expect 2 '--plot: one size of a collective gives no curve' run --topology dgx-h100 --gpus 8 \
+	--collective all_reduce --exchange nccl-2.18 --draws 0 --plot one.svg
 # All errors of a command line are reported together.
 expect 2 '--nosuch' run case.cfg --nosuch --format xml --draws x
 [ "$(wc -l <"$scratch.err")" = 3 ] || complain "there are not 3 lines for 3 errors: $(cat "$scratch.err")"

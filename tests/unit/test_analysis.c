@@ -161,6 +161,11 @@ static void ranges_have_their_number_of_values(void)
 	CHECK(sweep_axis_read(arena, diag, "--vary", "case.batch=1:1000:log4", &axis));
 	CHECK(axis.count == 4);
 	CHECK_NEAR(axis.values[1], 10, 1e-9);
+	/* both ends are the written ones, here 1 GiB to the byte */
+	CHECK(sweep_axis_read(arena, diag, "--vary", "case.collective_size=1 KiB:1 GiB:log3",
+			      &axis));
+	CHECK(axis.values[0] == 1024 && axis.values[2] == 1073741824);
+	CHECK(strcmp(axis.texts[2], "case.collective_size=1073741824 B") == 0);
 	CHECK(!sweep_axis_read(arena, diag, "--vary", "case.batch=1:9:lin1", &axis));
 	CHECK(!sweep_axis_read(arena, diag, "--vary", "case.batch=1:9:lin+3", &axis));
 	arena_free(arena);
