@@ -80,7 +80,7 @@ static int run(const struct command *command)
 			EXIT_USAGE,
 			"--plot: one size of a collective gives no curve (write 'farwire "
 			"sweep' instead of 'run', and --vary 'case.collective_size=1 "
-			"KiB:1 GiB:log2')");
+			"KiB:1 GiB:log21')");
 	code = command_write_predictions(command, predictions, count);
 	if (code == EXIT_DONE && command->trace)
 		code = write_file(command->trace, write_trace, trace);
