@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/training/schedules.h"
+#include "sim/training/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
