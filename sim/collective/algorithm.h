@@ -71,3 +71,12 @@ struct algorithm {
 REGISTRY_OF(struct algorithm, algorithm);
 /* Returns its bit in a set of algorithms; those outside the registry share one. */
 uint64_t algorithm_bit(const struct algorithm *algorithm);
+
+/* The algorithms of algorithms.def. */
+#define ALGORITHM(name) extern const struct algorithm algorithm_##name;
+#include "sim/collective/algorithms.def"
+#undef ALGORITHM
+
+/* Returns the parent of a node in the first or second of the two trees over count nodes, or count
+ * for the root. */
+size_t double_tree_parent(size_t node, size_t count, bool second);

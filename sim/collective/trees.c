@@ -21,7 +21,6 @@
  * half of the part. The sums take the same way back. Channel 2 (c heads + i) is the first tree of
  * part i of channel c, the next one the second tree. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 static size_t tree_count(const struct algorithm *algorithm, const struct algorithm_spec *spec)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/scenario/fold_plan.h"
+#include "sim/scenario/fold.h"
 #include "sim/scenario/world.h"
 #include "sim/training/pipeline.h"
 #include "sim/workload/program_job.h"

@@ -103,3 +103,8 @@ struct framework {
 					 const struct spread_params *spread);
 };
 REGISTRY_OF(struct framework, framework);
+
+/* The frameworks of frameworks.def. */
+#define FRAMEWORK(name) extern const struct framework name;
+#include "sim/training/frameworks.def"
+#undef FRAMEWORK

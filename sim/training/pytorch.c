@@ -8,7 +8,7 @@
  * input, a pin-memory thread starts an asynchronous copy of each batch and polls its event.
  */
 #include "sim/base/arena.h"
-#include "sim/training/frameworks.h"
+#include "sim/training/framework.h"
 #include "sim/training/issue.h"
 #include "sim/training/spread.h"
 

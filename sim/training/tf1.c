@@ -20,7 +20,7 @@
 #include "sim/base/diag.h"
 #include "sim/training/issue.h"
 #include "sim/training/spread.h"
-#include "sim/training/frameworks.h"
+#include "sim/training/framework.h"
 
 enum { COMPUTE, HOST_TO_DEVICE, DEVICE_TO_HOST, STREAM_COUNT };
 enum { LOSS_BACK, GPU_DONE, INPUT_THERE, EXTRA_SEEN, SIGNAL_COUNT };

@@ -6,7 +6,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/engine/trace.h"
-#include "sim/transport/kinds.h"
+#include "sim/transport/transport.h"
 #include "sim/transport/loss.h"
 #include "sim/transport/path.h"
 

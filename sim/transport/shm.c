@@ -3,7 +3,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/engine/trace.h"
-#include "sim/transport/kinds.h"
+#include "sim/transport/transport.h"
 #include "sim/transport/path.h"
 
 static const struct param_row shm_rows[] = {

@@ -6,7 +6,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/engine/trace.h"
-#include "sim/transport/kinds.h"
+#include "sim/transport/transport.h"
 
 /* Bytes of headers: IPv4 20, TCP 20, TCP timestamps 12. */
 #define HEADER_B 52.0

@@ -2,7 +2,6 @@
 #include "sim/transport/transport.h"
 
 #include "sim/base/diag.h"
-#include "sim/transport/kinds.h"
 
 static const struct registry_row rows[] = {
 #define TRANSPORT_KIND(name) REGISTRY_ROW(transport_##name),

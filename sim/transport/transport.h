@@ -153,3 +153,8 @@ static inline bool connection_arrived(struct connection *connection, int end,
 }
 
 REGISTRY_OF(struct transport_kind, transport_kind);
+
+/* The kinds of transport_kinds.def. */
+#define TRANSPORT_KIND(name) extern const struct transport_kind transport_##name;
+#include "sim/transport/transport_kinds.def"
+#undef TRANSPORT_KIND

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PyTorch that does not issue the next step in advance. */
-#include "sim/training/frameworks.h"
+#include "sim/training/framework.h"
 
 static const uint32_t *order(struct arena *arena, const struct op_graph *graph)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Each message takes the same time, independent of its size. */
 #include "sim/base/arena.h"
-#include "sim/transport/kinds.h"
+#include "sim/transport/transport.h"
 
 struct toy_params {
 	double flight_s;
