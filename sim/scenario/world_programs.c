@@ -76,8 +76,8 @@ static const struct program *program_of(struct world *w, const struct job_entry 
 					entry->stack, gpu, entry->efficiency, &pipeline);
 	}
 	return framework_at((size_t)entry->stack->framework)
-		->program(arena, entry->network, batch, entry->stack, gpu, entry->efficiency,
-			  entry->spread);
+		->program(arena, &(struct step_spec){entry->network, batch, entry->stack, gpu,
+						     entry->efficiency, entry->spread});
 }
 
 static struct program_gpu place_of(struct world *w, const struct job_entry *entry, size_t index)

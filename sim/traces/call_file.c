@@ -261,7 +261,10 @@ static bool take_call(struct call_reader *r, const struct line *line)
 		return fail(
 			r,
 			"the call ends before it begins (start_s must not be larger than end_s)");
-	enum recorded_copy copy = line->copy ? recorded_copy_find(line->copy) : COPY_NONE;
+	uint8_t copy = line->copy ? recorded_find(recorded_copies, COPY_KIND_COUNT, line->copy) : 0;
+	uint8_t memory = line->memory
+				 ? recorded_find(recorded_memories, MEMORY_KIND_COUNT, line->memory)
+				 : 0;
 	if (line->copy && copy == COPY_NONE)
 		return fail(r, "copy is \"%s\", but must be h2d, d2h, d2d, h2h or p2p", line->copy);
 	if (copy != COPY_NONE && line->size_B < 0)
@@ -282,9 +285,8 @@ static bool take_call(struct call_reader *r, const struct line *line)
 		.group = {(uint32_t)line->group_first, (uint32_t)line->group_count,
 			  line->group_stride > 0 ? (uint32_t)line->group_stride : 1},
 		.peer = (uint32_t)line->peer,
-		.copy = (uint8_t)copy,
-		.memory = (uint8_t)(line->memory ? recorded_memory_find(line->memory)
-						 : MEMORY_UNKNOWN),
+		.copy = copy,
+		.memory = memory,
 		.ready = (uint8_t)line->ready,
 	};
 	return true;
