@@ -190,8 +190,6 @@ static struct case_request reference_request(const struct dataset_row *row, cons
 	return request;
 }
 
-static const struct estimate UNKNOWN = {NAN, NAN, NAN};
-
 static void unknown_judge(struct diag *diag, const struct dataset_row *row, const char *first)
 {
 	diag_error(diag, row->origin,
@@ -246,23 +244,23 @@ static struct estimate measured_by(const struct dataset_row *row, const struct p
 	case MEASURE_RATIO:
 		return client ? client->ratio : p->ratio;
 	case MEASURE_SPEEDUP:
-		return client ? UNKNOWN : p->speedup;
+		return client ? ESTIMATE_NONE : p->speedup;
 	case MEASURE_TIME:
 		return client ? client->step_s : p->step_s;
 	case MEASURE_ELAPSED:
 		return client ? client->elapsed_s : p->elapsed_s;
 	case MEASURE_TOKENS:
-		return client ? UNKNOWN : p->token_throughput;
+		return client ? ESTIMATE_NONE : p->token_throughput;
 	case MEASURE_TOKENS_GPU:
-		return client ? UNKNOWN : p->gpu_token_throughput;
+		return client ? ESTIMATE_NONE : p->gpu_token_throughput;
 	case MEASURE_TFLOPS_GPU:
-		return client ? UNKNOWN : in_tera(p->model_flops);
+		return client ? ESTIMATE_NONE : in_tera(p->model_flops);
 	case MEASURE_MFU:
-		return client ? UNKNOWN : p->mfu;
+		return client ? ESTIMATE_NONE : p->mfu;
 	case MEASURE_HFU:
-		return client ? UNKNOWN : p->hfu;
+		return client ? ESTIMATE_NONE : p->hfu;
 	case MEASURE_GAIN:
-		return p->ok && reference->ok ? draws_quotient(p, reference) : UNKNOWN;
+		return p->ok && reference->ok ? draws_quotient(p, reference) : ESTIMATE_NONE;
 	default:
 		return client ? client->throughput : p->throughput;
 	}

@@ -44,7 +44,7 @@ static void answer_one(struct answering *a, size_t index)
 	request.draw_count = point->draw_count;
 	const char *broken;
 	const struct prediction *p = predict_case(arena, diag, &request, &a->options, &broken);
-	struct case_answer answer = {.number = {NAN, NAN, NAN}, .refused = !p};
+	struct case_answer answer = {.number = ESTIMATE_NONE, .refused = !p};
 	if (p)
 		answer.number = reported_of(a->points->reported, p);
 	const char *reason = p ? p->reason : diag_count(diag) ? diag_at(diag, 0) : NULL;

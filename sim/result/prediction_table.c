@@ -14,6 +14,17 @@ bool has_interval(struct estimate estimate)
 	return isfinite(estimate.low) && isfinite(estimate.high) && estimate.low < estimate.high;
 }
 
+struct estimate estimate_exact(double value)
+{
+	return (struct estimate){value, value, value};
+}
+
+struct estimate estimate_scaled(struct estimate estimate, double factor)
+{
+	return (struct estimate){estimate.value * factor, estimate.low * factor,
+				 estimate.high * factor};
+}
+
 struct estimate estimate_output(struct estimate estimate)
 {
 	return has_interval(estimate) ? estimate : (struct estimate){estimate.value, NAN, NAN};
