@@ -241,7 +241,8 @@ static void collectives(struct report *report, const struct case_request *reques
 		.input = report_input(report, request, 0), .axes = &axis, .axis_count = 1};
 	struct caption caption = report->request->caption;
 	struct sweep_fault fault;
-	grid.input.request = report_with(arena, request, CELLS("case.collective=all_reduce"), 1);
+	const struct setting collective = {"case.collective=all_reduce", {"report", 0}};
+	grid.input.request = request_with(arena, request, &collective, 1);
 	if (!sweep_axis_read(arena, report->diag, "report",
 			     "case.collective_size=1 KiB:512 MiB:log20", &axis))
 		return;

@@ -14,9 +14,6 @@ struct chart_text report_text(const struct report *report, const char *title);
 /* Returns the input for an analysis of the case with this number of draws. */
 struct analysis_input report_input(const struct report *report, const struct case_request *request,
 				   size_t draws);
-/* Returns the case with further settings. */
-struct case_request report_with(struct arena *arena, const struct case_request *request,
-				const char *const *settings, size_t count);
 /* Stores a broken invariant; the first one stays. */
 void report_break(struct report *report, const char *broken);
 
