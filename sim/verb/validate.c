@@ -49,11 +49,9 @@ const struct dataset_outcome *command_validate(const struct command *command, co
 	const char *broken = NULL;
 	if (!command->quiet)
 		fprintf(stderr, "farwire: predicting %s\n", name);
-	size_t length = strlen(name);
-	bool recording = length > 6 && strcmp(name + length - 6, ".jsonl") == 0;
 	const struct dataset_outcome *outcome =
-		recording ? validate_recording(command, diag, name, &options, &broken)
-			  : dataset_validate(command->arena, diag, &request, &broken);
+		ends_in(name, ".jsonl") ? validate_recording(command, diag, name, &options, &broken)
+					: dataset_validate(command->arena, diag, &request, &broken);
 	progress_end(&progress);
 	if (!outcome)
 		*exit_code = command_failed(diag, broken);
@@ -98,8 +96,7 @@ static int draw(const struct command *command, const struct validation *v)
 		for (size_t k = 0; k < count; k++)
 			*VEC_PUSH(arena, &pages) = charts[k].drawing;
 	}
-	enum image_format format;
-	bool pdf = image_format_of(command->plot, &format) && format == IMAGE_PDF;
+	bool pdf = ends_in(command->plot, ".pdf");
 	if (pages.count == 0)
 		return command_stop(EXIT_USAGE,
 				    "--plot: the datasets contain no measured numbers to draw "
