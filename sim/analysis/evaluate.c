@@ -151,10 +151,8 @@ static const struct cfg_param **collect_fitted(struct arena *arena,
 			bool known = strcmp(param->status, "fitted") != 0;
 			for (size_t f = 0; f < fitted.count && !known; f++)
 				known = same_number(fitted.items[f], param);
-			if (!known) {
-				const struct cfg_param **slot = VEC_PUSH(arena, &fitted);
-				*slot = param;
-			}
+			if (!known)
+				*VEC_PUSH(arena, &fitted) = param;
 		}
 	}
 	*count = fitted.count;

@@ -65,10 +65,8 @@ size_t calibration_sentences(struct arena *arena, const struct calibration *cali
 			     const char *const **sentences)
 {
 	VEC(const char *) list = {0};
-	for (size_t i = 0; i < calibration->remarks.count; i++) {
-		const char **slot = VEC_PUSH(arena, &list);
-		*slot = calibration->remarks.items[i];
-	}
+	for (size_t i = 0; i < calibration->remarks.count; i++)
+		*VEC_PUSH(arena, &list) = calibration->remarks.items[i];
 	for (size_t i = 0; i < calibration->series.count; i++) {
 		const struct calibration_series *series = &calibration->series.items[i];
 		const char **slot;

@@ -109,10 +109,8 @@ static int draw(const struct command *command, const struct calibration *const *
 	for (size_t i = 0; i < count; i++) {
 		const struct drawing *const *drawings;
 		size_t n = calibration_drawings(command->arena, calibrations[i], &drawings);
-		for (size_t k = 0; k < n; k++) {
-			const struct drawing **slot = VEC_PUSH(command->arena, &all);
-			*slot = drawings[k];
-		}
+		for (size_t k = 0; k < n; k++)
+			*VEC_PUSH(command->arena, &all) = drawings[k];
 	}
 	if (!all.count)
 		return EXIT_DONE;
