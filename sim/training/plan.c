@@ -239,6 +239,21 @@ static bool fill_schedule(struct checker *c)
 	return why ? fails(c, why) : true;
 }
 
+/* Embedding and loss can take the places of one or two blocks that are missing. Returns false. */
+static bool suggest_places(struct checker *c, size_t all, size_t parts)
+{
+	const struct plan_params *params = c->plan->params;
+	size_t missing = parts - all % parts;
+	bool free = !params->embedding_as_block && !params->loss_as_block;
+	if (free && missing == 2)
+		fails(c, "embedding and loss can take the places of the two missing blocks: write "
+			 "plan.embedding_as_block=true and plan.loss_as_block=true");
+	else if (free && missing == 1)
+		fails(c, "the loss can take the place of the missing block: write "
+			 "plan.loss_as_block=true");
+	return false;
+}
+
 /* Counts the blocks and checks that all parts of the network get equally many. */
 static bool fill_blocks(struct checker *c, const struct network *network)
 {
@@ -257,7 +272,7 @@ static bool fill_blocks(struct checker *c, const struct network *network)
 		plan->block_count + plan->params->embedding_as_block + plan->params->loss_as_block;
 	if (!divides(c, all, "blocks of the network", "pp", stages) ||
 	    !divides(c, all / stages, "blocks of a stage", "chunks", plan->chunk_count))
-		return false;
+		return suggest_places(c, all, stages * plan->chunk_count);
 	size_t each = all / stages / plan->chunk_count;
 	size_t *parts = ARENA_ARRAY(c->arena, network->layer_count, size_t);
 	size_t before = plan->params->embedding_as_block; /* what counts as a block */
