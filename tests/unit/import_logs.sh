@@ -56,6 +56,8 @@ sed 1d "$samples/osu-alltoall.txt" >unknown
 expect 2 'unknown:4: .*number of ranks' import log unknown
 sed 's/Pass$/Fail/' "$samples/osu-bw.txt" >failed
 expect 2 'failed:5: no results .*validation' import log failed
+printf '# OSU MPI Barrier Latency Test v7.5\n# MB/s\n 55.00\n' >rates
+expect 2 "rates:2: the table needs 'Size' as the first column" import log rates
 verdict import_logs.osu_benchmarks_have_the_listed_numbers
 
 one='1 results read, 1 used, 0 skipped'
