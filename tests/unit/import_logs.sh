@@ -25,6 +25,8 @@ sed 's/Pass$/Fail/' "$samples/osu-bw.txt" >failed
 expect 2 'failed:5: no results .*validation' import log failed
 expect 0 '' import log "$samples/osu-pkb-iallreduce.txt" -q
 shows '"library": "mpi-nonblocking"'
+printf '# OSU MPI Barrier Latency Test v7.5\n# MB/s\n 55.00\n' >rates
+expect 2 "rates:2: the table needs 'Size' as the first column" import log rates
 verdict import_logs.osu_logs_without_ranks_or_with_failed_validation_are_refused
 
 for i in 1 2 3; do tr -d '\n' <"$samples/inspector-all_reduce.json"; echo; done >ranks.jsonl
