@@ -122,14 +122,14 @@ static void put_time(double seconds)
 		fprintf(stderr, "%lu h %lu min", whole / 3600, whole % 3600 / 60);
 }
 
-/* Starts the clock when this run has done its first point. */
+/* A series of points begins with the work, or where the last series ended. */
 static void begin(struct progress *p, size_t before, size_t count)
 {
-	p->began_s = clock_now_s();
+	p->began_s = p->begun ? p->called_s : p->made_s;
 	if (p->watcher)
 		atomic_store(&p->watcher->waited_s, -1);
 	if (!p->begun)
-		p->told_s = p->began_s;
+		p->told_s = clock_now_s();
 	p->begun = true;
 	if (before > 0 && p->from)
 		fprintf(stderr, "continuing after %zu of %zu %s in %s\n", before, count, p->things,
@@ -145,6 +145,7 @@ void progress_tell(void *ctx, size_t before, size_t done, size_t count)
 		begin(p, before, count);
 	p->done = done;
 	double now = clock_now_s(), spent_s = now - p->began_s;
+	p->called_s = now;
 	bool over = done == count;
 	if (now - p->told_s < (p->terminal ? TERMINAL_EVERY_S : LOG_EVERY_S) &&
 	    !(over && p->terminal && p->shown))
