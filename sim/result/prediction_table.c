@@ -254,7 +254,8 @@ static void breakdown(FILE *out, struct arena *scratch, const char *title,
 }
 
 /* Prints the quantiles of the latencies of requests. */
-static void quantiles(FILE *out, struct arena *scratch, const struct prediction *prediction)
+static void quantiles(FILE *out, struct arena *scratch, const struct prediction *prediction,
+		      size_t line_width)
 {
 	const struct {
 		const char *name;
@@ -264,6 +265,7 @@ static void quantiles(FILE *out, struct arena *scratch, const struct prediction 
 		    {"between tokens", prediction->between_tokens_s}};
 	struct table *table = table_new(scratch);
 	table_columns(table, "latency|50 %>|90 %>|95 %>|99 %>");
+	table_line_width(table, line_width);
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		if (!isfinite(rows[i].quantiles[0].value))
 			continue;
@@ -487,7 +489,7 @@ static void one(FILE *out, struct arena *scratch, const struct prediction *p, si
 	if (p->ok)
 		further_answers(out, scratch, p);
 	if (serving && p->ok)
-		quantiles(out, scratch, p);
+		quantiles(out, scratch, p, line_width);
 	if (p->ok && p->breakdown_count > 0)
 		breakdown(out, scratch,
 			  serving ? "part of the mean latency" : "part of the step time",

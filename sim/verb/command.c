@@ -12,6 +12,7 @@
 #include "plots/canvas.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/table.h"
 #include "sim/report/document.h"
 #include "sim/verb/parser.h"
 
@@ -172,10 +173,33 @@ struct command command_as_csv(const struct command *command)
 	return csv;
 }
 
+struct wrapping {
+	void (*write)(FILE *out, const void *ctx);
+	const void *ctx;
+	size_t line_width;
+};
+
+/* Breaks lines that are longer than those of the terminal. */
+static void write_wrapped(FILE *out, const void *ctx)
+{
+	const struct wrapping *w = ctx;
+	char *text = NULL;
+	size_t size_B = 0;
+	FILE *memory = w->line_width ? open_memstream(&text, &size_B) : NULL;
+	w->write(memory ? memory : out, w->ctx);
+	if (!memory)
+		return;
+	if (fclose(memory) == 0)
+		lines_wrap(out, text, w->line_width);
+	free(text);
+}
+
 int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
 		  const void *ctx, const void *data)
 {
-	int code = write_file(command->output, write, ctx);
+	bool text = command->format == FORMAT_TABLE;
+	const struct wrapping w = {write, ctx, text ? command_line_width(command) : 0};
+	int code = write_file(command->output, write_wrapped, &w);
 	const char *path = command_plot_data(command, command->plot);
 	return code == EXIT_DONE && data && path ? write_file(path, write, data) : code;
 }

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
@@ -239,8 +238,8 @@ static int run(const struct command *command)
 	struct table *table = table_new(command->arena);
 	bool parameters = command->word_count == 1 && strcmp(command->words[0], "parameters") == 0;
 	/* Other lists are broken only on a terminal, so that grep finds whole lines. */
-	if (isatty(STDOUT_FILENO) || parameters)
-		table_line_width(table, LINE_WIDTH);
+	size_t width = command_line_width(command);
+	table_line_width(table, width || !parameters ? width : LINE_WIDTH);
 	table_columns(table, "what|group|name");
 	table_column(table, "", false);
 	for (size_t i = 0; i < FOLDER_COUNT; i++)

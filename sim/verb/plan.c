@@ -33,7 +33,7 @@ static int run(const struct command *command)
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	const char *journal = command_journal(command);
-	struct progress progress = progress_new("plans", journal, command->quiet);
+	struct progress progress = progress_new("simulated steps", journal, command->quiet);
 	const struct plan_search_request request = {
 		.input = command_input(command, 0, &progress),
 		.axes = axes,
@@ -62,9 +62,10 @@ const struct verb verb_plan = {
 		    "pytorch-fsdp-bf16 \\\n"
 		    "      --exchange nccl-2.18 --gpus 16 --plan global_batch=64,tp=4 \\\n"
 		    "      --vary plan.micro_batch=1,2 --vary plan.cp=1,2\n",
-	.options = "set plan vary best exhaustive wide format output plot no-data title seed draws "
-		   "jobs color "
-		   "quiet",
+	.options =
+		"set plan vary best exhaustive wide format output plot no-data title seed draws=8 "
+		"jobs color "
+		"quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

@@ -166,6 +166,26 @@ static void long_table_continues_on_further_pdf_pages(void)
 	arena_free(arena);
 }
 
+/* The last cell of a row that is shorter than its table reaches to the page's edge. So 40 sentences
+ * of one line each fit on one page, although their column is narrow. */
+static void last_cell_of_a_short_row_spans_the_remaining_columns(void)
+{
+	struct arena *arena = arena_new();
+	struct report *report = report_new(arena, "short rows", "by");
+	struct report_table *table = report_table(report, "a|b|c", "%s", "");
+	const char *message = NULL;
+	size_t size = 0;
+	for (size_t i = 0; i < 40; i++) {
+		report_row(table, TONE_PLAIN, CELLS(NULL));
+		report_cell(table,
+			    "a sentence of a hundred characters, which has room on one line of "
+			    "the page but in no single column");
+	}
+	const unsigned char *pdf = report_pdf(report, &size, &message);
+	CHECK(pdf && pages_of(pdf, size) == 1);
+	arena_free(arena);
+}
+
 /* Returns the number of pages of `count` figures of this height. */
 static size_t pages_of_figures(size_t count, double height)
 {
@@ -197,6 +217,7 @@ static const struct test tests[] = {
 	TEST(page_is_self_contained),
 	TEST(several_parts_begin_with_a_summary),
 	TEST(long_table_continues_on_further_pdf_pages),
+	TEST(last_cell_of_a_short_row_spans_the_remaining_columns),
 	TEST(figures_share_pages_if_they_fit),
 };
 
