@@ -49,7 +49,9 @@ static size_t first_parent(size_t node, size_t count) /* returns count if there 
 	return parent < count ? parent : node ^ bit;
 }
 
-size_t double_tree_parent(size_t node, size_t count, bool second)
+/* Returns the parent of a node in the first or second of the two trees over count nodes, or count
+ * for the root. */
+static size_t double_tree_parent(size_t node, size_t count, bool second)
 {
 	if (!second)
 		return first_parent(node, count);
