@@ -139,6 +139,24 @@ void table_column(struct table *table, const char *title, bool right)
 	column->width = width_of(title);
 }
 
+void table_columns(struct table *table, const char *titles)
+{
+	while (*titles) {
+		size_t length = strcspn(titles, "|");
+		bool right = titles[length - 1] == '>';
+		table_column(table, arena_printf(table->arena, "%.*s", (int)length - right, titles),
+			     right);
+		titles += length + (titles[length] == '|');
+	}
+}
+
+void table_cells(struct table *table, const char *const *cells)
+{
+	table_row(table);
+	while (*cells)
+		table_cell(table, "%s", *cells++);
+}
+
 void table_row(struct table *table)
 {
 	struct row *row = VEC_PUSH(table->arena, &table->rows);

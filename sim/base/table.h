@@ -20,6 +20,12 @@ void lines_wrap(FILE *out, const char *text, size_t width);
 struct table *table_new(struct arena *arena);
 /* Adds a column; right aligns its cells to the right, for numbers. Call it before the first row. */
 void table_column(struct table *table, const char *title, bool right);
+/* Adds columns with the titles between bars. A ">" at the end of a title aligns its cells to the
+ * right: "link|utilisation>". */
+void table_columns(struct table *table, const char *titles);
+/* Adds a row of these cells, a list that ends with NULL: CELLS("a", "b"). */
+#define CELLS(...) ((const char *const[]){__VA_ARGS__, NULL})
+void table_cells(struct table *table, const char *const *cells);
 /* table_row starts the next row, and table_cell fills its cells from left to right. Missing cells
  * at the end of a row are blank. Texts are copied. */
 void table_row(struct table *table);

@@ -100,11 +100,7 @@ static void add(const struct command *command, struct table *table, const char *
 		printf("%s\n", name);
 		return;
 	}
-	table_row(table);
-	table_cell(table, "%s", what);
-	table_cell(table, "%s", group);
-	table_cell(table, "%s", name);
-	table_cell(table, "%s", help);
+	table_cells(table, CELLS(what, group, name, help));
 }
 
 struct shipped {
@@ -244,9 +240,7 @@ static int run(const struct command *command)
 	/* Other lists are broken only on a terminal, so that grep finds whole lines. */
 	size_t width = command_line_width(command);
 	table_line_width(table, width || !parameters ? width : LINE_WIDTH);
-	table_column(table, "what", false);
-	table_column(table, "group", false);
-	table_column(table, "name", false);
+	table_columns(table, "what|group|name");
 	table_column(table, "", false);
 	for (size_t i = 0; i < FOLDER_COUNT; i++)
 		if (wanted(command, folders[i].name))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire plan: searches the fastest plans by which a transformer can be split over GPUs. */
-#include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/report/answers.h"
@@ -16,10 +15,8 @@ static int draw(const struct command *command, const struct plan_search *search)
 			.best = i < search->best_count,
 		};
 	const struct prediction *first = search->plans[0].prediction;
-	const struct chart_text text = {
-		command->title ? command->title
-			       : arena_printf(command->arena, "Plans of %s", search->name),
-		command_caption(command)};
+	const struct chart_text text = command_chart_text(
+		command, arena_printf(command->arena, "Plans of %s", search->name));
 	const struct drawing *drawing =
 		chart_plans(command->arena, text, throughput_unit(&first, 1), search->gpu_memory_B,
 			    marks, search->plan_count);
