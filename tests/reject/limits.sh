@@ -197,3 +197,17 @@ while [ $kb -lt 260000 ]; do
 done
 [ $done_count -gt 5 ] && [ $short_count -gt 5 ] || complain "$done_count done, $short_count short"
 verdict limits.too_little_memory_is_reported
+
+# A stack that cannot grow ends the program with a signal, so it has its size from the beginning.
+if [ -r /proc/self/status ]; then
+	"$FARWIRE" sensitivity ddl-host --points 20000 -q >/dev/null 2>&1 &
+	stack_kb=0
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		[ "$stack_kb" -lt 512 ] || break
+		sleep 0.1
+		stack_kb=$(sed -n 's/^VmStk:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$!/status")
+	done
+	kill $! && wait $! 2>/dev/null
+	[ "$stack_kb" -ge 512 ] || complain "the stack has only $stack_kb kB"
+	verdict limits.stack_has_its_size_from_the_beginning
+fi
