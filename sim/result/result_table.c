@@ -69,7 +69,7 @@ void result_table_print(FILE *out, const struct result_table *table, size_t line
 		}
 	}
 	if (table->title)
-		fprintf(out, "%s\n\n", table->title);
+		fprintf(out, "%s\n\n", text_visible(scratch, table->title));
 	table_print(shown, out);
 	arena_free(scratch);
 }
