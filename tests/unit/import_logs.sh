@@ -60,6 +60,11 @@ printf '# OSU MPI Barrier Latency Test v7.5\n# MB/s\n 55.00\n' >rates
 expect 2 "rates:2: the table needs 'Size' as the first column" import log rates
 verdict import_logs.osu_benchmarks_have_the_listed_numbers
 
+expect 2 '^\.: cannot read the file: Is a directory' import log .
+expect 2 '^\.: cannot read the file: Is a directory' diagnose . --topology dgx-h100 --exchange nccl-2.18
+expect 2 '^\.: message 0 .*: the file cannot be read' import chakra .
+verdict import_logs.folder_instead_of_a_log_is_reported
+
 one='1 results read, 1 used, 0 skipped'
 reads inspector-all_reduce.json "$one" '"all_reduce".*"ranks": 8, "size_B": 17179869184}.*\[0.061974\]'
 reads inspector-reduce_scatter.json "$one" '"ranks": 32, "size_B": 2097152}.*\[0.00011\]'
