@@ -231,6 +231,22 @@ static void checkpoints_are_written_to_their_storage(void)
 	arena_free(arena);
 }
 
+/* The storage of the input gets the checkpoints if its name is given, with its own bandwidth of 100
+ * MB/s. Another storage, here with 50 MB/s, has parameters of its own. */
+static void checkpoints_share_the_storage_of_the_input_by_name(void)
+{
+	static const char epochs[] = "case.epochs=9", end[] = "phases.checkpoint_end=true";
+	struct arena *arena = arena_new();
+	double each_s = 25.6e6 * 4 / 100e6;
+
+	struct point point = POINT(arena, disk, epochs, end, "phases.checkpoint_storage=sata-ssd");
+	CHECK_NEAR(phase_s(&point, "checkpoints"), each_s, 0.01 * each_s);
+	point = POINT(arena, disk, epochs, end, "phases.checkpoint_storage=hdd",
+		      "checkpoint_storage.bandwidth=50 MB/s", "checkpoint_storage.latency=0 s");
+	CHECK_NEAR(phase_s(&point, "checkpoints"), 2 * each_s, 0.02 * each_s);
+	arena_free(arena);
+}
+
 /* No link leads to a storage at a node that does not exist. */
 static void checkpoint_without_a_route_fails_the_job(void)
 {
@@ -279,6 +295,7 @@ static const struct test tests[] = {
 	TEST(autotuning_takes_kernel_time_of_steps),
 	TEST(elapsed_time_is_the_sum_of_phases_and_steady_steps),
 	TEST(checkpoints_are_written_to_their_storage),
+	TEST(checkpoints_share_the_storage_of_the_input_by_name),
 	TEST(checkpoint_without_a_route_fails_the_job),
 	TEST(evaluations_are_forward_passes_or_input),
 	TEST(only_cases_that_ask_have_elapsed_time),
