@@ -11,6 +11,7 @@
 
 #include "plots/canvas.h"
 #include "sim/base/arena.h"
+#include "sim/base/table.h"
 #include "sim/base/diag.h"
 #include "sim/base/table.h"
 #include "sim/report/document.h"
@@ -61,12 +62,13 @@ int command_failed(const struct diag *diag, const char *broken)
 
 int command_stop(int code, const char *format, ...)
 {
+	struct arena *scratch = arena_new();
 	va_list args;
 	va_start(args, format);
-	fputs("farwire: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	fprintf(stderr, "farwire: %s\n",
+		text_visible(scratch, arena_vprintf(scratch, format, args)));
 	va_end(args);
+	arena_free(scratch);
 	return code;
 }
 
@@ -76,7 +78,7 @@ static bool can_write(const char *path)
 	if (output)
 		output_abandon(output);
 	else
-		fprintf(stderr, "farwire: cannot write '%s': %s\n", path, strerror(errno));
+		command_stop(EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno));
 	return output != NULL;
 }
 
@@ -163,8 +165,8 @@ int write_file(const char *path, void (*write)(FILE *out, const void *ctx), cons
 	/* a reader such as `| head` may close the pipe early; that needs no message */
 	const char *quote = strcmp(path, "-") == 0 ? "" : "'";
 	if (errno != EPIPE)
-		fprintf(stderr, "farwire: cannot write %s%s%s: %s\n", quote,
-			*quote ? path : "the standard output", quote, strerror(errno));
+		command_stop(EXIT_FAILED, "cannot write %s%s%s: %s", quote,
+			     *quote ? path : "the standard output", quote, strerror(errno));
 	return EXIT_FAILED;
 }
 
