@@ -241,6 +241,25 @@ static void polling_threads_leave_fewer_cores(void)
 	}
 }
 
+/* A guest with two of four cores is crowded by a third thread, but not by threads that have ended.
+ */
+static void threads_that_have_ended_do_not_crowd_a_guest(void)
+{
+	struct net *net = pool_net();
+	net->guest_params[0].vcpus_count = 2;
+	net_build(net);
+	struct guest *guest = net->guest[0];
+	for (int turn = 0; turn < 3; turn++) {
+		double two_count = guest_threads_begin(guest, 2);
+		CHECK(!guest_is_crowded(guest));
+		double more_count = guest_threads_begin(guest, 1);
+		CHECK(guest_is_crowded(guest));
+		guest_threads_end(guest, more_count);
+		guest_threads_end(guest, two_count);
+	}
+	net_free(net);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -254,6 +273,7 @@ int main(void)
 		TEST(virtual_machine_adds_work),
 		TEST(copying_thread_weighs_as_much_as_others),
 		TEST(polling_threads_leave_fewer_cores),
+		TEST(threads_that_have_ended_do_not_crowd_a_guest),
 	};
 	num_init();
 	return TEST_MAIN(tests);
