@@ -332,8 +332,8 @@ static void answered_calls_do_not_extend_an_earlier_timeout(void)
 	remote_world_build(&w);
 	add_launch(&w.scripts[0], 0, 20e6);
 	script_add(&w.scripts[0], 0, CALL_STREAM_SYNCHRONIZE);
-	script_add(&w.scripts[1], 30, CALL_GET_DEVICE);
-	script_add(&w.scripts[1], 1000, CALL_GET_DEVICE);
+	script_add(&w.scripts[1], 30, CALL_MALLOC);
+	script_add(&w.scripts[1], 1000, CALL_MALLOC);
 	remote_world_run(&w);
 	CHECK(w.scripts[1].calls[1].complete_ps > 0);
 	CHECK_TEXT(w.failure, "call timeout: no answer to cudaStreamSynchronize within 10 s");
