@@ -93,8 +93,7 @@ static struct knobs collect(struct arena *arena, const struct cfg_resolution *re
 			if (seen[k] || !takes(param) || !same_knob(first, param))
 				continue;
 			seen[k] = true;
-			const struct cfg_param **slot = VEC_PUSH(arena, &members);
-			*slot = param;
+			*VEC_PUSH(arena, &members) = param;
 			if (k > i)
 				name = common(arena, name, param->path);
 		}

@@ -70,16 +70,10 @@ static const char *size_text(struct arena *arena, double size_B)
 	return arena_printf(arena, "%.0f %s", size_B, units[unit]);
 }
 
-static struct estimate scaled(struct estimate estimate, double factor)
-{
-	return (struct estimate){estimate.value * factor, estimate.low * factor,
-				 estimate.high * factor};
-}
-
 static struct estimate rate_of(const struct scenario *scenario, const struct prediction *p,
 			       enum token_rate rate)
 {
-	return scaled(p->throughput, scenario_token_rate(scenario, rate));
+	return estimate_scaled(p->throughput, scenario_token_rate(scenario, rate));
 }
 
 /* Returns the GPU memory of the plan's stage that needs most; NaN without a plan. */
@@ -111,7 +105,7 @@ static void summarize_job(struct arena *arena, const struct scenario *scenario,
 					     size_text(arena, scenario->collective_size_B));
 	if (p->gpu_count == 0 || !p->ok || p->collective)
 		return;
-	p->speedup = scaled(p->ratio, (double)p->gpu_count);
+	p->speedup = estimate_scaled(p->ratio, (double)p->gpu_count);
 	if (params->tokens_count > 0)
 		p->training_s = time_of(params->tokens_count, p->token_throughput);
 	else if (params->epochs_count > 0)
@@ -140,10 +134,9 @@ static void summarize_serving(struct arena *arena, const struct scenario *scenar
 		tokens &= services[i].one_token != NULL;
 	}
 	for (size_t k = 0; k < SERVE_QUANTILES; k++) {
-		const struct estimate none = {NAN, NAN, NAN};
 		p->latency_s[k] = SERVING(draws, latency_s[k]);
-		p->first_token_s[k] = tokens ? SERVING(draws, first_s[k]) : none;
-		p->between_tokens_s[k] = tokens ? SERVING(draws, between_s[k]) : none;
+		p->first_token_s[k] = tokens ? SERVING(draws, first_s[k]) : ESTIMATE_NONE;
+		p->between_tokens_s[k] = tokens ? SERVING(draws, between_s[k]) : ESTIMATE_NONE;
 	}
 	p->token_throughput.value = NAN;
 	if (tokens)
@@ -200,8 +193,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->error_freedom_count = draws->error.freedom_count;
 	p->transport = scenario_transport(scenario);
 	p->evidence = scenario_distance_words(arena, scenario, point->failed ? 0 : point->step_s);
-	p->speedup = p->training_s = (struct estimate){NAN, NAN, NAN};
-	p->communication_s = NAN;
+	p->speedup = p->training_s = ESTIMATE_NONE;
 	p->communication_s = NAN;
 	p->bottleneck = point->failed ? NULL : "";
 	summarize_jobs(arena, scenario, point, draws, p);

@@ -7,8 +7,6 @@
 #include "sim/base/arena.h"
 #include "sim/report/answers.h"
 
-static const struct estimate none = {NAN, NAN, NAN};
-
 size_t *order_rising(struct arena *arena, const double *keys, size_t count)
 {
 	size_t *order = ARENA_ARRAY(arena, count + 1, size_t);
@@ -23,7 +21,7 @@ size_t *order_rising(struct arena *arena, const double *keys, size_t count)
 
 static struct estimate throughput_of(const struct prediction *prediction)
 {
-	return prediction->ok ? prediction->throughput : none;
+	return prediction->ok ? prediction->throughput : ESTIMATE_NONE;
 }
 
 struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
@@ -44,7 +42,7 @@ struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
 		const struct prediction *p = predictions[order[i]];
 		double value = measured.values ? measured.values[order[i]] : NAN;
 		points[i] = (struct scaling_point){gpus[order[i]], throughput_of(p),
-						   p->ok ? p->ratio : none, value,
+						   p->ok ? p->ratio : ESTIMATE_NONE, value,
 						   measured.test && measured.test[order[i]]};
 		if (p->ok && !isfinite(curve.alone) && p->speedup.value > 0)
 			curve.alone = p->throughput.value / p->speedup.value;

@@ -93,20 +93,6 @@ struct analysis_input report_input(const struct report *report, const struct cas
 	return input;
 }
 
-struct case_request report_with(struct arena *arena, const struct case_request *request,
-				const char *const *settings, size_t count)
-{
-	size_t before = request->setting_count;
-	struct case_request with = *request;
-	struct setting *all = ARENA_ARRAY(arena, before + count, struct setting);
-	for (size_t i = 0; i < before + count; i++)
-		all[i] = i < before ? request->settings[i]
-				    : (struct setting){settings[i - before], {"report", 0}};
-	with.settings = all;
-	with.setting_count = before + count;
-	return with;
-}
-
 void report_break(struct report *report, const char *broken)
 {
 	if (!report->broken)

@@ -135,11 +135,6 @@ static const char *words(struct arena *arena, const struct sensitivity *found)
 
 enum { PARAMETER, MEANING, VALUE, LOW, HIGH, AT_LOW, AT_HIGH, FIRST, TOTAL, MEASURE, COLUMNS_MAX };
 
-static struct estimate exactly(double value)
-{
-	return (struct estimate){value, value, value};
-}
-
 static void fill_row(struct arena *arena, const struct sensitivity *found,
 		     const struct swing *swing, struct result_cell *cells)
 {
@@ -149,15 +144,15 @@ static void fill_row(struct arena *arena, const struct sensitivity *found,
 	cells[VALUE].text = value_text(arena, swing, first_of(swing)->value);
 	cells[LOW].text = value_text(arena, swing, swing->low_x);
 	cells[HIGH].text = value_text(arena, swing, swing->high_x);
-	cells[AT_LOW].number = exactly(swing->low.number.value);
-	cells[AT_HIGH].number = exactly(swing->high.number.value);
+	cells[AT_LOW].number = estimate_exact(swing->low.number.value);
+	cells[AT_HIGH].number = estimate_exact(swing->high.number.value);
 	if (is_elastic(found)) {
-		cells[FIRST].number = exactly(swing->elasticity);
+		cells[FIRST].number = estimate_exact(swing->elasticity);
 		return;
 	}
 	const char *how = measure_of(swing->knob->name);
-	cells[FIRST].number = swing->indexed ? index->first : exactly(NAN);
-	cells[TOTAL].number = swing->indexed ? index->total : exactly(NAN);
+	cells[FIRST].number = swing->indexed ? index->first : estimate_exact(NAN);
+	cells[TOTAL].number = swing->indexed ? index->total : estimate_exact(NAN);
 	cells[MEASURE].text = how ? how : "-";
 }
 
@@ -190,16 +185,10 @@ const struct result_table *sensitivity_table(struct arena *arena, const struct s
 		(struct result_column){"total", QUANTITY_RATIO, false, true, "total index"};
 	columns[MEASURE] = (struct result_column){"measured_by", QUANTITY_COUNT, true, false,
 						  "measurement that would narrow it"};
-	struct result_table *table = ARENA_NEW(arena, struct result_table);
-	*table = (struct result_table){
-		.name = "sensitivity",
-		.title = words(arena, found),
-		.columns = columns,
-		.column_count = count,
-		.cells = ARENA_ARRAY(arena, rows * count + 1, struct result_cell),
-		.row_count = rows};
+	struct result_table *table =
+		result_table_new(arena, "sensitivity", words(arena, found), columns, count);
 	for (size_t i = 0; i < rows; i++)
-		fill_row(arena, found, &found->swings[i], &table->cells[i * count]);
+		fill_row(arena, found, &found->swings[i], result_table_row(arena, table));
 	return table;
 }
 

@@ -12,9 +12,11 @@ static const char *percent(struct arena *arena, double ratio)
 	return isfinite(ratio) ? arena_printf(arena, "%+.1f %%", 100 * ratio) : "";
 }
 
-/* Formats a number of a measure, with its unit if the title does not have it. */
+/* Formats a number of a measure, with its unit if the title does not have it; "FAIL" for NaN. */
 static const char *number(struct arena *arena, enum measure measure, double value)
 {
+	if (!isfinite(value))
+		return "FAIL";
 	return measure == MEASURE_TIME ? quantity_format(arena, QUANTITY_TIME, value)
 				       : arena_printf(arena, "%.4g", value);
 }
@@ -41,13 +43,11 @@ static void row_cells(struct arena *arena, struct table *table, const struct row
 {
 	const struct estimate *p = &row->predicted;
 	enum measure measure = row->row->measure;
-	table_row(table);
-	table_cell(table, "%s", row->row->label);
-	table_cell(table, "%s", row_role_name(row->row->role));
+	table_cells(table, CELLS(row->row->label, row_role_name(row->row->role)));
 	if (mixed)
 		table_cell(table, "%s", measure_name(measure));
 	table_cell(table, "%s", measured(arena, row->row));
-	table_cell(table, "%s", isfinite(p->value) ? number(arena, measure, p->value) : "FAIL");
+	table_cell(table, "%s", number(arena, measure, p->value));
 	table_cell(table, "%s", interval(arena, measure, p));
 	table_cell(table, "%s", percent(arena, row->error));
 	table_cell(table, "%s",
@@ -121,30 +121,22 @@ static void fitted_lines(FILE *out, struct arena *arena, const struct dataset_ou
 static void beside_tables(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
 			  size_t line_width)
 {
-	static const char *const titles[] = {"row", "predicted", "90 % interval", "judged above",
-					     "bottleneck"};
 	for (size_t i = 0; i < outcome->dataset->beside_count; i++) {
 		fprintf(out, "\nfor comparison, not judged: %s\n",
 			outcome->dataset->beside[i].title);
 		struct table *table = table_new(arena);
 		table_line_width(table, line_width);
-		for (size_t k = 0; k < 5; k++)
-			table_column(table, titles[k], k >= 1 && k <= 3);
+		table_columns(table, "row|predicted>|90 % interval>|judged above>|bottleneck");
 		for (size_t k = 0; k < outcome->dataset->row_count; k++) {
 			const struct row_outcome *row = &outcome->beside[i][k];
 			const struct estimate *p = &row->predicted;
 			double judged = outcome->rows[k].predicted.value;
 			enum measure measure = row->row->measure;
-			table_row(table);
-			table_cell(table, "%s", row->row->label);
-			table_cell(table, "%s",
-				   isfinite(p->value) ? number(arena, measure, p->value) : "FAIL");
-			table_cell(table, "%s", interval(arena, measure, p));
-			table_cell(table, "%s",
-				   isfinite(judged) ? number(arena, measure, judged) : "FAIL");
-			table_cell(table, "%s",
-				   row->prediction->ok ? row->prediction->bottleneck
-						       : row->prediction->reason);
+			table_cells(table, CELLS(row->row->label, number(arena, measure, p->value),
+						 interval(arena, measure, p),
+						 number(arena, measure, judged),
+						 row->prediction->ok ? row->prediction->bottleneck
+								     : row->prediction->reason));
 		}
 		table_print(table, out);
 	}
@@ -153,19 +145,13 @@ static void beside_tables(FILE *out, struct arena *arena, const struct dataset_o
 void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
 		      bool color, size_t line_width)
 {
-	static const char *const titles[] = {"measured", "predicted", "90 % interval", "error"};
 	const struct dataset *dataset = outcome->dataset;
 	fprintf(out, "%s: %s (%s)\n", dataset->name, dataset->title,
 		dataset->mixed ? "several quantities" : measure_words(dataset->measure));
 	struct table *table = table_new(arena);
 	table_line_width(table, line_width);
-	table_column(table, "row", false);
-	table_column(table, "role", false);
-	if (dataset->mixed)
-		table_column(table, "quantity", false);
-	for (size_t k = 0; k < 4; k++)
-		table_column(table, titles[k], true);
-	table_column(table, "bottleneck", false);
+	table_columns(table, dataset->mixed ? "row|role|quantity" : "row|role");
+	table_columns(table, "measured>|predicted>|90 % interval>|error>|bottleneck");
 	for (size_t k = 0; k < dataset->row_count; k++)
 		row_cells(arena, table, &outcome->rows[k], dataset->mixed);
 	table_print(table, out);

@@ -201,6 +201,7 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 		.rank_count = count,
 		.groups = groups.groups,
 		.group_count = groups.count,
+		.recorded = entry->recorded != NULL,
 		.library = has_group(entry) ? entry->library : NULL,
 		.fold = entry->plan ? w->system.topology->fold : NULL,
 		.copies = w->system.copies,

@@ -13,12 +13,6 @@
 #include "sim/report/validation.h"
 #include "sim/verb/verbs.h"
 
-static bool ends_in(const char *text, const char *ending)
-{
-	size_t length = strlen(text), tail = strlen(ending);
-	return length >= tail && strcmp(text + length - tail, ending) == 0;
-}
-
 /* ---- cases, datasets, recordings ---- */
 
 enum word_kind { WORD_CASE, WORD_DATASET, WORD_RECORDING, WORD_WRONG };

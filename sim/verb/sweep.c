@@ -31,7 +31,7 @@ static int write_sweep(const struct command *command, const struct sweep *sweep)
 	int code = command_table(command, sweep_table(command->arena, sweep));
 	if (code != EXIT_DONE || !command->plot)
 		return code;
-	const struct chart_text text = {command->title, command_caption(command)};
+	const struct chart_text text = command_chart_text(command, NULL);
 	const struct drawing *drawing = sweep_chart(command->arena, text, sweep);
 	return command_draw(command, command->plot, &drawing, 1);
 }

@@ -69,28 +69,19 @@ static void check_words(struct parser *p)
 static void check_outputs(struct parser *p)
 {
 	const struct command *c = p->command;
-	const char *const paths[] = {c->output,
-				     c->plot,
-				     c->trace,
-				     c->timeline,
-				     command_plot_data(c, c->plot),
-				     command_plot_data(c, c->timeline)};
-	const char *const options[] = {"--output",
-				       "--plot",
-				       "--trace",
-				       "--timeline",
-				       "--plot (numbers; --no-data)",
-				       "--timeline (numbers; --no-data)"};
-	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-		if (!paths[i] || strcmp(paths[i], "-") == 0)
+	struct command_output outputs[COMMAND_OUTPUTS];
+	command_outputs(c, outputs);
+	for (size_t i = 0; i < COMMAND_OUTPUTS; i++) {
+		const char *path = outputs[i].path;
+		if (!path || strcmp(path, "-") == 0)
 			continue;
 		for (size_t k = 0; k < i; k++)
-			if (paths[k] && is_same_file(p->arena, paths[i], paths[k]))
+			if (outputs[k].path && is_same_file(p->arena, path, outputs[k].path))
 				wrong(p,
 				      "%s and %s name the same file '%s' (write two different "
 				      "names)",
-				      options[k], options[i], paths[i]);
-		check_not_read(p, options[i], paths[i]);
+				      outputs[k].option, outputs[i].option, path);
+		check_not_read(p, outputs[i].option, path);
 	}
 }
 

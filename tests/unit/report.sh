@@ -209,6 +209,10 @@ nothing_partial() {
 		refused 2 'cannot be read' "$FARWIRE" plot none.json -o bad.svg &&
 		refused 2 '.svg, .pdf or .png' "$FARWIRE" plot 16.json -o bad.gif && ! ls | grep '^bad\.[^c]'
 }
+serving() {
+	"$FARWIRE" report serve-resnet50-t4 --draws 0 -q -o serving.html &&
+		grep -q 'serves [0-9]* requests/s, and 99.* take up to 0.0[0-9]*' serving.html
+}
 echo 'other = {};' >bad.cfg
 check page_of_a_case_is_complete whole_page
 check same_input_gives_the_same_bytes same_bytes
@@ -219,6 +223,7 @@ check page_of_a_sweep_agrees_with_sweep swept
 check page_of_a_dataset_shows_errors_and_verdicts dataset
 check page_of_a_what_if_shows_no_errors what_if
 check page_of_a_recording_predicts_its_programs recording
+check page_of_a_model_server_says_rate_and_latency serving
 check validate_shows_rows_that_are_not_judged beside_in_json
 check saved_results_are_plotted_again draws_again
 check plots_have_their_numbers_beside_them plots_have_data

@@ -171,14 +171,13 @@ struct sample {
 static void param_key_removes_the_unit(void)
 {
 	static const struct param_row rows[] = {
-		PARAM_NUMBER(struct sample, wait_s, QUANTITY_TIME, 0, 1, "1 s", "", ""),
-		PARAM_NUMBER(struct sample, link_bandwidth_Bps, QUANTITY_RATE, 0, 1, "1 B/s", "",
-			     ""),
-		PARAM_NUMBER(struct sample, rows_count, QUANTITY_COUNT, 0, 1, "1", "", ""),
-		PARAM_NUMBER(struct sample, s, QUANTITY_TIME, 0, 1, "1 s", "", ""),
-		PARAM_NUMBER(struct sample, chunk, QUANTITY_COUNT, 0, 1, "1", "", ""),
-		PARAM_NUMBER(struct sample, queue_depth, QUANTITY_COUNT, 0, 1, "1", "", ""),
-		PARAM_BOOL(struct sample, keep_count, "false", "", ""),
+		PARAM_NUMBER(struct sample, wait_s, QUANTITY_TIME, 0, 1, "1 s", ""),
+		PARAM_NUMBER(struct sample, link_bandwidth_Bps, QUANTITY_RATE, 0, 1, "1 B/s", ""),
+		PARAM_NUMBER(struct sample, rows_count, QUANTITY_COUNT, 0, 1, "1", ""),
+		PARAM_NUMBER(struct sample, s, QUANTITY_TIME, 0, 1, "1 s", ""),
+		PARAM_NUMBER(struct sample, chunk, QUANTITY_COUNT, 0, 1, "1", ""),
+		PARAM_NUMBER(struct sample, queue_depth, QUANTITY_COUNT, 0, 1, "1", ""),
+		PARAM_BOOL(struct sample, keep_count, "false", ""),
 	};
 	static const char *const keys[] = {"wait",  "link_bandwidth", "rows",      "s",
 					   "chunk", "queue_depth",    "keep_count"};

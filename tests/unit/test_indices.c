@@ -134,9 +134,9 @@ struct packet_params {
 	double cost_s, other_s, count_count;
 };
 static const struct param_row packet_rows[] = {
-	COST_ASSUMED(struct packet_params, cost_s, QUANTITY_TIME, 0, 1, "1 us", "", ""),
-	PARAM_NUMBER(struct packet_params, other_s, QUANTITY_TIME, 0, 1, "1 us", "", ""),
-	PARAM_WHOLE(struct packet_params, count_count, 0, 100, "4", "", ""), /* too few */
+	COST_ASSUMED(struct packet_params, cost_s, QUANTITY_TIME, 0, 1, "1 us", ""),
+	PARAM_NUMBER(struct packet_params, other_s, QUANTITY_TIME, 0, 1, "1 us", ""),
+	PARAM_WHOLE(struct packet_params, count_count, 0, 100, "4", ""), /* too few */
 };
 static const struct param_table packet_table =
 	PARAM_TABLE("packet", struct packet_params, packet_rows);
