@@ -144,6 +144,30 @@ static void profile_contains_the_results_of_its_stages(void)
 	free(none);
 }
 
+/* Three rows of the same case cannot tell the efficiency of its kernels from their gaps. The less
+ * sensitive of the two, which is the gap, is left out, and the throughput determines the other. */
+static void parameters_that_rows_do_not_tell_apart_are_left_out(void)
+{
+	static const struct setting none = {"case.profile=", {"test", 0}};
+	const struct fit_offer offers[] = {{efficiency, 0.5, 0.05, 4}, {gap, 20e-6, 1e-6, 1e-3}};
+	const char *broken = NULL;
+	diag = diag_new(arena);
+	const struct dataset *own =
+		dataset_read(arena, diag, data_root_find(arena), path_of("own.cfg"), &none, 1);
+	if (!CHECK(own != NULL))
+		return;
+	const struct dataset_row *rows[] = {&own->rows[0], &own->rows[2], &own->rows[4],
+					    &own->rows[0]};
+	const struct fit_rows_request request = {rows, 4, offers, 2, "own", "n"};
+	const struct fit_result *result =
+		fit_rows(arena, diag, data_root_find(arena), &request, 1, NULL, &broken);
+	diag_print(diag, stdout);
+	if (CHECK(result && !broken && result->count == 1)) {
+		CHECK_TEXT(result->parameters[0].path, efficiency);
+		CHECK(result->parameters[0].low > 0.05 && result->parameters[0].high < 4);
+	}
+}
+
 static void check_said(const void *result, const char *part)
 {
 	CHECK(!result && diag_count(diag) > 0);
@@ -257,6 +281,7 @@ static const struct test tests[] = {
 	TEST(stage_uses_its_rows_and_earlier_results),
 	TEST(each_row_uses_the_profile_that_it_names),
 	TEST(profile_contains_the_results_of_its_stages),
+	TEST(parameters_that_rows_do_not_tell_apart_are_left_out),
 	TEST(malformed_fits_are_refused),
 	TEST(rows_with_an_invalid_case_are_refused),
 	TEST(model_error_needs_valid_cases),
