@@ -149,7 +149,7 @@ static void profile_contains_the_results_of_its_stages(void)
 static void parameters_that_rows_do_not_tell_apart_are_left_out(void)
 {
 	static const struct setting none = {"case.profile=", {"test", 0}};
-	const struct fit_offer offers[] = {{efficiency, 0.5, 0.05, 4}, {gap, 20e-6, 1e-6, 1e-3}};
+	const struct fit_offer offers[] = {{efficiency, 0.5, 0.05, 4}, {gap, 200e-6, 1e-6, 1e-2}};
 	const char *broken = NULL;
 	diag = diag_new(arena);
 	const struct dataset *own =

@@ -112,8 +112,8 @@ static void winograd_speeds_up_fp32_convolutions_only(void)
 	CHECK(duration_s(&strided) >= direct_s);
 }
 
-/* F(4 x 4, 3 x 3) has 36 numbers for each of 8 x 8 x 32 tiles and 256 channels on both sides, and for
- * each pair of channels. They are written and read again, in 4 bytes. The bytes add to the
+/* F(4 x 4, 3 x 3) has 36 numbers for each of 8 x 8 x 32 tiles and 256 channels on both sides, and
+ * for each pair of channels. They are written and read again, in 4 bytes. The bytes add to the
  * arithmetic as the other side of a right triangle. */
 static void winograd_writes_and_reads_its_transformed_tiles(void)
 {
