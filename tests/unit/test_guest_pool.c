@@ -241,6 +241,21 @@ static void polling_threads_leave_fewer_cores(void)
 	}
 }
 
+/* Four cores of twice the reference clock do 8 s of work in a second, so a unit of 1 ms has at most
+ * 8000 a second. A lower limit of the flow stays. */
+static void work_keeps_a_lower_limit_of_its_flow(void)
+{
+	static const double given[] = {0, 100, 1e6}, wanted[] = {8000, 100, 8000};
+	struct net *net = pool_net();
+	net_build(net);
+	for (size_t i = 0; i < 3; i++) {
+		struct flow_spec flow = {.size = 1, .cap = given[i]};
+		guest_work_add(net->guest[0], 1e-3, 0, &flow);
+		CHECK_NEAR(flow.cap, wanted[i], 1e-9);
+	}
+	net_free(net);
+}
+
 /* A guest with two of four cores is crowded by a third thread, but not by threads that have ended.
  */
 static void threads_that_have_ended_do_not_crowd_a_guest(void)
@@ -273,6 +288,7 @@ int main(void)
 		TEST(virtual_machine_adds_work),
 		TEST(copying_thread_weighs_as_much_as_others),
 		TEST(polling_threads_leave_fewer_cores),
+		TEST(work_keeps_a_lower_limit_of_its_flow),
 		TEST(threads_that_have_ended_do_not_crowd_a_guest),
 	};
 	num_init();
