@@ -164,6 +164,24 @@ static void answered_call_sends_the_batch(void)
 	remote_world_release(&w);
 }
 
+/* Two batches of two launches with 30 B of arguments each: both have 100 B of header and 60 B. */
+static void each_batch_has_the_size_of_its_own_calls(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "batched");
+	w.runtime.batch_count = 2;
+	remote_world_build(&w);
+	for (int i = 0; i < 4; i++) {
+		add_launch(&w.scripts[0], 0, 1);
+		w.scripts[0].calls[i].call.arguments_B = 30;
+	}
+	remote_world_run(&w);
+	CHECK(requests_count(&w) == 2);
+	for (size_t i = 0; i < w.log_count; i++)
+		CHECK(w.log[i].from != 0 || fabs(w.log[i].size_B - 160) < 1e-9);
+	remote_world_release(&w);
+}
+
 /* The calls return at 1.35, 2.7, 4.05 and 5.4. The server has executed two (7 each from 11.35 on)
  * at 25.35 and reports it: known at 35.4. The fifth call was ready at 6.65. The second report comes
  * 14 later, at 49.4, for the seventh call. */
@@ -484,6 +502,7 @@ static const struct test tests[] = {
 	TEST(incomplete_batch_is_sent_at_its_age),
 	TEST(age_counts_from_the_first_call_of_a_batch),
 	TEST(answered_call_sends_the_batch),
+	TEST(each_batch_has_the_size_of_its_own_calls),
 	TEST(calls_in_flight_are_limited),
 	TEST(returned_credit_releases_one_call_only),
 	TEST(call_without_credit_sends_the_batch),
