@@ -78,6 +78,10 @@ enum engine_end {
 
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits);
 
+/* Mechanisms that let something wait although nothing is in its way. They can make a faster system
+ * slower (docs/models/monotone.md). */
+enum timer { TIMER_IDLE_STATE, TIMER_INTERRUPT, TIMER_CYCLE, TIMER_BATCH, TIMER_COUNT };
+
 enum { SOON_MOST = 4 };
 
 struct soon_event {
@@ -98,6 +102,7 @@ struct engine_clock {
 	int64_t pass_ps; /* no event may be passed later than this */
 	/* Sorted with the earliest event last. [0] is a sentinel at INT64_MAX. */
 	struct soon_event soon[1 + SOON_MOST], *soon_last;
+	int64_t timers_ps[TIMER_COUNT]; /* sums over the run */
 };
 
 static inline int64_t engine_now_ps(const struct engine *engine)
@@ -160,6 +165,16 @@ static inline bool engine_pass(struct engine *engine, int64_t time_ps)
 	clock->now_ps = time_ps;
 	clock->events++;
 	return true;
+}
+
+/* Adds a wait for a timer to its sum, which engine_timer_ps returns. */
+static inline void engine_timer_add(struct engine *engine, enum timer timer, int64_t wait_ps)
+{
+	((struct engine_clock *)engine)->timers_ps[timer] += wait_ps;
+}
+static inline int64_t engine_timer_ps(const struct engine *engine, enum timer timer)
+{
+	return ((const struct engine_clock *)engine)->timers_ps[timer];
 }
 
 /* Returns true if the event was pending and is now removed, and false if it has run or was

@@ -35,7 +35,9 @@ struct cpu;
 enum { IDLE_STATES_MAX = 4 };
 
 struct idle_state {
-	double residency_s; /* entered after at least this idle time */
+	/* The state is entered after at least this idle time, and always after SURE_IDLE_RATIO
+	 * times it. */
+	double residency_s;
 	double exit_s;      /* added when work arrives */
 };
 

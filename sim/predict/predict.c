@@ -168,6 +168,13 @@ static const char *name_of(struct arena *arena, const struct scenario *scenario)
 		       : scenario->name;
 }
 
+static const char *const timer_names[] = {
+	[TIMER_IDLE_STATE] = TIMER_NAME_IDLE_STATE,
+	[TIMER_INTERRUPT] = TIMER_NAME_INTERRUPT,
+	[TIMER_CYCLE] = TIMER_NAME_CYCLE,
+	[TIMER_BATCH] = TIMER_NAME_BATCH,
+};
+
 static struct prediction *summarize(struct arena *arena, const struct scenario *scenario,
 				    const struct point *point, const struct draws *draws,
 				    uint64_t seed)
@@ -190,6 +197,11 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	for (size_t i = 0; i < point->phase_count; i++)
 		p->phases[p->phase_count++] =
 			(struct breakdown_part){point->phases[i].name, point->phases[i].seconds};
+	for (size_t i = 0; i < TIMER_COUNT && !point->failed; i++)
+		if (point->outcome.timers_s[i] > 0)
+			p->timers[p->timer_count++] = (struct breakdown_part){
+				timer_names[i], point->outcome.timers_s[i] * point->step_s /
+							point->outcome.window_s};
 	p->events_count = point->outcome.events_count;
 	p->resolution = scenario->resolution;
 	p->seed = seed;

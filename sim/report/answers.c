@@ -6,6 +6,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/predict/draws.h"
+#include "sim/report/slower.h"
 #include "sim/result/answer.h"
 
 #define SERVING_ANSWERS                                                                            \
@@ -46,6 +47,7 @@ struct lines {
 	const struct result_column *lead;
 	const struct result_cell *lead_cells; /* count * lead_count */
 	size_t lead_count;
+	const char *const *slower; /* text of the last column by prediction; NULL: no such column */
 };
 
 static bool is_shown(const struct lines *lines, enum answer answer)
@@ -69,7 +71,7 @@ static const struct result_table *tabulate(struct arena *arena, const enum answe
 {
 	size_t lead = lines.lead_count, count = lead;
 	struct result_column *columns =
-		ARENA_ARRAY(arena, lead + answer_count, struct result_column);
+		ARENA_ARRAY(arena, lead + answer_count + 1, struct result_column);
 	enum answer *shown = ARENA_ARRAY(arena, answer_count, enum answer);
 	for (size_t k = 0; k < lead; k++)
 		columns[k] = lines.lead[k];
@@ -85,13 +87,19 @@ static const struct result_table *tabulate(struct arena *arena, const enum answe
 					? throughput_unit(lines.predictions, lines.count)
 					: row->heading};
 		}
+	size_t filled = count;
+	if (lines.slower)
+		columns[count++] = (struct result_column){.name = "slower", .text = true};
 	struct result_cell *cells = ARENA_ARRAY(arena, lines.count * count + 1, struct result_cell);
-	for (size_t i = 0; i < lines.count; i++)
-		for (size_t k = 0; k < count; k++)
+	for (size_t i = 0; i < lines.count; i++) {
+		for (size_t k = 0; k < filled; k++)
 			cells[i * count + k] =
 				k < lead ? lines.lead_cells[i * lead + k]
 					 : cell_of(lines.predictions[i], shown[k - lead],
 						   lines.predictions[0]);
+		if (lines.slower)
+			cells[i * count + filled].text = lines.slower[i];
+	}
 	struct result_table *table = ARENA_NEW(arena, struct result_table);
 	*table = (struct result_table){.name = name,
 				       .title = title,
@@ -167,7 +175,8 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 		}
 	}
 	return tabulate(arena, COLUMNS(columns), "sweep", "Sweep",
-			(struct lines){sweep->points, sweep->point_count, lead, cells, axes});
+			(struct lines){sweep->points, sweep->point_count, lead, cells, axes,
+				       sweep_slower(arena, sweep)});
 }
 
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search)
@@ -199,5 +208,5 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 		title = arena_printf(arena, "%s, %zu of these cannot be simulated (%s)", title,
 				     search->refused_count, search->refused);
 	return tabulate(arena, COLUMNS(columns), "plan", title,
-			(struct lines){predictions, count, lead, cells, LEAD});
+			(struct lines){predictions, count, lead, cells, LEAD, NULL});
 }

@@ -69,6 +69,11 @@ struct job_prediction { /* results of one of several clients or jobs */
 #define PART_DATA     "data exposed"
 #define PART_PIPELINE "pipeline exposed"
 #define PART_BUBBLE   "pipeline bubble"
+/* Keys of the waits for timers and power states. */
+#define TIMER_NAME_IDLE_STATE "idle states"
+#define TIMER_NAME_INTERRUPT  "interrupt moderation"
+#define TIMER_NAME_CYCLE      "Horovod cycles"
+#define TIMER_NAME_BATCH      "batches of calls"
 /* Returns the label of a part in tables, plots and reports, for example "exposed communication". A
  * key without a label is returned unchanged. */
 const char *part_label(const char *key);
@@ -111,6 +116,8 @@ struct prediction {
 	struct estimate elapsed_s;  /* time from launch to end of the job that ends last */
 	struct breakdown_part phases[BREAKDOWN_MAX]; /* parts of elapsed_s, which add up to it */
 	size_t phase_count;
+	struct breakdown_part timers[BREAKDOWN_MAX]; /* waits for timers in a step (slower.h) */
+	size_t timer_count;
 	double communication_s; /* time of a step in which a collective is in progress, hidden
 				   behind kernels or exposed; NaN: unavailable */
 	const char *collective; /* name and size of a collective benchmark, "all_reduce, 1 MiB";
