@@ -78,9 +78,19 @@ enum engine_end {
 
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits);
 
-/* Mechanisms that let something wait although nothing is in its way. They can make a faster system
- * slower (docs/models/monotone.md). */
-enum timer { TIMER_IDLE_STATE, TIMER_INTERRUPT, TIMER_CYCLE, TIMER_BATCH, TIMER_COUNT };
+/* Waits that can make a faster system slower (docs/models/monotone.md): for a core to leave an idle
+ * state, for a moderated interrupt, for a cycle of Horovod, for the age of a batch of calls, of a
+ * completed CUDA event for the query that finds it, for other work on a core, for other flows. */
+enum wait_kind {
+	WAIT_IDLE_STATE,
+	WAIT_INTERRUPT,
+	WAIT_CYCLE,
+	WAIT_BATCH,
+	WAIT_POLL,
+	WAIT_CORE,
+	WAIT_SHARED,
+	WAIT_COUNT
+};
 
 enum { SOON_MOST = 4 };
 
@@ -102,7 +112,7 @@ struct engine_clock {
 	int64_t pass_ps; /* no event may be passed later than this */
 	/* Sorted with the earliest event last. [0] is a sentinel at INT64_MAX. */
 	struct soon_event soon[1 + SOON_MOST], *soon_last;
-	int64_t timers_ps[TIMER_COUNT]; /* sums over the run */
+	int64_t waits_ps[WAIT_COUNT]; /* sums over the run */
 };
 
 static inline int64_t engine_now_ps(const struct engine *engine)
@@ -167,14 +177,14 @@ static inline bool engine_pass(struct engine *engine, int64_t time_ps)
 	return true;
 }
 
-/* Adds a wait for a timer to its sum, which engine_timer_ps returns. */
-static inline void engine_timer_add(struct engine *engine, enum timer timer, int64_t wait_ps)
+/* Adds a wait for a timer to its sum, which engine_wait_ps returns. */
+static inline void engine_wait_add(struct engine *engine, enum wait_kind kind, int64_t wait_ps)
 {
-	((struct engine_clock *)engine)->timers_ps[timer] += wait_ps;
+	((struct engine_clock *)engine)->waits_ps[kind] += wait_ps;
 }
-static inline int64_t engine_timer_ps(const struct engine *engine, enum timer timer)
+static inline int64_t engine_wait_ps(const struct engine *engine, enum wait_kind kind)
 {
-	return ((const struct engine_clock *)engine)->timers_ps[timer];
+	return ((const struct engine_clock *)engine)->waits_ps[kind];
 }
 
 /* Returns true if the event was pending and is now removed, and false if it has run or was

@@ -29,6 +29,7 @@ struct kept_work {
 
 struct item {
 	double work_s; /* duration at this core's clock */
+	int64_t since_ps; /* of an item that waits: when it began to wait */
 	const char *label;
 	event_fn *fn;
 	void *ctx;
@@ -130,7 +131,7 @@ static __attribute__((noinline)) void item_start_any(struct cpu *cpu)
 		halve(cpu, shared);
 	if (!shared && cpu->sleeps && cpu->idle_since_ps < start_ps) {
 		int64_t wake_ps = ps_from_s(wake_up_s(cpu));
-		engine_timer_add(cpu->engine, TIMER_IDLE_STATE, wake_ps);
+		engine_wait_add(cpu->engine, WAIT_IDLE_STATE, wake_ps);
 		start_ps += wake_ps;
 	}
 	item_start_at(cpu, start_ps, ps_from_s(cpu->running.work_s));
@@ -164,6 +165,8 @@ static __attribute__((noinline)) void item_trace(struct cpu *cpu)
 static __attribute__((noinline)) void item_next(struct cpu *cpu)
 {
 	cpu->running = cpu->items.items[cpu->first++];
+	engine_wait_add(cpu->engine, WAIT_CORE,
+			engine_now_ps(cpu->engine) - cpu->running.since_ps);
 	if (cpu->first == cpu->items.count)
 		cpu->first = cpu->items.count = 0;
 	item_start(cpu, ps_from_s(cpu->running.work_s));
@@ -248,7 +251,9 @@ static __attribute__((noinline)) void item_wait(struct cpu *cpu, double work_s, 
 		VEC_DROP(&cpu->items, cpu->first);
 		cpu->first = 0;
 	}
-	item_set(VEC_PUSH(cpu->arena, &cpu->items), work_s, label, fn, ctx, arg);
+	struct item *item = VEC_PUSH(cpu->arena, &cpu->items);
+	item->since_ps = engine_now_ps(cpu->engine);
+	item_set(item, work_s, label, fn, ctx, arg);
 }
 
 /* Returns the duration of given_s seconds of work on this core. */

@@ -6,15 +6,57 @@
 
 #include "sim/base/arena.h"
 
-/* A timer explains a longer step if its waits grow by at least this part of the difference. */
+/* A wait explains a longer step if it grows by at least this part of the difference. */
 #define EXPLAINED_RATIO 0.5
+/* Waits for a timer, in units of the difference, among which the difference can be. */
+#define LONG_RATIO 2
 
-static double timer_s(const struct prediction *p, const char *name)
+static double wait_s(const struct prediction *p, const char *name)
 {
-	for (size_t i = 0; i < p->timer_count; i++)
-		if (strcmp(p->timers[i].name, name) == 0)
-			return p->timers[i].seconds;
+	for (size_t i = 0; i < p->wait_count; i++)
+		if (strcmp(p->waits[i].name, name) == 0)
+			return p->waits[i].seconds;
 	return 0;
+}
+
+/* Returns true if Horovod's cycles fuse gradients into other collectives. */
+static bool fuses_otherwise(const struct prediction *plain, const struct prediction *better,
+			    double ratio)
+{
+	double more = better->collectives_count - plain->collectives_count;
+	return wait_s(plain, WAIT_NAME_CYCLE) > 0 &&
+	       fabs(more) >= EXPLAINED_RATIO * ratio * plain->collectives_count;
+}
+
+/* Returns true for a wait for a time that something else has set. The waits on the longest chain of
+ * a step can then grow while the sum of all waits does not. */
+static bool is_timer(const char *name)
+{
+	return strcmp(name, WAIT_NAME_CORE) != 0 && strcmp(name, WAIT_NAME_SHARED) != 0;
+}
+
+/* Returns the wait that grew most, by at least EXPLAINED_RATIO of the difference. If none did,
+ * returns the longest wait for a timer that is at least LONG_RATIO as long as the difference. */
+static const char *wait_behind(const struct prediction *plain, const struct prediction *better,
+			       double more_s)
+{
+	const char *found = NULL, *longest = NULL;
+	double most_s = EXPLAINED_RATIO * more_s;
+	for (size_t i = 0; i < better->wait_count; i++) {
+		const char *name = better->waits[i].name;
+		double grown_s = better->waits[i].seconds - wait_s(plain, name);
+		if (grown_s < most_s)
+			continue;
+		most_s = grown_s;
+		found = name;
+	}
+	most_s = LONG_RATIO * more_s;
+	for (size_t i = 0; i < better->wait_count && !found; i++)
+		if (is_timer(better->waits[i].name) && better->waits[i].seconds >= most_s) {
+			most_s = better->waits[i].seconds;
+			longest = better->waits[i].name;
+		}
+	return found ? found : longest;
 }
 
 struct slower slower_than(const struct prediction *plain, const struct prediction *better)
@@ -24,17 +66,12 @@ struct slower slower_than(const struct prediction *plain, const struct predictio
 	if (!plain->ok || !better->ok || !(more_s > SLOWER_RATIO * plain->step_s.value))
 		return slower;
 	slower.ratio = more_s / plain->step_s.value;
-	double most_s = EXPLAINED_RATIO * more_s;
-	for (size_t i = 0; i < better->timer_count; i++) {
-		const char *name = better->timers[i].name;
-		double grown_s = better->timers[i].seconds - timer_s(plain, name);
-		if (grown_s < most_s)
-			continue;
-		most_s = grown_s;
-		slower.mechanism = name;
-	}
 	if (plain->choice && better->choice && strcmp(plain->choice, better->choice) != 0)
 		slower.mechanism = "algorithm";
+	else if (fuses_otherwise(plain, better, slower.ratio))
+		slower.mechanism = WAIT_NAME_CYCLE;
+	else
+		slower.mechanism = wait_behind(plain, better, more_s);
 	return slower;
 }
 

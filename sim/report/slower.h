@@ -11,10 +11,10 @@
 /* A step that is longer by at most this ratio does not count as slower. */
 #define SLOWER_RATIO 0.005
 
-/* What a better system has, so that it is slower. */
+/* By how much and why a better system is slower. */
 struct slower {
 	double ratio;          /* by how much the step is longer; 0: at most by SLOWER_RATIO */
-	const char *mechanism; /* "algorithm", or a key of prediction.timers; NULL: unknown */
+	const char *mechanism; /* "algorithm", or a key of struct prediction.waits; NULL: unknown */
 };
 struct slower slower_than(const struct prediction *plain, const struct prediction *better);
 

@@ -203,7 +203,7 @@ static void cycle(void *ctx, uint64_t arg)
 	h->requests_count = h->unknown_count = 0;
 	h->begin_ps = engine_now_ps(host->engine);
 	if (h->complete_count > h->taken_count)
-		engine_timer_add(host->engine, TIMER_CYCLE, h->begin_ps - h->since_ps);
+		engine_wait_add(host->engine, WAIT_CYCLE, h->begin_ps - h->since_ps);
 	h->taken_count = h->complete_count;
 	engine_after(host->engine, ps_from_s(work_s), answer, h, h->complete_count);
 }
