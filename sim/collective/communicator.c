@@ -29,7 +29,8 @@ void comm_fail(struct communicator *comm, const char *reason)
 /* ---- creation ---- */
 
 /* Threads that wait for messages poll in NCCL (proxy.cc, ncclProxyProgress) and in Open MPI
- * (opal_progress, unless mpi_yield_when_idle is set). Gloo, gRPC and ps-lite sleep in epoll_wait. */
+ * (opal_progress, unless mpi_yield_when_idle is set). Gloo, gRPC and ps-lite sleep in epoll_wait.
+ */
 static bool polls(const struct library_params *library)
 {
 	return library->rules != RULES_GLOO && !library_has_servers(library);

@@ -78,9 +78,10 @@ enum engine_end {
 
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits);
 
-/* Waits that can make a faster system slower (docs/models/monotone.md): for a core to leave an idle
- * state, for a moderated interrupt, for a cycle of Horovod, for the age of a batch of calls, of a
- * completed CUDA event for the query that finds it, for other work on a core, for other flows. */
+/* Waits that can make a faster system slower (docs/models/monotone.md): of a core for the exit from
+ * an idle state; of a message for a moderated interrupt; of gradients for Horovod's next cycle. A
+ * batch of calls waits until it is old enough, a completed CUDA event for the query that finds it,
+ * work for other work on its core, and a flow for others. */
 enum wait_kind {
 	WAIT_IDLE_STATE,
 	WAIT_INTERRUPT,

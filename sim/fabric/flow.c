@@ -180,8 +180,7 @@ static int64_t shared_ps(const struct fabric *fabric, const struct flow *flow, d
 	for (size_t i = 0; i < flow->use_count; i++)
 		alone_s = fmax(alone_s, moved * flow->uses[i].per_unit /
 						fabric_capacity(fabric, flow->uses[i].resource));
-	int64_t more_ps =
-		engine_now_ps(fabric->engine) - flow->started_ps - ps_from_s(alone_s);
+	int64_t more_ps = engine_now_ps(fabric->engine) - flow->started_ps - ps_from_s(alone_s);
 	return more_ps > 0 ? more_ps : 0;
 }
 

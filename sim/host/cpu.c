@@ -28,7 +28,7 @@ struct kept_work {
 };
 
 struct item {
-	double work_s; /* duration at this core's clock */
+	double work_s;    /* duration at this core's clock */
 	int64_t since_ps; /* of an item that waits: when it began to wait */
 	const char *label;
 	event_fn *fn;
@@ -165,8 +165,7 @@ static __attribute__((noinline)) void item_trace(struct cpu *cpu)
 static __attribute__((noinline)) void item_next(struct cpu *cpu)
 {
 	cpu->running = cpu->items.items[cpu->first++];
-	engine_wait_add(cpu->engine, WAIT_CORE,
-			engine_now_ps(cpu->engine) - cpu->running.since_ps);
+	engine_wait_add(cpu->engine, WAIT_CORE, engine_now_ps(cpu->engine) - cpu->running.since_ps);
 	if (cpu->first == cpu->items.count)
 		cpu->first = cpu->items.count = 0;
 	item_start(cpu, ps_from_s(cpu->running.work_s));

@@ -204,7 +204,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 		if (point->outcome.waits_s[i] > 0)
 			p->waits[p->wait_count++] = (struct breakdown_part){
 				wait_names[i], point->outcome.waits_s[i] * point->step_s /
-							point->outcome.window_s};
+						       point->outcome.window_s};
 	p->events_count = point->outcome.events_count;
 	p->resolution = scenario->resolution;
 	p->seed = seed;
@@ -217,9 +217,10 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->evidence = scenario_distance_words(arena, scenario, point->failed ? 0 : point->step_s);
 	p->speedup = p->training_s = (struct estimate){NAN, NAN, NAN};
 	const struct job_run *run = &point->outcome.jobs[0];
-	p->collectives_count = run->comm.collectives_count > 0 && run->step_count > 0
-				       ? (double)run->comm.collectives_count / (double)run->step_count
-				       : NAN;
+	p->collectives_count =
+		run->comm.collectives_count > 0 && run->step_count > 0
+			? (double)run->comm.collectives_count / (double)run->step_count
+			: NAN;
 	p->communication_s = NAN;
 	p->bottleneck = point->failed ? NULL : "";
 	summarize_jobs(arena, scenario, point, draws, p);

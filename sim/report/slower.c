@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/report/sweep_figures.h"
 
 /* A wait explains a longer step if it grows by at least this part of the difference. */
 #define EXPLAINED_RATIO 0.5
-/* Waits for a timer, in units of the difference, among which the difference can be. */
+/* Waits among which the difference can be, in units of the difference. */
 #define LONG_RATIO 2
 
 static double wait_s(const struct prediction *p, const char *name)
@@ -28,19 +29,31 @@ static bool fuses_otherwise(const struct prediction *plain, const struct predict
 	       fabs(more) >= EXPLAINED_RATIO * ratio * plain->collectives_count;
 }
 
-/* Returns true for a wait for a time that something else has set. The waits on the longest chain of
- * a step can then grow while the sum of all waits does not. */
-static bool is_timer(const char *name)
+/* Returns the longest wait that is at least least_s: for a timer or idle state, or for other flows
+ * if no such wait is that long. The waits on the longest chain of a step can grow while the sum of
+ * all waits does not. */
+static const char *long_wait(const struct prediction *better, double least_s)
 {
-	return strcmp(name, WAIT_NAME_CORE) != 0 && strcmp(name, WAIT_NAME_SHARED) != 0;
+	const char *found = NULL;
+	double most_s = least_s;
+	for (size_t i = 0; i < better->wait_count; i++) {
+		const struct breakdown_part *wait = &better->waits[i];
+		bool timer = strcmp(wait->name, WAIT_NAME_CORE) != 0 &&
+			     strcmp(wait->name, WAIT_NAME_SHARED) != 0;
+		if (!timer || wait->seconds < most_s)
+			continue;
+		most_s = wait->seconds;
+		found = wait->name;
+	}
+	return found || wait_s(better, WAIT_NAME_SHARED) < least_s ? found : WAIT_NAME_SHARED;
 }
 
 /* Returns the wait that grew most, by at least EXPLAINED_RATIO of the difference. If none did,
- * returns the longest wait for a timer that is at least LONG_RATIO as long as the difference. */
+ * returns a wait that is LONG_RATIO times as long as the difference. NULL: there is none. */
 static const char *wait_behind(const struct prediction *plain, const struct prediction *better,
 			       double more_s)
 {
-	const char *found = NULL, *longest = NULL;
+	const char *found = NULL;
 	double most_s = EXPLAINED_RATIO * more_s;
 	for (size_t i = 0; i < better->wait_count; i++) {
 		const char *name = better->waits[i].name;
@@ -50,13 +63,7 @@ static const char *wait_behind(const struct prediction *plain, const struct pred
 		most_s = grown_s;
 		found = name;
 	}
-	most_s = LONG_RATIO * more_s;
-	for (size_t i = 0; i < better->wait_count && !found; i++)
-		if (is_timer(better->waits[i].name) && better->waits[i].seconds >= most_s) {
-			most_s = better->waits[i].seconds;
-			longest = better->waits[i].name;
-		}
-	return found ? found : longest;
+	return found ? found : long_wait(better, LONG_RATIO * more_s);
 }
 
 struct slower slower_than(const struct prediction *plain, const struct prediction *better)
@@ -79,8 +86,8 @@ struct slower slower_than(const struct prediction *plain, const struct predictio
  * so. */
 static int direction(const struct sweep_axis *axis)
 {
-	static const char *const more[] = {"bandwidth", "fp32",       "fp16", "tf32", "bf16",
-					   "fp8",       "boost_clock"},
+	static const char *const more[] = {"bandwidth", "fp32", "fp16",       "tf32",
+					   "bf16",      "fp8",  "boost_clock"},
 				 *const less[] = {"latency", "collective_size"};
 	const char *last = strrchr(axis->key, '.');
 	if (axis->words || !last)
@@ -98,7 +105,7 @@ static const char *words(struct arena *arena, const struct sweep_axis *axis, siz
 			 struct slower slower)
 {
 	return arena_printf(arena, "%.1f %% slower than at %s: %s", 100 * slower.ratio,
-			    axis->texts[neighbour] + strlen(axis->key) + 1,
+			    sweep_value_text(arena, axis, neighbour),
 			    slower.mechanism ? slower.mechanism : "no mechanism explains it");
 }
 

@@ -16,6 +16,7 @@ struct slower {
 	double ratio;          /* by how much the step is longer; 0: at most by SLOWER_RATIO */
 	const char *mechanism; /* "algorithm", or a key of struct prediction.waits; NULL: unknown */
 };
+/* exported: a test compares random systems */
 struct slower slower_than(const struct prediction *plain, const struct prediction *better);
 
 /* Returns a text for each point of the sweep that is better than its neighbour on an axis but

@@ -123,11 +123,11 @@ struct prediction {
 	struct breakdown_part waits[BREAKDOWN_MAX];
 	size_t wait_count;
 	double collectives_count; /* collectives of a step; NaN: none */
-	double communication_s; /* time of a step in which a collective is in progress, hidden
-				   behind kernels or exposed; NaN: unavailable */
-	const char *collective; /* name and size of a collective benchmark, "all_reduce, 1 MiB";
-				   otherwise NULL */
-	const char *choice;     /* the collective library's choice; NULL: none */
+	double communication_s;   /* time of a step in which a collective is in progress, hidden
+				     behind kernels or exposed; NaN: unavailable */
+	const char *collective;   /* name and size of a collective benchmark, "all_reduce, 1 MiB";
+				     otherwise NULL */
+	const char *choice;       /* the collective library's choice; NULL: none */
 	struct estimate gpu_utilization; /* mean utilisation over the GPUs in use */
 	/* The next fields are for cases that serve requests; otherwise 0 and NaN. Quantiles are
 	 * 50, 90, 95 and 99 %. The step time is then the mean latency, with its breakdown. */

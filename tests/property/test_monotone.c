@@ -4,16 +4,16 @@
  * step of the better case is longer by at most 0.5 %, unless the output names a mechanism whose
  * waits grew by at least half of the difference, or another algorithm (sim/report/slower.h). Few
  * comparisons may need this excuse. Compute times do not vary, because the mean of a few random
- * steps is not known to 0.5 %. Cases with more than EVENTS events are left out, because they
- * take too long for so many runs.
+ * steps is not known to 0.5 %. Cases with
+ * more than EVENTS events take too long and are left out.
  *
  * FARWIRE_SEEDS and FARWIRE_SEED as in tests/random_case.h; tests/long/monotone runs 500. */
 #include "sim/report/slower.h"
 #include "tests/random_case.h"
 
 enum { CASES = 12, EVENTS = 300000, MECHANISMS_MAX = 10 };
-/* Shares of the comparisons that a mechanism may excuse, and all of them together; each may excuse
- * one comparison. Of 500 systems docs/models/monotone.md has the shares. */
+/* Shares of the comparisons that one mechanism may excuse, and that all may excuse. One comparison
+ * is always allowed. docs/models/monotone.md has the shares of 500 systems. */
 static const double each_ratio = 0.004, all_ratio = 0.006;
 
 /* Factors for parameters with a prefix and an ending. */
@@ -48,7 +48,8 @@ static bool improves(const struct improvement *improvement, const struct cfg_par
 		return false;
 	for (size_t i = 0; i < 4 && improvement->endings[i]; i++) {
 		size_t end = strlen(improvement->endings[i]);
-		if (length > end && strcmp(param->path + length - end, improvement->endings[i]) == 0)
+		if (length > end &&
+		    strcmp(param->path + length - end, improvement->endings[i]) == 0)
 			return true;
 	}
 	return false;
