@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/traces/nsys.h"
+#include "sim/traces/readers.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "sim/base/diag.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"
-#include "sim/traces/nsys_stats.h"
 #include "sim/engine/names.h"
 
 /* Limits for a database of unknown origin: SQLite's memory, times (30 years), and numbers of
@@ -20,8 +19,8 @@ enum { CACHE_MAX_B = 1 << 28 };
 /* SQLite's machine runs STEPS_EACH steps in about 10 ms. A query may take two seconds, and four
  * steps for each byte of the file. */
 enum { STEPS_EACH = 1 << 20, STEPS_LEAST = 128, STEPS_UNIT_B = STEPS_EACH / 4 };
-enum { TELL_EACH = 1 << 16 }; /* rows */
-enum { ROW_LEAST_B = 8 };     /* of a row with a start and an end */
+enum { TELL_EACH = 1 << 16, JOIN_EACH = 1 << 16 }; /* rows */
+enum { ROW_LEAST_B = 8 };                          /* of a row with a start and an end */
 enum { DEVICES_MAX = 1024, STREAMS_MAX = 1 << 20, EVENTS_MAX = 1 << 30 };
 static const sqlite3_int64 TIME_MAX_NS = 1000000000000000000, SIZE_MAX_B = 1000000000000000;
 
@@ -38,18 +37,19 @@ struct nsys {
 	bool failed;
 };
 
-/* A table, and the columns that are read besides start, end and correlationId. */
+/* A table, and the columns that are read besides start, end and correlationId. Calls and marks come
+ * first, so that the works can be joined to them while they are read. */
 static const struct source {
 	const char *table, *name, *where, *size;
 	enum category category; /* CATEGORY_OTHER: a mark */
 } sources[] = {
 	{"CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "globalTid", "", CATEGORY_CALL},
+	{"NVTX_EVENTS", "textId", "globalTid", "", CATEGORY_OTHER},
 	{"CUPTI_ACTIVITY_KIND_KERNEL", "shortName", "streamId", "", CATEGORY_KERNEL},
 	{"CUPTI_ACTIVITY_KIND_MEMCPY", "", "streamId", "bytes", CATEGORY_COPY},
 	{"CUPTI_ACTIVITY_KIND_MEMSET", "", "streamId", "bytes", CATEGORY_MEMSET},
 	{"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "", "streamId", "eventId", CATEGORY_EVENT},
 	{"CUPTI_ACTIVITY_KIND_CUDA_EVENT", "", "streamId", "eventId", CATEGORY_EVENT},
-	{"NVTX_EVENTS", "textId", "globalTid", "", CATEGORY_OTHER},
 };
 enum { START, END, CORRELATION, NAME, WHERE, SIZE, DEVICE, COPY, FROM, TO }; /* of a row */
 
@@ -139,6 +139,8 @@ static void take_work(struct nsys *n, sqlite3_stmt *row, enum category category,
 		size_B = number_at(row, SIZE, SIZE_MAX_B);
 	bool event = category == CATEGORY_EVENT;
 	const char *label = category == CATEGORY_COPY ? copy_label(row) : text_at(row, NAME);
+	if (n->p->works.count == JOIN_EACH)
+		profile_join_works(n->p);
 	*VEC_PUSH(n->p->arena, &n->p->works) = (struct profile_work){
 		.correlation = number_at(row, CORRELATION, TIME_MAX_NS),
 		.start_ns = start_ns,
@@ -212,16 +214,13 @@ static size_t row_count(struct nsys *n, const struct source *source)
 	return count < n->size_B / ROW_LEAST_B ? count : n->size_B / ROW_LEAST_B;
 }
 
-/* Makes room for the rows of a table, because a list that grows takes twice as much memory. */
+/* Makes room for the calls, because a list that grows takes twice as much memory. */
 static void reserve(struct nsys *n, const struct source *source)
 {
-	size_t count = row_count(n, source);
-	if (source->category == CATEGORY_CALL) {
+	size_t count = source->category == CATEGORY_CALL ? row_count(n, source) : 0;
+	if (count > 0) {
 		n->p->calls.items = ARENA_ARRAY(n->p->arena, count + 1, struct profile_call);
 		n->p->calls.room = count + 1;
-	} else if (source->category == CATEGORY_KERNEL) {
-		n->p->works.items = ARENA_ARRAY(n->p->arena, count + 1, struct profile_work);
-		n->p->works.room = count + 1;
 	}
 }
 
@@ -279,7 +278,8 @@ static struct recorded_calls *read_rank(struct nsys *n, const char *process,
 	n->threads = names_new(profile->arena);
 	for (size_t i = 0; fine && i < sizeof sources / sizeof sources[0]; i++)
 		fine = read_table(n, &sources[i], process);
-	if (fine && (profile->works.count == 0 || profile->calls.count == 0))
+	if (fine && ((profile->works.count == 0 && profile->joined_count == 0) ||
+		     profile->calls.count == 0))
 		fail(n, arena_printf(profile->arena,
 				     "the table CUPTI_ACTIVITY_KIND_%s has no usable row (profile "
 				     "with nsys profile --trace=cuda,nvtx)",

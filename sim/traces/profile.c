@@ -64,7 +64,7 @@ static void take_copy(struct recorded_call *call, const struct profile_work *wor
 
 /* Joins work of the GPU to its call. If one call starts several kernels (a graph), its GPU time
  * lasts from the begin of the first kernel to the end of the last. */
-static void join_work(struct profile *p, const struct profile_work *work, int64_t base_ns)
+static void join_work(struct profile *p, const struct profile_work *work)
 {
 	struct profile_call *at = call_of(p, work->correlation);
 	if (!at) {
@@ -88,10 +88,12 @@ static void join_work(struct profile *p, const struct profile_work *work, int64_
 		}
 		return;
 	}
-	double start_s = (double)(work->start_ns - base_ns) * 1e-9;
+	double start_s = (double)(work->start_ns - p->base_ns) * 1e-9;
 	double lasts_s = (double)work->lasts_ns * 1e-9;
 	if (call->gpu_s >= 0) {
-		call->gpu_s = fmax(call->gpu_s, start_s + lasts_s - call->gpu_start_s);
+		double earlier_s = fmax(0, call->gpu_start_s - start_s);
+		call->gpu_start_s -= earlier_s;
+		call->gpu_s = fmax(call->gpu_s + earlier_s, start_s + lasts_s - call->gpu_start_s);
 		return;
 	}
 	call->gpu_start_s = start_s;
@@ -153,7 +155,7 @@ static void join_collectives(struct profile *p)
 	}
 }
 
-static void put_marks(struct profile *p, struct recorded_calls *recorded, int64_t base_ns)
+static void put_marks(struct profile *p, struct recorded_calls *recorded)
 {
 	size_t count = p->marks.count;
 	const struct profile_mark *last = p->marks.items;
@@ -161,47 +163,58 @@ static void put_marks(struct profile *p, struct recorded_calls *recorded, int64_
 	for (size_t i = 0; i < count; i++) {
 		const struct profile_mark *mark = &p->marks.items[i];
 		recorded->marks[recorded->mark_count++] = (struct recorded_mark){
-			(double)(mark->start_ns - base_ns) * 1e-9, mark->step, mark->thread};
+			(double)(mark->start_ns - p->base_ns) * 1e-9, mark->step, mark->thread};
 		if (mark->end_ns > last->end_ns)
 			last = mark;
 	}
 	if (count > 0)
 		recorded->marks[recorded->mark_count++] = (struct recorded_mark){
-			(double)(last->end_ns - base_ns) * 1e-9, last->step + 1, last->thread};
+			(double)(last->end_ns - p->base_ns) * 1e-9, last->step + 1, last->thread};
 }
 
 /* Turns the profiler's calls into recorded ones, which are smaller and so fit in their place. A
  * large trace has no room for both. */
-static struct recorded_call *calls_in_place(struct profile *p, int64_t base_ns)
+static struct recorded_call *calls_in_place(struct profile *p)
 {
 	void *place = p->calls.items;
 	struct recorded_call *calls = place;
 	for (size_t i = 0; i < p->calls.count; i++) {
 		struct profile_call from;
 		memcpy(&from, &p->calls.items[i], sizeof from);
-		from.call.start_s = (double)(from.start_ns - base_ns) * 1e-9;
-		from.call.end_s = (double)(from.start_ns + from.lasts_ns - base_ns) * 1e-9;
+		from.call.start_s = (double)(from.start_ns - p->base_ns) * 1e-9;
+		from.call.end_s = (double)(from.start_ns + from.lasts_ns - p->base_ns) * 1e-9;
 		memcpy(&calls[i], &from.call, sizeof from.call);
 	}
 	p->calls.count = 0;
 	return calls;
 }
 
-struct recorded_calls *profile_join(struct profile *p)
+void profile_join_works(struct profile *p)
 {
-	p->counts.used += p->calls.count + p->works.count + p->marks.count + p->spans.count;
-	struct recorded_calls *recorded = ARENA_NEW(p->arena, struct recorded_calls);
-	int64_t base_ns = INT64_MAX;
-	for (size_t i = 0; i < p->calls.count; i++)
-		if (p->calls.items[i].start_ns < base_ns)
-			base_ns = p->calls.items[i].start_ns;
-	for (size_t i = 0; i < p->marks.count; i++)
-		if (p->marks.items[i].start_ns < base_ns)
-			base_ns = p->marks.items[i].start_ns;
-	recorded_sort(p->calls.items, p->calls.count, sizeof *p->calls.items, call_by_correlation);
+	if (p->joined_count == 0) {
+		p->base_ns = INT64_MAX;
+		for (size_t i = 0; i < p->calls.count; i++)
+			if (p->calls.items[i].start_ns < p->base_ns)
+				p->base_ns = p->calls.items[i].start_ns;
+		for (size_t i = 0; i < p->marks.count; i++)
+			if (p->marks.items[i].start_ns < p->base_ns)
+				p->base_ns = p->marks.items[i].start_ns;
+		recorded_sort(p->calls.items, p->calls.count, sizeof *p->calls.items,
+			      call_by_correlation);
+	}
 	recorded_sort(p->works.items, p->works.count, sizeof *p->works.items, by_correlation);
 	for (size_t i = 0; i < p->works.count; i++)
-		join_work(p, &p->works.items[i], base_ns);
+		join_work(p, &p->works.items[i]);
+	p->joined_count += (int64_t)p->works.count;
+	p->works.count = 0;
+}
+
+struct recorded_calls *profile_join(struct profile *p)
+{
+	profile_join_works(p);
+	p->counts.used +=
+		p->calls.count + (size_t)p->joined_count + p->marks.count + p->spans.count;
+	struct recorded_calls *recorded = ARENA_NEW(p->arena, struct recorded_calls);
 	join_collectives(p);
 	if (p->rank >= 0 && p->rank < p->world_count && p->world_count <= RECORDED_RANKS_MAX) {
 		recorded->rank = (uint32_t)p->rank;
@@ -210,8 +223,8 @@ struct recorded_calls *profile_join(struct profile *p)
 	recorded->tool = p->tool;
 	recorded->gpu = p->gpu;
 	recorded->call_count = p->calls.count;
-	recorded->calls = calls_in_place(p, base_ns);
-	put_marks(p, recorded, base_ns);
+	recorded->calls = calls_in_place(p);
+	put_marks(p, recorded);
 	recorded_calls_settle(p->arena, recorded);
 	stream_order_find(p->arena, recorded);
 	return recorded;

@@ -72,8 +72,14 @@ struct profile {
 	VEC(struct profile_span) spans;
 	VEC(struct collective_record) records;
 	double rank, world_count; /* of the process in its job; < 0: unknown */
+	int64_t base_ns,          /* time 0 of the recording, known after the first join */
+		joined_count;     /* works that were joined */
 	struct profile_counts counts;
 };
 
-/* Joins the work of the GPU, collectives and events to the calls. */
+/* Joins the works to their calls and forgets them, which saves memory. All calls and marks must
+ * have been read. */
+void profile_join_works(struct profile *p);
+
+/* Joins the remaining works, and makes a recorded program of the calls and collectives. */
 struct recorded_calls *profile_join(struct profile *p);

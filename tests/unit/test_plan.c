@@ -45,7 +45,7 @@ static int makespan(const char *name, size_t stages, size_t chunks, size_t micro
 	int free[STAGES_MAX] = {0}, last = 0;
 	bool moved = true;
 	for (size_t s = 0; s < stages; s++) {
-		schedule->write(arena, &shape, s, &slots[s]);
+		schedule->write(schedule, arena, &shape, s, &slots[s]);
 		left += slots[s].count;
 	}
 	CHECK(left == stages * chunks * micro * (schedule->splits_backward ? 3 : 2));
@@ -334,10 +334,13 @@ static void impossible_plans_are_refused_with_a_possible_number(void)
 		 "16 tokens of a GPU are not divisible by tp (3): write plan.tp=2"},
 		{8, 1, 1, 0, 8, "4 heads are not divisible by tp (8): write plan.tp=4"},
 		{1, 4, 1, 0, 8,
-		 "2 blocks of the network are not divisible by pp (4): write plan.pp=2"},
+		 "2 blocks of the network are not divisible by pp (4): write plan.pp=2; "
+		 "embedding and loss can take the places of the two missing blocks: write "
+		 "plan.embedding_as_block=true and plan.loss_as_block=true"},
 		{1, 1, 3, 0, 8,
 		 "2 blocks of a stage are not divisible by chunks (3): write "
-		 "plan.chunks=2"},
+		 "plan.chunks=2; the loss can take the place of the missing block: write "
+		 "plan.loss_as_block=true"},
 		{1, 1, 1, 12, 8,
 		 "a batch of 12 samples is not divisible by dp (8) x micro_batch (1): "
 		 "write plan.global_batch=8"},
