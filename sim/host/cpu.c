@@ -12,7 +12,8 @@
 
 /* Share of the core for service and for flows while both want it. */
 #define SHARE_UNDER_CONTENTION 0.5
-/* An item ends when flows have taken less than this part of its work that is not yet done. */
+/* When flows have taken less than this part of an item's work from it since it last continued, it
+ * continues for the last time, as if they went on like this. */
 #define LOST_LEAST_RATIO (1.0 / 64)
 
 /* Idle time, in units of a state's residency, from which all idle periods end in this state. */
@@ -192,14 +193,16 @@ static bool item_continues(struct cpu *cpu)
 	double carried_s = fabric_carried(cpu->fabric, cpu->resource);
 	double lost_s =
 		fmin(carried_s - cpu->carried_s, cpu->period_s * (1 - SHARE_UNDER_CONTENTION));
-	if (!(lost_s > cpu->running.work_s * LOST_LEAST_RATIO))
+	if (!(lost_s > 0))
 		return false;
+	bool last = lost_s < cpu->running.work_s * LOST_LEAST_RATIO;
+	double more_s = last ? lost_s * cpu->period_s / (cpu->period_s - lost_s) : lost_s;
 	bool shared = fabric_flows_on(cpu->fabric, cpu->resource) > 0;
 	if (shared != cpu->halved)
 		halve(cpu, shared);
-	cpu->period_s = lost_s;
+	cpu->period_s = last ? 0 : lost_s;
 	cpu->carried_s = carried_s;
-	engine_do_after(cpu->engine, ps_from_s(lost_s), item_done, cpu, 0);
+	engine_do_after(cpu->engine, ps_from_s(more_s), item_done, cpu, 0);
 	return true;
 }
 

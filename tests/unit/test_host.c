@@ -68,9 +68,9 @@ static void service_and_flow_share_the_core_equally(void)
 	engine_at(net->engine, ps_from_s(20e-6), serve_later, &later, 1);
 	engine_at(net->engine, ps_from_s(60e-6), serve_later, &later, 2);
 	net_run(net);
-	CHECK_NEAR(net->delivered_s[1], 40e-6, 0.01);
-	CHECK_NEAR(net->delivered_s[2], 80e-6, 0.01);
-	CHECK_NEAR(net->delivered_s[0], 120e-6, 0.01);
+	CHECK_NEAR(net->delivered_s[1], 40e-6, 1e-6);
+	CHECK_NEAR(net->delivered_s[2], 80e-6, 1e-6);
+	CHECK_NEAR(net->delivered_s[0], 120e-6, 1e-6);
 	CHECK_NEAR(cpu_busy_s(core), 20e-6, 1e-9);
 	CHECK_NEAR(fabric_carried(net->fabric, cpu_resource(core)), 100e-6, 1e-9);
 	net_free(net);
@@ -100,8 +100,8 @@ static double served_beside(double work_s, double cap)
  */
 static void service_loses_only_the_time_that_flows_use(void)
 {
-	CHECK_NEAR(served_beside(100e-6, 0.2), 32.5e-6, 0.01);
-	CHECK_NEAR(served_beside(22e-6, 1), 32e-6, 0.01);
+	CHECK_NEAR(served_beside(100e-6, 0.2), 32.5e-6, 1e-6);
+	CHECK_NEAR(served_beside(22e-6, 1), 32e-6, 1e-6);
 }
 
 static double served_after(double idle_s, bool spinning, double wake_s)
