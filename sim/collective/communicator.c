@@ -29,6 +29,14 @@ void comm_fail(struct communicator *comm, const char *reason)
 
 /* ---- creation ---- */
 
+/* Threads that wait for messages poll in NCCL (proxy.cc, ncclProxyProgress) and in Open MPI
+ * (opal_progress, unless mpi_yield_when_idle is set). Gloo, gRPC and ps-lite sleep in epoll_wait.
+ */
+static bool polls(const struct library_params *library)
+{
+	return library->rules != RULES_GLOO && !library_has_servers(library);
+}
+
 /* Returns the first GPU rank of the guest. first has the first rank on each node of the fabric,
  * plus 1, which spares most searches. */
 static size_t first_of_guest(const struct communicator_spec *spec, size_t index, int node,
@@ -62,6 +70,8 @@ static void rank_init(struct communicator *comm, size_t index, size_t *first)
 	rank->core = rank->place.core;
 	if (!rank->core && (comm->socket || !rank->place.gpu))
 		rank->core = guest_core(guest);
+	if (comm->socket && polls(comm->library))
+		cpu_spin(rank->core);
 }
 
 /* Gives the rank of a server its cores for sums. Each rank has its network thread's core before, so
@@ -138,9 +148,8 @@ static void find_rings(struct communicator *comm)
 		places[i] = (struct ring_place){comm->ranks[i].gpu_node, comm->ranks[i].host_node,
 						comm->library->p2p_level < PATH_NVL};
 	unsigned traffic = comm->socket ? TRAFFIC_SOCKETS : TRAFFIC_RDMA;
-	comm->rings = (comm->library->ring_search ? rings_find : rings_in_order)(
-		comm->spec.arena, comm->spec.fabric, places, comm->rank_count, traffic,
-		comm->spec.fold);
+	comm->rings = rings_find(comm->spec.arena, comm->spec.fabric, places, comm->rank_count,
+				 traffic, comm->spec.fold, comm->library->ring_search);
 	comm->rings.shape.socket = comm->socket;
 	comm->rings.shape.generation = oldest_generation(comm);
 	for (size_t i = 0; i < comm->rank_count; i++)

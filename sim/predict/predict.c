@@ -161,6 +161,16 @@ static const char *name_of(struct arena *arena, const struct scenario *scenario)
 		       : scenario->name;
 }
 
+static const char *const wait_names[] = {
+	[WAIT_IDLE_STATE] = WAIT_NAME_IDLE_STATE,
+	[WAIT_INTERRUPT] = WAIT_NAME_INTERRUPT,
+	[WAIT_CYCLE] = WAIT_NAME_CYCLE,
+	[WAIT_BATCH] = WAIT_NAME_BATCH,
+	[WAIT_POLL] = WAIT_NAME_POLL,
+	[WAIT_CORE] = WAIT_NAME_CORE,
+	[WAIT_SHARED] = WAIT_NAME_SHARED,
+};
+
 static struct prediction *summarize(struct arena *arena, const struct scenario *scenario,
 				    const struct point *point, const struct draws *draws,
 				    uint64_t seed)
@@ -183,6 +193,11 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	for (size_t i = 0; i < point->phase_count; i++)
 		p->phases[p->phase_count++] =
 			(struct breakdown_part){point->phases[i].name, point->phases[i].seconds};
+	for (size_t i = 0; i < WAIT_COUNT && !point->failed; i++)
+		if (point->outcome.waits_s[i] > 0)
+			p->waits[p->wait_count++] = (struct breakdown_part){
+				wait_names[i], point->outcome.waits_s[i] * point->step_s /
+						       point->outcome.window_s};
 	p->events_count = point->outcome.events_count;
 	p->resolution = scenario->resolution;
 	p->seed = seed;
@@ -194,6 +209,11 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->transport = scenario_transport(scenario);
 	p->evidence = scenario_distance_words(arena, scenario, point->failed ? 0 : point->step_s);
 	p->speedup = p->training_s = ESTIMATE_NONE;
+	const struct job_run *run = &point->outcome.jobs[0];
+	p->collectives_count =
+		run->comm.collectives_count > 0 && run->step_count > 0
+			? (double)run->comm.collectives_count / (double)run->step_count
+			: NAN;
 	p->communication_s = NAN;
 	p->bottleneck = point->failed ? NULL : "";
 	summarize_jobs(arena, scenario, point, draws, p);
@@ -208,6 +228,71 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	return p;
 }
 
+/* ---- jobs that need too many events ---- */
+
+/* Jobs of FORESEEN_LEAST ranks or more are compared with one of FORESEEN_FROM ranks. */
+enum { FORESEEN_FROM = 64, FORESEEN_LEAST = 1024 };
+
+/* Returns the events of the case on FORESEEN_FROM GPUs, all simulated; 0: that is not possible. */
+static uint64_t small_events(struct arena *arena, const struct case_request *request, uint64_t seed)
+{
+	struct case_request small = *request;
+	struct setting *settings = ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
+	for (size_t i = 0; i < request->setting_count; i++)
+		settings[i] = request->settings[i];
+	settings[small.setting_count++] = (struct setting){
+		arena_printf(arena, "case.gpus=%d", FORESEEN_FROM), {"farwire", 0}};
+	small.settings = settings;
+	small.watch = NULL;
+	const struct scenario *scenario = case_read(arena, diag_new(arena), &small);
+	if (!scenario || scenario->topology.fold)
+		return 0;
+	const struct point point = predict_point(arena, scenario, seed, false, NULL, NULL);
+	return point.failed || point.broken ? 0 : point.outcome.events_count;
+}
+
+/* Returns why a job whose machines are all simulated cannot end within the events of a run; NULL:
+ * it may. Its events grow with the ranks at least, which a small job with the same settings shows
+ * in a fraction of a second. */
+static const char *foresee(struct arena *arena, const struct case_request *request,
+			   const struct scenario *scenario, uint64_t seed)
+{
+	const struct job_entry *job = &scenario->jobs[0];
+	if (scenario->job_count != 1 || scenario->topology.fold || job->plan ||
+	    !(scenario->params->gpus_count > 0) || job->rank_count < FORESEEN_LEAST)
+		return NULL;
+	struct arena *scratch = arena_new();
+	double ranks = (double)job->rank_count;
+	double events = (double)small_events(scratch, request, seed) * ranks / FORESEEN_FROM;
+	arena_free(scratch);
+	if (events <= (double)scenario->events_max)
+		return NULL;
+	return arena_printf(arena,
+			    "the job needs about %.0f million events by a run on %d GPUs, more "
+			    "than case.events (write a larger --events, fewer --gpus, or rdma on "
+			    "a switch, fat_tree or rail_optimised network)",
+			    events / 1e6, FORESEEN_FROM);
+}
+
+static struct point failed_point(struct arena *arena, const struct scenario *scenario,
+				 const char *reason)
+{
+	struct point point = {.failed = true,
+			      .reason = reason,
+			      .throughput = NAN,
+			      .step_s = NAN,
+			      .ratio = NAN,
+			      .gpu_utilization = NAN,
+			      .elapsed_s = NAN};
+	point.job_count = scenario->job_count;
+	point.serving = job_point_failed(NULL).serving;
+	point.jobs = ARENA_ARRAY(arena, point.job_count, struct job_point);
+	point.outcome.jobs = ARENA_ARRAY(arena, point.job_count, struct job_run);
+	for (size_t i = 0; i < point.job_count; i++)
+		point.jobs[i] = job_point_failed(reason);
+	return point;
+}
+
 static const struct prediction *predict(struct arena *arena, struct diag *diag,
 					const struct case_request *request,
 					const struct predict_options *options, const char **broken)
@@ -215,8 +300,10 @@ static const struct prediction *predict(struct arena *arena, struct diag *diag,
 	const struct scenario *scenario = case_read(arena, diag, request);
 	if (!scenario)
 		return NULL;
-	struct point point = predict_point(arena, scenario, options->seed, true, options->baselines,
-					   options->trace);
+	const char *reason = foresee(arena, request, scenario, options->seed);
+	struct point point = reason ? failed_point(arena, scenario, reason)
+				    : predict_point(arena, scenario, options->seed, true,
+						    options->baselines, options->trace);
 	if (point.broken) {
 		*broken = reproducible(arena, request, scenario, options->seed, point.broken);
 		return NULL;
