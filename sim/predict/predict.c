@@ -208,6 +208,71 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	return p;
 }
 
+/* ---- jobs that need too many events ---- */
+
+/* Jobs of FORESEEN_LEAST ranks or more are compared with one of FORESEEN_FROM ranks. */
+enum { FORESEEN_FROM = 64, FORESEEN_LEAST = 1024 };
+
+/* Returns the events of the case on FORESEEN_FROM GPUs, all simulated; 0: that is not possible. */
+static uint64_t small_events(struct arena *arena, const struct case_request *request, uint64_t seed)
+{
+	struct case_request small = *request;
+	struct setting *settings = ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
+	for (size_t i = 0; i < request->setting_count; i++)
+		settings[i] = request->settings[i];
+	settings[small.setting_count++] = (struct setting){
+		arena_printf(arena, "case.gpus=%d", FORESEEN_FROM), {"farwire", 0}};
+	small.settings = settings;
+	small.watch = NULL;
+	const struct scenario *scenario = case_read(arena, diag_new(arena), &small);
+	if (!scenario || scenario->topology.fold)
+		return 0;
+	const struct point point = predict_point(arena, scenario, seed, false, NULL, NULL);
+	return point.failed || point.broken ? 0 : point.outcome.events_count;
+}
+
+/* Returns why a job whose machines are all simulated cannot end within the events of a run; NULL:
+ * it may. Its events grow with the ranks at least, which a small job with the same settings shows
+ * in a fraction of a second. */
+static const char *foresee(struct arena *arena, const struct case_request *request,
+			   const struct scenario *scenario, uint64_t seed)
+{
+	const struct job_entry *job = &scenario->jobs[0];
+	if (scenario->job_count != 1 || scenario->topology.fold || job->plan ||
+	    !(scenario->params->gpus_count > 0) || job->rank_count < FORESEEN_LEAST)
+		return NULL;
+	struct arena *scratch = arena_new();
+	double ranks = (double)job->rank_count;
+	double events = (double)small_events(scratch, request, seed) * ranks / FORESEEN_FROM;
+	arena_free(scratch);
+	if (events <= (double)scenario->events_max)
+		return NULL;
+	return arena_printf(arena,
+			    "the job needs about %.0f million events by a run on %d GPUs, more "
+			    "than case.events (write a larger --events, fewer --gpus, or rdma on "
+			    "a switch, fat_tree or rail_optimised network)",
+			    events / 1e6, FORESEEN_FROM);
+}
+
+static struct point failed_point(struct arena *arena, const struct scenario *scenario,
+				 const char *reason)
+{
+	struct point point = {.failed = true,
+			      .reason = reason,
+			      .throughput = NAN,
+			      .step_s = NAN,
+			      .ratio = NAN,
+			      .gpu_utilization = NAN,
+			      .elapsed_s = NAN};
+	point.job_count = scenario->job_count;
+	point.serving = job_point_failed(NULL).serving;
+	point.jobs = ARENA_ARRAY(arena, point.job_count, struct job_point);
+	point.outcome.jobs = ARENA_ARRAY(arena, point.job_count, struct job_run);
+	for (size_t i = 0; i < point.job_count; i++)
+		point.jobs[i] = job_point_failed(reason);
+	return point;
+}
+
 static const struct prediction *predict(struct arena *arena, struct diag *diag,
 					const struct case_request *request,
 					const struct predict_options *options, const char **broken)
@@ -215,8 +280,10 @@ static const struct prediction *predict(struct arena *arena, struct diag *diag,
 	const struct scenario *scenario = case_read(arena, diag, request);
 	if (!scenario)
 		return NULL;
-	struct point point = predict_point(arena, scenario, options->seed, true, options->baselines,
-					   options->trace);
+	const char *reason = foresee(arena, request, scenario, options->seed);
+	struct point point = reason ? failed_point(arena, scenario, reason)
+				    : predict_point(arena, scenario, options->seed, true,
+						    options->baselines, options->trace);
 	if (point.broken) {
 		*broken = reproducible(arena, request, scenario, options->seed, point.broken);
 		return NULL;

@@ -12,8 +12,10 @@ struct result_table *result_table_new(struct arena *arena, const char *name, con
 				      const struct result_column *columns, size_t column_count)
 {
 	struct result_table *table = ARENA_NEW(arena, struct result_table);
+	struct result_column *own = ARENA_ARRAY(arena, column_count, struct result_column);
+	memcpy(own, columns, column_count * sizeof *own);
 	*table = (struct result_table){
-		.name = name, .title = title, .columns = columns, .column_count = column_count};
+		.name = name, .title = title, .columns = own, .column_count = column_count};
 	return table;
 }
 

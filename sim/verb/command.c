@@ -82,7 +82,9 @@ static bool can_write(const char *path)
 	return output != NULL;
 }
 
-const char *command_plot_data(const struct command *command, const char *image)
+/* Returns the file with the numbers of the plot, "x.csv" for "x.svg"; NULL: none is wanted, or it
+ * is the output file. */
+static const char *plot_data(const struct command *command, const char *image)
 {
 	if (!image || command->no_data)
 		return NULL;
@@ -99,8 +101,8 @@ void command_outputs(const struct command *command, struct command_output output
 		{"--plot", command->plot},
 		{"--trace", command->trace},
 		{"--timeline", command->timeline},
-		{"--plot (numbers; --no-data)", command_plot_data(command, command->plot)},
-		{"--timeline (numbers; --no-data)", command_plot_data(command, command->timeline)}};
+		{"--plot (numbers; --no-data)", plot_data(command, command->plot)},
+		{"--timeline (numbers; --no-data)", plot_data(command, command->timeline)}};
 	memcpy(outputs, all, sizeof all);
 }
 
@@ -202,7 +204,7 @@ int command_write(const struct command *command, void (*write)(FILE *out, const 
 	bool text = command->format == FORMAT_TABLE;
 	const struct wrapping w = {write, ctx, text ? command_line_width(command) : 0};
 	int code = write_file(command->output, write_wrapped, &w);
-	const char *path = command_plot_data(command, command->plot);
+	const char *path = plot_data(command, command->plot);
 	return code == EXIT_DONE && data && path ? write_file(path, write, data) : code;
 }
 
@@ -255,7 +257,7 @@ int command_image_data(const struct command *command, const char *image,
 {
 	const struct command csv = command_as_csv(command);
 	const struct writing w = {.command = &csv, .table = table};
-	const char *path = command_plot_data(command, image);
+	const char *path = plot_data(command, image);
 	return path ? write_file(path, write_table, &w) : EXIT_DONE;
 }
 

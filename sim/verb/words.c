@@ -85,6 +85,22 @@ static void check_outputs(struct parser *p)
 	}
 }
 
+/* Refuses options about images in a command that draws none, because the user expects an effect.
+ * `farwire report` takes no --plot, and the output of `farwire plot` can be an image. */
+static void check_idle(struct parser *p)
+{
+	const struct command *c = p->command;
+	static const char *const options[] = {"title", "no-data", "all-ranks"};
+	if (!strstr(c->verb->options, " plot") || strcmp(c->verb->name, "plot") == 0)
+		return;
+	for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+		bool ranks = i == 2, idle = !c->timeline && (ranks || !c->plot);
+		if (idle && command_gave(c, options[i]))
+			wrong(p, "--%s has an effect only on images (write %s, or leave it out)",
+			      options[i], ranks ? "--timeline FILE.svg" : "--plot FILE.svg");
+	}
+}
+
 void check_command(struct parser *p)
 {
 	struct command *c = p->command;
@@ -93,6 +109,7 @@ void check_command(struct parser *p)
 			 "FARWIRE_DATA to the folder that contains them)");
 	check_words(p);
 	check_outputs(p);
+	check_idle(p);
 	for (size_t i = 0; c->verb->cases && c->data_root && i < p->words.count; i++) {
 		p->words.items[i] = shipped_case(c, p->words.items[i]);
 		check_case(p, p->words.items[i]);
