@@ -230,26 +230,42 @@ static inline void write_text(const char *path, const char *text)
 	fclose(out);
 }
 
+/* The files of a case in a folder of their own. */
+struct random_files {
+	char folder[32];
+	const char *path, *machines;
+};
+
+static inline struct random_files random_files_write(const struct random_case *c)
+{
+	struct random_files files = {.folder = "/tmp/farwire-random-XXXXXX"};
+	CHECK(mkdtemp(files.folder) != NULL);
+	files.path = arena_printf(c->arena, "%s/random.cfg", files.folder);
+	files.machines = arena_printf(c->arena, "%s/machines.cfg", files.folder);
+	write_text(files.machines, random_topology_text(c));
+	write_text(files.path, random_case_text(c));
+	return files;
+}
+
+static inline void random_files_remove(const struct random_files *files)
+{
+	remove(files->path);
+	remove(files->machines);
+	rmdir(files->folder);
+}
+
 /* Reads the case with the draws. After errors the check fails, and it returns NULL. */
 static inline const struct scenario *
 random_case_read(const struct random_case *c, const struct draw_value *draws, size_t draw_count)
 {
-	char folder[] = "/tmp/farwire-random-XXXXXX";
-	if (!CHECK(mkdtemp(folder) != NULL))
-		return NULL;
-	const char *path = arena_printf(c->arena, "%s/random.cfg", folder);
+	const struct random_files files = random_files_write(c);
 	struct diag *diag = diag_new(c->arena);
-	const struct case_request request = {.path = path,
+	const struct case_request request = {.path = files.path,
 					     .draws = draws,
 					     .draw_count = draw_count,
 					     .data_root = data_root_find(c->arena)};
-	const char *machines = arena_printf(c->arena, "%s/machines.cfg", folder);
-	write_text(machines, random_topology_text(c));
-	write_text(path, random_case_text(c));
 	const struct scenario *scenario = case_read(c->arena, diag, &request);
-	remove(path);
-	remove(machines);
-	rmdir(folder);
+	random_files_remove(&files);
 	diag_print(diag, stdout);
 	CHECK(scenario != NULL);
 	return scenario;
