@@ -25,6 +25,7 @@ void fold_plays(const struct communicator *comm, enum collective collective, dou
 /* Returns false if schedules of that many ranks are impossible or cost too much. */
 bool fold_can_build(const struct repertoire *repertoire, size_t rank_count);
 
-/* Finds the classes of a plan's machines. Returns false if too few are equal. */
+/* Finds the classes of the machines of a plan or a recorded job. Returns false if too few are
+ * equal. */
 bool fold_plan(struct arena *arena, const struct scenario *scenario, struct system *system,
 	       struct arena *scratch, struct fold *fold);
