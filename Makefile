@@ -20,12 +20,14 @@ MAKEFLAGS += --no-builtin-rules
 
 # ---- flags ----
 
-VARIANTS := release debug fast asan tsan coverage fuzz fuzz-fast
+VARIANTS := release debug fast shared asan tsan coverage fuzz fuzz-fast
 ifeq (,$(filter $(VARIANT),$(VARIANTS)))
 $(error VARIANT=$(VARIANT) is unknown (write one of: $(VARIANTS)))
 endif
 FLAGS_debug := -O0 -g3
 FLAGS_fast := -O3 -g
+# For `make mutants`: programs take the library when they start, so they are linked only once.
+FLAGS_shared := -O1 -fPIC
 FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FLAGS_tsan := -O1 -g -fsanitize=thread
 # Counts are right with threads, and counts of several programs are added.
@@ -57,7 +59,8 @@ FLAGS = -std=c17 -D_POSIX_C_SOURCE=200809L -I. $(KINDS:%=-I%) -ffp-contract=off 
 LINK_FLAGS = -pthread $(if $(LTO),$(LINK_LTO)) $(filter -fsanitize=% --coverage,$(FLAGS_$(VARIANT)))
 # libconfig does not check its allocations (sim/base/memory.c). The linker takes the checks from
 # libfarwire.a also for programs that call them nowhere: libgcov does.
-CHECKED := -Wl,--undefined=__wrap_malloc -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup -l:libconfig.a
+WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
+CHECKED := -Wl,--undefined=__wrap_malloc $(WRAP) -l:libconfig.a
 LIBS = $(if $(CONFIG_STATIC),$(PKG_LIBS:-lconfig=$(CHECKED)),$(PKG_LIBS)) -lm
 
 # ---- sources, tests and data ----
@@ -96,7 +99,7 @@ help:
 	@echo 'make test        installs missing packages, builds and runs the tests (a minute or two)'
 	@echo 'make test-long   runs tests with sanitizers and clang, and compares the bytes of all builds'
 	@echo 'make coverage    prints the share of lines that the tests run, by folder'
-	@echo 'make mutants     changes 290 places, one at a time, and prints which changes no test notices'
+	@echo 'make mutants     changes over 400 places, one at a time, and prints which changes no test notices'
 	@echo 'make fuzz        invents inputs for every reader, FUZZ_S seconds (60) each, and adds those'
 	@echo '                 that reach new code to tests/fuzz/corpus; needs clang'
 	@echo 'make bench       compares the core with other programs and predictions with TCP on this machine,'
@@ -110,7 +113,7 @@ help:
 	@echo 'make format      runs clang-format on all C files'
 	@echo 'make clean       removes build/ and build-*/'
 	@echo
-	@echo 'VARIANT=release|debug|fast|asan|tsan|coverage|fuzz|fuzz-fast   builds each in its own folder'
+	@echo 'VARIANT=release|debug|fast|shared|asan|tsan|coverage|fuzz|fuzz-fast   builds each in its own folder'
 	@echo 'CC=clang BUILD=build-clang             builds with another compiler in another folder'
 	@echo 'KINDS=FOLDER BUILD=build-more          also compiles the kinds of a folder (CONTRIBUTING.md)'
 	@echo 'CFLAGS=... LDFLAGS=...                 adds these flags after those of the project'
@@ -145,8 +148,9 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $1' $@)
 
 LINK_LTO := -fno-lto
+LIBRARY := $(BUILD)/libfarwire.$(if $(filter shared,$(VARIANT)),so,a)
 $(BUILD)/farwire $(BENCHES:%=$(BUILD)/tests/bench/%): LINK_LTO := -flto=auto
-$(BUILD)/farwire: $(BUILD)/sim/main.o $(BUILD)/libfarwire.a
+$(BUILD)/farwire: $(BUILD)/sim/main.o $(LIBRARY)
 	$(call say,LINK)
 	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
 
@@ -164,6 +168,10 @@ $(BUILD)/libfarwire.a: $(OBJECTS)
 	$(call say,AR  )
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+$(BUILD)/libfarwire.so: $(OBJECTS)
+	$(call say,LINK)
+	$(Q)$(CC) $(LINK_FLAGS) -shared -Wl,-soname,$(@F) $(if $(CONFIG_STATIC),$(WRAP)) -o $@ $^
+
 $(BUILD)/%.o: %.c $(BUILD)/config.mk
 	@mkdir -p $(@D)
 	$(call say,CC  )
@@ -173,7 +181,7 @@ $(BUILD)/%.o: %.c $(BUILD)/config.mk
 TOYS := $(wildcard tests/toys/*.c) $(shell grep -l 'struct registry_row ' sim/*/*.c calib/fit/*.c)
 TOY_OBJECTS := $(TOYS:%.c=$(BUILD)/toys/%.o)
 
-$(BUILD)/farwire-toys: $(BUILD)/sim/main.o $(TOY_OBJECTS) $(BUILD)/libfarwire.a
+$(BUILD)/farwire-toys: $(BUILD)/sim/main.o $(TOY_OBJECTS) $(LIBRARY)
 	$(call say,LINK)
 	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
 
@@ -183,7 +191,7 @@ $(BUILD)/toys/%.o: %.c $(BUILD)/config.mk
 	$(call say,CC  )
 	$(Q)$(CC) $(FLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libfarwire.a
+$(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(LIBRARY)
 	$(call say,LINK)
 	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
 

@@ -95,3 +95,7 @@ unsigned char *image_render(struct arena *arena, enum image_format format,
 			    const char **message);
 /* Returns the width of a text (UTF-8) in points, from the compiled-in table. */
 double text_width(const char *text, double size, bool bold);
+/* Breaks text at blanks and after _ / - , into at most lines_max lines of at most width; the last
+ * line is shortened if necessary. Returns the number of lines. */
+size_t text_wrap(struct arena *arena, const char *text, double size, bool bold, double width,
+		 size_t lines_max, const char **lines);

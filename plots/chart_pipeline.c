@@ -275,31 +275,22 @@ const struct result_table *pipeline_table(struct arena *arena, const struct trac
 		{.name = "start_s", .quantity = QUANTITY_TIME},
 		{.name = "end_s", .quantity = QUANTITY_TIME}};
 	struct layout layout = {.arena = arena};
-	struct result_table *table = ARENA_NEW(arena, struct result_table);
-	VEC(struct result_cell) cells = {0};
+	struct result_table *table = result_table_new(arena, "timeline", NULL, columns,
+						      sizeof columns / sizeof columns[0]);
 	int64_t from_ps, to_ps;
 	find_rows(&layout, trace, all_ranks);
 	gather(&layout, trace, &from_ps, &to_ps);
 	for (size_t i = 0; i < layout.row_count; i++)
 		for (size_t k = 0; k < layout.rows[i].spans.count; k++) {
 			const struct span *span = &layout.rows[i].spans.items[k];
-			const int64_t ends_ps[] = {span->start_ps - from_ps,
-						   span->end_ps - from_ps};
-			if (ends_ps[0] < 0 || span->end_ps > to_ps)
+			if (span->start_ps < from_ps || span->end_ps > to_ps)
 				continue;
-			*VEC_PUSH(arena, &cells) =
-				(struct result_cell){.text = layout.rows[i].label};
-			*VEC_PUSH(arena, &cells) = (struct result_cell){.text = span->name};
-			for (size_t e = 0; e < 2; e++) {
-				double end_s = (double)ends_ps[e] * 1e-12;
-				*VEC_PUSH(arena, &cells) =
-					(struct result_cell){.number = {end_s, end_s, end_s}};
-			}
-			table->row_count++;
+			struct result_cell *cells = result_table_row(arena, table);
+			cells[0].text = layout.rows[i].label;
+			cells[1].text = span->name;
+			cells[2].number =
+				estimate_exact((double)(span->start_ps - from_ps) * 1e-12);
+			cells[3].number = estimate_exact((double)(span->end_ps - from_ps) * 1e-12);
 		}
-	table->name = "timeline";
-	table->columns = columns;
-	table->column_count = sizeof columns / sizeof columns[0];
-	table->cells = cells.items;
 	return table;
 }

@@ -42,10 +42,6 @@ extern const struct paint ink_alarm; /* failures */
 
 /* Returns the text, or its beginning followed by "…" if it is too wide. */
 const char *text_fit(struct arena *arena, const char *text, double size, bool bold, double width);
-/* Breaks text at blanks and after _ / - , into at most lines_max lines of at most width; the last
- * line is shortened if necessary. Returns the number of lines. */
-size_t text_wrap(struct arena *arena, const char *text, double size, bool bold, double width,
-		 size_t lines_max, const char **lines);
 /* Draws lines of text; y is the middle of the block. */
 void draw_lines(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
 		struct paint fill, bool bold, const char *const *lines, size_t count);

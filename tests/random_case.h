@@ -60,7 +60,8 @@ static inline double spread(struct random_case *c, double low, double high)
 #define ONE_OF(c, list)   (list)[rng_below(&(c)->rng, sizeof(list) / sizeof(list)[0])]
 #define ADD(c, list, ...) ((list)->items[(list)->count++] = arena_printf((c)->arena, __VA_ARGS__))
 
-static const char *const random_gpus[] = {"gtx-1050ti", "gtx-1080", "v100-sxm2", "p100-pcie"};
+static const char *const random_gpus[] = {"gtx-1050ti", "gtx-1080", "v100-sxm2",
+					  "p100-pcie",  "l40s",     "a100-pcie-40"};
 
 static inline void add_machine(struct random_case *c, const char *kind, size_t number, size_t gpus)
 {
@@ -111,17 +112,19 @@ static inline void add_clients(struct random_case *c)
 
 static inline void add_job(struct random_case *c)
 {
-	static const char *const exchanges[] = {"ddl", "ddp", "horovod-0.19", "mxnet-nccl"};
+	static const char *const exchanges[] = {"ddl", "ddp", "horovod-0.19", "mxnet-nccl",
+						"ddp-gloo"};
 	static const char *const algorithms[] = {"auto", "ring", "double_tree", "halving_doubling"};
+	static const char *const libraries[] = {"nccl-2.8", "nccl-2.18", "ddp-gloo", "openmpi-4.1"};
 	static const char *const collectives[] = {"all_reduce", "all_gather", "reduce_scatter",
-						  "broadcast"};
+						  "broadcast", "all_to_all"};
 	ADD(c, &c->settings, "case.gpus=%zu", c->server_count * c->gpu_count);
 	ADD(c, &c->settings, "case.transport=%s", c->rdma ? "rdma" : "tcp");
 	ADD(c, &c->settings, "case.model=%s", ONE_OF(c, random_models));
 	ADD(c, &c->settings, "case.batch=%d", 1 << rng_below(&c->rng, 6));
 	ADD(c, &c->settings, "exchange.noise=%s", chance(c, 0.5) ? "0" : "0.005");
 	if (c->collective) {
-		ADD(c, &c->settings, "case.exchange=nccl-2.8");
+		ADD(c, &c->settings, "case.exchange=%s", ONE_OF(c, libraries));
 		ADD(c, &c->settings, "case.collective=%s", ONE_OF(c, collectives));
 		ADD(c, &c->settings, "case.collective_size=%.0f B", spread(c, 1, 1e8));
 		return;

@@ -20,7 +20,7 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct wire, streams_count, QUANTITY_COUNT, 1, 64, "4", "", "RFC 1"),
 	PARAM_NUMBER(struct wire, loss_ratio, QUANTITY_RATIO, 0, 1, "0", "", "none"),
 	PARAM_BOOL(struct wire, full_duplex, "true", "", "IEEE 802.3"),
-	PARAM_TEXT(struct wire, name, "", "", ""),
-	PARAM_CHOICE(struct wire, kind, kinds, "fibre", "", ""),
+	PARAM_TEXT(struct wire, name, "", ""),
+	PARAM_CHOICE(struct wire, kind, kinds, "fibre", ""),
 };
 static const struct param_table table = PARAM_TABLE("wire", struct wire, rows);

@@ -99,7 +99,8 @@ static void take_heading(struct importing *importing, const char *line, struct s
 		}
 		at += length;
 	}
-	if (!state->sized && strcmp(tests[state->test].words, "what=barrier") != 0)
+	bool barrier = strcmp(tests[state->test].words, "what=barrier") == 0;
+	if (!state->sized && (!barrier || state->rate))
 		import_error(importing, "the table needs 'Size' as the first column (import the "
 					"unchanged output of the benchmark)");
 }

@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#ifdef __linux__
-
 bool core_save(struct core_set *set)
 {
 	cpu_set_t cores;
@@ -40,22 +38,3 @@ void core_restore(const struct core_set *set)
 	memcpy(&all, set->bits, sizeof(all));
 	sched_setaffinity(0, sizeof(all), &all);
 }
-
-#else
-
-bool core_save(struct core_set *set)
-{
-	memset(set, 0, sizeof(*set));
-	return false;
-}
-
-bool core_keep(const struct core_set *set, bool first)
-{
-	return false;
-}
-
-void core_restore(const struct core_set *set)
-{
-}
-
-#endif

@@ -10,8 +10,8 @@
 struct core_set {
 	unsigned char bits[128]; /* for 1024 cores */
 };
-/* Stores the cores of the calling thread for core_restore(). Returns false if the system does not
- * support this. */
+/* Stores the cores of the calling thread for core_restore(). Returns false if the system refuses.
+ */
 bool core_save(struct core_set *set);
 /* Binds the calling thread, and threads that it creates, to the first core of the set or to all
  * other cores. Returns false and does nothing if the set has only one core. */

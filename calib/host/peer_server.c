@@ -80,7 +80,7 @@ static void reap(struct server *server, bool all)
 		struct connection *connection = &server->connections[i];
 		if (!connection->used)
 			continue;
-		server->active_s = sock_now_s();
+		server->active_s = clock_now_s();
 		if (all)
 			shutdown(connection->fd, SHUT_RDWR);
 		if (!all && !atomic_load(&connection->over))
@@ -156,7 +156,7 @@ int peer_serve(int listener, int control, char *why)
 	struct server server = {.listener = listener,
 				.control = control,
 				.control_is_pair = control >= 0,
-				.active_s = sock_now_s()};
+				.active_s = clock_now_s()};
 	int code = 0;
 	while (!stop_asked()) {
 		struct pollfd waits[2] = {{.fd = listener, .events = POLLIN},
@@ -168,7 +168,7 @@ int peer_serve(int listener, int control, char *why)
 		if (ready > 0 && waits[0].revents)
 			take_connection(&server);
 		if (server.control >= 0 && !server.control_is_pair &&
-		    sock_now_s() - server.active_s > PEER_IDLE_S) {
+		    clock_now_s() - server.active_s > PEER_IDLE_S) {
 			snprintf(why, SOCK_WHY, "the peer sent no order for %.0f s", PEER_IDLE_S);
 			code = -1;
 			break;

@@ -64,8 +64,12 @@ struct host_sizes host_sizes(double least_B, double most_B, double step, size_t 
 /* Converts a socket's code to a host_code and stores the reason. */
 int host_code_of(struct host_bench *bench, enum sock_code code);
 int host_fail(struct host_bench *bench, int code, const char *why);
-void host_spin_until(double time_s);
 /* Opens or creates bench->file. Returns HOST_STOPPED if the user stops it. */
 int host_file_open(struct host_bench *bench);
 /* Measures the cost of reading the clock. */
 double host_clock_cost_s(void);
+
+/* The probes of probes.def. */
+#define HOST_PROBE(name) extern const struct host_probe name;
+#include "calib/host/probes.def"
+#undef HOST_PROBE

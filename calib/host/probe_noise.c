@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "calib/host/probes.h"
+#include "calib/host/probe.h"
 #include "calib/host/stop.h"
 #include "calib/sample/sampler.h"
 
@@ -47,9 +47,9 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
  * left_s. */
 static double next_detour_s(double *left_s)
 {
-	double start_s = sock_now_s(), last_s = start_s;
+	double start_s = clock_now_s(), last_s = start_s;
 	for (size_t looks = 1;; looks++) {
-		double now_s = sock_now_s(), gap_s = now_s - last_s;
+		double now_s = clock_now_s(), gap_s = now_s - last_s;
 		last_s = now_s;
 		bool over = now_s - start_s > *left_s;
 		if (gap_s <= DETOUR_S && !over && (looks % LOOKS_COUNT != 0 || !stop_asked()))

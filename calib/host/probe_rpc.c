@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calib/host/probes.h"
+#include "calib/host/probe.h"
 #include "calib/host/stop.h"
 #include "calib/sample/sampler.h"
 
@@ -69,11 +69,11 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 static int sample(struct host_bench *bench, const struct plan_point *point, double *value)
 {
 	struct rpc *rpc = bench->own;
-	double start_s = sock_now_s();
+	double start_s = clock_now_s();
 	enum sock_code code = sock_send(rpc->fd, rpc->bytes, rpc->size_B, PEER_WAIT_S);
 	if (code == SOCK_OK)
 		code = sock_receive(rpc->fd, rpc->bytes, rpc->reply_B, PEER_WAIT_S);
-	*value = sock_now_s() - start_s;
+	*value = clock_now_s() - start_s;
 	return host_code_of(bench, code);
 }
 

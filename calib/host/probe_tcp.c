@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calib/host/probes.h"
+#include "calib/host/probe.h"
 #include "calib/host/stop.h"
 #include "calib/host/team.h"
 #include "calib/sample/sampler.h"
@@ -105,15 +105,15 @@ static enum sock_code round_once(const struct tcp *tcp, size_t reply_B, double *
 {
 	enum sock_code code = SOCK_OK;
 	int fd = tcp->fds[0];
-	double start_s = sock_now_s();
+	double start_s = clock_now_s();
 	for (size_t i = 0; i < tcp->count && code == SOCK_OK; i++) {
 		if (i > 0 && tcp->delay_s > 0)
-			host_spin_until(sock_now_s() + tcp->delay_s);
+			clock_spin_until(clock_now_s() + tcp->delay_s);
 		code = sock_send(fd, tcp->bytes, tcp->size_B, PEER_WAIT_S);
 	}
 	if (code == SOCK_OK)
 		code = sock_receive(fd, tcp->bytes, reply_B, PEER_WAIT_S);
-	*span_s = sock_now_s() - start_s;
+	*span_s = clock_now_s() - start_s;
 	return code;
 }
 
@@ -122,10 +122,10 @@ static enum sock_code sends_once(const struct tcp *tcp, double *each_s)
 	enum sock_code code = SOCK_OK;
 	double spent_s = 0;
 	for (size_t i = 0; i < tcp->count && code == SOCK_OK; i++) {
-		host_spin_until(sock_now_s() + tcp->delay_s);
-		double start_s = sock_now_s();
+		clock_spin_until(clock_now_s() + tcp->delay_s);
+		double start_s = clock_now_s();
 		code = sock_send(tcp->fds[0], tcp->bytes, tcp->size_B, PEER_WAIT_S);
-		spent_s += sock_now_s() - start_s - tcp->bench->clock_cost_s;
+		spent_s += clock_now_s() - start_s - tcp->bench->clock_cost_s;
 	}
 	if (code == SOCK_OK)
 		code = sock_receive(tcp->fds[0], tcp->bytes, 1, PEER_WAIT_S);
@@ -140,17 +140,17 @@ static enum sock_code receive_once(const struct tcp *tcp, double *time_s)
 	enum sock_code code = sock_send(fd, tcp->bytes, 1, PEER_WAIT_S);
 	if (code != SOCK_OK)
 		return code;
-	double late_s = sock_now_s() + THERE_S;
+	double late_s = clock_now_s() + THERE_S;
 	for (;;) {
 		ssize_t there = recv(fd, tcp->bytes, tcp->size_B, MSG_PEEK | MSG_DONTWAIT);
-		if (there >= (ssize_t)tcp->size_B || sock_now_s() > late_s)
+		if (there >= (ssize_t)tcp->size_B || clock_now_s() > late_s)
 			break;
 		if (stop_asked())
 			return SOCK_STOPPED;
 	}
-	double start_s = sock_now_s();
+	double start_s = clock_now_s();
 	code = sock_receive(fd, tcp->bytes, tcp->size_B, PEER_WAIT_S);
-	*time_s = sock_now_s() - start_s - tcp->bench->clock_cost_s;
+	*time_s = clock_now_s() - start_s - tcp->bench->clock_cost_s;
 	return code;
 }
 
@@ -219,10 +219,10 @@ static int sample(struct host_bench *bench, const struct plan_point *point, doub
 
 static int warm_up(struct tcp *tcp, const struct plan_point *point)
 {
-	double unused, end_s = sock_now_s() + WARM_UP_S;
+	double unused, end_s = clock_now_s() + WARM_UP_S;
 	int code = HOST_OK;
 	if (tcp->size_B >= WARM_UP_B)
-		for (int i = 0; code == HOST_OK && i < WARM_UP_ROUNDS && sock_now_s() < end_s; i++)
+		for (int i = 0; code == HOST_OK && i < WARM_UP_ROUNDS && clock_now_s() < end_s; i++)
 			code = sample(tcp->bench, point, &unused);
 	return code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calib/host/probes.h"
+#include "calib/host/probe.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -57,16 +57,10 @@ int host_code_of(struct host_bench *bench, enum sock_code code)
 				 : "the server ended the connection (check that it runs)");
 }
 
-void host_spin_until(double time_s)
-{
-	while (sock_now_s() < time_s)
-		;
-}
-
 double host_clock_cost_s(void)
 {
-	double start_s = sock_now_s(), now_s = start_s;
+	double start_s = clock_now_s(), now_s = start_s;
 	for (int i = 0; i < 10000; i++)
-		now_s = sock_now_s();
+		now_s = clock_now_s();
 	return (now_s - start_s) / 10000;
 }

@@ -243,7 +243,7 @@ static int resume(struct host *host, uint64_t *seed)
 
 static double now(void *context)
 {
-	return sock_now_s();
+	return clock_now_s();
 }
 
 static bool stopped(void *context)

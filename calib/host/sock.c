@@ -10,26 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The kernel's header, because POSIX declares only TCP_NODELAY. */
-#ifdef __linux__
 #include <linux/tcp.h>
-#else
-#include <netinet/tcp.h>
-#endif
 
 #include "calib/host/stop.h"
 
 #define SLICE_MS 200
-
-double sock_now_s(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* ---- addresses ---- */
 
@@ -152,7 +140,7 @@ static int wait_connected(int fd, double deadline_s)
 {
 	struct pollfd one = {.fd = fd, .events = POLLOUT};
 	while (poll(&one, 1, SLICE_MS) <= 0) {
-		if (stop_asked() || sock_now_s() > deadline_s)
+		if (stop_asked() || clock_now_s() > deadline_s)
 			return stop_asked() ? EINTR : ETIMEDOUT;
 	}
 	int error = 0;
@@ -162,7 +150,7 @@ static int wait_connected(int fd, double deadline_s)
 
 int sock_connect(const struct sock_address *address, double wait_s, char *why)
 {
-	double deadline_s = sock_now_s() + wait_s;
+	double deadline_s = clock_now_s() + wait_s;
 	int fd = make(address);
 	int flags = fd >= 0 ? fcntl(fd, F_GETFL) : -1;
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
@@ -196,7 +184,7 @@ static enum sock_code tired(int error, double *deadline_s, double wait_s)
 		return SOCK_FAILED;
 	if (stop_asked())
 		return SOCK_STOPPED;
-	double now_s = sock_now_s();
+	double now_s = clock_now_s();
 	if (*deadline_s <= 0)
 		*deadline_s = now_s + wait_s;
 	return now_s > *deadline_s ? SOCK_LATE : SOCK_OK;
@@ -296,7 +284,6 @@ struct sock_facts sock_facts(int fd)
 {
 	struct sock_facts facts = {.send_buffer_B = option(fd, SO_SNDBUF),
 				   .receive_buffer_B = option(fd, SO_RCVBUF)};
-#ifdef __linux__
 	struct tcp_info info = {0};
 	socklen_t length = sizeof(info);
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0) {
@@ -306,6 +293,5 @@ struct sock_facts sock_facts(int fd)
 	length = sizeof(facts.congestion) - 1;
 	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, facts.congestion, &length) != 0)
 		facts.congestion[0] = '\0';
-#endif
 	return facts;
 }

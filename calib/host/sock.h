@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
+#include "calib/sample/clock.h"
+
 enum sock_code {
 	SOCK_OK = 0,
 	SOCK_ENDED,   /* the peer closed the connection before the first byte */
@@ -32,7 +34,6 @@ struct sock_facts {
 	char congestion[32];
 };
 
-double sock_now_s(void); /* CLOCK_MONOTONIC */
 /* Reads "ADDRESS", "ADDRESS:PORT" or "[IPv6]:PORT". Returns false with the reason in why. */
 bool sock_parse(const char *text, int port, struct sock_address *address, char *why);
 void sock_name(const struct sock_address *address, char *text, size_t room);

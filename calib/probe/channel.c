@@ -8,25 +8,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PARTS_MOST  4
 #define SPINS_COUNT 200  /* spins between two yields of the processor */
 #define SPIN_S      0.01 /* time for which a socket is polled before the thread sleeps */
-
-double channel_now_s(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-void channel_spin_until(double time_s)
-{
-	while (channel_now_s() < time_s)
-		;
-}
 
 /* ---- rings ---- */
 
@@ -40,7 +26,7 @@ static size_t ring_wait(struct ring *ring, bool reading, double deadline_s)
 		if (count > 0)
 			return count;
 		if (spins % SPINS_COUNT == 0) {
-			if (channel_now_s() > deadline_s)
+			if (clock_now_s() > deadline_s)
 				return 0;
 			sched_yield();
 		}
@@ -77,7 +63,7 @@ static int ring_move(struct ring *ring, bool reading, unsigned char *bytes, size
 static int wait_socket(int fd, short events, double deadline_s)
 {
 	struct pollfd one = {.fd = fd, .events = events};
-	double left_s = deadline_s - channel_now_s();
+	double left_s = deadline_s - clock_now_s();
 	int left_ms = left_s > 1e6 ? -1 : left_s > 0 ? (int)(left_s * 1000) + 1 : 0;
 	int ready = poll(&one, 1, left_ms);
 	if (ready < 0 && errno == EINTR)
@@ -89,7 +75,7 @@ static int wait_socket(int fd, short events, double deadline_s)
  * chooses, and then a round trip can take five times as long. */
 static bool spin_on(double *until_s)
 {
-	double now_s = channel_now_s();
+	double now_s = clock_now_s();
 	if (*until_s <= 0)
 		*until_s = now_s + SPIN_S;
 	return now_s < *until_s;
@@ -118,7 +104,7 @@ static int socket_receive(int fd, unsigned char *bytes, size_t count, double dea
 static int socket_send(int fd, const struct channel_part *parts, size_t count)
 {
 	struct iovec pieces[PARTS_MOST];
-	double deadline_s = channel_now_s() + CHANNEL_WAIT_S;
+	double deadline_s = clock_now_s() + CHANNEL_WAIT_S;
 	for (size_t i = 0; i < count; i++) {
 		pieces[i].iov_base = (void *)(uintptr_t)parts[i].bytes;
 		pieces[i].iov_len = parts[i].count;
@@ -143,7 +129,7 @@ static int socket_send(int fd, const struct channel_part *parts, size_t count)
 
 int channel_receive(struct channel *channel, void *bytes, size_t count, double wait_s)
 {
-	double deadline_s = wait_s < 0 ? 1e300 : channel_now_s() + wait_s;
+	double deadline_s = wait_s < 0 ? 1e300 : clock_now_s() + wait_s;
 	if (channel->socket >= 0)
 		return socket_receive(channel->socket, bytes, count, deadline_s);
 	return ring_move(channel->in, true, bytes, count, deadline_s);
@@ -153,7 +139,7 @@ int channel_send(struct channel *channel, const struct channel_part *parts, size
 {
 	if (channel->socket >= 0)
 		return socket_send(channel->socket, parts, count);
-	double deadline_s = channel_now_s() + CHANNEL_WAIT_S;
+	double deadline_s = clock_now_s() + CHANNEL_WAIT_S;
 	for (size_t i = 0; i < count; i++)
 		if (ring_move(channel->out, false, (unsigned char *)(uintptr_t)parts[i].bytes,
 			      parts[i].count, deadline_s) != 0)

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "calib/sample/clock.h"
+
 #define CHANNEL_WAIT_S 30.0
 #define RING_B         (1u << 20)
 
@@ -27,10 +29,7 @@ struct channel_part {
 	size_t count;
 };
 
-double channel_now_s(void); /* CLOCK_MONOTONIC, which is the same for both processes */
 /* Receives count bytes. Returns 0, 1 at the end of the stream (before the first byte), or -1 after
  * an error, a timeout or an incomplete message. wait_s < 0 waits forever. */
 int channel_receive(struct channel *channel, void *bytes, size_t count, double wait_s);
 int channel_send(struct channel *channel, const struct channel_part *parts, size_t count);
-/* Keeps the processor busy until time_s. */
-void channel_spin_until(double time_s);

@@ -8,6 +8,7 @@
 
 #include "calib/probe/cublaslt.h"
 #include "calib/probe/gpu.h"
+#include "calib/sample/clock.h"
 
 struct mailbox;
 struct stamp;

@@ -3,10 +3,11 @@
  * too. */
 #include "calib/probe/cuda.cuh"
 
+#include <utility>
+
 #include "calib/probe/kernels.cuh"
 
 #define FIRST_LAUNCHES_COUNT 96
-#define FIRST_BLOCK          8 /* kernels in a block of the table below */
 
 /* ---- launches ---- */
 
@@ -58,49 +59,27 @@ static int call_launch(struct cuda *cuda, const struct gpu_call *call, cudaStrea
 	return cuda_check(cuda, cudaGetLastError(), "a launch");
 }
 
-template <int block> static void launch_first_of(int number, cudaStream_t stream)
+template <int number> static void launch_first(cudaStream_t stream)
 {
-	const int first = FIRST_BLOCK * block;
-	switch (number % FIRST_BLOCK) {
-	case 0:
-		first_kernel<first><<<1, 1, 0, stream>>>();
-		break;
-	case 1:
-		first_kernel<first + 1><<<1, 1, 0, stream>>>();
-		break;
-	case 2:
-		first_kernel<first + 2><<<1, 1, 0, stream>>>();
-		break;
-	case 3:
-		first_kernel<first + 3><<<1, 1, 0, stream>>>();
-		break;
-	case 4:
-		first_kernel<first + 4><<<1, 1, 0, stream>>>();
-		break;
-	case 5:
-		first_kernel<first + 5><<<1, 1, 0, stream>>>();
-		break;
-	case 6:
-		first_kernel<first + 6><<<1, 1, 0, stream>>>();
-		break;
-	default:
-		first_kernel<first + 7><<<1, 1, 0, stream>>>();
-		break;
-	}
+	first_kernel<number><<<1, 1, 0, stream>>>();
+}
+
+typedef void launcher(cudaStream_t stream);
+
+template <int... numbers>
+static launcher *first_launcher(int number, std::integer_sequence<int, numbers...>)
+{
+	static launcher *const launchers[] = {launch_first<numbers>...};
+	return launchers[number];
 }
 
 static int call_first_launch(struct cuda *cuda, cudaStream_t stream)
 {
-	typedef void launcher(int number, cudaStream_t stream);
-	static launcher *const launchers[FIRST_LAUNCHES_COUNT / FIRST_BLOCK] = {
-		launch_first_of<0>, launch_first_of<1>, launch_first_of<2>,  launch_first_of<3>,
-		launch_first_of<4>, launch_first_of<5>, launch_first_of<6>,  launch_first_of<7>,
-		launch_first_of<8>, launch_first_of<9>, launch_first_of<10>, launch_first_of<11>};
 	int number = cuda->first_launches_count;
 	if (number == FIRST_LAUNCHES_COUNT)
 		return GPU_ENOUGH;
 	cuda->first_launches_count++;
-	launchers[number / FIRST_BLOCK](number, stream);
+	first_launcher(number, std::make_integer_sequence<int, FIRST_LAUNCHES_COUNT>())(stream);
 	return cuda_check(cuda, cudaGetLastError(), "a first launch");
 }
 

@@ -5,6 +5,7 @@
 
 #include "calib/probe/gpu.h"
 #include "calib/probe/planted.h"
+#include "calib/sample/clock.h"
 #include "calib/sample/plan.h"
 
 enum fake_kind { FAKE_KERNEL, FAKE_COPY, FAKE_BLOCK, FAKE_RECORD, FAKE_WAIT };
@@ -60,7 +61,6 @@ void fake_advance_to(struct fake *fake, double time_s);
 /* Advances the host's clock by about time_s, with noise, outliers and drift. */
 void fake_spend(struct fake *fake, double time_s);
 double fake_noisy(struct fake *fake, double time_s);
-double fake_real_s(void);
 
 /* Adds an operation to its stream; the host first waits for room if necessary. */
 int fake_submit(struct fake *fake, struct fake_operation operation);

@@ -6,23 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define PI 3.14159265358979
 
 /* ---- clock and noise ---- */
 
-double fake_real_s(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 double fake_now_s(struct fake *fake)
 {
 	if (fake->real)
-		fake->clock_s = fake_real_s() - fake->zero_s;
+		fake->clock_s = clock_now_s() - fake->zero_s;
 	return fake->clock_s;
 }
 

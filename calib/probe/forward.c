@@ -196,7 +196,7 @@ static int receive_answer(struct far *far)
 	    channel_receive(channel, far->payload, (size_t)answer.payload_B, CHANNEL_WAIT_S) != 0)
 		return broken(far);
 	far->gpu.why[answer.why_B] = '\0';
-	channel_spin_until(answer.deliver_s);
+	clock_spin_until(answer.deliver_s);
 	return answer.code;
 }
 
@@ -215,7 +215,7 @@ static int flush(struct far *far, size_t payload_B, bool answer)
 		{&message, sizeof(message)}, {far->batch, far->batch_B}, {far->payload, payload_B}};
 	message.deliver_s =
 		forward_delivery_s(&far->free_s, sizeof(message) + far->batch_B + payload_B,
-				   message.latency_s, message.rate_Bps, channel_now_s());
+				   message.latency_s, message.rate_Bps, clock_now_s());
 	far->batch_count = far->batch_B = 0;
 	if (channel_send(&far->channel, parts, payload_B > 0 ? 3 : 2) != 0)
 		return broken(far);
@@ -252,7 +252,7 @@ static int far_call(struct gpu *gpu, const struct gpu_call *call)
 
 static double far_now_s(struct gpu *gpu)
 {
-	return channel_now_s();
+	return clock_now_s();
 }
 
 /* ---- opening and closing ---- */

@@ -93,7 +93,7 @@ static int answer(struct server *server, struct channel *channel,
 	const struct channel_part parts[] = {
 		{&head, sizeof(head)}, {server->why, head.why_B}, {server->payload, payload_B}};
 	head.deliver_s = forward_delivery_s(&server->free_s, sizeof(head) + payload_B,
-					    message->latency_s, message->rate_Bps, channel_now_s());
+					    message->latency_s, message->rate_Bps, clock_now_s());
 	return channel_send(channel, parts, 3);
 }
 
@@ -148,7 +148,7 @@ static int serve(struct server *server, struct channel *channel)
 		    channel_receive(channel, server->payload, (size_t)message.payload_B,
 				    CHANNEL_WAIT_S) != 0)
 			return -1;
-		channel_spin_until(message.deliver_s);
+		clock_spin_until(message.deliver_s);
 		code = do_calls(server, &message, &answer_B);
 		/* An error of a call without an answer ends the service. */
 		if (message.answer == 0 && code != GPU_OK)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "calib/probe/kernels.cuh"
 #include "calib/probe/nvml.h"
@@ -52,13 +51,6 @@ static __global__ void step_kernel(struct mailbox *mailbox)
 	mailbox->step_ns = least;
 }
 
-static double monotonic_s(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 int cuda_check(struct cuda *cuda, cudaError_t error, const char *what)
 {
 	if (error == cudaSuccess)
@@ -94,12 +86,12 @@ int cuda_stream(struct cuda *cuda, int index, cudaStream_t *stream)
 
 int cuda_finish(struct cuda *cuda)
 {
-	double deadline_s = monotonic_s() + GPU_WAIT_S;
+	double deadline_s = clock_now_s() + GPU_WAIT_S;
 	for (int i = 0; i < GPU_STREAMS; i++) {
 		cudaError_t state = cudaSuccess;
 		while (cuda->streams_busy[i] &&
 		       (state = cudaStreamQuery(cuda->streams[i])) == cudaErrorNotReady)
-			if (monotonic_s() > deadline_s) {
+			if (clock_now_s() > deadline_s) {
 				snprintf(cuda->gpu.why, GPU_WHY,
 					 "the GPU did not finish its work within %.0f s",
 					 GPU_WAIT_S);
@@ -141,7 +133,7 @@ static int release(struct gpu *gpu)
 static double now_s(struct gpu *gpu)
 {
 	(void)gpu;
-	return monotonic_s();
+	return clock_now_s();
 }
 
 /* Uses the shortest round trip: the GPU saw the ping in the middle of it. */
@@ -158,12 +150,12 @@ static int sync_clocks(struct gpu *gpu, double *change_s)
 	cuda->streams_busy[0] = true;
 	ping_kernel<<<1, 1>>>(cuda->mailbox_there, first, (nanoseconds)(PING_TIMEOUT_S * 1e9));
 	code = cuda_check(cuda, cudaGetLastError(), "launching the clocks' kernel");
-	double deadline_s = monotonic_s() + 2 * PING_TIMEOUT_S;
+	double deadline_s = clock_now_s() + 2 * PING_TIMEOUT_S;
 	for (unsigned i = 0; i < KERNEL_PINGS && code == GPU_OK; i++) {
-		double sent_s = monotonic_s(), seen_s;
+		double sent_s = clock_now_s(), seen_s;
 		mailbox->ping = first + i;
 		do {
-			seen_s = monotonic_s();
+			seen_s = clock_now_s();
 			if (seen_s > deadline_s) {
 				snprintf(cuda->gpu.why, GPU_WHY,
 					 "the GPU does not see changes of the host's memory");

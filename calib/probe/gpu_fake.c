@@ -367,7 +367,7 @@ int fake_new(const struct gpu_options *options, bool real, struct fake **fake, c
 		return GPU_WAIVED;
 	}
 	(*fake)->real = real;
-	(*fake)->zero_s = real ? fake_real_s() : 0;
+	(*fake)->zero_s = real ? clock_now_s() : 0;
 	(*fake)->random.state = (uint64_t)(*fake)->planted.seed_count;
 	(*fake)->released_s = -1;
 	if (real) { /* the real host has its own noise */

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define GPUS_MOST  16
 #define FLOAT32    7 /* ncclFloat32 */
@@ -38,13 +37,6 @@ struct nccl {
 	cudaStream_t streams[GPUS_MOST];
 	void *buffers[GPUS_MOST];
 };
-
-static double monotonic_s(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static bool find(struct nccl *nccl)
 {
@@ -130,11 +122,11 @@ static int enqueue(struct nccl *nccl, const struct gpu_collective *what, int ran
 
 static bool wait_all(struct nccl *nccl)
 {
-	double deadline_s = monotonic_s() + DEADLINE_S;
+	double deadline_s = clock_now_s() + DEADLINE_S;
 	for (int i = 0; i < nccl->count; i++) {
 		cudaError_t state;
 		while ((state = cudaStreamQuery(nccl->streams[i])) == cudaErrorNotReady)
-			if (monotonic_s() > deadline_s)
+			if (clock_now_s() > deadline_s)
 				return false;
 		if (state != cudaSuccess)
 			return false;
@@ -149,7 +141,7 @@ int nccl_run(struct nccl *nccl, const struct gpu_collective *what, double *time_
 		snprintf(why, GPU_WHY, "there is not enough memory for a collective of that size");
 		return GPU_WAIVED;
 	}
-	double start_s = monotonic_s();
+	double start_s = clock_now_s();
 	for (size_t i = 0; i < what->repeats && status == 0; i++) {
 		status = nccl->group_start();
 		for (int rank = 0; rank < nccl->count && status == 0; rank++)
@@ -158,7 +150,7 @@ int nccl_run(struct nccl *nccl, const struct gpu_collective *what, double *time_
 			status = nccl->group_end();
 	}
 	if (status == 0 && wait_all(nccl)) {
-		*time_s = (monotonic_s() - start_s) / (double)what->repeats;
+		*time_s = (clock_now_s() - start_s) / (double)what->repeats;
 		return GPU_OK;
 	}
 	snprintf(why, GPU_WHY, "NCCL failed with status %d or did not end in time", status);

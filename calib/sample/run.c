@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "calib/sample/clock.h"
 #include "calib/sample/sampler.h"
 
 /* Measurements in progress may exceed the time limit by this part of it. */
@@ -32,13 +32,6 @@ struct state {
 
 /* ---- messages ---- */
 
-static double real_s(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void clear_line(const struct state *state)
 {
 	if (state->terminal && !state->run->quiet)
@@ -58,7 +51,7 @@ static int complain(const struct state *state, const struct plan_point *point, c
 static void show(struct state *state, double now_s)
 {
 	const struct run *run = state->run;
-	double real_now_s = real_s(), spent_s = now_s - state->start_s;
+	double real_now_s = clock_now_s(), spent_s = now_s - state->start_s;
 	if (run->quiet || real_now_s - state->shown_s < (state->terminal ? 0.2 : 10.0))
 		return;
 	state->shown_s = real_now_s;
@@ -267,7 +260,7 @@ int run_passes(const struct run *run)
 	struct state state = {
 		.run = run,
 		.terminal = isatty(STDERR_FILENO) == 1,
-		.shown_s = real_s(),
+		.shown_s = clock_now_s(),
 		.start_s = run->prober->now_s(run->prober->context),
 		.count = run->plan->count * run->passes,
 		.waived = calloc(run->plan->count + 1, sizeof(bool)),

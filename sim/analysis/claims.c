@@ -2,6 +2,7 @@
 /* Judges the bounds and orders that a source claims. A number is NaN if it could not be
  * predicted. Every claim about it is then broken. */
 #include <math.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/analysis/dataset.h"
@@ -12,46 +13,27 @@ struct judging {
 	const struct row_outcome *rows;
 };
 
-static bool matches(const struct judging *j, const struct dataset_row *row)
+static const struct row_outcome *row_at(const struct judging *j, size_t index)
 {
-	for (size_t d = 0; d < j->dataset->dimension_count; d++)
-		if (j->claim->where_at[d] != SIZE_MAX && j->claim->where_at[d] != row->at[d])
-			return false;
-	for (size_t i = 0; i < j->claim->word_count; i++)
-		if (!label_has(row->label, j->claim->words[i]))
-			return false;
-	return row->judged;
+	return index < SIZE_MAX ? &j->rows[index] : NULL;
 }
 
-/* Returns the row at at[], with `value` in that dimension; NULL if the grid skips it. */
-static const struct row_outcome *row_at(const struct judging *j, const size_t *at, size_t dimension,
-					size_t value)
-{
-	for (size_t i = 0; i < j->dataset->row_count; i++) {
-		bool same = true;
-		for (size_t d = 0; d < j->dataset->dimension_count; d++)
-			same = same && j->rows[i].row->at[d] == (d == dimension ? value : at[d]);
-		if (same)
-			return &j->rows[i];
-	}
-	return NULL;
-}
-
-/* Returns the row that differs from row only in the claim's dimension. */
+/* Returns the row that differs from row only in the claim's dimension; NULL if the grid skips it.
+ */
 static const struct row_outcome *sibling(const struct judging *j, const struct row_outcome *row,
 					 size_t value)
 {
-	return row_at(j, row->row->at, j->claim->dimension, value);
+	size_t at[DIMENSIONS_OF_GRID_MAX];
+	memcpy(at, row->row->at, sizeof at);
+	at[j->claim->dimension] = value;
+	return row_at(j, dataset_row_at(j->dataset, at));
 }
 
 /* Returns the row to which this row's number is relative. It may be the row itself. */
 static const struct row_outcome *reference_of(const struct judging *j,
 					      const struct row_outcome *row)
 {
-	size_t at[DIMENSIONS_OF_GRID_MAX];
-	for (size_t d = 0; d < DIMENSIONS_OF_GRID_MAX; d++)
-		at[d] = j->claim->over_at[d] == SIZE_MAX ? row->row->at[d] : j->claim->over_at[d];
-	return row_at(j, at, SIZE_MAX, 0);
+	return row_at(j, claim_reference(j->dataset, j->claim, row->row));
 }
 
 static double own_number(const struct claim *claim, const struct row_outcome *row)
@@ -153,7 +135,7 @@ static struct claim_outcome judge(struct arena *arena, const struct judging *j)
 	for (size_t i = 0; i < j->dataset->row_count; i++) {
 		const struct row_outcome *row = &j->rows[i];
 		bool counts = true;
-		if (!matches(j, row->row))
+		if (!row->row->judged || !claim_is_about(j->dataset, j->claim, row->row))
 			continue;
 		if (j->claim->over && reference_of(j, row) == row && j->claim->kind == CLAIM_RANGE)
 			continue; /* the quotient of a row and itself is 1 */

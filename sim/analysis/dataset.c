@@ -107,10 +107,8 @@ void dataset_add_settings(struct dataset_reader *r, settings_vec *settings,
 
 void dataset_add_extra(struct dataset_reader *r, settings_vec *settings)
 {
-	for (size_t i = 0; i < r->extra_count; i++) {
-		struct setting *setting = VEC_PUSH(r->arena, settings);
-		*setting = r->extra[i];
-	}
+	for (size_t i = 0; i < r->extra_count; i++)
+		*VEC_PUSH(r->arena, settings) = r->extra[i];
 }
 
 const char *dataset_case(struct dataset_reader *r, const struct cfg_node *group)
@@ -132,10 +130,8 @@ static struct settings_list further(struct dataset_reader *r, struct settings_li
 				    const struct cfg_node *list)
 {
 	settings_vec settings = {0};
-	for (size_t i = 0; i + r->extra_count < given.count; i++) {
-		struct setting *setting = VEC_PUSH(r->arena, &settings);
-		*setting = given.items[i];
-	}
+	for (size_t i = 0; i + r->extra_count < given.count; i++)
+		*VEC_PUSH(r->arena, &settings) = given.items[i];
 	dataset_add_settings(r, &settings, list);
 	dataset_add_extra(r, &settings);
 	return (struct settings_list){settings.items, settings.count};

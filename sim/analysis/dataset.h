@@ -1,80 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A dataset describes what real systems did and how to predict it. docs/datasets.md is the
- * reference of the file format.
+ * reference of its keys.
  *
- * A dataset is a .cfg file (calib/measured/x.cfg) of one of two kinds.
- *
- * TABLE: the rows of a .tsv file next to it. Each row has a measured number (or FAIL:reason)
- * and a role. `columns` translates the words of a column into settings, so that a row becomes a
- * case:
- *
- *    dataset = { name = "x"; title = "..."; table = "x.tsv"; value = "images_per_s";
- *      settings = ["case.model=resnet50"]; label = ["case", "batch"]; role_column = "role";
- *      columns = ( { column = "batch"; setting = "case.batch"; },
- *                  { column = "case"; values = ( { is = "lan"; settings = ["..."]; } ); } );
- *    };
- *
- * Optional keys are role (one role for all rows), where = ( { column; is } ) (keeps only
- * matching rows), utilization (a column with the largest possible mean utilisation) and
- * utilization_slack. Rows with the value NA are left out. Further keys of an entry of `columns`:
- *
- *    columns = ["a", "b"]    matches the words of both columns, "x y"
- *    values                  replaces `setting` for words that match one of them
- *    otherwise = [settings]  for words that match no value
- *    case = "file"           a case file
- *    each = ( { is; settings; role } )
- *                            in a value: the row is predicted once for each of these, labelled
- *                            "... (as x)", for example if the source names several systems;
- *                            role overrides the role of the row
- *    unit = "B"              unit of the numbers in the column
- *
- * `wide = { prefix = "gpus_"; setting = "case.gpus"; fit_upto_column = "fit_upto"; }` makes a
- * row of each column gpus_1, gpus_2 and so on. Numbers up to fit_upto (a column, or fit_upto = 1
- * for all rows, or in one of the `values`) have the role fit, larger ones the role test. linear =
- * true also reports the errors of ideal scaling from the first of these columns. group = "column"
- * also reports the errors of test rows for each word of that column. `claims` of a table apply to
- * rows whose label contains all texts of `rows`.
- *
- * GRID: every combination of `dimensions`, without those of `skip = ( { dimension = "value";
- * ... } )`. Each value has settings and may have a case file. also = ( { where = { dimension =
- * "value"; ... }; settings; case } ) adds settings to matching combinations. `claims` are for
- * sources that state bounds without numbers:
- *
- *    kind "range"     low <= number <= high for all rows that `where` matches
- *    kind "first"     `value` has the highest number of all values of `dimension`
- *    kind "last"      `value` has the lowest number
- *    kind "greater"   the number at `value` of `dimension` is above that at `than`
- *    kind "within"    the numbers at `value` and `than` differ by at most `slack`
- *    kind "rises"     the number rises along the values of `dimension`, in their order
- *    kind "outgrows"  share * (number at `value` - 1) > number at `than` - 1
- *
- * A value of a dimension with judged = false is shown, but not judged. A dimension whose values
- * are those of a setting is { name; setting = "case.gpus"; values = ["1", "2"]; }. A grid
- * without claims and source is a WHAT-IF: predictions of unmeasured cases (topologies/what-ifs).
- *
- * A claim is about the row's number, or about
- *
- *    over = { place = "bare"; }  the number divided by that of the row with these values
- *    quantity = "time"           the step time
- *    part = "input wait"         the share of that part in the step time
- *
- * `quantity` is the measured quantity:
- *
- *    throughput  images/s (default of tables and what-ifs)
- *    ratio       relative to the local GPU (clients) or to as many independent GPUs (jobs);
- *                default of grids
- *    speedup     throughput divided by that of one GPU
- *    time        of a step or of a collective; value_unit = "us" is the column's unit
- *    gain        throughput divided by that under the further settings `reference`
- *    elapsed     time of a job from launch to end (case.job_steps or case.epochs)
- *
- * Instead, quantity_column can name a column. `quantities` then has an entry for each of its
- * words, with is, quantity, and optionally scale (a factor on the value) and reference. judge =
- * "name" selects one of several jobs or clients of a case.
- *
- * Both kinds may have `beside`, a list of { title; settings }. The same rows are predicted
- * under these settings, too, and never judged. slow = true: only `farwire validate NAME` predicts
- * it. draws = 8 is the number of draws if --draws is not given.
+ * A dataset is a .cfg file (calib/measured/x.cfg) of one of two kinds. A TABLE has the rows of a
+ * .tsv file next to it: each row has a measured number (or FAIL:reason) and a role, and the words
+ * of its columns become settings of a case. A GRID has every combination of the values of some
+ * dimensions. It is for sources that state bounds without numbers, its CLAIMS. A grid without
+ * claims and source is a WHAT-IF: predictions of unmeasured cases (topologies/what-ifs). Both kinds
+ * may have the same rows BESIDE them under further settings, which are never judged.
  *
  * The role fit allows a row to set parameters. Rows with the role test only judge predictions.
  * Rows with the role report are shown and not judged. */
@@ -298,6 +231,15 @@ struct case_request dataset_request(const struct dataset_row *row, const char *d
 double dataset_point(struct arena *arena, struct diag *diag, const struct dataset_row *row,
 		     const char *data_root, const struct draw_value *draws, size_t draw_count,
 		     uint64_t seed, struct baselines *baselines, const char **broken);
+/* Returns whether the claim is about the row: `where` of a grid, `rows` of a table. */
+bool claim_is_about(const struct dataset *dataset, const struct claim *claim,
+		    const struct dataset_row *row);
+/* Returns the index of the row with which the claim compares this row; it may be the row itself.
+ * SIZE_MAX: the grid skips it. */
+size_t claim_reference(const struct dataset *dataset, const struct claim *claim,
+		       const struct dataset_row *row);
+/* Returns the index of the row of a grid that has these values; SIZE_MAX: the grid skips it. */
+size_t dataset_row_at(const struct dataset *dataset, const size_t *at);
 void claims_judge(struct arena *arena, const struct dataset *dataset,
 		  const struct row_outcome *rows, struct claim_outcome *outcomes);
 

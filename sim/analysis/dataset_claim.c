@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads the claims of a source. */
+/* Reads the claims of a source, and makes observations for fits from claims of role fit. */
 #include <math.h>
 #include <string.h>
 
@@ -68,19 +68,22 @@ static void read_words(struct dataset_reader *r, const struct cfg_node *list, st
 	claim->word_count = count;
 }
 
+static bool has_words(const struct claim *claim, const struct dataset_row *row)
+{
+	for (size_t i = 0; i < claim->word_count; i++)
+		if (!label_has(row->label, claim->words[i]))
+			return false;
+	return true;
+}
+
 /* Reports an error if a claim matches no row. */
 static void need_row(struct dataset_reader *r, const struct cfg_node *node,
 		     const struct claim *claim)
 {
 	const char *words = "";
-	for (size_t i = 0; i < r->dataset->row_count; i++) {
-		size_t k = 0;
-		while (k < claim->word_count &&
-		       label_has(r->dataset->rows[i].label, claim->words[k]))
-			k++;
-		if (k == claim->word_count)
+	for (size_t i = 0; i < r->dataset->row_count; i++)
+		if (has_words(claim, &r->dataset->rows[i]))
 			return;
-	}
 	for (size_t k = 0; k < claim->word_count; k++)
 		words = arena_printf(r->arena, "%s%s'%s'", words, k ? ", " : "", claim->words[k]);
 	if (r->dataset->row_count)
@@ -171,4 +174,73 @@ void dataset_read_claims(struct dataset_reader *r, const struct claim *own, size
 		claims[own_count + i] = read_claim(r, cfg_at(list, i));
 	r->dataset->claims = claims;
 	r->dataset->claim_count = own_count + count;
+}
+
+bool claim_is_about(const struct dataset *dataset, const struct claim *claim,
+		    const struct dataset_row *row)
+{
+	for (size_t d = 0; d < dataset->dimension_count; d++)
+		if (claim->where_at[d] != SIZE_MAX && claim->where_at[d] != row->at[d])
+			return false;
+	return has_words(claim, row);
+}
+
+size_t dataset_row_at(const struct dataset *dataset, const size_t *at)
+{
+	for (size_t i = 0; i < dataset->row_count; i++) {
+		bool same = true;
+		for (size_t d = 0; d < dataset->dimension_count; d++)
+			same = same && dataset->rows[i].at[d] == at[d];
+		if (same)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+size_t claim_reference(const struct dataset *dataset, const struct claim *claim,
+		       const struct dataset_row *row)
+{
+	size_t at[DIMENSIONS_OF_GRID_MAX];
+	for (size_t d = 0; d < DIMENSIONS_OF_GRID_MAX; d++)
+		at[d] = claim->over_at[d] == SIZE_MAX ? row->at[d] : claim->over_at[d];
+	return dataset_row_at(dataset, at);
+}
+
+/* ---- observations ---- */
+
+/* Returns the bound of the number divided by its reference. */
+static double bound(const struct claim *claim, double value)
+{
+	return claim->loss ? 1 / (1 - value) : value;
+}
+
+void dataset_read_observations(struct dataset_reader *r)
+{
+	const struct dataset *dataset = r->dataset;
+	VEC(struct dataset_row) rows = {0};
+	FW_ASSERT(dataset->rows || dataset->row_count == 0);
+	for (size_t i = 0; i < dataset->claim_count; i++) {
+		const struct claim *claim = &dataset->claims[i];
+		for (size_t k = 0; claim->role == ROLE_FIT && k < dataset->row_count; k++) {
+			const struct dataset_row *row = &dataset->rows[k];
+			size_t at = claim_reference(dataset, claim, row);
+			if (!claim_is_about(dataset, claim, row) || at == SIZE_MAX)
+				continue;
+			const struct dataset_row *reference = &dataset->rows[at];
+			struct dataset_row *one = VEC_PUSH(r->arena, &rows);
+			*one = *row;
+			one->label = claim->text;
+			one->role = ROLE_FIT;
+			one->relative = true;
+			one->measure = claim->time ? MEASURE_TIME : row->measure;
+			one->reference = reference->settings;
+			one->reference_count = reference->setting_count;
+			one->reference_path = reference->case_path;
+			one->low = bound(claim, claim->low);
+			one->high = bound(claim, claim->high);
+			one->measured = sqrt(one->low * one->high);
+		}
+	}
+	r->dataset->observations = rows.items;
+	r->dataset->observation_count = rows.count;
 }

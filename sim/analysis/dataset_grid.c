@@ -141,10 +141,8 @@ static void add_values(struct dataset_reader *r, struct dataset_row *row, settin
 		row->label = d == 0 ? value->name
 				    : arena_printf(r->arena, "%s %s=%s", row->label,
 						   r->dataset->dimensions[d].name, value->name);
-		for (size_t k = 0; k < value->setting_count; k++) {
-			struct setting *setting = VEC_PUSH(r->arena, settings);
-			*setting = value->settings[k];
-		}
+		for (size_t k = 0; k < value->setting_count; k++)
+			*VEC_PUSH(r->arena, settings) = value->settings[k];
 	}
 }
 

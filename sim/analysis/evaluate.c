@@ -151,10 +151,8 @@ static const struct cfg_param **collect_fitted(struct arena *arena,
 			bool known = strcmp(param->status, "fitted") != 0;
 			for (size_t f = 0; f < fitted.count && !known; f++)
 				known = same_number(fitted.items[f], param);
-			if (!known) {
-				const struct cfg_param **slot = VEC_PUSH(arena, &fitted);
-				*slot = param;
-			}
+			if (!known)
+				*VEC_PUSH(arena, &fitted) = param;
 		}
 	}
 	*count = fitted.count;
@@ -189,8 +187,6 @@ static struct case_request reference_request(const struct dataset_row *row, cons
 	request.setting_count = row->reference_count;
 	return request;
 }
-
-static const struct estimate UNKNOWN = {NAN, NAN, NAN};
 
 static void unknown_judge(struct diag *diag, const struct dataset_row *row, const char *first)
 {
@@ -246,23 +242,23 @@ static struct estimate measured_by(const struct dataset_row *row, const struct p
 	case MEASURE_RATIO:
 		return client ? client->ratio : p->ratio;
 	case MEASURE_SPEEDUP:
-		return client ? UNKNOWN : p->speedup;
+		return client ? ESTIMATE_NONE : p->speedup;
 	case MEASURE_TIME:
 		return client ? client->step_s : p->step_s;
 	case MEASURE_ELAPSED:
 		return client ? client->elapsed_s : p->elapsed_s;
 	case MEASURE_TOKENS:
-		return client ? UNKNOWN : p->token_throughput;
+		return client ? ESTIMATE_NONE : p->token_throughput;
 	case MEASURE_TOKENS_GPU:
-		return client ? UNKNOWN : p->gpu_token_throughput;
+		return client ? ESTIMATE_NONE : p->gpu_token_throughput;
 	case MEASURE_TFLOPS_GPU:
-		return client ? UNKNOWN : in_tera(p->model_flops);
+		return client ? ESTIMATE_NONE : in_tera(p->model_flops);
 	case MEASURE_MFU:
-		return client ? UNKNOWN : p->mfu;
+		return client ? ESTIMATE_NONE : p->mfu;
 	case MEASURE_HFU:
-		return client ? UNKNOWN : p->hfu;
+		return client ? ESTIMATE_NONE : p->hfu;
 	case MEASURE_GAIN:
-		return p->ok && reference->ok ? draws_quotient(p, reference) : UNKNOWN;
+		return p->ok && reference->ok ? draws_quotient(p, reference) : ESTIMATE_NONE;
 	default:
 		return client ? client->throughput : p->throughput;
 	}

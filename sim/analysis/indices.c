@@ -50,7 +50,7 @@ static struct estimate bounded(struct arena *arena, double value, const double *
 		if (isfinite(drawn[r * stride]))
 			sorted[count++] = drawn[r * stride];
 	if (!isfinite(value) || !count)
-		return (struct estimate){value, value, value};
+		return estimate_exact(value);
 	double low = num_quantile(sorted, count, 0.05), high = num_quantile(sorted, count, 0.95);
 	return (struct estimate){value, fmin(value, low), fmax(value, high)};
 }
@@ -121,6 +121,6 @@ bool indices_estimate(struct arena *arena, const struct indices_problem *p,
 		return true;
 	}
 	for (size_t k = 0; k < p->input_count; k++)
-		indices[k] = (struct index_estimate){{NAN, NAN, NAN}, {NAN, NAN, NAN}};
+		indices[k] = (struct index_estimate){ESTIMATE_NONE, ESTIMATE_NONE};
 	return true;
 }

@@ -93,8 +93,7 @@ static struct knobs collect(struct arena *arena, const struct cfg_resolution *re
 			if (seen[k] || !takes(param) || !same_knob(first, param))
 				continue;
 			seen[k] = true;
-			const struct cfg_param **slot = VEC_PUSH(arena, &members);
-			*slot = param;
+			*VEC_PUSH(arena, &members) = param;
 			if (k > i)
 				name = common(arena, name, param->path);
 		}
@@ -122,10 +121,4 @@ struct knobs knobs_uncertain(struct arena *arena, const struct scenario *scenari
 struct knobs knobs_scalable(struct arena *arena, const struct scenario *scenario)
 {
 	return collect(arena, scenario->resolution, is_scalable);
-}
-
-void knobs_draw(struct arena *arena, const struct knobs *knobs, const double *u,
-		struct draw_value *values)
-{
-	unknowns_draw(arena, knobs->unknowns, u, values);
 }

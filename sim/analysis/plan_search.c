@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/analysis/plan_meter.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
 
-enum { KEYS_MAX = 16, PP_MAX = 64, EP_MAX = 64 };
+enum { KEYS_MAX = 16, PP_MAX = 64, EP_MAX = 64, FIRST_STEP = 2 /* settings */ };
 
 struct candidate {
 	const struct setting *settings; /* one for each axis */
@@ -25,6 +26,7 @@ struct known_units { /* plan_units_least of plans with the same key */
 
 struct search {
 	struct arena *arena;
+	struct plan_meter meter;
 	struct diag *diag;
 	const struct plan_search_request *asked;
 	const struct scenario *scenario;
@@ -32,6 +34,7 @@ struct search {
 	struct plan_params params; /* those of the case, with the batch of the search */
 	struct sweep_axis axes[KEYS_MAX];
 	size_t axis_count;
+	bool takes_first_step; /* order and intervals follow from first steps */
 	double gpu_memory_B, link_Bps;
 	size_t machine_gpus;
 	double machine_Bps; /* of all its network links; INFINITY: one machine */
@@ -42,17 +45,13 @@ struct search {
 
 /* ---- the case ---- */
 
-static bool is_key(const struct setting *setting, const char *key)
-{
-	size_t length = strlen(key);
-	return strncmp(setting->text, key, length) == 0 && setting->text[length] == '=';
-}
-
 /* Returns the last setting of the key; NULL: there is none. */
 static const struct setting *find_setting(const struct case_request *request, const char *key)
 {
+	size_t length = strlen(key);
 	for (size_t i = request->setting_count; i-- > 0;)
-		if (is_key(&request->settings[i], key))
+		if (strncmp(request->settings[i].text, key, length) == 0 &&
+		    request->settings[i].text[length] == '=')
 			return &request->settings[i];
 	return NULL;
 }
@@ -404,10 +403,13 @@ static int by_memory(const void *a, const void *b)
 
 /* ---- simulation ---- */
 
+/* FULL_STEPS: those of a prediction, which ends when two steps are equal. */
+enum { FULL_STEPS = 3 };
+
 struct ending {
+	struct search *search;
 	const struct candidate *plans;
-	size_t count, most_count;
-	double batch_count;
+	size_t count, most_count, best_steps; /* best_steps: those for one of the best plans */
 };
 
 static double throughput_of(const struct prediction *prediction)
@@ -434,30 +436,51 @@ static double last_of_best(const struct ending *e, const struct prediction *cons
 
 static bool is_slower(const struct ending *e, size_t point, double throughput)
 {
-	return e->plans[point].found.least_s * throughput > e->batch_count;
+	return e->plans[point].found.least_s * throughput > e->search->params.global_batch_count;
+}
+
+/* Estimates how many steps follow. As long as fewer plans are done than asked for, the last of them
+ * is assumed to exceed its least time by the largest factor so far. */
+static void estimate_steps(const struct ending *e, const struct prediction *const *points,
+			   double last)
+{
+	size_t needed = 0, best = e->most_count < e->count ? e->most_count : e->count;
+	double factor = 1;
+	for (size_t i = 0; i < e->count && points[i]; i++)
+		if (points[i]->ok)
+			factor = fmax(factor, points[i]->step_s.value / e->plans[i].found.least_s);
+	if (last == 0 && best > 0)
+		last = e->search->params.global_batch_count /
+		       (e->plans[best - 1].found.least_s * factor);
+	while (needed < e->count && !is_slower(e, needed, last))
+		needed++;
+	plan_meter_expect(&e->search->meter, needed, best * e->best_steps);
 }
 
 static bool ends(const void *ctx, size_t point, const struct prediction *const *points)
 {
-	return is_slower(ctx, point, last_of_best(ctx, points));
+	const struct ending *e = ctx;
+	double last = last_of_best(e, points);
+	estimate_steps(e, points, last);
+	return is_slower(e, point, last);
 }
 
-/* The order of plans follows from their first steps, unless the user says how many to simulate. */
+static const struct setting first_step[FIRST_STEP] = {{"case.steps=1", {"farwire plan", 0}},
+						      {"case.steps_warmup=0", {"farwire plan", 0}}};
+
 static void simulate_first_step(struct search *s, struct analysis_input *input)
 {
-	static const char *const texts[] = {"case.steps=1", "case.steps_warmup=0"};
 	struct case_request *request = &input->request;
 	size_t count = request->setting_count;
-	struct setting *all = ARENA_ARRAY(s->arena, count + 2, struct setting);
+	struct setting *all = ARENA_ARRAY(s->arena, count + FIRST_STEP, struct setting);
 	input->options.draws_count = 0;
-	if (find_setting(request, "case.steps") || find_setting(request, "case.steps_warmup"))
+	if (!s->takes_first_step)
 		return;
 	if (request->settings)
 		memcpy(all, request->settings, count * sizeof *all);
-	for (size_t i = 0; i < 2; i++)
-		all[count + i] = (struct setting){texts[i], {"farwire plan", 0}};
+	memcpy(all + count, first_step, sizeof first_step);
 	request->settings = all;
-	request->setting_count = count + 2;
+	request->setting_count = count + FIRST_STEP;
 }
 
 static const struct sweep *simulate(struct search *s, const struct candidate *plans, size_t count,
@@ -478,6 +501,10 @@ static const struct sweep *simulate(struct search *s, const struct candidate *pl
 					.journal = best ? NULL : s->asked->journal};
 	if (!best)
 		simulate_first_step(s, &request.input);
+	request.input.watch = (struct watch){plan_meter_point, &s->meter};
+	request.input.options.watch = (struct watch){plan_meter_draw, &s->meter};
+	request.input.options.draw_settings = first_step;
+	request.input.options.draw_setting_count = s->takes_first_step ? FIRST_STEP : 0;
 	return sweep_run(s->arena, s->diag, &request, fault);
 }
 
@@ -496,8 +523,11 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 	qsort(plans, count, sizeof *plans, none ? by_memory : by_least);
 	if (none && count > s->asked->most_count)
 		count = s->asked->most_count;
-	const struct ending ending = {plans, count, s->asked->most_count,
-				      s->params.global_batch_count};
+	size_t draws = s->asked->input.options.draws_count;
+	size_t own_steps = s->takes_first_step ? FULL_STEPS + (draws > 0) : 1;
+	size_t best_steps = own_steps + draws;
+	const struct ending ending = {s, plans, count, s->asked->most_count, best_steps};
+	plan_meter_begin(&s->meter, 1, count, none ? 0 : s->asked->most_count * best_steps);
 	const char **refused = ARENA_ARRAY(s->arena, count, const char *);
 	const struct sweep *sweep =
 		simulate(s, plans, count, false, none || s->asked->exhaustive ? NULL : &ending,
@@ -527,6 +557,8 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 		qsort(plans, kept, sizeof *plans, by_throughput);
 	search->best_count = kept < s->asked->most_count ? kept : s->asked->most_count;
 	if (!none) {
+		plan_meter_begin(&s->meter, own_steps, s->meter.done,
+				 search->best_count * best_steps);
 		sweep = simulate(s, plans, search->best_count, true, NULL, refused, fault);
 		for (size_t i = 0; sweep && i < search->best_count; i++)
 			if (throughput_of(sweep->points[i]) > 0) /* else its first step remains */
@@ -546,7 +578,14 @@ const struct plan_search *plan_search_run(struct arena *arena, struct diag *diag
 					  struct sweep_fault *fault)
 {
 	struct search *s = ARENA_NEW(arena, struct search);
-	*s = (struct search){.arena = arena, .diag = diag, .asked = request};
+	*s = (struct search){.arena = arena,
+			     .diag = diag,
+			     .asked = request,
+			     .takes_first_step =
+				     !find_setting(&request->input.request, "case.steps") &&
+				     !find_setting(&request->input.request, "case.steps_warmup"),
+			     .meter = {.watch = request->input.watch}};
+	pthread_mutex_init(&s->meter.lock, NULL);
 	*fault = (struct sweep_fault){0};
 	if (!read_case(s) || !choose_values(s) || !values_are_right(s) || !find_candidates(s))
 		return NULL;

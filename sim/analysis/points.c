@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <string.h>
 
 #include "sim/base/arena.h"
 
@@ -19,32 +18,18 @@ struct answering {
 	pthread_mutex_t lock;
 };
 
-static const struct setting *join(struct arena *arena, const struct case_request *request,
-				  const struct case_point *point)
-{
-	struct setting *all = ARENA_ARRAY(arena, request->setting_count + point->setting_count + 1,
-					  struct setting);
-	if (request->setting_count)
-		memcpy(all, request->settings, request->setting_count * sizeof *all);
-	if (point->setting_count)
-		memcpy(all + request->setting_count, point->settings,
-		       point->setting_count * sizeof *all);
-	return all;
-}
-
 static void answer_one(struct answering *a, size_t index)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	const struct case_point *point = &a->list[index];
-	struct case_request request = a->points->input.request;
-	request.settings = join(arena, &a->points->input.request, point);
-	request.setting_count += point->setting_count;
+	struct case_request request = request_with(arena, &a->points->input.request,
+						   point->settings, point->setting_count);
 	request.draws = point->draws;
 	request.draw_count = point->draw_count;
 	const char *broken;
 	const struct prediction *p = predict_case(arena, diag, &request, &a->options, &broken);
-	struct case_answer answer = {.number = {NAN, NAN, NAN}, .refused = !p};
+	struct case_answer answer = {.number = ESTIMATE_NONE, .refused = !p};
 	if (p)
 		answer.number = reported_of(a->points->reported, p);
 	const char *reason = p ? p->reason : diag_count(diag) ? diag_at(diag, 0) : NULL;

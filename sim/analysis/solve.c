@@ -57,11 +57,10 @@ static bool evaluate(struct solver *s, const double *x, size_t count, bool with,
 /* Evaluates one value that is not on the grid. */
 static struct solve_answer evaluate_one(struct solver *s, double x, bool with)
 {
-	struct solve_answer answer = {.y = {NAN, NAN, NAN}};
+	struct solve_answer answer = {.y = ESTIMATE_NONE};
 	if (evaluate(s, &x, 1, with, &answer) &&
 	    !(margin_of(s->problem, VIEW_VALUE, &answer.y) >= 0)) {
-		struct solve_point *point = VEC_PUSH(s->arena, &s->missing);
-		*point = (struct solve_point){x, answer, with};
+		*VEC_PUSH(s->arena, &s->missing) = (struct solve_point){x, answer, with};
 	}
 	return answer;
 }

@@ -90,14 +90,8 @@ static const struct cfg_param *find_number(struct arena *arena, struct diag *dia
 			param = cfg_param_at(scenario->resolution, i);
 	if (!param) { /* reading the key as a setting reports an error that suggests a similar key
 		       */
-		struct setting *settings =
-			ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
-		struct case_request with = *request;
-		for (size_t i = 0; i < request->setting_count; i++)
-			settings[i] = request->settings[i];
-		settings[with.setting_count++] =
-			(struct setting){arena_printf(arena, "%s=1", key), origin};
-		with.settings = settings;
+		const struct setting one = {arena_printf(arena, "%s=1", key), origin};
+		const struct case_request with = request_with(arena, request, &one, 1);
 		if (case_read(arena, diag, &with))
 			diag_error(diag, origin,
 				   "'%s' is not a parameter of this case (`farwire explain CASE` "

@@ -13,20 +13,17 @@ static const char point_key[] = "\"point\":", prediction_key[] = ",\"prediction\
 struct case_request sweep_point_case(struct arena *arena, const struct sweep_task *task,
 				     size_t index)
 {
-	struct case_request request = task->asked.input.request;
+	const struct case_request *base = &task->asked.input.request;
 	const struct sweep_axis *axes = task->asked.axes;
 	const struct sweep_list *list = task->asked.list;
-	size_t own = list ? list->setting_count : task->asked.axis_count;
-	struct setting *settings = ARENA_ARRAY(arena, request.setting_count + own, struct setting);
-	if (request.setting_count)
-		memcpy(settings, request.settings, request.setting_count * sizeof *settings);
-	for (size_t i = 0; list && i < own; i++)
-		settings[request.setting_count++] = list->settings[index][i];
+	struct setting settings[AXES_MAX];
+	size_t count = 0;
+	if (list)
+		return request_with(arena, base, list->settings[index], list->setting_count);
 	for (size_t a = task->asked.axis_count; a-- > 0; index /= axes[a].count)
-		settings[request.setting_count++] =
+		settings[count++] =
 			(struct setting){axes[a].texts[index % axes[a].count], {axes[a].from, 0}};
-	request.settings = settings;
-	return request;
+	return request_with(arena, base, settings, count);
 }
 
 void sweep_keep_calls(struct sweep_task *task, const struct scenario *scenario)

@@ -44,8 +44,7 @@ static void take_line(struct tsv_reader *r, char *line, int number)
 	}
 	if (header)
 		return;
-	int *at = VEC_PUSH(r->arena, &r->lines);
-	*at = number;
+	*VEC_PUSH(r->arena, &r->lines) = number;
 	if (cells != r->columns.count)
 		diag_error(r->diag, (struct origin){r->tsv->path, number},
 			   "the row has %zu cells, but the header names %zu columns (separate "

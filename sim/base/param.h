@@ -11,7 +11,7 @@
  *     PARAM_NUMBER(struct tcp_params, rto_min_s, QUANTITY_TIME, 0, 3600,
  *                  "200 ms", "minimum retransmission timeout",
  *                  "Linux, TCP_RTO_MIN"),
- *     PARAM_BOOL(struct tcp_params, nagle, "false", "Nagle's algorithm", ""),
+ *     PARAM_BOOL(struct tcp_params, nagle, "false", "Nagle's algorithm"),
  *   };
  *   const struct param_table tcp_table = PARAM_TABLE("tcp", struct tcp_params,
  *                                                    tcp_rows);
@@ -70,7 +70,9 @@ struct param_row {
 	const char *const *choices;   /* choices only: names, terminated by NULL */
 	const struct registry *kinds; /* for a choice without choices: the kinds to choose from */
 	const char *help;
-	const char *source; /* where the default comes from, or "assumption: ..." with the reason */
+	/* where the default comes from, or "assumption: ..." with the reason; rows of settings
+	 * whose default needs no reason leave it out */
+	const char *source;
 };
 
 struct param_table {
@@ -80,11 +82,11 @@ struct param_table {
 	size_t count;
 };
 
-#define PARAM_PRIOR(prior_, type, field_, quantity_, min_, max_, preset_, help_, source_)          \
+#define PARAM_PRIOR(prior_, type, field_, quantity_, min_, max_, preset_, help_, ...)              \
 	{                                                                                          \
 		.field = #field_, .kind = PARAM_KIND_NUMBER, .quantity = quantity_,                \
 		.offset = offsetof(type, field_), .min = min_, .max = max_, .prior = prior_,       \
-		.preset = preset_, .help = help_, .source = source_                                \
+		.preset = preset_, .help = help_, .source = "" __VA_ARGS__                         \
 	}
 #define PARAM_NUMBER(...)    PARAM_PRIOR(PRIOR_NONE, __VA_ARGS__)
 #define COST_PRINTED(...)    PARAM_PRIOR(PRIOR_DATASHEET, __VA_ARGS__)
@@ -92,32 +94,32 @@ struct param_table {
 #define COST_ASSUMED(...)    PARAM_PRIOR(PRIOR_ASSUMED, __VA_ARGS__)
 #define COST_GENERATION(...) PARAM_PRIOR(PRIOR_GENERATION, __VA_ARGS__)
 /* Declares a count of indivisible things: cores, images, retries. */
-#define PARAM_WHOLE(type, field_, min_, max_, preset_, help_, source_)                             \
+#define PARAM_WHOLE(type, field_, min_, max_, preset_, help_, ...)                                 \
 	{                                                                                          \
 		.field = #field_, .kind = PARAM_KIND_NUMBER, .quantity = QUANTITY_COUNT,           \
 		.offset = offsetof(type, field_), .min = min_, .max = max_, .whole = true,         \
-		.preset = preset_, .help = help_, .source = source_                                \
+		.preset = preset_, .help = help_, .source = "" __VA_ARGS__                         \
 	}
-#define PARAM_BOOL(type, field_, preset_, help_, source_)                                          \
+#define PARAM_BOOL(type, field_, preset_, help_, ...)                                              \
 	{                                                                                          \
 		.field = #field_, .kind = PARAM_KIND_BOOL, .offset = offsetof(type, field_),       \
-		.preset = preset_, .help = help_, .source = source_                                \
+		.preset = preset_, .help = help_, .source = "" __VA_ARGS__                         \
 	}
-#define PARAM_TEXT(type, field_, preset_, help_, source_)                                          \
+#define PARAM_TEXT(type, field_, preset_, help_, ...)                                              \
 	{                                                                                          \
 		.field = #field_, .kind = PARAM_KIND_TEXT, .offset = offsetof(type, field_),       \
-		.preset = preset_, .help = help_, .source = source_                                \
+		.preset = preset_, .help = help_, .source = "" __VA_ARGS__                         \
 	}
-#define PARAM_CHOICE(type, field_, choices_, preset_, help_, source_)                              \
+#define PARAM_CHOICE(type, field_, choices_, preset_, help_, ...)                                  \
 	{                                                                                          \
 		.field = #field_, .kind = PARAM_KIND_CHOICE, .offset = offsetof(type, field_),     \
-		.choices = choices_, .preset = preset_, .help = help_, .source = source_           \
+		.choices = choices_, .preset = preset_, .help = help_, .source = "" __VA_ARGS__    \
 	}
 /* Declares a choice among the names of a registry's kinds. */
-#define PARAM_NAMED(type, field_, kinds_, preset_, help_, source_)                                 \
+#define PARAM_NAMED(type, field_, kinds_, preset_, help_, ...)                                     \
 	{                                                                                          \
 		.field = #field_, .kind = PARAM_KIND_CHOICE, .offset = offsetof(type, field_),     \
-		.kinds = kinds_, .preset = preset_, .help = help_, .source = source_               \
+		.kinds = kinds_, .preset = preset_, .help = help_, .source = "" __VA_ARGS__        \
 	}
 #define PARAM_TABLE(name_, type, rows_)                                                            \
 	{                                                                                          \

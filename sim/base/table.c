@@ -12,6 +12,8 @@
 
 /* Minimum width of the last column, in characters. Narrower columns would hold one word a line. */
 enum { LAST_WIDTH_LEAST = 30 };
+/* A first column that takes more than this part of the line is not repeated below. */
+enum { FIRST_PART = 3 };
 
 struct column {
 	const char *title;
@@ -34,7 +36,7 @@ struct table {
 const char *text_visible(struct arena *arena, const char *text)
 {
 	size_t size_B = 0, used = 0;
-	while (text[size_B] && (unsigned char)text[size_B] < 0x80)
+	while (text[size_B] >= ' ' && text[size_B] < 0x7f)
 		size_B++;
 	if (!text[size_B])
 		return text;
@@ -43,7 +45,8 @@ const char *text_visible(struct arena *arena, const char *text)
 	char *shown = ARENA_ARRAY(arena, 4 * size_B + 1, char);
 	for (size_t at = 0; at < size_B;) {
 		const unsigned char *here = (const unsigned char *)text + at;
-		size_t length = utf8_length(here), step = length ? length : 1;
+		bool control = *here < ' ' || *here == 0x7f;
+		size_t length = control ? 0 : utf8_length(here), step = length ? length : 1;
 		uint32_t code = utf8_invisible(here);
 		if (code || !length)
 			used += (size_t)snprintf(shown + used, 4 * size_B + 1 - used,
@@ -55,13 +58,6 @@ const char *text_visible(struct arena *arena, const char *text)
 		at += step;
 	}
 	return shown;
-}
-
-struct table *table_new(struct arena *arena)
-{
-	struct table *table = ARENA_NEW(arena, struct table);
-	table->arena = arena;
-	return table;
 }
 
 /* Counts the characters of UTF-8 text: all bytes except continuation bytes. */
@@ -78,6 +74,63 @@ static size_t width_of(const char *text)
 	return characters(text, strlen(text));
 }
 
+static void put(FILE *out, char c, size_t count)
+{
+	while (count--)
+		putc(c, out);
+}
+
+/* Writes the words of text that fit into width characters, at least one, and returns the rest. */
+static const char *put_words(FILE *out, const char *text, size_t width)
+{
+	const char *end = text;
+	while (*end) {
+		const char *word = end + strspn(end, " "), *next = word + strcspn(word, " ");
+		if (end > text && characters(text, (size_t)(next - text)) > width)
+			break;
+		end = next;
+	}
+	fwrite(text, 1, (size_t)(end - text), out);
+	return end + strspn(end, " ");
+}
+
+/* Writes a line, broken between words. Further lines are indented. */
+static void wrap_line(FILE *out, const char *line, size_t width)
+{
+	enum { INDENT = 2 };
+	size_t indent = strspn(line, " ");
+	if (indent + INDENT >= width || width_of(line) <= width) {
+		fputs(line, out);
+		return;
+	}
+	put(out, ' ', indent);
+	for (line = put_words(out, line + indent, width - indent); *line;) {
+		putc('\n', out);
+		put(out, ' ', indent + INDENT);
+		line = put_words(out, line, width - indent - INDENT);
+	}
+}
+
+void lines_wrap(FILE *out, const char *text, size_t width)
+{
+	struct arena *scratch = arena_new();
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+		wrap_line(out, arena_printf(scratch, "%.*s", (int)length, text), width);
+		text += length;
+		if (*text == '\n')
+			putc(*text++, out);
+	}
+	arena_free(scratch);
+}
+
+struct table *table_new(struct arena *arena)
+{
+	struct table *table = ARENA_NEW(arena, struct table);
+	table->arena = arena;
+	return table;
+}
+
 void table_column(struct table *table, const char *title, bool right)
 {
 	FW_ASSERT(table->rows.count == 0);
@@ -85,6 +138,24 @@ void table_column(struct table *table, const char *title, bool right)
 	column->title = arena_strdup(table->arena, title);
 	column->right = right;
 	column->width = width_of(title);
+}
+
+void table_columns(struct table *table, const char *titles)
+{
+	while (*titles) {
+		size_t length = strcspn(titles, "|");
+		bool right = titles[length - 1] == '>';
+		table_column(table, arena_printf(table->arena, "%.*s", (int)length - right, titles),
+			     right);
+		titles += length + (titles[length] == '|');
+	}
+}
+
+void table_cells(struct table *table, const char *const *cells)
+{
+	table_row(table);
+	while (*cells)
+		table_cell(table, "%s", *cells++);
 }
 
 void table_row(struct table *table)
@@ -112,26 +183,6 @@ void table_cell(struct table *table, const char *format, ...)
 void table_line_width(struct table *table, size_t width)
 {
 	table->line_width = width;
-}
-
-static void put(FILE *out, char c, size_t count)
-{
-	while (count--)
-		putc(c, out);
-}
-
-/* Writes the words of text that fit into width characters, at least one, and returns the rest. */
-static const char *put_words(FILE *out, const char *text, size_t width)
-{
-	const char *end = text;
-	while (*end) {
-		const char *word = end + strspn(end, " "), *next = word + strcspn(word, " ");
-		if (end > text && characters(text, (size_t)(next - text)) > width)
-			break;
-		end = next;
-	}
-	fwrite(text, 1, (size_t)(end - text), out);
-	return end + strspn(end, " ");
 }
 
 /* Writes the text of the last column, broken between words. Further lines begin below the first. */
@@ -235,9 +286,29 @@ static void print_block(struct block block, const char *const *titles, FILE *out
 		print_line(block, block.table->rows.items[i].cells, out);
 }
 
+/* Returns a table whose first column numbers the rows. */
+static struct table *numbered(struct arena *arena, const struct table *table)
+{
+	struct table *new = table_new(arena);
+	new->line_width = table->line_width;
+	table_column(new, "#", true);
+	for (size_t i = 0; i < table->columns.count; i++)
+		*VEC_PUSH(arena, &new->columns) = table->columns.items[i];
+	for (size_t i = 0; i < table->rows.count; i++) {
+		table_row(new);
+		table_cell(new, "%zu", i + 1);
+		memcpy(new->rows.items[i].cells + 1, table->rows.items[i].cells,
+		       table->columns.count * sizeof *table->rows.items[i].cells);
+	}
+	return new;
+}
+
 void table_print(const struct table *table, FILE *out)
 {
 	struct arena *scratch = arena_new();
+	if (block_at(table, 1).end < table->columns.count &&
+	    table->columns.items[0].width > table->line_width / FIRST_PART)
+		table = numbered(scratch, table);
 	const char **titles = ARENA_ARRAY(scratch, table->columns.count, const char *);
 	for (size_t i = 0; i < table->columns.count; i++)
 		titles[i] = table->columns.items[i].title;

@@ -9,19 +9,30 @@
 struct arena;
 struct table;
 
-/* Returns the text with its invisible characters (utf8.h) as "\u202e", and bytes that are not UTF-8
- * as "\xff". */
+/* Returns the text with its invisible characters (utf8.h) as "\u202e". Bytes that are not UTF-8 and
+ * control characters become "\xff" and "\x1b". */
 const char *text_visible(struct arena *arena, const char *text);
+
+/* Writes text and breaks lines of more than width characters between words. Further lines have two
+ * more blanks at their beginning. */
+void lines_wrap(FILE *out, const char *text, size_t width);
 
 struct table *table_new(struct arena *arena);
 /* Adds a column; right aligns its cells to the right, for numbers. Call it before the first row. */
 void table_column(struct table *table, const char *title, bool right);
+/* Adds columns with the titles between bars. A ">" at the end of a title aligns its cells to the
+ * right: "link|utilisation>". */
+void table_columns(struct table *table, const char *titles);
+/* Adds a row of these cells, a list that ends with NULL: CELLS("a", "b"). */
+#define CELLS(...) ((const char *const[]){__VA_ARGS__, NULL})
+void table_cells(struct table *table, const char *const *cells);
 /* table_row starts the next row, and table_cell fills its cells from left to right. Missing cells
  * at the end of a row are blank. Texts are copied. */
 void table_row(struct table *table);
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Limits lines to width characters. Columns that do not fit follow below, as a second table that
- * begins with the same first column. A long text in the last column is broken between words and
- * continues below its beginning. 0, as without this call, leaves lines whole. */
+ * begins with the same first column, or with the numbers of rows if that column is wide. A long
+ * text in the last column is broken between words and continues below its beginning. 0, as without
+ * this call, leaves lines whole. */
 void table_line_width(struct table *table, size_t width);
 void table_print(const struct table *table, FILE *out);

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Algorithms of collectives: schedules of which rank sends which chunk to which peer.
  *
- * Each algorithm has its own file (ring.c, halving_doubling.c ...) with a const struct
- * algorithm, and one line in algorithms.def. Each has an ideal time, which is a pure function.
- * It holds if nothing is shared and all ranks begin at the same time. Each wire (a sender, a
- * receiver and a channel) is then a separate link on which a message of size B takes latency +
- * size * spB. Messages follow each other as closely as spB allows. Tests compare it with the run
- * of the schedule to the picosecond. The simulation adds the costs of sharing, for example of
- * channels on one link, or of servers that all workers use.
- *
- * Comments on ideal times use these symbols: S is the size of the buffer, n the number of ranks,
- * k of channels, p of pieces (pipeline_count), L the latency, s is spB and r is reduce_spB.
+ * Each algorithm is a const struct algorithm, and one line in algorithms.def. Related algorithms
+ * share a file. tests/ideal_times.h has the time of each one if nothing is shared.
  *
  * Chunks are equal parts of the buffer, with fractions of a byte if necessary. So every size in
  * a schedule is proportional to size_B, and a schedule made for 1 B serves all sizes. In
@@ -46,13 +38,6 @@ struct algorithm_spec {
 	const struct fold *fold;       /* the part of the schedule to build; NULL: all of it */
 };
 
-struct ideal_link { /* the properties of every wire */
-	double latency_s, spB;
-	/* time per byte to add a received byte; 0 if adding is fused with receiving. Dependent
-	 * reductions of a rank add up, independent ones run in parallel. */
-	double reduce_spB;
-};
-
 /* The model by which libraries predict the time of an algorithm (choose.c). */
 enum cost_model { COST_RING, COST_TREE, COST_MULTICAST };
 
@@ -71,13 +56,23 @@ struct algorithm {
 	bool pipelined;
 	/* The cost of building its folded schedule is proportional to the ranks. */
 	bool folds;
+	bool variant; /* tells two algorithms with the same functions apart */
 	/* Returns NULL, or a static text that says why this shape is impossible, for example "the
 	 * number of ranks must be a power of two". */
 	const char *(*refuse)(const struct algorithm_spec *spec);
-	const struct schedule *(*build)(struct arena *arena, const struct algorithm_spec *spec);
-	double (*ideal_s)(const struct algorithm_spec *spec, const struct ideal_link *link);
+	const struct schedule *(*build)(const struct algorithm *algorithm, struct arena *arena,
+					const struct algorithm_spec *spec);
+	/* Only for pattern_trees: the number of trees, and each of them. */
+	size_t (*tree_count)(const struct algorithm *algorithm, const struct algorithm_spec *spec);
+	struct pattern_tree (*tree_of)(const struct algorithm *algorithm, struct arena *arena,
+				       const struct algorithm_spec *spec, size_t channel);
 };
 
 REGISTRY_OF(struct algorithm, algorithm);
 /* Returns its bit in a set of algorithms; those outside the registry share one. */
 uint64_t algorithm_bit(const struct algorithm *algorithm);
+
+/* The algorithms of algorithms.def. */
+#define ALGORITHM(name) extern const struct algorithm algorithm_##name;
+#include "sim/collective/algorithms.def"
+#undef ALGORITHM

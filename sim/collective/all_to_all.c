@@ -5,7 +5,6 @@
  * when its message has arrived and it has received the message sent to it. A rank's own part is
  * copied inside its memory. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 static void exchange(struct schedule_builder *builder, const struct algorithm_spec *spec,
@@ -28,15 +27,15 @@ static void exchange(struct schedule_builder *builder, const struct algorithm_sp
 	}
 }
 
-static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+static const struct schedule *build(const struct algorithm *algorithm, struct arena *arena,
+				    const struct algorithm_spec *spec)
 {
 	size_t n = spec->rank_count;
 	/* Each of the n ranks has a buffer that is divided into n parts. */
-	struct schedule_builder *builder =
-		schedule_builder_new(arena, COLLECTIVE_ALL_TO_ALL, n, spec->channel_count, n * n,
-				     pattern_cut(arena, n * n, spec->size_B * (double)n));
-	schedule_fold(builder, spec->fold);
-	schedule_reserve(builder, n + 2 * n * (n - 1), 2 * n * (n - 1));
+	struct algorithm_spec whole = *spec;
+	whole.size_B *= (double)n;
+	struct schedule_builder *builder = pattern_begin(
+		algorithm, arena, &whole, spec->channel_count, n * n, n + 2 * n * (n - 1));
 	uint32_t *last = pattern_last(arena, spec->channel_count * n * 2);
 	uint32_t *sends = ARENA_ARRAY(arena, n, uint32_t);
 	for (size_t rank = 0; rank < n; rank++)
@@ -46,19 +45,10 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return schedule_finish(builder);
 }
 
-/* Returns the time of the rounds of the busiest channel: ceil((n - 1)/k) (L + S/n s). */
-static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
-{
-	size_t n = spec->rank_count, k = spec->channel_count;
-	size_t rounds = (n - 1 + k - 1) / k;
-	return (double)rounds * pattern_message_s(link, spec->size_B / (double)n, 1, false);
-}
-
 const struct algorithm algorithm_all_to_all = {
 	.name = "all_to_all",
 	.help = "all-to-all in rounds, in each of which a rank sends to one peer",
 	.collective = COLLECTIVE_ALL_TO_ALL,
 	.refuse = pattern_any,
 	.build = build,
-	.ideal_s = ideal_s,
 };

@@ -7,6 +7,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/collective/level.h"
+#include "sim/collective/msccl.h"
 #include "sim/collective/wire.h"
 #include "sim/engine/trace.h"
 
@@ -137,9 +138,8 @@ static void find_rings(struct communicator *comm)
 		places[i] = (struct ring_place){comm->ranks[i].gpu_node, comm->ranks[i].host_node,
 						comm->library->p2p_level < PATH_NVL};
 	unsigned traffic = comm->socket ? TRAFFIC_SOCKETS : TRAFFIC_RDMA;
-	comm->rings = (comm->library->ring_search ? rings_find : rings_in_order)(
-		comm->spec.arena, comm->spec.fabric, places, comm->rank_count, traffic,
-		comm->spec.fold);
+	comm->rings = rings_find(comm->spec.arena, comm->spec.fabric, places, comm->rank_count,
+				 traffic, comm->spec.fold, comm->library->ring_search);
 	comm->rings.shape.socket = comm->socket;
 	comm->rings.shape.generation = oldest_generation(comm);
 	for (size_t i = 0; i < comm->rank_count; i++)
@@ -404,6 +404,7 @@ void communicator_arrive(struct communicator *comm, uint64_t number, size_t rank
 	struct operation *operation = *operation_at(comm, number);
 	FW_ASSERT(rank < comm->rank_count && !operation->arrived[rank]);
 	operation->arrived[rank] = true;
+	operation->arrived_count++;
 	rank_advance(comm, rank);
 }
 
@@ -423,6 +424,23 @@ static void rank_trace(struct communicator *comm, size_t index, const struct ope
 	}
 	trace_span(trace, rank->track, SPAN_WIRE, operation->label, operation->started_ps[index],
 		   engine_now_ps(comm->spec.engine));
+}
+
+/* Checks that the rank does not end before the ranks whose data it needs have arrived. A file of
+ * MSCCL can have steps that need no other rank. */
+static void check_arrived(struct communicator *comm, const struct operation *operation, size_t rank)
+{
+	bool broadcast = operation->request.collective == COLLECTIVE_BROADCAST;
+	bool scripted = operation->choice.algorithm == &algorithm_msccl;
+	size_t needed = broadcast || scripted ? 0 : comm->rank_count;
+	if (!operation->arrived[rank] || (broadcast && !operation->arrived[0]) ||
+	    operation->arrived_count < needed)
+		engine_fail(comm->spec.engine,
+			    "%s: rank %zu ends %s %llu after only %zu of %zu ranks have arrived",
+			    comm->spec.name, comm->ranks[rank].real,
+			    collective_name(operation->request.collective),
+			    (unsigned long long)operation->number, operation->arrived_count,
+			    comm->rank_count);
 }
 
 /* Checks that every sent byte was delivered. */
@@ -460,6 +478,8 @@ void comm_rank_over(struct operation *operation, size_t index)
 	if (comm->failed)
 		return;
 	const struct collective_request request = operation->request;
+	if (!rank->server)
+		check_arrived(comm, operation, index);
 	rank_trace(comm, index, operation);
 	rank->running_count--;
 	bool last = ++operation->over_count == comm->total_count;

@@ -181,7 +181,7 @@ static struct plan *plan_new(struct communicator *comm, enum collective collecti
 	plan->pipeline_count = choice->pipeline_count;
 	plan->turn = choice->turn;
 	plan->whole = choice->whole;
-	plan->schedule = choice->algorithm->build(arena, &spec);
+	plan->schedule = choice->algorithm->build(choice->algorithm, arena, &spec);
 	plan_followers(plan, arena);
 	plan_starts(plan, arena, comm->total_count);
 	if (!plan_wires(comm, plan))

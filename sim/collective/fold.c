@@ -222,7 +222,7 @@ static void look_at_uses(struct fold *fold, const struct fold_use *uses, size_t 
 		struct arena *arena = arena_new();
 		struct algorithm_spec spec = *uses[i].spec;
 		spec.fold = fold;
-		uses[i].algorithm->build(arena, &spec);
+		uses[i].algorithm->build(uses[i].algorithm, arena, &spec);
 		arena_free(arena);
 	}
 }

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/collective/grid.h"
-
-#include <math.h>
-
+/* All-reduce on a grid of ranks, whose rows are nodes and whose columns are places in a node. It
+ * has three phases: reduce-scatter on a ring inside each node, all-reduce on a ring across the
+ * nodes for each place, all-gather inside each node. With g ranks in each of m nodes, a rank sends
+ * 2 (m - 1)/m of S/g across nodes. A node sends 2 (m - 1)/m of S through all its NICs at once.
+ *
+ * The buffer is divided into independent pieces. With one piece, the phases of each rank follow
+ * each other, as in Horovod (HOROVOD_HIERARCHICAL_ALLREDUCE), which makes three calls. With several
+ * pieces, one piece can use the network while another one is inside a node, as in the multi-ring of
+ * IBM's PowerAI DDL (Cho et al. 2017). The fast dimension comes first in each piece, so that the
+ * slow one carries the least data. For rings of all ranks, one for each NIC or NVLink set, use
+ * `ring` with several channels. */
 #include "sim/base/arena.h"
 #include "sim/collective/pattern.h"
 
-const char *grid_refuse(const struct algorithm_spec *spec)
+/* With p pieces, all but one p-th of the faster dimension's time is hidden behind the slower one,
+ * so more than 8 gain little. Schedules must also fit in memory. */
+static size_t piece_count(const struct algorithm *algorithm, const struct algorithm_spec *spec)
 {
-	struct arena *arena = arena_new();
-	struct pattern_nodes nodes = pattern_nodes(arena, spec, 0);
-	arena_free(arena);
-	return nodes.most == nodes.least ? NULL : "the nodes must have equal numbers of ranks";
+	enum { PIECES_MOST = 8, PIECES_BY_RANKS_MOST = 4096 };
+	size_t most = algorithm->variant ? PIECES_BY_RANKS_MOST / spec->rank_count : 1;
+	most = most < 1 ? 1 : most > PIECES_MOST ? PIECES_MOST : most;
+	return spec->pipeline_count < most ? spec->pipeline_count : most;
 }
 
 /* One piece of one channel. */
@@ -56,23 +65,21 @@ static void across(const struct grid *grid)
 	}
 }
 
-const struct schedule *grid_build(struct arena *arena, const struct algorithm_spec *spec,
-				  size_t piece_count)
+static const struct schedule *build(const struct algorithm *algorithm, struct arena *arena,
+				    const struct algorithm_spec *spec)
 {
-	size_t n = spec->rank_count, chunk_count = spec->channel_count * piece_count * n;
-	struct schedule_builder *builder =
-		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, n, spec->channel_count,
-				     chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
-	schedule_fold(builder, spec->fold);
+	size_t n = spec->rank_count, pieces = spec->channel_count * piece_count(algorithm, spec);
 	/* a flat ring of the same ranks moves as many chunks */
-	schedule_reserve(builder, 4 * chunk_count * (n - 1), 4 * chunk_count * (n - 1));
+	struct schedule_builder *builder = pattern_begin(
+		algorithm, arena, spec, spec->channel_count, pieces * n, 4 * pieces * n * (n - 1));
 	uint32_t *sends = ARENA_ARRAY(arena, n, uint32_t);
 	uint32_t *column = ARENA_ARRAY(arena, n, uint32_t);
-	for (size_t i = 0; i < spec->channel_count * piece_count; i++) {
-		struct pattern_nodes nodes = pattern_nodes(arena, spec, i / piece_count);
+	for (size_t i = 0; i < pieces; i++) {
+		size_t channel = i * spec->channel_count / pieces;
+		struct pattern_nodes nodes = pattern_nodes(arena, spec, channel);
 		struct grid grid = {.builder = builder,
 				    .nodes = &nodes,
-				    .channel = i / piece_count,
+				    .channel = channel,
 				    .chunk = i * n,
 				    .last = pattern_last(arena, n),
 				    .sends = sends,
@@ -84,26 +91,21 @@ const struct schedule *grid_build(struct arena *arena, const struct algorithm_sp
 	return schedule_finish(builder);
 }
 
-double grid_ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link,
-		    size_t piece_count)
-{
-	struct arena *arena = arena_new();
-	struct pattern_nodes nodes = pattern_nodes(arena, spec, 0);
-	arena_free(arena);
-	size_t m = nodes.count, g = nodes.most;
-	double chunk_B =
-		spec->size_B / (double)(spec->channel_count * piece_count * spec->rank_count);
-	double scatter_s = (double)(g - 1) * pattern_message_s(link, chunk_B, m, true);
-	double gather_s = (double)(g - 1) * pattern_message_s(link, chunk_B, m, false);
-	double across_s = (double)(m - 1) * (pattern_message_s(link, chunk_B, 1, true) +
-					     pattern_message_s(link, chunk_B, 1, false));
-	double one_s = scatter_s + across_s + gather_s;
-	double wire_s = chunk_B * link->spB * (double)piece_count * 2;
-	double inside_busy_s = wire_s * (double)((g - 1) * m);
-	double across_busy_s = wire_s * (double)(m - 1);
-	if (g > 1)
-		one_s = fmax(one_s, inside_busy_s + link->latency_s);
-	if (m > 1)
-		one_s = fmax(one_s, scatter_s + across_busy_s + link->latency_s + gather_s);
-	return one_s;
-}
+const struct algorithm algorithm_hierarchical = {
+	.name = "hierarchical",
+	.help = "all-reduce inside nodes and across them in three phases (Horovod's)",
+	.collective = COLLECTIVE_ALL_REDUCE,
+	.folds = true,
+	.refuse = pattern_equal_nodes,
+	.build = build,
+};
+
+const struct algorithm algorithm_multi_ring = {
+	.name = "multi_ring",
+	.help = "pipelined all-reduce on rings inside nodes and rings across them (DDL's)",
+	.variant = true,
+	.collective = COLLECTIVE_ALL_REDUCE,
+	.folds = true,
+	.refuse = pattern_equal_nodes,
+	.build = build,
+};

@@ -12,7 +12,6 @@
  * of each pair, the even rank sends its whole buffer to the odd one and receives the result at the
  * end. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 /* Consecutive chunks from one rank to another. */
@@ -100,17 +99,15 @@ static const uint32_t *owners(struct arena *arena, size_t power)
 	return part;
 }
 
-static const struct schedule *build_rounds(struct arena *arena, const struct algorithm_spec *spec,
-					   enum collective collective)
+static const struct schedule *build(const struct algorithm *algorithm, struct arena *arena,
+				    const struct algorithm_spec *spec)
 {
 	size_t n = spec->rank_count, power = pattern_power(n), folded = n - power;
-	size_t chunk_count = spec->channel_count * power;
-	struct schedule_builder *builder =
-		schedule_builder_new(arena, collective, n, spec->channel_count, chunk_count,
-				     pattern_cut(arena, chunk_count, spec->size_B));
-	schedule_fold(builder, spec->fold);
 	size_t send_count = spec->channel_count * 2 * power * (power - 1 + folded);
-	schedule_reserve(builder, 2 * send_count, 2 * send_count);
+	enum collective collective = algorithm->collective;
+	struct schedule_builder *builder =
+		pattern_begin(algorithm, arena, spec, spec->channel_count,
+			      spec->channel_count * power, 2 * send_count);
 	uint32_t *sends = ARENA_ARRAY(arena, n * power, uint32_t);
 	bool whole = collective == COLLECTIVE_ALL_REDUCE;
 	const uint32_t *part = whole ? NULL : owners(arena, power);
@@ -127,60 +124,11 @@ static const struct schedule *build_rounds(struct arena *arena, const struct alg
 	return schedule_finish(builder);
 }
 
-static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
-{
-	return build_rounds(arena, spec, COLLECTIVE_ALL_REDUCE);
-}
-
-static const struct schedule *build_halving(struct arena *arena, const struct algorithm_spec *spec)
-{
-	return build_rounds(arena, spec, COLLECTIVE_REDUCE_SCATTER);
-}
-
-static const struct schedule *build_doubling(struct arena *arena, const struct algorithm_spec *spec)
-{
-	return build_rounds(arena, spec, COLLECTIVE_ALL_GATHER);
-}
-
 static const char *refuse_odd(const struct algorithm_spec *spec)
 {
 	return pattern_power(spec->rank_count) == spec->rank_count
 		       ? NULL
 		       : "the number of ranks must be a power of two";
-}
-
-static double rounds_s(const struct algorithm_spec *spec, const struct ideal_link *link,
-		       bool reduces)
-{
-	double chunk_B = spec->size_B / (double)(spec->rank_count * spec->channel_count), sum_s = 0;
-	for (size_t span = spec->rank_count / 2; span > 0; span /= 2)
-		sum_s += pattern_message_s(link, chunk_B, span, reduces);
-	return sum_s;
-}
-
-static double halving_s(const struct algorithm_spec *spec, const struct ideal_link *link)
-{
-	return rounds_s(spec, link, true);
-}
-
-static double doubling_s(const struct algorithm_spec *spec, const struct ideal_link *link)
-{
-	return rounds_s(spec, link, false);
-}
-
-/* Returns the time of messages of S/2, S/4 ... S/n and back. Folding adds one message of S at
- * either end. */
-static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
-{
-	size_t power = pattern_power(spec->rank_count);
-	double chunk_B = spec->size_B / (double)(power * spec->channel_count), sum_s = 0;
-	for (size_t span = power / 2; span > 0; span /= 2)
-		sum_s += pattern_message_s(link, chunk_B, span, true) +
-			 pattern_message_s(link, chunk_B, span, false);
-	if (power < spec->rank_count)
-		sum_s += pattern_message_s(link, chunk_B, power, true) +
-			 pattern_message_s(link, chunk_B, power, false);
-	return sum_s;
 }
 
 const struct algorithm algorithm_halving_doubling = {
@@ -189,7 +137,6 @@ const struct algorithm algorithm_halving_doubling = {
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.refuse = pattern_any,
 	.build = build,
-	.ideal_s = ideal_s,
 };
 
 const struct algorithm algorithm_recursive_halving = {
@@ -197,8 +144,7 @@ const struct algorithm algorithm_recursive_halving = {
 	.help = "reduce-scatter by exchanging halves with increasingly distant ranks",
 	.collective = COLLECTIVE_REDUCE_SCATTER,
 	.refuse = refuse_odd,
-	.build = build_halving,
-	.ideal_s = halving_s,
+	.build = build,
 };
 
 const struct algorithm algorithm_doubling_all_gather = {
@@ -206,6 +152,5 @@ const struct algorithm algorithm_doubling_all_gather = {
 	.help = "all-gather by exchanging all that a rank has with decreasingly distant ranks",
 	.collective = COLLECTIVE_ALL_GATHER,
 	.refuse = refuse_odd,
-	.build = build_doubling,
-	.ideal_s = doubling_s,
+	.build = build,
 };

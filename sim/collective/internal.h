@@ -77,6 +77,7 @@ struct operation {
 	size_t begun_count; /* ranks that wait for the last one, with which merged rounds begin */
 	int64_t merged_latency_ps; /* latency of a message of merged rounds */
 	bool *arrived;             /* by rank */
+	size_t arrived_count;      /* without servers */
 	size_t *steps_left;        /* by rank */
 	int64_t *started_ps;       /* by rank */
 	size_t over_count;         /* finished ranks */
@@ -115,7 +116,6 @@ struct message_state {
 	uint32_t step;
 	double size_B;
 	int64_t started_ps;
-	double flow_s;              /* time from its start until it has left */
 	unsigned leaving, arriving; /* unfinished parts */
 	/* The next fields are used only for trains. */
 	struct event_id head;

@@ -5,7 +5,6 @@
  * pipelined by the ring's chunks, with pipeline_count chunks for each part of a leader. Nodes may
  * have different sizes. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 struct leaders {
@@ -49,16 +48,15 @@ static void chain_down(const struct leaders *l, size_t node)
 	}
 }
 
-static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+static const struct schedule *build(const struct algorithm *algorithm, struct arena *arena,
+				    const struct algorithm_spec *spec)
 {
-	size_t n = spec->rank_count, m = pattern_nodes(arena, spec, 0).count;
+	size_t n = spec->rank_count, m = pattern_shape(spec).count;
 	size_t part_count = m * spec->pipeline_count;
 	size_t chunk_count = spec->channel_count * part_count;
 	struct schedule_builder *builder =
-		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, n, spec->channel_count,
-				     chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
-	schedule_fold(builder, spec->fold);
-	schedule_reserve(builder, 4 * chunk_count * (n - 1), 4 * chunk_count * (n - 1));
+		pattern_begin(algorithm, arena, spec, spec->channel_count, chunk_count,
+			      4 * chunk_count * (n - 1));
 	uint32_t *leaders = ARENA_ARRAY(arena, m, uint32_t);
 	uint32_t *sends = ARENA_ARRAY(arena, part_count, uint32_t);
 	for (size_t channel = 0; channel < spec->channel_count; channel++) {
@@ -88,31 +86,10 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return schedule_finish(builder);
 }
 
-/* Returns, without additions, 2 ((g - 1) (L + c s) + (m p - 1) c s) + 2 (m - 1) (L + p c s). c =
- * S/(k m p) is the size of a chunk, m the number of nodes, and g the number of ranks in the
- * largest node. A chain takes the time of one message with all chunks after g - 2 hops of one
- * chunk. */
-static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
-{
-	struct arena *arena = arena_new();
-	struct pattern_nodes nodes = pattern_nodes(arena, spec, 0);
-	arena_free(arena);
-	size_t g = nodes.most, m = nodes.count, p = spec->pipeline_count;
-	double chunk_B = spec->size_B / (double)(spec->channel_count * m * p), sum_s = 0;
-	for (int adds = 0; adds < 2; adds++) {
-		if (g > 1)
-			sum_s += pattern_message_s(link, chunk_B, m * p, adds) +
-				 (double)(g - 2) * pattern_message_s(link, chunk_B, 1, adds);
-		sum_s += (double)(m - 1) * pattern_message_s(link, chunk_B, p, adds);
-	}
-	return sum_s;
-}
-
 const struct algorithm algorithm_leader_ring = {
 	.name = "leader_ring",
 	.help = "all-reduce to a leader in each node, on a ring of leaders, and back",
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.refuse = pattern_any,
 	.build = build,
-	.ideal_s = ideal_s,
 };

@@ -339,7 +339,8 @@ static const char *refuse(const struct algorithm_spec *spec)
 		       : "the number of ranks must be ngpus of the file in library.msccl";
 }
 
-static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+static const struct schedule *build(const struct algorithm *algorithm, struct arena *arena,
+				    const struct algorithm_spec *spec)
 {
 	const struct schedule *script = spec->script;
 	double *chunk_B = ARENA_ARRAY(arena, script->chunk_count, double);

@@ -4,7 +4,6 @@
  * both, so links carry fewer bytes than these messages have (generation.c). Channel 2c has the
  * values, channel 2c + 1 the sums. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 static const char *refuse(const struct algorithm_spec *spec)
@@ -31,15 +30,13 @@ static void serve(struct schedule_builder *builder, size_t n, size_t head, size_
 	}
 }
 
-static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+static const struct schedule *build(const struct algorithm *algorithm, struct arena *arena,
+				    const struct algorithm_spec *spec)
 {
 	size_t n = spec->rank_count, p = spec->pipeline_count;
 	size_t chunk_count = spec->channel_count * n * p;
-	struct schedule_builder *builder =
-		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, n, 2 * spec->channel_count,
-				     chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
-	schedule_fold(builder, spec->fold);
-	schedule_reserve(builder, 4 * n * chunk_count, 4 * n * chunk_count);
+	struct schedule_builder *builder = pattern_begin(
+		algorithm, arena, spec, 2 * spec->channel_count, chunk_count, 4 * n * chunk_count);
 	uint32_t *sends = ARENA_ARRAY(arena, n, uint32_t);
 	for (size_t channel = 0; channel < spec->channel_count; channel++)
 		for (size_t piece = 0; piece < p; piece++)
@@ -47,18 +44,6 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 				serve(builder, n, head, (channel * n + head) * p + piece, channel,
 				      sends);
 	return schedule_finish(builder);
-}
-
-/* Returns 2 (L + c s) + (p - 1) c s + (n - 1) c r, with c = S/(k n p). */
-static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
-{
-	double chunk_B = spec->size_B /
-			 (double)(spec->channel_count * spec->rank_count * spec->pipeline_count);
-	if (spec->rank_count < 2)
-		return 0;
-	return 2 * pattern_message_s(link, chunk_B, 1, false) +
-	       (double)(spec->pipeline_count - 1) * chunk_B * link->spB +
-	       (double)(spec->rank_count - 1) * chunk_B * link->reduce_spB;
 }
 
 const struct algorithm algorithm_nvls = {
@@ -70,5 +55,4 @@ const struct algorithm algorithm_nvls = {
 	.pipelined = true,
 	.refuse = refuse,
 	.build = build,
-	.ideal_s = ideal_s,
 };

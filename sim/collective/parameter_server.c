@@ -6,13 +6,7 @@
  * (All workers are ready at about the same time, so the order matters little.) A shard is divided
  * into pipeline_count consecutive pieces. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
-
-static const char *refuse(const struct algorithm_spec *spec)
-{
-	return spec->server_count ? NULL : "a parameter server needs at least one server";
-}
 
 struct shard {
 	struct schedule_builder *builder;
@@ -40,14 +34,13 @@ static void serve(const struct shard *shard)
 	}
 }
 
-static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+static const struct schedule *build(const struct algorithm *algorithm, struct arena *arena,
+				    const struct algorithm_spec *spec)
 {
 	size_t n = spec->rank_count, shards = spec->server_count, p = spec->pipeline_count;
 	size_t chunk_count = spec->channel_count * shards * p;
-	struct schedule_builder *builder =
-		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, n + shards, spec->channel_count,
-				     chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
-	schedule_reserve(builder, 4 * n * chunk_count, 4 * n * chunk_count);
+	struct schedule_builder *builder = pattern_begin(
+		algorithm, arena, spec, spec->channel_count, chunk_count, 4 * n * chunk_count);
 	struct shard shard = {
 		.builder = builder, .worker_count = n, .sends = ARENA_ARRAY(arena, n, uint32_t)};
 	/* The loop runs over pieces first, so that a worker begins with the first piece of all
@@ -61,22 +54,11 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return schedule_finish(builder);
 }
 
-/* Returns 2 (L + c s) + (p - 1) c s + (n - 1) c r, with c = S/(k shards p). */
-static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
-{
-	double chunk_B = spec->size_B /
-			 (double)(spec->channel_count * spec->server_count * spec->pipeline_count);
-	return 2 * pattern_message_s(link, chunk_B, 1, false) +
-	       (double)(spec->pipeline_count - 1) * chunk_B * link->spB +
-	       (double)(spec->rank_count - 1) * chunk_B * link->reduce_spB;
-}
-
 const struct algorithm algorithm_parameter_server = {
 	.name = "parameter_server",
 	.help = "all-reduce by servers that add the workers' data and send the result to all",
 	.servers = true,
 	.collective = COLLECTIVE_ALL_REDUCE,
-	.refuse = refuse,
+	.refuse = pattern_no_servers,
 	.build = build,
-	.ideal_s = ideal_s,
 };

@@ -1,23 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/collective/pattern.h"
 
-#include <math.h>
-
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/collective/fold.h"
-
-/* Largest number of messages of a rank in a lap if machines are alike at any place (fold->near). A
- * message then stands for several rounds. */
-enum { ROUNDS_NEAR = 16 };
-
-double *pattern_cut(struct arena *arena, size_t chunk_count, double size_B)
-{
-	double *chunk_B = ARENA_ARRAY(arena, chunk_count, double);
-	for (size_t i = 0; i < chunk_count; i++)
-		chunk_B[i] = size_B / (double)chunk_count;
-	return chunk_B;
-}
 
 uint32_t *pattern_last(struct arena *arena, size_t count)
 {
@@ -30,15 +15,6 @@ uint32_t *pattern_last(struct arena *arena, size_t count)
 size_t pattern_rank(const struct algorithm_spec *spec, size_t channel, size_t position)
 {
 	return spec->order ? spec->order[channel * spec->rank_count + position] : position;
-}
-
-static uint32_t *pattern_ranks(struct arena *arena, const struct algorithm_spec *spec,
-			       size_t channel)
-{
-	uint32_t *ranks = ARENA_ARRAY(arena, spec->rank_count, uint32_t);
-	for (size_t i = 0; i < spec->rank_count; i++)
-		ranks[i] = (uint32_t)pattern_rank(spec, channel, i);
-	return ranks;
 }
 
 size_t pattern_power(size_t n)
@@ -54,15 +30,33 @@ const char *pattern_any(const struct algorithm_spec *spec)
 	return NULL;
 }
 
-const char *pattern_any_ring(const struct algorithm_spec *spec)
+const char *pattern_no_servers(const struct algorithm_spec *spec)
 {
-	double ranks = (double)spec->rank_count;
-	bool fits = ranks * (ranks - 1) * (double)spec->channel_count <= spec->steps_most;
-	return fits || spec->steps_most <= 0
-		       ? NULL
-		       : "its messages alone are more events than case.events allows (write a "
-			 "larger --events or fewer --gpus; with rdma on a switch, fat_tree or "
-			 "rail_optimised network, equal machines are simulated once)";
+	return spec->server_count ? NULL : "a parameter server needs at least one server";
+}
+
+const char *pattern_equal_nodes(const struct algorithm_spec *spec)
+{
+	struct pattern_nodes nodes = pattern_shape(spec);
+	return nodes.most == nodes.least ? NULL : "the nodes must have equal numbers of ranks";
+}
+
+struct schedule_builder *pattern_begin(const struct algorithm *algorithm, struct arena *arena,
+				       const struct algorithm_spec *spec, size_t channel_count,
+				       size_t chunk_count, size_t step_count)
+{
+	size_t rank_count = spec->rank_count + (algorithm->servers ? spec->server_count : 0) +
+			    (algorithm->machines ? pattern_shape(spec).count : 0);
+	double *chunk_B = ARENA_ARRAY(arena, chunk_count, double);
+	for (size_t i = 0; i < chunk_count; i++)
+		chunk_B[i] = spec->size_B / (double)chunk_count;
+	struct schedule_builder *builder = schedule_builder_new(
+		arena, algorithm->collective, rank_count, channel_count, chunk_count, chunk_B);
+	if (!algorithm->servers)
+		schedule_fold(builder, spec->fold);
+	if (step_count > 0)
+		schedule_reserve(builder, step_count, step_count);
+	return builder;
 }
 
 /* ---- nodes ---- */
@@ -103,6 +97,15 @@ struct pattern_nodes pattern_nodes(struct arena *arena, const struct algorithm_s
 		size_t rank = pattern_rank(spec, channel, i);
 		ranks[next[place[node_of(spec, rank)] - 1]++] = (uint32_t)rank;
 	}
+	return nodes;
+}
+
+struct pattern_nodes pattern_shape(const struct algorithm_spec *spec)
+{
+	struct arena *arena = arena_new();
+	struct pattern_nodes nodes = pattern_nodes(arena, spec, 0);
+	arena_free(arena);
+	nodes.first = nodes.ranks = NULL;
 	return nodes;
 }
 
@@ -158,48 +161,6 @@ void pattern_lap(struct schedule_builder *builder, const struct pattern_ring *ri
 					ring->channel, ring->sends[from * span + i], last, 1);
 		}
 	}
-}
-
-const struct schedule *pattern_rings(struct arena *arena, const struct algorithm_spec *spec,
-				     enum collective collective, bool reduces, bool gathers)
-{
-	size_t n = spec->rank_count, chunk_count = spec->channel_count * n, rounds = n - 1;
-	if (spec->fold && spec->fold->near && rounds > ROUNDS_NEAR)
-		rounds = ROUNDS_NEAR;
-	double merged_count = n > 1 ? (double)(n - 1) / (double)rounds : 1;
-	struct schedule_builder *builder =
-		schedule_builder_new(arena, collective, n, spec->channel_count, chunk_count,
-				     pattern_cut(arena, chunk_count, spec->size_B * merged_count));
-	schedule_fold(builder, spec->fold);
-	schedule_merge(builder, merged_count);
-	size_t lap_count = (size_t)reduces + (size_t)gathers;
-	size_t step_count = 2 * lap_count * spec->channel_count * n * rounds;
-	schedule_reserve(builder, step_count, step_count);
-	uint32_t *sends = ARENA_ARRAY(arena, n, uint32_t);
-	for (size_t channel = 0; channel < spec->channel_count; channel++) {
-		uint32_t *ranks = pattern_ranks(arena, spec, channel);
-		struct pattern_ring ring = {.channel = channel,
-					    .count = n,
-					    .rounds = rounds,
-					    .ranks = ranks,
-					    .part = ranks,
-					    .chunk = channel * n,
-					    .span = 1,
-					    .last = pattern_last(arena, n),
-					    .sends = sends};
-		if (reduces)
-			pattern_lap(builder, &ring, true);
-		if (gathers)
-			pattern_lap(builder, &ring, false);
-	}
-	return schedule_finish(builder);
-}
-
-double pattern_message_s(const struct ideal_link *link, double chunk_B, size_t span, bool reduces)
-{
-	double wire_s = chunk_B * link->spB;
-	double add_s = reduces ? chunk_B * link->reduce_spB : 0;
-	return link->latency_s + wire_s + (double)(span - 1) * fmax(wire_s, add_s) + add_s;
 }
 
 /* ---- trees ---- */
@@ -265,57 +226,35 @@ static void down(struct schedule_builder *builder, const struct pattern_tree *tr
 	}
 }
 
-void pattern_climb(struct schedule_builder *builder, const struct pattern_tree *tree,
-		   const struct pattern_chunks *chunks, bool climbs)
+/* Moves the pieces of a channel up to the root with sums (if climbs) and down to all ranks. Each
+ * piece moves independently, so that pieces are pipelined. */
+static void climb(struct schedule_builder *builder, const struct pattern_tree *tree, size_t channel,
+		  size_t pieces, bool climbs)
 {
 	struct arena *arena = arena_new();
-	uint32_t *last = pattern_last(arena, tree->count);
-	for (size_t i = 0; i < chunks->count; i++) {
+	uint32_t *last = ARENA_ARRAY(arena, tree->count, uint32_t);
+	for (size_t chunk = channel * pieces; chunk < (channel + 1) * pieces; chunk++) {
 		for (size_t rank = 0; rank < tree->count; rank++)
 			last[rank] = NO_STEP;
 		if (climbs)
-			up(builder, tree, chunks->channel, chunks->first + i, last);
-		down(builder, tree, chunks->channel, chunks->first + i, last);
+			up(builder, tree, channel, chunk, last);
+		down(builder, tree, channel, chunk, last);
 	}
 	arena_free(arena);
 }
 
-const struct schedule *
-pattern_trees(struct arena *arena, const struct algorithm_spec *spec, size_t channel_count,
-	      struct pattern_tree (*tree_of)(struct arena *arena, const struct algorithm_spec *spec,
-					     size_t channel))
+const struct schedule *pattern_trees(const struct algorithm *algorithm, struct arena *arena,
+				     const struct algorithm_spec *spec)
 {
-	size_t pieces = spec->pipeline_count, chunk_count = channel_count * pieces;
+	bool climbs = algorithm->collective == COLLECTIVE_ALL_REDUCE;
+	size_t trees = algorithm->tree_count(algorithm, spec);
+	size_t pieces = algorithm->pipelined ? spec->pipeline_count : 1;
 	struct schedule_builder *builder =
-		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, spec->rank_count, channel_count,
-				     chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
-	schedule_fold(builder, spec->fold);
-	size_t step_count = 4 * chunk_count * (spec->rank_count - 1);
-	schedule_reserve(builder, step_count, step_count);
-	for (size_t channel = 0; channel < channel_count; channel++) {
-		struct pattern_tree tree = tree_of(arena, spec, channel);
-		struct pattern_chunks chunks = {channel, channel * pieces, pieces};
-		pattern_climb(builder, &tree, &chunks, true);
+		pattern_begin(algorithm, arena, spec, trees, trees * pieces,
+			      (climbs ? 4 : 2) * trees * pieces * (spec->rank_count - 1));
+	for (size_t channel = 0; channel < trees; channel++) {
+		struct pattern_tree tree = algorithm->tree_of(algorithm, arena, spec, channel);
+		climb(builder, &tree, channel, pieces, climbs);
 	}
 	return schedule_finish(builder);
-}
-
-/* The first piece goes the whole way and at each rank waits for the additions of its children, in
- * the order of up(). The others follow at the pace of the wires. */
-double pattern_tree_s(const struct pattern_tree *tree, const struct ideal_link *link,
-		      double piece_B, size_t piece_count)
-{
-	if (tree->count < 2)
-		return 0;
-	double hop_s = link->latency_s + piece_B * link->spB;
-	struct arena *arena = arena_new();
-	double *ready_s = ARENA_ARRAY(arena, tree->count, double);
-	for (size_t i = 0; i + 1 < tree->count; i++) {
-		uint32_t rank = tree->upwards[i], parent = tree->parent[rank];
-		ready_s[parent] =
-			fmax(ready_s[parent], ready_s[rank] + hop_s) + piece_B * link->reduce_spB;
-	}
-	double up_s = ready_s[tree->upwards[tree->count - 1]];
-	arena_free(arena);
-	return up_s + (double)tree->depth * hop_s + (double)(piece_count - 1) * piece_B * link->spB;
 }

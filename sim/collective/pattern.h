@@ -10,8 +10,11 @@
 
 #include "sim/collective/algorithm.h"
 
-/* Returns the sizes of chunk_count equal chunks of a buffer. */
-double *pattern_cut(struct arena *arena, size_t chunk_count, double size_B);
+/* Begins the algorithm's schedule with that many equal chunks of a buffer of spec->size_B. It has
+ * room for step_count steps; 0: an unknown number. */
+struct schedule_builder *pattern_begin(const struct algorithm *algorithm, struct arena *arena,
+				       const struct algorithm_spec *spec, size_t channel_count,
+				       size_t chunk_count, size_t step_count);
 /* Returns an array of `count` times NO_STEP. */
 uint32_t *pattern_last(struct arena *arena, size_t count);
 /* Returns the rank at a position of a channel's ring. */
@@ -27,6 +30,9 @@ struct pattern_nodes {
 struct pattern_nodes pattern_nodes(struct arena *arena, const struct algorithm_spec *spec,
 				   size_t channel);
 
+/* The same without first and ranks, which are NULL. */
+struct pattern_nodes pattern_shape(const struct algorithm_spec *spec);
+
 /* A ring of count ranks, whose buffer has count parts of span chunks each. */
 struct pattern_ring {
 	size_t channel, count;
@@ -41,12 +47,6 @@ struct pattern_ring {
  * its part) or, with reduces = false, all-gather of the parts. */
 void pattern_lap(struct schedule_builder *builder, const struct pattern_ring *ring, bool reduces);
 
-/* Builds the whole schedule of rings of all ranks, one for each channel, with a lap of
- * reduce-scatter, of all-gather, or both. The part of a rank in a channel is chunk channel *
- * rank_count + rank. */
-const struct schedule *pattern_rings(struct arena *arena, const struct algorithm_spec *spec,
-				     enum collective collective, bool reduces, bool gathers);
-
 /* A tree over all ranks. */
 #define PATTERN_ROOT UINT32_MAX
 struct pattern_tree {
@@ -56,29 +56,17 @@ struct pattern_tree {
 	size_t depth;            /* number of edges from the root to the deepest rank */
 };
 struct pattern_tree pattern_tree(struct arena *arena, const uint32_t *parent, size_t count);
-/* Moves chunks up to the root with sums (if up) or down to all ranks, on a channel. Each chunk
- * moves independently, so that chunks are pipelined. */
-struct pattern_chunks {
-	size_t channel, first, count;
-};
-void pattern_climb(struct schedule_builder *builder, const struct pattern_tree *tree,
-		   const struct pattern_chunks *chunks, bool up);
-/* Builds an all-reduce on one tree for each channel, with pipeline_count chunks each. */
-const struct schedule *
-pattern_trees(struct arena *arena, const struct algorithm_spec *spec, size_t channel_count,
-	      struct pattern_tree (*tree_of)(struct arena *arena, const struct algorithm_spec *spec,
-					     size_t channel));
-
-/* Returns the ideal time of a message of span chunks: transfer, then addition. */
-double pattern_message_s(const struct ideal_link *link, double chunk_B, size_t span, bool reduces);
-/* Returns the ideal time of an all-reduce up and down a tree in pieces. */
-double pattern_tree_s(const struct pattern_tree *tree, const struct ideal_link *link,
-		      double piece_B, size_t piece_count);
+/* Builds the schedule of an algorithm of trees. Each tree has a channel. An all-reduce goes up to
+ * the root and down, a broadcast only down, in pipeline_count pieces if the algorithm is pipelined.
+ */
+const struct schedule *pattern_trees(const struct algorithm *algorithm, struct arena *arena,
+				     const struct algorithm_spec *spec);
 
 /* Returns the largest power of two up to n. */
 size_t pattern_power(size_t n);
 
-/* Accepts every specification. */
-/* Refuses rings with more messages than the run allows. */
-const char *pattern_any_ring(const struct algorithm_spec *spec);
+/* Functions for algorithm.refuse: accepts every specification; refuses nodes of different sizes, or
+ * no servers. */
 const char *pattern_any(const struct algorithm_spec *spec);
+const char *pattern_equal_nodes(const struct algorithm_spec *spec);
+const char *pattern_no_servers(const struct algorithm_spec *spec);

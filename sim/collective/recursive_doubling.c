@@ -6,7 +6,6 @@
  * If n is not a power of two, the first 2e ranks (e = n - 2^floor(log2 n)) are folded: of each
  * pair, the even rank sends its buffer to the odd one and receives the result at the end. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 static size_t player(size_t v, size_t folded)
@@ -32,13 +31,12 @@ static void round_of(struct schedule_builder *builder, size_t channel, size_t n,
 	}
 }
 
-static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+static const struct schedule *build(const struct algorithm *algorithm, struct arena *arena,
+				    const struct algorithm_spec *spec)
 {
 	size_t n = spec->rank_count, power = pattern_power(n);
-	struct schedule_builder *builder = schedule_builder_new(
-		arena, COLLECTIVE_ALL_REDUCE, n, spec->channel_count, spec->channel_count,
-		pattern_cut(arena, spec->channel_count, spec->size_B));
-	schedule_fold(builder, spec->fold);
+	struct schedule_builder *builder =
+		pattern_begin(algorithm, arena, spec, spec->channel_count, spec->channel_count, 0);
 	uint32_t *sends = ARENA_ARRAY(arena, n, uint32_t);
 	for (size_t c = 0; c < spec->channel_count; c++) {
 		uint32_t *last = pattern_last(arena, n);
@@ -58,24 +56,10 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return schedule_finish(builder);
 }
 
-/* Returns log2 n (L + S/k (s + r)). Folding adds a message of S/k at either end. */
-static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
-{
-	double chunk_B = spec->size_B / (double)spec->channel_count, sum_s = 0;
-	size_t power = pattern_power(spec->rank_count);
-	for (size_t distance = 1; distance < power; distance *= 2)
-		sum_s += pattern_message_s(link, chunk_B, 1, true);
-	if (power < spec->rank_count)
-		sum_s += pattern_message_s(link, chunk_B, 1, true) +
-			 pattern_message_s(link, chunk_B, 1, false);
-	return sum_s;
-}
-
 const struct algorithm algorithm_recursive_doubling = {
 	.name = "recursive_doubling",
 	.help = "all-reduce by exchanging whole buffers with increasingly distant ranks",
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.refuse = pattern_any,
 	.build = build,
-	.ideal_s = ideal_s,
 };

@@ -12,21 +12,8 @@
  *   5. the process to each GPU of its node
  * A buffer is divided over all servers. With `whole` one server has it, which is chosen by `turn`.
  * `turn` also chooses the GPU of each node that adds. */
-#include <math.h>
-
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
-
-static const char *refuse(const struct algorithm_spec *spec)
-{
-	return spec->server_count ? NULL : "a parameter server needs at least one server";
-}
-
-static size_t shard_count(const struct algorithm_spec *spec)
-{
-	return spec->whole ? 1 : spec->server_count;
-}
 
 struct machines {
 	struct schedule_builder *builder;
@@ -95,10 +82,10 @@ static void serve(struct machines *m, size_t shard, size_t chunk, size_t channel
 		     chunk, channel);
 }
 
-static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+static const struct schedule *build(const struct algorithm *algorithm, struct arena *arena,
+				    const struct algorithm_spec *spec)
 {
-	size_t n = spec->rank_count, shards = shard_count(spec);
-	size_t chunk_count = spec->channel_count * shards;
+	size_t n = spec->rank_count, shards = spec->whole ? 1 : spec->server_count;
 	struct machines m = {.spec = spec, .nodes = pattern_nodes(arena, spec, 0)};
 	uint32_t *own = ARENA_ARRAY(arena, m.nodes.count, uint32_t);
 	for (size_t k = 0; k < m.nodes.count; k++) {
@@ -109,33 +96,12 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	m.own = own;
 	m.pushes = ARENA_ARRAY(arena, m.nodes.count, uint32_t);
 	m.sends = pattern_last(arena, n);
-	m.builder = schedule_builder_new(
-		arena, COLLECTIVE_ALL_REDUCE, n + spec->server_count + m.nodes.count,
-		spec->channel_count, chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
+	m.builder = pattern_begin(algorithm, arena, spec, spec->channel_count,
+				  spec->channel_count * shards, 0);
 	for (size_t channel = 0; channel < spec->channel_count; channel++)
 		for (size_t shard = 0; shard < shards; shard++)
 			serve(&m, shard, channel * shards + shard, channel);
 	return schedule_finish(m.builder);
-}
-
-/* The chunks of a buffer follow each other on each hop inside a node, c s apart, with c = S/(k
- * shards). The last chunk reaches its server after h (L + c s) + (shards - 1) c s + (g - 1) c r.
- * Here g is the number of GPUs of the node. There are h = 3 hops, or 2 if no GPU adds. The server
- * adds in the order of the nodes. Two further hops bring the sum to all GPUs. */
-static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
-{
-	struct arena *arena = arena_new();
-	struct pattern_nodes nodes = pattern_nodes(arena, spec, 0);
-	double chunk_B = spec->size_B / (double)(spec->channel_count * shard_count(spec));
-	double hop_s = link->latency_s + chunk_B * link->spB, added_s = 0;
-	for (size_t k = 0; k < nodes.count; k++) {
-		size_t count = nodes.first[k + 1] - nodes.first[k];
-		double adds_s = (double)(count - 1) * chunk_B * link->reduce_spB;
-		double there_s = (spec->local_on_cpu || count == 1 ? 2 : 3) * hop_s + adds_s;
-		added_s = fmax(added_s, there_s) + (k ? chunk_B * link->reduce_spB : 0);
-	}
-	arena_free(arena);
-	return added_s + 2 * hop_s + (double)(shard_count(spec) - 1) * chunk_B * link->spB;
 }
 
 const struct algorithm algorithm_two_level_server = {
@@ -144,7 +110,6 @@ const struct algorithm algorithm_two_level_server = {
 	.servers = true,
 	.machines = true,
 	.collective = COLLECTIVE_ALL_REDUCE,
-	.refuse = refuse,
+	.refuse = pattern_no_servers,
 	.build = build,
-	.ideal_s = ideal_s,
 };

@@ -10,28 +10,46 @@
 #include "sim/predict/reproduce.h"
 
 struct drawing {
-	struct arena *arena; /* lock guards this field */
-	const struct case_request *request;
+	struct arena *arena;         /* lock guards this field */
+	struct case_request request; /* with options->draw_settings and the recorded program */
 	const struct predict_options *options;
-	const struct recorded_calls *calls; /* recorded program, which is read once */
 	struct unknowns unknowns;
 	const double *points;
 	struct draws *draws;
+	struct job_point factors; /* from the answers of draws to those of the point's settings */
 	size_t job_count, next, done; /* lock guards next and done */
 	pthread_mutex_t lock;
 };
+
+static struct job_point whole(const struct point *point)
+{
+	return (struct job_point){.throughput = point->throughput,
+				  .step_s = point->step_s,
+				  .ratio = point->ratio,
+				  .gpu_utilization = point->gpu_utilization,
+				  .elapsed_s = point->elapsed_s,
+				  .serving = point->serving};
+}
+
+/* Multiplies the answers by the factors of the drawing. */
+static void scale(struct job_point *answers, const struct job_point *factors)
+{
+	answers->throughput *= factors->throughput;
+	answers->step_s *= factors->step_s;
+	answers->ratio *= factors->ratio;
+	answers->gpu_utilization *= factors->gpu_utilization;
+	answers->elapsed_s *= factors->elapsed_s;
+}
 
 static void keep(const struct drawing *d, const struct point *point, struct draw_answers *slot)
 {
 	slot->failed = point->failed;
 	memcpy(slot->jobs, point->jobs, d->job_count * sizeof *slot->jobs);
 	if (!point->failed)
-		slot->all = (struct job_point){.throughput = point->throughput,
-					       .step_s = point->step_s,
-					       .ratio = point->ratio,
-					       .gpu_utilization = point->gpu_utilization,
-					       .elapsed_s = point->elapsed_s,
-					       .serving = point->serving};
+		slot->all = whole(point);
+	for (size_t i = 0; i < d->job_count; i++)
+		scale(&slot->jobs[i], &d->factors);
+	scale(&slot->all, &d->factors);
 }
 
 static void keep_broken(struct drawing *d, const char *broken, struct draw_answers *slot)
@@ -71,10 +89,9 @@ static void draw_one(struct drawing *d, size_t index)
 	struct draw_value *values =
 		ARENA_ARRAY(arena, d->unknowns.param_count + 1, struct draw_value);
 	unknowns_draw(arena, &d->unknowns, &d->points[index * d->unknowns.count], values);
-	struct case_request request = *d->request;
+	struct case_request request = d->request;
 	request.draws = values;
 	request.draw_count = d->unknowns.param_count;
-	request.calls = d->calls;
 	const struct scenario *scenario = case_read(arena, diag, &request);
 	if (scenario && scenario->style == JOBS_SERVING)
 		scenario = with_error(arena, d, scenario, index);
@@ -123,6 +140,33 @@ static void run_workers(struct arena *arena, struct drawing *d)
 	pthread_mutex_destroy(&d->lock);
 }
 
+/* Adds the settings of draws to the request, and finds the factors to the point without them. */
+static void add_settings(struct arena *arena, struct drawing *d, const struct point *point)
+{
+	const struct predict_options *options = d->options;
+	size_t count = d->request.setting_count, more = options->draw_setting_count;
+	struct setting *all = ARENA_ARRAY(arena, count + more, struct setting);
+	if (count)
+		memcpy(all, d->request.settings, count * sizeof *all);
+	memcpy(all + count, options->draw_settings, more * sizeof *all);
+	d->request.settings = all;
+	d->request.setting_count = count + more;
+	struct arena *scratch = arena_new();
+	const struct scenario *scenario = case_read(scratch, diag_new(scratch), &d->request);
+	struct point other = {.failed = true};
+	if (scenario)
+		other = predict_point(scratch, scenario, options->seed, true, options->baselines,
+				      NULL);
+	if (!other.failed && !other.broken)
+		d->factors = (struct job_point){.throughput = point->throughput / other.throughput,
+						.step_s = point->step_s / other.step_s,
+						.ratio = point->ratio / other.ratio,
+						.gpu_utilization = point->gpu_utilization /
+								   other.gpu_utilization,
+						.elapsed_s = point->elapsed_s / other.elapsed_s};
+	arena_free(scratch);
+}
+
 struct draws draws_run(struct arena *arena, const struct case_request *request,
 		       const struct predict_options *options, const struct scenario *scenario,
 		       const struct point *point)
@@ -132,12 +176,20 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 	const struct recorded_program *recorded =
 		scenario->job_count > 0 ? scenario->jobs[0].recorded : NULL;
 	struct drawing d = {.arena = arena,
-			    .request = request,
+			    .request = *request,
 			    .options = options,
-			    .calls = recorded ? recorded->calls : NULL,
+			    .factors = {.throughput = 1,
+					.step_s = 1,
+					.ratio = 1,
+					.gpu_utilization = 1,
+					.elapsed_s = 1},
 			    .unknowns = unknowns_of(arena, scenario),
 			    .draws = &draws,
 			    .job_count = point->job_count};
+	if (recorded)
+		d.request.calls = recorded->calls;
+	if (options->draw_setting_count)
+		add_settings(arena, &d, point);
 	if (scenario->style != JOBS_SERVING)
 		draws.error = scenario->error;
 	/* the ratio of a program on its own local GPU is 1 by definition */

@@ -70,16 +70,10 @@ static const char *size_text(struct arena *arena, double size_B)
 	return arena_printf(arena, "%.0f %s", size_B, units[unit]);
 }
 
-static struct estimate scaled(struct estimate estimate, double factor)
-{
-	return (struct estimate){estimate.value * factor, estimate.low * factor,
-				 estimate.high * factor};
-}
-
 static struct estimate rate_of(const struct scenario *scenario, const struct prediction *p,
 			       enum token_rate rate)
 {
-	return scaled(p->throughput, scenario_token_rate(scenario, rate));
+	return estimate_scaled(p->throughput, scenario_token_rate(scenario, rate));
 }
 
 /* Returns the GPU memory of the plan's stage that needs most; NaN without a plan. */
@@ -111,7 +105,7 @@ static void summarize_job(struct arena *arena, const struct scenario *scenario,
 					     size_text(arena, scenario->collective_size_B));
 	if (p->gpu_count == 0 || !p->ok || p->collective)
 		return;
-	p->speedup = scaled(p->ratio, (double)p->gpu_count);
+	p->speedup = estimate_scaled(p->ratio, (double)p->gpu_count);
 	if (params->tokens_count > 0)
 		p->training_s = time_of(params->tokens_count, p->token_throughput);
 	else if (params->epochs_count > 0)
@@ -140,10 +134,9 @@ static void summarize_serving(struct arena *arena, const struct scenario *scenar
 		tokens &= services[i].one_token != NULL;
 	}
 	for (size_t k = 0; k < SERVE_QUANTILES; k++) {
-		const struct estimate none = {NAN, NAN, NAN};
 		p->latency_s[k] = SERVING(draws, latency_s[k]);
-		p->first_token_s[k] = tokens ? SERVING(draws, first_s[k]) : none;
-		p->between_tokens_s[k] = tokens ? SERVING(draws, between_s[k]) : none;
+		p->first_token_s[k] = tokens ? SERVING(draws, first_s[k]) : ESTIMATE_NONE;
+		p->between_tokens_s[k] = tokens ? SERVING(draws, between_s[k]) : ESTIMATE_NONE;
 	}
 	p->token_throughput.value = NAN;
 	if (tokens)
@@ -200,8 +193,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->error_freedom_count = draws->error.freedom_count;
 	p->transport = scenario_transport(scenario);
 	p->evidence = scenario_distance_words(arena, scenario, point->failed ? 0 : point->step_s);
-	p->speedup = p->training_s = (struct estimate){NAN, NAN, NAN};
-	p->communication_s = NAN;
+	p->speedup = p->training_s = ESTIMATE_NONE;
 	p->communication_s = NAN;
 	p->bottleneck = point->failed ? NULL : "";
 	summarize_jobs(arena, scenario, point, draws, p);
@@ -216,6 +208,71 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	return p;
 }
 
+/* ---- jobs that need too many events ---- */
+
+/* Jobs of FORESEEN_LEAST ranks or more are compared with one of FORESEEN_FROM ranks. */
+enum { FORESEEN_FROM = 64, FORESEEN_LEAST = 1024 };
+
+/* Returns the events of the case on FORESEEN_FROM GPUs, all simulated; 0: that is not possible. */
+static uint64_t small_events(struct arena *arena, const struct case_request *request, uint64_t seed)
+{
+	struct case_request small = *request;
+	struct setting *settings = ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
+	for (size_t i = 0; i < request->setting_count; i++)
+		settings[i] = request->settings[i];
+	settings[small.setting_count++] = (struct setting){
+		arena_printf(arena, "case.gpus=%d", FORESEEN_FROM), {"farwire", 0}};
+	small.settings = settings;
+	small.watch = NULL;
+	const struct scenario *scenario = case_read(arena, diag_new(arena), &small);
+	if (!scenario || scenario->topology.fold)
+		return 0;
+	const struct point point = predict_point(arena, scenario, seed, false, NULL, NULL);
+	return point.failed || point.broken ? 0 : point.outcome.events_count;
+}
+
+/* Returns why a job whose machines are all simulated cannot end within the events of a run; NULL:
+ * it may. Its events grow with the ranks at least, which a small job with the same settings shows
+ * in a fraction of a second. */
+static const char *foresee(struct arena *arena, const struct case_request *request,
+			   const struct scenario *scenario, uint64_t seed)
+{
+	const struct job_entry *job = &scenario->jobs[0];
+	if (scenario->job_count != 1 || scenario->topology.fold || job->plan ||
+	    !(scenario->params->gpus_count > 0) || job->rank_count < FORESEEN_LEAST)
+		return NULL;
+	struct arena *scratch = arena_new();
+	double ranks = (double)job->rank_count;
+	double events = (double)small_events(scratch, request, seed) * ranks / FORESEEN_FROM;
+	arena_free(scratch);
+	if (events <= (double)scenario->events_max)
+		return NULL;
+	return arena_printf(arena,
+			    "the job needs about %.0f million events by a run on %d GPUs, more "
+			    "than case.events (write a larger --events, fewer --gpus, or rdma on "
+			    "a switch, fat_tree or rail_optimised network)",
+			    events / 1e6, FORESEEN_FROM);
+}
+
+static struct point failed_point(struct arena *arena, const struct scenario *scenario,
+				 const char *reason)
+{
+	struct point point = {.failed = true,
+			      .reason = reason,
+			      .throughput = NAN,
+			      .step_s = NAN,
+			      .ratio = NAN,
+			      .gpu_utilization = NAN,
+			      .elapsed_s = NAN};
+	point.job_count = scenario->job_count;
+	point.serving = job_point_failed(NULL).serving;
+	point.jobs = ARENA_ARRAY(arena, point.job_count, struct job_point);
+	point.outcome.jobs = ARENA_ARRAY(arena, point.job_count, struct job_run);
+	for (size_t i = 0; i < point.job_count; i++)
+		point.jobs[i] = job_point_failed(reason);
+	return point;
+}
+
 static const struct prediction *predict(struct arena *arena, struct diag *diag,
 					const struct case_request *request,
 					const struct predict_options *options, const char **broken)
@@ -223,8 +280,10 @@ static const struct prediction *predict(struct arena *arena, struct diag *diag,
 	const struct scenario *scenario = case_read(arena, diag, request);
 	if (!scenario)
 		return NULL;
-	struct point point = predict_point(arena, scenario, options->seed, true, options->baselines,
-					   options->trace);
+	const char *reason = foresee(arena, request, scenario, options->seed);
+	struct point point = reason ? failed_point(arena, scenario, reason)
+				    : predict_point(arena, scenario, options->seed, true,
+						    options->baselines, options->trace);
 	if (point.broken) {
 		*broken = reproducible(arena, request, scenario, options->seed, point.broken);
 		return NULL;

@@ -12,19 +12,12 @@
 	ANSWER_REQUESTS, ANSWER_SERVED_TOKENS, ANSWER_LATENCY_P50, ANSWER_LATENCY_P99,             \
 		ANSWER_FIRST_P99, ANSWER_BETWEEN_P99, ANSWER_ATTAINMENT
 
-static const struct estimate none = {NAN, NAN, NAN};
-
-static struct estimate exactly(double value)
-{
-	return (struct estimate){value, value, value};
-}
-
 struct estimate throughput_quotient(const struct prediction *a, const struct prediction *b)
 {
 	bool bytes = prediction_kind(a) == PREDICTION_COLLECTIVE;
 	if (!a->ok || !b->ok || bytes != (prediction_kind(b) == PREDICTION_COLLECTIVE))
-		return none;
-	return a == b ? exactly(1) : draws_quotient(a, b);
+		return ESTIMATE_NONE;
+	return a == b ? estimate_exact(1) : draws_quotient(a, b);
 }
 
 static struct result_cell cell_of(const struct prediction *p, enum answer answer,
@@ -32,9 +25,9 @@ static struct result_cell cell_of(const struct prediction *p, enum answer answer
 {
 	const struct reported *row = answer_at(answer);
 	if (!(row->kinds & (unsigned)prediction_kind(p)))
-		return (struct result_cell){NULL, none};
+		return (struct result_cell){NULL, ESTIMATE_NONE};
 	if (row->text)
-		return (struct result_cell){reported_text_of(row, p), none};
+		return (struct result_cell){reported_text_of(row, p), ESTIMATE_NONE};
 	return (struct result_cell){NULL, answer == ANSWER_TO_FIRST ? throughput_quotient(p, first)
 								    : reported_of(row, p)};
 }
@@ -85,20 +78,14 @@ static const struct result_table *tabulate(struct arena *arena, const enum answe
 					? throughput_unit(lines.predictions, lines.count)
 					: row->heading};
 		}
-	struct result_cell *cells = ARENA_ARRAY(arena, lines.count * count + 1, struct result_cell);
-	for (size_t i = 0; i < lines.count; i++)
+	struct result_table *table = result_table_new(arena, name, title, columns, count);
+	for (size_t i = 0; i < lines.count; i++) {
+		struct result_cell *cells = result_table_row(arena, table);
 		for (size_t k = 0; k < count; k++)
-			cells[i * count + k] =
-				k < lead ? lines.lead_cells[i * lead + k]
-					 : cell_of(lines.predictions[i], shown[k - lead],
-						   lines.predictions[0]);
-	struct result_table *table = ARENA_NEW(arena, struct result_table);
-	*table = (struct result_table){.name = name,
-				       .title = title,
-				       .columns = columns,
-				       .column_count = count,
-				       .cells = cells,
-				       .row_count = lines.count};
+			cells[k] = k < lead ? lines.lead_cells[i * lead + k]
+					    : cell_of(lines.predictions[i], shown[k - lead],
+						      lines.predictions[0]);
+	}
 	return table;
 }
 
@@ -163,11 +150,37 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 			size_t index = sweep_axis_index(sweep, i, a);
 			cells[i * axes + a] =
 				(struct result_cell){axis->texts[index] + strlen(axis->key) + 1,
-						     exactly(axis->values[index])};
+						     estimate_exact(axis->values[index])};
 		}
 	}
 	return tabulate(arena, COLUMNS(columns), "sweep", "Sweep",
 			(struct lines){sweep->points, sweep->point_count, lead, cells, axes});
+}
+
+const struct result_table *grid_table(struct arena *arena, const struct dataset_outcome *outcome)
+{
+	static const enum answer columns[] = {ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
+					      ANSWER_BANDWIDTH,  ANSWER_RATIO,      ANSWER_SPEEDUP,
+					      ANSWER_EFFICIENCY, ANSWER_STEP,       ANSWER_TIME,
+					      ANSWER_EXPOSED,    ANSWER_BUBBLE,     ANSWER_INPUT,
+					      ANSWER_TRAINING,   ANSWER_ELAPSED,    SERVING_ANSWERS,
+					      ANSWER_BOTTLENECK, ANSWER_VERDICT};
+	const struct dataset *dataset = outcome->dataset;
+	size_t count = dataset->row_count, width = dataset->dimension_count;
+	struct result_column *lead = ARENA_ARRAY(arena, width, struct result_column);
+	struct result_cell *cells = ARENA_ARRAY(arena, width * count, struct result_cell);
+	const struct prediction **predictions =
+		ARENA_ARRAY(arena, count, const struct prediction *);
+	for (size_t d = 0; d < width; d++)
+		lead[d] = (struct result_column){.name = dataset->dimensions[d].name, .text = true};
+	for (size_t i = 0; i < count; i++) {
+		predictions[i] = outcome->rows[i].prediction;
+		for (size_t d = 0; d < width; d++)
+			cells[i * width + d].text =
+				dataset->dimensions[d].values[dataset->rows[i].at[d]].name;
+	}
+	return tabulate(arena, COLUMNS(columns), "what_if", dataset->title,
+			(struct lines){predictions, count, lead, cells, width});
 }
 
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search)
@@ -187,10 +200,10 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 	for (size_t i = 0; i < count; i++) {
 		const struct found_plan *plan = &search->plans[i];
 		predictions[i] = plan->prediction;
-		cells[i * LEAD] = (struct result_cell){plan->name, none};
-		cells[i * LEAD + 1] = (struct result_cell){NULL, exactly(plan->memory_B)};
+		cells[i * LEAD] = (struct result_cell){plan->name, ESTIMATE_NONE};
+		cells[i * LEAD + 1] = (struct result_cell){NULL, estimate_exact(plan->memory_B)};
 		cells[i * LEAD + 2] = (struct result_cell){
-			NULL, plan->least_s > 0 ? exactly(plan->least_s) : none};
+			NULL, plan->least_s > 0 ? estimate_exact(plan->least_s) : ESTIMATE_NONE};
 	}
 	const char *title = arena_printf(
 		arena, "Best plans of %s: %zu are possible, %zu fit, %zu can win", search->name,

@@ -65,10 +65,8 @@ size_t calibration_sentences(struct arena *arena, const struct calibration *cali
 			     const char *const **sentences)
 {
 	VEC(const char *) list = {0};
-	for (size_t i = 0; i < calibration->remarks.count; i++) {
-		const char **slot = VEC_PUSH(arena, &list);
-		*slot = calibration->remarks.items[i];
-	}
+	for (size_t i = 0; i < calibration->remarks.count; i++)
+		*VEC_PUSH(arena, &list) = calibration->remarks.items[i];
 	for (size_t i = 0; i < calibration->series.count; i++) {
 		const struct calibration_series *series = &calibration->series.items[i];
 		const char **slot;
@@ -152,28 +150,22 @@ calibration_points(struct arena *arena, const struct calibration *const *calibra
 		{.name = "measured_s", .quantity = QUANTITY_TIME, .interval = true},
 		{.name = "predicted_s", .quantity = QUANTITY_TIME},
 		{.name = "held_out", .text = true}};
-	VEC(struct result_cell) cells = {0};
-	struct result_table *table = ARENA_NEW(arena, struct result_table);
+	struct result_table *table =
+		result_table_new(arena, "fit", NULL, columns, sizeof columns / sizeof columns[0]);
 	for (size_t c = 0; c < count; c++)
 		for (size_t s = 0; s < calibrations[c]->series.count; s++) {
 			const struct calibration_series *series = &calibrations[c]->series.items[s];
-			for (size_t i = 0; i < series->count; i++, table->row_count++) {
+			for (size_t i = 0; i < series->count; i++) {
 				const struct calibration_point *p = &series->points[i];
-				const struct result_cell row[] = {
-					{.text = series->label},
-					{.text = series->x_name},
-					{.number = {p->x, p->x, p->x}},
-					{.number = {p->y, p->low, p->high}},
-					{.number = {p->predicted, p->predicted, p->predicted}},
-					{.text = p->held_out ? "yes" : "no"}};
-				for (size_t k = 0; k < sizeof row / sizeof row[0]; k++)
-					*VEC_PUSH(arena, &cells) = row[k];
+				struct result_cell *cells = result_table_row(arena, table);
+				cells[0].text = series->label;
+				cells[1].text = series->x_name;
+				cells[2].number = estimate_exact(p->x);
+				cells[3].number = (struct estimate){p->y, p->low, p->high};
+				cells[4].number = estimate_exact(p->predicted);
+				cells[5].text = p->held_out ? "yes" : "no";
 			}
 		}
-	table->name = "fit";
-	table->columns = columns;
-	table->column_count = sizeof columns / sizeof columns[0];
-	table->cells = cells.items;
 	return table;
 }
 

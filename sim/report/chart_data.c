@@ -7,8 +7,6 @@
 #include "sim/base/arena.h"
 #include "sim/report/answers.h"
 
-static const struct estimate none = {NAN, NAN, NAN};
-
 size_t *order_rising(struct arena *arena, const double *keys, size_t count)
 {
 	size_t *order = ARENA_ARRAY(arena, count + 1, size_t);
@@ -23,7 +21,7 @@ size_t *order_rising(struct arena *arena, const double *keys, size_t count)
 
 static struct estimate throughput_of(const struct prediction *prediction)
 {
-	return prediction->ok ? prediction->throughput : none;
+	return prediction->ok ? prediction->throughput : ESTIMATE_NONE;
 }
 
 struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
@@ -44,7 +42,7 @@ struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
 		const struct prediction *p = predictions[order[i]];
 		double value = measured.values ? measured.values[order[i]] : NAN;
 		points[i] = (struct scaling_point){gpus[order[i]], throughput_of(p),
-						   p->ok ? p->ratio : none, value,
+						   p->ok ? p->ratio : ESTIMATE_NONE, value,
 						   measured.test && measured.test[order[i]]};
 		if (p->ok && !isfinite(curve.alone) && p->speedup.value > 0)
 			curve.alone = p->throughput.value / p->speedup.value;
@@ -131,26 +129,4 @@ struct chart_unit chart_unit(enum quantity quantity, double largest)
 const char *chart_label(struct arena *arena, const char *words, const char *unit)
 {
 	return unit ? arena_printf(arena, "%s (%s)", words, unit) : words;
-}
-
-struct drawing *chart_swings(struct arena *arena, struct chart_text text,
-			     const struct reported *reported, const struct sensitivity *found)
-{
-	size_t count = found->moving_count;
-	struct tornado_bar *bars = ARENA_ARRAY(arena, count + 1, struct tornado_bar);
-	const struct chart_unit unit = chart_unit(reported->quantity, found->now.number.value);
-	for (size_t i = 0; i < count; i++) {
-		const struct swing *swing = &found->swings[i];
-		enum quantity quantity = swing->knob->members[0]->row->quantity;
-		bars[i] = (struct tornado_bar){
-			cfg_param_words(arena, swing->knob->name, swing->knob->members[0]->row),
-			quantity_format(arena, quantity, swing->low_x),
-			quantity_format(arena, quantity, swing->high_x),
-			swing->low.number.value * unit.factor,
-			swing->high.number.value * unit.factor};
-	}
-	const struct tornado_view view = {
-		chart_label(arena, reported->spoken, reported->unit ? reported->unit : unit.name),
-		found->now.number.value * unit.factor, bars, count};
-	return chart_tornado(arena, text, &view);
 }

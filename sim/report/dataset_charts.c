@@ -30,12 +30,6 @@ const char *dataset_configuration(struct arena *arena,
 
 /* ---- parity ---- */
 
-static struct estimate scaled(struct estimate estimate, double factor)
-{
-	return (struct estimate){estimate.value * factor, estimate.low * factor,
-				 estimate.high * factor};
-}
-
 struct drawing *dataset_parity(struct arena *arena, const char *title, const char *caption,
 			       const struct dataset_outcome *const *outcomes, size_t count,
 			       enum measure measure)
@@ -54,7 +48,7 @@ struct drawing *dataset_parity(struct arena *arena, const char *title, const cha
 								 row->row->label)
 						  : row->row->label,
 					row->row->measured * unit.scale,
-					scaled(row->predicted, unit.scale),
+					estimate_scaled(row->predicted, unit.scale),
 					row->row->role == ROLE_TEST};
 		}
 	const struct shown_unit unit =

@@ -38,22 +38,6 @@ static double measured_ratio(const struct part *part, const struct row_outcome *
 	return NAN;
 }
 
-static void bars_table(const struct part *part, const struct ratio_bar *bars)
-{
-	struct report_table *table =
-		report_folded(part->report, "The numbers of this figure",
-			      "row!|predicted>|90 % interval>|measured>", "Ratios to local.");
-	for (size_t i = 0; i < part->dataset->row_count; i++) {
-		const struct ratio_bar *bar = &bars[i];
-		report_row(table, bar->failed ? TONE_SOFT : TONE_PLAIN, CELLS(bar->label));
-		if (report_failed(table, !bar->failed, bar->failed))
-			continue;
-		report_estimate(table, bar->ratio, 1, 3);
-		report_cell(table, "%s",
-			    isfinite(bar->measured) ? figures(part->arena, bar->measured, 3) : "");
-	}
-}
-
 void part_bars(const struct part *part, const struct row_outcome *rows, const char *title)
 {
 	if (part_kinds(part) != PREDICTION_PROGRAMS)
@@ -75,7 +59,6 @@ void part_bars(const struct part *part, const struct row_outcome *rows, const ch
 		      "dashed line is at 95 %%.",
 		      measured ? " Diamonds are measurements, relative to the measured baseline."
 			       : "");
-	bars_table(part, list);
 }
 
 void part_figures(const struct part *part)

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "plots/charts.h"
+#include "sim/base/table.h"
 #include "sim/base/vec.h"
 #include "sim/result/result.h"
 
@@ -111,9 +112,7 @@ struct report_table *report_folded(struct report *report, const char *summary, c
 				   const char *caption, ...) REPORT_PRINTF(4, 5);
 /* Adds columns. */
 void report_columns(struct report_table *table, const char *columns);
-/* Begins a row with copies of the cells, a list that ends with NULL: CELLS("a", "b"), CELLS(NULL).
- */
-#define CELLS(...) ((const char *const[]){__VA_ARGS__, NULL})
+/* Begins a row with copies of the cells: CELLS("a", "b"), CELLS(NULL). */
 void report_row(struct report_table *table, enum row_tone tone, const char *const *cells);
 /* The following functions add cells to the last row. */
 void report_cell(struct report_table *table, const char *format, ...) REPORT_PRINTF(2, 3);

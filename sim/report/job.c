@@ -107,11 +107,27 @@ static void answer_training(struct report *report, const struct scenario *scenar
 			training_words(arena, scenario, p));
 }
 
+static void answer_serving(struct report *report, const struct prediction *p)
+{
+	const struct estimate *slow_s = &p->latency_s[QUANTILE_COUNT - 1];
+	if (!p->ok)
+		report_answer(report, true, "%s fails: %s.", p->name, p->reason);
+	else
+		report_answer(report, false,
+			      "%s serves %s, and 99" NBSP "%% of the requests take up to %s" NBSP
+			      "s%s. Bottleneck: %s.",
+			      p->name, throughput_words(report->arena, p, 3),
+			      figures(report->arena, slow_s->value, 3),
+			      interval_words(report->arena, *slow_s, 1, 3), p->bottleneck);
+}
+
 static void answer(struct report *report, const struct scenario *scenario,
 		   const struct prediction *p)
 {
 	struct arena *arena = report->arena;
-	if (!p->ok)
+	if (prediction_kind(p) == PREDICTION_SERVING)
+		answer_serving(report, p);
+	else if (!p->ok)
 		report_answer(report, true, "%s on %s fails: %s.", p->name,
 			      system_words(arena, scenario, p->gpu_count), p->reason);
 	else if (p->collective)
@@ -127,80 +143,7 @@ static void answer(struct report *report, const struct scenario *scenario,
 		answer_training(report, scenario, p);
 }
 
-/* ---- numbers ---- */
-
-static void prediction_table(struct report *report, const struct prediction *p)
-{
-	struct report_table *table = report_quantities(report, p);
-	if (p->collective) {
-		report_quantity(table, "time", p->step_s, 1e6, "us");
-		report_quantity(table, "bus bandwidth", p->throughput, 1e-9, "GB/s");
-		return;
-	}
-	report_quantity(table, "throughput", p->throughput, 1, throughput_unit(&p, 1));
-	report_quantity(table, "speed-up over one GPU", p->speedup, 1, "");
-	report_quantity(table, "scaling efficiency", p->ratio, 100, "%");
-	report_quantity(table, "step time", p->step_s, 1e3, "ms");
-	report_quantity(table, "GPU utilisation", p->gpu_utilization, 100, "%");
-	if (isfinite(p->training_s.value))
-		report_quantity(table, "training time", p->training_s, 1.0 / 3600, "h");
-	else if (isfinite(p->elapsed_s.value))
-		report_quantity(table, "from launch to end", p->elapsed_s, 1, "s");
-	if (p->communication_s > 0)
-		report_count(table, "time of collectives", 1e3 * p->communication_s, 3,
-			     "ms a step");
-}
-
-static void jobs_table(struct report *report, const struct scenario *scenario,
-		       const struct prediction *p)
-{
-	struct report_table *table = report_table(
-		report,
-		arena_printf(report->arena,
-			     "job|neural network|GPUs>|%s>|90 %% interval>|scaling efficiency "
-			     "(%%)>|90 %% interval>|step time (ms)>|90 %% interval>",
-			     throughput_unit(&p, 1)),
-		"Each job.");
-	for (size_t i = 0; i < p->job_count; i++) {
-		const struct job_prediction *job = &p->jobs[i];
-		report_row(table, job->ok ? TONE_PLAIN : TONE_ALARM,
-			   CELLS(job->name, scenario->jobs[i].network->name,
-				 arena_printf(table->arena, "%zu", scenario->jobs[i].rank_count)));
-		if (report_failed(table, job->ok, job->reason))
-			continue;
-		report_estimate(table, job->throughput, 1, 4);
-		report_estimate(table, job->ratio, 100, 3);
-		report_estimate(table, job->step_s, 1e3, 4);
-	}
-}
-
 /* ---- scaling ---- */
-
-static void scaling_numbers(struct report *report, const struct scaling *scaling)
-{
-	static const char *const parts[] = {PART_EXPOSED, PART_STRAGGLER, PART_INPUT};
-	struct report_table *table = report_folded(
-		report, "The numbers of these figures",
-		arena_printf(report->arena,
-			     "GPUs>|%s>|90 %% interval>|speed-up>|scaling efficiency (%%)>|90 %% "
-			     "interval>|step time (ms)>|exposed communication (ms)>|straggler wait "
-			     "(ms)>|input wait (ms)>",
-			     throughput_unit(scaling->predictions, scaling->count)),
-		"The same case on different numbers of GPUs.");
-	for (size_t i = 0; i < scaling->count; i++) {
-		const struct prediction *p = scaling->predictions[i];
-		report_row(table, p->ok ? TONE_PLAIN : TONE_SOFT, CELLS(NULL));
-		report_cell(table, "%zu", p->gpu_count);
-		if (report_failed(table, p->ok, p->reason))
-			continue;
-		report_estimate(table, p->throughput, 1, 4);
-		report_figures(table, p->speedup.value, 3);
-		report_estimate(table, p->ratio, 100, 3);
-		report_cell(table, "%.2f", 1e3 * p->step_s.value);
-		for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
-			report_cell(table, "%.2f", fmax(0, 1e3 * prediction_part_s(p, parts[k])));
-	}
-}
 
 static void scaling(struct report *report, const struct case_request *request,
 		    const struct prediction *p)
@@ -223,7 +166,8 @@ static void scaling(struct report *report, const struct case_request *request,
 	text.title = arena_printf(arena, "Parts of the step time of %s", p->name);
 	report_figure(report, scaling_parts_chart(arena, text, found),
 		      "The parts of one step, as the mean over the ranks.");
-	scaling_numbers(report, found);
+	report_results(report, scaling_table(arena, found), asked.input.options.draws_count > 0,
+		       "The numbers of these figures", NULL);
 }
 
 /* ---- collectives without training ---- */
@@ -241,7 +185,8 @@ static void collectives(struct report *report, const struct case_request *reques
 		.input = report_input(report, request, 0), .axes = &axis, .axis_count = 1};
 	struct caption caption = report->request->caption;
 	struct sweep_fault fault;
-	grid.input.request = report_with(arena, request, CELLS("case.collective=all_reduce"), 1);
+	const struct setting collective = {"case.collective=all_reduce", {"report", 0}};
+	grid.input.request = request_with(arena, request, &collective, 1);
 	if (!sweep_axis_read(arena, report->diag, "report",
 			     "case.collective_size=1 KiB:512 MiB:log20", &axis))
 		return;
@@ -263,18 +208,16 @@ static void collectives(struct report *report, const struct case_request *reques
 		      "the library's choice of algorithm and protocol.%s%s%s",
 		      chosen ? " For all gradients of a step at once the library chooses " : "",
 		      chosen ? p->choice : "", chosen ? "." : "");
-	report_results(report, sweep_table(arena, sweep), false, "The numbers of this figure");
+	report_results(report, sweep_table(arena, sweep), false, "The numbers of this figure",
+		       NULL);
 }
 
 void report_job(struct report *report, const struct case_request *request,
 		const struct scenario *scenario, const struct prediction *p)
 {
-	bool one = scenario->job_count == 1;
+	bool one = scenario->job_count == 1 && prediction_kind(p) != PREDICTION_SERVING;
 	answer(report, scenario, p);
-	if (p->ok)
-		prediction_table(report, p);
-	if (!one)
-		jobs_table(report, scenario, p);
+	report_numbers(report, scenario, p);
 	if (p->ok && !p->collective)
 		report_breakdown(report, &p, 1);
 	if (one && !p->collective && p->gpu_count > 1)

@@ -53,50 +53,12 @@ static void need(struct press *press, double height)
 
 /* ---- texts ---- */
 
-/* Returns how many bytes of text fit into width, at least one. The part ends at a space; a longer
- * word breaks after a character that allows it. */
-static size_t line_bytes(struct arena *arena, const char *text, double size, bool bold,
-			 double width)
-{
-	size_t blank = 0, other = 0, at = 0;
-	while (text[at] && text[at] != '\n') {
-		size_t next = at + 1;
-		while (((unsigned char)text[next] & 0xC0) == 0x80)
-			next++;
-		if (text[at] == ' ' && at > 0)
-			blank = at;
-		if (at > 0 &&
-		    text_width(arena_printf(arena, "%.*s", (int)next, text), size, bold) > width)
-			return blank ? blank : other ? other : at;
-		if (strchr("/_.-,=", text[at]) && text[next])
-			other = next;
-		at = next;
-	}
-	return at;
-}
-
-static size_t break_lines(struct arena *arena, const char *text, double size, bool bold,
-			  double width, size_t max, const char **lines)
-{
-	struct arena *scratch = arena_new();
-	size_t count = 0;
-	while (*text && count < max) {
-		size_t bytes = line_bytes(scratch, text, size, bold, width);
-		bool cut = count + 1 == max && text[bytes];
-		lines[count++] = arena_printf(arena, "%.*s%s", (int)bytes, text, cut ? " …" : "");
-		text += bytes;
-		text += strspn(text, " \n");
-	}
-	arena_free(scratch);
-	return count;
-}
-
 static void put_text(struct press *press, const char *text, double size, bool bold,
 		     struct paint paint, double indent)
 {
 	const char *lines[64];
-	size_t count = break_lines(press->arena, text, size, bold, page_width - 2 * margin - indent,
-				   64, lines);
+	size_t count = text_wrap(press->arena, text, size, bold, page_width - 2 * margin - indent,
+				 64, lines);
 	for (size_t i = 0; i < count; i++) {
 		need(press, size * leading);
 		press->y += size * leading;
@@ -109,8 +71,8 @@ static void put_answer(struct press *press, const struct block *block)
 {
 	const char *lines[64];
 	double size = text_size + 1.5, indent = 14;
-	size_t count = break_lines(press->arena, block->text, size, false,
-				   page_width - 2 * margin - 2 * indent, 64, lines);
+	size_t count = text_wrap(press->arena, block->text, size, false,
+				 page_width - 2 * margin - 2 * indent, 64, lines);
 	double height = (double)count * size * leading + 14;
 	need(press, height);
 	draw_rectangle(press->page, margin, press->y, page_width - 2 * margin, height, panel);
@@ -252,8 +214,8 @@ static double put_cells(struct press *press, const struct layout *layout, const 
 		bool heavy = bold || look.bold || (i == 0 && look.first_bold);
 		const char *lines[CELL_LINES_MAX];
 		size_t line_count =
-			break_lines(press->arena, cells[i], layout->size, heavy,
-				    end - left - 2 * cell_pad + 0.01, CELL_LINES_MAX, lines);
+			text_wrap(press->arena, cells[i], layout->size, heavy,
+				  end - left - 2 * cell_pad + 0.01, CELL_LINES_MAX, lines);
 		tallest = fmax(tallest, (double)line_count);
 		for (size_t k = 0; draw && k < line_count; k++)
 			draw_text(press->page, right ? end - cell_pad : left + cell_pad,

@@ -14,26 +14,20 @@ struct chart_text report_text(const struct report *report, const char *title);
 /* Returns the input for an analysis of the case with this number of draws. */
 struct analysis_input report_input(const struct report *report, const struct case_request *request,
 				   size_t draws);
-/* Returns the case with further settings. */
-struct case_request report_with(struct arena *arena, const struct case_request *request,
-				const char *const *settings, size_t count);
 /* Stores a broken invariant; the first one stays. */
 void report_break(struct report *report, const char *broken);
 
-/* Adds an empty table for the numbers of a prediction. The next two functions add its rows. */
-struct report_table *report_quantities(struct report *report, const struct prediction *prediction);
-void report_quantity(struct report_table *table, const char *name, struct estimate estimate,
-		     double scale, const char *unit);
-void report_count(struct report_table *table, const char *name, double count, int decimals,
-		  const char *unit);
-
+/* Adds the table of the prediction's numbers, and that of its jobs if there are several. */
+void report_numbers(struct report *report, const struct scenario *scenario,
+		    const struct prediction *prediction);
 /* Adds the answer, tables and charts of a case with jobs or a collective. report_case adds the
  * rest. */
 void report_job(struct report *report, const struct case_request *request,
 		const struct scenario *scenario, const struct prediction *prediction);
-/* Adds a result table, folded under a summary. */
+/* Adds a result table. It is folded if there is a summary; caption NULL says whether it has
+ * intervals. */
 void report_results(struct report *report, const struct result_table *result, bool intervals,
-		    const char *summary);
+		    const char *summary, const char *caption);
 /* Adds the answer for several cases: the fastest one and its ratio to each other case. */
 void report_comparison(struct report *report);
 /* Returns a sentence with the longest round trip at which a forwarded program reaches KEPT_RATIO,

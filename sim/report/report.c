@@ -29,7 +29,8 @@ static void compare(struct report *report)
 				       chart_bars(report->arena, predictions, count), count),
 		      "%s (predictions). The dashed line is at 95 %%.", text.title);
 	report_results(report, comparison_table(report->arena, predictions, count),
-		       report->request->options.draws_count > 0, "The numbers of this figure");
+		       report->request->options.draws_count > 0, "The numbers of this figure",
+		       NULL);
 }
 
 /* Returns the question that the predictions answer. */
@@ -91,20 +92,6 @@ struct analysis_input report_input(const struct report *report, const struct cas
 	struct analysis_input input = {*request, report->request->options, report->request->watch};
 	input.options.draws_count = draws;
 	return input;
-}
-
-struct case_request report_with(struct arena *arena, const struct case_request *request,
-				const char *const *settings, size_t count)
-{
-	size_t before = request->setting_count;
-	struct case_request with = *request;
-	struct setting *all = ARENA_ARRAY(arena, before + count, struct setting);
-	for (size_t i = 0; i < before + count; i++)
-		all[i] = i < before ? request->settings[i]
-				    : (struct setting){settings[i - before], {"report", 0}};
-	with.settings = all;
-	with.setting_count = before + count;
-	return with;
 }
 
 void report_break(struct report *report, const char *broken)

@@ -259,11 +259,6 @@ static const char *solving_words(struct arena *arena, const struct solving *s)
 
 /* ---- table ---- */
 
-static struct estimate exactly(double value)
-{
-	return (struct estimate){value, value, value};
-}
-
 static double or_none(double value)
 {
 	return isfinite(value) ? value : NAN;
@@ -281,15 +276,15 @@ static void fill_row(const struct solving *s, struct result_cell *cells,
 	cells[HOLDS].text = bound           ? (bound->upper ? "up to" : "from")
 			    : solution->met ? (solution->hole_count ? "in parts" : "everywhere")
 					    : "nowhere";
-	cells[KEY].number = exactly(extreme->x);
+	cells[KEY].number = estimate_exact(extreme->x);
 	if (bound) {
 		const struct estimate x = interval_of(s, bound);
 		cells[KEY].number = (struct estimate){x.value, or_none(x.low), or_none(x.high)};
 	}
-	cells[CERTAIN].number = exactly(bound ? bound->certain : NAN);
+	cells[CERTAIN].number = estimate_exact(bound ? bound->certain : NAN);
 	cells[ANSWER].number = bound ? bound->y : extreme->answer.y;
-	cells[FROM].number = exactly(first_point(s)->x);
-	cells[TO].number = exactly(last_point(s)->x);
+	cells[FROM].number = estimate_exact(first_point(s)->x);
+	cells[TO].number = estimate_exact(last_point(s)->x);
 }
 
 const struct result_table *solving_table(struct arena *arena, const struct solving *s)
@@ -297,27 +292,19 @@ const struct result_table *solving_table(struct arena *arena, const struct solvi
 	enum quantity quantity = s->param->row->quantity;
 	const struct reported *reported = s->target.reported;
 	size_t rows = s->solution->bound_count ? s->solution->bound_count : 1;
-	struct result_column *columns = ARENA_ARRAY(arena, COLUMNS, struct result_column);
-	columns[TARGET] = (struct result_column){"target", QUANTITY_COUNT, true, false, "target"};
-	columns[HOLDS] = (struct result_column){"holds", QUANTITY_COUNT, true, false, "holds"};
-	columns[KEY] = (struct result_column){s->key, quantity, false, true, words_of(arena, s)};
-	columns[CERTAIN] =
-		(struct result_column){"certain", quantity, false, false, "with 95 % certainty"};
-	columns[ANSWER] = (struct result_column){reported->name, reported->quantity, false,
-						 !reported->part, reported->heading};
-	columns[FROM] =
-		(struct result_column){"searched_from", quantity, false, false, "searched from"};
-	columns[TO] = (struct result_column){"searched_to", quantity, false, false, "searched to"};
-	struct result_table *table = ARENA_NEW(arena, struct result_table);
-	*table = (struct result_table){
-		.name = "solve",
-		.title = solving_words(arena, s),
-		.columns = columns,
-		.column_count = COLUMNS,
-		.cells = ARENA_ARRAY(arena, rows * COLUMNS, struct result_cell),
-		.row_count = rows};
+	const struct result_column columns[COLUMNS] = {
+		[TARGET] = {.name = "target", .text = true},
+		[HOLDS] = {.name = "holds", .text = true},
+		[KEY] = {s->key, quantity, false, true, words_of(arena, s)},
+		[CERTAIN] = {"certain", quantity, false, false, "with 95 % certainty"},
+		[ANSWER] = {reported->name, reported->quantity, false, !reported->part,
+			    reported->heading},
+		[FROM] = {"searched_from", quantity, false, false, "searched from"},
+		[TO] = {"searched_to", quantity, false, false, "searched to"}};
+	struct result_table *table =
+		result_table_new(arena, "solve", solving_words(arena, s), columns, COLUMNS);
 	for (size_t i = 0; i < rows; i++)
-		fill_row(s, &table->cells[i * COLUMNS],
+		fill_row(s, result_table_row(arena, table),
 			 s->solution->bound_count ? &s->solution->bounds[i] : NULL);
 	return table;
 }
@@ -376,8 +363,7 @@ struct drawing *solving_chart(struct arena *arena, struct chart_text text, const
 				unit_y = chart_unit(reported->quantity, most_y);
 	for (size_t i = 0; i < count; i++) {
 		x[i] *= unit.factor;
-		y[i] = (struct estimate){y[i].value * unit_y.factor, y[i].low * unit_y.factor,
-					 y[i].high * unit_y.factor};
+		y[i] = estimate_scaled(y[i], unit_y.factor);
 	}
 	for (size_t i = 0; i < solution->bound_count; i++) {
 		const struct estimate *bound = &solution->bounds[i].x;

@@ -40,14 +40,13 @@ static void add_figure(struct report *report, const struct streams *streams)
 					 count, 100 * streams->median_ratio);
 	struct parity_point *parity = ARENA_ARRAY(arena, count + 1, struct parity_point);
 	for (size_t i = 0; i < count; i++) {
-		const struct estimate *p = &streams->items[i].predicted;
 		parity[i] = (struct parity_point){
 			.label = arena_printf(arena, "%s %s, kernels of %.0f us, %.0f us one way",
 					      streams->items[i].program, streams->items[i].mode,
 					      1e6 * streams->items[i].kernel_s,
 					      1e6 * streams->items[i].latency_s),
 			.measured = 1e6 * streams->items[i].measured_s,
-			.predicted = {1e6 * p->value, 1e6 * p->low, 1e6 * p->high},
+			.predicted = estimate_scaled(streams->items[i].predicted, 1e6),
 			.test = true,
 		};
 	}

@@ -205,13 +205,13 @@ static void answer(struct report *report, const struct swept *s)
 static const struct scenario *base_of(struct arena *arena, const struct case_request *request,
 				      const struct sweep *sweep)
 {
-	const char *firsts[AXES_MAX];
+	struct setting firsts[AXES_MAX];
 	const struct scenario *scenario = case_read(arena, diag_new(arena), request);
 	if (scenario)
 		return scenario;
 	for (size_t a = 0; a < sweep->axis_count; a++)
-		firsts[a] = sweep->axes[a].texts[0];
-	const struct case_request with = report_with(arena, request, firsts, sweep->axis_count);
+		firsts[a] = (struct setting){sweep->axes[a].texts[0], {"report", 0}};
+	const struct case_request with = request_with(arena, request, firsts, sweep->axis_count);
 	return case_read(arena, diag_new(arena), &with);
 }
 
@@ -245,7 +245,8 @@ bool report_sweep(struct report *report, const struct case_request *request,
 		      draws ? "" : " The points have no intervals; --draws N adds them.");
 	if (sweep->point_count <= ROWS_MAX)
 		report_results(report, sweep_table(arena, sweep), draws > 0,
-			       arena_printf(arena, "The numbers: %zu points", sweep->point_count));
+			       arena_printf(arena, "The numbers: %zu points", sweep->point_count),
+			       NULL);
 	if (scenario)
 		report_resolution(report, scenario->resolution);
 	return true;

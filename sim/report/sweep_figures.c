@@ -123,11 +123,9 @@ static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 /* Returns the ratio. A collective has no ratio, so for it this is the bus bandwidth in GB/s. */
 static struct estimate drawn(const struct prediction *p, bool bandwidth)
 {
-	double scale = bandwidth ? 1e-9 : 1;
-	struct estimate number = bandwidth ? p->throughput : p->ratio;
 	if (!p->ok)
-		return (struct estimate){NAN, NAN, NAN};
-	return (struct estimate){number.value * scale, number.low * scale, number.high * scale};
+		return ESTIMATE_NONE;
+	return bandwidth ? estimate_scaled(p->throughput, 1e-9) : p->ratio;
 }
 
 static const char *answer_label(unsigned kinds)
@@ -170,7 +168,7 @@ static struct drawing *draw_latency(struct arena *arena, struct chart_text text,
 		const char *label = label_at(arena, &labels, c / each);
 		for (size_t i = 0; i < x->count; i++)
 			y[i] = line[i]->ok ? line[i]->latency_s[shown[c % each].quantile]
-					   : (struct estimate){NAN, NAN, NAN};
+					   : ESTIMATE_NONE;
 		label = arena_printf(arena, "%s%s%s", label, *label ? ", " : "",
 				     shown[c % each].name);
 		curves[c] = (struct curve){label, values, y, x->count};
@@ -327,8 +325,7 @@ static struct drawing *bandwidth_chart(struct arena *arena, struct chart_text te
 	for (size_t i = 0; i < scaling->count; i++) {
 		const struct prediction *p = scaling->predictions[i];
 		gpus[i] = (double)p->gpu_count;
-		rates[i] = (struct estimate){p->throughput.value * 1e-9, p->throughput.low * 1e-9,
-					     p->throughput.high * 1e-9};
+		rates[i] = estimate_scaled(p->throughput, 1e-9);
 	}
 	const struct curve curve = {scaling->predictions[0]->collective, gpus, rates,
 				    scaling->count};

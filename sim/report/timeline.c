@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The timeline of one step of a case. */
+#include <stdio.h>
 #include <string.h>
 
 #include "sim/report/part.h"
@@ -33,25 +34,6 @@ static void tracks_table(struct report *report, const struct trace *trace, int64
 			report_cell(table, "%zu", spans[i][kind]);
 			report_figures(table, 1e3 * busy_s[i][kind], 4);
 		}
-}
-
-/* The time window of a step, or of a collective, in a trace. */
-struct window {
-	int64_t start_ps, end_ps;
-	const char *title, *caption;
-};
-
-static void step_figure(struct report *report, const struct trace *trace,
-			const struct window *window)
-{
-	const struct chart_text text = report_text(report, window->title);
-	report_figure(
-		report,
-		chart_timeline(report->arena, text, trace, window->start_ps, window->end_ps),
-		"%s Many short spans are drawn as one shaded area; a darker shade covers more of "
-		"the time.",
-		window->caption);
-	tracks_table(report, trace, window->start_ps, window->end_ps);
 }
 
 /* Returns the track of the client's thread with the most calls in the step, or SIZE_MAX if there
@@ -129,112 +111,91 @@ static bool names(const char *text, const char *name)
 	return false;
 }
 
-/* Keeps the spans of the first client of a pool and all spans of its GPU. */
-static const struct trace *first_client(struct arena *arena, const struct scenario *scenario,
-					const struct trace *trace)
-{
-	const struct job_entry *client = &scenario->jobs[0];
-	const char *gpu = scenario->topology.gpus[client->gpus[0]].name;
-	if (scenario->job_count == 1)
-		return trace;
-	struct trace *kept = trace_new(arena);
-	for (size_t i = 0; i < trace_span_count(trace); i++) {
-		const struct span *span = trace_span_at(trace, i);
-		const char *group = trace_track_group(trace, span->track);
-		const char *name = trace_track_name(trace, span->track);
-		if (strcmp(group, gpu) == 0 || strcmp(group, client->name) == 0 ||
-		    names(name, client->name))
-			trace_span(kept, trace_track(kept, group, name), span->kind, span->name,
-				   span->start_ps, span->end_ps);
-	}
-	return kept;
-}
-
-static void nothing(struct report *report, const char *label, const char *reason)
-{
-	report_add(report, BLOCK_TEXT, "There is no timeline of %s: %s.", label,
-		   reason ? reason : "it finished no step");
-}
-
-static void program_step(struct report *report, const struct scenario *scenario,
-			 const struct job_run *run, const struct trace *trace, const char *label)
-{
-	struct arena *arena = report->arena;
-	if (run->failed || run->step_count == 0) {
-		nothing(report, label, run->reason);
-		return;
-	}
-	const struct step_record *step = &run->steps[run->step_count - 1];
-	const struct window window = {
-		step->start_ps, step->end_ps, arena_printf(arena, "One steady step of %s", label),
-		arena_printf(arena,
-			     "Step %zu from its first call to its last answer: threads of the "
-			     "program, links, threads of the server and streams of the GPU.",
-			     run->step_count)};
-	step_figure(report, trace, &window);
-	calls_figure(report, trace, step, scenario->jobs[0].name, label);
-}
-
 enum { RANKS_SHOWN = 8 };
 
-/* Keeps the spans of the first RANKS_SHOWN ranks and of their GPUs. */
-static const struct trace *first_ranks(struct arena *arena, const struct scenario *scenario,
-				       const struct trace *trace)
+/* Returns whether a track belongs to the first client of a pool, or to its GPU. */
+static bool is_of_first_client(const struct scenario *scenario, const char *group, const char *name)
+{
+	const struct job_entry *client = &scenario->jobs[0];
+	return strcmp(group, scenario->topology.gpus[client->gpus[0]].name) == 0 ||
+	       strcmp(group, client->name) == 0 || names(name, client->name);
+}
+
+/* Returns whether a track belongs to the first RANKS_SHOWN ranks of a job, or to their GPUs. */
+static bool is_of_first_ranks(const struct scenario *scenario, const char *group, const char *name)
 {
 	const struct job_entry *job = &scenario->jobs[0];
-	const char *gpus[RANKS_SHOWN];
-	if (job->simulated_count <= RANKS_SHOWN)
+	bool of_job = strcmp(group, job->name) == 0;
+	for (int k = 0; k < RANKS_SHOWN; k++) {
+		char rank[32];
+		snprintf(rank, sizeof rank, "rank %d", k);
+		if (strcmp(group, scenario->topology.gpus[job->gpus[k]].name) == 0 ||
+		    (of_job && strcmp(name, rank) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* Keeps the spans of the shown tracks of a pool, or of a job with many ranks. */
+static const struct trace *shown_part(struct arena *arena, const struct scenario *scenario,
+				      const struct trace *trace)
+{
+	bool pool = scenario->style == JOBS_PROGRAMS;
+	if (pool ? scenario->job_count == 1 : scenario->jobs[0].simulated_count <= RANKS_SHOWN)
 		return trace;
 	struct trace *kept = trace_new(arena);
-	for (int k = 0; k < RANKS_SHOWN; k++) {
-		gpus[k] = scenario->topology.gpus[job->gpus[k]].name;
-		trace_track(kept, job->name, arena_printf(arena, "rank %d", k));
-	}
-	size_t known = trace_track_count(kept);
+	for (int k = 0; k < RANKS_SHOWN && !pool; k++) /* the ranks come before their GPUs */
+		trace_track(kept, scenario->jobs[0].name, arena_printf(arena, "rank %d", k));
 	for (size_t i = 0; i < trace_span_count(trace); i++) {
 		const struct span *span = trace_span_at(trace, i);
 		const char *group = trace_track_group(trace, span->track);
 		const char *name = trace_track_name(trace, span->track);
-		bool shown = false;
-		for (size_t k = 0; k < known; k++)
-			shown = shown || strcmp(group, gpus[k]) == 0 ||
-				(strcmp(group, job->name) == 0 &&
-				 strcmp(name, trace_track_name(kept, k)) == 0);
-		if (shown)
+		if ((pool ? is_of_first_client : is_of_first_ranks)(scenario, group, name))
 			trace_span(kept, trace_track(kept, group, name), span->kind, span->name,
 				   span->start_ps, span->end_ps);
 	}
 	return kept;
 }
 
-/* Draws a step of a fused job. The groups of its trace are the job, with a track for each rank, and
- * the GPUs. */
-static void fused_step(struct report *report, const struct job_run *run, const struct trace *trace,
-		       bool collective, const char *label)
+/* Draws the last step of the first job: threads of a program, or ranks of a job. */
+static void last_step(struct report *report, const struct scenario *scenario,
+		      const struct job_run *run, const struct trace *trace, const char *label)
 {
 	struct arena *arena = report->arena;
+	bool collective = scenario->style == JOBS_COLLECTIVE;
+	bool program = scenario->style == JOBS_PROGRAMS;
 	size_t ranks = run->entry->rank_count;
-	const char *some = ranks > RANKS_SHOWN
-				   ? arena_printf(arena, " The figure shows %d of %zu ranks.",
-						  RANKS_SHOWN, ranks)
-				   : "";
 	if (run->failed || run->step_count == 0) {
-		nothing(report, label, run->reason);
+		report_add(report, BLOCK_TEXT, "There is no timeline of %s: %s.", label,
+			   run->reason ? run->reason : "it finished no step");
 		return;
 	}
 	const struct step_record *step = &run->steps[run->step_count - 1];
-	const struct window window = {
-		step->start_ps, step->end_ps,
-		arena_printf(arena, "One steady %s of %s", collective ? "repetition" : "step",
-			     label),
-		arena_printf(arena, "%s%s",
-			     collective
-				     ? "The collective from the start of the first rank to the end "
-				       "of the last rank."
-				     : "A step from its first kernel to the last update: waits "
-				       "and collectives of each rank, and its GPU.",
-			     some)};
-	step_figure(report, trace, &window);
+	const char *caption =
+		collective ? "The collective from the start of the first rank to the end of the "
+			     "last rank."
+			   : "A step from its first kernel to the last update: waits and "
+			     "collectives of each rank, and its GPU.";
+	if (program)
+		caption = arena_printf(
+			arena,
+			"Step %zu from its first call to its last answer: threads of the program, "
+			"links, threads of the server and streams of the GPU.",
+			run->step_count);
+	else if (ranks > RANKS_SHOWN)
+		caption = arena_printf(arena, "%s The figure shows %d of %zu ranks.", caption,
+				       RANKS_SHOWN, ranks);
+	const struct chart_text text =
+		report_text(report, arena_printf(arena, "One steady %s of %s",
+						 collective ? "repetition" : "step", label));
+	report_figure(
+		report, chart_timeline(arena, text, trace, step->start_ps, step->end_ps),
+		"%s Many short spans are drawn as one shaded area; a darker shade covers more of "
+		"the time.",
+		caption);
+	tracks_table(report, trace, step->start_ps, step->end_ps);
+	if (program)
+		calls_figure(report, trace, step, scenario->jobs[0].name, label);
 }
 
 void report_timeline(struct report *report, const struct scenario *scenario, const char *label)
@@ -246,18 +207,16 @@ void report_timeline(struct report *report, const struct scenario *scenario, con
 	struct world_outcome outcome =
 		world_run(scratch, &brief, report->request->options.seed, trace);
 	if (outcome.broken)
-		nothing(report, label, outcome.broken);
+		report_add(report, BLOCK_TEXT, "There is no timeline of %s: %s.", label,
+			   outcome.broken);
 	else if (scenario->jobs[0].plan)
 		report_figure(
 			report,
 			chart_pipeline(report->arena, report_text(report, "One step of the plan"),
 				       trace, false),
 			"Passes, communication and bubble of one rank of each stage over time.");
-	else if (scenario->style != JOBS_PROGRAMS)
-		fused_step(report, &outcome.jobs[0], first_ranks(scratch, scenario, trace),
-			   scenario->style == JOBS_COLLECTIVE, label);
 	else
-		program_step(report, scenario, &outcome.jobs[0],
-			     first_client(scratch, scenario, trace), label);
+		last_step(report, scenario, &outcome.jobs[0], shown_part(scratch, scenario, trace),
+			  label);
 	arena_free(scratch);
 }

@@ -12,9 +12,11 @@ static const char *percent(struct arena *arena, double ratio)
 	return isfinite(ratio) ? arena_printf(arena, "%+.1f %%", 100 * ratio) : "";
 }
 
-/* Formats a number of a measure, with its unit if the title does not have it. */
+/* Formats a number of a measure, with its unit if the title does not have it; "FAIL" for NaN. */
 static const char *number(struct arena *arena, enum measure measure, double value)
 {
+	if (!isfinite(value))
+		return "FAIL";
 	return measure == MEASURE_TIME ? quantity_format(arena, QUANTITY_TIME, value)
 				       : arena_printf(arena, "%.4g", value);
 }
@@ -41,13 +43,11 @@ static void row_cells(struct arena *arena, struct table *table, const struct row
 {
 	const struct estimate *p = &row->predicted;
 	enum measure measure = row->row->measure;
-	table_row(table);
-	table_cell(table, "%s", row->row->label);
-	table_cell(table, "%s", row_role_name(row->row->role));
+	table_cells(table, CELLS(row->row->label, row_role_name(row->row->role)));
 	if (mixed)
 		table_cell(table, "%s", measure_name(measure));
 	table_cell(table, "%s", measured(arena, row->row));
-	table_cell(table, "%s", isfinite(p->value) ? number(arena, measure, p->value) : "FAIL");
+	table_cell(table, "%s", number(arena, measure, p->value));
 	table_cell(table, "%s", interval(arena, measure, p));
 	table_cell(table, "%s", percent(arena, row->error));
 	table_cell(table, "%s",
@@ -77,27 +77,32 @@ static void summary_lines(FILE *out, struct arena *arena, const struct dataset_o
 	summary_line(out, "fit rows", &outcome->fit);
 	summary_line(out, "test rows", &outcome->test);
 	if (outcome->test.count > 1)
-		fprintf(out, "  row with the largest error: %s\n", outcome->test.worst);
+		fprintf(out, "  row with the largest error: %s\n",
+			text_visible(arena, outcome->test.worst));
 	for (size_t i = 0; i < outcome->group_count; i++)
-		summary_line(out, arena_printf(arena, "  %s", outcome->groups[i].name),
-			     &outcome->groups[i].test);
+		summary_line(
+			out,
+			text_visible(arena, arena_printf(arena, "  %s", outcome->groups[i].name)),
+			&outcome->groups[i].test);
 	summary_line(out, "ideal linear scaling on the same test rows", &outcome->linear);
 	if (outcome->draws_count == 0)
 		fprintf(out, "no intervals, because nothing was drawn (--draws 24 adds them)\n");
 }
 
-static void claim_lines(FILE *out, const struct dataset_outcome *outcome, bool color)
+static void claim_lines(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
+			bool color)
 {
 	static const char *const words[2][2] = {{"BROKEN", "holds "},
 						{"\033[31mBROKEN\033[0m", "\033[32mholds\033[0m "}};
 	for (size_t i = 0; i < outcome->dataset->claim_count; i++) {
 		const struct claim_outcome *claim = &outcome->claims[i];
-		fprintf(out, "%s: %s (", words[color][claim->holds], claim->claim->text);
+		fprintf(out, "%s: %s (", words[color][claim->holds],
+			text_visible(arena, claim->claim->text));
 		for (size_t k = 0; k < claim->value_count; k++)
 			fprintf(out, "%s%.3f", k ? ", " : "", claim->values[k]);
 		fprintf(out, ")");
 		if (claim->broken_at)
-			fprintf(out, ", first at %s", claim->broken_at);
+			fprintf(out, ", first at %s", text_visible(arena, claim->broken_at));
 		fprintf(out, "\n");
 	}
 }
@@ -121,30 +126,22 @@ static void fitted_lines(FILE *out, struct arena *arena, const struct dataset_ou
 static void beside_tables(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
 			  size_t line_width)
 {
-	static const char *const titles[] = {"row", "predicted", "90 % interval", "judged above",
-					     "bottleneck"};
 	for (size_t i = 0; i < outcome->dataset->beside_count; i++) {
 		fprintf(out, "\nfor comparison, not judged: %s\n",
-			outcome->dataset->beside[i].title);
+			text_visible(arena, outcome->dataset->beside[i].title));
 		struct table *table = table_new(arena);
 		table_line_width(table, line_width);
-		for (size_t k = 0; k < 5; k++)
-			table_column(table, titles[k], k >= 1 && k <= 3);
+		table_columns(table, "row|predicted>|90 % interval>|judged above>|bottleneck");
 		for (size_t k = 0; k < outcome->dataset->row_count; k++) {
 			const struct row_outcome *row = &outcome->beside[i][k];
 			const struct estimate *p = &row->predicted;
 			double judged = outcome->rows[k].predicted.value;
 			enum measure measure = row->row->measure;
-			table_row(table);
-			table_cell(table, "%s", row->row->label);
-			table_cell(table, "%s",
-				   isfinite(p->value) ? number(arena, measure, p->value) : "FAIL");
-			table_cell(table, "%s", interval(arena, measure, p));
-			table_cell(table, "%s",
-				   isfinite(judged) ? number(arena, measure, judged) : "FAIL");
-			table_cell(table, "%s",
-				   row->prediction->ok ? row->prediction->bottleneck
-						       : row->prediction->reason);
+			table_cells(table, CELLS(row->row->label, number(arena, measure, p->value),
+						 interval(arena, measure, p),
+						 number(arena, measure, judged),
+						 row->prediction->ok ? row->prediction->bottleneck
+								     : row->prediction->reason));
 		}
 		table_print(table, out);
 	}
@@ -153,19 +150,14 @@ static void beside_tables(FILE *out, struct arena *arena, const struct dataset_o
 void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
 		      bool color, size_t line_width)
 {
-	static const char *const titles[] = {"measured", "predicted", "90 % interval", "error"};
 	const struct dataset *dataset = outcome->dataset;
-	fprintf(out, "%s: %s (%s)\n", dataset->name, dataset->title,
+	fprintf(out, "%s: %s (%s)\n", text_visible(arena, dataset->name),
+		text_visible(arena, dataset->title),
 		dataset->mixed ? "several quantities" : measure_words(dataset->measure));
 	struct table *table = table_new(arena);
 	table_line_width(table, line_width);
-	table_column(table, "row", false);
-	table_column(table, "role", false);
-	if (dataset->mixed)
-		table_column(table, "quantity", false);
-	for (size_t k = 0; k < 4; k++)
-		table_column(table, titles[k], true);
-	table_column(table, "bottleneck", false);
+	table_columns(table, dataset->mixed ? "row|role|quantity" : "row|role");
+	table_columns(table, "measured>|predicted>|90 % interval>|error>|bottleneck");
 	for (size_t k = 0; k < dataset->row_count; k++)
 		row_cells(arena, table, &outcome->rows[k], dataset->mixed);
 	table_print(table, out);
@@ -173,7 +165,7 @@ void validation_print(FILE *out, struct arena *arena, const struct dataset_outco
 	if (outcome->verdict_count)
 		fprintf(out, "verdicts: %zu of %zu agree\n", outcome->verdict_agree_count,
 			outcome->verdict_count);
-	claim_lines(out, outcome, color);
+	claim_lines(out, arena, outcome, color);
 	fitted_lines(out, arena, outcome);
 	beside_tables(out, arena, outcome, line_width);
 }

@@ -175,43 +175,29 @@ void validation_json(FILE *out, const struct validation *v, bool pretty)
 void validation_csv(FILE *out, const struct validation *v)
 {
 	static const struct result_column columns[] = {
-		{"dataset", QUANTITY_COUNT, true, false, NULL},
-		{"row", QUANTITY_COUNT, true, false, NULL},
-		{"role", QUANTITY_COUNT, true, false, NULL},
-		{"measured", QUANTITY_COUNT, false, false, NULL},
-		{"predicted", QUANTITY_COUNT, false, true, NULL},
-		{"error", QUANTITY_COUNT, false, false, NULL},
-		{"verdict", QUANTITY_COUNT, true, false, NULL},
-		{"quantity", QUANTITY_COUNT, true, false, NULL},
-		{"unit", QUANTITY_COUNT, true, false, NULL},
+		{.name = "dataset", .text = true},       {.name = "row", .text = true},
+		{.name = "role", .text = true},          {.name = "measured"},
+		{.name = "predicted", .interval = true}, {.name = "error"},
+		{.name = "verdict", .text = true},       {.name = "quantity", .text = true},
+		{.name = "unit", .text = true},
 	};
-	enum { COLUMNS = sizeof columns / sizeof columns[0] };
-	size_t rows = 0, at = 0;
-	for (size_t i = 0; i < v->count; i++)
-		rows += v->outcomes[i]->dataset->row_count;
-	struct result_table table = {
-		.name = "validation",
-		.title = "Validation",
-		.columns = columns,
-		.column_count = COLUMNS,
-		.row_count = rows,
-		.cells = ARENA_ARRAY(v->arena, rows * COLUMNS, struct result_cell)};
+	struct result_table *table = result_table_new(v->arena, "validation", "Validation", columns,
+						      sizeof columns / sizeof columns[0]);
 	for (size_t i = 0; i < v->count; i++)
 		for (size_t k = 0; k < v->outcomes[i]->dataset->row_count; k++) {
 			const struct row_outcome *row = &v->outcomes[i]->rows[k];
-			struct result_cell *cell = &table.cells[at++ * COLUMNS];
+			struct result_cell *cell = result_table_row(v->arena, table);
 			cell[0].text = v->outcomes[i]->dataset->name;
 			cell[1].text = row->row->label;
 			cell[2].text = row_role_name(row->row->role);
 			cell[3].text =
 				row->row->failure ? row->row->failure : row->row->measured_text;
-			cell[3].number = (struct estimate){row->row->measured, row->row->measured,
-							   row->row->measured};
+			cell[3].number = estimate_exact(row->row->measured);
 			cell[4].number = row->predicted;
-			cell[5].number = (struct estimate){row->error, row->error, row->error};
+			cell[5].number = estimate_exact(row->error);
 			cell[6].text = row->prediction->ok ? "ok" : row->prediction->reason;
 			cell[7].text = measure_name(row->row->measure);
 			cell[8].text = measure_unit(row->row->measure);
 		}
-	result_table_write(out, FORMAT_CSV, &table);
+	result_table_write(out, FORMAT_CSV, table);
 }

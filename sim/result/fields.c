@@ -99,7 +99,7 @@ double field_number(const struct field *field, const struct record *record)
 struct estimate field_estimate(const struct field *field, const struct record *record)
 {
 	return field_is_filled(field, record) ? *(const struct estimate *)at(field, record->at)
-					      : (struct estimate){NAN, NAN, NAN};
+					      : ESTIMATE_NONE;
 }
 
 const char *field_unit(const struct field *field, const struct record *record)

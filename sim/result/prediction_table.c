@@ -14,6 +14,17 @@ bool has_interval(struct estimate estimate)
 	return isfinite(estimate.low) && isfinite(estimate.high) && estimate.low < estimate.high;
 }
 
+struct estimate estimate_exact(double value)
+{
+	return (struct estimate){value, value, value};
+}
+
+struct estimate estimate_scaled(struct estimate estimate, double factor)
+{
+	return (struct estimate){estimate.value * factor, estimate.low * factor,
+				 estimate.high * factor};
+}
+
 struct estimate estimate_output(struct estimate estimate)
 {
 	return has_interval(estimate) ? estimate : (struct estimate){estimate.value, NAN, NAN};
@@ -181,12 +192,13 @@ static void answer(FILE *out, struct arena *scratch, const struct prediction *p)
 	enum answer main = kind == PREDICTION_SERVING      ? ANSWER_REQUESTS
 			   : kind == PREDICTION_COLLECTIVE ? ANSWER_BANDWIDTH
 							   : ANSWER_THROUGHPUT;
+	const char *name = text_visible(scratch, p->name);
 	if (!p->ok) {
-		fprintf(out, "%s: %s\n", p->name, verdict_text(scratch, p->ok, p->reason));
+		fprintf(out, "%s: %s\n", name,
+			text_visible(scratch, verdict_text(scratch, p->ok, p->reason)));
 		return;
 	}
-	fprintf(out, "%s: %s %s\n", p->name, answer_text(scratch, p, main),
-		heading_of(&p, 1, main));
+	fprintf(out, "%s: %s %s\n", name, answer_text(scratch, p, main), heading_of(&p, 1, main));
 	if (kind != PREDICTION_COLLECTIVE && p->bottleneck && p->bottleneck[0])
 		fprintf(out, "bottleneck: %s\n", p->bottleneck);
 	if (p->remedy)
@@ -206,9 +218,7 @@ static void further_answers(FILE *out, struct arena *scratch, const struct predi
 		    answer == ANSWER_BANDWIDTH || answer == ANSWER_REQUESTS ||
 		    answer == ANSWER_BOTTLENECK || strcmp(text, "-") == 0)
 			continue;
-		table_row(table);
-		table_cell(table, "%s", answer_at(answer)->heading);
-		table_cell(table, "%s", text);
+		table_cells(table, CELLS(answer_at(answer)->heading, text));
 	}
 	fputc('\n', out);
 	table_print(table, out);
@@ -232,9 +242,8 @@ static void breakdown(FILE *out, struct arena *scratch, const char *title,
 		const struct breakdown_part *part = &parts[i];
 		if (fabs(part->seconds) < 1e-6 * sum_s) /* hides remainders of rounding, too */
 			continue;
-		table_row(table);
-		table_cell(table, "%s", part_label(part->name));
-		table_cell(table, "%s", quantity_format(scratch, QUANTITY_TIME, part->seconds));
+		table_cells(table, CELLS(part_label(part->name),
+					 quantity_format(scratch, QUANTITY_TIME, part->seconds)));
 		table_cell(table, "%.1f %%", sum_s > 0 ? 100 * part->seconds / sum_s : 0);
 		if (slowest)
 			table_cell(
@@ -246,9 +255,9 @@ static void breakdown(FILE *out, struct arena *scratch, const char *title,
 }
 
 /* Prints the quantiles of the latencies of requests. */
-static void quantiles(FILE *out, struct arena *scratch, const struct prediction *prediction)
+static void quantiles(FILE *out, struct arena *scratch, const struct prediction *prediction,
+		      size_t line_width)
 {
-	static const char *const headings[] = {"latency", "50 %", "90 %", "95 %", "99 %"};
 	const struct {
 		const char *name;
 		const struct estimate *quantiles;
@@ -256,13 +265,12 @@ static void quantiles(FILE *out, struct arena *scratch, const struct prediction 
 		    {"to the first token", prediction->first_token_s},
 		    {"between tokens", prediction->between_tokens_s}};
 	struct table *table = table_new(scratch);
-	for (size_t i = 0; i < sizeof headings / sizeof headings[0]; i++)
-		table_column(table, headings[i], i > 0);
+	table_columns(table, "latency|50 %>|90 %>|95 %>|99 %>");
+	table_line_width(table, line_width);
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		if (!isfinite(rows[i].quantiles[0].value))
 			continue;
-		table_row(table);
-		table_cell(table, "%s", rows[i].name);
+		table_cells(table, CELLS(rows[i].name));
 		for (size_t k = 0; k < QUANTILE_COUNT; k++)
 			table_cell(table, "%s",
 				   estimate_text(scratch, QUANTITY_TIME, rows[i].quantiles[k]));
@@ -312,8 +320,7 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 	table_column(table, "verdict", false);
 	for (size_t i = 0; i < prediction->job_count; i++) {
 		const struct job_prediction *client = &prediction->jobs[i];
-		table_row(table);
-		table_cell(table, "%s", client->name);
+		table_cells(table, CELLS(client->name));
 		if (!jobs)
 			table_cell(table, "%s", client->gpu ? client->gpu : "-");
 		put_numbers(table, scratch, client, serving);
@@ -362,16 +369,12 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 	size_t count;
 	const struct link_prediction **shown = links_shown(scratch, prediction, &count);
 	struct table *table = table_new(scratch);
-	table_column(table, "link", false);
-	table_column(table, "utilisation", true);
-	table_column(table, "bytes carried", true);
+	table_columns(table, "link|utilisation>|bytes carried>");
 	for (size_t i = 0; i < count; i++) {
 		struct estimate busy = {shown[i]->utilization, NAN, NAN};
-		table_row(table);
-		table_cell(table, "%s", shown[i]->name);
-		table_cell(table, "%s", fixed_text(scratch, busy, 1, 100, " %"));
-		table_cell(table, "%s",
-			   quantity_format(scratch, QUANTITY_BYTES, shown[i]->carried_B));
+		table_cells(table,
+			    CELLS(shown[i]->name, fixed_text(scratch, busy, 1, 100, " %"),
+				  quantity_format(scratch, QUANTITY_BYTES, shown[i]->carried_B)));
 	}
 	fputc('\n', out);
 	table_print(table, out);
@@ -487,7 +490,7 @@ static void one(FILE *out, struct arena *scratch, const struct prediction *p, si
 	if (p->ok)
 		further_answers(out, scratch, p);
 	if (serving && p->ok)
-		quantiles(out, scratch, p);
+		quantiles(out, scratch, p, line_width);
 	if (p->ok && p->breakdown_count > 0)
 		breakdown(out, scratch,
 			  serving ? "part of the mean latency" : "part of the step time",

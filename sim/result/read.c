@@ -69,7 +69,7 @@ static struct estimate estimate_of(struct reader *reader, const struct json_t *r
 					 real_of(reader, value, "high")};
 	if (needed || value)
 		complain(reader, key, "must be an object with value, low and high");
-	return (struct estimate){NAN, NAN, NAN};
+	return ESTIMATE_NONE;
 }
 
 static bool verdict_of(struct reader *reader, const struct json_t *record)

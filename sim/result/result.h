@@ -7,6 +7,7 @@
  * them. */
 #pragma once
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +26,9 @@ struct estimate {
 };
 /* Without draws low and high are the value. An interval of no width does not count. */
 bool has_interval(struct estimate estimate);
+#define ESTIMATE_NONE ((struct estimate){NAN, NAN, NAN})
+struct estimate estimate_exact(double value);
+struct estimate estimate_scaled(struct estimate estimate, double factor);
 /* Returns the estimate for JSON and CSV: low and high are NaN (null, empty) if it has no interval.
  */
 struct estimate estimate_output(struct estimate estimate);
@@ -228,6 +232,11 @@ struct result_table {
 	struct result_cell *cells; /* row_count * column_count elements */
 	size_t row_count;
 };
+/* Copies the columns. */
+struct result_table *result_table_new(struct arena *arena, const char *name, const char *title,
+				      const struct result_column *columns, size_t column_count);
+/* Adds a row and returns its cells. Their pointer is valid until the next call. */
+struct result_cell *result_table_row(struct arena *arena, struct result_table *table);
 void result_table_write(FILE *out, enum output_format format, const struct result_table *table);
 /* Prints the table for people. Lines fit into line_width characters (0: any width). */
 void result_table_print(FILE *out, const struct result_table *table, size_t line_width);

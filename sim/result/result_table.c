@@ -1,10 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/param.h"
 #include "sim/base/table.h"
 #include "sim/result/write.h"
+
+struct result_table *result_table_new(struct arena *arena, const char *name, const char *title,
+				      const struct result_column *columns, size_t column_count)
+{
+	struct result_table *table = ARENA_NEW(arena, struct result_table);
+	struct result_column *own = ARENA_ARRAY(arena, column_count, struct result_column);
+	memcpy(own, columns, column_count * sizeof *own);
+	*table = (struct result_table){
+		.name = name, .title = title, .columns = own, .column_count = column_count};
+	return table;
+}
+
+struct result_cell *result_table_row(struct arena *arena, struct result_table *table)
+{
+	size_t width = table->column_count, rows = table->row_count++;
+	if ((rows & (rows - 1)) == 0) { /* there is room for the next power of two */
+		struct result_cell *cells =
+			ARENA_ARRAY(arena, 2 * (rows + 1) * width, struct result_cell);
+		if (rows)
+			memcpy(cells, table->cells, rows * width * sizeof *cells);
+		table->cells = cells;
+	}
+	return &table->cells[rows * width];
+}
 
 static const struct result_cell *row_of(const struct result_table *table, size_t row)
 {
@@ -68,8 +94,13 @@ void result_table_print(FILE *out, const struct result_table *table, size_t line
 			table_cell(shown, "%s", text ? text : "-");
 		}
 	}
-	if (table->title)
-		fprintf(out, "%s\n\n", table->title);
+	for (const char *line = table->title, *end; line; line = end ? end + 1 : NULL) {
+		end = strchr(line, '\n');
+		int length = (int)(end ? end - line : (ptrdiff_t)strlen(line));
+		fprintf(out, "%s\n",
+			text_visible(scratch, arena_printf(scratch, "%.*s", length, line)));
+	}
+	fputs(table->title ? "\n" : "", out);
 	table_print(shown, out);
 	arena_free(scratch);
 }

@@ -10,125 +10,102 @@
 static const char *const symmetry_choices[] = {"auto", "on", "off", NULL};
 static const struct param_row case_rows[] = {
 	PARAM_TEXT(struct case_params, topology, NULL,
-		   "machines and their network: name of a file of topologies/", ""),
+		   "machines and their network: name of a file of topologies/"),
 	PARAM_TEXT(struct case_params, model, "resnet50",
-		   "neural network: name of a file of models/networks/", ""),
+		   "neural network: name of a file of models/networks/"),
 	PARAM_TEXT(
 		struct case_params, calls, "",
-		"file with recorded CUDA calls, which replaces model and stack; empty means none",
-		""),
+		"file with recorded CUDA calls, which replaces model and stack; empty means none"),
 	PARAM_TEXT(struct case_params, stack, "tf-1.12",
-		   "framework and benchmark code: name of a file of models/stacks/", ""),
-	PARAM_TEXT(
-		struct case_params, runtime, "none",
-		"remoting runtime: name of a file of models/runtimes/; none means the local driver",
-		""),
+		   "framework and benchmark code: name of a file of models/stacks/"),
+	PARAM_TEXT(struct case_params, runtime, "none",
+		   "remoting runtime: name of a file of models/runtimes/; none means the local "
+		   "driver"),
 	PARAM_TEXT(struct case_params, transport, "auto",
 		   "transport, for calls, gradients, keys and values between hosts (`farwire list "
 		   "transports`); auto means tcp, but rdma for all but calls on InfiniBand or RoCE",
 		   "assumption: runtimes forward calls by sockets unless told otherwise, and "
 		   "collective libraries take RDMA where they find it"),
-	PARAM_TEXT(
-		struct case_params, profile, "",
-		"profile of fitted parameters: name of a file of calib/profiles/; empty means none",
-		""),
+	PARAM_TEXT(struct case_params, profile, "",
+		   "profile of fitted parameters: name of a file of calib/profiles/; empty means "
+		   "none"),
 	PARAM_TEXT(struct case_params, fail, "",
 		   "failed links, GPUs, adapters or machines, separated by commas: n0.nv0 of one "
-		   "machine, or nv0 of each; empty means none",
-		   ""),
+		   "machine, or nv0 of each; empty means none"),
 	PARAM_TEXT(struct case_params, degrade, "",
-		   "slower links, GPUs, adapters or machines, with the part of their rate that "
-		   "is left, for example n0.nic0=0.5, separated by commas; empty means none",
-		   ""),
+		   "slower links, GPUs, adapters or machines, with the part of their rate that is "
+		   "left, for example n0.nic0=0.5, separated by commas; empty means none"),
 	PARAM_BOOL(struct case_params, gpu_profiles, "true",
 		   "whether fitted profiles named like a GPU or its generation apply; false "
-		   "predicts GPUs from their data sheets only",
-		   ""),
+		   "predicts GPUs from their data sheets only"),
 	PARAM_TEXT(struct case_params, gpu_profiles_without, "",
 		   "names of profiles of GPUs or generations that do not apply, with blanks "
-		   "between; a fit leaves out those that it writes",
-		   ""),
+		   "between; a fit leaves out those that it writes"),
 	PARAM_TEXT(struct case_params, program, "",
 		   "guest in which the program runs; empty means the guest that serves its GPU; "
-		   "spread means "
-		   "the guests without a GPU in turn",
-		   ""),
+		   "spread means the guests without a GPU in turn"),
 	PARAM_TEXT(struct case_params, server, "",
-		   "guest that serves the GPU; empty means the first guest of the GPU's host", ""),
+		   "guest that serves the GPU; empty means the first guest of the GPU's host"),
 	PARAM_TEXT(struct case_params, gpu, "",
 		   "GPU that the program uses; empty means the topology's first GPU; spread means "
-		   "all GPUs "
-		   "in turn",
-		   ""),
+		   "all GPUs in turn"),
 	PARAM_WHOLE(struct case_params, batch_count, 1, 1e6, "32",
-		    "batch size: samples of a step on each GPU", ""),
+		    "batch size: samples of a step on each GPU"),
 	PARAM_WHOLE(struct case_params, sequence_count, 0, 10000000, "0",
 		    "tokens of each sequence, for networks of sequences; 0 means as in the "
-		    "network's file",
-		    ""),
+		    "network's file"),
 	PARAM_NUMBER(struct case_params, fraction_ratio, QUANTITY_RATIO, 0.001, 1, "1",
-		     "GPU fraction: largest share of its GPU that a client may use", ""),
+		     "GPU fraction: largest share of its GPU that a client may use"),
 	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1",
-		    "number of copies of each client", ""),
+		    "number of copies of each client"),
 	PARAM_WHOLE(struct case_params, tensor_count, 1, 1024, "1",
 		    "number of GPUs of a replica of a model server, over which each of its layers "
-		    "is split (tensor parallelism)",
-		    ""),
+		    "is split (tensor parallelism)"),
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
-		    "number of warm-up steps, which are not measured", ""),
+		    "number of warm-up steps, which are not measured"),
 	PARAM_WHOLE(struct case_params, steps_count, 0, 100000, "0",
 		    "largest number of measured steps of the slowest program; a run ends earlier "
-		    "when steps repeat; 0 means 16 (several programs: 128, or 20 million events)",
-		    ""),
+		    "when steps repeat; 0 means 16 (several programs: 128, or 20 million events)"),
 	PARAM_WHOLE(struct case_params, gpus_count, 0, 131072, "0",
-		    "number of GPUs of a job; 0 means no job, each program uses one GPU", ""),
+		    "number of GPUs of a job; 0 means no job, each program uses one GPU"),
 	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",
-		    "number of GPUs that a job uses in each machine; 0 means all", ""),
-	PARAM_WHOLE(
-		struct case_params, programs_count, 0, 131072, "0",
-		"number of processes that share the GPUs of a job with a remoting runtime; 0 means "
-		"one for each GPU",
-		""),
+		    "number of GPUs that a job uses in each machine; 0 means all"),
+	PARAM_WHOLE(struct case_params, programs_count, 0, 131072, "0",
+		    "number of processes that share the GPUs of a job with a remoting runtime; 0 "
+		    "means one for each GPU"),
 	PARAM_WHOLE(struct case_params, stages_count, 1, 1024, "1",
-		    "number of pipeline stages, each on one GPU; 1 means no pipeline", ""),
+		    "number of pipeline stages, each on one GPU; 1 means no pipeline"),
 	PARAM_WHOLE(struct case_params, micro_batches_count, 1, 65536, "1",
-		    "number of micro-batches into which a pipeline divides a batch", ""),
+		    "number of micro-batches into which a pipeline divides a batch"),
 	PARAM_TEXT(struct case_params, exchange, "horovod-0.19",
-		   "exchange of gradients in a job: name of a file of models/exchanges/", ""),
+		   "exchange of gradients in a job: name of a file of models/exchanges/"),
 	PARAM_TEXT(
 		struct case_params, guest, "",
-		"guest of each machine in which a job runs; empty means the machine's first guest",
-		""),
+		"guest of each machine in which a job runs; empty means the machine's first guest"),
 	PARAM_NUMBER(struct case_params, straggler_ratio, QUANTITY_RATIO, 1, 1000, "1",
-		     "compute time of a job's first rank divided by that of the other ranks", ""),
+		     "compute time of a job's first rank divided by that of the other ranks"),
 	PARAM_WHOLE(struct case_params, epochs_count, 0, 1e6, "0",
 		    "number of epochs: passes over the training set; 0 means that no training time "
-		    "is printed",
-		    ""),
+		    "is printed"),
 	PARAM_WHOLE(struct case_params, tokens_count, 0, 1e18, "0",
 		    "number of tokens of a whole training, for example 15e12; 0 means that no "
-		    "training time is printed",
-		    ""),
+		    "training time is printed"),
 	PARAM_WHOLE(struct case_params, job_steps_count, 0, 1e12, "0",
 		    "number of steps of a training job from launch to end, warm-up included; 0 "
-		    "means as "
-		    "many as case.epochs needs",
-		    ""),
+		    "means as many as case.epochs needs"),
 	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167",
 		    "number of samples in the training set", "ImageNet 2012's training set"),
 	PARAM_CHOICE(struct case_params, symmetry, symmetry_choices, "auto",
 		     "whether one machine represents all equal machines; auto means in jobs of "
 		     "1024 GPUs or more and plans of 64, which are approximate on more than 32 "
-		     "machines; on keeps the results",
-		     ""),
+		     "machines; on keeps the results"),
 	PARAM_WHOLE(struct case_params, events_count, 1, 1e15, "100000000",
-		    "largest number of events of a run; a run that needs more has failed", ""),
+		    "largest number of events of a run; a run that needs more has failed"),
 	PARAM_TEXT(
 		struct case_params, collective, "",
-		"collective to repeat without training, as nccl-tests does; empty means training",
-		""),
+		"collective to repeat without training, as nccl-tests does; empty means training"),
 	PARAM_NUMBER(struct case_params, collective_size_B, QUANTITY_BYTES, 1, 1e15, "64 MiB",
-		     "message size: size of the collective's buffer, as nccl-tests defines it", ""),
+		     "message size: size of the collective's buffer, as nccl-tests defines it"),
 };
 const struct param_table case_table = PARAM_TABLE("case", struct case_params, case_rows);
 struct origin case_origin(const struct case_reader *c)
@@ -278,15 +255,14 @@ void case_transport(struct case_reader *c, const struct cfg_node *file)
 	struct reader *reader = &c->reader;
 	c->transport = find_transport(c);
 	if (!c->transport) {
-		diag_error(reader->diag, case_said(c, "case.transport"), "case: %s",
+		diag_error(c->reader.diag, case_said(c, "case.transport"), "case: %s",
 			   registry_unknown(reader->arena, &transport_kind_registry,
 					    c->params->transport, "auto"));
 		return;
 	}
 	void *params = arena_alloc(reader->arena, TRANSPORT_PARAMS_SIZE_MAX);
-	cfg_params(reader->resolution, reader->arena, reader->diag,
-		   cfg_child(file, c->transport->name), c->transport->name, c->transport->name,
-		   c->transport->table, NULL, 0, params);
+	reader_params(reader, cfg_child(file, c->transport->name), c->transport->name,
+		      c->transport->name, c->transport->table, params);
 	c->transport_params = params;
 }
 
@@ -301,9 +277,9 @@ static void read_runtime(struct case_reader *c)
 	if (!node)
 		return;
 	struct runtime_params *runtime = ARENA_NEW(reader->arena, struct runtime_params);
-	cfg_params(reader->resolution, reader->arena, reader->diag, node, "runtime",
-		   arena_printf(reader->arena, "runtime '%s'", c->params->runtime), &runtime_table,
-		   NULL, 0, runtime);
+	reader_params(reader, node, "runtime",
+		      arena_printf(reader->arena, "runtime '%s'", c->params->runtime),
+		      &runtime_table, runtime);
 	case_transport(c, file);
 	c->runtime = runtime;
 }
@@ -378,13 +354,13 @@ static void read_world(struct case_reader *c)
 		read_runtime(c);
 	case_refuse_unused(c);
 	if (c->params->tensor_count > 1 && !case_serves(c))
-		diag_error(reader->diag, case_said(c, "case.tensor"),
+		diag_error(c->reader.diag, case_said(c, "case.tensor"),
 			   "case.tensor splits replicas of a model server (write a group serve, or "
 			   "plan.tp for training)");
-	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "driver"),
-		   "driver", "driver", &driver_table, NULL, 0, &c->scenario->driver);
-	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "dma"),
-		   "dma", "dma", &dma_table, NULL, 0, &c->scenario->dma);
+	reader_params(reader, cfg_child(c->file, "driver"), "driver", "driver", &driver_table,
+		      &c->scenario->driver);
+	reader_params(reader, cfg_child(c->file, "dma"), "dma", "dma", &dma_table,
+		      &c->scenario->dma);
 	if (diag_count(reader->diag) > 0)
 		return;
 	if (case_is_job(c))

@@ -51,9 +51,8 @@ void case_read_calls(struct case_reader *c)
 	struct origin said = case_said(c, "case.calls");
 	const struct cfg_param *model = cfg_param_find(reader->resolution, "case.model");
 	struct calls_params *params = ARENA_NEW(reader->arena, struct calls_params);
-	if (!cfg_params(reader->resolution, reader->arena, reader->diag,
-			cfg_child(c->file, "calls"), "calls", "calls", &calls_table, NULL, 0,
-			params))
+	if (!reader_params(reader, cfg_child(c->file, "calls"), "calls", "calls", &calls_table,
+			   params))
 		return;
 	if (case_is_job(c))
 		diag_error(reader->diag, said,

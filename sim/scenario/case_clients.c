@@ -15,22 +15,20 @@ struct client_params {
 static const char *const role_names[] = {"both", "prefill", "decode", NULL};
 static const struct param_row client_rows[] = {
 	PARAM_TEXT(struct client_params, program, "",
-		   "guest in which this client's program runs; empty means case.program", ""),
+		   "guest in which this client's program runs; empty means case.program"),
 	PARAM_TEXT(struct client_params, server, "",
-		   "guest that serves this client's GPU; empty means case.server", ""),
-	PARAM_TEXT(struct client_params, gpu, "", "GPU that this client uses; empty means case.gpu",
-		   ""),
+		   "guest that serves this client's GPU; empty means case.server"),
+	PARAM_TEXT(struct client_params, gpu, "",
+		   "GPU that this client uses; empty means case.gpu"),
 	PARAM_TEXT(struct client_params, model, "",
-		   "neural network of this client; empty means case.model", ""),
+		   "neural network of this client; empty means case.model"),
 	PARAM_WHOLE(struct client_params, batch_count, 0, 1e6, "0",
-		    "batch size of this client: samples of a step; 0 means case.batch", ""),
+		    "batch size of this client: samples of a step; 0 means case.batch"),
 	PARAM_NUMBER(struct client_params, fraction_ratio, QUANTITY_RATIO, 0, 1, "0",
-		     "largest share of the GPU that this client may use; 0 means case.fraction",
-		     ""),
+		     "largest share of the GPU that this client may use; 0 means case.fraction"),
 	PARAM_CHOICE(struct client_params, role, role_names, "both",
 		     "role of this client as a model server: it processes prompts, generates "
-		     "tokens, or does both",
-		     ""),
+		     "tokens, or does both"),
 };
 static const struct param_table client_table =
 	PARAM_TABLE("client", struct client_params, client_rows);
@@ -221,7 +219,7 @@ void case_read_clients(struct case_reader *c)
 	}
 	size_t count = listed * copies;
 	if (count > CLIENTS_MAX) {
-		diag_error(reader->diag, case_said(c, "case.copies"),
+		diag_error(c->reader.diag, case_said(c, "case.copies"),
 			   "case: there are more than %d clients (reduce case.copies or the list "
 			   "clients)",
 			   CLIENTS_MAX);
@@ -241,10 +239,8 @@ void case_read_clients(struct case_reader *c)
 		clients[i].origin = group ? cfg_origin(group) : case_origin(c);
 		if (!name_is_free(c, &clients[i]))
 			continue;
-		if (!group || cfg_params(reader->resolution, reader->arena, reader->diag, group,
-					 arena_printf(reader->arena, "client.%s", name),
-					 arena_printf(reader->arena, "client '%s'", name),
-					 &client_table, also, 1, &own))
+		if (!group ||
+		    reader_item(reader, group, "client", name, name, &client_table, also, 1, &own))
 			fill_client(c, &clients[i], &own, i);
 	}
 	c->scenario->job_count = count;

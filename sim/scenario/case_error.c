@@ -226,8 +226,7 @@ static struct model_error read_error(struct case_reader *c, enum case_kind kind,
 	if (fit)
 		cfg_override_node(reader->resolution, path, fit);
 	struct error_params params;
-	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, "error", "error", &table,
-		   NULL, 0, &params);
+	reader_params(reader, NULL, "error", "error", &table, &params);
 	const struct cfg_param *param = cfg_param_find(reader->resolution, path);
 	if (c->request->without)
 		return (struct model_error){0};

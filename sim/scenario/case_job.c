@@ -13,28 +13,23 @@ struct job_params {
 };
 static const struct param_row job_rows[] = {
 	PARAM_TEXT(struct job_params, model, "",
-		   "neural network of this job; empty means case.model", ""),
+		   "neural network of this job; empty means case.model"),
 	PARAM_TEXT(struct job_params, guest, "",
-		   "guest of each machine in which this job runs; empty means case.guest", ""),
+		   "guest of each machine in which this job runs; empty means case.guest"),
 	PARAM_TEXT(struct job_params, exchange, "",
-		   "exchange of gradients in this job; empty means case.exchange", ""),
+		   "exchange of gradients in this job; empty means case.exchange"),
 	PARAM_TEXT(struct job_params, input, "",
-		   "source of this job's input data, as in input.source; empty means input.source",
-		   ""),
+		   "source of this job's input data, as in input.source; empty means input.source"),
 	PARAM_WHOLE(struct job_params, batch_count, 0, 1e6, "0",
-		    "batch size of this job: samples of a step on each GPU; 0 means case.batch",
-		    ""),
+		    "batch size of this job: samples of a step on each GPU; 0 means case.batch"),
 	PARAM_WHOLE(struct job_params, gpus_count, 0, 131072, "0",
-		    "number of GPUs of this job; 0 means case.gpus", ""),
-	PARAM_WHOLE(
-		struct job_params, first_gpu_count, -1, 131071, "-1",
-		"index of the job's first GPU in the topology, from 0; -1 means the GPU after the "
-		"previous job's",
-		""),
+		    "number of GPUs of this job; 0 means case.gpus"),
+	PARAM_WHOLE(struct job_params, first_gpu_count, -1, 131071, "-1",
+		    "index of the job's first GPU in the topology, from 0; -1 means the GPU after "
+		    "the previous job's"),
 	PARAM_WHOLE(
 		struct job_params, gpus_per_machine_count, 0, 1024, "0",
-		"number of GPUs that this job uses in each machine; 0 means case.gpus_per_machine",
-		""),
+		"number of GPUs that this job uses in each machine; 0 means case.gpus_per_machine"),
 };
 static const struct param_table job_table = PARAM_TABLE("job", struct job_params, job_rows);
 
@@ -72,10 +67,8 @@ static bool read_job(struct case_reader *c, const struct cfg_node *group, size_t
 				reader->diag, job->origin,
 				"job '%s': another job has this name (choose a unique name)",
 				job->name);
-	return !group || cfg_params(reader->resolution, reader->arena, reader->diag, group,
-				    arena_printf(reader->arena, "job.%s", job->name),
-				    arena_printf(reader->arena, "job '%s'", job->name), &job_table,
-				    also, 1, &job->own);
+	return !group || reader_item(reader, group, "job", job->name, job->name, &job_table, also,
+				     1, &job->own);
 }
 
 void case_jobs_want(struct case_reader *c)
@@ -299,14 +292,12 @@ static bool read_exchange(struct case_reader *c, const struct job_said *job,
 	struct exchange_params *exchange = ARENA_NEW(reader->arena, struct exchange_params);
 	struct library_params *library = ARENA_NEW(reader->arena, struct library_params);
 	const char *thing = arena_printf(reader->arena, "exchange '%s'", name);
-	bool fine = cfg_params(reader->resolution, reader->arena, reader->diag, node,
-			       prefix(c, "exchange", job, own), thing, &exchange_table, NULL, 0,
-			       exchange);
+	bool fine = reader_params(reader, node, prefix(c, "exchange", job, own), thing,
+				  &exchange_table, exchange);
 	const char *path = prefix(c, "library", job, own);
-	fine &= cfg_params(reader->resolution, reader->arena, reader->diag,
-			   cfg_child(file, "library"), path,
-			   arena_printf(reader->arena, "library of exchange '%s'", name),
-			   &library_table, NULL, 0, library);
+	fine &= reader_params(reader, cfg_child(file, "library"), path,
+			      arena_printf(reader->arena, "library of exchange '%s'", name),
+			      &library_table, library);
 	fine = fine && library_fits(c, path, library);
 	if (!c->transport)
 		case_transport(c, file);
@@ -320,9 +311,8 @@ static bool read_input(struct case_reader *c, const struct job_said *job, struct
 {
 	struct reader *reader = &c->reader;
 	struct input_params *input = ARENA_NEW(reader->arena, struct input_params);
-	if (!cfg_params(reader->resolution, reader->arena, reader->diag,
-			cfg_child(c->file, "input"), prefix(c, "input", job, own), "input",
-			&input_table, NULL, 0, input))
+	if (!reader_params(reader, cfg_child(c->file, "input"), prefix(c, "input", job, own),
+			   "input", &input_table, input))
 		return false;
 	if (own)
 		input->source = job->own.input;
@@ -344,10 +334,8 @@ static void read_storage(struct case_reader *c, const struct job_said *job, stru
 	if (!node)
 		return;
 	struct storage_params *storage = ARENA_NEW(reader->arena, struct storage_params);
-	cfg_params(reader->resolution, reader->arena, reader->diag, node,
-		   prefix(c, "storage", job, own),
-		   arena_printf(reader->arena, "storage '%s'", source), &storage_table, NULL, 0,
-		   storage);
+	reader_params(reader, node, prefix(c, "storage", job, own),
+		      arena_printf(reader->arena, "storage '%s'", source), &storage_table, storage);
 	entry->storage = storage;
 }
 

@@ -32,8 +32,7 @@ static const struct kernel_params *read_kernels(struct case_reader *c,
 	struct kernel_params *kernels = ARENA_NEW(reader->arena, struct kernel_params);
 	const char *prefix =
 		arena_printf(reader->arena, "kernels.%s", gpu_generation_name(generation));
-	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
-		   &kernel_table, NULL, 0, kernels);
+	reader_params(reader, NULL, prefix, prefix, &kernel_table, kernels);
 	c->kernels[generation] = kernels;
 	return kernels;
 }
@@ -46,13 +45,11 @@ read_efficiency(struct case_reader *c, const struct gpu_entry *gpu, const char *
 	struct reader *reader = &c->reader;
 	struct efficiency_params *efficiency = ARENA_NEW(reader->arena, struct efficiency_params);
 	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu->like, model);
-	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
-		   &efficiency_table, NULL, 0, efficiency);
+	reader_params(reader, NULL, prefix, prefix, &efficiency_table, efficiency);
 	if (!(efficiency->peak_ratio > 0)) {
 		struct efficiency_params law;
 		prefix = arena_printf(reader->arena, "%s.%s", prefix, c->params->stack);
-		cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
-			   &law_table, NULL, 0, &law);
+		reader_params(reader, NULL, prefix, prefix, &law_table, &law);
 		efficiency->law_ratio = law.law_ratio;
 		efficiency->kernels = read_kernels(c, (enum gpu_generation)gpu->params.generation);
 	}

@@ -18,10 +18,9 @@ static const struct storage_params *find_storage(struct case_reader *c,
 		case_group(c, case_said(c, "phases.checkpoint_storage"), "models/storages",
 			   "storage", name, "storage", &file);
 	struct storage_params *storage = ARENA_NEW(reader->arena, struct storage_params);
-	if (!node ||
-	    !cfg_params(reader->resolution, reader->arena, reader->diag, node, "checkpoint_storage",
-			arena_printf(reader->arena, "storage '%s'", name), &storage_table, NULL, 0,
-			storage))
+	if (!node || !reader_params(reader, node, "checkpoint_storage",
+				    arena_printf(reader->arena, "storage '%s'", name),
+				    &storage_table, storage))
 		return NULL;
 	return storage;
 }
@@ -34,13 +33,13 @@ void case_read_phases(struct case_reader *c, struct job_entry *jobs)
 	if (!asked || c->scenario->style != JOBS_FUSED)
 		return;
 	if (params->job_steps_count > 0 && params->epochs_count > 0)
-		diag_error(reader->diag, case_said(c, "case.job_steps"),
+		diag_error(c->reader.diag, case_said(c, "case.job_steps"),
 			   "case: case.job_steps and case.epochs both say how long the job is "
 			   "(leave one of them out)");
 	struct phases_params *phases = ARENA_NEW(reader->arena, struct phases_params);
-	if (!cfg_params(reader->resolution, reader->arena, reader->diag, c->stack_phases, "phases",
-			arena_printf(reader->arena, "phases of stack '%s'", params->stack),
-			&phases_table, NULL, 0, phases))
+	if (!reader_params(reader, c->stack_phases, "phases",
+			   arena_printf(reader->arena, "phases of stack '%s'", params->stack),
+			   &phases_table, phases))
 		return;
 	c->scenario->phases = phases;
 	if (!phases_has_checkpoints(phases))

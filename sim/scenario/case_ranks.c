@@ -257,8 +257,8 @@ static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 {
 	struct plan_params *params = ARENA_NEW(c->reader.arena, struct plan_params);
 	const char *why;
-	if (!cfg_params(c->reader.resolution, c->reader.arena, c->reader.diag,
-			cfg_child(c->file, "plan"), "plan", "plan", &plan_table, NULL, 0, params))
+	if (!reader_params(&c->reader, cfg_child(c->file, "plan"), "plan", "plan", &plan_table,
+			   params))
 		return false;
 	if (!entry->network || entry->network->sequence == 0)
 		return diag_error(

@@ -103,8 +103,7 @@ static void read_service(struct case_reader *c, struct service_entry *service,
 			   "serve: no group describes the requests of model '%s' (write serve = ( "
 			   "{ model = \"%s\"; rate = ...; }, ... ))",
 			   model, model);
-	if (!cfg_params(reader->resolution, reader->arena, reader->diag, group, prefix, prefix,
-			&serve_table, NULL, 0, params))
+	if (!reader_params(reader, group, prefix, prefix, &serve_table, params))
 		return;
 	struct origin said = case_said(c, arena_printf(reader->arena, "%s.list", prefix));
 	if (params->list[0])

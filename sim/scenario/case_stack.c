@@ -44,9 +44,9 @@ void case_read_stack(struct case_reader *c, const struct cfg_node *node)
 {
 	struct stack_params *stack = ARENA_NEW(c->reader.arena, struct stack_params);
 	if (node)
-		cfg_params(c->reader.resolution, c->reader.arena, c->reader.diag, node, "stack",
-			   arena_printf(c->reader.arena, "stack '%s'", c->params->stack),
-			   &stack_table, NULL, 0, stack);
+		reader_params(&c->reader, node, "stack",
+			      arena_printf(c->reader.arena, "stack '%s'", c->params->stack),
+			      &stack_table, stack);
 	if (stack->fusion == FUSION_INFERENCE && !case_serves(c))
 		diag_error(
 			c->reader.diag, case_said(c, "case.stack"),

@@ -26,6 +26,7 @@ static const struct {
 	{"case.guest", SORT_ONE_GPU, JOBS_ONLY},
 	{"case.straggler", SORT_ONE_GPU, JOBS_ONLY},
 	{"case.epochs", SORT_ONE_GPU, JOBS_ONLY},
+	{"case.tokens", SORT_ONE_GPU, JOBS_ONLY},
 	{"case.symmetry", SORT_ONE_GPU, JOBS_ONLY},
 	{"case.job_steps", SORT_ONE_GPU, JOBS_ONLY},
 	{"case.programs", SORT_ONE_GPU, JOBS_ONLY},
@@ -49,6 +50,10 @@ static const struct {
 	 "has an effect only on a collective (write case.collective, or leave it out)"},
 };
 
+/* A collective may replace the training of a case file, so only options are refused. */
+static const char *const training_options[] = {"case.model", "case.batch", "case.epochs",
+					       "case.tokens"};
+
 static enum sort sort_of(const struct case_reader *c)
 {
 	return c->params->collective[0] ? SORT_COLLECTIVE
@@ -58,10 +63,10 @@ static enum sort sort_of(const struct case_reader *c)
 					: SORT_PROGRAMS;
 }
 
-static void refuse(struct case_reader *c, const char *key, const char *why)
+static void refuse(struct case_reader *c, const char *key, const char *why, bool options)
 {
 	const struct cfg_param *param = cfg_param_find(c->reader.resolution, key);
-	if (param && param->origin.file)
+	if (param && param->origin.file && !(options && param->origin.line > 0))
 		diag_error(c->reader.diag, param->origin, "case: %s %s", key, why);
 }
 
@@ -72,15 +77,21 @@ void case_refuse_unused(struct case_reader *c)
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if ((keys[i].unused_in & sort) != 0 &&
 		    (forwards || strcmp(keys[i].key, "case.runtime") != 0))
-			refuse(c, keys[i].key, keys[i].why);
+			refuse(c, keys[i].key, keys[i].why, false);
 	if (sort == SORT_PROGRAMS && !forwards)
 		refuse(c, "case.transport",
 		       "has an effect only on forwarded calls and jobs (write case.runtime, or "
-		       "case.gpus for a job, or leave it out)");
+		       "case.gpus for a job, or leave it out)",
+		       false);
+	for (size_t i = 0; i < sizeof training_options / sizeof training_options[0]; i++)
+		if (sort == SORT_COLLECTIVE)
+			refuse(c, training_options[i],
+			       "has no effect on a collective (leave it out)", true);
 	if (!(c->params->epochs_count > 0))
 		refuse(c, "case.images",
 		       "has an effect only on the time of epochs (write case.epochs, or leave it "
-		       "out)");
+		       "out)",
+		       false);
 	struct origin origin;
 	if ((sort & SORT_ONE_GPU) != 0 && case_find_plan(c, &origin))
 		diag_error(c->reader.diag, origin,

@@ -15,8 +15,7 @@ struct cluster_params { /* one kind of machine */
 
 static const struct param_row cluster_rows[] = {
 	PARAM_TEXT(struct cluster_params, machine, NULL,
-		   "template of the cluster's machines: name of a file of topologies/machines/",
-		   ""),
+		   "template of the cluster's machines: name of a file of topologies/machines/"),
 	PARAM_WHOLE(struct cluster_params, count_count, 0, 131072, "0",
 		    "number of machines; 0 means as many as the case's jobs need",
 		    "assumption: no machine is idle"),

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/scenario/fold_look.h"
-#include "sim/scenario/fold_plan.h"
+#include "sim/scenario/fold.h"
 #include "sim/workload/group.h"
 
 /* Smallest number of machines that a class must have on average. */

@@ -31,9 +31,8 @@ static void add_bare_guest(struct topology_build *build, struct origin origin)
 	struct guest_entry *guest = VEC_PUSH(reader->arena, &build->guests);
 	*guest = (struct guest_entry){.name = "os", .origin = origin};
 	topology_name(build, origin, "guest", "os", true);
-	cfg_params(reader->resolution, reader->arena, reader->diag, NULL,
-		   arena_printf(reader->arena, "guest.%sos", build->tag), "guest 'os'",
-		   &guest_table, NULL, 0, &guest->params);
+	reader_params(reader, NULL, arena_printf(reader->arena, "guest.%sos", build->tag),
+		      "guest 'os'", &guest_table, &guest->params);
 }
 
 static bool is_end(const struct topology_build *build, const char *node)

@@ -22,6 +22,14 @@ struct reader {
 	const char *top;
 };
 
+/* Fills *params as cfg_params does. All keys of the group are rows of the table. */
+bool reader_params(struct reader *reader, const struct cfg_node *node, const char *prefix,
+		   const char *thing, const struct param_table *table, void *params);
+/* The same for an entry of a list of things of one kind. Its parameters are "<kind>.<path>.<key>",
+ * and messages call it "kind 'name'". The caller reads the keys of also[also_count]. */
+bool reader_item(struct reader *reader, const struct cfg_node *group, const char *kind,
+		 const char *path, const char *name, const struct param_table *table,
+		 const char *const *also, size_t also_count, void *params);
 /* Fills *topology from the file. Errors are in diag. */
 void read_topology(struct reader *reader, const struct cfg_node *file, const char *path,
 		   struct topology *topology);

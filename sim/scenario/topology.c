@@ -64,6 +64,23 @@ bool topology_name(struct topology_build *build, struct origin origin, const cha
 	return true;
 }
 
+bool reader_params(struct reader *reader, const struct cfg_node *node, const char *prefix,
+		   const char *thing, const struct param_table *table, void *params)
+{
+	return cfg_params(reader->resolution, reader->arena, reader->diag, node, prefix, thing,
+			  table, NULL, 0, params);
+}
+
+bool reader_item(struct reader *reader, const struct cfg_node *group, const char *kind,
+		 const char *path, const char *name, const struct param_table *table,
+		 const char *const *also, size_t also_count, void *params)
+{
+	return cfg_params(reader->resolution, reader->arena, reader->diag, group,
+			  arena_printf(reader->arena, "%s.%s", kind, path),
+			  arena_printf(reader->arena, "%s '%s'", kind, name), table, also,
+			  also_count, params);
+}
+
 size_t reader_find(struct reader *reader, struct origin origin, const char *what, const char *name,
 		   const void *entries, size_t count, size_t size)
 {
@@ -97,10 +114,7 @@ void topology_read_host(struct topology_build *build, const struct cfg_node *gro
 	host->name = name ? name : "?";
 	host->origin = cfg_origin(group);
 	if (topology_name(build, host->origin, "host", name, true))
-		cfg_params(reader->resolution, reader->arena, reader->diag, group,
-			   arena_printf(reader->arena, "host.%s", path),
-			   arena_printf(reader->arena, "host '%s'", name), &host_table, also, 1,
-			   &host->params);
+		reader_item(reader, group, "host", path, name, &host_table, also, 1, &host->params);
 }
 
 static void read_hosts(struct topology_build *build, const struct cfg_node *node)
@@ -134,10 +148,9 @@ static void read_guest(struct topology_build *build, const struct cfg_node *grou
 	struct guest_entry guest = {.name = name ? name : "?", .origin = cfg_origin(group)};
 	guest.host = host_of(build, group, "guest");
 	if (topology_name(build, guest.origin, "guest", name, true))
-		cfg_params(reader->resolution, reader->arena, reader->diag, group,
-			   arena_printf(reader->arena, "guest.%s%s", build->tag, name),
-			   arena_printf(reader->arena, "guest '%s'", name), &guest_table, also,
-			   build->one_host ? 1 : 2, &guest.params);
+		reader_item(reader, group, "guest",
+			    arena_printf(reader->arena, "%s%s", build->tag, name), name,
+			    &guest_table, also, build->one_host ? 1 : 2, &guest.params);
 	*VEC_PUSH(reader->arena, &build->guests) = guest;
 }
 
@@ -174,10 +187,7 @@ static bool read_profile_file(struct topology_build *build, struct origin origin
 	if (like && data_path(reader->arena, reader->diag, said ? cfg_origin(said) : origin,
 			      reader->root, "topologies/gpus", "GPU profile", like, path))
 		profile->like = like;
-	return cfg_params(reader->resolution, reader->arena, reader->diag, group,
-			  arena_printf(reader->arena, "gpu.%s", name),
-			  arena_printf(reader->arena, "gpu '%s'", name), &gpu_table, also, 1,
-			  &profile->params);
+	return reader_item(reader, group, "gpu", name, name, &gpu_table, also, 1, &profile->params);
 }
 
 /* GPUs with the same profile share its parameters, for example gpu.<profile>.memory. */
@@ -309,10 +319,9 @@ bool topology_read_link(struct topology_build *build, const struct cfg_node *gro
 	if (!link->kind)
 		return false;
 	void *params = arena_alloc(reader->arena, LINK_PARAMS_SIZE_MAX);
-	if (!cfg_params(reader->resolution, reader->arena, reader->diag, group,
-			arena_printf(reader->arena, "link.%s%s", build->tag, name),
-			arena_printf(reader->arena, "link '%s'", name), link->kind->table, also,
-			also_count, params))
+	if (!reader_item(reader, group, "link",
+			 arena_printf(reader->arena, "%s%s", build->tag, name), name,
+			 link->kind->table, also, also_count, params))
 		return false;
 	const char *wrong = link->kind->traits(params, &link->traits);
 	if (wrong)

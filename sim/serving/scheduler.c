@@ -244,11 +244,16 @@ static void token_is_there(struct query *q)
 	q->last_ps = now_ps;
 }
 
+/* Returns true if another replica generates the other tokens of the request. */
+static bool goes_away(const struct replica *r, const struct query *q)
+{
+	return r->spec->role == ROLE_PREFILL && q->produced > 0 && !is_complete(q);
+}
+
 /* Returns true if the request leaves the replica. */
 static bool leaves(struct replica *r, struct query *q, bool batch_over)
 {
-	bool away = r->spec->role == ROLE_PREFILL && q->produced > 0 && !is_complete(q);
-	bool over = is_complete(q) && batch_over;
+	bool away = goes_away(r, q), over = is_complete(q) && batch_over;
 	if (!away && !over)
 		return false;
 	settle(r, q);
@@ -300,7 +305,7 @@ static void iteration_over(void *ctx, uint64_t arg)
 		if (q->fresh > 0 && pending_of(q) == 0)
 			token_is_there(q);
 		q->fresh = 0;
-		batch_over &= is_complete(q);
+		batch_over &= is_complete(q) || goes_away(r, q);
 	}
 	batch_over |= r->service->continuous;
 	for (size_t i = 0; i < r->running_count; i++)

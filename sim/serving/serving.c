@@ -98,9 +98,9 @@ static void arrive(void *ctx, uint64_t index)
 		q->refused = true;
 		service->refused_count++;
 		note_end(service);
-		return;
+	} else {
+		enter(r, q);
 	}
-	enter(r, q);
 	if (service_is_closed(service)) /* partial batches wait no longer */
 		for (size_t i = 0; i < serving->spec.replica_count; i++)
 			replica_work(&serving->replicas[i]);

@@ -14,23 +14,19 @@ static const char *const host_choices[] = {"driver", "recorded", NULL};
 
 static const struct param_row calls_rows[] = {
 	PARAM_NUMBER(struct calls_params, kernel_ratio, QUANTITY_RATIO, 1e-3, 1e3, "1",
-		     "factor on all recorded GPU times; 1 if this GPU is of the recorded kind", ""),
+		     "factor on all recorded GPU times; 1 if this GPU is of the recorded kind"),
 	PARAM_NUMBER(struct calls_params, think_ratio, QUANTITY_RATIO, 0, 1e3, "1",
 		     "factor on all recorded host times between two calls; 1 if this host is of "
-		     "the recorded kind",
-		     ""),
+		     "the recorded kind"),
 	PARAM_NUMBER(struct calls_params, clock_Hz, QUANTITY_FREQUENCY, 0, 1e11, "0 Hz",
 		     "core clock of the host on which the program was recorded; 0 Hz means that of "
-		     "the host on which it runs",
-		     ""),
+		     "the host on which it runs"),
 	PARAM_CHOICE(struct calls_params, host, host_choices, "driver",
 		     "source of the host time of each recorded call: the driver's parameters "
-		     "(driver), or the recording (recorded)",
-		     ""),
+		     "(driver), or the recording (recorded)"),
 	PARAM_WHOLE(
 		struct calls_params, step_count, 0, 1e9, "0",
-		"number of the recorded step to replay, from 1; 0 means the step of median length",
-		""),
+		"number of the recorded step to replay, from 1; 0 means the step of median length"),
 	COST_ASSUMED(struct calls_params, arguments_B, QUANTITY_BYTES, 0, 65536, "120 B",
 		     "size of the marshalled arguments of each recorded call, which no recording "
 		     "contains",

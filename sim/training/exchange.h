@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exchange policies: when and in which bundles the ranks of a job reduce their gradients.
  *
- * Each policy is one file (exchange_horovod.c ...) and one line in exchanges.def:
+ * Each policy is a struct and one line in exchanges.def:
  *   after_backward  one collective reduces all gradients after backward (DDL), without
  *                   overlap
  *   per_tensor      one collective for each gradient, as soon as the gradient is ready
@@ -112,6 +112,10 @@ struct exchange_policy {
 	size_t bundle_offset;   /* offset in exchange_params of the field with a bundle's bytes;
 				   0: each tensor is a bundle */
 	bool updates_in_stream; /* updates wait for all gradients on the GPU, not on the host */
+	/* For bundles that are the same in every step: bundle i has the tensors from ends[i - 1] (0
+	 * for the first) up to, but without, ends[i]. Returns the number of bundles; the last one
+	 * ends with the last tensor. The functions below are then NULL. */
+	size_t (*ends)(const struct exchange_host *host, size_t *ends);
 	struct exchange *(*new)(const struct exchange_host *host);
 	/* Called when rank announces gradients [first, first + count). A rank announces the
 	 * gradients of each step in order; first = 0 begins its next step. */
@@ -119,6 +123,8 @@ struct exchange_policy {
 	/* Called when rank has computed these gradients, which it has announced before. */
 	void (*ready)(struct exchange *exchange, size_t rank, size_t first, size_t count);
 };
+struct exchange *exchange_new(const struct exchange_policy *policy,
+			      const struct exchange_host *host);
 void exchange_announced(struct exchange *exchange, size_t rank, size_t first, size_t count);
 void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t count);
 /* Returns the time until now in which at least one collective ran at which all ranks had

@@ -19,14 +19,22 @@ void exchange_init(struct exchange *exchange, const struct exchange_policy *poli
 	exchange->over_count = ARENA_ARRAY(host->arena, host->rank_count, size_t);
 }
 
+struct exchange *exchange_new(const struct exchange_policy *policy,
+			      const struct exchange_host *host)
+{
+	return policy->ends ? planned_new(policy, host) : policy->new (host);
+}
+
 void exchange_announced(struct exchange *exchange, size_t rank, size_t first, size_t count)
 {
-	exchange->policy->announced(exchange, rank, first, count);
+	(exchange->policy->ends ? planned_announced : exchange->policy->announced)(exchange, rank,
+										   first, count);
 }
 
 void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t count)
 {
-	exchange->policy->ready(exchange, rank, first, count);
+	(exchange->policy->ends ? planned_ready : exchange->policy->ready)(exchange, rank, first,
+									   count);
 }
 
 double exchange_tensor_B(const struct exchange_host *host, size_t tensor)
@@ -146,71 +154,4 @@ void bundle_join(struct bundle *bundle, size_t rank, int64_t launched_ps)
 		engine_at(exchange->host.engine, launched_ps, bundle_launched, bundle, rank);
 	else
 		bundle_launched(bundle, rank);
-}
-
-/* ---- the same bundles in every step ---- */
-
-struct planned {
-	struct exchange base;
-	const size_t *ends;
-	size_t count;
-	struct bundle **open; /* bundles that some ranks have joined and some have not, or NULL */
-	size_t *next;         /* by rank: the bundle that it joins next */
-	size_t *next_launch;  /* by rank: the bundle that it launches next */
-	int64_t *launched_ps; /* by rank and bundle */
-};
-
-struct exchange *planned_new(const struct exchange_policy *policy, const struct exchange_host *host,
-			     const size_t *ends, size_t count)
-{
-	struct planned *planned = ARENA_NEW(host->arena, struct planned);
-	FW_ASSERT(count > 0 && ends[count - 1] == host->profile->tensor_count);
-	exchange_init(&planned->base, policy, host);
-	planned->ends = ends;
-	planned->count = count;
-	planned->open = ARENA_ARRAY(host->arena, count, struct bundle *);
-	planned->next = ARENA_ARRAY(host->arena, host->rank_count, size_t);
-	planned->next_launch = ARENA_ARRAY(host->arena, host->rank_count, size_t);
-	planned->launched_ps = ARENA_ARRAY(host->arena, host->rank_count * count, int64_t);
-	return &planned->base;
-}
-
-static void join(struct planned *planned, size_t index, size_t rank)
-{
-	struct exchange *exchange = &planned->base;
-	size_t first = index ? planned->ends[index - 1] : 0;
-	size_t count = planned->ends[index] - first;
-	struct bundle *bundle = planned->open[index];
-	if (!bundle)
-		bundle = planned->open[index] = bundle_begin(exchange, first, count);
-	if (bundle->joined_count + 1 == exchange->host.rank_count) {
-		planned->open[index] = NULL;
-		exchange->host.gathered(exchange->host.ctx, first, count);
-	}
-	bundle_join(bundle, rank, planned->launched_ps[rank * planned->count + index]);
-}
-
-/* The host launches each bundle whose gradients are all announced. On the GPU the bundle still
- * waits for its gradients. */
-void planned_announced(struct exchange *exchange, size_t rank, size_t first, size_t count)
-{
-	struct planned *planned = (struct planned *)exchange;
-	size_t announced = first + count, *next = &planned->next_launch[rank];
-	for (; *next < planned->count && planned->ends[*next] <= announced; (*next)++) {
-		size_t begin = *next ? planned->ends[*next - 1] : 0;
-		planned->launched_ps[rank * planned->count + *next] =
-			exchange_launch(exchange, rank, planned->ends[*next] - begin).launched_ps;
-	}
-	if (*next == planned->count)
-		*next = 0;
-}
-
-void planned_ready(struct exchange *exchange, size_t rank, size_t first, size_t count)
-{
-	struct planned *planned = (struct planned *)exchange;
-	size_t ready = first + count, *next = &planned->next[rank];
-	while (*next < planned->count && planned->ends[*next] <= ready)
-		join(planned, (*next)++, rank);
-	if (*next == planned->count)
-		*next = 0;
 }

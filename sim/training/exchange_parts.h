@@ -57,10 +57,8 @@ struct launch exchange_launch(struct exchange *exchange, size_t rank, size_t cou
  * gradients, the bundle's memory is used again. */
 void bundle_join(struct bundle *bundle, size_t rank, int64_t launched_ps);
 
-/* Creates an exchange whose bundle i has the tensors from ends[i - 1] (0 for the first) up to,
- * but without, ends[i]. ends[count - 1] is the number of tensors. A rank joins each bundle when
- * all its gradients are ready. */
-struct exchange *planned_new(const struct exchange_policy *policy, const struct exchange_host *host,
-			     const size_t *ends, size_t count);
+/* The functions of policies with `ends` (exchange_planned.c). */
+struct exchange *planned_new(const struct exchange_policy *policy,
+			     const struct exchange_host *host);
 void planned_announced(struct exchange *exchange, size_t rank, size_t first, size_t count);
 void planned_ready(struct exchange *exchange, size_t rank, size_t first, size_t count);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/framework.h"
 
-#include "sim/training/frameworks.h"
-
 static const struct registry_row framework_rows[] = {
 #define FRAMEWORK(name) REGISTRY_ROW(name),
 #include "sim/training/frameworks.def"
@@ -19,7 +17,7 @@ static const char *const fusion_names[] = {"none", "norm", "layer", "all", "infe
 
 static const struct param_row stack_rows[] = {
 	PARAM_NAMED(struct stack_params, framework, &framework_registry, NULL,
-		    "framework whose executor issues the ops", ""),
+		    "framework whose executor issues the ops"),
 	COST_ASSUMED(struct stack_params, dispatch_s, QUANTITY_TIME, 0, 1, "5 us",
 		     "executor's host work for an op, at the reference clock",
 		     "assumption: a few microseconds for each op, as framework profiles show"),
@@ -72,9 +70,8 @@ static const struct param_row stack_rows[] = {
 	COST_ASSUMED(struct stack_params, workspace_B, QUANTITY_BYTES, 0, 1e12, "128 MiB",
 		     "GPU memory of the cuDNN workspace and of the CUDA context", "assumption"),
 	PARAM_CHOICE(struct stack_params, precision, precision_names, "fp32",
-		     "number type of products and activations: fp32, fp16, bf16, or fp8 for "
-		     "matrix products with activations in bf16",
-		     ""),
+		     "number type of products and activations: fp32, fp16, bf16, or fp8 for matrix "
+		     "products with activations in bf16"),
 	PARAM_CHOICE(struct stack_params, tf32, tf32_names, "none",
 		     "fp32 products that use TF32 where the GPU has it: none, convolutions, all",
 		     "PyTorch's notes on CUDA semantics: convolutions by default since 1.7, other "
@@ -125,11 +122,10 @@ static const struct param_row stack_rows[] = {
 		   "whether a kernel of its own adds the bias of a linear layer of tokens",
 		   "PyTorch adds it in the product since 1.12 (ATen, Linear.cpp), before only for "
 		   "inputs of two dimensions; TensorFlow and OneFlow have an op bias_add"),
-	PARAM_BOOL(
-		struct stack_params, lamb, "false",
-		"whether the optimiser computes the norm of all gradients, and then the norms of "
-		"weights and updates (LAMB)",
-		"apex, FusedLAMB: multi_tensor_l2norm, two stages of multi_tensor_lamb"),
+	PARAM_BOOL(struct stack_params, lamb, "false",
+		   "whether the optimiser computes the norm of all gradients, and then the norms "
+		   "of weights and updates (LAMB)",
+		   "apex, FusedLAMB: multi_tensor_l2norm, two stages of multi_tensor_lamb"),
 	PARAM_BOOL(struct stack_params, lars, "false",
 		   "whether the optimiser first computes the norms of weights and gradients (LARS)",
 		   "MXNet: multi_sum_sq of weights and of gradients, multi_lars"),
@@ -138,17 +134,17 @@ static const struct param_row stack_rows[] = {
 		     "backward and each kernel of the optimiser before it issues on",
 		     "frameworks issue ahead of the GPU; MXNet's engine waits unless "
 		     "MXNET_ASYNC_GPU_ENGINE is set"),
-	PARAM_BOOL(struct stack_params, cuda_graph, "false",
-		   "whether one CUDA graph holds forward and backward, so that the host launches "
-		   "once",
-		   "eager frameworks launch kernel by kernel"),
+	PARAM_BOOL(
+		struct stack_params, cuda_graph, "false",
+		"whether one CUDA graph holds forward and backward, so that the host launches once",
+		"eager frameworks launch kernel by kernel"),
 	PARAM_WHOLE(struct stack_params, norm_gpus_count, 1, 64, "1",
 		    "number of GPUs of a machine over whose images batch norm takes its statistics",
 		    "each GPU takes those of its own images; MLPerf's BN_GROUP"),
 	COST_ASSUMED(struct stack_params, norm_exchange_s, QUANTITY_TIME, 0, 1e-3, "3 us",
 		     "time in which two GPUs exchange the statistics of one batch norm",
-		     "assumption: a write over NVLink, a fence, and a read of the flag, each "
-		     "about 1 us"),
+		     "assumption: a write over NVLink, a fence, and a read of the flag, each about "
+		     "1 us"),
 	PARAM_WHOLE(struct stack_params, xla_clusters_count, 0, 1000, "0",
 		    "number of clusters into which XLA compiles the backward pass; 0 means no XLA",
 		    "assumption: no XLA unless the stack's file says so"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/training/schedules.h"
+#include "sim/training/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,23 +28,22 @@ static const char *const sharding_names[] = {"none", "optimizer", "gradients", "
 
 static const struct param_row plan_rows[] = {
 	PARAM_WHOLE(struct plan_params, tp_count, 1, 1024, "1",
-		    "tensor parallelism: GPUs that split each layer", ""),
+		    "tensor parallelism: GPUs that split each layer"),
 	PARAM_WHOLE(struct plan_params, cp_count, 1, 1024, "1",
-		    "context parallelism: GPUs that split the tokens of each sequence", ""),
+		    "context parallelism: GPUs that split the tokens of each sequence"),
 	PARAM_WHOLE(struct plan_params, pp_count, 1, 1024, "1",
-		    "pipeline parallelism: stages of consecutive layers", ""),
+		    "pipeline parallelism: stages of consecutive layers"),
 	PARAM_WHOLE(struct plan_params, dp_count, 0, 131072, "0",
-		    "data parallelism: copies of the network; 0 means all GPUs that are left", ""),
+		    "data parallelism: copies of the network; 0 means all GPUs that are left"),
 	PARAM_WHOLE(struct plan_params, ep_count, 1, 131072, "1",
-		    "expert parallelism: GPUs that split the experts of a layer", ""),
+		    "expert parallelism: GPUs that split the experts of a layer"),
 	PARAM_WHOLE(struct plan_params, chunks_count, 1, 256, "1",
-		    "parts of the network on each pipeline stage (virtual stages)", ""),
+		    "parts of the network on each pipeline stage (virtual stages)"),
 	PARAM_WHOLE(struct plan_params, micro_batch_count, 1, 1e6, "1",
-		    "samples of a micro-batch, on each copy of the network", ""),
+		    "samples of a micro-batch, on each copy of the network"),
 	PARAM_WHOLE(
 		struct plan_params, global_batch_count, 0, 1e9, "0",
-		"samples of a step on all GPUs; 0 means one micro-batch for each copy and stage",
-		""),
+		"samples of a step on all GPUs; 0 means one micro-batch for each copy and stage"),
 	PARAM_BOOL(
 		struct plan_params, sequence_parallel, "true",
 		"whether the tensor group also splits the layers between its products, by tokens",
@@ -57,8 +56,7 @@ static const struct param_row plan_rows[] = {
 		   "Megatron-LM, --account-for-loss-in-pipeline-split"),
 	PARAM_CHOICE(struct plan_params, recompute, recompute_names, "none",
 		     "activations that backward computes again: none, those of unfused attention, "
-		     "or all",
-		     ""),
+		     "or all"),
 	PARAM_BOOL(struct plan_params, early_stop, "false",
 		   "whether full recomputation of a block stops at the last activation that "
 		   "backward needs",
@@ -66,8 +64,7 @@ static const struct param_row plan_rows[] = {
 		   "repeats the whole block"),
 	PARAM_CHOICE(struct plan_params, sharding, sharding_names, "none",
 		     "what a data-parallel group shares out: nothing, the optimizer's state (ZeRO "
-		     "1), gradients, too (ZeRO 2), or parameters, too (ZeRO 3, FSDP)",
-		     ""),
+		     "1), gradients, too (ZeRO 2), or parameters, too (ZeRO 3, FSDP)"),
 	PARAM_WHOLE(struct plan_params, replicas_count, 1, 131072, "1",
 		    "copies of what a data-parallel group shares out (hybrid sharding); gradients "
 		    "are also reduced between them",
@@ -87,11 +84,11 @@ static const struct param_row plan_rows[] = {
 	PARAM_BOOL(struct plan_params, overlap_gradients, "true",
 		   "whether gradients are reduced during the last backward passes",
 		   "Megatron-LM's scripts set --overlap-grad-reduce; PyTorch's FSDP always does"),
-	PARAM_BOOL(struct plan_params, overlap_parameters, "false",
-		   "whether updated parameters are gathered during the first forward passes of the "
-		   "next step, if the optimizer's state is shared out",
-		   "Megatron-LM gathers them behind the update unless --overlap-param-gather is "
-		   "set"),
+	PARAM_BOOL(
+		struct plan_params, overlap_parameters, "false",
+		"whether updated parameters are gathered during the first forward passes of the "
+		"next step, if the optimizer's state is shared out",
+		"Megatron-LM gathers them behind the update unless --overlap-param-gather is set"),
 	PARAM_BOOL(struct plan_params, scatter_gather, "true",
 		   "whether each GPU of a tensor group sends a part of an activation to the next "
 		   "stage, which gathers the parts; sequence parallelism has the parts anyway",
@@ -102,11 +99,11 @@ static const struct param_row plan_rows[] = {
 	PARAM_NUMBER(struct plan_params, gradient_element_B, QUANTITY_BYTES, 1, 8, "4 B",
 		     "size of an element of a reduced gradient",
 		     "Megatron-LM accumulates and reduces bf16 training's gradients in fp32"),
-	PARAM_NUMBER(struct plan_params, parameter_element_B, QUANTITY_BYTES, 0, 8, "0 B",
-		     "size of an element of a gathered parameter; 0 means the size of an "
-		     "activation's element",
-		     "Megatron-LM gathers the parameters' 16-bit copies; 1 B with "
-		     "--fp8-param-gather"),
+	PARAM_NUMBER(
+		struct plan_params, parameter_element_B, QUANTITY_BYTES, 0, 8, "0 B",
+		"size of an element of a gathered parameter; 0 means the size of an activation's "
+		"element",
+		"Megatron-LM gathers the parameters' 16-bit copies; 1 B with --fp8-param-gather"),
 	PARAM_NUMBER(struct plan_params, imbalance_ratio, QUANTITY_RATIO, 1, 1000, "1",
 		     "rows of the busiest group of experts divided by their mean",
 		     "assumption: routers are trained with a loss that balances experts"),

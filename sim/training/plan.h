@@ -141,13 +141,16 @@ struct pipeline_shape {
 struct pipeline_schedule {
 	const char *name, *help;
 	bool splits_backward; /* has slots of SLOT_WEIGHTS */
+	bool all_forward;     /* no backward pass begins before the last forward pass */
 	/* Returns NULL, or says why the shape is impossible, as plan_new does. */
 	const char *(*refuse)(struct arena *arena, const struct pipeline_shape *shape);
 	/* Appends the slots of a stage in the order in which it runs them. */
-	void (*write)(struct arena *arena, const struct pipeline_shape *shape, size_t stage,
-		      struct slots *slots);
+	void (*write)(const struct pipeline_schedule *schedule, struct arena *arena,
+		      const struct pipeline_shape *shape, size_t stage, struct slots *slots);
 };
 REGISTRY_OF(struct pipeline_schedule, pipeline_schedule);
+extern const struct pipeline_schedule schedule_gpipe, schedule_1f1b, schedule_interleaved,
+	schedule_zb_h1;
 void slot_add(struct arena *arena, struct slots *slots, enum slot_kind kind, size_t micro,
 	      size_t chunk);
 

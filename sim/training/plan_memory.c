@@ -117,7 +117,7 @@ static double most_kept_B(struct arena *arena, const struct training_plan *plan,
 	enum slot_kind frees = plan->schedule->splits_backward ? SLOT_WEIGHTS : SLOT_BACKWARD;
 	struct slots slots = {0};
 	double now_B = 0, most_B = 0;
-	plan->schedule->write(arena, &shape, stage, &slots);
+	plan->schedule->write(plan->schedule, arena, &shape, stage, &slots);
 	for (size_t i = 0; i < slots.count; i++) {
 		double size_B = chunk_B[slots.items[i].chunk];
 		now_B += slots.items[i].kind == SLOT_FORWARD ? size_B : 0;

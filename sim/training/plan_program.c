@@ -380,7 +380,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 	struct slots slots = {0};
 	plan_units_build(&w);
 	w.message_B = plan_message_B(plan, step->stack);
-	plan->schedule->write(arena, &shape, w.stage, &slots);
+	plan->schedule->write(plan->schedule, arena, &shape, w.stage, &slots);
 	issue_item(&w.issuer, ITEM_THINK)->work_s = step->stack->session_s;
 	if (gathers_updated(&w) && plan->params->overlap_parameters)
 		gather_updated(&w);

@@ -11,8 +11,7 @@
 
 bool is_recording(const char *word)
 {
-	size_t length = strlen(word);
-	return length > 6 && strcmp(word + length - 6, ".jsonl") == 0;
+	return ends_in(word, ".jsonl");
 }
 
 const struct calibration *calibration_of(const struct command *command, const char *path,
@@ -74,17 +73,12 @@ static const char *bound_text(struct arena *arena, enum quantity quantity, doubl
 static void calibration_print(FILE *out, struct arena *arena, const struct calibration *calibration)
 {
 	struct table *table = table_new(arena);
-	table_column(table, "parameter", false);
-	table_column(table, "value", true);
-	table_column(table, "low", true);
-	table_column(table, "high", true);
+	table_columns(table, "parameter|value>|low>|high>");
 	for (size_t i = 0; i < calibration->parameters.count; i++) {
 		const struct calibrated *p = &calibration->parameters.items[i];
-		table_row(table);
-		table_cell(table, "%s", p->path);
-		table_cell(table, "%s", quantity_format(arena, p->quantity, p->value.value));
-		table_cell(table, "%s", bound_text(arena, p->quantity, p->value.low));
-		table_cell(table, "%s", bound_text(arena, p->quantity, p->value.high));
+		table_cells(table, CELLS(p->path, bound_text(arena, p->quantity, p->value.value),
+					 bound_text(arena, p->quantity, p->value.low),
+					 bound_text(arena, p->quantity, p->value.high)));
 	}
 	table_print(table, out);
 	const char *const *sentences;
@@ -111,15 +105,12 @@ static int draw(const struct command *command, const struct calibration *const *
 		size_t count)
 {
 	VEC(const struct drawing *) all = {0};
-	size_t length = strlen(command->plot);
-	bool pages = length > 4 && strcmp(command->plot + length - 4, ".pdf") == 0;
+	bool pages = ends_in(command->plot, ".pdf");
 	for (size_t i = 0; i < count; i++) {
 		const struct drawing *const *drawings;
 		size_t n = calibration_drawings(command->arena, calibrations[i], &drawings);
-		for (size_t k = 0; k < n; k++) {
-			const struct drawing **slot = VEC_PUSH(command->arena, &all);
-			*slot = drawings[k];
-		}
+		for (size_t k = 0; k < n; k++)
+			*VEC_PUSH(command->arena, &all) = drawings[k];
 	}
 	if (!all.count)
 		return EXIT_DONE;

@@ -46,8 +46,7 @@ static const char *check_calls(const struct command *command, struct diag *diag,
  * checked in a small shipped case. Returns the word for the kind. */
 static const char *check_file(const struct command *command, struct diag *diag, const char *path)
 {
-	size_t length = strlen(path);
-	if (length > 6 && strcmp(path + length - 6, ".jsonl") == 0)
+	if (ends_in(path, ".jsonl"))
 		return check_calls(command, diag, path);
 	const struct cfg_node *file = cfg_read(command->arena, diag, path);
 	if (!file)
@@ -57,16 +56,21 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 		return "case";
 	}
 	static const struct {
-		const char *group, *what, *topology, *key, *further;
+		const char *group, *what, *topology, *key, *further[2];
 	} parts[] = {
-		{"topology", "topology", "t320-same-esxi", "case.topology", "case.gpu="},
-		{"network", "model", "t320-same-esxi", "case.model", "case.gpu="},
-		{"stack", "stack", "t320-same-esxi", "case.stack", "case.gpu="},
-		{"gpu", "GPU", "workstation-2", "gpu.*.profile", "case.gpus=2"},
-		{"machine", "machine", "dgx1-v100-torus", "cluster.machine", "cluster.count=2"},
-		{"wiring", "network", "dgx1-v100-torus", "cluster.network", "cluster.count=2"},
-		{"exchange", "exchange", "c10-p100", "case.exchange", "case.gpus=4"},
-		{"storage", "storage", "c10-p100", "input.source", "case.gpus=2"},
+		{"topology", "topology", "t320-same-esxi", "case.topology", {"case.gpu="}},
+		{"network", "model", "t320-same-esxi", "case.model", {"case.gpu="}},
+		{"stack", "stack", "t320-same-esxi", "case.stack", {"case.gpu="}},
+		{"gpu", "GPU", "workstation-2", "gpu.*.profile", {"case.gpus=2"}},
+		{"machine", "machine", "dgx1-v100-torus", "cluster.machine", {"cluster.count=2"}},
+		{"wiring", "network", "dgx1-v100-torus", "cluster.network", {"cluster.count=2"}},
+		{"exchange", "exchange", "c10-p100", "case.exchange", {"case.gpus=4"}},
+		{"storage", "storage", "c10-p100", "input.source", {"case.gpus=2"}},
+		{"runtime",
+		 "runtime",
+		 "t320-same-esxi",
+		 "case.runtime",
+		 {"case.program=client", "case.server=server"}},
 	};
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		if (!cfg_child(file, parts[i].group))
@@ -75,20 +79,12 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 			{arena_printf(command->arena, "case.topology=%s", parts[i].topology),
 			 {"check", 0}},
 			{arena_printf(command->arena, "%s=%s", parts[i].key, path), {"check", 0}},
-			{parts[i].further, {"check", 0}}};
-		check_case(command, diag, NULL, settings, 3);
+			{parts[i].further[0], {"check", 0}},
+			{parts[i].further[1], {"check", 0}}};
+		check_case(command, diag, NULL, settings, parts[i].further[1] ? 4 : 3);
 		if (strcmp(parts[i].group, "gpu") == 0 && diag_count(diag) == 0)
 			check_gpu(command->arena, diag, cfg_child(file, "gpu"));
 		return parts[i].what;
-	}
-	if (cfg_child(file, "runtime")) {
-		const struct setting settings[] = {
-			{"case.topology=t320-same-esxi", {"check", 0}},
-			{"case.program=client", {"check", 0}},
-			{"case.server=server", {"check", 0}},
-			{arena_printf(command->arena, "case.runtime=%s", path), {"check", 0}}};
-		check_case(command, diag, NULL, settings, 4);
-		return "runtime";
 	}
 	if (cfg_child(file, "dataset")) {
 		const struct dataset *dataset =

@@ -11,9 +11,17 @@
 
 #include "plots/canvas.h"
 #include "sim/base/arena.h"
+#include "sim/base/table.h"
 #include "sim/base/diag.h"
+#include "sim/base/table.h"
 #include "sim/report/document.h"
 #include "sim/verb/parser.h"
+
+bool ends_in(const char *text, const char *ending)
+{
+	size_t length = strlen(text), tail = strlen(ending);
+	return length >= tail && strcmp(text + length - tail, ending) == 0;
+}
 
 size_t command_case_count(const struct command *command)
 {
@@ -54,12 +62,13 @@ int command_failed(const struct diag *diag, const char *broken)
 
 int command_stop(int code, const char *format, ...)
 {
+	struct arena *scratch = arena_new();
 	va_list args;
 	va_start(args, format);
-	fputs("farwire: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	fprintf(stderr, "farwire: %s\n",
+		text_visible(scratch, arena_vprintf(scratch, format, args)));
 	va_end(args);
+	arena_free(scratch);
 	return code;
 }
 
@@ -69,11 +78,13 @@ static bool can_write(const char *path)
 	if (output)
 		output_abandon(output);
 	else
-		fprintf(stderr, "farwire: cannot write '%s': %s\n", path, strerror(errno));
+		command_stop(EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno));
 	return output != NULL;
 }
 
-const char *command_plot_data(const struct command *command, const char *image)
+/* Returns the file with the numbers of the plot, "x.csv" for "x.svg"; NULL: none is wanted, or it
+ * is the output file. */
+static const char *plot_data(const struct command *command, const char *image)
 {
 	if (!image || command->no_data)
 		return NULL;
@@ -83,16 +94,24 @@ const char *command_plot_data(const struct command *command, const char *image)
 	return written && is_same_file(command->arena, path, command->output) ? NULL : path;
 }
 
+void command_outputs(const struct command *command, struct command_output outputs[COMMAND_OUTPUTS])
+{
+	const struct command_output all[COMMAND_OUTPUTS] = {
+		{"--output", command->output},
+		{"--plot", command->plot},
+		{"--trace", command->trace},
+		{"--timeline", command->timeline},
+		{"--plot (numbers; --no-data)", plot_data(command, command->plot)},
+		{"--timeline (numbers; --no-data)", plot_data(command, command->timeline)}};
+	memcpy(outputs, all, sizeof all);
+}
+
 bool command_can_write(const struct command *command)
 {
-	const char *const paths[] = {command->output,
-				     command->plot,
-				     command->timeline,
-				     command->trace,
-				     command_plot_data(command, command->plot),
-				     command_plot_data(command, command->timeline)};
-	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-		if (paths[i] && !can_write(paths[i]))
+	struct command_output outputs[COMMAND_OUTPUTS];
+	command_outputs(command, outputs);
+	for (size_t i = 0; i < COMMAND_OUTPUTS; i++)
+		if (outputs[i].path && !can_write(outputs[i].path))
 			return false;
 	return true;
 }
@@ -146,8 +165,8 @@ int write_file(const char *path, void (*write)(FILE *out, const void *ctx), cons
 	/* a reader such as `| head` may close the pipe early; that needs no message */
 	const char *quote = strcmp(path, "-") == 0 ? "" : "'";
 	if (errno != EPIPE)
-		fprintf(stderr, "farwire: cannot write %s%s%s: %s\n", quote,
-			*quote ? path : "the standard output", quote, strerror(errno));
+		command_stop(EXIT_FAILED, "cannot write %s%s%s: %s", quote,
+			     *quote ? path : "the standard output", quote, strerror(errno));
 	return EXIT_FAILED;
 }
 
@@ -158,11 +177,34 @@ struct command command_as_csv(const struct command *command)
 	return csv;
 }
 
+struct wrapping {
+	void (*write)(FILE *out, const void *ctx);
+	const void *ctx;
+	size_t line_width;
+};
+
+/* Breaks lines that are longer than those of the terminal. */
+static void write_wrapped(FILE *out, const void *ctx)
+{
+	const struct wrapping *w = ctx;
+	char *text = NULL;
+	size_t size_B = 0;
+	FILE *memory = w->line_width ? open_memstream(&text, &size_B) : NULL;
+	w->write(memory ? memory : out, w->ctx);
+	if (!memory)
+		return;
+	if (fclose(memory) == 0)
+		lines_wrap(out, text, w->line_width);
+	free(text);
+}
+
 int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
 		  const void *ctx, const void *data)
 {
-	int code = write_file(command->output, write, ctx);
-	const char *path = command_plot_data(command, command->plot);
+	bool text = command->format == FORMAT_TABLE;
+	const struct wrapping w = {write, ctx, text ? command_line_width(command) : 0};
+	int code = write_file(command->output, write_wrapped, &w);
+	const char *path = plot_data(command, command->plot);
 	return code == EXIT_DONE && data && path ? write_file(path, write, data) : code;
 }
 
@@ -215,7 +257,7 @@ int command_image_data(const struct command *command, const char *image,
 {
 	const struct command csv = command_as_csv(command);
 	const struct writing w = {.command = &csv, .table = table};
-	const char *path = command_plot_data(command, image);
+	const char *path = plot_data(command, image);
 	return path ? write_file(path, write_table, &w) : EXIT_DONE;
 }
 
@@ -275,6 +317,17 @@ const struct sweep *command_sweep(const struct command *command, struct sweep_re
 	return sweep;
 }
 
+struct image {
+	const unsigned char *bytes;
+	size_t size;
+};
+
+static void write_image(FILE *out, const void *ctx)
+{
+	const struct image *image = ctx;
+	fwrite(image->bytes, 1, image->size, out);
+}
+
 int command_draw(const struct command *command, const char *path,
 		 const struct drawing *const *drawings, size_t count)
 {
@@ -282,19 +335,11 @@ int command_draw(const struct command *command, const char *path,
 	if (!image_format_of(path, &format))
 		return command_stop(EXIT_USAGE,
 				    "--plot %s: the name must end in .svg, .pdf or .png", path);
-	size_t size;
+	struct image image;
 	const char *message;
-	unsigned char *image =
-		image_render(command->arena, format, drawings, count, &size, &message);
-	if (!image)
-		return command_stop(EXIT_FAILED, "cannot draw '%s': %s", path, message);
-	struct output *output = output_open(path);
-	if (output) {
-		fwrite(image, 1, size, output_file(output));
-		if (output_commit(output) == 0)
-			return EXIT_DONE;
-	}
-	return command_stop(EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno));
+	image.bytes = image_render(command->arena, format, drawings, count, &image.size, &message);
+	return image.bytes ? write_file(path, write_image, &image)
+			   : command_stop(EXIT_FAILED, "cannot draw '%s': %s", path, message);
 }
 
 /* Returns whether a later setting or an axis sets the same key. */
@@ -314,9 +359,7 @@ static bool is_overridden(const struct command *command, size_t index)
 const char *command_base_name(const struct command *command, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	size_t length = strlen(name);
-	if (length > 4 && strcmp(name + length - 4, ".cfg") == 0)
-		length -= 4;
+	size_t length = strlen(name) - (ends_in(name, ".cfg") ? strlen(".cfg") : 0);
 	return arena_printf(command->arena, "%.*s", (int)length, name);
 }
 
@@ -357,6 +400,12 @@ const char *command_caption(const struct command *command)
 {
 	const struct caption caption = command_caption_of(command);
 	return caption_text(command->arena, &caption);
+}
+
+struct chart_text command_chart_text(const struct command *command, const char *title)
+{
+	return (struct chart_text){command->title ? command->title : title,
+				   command_caption(command)};
 }
 
 size_t command_axes(const struct command *command, struct diag *diag, struct sweep_axis *axes)

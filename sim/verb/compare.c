@@ -2,7 +2,6 @@
 /* farwire compare: compares cases with the first one, which counts as 1. */
 #include <math.h>
 
-#include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/report/answers.h"
 #include "sim/verb/verbs.h"
@@ -17,11 +16,8 @@ static int draw(const struct command *command, const struct prediction *const *p
 			.measured = NAN,
 			.failed = predictions[i]->ok ? NULL : predictions[i]->reason,
 			.ratio = throughput_quotient(predictions[i], predictions[0])};
-	struct chart_text text = {
-		command->title
-			? command->title
-			: arena_printf(command->arena, "Throughput, %s = 1", predictions[0]->name),
-		command_caption(command)};
+	const struct chart_text text = command_chart_text(
+		command, arena_printf(command->arena, "Throughput, %s = 1", predictions[0]->name));
 	const struct drawing *drawing = chart_ratio_bars(command->arena, text, bars, count);
 	return command_draw(command, command->plot, &drawing, 1);
 }

@@ -58,20 +58,12 @@ static void write_table(FILE *out, const void *ctx)
 	struct arena *arena = e->command->arena;
 	struct table *table = table_new(arena);
 	table_line_width(table, command_line_width(e->command));
-	static const char *const titles[] = {
-		"parameter", "value", "90 % interval", "interval from", "status", "origin", "note"};
-	for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
-		table_column(table, titles[i], i == 1);
+	table_columns(table, "parameter|value>|90 % interval|interval from|status|origin|note");
 	for (size_t i = 0; i < e->params.count; i++) {
 		const struct cfg_param *p = e->params.items[i];
-		table_row(table);
-		table_cell(table, "%s", p->path);
-		table_cell(table, "%s", cfg_param_text(arena, p, p->value));
-		table_cell(table, "%s", interval_of(arena, p));
-		table_cell(table, "%s", spread_of(arena, p));
-		table_cell(table, "%s", p->status);
-		table_cell(table, "%s", origin_of(arena, p));
-		table_cell(table, "%s", p->note);
+		table_cells(table, CELLS(p->path, cfg_param_text(arena, p, p->value),
+					 interval_of(arena, p), spread_of(arena, p), p->status,
+					 origin_of(arena, p), p->note));
 	}
 	table_print(table, out);
 	for (size_t i = 0; i < e->params.count && e->transport; i++)

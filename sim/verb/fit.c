@@ -10,6 +10,7 @@
 #include "calib/fit/recording.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/cfg/cfg.h"
 #include "sim/verb/calibration.h"
 #include "sim/verb/verbs.h"
 
@@ -43,6 +44,13 @@ static void print_result(FILE *out, struct arena *arena, const struct fit_result
 	}
 }
 
+/* Returns true if no file has this path, or a profile, which a fit writes again. */
+static bool can_replace(struct arena *arena, const char *path)
+{
+	struct diag *diag = diag_new(arena);
+	return access(path, F_OK) != 0 || cfg_child(cfg_read(arena, diag, path), "parameters");
+}
+
 /* Writes each profile of the result into the folder. */
 static int save(const struct command *command, const struct fit_result *result, const char *fit,
 		const char *folder)
@@ -52,6 +60,11 @@ static int save(const struct command *command, const struct fit_result *result, 
 		const char *path =
 			arena_printf(command->arena, "%s/%s.cfg", folder, result->profiles[i]);
 		struct profile_writing w = {command, result, result->profiles[i], fit};
+		if (!can_replace(command->arena, path))
+			return command_stop(EXIT_USAGE,
+					    "fit: refusing to overwrite '%s', which is not a "
+					    "profile (write another folder after -o)",
+					    path);
 		code = write_file(path, write_profile, &w);
 	}
 	return code;

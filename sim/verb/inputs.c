@@ -2,6 +2,7 @@
 /* Output files must not overwrite input files, including those that a case reads indirectly: its
  * topology, models, profiles, tables and their includes. This file does not know the meaning of
  * settings. So every text in a configuration that can be the name of a file counts as one. */
+#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,31 +68,54 @@ static void add_named(struct inputs *inputs, const char *text, const char *from)
 	struct arena *arena = inputs->p->arena;
 	const char *root = inputs->p->command->data_root;
 	const char *slash = strrchr(from, '/');
-	if (!*text || strlen(text) >= PATH_MAX || strpbrk(text, "\n\t"))
+	if (!*text || strlen(text) >= PATH_MAX)
 		return;
 	add(inputs, text);
 	if (slash && *text != '/')
 		add(inputs, arena_printf(arena, "%.*s%s", (int)(slash + 1 - from), from, text));
+	if (root && *text != '/')
+		add(inputs, arena_printf(arena, "%s/calib/measured/%s", root, text));
 	for (size_t i = 0; root && !strchr(text, '/') && i < sizeof shipped / sizeof *shipped; i++)
 		add(inputs, arena_printf(arena, "%s/%s/%s.cfg", root, shipped[i], text));
+}
+
+/* Adds the files that a text can name. It can be a setting, key=a,b,c. */
+static void add_text(struct inputs *inputs, const char *text, const char *from)
+{
+	static const char ends[] = ", \"'";
+	const char *value = strchr(text, '=');
+	add_named(inputs, text, from);
+	for (value = value ? value + 1 : ""; *(value += strspn(value, ends));) {
+		size_t length = strcspn(value, ends);
+		add_named(inputs, arena_printf(inputs->p->arena, "%.*s", (int)length, value), from);
+		value += length;
+	}
 }
 
 static void add_tree(struct inputs *inputs, const struct cfg_node *node)
 {
 	if (cfg_text(node))
-		add_named(inputs, cfg_text(node), cfg_origin(node).file);
+		add_text(inputs, cfg_text(node), cfg_origin(node).file);
 	for (size_t i = 0; i < cfg_count(node); i++)
 		add_tree(inputs, cfg_at(node, i));
 }
 
-/* Returns the value of a setting, without quotes. */
-static const char *value_of(struct arena *arena, const char *setting)
+/* Adds the files that cells of a table can name: words with letters after the last dot. */
+static void add_table(struct inputs *inputs, const char *path)
 {
-	const char *value = strchr(setting, '=');
-	if (!value)
-		return "";
-	value += 1 + strspn(value + 1, " \"");
-	return arena_printf(arena, "%.*s", (int)strcspn(value, "\""), value);
+	FILE *in = fopen(path, "r");
+	char *line = NULL, *rest;
+	size_t room = 0;
+	while (in && getline(&line, &room, in) >= 0)
+		for (char *cell = strtok_r(line, "\t\r\n", &rest); cell;
+		     cell = strtok_r(NULL, "\t\r\n", &rest)) {
+			const char *dot = strrchr(cell, '.');
+			if (dot && isalpha((unsigned char)dot[1]))
+				add_text(inputs, arena_strdup(inputs->p->arena, cell), path);
+		}
+	free(line);
+	if (in)
+		fclose(in);
 }
 
 static void find_inputs(struct inputs *inputs)
@@ -101,11 +125,16 @@ static void find_inputs(struct inputs *inputs)
 	for (size_t k = 0; k < c->word_count; k++)
 		add_named(inputs, c->words[k], "");
 	for (size_t k = 0; k < c->setting_count; k++)
-		add_named(inputs, value_of(arena, c->settings[k].text), "");
+		add_text(inputs, c->settings[k].text, "");
+	for (size_t k = 0; k < c->vary.count; k++)
+		add_text(inputs, c->vary.items[k], "");
 	for (size_t i = 0; i < inputs->paths.count; i++) {
 		const char *path = inputs->paths.items[i], *last = path;
+		const char *end = strrchr(path, '.');
 		struct diag *diag = diag_new(arena);
 		struct cfg_source_text text = {0};
+		if (end && strcmp(end, ".tsv") == 0)
+			add_table(inputs, path);
 		if (!cfg_source_expand(arena, arena, diag, path, NULL, &text))
 			continue;
 		for (size_t k = 0; k < text.lines.count; last = text.lines.items[k++].file)

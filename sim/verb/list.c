@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
@@ -101,11 +100,7 @@ static void add(const struct command *command, struct table *table, const char *
 		printf("%s\n", name);
 		return;
 	}
-	table_row(table);
-	table_cell(table, "%s", what);
-	table_cell(table, "%s", group);
-	table_cell(table, "%s", name);
-	table_cell(table, "%s", help);
+	table_cells(table, CELLS(what, group, name, help));
 }
 
 struct shipped {
@@ -243,11 +238,9 @@ static int run(const struct command *command)
 	struct table *table = table_new(command->arena);
 	bool parameters = command->word_count == 1 && strcmp(command->words[0], "parameters") == 0;
 	/* Other lists are broken only on a terminal, so that grep finds whole lines. */
-	if (isatty(STDOUT_FILENO) || parameters)
-		table_line_width(table, LINE_WIDTH);
-	table_column(table, "what", false);
-	table_column(table, "group", false);
-	table_column(table, "name", false);
+	size_t width = command_line_width(command);
+	table_line_width(table, width || !parameters ? width : LINE_WIDTH);
+	table_columns(table, "what|group|name");
 	table_column(table, "", false);
 	for (size_t i = 0; i < FOLDER_COUNT; i++)
 		if (wanted(command, folders[i].name))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire plan: searches the fastest plans by which a transformer can be split over GPUs. */
-#include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/report/answers.h"
@@ -16,10 +15,8 @@ static int draw(const struct command *command, const struct plan_search *search)
 			.best = i < search->best_count,
 		};
 	const struct prediction *first = search->plans[0].prediction;
-	const struct chart_text text = {
-		command->title ? command->title
-			       : arena_printf(command->arena, "Plans of %s", search->name),
-		command_caption(command)};
+	const struct chart_text text = command_chart_text(
+		command, arena_printf(command->arena, "Plans of %s", search->name));
 	const struct drawing *drawing =
 		chart_plans(command->arena, text, throughput_unit(&first, 1), search->gpu_memory_B,
 			    marks, search->plan_count);
@@ -36,7 +33,7 @@ static int run(const struct command *command)
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	const char *journal = command_journal(command);
-	struct progress progress = progress_new("plans", journal, command->quiet);
+	struct progress progress = progress_new("simulated steps", journal, command->quiet);
 	const struct plan_search_request request = {
 		.input = command_input(command, 0, &progress),
 		.axes = axes,
@@ -65,9 +62,10 @@ const struct verb verb_plan = {
 		    "pytorch-fsdp-bf16 \\\n"
 		    "      --exchange nccl-2.18 --gpus 16 --plan global_batch=64,tp=4 \\\n"
 		    "      --vary plan.micro_batch=1,2 --vary plan.cp=1,2\n",
-	.options = "set plan vary best exhaustive wide format output plot no-data title seed draws "
-		   "jobs color "
-		   "quiet",
+	.options =
+		"set plan vary best exhaustive wide format output plot no-data title seed draws=8 "
+		"jobs color "
+		"quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

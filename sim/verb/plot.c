@@ -60,12 +60,11 @@ static const struct drawing *breakdown(const struct command *command, const pred
  * several results has both. */
 static int draw(const struct command *command, const char *path, const predictions_vec *all)
 {
-	enum image_format format;
 	const struct drawing *pages[2];
 	size_t count = 0;
 	if (all->count > 1)
 		pages[count++] = ratio_bars(command, all);
-	if (all->count == 1 || (image_format_of(path, &format) && format == IMAGE_PDF))
+	if (all->count == 1 || ends_in(path, ".pdf"))
 		pages[count++] = breakdown(command, all);
 	return command_draw(command, path, pages, count);
 }

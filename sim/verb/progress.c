@@ -8,8 +8,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "calib/sample/clock.h"
 
 /* FIRST_S: work that takes less time is not reported. */
 static const double TERMINAL_EVERY_S = 0.2, LOG_EVERY_S = 10, FIRST_S = 1;
@@ -97,20 +98,13 @@ static bool watcher_free(struct watcher *w)
 
 /* ---- texts ---- */
 
-static double now_s(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 struct progress progress_new(const char *things, const char *from, bool quiet)
 {
 	struct progress progress = {.things = things,
 				    .from = from,
 				    .quiet = quiet,
 				    .terminal = isatty(STDERR_FILENO),
-				    .made_s = now_s()};
+				    .made_s = clock_now_s()};
 	if (!quiet)
 		progress.watcher = watcher_new(&progress);
 	return progress;
@@ -128,14 +122,14 @@ static void put_time(double seconds)
 		fprintf(stderr, "%lu h %lu min", whole / 3600, whole % 3600 / 60);
 }
 
-/* Starts the clock when this run has done its first point. */
+/* A series of points begins with the work, or where the last series ended. */
 static void begin(struct progress *p, size_t before, size_t count)
 {
-	p->began_s = now_s();
+	p->began_s = p->begun ? p->called_s : p->made_s;
 	if (p->watcher)
 		atomic_store(&p->watcher->waited_s, -1);
 	if (!p->begun)
-		p->told_s = p->began_s;
+		p->told_s = clock_now_s();
 	p->begun = true;
 	if (before > 0 && p->from)
 		fprintf(stderr, "continuing after %zu of %zu %s in %s\n", before, count, p->things,
@@ -150,7 +144,8 @@ void progress_tell(void *ctx, size_t before, size_t done, size_t count)
 	if (!p->begun || done < p->done)
 		begin(p, before, count);
 	p->done = done;
-	double now = now_s(), spent_s = now - p->began_s;
+	double now = clock_now_s(), spent_s = now - p->began_s;
+	p->called_s = now;
 	bool over = done == count;
 	if (now - p->told_s < (p->terminal ? TERMINAL_EVERY_S : LOG_EVERY_S) &&
 	    !(over && p->terminal && p->shown))

@@ -13,12 +13,6 @@
 #include "sim/report/validation.h"
 #include "sim/verb/verbs.h"
 
-static bool ends_in(const char *text, const char *ending)
-{
-	size_t length = strlen(text), tail = strlen(ending);
-	return length >= tail && strcmp(text + length - tail, ending) == 0;
-}
-
 /* ---- cases, datasets, recordings ---- */
 
 enum word_kind { WORD_CASE, WORD_DATASET, WORD_RECORDING, WORD_WRONG };
@@ -75,17 +69,20 @@ static enum word_kind kind_of(const struct command *command, const char *word)
 
 /* ---- parts ---- */
 
-static int add_case(struct report *report, const struct command *command, size_t index)
+static int add_case(struct report *report, const struct command *command, size_t index,
+		    struct progress *progress)
 {
 	const struct case_request request = command_case(command, index);
 	struct sweep_axis axes[AXES_MAX];
 	bool good;
+	*progress = progress_new("points", NULL, command->quiet);
 	if (!command->vary.count) {
 		good = report_case(report, &request);
 	} else {
 		size_t count = command_axes(command, report->diag, axes);
 		good = count && report_sweep(report, &request, axes, count);
 	}
+	progress_end(progress);
 	return good ? EXIT_DONE : EXIT_USAGE;
 }
 
@@ -97,7 +94,10 @@ static int add_dataset(struct report *report, const struct command *command, con
 		return code;
 	report_dataset(report, outcome, command_base_name(command, word));
 	if (!command->quiet && strcmp(command->output, "-") != 0) {
-		validation_print(stdout, command->arena, outcome, command_colors(command, true), 0);
+		struct command table = *command;
+		table.output = "-";
+		validation_print(stdout, command->arena, outcome, command_colors(command, true),
+				 command_line_width(&table));
 		putchar('\n');
 	}
 	return EXIT_DONE;
@@ -112,14 +112,15 @@ static int add_recording(struct report *report, const struct command *command, c
 	return code;
 }
 
-static int add_word(struct report *report, const struct command *command, size_t index)
+static int add_word(struct report *report, const struct command *command, size_t index,
+		    struct progress *progress)
 {
 	const char *word = command->word_count ? command->words[index] : NULL;
 	enum word_kind kind = word ? kind_of(command, word) : WORD_CASE;
 	if (kind == WORD_WRONG)
 		return EXIT_USAGE;
 	if (kind == WORD_CASE)
-		return add_case(report, command, index);
+		return add_case(report, command, index, progress);
 	if (command->vary.count)
 		return command_stop(EXIT_USAGE,
 				    "--vary works only with cases, and '%s' is not a case (remove "
@@ -132,11 +133,11 @@ static int add_word(struct report *report, const struct command *command, size_t
 /* Adds all words to the report. It prints errors, including those by which only a figure is
  * missing.
  */
-static int fill(struct report *report, const struct command *command)
+static int fill(struct report *report, const struct command *command, struct progress *progress)
 {
 	int code = EXIT_DONE;
 	for (size_t i = 0; i < command_case_count(command) && code == EXIT_DONE; i++)
-		code = add_word(report, command, i);
+		code = add_word(report, command, i, progress);
 	if (diag_count(report->diag) || report->broken) {
 		int failed = command_failed(report->diag, report->broken);
 		code = code == EXIT_DONE && !report->broken ? code : failed;
@@ -153,15 +154,14 @@ static int run(const struct command *command)
 				    command->output);
 	if (!command_can_write(command))
 		return EXIT_FAILED;
-	struct progress progress = progress_new("points", NULL, command->quiet);
+	struct progress progress = {0}; /* of the case that is predicted */
 	const struct report_request request = {.title = command->title,
 					       .caption = command_caption_of(command),
 					       .options = command_predict(command),
 					       .watch = {progress_tell, &progress},
 					       .data_root = command->data_root};
 	struct report *report = report_begin(command->arena, &request);
-	int code = fill(report, command);
-	progress_end(&progress);
+	int code = fill(report, command, &progress);
 	if (code != EXIT_DONE)
 		return code;
 	report_finish(report);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/verb/verbs.h"
 
@@ -18,8 +17,7 @@ static const struct drawing *draw_latencies(const struct command *command,
 					    size_t count)
 {
 	struct arena *arena = command->arena;
-	struct chart_text text = {command->title ? command->title : "Latency of requests",
-				  command_caption(command)};
+	const struct chart_text text = command_chart_text(command, "Latency of requests");
 	const struct chart_axes axes = {
 		.x_label = "latency (s)", .y_label = "share of requests", .share = true};
 	struct curve *curves = ARENA_ARRAY(arena, count, struct curve);
@@ -40,8 +38,7 @@ static const struct drawing *draw_latencies(const struct command *command,
 static int draw(const struct command *command, const struct prediction *const *predictions,
 		size_t count)
 {
-	struct chart_text text = {command->title ? command->title : "Parts of the step time",
-				  command_caption(command)};
+	const struct chart_text text = command_chart_text(command, "Parts of the step time");
 	bool serving = prediction_kinds(predictions, count) == PREDICTION_SERVING;
 	const struct drawing *drawing =
 		serving ? draw_latencies(command, predictions, count)
@@ -51,8 +48,7 @@ static int draw(const struct command *command, const struct prediction *const *p
 
 static int draw_timeline(const struct command *command, const struct trace *trace)
 {
-	struct chart_text text = {command->title ? command->title : "One step of the plan",
-				  command_caption(command)};
+	const struct chart_text text = command_chart_text(command, "One step of the plan");
 	const struct drawing *drawing =
 		chart_pipeline(command->arena, text, trace, command->all_ranks);
 	if (!drawing)

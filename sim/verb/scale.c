@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire scale: predicts a training job or a collective on increasing numbers of GPUs. */
-#include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/report/answers.h"
@@ -11,15 +10,12 @@
 static int draw(const struct command *command, const struct scaling *scaling)
 {
 	struct arena *arena = command->arena;
-	struct chart_text text = {command->title
-					  ? command->title
-					  : arena_printf(arena, "Scaling of %s", scaling->name),
-				  command_caption(command)};
+	struct chart_text text =
+		command_chart_text(command, arena_printf(arena, "Scaling of %s", scaling->name));
 	const struct drawing *pages[2] = {scaling_chart(arena, text, scaling)};
-	enum image_format format;
 	size_t count = 1;
 	text.title = arena_printf(arena, "Step time of %s by number of GPUs", scaling->name);
-	if (image_format_of(command->plot, &format) && format == IMAGE_PDF) {
+	if (ends_in(command->plot, ".pdf")) {
 		pages[count] = scaling_parts_chart(arena, text, scaling);
 		count += pages[count] != NULL;
 	}

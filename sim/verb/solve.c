@@ -10,13 +10,10 @@
 static int draw(const struct command *command, const struct solving *solving)
 {
 	struct arena *arena = command->arena;
-	const struct chart_text text = {
-		command->title
-			? command->title
-			: arena_printf(arena, "%s: %s with %s", solving->name,
-				       cfg_param_words(arena, solving->key, solving->param->row),
-				       solving->target.text),
-		command_caption(command)};
+	const struct chart_text text = command_chart_text(
+		command, arena_printf(arena, "%s: %s with %s", solving->name,
+				      cfg_param_words(arena, solving->key, solving->param->row),
+				      solving->target.text));
 	const struct drawing *drawing = solving_chart(arena, text, solving);
 	return command_draw(command, command->plot, &drawing, 1);
 }

@@ -31,7 +31,7 @@ static int write_sweep(const struct command *command, const struct sweep *sweep)
 	int code = command_table(command, sweep_table(command->arena, sweep));
 	if (code != EXIT_DONE || !command->plot)
 		return code;
-	const struct chart_text text = {command->title, command_caption(command)};
+	const struct chart_text text = command_chart_text(command, NULL);
 	const struct drawing *drawing = sweep_chart(command->arena, text, sweep);
 	return command_draw(command, command->plot, &drawing, 1);
 }
@@ -48,7 +48,7 @@ static int lead(const struct command *command, struct diag *diag,
 	if (code == EXIT_DONE)
 		sweep = command_sweep(command, *request, &code);
 	else if (request->ranks)
-		sweep_dismiss(request->ranks, request->input.options.jobs);
+		sweep_serve(request->ranks, request->input.options.jobs, NULL);
 	if (request->ranks)
 		request->ranks->finish();
 	if (!sweep)

@@ -49,11 +49,9 @@ const struct dataset_outcome *command_validate(const struct command *command, co
 	const char *broken = NULL;
 	if (!command->quiet)
 		fprintf(stderr, "farwire: predicting %s\n", name);
-	size_t length = strlen(name);
-	bool recording = length > 6 && strcmp(name + length - 6, ".jsonl") == 0;
 	const struct dataset_outcome *outcome =
-		recording ? validate_recording(command, diag, name, &options, &broken)
-			  : dataset_validate(command->arena, diag, &request, &broken);
+		ends_in(name, ".jsonl") ? validate_recording(command, diag, name, &options, &broken)
+					: dataset_validate(command->arena, diag, &request, &broken);
 	progress_end(&progress);
 	if (!outcome)
 		*exit_code = command_failed(diag, broken);
@@ -98,8 +96,7 @@ static int draw(const struct command *command, const struct validation *v)
 		for (size_t k = 0; k < count; k++)
 			*VEC_PUSH(arena, &pages) = charts[k].drawing;
 	}
-	enum image_format format;
-	bool pdf = image_format_of(command->plot, &format) && format == IMAGE_PDF;
+	bool pdf = ends_in(command->plot, ".pdf");
 	if (pages.count == 0)
 		return command_stop(EXIT_USAGE,
 				    "--plot: the datasets contain no measured numbers to draw "
@@ -114,11 +111,10 @@ static int draw(const struct command *command, const struct validation *v)
 
 /* ---- rows of systems without their own fits ---- */
 
-static struct result_cell cell_of(double value)
+static struct estimate rounded(double value)
 {
 	const double digits = 1000;
-	value = round(digits * value) / digits;
-	return (struct result_cell){.number = {value, value, value}};
+	return estimate_exact(round(digits * value) / digits);
 }
 
 static int leave_out(const struct command *command)
@@ -132,7 +128,6 @@ static int leave_out(const struct command *command)
 		{.name = "median_half_width", .quantity = QUANTITY_RATIO},
 		{.name = "score", .quantity = QUANTITY_RATIO},
 		{.name = "constant_width_score", .quantity = QUANTITY_RATIO}};
-	enum { COLUMNS = sizeof columns / sizeof columns[0] };
 	struct arena *arena = command->arena;
 	struct diag *diag = diag_new(arena);
 	const char *broken = NULL;
@@ -144,31 +139,24 @@ static int leave_out(const struct command *command)
 				  (unsigned)command->jobs, &broken);
 	if (!left)
 		return command_failed(diag, broken);
-	size_t count, row_count = 0;
+	size_t count;
 	const struct left_out_summary *list = systems_summaries(arena, left, same, &count);
-	struct result_cell *cells = ARENA_ARRAY(arena, count * COLUMNS + 1, struct result_cell);
+	struct result_table *table = result_table_new(
+		arena, "left_out_systems", "Predictions of systems without their own fits", columns,
+		sizeof columns / sizeof columns[0]);
 	for (size_t i = 0; i < count; i++) {
 		const struct left_out_summary *s = &list[i];
 		if (tests.count > 0 && !(s->named && s->system))
 			continue;
-		const struct result_cell row[COLUMNS] = {
-			{.text = s->system ? s->system : "all systems"},
-			{.text = row_role_name(s->role)},
-			cell_of((double)s->count),
-			cell_of(s->coverage),
-			cell_of(s->geomean_abs),
-			cell_of(s->median_half_width),
-			cell_of(s->score),
-			cell_of(s->constant_score)};
-		memcpy(&cells[row_count++ * COLUMNS], row, sizeof row);
+		const double numbers[] = {(double)s->count,     s->coverage, s->geomean_abs,
+					  s->median_half_width, s->score,    s->constant_score};
+		struct result_cell *cells = result_table_row(arena, table);
+		cells[0].text = s->system ? s->system : "all systems";
+		cells[1].text = row_role_name(s->role);
+		for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
+			cells[2 + k].number = rounded(numbers[k]);
 	}
-	const struct result_table table = {.name = "left_out_systems",
-					   .title = "Predictions of systems without their own fits",
-					   .columns = columns,
-					   .column_count = COLUMNS,
-					   .cells = cells,
-					   .row_count = row_count};
-	return command_table(command, &table);
+	return command_table(command, table);
 }
 
 static int run(const struct command *command)

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "plots/charts.h"
 #include "sim/analysis/sweep.h"
 #include "sim/predict/baselines.h"
 #include "sim/report/caption.h"
@@ -70,6 +71,8 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 
 /* ---- for the verbs ---- */
 
+bool ends_in(const char *text, const char *ending);
+
 /* Returns whether the option is on the command line. A verb uses it to distinguish a default from
  * the same value given by the user. */
 bool command_gave(const struct command *command, const char *option);
@@ -106,6 +109,12 @@ int command_write_predictions(const struct command *command,
 /* Returns the width of the terminal in characters, at least 80, to which tables are fitted; 0: they
  * may have any width, because of --wide or because the output is not a terminal. */
 size_t command_line_width(const struct command *command);
+/* Sets the files that the command writes, and their options; a path is NULL if there is none. */
+enum { COMMAND_OUTPUTS = 6 };
+struct command_output {
+	const char *option, *path;
+};
+void command_outputs(const struct command *command, struct command_output outputs[COMMAND_OUTPUTS]);
 /* Returns whether the files of --output, --plot, --timeline and --trace can be written, and prints
  * an error if not. Verbs call it before long work, so that the work is not lost. */
 bool command_can_write(const struct command *command);
@@ -132,12 +141,13 @@ const struct dataset_outcome *command_validate(const struct command *command, co
 					       int *exit_code);
 /* Renders drawings to an image file, one a page. Returns 0, or prints an error and returns another
  * exit code. */
-struct drawing;
 int command_draw(const struct command *command, const char *path,
 		 const struct drawing *const *drawings, size_t count);
 /* Returns the caption of the command's figures: case, settings, seed and draws. */
 struct caption command_caption_of(const struct command *command);
 const char *command_caption(const struct command *command);
+/* Returns the title of --title, or this one, and the caption of the command's figures. */
+struct chart_text command_chart_text(const struct command *command, const char *title);
 /* Returns the file name of a path without ".cfg", for example "ddl-host". */
 const char *command_base_name(const struct command *command, const char *path);
 /* Reads --vary into axes[AXES_MAX]. Returns their number, or 0 after adding errors to diag. */

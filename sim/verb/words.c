@@ -69,28 +69,35 @@ static void check_words(struct parser *p)
 static void check_outputs(struct parser *p)
 {
 	const struct command *c = p->command;
-	const char *const paths[] = {c->output,
-				     c->plot,
-				     c->trace,
-				     c->timeline,
-				     command_plot_data(c, c->plot),
-				     command_plot_data(c, c->timeline)};
-	const char *const options[] = {"--output",
-				       "--plot",
-				       "--trace",
-				       "--timeline",
-				       "--plot (numbers; --no-data)",
-				       "--timeline (numbers; --no-data)"};
-	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-		if (!paths[i] || strcmp(paths[i], "-") == 0)
+	struct command_output outputs[COMMAND_OUTPUTS];
+	command_outputs(c, outputs);
+	for (size_t i = 0; i < COMMAND_OUTPUTS; i++) {
+		const char *path = outputs[i].path;
+		if (!path || strcmp(path, "-") == 0)
 			continue;
 		for (size_t k = 0; k < i; k++)
-			if (paths[k] && is_same_file(p->arena, paths[i], paths[k]))
+			if (outputs[k].path && is_same_file(p->arena, path, outputs[k].path))
 				wrong(p,
 				      "%s and %s name the same file '%s' (write two different "
 				      "names)",
-				      options[k], options[i], paths[i]);
-		check_not_read(p, options[i], paths[i]);
+				      outputs[k].option, outputs[i].option, path);
+		check_not_read(p, outputs[i].option, path);
+	}
+}
+
+/* Refuses options about images in a command that draws none, because the user expects an effect.
+ * `farwire report` takes no --plot, and the output of `farwire plot` can be an image. */
+static void check_idle(struct parser *p)
+{
+	const struct command *c = p->command;
+	static const char *const options[] = {"title", "no-data", "all-ranks"};
+	if (!strstr(c->verb->options, " plot") || strcmp(c->verb->name, "plot") == 0)
+		return;
+	for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+		bool ranks = i == 2, idle = !c->timeline && (ranks || !c->plot);
+		if (idle && command_gave(c, options[i]))
+			wrong(p, "--%s has an effect only on images (write %s, or leave it out)",
+			      options[i], ranks ? "--timeline FILE.svg" : "--plot FILE.svg");
 	}
 }
 
@@ -102,6 +109,7 @@ void check_command(struct parser *p)
 			 "FARWIRE_DATA to the folder that contains them)");
 	check_words(p);
 	check_outputs(p);
+	check_idle(p);
 	for (size_t i = 0; c->verb->cases && c->data_root && i < p->words.count; i++) {
 		p->words.items[i] = shipped_case(c, p->words.items[i]);
 		check_case(p, p->words.items[i]);

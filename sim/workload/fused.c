@@ -250,7 +250,7 @@ static void build_exchange(struct fused *job)
 		.ctx = job,
 	};
 	FW_ASSERT(spec->comm && spec->profile->tensor_count > 0);
-	job->exchange = exchange_policy_at((size_t)spec->exchange->policy)->new (&host);
+	job->exchange = exchange_new(exchange_policy_at((size_t)spec->exchange->policy), &host);
 }
 
 struct fused *fused_new(const struct fused_spec *spec)

@@ -124,8 +124,9 @@ static const char *waiting(const struct job *job, struct arena *arena)
 }
 
 /* Fails the job if calls wait in a batch that no further call fills. That happens without a limit
- * to the age of batched calls. */
-static bool waits_for_batch(struct job *job)
+ * to the age of batched calls. Recorded ranks can also wait for each other, as real ones would,
+ * because their collectives and messages come from files. */
+static bool waits_forever(struct job *job)
 {
 	struct program_job *p = program_job(job);
 	size_t batched_count = 0;
@@ -137,7 +138,12 @@ static bool waits_for_batch(struct job *job)
 					     "%zu calls wait forever in a batch that is not full "
 					     "(set runtime.batch_wait above 0)",
 					     batched_count));
-	return batched_count > 0;
+	else if (p->spec.recorded && p->group)
+		job_failed(job, arena_printf(job->workload->arena,
+					     "the recorded ranks wait for each other forever: %s "
+					     "(record the same step of all ranks)",
+					     waiting(job, job->workload->arena)));
+	return job->run->failed;
 }
 
 static const struct rank_times *read_times(const struct program_job *p)
@@ -201,7 +207,7 @@ static const struct job_kind kind = {
 	.account = account,
 	.window_opened = window_opened,
 	.pause = pause_ranks,
-	.drained = waits_for_batch,
+	.drained = waits_forever,
 	.repeats_ratio = 1e-4,
 	.repeats_early = true,
 	.settled_ratio = 0.004,

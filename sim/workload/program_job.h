@@ -48,6 +48,7 @@ struct program_job_spec {
 	const struct library_params *library;
 	const struct program_group *groups; /* communicator i + 1 has the members of groups[i] */
 	size_t group_count;
+	bool recorded; /* collectives and messages come from files, and may not match */
 	/* Equal machines are simulated once: `ranks` are the simulated ones, with one GPU each, and
 	 * peers of messages and members of groups are numbers of all ranks (communicator.h). */
 	const struct fold *fold;

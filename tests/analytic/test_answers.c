@@ -86,6 +86,27 @@ static double part_s(const struct prediction *p, const char *name)
 	return prediction_part_s(p, name);
 }
 
+/* Sizes that are whole numbers of KiB or MiB are shown so. 1.5 MiB are 1536 KiB. */
+static void prediction_of_a_collective_names_its_size(void)
+{
+	static const char *const sizes[][2] = {{"1023 B", "1023 B"},
+					       {"1024 B", "1 KiB"},
+					       {"1 MiB", "1 MiB"},
+					       {"1.5 MiB", "1536 KiB"}};
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		const struct settings settings = {
+			{"case.topology=dgx-h100", "case.gpus=2", "case.exchange=nccl-2.18",
+			 "case.collective=all_reduce",
+			 arena_printf(arena, "case.collective_size=%s", sizes[i][0])}};
+		const struct prediction *p = prediction_of(arena, &settings, 0);
+		if (p)
+			CHECK_TEXT(p->collective,
+				   arena_printf(arena, "all_reduce, %s", sizes[i][1]));
+	}
+	arena_free(arena);
+}
+
 /* The step time, its parts and the time of its collectives are means over the steps of the window.
  */
 static void step_time_is_the_mean_of_the_window(void)
@@ -355,6 +376,7 @@ static void window_opens_at_different_phases_of_pool_clients(void)
 static const struct test tests[] = {
 	TEST(interval_of_39_draws_leaves_out_one_draw_at_each_end),
 	TEST(quotient_of_independent_predictions_combines_log_deviations),
+	TEST(prediction_of_a_collective_names_its_size),
 	TEST(step_time_is_the_mean_of_the_window),
 	TEST(retransmission_is_not_longer_than_the_waits),
 	TEST(link_utilization_counts_the_bytes_of_the_window),

@@ -8,6 +8,7 @@
  * bytes, so nothing is rounded. (With rounding, each message on the critical path may add up to one
  * picosecond.) */
 #include "tests/comm_world.h"
+#include "tests/ideal_times.h"
 
 #define WIRE_BPS   10e6
 #define LINK_BPS   1e12
@@ -104,7 +105,7 @@ static int64_t ideal_ps(const struct comm_world *w, const struct cluster *c, dou
 	else
 		CHECK(choice.channel_count == 1 && choice.pipeline_count == c->pieces);
 	CHECK(!c->algorithm || strcmp(choice.algorithm->name, c->algorithm) == 0);
-	return ps_from_s(choice.algorithm->ideal_s(&spec, &link));
+	return ps_from_s(ideal_s(choice.algorithm, &spec, &link));
 }
 
 static void exact(const struct cluster *c)

@@ -231,6 +231,22 @@ static void checkpoints_are_written_to_their_storage(void)
 	arena_free(arena);
 }
 
+/* The storage of the input gets the checkpoints if its name is given, with its own bandwidth of 100
+ * MB/s. Another storage, here with 50 MB/s, has parameters of its own. */
+static void checkpoints_share_the_storage_of_the_input_by_name(void)
+{
+	static const char epochs[] = "case.epochs=9", end[] = "phases.checkpoint_end=true";
+	struct arena *arena = arena_new();
+	double each_s = 25.6e6 * 4 / 100e6;
+
+	struct point point = POINT(arena, disk, epochs, end, "phases.checkpoint_storage=sata-ssd");
+	CHECK_NEAR(phase_s(&point, "checkpoints"), each_s, 0.01 * each_s);
+	point = POINT(arena, disk, epochs, end, "phases.checkpoint_storage=hdd",
+		      "checkpoint_storage.bandwidth=50 MB/s", "checkpoint_storage.latency=0 s");
+	CHECK_NEAR(phase_s(&point, "checkpoints"), 2 * each_s, 0.02 * each_s);
+	arena_free(arena);
+}
+
 /* No link leads to a storage at a node that does not exist. */
 static void checkpoint_without_a_route_fails_the_job(void)
 {
@@ -239,6 +255,20 @@ static void checkpoint_without_a_route_fails_the_job(void)
 				   "checkpoint_storage.node=nowhere");
 	CHECK(point.failed);
 	CHECK_PART(point.reason ? point.reason : "", "storage of its checkpoints");
+	arena_free(arena);
+}
+
+/* Decoding 32 images of 10 ms each on four cores limits two GPUs to 400 images/s. Threads that poll
+ * the network take no core if all GPUs are in one machine. */
+static void network_threads_take_no_cores_in_a_single_machine(void)
+{
+	static const char gpus[] = "case.gpus=2", decode[] = "input.decode=10 ms";
+	static const struct settings both = {{DESKTOP, DISK, "storage.bandwidth=10 GB/s"}};
+	struct arena *arena = arena_new();
+	struct point without = POINT(arena, both, gpus, decode, "exchange.network_threads=0");
+	struct point with = POINT(arena, both, gpus, decode, "exchange.network_threads=3");
+	CHECK(without.throughput > 200 && without.throughput < 400);
+	CHECK_NEAR(with.throughput, without.throughput, 1e-12);
 	arena_free(arena);
 }
 
@@ -279,6 +309,8 @@ static const struct test tests[] = {
 	TEST(autotuning_takes_kernel_time_of_steps),
 	TEST(elapsed_time_is_the_sum_of_phases_and_steady_steps),
 	TEST(checkpoints_are_written_to_their_storage),
+	TEST(checkpoints_share_the_storage_of_the_input_by_name),
+	TEST(network_threads_take_no_cores_in_a_single_machine),
 	TEST(checkpoint_without_a_route_fails_the_job),
 	TEST(evaluations_are_forward_passes_or_input),
 	TEST(only_cases_that_ask_have_elapsed_time),

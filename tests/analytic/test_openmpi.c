@@ -101,6 +101,21 @@ static void consent_waits_in_the_queue_of_the_adapter(void)
 	arena_free(w->arena);
 }
 
+/* Rank i starts 2 i ms late, each message of 1 MB takes 10 ms, and the queue has no limit. From 0
+ * to 10 ms rank 0 sends to rank 1, and from 2 ms on rank 1 sends to rank 2, two messages in a row
+ * until 22 ms. Rank 2 asks rank 0 at 4 ms. The rest of the data of rank 0 needs another 6 ms, so
+ * rank 2 sends from 10 to 30 ms. Rank 0 has the first of these two messages at 20 ms and asks rank
+ * 1, whose data needs another 2 ms. So the last message takes from 22 to 32 ms. */
+static void consent_waits_only_for_data_that_has_not_left(void)
+{
+	struct comm_world *w = hosts(3);
+	w->library.algorithm = "all_gather";
+	w->library.queued_B = 100 * MB;
+	w->library.stagger_s = 2e-3;
+	CHECK_NEAR(run_s(w, COLLECTIVE_ALL_GATHER, 3 * MB), 32e-3, 1e-3);
+	arena_free(w->arena);
+}
+
 /* The root's adapter sends the buffer to two children at the same time, so both have it after two
  * buffer times. The grandchild has it one later. */
 static void binomial_broadcast_shares_the_adapter_of_the_root(void)
@@ -188,6 +203,7 @@ int main(void)
 		TEST(messages_without_consent_use_both_directions),
 		TEST(rings_keep_their_bandwidth_without_a_queue),
 		TEST(consent_waits_in_the_queue_of_the_adapter),
+		TEST(consent_waits_only_for_data_that_has_not_left),
 		TEST(binomial_broadcast_shares_the_adapter_of_the_root),
 		TEST(ranks_in_host_memory_add_on_their_core),
 		TEST(gloo_adds_one_half_while_it_sends_the_other),

@@ -24,6 +24,7 @@ struct bench {
 	struct rng rng;
 	double iterations;
 	size_t opened, done;
+	bool apart; /* the first replica processes prompts, and the second one generates tokens */
 };
 
 static void opened(void *of)
@@ -34,6 +35,12 @@ static void opened(void *of)
 static void done(void *of)
 {
 	((struct bench *)of)->done++;
+}
+
+/* Keys and values are at the other replica at once. */
+static void transfer(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx)
+{
+	engine_do_after(((struct bench *)of)->engine, 0, fn, ctx, 0);
 }
 
 /* 1 ms for each token. */
@@ -81,8 +88,12 @@ static struct serving_answers run(struct bench *b, size_t replicas, size_t block
 	if (b->service.requests.count == 0)
 		b->service.requests = requests_draw(b->arena, &b->params, 11, "test", 1e9);
 	for (size_t i = 0; i < replicas; i++)
-		b->replicas[i] = (struct serving_replica_spec){
-			.time = time, .ctx = b, .block_count = block_count};
+		b->replicas[i] = (struct serving_replica_spec){.time = time,
+							       .ctx = b,
+							       .block_count = block_count,
+							       .role = !b->apart ? ROLE_BOTH
+								       : i == 0  ? ROLE_PREFILL
+										 : ROLE_DECODE};
 	const struct serving_spec spec = {.arena = b->arena,
 					  .engine = b->engine,
 					  .services = &b->service,
@@ -91,6 +102,7 @@ static struct serving_answers run(struct bench *b, size_t replicas, size_t block
 					  .replica_count = replicas,
 					  .opened = opened,
 					  .done = done,
+					  .transfer = transfer,
 					  .of = b};
 	b->serving = serving_new(&spec);
 	serving_begin(b->serving);
@@ -201,6 +213,46 @@ static void a_fixed_batch_waits_until_it_is_full(void)
 	CHECK_NEAR(b.iterations, 100, 0);
 	CHECK_NEAR(answers.parts_s[SERVE_QUEUE], 1.5, 1e-9);
 	CHECK_NEAR(answers.mean_s, 1.504, 1e-9);
+	arena_free(b.arena);
+}
+
+/* The queue has room for 3 of 5 requests, so a batch of 4 is never full. It begins when the last
+ * one is refused. */
+static void a_partial_batch_begins_when_the_last_request_is_refused(void)
+{
+	struct bench b = bench_of(5);
+	b.params.spread_ratio = 0;
+	b.params.warmup_ratio = 0;
+	b.params.batching = BATCHING_FIXED;
+	b.params.batch_count = 4;
+	b.params.queue_count = 3;
+	struct serving_answers answers = run(&b, 1, 0, by_rows);
+	CHECK_NEAR(answers.refused_count, 2, 0);
+	CHECK_NEAR(b.iterations, 1, 0);
+	CHECK(serving_left(b.serving) == 0 && b.done == 1);
+	arena_free(b.arena);
+}
+
+/* A batch of two prompts: the first request has one token and ends with it. The other replica
+ * generates the second token of the other request. Then the next batch begins. */
+static void a_batch_of_prompts_is_over_when_the_others_have_gone(void)
+{
+	static const struct serve_request requests[] = {
+		{.arrival_ps = 0, .prompt = 1, .output = 1},
+		{.arrival_ps = 0, .prompt = 1, .output = 2},
+		{.arrival_ps = 0, .prompt = 1, .output = 1},
+		{.arrival_ps = 0, .prompt = 1, .output = 1},
+	};
+	struct bench b = bench_of(4);
+	b.params.warmup_ratio = 0;
+	b.params.batching = BATCHING_FIXED;
+	b.params.batch_count = 2;
+	b.service.generates = b.apart = true;
+	b.service.requests.items = (struct serve_request *)requests;
+	b.service.requests.count = 4;
+	run(&b, 2, 0, by_rows);
+	CHECK_NEAR(b.iterations, 3, 0);
+	CHECK(serving_left(b.serving) == 0 && b.done == 1);
 	arena_free(b.arena);
 }
 
@@ -342,12 +394,20 @@ static void latency_does_not_fall_with_load(void)
 }
 
 static const struct test tests[] = {
-	TEST(a_single_server_has_the_latency_of_mm1),  TEST(equal_services_have_the_wait_of_md1),
-	TEST(spread_lengths_have_the_wait_of_mg1),     TEST(batches_have_the_wait_of_bulk_service),
-	TEST(a_router_by_turns_gives_erlang_arrivals), TEST(a_dynamic_batch_waits_for_its_delay),
-	TEST(a_fixed_batch_waits_until_it_is_full),    TEST(a_full_cache_preempts_the_last_request),
-	TEST(a_request_may_use_the_whole_cache),       TEST(each_request_ends_or_is_refused),
-	TEST(chunks_bound_the_time_between_tokens),    TEST(arrivals_keep_their_mean_rate),
+	TEST(a_single_server_has_the_latency_of_mm1),
+	TEST(equal_services_have_the_wait_of_md1),
+	TEST(spread_lengths_have_the_wait_of_mg1),
+	TEST(batches_have_the_wait_of_bulk_service),
+	TEST(a_router_by_turns_gives_erlang_arrivals),
+	TEST(a_dynamic_batch_waits_for_its_delay),
+	TEST(a_fixed_batch_waits_until_it_is_full),
+	TEST(a_partial_batch_begins_when_the_last_request_is_refused),
+	TEST(a_batch_of_prompts_is_over_when_the_others_have_gone),
+	TEST(a_full_cache_preempts_the_last_request),
+	TEST(a_request_may_use_the_whole_cache),
+	TEST(each_request_ends_or_is_refused),
+	TEST(chunks_bound_the_time_between_tokens),
+	TEST(arrivals_keep_their_mean_rate),
 	TEST(latency_does_not_fall_with_load),
 };
 

@@ -16,14 +16,14 @@ struct wire {
 
 static const char *const kinds[] = {"copper", "fibre", NULL};
 static const struct param_row rows[] = {
-	COST_SOURCED(struct wire, bandwidth_Bps, QUANTITY_RATE, 1, 1e15, "25 Gbit/s", "", ""),
-	COST_ASSUMED(struct wire, latency_s, QUANTITY_TIME, 0, INFINITY, "5 us", "", ""),
-	PARAM_WHOLE(struct wire, streams_count, 1, 64, "4", "", ""),
-	COST_PRINTED(struct wire, loss_ratio, QUANTITY_RATIO, 0, 1, "0", "", ""),
-	PARAM_NUMBER(struct wire, per_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1, "0.4 ns/B", "", ""),
-	PARAM_BOOL(struct wire, full_duplex, "true", "", ""),
-	PARAM_TEXT(struct wire, name, "", "", ""),
-	PARAM_CHOICE(struct wire, kind, kinds, "fibre", "", ""),
+	COST_SOURCED(struct wire, bandwidth_Bps, QUANTITY_RATE, 1, 1e15, "25 Gbit/s", ""),
+	COST_ASSUMED(struct wire, latency_s, QUANTITY_TIME, 0, INFINITY, "5 us", ""),
+	PARAM_WHOLE(struct wire, streams_count, 1, 64, "4", ""),
+	COST_PRINTED(struct wire, loss_ratio, QUANTITY_RATIO, 0, 1, "0", ""),
+	PARAM_NUMBER(struct wire, per_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1, "0.4 ns/B", ""),
+	PARAM_BOOL(struct wire, full_duplex, "true", ""),
+	PARAM_TEXT(struct wire, name, "", ""),
+	PARAM_CHOICE(struct wire, kind, kinds, "fibre", ""),
 };
 static const struct param_table table = PARAM_TABLE("wire", struct wire, rows);
 

@@ -33,6 +33,26 @@ static const struct tiny_file {
 	 "network = { name = \"tiny\"; image = 8; channels = 3; classes = 10; source = \"\";\n"
 	 "layers = ( { name = \"c\"; op = \"conv\"; kernel = [3, 3]; out = 4; bias = true; "
 	 "relu = true; }, { name = \"f\"; op = \"fc\"; out = 10; bias = true; } ); };\n"},
+	{"models/networks/gpt.cfg",
+	 "network = { name = \"gpt\"; sequence = 16; vocabulary = 8; source = \"\"; layers = (\n"
+	 "{ name = \"e\"; op = \"embedding\"; out = 16; }, { name = \"b\"; repeat = 4; layers = (\n"
+	 "{ name = \"a\"; op = \"attention\"; heads = 4; causal = true; },\n"
+	 "{ name = \"m\"; op = \"mlp\"; hidden = 32; activation = \"gelu\"; } ); },\n"
+	 "{ name = \"l\"; op = \"linear\"; tied = \"e\"; }, { name = \"x\"; op = "
+	 "\"cross_entropy\"; } "
+	 "); };\n"},
+	{"models/networks/moe.cfg",
+	 "network = { name = \"moe\"; sequence = 16; vocabulary = 8; source = \"\"; layers = (\n"
+	 "{ name = \"e\"; op = \"embedding\"; out = 16; }, { name = \"b\"; repeat = 4; layers = (\n"
+	 "{ name = \"a\"; op = \"attention\"; heads = 4; kv_heads = 4; causal = true; separate = "
+	 "true; "
+	 "rotary = true; },\n"
+	 "{ name = \"m\"; op = \"experts\"; experts = 4; top = 2; hidden = 32; } ); },\n"
+	 "{ name = \"l\"; op = \"linear\"; out = 8; }, { name = \"x\"; op = \"cross_entropy\"; } "
+	 "); };\n"},
+	{"models/stacks/b.cfg", "stack = { framework = \"pytorch\"; poller = false; precision = "
+				"\"bf16\"; optimiser_copies = 2; "
+				"fused_attention = true; };\n"},
 	{"models/stacks/s.cfg", "stack = { framework = \"tensorflow-1\"; };\n"},
 	{"models/stacks/p.cfg", "stack = { framework = \"pytorch\"; poller = false; };\n"},
 	{"models/runtimes/r.cfg", "runtime = { policy = \"synchronous\"; };\n"},

@@ -1,35 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random systems run to their end. The bytes determine a topology of a few nodes and its load:
- * programs on local or remote GPUs, training jobs, collectives. They also set up to eight
- * parameters of the case to a limit: minimum, maximum, 0, 1, 2^31, 1e308, half, a thousandfold.
- * Each system is refused with a reason or ends in a verdict within a number of events. No invariant
- * is violated, numbers are finite, and parts add up. */
-#include <math.h>
+/* Random systems run to their end (tests/fuzz/random_world.h). The bytes determine a topology of a
+ * few nodes and its load: programs on local or remote GPUs, training jobs, collectives. */
+#include "tests/fuzz/random_world.h"
 
-#include "sim/base/hash.h"
-#include "sim/predict/predict.h"
-#include "tests/fuzz/tiny_root.h"
-
-enum { EVENTS_FEW = 1000, EVENTS_MAX = 4000, SETTINGS_MAX = 8, NODES_MAX = 12 };
-
-struct bytes {
-	const uint8_t *at, *end;
-};
-
-/* Returns a number from 0 to below - 1, and 0 after the last byte. A statement must contain at most
- * one take(), because the compiler chooses the order in which arguments are evaluated. */
-static unsigned take(struct bytes *bytes, unsigned below)
-{
-	return bytes->at < bytes->end ? *bytes->at++ % below : 0;
-}
-
-static const char *pick(struct bytes *bytes, const char *const *words, unsigned count)
-{
-	return words[take(bytes, count)];
-}
-#define PICK(bytes, ...)                                                                           \
-	pick((bytes), (const char *const[]){__VA_ARGS__},                                          \
-	     sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+enum { EVENTS_FEW = 1000, NODES_MAX = 12 };
 
 /* ---- a topology ---- */
 
@@ -195,199 +169,32 @@ static void put_case(FILE *out, struct bytes *bytes, const struct nodes *nodes, 
 	fprintf(out, " };\ninput = { source = \"%s\"; };\n", PICK(bytes, "gpu", "host", "d"));
 }
 
-/* ---- parameters at their limits ---- */
-
-/* A topology or a schedule of 10^5 parts is too large for thousands of runs a second. */
-static bool makes_many(const struct cfg_param *param)
-{
-	static const char *const groups[] = {"case.", "job.", "client.", "cluster.", "wiring."};
-	for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
-		if (param->row->whole && strncmp(param->path, groups[i], strlen(groups[i])) == 0)
-			return true;
-	return false;
-}
-
-static double edge(const struct cfg_param *param, unsigned which)
-{
-	const struct param_row *row = param->row;
-	const double edges[] = {row->min,
-				row->max,
-				0,
-				1,
-				param->value * 0.5,
-				param->value * 2,
-				param->value * 1e3,
-				param->value / 1e3,
-				0x1p31,
-				0x1p63,
-				1e308,
-				5e-324,
-				1e-3};
-	double value = edges[which % (sizeof edges / sizeof edges[0])];
-	value = fmin(fmax(value, row->min), fmin(row->max, 1e308));
-	if (row->whole)
-		value = floor(value);
-	return makes_many(param) ? fmin(value, 8) : value;
-}
-
-static const char *setting_of(struct arena *arena, const struct cfg_param *param, unsigned which)
-{
-	const struct param_row *row = param->row;
-	size_t count = 0;
-	switch (row->kind) {
-	case PARAM_KIND_NUMBER:
-		return arena_printf(arena, "%s=%.17g %s", param->path, edge(param, which),
-				    quantity_unit(row->quantity));
-	case PARAM_KIND_BOOL:
-		return arena_printf(arena, "%s=%s", param->path, which % 2 ? "true" : "false");
-	case PARAM_KIND_CHOICE:
-		while (param_choices(arena, row)[count])
-			count++;
-		return arena_printf(arena, "%s=%s", param->path,
-				    param_choices(arena, row)[which % count]);
-	case PARAM_KIND_TEXT:
-		break;
-	}
-	return NULL;
-}
-
-/* Half of the cases change no parameter and are read only once. */
-static size_t take_settings(struct arena *arena, struct bytes *bytes,
-			    const struct case_request *request, struct setting *settings)
-{
-	size_t count = 0;
-	unsigned tries = take(bytes, 256);
-	tries = tries < 128 ? tries % (SETTINGS_MAX + 1) : 0;
-	if (tries == 0)
-		return 0;
-	struct diag *diag = diag_new(arena);
-	const struct scenario *scenario = case_read(arena, diag, request);
-	if (!scenario)
-		return 0;
-	const struct cfg_resolution *resolution = scenario->resolution;
-	for (; tries > 0; tries--) {
-		unsigned index = take(bytes, 256) * 256;
-		index += take(bytes, 256);
-		const struct cfg_param *param =
-			cfg_param_at(resolution, index % cfg_param_count(resolution));
-		const char *text = setting_of(arena, param, take(bytes, 24));
-		if (text)
-			settings[count++] = (struct setting){text, {"--set", 0}};
-	}
-	return count;
-}
-
-/* ---- the verdict ---- */
-
-static void check_estimate(struct estimate estimate, bool needed)
-{
-	FUZZ_CHECK(needed ? isfinite(estimate.value) : !isinf(estimate.value));
-	FUZZ_CHECK(!(estimate.value < 0) && !(estimate.low < 0) && !isinf(estimate.high));
-	FUZZ_CHECK(!(estimate.low > estimate.high));
-}
-
-static void check_ok(const struct prediction *p)
-{
-	double sum_s = 0;
-	check_estimate(p->throughput, true);
-	check_estimate(p->step_s, true);
-	check_estimate(p->ratio, false);
-	check_estimate(p->gpu_utilization, false);
-	FUZZ_CHECK(!(p->gpu_utilization.value > 1 + 1e-6));
-	for (size_t i = 0; i < p->breakdown_count; i++) {
-		FUZZ_CHECK(p->breakdown[i].seconds >= -1e-6 * p->step_s.value);
-		sum_s += p->breakdown[i].seconds;
-	}
-	FUZZ_CHECK(p->breakdown_count == 0 || p->job_count != 1 ||
-		   fabs(sum_s - p->step_s.value) <= 1e-6 * p->step_s.value + 1e-11);
-}
-
-static void check_prediction(const struct prediction *p, size_t events_max)
-{
-	FUZZ_CHECK(p->ok ? !p->reason : p->reason && *p->reason);
-	FUZZ_CHECK(p->events_count <= events_max);
-	if (p->ok)
-		check_ok(p);
-	for (size_t i = 0; i < p->job_count; i++)
-		FUZZ_CHECK(p->jobs[i].ok || p->jobs[i].reason);
-	for (size_t i = 0; i < p->link_count; i++) {
-		FUZZ_CHECK(isfinite(p->links[i].carried_B) && p->links[i].carried_B >= 0);
-		FUZZ_CHECK(p->links[i].utilization >= 0 && p->links[i].utilization <= 1 + 1e-6);
-	}
-}
-
-static const char *text_file(struct arena *arena, const char *name, const char *text)
-{
-	return fuzz_file(arena, name, text, strlen(text));
-}
-
 /* Writes the files of the case that the bytes determine, and returns its path. */
 static const char *write_case(struct arena *arena, struct bytes *bytes)
 {
-	char *text = NULL;
-	size_t size_B = 0;
 	bool job = take(bytes, 2) == 1;
 	bool cluster = job && take(bytes, 4) > 0;
-	FILE *out = open_memstream(&text, &size_B);
+	FILE *out = fuzz_create(arena, "own.cfg");
 	struct nodes nodes = {0};
-	FUZZ_CHECK(out != NULL);
 	if (cluster)
 		put_cluster(out, bytes);
 	else
 		nodes = put_topology(out, arena, bytes);
 	FUZZ_CHECK(fclose(out) == 0);
-	text_file(arena, "own.cfg", text);
-	free(text);
-	text = NULL;
-	out = open_memstream(&text, &size_B);
-	FUZZ_CHECK(out != NULL);
+	out = fuzz_create(arena, "case.cfg");
 	put_case(out, bytes, cluster ? NULL : &nodes, job);
 	FUZZ_CHECK(fclose(out) == 0);
-	const char *path = text_file(arena, "case.cfg", text);
-	free(text);
-	return path;
-}
-
-/* Prints the system of a failed check: FARWIRE_FUZZ_SHOW=1 on replay. */
-static void show(const struct case_request *request, const struct diag *diag)
-{
-	if (!getenv("FARWIRE_FUZZ_SHOW"))
-		return;
-	for (size_t i = 0; i < request->setting_count; i++)
-		printf("  --set '%s'\n", request->settings[i].text);
-	diag_print(diag, stdout);
-	fflush(stdout);
+	return fuzz_path(arena, "case.cfg");
 }
 
 FUZZ_TARGET(data, size_B)
 {
 	struct bytes bytes = {data, data + size_B};
 	struct arena *arena = arena_new();
-	struct diag *diag = diag_new(arena);
-	struct setting settings[SETTINGS_MAX];
-	struct predict_options options = {.jobs = 1};
-	/* A hash of the input decides whether there are draws and many events, which are slow. So
-	 * libFuzzer cannot breed inputs for them. */
-	uint64_t lot = hash_bytes(HASH_START, data, size_B);
-	options.draws_count = lot % 32 == 0 ? 2 : 0;
-	options.seed = take(&bytes, 256) * 256;
-	options.seed += take(&bytes, 256);
-	struct case_request request = {.data_root = tiny_root(arena),
-				       .settings = settings,
-				       .events_max = lot % 8 == 0 ? EVENTS_MAX : EVENTS_FEW};
-	request.path = write_case(arena, &bytes);
-	request.setting_count = take_settings(arena, &bytes, &request, settings);
-	const char *broken = NULL;
-	const struct prediction *p = predict_case(arena, diag, &request, &options, &broken);
-	show(&request, diag);
-	if (broken)
-		printf("  %s\n", broken);
-	FUZZ_CHECK(!broken);
-	FUZZ_CHECK_ANSWER(p, diag);
-	if (p && getenv("FARWIRE_FUZZ_SHOW"))
-		printf("  %s after %llu events %s\n", p->ok ? "ok" : "fail",
-		       (unsigned long long)p->events_count, p->reason ? p->reason : "");
-	if (p)
-		check_prediction(p, request.events_max);
+	uint64_t seed = take(&bytes, 256) * 256;
+	seed += take(&bytes, 256);
+	const char *path = write_case(arena, &bytes);
+	random_world_run(arena, &bytes, path, seed, hash_bytes(HASH_START, data, size_B),
+			 EVENTS_FEW);
 	arena_free(arena);
 }

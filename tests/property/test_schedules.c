@@ -8,7 +8,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
-#include "sim/collective/algorithm.h"
+#include "tests/ideal_times.h"
 #include "tests/schedule_meaning.h"
 #include "tests/test.h"
 
@@ -236,20 +236,20 @@ static void time_right(struct arena *arena, const struct algorithm *algorithm,
 {
 	struct ideal_link link = {5e-6, 1e-10, reduce_spB};
 	double ran_s = run_s(arena, schedule, &link);
-	double ideal_s = algorithm->ideal_s(&shape->spec, &link);
-	bool right = fabs(ran_s - ideal_s) <= 1e-9 * ideal_s;
+	double ideally_s = ideal_s(algorithm, &shape->spec, &link);
+	bool right = fabs(ran_s - ideally_s) <= 1e-9 * ideally_s;
 	/* Pieces overtake each other: the time is at least the bound, and at most that of pieces
 	 * that do not overlap. */
 	if (strcmp(algorithm->name, "multi_ring") == 0 && shape->pieces > 1) {
 		struct algorithm_spec one = shape->spec;
 		one.size_B /= (double)shape->pieces;
 		one.pipeline_count = 1;
-		double apart_s = (double)shape->pieces * algorithm->ideal_s(&one, &link);
-		right = ran_s >= ideal_s * (1 - 1e-9) && ran_s <= apart_s * (1 + 1e-9);
+		double apart_s = (double)shape->pieces * ideal_s(algorithm, &one, &link);
+		right = ran_s >= ideally_s * (1 - 1e-9) && ran_s <= apart_s * (1 + 1e-9);
 	}
 	if (!right) {
 		complain(algorithm, shape, "time");
-		printf("  ran %.17g, ideally %.17g\n", ran_s, ideal_s);
+		printf("  ran %.17g, ideally %.17g\n", ran_s, ideally_s);
 	}
 }
 
@@ -261,7 +261,7 @@ static void shape_right(struct shape *shape)
 		if (algorithm->refuse(spec))
 			continue;
 		struct arena *arena = arena_new();
-		const struct schedule *schedule = algorithm->build(arena, spec);
+		const struct schedule *schedule = algorithm->build(algorithm, arena, spec);
 		CHECK(schedule->collective == algorithm->collective);
 		const char *wrong = meaning(arena, spec, schedule);
 		if (wrong)
@@ -354,7 +354,7 @@ static void races(struct shape *shape, struct rng *rng)
 		if (algorithm->refuse(spec))
 			continue;
 		struct arena *arena = arena_new();
-		const struct schedule *schedule = algorithm->build(arena, spec);
+		const struct schedule *schedule = algorithm->build(algorithm, arena, spec);
 		for (int round = 0; round < 3; round++) {
 			const char *wrong = meaning(arena, spec, reordered(arena, schedule, rng));
 			if (wrong)
@@ -416,7 +416,7 @@ static void missing_and_doubled_steps_are_detected(void)
 	for (size_t a = 0; a < algorithm_count(); a++) {
 		const struct algorithm *algorithm = algorithm_at(a);
 		struct arena *arena = arena_new();
-		const struct schedule *schedule = algorithm->build(arena, spec);
+		const struct schedule *schedule = algorithm->build(algorithm, arena, spec);
 		size_t broken_count = 0;
 		for (size_t i = 0; i < schedule->step_count; i++) {
 			enum step_kind kind = schedule->steps[i].kind;

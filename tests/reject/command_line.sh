@@ -74,6 +74,16 @@ expect 2 "^--profile: there is no profile 'flexdirect-1050t' \(did you mean 'fle
 	run case.cfg --profile flexdirect-1050t
 expect 2 "^--transport: case: no transport is called 'udp' \(there are tcp, rdma, shm, auto; .farwire list transports. shows them\)" \
 	run case.cfg --transport udp
+expect 2 "^--model: case: case\.model has no effect on a collective \(leave it out\)" \
+	run --topology dgx1-v100 --gpus 8 --collective all_reduce --model vgg16
+expect 2 "^--vary: case: case\.batch has no effect on a collective" \
+	sweep --topology dgx1-v100 --gpus 8 --collective all_reduce --vary case.batch=8,16
+expect 2 "^--tokens: case: case\.tokens has an effect only on jobs" run --topology dgx1-v100 --model gpt2 --tokens 1e9
+expect 2 "^farwire: --title has an effect only on images \(write --plot FILE\.svg, or leave it out\)" \
+	run case.cfg --title speed
+expect 2 "^farwire: --no-data has an effect only on images" compare case.cfg case.cfg --no-data
+expect 2 "^farwire: --all-ranks has an effect only on images \(write --timeline FILE\.svg" \
+	run case.cfg --all-ranks --plot parts.svg
 expect 2 "^--gpu: there is no GPU 'gpu7' \(did you mean 'gpu0'\?" run case.cfg --gpu gpu7
 expect 2 "^--program: there is no program's guest 'clint' \(did you mean 'client'\?" \
 	run case.cfg --program clint

@@ -121,9 +121,39 @@ cmp -s case.cfg kept.cfg && grep -q '^# nothing' profile.cfg && [ ! -e x.svg ] |
 [ -L dangling.json ] && [ ! -e nowhere.json ] || complain 'the symbolic link without a target was replaced'
 farwire run case.cfg -q --draws 0 -o target.json --trace trace.json --format json
 [ "$code" = 0 ] && [ -s trace.json ] || complain "two outputs: ended with $code"
+# Names in settings of a case, in lists of --vary, in cells of a table, and with a tab.
+printf 'time\tprompt\toutput\n0\t10\t5\n' >requests.csv
+printf 'case = { topology = "dgx-h100"; model = "llama3-8b"; settings = ["serve.list=requests.csv"]; };\nserve = { };\n' >serve.cfg
+cp "$FARWIRE_DATA"/topologies/cases/recorded-rank.jsonl 'a	tab.jsonl'
+printf 'net\tms\nown-topology.cfg\t1\n' >lab.tsv
+cat >lab.cfg <<'END'
+dataset = { name = "lab"; title = ""; source = ""; table = "lab.tsv"; value = "ms"; role = "test"; label = ["net"];
+	columns = ( { column = "net"; setting = "case.topology"; } ); };
+END
+md5sum requests.csv 'a	tab.jsonl' own-topology.cfg >sums
+expect 2 'refusing to overwrite an input file' run serve.cfg -q --draws 0 -o requests.csv
+expect 2 'refusing to overwrite an input file' run serve.cfg -q --draws 0 --plot requests.svg
+expect 2 'refusing to overwrite an input file' run --topology dgx1-v100 --calls 'a	tab.jsonl' -q --draws 0 -o 'a	tab.jsonl'
+expect 2 'refusing to overwrite an input file' sweep case.cfg -q --vary case.topology=dgx2,own-topology.cfg -o own-topology.cfg
+expect 2 'refusing to overwrite an input file' validate lab.cfg -q -o own-topology.cfg
+md5sum -c --quiet sums || complain 'a file that was named indirectly was overwritten'
+rm -f requests.csv serve.cfg 'a	tab.jsonl' lab.tsv lab.cfg sums
 rm -rf below own-topology.cfg hard-link.cfg part.cfg middle
 rm -f kept.cfg profile.cfg other-name.cfg dangling.json trace.json
 verdict 'output.input_files_are_not_overwritten'
+
+# A profile of a fit has the name of the fit's own file.
+sed '/flexdirect-1050ti"/,$d; s/profile = "[^"]*"/profile = "fit"/' "$FARWIRE_DATA"/calib/fits/flexdirect-1050ti.cfg |
+	sed '$s/,$/ ); };/' >fit.cfg
+cp fit.cfg kept.cfg
+expect 2 "refusing to overwrite './fit.cfg', which is not a profile" fit fit.cfg -q -o .
+cmp -s fit.cfg kept.cfg || complain 'the fit has overwritten its own file'
+mkdir profiles
+farwire fit fit.cfg -q -o profiles
+farwire fit fit.cfg -q -o profiles
+[ "$code" = 0 ] && grep -q '^parameters' profiles/fit.cfg || complain "the profile was not written again: $code"
+rm -rf fit.cfg kept.cfg profiles
+verdict 'output.fit_overwrites_only_profiles'
 
 # A reader closes the pipe early: no message and no signal.
 for words in "$one --format json" 'explain case.cfg' list --help; do

@@ -31,6 +31,25 @@ fails 'out of GPU memory: llama3-70b needs [0-9.]* GB for weights and activation
 	--topology dgx-h100 --model llama3-70b --serve rate=1
 verdict 'verdicts.model_that_exceeds_gpu_memory_fails'
 
+# All requests arrive within 20 us. The first one is processed, the second one waits, and both belong to
+# the warm-up.
+fails 'all measured requests were refused' --topology dgx-h100 --model llama3-8b \
+	--serve rate=1e6,requests=20,queue=1,batch=1 --set serve.spread=0
+verdict 'verdicts.service_that_refuses_all_requests_fails'
+
+# Both ranks receive before they send.
+rank() { # RANK PEER
+	echo "{\"format\":\"farwire-calls\",\"version\":1,\"rank\":$1,\"ranks\":2}
+{\"call\":\"ncclRecv\",\"start_s\":1,\"end_s\":1.1,\"stream\":7,\"size_B\":1000,\"peer\":$2}
+{\"call\":\"ncclSend\",\"start_s\":2,\"end_s\":2.1,\"stream\":7,\"size_B\":1000,\"peer\":$2}
+{\"call\":\"cudaDeviceSynchronize\",\"start_s\":3,\"end_s\":4}
+{\"end\":true}"
+}
+(rank 0 1 && rank 1 0) >apart.jsonl
+fails 'the recorded ranks wait for each other forever: rank 0, step 0' --topology dgx1-v100 --gpus 2 \
+	--exchange nccl-2.18 --calls apart.jsonl
+verdict 'verdicts.recorded_ranks_that_wait_for_each_other_fail'
+
 fails "every packet is lost on the route from 'n0.gpu[0-9]' to 'n1.gpu[0-9]' over rdma" \
 	--topology dgx1-v100 --collective all_reduce --gpus 16 --set link.network.loss=1
 fails "every packet is lost on the route" --topology dgx1-v100 --gpus 16 --set link.network.loss=1

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A copy of the ring with another name. */
-#include "sim/collective/algorithms.h"
+#include "sim/collective/algorithm.h"
 
 static const char *refuse(const struct algorithm_spec *spec)
 {
 	return algorithm_ring.refuse(spec);
 }
 
-static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+static const struct schedule *build(const struct algorithm *algorithm, struct arena *arena,
+				    const struct algorithm_spec *spec)
 {
-	return algorithm_ring.build(arena, spec);
-}
-
-static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
-{
-	return algorithm_ring.ideal_s(spec, link);
+	return algorithm_ring.build(algorithm, arena, spec);
 }
 
 const struct algorithm algorithm_toy = {
@@ -24,5 +20,4 @@ const struct algorithm algorithm_toy = {
 	.cost = COST_RING,
 	.refuse = refuse,
 	.build = build,
-	.ideal_s = ideal_s,
 };

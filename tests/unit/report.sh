@@ -73,7 +73,7 @@ same_bytes() {
 		[ "$(head -c 5 1.pdf)" = %PDF- ]
 }
 # The round trip that keeps 95 % is twice the latency that `solve` finds. A case bound by its slots
-# has none, and a local program has no wire.
+# has none, a local program has no wire, and half of a GPU keeps no 95 % of a whole one.
 keeps() {
 	set -- --topology vm-p100-vmxnet3 --runtime flexdirect-1.11 --batch 64 --draws 0 -q
 	"$FARWIRE" solve "$@" --program client --target 'ratio>=0.95' --for link.client-port.latency --format csv |
@@ -84,7 +84,15 @@ keeps() {
 		"$FARWIRE" report "$@" --program client --runtime batched -o any.html &&
 		holds any.html 'with any round trip on link client-port up to 2 ms (now 2 us)' &&
 		"$FARWIRE" report --topology t320-same-esxi --runtime none --draws 0 -q -o local.html &&
-		! grep -q 'round trip of' local.html
+		! grep -q 'round trip of' local.html &&
+		"$FARWIRE" report "$@" --program client --set case.fraction=0.5 -o half.html &&
+		! grep -E 'round trip (of|on) ' half.html
+}
+# The timeline of a pool has the server's threads of the first client, and not those of others.
+pool() {
+	"$FARWIRE" report pool-8-on-4 --draws 0 -q -o pool.html &&
+		holds pool.html 'client0&gt;server1 0: client1 &gt; server1' &&
+		! grep -E 'client[1-7]&gt;server' pool.html
 }
 # The comparison names the faster case and the factor: the same case on a longer wire is slower, in
 # either order.
@@ -201,15 +209,21 @@ nothing_partial() {
 		refused 2 'cannot be read' "$FARWIRE" plot none.json -o bad.svg &&
 		refused 2 '.svg, .pdf or .png' "$FARWIRE" plot 16.json -o bad.gif && ! ls | grep '^bad\.[^c]'
 }
+serving() {
+	"$FARWIRE" report serve-resnet50-t4 --draws 0 -q -o serving.html &&
+		grep -q 'serves [0-9]* requests/s, and 99.* take up to 0.0[0-9]*' serving.html
+}
 echo 'other = {};' >bad.cfg
 check page_of_a_case_is_complete whole_page
 check same_input_gives_the_same_bytes same_bytes
 check round_trip_that_keeps_95_percent_agrees_with_solve keeps
+check timeline_of_a_pool_shows_its_first_client pool
 check page_of_several_cases_names_the_fastest winner
 check page_of_a_sweep_agrees_with_sweep swept
 check page_of_a_dataset_shows_errors_and_verdicts dataset
 check page_of_a_what_if_shows_no_errors what_if
 check page_of_a_recording_predicts_its_programs recording
+check page_of_a_model_server_says_rate_and_latency serving
 check validate_shows_rows_that_are_not_judged beside_in_json
 check saved_results_are_plotted_again draws_again
 check plots_have_their_numbers_beside_them plots_have_data

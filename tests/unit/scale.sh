@@ -168,3 +168,11 @@ for size in '1000 B=1 kB' '1024 B=1 KiB' '1536 KiB=1536 KiB' '2048 KiB=2 MiB'; d
 	shows "^all_reduce of ${size#*=} on dgx1-v100"
 done
 verdict 'scale.sizes_are_whole_numbers_of_the_largest_unit'
+
+# 2,048 GPUs over TCP need some 10 million events.
+large='run --topology dgx1-v100-ethernet --model resnet50 --exchange nccl-2.18 --gpus 2048 --draws 0 -q'
+# shellcheck disable=SC2086 # several options
+expect 0 '' $large --events 5000000
+shows 'FAIL: the job needs about [0-9]+ million events by a run on 64 GPUs, more than case.events \(write'
+shows '^0 events'
+verdict 'scale.jobs_that_need_too_many_events_are_refused_before_they_run'

@@ -101,6 +101,48 @@ static void columns_that_do_not_fit_follow_below(void)
 	arena_free(arena);
 }
 
+/* The first column takes 9 of 24 characters. */
+static void wide_first_column_is_replaced_by_numbers_below(void)
+{
+	struct arena *arena = arena_new();
+	struct table *table = table_new(arena);
+	table_line_width(table, 24);
+	table_column(table, "plan", false);
+	table_column(table, "memory", true);
+	table_column(table, "step time", true);
+	table_row(table);
+	table_cell(table, "tp=1,pp=2");
+	table_cell(table, "%d", 5);
+	table_cell(table, "%d", 30);
+	table_row(table);
+	table_cell(table, "tp=2,pp=1");
+	table_cell(table, "%d", 6);
+	CHECK_TEXT(printed(arena, table), "#  plan       memory\n"
+					  "--------------------\n"
+					  "1  tp=1,pp=2       5\n"
+					  "2  tp=2,pp=1       6\n"
+					  "\n"
+					  "#  step time\n"
+					  "------------\n"
+					  "1         30\n"
+					  "2\n");
+	arena_free(arena);
+}
+
+static void long_lines_break_between_words_and_short_ones_stay(void)
+{
+	char text[200] = "";
+	FILE *out = tmpfile();
+	if (!CHECK(out != NULL))
+		return;
+	lines_wrap(out, "twelve bytes and more\n\n  a  b\n  five words are too long\nend", 12);
+	rewind(out);
+	text[fread(text, 1, sizeof text - 1, out)] = '\0';
+	fclose(out);
+	CHECK_TEXT(text,
+		   "twelve bytes\n  and more\n\n  a  b\n  five words\n    are too\n    long\nend");
+}
+
 static void invisible_characters_are_shown_as_escapes(void)
 {
 	struct arena *arena = arena_new();
@@ -120,9 +162,12 @@ static void invisible_characters_are_shown_as_escapes(void)
 	arena_free(arena);
 }
 
-static const struct test tests[] = {
-	TEST(columns_that_do_not_fit_follow_below), TEST(invisible_characters_are_shown_as_escapes),
-	TEST(cells_align_by_column_and_utf8_width), TEST(long_last_column_breaks_between_words)};
+static const struct test tests[] = {TEST(columns_that_do_not_fit_follow_below),
+				    TEST(wide_first_column_is_replaced_by_numbers_below),
+				    TEST(long_lines_break_between_words_and_short_ones_stay),
+				    TEST(invisible_characters_are_shown_as_escapes),
+				    TEST(cells_align_by_column_and_utf8_width),
+				    TEST(long_last_column_breaks_between_words)};
 
 int main(void)
 {

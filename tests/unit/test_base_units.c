@@ -70,6 +70,8 @@ static void wrong_quantities_get_specific_messages(void)
 		   "is not a size (write for example \"64 MiB\")");
 	CHECK_TEXT(wrong(arena, QUANTITY_BYTES, "64 KB"),
 		   "has the unit 'KB' (k is 1000 and Ki is 1024: write kB or KiB)");
+	CHECK_TEXT(wrong(arena, QUANTITY_RATE, "64 KB/s"),
+		   "has the unit 'KB/s' (k is 1000 and Ki is 1024: write kB/s or KiB/s)");
 	CHECK_TEXT(wrong(arena, QUANTITY_RATE, "25 gbit/s"),
 		   "has an unknown unit 'gbit/s' (write for example \"25 Gbit/s\")");
 	CHECK(wrong(arena, QUANTITY_TIME, "1e999 s") != NULL);
@@ -169,14 +171,13 @@ struct sample {
 static void param_key_removes_the_unit(void)
 {
 	static const struct param_row rows[] = {
-		PARAM_NUMBER(struct sample, wait_s, QUANTITY_TIME, 0, 1, "1 s", "", ""),
-		PARAM_NUMBER(struct sample, link_bandwidth_Bps, QUANTITY_RATE, 0, 1, "1 B/s", "",
-			     ""),
-		PARAM_NUMBER(struct sample, rows_count, QUANTITY_COUNT, 0, 1, "1", "", ""),
-		PARAM_NUMBER(struct sample, s, QUANTITY_TIME, 0, 1, "1 s", "", ""),
-		PARAM_NUMBER(struct sample, chunk, QUANTITY_COUNT, 0, 1, "1", "", ""),
-		PARAM_NUMBER(struct sample, queue_depth, QUANTITY_COUNT, 0, 1, "1", "", ""),
-		PARAM_BOOL(struct sample, keep_count, "false", "", ""),
+		PARAM_NUMBER(struct sample, wait_s, QUANTITY_TIME, 0, 1, "1 s", ""),
+		PARAM_NUMBER(struct sample, link_bandwidth_Bps, QUANTITY_RATE, 0, 1, "1 B/s", ""),
+		PARAM_NUMBER(struct sample, rows_count, QUANTITY_COUNT, 0, 1, "1", ""),
+		PARAM_NUMBER(struct sample, s, QUANTITY_TIME, 0, 1, "1 s", ""),
+		PARAM_NUMBER(struct sample, chunk, QUANTITY_COUNT, 0, 1, "1", ""),
+		PARAM_NUMBER(struct sample, queue_depth, QUANTITY_COUNT, 0, 1, "1", ""),
+		PARAM_BOOL(struct sample, keep_count, "false", ""),
 	};
 	static const char *const keys[] = {"wait",  "link_bandwidth", "rows",      "s",
 					   "chunk", "queue_depth",    "keep_count"};

@@ -213,6 +213,26 @@ static void words_are_the_first_phrase_of_the_help_and_the_object(void)
 	arena_free(arena);
 }
 
+/* Times move by a factor, and shares from 0 to 1 by a factor of their odds: 0.5 has the odds 1, and
+ * the odds 4 are 0.8. Both stay within their bounds, and whole numbers stay whole. */
+static void moved_values_stay_within_their_bounds(void)
+{
+	const struct param_row time = {.quantity = QUANTITY_TIME, .min = 1, .max = 8},
+			       share = {.quantity = QUANTITY_RATIO, .max = 1},
+			       count = {.quantity = QUANTITY_COUNT,
+					.min = 1,
+					.max = 8,
+					.whole = true};
+	CHECK_NEAR(param_moved(&time, 2, log(3)), 6, 1e-12);
+	CHECK_NEAR(param_moved(&time, 2, log(5)), 8, 1e-12);
+	CHECK_NEAR(param_moved(&time, 2, -log(5)), 1, 1e-12);
+	CHECK_NEAR(param_moved(&share, 0.5, log(4)), 0.8, 1e-12);
+	CHECK_NEAR(param_moved(&share, 0.5, -log(4)), 0.2, 1e-12);
+	CHECK_NEAR(param_moved(&count, 2, log(1.4)), 3, 0);
+	CHECK_NEAR(param_distance(&time, 2, 6), log(3), 1e-12);
+	CHECK_NEAR(param_distance(&share, 0.2, 0.8), log(16), 1e-12);
+}
+
 /* The values after errors are safe to use. */
 static void values_are_valid_after_errors(void)
 {
@@ -235,6 +255,7 @@ static const struct test tests[] = {
 	TEST(override_text_finds_paths_without_rows),
 	TEST(keys_read_by_the_caller_are_accepted),
 	TEST(words_are_the_first_phrase_of_the_help_and_the_object),
+	TEST(moved_values_stay_within_their_bounds),
 	TEST(values_are_valid_after_errors),
 };
 

@@ -5,6 +5,8 @@
 #include "sim/base/arena.h"
 #include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
+#include "sim/report/dataset_charts.h"
+#include "tests/drawing_print.h"
 
 static struct prediction job(size_t gpus, double images_per_s, double alone)
 {
@@ -143,6 +145,43 @@ static void columns_without_values_are_left_out(void)
 	arena_free(arena);
 }
 
+/* Returns the list of shapes of a drawing as text. */
+static const char *shapes_of(struct arena *arena, const struct drawing *drawing)
+{
+	FILE *file = tmpfile();
+	drawing_print(drawing, file);
+	size_t size = (size_t)ftell(file);
+	char *text = arena_alloc(arena, size + 1);
+	rewind(file);
+	text[fread(text, 1, size, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
+/* Times are shown in us: 11 us were measured, and 10 us are predicted, with an interval from 9 to
+ * 12 us. Rows that only report are left out. */
+static void parity_of_times_is_in_microseconds(void)
+{
+	struct arena *arena = arena_new();
+	const struct dataset_row rows[] = {
+		{.label = "x", .role = ROLE_TEST, .measure = MEASURE_TIME, .measured = 11e-6},
+		{.label = "y", .role = ROLE_REPORT, .measure = MEASURE_TIME, .measured = 1},
+		{.label = "z", .role = ROLE_FIT, .measure = MEASURE_TIME, .measured = 2e-6}};
+	const struct dataset dataset = {.name = "d", .rows = rows, .row_count = 3};
+	struct row_outcome outcomes[] = {
+		{.row = &rows[0], .predicted = {10e-6, 9e-6, 12e-6}, .error = -1 / 11.0},
+		{.row = &rows[1], .predicted = {1, 1, 1}},
+		{.row = &rows[2], .predicted = {3e-6, 3e-6, 4e-6}, .error = 0.5}};
+	const struct dataset_outcome outcome = {.dataset = &dataset, .rows = outcomes};
+	const struct dataset_outcome *list[] = {&outcome};
+	const struct parity_point points[] = {{"x", 11, {10, 9, 12}, true},
+					      {"z", 2, {3, 3, 4}, false}};
+	CHECK_TEXT(shapes_of(arena, dataset_parity(arena, "t", "c", list, 1, MEASURE_TIME)),
+		   shapes_of(arena,
+			     chart_parity(arena, (struct chart_text){"t", "c"}, "us", points, 2)));
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(scaling_curve_is_sorted_by_gpus),
 	TEST(unit_of_a_time_follows_the_largest_value),
@@ -150,6 +189,7 @@ static const struct test tests[] = {
 	TEST(throughput_quotient_combines_both_intervals),
 	TEST(bars_use_the_ratio_of_each_kind_of_case),
 	TEST(columns_without_values_are_left_out),
+	TEST(parity_of_times_is_in_microseconds),
 };
 
 int main(void)

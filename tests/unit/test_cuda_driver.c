@@ -309,6 +309,51 @@ static void guest_adds_cost_to_work_and_interrupts(void)
 	world_release(&w);
 }
 
+/* Peers that all begin at time 0 and end 100 us later. */
+static const int64_t all_begun_ps;
+
+static uint64_t join_peers(struct cuda_peers *peers, size_t member, const struct cuda_call *call)
+{
+	return 0;
+}
+
+static const int64_t *begin_peers(struct cuda_peers *peers, size_t member, uint64_t ticket,
+				  const struct cuda_call *call, event_fn *done, void *ctx,
+				  uint64_t arg)
+{
+	engine_after(w.engine, ps_from_s(100 * US), done, ctx, arg);
+	return &all_begun_ps;
+}
+
+/* Calls and launches take no time, so this GPU begins at time 0, too. No rank was late, and
+ * all 100 us are exposed communication. */
+static void ranks_that_begin_at_time_zero_are_not_late(void)
+{
+	struct cuda_peers peers = {join_peers, begin_peers};
+	int64_t times_ps[GPU_TIME_COUNT];
+	setup();
+	w.driver_params.launch_s = w.driver_params.synchronize_s = 0;
+	w.gpu_params.launch_latency_s = w.gpu_params.kernel_gap_s = 0;
+	build();
+	process = cuda_process_new(&(struct cuda_process_spec){.arena = w.gpu_arena,
+							       .engine = w.engine,
+							       .fabric = w.fabric,
+							       .context = w.context,
+							       .guest = w.guest,
+							       .driver = &w.driver_params,
+							       .dma = &w.dma_params,
+							       .stream_count = 1,
+							       .peers = &peers,
+							       .role = "rank"});
+	SCRIPT({.kind = CALL_ALL_REDUCE, .exposed = GPU_DATA}, {.kind = CALL_STREAM_SYNCHRONIZE});
+	cuda_process_times(process, times_ps);
+	CHECK_US(w.log_ps[1], 101.5);
+	CHECK_US(times_ps[GPU_STRAGGLER], 0);
+	CHECK_US(times_ps[GPU_DATA], 100);
+	CHECK_US(times_ps[GPU_HOST], 1.5);
+	world_release(&w);
+}
+
 static const struct test tests[] = {
 	TEST(kinds_of_calls_have_cuda_names),
 	TEST(calls_without_gpu_work_take_their_cost),
@@ -325,6 +370,7 @@ static const struct test tests[] = {
 	TEST(asynchronous_copy_overlaps_a_kernel),
 	TEST(pageable_asynchronous_copies_block_their_caller),
 	TEST(two_threads_share_the_gpu_through_two_streams),
+	TEST(ranks_that_begin_at_time_zero_are_not_late),
 };
 
 int main(void)

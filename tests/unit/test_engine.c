@@ -266,6 +266,12 @@ static void run_ends_at_its_limits(void)
 	engine_after(log.engine, 0, chain, &log, 9);
 	CHECK(engine_run(log.engine) == ENGINE_EVENTS);
 	CHECK(log.count == 3);
+	/* The limit counts the events of all runs. */
+	log = (struct log){.engine = engine_new(arena, &(struct engine_limits){.events_max = 3})};
+	engine_after(log.engine, 0, note_and_stop, &log, 1);
+	engine_after(log.engine, 0, chain, &log, 9);
+	CHECK(engine_run(log.engine) == ENGINE_STOPPED && log.count == 1);
+	CHECK(engine_run(log.engine) == ENGINE_EVENTS && log.count == 3);
 	log = (struct log){.engine = engine_new(arena, &(struct engine_limits){.time_max_ps = 40})};
 	engine_after(log.engine, 0, chain, &log, 9);
 	CHECK(engine_run(log.engine) == ENGINE_TIME);

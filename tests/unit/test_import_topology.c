@@ -76,6 +76,32 @@ static void only_switches_with_adapters_are_leaves(void)
 	arena_free(arena);
 }
 
+/* Imports a text and checks that it is refused with this message. */
+static void refused(const char *text, const char *message)
+{
+	struct arena *arena = arena_new();
+	char path[] = "/tmp/farwire-topology-XXXXXX";
+	int file = mkstemp(path);
+	CHECK(write(file, text, strlen(text)) == (ssize_t)strlen(text));
+	close(file);
+	CHECK_PART(import(arena, path, ""), message);
+	remove(path);
+	arena_free(arena);
+}
+
+static void devices_of_nccl_are_where_they_belong(void)
+{
+	refused("<system><cpu><pci busid=\"a\" class=\"0x0604\">\n<gpu dev=\"0\" sm=\"80\"/></pci>"
+		"</cpu></system>",
+		":2: a gpu must be in a pci element with class 0x0302");
+	refused("<system><cpu><pci busid=\"a\" class=\"0x0302\">\n<net name=\"n\"/></pci></cpu>"
+		"</system>",
+		":2: a net must be in a nic element");
+	refused("<system><cpu>\n<nvlink target=\"a\"/></cpu></system>",
+		":2: an nvlink must be in a gpu element");
+	refused("<machine>\n</machine>", "a topology of NCCL begins with <system>");
+}
+
 /* The devices of NCCL are 3, 1, 2: the last PCI device is gpu1. */
 static void gpus_have_the_numbers_of_the_file(void)
 {
@@ -119,10 +145,9 @@ static void other_files_are_refused_with_a_reason(void)
 }
 
 static const struct test tests[] = {
-	TEST(values_are_followed_by_their_place),
-	TEST(only_switches_with_adapters_are_leaves),
-	TEST(gpus_have_the_numbers_of_the_file),
-	TEST(other_files_are_refused_with_a_reason),
+	TEST(values_are_followed_by_their_place),    TEST(only_switches_with_adapters_are_leaves),
+	TEST(gpus_have_the_numbers_of_the_file),     TEST(other_files_are_refused_with_a_reason),
+	TEST(devices_of_nccl_are_where_they_belong),
 };
 
 int main(void)

@@ -350,6 +350,35 @@ static void collective_with_wrong_bytes_or_times_stops_the_run(void)
 	arena_free(w->arena);
 }
 
+static void plant_end(void *ctx, uint64_t rank)
+{
+	struct comm_world *w = ctx;
+	comm_rank_over(*w->comm->operations, rank);
+}
+
+/* Rank 1 ends an all-reduce before rank 0 has arrived, and a broadcast before its root, rank 0. */
+static void rank_that_ends_before_the_others_arrive_stops_the_run(void)
+{
+	static const struct {
+		enum collective collective;
+		const char *message;
+	} rows[] = {
+		{COLLECTIVE_ALL_REDUCE,
+		 "pair: rank 1 ends all_reduce 0 after only 1 of 2 ranks have arrived"},
+		{COLLECTIVE_BROADCAST,
+		 "pair: rank 1 ends broadcast 0 after only 1 of 2 ranks have arrived"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct comm_world *w = two_ranks();
+		uint64_t number = comm_begin(w, w->comm, rows[i].collective, 2e6, 0);
+		communicator_arrive(w->comm, number, 1);
+		engine_at(w->engine, 1000000, plant_end, w, 1);
+		CHECK(engine_run(w->engine) == ENGINE_FAILED);
+		STOPPED_BY(w->engine, rows[i].message);
+		arena_free(w->arena);
+	}
+}
+
 static void waiting_collective_is_named(void)
 {
 	struct comm_world *w = two_ranks();
@@ -372,6 +401,7 @@ static const struct test tests[] = {
 	TEST(message_that_was_never_sent_stops_the_run),
 	TEST(message_that_arrives_too_early_stops_the_run),
 	TEST(collective_with_wrong_bytes_or_times_stops_the_run),
+	TEST(rank_that_ends_before_the_others_arrive_stops_the_run),
 	TEST(waiting_collective_is_named),
 };
 

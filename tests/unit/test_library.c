@@ -396,6 +396,11 @@ static void collnet_needs_switches_that_add(void)
 	struct collective_choice choice = all_reduce(&library, &four, 1e9);
 	CHECK_NEAR(choice.predicted_s, 44e-6 + 2 * 1e9 / (0.97 * 198e9), 1e-9);
 	CHECK_NEAR(choice.goodput_ratio[HOP_NET], 0.97 * 1.5, 1e-9);
+	/* From Hopper on, the direct one reaches 85 % of it. */
+	four.generation = GENERATION_HOPPER;
+	CHECK_NEAR(all_reduce(&library, &four, 1e9).predicted_s,
+		   44e-6 + 2 * 1e9 / (0.85 * 0.97 * 198e9), 1e-9);
+	four.generation = nodes(4).generation;
 	library.algorithm = "collnet_chain";
 	CHECK_NEAR(all_reduce(&library, &four, 8).predicted_s, 69.2e-6, 1e-5);
 	library.algorithm = "auto";

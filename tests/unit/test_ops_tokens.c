@@ -240,6 +240,43 @@ static void kernels_are_those_of_eager_mode(void)
 	CHECK(forward == 2 * 5 + 2 + 7 + 1 + 10 + 2);
 }
 
+/* Llama 3 8B rotates 32 queries and 8 keys of 128 for each of 8192 tokens in 32 blocks, 2 bytes
+ * each. PyTorch negates a half, joins the halves, multiplies twice and adds two products. The norm
+ * squares, averages and scales 4096 numbers for each token, twice in a block and once at the end.
+ * The gate has 14336 numbers. */
+static void elementwise_kernels_move_their_operands_and_results(void)
+{
+	struct op_graph graph = graph_of("llama3-8b", 1, true);
+	const double tokens = 8192, rotated_B = 32 * tokens * (32 + 8) * 128 * 2,
+		     norm_B = (2 * 32 + 1) * tokens * 4096 * 2, gate_B = 32 * tokens * 14336 * 2;
+	const struct {
+		const char *end;
+		double bytes_B;
+	} steps[] = {
+		{"rotary.negate", rotated_B},
+		{"rotary.cat", 2 * rotated_B},
+		{"rotary.sin", 2 * rotated_B},
+		{"rotary.cos", 2 * rotated_B},
+		{"rotary.add", 3 * rotated_B},
+		{"rotary.grad_sin", 2 * rotated_B},
+		{"rotary.grad_cos", 2 * rotated_B},
+		{"rotary.grad_slice", 2 * rotated_B},
+		{"rotary.grad_negate", rotated_B},
+		{"rotary.grad_add", 3 * rotated_B},
+		{".square", 2 * norm_B},
+		{".mean", norm_B},
+		{".scale", 2 * norm_B},
+		{".weight", 2 * norm_B},
+		{".silu", 2 * gate_B},
+		{"gate.mul", 3 * gate_B},
+		{"gate.grad_gate", 3 * gate_B},
+		{"gate.grad_up", 3 * gate_B},
+		{"gate.grad_silu", 3 * gate_B},
+	};
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+		CHECK_NEAR(tally_of(&graph, steps[i].end).bytes_B, steps[i].bytes_B, 1e-12);
+}
+
 static void fusion_joins_elementwise_neighbours(void)
 {
 	struct op_graph graph = graph_of("llama3-8b", 1, true);
@@ -367,6 +404,7 @@ static const struct test tests[] = {
 	TEST(updates_read_and_write_all_parameters),
 	TEST(experts_are_read_when_they_have_rows),
 	TEST(kernels_are_those_of_eager_mode),
+	TEST(elementwise_kernels_move_their_operands_and_results),
 	TEST(fusion_joins_elementwise_neighbours),
 	TEST(inference_computes_in_the_kernels_of_products),
 	TEST(autocast_computes_norms_in_fp32),

@@ -45,7 +45,7 @@ static int makespan(const char *name, size_t stages, size_t chunks, size_t micro
 	int free[STAGES_MAX] = {0}, last = 0;
 	bool moved = true;
 	for (size_t s = 0; s < stages; s++) {
-		schedule->write(arena, &shape, s, &slots[s]);
+		schedule->write(schedule, arena, &shape, s, &slots[s]);
 		left += slots[s].count;
 	}
 	CHECK(left == stages * chunks * micro * (schedule->splits_backward ? 3 : 2));

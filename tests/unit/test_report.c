@@ -2,7 +2,6 @@
 /* The document of reports and its two writers, without a simulation. */
 
 #include "sim/base/arena.h"
-#include "sim/report/html.h"
 #include "sim/report/document.h"
 #include "tests/test.h"
 
@@ -21,11 +20,6 @@ static char *written(struct arena *arena, void (*write)(FILE *out, const void *c
 	return text;
 }
 
-static void put_text(FILE *out, const void *ctx)
-{
-	html_text(out, ctx);
-}
-
 static void put_page(FILE *out, const void *ctx)
 {
 	report_html(out, ctx);
@@ -34,10 +28,15 @@ static void put_page(FILE *out, const void *ctx)
 static void text_is_escaped_for_html(void)
 {
 	struct arena *arena = arena_new();
-	CHECK_TEXT(written(arena, put_text, "a < b && \"c\" > 'd'"),
-		   "a &lt; b &amp;&amp; &quot;c&quot; &gt; &#39;d&#39;");
-	CHECK_TEXT(written(arena, put_text, "µs\t−1\n"), "µs\t−1\n");
-	CHECK_TEXT(written(arena, put_text, "bell\a"), "bell\xEF\xBF\xBD");
+	static const char *const texts[][2] = {
+		{"a < b && \"c\" > 'd'",
+		 "<h1>a &lt; b &amp;&amp; &quot;c&quot; &gt; &#39;d&#39;</h1>"},
+		{"µs\t−1\n", "<h1>µs\t−1\n</h1>"},
+		{"bell\a", "<h1>bell\xEF\xBF\xBD</h1>"}};
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		struct report *report = report_new(arena, texts[i][0], "");
+		CHECK(strstr(written(arena, put_page, report), texts[i][1]) != NULL);
+	}
 	arena_free(arena);
 }
 
@@ -167,6 +166,26 @@ static void long_table_continues_on_further_pdf_pages(void)
 	arena_free(arena);
 }
 
+/* The last cell of a row that is shorter than its table reaches to the page's edge. So 40 sentences
+ * of one line each fit on one page, although their column is narrow. */
+static void last_cell_of_a_short_row_spans_the_remaining_columns(void)
+{
+	struct arena *arena = arena_new();
+	struct report *report = report_new(arena, "short rows", "by");
+	struct report_table *table = report_table(report, "a|b|c", "%s", "");
+	const char *message = NULL;
+	size_t size = 0;
+	for (size_t i = 0; i < 40; i++) {
+		report_row(table, TONE_PLAIN, CELLS(NULL));
+		report_cell(table,
+			    "a sentence of a hundred characters, which has room on one line of "
+			    "the page but in no single column");
+	}
+	const unsigned char *pdf = report_pdf(report, &size, &message);
+	CHECK(pdf && pages_of(pdf, size) == 1);
+	arena_free(arena);
+}
+
 /* Returns the number of pages of `count` figures of this height. */
 static size_t pages_of_figures(size_t count, double height)
 {
@@ -198,6 +217,7 @@ static const struct test tests[] = {
 	TEST(page_is_self_contained),
 	TEST(several_parts_begin_with_a_summary),
 	TEST(long_table_continues_on_further_pdf_pages),
+	TEST(last_cell_of_a_short_row_spans_the_remaining_columns),
 	TEST(figures_share_pages_if_they_fit),
 };
 

@@ -204,7 +204,8 @@ static double between_B(const struct schedule *schedule, size_t from, size_t to,
 static const struct schedule *build(struct arena *arena, const char *name,
 				    const struct algorithm_spec *spec)
 {
-	return algorithm_find(name)->build(arena, spec);
+	const struct algorithm *algorithm = algorithm_find(name);
+	return algorithm->build(algorithm, arena, spec);
 }
 
 static void ring_follows_its_order(void)

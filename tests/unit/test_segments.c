@@ -2,6 +2,7 @@
 /* Piecewise lines, matrix products, change points and intervals, on data with a known result. */
 #include <math.h>
 
+#include "calib/fit/calibrating.h"
 #include "calib/fit/interval.h"
 #include "calib/fit/loggp.h"
 #include "calib/fit/products.h"
@@ -261,6 +262,22 @@ static void fewer_than_sixteen_points_make_one_piece(void)
 	CHECK(segments_fit(points, 16, SEGMENTS_MAX, &segments) && segments.count == 2);
 }
 
+/* The halves of the intervals are 1.5 and 2, and independent errors add up as squares: 2.5. */
+static void differences_and_means_have_independent_errors(void)
+{
+	const struct interval a = {10, 9, 12}, b = {4, 3, 7};
+	struct interval less = interval_less(a, b), mean = interval_mean(a, b);
+	CHECK_NEAR(less.value, 6, 1e-12);
+	CHECK_NEAR(less.low, 3.5, 1e-12);
+	CHECK_NEAR(less.high, 8.5, 1e-12);
+	CHECK_NEAR(mean.value, 7, 1e-12);
+	CHECK_NEAR(mean.low, 5.75, 1e-12);
+	CHECK_NEAR(mean.high, 8.25, 1e-12);
+	CHECK_NEAR(interval_under(36, a).value, 3.6, 1e-12);
+	CHECK_NEAR(interval_under(36, a).low, 3, 1e-12);
+	CHECK_NEAR(interval_under(36, a).high, 4, 1e-12);
+}
+
 static const struct test tests[] = {
 	TEST(fewer_than_sixteen_points_make_one_piece),
 	TEST(exact_line_is_found),
@@ -276,6 +293,7 @@ static const struct test tests[] = {
 	TEST(three_passes_use_students_t),
 	TEST(disturbed_pass_hardly_moves_the_mean),
 	TEST(twelve_passes_use_the_bootstrap),
+	TEST(differences_and_means_have_independent_errors),
 };
 
 int main(void)

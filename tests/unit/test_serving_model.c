@@ -73,6 +73,15 @@ static void cache_of_a_token_has_keys_and_values_of_all_layers(void)
 	CHECK(serving_model_window(model_of("gpt-oss-20b")) == 128);
 }
 
+/* BERT has logits of its vocabulary, too, but its attention sees the tokens behind. */
+static void only_causal_networks_with_logits_generate(void)
+{
+	CHECK(network_generates(network_of("llama3-8b", 64)));
+	CHECK(network_generates(network_of("gpt2", 64)));
+	CHECK(!network_generates(network_of("bert-base-all-logits", 64)));
+	CHECK(!network_generates(network_of("resnet50", 0)));
+}
+
 /* Weights of 8.03e9 x 2 B, input and output of the widest layer (2 x 14,336 numbers of 64 rows),
  * and logits of 8 sequences as numbers and as probabilities in fp32. */
 static void memory_is_weights_activations_and_logits(void)
@@ -210,6 +219,7 @@ static void a_program_copies_tokens_in_and_out(void)
 
 static const struct test tests[] = {
 	TEST(cache_of_a_token_has_keys_and_values_of_all_layers),
+	TEST(only_causal_networks_with_logits_generate),
 	TEST(memory_is_weights_activations_and_logits),
 	TEST(a_token_reads_the_weights_once),
 	TEST(attention_reads_the_context),
