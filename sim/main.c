@@ -24,6 +24,28 @@ static void streams_hold(void)
 			exit(EXIT_FAILED);
 }
 
+enum { STACK_B = 512 * 1024, PAGE_B = 4096 };
+
+/* Lets the stack grow now, after a check that there is memory for it. If there is none later, the
+ * program would end with a signal. A function of its own, because its frame comes after the check.
+ */
+__attribute__((noinline)) static void stack_touch(void)
+{
+	volatile char part[STACK_B];
+	for (size_t i = STACK_B; i >= PAGE_B; i -= PAGE_B)
+		part[i - 1] = 0;
+	(void)part;
+}
+
+static void stack_reserve(void)
+{
+	char *volatile memory = malloc(2 * STACK_B);
+	if (!memory)
+		arena_out_of_memory();
+	free(memory);
+	stack_touch();
+}
+
 #ifndef FARWIRE_COMMIT /* the Makefile sets it in a Git checkout, for example to " (1f2e3d4c)" */
 #define FARWIRE_COMMIT ""
 #endif
@@ -37,6 +59,7 @@ int main(int argc, char **argv)
 	/* Writes to a closed pipe or over a quota return errors. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	stack_reserve();
 	num_init();
 	arena_keep_freed();
 	struct arena *arena = arena_new();

@@ -61,7 +61,7 @@ static inline double spread(struct random_case *c, double low, double high)
 #define ADD(c, list, ...) ((list)->items[(list)->count++] = arena_printf((c)->arena, __VA_ARGS__))
 
 static const char *const random_gpus[] = {"gtx-1050ti", "gtx-1080", "v100-sxm2",
-					   "p100-pcie", "l40s", "a100-pcie-40"};
+					  "p100-pcie",  "l40s",     "a100-pcie-40"};
 
 static inline void add_machine(struct random_case *c, const char *kind, size_t number, size_t gpus)
 {

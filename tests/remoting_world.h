@@ -43,7 +43,6 @@ struct line {
 	struct connection connection;
 	struct connection_spec spec;
 	const struct line_params *params;
-	struct connection_counters counters;
 	int64_t free_ps[2];
 	struct line_message messages[LINE_LOG_MAX];
 	size_t count;
@@ -86,7 +85,7 @@ static inline void line_delivered(void *ctx, uint64_t arg)
 {
 	struct line_message *sent = ctx;
 	struct line *line = (struct line *)sent->connection;
-	line->counters.payload_delivered_B[sent->from] += sent->message.size_B;
+	line->connection.counters.payload_delivered_B[sent->from] += sent->message.size_B;
 	sent->message.delivered(sent->message.ctx, sent->message.arg);
 }
 
@@ -99,22 +98,17 @@ static inline void line_send(struct connection *connection, int from, const stru
 	struct line_message *sent = &line->messages[line->count++ % LINE_LOG_MAX];
 	*sent = (struct line_message){connection, *message, from};
 	line->free_ps[from] = start_ps + ps_from_s(message->size_B / params->rate_Bps);
-	line->counters.payload_sent_B[from] += message->size_B;
-	line->counters.messages_count[from]++;
+	line->connection.counters.payload_sent_B[from] += message->size_B;
+	line->connection.counters.messages_count[from]++;
 	if (params->log && *params->log_count < LINE_LOG_MAX)
 		params->log[(*params->log_count)++] =
 			(struct line_sent){now_ps, from, message->size_B};
 	engine_at(line->spec.engine, line->free_ps[from], line_accepted, sent, 0);
 	bool deaf = params->deaf_after_count > 0 && from == 0 &&
-		    line->counters.messages_count[0] > params->deaf_after_count;
+		    line->connection.counters.messages_count[0] > params->deaf_after_count;
 	if (!deaf)
 		engine_at(line->spec.engine, line->free_ps[from] + ps_from_s(params->latency_s),
 			  line_delivered, sent, 0);
-}
-
-static inline const struct connection_counters *line_counters(const struct connection *connection)
-{
-	return &((const struct line *)connection)->counters;
 }
 
 static const struct param_table line_table = {.name = "line", .size = sizeof(struct line_params)};
@@ -130,7 +124,6 @@ static const struct transport_kind line_kind = {
 	.new = line_new,
 	.open = line_open,
 	.send = line_send,
-	.counters = line_counters,
 };
 
 /* ---- a thread that makes one call after the other ---- */

@@ -424,7 +424,7 @@ static bool import_log_files(struct arena *arena, struct diag *diag, const char 
 	for (size_t i = 0; i < count && diag_count(diag) == 0; i++) {
 		FILE *in = fopen(paths[i], "rb");
 		const struct importer *importer = in ? recognise(importing, in) : NULL;
-		if (!in)
+		if (!in || ferror(in))
 			diag_error(diag, (struct origin){paths[i], 0}, "cannot read the file: %s",
 				   strerror(errno));
 		else if (!importer)

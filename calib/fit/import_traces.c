@@ -8,10 +8,7 @@
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
 #include "sim/traces/call_file.h"
-#include "sim/traces/chakra.h"
-#include "sim/traces/kineto.h"
-#include "sim/traces/nsys.h"
-#include "sim/traces/workloads.h"
+#include "sim/traces/readers.h"
 
 struct calls {
 	struct arena *arena;

@@ -68,3 +68,8 @@ int host_fail(struct host_bench *bench, int code, const char *why);
 int host_file_open(struct host_bench *bench);
 /* Measures the cost of reading the clock. */
 double host_clock_cost_s(void);
+
+/* The probes of probes.def. */
+#define HOST_PROBE(name) extern const struct host_probe name;
+#include "calib/host/probes.def"
+#undef HOST_PROBE

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "calib/host/probes.h"
+#include "calib/host/probe.h"
 #include "calib/host/stop.h"
 #include "calib/sample/sampler.h"
 

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "calib/host/probes.h"
+#include "calib/host/probe.h"
 #include "calib/host/stop.h"
 #include "calib/host/team.h"
 

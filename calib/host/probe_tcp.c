@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calib/host/probes.h"
+#include "calib/host/probe.h"
 #include "calib/host/stop.h"
 #include "calib/host/team.h"
 #include "calib/sample/sampler.h"

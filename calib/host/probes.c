@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calib/host/probes.h"
+#include "calib/host/probe.h"
 
 #include <math.h>
 #include <stdio.h>

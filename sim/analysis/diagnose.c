@@ -117,20 +117,23 @@ static int by_probability(const void *a, const void *b)
 	return (x->probability < y->probability) - (x->probability > y->probability);
 }
 
-/* Drops suspects that no size shows or with which the collective does not run, and joins the others
- * to classes. */
+/* Drops suspects that no size shows, that have the curve of the same fault elsewhere, or with which
+ * the collective does not run. Joins the others to classes. */
 static void classify(struct work *w)
 {
 	struct diagnosis *d = w->d;
 	const struct suspect none = d->suspects[0];
+	struct suspect before = none;
 	size_t visible = 0, classes = 0;
 	double total = 0;
 	for (size_t i = 0; i < d->suspect_count; i++) {
 		struct suspect *s = &d->suspects[i];
 		s->distance = distance_of(w, s);
 		bool hidden = i > 0 && are_alike(w, s, &none);
+		bool known = s->again && are_alike(w, s, &before);
+		before = *s;
 		d->hidden_count += hidden;
-		if (!hidden && isfinite(s->distance))
+		if (!hidden && !known && isfinite(s->distance))
 			d->suspects[visible++] = *s;
 	}
 	qsort(d->suspects, visible, sizeof *d->suspects, by_distance);

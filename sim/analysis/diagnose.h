@@ -21,6 +21,7 @@ struct suspect {
 	double probability;       /* that of its class, if it is the first of it; otherwise 0 */
 	size_t alike_count;       /* further suspects with the same curve */
 	const char *alike;        /* their `what`, separated by "; " */
+	bool again;               /* the same fault as the suspect before, at another place */
 };
 
 struct size_range {

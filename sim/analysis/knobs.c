@@ -122,9 +122,3 @@ struct knobs knobs_scalable(struct arena *arena, const struct scenario *scenario
 {
 	return collect(arena, scenario->resolution, is_scalable);
 }
-
-void knobs_draw(struct arena *arena, const struct knobs *knobs, const double *u,
-		struct draw_value *values)
-{
-	unknowns_draw(arena, knobs->unknowns, u, values);
-}

@@ -16,8 +16,9 @@ struct knob {
 };
 struct knobs { /* knobs in the order of their first members */
 	const struct knob *items;
-	size_t count, member_count;      /* member_count: number of members of all knobs together */
-	const struct unknowns *unknowns; /* parameters of uncertain knobs; otherwise NULL */
+	size_t count, member_count; /* member_count: number of members of all knobs together */
+	/* parameters of uncertain knobs, which unknowns_draw varies; otherwise NULL */
+	const struct unknowns *unknowns;
 };
 
 /* Returns the uncertain parameters, without the model error. */
@@ -26,10 +27,6 @@ struct knobs knobs_uncertain(struct arena *arena, const struct scenario *scenari
  * simulated steps. */
 struct knobs knobs_scalable(struct arena *arena, const struct scenario *scenario);
 
-/* Sets values[member_count] of uncertain knobs from u[count] in (0, 1), as a draw does; 0.5 is
- * the present value. Parameters that are correlated with a knob vary with it. */
-void knobs_draw(struct arena *arena, const struct knobs *knobs, const double *u,
-		struct draw_value *values);
 /* Returns a member's value times factor, inside the row's bounds. A whole number changes by at
  * least 1. */
 double knob_scaled(const struct cfg_param *param, double factor);

@@ -58,7 +58,7 @@ static struct case_point drawn(struct finder *f, const struct swing *swings, con
 		all[k] = 0.5;
 	for (size_t k = 0; k < count; k++)
 		all[swings[k].knob - f->knobs.items] = u[k];
-	knobs_draw(f->arena, &f->knobs, all, draws);
+	unknowns_draw(f->arena, f->knobs.unknowns, all, draws);
 	return (struct case_point){.draws = draws, .draw_count = f->knobs.member_count};
 }
 

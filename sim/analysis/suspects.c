@@ -46,7 +46,7 @@ static const struct {
 
 struct link_class {
 	const char *key, *names, *halves; /* of all: "nv0,nv1" without machines, "nv0=0.5,..." */
-	const struct link_entry *link;    /* the first of them */
+	const struct link_entry *link, *last; /* the first of them, and the last */
 	size_t count;
 };
 
@@ -118,6 +118,7 @@ static void classify(struct generating *g, const struct link_entry *link, double
 		*class = (struct link_class){.key = key, .names = "", .halves = "", .link = link};
 	}
 	class->count++;
+	class->last = link;
 	if (has_word(class->names, name))
 		return;
 	const char *comma = *class->names ? "," : "";
@@ -145,22 +146,39 @@ static bool is_host(const struct generating *g, const char *node)
 	return false;
 }
 
+static const char *name_of(struct arena *arena, const struct link_class *class,
+			   const struct link_entry *link)
+{
+	const char *kind = link->kind->name;
+	return class->count > 1 ? arena_printf(arena, "link %s (%s, one of %zu alike)", link->name,
+					       kind, class->count)
+				: arena_printf(arena, "link %s (%s)", link->name, kind);
+}
+
+/* Adds that the first link is missing, and that the last one is. Rings may go around one of them
+ * with less loss than around the other. */
+static void add_missing(struct generating *g, const struct link_class *class)
+{
+	for (const struct link_entry *link = class->link; link;
+	     link = link == class->last ? NULL : class->last)
+		add(g, arena_printf(g->arena, "%s missing", name_of(g->arena, class, link)),
+		    arena_printf(g->arena, "case.fail=%s", link->name), check_of(link));
+	g->list.items[g->list.count - 1].again = class->last != class->link;
+}
+
 static void add_links(struct generating *g, const struct link_class *class)
 {
 	struct arena *arena = g->arena;
 	const struct link_entry *link = class->link;
 	const char *name = link->name, *kind = link->kind->name, *check = check_of(link);
-	const char *who = arena_printf(arena, "link %s (%s", name, kind);
-	who = class->count > 1 ? arena_printf(arena, "%s, one of %zu alike)", who, class->count)
-			       : arena_printf(arena, "%s)", who);
+	const char *who = name_of(arena, class, link);
 	bool pcie = link->kind == &link_pcie, socket = link->kind == &link_socket;
 	if (socket && (is_host(g, link->ends[0]) || is_host(g, link->ends[1])))
 		add(g, arena_printf(arena, "host memory of %s on the other socket", name),
 		    arena_printf(arena, "case.fail=%s", name),
 		    "bind each process to the socket of its GPU (numactl, mpirun --bind-to)");
 	else if (!pcie && !socket)
-		add(g, arena_printf(arena, "%s missing", who),
-		    arena_printf(arena, "case.fail=%s", name), check);
+		add_missing(g, class);
 	add(g, arena_printf(arena, "%s at half its rate", who),
 	    arena_printf(arena, "case.degrade=%s=0.5", name), check);
 	if (pcie)
@@ -174,14 +192,14 @@ static void add_links(struct generating *g, const struct link_class *class)
 }
 
 /* Adds the adapter at an end of a network's link. */
-static void add_adapter(struct generating *g, const struct link_class *class)
+static void add_adapter(struct generating *g, const struct link_entry *link)
 {
 	const struct topology *t = &g->scenario->topology;
-	if (class->link->kind->inside_host)
+	if (link->kind->inside_host)
 		return;
 	for (size_t i = 0; i < t->link_count; i++)
 		for (size_t end = 0; end < 4; end++) {
-			const char *node = class->link->ends[end / 2];
+			const char *node = link->ends[end / 2];
 			if (!t->links[i].kind->inside_host ||
 			    strcmp(t->links[i].ends[end % 2], node) != 0)
 				continue;
@@ -207,7 +225,12 @@ struct suspect *suspects_of(struct arena *arena, const struct scenario *scenario
 	}
 	for (size_t i = 0; i < g.classes.count; i++) {
 		add_links(&g, &g.classes.items[i]);
-		add_adapter(&g, &g.classes.items[i]);
+		size_t before = g.list.count;
+		add_adapter(&g, g.classes.items[i].link);
+		if (g.classes.items[i].count > 1 && g.list.count > before) {
+			add_adapter(&g, g.classes.items[i].last);
+			g.list.items[g.list.count - 1].again = g.list.count > before + 1;
+		}
 	}
 	const char *gpu = t->gpus[scenario->jobs[0].gpus[0]].name;
 	add(&g, arena_printf(arena, "GPU %s (one of %zu) at half its rate", gpu, t->gpu_count),

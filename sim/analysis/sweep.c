@@ -9,7 +9,7 @@
 #include "sim/analysis/knobs.h"
 #include "sim/engine/names.h"
 #include "sim/analysis/sweep_queue.h"
-#include "sim/analysis/sweep_ranks.h"
+#include "sim/analysis/ranks.h"
 
 /* Number of values of each axis that are read before any point is predicted. If an axis is longer,
  * evenly spread values with both ends are read. */
@@ -159,7 +159,7 @@ static void run_workers(struct arena *arena, struct sweep_queue *queue)
 	       pthread_create(&threads[started], NULL, sweep_worker, queue) == 0)
 		started++;
 	if (ranks)
-		ranks_serve(ranks, jobs, queue);
+		sweep_serve(ranks, jobs, queue);
 	if (!ranks || started == 0)
 		sweep_worker(queue);
 	for (unsigned i = 0; i < started; i++)
@@ -189,7 +189,7 @@ static void run_queue(struct arena *arena, struct diag *diag, struct sweep_queue
 	if (!asked->journal || queue->journal)
 		run_workers(arena, queue);
 	else if (asked->ranks)
-		sweep_dismiss(asked->ranks, asked->input.options.jobs);
+		sweep_serve(asked->ranks, asked->input.options.jobs, NULL);
 	if (queue->journal && journal_close(queue->journal) != 0 && !queue->outside)
 		queue->outside = "the last points could not be written to the disk";
 	pthread_mutex_destroy(&queue->lock);
@@ -209,7 +209,7 @@ const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 	if (!sweep_axes_check(diag, request->axes, request->axis_count) ||
 	    !check_values(arena, diag, &task, &read, &words)) {
 		if (request->ranks)
-			sweep_dismiss(request->ranks, request->input.options.jobs);
+			sweep_serve(request->ranks, request->input.options.jobs, NULL);
 		return NULL;
 	}
 	*sweep = (struct sweep){

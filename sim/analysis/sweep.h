@@ -78,5 +78,9 @@ const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 /* Call this on the other ranks while the first one is in sweep_run: it computes points until
  * none is left. diag holds errors that this rank found in its input before. */
 void sweep_help(struct diag *diag, const struct sweep_request *request);
-/* Ends the other ranks if the first one starts no sweep. */
-void sweep_dismiss(const struct ranks *ranks, unsigned jobs);
+/* Runs on rank 0: gives points of the queue to the other ranks, each with `jobs` threads, until all
+ * these threads have been told that no point is left. The other ranks take a few points at a time
+ * and send each one back when it is finished, so that no rank waits for a slower one. queue NULL:
+ * there is no sweep, which ends the other ranks. */
+struct sweep_queue;
+void sweep_serve(const struct ranks *ranks, unsigned jobs, struct sweep_queue *queue);

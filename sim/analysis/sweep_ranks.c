@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/analysis/sweep_ranks.h"
+/* Runs a sweep on several ranks. Rank 0 has the queue, the journal and the output, and computes
+ * points, too. */
+#include "sim/analysis/ranks.h"
+#include "sim/analysis/sweep_queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,9 +64,7 @@ static void take_errors(struct sweep_queue *queue, char *text, bool broken)
 			 broken && count ? errors[0] : NULL);
 }
 
-/* Answers the other ranks until all their threads know that no point is left. queue NULL: there
- * is no sweep. */
-static void serve(const struct ranks *ranks, unsigned jobs, struct sweep_queue *queue)
+void sweep_serve(const struct ranks *ranks, unsigned jobs, struct sweep_queue *queue)
 {
 	size_t others = (size_t)(ranks->count - 1) * (jobs ? jobs : 1), over = 0;
 	while (over < others) {
@@ -84,16 +85,6 @@ static void serve(const struct ranks *ranks, unsigned jobs, struct sweep_queue *
 			take_errors(queue, bytes, tag == TAG_BROKEN);
 		arena_free(scratch);
 	}
-}
-
-void ranks_serve(const struct ranks *ranks, unsigned jobs, struct sweep_queue *queue)
-{
-	serve(ranks, jobs, queue);
-}
-
-void sweep_dismiss(const struct ranks *ranks, unsigned jobs)
-{
-	serve(ranks, jobs, NULL);
 }
 
 /* ---- the other ranks ---- */

@@ -52,7 +52,7 @@ void diag_add(struct diag *diag, struct origin origin, const char *format, ...)
 	}
 	va_list args;
 	va_start(args, format);
-	const char *what = text_visible(diag->arena, arena_vprintf(diag->arena, format, args));
+	const char *what = arena_vprintf(diag->arena, format, args);
 	va_end(args);
 	char *text;
 	if (origin.file && origin.line > 0)
@@ -63,8 +63,9 @@ void diag_add(struct diag *diag, struct origin origin, const char *format, ...)
 	for (char *c = text; *c; c++) /* quoted input must not send control codes to the terminal */
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = ' ';
-	if (!is_said(diag, text))
-		diag->texts[diag->count++] = text;
+	const char *shown = text_visible(diag->arena, text);
+	if (!is_said(diag, shown))
+		diag->texts[diag->count++] = shown;
 }
 
 size_t diag_count(const struct diag *diag)

@@ -36,7 +36,7 @@ struct table {
 const char *text_visible(struct arena *arena, const char *text)
 {
 	size_t size_B = 0, used = 0;
-	while (text[size_B] && (unsigned char)text[size_B] < 0x80)
+	while (text[size_B] >= ' ' && text[size_B] < 0x7f)
 		size_B++;
 	if (!text[size_B])
 		return text;
@@ -45,7 +45,8 @@ const char *text_visible(struct arena *arena, const char *text)
 	char *shown = ARENA_ARRAY(arena, 4 * size_B + 1, char);
 	for (size_t at = 0; at < size_B;) {
 		const unsigned char *here = (const unsigned char *)text + at;
-		size_t length = utf8_length(here), step = length ? length : 1;
+		bool control = *here < ' ' || *here == 0x7f;
+		size_t length = control ? 0 : utf8_length(here), step = length ? length : 1;
 		uint32_t code = utf8_invisible(here);
 		if (code || !length)
 			used += (size_t)snprintf(shown + used, 4 * size_B + 1 - used,

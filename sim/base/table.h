@@ -9,8 +9,8 @@
 struct arena;
 struct table;
 
-/* Returns the text with its invisible characters (utf8.h) as "\u202e", and bytes that are not UTF-8
- * as "\xff". */
+/* Returns the text with its invisible characters (utf8.h) as "\u202e". Bytes that are not UTF-8 and
+ * control characters become "\xff" and "\x1b". */
 const char *text_visible(struct arena *arena, const char *text);
 
 /* Writes text and breaks lines of more than width characters between words. Further lines have two

@@ -13,6 +13,7 @@
  * character: a stray byte, an overlong form, a surrogate, or a code above U+10FFFF. */
 size_t utf8_length(const unsigned char *text);
 /* Returns the code of the character at text if readers would not see it: one of no width, or one
- * that changes the direction or the language of a text (Unicode 15, categories Cf and C1 controls).
- * Returns 0 for others. Output shows such a character as "\u202e". */
+ * that changes the direction or the language of a text. These are the C1 controls, those of
+ * category Cf, separators of lines, variation selectors and fillers of Unicode 15. Returns 0 for
+ * others. Output shows such a character as "\u202e". */
 uint32_t utf8_invisible(const unsigned char *text);

@@ -1,5 +1,5 @@
+#include "sim/collective/algorithm.h"
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/collective/algorithms.h"
 
 static const struct registry_row rows[] = {
 #define ALGORITHM(name) REGISTRY_ROW(algorithm_##name),

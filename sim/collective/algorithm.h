@@ -71,3 +71,8 @@ struct algorithm {
 REGISTRY_OF(struct algorithm, algorithm);
 /* Returns its bit in a set of algorithms; those outside the registry share one. */
 uint64_t algorithm_bit(const struct algorithm *algorithm);
+
+/* The algorithms of algorithms.def. */
+#define ALGORITHM(name) extern const struct algorithm algorithm_##name;
+#include "sim/collective/algorithms.def"
+#undef ALGORITHM

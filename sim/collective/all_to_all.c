@@ -5,7 +5,6 @@
  * when its message has arrived and it has received the message sent to it. A rank's own part is
  * copied inside its memory. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 static void exchange(struct schedule_builder *builder, const struct algorithm_spec *spec,

@@ -13,7 +13,6 @@
  * with the buffer sends it to the rank 2^i places further on, so there are ceil(log2 n) rounds.
  * Places are those of channel 0's ring, counted from the root. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 static const char *refuse(const struct algorithm_spec *spec)

@@ -20,9 +20,8 @@
 #include <string.h>
 
 #include "sim/base/diag.h"
-#include "sim/collective/algorithms.h"
+#include "sim/collective/algorithm.h"
 #include "sim/collective/msccl.h"
-#include "sim/collective/efa.h"
 #include "sim/collective/generation.h"
 #include "sim/gpu/gpu.h"
 

@@ -16,7 +16,7 @@
  * one is sent while the other is added. Two rings on the same connections do the same. */
 
 #include "sim/base/diag.h"
-#include "sim/collective/algorithms.h"
+#include "sim/collective/algorithm.h"
 #include "sim/collective/library.h"
 
 #define ANY 1e300

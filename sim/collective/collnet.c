@@ -11,7 +11,6 @@
  *
  * Channel (c heads + i) m + o is the tree of channel c, part i and machine o. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 static size_t tree_count(const struct algorithm *algorithm, const struct algorithm_spec *spec)

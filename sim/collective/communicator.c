@@ -138,9 +138,8 @@ static void find_rings(struct communicator *comm)
 		places[i] = (struct ring_place){comm->ranks[i].gpu_node, comm->ranks[i].host_node,
 						comm->library->p2p_level < PATH_NVL};
 	unsigned traffic = comm->socket ? TRAFFIC_SOCKETS : TRAFFIC_RDMA;
-	comm->rings = (comm->library->ring_search ? rings_find : rings_in_order)(
-		comm->spec.arena, comm->spec.fabric, places, comm->rank_count, traffic,
-		comm->spec.fold);
+	comm->rings = rings_find(comm->spec.arena, comm->spec.fabric, places, comm->rank_count,
+				 traffic, comm->spec.fold, comm->library->ring_search);
 	comm->rings.shape.socket = comm->socket;
 	comm->rings.shape.generation = oldest_generation(comm);
 	for (size_t i = 0; i < comm->rank_count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/collective/efa.h"
+#include "sim/collective/generation.h"
 
 #include <math.h>
 

@@ -11,7 +11,6 @@
  * slow one carries the least data. For rings of all ranks, one for each NIC or NVLink set, use
  * `ring` with several channels. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 /* With p pieces, all but one p-th of the faster dimension's time is hidden behind the slower one,

@@ -12,7 +12,6 @@
  * of each pair, the even rank sends its whole buffer to the odd one and receives the result at the
  * end. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 /* Consecutive chunks from one rank to another. */

@@ -116,7 +116,6 @@ struct message_state {
 	uint32_t step;
 	double size_B;
 	int64_t started_ps;
-	double flow_s;              /* time from its start until it has left */
 	unsigned leaving, arriving; /* unfinished parts */
 	/* The next fields are used only for trains. */
 	struct event_id head;

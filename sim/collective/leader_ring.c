@@ -5,7 +5,6 @@
  * pipelined by the ring's chunks, with pipeline_count chunks for each part of a leader. Nodes may
  * have different sizes. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 struct leaders {

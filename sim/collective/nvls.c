@@ -4,7 +4,6 @@
  * both, so links carry fewer bytes than these messages have (generation.c). Channel 2c has the
  * values, channel 2c + 1 the sums. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 static const char *refuse(const struct algorithm_spec *spec)

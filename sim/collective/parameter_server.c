@@ -6,7 +6,6 @@
  * (All workers are ready at about the same time, so the order matters little.) A shard is divided
  * into pipeline_count consecutive pieces. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 struct shard {

@@ -6,7 +6,6 @@
  * If n is not a power of two, the first 2e ranks (e = n - 2^floor(log2 n)) are folded: of each
  * pair, the even rank sends its buffer to the odd one and receives the result at the end. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 static size_t player(size_t v, size_t folded)

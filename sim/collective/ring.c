@@ -5,7 +5,6 @@
  * * rank_count + rank. Several channels have separate rings with an equal share of the buffer:
  * rings over different NVLink sets or NICs run in parallel. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/fold.h"
 #include "sim/collective/pattern.h"
 

@@ -492,9 +492,8 @@ static void unfold(struct arena *arena, const struct fold *fold, struct rings *r
 	rings->shape.node_count = fold->machine_count;
 }
 
-static struct rings find_with(struct arena *arena, struct fabric *fabric,
-			      const struct ring_place *ranks, size_t rank_count, unsigned traffic,
-			      const struct fold *fold, bool search)
+struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,
+			size_t rank_count, unsigned traffic, const struct fold *fold, bool search)
 {
 	struct finder finder = {
 		.arena = arena,
@@ -509,17 +508,4 @@ static struct rings find_with(struct arena *arena, struct fabric *fabric,
 	if (fold)
 		unfold(arena, fold, &rings);
 	return rings;
-}
-
-struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,
-			size_t rank_count, unsigned traffic, const struct fold *fold)
-{
-	return find_with(arena, fabric, ranks, rank_count, traffic, fold, true);
-}
-
-struct rings rings_in_order(struct arena *arena, struct fabric *fabric,
-			    const struct ring_place *ranks, size_t rank_count, unsigned traffic,
-			    const struct fold *fold)
-{
-	return find_with(arena, fabric, ranks, rank_count, traffic, fold, false);
 }

@@ -27,11 +27,8 @@ struct rings {
 	const int *adapter_of;
 };
 /* fold: ranks are the simulated ones, and order and node_of contain all ranks; NULL: ranks are all.
- * traffic: the traffic that networks between hosts must carry. */
+ * traffic: the traffic that networks between hosts must carry. Without search (ring_search false),
+ * as in some libraries, there is one ring with the ranks of each node in their order, whatever the
+ * links. */
 struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,
-			size_t rank_count, unsigned traffic, const struct fold *fold);
-/* Returns the rings of a library without a search (ring_search false): one ring with the ranks
- * of each node in their order, whatever the links. */
-struct rings rings_in_order(struct arena *arena, struct fabric *fabric,
-			    const struct ring_place *ranks, size_t rank_count, unsigned traffic,
-			    const struct fold *fold);
+			size_t rank_count, unsigned traffic, const struct fold *fold, bool search);

@@ -21,7 +21,6 @@
  * half of the part. The sums take the same way back. Channel 2 (c heads + i) is the first tree of
  * part i of channel c, the next one the second tree. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 static size_t tree_count(const struct algorithm *algorithm, const struct algorithm_spec *spec)
@@ -49,7 +48,9 @@ static size_t first_parent(size_t node, size_t count) /* returns count if there 
 	return parent < count ? parent : node ^ bit;
 }
 
-size_t double_tree_parent(size_t node, size_t count, bool second)
+/* Returns the parent of a node in the first or second of the two trees over count nodes, or count
+ * for the root. */
+static size_t double_tree_parent(size_t node, size_t count, bool second)
 {
 	if (!second)
 		return first_parent(node, count);

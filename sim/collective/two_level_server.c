@@ -13,7 +13,6 @@
  * A buffer is divided over all servers. With `whole` one server has it, which is chosen by `turn`.
  * `turn` also chooses the GPU of each node that adds. */
 #include "sim/base/arena.h"
-#include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 struct machines {

@@ -375,7 +375,6 @@ static void part_over(struct communicator *comm, struct message_state *message, 
 	if (comm->failed)
 		return;
 	if (parts & PART_LEAVES && --message->leaving == 0) {
-		message->flow_s = s_from_ps(engine_now_ps(engine) - message->started_ps);
 		wire->busy = false;
 		wire_pump(comm, wire);
 	}

@@ -129,7 +129,7 @@ static void clock_span(const struct cuda_process *process, enum gpu_time kind, i
 		[GPU_EXPERT] = "expert",      [GPU_DATA] = "data",
 		[GPU_PIPELINE] = "pipeline",  [GPU_BUBBLE] = "bubble",
 		[GPU_STRAGGLER] = "straggler"};
-	if (names[kind])
+	if (names[kind] && process->spec.role)
 		gpu_context_span(process->spec.context, process->spec.role, names[kind],
 				 process->clock.since_ps, end_ps);
 }

@@ -8,6 +8,7 @@
 #include "sim/import/topology.h"
 
 #include "sim/base/arena.h"
+#include "sim/base/table.h"
 
 struct exporting {
 	FILE *out;
@@ -171,11 +172,15 @@ void topology_write_nccl(FILE *out, struct arena *arena, const struct scenario *
 	}
 	if (processors.count == 0)
 		*VEC_PUSH(arena, &processors) = host;
+	/* two hyphens would end the comment */
+	char *name = arena_strdup(arena, text_visible(arena, t->name));
+	for (char *at = name; (at = strstr(at, "--"));)
+		at[1] = '_';
 	fprintf(out,
 		"<!-- Written by farwire: a machine of %s. Bus ids are invented, and the model of "
 		"the "
 		"processor is assumed. -->\n<system version=\"1\">\n",
-		t->name);
+		name);
 	for (size_t i = 0; i < processors.count; i++)
 		write_processor(&e, processors.items[i], i, 1 / (double)processors.count);
 	fputs("</system>\n", out);

@@ -157,6 +157,32 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 			(struct lines){sweep->points, sweep->point_count, lead, cells, axes});
 }
 
+const struct result_table *grid_table(struct arena *arena, const struct dataset_outcome *outcome)
+{
+	static const enum answer columns[] = {ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,
+					      ANSWER_BANDWIDTH,  ANSWER_RATIO,      ANSWER_SPEEDUP,
+					      ANSWER_EFFICIENCY, ANSWER_STEP,       ANSWER_TIME,
+					      ANSWER_EXPOSED,    ANSWER_BUBBLE,     ANSWER_INPUT,
+					      ANSWER_TRAINING,   ANSWER_ELAPSED,    SERVING_ANSWERS,
+					      ANSWER_BOTTLENECK, ANSWER_VERDICT};
+	const struct dataset *dataset = outcome->dataset;
+	size_t count = dataset->row_count, width = dataset->dimension_count;
+	struct result_column *lead = ARENA_ARRAY(arena, width, struct result_column);
+	struct result_cell *cells = ARENA_ARRAY(arena, width * count, struct result_cell);
+	const struct prediction **predictions =
+		ARENA_ARRAY(arena, count, const struct prediction *);
+	for (size_t d = 0; d < width; d++)
+		lead[d] = (struct result_column){.name = dataset->dimensions[d].name, .text = true};
+	for (size_t i = 0; i < count; i++) {
+		predictions[i] = outcome->rows[i].prediction;
+		for (size_t d = 0; d < width; d++)
+			cells[i * width + d].text =
+				dataset->dimensions[d].values[dataset->rows[i].at[d]].name;
+	}
+	return tabulate(arena, COLUMNS(columns), "what_if", dataset->title,
+			(struct lines){predictions, count, lead, cells, width});
+}
+
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search)
 {
 	static const enum answer columns[] = {ANSWER_THROUGHPUT, ANSWER_TOKENS_GPU, ANSWER_MFU,

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "sim/analysis/dataset.h"
 #include "sim/analysis/plan_search.h"
 #include "sim/analysis/scaling.h"
 
@@ -14,6 +15,8 @@ const struct result_table *
 comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count);
 /* Returns a table with a row for each point: its values on the axes, then its answers. */
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep);
+/* Returns a table with a row for each combination of a what-if: its values, then its answers. */
+const struct result_table *grid_table(struct arena *arena, const struct dataset_outcome *outcome);
 /* Returns a table with a row for each number of GPUs. */
 const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling);
 /* Returns a table with a row for each of the best plans. */

@@ -135,25 +135,3 @@ const char *chart_label(struct arena *arena, const char *words, const char *unit
 {
 	return unit ? arena_printf(arena, "%s (%s)", words, unit) : words;
 }
-
-struct drawing *chart_swings(struct arena *arena, struct chart_text text,
-			     const struct reported *reported, const struct sensitivity *found)
-{
-	size_t count = found->moving_count;
-	struct tornado_bar *bars = ARENA_ARRAY(arena, count + 1, struct tornado_bar);
-	const struct chart_unit unit = chart_unit(reported->quantity, found->now.number.value);
-	for (size_t i = 0; i < count; i++) {
-		const struct swing *swing = &found->swings[i];
-		enum quantity quantity = swing->knob->members[0]->row->quantity;
-		bars[i] = (struct tornado_bar){
-			cfg_param_words(arena, swing->knob->name, swing->knob->members[0]->row),
-			quantity_format(arena, quantity, swing->low_x),
-			quantity_format(arena, quantity, swing->high_x),
-			swing->low.number.value * unit.factor,
-			swing->high.number.value * unit.factor};
-	}
-	const struct tornado_view view = {
-		chart_label(arena, reported->spoken, reported->unit ? reported->unit : unit.name),
-		found->now.number.value * unit.factor, bars, count};
-	return chart_tornado(arena, text, &view);
-}

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "plots/charts.h"
-#include "sim/analysis/sensitivity.h"
 
 /* Returns the indices by rising key. Equal keys keep their order; keys may be NULL. */
 size_t *order_rising(struct arena *arena, const double *keys, size_t count);
@@ -29,10 +28,6 @@ struct ratio_bar *chart_bars(struct arena *arena, const struct prediction *const
 			     size_t count);
 /* Returns the title for these bars. */
 const char *chart_bars_title(const struct prediction *const *predictions, size_t count);
-
-/* Draws the effect of each parameter on a number, varied one at a time. */
-struct drawing *chart_swings(struct arena *arena, struct chart_text text,
-			     const struct reported *reported, const struct sensitivity *found);
 
 /* The unit of a quantity in plots whose largest value is `largest`, in SI units. */
 struct chart_unit {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The part of a report about a dataset. dataset.c makes its tables, what_if.c the tables of a
+/* The part of a report about a dataset. dataset.c makes its tables, what_if.c the table of a
  * what-if, and dataset_figures.c the figures. */
 #pragma once
 

@@ -167,7 +167,7 @@ static void scaling(struct report *report, const struct case_request *request,
 	report_figure(report, scaling_parts_chart(arena, text, found),
 		      "The parts of one step, as the mean over the ranks.");
 	report_results(report, scaling_table(arena, found), asked.input.options.draws_count > 0,
-		       "The numbers of these figures");
+		       "The numbers of these figures", NULL);
 }
 
 /* ---- collectives without training ---- */
@@ -208,7 +208,8 @@ static void collectives(struct report *report, const struct case_request *reques
 		      "the library's choice of algorithm and protocol.%s%s%s",
 		      chosen ? " For all gradients of a step at once the library chooses " : "",
 		      chosen ? p->choice : "", chosen ? "." : "");
-	report_results(report, sweep_table(arena, sweep), false, "The numbers of this figure");
+	report_results(report, sweep_table(arena, sweep), false, "The numbers of this figure",
+		       NULL);
 }
 
 void report_job(struct report *report, const struct case_request *request,

@@ -24,9 +24,10 @@ void report_numbers(struct report *report, const struct scenario *scenario,
  * rest. */
 void report_job(struct report *report, const struct case_request *request,
 		const struct scenario *scenario, const struct prediction *prediction);
-/* Adds a result table, folded under a summary. */
+/* Adds a result table. It is folded if there is a summary; caption NULL says whether it has
+ * intervals. */
 void report_results(struct report *report, const struct result_table *result, bool intervals,
-		    const char *summary);
+		    const char *summary, const char *caption);
 /* Adds the answer for several cases: the fastest one and its ratio to each other case. */
 void report_comparison(struct report *report);
 /* Returns a sentence with the longest round trip at which a forwarded program reaches KEPT_RATIO,

@@ -9,8 +9,8 @@
 #include "sim/report/chart_data.h"
 #include "sim/report/measures.h"
 #include "sim/report/part.h"
+#include "sim/report/sensitivity.h"
 #include "sim/report/solving_words.h"
-#include "sim/analysis/sensitivity.h"
 
 /* The most events for all runs of one search, which take about 3 s on two cores. An event of a job
  * whose flows share links costs as much as EVENTS_OF_JOBS other events. */
@@ -100,20 +100,7 @@ const char *report_keeps(struct report *report, const struct case_request *reque
 
 /* ---- the most influential parameters ---- */
 
-static const char *answer_text(struct arena *arena, const struct reported *reported,
-			       const struct case_answer *answer)
-{
-	return isnan(answer->number.value) ? "fails"
-					   : reported_text(arena, reported, answer->number.value);
-}
-
-static const char *knob_words(struct arena *arena, const struct knob *knob)
-{
-	return cfg_param_words(arena, knob->name, knob->members[0]->row);
-}
-
-static void swings_table(struct report *report, const struct reported *reported,
-			 const struct sensitivity *found)
+static void swings_table(struct report *report, const struct sensitivity *found)
 {
 	struct arena *arena = report->arena;
 	struct report_table *table = report_folded(
@@ -121,20 +108,19 @@ static void swings_table(struct report *report, const struct reported *reported,
 		arena_printf(arena,
 			     "parameter|key|5 %% point>|95 %% point>|%s at 5 %% point>|at 95 %% "
 			     "point>|measurement that would narrow it",
-			     reported->spoken),
+			     found->reported->spoken),
 		"The first %zu of %zu parameters that change the answer; %zu are uncertain.",
 		found->moving_count < SWINGS_SHOWN ? found->moving_count : SWINGS_SHOWN,
 		found->moving_count, found->swing_count);
 	for (size_t i = 0; i < found->moving_count && i < SWINGS_SHOWN; i++) {
 		const struct swing *swing = &found->swings[i];
-		enum quantity quantity = swing->knob->members[0]->row->quantity;
 		const char *how = measure_of(swing->knob->name);
 		report_row(table, TONE_PLAIN,
-			   CELLS(knob_words(arena, swing->knob), swing->knob->name,
-				 quantity_format(arena, quantity, swing->low_x),
-				 quantity_format(arena, quantity, swing->high_x),
-				 answer_text(arena, reported, &swing->low),
-				 answer_text(arena, reported, &swing->high), how ? how : ""));
+			   CELLS(swing_words(arena, swing), swing->knob->name,
+				 swing_value(arena, swing, swing->low_x),
+				 swing_value(arena, swing, swing->high_x),
+				 swing_answer(arena, found, &swing->low),
+				 swing_answer(arena, found, &swing->high), how ? how : ""));
 	}
 }
 
@@ -153,31 +139,24 @@ void report_swings(struct report *report, const struct case_request *request,
 	if (!found || !found->moving_count || isnan(found->now.number.value))
 		return; /* no parameter changes it, or the case has no such number */
 	const struct reported *reported = found->reported;
-	const struct knob *first = found->swings[0].knob;
-	const char *how = measure_of(first->name);
-	struct chart_text text = {
-		arena_printf(arena, "Influence of parameters on the %s of %s", reported->spoken,
-			     p->name),
-		arena_printf(arena,
-			     "%s; each parameter at its 5 %% and 95 %% points, the others at "
-			     "their values",
-			     report->caption)};
+	const struct swing *first = &found->swings[0];
+	const char *how = measure_of(first->knob->name);
+	const char *title = arena_printf(arena, "Influence of parameters on the %s of %s",
+					 reported->spoken, p->name);
 	report_add(report, BLOCK_HEADING, "Most influential parameters");
-	report_add(
-		report, BLOCK_TEXT,
-		"The answer depends most on the %s: at %s the %s is %s, at %s it is %s.%s%s%s%s",
-		knob_words(arena, first),
-		quantity_format(arena, first->members[0]->row->quantity, found->swings[0].low_x),
-		reported->spoken, answer_text(arena, reported, &found->swings[0].low),
-		quantity_format(arena, first->members[0]->row->quantity, found->swings[0].high_x),
-		answer_text(arena, reported, &found->swings[0].high),
-		how ? " A measurement narrows it: " : "", how ? how : "", how ? "." : "",
-		model_error_words(arena, scenario, reported, reported_of(reported, p)));
-	report_figure(report, chart_swings(arena, text, reported, found),
+	report_add(report, BLOCK_TEXT,
+		   "The answer depends most on the %s: at %s the %s is %s, at %s it is %s.%s%s%s%s",
+		   swing_words(arena, first), swing_value(arena, first, first->low_x),
+		   reported->spoken, swing_answer(arena, found, &first->low),
+		   swing_value(arena, first, first->high_x),
+		   swing_answer(arena, found, &first->high),
+		   how ? " A measurement narrows it: " : "", how ? how : "", how ? "." : "",
+		   model_error_words(arena, scenario, reported, reported_of(reported, p)));
+	report_figure(report, sensitivity_chart(arena, title, report->caption, found),
 		      "The %s of %s with one uncertain parameter at a time at the ends of its "
 		      "interval, largest effect first. The model error is not included.",
 		      reported->spoken, p->name);
-	swings_table(report, reported, found);
+	swings_table(report, found);
 }
 
 /* ---- the best of several ---- */

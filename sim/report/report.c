@@ -29,7 +29,8 @@ static void compare(struct report *report)
 				       chart_bars(report->arena, predictions, count), count),
 		      "%s (predictions). The dashed line is at 95 %%.", text.title);
 	report_results(report, comparison_table(report->arena, predictions, count),
-		       report->request->options.draws_count > 0, "The numbers of this figure");
+		       report->request->options.draws_count > 0, "The numbers of this figure",
+		       NULL);
 }
 
 /* Returns the question that the predictions answer. */

@@ -36,11 +36,12 @@ static bool has_failed(const struct result_table *result, const struct result_ce
 }
 
 void report_results(struct report *report, const struct result_table *result, bool intervals,
-		    const char *summary)
+		    const char *summary, const char *caption)
 {
-	struct report_table *table =
-		report_folded(report, summary, "", "%s.",
-			      intervals ? "With 90 % intervals" : "Without intervals");
+	if (!caption)
+		caption = intervals ? "With 90 % intervals" : "Without intervals";
+	struct report_table *table = summary ? report_folded(report, summary, "", "%s.", caption)
+					     : report_table(report, "", "%s.", caption);
 	for (size_t k = 0; k < result->column_count; k++) {
 		const struct result_column *column = &result->columns[k];
 		report_columns(

@@ -17,7 +17,7 @@ static const struct cfg_param *first_of(const struct swing *swing)
 	return swing->knob->members[0];
 }
 
-static const char *words_of(struct arena *arena, const struct swing *swing)
+const char *swing_words(struct arena *arena, const struct swing *swing)
 {
 	return cfg_param_words(arena, swing->knob->name, first_of(swing)->row);
 }
@@ -26,18 +26,18 @@ static const char *words_of(struct arena *arena, const struct swing *swing)
  * (link.wire.latency)". */
 static const char *named(struct arena *arena, const struct swing *swing)
 {
-	return arena_printf(arena, "%s (%s)", words_of(arena, swing), swing->knob->name);
+	return arena_printf(arena, "%s (%s)", swing_words(arena, swing), swing->knob->name);
 }
 
-static const char *value_text(struct arena *arena, const struct swing *swing, double value)
+const char *swing_value(struct arena *arena, const struct swing *swing, double value)
 {
 	return quantity_format(arena, first_of(swing)->row->quantity, value);
 }
 
 /* ---- words ---- */
 
-static const char *end_text(struct arena *arena, const struct sensitivity *found,
-			    const struct case_answer *answer)
+const char *swing_answer(struct arena *arena, const struct sensitivity *found,
+			 const struct case_answer *answer)
 {
 	if (answer->refused)
 		return "refused";
@@ -68,8 +68,8 @@ static const char *first_text(struct arena *arena, const struct sensitivity *fou
 						 number_format(arena, 3, swing->elasticity)));
 	return arena_printf(
 		arena, "%s: at %s the answer is %s, at %s it is %s", named(arena, swing),
-		value_text(arena, swing, swing->low_x), end_text(arena, found, &swing->low),
-		value_text(arena, swing, swing->high_x), end_text(arena, found, &swing->high));
+		swing_value(arena, swing, swing->low_x), swing_answer(arena, found, &swing->low),
+		swing_value(arena, swing, swing->high_x), swing_answer(arena, found, &swing->high));
 }
 
 /* Says how much of the variance the most influential parameter makes, and how to measure it. */
@@ -91,7 +91,7 @@ static const char *advice_text(struct arena *arena, const struct sensitivity *fo
 				     100 * fmin(leader->index.first.high, 1));
 	return arena_printf(
 		arena, "\nA measurement of the %s%s would narrow the interval most: %s.%s",
-		words_of(arena, leader), share, how ? how : "no shipped tool measures it",
+		swing_words(arena, leader), share, how ? how : "no shipped tool measures it",
 		model_error_words(arena, found->scenario, found->reported, found->now.number));
 }
 
@@ -140,10 +140,10 @@ static void fill_row(struct arena *arena, const struct sensitivity *found,
 {
 	const struct index_estimate *index = &swing->index;
 	cells[PARAMETER].text = swing->knob->name;
-	cells[MEANING].text = words_of(arena, swing);
-	cells[VALUE].text = value_text(arena, swing, first_of(swing)->value);
-	cells[LOW].text = value_text(arena, swing, swing->low_x);
-	cells[HIGH].text = value_text(arena, swing, swing->high_x);
+	cells[MEANING].text = swing_words(arena, swing);
+	cells[VALUE].text = swing_value(arena, swing, first_of(swing)->value);
+	cells[LOW].text = swing_value(arena, swing, swing->low_x);
+	cells[HIGH].text = swing_value(arena, swing, swing->high_x);
 	cells[AT_LOW].number = estimate_exact(swing->low.number.value);
 	cells[AT_HIGH].number = estimate_exact(swing->high.number.value);
 	if (is_elastic(found)) {
@@ -161,30 +161,27 @@ const struct result_table *sensitivity_table(struct arena *arena, const struct s
 	const struct reported *r = found->reported;
 	size_t rows = found->moving_count ? found->moving_count : found->swing_count;
 	size_t count = is_elastic(found) ? FIRST + 1 : COLUMNS_MAX;
-	struct result_column *columns = ARENA_ARRAY(arena, COLUMNS_MAX, struct result_column);
-	columns[PARAMETER] =
-		(struct result_column){"parameter", QUANTITY_COUNT, true, false, "key"};
-	columns[MEANING] = (struct result_column){NULL, QUANTITY_COUNT, true, false, "parameter"};
-	columns[VALUE] = (struct result_column){"value", QUANTITY_COUNT, true, false, "value"};
-	columns[LOW] = (struct result_column){"low", QUANTITY_COUNT, true, false,
-					      is_elastic(found) ? "less" : "5 % point"};
-	columns[HIGH] = (struct result_column){"high", QUANTITY_COUNT, true, false,
-					       is_elastic(found) ? "more" : "95 % point"};
-	columns[AT_LOW] = (struct result_column){
-		arena_printf(arena, "at_low_%s", r->name), r->quantity, false, false,
-		arena_printf(arena, "%s at %s", r->heading, columns[LOW].heading)};
-	columns[AT_HIGH] = (struct result_column){
-		arena_printf(arena, "at_high_%s", r->name), r->quantity, false, false,
-		arena_printf(arena, "%s at %s", r->heading, columns[HIGH].heading)};
-	columns[FIRST] = is_elastic(found)
-				 ? (struct result_column){"elasticity", QUANTITY_COUNT, false,
-							  false, "elasticity"}
-				 : (struct result_column){"first_order", QUANTITY_RATIO, false,
-							  true, "first-order index"};
-	columns[TOTAL] =
-		(struct result_column){"total", QUANTITY_RATIO, false, true, "total index"};
-	columns[MEASURE] = (struct result_column){"measured_by", QUANTITY_COUNT, true, false,
-						  "measurement that would narrow it"};
+	bool elastic = is_elastic(found);
+	const char *low = elastic ? "less" : "5 % point", *high = elastic ? "more" : "95 % point";
+	const struct result_column columns[COLUMNS_MAX] = {
+		[PARAMETER] = {.name = "parameter", .text = true, .heading = "key"},
+		[MEANING] = {.text = true, .heading = "parameter"},
+		[VALUE] = {.name = "value", .text = true},
+		[LOW] = {.name = "low", .text = true, .heading = low},
+		[HIGH] = {.name = "high", .text = true, .heading = high},
+		[AT_LOW] = {.name = arena_printf(arena, "at_low_%s", r->name),
+			    .quantity = r->quantity,
+			    .heading = arena_printf(arena, "%s at %s", r->heading, low)},
+		[AT_HIGH] = {.name = arena_printf(arena, "at_high_%s", r->name),
+			     .quantity = r->quantity,
+			     .heading = arena_printf(arena, "%s at %s", r->heading, high)},
+		[FIRST] = {elastic ? "elasticity" : "first_order",
+			   elastic ? QUANTITY_COUNT : QUANTITY_RATIO, false, !elastic,
+			   elastic ? "elasticity" : "first-order index"},
+		[TOTAL] = {"total", QUANTITY_RATIO, false, true, "total index"},
+		[MEASURE] = {.name = "measured_by",
+			     .text = true,
+			     .heading = "measurement that would narrow it"}};
 	struct result_table *table =
 		result_table_new(arena, "sensitivity", words(arena, found), columns, count);
 	for (size_t i = 0; i < rows; i++)
@@ -193,6 +190,27 @@ const struct result_table *sensitivity_table(struct arena *arena, const struct s
 }
 
 /* ---- chart ---- */
+
+static struct drawing *draw_swings(struct arena *arena, struct chart_text text,
+				   const struct sensitivity *found)
+{
+	size_t count = found->moving_count;
+	struct tornado_bar *bars = ARENA_ARRAY(arena, count + 1, struct tornado_bar);
+	const struct reported *reported = found->reported;
+	const struct chart_unit unit = chart_unit(reported->quantity, found->now.number.value);
+	for (size_t i = 0; i < count; i++) {
+		const struct swing *swing = &found->swings[i];
+		bars[i] = (struct tornado_bar){swing_words(arena, swing),
+					       swing_value(arena, swing, swing->low_x),
+					       swing_value(arena, swing, swing->high_x),
+					       swing->low.number.value * unit.factor,
+					       swing->high.number.value * unit.factor};
+	}
+	const struct tornado_view view = {
+		chart_label(arena, reported->spoken, reported->unit ? reported->unit : unit.name),
+		found->now.number.value * unit.factor, bars, count};
+	return chart_tornado(arena, text, &view);
+}
 
 struct drawing *sensitivity_chart(struct arena *arena, const char *title, const char *caption,
 				  const struct sensitivity *found)
@@ -208,5 +226,5 @@ struct drawing *sensitivity_chart(struct arena *arena, const char *title, const 
 		      : arena_printf(arena, "Influence of parameters on the %s of %s",
 				     found->reported->spoken, found->scenario->name),
 		arena_printf(arena, "%s; %s", caption, how)};
-	return chart_swings(arena, text, found->reported, found);
+	return draw_swings(arena, text, found);
 }

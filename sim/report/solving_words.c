@@ -292,17 +292,15 @@ const struct result_table *solving_table(struct arena *arena, const struct solvi
 	enum quantity quantity = s->param->row->quantity;
 	const struct reported *reported = s->target.reported;
 	size_t rows = s->solution->bound_count ? s->solution->bound_count : 1;
-	struct result_column *columns = ARENA_ARRAY(arena, COLUMNS, struct result_column);
-	columns[TARGET] = (struct result_column){"target", QUANTITY_COUNT, true, false, "target"};
-	columns[HOLDS] = (struct result_column){"holds", QUANTITY_COUNT, true, false, "holds"};
-	columns[KEY] = (struct result_column){s->key, quantity, false, true, words_of(arena, s)};
-	columns[CERTAIN] =
-		(struct result_column){"certain", quantity, false, false, "with 95 % certainty"};
-	columns[ANSWER] = (struct result_column){reported->name, reported->quantity, false,
-						 !reported->part, reported->heading};
-	columns[FROM] =
-		(struct result_column){"searched_from", quantity, false, false, "searched from"};
-	columns[TO] = (struct result_column){"searched_to", quantity, false, false, "searched to"};
+	const struct result_column columns[COLUMNS] = {
+		[TARGET] = {.name = "target", .text = true},
+		[HOLDS] = {.name = "holds", .text = true},
+		[KEY] = {s->key, quantity, false, true, words_of(arena, s)},
+		[CERTAIN] = {"certain", quantity, false, false, "with 95 % certainty"},
+		[ANSWER] = {reported->name, reported->quantity, false, !reported->part,
+			    reported->heading},
+		[FROM] = {"searched_from", quantity, false, false, "searched from"},
+		[TO] = {"searched_to", quantity, false, false, "searched to"}};
 	struct result_table *table =
 		result_table_new(arena, "solve", solving_words(arena, s), columns, COLUMNS);
 	for (size_t i = 0; i < rows; i++)

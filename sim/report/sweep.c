@@ -245,7 +245,8 @@ bool report_sweep(struct report *report, const struct case_request *request,
 		      draws ? "" : " The points have no intervals; --draws N adds them.");
 	if (sweep->point_count <= ROWS_MAX)
 		report_results(report, sweep_table(arena, sweep), draws > 0,
-			       arena_printf(arena, "The numbers: %zu points", sweep->point_count));
+			       arena_printf(arena, "The numbers: %zu points", sweep->point_count),
+			       NULL);
 	if (scenario)
 		report_resolution(report, scenario->resolution);
 	return true;

@@ -77,27 +77,32 @@ static void summary_lines(FILE *out, struct arena *arena, const struct dataset_o
 	summary_line(out, "fit rows", &outcome->fit);
 	summary_line(out, "test rows", &outcome->test);
 	if (outcome->test.count > 1)
-		fprintf(out, "  row with the largest error: %s\n", outcome->test.worst);
+		fprintf(out, "  row with the largest error: %s\n",
+			text_visible(arena, outcome->test.worst));
 	for (size_t i = 0; i < outcome->group_count; i++)
-		summary_line(out, arena_printf(arena, "  %s", outcome->groups[i].name),
-			     &outcome->groups[i].test);
+		summary_line(
+			out,
+			text_visible(arena, arena_printf(arena, "  %s", outcome->groups[i].name)),
+			&outcome->groups[i].test);
 	summary_line(out, "ideal linear scaling on the same test rows", &outcome->linear);
 	if (outcome->draws_count == 0)
 		fprintf(out, "no intervals, because nothing was drawn (--draws 24 adds them)\n");
 }
 
-static void claim_lines(FILE *out, const struct dataset_outcome *outcome, bool color)
+static void claim_lines(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
+			bool color)
 {
 	static const char *const words[2][2] = {{"BROKEN", "holds "},
 						{"\033[31mBROKEN\033[0m", "\033[32mholds\033[0m "}};
 	for (size_t i = 0; i < outcome->dataset->claim_count; i++) {
 		const struct claim_outcome *claim = &outcome->claims[i];
-		fprintf(out, "%s: %s (", words[color][claim->holds], claim->claim->text);
+		fprintf(out, "%s: %s (", words[color][claim->holds],
+			text_visible(arena, claim->claim->text));
 		for (size_t k = 0; k < claim->value_count; k++)
 			fprintf(out, "%s%.3f", k ? ", " : "", claim->values[k]);
 		fprintf(out, ")");
 		if (claim->broken_at)
-			fprintf(out, ", first at %s", claim->broken_at);
+			fprintf(out, ", first at %s", text_visible(arena, claim->broken_at));
 		fprintf(out, "\n");
 	}
 }
@@ -123,7 +128,7 @@ static void beside_tables(FILE *out, struct arena *arena, const struct dataset_o
 {
 	for (size_t i = 0; i < outcome->dataset->beside_count; i++) {
 		fprintf(out, "\nfor comparison, not judged: %s\n",
-			outcome->dataset->beside[i].title);
+			text_visible(arena, outcome->dataset->beside[i].title));
 		struct table *table = table_new(arena);
 		table_line_width(table, line_width);
 		table_columns(table, "row|predicted>|90 % interval>|judged above>|bottleneck");
@@ -146,7 +151,8 @@ void validation_print(FILE *out, struct arena *arena, const struct dataset_outco
 		      bool color, size_t line_width)
 {
 	const struct dataset *dataset = outcome->dataset;
-	fprintf(out, "%s: %s (%s)\n", dataset->name, dataset->title,
+	fprintf(out, "%s: %s (%s)\n", text_visible(arena, dataset->name),
+		text_visible(arena, dataset->title),
 		dataset->mixed ? "several quantities" : measure_words(dataset->measure));
 	struct table *table = table_new(arena);
 	table_line_width(table, line_width);
@@ -159,7 +165,7 @@ void validation_print(FILE *out, struct arena *arena, const struct dataset_outco
 	if (outcome->verdict_count)
 		fprintf(out, "verdicts: %zu of %zu agree\n", outcome->verdict_agree_count,
 			outcome->verdict_count);
-	claim_lines(out, outcome, color);
+	claim_lines(out, arena, outcome, color);
 	fitted_lines(out, arena, outcome);
 	beside_tables(out, arena, outcome, line_width);
 }

@@ -3,6 +3,7 @@
  * measurements. */
 #include <math.h>
 
+#include "sim/report/answers.h"
 #include "sim/report/dataset.h"
 
 /* Returns the range of predictions for each value of the first dimension: "pods on Calico 220 to
@@ -26,19 +27,6 @@ static const char *ranges(const struct part *part)
 	return text;
 }
 
-static bool has_epochs(const struct part *part)
-{
-	for (size_t i = 0; i < part->dataset->row_count; i++)
-		if (isfinite(part->outcome->rows[i].prediction->training_s.value))
-			return true;
-	return false;
-}
-
-static bool trains(const struct part *part)
-{
-	return part_kinds(part) == PREDICTION_TRAINING;
-}
-
 static bool has_intervals(const struct part *part)
 {
 	for (size_t i = 0; i < part->dataset->row_count; i++)
@@ -47,58 +35,16 @@ static bool has_intervals(const struct part *part)
 	return false;
 }
 
-static void heads(struct report_table *table, const struct part *part)
-{
-	for (size_t d = 0; d < part->dataset->dimension_count; d++)
-		report_columns(table, part->dataset->dimensions[d].name);
-	report_columns(
-		table,
-		arena_printf(part->arena, "%s>%s%s|step time (ms)>%s%s|bottleneck",
-			     measure_words(part->dataset->measure),
-			     has_intervals(part) ? "|90 % interval>" : "",
-			     trains(part) ? "|speed-up>|scaling efficiency (%)>"
-					  : "|ratio to local (%)>",
-			     trains(part) ? "|exposed communication (ms)>|input wait (ms)>" : "",
-			     has_epochs(part) ? "|training time (h)>" : ""));
-}
-
-static void cells(struct report_table *table, const struct part *part,
-		  const struct row_outcome *row)
-{
-	const struct prediction *p = row->prediction;
-	report_row(table, p->ok ? TONE_PLAIN : TONE_ALARM, CELLS(NULL));
-	for (size_t d = 0; d < part->dataset->dimension_count; d++)
-		report_cell(table, "%s", part->dataset->dimensions[d].values[row->row->at[d]].name);
-	if (report_failed(table, p->ok, p->reason))
-		return;
-	if (has_intervals(part))
-		report_estimate(table, row->predicted, 1, 4);
-	else
-		report_figures(table, row->predicted.value, 4);
-	if (trains(part))
-		report_figures(table, p->speedup.value, 3);
-	report_figures(table, 100 * p->ratio.value, 3);
-	report_figures(table, 1e3 * p->step_s.value, 4);
-	if (trains(part)) {
-		report_cell(table, "%.2f", fmax(0, 1e3 * prediction_part_s(p, PART_EXPOSED)));
-		report_cell(table, "%.2f", fmax(0, 1e3 * prediction_part_s(p, PART_INPUT)));
-	}
-	if (has_epochs(part))
-		report_figures(table, p->training_s.value / 3600, 3);
-	report_cell(table, "%s", p->bottleneck);
-}
-
 void report_what_if(const struct part *part)
 {
 	report_answer(part->report, false,
 		      "There are no measurements of these combinations. Predicted %s: %s.",
 		      measure_words(part->dataset->measure), ranges(part));
-	struct report_table *table = report_table(
-		part->report, "", "The prediction for every combination.%s",
-		trains(part) ? " Scaling efficiency is relative to ideal linear scaling. Exposed "
-			       "communication and input wait are parts of the step time."
-			     : "");
-	heads(table, part);
-	for (size_t i = 0; i < part->dataset->row_count; i++)
-		cells(table, part, &part->outcome->rows[i]);
+	report_results(
+		part->report, grid_table(part->arena, part->outcome), has_intervals(part), NULL,
+		part_kinds(part) == PREDICTION_TRAINING
+			? "The prediction for every combination. Scaling efficiency is relative "
+			  "to ideal linear scaling. Exposed communication and input wait are "
+			  "parts of the step time"
+			: "The prediction for every combination");
 }

@@ -2,6 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/table.h"
 #include "sim/result/write.h"
 
 void csv_field(struct csv *csv, const char *text)
@@ -11,17 +13,19 @@ void csv_field(struct csv *csv, const char *text)
 	csv->filled = true;
 	if (!text)
 		return;
-	if (!strpbrk(text, ",\"\r\n")) {
-		fputs(text, csv->out);
-		return;
-	}
-	fputc('"', csv->out);
+	struct arena *scratch = arena_new();
+	text = text_visible(scratch, text);
+	bool quoted = strpbrk(text, ",\"") != NULL;
+	if (quoted)
+		fputc('"', csv->out);
 	for (; *text; text++) {
 		if (*text == '"')
 			fputc('"', csv->out);
 		fputc(*text, csv->out);
 	}
-	fputc('"', csv->out);
+	if (quoted)
+		fputc('"', csv->out);
+	arena_free(scratch);
 }
 
 void csv_number(struct csv *csv, double value)

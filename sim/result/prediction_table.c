@@ -192,12 +192,13 @@ static void answer(FILE *out, struct arena *scratch, const struct prediction *p)
 	enum answer main = kind == PREDICTION_SERVING      ? ANSWER_REQUESTS
 			   : kind == PREDICTION_COLLECTIVE ? ANSWER_BANDWIDTH
 							   : ANSWER_THROUGHPUT;
+	const char *name = text_visible(scratch, p->name);
 	if (!p->ok) {
-		fprintf(out, "%s: %s\n", p->name, verdict_text(scratch, p->ok, p->reason));
+		fprintf(out, "%s: %s\n", name,
+			text_visible(scratch, verdict_text(scratch, p->ok, p->reason)));
 		return;
 	}
-	fprintf(out, "%s: %s %s\n", p->name, answer_text(scratch, p, main),
-		heading_of(&p, 1, main));
+	fprintf(out, "%s: %s %s\n", name, answer_text(scratch, p, main), heading_of(&p, 1, main));
 	if (kind != PREDICTION_COLLECTIVE && p->bottleneck && p->bottleneck[0])
 		fprintf(out, "bottleneck: %s\n", p->bottleneck);
 	if (p->remedy)

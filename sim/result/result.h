@@ -232,6 +232,7 @@ struct result_table {
 	struct result_cell *cells; /* row_count * column_count elements */
 	size_t row_count;
 };
+/* Copies the columns. */
 struct result_table *result_table_new(struct arena *arena, const char *name, const char *title,
 				      const struct result_column *columns, size_t column_count);
 /* Adds a row and returns its cells. Their pointer is valid until the next call. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -11,8 +12,10 @@ struct result_table *result_table_new(struct arena *arena, const char *name, con
 				      const struct result_column *columns, size_t column_count)
 {
 	struct result_table *table = ARENA_NEW(arena, struct result_table);
+	struct result_column *own = ARENA_ARRAY(arena, column_count, struct result_column);
+	memcpy(own, columns, column_count * sizeof *own);
 	*table = (struct result_table){
-		.name = name, .title = title, .columns = columns, .column_count = column_count};
+		.name = name, .title = title, .columns = own, .column_count = column_count};
 	return table;
 }
 
@@ -91,8 +94,13 @@ void result_table_print(FILE *out, const struct result_table *table, size_t line
 			table_cell(shown, "%s", text ? text : "-");
 		}
 	}
-	if (table->title)
-		fprintf(out, "%s\n\n", table->title);
+	for (const char *line = table->title, *end; line; line = end ? end + 1 : NULL) {
+		end = strchr(line, '\n');
+		int length = (int)(end ? end - line : (ptrdiff_t)strlen(line));
+		fprintf(out, "%s\n",
+			text_visible(scratch, arena_printf(scratch, "%.*s", length, line)));
+	}
+	fputs(table->title ? "\n" : "", out);
 	table_print(shown, out);
 	arena_free(scratch);
 }

@@ -7,9 +7,9 @@
 void prediction_json(struct json_writer *json, const struct prediction *prediction);
 void predictions_csv(FILE *out, const struct prediction *const *predictions, size_t count);
 
-/* Writes CSV as in RFC 4180: fields with commas, quotes or line ends are quoted, and lines end
- * with CR LF. A writer calls csv_field or csv_number for each cell. NULL and NaN give an empty
- * cell. */
+/* Writes CSV as in RFC 4180: fields with commas or quotes are quoted, and lines end with CR LF.
+ * Line ends and invisible characters in a field are written as in tables (text_visible). A writer
+ * calls csv_field or csv_number for each cell. NULL and NaN give an empty cell. */
 struct csv {
 	FILE *out;
 	bool filled; /* the current line has at least one field */

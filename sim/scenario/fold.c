@@ -1,5 +1,5 @@
+#include "sim/scenario/fold.h"
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/scenario/fold_look.h"
 
 #include <string.h>
 

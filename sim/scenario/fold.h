@@ -13,6 +13,7 @@
 
 #include "sim/collective/fold.h"
 #include "sim/scenario/read.h"
+#include "sim/scenario/system.h"
 
 /* Returns true if the case may be folded, judging by its settings before the machines are read. */
 bool fold_is_wanted(const struct case_params *params, size_t job_count, size_t gpus_wanted,
@@ -32,3 +33,37 @@ struct fold *fold_of_kinds(struct arena *arena, const struct fold_kind *kinds, s
  * the reason. */
 struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
 			   struct fold *by_kind, const char **why);
+
+/* Returns the groups of a plan. With a fold, these are the groups of simulated ranks, one for all
+ * equal ones, and only simulated ranks have communicators. */
+struct plan_groups fold_plan_groups(struct arena *arena, const struct job_entry *entry,
+				    const struct fold *fold);
+/* Returns what the program of a rank on the job's simulated GPU `index` needs. */
+struct plan_step fold_plan_step(const struct scenario *scenario, const struct plan_groups *groups,
+				size_t index);
+
+/* ---- shared by fold.c and fold_plan.c: what a library would choose for the ranks of a job ---- */
+
+enum { FOLD_USES_MOST = 8 }; /* algorithms that a library chooses from */
+
+/* The algorithms that a communicator can use. If an algorithm uses more channels for larger
+ * buffers, specs holds the one with the most channels, which includes the others. */
+struct repertoire {
+	struct fold_use uses[FOLD_USES_MOST];
+	struct algorithm_spec specs[FOLD_USES_MOST];
+	size_t count;
+};
+/* Builds a communicator of one machine of each kind, or of the members of a part on them. The
+ * library makes the same choices for it as for all machines. part may be NULL. */
+struct communicator *fold_look(struct arena *arena, const struct scenario *scenario,
+			       struct system *system, const struct fold *part,
+			       const size_t *members);
+/* Adds the algorithm that the communicator plays. */
+void fold_plays(const struct communicator *comm, enum collective collective, double size_B,
+		struct repertoire *repertoire);
+/* Returns false if schedules of that many ranks are impossible or cost too much. */
+bool fold_can_build(const struct repertoire *repertoire, size_t rank_count);
+
+/* Finds the classes of a plan's machines. Returns false if too few are equal. */
+bool fold_plan(struct arena *arena, const struct scenario *scenario, struct system *system,
+	       struct arena *scratch, struct fold *fold);

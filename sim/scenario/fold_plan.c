@@ -3,8 +3,7 @@
  * and the peers of their messages. So machines are alike if their ranks are in the same stages, and
  * the groups and messages of these ranks meet machines that are alike. */
 #include "sim/base/arena.h"
-#include "sim/scenario/fold_look.h"
-#include "sim/scenario/fold_plan.h"
+#include "sim/scenario/fold.h"
 #include "sim/workload/group.h"
 
 /* Smallest number of machines that a class must have on average. */

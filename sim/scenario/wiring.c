@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "sim/scenario/wiring_kinds.h"
-
 static const struct registry_row rows[] = {
 #define WIRING(name) REGISTRY_ROW(wiring_##name),
 #include "sim/scenario/wirings.def"

@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 
+#include "sim/base/arena.h"
 #include "sim/collective/fold.h"
 #include "sim/scenario/topology.h"
 
@@ -88,3 +89,8 @@ void cabling_trunk_of_leaf(struct cabling *cabling, size_t leaf);
 void cabling_trunk_of_pod(struct cabling *cabling, size_t pod);
 /* Adds a cable between port `port` of two places. */
 void cabling_direct(struct cabling *cabling, size_t place_a, size_t place_b, size_t port);
+
+/* The kinds of wirings.def. */
+#define WIRING(name) extern const struct wiring_kind wiring_##name;
+#include "sim/scenario/wirings.def"
+#undef WIRING

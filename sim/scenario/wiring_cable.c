@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Connects two machines port to port, without a switch. */
-#include "sim/scenario/wiring_kinds.h"
+#include "sim/scenario/wiring.h"
 
 struct cable_params {
 	double cables_count;

@@ -8,7 +8,7 @@
  * last. The fabric chooses routes of least latency. These are minimal only if a cable between
  * groups has a higher latency than one inside a group. Otherwise a route through a third group
  * could be shorter, and the reader reports an error. */
-#include "sim/scenario/wiring_kinds.h"
+#include "sim/scenario/wiring.h"
 
 struct dragonfly_params {
 	double groups_count, routers_per_group_count, machines_per_router_count;

@@ -6,7 +6,7 @@
  *   a pod's uplinks  = the uplinks of its leaves / core_oversubscription
  */
 
-#include "sim/scenario/wiring_kinds.h"
+#include "sim/scenario/wiring.h"
 
 struct fat_tree_params {
 	double ports_per_leaf_count;

@@ -5,7 +5,7 @@
  *   a leaf's uplinks = its ports for machines / oversubscription
  *
  * If one leaf has enough ports for all machines, each rail has one leaf. */
-#include "sim/scenario/wiring_kinds.h"
+#include "sim/scenario/wiring.h"
 
 struct rail_params {
 	double ports_per_leaf_count;

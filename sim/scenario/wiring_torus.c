@@ -3,7 +3,7 @@
  * router has as many cables to each neighbour as a machine has ports. The first and last routers
  * of a dimension are connected. If a dimension has two routers, they have only one trunk between
  * them. Routes are the shortest ones. */
-#include "sim/scenario/wiring_kinds.h"
+#include "sim/scenario/wiring.h"
 
 struct torus_params {
 	double x_count, y_count, z_count;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/scenario/fold_plan.h"
+#include "sim/scenario/fold.h"
 #include "sim/scenario/world.h"
 #include "sim/training/pipeline.h"
 #include "sim/workload/program_job.h"
@@ -63,21 +63,19 @@ static const struct program *program_of(struct world *w, const struct job_entry 
 {
 	struct arena *arena = w->workload.arena;
 	const struct gpu_params *gpu = &w->scenario->topology.gpus[entry->gpus[first]].params;
-	size_t batch = (size_t)entry->batch_count;
 	if (entry->program)
 		return entry->program;
 	if (entry->recorded)
 		return recorded_program(w, entry, first);
-	if (entry->stage_count > 1) {
-		const struct pipeline_params pipeline = {entry->stage_count, first,
-							 entry->micro_batch_count};
-		return pipeline_program(arena, entry->network,
-					(size_t)(entry->batch_count * (double)entry->rank_count),
-					entry->stack, gpu, entry->efficiency, &pipeline);
-	}
-	return framework_at((size_t)entry->stack->framework)
-		->program(arena, entry->network, batch, entry->stack, gpu, entry->efficiency,
-			  entry->spread);
+	struct step_spec spec = {entry->network,    (size_t)entry->batch_count,
+				 entry->stack,      gpu,
+				 entry->efficiency, entry->spread};
+	if (entry->stage_count <= 1)
+		return framework_at((size_t)entry->stack->framework)->program(arena, &spec);
+	spec.batch = (size_t)(entry->batch_count * (double)entry->rank_count);
+	return pipeline_program(
+		arena, &spec,
+		&(struct pipeline_params){entry->stage_count, first, entry->micro_batch_count});
 }
 
 static struct program_gpu place_of(struct world *w, const struct job_entry *entry, size_t index)

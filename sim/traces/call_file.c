@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -42,17 +43,17 @@ struct line {
 	bool end;
 };
 
-static bool fail(struct call_reader *r, const char *what)
+__attribute__((format(printf, 2, 3))) static bool fail(struct call_reader *r, const char *format,
+						       ...)
 {
+	va_list args;
+	va_start(args, format);
 	if (!r->failed)
-		diag_error(r->diag, (struct origin){r->path, r->line}, "%s", what);
+		diag_error(r->diag, (struct origin){r->path, r->line}, "%s",
+			   arena_vprintf(r->arena, format, args));
+	va_end(args);
 	r->failed = true;
 	return false;
-}
-
-static bool fail_key(struct call_reader *r, const char *key, const char *what)
-{
-	return fail(r, arena_printf(r->arena, "%s %s", key, what));
 }
 
 static const char *kept_text(struct call_reader *r, const char *text)
@@ -63,7 +64,7 @@ static const char *kept_text(struct call_reader *r, const char *text)
 static bool take_text(struct call_reader *r, const char *key, const char **text)
 {
 	if (jp_next(r->json) != JP_TEXT)
-		return r->json->error ? false : fail_key(r, key, "must be a string");
+		return r->json->error ? false : fail(r, "%s must be a string", key);
 	*text = kept_text(r, r->json->text);
 	return true;
 }
@@ -75,11 +76,10 @@ static bool take_number(struct call_reader *r, const char *key, double max, doub
 		return false;
 	*number = r->json->number;
 	if (token != JP_NUMBER || !isfinite(*number))
-		return fail_key(r, key, "must be a finite number");
+		return fail(r, "%s must be a finite number", key);
 	if (*number >= 0 && *number <= max)
 		return true;
-	return fail_key(r, key,
-			arena_printf(r->arena, "must be from 0 to %g (got %g)", max, *number));
+	return fail(r, "%s must be from 0 to %g (got %g)", key, max, *number);
 }
 
 static bool take_truth(struct call_reader *r, const char *key, bool *truth)
@@ -88,7 +88,7 @@ static bool take_truth(struct call_reader *r, const char *key, bool *truth)
 	*truth = token == JP_TRUE;
 	if (token == JP_TRUE || token == JP_FALSE)
 		return true;
-	return token == JP_ERROR ? false : fail_key(r, key, "must be true or false");
+	return token == JP_ERROR ? false : fail(r, "%s must be true or false", key);
 }
 
 static bool take_number_key(struct call_reader *r, const char *key, struct line *line, bool *known)
@@ -202,33 +202,32 @@ static bool take_header(struct call_reader *r, const struct line *line)
 		return fail(r, "this is a second header line without an end line "
 			       "({\"end\": true}) before it (write one after each rank)");
 	if (strcmp(line->format, "farwire-calls") != 0)
-		return fail(r, arena_printf(r->arena,
-					    "the format of the file is '%s', not farwire-calls "
-					    "(record a file with farwire-trace)",
-					    line->format));
+		return fail(r,
+			    "the format of the file is '%s', not farwire-calls "
+			    "(record a file with farwire-trace)",
+			    line->format);
 	if (!(line->version >= 1 && line->version <= 1))
-		return fail(r, arena_printf(r->arena,
-					    "the file has version %g of farwire-calls, but this "
-					    "program reads version 1 (record again)",
-					    line->version));
+		return fail(r,
+			    "the file has version %g of farwire-calls, but this "
+			    "program reads version 1 (record again)",
+			    line->version);
 	r->recorded->tool = line->tool;
 	r->recorded->gpu = line->gpu;
 	r->recorded->memory_B = line->memory_B;
 	uint32_t rank = (uint32_t)line->rank;
 	if (r->seen[rank])
-		return fail(r, arena_printf(r->arena,
-					    "rank %u occurs twice (write another rank into each "
-					    "header line)",
-					    (unsigned)rank));
+		return fail(r,
+			    "rank %u occurs twice (write another rank into each "
+			    "header line)",
+			    (unsigned)rank);
 	if (line->world > 0 && rank >= line->world)
-		return fail(r, arena_printf(r->arena,
-					    "rank %u must be less than the number of ranks, %g",
-					    (unsigned)rank, line->world));
+		return fail(r, "rank %u must be less than the number of ranks, %g", (unsigned)rank,
+			    line->world);
 	if (r->recorded != r->first && (uint32_t)line->world != r->first->world_count)
-		return fail(r, arena_printf(r->arena,
-					    "this rank is of a job of %g ranks, but the "
-					    "first one of %u (join files of one job)",
-					    line->world, (unsigned)r->first->world_count));
+		return fail(r,
+			    "this rank is of a job of %g ranks, but the "
+			    "first one of %u (join files of one job)",
+			    line->world, (unsigned)r->first->world_count);
 	r->seen[rank] = true;
 	r->recorded->rank = rank;
 	r->recorded->world_count = (uint32_t)line->world;
@@ -262,17 +261,16 @@ static bool take_call(struct call_reader *r, const struct line *line)
 		return fail(
 			r,
 			"the call ends before it begins (start_s must not be larger than end_s)");
-	enum recorded_copy copy = line->copy ? recorded_copy_find(line->copy) : COPY_NONE;
+	uint8_t copy = line->copy ? recorded_find(recorded_copies, COPY_KIND_COUNT, line->copy) : 0;
+	uint8_t memory = line->memory
+				 ? recorded_find(recorded_memories, MEMORY_KIND_COUNT, line->memory)
+				 : 0;
 	if (line->copy && copy == COPY_NONE)
-		return fail(r, arena_printf(r->arena,
-					    "copy is \"%s\", but must be h2d, d2h, d2d, h2h or p2p",
-					    line->copy));
+		return fail(r, "copy is \"%s\", but must be h2d, d2h, d2d, h2h or p2p", line->copy);
 	if (copy != COPY_NONE && line->size_B < 0)
 		return fail(r, "the copy has no size_B (write its number of bytes)");
 	if (line->size_B > floor(line->size_B))
-		return fail(r, arena_printf(r->arena,
-					    "size_B must be a whole number of bytes (got %g)",
-					    line->size_B));
+		return fail(r, "size_B must be a whole number of bytes (got %g)", line->size_B);
 	*VEC_PUSH(r->arena, &r->calls) = (struct recorded_call){
 		.start_s = line->start_s,
 		.end_s = line->end_s,
@@ -287,9 +285,8 @@ static bool take_call(struct call_reader *r, const struct line *line)
 		.group = {(uint32_t)line->group_first, (uint32_t)line->group_count,
 			  line->group_stride > 0 ? (uint32_t)line->group_stride : 1},
 		.peer = (uint32_t)line->peer,
-		.copy = (uint8_t)copy,
-		.memory = (uint8_t)(line->memory ? recorded_memory_find(line->memory)
-						 : MEMORY_UNKNOWN),
+		.copy = copy,
+		.memory = memory,
 		.ready = (uint8_t)line->ready,
 	};
 	return true;
@@ -298,19 +295,16 @@ static bool take_call(struct call_reader *r, const struct line *line)
 static bool take_end(struct call_reader *r, const struct line *line)
 {
 	if (line->dropped > 0)
-		return fail(
-			r,
-			arena_printf(r->arena,
-				     "the recorder lost %g records, so the recording is incomplete "
-				     "(record again with a larger FARWIRE_TRACE_BUFFERS)",
-				     line->dropped));
+		return fail(r,
+			    "the recorder lost %g records, so the recording is incomplete "
+			    "(record again with a larger FARWIRE_TRACE_BUFFERS)",
+			    line->dropped);
 	double between = (double)(r->json->values_count - r->before - 2);
 	if (line->lines >= 0 && (line->lines < between || line->lines > between))
 		return fail(r,
-			    arena_printf(r->arena,
-					 "there are %g lines between the header and this end line, "
-					 "which states %g, so some are missing (record again)",
-					 between, line->lines));
+			    "there are %g lines between the header and this end line, "
+			    "which states %g, so some are missing (record again)",
+			    between, line->lines);
 	r->ended = true;
 	if (line->gpu[0])
 		r->recorded->gpu = line->gpu;
@@ -376,10 +370,9 @@ static void check_whole(struct call_reader *r)
 {
 	r->line = r->json->line;
 	if (r->json->error)
-		fail(r, arena_printf(r->arena, "the line is not JSON: %s%s", r->json->error,
-				     r->json->values_count > 1 && r->json->torn
-					     ? " (the recording was cut off)"
-					     : ""));
+		fail(r, "the line is not JSON: %s%s", r->json->error,
+		     r->json->values_count > 1 && r->json->torn ? " (the recording was cut off)"
+								: "");
 	else if (!r->failed && r->json->values_count == 0)
 		fail(r, "the file is empty (record it again)");
 	else if (!r->failed && !r->ended)

@@ -19,9 +19,9 @@ static void write_call(FILE *out, const struct recorded_call *call)
 	if (call->event >= 0)
 		jw_count(&json, "event", (uint64_t)call->event);
 	if (copy)
-		jw_text(&json, "copy", recorded_copy_name(call->copy));
+		jw_text(&json, "copy", recorded_copies[call->copy]);
 	if (call->memory != MEMORY_UNKNOWN)
-		jw_text(&json, "memory", recorded_memory_name(call->memory));
+		jw_text(&json, "memory", recorded_memories[call->memory]);
 	if (copy || call->size_B > 0)
 		jw_real(&json, "size_B", call->size_B);
 	if (call->group.count > 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/traces/chakra.h"
+#include "sim/traces/readers.h"
 
 #include <math.h>
 #include <string.h>
@@ -226,7 +226,8 @@ static bool take_nodes(struct chakra *c, FILE *in)
 			return fail(c, "it is not a node");
 	}
 	return diag_count(c->diag) == 0 &&
-	       (c->graph.nodes.count > 0 || fail(c, "the file has no nodes"));
+	       (c->graph.nodes.count > 0 ||
+		fail(c, ferror(in) ? "the file cannot be read" : "the file has no nodes"));
 }
 
 struct recorded_calls *chakra_read(struct arena *arena, struct diag *diag, FILE *in,

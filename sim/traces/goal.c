@@ -8,7 +8,7 @@
 #include "sim/engine/names.h"
 #include "sim/traces/graph.h"
 #include "sim/traces/words.h"
-#include "sim/traces/workloads.h"
+#include "sim/traces/readers.h"
 
 enum { CPUS_MAX = 1024, FIRST_MESSAGE = CPUS_MAX + 1 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/traces/kineto.h"
+#include "sim/traces/readers.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "sim/base/diag.h"
 #include "sim/traces/graph.h"
 #include "sim/traces/words.h"
-#include "sim/traces/workloads.h"
+#include "sim/traces/readers.h"
 
 enum pass { FORWARD, INPUT_GRADIENT, WEIGHT_GRADIENT, PASS_COUNT };
 /* The update has a stream, because it waits for its collective, but kernels do not wait for it. */

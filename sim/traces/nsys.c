@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/traces/nsys.h"
+#include "sim/traces/readers.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "sim/base/diag.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"
-#include "sim/traces/nsys_stats.h"
 #include "sim/engine/names.h"
 
 /* Limits for a database of unknown origin: SQLite's memory, times (30 years), and numbers of

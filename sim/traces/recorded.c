@@ -9,35 +9,15 @@
 /* Rounding error of recorded times, which are in nanoseconds. */
 static const double TICK_S = 2e-9;
 
-static const char *const copy_names[COPY_KIND_COUNT] = {NULL, "h2d", "d2h", "d2d", "h2h", "p2p"};
-static const char *const memory_names[MEMORY_KIND_COUNT] = {NULL, "pinned", "pageable"};
+const char *const recorded_copies[COPY_KIND_COUNT] = {"", "h2d", "d2h", "d2d", "h2h", "p2p"};
+const char *const recorded_memories[MEMORY_KIND_COUNT] = {"", "pinned", "pageable"};
 
-const char *recorded_copy_name(enum recorded_copy copy)
+uint8_t recorded_find(const char *const *names, uint8_t count, const char *name)
 {
-	return copy_names[copy];
-}
-
-const char *recorded_memory_name(enum recorded_memory memory)
-{
-	return memory_names[memory];
-}
-
-static int find(const char *const *names, int count, const char *name)
-{
-	for (int i = 1; i < count; i++)
-		if (strcmp(names[i], name) == 0)
-			return i;
+	while (count-- > 1)
+		if (strcmp(names[count], name) == 0)
+			return count;
 	return 0;
-}
-
-enum recorded_copy recorded_copy_find(const char *name)
-{
-	return (enum recorded_copy)find(copy_names, COPY_KIND_COUNT, name);
-}
-
-enum recorded_memory recorded_memory_find(const char *name)
-{
-	return (enum recorded_memory)find(memory_names, MEMORY_KIND_COUNT, name);
 }
 
 /* Sorts outer calls before the calls inside them. */

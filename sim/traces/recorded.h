@@ -17,12 +17,11 @@ enum recorded_copy { COPY_NONE, COPY_H2D, COPY_D2H, COPY_D2D, COPY_H2H, COPY_P2P
 enum recorded_memory { MEMORY_UNKNOWN, MEMORY_PINNED, MEMORY_PAGEABLE, MEMORY_KIND_COUNT };
 enum recorded_ready { READY_UNKNOWN, READY_NO, READY_YES }; /* the result of a query */
 
-/* Names in files: "h2d", "pinned" and so on; NULL for COPY_NONE and MEMORY_UNKNOWN. */
-const char *recorded_copy_name(enum recorded_copy copy);
-const char *recorded_memory_name(enum recorded_memory memory);
-/* Return COPY_NONE or MEMORY_UNKNOWN for an unknown name. */
-enum recorded_copy recorded_copy_find(const char *name);
-enum recorded_memory recorded_memory_find(const char *name);
+/* Names in files: "h2d", "pinned" and so on; "" for COPY_NONE and MEMORY_UNKNOWN. recorded_find
+ * returns the index of a name, and 0 for an unknown one. */
+extern const char *const recorded_copies[COPY_KIND_COUNT],
+	*const recorded_memories[MEMORY_KIND_COUNT];
+uint8_t recorded_find(const char *const *names, uint8_t count, const char *name);
 
 /* Evenly spaced ranks of a job: first, first + stride ... */
 struct recorded_group {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/framework.h"
 
-#include "sim/training/frameworks.h"
-
 static const struct registry_row framework_rows[] = {
 #define FRAMEWORK(name) REGISTRY_ROW(name),
 #include "sim/training/frameworks.def"

@@ -88,18 +88,28 @@ double stack_memory_B(const struct network *network, size_t batch,
 struct op_graph;
 struct spread_params;
 
+struct step_spec { /* what a framework turns into calls */
+	const struct network *network;
+	size_t batch;
+	const struct stack_params *stack;
+	const struct gpu_params *gpu;
+	const struct efficiency_params *efficiency;
+	/* how several GPUs exchange gradients; NULL: the program trains on one GPU */
+	const struct spread_params *spread;
+};
+
 struct framework {
 	const char *name; /* "tensorflow-1" */
 	const char *help;
 	bool ahead; /* the host issues the next step without waiting for the GPU */
 	/* Returns the ops' indices in the order in which the framework issues them. */
 	const uint32_t *(*order)(struct arena *arena, const struct op_graph *graph);
-	/* Builds the calls of one step. spread: how several GPUs exchange gradients; NULL: the
-	 * program trains on one GPU. */
-	const struct program *(*program)(struct arena *arena, const struct network *network,
-					 size_t batch, const struct stack_params *stack,
-					 const struct gpu_params *gpu,
-					 const struct efficiency_params *efficiency,
-					 const struct spread_params *spread);
+	/* Builds the calls of one step. */
+	const struct program *(*program)(struct arena *arena, const struct step_spec *spec);
 };
 REGISTRY_OF(struct framework, framework);
+
+/* The frameworks of frameworks.def. */
+#define FRAMEWORK(name) extern const struct framework name;
+#include "sim/training/frameworks.def"
+#undef FRAMEWORK

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "sim/base/arena.h"
 #include "sim/training/spread.h"
 
 struct item *issue_item(struct issuer *issuer, enum item_kind kind)
@@ -137,4 +138,30 @@ double input_B(const struct network *network, size_t batch)
 	double element_B = network->sequence > 0 ? 8 : 4; /* numbers of tokens are int64 */
 
 	return input->output_count * element_B * (double)batch;
+}
+
+struct issuer issuer_new(struct arena *arena, const struct step_spec *spec, uint16_t calls_event)
+{
+	return (struct issuer){.arena = arena,
+			       .stack = spec->stack,
+			       .gpu = spec->gpu,
+			       .efficiency = spec->efficiency,
+			       .calls_event = calls_event};
+}
+
+const struct program *issue_program(const struct issuer *main, const struct step_spec *spec,
+				    const struct call_thread threads[2], struct program program)
+{
+	struct program *step = ARENA_NEW(main->arena, struct program);
+	struct call_thread *own = ARENA_ARRAY(main->arena, 2, struct call_thread);
+	own[0] = threads[0];
+	own[1] = threads[1];
+	program.threads = own;
+	program.thread_count = spec->stack->real_input ? 2 : 1;
+	program.poller.enabled = spec->stack->poller;
+	program.poller.sleep_s = spec->stack->poll_sleep_s;
+	program.memory_B = stack_memory_B(spec->network, spec->batch, spec->stack);
+	program.images_count = (double)spec->batch;
+	*step = program;
+	return main->spread ? spread_program(main->arena, main->spread, step) : step;
 }

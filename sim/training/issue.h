@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/base/vec.h"
+#include "sim/training/framework.h"
 #include "sim/training/ops.h"
 
 struct spread;
@@ -43,3 +44,9 @@ void issue_await(struct issuer *issuer, uint16_t signal, uint32_t count);
 
 /* Returns the bytes of the input of one step in fp32. */
 double input_B(const struct network *network, size_t batch);
+
+struct issuer issuer_new(struct arena *arena, const struct step_spec *spec, uint16_t calls_event);
+/* Returns the program of a step, whose counts and poller lock are set, with its main thread and, if
+ * the stack has real input, the input's. `main` issued the first one. */
+const struct program *issue_program(const struct issuer *main, const struct step_spec *spec,
+				    const struct call_thread threads[2], struct program program);

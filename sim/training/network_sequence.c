@@ -2,6 +2,7 @@
 #include "sim/training/network_sequence.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -58,12 +59,16 @@ static const struct key_row {
 };
 enum { KEY_COUNT = sizeof key_rows / sizeof key_rows[0] };
 
-static void complain(struct expansion *x, const char *key, const char *why)
+__attribute__((format(printf, 3, 4))) static void complain(struct expansion *x, const char *key,
+							   const char *format, ...)
 {
 	const struct cfg_node *child = cfg_child(x->node, key);
+	va_list args;
 
+	va_start(args, format);
 	diag_error(x->reader->diag, cfg_origin(child ? child : x->node), "layer '%s': %s",
-		   x->spec.name, why);
+		   x->spec.name, arena_vprintf(x->reader->arena, format, args));
+	va_end(args);
 	x->good = false;
 }
 
@@ -120,9 +125,7 @@ static void push_activation(struct expansion *x, const char *prefix)
 			return;
 		}
 	complain(x, "activation",
-		 arena_printf(x->reader->arena,
-			      "activation is '%s' (write \"gelu\", \"silu\", \"tanh\" or \"relu\")",
-			      text));
+		 "activation is '%s' (write \"gelu\", \"silu\", \"tanh\" or \"relu\")", text);
 }
 
 static void embedding(struct expansion *x)
@@ -141,10 +144,9 @@ static void embedding(struct expansion *x)
 	x->spec.rows = x->keys.own_positions ? sequence : x->keys.positions;
 	if (x->spec.rows > 0 && x->spec.rows < sequence)
 		complain(x, "positions",
-			 arena_printf(x->reader->arena,
-				      "it has %zu positions, but the sequences have %zu tokens "
-				      "(write a shorter sequence, or more positions)",
-				      x->spec.rows, sequence));
+			 "it has %zu positions, but the sequences have %zu tokens "
+			 "(write a shorter sequence, or more positions)",
+			 x->spec.rows, sequence);
 	if (x->spec.rows > 0)
 		push(x, "positions", (struct layer){.op = LAYER_POSITIONS});
 	x->spec.rows = x->keys.segments;
@@ -173,10 +175,8 @@ static void select_tokens(struct expansion *x)
 	}
 	x->spec.rows = x->keys.tokens ? x->keys.tokens : (size_t)ceil(x->keys.share * (double)all);
 	if (x->spec.rows > all)
-		complain(x, "tokens",
-			 arena_printf(x->reader->arena,
-				      "it selects %zu of only %zu tokens (write a smaller number)",
-				      x->spec.rows, all));
+		complain(x, "tokens", "it selects %zu of only %zu tokens (write a smaller number)",
+			 x->spec.rows, all);
 	push(x, "", (struct layer){.op = LAYER_SELECT});
 }
 
@@ -192,10 +192,9 @@ static size_t tied_layer(struct expansion *x)
 			    reader->layers.items[i].op == LAYER_EMBEDDING)
 				return i;
 	complain(x, "tied",
-		 arena_printf(reader->arena,
-			      "tied '%s' is not an earlier embedding (write the name of a layer "
-			      "with op = \"embedding\")",
-			      x->keys.tied));
+		 "tied '%s' is not an earlier embedding (write the name of a layer "
+		 "with op = \"embedding\")",
+		 x->keys.tied);
 	return 0;
 }
 
@@ -212,11 +211,9 @@ static void linear(struct expansion *x)
 		layer.parts[0] = x->reader->network->vocabulary;
 		if (x->good && x->reader->layers.items[layer.tied_to].channels != features_of(x))
 			complain(x, "tied",
-				 arena_printf(x->reader->arena,
-					      "it takes %zu features, but the embedding has %zu "
-					      "(make them the same)",
-					      features_of(x),
-					      x->reader->layers.items[layer.tied_to].channels));
+				 "it takes %zu features, but the embedding has %zu "
+				 "(make them the same)",
+				 features_of(x), x->reader->layers.items[layer.tied_to].channels);
 	}
 	x->spec.bias = x->keys.bias;
 	push(x, "", layer);
@@ -250,16 +247,13 @@ static struct attention_shape heads_of(struct expansion *x)
 
 	if (shape.head_size == 0 && features % shape.heads != 0)
 		complain(x, "heads",
-			 arena_printf(x->reader->arena,
-				      "heads is %zu, which does not divide the %zu features (write "
-				      "another number, or head_size = 64)",
-				      shape.heads, features));
+			 "heads is %zu, which does not divide the %zu features (write "
+			 "another number, or head_size = 64)",
+			 shape.heads, features);
 	if (shape.heads % shape.kv_heads != 0)
 		complain(x, "kv_heads",
-			 arena_printf(
-				 x->reader->arena,
-				 "kv_heads is %zu, but must be a divisor of heads, which is %zu",
-				 shape.kv_heads, shape.heads));
+			 "kv_heads is %zu, but must be a divisor of heads, which is %zu",
+			 shape.kv_heads, shape.heads);
 	if (shape.window > 0 && !shape.causal)
 		complain(x, "window", "a window needs causal attention (write causal = true)");
 	if (shape.head_size == 0)
@@ -340,10 +334,9 @@ static void experts(struct expansion *x)
 
 	if (top > count) {
 		complain(x, "top",
-			 arena_printf(x->reader->arena,
-				      "top is %zu, but there are only %zu experts (write a smaller "
-				      "number)",
-				      top, count));
+			 "top is %zu, but there are only %zu experts (write a smaller "
+			 "number)",
+			 top, count);
 		return;
 	}
 	push_linear(x, "router", count, 1, x->keys.bias);
@@ -426,7 +419,6 @@ static bool is_among(const char *const *names, size_t count, const char *name)
 static void read_key(struct expansion *x, const struct key_row *row, const struct cfg_node *child)
 {
 	void *field = (char *)&x->keys + row->offset;
-	struct arena *arena = x->reader->arena;
 	bool whole = false;
 
 	switch (row->type) {
@@ -444,16 +436,14 @@ static void read_key(struct expansion *x, const struct key_row *row, const struc
 		return;
 	case KEY_SHARE:
 		if (!cfg_number(child, field) || x->keys.share <= 0 || x->keys.share > 1)
-			complain(x, row->name,
-				 arena_printf(arena, "%s must be above 0 and at most 1 (write %s)",
-					      row->name, row->example));
+			complain(x, row->name, "%s must be above 0 and at most 1 (write %s)",
+				 row->name, row->example);
 		return;
 	case KEY_TEXT:
 		*(const char **)field = cfg_text(child);
 		if (cfg_text(child) == NULL)
-			complain(x, row->name,
-				 arena_printf(arena, "%s is not a text (write %s = %s)", row->name,
-					      row->name, row->example));
+			complain(x, row->name, "%s is not a text (write %s = %s)", row->name,
+				 row->name, row->example);
 		return;
 	}
 }
@@ -469,15 +459,12 @@ static void read_keys(struct expansion *x, const struct form *form)
 
 		known[3 + i] = row->name;
 		if (child != NULL && !required && !is_among(form->keys, FORM_KEYS_MAX, row->name))
-			complain(x, row->name,
-				 arena_printf(x->reader->arena, "%s has no %s (leave it out)",
-					      form->op, row->name));
+			complain(x, row->name, "%s has no %s (leave it out)", form->op, row->name);
 		else if (child != NULL)
 			read_key(x, row, child);
 		else if (required)
-			complain(x, "op",
-				 arena_printf(x->reader->arena, "%s needs %s (write %s = %s)",
-					      form->op, row->name, row->name, row->example));
+			complain(x, "op", "%s needs %s (write %s = %s)", form->op, row->name,
+				 row->name, row->example);
 	}
 	cfg_only(x->reader->diag, x->node, known, sizeof known / sizeof known[0]);
 }

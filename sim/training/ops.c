@@ -23,8 +23,10 @@ enum { LARS_PASSES = 2, LARS_KERNELS = 3 };
  * updates for their norms, and reads both again to write weights. */
 enum { LAMB_PASSES = 6 };
 
-uint32_t builder_add(struct builder *b, const char *name, bool library, uint32_t kernels,
-		     double flop, double bytes_B, const uint32_t *inputs, uint32_t input_count)
+/* Appends an op of that many kernels, which share flop and bytes_B. Inputs that are NONE are left
+ * out. */
+static uint32_t add_op(struct builder *b, const char *name, bool library, uint32_t kernels,
+		       double flop, double bytes_B, const uint32_t *inputs, uint32_t input_count)
 {
 	uint32_t index = (uint32_t)b->ops.count;
 	struct op *op = VEC_PUSH(b->arena, &b->ops);
@@ -85,17 +87,6 @@ uint32_t builder_elementwise(struct builder *b, uint32_t op, double output_B)
 	return op;
 }
 
-void builder_gradients(struct builder *b, uint32_t op, size_t layer)
-{
-	uint32_t all = (uint32_t)b->network->layers[layer].tensor_count, count = 0;
-	uint32_t *tensors = ARENA_ARRAY(b->arena, all + 1, uint32_t);
-	for (uint32_t t = 0; t < all; t++)
-		if (b->decay[b->first_tensor[layer] + t] == NONE)
-			tensors[count++] = b->first_tensor[layer] + t;
-	b->ops.items[op].gradients = tensors;
-	b->ops.items[op].gradient_count = count;
-}
-
 double builder_B(const struct builder *b, double elements)
 {
 	return elements * b->batch * b->element_B;
@@ -106,9 +97,27 @@ static double weights_B(const struct builder *b, const struct layer *layer)
 	return layer->tensor_count ? layer->tensors[0] * b->element_B : 0;
 }
 
-const char *builder_name(struct builder *b, const struct layer *layer, const char *what)
+const struct layer *builder_layer(const struct builder *b)
 {
-	return arena_printf(b->arena, "%s%s", layer->name, what);
+	return &b->network->layers[b->layer];
+}
+
+/* Returns the name of an op of the layer whose ops are written. */
+static const char *op_name(struct builder *b, const char *what)
+{
+	return arena_printf(b->arena, "%s%s", builder_layer(b)->name, what);
+}
+
+uint32_t builder_op(struct builder *b, const char *what, uint32_t kernels, double bytes_B,
+		    uint32_t input)
+{
+	return add_op(b, op_name(b, what), false, kernels, 0, bytes_B, &input, 1);
+}
+
+uint32_t builder_library(struct builder *b, const char *what, double flop, double bytes_B,
+			 uint32_t input)
+{
+	return add_op(b, op_name(b, what), true, 1, flop, bytes_B, &input, 1);
 }
 
 /* Returns the size of a ReLU's bits divided by that of its output, or 0 if it has no bits. A norm
@@ -129,7 +138,6 @@ static double forward_B(const struct builder *b, const struct layer *layer)
 	double in = builder_B(b, layer->input_count_total), out = builder_B(b, layer->output_count);
 	switch (layer->op) {
 	case LAYER_BATCH_NORM:
-		return 3 * out;
 	case LAYER_LRN:
 	case LAYER_DROPOUT:
 		return 3 * out;
@@ -169,23 +177,20 @@ static uint32_t transpose(struct builder *b, const struct layer *layer, uint32_t
 	    stack_product_type(b->stack, b->gpu, true) == NUMBER_FP32)
 		return product;
 	double moved_B = builder_B(b, layer->input_count_total + layer->output_count);
-	return builder_add(b, builder_name(b, layer, ".transpose"), false, 2, 0, 2 * moved_B,
-			   &product, 1);
+	return builder_op(b, ".transpose", 2, 2 * moved_B, product);
 }
 
-uint32_t builder_cast(struct builder *b, const struct layer *layer, const char *what,
-		      double elements, uint32_t input)
+uint32_t builder_cast(struct builder *b, const char *what, double elements, uint32_t input)
 {
 	if (!b->stack->autocast || b->element_B >= b->weight_B)
 		return input;
-	return builder_add(b, builder_name(b, layer, what), false, 1, 0,
-			   elements * (b->element_B + b->weight_B), &input, 1);
+	return builder_op(b, what, 1, elements * (b->element_B + b->weight_B), input);
 }
 
 static uint32_t product_forward(struct builder *b, const struct layer *layer, uint32_t op)
 {
 	set_product(b, op, layer, CONVOLUTION_FORWARD);
-	builder_cast(b, layer, ".cast", layer->tensors[0], NONE);
+	builder_cast(b, ".cast", layer->tensors[0], NONE);
 	return transpose(b, layer, op);
 }
 
@@ -215,43 +220,42 @@ static bool is_pointwise(enum layer_op op)
 	       op == LAYER_SILU || op == LAYER_TANH;
 }
 
-static void forward_layer(struct builder *b, size_t index)
+static void forward_layer(struct builder *b)
 {
-	const struct layer *layer = &b->network->layers[index];
+	const struct layer *layer = builder_layer(b);
+	uint32_t *output = &b->forward[b->layer];
+	double channels_B = (double)layer->channels * 4;
 	uint32_t inputs[LAYER_INPUTS_MAX] = {0};
 	for (size_t i = 0; i < layer->input_count; i++)
 		inputs[i] = b->forward[layer->inputs[i]];
 	if (layer->op == LAYER_INPUT) {
-		b->forward[index] = NONE;
+		*output = NONE;
 		return;
 	}
 	if (vanishes(b, layer)) {
-		b->forward[index] = inputs[0];
+		*output = inputs[0];
 		return;
 	}
 	if (layer->op >= LAYER_EMBEDDING) {
-		tokens_forward(b, index);
-		b->ops.items[b->forward[index]].pointwise = is_pointwise(layer->op);
+		tokens_forward(b);
+		b->ops.items[*output].pointwise = is_pointwise(layer->op);
 		return;
 	}
-	uint32_t kernels = layer->op == LAYER_SOFTMAX ? SOFTMAX_KERNELS : 1, op;
-	b->forward[index] = op = builder_add(b, layer->name, is_library(layer->op), kernels,
-					     2 * layer->macs * b->batch, forward_B(b, layer),
-					     inputs, (uint32_t)layer->input_count);
-	b->ops.items[op].wait_s = norm_wait_s(b, layer);
-	b->ops.items[op].pointwise = is_pointwise(layer->op);
+	*output =
+		add_op(b, layer->name, is_library(layer->op),
+		       layer->op == LAYER_SOFTMAX ? SOFTMAX_KERNELS : 1, 2 * layer->macs * b->batch,
+		       forward_B(b, layer), inputs, (uint32_t)layer->input_count);
+	b->ops.items[*output].wait_s = norm_wait_s(b, layer);
+	b->ops.items[*output].pointwise = is_pointwise(layer->op);
 	if (is_product(layer->op))
-		b->forward[index] = product_forward(b, layer, b->forward[index]);
+		*output = product_forward(b, layer, *output);
 	if (is_elementwise(b, layer->op))
-		builder_elementwise(b, b->forward[index], builder_B(b, layer->output_count));
+		builder_elementwise(b, *output, builder_B(b, layer->output_count));
 	for (size_t i = 0; !b->stack->fused_averages && i < layer->state_tensor_count; i++)
-		builder_elementwise(
-			b,
-			builder_add(b, builder_name(b, layer, ".moving"), false,
-				    MOVING_AVERAGE_KERNELS, 0,
-				    3.0 * MOVING_AVERAGE_KERNELS * (double)layer->channels * 4,
-				    &b->forward[index], 1),
-			(double)layer->channels * 4);
+		builder_elementwise(b,
+				    builder_op(b, ".moving", MOVING_AVERAGE_KERNELS,
+					       3.0 * MOVING_AVERAGE_KERNELS * channels_B, *output),
+				    channels_B);
 }
 
 static bool has_l2_loss(const struct builder *b, const struct layer *layer)
@@ -286,15 +290,11 @@ static void decay_ops(struct builder *b, bool gradient)
 				b->decay[number] = NONE;
 			} else if (gradient) {
 				b->decay[number] = builder_elementwise(
-					b,
-					builder_add(b, builder_name(b, layer, ".decay"), false, 1,
-						    0, 2 * size_B, NULL, 0),
-					size_B);
+					b, builder_op(b, ".decay", 1, 2 * size_B, NONE), size_B);
 			} else {
 				uint32_t kernels =
 					layer->tensors[t] > ONE_KERNEL_REDUCTION_COUNT ? 2 : 1;
-				push_loss(b, builder_add(b, builder_name(b, layer, ".l2"), false,
-							 kernels, 0, size_B, NULL, 0));
+				push_loss(b, builder_op(b, ".l2", kernels, size_B, NONE));
 			}
 		}
 	}
@@ -304,17 +304,24 @@ static uint32_t l2_loss(struct builder *b, uint32_t loss)
 {
 	if (b->stack->l2_loss == L2_LOSS_SINGLE_OP) {
 		double size_B = b->network->parameters_count * b->weight_B;
-		uint32_t all = builder_add(b, "l2.concat", false, 1, 0, 2 * size_B, NULL, 0);
-		push_loss(b, builder_add(b, "l2", false, 2, 0, size_B, &all, 1));
+		uint32_t all = add_op(b, "l2.concat", false, 1, 0, 2 * size_B, NULL, 0);
+		push_loss(b, add_op(b, "l2", false, 2, 0, size_B, &all, 1));
 	} else {
 		decay_ops(b, false);
 	}
 	uint32_t count = (uint32_t)b->losses.count;
 	if (count == 0)
 		return loss;
-	uint32_t sum = builder_add(b, "l2.sum", false, (count + SUM_WIDTH - 1) / SUM_WIDTH, 0,
-				   8.0 * count, b->losses.items, count);
-	return builder_add(b, "loss.total", false, 2, 0, 16, (uint32_t[]){loss, sum}, 2);
+	uint32_t sum = add_op(b, "l2.sum", false, (count + SUM_WIDTH - 1) / SUM_WIDTH, 0,
+			      8.0 * count, b->losses.items, count);
+	return add_op(b, "loss.total", false, 2, 0, 16, (uint32_t[]){loss, sum}, 2);
+}
+
+uint32_t builder_sum(struct builder *b, size_t layer, uint32_t one, uint32_t other, double size_B)
+{
+	const char *name = arena_printf(b->arena, "%s.grad_sum", b->network->layers[layer].name);
+	uint32_t inputs[] = {one, other};
+	return builder_elementwise(b, add_op(b, name, false, 1, 0, 3 * size_B, inputs, 2), size_B);
 }
 
 /* Notes that op computes a gradient of the layer's output. If several layers use that output, a
@@ -325,23 +332,17 @@ void builder_receive(struct builder *b, size_t layer, uint32_t op)
 		b->gradient[layer] = op;
 		return;
 	}
-	double size_B = builder_B(b, b->network->layers[layer].output_count);
-	b->gradient[layer] = builder_elementwise(
-		b,
-		builder_add(b, builder_name(b, &b->network->layers[layer], ".grad_sum"), false, 1,
-			    0, 3 * size_B, (uint32_t[]){b->gradient[layer], op}, 2),
-		size_B);
+	b->gradient[layer] = builder_sum(b, layer, b->gradient[layer], op,
+					 builder_B(b, b->network->layers[layer].output_count));
 }
 
-static uint32_t tensor_op(struct builder *b, const struct layer *layer, const char *what,
-			  uint32_t number, double passes, const uint32_t *inputs,
-			  uint32_t input_count)
+static uint32_t tensor_op(struct builder *b, const char *what, uint32_t number, double passes,
+			  const uint32_t *inputs, uint32_t input_count)
 {
 	double size_B = b->tensors[number].elements_count * b->weight_B;
-	return builder_elementwise(b,
-				   builder_add(b, builder_name(b, layer, what), false, 1, 0,
-					       passes * size_B, inputs, input_count),
-				   size_B);
+	return builder_elementwise(
+		b, add_op(b, op_name(b, what), false, 1, 0, passes * size_B, inputs, input_count),
+		size_B);
 }
 
 /* Returns how often the optimiser reads or writes an array of the tensor's size. With master
@@ -357,70 +358,85 @@ static double update_passes(const struct builder *b)
 
 /* Adds the op that updates a tensor. If weight decay is part of the loss, an op before it adds
  * the gradient of weight decay. */
-void builder_update(struct builder *b, const struct layer *layer, uint32_t number,
-		    uint32_t gradient)
+static void update(struct builder *b, uint32_t number, uint32_t gradient)
 {
 	b->pass = PASS_UPDATE;
 	if (b->decay[number] != NONE) {
 		uint32_t *tensor = ARENA_NEW(b->arena, uint32_t);
 		*tensor = number;
-		gradient = tensor_op(b, layer, ".grad_add", number, 3,
+		gradient = tensor_op(b, ".grad_add", number, 3,
 				     (uint32_t[]){gradient, b->decay[number]}, 2);
 		b->ops.items[gradient].gradients = tensor;
 		b->ops.items[gradient].gradient_count = 1;
 	}
-	uint32_t update = tensor_op(b, layer, ".update", number, update_passes(b), &gradient, 1);
-	b->ops.items[update].update_of = number;
+	uint32_t op = tensor_op(b, ".update", number, update_passes(b), &gradient, 1);
+	b->ops.items[op].update_of = number;
 	b->pass = PASS_BACKWARD;
 }
 
-static double backward_passes(const struct builder *b, const struct layer *layer)
+void builder_complete(struct builder *b, uint32_t op)
 {
+	uint32_t first = b->first_tensor[b->layer], count = 0;
+	uint32_t all = builder_layer(b)->frozen ? 0 : (uint32_t)builder_layer(b)->tensor_count;
+	if (all == 0)
+		return;
+	uint32_t *tensors = ARENA_ARRAY(b->arena, all, uint32_t);
+	for (uint32_t t = first; t < first + all; t++)
+		if (b->decay[t] == NONE)
+			tensors[count++] = t;
+	b->ops.items[op].gradients = tensors;
+	b->ops.items[op].gradient_count = count;
+	for (uint32_t t = first; t < first + all; t++)
+		update(b, t, op);
+}
+
+/* Returns the bytes of GPU memory that the layer's backward op reads and writes. */
+static double backward_B(const struct builder *b, const struct layer *layer)
+{
+	double in = builder_B(b, layer->input_count_total), out = builder_B(b, layer->output_count);
 	switch (layer->op) {
 	case LAYER_RELU:
-		return mask_passes(b, layer) > 0 ? 2 + mask_passes(b, layer) : 3;
+		return (mask_passes(b, layer) > 0 ? 2 + mask_passes(b, layer) : 3) * out;
 	case LAYER_BATCH_NORM:
 	case LAYER_LRN:
-		return 5;
+		return 5 * out;
 	case LAYER_DROPOUT:
-		return 3;
+		return 3 * out;
 	case LAYER_BIAS:
-		return 1;
+		return out;
+	case LAYER_SOFTMAX:
+	case LAYER_AVG_POOL:
+		return in + out;
+	case LAYER_MAX_POOL:
+		return 2 * (in + out);
 	default:
-		return 2;
+		return 2 * out;
 	}
 }
 
 /* Adds the two backward ops of convolutions and matrix products: the filter's gradient and, if
  * `data` is set, the input's gradient. */
-static void backward_product(struct builder *b, size_t index, bool data)
+static void backward_product(struct builder *b, const struct layer *layer, bool data)
 {
-	const struct layer *layer = &b->network->layers[index];
-	uint32_t gradient = b->gradient[index];
-	double flop = 2 * layer->macs * b->batch;
-	uint32_t filter = builder_add(b, builder_name(b, layer, ".grad_filter"), true, 1, flop,
-				      forward_B(b, layer), &gradient, 1);
+	uint32_t gradient = b->gradient[b->layer];
+	double flop = 2 * layer->macs * b->batch, bytes_B = forward_B(b, layer);
+	uint32_t filter = builder_library(b, ".grad_filter", flop, bytes_B, gradient);
 	set_product(b, filter, layer, CONVOLUTION_FILTER);
-	filter = builder_cast(b, layer, ".grad_cast", layer->tensors[0],
-			      transpose(b, layer, filter));
+	filter = builder_cast(b, ".grad_cast", layer->tensors[0], transpose(b, layer, filter));
 	if (data) {
-		uint32_t op = builder_add(b, builder_name(b, layer, ".grad_data"), true, 1, flop,
-					  forward_B(b, layer), &gradient, 1);
+		uint32_t op = builder_library(b, ".grad_data", flop, bytes_B, gradient);
 		set_product(b, op, layer, CONVOLUTION_DATA);
 		builder_receive(b, layer->inputs[0], transpose(b, layer, op));
 	}
-	builder_gradients(b, filter, index);
-	for (size_t t = 0; t < layer->tensor_count; t++)
-		builder_update(b, layer, b->first_tensor[index] + (uint32_t)t, filter);
+	builder_complete(b, filter);
 }
 
-static void backward_layer(struct builder *b, size_t index)
+static void backward_layer(struct builder *b)
 {
-	const struct layer *layer = &b->network->layers[index];
-	uint32_t gradient = b->gradient[index];
-	double in = builder_B(b, layer->input_count_total), out = builder_B(b, layer->output_count);
+	const struct layer *layer = builder_layer(b);
+	uint32_t gradient = b->gradient[b->layer];
 	if (layer->op >= LAYER_EMBEDDING) {
-		tokens_backward(b, index);
+		tokens_backward(b);
 		return;
 	}
 	switch (layer->op) {
@@ -428,7 +444,7 @@ static void backward_layer(struct builder *b, size_t index)
 		return;
 	case LAYER_CONV:
 	case LAYER_FC:
-		backward_product(b, index, b->network->layers[layer->inputs[0]].op != LAYER_INPUT);
+		backward_product(b, layer, b->network->layers[layer->inputs[0]].op != LAYER_INPUT);
 		return;
 	case LAYER_ADD: /* the gradient passes unchanged */
 		for (size_t i = 0; i < layer->input_count; i++)
@@ -439,38 +455,21 @@ static void backward_layer(struct builder *b, size_t index)
 			double part =
 				builder_B(b, b->network->layers[layer->inputs[i]].output_count);
 			builder_receive(b, layer->inputs[i],
-					builder_add(b, builder_name(b, layer, ".slice"), false, 1,
-						    0, 2 * part, &gradient, 1));
+					builder_op(b, ".slice", 1, 2 * part, gradient));
 		}
-		return;
-	case LAYER_SOFTMAX:
-		builder_receive(b, layer->inputs[0],
-				builder_add(b, builder_name(b, layer, ".grad"), false,
-					    SOFTMAX_GRAD_KERNELS, 0, in + out, &gradient, 1));
-		return;
-	case LAYER_MAX_POOL:
-		builder_receive(b, layer->inputs[0],
-				builder_add(b, builder_name(b, layer, ".grad"), true, 1, 0,
-					    2 * (in + out), &gradient, 1));
-		return;
-	case LAYER_AVG_POOL:
-		builder_receive(b, layer->inputs[0],
-				builder_add(b, builder_name(b, layer, ".grad"), false, 1, 0,
-					    in + out, &gradient, 1));
 		return;
 	default:
 		break;
 	}
-	uint32_t op = builder_add(b, builder_name(b, layer, ".grad"), is_library(layer->op), 1, 0,
-				  backward_passes(b, layer) * out, &gradient, 1);
+	uint32_t op = add_op(b, op_name(b, ".grad"), is_library(layer->op),
+			     layer->op == LAYER_SOFTMAX ? SOFTMAX_GRAD_KERNELS : 1, 0,
+			     backward_B(b, layer), &gradient, 1);
 	b->ops.items[op].wait_s = norm_wait_s(b, layer);
 	/* A bias's gradient is a sum over its layer's output. */
 	if (is_elementwise(b, layer->op) && layer->op != LAYER_BIAS)
-		builder_elementwise(b, op, out);
-	builder_gradients(b, op, index);
+		builder_elementwise(b, op, builder_B(b, layer->output_count));
 	builder_receive(b, layer->inputs[0], layer->op == LAYER_BIAS ? gradient : op);
-	for (size_t t = 0; t < layer->tensor_count; t++)
-		builder_update(b, layer, b->first_tensor[index] + (uint32_t)t, op);
+	builder_complete(b, op);
 }
 
 static void number_tensors(struct builder *b)
@@ -552,7 +551,7 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 			    .first_tensor = ARENA_ARRAY(arena, layers, uint32_t)};
 	number_tensors(&b);
 	for (; b.layer < layers; b.layer++)
-		forward_layer(&b, b.layer);
+		forward_layer(&b);
 	b.layer = (uint32_t)layers - 1;
 	b.pass = PASS_UPDATE;
 	uint32_t loss = l2_loss(&b, b.forward[layers - 1]);
@@ -561,7 +560,7 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 	b.pass = PASS_BACKWARD;
 	for (b.layer = (uint32_t)layers; b.layer-- > 0;)
 		if (b.gradient[b.layer] != NONE)
-			backward_layer(&b, b.layer);
+			backward_layer(&b);
 	struct op_graph graph = {.ops = b.ops.items,
 				 .count = b.ops.count,
 				 .output = b.forward[layers - 1],

@@ -24,55 +24,52 @@ struct builder {
 	struct op_tensor *tensors;
 	size_t tensor_count;
 	VEC(uint32_t) losses; /* ops of the L2 losses */
-	uint32_t layer;       /* layer of the next op */
+	uint32_t layer;       /* the layer whose ops are written */
 	enum op_pass pass;    /* pass of the next op */
 };
 
-/* Appends an op of that many kernels, which share flop and bytes_B. Inputs that are NONE are left
- * out. */
-uint32_t builder_add(struct builder *b, const char *name, bool library, uint32_t kernels,
-		     double flop, double bytes_B, const uint32_t *inputs, uint32_t input_count);
+/* Appends an op of the layer whose ops are written, with negligible arithmetic. Its kernels share
+ * bytes_B. Its name is that of the layer with `what` behind it. An input that is NONE is left out.
+ */
+uint32_t builder_op(struct builder *b, const char *what, uint32_t kernels, double bytes_B,
+		    uint32_t input);
+/* Adds a kernel of cuDNN or cuBLAS likewise. */
+uint32_t builder_library(struct builder *b, const char *what, double flop, double bytes_B,
+			 uint32_t input);
 /* Marks an op as elementwise; output_B is what it writes. Returns the op. */
 uint32_t builder_elementwise(struct builder *b, uint32_t op, double output_B);
-/* Marks the gradients of the layer's tensors as complete after op. Gradients to which weight
- * decay is added are complete later (builder_update). */
-void builder_gradients(struct builder *b, uint32_t op, size_t layer);
+/* Marks the gradients of the layer's tensors as complete after op, and updates them. Gradients to
+ * which weight decay is added are complete later. */
+void builder_complete(struct builder *b, uint32_t op);
 /* Notes that the op computes a gradient of the layer's output, which is added to those of other
  * consumers. */
 void builder_receive(struct builder *b, size_t layer, uint32_t op);
-/* Adds weight decay to the gradient of tensor `number`, and updates the tensor. */
-void builder_update(struct builder *b, const struct layer *layer, uint32_t number,
-		    uint32_t gradient);
+/* Adds the op that sums two gradients of a layer, of size_B each. */
+uint32_t builder_sum(struct builder *b, size_t layer, uint32_t one, uint32_t other, double size_B);
 /* Adds the kernel that casts a matrix of weights, or its gradient, between fp32 and 16 bits.
  * Returns input if the stack does not cast. */
-uint32_t builder_cast(struct builder *b, const struct layer *layer, const char *what,
-		      double elements, uint32_t input);
+uint32_t builder_cast(struct builder *b, const char *what, double elements, uint32_t input);
+const struct layer *builder_layer(const struct builder *b);
 /* Returns the bytes of that many elements of each sample. */
 double builder_B(const struct builder *b, double elements);
-const char *builder_name(struct builder *b, const struct layer *layer, const char *what);
 
 /* ---- ops_tokens.c ---- */
 
 /* Writes the ops of a layer of tokens. */
-void tokens_forward(struct builder *b, size_t index);
-void tokens_backward(struct builder *b, size_t index);
+void tokens_forward(struct builder *b);
+void tokens_backward(struct builder *b);
 
 double tokens_of(const struct layer *layer);
-/* Adds an op with negligible arithmetic that is not elementwise. */
-uint32_t tokens_plain(struct builder *b, const struct layer *layer, const char *what,
-		      uint32_t kernels, double bytes_B, uint32_t input);
 /* Adds element-wise kernels, which a compiler can fuse with their neighbours. */
-uint32_t tokens_elementwise(struct builder *b, const struct layer *layer, const char *what,
-			    uint32_t kernels, double read_B, double write_B, uint32_t input);
+uint32_t tokens_elementwise(struct builder *b, const char *what, uint32_t kernels, double read_B,
+			    double write_B, uint32_t input);
 /* Adds a kernel that computes matrix products. */
-uint32_t tokens_product(struct builder *b, const struct layer *layer, const char *what,
-			struct kernel_product product, double bytes_B, uint32_t input);
-/* Returns the number type of a layer's products. */
-enum number_type tokens_product_type(const struct builder *b, const struct layer *layer);
-/* Marks the gradients of the layer's tensors as complete after op. */
-void tokens_complete(struct builder *b, size_t index, uint32_t op);
+uint32_t tokens_product(struct builder *b, const char *what, struct kernel_product product,
+			double bytes_B, uint32_t input);
+/* Returns the number type of the layer's products. */
+enum number_type tokens_product_type(const struct builder *b);
 
 /* ---- ops_linear.c ---- */
 
 uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t input);
-void linear_backward(struct builder *b, size_t index);
+void linear_backward(struct builder *b);

@@ -33,20 +33,19 @@ static struct part part_of(const struct builder *b, const struct layer *layer, s
 			     .in_count = rows * in,
 			     .out_count = rows * out,
 			     .weight_count = matrices * in * out,
-			     .factor_B =
-				     tokens_product_type(b, layer) == NUMBER_FP8 ? 1 : b->element_B,
+			     .factor_B = tokens_product_type(b) == NUMBER_FP8 ? 1 : b->element_B,
 			     .suffix = suffixes[i]};
 }
 
 /* Adds the kernel that converts a factor to FP8 and transposes it for the product of the weights'
  * gradients (Transformer Engine, cast_transpose). A norm or GELU writes FP8 itself. Then only the
  * transposition remains, and the norm writes less. */
-static uint32_t convert(struct builder *b, const struct layer *layer, const char *what,
-			double elements, bool written, uint32_t input)
+static uint32_t convert(struct builder *b, const char *what, double elements, bool written,
+			uint32_t input)
 {
-	if (tokens_product_type(b, layer) != NUMBER_FP8)
+	if (tokens_product_type(b) != NUMBER_FP8)
 		return input;
-	return tokens_plain(b, layer, what, 1, elements * (written ? 1 : b->element_B + 2), input);
+	return builder_op(b, what, 1, elements * (written ? 1 : b->element_B + 2), input);
 }
 
 static bool has_bias(const struct layer *layer)
@@ -59,17 +58,17 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 	enum layer_op from = b->network->layers[layer->inputs[0]].op;
 	bool written = from == LAYER_LAYER_NORM || from == LAYER_RMS_NORM || from == LAYER_GELU;
 
-	input = convert(b, layer, ".convert", part_of(b, layer, 0).in_count, written, input);
+	input = convert(b, ".convert", part_of(b, layer, 0).in_count, written, input);
 	for (size_t i = 0; i < parts_of(b, layer); i++) {
 		struct part part = part_of(b, layer, i);
 
-		builder_cast(b, layer, ".cast", part.weight_count, NONE);
-		input = tokens_product(b, layer, part.suffix, part.product,
+		builder_cast(b, ".cast", part.weight_count, NONE);
+		input = tokens_product(b, part.suffix, part.product,
 				       (part.in_count + part.weight_count) * part.factor_B +
 					       part.out_count * b->element_B,
 				       input);
 		if (b->stack->separate_bias && has_bias(layer))
-			input = tokens_elementwise(b, layer,
+			input = tokens_elementwise(b,
 						   arena_printf(b->arena, ".bias%s", part.suffix),
 						   1, part.out_count * b->element_B,
 						   part.out_count * b->element_B, input);
@@ -85,24 +84,24 @@ static uint32_t weight_gradients(struct builder *b, const struct layer *layer,
 	struct kernel_product p = part->product;
 	/* an fp32 sum is read and written */
 	double sum_B = b->stack->fused_accumulation ? 2 * 4 : b->element_B;
-	uint32_t last = tokens_product(
-		b, layer, arena_printf(b->arena, ".grad_weight%s", part->suffix),
-		(struct kernel_product){p.k, p.n, p.m, p.count},
-		(part->in_count + part->out_count) * part->factor_B + part->weight_count * sum_B,
-		gradient);
+	uint32_t last = tokens_product(b, arena_printf(b->arena, ".grad_weight%s", part->suffix),
+				       (struct kernel_product){p.k, p.n, p.m, p.count},
+				       (part->in_count + part->out_count) * part->factor_B +
+					       part->weight_count * sum_B,
+				       gradient);
 
-	last = builder_cast(b, layer, ".grad_cast", part->weight_count, last);
+	last = builder_cast(b, ".grad_cast", part->weight_count, last);
 	if (layer->tied_to)
 		b->tied[layer->tied_to] = last;
-	return bias ? tokens_plain(b, layer, arena_printf(b->arena, ".grad_bias%s", part->suffix),
-				   1, part->out_count * b->element_B, gradient)
+	return bias ? builder_op(b, arena_printf(b->arena, ".grad_bias%s", part->suffix), 1,
+				 part->out_count * b->element_B, gradient)
 		    : last;
 }
 
-void linear_backward(struct builder *b, size_t index)
+void linear_backward(struct builder *b)
 {
-	const struct layer *layer = &b->network->layers[index];
-	uint32_t gradient = b->gradient[index], last = NONE;
+	const struct layer *layer = builder_layer(b);
+	uint32_t gradient = b->gradient[b->layer], last = NONE;
 	bool bias = has_bias(layer);
 
 	for (size_t i = 0; i < parts_of(b, layer); i++) {
@@ -110,7 +109,7 @@ void linear_backward(struct builder *b, size_t index)
 		struct kernel_product p = part.product;
 		size_t from;
 
-		gradient = convert(b, layer, ".grad_convert", part.out_count, false, gradient);
+		gradient = convert(b, ".grad_convert", part.out_count, false, gradient);
 		from = b->ops.count;
 		if (!layer->frozen)
 			last = weight_gradients(b, layer, &part, bias, gradient);
@@ -118,12 +117,11 @@ void linear_backward(struct builder *b, size_t index)
 			b->ops.items[k].weights = true;
 		builder_receive(
 			b, layer->inputs[0],
-			tokens_product(b, layer,
-				       arena_printf(b->arena, ".grad_data%s", part.suffix),
+			tokens_product(b, arena_printf(b->arena, ".grad_data%s", part.suffix),
 				       (struct kernel_product){p.m, p.k, p.n, p.count},
 				       (part.out_count + part.weight_count) * part.factor_B +
 					       part.in_count * b->element_B,
 				       gradient));
 	}
-	tokens_complete(b, index, last);
+	builder_complete(b, last);
 }

@@ -70,16 +70,10 @@ double tokens_of(const struct layer *layer)
 	return (double)layer->height * (double)layer->width;
 }
 
-uint32_t tokens_plain(struct builder *b, const struct layer *layer, const char *what,
-		      uint32_t kernels, double bytes_B, uint32_t input)
+uint32_t tokens_elementwise(struct builder *b, const char *what, uint32_t kernels, double read_B,
+			    double write_B, uint32_t input)
 {
-	return builder_add(b, builder_name(b, layer, what), false, kernels, 0, bytes_B, &input, 1);
-}
-
-uint32_t tokens_elementwise(struct builder *b, const struct layer *layer, const char *what,
-			    uint32_t kernels, double read_B, double write_B, uint32_t input)
-{
-	uint32_t op = tokens_plain(b, layer, what, kernels, read_B + write_B, input);
+	uint32_t op = builder_op(b, what, kernels, read_B + write_B, input);
 
 	/* cuDNN fuses norms only in convolutional networks */
 	return b->stack->fusion == FUSION_NORM ? op : builder_elementwise(b, op, write_B);
@@ -92,8 +86,8 @@ static bool whole_layers(const struct builder *b)
 
 /* Adds steps that follow each other, each with that many kernels, or with FUSION_LAYER the kernel
  * of the whole. The ops' numbers go to ops if it is not NULL. Returns the last op. */
-static uint32_t add_chain(struct builder *b, const struct layer *layer, const struct chain *chain,
-			  double elements, uint32_t kernels, uint32_t input, uint32_t *ops)
+static uint32_t add_chain(struct builder *b, const struct chain *chain, double elements,
+			  uint32_t kernels, uint32_t input, uint32_t *ops)
 {
 	double size_B = builder_B(b, elements);
 	bool fused = whole_layers(b);
@@ -101,7 +95,7 @@ static uint32_t add_chain(struct builder *b, const struct layer *layer, const st
 	const char *whole = b->pass == PASS_BACKWARD ? ".grad" : "";
 
 	for (size_t i = 0; i < (fused ? 1 : chain->count); i++) {
-		input = tokens_elementwise(b, layer, fused ? whole : steps[i].what, kernels,
+		input = tokens_elementwise(b, fused ? whole : steps[i].what, kernels,
 					   steps[i].reads * size_B, steps[i].writes * size_B,
 					   input);
 		if (ops != NULL)
@@ -113,38 +107,27 @@ static uint32_t add_chain(struct builder *b, const struct layer *layer, const st
 /* Returns the type of a layer's products. Transformer Engine computes linear layers of blocks in
  * FP8, but neither logits nor routers (Megatron-Bridge, performance guide: "exclusively to the
  * linear layers within the Transformer block"). */
-enum number_type tokens_product_type(const struct builder *b, const struct layer *layer)
+enum number_type tokens_product_type(const struct builder *b)
 {
+	const struct layer *layer = builder_layer(b);
 	enum number_type type = stack_product_type(b->stack, b->gpu, false);
 	bool linear = layer->block > 0 && layer->op == LAYER_LINEAR && layer[1].op != LAYER_ROUTE;
 
 	return type == NUMBER_FP8 && !linear ? NUMBER_BF16 : type;
 }
 
-uint32_t tokens_product(struct builder *b, const struct layer *layer, const char *what,
-			struct kernel_product product, double bytes_B, uint32_t input)
+uint32_t tokens_product(struct builder *b, const char *what, struct kernel_product product,
+			double bytes_B, uint32_t input)
 {
 	double flop = 2 * product.m * product.n * product.k * product.count;
-	uint32_t op =
-		builder_add(b, builder_name(b, layer, what), true, 1, flop, bytes_B, &input, 1);
+	uint32_t op = builder_library(b, what, flop, bytes_B, input);
 	struct kernel_work *work = &b->ops.items[op].work;
 
 	b->ops.items[op].output_B = product.m * product.n * product.count * b->element_B;
 	work->form = KERNEL_PRODUCT;
-	work->type = tokens_product_type(b, layer);
+	work->type = tokens_product_type(b);
 	work->product = product;
 	return op;
-}
-
-void tokens_complete(struct builder *b, size_t index, uint32_t op)
-{
-	const struct layer *layer = &b->network->layers[index];
-
-	if (layer->frozen)
-		return;
-	builder_gradients(b, op, index);
-	for (size_t t = 0; t < layer->tensor_count; t++)
-		builder_update(b, layer, b->first_tensor[index] + (uint32_t)t, op);
 }
 
 /* ---- attention ---- */
@@ -175,52 +158,51 @@ static struct attention_work attention_of(const struct builder *b, const struct 
 }
 
 /* Adds a fused attention kernel, which keeps the scores on the chip. */
-static uint32_t add_fused(struct builder *b, const struct layer *layer, const char *what,
-			  double flop, double bytes_B, uint32_t input)
+static uint32_t add_fused(struct builder *b, const char *what, double flop, double bytes_B,
+			  uint32_t input)
 {
-	uint32_t op =
-		builder_add(b, builder_name(b, layer, what), true, 1, flop, bytes_B, &input, 1);
+	uint32_t op = builder_library(b, what, flop, bytes_B, input);
 
 	b->ops.items[op].work.form =
 		b->stack->cudnn_attention ? KERNEL_CUDNN_ATTENTION : KERNEL_ATTENTION;
-	b->ops.items[op].work.type = tokens_product_type(b, layer);
+	b->ops.items[op].work.type = tokens_product_type(b);
 	return op;
 }
 
 /* Adds dropout of the scores, which libraries with fused layers leave to PyTorch (Megatron-LM,
  * CoreAttention). */
-static uint32_t add_dropout(struct builder *b, const struct layer *layer, const char *what,
-			    double read_B, double write_B, uint32_t input)
+static uint32_t add_dropout(struct builder *b, const char *what, double read_B, double write_B,
+			    uint32_t input)
 {
 	if (whole_layers(b))
-		return tokens_plain(b, layer, what, 1, read_B + write_B, input);
-	return tokens_elementwise(b, layer, what, 1, read_B, write_B, input);
+		return builder_op(b, what, 1, read_B + write_B, input);
+	return tokens_elementwise(b, what, 1, read_B, write_B, input);
 }
 
 /* Adds the product that computes the scores of all pairs, including masked pairs. */
-static uint32_t add_scores(struct builder *b, const struct layer *layer, const char *what,
-			   const struct attention_work *w, uint32_t input)
+static uint32_t add_scores(struct builder *b, const char *what, const struct attention_work *w,
+			   uint32_t input)
 {
-	return tokens_product(b, layer, what,
+	return tokens_product(b, what,
 			      (struct kernel_product){w->tokens, w->tokens, w->size, w->count},
 			      w->product_B, input);
 }
 
 /* Adds the product of the scores of all pairs and features. */
-static uint32_t add_values(struct builder *b, const struct layer *layer, const char *what,
-			   const struct attention_work *w, uint32_t input)
+static uint32_t add_values(struct builder *b, const char *what, const struct attention_work *w,
+			   uint32_t input)
 {
-	return tokens_product(b, layer, what,
+	return tokens_product(b, what,
 			      (struct kernel_product){w->tokens, w->size, w->tokens, w->count},
 			      w->product_B, input);
 }
 
 /* Adds the copies by which frameworks order features by heads and back: batched products need the
  * tokens of a head in contiguous memory. Megatron-LM's layout needs no copies. */
-static uint32_t add_transposes(struct builder *b, const struct layer *layer, const char *what,
-			       uint32_t kernels, double moved_B, uint32_t input)
+static uint32_t add_transposes(struct builder *b, const char *what, uint32_t kernels,
+			       double moved_B, uint32_t input)
 {
-	return whole_layers(b) ? input : tokens_plain(b, layer, what, kernels, 2 * moved_B, input);
+	return whole_layers(b) ? input : builder_op(b, what, kernels, 2 * moved_B, input);
 }
 
 static uint32_t attention_forward(struct builder *b, const struct layer *layer, uint32_t input)
@@ -228,17 +210,17 @@ static uint32_t attention_forward(struct builder *b, const struct layer *layer, 
 	struct attention_work w = attention_of(b, layer);
 
 	if (b->stack->fused_attention)
-		return add_fused(b, layer, "", 2 * w.flop, 2 * w.q_B + 2 * w.kv_B, input);
-	input = add_transposes(b, layer, ".transpose", 3, w.q_B + 2 * w.kv_B, input);
-	input = add_scores(b, layer, ".scores", &w, input);
-	input = tokens_elementwise(b, layer, ".scale", 1, w.pair_B, w.pair_B, input);
+		return add_fused(b, "", 2 * w.flop, 2 * w.q_B + 2 * w.kv_B, input);
+	input = add_transposes(b, ".transpose", 3, w.q_B + 2 * w.kv_B, input);
+	input = add_scores(b, ".scores", &w, input);
+	input = tokens_elementwise(b, ".scale", 1, w.pair_B, w.pair_B, input);
 	if (layer->attention.causal || layer->attention.mask)
-		input = tokens_elementwise(b, layer, ".mask", 1, w.pair_B, w.pair_B, input);
-	input = tokens_elementwise(b, layer, ".softmax", 1, w.pair_B, w.pair_B, input);
+		input = tokens_elementwise(b, ".mask", 1, w.pair_B, w.pair_B, input);
+	input = tokens_elementwise(b, ".softmax", 1, w.pair_B, w.pair_B, input);
 	if (layer->attention.dropout)
-		input = add_dropout(b, layer, ".dropout", w.pair_B, w.pair_B, input);
-	input = add_values(b, layer, "", &w, input);
-	return add_transposes(b, layer, ".merge", 1, w.q_B, input);
+		input = add_dropout(b, ".dropout", w.pair_B, w.pair_B, input);
+	input = add_values(b, "", &w, input);
+	return add_transposes(b, ".merge", 1, w.q_B, input);
 }
 
 /* Adds the backward kernels of FlashAttention: sums of output times gradient, all products, a
@@ -247,9 +229,9 @@ static uint32_t fused_backward(struct builder *b, const struct layer *layer, uin
 {
 	struct attention_work w = attention_of(b, layer);
 
-	gradient = tokens_plain(b, layer, ".grad_dot", 1, 2 * w.q_B, gradient);
-	gradient = add_fused(b, layer, ".grad", 5 * w.flop, 4 * w.q_B + 4 * w.kv_B, gradient);
-	return tokens_plain(b, layer, ".grad_convert", 1, 2 * w.q_B, gradient);
+	gradient = builder_op(b, ".grad_dot", 1, 2 * w.q_B, gradient);
+	gradient = add_fused(b, ".grad", 5 * w.flop, 4 * w.q_B + 4 * w.kv_B, gradient);
+	return builder_op(b, ".grad_convert", 1, 2 * w.q_B, gradient);
 }
 
 static uint32_t attention_backward(struct builder *b, const struct layer *layer, uint32_t gradient)
@@ -258,20 +240,18 @@ static uint32_t attention_backward(struct builder *b, const struct layer *layer,
 
 	if (b->stack->fused_attention)
 		return fused_backward(b, layer, gradient);
-	gradient = add_transposes(b, layer, ".grad_merge", 1, w.q_B, gradient);
-	gradient = add_values(b, layer, ".grad_value", &w, gradient);
-	gradient = add_scores(b, layer, ".grad_pairs", &w, gradient);
+	gradient = add_transposes(b, ".grad_merge", 1, w.q_B, gradient);
+	gradient = add_values(b, ".grad_value", &w, gradient);
+	gradient = add_scores(b, ".grad_pairs", &w, gradient);
 	if (layer->attention.dropout)
-		gradient = add_dropout(b, layer, ".grad_dropout", 2 * w.pair_B, w.pair_B, gradient);
-	gradient =
-		tokens_elementwise(b, layer, ".grad_softmax", 1, 2 * w.pair_B, w.pair_B, gradient);
+		gradient = add_dropout(b, ".grad_dropout", 2 * w.pair_B, w.pair_B, gradient);
+	gradient = tokens_elementwise(b, ".grad_softmax", 1, 2 * w.pair_B, w.pair_B, gradient);
 	if (layer->attention.causal)
-		gradient =
-			tokens_elementwise(b, layer, ".grad_mask", 1, w.pair_B, w.pair_B, gradient);
-	gradient = tokens_elementwise(b, layer, ".grad_scale", 1, w.pair_B, w.pair_B, gradient);
-	gradient = add_values(b, layer, ".grad_query", &w, gradient);
-	gradient = add_values(b, layer, ".grad_key", &w, gradient);
-	return add_transposes(b, layer, ".grad_transpose", 3, w.q_B + 2 * w.kv_B, gradient);
+		gradient = tokens_elementwise(b, ".grad_mask", 1, w.pair_B, w.pair_B, gradient);
+	gradient = tokens_elementwise(b, ".grad_scale", 1, w.pair_B, w.pair_B, gradient);
+	gradient = add_values(b, ".grad_query", &w, gradient);
+	gradient = add_values(b, ".grad_key", &w, gradient);
+	return add_transposes(b, ".grad_transpose", 3, w.q_B + 2 * w.kv_B, gradient);
 }
 
 /* Returns the number of elements of queries and keys, which rotary positions and their norms
@@ -297,10 +277,9 @@ static uint32_t cross_entropy_forward(struct builder *b, const struct layer *lay
 	double count = layer->output_count * b->batch, size_B = loss_element_B(b) * count;
 
 	if (b->element_B < loss_element_B(b))
-		input = tokens_elementwise(b, layer, ".cast", 1, b->element_B * count, size_B,
-					   input);
-	input = tokens_elementwise(b, layer, "", 1, size_B, size_B, input);
-	return tokens_plain(b, layer, ".pick", 1, 16 * tokens_of(layer) * b->batch, input);
+		input = tokens_elementwise(b, ".cast", 1, b->element_B * count, size_B, input);
+	input = tokens_elementwise(b, "", 1, size_B, size_B, input);
+	return builder_op(b, ".pick", 1, 16 * tokens_of(layer) * b->batch, input);
 }
 
 static uint32_t cross_entropy_backward(struct builder *b, const struct layer *layer,
@@ -308,46 +287,39 @@ static uint32_t cross_entropy_backward(struct builder *b, const struct layer *la
 {
 	double count = layer->output_count * b->batch, size_B = loss_element_B(b) * count;
 
-	gradient = tokens_elementwise(b, layer, ".grad_fill", 1, 0, size_B, gradient);
-	gradient =
-		tokens_plain(b, layer, ".grad_pick", 1, 16 * tokens_of(layer) * b->batch, gradient);
-	gradient = tokens_elementwise(b, layer, ".grad", 1, 2 * size_B, size_B, gradient);
+	gradient = tokens_elementwise(b, ".grad_fill", 1, 0, size_B, gradient);
+	gradient = builder_op(b, ".grad_pick", 1, 16 * tokens_of(layer) * b->batch, gradient);
+	gradient = tokens_elementwise(b, ".grad", 1, 2 * size_B, size_B, gradient);
 	if (b->element_B < loss_element_B(b))
-		gradient = tokens_elementwise(b, layer, ".grad_cast", 1, size_B,
-					      b->element_B * count, gradient);
+		gradient = tokens_elementwise(b, ".grad_cast", 1, size_B, b->element_B * count,
+					      gradient);
 	return gradient;
 }
 
-static void embedding_backward(struct builder *b, size_t index)
+static void embedding_backward(struct builder *b)
 {
-	const struct layer *layer = &b->network->layers[index];
+	const struct layer *layer = builder_layer(b);
 	double matrix_B = layer->tensors[0] * b->weight_B;
 	double out_B = builder_B(b, layer->output_count);
 	bool few = tokens_of(layer) * b->batch <= EMBEDDING_ONE_KERNEL_TOKENS;
-	uint32_t op =
-		tokens_elementwise(b, layer, ".grad_fill", 1, 0, matrix_B, b->gradient[index]);
+	uint32_t op = tokens_elementwise(b, ".grad_fill", 1, 0, matrix_B, b->gradient[b->layer]);
 
-	op = tokens_plain(b, layer, ".grad", few ? 1 : EMBEDDING_SORT_KERNELS, 2 * out_B, op);
-	if (b->tied[index] != NONE)
-		op = builder_elementwise(b,
-					 builder_add(b, builder_name(b, layer, ".grad_sum"), false,
-						     1, 0, 3 * matrix_B,
-						     (uint32_t[]){op, b->tied[index]}, 2),
-					 matrix_B);
-	tokens_complete(b, index, op);
+	op = builder_op(b, ".grad", few ? 1 : EMBEDDING_SORT_KERNELS, 2 * out_B, op);
+	if (b->tied[b->layer] != NONE)
+		op = builder_sum(b, b->layer, op, b->tied[b->layer], matrix_B);
+	builder_complete(b, op);
 }
 
 /* The gradient is one vector for each position, summed over the samples of the batch. */
-static void positions_backward(struct builder *b, size_t index)
+static void positions_backward(struct builder *b)
 {
-	const struct layer *layer = &b->network->layers[index];
+	const struct layer *layer = builder_layer(b);
 
-	tokens_complete(
-		b, index,
-		tokens_plain(b, layer, ".grad", 1,
-			     builder_B(b, layer->output_count) + layer->tensors[0] * b->weight_B,
-			     b->gradient[index]));
-	builder_receive(b, layer->inputs[0], b->gradient[index]);
+	builder_complete(
+		b, builder_op(b, ".grad", 1,
+			      builder_B(b, layer->output_count) + layer->tensors[0] * b->weight_B,
+			      b->gradient[b->layer]));
+	builder_receive(b, layer->inputs[0], b->gradient[b->layer]);
 }
 
 /* Autocast computes layer norms in fp32, between a cast from 16 bits and one back. */
@@ -356,58 +328,48 @@ static bool norm_in_fp32(const struct builder *b)
 	return b->stack->autocast && b->element_B < 4;
 }
 
-static uint32_t layer_norm(struct builder *b, const struct layer *layer, const char *what,
-			   double reads, uint32_t input)
+static uint32_t layer_norm(struct builder *b, const char *what, double reads, uint32_t input)
 {
-	double count = layer->output_count * b->batch, low_B = b->element_B * count;
+	double count = builder_layer(b)->output_count * b->batch, low_B = b->element_B * count;
 
 	if (!norm_in_fp32(b))
-		return tokens_elementwise(b, layer, what, 1, reads * low_B, low_B, input);
-	input = tokens_elementwise(b, layer, ".up", 1, low_B, 4 * count, input);
-	input = tokens_elementwise(b, layer, what, 1, 4 * reads * count, 4 * count, input);
-	return tokens_elementwise(b, layer, ".down", 1, 4 * count, low_B, input);
+		return tokens_elementwise(b, what, 1, reads * low_B, low_B, input);
+	input = tokens_elementwise(b, ".up", 1, low_B, 4 * count, input);
+	input = tokens_elementwise(b, what, 1, 4 * reads * count, 4 * count, input);
+	return tokens_elementwise(b, ".down", 1, 4 * count, low_B, input);
 }
 
-static void norm_backward(struct builder *b, size_t index, double elements, uint32_t kernels)
+static void norm_backward(struct builder *b, double elements, uint32_t kernels)
 {
-	const struct layer *layer = &b->network->layers[index];
+	const struct layer *layer = builder_layer(b);
 	double size_B = builder_B(b, elements);
-	uint32_t ops[CHAIN_MAX] = {0}, gradient = b->gradient[index], data;
+	uint32_t ops[CHAIN_MAX] = {0}, gradient = b->gradient[b->layer], data;
 
 	if (layer->op == LAYER_LAYER_NORM) {
 		double wide = norm_in_fp32(b) ? 4 / b->element_B : 1;
-		data = layer_norm(b, layer, ".grad", 2, gradient);
-		tokens_complete(b, index,
-				whole_layers(b) ? data
-						: tokens_plain(b, layer, ".grad_weight", 1,
-							       2 * wide * size_B, gradient));
+		data = layer_norm(b, ".grad", 2, gradient);
+		builder_complete(b, whole_layers(b) ? data
+						    : builder_op(b, ".grad_weight", 1,
+								 2 * wide * size_B, gradient));
 	} else {
-		data = add_chain(b, layer, &rms_norm_grad, elements, kernels, gradient, ops);
-		tokens_complete(b, index, whole_layers(b) ? data : ops[RMS_NORM_GRAD_WEIGHT]);
+		data = add_chain(b, &rms_norm_grad, elements, kernels, gradient, ops);
+		builder_complete(b, whole_layers(b) ? data : ops[RMS_NORM_GRAD_WEIGHT]);
 	}
 	builder_receive(b, layer->inputs[0], data);
 }
 
-static void combine_backward(struct builder *b, size_t index)
+static void combine_backward(struct builder *b)
 {
-	const struct layer *layer = &b->network->layers[index];
+	const struct layer *layer = builder_layer(b);
 	double rows_B = builder_B(b, b->network->layers[layer->inputs[0]].output_count);
-	uint32_t rows = tokens_plain(b, layer, ".grad_gather", 1, 2 * rows_B, b->gradient[index]);
+	uint32_t rows = builder_op(b, ".grad_gather", 1, 2 * rows_B, b->gradient[b->layer]);
 
 	builder_receive(b, layer->inputs[0],
-			tokens_elementwise(b, layer, ".grad", 1, rows_B, rows_B, rows));
-	builder_receive(b, layer->inputs[1],
-			tokens_plain(b, layer, ".grad_weight", 2, 3 * rows_B, rows));
+			tokens_elementwise(b, ".grad", 1, rows_B, rows_B, rows));
+	builder_receive(b, layer->inputs[1], builder_op(b, ".grad_weight", 2, 3 * rows_B, rows));
 }
 
 /* ---- forward ---- */
-
-static uint32_t class_token_forward(struct builder *b, const struct layer *layer, double in_B,
-				    double out_B, uint32_t input)
-{
-	input = tokens_plain(b, layer, ".transpose", 1, 2 * in_B, input);
-	return tokens_plain(b, layer, "", 1, in_B + out_B, input);
-}
 
 static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_t input)
 {
@@ -418,52 +380,53 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 	case LAYER_EMBEDDING:
 	case LAYER_SELECT:
 	case LAYER_DISPATCH:
-		return tokens_plain(b, layer, "", 1, 2 * out_B, input);
+		return builder_op(b, "", 1, 2 * out_B, input);
 	case LAYER_POSITIONS:
-		return tokens_elementwise(b, layer, "", 1, in_B + layer->tensors[0] * b->weight_B,
-					  out_B, input);
+		return tokens_elementwise(b, "", 1, in_B + layer->tensors[0] * b->weight_B, out_B,
+					  input);
 	case LAYER_CLASS_TOKEN:
-		return class_token_forward(b, layer, in_B, out_B, input);
+		input = builder_op(b, ".transpose", 1, 2 * in_B, input);
+		return builder_op(b, "", 1, in_B + out_B, input);
 	case LAYER_LINEAR:
 		return linear_forward(b, layer, input);
 	case LAYER_LAYER_NORM:
-		return layer_norm(b, layer, "", 1, input);
+		return layer_norm(b, "", 1, input);
 	case LAYER_RMS_NORM:
-		return add_chain(b, layer, &rms_norm, layer->output_count, 1, input, NULL);
+		return add_chain(b, &rms_norm, layer->output_count, 1, input, NULL);
 	case LAYER_QK_NORM:
-		return add_chain(b, layer, &rms_norm, queries_and_keys(layer), 2, input, NULL);
+		return add_chain(b, &rms_norm, queries_and_keys(layer), 2, input, NULL);
 	case LAYER_ROTARY:
-		return add_chain(b, layer, &rotary, queries_and_keys(layer), 2, input, NULL);
+		return add_chain(b, &rotary, queries_and_keys(layer), 2, input, NULL);
 	case LAYER_ATTENTION:
 		return attention_forward(b, layer, input);
 	case LAYER_GATE:
-		return add_chain(b, layer, &gate, layer->output_count, 1, input, NULL);
+		return add_chain(b, &gate, layer->output_count, 1, input, NULL);
 	case LAYER_ROUTE:
-		input = tokens_elementwise(b, layer, ".softmax", 1, in_B, in_B, input);
-		return tokens_plain(b, layer, "", ROUTE_KERNELS, in_B + 4 * out_B, input);
+		input = tokens_elementwise(b, ".softmax", 1, in_B, in_B, input);
+		return builder_op(b, "", ROUTE_KERNELS, in_B + 4 * out_B, input);
 	case LAYER_COMBINE:
-		input = add_chain(b, layer, &combine,
-				  layer->output_count * (double)layer->expert_top, 1, input, NULL);
-		return tokens_plain(b, layer, "", 1, in_B + out_B, input);
+		input = add_chain(b, &combine, layer->output_count * (double)layer->expert_top, 1,
+				  input, NULL);
+		return builder_op(b, "", 1, in_B + out_B, input);
 	case LAYER_CROSS_ENTROPY:
 		return cross_entropy_forward(b, layer, input);
 	case LAYER_LOSSES:
-		return tokens_plain(b, layer, "", (uint32_t)layer->input_count - 1, 0, input);
+		return builder_op(b, "", (uint32_t)layer->input_count - 1, 0, input);
 	default: /* norms in one kernel, and activations */
-		return tokens_elementwise(b, layer, "", 1, in_B, out_B, input);
+		return tokens_elementwise(b, "", 1, in_B, out_B, input);
 	}
 }
 
-void tokens_forward(struct builder *b, size_t index)
+void tokens_forward(struct builder *b)
 {
-	const struct layer *layer = &b->network->layers[index];
+	const struct layer *layer = builder_layer(b);
 	uint32_t input = b->forward[layer->inputs[0]];
 
 	for (size_t i = 1; i < layer->input_count;
 	     i++) /* among several inputs, the op issued last decides */
 		if (b->forward[layer->inputs[i]] != NONE && b->forward[layer->inputs[i]] > input)
 			input = b->forward[layer->inputs[i]];
-	b->forward[index] = forward_op(b, layer, input);
+	b->forward[b->layer] = forward_op(b, layer, input);
 }
 
 /* ---- backward ---- */
@@ -476,75 +439,71 @@ static uint32_t data_gradient(struct builder *b, const struct layer *layer, uint
 
 	switch (layer->op) {
 	case LAYER_SELECT:
-		gradient = tokens_elementwise(b, layer, ".grad_fill", 1, 0, in_B, gradient);
-		return tokens_plain(b, layer, ".grad", 1, 2 * out_B, gradient);
+	case LAYER_DISPATCH:
+		gradient = tokens_elementwise(b, ".grad_fill", 1, 0, in_B, gradient);
+		return builder_op(b, ".grad", 1, 2 * out_B, gradient);
 	case LAYER_ROTARY:
-		return add_chain(b, layer, &rotary_grad, queries_and_keys(layer), 2, gradient,
-				 NULL);
+		return add_chain(b, &rotary_grad, queries_and_keys(layer), 2, gradient, NULL);
 	case LAYER_GATE:
-		gradient = add_chain(b, layer, &gate_grad, layer->output_count, 1, gradient, NULL);
+		gradient = add_chain(b, &gate_grad, layer->output_count, 1, gradient, NULL);
 		return whole_layers(b)
 			       ? gradient
-			       : tokens_elementwise(b, layer, ".grad_cat", 1, in_B, in_B, gradient);
+			       : tokens_elementwise(b, ".grad_cat", 1, in_B, in_B, gradient);
 	case LAYER_ROUTE:
-		gradient = tokens_plain(b, layer, ".grad_select", ROUTE_GRAD_KERNELS,
-					in_B + 2 * out_B, gradient);
-		return tokens_elementwise(b, layer, ".grad", 1, 2 * in_B, in_B, gradient);
-	case LAYER_DISPATCH:
-		gradient = tokens_elementwise(b, layer, ".grad_fill", 1, 0, in_B, gradient);
-		return tokens_plain(b, layer, ".grad", 1, 2 * out_B, gradient);
+		gradient = builder_op(b, ".grad_select", ROUTE_GRAD_KERNELS, in_B + 2 * out_B,
+				      gradient);
+		return tokens_elementwise(b, ".grad", 1, 2 * in_B, in_B, gradient);
 	case LAYER_CROSS_ENTROPY:
 		return cross_entropy_backward(b, layer, gradient);
 	default: /* activations */
-		return tokens_elementwise(b, layer, ".grad", 1, 2 * out_B, out_B, gradient);
+		return tokens_elementwise(b, ".grad", 1, 2 * out_B, out_B, gradient);
 	}
 }
 
-static void class_token_backward(struct builder *b, size_t index)
+static void class_token_backward(struct builder *b)
 {
-	const struct layer *layer = &b->network->layers[index];
+	const struct layer *layer = builder_layer(b);
 	double in_B = builder_B(b, layer->input_count_total);
 
-	tokens_complete(b, index,
-			tokens_plain(b, layer, ".grad", 1, builder_B(b, (double)layer->channels),
-				     b->gradient[index]));
+	builder_complete(b, builder_op(b, ".grad", 1, builder_B(b, (double)layer->channels),
+				       b->gradient[b->layer]));
 	builder_receive(b, layer->inputs[0],
-			tokens_plain(b, layer, ".grad_slice", 1, 2 * in_B, b->gradient[index]));
+			builder_op(b, ".grad_slice", 1, 2 * in_B, b->gradient[b->layer]));
 }
 
-void tokens_backward(struct builder *b, size_t index)
+void tokens_backward(struct builder *b)
 {
-	const struct layer *layer = &b->network->layers[index];
-	uint32_t gradient = b->gradient[index];
+	const struct layer *layer = builder_layer(b);
+	uint32_t gradient = b->gradient[b->layer];
 
 	switch (layer->op) {
 	case LAYER_EMBEDDING:
 		if (!layer->frozen)
-			embedding_backward(b, index);
+			embedding_backward(b);
 		return;
 	case LAYER_POSITIONS:
-		positions_backward(b, index);
+		positions_backward(b);
 		return;
 	case LAYER_CLASS_TOKEN:
-		class_token_backward(b, index);
+		class_token_backward(b);
 		return;
 	case LAYER_LINEAR:
-		linear_backward(b, index);
+		linear_backward(b);
 		return;
 	case LAYER_LAYER_NORM:
 	case LAYER_RMS_NORM:
-		norm_backward(b, index, layer->output_count, 1);
+		norm_backward(b, layer->output_count, 1);
 		return;
 	case LAYER_QK_NORM:
-		norm_backward(b, index, queries_and_keys(layer), 2);
+		norm_backward(b, queries_and_keys(layer), 2);
 		return;
 	case LAYER_ATTENTION:
 		gradient = attention_backward(b, layer, gradient);
-		tokens_complete(b, index, gradient);
+		builder_complete(b, gradient);
 		builder_receive(b, layer->inputs[0], gradient);
 		return;
 	case LAYER_COMBINE:
-		combine_backward(b, index);
+		combine_backward(b);
 		return;
 	case LAYER_LOSSES:
 		for (size_t i = 0; i < layer->input_count; i++)

@@ -96,28 +96,26 @@ static void send(struct writer *w, uint16_t stream, size_t peer, double size_B)
 	call->label = "send";
 }
 
-const struct program *pipeline_program(struct arena *arena, const struct network *network,
-				       size_t batch, const struct stack_params *stack,
-				       const struct gpu_params *gpu,
-				       const struct efficiency_params *efficiency,
+const struct program *pipeline_program(struct arena *arena, const struct step_spec *spec,
 				       const struct pipeline_params *pipeline)
 {
+	const struct network *network = spec->network;
 	size_t count = pipeline->micro_batch_count, stage = pipeline->stage;
-	size_t stages = pipeline->stage_count, micro = batch / count;
+	size_t stages = pipeline->stage_count, micro = spec->batch / count;
 	size_t *cuts = ARENA_ARRAY(arena, stages, size_t);
-	struct op_graph graph = op_graph_new(arena, network, micro, stack, gpu);
+	struct op_graph graph = op_graph_new(arena, network, micro, spec->stack, spec->gpu);
 	bool possible = pipeline_cut(arena, network, stages, cuts);
-	FW_ASSERT(possible && batch % count == 0);
+	FW_ASSERT(possible && spec->batch % count == 0);
 	struct writer w = {
-		.issuer = {.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency},
+		.issuer = issuer_new(arena, spec, 0),
 		.graph = &graph,
 		.first = stage > 0 ? cuts[stage - 1] + 1 : 0,
 		.last = stage + 1 < stages ? cuts[stage] : network->layer_count - 1,
 	};
-	double image_B = (double)micro * stack_element_B(stack);
+	double image_B = (double)micro * stack_element_B(spec->stack);
 	double in_B = stage > 0 ? network->layers[cuts[stage - 1]].output_count * image_B : 0;
 	double out_B = network->layers[w.last].output_count * image_B;
-	issue_item(&w.issuer, ITEM_THINK)->work_s = stack->session_s;
+	issue_item(&w.issuer, ITEM_THINK)->work_s = spec->stack->session_s;
 	for (size_t m = 0; m < count; m++) {
 		if (stage > 0)
 			receive(&w, DOWN, stage - 1, in_B);
@@ -144,8 +142,8 @@ const struct program *pipeline_program(struct arena *arena, const struct network
 		.thread_count = 1,
 		.stream_count = STREAM_COUNT,
 		.event_count = w.event,
-		.memory_B = stack_memory_B(network, batch, stack) / (double)stages,
-		.images_count = (double)batch,
+		.memory_B = stack_memory_B(network, spec->batch, spec->stack) / (double)stages,
+		.images_count = (double)spec->batch,
 	};
 	return program;
 }

@@ -21,10 +21,7 @@ struct pipeline_params {
  * there are too few layers after which only one activation passes. */
 bool pipeline_cut(struct arena *arena, const struct network *network, size_t stage_count,
 		  size_t *cuts);
-/* Writes the step of a stage. batch is the images of a step, a multiple of micro_batch_count.
- * Stage i is member i of the job's group. */
-const struct program *pipeline_program(struct arena *arena, const struct network *network,
-				       size_t batch, const struct stack_params *stack,
-				       const struct gpu_params *gpu,
-				       const struct efficiency_params *efficiency,
+/* Writes the step of a stage. The batch is the images of a step on all stages, a multiple of
+ * micro_batch_count. Stage i is member i of the job's group. */
+const struct program *pipeline_program(struct arena *arena, const struct step_spec *spec,
 				       const struct pipeline_params *pipeline);

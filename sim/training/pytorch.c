@@ -8,7 +8,7 @@
  * input, a pin-memory thread starts an asynchronous copy of each batch and polls its event.
  */
 #include "sim/base/arena.h"
-#include "sim/training/frameworks.h"
+#include "sim/training/framework.h"
 #include "sim/training/issue.h"
 #include "sim/training/spread.h"
 
@@ -24,23 +24,14 @@ static const uint32_t *program_order(struct arena *arena, const struct op_graph 
 	return order;
 }
 
-static const struct program *program(struct arena *arena, const struct network *network,
-				     size_t batch, const struct stack_params *stack,
-				     const struct gpu_params *gpu,
-				     const struct efficiency_params *efficiency,
-				     const struct spread_params *spread_params)
+static const struct program *program(struct arena *arena, const struct step_spec *spec)
 {
-	struct op_graph graph = op_graph_new(arena, network, batch, stack, gpu);
-	struct issuer main_thread = {.arena = arena,
-				     .stack = stack,
-				     .gpu = gpu,
-				     .efficiency = efficiency,
-				     .calls_event = EVENT_CALLS};
-	struct issuer input = main_thread;
-	if (spread_params)
-		main_thread.spread = spread_new(arena, spread_params, &graph, STREAM_COUNT,
+	const struct stack_params *stack = spec->stack;
+	struct op_graph graph = op_graph_new(arena, spec->network, spec->batch, stack, spec->gpu);
+	struct issuer main_thread = issuer_new(arena, spec, EVENT_CALLS), input = main_thread;
+	if (spec->spread)
+		main_thread.spread = spread_new(arena, spec->spread, &graph, STREAM_COUNT,
 						EVENT_COUNT, SIGNAL_COUNT);
-	struct call_thread *threads = ARENA_ARRAY(arena, 2, struct call_thread);
 	issue_item(&main_thread, ITEM_THINK)->work_s = stack->session_s;
 	for (size_t i = 0; i < graph.count; i++)
 		issue_op(&main_thread, &graph.ops[i], COMPUTE);
@@ -48,24 +39,17 @@ static const struct program *program(struct arena *arena, const struct network *
 		spread_update(main_thread.spread, &main_thread);
 	if (stack->real_input) {
 		issue_await(&main_thread, INPUT_THERE, 1);
-		issue_copy_and_watch(&input, CALL_MEMCPY_H2D_ASYNC, input_B(network, batch),
-				     !stack->pinned_input, COMPUTE, COPIES, EVENT_INPUT,
-				     INPUT_THERE);
+		issue_copy_and_watch(&input, CALL_MEMCPY_H2D_ASYNC,
+				     input_B(spec->network, spec->batch), !stack->pinned_input,
+				     COMPUTE, COPIES, EVENT_INPUT, INPUT_THERE);
 	}
-	threads[0] = (struct call_thread){"main", main_thread.items.items, main_thread.items.count};
-	threads[1] = (struct call_thread){"pin memory", input.items.items, input.items.count};
-	struct program *stream = ARENA_NEW(arena, struct program);
-	*stream = (struct program){
-		.threads = threads,
-		.thread_count = stack->real_input ? 2 : 1,
-		.stream_count = STREAM_COUNT,
-		.event_count = EVENT_COUNT,
-		.signal_count = SIGNAL_COUNT,
-		.poller = {.enabled = stack->poller, .sleep_s = stack->poll_sleep_s},
-		.memory_B = stack_memory_B(network, batch, stack),
-		.images_count = (double)batch,
-	};
-	return main_thread.spread ? spread_program(arena, main_thread.spread, stream) : stream;
+	const struct call_thread threads[] = {
+		{"main", main_thread.items.items, main_thread.items.count},
+		{"pin memory", input.items.items, input.items.count}};
+	return issue_program(&main_thread, spec, threads,
+			     (struct program){.stream_count = STREAM_COUNT,
+					      .event_count = EVENT_COUNT,
+					      .signal_count = SIGNAL_COUNT});
 }
 
 const struct framework framework_pytorch = {

@@ -20,7 +20,7 @@
 #include "sim/base/diag.h"
 #include "sim/training/issue.h"
 #include "sim/training/spread.h"
-#include "sim/training/frameworks.h"
+#include "sim/training/framework.h"
 
 enum { COMPUTE, HOST_TO_DEVICE, DEVICE_TO_HOST, STREAM_COUNT };
 enum { LOSS_BACK, GPU_DONE, INPUT_THERE, EXTRA_SEEN, SIGNAL_COUNT };
@@ -125,38 +125,22 @@ static struct call_thread input_thread(struct issuer *issuer, const struct netwo
 	return (struct call_thread){"input", issuer->items.items, issuer->items.count};
 }
 
-static const struct program *program(struct arena *arena, const struct network *network,
-				     size_t batch, const struct stack_params *stack,
-				     const struct gpu_params *gpu,
-				     const struct efficiency_params *efficiency,
-				     const struct spread_params *spread_params)
+static const struct program *program(struct arena *arena, const struct step_spec *spec)
 {
-	struct op_graph graph = op_graph_new(arena, network, batch, stack, gpu);
-	struct issuer executor = {.arena = arena,
-				  .stack = stack,
-				  .gpu = gpu,
-				  .efficiency = efficiency,
-				  .calls_event = EVENT_CALLS};
-	struct issuer input = executor;
-	if (spread_params)
-		executor.spread = spread_new(arena, spread_params, &graph, STREAM_COUNT,
+	struct op_graph graph =
+		op_graph_new(arena, spec->network, spec->batch, spec->stack, spec->gpu);
+	struct issuer executor = issuer_new(arena, spec, EVENT_CALLS), input = executor;
+	if (spec->spread)
+		executor.spread = spread_new(arena, spec->spread, &graph, STREAM_COUNT,
 					     EVENT_EXTRA + EXTRA_EVENTS, SIGNAL_COUNT);
-	struct call_thread *threads = ARENA_ARRAY(arena, 2, struct call_thread);
-	threads[0] = executor_thread(&executor, &graph);
-	if (stack->real_input)
-		threads[1] = input_thread(&input, network, batch);
-	struct program *stream = ARENA_NEW(arena, struct program);
-	*stream = (struct program){
-		.threads = threads,
-		.thread_count = stack->real_input ? 2 : 1,
-		.stream_count = STREAM_COUNT,
-		.event_count = EVENT_EXTRA + EXTRA_EVENTS,
-		.signal_count = SIGNAL_COUNT,
-		.poller = {.enabled = stack->poller, .sleep_s = stack->poll_sleep_s, .lock = true},
-		.memory_B = stack_memory_B(network, batch, stack),
-		.images_count = (double)batch,
-	};
-	return executor.spread ? spread_program(arena, executor.spread, stream) : stream;
+	struct call_thread threads[2] = {executor_thread(&executor, &graph)};
+	if (spec->stack->real_input)
+		threads[1] = input_thread(&input, spec->network, spec->batch);
+	return issue_program(&executor, spec, threads,
+			     (struct program){.stream_count = STREAM_COUNT,
+					      .event_count = EVENT_EXTRA + EXTRA_EVENTS,
+					      .signal_count = SIGNAL_COUNT,
+					      .poller.lock = true});
 }
 
 const struct framework framework_tensorflow_1 = {

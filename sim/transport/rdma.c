@@ -6,7 +6,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/engine/trace.h"
-#include "sim/transport/kinds.h"
+#include "sim/transport/transport.h"
 #include "sim/transport/loss.h"
 #include "sim/transport/path.h"
 
@@ -51,7 +51,6 @@ struct rdma_connection {
 	struct connection_spec spec;
 	const struct rdma_params *params;
 	struct rdma_direction directions[2];
-	struct connection_counters counters;
 	double rtt_s;
 	struct rdma_message *free;
 	bool established, failed;
@@ -106,7 +105,7 @@ static bool control_lost(struct rdma_direction *direction)
 {
 	uint64_t first;
 	uint64_t lost = loss_take(&direction->loss, 1, &first);
-	direction->connection->counters.losses_count += lost;
+	direction->connection->connection.counters.losses_count += lost;
 	return lost > 0;
 }
 
@@ -164,7 +163,7 @@ static void request_send(void *ctx, uint64_t arg)
 		return;
 	}
 	if (connection->request_count++ > 0)
-		connection->counters.timeouts_count++;
+		connection->connection.counters.timeouts_count++;
 	connection->request_event =
 		engine_after(connection->spec.engine, ps_from_s(params->connect_retry_s),
 			     request_send, connection, 0);
@@ -317,8 +316,8 @@ static void rdma_send(struct connection *base, int from, const struct message *g
 	message->sent_ps = engine_now_ps(connection->spec.engine);
 	message->packets = ceil(message->size_B / direction->packet_B);
 	message->sending = message->packets;
-	connection->counters.payload_sent_B[from] += given->size_B;
-	connection->counters.messages_count[from]++;
+	connection->connection.counters.payload_sent_B[from] += given->size_B;
+	connection->connection.counters.messages_count[from]++;
 	const struct connection_end *end = &direction->path.from;
 	cpu_serve(end->core, connection->params->post_s + copy_s(end, message), "post", posted,
 		  message, 0);
@@ -339,7 +338,7 @@ static void delivered(void *ctx, uint64_t arg)
 	if (connection->failed)
 		return;
 	path_delivered(&connection->spec, &message->direction->path, message->direction->index,
-		       given->size_B, message->sent_ps, &connection->counters);
+		       given->size_B, message->sent_ps, &connection->connection.counters);
 	if (fn)
 		fn(fn_ctx, fn_arg);
 }
@@ -462,10 +461,10 @@ static void go_back(struct rdma_direction *direction, uint64_t count, uint64_t l
 	bool nak = count - first > lost || (behind && behind->ready && direction->loss.p < 1);
 	double wait_s = nak ? connection->rtt_s : connection->params->timeout_s;
 	if (nak)
-		connection->counters.fast_retransmits_count++;
+		connection->connection.counters.fast_retransmits_count++;
 	else
-		connection->counters.timeouts_count++;
-	connection->counters.stalled_s += wait_s;
+		connection->connection.counters.timeouts_count++;
+	connection->connection.counters.stalled_s += wait_s;
 	message->sending = (double)(count - first);
 	engine_after(connection->spec.engine, ps_from_s(wait_s), transmit_again, direction, 0);
 }
@@ -479,9 +478,10 @@ static bool head_lost(struct rdma_direction *direction)
 		double tries = connection->params->retries_count + 1;
 		if (loss_every_time(&direction->fate, direction->loss.p, tries,
 				    drawn - TAIL_PACKETS)) {
-			connection->counters.losses_count += (uint64_t)tries;
-			connection->counters.timeouts_count += (uint64_t)tries;
-			connection->counters.stalled_s += tries * connection->params->timeout_s;
+			connection->connection.counters.losses_count += (uint64_t)tries;
+			connection->connection.counters.timeouts_count += (uint64_t)tries;
+			connection->connection.counters.stalled_s +=
+				tries * connection->params->timeout_s;
 			engine_after(connection->spec.engine,
 				     ps_from_s(tries * connection->params->timeout_s), retries_over,
 				     connection, 0);
@@ -491,7 +491,7 @@ static bool head_lost(struct rdma_direction *direction)
 	}
 	uint64_t count = (uint64_t)drawn, first;
 	uint64_t lost = loss_take(&direction->loss, count, &first);
-	connection->counters.losses_count += lost;
+	connection->connection.counters.losses_count += lost;
 	if (lost > 0)
 		go_back(direction, count, lost, first);
 	return lost > 0;
@@ -504,11 +504,6 @@ static void transmitted(void *ctx, uint64_t arg)
 		return;
 	head_over(direction);
 	pump(direction);
-}
-
-static const struct connection_counters *rdma_counters(const struct connection *base)
-{
-	return &((const struct rdma_connection *)base)->counters;
 }
 
 static bool rdma_wakes(const void *params)
@@ -526,5 +521,4 @@ const struct transport_kind transport_rdma = {
 	.new = rdma_new,
 	.open = rdma_open,
 	.send = rdma_send,
-	.counters = rdma_counters,
 };

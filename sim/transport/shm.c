@@ -3,7 +3,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/engine/trace.h"
-#include "sim/transport/kinds.h"
+#include "sim/transport/transport.h"
 #include "sim/transport/path.h"
 
 static const struct param_row shm_rows[] = {
@@ -44,7 +44,6 @@ struct shm_connection {
 	struct connection_spec spec;
 	const struct shm_params *params;
 	struct shm_direction directions[2];
-	struct connection_counters counters;
 	struct shm_message *free;
 };
 
@@ -180,8 +179,8 @@ static void shm_send(struct connection *base, int from, const struct message *gi
 	message_copy(&message->message, given);
 	message->size_B = given->size_B > 1 ? given->size_B : 1;
 	message->sent_ps = engine_now_ps(connection->spec.engine);
-	connection->counters.payload_sent_B[from] += given->size_B;
-	connection->counters.messages_count[from]++;
+	connection->connection.counters.payload_sent_B[from] += given->size_B;
+	connection->connection.counters.messages_count[from]++;
 	double work_s = connection->params->post_s;
 	if (is_inline(message))
 		work_s += given->size_B * message->direction->copy_spB;
@@ -199,7 +198,7 @@ static void delivered(void *ctx, uint64_t arg)
 	void *fn_ctx = given->ctx;
 	uint64_t fn_arg = given->arg;
 	path_delivered(&connection->spec, &message->direction->path, message->direction->index,
-		       given->size_B, message->sent_ps, &connection->counters);
+		       given->size_B, message->sent_ps, &connection->connection.counters);
 	message->next = connection->free;
 	connection->free = message;
 	if (fn)
@@ -222,11 +221,6 @@ static void seen(void *ctx, uint64_t arg)
 				 &message->arrival, take, message);
 }
 
-static const struct connection_counters *shm_counters(const struct connection *base)
-{
-	return &((const struct shm_connection *)base)->counters;
-}
-
 const struct transport_kind transport_shm = {
 	.name = "shm",
 	.help = "shared memory between guests of one host, with polling",
@@ -236,5 +230,4 @@ const struct transport_kind transport_shm = {
 	.new = shm_new,
 	.open = shm_open,
 	.send = shm_send,
-	.counters = shm_counters,
 };

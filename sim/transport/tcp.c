@@ -6,7 +6,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/engine/trace.h"
-#include "sim/transport/kinds.h"
+#include "sim/transport/transport.h"
 
 /* Bytes of headers: IPv4 20, TCP 20, TCP timestamps 12. */
 #define HEADER_B 52.0
@@ -243,8 +243,8 @@ static void tcp_send(struct connection *base, int from, const struct message *me
 		return;
 	FW_ASSERT(connection->established);
 	struct tcp_direction *direction = &connection->directions[from];
-	connection->counters.payload_sent_B[from] += message->size_B;
-	connection->counters.messages_count[from]++;
+	connection->connection.counters.payload_sent_B[from] += message->size_B;
+	connection->connection.counters.messages_count[from]++;
 	int parts = connection->parts_count;
 	double part_B = parts > 1 ? message->size_B / parts : message->size_B;
 	part_B = part_B > 1 ? part_B : 1;
@@ -285,7 +285,7 @@ static void delivered(void *ctx, uint64_t arg)
 		return;
 	}
 	path_delivered(&connection->spec, &direction->path, direction->index, message->size_B,
-		       write->sent_ps, &connection->counters);
+		       write->sent_ps, &connection->connection.counters);
 	if (fn)
 		fn(fn_ctx, fn_arg);
 }
@@ -359,11 +359,6 @@ void tcp_fail(struct tcp_connection *connection, const char *reason)
 		connection->spec.failed(connection->spec.failed_ctx, reason);
 }
 
-static const struct connection_counters *tcp_counters(const struct connection *base)
-{
-	return &((const struct tcp_connection *)base)->counters;
-}
-
 static bool tcp_wakes(const void *params)
 {
 	return true;
@@ -379,5 +374,4 @@ const struct transport_kind transport_tcp = {
 	.new = tcp_new,
 	.open = tcp_open,
 	.send = tcp_send,
-	.counters = tcp_counters,
 };

@@ -139,7 +139,6 @@ struct tcp_connection {
 	struct cpu *relays[2]; /* by end: core of the process that relays packets; NULL: none */
 	const struct tcp_params *params;
 	struct tcp_direction directions[2];
-	struct connection_counters counters;
 	double rtt_s, rto_s;
 	int64_t rtt_ps, rto_ps;
 	int parts_count; /* writes per message */

@@ -48,7 +48,8 @@ static void pass_on_ready(struct tcp_direction *direction)
 			int64_t since_ps = write->arrived_ps > direction->stalled_ps
 						   ? write->arrived_ps
 						   : direction->stalled_ps;
-			direction->connection->counters.stalled_s += s_from_ps(now_ps - since_ps);
+			direction->connection->connection.counters.stalled_s +=
+				s_from_ps(now_ps - since_ps);
 			direction->stalled_ps = now_ps;
 			path_trace(&direction->path, tcp_engine(direction), SPAN_LOSS,
 				   write->message.label, write->arrived_ps);
@@ -91,7 +92,7 @@ static void repair_left(void *ctx, uint64_t arg)
 			continue;
 		uint64_t first;
 		uint64_t again = loss_take(&direction->loss, write->lost, &first);
-		direction->connection->counters.losses_count += again;
+		direction->connection->connection.counters.losses_count += again;
 		write->repaired = write->lost - again;
 		if (first_packet)
 			progress = first > 0;
@@ -129,7 +130,7 @@ static void timer_fired(void *ctx, uint64_t arg)
 	}
 	direction->retries++;
 	direction->repairing = true;
-	connection->counters.timeouts_count++;
+	connection->connection.counters.timeouts_count++;
 	tcp_window_timeout(direction);
 	retransmit(direction, 0);
 }
@@ -150,7 +151,7 @@ static void fast_retransmit(struct tcp_direction *direction)
 	const struct tcp_direction *back = &connection->directions[1 - direction->index];
 	engine_cancel(tcp_engine(direction), direction->rto_event);
 	direction->repairing = true;
-	connection->counters.fast_retransmits_count++;
+	connection->connection.counters.fast_retransmits_count++;
 	tcp_window_fast_retransmit(direction);
 	engine_after(tcp_engine(direction), ps_from_s(back->path.latency_s), retransmit, direction,
 		     0);
@@ -203,8 +204,8 @@ static bool bulk_given_up(struct tcp_write *write)
 	double wait_s = 0;
 	for (uint64_t i = 0; i <= retries; i++)
 		wait_s += timeout_s(connection, i);
-	connection->counters.timeouts_count += retries;
-	connection->counters.losses_count += retries + 1;
+	connection->connection.counters.timeouts_count += retries;
+	connection->connection.counters.losses_count += retries + 1;
 	engine_after(connection->spec.engine, ps_from_s(wait_s), give_up, connection, 0);
 	return true;
 }
@@ -232,7 +233,7 @@ void tcp_left(struct tcp_write *write)
 	write->lost = loss_take(&direction->loss, count, &first);
 	if (write->lost > 0)
 		write->after_lost = count - first - write->lost;
-	direction->connection->counters.losses_count += write->lost;
+	direction->connection->connection.counters.losses_count += write->lost;
 	tcp_push(&direction->air, write);
 	engine_do_at(tcp_engine(direction), there_ps, arrive, write, 0);
 }

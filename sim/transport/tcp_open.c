@@ -13,7 +13,7 @@ static bool packet_lost(struct tcp_direction *direction)
 {
 	uint64_t first;
 	uint64_t lost = loss_take(&direction->loss, 1, &first);
-	direction->connection->counters.losses_count += lost;
+	direction->connection->connection.counters.losses_count += lost;
 	return lost > 0;
 }
 
@@ -85,7 +85,7 @@ static void syn_send(void *ctx, uint64_t arg)
 		return;
 	}
 	if (connection->syn_count > 0)
-		connection->counters.timeouts_count++;
+		connection->connection.counters.timeouts_count++;
 	double wait_s =
 		fmin(ldexp(params->syn_rto_s, (int)connection->syn_count), params->rto_max_s);
 	connection->syn_count++;

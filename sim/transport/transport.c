@@ -2,7 +2,6 @@
 #include "sim/transport/transport.h"
 
 #include "sim/base/diag.h"
-#include "sim/transport/kinds.h"
 
 static const struct registry_row rows[] = {
 #define TRANSPORT_KIND(name) REGISTRY_ROW(transport_##name),
@@ -57,5 +56,5 @@ void connection_account(const struct connection *connection, struct fabric *fabr
 
 const struct connection_counters *connection_counters(const struct connection *connection)
 {
-	return connection->kind->counters(connection);
+	return &connection->counters;
 }

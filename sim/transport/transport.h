@@ -97,7 +97,6 @@ struct transport_kind {
 	void (*open)(struct connection *connection, event_fn *fn, void *ctx, uint64_t arg);
 	/* Sends from end `from`. The message struct is copied. */
 	void (*send)(struct connection *connection, int from, const struct message *message);
-	const struct connection_counters *(*counters)(const struct connection *connection);
 };
 
 /* A message that has arrived at an end and waits for the thread that reads it. Transports keep it
@@ -130,6 +129,7 @@ struct connection {
 	const struct transport_kind *kind;
 	const struct route *routes[2];    /* by direction */
 	struct message_reader readers[2]; /* by end */
+	struct connection_counters counters;
 };
 
 /* A transport calls this when a message has arrived at end `end`. Returns true if the message is
@@ -153,3 +153,8 @@ static inline bool connection_arrived(struct connection *connection, int end,
 }
 
 REGISTRY_OF(struct transport_kind, transport_kind);
+
+/* The kinds of transport_kinds.def. */
+#define TRANSPORT_KIND(name) extern const struct transport_kind transport_##name;
+#include "sim/transport/transport_kinds.def"
+#undef TRANSPORT_KIND

@@ -11,6 +11,7 @@
 
 #include "plots/canvas.h"
 #include "sim/base/arena.h"
+#include "sim/base/table.h"
 #include "sim/base/diag.h"
 #include "sim/base/table.h"
 #include "sim/report/document.h"
@@ -61,12 +62,13 @@ int command_failed(const struct diag *diag, const char *broken)
 
 int command_stop(int code, const char *format, ...)
 {
+	struct arena *scratch = arena_new();
 	va_list args;
 	va_start(args, format);
-	fputs("farwire: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	fprintf(stderr, "farwire: %s\n",
+		text_visible(scratch, arena_vprintf(scratch, format, args)));
 	va_end(args);
+	arena_free(scratch);
 	return code;
 }
 
@@ -76,11 +78,13 @@ static bool can_write(const char *path)
 	if (output)
 		output_abandon(output);
 	else
-		fprintf(stderr, "farwire: cannot write '%s': %s\n", path, strerror(errno));
+		command_stop(EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno));
 	return output != NULL;
 }
 
-const char *command_plot_data(const struct command *command, const char *image)
+/* Returns the file with the numbers of the plot, "x.csv" for "x.svg"; NULL: none is wanted, or it
+ * is the output file. */
+static const char *plot_data(const struct command *command, const char *image)
 {
 	if (!image || command->no_data)
 		return NULL;
@@ -97,8 +101,8 @@ void command_outputs(const struct command *command, struct command_output output
 		{"--plot", command->plot},
 		{"--trace", command->trace},
 		{"--timeline", command->timeline},
-		{"--plot (numbers; --no-data)", command_plot_data(command, command->plot)},
-		{"--timeline (numbers; --no-data)", command_plot_data(command, command->timeline)}};
+		{"--plot (numbers; --no-data)", plot_data(command, command->plot)},
+		{"--timeline (numbers; --no-data)", plot_data(command, command->timeline)}};
 	memcpy(outputs, all, sizeof all);
 }
 
@@ -161,8 +165,8 @@ int write_file(const char *path, void (*write)(FILE *out, const void *ctx), cons
 	/* a reader such as `| head` may close the pipe early; that needs no message */
 	const char *quote = strcmp(path, "-") == 0 ? "" : "'";
 	if (errno != EPIPE)
-		fprintf(stderr, "farwire: cannot write %s%s%s: %s\n", quote,
-			*quote ? path : "the standard output", quote, strerror(errno));
+		command_stop(EXIT_FAILED, "cannot write %s%s%s: %s", quote,
+			     *quote ? path : "the standard output", quote, strerror(errno));
 	return EXIT_FAILED;
 }
 
@@ -200,7 +204,7 @@ int command_write(const struct command *command, void (*write)(FILE *out, const 
 	bool text = command->format == FORMAT_TABLE;
 	const struct wrapping w = {write, ctx, text ? command_line_width(command) : 0};
 	int code = write_file(command->output, write_wrapped, &w);
-	const char *path = command_plot_data(command, command->plot);
+	const char *path = plot_data(command, command->plot);
 	return code == EXIT_DONE && data && path ? write_file(path, write, data) : code;
 }
 
@@ -253,7 +257,7 @@ int command_image_data(const struct command *command, const char *image,
 {
 	const struct command csv = command_as_csv(command);
 	const struct writing w = {.command = &csv, .table = table};
-	const char *path = command_plot_data(command, image);
+	const char *path = plot_data(command, image);
 	return path ? write_file(path, write_table, &w) : EXIT_DONE;
 }
 

@@ -58,7 +58,7 @@ static int import(const struct command *command, const struct importer *importer
 			"...)\n",
 			path, path, importer->name);
 	else if (ferror(in))
-		fprintf(stderr, "farwire: cannot read '%s': %s\n", path, strerror(errno));
+		command_stop(EXIT_USAGE, "cannot read '%s': %s", path, strerror(errno));
 	else if (import_read(command->arena, diag, importer, in,
 			     from_stdin ? "standard input" : path, imported))
 		code = EXIT_DONE;

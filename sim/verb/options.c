@@ -10,6 +10,7 @@
 
 #include "plots/canvas.h"
 #include "sim/base/arena.h"
+#include "sim/base/table.h"
 #include "sim/base/diag.h"
 #include "sim/import/settings.h"
 #include "sim/verb/parser.h"
@@ -26,9 +27,8 @@ void wrong(struct parser *p, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	fputs("farwire: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	fprintf(stderr, "farwire: %s\n",
+		text_visible(p->arena, arena_vprintf(p->arena, format, args)));
 	va_end(args);
 	p->wrong = true;
 }
@@ -243,15 +243,15 @@ static void set_defaults(struct parser *p)
 
 /* ---- the line ---- */
 
-static const struct verb *find_verb(struct arena *arena, const char *name)
+static const struct verb *find_verb(struct parser *p, const char *name)
 {
 	const struct verb *verb = verb_find(name);
 	if (verb)
 		return verb;
 	const char *near =
-		diag_nearest(name, registry_names(arena, &verb_registry, NULL), verb_count());
-	fprintf(stderr, "farwire: there is no verb '%s'%s%s%s (see farwire --help)\n", name,
-		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+		diag_nearest(name, registry_names(p->arena, &verb_registry, NULL), verb_count());
+	wrong(p, "there is no verb '%s'%s%s%s (see farwire --help)", name,
+	      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	return NULL;
 }
 
@@ -299,7 +299,7 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 	struct command *c = ARENA_NEW(arena, struct command);
 	*c = (struct command){.arena = arena, .jobs = cores > 0 ? (uint64_t)cores : 1};
 	struct parser p = {.arena = arena, .command = c, .argc = argc, .argv = argv, .next = 1};
-	c->verb = find_verb(arena, argv[0]);
+	c->verb = find_verb(&p, argv[0]);
 	if (!c->verb)
 		return NULL;
 	if (!parse_words(&p)) {

@@ -23,9 +23,6 @@ struct parser {
 void wrong(struct parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Checks words and output files after the whole command line was read. */
 void check_command(struct parser *p);
-/* Returns the file with the numbers of the plot, "x.csv" for "x.svg"; NULL: none is wanted, or it
- * is the output file. */
-const char *command_plot_data(const struct command *command, const char *image);
 /* Returns whether two paths name the same file. The files need not exist yet. */
 bool is_same_file(struct arena *arena, const char *a, const char *b);
 /* Prints an error if the output file exists and the command reads it, directly or through a

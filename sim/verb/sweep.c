@@ -48,7 +48,7 @@ static int lead(const struct command *command, struct diag *diag,
 	if (code == EXIT_DONE)
 		sweep = command_sweep(command, *request, &code);
 	else if (request->ranks)
-		sweep_dismiss(request->ranks, request->input.options.jobs);
+		sweep_serve(request->ranks, request->input.options.jobs, NULL);
 	if (request->ranks)
 		request->ranks->finish();
 	if (!sweep)

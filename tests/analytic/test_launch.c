@@ -258,6 +258,20 @@ static void checkpoint_without_a_route_fails_the_job(void)
 	arena_free(arena);
 }
 
+/* Decoding 32 images of 10 ms each on four cores limits two GPUs to 400 images/s. Threads that poll
+ * the network take no core if all GPUs are in one machine. */
+static void network_threads_take_no_cores_in_a_single_machine(void)
+{
+	static const char gpus[] = "case.gpus=2", decode[] = "input.decode=10 ms";
+	static const struct settings both = {{DESKTOP, DISK, "storage.bandwidth=10 GB/s"}};
+	struct arena *arena = arena_new();
+	struct point without = POINT(arena, both, gpus, decode, "exchange.network_threads=0");
+	struct point with = POINT(arena, both, gpus, decode, "exchange.network_threads=3");
+	CHECK(without.throughput > 200 && without.throughput < 400);
+	CHECK_NEAR(with.throughput, without.throughput, 1e-12);
+	arena_free(arena);
+}
+
 /* Three evaluations of 100 batches in nine epochs. A forward pass is about a third of a step's
  * kernels; with a disk of 2 MB/s, reading 32 images takes longer. */
 static void evaluations_are_forward_passes_or_input(void)
@@ -296,6 +310,7 @@ static const struct test tests[] = {
 	TEST(elapsed_time_is_the_sum_of_phases_and_steady_steps),
 	TEST(checkpoints_are_written_to_their_storage),
 	TEST(checkpoints_share_the_storage_of_the_input_by_name),
+	TEST(network_threads_take_no_cores_in_a_single_machine),
 	TEST(checkpoint_without_a_route_fails_the_job),
 	TEST(evaluations_are_forward_passes_or_input),
 	TEST(only_cases_that_ask_have_elapsed_time),

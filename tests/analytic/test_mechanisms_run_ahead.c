@@ -50,8 +50,9 @@ static double step_by_hand(const struct scenario *scenario, struct by_hand given
 	const struct framework *framework = framework_at((size_t)entry->stack->framework);
 	const struct call_thread *executor =
 		&framework
-			 ->program(arena, entry->network, (size_t)entry->batch_count, entry->stack,
-				   gpu, entry->efficiency, NULL)
+			 ->program(arena,
+				   &(struct step_spec){entry->network, (size_t)entry->batch_count,
+						       entry->stack, gpu, entry->efficiency, NULL})
 			 ->threads[0];
 	double *end_s = ARENA_ARRAY(arena, executor->count + 1, double);
 	double return_s = 0, last_s = -1;

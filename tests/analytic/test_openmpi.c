@@ -101,11 +101,11 @@ static void consent_waits_in_the_queue_of_the_adapter(void)
 	arena_free(w->arena);
 }
 
-/* Rank i starts 2 i ms late, each message of 1 MB takes 10 ms, and the queue has no limit. From 0 to
- * 10 ms rank 0 sends to rank 1, and from 2 ms on rank 1 sends to rank 2, two messages in a row until
- * 22 ms. Rank 2 asks rank 0 at 4 ms. The rest of the data of rank 0 needs another 6 ms, so rank 2
- * sends from 10 to 30 ms. Rank 0 has the first of these two messages at 20 ms and asks rank 1, whose
- * data needs another 2 ms. So the last message takes from 22 to 32 ms. */
+/* Rank i starts 2 i ms late, each message of 1 MB takes 10 ms, and the queue has no limit. From 0
+ * to 10 ms rank 0 sends to rank 1, and from 2 ms on rank 1 sends to rank 2, two messages in a row
+ * until 22 ms. Rank 2 asks rank 0 at 4 ms. The rest of the data of rank 0 needs another 6 ms, so
+ * rank 2 sends from 10 to 30 ms. Rank 0 has the first of these two messages at 20 ms and asks rank
+ * 1, whose data needs another 2 ms. So the last message takes from 22 to 32 ms. */
 static void consent_waits_only_for_data_that_has_not_left(void)
 {
 	struct comm_world *w = hosts(3);

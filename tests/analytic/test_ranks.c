@@ -162,6 +162,23 @@ static void all_reduce_after_a_kernel_is_exposed(void)
 	release(r);
 }
 
+/* A GPU issues 40 all-reduces of 1 MB at once, and the other one begins them after a kernel of 50
+ * ms: they take 40 ms more. */
+static void many_collectives_wait_for_a_late_rank(void)
+{
+	enum { COUNT = 40 };
+	struct ranks_world *r = ranks_world_new(2);
+	for (size_t i = 0; i < 2; i++) {
+		if (i == 1)
+			kernel(r, i, 50 * MS);
+		for (int k = 0; k < COUNT; k++)
+			peers(r, i, CALL_ALL_REDUCE, 1 * MB);
+		call(r, i, CALL_DEVICE_SYNCHRONIZE);
+	}
+	CHECK_NEAR(run_step_s(r), (50 + COUNT) * MS, 1e-9);
+	release(r);
+}
+
 /* The all-reduce of 8 ms runs on a second stream, after the first kernel of 10 ms. It overlaps with
  * the second kernel of 5 ms, so 3 ms are exposed. The update of 1 ms waits for it. */
 static void all_reduce_on_another_stream_overlaps_with_a_kernel(void)
@@ -296,6 +313,7 @@ static void collectives_of_different_sizes_fail_the_job(void)
 
 static const struct test tests[] = {
 	TEST(all_reduce_after_a_kernel_is_exposed),
+	TEST(many_collectives_wait_for_a_late_rank),
 	TEST(all_reduce_on_another_stream_overlaps_with_a_kernel),
 	TEST(slowest_rank_sets_the_step_time_of_programs),
 	TEST(kernels_on_two_gpus_of_one_program_overlap),

@@ -91,6 +91,12 @@ static void variables_on_the_client_cross_its_port_for_each_gpu(void)
 		double all_B = gradients_B(a.scenario) * ranks * WIRE_RATIO;
 		CHECK_BETWEEN(step_B(&a, "tor>client1") / all_B, 0.98, 1.03);
 		CHECK_BETWEEN(step_B(&a, "client1>tor") / all_B, 0.98, 1.10);
+		/* The same without headers, in all steps; the last ones may be under way. */
+		const struct job_run *run = &a.outcome.jobs[0];
+		double steps_B = gradients_B(a.scenario) * ranks * (double)run->step_count;
+		CHECK_BETWEEN(run->remote.received_B / steps_B, 0.99, 1.5);
+		CHECK_BETWEEN(run->remote.sent_B / steps_B, 0.99, 1.6);
+		CHECK(run->remote.calls_count[CLASS_BULK] > 0 && run->remote.messages_count > 0);
 		/* 25 Gb/s, both directions at the same time */
 		CHECK(a.step_s > all_B / (25e9 / 8));
 	}
@@ -122,6 +128,8 @@ static void all_reduce_of_remote_gpus_does_not_use_the_client_port(void)
 		CHECK(step_B(&a, "client1>tor") < 0.1 * gradients_B(a.scenario));
 		CHECK_BETWEEN(step_B(&a, "server1>tor") / ring_B, 0.98, 1.05);
 		CHECK(a.step_s < cpu_s);
+		const char *choice = a.outcome.jobs[0].choice;
+		CHECK_PART(choice ? choice : "no all-reduce", "ring");
 	}
 	arena_free(arena);
 }

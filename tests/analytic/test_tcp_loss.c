@@ -206,6 +206,80 @@ static void later_messages_trigger_a_fast_retransmission(void)
 	net_free(net);
 }
 
+static void lose_next(void *ctx, uint64_t arg)
+{
+	struct net *net = ctx;
+	((struct tcp_connection *)net->connection)->directions[0].loss.gap = 0;
+}
+
+/* Opens a connection that loses only the packets after calls of lose_next. */
+static struct net *losing(struct tcp_params *params)
+{
+	struct net *net = lossy(0, params);
+	open(net, params);
+	((struct tcp_connection *)net->connection)->directions[0].loss = loss_new(1e-12, 1, "none");
+	return net;
+}
+
+/* One packet is sent each millisecond, and the packets 0 and 3 are lost. The third acknowledgement
+ * behind the first hole is that of packet 4, because packet 3 causes none. */
+static void lost_packets_cause_no_acknowledgement(void)
+{
+	struct tcp_params params;
+	struct net *net = losing(&params);
+	double start_s = net_now_s(net);
+	lose_next(net, 0);
+	engine_at(net->engine, ps_from_s(start_s + 2.5e-3), lose_next, net, 0);
+	for (uint64_t i = 0; i < 8; i++)
+		engine_at(net->engine, ps_from_s(start_s + 1e-3 * (double)i), send_one, net, i);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[0] - start_s, LATENCY_S + 4e-3 + RTT_S, 1e-4);
+	net_free(net);
+}
+
+/* A packet and its retransmission after the timeout are lost. Acknowledgements of later packets do
+ * not lead to another one before the second timeout, which is twice as long. */
+static void lost_retransmission_waits_for_the_next_timeout(void)
+{
+	struct tcp_params params;
+	struct net *net = losing(&params);
+	double start_s = net_now_s(net);
+	lose_next(net, 0);
+	engine_at(net->engine, ps_from_s(start_s + 0.1), lose_next, net, 0);
+	send_one(net, 0);
+	for (uint64_t i = 1; i < 8; i++)
+		engine_at(net->engine, ps_from_s(start_s + 0.3 + 1e-3 * (double)i), send_one, net,
+			  i);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[0] - start_s, LATENCY_S + 3 * (0.2 + RTT_S), 1e-4);
+	CHECK(connection_counters(net->connection)->fast_retransmits_count == 0);
+	net_free(net);
+}
+
+/* A message of 100 B has one packet. On a link of 100 kB/s, each of its transmissions takes 1 ms
+ * and that of its headers. If the first is lost, the second ends a timeout and a transmission
+ * later. */
+static void retransmission_has_the_size_of_the_lost_packet(void)
+{
+	double delivered_s[2];
+	for (int lost = 0; lost < 2; lost++) {
+		struct tcp_params params;
+		struct net *net = lossy(0, &params);
+		net->link.capacity_Bps[0] = 1e5;
+		open(net, &params);
+		struct tcp_connection *connection = (struct tcp_connection *)net->connection;
+		connection->directions[0].loss.p = 1e-9;
+		connection->directions[0].loss.gap = lost ? 0 : UINT64_MAX;
+		double start_s = net_now_s(net);
+		net_send(net, 0, 100, 0);
+		net_run(net);
+		delivered_s[lost] = net->delivered_s[0] - start_s;
+		net_free(net);
+	}
+	double again_s = delivered_s[1] - delivered_s[0] - (0.2 + RTT_S);
+	CHECK(again_s > 1e-3 && again_s < 2.5e-3);
+}
+
 /* Everything is lost from now on. The timeouts are 0.2 .. 102.4 s, then six times 120 s: 0.2 (2^10
  * - 1) + 720 = 924.6 s without round trips. */
 static void loss_of_all_packets_gives_a_verdict(void)
@@ -232,6 +306,29 @@ static void loss_of_all_packets_gives_a_verdict(void)
 		CHECK(net->delivered_s[2] < 0);
 		net_free(net);
 	}
+}
+
+/* The packets of a long write are not drawn one by one. If all are lost, its first packet and each
+ * retransmission count. 15 retransmissions take 924.6 s, as above, and no retransmission 0.2 s. */
+static void long_write_without_acknowledgements_fails_after_its_timeouts(void)
+{
+	double failed_s[2];
+	for (int many = 0; many < 2; many++) {
+		struct tcp_params params;
+		struct net *net = lossy(0, &params);
+		net->link.latency_s = 0;
+		params.retries_count = many ? 15 : 0;
+		open(net, &params);
+		struct tcp_connection *connection = (struct tcp_connection *)net->connection;
+		connection->directions[0].loss.p = connection->directions[0].fate.p = 1;
+		net_send(net, 0, 1e4 * MSS_B, 0);
+		net_run(net);
+		failed_s[many] = net->failed_s;
+		CHECK(net->delivered_count == 0);
+		CHECK(connection_counters(net->connection)->losses_count == (many ? 16 : 1));
+		net_free(net);
+	}
+	CHECK_NEAR(failed_s[1] - failed_s[0], 924.6 - 0.2, 1e-6);
 }
 
 /* Seven SYNs get no answer: 1 + 2 + 4 + 8 + 16 + 32 + 64 s. */
@@ -307,7 +404,11 @@ static const struct test tests[] = {
 	TEST(loss_before_three_packets_is_repaired_in_a_round_trip),
 	TEST(both_directions_repair_losses_alike),
 	TEST(later_messages_trigger_a_fast_retransmission),
+	TEST(lost_packets_cause_no_acknowledgement),
+	TEST(lost_retransmission_waits_for_the_next_timeout),
+	TEST(retransmission_has_the_size_of_the_lost_packet),
 	TEST(loss_of_all_packets_gives_a_verdict),
+	TEST(long_write_without_acknowledgements_fails_after_its_timeouts),
 	TEST(connection_fails_after_seven_lost_syns),
 	TEST(connect_timeout_gives_a_verdict),
 	TEST(lost_syn_delays_the_connection_by_a_second),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Execution traces of Chakra are refused, or give a program as in a call file. */
-#include "sim/traces/chakra.h"
+#include "sim/traces/readers.h"
 #include "tests/fuzz/recorded_calls.h"
 
 FUZZ_TARGET(data, size_B)

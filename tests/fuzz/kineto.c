@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PyTorch's traces are refused, or give a program as in a call file. */
-#include "sim/traces/kineto.h"
+#include "sim/traces/readers.h"
 #include "tests/fuzz/recorded_calls.h"
 
 FUZZ_TARGET(data, size_B)

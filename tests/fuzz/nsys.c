@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reports of Nsight Systems and tables of nsys stats are refused, or give programs as in a call
  * file. */
-#include "sim/traces/nsys.h"
+#include "sim/traces/readers.h"
 #include "tests/fuzz/recorded_calls.h"
 
 FUZZ_TARGET(data, size_B)

@@ -54,7 +54,7 @@ static size_t improve(struct arena *arena, const struct scenario *scenario,
 			continue;
 		if (param->row->whole)
 			value = floor(value);
-		if (value < param->row->min || !(value > 0) )
+		if (value < param->row->min || !(value > 0))
 			continue;
 		(*draws)[count++] = (struct draw_value){param->path, value};
 	}
@@ -62,7 +62,9 @@ static size_t improve(struct arena *arena, const struct scenario *scenario,
 }
 
 static size_t comparisons, slower;
-static struct { size_t n, bad; } per[IMPROVEMENTS];
+static struct {
+	size_t n, bad;
+} per[IMPROVEMENTS];
 
 static double slowdown(const struct point *a, const struct point *b)
 {
@@ -72,8 +74,9 @@ static double slowdown(const struct point *a, const struct point *b)
 	return exp(sum / (double)a->job_count) - 1;
 }
 
-static bool compare(struct arena *arena, uint64_t seed, struct random_case *c, const struct scenario *scenario,
-		    const struct point *before, size_t k, const char *only)
+static bool compare(struct arena *arena, uint64_t seed, struct random_case *c,
+		    const struct scenario *scenario, const struct point *before, size_t k,
+		    const char *only)
 {
 	struct draw_value *draws;
 	size_t count = improve(arena, scenario, &improvements[k], only, &draws);
@@ -93,7 +96,8 @@ static bool compare(struct arena *arena, uint64_t seed, struct random_case *c, c
 	slower++;
 	per[k].bad++;
 	printf("  seed %d %s %s (%zu): slower by %.2f %%: %g -> %g s; %s; jobs %zu\n", (int)seed,
-	       improvements[k].name, only ? only : "all", count, 100 * by, before->step_s, after.step_s, after.outcome.jobs[0].choice, before->job_count);
+	       improvements[k].name, only ? only : "all", count, 100 * by, before->step_s,
+	       after.step_s, after.outcome.jobs[0].choice, before->job_count);
 	return false;
 }
 

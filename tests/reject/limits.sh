@@ -176,6 +176,43 @@ expect 2 '^--set: ' run c4140-infiniband --set "$(printf 'case.\033[2J=1')"
 ! grep -q "$(printf '\033')" "$scratch.err" || complain 'a message contains an escape sequence'
 verdict limits.control_characters_are_removed_from_messages
 
+# Names from files and command lines are shown with control characters, and characters that change
+# the direction of a text, as \x1b and \u202e.
+odd=$(printf '\033[2J\342\200\256')
+cat >odd.cfg <<END
+case = { name = "a${odd}z"; topology = "odd-topology.cfg"; gpus = 2; };
+END
+sed "s/name = \"[^\"]*\"/name = \"dgx--$odd\"/" "$FARWIRE_DATA"/topologies/dgx1-v100.cfg >odd-topology.cfg
+printf 'net\tms\na%s\t1\nb\t2\n' "$odd" >odd.tsv
+cat >lab.cfg <<END
+dataset = { name = "l$odd"; title = "t$odd"; source = "s"; table = "odd.tsv"; value = "ms"; role = "test"; quantity = "time";
+	label = ["net"]; settings = ["case.topology=dgx1-v100", "case.gpus=2"];
+	columns = ( { column = "net"; values = ( { is = "a$odd"; settings = []; }, { is = "b"; settings = []; } ); } );
+	claims = ( { claim = "c$odd"; kind = "range"; rows = ["b"]; low = 200; } ); };
+END
+# clean PATTERN ARGS...: the results and messages contain no such characters.
+clean() {
+	pattern=$1
+	shift
+	farwire "$@"
+	! cat "$scratch.out" "$scratch.err" | grep -qe "$(printf '\033')" -e "$(printf '\342\200\256')" ||
+		complain "$*: control characters"
+	cat "$scratch.out" "$scratch.err" | grep -qF "$pattern" || complain "$*: no '$pattern'"
+}
+for format in table csv; do
+	clean 'a\x1b[2J\u202ez' run odd.cfg --draws 0 --format $format
+	clean 'a\x1b[2J\u202ez' compare odd.cfg odd.cfg --draws 0 --format $format
+	clean 'a\x1b[2J\u202e' validate lab.cfg --draws 0 --format $format
+done
+clean 'a\x1b[2J\u202ez' scale odd.cfg --gpus 1,2 --draws 0
+clean 'l\x1b[2J\u202e: t\x1b[2J\u202e' validate lab.cfg --draws 0
+clean 'dgx-_\x1b[2J\u202e.' export odd.cfg
+clean 'ru\x1b[2J\u202en' "ru${odd}n"
+clean 'x\x1b[2J\u202e' run odd.cfg "--x$odd"
+clean 'no  [2J\u202ee' run "no $odd"e
+clean 'no\x1b[2J\u202e' run odd.cfg --draws 0 -o "no$odd/x"
+verdict limits.invisible_characters_are_shown
+
 # Whatever the limit of memory, a command succeeds or says that memory is short. libconfig and
 # other libraries must not crash, also if several threads read files.
 done_count=0
@@ -197,3 +234,17 @@ while [ $kb -lt 260000 ]; do
 done
 [ $done_count -gt 5 ] && [ $short_count -gt 5 ] || complain "$done_count done, $short_count short"
 verdict limits.too_little_memory_is_reported
+
+# A stack that cannot grow ends the program with a signal, so it has its size from the beginning.
+if [ -r /proc/self/status ]; then
+	"$FARWIRE" sensitivity ddl-host --points 20000 -q >/dev/null 2>&1 &
+	stack_kb=0
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		[ "$stack_kb" -lt 512 ] || break
+		sleep 0.1
+		stack_kb=$(sed -n 's/^VmStk:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$!/status")
+	done
+	kill $! && wait $! 2>/dev/null
+	[ "$stack_kb" -ge 512 ] || complain "the stack has only $stack_kb kB"
+	verdict limits.stack_has_its_size_from_the_beginning
+fi

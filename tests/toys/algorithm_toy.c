@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A copy of the ring with another name. */
-#include "sim/collective/algorithms.h"
+#include "sim/collective/algorithm.h"
 
 static const char *refuse(const struct algorithm_spec *spec)
 {

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PyTorch that does not issue the next step in advance. */
-#include "sim/training/frameworks.h"
+#include "sim/training/framework.h"
 
 static const uint32_t *order(struct arena *arena, const struct op_graph *graph)
 {
 	return framework_pytorch.order(arena, graph);
 }
 
-static const struct program *program(struct arena *arena, const struct network *network,
-				     size_t batch, const struct stack_params *stack,
-				     const struct gpu_params *gpu,
-				     const struct efficiency_params *efficiency,
-				     const struct spread_params *spread)
+static const struct program *program(struct arena *arena, const struct step_spec *spec)
 {
-	return framework_pytorch.program(arena, network, batch, stack, gpu, efficiency, spread);
+	return framework_pytorch.program(arena, spec);
 }
 
 const struct framework framework_toy = {

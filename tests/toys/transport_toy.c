@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Each message takes the same time, independent of its size. */
 #include "sim/base/arena.h"
-#include "sim/transport/kinds.h"
+#include "sim/transport/transport.h"
 
 struct toy_params {
 	double flight_s;
@@ -17,7 +17,6 @@ struct toy {
 	struct connection connection;
 	struct engine *engine;
 	int64_t flight_ps;
-	struct connection_counters counters;
 };
 
 static struct connection *toy_new(const struct connection_spec *spec)
@@ -38,20 +37,15 @@ static void toy_open(struct connection *connection, event_fn *fn, void *ctx, uin
 static void toy_send(struct connection *connection, int from, const struct message *message)
 {
 	struct toy *toy = (struct toy *)connection;
-	toy->counters.messages_count[from]++;
-	toy->counters.delivered_count[from]++;
-	toy->counters.payload_sent_B[from] += message->size_B;
-	toy->counters.payload_delivered_B[from] += message->size_B;
+	toy->connection.counters.messages_count[from]++;
+	toy->connection.counters.delivered_count[from]++;
+	toy->connection.counters.payload_sent_B[from] += message->size_B;
+	toy->connection.counters.payload_delivered_B[from] += message->size_B;
 	if (message->accepted)
 		engine_after(toy->engine, 0, message->accepted, message->ctx, message->arg);
 	if (message->delivered)
 		engine_after(toy->engine, toy->flight_ps, message->delivered, message->ctx,
 			     message->arg);
-}
-
-static const struct connection_counters *toy_counters(const struct connection *connection)
-{
-	return &((const struct toy *)connection)->counters;
 }
 
 const struct transport_kind transport_toy = {
@@ -63,5 +57,4 @@ const struct transport_kind transport_toy = {
 	.new = toy_new,
 	.open = toy_open,
 	.send = toy_send,
-	.counters = toy_counters,
 };

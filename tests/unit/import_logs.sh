@@ -29,6 +29,11 @@ printf '# OSU MPI Barrier Latency Test v7.5\n# MB/s\n 55.00\n' >rates
 expect 2 "rates:2: the table needs 'Size' as the first column" import log rates
 verdict import_logs.osu_logs_without_ranks_or_with_failed_validation_are_refused
 
+expect 2 '^\.: cannot read the file: Is a directory' import log .
+expect 2 '^\.: cannot read the file: Is a directory' diagnose . --topology dgx-h100 --exchange nccl-2.18
+expect 2 '^\.: message 0 .*: the file cannot be read' import chakra .
+verdict import_logs.folder_instead_of_a_log_is_reported
+
 for i in 1 2 3; do tr -d '\n' <"$samples/inspector-all_reduce.json"; echo; done >ranks.jsonl
 echo '{"header":{"n_ranks":8},"p2p_perf":{"p2p":"Send"}}' >>ranks.jsonl
 expect 0 '4 results read, 3 used, 1 skipped' import log ranks.jsonl

@@ -8,7 +8,7 @@
 #include "sim/base/diag.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"
-#include "sim/traces/kineto.h"
+#include "sim/traces/readers.h"
 #include "tests/much_memory.h"
 #include "tests/test.h"
 

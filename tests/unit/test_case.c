@@ -513,7 +513,27 @@ static void receiver_without_moderation_loses_more_packets(void)
 	}
 }
 
+/* The factor holds for both directions of the named link, and for no other link. */
+static void degraded_link_loses_bandwidth_in_both_directions(void)
+{
+	const struct scenario *whole = good(READ("case.topology=t320-different-lan")),
+			      *part = good(READ("case.topology=t320-different-lan",
+						"case.degrade=client-port=0.25"));
+	size_t found = 0;
+	for (size_t i = 0; whole && part && i < whole->topology.link_count; i++) {
+		const struct link_entry *a = &whole->topology.links[i],
+					*b = &part->topology.links[i];
+		double factor = strcmp(a->name, "client-port") == 0 ? 0.25 : 1;
+		found += factor < 1;
+		for (int way = 0; way < 2; way++)
+			CHECK_NEAR(b->traits.capacity_Bps[way],
+				   factor * a->traits.capacity_Bps[way], 1e-12);
+	}
+	CHECK(found == 1);
+}
+
 static const struct test tests[] = {
+	TEST(degraded_link_loses_bandwidth_in_both_directions),
 	TEST(equal_machines_are_folded_unless_they_differ),
 	TEST(receiver_without_moderation_loses_more_packets),
 	TEST(the_later_setting_wins),

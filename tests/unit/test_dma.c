@@ -89,6 +89,7 @@ static void pageable_copies_overlap_staging_and_transfer(void)
 	CHECK_NEAR(copy_s(&box, 10e6, false, true), 2102.5e-6, 1e-9);
 	CHECK_NEAR(fabric_carried(box.net->fabric, host_dram(box.net->host[0])), 60e6, 1e-9);
 	CHECK_NEAR(fabric_carried(box.net->fabric, cpu_resource(box.net->core[0])), 4e-3, 1e-9);
+	CHECK_NEAR(fabric_carried(box.net->fabric, cpu_pool(box.net->core[0])), 4e-3, 1e-9);
 	/* Each chunk costs 150 us more at the engine, so its 250 us are the bottleneck. The first
 	 * chunk is staged in 200, then ten moves follow. */
 	box.params.chunk_start_s = 150e-6;

@@ -144,6 +144,73 @@ static void profile_contains_the_results_of_its_stages(void)
 	free(none);
 }
 
+/* Three rows of the same case cannot tell the efficiency of its kernels from their gaps. The less
+ * sensitive of the two, which is the gap, is left out, and the throughput determines the other. */
+static void parameters_that_rows_do_not_tell_apart_are_left_out(void)
+{
+	static const struct setting none = {"case.profile=", {"test", 0}};
+	const struct fit_offer offers[] = {{efficiency, 0.5, 0.05, 4}, {gap, 200e-6, 1e-6, 1e-2}};
+	const char *broken = NULL;
+	diag = diag_new(arena);
+	const struct dataset *own =
+		dataset_read(arena, diag, data_root_find(arena), path_of("own.cfg"), &none, 1);
+	if (!CHECK(own != NULL))
+		return;
+	const struct dataset_row *rows[] = {&own->rows[0], &own->rows[2], &own->rows[4],
+					    &own->rows[0]};
+	const struct fit_rows_request request = {rows, 4, offers, 2, "own", "n"};
+	const struct fit_result *result =
+		fit_rows(arena, diag, data_root_find(arena), &request, 1, NULL, &broken);
+	diag_print(diag, stdout);
+	if (CHECK(result && !broken && result->count == 1)) {
+		CHECK_TEXT(result->parameters[0].path, efficiency);
+		CHECK(result->parameters[0].low > 0.05 && result->parameters[0].high < 4);
+	}
+}
+
+/* Four batch sizes, predicted with an efficiency of 0.5 and gaps of 200 us, determine both. Their
+ * leverages are the diagonal of the projection on the parameters, so they add up to two. */
+static void planted_parameters_are_found_and_leverages_add_up(void)
+{
+	static const char *const batches[] = {"case.batch=8", "case.batch=32", "case.batch=128",
+					      "case.batch=512"};
+	static const struct setting none = {"case.profile=", {"test", 0}};
+	const struct fit_offer offers[] = {{efficiency, 0.3, 0.05, 4}, {gap, 100e-6, 1e-6, 1e-2}};
+	const char *broken = NULL, *root = data_root_find(arena);
+	diag = diag_new(arena);
+	const struct dataset *own = dataset_read(arena, diag, root, path_of("own.cfg"), &none, 1);
+	if (!CHECK(own != NULL))
+		return;
+	struct dataset_row changed[4];
+	const struct dataset_row *rows[4];
+	for (size_t i = 0; i < 4; i++) {
+		const struct dataset_row *like = &own->rows[0];
+		const struct draw_value planted[] = {{efficiency, 0.5}, {gap, 200e-6}};
+		struct setting *settings =
+			ARENA_ARRAY(arena, like->setting_count + 1, struct setting);
+		memcpy(settings, like->settings, like->setting_count * sizeof *settings);
+		settings[like->setting_count] = (struct setting){batches[i], {"test", 0}};
+		changed[i] = *like;
+		changed[i].settings = settings;
+		changed[i].setting_count++;
+		changed[i].measured =
+			dataset_point(arena, diag, &changed[i], root, planted, 2, 1, NULL, &broken);
+		rows[i] = &changed[i];
+	}
+	CHECK(changed[3].measured > changed[0].measured);
+	const struct fit_rows_request request = {rows, 4, offers, 2, "own", "n"};
+	const struct fit_result *result = fit_rows(arena, diag, root, &request, 1, NULL, &broken);
+	diag_print(diag, stdout);
+	if (!CHECK(result && !broken && result->count == 2))
+		return;
+	CHECK_NEAR(result->parameters[0].value, 0.5, 0.01);
+	CHECK_NEAR(result->parameters[1].value, 200e-6, 0.01);
+	double sum = 0;
+	for (size_t i = 0; i < 4; i++)
+		sum += result->stages[0].leverage[i];
+	CHECK_NEAR(sum, 2, 1e-6);
+}
+
 static void check_said(const void *result, const char *part)
 {
 	CHECK(!result && diag_count(diag) > 0);
@@ -257,6 +324,8 @@ static const struct test tests[] = {
 	TEST(stage_uses_its_rows_and_earlier_results),
 	TEST(each_row_uses_the_profile_that_it_names),
 	TEST(profile_contains_the_results_of_its_stages),
+	TEST(parameters_that_rows_do_not_tell_apart_are_left_out),
+	TEST(planted_parameters_are_found_and_leverages_add_up),
 	TEST(malformed_fits_are_refused),
 	TEST(rows_with_an_invalid_case_are_refused),
 	TEST(model_error_needs_valid_cases),

@@ -70,6 +70,11 @@ static void at_least_five_percent_stays_for_kernels(void)
 	world_release(&w);
 }
 
+static void more_traffic(void *ctx, uint64_t arg)
+{
+	gpu_traffic_add(w.gpu, 800e3);
+}
+
 static void memory_traffic_delays_kernels_in_lumps(void)
 {
 	struct gpu_stream *stream;
@@ -83,13 +88,14 @@ static void memory_traffic_delays_kernels_in_lumps(void)
 	CHECK(gpu_is_computing(w.gpu));
 	gpu_traffic_add(w.gpu, 400e3);
 	continued(stream, 100, 1);
-	CHECK(fabric_flow_count(w.fabric) == 1); /* the lump is not full yet */
-	gpu_traffic_add(w.gpu, 400e3);           /* 10 us, shared equally until 20 */
+	CHECK(fabric_flow_count(w.fabric) == 1);              /* the lump is not full yet */
+	gpu_traffic_add(w.gpu, 400e3);                        /* 10 us, shared equally until 20 */
+	engine_at(w.engine, 50000000, more_traffic, NULL, 0); /* another 10 us */
 	world_run(&w);
 	CHECK_US(w.log_ps[0], 28);
-	CHECK_US(w.log_ps[1], 128);
+	CHECK_US(w.log_ps[1], 138);
 	CHECK(!gpu_is_computing(w.gpu));
-	CHECK_NEAR(gpu_busy_s(w.gpu), 128 * US, 1e-9);
+	CHECK_NEAR(gpu_busy_s(w.gpu), 138 * US, 1e-9);
 	world_release(&w);
 }
 

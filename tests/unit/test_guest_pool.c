@@ -241,6 +241,40 @@ static void polling_threads_leave_fewer_cores(void)
 	}
 }
 
+/* Four cores of twice the reference clock do 8 s of work in a second, so a unit of 1 ms has at most
+ * 8000 a second. A lower limit of the flow stays. */
+static void work_keeps_a_lower_limit_of_its_flow(void)
+{
+	static const double given[] = {0, 100, 1e6}, wanted[] = {8000, 100, 8000};
+	struct net *net = pool_net();
+	net_build(net);
+	for (size_t i = 0; i < 3; i++) {
+		struct flow_spec flow = {.size = 1, .cap = given[i]};
+		guest_work_add(net->guest[0], 1e-3, 0, &flow);
+		CHECK_NEAR(flow.cap, wanted[i], 1e-9);
+	}
+	net_free(net);
+}
+
+/* A guest with two of four cores is crowded by a third thread, but not by threads that have ended.
+ */
+static void threads_that_have_ended_do_not_crowd_a_guest(void)
+{
+	struct net *net = pool_net();
+	net->guest_params[0].vcpus_count = 2;
+	net_build(net);
+	struct guest *guest = net->guest[0];
+	for (int turn = 0; turn < 3; turn++) {
+		double two_count = guest_threads_begin(guest, 2);
+		CHECK(!guest_is_crowded(guest));
+		double more_count = guest_threads_begin(guest, 1);
+		CHECK(guest_is_crowded(guest));
+		guest_threads_end(guest, more_count);
+		guest_threads_end(guest, two_count);
+	}
+	net_free(net);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -254,6 +288,8 @@ int main(void)
 		TEST(virtual_machine_adds_work),
 		TEST(copying_thread_weighs_as_much_as_others),
 		TEST(polling_threads_leave_fewer_cores),
+		TEST(work_keeps_a_lower_limit_of_its_flow),
+		TEST(threads_that_have_ended_do_not_crowd_a_guest),
 	};
 	num_init();
 	return TEST_MAIN(tests);

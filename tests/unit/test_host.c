@@ -55,7 +55,7 @@ static void serve_later(void *ctx, uint64_t arg)
 }
 
 /* A flow needs 100 us of the core. 10 us of service at 20 us take 20 us, in which the flow gets 10.
- * So the service ends at 40 and the flow at 20 + 20 + (100 - 20 - 10) = 110. */
+ * So the service ends at 40. The same at 60 us ends at 80, and the flow at 100 + 10 + 10 = 120. */
 static void service_and_flow_share_the_core_equally(void)
 {
 	struct net *net = net_new();
@@ -66,10 +66,12 @@ static void service_and_flow_share_the_core_equally(void)
 	fabric_flow_start(net->fabric, &flow);
 	struct later later = {net, core};
 	engine_at(net->engine, ps_from_s(20e-6), serve_later, &later, 1);
+	engine_at(net->engine, ps_from_s(60e-6), serve_later, &later, 2);
 	net_run(net);
 	CHECK_NEAR(net->delivered_s[1], 40e-6, 1e-6);
-	CHECK_NEAR(net->delivered_s[0], 110e-6, 1e-6);
-	CHECK_NEAR(cpu_busy_s(core), 10e-6, 1e-9);
+	CHECK_NEAR(net->delivered_s[2], 80e-6, 1e-6);
+	CHECK_NEAR(net->delivered_s[0], 120e-6, 1e-6);
+	CHECK_NEAR(cpu_busy_s(core), 20e-6, 1e-9);
 	CHECK_NEAR(fabric_carried(net->fabric, cpu_resource(core)), 100e-6, 1e-9);
 	net_free(net);
 }
@@ -327,7 +329,7 @@ static void halted_virtual_cpu_adds_its_wake_up(void)
 }
 
 /* A flow that uses a core keeps it awake: it ends at 100 us, so at 110 the core has been idle
- * for 10, not 110, and the state of 80 us is not reached. */
+ * for 10, not 110, and the state of 80 us is not reached. From 120 to 290 us it sleeps. */
 static void flow_keeps_its_core_awake(void)
 {
 	struct net *net = net_new();
@@ -339,9 +341,11 @@ static void flow_keeps_its_core_awake(void)
 	flow.use_count = 1;
 	fabric_flow_start(net->fabric, &flow);
 	engine_at(net->engine, ps_from_s(110e-6), serve_later, &later, 1);
+	engine_at(net->engine, ps_from_s(290e-6), serve_later, &later, 2);
 	net_run(net);
 	CHECK_NEAR(net->delivered_s[0], 100e-6, 1e-9);
 	CHECK_NEAR(net->delivered_s[1], 120e-6, 1e-9);
+	CHECK_NEAR(net->delivered_s[2], 350e-6, 1e-9);
 	net_free(net);
 }
 

@@ -169,7 +169,7 @@ static void equal_defaults_of_a_row_form_one_knob(void)
 	CHECK(uncertain.count == 2 && uncertain.member_count == 3);
 	CHECK_TEXT(uncertain.items[0].name, "guest.*.cost");
 	struct draw_value values[3];
-	knobs_draw(arena, &uncertain, (const double[]){0.95, 0.5}, values);
+	unknowns_draw(arena, uncertain.unknowns, (const double[]){0.95, 0.5}, values);
 	CHECK_NEAR(values[0].value, 1e-6 * prior_factor(PRIOR_ASSUMED), 1e-9);
 	CHECK(values[1].value == values[0].value);
 	CHECK_NEAR(values[2].value, 2e-6, 1e-12);

@@ -112,6 +112,21 @@ static void winograd_speeds_up_fp32_convolutions_only(void)
 	CHECK(duration_s(&strided) >= direct_s);
 }
 
+/* F(4 x 4, 3 x 3) has 36 numbers for each of 8 x 8 x 32 tiles and 256 channels on both sides, and
+ * for each pair of channels. They are written and read again, in 4 bytes. The bytes add to the
+ * arithmetic as the other side of a right triangle. */
+static void winograd_writes_and_reads_its_transformed_tiles(void)
+{
+	struct kernel_work work = convolution_of(3, NUMBER_FP32);
+	struct gpu_params gpu = gpu_of(10), fast = gpu;
+	fast.memory_bandwidth_Bps = 1e30;
+	double time_s = kernel_duration_s(&gpu, &by_law, &work);
+	double arithmetic_s = kernel_duration_s(&fast, &by_law, &work);
+	double tiles = 8 * 8 * 32;
+	CHECK_NEAR(0.8e12 * sqrt(time_s * time_s - arithmetic_s * arithmetic_s),
+		   2 * 4 * 36 * (tiles * (256 + 256) + 256 * 256), 1e-6);
+}
+
 /* The three parts of a convolution of equal sides have the same arithmetic and the same times
  * within waves. */
 static void gradients_of_a_convolution_take_as_long_as_its_forward_pass(void)
@@ -195,6 +210,7 @@ int main(void)
 		TEST(one_row_more_costs_at_most_a_wave),
 		TEST(small_result_with_a_long_k_is_split),
 		TEST(winograd_speeds_up_fp32_convolutions_only),
+		TEST(winograd_writes_and_reads_its_transformed_tiles),
 		TEST(gradients_of_a_convolution_take_as_long_as_its_forward_pass),
 		TEST(missing_number_types_fall_back_to_wider_ones),
 		TEST(attention_and_passes_take_flop_and_bytes),

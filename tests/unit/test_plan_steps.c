@@ -201,9 +201,58 @@ static void only_tensor_groups_have_user_buffers(void)
 	arena_free(arena);
 }
 
+/* An update reads the parameter, its gradient and two numbers of the optimiser, and writes all but
+ * the gradient: 7 x 2 B at 100 GB/s for each parameter of the stage. */
+static void stages_update_each_parameter_once(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	const struct network *network = read_tiny(arena);
+	struct stack_params adam = bf16;
+	const char *why;
+	adam.l2_loss = L2_LOSS_NONE;
+	params.pp_count = params.micro_batch_count = 2;
+	const struct training_plan *plan = plan_new(arena, network, &params, 2, &why);
+	const struct plan_groups groups = plan_groups(arena, plan, false);
+	const struct plan_step step = {plan, &groups, &adam, &some_gpu, &at_peak, &some_driver};
+	double sum_s = 0;
+	for (size_t rank = 0; rank < 2; rank++) {
+		const struct call_thread *thread = plan_program(arena, &step, rank)->threads;
+		for (size_t i = 0; i < thread->count; i++)
+			if (thread->items[i].kind == ITEM_CALL && thread->items[i].call.label &&
+			    strcmp(thread->items[i].call.label, "update") == 0)
+				sum_s += thread->items[i].call.duration_s;
+	}
+	CHECK_NEAR(sum_s, 7 * 2 * network->parameters_count / 1e11, 1e-9);
+	arena_free(arena);
+}
+
+/* Two GPUs of a tensor group divide queries with keys and values, the attention, both sides of the
+ * activation, the logits and their loss. All other layers have all features on each GPU. */
+static void tensor_groups_halve_features(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	const struct network *network = read_tiny(arena);
+	const char *why;
+	size_t halved = 0;
+	params.tp_count = 2;
+	const struct training_plan *plan = plan_new(arena, network, &params, 2, &why);
+	for (size_t i = 0; i < network->layer_count; i++) {
+		size_t whole = network->layers[i].channels;
+		size_t part = plan->shard->network->layers[i].channels;
+		CHECK(part == whole || 2 * part == whole);
+		halved += 2 * part == whole && whole > 0;
+	}
+	CHECK(halved == 2 * 4 + 2);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(a_step_carries_the_bytes_of_the_formulas),
 	TEST(a_bucket_with_as_many_gradients_as_its_size_is_full),
+	TEST(stages_update_each_parameter_once),
+	TEST(tensor_groups_halve_features),
 	TEST(only_tensor_groups_have_user_buffers),
 	TEST(programs_of_a_stage_differ_in_communicators_and_peers),
 };

@@ -220,7 +220,8 @@ static const struct program *program_of(const struct stack_params *stack, const 
 					size_t batch)
 {
 	return framework_at((size_t)stack->framework)
-		->program(arena, network_of(network), batch, stack, &gpu, &efficiency, NULL);
+		->program(arena, &(struct step_spec){network_of(network), batch, stack, &gpu,
+						     &efficiency, NULL});
 }
 
 static bool is_call(const struct item *item, enum call_kind kind)

@@ -164,6 +164,24 @@ static void answered_call_sends_the_batch(void)
 	remote_world_release(&w);
 }
 
+/* Two batches of two launches with 30 B of arguments each: both have 100 B of header and 60 B. */
+static void each_batch_has_the_size_of_its_own_calls(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "batched");
+	w.runtime.batch_count = 2;
+	remote_world_build(&w);
+	for (int i = 0; i < 4; i++) {
+		add_launch(&w.scripts[0], 0, 1);
+		w.scripts[0].calls[i].call.arguments_B = 30;
+	}
+	remote_world_run(&w);
+	CHECK(requests_count(&w) == 2);
+	for (size_t i = 0; i < w.log_count; i++)
+		CHECK(w.log[i].from != 0 || fabs(w.log[i].size_B - 160) < 1e-9);
+	remote_world_release(&w);
+}
+
 /* The calls return at 1.35, 2.7, 4.05 and 5.4. The server has executed two (7 each from 11.35 on)
  * at 25.35 and reports it: known at 35.4. The fifth call was ready at 6.65. The second report comes
  * 14 later, at 49.4, for the seventh call. */
@@ -206,19 +224,21 @@ static void returned_credit_releases_one_call_only(void)
  * nothing would progress. */
 static void call_without_credit_sends_the_batch(void)
 {
-	struct remote_world w;
-	remote_world_presets(&w, "batched");
-	w.runtime.outstanding_count = 3;
-	w.runtime.batch_count = 64;
-	remote_world_build(&w);
-	for (int thread = 0; thread < 3; thread++) {
-		for (int i = 0; i < 30; i++)
-			add_launch(&w.scripts[thread], 0, 0);
+	for (double limit = 1; limit <= 3; limit += 2) {
+		struct remote_world w;
+		remote_world_presets(&w, "batched");
+		w.runtime.outstanding_count = limit;
+		w.runtime.batch_count = 64;
+		remote_world_build(&w);
+		for (int thread = 0; thread < 3; thread++) {
+			for (int i = 0; i < 30; i++)
+				add_launch(&w.scripts[thread], 0, 0);
+		}
+		script_add(&w.scripts[0], 1000, CALL_STREAM_SYNCHRONIZE);
+		remote_world_run(&w);
+		CHECK(gpu_kernels_count(w.world.context) == 90);
+		remote_world_release(&w);
 	}
-	script_add(&w.scripts[0], 1000, CALL_STREAM_SYNCHRONIZE);
-	remote_world_run(&w);
-	CHECK(gpu_kernels_count(w.world.context) == 90);
-	remote_world_release(&w);
 }
 
 /* Thread 0 waits for a kernel of a second. An allocation of thread 1 waits behind it on a shared
@@ -319,6 +339,24 @@ static void full_launch_queue_blocks_the_connection(void)
 }
 
 /* ---- verdicts ---- */
+
+/* Thread 0 waits for a kernel of 20 s, longer than the limit of 10 s. Calls of another thread,
+ * which begin later and are answered, do not change that. */
+static void answered_calls_do_not_extend_an_earlier_timeout(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "asynchronous");
+	w.runtime.connections_count = 2;
+	remote_world_build(&w);
+	add_launch(&w.scripts[0], 0, 20e6);
+	script_add(&w.scripts[0], 0, CALL_STREAM_SYNCHRONIZE);
+	script_add(&w.scripts[1], 30, CALL_MALLOC);
+	script_add(&w.scripts[1], 1000, CALL_MALLOC);
+	remote_world_run(&w);
+	CHECK(w.scripts[1].calls[1].complete_ps > 0);
+	CHECK_TEXT(w.failure, "call timeout: no answer to cudaStreamSynchronize within 10 s");
+	remote_world_release(&w);
+}
 
 static void missing_answer_gives_a_verdict(void)
 {
@@ -464,6 +502,7 @@ static const struct test tests[] = {
 	TEST(incomplete_batch_is_sent_at_its_age),
 	TEST(age_counts_from_the_first_call_of_a_batch),
 	TEST(answered_call_sends_the_batch),
+	TEST(each_batch_has_the_size_of_its_own_calls),
 	TEST(calls_in_flight_are_limited),
 	TEST(returned_credit_releases_one_call_only),
 	TEST(call_without_credit_sends_the_batch),
@@ -473,6 +512,7 @@ static const struct test tests[] = {
 	TEST(query_cache_and_shadow_handles_avoid_round_trips),
 	TEST(full_launch_queue_blocks_the_connection),
 	TEST(missing_answer_gives_a_verdict),
+	TEST(answered_calls_do_not_extend_an_earlier_timeout),
 	TEST(missing_connection_gives_a_verdict),
 	TEST(broken_connection_gives_a_verdict),
 	TEST(missing_route_creates_no_client),

@@ -67,7 +67,8 @@ static const struct program *modelled(struct arena *arena, const char *framework
 	const struct cfg_node *file = cfg_read(arena, diag, "models/networks/resnet50.cfg");
 	const struct network *network = network_read(arena, diag, file);
 	return framework_at((size_t)stack.framework)
-		->program(arena, network, 8, &stack, &w.gpu_params, &efficiency, NULL);
+		->program(arena, &(struct step_spec){network, 8, &stack, &w.gpu_params, &efficiency,
+						     NULL});
 }
 
 static void round_trip(const char *framework, bool input, double flops)

@@ -45,7 +45,7 @@ static void add_rank(struct site *site, int gpu, int host)
 static struct rings found(struct site *site)
 {
 	return rings_find(site->arena, site->fabric, site->ranks, site->rank_count, TRAFFIC_RDMA,
-			  NULL);
+			  NULL, true);
 }
 
 /* Number of links of 25 GB/s between the GPUs of a DGX-1 with V100s (NVIDIA's DGX-1 with Tesla V100
@@ -152,7 +152,7 @@ static void rings_in_rank_order_leave_nvlink(void)
 	site_open(&site);
 	add_machine(&site, 8, hybrid_mesh, true, adapters);
 	struct rings eight =
-		rings_in_order(site.arena, site.fabric, site.ranks, 8, TRAFFIC_RDMA, NULL);
+		rings_find(site.arena, site.fabric, site.ranks, 8, TRAFFIC_RDMA, NULL, false);
 	CHECK(eight.shape.ring_count == 1);
 	CHECK(eight.shape.inside == HOP_PCI);
 	CHECK_NEAR(eight.shape.inside_Bps, 12e9, 1e-9);
@@ -160,7 +160,7 @@ static void rings_in_rank_order_leave_nvlink(void)
 		CHECK(eight.order[i] == i);
 	/* Four of them form a ring over single links. */
 	struct rings four =
-		rings_in_order(site.arena, site.fabric, site.ranks, 4, TRAFFIC_RDMA, NULL);
+		rings_find(site.arena, site.fabric, site.ranks, 4, TRAFFIC_RDMA, NULL, false);
 	CHECK(four.shape.inside == HOP_NVLINK);
 	CHECK_NEAR(four.shape.inside_Bps, 20e9, 1e-9);
 	arena_free(site.arena);
@@ -175,15 +175,17 @@ static void rings_of_few_gpus_use_all_links_between_them(void)
 	site_open(&site);
 	add_machine(&site, 8, hybrid_mesh, false, adapters);
 	struct ring_place pair[] = {site.ranks[0], site.ranks[3]};
-	struct rings two = rings_find(site.arena, site.fabric, pair, 2, TRAFFIC_RDMA, NULL);
+	struct rings two = rings_find(site.arena, site.fabric, pair, 2, TRAFFIC_RDMA, NULL, true);
 	CHECK(two.shape.ring_count == 1);
 	CHECK_NEAR(two.shape.inside_Bps, 50e9, 1e-9);
-	struct rings three = rings_find(site.arena, site.fabric, site.ranks, 3, TRAFFIC_RDMA, NULL);
+	struct rings three =
+		rings_find(site.arena, site.fabric, site.ranks, 3, TRAFFIC_RDMA, NULL, true);
 	CHECK(three.shape.ring_count == 2);
 	CHECK_NEAR(three.shape.inside_Bps, 50e9, 1e-9);
 	/* 0 and 5 have no common link. */
 	struct ring_place far[] = {site.ranks[0], site.ranks[5]};
-	struct rings over_pcie = rings_find(site.arena, site.fabric, far, 2, TRAFFIC_RDMA, NULL);
+	struct rings over_pcie =
+		rings_find(site.arena, site.fabric, far, 2, TRAFFIC_RDMA, NULL, true);
 	CHECK(over_pcie.shape.inside == HOP_PCI);
 	CHECK_NEAR(over_pcie.shape.inside_Bps, 12e9, 1e-9);
 	arena_free(site.arena);
@@ -198,7 +200,8 @@ static void five_gpus_of_a_mesh_form_rings_through_a_gpu(void)
 	int adapters[4];
 	site_open(&site);
 	add_machine(&site, 8, hybrid_mesh, false, adapters);
-	struct rings rings = rings_find(site.arena, site.fabric, site.ranks, 5, TRAFFIC_RDMA, NULL);
+	struct rings rings =
+		rings_find(site.arena, site.fabric, site.ranks, 5, TRAFFIC_RDMA, NULL, true);
 	CHECK(rings.shape.inside == HOP_NVLINK);
 	CHECK(rings.shape.ring_count == 2);
 	CHECK_NEAR(rings.shape.inside_Bps, 50e9, 1e-9);
@@ -434,7 +437,7 @@ static void sockets_use_one_adapter(void)
 	struct site site;
 	open_cluster(&site, 2);
 	struct rings rings =
-		rings_find(site.arena, site.fabric, site.ranks, 16, TRAFFIC_SOCKETS, NULL);
+		rings_find(site.arena, site.fabric, site.ranks, 16, TRAFFIC_SOCKETS, NULL, true);
 	CHECK(rings.shape.ring_count == 1);
 	CHECK_NEAR(rings.shape.network_Bps, 10e9, 1e-9);
 	for (size_t i = 1; i < 8; i++)

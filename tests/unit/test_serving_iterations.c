@@ -55,16 +55,24 @@ static void add(struct bench *b, size_t index, size_t window, const struct serve
 		.service = index, .time = six_ms, .ctx = b, .block_count = 1000, .window = window};
 }
 
-static void run(struct bench *b, size_t services)
+/* Keys and values of a token take 1 ms to another replica. */
+static void pass_on(void *of, size_t from, size_t to, double tokens, event_fn *fn, void *ctx)
+{
+	engine_after(of, ps_from_s(1e-3 * tokens), fn, ctx, 0);
+}
+
+static void run_replicas(struct bench *b, size_t services, size_t replicas)
 {
 	const struct engine_limits limits = {.events_max = 0};
 	struct engine *engine = engine_new(b->arena, &limits);
 	const struct serving_spec spec = {.arena = b->arena,
 					  .engine = engine,
+					  .of = engine,
 					  .services = b->services,
 					  .service_count = services,
 					  .replicas = b->replicas,
-					  .replica_count = services,
+					  .replica_count = replicas,
+					  .transfer = pass_on,
 					  .opened = nothing,
 					  .done = nothing};
 	struct serving *serving = serving_new(&spec);
@@ -72,6 +80,11 @@ static void run(struct bench *b, size_t services)
 	engine_run(engine);
 	CHECK(serving_left(serving) == 0);
 	serving_read(serving, b->runs);
+}
+
+static void run(struct bench *b, size_t services)
+{
+	run_replicas(b, services, services);
 }
 
 /* A prompt of 6 tokens in chunks of at most 4, then 2 more tokens. Token n pairs with n tokens, and
@@ -114,6 +127,146 @@ static void parts_of_a_latency_are_those_of_its_iterations(void)
 	CHECK_NEAR(all->first_s[0], 12e-3, 1e-12);
 	CHECK_NEAR(all->between_s[0], 6e-3, 0.01);
 	CHECK_NEAR(b.runs[0].busy_ratio, 4.0 / 24, 1e-12);
+	arena_free(b.arena);
+}
+
+/* The cache has room for 8 tokens, and an iteration processes 4. Iterations begin every 6 ms:
+ *  0 ms: 3 tokens of A;
+ *  6 ms: 1 of A and 3 of B, which leaves room for 1; C needs 2 and waits;
+ * 12 ms: 1 of A. Nothing is left for B, which goes before C and loses its 3 tokens. D arrives;
+ * 18 ms: 1 of A, its last; B needs 3 in this iteration, and there is room for 2;
+ * 24 ms: 4 of B, its prompt of 3 and the token that it has generated;
+ * 30 ms: 1 of B, 2 of C and 1 of D; 36 ms: 1 of B, its last.
+ * B waits from 1 to 6 ms and from 12 to 24 ms. */
+static void a_preempted_request_goes_before_the_queue_and_starts_again(void)
+{
+	static const struct serve_request requests[] = {{0, 3, 4},
+							{PS_PER_S / 1000, 3, 4},
+							{2 * PS_PER_S / 1000, 2, 1},
+							{15 * PS_PER_S / 1000, 1, 1}};
+	static const double rows[] = {3, 4, 1, 1, 4, 4, 1};
+	struct bench b = bench_of(4);
+	b.params.block_count = 1;
+	add(&b, 0, 0, requests, 4);
+	b.replicas[0].block_count = 8;
+	run(&b, 1);
+	const struct serving_answers *all = b.runs[0].all;
+	if (CHECK(b.count == 7))
+		for (size_t i = 0; i < 7; i++)
+			CHECK_NEAR(b.iterations[i].rows, rows[i], 0);
+	CHECK(b.iterations[4].prompt_rows == 4 && b.iterations[4].prompt_pairs[0] == 10);
+	CHECK(all->preempted_count == 1 && all->requests_count == 4);
+	/* A ends at 24 ms, B at 42 ms, C and D at 36 ms. */
+	CHECK_NEAR(all->mean_s, (24e-3 + 41e-3 + 34e-3 + 21e-3) / 4, 1e-12);
+	CHECK_NEAR(all->parts_s[SERVE_QUEUE], (17e-3 + 28e-3 + 15e-3) / 4, 1e-12);
+	CHECK_NEAR(all->parts_s[SERVE_KERNEL], (4e-3 + 4e-3 + 1e-3 + 1e-3) / 4, 1e-12);
+	arena_free(b.arena);
+}
+
+/* Whole prompts: the one of 6 is alone in its iteration, because only the first may exceed the 4
+ * tokens of an iteration. The token of the first request goes before. */
+static void only_the_first_prompt_may_exceed_an_iteration(void)
+{
+	static const struct serve_request requests[] = {
+		{0, 1, 1}, {PS_PER_S / 1000, 6, 1}, {2 * PS_PER_S / 1000, 2, 1}};
+	struct bench b = bench_of(4);
+	b.params.chunked_prefill = false;
+	add(&b, 0, 0, requests, 3);
+	run(&b, 1);
+	CHECK(b.count == 3);
+	CHECK(b.iterations[0].rows == 1 && b.iterations[1].rows == 6 && b.iterations[2].rows == 2);
+	arena_free(b.arena);
+}
+
+/* One replica computes prompts, another one generates. It has A after 6 + 3 ms. B follows at 14 ms,
+ * and from 15 to 21 ms both get their last token. If the first replica has room for 3 tokens, B
+ * begins only when those of A have been passed on, at 9 ms. B arrives at 17 ms and waits until A
+ * ends at 21 ms. */
+static void replicas_with_roles_pass_requests_on(void)
+{
+	static const struct serve_request requests[] = {{0, 3, 3}, {PS_PER_S / 1000, 2, 2}};
+	static const double rows[2][5] = {{3, 2, 1, 2}, {3, 1, 2, 1, 1}};
+	for (int narrow = 0; narrow < 2; narrow++) {
+		struct bench b = bench_of(100);
+		b.params.chunked_prefill = false;
+		b.params.block_count = 1;
+		add(&b, 0, 0, requests, 2);
+		b.replicas[1] = b.replicas[0];
+		b.replicas[0].role = ROLE_PREFILL;
+		b.replicas[1].role = ROLE_DECODE;
+		if (narrow)
+			b.replicas[0].block_count = 3;
+		run_replicas(&b, 1, 2);
+		const struct serving_answers *all = b.runs[0].all;
+		if (CHECK(b.count == (narrow ? 5 : 4)))
+			for (size_t i = 0; i < b.count; i++)
+				CHECK_NEAR(b.iterations[i].rows, rows[narrow][i], 0);
+		CHECK_NEAR(all->mean_s, (21e-3 + (narrow ? 26e-3 : 20e-3)) / 2, 1e-12);
+		CHECK_NEAR(all->parts_s[SERVE_TRANSFER], 5e-3 / 2, 1e-12);
+		CHECK_NEAR(all->parts_s[SERVE_QUEUE], (narrow ? 8e-3 + 4e-3 : 5e-3 + 1e-3) / 2,
+			   1e-12);
+		arena_free(b.arena);
+	}
+}
+
+/* The fifth and sixth iteration take 12 ms. */
+static struct iteration_time sometimes_slower(void *ctx, const struct iteration *it)
+{
+	struct iteration_time time = six_ms(ctx, it);
+	size_t number = ((struct bench *)ctx)->count;
+	time.overhead_s += number == 5 || number == 6 ? 6e-3 : 0;
+	return time;
+}
+
+/* Tokens come 6, 6, 6, 12, 12 and 6 ms after the one before, without the last one or with it. */
+static void median_time_between_tokens_counts_each_token_once(void)
+{
+	for (uint32_t tokens = 6; tokens <= 7; tokens++) {
+		struct bench b = bench_of(4);
+		add(&b, 0, 0, &(struct serve_request){0, 1, tokens}, 1);
+		b.replicas[0].time = sometimes_slower;
+		b.params.between_slo_s = 7.5e-3;
+		run(&b, 1);
+		CHECK_NEAR(b.runs[0].all->between_s[0], 6e-3, 0.002);
+		CHECK_NEAR(b.runs[0].all->between_s[1], 12e-3, 0.002);
+		/* their means are 8.4 and 8 ms */
+		CHECK(b.runs[0].all->attainment_ratio == 0);
+		arena_free(b.arena);
+	}
+}
+
+/* The third request is refused, because one waits already. Refused requests miss the objective. */
+static void refused_requests_miss_their_objective(void)
+{
+	static const struct serve_request requests[] = {
+		{0, 1, 3}, {PS_PER_S / 1000, 1, 1}, {2 * PS_PER_S / 1000, 1, 1}};
+	struct bench b = bench_of(4);
+	b.params.batch_count = b.params.queue_count = 1;
+	b.params.latency_slo_s = 1;
+	add(&b, 0, 0, requests, 3);
+	run(&b, 1);
+	CHECK(b.runs[0].all->requests_count == 3 && b.runs[0].all->refused_count == 1);
+	CHECK_NEAR(b.runs[0].all->attainment_ratio, 2.0 / 3, 1e-12);
+	CHECK_NEAR(b.runs[0].requests_per_s, b.runs[0].all->requests_per_s, 1e-12);
+	arena_free(b.arena);
+}
+
+/* The measurement begins with the second of four requests, at 20 ms. Two of the three that are
+ * measured end before the last one arrives at 60 ms. Kernels run 1 ms for each of the three until
+ * 66 ms. */
+static void throughput_is_that_before_the_last_arrival(void)
+{
+	static const struct serve_request requests[] = {{0, 1, 1},
+							{20 * PS_PER_S / 1000, 1, 1},
+							{40 * PS_PER_S / 1000, 1, 1},
+							{60 * PS_PER_S / 1000, 1, 1}};
+	struct bench b = bench_of(4);
+	b.params.warmup_ratio = 0.25;
+	add(&b, 0, 0, requests, 4);
+	run(&b, 1);
+	CHECK_NEAR(b.runs[0].all->requests_per_s, 2 / 40e-3, 1e-9);
+	CHECK_NEAR(b.runs[0].requests_per_s, 2 / 40e-3, 1e-9);
+	CHECK_NEAR(b.runs[0].busy_ratio, 3.0 / 46, 1e-9);
 	arena_free(b.arena);
 }
 
@@ -235,6 +388,17 @@ static void tables_of_requests_have_limits(void)
 	}
 }
 
+static void the_shortest_request_has_a_token_each_way(void)
+{
+	diag = diag_new(arena);
+	write_file("one.tsv", "0 1 1\n");
+	struct request_list list =
+		requests_read(arena, diag, (struct origin){"case.cfg", 1}, path_of("one.tsv"));
+	if (CHECK(list.count == 1 && diag_count(diag) == 0))
+		CHECK(list.items[0].prompt == 1 && list.items[0].output == 1);
+	remove(path_of("one.tsv"));
+}
+
 /* A NUL byte does not hide the rest of a line, and a folder is not an empty table. */
 static void tables_of_requests_are_text(void)
 {
@@ -258,9 +422,16 @@ static void tables_of_requests_are_text(void)
 }
 
 static const struct test tests[] = {
+	TEST(the_shortest_request_has_a_token_each_way),
 	TEST(tables_of_requests_are_text),
 	TEST(chunks_count_the_pairs_of_each_token),
 	TEST(parts_of_a_latency_are_those_of_its_iterations),
+	TEST(a_preempted_request_goes_before_the_queue_and_starts_again),
+	TEST(only_the_first_prompt_may_exceed_an_iteration),
+	TEST(replicas_with_roles_pass_requests_on),
+	TEST(median_time_between_tokens_counts_each_token_once),
+	TEST(refused_requests_miss_their_objective),
+	TEST(throughput_is_that_before_the_last_arrival),
 	TEST(a_request_joins_at_the_next_token),
 	TEST(time_with_a_queue_is_blocked_while_memory_is_short),
 	TEST(each_service_has_its_own_answers),

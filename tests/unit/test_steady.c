@@ -82,9 +82,12 @@ static void equal_steps_end_the_run_at_once(void)
 /* The phases of different programs shift: two steps of each prove nothing, so four more follow. */
 static void different_programs_need_a_second_window(void)
 {
-	const struct made_up both[] = {{even, false}, {slower, false}};
+	const struct made_up both[] = {{even, false}, {slower, false}},
+			     turned[] = {{slower, false}, {even, false}};
 	struct end end = end_of(both, 2, 0, EVENTS_OF_STEP);
 
+	CHECK(end.first == 2 && end.count == 4);
+	end = end_of(turned, 2, 0, EVENTS_OF_STEP);
 	CHECK(end.first == 2 && end.count == 4);
 }
 

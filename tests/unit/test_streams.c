@@ -55,24 +55,29 @@ static void only_copies_from_the_gpu_wait_in_asynchronous_programs(void)
 
 static void results_are_sorted_by_kernel_latency_rate_and_mode(void)
 {
-	struct streams streams = predict(
-		STREAM("launches", "sync", "1e-4", "0", "2e-6")
-			STREAM("launches", "sync", "2e-4", "1e9", "1e-6")
-				STREAM("launches", "sync", "2e-4", "0", "1e-6")
-					STREAM("launches", "async", "1e-4", "0", "1e-6")
-						STREAM("launches", "sync", "1e-4", "0", "1e-6"));
+	static const char *const points[] = {STREAM("launches", "sync", "1e-4", "0", "1e-6"),
+					     STREAM("launches", "async", "1e-4", "0", "1e-6"),
+					     STREAM("launches", "sync", "2e-4", "0", "1e-6"),
+					     STREAM("launches", "sync", "2e-4", "1e9", "1e-6"),
+					     STREAM("launches", "sync", "1e-4", "0", "2e-6")};
 	static const double wanted[][3] = {{1e-6, 1e-4, 0},
 					   {1e-6, 1e-4, 0},
 					   {1e-6, 2e-4, 0},
 					   {1e-6, 2e-4, 1e9},
 					   {2e-6, 1e-4, 0}};
-	if (!CHECK(streams.count == 5))
-		return;
-	for (size_t i = 0; i < 5; i++) {
-		CHECK_NEAR(streams.items[i].kernel_s, wanted[i][0], 1e-12);
-		CHECK_NEAR(streams.items[i].latency_s, wanted[i][1], 1e-12);
-		CHECK_NEAR(streams.items[i].rate_Bps, wanted[i][2], 1e-12);
-		CHECK_TEXT(streams.items[i].mode, i == 1 ? "async" : "sync");
+	for (int turned = 0; turned < 2; turned++) {
+		const char *text = "";
+		for (size_t i = 0; i < 5; i++)
+			text = arena_printf(arena, "%s%s", text, points[turned ? 4 - i : i]);
+		struct streams streams = predict(text);
+		if (!CHECK(streams.count == 5))
+			return;
+		for (size_t i = 0; i < 5; i++) {
+			CHECK_NEAR(streams.items[i].kernel_s, wanted[i][0], 1e-12);
+			CHECK_NEAR(streams.items[i].latency_s, wanted[i][1], 1e-12);
+			CHECK_NEAR(streams.items[i].rate_Bps, wanted[i][2], 1e-12);
+			CHECK_TEXT(streams.items[i].mode, i == 1 ? "async" : "sync");
+		}
 	}
 }
 
