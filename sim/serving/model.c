@@ -410,6 +410,7 @@ const struct program *serving_model_program(struct arena *arena, const struct se
 	*program = (struct program){.threads = thread,
 				    .thread_count = 1,
 				    .stream_count = 1,
+				    .event_count = 1, /* of the calls around launches */
 				    .images_count = (double)rows};
 	return program;
 }

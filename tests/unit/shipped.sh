@@ -54,3 +54,10 @@ grep -q '^8192 machines of 32 classes' "$scratch.out" || complain "explain does 
 expect 0 '' explain --topology dgx-h100 --gpus 64 --collective all_reduce --exchange nccl-2.18 case.symmetry
 ! grep -q classes "$scratch.out" || complain "64 GPUs are folded: $(cat "$scratch.out")"
 verdict shipped.explain_counts_classes_of_equal_machines
+
+# The calls of PyTorch around launches record an event, which the server's program has, too.
+for stack in pytorch pytorch-amp pytorch-compile pytorch-cuda-graphs; do
+	expect 0 '' run --topology dgx-a100-40 --model llama3-8b --stack $stack \
+		--serve rate=2,prompt=64,output=16,requests=5 --draws 0
+done
+verdict shipped.model_servers_run_with_stacks_of_pytorch
