@@ -88,7 +88,7 @@ static void no_l2_loss_saves_calls_until_the_gpu_is_the_bottleneck(void)
  *   = 82 us at 2.4 GHz, 104 us at 1.9 GHz.
  * The executor's call of 180 us then takes 284 us, 34 us more than the slot. This makes at
  * least 83 ms for 2427 calls. At most each query costs the slot that it takes. A poller that
- * sleeps for 10 ms still queries each event once. */
+ * sleeps for 10 ms still queries each event once, and saves time in proportion to the queries. */
 static void polls_compete_for_the_connection(void)
 {
 	static const char events[] = "stack.events_per_step=500";
@@ -103,7 +103,7 @@ static void polls_compete_for_the_connection(void)
 	CHECK_NEAR(told.step_s - without.step_s, 140 * SLOT_S, 0.15);
 	CHECK(polls_s > 0.083 && polls_s < eager.polls * SLOT_S);
 	CHECK(lazy.polls >= 500 && lazy.polls < 0.7 * eager.polls);
-	CHECK(eager.step_s - lazy.step_s > 0.5 * polls_s);
+	CHECK(eager.step_s - lazy.step_s > 0.8 * polls_s * (1 - lazy.polls / eager.polls));
 	CHECK(lazy.step_s > told.step_s);
 }
 

@@ -84,7 +84,8 @@ static void latency_sensitivity_is_the_most_effective_tuning(void)
 
 /* The other options save up to 43 us of each call, but the slot hides this: a call of 180 us or of
  * 137 us is answered after 250 us. The gains show if coalescing is off. Then the clock of both
- * cores saves 24 us, the client's C1E 10 us ... for each of 1927 calls. */
+ * cores saves 24 us for each of 1927 calls. The client's C1E saves about 1 us, because the waits of
+ * some 90 us are only a little longer than its residency. */
 static void coalescing_slot_hides_the_gain_of_other_tuning(void)
 {
 	double untuned = STEP_S(same_esxi, BATCH_16);
@@ -95,7 +96,7 @@ static void coalescing_slot_hides_the_gain_of_other_tuning(void)
 	CHECK_NEAR(STEP_S(same_esxi, BATCH_16, FIREWALL), untuned, 2e-3);
 	CHECK_NEAR(STEP_S(same_esxi, BATCH_16, SELINUX), untuned, 2e-3);
 	CHECK(sensitive - STEP_S(same_esxi, BATCH_16, SENSITIVITY, POWER) > 0.005);
-	CHECK(sensitive - STEP_S(same_esxi, BATCH_16, SENSITIVITY, C_STATES) > 0.003);
+	CHECK(sensitive - STEP_S(same_esxi, BATCH_16, SENSITIVITY, C_STATES) > 0.001);
 }
 
 /* High latency sensitivity turns coalescing off and keeps virtual CPUs awake. If other options do

@@ -120,15 +120,15 @@ static void halted_virtual_cpu_delays_each_message(void)
 	net_free(net);
 }
 
-/* With 200 us one way a core is idle for at least 400 us between two messages and is in C6, which
- * adds 82 us at each end. With 100 us it is in C1E, which adds 10 us. */
+/* With 400 us one way a core is idle for at least 800 us between two messages, twice the residency
+ * of C6 and more, which adds 82 us at each end. With 100 us it is in C1E, which adds 10 us. */
 static void idle_core_delays_messages_by_its_exit_latency(void)
 {
 	for (int deep = 0; deep < 2; deep++) {
 		struct net *net = net_new();
 		costs_default(net);
 		net->host_params.c_states = true;
-		net->link.latency_s = deep ? 200e-6 : 100e-6;
+		net->link.latency_s = deep ? 400e-6 : 100e-6;
 		struct tcp_params params = tcp_defaults(net);
 		double base_s = 2 * (12.053e-6 + net->link.latency_s);
 		CHECK_NEAR(round_trip(net, &params, 20), base_s + 2 * (deep ? 82e-6 : 10e-6), 1e-9);

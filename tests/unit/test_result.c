@@ -85,7 +85,7 @@ static const char *json_of(struct arena *arena, const char *text)
 /* Fields of predictions without a job, with the quantities of tokens and without them. */
 #define NO_JOB(quantities)                                                                         \
 	"'gpus': null, 'speedup': " NONE("") "'training': " NONE("s") "'elapsed': " NONE(          \
-		"s") "'phases': {}, 'communication': null, " quantities                            \
+		"s") "'phases': {}, 'collectives': null, 'communication': null, " quantities       \
 		     "'memory': null, 'collective': null, 'choice': null, 'stages': [], "
 static const char no_job[] =
 	NO_JOB("'tokens_per_s_gpu': {'value': 365, 'low': 360, 'high': 370, 'unit': 'tokens/s'}, "
@@ -104,7 +104,8 @@ static void json_lines_have_every_field(void)
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
 		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 		"'gpu_utilization': {'value': 0.5, 'low': null, 'high': null, 'unit': ''}, "
-		"'breakdown': {'kernel': 0.375, 'call issue': 0.125}, 'bottleneck': 'network', "
+		"'breakdown': {'kernel': 0.375, 'call issue': 0.125}, 'waits': {}, 'bottleneck': "
+		"'network', "
 		"'remedy': 'less latency', "
 		"'events': 12345678901, 'parameters': [], 'seed': 1, "
 		"'version': '" FARWIRE_VERSION
@@ -139,7 +140,8 @@ static void failed_prediction_has_null_numbers(void)
 		"'step': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "
 		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 		"'gpu_utilization': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
-		"'breakdown': {'kernel': null, 'call issue': null}, 'bottleneck': 'network', "
+		"'breakdown': {'kernel': null, 'call issue': null}, 'waits': {}, 'bottleneck': "
+		"'network', "
 		"'remedy': 'less latency', "
 		"'events': 12345678901, 'parameters': [], 'seed': 1, "
 		"'version': '" FARWIRE_VERSION

@@ -34,7 +34,7 @@ static void another_choice_is_the_first_reason(void)
 	CHECK_TEXT(slower_than(&plain, &better).mechanism, "algorithm");
 }
 
-/* The step is 0.1 s longer. Of the waits, two grow by at least half of that. */
+/* The step is 0.1 s longer. Only waits that grow by at least half of that count. */
 static void wait_that_grew_most_is_the_reason(void)
 {
 	struct prediction plain = step_of(1), better = step_of(1.1);
