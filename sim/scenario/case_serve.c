@@ -8,6 +8,9 @@
 #include "sim/base/arena.h"
 #include "sim/scenario/case.h"
 
+/* A draw for each phase of arrivals takes less than a second. */
+static const double PHASES_MAX = 1e7;
+
 bool case_serves(const struct case_reader *c)
 {
 	struct origin origin;
@@ -105,6 +108,13 @@ static void read_service(struct case_reader *c, struct service_entry *service,
 			   model, model);
 	if (!reader_params(reader, group, prefix, prefix, &serve_table, params))
 		return;
+	double cycle_s = params->on_s + params->off_s;
+	if (params->on_s > 0 && params->off_s > 0 &&
+	    params->requests_count / (params->rate_count * cycle_s) > PHASES_MAX)
+		diag_error(reader->diag, case_said(c, arena_printf(reader->arena, "%s.on", prefix)),
+			   "%s.on and %s.off make more than %g phases until all requests have "
+			   "arrived (write longer phases, or fewer requests)",
+			   prefix, prefix, PHASES_MAX);
 	struct origin said = case_said(c, arena_printf(reader->arena, "%s.list", prefix));
 	if (params->list[0])
 		service->list = requests_read(reader->arena, reader->diag, said,

@@ -169,6 +169,10 @@ expect 2 'reverse_bandwidth = "1e-9 B/s" is too small \(write 0 B/s, or at least
 	run t320.cfg --set 'link.client-port.reverse_bandwidth=1e-9 B/s'
 verdict limits.extreme_numbers_give_a_result_or_an_error
 
+expect 2 'serve.on and serve.off make more than 1e.07 phases' run --topology dgx-h100 --model llama3-8b \
+	--serve 'rate=0.001,on=1 ns,off=1 ns'
+verdict limits.many_phases_of_arrivals_are_refused
+
 # Text of the input cannot control the terminal.
 printf 'case = { topology = "a\033[31mb\007"; };\n' >x.cfg
 expect 2 "there is no topology 'a \[31mb '" run x.cfg
