@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Two panels over the number of GPUs: throughput with the ideal line, and scaling efficiency, which
- * shows details that the scale of the first panel hides. */
+ * shows details that the scale of the first panel hides. Without efficiencies there is only the
+ * first panel. */
 #include <math.h>
 
 #include "plots/style.h"
@@ -22,6 +23,7 @@ struct layout {
 	struct area upper, lower;
 	struct range gpus;
 	bool interval, fails, measured[2]; /* [0] fit rows, [1] test rows */
+	bool panels;                       /* both; plans have no efficiency */
 };
 
 static double measured_efficiency(const struct scaling_curve *curve, size_t i)
@@ -43,6 +45,7 @@ static void take_curve(struct layout *layout, size_t c)
 		share[i] = point->efficiency;
 		layout->measured[point->test] |= isfinite(point->measured);
 		layout->fails |= isnan(point->throughput.value);
+		layout->panels |= isfinite(share[i].value);
 	}
 	layout->rates[c] = (struct series){gpus, rate, curve->count};
 	layout->efficiencies[c] = (struct series){gpus, share, curve->count};
@@ -95,7 +98,11 @@ static void place(struct layout *layout, double y)
 {
 	double left = CHART_MARGIN + 56, width = CHART_WIDTH - CHART_MARGIN - 8 - left;
 	layout->upper = (struct area){left, y, width, rate_height};
-	layout->lower = (struct area){left, y + rate_height + panel_gap, width, efficiency_height};
+	layout->lower = (struct area){left, y + rate_height, width, 0};
+	if (layout->panels) {
+		layout->lower.y += panel_gap;
+		layout->lower.height = efficiency_height;
+	}
 	axis_along(&layout->rate.x, layout->upper);
 	layout->efficiency.x = layout->rate.x;
 	axis_up(&layout->rate.y, layout->upper);
@@ -128,7 +135,7 @@ static void draw_ideal(const struct layout *layout)
 				  axis_at(&layout->rate.x, last),
 				  axis_at(&layout->rate.y, last * alone), ink_soft, 1, DASH_SHORT);
 	}
-	for (int goal = 0; goal < 2; goal++) {
+	for (int goal = 0; goal < 2 && layout->panels; goal++) {
 		double y = axis_at(&layout->efficiency.y, goal ? 0.95 : 1);
 		draw_line(layout->drawing, layout->lower.x, y,
 			  layout->lower.x + layout->lower.width, y, ink_soft, 1,
@@ -171,10 +178,10 @@ static double draw_key(const struct layout *layout, double y)
 	struct legend legend = legend_begin(layout->drawing, y);
 	for (size_t c = 0; c < layout->count; c++)
 		legend_add(&legend, LEGEND_LINE, series_look(c), layout->curves[c].label);
-	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft, .dash = DASH_SHORT},
-		   "ideal");
-	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft, .dash = DASH_DOT},
-		   "95 %");
+	for (int goal = 0; goal < 2 && layout->panels; goal++)
+		legend_add(&legend, LEGEND_LINE,
+			   (struct look){.paint = ink_soft, .dash = goal ? DASH_DOT : DASH_SHORT},
+			   goal ? "95 %" : "ideal");
 	if (layout->interval)
 		legend_add(&legend, LEGEND_BAND, (struct look){.paint = faint(ink_soft, 0.25)},
 			   "90 % interval");
@@ -202,7 +209,9 @@ struct drawing *chart_scaling(struct arena *arena, struct chart_text text,
 	      draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 8);
 	draw_axis_y(layout.drawing, &layout.rate.y, layout.upper,
 		    arena_printf(arena, "throughput (%s)", curves[0].unit), true);
-	draw_axis_y(layout.drawing, &layout.efficiency.y, layout.lower, "scaling efficiency", true);
+	if (layout.panels)
+		draw_axis_y(layout.drawing, &layout.efficiency.y, layout.lower,
+			    "scaling efficiency", true);
 	draw_ticks(&layout);
 	draw_ideal(&layout);
 	for (size_t c = 0; c < count; c++) {

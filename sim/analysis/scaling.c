@@ -85,6 +85,10 @@ const struct scaling *scaling_run(struct arena *arena, struct diag *diag,
 	struct scaling *scaling = ARENA_NEW(arena, struct scaling);
 	if (!sweep)
 		return NULL;
-	*scaling = (struct scaling){scenario->name, sweep->points, sweep->point_count};
+	const char *name = scenario->name; /* that of a plan has the number of GPUs */
+	if (scenario->jobs[0].plan && !scenario->named)
+		name = arena_printf(arena, "%s on %s", scenario->params->model,
+				    scenario->params->topology);
+	*scaling = (struct scaling){name, sweep->points, sweep->point_count};
 	return scaling;
 }

@@ -84,12 +84,13 @@ struct ratio_bar *chart_bars(struct arena *arena, const struct prediction *const
 	struct ratio_bar *bars = ARENA_ARRAY(arena, count + 1, struct ratio_bar);
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
-		bool collective = prediction_kind(p) == PREDICTION_COLLECTIVE;
-		bars[i] = (struct ratio_bar){
-			.label = p->name,
-			.ratio = collective ? throughput_quotient(p, predictions[0]) : p->ratio,
-			.measured = NAN,
-			.failed = p->ok ? NULL : p->reason};
+		bool first =
+			prediction_kind(p) == PREDICTION_COLLECTIVE || !isfinite(p->ratio.value);
+		bars[i] = (struct ratio_bar){.label = p->name,
+					     .ratio = first ? throughput_quotient(p, predictions[0])
+							    : p->ratio,
+					     .measured = NAN,
+					     .failed = p->ok ? NULL : p->reason};
 	}
 	return bars;
 }
@@ -100,7 +101,11 @@ const char *chart_bars_title(const struct prediction *const *predictions, size_t
 	case PREDICTION_PROGRAMS:
 		return "Throughput relative to the local GPU";
 	case PREDICTION_TRAINING:
-		return "Scaling efficiency: throughput relative to ideal linear scaling";
+		for (size_t i = 0; i < count; i++)
+			if (isfinite(predictions[i]->ratio.value))
+				return "Scaling efficiency: throughput relative to ideal linear "
+				       "scaling";
+		return "Throughput relative to the first case";
 	case PREDICTION_COLLECTIVE:
 		return "Bus bandwidth relative to the first case";
 	default:

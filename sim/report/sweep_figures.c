@@ -299,9 +299,58 @@ static struct drawing *draw_maps(struct arena *arena, struct chart_text text,
 	return chart_heat(arena, titled(arena, text, title, &labels), axes, maps, count);
 }
 
-struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const struct sweep *sweep)
+/* Draws a bar for each point of a sweep over words, which have no place on an axis of numbers. */
+static struct drawing *draw_bars(struct arena *arena, struct chart_text text,
+				 const struct sweep *sweep)
 {
-	unsigned kinds = prediction_kinds(sweep->points, sweep->point_count);
+	size_t count = sweep->point_count;
+	const struct labels labels = labels_beside(sweep, SIZE_MAX, SIZE_MAX);
+	struct ratio_bar *bars = chart_bars(arena, sweep->points, count);
+	for (size_t i = 0; i < count; i++)
+		bars[i].label = label_at(arena, &labels, i);
+	return chart_ratio_bars(
+		arena, titled(arena, text, chart_bars_title(sweep->points, count), &labels), bars,
+		count);
+}
+
+/* Returns the sweep with its first axis of numbers before the others; NULL: all have words. */
+static const struct sweep *numbers_first(struct arena *arena, const struct sweep *sweep)
+{
+	size_t first = 0, inner = 1;
+	while (first < sweep->axis_count && sweep->axes[first].words)
+		first++;
+	if (first == 0 || first == sweep->axis_count)
+		return first == 0 ? sweep : NULL;
+	struct sweep *new = ARENA_NEW(arena, struct sweep);
+	struct sweep_axis *axes = ARENA_ARRAY(arena, sweep->axis_count, struct sweep_axis);
+	const char **words = ARENA_ARRAY(arena, sweep->axis_count, const char *);
+	*new = *sweep;
+	new->axes = axes;
+	new->words = words;
+	new->points = ARENA_ARRAY(arena, sweep->point_count, const struct prediction *);
+	for (size_t a = 0; a < sweep->axis_count; a++) {
+		size_t from = a == 0 ? first : a <= first ? a - 1 : a;
+		axes[a] = sweep->axes[from];
+		words[a] = sweep->words[from];
+		inner *= a > first ? axes[a].count : 1;
+	}
+	size_t stride = sweep->point_count / axes[0].count;
+	for (size_t i = 0; i < sweep->point_count; i++) {
+		size_t x = i / inner % axes[0].count, outer = i / inner / axes[0].count;
+		new->points[x * stride + outer * inner + i % inner] = sweep->points[i];
+	}
+	return new;
+}
+
+enum { BARS_MOST = 40 };
+
+struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const struct sweep *given)
+{
+	const struct sweep *sweep = numbers_first(arena, given);
+	unsigned kinds = prediction_kinds(given->points, given->point_count);
+	if (!sweep && kinds != PREDICTION_SERVING && given->point_count <= BARS_MOST)
+		return draw_bars(arena, text, given);
+	sweep = sweep ? sweep : given;
 	const struct sweep_axis *x = &sweep->axes[0];
 	struct side sides[2];
 	if (kinds == PREDICTION_TRAINING && strcmp(x->key, "case.gpus") == 0)

@@ -176,3 +176,18 @@ expect 0 '' $large --events 5000000
 shows 'FAIL: the job needs about [0-9]+ million events by a run on 64 GPUs, more than case.events \(write'
 shows '^0 events'
 verdict 'scale.jobs_that_need_too_many_events_are_refused_before_they_run'
+
+# Words become bars with their names, and curves if there is another axis.
+expect 0 '' sweep --topology gpu-pool --exchange ddp --gpus 2 --vary case.transport=tcp,rdma -q --plot words.svg
+grep -q '>tcp<\|>transport = tcp<' words.svg || complain 'the bars of a sweep have no words'
+expect 0 '' sweep --topology gpu-pool --exchange ddp --gpus 2 --vary case.transport=tcp,rdma --vary case.batch=8,16,32 \
+	-q --plot curves.svg
+grep -q '>batch size<' curves.svg && grep -q '>transport = rdma<' curves.svg ||
+	complain 'the curves of words have no axis of numbers'
+verdict 'sweep.charts_show_words_as_bars_or_curves'
+
+expect 0 '' scale --topology dgx-h100 --model gpt3-125m --stack pytorch-fsdp-bf16 --exchange nccl-2.18 --gpus 4,8 \
+	--plan tp=2 --draws 0 -q --plot plan.svg
+shows '^Scaling of gpt3-125m on dgx-h100$'
+grep -q '>scaling efficiency<\|>ideal<' plan.svg && complain 'the chart of a plan has an empty panel'
+verdict 'scale.charts_of_plans_have_no_empty_panel'
