@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Random cases, as text that a user can run. A seed determines a few machines around a switch and
- * either forwarded programs, a training job or a collective, with parameters drawn from usual
- * ranges. A second seed shuffles the lists of a case (hosts, guests, GPUs, links, clients).
- * Shuffling may change only the order of the output.
+ * either forwarded programs, a training job, the plan of a transformer or a collective, with
+ * parameters drawn from usual ranges. A second seed shuffles the lists of a case (hosts, guests,
+ * GPUs, links, clients). Shuffling may change only the order of the output.
  *
  * FARWIRE_SEEDS sets how many seeds a test uses instead of its default, FARWIRE_SEED the first one.
  */
@@ -31,7 +31,7 @@ struct random_case {
 	/* number of hosts of each kind, and GPUs of a server */
 	size_t server_count, client_count, gpu_count;
 	const char *profile; /* profile of the last machine's GPUs */
-	bool rdma, job, collective, moderated;
+	bool rdma, job, collective, plan, moderated;
 };
 
 static inline size_t seeds_count(size_t usual)
@@ -110,6 +110,25 @@ static inline void add_clients(struct random_case *c)
 		    1 << rng_below(&c->rng, 5));
 }
 
+/* Each machine is a tensor group. Machines are stages of a pipeline, or copies of the network. */
+static inline void add_plan(struct random_case *c)
+{
+	static const char *const shardings[] = {"none", "optimizer", "gradients", "parameters"};
+	size_t pp = c->server_count != 3 && chance(c, 0.5) ? c->server_count : 1;
+	size_t dp = c->server_count / pp;
+	ADD(c, &c->settings, "case.gpus=%zu", c->server_count * c->gpu_count);
+	ADD(c, &c->settings, "case.transport=%s", c->rdma ? "rdma" : "tcp");
+	ADD(c, &c->settings, "case.model=gpt2");
+	ADD(c, &c->settings, "case.stack=pytorch");
+	ADD(c, &c->settings, "case.exchange=nccl-2.8");
+	ADD(c, &c->settings, "case.sequence=%d", 64 << rng_below(&c->rng, 3));
+	ADD(c, &c->settings, "plan.tp=%zu", c->gpu_count);
+	ADD(c, &c->settings, "plan.pp=%zu", pp);
+	ADD(c, &c->settings, "plan.sharding=%s", ONE_OF(c, shardings));
+	ADD(c, &c->settings, "plan.global_batch=%zu", dp << rng_below(&c->rng, 3));
+	ADD(c, &c->settings, "plan.overlap_gradients=%s", chance(c, 0.5) ? "true" : "false");
+}
+
 static inline void add_job(struct random_case *c)
 {
 	static const char *const exchanges[] = {"ddl", "ddp", "horovod-0.19", "mxnet-nccl",
@@ -148,6 +167,7 @@ static inline struct random_case random_case(struct arena *arena, uint64_t seed)
 	struct random_case c = {.arena = arena, .rng = rng_named(seed, "case")};
 	c.job = chance(&c, 0.5);
 	c.collective = c.job && chance(&c, 0.4);
+	c.plan = c.job && !c.collective && chance(&c, 0.4);
 	c.rdma = chance(&c, 0.4);
 	c.server_count = 1 + rng_below(&c.rng, c.job ? 4 : 2);
 	c.gpu_count = 1 + rng_below(&c.rng, 2);
@@ -158,7 +178,9 @@ static inline struct random_case random_case(struct arena *arena, uint64_t seed)
 		add_machine(&c, "rack", i, c.gpu_count);
 	for (size_t i = 0; i < c.client_count; i++)
 		add_machine(&c, "desk", i, 0);
-	if (c.job)
+	if (c.plan)
+		add_plan(&c);
+	else if (c.job)
 		add_job(&c);
 	else
 		add_clients(&c);
@@ -230,26 +252,42 @@ static inline void write_text(const char *path, const char *text)
 	fclose(out);
 }
 
+/* The files of a case in a folder of their own. */
+struct random_files {
+	char folder[32];
+	const char *path, *machines;
+};
+
+static inline struct random_files random_files_write(const struct random_case *c)
+{
+	struct random_files files = {.folder = "/tmp/farwire-random-XXXXXX"};
+	CHECK(mkdtemp(files.folder) != NULL);
+	files.path = arena_printf(c->arena, "%s/random.cfg", files.folder);
+	files.machines = arena_printf(c->arena, "%s/machines.cfg", files.folder);
+	write_text(files.machines, random_topology_text(c));
+	write_text(files.path, random_case_text(c));
+	return files;
+}
+
+static inline void random_files_remove(const struct random_files *files)
+{
+	remove(files->path);
+	remove(files->machines);
+	rmdir(files->folder);
+}
+
 /* Reads the case with the draws. After errors the check fails, and it returns NULL. */
 static inline const struct scenario *
 random_case_read(const struct random_case *c, const struct draw_value *draws, size_t draw_count)
 {
-	char folder[] = "/tmp/farwire-random-XXXXXX";
-	if (!CHECK(mkdtemp(folder) != NULL))
-		return NULL;
-	const char *path = arena_printf(c->arena, "%s/random.cfg", folder);
+	const struct random_files files = random_files_write(c);
 	struct diag *diag = diag_new(c->arena);
-	const struct case_request request = {.path = path,
+	const struct case_request request = {.path = files.path,
 					     .draws = draws,
 					     .draw_count = draw_count,
 					     .data_root = data_root_find(c->arena)};
-	const char *machines = arena_printf(c->arena, "%s/machines.cfg", folder);
-	write_text(machines, random_topology_text(c));
-	write_text(path, random_case_text(c));
 	const struct scenario *scenario = case_read(c->arena, diag, &request);
-	remove(path);
-	remove(machines);
-	rmdir(folder);
+	random_files_remove(&files);
 	diag_print(diag, stdout);
 	CHECK(scenario != NULL);
 	return scenario;

@@ -29,6 +29,14 @@ void comm_fail(struct communicator *comm, const char *reason)
 
 /* ---- creation ---- */
 
+/* Threads that wait for messages poll in NCCL (proxy.cc, ncclProxyProgress) and in Open MPI
+ * (opal_progress, unless mpi_yield_when_idle is set). Gloo, gRPC and ps-lite sleep in epoll_wait.
+ */
+static bool polls(const struct library_params *library)
+{
+	return library->rules != RULES_GLOO && !library_has_servers(library);
+}
+
 /* Returns the first GPU rank of the guest. first has the first rank on each node of the fabric,
  * plus 1, which spares most searches. */
 static size_t first_of_guest(const struct communicator_spec *spec, size_t index, int node,
@@ -62,6 +70,8 @@ static void rank_init(struct communicator *comm, size_t index, size_t *first)
 	rank->core = rank->place.core;
 	if (!rank->core && (comm->socket || !rank->place.gpu))
 		rank->core = guest_core(guest);
+	if (comm->socket && polls(comm->library))
+		cpu_spin(rank->core);
 }
 
 /* Gives the rank of a server its cores for sums. Each rank has its network thread's core before, so

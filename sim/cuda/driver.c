@@ -468,12 +468,16 @@ static void call_submit(void *ctx, uint64_t arg)
 
 static void call_query(struct call_state *state)
 {
+	struct engine *engine = state->process->spec.engine;
 	bool ready;
 
 	if (state->call.kind == CALL_EVENT_QUERY) {
 		const struct gpu_event *event =
 			cuda_process_event(state->process, state->call.event);
 		ready = event->completed_count >= event->recorded_count;
+		if (ready && event->recorded_count > 0)
+			engine_wait_add(engine, WAIT_POLL,
+					engine_now_ps(engine) - event->completed_ps);
 	} else {
 		ready = gpu_stream_idle(call_stream_of(state));
 	}

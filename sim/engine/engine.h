@@ -78,6 +78,21 @@ enum engine_end {
 
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits);
 
+/* Waits that can make a faster system slower (docs/models/monotone.md): of a core for the exit from
+ * an idle state; of a message for a moderated interrupt; of gradients for Horovod's next cycle. A
+ * batch of calls waits until it is old enough, a completed CUDA event for the query that finds it,
+ * work for other work on its core, and a flow for others. */
+enum wait_kind {
+	WAIT_IDLE_STATE,
+	WAIT_INTERRUPT,
+	WAIT_CYCLE,
+	WAIT_BATCH,
+	WAIT_POLL,
+	WAIT_CORE,
+	WAIT_SHARED,
+	WAIT_COUNT
+};
+
 enum { SOON_MOST = 4 };
 
 struct soon_event {
@@ -98,6 +113,7 @@ struct engine_clock {
 	int64_t pass_ps; /* no event may be passed later than this */
 	/* Sorted with the earliest event last. [0] is a sentinel at INT64_MAX. */
 	struct soon_event soon[1 + SOON_MOST], *soon_last;
+	int64_t waits_ps[WAIT_COUNT]; /* sums over the run */
 };
 
 static inline int64_t engine_now_ps(const struct engine *engine)
@@ -160,6 +176,16 @@ static inline bool engine_pass(struct engine *engine, int64_t time_ps)
 	clock->now_ps = time_ps;
 	clock->events++;
 	return true;
+}
+
+/* Adds a wait for a timer to its sum, which engine_wait_ps returns. */
+static inline void engine_wait_add(struct engine *engine, enum wait_kind kind, int64_t wait_ps)
+{
+	((struct engine_clock *)engine)->waits_ps[kind] += wait_ps;
+}
+static inline int64_t engine_wait_ps(const struct engine *engine, enum wait_kind kind)
+{
+	return ((const struct engine_clock *)engine)->waits_ps[kind];
 }
 
 /* Returns true if the event was pending and is now removed, and false if it has run or was

@@ -173,6 +173,17 @@ static void drop_user(struct fabric *fabric, const struct use *use)
 		close_ranks(fabric, use->resource);
 }
 
+/* Returns the time by which others have delayed a flow that has moved `moved` units. */
+static int64_t shared_ps(const struct fabric *fabric, const struct flow *flow, double moved)
+{
+	double alone_s = moved / flow->cap;
+	for (size_t i = 0; i < flow->use_count; i++)
+		alone_s = fmax(alone_s, moved * flow->uses[i].per_unit /
+						fabric_capacity(fabric, flow->uses[i].resource));
+	int64_t more_ps = engine_now_ps(fabric->engine) - flow->started_ps - ps_from_s(alone_s);
+	return more_ps > 0 ? more_ps : 0;
+}
+
 /* Removes a flow that has moved `moved` units from its resources. If it limited only itself, no
  * other rate changes. */
 static void detach(struct fabric *fabric, struct flow *flow, double moved)
@@ -183,6 +194,8 @@ static void detach(struct fabric *fabric, struct flow *flow, double moved)
 	double since_s = fabric_account_s(now_ps - flow->updated_ps);
 	const struct share *share = &fabric->shares.items[flow->slot];
 	bool wrong = least > flow->size - flow->remaining + share->rate * since_s;
+	if (share->limit != LIMIT_OWN)
+		engine_wait_add(fabric->engine, WAIT_SHARED, shared_ps(fabric, flow, moved));
 	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		struct use *use = &flow->uses[i];

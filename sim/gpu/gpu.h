@@ -117,6 +117,7 @@ struct gpu_event {
 	uint64_t completed_count;        /* number of the last record that the stream has reached */
 	struct gpu_waiter *waiters;      /* private */
 	const struct gpu_stream *stream; /* the stream that recorded it last */
+	int64_t completed_ps;            /* time at which completed_count rose */
 };
 
 struct gpu_waiter;

@@ -273,8 +273,10 @@ static void event_reached(struct gpu *gpu, struct gpu_event *event, uint64_t cou
 {
 	struct gpu_waiter *due = NULL, **due_end = &due, **link = &event->waiters;
 
-	if (count > event->completed_count)
+	if (count > event->completed_count) {
 		event->completed_count = count;
+		event->completed_ps = engine_now_ps(gpu->engine);
+	}
 	while (*link) {
 		struct gpu_waiter *waiter = *link;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/host/cpu.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -11,6 +12,12 @@
 
 /* Share of the core for service and for flows while both want it. */
 #define SHARE_UNDER_CONTENTION 0.5
+/* When flows have taken less than this part of an item's work from it since it last continued, it
+ * continues for the last time, as if they went on like this. */
+#define LOST_LEAST_RATIO (1.0 / 64)
+
+/* Idle time, in units of a state's residency, from which all idle periods end in this state. */
+#define SURE_IDLE_RATIO 2.0
 
 enum { KEPT_WORKS = 32 }; /* a power of two */
 
@@ -22,7 +29,8 @@ struct kept_work {
 };
 
 struct item {
-	double work_s; /* duration at this core's clock */
+	double work_s;    /* duration at this core's clock */
+	int64_t since_ps; /* of an item that waits: when it began to wait */
 	const char *label;
 	event_fn *fn;
 	void *ctx;
@@ -47,6 +55,8 @@ struct cpu {
 	size_t first;
 	double busy_s;
 	int64_t started_ps;    /* start of the running item, after the wake-up */
+	double period_s;       /* core time that the running item has been given since carried_s */
+	double carried_s;      /* core time of flows at the begin of this period */
 	int64_t idle_since_ps; /* valid only while nothing is served */
 	double flows_busy_s;   /* fabric_busy_s at idle_since_ps, for cores that sleep */
 	struct cpu_spec spec;
@@ -90,8 +100,9 @@ static __attribute__((noinline)) double wake_up_s(struct cpu *cpu)
 		return 0;
 	double exit_s = 0;
 	for (size_t i = 0; i < spec->idle_count; i++) {
-		if (idle_s >= spec->idle[i].residency_s)
-			exit_s = spec->idle[i].exit_s;
+		const struct idle_state *state = &spec->idle[i];
+		double share = (idle_s / state->residency_s - 1) / (SURE_IDLE_RATIO - 1);
+		exit_s += (state->exit_s - exit_s) * fmin(fmax(share, 0), 1);
 	}
 	return exit_s + spec->wake_s;
 }
@@ -108,6 +119,8 @@ static inline void item_start_at(struct cpu *cpu, int64_t start_ps, int64_t work
 {
 	cpu->serving = true;
 	cpu->started_ps = start_ps;
+	cpu->period_s = cpu->running.work_s;
+	cpu->carried_s = fabric_carried(cpu->fabric, cpu->resource);
 	engine_do_at(cpu->engine, start_ps + work_ps, item_done, cpu, 0);
 }
 
@@ -115,14 +128,14 @@ static __attribute__((noinline)) void item_start_any(struct cpu *cpu)
 {
 	int64_t start_ps = engine_now_ps(cpu->engine);
 	bool shared = fabric_flows_on(cpu->fabric, cpu->resource) > 0;
-	double work_s = cpu->running.work_s;
 	if (shared != cpu->halved)
 		halve(cpu, shared);
-	if (shared)
-		work_s /= SHARE_UNDER_CONTENTION;
-	else if (cpu->sleeps && cpu->idle_since_ps < start_ps)
-		start_ps += ps_from_s(wake_up_s(cpu));
-	item_start_at(cpu, start_ps, ps_from_s(work_s));
+	if (!shared && cpu->sleeps && cpu->idle_since_ps < start_ps) {
+		int64_t wake_ps = ps_from_s(wake_up_s(cpu));
+		engine_wait_add(cpu->engine, WAIT_IDLE_STATE, wake_ps);
+		start_ps += wake_ps;
+	}
+	item_start_at(cpu, start_ps, ps_from_s(cpu->running.work_s));
 }
 
 /* Starts the item `running`, whose work takes work_ps. */
@@ -153,6 +166,7 @@ static __attribute__((noinline)) void item_trace(struct cpu *cpu)
 static __attribute__((noinline)) void item_next(struct cpu *cpu)
 {
 	cpu->running = cpu->items.items[cpu->first++];
+	engine_wait_add(cpu->engine, WAIT_CORE, engine_now_ps(cpu->engine) - cpu->running.since_ps);
 	if (cpu->first == cpu->items.count)
 		cpu->first = cpu->items.count = 0;
 	item_start(cpu, ps_from_s(cpu->running.work_s));
@@ -173,8 +187,29 @@ static inline void item_over(struct cpu *cpu)
 	cpu->idle_since_ps = engine_now_ps(cpu->engine);
 }
 
+/* Gives the item the time that flows have taken from it. Returns false if that is nothing. */
+static bool item_continues(struct cpu *cpu)
+{
+	double carried_s = fabric_carried(cpu->fabric, cpu->resource);
+	double lost_s =
+		fmin(carried_s - cpu->carried_s, cpu->period_s * (1 - SHARE_UNDER_CONTENTION));
+	if (!(lost_s > 0))
+		return false;
+	bool last = lost_s < cpu->running.work_s * LOST_LEAST_RATIO;
+	double more_s = last ? lost_s * cpu->period_s / (cpu->period_s - lost_s) : lost_s;
+	bool shared = fabric_flows_on(cpu->fabric, cpu->resource) > 0;
+	if (shared != cpu->halved)
+		halve(cpu, shared);
+	cpu->period_s = last ? 0 : lost_s;
+	cpu->carried_s = carried_s;
+	engine_do_after(cpu->engine, ps_from_s(more_s), item_done, cpu, 0);
+	return true;
+}
+
 static __attribute__((noinline)) void item_done_any(struct cpu *cpu)
 {
+	if (item_continues(cpu))
+		return;
 	event_fn *fn = cpu->running.fn;
 	void *fn_ctx = cpu->running.ctx;
 	uint64_t fn_arg = cpu->running.arg;
@@ -192,7 +227,8 @@ static __attribute__((noinline)) void item_done_any(struct cpu *cpu)
 static void item_done(void *ctx, uint64_t arg)
 {
 	struct cpu *cpu = ctx;
-	if (cpu->items.count > 0 || cpu->halved || cpu->sleeps || engine_trace(cpu->engine)) {
+	if (cpu->items.count > 0 || cpu->halved || cpu->sleeps || engine_trace(cpu->engine) ||
+	    fabric_carried(cpu->fabric, cpu->resource) > cpu->carried_s) {
 		item_done_any(cpu);
 		return;
 	}
@@ -217,7 +253,9 @@ static __attribute__((noinline)) void item_wait(struct cpu *cpu, double work_s, 
 		VEC_DROP(&cpu->items, cpu->first);
 		cpu->first = 0;
 	}
-	item_set(VEC_PUSH(cpu->arena, &cpu->items), work_s, label, fn, ctx, arg);
+	struct item *item = VEC_PUSH(cpu->arena, &cpu->items);
+	item->since_ps = engine_now_ps(cpu->engine);
+	item_set(item, work_s, label, fn, ctx, arg);
 }
 
 /* Returns the duration of given_s seconds of work on this core. */

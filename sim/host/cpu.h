@@ -3,13 +3,12 @@
  *
  * Calls, messages and interrupts are service items. They run one after the other in the order of
  * arrival. Bulk work, for example copying a gigabyte, is a flow. It uses the core's resource at a
- * number of core-seconds per byte. A service item that starts while flows use the core takes twice
- * as long. The flows get the other half of the core until the item ends, as a fair scheduler
- * divides time between two runnable tasks. Without such contention, the service or the flows have
- * the whole core.
+ * number of core-seconds per byte. While an item is served beside flows, they get at most half of
+ * the core, as a fair scheduler divides time between two runnable tasks. The item gets what they do
+ * not use: at its end, it continues for the time that the flows have used meanwhile.
  *
- * Limit: a flow that starts during an item sees the whole core until the next item starts. Items
- * take microseconds.
+ * Limit: a flow that starts during an item sees the whole core until the item would have ended
+ * without it. Items take microseconds.
  *
  * An idle core must first wake up. It leaves its C-state, which depends on the length of the idle
  * time. A halted virtual CPU must also be scheduled again. Idle time is the time since the last
@@ -35,8 +34,10 @@ struct cpu;
 enum { IDLE_STATES_MAX = 4 };
 
 struct idle_state {
-	double residency_s; /* entered after at least this idle time */
-	double exit_s;      /* added when work arrives */
+	/* The state is entered after at least this idle time, and always after SURE_IDLE_RATIO
+	 * times it. */
+	double residency_s;
+	double exit_s; /* added when work arrives */
 };
 
 struct cpu_spec {

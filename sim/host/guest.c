@@ -307,6 +307,7 @@ static void reception_raise(void *ctx, uint64_t arg)
 	struct engine *engine = reception->guest->host->engine;
 	bool held;
 	int64_t fires_ps = own_raise(reception->guest, engine_now_ps(engine), &held);
+	engine_wait_add(engine, WAIT_INTERRUPT, fires_ps - engine_now_ps(engine));
 	if (held)
 		engine_do_at(engine, fires_ps, reception_work, reception, 0);
 	else
@@ -336,5 +337,6 @@ void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, dou
 	else
 		reception = ARENA_NEW(guest->host->arena, struct reception);
 	*reception = (struct reception){NULL, guest, core, work_s, fn, ctx, arg};
+	engine_wait_add(engine, WAIT_INTERRUPT, fires_ps - now_ps);
 	engine_do_at(engine, fires_ps, next, reception, 0);
 }

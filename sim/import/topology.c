@@ -185,7 +185,7 @@ static void find_profiles(struct machine_read *machine)
 				reading_quote(reading, name));
 		if (part->profile)
 			continue;
-		last = part->profile = likely_profile(machine, i);
+		last = part->profile = part->guess ? part->guess : likely_profile(machine, i);
 		assumed++;
 	}
 	if (assumed)

@@ -17,6 +17,7 @@ struct part {
 	size_t parent;
 	double generation, lanes; /* of the PCIe link to the parent; 0: unknown */
 	const char *profile;      /* GPUs: file of topologies/gpus; NULL: unknown */
+	const char *guess;        /* GPUs: likely profile by the number of NVLinks, or NULL */
 	unsigned long device;     /* GPUs: PCI device number; 0: unknown */
 	double order;             /* GPUs: number that the file gives; -1: none */
 	size_t number;            /* of its name */

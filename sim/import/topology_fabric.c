@@ -5,19 +5,23 @@
  *   [1]   "H-0ff08c4321664e96"[1](...)   # "node1 mlx5_0" lid 1181 4xHDR s=4 w=2 v=4 e=4
  *   [25]  "S-0ff08c432172aa1a"[1]        # "spine" lid 226 4xHDR s=4 w=2 v=4 e=4
  *
- * A switch with adapters is a leaf. Its ports to adapters and to switches give the fat tree. */
+ * A switch with adapters is a leaf. Its ports to adapters and to switches give the network: a fat
+ * tree if a leaf has several adapters of one host ("node1"), otherwise rails. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/vec.h"
 #include "sim/import/topology.h"
 
 struct fabric {
 	struct machine_read *machine;
 	struct origin origin;
 	size_t switch_count, leaf_count, host_count;
-	double hosts, uplinks; /* ports of the present switch */
+	double hosts, uplinks;   /* ports of the present switch */
+	VEC(const char *) names; /* of the hosts of the present switch */
+	bool shared;             /* a leaf has several adapters of one host */
 	double hosts_most, up_ratio;
 	double speed_Gbps;
 };
@@ -30,6 +34,20 @@ static void end_switch(struct fabric *f)
 		f->up_ratio = fmax(f->up_ratio, f->hosts / fmax(f->uplinks, 1));
 	}
 	f->hosts = f->uplinks = 0;
+	f->names.count = 0;
+}
+
+/* Takes the name of an adapter's host, the first word of the comment. */
+static void take_host(struct fabric *f, const char *line)
+{
+	const char *comment = strchr(line, '#'), *name = comment ? strchr(comment, '"') : NULL;
+	if (!name)
+		return;
+	struct arena *arena = f->machine->reading->arena;
+	name = arena_printf(arena, "%.*s", (int)strcspn(name + 1, " \""), name + 1);
+	for (size_t i = 0; i < f->names.count; i++)
+		f->shared |= strcmp(f->names.items[i], name) == 0;
+	*VEC_PUSH(arena, &f->names) = name;
 }
 
 /* Returns the rate of "4xHDR" in Gbit/s; 0: the line has none. */
@@ -65,8 +83,10 @@ static void take_port(struct fabric *f, const char *line)
 	f->hosts += host;
 	f->host_count += host;
 	f->uplinks += leaf_up;
-	if (host)
+	if (host) {
 		f->speed_Gbps = fmax(f->speed_Gbps, speed);
+		take_host(f, line);
+	}
 }
 
 static void take_line(struct fabric *f, const char *line, bool *in_switch)
@@ -106,9 +126,10 @@ void topology_read_fabric(struct machine_read *machine, const char *path, const 
 	machine->network_path = path;
 	machine->network = arena_printf(
 		machine->reading->arena,
-		"{ kind = \"fat_tree\"; ports_per_leaf = %.15g; oversubscription = %.6g; link = { "
+		"{ kind = \"%s\"; ports_per_leaf = %.15g; oversubscription = %.6g; link = { "
 		"kind = \"infiniband\"; bandwidth = \"%.15g Gbit/s\"; }; }",
-		f.hosts_most, fmax(f.up_ratio, 0.01), f.speed_Gbps);
+		f.shared ? "fat_tree" : "rail_optimised", f.hosts_most, fmax(f.up_ratio, 0.01),
+		f.speed_Gbps);
 	reading_note(machine->reading, "%zu InfiniBand switches, %zu of them leaves, %zu adapters",
 		     f.switch_count, f.leaf_count, f.host_count);
 }

@@ -320,7 +320,7 @@ static void add_nvlinks(struct matrix *m)
 		if (!is_gpu(m->names[i]))
 			continue;
 		struct part *part = &m->machine->parts.items[m->parts[i]];
-		part->profile = part->profile ? part->profile : profile;
+		part->guess = profile;
 		if (switched)
 			topology_nvlink(m->machine, (struct nvlink){.a = m->parts[i],
 								    .b = NO_PART,
@@ -334,11 +334,6 @@ static void add_nvlinks(struct matrix *m)
 								.count = links_of(m->cells[i][j]),
 								.origin = origin});
 	}
-	if (profile)
-		reading_note(m->reading,
-			     "the GPUs are assumed to be %s, from their NVLinks (add "
-			     "the lines of nvidia-smi -L)",
-			     profile);
 }
 
 void topology_read_smi(struct machine_read *machine, const char *path, const char *text)

@@ -161,6 +161,16 @@ static const char *name_of(struct arena *arena, const struct scenario *scenario)
 		       : scenario->name;
 }
 
+static const char *const wait_names[] = {
+	[WAIT_IDLE_STATE] = WAIT_NAME_IDLE_STATE,
+	[WAIT_INTERRUPT] = WAIT_NAME_INTERRUPT,
+	[WAIT_CYCLE] = WAIT_NAME_CYCLE,
+	[WAIT_BATCH] = WAIT_NAME_BATCH,
+	[WAIT_POLL] = WAIT_NAME_POLL,
+	[WAIT_CORE] = WAIT_NAME_CORE,
+	[WAIT_SHARED] = WAIT_NAME_SHARED,
+};
+
 static struct prediction *summarize(struct arena *arena, const struct scenario *scenario,
 				    const struct point *point, const struct draws *draws,
 				    uint64_t seed)
@@ -183,6 +193,11 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	for (size_t i = 0; i < point->phase_count; i++)
 		p->phases[p->phase_count++] =
 			(struct breakdown_part){point->phases[i].name, point->phases[i].seconds};
+	for (size_t i = 0; i < WAIT_COUNT && !point->failed; i++)
+		if (point->outcome.waits_s[i] > 0)
+			p->waits[p->wait_count++] = (struct breakdown_part){
+				wait_names[i], point->outcome.waits_s[i] * point->step_s /
+						       point->outcome.window_s};
 	p->events_count = point->outcome.events_count;
 	p->resolution = scenario->resolution;
 	p->seed = seed;
@@ -194,6 +209,11 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->transport = scenario_transport(scenario);
 	p->evidence = scenario_distance_words(arena, scenario, point->failed ? 0 : point->step_s);
 	p->speedup = p->training_s = ESTIMATE_NONE;
+	const struct job_run *run = &point->outcome.jobs[0];
+	p->collectives_count =
+		run->comm.collectives_count > 0 && run->step_count > 0
+			? (double)run->comm.collectives_count / (double)run->step_count
+			: NAN;
 	p->communication_s = NAN;
 	p->bottleneck = point->failed ? NULL : "";
 	summarize_jobs(arena, scenario, point, draws, p);

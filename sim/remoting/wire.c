@@ -158,8 +158,10 @@ void channel_flush(struct channel *channel)
 static void batch_aged(void *ctx, uint64_t arg)
 {
 	struct channel *channel = ctx;
+	struct remote_client *client = channel->client;
 	channel->batch_timer = (struct event_id){0, 0};
-	if (!channel->client->failed)
+	engine_wait_add(client->engine, WAIT_BATCH, ps_from_s(client->params->batch_wait_s));
+	if (!client->failed)
 		channel_flush(channel);
 }
 

@@ -6,6 +6,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/predict/draws.h"
+#include "sim/report/slower.h"
 #include "sim/result/answer.h"
 
 #define SERVING_ANSWERS                                                                            \
@@ -39,6 +40,7 @@ struct lines {
 	const struct result_column *lead;
 	const struct result_cell *lead_cells; /* count * lead_count */
 	size_t lead_count;
+	const char *const *slower; /* text of the last column by prediction; NULL: no such column */
 };
 
 static bool is_shown(const struct lines *lines, enum answer answer)
@@ -62,7 +64,7 @@ static const struct result_table *tabulate(struct arena *arena, const enum answe
 {
 	size_t lead = lines.lead_count, count = lead;
 	struct result_column *columns =
-		ARENA_ARRAY(arena, lead + answer_count, struct result_column);
+		ARENA_ARRAY(arena, lead + answer_count + 1, struct result_column);
 	enum answer *shown = ARENA_ARRAY(arena, answer_count, enum answer);
 	for (size_t k = 0; k < lead; k++)
 		columns[k] = lines.lead[k];
@@ -78,13 +80,18 @@ static const struct result_table *tabulate(struct arena *arena, const enum answe
 					? throughput_unit(lines.predictions, lines.count)
 					: row->heading};
 		}
+	size_t filled = count;
+	if (lines.slower)
+		columns[count++] = (struct result_column){.name = "slower", .text = true};
 	struct result_table *table = result_table_new(arena, name, title, columns, count);
 	for (size_t i = 0; i < lines.count; i++) {
 		struct result_cell *cells = result_table_row(arena, table);
-		for (size_t k = 0; k < count; k++)
+		for (size_t k = 0; k < filled; k++)
 			cells[k] = k < lead ? lines.lead_cells[i * lead + k]
 					    : cell_of(lines.predictions[i], shown[k - lead],
 						      lines.predictions[0]);
+		if (lines.slower)
+			cells[filled].text = lines.slower[i];
 	}
 	return table;
 }
@@ -154,7 +161,8 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 		}
 	}
 	return tabulate(arena, COLUMNS(columns), "sweep", "Sweep",
-			(struct lines){sweep->points, sweep->point_count, lead, cells, axes});
+			(struct lines){sweep->points, sweep->point_count, lead, cells, axes,
+				       sweep_slower(arena, sweep)});
 }
 
 const struct result_table *grid_table(struct arena *arena, const struct dataset_outcome *outcome)
@@ -180,7 +188,7 @@ const struct result_table *grid_table(struct arena *arena, const struct dataset_
 				dataset->dimensions[d].values[dataset->rows[i].at[d]].name;
 	}
 	return tabulate(arena, COLUMNS(columns), "what_if", dataset->title,
-			(struct lines){predictions, count, lead, cells, width});
+			(struct lines){predictions, count, lead, cells, width, NULL});
 }
 
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search)
@@ -212,5 +220,5 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 		title = arena_printf(arena, "%s, %zu of these cannot be simulated (%s)", title,
 				     search->refused_count, search->refused);
 	return tabulate(arena, COLUMNS(columns), "plan", title,
-			(struct lines){predictions, count, lead, cells, LEAD});
+			(struct lines){predictions, count, lead, cells, LEAD, NULL});
 }

@@ -165,6 +165,8 @@ const struct prediction *prediction_copy(struct arena *arena, struct names *text
 		}
 	for (size_t i = 0; i < p->phase_count; i++)
 		p->phases[i].name = copy_text(&copier, p->phases[i].name);
+	for (size_t i = 0; i < p->wait_count; i++)
+		p->waits[i].name = copy_text(&copier, p->waits[i].name);
 	for (size_t i = 0; i < p->latency_cdf_count; i++)
 		p->latency_cdf[i].name = copy_text(&copier, p->latency_cdf[i].name);
 	p->jobs = copy_list(&copier, job_fields, p->jobs, p->job_count, sizeof *p->jobs);

@@ -117,6 +117,8 @@ static void read_lists(struct reader *reader, const struct json_t *record,
 		read_breakdown(reader, record, "breakdown", prediction->breakdown, BREAKDOWN_MAX);
 	prediction->phase_count =
 		read_breakdown(reader, record, "phases", prediction->phases, BREAKDOWN_MAX);
+	prediction->wait_count =
+		read_breakdown(reader, record, "waits", prediction->waits, BREAKDOWN_MAX);
 	prediction->latency_cdf_count =
 		read_breakdown(reader, record, "latency_cdf", prediction->latency_cdf, CDF_MAX);
 	prediction->jobs = read_list(reader, json_member(record, "clients"), job_fields,

@@ -73,6 +73,14 @@ struct job_prediction { /* results of one of several clients or jobs */
 #define PART_DATA     "data exposed"
 #define PART_PIPELINE "pipeline exposed"
 #define PART_BUBBLE   "pipeline bubble"
+/* Keys of the waits (enum wait_kind). */
+#define WAIT_NAME_IDLE_STATE "idle states"
+#define WAIT_NAME_INTERRUPT  "interrupt moderation"
+#define WAIT_NAME_CYCLE      "Horovod cycles"
+#define WAIT_NAME_BATCH      "batches of calls"
+#define WAIT_NAME_POLL       "polls of events"
+#define WAIT_NAME_CORE       "order of work on a core"
+#define WAIT_NAME_SHARED     "sharing of links"
 /* Returns the label of a part in tables, plots and reports, for example "exposed communication". A
  * key without a label is returned unchanged. */
 const char *part_label(const char *key);
@@ -115,11 +123,15 @@ struct prediction {
 	struct estimate elapsed_s;  /* time from launch to end of the job that ends last */
 	struct breakdown_part phases[BREAKDOWN_MAX]; /* parts of elapsed_s, which add up to it */
 	size_t phase_count;
-	double communication_s; /* time of a step in which a collective is in progress, hidden
-				   behind kernels or exposed; NaN: unavailable */
-	const char *collective; /* name and size of a collective benchmark, "all_reduce, 1 MiB";
-				   otherwise NULL */
-	const char *choice;     /* the collective library's choice; NULL: none */
+	/* waits in a step, summed over everything that waits (sim/report/slower.h) */
+	struct breakdown_part waits[BREAKDOWN_MAX];
+	size_t wait_count;
+	double collectives_count; /* collectives of a step; NaN: none */
+	double communication_s;   /* time of a step in which a collective is in progress, hidden
+				     behind kernels or exposed; NaN: unavailable */
+	const char *collective;   /* name and size of a collective benchmark, "all_reduce, 1 MiB";
+				     otherwise NULL */
+	const char *choice;       /* the collective library's choice; NULL: none */
 	struct estimate gpu_utilization; /* mean utilisation over the GPUs in use */
 	/* The next fields are for cases that serve requests; otherwise 0 and NaN. Quantiles are
 	 * 50, 90, 95 and 99 %. The step time is then the mean latency, with its breakdown. */

@@ -37,9 +37,10 @@ const struct scenario *scenario_baseline(struct arena *arena, const struct scena
 		job->program_count = 1;
 		job->fraction_ratio = 1;
 	} else {
-		alone->topology.fold = NULL; /* the one machine represents only itself */
 		job->straggler_ratio = 1;
 	}
+	if (!job->plan)
+		alone->topology.fold = NULL; /* the one machine represents only itself */
 	return alone;
 }
 

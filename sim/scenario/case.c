@@ -335,10 +335,10 @@ static void read_world(struct case_reader *c)
 		case_serve_want(c);
 	if (case_is_job(c) || case_has_ranks(c)) {
 		case_jobs_want(c);
-		bool plan = case_has_ranks(c) && case_has_plan(c);
+		bool alike = case_has_ranks(c) && (case_has_plan(c) || c->params->calls[0]);
 		reader->may_fold &=
-			(plan || !case_has_ranks(c)) &&
-			fold_is_wanted(c->params, c->job_count, reader->gpus_wanted, plan);
+			(alike || !case_has_ranks(c)) &&
+			fold_is_wanted(c->params, c->job_count, reader->gpus_wanted, alike);
 	}
 	reader->may_fold &= !case_has_faults(c);
 	read_topology(reader, file, path, &c->scenario->topology);
@@ -457,10 +457,13 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 	const struct scenario *scenario = read_all(&look);
 	if (!scenario || !look.reader.fold)
 		return scenario;
-	struct case_reader c = {.reader = reader, .request = request};
+	struct case_request again = *request;
+	struct case_reader c = {.reader = reader, .request = &again};
 	const char *not_folded = NULL;
 	c.reader.fold = fold_machines(arena, scenario, look.reader.fold, &not_folded);
 	const struct job_entry *entry = &scenario->jobs[0];
+	if (entry->recorded)
+		again.calls = entry->recorded->calls;
 	const char *why = entry->plan && !c.reader.fold
 				  ? case_plan_too_large(&look, entry->plan, entry->rank_count)
 				  : NULL;

@@ -103,7 +103,8 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 	for (size_t i = 0; i < sizeof fused / sizeof fused[0]; i++) {
 		const struct cfg_param *param = cfg_param_find(c->reader.resolution, fused[i]);
 		refuse(c, fused[i],
-		       param && param->origin.file && !(i == SYMMETRY && case_has_plan(c)),
+		       param && param->origin.file &&
+			       !(i == SYMMETRY && (case_has_plan(c) || params->calls[0])),
 		       "cannot be combined with a remoting runtime, stages or a recording (leave "
 		       "it out)");
 	}

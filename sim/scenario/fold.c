@@ -86,8 +86,11 @@ static const char *why_not(const struct scenario *scenario)
 		return "machines share a storage";
 	if (library_has_servers(entry->library) || entry->library->stagger_s > 0)
 		return "its exchange has servers or staggered starts";
-	if (scenario->style == JOBS_PROGRAMS && (!entry->plan || entry->runtime))
+	bool recorded = entry->recorded && entry->recorded->job;
+	if (scenario->style == JOBS_PROGRAMS && ((!entry->plan && !recorded) || entry->runtime))
 		return "programs are simulated call by call";
+	if (recorded && recorded_has_messages(entry->recorded->calls))
+		return "its recordings have messages between ranks";
 	return is_lossless(&scenario->topology) ? NULL : "links lose packets";
 }
 
@@ -214,14 +217,15 @@ struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
 	bool found = false;
 	*fold = *by_kind;
 	mark_straggler(arena, scenario, fold);
-	if (scenario->jobs[0].plan && fold->machine_count > NEAR_MORE &&
+	bool programs = scenario->jobs[0].plan || scenario->jobs[0].recorded;
+	if (programs && fold->machine_count > NEAR_MORE &&
 	    scenario->params->symmetry == SYMMETRY_AUTO)
 		be_near(fold);
 	*why = why_not(scenario);
 	if (!*why) {
 		system_build(&system, scratch, scenario, NULL);
-		found = (scenario->jobs[0].plan ? fold_plan : find_classes)(arena, scenario,
-									    &system, scratch, fold);
+		found = (programs ? fold_plan : find_classes)(arena, scenario, &system, scratch,
+							      fold);
 	}
 	arena_free(scratch);
 	if (!found && !*why)

@@ -38,6 +38,13 @@ struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
  * equal ones, and only simulated ranks have communicators. */
 struct plan_groups fold_plan_groups(struct arena *arena, const struct job_entry *entry,
 				    const struct fold *fold);
+/* Returns the job with the groups of simulated ranks, likewise. */
+const struct recorded_job *fold_recorded_job(struct arena *arena, const struct recorded_job *job,
+					     const struct fold *fold);
+/* Returns the program of a rank of a recorded job, on the job's simulated GPU `index`. */
+struct program *fold_recorded_program(struct arena *arena, const struct job_entry *entry,
+				      const struct system *system, const struct recorded_job *job,
+				      size_t rank, size_t index);
 /* Returns what the program of a rank on the job's simulated GPU `index` needs. */
 struct plan_step fold_plan_step(const struct scenario *scenario, const struct plan_groups *groups,
 				size_t index);
@@ -64,6 +71,7 @@ void fold_plays(const struct communicator *comm, enum collective collective, dou
 /* Returns false if schedules of that many ranks are impossible or cost too much. */
 bool fold_can_build(const struct repertoire *repertoire, size_t rank_count);
 
-/* Finds the classes of a plan's machines. Returns false if too few are equal. */
+/* Finds the classes of the machines of a plan or a recorded job. Returns false if too few are
+ * equal. */
 bool fold_plan(struct arena *arena, const struct scenario *scenario, struct system *system,
 	       struct arena *scratch, struct fold *fold);

@@ -347,6 +347,7 @@ struct world_outcome {
 	double window_s;    /* duration of the window, which begins when all jobs have ended their
 			       warm-up */
 	double *gpu_busy_s; /* by GPU of the topology, inside the window */
+	double waits_s[WAIT_COUNT]; /* waits for timers inside the window */
 	struct link_use *links;
 	size_t link_count;
 	uint64_t events_count;

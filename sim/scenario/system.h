@@ -23,6 +23,7 @@ struct system {
 	bool open;
 	int64_t opened_ps;
 	double *gpu_before_s, *link_before_B; /* counters at the start of the window */
+	int64_t waits_before_ps[WAIT_COUNT];
 };
 
 /* Builds the engine and everything in the topology. trace may be NULL. */

@@ -9,26 +9,6 @@
 #include "sim/training/pipeline.h"
 #include "sim/workload/program_job.h"
 
-static const struct program *recorded_program(struct world *w, const struct job_entry *entry,
-					      size_t first)
-{
-	const struct recorded_program *recorded = entry->recorded;
-	const struct recorded_job *job = recorded->job;
-	struct host *host = guest_host(w->system.guests[entry->guests[first]]);
-	const struct replay_spec spec = {
-		.recorded = job ? job->ranks[first] : recorded->calls,
-		.step = job ? &recorded->steps[first] : &recorded->step,
-		.params = recorded->params,
-		.host_clock_Hz = host_clock_Hz(host),
-		.job = entry->rank_count > 1 ? job : NULL,
-		.rank = first,
-		.independent = job && entry->rank_count == 1, /* the baseline of a job */
-	};
-	struct program *program = replay_program(w->workload.arena, &spec);
-	program->images_count = entry->batch_count;
-	return program;
-}
-
 /* Writes the programs of the simulated ranks of a plan, and the groups in which they do
  * collectives.
  */
@@ -57,16 +37,19 @@ static struct plan_groups plan_programs(struct world *w, const struct job_entry 
 	return groups;
 }
 
-/* Returns the program of the rank whose first GPU is number `first` of the job. */
+/* Returns the program of the rank whose first GPU is number `first` of the simulated ones. */
 static const struct program *program_of(struct world *w, const struct job_entry *entry,
-					size_t first)
+					const struct recorded_job *job, size_t first)
 {
 	struct arena *arena = w->workload.arena;
 	const struct gpu_params *gpu = &w->scenario->topology.gpus[entry->gpus[first]].params;
 	if (entry->program)
 		return entry->program;
-	if (entry->recorded)
-		return recorded_program(w, entry, first);
+	if (entry->recorded) {
+		const struct fold *fold = w->scenario->topology.fold;
+		return fold_recorded_program(arena, entry, &w->system, job,
+					     fold ? fold->rank_of[first] : first, first);
+	}
 	struct step_spec spec = {entry->network,    (size_t)entry->batch_count,
 				 entry->stack,      gpu,
 				 entry->efficiency, entry->spread};
@@ -162,7 +145,9 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 	struct arena *arena = w->workload.arena;
 	size_t count = entry->program_count > 1 ? entry->program_count : 1;
 	size_t each = entry->rank_count / count;
-	if (entry->plan)
+	const struct recorded_job *recorded = entry->recorded ? entry->recorded->job : NULL;
+	const struct fold *fold = entry->plan || recorded ? w->system.topology->fold : NULL;
+	if (entry->plan || fold)
 		count = entry->simulated_count;
 	struct program_rank *ranks = ARENA_ARRAY(arena, count, struct program_rank);
 	struct program_gpu *gpus = ARENA_ARRAY(arena, entry->simulated_count, struct program_gpu);
@@ -172,13 +157,16 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 	struct plan_groups groups = {0};
 	if (entry->plan)
 		groups = plan_programs(w, entry, programs);
-	else if (entry->recorded && entry->recorded->job && entry->rank_count > 1)
-		groups = (struct plan_groups){.groups = entry->recorded->job->groups,
-					      .count = entry->recorded->job->group_count};
+	if (recorded && entry->rank_count > 1) {
+		recorded = fold_recorded_job(arena, recorded, fold);
+		groups.groups = recorded->groups;
+		groups.count = recorded->group_count;
+	}
 	for (size_t i = 0; i < count; i++)
 		ranks[i] = (struct program_rank){
 			.guest = w->system.guests[entry->guests[i * each]],
-			.program = entry->plan ? programs[i] : program_of(w, entry, i * each),
+			.program = entry->plan ? programs[i]
+					       : program_of(w, entry, recorded, i * each),
 			.gpus = &gpus[i * each],
 		};
 	const struct program_job_spec spec = {
@@ -201,7 +189,7 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 		.group_count = groups.count,
 		.recorded = entry->recorded != NULL,
 		.library = has_group(entry) ? entry->library : NULL,
-		.fold = entry->plan ? w->system.topology->fold : NULL,
+		.fold = fold,
 		.copies = w->system.copies,
 		.top_node = w->system.top_node,
 	};

@@ -24,6 +24,16 @@ bool recorded_has_peers(const struct recorded_call *call)
 	return kind >= CALL_ALL_REDUCE && kind <= CALL_RECEIVE && call->size_B > 0;
 }
 
+bool recorded_has_messages(const struct recorded_calls *recorded)
+{
+	for (; recorded; recorded = recorded->next)
+		for (size_t i = 0; i < recorded->call_count; i++)
+			if (recorded_has_peers(&recorded->calls[i]) &&
+			    is_message(function_use(&recorded->calls[i]).kind))
+				return true;
+	return false;
+}
+
 bool recorded_calls_peers(const struct recorded_calls *recorded)
 {
 	for (; recorded; recorded = recorded->next)
@@ -163,6 +173,18 @@ const struct recorded_job *recorded_job_new(struct arena *arena, struct diag *di
 	return job;
 }
 
+uint32_t recorded_job_group(const struct recorded_job *job, const struct recorded_shape *shape,
+			    size_t rank)
+{
+	size_t span = (size_t)shape->count * shape->stride;
+	FW_ASSERT(span > 0);
+	if (!shape->first_communicator)
+		return 0;
+	return job->of ? job->of[shape - job->shapes][rank]
+		       : shape->first_communicator +
+				 (uint32_t)(rank / span * shape->stride + rank % shape->stride);
+}
+
 bool recorded_job_peer(const struct recorded_job *job, size_t rank,
 		       const struct recorded_call *call, uint32_t *peer)
 {
@@ -174,9 +196,6 @@ bool recorded_job_peer(const struct recorded_job *job, size_t rank,
 	const struct recorded_shape *found = shape_find(job->shapes, job->shape_count, shape);
 	if (!found)
 		return false;
-	FW_ASSERT(shape.count > 0 && shape.stride > 0);
-	size_t index =
-		rank / ((size_t)shape.count * shape.stride) * shape.stride + rank % shape.stride;
-	*peer = found->first_communicator ? found->first_communicator + (uint32_t)index : 0;
+	*peer = recorded_job_group(job, found, rank);
 	return true;
 }

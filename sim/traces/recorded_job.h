@@ -25,14 +25,21 @@ struct recorded_job {
 	const struct recorded_calls **ranks; /* by rank of the job: what it plays */
 	struct recorded_shape *shapes;
 	size_t shape_count;
-	struct program_group *groups; /* communicator i + 1 has the members of groups[i] */
+	const struct program_group *groups; /* communicator i + 1 has the members of groups[i] */
 	size_t group_count;
+	/* With a fold, by shape and simulated rank: number of its communicator. Otherwise NULL. */
+	const uint32_t *const *of;
 };
 
 /* Returns true if the call is a collective of known size, or a message. */
 bool recorded_has_peers(const struct recorded_call *call);
 /* Returns true if a rank of the recording has such a call in its recorded program. */
 bool recorded_calls_peers(const struct recorded_calls *recorded);
+/* Returns true if a rank sends a message to another one. */
+bool recorded_has_messages(const struct recorded_calls *recorded);
+/* Returns the number of a rank's communicator of that shape; 0: all ranks. */
+uint32_t recorded_job_group(const struct recorded_job *job, const struct recorded_shape *shape,
+			    size_t rank);
 /* Returns NULL after an error. */
 const struct recorded_job *recorded_job_new(struct arena *arena, struct diag *diag,
 					    struct origin origin,

@@ -52,6 +52,8 @@ struct horovod {
 	/* Tensors of this step: announced on all ranks; answered; computed on all ranks; passed
 	 * to exchange_host.gathered. */
 	size_t complete_count, answered_count, gathered_count, told_count;
+	size_t taken_count; /* tensors of this step that a cycle has found complete */
+	int64_t since_ps;   /* time at which the first tensor behind these was complete */
 	/* Requests since the last cycle began, and those of them that need the coordinator. */
 	size_t requests_count, unknown_count;
 	struct answer *answers; /* answers of this cycle */
@@ -178,7 +180,7 @@ static void answer(void *ctx, uint64_t end)
 	size_t first = h->answered_count, tensor_count = h->base.host.profile->tensor_count;
 	h->answered_count = (size_t)end;
 	if (h->answered_count == tensor_count) { /* no rank is in the next step yet */
-		h->answered_count = h->complete_count = 0;
+		h->answered_count = h->complete_count = h->taken_count = 0;
 		memset(h->announced_count, 0, tensor_count * sizeof *h->announced_count);
 	}
 	h->answer_count = 0;
@@ -200,6 +202,9 @@ static void cycle(void *ctx, uint64_t arg)
 		work_s += host->network_round_trip_s;
 	h->requests_count = h->unknown_count = 0;
 	h->begin_ps = engine_now_ps(host->engine);
+	if (h->complete_count > h->taken_count)
+		engine_wait_add(host->engine, WAIT_CYCLE, h->begin_ps - h->since_ps);
+	h->taken_count = h->complete_count;
 	engine_after(host->engine, ps_from_s(work_s), answer, h, h->complete_count);
 }
 
@@ -213,8 +218,11 @@ static void horovod_announced(struct exchange *exchange, size_t rank, size_t fir
 		h->requests_count++;
 		if (!exchange->host.params->response_cache || !h->known[t])
 			h->unknown_count += copies;
-		if (++h->announced_count[t] == exchange->host.rank_count)
-			h->complete_count = t + 1;
+		if (++h->announced_count[t] < exchange->host.rank_count)
+			continue;
+		if (h->complete_count == h->taken_count)
+			h->since_ps = engine_now_ps(exchange->host.engine);
+		h->complete_count = t + 1;
 	}
 	wake(h);
 }

@@ -155,6 +155,26 @@ static void jobs_that_start_together_share_disk_and_cores(void)
 	arena_free(arena);
 }
 
+/* The second job is shorter and then longer than the first; the phases are those of the longer one.
+ */
+static void elapsed_time_is_that_of_the_longest_job(void)
+{
+	static const char *const models[] = {"job.background.model=googlenet",
+					     "job.background.model=resnet152"};
+	struct arena *arena = arena_new();
+	for (int longer = 0; longer < 2; longer++) {
+		struct point point = TWO_JOBS(arena, STEPS(100), models[longer]);
+		double first_s = point.jobs[0].elapsed_s, second_s = point.jobs[1].elapsed_s,
+		       sum_s = 0;
+		CHECK(longer ? second_s > first_s : second_s < first_s);
+		CHECK_NEAR(point.elapsed_s, fmax(first_s, second_s), 1e-12);
+		for (size_t i = 0; i < point.phase_count; i++)
+			sum_s += point.phases[i].seconds;
+		CHECK_NEAR(sum_s, point.elapsed_s, 1e-9);
+	}
+	arena_free(arena);
+}
+
 /* A virtual machine's disk has its own limit below that of the storage. */
 static void virtual_disk_limits_the_first_batch(void)
 {
@@ -223,6 +243,9 @@ static void checkpoints_are_written_to_their_storage(void)
 	CHECK_NEAR(phase_s(&point, "checkpoints"), 4 * each_s, 0.01 * each_s);
 	point = POINT(arena, one, epochs, to, rate, every, end);
 	CHECK_NEAR(phase_s(&point, "checkpoints"), 5 * each_s, 0.01 * each_s);
+	/* Two GPUs have an epoch in half the steps, and only one of them writes. */
+	point = POINT(arena, one, epochs, to, rate, every, "case.gpus=2");
+	CHECK_NEAR(phase_s(&point, "checkpoints"), 4 * each_s, 0.01 * each_s);
 	point = POINT(arena, one, epochs);
 	CHECK_NEAR(phase_s(&point, "checkpoints"), 0, NEAR);
 	/* Serialising at 20 ns/B is slower than the disk: 50 MB/s on one core. */
@@ -304,6 +327,7 @@ static const struct test tests[] = {
 	TEST(graph_grows_with_ops_and_gpus),
 	TEST(shuffle_buffer_fills_before_the_first_batch),
 	TEST(jobs_that_start_together_share_disk_and_cores),
+	TEST(elapsed_time_is_that_of_the_longest_job),
 	TEST(virtual_disk_limits_the_first_batch),
 	TEST(distortions_are_work_for_each_pixel),
 	TEST(autotuning_takes_kernel_time_of_steps),

@@ -1,145 +1,178 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random cases (tests/random_case.h) are compared with better ones. */
+/* Random cases (tests/random_case.h) are compared with better ones: more bandwidth or less latency
+ * of all links to the switch or of one machine's, a faster GPU, a smaller collective or batch. The
+ * step of the better case is longer by at most 0.5 %, unless the output names a mechanism whose
+ * waits grew by at least half of the difference, or another algorithm (sim/report/slower.h). Few
+ * comparisons may need this excuse. Compute times do not vary, because the mean of a few random
+ * steps is not known to 0.5 %. Cases with
+ * more than EVENTS events take too long and are left out.
+ *
+ * FARWIRE_SEEDS and FARWIRE_SEED as in tests/random_case.h; tests/long/monotone runs 500. */
+#include "sim/report/slower.h"
 #include "tests/random_case.h"
 
-enum { CASES = 8 };
-static const double slower_ratio = 0.005;
+enum { CASES = 12, EVENTS = 300000, MECHANISMS_MAX = 10 };
+/* Shares of the comparisons that one mechanism may excuse, and that all may excuse. One comparison
+ * is always allowed. docs/models/monotone.md has the shares of 500 systems. */
+static const double each_ratio = 0.004, all_ratio = 0.006;
 
-struct improvement {
-	const char *name;
-	const char *prefix, *suffix; /* of the path of the parameter */
+/* Factors for parameters with a prefix and an ending. */
+static const struct improvement {
+	const char *name, *prefix;
+	const char *endings[4];
 	double factor;
-};
-
-static const struct improvement improvements[] = {
-	{"bandwidth x 1.006", "link.", "-port.bandwidth", 1.006},
-	{"bandwidth x 1.3", "link.", "-port.bandwidth", 1.3},
-	{"bandwidth x 2", "link.", "-port.bandwidth", 2},
-	{"latency x 0.5", "link.", "-port.latency", 0.5},
-	{"GPU x 1.02", "gpu.", "", 1.02},
-	{"GPU x 1.3", "gpu.", "", 1.3},
-	{"size x 0.98", "", ".collective_size", 0.98},
-	{"size x 0.5", "", ".collective_size", 0.5},
-	{"batch x 0.5", "", ".batch", 0.5},
+} improvements[] = {
+	{"bandwidth x 1.006", "link.", {"-port.bandwidth"}, 1.006},
+	{"bandwidth x 1.3", "link.", {"-port.bandwidth"}, 1.3},
+	{"bandwidth x 2", "link.", {"-port.bandwidth"}, 2},
+	{"latency x 0.5", "link.", {"-port.latency"}, 0.5},
+	{"GPU x 1.02", "gpu.", {".fp32", ".fp16", ".boost_clock", ".memory_bandwidth"}, 1.02},
+	{"GPU x 1.3", "gpu.", {".fp32", ".fp16", ".boost_clock", ".memory_bandwidth"}, 1.3},
+	{"size x 0.98", "case.", {".collective_size"}, 0.98},
+	{"size x 0.5", "case.", {".collective_size"}, 0.5},
+	{"batch x 0.5", "", {".batch"}, 0.5},
 };
 enum { IMPROVEMENTS = sizeof improvements / sizeof improvements[0] };
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), m = strlen(end);
-	return n >= m && strcmp(text + n - m, end) == 0;
-}
+struct tally {
+	size_t compared, excused, unexplained;
+	const char *mechanisms[MECHANISMS_MAX];
+	char names[MECHANISMS_MAX][40];
+	size_t counts[MECHANISMS_MAX];
+};
 
-static bool applies(const struct improvement *improvement, const struct cfg_param *param)
+static bool improves(const struct improvement *improvement, const struct cfg_param *param)
 {
+	size_t length = strlen(param->path);
 	if (strncmp(param->path, improvement->prefix, strlen(improvement->prefix)) != 0)
 		return false;
-	if (strcmp(improvement->prefix, "gpu.") == 0)
-		return ends_with(param->path, ".fp32") || ends_with(param->path, ".fp16") ||
-		       ends_with(param->path, ".boost_clock") ||
-		       ends_with(param->path, ".memory_bandwidth");
-	return ends_with(param->path, improvement->suffix);
-}
-
-static size_t improve(struct arena *arena, const struct scenario *scenario,
-		      const struct improvement *improvement, const char *only,
-		      struct draw_value **draws)
-{
-	size_t count = 0;
-	*draws = ARENA_ARRAY(arena, cfg_param_count(scenario->resolution), struct draw_value);
-	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
-		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
-		double value = param->value * improvement->factor;
-		if (!applies(improvement, param) || (only && !strstr(param->path, only)))
-			continue;
-		if (param->row->whole)
-			value = floor(value);
-		if (value < param->row->min || !(value > 0))
-			continue;
-		(*draws)[count++] = (struct draw_value){param->path, value};
+	for (size_t i = 0; i < 4 && improvement->endings[i]; i++) {
+		size_t end = strlen(improvement->endings[i]);
+		if (length > end &&
+		    strcmp(param->path + length - end, improvement->endings[i]) == 0)
+			return true;
 	}
-	return count;
-}
-
-static size_t comparisons, slower;
-static struct {
-	size_t n, bad;
-} per[IMPROVEMENTS];
-
-static double slowdown(const struct point *a, const struct point *b)
-{
-	double sum = 0;
-	for (size_t i = 0; i < a->job_count; i++)
-		sum += log(b->jobs[i].step_s / a->jobs[i].step_s);
-	return exp(sum / (double)a->job_count) - 1;
-}
-
-static bool compare(struct arena *arena, uint64_t seed, struct random_case *c,
-		    const struct scenario *scenario, const struct point *before, size_t k,
-		    const char *only)
-{
-	struct draw_value *draws;
-	size_t count = improve(arena, scenario, &improvements[k], only, &draws);
-	if (count == 0)
-		return true;
-	const struct scenario *better = random_case_read(c, draws, count);
-	if (!better)
-		return true;
-	struct point after = predict_point(arena, better, 1, false, NULL, NULL);
-	if (after.failed || after.broken)
-		return true;
-	double by = slowdown(before, &after);
-	comparisons++;
-	per[k].n++;
-	if (by <= slower_ratio)
-		return true;
-	slower++;
-	per[k].bad++;
-	printf("  seed %d %s %s (%zu): slower by %.2f %%: %g -> %g s; %s; jobs %zu\n", (int)seed,
-	       improvements[k].name, only ? only : "all", count, 100 * by, before->step_s,
-	       after.step_s, after.outcome.jobs[0].choice, before->job_count);
 	return false;
 }
 
-static bool better_is_not_slower(struct arena *arena, uint64_t seed)
+/* Returns the values of the better case, of the paths that contain `part`. */
+static const struct draw_value *better_values(struct arena *arena, const struct prediction *plain,
+					      const struct improvement *improvement,
+					      const char *part, size_t *count)
 {
-	struct random_case c = random_case(arena, seed);
-	const char *events = getenv("EVENTS");
-	ADD(&c, &c.settings, "case.events=%s", events ? events : "300000");
-	const struct scenario *scenario = random_case_read(&c, NULL, 0);
-	if (!scenario)
-		return false;
-	struct point before = predict_point(arena, scenario, 1, false, NULL, NULL);
-	if (before.failed || before.broken)
-		return true;
-	bool good = true;
-	for (size_t k = 0; k < IMPROVEMENTS; k++) {
-		good &= compare(arena, seed, &c, scenario, &before, k, NULL);
-		if (improvements[k].prefix[0] == 'l')
-			good &= compare(arena, seed, &c, scenario, &before, k, "rack0");
+	const struct cfg_resolution *resolution = plain->resolution;
+	struct draw_value *draws =
+		ARENA_ARRAY(arena, cfg_param_count(resolution) + 1, struct draw_value);
+	*count = 0;
+	for (size_t i = 0; i < cfg_param_count(resolution); i++) {
+		const struct cfg_param *param = cfg_param_at(resolution, i);
+		double value = param->value * improvement->factor;
+		if (!improves(improvement, param) || !strstr(param->path, part))
+			continue;
+		value = param->row->whole ? floor(value) : value;
+		if (value > 0 && value >= param->row->min)
+			draws[(*count)++] = (struct draw_value){param->path, value};
 	}
-	if (!good) {
-		for (size_t i = 0; i < c.settings.count; i++)
-			printf("    %s\n", c.settings.items[i]);
-	}
-	return good;
+	return draws;
 }
 
-static void better_systems_are_not_slower(void)
+static const struct prediction *predict(const struct random_case *c, const struct draw_value *draws,
+					size_t draw_count)
 {
+	const struct predict_options options = {.seed = 1, .jobs = 1};
+	const struct random_files files = random_files_write(c);
+	struct diag *diag = diag_new(c->arena);
+	const struct case_request request = {.path = files.path,
+					     .draws = draws,
+					     .draw_count = draw_count,
+					     .data_root = data_root_find(c->arena),
+					     .events_max = EVENTS};
+	const char *broken;
+	const struct prediction *p = predict_case(c->arena, diag, &request, &options, &broken);
+	random_files_remove(&files);
+	diag_print(diag, stdout);
+	CHECK(p != NULL);
+	return p;
+}
+
+static void excuse(struct tally *tally, const char *mechanism)
+{
+	size_t i = 0;
+	while (tally->mechanisms[i] && strcmp(tally->mechanisms[i], mechanism) != 0)
+		i++;
+	if (!CHECK(i + 1 < MECHANISMS_MAX))
+		return;
+	if (!tally->mechanisms[i])
+		snprintf(tally->names[i], sizeof tally->names[i], "%s", mechanism);
+	tally->mechanisms[i] = tally->names[i];
+	tally->counts[i]++;
+	tally->excused++;
+}
+
+/* Returns false if the better case is slower and the output does not say why. */
+static bool is_explained(const struct random_case *c, const struct prediction *plain,
+			 const struct improvement *improvement, const char *part,
+			 struct tally *tally)
+{
+	size_t count;
+	const struct draw_value *draws = better_values(c->arena, plain, improvement, part, &count);
+	const struct prediction *better = count ? predict(c, draws, count) : NULL;
+	if (!better || !better->ok)
+		return true;
+	struct slower slower = slower_than(plain, better);
+	tally->compared++;
+	if (!(slower.ratio > 0))
+		return true;
+	printf("  %s of %s: %.9g s becomes %.9g s, %.2f %% slower: %s\n", improvement->name,
+	       *part ? part : "all", plain->step_s.value, better->step_s.value, 100 * slower.ratio,
+	       slower.mechanism ? slower.mechanism : "unexplained");
+	if (slower.mechanism)
+		excuse(tally, slower.mechanism);
+	else
+		tally->unexplained++;
+	return slower.mechanism;
+}
+
+static void compare(struct arena *arena, uint64_t seed, struct tally *tally)
+{
+	struct random_case c = random_case(arena, seed);
+	for (size_t i = 0; i < c.settings.count; i++)
+		if (strncmp(c.settings.items[i], "exchange.noise=", 15) == 0)
+			c.settings.items[i] = "exchange.noise=0";
+	const struct prediction *plain = predict(&c, NULL, 0);
+	bool good = true;
+	if (!plain || !plain->ok)
+		return;
+	for (size_t k = 0; k < IMPROVEMENTS; k++) {
+		good = is_explained(&c, plain, &improvements[k], "", tally) && good;
+		if (strcmp(improvements[k].prefix, "link.") == 0)
+			good = is_explained(&c, plain, &improvements[k], "rack0", tally) && good;
+	}
+	if (!good)
+		random_case_print(&c, seed);
+}
+
+static void better_systems_are_slower_only_for_named_reasons(void)
+{
+	struct tally tally = {0};
 	for (uint64_t seed = seeds_first(); seed < seeds_first() + seeds_count(CASES); seed++) {
 		struct arena *arena = arena_new();
-		better_is_not_slower(arena, seed);
+		compare(arena, seed, &tally);
 		arena_free(arena);
-		fflush(stdout);
 	}
-	printf("%zu comparisons, %zu slower\n", comparisons, slower);
-	for (size_t k = 0; k < IMPROVEMENTS; k++)
-		printf("%-20s %zu of %zu\n", improvements[k].name, per[k].bad, per[k].n);
+	printf("  %zu comparisons: %zu slower and unexplained\n", tally.compared,
+	       tally.unexplained);
+	for (size_t i = 0; tally.mechanisms[i]; i++) {
+		printf("  %zu slower: %s\n", tally.counts[i], tally.mechanisms[i]);
+		CHECK((double)tally.counts[i] <= fmax(1, each_ratio * (double)tally.compared));
+	}
+	CHECK(tally.compared >= 4 * seeds_count(CASES));
+	CHECK((double)tally.excused <= fmax(1, all_ratio * (double)tally.compared));
+	CHECK(tally.unexplained == 0);
 }
 
 static const struct test tests[] = {
-	TEST(better_systems_are_not_slower),
+	TEST(better_systems_are_slower_only_for_named_reasons),
 };
 
 int main(void)

@@ -81,6 +81,24 @@ static bool collectives_take_what_they_must(const struct random_case *c,
 	return point->jobs[0].step_s >= least_s;
 }
 
+/* The least time of the plan's step, without the bytes between GPUs. */
+static bool plan_takes_what_it_must(struct arena *arena, const struct random_case *c,
+				    const struct scenario *scenario, const struct point *point)
+{
+	const struct job_entry *job = &scenario->jobs[0];
+	const struct plan_step step = {.plan = job->plan,
+				       .stack = job->stack,
+				       .gpu = &scenario->topology.gpus[job->gpus[0]].params,
+				       .efficiency = job->efficiency,
+				       .driver = &scenario->driver};
+	size_t count = 0;
+	const struct unit_least *units = plan_units_least(arena, &step, 1e30, &count);
+	double least_s = plan_least_s(job->plan, units, count, c->gpu_count, 1e30);
+	if (point->step_s < least_s)
+		printf("  it took %.9g s, and needs %.9g s\n", point->step_s, least_s);
+	return least_s > 0 && point->step_s >= least_s;
+}
+
 static bool runs_to_an_end(struct arena *arena, uint64_t seed)
 {
 	struct random_case c = random_case(arena, seed);
@@ -94,6 +112,8 @@ static bool runs_to_an_end(struct arena *arena, uint64_t seed)
 		return !point.broken;
 	if (c.collective)
 		return collectives_take_what_they_must(&c, scenario, &point);
+	if (c.plan)
+		return plan_takes_what_it_must(arena, &c, scenario, &point);
 	/* The throughput of a job is at most that of separate GPUs, except for noise of 0.5 %. */
 	return c.job ? point.ratio <= 1.02 : gpus_do_no_more_than_they_can(arena, scenario, &point);
 }

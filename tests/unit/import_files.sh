@@ -30,6 +30,19 @@ cp "$scratch.out" oci.cfg
 	complain "$(bandwidth ./oci.cfg 8) GB/s, not $(bandwidth dgx-h100 8)"
 verdict import_files.nccl_dump_of_eight_h100_runs_as_a_dgx_h100
 
+# Each leaf of the network has adapters of two hosts. Two adapters of one host make a fat tree.
+fabric=$samples/topologies/superbench-ibnetdiscover.txt
+expect 0 'are assumed to be v100-sxm2 ' import topology "$samples/topologies/dgx1-v100-4nic.txt" "$fabric"
+shows 'rail_optimised"; ports_per_leaf = 2;'
+cp "$scratch.out" rails.cfg
+[ -n "$(bandwidth ./rails.cfg 32)" ] || complain 'machines on rails have no network'
+sed 's/# "[^ "]*/# "node1/' "$fabric" >shared.txt
+for gpu in 0 1 2 3 4 5 6 7; do echo "GPU $gpu: Tesla V100-SXM2-32GB (UUID: GPU-$gpu)"; done >names.txt
+expect 0 'read: ' import topology "$samples/topologies/dgx1-v100-4nic.txt" shared.txt names.txt
+shows 'fat_tree"; ports_per_leaf = 2;'
+! grep -q assumed "$scratch.err" || complain "the names of the GPUs were not used: $(cat "$scratch.err")"
+verdict import_files.rails_follow_from_the_hosts_of_a_leaf
+
 # The sample, the file and an impossible option leave nothing behind.
 expect 2 'no class' import topology "$samples/topologies/aws-g5.48xl-topo.xml" -o g5.cfg
 [ ! -e g5.cfg ] || complain 'a refused file was written'

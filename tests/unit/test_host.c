@@ -76,6 +76,34 @@ static void service_and_flow_share_the_core_equally(void)
 	net_free(net);
 }
 
+/* Returns the end of 10 us of service at 20 us, beside a flow that needs work_s of the core and
+ * gets at most the part `cap` of it. */
+static double served_beside(double work_s, double cap)
+{
+	struct net *net = net_new();
+	struct cpu *core = core_of(net, &plain);
+	struct flow_spec flow = {
+		.size = work_s * 1e6, .cap = cap * 1e6, .done = net_delivered, .ctx = net};
+	flow.uses[0] = (struct flow_use){cpu_resource(core), 1e-6};
+	flow.use_count = 1;
+	fabric_flow_start(net->fabric, &flow);
+	struct later later = {net, core};
+	engine_at(net->engine, ps_from_s(20e-6), serve_later, &later, 1);
+	net_run(net);
+	double end_s = net->delivered_s[1];
+	net_free(net);
+	return end_s;
+}
+
+/* A flow that gets a fifth of the core leaves four fifths for the service: 20 + 10 / 0.8 us. One
+ * that needs the core until 24 us has two of these 4 us, and the service the rest: 20 + 10 + 2 us.
+ */
+static void service_loses_only_the_time_that_flows_use(void)
+{
+	CHECK_NEAR(served_beside(100e-6, 0.2), 32.5e-6, 1e-6);
+	CHECK_NEAR(served_beside(22e-6, 1), 32e-6, 1e-6);
+}
+
 static double served_after(double idle_s, bool spinning, double wake_s)
 {
 	struct net *net = net_new();
@@ -95,31 +123,35 @@ static double served_after(double idle_s, bool spinning, double wake_s)
 	return taken_s;
 }
 
-/* 10 us of work take the exit latency of the idle state in addition. */
+/* 10 us of work take the exit latency of the idle state in addition. It grows from 0 after 80 us to
+ * the 10 us of C1E after 160 us, and from there to the 82 us of C6 between 300 and 600 us. */
 static void idle_core_adds_its_exit_latency(void)
 {
 	CHECK_NEAR(served_after(0, false, 14e-6), 10e-6, 1e-9);
 	CHECK_NEAR(served_after(50e-6, false, 0), 10e-6, 1e-6);
 	CHECK_NEAR(served_after(50e-6, false, 14e-6), 24e-6, 1e-6);
-	CHECK_NEAR(served_after(80e-6, false, 0), 20e-6, 1e-6);
-	CHECK_NEAR(served_after(299e-6, false, 0), 20e-6, 1e-6);
-	CHECK_NEAR(served_after(300e-6, false, 14e-6), 106e-6, 1e-6);
+	CHECK_NEAR(served_after(80e-6, false, 0), 10e-6, 1e-4);
+	CHECK_NEAR(served_after(120e-6, false, 0), 15e-6, 1e-4);
+	CHECK_NEAR(served_after(160e-6, false, 0), 20e-6, 1e-4);
+	CHECK_NEAR(served_after(300e-6, false, 14e-6), 34e-6, 1e-4);
+	CHECK_NEAR(served_after(450e-6, false, 14e-6), 70e-6, 1e-4);
+	CHECK_NEAR(served_after(600e-6, false, 14e-6), 106e-6, 1e-4);
 	CHECK_NEAR(served_after(1, true, 14e-6), 10e-6, 1e-4);
 }
 
-/* Two wake-ups: the second idle time counts from the end of the first item, 500 + 82 + 10 = 592 us.
- * So the next work at 692 finds 100 us of idle time. */
+/* Two wake-ups: the second idle time counts from the end of the first item, 600 + 82 + 10 = 692 us.
+ * So the next work at 812 finds 120 us of idle time and waits for 5 us. */
 static void idle_time_counts_from_the_last_service(void)
 {
 	struct net *net = net_new();
 	net->host_params.c_states = true;
 	net_build(net);
 	struct later later = {net, net->core[0]};
-	engine_at(net->engine, ps_from_s(500e-6), serve_later, &later, 0);
-	engine_at(net->engine, ps_from_s(692e-6), serve_later, &later, 1);
+	engine_at(net->engine, ps_from_s(600e-6), serve_later, &later, 0);
+	engine_at(net->engine, ps_from_s(812e-6), serve_later, &later, 1);
 	net_run(net);
-	CHECK_NEAR(net->delivered_s[0], 592e-6, 1e-9);
-	CHECK_NEAR(net->delivered_s[1], 712e-6, 1e-9);
+	CHECK_NEAR(net->delivered_s[0], 692e-6, 1e-6);
+	CHECK_NEAR(net->delivered_s[1], 827e-6, 1e-6);
 	net_free(net);
 }
 
@@ -353,6 +385,7 @@ static const struct test tests[] = {
 	TEST(service_runs_in_order_at_the_cores_clock),
 	TEST(long_service_queue_stays_in_order),
 	TEST(service_and_flow_share_the_core_equally),
+	TEST(service_loses_only_the_time_that_flows_use),
 	TEST(idle_core_adds_its_exit_latency),
 	TEST(idle_time_counts_from_the_last_service),
 	TEST(power_policy_and_turbo_set_the_clock),

@@ -382,6 +382,42 @@ static void median_or_chosen_step_is_replayed(void)
 	arena_free(arena);
 }
 
+/* Copies of memory that the recording does not name are pageable if they wait, and pinned if not.
+ * The recorded 10 us are host work only of a call that returns by itself. A host with twice the
+ * reference clock does 600 us of work in 300 us, also in a call whose cost is its own. */
+static void copies_have_their_memory_and_host_work(void)
+{
+	static const struct {
+		const char *function;
+		enum recorded_memory memory;
+		bool pageable;
+		double host_s;
+	} rows[] = {{"cudaMemcpyAsync", MEMORY_PINNED, false, 10 * US},
+		    {"cudaMemcpyAsync", MEMORY_UNKNOWN, false, 10 * US},
+		    {"cudaMemcpyAsync", MEMORY_PAGEABLE, true, 0},
+		    {"cudaMemcpy", MEMORY_UNKNOWN, true, 0},
+		    {"cudaMemcpy", MEMORY_PINNED, false, 0}};
+	struct arena *arena = arena_new();
+	struct calls_params params = as_recorded;
+	params.host = CALLS_HOST_RECORDED;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct recorded_call call = call_at(0, rows[i].function, 0, 10);
+		call.copy = COPY_H2D;
+		call.memory = (uint8_t)rows[i].memory;
+		call.size_B = 1e6;
+		const struct program *program = stream_of(arena, &call, 1, NULL, 0, &params);
+		const struct cuda_call *played = &program->threads[0].items[0].call;
+		CHECK(played->pageable == rows[i].pageable);
+		CHECK_NEAR(played->payload_B, 1e6, 0);
+		CHECK_NEAR(played->host_s, rows[i].host_s, 1e-6);
+	}
+	struct recorded_call own = call_at(0, "cudaGraphInstantiate", 0, 300);
+	params.clock_Hz = 2 * REFERENCE_CLOCK_HZ;
+	const struct program *program = stream_of(arena, &own, 1, NULL, 0, &params);
+	CHECK_NEAR(program->threads[0].items[0].call.host_s, 600 * US, 1e-6);
+	arena_free(arena);
+}
+
 /* Launches took 4, 6 and, with a full queue, 500 us. They begin 100 us apart. On a host with twice
  * the reference clock a recorded second is two seconds of work at the reference clock. */
 static void recorded_host_costs_are_used_up_to_their_median(void)
@@ -411,6 +447,7 @@ static void recorded_host_costs_are_used_up_to_their_median(void)
 }
 
 static const struct test tests[] = {
+	TEST(copies_have_their_memory_and_host_work),
 	TEST(recorded_host_costs_are_used_up_to_their_median),
 	TEST(replayed_tensorflow_step_takes_as_long),
 	TEST(replayed_pytorch_step_takes_as_long),

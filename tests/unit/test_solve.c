@@ -217,6 +217,13 @@ static void whole_numbers_have_exact_bounds(void)
 	CHECK(s->bound_count == 1 && s->bounds[0].x.value == 99);
 	for (size_t i = 0; i < s->point_count; i++)
 		CHECK(s->points[i].x == floor(s->points[i].x));
+	/* the present value is evaluated, too */
+	p.now = 37;
+	s = solve(arena, &p, &refused);
+	size_t found = 0;
+	for (size_t i = 0; i < s->point_count; i++)
+		found += s->points[i].x == 37;
+	CHECK(found == 1);
 	/* a few numbers are tested one by one */
 	p.range.high = 16;
 	s = solve(arena, &p, &refused);

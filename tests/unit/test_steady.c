@@ -132,6 +132,17 @@ static void unsteady_run_ends_after_128_steps_or_20_million_events(void)
 	CHECK(end.first + end.count == 30);
 }
 
+/* There are events for 35 steps of both programs. Windows of 2, 4 and 8 steps end after 14. One of
+ * 16 begins, because 14 and twice the last 8 are less than 35. After it, at 30, one of 32 does not
+ * fit. */
+static void next_window_needs_twice_the_events_of_the_last_one(void)
+{
+	const struct made_up both[] = {{restless, false}, {restless, false}};
+	struct end end = end_of(both, 2, 0, 20000000 / 70);
+
+	CHECK(end.first == 14);
+}
+
 static void doubtful_program_runs_to_the_limit(void)
 {
 	const struct made_up both[] = {{even, false}, {even, true}};
@@ -161,6 +172,7 @@ static const struct test tests[] = {
 	TEST(drifting_windows_are_dropped),
 	TEST(run_has_exactly_the_requested_steps),
 	TEST(unsteady_run_ends_after_128_steps_or_20_million_events),
+	TEST(next_window_needs_twice_the_events_of_the_last_one),
 	TEST(doubtful_program_runs_to_the_limit),
 	TEST(standard_error_of_a_mean),
 };
