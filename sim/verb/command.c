@@ -133,7 +133,7 @@ const struct prediction **command_predictions(const struct command *command, str
 	if (!command_can_write(command))
 		return NULL;
 	struct progress progress =
-		progress_new(draws ? "draws" : "events at most", NULL, command->quiet);
+		progress_new(draws ? "draws" : "events allowed", NULL, command->quiet);
 	const struct engine_watch watch = {tell_events, &progress};
 	if (draws)
 		options.watch = (struct watch){progress_tell, &progress};
