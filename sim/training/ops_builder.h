@@ -29,8 +29,7 @@ struct builder {
 };
 
 /* Appends an op of the layer whose ops are written, with negligible arithmetic. Its kernels share
- * bytes_B. Its name is that of the layer with `what` behind it. An input that is NONE is left out.
- */
+ * bytes_B. Its name is that of the layer with `what` behind it. The input NONE is left out. */
 uint32_t builder_op(struct builder *b, const char *what, uint32_t kernels, double bytes_B,
 		    uint32_t input);
 /* Adds a kernel of cuDNN or cuBLAS likewise. */
