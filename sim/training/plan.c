@@ -295,6 +295,14 @@ static bool fill_shard(struct checker *c, const struct network *network)
 		.overlap = (enum tensor_overlap)plan->params->overlap_tensor,
 		.imbalance_ratio = plan->params->imbalance_ratio,
 	};
+	bool any = plan->expert_count == 1;
+	for (size_t i = 0; i < network->layer_count; i++)
+		any = any || network->layers[i].experts > 0;
+	if (!any)
+		return fails(c, arena_printf(c->arena,
+					     "plan.ep splits experts, but network '%s' has none "
+					     "(write plan.ep=1)",
+					     network->name));
 	const char *why;
 	plan->sequence = params.sequence && params.tensor_count > 1;
 	plan->shard = shard_new(c->arena, network, &params, &why);

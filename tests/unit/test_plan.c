@@ -273,6 +273,17 @@ static void experts_exchange_their_rows_four_times(void)
 	arena_free(arena);
 }
 
+static void groups_of_experts_need_experts(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	const char *why = NULL;
+	params.ep_count = 2;
+	CHECK(!plan_new(arena, read_tiny(arena), &params, 8, &why));
+	CHECK_TEXT(why, "plan.ep splits experts, but network 'tiny' has none (write plan.ep=1)");
+	arena_free(arena);
+}
+
 /* 8 GPUs, tp 2, pp 2, so dp 2, in the order tp-cp-dp-pp: ranks 0 to 3 are the first stage. */
 static void ranks_and_groups_follow_the_order(void)
 {
@@ -472,6 +483,7 @@ static const struct test tests[] = {
 	TEST(tensor_parallelism_reduces_four_times_in_each_block),
 	TEST(context_parallelism_gathers_keys_and_values),
 	TEST(experts_exchange_their_rows_four_times),
+	TEST(groups_of_experts_need_experts),
 	TEST(ranks_and_groups_follow_the_order),
 	TEST(replicas_divide_a_data_parallel_group),
 	TEST(impossible_plans_are_refused_with_a_possible_number),
