@@ -46,6 +46,8 @@ size_t fabric_resource_count(const struct fabric *fabric);
 const char *fabric_resource_name(const struct fabric *fabric, int resource);
 /* Returns the units that have passed so far. */
 double fabric_carried(struct fabric *fabric, int resource);
+/* Returns what ended flows have carried over it, which takes less time. */
+double fabric_carried_before(const struct fabric *fabric, int resource);
 /* Returns the seconds so far in which at least one flow used the resource. */
 double fabric_busy_s(struct fabric *fabric, int resource);
 size_t fabric_flows_on(const struct fabric *fabric, int resource);

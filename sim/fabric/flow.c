@@ -111,6 +111,11 @@ double fabric_carried(struct fabric *fabric, int index)
 	return carried;
 }
 
+double fabric_carried_before(const struct fabric *fabric, int index)
+{
+	return resource_at(fabric, index)->carried;
+}
+
 double fabric_busy_s(struct fabric *fabric, int index)
 {
 	return s_from_ps(fabric_busy_ps(fabric, resource_at(fabric, index)));

@@ -115,12 +115,13 @@ static __attribute__((noinline)) void halve(struct cpu *cpu, bool halved)
 
 static void item_done(void *ctx, uint64_t arg);
 
-static inline void item_start_at(struct cpu *cpu, int64_t start_ps, int64_t work_ps)
+static inline void item_start_at(struct cpu *cpu, int64_t start_ps, int64_t work_ps,
+				 double carried_s)
 {
 	cpu->serving = true;
 	cpu->started_ps = start_ps;
 	cpu->period_s = cpu->running.work_s;
-	cpu->carried_s = fabric_carried(cpu->fabric, cpu->resource);
+	cpu->carried_s = carried_s;
 	engine_do_at(cpu->engine, start_ps + work_ps, item_done, cpu, 0);
 }
 
@@ -135,7 +136,8 @@ static __attribute__((noinline)) void item_start_any(struct cpu *cpu)
 		engine_wait_add(cpu->engine, WAIT_IDLE_STATE, wake_ps);
 		start_ps += wake_ps;
 	}
-	item_start_at(cpu, start_ps, ps_from_s(cpu->running.work_s));
+	item_start_at(cpu, start_ps, ps_from_s(cpu->running.work_s),
+		      fabric_carried(cpu->fabric, cpu->resource));
 }
 
 /* Starts the item `running`, whose work takes work_ps. */
@@ -146,7 +148,8 @@ static inline void item_start(struct cpu *cpu, int64_t work_ps)
 	if (slept || cpu->halved || fabric_flows_on(cpu->fabric, cpu->resource) > 0)
 		item_start_any(cpu);
 	else
-		item_start_at(cpu, now_ps, work_ps);
+		item_start_at(cpu, now_ps, work_ps,
+			      fabric_carried_before(cpu->fabric, cpu->resource));
 }
 
 static __attribute__((noinline)) void item_trace(struct cpu *cpu)
@@ -228,7 +231,8 @@ static void item_done(void *ctx, uint64_t arg)
 {
 	struct cpu *cpu = ctx;
 	if (cpu->items.count > 0 || cpu->halved || cpu->sleeps || engine_trace(cpu->engine) ||
-	    fabric_carried(cpu->fabric, cpu->resource) > cpu->carried_s) {
+	    fabric_flows_on(cpu->fabric, cpu->resource) > 0 ||
+	    fabric_carried_before(cpu->fabric, cpu->resource) > cpu->carried_s) {
 		item_done_any(cpu);
 		return;
 	}
