@@ -178,10 +178,13 @@ static inline bool engine_pass(struct engine *engine, int64_t time_ps)
 	return true;
 }
 
-/* Adds a wait for a timer to its sum, which engine_wait_ps returns. */
+/* Adds a wait for a timer to its sum, which engine_wait_ps returns. The sum over very many waits
+ * stays at INT64_MAX. */
 static inline void engine_wait_add(struct engine *engine, enum wait_kind kind, int64_t wait_ps)
 {
-	((struct engine_clock *)engine)->waits_ps[kind] += wait_ps;
+	int64_t *sum_ps = &((struct engine_clock *)engine)->waits_ps[kind];
+	if (__builtin_add_overflow(*sum_ps, wait_ps, sum_ps))
+		*sum_ps = INT64_MAX;
 }
 static inline int64_t engine_wait_ps(const struct engine *engine, enum wait_kind kind)
 {

@@ -284,7 +284,16 @@ static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 static bool fill_programs(struct case_reader *c, struct job_entry *entry)
 {
 	size_t stages = (size_t)c->params->stages_count;
-	if (case_has_plan(c))
+	bool plan = case_has_plan(c);
+	if ((plan || stages > 1 || entry->recorded) && library_has_servers(entry->library))
+		return diag_error(c->reader.diag, case_said(c, "case.exchange"),
+				  "exchange '%s' keeps variables on servers, which a %s does not "
+				  "use (write an exchange without servers, for example nccl-2.18)",
+				  c->params->exchange,
+				  plan              ? "plan"
+				  : entry->recorded ? "recording"
+						    : "pipeline");
+	if (plan)
 		return fill_plan(c, entry);
 	size_t *cuts = ARENA_ARRAY(c->reader.arena, stages, size_t);
 	if (entry->recorded && !recorded_calls_peers(entry->recorded->calls))

@@ -170,7 +170,7 @@ void system_window_open(struct system *s)
 {
 	s->open = true;
 	s->opened_ps = engine_now_ps(s->engine);
-	for (size_t i = 0; i < WAIT_COUNT; i++)
+	for (enum wait_kind i = 0; i < WAIT_COUNT; i++)
 		s->waits_before_ps[i] = engine_wait_ps(s->engine, i);
 	for (size_t i = 0; i < s->topology->gpu_count; i++)
 		s->gpu_before_s[i] = gpu_busy_s(s->gpus[i]);
@@ -187,7 +187,7 @@ void system_read(struct system *s, struct world_outcome *outcome)
 	for (size_t i = 0; i < t->gpu_count; i++)
 		outcome->gpu_busy_s[i] = gpu_busy_s(s->gpus[i]) - s->gpu_before_s[i];
 	outcome->window_s = s_from_ps(engine_now_ps(s->engine) - s->opened_ps);
-	for (size_t i = 0; i < WAIT_COUNT; i++)
+	for (enum wait_kind i = 0; i < WAIT_COUNT; i++)
 		outcome->waits_s[i] =
 			s_from_ps(engine_wait_ps(s->engine, i) - s->waits_before_ps[i]);
 	outcome->link_count = s->link_count;

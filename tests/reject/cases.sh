@@ -81,6 +81,7 @@ topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; straggler = 2;|^case\
 topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; gpu = "gpu2";|^case\.cfg:2: case\.gpu cannot be combined with case\.gpus
 topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; program = "client9";|^case\.cfg:2: there is no program's guest 'client9'
 topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; exchange = "tf-parameter-server";|^case\.cfg:2: exchange 'tf-parameter-server' keeps variables on servers.*\(write case\.programs=1
+topology = "dgx-h100"; model = "gpt2"; gpus = 8; exchange = "tf-distributed-replicated"; settings = ["plan.tp=2"];|^case\.cfg:2: exchange 'tf-distributed-replicated' keeps variables on servers, which a plan does not use \(write
 topology = "gpu-pool"; gpus = 2; runtime = "asynchronous"; clients = ( { } );|^case\.cfg:2: case: clients cannot be combined with case\.gpus
 topology = "dgx-h100"; model = "llama3-8b"; settings = ["serve.rate=0"];|^case\.cfg:2: serve\.rate = "0" is out of range \(write a plain number from
 topology = "dgx-h100"; model = "llama3-8b"; settings = ["serve.spead=2"];|^case\.cfg:2: unknown parameter 'serve\.spead' \(did you mean 'serve\.spread'\?
