@@ -18,7 +18,8 @@ static const char *join(struct cabling *cabling, const void *params)
 	const struct cable_params *wiring = params;
 	if (cabling->place_count != 2)
 		return WIRING_TEXT(cabling,
-				   "a cable connects exactly two machines or servers, not %zu",
+				   "a cable connects exactly two machines or servers, not %zu "
+				   "(use the wiring \"switch\" for more)",
 				   cabling->place_count);
 	size_t least = cabling->places[0].port_count < cabling->places[1].port_count
 			       ? cabling->places[0].port_count

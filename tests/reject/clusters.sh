@@ -63,7 +63,7 @@ while IFS='|' read -r edit message; do
 	expect 2 "$message" $own
 done <<'END'
 s/ports = 8/ports = 3/|^own\.cfg:5: network: a switch of 3 ports is too small for 4 cables
-s/"switch"; ports = 8/"cable"/|^own\.cfg:5: network: a cable connects exactly two machines or servers, not 4
+s/"switch"; ports = 8/"cable"/|^own\.cfg:5: network: a cable connects exactly two machines or servers, not 4 \(use the wiring "switch" for more\)
 s/"switch"; ports = 8/"torus"; x = 3; y = 1/|^own\.cfg:5: network: a torus of 3 x 1 x 1 has 3 places, but there are 4 machines and servers
 s/"switch"; ports = 8/"dragonfly"; groups = 1; routers_per_group = 1/|^own\.cfg:5: network: a dragonfly of 1 groups x 1 routers x 2 machines has 2 places, but there are 4 machines and servers
 s/"switch"; ports = 8/"dragonfly"; global_latency = "1 us"/|^own\.cfg:5: network: wiring\.global_latency must exceed
