@@ -21,7 +21,7 @@ one_version() {
 	version=$(sed -n 's/^#define FARWIRE_VERSION "\(.*\)"/\1/p' sim/result/result.h)
 	said=$("$FARWIRE" --version)
 	[[ $said =~ ^farwire\ $version(\ \([0-9a-f]{12}(-dirty)?\))?$ ]] || { echo "--version: $said" && return 1; }
-	[ ! -e .git ] || [[ $said == *\(* ]] || { echo "--version names no commit: $said" && return 1; }
+	! git rev-parse --quiet --verify HEAD >/dev/null 2>&1 || [[ $said == *\(* ]] || { echo "--version names no commit: $said" && return 1; }
 	head -n 1 packaging/debian/changelog | grep -qF "farwire ($version) " || { echo "packaging/debian/changelog has not $version" && return 1; }
 	grep -qF "## $version" CHANGELOG.md || { echo "CHANGELOG.md has not $version" && return 1; }
 	for page in docs/man/*.1; do
