@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/diag.h"
 #include "sim/report/sweep_figures.h"
 
 /* A wait explains a longer step if it grows by at least this part of the difference. */
@@ -38,6 +39,7 @@ static const char *long_wait(const struct prediction *better, double least_s)
 	double most_s = least_s;
 	for (size_t i = 0; i < better->wait_count; i++) {
 		const struct breakdown_part *wait = &better->waits[i];
+		FW_ASSERT(wait->name);
 		bool timer = strcmp(wait->name, WAIT_NAME_CORE) != 0 &&
 			     strcmp(wait->name, WAIT_NAME_SHARED) != 0;
 		if (!timer || wait->seconds < most_s)

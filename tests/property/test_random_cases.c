@@ -73,7 +73,8 @@ static bool collectives_take_what_they_must(const struct random_case *c,
 		}
 	}
 	bool parts = scenario->collective == COLLECTIVE_ALL_GATHER ||
-		     scenario->collective == COLLECTIVE_REDUCE_SCATTER;
+		     scenario->collective == COLLECTIVE_REDUCE_SCATTER ||
+		     scenario->collective == COLLECTIVE_ALL_TO_ALL;
 	double part = parts ? (n - 1) / n : 1;
 	double least_s = part * scenario->collective_size_B / rate_Bps + latency_s;
 	if (point->jobs[0].step_s < least_s)
