@@ -91,9 +91,12 @@ static void put_replicas(FILE *out, struct bytes *bytes, bool tensor)
 		fprintf(out, " fraction = %s;", PICK(bytes, "0.5", "0.001"));
 }
 
-static void put_service(FILE *out, struct bytes *bytes)
+/* Servers of several models run equally long. With much different rates one of them would have 10^7
+ * requests, which need 1.5 GB. */
+static void put_service(FILE *out, struct bytes *bytes, bool several)
 {
-	fprintf(out, " rate = %s;", PICK(bytes, "1", "1000", "1e6", "0.001"));
+	const char *rate = PICK(bytes, "1", "1000", "1e6", "0.001");
+	fprintf(out, " rate = %s;", several ? "1000" : rate);
 	fprintf(out, " spread = %s; requests = %u;", PICK(bytes, "1.0", "0.0", "5.0"),
 		1 + take(bytes, 64));
 	fprintf(out, " prompt = %u;", 1 + take(bytes, 12));
@@ -120,10 +123,10 @@ static void put_serving(FILE *out, struct bytes *bytes)
 	put_replicas(out, bytes, strcmp(model, "gpt") == 0);
 	fprintf(out, " };\nserve = %s", several ? "( { model = \"gpt\";" : "{");
 	if (several) {
-		put_service(out, bytes);
+		put_service(out, bytes, several);
 		fputs(" }, { model = \"tiny\";", out);
 	}
-	put_service(out, bytes);
+	put_service(out, bytes, several);
 	fprintf(out, " }%s;\n", several ? " )" : "");
 }
 
