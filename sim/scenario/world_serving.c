@@ -231,19 +231,6 @@ static bool set_overhead(struct server *server)
 
 /* ---- services ---- */
 
-/* Returns the number of requests that a service draws. Services together have requests for the same
- * time, which is the longest of those that they ask for. */
-static double requests_of(const struct scenario *scenario, const struct serve_params *params)
-{
-	double time_s = 0;
-	for (size_t i = 0; i < scenario->service_count; i++) {
-		const struct serve_params *other = scenario->services[i].params;
-		if (scenario->services[i].list.count == 0)
-			time_s = fmax(time_s, other->requests_count / other->rate_count);
-	}
-	return fmin(round(time_s * params->rate_count), SERVE_REQUESTS_MAX);
-}
-
 /* Draws the requests of a service when its first replica is built. */
 static struct serving_service_spec *find_service(struct world *w, size_t index)
 {
@@ -255,7 +242,7 @@ static struct serving_service_spec *find_service(struct world *w, size_t index)
 						 .requests = entry->list,
 						 .generates = entry->one_token != NULL};
 	struct serve_params drawn = *entry->params;
-	drawn.requests_count = requests_of(w->scenario, entry->params);
+	drawn.requests_count = service_requests_count(w->scenario, entry);
 	if (service->requests.count == 0)
 		service->requests =
 			requests_draw(w->workload.arena, &drawn, w->workload.seed,
