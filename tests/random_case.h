@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Random cases, as text that a user can run. A seed determines a few machines around a switch and
  * either forwarded programs, model servers, a training job, the plan of a transformer or a
- * collective, with parameters drawn from usual ranges. A second seed shuffles the lists of a case (hosts, guests,
- * GPUs, links, clients). Shuffling may change only the order of the output.
+ * collective, with parameters drawn from usual ranges. A second seed shuffles the lists of a case
+ * (hosts, guests, GPUs, links, clients). Shuffling may change only the order of the output.
  *
  * FARWIRE_SEEDS sets how many seeds a test uses instead of its default, FARWIRE_SEED the first one.
  */
@@ -272,10 +272,10 @@ static inline const char *random_case_text(const struct random_case *c)
 	for (size_t i = 0; i < c->settings.count; i++)
 		settings = arena_printf(a, "%s%s\"%s\"", settings, i > 0 ? ", " : "",
 					c->settings.items[i]);
-	return arena_printf(a,
-			    "case = {\n\ttopology = \"machines.cfg\";\n\tsettings = [%s];\n%s};\n%s",
-			    settings, c->job ? "" : list_text(a, "clients", &c->clients),
-			    c->serves ? "serve = { };\n" : "");
+	return arena_printf(
+		a, "case = {\n\ttopology = \"machines.cfg\";\n\tsettings = [%s];\n%s};\n%s",
+		settings, c->job ? "" : list_text(a, "clients", &c->clients),
+		c->serves ? "serve = { };\n" : "");
 }
 
 static inline void write_text(const char *path, const char *text)
