@@ -50,8 +50,8 @@ static const struct {
 	 "has an effect only on a collective (write case.collective, or leave it out)"},
 };
 
-/* A collective may replace the training of a case file, so only options are refused. A report, which
- * adds a collective to the page of a training, replaces options, too. */
+/* A collective may replace the training of a case file, so only options are refused. A report,
+ * which adds a collective to the page of a training, replaces options, too. */
 static const char *const training_options[] = {"case.model", "case.batch", "case.epochs",
 					       "case.tokens"};
 
