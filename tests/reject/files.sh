@@ -148,6 +148,9 @@ cp "$FARWIRE" alone
 	unset FARWIRE_DATA
 	./alone run case.cfg
 ) >alone.out 2>alone.err && complain 'the program runs without shipped data'
-grep -q 'not found near the program (set FARWIRE_DATA to the folder' alone.err ||
+grep -q 'near the program (set FARWIRE_DATA to the folder' alone.err ||
 	complain "without shipped data the error is $(cat alone.err)"
+# An empty variable is as good as none.
+FARWIRE_DATA='' "$FARWIRE" list topologies --plain >list.out 2>list.err && [ -s list.out ] ||
+	complain "with an empty FARWIRE_DATA the error is $(cat list.err)"
 verdict 'files.missing_shipped_data_are_reported'
