@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
@@ -39,6 +40,14 @@ __attribute__((noinline)) static void stack_touch(void)
 
 static void stack_reserve(void)
 {
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < 2 * (rlim_t)STACK_B) {
+		fprintf(stderr,
+			"farwire: the limit on the stack is %llu KiB (write ulimit -s 1024, "
+			"or more)\n",
+			(unsigned long long)limit.rlim_cur / 1024);
+		exit(EXIT_FAILED);
+	}
 	char *volatile memory = malloc(2 * STACK_B);
 	if (!memory)
 		arena_out_of_memory();
@@ -50,16 +59,15 @@ static void stack_reserve(void)
 #define FARWIRE_COMMIT ""
 #endif
 
-int main(int argc, char **argv)
+/* A function of its own, because its frame comes after the check of the stack. */
+__attribute__((noinline, noreturn)) static void program(int argc, char **argv)
 {
 	char buffer[1 << 16]; /* holds all of a help text, so that the last fflush reports errors */
-	streams_hold();
 	setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
 	setlocale(LC_ALL, "C");
 	/* Writes to a closed pipe or over a quota return errors. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	stack_reserve();
 	num_init();
 	arena_keep_freed();
 	struct arena *arena = arena_new();
@@ -81,4 +89,11 @@ int main(int argc, char **argv)
 		code = EXIT_FAILED;
 	}
 	exit(code);
+}
+
+int main(int argc, char **argv)
+{
+	streams_hold();
+	stack_reserve();
+	program(argc, argv);
 }

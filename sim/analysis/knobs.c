@@ -74,6 +74,41 @@ static const char *common(struct arena *arena, const char *a, const char *b)
 	}
 }
 
+static bool is_member(const struct cfg_param *const *members, size_t count, const char *path)
+{
+	for (size_t m = 0; m < count; m++)
+		if (strcmp(members[m]->path, path) == 0)
+			return true;
+	return false;
+}
+
+/* Returns the name of a knob. If "link.*.latency" matches parameters of other knobs, too, the name
+ * lists the first members: "link.{nv0,nv1,nv2,+5}.latency". */
+static const char *name_of(struct arena *arena, const struct cfg_resolution *resolution,
+			   const struct cfg_param *const *members, size_t count)
+{
+	enum { LISTED = 3 };
+	const char *name = members[0]->path, *listed = "";
+	bool others = false;
+	for (size_t m = 1; m < count; m++)
+		name = common(arena, name, members[m]->path);
+	size_t before = strcspn(name, "*");
+	for (size_t i = 0; i < cfg_param_count(resolution) && name[before] && !others; i++) {
+		const char *path = cfg_param_at(resolution, i)->path;
+		others = paths_match(name, path) && !is_member(members, count, path);
+	}
+	if (!others || strchr(name + before + 1, '*'))
+		return name;
+	for (size_t m = 0; m < count && m < LISTED; m++) {
+		const char *word = members[m]->path + before;
+		listed = arena_printf(arena, "%s%s%.*s", listed, m ? "," : "",
+				      (int)strcspn(word, "."), word);
+	}
+	const char *rest = count > LISTED ? arena_printf(arena, ",+%zu", count - LISTED) : "";
+	return arena_printf(arena, "%.*s{%s%s}%s", (int)before, name, listed, rest,
+			    name + before + 1);
+}
+
 /* Collects the parameters that `takes` accepts into knobs. */
 static struct knobs collect(struct arena *arena, const struct cfg_resolution *resolution,
 			    bool (*takes)(const struct cfg_param *param))
@@ -87,16 +122,14 @@ static struct knobs collect(struct arena *arena, const struct cfg_resolution *re
 		if (seen[i] || !takes(first))
 			continue;
 		VEC(const struct cfg_param *) members = {0};
-		const char *name = first->path;
 		for (size_t k = i; k < count; k++) {
 			const struct cfg_param *param = cfg_param_at(resolution, k);
 			if (seen[k] || !takes(param) || !same_knob(first, param))
 				continue;
 			seen[k] = true;
 			*VEC_PUSH(arena, &members) = param;
-			if (k > i)
-				name = common(arena, name, param->path);
 		}
+		const char *name = name_of(arena, resolution, members.items, members.count);
 		items[knobs.count++] = (struct knob){name, members.items, members.count};
 		knobs.member_count += members.count;
 	}
@@ -110,9 +143,8 @@ struct knobs knobs_uncertain(struct arena *arena, const struct scenario *scenari
 	struct knob *items = ARENA_ARRAY(arena, unknowns->count + 1, struct knob);
 	for (size_t i = 0; i < unknowns->count; i++) {
 		const struct unknown *unknown = &unknowns->items[i];
-		const char *name = unknown->params[0]->path;
-		for (size_t m = 1; m < unknown->count; m++)
-			name = common(arena, name, unknown->params[m]->path);
+		const char *name =
+			name_of(arena, scenario->resolution, unknown->params, unknown->count);
 		items[i] = (struct knob){name, unknown->params, unknown->count};
 	}
 	return (struct knobs){items, unknowns->count, unknowns->param_count, unknowns};

@@ -10,7 +10,9 @@
 #include "sim/predict/unknowns.h"
 
 struct knob {
-	const char *name; /* "runtime.handoff"; with several members "guest.*.packet" */
+	/* "runtime.handoff"; with several members "guest.*.packet", or "link.{nv0,nv1}.latency" if
+	 * "*" stands for other parameters, too */
+	const char *name;
 	const struct cfg_param *const *members;
 	size_t count;
 };

@@ -85,6 +85,13 @@ static const struct cfg_param *find_number(struct arena *arena, struct diag *dia
 	const struct origin origin = named->origin;
 	const char *key = named->text;
 	const struct cfg_param *param = NULL; /* first parameter that matches */
+	if (!*key || strchr(key, '=')) {
+		diag_error(diag, origin,
+			   "'%s' is not the key of a parameter (write case.batch, for "
+			   "example)",
+			   key);
+		return NULL;
+	}
 	for (size_t i = cfg_param_count(scenario->resolution); i-- > 0;)
 		if (paths_match(key, cfg_param_at(scenario->resolution, i)->path))
 			param = cfg_param_at(scenario->resolution, i);
@@ -202,7 +209,8 @@ const struct solving *solving_run(struct arena *arena, struct diag *diag,
 	if (solving->solution && has_number(solving->solution))
 		return solving;
 	if (solving->solution)
-		diag_error(diag, origin, "%s has no %s", solving->name, spoken);
+		diag_error(diag, origin, "%s has no number '%s' (choose another --target)",
+			   solving->name, solving->target.reported->name);
 	if (refused)
 		diag_error(diag, (struct origin){0}, "%s", refused);
 	return NULL;

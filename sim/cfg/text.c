@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/utf8.h"
 
 enum {
 	INCLUDE_DEPTH_MAX = 16,
@@ -124,6 +125,16 @@ static void scan_block_comment(struct scan *scan, struct file *file)
 		return;
 	}
 	copy_bytes(scan, file, (size_t)(end + 2 - file->at));
+}
+
+/* Libconfig refuses a comment that the end of the text ends, so that a line feed is added. */
+static void scan_line_comment(struct scan *scan, struct file *file)
+{
+	copy_bytes(scan, file, strcspn(file->at, "\n"));
+	if (*file->at)
+		return;
+	put(scan, '\n');
+	begin_line(scan, file);
 }
 
 static void scan_string(struct scan *scan, struct file *file)
@@ -392,6 +403,14 @@ static void scan_include(struct scan *scan, struct file *file)
 static void scan_other(struct scan *scan, struct file *file)
 {
 	char c = *file->at;
+	if (c & 0x80) {
+		size_t length = utf8_length((const unsigned char *)file->at);
+		FATAL(scan, here(file),
+		      "'%.*s' may stand only in texts and comments (write plain blanks, ASCII "
+		      "letters and the quote \")",
+		      length ? (int)length : 1, file->at);
+		return;
+	}
 	if (!is_blank(c) && c != '\n') {
 		if (scan->last && strchr("=:", scan->last) && strchr(";,", c))
 			diag_error(scan->diag, here(file),
@@ -410,7 +429,7 @@ static void scan_next(struct scan *scan, struct file *file)
 		FATAL(scan, here(file),
 		      "more than %d names and values in all files (use smaller files)", WORDS_MAX);
 	else if (*at == '#' || (at[0] == '/' && at[1] == '/'))
-		copy_bytes(scan, file, strcspn(at, "\n"));
+		scan_line_comment(scan, file);
 	else if (at[0] == '/' && at[1] == '*')
 		scan_block_comment(scan, file);
 	else if (*at == '"')

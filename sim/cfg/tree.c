@@ -104,10 +104,11 @@ static void report(struct arena *scratch, struct diag *diag, const struct cfg_so
 		return;
 	}
 	const char *near = line_text(scratch, source->text.items, line > 0 ? (unsigned)line : 1);
-	diag_error(diag, origin,
-		   "syntax error at or before `%s` (write name = value; for settings, { ... } for "
-		   "groups, ( a, b ) for lists)",
-		   near);
+	diag_error(
+		diag, origin,
+		"syntax error at or before %s%s%s (write name = value; for settings, { ... } for "
+		"groups, ( a, b ) for lists)",
+		*near ? "`" : "the end of the file", near, *near ? "`" : "");
 }
 
 static const struct cfg_node *parse(struct arena *arena, struct arena *scratch, struct diag *diag,

@@ -74,10 +74,12 @@ static size_t place_gpu(struct case_reader *c, struct origin origin, const char 
 {
 	const struct topology *topology = &c->scenario->topology;
 	if (topology->gpu_count == 0) {
-		diag_error(c->reader.diag, origin,
-			   "topology '%s' has no GPU (write gpus = ( { name = ...; profile = ...; "
-			   "host = ...; } ) into it)",
-			   topology->name);
+		bool failed = c->params->fail[0] != 0;
+		diag_error(c->reader.diag, failed ? case_said(c, "case.fail") : origin,
+			   "topology '%s' has no GPU%s (%s)", topology->name, case_failed_words(c),
+			   failed ? "leave one of them out"
+				  : "write gpus = ( { name = ...; profile = ...; "
+				    "host = ...; } ) into it");
 		return SIZE_MAX;
 	}
 	if (!name[0])

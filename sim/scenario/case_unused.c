@@ -50,7 +50,8 @@ static const struct {
 	 "has an effect only on a collective (write case.collective, or leave it out)"},
 };
 
-/* A collective may replace the training of a case file, so only options are refused. */
+/* A collective may replace the training of a case file, so only options are refused. A report,
+ * which adds a collective to the page of a training, replaces options, too. */
 static const char *const training_options[] = {"case.model", "case.batch", "case.epochs",
 					       "case.tokens"};
 
@@ -73,6 +74,8 @@ static void refuse(struct case_reader *c, const char *key, const char *why, bool
 void case_refuse_unused(struct case_reader *c)
 {
 	bool forwards = strcmp(c->params->runtime, "none") != 0;
+	const struct origin collective = case_said(c, "case.collective");
+	bool given = collective.line > 0 || collective.file[0] == '-';
 	enum sort sort = sort_of(c);
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if ((keys[i].unused_in & sort) != 0 &&
@@ -84,7 +87,7 @@ void case_refuse_unused(struct case_reader *c)
 		       "case.gpus for a job, or leave it out)",
 		       false);
 	for (size_t i = 0; i < sizeof training_options / sizeof training_options[0]; i++)
-		if (sort == SORT_COLLECTIVE)
+		if (sort == SORT_COLLECTIVE && given)
 			refuse(c, training_options[i],
 			       "has no effect on a collective (leave it out)", true);
 	if (!(c->params->epochs_count > 0))

@@ -25,7 +25,7 @@ static bool is_root(struct arena *arena, const char *path)
 const char *data_root_find(struct arena *arena)
 {
 	const char *given = getenv("FARWIRE_DATA");
-	if (given)
+	if (given && *given)
 		return is_root(arena, given) ? given : NULL;
 	char program[4096];
 	ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);

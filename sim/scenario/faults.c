@@ -7,6 +7,9 @@
 #include "sim/engine/names.h"
 #include "sim/scenario/case.h"
 
+/* With less, a link or a GPU has failed: 50 GB/s would become 50 kB/s. */
+static const double FACTOR_LEAST = 1e-6;
+
 struct faults {
 	struct case_reader *c;
 	struct topology *topology;
@@ -111,14 +114,14 @@ static void apply_list(struct faults *f, const char *key, const char *list, bool
 		bool good = name > 0 && with_factor == (*number == '=');
 		if (good && with_factor)
 			good = !quantity_parse(arena, QUANTITY_RATIO, number + 1, &factor) &&
-			       factor > 0 && factor <= 1;
+			       factor >= FACTOR_LEAST && factor <= 1;
 		if (good)
 			apply(f, origin, said, factor);
 		else
 			diag_error(f->c->reader.diag, origin, "%s: '%s%s' is not %s", key, said,
 				   number,
-				   with_factor ? "a name with a factor above 0 and up to 1 (write "
-						 "nv0=0.5, for example)"
+				   with_factor ? "a name with a factor from 0.000001 to 1 (write "
+						 "nv0=0.5, for example, or --fail nv0)"
 					       : "a name (write nv0, or --degrade nv0=0.5 for a "
 						 "part of its rate)");
 		list += length;

@@ -144,9 +144,17 @@ static bool take_key(struct call_reader *r, struct line *line)
 		{"copy", &line->copy},     {"memory", &line->memory}, {"tool", &line->tool},
 		{"gpu", &line->gpu},
 	};
-	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-		if (strcmp(texts[i].key, key) == 0)
-			return take_text(r, key, texts[i].text);
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		if (strcmp(texts[i].key, key) != 0)
+			continue;
+		if (!take_text(r, key, texts[i].text))
+			return false;
+		return !line->format || strcmp(line->format, "farwire-calls") == 0 ||
+		       fail(r,
+			    "the format of the file is '%s', not farwire-calls (record a file with "
+			    "farwire-trace)",
+			    line->format);
+	}
 	bool truth = false, known = false;
 	if (strcmp(key, "end") == 0)
 		return take_truth(r, key, &line->end);
@@ -201,11 +209,6 @@ static bool take_header(struct call_reader *r, const struct line *line)
 	if (r->json->values_count != r->before + 1)
 		return fail(r, "this is a second header line without an end line "
 			       "({\"end\": true}) before it (write one after each rank)");
-	if (strcmp(line->format, "farwire-calls") != 0)
-		return fail(r,
-			    "the format of the file is '%s', not farwire-calls "
-			    "(record a file with farwire-trace)",
-			    line->format);
 	if (!(line->version >= 1 && line->version <= 1))
 		return fail(r,
 			    "the file has version %g of farwire-calls, but this "

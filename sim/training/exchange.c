@@ -50,8 +50,8 @@ static const struct param_row exchange_rows[] = {
 		     "work of Horovod's coordinator for each request of a rank",
 		     "assumption: parse a message of about 100 bytes, look up a hash table"),
 	COST_ASSUMED(struct exchange_params, cached_negotiation_s, QUANTITY_TIME, 0, 1, "1 us",
-		     "work of each of the log2(ranks) exchanges in which a Horovod cycle reduces "
-		     "the bits of its response cache",
+		     "work of one exchange in which a Horovod cycle reduces the bits of its "
+		     "response cache; a cycle has log2(ranks) of them",
 		     "assumption: a send and a receive of MPI, about half of a latency of 2 us"),
 	PARAM_BOOL(struct exchange_params, response_cache, "true",
 		   "whether one bit represents each tensor that ranks have negotiated before",

@@ -34,7 +34,7 @@ static const char *probe_program(struct arena *arena)
 {
 	const char *given = getenv("FARWIRE_PROBE");
 	char path[PATH_MAX_B];
-	if (given)
+	if (given && *given)
 		return given;
 	ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
 	char *slash = length > 0 ? (path[length] = '\0', strrchr(path, '/')) : NULL;

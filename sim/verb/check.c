@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire check: reads configuration files and lists their errors. */
+/* farwire check: reads configuration files and recordings, and lists their errors. */
 #include <stdio.h>
 #include <string.h>
 
 #include "calib/fit/fit.h"
+#include "calib/fit/recording.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/traces/call_file.h"
@@ -42,10 +43,27 @@ static const char *check_calls(const struct command *command, struct diag *diag,
 		quantity_format(command->arena, QUANTITY_TIME, step.end_s - step.start_s));
 }
 
+/* Returns true if the first line of a file names the format of recordings of probes. */
+static bool is_of_a_probe(const char *path)
+{
+	char text[64] = "";
+	FILE *file = fopen(path, "rb");
+	if (!file)
+		return false;
+	(void)!fgets(text, sizeof text, file);
+	fclose(file);
+	return strstr(text, "\"farwire-samples\"") != NULL;
+}
+
 /* Checks a file as the kind of file that its group names. Parts of a case, such as a stack, are
  * checked in a small shipped case. Returns the word for the kind. */
 static const char *check_file(const struct command *command, struct diag *diag, const char *path)
 {
+	if (ends_in(path, ".jsonl") && is_of_a_probe(path)) {
+		const struct recording *recording = recording_read(command->arena, diag, path);
+		return arena_printf(command->arena, "recording of %zu points",
+				    recording ? recording->points.count : 0);
+	}
 	if (ends_in(path, ".jsonl"))
 		return check_calls(command, diag, path);
 	const struct cfg_node *file = cfg_read(command->arena, diag, path);
@@ -118,7 +136,7 @@ static int run(const struct command *command)
 const struct verb verb_check = {
 	.name = "check",
 	.words = "FILE...",
-	.help = "reads configuration files and lists their errors",
+	.help = "reads configuration files and recordings, and lists their errors",
 	.examples = "  farwire check case.cfg my-topology.cfg\n"
 		    "  farwire check calls.jsonl   # also prints the step time of the recording\n",
 	.options = "set quiet color",

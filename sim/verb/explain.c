@@ -87,34 +87,48 @@ static void write_table(FILE *out, const void *ctx)
 		fprintf(out, "\nall machines are simulated: %s (case.symmetry)\n", e->not_folded);
 }
 
+static void write_param(struct json_writer *json, const struct explanation *e,
+			const struct cfg_param *p)
+{
+	bool number = p->row->kind == PARAM_KIND_NUMBER;
+	jw_open(json, NULL, '{');
+	jw_text(json, "key", p->path);
+	if (number)
+		jw_real(json, "value", p->value);
+	else if (p->row->kind == PARAM_KIND_BOOL)
+		jw_flag(json, "value", p->value != 0);
+	else
+		jw_text(json, "value", p->text);
+	jw_real(json, "low", number ? p->low : NAN);
+	jw_real(json, "high", number ? p->high : NAN);
+	jw_text(json, "prior", p->prior ? prior_name(p->prior) : NULL);
+	jw_text(json, "unit", number ? quantity_unit(p->row->quantity) : "");
+	jw_text(json, "status", p->status);
+	jw_text(json, "origin", origin_of(e->command->arena, p));
+	jw_text(json, "note", p->note);
+	jw_text(json, "help", p->row->help);
+	jw_close(json);
+}
+
 static void write_json(FILE *out, const void *ctx)
 {
 	const struct explanation *e = ctx;
 	struct json_writer json = jw_begin(out, JSON_PRETTY);
 	jw_open(&json, NULL, '[');
-	for (size_t i = 0; i < e->params.count; i++) {
-		const struct cfg_param *p = e->params.items[i];
-		bool number = p->row->kind == PARAM_KIND_NUMBER;
-		jw_open(&json, NULL, '{');
-		jw_text(&json, "key", p->path);
-		if (number)
-			jw_real(&json, "value", p->value);
-		else if (p->row->kind == PARAM_KIND_BOOL)
-			jw_flag(&json, "value", p->value != 0);
-		else
-			jw_text(&json, "value", p->text);
-		jw_real(&json, "low", number ? p->low : NAN);
-		jw_real(&json, "high", number ? p->high : NAN);
-		jw_text(&json, "prior", p->prior ? prior_name(p->prior) : NULL);
-		jw_text(&json, "unit", number ? quantity_unit(p->row->quantity) : "");
-		jw_text(&json, "status", p->status);
-		jw_text(&json, "origin", origin_of(e->command->arena, p));
-		jw_text(&json, "note", p->note);
-		jw_text(&json, "help", p->row->help);
-		jw_close(&json);
-	}
+	for (size_t i = 0; i < e->params.count; i++)
+		write_param(&json, e, e->params.items[i]);
 	jw_close(&json);
 	jw_end(&json);
+}
+
+static void write_json_lines(FILE *out, const void *ctx)
+{
+	const struct explanation *e = ctx;
+	for (size_t i = 0; i < e->params.count; i++) {
+		struct json_writer json = jw_begin(out, JSON_LINE);
+		write_param(&json, e, e->params.items[i]);
+		jw_end(&json);
+	}
 }
 
 static void write_csv(FILE *out, const void *ctx)
@@ -209,9 +223,10 @@ static int explain(const struct command *command, const char *path, const char *
 			*VEC_PUSH(command->arena, &e.params) = param;
 	}
 	return command_write(command,
-			     command->format == FORMAT_TABLE ? write_table
-			     : command->format == FORMAT_CSV ? write_csv
-							     : write_json,
+			     command->format == FORMAT_TABLE  ? write_table
+			     : command->format == FORMAT_CSV  ? write_csv
+			     : command->format == FORMAT_JSON ? write_json
+							      : write_json_lines,
 			     &e, NULL);
 }
 

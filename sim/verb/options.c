@@ -289,20 +289,23 @@ static bool parse_words(struct parser *p)
 const struct command *command_parse(struct arena *arena, int argc, char **argv, int *exit_code)
 {
 	*exit_code = EXIT_USAGE;
-	if (argc == 0 || strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0 ||
-	    strcmp(argv[0], "help") == 0) {
-		usage_print(argc ? stdout : stderr);
-		*exit_code = argc ? EXIT_DONE : EXIT_USAGE;
+	bool help = argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0 ||
+				 strcmp(argv[0], "help") == 0);
+	if (argc == help) {
+		usage_print(help ? stdout : stderr);
+		*exit_code = help ? EXIT_DONE : EXIT_USAGE;
 		return NULL;
 	}
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	struct command *c = ARENA_NEW(arena, struct command);
 	*c = (struct command){.arena = arena, .jobs = cores > 0 ? (uint64_t)cores : 1};
 	struct parser p = {.arena = arena, .command = c, .argc = argc, .argv = argv, .next = 1};
-	c->verb = find_verb(&p, argv[0]);
+	c->verb = find_verb(&p, argv[help]);
 	if (!c->verb)
 		return NULL;
-	if (!parse_words(&p)) {
+	if (help)
+		verb_help_print(arena, c->verb);
+	if (help || !parse_words(&p)) {
 		*exit_code = EXIT_DONE;
 		return NULL;
 	}

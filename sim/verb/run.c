@@ -46,15 +46,9 @@ static int draw(const struct command *command, const struct prediction *const *p
 	return command_draw(command, command->plot, &drawing, 1);
 }
 
-static int draw_timeline(const struct command *command, const struct trace *trace)
+static int draw_timeline(const struct command *command, const struct trace *trace,
+			 const struct drawing *drawing)
 {
-	const struct chart_text text = command_chart_text(command, "One step of the plan");
-	const struct drawing *drawing =
-		chart_pipeline(command->arena, text, trace, command->all_ranks);
-	if (!drawing)
-		return command_stop(EXIT_USAGE,
-				    "--timeline: the first case has no plan that runs (write "
-				    "--plan, or use --trace)");
 	int code = command_draw(command, command->timeline, &drawing, 1);
 	return code == EXIT_DONE ? command_image_data(command, command->timeline,
 						      pipeline_table(command->arena, trace,
@@ -77,11 +71,19 @@ static int run(const struct command *command)
 			"--plot: one size of a collective gives no curve (write 'farwire "
 			"sweep' instead of 'run', and --vary 'case.collective_size=1 "
 			"KiB:1 GiB:log21')");
+	const struct chart_text text = command_chart_text(command, "One step of the plan");
+	const struct drawing *timeline =
+		command->timeline ? chart_pipeline(command->arena, text, trace, command->all_ranks)
+				  : NULL;
+	if (command->timeline && !timeline)
+		return command_stop(EXIT_USAGE,
+				    "--timeline: the first case has no plan that runs (write "
+				    "--plan, or use --trace)");
 	code = command_write_predictions(command, predictions, count);
 	if (code == EXIT_DONE && command->trace)
 		code = write_file(command->trace, write_trace, trace);
 	if (code == EXIT_DONE && command->timeline)
-		code = draw_timeline(command, trace);
+		code = draw_timeline(command, trace, timeline);
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, predictions, count);
 	return code;

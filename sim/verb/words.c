@@ -105,8 +105,9 @@ void check_command(struct parser *p)
 {
 	struct command *c = p->command;
 	if (!c->data_root)
-		wrong(p, "the folders topologies/ and models/ were not found near the program (set "
-			 "FARWIRE_DATA to the folder that contains them)");
+		wrong(p, "the folders topologies/ and models/ were not found in the folder "
+			 "FARWIRE_DATA, or without it near the program (set FARWIRE_DATA to the "
+			 "folder that contains them)");
 	check_words(p);
 	check_outputs(p);
 	check_idle(p);

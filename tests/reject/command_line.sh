@@ -19,7 +19,11 @@ for verb in run compare sweep explain check list validate probe fit report plot;
 	expect 0 '' $verb --help
 	shows "^farwire $verb"
 	shows '^Examples:'
+	cp "$scratch.out" help.txt
+	expect 0 '' help $verb
+	cmp -s "$scratch.out" help.txt || complain "farwire help $verb: is not the help of the verb"
 done
+expect 2 "there is no verb 'rn'" help rn
 verdict 'command_line.every_verb_has_help'
 
 expect 2 'takes no option --drws \(did you mean --draws\?\)' run case.cfg --drws 3
@@ -40,6 +44,8 @@ for name in x x.gif x.svg.gz svg ''; do
 done
 expect 2 '--plot: one size of a collective gives no curve' run --topology dgx-h100 --gpus 8 \
 	--collective all_reduce --exchange nccl-2.18 --draws 0 --plot one.svg
+expect 2 '--timeline: the first case has no plan' run case.cfg -q --draws 0 --timeline one.svg -o one.txt
+[ ! -e one.txt ] || complain 'results were written in spite of an error'
 # All errors of a command line are reported together.
 expect 2 '--nosuch' run case.cfg --nosuch --format xml --draws x
 [ "$(wc -l <"$scratch.err")" = 3 ] || complain "there are not 3 lines for 3 errors: $(cat "$scratch.err")"
@@ -171,3 +177,10 @@ rows=$(grep -cE '^[a-z0-9_.*-]+,' "$scratch.out")
 farwire explain case.cfg --format json
 [ "$rows" = "$(($(grep -c '^    "key": ' "$scratch.out") + 1))" ] || complain "$rows rows of CSV"
 verdict 'command_line.explain_writes_csv'
+
+# Each line of JSON Lines is one object.
+expect 0 '' explain case.cfg case.model case.batch --format jsonl
+[ "$(grep -c '^{"key": "case\.[a-z]*", .*}$' "$scratch.out")" = "$(wc -l <"$scratch.out")" ] ||
+	complain "lines that are no objects: $(head -n 2 "$scratch.out")"
+shows '"case.batch"'
+verdict 'command_line.explain_writes_json_lines'

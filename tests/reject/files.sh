@@ -139,6 +139,17 @@ grep -q '^missing\.cfg: ' "$scratch.err" || complain 'check: stops at the first 
 expect 2 '^none\.cfg: the file has none of the groups case, topology, machine' check none.cfg
 expect 0 '' check "$FARWIRE_DATA/models/runtimes/synchronous.cfg"
 shows 'synchronous\.cfg: no errors in this runtime'
+# A recording of a probe is read as one, and is not the recording of a program.
+log=$FARWIRE_DATA/tests/samples/logs/oci-h100.txt
+if [ -r "$log" ]; then
+	expect 0 '' import log "$log" -q -o probe.jsonl
+	expect 0 '' check probe.jsonl
+	shows 'probe\.jsonl: no errors in this recording of 5 points'
+	expect 2 "^probe\.jsonl:1: the format of the file is 'farwire-samples', not farwire-calls" \
+		run --topology lan-pair -q --calls probe.jsonl
+	sed 's/"samples":\[/"samples":[-1,/' probe.jsonl >wrong.jsonl
+	expect 2 '^wrong\.jsonl:2: ' check wrong.jsonl
+fi
 expect 2 "case 'nosuch\.cfg' cannot be read: there is no such file" explain nosuch.cfg
 verdict 'files.check_reports_every_file'
 
@@ -148,6 +159,9 @@ cp "$FARWIRE" alone
 	unset FARWIRE_DATA
 	./alone run case.cfg
 ) >alone.out 2>alone.err && complain 'the program runs without shipped data'
-grep -q 'not found near the program (set FARWIRE_DATA to the folder' alone.err ||
+grep -q 'near the program (set FARWIRE_DATA to the folder' alone.err ||
 	complain "without shipped data the error is $(cat alone.err)"
+# An empty variable is as good as none.
+FARWIRE_DATA='' "$FARWIRE" list topologies --plain >list.out 2>list.err && [ -s list.out ] ||
+	complain "with an empty FARWIRE_DATA the error is $(cat list.err)"
 verdict 'files.missing_shipped_data_are_reported'

@@ -260,3 +260,15 @@ if [ -r /proc/self/status ]; then
 	[ "$stack_kb" -ge 512 ] || complain "the stack has only $stack_kb kB"
 	verdict limits.stack_has_its_size_from_the_beginning
 fi
+
+# With 100 to 1000 KiB of stack the program says so, and with 1024 KiB it works.
+for kb in 100 300 600 1000 1024; do
+	code=0
+	(ulimit -s $kb && exec "$FARWIRE" run ddl-host --draws 2 --jobs 4 -q >/dev/null 2>said.txt) || code=$?
+	if [ $kb = 1024 ]; then
+		[ $code = 0 ] || complain "with $kb KiB of stack: ended with $code, said $(head -n 1 said.txt)"
+	elif [ $code != 1 ] || ! grep -q "limit on the stack is $kb KiB" said.txt; then
+		complain "with $kb KiB of stack: ended with $code, said $(head -n 1 said.txt)"
+	fi
+done
+verdict limits.too_small_a_stack_is_reported

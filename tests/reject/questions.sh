@@ -29,10 +29,14 @@ expect 2 "step of 'step<=250' has no unit" solve case.cfg --target 'step<=250' -
 expect 2 "must be greater than 0" solve case.cfg --target 'ratio>=-1' --for case.batch
 expect 2 'no training time \(write --set case\.epochs=N\)' solve ddl-host --draws 0 --target 'training time<=9 h' \
 	--for case.batch --between 64:128
+expect 2 "has no number 'tokens_per_s' .choose another" solve case.cfg -q --draws 0 --target 'tokens>=2' --for case.batch
 verdict 'questions.invalid_targets_are_refused'
 
 expect 2 "^--for: unknown parameter 'link.vswitch.latncy' \(did you mean 'link.vswitch.latency'" \
 	solve case.cfg --target 'ratio>=0.9' --for link.vswitch.latncy
+for key in '' case.batch=8; do
+	expect 2 "^--for: '$key' is not the key of a parameter" solve case.cfg --target 'ratio>=0.9' --for "$key"
+done
 expect 2 'case\.model is not a number' solve case.cfg --target 'ratio>=0.9' --for case.model
 expect 2 'unknown parameter' solve case.cfg --target 'ratio>=0.9' --for 'guest.*.nosuch'
 expect 2 'is not a range \(write LO:HI, each value' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8

@@ -50,6 +50,16 @@ static void syntax_errors_have_their_line_and_a_correction(void)
 		{"a = 1e999;", "t.cfg:1: a is too large (write a finite number)"},
 		{"a = 1;\ng = {\n b = 1;\n c = 2;\n b = 3;\n};",
 		 "t.cfg:5: 'b' is set twice in this group, first at t.cfg:3 (remove one of them)"},
+		{"a = 1; # \xe2\x80\x9c\nb\xc2\xa0= 2;",
+		 "t.cfg:2: '\xc2\xa0' may stand only in texts and comments (write plain blanks, "
+		 "ASCII "
+		 "letters and the quote \")"},
+		{"a = \xe2\x80\x9cx\xe2\x80\x9d;", "t.cfg:1: '\xe2\x80\x9c' may stand only in "
+						   "texts and comments (write plain blanks, "
+						   "ASCII letters and the quote \")"},
+		{"a =\n",
+		 "t.cfg:2: syntax error at or before the end of the file (write name = value; "
+		 "for settings, { ... } for groups, ( a, b ) for lists)"},
 		{"a = ;", "t.cfg:1: a value is missing before ';' (write name = value;)"},
 		{"a = 1;\nb 2;\n", "t.cfg:2: syntax error at or before `b 2;` (write name = value; "
 				   "for settings, { ... "

@@ -53,6 +53,8 @@ verdict unit.faults.the_slowest_gpu_limits_training
 
 case='run --topology dgx-h100 --gpus 8 --collective all_reduce --draws 0'
 expect 2 "no link, GPU.* 'n0.nvv0' .did you mean 'n0.nv0'" $case --fail n0.nvv0
+expect 2 'degrade: .nv0=1e-300. is not a name with a factor from 0.000001 to 1' $case --degrade nv0=1e-300
+expect 2 "^--fail: topology 'lan-pair' has no GPU left after --fail gpu0 .leave one" run --topology lan-pair --fail gpu0
 expect 2 "case.fail: 'nv0=0.5' is not a name" $case --fail nv0=0.5
 expect 2 "case.degrade: 'nv0' is not a name with a factor" $case --degrade nv0
 expect 2 "case.degrade: 'nv0=2' is not" $case --degrade nv0=2

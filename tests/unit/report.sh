@@ -214,7 +214,15 @@ serving() {
 		grep -q 'serves [0-9]* requests/s, and 99.* take up to 0.0[0-9]*' serving.html
 }
 echo 'other = {};' >bad.cfg
+# The options of the training have no effect on the collective that the page adds.
+training() {
+	"$FARWIRE" report --topology workstation-2 --gpus 2 --model bert-base --batch 4 --set case.epochs=2 \
+		--set case.images=1000 --draws 0 -o job.html 2>err &&
+		holds job.html 'The collective library on this system' && [ ! -s err ]
+}
+
 check page_of_a_case_is_complete whole_page
+check page_of_a_training_by_options_has_its_collective training
 check same_input_gives_the_same_bytes same_bytes
 check round_trip_that_keeps_95_percent_agrees_with_solve keeps
 check timeline_of_a_pool_shows_its_first_client pool

@@ -48,6 +48,11 @@ static void every_type_of_setting_is_read(void)
 	CHECK(cfg_is_list(cfg_child(root, "array")));
 	CHECK(cfg_child(cfg_child(root, "group"), "none") == NULL);
 	CHECK(cfg_child(NULL, "none") == NULL);
+	static const char *const ends[] = {"count = 8;\n# end", "count = 8; // end",
+					   "count = 8; #"};
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+		CHECK(cfg_number(cfg_child(read_text(arena, ends[i]), "count"), &number) &&
+		      number == 8);
 	arena_free(arena);
 }
 
