@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stddef.h>
+
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/fabric/fabric.h"
@@ -142,6 +144,30 @@ static void flow_takes_less_than_700_bytes(void)
 	arena_free(arena);
 }
 
+/* Two flows of 100 units with 2 of a capacity of 100 each take 4 s instead of 2 s alone, so others
+ * delay them by 2 s each. With a cap of 25 units/s a flow would also take 4 s alone. */
+static void shared_flows_count_how_long_others_delay_them(void)
+{
+	static const struct {
+		double cap, waited_s;
+	} cases[] = {{0, 4}, {25, 0}, {40, 3}}; /* alone at 40 units/s: 2.5 s */
+	for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+		struct arena *arena = arena_new();
+		struct engine *engine = engine_new(arena, NULL);
+		struct fabric *fabric = fabric_new(arena, engine);
+		struct flow_spec spec = {.size = 100,
+					 .cap = cases[c].cap,
+					 .uses = {{fabric_resource_add(fabric, "r", 100), 2}},
+					 .use_count = 1};
+		for (int i = 0; i < 2; i++)
+			fabric_flow_start(fabric, &spec);
+		CHECK(engine_run(engine) == ENGINE_DRAINED);
+		CHECK_NEAR(s_from_ps(engine_now_ps(engine)), 4, 1e-11);
+		CHECK_NEAR(s_from_ps(engine_wait_ps(engine, WAIT_SHARED)), cases[c].waited_s, 1e-11);
+		arena_free(arena);
+	}
+}
+
 /* ---- routes ---- */
 
 struct map {
@@ -207,6 +233,22 @@ static void route_with_least_latency_is_taken(void)
 	CHECK_NEAR(route->loss_ratio, 1 - 0.9 * 0.5, 1e-12);
 	CHECK(route->mtu_B == 1500);
 	CHECK(!route->physical_nic);
+	/* The links have 1 GB/s from their first end and 2 GB/s back: the slowest on the way counts. */
+	CHECK_NEAR(route_least_spB(map.fabric, route), 1e-9, 1e-12);
+	route = fabric_route(map.fabric, node(&map, "m"), node(&map, "a"), TRAFFIC_ANY);
+	CHECK_NEAR(route_least_spB(map.fabric, route), 0.5e-9, 1e-12);
+	CHECK_NEAR(route->loss_ratio, 0.5, 1e-12);
+	/* Either hop of a route can be the one with a physical NIC. */
+	for (int end = 0; end < 2; end++) {
+		const char *name = end ? "behind b" : "behind a", *other = end ? "a" : "b";
+		struct link_traits traits = {.capacity_Bps = {1e9, 1e9}, .physical_nic = true};
+		fabric_link_add(map.fabric, name, link_kind_find("ethernet"), node(&map, name),
+				node(&map, end ? "b" : "a"), &traits);
+		for (int back = 0; back < 2; back++)
+			CHECK(fabric_route(map.fabric, node(&map, back ? other : name),
+					   node(&map, back ? name : other), TRAFFIC_ANY)
+				      ->physical_nic);
+	}
 	for (double mtu_B = 9000; mtu_B > 500; mtu_B -= 8000) { /* the smallest MTU counts */
 		const char *end = mtu_B > 1500 ? "jumbo" : "dwarf";
 		struct link_traits traits = {.capacity_Bps = {1e9, 1e9}, .packet_payload_B = mtu_B};
@@ -454,6 +496,136 @@ static void set(const struct link_kind *kind, union params *params, const char *
 	CHECK(found);
 }
 
+/* The traits of each kind with its defaults, from the sources that its rows name. */
+static void every_kind_of_link_has_the_traits_of_its_hardware(void)
+{
+	static const struct {
+		const char *name;
+		unsigned carries;
+		bool inside, joins, own_packets, nic;
+		double capacity_Bps, latency_s, payload_B, overhead_B;
+	} kinds[] = {
+		{"pcie", TRAFFIC_COPIES | TRAFFIC_SOCKETS | TRAFFIC_RDMA, true, false, true, false,
+		 16 * 8e9 * 128 / 130 / 8, 300e-9, 256, 24},
+		{"nvlink", TRAFFIC_PEERS, true, false, true, false, 25e9, 250e-9, 256, 16},
+		{"socket", TRAFFIC_COPIES | TRAFFIC_SOCKETS | TRAFFIC_RDMA, true, true, true, false,
+		 2 * 9.6e9 * 2, 60e-9, 64, 8},
+		{"dram", 0, true, false, false, false, 4 * 19.2e9, 90e-9, 0, 0},
+		{"shm", TRAFFIC_SHARED, true, false, false, false, 8e9, 200e-9, 0, 0},
+		{"ethernet", TRAFFIC_SOCKETS, false, false, false, true, 10e9 / 8, 1e-6, 1500,
+		 8 + 14 + 4 + 12},
+		{"roce", TRAFFIC_SOCKETS | TRAFFIC_RDMA, false, false, false, true, 100e9 / 8, 500e-9,
+		 4096, 38 + 20 + 8 + 12 + 4},
+		{"infiniband", TRAFFIC_SOCKETS | TRAFFIC_RDMA, false, false, false, true, 100e9 / 8,
+		 400e-9, 4096, 8 + 12 + 4 + 2},
+		{"slingshot", TRAFFIC_SOCKETS | TRAFFIC_RDMA, false, false, false, true, 200e9 / 8,
+		 650e-9, 4096, 82 - 8 - 12}, /* RoCEv2 without preamble and gap */
+		{"efa", TRAFFIC_SOCKETS | TRAFFIC_RDMA, false, false, false, true, 100e9 / 8, 6.3e-6,
+		 8192, 82},
+	};
+	struct arena *arena = arena_new();
+	CHECK(sizeof kinds / sizeof kinds[0] == link_kind_count());
+	for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+		const struct link_kind *kind = link_kind_find(kinds[k].name);
+		union params params;
+		struct link_traits traits;
+		if (!CHECK(kind != NULL))
+			continue;
+		preset(arena, kind, &params);
+		CHECK(kind->traits(&params, &traits) == NULL);
+		CHECK(kind->carries == kinds[k].carries && kind->inside_host == kinds[k].inside);
+		CHECK(kind->joins_processors == kinds[k].joins);
+		CHECK(traits.own_packets == kinds[k].own_packets);
+		CHECK(traits.physical_nic == kinds[k].nic);
+		CHECK_NEAR(traits.capacity_Bps[0], kinds[k].capacity_Bps, 1e-12);
+		CHECK_NEAR(traits.latency_s, kinds[k].latency_s, 1e-12);
+		CHECK(traits.packet_payload_B == kinds[k].payload_B);
+		CHECK(traits.packet_overhead_B == kinds[k].overhead_B);
+		CHECK(traits.loss_ratio[0] <= 0 && traits.loss_ratio[1] <= 0 && !traits.adds);
+		CHECK(traits.efa_generation == (strcmp(kind->name, "efa") == 0 ? 2 : 0));
+		CHECK(!traits.host_memory_only);
+	}
+	arena_free(arena);
+}
+
+/* Each parameter changes its own trait. The bandwidth of a lane or link follows its generation:
+ * PCIe 2.5, 5, 8 ... 64 GT/s with its coding, NVLink as in NVIDIA's papers and nvidia-smi. */
+static void parameters_of_links_change_their_traits(void)
+{
+#define OF(member) offsetof(struct link_traits, member)
+	static const struct {
+		const char *kind, *field;
+		double value;
+		size_t trait;
+		double wanted;
+	} cases[] = {
+		{"pcie", "generation_count", 1, OF(capacity_Bps[0]), 16 * 2.5e9 * 0.8 / 8},
+		{"pcie", "generation_count", 2, OF(capacity_Bps[0]), 16 * 5e9 * 0.8 / 8},
+		{"pcie", "generation_count", 4, OF(capacity_Bps[0]), 16 * 16e9 * 128 / 130 / 8},
+		{"pcie", "generation_count", 5, OF(capacity_Bps[1]), 16 * 32e9 * 128 / 130 / 8},
+		{"pcie", "generation_count", 6, OF(capacity_Bps[1]), 16 * 64e9 * 236 / 256 / 8},
+		{"pcie", "efficiency_ratio", 0.5, OF(capacity_Bps[1]), 8 * 8e9 * 128 / 130 / 8},
+		{"nvlink", "generation_count", 1, OF(capacity_Bps[1]), 20e9},
+		{"nvlink", "generation_count", 3, OF(capacity_Bps[1]), 25e9},
+		{"nvlink", "generation_count", 4, OF(capacity_Bps[0]), 106.25e9 / 4},
+		{"nvlink", "generation_count", 5, OF(capacity_Bps[1]), 212.5e9 / 4},
+		{"ethernet", "bandwidth_Bps", 5, OF(capacity_Bps[1]), 5},
+		{"ethernet", "reverse_bandwidth_Bps", 5, OF(capacity_Bps[1]), 5},
+		{"ethernet", "reverse_bandwidth_Bps", 5, OF(capacity_Bps[0]), 1.25e9},
+		{"ethernet", "loss_ratio", 0.5, OF(loss_ratio[0]), 0.5},
+		{"ethernet", "loss_ratio", 0.5, OF(loss_ratio[1]), 0},
+		{"ethernet", "reverse_loss_ratio", 0.5, OF(loss_ratio[1]), 0.5},
+		{"ethernet", "reverse_loss_ratio", 0.5, OF(loss_ratio[0]), 0},
+		{"ethernet", "unmoderated_loss_ratio", 0.5, OF(unmoderated_loss_ratio[0]), 0.5},
+		{"ethernet", "unmoderated_loss_ratio", 0.5, OF(unmoderated_loss_ratio[1]), 0},
+		{"roce", "reverse_bandwidth_Bps", 5, OF(capacity_Bps[1]), 5},
+		{"roce", "bandwidth_Bps", 5, OF(capacity_Bps[1]), 5},
+		{"roce", "loss_ratio", 0.5, OF(loss_ratio[0]), 0.5},
+		{"roce", "reverse_loss_ratio", 0.5, OF(loss_ratio[1]), 0.5},
+		{"infiniband", "loss_ratio", 0.5, OF(loss_ratio[0]), 0.5},
+		{"infiniband", "loss_ratio", 0.5, OF(loss_ratio[1]), 0.5},
+		{"slingshot", "bandwidth_Bps", 5, OF(capacity_Bps[1]), 5},
+		{"slingshot", "mtu_B", 999, OF(packet_payload_B), 999},
+		{"efa", "packet_overhead_B", 7, OF(packet_overhead_B), 7},
+		{"efa", "bandwidth_Bps", 5, OF(capacity_Bps[1]), 5},
+		{"dram", "bandwidth_Bps", 5, OF(capacity_Bps[1]), 5},
+		{"shm", "bandwidth_Bps", 5, OF(capacity_Bps[1]), 5},
+		{"socket", "line_payload_B", 32, OF(packet_payload_B), 32},
+	};
+	struct arena *arena = arena_new();
+	struct link_traits traits;
+	union params params;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct link_kind *kind = link_kind_find(cases[i].kind);
+		preset(arena, kind, &params);
+		set(kind, &params, cases[i].field, cases[i].value);
+		CHECK(kind->traits(&params, &traits) == NULL);
+		double found = *(const double *)(const void *)((char *)&traits + cases[i].trait);
+		if (!CHECK_NEAR(found, cases[i].wanted, 1e-12))
+			printf("    %s with %s = %g\n", kind->name, cases[i].field, cases[i].value);
+	}
+	static const struct {
+		const char *kind, *field;
+		size_t trait;
+		bool wanted;
+	} switches[] = {{"efa", "gpudirect", OF(host_memory_only), true},
+			{"ethernet", "physical", OF(physical_nic), false},
+			{"infiniband", "sharp", OF(adds), true}};
+	for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
+		const struct link_kind *kind = link_kind_find(switches[i].kind);
+		preset(arena, kind, &params);
+		for (size_t r = 0; r < kind->table->count; r++)
+			if (strcmp(kind->table->rows[r].field, switches[i].field) == 0) {
+				bool *field = (void *)(params.bytes + kind->table->rows[r].offset);
+				*field = !*field;
+			}
+		CHECK(kind->traits(&params, &traits) == NULL);
+		CHECK(*(const bool *)((char *)&traits + switches[i].trait) == switches[i].wanted);
+	}
+	arena_free(arena);
+#undef OF
+}
+
 static void every_kind_of_link_has_defaults_and_sources(void)
 {
 	struct arena *arena = arena_new();
@@ -568,6 +740,9 @@ static const struct test tests[] = {
 	TEST(ids_of_ended_flows_do_nothing),
 	TEST(repeated_flows_allocate_nothing),
 	TEST(flow_takes_less_than_700_bytes),
+	TEST(shared_flows_count_how_long_others_delay_them),
+	TEST(every_kind_of_link_has_the_traits_of_its_hardware),
+	TEST(parameters_of_links_change_their_traits),
 	TEST(route_with_least_latency_is_taken),
 	TEST(equal_latencies_take_the_fewest_hops),
 	TEST(equal_routes_are_chosen_by_name_in_both_directions),
