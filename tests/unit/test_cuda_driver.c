@@ -357,6 +357,75 @@ static void ranks_that_begin_at_time_zero_are_not_late(void)
 	world_release(&w);
 }
 
+/* A port that notes the last thread for which it was asked. */
+struct noting_port {
+	struct cuda_port port;
+	unsigned core_thread, call_thread;
+};
+
+static struct cpu *noted_core(struct cuda_port *port, unsigned thread)
+{
+	((struct noting_port *)port)->core_thread = thread;
+	return core;
+}
+
+static void noted_call(struct cuda_port *port, unsigned thread, struct cpu *on,
+		       const struct cuda_call *call, call_done_fn *done, void *ctx, uint64_t arg)
+{
+	((struct noting_port *)port)->call_thread = thread;
+}
+
+/* Thread 7 of a program with 3 GPUs is thread 2 of GPU 1. Its calls go to the GPU that they name. */
+static void joined_ports_divide_threads_and_calls(void)
+{
+	enum { NONE = 99 };
+	struct noting_port ports[3];
+	struct cuda_port *list[3];
+	struct arena *arena = arena_new();
+	setup();
+	build();
+	for (size_t i = 0; i < 3; i++) {
+		ports[i] = (struct noting_port){{noted_core, noted_call}, NONE, NONE};
+		list[i] = &ports[i].port;
+	}
+	struct cuda_port *joined = device_ports_join(arena, list, 3);
+	CHECK(joined->core(joined, 7) == core);
+	joined->call(joined, 7, core, &(struct cuda_call){.device = 2}, NULL, NULL, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		CHECK(ports[i].core_thread == (i == 1 ? 2 : NONE));
+		CHECK(ports[i].call_thread == (i == 2 ? 2 : NONE));
+	}
+	ports[1].port.core = NULL;
+	CHECK(joined->core(joined, 7) == NULL);
+	CHECK(device_ports_join(arena, list, 1) == list[0]);
+	world_release(&w);
+	arena_free(arena);
+}
+
+/* Defaults that are assumed to be equal, or a third, of others are so: see their sources. */
+static void default_costs_follow_from_each_other(void)
+{
+	static const struct {
+		const char *field, *of;
+		double part;
+	} rows[] = {{"memset_s", "launch_s", 1},
+		    {"record_s", "launch_s", 1.0 / 3},
+		    {"wait_event_s", "record_s", 1},
+		    {"free_s", "malloc_s", 1}};
+	struct arena *arena = arena_new();
+	for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+		double values[2] = {0, 0};
+		for (size_t i = 0; i < driver_table.count; i++)
+			for (int k = 0; k < 2; k++)
+				if (strcmp(driver_table.rows[i].field, k ? rows[r].of : rows[r].field) == 0)
+					CHECK(!quantity_parse(arena, QUANTITY_TIME,
+							      driver_table.rows[i].preset, &values[k]));
+		CHECK(values[1] > 0);
+		CHECK_NEAR(values[0], rows[r].part * values[1], 1e-9);
+	}
+	arena_free(arena);
+}
+
 static void last_begins(void *ctx, uint64_t arg)
 {
 	all_begun_ps = engine_now_ps(w.engine);
@@ -437,6 +506,8 @@ static const struct test tests[] = {
 	TEST(two_threads_share_the_gpu_through_two_streams),
 	TEST(ranks_that_begin_at_time_zero_are_not_late),
 	TEST(waits_for_peers_have_their_kinds_and_names),
+	TEST(joined_ports_divide_threads_and_calls),
+	TEST(default_costs_follow_from_each_other),
 };
 
 int main(void)
