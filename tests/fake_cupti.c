@@ -17,8 +17,8 @@
  *   910              a copy to pageable memory
  *
  * Before the first step, four kinds of calls allocate 20 MiB each, and four others free them.
- * Stream 13 is recorded, queried and waited for by the remaining calls, copies of each kind are made,
- * and a range is pushed. 64 MiB are allocated until after the last step. */
+ * Stream 13 is recorded, queried and waited for by the remaining calls, copies of each kind are
+ * made, and a range is pushed. 64 MiB are allocated until after the last step. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -311,16 +311,17 @@ static void play_step(int step, uint64_t t_ns)
 
 static void play_memory(uint64_t t_ns)
 {
-	static const char *const allocations[] = {"cudaMallocAsync_v11020", "cudaMallocManaged_v6000",
-						  "cuMemAlloc_v2", "cuMemAllocAsync_ptsz"},
-				*const releases[] = {"cudaFreeAsync_v11020_ptds", "cudaFree_v3020",
-						     "cuMemFree_v2", "cuMemFreeAsync"};
+	static const char *const allocations[] = {"cudaMallocAsync_v11020",
+						  "cudaMallocManaged_v6000", "cuMemAlloc_v2",
+						  "cuMemAllocAsync_ptsz"},
+				 *const releases[] = {"cudaFreeAsync_v11020_ptds", "cudaFree_v3020",
+						      "cuMemFree_v2", "cuMemFreeAsync"};
 	for (int i = 0; i < 8; i++) {
 		uint64_t address = 0x10000000 * (1 + (uint64_t)i % 4), stream = 13;
 		const uint64_t allocate[] = {(uint64_t)(uintptr_t)&address, 20 << 20, stream},
 			       release[] = {address, stream};
-		call(i < 4 ? allocations[i] : releases[i % 4], i < 4 ? allocate : release, t_ns, 1000,
-		     0);
+		call(i < 4 ? allocations[i] : releases[i % 4], i < 4 ? allocate : release, t_ns,
+		     1000, 0);
 	}
 }
 
@@ -343,7 +344,8 @@ static void play_kinds(uint64_t t_ns)
 					      .end = t_ns + 2000,
 					      .bytes = 100 + i,
 					      .streamId = 13,
-					      .correlationId = call("cudaMemcpyAsync", none, t_ns, 1000, 0)};
+					      .correlationId =
+						      call("cudaMemcpyAsync", none, t_ns, 1000, 0)};
 		put_record(&copy, copy.kind);
 	}
 	CUpti_ActivityMemcpyPtoP4 peer = {

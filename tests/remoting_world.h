@@ -29,7 +29,7 @@ struct line_params {
 	size_t deaf_after_count; /* number of messages that the server receives; 0: all */
 	double fails_at_s;       /* 0: it does not fail */
 	bool no_route;
-	bool polled; /* its threads poll, so no message wakes them */
+	bool polled;           /* its threads poll, so no message wakes them */
 	struct line_sent *log; /* has LINE_LOG_MAX entries */
 	size_t *log_count;
 };

@@ -106,7 +106,8 @@ static void short_message_waits_for_the_relay_at_both_ends(void)
 }
 
 /* An overlay in the kernel adds 0.5 us for each packet at both ends, and 50 B: 3 packets of 1398 B
- * of data, so that 1.5 us for each packet on the wire. Work for received bytes is the receiver's. */
+ * of data, so that 1.5 us for each packet on the wire. Work for received bytes is the receiver's.
+ */
 static void overlay_and_decoding_are_work_at_their_ends(void)
 {
 	struct tcp_params params;

@@ -428,8 +428,9 @@ static void loss_process_loses_the_given_share_of_packets(void)
 	struct loss never = loss_new(0, 7, "stream"), always = loss_new(1, 7, "stream");
 	CHECK(loss_take(&never, 1000000, &first) == 0 && first == 1000000);
 	CHECK(loss_take(&always, 1000, &first) == 1000 && first == 0);
-	/* A packet is lost at each of n tries with probability p^n. The fates are drawn in strata, so
-	 * each round of them has exactly this share. Of two packets either can have this fate. */
+	/* A packet is lost at each of n tries with probability p^n. The fates are drawn in strata,
+	 * so each round of them has exactly this share. Either of two packets can have this fate.
+	 */
 	static const struct {
 		double tries, packets, share;
 	} fates[] = {{1, 1, 0.5}, {2, 1, 0.25}, {3, 1, 0.125}, {1, 2, 0.75}, {2, 2, 0.4375}};

@@ -230,6 +230,7 @@ END {
 {"test":"forward","is":{"transport":"shm","what":"payload","mode":"sync"},"x":{"argument_B":0,"payload_B":1048576,"batch":1} 139.335232
 {"test":"stream","is":{"program":"launches","place":"local","mode":"async","transport":"none"},"x":{"latency_s":0,"rate_Bps":0,"kernel_s":1e-05 2504.8128
 {"test":"stream","is":{"program":"launches","place":"forwarded","mode":"sync","transport":"tcp"},"x":{"latency_s":5e-05,"rate_Bps":0,"kernel_s":1e-05 21207.16
+{"test":"stream","is":{"program":"pipeline","place":"forwarded","mode":"sync","transport":"tcp"},"x":{"latency_s":0.0001,"rate_Bps":1250000000,"kernel_s":5e-05 13843.087616
 END
 [ ! -s "$scratch.wrong" ] || {
 	cat "$scratch.wrong"

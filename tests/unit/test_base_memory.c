@@ -149,7 +149,8 @@ static void typing_errors_suggest_the_nearest_word(void)
 	endless[sizeof endless - 1] = '\0';
 	CHECK(nearest(endless) == NULL);
 	CHECK_TEXT(nearest("quxxe"), "queue"); /* two edits of five letters */
-	/* the shortest word that begins with "h100" or has it after a hyphen; a beginning is better */
+	/* the shortest word that begins with "h100" or has it after a hyphen; a beginning is better
+	 */
 	static const char *const named[] = {"ml-h100-sxm", "ml-h100", "mlh100", "h100-pcie-96"};
 	CHECK_TEXT(diag_nearest("h100", named, 2), "ml-h100");
 	CHECK_TEXT(diag_nearest("h100", named, 4), "h100-pcie-96");

@@ -64,7 +64,8 @@ static void normal_quantiles_match_tables(void)
 	CHECK_NEAR(num_normal_quantile(0.975), 1.959963984540054, 1e-12);
 	CHECK_NEAR(num_normal_quantile(0.05), -1.6448536269514722, 1e-12);
 	CHECK_NEAR(num_normal(1.959963984540054), 0.975, 1e-12);
-	/* One degree of freedom is Cauchy's distribution, whose quartile is 1; none is the normal one. */
+	/* One degree of freedom is Cauchy's distribution, whose quartile is 1; none is the normal
+	 * one. */
 	CHECK_NEAR(num_student(1, 1), 0.75, 1e-12);
 	CHECK_NEAR(num_student_quantile(0.75, 1), 1, 1e-9);
 	CHECK_NEAR(num_student(1.959963984540054, 0), 0.975, 1e-12);
@@ -146,13 +147,13 @@ static double note_first(const double *x, void *ctx)
 	return x[0] * x[0];
 }
 
-/* A start outside of 0 to 1 is mirrored at the bounds, more than once if it is far away. An infinite
- * one goes to the bound on its side, and one that is not a number to the lower bound. */
+/* A start outside of 0 to 1 is mirrored at the bounds, more than once if it is far away. An
+ * infinite one goes to the bound on its side, and one that is not a number to the lower bound. */
 static void minimiser_mirrors_a_start_outside(void)
 {
 	static const double low = 0, high = 1, step = 0.1,
-			    starts[][2] = {{-0.2, 0.2},  {1.3, 0.7},    {-1.8, 0.2}, {4.25, 0.25},
-					{INFINITY, 1}, {-INFINITY, 0}, {NAN, 0}};
+			    starts[][2] = {{-0.2, 0.2},   {1.3, 0.7},     {-1.8, 0.2}, {4.25, 0.25},
+					   {INFINITY, 1}, {-INFINITY, 0}, {NAN, 0}};
 	for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
 		double x = starts[i][0], first = NAN;
 		num_minimise(note_first, &first, 1, &x, &step, &low, &high, 1e-6, 10);

@@ -91,8 +91,8 @@ static void value_groups_give_interval_and_origin(void)
 	arena_free(f.arena);
 }
 
-/* A fit adds degrees of freedom, correlations (-1 to 1) and dependences (-1000 to 1000). --set makes
- * the value exact. */
+/* A fit adds degrees of freedom, correlations (-1 to 1) and dependences (-1000 to 1000). --set
+ * makes the value exact. */
 static void set_removes_what_a_fit_adds_to_an_interval(void)
 {
 	for (int set = 0; set < 2; set++) {
@@ -111,7 +111,8 @@ static void set_removes_what_a_fit_adds_to_an_interval(void)
 		CHECK(latency->follow_count == (set ? 0 : 2));
 		CHECK(cfg_param_varies(latency) == !set);
 		if (!set) {
-			CHECK(latency->correlations[0].ratio == -1 && latency->follows[0].ratio == 1000);
+			CHECK(latency->correlations[0].ratio == -1 &&
+			      latency->follows[0].ratio == 1000);
 			CHECK_TEXT(latency->correlations[0].path, "a.b");
 			CHECK_TEXT(latency->follows[1].path, "a.d");
 		}

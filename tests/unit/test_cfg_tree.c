@@ -100,7 +100,8 @@ static void every_value_has_its_file_and_line_through_includes(void)
 	const char *last = arena_printf(arena, "%s/sub/last.cfg", folder);
 	mkdir(arena_printf(arena, "%s/sub", folder), 0700);
 	write_file(arena, "top.cfg",
-		   "a = 1;\nlink = {\n  @include \"sub/inner.cfg\" /* x */ f = 6; # from there\n  d = 4;\n};\n"
+		   "a = 1;\nlink = {\n  @include \"sub/inner.cfg\" /* x */ f = 6; # from there\n  "
+		   "d = 4;\n};\n"
 		   "list = (\n  { x = 1; },\n  { x = 2; }\n);\n");
 	write_file(arena, "sub/inner.cfg", "b = 2;\n@include \"last.cfg\"\n\ne = 5;");
 	write_file(arena, "sub/last.cfg", "\n\nc = 3; // no newline at the end");
@@ -236,9 +237,9 @@ static void xml_is_read_element_by_element(void)
 {
 	struct arena *arena = arena_new();
 	const char *error;
-	CHECK_TEXT(xml_seen(arena, "<x a='1'>\n<y b='2' a='3'>in &lt; side</y>\n<z/>end</x>",
-			    &error),
-		   "x=1:1(y=3:2(in < side)z=:3()end)");
+	CHECK_TEXT(
+		xml_seen(arena, "<x a='1'>\n<y b='2' a='3'>in &lt; side</y>\n<z/>end</x>", &error),
+		"x=1:1(y=3:2(in < side)z=:3()end)");
 	CHECK_TEXT(error, "");
 	xml_seen(arena, "<x>\n</y>", &error);
 	CHECK_PART(error, "t.xml:2: this is not XML: ");

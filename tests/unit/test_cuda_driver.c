@@ -375,7 +375,8 @@ static void noted_call(struct cuda_port *port, unsigned thread, struct cpu *on,
 	((struct noting_port *)port)->call_thread = thread;
 }
 
-/* Thread 7 of a program with 3 GPUs is thread 2 of GPU 1. Its calls go to the GPU that they name. */
+/* Thread 7 of a program with 3 GPUs is thread 2 of GPU 1. Its calls go to the GPU that they name.
+ */
 static void joined_ports_divide_threads_and_calls(void)
 {
 	enum { NONE = 99 };
@@ -417,9 +418,11 @@ static void default_costs_follow_from_each_other(void)
 		double values[2] = {0, 0};
 		for (size_t i = 0; i < driver_table.count; i++)
 			for (int k = 0; k < 2; k++)
-				if (strcmp(driver_table.rows[i].field, k ? rows[r].of : rows[r].field) == 0)
+				if (strcmp(driver_table.rows[i].field,
+					   k ? rows[r].of : rows[r].field) == 0)
 					CHECK(!quantity_parse(arena, QUANTITY_TIME,
-							      driver_table.rows[i].preset, &values[k]));
+							      driver_table.rows[i].preset,
+							      &values[k]));
 		CHECK(values[1] > 0);
 		CHECK_NEAR(values[0], rows[r].part * values[1], 1e-9);
 	}
@@ -478,7 +481,8 @@ static void waits_for_peers_have_their_kinds_and_names(void)
 		for (size_t s = 0; s < trace_span_count(trace); s++) {
 			const struct span *span = trace_span_at(trace, s);
 			for (int late = 0; late < 2; late++)
-				if (strcmp(span->name, late ? cases[i].late_name : cases[i].name) == 0)
+				if (strcmp(span->name, late ? cases[i].late_name : cases[i].name) ==
+				    0)
 					named_ps[late] += (double)(span->end_ps - span->start_ps);
 		}
 		CHECK_US(named_ps[0], 60);

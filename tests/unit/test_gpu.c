@@ -68,8 +68,7 @@ static void continued_kernels_start_at_once(void)
 	setup();
 	world_build(&w);
 	later_stream = gpu_stream_new(w.context, "s");
-	struct gpu_op op = {
-		.kind = GPU_OP_KERNEL, .continued = true, .done = world_log, .ctx = &w};
+	struct gpu_op op = {.kind = GPU_OP_KERNEL, .continued = true, .done = world_log, .ctx = &w};
 	for (unsigned i = 0; i < 2; i++) {
 		op.duration_s = 10 * (i + 1) * US;
 		op.arg = i;

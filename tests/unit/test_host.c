@@ -311,8 +311,8 @@ static void sensitivity_turns_coalescing_off(void)
 	}
 }
 
-/* Only VMXNET3, PVRDMA and virtio pass a virtual switch, only VMXNET3 and virtio leave the guest for
- * each packet, and only virtio has a thread: 2 us a packet and a copy of 6 kB at 6 GB/s. */
+/* Only VMXNET3, PVRDMA and virtio pass a virtual switch, only VMXNET3 and virtio leave the guest
+ * for each packet, and only virtio has a thread: 2 us a packet and a copy of 6 kB at 6 GB/s. */
 static void virtual_nics_differ_in_latency_and_work(void)
 {
 	static const struct {
@@ -330,7 +330,8 @@ static void virtual_nics_differ_in_latency_and_work(void)
 		net_build(net);
 		struct guest *guest = net->guest[0];
 		CHECK_NEAR(guest_vnic_latency_s(guest), cases[i].switched ? 1.25e-6 : 0, 1e-12);
-		CHECK_NEAR(guest_send_work_s(guest, 1, 0), 3e-6 + (cases[i].exits ? 0.5e-6 : 0), 1e-9);
+		CHECK_NEAR(guest_send_work_s(guest, 1, 0), 3e-6 + (cases[i].exits ? 0.5e-6 : 0),
+			   1e-9);
 		CHECK_NEAR(guest_thread_work_s(guest, 3, 6000), cases[i].thread ? 7e-6 : 0, 1e-9);
 		CHECK((guest_thread_core(guest) != NULL) == cases[i].thread);
 		CHECK(guest_vnic_is_socket_only(guest) == cases[i].sockets);

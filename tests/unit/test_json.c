@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The JSON reader that returns tokens: its grammar, its limits and its line numbers. The writer: its
- * numbers and texts. */
+/* The JSON reader that returns tokens: its grammar, its limits and its line numbers. The writer:
+ * its numbers and texts. */
 #include "tests/test.h"
 
 #include <stdlib.h>
@@ -116,7 +116,8 @@ static void json_reader_decodes_texts_and_counts_lines(void)
 /* Real files hold numbers and characters that JSON forbids; the reader accepts them. */
 static void json_reader_accepts_nan_and_control_characters(void)
 {
-	static const char text[] = "[-nan, nan, NaN, Infinity, inf,-inf, -Infinity,\n\"a\tb\x01\", \"\\u0000\"]";
+	static const char text[] =
+		"[-nan, nan, NaN, Infinity, inf,-inf, -Infinity,\n\"a\tb\x01\", \"\\u0000\"]";
 	begin();
 	FILE *file = file_of(text);
 	struct jp_reader *json = jp_open(arena, file);
@@ -187,9 +188,9 @@ static void json_reader_returns_long_lines_whole(void)
 	arena_free(arena);
 }
 
-/* Times are rounded to the nearest nanosecond. Other numbers have the fewest of 15 to 17 digits that
- * read back as the same double; dense ones have 9. A character above U+FFFF is two escapes: U+1D173
- * is 0xd800 + (0xd173 >> 10), 0xdc00 + (0xd173 & 0x3ff). */
+/* Times are rounded to the nearest nanosecond. Other numbers have the fewest of 15 to 17 digits
+ * that read back as the same double; dense ones have 9. A character above U+FFFF is two escapes:
+ * U+1D173 is 0xd800 + (0xd173 >> 10), 0xdc00 + (0xd173 & 0x3ff). */
 static void json_writer_rounds_times_and_keeps_numbers(void)
 {
 	static const struct {

@@ -139,9 +139,9 @@ static void gradients_of_a_convolution_take_as_long_as_its_forward_pass(void)
 	CHECK(fabs(duration_s(&work) / forward_s - 1) < 0.3);
 }
 
-/* The matrices of the three parts of a convolution with unequal sides, strides 2 and 1, and a window
- * of 3 x 5: outputs x channels x window, and with the window divided by the strides for the gradient
- * of the data. As a product of these sides it would take half of the time. */
+/* The matrices of the three parts of a convolution with unequal sides, strides 2 and 1, and a
+ * window of 3 x 5: outputs x channels x window, and with the window divided by the strides for the
+ * gradient of the data. As a product of these sides it would take half of the time. */
 static void convolution_is_a_product_of_its_own_sides(void)
 {
 	const struct kernel_product products[] = {
@@ -150,22 +150,22 @@ static void convolution_is_a_product_of_its_own_sides(void)
 		[CONVOLUTION_FILTER] = {15 * 64, 128, 8 * 16 * 16, 1},
 	};
 	for (int part = CONVOLUTION_FORWARD; part <= CONVOLUTION_FILTER; part++) {
-		const struct kernel_work convolution = {
-			.form = KERNEL_CONVOLUTION,
-			.type = NUMBER_FP16,
-			.convolution = {.part = (enum convolution_part)part,
-					.images = 8,
-					.in_channels = 64,
-					.out_channels = 128,
-					.in_height = 32,
-					.in_width = 16,
-					.out_height = 16,
-					.out_width = 16,
-					.window = {3, 5},
-					.stride = {2, 1}}},
-				product = {.form = KERNEL_PRODUCT,
-					   .type = NUMBER_FP16,
-					   .product = products[part]};
+		const struct kernel_work
+			convolution = {.form = KERNEL_CONVOLUTION,
+				       .type = NUMBER_FP16,
+				       .convolution = {.part = (enum convolution_part)part,
+						       .images = 8,
+						       .in_channels = 64,
+						       .out_channels = 128,
+						       .in_height = 32,
+						       .in_width = 16,
+						       .out_height = 16,
+						       .out_width = 16,
+						       .window = {3, 5},
+						       .stride = {2, 1}}},
+			product = {.form = KERNEL_PRODUCT,
+				   .type = NUMBER_FP16,
+				   .product = products[part]};
 		CHECK_NEAR(duration_s(&convolution), 2 * duration_s(&product), 1e-12);
 	}
 }
@@ -189,14 +189,15 @@ static void large_windows_use_fourier_transforms(void)
 	}
 }
 
-/* With slow memory, F(2 x 2, 3 x 3) keeps its 16 x 16 tiles of each image on the chip, at 0.8 of the
- * rate of its 16 products. The gradient of the filter cannot, so it is computed directly. */
+/* With slow memory, F(2 x 2, 3 x 3) keeps its 16 x 16 tiles of each image on the chip, at 0.8 of
+ * the rate of its 16 products. The gradient of the filter cannot, so it is computed directly. */
 static void fused_winograd_needs_no_memory_for_tiles(void)
 {
 	struct gpu_params gpu = gpu_of(10);
 	gpu.memory_bandwidth_Bps = 1e8;
 	struct kernel_work work = convolution_of(3, NUMBER_FP32),
-			   product = {.form = KERNEL_PRODUCT, .product = {16 * 16 * 32, 256, 256, 16}};
+			   product = {.form = KERNEL_PRODUCT,
+				      .product = {16 * 16 * 32, 256, 256, 16}};
 	double fused_s = kernel_duration_s(&gpu, &by_law, &product) / 0.8;
 	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), fused_s, 1e-12);
 	work.convolution.part = CONVOLUTION_DATA;
@@ -236,10 +237,9 @@ static void attention_and_passes_take_flop_and_bytes(void)
 	constants.cudnn_attention_ratio = 0.5; /* cuDNN's is twice as fast here */
 	struct gpu_params gpu = gpu_of(10);
 	attention.form = KERNEL_CUDNN_ATTENTION;
-	CHECK_NEAR(kernel_duration_s(&gpu,
-				     &(struct efficiency_params){.law_ratio = 1,
-								 .kernels = &constants},
-				     &attention),
+	CHECK_NEAR(kernel_duration_s(
+			   &gpu, &(struct efficiency_params){.law_ratio = 1, .kernels = &constants},
+			   &attention),
 		   25e-3, 1e-12);
 	struct kernel_work pass = {.form = KERNEL_PASS, .flop = 1e12, .bytes_B = 800e6};
 	CHECK_NEAR(duration_s(&pass), 1e-3, 1e-12);

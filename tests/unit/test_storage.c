@@ -70,9 +70,9 @@ static void one_read_takes_wait_and_transfer(void)
 	CHECK_NEAR(last_s(&disk, 1, 0.5e6), 15e-3, 1e-9);
 }
 
-/* Memory of 300 MB/s is the bottleneck. A byte passes it three times: from the device, and twice in the
- * copy. Cached bytes are only copied. A write is as a read. The client's work of 20 ns for each byte
- * of a write takes twice as long as its memory. */
+/* Memory of 300 MB/s is the bottleneck. A byte passes it three times: from the device, and twice in
+ * the copy. Cached bytes are only copied. A write is as a read. The client's work of 20 ns for each
+ * byte of a write takes twice as long as its memory. */
 static void memory_carries_each_byte_three_times(void)
 {
 	static const struct {
@@ -300,7 +300,7 @@ int main(void)
 	static const struct test tests[] = {
 		TEST(one_read_takes_wait_and_transfer),
 		TEST(memory_carries_each_byte_three_times),
-	TEST(consecutive_reads_form_a_stream),
+		TEST(consecutive_reads_form_a_stream),
 		TEST(readers_share_the_device),
 		TEST(cached_part_needs_no_requests),
 		TEST(virtual_disk_is_slower_in_a_vm_only),

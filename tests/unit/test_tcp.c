@@ -69,7 +69,8 @@ static void virtual_nics_of_both_ends_add_latency(void)
 			double start_s = net_now_s(net);
 			net_send(net, from, 1, (uint64_t)from);
 			net_run(net);
-			CHECK(fabs(net->delivered_s[from] - start_s - (one_node ? 0 : 40e-6)) < 1e-6);
+			CHECK(fabs(net->delivered_s[from] - start_s - (one_node ? 0 : 40e-6)) <
+			      1e-6);
 		}
 		net_free(net);
 	}
