@@ -146,7 +146,7 @@ static void convolution_is_a_product_of_its_own_sides(void)
 {
 	const struct kernel_product products[] = {
 		[CONVOLUTION_FORWARD] = {8 * 16 * 16, 128, 15 * 64, 1},
-		[CONVOLUTION_DATA] = {8 * 32 * 16, 64, 15 * 128 / 2.0, 1},
+		[CONVOLUTION_DATA] = {8 * 32 * 48, 64, 15 * 128 / 6.0, 1},
 		[CONVOLUTION_FILTER] = {15 * 64, 128, 8 * 16 * 16, 1},
 	};
 	for (int part = CONVOLUTION_FORWARD; part <= CONVOLUTION_FILTER; part++) {
@@ -158,11 +158,11 @@ static void convolution_is_a_product_of_its_own_sides(void)
 						       .in_channels = 64,
 						       .out_channels = 128,
 						       .in_height = 32,
-						       .in_width = 16,
+						       .in_width = 48,
 						       .out_height = 16,
 						       .out_width = 16,
 						       .window = {3, 5},
-						       .stride = {2, 1}}},
+						       .stride = {2, 3}}},
 			product = {.form = KERNEL_PRODUCT,
 				   .type = NUMBER_FP16,
 				   .product = products[part]};
