@@ -4,6 +4,7 @@
 
 #include "sim/cuda/program.h"
 #include "sim/predict/predict.h"
+#include "sim/scenario/evidence.h"
 #include "sim/training/spread.h"
 #include "tests/own_folder.h"
 
@@ -233,7 +234,88 @@ static void combinations_are_accepted_or_refused(void)
 	}
 }
 
+/* Each key is refused in the sorts of cases in which it has no effect: one program (P), a model
+ * server (S), ranks call by call (R), a job of fused steps (J), a collective (C). */
+static void keys_without_effect_are_refused(void)
+{
+	static const struct {
+		const char *setting, *refused_in;
+	} rows[] = {
+		{"case.gpus_per_machine=1", "PS"},  {"case.exchange=nccl-2.18", "P"},
+		{"case.guest=os", "PS"},            {"case.straggler=2", "PS"},
+		{"case.epochs=1", "PSC"},           {"case.tokens=1000000", "PSC"},
+		{"case.symmetry=off", "PS"},        {"case.job_steps=5", "PS"},
+		{"case.programs=2", "PSJC"},        {"case.stages=2", "PSC"},
+		{"case.micro_batches=2", "PSJC"},   {"case.program=n0.os", "JC"},
+		{"case.server=n0.os", "JC"},        {"case.gpu=n0.gpu0", "JC"},
+		{"case.copies=2", "JC"},            {"case.fraction=0.5", "JC"},
+		{"case.batch=8", "SC"},             {"case.steps=5", "S"},
+		{"case.steps_warmup=2", "S"},       {"case.collective_size=1KiB", "PSRJ"},
+		{"case.transport=tcp", "P"},        {"case.images=5", "PSRJC"},
+		{"case.model=gpt2", "C"},           {"case.sequence=512", ""},
+	};
+	static const struct {
+		char sort;
+		const char *settings;
+	} sorts[] = {
+		{'P', "case.topology=l40s-8gpu"},
+		{'S', "case.topology=l40s-8gpu serve.rate=1 serve.prompt=100 serve.output=100"},
+		{'R', "case.topology=l40s-8gpu case.gpus=2 plan.tp=2"},
+		{'J', "case.topology=l40s-8gpu case.gpus=2 case.stack=pytorch-amp"},
+		{'C', "case.topology=l40s-8gpu case.gpus=2 case.collective=all_reduce"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		for (size_t k = 0; k < sizeof sorts / sizeof sorts[0]; k++) {
+			const char *model = sorts[k].sort == 'C' ? "" : " case.model=gpt2";
+			(void)read_case(NULL, arena_printf(arena, "%s%s %s", sorts[k].settings,
+							   model, rows[i].setting));
+			size_t length = strcspn(rows[i].setting, "=");
+			const char *start = arena_printf(arena, "case: %.*s has ", (int)length,
+							 rows[i].setting);
+			bool refused = false;
+			for (size_t d = 0; d < diag_count(diag); d++)
+				refused = refused || strstr(diag_at(diag, d), start);
+			if (!CHECK(refused == (strchr(rows[i].refused_in, sorts[k].sort) != NULL)))
+				printf("  %s in %c\n", rows[i].setting, sorts[k].sort);
+		}
+	/* A collective may replace the training of a case file. */
+	CHECK(good("case = { topology = \"l40s-8gpu\"; gpus = 2; model = \"gpt2\"; batch = 8; };",
+		   "case.collective=all_reduce") != NULL);
+}
+
+/* Links inside machines count as long as nothing passes between machines. */
+static void evidence_names_the_links_that_traffic_passes(void)
+{
+	static const char *const rows[][2] = {
+		{"case.topology=dgx1-v100 case.gpus=8 case.model=alexnet", "pcie nvlink socket"},
+		{"case.topology=dgx1-v100 case.gpus=16 case.model=alexnet", "infiniband"},
+		{"case.topology=dgx1-v100-ethernet case.gpus=16 case.model=alexnet", "ethernet"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct scenario *s = good(NULL, rows[i][0]);
+		if (s)
+			CHECK_TEXT(evidence_of(arena, s).words[EVIDENCE_LINKS], rows[i][1]);
+	}
+}
+
+/* A user's calibration says nothing about where it was measured, so the case is of the same kind. */
+static void an_own_calibration_counts_as_the_same_kind_of_machine(void)
+{
+	static const char settings[] = "case.topology=l40s-8gpu case.model=gpt2 case.stack=jax";
+	const struct scenario *without = good(NULL, settings);
+	write_file("mine.cfg", "parameters = ( { path = \"driver.launch\"; fit = { value = \"4 us\"; "
+			       "}; } );");
+	const struct scenario *with =
+		good(NULL, arena_printf(arena, "%s case.profile=%s", settings, path_of("mine.cfg")));
+	remove(path_of("mine.cfg"));
+	CHECK(without && without->distances[PART_OWN] == DISTANCE_NEW_LIBRARY);
+	CHECK(with && with->distances[PART_OWN] == DISTANCE_SAME_KIND);
+}
+
 static const struct test tests[] = {
+	TEST(keys_without_effect_are_refused),
+	TEST(evidence_names_the_links_that_traffic_passes),
+	TEST(an_own_calibration_counts_as_the_same_kind_of_machine),
 	TEST(auto_selects_the_transport_by_what_travels),
 	TEST(profiles_apply_in_their_order),
 	TEST(own_files_go_before_shipped_ones),
