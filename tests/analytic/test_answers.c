@@ -267,6 +267,33 @@ static void profile_of_a_job_is_a_step_after_a_warm_up(void)
 	arena_free(arena);
 }
 
+/* Two stages of two GPUs each. The second one has the logits, so it needs more memory. The times of
+ * each stage add up to the step. */
+static void stages_of_a_plan_have_their_ranks_memory_and_times(void)
+{
+	static const struct settings plan = {
+		{"case.topology=dgx-a100", "case.model=gpt2", "case.stack=megatron-bf16",
+		 "case.gpus=4", "plan.pp=2", "plan.micro_batch=4", "plan.schedule=gpipe"}};
+	struct arena *arena = arena_new();
+	const struct prediction *p = prediction_of(arena, &plan, 0);
+	if (p && CHECK(p->stage_count == 3)) {
+		CHECK_TEXT(p->stages[0].name, "stage 0");
+		CHECK_TEXT(p->stages[1].name, "stage 1");
+		CHECK_PART(p->stages[2].name, "which computes longest");
+		CHECK(p->stages[0].rank_count == 2 && p->stages[1].rank_count == 2);
+		CHECK(p->stages[2].rank_count == 1);
+		CHECK(p->stages[1].memory_B > p->stages[0].memory_B);
+		CHECK(p->memory_B == p->stages[1].memory_B);
+		for (size_t i = 0; i < 3; i++) {
+			double sum_s = 0;
+			for (size_t k = 0; k < p->stages[i].part_count; k++)
+				sum_s += p->stages[i].parts[k].seconds;
+			CHECK_NEAR(sum_s, p->step_s.value, 1e-9);
+		}
+	}
+	arena_free(arena);
+}
+
 /* Training data come from a remote file system, so that a step waits for input. */
 static void input_wait_is_not_exposed_communication(void)
 {
@@ -484,6 +511,7 @@ static const struct test tests[] = {
 	TEST(training_time_is_that_of_the_images_and_the_start),
 	TEST(training_time_is_the_inverse_of_the_throughput),
 	TEST(profile_of_a_job_is_a_step_after_a_warm_up),
+	TEST(stages_of_a_plan_have_their_ranks_memory_and_times),
 	TEST(input_wait_is_not_exposed_communication),
 	TEST(parameter_servers_are_spread_over_machines),
 	TEST(two_level_servers_send_one_copy_for_each_machine),
