@@ -5,6 +5,8 @@
 #include "sim/cuda/program.h"
 #include "sim/predict/predict.h"
 #include "sim/scenario/evidence.h"
+#include "sim/traces/recorded_job.h"
+#include "sim/traces/replay.h"
 #include "sim/training/spread.h"
 #include "tests/own_folder.h"
 
@@ -187,6 +189,29 @@ static void faults_of_one_gpu_multiply(void)
 	}
 }
 
+/* A recorded step of 10 ms, or of 10 and 30 ms on two ranks, and a simulated one of 15 ms. */
+static void words_compare_the_step_with_the_recorded_one(void)
+{
+	struct recorded_call timed = {.gpu_start_s = 0}, untimed = {.gpu_start_s = -1};
+	struct replay_step steps[] = {{.start_s = 1, .end_s = 1.01}, {.start_s = 2, .end_s = 2.03}};
+	const struct recorded_job two = {.rank_count = 2};
+	static const char *const words[] = {
+		"took 10 ms, so the simulated one differs by +50.0 %",
+		"took 20 ms, so the simulated one differs by -25.0 %",
+		"the recording does not say when the GPU worked, so it has no step time"};
+	for (size_t i = 0; i < 3; i++) {
+		const struct recorded_calls calls = {
+			.calls = i < 2 ? &timed : &untimed, .call_count = 1, .thread_count = 1};
+		const struct recorded_program program = {.calls = &calls,
+							 .job = i == 1 ? &two : NULL,
+							 .step = steps[0],
+							 .steps = steps};
+		const struct job_entry entry = {.rank_count = 1, .recorded = &program};
+		const struct scenario scenario = {.jobs = &entry, .job_count = 1};
+		CHECK_PART(scenario_distance_words(arena, &scenario, 15e-3), words[i]);
+	}
+}
+
 /* ---- what a case may combine ---- */
 
 #define SERVED(serve) "case = { topology = \"l40s-8gpu\"; model = \"gpt2\"; };\nserve = { " serve " };"
@@ -314,6 +339,7 @@ static void an_own_calibration_counts_as_the_same_kind_of_machine(void)
 
 static const struct test tests[] = {
 	TEST(keys_without_effect_are_refused),
+	TEST(words_compare_the_step_with_the_recorded_one),
 	TEST(evidence_names_the_links_that_traffic_passes),
 	TEST(an_own_calibration_counts_as_the_same_kind_of_machine),
 	TEST(auto_selects_the_transport_by_what_travels),
