@@ -64,6 +64,23 @@ sed 's/^800,100/8oo,100/' stats.csv >letters.csv
 expect 2 "letters.csv:5: '8oo' must be a number .Start." import nsys letters.csv
 sed 's/,102,7,8/,102,9,8/' stats.csv >two.csv
 expect 2 'two.csv:5: the calls are of several processes' import nsys two.csv
+# The mark behind a step is its end: 15 us after 0.1 us. Streams of another device have numbers of
+# their own. Times in ms and sizes in KB are the same as times in ns and sizes in MB.
+cp stats.jsonl "$scratch.out"
+has 1 '"step":4,"t_s":0.000014900'
+sed 's/(0),1,7,\[CUDA/(1),1,7,[CUDA/' stats.csv >devices.csv
+farwire import nsys devices.csv
+has 2 '"stream":7,'
+has 1 '"stream":1048583,' # 2^20 + 7
+{
+	sed -n 1,2p stats.csv
+	printf 'Start (ms),Duration (ms),Name,Result,CorrID,Pid,Tid,T-Pri,Thread Name\n'
+	printf '0.0005,0.0002,cudaLaunchKernel,0,101,7,8,20,a\n0.0008,0.0001,cudaLaunchKernel,0,102,7,8,20,a\n'
+	printf '0.0135,0.0003,cudaMemcpyAsync,0,103,7,8,20,a\n'
+	sed '1,6d; s/Bytes (MB)/Bytes (KB)/; s/,0.004,5.7,/,4,5.7,/' stats.csv
+} >units.csv
+farwire import nsys units.csv
+cmp -s "$scratch.out" stats.jsonl || complain "other units give another result: $(diff "$scratch.out" stats.jsonl | head -n 4)"
 # Kernels are joined to their calls in groups of 65536.
 {
 	sed -n 3p stats.csv
