@@ -135,10 +135,23 @@ grep -q 'On 4 test rows, .* of these 4 measured values' page && grep -q 'On 2 fi
 grep -q '1 of 3 measured failures are predicted' page || complain 'the answer counts failures otherwise'
 verdict 'report_numbers.page_of_a_dataset_marks_wrong_rows'
 
-# The second topology fails. Its first point is the one that is named.
+# Tables of parameters: the settings of the case, those with an interval of their own, and all.
 cat >remote.cfg <<'END'
 case = { topology = "t320-same-esxi"; runtime = "flexdirect-1.11"; profile = "flexdirect-1050ti"; program = "client"; server = "server"; };
 END
+farwire report remote.cfg --draws 0 -q -o page.html --set tcp.syn_retries=4
+sed '1,/<body>/d; s/<svg.*<\/svg>//; s/<\/td>/|/g; s/<[^>]*>//g' page.html >page
+sed -n '/^The settings of this case/,/^Uncertain parameters/s/^[^|]*|\([a-z_.0-9-]*\)|.*/\1/p' page >chosen
+grep -qx tcp.syn_retries chosen && grep -qx case.runtime chosen && [ "$(grep -vc '^case\.\|^tcp.syn_retries$\|^stack.real_input$' chosen)" = 0 ] ||
+	complain "settings: $(cat chosen)"
+sed -n '/^Uncertain parameters/,/^All [0-9]* parameters/s/^\([^|]*|[a-z_.0-9-]*|.*\)/\1/p' page >uncertain
+expect 0 '' explain remote.cfg --format json
+awk '/"key":/ { gsub(/[",]/, ""); key = $2 } /"low":/ { gsub(/,/, ""); low = $2 } /"high":/ { gsub(/,/, ""); high = $2 }
+	/"prior":/ { if ($2 == "null," && low != "null" && low != high) print key }' "$scratch.out" | sort >wanted
+cut -d '|' -f 2 uncertain | sort | cmp -s - wanted && [ -s wanted ] || complain "uncertain parameters: $(cut -d '|' -f 2 uncertain)"
+verdict 'report_numbers.page_of_a_case_lists_settings_and_uncertain_parameters'
+
+# The second topology fails. Its first point is the one that is named.
 farwire report remote.cfg --vary case.topology=t320-same-esxi,t320-different-lan --vary case.batch=8,16,32 --draws 0 -q -o page.html
 sed 's/<[^>]*>//g' page.html >page
 grep -q '3 of 6 points fail (machines and their network = t320-different-lan, batch size = 8: connection timeout' page ||
