@@ -70,6 +70,9 @@ row 'ratio to local' ratio 100 4
 row 'CUDA calls' calls 1 6
 row polls polls 1 6
 row 'time to connect' connect 1e3 4
+# The calls, the work and the waits of the program's thread fill the step.
+awk -F '|' '/^Activity of each track in the/ { sub(/.* in the /, ""); shown = $1 + 0 } /^client\|executor\|/ { sum += $5 }
+	END { if (!(sum > 0.99 * shown && sum < 1.001 * shown)) exit 1 }' page || complain "the thread's activities: $(grep '^client|executor' page)"
 # The throughput of the local GPU is the throughput divided by the ratio.
 grep -o '[0-9.]* images/s instead of [0-9.]*' page | awk -v ratio="$(value ratio)" '
 	{ local = $1 / $5; if (!(local > 0.99 * ratio && local < 1.01 * ratio)) exit 1 } END { exit NR != 1 }' ||

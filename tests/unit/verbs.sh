@@ -135,6 +135,39 @@ farwire run --topology dgx-h100 --model gpt3-125m --gpus 4 --plan pp=4,global_ba
 [ "$code" = 0 ] && grep -q 'Own title' step.svg && [ -s step.csv ] || complain "--title of a timeline: $(cat "$scratch.err")"
 verdict 'verbs.options_have_limits_and_defaults'
 
+# check names the kind of each file. Three marks of a recording are two steps of 2 ms each.
+{
+	echo '{"format":"farwire-calls","version":1}'
+	for ms in 1 3 5; do
+		echo "{\"step\":$ms,\"t_s\":0.00$ms}"
+		echo "{\"call\":\"cudaLaunchKernel\",\"start_s\":0.00$ms,\"end_s\":0.00${ms}1,\"kernel_s\":0.001}"
+	done
+	echo '{"end":true}'
+} >marks.jsonl
+grep -v '"step"' marks.jsonl >whole.jsonl
+while read -r file what; do
+	case $file in *.jsonl) ;; *) file=$FARWIRE_DATA/$file.cfg ;; esac
+	expect 0 '' check "$file"
+	shows ": no errors in this $what\$"
+done <<'END'
+marks.jsonl recording: 3 calls by 1 threads; 2 marked steps, the median one 2 ms
+whole.jsonl recording: 3 calls by 1 threads; 0 marked steps, all of it 4.1 ms
+topologies/what-ifs/ddl-networks what-if
+calib/measured/bitfusion_networks dataset
+topologies/cases/ddl-host case
+topologies/lan-pair topology
+topologies/gpus/v100-sxm2 GPU
+topologies/machines/dgx2 machine
+topologies/networks/torus-edr network
+models/networks/vgg16 model
+models/stacks/pytorch stack
+models/exchanges/ddp exchange
+models/runtimes/synchronous runtime
+calib/profiles/flexdirect-1050ti file
+calib/fits/p100 file
+END
+verdict 'verbs.check_names_the_kind_of_a_file'
+
 # An import says what it used, unless it is quiet.
 expect 0 'used' import nccl-tests "$samples/simulated-half-nvlink.log"
 expect 0 '' import nccl-tests "$samples/simulated-half-nvlink.log" -q
