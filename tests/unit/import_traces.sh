@@ -31,6 +31,31 @@ expect 0 '' check dlrm.jsonl
 shows 'recording of 2 ranks, the first: 514 calls by 2 threads on Tesla V100'
 verdict import_traces.pytorch_traces_have_the_listed_collectives
 
+# Messages name a rank by its place in the group: the third of ranks 1, 5 and 9. Sizes are those of the
+# larger buffer. Work on the same stream of another GPU is on another stream.
+event() { # CATEGORY NAME ts dur ARGS
+	printf '{"ph":"X","cat":"%s","name":"%s","ts":%s,"dur":%s,"tid":1,"args":{%s}},\n' "$@"
+}
+group='"Process Group Ranks":"[1, 5, 9]","Group size":3,"dtype":"Half"'
+{
+	echo '{"distributedInfo":{"rank":1,"world_size":12},"traceEvents":['
+	event cuda_runtime cudaLaunchKernel 1 1 '"correlation":1'
+	event cuda_runtime cudaLaunchKernel 3 1 '"correlation":2'
+	event cuda_runtime cudaLaunchKernel 5 1 '"correlation":3'
+	event cuda_runtime cudaLaunchKernel 7 1 '"correlation":4'
+	event kernel ncclDevKernel_SendRecv 2 1 "\"correlation\":1,\"stream\":20,\"Collective name\":\"send\",\"In msg nelems\":100,\"Dst Rank\":2,$group"
+	event kernel ncclDevKernel_AllGather 4 1 "\"correlation\":2,\"stream\":20,\"Collective name\":\"_allgather_base\",\"In msg nelems\":100,\"Out msg nelems\":300,$group"
+	event kernel ncclDevKernel_ReduceScatter 6 1 "\"correlation\":3,\"stream\":20,\"Collective name\":\"_reduce_scatter_base\",\"In msg nelems\":600,\"Out msg nelems\":200,$group"
+	event kernel gemm 8 2.5 '"correlation":4,"stream":20,"device":1'
+	echo '{"ph":"M"}]}'
+} >group.json
+farwire import kineto group.json
+has 1 '"ncclSend".*"stream":20,.*"size_B":200,"group_first":1,"group_size":3,"group_stride":4,"peer":9,'
+has 1 '"ncclAllGather".*"size_B":600,"group_first":1,"group_size":3,"group_stride":4'
+has 1 '"ncclReduceScatter".*"size_B":1200,"group_first":1,"group_size":3,"group_stride":4'
+has 1 '"cudaLaunchKernel".*"stream":1048596,.*"kernel_s":0.000002500,.*"gemm"' # 2^20 + 20
+verdict import_traces.messages_have_the_rank_and_bytes_of_their_group
+
 head -c 3000 "$samples/nsys-ai-healthy_1pct.sqlite" >cut.sqlite
 expect 2 'cut.sqlite: .*(cannot be read|no usable row)' import nsys cut.sqlite
 verdict import_traces.cut_database_of_nsight_systems_is_refused
