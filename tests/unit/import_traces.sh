@@ -177,6 +177,8 @@ cat dlrm.jsonl dlrm.jsonl >twice.jsonl
 expect 2 'twice.jsonl:[0-9]*: rank 0 occurs twice' check twice.jsonl
 sed 's/"rank":7,"ranks":8/"rank":7,"ranks":9/' dlrm.jsonl >worlds.jsonl
 expect 2 'worlds.jsonl:[0-9]*: this rank is of a job of 9 ranks, but the first one of 8' check worlds.jsonl
+sed 's/"rank":7,"ranks":8/"rank":8,"ranks":8/' dlrm.jsonl >beyond.jsonl
+expect 2 'beyond.jsonl:[0-9]*: rank 8 must be less than the number of ranks, 8' check beyond.jsonl
 sed 's/ProfilerStep#[0-9]*/ProfilerStep#99/' dlrm-rank7.json >late.json
 farwire import kineto dlrm-rank0.json late.json -o late.jsonl
 expect 2 'the recording of rank 7 has no step [0-9]*, which another rank has' run --calls late.jsonl --topology dgx1-v100 --gpus 8 --exchange nccl-2.18

@@ -19,7 +19,7 @@ report() {
 value() {
 	sed '/"clients"/,$d' run.json | sed -n "s/^    \"$1\": {\{0,1\}\"\{0,1\}[value\": ]*\([-0-9.e+]*\).*/\1/p" | head -n 1
 }
-# row NAME KEY SCALE DIGITS: the row has the number, times scale, with so many digits
+# row NAME KEY SCALE DIGITS: the row shows the number of this key, times scale, with these digits
 row() {
 	shown=$(sed -n "s/^$1|\([0-9.e+-]*\)|.*/\1/p" page | head -n 1)
 	echo "${shown:-none} $(value "$2")" | awk -v scale="$3" -v digits="$4" '

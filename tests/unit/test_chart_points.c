@@ -29,8 +29,8 @@ static bool find(const char *list, const char *begin, const char *part, int n, d
 		if (strncmp(line, begin, strlen(begin)) != 0 || !strstr(line, part) || n-- > 0)
 			continue;
 		at[2] = at[3] = 0;
-		return sscanf(line + strlen(begin), "%lf %lf %lf %lf", &at[0], &at[1], &at[2], &at[3]) >=
-		       2;
+		return sscanf(line + strlen(begin), "%lf %lf %lf %lf", &at[0], &at[1], &at[2],
+			      &at[3]) >= 2;
 	}
 	return false;
 }
@@ -45,7 +45,8 @@ static double place(const char *list, int axis, const char *first, const char *s
 	if (!CHECK(find(list, "text ", text[0], 0, a) && find(list, "text ", text[1], 0, b)))
 		printf("  no ticks %s and %s\n", first, second);
 	double share = (value - atof(first)) / (atof(second) - atof(first));
-	return a[axis] + share * (b[axis] - a[axis]) - (axis ? 3 : 0); /* a text is 3 below its line */
+	return a[axis] + share * (b[axis] - a[axis]) -
+	       (axis ? 3 : 0); /* a text is 3 below its line */
 }
 
 static void plans_are_at_their_memory_and_throughput(void)
@@ -91,7 +92,8 @@ static void scaling_has_linear_axes_up_to_16_gpus(void)
 		snprintf(text[0], sizeof text[0], "middle \"%g\"", gpus / 2);
 		snprintf(text[1], sizeof text[1], "middle \"%g\"", gpus);
 		CHECK(find(list, "text ", "middle \"2\"", 0, two));
-		CHECK(find(list, "text ", text[0], 0, half) && find(list, "text ", text[1], 0, all));
+		CHECK(find(list, "text ", text[0], 0, half) &&
+		      find(list, "text ", text[1], 0, all));
 		double step = most == 16 ? (16.0 - 8) / (8 - 2) : log(32.0 / 16) / log(16.0 / 2);
 		CHECK_NEAR((all[0] - half[0]) / (half[0] - two[0]), step, 1e-3);
 		/* the markers of the measurement, in the key and in both panels */
@@ -120,7 +122,8 @@ static void ratio_bars_include_the_baseline_and_the_largest_end(void)
 	free(list);
 	bars[0].ratio.high = 4;
 	list = list_of(chart_ratio_bars(arena, about, bars, 1));
-	CHECK(find(list, "text ", "start \"1\"", 0, one) && find(list, "rectangle ", "#56b4e9", 1, bar));
+	CHECK(find(list, "text ", "start \"1\"", 0, one) &&
+	      find(list, "rectangle ", "#56b4e9", 1, bar));
 	CHECK(bar[0] + 4 * (one[0] - 3 - bar[0]) < 700);
 	free(list);
 	arena_free(arena);

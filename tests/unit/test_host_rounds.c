@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the host probes measure: rounds with a server whose answers take a known time, copies,
- * reads of a file that changes, interruptions of a known length. The parts below them, sockets,
- * teams and cores, are tested by what they promise. */
+/* The host probes measure rounds with a server whose answers take a known time, copies, reads of a
+ * file that changes, and interruptions of a known length. Sockets, teams and cores keep their
+ * promises. */
 #define _GNU_SOURCE /* for CPU_COUNT() */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -239,7 +239,8 @@ static void readers_in_order_read_block_after_block(void)
 	int fd = mkstemp(path);
 	unlink(path);
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct host_bench bench = {.file = {.fd = fd, .size_B = 4096 * (double)rows[i].blocks}};
+		struct host_bench bench = {
+			.file = {.fd = fd, .size_B = 4096 * (double)rows[i].blocks}};
 		const struct plan_point point = {.is = {{"what", rows[i].what}},
 						 .x = {{"size_B", 4096}, {"parallel", 1}}};
 		CHECK(ftruncate(fd, 4096 * 8) == 0);
@@ -346,7 +347,8 @@ static void sockets_tell_an_end_from_a_cut_message(void)
 		CHECK(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &length) == 0);
 		CHECK((value != 0) == (nagle == 0));
 	}
-	const struct sock_facts facts = sock_facts(fd); /* a round trip to itself takes less than 10 ms */
+	const struct sock_facts facts =
+		sock_facts(fd); /* a round trip to itself takes less than 10 ms */
 	CHECK(facts.rtt_s > 0 && facts.rtt_s < 0.01 && facts.mss_B >= 536);
 	CHECK(facts.send_buffer_B > 0 && facts.receive_buffer_B > 0);
 	close(fd);

@@ -138,10 +138,10 @@ static void sampler_stops_when_the_interval_is_narrow(void)
 	free(result.values);
 }
 
-/* The first 30 samples behind the warm-up are 1 and 2 in turn, all others are 1. So 15 samples are 2,
- * and the interval is narrow once its upper end has 15 samples above it. The binomial distribution
- * allows this from 44 samples on: P(X <= 15) = 2.44 % of 44, and 3.30 % of 43. The sampler looks at
- * 30, 34, 38, 42 and 47 samples, each a tenth and one later. */
+/* The first 30 samples behind the warm-up are 1 and 2 in turn, all others are 1. So 15 samples are
+ * 2, and the interval is narrow once its upper end has 15 samples above it. The binomial
+ * distribution allows this from 44 samples on: P(X <= 15) = 2.44 % of 44, and 3.30 % of 43. The
+ * sampler looks at 30, 34, 38, 42 and 47 samples, each a tenth and one later. */
 static double humps_then_constant(size_t number)
 {
 	return number < 2 * SAMPLER_WARM_UP_WINDOW + 30 ? (double)(1 + number % 2) : 1;
@@ -365,7 +365,8 @@ static void recording_cut_anywhere_can_be_continued(void)
 	close(file);
 	make_points(points);
 	size_t size = record_whole(path, whole, sizeof(whole));
-	CHECK_PART(whole, "{\"end\":true,\"lines\":6,\"elapsed_s\":1.5,"); /* header, 4 points, end */
+	CHECK_PART(whole,
+		   "{\"end\":true,\"lines\":6,\"elapsed_s\":1.5,"); /* header, 4 points, end */
 	size_t first = (size_t)((char *)memchr(whole, '\n', size) - whole) + 1;
 	size_t last = size;
 	while (whole[--last - 1] != '\n')
@@ -551,7 +552,8 @@ static void run_judges_drift_and_gives_points_their_share(void)
 			.step_s = 1e-6, .fails_from = 100, .drift_ratio = rows[i].ratio};
 		CHECK(run_fake(&fake, text, sizeof text) == rows[i].code);
 		CHECK_NEAR(fake.deadline_s, 2 * 10 * 4.0 / 7 + 3, 1e-4);
-		CHECK_PART(text, rows[i].ratio < 0 ? "\"drift\":{\"launch\":-0.0" : "\"drift\":{\"launch\":0.0");
+		CHECK_PART(text, rows[i].ratio < 0 ? "\"drift\":{\"launch\":-0.0"
+						   : "\"drift\":{\"launch\":0.0");
 	}
 }
 
