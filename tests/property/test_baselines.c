@@ -63,10 +63,10 @@ static void baseline_keys_differ_if_the_baseline_can_differ(void)
 /* GPUs of one host differ by their place, also if the same two profiles are in use. */
 static void baseline_keys_differ_by_gpu(void)
 {
-	static const struct settings pool = {{"case.topology=gpu-pool", "case.model=resnet50",
-					      "case.server=server1"}};
-	static const struct settings second = {{"case.topology=gpu-pool", "case.model=resnet50",
-						"case.gpu=gpu2"}};
+	static const struct settings pool = {
+		{"case.topology=gpu-pool", "case.model=resnet50", "case.server=server1"}};
+	static const struct settings second = {
+		{"case.topology=gpu-pool", "case.model=resnet50", "case.gpu=gpu2"}};
 	static const char *const places[] = {"case.gpu=gpu1", "case.gpu=gpu2"};
 	static const char *const profiles[] = {"gpu.gpu2.profile=p100-sxm2",
 					       "gpu.gpu3.profile=p100-sxm2"};

@@ -148,7 +148,8 @@ static void ratio_has_only_the_error_of_several_gpus(void)
 		set(&request, rows[i].local);
 		set(&request, rows[i].training);
 		const struct prediction *p = predicted(&request, 10, 1);
-		CHECK_NEAR(log(p->throughput.high / p->throughput.value), 1.6449 * rows[i].all, 0.03);
+		CHECK_NEAR(log(p->throughput.high / p->throughput.value), 1.6449 * rows[i].all,
+			   0.03);
 		CHECK_NEAR(log(p->ratio.high / p->ratio.value), 1.6449 * rows[i].ratio, 0.03);
 	}
 	arena_free(arena);

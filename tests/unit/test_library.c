@@ -411,8 +411,8 @@ static void collnet_needs_switches_that_add(void)
 	CHECK_TEXT(all_reduce(&library, &four, 8).algorithm->name, "double_tree");
 }
 
-/* Half of LL's bytes to the network are flags. Inside a node LL does not fill the links. Blocks copy
- * the last results together. */
+/* Half of LL's bytes to the network are flags. Inside a node LL does not fill the links. Blocks
+ * copy the last results together. */
 static void flags_and_copies_take_their_part_of_the_bandwidth(void)
 {
 	struct library_params library = defaults();

@@ -53,8 +53,12 @@ static void add(struct bench *b, size_t index, size_t window, const struct serve
 	memcpy(own, requests, count * sizeof *own);
 	b->services[index] = (struct serving_service_spec){
 		.params = &b->params, .requests = {own, count}, .generates = true};
-	b->replicas[index] = (struct serving_replica_spec){
-		.name = "server", .service = index, .time = six_ms, .ctx = b, .block_count = 1000, .window = window};
+	b->replicas[index] = (struct serving_replica_spec){.name = "server",
+							   .service = index,
+							   .time = six_ms,
+							   .ctx = b,
+							   .block_count = 1000,
+							   .window = window};
 }
 
 /* Keys and values of a token take 1 ms to another replica. */
