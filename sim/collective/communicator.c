@@ -100,20 +100,27 @@ static int oldest_generation(const struct communicator *comm)
 	return oldest;
 }
 
+/* Returns a node to which messages to other machines travel: the topmost switch of a folded job, of
+ * which only one machine may be simulated, or a GPU. -1: all ranks are in one machine. */
+static int far_node(const struct communicator *comm, const struct rank_state *a)
+{
+	if (comm->spec.fold)
+		return comm->rings.shape.node_count > 1 ? comm->spec.top_node : -1;
+	for (size_t i = 0; i < comm->rank_count; i++)
+		if (comm->ranks[i].machine != a->machine && comm->ranks[i].place.gpu)
+			return comm->ranks[i].gpu_node;
+	return -1;
+}
+
 /* Returns the level of the path between the rank's GPU and the adapter for messages to another
  * machine. Without a path that carries RDMA it is beyond all levels. */
 static int adapter_level(const struct communicator *comm, const struct rank_state *a)
 {
-	for (size_t i = 0; i < comm->rank_count; i++) {
-		const struct rank_state *b = &comm->ranks[i];
-		if (b->machine == a->machine || !b->place.gpu)
-			continue;
-		const struct route *route =
-			fabric_route(comm->spec.fabric, a->gpu_node, b->gpu_node, TRAFFIC_RDMA);
-		return route ? (int)path_level(comm->spec.fabric, route, a->root_node)
-			     : PATH_SYS + 1;
-	}
-	return PATH_LOC;
+	int to = far_node(comm, a);
+	if (to < 0)
+		return PATH_LOC;
+	const struct route *route = fabric_route(comm->spec.fabric, a->gpu_node, to, TRAFFIC_RDMA);
+	return route ? (int)path_level(comm->spec.fabric, route, a->root_node) : PATH_SYS + 1;
 }
 
 /* Returns true if the messages of the first rank to another machine are staged in host memory. */
@@ -307,13 +314,14 @@ static void rank_started(void *ctx, uint64_t rank)
 	struct communicator *comm = operation->comm;
 	if (comm->failed)
 		return;
-	if (!operation->plan || operation->plan->schedule->merged_count <= 1) {
+	if (!operation->plan || !operation->plan->schedule->together) {
 		executor_start(comm, operation, (size_t)rank);
 		return;
 	}
 	if (++operation->begun_count < comm->total_count)
 		return;
-	operation->merged_latency_ps = wire_merged_latency_ps(comm, operation);
+	if (operation->plan->schedule->merged_count > 1)
+		operation->merged_latency_ps = wire_merged_latency_ps(comm, operation);
 	for (size_t i = 0; i < comm->total_count; i++)
 		executor_start(comm, operation, i);
 }

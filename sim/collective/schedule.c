@@ -126,6 +126,7 @@ bool schedule_is_folded(const struct schedule_builder *builder)
 void schedule_merge(struct schedule_builder *builder, double round_count)
 {
 	builder->schedule.merged_count = round_count;
+	builder->schedule.together = round_count > 1;
 	builder->merges = true;
 }
 
@@ -319,6 +320,35 @@ static void add_twins(struct schedule_builder *builder)
 	arena_free(scratch);
 }
 
+/* Returns true if each rank waits for messages of all others, also by way of third ones. Near folds
+ * can lose such a way: in a ring of the machines A A B B, the one that stands for A can be the
+ * receiver of an A, and would never wait for a B. */
+static bool all_wait_for_all(const struct schedule_builder *builder)
+{
+	struct arena *scratch = arena_new();
+	size_t n = builder->schedule.rank_count, waits_count = n;
+	bool *waits = ARENA_ARRAY(scratch, n * n, bool), changed = true;
+	for (size_t i = 0; i < n; i++)
+		waits[i * n + i] = true;
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i < builder->steps.count; i++) {
+			const struct schedule_step *step = &builder->steps.items[i];
+			if (step->source == NO_STEP)
+				continue;
+			bool *own = &waits[step->rank * n];
+			const bool *of = &waits[builder->steps.items[step->source].rank * n];
+			for (size_t k = 0; k < n; k++)
+				if (of[k] && !own[k]) {
+					own[k] = changed = true;
+					waits_count++;
+				}
+		}
+	}
+	arena_free(scratch);
+	return waits_count == n * n;
+}
+
 /* ---- steps ---- */
 
 static uint32_t add(struct schedule_builder *builder, struct schedule_step step,
@@ -394,8 +424,12 @@ const struct schedule *schedule_finish(struct schedule_builder *builder)
 {
 	if (builder->fold && !builder->fold->signatures)
 		find_steps(builder);
-	if (builder->fold && !builder->fold->signatures && builder->fold->near)
+	if (builder->fold && !builder->fold->signatures && builder->fold->near) {
 		add_twins(builder);
+		builder->schedule.together |=
+			builder->schedule.collective != COLLECTIVE_BROADCAST &&
+			!all_wait_for_all(builder);
+	}
 	builder->schedule.steps = builder->steps.items;
 	builder->schedule.step_count = builder->steps.count;
 	builder->schedule.after = builder->after.items;

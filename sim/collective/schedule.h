@@ -73,9 +73,10 @@ struct schedule {
 	enum collective collective;
 	size_t rank_count, channel_count, chunk_count, step_count;
 	const double *chunk_B; /* size of each chunk */
-	/* Number of rounds of a ring for which one message stands. If there are several, the first
-	 * messages begin when all ranks have arrived. */
-	double merged_count;
+	double merged_count;   /* number of rounds of a ring for which one message stands */
+	/* No rank begins before all have arrived: rounds are merged, or machines are nearly alike
+	 * and a rank would not wait for some others. */
+	bool together;
 	const struct schedule_step *steps; /* every step comes after the steps that it depends on */
 	const uint32_t *after;
 	/* For folded schedules, where ranks are the simulated ones and peers any ranks. By step;

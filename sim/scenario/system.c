@@ -205,10 +205,12 @@ void system_read(struct system *s, struct world_outcome *outcome)
 }
 
 /* Checks that no GPU was busy for longer than the window and no link carried more than its
- * capacity. */
+ * capacity. The time of each event is rounded to a picosecond. */
 static void check_utilisations(struct system *s, const struct world_outcome *outcome)
 {
-	double most_s = outcome->window_s * (1 + slack_ratio) + slack_ratio * outcome->end_s;
+	double rounding_s = s_from_ps((int64_t)engine_events_count(s->engine));
+	double most_s =
+		outcome->window_s + slack_ratio * (outcome->window_s + outcome->end_s) + rounding_s;
 	for (size_t i = 0; i < s->topology->gpu_count; i++)
 		if (outcome->gpu_busy_s[i] < 0 || outcome->gpu_busy_s[i] > most_s)
 			engine_fail(s->engine,

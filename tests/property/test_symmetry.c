@@ -19,6 +19,7 @@ struct draw {
 	double straggler_ratio;
 	const char *plan, *model, *gpu; /* of a transformer; NULL: no plan */
 	const char *symmetry;           /* of the folded run; NULL: "on" */
+	const char *setting;            /* one more; NULL: none */
 	double near_ratio;              /* largest error of its time; 0: every result is equal */
 };
 
@@ -178,6 +179,7 @@ static const struct scenario *read_case(struct arena *arena, const struct draw *
 		"case.steps=4",
 		"case.transport=rdma",
 		arena_printf(arena, "case.symmetry=%s", symmetry),
+		d->setting,
 		NULL,
 	};
 	return scenario_of(arena, &(struct settings){0}, texts);
@@ -449,7 +451,52 @@ static void large_plans_are_near_the_exact_result(void)
 	}
 }
 
+/* Without GPUDirect over the bridge of a GPU and its adapter, messages between machines are staged
+ * in host memory. The folded job has one machine, and the library still knows it. */
+static void one_machine_knows_that_messages_to_others_are_staged(void)
+{
+	struct draw d = star;
+	d.gpus = 64;
+	d.algorithm = "ring";
+	d.size_B = 1e6;
+	d.setting = "library.net_gdr_level=loc";
+	CHECK(try(&d) == 64 / 8 - 1);
+}
+
+/* The groups of these plans have members in several of 48 to 66 small machines, whose classes are
+ * found by level: tensor groups of four GPUs in machines of two, and data groups of as many
+ * machines as no leaf has. The classes of the last one are too many to fold it. */
+static void groups_across_small_machines_are_near_the_exact_result(void)
+{
+	static const struct small {
+		size_t gpus;
+		const char *plan;
+	} plans[] = {
+		{96, "tp=4 pp=2 micro_batch=2 global_batch=24 sharding=optimizer schedule=gpipe "
+		     "overlap_gradients=false order=pp-tp-cp-dp"},
+		{132, "tp=4 micro_batch=2 global_batch=198 overlap_gradients=false "
+		      "order=pp-tp-cp-dp"},
+		{128, "tp=4 pp=4 cp=2 micro_batch=2 global_batch=16 sharding=optimizer replicas=2 "
+		      "recompute=full order=pp-dp-cp-tp"},
+	};
+	for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+		struct draw d = {.gpus = plans[i].gpus,
+				 .plan = plans[i].plan,
+				 .model = "gpt2",
+				 .gpu = "rtx-4090",
+				 .symmetry = "auto",
+				 .near_ratio = 0.01};
+		d.topology =
+			"topology = { name = \"small\"; cluster = { machine = \"workstation-2\"; "
+			"network = { kind = \"fat_tree\"; link = { kind = \"infiniband\"; "
+			"bandwidth = \"100 Gbit/s\"; }; }; }; };\n";
+		try(&d);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(one_machine_knows_that_messages_to_others_are_staged),
+	TEST(groups_across_small_machines_are_near_the_exact_result),
 	TEST(large_plans_are_near_the_exact_result),
 	TEST(one_machine_represents_all_machines_of_a_star),
 	TEST(binary_tree_has_one_class_of_machines_per_level),
