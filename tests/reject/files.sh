@@ -142,12 +142,12 @@ shows 'synchronous\.cfg: no errors in this runtime'
 # A recording of a probe is read as one, and is not the recording of a program.
 log=$FARWIRE_DATA/tests/samples/logs/oci-h100.txt
 if [ -r "$log" ]; then
-	expect 0 '' import log "$log" -q -o probe.jsonl
+	farwire import log "$log" -q -o probe.jsonl
 	expect 0 '' check probe.jsonl
 	shows 'probe\.jsonl: no errors in this recording of 5 points'
 	expect 2 "^probe\.jsonl:1: the format of the file is 'farwire-samples', not farwire-calls" \
 		run --topology lan-pair -q --calls probe.jsonl
-	sed 's/"samples":\[/"samples":[-1,/' probe.jsonl >wrong.jsonl
+	sed 's/"samples": \[/"samples": [-1, /' probe.jsonl >wrong.jsonl
 	expect 2 '^wrong\.jsonl:2: ' check wrong.jsonl
 fi
 expect 2 "case 'nosuch\.cfg' cannot be read: there is no such file" explain nosuch.cfg
