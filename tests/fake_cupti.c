@@ -16,7 +16,9 @@
  *   130              stream 13 is synchronised until 900
  *   910              a copy to pageable memory
  *
- * 64 MiB are allocated before the first step and freed after the last. */
+ * Before the first step, four kinds of calls allocate 20 MiB each, and four others free them.
+ * Stream 13 is recorded, queried and waited for by the remaining calls, copies of each kind are
+ * made, and a range is pushed. 64 MiB are allocated until after the last step. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -136,6 +138,8 @@ static size_t record_size(CUpti_ActivityKind kind)
 		return sizeof(CUpti_ActivityKernel10);
 	case CUPTI_ACTIVITY_KIND_MEMCPY:
 		return sizeof(CUpti_ActivityMemcpy6);
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:
+		return sizeof(CUpti_ActivityMemcpyPtoP4);
 	case CUPTI_ACTIVITY_KIND_MEMSET:
 		return sizeof(CUpti_ActivityMemset4);
 	case CUPTI_ACTIVITY_KIND_DEVICE:
@@ -305,6 +309,61 @@ static void play_step(int step, uint64_t t_ns)
 	did_copy(call("cudaMemcpy_v3020", none, t_ns + 910000, 60000, 0), t_ns + 920000, false);
 }
 
+static void play_memory(uint64_t t_ns)
+{
+	static const char *const allocations[] = {"cudaMallocAsync_v11020",
+						  "cudaMallocManaged_v6000", "cuMemAlloc_v2",
+						  "cuMemAllocAsync_ptsz"},
+				 *const releases[] = {"cudaFreeAsync_v11020_ptds", "cudaFree_v3020",
+						      "cuMemFree_v2", "cuMemFreeAsync"};
+	for (int i = 0; i < 8; i++) {
+		uint64_t address = 0x10000000 * (1 + (uint64_t)i % 4), stream = 13;
+		const uint64_t allocate[] = {(uint64_t)(uintptr_t)&address, 20 << 20, stream},
+			       release[] = {address, stream};
+		call(i < 4 ? allocations[i] : releases[i % 4], i < 4 ? allocate : release, t_ns,
+		     1000, 0);
+	}
+}
+
+static void play_kinds(uint64_t t_ns)
+{
+	static const uint8_t kinds[] = {
+		CUPTI_ACTIVITY_MEMCPY_KIND_HTOA, CUPTI_ACTIVITY_MEMCPY_KIND_ATOH,
+		CUPTI_ACTIVITY_MEMCPY_KIND_HTOH, CUPTI_ACTIVITY_MEMCPY_KIND_PTOP,
+		CUPTI_ACTIVITY_MEMCPY_KIND_DTOD};
+	const uint64_t stream[] = {13}, record[] = {0xabc0, 13, 0}, event[] = {0xabc0},
+		       none[8] = {0};
+	call("cudaEventRecordWithFlags_v11010", record, t_ns, 1000, 0);
+	call("cudaStreamQuery_v3020", stream, t_ns, 1000, 600);
+	call("cudaEventSynchronize_v3020", event, t_ns, 1000, 0);
+	for (uint32_t i = 0; i < sizeof kinds; i++) {
+		CUpti_ActivityMemcpy6 copy = {.kind = CUPTI_ACTIVITY_KIND_MEMCPY,
+					      .copyKind = kinds[i],
+					      .dstKind = CUPTI_ACTIVITY_MEMORY_KIND_PINNED,
+					      .start = t_ns,
+					      .end = t_ns + 2000,
+					      .bytes = 100 + i,
+					      .streamId = 13,
+					      .correlationId =
+						      call("cudaMemcpyAsync", none, t_ns, 1000, 0)};
+		put_record(&copy, copy.kind);
+	}
+	CUpti_ActivityMemcpyPtoP4 peer = {
+		.kind = CUPTI_ACTIVITY_KIND_MEMCPY2,
+		.start = t_ns,
+		.end = t_ns + 3000,
+		.bytes = 200,
+		.streamId = 15,
+		.correlationId = call("cudaMemcpyPeerAsync_v4000", none, t_ns, 1000, 0)};
+	put_record(&peer, peer.kind);
+	const char *texts[] = {"Step 70", "no step"};
+	for (int i = 0; i < 2; i++) {
+		const CUpti_NvtxData push = {.functionName = "nvtxRangePushA",
+					     .functionParams = &texts[i]};
+		callback(NULL, CUPTI_CB_DOMAIN_NVTX, CUPTI_CBID_NVTX_nvtxRangePushA, &push);
+	}
+}
+
 void fake_play(int steps);
 void fake_play(int steps)
 {
@@ -314,6 +373,8 @@ void fake_play(int steps)
 	const CUpti_ActivityDevice5 device = {.kind = CUPTI_ACTIVITY_KIND_DEVICE,
 					      .name = "Fake GPU"};
 	put_record(&device, device.kind);
+	if (steps == 3)
+		play_memory(started_ns), play_kinds(started_ns + 10000);
 	call("cudaMalloc_v3020", allocate, started_ns + 100000, 50000, 0);
 	started_ns += 1000000;
 	for (int i = 0; i < steps; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Random cases, as text that a user can run. A seed determines a few machines around a switch and
- * either forwarded programs, a training job, the plan of a transformer or a collective, with
- * parameters drawn from usual ranges. A second seed shuffles the lists of a case (hosts, guests,
- * GPUs, links, clients). Shuffling may change only the order of the output.
+ * either forwarded programs, model servers, a training job, the plan of a transformer or a
+ * collective, with parameters drawn from usual ranges. A second seed shuffles the lists of a case
+ * (hosts, guests, GPUs, links, clients). Shuffling may change only the order of the output.
  *
  * FARWIRE_SEEDS sets how many seeds a test uses instead of its default, FARWIRE_SEED the first one.
  */
@@ -31,7 +31,7 @@ struct random_case {
 	/* number of hosts of each kind, and GPUs of a server */
 	size_t server_count, client_count, gpu_count;
 	const char *profile; /* profile of the last machine's GPUs */
-	bool rdma, job, collective, plan, moderated;
+	bool rdma, job, collective, plan, serves, moderated;
 };
 
 static inline size_t seeds_count(size_t usual)
@@ -110,6 +110,35 @@ static inline void add_clients(struct random_case *c)
 		    1 << rng_below(&c->rng, 5));
 }
 
+/* Local or remote replicas of a network, one on each of the first GPUs. */
+static inline void add_servers(struct random_case *c)
+{
+	static const char *const spreads[] = {"0", "1", "2"};
+	static const char *const batchings[] = {"auto", "fixed", "dynamic"};
+	bool remote = chance(c, 0.5), tokens = chance(c, 0.5);
+	size_t gpus = c->server_count * c->gpu_count;
+	ADD(c, &c->settings, "case.model=%s", tokens ? "gpt2" : "resnet50");
+	if (remote) {
+		ADD(c, &c->settings, "case.runtime=asynchronous");
+		ADD(c, &c->settings, "case.transport=%s", c->rdma ? "rdma" : "tcp");
+	}
+	ADD(c, &c->settings, "serve.rate=%.3g", spread(c, 0.5, 300));
+	ADD(c, &c->settings, "serve.spread=%s", ONE_OF(c, spreads));
+	ADD(c, &c->settings, "serve.requests=%d", 20 + (int)rng_below(&c->rng, 80));
+	ADD(c, &c->settings, "serve.batch=%d", 1 << rng_below(&c->rng, 6));
+	ADD(c, &c->settings, "serve.delay=%.3g ms", spread(c, 0.1, 20));
+	ADD(c, &c->settings, "serve.batching=%s", ONE_OF(c, batchings));
+	if (tokens) {
+		ADD(c, &c->settings, "serve.prompt=%d", 1 + (int)rng_below(&c->rng, 500));
+		ADD(c, &c->settings, "serve.output=%d", 1 + (int)rng_below(&c->rng, 30));
+		ADD(c, &c->settings, "serve.tokens=%d", 256 << rng_below(&c->rng, 5));
+	}
+	for (size_t i = 0; i < c->client_count && i < gpus; i++)
+		ADD(c, &c->clients, "{ name = \"server%zu\"; %sgpu = \"rack%zu-gpu%zu\"; }", i,
+		    remote ? arena_printf(c->arena, "program = \"desk%zu-os\"; ", i) : "",
+		    i % c->server_count, i / c->server_count);
+}
+
 /* Each machine is a tensor group. Machines are stages of a pipeline, or copies of the network. */
 static inline void add_plan(struct random_case *c)
 {
@@ -168,6 +197,7 @@ static inline struct random_case random_case(struct arena *arena, uint64_t seed)
 	c.job = chance(&c, 0.5);
 	c.collective = c.job && chance(&c, 0.4);
 	c.plan = c.job && !c.collective && chance(&c, 0.4);
+	c.serves = !c.job && seed % 3 == 0;
 	c.rdma = chance(&c, 0.4);
 	c.server_count = 1 + rng_below(&c.rng, c.job ? 4 : 2);
 	c.gpu_count = 1 + rng_below(&c.rng, 2);
@@ -182,6 +212,8 @@ static inline struct random_case random_case(struct arena *arena, uint64_t seed)
 		add_plan(&c);
 	else if (c.job)
 		add_job(&c);
+	else if (c.serves)
+		add_servers(&c);
 	else
 		add_clients(&c);
 	add_moderation(&c);
@@ -198,7 +230,8 @@ static inline void shuffle(struct text_list *list, struct rng *rng)
 	}
 }
 
-/* The order of hosts and GPUs numbers the ranks, so it is kept in a case with a job. */
+/* The order of hosts and GPUs numbers the ranks, so it is kept in a case with a job. The order of
+ * clients numbers the replicas among which a router chooses. */
 static inline void random_case_shuffle(struct random_case *c, uint64_t seed)
 {
 	struct rng rng = rng_named(seed, "order");
@@ -208,7 +241,8 @@ static inline void random_case_shuffle(struct random_case *c, uint64_t seed)
 	}
 	shuffle(&c->guests, &rng);
 	shuffle(&c->links, &rng);
-	shuffle(&c->clients, &rng);
+	if (!c->serves)
+		shuffle(&c->clients, &rng);
 	shuffle(&c->settings, &rng);
 }
 
@@ -238,9 +272,10 @@ static inline const char *random_case_text(const struct random_case *c)
 	for (size_t i = 0; i < c->settings.count; i++)
 		settings = arena_printf(a, "%s%s\"%s\"", settings, i > 0 ? ", " : "",
 					c->settings.items[i]);
-	return arena_printf(a,
-			    "case = {\n\ttopology = \"machines.cfg\";\n\tsettings = [%s];\n%s};\n",
-			    settings, c->job ? "" : list_text(a, "clients", &c->clients));
+	return arena_printf(
+		a, "case = {\n\ttopology = \"machines.cfg\";\n\tsettings = [%s];\n%s};\n%s",
+		settings, c->job ? "" : list_text(a, "clients", &c->clients),
+		c->serves ? "serve = { };\n" : "");
 }
 
 static inline void write_text(const char *path, const char *text)

@@ -29,6 +29,7 @@ struct line_params {
 	size_t deaf_after_count; /* number of messages that the server receives; 0: all */
 	double fails_at_s;       /* 0: it does not fail */
 	bool no_route;
+	bool polled;           /* its threads poll, so no message wakes them */
 	struct line_sent *log; /* has LINE_LOG_MAX entries */
 	size_t *log_count;
 };
@@ -114,7 +115,7 @@ static inline void line_send(struct connection *connection, int from, const stru
 static const struct param_table line_table = {.name = "line", .size = sizeof(struct line_params)};
 static bool line_wakes(const void *params)
 {
-	return true; /* so that the hand-off time is added */
+	return !((const struct line_params *)params)->polled; /* the hand-off time is added then */
 }
 
 static const struct transport_kind line_kind = {

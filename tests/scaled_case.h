@@ -3,11 +3,12 @@
  * must be twice as long, because the simulator has no absolute time scale.
  *
  * Scaled are the parameters whose rows declare a time, a time per byte, a bandwidth, a rate of
- * operations or a frequency, and the traits of links (latency, capacity). Rates of the library that
- * are 0 are set to half of those of the GPUs' generation. The clocks of cores are not scaled,
- * because work is given in seconds at a reference clock, which would have to be halved as well.
- * Sizes, counts and ratios are not scaled, so losses affect the same packets. The library's tables
- * for NVLink SHARP and for EFA are not scaled, either: a choice between close times may differ. */
+ * operations or a frequency, the rate of requests, and the traits of links (latency, capacity).
+ * Rates of the library that are 0 are set to half of those of the GPUs' generation. The clocks of
+ * cores are not scaled, because work is given in seconds at a reference clock, which would have to
+ * be halved as well. Sizes, counts and ratios are not scaled, so losses affect the same packets.
+ * The library's tables for NVLink SHARP and for EFA are not scaled, either: a choice between close
+ * times may differ. */
 #pragma once
 
 #include "sim/base/arena.h"
@@ -18,6 +19,8 @@
 static inline double scale_of(const struct cfg_param *param)
 {
 	const struct param_row *row = param->row;
+	if (strcmp(param->path, "serve.rate") == 0) /* requests/s */
+		return 0.5;
 	if (row->kind != PARAM_KIND_NUMBER || strncmp(param->path, "link.", 5) == 0 ||
 	    strstr(row->field, "clock_Hz"))
 		return 1;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/analysis/points.h"
 #include "sim/analysis/suspects.h"
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
@@ -23,37 +24,59 @@ struct work {
 
 /* ---- predictions ---- */
 
-/* Predicts all points under each suspect's setting. The first suspect is "no fault", with intervals
- * in d->expected_s. */
-static bool predict(struct work *w, const struct reported *step, const char **broken)
+/* Predicts the points without a fault, with intervals in d->expected_s. */
+static bool predict_healthy(struct work *w, const struct reported *step, struct sweep_fault *fault)
 {
 	struct diagnosis *d = w->d;
-	size_t n = d->count, count = n * d->suspect_count;
-	struct case_point *list = ARENA_ARRAY(w->arena, count, struct case_point);
-	struct case_answer *answers = ARENA_ARRAY(w->arena, count, struct case_answer);
-	for (size_t i = 0; i < count; i++) {
-		const struct dataset_row *row = d->rows[i % n];
-		struct setting *all = ARENA_ARRAY(w->arena, row->setting_count + 1, struct setting);
-		memcpy(all, row->settings, row->setting_count * sizeof *all);
-		all[row->setting_count] =
-			(struct setting){d->suspects[i / n].setting, {"a suspect", 0}};
-		list[i] = (struct case_point){.settings = all,
-					      .setting_count = row->setting_count + (i >= n)};
-	}
-	struct points points = {w->request->input, step};
-	if (!points_answer(w->arena, &points, list, n, answers, broken))
+	struct case_point *list = ARENA_ARRAY(w->arena, d->count, struct case_point);
+	struct case_answer *answers = ARENA_ARRAY(w->arena, d->count, struct case_answer);
+	const struct points points = {w->request->input, step};
+	for (size_t i = 0; i < d->count; i++)
+		list[i] = (struct case_point){.settings = d->rows[i]->settings,
+					      .setting_count = d->rows[i]->setting_count};
+	if (!points_answer(w->arena, &points, list, d->count, answers, &fault->broken))
 		return false;
-	points.input.options.draws_count = 0;
-	if (!points_answer(w->arena, &points, list + n, count - n, answers + n, broken))
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		if (i < n)
-			d->expected_s[i] = answers[i].number;
-		if (i % n == 0)
-			d->suspects[i / n].time_s = ARENA_ARRAY(w->arena, n, double);
-		d->suspects[i / n].time_s[i % n] = answers[i].number.value;
+	d->suspects[0].time_s = ARENA_ARRAY(w->arena, d->count, double);
+	for (size_t i = 0; i < d->count; i++) {
+		d->expected_s[i] = answers[i].number;
+		d->suspects[0].time_s[i] = answers[i].number.value;
 	}
 	return true;
+}
+
+/* Predicts all points with each fault. The journal keeps them. */
+static bool predict_faults(struct work *w, struct diag *diag, const struct reported *step,
+			   struct sweep_fault *fault)
+{
+	struct diagnosis *d = w->d;
+	size_t n = d->count, count = n * d->simulated_count, most = 0;
+	const struct setting **settings = ARENA_ARRAY(w->arena, count, const struct setting *);
+	for (size_t i = 0; i < n; i++)
+		most = d->rows[i]->setting_count > most ? d->rows[i]->setting_count : most;
+	for (size_t i = 0; i < count; i++) {
+		const struct dataset_row *row = d->rows[i % n];
+		const struct setting own = {d->suspects[1 + i / n].setting, {"a suspect", 0}};
+		struct setting *all = ARENA_ARRAY(w->arena, most + 1, struct setting);
+		for (size_t k = 0; k <= most; k++)
+			all[k] = k < row->setting_count ? row->settings[k] : own;
+		settings[i] = all;
+	}
+	const struct sweep_list list = {.settings = settings,
+					.setting_count = most + 1,
+					.point_count = count,
+					.refused = ARENA_ARRAY(w->arena, count, const char *)};
+	struct sweep_request request = {
+		.input = w->request->input, .list = &list, .journal = w->request->journal};
+	request.input.options.draws_count = 0;
+	const struct sweep *sweep = count > 0 ? sweep_run(w->arena, diag, &request, fault) : NULL;
+	for (size_t i = 0; i < count && sweep; i++) {
+		struct suspect *suspect = &d->suspects[1 + i / n];
+		const struct prediction *p = sweep->points[i];
+		if (i % n == 0)
+			suspect->time_s = ARENA_ARRAY(w->arena, n, double);
+		suspect->time_s[i % n] = p ? reported_of(step, p).value : NAN;
+	}
+	return count == 0 || sweep;
 }
 
 /* ---- likelihoods ---- */
@@ -231,13 +254,13 @@ static const struct scenario *read_row(struct work *w, struct diag *diag, size_t
 }
 
 const struct diagnosis *diagnose(struct arena *arena, struct diag *diag,
-				 const struct diagnose_request *request, const char **broken)
+				 const struct diagnose_request *request, struct sweep_fault *fault)
 {
 	struct work w = {arena, request, ARENA_NEW(arena, struct diagnosis), NULL};
 	struct diagnosis *d = w.d;
 	const struct origin origin = {request->dataset->path, 0};
 	const struct scenario *scenario = NULL;
-	*broken = NULL;
+	*fault = (struct sweep_fault){0};
 	take_rows(&w);
 	const struct cfg_resolution **cases =
 		ARENA_ARRAY(arena, d->count, const struct cfg_resolution *);
@@ -261,7 +284,7 @@ const struct diagnosis *diagnose(struct arena *arena, struct diag *diag,
 	d->simulated_count = d->suspect_count - 1;
 	const struct reported *step =
 		reported_find(arena, diag, origin, PREDICTION_COLLECTIVE, "step");
-	if (!step || !predict(&w, step, broken))
+	if (!step || !predict_healthy(&w, step, fault) || !predict_faults(&w, diag, step, fault))
 		return NULL;
 	for (size_t i = 0; i < d->count; i++)
 		if (isnan(d->expected_s[i].value)) {

@@ -9,7 +9,7 @@
 #define FARWIRE_ANALYSIS_DIAGNOSE_H
 
 #include "sim/analysis/dataset.h"
-#include "sim/analysis/points.h"
+#include "sim/analysis/sweep.h"
 
 enum { DIAGNOSE_POINTS_MOST = 20, DIAGNOSE_RANGES = 3 };
 
@@ -48,11 +48,13 @@ struct diagnosis {
 struct diagnose_request {
 	struct analysis_input input; /* its case has no settings: those of the rows are complete */
 	const struct dataset *dataset;
-	double noise_ratio; /* standard deviation of a measured time */
+	double noise_ratio;  /* standard deviation of a measured time */
+	const char *journal; /* as in struct sweep_request; keeps the points with faults */
 };
 
-/* Returns NULL after errors, or with *broken after a broken invariant. */
+/* Returns NULL after errors in diag or *fault. The caller removes the journal when it has written
+ * the results. */
 const struct diagnosis *diagnose(struct arena *arena, struct diag *diag,
-				 const struct diagnose_request *request, const char **broken);
+				 const struct diagnose_request *request, struct sweep_fault *fault);
 
 #endif

@@ -101,7 +101,7 @@ static struct journal *open_journal(struct arena *arena, struct diag *diag,
 		{"program", "the program", hash_program()},
 		{"files", "the files that it reads", read},
 		{"settings", "the settings", settings},
-		{"axes", asked->list ? "the plans" : "the axes", axes}};
+		{"axes", asked->list ? "the list of points" : "the axes", axes}};
 	const struct journal_head head = {queue->task->point_count, parts,
 					  sizeof parts / sizeof parts[0]};
 	bool refused;

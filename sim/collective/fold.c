@@ -248,8 +248,19 @@ static uint64_t part_label(const struct fold *fold, const struct fold_part *part
 	return label;
 }
 
+/* Returns the classes of a part's members, whatever their order. */
+static uint64_t part_classes(const struct fold *fold, const struct fold_part *part)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < part->count; i++)
+		sum += fold_mix(fold->colours[fold->machine_of[part->members[i]]],
+				place_of(fold, part->members[i]));
+	return sum;
+}
+
 /* Mixes into the signatures what the members of a part meet. The order of parts without schedules
- * has no influence. */
+ * has no influence. Schedules by level do not distinguish peers, but parts of machines that are
+ * alike must have the same classes, because one of them stands for all. */
 static bool look_at_part(struct fold *fold, const struct fold_part *part)
 {
 	if (part->use_count == 0) {
@@ -266,10 +277,12 @@ static bool look_at_part(struct fold *fold, const struct fold_part *part)
 			own->colours[own->machine_of[i]] =
 				fold->colours[fold->machine_of[part->members[i]]];
 		look_at_uses(own, part->uses, part->use_count);
+		uint64_t label = part->label;
+		if (fold->by_level)
+			label = fold_mix(label, part_classes(fold, part));
 		for (size_t i = 0; i < part->count; i++) {
 			uint64_t *signature = &fold->signatures[part->members[i]];
-			*signature =
-				fold_mix(fold_mix(*signature, part->label), own->signatures[i]);
+			*signature = fold_mix(fold_mix(*signature, label), own->signatures[i]);
 		}
 	}
 	arena_free(arena);

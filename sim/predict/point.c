@@ -66,6 +66,9 @@ static struct job_point steady(const struct scenario *scenario, const struct wor
 		return point;
 	}
 	point.step_s = job_run_step_s(run);
+	if (!(point.step_s > 0))
+		return job_point_failed("its steps take no time (write times of its calls, kernels "
+					"or links above 0)");
 	point.gpu_utilization = scenario->style == JOBS_PROGRAMS
 					? program_utilization(run)
 					: gpus_utilization(scenario, outcome, entry);

@@ -128,9 +128,7 @@ static void summarize_serving(struct arena *arena, const struct scenario *scenar
 	const struct service_entry *services = scenario->services;
 	bool tokens = true;
 	for (size_t i = 0; i < scenario->service_count; i++) {
-		double count = services[i].list.count > 0 ? (double)services[i].list.count
-							  : services[i].params->requests_count;
-		p->requests_count += (uint64_t)count;
+		p->requests_count += (uint64_t)service_requests_count(scenario, &services[i]);
 		tokens &= services[i].one_token != NULL;
 	}
 	for (size_t k = 0; k < SERVE_QUANTILES; k++) {

@@ -91,6 +91,34 @@ static void split(struct case_reader *c, struct service_entry *service)
 			   "case.tensor: model '%s': %s", service->network->name, why);
 }
 
+double service_requests_count(const struct scenario *scenario, const struct service_entry *service)
+{
+	double time_s = 0;
+	if (service->list.count > 0)
+		return (double)service->list.count;
+	for (size_t i = 0; i < scenario->service_count; i++) {
+		const struct serve_params *params = scenario->services[i].params;
+		if (scenario->services[i].list.count == 0)
+			time_s = fmax(time_s, params->requests_count / params->rate_count);
+	}
+	return fmin(round(time_s * service->params->rate_count), SERVE_REQUESTS_MAX);
+}
+
+/* Reports an error if the load of a service changes too often between on and off. */
+static void phases_fit(struct case_reader *c, const struct service_entry *service)
+{
+	const struct serve_params *params = service->params;
+	double cycle_s = params->on_s + params->off_s;
+	double count = service_requests_count(c->scenario, service);
+	if (params->on_s > 0 && params->off_s > 0 && service->list.count == 0 &&
+	    count / (params->rate_count * cycle_s) > PHASES_MAX)
+		diag_error(c->reader.diag,
+			   case_said(c, arena_printf(c->reader.arena, "%s.on", service->prefix)),
+			   "%s.on and %s.off make more than %g phases until all requests have "
+			   "arrived (write longer phases, or fewer requests)",
+			   service->prefix, service->prefix, PHASES_MAX);
+}
+
 static void read_service(struct case_reader *c, struct service_entry *service,
 			 const struct job_entry *entry, const char *model)
 {
@@ -99,6 +127,7 @@ static void read_service(struct case_reader *c, struct service_entry *service,
 	bool own;
 	const struct cfg_node *group = find_group(c, model, &own), *file;
 	const char *prefix = own ? arena_printf(reader->arena, "serve.%s", model) : "serve";
+	service->prefix = prefix;
 	service->params = params;
 	service->network = entry->network;
 	if (own && !group)
@@ -108,13 +137,6 @@ static void read_service(struct case_reader *c, struct service_entry *service,
 			   model, model);
 	if (!reader_params(reader, group, prefix, prefix, &serve_table, params))
 		return;
-	double cycle_s = params->on_s + params->off_s;
-	if (params->on_s > 0 && params->off_s > 0 &&
-	    params->requests_count / (params->rate_count * cycle_s) > PHASES_MAX)
-		diag_error(reader->diag, case_said(c, arena_printf(reader->arena, "%s.on", prefix)),
-			   "%s.on and %s.off make more than %g phases until all requests have "
-			   "arrived (write longer phases, or fewer requests)",
-			   prefix, prefix, PHASES_MAX);
 	struct origin said = case_said(c, arena_printf(reader->arena, "%s.list", prefix));
 	if (params->list[0])
 		service->list = requests_read(reader->arena, reader->diag, said,
@@ -225,6 +247,8 @@ void case_read_services(struct case_reader *c)
 	}
 	for (size_t i = 0; i < scenario->service_count; i++)
 		roles_fit(c, i);
+	for (size_t i = 0; i < scenario->service_count && diag_count(c->reader.diag) == 0; i++)
+		phases_fit(c, &services[i]);
 	gpus_fit(c);
 	read_library(c, jobs);
 }

@@ -181,6 +181,7 @@ struct job_entry {
 
 /* A network that is served, with its requests. */
 struct service_entry {
+	const char *prefix; /* of its parameters: "serve", or "serve.MODEL" */
 	const struct serve_params *params;
 	struct request_list list; /* read from a file; empty: requests are drawn */
 	const struct network *network;
@@ -188,6 +189,12 @@ struct service_entry {
 	/* The part of one_token on each GPU of a replica; NULL: a replica has one GPU. */
 	const struct shard *shard;
 };
+
+struct scenario;
+/* Returns the number of requests of a service, warm-up included: those of its list, or the number
+ * that it draws. Services that draw run for the same time, which is the longest of those that they
+ * ask for. */
+double service_requests_count(const struct scenario *scenario, const struct service_entry *service);
 
 /* Kinds of cases. Each kind has a model error of its own. */
 enum case_kind {

@@ -31,8 +31,11 @@ struct tensor_group;
 /* Returns NULL if no route connects the GPUs; then *why says so. */
 struct tensor_group *world_tensor_group(struct world *world, const struct job_entry *entry,
 					const char **why);
-/* Returns the time of a collective. ctx is a struct tensor_group. */
+/* Returns the time of a collective. If it fails, so do all replicas. ctx is a struct tensor_group.
+ */
 double world_tensor_s(void *ctx, enum collective collective, double size_B);
+/* Ends all replicas with a failed verdict. */
+void world_servers_failed(struct world *world, const char *reason);
 /* Begins the requests of all replicas. */
 void world_serving_begin(struct world *world);
 /* Returns true if a step on the first GPU of b takes the same time as on the first GPU of a,

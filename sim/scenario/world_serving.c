@@ -95,7 +95,7 @@ static const struct job_kind server_kind = {.step_at = record_at,
 					    .read = read_run,
 					    .account = account};
 
-static void fail_all(struct world *w, const char *reason)
+void world_servers_failed(struct world *w, const char *reason)
 {
 	for (size_t i = 0; i < w->scenario->job_count; i++)
 		if (w->servers->all[i])
@@ -159,7 +159,7 @@ static bool add_point(struct server *server, struct overhead *table, size_t rows
 		table->at[table->count] = generates ? kernel_s : (double)rows;
 		table->overhead_s[table->count++] = fmax(0, step_s - kernel_s);
 	} else {
-		fail_all(server->world, why);
+		world_servers_failed(server->world, why);
 	}
 	arena_free(scratch);
 	return step_s >= 0;
@@ -231,19 +231,6 @@ static bool set_overhead(struct server *server)
 
 /* ---- services ---- */
 
-/* Returns the number of requests that a service draws. Services together have requests for the same
- * time, which is the longest of those that they ask for. */
-static double requests_of(const struct scenario *scenario, const struct serve_params *params)
-{
-	double time_s = 0;
-	for (size_t i = 0; i < scenario->service_count; i++) {
-		const struct serve_params *other = scenario->services[i].params;
-		if (scenario->services[i].list.count == 0)
-			time_s = fmax(time_s, other->requests_count / other->rate_count);
-	}
-	return fmin(round(time_s * params->rate_count), SERVE_REQUESTS_MAX);
-}
-
 /* Draws the requests of a service when its first replica is built. */
 static struct serving_service_spec *find_service(struct world *w, size_t index)
 {
@@ -255,7 +242,7 @@ static struct serving_service_spec *find_service(struct world *w, size_t index)
 						 .requests = entry->list,
 						 .generates = entry->one_token != NULL};
 	struct serve_params drawn = *entry->params;
-	drawn.requests_count = requests_of(w->scenario, entry->params);
+	drawn.requests_count = service_requests_count(w->scenario, entry);
 	if (service->requests.count == 0)
 		service->requests =
 			requests_draw(w->workload.arena, &drawn, w->workload.seed,
@@ -337,7 +324,7 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 				      "KV cache of %.0f tokens on GPU '%s'",
 				      all, tokens, gpu->name);
 	if (reason)
-		fail_all(w, reason);
+		world_servers_failed(w, reason);
 	return !reason;
 }
 
@@ -382,7 +369,7 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 	if (of->shard)
 		spec.ctx = world_tensor_group(w, entry, &why);
 	if (why)
-		fail_all(w, why);
+		world_servers_failed(w, why);
 	return why ? NULL : serving_model_new(w->workload.arena, &spec);
 }
 
@@ -545,7 +532,7 @@ void world_serving_begin(struct world *w)
 	const struct scenario *scenario = w->scenario;
 	for (size_t i = 0; i < scenario->job_count; i++)
 		if (w->servers->all[i]->job.run->failed) {
-			fail_all(w, w->servers->all[i]->job.run->reason);
+			world_servers_failed(w, w->servers->all[i]->job.run->reason);
 			return;
 		}
 	const struct serving_spec spec = {
@@ -562,7 +549,8 @@ void world_serving_begin(struct world *w)
 	};
 	w->servers->serving = serving_new(&spec);
 	if (!connect_all(w)) {
-		fail_all(w, "no route connects the replicas between which keys and values travel");
+		world_servers_failed(
+			w, "no route connects the replicas between which keys and values travel");
 		return;
 	}
 	if (w->servers->opening_count == 0)

@@ -12,7 +12,7 @@
 enum { SIZES = 48 };
 
 struct tensor_group {
-	const struct world *world;
+	struct world *world;
 	struct job_entry entry;
 	double times_s[COLLECTIVE_COUNT][SIZES]; /* 0: not simulated yet */
 };
@@ -20,7 +20,7 @@ struct tensor_group {
 /* Simulates a collective of 2^power bytes. Returns NULL, or why it failed. */
 static const char *simulate(struct tensor_group *group, enum collective collective, int power)
 {
-	const struct world *w = group->world;
+	struct world *w = group->world;
 	struct arena *scratch = arena_new();
 	struct scenario *alone = ARENA_NEW(scratch, struct scenario);
 	const char *why = NULL;
@@ -32,8 +32,11 @@ static const char *simulate(struct tensor_group *group, enum collective collecti
 	alone->collective_size_B = ldexp(1, power);
 	alone->steps_count = 2;
 	struct world_outcome outcome = world_run(scratch, alone, w->workload.seed, NULL);
+	if (outcome.broken)
+		engine_fail(w->system.engine, "%s", outcome.broken);
 	if (outcome.broken || outcome.jobs[0].failed)
-		why = arena_strdup(w->workload.arena,
+		why = arena_printf(w->workload.arena, "a collective of the GPUs of '%s' failed: %s",
+				   group->entry.name,
 				   outcome.broken ? outcome.broken : outcome.jobs[0].reason);
 	else
 		group->times_s[collective][power] = job_run_step_s(&outcome.jobs[0]);
@@ -57,8 +60,7 @@ static double time_s(struct tensor_group *group, enum collective collective, int
 	double *known = &group->times_s[collective][power];
 	const char *why = *known > 0 ? NULL : simulate(group, collective, power);
 	if (why)
-		engine_fail(group->world->system.engine,
-			    "a collective of the GPUs of '%s' failed: %s", group->entry.name, why);
+		world_servers_failed(group->world, why);
 	return *known;
 }
 

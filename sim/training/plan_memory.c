@@ -51,7 +51,7 @@ static double kept_B(const struct training_plan *plan, const struct stack_params
 	double all_B = sample_B(stack, layer);
 	if (layer->op == LAYER_ATTENTION && stack->fused_attention)
 		all_B += statistic_B * (double)(shape->heads * layer->height * layer->width);
-	else if (layer->op == LAYER_ATTENTION && plan->params->recompute == RECOMPUTE_NONE)
+	else if (layer->op == LAYER_ATTENTION && plan->params->recompute != RECOMPUTE_SELECTIVE)
 		all_B += layer->scores_count * stack_element_B(stack) * (shape->dropout ? 2.5 : 1);
 	return all_B * (double)plan->micro_batch;
 }

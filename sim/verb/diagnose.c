@@ -188,19 +188,23 @@ static int run(const struct command *command)
 		recording ? collectives_dataset(command->arena, diag, &from) : NULL;
 	if (!dataset)
 		return command_failed(diag, NULL);
-	struct progress progress = progress_new("predictions", NULL, command->quiet);
+	const char *journal = command_journal(command);
+	struct progress progress = progress_new("predictions", journal, command->quiet);
 	struct diagnose_request request = {.input = command_input(command, 0, &progress),
 					   .dataset = dataset,
-					   .noise_ratio = command->noise_ratio};
+					   .noise_ratio = command->noise_ratio,
+					   .journal = journal};
 	request.input.request.path = NULL;
 	request.input.request.setting_count = 0;
-	const char *broken;
-	const struct diagnosis *d = diagnose(command->arena, diag, &request, &broken);
+	struct sweep_fault fault;
+	const struct diagnosis *d = diagnose(command->arena, diag, &request, &fault);
 	progress_end(&progress);
 	if (!d)
-		return command_failed(diag, broken);
+		return command_sweep_failed(diag, fault);
 	int code = command_table(command, table_of(command->arena, d));
-	return code == EXIT_DONE && command->plot ? draw(command, d) : code;
+	if (code == EXIT_DONE && command->plot)
+		code = draw(command, d);
+	return code == EXIT_DONE ? command_remove_journal(journal) : code;
 }
 
 const struct verb verb_diagnose = {

@@ -27,7 +27,7 @@ static double step_s(const struct job *job, size_t index)
 /* Returns the kernel work that the GPUs did in a step, in units of the work of one step. */
 static double step_work(const struct job *job, size_t index)
 {
-	return job->work_ps > 0 ? (double)step_at(job, index)->work_ps / (double)job->work_ps : 1;
+	return job->work_ps > 0 ? step_at(job, index)->work_ps / job->work_ps : 1;
 }
 
 static double work_since(const struct job *job, size_t first)

@@ -120,7 +120,7 @@ struct job { /* first member of each kind's own struct */
 	const char *name;
 	struct job_run *run;
 	/* Sum of the durations of a step's kernels; 0: each step counts as one step of work. */
-	int64_t work_ps;
+	double work_ps;
 	size_t step_count;
 	size_t first; /* steps with a smaller index began before the window */
 	bool paused, warm, over;

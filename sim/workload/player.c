@@ -291,7 +291,7 @@ static void step_end(struct player *player)
 	struct device_times now = device_times(player);
 	record->gpu_busy_s = now.busy_s - player->before.busy_s;
 	record->exposed_s = now.exposed_s - player->before.exposed_s;
-	record->work_ps = devices_work_ps(player) - player->work_before_ps;
+	record->work_ps = (double)(devices_work_ps(player) - player->work_before_ps);
 	check_step(player, first);
 	if (spec->program->role && spec->device_count == 1)
 		count_times(player, record);

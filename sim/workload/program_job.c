@@ -242,7 +242,7 @@ static uint32_t count_of(const struct program_job *p, size_t rank)
 static void record_step(struct program_job *p, size_t index)
 {
 	size_t all = p->spec.fold ? p->spec.fold->rank_count : p->spec.rank_count;
-	int64_t start_ps = 0, end_ps = 0;
+	double start_ps = 0, end_ps = 0;
 	FW_ASSERT(all > 0);
 	const struct step_record *first = player_step_at(p->ranks[0].player, index);
 	struct step_record *sum = VEC_PUSH(p->job.workload->arena, &p->records);
@@ -251,11 +251,11 @@ static void record_step(struct program_job *p, size_t index)
 		const struct step_record *one = player_step_at(p->ranks[i].player, index);
 		uint32_t count = count_of(p, i);
 		add_step(sum, one, count, (double)all);
-		start_ps += (one->start_ps - first->start_ps) * count;
-		end_ps += (one->end_ps - first->end_ps) * count;
+		start_ps += (double)(one->start_ps - first->start_ps) * count;
+		end_ps += (double)(one->end_ps - first->end_ps) * count;
 	}
-	sum->start_ps = first->start_ps + start_ps / (int64_t)all;
-	sum->end_ps = first->end_ps + end_ps / (int64_t)all;
+	sum->start_ps = first->start_ps + (int64_t)(start_ps / (double)all);
+	sum->end_ps = first->end_ps + (int64_t)(end_ps / (double)all);
 	sum->mark_ps = sum->end_ps;
 }
 
@@ -311,18 +311,15 @@ static void connect(struct program_job *p)
 
 /* ---- building ---- */
 
-/* Returns the sum of the durations of the program's kernels, at most INT64_MAX. */
-static int64_t work_of(const struct program *program)
+/* Returns the sum of the durations of the program's kernels. */
+static double work_of(const struct program *program)
 {
-	int64_t work_ps = 0;
+	double work_ps = 0;
 	for (size_t t = 0; t < program->thread_count; t++)
 		for (size_t i = 0; i < program->threads[t].count; i++)
-			if (program->threads[t].items[i].kind == ITEM_CALL) {
-				double duration_s = program->threads[t].items[i].call.duration_s;
-				int64_t left_ps = INT64_MAX - work_ps;
-				int64_t call_ps = ps_from_s(duration_s);
-				work_ps += call_ps < left_ps ? call_ps : left_ps;
-			}
+			if (program->threads[t].items[i].kind == ITEM_CALL)
+				work_ps += (double)ps_from_s(
+					program->threads[t].items[i].call.duration_s);
 	return work_ps;
 }
 

@@ -18,7 +18,7 @@ struct step_record {
 		in this way; the sum, gpu_busy_s and exposed_s add up to the step */
 	uint64_t calls_count;               /* calls of all ranks' threads without their pollers */
 	uint64_t polls_count;               /* queries of all ranks' pollers */
-	int64_t work_ps; /* durations of the kernels that the GPUs ran in this step; less than the
+	double work_ps; /* durations of the kernels that the GPUs ran in this step; less than the
 		launched ones while a program runs further and further ahead */
 
 	/* Times of the GPU by kind (enum gpu_time), which add up to the step. Only programs that

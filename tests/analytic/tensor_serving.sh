@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Replicas of a model server with several GPUs (case.tensor).
+# Replicas of a model server with several GPUs (case.tensor), and several services.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 farwire=${FARWIRE:-build/farwire}
@@ -75,4 +75,9 @@ awk -v one="$(apart 1)" -v two="$(apart 2)" 'BEGIN {
 	printf "  transfer %s s from one GPU, %s s from two\n", one, two
 	exit !(two > 0.45 * one && two < 0.55 * one) }'
 verdict each_gpu_sends_its_part_of_keys_and_values $?
+# GPT-2 XL draws 10 requests at 4/s, so both services run for 2.5 s, and ResNet-50 draws 500 at 200/s.
+two=$("$farwire" run serve-tenants --set serve.gpt2-xl.requests=10 --set serve.resnet50.requests=20 \
+	--draws 0 --format csv --quiet)
+[ "$(field "$two" requests)" = 510 ]
+verdict services_that_run_equally_long_count_all_their_requests $?
 exit $failed

@@ -140,6 +140,26 @@ static void step_time_is_the_mean_of_the_window(void)
 	arena_free(arena);
 }
 
+/* The waits of a step are those of the window, which has all its steps, divided by their number. */
+static void waits_are_those_of_one_step(void)
+{
+	static const struct settings cycles = {{"case.topology=dgx1-v100-ethernet", "case.gpus=16",
+						"case.model=alexnet", "case.batch=16"}};
+	struct arena *arena = arena_new();
+	struct point point = POINT(arena, cycles, "case.steps=5");
+	const struct settings five = {{"case.topology=dgx1-v100-ethernet", "case.gpus=16",
+				       "case.model=alexnet", "case.batch=16", "case.steps=5"}};
+	const struct prediction *p = prediction_of(arena, &five, 0);
+	double waits_s = 0, shown_s = 0;
+	for (size_t i = 0; i < WAIT_COUNT; i++)
+		waits_s += point.outcome.waits_s[i];
+	for (size_t i = 0; p && i < p->wait_count; i++)
+		shown_s += p->waits[i].seconds;
+	CHECK(waits_s > 0 && point.outcome.jobs[0].steady_count > 1);
+	CHECK_NEAR(shown_s * (double)point.outcome.jobs[0].steady_count, waits_s, 1e-9);
+	arena_free(arena);
+}
+
 /* Timeouts of two connections overlap, so their sum is longer than the time that the GPU waits. The
  * part for them ends there, and nothing is left for the network. */
 static void retransmission_is_not_longer_than_the_waits(void)
@@ -199,6 +219,77 @@ static void training_time_is_that_of_the_images_and_the_start(void)
 		CHECK(p->training_s.low < p->training_s.value);
 		CHECK(p->training_s.high > p->training_s.value);
 		CHECK(p->training_s.value == p->elapsed_s.value);
+	}
+	arena_free(arena);
+}
+
+/* Tokens and images take their number divided by the throughput, and the ends of the interval its
+ * other end. */
+static void training_time_is_the_inverse_of_the_throughput(void)
+{
+	static const struct settings tokens = {{"case.topology=dgx1-v100", "case.model=gpt2",
+						"case.stack=pytorch-amp", "case.batch=2",
+						"case.gpus=2", "case.tokens=1000000"}};
+	static const struct settings images = {
+		{"case.topology=gpu-pool", "case.runtime=asynchronous", "case.transport=tcp",
+		 "case.program=client1", "case.model=alexnet", "case.batch=8", "case.gpus=2",
+		 "case.epochs=2", "case.images=500"}};
+	for (int of_images = 0; of_images < 2; of_images++) {
+		struct arena *arena = arena_new();
+		const struct prediction *p = prediction_of(arena, of_images ? &images : &tokens, 4);
+		double count = of_images ? 2 * 500 : 1e6;
+		if (p) {
+			const struct estimate *rate =
+				of_images ? &p->throughput : &p->token_throughput;
+			CHECK(rate->low < rate->value && rate->value < rate->high);
+			CHECK_NEAR(p->training_s.value * rate->value, count, 1e-9);
+			CHECK_NEAR(p->training_s.low * rate->high, count, 1e-9);
+			CHECK_NEAR(p->training_s.high * rate->low, count, 1e-9);
+		}
+		arena_free(arena);
+	}
+}
+
+/* PyTorch runs ahead of the GPU, so its first step is shorter than the others. The step on one GPU
+ * that a job repeats is the second one, also if the job has no warm-up. */
+static void profile_of_a_job_is_a_step_after_a_warm_up(void)
+{
+	static const struct settings alexnet = {{"case.topology=dgx1-v100", "case.model=alexnet",
+						 "case.stack=pytorch", "case.batch=16"}};
+	struct arena *arena = arena_new();
+	double step_s = STEP_S(alexnet, "case.steps_warmup=1");
+	CHECK(fabs(STEP_S(alexnet, "case.steps_warmup=0") / step_s - 1) > 1e-3);
+	for (int warm = 0; warm < 3; warm += 2) {
+		struct point point = POINT(arena, alexnet, "case.gpus=2",
+					   warm ? "case.steps_warmup=2" : "case.steps_warmup=0");
+		CHECK_NEAR(point.outcome.jobs[0].solo_step_s, step_s, 1e-9);
+	}
+	arena_free(arena);
+}
+
+/* Two stages of two GPUs each. The second one has the logits, so it needs more memory. The times of
+ * each stage add up to the step. */
+static void stages_of_a_plan_have_their_ranks_memory_and_times(void)
+{
+	static const struct settings plan = {
+		{"case.topology=dgx-a100", "case.model=gpt2", "case.stack=megatron-bf16",
+		 "case.gpus=4", "plan.pp=2", "plan.micro_batch=4", "plan.schedule=gpipe"}};
+	struct arena *arena = arena_new();
+	const struct prediction *p = prediction_of(arena, &plan, 0);
+	if (p && CHECK(p->stage_count == 3)) {
+		CHECK_TEXT(p->stages[0].name, "stage 0");
+		CHECK_TEXT(p->stages[1].name, "stage 1");
+		CHECK_PART(p->stages[2].name, "which computes longest");
+		CHECK(p->stages[0].rank_count == 2 && p->stages[1].rank_count == 2);
+		CHECK(p->stages[2].rank_count == 1);
+		CHECK(p->stages[1].memory_B > p->stages[0].memory_B);
+		CHECK(p->memory_B == p->stages[1].memory_B);
+		for (size_t i = 0; i < 3; i++) {
+			double sum_s = 0;
+			for (size_t k = 0; k < p->stages[i].part_count; k++)
+				sum_s += p->stages[i].parts[k].seconds;
+			CHECK_NEAR(sum_s, p->step_s.value, 1e-9);
+		}
 	}
 	arena_free(arena);
 }
@@ -317,6 +408,13 @@ static void each_job_has_its_own_baseline(void)
 	}
 	if (!point.failed) {
 		const struct job_run *jobs = point.outcome.jobs;
+		const struct job_point *of = point.jobs;
+		CHECK_NEAR(point.throughput, of[0].throughput + of[1].throughput, 1e-12);
+		CHECK_NEAR(point.step_s, (of[0].step_s + of[1].step_s) / 2, 1e-12);
+		CHECK_NEAR(point.ratio, (of[0].ratio + of[1].ratio) / 2, 1e-12);
+		/* the second job has two of the three GPUs */
+		CHECK_NEAR(point.gpu_utilization,
+			   (of[0].gpu_utilization + 2 * of[1].gpu_utilization) / 3, 1e-12);
 		CHECK(fabs(s_from_ps(jobs[0].steps[0].start_ps - jobs[1].steps[0].start_ps)) >
 		      1e-3 * jobs[0].solo_step_s);
 	}
@@ -341,6 +439,36 @@ static void each_program_has_a_baseline_on_its_own_kind_of_gpu(void)
 		CHECK(first > 1.3 * second);
 		CHECK(point.jobs[1].ratio <= 1 + 1e-9);
 	}
+	arena_free(arena);
+}
+
+/* Two programs share one of the four GPUs of a pool. The baseline of each is a whole local GPU with
+ * its own batch. The utilisation of the pool is that of the GPU in use. */
+static void baseline_of_a_program_has_its_batch_and_a_whole_gpu(void)
+{
+	static const char text[] =
+		"case = { name = \"one GPU\"; topology = \"gpu-pool\"; runtime = "
+		"\"asynchronous\";\n"
+		"transport = \"tcp\"; model = \"resnet50\"; gpu = \"gpu1\"; fraction = 0.5;\n"
+		"clients = ( { name = \"one\"; program = \"client1\"; batch = 4; },\n"
+		"{ name = \"two\"; program = \"client2\"; batch = 32; } ); };\n";
+	static const struct settings local = {
+		{"case.topology=gpu-pool", "case.model=resnet50", "case.gpu=gpu1"}};
+	static const char *const batches[] = {"case.batch=4", "case.batch=32"};
+	struct arena *arena = arena_new();
+	struct point point = point_of_text(arena, text, sizeof text - 1);
+	for (size_t i = 0; i < 2 && !point.failed; i++) {
+		struct point own = POINT(arena, local, batches[i]);
+		CHECK_NEAR(point.jobs[i].throughput / point.jobs[i].ratio, own.throughput, 1e-9);
+	}
+	if (!point.failed)
+		CHECK_NEAR(point.gpu_utilization,
+			   point.outcome.gpu_busy_s[0] / point.outcome.window_s, 1e-12);
+	/* A program with a part of its local GPU is not its own baseline. */
+	const struct scenario *half =
+		scenario_of(arena, &local, (const char *const[]){"case.fraction=0.5", NULL});
+	if (half)
+		CHECK(predict_point(arena, half, 1, true, NULL, NULL).ratio < 0.6);
 	arena_free(arena);
 }
 
@@ -378,14 +506,19 @@ static const struct test tests[] = {
 	TEST(quotient_of_independent_predictions_combines_log_deviations),
 	TEST(prediction_of_a_collective_names_its_size),
 	TEST(step_time_is_the_mean_of_the_window),
+	TEST(waits_are_those_of_one_step),
 	TEST(retransmission_is_not_longer_than_the_waits),
 	TEST(link_utilization_counts_the_bytes_of_the_window),
 	TEST(training_time_is_that_of_the_images_and_the_start),
+	TEST(training_time_is_the_inverse_of_the_throughput),
+	TEST(profile_of_a_job_is_a_step_after_a_warm_up),
+	TEST(stages_of_a_plan_have_their_ranks_memory_and_times),
 	TEST(input_wait_is_not_exposed_communication),
 	TEST(parameter_servers_are_spread_over_machines),
 	TEST(two_level_servers_send_one_copy_for_each_machine),
 	TEST(each_job_has_its_own_baseline),
 	TEST(each_program_has_a_baseline_on_its_own_kind_of_gpu),
+	TEST(baseline_of_a_program_has_its_batch_and_a_whole_gpu),
 	TEST(window_opens_at_different_phases_of_pool_clients),
 };
 

@@ -346,9 +346,23 @@ static void order_of_links_does_not_change_the_result(void)
 	CHECK_PS(mesh_time_ps(true), mesh_time_ps(false));
 }
 
+/* Two ranks on one GPU copy in its memory, which reads and writes each byte at 100 GB/s. Each of
+ * two rounds copies half of 10 MB. */
+static void ranks_on_one_gpu_copy_in_its_memory(void)
+{
+	struct comm_world *w = comm_world_new();
+	comm_gpu(w, comm_host(w));
+	w->ranks[w->rank_count++] = w->ranks[0];
+	comm_all(w, comm_make(w, "job"), ALL_REDUCE, 10e6, 0);
+	comm_run(w);
+	CHECK_PS(w->done_ps[0], ps_from_s(10e6 * 2 / 100e9));
+	arena_free(w->arena);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
+		TEST(ranks_on_one_gpu_copy_in_its_memory),
 		TEST(ring_all_reduce_time_matches_the_formula),
 		TEST(start_cost_and_local_copy_add_to_the_ring_time),
 		TEST(two_groups_share_links_equally),

@@ -100,6 +100,17 @@ static void host_issues_the_next_step_during_this_one(void)
 	run(&b);
 	check_step(&b, 1, 33);
 	release(&b);
+	/* unless it waits for the reduced gradients of this step */
+	profile = with_host(2 * MS);
+	profile.ahead = true;
+	setup(&b, "ddp");
+	b.exchange.host_waits = true;
+	b.rank_count = 1;
+	b.profile = &profile;
+	run(&b);
+	check_step(&b, 0, 22.5);
+	check_step(&b, 1, 22.5);
+	release(&b);
 }
 
 static const struct step_profile *resnet50(struct job_world *b, size_t framework, double clusters,

@@ -73,6 +73,11 @@ static void messages_without_consent_use_both_directions(void)
 	double seconds = run_s(w, COLLECTIVE_ALL_TO_ALL, 0.12 * MB);
 	CHECK(seconds >= 0.06 * MB_S && seconds < 0.07 * MB_S);
 	arena_free(w->arena);
+	/* and 65,536 B are not more than eager */
+	w = hosts(2);
+	seconds = run_s(w, COLLECTIVE_ALL_TO_ALL, 2 * 65536);
+	CHECK(seconds >= 0.065536 * MB_S && seconds < 0.08 * MB_S);
+	arena_free(w->arena);
 }
 
 /* The neighbours of a ring of four differ, so messages do not meet on a connection. Without a queue
@@ -193,6 +198,28 @@ static void choices_are_those_of_coll_tuned(void)
 		CHECK_TEXT(choice.algorithm->name, rows[i].algorithm);
 		CHECK(choice.channel_count == rows[i].channels);
 	}
+	/* library.channels limits the peers at a time, of which there are seven at most */
+	const struct comm_shape eight = {
+		.rank_count = 8, .node_count = 8, .rank_most = 1, .ring_count = 1, .socket = true};
+	static const double given[] = {1, 3, 7, 20};
+	for (size_t i = 0; i < 4; i++) {
+		w->library.channels_count = given[i];
+		CHECK(library_choose(&w->library, &eight, COLLECTIVE_ALL_TO_ALL, 8e6)
+			      .channel_count == (size_t)fmin(7, given[i]));
+	}
+	arena_free(w->arena);
+}
+
+/* Buffers of GPUs are copied to host memory and back: 2 x 10 MB at 1 GB/s. */
+static void buffers_of_gpus_are_copied_there_and_back(void)
+{
+	struct comm_world *w = hosts(2);
+	const struct comm_shape two = {
+		.rank_count = 2, .node_count = 2, .rank_most = 1, .ring_count = 1, .socket = true};
+	double start_s = library_choose(&w->library, &two, COLLECTIVE_ALL_REDUCE, 10e6).start_s;
+	w->library.host_copy_Bps = 1e9;
+	CHECK_NEAR(library_choose(&w->library, &two, COLLECTIVE_ALL_REDUCE, 10e6).start_s - start_s,
+		   20e-3, 1e-12);
 	arena_free(w->arena);
 }
 
@@ -208,6 +235,7 @@ int main(void)
 		TEST(ranks_in_host_memory_add_on_their_core),
 		TEST(gloo_adds_one_half_while_it_sends_the_other),
 		TEST(choices_are_those_of_coll_tuned),
+		TEST(buffers_of_gpus_are_copied_there_and_back),
 	};
 	return TEST_MAIN(tests);
 }

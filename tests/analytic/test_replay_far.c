@@ -84,7 +84,36 @@ static void forwarded_tensorflow_recording_takes_as_long_as_its_program(void)
 	far(tensorflow_input, "case.runtime=synchronous", 0.01);
 }
 
+/* A recorded step counts as one sample, unless the case says how many it has. */
+static void a_recorded_step_is_one_sample(void)
+{
+	struct arena *arena = arena_new();
+	char path[64];
+	snprintf(path, sizeof path, "/tmp/farwire-test-far.%ld", (long)getpid());
+	record(arena, tensorflow, path);
+	for (int given = 0; given < 2; given++) {
+		struct setting settings[] = {
+			{"case.topology=t320-same-esxi", {"--set", 0}},
+			{"case.server=server", {"--set", 0}},
+			{arena_printf(arena, "case.calls=%s", path), {"--set", 0}},
+			{"case.batch=8", {"--set", 0}}};
+		const struct case_request request = {.settings = settings,
+						     .setting_count = given ? 4 : 3,
+						     .data_root = data_root_find(arena)};
+		struct diag *diag = diag_new(arena);
+		const struct scenario *scenario = case_read(arena, diag, &request);
+		diag_print(diag, stdout);
+		if (!CHECK(scenario != NULL))
+			continue;
+		struct point point = predict_point(arena, scenario, 1, false, NULL, NULL);
+		CHECK_NEAR(point.throughput * point.step_s, given ? 8 : 1, 1e-12);
+	}
+	unlink(path);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(a_recorded_step_is_one_sample),
 	TEST(forwarded_pytorch_recording_takes_as_long_as_its_program),
 	TEST(forwarded_tensorflow_recording_takes_as_long_as_its_program)};
 

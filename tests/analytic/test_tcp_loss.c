@@ -256,6 +256,32 @@ static void lost_retransmission_waits_for_the_next_timeout(void)
 	net_free(net);
 }
 
+/* Both packets of a message are lost, and then the first of the two retransmissions. The second one
+ * arrives, but the first controls the timeout, which doubles. Searches a loss process like that. */
+static void timeout_doubles_while_the_first_packet_is_lost(void)
+{
+	struct loss found = {0};
+	for (uint64_t seed = 0; seed < 1000 && found.p <= 0; seed++) {
+		struct loss start = loss_new(0.5, seed, "searched"), loss = start;
+		uint64_t first;
+		bool fits = loss_take(&loss, 2, &first) == 2;
+		fits = loss_take(&loss, 2, &first) == 1 && first == 0 && fits;
+		if (loss_take(&loss, 1, &first) == 0 && fits)
+			found = start;
+	}
+	struct tcp_params params;
+	struct net *net = lossy(1e-9, &params);
+	open(net, &params);
+	((struct tcp_connection *)net->connection)->directions[0].loss = found;
+	double start_s = net_now_s(net);
+	net_send(net, 0, 2 * MSS_B, 0);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[0] - start_s, LATENCY_S + 3 * (0.2 + RTT_S), 1e-4);
+	CHECK(connection_counters(net->connection)->losses_count == 3);
+	CHECK(connection_counters(net->connection)->timeouts_count == 2);
+	net_free(net);
+}
+
 /* A message of 100 B has one packet. On a link of 100 kB/s, each of its transmissions takes 1 ms
  * and that of its headers. If the first is lost, the second ends a timeout and a transmission
  * later. */
@@ -340,6 +366,14 @@ static void connection_fails_after_seven_lost_syns(void)
 	CHECK_NEAR(net->failed_s, 127, 1e-9);
 	CHECK_TEXT(net->reason, "connection timed out: no answer to SYN after 6 retransmissions");
 	CHECK(net->opened_s < 0);
+	CHECK(connection_counters(net->connection)->timeouts_count == 6);
+	net_free(net);
+	/* The maximum timeout limits the waits: 1 + 2 + 3 + 3 s after three retransmissions. */
+	net = lossy(1, &params);
+	params.rto_max_s = 3;
+	params.syn_retries_count = 3;
+	open(net, &params);
+	CHECK_NEAR(net->failed_s, 9, 1e-9);
 	net_free(net);
 }
 
@@ -394,6 +428,19 @@ static void loss_process_loses_the_given_share_of_packets(void)
 	struct loss never = loss_new(0, 7, "stream"), always = loss_new(1, 7, "stream");
 	CHECK(loss_take(&never, 1000000, &first) == 0 && first == 1000000);
 	CHECK(loss_take(&always, 1000, &first) == 1000 && first == 0);
+	/* A packet is lost at each of n tries with probability p^n. The fates are drawn in strata,
+	 * so each round of them has exactly this share. Either of two packets can have this fate.
+	 */
+	static const struct {
+		double tries, packets, share;
+	} fates[] = {{1, 1, 0.5}, {2, 1, 0.25}, {3, 1, 0.125}, {1, 2, 0.75}, {2, 2, 0.4375}};
+	for (size_t i = 0; i < sizeof fates / sizeof fates[0]; i++) {
+		struct loss fate = loss_new(0, 7, "fate");
+		int met = 0;
+		for (int k = 0; k < LOSS_STRATA; k++)
+			met += loss_every_time(&fate, 0.5, fates[i].tries, fates[i].packets);
+		CHECK_NEAR(met, fates[i].share * LOSS_STRATA, 0);
+	}
 	struct loss one = loss_new(0.5, 7, "stream"), two = loss_new(0.5, 7, "other");
 	CHECK(loss_uniform(&one) != loss_uniform(&two));
 }
@@ -406,6 +453,7 @@ static const struct test tests[] = {
 	TEST(later_messages_trigger_a_fast_retransmission),
 	TEST(lost_packets_cause_no_acknowledgement),
 	TEST(lost_retransmission_waits_for_the_next_timeout),
+	TEST(timeout_doubles_while_the_first_packet_is_lost),
 	TEST(retransmission_has_the_size_of_the_lost_packet),
 	TEST(loss_of_all_packets_gives_a_verdict),
 	TEST(long_write_without_acknowledgements_fails_after_its_timeouts),

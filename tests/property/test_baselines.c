@@ -60,6 +60,32 @@ static void baseline_keys_differ_if_the_baseline_can_differ(void)
 	arena_free(arena);
 }
 
+/* GPUs of one host differ by their place, also if the same two profiles are in use. */
+static void baseline_keys_differ_by_gpu(void)
+{
+	static const struct settings pool = {
+		{"case.topology=gpu-pool", "case.model=resnet50", "case.server=server1"}};
+	static const struct settings second = {
+		{"case.topology=gpu-pool", "case.model=resnet50", "case.gpu=gpu2"}};
+	static const char *const places[] = {"case.gpu=gpu1", "case.gpu=gpu2"};
+	static const char *const profiles[] = {"gpu.gpu2.profile=p100-sxm2",
+					       "gpu.gpu3.profile=p100-sxm2"};
+	struct arena *arena = arena_new();
+	struct baseline_key keys[4];
+	for (size_t i = 0; i < 4; i++) {
+		const struct scenario *scenario =
+			scenario_of(arena, i < 2 ? &pool : &second,
+				    (const char *[]){i < 2 ? places[i] : profiles[i - 2], NULL});
+		if (!scenario)
+			return;
+		keys[i] = baseline_key(arena, scenario, 0, 1);
+		for (size_t k = 0; k < i; k++)
+			if (!CHECK(!is_same(keys[i], keys[k])))
+				printf("  keys %zu and %zu\n", i, k);
+	}
+	arena_free(arena);
+}
+
 /* The first prediction stores the baseline or finds that of an equal case. The second one finds it.
  */
 static void check_known(struct baselines *baselines, struct arena *arena,
@@ -138,6 +164,7 @@ static void stored_solo_step_equals_the_computed_one(void)
 }
 
 static const struct test tests[] = {TEST(baseline_keys_differ_if_the_baseline_can_differ),
+				    TEST(baseline_keys_differ_by_gpu),
 				    TEST(stored_baseline_equals_the_computed_one),
 				    TEST(solo_keys_differ_if_the_step_of_one_gpu_can_differ),
 				    TEST(stored_solo_step_equals_the_computed_one)};

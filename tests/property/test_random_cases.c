@@ -100,6 +100,25 @@ static bool plan_takes_what_it_must(struct arena *arena, const struct random_cas
 	return least_s > 0 && point->step_s >= least_s;
 }
 
+/* A GPU works at most all the time. A request takes at least as long as the products of one image,
+ * or of one token, at the greatest rate of the fastest GPU. */
+static bool servers_do_no_more_than_they_can(const struct scenario *scenario,
+					     const struct point *point)
+{
+	const struct service_entry *service = &scenario->services[0];
+	const struct network *network = service->one_token ? service->one_token : service->network;
+	double rate_flops = 0, least_s;
+	for (size_t i = 0; i < scenario->topology.gpu_count; i++) {
+		const struct gpu_params *gpu = &scenario->topology.gpus[i].params;
+		rate_flops = fmax(rate_flops, fmax(gpu->fp32_flops, gpu->fp16_flops));
+	}
+	least_s = network_model_flop(network) / 3 / rate_flops; /* forward is a third of a step */
+	for (size_t i = 0; i < point->job_count; i++)
+		if (point->jobs[i].gpu_utilization > 1 + 1e-9 || point->jobs[i].step_s < least_s)
+			return false;
+	return least_s > 0;
+}
+
 static bool runs_to_an_end(struct arena *arena, uint64_t seed)
 {
 	struct random_case c = random_case(arena, seed);
@@ -115,6 +134,8 @@ static bool runs_to_an_end(struct arena *arena, uint64_t seed)
 		return collectives_take_what_they_must(&c, scenario, &point);
 	if (c.plan)
 		return plan_takes_what_it_must(arena, &c, scenario, &point);
+	if (c.serves)
+		return servers_do_no_more_than_they_can(scenario, &point);
 	/* The throughput of a job is at most that of separate GPUs, except for noise of 0.5 %. */
 	return c.job ? point.ratio <= 1.02 : gpus_do_no_more_than_they_can(arena, scenario, &point);
 }

@@ -24,6 +24,13 @@ near() {
 }
 
 farwire fit $data/fake.jsonl -o "$scratch.cfg"
+# Ends of intervals are on both sides of their values, in the table and in the sentences.
+awk '$1 ~ /^driver\./ && $3 == $5 && $5 == $7 { rows++; if (!($4 < $2 && $2 < $6)) exit 1 } END { if (rows < 5) exit 1 }' "$scratch.out" ||
+	complain "the table has other intervals: $(cat "$scratch.out")"
+sed -n 's/.*bytes at \([0-9.]*\) GB\/s (\([0-9.]*\) GB\/s \.\. \([0-9.]*\) GB.*/\1 \2 \3/p' "$scratch.out" |
+	awk '!($2 < $1 && $1 < $3) { exit 1 } END { if (NR == 0) exit 1 }' || complain "rates: $(grep 'bytes at' "$scratch.out")"
+grep -q 'FAILED' "$scratch.out" && complain 'a gate has failed'
+grep -q 'is incomplete' "$scratch.err" && complain 'a complete recording counts as interrupted'
 [ "$code" = 0 ] || complain "fit: ended with $code, $(cat "$scratch.err")"
 diff "$scratch.cfg" $data/fake.cfg >"$scratch.diff" || complain "differs: $(cat "$scratch.diff")"
 farwire fit $data/fake.jsonl

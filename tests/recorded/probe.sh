@@ -131,6 +131,118 @@ END
 }
 verdict 'probe.finds_planted_values'
 
+# Without noise every value follows exactly from the planted costs, here in microseconds (ratios of
+# share and concurrent without a unit). Reading the clock is free. The last kernel before the end of
+# a blocker still has 1.3 of its launch latency of 2.2 before it, after the record of the end (0.9).
+cat >"$scratch/exact" <<'END'
+noise.sigma = 0
+noise.outlier_rate = 0
+timer.host_read = 0
+gpus = 2
+kernel.concurrent = 32
+END
+exact=$scratch/exact.jsonl
+run 0 '' --plant "$scratch/exact" -o "$exact"
+awk '
+NR == FNR {
+	if (NF >= 2) { start[NR] = $1; wanted[NR] = $2; rows = NR }
+	next
+}
+/^{"test"/ {
+	for (i = 1; i <= rows; i++) {
+		if (!(i in start) || index($0, start[i]) != 1)
+			continue
+		scale = /"unit":"s"/ ? 1e6 : 1
+		samples = $0
+		sub(/.*"samples":\[/, "", samples)
+		sub(/\].*/, "", samples)
+		count = split(samples, values, ",")
+		found[i]++
+		for (k = 1; k <= count; k++) {
+			off = values[k] * scale - wanted[i]
+			if (off > 2e-6 * wanted[i] || off < -2e-6 * wanted[i]) {
+				printf "  %s is %.9g, not %.9g\n", start[i], values[k] * scale, wanted[i]
+				break
+			}
+		}
+	}
+}
+END {
+	for (i = 1; i <= rows; i++)
+		if (i in start && found[i] != 3)
+			printf "  %s was found %d times, not in three passes\n", start[i], found[i]
+}' - "$exact" <<'END' >"$scratch.wrong"
+{"test":"timer","is":{"what":"gpu_read"} 0.032
+{"test":"timer","is":{"what":"offset"} 0.2
+{"test":"call","is":{"call":"launch","stream":"idle"},"x":{"argument_B":0} 2.1
+{"test":"call","is":{"call":"launch","stream":"blocked"},"x":{"argument_B":4096} 2.5096
+{"test":"call","is":{"call":"copy_h2d","stream":"idle"} 2.5
+{"test":"call","is":{"call":"copy_d2h","stream":"blocked"} 2.6
+{"test":"call","is":{"call":"memset","stream":"idle"} 1.9
+{"test":"call","is":{"call":"record","stream":"blocked"} 0.9
+{"test":"call","is":{"call":"wait_event","stream":"blocked"} 0.8
+{"test":"call","is":{"call":"query_ready","stream":"idle"} 0.6
+{"test":"call","is":{"call":"query_pending","stream":"blocked"} 0.7
+{"test":"call","is":{"call":"sync_idle","stream":"idle"} 1.2
+{"test":"call","is":{"call":"malloc","stream":"idle"} 60
+{"test":"call","is":{"call":"free","stream":"idle"} 45
+{"test":"call","is":{"call":"malloc_async","stream":"idle"} 1.1
+{"test":"call","is":{"call":"free_async","stream":"idle"} 0.7
+{"test":"call","is":{"call":"create_stream","stream":"idle"} 8
+{"test":"call","is":{"call":"create_event","stream":"idle"} 0.5
+{"test":"call","is":{"call":"graph_launch","stream":"idle"} 3.05
+{"test":"call","is":{"call":"first_launch","stream":"idle"} 40
+{"test":"queue","is":{},"x":{"depth":1023} 2.1
+{"test":"kernel","is":{"what":"gap"} 0.9
+{"test":"kernel","is":{"what":"floor"} 1.6
+{"test":"kernel","is":{"what":"start"} 2.2
+{"test":"kernel","is":{"what":"end"} 1.4
+{"test":"kernel","is":{"what":"hop"} 1.7
+{"test":"kernel","is":{"what":"concurrent"},"x":{"kernels":32} 1.0002498
+{"test":"kernel","is":{"what":"concurrent"},"x":{"kernels":64} 2
+{"test":"sync","is":{"mode":"spin"},"x":{"kernel_s":0} 7.3
+{"test":"sync","is":{"mode":"yield"},"x":{"kernel_s":0.001} 7.7
+{"test":"sync","is":{"mode":"block"},"x":{"kernel_s":0.0001} 14.9
+{"test":"graph","is":{"what":"call"},"x":{"nodes":100} 8
+{"test":"graph","is":{"what":"run"},"x":{"nodes":100} 210.4
+{"test":"copy","is":{"direction":"h2d","memory":"pinned","call":"async","measure":"latency"},"x":{"size_B":2048} 7.3
+{"test":"copy","is":{"direction":"h2d","memory":"pinned","call":"async","measure":"latency"},"x":{"size_B":4096} 7.372032
+{"test":"copy","is":{"direction":"h2d","memory":"pinned","call":"async","measure":"rate"},"x":{"size_B":65536} 3.852512
+{"test":"copy","is":{"direction":"d2h","memory":"pinned","call":"async","measure":"rate"},"x":{"size_B":65536} 3.82144
+{"test":"copy","is":{"direction":"h2d","memory":"pageable","call":"sync","measure":"rate"},"x":{"size_B":65536} 17.99824
+{"test":"copy","is":{"direction":"d2h","memory":"pageable","call":"sync","measure":"rate"},"x":{"size_B":65536} 19.40896
+{"test":"copy","is":{"direction":"d2d","memory":"device","call":"async","measure":"rate"},"x":{"size_B":65536} 1.5917504
+{"test":"copy","is":{"direction":"memset","memory":"device","call":"async","measure":"rate"},"x":{"size_B":65536} 1.4524288
+{"test":"copy","is":{"direction":"peer","memory":"direct","call":"async","measure":"rate"},"x":{"size_B":65536} 3.6384
+{"test":"share","is":{"with":"d2h","of":"h2d"} 1.12
+{"test":"share","is":{"with":"h2d","of":"d2h"} 1.12
+{"test":"share","is":{"with":"gemm","of":"d2h"} 1.03
+{"test":"share","is":{"with":"h2d","of":"gemm"} 1
+{"test":"memory","is":{"kernel":"copy","level":"hbm"},"x":{"size_B":536862720} 360.80848
+{"test":"memory","is":{"kernel":"triad","level":"l2"},"x":{"size_B":270336} 2.587584
+{"test":"pointwise","is":{"kernel":"elementwise"},"x":{"size_B":1056768} 2.784192
+{"test":"collective","is":{"collective":"all_reduce","library":"nccl"},"x":{"size_B":1048576,"ranks":2} 29.4762667
+{"test":"forward","is":{"transport":"shm","what":"call","mode":"sync"},"x":{"argument_B":64,"payload_B":0,"batch":1} 4.31408
+{"test":"forward","is":{"transport":"unix","what":"call","mode":"sync"},"x":{"argument_B":64,"payload_B":0,"batch":1} 11.51408
+{"test":"forward","is":{"transport":"tcp","what":"call","mode":"sync"},"x":{"argument_B":64,"payload_B":0,"batch":1} 21.51408
+{"test":"forward","is":{"transport":"shm","what":"call","mode":"async"},"x":{"argument_B":64,"payload_B":0,"batch":1} 1.784595
+{"test":"forward","is":{"transport":"shm","what":"call","mode":"batched"},"x":{"argument_B":64,"payload_B":0,"batch":8} 1.80731
+{"test":"forward","is":{"transport":"shm","what":"payload","mode":"sync"},"x":{"argument_B":0,"payload_B":1048576,"batch":1} 139.335232
+{"test":"stream","is":{"program":"launches","place":"local","mode":"async","transport":"none"},"x":{"latency_s":0,"rate_Bps":0,"kernel_s":1e-05 2504.8128
+{"test":"stream","is":{"program":"launches","place":"forwarded","mode":"sync","transport":"tcp"},"x":{"latency_s":5e-05,"rate_Bps":0,"kernel_s":1e-05 21207.16
+{"test":"stream","is":{"program":"pipeline","place":"forwarded","mode":"sync","transport":"tcp"},"x":{"latency_s":0.0001,"rate_Bps":1250000000,"kernel_s":5e-05 13843.087616
+END
+[ ! -s "$scratch.wrong" ] || {
+	cat "$scratch.wrong"
+	bad=1
+}
+# The anchors are measured at an eighth of the time limit of 110 s, or at the next point.
+sed -n 's/.*"anchor":"gemm".*"t_s":\([^,]*\),.*/\1/p' "$exact" | awk '
+	NR > 1 && ($1 < last + 13.75 - 1e-6 || $1 > last + 18) { early++ }
+	{ last = $1 }
+	END { exit NR < 3 || early > 1 }' || complain 'the anchors are not measured at equal distances'
+verdict 'probe.values_without_noise_are_exact'
+
 # Large arguments fill the queue after fewer calls. A launch behind a blocker that takes long
 # would have waited for the blocker.
 grep '"call":"launch","stream":"blocked"' "$all" | sed 's/.*"samples":\[//; s/\].*//' | tr , '\n' |
@@ -194,6 +306,10 @@ run 2 'matches no test' --only nothing.like.that
 run 2 'not an option' --sideways 3
 run 2 'lacks its value' --seed
 run 2 'must be a whole number' --seed 1.5
+run 2 '--passes must be a whole number from 1 to 1000' --passes 2.5
+run 2 '--passes must be a whole number from 1 to 1000' --passes 0
+run 2 '--gpu must be a whole number from 0' --gpu -1
+run 2 '--budget must be a number from 0.01' --budget 0.001
 run 2 'must be a number' --budget no
 run 2 'not a device' --device cuda
 run 2 'No such file' --continue "$scratch/none.jsonl"

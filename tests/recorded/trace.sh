@@ -59,6 +59,25 @@ holds "$scratch/calls.jsonl" \
 	'^{"end":true,"lines":58,"memory_B":67108864,"dropped":0,"orphans":0,"gpu":"Fake GPU"}$' 1
 verdict trace.recording_has_each_call
 
+# Four allocations of 20 MiB exceed the later one of 64 MiB only if each is counted. If one of the
+# releases were not counted, more than 80 MiB would be held.
+traced 7 "$scratch/kinds.jsonl" "$scratch/program" 3
+holds "$scratch/kinds.jsonl" '"call":"(cudaMallocAsync|cuMemAllocAsync|cudaFreeAsync|cuMemFreeAsync)",.*"stream":13' 4
+holds "$scratch/kinds.jsonl" '"call":"cudaEventRecordWithFlags".*"stream":13,"event":0' 1
+holds "$scratch/kinds.jsonl" '"call":"cudaStreamQuery".*"stream":13,"ready":false' 1
+holds "$scratch/kinds.jsonl" '"call":"cudaEventSynchronize".*"event":0}' 1
+holds "$scratch/kinds.jsonl" '^{"step":70,' 1
+holds "$scratch/kinds.jsonl" '^{"step":' 4
+size=100
+for kind in h2d d2h h2h p2p d2d; do
+	holds "$scratch/kinds.jsonl" \
+		"\"stream\":13,\"copy\":\"$kind\",\"size_B\":$size,\"memory\":\"pinned\",\"copy_s\":0.000002000" 1
+	size=$((size + 1))
+done
+holds "$scratch/kinds.jsonl" '"stream":15,"copy":"p2p","size_B":200,"copy_s":0.000003000' 1
+holds "$scratch/kinds.jsonl" '^{"end":true,"lines":62,"memory_B":83886080,"dropped":0,"orphans":0,' 1
+verdict trace.each_kind_of_call_has_its_parameters
+
 # A step of the script takes 1000 us: launches and a poll of the event (its second query finds
 # it ready after the kernels, at about 470 us), the graph after the event, the pageable copy.
 # Its host times are short compared with the GPU's 400 us of kernels. So the replay takes longer
@@ -72,7 +91,7 @@ awk -v step="$step" 'BEGIN { exit !(step > 600 && step < 1500) }' ||
 verdict trace.replay_takes_as_long_as_the_script
 
 traced 7 "$scratch/two.jsonl" "$scratch/program" 3 threads
-holds "$scratch/two.jsonl" '^{"thread":[01],' 69
+holds "$scratch/two.jsonl" '^{"thread":[01],' 86
 holds "$scratch/two.jsonl" '"dropped":0' 1
 FARWIRE_TRACE_BUFFERS=1
 export FARWIRE_TRACE_BUFFERS

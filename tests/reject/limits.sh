@@ -175,6 +175,14 @@ verdict limits.extreme_numbers_give_a_result_or_an_error
 
 expect 2 'serve.on and serve.off make more than 1e.07 phases' run --topology dgx-h100 --model llama3-8b \
 	--serve 'rate=0.001,on=1 ns,off=1 ns'
+# A service of two runs for as long as the other one: 10^7 s. This makes 5 * 10^9 phases of 2 ms.
+cat >two.cfg <<'EOF'
+case = { topology = "gpu-pool"; fraction = 0.5; clients = ( { name = "a"; model = "gpt2-xl"; gpu = "gpu1"; },
+	{ name = "b"; model = "resnet50"; gpu = "gpu1"; } ); };
+serve = ( { model = "gpt2-xl"; rate = 0.001; requests = 10000; },
+	{ model = "resnet50"; rate = 0.001; requests = 10; on = "1 ms"; off = "1 ms"; } );
+EOF
+expect 2 '^two.cfg:4: serve.resnet50.on and serve.resnet50.off make more than 1e.07 phases' run two.cfg
 verdict limits.many_phases_of_arrivals_are_refused
 
 # Text of the input cannot control the terminal.

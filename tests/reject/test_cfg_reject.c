@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Invalid input, and the exact error messages. */
 #include "sim/base/arena.h"
+#include "sim/cfg/names.h"
 #include "tests/test.h"
 #include "tests/wire_params.h"
 
@@ -120,6 +121,40 @@ static void nesting_deeper_than_64_is_refused(void)
 	CHECK(cfg_read_text(arena, diag, "t.cfg", text) == NULL);
 	CHECK_TEXT(diag_at(diag, 0),
 		   "t.cfg:1: groups and lists are nested deeper than 64 (nest fewer)");
+	for (int depth = 64; depth <= 65; depth++) {
+		memset(text + 4, '(', (size_t)depth);
+		memset(text + 4 + depth, ')', (size_t)depth);
+		strcpy(text + 4 + 2 * depth, ";");
+		diag = diag_new(arena);
+		CHECK((cfg_read_text(arena, diag, "t.cfg", text) != NULL) == (depth == 64));
+	}
+	arena_free(arena);
+}
+
+/* An error shows at most 60 bytes of its line and no part of a character: here 59. */
+static void long_lines_are_cut_in_syntax_errors(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	char word[58], shown[100];
+	memset(word, 'x', 57);
+	word[57] = '\0';
+	CHECK(!cfg_read_text(arena, diag, "t.cfg",
+			     arena_printf(arena, "a = 1;\n  b %s\xc3\xa9;", word)));
+	snprintf(shown, sizeof shown, "t.cfg:2: syntax error at or before `b %s` (", word);
+	CHECK_PART(diag_at(diag, 0), shown);
+	arena_free(arena);
+}
+
+/* A list of known words shows twelve of them. */
+static void lists_of_words_end_after_twelve(void)
+{
+	static const char *const words[] = {"a", "b", "c", "d", "e", "f", "g",
+					    "h", "i", "j", "k", "l", "m"};
+	struct arena *arena = arena_new();
+	CHECK_TEXT(cfg_list(arena, words, 0), "nothing");
+	CHECK_TEXT(cfg_list(arena, words, 12), "a, b, c, d, e, f, g, h, i, j, k, l");
+	CHECK_TEXT(cfg_list(arena, words, 13), "a, b, c, d, e, f, g, h, i, j, k, l, ...");
 	arena_free(arena);
 }
 
@@ -220,6 +255,60 @@ static void wrong_values_are_refused_with_their_line(void)
 	}
 }
 
+/* Both ends of a range are allowed. Below them, numbers other than 0 need at least 10^-30 in SI
+ * units, and rates 10^-3. */
+static void limits_of_each_quantity_are_kept(void)
+{
+	struct limited {
+		double rate_Bps, speed_flops, clock_Hz, wait_s, size_B, cores_count, shift;
+	};
+	static const struct param_row limited_rows[] = {
+		PARAM_NUMBER(struct limited, rate_Bps, QUANTITY_RATE, 0, 1e9, "0 B/s", ""),
+		PARAM_NUMBER(struct limited, speed_flops, QUANTITY_FLOP_RATE, 0, 1e9, "0 flop/s",
+			     ""),
+		PARAM_NUMBER(struct limited, clock_Hz, QUANTITY_FREQUENCY, 0, 1e9, "0 Hz", ""),
+		PARAM_NUMBER(struct limited, wait_s, QUANTITY_TIME, 0, 2, "0 s", ""),
+		PARAM_NUMBER(struct limited, size_B, QUANTITY_BYTES, 0, 1e9, "0 B", ""),
+		PARAM_WHOLE(struct limited, cores_count, 1, 8, "1", ""),
+		PARAM_NUMBER(struct limited, shift, QUANTITY_COUNT, -INFINITY, 5, "0", ""),
+	};
+	static const struct param_table limited_table =
+		PARAM_TABLE("limited", struct limited, limited_rows);
+	static const struct slip slips[] = {
+		{"rate=0.0009 B/s", "is too small (write 0 B/s, or at least 0.001 B/s)"},
+		{"speed=0.0009 flop/s", "is too small (write 0 FLOP/s, or at least 0.001 FLOP/s)"},
+		{"clock=0.0009 Hz", "is too small (write 0 Hz, or at least 0.001 Hz)"},
+		{"rate=0.001 B/s", NULL},
+		{"rate=0 B/s", NULL},
+		{"rate=1 GB/s", NULL},
+		{"rate=1.001 GB/s", "is out of range (write a bandwidth from 0 B/s to 1 GB/s)"},
+		{"wait=1e-19 ps", "is too small (write 0 s, or at least 1e-18 ps)"},
+		{"wait=1e-18 ps", NULL},
+		{"wait=2 s", NULL},
+		{"size=1e-31 B", "is too small (write 0 B, or at least 1e-30 B)"},
+		{"cores=8", NULL},
+		{"cores=1", NULL},
+		{"cores=0", "is out of range (write a whole number from 1 to 8)"},
+		{"cores=9", "is out of range (write a whole number from 1 to 8)"},
+		{"cores=2.5", "is not a whole number (write a whole number from 1 to 8)"},
+		{"shift=-1e9", NULL},
+		{"shift=6", "is out of range (write a plain number of at most 5)"},
+	};
+	for (size_t i = 0; i < sizeof slips / sizeof slips[0]; i++) {
+		struct arena *arena = arena_new();
+		struct diag *diag = diag_new(arena);
+		struct cfg_resolution *resolution = cfg_resolution_new(arena);
+		struct limited limited;
+		cfg_override(resolution, diag, (struct origin){"--set", 0}, slips[i].text);
+		cfg_params(resolution, arena, diag, NULL, "", "x", &limited_table, NULL, 0,
+			   &limited);
+		CHECK(diag_count(diag) == (slips[i].answer ? 1 : 0));
+		if (diag_count(diag) > 0)
+			CHECK_PART(diag_at(diag, 0), slips[i].answer ? slips[i].answer : "none");
+		arena_free(arena);
+	}
+}
+
 static void malformed_value_groups_are_refused(void)
 {
 	static const struct slip slips[] = {
@@ -248,6 +337,25 @@ static void malformed_value_groups_are_refused(void)
 		 "t.cfg:2: link 'wire': bandwidth.origin is not a text (write \"measured\")"},
 		{"value = \"3 B/s\"; note = 1;",
 		 "t.cfg:2: link 'wire': bandwidth.note is not a text (put it in quotes)"},
+		{"value = \"3 B/s\";\nlow = \"4 B/s\";\nhigh = \"9 B/s\";",
+		 "t.cfg:3: link 'wire': bandwidth = 3 B/s is not between low = 4 B/s and high = 9 "
+		 "B/s"},
+		{"value = \"3 B/s\";\nlow = \"1 B/s\";\nhigh = \"2 B/s\";",
+		 "t.cfg:4: link 'wire': bandwidth = 3 B/s is not between low = 1 B/s and high = 2 "
+		 "B/s"},
+		{"value = \"3 B/s\"; interval = \"101 %\";",
+		 "t.cfg:2: link 'wire': bandwidth.interval is not a ratio from 0 to 1 (write \"10 "
+		 "%\")"},
+		{"value = \"3 B/s\"; freedom = 0;",
+		 "t.cfg:2: link 'wire': bandwidth.freedom is not a number above 0 (write 3)"},
+		{"value = \"3 B/s\"; follows = ( { path = \"a.b\"; by = 1000.5; } );",
+		 "t.cfg:2: link 'wire': bandwidth.follows must be a list of groups with a path and "
+		 "a number from -1000 to 1000 (write ( { path = \"runtime.handoff\"; by = -0.9; } "
+		 "))"},
+		{"value = \"3 B/s\"; correlated = ( { path = \"a.b\"; by = -1.5; } );",
+		 "t.cfg:2: link 'wire': bandwidth.correlated must be a list of groups with a path "
+		 "and a number from -1 to 1 (write ( { path = \"runtime.handoff\"; by = -0.9; } "
+		 "))"},
 		{"value = \"3 B/s\"; nota = \"x\";",
 		 "t.cfg:2: link 'wire': bandwidth: unknown key 'nota' (did you mean 'note'?)"},
 	};
@@ -369,6 +477,9 @@ static const struct test tests[] = {
 	TEST(other_alphabets_and_missing_values_are_reported),
 	TEST(several_syntax_errors_are_reported_together),
 	TEST(nesting_deeper_than_64_is_refused),
+	TEST(long_lines_are_cut_in_syntax_errors),
+	TEST(lists_of_words_end_after_twelve),
+	TEST(limits_of_each_quantity_are_kept),
 	TEST(changed_text_is_read_or_refused),
 	TEST(wrong_values_are_refused_with_their_line),
 	TEST(malformed_value_groups_are_refused),

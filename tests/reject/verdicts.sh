@@ -50,6 +50,16 @@ fails 'the recorded ranks wait for each other forever: rank 0, step 0' --topolog
 	--exchange nccl-2.18 --calls apart.jsonl
 verdict 'verdicts.recorded_ranks_that_wait_for_each_other_fail'
 
+# The program never waits for its GPU, and its only call takes no time.
+for rank in 0 1; do
+	echo "{\"format\":\"farwire-calls\",\"version\":1,\"rank\":$rank,\"ranks\":2}
+{\"call\":\"ncclAllReduce\",\"start_s\":1,\"end_s\":1.1,\"stream\":7,\"size_B\":1000,\"kernel_s\":1e-5}
+{\"end\":true}"
+done >instant.jsonl
+fails 'its steps take no time' --topology dgx1-v100 --gpus 2 --exchange nccl-2.18 --calls instant.jsonl \
+	--set 'driver.launch=0 s'
+verdict 'verdicts.steps_without_time_fail'
+
 fails "every packet is lost on the route from 'n0.gpu[0-9]' to 'n1.gpu[0-9]' over rdma" \
 	--topology dgx1-v100 --collective all_reduce --gpus 16 --set link.network.loss=1
 fails "every packet is lost on the route" --topology dgx1-v100 --gpus 16 --set link.network.loss=1

@@ -28,6 +28,28 @@ case='--topology dgx-h100 --exchange nccl-2.18 --draws 4 -q'
 }
 verdict unit.diagnose.the_fault_of_a_log_is_the_first_suspect
 
+# Killed after three predictions with faults, the command continues.
+log=$samples/simulated-half-nvlink.log
+# shellcheck disable=SC2086
+{
+	expect 0 '' diagnose "$log" $case --format csv
+	mv "$scratch.out" whole.csv
+	"$FARWIRE" diagnose "$log" $case --format csv --jobs 1 -o found.csv &
+	while kill -0 $! 2>/dev/null && [ "$( (wc -l <found.csv.journal) 2>/dev/null || echo 0)" -le 3 ]; do
+		sleep 0.01
+	done
+	kill -9 $! 2>/dev/null
+	wait $! 2>/dev/null
+	[ -e found.csv.journal ] || complain 'diagnose was not killed'
+	"$FARWIRE" diagnose "$log" --topology dgx1-v100 -q --draws 4 -o found.csv 2>message
+	grep -q 'found.csv.journal' message || complain 'the journal of another command was not refused'
+	[ -e found.csv.journal ] || complain 'the journal of another command was removed'
+	"$FARWIRE" diagnose "$log" $case --format csv --jobs 2 -o found.csv || complain 'it does not continue'
+}
+cmp -s found.csv whole.csv || complain 'the continued result differs'
+[ ! -e found.csv.journal ] || complain 'the journal remains'
+verdict unit.diagnose.killed_diagnosis_continues_to_the_same_result
+
 # The log is of eight H100, which are faster than eight V100.
 expect 0 '' diagnose "$samples/simulated-half-nvlink.log" --topology dgx1-v100 --exchange nccl-2.18 --draws 4 -q
 shows '^no suspect: a fault cannot make a collective faster'

@@ -79,6 +79,15 @@ farwire probe host -q --budget 0.01 --only memcpy -o short.jsonl
 grep -q 'reached in pass [23] of 3.*continue with .farwire probe host --only memcpy --continue short.jsonl' \
 	"$scratch.err" || complain "at its time limit it printed $(cat "$scratch.err")"
 tail -n 1 short.jsonl | grep -q '^{"end":false' || complain 'at its time limit it wrote a complete end'
+# The mode of the recording gives the points, also without --full. A full plan has other sizes.
+farwire probe host --full -q --budget 0.01 --only rpc.unix -o full.jsonl
+distinct() {
+	sed -n 's/^\({"test":.*\),"pass".*/\1/p' full.jsonl | sort -u
+}
+distinct >full
+farwire probe host -q --budget 0.01 --only rpc.unix --continue full.jsonl
+distinct | cmp -s full - || complain "a full recording was continued with other points: $(distinct | diff full - | head -n 3)"
+sed -n 1p full.jsonl | grep -q '"mode":"full","passes":10,' || complain 'line 1 is not that of a full run'
 # A complete recording reports again that its machine drifted.
 sed 's/^{"end":true.*/{"end":true,"lines":9,"elapsed_s":1,"drift":{"gemm":0.01,"copy.h2d":-0.052}}/' two.jsonl >drift.jsonl
 farwire probe host -q --continue drift.jsonl

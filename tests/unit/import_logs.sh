@@ -34,6 +34,55 @@ expect 2 '^\.: cannot read the file: Is a directory' diagnose . --topology dgx-h
 expect 2 '^\.: message 0 .*: the file cannot be read' import chakra .
 verdict import_logs.folder_instead_of_a_log_is_reported
 
+# Units: decimal bits, but bytes of 2^10 and so on in iperf3 and in perftest; OSU's MB are 10^6.
+one() { # SAMPLES SIZE: the log on standard input has one point with these
+	cat >one.log
+	expect 0 '' import log one.log -q
+	grep -q "\"size_B\": $2[,}].*\"samples\": \[$1\]" "$scratch.out" || complain "$(cat one.log): $(grep '"test"' "$scratch.out")"
+}
+iperf() {
+	printf 'Connecting to host 10.0.0.2, port 5201\n[ ID] Interval Transfer Bitrate\n'
+	printf '[  5]   0.00-1.00   sec  1 GBytes  %s    0   1 MBytes\n' "$1"
+}
+iperf '8.00 Gbits/sec' | one 1000000000 131072
+iperf '8.00 Mbits/sec' | one 1000000 131072
+iperf '8.00 Kbits/sec' | one 1000 131072
+iperf '2.00 KBytes/sec' | one 2048 131072
+iperf '2.00 MBytes/sec' | one 2097152 131072
+iperf '2.00 GBytes/sec' | one 2147483648 131072
+perftest() { # TITLE UNIT VALUE
+	printf '                    %s\n#bytes #iterations BW peak[%s] BW average[%s] MsgRate[Mpps]\n' "$1" "$2" "$2"
+	printf ' 65536 5000 99.0 %s 0.1\n' "$3"
+}
+perftest 'RDMA_Write BW Test' MB/sec 2.00 | one 2097152 65536
+perftest 'RDMA_Write BW Test' MiB/sec 2.00 | one 2097152 65536
+perftest 'RDMA_Read BW Test' Gb/sec 8.00 | one 1000000000 65536
+osu() { # TITLE HEADING VALUE
+	printf '# OSU MPI %s Test v7.5\n# Size      %s\n1024   %s\n' "$1" "$2" "$3"
+}
+osu Bandwidth 'Bandwidth (MB/s)' 2.00 | one 2000000 1024
+osu Latency 'Latency (us)' 2.00 | one 2e-06 1024
+# Ranks of a launcher: nodes times tasks, or all; of Intel MPI: the largest number and one. The size
+# of an all-gather is that of the buffer of all ranks.
+for command in 'srun -N2 --ntasks-per-node=4 osu_allgather' 'mpirun -np 8 osu_allgather' 'srun --nodes=4 --ntasks-per-node 2 osu_allgather'; do
+	{ echo "$command"; osu Allgather 'Avg Latency(us)' 2.00; } | one 2e-06 8192
+	grep -q '"ranks": 8' "$scratch.out" || complain "$command: $(grep -o '"ranks": [0-9]*' "$scratch.out")"
+done
+{
+	for rank in 0 1 2 3; do echo "[0] MPI startup(): $rank 1 node {0}"; done
+	osu Allreduce 'Avg Latency(us)' 2.00
+} | one 2e-06 1024
+grep -q '"ranks": 4' "$scratch.out" || complain "Intel MPI: $(grep -o '"ranks": [0-9]*' "$scratch.out")"
+# An Inspector's size is that of one rank; here it is that of the larger buffer.
+inspector() {
+	echo "{\"header\":{\"rank\":0,\"n_ranks\":4},\"coll_perf\":{\"coll\":\"$1\",\"coll_msg_size_bytes\":1024,\"coll_exec_time_us\":2}}"
+}
+inspector AllReduce | one 2e-06 1024
+inspector AllGather | one 2e-06 4096
+inspector ReduceScatter | one 2e-06 4096
+inspector Broadcast | one 2e-06 1024
+verdict import_logs.units_of_each_tool_become_bytes_and_seconds
+
 for i in 1 2 3; do tr -d '\n' <"$samples/inspector-all_reduce.json"; echo; done >ranks.jsonl
 echo '{"header":{"n_ranks":8},"p2p_perf":{"p2p":"Send"}}' >>ranks.jsonl
 expect 0 '4 results read, 3 used, 1 skipped' import log ranks.jsonl

@@ -31,6 +31,31 @@ expect 0 '' check dlrm.jsonl
 shows 'recording of 2 ranks, the first: 514 calls by 2 threads on Tesla V100'
 verdict import_traces.pytorch_traces_have_the_listed_collectives
 
+# Messages name a rank by its place in the group: the third of ranks 1, 5 and 9. Sizes are those of the
+# larger buffer. Work on the same stream of another GPU is on another stream.
+event() { # CATEGORY NAME ts dur ARGS
+	printf '{"ph":"X","cat":"%s","name":"%s","ts":%s,"dur":%s,"tid":1,"args":{%s}},\n' "$@"
+}
+group='"Process Group Ranks":"[1, 5, 9]","Group size":3,"dtype":"Half"'
+{
+	echo '{"distributedInfo":{"rank":1,"world_size":12},"traceEvents":['
+	event cuda_runtime cudaLaunchKernel 1 1 '"correlation":1'
+	event cuda_runtime cudaLaunchKernel 3 1 '"correlation":2'
+	event cuda_runtime cudaLaunchKernel 5 1 '"correlation":3'
+	event cuda_runtime cudaLaunchKernel 7 1 '"correlation":4'
+	event kernel ncclDevKernel_SendRecv 2 1 "\"correlation\":1,\"stream\":20,\"Collective name\":\"send\",\"In msg nelems\":100,\"Dst Rank\":2,$group"
+	event kernel ncclDevKernel_AllGather 4 1 "\"correlation\":2,\"stream\":20,\"Collective name\":\"_allgather_base\",\"In msg nelems\":100,\"Out msg nelems\":300,$group"
+	event kernel ncclDevKernel_ReduceScatter 6 1 "\"correlation\":3,\"stream\":20,\"Collective name\":\"_reduce_scatter_base\",\"In msg nelems\":600,\"Out msg nelems\":200,$group"
+	event kernel gemm 8 2.5 '"correlation":4,"stream":20,"device":1'
+	echo '{"ph":"M"}]}'
+} >group.json
+farwire import kineto group.json
+has 1 '"ncclSend".*"stream":20,.*"size_B":200,"group_first":1,"group_size":3,"group_stride":4,"peer":9,'
+has 1 '"ncclAllGather".*"size_B":600,"group_first":1,"group_size":3,"group_stride":4'
+has 1 '"ncclReduceScatter".*"size_B":1200,"group_first":1,"group_size":3,"group_stride":4'
+has 1 '"cudaLaunchKernel".*"stream":1048596,.*"kernel_s":0.000002500,.*"gemm"' # 2^20 + 20
+verdict import_traces.messages_have_the_rank_and_bytes_of_their_group
+
 head -c 3000 "$samples/nsys-ai-healthy_1pct.sqlite" >cut.sqlite
 expect 2 'cut.sqlite: .*(cannot be read|no usable row)' import nsys cut.sqlite
 verdict import_traces.cut_database_of_nsight_systems_is_refused
@@ -64,6 +89,23 @@ sed 's/^800,100/8oo,100/' stats.csv >letters.csv
 expect 2 "letters.csv:5: '8oo' must be a number .Start." import nsys letters.csv
 sed 's/,102,7,8/,102,9,8/' stats.csv >two.csv
 expect 2 'two.csv:5: the calls are of several processes' import nsys two.csv
+# The mark behind a step is its end: 15 us after 0.1 us. Streams of another device have numbers of
+# their own. Times in ms and sizes in KB are the same as times in ns and sizes in MB.
+cp stats.jsonl "$scratch.out"
+has 1 '"step":4,"t_s":0.000014900'
+sed 's/(0),1,7,\[CUDA/(1),1,7,[CUDA/' stats.csv >devices.csv
+farwire import nsys devices.csv
+has 2 '"stream":7,'
+has 1 '"stream":1048583,' # 2^20 + 7
+{
+	sed -n 1,2p stats.csv
+	printf 'Start (ms),Duration (ms),Name,Result,CorrID,Pid,Tid,T-Pri,Thread Name\n'
+	printf '0.0005,0.0002,cudaLaunchKernel,0,101,7,8,20,a\n0.0008,0.0001,cudaLaunchKernel,0,102,7,8,20,a\n'
+	printf '0.0135,0.0003,cudaMemcpyAsync,0,103,7,8,20,a\n'
+	sed '1,6d; s/Bytes (MB)/Bytes (KB)/; s/,0.004,5.7,/,4,5.7,/' stats.csv
+} >units.csv
+farwire import nsys units.csv
+cmp -s "$scratch.out" stats.jsonl || complain "other units give another result: $(diff "$scratch.out" stats.jsonl | head -n 4)"
 # Kernels are joined to their calls in groups of 65536.
 {
 	sed -n 3p stats.csv
@@ -135,6 +177,8 @@ cat dlrm.jsonl dlrm.jsonl >twice.jsonl
 expect 2 'twice.jsonl:[0-9]*: rank 0 occurs twice' check twice.jsonl
 sed 's/"rank":7,"ranks":8/"rank":7,"ranks":9/' dlrm.jsonl >worlds.jsonl
 expect 2 'worlds.jsonl:[0-9]*: this rank is of a job of 9 ranks, but the first one of 8' check worlds.jsonl
+sed 's/"rank":7,"ranks":8/"rank":8,"ranks":8/' dlrm.jsonl >beyond.jsonl
+expect 2 'beyond.jsonl:[0-9]*: rank 8 must be less than the number of ranks, 8' check beyond.jsonl
 sed 's/ProfilerStep#[0-9]*/ProfilerStep#99/' dlrm-rank7.json >late.json
 farwire import kineto dlrm-rank0.json late.json -o late.jsonl
 expect 2 'the recording of rank 7 has no step [0-9]*, which another rank has' run --calls late.jsonl --topology dgx1-v100 --gpus 8 --exchange nccl-2.18

@@ -72,6 +72,30 @@ END
 farwire import goal chain.goal -o chain.jsonl
 step_us --calls chain.jsonl --gpus 2 | awk '$1 > 400 && $1 < 460 { good = 1 } END { exit !good }' ||
 	complain "the chain does not take 400 us and its messages"
+# An operation that requires a send waits until the send begins, and for a receive until its end. "irequires"
+# waits for what the other operation requires.
+cat >order.goal <<'END'
+num_ranks 2
+rank 0 {
+ s: send 8b to 1 tag 7
+ r: recv 8b from 1 tag 8
+ c: calc 100 cpu 1
+ c requires s
+ c requires r
+ d: calc 100 cpu 2
+ d irequires c
+}
+rank 1 {
+ r: recv 8b from 0 tag 7
+ s: send 8b to 0 tag 8
+}
+END
+farwire import goal order.goal
+grep -o '"rank":[01]\|"call":"[A-Za-z]*"\|"stream":[0-9]*' "$scratch.out" | sed '/"rank":1/,$d' | tr -d '"' | tr '\n' ' ' |
+	grep -q 'cudaEventRecord stream:1028 call:ncclSend stream:1028 call:ncclRecv stream:1027 call:cudaEventRecord stream:1027 ' ||
+	complain "sends and receives: $(grep -o '"call":"[A-Za-z]*"' "$scratch.out" | tr '\n' ' ')"
+has 4 '"cudaStreamWaitEvent".*"stream":[23],' # c (stream 2) and d (3) wait for both
+has 2 '"cudaLaunchKernel".*"kernel_s":0.0000001'
 verdict import_workloads.goal_operations_wait_for_what_they_require
 
 # A ring in MSCCL's form takes the time of the library's own ring on one channel. Both are LL128.

@@ -11,6 +11,24 @@ cd "$scratch" || exit 2
 expect 0 '' list gpus runtimes
 shows '^gpus +volta +v100-sxm2 +80 SMs, 1530 MHz, fp32 15.7 TFLOPS, fp16 125 TFLOPS, 16 GiB at 898 GB/s *$'
 shows '^runtimes +asynchronous .*sent; the client creates handles itself and asks for attributes once *$'
+# NVLinks of all kinds of links are counted: a DGX-1's GPU has two single and two double ones.
+expect 0 '' list machines
+shows '^machines +NVIDIA +dgx1-v100 +8 x v100-sxm2, 6 NVLinks of generation 2, pcie 3 x16, 40 cores, 4 network ports *$'
+shows '^machines +IBM +ac922 +4 x v100-sxm2, 3 NVLinks of generation 2, processor link of 75 GB/s, 40 cores, 2 network ports *$'
+shows '^machines +any +workstation-2 +2 x rtx-4090, pcie 4 x8, 16 cores, 1 network port *$'
+expect 0 '' list topologies
+shows '^topologies +listed hosts +t320-same-esxi .*: 1 host, 1 x gtx-1050ti *$'
+shows '^topologies +listed hosts +remote-8 .*: 3 hosts, 8 x v100-sxm2 *$'
+shows '^topologies +NVIDIA +dgx-h100 +8 x h100-sxm5 a machine; 8 x infiniband 400 Gbit/s a port, rail_optimised, '
+# GPUs are in the order of their generations, networks of a kind in that of their bandwidth.
+expect 0 '' list gpus
+sed -n 's/^gpus  *\([a-z]*\) .*/\1/p' "$scratch.out" | uniq | tr '\n' ' ' |
+	grep -qE '^(fermi )?kepler (maxwell )?pascal volta turing ampere ada hopper blackwell ' || complain 'generations are not in their order'
+expect 0 '' list networks
+sed -nE 's/^networks +([a-z]+) +[^ ]+ +([0-9]+) Gbit.*/\1 \2/p' "$scratch.out" | awk '
+	$1 == kind && $2 < last { exit 1 } { kind = $1; last = $2 } END { if (NR < 20) exit 1 }' || complain 'networks are not in their order'
+expect 0 '' list
+grep -n '[a-z]\. *$' "$scratch.out" && complain 'a description ends in a full stop'
 verdict shipped.list_shows_titles
 
 expect 0 '' explain quarter-gpu case.fraction

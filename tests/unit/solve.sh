@@ -51,6 +51,7 @@ shows '^ratio to local >= 0\.3 +everywhere +'
 expect 0 '' solve case.cfg -q --draws 0 --target 'ratio>=1.5' --for link.vswitch.latency --between '1us:20us'
 shows 'does not meet the target .* from 1 us to 20 us \(one-way latency of vswitch\); the best value is 0\.65'
 expect 0 '' solve case.cfg -q --draws 0 --target 'ratio>=0.64' --for case.batch
+shows 'Searched: 1 to 128, ' # 8 times the present value, 16
 shows 'with the batch size from 16 to 34\. The result is not monotone\. At 64 it fails: out of GPU memory'
 expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'step<=1 s' --for link.vswitch.loss \
 	--between 1e-5:1
@@ -68,6 +69,10 @@ shows 'from 26 on\. The result is not monotone\. Among the tried values, 27 fail
 expect 0 '' $hierarchical --target 'throughput>=1000' --between 8:64
 shows 'meets the target throughput >= 1000 images/s from 8 to 64 .* not monotone\. Among the tried values, 63 fails: '
 shows '^throughput >= 1000 images/s +in parts '
+expect 0 '' solve quarter-gpu -q --draws 0 --target 'ratio>=0.3' --for case.fraction --between 0.1:1 # 1 is its limit
+shows 'Searched: 0\.1 to 1 '
+expect 2 'case.fraction: 1.01 is out of range \(.* to 1\)' solve quarter-gpu -q --draws 0 --target 'ratio>=0.3' --for case.fraction --between 0.1:1.01
+expect 2 'case.batch: 8.5 is not a whole number' solve case.cfg -q --draws 0 --target 'ratio>=0.3' --for case.batch --between 8.5:16
 verdict 'solve.targets_met_everywhere_nowhere_or_in_parts_are_reported'
 
 # no case is computed for a result that the case cannot have

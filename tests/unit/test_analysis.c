@@ -171,7 +171,72 @@ static void ranges_have_their_number_of_values(void)
 	arena_free(arena);
 }
 
+static void malformed_axes_have_their_message(void)
+{
+	static const struct {
+		const char *text, *message;
+	} rows[] = {{"x=0:2:log3", "must begin above 0"},
+		    {"x=-1:2:log3", "must begin above 0"},
+		    {"x=2:2:lin3", "the high end must be above the low end"},
+		    {"x=1:2:cub3", "the spacing must be 'log' or 'lin'"},
+		    {"x=1:2", "write the spacing"},
+		    {"x=1:2:lin1000001", "2 to 1000000 values"},
+		    {"x=1 us:2 GB/s:lin3", "units of different quantities"},
+		    {"x=1 u:2 u:lin3", "'1 u' is not a number with a known unit"},
+		    {"x=1e-300:1e300:log3", "too far apart"},
+		    {"x=1, 2,1", "'1' is listed twice"}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct arena *arena = arena_new();
+		struct diag *diag = diag_new(arena);
+		struct sweep_axis axis;
+		CHECK(!sweep_axis_read(arena, diag, "--vary", rows[i].text, &axis));
+		CHECK(diag_count(diag) == 1);
+		CHECK_PART(diag_at(diag, 0), rows[i].message);
+		arena_free(arena);
+	}
+}
+
+/* Values of one quantity are numbers. Words, and values of several quantities, are numbered. */
+static void lists_are_numbers_or_words(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct sweep_axis axis;
+	CHECK(sweep_axis_read(arena, diag, "--vary", "x=5 us, 2 ms,1 s", &axis));
+	CHECK(!axis.words && !axis.ranged && axis.count == 3 && axis.quantity == QUANTITY_TIME);
+	CHECK(axis.values[0] == 5e-6 && axis.values[1] == 2e-3 && axis.values[2] == 1);
+	CHECK_TEXT(axis.texts[1], "x=2 ms");
+	static const char *const words[] = {"x=b,a", "x=7,2 us", "x=7,a"};
+	for (size_t i = 0; i < 3; i++) {
+		CHECK(sweep_axis_read(arena, diag, "--vary", words[i], &axis));
+		CHECK(axis.words && axis.values[0] == 0 && axis.values[1] == 1);
+	}
+	arena_free(arena);
+}
+
+/* A grid can have a million points, and each key once. */
+static void grids_have_up_to_a_million_points(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct sweep_axis axes[3];
+	CHECK(sweep_axis_read(arena, diag, "--vary", "x=1:2:lin1000", &axes[0]));
+	CHECK(sweep_axis_read(arena, diag, "--vary", "y=1:2:lin1000", &axes[1]));
+	CHECK(sweep_axis_read(arena, diag, "--vary", "z=1", &axes[2]));
+	CHECK(sweep_axes_check(diag, axes, 3));
+	CHECK(sweep_axis_read(arena, diag, "--vary", "z=1,2", &axes[2]));
+	CHECK(!sweep_axes_check(diag, axes, 3));
+	CHECK_PART(diag_at(diag, 0), "more than 1000000 points");
+	CHECK(sweep_axis_read(arena, diag, "--vary", "x=1", &axes[2]));
+	CHECK(!sweep_axes_check(diag, axes, 3));
+	CHECK_PART(diag_at(diag, 1), "'x' is varied twice");
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(malformed_axes_have_their_message),
+	TEST(lists_are_numbers_or_words),
+	TEST(grids_have_up_to_a_million_points),
 	TEST(ranges_have_their_number_of_values),
 	TEST(solving_finds_the_bound_of_a_plain_request),
 	TEST(errors_name_the_place_that_the_caller_gave),

@@ -114,6 +114,18 @@ static void only_twenty_errors_are_kept_but_all_are_counted(void)
 	arena_free(arena);
 }
 
+static void an_error_that_repeats_is_kept_once(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	for (int i = 0; i < 3; i++)
+		diag_error(diag, (struct origin){"a", 1}, "x");
+	diag_error(diag, (struct origin){"a", 2}, "x\ty\x7fz");
+	CHECK(diag_count(diag) == 2);
+	CHECK_TEXT(diag_at(diag, 1), "a:2: x y z"); /* control characters become blanks */
+	arena_free(arena);
+}
+
 static const char *nearest(const char *word)
 {
 	static const char *const known[] = {"bandwidth", "latency", "mtu", "loss", "queue"};
@@ -137,6 +149,12 @@ static void typing_errors_suggest_the_nearest_word(void)
 	endless[sizeof endless - 1] = '\0';
 	CHECK(nearest(endless) == NULL);
 	CHECK_TEXT(nearest("quxxe"), "queue"); /* two edits of five letters */
+	/* the shortest word that begins with "h100" or has it after a hyphen; a beginning is better
+	 */
+	static const char *const named[] = {"ml-h100-sxm", "ml-h100", "mlh100", "h100-pcie-96"};
+	CHECK_TEXT(diag_nearest("h100", named, 2), "ml-h100");
+	CHECK_TEXT(diag_nearest("h100", named, 4), "h100-pcie-96");
+	CHECK(diag_nearest("h100", named + 2, 1) == NULL);
 	/* words of more than 127 bytes are not compared */
 	const char *long_word = endless + sizeof endless - 1 - 128, *const known[] = {long_word};
 	CHECK(diag_nearest(long_word + 1, known, 1) == NULL);
@@ -150,6 +168,7 @@ static const struct test tests[] = {
 	TEST(vector_keeps_its_items_when_it_grows),
 	TEST(error_text_begins_with_file_and_line),
 	TEST(only_twenty_errors_are_kept_but_all_are_counted),
+	TEST(an_error_that_repeats_is_kept_once),
 	TEST(typing_errors_suggest_the_nearest_word),
 };
 

@@ -30,6 +30,11 @@ static void generator_matches_xoshiro256_reference(void)
 	rng = (struct rng){{1, 2, 3, 4}};
 	CHECK(rng_below(&rng, 1 << 20) == 11520);
 	CHECK(rng_below(&rng, 1 << 20) == 0);
+	/* With n = 2^63 + 1 draws below 2^64 mod n = 2^63 - 1 are rejected. These are the first six
+	 * of the reference code. The seventh is 16172922978634559625. */
+	rng = (struct rng){{1, 2, 3, 4}};
+	CHECK(rng_below(&rng, (UINT64_C(1) << 63) + 1) ==
+	      UINT64_C(16172922978634559625) - (UINT64_C(1) << 63) - 1);
 }
 
 /* The standard errors are 1/sqrt(12 n) = 0.0009 and 1/sqrt(n) = 0.0032. The tolerance is five of
@@ -58,6 +63,12 @@ static void normal_quantiles_match_tables(void)
 {
 	CHECK_NEAR(num_normal_quantile(0.975), 1.959963984540054, 1e-12);
 	CHECK_NEAR(num_normal_quantile(0.05), -1.6448536269514722, 1e-12);
+	CHECK_NEAR(num_normal(1.959963984540054), 0.975, 1e-12);
+	/* One degree of freedom is Cauchy's distribution, whose quartile is 1; none is the normal
+	 * one. */
+	CHECK_NEAR(num_student(1, 1), 0.75, 1e-12);
+	CHECK_NEAR(num_student_quantile(0.75, 1), 1, 1e-9);
+	CHECK_NEAR(num_student(1.959963984540054, 0), 0.975, 1e-12);
 }
 
 /* After a shift by a constant modulo 1, half of 2^k Sobol points lie in each half of each axis,
@@ -81,6 +92,10 @@ static void sobol_points_fill_each_half_equally(void)
 		CHECK(lower >= COUNT / 2 - 2 && lower <= COUNT / 2 + 2);
 		CHECK_NEAR(mean, 0.5, 0.01); /* 40 times better than random points */
 	}
+	/* The first point without a shift is 1/2 on each axis. The shifts are independent draws. */
+	struct rng rng = rng_named(3, "sobol");
+	for (size_t d = 0; d < DIMENSIONS; d++)
+		CHECK_NEAR(points[d], fmod(0.5 + rng_uniform(&rng), 1), 1e-15);
 	num_sobol(COUNT, DIMENSIONS, 4, again);
 	CHECK(memcmp(points, again, sizeof points) != 0);
 	num_sobol(COUNT, 0, 3, NULL);
@@ -132,12 +147,14 @@ static double note_first(const double *x, void *ctx)
 	return x[0] * x[0];
 }
 
-/* A start outside of 0 to 1 is mirrored at the bounds, more than once if it is far away. */
+/* A start outside of 0 to 1 is mirrored at the bounds, more than once if it is far away. An
+ * infinite one goes to the bound on its side, and one that is not a number to the lower bound. */
 static void minimiser_mirrors_a_start_outside(void)
 {
 	static const double low = 0, high = 1, step = 0.1,
-			    starts[][2] = {{-0.2, 0.2}, {1.3, 0.7}, {-1.8, 0.2}, {4.25, 0.25}};
-	for (size_t i = 0; i < 4; i++) {
+			    starts[][2] = {{-0.2, 0.2},   {1.3, 0.7},     {-1.8, 0.2}, {4.25, 0.25},
+					   {INFINITY, 1}, {-INFINITY, 0}, {NAN, 0}};
+	for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
 		double x = starts[i][0], first = NAN;
 		num_minimise(note_first, &first, 1, &x, &step, &low, &high, 1e-6, 10);
 		CHECK_NEAR(first, starts[i][1], 1e-12);

@@ -72,6 +72,30 @@ static void long_last_column_breaks_between_words(void)
 	arena_free(arena);
 }
 
+/* A table of exactly the line's width, here 4 + 2 + 4 = 10 characters, stays whole. One character
+ * less divides it. */
+static void a_table_that_just_fits_stays_whole(void)
+{
+	for (size_t width = 9; width <= 10; width++) {
+		struct arena *arena = arena_new();
+		struct table *table = table_new(arena);
+		table_line_width(table, width);
+		table_columns(table, "n|s>|last");
+		table_cells(table, CELLS("r", "1", "ok"));
+		CHECK_TEXT(printed(arena, table), width == 10 ? "n  s  last\n"
+								"----------\n"
+								"r  1  ok\n"
+							      : "n  s\n"
+								"----\n"
+								"r  1\n"
+								"\n"
+								"n  last\n"
+								"-------\n"
+								"r  ok\n");
+		arena_free(arena);
+	}
+}
+
 /* 12 characters hold the names (4), 2 blanks and the first column (4); the second would need 16. */
 static void columns_that_do_not_fit_follow_below(void)
 {
@@ -162,7 +186,61 @@ static void invisible_characters_are_shown_as_escapes(void)
 	arena_free(arena);
 }
 
-static const struct test tests[] = {TEST(columns_that_do_not_fit_follow_below),
+static void put_code(unsigned code, char *text)
+{
+	int further = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+	*text++ = (char)((0xff00 >> (further + 1) & 0xff) | code >> 6 * further);
+	while (further-- > 0)
+		*text++ = (char)(0x80 | (code >> 6 * further & 0x3f));
+	*text = '\0';
+}
+
+/* Control characters, and Unicode's ignorable and bidirectional ones: each range ends where it
+ * should. Bytes that are not UTF-8 (RFC 3629) are shown one by one. */
+static void all_invisible_characters_and_wrong_bytes_are_escaped(void)
+{
+	static const unsigned ranges[][2] = {
+		{0x80, 0x9f},      {0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},
+		{0x115f, 0x1160},  {0x17b4, 0x17b5}, {0x180b, 0x180f}, {0x200b, 0x200f},
+		{0x2028, 0x202e},  {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfe00, 0xfe0f},
+		{0xfeff, 0xfeff},  {0xffa0, 0xffa0}, {0xfff9, 0xfffb}, {0x1d173, 0x1d17a},
+		{0xe0000, 0xe0fff}};
+	static const char *const wrong[][2] = {
+		{"\x80", "\\x80"},
+		{"\xc1\xbf", "\\xc1\\xbf"},
+		{"\xe0\x9f\xbf", "\\xe0\\x9f\\xbf"},
+		{"\xed\xa0\x80", "\\xed\\xa0\\x80"},
+		{"\xf0\x8f\xbf\xbf", "\\xf0\\x8f\\xbf\\xbf"},
+		{"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
+		{"\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80"},
+		{"\xe2\x82", "\\xe2\\x82"},
+		{"\x1b\x7f\n", "\\x1b\\x7f\\x0a"},
+	};
+	static const unsigned plain[] = {0x7ff, 0x800, 0xd7ff, 0xe000, 0xffff, 0x10000, 0x10ffff};
+	struct arena *arena = arena_new();
+	char text[8], shown[16];
+	for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+		for (unsigned end = 0; end < 2; end++) {
+			unsigned inside = ranges[i][end], outside = inside + (end ? 1 : -1U);
+			put_code(inside, text);
+			snprintf(shown, sizeof shown, "\\u%04x", inside);
+			CHECK_TEXT(text_visible(arena, text), shown);
+			put_code(outside, text);
+			if (outside > 0x9f)
+				CHECK_TEXT(text_visible(arena, text), text);
+		}
+	for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+		put_code(plain[i], text);
+		CHECK_TEXT(text_visible(arena, text), text);
+	}
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+		CHECK_TEXT(text_visible(arena, wrong[i][0]), wrong[i][1]);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {TEST(a_table_that_just_fits_stays_whole),
+				    TEST(all_invisible_characters_and_wrong_bytes_are_escaped),
+				    TEST(columns_that_do_not_fit_follow_below),
 				    TEST(wide_first_column_is_replaced_by_numbers_below),
 				    TEST(long_lines_break_between_words_and_short_ones_stay),
 				    TEST(invisible_characters_are_shown_as_escapes),

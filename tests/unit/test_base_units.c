@@ -38,6 +38,17 @@ static void every_unit_is_read_exactly(void)
 	CHECK(parsed(QUANTITY_RATE, "25 Gbit/s") == 3.125e9);
 	CHECK(parsed(QUANTITY_RATE, "25 Gb/s") == 3.125e9);
 	CHECK(parsed(QUANTITY_RATE, "1 GiB/s") == 1073741824);
+	CHECK(parsed(QUANTITY_RATE, "8 Mbps") == 1e6);
+	CHECK(parsed(QUANTITY_RATE, "16 Kibit/s") == 2048);
+	CHECK(parsed(QUANTITY_RATE, "8 Tb/s") == 1e12);
+	CHECK(parsed(QUANTITY_BYTES, "2 PiB") == 0x1p51);
+	CHECK(parsed(QUANTITY_BYTES, "3 EB") == 3e18);
+	CHECK(parsed(QUANTITY_BYTES, "2 PB") == 2e15);
+	CHECK(parsed(QUANTITY_TIME, "3 \xce\xbcs") == 3e-6);
+	CHECK(parsed(QUANTITY_TIME, "3 ns") == 3e-9);
+	CHECK(parsed(QUANTITY_FREQUENCY, "5 k/s") == 5000);
+	CHECK(parsed(QUANTITY_FLOP, "2 TFLOP") == 2e12);
+	CHECK(parsed(QUANTITY_FLOP_RATE, "3 Gflop/s") == 3e9);
 	CHECK(parsed(QUANTITY_RATE, "12 GB/s") == 12e9);
 	CHECK(parsed(QUANTITY_FREQUENCY, "2.4 GHz") == 2.4e9);
 	CHECK(parsed(QUANTITY_FREQUENCY, "1000 1/s") == 1000);
@@ -96,7 +107,17 @@ static void quantities_are_written_with_four_digits(void)
 		{QUANTITY_TIME, 999.96e-6, "1 ms"}, /* rounding changes the prefix */
 		{QUANTITY_TIME, 1.23456, "1.235 s"},
 		{QUANTITY_TIME, 7200, "7200 s"},
+		{QUANTITY_TIME, 9999, "9999 s"},
 		{QUANTITY_TIME, 36000, "10 h"},
+		{QUANTITY_BYTES, 2048, "2 KiB"},
+		{QUANTITY_BYTES, 0x1p40, "1 TiB"},
+		{QUANTITY_BYTES, 0x1p33 + 1, "8.59 GB"},
+		{QUANTITY_RATE, 999.94e3, "999.9 kB/s"},
+		{QUANTITY_FLOP_RATE, 2e15, "2 PFLOP/s"},
+		{QUANTITY_FLOP_RATE, 2e18, "2 EFLOP/s"},
+		{QUANTITY_COUNT, 1e16, "1e+16"},
+		{QUANTITY_TIME, 5e-12, "5 ps"},
+		{QUANTITY_TIME_PER_BYTE, 0, "0 s/B"},
 		{QUANTITY_TIME, -2e-9, "-2 ns"},
 		{QUANTITY_RATE, 1.25e9, "1.25 GB/s"},
 		{QUANTITY_BYTES, 67108864, "64 MiB"},

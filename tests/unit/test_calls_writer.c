@@ -128,10 +128,12 @@ static void copies_events_and_memory_have_their_fields(void)
 		call.event = handle - handle % 2;
 		calls_writer_call(writer, &call);
 	}
-	for (int i = 0; i < 3; i++) { /* 100, 300, 200 bytes are allocated */
-		call = call_of(i < 2 ? "cudaMalloc" : "cudaFree", 0);
-		call.address = i == 1 ? 2000 : 1000;
-		call.size_B = i == 0 ? 100 : i == 1 ? 200 : 0;
+	for (int i = 0; i < 4; i++) { /* 100, 300, 200, 350 bytes are allocated */
+		static const uint64_t addresses[] = {1000, 2000, 1000, 1000},
+				      sizes_B[] = {100, 200, 0, 150};
+		call = call_of(i != 2 ? "cudaMalloc_ptds" : "cudaFree_v3020_ptsz", 0);
+		call.address = addresses[i];
+		call.size_B = sizes_B[i];
 		calls_writer_call(writer, &call);
 	}
 	calls_writer_mark(writer, 3, 1000001000, 1);
@@ -142,8 +144,10 @@ static void copies_events_and_memory_have_their_fields(void)
 		   "\"end_s\":0.000005500,\"stream\":7,\"copy\":\"h2d\",\"size_B\":4096,"
 		   "\"memory\":\"pageable\",\"copy_s\":0.000001000,\"gpu_start_s\":0.000000000}");
 	CHECK(strstr(line(3), "\"event\":0") && strstr(line(4), "\"event\":1"));
-	CHECK_TEXT(line(9), "{\"step\":3,\"thread\":1,\"t_s\":1.000000000}");
-	CHECK_TEXT(line(10), "{\"end\":true,\"lines\":9,\"memory_B\":300,\"dropped\":0,"
+	CHECK_PART(line(8), "\"call\":\"cudaFree\",");
+	CHECK_PART(line(9), "\"call\":\"cudaMalloc\",");
+	CHECK_TEXT(line(10), "{\"step\":3,\"thread\":1,\"t_s\":1.000000000}");
+	CHECK_TEXT(line(11), "{\"end\":true,\"lines\":10,\"memory_B\":350,\"dropped\":0,"
 			     "\"orphans\":0,\"gpu\":\"A GPU\"}");
 	free(text);
 }

@@ -91,6 +91,35 @@ static void value_groups_give_interval_and_origin(void)
 	arena_free(f.arena);
 }
 
+/* A fit adds degrees of freedom, correlations (-1 to 1) and dependences (-1000 to 1000). --set
+ * makes the value exact. */
+static void set_removes_what_a_fit_adds_to_an_interval(void)
+{
+	for (int set = 0; set < 2; set++) {
+		struct fixture f = begin();
+		if (set)
+			cfg_override(f.resolution, f.diag, (struct origin){"--set", 0},
+				     "link.a.latency=71 us");
+		CHECK(read_wire(&f, "bandwidth = \"1 GB/s\"; latency = { value = \"71 us\"; "
+				    "low = \"66 us\"; freedom = 3; "
+				    "correlated = ( { path = \"a.b\"; by = -1; } );"
+				    "follows = ( { path = \"a.c\"; by = 1000; }, "
+				    "{ path = \"a.d\"; by = 0.5; } ); };"));
+		const struct cfg_param *latency = found(&f, "link.a.latency");
+		CHECK(latency->freedom_count == (set ? 0 : 3));
+		CHECK(latency->correlation_count == (set ? 0 : 1));
+		CHECK(latency->follow_count == (set ? 0 : 2));
+		CHECK(cfg_param_varies(latency) == !set);
+		if (!set) {
+			CHECK(latency->correlations[0].ratio == -1 &&
+			      latency->follows[0].ratio == 1000);
+			CHECK_TEXT(latency->correlations[0].path, "a.b");
+			CHECK_TEXT(latency->follows[1].path, "a.d");
+		}
+		arena_free(f.arena);
+	}
+}
+
 static void set_overrides_the_file(void)
 {
 	struct fixture f = begin();
@@ -164,6 +193,7 @@ static void star_matches_any_single_part_of_a_path(void)
 	cfg_override(f.resolution, f.diag, set, "*.streams=2"); /* a part is missing */
 	/* a star must be a whole part */
 	cfg_override(f.resolution, f.diag, set, "link.a*.streams=2");
+	cfg_override(f.resolution, f.diag, set, "link.*a.streams=2");
 	CHECK(!cfg_override_text(f.resolution, "link.a.x"));
 	struct wire again;
 	const struct cfg_node *root =
@@ -172,7 +202,7 @@ static void star_matches_any_single_part_of_a_path(void)
 			 &again));
 	CHECK(again.streams_count == 3);
 	cfg_resolution_finish(f.resolution, f.diag);
-	CHECK(diag_count(f.diag) == 2); /* these two were not used */
+	CHECK(diag_count(f.diag) == 3); /* these three were not used */
 	arena_free(f.arena);
 }
 
@@ -248,6 +278,7 @@ static void values_are_valid_after_errors(void)
 static const struct test tests[] = {
 	TEST(values_of_the_file_replace_defaults),
 	TEST(value_groups_give_interval_and_origin),
+	TEST(set_removes_what_a_fit_adds_to_an_interval),
 	TEST(set_overrides_the_file),
 	TEST(draw_replaces_the_value_and_keeps_interval_and_status),
 	TEST(profile_overrides_the_file_and_set_overrides_both),

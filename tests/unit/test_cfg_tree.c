@@ -6,6 +6,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/cfg/cfg.h"
+#include "sim/cfg/xml.h"
 #include "tests/test.h"
 
 static const struct cfg_node *read_text(struct arena *arena, const char *text)
@@ -104,7 +105,8 @@ static void every_value_has_its_file_and_line_through_includes(void)
 	const char *last = arena_printf(arena, "%s/sub/last.cfg", folder);
 	mkdir(arena_printf(arena, "%s/sub", folder), 0700);
 	write_file(arena, "top.cfg",
-		   "a = 1;\nlink = {\n  @include \"sub/inner.cfg\" # from there\n  d = 4;\n};\n"
+		   "a = 1;\nlink = {\n  @include \"sub/inner.cfg\" /* x */ f = 6; # from there\n  "
+		   "d = 4;\n};\n"
 		   "list = (\n  { x = 1; },\n  { x = 2; }\n);\n");
 	write_file(arena, "sub/inner.cfg", "b = 2;\n@include \"last.cfg\"\n\ne = 5;");
 	write_file(arena, "sub/last.cfg", "\n\nc = 3; // no newline at the end");
@@ -118,6 +120,7 @@ static void every_value_has_its_file_and_line_through_includes(void)
 		check_origin(cfg_child(link, "b"), inner, 1);
 		check_origin(cfg_child(link, "c"), last, 3);
 		check_origin(cfg_child(link, "e"), inner, 4);
+		check_origin(cfg_child(link, "f"), top, 3);
 		check_origin(cfg_child(link, "d"), top, 4);
 		check_origin(cfg_at(cfg_child(root, "list"), 1), top, 8);
 		check_origin(cfg_child(cfg_at(cfg_child(root, "list"), 1), "x"), top, 8);
@@ -208,7 +211,59 @@ static void file_with_a_zero_byte_is_refused(void)
 	arena_free(arena);
 }
 
+/* ---- XML ---- */
+
+/* Notes each element as "name=value:line(", its text, and ")". */
+static void note_open(void *ctx, const struct xml_element *element)
+{
+	char *seen = ctx;
+	snprintf(seen + strlen(seen), 200, "%s=%s:%d(", element->name, xml_attribute(element, "a"),
+		 element->origin.line);
+}
+
+static void note_close(void *ctx, const char *name, const char *text)
+{
+	char *seen = ctx;
+	snprintf(seen + strlen(seen), 200, "%s)", text);
+}
+
+static const char *xml_seen(struct arena *arena, const char *text, const char **error)
+{
+	char *seen = arena_alloc(arena, 10000);
+	struct diag *diag = diag_new(arena);
+	const struct xml_reader reader = {note_open, note_close, seen};
+	bool read = xml_read(arena, diag, "t.xml", text, strlen(text), &reader);
+	CHECK(read == (diag_count(diag) == 0));
+	*error = read ? "" : diag_at(diag, 0);
+	return seen;
+}
+
+static void xml_is_read_element_by_element(void)
+{
+	struct arena *arena = arena_new();
+	const char *error;
+	CHECK_TEXT(
+		xml_seen(arena, "<x a='1'>\n<y b='2' a='3'>in &lt; side</y>\n<z/>end</x>", &error),
+		"x=1:1(y=3:2(in < side)z=:3()end)");
+	CHECK_TEXT(error, "");
+	xml_seen(arena, "<x>\n</y>", &error);
+	CHECK_PART(error, "t.xml:2: this is not XML: ");
+	xml_seen(arena, "<!DOCTYPE x [\n<!ENTITY e 'text'>]>\n<x>&e;</x>", &error);
+	CHECK_TEXT(error, "t.xml:2: the file declares an entity (write its text in place)");
+	char text[1000] = "";
+	for (int depth = 1; depth <= 65; depth++) {
+		for (int i = 0; i < depth; i++)
+			strcpy(text + 3 * i, "<x>");
+		for (int i = 0; i < depth; i++)
+			strcpy(text + 3 * depth + 4 * i, "</x>");
+		xml_seen(arena, text, &error);
+		CHECK((strstr(error, "more than 64 levels") != NULL) == (depth == 65));
+	}
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(xml_is_read_element_by_element),
 	TEST(every_type_of_setting_is_read),
 	TEST(scalars_are_written_as_a_user_would),
 	TEST(every_value_has_its_file_and_line_through_includes),

@@ -129,6 +129,7 @@ static void columns_without_values_are_left_out(void)
 	struct prediction good = job(4, 380, 100), bad = job(8, 700, 100);
 	const struct prediction *list[] = {&good, &bad};
 	good.training_s = bad.training_s = (struct estimate){NAN, NAN, NAN};
+	good.elapsed_s = bad.elapsed_s = good.training_s;
 	bad.ok = false;
 	bad.reason = "no route";
 	const struct result_table *table = comparison_table(arena, list, 2);
@@ -142,6 +143,13 @@ static void columns_without_values_are_left_out(void)
 	table = comparison_table(arena, list, 2);
 	CHECK(column_of(table, "training_s") != NULL);
 	CHECK(cell_at(table, 0, "training_s")->number.high == 70);
+	/* the time of a training is its time from launch to end, so there is one column for both */
+	good.elapsed_s = good.training_s;
+	table = comparison_table(arena, list, 2);
+	CHECK(column_of(table, "training_s") && !column_of(table, "elapsed_s"));
+	good.training_s = (struct estimate){NAN, NAN, NAN};
+	table = comparison_table(arena, list, 2);
+	CHECK(!column_of(table, "training_s") && column_of(table, "elapsed_s"));
 	arena_free(arena);
 }
 
@@ -182,7 +190,47 @@ static void parity_of_times_is_in_microseconds(void)
 	arena_free(arena);
 }
 
+/* Two GPUs have a speed-up of 1.9 and take 0.1 s for a step, and one alone has 100 images/s. All
+ * measurements mean 180 images/s: a speed-up of 1.8, an efficiency of 0.9, a step of 0.1 s * 190 /
+ * 180, 180 * 50 tokens/s where 190 * 50 are predicted. A gain has no place on the line. */
+static void lines_convert_measurements_to_throughput(void)
+{
+	static const struct {
+		enum measure measure;
+		double measured, predicted;
+	} cases[] = {{MEASURE_THROUGHPUT, 180, 190},       {MEASURE_SPEEDUP, 1.8, 1.9},
+		     {MEASURE_RATIO, 0.9, 0.95},           {MEASURE_TIME, 0.1 * 190 / 180, 0.1},
+		     {MEASURE_TOKENS, 180 * 50, 190 * 50}, {MEASURE_MFU, 0.36, 0.38}};
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct prediction one = job(1, 100, 100), two = job(2, 190, 100);
+		const struct dataset_row rows[] = {
+			{.label = "gpus=1", .measure = MEASURE_THROUGHPUT, .measured = 99},
+			{.label = "gpus=2",
+			 .role = ROLE_TEST,
+			 .measure = cases[i].measure,
+			 .measured = cases[i].measured}};
+		const struct dataset dataset = {.title = "", .rows = rows, .row_count = 2};
+		struct row_outcome outcomes[] = {
+			{.row = &rows[0], .prediction = &one, .predicted = {100, 100, 100}},
+			{.row = &rows[1],
+			 .prediction = &two,
+			 .predicted = estimate_exact(cases[i].predicted)}};
+		const struct dataset_outcome outcome = {.dataset = &dataset, .rows = outcomes};
+		const struct dataset_chart *charts;
+		one.resolution = two.resolution = cfg_resolution_new(arena);
+		two.step_s = (struct estimate){0.1, 0.1, 0.1};
+		CHECK(dataset_charts(arena, "c", &outcome, &charts) == 1);
+		CHECK_PART(shapes_of(arena, charts[0].drawing),
+			   "2 GPUs: measured 180, predicted 190");
+		CHECK_PART(shapes_of(arena, charts[0].drawing),
+			   "1 GPUs: measured 99, predicted 100");
+	}
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(lines_convert_measurements_to_throughput),
 	TEST(scaling_curve_is_sorted_by_gpus),
 	TEST(unit_of_a_time_follows_the_largest_value),
 	TEST(bandwidth_curve_is_sorted_by_size),

@@ -76,6 +76,9 @@ static void cluster_has_as_many_machines_as_the_job_needs(void)
 	CHECK(two->topology.host_count == 2 && two->topology.gpu_count == 8);
 	CHECK(spread->topology.host_count == 5);
 	CHECK(fixed->topology.host_count == 3);
+	/* a job cannot use more GPUs of a machine than it has */
+	const struct scenario *more = READ(C4140, "case.gpus=8", "case.gpus_per_machine=8");
+	CHECK(more && more->topology.host_count == 2);
 	CHECK_TEXT(two->topology.hosts[1].name, "n1");
 	CHECK_TEXT(two->topology.guests[1].name, "n1.os");
 	CHECK_TEXT(two->topology.gpus[7].name, "n1.gpu3");
@@ -141,6 +144,27 @@ static void dies_of_a_board_slow_each_other(void)
 {
 	double free_s = step_s("gpu.k80.board=1"), shared_s = step_s("gpu.k80.board=0.8");
 	CHECK(shared_s > 1.2 * free_s && shared_s < 1.26 * free_s);
+	/* it is enough for one die at least, so each of two has half */
+	double half_s = step_s("gpu.k80.board=0.2");
+	CHECK(half_s > 1.9 * free_s && half_s < 2.05 * free_s);
+}
+
+/* A machine without guests has one guest "os", whose messages pass the host's memory. */
+static void a_bare_machine_has_a_guest_at_its_memory(void)
+{
+	const struct scenario *s = READ(C4140, "case.gpus=5", "host.node.dram_bandwidth=77 GB/s");
+	for (size_t i = 0; s && i < s->topology.link_count; i++) {
+		const struct link_entry *link = &s->topology.links[i];
+		if (strcmp(link->name, "n1.os-host") != 0)
+			continue;
+		CHECK_TEXT(link->ends[0], "n1.os");
+		CHECK_TEXT(link->ends[1], "n1");
+		CHECK_NEAR(link->traits.capacity_Bps[0], 77e9, 1e-12);
+		CHECK_NEAR(link->traits.capacity_Bps[1], 77e9, 1e-12);
+		CHECK(link->traits.own_packets);
+		return;
+	}
+	CHECK(!"n1.os-host is missing");
 }
 
 /* ---- wirings ---- */
@@ -157,6 +181,50 @@ static void switch_connects_all_ports(void)
 		cables += strncmp(s->topology.links[i].name, "fabric.", 7) == 0;
 	CHECK(cables == 3 * 2 + 2);
 	CHECK(capacity_Bps(&s->topology, "fabric.file-server") > 0);
+}
+
+/* Reads a case that may be refused, with a network and its number of ports or machines. */
+static bool is_accepted(const char *const *settings)
+{
+	struct setting list[8];
+	struct case_request request = {.settings = list, .data_root = data_root_find(arena)};
+	diag = diag_new(arena);
+	for (; *settings; settings++)
+		list[request.setting_count++] = (struct setting){*settings, {"--set", 0}};
+	return case_read(arena, diag, &request) != NULL;
+}
+#define IS_ACCEPTED(...) is_accepted((const char *const[]){__VA_ARGS__, NULL})
+
+/* Each wiring refuses machines for which it has no place, and takes as many as it has places for:
+ * 8 cables, 2 x 2 routers of a torus, 2 x 2 x 2 places of a dragonfly, a leaf. */
+static void networks_may_be_full_but_not_too_small(void)
+{
+#define SIX "case.topology=c10-p100", "case.gpus=6", "case.transport=tcp"
+	CHECK(IS_ACCEPTED(SIX, "wiring.ports=8"));
+	CHECK(!IS_ACCEPTED(SIX, "wiring.ports=7"));
+	CHECK_PART(diag_at(diag, 0), "a switch of 7 ports is too small for 8 cables");
+#define TORUS "case.topology=dgx1-v100-torus", "wiring.x=2", "wiring.y=2"
+	CHECK(IS_ACCEPTED(TORUS, "case.gpus=32"));
+	CHECK(!IS_ACCEPTED(TORUS, "case.gpus=40"));
+#define DRAGONFLY                                                                                  \
+	"case.topology=dgx1-v100-dragonfly", "wiring.groups=2", "wiring.routers_per_group=2"
+	CHECK(IS_ACCEPTED(DRAGONFLY, "case.gpus=64"));
+	CHECK(!IS_ACCEPTED(DRAGONFLY, "case.gpus=72"));
+	/* 7 machines and a file server fill one leaf */
+#define LEAF C4140, "case.gpus=28", "wiring.leaves=1"
+	CHECK(IS_ACCEPTED(LEAF, "wiring.ports_per_leaf=8"));
+	CHECK(!IS_ACCEPTED(LEAF, "wiring.ports_per_leaf=7"));
+}
+
+/* In a torus of 2 x 2 each router has one trunk to each of two neighbours. */
+static void two_routers_of_a_torus_have_one_trunk(void)
+{
+	const struct scenario *s =
+		READ("case.topology=dgx1-v100-torus", "case.gpus=32", "wiring.x=2", "wiring.y=2");
+	size_t trunks = 0;
+	for (size_t i = 0; s && i < s->topology.link_count; i++)
+		trunks += strncmp(s->topology.links[i].name, "fabric.router", 13) == 0;
+	CHECK(trunks == 4);
 }
 
 /* A leaf has 18 ports, so 18 machines with one port each. */
@@ -350,6 +418,15 @@ static void cables_connect_equal_ports_of_two_machines(void)
 	struct system *system = build(s);
 	CHECK_TEXT(way(system, "n0.gpu5", "n1.gpu4"), "n0.slot5 n0.nic-slot2 fabric.cable2 "
 						      "n1.nic-slot2 n1.slot4");
+	for (int cables = 0; cables <= 4; cables += 2) { /* 0: all four ports */
+		s = READ("case.topology=dgx1-v100-torus", "case.gpus=16",
+			 "cluster.network=cable-edr",
+			 arena_printf(arena, "wiring.cables=%d", cables));
+		int found = 0;
+		for (size_t i = 0; s && i < s->topology.link_count; i++)
+			found += strncmp(s->topology.links[i].name, "fabric.cable", 12) == 0;
+		CHECK(found == (cables ? cables : 4));
+	}
 }
 
 static void every_wiring_has_help_and_sources(void)
@@ -427,6 +504,9 @@ static const struct test tests[] = {
 	TEST(one_setting_applies_to_all_copies_of_a_machine),
 	TEST(guest_messages_cross_the_hosts_pcie),
 	TEST(dies_of_a_board_slow_each_other),
+	TEST(a_bare_machine_has_a_guest_at_its_memory),
+	TEST(networks_may_be_full_but_not_too_small),
+	TEST(two_routers_of_a_torus_have_one_trunk),
 	TEST(switch_connects_all_ports),
 	TEST(fat_tree_routes_through_leaves_and_spine),
 	TEST(oversubscription_divides_the_bisection),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The expected times are added by hand from the numbers of cuda_world.h. */
+#include "sim/engine/trace.h"
 #include "tests/cuda_world.h"
 
 static struct world w;
@@ -137,6 +138,8 @@ static void events_report_whether_their_record_is_reached(void)
 	CHECK(results[5] == CALL_OK);
 	CHECK_US(w.log_ps[6], 25.5);
 	CHECK(results[7] == CALL_OK); /* never recorded: complete, as in CUDA */
+	/* The event was complete at 19, and the first query that found it so ended at 23.5. */
+	CHECK_US(engine_wait_ps(w.engine, WAIT_POLL), 4.5);
 	world_release(&w);
 }
 
@@ -309,8 +312,8 @@ static void guest_adds_cost_to_work_and_interrupts(void)
 	world_release(&w);
 }
 
-/* Peers that all begin at time 0 and end 100 us later. */
-static const int64_t all_begun_ps;
+/* Peers that all begin at that time (-1: later) and end after 100 us. */
+static int64_t all_begun_ps;
 
 static uint64_t join_peers(struct cuda_peers *peers, size_t member, const struct cuda_call *call)
 {
@@ -354,6 +357,141 @@ static void ranks_that_begin_at_time_zero_are_not_late(void)
 	world_release(&w);
 }
 
+/* A port that notes the last thread for which it was asked. */
+struct noting_port {
+	struct cuda_port port;
+	unsigned core_thread, call_thread;
+};
+
+static struct cpu *noted_core(struct cuda_port *port, unsigned thread)
+{
+	((struct noting_port *)port)->core_thread = thread;
+	return core;
+}
+
+static void noted_call(struct cuda_port *port, unsigned thread, struct cpu *on,
+		       const struct cuda_call *call, call_done_fn *done, void *ctx, uint64_t arg)
+{
+	((struct noting_port *)port)->call_thread = thread;
+}
+
+/* Thread 7 of a program with 3 GPUs is thread 2 of GPU 1. Its calls go to the GPU that they name.
+ */
+static void joined_ports_divide_threads_and_calls(void)
+{
+	enum { NONE = 99 };
+	struct noting_port ports[3];
+	struct cuda_port *list[3];
+	struct arena *arena = arena_new();
+	setup();
+	build();
+	for (size_t i = 0; i < 3; i++) {
+		ports[i] = (struct noting_port){{noted_core, noted_call}, NONE, NONE};
+		list[i] = &ports[i].port;
+	}
+	struct cuda_port *joined = device_ports_join(arena, list, 3);
+	CHECK(joined->core(joined, 7) == core);
+	joined->call(joined, 7, core, &(struct cuda_call){.device = 2}, NULL, NULL, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		CHECK(ports[i].core_thread == (i == 1 ? 2 : NONE));
+		CHECK(ports[i].call_thread == (i == 2 ? 2 : NONE));
+	}
+	ports[1].port.core = NULL;
+	CHECK(joined->core(joined, 7) == NULL);
+	CHECK(device_ports_join(arena, list, 1) == list[0]);
+	world_release(&w);
+	arena_free(arena);
+}
+
+/* Defaults that are assumed to be equal, or a third, of others are so: see their sources. */
+static void default_costs_follow_from_each_other(void)
+{
+	static const struct {
+		const char *field, *of;
+		double part;
+	} rows[] = {{"memset_s", "launch_s", 1},
+		    {"record_s", "launch_s", 1.0 / 3},
+		    {"wait_event_s", "record_s", 1},
+		    {"free_s", "malloc_s", 1}};
+	struct arena *arena = arena_new();
+	for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+		double values[2] = {0, 0};
+		for (size_t i = 0; i < driver_table.count; i++)
+			for (int k = 0; k < 2; k++)
+				if (strcmp(driver_table.rows[i].field,
+					   k ? rows[r].of : rows[r].field) == 0)
+					CHECK(!quantity_parse(arena, QUANTITY_TIME,
+							      driver_table.rows[i].preset,
+							      &values[k]));
+		CHECK(values[1] > 0);
+		CHECK_NEAR(values[0], rows[r].part * values[1], 1e-9);
+	}
+	arena_free(arena);
+}
+
+static void last_begins(void *ctx, uint64_t arg)
+{
+	all_begun_ps = engine_now_ps(w.engine);
+}
+
+/* The last rank begins at 40 of 100 us. The time before is a bubble in a pipeline, otherwise the
+ * wait for a straggler. The timeline names each. */
+static void waits_for_peers_have_their_kinds_and_names(void)
+{
+	static const struct {
+		enum gpu_time kind, late;
+		const char *name, *late_name;
+	} cases[] = {{GPU_TENSOR, GPU_STRAGGLER, "tensor", "straggler"},
+		     {GPU_CONTEXT, GPU_STRAGGLER, "context", "straggler"},
+		     {GPU_EXPERT, GPU_STRAGGLER, "expert", "straggler"},
+		     {GPU_DATA, GPU_STRAGGLER, "data", "straggler"},
+		     {GPU_PIPELINE, GPU_BUBBLE, "pipeline", "bubble"}};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct cuda_peers peers = {join_peers, begin_peers};
+		int64_t times_ps[GPU_TIME_COUNT];
+		setup();
+		w.driver_params.launch_s = w.driver_params.synchronize_s = 0;
+		build();
+		struct trace *trace = trace_new(w.arena);
+		engine_trace_set(w.engine, trace);
+		process = cuda_process_new(&(struct cuda_process_spec){.arena = w.gpu_arena,
+								       .engine = w.engine,
+								       .fabric = w.fabric,
+								       .context = w.context,
+								       .guest = w.guest,
+								       .driver = &w.driver_params,
+								       .dma = &w.dma_params,
+								       .stream_count = 1,
+								       .peers = &peers,
+								       .role = "rank"});
+		all_begun_ps = -1;
+		engine_at(w.engine, ps_from_s(40 * US), last_begins, NULL, 0);
+		static struct cuda_call calls[2];
+		calls[0] = (struct cuda_call){.kind = CALL_ALL_REDUCE,
+					      .exposed = (uint8_t)cases[i].kind};
+		calls[1] = (struct cuda_call){.kind = CALL_STREAM_SYNCHRONIZE};
+		static struct script script;
+		script = (struct script){.calls = calls, .count = 2};
+		script_start(&script);
+		world_run(&w);
+		cuda_process_times(process, times_ps);
+		CHECK_US(times_ps[cases[i].late], 40);
+		CHECK_US(times_ps[cases[i].kind], 60);
+		double named_ps[2] = {0};
+		for (size_t s = 0; s < trace_span_count(trace); s++) {
+			const struct span *span = trace_span_at(trace, s);
+			for (int late = 0; late < 2; late++)
+				if (strcmp(span->name, late ? cases[i].late_name : cases[i].name) ==
+				    0)
+					named_ps[late] += (double)(span->end_ps - span->start_ps);
+		}
+		CHECK_US(named_ps[0], 60);
+		CHECK_US(named_ps[1], 40);
+		world_release(&w);
+	}
+	all_begun_ps = 0;
+}
+
 static const struct test tests[] = {
 	TEST(kinds_of_calls_have_cuda_names),
 	TEST(calls_without_gpu_work_take_their_cost),
@@ -371,6 +509,9 @@ static const struct test tests[] = {
 	TEST(pageable_asynchronous_copies_block_their_caller),
 	TEST(two_threads_share_the_gpu_through_two_streams),
 	TEST(ranks_that_begin_at_time_zero_are_not_late),
+	TEST(waits_for_peers_have_their_kinds_and_names),
+	TEST(joined_ports_divide_threads_and_calls),
+	TEST(default_costs_follow_from_each_other),
 };
 
 int main(void)

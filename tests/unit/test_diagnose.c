@@ -32,7 +32,7 @@ static const struct setting settings[POINTS][5] = {POINT("1 KiB"), POINT("1 MiB"
 static const struct diagnosis *diagnosis_of(const double measured_s[POINTS])
 {
 	struct diag *diag = diag_new(arena);
-	const char *broken = NULL;
+	struct sweep_fault fault;
 	struct dataset_row *rows = ARENA_ARRAY(arena, POINTS, struct dataset_row);
 	for (size_t i = 0; i < POINTS; i++)
 		rows[i] = (struct dataset_row){.label = "a point",
@@ -47,9 +47,9 @@ static const struct diagnosis *diagnosis_of(const double measured_s[POINTS])
 			  .options = {.seed = 1, .draws_count = 4, .jobs = 1}},
 		.dataset = &dataset,
 		.noise_ratio = NOISE};
-	const struct diagnosis *d = diagnose(arena, diag, &request, &broken);
+	const struct diagnosis *d = diagnose(arena, diag, &request, &fault);
 	diag_print(diag, stdout);
-	CHECK(d && !broken);
+	CHECK(d && !fault.broken);
 	return d;
 }
 

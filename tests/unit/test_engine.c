@@ -332,7 +332,13 @@ static void trace_keeps_spans_on_their_tracks(void)
 	CHECK(trace_span_at(trace, 0)->track == 1);
 	CHECK(trace_span_at(trace, 0)->end_ps == 20);
 	CHECK_TEXT(trace_span_at(trace, 1)->name, "h2d");
-	CHECK_TEXT(span_kind_name(SPAN_KERNEL), "kernel");
+	/* the categories of spans in timelines */
+	static const char *const kinds[SPAN_KIND_COUNT] = {
+		[SPAN_CALL] = "call",     [SPAN_CPU] = "cpu",   [SPAN_WIRE] = "wire",
+		[SPAN_KERNEL] = "kernel", [SPAN_COPY] = "copy", [SPAN_WAIT] = "wait",
+		[SPAN_LOSS] = "loss"};
+	for (int kind = 0; kind < SPAN_KIND_COUNT; kind++)
+		CHECK_TEXT(span_kind_name((enum span_kind)kind), kinds[kind]);
 	arena_free(arena);
 }
 

@@ -54,6 +54,34 @@ static void stream_runs_its_operations_in_order(void)
 	world_release(&w);
 }
 
+static void check_half_way(void *ctx, uint64_t arg)
+{
+	CHECK_NEAR(gpu_busy_s(w.gpu), (double)arg * US, 1e-9);
+	CHECK_NEAR(gpu_context_busy_s(w.context), (double)arg * US, 1e-9);
+	CHECK_US(gpu_context_work_ps(w.context), (double)arg);
+}
+
+/* A kernel that continues a sequence has no launch latency and no gap: 0..10 and 10..30. A running
+ * kernel counts as far as it has come. */
+static void continued_kernels_start_at_once(void)
+{
+	setup();
+	world_build(&w);
+	later_stream = gpu_stream_new(w.context, "s");
+	struct gpu_op op = {.kind = GPU_OP_KERNEL, .continued = true, .done = world_log, .ctx = &w};
+	for (unsigned i = 0; i < 2; i++) {
+		op.duration_s = 10 * (i + 1) * US;
+		op.arg = i;
+		gpu_submit(later_stream, &op);
+	}
+	engine_at(w.engine, 4000000, check_half_way, NULL, 4);
+	engine_at(w.engine, 27000000, check_half_way, NULL, 27);
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 10);
+	CHECK_US(w.log_ps[1], 30);
+	world_release(&w);
+}
+
 /* The second kernel is submitted at 10.5 and could start 4 later, at 14.5. The first one ends at
  * 14, so the gap of 1 decides. */
 static void gap_follows_a_kernel_that_ended_just_before(void)
@@ -356,6 +384,7 @@ static void repeated_steps_allocate_nothing(void)
 
 static const struct test tests[] = {
 	TEST(stream_runs_its_operations_in_order),
+	TEST(continued_kernels_start_at_once),
 	TEST(gap_follows_a_kernel_that_ended_just_before),
 	TEST(reserved_multiprocessors_slow_kernels_down),
 	TEST(two_streams_share_the_compute_engine),

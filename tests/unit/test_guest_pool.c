@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pools of cores: shared cores, pinned cores, and the part of a thread. */
+#include "sim/host/internal.h"
 #include "tests/net.h"
 
 /* Two guests on a host of four cores at 4.8 GHz, twice the reference clock. Memory and copies never
@@ -107,6 +108,8 @@ static void pinned_cores_leave_the_shared_pool(void)
 	CHECK(core == net->core[0]);
 	for (int i = 0; i < 3; i++)
 		CHECK(guest_core(net->guest[1]) != core);
+	for (int i = 0; i < 3; i++)
+		CHECK(host_core_bind(net->host[0]) == core);
 	struct guest_params late = net->guest_params[1];
 	late.vcpus_count = 2;
 	struct guest *guest = guest_new(net->host[0], "late", guest_node(net->guest[0]), &late);

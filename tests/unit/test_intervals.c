@@ -102,6 +102,59 @@ static void model_error_is_added_around_each_draw(void)
 	arena_free(arena);
 }
 
+/* Of two draws one failed. Its rates count as 0, but it has no times. */
+static void a_failed_draw_has_no_rate_and_no_time(void)
+{
+	static const struct {
+		size_t offset;
+		double low;
+	} rows[] = {{offsetof(struct job_point, throughput), 0},
+		    {offsetof(struct job_point, ratio), 0},
+		    {offsetof(struct job_point, gpu_utilization), 0},
+		    {offsetof(struct job_point, serving.tokens_per_s), 0},
+		    {offsetof(struct job_point, serving.attainment_ratio), 0},
+		    {offsetof(struct job_point, step_s), 1},
+		    {offsetof(struct job_point, elapsed_s), 1},
+		    {offsetof(struct job_point, serving.latency_s[3]), 1},
+		    {offsetof(struct job_point, serving.first_s[0]), 1},
+		    {offsetof(struct job_point, serving.between_s[1]), 1}};
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct draw_answers answers[2] = {{.all = job_point_failed(NULL)},
+						  {.all = job_point_failed(NULL)}};
+		*(double *)(void *)((char *)&answers[1].all + rows[i].offset) = 1;
+		const struct draws draws = {.count = 2, .answers = answers};
+		struct estimate e = draws_interval(arena, &draws, 1, -1, rows[i].offset);
+		if (!CHECK(e.low == rows[i].low && e.value == 1 && e.high == 1))
+			printf("  row %zu\n", i);
+	}
+	arena_free(arena);
+}
+
+/* A job has an error of one GPU, which its ratio to one GPU does not have, and one of several. */
+static void ratio_has_only_the_error_of_several_gpus(void)
+{
+	static const struct settings two = {{"case.topology=dgx1-v100", "case.model=alexnet",
+					     "case.batch=64", "case.gpus=2", "exchange.noise=0"}};
+	static const struct {
+		const char *local, *training;
+		double all, ratio;
+	} rows[] = {{"error.local=0.1", "error.training=0", 0.1, 0},
+		    {"error.local=0.03", "error.training=0.04", 0.05, 0.04}};
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct request request = request_of(arena, &two);
+		make_exact(&request);
+		set(&request, rows[i].local);
+		set(&request, rows[i].training);
+		const struct prediction *p = predicted(&request, 10, 1);
+		CHECK_NEAR(log(p->throughput.high / p->throughput.value), 1.6449 * rows[i].all,
+			   0.03);
+		CHECK_NEAR(log(p->ratio.high / p->ratio.value), 1.6449 * rows[i].ratio, 0.03);
+	}
+	arena_free(arena);
+}
+
 static void exact_case_has_no_interval(void)
 {
 	struct arena *arena = arena_new();
@@ -224,6 +277,8 @@ static void failing_draws_lower_the_interval_to_zero(void)
 static const struct test tests[] = {
 	TEST(planted_model_error_gives_its_quantiles),
 	TEST(model_error_is_added_around_each_draw),
+	TEST(a_failed_draw_has_no_rate_and_no_time),
+	TEST(ratio_has_only_the_error_of_several_gpus),
 	TEST(exact_case_has_no_interval),
 	TEST(uncertain_parameters_widen_the_interval),
 	TEST(quotients_are_formed_for_each_draw),

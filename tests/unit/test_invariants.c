@@ -190,6 +190,28 @@ static void wrong_accounts_of_links_and_flows_stop_the_run(void)
 	check_account(&s, "it will never end");
 }
 
+/* A link that represents two carries half of what is delivered over both. */
+static void links_account_for_the_links_that_they_represent(void)
+{
+	for (int copies = 1; copies <= 2; copies++) {
+		struct arena *arena = arena_new();
+		struct engine *engine = engine_new(arena, NULL);
+		struct fabric *fabric = fabric_new(arena, engine);
+		const struct link_traits traits = {.capacity_Bps = {10, 10}};
+		int a = fabric_node_add(fabric, "a"), b = fabric_node_add(fabric, "b");
+		fabric_link_add(fabric, "wire", link_kind_find("ethernet"), a, b, &traits);
+		const struct route *route = fabric_route(fabric, a, b, TRAFFIC_ANY);
+		struct flow_spec spec = {.size = 100};
+		route_uses(fabric, route, 0, 100, &spec);
+		fabric_flow_start(fabric, &spec);
+		CHECK(engine_run(engine) == ENGINE_DRAINED);
+		fabric_delivered(fabric, route, 200, (const double[]){copies, copies});
+		fabric_account(fabric);
+		CHECK((engine_failure(engine) == NULL) == (copies == 2));
+		arena_free(arena);
+	}
+}
+
 static void ended_flows_stay_in_the_accounts(void)
 {
 	struct system s;
@@ -396,6 +418,7 @@ static const struct test tests[] = {
 	TEST(flow_that_moves_too_much_or_too_fast_stops_the_run),
 	TEST(unfair_rates_stop_the_run),
 	TEST(wrong_accounts_of_links_and_flows_stop_the_run),
+	TEST(links_account_for_the_links_that_they_represent),
 	TEST(ended_flows_stay_in_the_accounts),
 	TEST(miscounted_messages_stop_the_run),
 	TEST(message_that_was_never_sent_stops_the_run),

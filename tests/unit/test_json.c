@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The JSON reader that returns tokens: its grammar, its limits and its line numbers. */
+/* The JSON reader that returns tokens: its grammar, its limits and its line numbers. The writer:
+ * its numbers and texts. */
 #include "tests/test.h"
 
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
 #include "sim/json/pull.h"
+#include "sim/json/write.h"
 
 static struct arena *arena;
 
@@ -62,6 +64,14 @@ static void json_reader_returns_each_token(void)
 	CHECK_TEXT(
 		tokens_of("1111111111111111111111111111111111111111111111111111111111111111111111"),
 		"!");
+	char digits[70]; /* numbers have at most 64 characters */
+	for (int count = 64; count <= 65; count++) {
+		snprintf(digits, sizeof digits, "%0*d", count, 0);
+		digits[0] = '1';
+		CHECK_TEXT(tokens_of(digits), count == 64 ? "nE" : "!");
+	}
+	CHECK_TEXT(tokens_of("\xef\xbb\xbf[1]"), "[n]E"); /* after a byte order mark */
+	CHECK_TEXT(tokens_of("\xef\xbb[1]"), "!");
 	CHECK_TEXT(tokens_of("\"\\q\""), "!");
 	CHECK_TEXT(tokens_of("\"\\ud800x\""), "tE");
 	arena_free(arena);
@@ -87,6 +97,12 @@ static void json_reader_decodes_texts_and_counts_lines(void)
 	CHECK(jp_next(json) == JP_TEXT && json->text_B == JP_TEXT_MAX_B - 1 &&
 	      jp_next(json) == JP_END);
 	fclose(file);
+	/* An escape sequence that begins with the last kept character is whole. */
+	snprintf(large + JP_TEXT_MAX_B, 20, "%s", "\\u00e9xyz\" 1");
+	json = jp_open(arena, file = file_of(large));
+	CHECK(jp_next(json) == JP_TEXT && json->text_B == JP_TEXT_MAX_B - 1 &&
+	      jp_next(json) == JP_NUMBER && jp_next(json) == JP_END);
+	fclose(file);
 	memset(large, '[', 200);
 	large[200] = '\0';
 	json = jp_open(arena, file = file_of(large));
@@ -100,14 +116,18 @@ static void json_reader_decodes_texts_and_counts_lines(void)
 /* Real files hold numbers and characters that JSON forbids; the reader accepts them. */
 static void json_reader_accepts_nan_and_control_characters(void)
 {
-	static const char text[] = "[-nan, Infinity,-inf,\n\"a\tb\x01\", \"\\u0000\"]";
+	static const char text[] =
+		"[-nan, nan, NaN, Infinity, inf,-inf, -Infinity,\n\"a\tb\x01\", \"\\u0000\"]";
 	begin();
 	FILE *file = file_of(text);
 	struct jp_reader *json = jp_open(arena, file);
 	CHECK(jp_next(json) == JP_ARRAY);
-	CHECK(jp_next(json) == JP_NUMBER && isnan(json->number));
-	CHECK(jp_next(json) == JP_NUMBER && isinf(json->number) && json->number > 0);
-	CHECK(jp_next(json) == JP_NUMBER && isinf(json->number) && json->number < 0);
+	for (int i = 0; i < 3; i++)
+		CHECK(jp_next(json) == JP_NUMBER && isnan(json->number));
+	for (int i = 0; i < 2; i++)
+		CHECK(jp_next(json) == JP_NUMBER && isinf(json->number) && json->number > 0);
+	for (int i = 0; i < 2; i++)
+		CHECK(jp_next(json) == JP_NUMBER && isinf(json->number) && json->number < 0);
 	CHECK(jp_next(json) == JP_TEXT && json->line == 2);
 	CHECK_TEXT(json->text, "a\tb\x01");
 	CHECK(jp_next(json) == JP_TEXT && json->text_B == 1);
@@ -168,7 +188,78 @@ static void json_reader_returns_long_lines_whole(void)
 	arena_free(arena);
 }
 
+/* Times are rounded to the nearest nanosecond. Other numbers have the fewest of 15 to 17 digits
+ * that read back as the same double; dense ones have 9. A character above U+FFFF is two escapes:
+ * U+1D173 is 0xd800 + (0xd173 >> 10), 0xdc00 + (0xd173 & 0x3ff). */
+static void json_writer_rounds_times_and_keeps_numbers(void)
+{
+	static const struct {
+		double value;
+		const char *seconds, *line, *dense;
+	} cases[] = {
+		{0, "0.000000000", "0", "0"},
+		{1.9999999996, "2.000000000", "1.9999999996", "2"},
+		{1.6e-9, "0.000000002", "1.6e-09", "1.6e-09"},
+		{1.4e-9, "0.000000001", "1.4e-09", "1.4e-09"},
+		{-1.5, "-1.500000000", "-1.5", "-1.5"},
+		{3999999.5, "3999999.500000000", "3999999.5", "3999999.5"},
+		{5e6, "5000000.000000000", "5000000", "5000000"},
+		{1.0 / 3, "0.333333333", "0.3333333333333333", "0.333333333"},
+		{0.1 + 0.2, "0.300000000", "0.30000000000000004", "0.3"},
+		{0x1p53 - 1, "9007199254740991.000000000", "9007199254740991", "9007199254740991"},
+		{INFINITY, "inf", "null", "null"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char text[200] = "", wanted[200];
+		FILE *out = fmemopen(text, sizeof text, "w");
+		struct json_writer json = jw_begin(out, JSON_LINE);
+		jw_open(&json, NULL, '[');
+		jw_seconds(&json, NULL, cases[i].value);
+		jw_real(&json, NULL, cases[i].value);
+		jw_close(&json);
+		jw_end(&json);
+		json = jw_begin(out, JSON_DENSE);
+		jw_real(&json, NULL, cases[i].value);
+		fclose(out);
+		snprintf(wanted, sizeof wanted, "[%s, %s]\n%s", cases[i].seconds, cases[i].line,
+			 cases[i].dense);
+		CHECK_TEXT(text, wanted);
+	}
+}
+
+static void json_writer_escapes_texts_and_indents(void)
+{
+	char text[400] = "";
+	FILE *out = fmemopen(text, sizeof text, "w");
+	struct json_writer json = jw_begin(out, JSON_PRETTY);
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "a", "\"\\\n\r\t\x01\x7f \xc3\xa9");
+	jw_text(&json, "b", "\xf0\x9d\x85\xb3\xe2\x80\x8b\xff");
+	jw_open(&json, "c", '[');
+	jw_close(&json);
+	jw_open_flat(&json, "d", '{');
+	jw_count(&json, "n", UINT64_MAX);
+	jw_flag(&json, "f", false);
+	jw_close(&json);
+	jw_open(&json, "e", '[');
+	jw_null(&json, NULL);
+	jw_text(&json, NULL, NULL);
+	jw_close(&json);
+	jw_close(&json);
+	jw_end(&json);
+	fclose(out);
+	CHECK_TEXT(text, "{\n"
+			 "  \"a\": \"\\\"\\\\\\n\\r\\t\\u0001\\u007f \xc3\xa9\",\n"
+			 "  \"b\": \"\\ud834\\udd73\\u200b\\ufffd\",\n"
+			 "  \"c\": [],\n"
+			 "  \"d\": {\"n\": 18446744073709551615, \"f\": false},\n"
+			 "  \"e\": [\n    null,\n    null\n  ]\n"
+			 "}\n");
+}
+
 static const struct test tests[] = {
+	TEST(json_writer_rounds_times_and_keeps_numbers),
+	TEST(json_writer_escapes_texts_and_indents),
 	TEST(json_reader_returns_each_token),
 	TEST(json_reader_decodes_texts_and_counts_lines),
 	TEST(json_reader_accepts_nan_and_control_characters),

@@ -139,6 +139,75 @@ static void gradients_of_a_convolution_take_as_long_as_its_forward_pass(void)
 	CHECK(fabs(duration_s(&work) / forward_s - 1) < 0.3);
 }
 
+/* The matrices of the three parts of a convolution with unequal sides, strides 2 and 1, and a
+ * window of 3 x 5: outputs x channels x window, and with the window divided by the strides for the
+ * gradient of the data. As a product of these sides it would take half of the time. */
+static void convolution_is_a_product_of_its_own_sides(void)
+{
+	const struct kernel_product products[] = {
+		[CONVOLUTION_FORWARD] = {8 * 16 * 16, 128, 15 * 64, 1},
+		[CONVOLUTION_DATA] = {8 * 32 * 48, 64, 15 * 128 / 6.0, 1},
+		[CONVOLUTION_FILTER] = {15 * 64, 128, 8 * 16 * 16, 1},
+	};
+	for (int part = CONVOLUTION_FORWARD; part <= CONVOLUTION_FILTER; part++) {
+		const struct kernel_work
+			convolution = {.form = KERNEL_CONVOLUTION,
+				       .type = NUMBER_FP16,
+				       .convolution = {.part = (enum convolution_part)part,
+						       .images = 8,
+						       .in_channels = 64,
+						       .out_channels = 128,
+						       .in_height = 32,
+						       .in_width = 48,
+						       .out_height = 16,
+						       .out_width = 16,
+						       .window = {3, 5},
+						       .stride = {2, 3}}},
+			product = {.form = KERNEL_PRODUCT,
+				   .type = NUMBER_FP16,
+				   .product = products[part]};
+		CHECK_NEAR(duration_s(&convolution), 2 * duration_s(&product), 1e-12);
+	}
+}
+
+/* A window of 7 uses FFTs of 32 x 32, whose tiles have 26 x 26 outputs: 4 for 52 x 52. Each of the
+ * 32 x 17 frequencies has a complex product, which is 4 real ones. The tiles are written and read
+ * in 8 bytes. One row more needs 6 tiles. */
+static void large_windows_use_fourier_transforms(void)
+{
+	for (int more = 0; more < 2; more++) {
+		struct kernel_work work = convolution_of(7, NUMBER_FP32);
+		double tiles = 32 * (more ? 6 : 4);
+		const struct kernel_work product = {.form = KERNEL_PRODUCT,
+						    .product = {tiles, 256, 256, 32 * 17}};
+		work.convolution.out_height = 52 + more;
+		work.convolution.out_width = 52;
+		CHECK_NEAR(duration_s(&work),
+			   hypot(4 * duration_s(&product),
+				 2 * 8 * 32 * 17 * (tiles * 512 + 256 * 256) / 0.8e12),
+			   1e-12);
+	}
+}
+
+/* With slow memory, F(2 x 2, 3 x 3) keeps its 16 x 16 tiles of each image on the chip, at 0.8 of
+ * the rate of its 16 products. The gradient of the filter cannot, so it is computed directly. */
+static void fused_winograd_needs_no_memory_for_tiles(void)
+{
+	struct gpu_params gpu = gpu_of(10);
+	gpu.memory_bandwidth_Bps = 1e8;
+	struct kernel_work work = convolution_of(3, NUMBER_FP32),
+			   product = {.form = KERNEL_PRODUCT,
+				      .product = {16 * 16 * 32, 256, 256, 16}};
+	double fused_s = kernel_duration_s(&gpu, &by_law, &product) / 0.8;
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), fused_s, 1e-12);
+	work.convolution.part = CONVOLUTION_DATA;
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), fused_s, 1e-12);
+	work.convolution.part = CONVOLUTION_FILTER;
+	product.product = (struct kernel_product){9 * 256, 256, 32 * 32 * 32, 1};
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work),
+		   2 * kernel_duration_s(&gpu, &by_law, &product), 1e-12);
+}
+
 /* A GPU without TF32, bf16 or FP8 computes in fp32, and one without FP8 in bf16. */
 static void missing_number_types_fall_back_to_wider_ones(void)
 {
@@ -164,6 +233,14 @@ static void attention_and_passes_take_flop_and_bytes(void)
 	struct kernel_work attention = {
 		.form = KERNEL_ATTENTION, .type = NUMBER_FP16, .flop = 1e12};
 	CHECK_NEAR(duration_s(&attention), 50e-3, 1e-12);
+	struct kernel_params constants = half;
+	constants.cudnn_attention_ratio = 0.5; /* cuDNN's is twice as fast here */
+	struct gpu_params gpu = gpu_of(10);
+	attention.form = KERNEL_CUDNN_ATTENTION;
+	CHECK_NEAR(kernel_duration_s(
+			   &gpu, &(struct efficiency_params){.law_ratio = 1, .kernels = &constants},
+			   &attention),
+		   25e-3, 1e-12);
 	struct kernel_work pass = {.form = KERNEL_PASS, .flop = 1e12, .bytes_B = 800e6};
 	CHECK_NEAR(duration_s(&pass), 1e-3, 1e-12);
 }
@@ -201,6 +278,9 @@ static void fitted_efficiency_replaces_the_law(void)
 	struct gpu_params gpu = gpu_of(10);
 	struct kernel_work work = product_of(1280, 128, 1000);
 	CHECK_NEAR(kernel_duration_s(&gpu, &fitted, &work), work.flop / 2.5e12, 1e-12);
+	/* bytes that take longer decide, and half of the time is not added */
+	work.bytes_B = 0.8e12 * work.flop / 1e12;
+	CHECK_NEAR(kernel_duration_s(&gpu, &fitted, &work), work.flop / 1e12, 1e-12);
 }
 
 int main(void)
@@ -212,6 +292,9 @@ int main(void)
 		TEST(winograd_speeds_up_fp32_convolutions_only),
 		TEST(winograd_writes_and_reads_its_transformed_tiles),
 		TEST(gradients_of_a_convolution_take_as_long_as_its_forward_pass),
+		TEST(convolution_is_a_product_of_its_own_sides),
+		TEST(large_windows_use_fourier_transforms),
+		TEST(fused_winograd_needs_no_memory_for_tiles),
 		TEST(missing_number_types_fall_back_to_wider_ones),
 		TEST(attention_and_passes_take_flop_and_bytes),
 		TEST(time_rises_with_work_and_falls_with_sms),

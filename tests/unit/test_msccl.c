@@ -54,6 +54,17 @@ static void schedules_have_the_steps_of_the_files(void)
 			CHECK(kinds(s, STEP_COPY, false) == rows[i].local);
 			CHECK(msccl->most_B <= rows[i].most_B || rows[i].most_B >= 1e9);
 			CHECK(s->chunk_B[0] * 8 >= 1 && s->chunk_B[0] * 8 <= 1);
+			/* parts of one chunk, two chunks, and so on of a buffer of 800 B */
+			const struct algorithm_spec spec = {.rank_count = s->rank_count,
+							    .size_B = 800,
+							    .channel_count = s->channel_count,
+							    .pipeline_count = 1,
+							    .script = s};
+			const struct algorithm *algorithm = algorithm_find("msccl");
+			const struct schedule *built = algorithm->build(algorithm, arena, &spec);
+			CHECK(built->step_count == s->step_count);
+			for (size_t c = 0; c < s->chunk_count; c++)
+				CHECK_NEAR(built->chunk_B[c], 100 * (double)(c + 1), 1e-12);
 		}
 		arena_free(arena);
 	}

@@ -101,6 +101,57 @@ static void only_what_backward_needs_is_kept(void)
 	arena_free(arena);
 }
 
+/* One more sample keeps activations of 4 B and, if attention is not fused, 144 probabilities. Its
+ * largest gradients are those of a gate, 72 elements with 144 of its input, or those of an
+ * attention: 48 of its output, 96 of queries, keys and values, 72 probabilities and 72 scores. */
+static void a_sample_needs_activations_and_the_largest_gradients(void)
+{
+	struct arena *arena = arena_new();
+	const struct network *network = read_text(arena, tiny);
+	const double kept_B =
+		4 * 6 * (2 * (8 + 8 + 16 + 8 + 8 + 48) + 8) + 6 * (2 * 8 + 8 + 4 * 10);
+
+	for (int fused = 0; network && fused < 2; fused++)
+		CHECK_NEAR(network_memory_B(network, 2, 4, 0, 0, fused) -
+				   network_memory_B(network, 1, 4, 0, 0, fused),
+			   kept_B + (fused ? 2 * 2 * 6 * 4 + 4 * (72 + 144)
+					   : 4 * 144 + 4 * (48 + 96 + 2 * 72)),
+			   1e-12);
+	arena_free(arena);
+}
+
+/* A share of 6 tokens is rounded up, and all of them can be selected. */
+static void selected_tokens_are_rounded_up(void)
+{
+	static const struct {
+		const char *key;
+		size_t rows; /* 0: refused */
+	} rows[] = {{"share = 0.15", 1}, {"share = 0.5", 3}, {"share = 0.51", 4},
+		    {"share = 1.0", 6},  {"tokens = 6", 6},  {"tokens = 7", 0}};
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const char *text =
+			arena_printf(arena,
+				     "network = { name = \"t\"; sequence = 6; vocabulary = 10; "
+				     "source = \"x\"; layers "
+				     "= ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
+				     "{ name = \"s\"; op = \"select\"; %s; },\n"
+				     "{ name = \"l\"; op = \"linear\"; out = 10; },\n"
+				     "{ name = \"c\"; op = \"cross_entropy\"; } ); };",
+				     rows[i].key);
+		struct diag *diag = diag_new(arena);
+		const struct network *network =
+			network_read(arena, diag, cfg_read_text(arena, diag, "t.cfg", text));
+		if (!CHECK((network != NULL) == (rows[i].rows > 0)))
+			printf("  %s\n", rows[i].key);
+		if (network)
+			CHECK(find(network, "s")->height == rows[i].rows);
+		else
+			CHECK_PART(diag_at(diag, 0), "it selects 7 of only 6 tokens");
+	}
+	arena_free(arena);
+}
+
 static void repeated_blocks_follow_each_other(void)
 {
 	struct arena *arena = arena_new();
@@ -364,6 +415,8 @@ static void memory_counts_sixteen_bytes_a_parameter(void)
 static const struct test tests[] = {
 	TEST(small_network_has_the_counts_by_hand),
 	TEST(only_what_backward_needs_is_kept),
+	TEST(a_sample_needs_activations_and_the_largest_gradients),
+	TEST(selected_tokens_are_rounded_up),
 	TEST(repeated_blocks_follow_each_other),
 	TEST(experts_have_all_weights_and_compute_for_chosen_tokens),
 	TEST(windows_limit_the_keys_of_a_token),

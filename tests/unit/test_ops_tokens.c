@@ -388,6 +388,18 @@ static void fp8_is_for_linear_layers_of_blocks(void)
 	/* the fp32 sum of 4096 x 6144 weights is read and written; both factors are FP8 */
 	CHECK_NEAR(tally_of(&graph, "attn/qkv.grad_weight").bytes_B,
 		   32 * (4096.0 * 6144 * 8 + 8192.0 * (4096 + 6144)), 1e-12);
+	/* weights and the other factor are FP8, and the result has 2 B */
+	CHECK_NEAR(tally_of(&graph, "attn/qkv").bytes_B,
+		   32 * (4096.0 * 6144 + 8192.0 * (4096 + 2 * 6144)), 1e-12);
+	CHECK_NEAR(tally_of(&graph, "attn/qkv.grad_data").bytes_B,
+		   32 * (4096.0 * 6144 + 8192.0 * (6144 + 2 * 4096)), 1e-12);
+	/* routers compute in bf16 */
+	graph = op_graph_new(arena, network_of("mixtral-8x7b"), 1, &stack, NULL);
+	for (size_t i = 0; i < graph.count; i++)
+		if (strstr(graph.ops[i].name, "/router"))
+			CHECK(graph.ops[i].work.form != KERNEL_PRODUCT ||
+			      graph.ops[i].work.type == NUMBER_BF16);
+	CHECK(tally_of(&graph, "/router").ops == 32);
 }
 
 static const struct test tests[] = {

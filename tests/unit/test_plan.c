@@ -355,6 +355,9 @@ static void impossible_plans_are_refused_with_a_possible_number(void)
 		{1, 1, 1, 12, 8,
 		 "a batch of 12 samples is not divisible by dp (8) x micro_batch (1): "
 		 "write plan.global_batch=8"},
+		{1, 1, 1, 4, 8,
+		 "a batch of 4 samples is not divisible by dp (8) x micro_batch (1): "
+		 "write plan.global_batch=8"},
 	};
 	struct arena *arena = arena_new();
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -367,6 +370,64 @@ static void impossible_plans_are_refused_with_a_possible_number(void)
 		CHECK(!plan_new(arena, read_tiny(arena), &params, (size_t)rows[i].gpus, &why));
 		CHECK_TEXT(why, rows[i].why);
 	}
+	/* The loss has its place already, so it cannot take that of a missing block. */
+	struct plan_params params = one_gpu;
+	const char *why = NULL;
+	params.pp_count = 5;
+	params.loss_as_block = true;
+	CHECK(!plan_new(arena, read_tiny(arena), &params, 5, &why));
+	CHECK_TEXT(why, "3 blocks of the network are not divisible by pp (5): write plan.pp=3");
+	arena_free(arena);
+}
+
+/* On 8 GPUs a ring of a group has 7 rounds. FSDP gathers two blocks twice and reduces them, ZeRO 1
+ * and 2 gather one chunk and reduce one bucket. Each GPU sends a message in each round, which
+ * leaves and arrives. */
+static void plans_with_too_many_messages_are_refused(void)
+{
+	static const double rounds[] = {0, 2 * 7, 2 * 7, 2 * 3 * 7};
+	struct arena *arena = arena_new();
+	for (int sharding = 0; sharding < 4; sharding++) {
+		struct plan_params params = one_gpu;
+		const char *why;
+		params.sharding = sharding;
+		const struct training_plan *plan =
+			plan_new(arena, read_tiny(arena), &params, 8, &why);
+		double events = 8 * rounds[sharding] * 2;
+		CHECK(!plan_too_large(arena, plan, 8, events));
+		if (sharding > 0)
+			CHECK_PART(plan_too_large(arena, plan, 8, events - 1),
+				   arena_printf(arena, "send %.3g messages", events / 2));
+	}
+	arena_free(arena);
+}
+
+/* 13 words on two GPUs are padded to 14. The bias of a product that is split by columns is split,
+ * and that of one split by rows is whole: 24 and 8 behind attention, 32 and 8 behind the MLP. */
+static void vocabularies_are_padded_and_biases_of_sums_are_whole(void)
+{
+	static const char text[] =
+		"network = { name = \"o\"; sequence = 16; vocabulary = 13; source = \"by hand\";\n"
+		"layers = ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
+		"{ name = \"b\"; repeat = 1; layers = (\n"
+		"  { name = \"n\"; op = \"rms_norm\"; },\n"
+		"  { name = \"a\"; op = \"attention\"; heads = 4; causal = true; bias = true; },\n"
+		"  { name = \"s\"; op = \"add\"; from = [\"b\", \"a\"]; },\n"
+		"  { name = \"m\"; op = \"mlp\"; hidden = 32; activation = \"gelu\"; bias = true; "
+		"} ); },\n"
+		"{ name = \"l\"; op = \"linear\"; out = 13; },\n"
+		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const struct network *whole =
+		network_read(arena, diag, cfg_read_text(arena, diag, "o.cfg", text));
+	const char *why;
+	const struct shard_params two = {2, 1, 1, false, OVERLAP_NONE, 1, NULL};
+	const struct network *part = shard_new(arena, whole, &two, &why)->network;
+	const struct layer *logits = &part->layers[part->layer_count - 2];
+	CHECK(logits->op == LAYER_LINEAR && logits->parts[0] == 7 && logits->channels == 7);
+	double matrices = 2 * 13 * 8 + 8 * 24 + 8 * 8 + 2 * 8 * 32;
+	CHECK_NEAR(part->parameters_count, matrices / 2 + 8 + (24 + 32) / 2 + 8 + 8, 0);
 	arena_free(arena);
 }
 
@@ -426,6 +487,9 @@ static void recomputed_flop_is_that_of_the_repeated_layers(void)
 	CHECK_NEAR(plan_recomputed_flop(plan, network, &stack), 2 * 2 * (block - last), 0);
 	params.recompute = RECOMPUTE_SELECTIVE;
 	CHECK_NEAR(plan_recomputed_flop(plan, network, &stack), 2 * 2 * attention, 0);
+	/* one kernel keeps no scores that could be computed again */
+	const struct stack_params fused = {.precision = PRECISION_BF16, .fused_attention = true};
+	CHECK_NEAR(plan_recomputed_flop(plan, network, &fused), 0, 0);
 	arena_free(arena);
 }
 
@@ -487,6 +551,8 @@ static const struct test tests[] = {
 	TEST(ranks_and_groups_follow_the_order),
 	TEST(replicas_divide_a_data_parallel_group),
 	TEST(impossible_plans_are_refused_with_a_possible_number),
+	TEST(plans_with_too_many_messages_are_refused),
+	TEST(vocabularies_are_padded_and_biases_of_sums_are_whole),
 	TEST(sharding_divides_what_it_says),
 	TEST(embedding_and_loss_take_the_place_of_blocks),
 	TEST(user_buffers_leave_a_quarter_of_sums_behind_the_product),

@@ -108,6 +108,17 @@ static void activations_match_the_equations_of_korthikanti(void)
 	}
 }
 
+/* Full recomputation of two blocks keeps their inputs of 2 B and the activations of one block. It
+ * changes nothing at embedding and loss. */
+static void full_recomputation_keeps_one_block_and_all_inputs(void)
+{
+	struct plan_params params = one_gpu;
+	double whole_B = memory_B(&params, &eager, 2, 0);
+	params.recompute = RECOMPUTE_FULL;
+	double kept_B = S * H * (34 + 5.0 * A * S / H) + 16 * S;
+	CHECK_NEAR(whole_B - memory_B(&params, &eager, 2, 0), kept_B - 2 * 2 * S * H, 1e-12);
+}
+
 /* Transformer Engine keeps the inputs of the four products in FP8: h + h + h + 4 h bytes of a
  * token. It keeps in two bytes the inputs of the norms (2 h), query, key and value (3 h),
  * attention's output (h) and the input of GELU (4 h). Dropout keeps two masks, and each head 4
@@ -236,6 +247,7 @@ static void least_time_has_the_bytes_of_data_groups_between_machines(void)
 static const struct test tests[] = {
 	TEST(least_time_has_the_bytes_of_data_groups_between_machines),
 	TEST(activations_match_the_equations_of_korthikanti),
+	TEST(full_recomputation_keeps_one_block_and_all_inputs),
 	TEST(products_keep_their_inputs_in_fp8),
 	TEST(sharding_matches_the_formulas_of_zero),
 	TEST(fsdp_gathers_two_blocks_with_their_gradients),

@@ -144,6 +144,64 @@ static void a_bucket_with_as_many_gradients_as_its_size_is_full(void)
 	arena_free(arena);
 }
 
+/* Only adapters of rank 2 beside products of 8 x 24 and 8 x 8 are trained. */
+static void only_trained_parameters_have_gradients(void)
+{
+	static const char text[] =
+		"network = { name = \"a\"; sequence = 16; vocabulary = 12; frozen = true;\n"
+		"source = \"by hand\"; layers = ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
+		"{ name = \"b\"; repeat = 2; layers = (\n"
+		"  { name = \"n\"; op = \"layer_norm\"; bias = false; },\n"
+		"  { name = \"a\"; op = \"attention\"; heads = 4; causal = true; lora = 2; } ); "
+		"},\n"
+		"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
+		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct plan_params params = one_gpu;
+	const char *why;
+	const struct network *network =
+		network_read(arena, diag, cfg_read_text(arena, diag, "a.cfg", text));
+	const struct training_plan *plan = plan_new(arena, network, &params, 2, &why);
+	const struct plan_groups groups = plan_groups(arena, plan, false);
+	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};
+	CHECK_NEAR(called_B(arena, &step, 0, CALL_ALL_REDUCE),
+		   2 * (8 * 2 + 2 * 24 + 8 * 2 + 2 * 8) * 4, 0);
+	arena_free(arena);
+}
+
+static double host_work_s(struct arena *arena, const struct plan_step *step)
+{
+	const struct call_thread *thread = plan_program(arena, step, 0)->threads;
+	double sum_s = 0;
+	for (size_t i = 0; i < thread->count; i++)
+		if (thread->items[i].kind == ITEM_CALL)
+			sum_s += thread->items[i].call.host_s;
+	return sum_s;
+}
+
+/* Each of four products and the attention of two blocks, and the logits, are calls of a library in
+ * forward. Backward has two products for each one, and the attention once. */
+static void library_calls_cost_the_host_their_own_time(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	struct stack_params stack = bf16;
+	struct driver_params driver = {.launch_s = 1e-6};
+	const char *why;
+	const double ops = (2 * 5 + 1) + (2 * (4 * 2 + 1) + 2);
+	stack.calls_per_library_op_count = 2;
+	stack.calls_per_launch_count = 1;
+	const struct training_plan *plan = plan_new(arena, read_tiny(arena), &params, 1, &why);
+	const struct plan_groups groups = plan_groups(arena, plan, false);
+	const struct plan_step step = {plan, &groups, &stack, &some_gpu, &at_peak, &driver};
+	double without_s = host_work_s(arena, &step);
+	driver.library_s = 3e-6;
+	CHECK(without_s > 0);
+	CHECK_NEAR(host_work_s(arena, &step) - without_s, ops * 2 * 3e-6, 1e-6);
+	arena_free(arena);
+}
+
 /* The program of a rank is the same if it is written from that of another rank of its stage. */
 static void programs_of_a_stage_differ_in_communicators_and_peers(void)
 {
@@ -251,6 +309,8 @@ static void tensor_groups_halve_features(void)
 static const struct test tests[] = {
 	TEST(a_step_carries_the_bytes_of_the_formulas),
 	TEST(a_bucket_with_as_many_gradients_as_its_size_is_full),
+	TEST(only_trained_parameters_have_gradients),
+	TEST(library_calls_cost_the_host_their_own_time),
 	TEST(stages_update_each_parameter_once),
 	TEST(tensor_groups_halve_features),
 	TEST(only_tensor_groups_have_user_buffers),

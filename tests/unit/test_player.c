@@ -150,6 +150,21 @@ static const struct call_thread two_threads[] = {{"main", main_items, COUNT(main
 static const struct program two_thread_program = {
 	.threads = two_threads, .thread_count = 2, .signal_count = 1};
 
+/* An item can stand for several equal calls. */
+static void repeated_calls_are_counted(void)
+{
+	static const struct item items[] = {
+		CALL(CALL_LIBRARY),
+		{.kind = ITEM_CALL, .call = {.kind = CALL_SET_DEVICE, .repeats = 3}}};
+	static const struct call_thread thread = {"main", items, COUNT(items)};
+	static const struct program program = {.threads = &thread, .thread_count = 1};
+	setup();
+	world_build(&w);
+	stop_after = 0;
+	CHECK(player_step_at(play_slow(&program, 10000000, 1), 0)->calls_count == 1 + 4);
+	world_release(&w);
+}
+
 static void threads_wait_for_signals_of_others(void)
 {
 	struct player *player;
@@ -523,6 +538,7 @@ static void step_parts_with_a_wrong_sum_stop_the_run(void)
 }
 
 static const struct test tests[] = {
+	TEST(repeated_calls_are_counted),
 	TEST(threads_wait_for_signals_of_others),
 	TEST(stopped_player_plays_no_further_step),
 	TEST(calls_that_return_at_once_do_not_overflow_the_stack),

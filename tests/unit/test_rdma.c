@@ -219,6 +219,24 @@ static void connection_without_retries_fails_at_the_first_loss(void)
 	net_free(net);
 }
 
+/* Three requests get no answer. The last one is given up when a fourth would be due. */
+static void connection_fails_after_its_requests(void)
+{
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	net->link.loss_ratio[0] = 1;
+	params.connect_retries_count = 2;
+	params.connect_retry_s = 0.5;
+	net_build(net);
+	net_connect(net, "rdma", &params);
+	net_run(net);
+	CHECK_NEAR(net->failed_s, 1.5, 1e-9);
+	CHECK_TEXT(net->reason, "connection timeout: no answer to 3 connection requests");
+	CHECK(connection_counters(net->connection)->timeouts_count == 2);
+	CHECK(connection_counters(net->connection)->losses_count == 3);
+	net_free(net);
+}
+
 static void rdma_needs_links_that_carry_it(void)
 {
 	struct rdma_params params;
@@ -328,6 +346,7 @@ static const struct test tests[] = {
 	TEST(lost_short_messages_are_sent_again),
 	TEST(any_loss_ends_in_delivery_or_verdict),
 	TEST(connection_without_retries_fails_at_the_first_loss),
+	TEST(connection_fails_after_its_requests),
 	TEST(rdma_needs_links_that_carry_it),
 	TEST(shared_memory_takes_notify_and_copy),
 	TEST(transfer_crosses_each_hosts_memory_once),

@@ -87,6 +87,10 @@ static void draining_call_waits_for_the_gpu(void)
 	CHECK(w.scripts[0].calls[1].result == CALL_NOT_READY);
 	CHECK_US(w.scripts[0].calls[2].complete_ps, 134.4);
 	CHECK(w.scripts[0].calls[3].result == CALL_OK);
+	int64_t waited_ps = 0;
+	for (size_t i = 1; i < 4; i++)
+		waited_ps += script_took_ps(&w, 0, i);
+	CHECK_NEAR(remote_counters(w.remote).waited_s, s_from_ps(waited_ps), 1e-9);
 	remote_world_release(&w);
 }
 

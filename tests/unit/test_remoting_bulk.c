@@ -131,6 +131,21 @@ static void compression_costs_work_and_saves_wire(void)
 	}
 }
 
+/* Two chunks are compressed one by one. The first leaves after 0.25 + 1 + 3 and takes 0.1 + 0.5 on
+ * the wire; the second takes 1 + 3 and 0.6 more. */
+static void each_chunk_is_compressed_before_it_leaves(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	w.runtime.compression_ratio = 2;
+	w.runtime.compress_byte_spB = 3e-9;
+	remote_world_build(&w);
+	add_copy(&w, 0, CALL_MEMCPY_H2D_ASYNC, 2000);
+	remote_world_run(&w);
+	CHECK_US(script_took_ps(&w, 0, 0), 4.25 + 0.6 + 4 + 0.6);
+	remote_world_release(&w);
+}
+
 /* An empty copy is an ordinary answered call: 6 in the driver and, because the driver waits for it,
  * 1.5. */
 static void empty_copies_take_the_time_of_a_call(void)
@@ -362,6 +377,7 @@ static const struct test tests[] = {
 	TEST(zero_copy_avoids_staging),
 	TEST(pageable_staging_slows_each_chunk),
 	TEST(compression_costs_work_and_saves_wire),
+	TEST(each_chunk_is_compressed_before_it_leaves),
 	TEST(empty_copies_take_the_time_of_a_call),
 	TEST(other_calls_are_sent_between_chunks),
 	TEST(chunks_need_credits),

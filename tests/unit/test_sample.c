@@ -138,6 +138,25 @@ static void sampler_stops_when_the_interval_is_narrow(void)
 	free(result.values);
 }
 
+/* The first 30 samples behind the warm-up are 1 and 2 in turn, all others are 1. So 15 samples are
+ * 2, and the interval is narrow once its upper end has 15 samples above it. The binomial
+ * distribution allows this from 44 samples on: P(X <= 15) = 2.44 % of 44, and 3.30 % of 43. The
+ * sampler looks at 30, 34, 38, 42 and 47 samples, each a tenth and one later. */
+static double humps_then_constant(size_t number)
+{
+	return number < 2 * SAMPLER_WARM_UP_WINDOW + 30 ? (double)(1 + number % 2) : 1;
+}
+
+static void sampler_looks_at_the_interval_after_each_tenth(void)
+{
+	struct source source = {.value = humps_then_constant, .each_s = 1e-6};
+	struct sampler_result result = run(&source, 1, 10);
+	CHECK(result.thrown == 2 * SAMPLER_WARM_UP_WINDOW);
+	CHECK(result.stop == SAMPLER_INTERVAL);
+	CHECK(result.count == 47);
+	free(result.values);
+}
+
 static void sampler_discards_the_warm_up(void)
 {
 	struct source source = {.value = settling, .each_s = 1e-6};
@@ -346,6 +365,8 @@ static void recording_cut_anywhere_can_be_continued(void)
 	close(file);
 	make_points(points);
 	size_t size = record_whole(path, whole, sizeof(whole));
+	CHECK_PART(whole,
+		   "{\"end\":true,\"lines\":6,\"elapsed_s\":1.5,"); /* header, 4 points, end */
 	size_t first = (size_t)((char *)memchr(whole, '\n', size) - whole) + 1;
 	size_t last = size;
 	while (whole[--last - 1] != '\n')
@@ -424,6 +445,8 @@ static void malformed_recordings_cannot_be_continued(void)
  * point has a sample. */
 struct fake {
 	double now_s, step_s;
+	double deadline_s; /* of the first point */
+	double drift_ratio;
 	int begun, fails_from;
 	bool nothing;
 };
@@ -442,6 +465,8 @@ static bool fake_stopped(void *context)
 static int fake_begin(void *context, const struct plan_point *point, double deadline_s)
 {
 	struct fake *fake = context;
+	if (fake->begun == 0)
+		fake->deadline_s = deadline_s;
 	return ++fake->begun >= fake->fails_from ? RUN_FAILED : RUN_OK;
 }
 
@@ -453,6 +478,12 @@ static int fake_sample(void *context, const struct plan_point *point, double *va
 
 static void fake_end(void *context, const struct plan_point *point)
 {
+}
+
+static size_t fake_judge(void *context, struct record_drift *drift)
+{
+	drift[0] = (struct record_drift){"launch", ((struct fake *)context)->drift_ratio};
+	return 1;
 }
 
 /* Returns the code of run_passes and the recording's text. */
@@ -468,7 +499,9 @@ static int run_fake(struct fake *fake, char *text, size_t room)
 					  .begin = fake_begin,
 					  .sample = fake_sample,
 					  .end = fake_end,
-					  .why = "it broke"};
+					  .judge = fake_judge,
+					  .why = "it broke",
+					  .deadline_s = 3};
 	const struct run run = {.prober = &prober,
 				.plan = &plan,
 				.record = &record,
@@ -505,6 +538,25 @@ static void run_stops_at_a_failed_point_and_waives_missing_samples(void)
 	CHECK_PART(text, "{\"waived\":\"copy\",\"why\":\"no sample before its deadline\"}");
 }
 
+/* The limit of the drift is 3 %, in both directions. The first of four points has a share of 4/7 of
+ * the 10 s (calib/sample/plan.h), and may take twice as long and the prober's 3 s. */
+static void run_judges_drift_and_gives_points_their_share(void)
+{
+	static const struct {
+		double ratio;
+		int code;
+	} rows[] = {{0.029, 0}, {-0.029, 0}, {0.031, 1}, {-0.031, 1}};
+	static char text[65536];
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct fake fake = {
+			.step_s = 1e-6, .fails_from = 100, .drift_ratio = rows[i].ratio};
+		CHECK(run_fake(&fake, text, sizeof text) == rows[i].code);
+		CHECK_NEAR(fake.deadline_s, 2 * 10 * 4.0 / 7 + 3, 1e-4);
+		CHECK_PART(text, rows[i].ratio < 0 ? "\"drift\":{\"launch\":-0.0"
+						   : "\"drift\":{\"launch\":0.0");
+	}
+}
+
 /* The name behind the first "model name" of /proc/cpuinfo; other architectures have no such line.
  */
 static void processor_has_the_name_of_the_kernel(void)
@@ -528,6 +580,7 @@ static const struct test tests[] = {
 	TEST(median_intervals_match_the_binomial_distribution),
 	TEST(median_mad_and_slope_ignore_outliers),
 	TEST(sampler_stops_when_the_interval_is_narrow),
+	TEST(sampler_looks_at_the_interval_after_each_tenth),
 	TEST(sampler_discards_the_warm_up),
 	TEST(sampler_stops_at_its_limits),
 	TEST(random_numbers_match_splitmix64),
@@ -537,6 +590,7 @@ static const struct test tests[] = {
 	TEST(recording_cut_anywhere_can_be_continued),
 	TEST(malformed_recordings_cannot_be_continued),
 	TEST(run_stops_at_a_failed_point_and_waives_missing_samples),
+	TEST(run_judges_drift_and_gives_points_their_share),
 };
 
 int main(void)

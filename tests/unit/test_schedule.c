@@ -292,6 +292,33 @@ static void hierarchical_algorithms_send_minimal_bytes_over_the_network(void)
 	arena_free(arena);
 }
 
+/* Two nodes with three ranks each. In a chain, ranks send the whole buffer to the one before, and
+ * the first ranks exchange it: half of it is added in each node. Directly, each rank is the head of
+ * a third, of which each node adds a half. */
+static void collnet_heads_add_for_their_machines(void)
+{
+	static const uint32_t nodes[] = {0, 0, 0, 1, 1, 1};
+	struct arena *arena = arena_new();
+	const struct algorithm_spec spec = {.rank_count = 6,
+					    .size_B = 600,
+					    .channel_count = 1,
+					    .pipeline_count = 1,
+					    .node_of = nodes,
+					    .node_count = 2};
+	const struct schedule *chain = build(arena, "collnet_chain", &spec);
+	CHECK(between_B(chain, 2, 1, -1) == 600 && between_B(chain, 1, 0, -1) == 600);
+	CHECK(between_B(chain, 2, 0, -1) == 0 && between_B(chain, 0, 1, -1) == 600);
+	CHECK(between_B(chain, 0, 3, -1) == 600 && between_B(chain, 1, 4, -1) == 0);
+	const struct schedule *direct = build(arena, "collnet_direct", &spec);
+	for (size_t i = 0; i < 3; i++) {
+		CHECK(between_B(direct, i, (i + 1) % 3, -1) == 2 * 200);
+		CHECK(between_B(direct, i, i + 3, -1) == 200 &&
+		      between_B(direct, i + 3, i, -1) == 200);
+		CHECK(between_B(direct, i, (i + 1) % 3 + 3, -1) == 0);
+	}
+	arena_free(arena);
+}
+
 static void parameter_servers_hold_equal_shards(void)
 {
 	struct arena *arena = arena_new();
@@ -353,6 +380,7 @@ static const struct test tests[] = {
 	TEST(halving_doubling_sends_halves_then_quarters),
 	TEST(double_trees_match_nccls_drawings),
 	TEST(hierarchical_algorithms_send_minimal_bytes_over_the_network),
+	TEST(collnet_heads_add_for_their_machines),
 	TEST(parameter_servers_hold_equal_shards),
 	TEST(two_level_servers_take_one_copy_from_each_machine),
 };

@@ -2,6 +2,7 @@
 /* The tokens of each iteration of a replica are counted by hand. So are the answers of requests
  * whose iterations take 6 ms: 1 ms of kernels, 2 ms of exchange and 3 ms of overhead. */
 #include "sim/engine/engine.h"
+#include "sim/engine/trace.h"
 #include "sim/serving/serving.h"
 #include "tests/own_folder.h"
 #include "tests/test.h"
@@ -16,6 +17,7 @@ struct bench {
 	struct replica_run runs[SERVICES_MAX];
 	struct iteration iterations[ITERATIONS_MAX];
 	size_t count; /* of iterations */
+	struct trace *trace;
 };
 
 static struct iteration_time six_ms(void *ctx, const struct iteration *it)
@@ -51,8 +53,12 @@ static void add(struct bench *b, size_t index, size_t window, const struct serve
 	memcpy(own, requests, count * sizeof *own);
 	b->services[index] = (struct serving_service_spec){
 		.params = &b->params, .requests = {own, count}, .generates = true};
-	b->replicas[index] = (struct serving_replica_spec){
-		.service = index, .time = six_ms, .ctx = b, .block_count = 1000, .window = window};
+	b->replicas[index] = (struct serving_replica_spec){.name = "server",
+							   .service = index,
+							   .time = six_ms,
+							   .ctx = b,
+							   .block_count = 1000,
+							   .window = window};
 }
 
 /* Keys and values of a token take 1 ms to another replica. */
@@ -65,6 +71,7 @@ static void run_replicas(struct bench *b, size_t services, size_t replicas)
 {
 	const struct engine_limits limits = {.events_max = 0};
 	struct engine *engine = engine_new(b->arena, &limits);
+	engine_trace_set(engine, b->trace);
 	const struct serving_spec spec = {.arena = b->arena,
 					  .engine = engine,
 					  .of = engine,
@@ -291,6 +298,63 @@ static void a_request_joins_at_the_next_token(void)
 	arena_free(b.arena);
 }
 
+/* Two idle replicas take turns, although the router looks for the one with less to do. */
+static void equally_busy_replicas_take_turns(void)
+{
+	struct serve_request requests[4];
+	for (int64_t i = 0; i < 4; i++)
+		requests[i] = (struct serve_request){i * PS_PER_S, 1, 1};
+	struct bench b = bench_of(4);
+	b.params.router = ROUTER_LEAST_OUTSTANDING;
+	add(&b, 0, 0, requests, 4);
+	b.replicas[1] = b.replicas[0];
+	run_replicas(&b, 1, 2);
+	CHECK(b.runs[0].requests_per_s > 0);
+	CHECK_NEAR(b.runs[0].requests_per_s, b.runs[1].requests_per_s, 1e-12);
+	arena_free(b.arena);
+}
+
+/* The last token of an output is not in the cache: 8 tokens of a prompt and 9 of an output fill
+ * one block of 16. */
+static void a_batch_needs_no_place_for_the_last_token(void)
+{
+	struct bench b = bench_of(100);
+	b.params.batching = BATCHING_FIXED;
+	b.params.batch_count = 1;
+	add(&b, 0, 0, &(struct serve_request){0, 8, 9}, 1);
+	b.replicas[0].block_count = 1;
+	run(&b, 1);
+	CHECK(b.count == 9 && b.runs[0].all->requests_count == 1);
+	arena_free(b.arena);
+}
+
+/* An iteration of 6 ms is overhead, then exchange, then kernels. */
+static void a_timeline_has_the_parts_of_an_iteration(void)
+{
+	static const struct {
+		const char *name;
+		int64_t start_ms, end_ms;
+	} wanted[] = {{"3 tokens of prompts, 0 of outputs", 0, 6},
+		      {"overhead", 0, 3},
+		      {"collectives", 3, 5},
+		      {"kernels", 5, 6},
+		      {"request 1: 3 tokens in, 1 out", 0, 6},
+		      {"until the first token", 0, 6}};
+	enum { COUNT = sizeof wanted / sizeof wanted[0] };
+	struct bench b = bench_of(4);
+	add(&b, 0, 0, &(struct serve_request){0, 3, 1}, 1);
+	b.trace = trace_new(b.arena);
+	run(&b, 1);
+	CHECK(trace_span_count(b.trace) == COUNT);
+	for (size_t i = 0; i < COUNT && i < trace_span_count(b.trace); i++) {
+		const struct span *span = trace_span_at(b.trace, i);
+		CHECK_TEXT(span->name, wanted[i].name);
+		CHECK(span->start_ps == wanted[i].start_ms * PS_PER_S / 1000);
+		CHECK(span->end_ps == wanted[i].end_ms * PS_PER_S / 1000);
+	}
+	arena_free(b.arena);
+}
+
 static struct iteration_time by_rows(void *ctx, const struct iteration *it)
 {
 	return (struct iteration_time){it->rows * 1e-3, 1e-3, 0};
@@ -368,6 +432,7 @@ static void tables_of_requests_have_limits(void)
 		{"0 3 0.5\n", ":1: a request needs a time"},
 		{"0 3 1e300\n", ":1: a request needs a time"},
 		{"0 3 4 5\n", ":1: a request needs a time"},
+		{"0.5 3 4\ntime prompt output\n", ":2: a request needs a time"},
 		{"1 3 4\n0.5 3 4\n", ":2: the request arrives before the request above it"},
 		{"# nothing\n", ":1: the table of requests is empty"},
 		{"", ":1: the table of requests is empty"},
@@ -433,6 +498,9 @@ static const struct test tests[] = {
 	TEST(throughput_is_that_before_the_last_arrival),
 	TEST(a_request_joins_at_the_next_token),
 	TEST(time_with_a_queue_is_blocked_while_memory_is_short),
+	TEST(equally_busy_replicas_take_turns),
+	TEST(a_batch_needs_no_place_for_the_last_token),
+	TEST(a_timeline_has_the_parts_of_an_iteration),
 	TEST(each_service_has_its_own_answers),
 	TEST(equal_arrivals_have_no_pauses),
 	TEST(tables_of_requests_have_limits),

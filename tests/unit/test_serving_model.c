@@ -217,7 +217,55 @@ static void a_program_copies_tokens_in_and_out(void)
 	CHECK(duration_s > 2 * 2 * 7.5e9 / MEMORY_Bps);
 }
 
+/* Images have 224 x 224 x 3 numbers of 4 B, and the answer has 1,001 of 4 B for each. */
+static void a_program_copies_images_in_and_classes_out(void)
+{
+	struct serving_model_spec spec = {.network = network_of("resnet50", 0),
+					  .stack = &stack,
+					  .gpu = &gpu,
+					  .efficiency = &by_law,
+					  .rows_max = 8,
+					  .time_ratio = 1};
+	const struct program *program =
+		serving_model_program(arena, serving_model_new(arena, &spec), 8, 1, false);
+	const struct call_thread *thread = &program->threads[0];
+	const struct cuda_call *first = NULL;
+	for (size_t i = 0; i < thread->count && !first; i++)
+		if (thread->items[i].kind == ITEM_CALL)
+			first = &thread->items[i].call;
+	CHECK_TEXT(first->label, "input");
+	CHECK(first->payload_B == 8 * 224 * 224 * 3 * 4);
+	CHECK(thread->items[thread->count - 1].call.payload_B == 8 * 1001 * 4);
+}
+
+/* The model error scales all times of an iteration. Overhead of a batch depends on its rows: it is
+ * constant before the first and behind the last known batch, and linear between. */
+static void times_have_the_factor_of_the_model_error(void)
+{
+	static const struct overhead table = {{2, 4, 8}, {1, 3, 5}, 3};
+	static const double rows[] = {1, 2, 3, 4, 6, 8, 9}, overheads[] = {1, 1, 2, 3, 4, 5, 5};
+	struct iteration_time times[2];
+	for (int twice = 0; twice < 2; twice++) {
+		struct serving_model_spec spec = {.network = network_of("resnet50", 0),
+						  .stack = &stack,
+						  .gpu = &gpu,
+						  .efficiency = &by_law,
+						  .rows_max = 9,
+						  .time_ratio = 1 + twice};
+		struct serving_model *model = serving_model_new(arena, &spec);
+		serving_model_overhead_set(model, (const struct overhead *[]){&table, &table});
+		for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+			struct iteration it = {.rows = rows[i]};
+			times[twice] = serving_model_time(model, &it);
+			CHECK_NEAR(times[twice].overhead_s, (1 + twice) * overheads[i], 1e-12);
+		}
+	}
+	CHECK_NEAR(times[1].kernel_s, 2 * times[0].kernel_s, 1e-12);
+}
+
 static const struct test tests[] = {
+	TEST(a_program_copies_images_in_and_classes_out),
+	TEST(times_have_the_factor_of_the_model_error),
 	TEST(cache_of_a_token_has_keys_and_values_of_all_layers),
 	TEST(only_causal_networks_with_logits_generate),
 	TEST(memory_is_weights_activations_and_logits),

@@ -70,6 +70,39 @@ static void one_read_takes_wait_and_transfer(void)
 	CHECK_NEAR(last_s(&disk, 1, 0.5e6), 15e-3, 1e-9);
 }
 
+/* Memory of 300 MB/s is the bottleneck. A byte passes it three times: from the device, and twice in
+ * the copy. Cached bytes are only copied. A write is as a read. The client's work of 20 ns for each
+ * byte of a write takes twice as long as its memory. */
+static void memory_carries_each_byte_three_times(void)
+{
+	static const struct {
+		double cached, client_spB, read_s, write_s;
+	} cases[] = {{0, 0, 100e-3, 100e-3}, {1, 0, 200e-3 / 3, 100e-3}, {1, 20e-9, 0, 200e-3}};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		for (int write = 0; write < 2; write++) {
+			struct disk disk = disk_new();
+			disk.params.bandwidth_Bps = 1e12;
+			disk.params.latency_s = 0;
+			disk.params.cache_ratio = cases[i].cached;
+			disk.params.client_spB = cases[i].client_spB;
+			disk.net->host_params.dram_bandwidth_Bps = 300e6;
+			disk_build(&disk);
+			const struct storage_write order = {.guest = disk.net->guest[0],
+							    .size_B = 10e6,
+							    .done = net_delivered,
+							    .ctx = disk.net};
+			if (write)
+				CHECK(storage_write(disk.storage, &order));
+			else
+				read_by(&disk, 0, 10e6, 0);
+			net_run(disk.net);
+			double wanted_s = write ? cases[i].write_s : cases[i].read_s;
+			if (wanted_s > 0)
+				CHECK_NEAR(disk.net->delivered_s[0], wanted_s, 1e-4);
+			net_free(disk.net);
+		}
+}
+
 /* Consecutive reads continue as one stream: with one request at a time 20 ms per MB, with many at
  * the disk's bandwidth after the first wait. */
 static void consecutive_reads_form_a_stream(void)
@@ -266,6 +299,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 		TEST(one_read_takes_wait_and_transfer),
+		TEST(memory_carries_each_byte_three_times),
 		TEST(consecutive_reads_form_a_stream),
 		TEST(readers_share_the_device),
 		TEST(cached_part_needs_no_requests),

@@ -50,6 +50,32 @@ static void packets_without_room_for_payload_fail(void)
 	net_free(net);
 }
 
+/* The virtual NICs of both ends add their latencies, but not between guests of one node. */
+static void virtual_nics_of_both_ends_add_latency(void)
+{
+	for (int one_node = 0; one_node < 2; one_node++) {
+		struct net *net = net_new();
+		struct tcp_params params = tcp_defaults(net);
+		net->one_node = one_node;
+		for (int i = 0; i < 2; i++) {
+			net->guest_params[i].vnic = VNIC_VMXNET3;
+			net->guest_params[i].coalescing = false;
+			net->guest_params[i].vnic_latency_s = i ? 30e-6 : 10e-6;
+		}
+		net_build(net);
+		net_connect(net, "tcp", &params);
+		net_run(net);
+		for (int from = 0; from < 2; from++) {
+			double start_s = net_now_s(net);
+			net_send(net, from, 1, (uint64_t)from);
+			net_run(net);
+			CHECK(fabs(net->delivered_s[from] - start_s - (one_node ? 0 : 40e-6)) <
+			      1e-6);
+		}
+		net_free(net);
+	}
+}
+
 /* A buffer has 64 KiB, the wire 1 MB/s. The first message fits. The second is accepted when the
  * first has drained, the third after the second. A message of four buffers is accepted when all
  * except one buffer of it have drained. */
@@ -273,6 +299,7 @@ static const struct test tests[] = {
 	TEST(transports_are_found_by_name),
 	TEST(tcp_without_a_route_fails),
 	TEST(packets_without_room_for_payload_fail),
+	TEST(virtual_nics_of_both_ends_add_latency),
 	TEST(full_send_buffer_delays_acceptance),
 	TEST(every_byte_is_delivered_and_counted),
 	TEST(any_loss_ends_in_delivery_or_verdict),

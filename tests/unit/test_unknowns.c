@@ -167,6 +167,12 @@ static void values_from_one_place_are_drawn_once(void)
 	add_from(&f, "g", "machine.cfg", "latency = \"2 us\";");
 	f.unknowns = unknowns_of(f.arena, &f.scenario);
 	CHECK(f.unknowns.param_count == 18 && f.unknowns.count == 6);
+	/* and unless an end of the interval differs */
+	add_from(&f, "h", "machine.cfg", "peak = { value = 1.0; low = 0.5; high = 3.0; };");
+	add_from(&f, "i", "machine.cfg", "peak = { value = 1.0; low = 0.5; high = 4.0; };");
+	add_from(&f, "j", "machine.cfg", "peak = { value = 1.0; low = 0.4; high = 3.0; };");
+	f.unknowns = unknowns_of(f.arena, &f.scenario);
+	CHECK(f.unknowns.param_count == 27 && f.unknowns.count == 9);
 	arena_free(f.arena);
 }
 

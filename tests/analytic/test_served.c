@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Model servers as complete cases: their requests, their memory and their share of a GPU. The
+ * numbers follow from the sizes of the networks and the settings. */
+#include "sim/scenario/scenario.h"
+#include "sim/serving/serving.h"
+#include "tests/case_points.h"
+#include "tests/own_folder.h"
+
+/* Requests that arrive one by one. */
+#define APART                                                                                      \
+	"serve.spread=0", "serve.output_spread=0", "serve.warmup=0", "serve.requests=4",           \
+		"serve.rate=0.01", "serve.prompt=100", "serve.output=100"
+static const struct settings gpt2 = {{"case.topology=l40s-8gpu", "case.model=gpt2", APART}};
+static const struct settings llama = {{"case.topology=l40s-8gpu", "case.model=llama2-7b", APART}};
+
+static const struct prediction *predicted(const struct settings *base, const char *const *more,
+					  size_t draws)
+{
+	struct setting settings[160];
+	size_t count = 0;
+	for (size_t i = 0; base->texts[i]; i++)
+		settings[count++] = (struct setting){.text = base->texts[i]};
+	for (; *more; more++)
+		settings[count++] = (struct setting){.text = *more};
+	diag = diag_new(arena);
+	const struct case_request request = {
+		.settings = settings, .setting_count = count, .data_root = data_root_find(arena)};
+	const struct predict_options options = {.seed = 1, .draws_count = draws, .jobs = 1};
+	const char *broken;
+	const struct prediction *p = predict_case(arena, diag, &request, &options, &broken);
+	diag_print(diag, stdout);
+	CHECK(p != NULL);
+	return p;
+}
+#define PREDICTED(base, draws, ...)                                                                \
+	predicted(&(base), (const char *const[]){__VA_ARGS__, NULL}, draws)
+
+static struct point point_of_text(const char *text)
+{
+	struct point point = {.failed = true};
+	write_file("served.cfg", text);
+	diag = diag_new(arena);
+	const struct case_request request = {.path = path_of("served.cfg"),
+					     .data_root = data_root_find(arena)};
+	const struct scenario *scenario = case_read(arena, diag, &request);
+	diag_print(diag, stdout);
+	if (CHECK(scenario != NULL))
+		point = predict_point(arena, scenario, 1, false, NULL, NULL);
+	remove(path_of("served.cfg"));
+	CHECK(!point.failed && !point.broken);
+	return point;
+}
+
+/* A service asks for 100 requests at 4/s, which arrive in 25 s. The other one asks for 20 at 2/s,
+ * but draws as many as arrive in 25 s. The order of the two has no influence. */
+static void services_draw_requests_for_the_same_time(void)
+{
+	static const char *const clients[] = {
+		"{ name = \"a\"; model = \"gpt2\"; }, { name = \"b\"; model = \"gpt2-medium\"; }",
+		"{ name = \"b\"; model = \"gpt2-medium\"; }, { name = \"a\"; model = \"gpt2\"; }"};
+	for (size_t i = 0; i < 2; i++) {
+		struct point point = point_of_text(arena_printf(
+			arena,
+			"case = { topology = \"l40s-8gpu\"; clients = ( %s ); };\n"
+			"serve = ( { model = \"gpt2\"; rate = 4; requests = 100; warmup = 0.0; },\n"
+			"{ model = \"gpt2-medium\"; rate = 2; requests = 20; warmup = 0.0; } );\n",
+			clients[i]));
+		if (point.failed)
+			return;
+		CHECK(point.outcome.jobs[i].serving->service->requests_count == 100);
+		CHECK(point.outcome.jobs[1 - i].serving->service->requests_count == 50);
+		CHECK(point.serving.requests_count == 150);
+	}
+}
+
+/* Kernels of a replica with half of a GPU take twice the time, also if it has no neighbour. */
+static void kernels_take_the_replicas_share_of_the_gpu(void)
+{
+	struct point whole = POINT(arena, gpt2, "case.fraction=1");
+	struct point half = POINT(arena, gpt2, "case.fraction=0.5");
+	CHECK(whole.serving.parts_s[SERVE_KERNEL] > 0);
+	CHECK_NEAR(half.serving.parts_s[SERVE_KERNEL], 2 * whole.serving.parts_s[SERVE_KERNEL],
+		   1e-6);
+	CHECK_NEAR(half.serving.parts_s[SERVE_OVERHEAD], whole.serving.parts_s[SERVE_OVERHEAD],
+		   1e-6);
+}
+
+/* A replica may use 90 % of its share of the 48 GiB of an L40S: at most its fraction, and at most
+ * an equal part. Llama 2 7B does not fit into 11.6 GB. */
+static void memory_of_a_replica_is_its_share_of_the_gpu(void)
+{
+	static const struct {
+		const char *fraction, *copies;
+		double share;
+	} rows[] = {{"case.fraction=0.25", "case.copies=1", 0.25},
+		    {"case.fraction=1", "case.copies=4", 0.25},
+		    {"case.fraction=0.25", "case.copies=2", 0.25},
+		    {"case.fraction=0.2", "case.copies=4", 0.2}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct prediction *p =
+			PREDICTED(llama, 0, "case.gpu=n0.gpu0", rows[i].fraction, rows[i].copies);
+		CHECK(p && !p->ok);
+		CHECK_PART(p ? p->reason : NULL,
+			   arena_printf(arena, "may use %.2f GB",
+					0.9 * 48 * 1073741824 * rows[i].share / 1e9));
+	}
+}
+
+/* The weights of Llama 2 7B are 6,738,415,616 of 2 B, and the workspace is 1 GiB. The largest
+ * activation of a token has 2 x 11,008 elements of 2 B and exists twice. Each of 256 sequences has
+ * 32,000 logits of 8 B. An iteration has at most 256 rows if prompts are cut, else a whole request
+ * of 4,096 tokens; a batch of whole prompts has 256 x 4,000. */
+static void memory_of_activations_follows_from_the_largest_iteration(void)
+{
+	static const struct {
+		const char *batching, *chunked;
+		double rows;
+	} rows[] = {{"serve.batching=continuous", "serve.chunked_prefill=true", 256},
+		    {"serve.batching=continuous", "serve.chunked_prefill=false", 4096},
+		    {"serve.batching=dynamic", "serve.chunked_prefill=true", 256 * 4000},
+		    {"serve.batching=fixed", "serve.chunked_prefill=true", 256 * 4000}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct prediction *p = PREDICTED(
+			llama, 0, "gpu.l40s.memory=10 GB", "serve.tokens=16", "serve.batch=256",
+			"serve.prompt=4000", "serve.output=96", rows[i].batching, rows[i].chunked);
+		double needed_B = 2 * 6738415616.0 + 1073741824.0 + rows[i].rows * 2 * 22016 * 2 +
+				  8 * 256.0 * 32000;
+		CHECK(p && !p->ok);
+		CHECK_PART(p ? p->reason : NULL,
+			   arena_printf(arena, "needs %.2f GB", needed_B / 1e9));
+	}
+}
+
+/* Keys and values of a token of Llama 2 7B have 2 x 32 layers x 32 heads x 128 elements of 2 B. A
+ * request of 200 tokens may fill the cache, but not exceed it. */
+static void a_request_may_fill_the_cache_exactly(void)
+{
+	const double token_B = 2 * 32 * 32 * 128 * 2;
+	/* half a token more than the cache of 200, so that rounding does not matter */
+	const double needed_B = 2 * 6738415616.0 + 1073741824.0 + 8192 * 2.0 * 22016 * 2 +
+				8 * 256.0 * 32000 + 200.5 * token_B;
+	for (int missing = 0; missing < 2; missing++) {
+		const struct prediction *p =
+			PREDICTED(llama, 0, "serve.block=1",
+				  arena_printf(arena, "gpu.l40s.memory=%.17g B",
+					       (needed_B - missing * token_B) / 0.9));
+		CHECK(p && p->ok == !missing);
+		if (missing)
+			CHECK_PART(p ? p->reason : NULL, "a request of 200 tokens does not fit the "
+							 "KV cache of 199 tokens");
+	}
+}
+
+/* One request runs, one waits, and all that are measured are refused. */
+static void a_service_that_refuses_all_measured_requests_fails(void)
+{
+	const struct prediction *p =
+		PREDICTED(gpt2, 0, "serve.requests=20", "serve.rate=1e6", "serve.queue=1",
+			  "serve.batch=1", "serve.warmup=0.5");
+	CHECK(p && !p->ok);
+	CHECK_PART(p ? p->reason : NULL, "all measured requests were refused");
+	p = PREDICTED(gpt2, 0, "serve.requests=20", "serve.rate=1e6", "serve.queue=1",
+		      "serve.batch=1", "serve.warmup=0");
+	CHECK(p && p->ok && p->refused_count == 18 && p->requests_count == 20);
+}
+
+/* Labels have two decimals, and three only where two are not enough. */
+static void shares_of_requests_have_the_decimals_that_they_need(void)
+{
+	static const char *const last[] = {"0.95",  "0.97",  "0.98", "0.99",
+					   "0.995", "0.999", "1.00"};
+	enum { COUNT = sizeof last / sizeof last[0] };
+	const struct prediction *p = PREDICTED(gpt2, 0, "serve.prompt=10");
+	if (!p || !CHECK(p->latency_cdf_count == SERVE_CDF_POINTS))
+		return;
+	CHECK_TEXT(p->latency_cdf[0].name, "0.00");
+	for (size_t i = 0; i < COUNT; i++)
+		CHECK_TEXT(p->latency_cdf[SERVE_CDF_POINTS - COUNT + i].name, last[i]);
+}
+
+/* Equal requests that never wait, and a model error of 10 %, which scales all iterations. One draw
+ * has its median, 1. Two draws have its quantiles at 1/4 and 3/4, exp(-+0.6745 x 0.1). */
+static void draws_divide_the_model_error_into_equal_parts(void)
+{
+	for (size_t draws = 1; draws <= 2; draws++) {
+		const struct prediction *p = PREDICTED(gpt2, 0, "error.local=0.1");
+		const char *exact[140] = {"error.local=0.1"};
+		size_t count = 1;
+		for (size_t i = 0; p && i < cfg_param_count(p->resolution); i++) {
+			const struct cfg_param *param = cfg_param_at(p->resolution, i);
+			if (cfg_param_varies(param) && CHECK(count < 130))
+				exact[count++] = arena_printf(arena, "%s=%.17g %s", param->path,
+							      param->value,
+							      quantity_unit(param->row->quantity));
+		}
+		p = predicted(&gpt2, exact, draws);
+		double factor = draws == 1 ? 1 : exp(0.067449);
+		if (!p || !CHECK(p->ok && p->draws_count == draws))
+			return;
+		CHECK_NEAR(p->latency_s[0].high, p->latency_s[0].value * factor, 1e-4);
+		CHECK_NEAR(p->latency_s[0].low, p->latency_s[0].value / factor, 1e-4);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(services_draw_requests_for_the_same_time),
+	TEST(kernels_take_the_replicas_share_of_the_gpu),
+	TEST(memory_of_a_replica_is_its_share_of_the_gpu),
+	TEST(memory_of_activations_follows_from_the_largest_iteration),
+	TEST(a_request_may_fill_the_cache_exactly),
+	TEST(a_service_that_refuses_all_measured_requests_fails),
+	TEST(shares_of_requests_have_the_decimals_that_they_need),
+	TEST(draws_divide_the_model_error_into_equal_parts),
+};
+
+int main(void)
+{
+	if (!folder_begin())
+		return 1;
+	int failed = TEST_MAIN(tests);
+	folder_end();
+	return failed;
+}

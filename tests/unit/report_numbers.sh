@@ -1,0 +1,181 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The numbers of reports and validations are those of `run`, and errors are recomputed here from the
+# measured and predicted numbers.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+# report CASE...: writes `page` with a line for each row of a table, its cells before bars, and
+# `run.json` with the same prediction.
+report() {
+	farwire report "$@" --draws 0 -q -o page.html
+	[ "$code" = 0 ] || complain "report $*: $(cat "$scratch.err")"
+	sed '1,/<body>/d; s/<svg.*<\/svg>//; s/<\/td>/|/g; s/<[^>]*>//g' page.html | tr -d '\302\240' >page
+	farwire run "$@" --draws 0 -q --format json -o run.json
+}
+# value KEY: the number behind a key of the prediction, before its clients
+value() {
+	sed '/"clients"/,$d' run.json | sed -n "s/^    \"$1\": {\{0,1\}\"\{0,1\}[value\": ]*\([-0-9.e+]*\).*/\1/p" | head -n 1
+}
+# row NAME KEY SCALE DIGITS: the row shows the number of this key, times scale, with these digits
+row() {
+	shown=$(sed -n "s/^$1|\([0-9.e+-]*\)|.*/\1/p" page | head -n 1)
+	echo "${shown:-none} $(value "$2")" | awk -v scale="$3" -v digits="$4" '
+		{ limit = 0.51 * 10 ^ (1 - digits); wanted = $2 * scale; part = $1 / wanted - 1
+		  exit !($1 + 0 > 0 && part < limit && part > -limit) }' ||
+		complain "$1 is '$shown', but $2 is $(value "$2")"
+}
+
+report --topology dgx-h100 --gpus 8 --collective all_reduce --set 'case.collective_size=16 MiB' --exchange nccl-2.18
+row time step 1e6 4
+row 'bus bandwidth' throughput 1e-9 4
+# The answer has the same numbers as the table.
+grep -q "takes $(sed -n 's/^time|\([0-9.]*\)|.*/\1/p' page) *us: a bus bandwidth of $(sed -n 's/^bus bandwidth|\([0-9.]*\)|.*/\1/p' page) *GB" page ||
+	complain "the answer on a collective: $(grep takes page)"
+report --topology gpu-pool --exchange ddp --gpus 4 --set exchange.noise=0
+row throughput throughput 1 4
+row 'speed-up over one GPU' speedup 1 4
+row 'scaling efficiency' ratio 100 4
+row 'step time' step 1e3 4
+row 'GPU utilisation' gpu_utilization 100 4
+row 'time of collectives' communication 1e3 4
+# Kernels slow down only under concurrent collectives: alone they take efficiency times the step.
+grep -o 'slow the kernels from [0-9.]*ms to [0-9.]*ms' page | tr -d 'a-z' | awk -v step="$(value step)" -v ratio="$(value ratio)" '
+	{ alone = 1e3 * step * ratio; if (!($2 > 1.01 * $1 && $1 < 1.006 * alone && $1 > 0.994 * alone)) exit 1 } END { exit NR != 1 }' ||
+	complain "slowed kernels: $(grep -o 'Concurrent.*' page)"
+report --topology gpu-pool --exchange ddp --gpus 1 --set exchange.noise=0
+grep -q 'slow the kernels' page && complain 'one GPU has concurrent collectives'
+report --topology dgx-h100 --model gpt3-125m --gpus 4 --plan pp=4,global_batch=8
+row throughput throughput 1 4
+row 'on each GPU' tokens_per_s_gpu 1 4
+row 'model FLOP\/s of a GPU' model_flops_gpu 1e-12 4
+row MFU mfu 100 4
+row HFU hfu 100 4
+row 'step time' step 1e3 4
+# Stages: number of ranks, memory in GB (1e9), and parts that add up to the step.
+sed -n 's/.*"memory": \([0-9.]*\),*$/\1/p' run.json | sed 1d | awk '{ printf "%.1f\n", 1e-9 * $1 }' >memory
+grep '^stage [0-9]|\|^rank [0-9].*computes longest|' page >stages
+cut -d '|' -f 3 stages | cmp -s - memory && [ -s memory ] || complain "stages: $(cat stages), memory: $(cat memory)"
+awk -F '|' -v step="$(value step)" '{ sum = 0; for (i = 4; i < NF; i++) sum += $i; if (sum > 1e3 * step + 0.1 || sum < 1e3 * step - 0.1 || $2 != 1) exit 1 }' stages ||
+	complain "the parts of stages do not add up to the step: $(cat stages)"
+report serve-resnet50-t4
+row throughput throughput 1 4
+row 'median latency' latency_p50 1 4
+row '99 % latency' latency_p99 1 4
+report quarter-gpu
+row throughput throughput 1 4
+row 'ratio to local' ratio 100 4
+row 'CUDA calls' calls 1 6
+row polls polls 1 6
+row 'time to connect' connect 1e3 4
+# The calls, the work and the waits of the program's thread fill the step.
+awk -F '|' '/^Activity of each track in the/ { sub(/.* in the /, ""); shown = $1 + 0 } /^client\|executor\|/ { sum += $5 }
+	END { if (!(sum > 0.99 * shown && sum < 1.001 * shown)) exit 1 }' page || complain "the thread's activities: $(grep '^client|executor' page)"
+# The throughput of the local GPU is the throughput divided by the ratio.
+grep -o '[0-9.]* images/s instead of [0-9.]*' page | awk -v ratio="$(value ratio)" '
+	{ local = $1 / $5; if (!(local > 0.99 * ratio && local < 1.01 * ratio)) exit 1 } END { exit NR != 1 }' ||
+	complain "instead of: $(grep -o 'reaches .*instead.*' page)"
+verdict 'report_numbers.pages_have_the_numbers_of_run'
+
+# Rows with errors of every size, failures that were measured or predicted, or both.
+printf 'place\tn\trate\trole\nremote\t1\t31.94\ttest\nremote\t2\t40\ttest\nremote\t3\t25\ttest\nremote\t4\t33.5\ttest\nremote\t5\t32\tfit\nfar\t6\tFAIL:timeout\ttest\nremote\t7\tFAIL:timeout\ttest\nfar\t8\t20\ttest\nremote\t9\t31\treport\nremote\t10\t35\tfit\n' >rows.tsv
+cat >rows.cfg <<'END'
+dataset = { name = "rows"; title = "Rows"; source = "a test"; table = "rows.tsv";
+	value = "rate"; role_column = "role"; label = ["place", "n"];
+	settings = ["case.profile=flexdirect-1050ti", "case.server=server", "case.program=client", "case.runtime=flexdirect-1.11", "case.batch=16"];
+	columns = ( { column = "place"; values = (
+			{ is = "remote"; settings = ["case.topology=t320-same-esxi"]; },
+			{ is = "far"; settings = ["case.topology=t320-different-lan"]; } ); } ); };
+END
+expect 0 '' validate rows.cfg --draws 4 -q --format csv
+tr -d '\r' <"$scratch.out" | awk -F, '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	$at["verdict"] == "ok" && $at["measured"] + 0 > 0 {
+		value = $at["predicted"]; low = $at["predicted_low"]; high = $at["predicted_high"]; m = $at["measured"]
+		if (!(low < value && value < high)) wrong = 1
+		error = value / m - 1; if (error - $at["error"] > 1e-9 || $at["error"] - error > 1e-9) wrong = 1
+		printf "%s %.9g %d\n", $at["role"], error < 0 ? -error : error, low <= m && m <= high }
+	$at["verdict"] != "ok" && ($at["predicted"] != "" || $at["error"] != "") { wrong = 1 }
+	END { exit wrong }' >errors || complain "CSV: $(cat "$scratch.out")"
+summary() { # ROLE: count, median, mean, largest and coverage of its rows
+	grep "^$1 " errors | sort -k 2,2g | awk '
+		{ e[NR] = $2; sum += $2; covered += $3 }
+		END { printf "%d %.6g %.6g %.6g %.6g\n", NR, (e[int((NR + 1) / 2)] + e[int(NR / 2) + 1]) / 2, sum / NR, e[NR], covered / NR }'
+}
+expect 0 '' validate rows.cfg --draws 4 -q --format json
+for role in test fit; do
+	grep "^      \"$role\": {\"count\"" "$scratch.out" | tr -d '{}",:' | awk '{ printf "%d %.6g %.6g %.6g %.6g\n", $3, $5, $7, $9, $13 }' >got
+	summary $role >wanted
+	cmp -s got wanted || complain "$role rows of JSON: $(cat got), not $(cat wanted)"
+	grep "^    \"$role\": {\"count\"" "$scratch.out" | tr -d '{}",:' | awk '{ printf "%d %.6g %.6g %.6g %.6g\n", $3, $5, $7, $9, $13 }' >got
+	cmp -s got wanted || complain "all $role rows of JSON: $(cat got), not $(cat wanted)"
+done
+expect 0 '' validate rows.cfg --draws 4 -q
+for role in test fit; do
+	summary $role | awk -v role=$role '{ printf "%s rows: %d, absolute error: median %.2f %%, largest %.2f %%, mean %.2f %%,\n", role, $1, 100 * $2, 100 * $4, 100 * $3 }' >wanted
+	grep -qF -f wanted "$scratch.out" || complain "$(grep "^$role rows" "$scratch.out"), not $(cat wanted)"
+done
+shows '^verdicts: 1 of 3 agree' # one failed as measured, one only there, one only here
+# A table with the line ends of Windows has the same rows.
+cp "$scratch.out" before.txt
+cp rows.tsv unix.tsv
+sed 's/$/\r/' unix.tsv >rows.tsv
+expect 0 '' validate rows.cfg --draws 4 -q
+cmp -s "$scratch.out" before.txt || complain "line ends change the result: $(diff "$scratch.out" before.txt | head -n 4)"
+verdict 'report_numbers.validate_summarises_the_errors_of_its_rows'
+
+# Remote programs use 65.0 % of the GPU. At most 2 % more than the source saw are allowed.
+for bound in '0.64 holds 0' '0.62 BROKEN 3'; do
+	set -- $bound
+	printf 'place\tn\trate\trole\tbusy\nremote\t1\t31.94\ttest\t%s\n' "$1" >rows.tsv
+	sed 's/value = "rate";/& utilization = "busy"; utilization_slack = 0.02;/' rows.cfg >busy.cfg
+	expect "$3" '' validate busy.cfg --draws 0 -q
+	shows "^$2 *: mean GPU utilisation not above the highest one seen \(0\.650\)"
+done
+mv unix.tsv rows.tsv
+verdict 'report_numbers.utilisation_may_exceed_the_highest_one_by_the_slack'
+
+farwire report rows.cfg --draws 4 -q -o page.html
+sed -n 's/<tr class="alarm">\(.*\)/\1/p' page.html | sed 's/<[^>]*>/|/g' | grep -o 'remote n=[0-9]*\|far n=[0-9]*' | sort >alarms
+printf 'far n=8\nremote n=7\n' | cmp -s - alarms || complain "rows with an alarm: $(cat alarms)"
+sed '1,/<body>/d; s/<svg.*<\/svg>//; s/<\/td>/|/g; s/<[^>]*>//g' page.html | sed 's/−/-/g' >page
+# Errors below 10 % have two decimals, larger ones have one.
+for n in 1 2 3 4; do
+	shown=$(sed -n "s/^remote n=$n|[0-9.]*|[0-9.]*|[^|]*|\([-+][0-9.]*\)|.*/\1/p" page)
+	sed -n "${n}p" errors | awk -v shown="$shown" '{ e = 100 * $2; text = sprintf(e < 9.95 ? "%.2f" : "%.1f", e); exit substr(shown, 2) != text }' ||
+		complain "the error of row $n is $shown, not $(sed -n "${n}p" errors)"
+done
+grep -q '^remote n=3|25.00|[^|]*|[^|]*|+' page && grep -q '^remote n=2|40.00|[^|]*|[^|]*|-' page || complain 'errors have another sign'
+grep -q '^far n=6|FAIL|FAIL, as measured: ' page && grep -q '^far n=8|20.00|FAIL, unlike the measurement: ' page &&
+	grep -q '^remote n=7|FAIL|.*|did not fail|' page || complain "failures: $(grep FAIL page)"
+# 4 test rows of the page: the median error is that of the JSON.
+grep -q 'On 4 test rows, .* of these 4 measured values' page && grep -q 'On 2 fit rows, ' page || complain "the answer: $(grep 'test rows' page)"
+grep -q '1 of 3 measured failures are predicted' page || complain 'the answer counts failures otherwise'
+verdict 'report_numbers.page_of_a_dataset_marks_wrong_rows'
+
+# Tables of parameters: the settings of the case, those with an interval of their own, and all.
+cat >remote.cfg <<'END'
+case = { topology = "t320-same-esxi"; runtime = "flexdirect-1.11"; profile = "flexdirect-1050ti"; program = "client"; server = "server"; };
+END
+farwire report remote.cfg --draws 0 -q -o page.html --set tcp.syn_retries=4
+sed '1,/<body>/d; s/<svg.*<\/svg>//; s/<\/td>/|/g; s/<[^>]*>//g' page.html >page
+sed -n '/^The settings of this case/,/^Uncertain parameters/s/^[^|]*|\([a-z_.0-9-]*\)|.*/\1/p' page >chosen
+grep -qx tcp.syn_retries chosen && grep -qx case.runtime chosen && [ "$(grep -vc '^case\.\|^tcp.syn_retries$\|^stack.real_input$' chosen)" = 0 ] ||
+	complain "settings: $(cat chosen)"
+sed -n '/^Uncertain parameters/,/^All [0-9]* parameters/s/^\([^|]*|[a-z_.0-9-]*|.*\)/\1/p' page >uncertain
+expect 0 '' explain remote.cfg --format json
+awk '/"key":/ { gsub(/[",]/, ""); key = $2 } /"low":/ { gsub(/,/, ""); low = $2 } /"high":/ { gsub(/,/, ""); high = $2 }
+	/"prior":/ { if ($2 == "null," && low != "null" && low != high) print key }' "$scratch.out" | sort >wanted
+cut -d '|' -f 2 uncertain | sort | cmp -s - wanted && [ -s wanted ] || complain "uncertain parameters: $(cut -d '|' -f 2 uncertain)"
+verdict 'report_numbers.page_of_a_case_lists_settings_and_uncertain_parameters'
+
+# The second topology fails. Its first point is the one that is named.
+farwire report remote.cfg --vary case.topology=t320-same-esxi,t320-different-lan --vary case.batch=8,16,32 --draws 0 -q -o page.html
+sed 's/<[^>]*>//g' page.html >page
+grep -q '3 of 6 points fail (machines and their network = t320-different-lan, batch size = 8: connection timeout' page ||
+	complain "failing points: $(grep -o '[0-9]* of 6 points fail[^:]*' page)"
+farwire report remote.cfg --vary case.topology=t320-different-lan --draws 0 -q -o page.html
+grep -q 'None of the 1 points works' page.html || complain "no point works: $(grep -o 'None of.*' page.html)"
+verdict 'report_numbers.page_of_a_sweep_names_the_first_failing_point'

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of the step and the bottleneck, of runs whose times are made up. */
+#include "sim/predict/breakdown.h"
+
+#include "sim/base/arena.h"
+#include "sim/serving/serving.h"
+#include "tests/test.h"
+
+enum { STEPS = 3, FIRST = 1 };
+static const struct runtime_params forwarded;
+
+/* A job with STEPS equal steps of 1 s, of which the first is a warm-up. */
+struct world {
+	struct job_entry entry;
+	struct step_record steps[STEPS];
+	struct job_run run;
+	struct scenario scenario;
+	struct point point;
+	struct prediction prediction;
+};
+
+static void finish(struct world *w, int style, struct step_record step)
+{
+	for (size_t i = 0; i < STEPS; i++) {
+		w->steps[i] = step;
+		w->steps[i].start_ps = (int64_t)i * PS_PER_S;
+		w->steps[i].end_ps = (int64_t)(i + 1) * PS_PER_S;
+	}
+	w->entry.rank_count = w->entry.rank_count ? w->entry.rank_count : 1;
+	w->run.entry = &w->entry;
+	w->run.steps = w->steps;
+	w->run.step_count = STEPS;
+	w->run.steady_first = FIRST;
+	w->run.steady_count = STEPS - FIRST;
+	w->run.steady_work = STEPS - FIRST;
+	w->scenario.style = style;
+	w->scenario.jobs = &w->entry;
+	w->scenario.job_count = 1;
+	w->point.outcome.jobs = &w->run;
+	w->point.outcome.job_count = 1;
+	struct arena *arena = arena_new();
+	breakdown_summarize(arena, &w->point, &w->scenario, &w->prediction);
+	arena_free(arena);
+}
+
+static double part(const struct world *w, const char *name)
+{
+	for (size_t i = 0; i < w->prediction.breakdown_count; i++)
+		if (strcmp(w->prediction.breakdown[i].name, name) == 0)
+			return w->prediction.breakdown[i].seconds;
+	return NAN;
+}
+
+static void check_near(const struct world *w, const char *name, double expected)
+{
+	if (!CHECK(fabs(part(w, name) - expected) < 1e-12))
+		printf("  %s is %g, not %g\n", name, part(w, name), expected);
+}
+
+/* A thread thinks, calls and waits. With the local driver a call costs the host, and a wait is one
+ * for copies. With a runtime both are waits for the network, of which timeouts are a part. */
+static void causes_of_idle_gpus_follow_from_what_the_thread_does(void)
+{
+	for (int remote = 0; remote < 2; remote++) {
+		struct world w = {
+			.run = {.window_stalled_s = remote ? 0.02 : 0, .window_timeouts_count = 8}};
+		struct step_record step = {
+			.gpu_busy_s = 0.4,
+			.gpu_idle_s = {[TIME_THINK] = 0.1, [TIME_CALL] = 0.2, [TIME_WAIT] = 0.25},
+			.calls_count = 7,
+			.polls_count = 5};
+		w.entry.runtime = remote ? &forwarded : NULL;
+		finish(&w, JOBS_PROGRAMS, step);
+		check_near(&w, PART_KERNEL, 0.4);
+		check_near(&w, PART_ISSUE, remote ? 0.1 : 0.3);
+		check_near(&w, PART_LOST, remote ? 0.01 : 0);
+		check_near(&w, PART_NETWORK, remote ? 0.2 + 0.25 - 0.01 : 0);
+		check_near(&w, PART_COPY, remote ? 0 : 0.25);
+		check_near(&w, PART_OTHER, 0.05);
+		CHECK(isnan(part(&w, PART_EXPOSED))); /* it has one GPU */
+		CHECK_TEXT(w.prediction.bottleneck, remote ? "network-bound" : "host launch-bound");
+		CHECK(w.prediction.calls_count == 7 && w.prediction.polls_count == 5);
+		CHECK_NEAR(w.prediction.retransmission_timeouts, 4, 1e-12);
+	}
+}
+
+static void programs_on_several_gpus_have_exposed_communication(void)
+{
+	struct world w = {.entry = {.rank_count = 2}};
+	finish(&w, JOBS_PROGRAMS, (struct step_record){.gpu_busy_s = 0.7, .exposed_s = 0.3});
+	check_near(&w, PART_EXPOSED, 0.3);
+	check_near(&w, PART_OTHER, 0);
+	CHECK_TEXT(w.prediction.bottleneck, "exposed communication");
+}
+
+/* The bottleneck is the largest part besides the kernels that is above 3 % of the step. */
+static void bottleneck_is_the_largest_part_above_three_percent(void)
+{
+	static const struct {
+		double input_s, exposed_s, straggler_s, other_s;
+		const char *bottleneck;
+	} rows[] = {
+		{0.2, 0.1, 0.1, 0.1, "input-bound"},
+		{0.1, 0.2, 0.1, 0.1, "exposed communication"},
+		{0.1, 0.1, 0.2, 0.1, "straggler-bound"},
+		{0.1, 0.1, 0.1, 0.2, "host-bound: framework"},
+		{0.031, 0, 0, 0.02, "input-bound"},
+		{0.029, 0.029, 0.029, 0.029, "kernel-bound"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct world w = {.prediction.communication_s = -1};
+		struct step_record step = {.input_s = rows[i].input_s,
+					   .exposed_s = rows[i].exposed_s,
+					   .straggler_s = rows[i].straggler_s,
+					   .other_s = rows[i].other_s,
+					   .collective_s = i ? 0.3 : 0};
+		step.kernel_s = 1 - step.input_s - step.exposed_s - step.straggler_s - step.other_s;
+		finish(&w, JOBS_FUSED, step);
+		check_near(&w, PART_KERNEL, step.kernel_s);
+		check_near(&w, PART_INPUT, step.input_s);
+		check_near(&w, PART_EXPOSED, step.exposed_s);
+		check_near(&w, PART_STRAGGLER, step.straggler_s);
+		check_near(&w, PART_OTHER, step.other_s);
+		CHECK_TEXT(w.prediction.bottleneck, rows[i].bottleneck);
+		/* without a collective there is no time of communication */
+		CHECK(i ? fabs(w.prediction.communication_s - 0.3) < 1e-12
+			: isnan(w.prediction.communication_s));
+	}
+}
+
+/* A latency of 1 s, of which one part takes more than half. A queue is short of memory if that was
+ * so for more than half of its time. */
+static void bottleneck_of_a_model_server_is_its_largest_part(void)
+{
+	static const struct {
+		enum serve_part part;
+		bool remote;
+		double blocked_ratio;
+		const char *name, *bottleneck;
+	} rows[] = {
+		{SERVE_KERNEL, false, 1, PART_KERNEL, "kernel-bound"},
+		{SERVE_EXCHANGE, false, 1, PART_TENSOR, "exposed tensor parallelism"},
+		{SERVE_OVERHEAD, false, 1, PART_ISSUE, "host launch-bound"},
+		{SERVE_OVERHEAD, true, 1, PART_NETWORK, "network-bound"},
+		{SERVE_QUEUE, false, 0.51, PART_QUEUE, "KV memory-bound"},
+		{SERVE_QUEUE, false, 0.49, PART_QUEUE, "queueing"},
+		{SERVE_TRANSFER, false, 1, PART_TRANSFER, "KV transfer-bound"},
+		{SERVE_OTHER, false, 1, PART_BATCH, "batching"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct world w = {
+			.point.serving = {.mean_s = 1, .blocked_ratio = rows[i].blocked_ratio}};
+		for (size_t k = 0; k < SERVE_PART_COUNT; k++)
+			w.point.serving.parts_s[k] = k == rows[i].part ? 0.6 : 0.08;
+		w.entry.runtime = rows[i].remote ? &forwarded : NULL;
+		finish(&w, JOBS_SERVING, (struct step_record){0});
+		check_near(&w, rows[i].name, 0.6);
+		CHECK_TEXT(w.prediction.bottleneck, rows[i].bottleneck);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(causes_of_idle_gpus_follow_from_what_the_thread_does),
+	TEST(programs_on_several_gpus_have_exposed_communication),
+	TEST(bottleneck_is_the_largest_part_above_three_percent),
+	TEST(bottleneck_of_a_model_server_is_its_largest_part),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Points, bars and lines of charts are where the ticks of their axes say. The positions are
+ * interpolated from two ticks of the display list. */
+#include <stdlib.h>
+
+#include "plots/charts.h"
+#include "sim/base/arena.h"
+#include "tests/drawing_print.h"
+#include "tests/test.h"
+
+static const struct chart_text about = {"Title", "caption"};
+
+static char *list_of(const struct drawing *drawing)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	drawing_print(drawing, memory);
+	fclose(memory);
+	return text;
+}
+
+/* Finds the n-th line that begins with `begin` and contains `part`, and reads its first numbers. */
+static bool find(const char *list, const char *begin, const char *part, int n, double at[4])
+{
+	char line[512];
+	for (; *list; list += strcspn(list, "\n") + 1) {
+		snprintf(line, sizeof line, "%.*s", (int)strcspn(list, "\n"), list);
+		if (strncmp(line, begin, strlen(begin)) != 0 || !strstr(line, part) || n-- > 0)
+			continue;
+		at[2] = at[3] = 0;
+		return sscanf(line + strlen(begin), "%lf %lf %lf %lf", &at[0], &at[1], &at[2],
+			      &at[3]) >= 2;
+	}
+	return false;
+}
+
+/* Returns the place of a value on the axis (0: x, 1: y) with two ticks. */
+static double place(const char *list, int axis, const char *first, const char *second, double value)
+{
+	double a[4] = {0}, b[4] = {0};
+	char text[2][40];
+	snprintf(text[0], sizeof text[0], axis ? " end \"%s\"" : " middle \"%s\"", first);
+	snprintf(text[1], sizeof text[1], axis ? " end \"%s\"" : " middle \"%s\"", second);
+	if (!CHECK(find(list, "text ", text[0], 0, a) && find(list, "text ", text[1], 0, b)))
+		printf("  no ticks %s and %s\n", first, second);
+	double share = (value - atof(first)) / (atof(second) - atof(first));
+	return a[axis] + share * (b[axis] - a[axis]) -
+	       (axis ? 3 : 0); /* a text is 3 below its line */
+}
+
+static void plans_are_at_their_memory_and_throughput(void)
+{
+	struct arena *arena = arena_new();
+	const struct plan_mark plans[] = {{30e9, {900, 800, 1000}, true},
+					  {60e9, {500, 500, 500}, false},
+					  {20e9, {NAN, NAN, NAN}, false}};
+	char *list = list_of(chart_plans(arena, about, "sequences/s", 80e9, plans, 3));
+	double at[4];
+	/* the last line of each look, behind those of the key */
+	CHECK(find(list, "marker ", "#d55e00 diamond", 1, at));
+	CHECK_NEAR(at[0], place(list, 0, "40", "80", 30), 1e-3);
+	CHECK_NEAR(at[1], place(list, 1, "0", "1000", 900), 1e-3);
+	CHECK(!find(list, "marker ", "#d55e00 diamond", 2, at));
+	CHECK(find(list, "marker ", "#0072b2 circle", 1, at));
+	CHECK_NEAR(at[0], place(list, 0, "40", "80", 60), 1e-3);
+	CHECK_NEAR(at[1], place(list, 1, "0", "1000", 500), 1e-3);
+	CHECK(!find(list, "marker ", "#0072b2 circle", 2, at)); /* a plan that fails has none */
+	CHECK(find(list, "line ", "#b54a00 short", 1, at));
+	CHECK_NEAR(at[0], place(list, 0, "40", "80", 80), 1e-3);
+	CHECK_PART(list, "memory of a GPU");
+	CHECK_PART(list, "30 GB: 900 (800 to 1000) sequences/s");
+	free(list);
+	arena_free(arena);
+}
+
+/* Up to 16 GPUs the axes are linear, beyond that they are logarithmic. Measured efficiencies are
+ * relative to the measured throughput of one GPU: 150 / (2 * 90). */
+static void scaling_has_linear_axes_up_to_16_gpus(void)
+{
+	struct arena *arena = arena_new();
+	for (size_t most = 16; most <= 32; most += 16) {
+		const struct estimate part = {0.9, 0.9, 0.9};
+		double gpus = (double)most;
+		const struct scaling_point points[] = {
+			{2, {180, 180, 180}, part, 150, true},
+			{gpus / 2, {45 * gpus, 45 * gpus, 45 * gpus}, part, NAN, false},
+			{gpus, {90 * gpus, 90 * gpus, 90 * gpus}, part, NAN, false}};
+		const struct scaling_curve curve = {"curve", "images/s", 100, 90, points, 3};
+		char *list = list_of(chart_scaling(arena, about, &curve, 1)), text[2][40];
+		double two[4], half[4], all[4], at[4];
+		snprintf(text[0], sizeof text[0], "middle \"%g\"", gpus / 2);
+		snprintf(text[1], sizeof text[1], "middle \"%g\"", gpus);
+		CHECK(find(list, "text ", "middle \"2\"", 0, two));
+		CHECK(find(list, "text ", text[0], 0, half) &&
+		      find(list, "text ", text[1], 0, all));
+		double step = most == 16 ? (16.0 - 8) / (8 - 2) : log(32.0 / 16) / log(16.0 / 2);
+		CHECK_NEAR((all[0] - half[0]) / (half[0] - two[0]), step, 1e-3);
+		/* the markers of the measurement, in the key and in both panels */
+		CHECK(find(list, "marker ", "#0072b2 diamond", 2, at));
+		CHECK_NEAR(at[0], two[0], 1e-3);
+		CHECK_NEAR(at[1], place(list, 1, "0.85", "0.90", 150 / (2 * 90.0)), 1e-3);
+		free(list);
+	}
+	arena_free(arena);
+}
+
+/* The axis has the baseline, 1, even if all cases are slower, and the largest end otherwise. */
+static void ratio_bars_include_the_baseline_and_the_largest_end(void)
+{
+	struct arena *arena = arena_new();
+	struct ratio_bar bars[] = {{.label = "slow", .ratio = {0.25, 0.25, 0.25}, .measured = 0.5}};
+	char *list = list_of(chart_ratio_bars(arena, about, bars, 1));
+	double one[4], bar[4], measured[4], goal[4];
+	CHECK(find(list, "text ", "start \"1\"", 0, one) && one[0] < 700);
+	CHECK(find(list, "rectangle ", "#56b4e9", 1, bar)); /* the first is in the key */
+	CHECK_NEAR(bar[2], 0.25 * (one[0] - 3 - bar[0]), 1e-3);
+	CHECK(find(list, "marker ", "#d55e00 diamond", 1, measured));
+	CHECK_NEAR(measured[0] - bar[0], 0.5 * (one[0] - 3 - bar[0]), 1e-3);
+	CHECK(find(list, "text ", "end \"95 %\"", 0, goal));
+	CHECK_NEAR(goal[0] + 3 - bar[0], 0.95 * (one[0] - 3 - bar[0]), 1e-3);
+	free(list);
+	bars[0].ratio.high = 4;
+	list = list_of(chart_ratio_bars(arena, about, bars, 1));
+	CHECK(find(list, "text ", "start \"1\"", 0, one) &&
+	      find(list, "rectangle ", "#56b4e9", 1, bar));
+	CHECK(bar[0] + 4 * (one[0] - 3 - bar[0]) < 700);
+	free(list);
+	arena_free(arena);
+}
+
+/* Errors of +10 % and -20 %, and a point without an error, which is not listed. |log 0.8| is larger
+ * than log 1.1. */
+static void parity_lists_the_largest_errors_first(void)
+{
+	struct arena *arena = arena_new();
+	const struct parity_point points[] = {{"exact", 100, {100, 100, 100}, true},
+					      {"above", 100, {110, 110, 110}, true},
+					      {"below", 200, {160, 160, 160}, false}};
+	char *list = list_of(chart_parity(arena, about, "us", points, 3));
+	CHECK_PART(list, "\"1:  −20.0 %  below\"");
+	CHECK_PART(list, "\"2:  +10.0 %  above\"");
+	CHECK(!strstr(list, "\"3:"));
+	CHECK_PART(list, "above: measured 100, predicted 110, error +10.0 %");
+	CHECK_PART(list, "fit (1 row)");
+	CHECK_PART(list, "test (2 rows)");
+	free(list);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(plans_are_at_their_memory_and_throughput),
+	TEST(scaling_has_linear_axes_up_to_16_gpus),
+	TEST(ratio_bars_include_the_baseline_and_the_largest_end),
+	TEST(parity_lists_the_largest_errors_first),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}

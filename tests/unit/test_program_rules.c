@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Programs of frameworks and their exchange of gradients: number types, bundles, calls around
+ * launches, threads. The test must run from the root folder. */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/engine/engine.h"
+#include "sim/training/exchange_parts.h"
+#include "sim/training/ops.h"
+#include "sim/training/pipeline.h"
+#include "sim/training/spread.h"
+#include "sim/training/step_profile.h"
+#include "tests/test.h"
+
+static struct arena *arena;
+
+static const struct gpu_params gpu = {.fp32_flops = 1e13,
+				      .tf32_flops = 1e14,
+				      .memory_bandwidth_Bps = 1e12,
+				      .memory_B = 16e9,
+				      .memory_efficiency_ratio = 1};
+static const struct efficiency_params efficiency = {.peak_ratio = 1};
+
+static struct stack_params stack_of(const char *framework)
+{
+	struct stack_params stack = {.l2_loss = L2_LOSS_NONE,
+				     .dispatch_s = 5e-6,
+				     .session_s = 300e-6,
+				     .calls_per_launch_count = 1,
+				     .poller = true,
+				     .poll_sleep_s = 10e-6};
+	while (strcmp(framework_at((size_t)stack.framework)->name, framework) != 0)
+		stack.framework++;
+	return stack;
+}
+
+static const struct network *network_of(const char *name)
+{
+	struct diag *diag = diag_new(arena);
+	const struct cfg_node *file =
+		cfg_read(arena, diag, arena_printf(arena, "models/networks/%s.cfg", name));
+	const struct network *network = file ? network_read(arena, diag, file) : NULL;
+	diag_print(diag, stdout);
+	CHECK(network != NULL);
+	return network;
+}
+
+static const struct program *program_of(const struct stack_params *stack,
+					const struct spread_params *spread)
+{
+	const struct step_spec spec = {network_of("resnet50"), 8, stack, &gpu, &efficiency, spread};
+	return framework_at((size_t)stack->framework)->program(arena, &spec);
+}
+
+/* ---- number types and memory ---- */
+
+static void precision_sets_the_number_type_of_products(void)
+{
+	static const struct {
+		int precision, tf32;
+		enum number_type convolution, other;
+		double element_B;
+	} rows[] = {
+		{PRECISION_FP32, TF32_NONE, NUMBER_FP32, NUMBER_FP32, 4},
+		{PRECISION_FP32, TF32_CONVOLUTIONS, NUMBER_TF32, NUMBER_FP32, 4},
+		{PRECISION_FP32, TF32_ALL, NUMBER_TF32, NUMBER_TF32, 4},
+		{PRECISION_FP16, TF32_ALL, NUMBER_FP16, NUMBER_FP16, 2},
+		{PRECISION_BF16, TF32_NONE, NUMBER_BF16, NUMBER_BF16, 2},
+		{PRECISION_FP8, TF32_NONE, NUMBER_BF16, NUMBER_FP8, 2},
+	};
+	static const struct gpu_params older = {.fp32_flops = 1e13};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct stack_params stack = {.precision = rows[i].precision,
+						   .tf32 = rows[i].tf32};
+		CHECK(stack_product_type(&stack, &gpu, true) == rows[i].convolution);
+		CHECK(stack_product_type(&stack, &gpu, false) == rows[i].other);
+		CHECK(stack_element_B(&stack) == rows[i].element_B);
+		if (rows[i].precision == PRECISION_FP32)
+			CHECK(stack_product_type(&stack, &older, true) == NUMBER_FP32);
+	}
+}
+
+/* Autocast also has gradients of 2 B more, and master weights fp32 gradients of 4 B more. */
+static void wider_gradients_take_memory(void)
+{
+	const struct network *network = network_of("resnet50");
+	const struct stack_params plain = {.precision = PRECISION_FP16},
+				  cast = {.precision = PRECISION_FP16, .autocast = true},
+				  master = {.precision = PRECISION_FP16, .master_weights = true},
+				  fp32 = {.precision = PRECISION_FP32},
+				  fp32_cast = {.precision = PRECISION_FP32, .autocast = true};
+	double B = stack_memory_B(network, 8, &plain), count = network->parameters_count;
+	CHECK_NEAR(stack_memory_B(network, 8, &cast) - B, 2 * count, 1e-12);
+	CHECK_NEAR(stack_memory_B(network, 8, &master) - B, 4 * count, 1e-12);
+	CHECK_NEAR(stack_memory_B(network, 8, &fp32), stack_memory_B(network, 8, &fp32_cast), 0);
+}
+
+/* ---- threads and calls ---- */
+
+static size_t count_of(const struct call_thread *thread, enum item_kind kind, uint32_t signal)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < thread->count; i++)
+		count += thread->items[i].kind == kind && thread->items[i].signal == signal;
+	return count;
+}
+
+/* The thread that copies input first does the work of a session and of one op. A step of PyTorch
+ * waits for its input. */
+static void input_threads_work_and_are_waited_for(void)
+{
+	struct stack_params tf1 = stack_of("tensorflow-1"), pytorch = stack_of("pytorch");
+	tf1.real_input = pytorch.real_input = true;
+	const struct program *a = program_of(&tf1, NULL), *b = program_of(&pytorch, NULL);
+	CHECK(a->threads[1].items[0].kind == ITEM_THINK);
+	CHECK_NEAR(a->threads[1].items[0].work_s, 305e-6, 1e-12);
+	const struct call_thread *copies = &b->threads[1];
+	uint32_t signal = copies->items[copies->count - 1].signal;
+	CHECK(copies->items[copies->count - 1].kind == ITEM_WATCH);
+	CHECK(count_of(&b->threads[0], ITEM_AWAIT, signal) == 1);
+	pytorch.real_input = false;
+	CHECK(count_of(&program_of(&pytorch, NULL)->threads[0], ITEM_AWAIT, signal) == 0);
+}
+
+/* 2.5 calls around a launch are 2 and 3 in turn; 100 are more than one item can hold. */
+static void calls_around_launches_keep_their_rate(void)
+{
+	static const double rates[] = {0.25, 1, 2.5, 50};
+	for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++) {
+		struct stack_params stack = stack_of("pytorch");
+		stack.set_device_per_launch_count = rates[r];
+		const struct call_thread *thread = &program_of(&stack, NULL)->threads[0];
+		double launches = 0, calls = 0;
+		for (size_t i = 0; i < thread->count; i++) {
+			const struct cuda_call *call = &thread->items[i].call;
+			if (thread->items[i].kind != ITEM_CALL)
+				continue;
+			launches += call->kind == CALL_LAUNCH;
+			if (call->kind == CALL_SET_DEVICE)
+				calls += 1 + call->repeats;
+		}
+		CHECK(launches > 100);
+		CHECK(calls == floor(rates[r] * launches));
+	}
+}
+
+/* A query of 2 us on a core at half its speed takes 4 us, and the poller sleeps 10 us. */
+static void poller_uses_its_part_of_a_core(void)
+{
+	struct stack_params stack = stack_of("tensorflow-1");
+	const struct driver_params driver = {.launch_s = 5e-6, .query_s = 2e-6};
+	const struct step_host host = {&driver, 2};
+	const struct network *network = network_of("resnet50");
+	for (int polls = 0; polls < 2; polls++) {
+		stack.poller = polls;
+		CHECK_NEAR(
+			step_profile_new(arena, network, 8, &stack, &gpu, &efficiency, &host, 0.2)
+				->poller_ratio,
+			polls ? 4.0 / 14 : 0, 1e-12);
+	}
+}
+
+/* Each of two stages has half of the memory of a step with all images. */
+static void stages_divide_the_memory_of_the_whole_batch(void)
+{
+	const struct stack_params stack = stack_of("pytorch");
+	const struct network *network = network_of("alexnet");
+	const struct step_spec spec = {network, 32, &stack, &gpu, &efficiency, NULL};
+	const struct program *program =
+		pipeline_program(arena, &spec, &(struct pipeline_params){2, 1, 4});
+	CHECK_NEAR(program->memory_B, stack_memory_B(network, 32, &stack) / 2, 1e-12);
+	CHECK(program->images_count == 32);
+}
+
+/* ---- exchange of gradients ---- */
+
+static void policies_bundle_up_to_their_own_size(void)
+{
+	static const struct {
+		const char *name;
+		double bundle_B;
+	} rows[] = {
+		{"horovod", 1e6}, {"ddp", 2e6}, {"per_tensor", 0}, {"after_backward", INFINITY}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct exchange_params params = {.fusion_B = 1e6, .bucket_B = 2e6};
+		while (strcmp(exchange_policy_at((size_t)params.policy)->name, rows[i].name) != 0)
+			params.policy++;
+		CHECK(exchange_bundle_B(&params) == rows[i].bundle_B);
+	}
+}
+
+/* A launch takes 10 us, and a copy of a gradient 6 us: three gradients are copied into a buffer
+ * before the launch and out of it behind. One gradient needs no buffer. */
+static void a_launching_thread_is_free_after_the_copies(void)
+{
+	const struct engine_limits limits = {.events_max = 0};
+	int64_t free_ps = 0;
+	struct exchange exchange = {.host.engine = engine_new(arena, &limits),
+				    .launch_ps = 10,
+				    .copy_launch_ps = 6,
+				    .launcher_free_ps = &free_ps};
+	struct launch three = exchange_launch(&exchange, 0, 3);
+	CHECK(three.launched_ps == 3 * 6 + 10 && three.free_ps == 2 * 3 * 6 + 10);
+	struct launch one = exchange_launch(&exchange, 0, 1);
+	CHECK(one.launched_ps == three.free_ps + 10 && one.free_ps == one.launched_ps);
+}
+
+/* The first gradients are those of the last layer, 2,048 x 1,001 weights and a bias, in two ops. A
+ * bundle that has exactly its size is exchanged. */
+static void a_bundle_with_its_size_is_exchanged(void)
+{
+	const struct stack_params stack = stack_of("pytorch");
+	struct spread_params spread = {.device_count = 2, .element_B = 4};
+	double first_B[2] = {0};
+	for (int exact = 0; exact < 2; exact++) {
+		spread.bundle_B = exact ? first_B[0] : 0;
+		const struct call_thread *thread = &program_of(&stack, &spread)->threads[0];
+		for (size_t i = 0; i < thread->count && first_B[exact] <= 0; i++)
+			if (thread->items[i].kind == ITEM_CALL &&
+			    thread->items[i].call.kind == CALL_ALL_REDUCE)
+				first_B[exact] = thread->items[i].call.payload_B;
+	}
+	CHECK(first_B[0] == 4 * 1001 || first_B[0] == 4 * 2048 * 1001);
+	CHECK(first_B[1] == first_B[0]);
+}
+
+/* The host adds the gradients of both GPUs, 2 x 25,583,592 x 4 B, at 1 GB/s. */
+static void a_host_adds_the_gradients_of_all_gpus(void)
+{
+	const struct stack_params stack = stack_of("pytorch");
+	const struct spread_params spread = {
+		.device_count = 2, .element_B = 4, .bundle_B = 1e6, .on_cpu = true, .cpu_Bps = 1e9};
+	const struct program *program = program_of(&stack, &spread);
+	const struct call_thread *thread = &program->threads[program->thread_count - 1];
+	double sum_s = 0;
+	CHECK_TEXT(thread->name, "variables");
+	for (size_t i = 0; i < thread->count; i++)
+		if (thread->items[i].kind == ITEM_THINK)
+			sum_s += thread->items[i].work_s;
+	CHECK_NEAR(sum_s, 2 * 4 * network_of("resnet50")->parameters_count / 1e9, 1e-9);
+}
+
+/* ---- fusion ---- */
+
+/* Two elementwise ops join, so the second one does not read what the first one writes. If a product
+ * also reads it, it must be written. */
+static void fused_ops_write_what_others_read(void)
+{
+	static const uint32_t first[] = {0}, second[] = {1};
+	for (int read = 0; read < 2; read++) {
+		struct op ops[] = {
+			{.name = "a",
+			 .kernels = 1,
+			 .work.bytes_B = 10,
+			 .output_B = 4,
+			 .elementwise = true,
+			 .update_of = NO_TENSOR},
+			{.name = "b",
+			 .kernels = 1,
+			 .work.bytes_B = 8,
+			 .output_B = 4,
+			 .elementwise = true,
+			 .inputs = first,
+			 .input_count = 1,
+			 .update_of = NO_TENSOR},
+			{.name = "c",
+			 .kernels = 1,
+			 .work = {.bytes_B = 7, .form = KERNEL_PRODUCT},
+			 .inputs = read ? first : second,
+			 .input_count = 1,
+			 .update_of = NO_TENSOR},
+		};
+		const struct op_graph graph = {.ops = ops, .count = 3, .output = 2, .loss = 2};
+		struct op_graph fused = op_graph_fuse(arena, &graph, FUSION_ALL);
+		if (!CHECK(fused.count == 2))
+			continue;
+		CHECK_NEAR(fused.ops[0].work.bytes_B, 10 + 8 - 4 - (read ? 0 : 4), 0);
+		CHECK_NEAR(fused.ops[1].work.bytes_B, 7, 0);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(precision_sets_the_number_type_of_products),
+	TEST(wider_gradients_take_memory),
+	TEST(input_threads_work_and_are_waited_for),
+	TEST(calls_around_launches_keep_their_rate),
+	TEST(poller_uses_its_part_of_a_core),
+	TEST(stages_divide_the_memory_of_the_whole_batch),
+	TEST(policies_bundle_up_to_their_own_size),
+	TEST(a_launching_thread_is_free_after_the_copies),
+	TEST(a_bundle_with_its_size_is_exchanged),
+	TEST(a_host_adds_the_gradients_of_all_gpus),
+	TEST(fused_ops_write_what_others_read),
+};
+
+int main(void)
+{
+	arena = arena_new();
+	int failed = TEST_MAIN(tests);
+	arena_free(arena);
+	return failed;
+}

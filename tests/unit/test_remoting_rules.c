@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Parameters of runtimes that change single calls, and default costs. The times follow from the
+ * numbers in remoting_world.h. */
+#include <stddef.h>
+
+#include "sim/base/num.h"
+#include "tests/remoting_world.h"
+
+/* Without a wake-up an answered call is not handed from thread to thread, which takes 3. */
+static void polling_servers_have_no_hand_off(void)
+{
+	for (int polled = 0; polled < 2; polled++) {
+		struct remote_world w;
+		remote_world_presets(&w, "synchronous");
+		w.line.polled = polled;
+		remote_world_build(&w);
+		script_add(&w.scripts[0], 0, CALL_MALLOC);
+		remote_world_run(&w);
+		CHECK_US(script_took_ps(&w, 0, 0), polled ? 73.9 : 76.9);
+		remote_world_release(&w);
+	}
+}
+
+/* A rule of the runtime changes its own kind of call only: local calls return after 0.25, and calls
+ * that are sent after 1.35. All other calls of a synchronous runtime are answered. */
+static void rules_of_calls_change_their_own_kind(void)
+{
+	static const struct {
+		size_t field;
+		enum call_kind kind;
+	} rules[] = {
+		{offsetof(struct runtime_params, launch_call), CALL_LAUNCH},
+		{offsetof(struct runtime_params, library_call), CALL_LIBRARY},
+		{offsetof(struct runtime_params, memset_call), CALL_MEMSET_ASYNC},
+		{offsetof(struct runtime_params, record_call), CALL_EVENT_RECORD},
+		{offsetof(struct runtime_params, wait_event_call), CALL_STREAM_WAIT_EVENT},
+		{offsetof(struct runtime_params, get_device_call), CALL_GET_DEVICE},
+		{offsetof(struct runtime_params, set_device_call), CALL_SET_DEVICE},
+		{offsetof(struct runtime_params, get_last_error_call), CALL_GET_LAST_ERROR},
+		{offsetof(struct runtime_params, is_capturing_call), CALL_IS_CAPTURING},
+		{offsetof(struct runtime_params, get_attribute_call), CALL_GET_ATTRIBUTE},
+		{offsetof(struct runtime_params, create_handle_call), CALL_CREATE_HANDLE},
+		{offsetof(struct runtime_params, malloc_call), CALL_MALLOC},
+		{offsetof(struct runtime_params, free_call), CALL_FREE},
+	};
+	enum { COUNT = sizeof rules / sizeof rules[0] };
+	for (size_t r = 0; r < 2 * COUNT; r++) {
+		struct remote_world w;
+		bool sent = r >= COUNT;
+		remote_world_presets(&w, "synchronous");
+		int *rule = (void *)((char *)&w.runtime + rules[r % COUNT].field);
+		*rule = sent ? RULE_SENT : RULE_LOCAL;
+		remote_world_build(&w);
+		for (size_t i = 0; i < COUNT; i++)
+			script_add(&w.scripts[0], 1000, rules[i].kind);
+		remote_world_run(&w);
+		CHECK(remote_counters(w.remote).calls_count[sent ? CLASS_ASYNC : CLASS_LOCAL] == 1);
+		for (size_t i = 0; i < COUNT; i++)
+			if (i == r % COUNT)
+				CHECK_US(script_took_ps(&w, 0, i), sent ? 1.35 : 0.25);
+			else
+				CHECK(script_took_ps(&w, 0, i) > ps_from_s(20 * US));
+		remote_world_release(&w);
+	}
+}
+
+/* The default costs that are assumed to be equal, or half, are so: see their sources. */
+static void default_costs_follow_from_each_other(void)
+{
+	struct arena *arena = arena_new();
+	struct runtime_params params;
+	double *const all[] = {&params.request_header_B, &params.reply_header_B, &params.marshal_s,
+			       &params.unmarshal_s,      &params.reply_s,        &params.chunk_B};
+	static const char *const fields[] = {"request_header_B", "reply_header_B", "marshal_s",
+					     "unmarshal_s",      "reply_s",        "chunk_B"};
+	for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++)
+		for (size_t i = 0; i < runtime_table.count; i++)
+			if (strcmp(runtime_table.rows[i].field, fields[f]) == 0)
+				CHECK(!quantity_parse(arena, runtime_table.rows[i].quantity,
+						      runtime_table.rows[i].preset, all[f]));
+	CHECK(params.reply_header_B == params.request_header_B && params.request_header_B == 64);
+	CHECK(params.unmarshal_s == params.marshal_s && params.reply_s == params.marshal_s / 2);
+	CHECK(params.chunk_B == 262144);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(polling_servers_have_no_hand_off),
+	TEST(rules_of_calls_change_their_own_kind),
+	TEST(default_costs_follow_from_each_other),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}

@@ -1,0 +1,185 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The outputs of one command agree with each other and with arithmetic on them: tables, plots, and
+# messages of progress.
+cd "$(dirname "$0")/../.." || exit 2
+samples=$PWD/tests/samples/logs
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+hints() { # FILE.svg: the numbers that appear below the mouse
+	sed -n 's/.*<title>\(.*\)<\/title>.*/\1/p' "$1"
+}
+
+# A key means parameters whose name contains it, or that have this status. Ends of an interval are on
+# both sides of the value, and JSON, CSV and table have the same.
+own='--topology t320-same-esxi --runtime flexdirect-1.11 --profile flexdirect-1050ti --program client'
+# shellcheck disable=SC2086 # words of a command
+{
+	expect 0 '' explain $own fitted --format json
+	[ "$(grep -c '"status": "fitted"' "$scratch.out")" = "$(grep -c '"key"' "$scratch.out")" ] ||
+		complain 'a parameter is listed that is not fitted'
+	sed -n 's/^    "\(key\|value\|low\|high\)": "\{0,1\}\([^",]*\)"\{0,1\},$/\2/p' "$scratch.out" | paste -d, - - - - >json
+	awk -F, '!($3 < $2 && $2 < $4) { exit 1 } END { if (NR < 4) exit 1 }' json || complain "intervals: $(cat json)"
+	expect 0 '' explain $own fitted --format csv
+	sed 1d "$scratch.out" | cut -d, -f 1-4 | cmp -s - json || complain "CSV and JSON differ: $(cat json)"
+	expect 0 '' explain $own runtime.handoff --format csv
+	[ "$(wc -l <"$scratch.out")" = 2 ] || complain 'a name means more than one parameter'
+	expect 0 '' explain $own runtime.handoff
+	shows '64.66 us +53.21 us \.\. 78.57 us +fitted'
+	shows '^runtime.handoff: time to pass' # its help, because it is the only one
+	expect 0 '' explain $own fitted
+	grep -q '^stack.calls_per_library_op: ' "$scratch.out" && complain 'a list has the help of its first row'
+}
+verdict 'verbs.explain_lists_what_a_key_means'
+
+# The bars of a comparison are the column to_first, which divides by the first case.
+expect 0 '' compare ddl-host ddl-calico -q --draws 0 --format csv --plot bars.svg
+tr -d '\r' <"$scratch.out" | awk -F, '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	{ rate = $(at["images_per_s"] + 1) } # the name contains a comma
+	NR == 2 { first = rate }
+	{ printf "%.6g\n", rate / first }' >wanted
+hints bars.svg | sed 's/.*: //' | cmp -s - wanted || complain "bars: $(hints bars.svg)"
+verdict 'verbs.compare_draws_the_ratios_to_the_first_case'
+
+# The log measures 4096 bytes in 15.65 us (the median of two passes), 0.2617 GB/s.
+expect 0 '' diagnose "$samples/simulated-half-nvlink.log" --topology dgx-h100 --exchange nccl-2.18 --draws 4 -q --plot curves.svg
+hints curves.svg | head -n 10 | awk -F ': ' '
+	NR == 1 { wrong = !($1 == 4096 && $2 > 0.2615 && $2 < 0.2619) }
+	NR == 10 && !($2 > 124.8 && $2 < 134.8) { wrong = 1 }
+	END { exit wrong || NR != 10 }' || complain "measured: $(hints curves.svg | head -n 10)"
+# The expected curve has its interval around its value: smaller times are larger bandwidths.
+hints curves.svg | sed -n '11,20{s/.*: //;s/[(–)]/ /g;p;}' | awk 'NF > 1 && !($2 <= $1 && $1 <= $3) { exit 1 }' ||
+	complain "expected: $(hints curves.svg | sed -n 11,20p)"
+expect 0 '' diagnose "$samples/simulated-half-nvlink.log" --topology dgx1-v100 --exchange nccl-2.18 --draws 4 -q
+shows '^large sizes .*: faster than expected; 1\.[5-9][0-9] times the predicted speed, 4 of 4 outside'
+shows '^middle sizes .*: as expected; 1\.[0-9]* times the predicted speed, 0 of 3 outside'
+verdict 'verbs.diagnose_draws_bandwidths_and_says_factors_above_1'
+
+# Diamonds are the best plans, which have the largest throughput. Points with equal differences of
+# memory and throughput have equal distances.
+expect 0 '' plan --topology dgx-h100 --gpus 4 --model gpt3-125m --stack pytorch-fsdp-bf16 --exchange nccl-2.18 \
+	--plan global_batch=16 --best 2 --draws 0 -q --plot plans.svg
+# The plot has a point for each simulated plan, which is one that can win.
+shows "possible, [0-9]* fit, $(hints plans.svg | grep -c GB) can win"
+[ "$(grep -c '<path .*#d55e00' plans.svg)" = 3 ] || complain 'there are not two diamonds and one in the key'
+hints plans.svg | sed 's/ GB: \([0-9.]*\) .*/ \1/' >plans
+grep -A 1 '<path .*#d55e00' plans.svg | sed -n 's/.*<title>\([0-9.]* GB: [0-9.]*\) .*/\1/p' | sed 's/ GB://' | sort >best
+sort -k 2,2nr plans | head -n 2 | sort | cmp -s - best || complain "the diamonds are $(cat best)"
+sed -n 's/.*<rect x="\([0-9.]*\)" y="\([0-9.]*\)".*<title>\([0-9.]*\) GB: \([0-9.]*\) .*/\1 \2 \3 \4/p' plans.svg | awk '
+	NR == 1 { x = $1; y = $2; memory = $3; rate = $4 }
+	NR == 2 { across = ($1 - x) / ($3 - memory); up = ($2 - y) / ($4 - rate) }
+	NR > 2 && (far($1 - x, across * ($3 - memory)) || far($2 - y, up * ($4 - rate))) { exit 1 }
+	function far(a, b) { return a - b > 0.1 || b - a > 0.1 }
+	END { if (NR < 6 || across <= 0 || up >= 0) exit 1 }' || complain 'the axes of plans are not linear'
+[ "$(grep -c '^tp=' "$scratch.out")" = 2 ] || complain "--best 2: $(cat "$scratch.out")"
+expect 0 '' plan --topology dgx-h100 --gpus 4 --model gpt3-125m --stack pytorch-fsdp-bf16 --exchange nccl-2.18 \
+	--plan global_batch=16 --best 0 --draws 0 -q
+[ "$(grep -c '^tp=' "$scratch.out")" = 1 ] || complain "--best 0: $(cat "$scratch.out")"
+verdict 'verbs.plan_marks_the_best_plans'
+
+# --trace and --timeline are of the first case only.
+for cases in quarter-gpu 'quarter-gpu ddl-host'; do
+	# shellcheck disable=SC2086
+	farwire run $cases -q --draws 0 --trace trace.json
+	[ ! -e first.json ] || cmp -s trace.json first.json || complain 'the trace has another case'
+	mv trace.json first.json
+done
+verdict 'verbs.a_trace_is_of_the_first_case'
+
+# A PDF has all charts on pages of their own; other formats have the first.
+pages() {
+	tr -d '\000' <"$1" | sed -n 's/.*\/Count \([0-9]*\).*/\1/p' | head -n 1
+}
+expect 0 'has only the first of [2-9] charts' validate c4140_v100 --draws 0 --plot chart.svg
+charts=$(sed -n 's/.*only the first of \([0-9]*\) charts.*/\1/p' "$scratch.err")
+farwire validate c4140_v100 --draws 0 -q --plot chart.pdf
+[ "$(pages chart.pdf)" = "$charts" ] || complain "validate: $(pages chart.pdf) pages"
+farwire scale --topology gpu-pool --exchange ddp --draws 0 -q --plot chart.pdf
+[ "$(pages chart.pdf)" = 2 ] || complain "scale: $(pages chart.pdf) pages"
+farwire run quarter-gpu --draws 0 -q --format json -o one.json
+farwire plot one.json --plot chart.pdf
+[ "$(pages chart.pdf)" = 1 ] || complain "plot of one result: $(pages chart.pdf) pages"
+farwire plot one.json one.json --plot chart.pdf
+[ "$(pages chart.pdf)" = 2 ] || complain "plot of two results: $(pages chart.pdf) pages"
+verdict 'verbs.pdf_has_a_page_for_each_chart'
+
+# The chart of a model server: the shares of the JSON over their latencies.
+expect 0 '' run serve-resnet50-t4 --draws 0 -q --format json --plot shares.svg
+sed -n 's/.*"latency_cdf": {\(.*\)}.*/\1/p' "$scratch.out" | tr ',' '\n' | tr -d '" ' |
+	awk -F: '{ printf "%.6g: %.6g\n", $2, $1 }' >wanted
+hints shares.svg >got
+[ -s wanted ] && cmp -s got wanted || complain "shares: $(head -n 3 got)"
+verdict 'verbs.run_draws_the_latencies_of_requests'
+
+# A plot needs the interval at each searched value; without one, only bounds have intervals.
+for plot in '' '--plot bound.svg'; do
+	# shellcheck disable=SC2086
+	farwire solve ddl-host --target 'efficiency>=0.9' --for link.network.bandwidth -q --draws 2 $plot
+	sed -n 's/.*runs and \([0-9]*\) intervals.*/\1/p' "$scratch.out"
+done >intervals
+[ "$(sed -n 2p intervals)" -ge 25 ] && [ "$(sed -n 1p intervals)" -lt 25 ] || complain "intervals: $(cat intervals)"
+expect 2 "no uncertain parameter of .* has 'nosuch' .*with --vary-all 10%" sensitivity quarter-gpu --for nosuch -q --draws 0
+expect 2 "no parameter of .* has 'nosuch' in its name .*names\)" sensitivity quarter-gpu --for nosuch --vary-all 10% -q --draws 0
+verdict 'verbs.solve_and_sensitivity_say_what_they_did'
+
+expect 2 'jobs must be a whole number from 0 to 1024' run quarter-gpu --jobs 1025
+expect 2 'noise must be above 0 % and below 100 %' diagnose x.log --noise 100%
+expect 2 'budget must be a number of seconds above 0' probe host --budget 0
+expect 2 'budget must be a number of seconds above 0' probe host --budget 1000001
+expect 0 '' plan --help
+shows 'intervals off; .* \(default 8, with --vary 0\)|\(default 8, with --vary 0\)'
+farwire run --topology dgx-h100 --model gpt3-125m --gpus 4 --plan pp=4,global_batch=8 --draws 0 -q --timeline step.svg --title 'Own title'
+[ "$code" = 0 ] && grep -q 'Own title' step.svg && [ -s step.csv ] || complain "--title of a timeline: $(cat "$scratch.err")"
+verdict 'verbs.options_have_limits_and_defaults'
+
+# check names the kind of each file. Three marks of a recording are two steps of 2 ms each.
+{
+	echo '{"format":"farwire-calls","version":1}'
+	for ms in 1 3 5; do
+		echo "{\"step\":$ms,\"t_s\":0.00$ms}"
+		echo "{\"call\":\"cudaLaunchKernel\",\"start_s\":0.00$ms,\"end_s\":0.00${ms}1,\"kernel_s\":0.001}"
+	done
+	echo '{"end":true}'
+} >marks.jsonl
+grep -v '"step"' marks.jsonl >whole.jsonl
+while read -r file what; do
+	case $file in *.jsonl) ;; *) file=$FARWIRE_DATA/$file.cfg ;; esac
+	expect 0 '' check "$file"
+	shows ": no errors in this $what\$"
+done <<'END'
+marks.jsonl recording: 3 calls by 1 threads; 2 marked steps, the median one 2 ms
+whole.jsonl recording: 3 calls by 1 threads; 0 marked steps, all of it 4.1 ms
+topologies/what-ifs/ddl-networks what-if
+calib/measured/bitfusion_networks dataset
+topologies/cases/ddl-host case
+topologies/lan-pair topology
+topologies/gpus/v100-sxm2 GPU
+topologies/machines/dgx2 machine
+topologies/networks/torus-edr network
+models/networks/vgg16 model
+models/stacks/pytorch stack
+models/exchanges/ddp exchange
+models/runtimes/synchronous runtime
+calib/profiles/flexdirect-1050ti file
+calib/fits/p100 file
+END
+verdict 'verbs.check_names_the_kind_of_a_file'
+
+# An import says what it used, unless it is quiet.
+expect 0 'used' import nccl-tests "$samples/simulated-half-nvlink.log"
+expect 0 '' import nccl-tests "$samples/simulated-half-nvlink.log" -q
+verdict 'verbs.import_is_quiet_on_request'
+
+# On a terminal, the remaining time is the number of remaining points divided by their rate.
+if script -qec true /dev/null >/dev/null 2>&1; then
+	timeout -s INT 2 script -qec "$FARWIRE sweep quarter-gpu --vary case.batch=1:1e6:lin1000000 --jobs 1" /dev/null \
+		</dev/null >progress 2>/dev/null
+	tr '\r' '\n' <progress | sed -n 's/.*K\([0-9]*\) of \([0-9]*\) points, \([0-9.]*\) per second, \([0-9]*\) h \([0-9]*\) min left.*/\1 \2 \3 \4 \5/p' >left
+	awk '{ left = 3600 * $4 + 60 * $5; wanted = ($2 - $1) / $3; if (left > 1.01 * wanted || left < 0.99 * wanted - 60 || $5 > 59) exit 1 }' left ||
+		complain "left: $(cat left)"
+	grep -q continuing progress && complain 'a new sweep continues'
+fi
+verdict 'verbs.progress_says_the_time_that_is_left'
