@@ -406,10 +406,11 @@ static bool has_mark(const struct importer *importer, const char *line)
 	return false;
 }
 
-/* Returns the importer that has the first mark of the file, or NULL. */
+/* Returns the importer that has the first mark of the file, or NULL. A line that begins with a zero
+ * byte ends the search, because it may be one of /dev/zero. */
 static const struct importer *recognise(struct importing *importing, FILE *in)
 {
-	while (fgets(importing->text, sizeof importing->text, in))
+	while (fgets(importing->text, sizeof importing->text, in) && importing->text[0])
 		for (size_t i = 0; i < importer_count(); i++)
 			if (has_mark(importer_at(i), importing->text))
 				return importer_at(i);

@@ -17,6 +17,9 @@ struct asking { /* the simulator as a function of one number */
 	const char *broken;
 };
 
+/* the reason of points that have other results */
+static const char no_number[] = "the case has no such number there";
+
 static bool ask(void *ctx, const double *x, size_t count, bool with, struct solve_answer *answers)
 {
 	struct asking *a = ctx;
@@ -39,8 +42,11 @@ static bool ask(void *ctx, const double *x, size_t count, bool with, struct solv
 	}
 	if (!points_answer(a->arena, &points, list, count, got, &a->broken))
 		return false;
-	for (size_t i = 0; i < count; i++)
-		answers[i] = (struct solve_answer){got[i].number, got[i].refused, got[i].reason};
+	for (size_t i = 0; i < count; i++) {
+		bool none = isnan(got[i].number.value) && !got[i].reason;
+		answers[i] = (struct solve_answer){got[i].number, got[i].refused,
+						   none ? no_number : got[i].reason};
+	}
 	return true;
 }
 
@@ -163,15 +169,17 @@ static const char *lacking(const struct scenario *scenario, const struct solving
 	return steps ? NULL : "case.job_steps";
 }
 
-/* Returns true if some point has a number, or fails for a known reason. */
+/* Returns true if some point has the number, or if all points fail. */
 static bool has_number(const struct solution *solution)
 {
+	bool all_fail = true;
 	for (size_t i = 0; i < solution->point_count; i++) {
 		const struct solve_answer *answer = &solution->points[i].answer;
-		if (!isnan(answer->y.value) || answer->reason)
+		if (!isnan(answer->y.value))
 			return true;
+		all_fail = all_fail && answer->reason != no_number;
 	}
-	return false;
+	return all_fail;
 }
 
 const struct solving *solving_run(struct arena *arena, struct diag *diag,

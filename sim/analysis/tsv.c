@@ -76,6 +76,8 @@ static bool next_line(struct tsv_reader *r, FILE *file, char *line, int number)
 	}
 	line[length] = '\0';
 	line[strcspn(line, "\r")] = '\0';
+	if (number == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0)
+		memmove(line, line + 3, strlen(line + 3) + 1); /* a UTF-8 byte order mark */
 	return c != EOF || length > 0;
 }
 

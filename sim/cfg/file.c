@@ -55,12 +55,16 @@ static size_t likely_size(const struct stat *status)
 const char *cfg_file_load(struct arena *scratch, const char *path,
 			  struct cfg_file_identity *identity, const char **wrong)
 {
+	struct stat status;
+	if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode)) {
+		*wrong = "cannot be read twice (name a file, not a pipe)";
+		return NULL;
+	}
 	FILE *in = fopen(path, "r");
 	if (!in) {
 		*wrong = reason(scratch, errno);
 		return NULL;
 	}
-	struct stat status;
 	const char *text = NULL;
 	if (fstat(fileno(in), &status) != 0) {
 		*wrong = reason(scratch, errno);

@@ -461,8 +461,11 @@ static bool read_row(struct reading *reading, const struct cfg_node *group, stru
 		apply_prior(reading);
 	if (setting)
 		read_setting(reading, setting);
-	if (!node && !setting && !reading->row->preset)
+	if (!node && !setting && !reading->row->preset && place.file)
 		REFUSE(reading, place, "", "is missing (write %s = %s;)", reading->key,
+		       example(reading->arena, reading->row));
+	else if (!node && !setting && !reading->row->preset)
+		REFUSE(reading, place, "", "is missing (write --set %s=%s)", reading->param.path,
 		       example(reading->arena, reading->row));
 	if (draw && reading->ok)
 		read_draw(reading, *draw);

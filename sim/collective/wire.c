@@ -197,8 +197,9 @@ struct way *way_find(struct communicator *comm, size_t from, size_t to)
 	if (wrong) {
 		const char *over = inside || !comm->spec.transport ? "PCIe or NVLink"
 								   : comm->spec.transport->name;
-		comm_fail(comm, arena_printf(comm->spec.arena, "%s from '%s' to '%s' over %s",
-					     wrong, rank_name(a), rank_name(b), over));
+		comm_fail(comm, arena_printf(comm->spec.arena, "%s from '%s' to '%s' over %s%s",
+					     wrong, rank_name(a), rank_name(b), over,
+					     found ? "" : fabric_route_hint(comm->spec.fabric)));
 		return NULL;
 	}
 	way_bound(comm, way);

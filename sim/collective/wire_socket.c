@@ -96,9 +96,11 @@ struct socket *socket_find(struct communicator *comm, size_t from, size_t to, si
 		return *place;
 	struct connection *connection = connect(comm, from, to, channel);
 	if (!connection) {
-		comm_fail(comm, arena_printf(comm->spec.arena, "no route from '%s' to '%s' over %s",
-					     guest_name(a->place.guest), guest_name(b->place.guest),
-					     comm->spec.transport->name));
+		comm_fail(comm,
+			  arena_printf(comm->spec.arena, "no route from '%s' to '%s' over %s%s",
+				       guest_name(a->place.guest), guest_name(b->place.guest),
+				       comm->spec.transport->name,
+				       fabric_route_hint(comm->spec.fabric)));
 		return NULL;
 	}
 	struct socket *socket = ARENA_NEW(comm->spec.arena, struct socket);

@@ -54,7 +54,8 @@ size_t fabric_flows_on(const struct fabric *fabric, int resource);
 
 /* ---- flows ---- */
 
-enum { FLOW_USES_MAX = 32 };
+/* A flow uses the links of a route, and at its two ends up to 28 cores, pools and memories. */
+enum { FLOW_USES_MAX = 64, ROUTE_LINKS_MAX = 32 };
 
 struct flow_use {
 	int resource;
@@ -162,10 +163,12 @@ struct route {
 	bool physical_nic; /* true if any hop has one */
 };
 
-/* Returns the route over links that carry the traffic (enum traffic), or NULL if there is none. It
- * is computed once and kept. from == to gives an empty route. The route from `to` to `from` uses
- * the same links. */
+/* Returns the route over links that carry the traffic (enum traffic), or NULL if there is none of
+ * up to ROUTE_LINKS_MAX links. It is computed once and kept. from == to gives an empty route. The
+ * route from `to` to `from` uses the same links. */
 const struct route *fabric_route(struct fabric *fabric, int from, int to, unsigned traffic);
+/* Returns a hint for the user if some route had too many links, otherwise "". */
+const char *fabric_route_hint(const struct fabric *fabric);
 
 /* Returns the bytes on a link for payload_B bytes of a message. The message travels in packets of
  * at most mtu_B bytes (0: the link's own maximum), with header_B bytes of headers inside each

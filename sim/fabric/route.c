@@ -228,7 +228,10 @@ static const struct route *find_route(struct fabric *fabric, int from, int to, u
 	int start = turned ? to : from, end = turned ? from : to;
 	struct search search = {.fabric = fabric, .traffic = traffic, .scratch = arena_new()};
 	struct route *route = NULL;
-	if (find_proper_way(&search, start, end)) {
+	bool found = find_proper_way(&search, start, end);
+	if (found && label_of(&search, end)->hops > ROUTE_LINKS_MAX) {
+		fabric->route_too_long = true;
+	} else if (found) {
 		route = ARENA_NEW(fabric->arena, struct route);
 		route->count = label_of(&search, end)->hops;
 		struct hop *hops = ARENA_ARRAY(fabric->arena, route->count, struct hop);
@@ -292,6 +295,11 @@ const struct route *fabric_route(struct fabric *fabric, int from, int to, unsign
 		(struct cached_route){from, to, traffic, route, *chain};
 	*chain = fabric->routes.count;
 	return route;
+}
+
+const char *fabric_route_hint(const struct fabric *fabric)
+{
+	return fabric->route_too_long ? " (a route has at most 32 links: use fewer switches)" : "";
 }
 
 static double packets_of(double mtu_B, double header_B, double payload_B)

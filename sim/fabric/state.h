@@ -26,7 +26,7 @@ static const double residue_ratio = 1e-12;
 static const double account_slack_ratio = 1e-9;
 static const int64_t account_slack_ps = 2;
 
-enum { LIMIT_OWN = -1, FLOW_CLASSES = 5 };
+enum { LIMIT_OWN = -1, FLOW_CLASSES = 6 };
 #define NO_FLOW UINT32_MAX
 
 /* A resource used by a flow. */
@@ -171,6 +171,7 @@ struct fabric {
 	uint64_t *route_inside;
 	size_t route_room;
 	uint64_t route_round; /* number of the search */
+	bool route_too_long;  /* a search found one of more than ROUTE_LINKS_MAX links */
 };
 
 /* ---- work done for each message, inline for speed ---- */

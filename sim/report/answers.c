@@ -13,10 +13,16 @@
 	ANSWER_REQUESTS, ANSWER_SERVED_TOKENS, ANSWER_LATENCY_P50, ANSWER_LATENCY_P99,             \
 		ANSWER_FIRST_P99, ANSWER_BETWEEN_P99, ANSWER_ATTAINMENT
 
+/* Returns a kind of which the throughput is: samples, requests or bytes per second. */
+static enum prediction_kind counted(const struct prediction *p)
+{
+	enum prediction_kind kind = prediction_kind(p);
+	return kind == PREDICTION_PROGRAMS ? PREDICTION_TRAINING : kind;
+}
+
 struct estimate throughput_quotient(const struct prediction *a, const struct prediction *b)
 {
-	bool bytes = prediction_kind(a) == PREDICTION_COLLECTIVE;
-	if (!a->ok || !b->ok || bytes != (prediction_kind(b) == PREDICTION_COLLECTIVE))
+	if (!a->ok || !b->ok || counted(a) != counted(b))
 		return ESTIMATE_NONE;
 	return a == b ? estimate_exact(1) : draws_quotient(a, b);
 }

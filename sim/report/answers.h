@@ -23,5 +23,5 @@ const struct result_table *scaling_table(struct arena *arena, const struct scali
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search);
 
 /* Returns the throughput of a divided by that of b. Returns NaN if one of them failed, or if
- * only one of them is a collective. */
+ * they count samples, requests and bytes. */
 struct estimate throughput_quotient(const struct prediction *a, const struct prediction *b);

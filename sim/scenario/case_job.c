@@ -83,11 +83,13 @@ void case_jobs_want(struct case_reader *c)
 	c->job_count = list ? cfg_count(list) : 1;
 	c->jobs = ARENA_ARRAY(reader->arena, c->job_count, struct job_said);
 	size_t next = 0;
+	bool unused = list != NULL; /* case.gpus is */
 	for (size_t i = 0; i < c->job_count; i++) {
 		struct job_said *job = &c->jobs[i];
 		if (!read_job(c, list ? cfg_at(list, i) : NULL, i, job))
 			continue;
 		const struct job_params *own = &job->own;
+		unused &= own->gpus_count > 0;
 		double gpus = own->gpus_count > 0 ? own->gpus_count : c->params->gpus_count;
 		job->gpu_count = gpus > 1 ? (size_t)gpus : 1;
 		job->per_machine = (size_t)(own->gpus_per_machine_count > 0
@@ -103,6 +105,11 @@ void case_jobs_want(struct case_reader *c)
 					 job->per_machine < reader->gpus_per_machine_wanted))
 			reader->gpus_per_machine_wanted = job->per_machine;
 	}
+	if (unused && c->params->gpus_count > 0)
+		diag_error(reader->diag, case_said(c, "case.gpus"),
+			   "case.gpus has no effect, because each job states its own number (write "
+			   "--set job.%s.gpus=%g)",
+			   c->jobs[0].name, c->params->gpus_count);
 }
 
 /* ---- places ---- */
@@ -196,9 +203,10 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 		return diag_error(
 			c->reader.diag, job->origin,
 			"job '%s' needs %zu GPUs from index %zu on, but topology '%s' has %zu "
-			"GPUs%s, of which the job can use %zu (write gpus=%zu%s)",
+			"GPUs%s, of which the job can use %zu (write %s%zu%s)",
 			job->name, job->gpu_count, job->first_gpu, topology->name,
-			topology->gpu_count, case_failed_words(c), count, count,
+			topology->gpu_count, case_failed_words(c), count,
+			count ? "gpus=" : "a topology with more GPUs than ", count,
 			job->per_machine ? " or a larger gpus_per_machine" : "");
 	entry->gpus = gpus;
 	entry->guests = entry->servers = guests;

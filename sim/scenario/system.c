@@ -244,11 +244,15 @@ void system_check(struct system *s, enum engine_end end, const char *waiting,
 
 const char *system_no_end(struct system *s, const char *waiting)
 {
+	bool late = engine_events_count(s->engine) < engine_events_max(s->engine);
 	return arena_printf(
 		s->arena,
 		"the run stopped at its limit after %llu events and %.3g s of simulated time: %s "
-		"(allow more events with --events N; fewer GPUs, micro-batches or --set "
-		"case.steps=N need fewer)",
+		"(%s)",
 		(unsigned long long)engine_events_count(s->engine),
-		s_from_ps(engine_now_ps(s->engine)), waiting);
+		s_from_ps(engine_now_ps(s->engine)), waiting,
+		late ? "the limit is a simulated time of 2e6 s: choose shorter steps, or serve "
+		       "fewer requests at a higher rate"
+		     : "allow more events with --events N; fewer GPUs, micro-batches or --set "
+		       "case.steps=N need fewer");
 }

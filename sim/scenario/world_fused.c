@@ -193,10 +193,11 @@ static bool build_input(struct world *w, struct job *job, const struct job_entry
 	*reader = job_inputs_reader(&w->inputs, entry, host, index > 0 ? reader : NULL);
 	if (reader->storage && !storage_reaches(reader->storage, rank->guest)) {
 		job_failed(job,
-			   arena_printf(w->workload.arena, "no route from '%s' to storage '%s'%s%s",
+			   arena_printf(w->workload.arena,
+					"no route from '%s' to storage '%s'%s%s%s",
 					guest_name(rank->guest), entry->input->source,
-					entry->storage->node[0] ? " at " : "",
-					entry->storage->node));
+					entry->storage->node[0] ? " at " : "", entry->storage->node,
+					fabric_route_hint(w->system.fabric)));
 		return false;
 	}
 	rank->input = job_inputs_build(&w->inputs, w->scenario, entry, index, reader, rank->core,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
@@ -15,7 +16,7 @@
 static const char *const batching_names[] = {"auto", "fixed", "dynamic", "continuous", NULL};
 static const char *const router_names[] = {"round-robin", "least-outstanding", NULL};
 
-enum { TOKENS_MAX = 10000000 };
+enum { TOKENS_MAX = 10000000, LINE_MAX_B = 1024 };
 
 static const struct param_row serve_rows[] = {
 	PARAM_TEXT(struct serve_params, model, "",
@@ -189,29 +190,50 @@ static void read_line(struct list_reader *r, const char *line, int number)
 	*VEC_PUSH(r->arena, &r->requests) = request;
 }
 
+/* Opens a table. Each draw reads it again, which a pipe does not allow. */
+static FILE *open_table(struct diag *diag, struct origin origin, const char *path)
+{
+	struct stat status;
+	bool pipe = stat(path, &status) == 0 && S_ISFIFO(status.st_mode);
+	FILE *file = pipe ? NULL : fopen(path, "r");
+	if (!file)
+		diag_error(diag, origin, "serve.list: the file '%s' %s", path,
+			   pipe ? "cannot be read twice (name a file, not a pipe)"
+				: "cannot be opened (write the path of a table of requests)");
+	return file;
+}
+
+/* Reads a line. Returns false at the end of the file and after an error. */
+static bool next_line(const struct list_reader *r, FILE *file, int number, char line[LINE_MAX_B])
+{
+	size_t length = 0;
+	for (int c; (c = getc(file)) != EOF;) {
+		if (c == 0 || length + 2 > LINE_MAX_B)
+			return diag_error(r->diag, (struct origin){r->path, number}, "%s",
+					  c ? "the line is longer than 1 KiB (write a request)"
+					    : "the line contains a NUL byte (write text)");
+		line[length++] = (char)c;
+		if (c == '\n')
+			break;
+	}
+	line[length] = '\0';
+	return length > 0;
+}
+
 struct request_list requests_read(struct arena *arena, struct diag *diag, struct origin origin,
 				  const char *path)
 {
 	enum { ERRORS_MAX = 10 };
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t got;
+	static const char byte_order_mark[] = "\xef\xbb\xbf";
+	char line[LINE_MAX_B];
 	struct list_reader r = {.arena = arena, .diag = diag, .path = path};
-	FILE *file = fopen(path, "r");
 	size_t before = diag_count(diag);
-	if (!file) {
-		diag_error(diag, origin,
-			   "serve.list: the file '%s' cannot be opened (write the path of a table "
-			   "of requests)",
-			   path);
+	FILE *file = open_table(diag, origin, path);
+	if (!file)
 		return (struct request_list){0};
-	}
-	for (int number = 1; (got = getline(&line, &room, file)) > 0; number++) {
-		if (strlen(line) < (size_t)got)
-			diag_error(diag, (struct origin){path, number},
-				   "the line contains a NUL byte (write text)");
-		else
-			read_line(&r, line, number);
+	for (int number = 1; next_line(&r, file, number, line); number++) {
+		bool marked = number == 1 && strncmp(line, byte_order_mark, 3) == 0;
+		read_line(&r, marked ? line + 3 : line, number);
 		if (r.requests.count > SERVE_REQUESTS_MAX)
 			diag_error(diag, (struct origin){path, number},
 				   "the table has more than %d requests (leave some out)",
@@ -220,9 +242,8 @@ struct request_list requests_read(struct arena *arena, struct diag *diag, struct
 		    r.requests.count > SERVE_REQUESTS_MAX)
 			break;
 	}
-	if (got < 0 && !feof(file))
+	if (ferror(file))
 		diag_error(diag, origin, "serve.list: the file '%s' cannot be read", path);
-	free(line);
 	fclose(file);
 	if (r.requests.count == 0 && diag_count(diag) == before)
 		diag_error(diag, (struct origin){path, 1},

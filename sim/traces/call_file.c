@@ -377,7 +377,8 @@ static void check_whole(struct call_reader *r)
 		     r->json->values_count > 1 && r->json->torn ? " (the recording was cut off)"
 								: "");
 	else if (!r->failed && r->json->values_count == 0)
-		fail(r, "the file is empty (record it again)");
+		fail(r, "the file is empty, or a pipe that was read before (record it again, or "
+			"name a file)");
 	else if (!r->failed && !r->ended)
 		fail(r, "the file has no end line ({\"end\": true}), so the recording was cut off "
 			"(record it again)");

@@ -188,6 +188,11 @@ static int fit_measured(struct calibrating_machine *m, const char *path, int cod
 	}
 	if (code == EXIT_DONE)
 		return fit_one(m, path);
+	if (!is_there(path))
+		return command_stop(EXIT_FAILED,
+				    "the measurement ended with exit code %d before its first "
+				    "sample",
+				    code);
 	return command_stop(
 		EXIT_FAILED,
 		"the measurement ended with exit code %d; %s keeps the samples, and the "

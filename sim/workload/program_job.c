@@ -358,7 +358,7 @@ static const char *unlinked(const struct program_job *p, const struct guest *cli
 					    "guests, not to their hosts)",
 					    guest_name(ends[e]));
 	}
-	return "";
+	return fabric_route_hint(p->spec.fabric);
 }
 
 static struct cuda_port *build_port(struct program_job *p, const struct rank *rank,
@@ -424,9 +424,9 @@ static bool build_process(struct program_job *p, const struct rank *rank, struct
 		device->process = cuda_process_new(&spec);
 		return true;
 	}
-	job_failed(&p->job,
-		   arena_printf(w->arena, "no route from host '%s' to GPU '%s'",
-				host_name(guest_host(place->server)), gpu_name(place->gpu)));
+	job_failed(&p->job, arena_printf(w->arena, "no route from host '%s' to GPU '%s'%s",
+					 host_name(guest_host(place->server)), gpu_name(place->gpu),
+					 fabric_route_hint(p->spec.fabric)));
 	return false;
 }
 

@@ -38,6 +38,7 @@ topology = "dgx1-v100"; gpus = 2; settings = ["library.algorithm=rong"];|^case\.
 topology = "dgx1-v100"; gpus = 2; settings = ["library.protocol=ll128", "library.ll128=false"];|^case\.cfg:2: library\.protocol is ll128, but library\.ll128 is false \(write library\.ll128=true, or
 topology = "dgx1-v100"; gpus = 2; collective = "all_reduc";|^case\.cfg:2: case: no collective is called 'all_reduc' \(did you mean 'all_reduce'\?
 topology = "dgx1-v100"; jobs = ( { gpus = 2; } ); clients = ( { } );|^case\.cfg:2: case: training jobs cannot be combined with clients \(write
+topology = "dgx1-v100"; gpus = 8; jobs = ( { name = "a"; gpus = 2; } );|^case\.cfg:2: case\.gpus has no effect, because each job states its own number \(write --set job\.a\.gpus=8\)
 topology = "t320-same-esxi"; straggler = 1.1;|^case\.cfg:2: case: case\.straggler has an effect only on jobs \(write case\.gpus
 topology = "t320-same-esxi"; settings = ["case.exchange=ddl"];|^case\.cfg:2: case: case\.exchange has an effect only on jobs
 topology = "t320-same-esxi"; transport = "rdma";|^case\.cfg:2: case: case\.transport has an effect only on forwarded calls and jobs \(write case\.runtime

@@ -142,16 +142,35 @@ shows 'synchronous\.cfg: no errors in this runtime'
 # A recording of a probe is read as one, and is not the recording of a program.
 log=$FARWIRE_DATA/tests/samples/logs/oci-h100.txt
 if [ -r "$log" ]; then
-	expect 0 '' import log "$log" -q -o probe.jsonl
+	farwire import log "$log" -q -o probe.jsonl
 	expect 0 '' check probe.jsonl
 	shows 'probe\.jsonl: no errors in this recording of 5 points'
 	expect 2 "^probe\.jsonl:1: the format of the file is 'farwire-samples', not farwire-calls" \
 		run --topology lan-pair -q --calls probe.jsonl
-	sed 's/"samples":\[/"samples":[-1,/' probe.jsonl >wrong.jsonl
+	sed 's/"samples": \[/"samples": [-1, /' probe.jsonl >wrong.jsonl
 	expect 2 '^wrong\.jsonl:2: ' check wrong.jsonl
 fi
 expect 2 "case 'nosuch\.cfg' cannot be read: there is no such file" explain nosuch.cfg
 verdict 'files.check_reports_every_file'
+
+# Draws and local runs read a file again, so a pipe would give them nothing.
+printf 'case = { topology = "lan-pair"; };\n' | "$FARWIRE" run /dev/stdin -q >pipe.out 2>pipe.err && complain 'a pipe is accepted'
+grep -qF '/dev/stdin: cannot be read twice (name a file, not a pipe)' pipe.err || complain "a pipe gives $(cat pipe.err)"
+printf '0 10 5\n' | "$FARWIRE" run --topology dgx-h100 --model llama3-8b -q --serve list=/dev/stdin >pipe.out 2>pipe.err &&
+	complain 'a pipe of requests is accepted'
+grep -qF "'/dev/stdin' cannot be read twice (name a file, not a pipe)" pipe.err || complain "a pipe gives $(cat pipe.err)"
+verdict 'files.pipes_that_would_be_read_twice_are_refused'
+
+# Tables may begin with a byte order mark.
+printf '\357\273\277case.batch\tms\n8\t1\n' >mark.tsv
+cat >mark.cfg <<'END'
+dataset = { name = "mark"; title = ""; source = ""; table = "mark.tsv"; value = "ms"; role = "test"; label = ["case.batch"];
+	settings = ["case.topology=lan-pair"]; columns = ( { column = "case.batch"; setting = "case.batch"; } ); };
+END
+expect 0 '' check mark.cfg
+printf '\357\273\277time\tprompt\toutput\n0\t10\t5\n' >mark.tsv
+expect 0 '' run --topology dgx-h100 --model llama3-8b -q --draws 0 --serve list=mark.tsv
+verdict 'files.tables_may_begin_with_a_byte_order_mark'
 
 # A copy of the program without the folders of shipped data.
 cp "$FARWIRE" alone

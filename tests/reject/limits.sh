@@ -37,6 +37,10 @@ repeated 999 '@include "wide.cfg"
 expect 2 'more than 16 MiB with all includes \(use smaller files\)' run x.cfg
 ln -s /dev/zero endless.cfg
 expect 2 '^endless\.cfg: is larger than 16 MiB \(split it with @include\)' run endless.cfg
+expect 2 '^endless\.cfg:1: the line contains a NUL byte' run --topology dgx-h100 --model llama3-8b -q --serve list=endless.cfg
+expect 2 '^endless\.cfg:1: neither this nor a later line' import log endless.cfg
+repeated 2000 'x' >wide.txt
+expect 2 '^wide\.txt:1: the line is longer than 1 KiB' run --topology dgx-h100 --model llama3-8b -q --serve list=wide.txt
 verdict limits.too_large_configurations_are_refused
 
 # 100,000 lines that are read completely, once with an error and once as comments.
@@ -272,3 +276,32 @@ for kb in 100 300 600 1000 1024; do
 	fi
 done
 verdict limits.too_small_a_stack_is_reported
+
+# A route may have 32 links, between ends that use 28 further resources. Each switch adds one link.
+chained() { # SWITCHES ARGS...: runs a program whose calls pass that many switches
+	awk -v n="$1" 'BEGIN {
+		print "topology = { name = \"chain\"; hosts = ( { name = \"h0\"; cores = 32; }, { name = \"h1\"; cores = 32; } );"
+		print "guests = ( { name = \"a\"; host = \"h0\"; kind = \"vm\"; }, { name = \"b\"; host = \"h1\"; kind = \"vm\"; } );"
+		print "gpus = ( { name = \"g0\"; host = \"h0\"; profile = \"t4\"; }, { name = \"g1\"; host = \"h1\"; profile = \"t4\"; } );"
+		printf "switches = [\"s1\""; for (i = 2; i <= n; i++) printf ", \"s%d\"", i; print "]; links = ("
+		for (i = 0; i < 2; i++) printf "{ name = \"p%d\"; kind = \"pcie\"; ends = [\"h%d\", \"g%d\"]; generation = 3; lanes = 16; },\n", i, i, i
+		for (i = 0; i <= n; i++) printf "%s{ name = \"l%d\"; kind = \"ethernet\"; ends = [\"%s\", \"%s\"]; bandwidth = \"10 Gbit/s\"; latency = \"10 ns\"; }\n",
+			i ? ", " : "", i, i ? "s" i : "a", i < n ? "s" (i + 1) : "b"
+		print "); };" }' </dev/null >chain.cfg
+	shift
+	expect 0 '' run --topology chain.cfg -q --draws 0 --set tcp.streams=8 "$@"
+}
+far='--program a --gpu g1 --server b --batch 16 --runtime asynchronous --set tcp.relay=true --set stack.real_input=true'
+# shellcheck disable=SC2086 # a list of arguments
+for switches in 10 31; do
+	chained $switches $far
+	shows 'images/s'
+	chained $switches --gpus 2 --exchange ddp-gloo --batch 16
+	shows 'images/s'
+done
+# shellcheck disable=SC2086
+chained 32 $far
+shows "no route from 'a' to 'b' for tcp .a route has at most 32 links"
+chained 32 --gpus 2 --exchange ddp-gloo --batch 16
+shows 'a route has at most 32 links'
+verdict limits.routes_of_more_than_32_links_are_refused

@@ -29,7 +29,11 @@ expect 2 "step of 'step<=250' has no unit" solve case.cfg --target 'step<=250' -
 expect 2 "must be greater than 0" solve case.cfg --target 'ratio>=-1' --for case.batch
 expect 2 'no training time \(write --set case\.epochs=N\)' solve ddl-host --draws 0 --target 'training time<=9 h' \
 	--for case.batch --between 64:128
-expect 2 "has no number 'tokens_per_s' .choose another" solve case.cfg -q --draws 0 --target 'tokens>=2' --for case.batch
+# Batches of 64 and more do not fit; the others have no tokens.
+for between in 4:8 1:256; do
+	expect 2 "^--target: .* has no number 'tokens_per_s' .choose another" solve case.cfg -q --draws 0 \
+		--target 'tokens>=2' --for case.batch --between $between
+done
 verdict 'questions.invalid_targets_are_refused'
 
 expect 2 "^--for: unknown parameter 'link.vswitch.latncy' \(did you mean 'link.vswitch.latency'" \

@@ -21,6 +21,7 @@ echo "$head" >pipe.jsonl 2>/dev/null &
 expect 2 '^pipe\.jsonl: the file cannot be read: it is a pipe' fit pipe.jsonl
 wait
 : >empty.jsonl
+expect 2 '^case: topology is missing .write --set case.topology=' diagnose "$FARWIRE_DATA/tests/samples/logs/oci-h100.txt"
 expect 2 '^empty\.jsonl: the file is empty' fit empty.jsonl
 echo "$head" >x.jsonl
 expect 2 '^x\.jsonl: the file has no samples' fit x.jsonl

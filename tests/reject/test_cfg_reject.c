@@ -51,16 +51,6 @@ static void syntax_errors_have_their_line_and_a_correction(void)
 		{"a = 1e999;", "t.cfg:1: a is too large (write a finite number)"},
 		{"a = 1;\ng = {\n b = 1;\n c = 2;\n b = 3;\n};",
 		 "t.cfg:5: 'b' is set twice in this group, first at t.cfg:3 (remove one of them)"},
-		{"a = 1; # \xe2\x80\x9c\nb\xc2\xa0= 2;",
-		 "t.cfg:2: '\xc2\xa0' may stand only in texts and comments (write plain blanks, "
-		 "ASCII "
-		 "letters and the quote \")"},
-		{"a = \xe2\x80\x9cx\xe2\x80\x9d;", "t.cfg:1: '\xe2\x80\x9c' may stand only in "
-						   "texts and comments (write plain blanks, "
-						   "ASCII letters and the quote \")"},
-		{"a =\n",
-		 "t.cfg:2: syntax error at or before the end of the file (write name = value; "
-		 "for settings, { ... } for groups, ( a, b ) for lists)"},
 		{"a = ;", "t.cfg:1: a value is missing before ';' (write name = value;)"},
 		{"a = 1;\nb 2;\n", "t.cfg:2: syntax error at or before `b 2;` (write name = value; "
 				   "for settings, { ... "
@@ -73,6 +63,32 @@ static void syntax_errors_have_their_line_and_a_correction(void)
 		{"@include b.cfg", "t.cfg:1: @include needs a file name in quotes (write @include "
 				   "\"file.cfg\")"},
 		{"a = @b;", "t.cfg:1: '@' is valid only in @include \"file.cfg\""},
+	};
+	for (size_t i = 0; i < sizeof slips / sizeof slips[0]; i++) {
+		struct arena *arena = arena_new();
+		struct diag *diag = diag_new(arena);
+		CHECK(cfg_read_text(arena, diag, "t.cfg", slips[i].text) == NULL);
+		if (CHECK(diag_count(diag) == 1))
+			CHECK_TEXT(diag_at(diag, 0), slips[i].answer);
+		else
+			diag_print(diag, stdout);
+		arena_free(arena);
+	}
+}
+
+static void other_alphabets_and_missing_values_are_reported(void)
+{
+	static const struct slip slips[] = {
+		{"a = 1; # \xe2\x80\x9c\nb\xc2\xa0= 2;",
+		 "t.cfg:2: '\xc2\xa0' may stand only in texts and comments (write plain blanks, "
+		 "ASCII "
+		 "letters and the quote \")"},
+		{"a = \xe2\x80\x9cx\xe2\x80\x9d;", "t.cfg:1: '\xe2\x80\x9c' may stand only in "
+						   "texts and comments (write plain blanks, "
+						   "ASCII letters and the quote \")"},
+		{"a =\n",
+		 "t.cfg:2: syntax error at or before the end of the file (write name = value; "
+		 "for settings, { ... } for groups, ( a, b ) for lists)"},
 	};
 	for (size_t i = 0; i < sizeof slips / sizeof slips[0]; i++) {
 		struct arena *arena = arena_new();
@@ -458,6 +474,7 @@ static void draws_out_of_range_are_refused(void)
 
 static const struct test tests[] = {
 	TEST(syntax_errors_have_their_line_and_a_correction),
+	TEST(other_alphabets_and_missing_values_are_reported),
 	TEST(several_syntax_errors_are_reported_together),
 	TEST(nesting_deeper_than_64_is_refused),
 	TEST(long_lines_are_cut_in_syntax_errors),

@@ -96,7 +96,7 @@ fails '[0-9]+ calls wait forever in a batch that is not full .set runtime.batch_
 verdict 'verdicts.batch_that_never_fills_fails'
 
 # Six steps take longer than the 23 days that the simulator covers.
-fails 'the run stopped at its limit after' --topology vm-p100-vmxnet3 --stack pytorch --model vgg16 --batch 64 \
+fails 'the run stopped at its limit after .*the limit is a simulated time of 2e6 s: choose' --topology vm-p100-vmxnet3 --stack pytorch --model vgg16 --batch 64 \
 	--set 'gpu.*.fp32=1 MFLOP/s'
 fails 'the run stopped at its limit after .*job .job0. waits' --topology dgx1-v100 --gpus 16 --model alexnet \
 	--set 'link.network.bandwidth=1 B/s'

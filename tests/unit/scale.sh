@@ -124,6 +124,11 @@ NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 END { exit !(NR == 3 && step[3] > 0 && step[3] < 0.7 * step[2]) }' || complain "servers: $(cat "$scratch.out")"
 verdict 'sweep.more_parameter_servers_shorten_the_step'
 
+expect 0 '' compare quarter-gpu job.cfg serve-resnet50-t4 -q --draws 0 --format csv # samples and requests
+tr -d '\r' <"$scratch.out" | sed 's/"[^"]*"/text/g' | awk -F, '
+NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+{ first[NR] = $at["to_first"] }
+END { exit !(first[2] == 1 && first[3] > 0 && first[4] == "") }' || complain "no ratio: $(cat "$scratch.out")"
 expect 0 '' compare job.cfg wider.cfg -q --draws 0 --format csv
 head -n 1 "$scratch.out" | grep -q 'gpus,.*to_first.*efficiency' || complain "columns: $(cat "$scratch.out")"
 expect 0 '' compare job.cfg quarter-gpu -q --draws 0 --format csv # a job and a client
