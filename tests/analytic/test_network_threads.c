@@ -168,6 +168,20 @@ static void relay_is_not_on_the_way_inside_a_host(void)
 	CHECK(taken_s(net, false) < 1);
 }
 
+/* At each end a byte passes memory three times: twice in the copy and once to or from the NIC. The
+ * memory carries 100 MB/s, of one end, or of both ends of the same host. */
+static void memory_carries_three_bytes_for_each_at_both_ends(void)
+{
+	struct tcp_params params;
+	for (int same = 0; same < 2; same++) {
+		struct net *net = world(&params);
+		net->one_node = same;
+		net->host_params.dram_bandwidth_Bps = same ? 600e6 : 300e6;
+		open(net, &params);
+		CHECK_NEAR(taken_s(net, false), SIZE_B / 100e6, 1e-3);
+	}
+}
+
 static void network_thread_of_virtio_serves_both_directions(void)
 {
 	struct tcp_params params;
@@ -209,6 +223,7 @@ int main(void)
 		TEST(overlay_and_decoding_are_work_at_their_ends),
 		TEST(streams_count_as_flows_of_their_own),
 		TEST(relay_is_not_on_the_way_inside_a_host),
+		TEST(memory_carries_three_bytes_for_each_at_both_ends),
 		TEST(network_thread_of_virtio_serves_both_directions),
 		TEST(network_thread_of_virtio_handles_packets_of_64_KiB_with_offload),
 		TEST(network_thread_of_virtio_copies_each_byte),

@@ -193,6 +193,8 @@ static void root_is_found_if_the_sign_changes(void)
 	double root = 0;
 	CHECK(num_root(cube_less_two, NULL, 0, 2, 1e-12, &root));
 	CHECK_NEAR(root, 1.2599210498948732, 1e-12);
+	CHECK(num_root(cube_less_two, NULL, 0, 2, 0, &root)); /* as far as doubles go */
+	CHECK_NEAR(root, 1.2599210498948732, 1e-15);
 	root = 42;
 	CHECK(!num_root(cube_less_two, NULL, 2, 3, 1e-12, &root)); /* f has one sign there */
 	CHECK(root == 42);

@@ -49,6 +49,12 @@ static void every_type_of_setting_is_read(void)
 	CHECK(cfg_is_list(cfg_child(root, "array")));
 	CHECK(cfg_child(cfg_child(root, "group"), "none") == NULL);
 	CHECK(cfg_child(NULL, "none") == NULL);
+	/* after a byte order mark */
+	CHECK(cfg_number(cfg_child(read_text(arena, "\xef\xbb\xbf"
+						    "a = 7;"),
+				   "a"),
+			 &number) &&
+	      number == 7);
 	arena_free(arena);
 }
 

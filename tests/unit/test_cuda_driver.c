@@ -85,6 +85,24 @@ static void calls_without_gpu_work_take_their_cost(void)
 	world_release(&w);
 }
 
+/* Calls that a framework makes inside the dispatch of another take no time of their own. */
+static void calls_in_a_dispatch_return_at_once(void)
+{
+	setup();
+	build();
+	struct cuda_port *port = local_port_new(w.gpu_arena, process);
+	const struct cuda_call calls[] = {{.kind = CALL_MALLOC, .in_dispatch = true},
+					  {.kind = CALL_MALLOC}};
+	static struct script script;
+	for (uint64_t i = 0; i < 2; i++)
+		port->call(port, 0, core, &calls[i], script_done, &script, i);
+	CHECK(results[0] == CALL_OK && results[1] < 0);
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 0);
+	CHECK_US(w.log_ps[1], 50);
+	world_release(&w);
+}
+
 static void calls_on_a_faster_core_take_less_time(void)
 {
 	setup();
@@ -495,6 +513,7 @@ static void waits_for_peers_have_their_kinds_and_names(void)
 static const struct test tests[] = {
 	TEST(kinds_of_calls_have_cuda_names),
 	TEST(calls_without_gpu_work_take_their_cost),
+	TEST(calls_in_a_dispatch_return_at_once),
 	TEST(calls_on_a_faster_core_take_less_time),
 	TEST(launches_return_at_once_and_synchronise_waits_for_the_gpu),
 	TEST(guest_adds_cost_to_work_and_interrupts),

@@ -132,6 +132,31 @@ static void two_streams_share_the_compute_engine(void)
 	world_release(&w);
 }
 
+/* The power of a board is one GPU-second for each second: the kernels of two GPUs take twice as
+ * long. It is the first resource of this world. */
+static void gpus_of_a_board_share_its_power(void)
+{
+	setup();
+	world_build(&w);
+	struct arena *arena = arena_new();
+	struct engine *engine = engine_new(arena, NULL);
+	struct fabric *fabric = fabric_new(arena, engine);
+	int node = fabric_node_add(fabric, "a"), board = fabric_resource_add(fabric, "board", 1);
+	CHECK(board == 0);
+	for (int i = 0; i < 2; i++) {
+		struct gpu *gpu =
+			gpu_new(arena, engine, fabric, i ? "g" : "h", node, &w.gpu_params);
+		gpu_board_set(gpu, board);
+		struct gpu_op op = {
+			.kind = GPU_OP_KERNEL, .continued = true, .duration_s = 10 * US};
+		gpu_submit(gpu_stream_new(gpu_context_new(gpu, "t", 1), "s"), &op);
+	}
+	CHECK(engine_run(engine) == ENGINE_DRAINED);
+	CHECK_US(engine_now_ps(engine), 20);
+	arena_free(arena);
+	world_release(&w);
+}
+
 static void kernels_wait_for_a_free_slot(void)
 {
 	struct gpu_stream *a, *b, *c;
@@ -161,6 +186,7 @@ static void stream_waits_for_the_last_record_before_it(void)
 	world_build(&w);
 	a = gpu_stream_new(w.context, "a");
 	b = gpu_stream_new(w.context, "b");
+	CHECK(gpu_context_waits_for(w.context, true) == NULL);
 	submit_event(b, GPU_OP_WAIT, &never, 0); /* never recorded: does not wait */
 	world_kernel(&w, a, 10, 1);              /* runs 4..14 */
 	submit_event(a, GPU_OP_RECORD, &event, 2);
@@ -179,6 +205,10 @@ static void stream_waits_for_the_last_record_before_it(void)
 	CHECK_US(w.log_ps[4], 70);
 	CHECK_US(w.log_ps[7], 14);
 	CHECK_US(w.log_ps[8], 70);
+	gpu_when_event(w.context, &event, 2, world_log, &w, 9); /* complete already */
+	world_run(&w);
+	CHECK_US(w.log_ps[9], 70);
+	CHECK(w.log_count == 10);
 	world_release(&w);
 }
 
@@ -300,9 +330,12 @@ static void idle_waits_only_for_work_submitted_so_far(void)
 	world_build(&w);
 	a = gpu_stream_new(w.context, "a");
 	b = gpu_stream_new(w.context, "b");
-	gpu_when_idle(w.context, NULL, world_log, &w, 10); /* idle already: called at once */
-	world_kernel(&w, a, 10, 0);                        /* runs 4..24 */
-	world_kernel(&w, b, 20, 1);                        /* runs 4..34 */
+	gpu_when_idle(w.context, NULL, world_log, &w, 10);      /* idle already: called at once */
+	world_kernel(&w, b, 20, 1);                             /* runs 4..34 */
+	CHECK(gpu_context_waits_for(w.context, false) == NULL); /* the first stream is empty */
+	CHECK(gpu_context_waits_for(w.context, true)->duration_s == 20 * US);
+	world_kernel(&w, a, 10, 0); /* runs 4..24 */
+	CHECK(gpu_context_waits_for(w.context, false)->duration_s == 10 * US);
 	gpu_when_idle(w.context, a, world_log, &w, 11);
 	gpu_when_idle(w.context, NULL, world_log, &w, 12);
 	world_kernel(&w, a, 100, 2); /* submitted later: not waited for */
@@ -388,6 +421,7 @@ static const struct test tests[] = {
 	TEST(gap_follows_a_kernel_that_ended_just_before),
 	TEST(reserved_multiprocessors_slow_kernels_down),
 	TEST(two_streams_share_the_compute_engine),
+	TEST(gpus_of_a_board_share_its_power),
 	TEST(kernels_wait_for_a_free_slot),
 	TEST(stream_waits_for_the_last_record_before_it),
 	TEST(copies_queue_for_their_engine),

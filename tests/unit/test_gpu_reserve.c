@@ -88,8 +88,9 @@ static void memory_traffic_delays_kernels_in_lumps(void)
 	CHECK(gpu_is_computing(w.gpu));
 	gpu_traffic_add(w.gpu, 400e3);
 	continued(stream, 100, 1);
-	CHECK(fabric_flow_count(w.fabric) == 1);              /* the lump is not full yet */
-	gpu_traffic_add(w.gpu, 400e3);                        /* 10 us, shared equally until 20 */
+	CHECK(fabric_flow_count(w.fabric) == 1); /* the lump is not full yet */
+	gpu_traffic_add(w.gpu, 400e3);           /* 10 us, shared equally until 20 */
+	CHECK(fabric_flow_count(w.fabric) == 2);
 	engine_at(w.engine, 50000000, more_traffic, NULL, 0); /* another 10 us */
 	world_run(&w);
 	CHECK_US(w.log_ps[0], 28);

@@ -83,6 +83,7 @@ static void json_reader_decodes_texts_and_counts_lines(void)
 	FILE *file = file_of("\n{\"a\\n\\u00e9\\ud83d\\ude00\":\n 12.5}");
 	struct jp_reader *json = jp_open(arena, file);
 	CHECK(jp_next(json) == JP_OBJECT && json->line == 2);
+	CHECK(json->from_B == 1); /* its line begins after the first line feed */
 	CHECK(jp_next(json) == JP_KEY);
 	CHECK_TEXT(json->text, "a\n\xc3\xa9\xf0\x9f\x98\x80");
 	CHECK(jp_next(json) == JP_NUMBER && json->line == 3);

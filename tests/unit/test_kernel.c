@@ -93,6 +93,10 @@ static void small_result_with_a_long_k_is_split(void)
 	struct kernel_work work = product_of(128, 128, 10240);
 	double split_s = 2.0 * 128 * 128 * 1280 / 0.5e12 + 1e-6 + 9.0 * 128 * 128 * 4 / 0.8e12;
 	CHECK_NEAR(duration_s(&work), split_s, 1e-12);
+	/* A part of k has at least 64, so 96 stays whole: 4 tiles of 64 x 64, which load
+	 * (1 + 32 x 2 / 64) / (1 + 32 x 2 / 128) = 4 / 3 as much. */
+	work = product_of(128, 128, 96);
+	CHECK_NEAR(duration_s(&work), 2.0 * 64 * 64 * 96 * 4 / 3 / 0.5e12 + 1e-6, 1e-12);
 }
 
 /* A window of 3 in fp32 uses Winograd's algorithm. It has up to 4 times fewer multiplications than
@@ -225,6 +229,16 @@ static void missing_number_types_fall_back_to_wider_ones(void)
 	double bf16_s = kernel_duration_s(&old, &by_law, &work);
 	work.type = NUMBER_FP8;
 	CHECK_NEAR(kernel_duration_s(&old, &by_law, &work), bf16_s, 1e-15);
+	/* with FP8, at the same peak and half of the part of it, twice the time less the fill */
+	struct kernel_params low = half;
+	low.product_fp8_ratio = 0.25;
+	low.fill_s = 0;
+	struct efficiency_params by_low = {.law_ratio = 1, .kernels = &low};
+	work.type = NUMBER_BF16;
+	bf16_s = kernel_duration_s(&old, &by_low, &work);
+	old.fp8_flops = old.bf16_flops;
+	work.type = NUMBER_FP8;
+	CHECK_NEAR(kernel_duration_s(&old, &by_low, &work), 2 * bf16_s, 1e-12);
 }
 
 /* 1e12 flop at a quarter of 80 Tflop/s are 50 ms; a pass of 800 MB takes 1 ms. */
@@ -260,7 +274,6 @@ static void time_rises_with_work_and_falls_with_sms(void)
 	}
 }
 
-/* Measured rates of a network take the place of the law. */
 /* Attention is arithmetic only: 4e9 flop at a fourth of 10 Tflop/s take 1.6 ms. */
 static void cores_of_kepler_need_35_percent_more_time(void)
 {
@@ -272,6 +285,7 @@ static void cores_of_kepler_need_35_percent_more_time(void)
 	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 1.35 * 1.6e-3, 1e-12);
 }
 
+/* Measured rates of a network take the place of the law. */
 static void fitted_efficiency_replaces_the_law(void)
 {
 	struct efficiency_params fitted = {.peak_ratio = 0.25, .kernels = NULL};
