@@ -45,6 +45,15 @@ static void short_message_takes_post_wire_and_completion(void)
 	net_free(net);
 }
 
+/* An empty message travels as one of 1 B. */
+static void empty_messages_are_delivered(void)
+{
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	CHECK_NEAR(one_way_s(net, &params, 0), 1.7e-6 + 27 / 12.5e9 + 2 / 6e9, 1e-5);
+	net_free(net);
+}
+
 /* 8 KiB are copied at either end: 1.365 us each, and 0.66 us on the wire. */
 static void eager_messages_are_copied_at_both_ends(void)
 {
@@ -336,6 +345,7 @@ static void lost_short_messages_are_sent_again(void)
 
 static const struct test tests[] = {
 	TEST(short_message_takes_post_wire_and_completion),
+	TEST(empty_messages_are_delivered),
 	TEST(eager_messages_are_copied_at_both_ends),
 	TEST(rendezvous_messages_are_not_copied),
 	TEST(pvrdma_adds_latency_and_passthrough_none),
