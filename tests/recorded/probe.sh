@@ -243,6 +243,23 @@ sed -n 's/.*"anchor":"gemm".*"t_s":\([^,]*\),.*/\1/p' "$exact" | awk '
 	END { exit NR < 3 || early > 1 }' || complain 'the anchors are not measured at equal distances'
 verdict 'probe.values_without_noise_are_exact'
 
+# Quick runs have three passes, full ones ten. Sizes of copies between powers of two, except those
+# beside 64 KiB, are held out of fits. Batches of programs have 16 calls.
+for mode in quick:3 full:10; do
+	run 0 '' --${mode%:*} --only timer
+	grep -q "\"mode\":\"${mode%:*}\",\"passes\":${mode#*:}," "$scratch.out" || complain "${mode%:*} has other passes"
+done
+awk -F'"size_B":' '/"test":"copy"/ {
+		split($2, part, "}")
+		for (size = part[1]; size > 1; size /= 2)
+			;
+		fit = size == 1 || part[1] == 65535 || part[1] == 65537
+		if (fit != /"held_out":false/) bad++
+	}
+	/"test":"stream"/ && /"mode":"batched"/ != /"batch":16}/ { bad++ }
+	END { exit bad > 0 }' "$exact" || complain 'a point has the wrong batch or is wrongly held out'
+verdict 'probe.plans_have_their_points'
+
 # Large arguments fill the queue after fewer calls. A launch behind a blocker that takes long
 # would have waited for the blocker.
 grep '"call":"launch","stream":"blocked"' "$all" | sed 's/.*"samples":\[//; s/\].*//' | tr , '\n' |
@@ -314,8 +331,10 @@ run 2 'must be a number' --budget no
 run 2 'not a device' --device cuda
 run 2 'No such file' --continue "$scratch/none.jsonl"
 run 2 'line 1' --continue tests/recorded/planted.txt
-echo 'call.launch = fast' >"$scratch/bad"
-run 1 'bad:1: not a planted parameter: call.launch' --plant "$scratch/bad"
+for value in fast -1 '1 x'; do
+	echo "call.launch = $value" >"$scratch/bad"
+	run 1 'bad:1: not a planted parameter: call.launch' --plant "$scratch/bad"
+done
 echo 'absent = 1' >"$scratch/absent"
 run 77 'no GPU' --plant "$scratch/absent"
 [ ! -s "$scratch.out" ] || complain 'without a GPU it wrote output'
@@ -359,6 +378,8 @@ for words in '"transport":"shm","what":"call"' '"transport":"unix","what":"paylo
 	'"program":"launches","place":"local"'; do
 	grep -qF "$words" "$scratch/spin.jsonl" || complain "no $words"
 done
+awk -F'"t_s":' '/"test":"drift"/ && /"pass":0,/ && $2 + 0 > 60 { late++ } END { exit late > 0 }' "$scratch/spin.jsonl" ||
+	complain 'the times of anchors do not count from the start'
 # 200 kernels of 50 us take at least 10 ms, and 200 round trips of 100 us add 20 ms.
 awk -F'"samples":' '/"program":"launches"/ && /"kernel_s":5e-05/ {
 	split($2, values, /[\[,\]]/)

@@ -82,6 +82,7 @@ static void memory_traffic_delays_kernels_in_lumps(void)
 	setup();
 	/* 400 kB at 80 of 100 GB/s take 5 us of the GPU. */
 	CHECK_NEAR(gpu_traffic_s(w.gpu, 400e3), 5 * US, 1e-12);
+	w.gpu_params.traffic_lump_s = 2 * gpu_traffic_s(w.gpu, 400e3); /* 10 us, without rounding */
 	gpu_traffic_add(w.gpu, 400e3); /* no kernel is running, so nothing is charged */
 	stream = gpu_stream_new(w.context, "s");
 	continued(stream, 18, 0);
