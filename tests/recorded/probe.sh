@@ -134,6 +134,8 @@ verdict 'probe.finds_planted_values'
 # Without noise every value follows exactly from the planted costs, here in microseconds (ratios of
 # share and concurrent without a unit). Reading the clock is free. The last kernel before the end of
 # a blocker still has 1.3 of its launch latency of 2.2 before it, after the record of the end (0.9).
+# A short product runs 20 times in a graph with gaps of 0.5, so its time has 19 / 20 of a gap and a
+# twentieth of the 1.3, besides its floor (1.6). That of 128 takes 1.3 and two parts of a tile of 32.
 cat >"$scratch/exact" <<'END'
 noise.sigma = 0
 noise.outlier_rate = 0
@@ -220,6 +222,7 @@ END {
 {"test":"share","is":{"with":"h2d","of":"gemm"} 1
 {"test":"memory","is":{"kernel":"copy","level":"hbm"},"x":{"size_B":536862720} 360.80848
 {"test":"memory","is":{"kernel":"triad","level":"l2"},"x":{"size_B":270336} 2.587584
+{"test":"gemm","is":{"type":"fp32"},"x":{"m":128,"n":128,"k":128} 5.0783147
 {"test":"pointwise","is":{"kernel":"elementwise"},"x":{"size_B":1056768} 2.784192
 {"test":"collective","is":{"collective":"all_reduce","library":"nccl"},"x":{"size_B":1048576,"ranks":2} 29.4762667
 {"test":"forward","is":{"transport":"shm","what":"call","mode":"sync"},"x":{"argument_B":64,"payload_B":0,"batch":1} 4.31408
