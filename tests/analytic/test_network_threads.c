@@ -193,6 +193,35 @@ static void network_thread_of_virtio_serves_both_directions(void)
 	}
 }
 
+/* A short message waits for the thread's work on each packet at both ends, and 1.5 us on the wire
+ * for each packet. */
+static void short_message_waits_for_the_threads_of_virtio(void)
+{
+	struct tcp_params params;
+	struct net *net = world(&params);
+	make_virtual(net, 10e-6, false);
+	open(net, &params);
+	double start_s = net_now_s(net);
+	net_send(net, 0, 3 * 1448, 0);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[0] - start_s, 64.5e-6, 1e-6);
+	net_free(net);
+}
+
+/* The thread runs beside the guest's only core, which works 5 us for a packet at the same time. */
+static void network_thread_of_virtio_has_its_own_core(void)
+{
+	struct tcp_params params;
+	struct net *net = world(&params);
+	make_virtual(net, 10e-6, false);
+	for (int i = 0; i < 2; i++) {
+		net->guest_params[i].vcpus_count = 1;
+		net->guest_params[i].packet_s = 5e-6;
+	}
+	open(net, &params);
+	CHECK_NEAR(taken_s(net, false), 10000 * 10e-6, 1e-3);
+}
+
 /* With offload, a packet of 64 KiB costs as much as a small one, and the wire limits. */
 static void network_thread_of_virtio_handles_packets_of_64_KiB_with_offload(void)
 {
@@ -225,6 +254,8 @@ int main(void)
 		TEST(relay_is_not_on_the_way_inside_a_host),
 		TEST(memory_carries_three_bytes_for_each_at_both_ends),
 		TEST(network_thread_of_virtio_serves_both_directions),
+		TEST(short_message_waits_for_the_threads_of_virtio),
+		TEST(network_thread_of_virtio_has_its_own_core),
 		TEST(network_thread_of_virtio_handles_packets_of_64_KiB_with_offload),
 		TEST(network_thread_of_virtio_copies_each_byte),
 	};

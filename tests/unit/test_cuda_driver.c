@@ -375,6 +375,37 @@ static void ranks_that_begin_at_time_zero_are_not_late(void)
 	world_release(&w);
 }
 
+static void exposed_by_now(void *ctx, uint64_t us)
+{
+	CHECK_NEAR(cuda_process_exposed_s(process), (double)us * US, 1e-9);
+}
+
+/* Collectives of two streams, from 0 to 100 and from 50 to 150, are exposed together for 150. */
+static void overlapping_collectives_are_exposed_once(void)
+{
+	struct cuda_peers peers = {join_peers, begin_peers};
+	setup();
+	w.driver_params.launch_s = 0;
+	build();
+	process = cuda_process_new(&(struct cuda_process_spec){.arena = w.gpu_arena,
+							       .engine = w.engine,
+							       .fabric = w.fabric,
+							       .context = w.context,
+							       .guest = w.guest,
+							       .driver = &w.driver_params,
+							       .dma = &w.dma_params,
+							       .stream_count = 2,
+							       .peers = &peers});
+	for (uint64_t us = 30; us <= 180; us += 30)
+		engine_at(w.engine, (int64_t)us * 1000000, exposed_by_now, NULL,
+			  us < 150 ? us : 150);
+	SCRIPT({.kind = CALL_ALL_REDUCE}, {.kind = CALL_MALLOC},
+	       {.kind = CALL_ALL_REDUCE, .stream = 1}, {.kind = CALL_DEVICE_SYNCHRONIZE});
+	CHECK_US(w.log_ps[3], 150 + 1.5);
+	exposed_by_now(NULL, 150);
+	world_release(&w);
+}
+
 /* A port that notes the last thread for which it was asked. */
 struct noting_port {
 	struct cuda_port port;
@@ -528,6 +559,7 @@ static const struct test tests[] = {
 	TEST(pageable_asynchronous_copies_block_their_caller),
 	TEST(two_threads_share_the_gpu_through_two_streams),
 	TEST(ranks_that_begin_at_time_zero_are_not_late),
+	TEST(overlapping_collectives_are_exposed_once),
 	TEST(waits_for_peers_have_their_kinds_and_names),
 	TEST(joined_ports_divide_threads_and_calls),
 	TEST(default_costs_follow_from_each_other),

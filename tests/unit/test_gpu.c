@@ -61,24 +61,26 @@ static void check_half_way(void *ctx, uint64_t arg)
 	CHECK_US(gpu_context_work_ps(w.context), (double)arg);
 }
 
-/* A kernel that continues a sequence has no launch latency and no gap: 0..10 and 10..30. A running
- * kernel counts as far as it has come. */
+/* A kernel that continues a sequence has no launch latency and no gap: 0..10, 10..30 and 30..60. A
+ * running kernel counts as far as it has come. */
 static void continued_kernels_start_at_once(void)
 {
 	setup();
 	world_build(&w);
 	later_stream = gpu_stream_new(w.context, "s");
 	struct gpu_op op = {.kind = GPU_OP_KERNEL, .continued = true, .done = world_log, .ctx = &w};
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 3; i++) {
 		op.duration_s = 10 * (i + 1) * US;
 		op.arg = i;
 		gpu_submit(later_stream, &op);
 	}
 	engine_at(w.engine, 4000000, check_half_way, NULL, 4);
 	engine_at(w.engine, 27000000, check_half_way, NULL, 27);
+	engine_at(w.engine, 45000000, check_half_way, NULL, 45);
 	world_run(&w);
 	CHECK_US(w.log_ps[0], 10);
 	CHECK_US(w.log_ps[1], 30);
+	CHECK_US(w.log_ps[2], 60);
 	world_release(&w);
 }
 
@@ -349,6 +351,22 @@ static void idle_waits_only_for_work_submitted_so_far(void)
 	world_release(&w);
 }
 
+/* A stream is idle when all of its operations have ended: kernels run 4..14 and 15..35. */
+static void idle_stream_has_ended_all_its_work(void)
+{
+	setup();
+	world_build(&w);
+	struct gpu_stream *a = gpu_stream_new(w.context, "a");
+	world_kernel(&w, a, 10, 0);
+	world_kernel(&w, a, 20, 1);
+	gpu_when_idle(w.context, a, world_log, &w, 2);
+	gpu_when_idle(w.context, NULL, world_log, &w, 3);
+	world_run(&w);
+	CHECK_US(w.log_ps[2], 35);
+	CHECK_US(w.log_ps[3], 35);
+	world_release(&w);
+}
+
 static void fraction_limits_the_memory_of_a_tenant(void)
 {
 	struct gpu_context *quarter;
@@ -369,13 +387,15 @@ static void kernel_duration_follows_roofline_and_half_work(void)
 {
 	struct efficiency_params efficiency = {.peak_ratio = 0.5, .half_work_flop = 1e8};
 	struct kernel_work compute = {.flop = 1e9, .bytes_B = 1e6}, stream = {.bytes_B = 80e6},
-			   both = {.flop = 1e8, .bytes_B = 80e6};
+			   pass = {.bytes_B = 8e6}, both = {.flop = 1e8, .bytes_B = 80e6};
 
 	setup();
 	/* (1e9 + 1e8) / (1e12 x 0.5) = 2.2 ms, plus 2 us. */
 	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute), 2.202e-3, 1e-12);
 	/* 80 MB / (100 GB/s x 0.8) = 1 ms. */
 	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &stream), 1.002e-3, 1e-12);
+	/* Without arithmetic the half-efficiency work has no effect. */
+	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &pass), 0.102e-3, 1e-12);
 	/* 0.4 ms of arithmetic and 1 ms of memory traffic: the larger decides. */
 	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &both), 1.002e-3, 1e-12);
 	/* Without an fp16 peak rate fp32 is used. */
@@ -428,6 +448,7 @@ static const struct test tests[] = {
 	TEST(copies_on_the_device_run_as_kernels),
 	TEST(full_launch_queue_delays_submission),
 	TEST(idle_waits_only_for_work_submitted_so_far),
+	TEST(idle_stream_has_ended_all_its_work),
 	TEST(fraction_limits_the_memory_of_a_tenant),
 	TEST(kernel_duration_follows_roofline_and_half_work),
 	TEST(repeated_steps_allocate_nothing),

@@ -66,6 +66,13 @@ static void stop_and_go_upload_sends_one_chunk_at_a_time(void)
 	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D, 10000), 307.75);
 }
 
+static void two_chunks_are_copied(void *ctx, uint64_t arg)
+{
+	const struct remote_world *w = ctx;
+	int to_host = fabric_link_resource(w->world.fabric, 0, 1);
+	CHECK_NEAR(fabric_carried(w->world.fabric, to_host), 2000, 1e-9);
+}
+
 /* The request arrives at 11.35; 5 of service; then a chunk takes 7.6, more than the 1.05 of the
  * wire. The last one needs 11.05 and 0.5 more. */
 static void download_overlaps_driver_and_wire(void)
@@ -73,10 +80,16 @@ static void download_overlaps_driver_and_wire(void)
 	struct remote_world w;
 	presets(&w, "asynchronous");
 	CHECK_US(took_ps(&w, CALL_MEMCPY_D2H, 10000), 16.35 + 76 + 11.55);
-	/* With a wire of 105 us per chunk: all chunks follow the first copy. */
+	/* With a wire of 105 us per chunk: all chunks follow the first copy. While it is sent the
+	 * second buffer is full. */
 	presets(&w, "asynchronous");
 	w.line.rate_Bps = 1e7;
-	CHECK_US(took_ps(&w, CALL_MEMCPY_D2H, 10000), 1.25 + 10 + 10 + 5 + 7.6 + 1050 + 10.5);
+	remote_world_build(&w);
+	add_copy(&w, 0, CALL_MEMCPY_D2H, 10000);
+	engine_at(w.world.engine, ps_from_s(120 * US), two_chunks_are_copied, &w, 0);
+	remote_world_run(&w);
+	CHECK_US(script_took_ps(&w, 0, 0), 1.25 + 10 + 10 + 5 + 7.6 + 1050 + 10.5);
+	remote_world_release(&w);
 }
 
 /* Copy 7.6, wire 11.05, client 1.5, acknowledgement 10.1: 30.25 each. */

@@ -207,6 +207,11 @@ static void file_server_adds_the_network(void)
 	struct disk disk = server_new();
 	CHECK(storage_is_shared(&disk.params));
 	CHECK_NEAR(last_s(&disk, 1, 10e6), 22e-3, 1e-4); /* plus 52 B of headers per request */
+	/* The virtual NIC delays the request and its answer by 1 ms each. */
+	disk = server_new();
+	disk.net->guest_params[0].vnic = VNIC_VIRTIO;
+	disk.net->guest_params[0].vnic_latency_s = 1e-3;
+	CHECK_NEAR(last_s(&disk, 1, 10e6), 24e-3, 1e-4);
 	/* 0.1 us per byte on one receiving thread give 10 MB/s. */
 	disk = server_new();
 	disk.net->guest_params[0].byte_spB = 0.1e-6;
