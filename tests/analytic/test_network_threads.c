@@ -130,6 +130,10 @@ static void overlay_and_decoding_are_work_at_their_ends(void)
 		for (int end = 0; end < 2; end++)
 			CHECK_NEAR(fabric_carried(net->fabric, cpu_resource(net->core[end])),
 				   end == from ? 0 : SIZE_B * 10e-9, 1e-9);
+		start_s = net_now_s(net); /* 10 us for 1000 B, and 1052 B on the wire */
+		net_send(net, from, 1000, 1);
+		net_run(net);
+		CHECK_NEAR(net->delivered_s[1] - start_s, 11.052e-6, 1e-6);
 		net_free(net);
 	}
 }

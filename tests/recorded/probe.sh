@@ -381,8 +381,6 @@ for words in '"transport":"shm","what":"call"' '"transport":"unix","what":"paylo
 	'"program":"launches","place":"local"'; do
 	grep -qF "$words" "$scratch/spin.jsonl" || complain "no $words"
 done
-awk -F'"t_s":' '/"test":"drift"/ && /"pass":0,/ && $2 + 0 > 60 { late++ } END { exit late > 0 }' "$scratch/spin.jsonl" ||
-	complain 'the times of anchors do not count from the start'
 # 200 kernels of 50 us take at least 10 ms, and 200 round trips of 100 us add 20 ms.
 awk -F'"samples":' '/"program":"launches"/ && /"kernel_s":5e-05/ {
 	split($2, values, /[\[,\]]/)

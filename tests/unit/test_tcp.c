@@ -96,6 +96,29 @@ static void reader_wakes_once_for_messages_at_once(void)
 	net_free(net);
 }
 
+/* At half of the clock each end takes 2 ms for an acknowledgement: the round trip is 2 x (1 + 2)
+ * ms. The call that sends a long message passes the firewall once, in 2 x 5 us. */
+static void slow_cores_lengthen_round_trip_and_calls(void)
+{
+	struct net *net = net_new();
+	struct tcp_params params = tcp_defaults(net);
+	net->link.latency_s = 1e-3;
+	net->host_params.clock_Hz = REFERENCE_CLOCK_HZ / 2;
+	for (int i = 0; i < 2; i++)
+		net->guest_params[i].receive_s = 1e-3;
+	net->guest_params[0].firewall = true;
+	net->guest_params[0].firewall_packet_s = 5e-6;
+	net_build(net);
+	net_connect(net, "tcp", &params);
+	net_run(net);
+	CHECK_NEAR(((struct tcp_connection *)net->connection)->rtt_s, 6e-3, 1e-9);
+	double before_s = cpu_busy_s(net->core[0]);
+	net_send(net, 0, 1e6, 0);
+	net_run(net);
+	CHECK_NEAR(cpu_busy_s(net->core[0]) - before_s, 10e-6, 1e-6);
+	net_free(net);
+}
+
 /* The wire and the round trip of 20 ms hold 20 kB. The window grows from 14.5 kB while half of it
  * is filled: to 29 and to 58 kB. */
 static void window_that_is_not_used_does_not_grow(void)
@@ -340,6 +363,7 @@ static const struct test tests[] = {
 	TEST(packets_without_room_for_payload_fail),
 	TEST(virtual_nics_of_both_ends_add_latency),
 	TEST(reader_wakes_once_for_messages_at_once),
+	TEST(slow_cores_lengthen_round_trip_and_calls),
 	TEST(window_that_is_not_used_does_not_grow),
 	TEST(full_send_buffer_delays_acceptance),
 	TEST(every_byte_is_delivered_and_counted),
