@@ -21,6 +21,7 @@ struct line_sent {
 	int64_t sent_ps;
 	int from;
 	double size_B;
+	const char *label;
 };
 
 struct line_params {
@@ -103,7 +104,7 @@ static inline void line_send(struct connection *connection, int from, const stru
 	line->connection.counters.messages_count[from]++;
 	if (params->log && *params->log_count < LINE_LOG_MAX)
 		params->log[(*params->log_count)++] =
-			(struct line_sent){now_ps, from, message->size_B};
+			(struct line_sent){now_ps, from, message->size_B, message->label};
 	engine_at(line->spec.engine, line->free_ps[from], line_accepted, sent, 0);
 	bool deaf = params->deaf_after_count > 0 && from == 0 &&
 		    line->connection.counters.messages_count[0] > params->deaf_after_count;

@@ -86,8 +86,7 @@ static void execute(struct channel *channel)
  * Records precede such calls in the client's order, so two calls cannot wait for each other. */
 static bool out_of_order(const struct remote_call *call)
 {
-	return call->after && call->after != call->channel &&
-	       call->after->executed_serial < call->after_serial;
+	return call->after && call->after->executed_serial < call->after_serial;
 }
 
 static void order_check(struct remote_client *client)

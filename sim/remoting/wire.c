@@ -252,7 +252,7 @@ bool credit_take(struct remote_call *call)
 	double limit_count = channel->client->params->outstanding_count;
 	if (limit_count <= 0)
 		return true;
-	if (!channel->creditless.head && (double)channel->outstanding_count < limit_count) {
+	if ((double)channel->outstanding_count < limit_count) {
 		channel->outstanding_count++;
 		return true;
 	}

@@ -452,8 +452,7 @@ static void go_back(struct rdma_direction *direction, uint64_t count, uint64_t l
 	struct rdma_connection *connection = direction->connection;
 	struct rdma_message *message = direction->head;
 	const struct rdma_message *behind = message->next;
-	bool moved = first > 0 || message->sending > (double)count;
-	message->failures = moved ? 1 : message->failures + 1;
+	message->failures = first > 0 ? 1 : message->failures + 1;
 	if (message->failures > (uint64_t)connection->params->retries_count) {
 		retries_over(connection, 0);
 		return;

@@ -130,6 +130,10 @@ static void overlay_and_decoding_are_work_at_their_ends(void)
 		for (int end = 0; end < 2; end++)
 			CHECK_NEAR(fabric_carried(net->fabric, cpu_resource(net->core[end])),
 				   end == from ? 0 : SIZE_B * 10e-9, 1e-9);
+		start_s = net_now_s(net); /* 10 us for 1000 B, and 1052 B on the wire */
+		net_send(net, from, 1000, 1);
+		net_run(net);
+		CHECK_NEAR(net->delivered_s[1] - start_s, 11.052e-6, 1e-6);
 		net_free(net);
 	}
 }
@@ -168,6 +172,20 @@ static void relay_is_not_on_the_way_inside_a_host(void)
 	CHECK(taken_s(net, false) < 1);
 }
 
+/* At each end a byte passes memory three times: twice in the copy and once to or from the NIC. The
+ * memory carries 100 MB/s, of one end, or of both ends of the same host. */
+static void memory_carries_three_bytes_for_each_at_both_ends(void)
+{
+	struct tcp_params params;
+	for (int same = 0; same < 2; same++) {
+		struct net *net = world(&params);
+		net->one_node = same;
+		net->host_params.dram_bandwidth_Bps = same ? 600e6 : 300e6;
+		open(net, &params);
+		CHECK_NEAR(taken_s(net, false), SIZE_B / 100e6, 1e-3);
+	}
+}
+
 static void network_thread_of_virtio_serves_both_directions(void)
 {
 	struct tcp_params params;
@@ -177,6 +195,35 @@ static void network_thread_of_virtio_serves_both_directions(void)
 		open(net, &params);
 		CHECK_NEAR(taken_s(net, both), 10000 * (both ? 20e-6 : 10e-6), 1e-3);
 	}
+}
+
+/* A short message waits for the thread's work on each packet at both ends, and 1.5 us on the wire
+ * for each packet. */
+static void short_message_waits_for_the_threads_of_virtio(void)
+{
+	struct tcp_params params;
+	struct net *net = world(&params);
+	make_virtual(net, 10e-6, false);
+	open(net, &params);
+	double start_s = net_now_s(net);
+	net_send(net, 0, 3 * 1448, 0);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[0] - start_s, 64.5e-6, 1e-6);
+	net_free(net);
+}
+
+/* The thread runs beside the guest's only core, which works 5 us for a packet at the same time. */
+static void network_thread_of_virtio_has_its_own_core(void)
+{
+	struct tcp_params params;
+	struct net *net = world(&params);
+	make_virtual(net, 10e-6, false);
+	for (int i = 0; i < 2; i++) {
+		net->guest_params[i].vcpus_count = 1;
+		net->guest_params[i].packet_s = 5e-6;
+	}
+	open(net, &params);
+	CHECK_NEAR(taken_s(net, false), 10000 * 10e-6, 1e-3);
 }
 
 /* With offload, a packet of 64 KiB costs as much as a small one, and the wire limits. */
@@ -209,7 +256,10 @@ int main(void)
 		TEST(overlay_and_decoding_are_work_at_their_ends),
 		TEST(streams_count_as_flows_of_their_own),
 		TEST(relay_is_not_on_the_way_inside_a_host),
+		TEST(memory_carries_three_bytes_for_each_at_both_ends),
 		TEST(network_thread_of_virtio_serves_both_directions),
+		TEST(short_message_waits_for_the_threads_of_virtio),
+		TEST(network_thread_of_virtio_has_its_own_core),
 		TEST(network_thread_of_virtio_handles_packets_of_64_KiB_with_offload),
 		TEST(network_thread_of_virtio_copies_each_byte),
 	};

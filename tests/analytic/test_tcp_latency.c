@@ -247,6 +247,26 @@ static void carried_acknowledgement_cancels_the_delayed_one(void)
 	net_free(net);
 }
 
+/* Two halves of a segment at 1 ms leave together at once, and share the acknowledgement of the 100
+ * B before them, which is due after 40 ms. The one for 100 B at 40.5 ms is delayed by 40 ms of its
+ * own, and the message at 40.7 ms waits for it. */
+static void delay_counts_from_the_first_byte_without_acknowledgement(void)
+{
+	struct tcp_params params;
+	struct net *net = nagle_net(&params);
+	double start_s = net_now_s(net);
+	struct sending small = {net, 0, 100}, half = {net, 0, 724};
+	static const double at_s[] = {0, 1e-3, 1e-3, 40.5e-3, 40.7e-3};
+	for (uint64_t i = 0; i < 5; i++)
+		engine_at(net->engine, ps_from_s(start_s + at_s[i]), send_later,
+			  i == 1 || i == 2 ? &half : &small, i);
+	net_run(net);
+	CHECK(net->delivered_s[2] - start_s < 1e-3 + 12e-6);
+	CHECK_NEAR(net->delivered_s[3] - start_s, 40.5e-3 + 10.152e-6, 1e-6);
+	CHECK_NEAR(net->delivered_s[4] - start_s, 80.5e-3 + 30.304e-6, 1e-6);
+	net_free(net);
+}
+
 /* 100 B that follow one segment wait for its delayed acknowledgement. If they follow two segments,
  * they leave after a round trip. */
 static void two_segments_are_acknowledged_without_delay(void)
@@ -275,6 +295,7 @@ static const struct test tests[] = {
 	TEST(nagle_does_not_delay_request_and_answer),
 	TEST(nagle_sends_waiting_messages_together),
 	TEST(carried_acknowledgement_cancels_the_delayed_one),
+	TEST(delay_counts_from_the_first_byte_without_acknowledgement),
 	TEST(two_segments_are_acknowledged_without_delay),
 };
 

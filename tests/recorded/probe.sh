@@ -134,6 +134,8 @@ verdict 'probe.finds_planted_values'
 # Without noise every value follows exactly from the planted costs, here in microseconds (ratios of
 # share and concurrent without a unit). Reading the clock is free. The last kernel before the end of
 # a blocker still has 1.3 of its launch latency of 2.2 before it, after the record of the end (0.9).
+# A short product runs 20 times in a graph with gaps of 0.5, so its time has 19 / 20 of a gap and a
+# twentieth of the 1.3, besides its floor (1.6). That of 128 takes 1.3 and two parts of a tile of 32.
 cat >"$scratch/exact" <<'END'
 noise.sigma = 0
 noise.outlier_rate = 0
@@ -220,6 +222,7 @@ END {
 {"test":"share","is":{"with":"h2d","of":"gemm"} 1
 {"test":"memory","is":{"kernel":"copy","level":"hbm"},"x":{"size_B":536862720} 360.80848
 {"test":"memory","is":{"kernel":"triad","level":"l2"},"x":{"size_B":270336} 2.587584
+{"test":"gemm","is":{"type":"fp32"},"x":{"m":128,"n":128,"k":128} 5.0783147
 {"test":"pointwise","is":{"kernel":"elementwise"},"x":{"size_B":1056768} 2.784192
 {"test":"collective","is":{"collective":"all_reduce","library":"nccl"},"x":{"size_B":1048576,"ranks":2} 29.4762667
 {"test":"forward","is":{"transport":"shm","what":"call","mode":"sync"},"x":{"argument_B":64,"payload_B":0,"batch":1} 4.31408
@@ -242,6 +245,23 @@ sed -n 's/.*"anchor":"gemm".*"t_s":\([^,]*\),.*/\1/p' "$exact" | awk '
 	{ last = $1 }
 	END { exit NR < 3 || early > 1 }' || complain 'the anchors are not measured at equal distances'
 verdict 'probe.values_without_noise_are_exact'
+
+# Quick runs have three passes, full ones ten. Sizes of copies between powers of two, except those
+# beside 64 KiB, are held out of fits. Batches of programs have 16 calls.
+for mode in quick:3 full:10; do
+	run 0 '' --${mode%:*} --only timer
+	grep -q "\"mode\":\"${mode%:*}\",\"passes\":${mode#*:}," "$scratch.out" || complain "${mode%:*} has other passes"
+done
+awk -F'"size_B":' '/"test":"copy"/ {
+		split($2, part, "}")
+		for (size = part[1]; size > 1; size /= 2)
+			;
+		fit = size == 1 || part[1] == 65535 || part[1] == 65537
+		if (fit != /"held_out":false/) bad++
+	}
+	/"test":"stream"/ && /"mode":"batched"/ != /"batch":16}/ { bad++ }
+	END { exit bad > 0 }' "$exact" || complain 'a point has the wrong batch or is wrongly held out'
+verdict 'probe.plans_have_their_points'
 
 # Large arguments fill the queue after fewer calls. A launch behind a blocker that takes long
 # would have waited for the blocker.
@@ -314,8 +334,10 @@ run 2 'must be a number' --budget no
 run 2 'not a device' --device cuda
 run 2 'No such file' --continue "$scratch/none.jsonl"
 run 2 'line 1' --continue tests/recorded/planted.txt
-echo 'call.launch = fast' >"$scratch/bad"
-run 1 'bad:1: not a planted parameter: call.launch' --plant "$scratch/bad"
+for value in fast -1 '1 x'; do
+	echo "call.launch = $value" >"$scratch/bad"
+	run 1 'bad:1: not a planted parameter: call.launch' --plant "$scratch/bad"
+done
 echo 'absent = 1' >"$scratch/absent"
 run 77 'no GPU' --plant "$scratch/absent"
 [ ! -s "$scratch.out" ] || complain 'without a GPU it wrote output'

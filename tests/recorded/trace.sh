@@ -100,6 +100,8 @@ expect 2 'the recorder lost [0-9]+ records' run --calls "$scratch/few.jsonl" --t
 	t320-same-esxi
 grep -q '"dropped":0,' "$scratch/few.jsonl" && complain 'one buffer lost no records'
 unset FARWIRE_TRACE_BUFFERS
+FAKE_DROPPED=5 traced 7 "$scratch/lost.jsonl" "$scratch/program" 4 # by CUPTI
+holds "$scratch/lost.jsonl" '"dropped":5,' 1
 verdict trace.lost_records_are_counted
 
 traced 134 "$scratch/crash.jsonl" "$scratch/program" 1001
@@ -112,4 +114,13 @@ traced 2 "$scratch/nosuch/x.jsonl" "$scratch/program" 1
 FARWIRE_CUPTI=/nosuch.so traced 1 "$scratch/none.jsonl" "$scratch/program" 1
 grep -q 'nothing is recorded: CUPTI was not found' "$scratch.err" ||
 	complain "without CUPTI the error is $(cat "$scratch.err")"
+for buffers in 0 65537; do
+	FARWIRE_TRACE_BUFFERS=$buffers traced 1 "$scratch/none.jsonl" "$scratch/program" 1
+	grep -q 'FARWIRE_TRACE_BUFFERS is not a number from 1 to 65536' "$scratch.err" ||
+		complain "with $buffers buffers the error is $(cat "$scratch.err")"
+done
+cp "$build/farwire-trace" "$scratch/lonely"
+"$scratch/lonely" -o "$scratch/none.jsonl" true 2>"$scratch.err"
+[ $? = 2 ] && grep -q 'libfarwire-trace.so is missing' "$scratch.err" ||
+	complain "without its library farwire-trace printed $(cat "$scratch.err")"
 verdict trace.failures_are_reported

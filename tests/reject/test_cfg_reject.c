@@ -51,6 +51,8 @@ static void syntax_errors_have_their_line_and_a_correction(void)
 		{"a = 1e999;", "t.cfg:1: a is too large (write a finite number)"},
 		{"a = 1;\ng = {\n b = 1;\n c = 2;\n b = 3;\n};",
 		 "t.cfg:5: 'b' is set twice in this group, first at t.cfg:3 (remove one of them)"},
+		{"b : 1;\nb : 2;",
+		 "t.cfg:2: 'b' is set twice in this group, first at t.cfg:1 (remove one of them)"},
 		{"a = ;", "t.cfg:1: a value is missing before ';' (write name = value;)"},
 		{"a = 1;\nb 2;\n", "t.cfg:2: syntax error at or before `b 2;` (write name = value; "
 				   "for settings, { ... "

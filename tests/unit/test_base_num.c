@@ -188,11 +188,18 @@ static double cube_less_two(double x, void *ctx)
 	return x * x * x - 2;
 }
 
+static double step_at_third(double x, void *ctx)
+{
+	return x < 1.0 / 3 ? -1 : 1;
+}
+
 static void root_is_found_if_the_sign_changes(void)
 {
 	double root = 0;
 	CHECK(num_root(cube_less_two, NULL, 0, 2, 1e-12, &root));
 	CHECK_NEAR(root, 1.2599210498948732, 1e-12);
+	CHECK(num_root(step_at_third, NULL, 0, 2, 0, &root)); /* as near as doubles are */
+	CHECK_NEAR(root, 1.0 / 3, 1e-15);
 	root = 42;
 	CHECK(!num_root(cube_less_two, NULL, 2, 3, 1e-12, &root)); /* f has one sign there */
 	CHECK(root == 42);

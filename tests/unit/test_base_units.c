@@ -83,6 +83,8 @@ static void wrong_quantities_get_specific_messages(void)
 		   "has the unit 'KB' (k is 1000 and Ki is 1024: write kB or KiB)");
 	CHECK_TEXT(wrong(arena, QUANTITY_RATE, "64 KB/s"),
 		   "has the unit 'KB/s' (k is 1000 and Ki is 1024: write kB/s or KiB/s)");
+	CHECK_TEXT(wrong(arena, QUANTITY_RATE, "64 Kbit/s"),
+		   "has the unit 'Kbit/s' (k is 1000 and Ki is 1024: write kbit/s or Kibit/s)");
 	CHECK_TEXT(wrong(arena, QUANTITY_RATE, "25 gbit/s"),
 		   "has an unknown unit 'gbit/s' (write for example \"25 Gbit/s\")");
 	CHECK(wrong(arena, QUANTITY_TIME, "1e999 s") != NULL);

@@ -121,6 +121,7 @@ static void copies_events_and_memory_have_their_fields(void)
 				.copy = "h2d",
 				.memory = "pageable"};
 	begin();
+	call.size_B = 4096; /* written once */
 	calls_writer_call(writer, &call);
 	calls_writer_gpu(writer, &gpu);
 	for (uint64_t handle = 100; handle < 104; handle++) {

@@ -115,6 +115,18 @@ static void set_removes_what_a_fit_adds_to_an_interval(void)
 			      latency->follows[0].ratio == 1000);
 			CHECK_TEXT(latency->correlations[0].path, "a.b");
 			CHECK_TEXT(latency->follows[1].path, "a.d");
+			struct arena *own = arena_new(); /* a copy has all of it */
+			const struct cfg_resolution *copied =
+				cfg_resolution_copy(own, f.resolution);
+			arena_free(f.arena);
+			latency = cfg_param_find(copied, "link.a.latency");
+			CHECK(latency->correlations[0].ratio == -1 &&
+			      latency->follows[0].ratio == 1000 &&
+			      latency->follows[1].ratio == 0.5);
+			CHECK_TEXT(latency->correlations[0].path, "a.b");
+			CHECK_TEXT(latency->follows[1].path, "a.d");
+			arena_free(own);
+			continue;
 		}
 		arena_free(f.arena);
 	}

@@ -54,6 +54,12 @@ static void every_type_of_setting_is_read(void)
 	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
 		CHECK(cfg_number(cfg_child(read_text(arena, ends[i]), "count"), &number) &&
 		      number == 8);
+	/* after a byte order mark */
+	CHECK(cfg_number(cfg_child(read_text(arena, "\xef\xbb\xbf"
+						    "a = 7;"),
+				   "a"),
+			 &number) &&
+	      number == 7);
 	arena_free(arena);
 }
 

@@ -85,6 +85,24 @@ static void calls_without_gpu_work_take_their_cost(void)
 	world_release(&w);
 }
 
+/* Calls that a framework makes inside the dispatch of another take no time of their own. */
+static void calls_in_a_dispatch_return_at_once(void)
+{
+	setup();
+	build();
+	struct cuda_port *port = local_port_new(w.gpu_arena, process);
+	const struct cuda_call calls[] = {{.kind = CALL_MALLOC, .in_dispatch = true},
+					  {.kind = CALL_MALLOC}};
+	static struct script script;
+	for (uint64_t i = 0; i < 2; i++)
+		port->call(port, 0, core, &calls[i], script_done, &script, i);
+	CHECK(results[0] == CALL_OK && results[1] < 0);
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 0);
+	CHECK_US(w.log_ps[1], 50);
+	world_release(&w);
+}
+
 static void calls_on_a_faster_core_take_less_time(void)
 {
 	setup();
@@ -357,6 +375,37 @@ static void ranks_that_begin_at_time_zero_are_not_late(void)
 	world_release(&w);
 }
 
+static void exposed_by_now(void *ctx, uint64_t us)
+{
+	CHECK_NEAR(cuda_process_exposed_s(process), (double)us * US, 1e-9);
+}
+
+/* Collectives of two streams, from 0 to 100 and from 50 to 150, are exposed together for 150. */
+static void overlapping_collectives_are_exposed_once(void)
+{
+	struct cuda_peers peers = {join_peers, begin_peers};
+	setup();
+	w.driver_params.launch_s = 0;
+	build();
+	process = cuda_process_new(&(struct cuda_process_spec){.arena = w.gpu_arena,
+							       .engine = w.engine,
+							       .fabric = w.fabric,
+							       .context = w.context,
+							       .guest = w.guest,
+							       .driver = &w.driver_params,
+							       .dma = &w.dma_params,
+							       .stream_count = 2,
+							       .peers = &peers});
+	for (uint64_t us = 30; us <= 180; us += 30)
+		engine_at(w.engine, (int64_t)us * 1000000, exposed_by_now, NULL,
+			  us < 150 ? us : 150);
+	SCRIPT({.kind = CALL_ALL_REDUCE}, {.kind = CALL_MALLOC},
+	       {.kind = CALL_ALL_REDUCE, .stream = 1}, {.kind = CALL_DEVICE_SYNCHRONIZE});
+	CHECK_US(w.log_ps[3], 150 + 1.5);
+	exposed_by_now(NULL, 150);
+	world_release(&w);
+}
+
 /* A port that notes the last thread for which it was asked. */
 struct noting_port {
 	struct cuda_port port;
@@ -495,6 +544,7 @@ static void waits_for_peers_have_their_kinds_and_names(void)
 static const struct test tests[] = {
 	TEST(kinds_of_calls_have_cuda_names),
 	TEST(calls_without_gpu_work_take_their_cost),
+	TEST(calls_in_a_dispatch_return_at_once),
 	TEST(calls_on_a_faster_core_take_less_time),
 	TEST(launches_return_at_once_and_synchronise_waits_for_the_gpu),
 	TEST(guest_adds_cost_to_work_and_interrupts),
@@ -509,6 +559,7 @@ static const struct test tests[] = {
 	TEST(pageable_asynchronous_copies_block_their_caller),
 	TEST(two_threads_share_the_gpu_through_two_streams),
 	TEST(ranks_that_begin_at_time_zero_are_not_late),
+	TEST(overlapping_collectives_are_exposed_once),
 	TEST(waits_for_peers_have_their_kinds_and_names),
 	TEST(joined_ports_divide_threads_and_calls),
 	TEST(default_costs_follow_from_each_other),

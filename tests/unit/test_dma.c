@@ -97,6 +97,9 @@ static void pageable_copies_overlap_staging_and_transfer(void)
 	/* A single incomplete chunk has no overlap. */
 	box.params.chunk_start_s = 0;
 	CHECK_NEAR(copy_s(&box, 5e5, true, true), 2e-6 + 100e-6 + 50e-6 + 0.5e-6, 1e-9);
+	/* The last chunk of 2.5 MB is a half: 500 us of staging, and a move of 50 or of 100. */
+	CHECK_NEAR(copy_s(&box, 2.5e6, true, true), (2 + 500 + 50 + 0.5) * 1e-6, 1e-9);
+	CHECK_NEAR(copy_s(&box, 2.5e6, false, true), (2 + 100 + 0.5 + 500) * 1e-6, 1e-9);
 	net_free(box.net);
 }
 

@@ -431,6 +431,39 @@ static void events_without_ids_run_in_the_same_order(void)
 	CHECK(with.random == without.random); /* the same number of events ran */
 }
 
+struct told {
+	struct engine *engine;
+	uint64_t events[8], events_max;
+	size_t count;
+};
+
+static void tell(void *ctx, uint64_t events, uint64_t events_max)
+{
+	struct told *told = ctx;
+	told->events[told->count++ % 8] = events;
+	told->events_max = events_max;
+}
+
+static void again(void *ctx, uint64_t arg)
+{
+	engine_after(((struct told *)ctx)->engine, 10, again, ctx, 0);
+}
+
+/* Every 2^20 events, and at the end. */
+static void watch_is_told_of_events_and_their_maximum(void)
+{
+	struct arena *arena = arena_new();
+	struct told told = {0};
+	const struct engine_watch watch = {tell, &told};
+	const struct engine_limits limits = {.events_max = 2500000, .watch = &watch};
+	told.engine = engine_new(arena, &limits);
+	again(&told, 0);
+	CHECK(engine_run(told.engine) == ENGINE_EVENTS);
+	CHECK(told.count == 3 && told.events_max == 2500000);
+	CHECK(told.events[0] == 1 << 20 && told.events[1] == 2 << 20 && told.events[2] == 2500000);
+	arena_free(arena);
+}
+
 static void no_event_is_lost_at_a_limit(void)
 {
 	struct arena *arena = arena_new();
@@ -461,6 +494,7 @@ static const struct test tests[] = {
 	TEST(null_trace_records_nothing),
 	TEST(names_are_numbered_in_order_of_adding),
 	TEST(events_without_ids_run_in_the_same_order),
+	TEST(watch_is_told_of_events_and_their_maximum),
 	TEST(no_event_is_lost_at_a_limit),
 };
 

@@ -61,24 +61,26 @@ static void check_half_way(void *ctx, uint64_t arg)
 	CHECK_US(gpu_context_work_ps(w.context), (double)arg);
 }
 
-/* A kernel that continues a sequence has no launch latency and no gap: 0..10 and 10..30. A running
- * kernel counts as far as it has come. */
+/* A kernel that continues a sequence has no launch latency and no gap: 0..10, 10..30 and 30..60. A
+ * running kernel counts as far as it has come. */
 static void continued_kernels_start_at_once(void)
 {
 	setup();
 	world_build(&w);
 	later_stream = gpu_stream_new(w.context, "s");
 	struct gpu_op op = {.kind = GPU_OP_KERNEL, .continued = true, .done = world_log, .ctx = &w};
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 3; i++) {
 		op.duration_s = 10 * (i + 1) * US;
 		op.arg = i;
 		gpu_submit(later_stream, &op);
 	}
 	engine_at(w.engine, 4000000, check_half_way, NULL, 4);
 	engine_at(w.engine, 27000000, check_half_way, NULL, 27);
+	engine_at(w.engine, 45000000, check_half_way, NULL, 45);
 	world_run(&w);
 	CHECK_US(w.log_ps[0], 10);
 	CHECK_US(w.log_ps[1], 30);
+	CHECK_US(w.log_ps[2], 60);
 	world_release(&w);
 }
 
@@ -132,6 +134,31 @@ static void two_streams_share_the_compute_engine(void)
 	world_release(&w);
 }
 
+/* The power of a board is one GPU-second for each second: the kernels of two GPUs take twice as
+ * long. It is the first resource of this world. */
+static void gpus_of_a_board_share_its_power(void)
+{
+	setup();
+	world_build(&w);
+	struct arena *arena = arena_new();
+	struct engine *engine = engine_new(arena, NULL);
+	struct fabric *fabric = fabric_new(arena, engine);
+	int node = fabric_node_add(fabric, "a"), board = fabric_resource_add(fabric, "board", 1);
+	CHECK(board == 0);
+	for (int i = 0; i < 2; i++) {
+		struct gpu *gpu =
+			gpu_new(arena, engine, fabric, i ? "g" : "h", node, &w.gpu_params);
+		gpu_board_set(gpu, board);
+		struct gpu_op op = {
+			.kind = GPU_OP_KERNEL, .continued = true, .duration_s = 10 * US};
+		gpu_submit(gpu_stream_new(gpu_context_new(gpu, "t", 1), "s"), &op);
+	}
+	CHECK(engine_run(engine) == ENGINE_DRAINED);
+	CHECK_US(engine_now_ps(engine), 20);
+	arena_free(arena);
+	world_release(&w);
+}
+
 static void kernels_wait_for_a_free_slot(void)
 {
 	struct gpu_stream *a, *b, *c;
@@ -161,6 +188,7 @@ static void stream_waits_for_the_last_record_before_it(void)
 	world_build(&w);
 	a = gpu_stream_new(w.context, "a");
 	b = gpu_stream_new(w.context, "b");
+	CHECK(gpu_context_waits_for(w.context, true) == NULL);
 	submit_event(b, GPU_OP_WAIT, &never, 0); /* never recorded: does not wait */
 	world_kernel(&w, a, 10, 1);              /* runs 4..14 */
 	submit_event(a, GPU_OP_RECORD, &event, 2);
@@ -179,6 +207,10 @@ static void stream_waits_for_the_last_record_before_it(void)
 	CHECK_US(w.log_ps[4], 70);
 	CHECK_US(w.log_ps[7], 14);
 	CHECK_US(w.log_ps[8], 70);
+	gpu_when_event(w.context, &event, 2, world_log, &w, 9); /* complete already */
+	world_run(&w);
+	CHECK_US(w.log_ps[9], 70);
+	CHECK(w.log_count == 10);
 	world_release(&w);
 }
 
@@ -300,9 +332,12 @@ static void idle_waits_only_for_work_submitted_so_far(void)
 	world_build(&w);
 	a = gpu_stream_new(w.context, "a");
 	b = gpu_stream_new(w.context, "b");
-	gpu_when_idle(w.context, NULL, world_log, &w, 10); /* idle already: called at once */
-	world_kernel(&w, a, 10, 0);                        /* runs 4..24 */
-	world_kernel(&w, b, 20, 1);                        /* runs 4..34 */
+	gpu_when_idle(w.context, NULL, world_log, &w, 10);      /* idle already: called at once */
+	world_kernel(&w, b, 20, 1);                             /* runs 4..34 */
+	CHECK(gpu_context_waits_for(w.context, false) == NULL); /* the first stream is empty */
+	CHECK(gpu_context_waits_for(w.context, true)->duration_s == 20 * US);
+	world_kernel(&w, a, 10, 0); /* runs 4..24 */
+	CHECK(gpu_context_waits_for(w.context, false)->duration_s == 10 * US);
 	gpu_when_idle(w.context, a, world_log, &w, 11);
 	gpu_when_idle(w.context, NULL, world_log, &w, 12);
 	world_kernel(&w, a, 100, 2); /* submitted later: not waited for */
@@ -313,6 +348,22 @@ static void idle_waits_only_for_work_submitted_so_far(void)
 	 * speed: 43. */
 	CHECK_US(w.log_ps[1], 43);
 	CHECK_US(w.log_ps[12], 43);
+	world_release(&w);
+}
+
+/* A stream is idle when all of its operations have ended: kernels run 4..14 and 15..35. */
+static void idle_stream_has_ended_all_its_work(void)
+{
+	setup();
+	world_build(&w);
+	struct gpu_stream *a = gpu_stream_new(w.context, "a");
+	world_kernel(&w, a, 10, 0);
+	world_kernel(&w, a, 20, 1);
+	gpu_when_idle(w.context, a, world_log, &w, 2);
+	gpu_when_idle(w.context, NULL, world_log, &w, 3);
+	world_run(&w);
+	CHECK_US(w.log_ps[2], 35);
+	CHECK_US(w.log_ps[3], 35);
 	world_release(&w);
 }
 
@@ -336,13 +387,15 @@ static void kernel_duration_follows_roofline_and_half_work(void)
 {
 	struct efficiency_params efficiency = {.peak_ratio = 0.5, .half_work_flop = 1e8};
 	struct kernel_work compute = {.flop = 1e9, .bytes_B = 1e6}, stream = {.bytes_B = 80e6},
-			   both = {.flop = 1e8, .bytes_B = 80e6};
+			   pass = {.bytes_B = 8e6}, both = {.flop = 1e8, .bytes_B = 80e6};
 
 	setup();
 	/* (1e9 + 1e8) / (1e12 x 0.5) = 2.2 ms, plus 2 us. */
 	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute), 2.202e-3, 1e-12);
 	/* 80 MB / (100 GB/s x 0.8) = 1 ms. */
 	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &stream), 1.002e-3, 1e-12);
+	/* Without arithmetic the half-efficiency work has no effect. */
+	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &pass), 0.102e-3, 1e-12);
 	/* 0.4 ms of arithmetic and 1 ms of memory traffic: the larger decides. */
 	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &both), 1.002e-3, 1e-12);
 	/* Without an fp16 peak rate fp32 is used. */
@@ -388,12 +441,14 @@ static const struct test tests[] = {
 	TEST(gap_follows_a_kernel_that_ended_just_before),
 	TEST(reserved_multiprocessors_slow_kernels_down),
 	TEST(two_streams_share_the_compute_engine),
+	TEST(gpus_of_a_board_share_its_power),
 	TEST(kernels_wait_for_a_free_slot),
 	TEST(stream_waits_for_the_last_record_before_it),
 	TEST(copies_queue_for_their_engine),
 	TEST(copies_on_the_device_run_as_kernels),
 	TEST(full_launch_queue_delays_submission),
 	TEST(idle_waits_only_for_work_submitted_so_far),
+	TEST(idle_stream_has_ended_all_its_work),
 	TEST(fraction_limits_the_memory_of_a_tenant),
 	TEST(kernel_duration_follows_roofline_and_half_work),
 	TEST(repeated_steps_allocate_nothing),

@@ -82,14 +82,16 @@ static void memory_traffic_delays_kernels_in_lumps(void)
 	setup();
 	/* 400 kB at 80 of 100 GB/s take 5 us of the GPU. */
 	CHECK_NEAR(gpu_traffic_s(w.gpu, 400e3), 5 * US, 1e-12);
+	w.gpu_params.traffic_lump_s = 2 * gpu_traffic_s(w.gpu, 400e3); /* 10 us, without rounding */
 	gpu_traffic_add(w.gpu, 400e3); /* no kernel is running, so nothing is charged */
 	stream = gpu_stream_new(w.context, "s");
 	continued(stream, 18, 0);
 	CHECK(gpu_is_computing(w.gpu));
 	gpu_traffic_add(w.gpu, 400e3);
 	continued(stream, 100, 1);
-	CHECK(fabric_flow_count(w.fabric) == 1);              /* the lump is not full yet */
-	gpu_traffic_add(w.gpu, 400e3);                        /* 10 us, shared equally until 20 */
+	CHECK(fabric_flow_count(w.fabric) == 1); /* the lump is not full yet */
+	gpu_traffic_add(w.gpu, 400e3);           /* 10 us, shared equally until 20 */
+	CHECK(fabric_flow_count(w.fabric) == 2);
 	engine_at(w.engine, 50000000, more_traffic, NULL, 0); /* another 10 us */
 	world_run(&w);
 	CHECK_US(w.log_ps[0], 28);

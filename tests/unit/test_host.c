@@ -388,6 +388,8 @@ static void moderation_applies_to_physical_nics_only(void)
 	net->guest_params[0].vnic = VNIC_VMXNET3;
 	CHECK(receive_five(net, true) == 4);
 	CHECK_NEAR(net->delivered_s[1], 1250e-6, 1e-9); /* at 1125 from the NIC */
+	CHECK_NEAR(s_from_ps(engine_wait_ps(net->engine, WAIT_INTERRUPT)),
+		   (115 + 105 + 125 + 125 + 100) * 1e-6, 1e-9);
 	net_free(net);
 
 	net = net_new(); /* completions of paravirtual RDMA are not moderated */

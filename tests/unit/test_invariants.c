@@ -270,6 +270,27 @@ static void miscounted_messages_stop_the_run(void)
 	}
 }
 
+static void stop(void *ctx, uint64_t arg)
+{
+	engine_stop(ctx);
+}
+
+/* A run that stops in the middle of a message has not delivered it, and half of it was carried. */
+static void message_on_its_way_is_not_delivered(void)
+{
+	for (size_t i = 0; i < 3; i++) {
+		struct net *net = connected(transports[i]);
+		net_send(net, 0, 1e6, 0);
+		engine_after(net->engine, ps_from_s(0.5e-3), stop, net->engine, 0);
+		CHECK(engine_run(net->engine) == ENGINE_STOPPED);
+		CHECK(connection_counters(net->connection)->delivered_count[0] == 0);
+		connection_account(net->connection, net->fabric);
+		fabric_account(net->fabric);
+		CHECK(engine_failure(net->engine) == NULL);
+		net_free(net);
+	}
+}
+
 static void message_that_was_never_sent_stops_the_run(void)
 {
 	for (size_t i = 0; i < 3; i++) {
@@ -421,6 +442,7 @@ static const struct test tests[] = {
 	TEST(links_account_for_the_links_that_they_represent),
 	TEST(ended_flows_stay_in_the_accounts),
 	TEST(miscounted_messages_stop_the_run),
+	TEST(message_on_its_way_is_not_delivered),
 	TEST(message_that_was_never_sent_stops_the_run),
 	TEST(message_that_arrives_too_early_stops_the_run),
 	TEST(collective_with_wrong_bytes_or_times_stops_the_run),

@@ -4,8 +4,10 @@
 #include "tests/test.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "sim/base/arena.h"
+#include "sim/json/document.h"
 #include "sim/json/pull.h"
 #include "sim/json/write.h"
 
@@ -83,6 +85,7 @@ static void json_reader_decodes_texts_and_counts_lines(void)
 	FILE *file = file_of("\n{\"a\\n\\u00e9\\ud83d\\ude00\":\n 12.5}");
 	struct jp_reader *json = jp_open(arena, file);
 	CHECK(jp_next(json) == JP_OBJECT && json->line == 2);
+	CHECK(json->from_B == 1); /* its line begins after the first line feed */
 	CHECK(jp_next(json) == JP_KEY);
 	CHECK_TEXT(json->text, "a\n\xc3\xa9\xf0\x9f\x98\x80");
 	CHECK(jp_next(json) == JP_NUMBER && json->line == 3);
@@ -188,6 +191,41 @@ static void json_reader_returns_long_lines_whole(void)
 	arena_free(arena);
 }
 
+static bool take_size(void *ctx, const struct json_t *value, struct origin origin)
+{
+	*(size_t *)ctx += json_size(value);
+	return true;
+}
+
+/* One of two members with the same key would be lost. */
+static void documents_have_each_key_once(void)
+{
+	static const struct {
+		const char *text, *error;
+		size_t size;
+	} cases[] = {
+		{"{\"a\": 1, \"b\": 1}", NULL, 2},
+		{"{\"a\": 1,\n \"a\": 1}", ":2: the file is not JSON: duplicate object key", 0},
+	};
+	begin();
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char path[] = "/tmp/farwire-test-XXXXXX";
+		FILE *file = fdopen(mkstemp(path), "w");
+		fputs(cases[i].text, file);
+		fclose(file);
+		struct diag *diag = diag_new(arena);
+		size_t of_text = 0, of_file = 0;
+		CHECK(json_text_read(cases[i].text, strlen(cases[i].text), take_size, &of_text) ==
+		      !cases[i].error);
+		CHECK(json_file_read(diag, path, take_size, &of_file) == !cases[i].error);
+		CHECK(of_text == cases[i].size && of_file == cases[i].size);
+		if (cases[i].error)
+			CHECK(strstr(diag_at(diag, 0), cases[i].error) != NULL);
+		unlink(path);
+	}
+	arena_free(arena);
+}
+
 /* Times are rounded to the nearest nanosecond. Other numbers have the fewest of 15 to 17 digits
  * that read back as the same double; dense ones have 9. A character above U+FFFF is two escapes:
  * U+1D173 is 0xd800 + (0xd173 >> 10), 0xdc00 + (0xd173 & 0x3ff). */
@@ -260,6 +298,7 @@ static void json_writer_escapes_texts_and_indents(void)
 static const struct test tests[] = {
 	TEST(json_writer_rounds_times_and_keeps_numbers),
 	TEST(json_writer_escapes_texts_and_indents),
+	TEST(documents_have_each_key_once),
 	TEST(json_reader_returns_each_token),
 	TEST(json_reader_decodes_texts_and_counts_lines),
 	TEST(json_reader_accepts_nan_and_control_characters),

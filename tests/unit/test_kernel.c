@@ -73,6 +73,8 @@ static void one_wave_of_tiles_takes_their_arithmetic_and_fill(void)
 	/* with reloads, 5 tiles of 256 x 128 in two parts of k are faster: (1 + 32 x 3 / 256) / 1.5
 	 * of the arithmetic, 1 us, and 3 x 1280 x 128 x 4 B of partial sums */
 	work.bytes_B = 0;
+	tiles.law_ratio = 3; /* a fit may scale the law */
+	CHECK_NEAR(kernel_duration_s(&gpu, &tiles, &work), 3 * 66.536e-6, 1e-12);
 	CHECK_NEAR(duration_s(&work),
 		   65.536e-6 * 1.375 / 1.5 + 1e-6 + 3.0 * 1280 * 128 * 4 / 0.8e12, 1e-12);
 }
@@ -93,6 +95,10 @@ static void small_result_with_a_long_k_is_split(void)
 	struct kernel_work work = product_of(128, 128, 10240);
 	double split_s = 2.0 * 128 * 128 * 1280 / 0.5e12 + 1e-6 + 9.0 * 128 * 128 * 4 / 0.8e12;
 	CHECK_NEAR(duration_s(&work), split_s, 1e-12);
+	/* A part of k has at least 64, so 96 stays whole: 4 tiles of 64 x 64, which load
+	 * (1 + 32 x 2 / 64) / (1 + 32 x 2 / 128) = 4 / 3 as much. */
+	work = product_of(128, 128, 96);
+	CHECK_NEAR(duration_s(&work), 2.0 * 64 * 64 * 96 * 4 / 3 / 0.5e12 + 1e-6, 1e-12);
 }
 
 /* A window of 3 in fp32 uses Winograd's algorithm. It has up to 4 times fewer multiplications than
@@ -189,6 +195,29 @@ static void large_windows_use_fourier_transforms(void)
 	}
 }
 
+/* A window of 5 and 30 x 30 outputs: F(2 x 2, 5 x 5) has 36 numbers for each of 15 x 15 tiles, less
+ * work than 4 tiles of an FFT. From a window of 17 on the product is direct, at half of the rate.
+ */
+static void windows_between_use_winograd_and_large_ones_nothing(void)
+{
+	struct kernel_work work = convolution_of(5, NUMBER_FP32),
+			   product = {.form = KERNEL_PRODUCT,
+				      .product = {15 * 15 * 32, 256, 256, 36}};
+	work.convolution.out_height = work.convolution.out_width = 30;
+	CHECK_NEAR(
+		duration_s(&work),
+		hypot(duration_s(&product), 2 * 4 * 36 * (15 * 15 * 32 * 512 + 256 * 256) / 0.8e12),
+		1e-12);
+	for (size_t window = 16; window <= 17; window++) {
+		work = convolution_of(window, NUMBER_FP32);
+		product.product = (struct kernel_product){32 * 32 * 32, 256,
+							  (double)(window * window) * 256, 1};
+		double direct_s = 2 * duration_s(&product);
+		CHECK(window == 16 ? duration_s(&work) < 0.5 * direct_s
+				   : fabs(duration_s(&work) / direct_s - 1) < 1e-12);
+	}
+}
+
 /* With slow memory, F(2 x 2, 3 x 3) keeps its 16 x 16 tiles of each image on the chip, at 0.8 of
  * the rate of its 16 products. The gradient of the filter cannot, so it is computed directly. */
 static void fused_winograd_needs_no_memory_for_tiles(void)
@@ -225,6 +254,16 @@ static void missing_number_types_fall_back_to_wider_ones(void)
 	double bf16_s = kernel_duration_s(&old, &by_law, &work);
 	work.type = NUMBER_FP8;
 	CHECK_NEAR(kernel_duration_s(&old, &by_law, &work), bf16_s, 1e-15);
+	/* with FP8, at the same peak and half of the part of it, twice the time less the fill */
+	struct kernel_params low = half;
+	low.product_fp8_ratio = 0.25;
+	low.fill_s = 0;
+	struct efficiency_params by_low = {.law_ratio = 1, .kernels = &low};
+	work.type = NUMBER_BF16;
+	bf16_s = kernel_duration_s(&old, &by_low, &work);
+	old.fp8_flops = old.bf16_flops;
+	work.type = NUMBER_FP8;
+	CHECK_NEAR(kernel_duration_s(&old, &by_low, &work), 2 * bf16_s, 1e-12);
 }
 
 /* 1e12 flop at a quarter of 80 Tflop/s are 50 ms; a pass of 800 MB takes 1 ms. */
@@ -260,7 +299,6 @@ static void time_rises_with_work_and_falls_with_sms(void)
 	}
 }
 
-/* Measured rates of a network take the place of the law. */
 /* Attention is arithmetic only: 4e9 flop at a fourth of 10 Tflop/s take 1.6 ms. */
 static void cores_of_kepler_need_35_percent_more_time(void)
 {
@@ -272,6 +310,7 @@ static void cores_of_kepler_need_35_percent_more_time(void)
 	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), 1.35 * 1.6e-3, 1e-12);
 }
 
+/* Measured rates of a network take the place of the law. */
 static void fitted_efficiency_replaces_the_law(void)
 {
 	struct efficiency_params fitted = {.peak_ratio = 0.25, .kernels = NULL};
@@ -294,6 +333,7 @@ int main(void)
 		TEST(gradients_of_a_convolution_take_as_long_as_its_forward_pass),
 		TEST(convolution_is_a_product_of_its_own_sides),
 		TEST(large_windows_use_fourier_transforms),
+		TEST(windows_between_use_winograd_and_large_ones_nothing),
 		TEST(fused_winograd_needs_no_memory_for_tiles),
 		TEST(missing_number_types_fall_back_to_wider_ones),
 		TEST(attention_and_passes_take_flop_and_bytes),

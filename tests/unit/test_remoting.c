@@ -124,6 +124,7 @@ static void incomplete_batch_is_sent_at_its_age(void)
 	remote_world_run(&w);
 	CHECK(requests_count(&w) == 1);
 	CHECK_US(w.log[0].sent_ps, 51.25);
+	CHECK_US(engine_wait_ps(w.world.engine, WAIT_BATCH), 50);
 	CHECK(gpu_kernels_count(w.world.context) == 2);
 	remote_world_release(&w);
 }

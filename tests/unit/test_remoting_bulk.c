@@ -66,6 +66,13 @@ static void stop_and_go_upload_sends_one_chunk_at_a_time(void)
 	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D, 10000), 307.75);
 }
 
+static void two_chunks_are_copied(void *ctx, uint64_t arg)
+{
+	const struct remote_world *w = ctx;
+	int to_host = fabric_link_resource(w->world.fabric, 0, 1);
+	CHECK_NEAR(fabric_carried(w->world.fabric, to_host), 2000, 1e-9);
+}
+
 /* The request arrives at 11.35; 5 of service; then a chunk takes 7.6, more than the 1.05 of the
  * wire. The last one needs 11.05 and 0.5 more. */
 static void download_overlaps_driver_and_wire(void)
@@ -73,10 +80,16 @@ static void download_overlaps_driver_and_wire(void)
 	struct remote_world w;
 	presets(&w, "asynchronous");
 	CHECK_US(took_ps(&w, CALL_MEMCPY_D2H, 10000), 16.35 + 76 + 11.55);
-	/* With a wire of 105 us per chunk: all chunks follow the first copy. */
+	/* With a wire of 105 us per chunk: all chunks follow the first copy. While it is sent the
+	 * second buffer is full. */
 	presets(&w, "asynchronous");
 	w.line.rate_Bps = 1e7;
-	CHECK_US(took_ps(&w, CALL_MEMCPY_D2H, 10000), 1.25 + 10 + 10 + 5 + 7.6 + 1050 + 10.5);
+	remote_world_build(&w);
+	add_copy(&w, 0, CALL_MEMCPY_D2H, 10000);
+	engine_at(w.world.engine, ps_from_s(120 * US), two_chunks_are_copied, &w, 0);
+	remote_world_run(&w);
+	CHECK_US(script_took_ps(&w, 0, 0), 1.25 + 10 + 10 + 5 + 7.6 + 1050 + 10.5);
+	remote_world_release(&w);
 }
 
 /* Copy 7.6, wire 11.05, client 1.5, acknowledgement 10.1: 30.25 each. */
@@ -129,6 +142,38 @@ static void compression_costs_work_and_saves_wire(void)
 		CHECK_US(script_took_ps(&w, 0, 0), compressed ? 40 : 35.5);
 		remote_world_release(&w);
 	}
+}
+
+/* So do the arguments of a call: 1000 B of them take 0.5 on the wire, 3 at the client and 2 at the
+ * server. A plain allocation takes 76.9. */
+static void arguments_are_compressed_too(void)
+{
+	struct remote_world w;
+	presets(&w, "synchronous");
+	w.runtime.compression_ratio = 2;
+	w.runtime.compress_byte_spB = 3e-9;
+	w.runtime.decompress_byte_spB = 2e-9;
+	remote_world_build(&w);
+	script_add(&w.scripts[0], 0, CALL_MALLOC)->arguments_B = 1000;
+	remote_world_run(&w);
+	CHECK_US(script_took_ps(&w, 0, 0), 76.9 + 0.5 + 3 + 2);
+	remote_world_release(&w);
+}
+
+/* Messages of each kind have their label in traces. */
+static void messages_are_labelled_by_kind(void)
+{
+	struct remote_world w;
+	presets(&w, "synchronous");
+	remote_world_build(&w);
+	add_copy(&w, 0, CALL_MEMCPY_H2D, 2000);
+	add_copy(&w, 0, CALL_MEMCPY_D2H, 2000);
+	remote_world_run(&w);
+	static const char *const labels[] = {"chunk", "chunk", "answer", "request", "data", "data"};
+	CHECK(w.log_count == 6);
+	for (size_t i = 0; i < 6 && i < w.log_count; i++)
+		CHECK_TEXT(w.log[i].label, labels[i]);
+	remote_world_release(&w);
 }
 
 /* Two chunks are compressed one by one. The first leaves after 0.25 + 1 + 3 and takes 0.1 + 0.5 on
@@ -377,6 +422,8 @@ static const struct test tests[] = {
 	TEST(zero_copy_avoids_staging),
 	TEST(pageable_staging_slows_each_chunk),
 	TEST(compression_costs_work_and_saves_wire),
+	TEST(arguments_are_compressed_too),
+	TEST(messages_are_labelled_by_kind),
 	TEST(each_chunk_is_compressed_before_it_leaves),
 	TEST(empty_copies_take_the_time_of_a_call),
 	TEST(other_calls_are_sent_between_chunks),

@@ -64,6 +64,41 @@ static void rules_of_calls_change_their_own_kind(void)
 	}
 }
 
+/* A call with three repeats is made four times. */
+static void repeats_are_calls_of_their_own(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "synchronous");
+	remote_world_build(&w);
+	script_add(&w.scripts[0], 0, CALL_MALLOC)->repeats = 3;
+	remote_world_run(&w);
+	CHECK_US(script_took_ps(&w, 0, 0), 4 * 76.9);
+	CHECK(remote_counters(w.remote).calls_count[CLASS_SYNC] == 4);
+	remote_world_release(&w);
+}
+
+static void end_program(void *ctx, uint64_t arg)
+{
+	engine_stop(((struct remote_world *)ctx)->world.engine);
+}
+
+/* While a call waits for its answer, for 3.5 s of a kernel, no probes are sent, and none until 1 s
+ * after the answer. */
+static void connection_with_a_waiting_call_needs_no_probe(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "synchronous");
+	w.runtime.keep_alive_s = 1;
+	remote_world_build(&w);
+	script_add(&w.scripts[0], 0, CALL_LAUNCH)->duration_s = 3.5;
+	script_add(&w.scripts[0], 0, CALL_DEVICE_SYNCHRONIZE);
+	engine_at(w.world.engine, ps_from_s(4.4), end_program, &w, 0);
+	remote_connect(w.remote, remote_world_begin, &w, 0);
+	CHECK(engine_run(w.world.engine) == ENGINE_STOPPED);
+	CHECK(w.log_count == 4); /* two requests and their answers */
+	remote_world_release(&w);
+}
+
 /* The default costs that are assumed to be equal, or half, are so: see their sources. */
 static void default_costs_follow_from_each_other(void)
 {
@@ -87,6 +122,8 @@ static void default_costs_follow_from_each_other(void)
 static const struct test tests[] = {
 	TEST(polling_servers_have_no_hand_off),
 	TEST(rules_of_calls_change_their_own_kind),
+	TEST(repeats_are_calls_of_their_own),
+	TEST(connection_with_a_waiting_call_needs_no_probe),
 	TEST(default_costs_follow_from_each_other),
 };
 

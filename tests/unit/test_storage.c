@@ -103,6 +103,11 @@ static void memory_carries_each_byte_three_times(void)
 		}
 }
 
+static void read_later(void *ctx, uint64_t arg)
+{
+	read_by(ctx, 0, 1e6, arg);
+}
+
 /* Consecutive reads continue as one stream: with one request at a time 20 ms per MB, with many at
  * the disk's bandwidth after the first wait. */
 static void consecutive_reads_form_a_stream(void)
@@ -112,6 +117,15 @@ static void consecutive_reads_form_a_stream(void)
 	disk = disk_new();
 	disk.params.parallel_requests_count = 10;
 	CHECK_NEAR(last_s(&disk, 5, 10e6), 10e-3 + 5 * 100e-3, 1e-9);
+	disk = disk_new(); /* after a pause a read waits again */
+	disk.params.parallel_requests_count = 10;
+	disk_build(&disk);
+	read_by(&disk, 0, 1e6, 0);
+	engine_at(disk.net->engine, ps_from_s(50e-3), read_later, &disk, 1);
+	net_run(disk.net);
+	CHECK_NEAR(disk.net->delivered_s[0], 20e-3, 1e-9);
+	CHECK_NEAR(disk.net->delivered_s[1], 70e-3, 1e-9);
+	net_free(disk.net);
 }
 
 /* Requests of 20 + 10 ms limit a reader to 33 MB/s: two do not disturb each other, four share the
@@ -193,6 +207,11 @@ static void file_server_adds_the_network(void)
 	struct disk disk = server_new();
 	CHECK(storage_is_shared(&disk.params));
 	CHECK_NEAR(last_s(&disk, 1, 10e6), 22e-3, 1e-4); /* plus 52 B of headers per request */
+	/* The virtual NIC delays the request and its answer by 1 ms each. */
+	disk = server_new();
+	disk.net->guest_params[0].vnic = VNIC_VIRTIO;
+	disk.net->guest_params[0].vnic_latency_s = 1e-3;
+	CHECK_NEAR(last_s(&disk, 1, 10e6), 24e-3, 1e-4);
 	/* 0.1 us per byte on one receiving thread give 10 MB/s. */
 	disk = server_new();
 	disk.net->guest_params[0].byte_spB = 0.1e-6;

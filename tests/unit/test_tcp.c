@@ -76,6 +76,68 @@ static void virtual_nics_of_both_ends_add_latency(void)
 	}
 }
 
+/* A reader that sleeps needs 10 us to wake, and 20 us for each message. The second arrives while it
+ * reads the first. */
+static void reader_wakes_once_for_messages_at_once(void)
+{
+	struct net *net = net_new();
+	struct tcp_params params = tcp_defaults(net);
+	net->guest_params[1].receive_s = 20e-6;
+	net->guest_params[1].thread_wake_s = 10e-6;
+	net_build(net);
+	net_connect(net, "tcp", &params);
+	net_run(net);
+	double start_s = net_now_s(net);
+	for (uint64_t i = 0; i < 3; i++)
+		net_send(net, 0, i < 2 ? 1 : 0, i); /* an empty message has its packet, too */
+	net_run(net);
+	for (int i = 0; i < 3; i++)
+		CHECK(fabs(net->delivered_s[i] - start_s - (30 + 20 * i) * 1e-6) < 0.3e-6);
+	net_free(net);
+}
+
+/* At half of the clock each end takes 2 ms for an acknowledgement: the round trip is 2 x (1 + 2)
+ * ms. The call that sends a long message passes the firewall once, in 2 x 5 us. */
+static void slow_cores_lengthen_round_trip_and_calls(void)
+{
+	struct net *net = net_new();
+	struct tcp_params params = tcp_defaults(net);
+	net->link.latency_s = 1e-3;
+	net->host_params.clock_Hz = REFERENCE_CLOCK_HZ / 2;
+	for (int i = 0; i < 2; i++)
+		net->guest_params[i].receive_s = 1e-3;
+	net->guest_params[0].firewall = true;
+	net->guest_params[0].firewall_packet_s = 5e-6;
+	net_build(net);
+	net_connect(net, "tcp", &params);
+	net_run(net);
+	CHECK_NEAR(((struct tcp_connection *)net->connection)->rtt_s, 6e-3, 1e-9);
+	double before_s = cpu_busy_s(net->core[0]);
+	net_send(net, 0, 1e6, 0);
+	net_run(net);
+	CHECK_NEAR(cpu_busy_s(net->core[0]) - before_s, 10e-6, 1e-6);
+	net_free(net);
+}
+
+/* The wire and the round trip of 20 ms hold 20 kB. The window grows from 14.5 kB while half of it
+ * is filled: to 29 and to 58 kB. */
+static void window_that_is_not_used_does_not_grow(void)
+{
+	struct net *net = net_new();
+	struct tcp_params params = tcp_defaults(net);
+	net->link.capacity_Bps[0] = 1e6;
+	net->link.packet_payload_B = 1500;
+	net->link.latency_s = 10e-3;
+	net_build(net);
+	net_connect(net, "tcp", &params);
+	net_run(net);
+	net_send(net, 0, 1e6, 0);
+	net_run(net);
+	const struct tcp_connection *connection = (struct tcp_connection *)net->connection;
+	CHECK(connection->directions[0].cwnd_B > 40e3 && connection->directions[0].cwnd_B < 60e3);
+	net_free(net);
+}
+
 /* A buffer has 64 KiB, the wire 1 MB/s. The first message fits. The second is accepted when the
  * first has drained, the third after the second. A message of four buffers is accepted when all
  * except one buffer of it have drained. */
@@ -300,6 +362,9 @@ static const struct test tests[] = {
 	TEST(tcp_without_a_route_fails),
 	TEST(packets_without_room_for_payload_fail),
 	TEST(virtual_nics_of_both_ends_add_latency),
+	TEST(reader_wakes_once_for_messages_at_once),
+	TEST(slow_cores_lengthen_round_trip_and_calls),
+	TEST(window_that_is_not_used_does_not_grow),
 	TEST(full_send_buffer_delays_acceptance),
 	TEST(every_byte_is_delivered_and_counted),
 	TEST(any_loss_ends_in_delivery_or_verdict),
