@@ -192,7 +192,7 @@ static void faults_of_one_gpu_multiply(void)
 /* A recorded step of 10 ms, or of 10 and 30 ms on two ranks, and a simulated one of 15 ms. */
 static void words_compare_the_step_with_the_recorded_one(void)
 {
-	struct recorded_call timed = {.gpu_start_s = 0}, untimed = {.gpu_start_s = -1};
+	struct recorded_call timed = {.function = ""}, untimed = {.function = "", .gpu_start_s = -1};
 	struct replay_step steps[] = {{.start_s = 1, .end_s = 1.01}, {.start_s = 2, .end_s = 2.03}};
 	const struct recorded_job two = {.rank_count = 2};
 	static const char *const words[] = {

@@ -3,7 +3,7 @@
 #include "sim/predict/draws.h"
 #include "tests/case_points.h"
 
-enum { DRAWS = 100, SETTINGS_MAX = 128 };
+enum { DRAWS = 100, SETTINGS_MAX = 512 };
 
 struct request {
 	struct arena *arena;
@@ -22,7 +22,8 @@ static struct request request_of(struct arena *arena, const struct settings *bas
 
 static void set(struct request *request, const char *text)
 {
-	request->settings[request->count++].text = text;
+	if (CHECK(request->count < SETTINGS_MAX))
+		request->settings[request->count++].text = text;
 }
 
 static const struct prediction *predicted(const struct request *request, size_t draws,

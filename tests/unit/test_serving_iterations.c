@@ -238,6 +238,19 @@ static void median_time_between_tokens_counts_each_token_once(void)
 	}
 }
 
+/* Of two requests of 6 ms per token, one has one token and so no time between tokens. */
+static void a_single_token_has_no_time_to_miss(void)
+{
+	for (size_t i = 0; i < 2; i++) {
+		struct bench b = bench_of(4);
+		add(&b, 0, 0, (const struct serve_request[]){{0, 1, 1}, {0, 1, 3}}, 2);
+		b.params.between_slo_s = i == 0 ? 5e-3 : 7e-3;
+		run(&b, 1);
+		CHECK(b.runs[0].all->attainment_ratio == (i == 0 ? 0.5 : 1));
+		arena_free(b.arena);
+	}
+}
+
 /* The third request is refused, because one waits already. Refused requests miss the objective. */
 static void refused_requests_miss_their_objective(void)
 {
@@ -491,6 +504,7 @@ static const struct test tests[] = {
 	TEST(only_the_first_prompt_may_exceed_an_iteration),
 	TEST(replicas_with_roles_pass_requests_on),
 	TEST(median_time_between_tokens_counts_each_token_once),
+	TEST(a_single_token_has_no_time_to_miss),
 	TEST(refused_requests_miss_their_objective),
 	TEST(throughput_is_that_before_the_last_arrival),
 	TEST(a_request_joins_at_the_next_token),
