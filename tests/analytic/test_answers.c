@@ -447,7 +447,8 @@ static void each_program_has_a_baseline_on_its_own_kind_of_gpu(void)
 static void baseline_of_a_program_has_its_batch_and_a_whole_gpu(void)
 {
 	static const char text[] =
-		"case = { name = \"one GPU\"; topology = \"gpu-pool\"; runtime = \"asynchronous\";\n"
+		"case = { name = \"one GPU\"; topology = \"gpu-pool\"; runtime = "
+		"\"asynchronous\";\n"
 		"transport = \"tcp\"; model = \"resnet50\"; gpu = \"gpu1\"; fraction = 0.5;\n"
 		"clients = ( { name = \"one\"; program = \"client1\"; batch = 4; },\n"
 		"{ name = \"two\"; program = \"client2\"; batch = 32; } ); };\n";

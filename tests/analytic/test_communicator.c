@@ -346,8 +346,8 @@ static void order_of_links_does_not_change_the_result(void)
 	CHECK_PS(mesh_time_ps(true), mesh_time_ps(false));
 }
 
-/* Two ranks on one GPU copy in its memory, which reads and writes each byte at 100 GB/s. Each of two
- * rounds copies half of 10 MB. */
+/* Two ranks on one GPU copy in its memory, which reads and writes each byte at 100 GB/s. Each of
+ * two rounds copies half of 10 MB. */
 static void ranks_on_one_gpu_copy_in_its_memory(void)
 {
 	struct comm_world *w = comm_world_new();

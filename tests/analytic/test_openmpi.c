@@ -204,8 +204,8 @@ static void choices_are_those_of_coll_tuned(void)
 	static const double given[] = {1, 3, 7, 20};
 	for (size_t i = 0; i < 4; i++) {
 		w->library.channels_count = given[i];
-		CHECK(library_choose(&w->library, &eight, COLLECTIVE_ALL_TO_ALL, 8e6).channel_count ==
-		      (size_t)fmin(7, given[i]));
+		CHECK(library_choose(&w->library, &eight, COLLECTIVE_ALL_TO_ALL, 8e6)
+			      .channel_count == (size_t)fmin(7, given[i]));
 	}
 	arena_free(w->arena);
 }

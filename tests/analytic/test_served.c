@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Model servers as complete cases: their requests, their memory and their share of a GPU. The numbers
- * follow from the sizes of the networks and the settings. */
+/* Model servers as complete cases: their requests, their memory and their share of a GPU. The
+ * numbers follow from the sizes of the networks and the settings. */
 #include "sim/scenario/scenario.h"
 #include "sim/serving/serving.h"
 #include "tests/case_points.h"
@@ -97,8 +97,8 @@ static void memory_of_a_replica_is_its_share_of_the_gpu(void)
 		    {"case.fraction=0.25", "case.copies=2", 0.25},
 		    {"case.fraction=0.2", "case.copies=4", 0.2}};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		const struct prediction *p = PREDICTED(llama, 0, "case.gpu=n0.gpu0",
-						       rows[i].fraction, rows[i].copies);
+		const struct prediction *p =
+			PREDICTED(llama, 0, "case.gpu=n0.gpu0", rows[i].fraction, rows[i].copies);
 		CHECK(p && !p->ok);
 		CHECK_PART(p ? p->reason : NULL,
 			   arena_printf(arena, "may use %.2f GB",
@@ -123,8 +123,8 @@ static void memory_of_activations_follows_from_the_largest_iteration(void)
 		const struct prediction *p = PREDICTED(
 			llama, 0, "gpu.l40s.memory=10 GB", "serve.tokens=16", "serve.batch=256",
 			"serve.prompt=4000", "serve.output=96", rows[i].batching, rows[i].chunked);
-		double needed_B = 2 * 6738415616.0 + 1073741824.0 +
-				  rows[i].rows * 2 * 22016 * 2 + 8 * 256.0 * 32000;
+		double needed_B = 2 * 6738415616.0 + 1073741824.0 + rows[i].rows * 2 * 22016 * 2 +
+				  8 * 256.0 * 32000;
 		CHECK(p && !p->ok);
 		CHECK_PART(p ? p->reason : NULL,
 			   arena_printf(arena, "needs %.2f GB", needed_B / 1e9));
@@ -140,10 +140,10 @@ static void a_request_may_fill_the_cache_exactly(void)
 	const double needed_B = 2 * 6738415616.0 + 1073741824.0 + 8192 * 2.0 * 22016 * 2 +
 				8 * 256.0 * 32000 + 200.5 * token_B;
 	for (int missing = 0; missing < 2; missing++) {
-		const struct prediction *p = PREDICTED(
-			llama, 0, "serve.block=1",
-			arena_printf(arena, "gpu.l40s.memory=%.17g B",
-				     (needed_B - missing * token_B) / 0.9));
+		const struct prediction *p =
+			PREDICTED(llama, 0, "serve.block=1",
+				  arena_printf(arena, "gpu.l40s.memory=%.17g B",
+					       (needed_B - missing * token_B) / 0.9));
 		CHECK(p && p->ok == !missing);
 		if (missing)
 			CHECK_PART(p ? p->reason : NULL, "a request of 200 tokens does not fit the "
@@ -167,7 +167,8 @@ static void a_service_that_refuses_all_measured_requests_fails(void)
 /* Labels have two decimals, and three only where two are not enough. */
 static void shares_of_requests_have_the_decimals_that_they_need(void)
 {
-	static const char *const last[] = {"0.95", "0.97", "0.98", "0.99", "0.995", "0.999", "1.00"};
+	static const char *const last[] = {"0.95",  "0.97",  "0.98", "0.99",
+					   "0.995", "0.999", "1.00"};
 	enum { COUNT = sizeof last / sizeof last[0] };
 	const struct prediction *p = PREDICTED(gpt2, 0, "serve.prompt=10");
 	if (!p || !CHECK(p->latency_cdf_count == SERVE_CDF_POINTS))
@@ -188,9 +189,9 @@ static void draws_divide_the_model_error_into_equal_parts(void)
 		for (size_t i = 0; p && i < cfg_param_count(p->resolution); i++) {
 			const struct cfg_param *param = cfg_param_at(p->resolution, i);
 			if (cfg_param_varies(param) && CHECK(count < 130))
-				exact[count++] = arena_printf(
-					arena, "%s=%.17g %s", param->path, param->value,
-					quantity_unit(param->row->quantity));
+				exact[count++] = arena_printf(arena, "%s=%.17g %s", param->path,
+							      param->value,
+							      quantity_unit(param->row->quantity));
 		}
 		p = predicted(&gpt2, exact, draws);
 		double factor = draws == 1 ? 1 : exp(0.067449);

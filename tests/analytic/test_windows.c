@@ -21,16 +21,16 @@ static void warm_up_and_measurement_have_their_steps(void)
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct point point = POINT(arena, two_gpus, rows[i].warm, rows[i].noise);
 		const struct job_run *run = &point.outcome.jobs[0];
-		if (!CHECK(run->steady_first == rows[i].first && run->steady_count >= rows[i].least &&
-			   run->steady_count <= rows[i].most))
+		if (!CHECK(run->steady_first == rows[i].first &&
+			   run->steady_count >= rows[i].least && run->steady_count <= rows[i].most))
 			printf("  row %zu: %zu steps from %zu on\n", i, run->steady_count,
 			       run->steady_first);
 	}
 	arena_free(arena);
 }
 
-/* One thread of a machine starts its two ranks one after the other. Machines do so at the same time,
- * so that a second one delays nothing. */
+/* One thread of a machine starts its two ranks one after the other. Machines do so at the same
+ * time, so that a second one delays nothing. */
 static void each_machine_starts_its_own_ranks(void)
 {
 	static const struct settings pairs = {{"case.topology=c10-p100", "case.model=alexnet",
@@ -63,11 +63,13 @@ static void only_the_first_rank_is_a_straggler(void)
 	arena_free(arena);
 }
 
-/* Tensor groups send inside their machine, and data groups to the other one, through the network. */
+/* Tensor groups send inside their machine, and data groups to the other one, through the network.
+ */
 static void counters_tell_bytes_on_the_network(void)
 {
 	static const struct settings plan = {{"case.topology=dgx-a100", "case.model=gpt2",
-					      "case.stack=megatron-bf16", "case.exchange=nccl-2.18"}};
+					      "case.stack=megatron-bf16",
+					      "case.exchange=nccl-2.18"}};
 	struct arena *arena = arena_new();
 	struct point one = POINT(arena, plan, "case.gpus=2", "plan.tp=2");
 	struct point two = POINT(arena, plan, "case.gpus=16", "plan.tp=4", "plan.global_batch=4");

@@ -19,7 +19,7 @@ struct world {
 	struct prediction prediction;
 };
 
-static void finish(struct world *w, int style, struct step_record step)
+static void finish(struct world *w, enum job_style style, struct step_record step)
 {
 	for (size_t i = 0; i < STEPS; i++) {
 		w->steps[i] = step;
@@ -62,8 +62,8 @@ static void check_near(const struct world *w, const char *name, double expected)
 static void causes_of_idle_gpus_follow_from_what_the_thread_does(void)
 {
 	for (int remote = 0; remote < 2; remote++) {
-		struct world w = {.run = {.window_stalled_s = remote ? 0.02 : 0,
-					  .window_timeouts_count = 8}};
+		struct world w = {
+			.run = {.window_stalled_s = remote ? 0.02 : 0, .window_timeouts_count = 8}};
 		struct step_record step = {
 			.gpu_busy_s = 0.4,
 			.gpu_idle_s = {[TIME_THINK] = 0.1, [TIME_CALL] = 0.2, [TIME_WAIT] = 0.25},
@@ -78,8 +78,7 @@ static void causes_of_idle_gpus_follow_from_what_the_thread_does(void)
 		check_near(&w, PART_COPY, remote ? 0 : 0.25);
 		check_near(&w, PART_OTHER, 0.05);
 		CHECK(isnan(part(&w, PART_EXPOSED))); /* it has one GPU */
-		CHECK_TEXT(w.prediction.bottleneck,
-			   remote ? "network-bound" : "host launch-bound");
+		CHECK_TEXT(w.prediction.bottleneck, remote ? "network-bound" : "host launch-bound");
 		CHECK(w.prediction.calls_count == 7 && w.prediction.polls_count == 5);
 		CHECK_NEAR(w.prediction.retransmission_timeouts, 4, 1e-12);
 	}
@@ -149,8 +148,8 @@ static void bottleneck_of_a_model_server_is_its_largest_part(void)
 		{SERVE_OTHER, false, 1, PART_BATCH, "batching"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct world w = {.point.serving = {.mean_s = 1,
-						    .blocked_ratio = rows[i].blocked_ratio}};
+		struct world w = {
+			.point.serving = {.mean_s = 1, .blocked_ratio = rows[i].blocked_ratio}};
 		for (size_t k = 0; k < SERVE_PART_COUNT; k++)
 			w.point.serving.parts_s[k] = k == rows[i].part ? 0.6 : 0.08;
 		w.entry.runtime = rows[i].remote ? &forwarded : NULL;

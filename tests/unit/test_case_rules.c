@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rules of cases, each in a table: transports, profiles, places of jobs, what a case may combine. */
+/* Rules of cases, each in a table: transports, profiles, places of jobs, what a case may combine.
+ */
 #include <string.h>
 
 #include "sim/cuda/program.h"
@@ -73,12 +74,12 @@ static void profiles_apply_in_their_order(void)
 	static const struct {
 		const char *without;
 		bool applies;
-	} rows[] = {{"v100-sxm2", false},          {"v100-sxm2 x", false},
-		    {"x v100-sxm2", false},        {"x v100-sxm2 y", false},
-		    {"v100-sxm2x", true},          {"xv100-sxm2", true},
+	} rows[] = {{"v100-sxm2", false},           {"v100-sxm2 x", false}, {"x v100-sxm2", false},
+		    {"x v100-sxm2 y", false},       {"v100-sxm2x", true},   {"xv100-sxm2", true},
 		    {"v100-sxm2x v100-sxm2", false}};
-	write_file("mine.cfg", "parameters = ( { path = \"efficiency.v100-sxm2.resnet50.peak\"; fit = "
-			       "{ value = 0.123; }; } );");
+	write_file("mine.cfg",
+		   "parameters = ( { path = \"efficiency.v100-sxm2.resnet50.peak\"; fit = "
+		   "{ value = 0.123; }; } );");
 	CHECK(fitted > 0.5);
 	CHECK_NEAR(peak_of(good(NULL, arena_printf(arena, "%s case.profile=%s", gpu,
 						   path_of("mine.cfg")))),
@@ -91,12 +92,12 @@ static void profiles_apply_in_their_order(void)
 	remove(path_of("mine.cfg"));
 	CHECK(peak_of(good(NULL, arena_printf(arena, "%s case.gpu_profiles=false", gpu))) == 0);
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		const struct scenario *s =
-			good(arena_printf(arena,
-					  "case = { topology = \"gpu-pool\"; model = \"resnet50\";\n"
-					  "gpu_profiles_without = \"%s\"; };",
-					  rows[i].without),
-			     "");
+		const struct scenario *s = good(
+			arena_printf(arena,
+				     "case = { topology = \"gpu-pool\"; model = \"resnet50\";\n"
+				     "gpu_profiles_without = \"%s\"; };",
+				     rows[i].without),
+			"");
 		if (!CHECK(rows[i].applies ? peak_of(s) == fitted : peak_of(s) == 0))
 			printf("  without %s\n", rows[i].without);
 	}
@@ -116,7 +117,8 @@ static void own_files_go_before_shipped_ones(void)
 	remove(path_of("ddl_p100.cfg"));
 }
 
-/* Machines have two GPUs. Jobs take the GPUs from first_gpu on, or those behind the previous job. */
+/* Machines have two GPUs. Jobs take the GPUs from first_gpu on, or those behind the previous job.
+ */
 static void jobs_get_the_machines_that_their_places_need(void)
 {
 	static const struct {
@@ -126,7 +128,9 @@ static void jobs_get_the_machines_that_their_places_need(void)
 		{"{ gpus = 2; }, { gpus = 2; }", 4, {0, 2}},
 		{"{ gpus = 2; first_gpu = 4; }, { gpus = 2; }", 8, {4, 0}},
 		{"{ gpus = 3; }, { gpus = 2; first_gpu = 6; }", 8, {0, 6}},
-		{"{ gpus = 2; gpus_per_machine = 1; }, { gpus = 2; gpus_per_machine = 1; }", 8, {0, 1}},
+		{"{ gpus = 2; gpus_per_machine = 1; }, { gpus = 2; gpus_per_machine = 1; }",
+		 8,
+		 {0, 1}},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		const struct scenario *s =
@@ -141,7 +145,8 @@ static void jobs_get_the_machines_that_their_places_need(void)
 			printf("  %s: %zu\n", rows[i].jobs, s->topology.gpu_count);
 		for (size_t k = 0; k < 2; k++)
 			if (!CHECK(s->jobs[k].gpus[0] == rows[i].first[k]))
-				printf("  %s: job %zu at %zu\n", rows[i].jobs, k, s->jobs[k].gpus[0]);
+				printf("  %s: job %zu at %zu\n", rows[i].jobs, k,
+				       s->jobs[k].gpus[0]);
 	}
 }
 
@@ -192,7 +197,8 @@ static void faults_of_one_gpu_multiply(void)
 /* A recorded step of 10 ms, or of 10 and 30 ms on two ranks, and a simulated one of 15 ms. */
 static void words_compare_the_step_with_the_recorded_one(void)
 {
-	struct recorded_call timed = {.function = ""}, untimed = {.function = "", .gpu_start_s = -1};
+	struct recorded_call timed = {.function = ""},
+			     untimed = {.function = "", .gpu_start_s = -1};
 	struct replay_step steps[] = {{.start_s = 1, .end_s = 1.01}, {.start_s = 2, .end_s = 2.03}};
 	const struct recorded_job two = {.rank_count = 2};
 	static const char *const words[] = {
@@ -214,7 +220,8 @@ static void words_compare_the_step_with_the_recorded_one(void)
 
 /* ---- what a case may combine ---- */
 
-#define SERVED(serve) "case = { topology = \"l40s-8gpu\"; model = \"gpt2\"; };\nserve = { " serve " };"
+#define SERVED(serve)                                                                              \
+	"case = { topology = \"l40s-8gpu\"; model = \"gpt2\"; };\nserve = { " serve " };"
 #define ROLES(clients)                                                                             \
 	"case = { topology = \"l40s-8gpu\"; model = \"gpt2\"; exchange = \"nccl-2.18\";\n"         \
 	"clients = ( " clients " ); };\nserve = { rate = 1; };"
@@ -228,24 +235,29 @@ static void combinations_are_accepted_or_refused(void)
 	} rows[] = {
 		/* GPT-2 has sequences of 1,024 tokens */
 		{SERVED("prompt = 1000; output = 24;"), "", NULL},
-		{SERVED("prompt = 1000; output = 25;"), "", "has 1025 tokens in its prompt and output"},
+		{SERVED("prompt = 1000; output = 25;"), "",
+		 "has 1025 tokens in its prompt and output"},
 		{ROLES(PREFILL ", " DECODE), "", NULL},
 		{ROLES(PREFILL ", " DECODE ", { }"), "", "1 times decode and 1 times both"},
 		{ROLES(PREFILL ", { }"), "", "0 times decode and 1 times both"},
 		{ROLES(DECODE), "", "0 times the role prefill"},
-		{NULL, "case.topology=dgx1-v100 case.model=gpt2 case.stack=pytorch case.gpus=2 "
-		       "case.tokens=1000000",
+		{NULL,
+		 "case.topology=dgx1-v100 case.model=gpt2 case.stack=pytorch case.gpus=2 "
+		 "case.tokens=1000000",
 		 NULL},
-		{NULL, "case.topology=dgx1-v100 case.model=gpt2 case.stack=pytorch case.gpus=2 "
-		       "case.tokens=1000000 case.epochs=1",
+		{NULL,
+		 "case.topology=dgx1-v100 case.model=gpt2 case.stack=pytorch case.gpus=2 "
+		 "case.tokens=1000000 case.epochs=1",
 		 "case.tokens cannot be combined with case.epochs or case.job_steps"},
-		{NULL, "case.topology=dgx1-v100 case.model=gpt2 case.stack=pytorch case.gpus=2 "
-		       "case.tokens=1000000 case.job_steps=9",
+		{NULL,
+		 "case.topology=dgx1-v100 case.model=gpt2 case.stack=pytorch case.gpus=2 "
+		 "case.tokens=1000000 case.job_steps=9",
 		 "case.tokens cannot be combined with case.epochs or case.job_steps"},
 		{NULL, "case.topology=dgx1-v100 case.model=alexnet case.gpus=2 case.tokens=1000000",
 		 "case.tokens needs networks with sequences"},
-		{NULL, "case.topology=dgx1-v100 case.model=alexnet case.gpus=2 case.epochs=1 "
-		       "case.job_steps=9",
+		{NULL,
+		 "case.topology=dgx1-v100 case.model=alexnet case.gpus=2 case.epochs=1 "
+		 "case.job_steps=9",
 		 "both say how long the job is"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -266,18 +278,30 @@ static void keys_without_effect_are_refused(void)
 	static const struct {
 		const char *setting, *refused_in;
 	} rows[] = {
-		{"case.gpus_per_machine=1", "PS"},  {"case.exchange=nccl-2.18", "P"},
-		{"case.guest=os", "PS"},            {"case.straggler=2", "PS"},
-		{"case.epochs=1", "PSC"},           {"case.tokens=1000000", "PSC"},
-		{"case.symmetry=off", "PS"},        {"case.job_steps=5", "PS"},
-		{"case.programs=2", "PSJC"},        {"case.stages=2", "PSC"},
-		{"case.micro_batches=2", "PSJC"},   {"case.program=n0.os", "JC"},
-		{"case.server=n0.os", "JC"},        {"case.gpu=n0.gpu0", "JC"},
-		{"case.copies=2", "JC"},            {"case.fraction=0.5", "JC"},
-		{"case.batch=8", "SC"},             {"case.steps=5", "S"},
-		{"case.steps_warmup=2", "S"},       {"case.collective_size=1KiB", "PSRJ"},
-		{"case.transport=tcp", "P"},        {"case.images=5", "PSRJC"},
-		{"case.model=gpt2", "C"},           {"case.sequence=512", ""},
+		{"case.gpus_per_machine=1", "PS"},
+		{"case.exchange=nccl-2.18", "P"},
+		{"case.guest=os", "PS"},
+		{"case.straggler=2", "PS"},
+		{"case.epochs=1", "PSC"},
+		{"case.tokens=1000000", "PSC"},
+		{"case.symmetry=off", "PS"},
+		{"case.job_steps=5", "PS"},
+		{"case.programs=2", "PSJC"},
+		{"case.stages=2", "PSC"},
+		{"case.micro_batches=2", "PSJC"},
+		{"case.program=n0.os", "JC"},
+		{"case.server=n0.os", "JC"},
+		{"case.gpu=n0.gpu0", "JC"},
+		{"case.copies=2", "JC"},
+		{"case.fraction=0.5", "JC"},
+		{"case.batch=8", "SC"},
+		{"case.steps=5", "S"},
+		{"case.steps_warmup=2", "S"},
+		{"case.collective_size=1KiB", "PSRJ"},
+		{"case.transport=tcp", "P"},
+		{"case.images=5", "PSRJC"},
+		{"case.model=gpt2", "C"},
+		{"case.sequence=512", ""},
 	};
 	static const struct {
 		char sort;
@@ -323,15 +347,16 @@ static void evidence_names_the_links_that_traffic_passes(void)
 	}
 }
 
-/* A user's calibration says nothing about where it was measured, so the case is of the same kind. */
+/* A user's calibration does not name a machine, so the case counts as of the same kind. */
 static void an_own_calibration_counts_as_the_same_kind_of_machine(void)
 {
 	static const char settings[] = "case.topology=l40s-8gpu case.model=gpt2 case.stack=jax";
 	const struct scenario *without = good(NULL, settings);
-	write_file("mine.cfg", "parameters = ( { path = \"driver.launch\"; fit = { value = \"4 us\"; "
-			       "}; } );");
-	const struct scenario *with =
-		good(NULL, arena_printf(arena, "%s case.profile=%s", settings, path_of("mine.cfg")));
+	write_file("mine.cfg",
+		   "parameters = ( { path = \"driver.launch\"; fit = { value = \"4 us\"; "
+		   "}; } );");
+	const struct scenario *with = good(
+		NULL, arena_printf(arena, "%s case.profile=%s", settings, path_of("mine.cfg")));
 	remove(path_of("mine.cfg"));
 	CHECK(without && without->distances[PART_OWN] == DISTANCE_NEW_LIBRARY);
 	CHECK(with && with->distances[PART_OWN] == DISTANCE_SAME_KIND);

@@ -164,7 +164,7 @@ static void a_bare_machine_has_a_guest_at_its_memory(void)
 		CHECK(link->traits.own_packets);
 		return;
 	}
-	CHECK(!"n1.os-host is missing");
+	CHECK(false); /* there is no n1.os-host */
 }
 
 /* ---- wirings ---- */
@@ -419,7 +419,8 @@ static void cables_connect_equal_ports_of_two_machines(void)
 	CHECK_TEXT(way(system, "n0.gpu5", "n1.gpu4"), "n0.slot5 n0.nic-slot2 fabric.cable2 "
 						      "n1.nic-slot2 n1.slot4");
 	for (int cables = 0; cables <= 4; cables += 2) { /* 0: all four ports */
-		s = READ("case.topology=dgx1-v100-torus", "case.gpus=16", "cluster.network=cable-edr",
+		s = READ("case.topology=dgx1-v100-torus", "case.gpus=16",
+			 "cluster.network=cable-edr",
 			 arena_printf(arena, "wiring.cables=%d", cables));
 		int found = 0;
 		for (size_t i = 0; s && i < s->topology.link_count; i++)

@@ -103,7 +103,7 @@ static void model_error_is_added_around_each_draw(void)
 	arena_free(arena);
 }
 
-/* Of two draws one failed. Its rates count as 0, but it has no times. */
+/* One of two draws failed. Its rates count as 0, but it has no times. */
 static void a_failed_draw_has_no_rate_and_no_time(void)
 {
 	static const struct {
@@ -149,7 +149,8 @@ static void ratio_has_only_the_error_of_several_gpus(void)
 		set(&request, rows[i].local);
 		set(&request, rows[i].training);
 		const struct prediction *p = predicted(&request, 10, 1);
-		CHECK_NEAR(log(p->throughput.high / p->throughput.value), 1.6449 * rows[i].all, 0.03);
+		CHECK_NEAR(log(p->throughput.high / p->throughput.value), 1.6449 * rows[i].all,
+			   0.03);
 		CHECK_NEAR(log(p->ratio.high / p->ratio.value), 1.6449 * rows[i].ratio, 0.03);
 	}
 	arena_free(arena);

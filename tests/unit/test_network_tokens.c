@@ -102,13 +102,14 @@ static void only_what_backward_needs_is_kept(void)
 }
 
 /* One more sample keeps activations of 4 B and, if attention is not fused, 144 probabilities. Its
- * largest gradients are those of a gate, 72 elements with 144 of its input, or those of an attention:
- * 48 of its output, 96 of queries, keys and values, 72 probabilities and 72 scores. */
+ * largest gradients are those of a gate, 72 elements with 144 of its input, or those of an
+ * attention: 48 of its output, 96 of queries, keys and values, 72 probabilities and 72 scores. */
 static void a_sample_needs_activations_and_the_largest_gradients(void)
 {
 	struct arena *arena = arena_new();
 	const struct network *network = read_text(arena, tiny);
-	const double kept_B = 4 * 6 * (2 * (8 + 8 + 16 + 8 + 8 + 48) + 8) + 6 * (2 * 8 + 8 + 4 * 10);
+	const double kept_B =
+		4 * 6 * (2 * (8 + 8 + 16 + 8 + 8 + 48) + 8) + 6 * (2 * 8 + 8 + 4 * 10);
 
 	for (int fused = 0; network && fused < 2; fused++)
 		CHECK_NEAR(network_memory_B(network, 2, 4, 0, 0, fused) -
@@ -125,18 +126,19 @@ static void selected_tokens_are_rounded_up(void)
 	static const struct {
 		const char *key;
 		size_t rows; /* 0: refused */
-	} rows[] = {{"share = 0.15", 1}, {"share = 0.5", 3}, {"share = 0.51", 4}, {"share = 1.0", 6},
-		    {"tokens = 6", 6},   {"tokens = 7", 0}};
+	} rows[] = {{"share = 0.15", 1}, {"share = 0.5", 3}, {"share = 0.51", 4},
+		    {"share = 1.0", 6},  {"tokens = 6", 6},  {"tokens = 7", 0}};
 	struct arena *arena = arena_new();
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		const char *text = arena_printf(
-			arena,
-			"network = { name = \"t\"; sequence = 6; vocabulary = 10; source = \"x\"; layers "
-			"= ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
-			"{ name = \"s\"; op = \"select\"; %s; },\n"
-			"{ name = \"l\"; op = \"linear\"; out = 10; },\n"
-			"{ name = \"c\"; op = \"cross_entropy\"; } ); };",
-			rows[i].key);
+		const char *text =
+			arena_printf(arena,
+				     "network = { name = \"t\"; sequence = 6; vocabulary = 10; "
+				     "source = \"x\"; layers "
+				     "= ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
+				     "{ name = \"s\"; op = \"select\"; %s; },\n"
+				     "{ name = \"l\"; op = \"linear\"; out = 10; },\n"
+				     "{ name = \"c\"; op = \"cross_entropy\"; } ); };",
+				     rows[i].key);
 		struct diag *diag = diag_new(arena);
 		const struct network *network =
 			network_read(arena, diag, cfg_read_text(arena, diag, "t.cfg", text));

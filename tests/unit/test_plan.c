@@ -381,8 +381,8 @@ static void impossible_plans_are_refused_with_a_possible_number(void)
 }
 
 /* On 8 GPUs a ring of a group has 7 rounds. FSDP gathers two blocks twice and reduces them, ZeRO 1
- * and 2 gather one chunk and reduce one bucket. Each GPU sends a message in each round, which leaves
- * and arrives. */
+ * and 2 gather one chunk and reduce one bucket. Each GPU sends a message in each round, which
+ * leaves and arrives. */
 static void plans_with_too_many_messages_are_refused(void)
 {
 	static const double rounds[] = {0, 2 * 7, 2 * 7, 2 * 3 * 7};
@@ -391,7 +391,8 @@ static void plans_with_too_many_messages_are_refused(void)
 		struct plan_params params = one_gpu;
 		const char *why;
 		params.sharding = sharding;
-		const struct training_plan *plan = plan_new(arena, read_tiny(arena), &params, 8, &why);
+		const struct training_plan *plan =
+			plan_new(arena, read_tiny(arena), &params, 8, &why);
 		double events = 8 * rounds[sharding] * 2;
 		CHECK(!plan_too_large(arena, plan, 8, events));
 		if (sharding > 0)
@@ -412,7 +413,8 @@ static void vocabularies_are_padded_and_biases_of_sums_are_whole(void)
 		"  { name = \"n\"; op = \"rms_norm\"; },\n"
 		"  { name = \"a\"; op = \"attention\"; heads = 4; causal = true; bias = true; },\n"
 		"  { name = \"s\"; op = \"add\"; from = [\"b\", \"a\"]; },\n"
-		"  { name = \"m\"; op = \"mlp\"; hidden = 32; activation = \"gelu\"; bias = true; } ); },\n"
+		"  { name = \"m\"; op = \"mlp\"; hidden = 32; activation = \"gelu\"; bias = true; "
+		"} ); },\n"
 		"{ name = \"l\"; op = \"linear\"; out = 13; },\n"
 		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
 	struct arena *arena = arena_new();

@@ -152,7 +152,8 @@ static void only_trained_parameters_have_gradients(void)
 		"source = \"by hand\"; layers = ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
 		"{ name = \"b\"; repeat = 2; layers = (\n"
 		"  { name = \"n\"; op = \"layer_norm\"; bias = false; },\n"
-		"  { name = \"a\"; op = \"attention\"; heads = 4; causal = true; lora = 2; } ); },\n"
+		"  { name = \"a\"; op = \"attention\"; heads = 4; causal = true; lora = 2; } ); "
+		"},\n"
 		"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
 		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
 	struct arena *arena = arena_new();

@@ -47,8 +47,7 @@ static const struct network *network_of(const char *name)
 static const struct program *program_of(const struct stack_params *stack,
 					const struct spread_params *spread)
 {
-	const struct step_spec spec = {network_of("resnet50"), 8,     stack,
-				       &gpu,                   &efficiency, spread};
+	const struct step_spec spec = {network_of("resnet50"), 8, stack, &gpu, &efficiency, spread};
 	return framework_at((size_t)stack->framework)->program(arena, &spec);
 }
 
@@ -153,9 +152,10 @@ static void poller_uses_its_part_of_a_core(void)
 	const struct network *network = network_of("resnet50");
 	for (int polls = 0; polls < 2; polls++) {
 		stack.poller = polls;
-		CHECK_NEAR(step_profile_new(arena, network, 8, &stack, &gpu, &efficiency, &host, 0.2)
-				   ->poller_ratio,
-			   polls ? 4.0 / 14 : 0, 1e-12);
+		CHECK_NEAR(
+			step_profile_new(arena, network, 8, &stack, &gpu, &efficiency, &host, 0.2)
+				->poller_ratio,
+			polls ? 4.0 / 14 : 0, 1e-12);
 	}
 }
 
@@ -178,7 +178,8 @@ static void policies_bundle_up_to_their_own_size(void)
 	static const struct {
 		const char *name;
 		double bundle_B;
-	} rows[] = {{"horovod", 1e6}, {"ddp", 2e6}, {"per_tensor", 0}, {"after_backward", INFINITY}};
+	} rows[] = {
+		{"horovod", 1e6}, {"ddp", 2e6}, {"per_tensor", 0}, {"after_backward", INFINITY}};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct exchange_params params = {.fusion_B = 1e6, .bucket_B = 2e6};
 		while (strcmp(exchange_policy_at((size_t)params.policy)->name, rows[i].name) != 0)
@@ -247,13 +248,26 @@ static void fused_ops_write_what_others_read(void)
 	static const uint32_t first[] = {0}, second[] = {1};
 	for (int read = 0; read < 2; read++) {
 		struct op ops[] = {
-			{.name = "a", .kernels = 1, .work.bytes_B = 10, .output_B = 4,
-			 .elementwise = true, .update_of = NO_TENSOR},
-			{.name = "b", .kernels = 1, .work.bytes_B = 8, .output_B = 4,
-			 .elementwise = true, .inputs = first, .input_count = 1,
+			{.name = "a",
+			 .kernels = 1,
+			 .work.bytes_B = 10,
+			 .output_B = 4,
+			 .elementwise = true,
 			 .update_of = NO_TENSOR},
-			{.name = "c", .kernels = 1, .work = {.bytes_B = 7, .form = KERNEL_PRODUCT},
-			 .inputs = read ? first : second, .input_count = 1, .update_of = NO_TENSOR},
+			{.name = "b",
+			 .kernels = 1,
+			 .work.bytes_B = 8,
+			 .output_B = 4,
+			 .elementwise = true,
+			 .inputs = first,
+			 .input_count = 1,
+			 .update_of = NO_TENSOR},
+			{.name = "c",
+			 .kernels = 1,
+			 .work = {.bytes_B = 7, .form = KERNEL_PRODUCT},
+			 .inputs = read ? first : second,
+			 .input_count = 1,
+			 .update_of = NO_TENSOR},
 		};
 		const struct op_graph graph = {.ops = ops, .count = 3, .output = 2, .loss = 2};
 		struct op_graph fused = op_graph_fuse(arena, &graph, FUSION_ALL);

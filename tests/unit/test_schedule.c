@@ -292,9 +292,9 @@ static void hierarchical_algorithms_send_minimal_bytes_over_the_network(void)
 	arena_free(arena);
 }
 
-/* Two nodes with three ranks each. In a chain, ranks send the whole buffer to the one before, and the
- * first ranks exchange it: half of it is added in each node. Directly, each rank is the head of a
- * third, of which each node adds a half. */
+/* Two nodes with three ranks each. In a chain, ranks send the whole buffer to the one before, and
+ * the first ranks exchange it: half of it is added in each node. Directly, each rank is the head of
+ * a third, of which each node adds a half. */
 static void collnet_heads_add_for_their_machines(void)
 {
 	static const uint32_t nodes[] = {0, 0, 0, 1, 1, 1};
@@ -312,7 +312,8 @@ static void collnet_heads_add_for_their_machines(void)
 	const struct schedule *direct = build(arena, "collnet_direct", &spec);
 	for (size_t i = 0; i < 3; i++) {
 		CHECK(between_B(direct, i, (i + 1) % 3, -1) == 2 * 200);
-		CHECK(between_B(direct, i, i + 3, -1) == 200 && between_B(direct, i + 3, i, -1) == 200);
+		CHECK(between_B(direct, i, i + 3, -1) == 200 &&
+		      between_B(direct, i + 3, i, -1) == 200);
 		CHECK(between_B(direct, i, (i + 1) % 3 + 3, -1) == 0);
 	}
 	arena_free(arena);

@@ -53,8 +53,12 @@ static void add(struct bench *b, size_t index, size_t window, const struct serve
 	memcpy(own, requests, count * sizeof *own);
 	b->services[index] = (struct serving_service_spec){
 		.params = &b->params, .requests = {own, count}, .generates = true};
-	b->replicas[index] = (struct serving_replica_spec){
-		.name = "server", .service = index, .time = six_ms, .ctx = b, .block_count = 1000, .window = window};
+	b->replicas[index] = (struct serving_replica_spec){.name = "server",
+							   .service = index,
+							   .time = six_ms,
+							   .ctx = b,
+							   .block_count = 1000,
+							   .window = window};
 }
 
 /* Keys and values of a token take 1 ms to another replica. */
@@ -238,7 +242,7 @@ static void median_time_between_tokens_counts_each_token_once(void)
 	}
 }
 
-/* Of two requests of 6 ms per token, one has one token and so no time between tokens. */
+/* Tokens take 6 ms. One of two requests has one token, and so no time between tokens. */
 static void a_single_token_has_no_time_to_miss(void)
 {
 	for (size_t i = 0; i < 2; i++) {
