@@ -131,6 +131,9 @@ static void jobs_get_the_machines_that_their_places_need(void)
 		{"{ gpus = 2; gpus_per_machine = 1; }, { gpus = 2; gpus_per_machine = 1; }",
 		 8,
 		 {0, 1}},
+		{"{ gpus = 2; gpus_per_machine = 2; }, { gpus = 2; gpus_per_machine = 1; }",
+		 8,
+		 {0, 2}},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		const struct scenario *s =
@@ -218,6 +221,74 @@ static void words_compare_the_step_with_the_recorded_one(void)
 	}
 }
 
+/* A framework and a library without measurements are two statements. */
+static void words_of_both_parts_are_joined_if_they_agree(void)
+{
+	static const struct {
+		enum distance one_gpu, own;
+		const char *words;
+	} rows[] = {
+		{DISTANCE_SAME_SYSTEM, DISTANCE_SAME_SYSTEM,
+		 "measurements of this system set parameters"},
+		{DISTANCE_NEW_MACHINE, DISTANCE_NEW_MACHINE,
+		 "no measurement of this kind of machine set any parameter"},
+		{DISTANCE_SAME_SYSTEM, DISTANCE_NEW_MACHINE,
+		 "one GPU: measurements of this system set parameters; several GPUs: "
+		 "no measurement of this kind of machine set any parameter"},
+		{DISTANCE_NEW_LIBRARY, DISTANCE_NEW_LIBRARY,
+		 "one GPU: no measurement with this framework set any parameter; several GPUs: "
+		 "no measurement with this library set any parameter"},
+	};
+	const struct job_entry entry = {.rank_count = 2};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct scenario scenario = {.jobs = &entry, .job_count = 1};
+		scenario.distances[PART_ONE_GPU] = rows[i].one_gpu;
+		scenario.distances[PART_OWN] = rows[i].own;
+		CHECK_TEXT(scenario_distance_words(arena, &scenario, 0), rows[i].words);
+	}
+}
+
+static const enum distance *distances_of(const char *settings)
+{
+	const struct scenario *s =
+		good(NULL, arena_printf(arena, "case.topology=dgx1-v100 case.model=inception3 %s",
+					settings));
+	static const enum distance none[CASE_PART_COUNT];
+	return s ? s->distances : none;
+}
+
+/* A user who states the rate of one GPU knows this GPU, but not how several of them work. Without
+ * the GPUs' profiles, measurements of their generation do not count. */
+static void stated_rates_and_left_out_profiles_change_the_distance(void)
+{
+	static const char peak[] = "efficiency.v100-sxm2.inception3.peak=0.4";
+	enum distance own = distances_of("")[PART_OWN];
+	CHECK(own > DISTANCE_SAME_SYSTEM);
+	CHECK(distances_of("case.gpu_profiles=false")[PART_OWN] > own);
+	CHECK(distances_of(peak)[PART_OWN] == DISTANCE_SAME_SYSTEM);
+	own = distances_of("case.gpus=2")[PART_OWN];
+	CHECK(own > DISTANCE_SAME_SYSTEM);
+	const enum distance *two = distances_of(arena_printf(arena, "case.gpus=2 %s", peak));
+	CHECK(two[PART_ONE_GPU] == DISTANCE_SAME_SYSTEM && two[PART_OWN] == own);
+}
+
+/* A model server's and a program's GPUs are not counted. */
+static void rates_per_gpu_need_several_gpus(void)
+{
+	const struct case_params plain = {.gpus_count = 0}, said = {.gpus_count = 1};
+	const struct job_entry one = {.rank_count = 1}, two = {.rank_count = 2};
+	struct scenario s = {
+		.jobs = &one, .job_count = 1, .params = &plain, .style = JOBS_PROGRAMS};
+	CHECK(!scenario_has_gpus(&s));
+	s.params = &said;
+	CHECK(scenario_has_gpus(&s));
+	s.params = &plain;
+	s.jobs = &two;
+	CHECK(scenario_has_gpus(&s));
+	s.style = JOBS_SERVING;
+	CHECK(!scenario_has_gpus(&s));
+}
+
 /* ---- what a case may combine ---- */
 
 #define SERVED(serve)                                                                              \
@@ -225,8 +296,9 @@ static void words_compare_the_step_with_the_recorded_one(void)
 #define ROLES(clients)                                                                             \
 	"case = { topology = \"l40s-8gpu\"; model = \"gpt2\"; exchange = \"nccl-2.18\";\n"         \
 	"clients = ( " clients " ); };\nserve = { rate = 1; };"
-#define PREFILL "{ role = \"prefill\"; }"
-#define DECODE  "{ role = \"decode\"; }"
+#define ALL_GATHER_FILE "library.msccl=tests/samples/workloads/msccl-allgather-8n.xml"
+#define PREFILL         "{ role = \"prefill\"; }"
+#define DECODE          "{ role = \"decode\"; }"
 
 static void combinations_are_accepted_or_refused(void)
 {
@@ -259,6 +331,19 @@ static void combinations_are_accepted_or_refused(void)
 		 "case.topology=dgx1-v100 case.model=alexnet case.gpus=2 case.epochs=1 "
 		 "case.job_steps=9",
 		 "both say how long the job is"},
+		{NULL,
+		 "case.topology=dgx-a100 case.gpus=8 case.collective=all_gather "
+		 "library.algorithm=doubling_all_gather",
+		 NULL},
+		{NULL,
+		 "case.topology=dgx-a100 case.gpus=8 case.collective=broadcast "
+		 "library.algorithm=doubling_all_gather",
+		 "cannot do the collective"},
+		{NULL, "case.topology=dgx-a100 case.gpus=8 case.model=alexnet " ALL_GATHER_FILE,
+		 NULL},
+		{NULL,
+		 "case.topology=dgx-a100 case.gpus=8 case.collective=all_reduce " ALL_GATHER_FILE,
+		 "the file has an algorithm of all_gather"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		const struct scenario *s = read_case(rows[i].text, rows[i].settings);
@@ -269,6 +354,24 @@ static void combinations_are_accepted_or_refused(void)
 		else
 			diag_print(diag, stdout);
 	}
+}
+
+/* Copies of two GPUs each follow each other, the fifth one on a second machine. */
+static void copies_of_tensor_groups_are_spread_over_gpus(void)
+{
+	const struct scenario *s =
+		good(NULL,
+		     "case.topology=l40s-8gpu case.model=gpt2 case.exchange=nccl-2.18 serve.rate=1 "
+		     "case.tensor=2 case.copies=5 case.gpu=spread");
+	if (!CHECK(s && s->job_count == 5))
+		return;
+	for (size_t i = 0; i < 5; i++)
+		for (size_t k = 0; k < 2; k++)
+			CHECK(s->jobs[i].gpus[k] == 2 * i + k);
+	CHECK(!read_case(NULL, "case.topology=l40s-8gpu case.model=gpt2 case.exchange=nccl-2.18 "
+			       "serve.rate=1 case.tensor=2 case.gpu=n0.gpu7"));
+	if (CHECK(diag_count(diag) > 0))
+		CHECK_PART(diag_at(diag, 0), "2 GPUs from 'n0.gpu7' on are needed");
 }
 
 /* Each key is refused in the sorts of cases in which it has no effect: one program (P), a model
@@ -374,7 +477,11 @@ static const struct test tests[] = {
 	TEST(tensor_groups_fit_into_the_largest_machine),
 	TEST(variables_on_the_host_use_all_threads),
 	TEST(faults_of_one_gpu_multiply),
+	TEST(words_of_both_parts_are_joined_if_they_agree),
+	TEST(stated_rates_and_left_out_profiles_change_the_distance),
+	TEST(rates_per_gpu_need_several_gpus),
 	TEST(combinations_are_accepted_or_refused),
+	TEST(copies_of_tensor_groups_are_spread_over_gpus),
 };
 
 int main(void)
