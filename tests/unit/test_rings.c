@@ -320,7 +320,7 @@ static void rings_use_every_adapter_of_a_machine(void)
 	arena_free(site.arena);
 }
 
-/* One of two machines has half the adapters' bandwidth, whichever comes first. */
+/* One of two machines has half the adapters' bandwidth, the first one or the second. */
 static void the_slowest_machine_sets_the_bandwidth_to_the_network(void)
 {
 	for (size_t slow = 0; slow < 2; slow++) {
