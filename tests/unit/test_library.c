@@ -360,6 +360,9 @@ static void collnet_needs_switches_that_add(void)
 	CHECK_NEAR(all_reduce(&library, &four, 8).predicted_s, 69.2e-6, 1e-5);
 	library.algorithm = "auto";
 	CHECK_TEXT(all_reduce(&library, &four, 8).algorithm->name, "collnet_chain");
+	four.rank_count--; /* one machine has seven GPUs */
+	CHECK_TEXT(all_reduce(&library, &four, 8).algorithm->name, "double_tree");
+	four.rank_count++;
 	four.multicast = true;
 	CHECK_TEXT(all_reduce(&library, &four, 8).algorithm->name, "collnet_direct");
 	library.collnet = false;
