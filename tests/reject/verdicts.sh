@@ -24,7 +24,7 @@ fails() {
 
 # The GTX 1050 Ti has 4.3 GB. At batch 32 the published runs filled 94 % of it.
 fails 'out of GPU memory: resnet50 at batch 64 needs' --topology t320-same-esxi --batch 64
-# Of half a GPU the program has half the memory.
+# A program on half a GPU has half its memory.
 fails "out of GPU memory: resnet50 at batch 64 needs [0-9.]* GB, GPU '[a-z0-9-]*' has 2.1[0-9] GB" \
 	--topology t320-same-esxi --batch 64 --set case.fraction=0.5
 expect 0 '' run --topology t320-same-esxi --batch 32 -q --draws 0
