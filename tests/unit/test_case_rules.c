@@ -153,6 +153,21 @@ static void jobs_get_the_machines_that_their_places_need(void)
 	}
 }
 
+/* One machine stands for all that a job of 1,024 GPUs fills, but not if it leaves out the first. */
+static void jobs_that_begin_later_are_not_folded(void)
+{
+	for (size_t first = 0; first <= 8; first += 8) {
+		const struct scenario *s = good(
+			arena_printf(arena,
+				     "case = { topology = \"dgx-h100\"; model = \"resnet50\";\n"
+				     "jobs = ( { gpus = 1024; first_gpu = %zu; } ); };",
+				     first),
+			"");
+		CHECK(s && (s->topology.fold != NULL) == (first == 0));
+		CHECK(s && s->jobs[0].gpus[0] == first);
+	}
+}
+
 /* Three simulated GPUs on two machines are two on one of them. */
 static void tensor_groups_fit_into_the_largest_machine(void)
 {
@@ -474,6 +489,7 @@ static const struct test tests[] = {
 	TEST(profiles_apply_in_their_order),
 	TEST(own_files_go_before_shipped_ones),
 	TEST(jobs_get_the_machines_that_their_places_need),
+	TEST(jobs_that_begin_later_are_not_folded),
 	TEST(tensor_groups_fit_into_the_largest_machine),
 	TEST(variables_on_the_host_use_all_threads),
 	TEST(faults_of_one_gpu_multiply),
