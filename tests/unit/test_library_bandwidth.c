@@ -87,14 +87,19 @@ static void trees_across_nodes_have_the_goodput_of_rings(void)
 static void busy_channels_of_ll_reach_the_lower_bandwidth(void)
 {
 	const struct comm_shape two = nodes(2);
-	struct library_params library = defaults();
-	library.algorithm = "ring";
-	library.protocol = CHOOSE_LL;
-	struct collective_choice choice = all_reduce(&library, &two, 2e9);
-	double slope_spB = (choice.predicted_s - all_reduce(&library, &two, 1e9).predicted_s) / 1e9;
-	double links_Bps = library.ll_ratio * 198e9 * library.net_efficiency_ratio;
-	double blocks_Bps = (double)choice.block_count * library.channel_ll_net_Bps;
-	CHECK_NEAR(slope_spB, 30.0 / 16 / fmin(links_Bps, blocks_Bps), 1e-6);
+	for (size_t i = 0; i < 2; i++) {
+		struct library_params library = defaults();
+		library.algorithm = "ring";
+		library.protocol = CHOOSE_LL;
+		if (i == 1) /* links are slower than blocks */
+			library.channel_ll_Bps = library.channel_ll_net_Bps = 1e12;
+		struct collective_choice choice = all_reduce(&library, &two, 2e9);
+		double more_s = choice.predicted_s - all_reduce(&library, &two, 1e9).predicted_s;
+		double links_Bps = library.ll_ratio * 198e9 * library.net_efficiency_ratio;
+		double blocks_Bps = (double)choice.block_count * library.channel_ll_net_Bps;
+		CHECK((links_Bps < blocks_Bps) == (i == 1));
+		CHECK_NEAR(more_s, 30e9 / 16 / fmin(links_Bps, blocks_Bps), 1e-6);
+	}
 }
 
 /* Proxies limit LL's bytes to the network, so a correction of blocks counts only inside nodes. */
