@@ -168,6 +168,27 @@ static void jobs_that_begin_later_are_not_folded(void)
 	}
 }
 
+static void folds_need_lossless_links_and_ranks_that_begin_together(void)
+{
+	static const char *const rows[][2] = {
+		{"", "folded"},
+		{"link.network.loss=1e-6", ""},
+		{"library.stagger=1us", ""},
+		/* builds all pairs, which is too much for many ranks */
+		{"library.algorithm=recursive_doubling", ""},
+		{"case.symmetry=on case.gpus=64 library.algorithm=recursive_doubling", "folded"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct scenario *s =
+			good(NULL, arena_printf(arena,
+						"case.topology=dgx-h100 case.model=resnet50 "
+						"case.symmetry=auto case.gpus=1024 %s",
+						rows[i][0]));
+		if (!CHECK(s && (s->topology.fold != NULL) == (rows[i][1][0] != 0)))
+			printf("  %s\n", rows[i][0]);
+	}
+}
+
 /* Three simulated GPUs on two machines are two on one of them. */
 static void tensor_groups_fit_into_the_largest_machine(void)
 {
@@ -490,6 +511,7 @@ static const struct test tests[] = {
 	TEST(own_files_go_before_shipped_ones),
 	TEST(jobs_get_the_machines_that_their_places_need),
 	TEST(jobs_that_begin_later_are_not_folded),
+	TEST(folds_need_lossless_links_and_ranks_that_begin_together),
 	TEST(tensor_groups_fit_into_the_largest_machine),
 	TEST(variables_on_the_host_use_all_threads),
 	TEST(faults_of_one_gpu_multiply),

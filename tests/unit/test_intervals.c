@@ -193,9 +193,9 @@ static void shares_end_at_one(void)
 /* Noise is the only difference between draws, and each has its own. */
 static void draws_have_different_seeds(void)
 {
-	static const struct settings noisy = {{"case.topology=dgx1-v100", "case.model=alexnet",
-					       "case.batch=64", "case.gpus=2", "exchange.noise=0.05",
-					       "error.local=0", "error.training=0"}};
+	static const struct settings noisy = {
+		{"case.topology=dgx1-v100", "case.model=alexnet", "case.batch=64", "case.gpus=2",
+		 "exchange.noise=0.05", "error.local=0", "error.training=0"}};
 	struct arena *arena = arena_new();
 	struct request request = request_of(arena, &noisy);
 	make_exact(&request);
@@ -217,8 +217,11 @@ static void draws_with_other_settings_keep_the_scale(void)
 	make_exact(&request);
 	set(&request, "error.local=0");
 	const struct setting half = {.text = "case.batch=32"};
-	const struct predict_options options = {
-		.seed = 3, .draws_count = 2, .jobs = 1, .draw_settings = &half, .draw_setting_count = 1};
+	const struct predict_options options = {.seed = 3,
+						.draws_count = 2,
+						.jobs = 1,
+						.draw_settings = &half,
+						.draw_setting_count = 1};
 	const struct prediction *p = predicted_with(&request, &options);
 	const struct estimate estimates[] = {p->throughput, p->step_s, p->gpu_utilization,
 					     p->elapsed_s};
