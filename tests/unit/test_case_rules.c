@@ -215,6 +215,22 @@ static void variables_on_the_host_use_all_threads(void)
 	}
 }
 
+static void programs_exchange_gradients_of_their_size(void)
+{
+	static const char *const settings[] = {"stack.fp16_gradients=false",
+					       "stack.fp16_gradients=true"};
+	for (size_t i = 0; i < 2; i++) {
+		const struct scenario *s = good(
+			NULL, arena_printf(arena,
+					   "case.topology=gpu-pool case.runtime=asynchronous "
+					   "case.transport=tcp case.program=client1 case.gpus=2 "
+					   "case.model=alexnet case.exchange=nccl-2.18 %s",
+					   settings[i]));
+		if (s && CHECK(s->jobs[0].spread != NULL))
+			CHECK(s->jobs[0].spread->element_B == (i ? 2 : 4));
+	}
+}
+
 /* A GPU that keeps half of its rate twice has a quarter left. */
 static void faults_of_one_gpu_multiply(void)
 {
@@ -514,6 +530,7 @@ static const struct test tests[] = {
 	TEST(folds_need_lossless_links_and_ranks_that_begin_together),
 	TEST(tensor_groups_fit_into_the_largest_machine),
 	TEST(variables_on_the_host_use_all_threads),
+	TEST(programs_exchange_gradients_of_their_size),
 	TEST(faults_of_one_gpu_multiply),
 	TEST(words_of_both_parts_are_joined_if_they_agree),
 	TEST(stated_rates_and_left_out_profiles_change_the_distance),
