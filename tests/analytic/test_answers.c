@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "sim/predict/baselines.h"
 #include "sim/predict/draws.h"
 #include "tests/case_points.h"
 
@@ -367,7 +368,8 @@ static const char two_unlike[] =
 	"jobs = ( { name = \"one\"; gpus = 1; first_gpu = 0; },\n"
 	"{ name = \"two\"; gpus = 2; first_gpu = 2; batch = 32; } ); };\n";
 
-static struct point point_of_text(struct arena *arena, const char *text, size_t size)
+static struct point point_of_text(struct arena *arena, const char *text, size_t size,
+				  struct baselines *baselines)
 {
 	char path[] = "/tmp/farwire-answers-XXXXXX";
 	int file = mkstemp(path);
@@ -382,9 +384,28 @@ static struct point point_of_text(struct arena *arena, const char *text, size_t 
 	remove(path);
 	diag_print(diag, stdout);
 	if (CHECK(scenario != NULL))
-		point = predict_point(arena, scenario, 1, true, NULL, NULL);
+		point = predict_point(arena, scenario, 1, true, baselines, NULL);
 	CHECK(!point.broken && !point.failed);
 	return point;
+}
+
+/* A store of baselines does not change the answers of several jobs, the first and the next time. */
+static void stored_baselines_are_those_of_one_job(void)
+{
+	struct arena *arena = arena_new();
+	struct baselines *store = baselines_new();
+	struct point plain = point_of_text(arena, two_unlike, sizeof two_unlike - 1, NULL);
+	for (size_t time = 0; time < 2 && !plain.failed; time++) {
+		struct point point = point_of_text(arena, two_unlike, sizeof two_unlike - 1, store);
+		for (size_t i = 0; i < 2 && !point.failed; i++) {
+			CHECK_NEAR(point.jobs[i].ratio, plain.jobs[i].ratio, 1e-12);
+			CHECK_NEAR(point.jobs[i].step_s, plain.jobs[i].step_s, 1e-12);
+			CHECK_NEAR(point.outcome.jobs[i].solo_step_s,
+				   plain.outcome.jobs[i].solo_step_s, 1e-12);
+		}
+	}
+	baselines_free(store);
+	arena_free(arena);
 }
 
 /* The baseline of a job is one GPU that trains the job's own batch. The two jobs also begin at
@@ -397,7 +418,7 @@ static void each_job_has_its_own_baseline(void)
 		 "exchange.noise=0", "input.source=gpu"}};
 	static const char *const batches[] = {"case.batch=64", "case.batch=32"};
 	struct arena *arena = arena_new();
-	struct point point = point_of_text(arena, two_unlike, sizeof two_unlike - 1);
+	struct point point = point_of_text(arena, two_unlike, sizeof two_unlike - 1, NULL);
 	for (size_t i = 0; i < 2 && !point.failed; i++) {
 		struct point own = POINT(arena, alone, batches[i]);
 		double ranks = (double)(i + 1);
@@ -432,7 +453,7 @@ static void each_program_has_a_baseline_on_its_own_kind_of_gpu(void)
 		"clients = ( { name = \"one\"; program = \"client1\"; gpu = \"gpu1\"; },\n"
 		"{ name = \"two\"; program = \"client2\"; gpu = \"gpu2\"; } ); };\n";
 	struct arena *arena = arena_new();
-	struct point point = point_of_text(arena, text, sizeof text - 1);
+	struct point point = point_of_text(arena, text, sizeof text - 1, NULL);
 	if (!point.failed) {
 		double first = point.jobs[0].throughput / point.jobs[0].ratio;
 		double second = point.jobs[1].throughput / point.jobs[1].ratio;
@@ -456,7 +477,7 @@ static void baseline_of_a_program_has_its_batch_and_a_whole_gpu(void)
 		{"case.topology=gpu-pool", "case.model=resnet50", "case.gpu=gpu1"}};
 	static const char *const batches[] = {"case.batch=4", "case.batch=32"};
 	struct arena *arena = arena_new();
-	struct point point = point_of_text(arena, text, sizeof text - 1);
+	struct point point = point_of_text(arena, text, sizeof text - 1, NULL);
 	for (size_t i = 0; i < 2 && !point.failed; i++) {
 		struct point own = POINT(arena, local, batches[i]);
 		CHECK_NEAR(point.jobs[i].throughput / point.jobs[i].ratio, own.throughput, 1e-9);
@@ -516,6 +537,7 @@ static const struct test tests[] = {
 	TEST(input_wait_is_not_exposed_communication),
 	TEST(parameter_servers_are_spread_over_machines),
 	TEST(two_level_servers_send_one_copy_for_each_machine),
+	TEST(stored_baselines_are_those_of_one_job),
 	TEST(each_job_has_its_own_baseline),
 	TEST(each_program_has_a_baseline_on_its_own_kind_of_gpu),
 	TEST(baseline_of_a_program_has_its_batch_and_a_whole_gpu),

@@ -338,6 +338,23 @@ static void staging_overlaps_with_tcp(void)
 	arena_free(w->arena);
 }
 
+/* In each host the GPU's link moves the 10 MB of a broadcast to or from memory, a copy between
+ * buffers reads and writes them, and the adapter moves them once more. */
+static void both_hosts_of_a_socket_carry_the_message(void)
+{
+	struct comm_world *w = comm_world_new();
+	tcp_time_s(w, 2, 12e9, 1e3);
+	double before_B[2];
+	for (size_t i = 0; i < 2; i++)
+		before_B[i] = fabric_carried(w->fabric, host_dram(w->hosts[i]));
+	comm_all(w, w->comm, COLLECTIVE_BROADCAST, 10e6, 1);
+	comm_run(w);
+	for (size_t i = 0; i < 2; i++)
+		CHECK_NEAR(fabric_carried(w->fabric, host_dram(w->hosts[i])) - before_B[i],
+			   (1 + 2 + 1) * 10e6, 1e-3);
+	arena_free(w->arena);
+}
+
 static void trees_over_tcp_open_connections_beyond_the_ring(void)
 {
 	struct comm_world *w = comm_world_new();
@@ -477,6 +494,7 @@ int main(void)
 		TEST(packet_loss_lowers_the_rdma_bandwidth),
 		TEST(ring_over_tcp_reaches_the_ethernet_goodput),
 		TEST(staging_overlaps_with_tcp),
+		TEST(both_hosts_of_a_socket_carry_the_message),
 		TEST(trees_over_tcp_open_connections_beyond_the_ring),
 		TEST(workers_share_the_port_of_a_parameter_server),
 		TEST(sum_of_gradients_takes_the_counted_passes_over_memory),

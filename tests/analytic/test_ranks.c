@@ -220,6 +220,29 @@ static void slowest_rank_sets_the_step_time_of_programs(void)
 	release(r);
 }
 
+/* The GPU of the faster rank waits 4 ms for the straggler and 8 ms for the data, in each step. */
+static void gpus_tell_stragglers_from_data(void)
+{
+	struct ranks_world *r = ranks_world_new(2);
+	for (size_t i = 0; i < 2; i++) {
+		kernel(r, i, i ? 14 * MS : 10 * MS);
+		peers(r, i, CALL_ALL_REDUCE, 8 * MB);
+		r->items[i][r->threads[i].count - 1].call.exposed = GPU_DATA;
+		r->programs[i].role = "a rank";
+		call(r, i, CALL_DEVICE_SYNCHRONIZE);
+	}
+	CHECK_NEAR(run_step_s(r), 22 * MS, 1e-9);
+	const struct rank_times *times = r->run.rank_times;
+	for (size_t i = 0; times && i < 2; i++) {
+		double steps = (double)r->run.steady_count;
+		CHECK_NEAR(s_from_ps(times[i].ps[GPU_COMPUTES]), steps * (i ? 14 : 10) * MS, 1e-9);
+		CHECK_NEAR(s_from_ps(times[i].ps[GPU_DATA]), steps * 8 * MS, 1e-9);
+		CHECK_NEAR(s_from_ps(times[i].ps[GPU_STRAGGLER]), steps * (i ? 0 : 4) * MS, 1e-9);
+	}
+	CHECK(times != NULL);
+	release(r);
+}
+
 /* One program holds both GPUs, and its thread launches on each in turn. Kernels of different GPUs
  * run at the same time. */
 static void kernels_on_two_gpus_of_one_program_overlap(void)
@@ -311,11 +334,73 @@ static void collectives_of_different_sizes_fail_the_job(void)
 	release(r);
 }
 
+/* Ranks can send unequal parts in an all-to-all, but not in an all-gather. */
+static void parts_of_an_all_to_all_may_differ(void)
+{
+	for (size_t gather = 0; gather < 2; gather++) {
+		struct ranks_world *r = ranks_world_new(2);
+		for (size_t i = 0; i < 2; i++) {
+			peers(r, i, gather ? CALL_ALL_GATHER : CALL_ALL_TO_ALL,
+			      i ? 8 * MB : 4 * MB);
+			call(r, i, CALL_DEVICE_SYNCHRONIZE);
+		}
+		run_job(r);
+		CHECK(r->run.failed == (gather == 1));
+		release(r);
+	}
+}
+
+/* Two messages on two streams, which the receiver calls in the other order, match by their tags.
+ * They share the link, so 6 MB take 6 ms after a kernel of 1 ms. */
+static void tags_tell_which_messages_match(void)
+{
+	struct ranks_world *r = ranks_world_new(2);
+	for (size_t i = 0; i < 2; i++) {
+		kernel(r, i, 1 * MS);
+		call(r, i, CALL_DEVICE_SYNCHRONIZE);
+		for (uint8_t k = 0; k < 2; k++) {
+			bool large = (i == 0) == (k == 0);
+			peers(r, i, i ? CALL_RECEIVE : CALL_SEND, large ? 4 * MB : 2 * MB);
+			struct cuda_call *message = &r->items[i][r->threads[i].count - 1].call;
+			message->stream = k;
+			message->tag = large ? 200 : 100;
+		}
+		call(r, i, CALL_DEVICE_SYNCHRONIZE);
+	}
+	CHECK_NEAR(run_step_s(r), 7 * MS, 1e-9);
+	release(r);
+}
+
+/* A message holds as much of a GPU with any tag, so the kernel on the other stream is as fast. */
+static void tags_do_not_change_what_a_message_holds(void)
+{
+	double times_s[2];
+	for (size_t k = 0; k < 2; k++) {
+		struct ranks_world *r = ranks_world_new(2);
+		r->w->gpu_params.multiprocessors_count = 80;
+		r->w->library.block_share_ratio = 1;
+		for (size_t i = 0; i < 2; i++) {
+			peers(r, i, i ? CALL_RECEIVE : CALL_SEND, 8 * MB);
+			r->items[i][0].call.stream = 1;
+			r->items[i][0].call.tag = k ? 70 : 1;
+			kernel(r, i, 8 * MS);
+			call(r, i, CALL_DEVICE_SYNCHRONIZE);
+		}
+		times_s[k] = run_step_s(r);
+		release(r);
+	}
+	CHECK_NEAR(times_s[1], times_s[0], 1e-12);
+}
+
 static const struct test tests[] = {
+	TEST(parts_of_an_all_to_all_may_differ),
+	TEST(tags_tell_which_messages_match),
+	TEST(tags_do_not_change_what_a_message_holds),
 	TEST(all_reduce_after_a_kernel_is_exposed),
 	TEST(many_collectives_wait_for_a_late_rank),
 	TEST(all_reduce_on_another_stream_overlaps_with_a_kernel),
 	TEST(slowest_rank_sets_the_step_time_of_programs),
+	TEST(gpus_tell_stragglers_from_data),
 	TEST(kernels_on_two_gpus_of_one_program_overlap),
 	TEST(pipeline_of_two_stages_fills_and_drains),
 	TEST(pipeline_stages_have_the_same_steady_step_time),

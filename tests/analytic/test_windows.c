@@ -95,6 +95,58 @@ static void counters_tell_the_directions_of_forwarded_bytes(void)
 	arena_free(arena);
 }
 
+/* A runtime forwards calls of a program in the guest that serves its GPU, too. */
+static void runtimes_forward_inside_a_guest(void)
+{
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < 2; i++) {
+		const char *runtime = i ? "case.runtime=flexdirect-1.11" : "case.runtime=none";
+		struct point point = POINT(arena, beside_gpu, "case.batch=16", runtime);
+		CHECK((point.outcome.jobs[0].remote.messages_count > 0) == (i == 1));
+	}
+	arena_free(arena);
+}
+
+/* Returns the relative standard error of the measured steps' mean. */
+static double error_of(const struct job_run *run)
+{
+	double n = (double)run->steady_count, sum = 0, squares = 0;
+	for (size_t i = run->steady_first; i < run->step_count; i++) {
+		double time_s = s_from_ps(run->steps[i].end_ps - run->steps[i].start_ps);
+		sum += time_s;
+		squares += time_s * time_s;
+	}
+	double variance = fmax(0, (squares - sum * sum / n) / (n - 1));
+	return sqrt(variance / n) / (sum / n);
+}
+
+/* Losses make steps of forwarded calls differ, but not those of a local GPU. All 16 steps are
+ * measured, or fewer whose mean has an error of 0.4 % at most. The measurement leaves out the time
+ * that messages of the warm-up stalled. */
+static void losses_prolong_the_measurement_of_forwarded_calls(void)
+{
+	static const struct {
+		const struct settings *of;
+		const char *loss;
+		bool lossy;
+	} rows[] = {{&same_esxi, "link.vswitch.loss=0", false},
+		    {&beside_gpu, "link.vswitch.loss=0.01", false},
+		    {&same_esxi, "link.vswitch.loss=0.01", true}};
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct point point = POINT(arena, *rows[i].of, "case.batch=16", rows[i].loss);
+		const struct job_run *run = &point.outcome.jobs[0];
+		CHECK(rows[i].lossy ? run->steady_count >= 6 : run->steady_count <= 3);
+		CHECK(!rows[i].lossy || run->steady_count == 16 || error_of(run) <= 0.004);
+		if (rows[i].lossy)
+			CHECK(run->window_stalled_s > 0.1 * run->remote.stalled_s &&
+			      run->window_stalled_s < 0.999 * run->remote.stalled_s);
+		else
+			CHECK(run->remote.losses_count == 0 && run->window_stalled_s <= 0);
+	}
+	arena_free(arena);
+}
+
 /* The baseline of a pipeline is one GPU with the batch of all stages. */
 static void baseline_of_a_pipeline_has_its_whole_batch(void)
 {
@@ -143,6 +195,8 @@ static const struct test tests[] = {
 	TEST(only_the_first_rank_is_a_straggler),
 	TEST(counters_tell_bytes_on_the_network),
 	TEST(counters_tell_the_directions_of_forwarded_bytes),
+	TEST(runtimes_forward_inside_a_guest),
+	TEST(losses_prolong_the_measurement_of_forwarded_calls),
 	TEST(baseline_of_a_pipeline_has_its_whole_batch),
 	TEST(timelines_name_the_collective),
 };

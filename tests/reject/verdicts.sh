@@ -24,6 +24,9 @@ fails() {
 
 # The GTX 1050 Ti has 4.3 GB. At batch 32 the published runs filled 94 % of it.
 fails 'out of GPU memory: resnet50 at batch 64 needs' --topology t320-same-esxi --batch 64
+# A program on half a GPU has half its memory.
+fails "out of GPU memory: resnet50 at batch 64 needs [0-9.]* GB, GPU '[a-z0-9-]*' has 2.1[0-9] GB" \
+	--topology t320-same-esxi --batch 64 --set case.fraction=0.5
 expect 0 '' run --topology t320-same-esxi --batch 32 -q --draws 0
 shows ' ok$'
 fails 'out of GPU memory: resnet50 at batch 100000' --topology vm-p100-roce --batch 1e5
@@ -59,6 +62,26 @@ done >instant.jsonl
 fails 'its steps take no time' --topology dgx1-v100 --gpus 2 --exchange nccl-2.18 --calls instant.jsonl \
 	--set 'driver.launch=0 s'
 verdict 'verdicts.steps_without_time_fail'
+
+# Rank 0 receives and sends one message in a step, but rank 1 waits for a second one before its step
+# ends.
+message() { # CALL NUMBER PEER
+	echo "{\"call\":\"$1\",\"start_s\":$2,\"end_s\":$2.1,\"stream\":7,\"size_B\":1000,\"peer\":$3}"
+}
+ahead() { # RANK CALLS
+	echo "{\"format\":\"farwire-calls\",\"version\":1,\"rank\":$1,\"ranks\":2}"
+	number=0
+	for call in $2; do
+		number=$((number + 1))
+		message "$call" $number $((1 - $1))
+	done
+	echo '{"call":"cudaDeviceSynchronize","start_s":8,"end_s":9}'
+	echo '{"end":true}'
+}
+(ahead 0 'ncclRecv ncclSend' && ahead 1 'ncclSend ncclRecv ncclRecv') >apart.jsonl
+fails 'the recorded ranks wait for each other forever: rank 1, step 0' --topology dgx1-v100 --gpus 2 \
+	--exchange nccl-2.18 --calls apart.jsonl
+verdict 'verdicts.the_rank_with_the_fewest_steps_is_named'
 
 fails "every packet is lost on the route from 'n0.gpu[0-9]' to 'n1.gpu[0-9]' over rdma" \
 	--topology dgx1-v100 --collective all_reduce --gpus 16 --set link.network.loss=1

@@ -19,7 +19,7 @@ struct world {
 	struct prediction prediction;
 };
 
-static void finish(struct world *w, int style, struct step_record step)
+static void finish(struct world *w, enum job_style style, struct step_record step)
 {
 	for (size_t i = 0; i < STEPS; i++) {
 		w->steps[i] = step;

@@ -109,6 +109,31 @@ static void the_next_job_takes_free_gpus(void)
 	CHECK(takes(&s->jobs[2], 2, (const size_t[]){5, 6}));
 }
 
+/* A job without numbers takes one GPU. A job that begins at a free GPU passes over held ones. */
+static void jobs_pass_over_held_gpus(void)
+{
+	const struct scenario *s = read_jobs("", "{ gpus = 2; }, { }, { gpus = 1; first_gpu = 4; },"
+						 "{ gpus = 3; first_gpu = 3; }");
+	if (!CHECK(s && s->job_count == 4))
+		return;
+	CHECK(takes(&s->jobs[0], 2, (const size_t[]){0, 1}));
+	CHECK(takes(&s->jobs[1], 1, (const size_t[]){2}));
+	CHECK(takes(&s->jobs[2], 1, (const size_t[]){4}));
+	CHECK(takes(&s->jobs[3], 3, (const size_t[]){3, 5, 6}));
+}
+
+/* The input of a job that names its own is not that of an earlier job, or of the case. */
+static void an_own_input_is_read_after_that_of_the_case(void)
+{
+	const struct scenario *s =
+		read_jobs("", "{ gpus = 2; }, { gpus = 2; input = \"host\"; }, { gpus = 2; }");
+	if (!CHECK(s && s->job_count == 3))
+		return;
+	CHECK_TEXT(s->jobs[0].input->source, "gpu");
+	CHECK_TEXT(s->jobs[1].input->source, "host");
+	CHECK(s->jobs[2].input == s->jobs[0].input);
+}
+
 static void two_jobs_on_one_gpu_are_refused(void)
 {
 	CHECK(!read_jobs("", "{ gpus = 4; }, { gpus = 2; first_gpu = 3; }"));
@@ -148,6 +173,8 @@ static const struct test tests[] = {
 	TEST(stack_sets_the_input_of_every_job),
 	TEST(jobs_share_one_storage),
 	TEST(the_next_job_takes_free_gpus),
+	TEST(jobs_pass_over_held_gpus),
+	TEST(an_own_input_is_read_after_that_of_the_case),
 	TEST(two_jobs_on_one_gpu_are_refused),
 	TEST(jobs_take_no_runtime),
 	TEST(collective_case_allows_only_one_job),

@@ -131,6 +131,9 @@ static void jobs_get_the_machines_that_their_places_need(void)
 		{"{ gpus = 2; gpus_per_machine = 1; }, { gpus = 2; gpus_per_machine = 1; }",
 		 8,
 		 {0, 1}},
+		{"{ gpus = 2; gpus_per_machine = 2; }, { gpus = 2; gpus_per_machine = 1; }",
+		 8,
+		 {0, 2}},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		const struct scenario *s =
@@ -147,6 +150,42 @@ static void jobs_get_the_machines_that_their_places_need(void)
 			if (!CHECK(s->jobs[k].gpus[0] == rows[i].first[k]))
 				printf("  %s: job %zu at %zu\n", rows[i].jobs, k,
 				       s->jobs[k].gpus[0]);
+	}
+}
+
+/* One machine stands for all that a job of 1,024 GPUs fills, but not if it leaves out the first. */
+static void jobs_that_begin_later_are_not_folded(void)
+{
+	for (size_t first = 0; first <= 8; first += 8) {
+		const struct scenario *s = good(
+			arena_printf(arena,
+				     "case = { topology = \"dgx-h100\"; model = \"resnet50\";\n"
+				     "jobs = ( { gpus = 1024; first_gpu = %zu; } ); };",
+				     first),
+			"");
+		CHECK(s && (s->topology.fold != NULL) == (first == 0));
+		CHECK(s && s->jobs[0].gpus[0] == first);
+	}
+}
+
+static void folds_need_lossless_links_and_ranks_that_begin_together(void)
+{
+	static const char *const rows[][2] = {
+		{"", "folded"},
+		{"link.network.loss=1e-6", ""},
+		{"library.stagger=1us", ""},
+		/* builds all pairs, which is too much for many ranks */
+		{"library.algorithm=recursive_doubling", ""},
+		{"case.symmetry=on case.gpus=64 library.algorithm=recursive_doubling", "folded"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct scenario *s =
+			good(NULL, arena_printf(arena,
+						"case.topology=dgx-h100 case.model=resnet50 "
+						"case.symmetry=auto case.gpus=1024 %s",
+						rows[i][0]));
+		if (!CHECK(s && (s->topology.fold != NULL) == (rows[i][1][0] != 0)))
+			printf("  %s\n", rows[i][0]);
 	}
 }
 
@@ -176,6 +215,22 @@ static void variables_on_the_host_use_all_threads(void)
 	}
 }
 
+static void programs_exchange_gradients_of_their_size(void)
+{
+	static const char *const settings[] = {"stack.fp16_gradients=false",
+					       "stack.fp16_gradients=true"};
+	for (size_t i = 0; i < 2; i++) {
+		const struct scenario *s = good(
+			NULL, arena_printf(arena,
+					   "case.topology=gpu-pool case.runtime=asynchronous "
+					   "case.transport=tcp case.program=client1 case.gpus=2 "
+					   "case.model=alexnet case.exchange=nccl-2.18 %s",
+					   settings[i]));
+		if (s && CHECK(s->jobs[0].spread != NULL))
+			CHECK(s->jobs[0].spread->element_B == (i ? 2 : 4));
+	}
+}
+
 /* A GPU that keeps half of its rate twice has a quarter left. */
 static void faults_of_one_gpu_multiply(void)
 {
@@ -197,7 +252,8 @@ static void faults_of_one_gpu_multiply(void)
 /* A recorded step of 10 ms, or of 10 and 30 ms on two ranks, and a simulated one of 15 ms. */
 static void words_compare_the_step_with_the_recorded_one(void)
 {
-	struct recorded_call timed = {.gpu_start_s = 0}, untimed = {.gpu_start_s = -1};
+	struct recorded_call timed = {.function = ""},
+			     untimed = {.function = "", .gpu_start_s = -1};
 	struct replay_step steps[] = {{.start_s = 1, .end_s = 1.01}, {.start_s = 2, .end_s = 2.03}};
 	const struct recorded_job two = {.rank_count = 2};
 	static const char *const words[] = {
@@ -217,6 +273,74 @@ static void words_compare_the_step_with_the_recorded_one(void)
 	}
 }
 
+/* A framework and a library without measurements are two statements. */
+static void words_of_both_parts_are_joined_if_they_agree(void)
+{
+	static const struct {
+		enum distance one_gpu, own;
+		const char *words;
+	} rows[] = {
+		{DISTANCE_SAME_SYSTEM, DISTANCE_SAME_SYSTEM,
+		 "measurements of this system set parameters"},
+		{DISTANCE_NEW_MACHINE, DISTANCE_NEW_MACHINE,
+		 "no measurement of this kind of machine set any parameter"},
+		{DISTANCE_SAME_SYSTEM, DISTANCE_NEW_MACHINE,
+		 "one GPU: measurements of this system set parameters; several GPUs: "
+		 "no measurement of this kind of machine set any parameter"},
+		{DISTANCE_NEW_LIBRARY, DISTANCE_NEW_LIBRARY,
+		 "one GPU: no measurement with this framework set any parameter; several GPUs: "
+		 "no measurement with this library set any parameter"},
+	};
+	const struct job_entry entry = {.rank_count = 2};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct scenario scenario = {.jobs = &entry, .job_count = 1};
+		scenario.distances[PART_ONE_GPU] = rows[i].one_gpu;
+		scenario.distances[PART_OWN] = rows[i].own;
+		CHECK_TEXT(scenario_distance_words(arena, &scenario, 0), rows[i].words);
+	}
+}
+
+static const enum distance *distances_of(const char *settings)
+{
+	const struct scenario *s =
+		good(NULL, arena_printf(arena, "case.topology=dgx1-v100 case.model=inception3 %s",
+					settings));
+	static const enum distance none[CASE_PART_COUNT];
+	return s ? s->distances : none;
+}
+
+/* A user who states the rate of one GPU knows this GPU, but not how several of them work. Without
+ * the GPUs' profiles, measurements of their generation do not count. */
+static void stated_rates_and_left_out_profiles_change_the_distance(void)
+{
+	static const char peak[] = "efficiency.v100-sxm2.inception3.peak=0.4";
+	enum distance own = distances_of("")[PART_OWN];
+	CHECK(own > DISTANCE_SAME_SYSTEM);
+	CHECK(distances_of("case.gpu_profiles=false")[PART_OWN] > own);
+	CHECK(distances_of(peak)[PART_OWN] == DISTANCE_SAME_SYSTEM);
+	own = distances_of("case.gpus=2")[PART_OWN];
+	CHECK(own > DISTANCE_SAME_SYSTEM);
+	const enum distance *two = distances_of(arena_printf(arena, "case.gpus=2 %s", peak));
+	CHECK(two[PART_ONE_GPU] == DISTANCE_SAME_SYSTEM && two[PART_OWN] == own);
+}
+
+/* A model server's and a program's GPUs are not counted. */
+static void rates_per_gpu_need_several_gpus(void)
+{
+	const struct case_params plain = {.gpus_count = 0}, said = {.gpus_count = 1};
+	const struct job_entry one = {.rank_count = 1}, two = {.rank_count = 2};
+	struct scenario s = {
+		.jobs = &one, .job_count = 1, .params = &plain, .style = JOBS_PROGRAMS};
+	CHECK(!scenario_has_gpus(&s));
+	s.params = &said;
+	CHECK(scenario_has_gpus(&s));
+	s.params = &plain;
+	s.jobs = &two;
+	CHECK(scenario_has_gpus(&s));
+	s.style = JOBS_SERVING;
+	CHECK(!scenario_has_gpus(&s));
+}
+
 /* ---- what a case may combine ---- */
 
 #define SERVED(serve)                                                                              \
@@ -224,8 +348,9 @@ static void words_compare_the_step_with_the_recorded_one(void)
 #define ROLES(clients)                                                                             \
 	"case = { topology = \"l40s-8gpu\"; model = \"gpt2\"; exchange = \"nccl-2.18\";\n"         \
 	"clients = ( " clients " ); };\nserve = { rate = 1; };"
-#define PREFILL "{ role = \"prefill\"; }"
-#define DECODE  "{ role = \"decode\"; }"
+#define ALL_GATHER_FILE "library.msccl=tests/samples/workloads/msccl-allgather-8n.xml"
+#define PREFILL         "{ role = \"prefill\"; }"
+#define DECODE          "{ role = \"decode\"; }"
 
 static void combinations_are_accepted_or_refused(void)
 {
@@ -258,6 +383,19 @@ static void combinations_are_accepted_or_refused(void)
 		 "case.topology=dgx1-v100 case.model=alexnet case.gpus=2 case.epochs=1 "
 		 "case.job_steps=9",
 		 "both say how long the job is"},
+		{NULL,
+		 "case.topology=dgx-a100 case.gpus=8 case.collective=all_gather "
+		 "library.algorithm=doubling_all_gather",
+		 NULL},
+		{NULL,
+		 "case.topology=dgx-a100 case.gpus=8 case.collective=broadcast "
+		 "library.algorithm=doubling_all_gather",
+		 "cannot do the collective"},
+		{NULL, "case.topology=dgx-a100 case.gpus=8 case.model=alexnet " ALL_GATHER_FILE,
+		 NULL},
+		{NULL,
+		 "case.topology=dgx-a100 case.gpus=8 case.collective=all_reduce " ALL_GATHER_FILE,
+		 "the file has an algorithm of all_gather"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		const struct scenario *s = read_case(rows[i].text, rows[i].settings);
@@ -268,6 +406,24 @@ static void combinations_are_accepted_or_refused(void)
 		else
 			diag_print(diag, stdout);
 	}
+}
+
+/* Copies of two GPUs each follow each other, the fifth one on a second machine. */
+static void copies_of_tensor_groups_are_spread_over_gpus(void)
+{
+	const struct scenario *s =
+		good(NULL,
+		     "case.topology=l40s-8gpu case.model=gpt2 case.exchange=nccl-2.18 serve.rate=1 "
+		     "case.tensor=2 case.copies=5 case.gpu=spread");
+	if (!CHECK(s && s->job_count == 5))
+		return;
+	for (size_t i = 0; i < 5; i++)
+		for (size_t k = 0; k < 2; k++)
+			CHECK(s->jobs[i].gpus[k] == 2 * i + k);
+	CHECK(!read_case(NULL, "case.topology=l40s-8gpu case.model=gpt2 case.exchange=nccl-2.18 "
+			       "serve.rate=1 case.tensor=2 case.gpu=n0.gpu7"));
+	if (CHECK(diag_count(diag) > 0))
+		CHECK_PART(diag_at(diag, 0), "2 GPUs from 'n0.gpu7' on are needed");
 }
 
 /* Each key is refused in the sorts of cases in which it has no effect: one program (P), a model
@@ -346,8 +502,7 @@ static void evidence_names_the_links_that_traffic_passes(void)
 	}
 }
 
-/* A user's calibration says nothing about where it was measured, so the case is of the same kind.
- */
+/* A user's calibration does not name a machine, so the case counts as of the same kind. */
 static void an_own_calibration_counts_as_the_same_kind_of_machine(void)
 {
 	static const char settings[] = "case.topology=l40s-8gpu case.model=gpt2 case.stack=jax";
@@ -371,10 +526,17 @@ static const struct test tests[] = {
 	TEST(profiles_apply_in_their_order),
 	TEST(own_files_go_before_shipped_ones),
 	TEST(jobs_get_the_machines_that_their_places_need),
+	TEST(jobs_that_begin_later_are_not_folded),
+	TEST(folds_need_lossless_links_and_ranks_that_begin_together),
 	TEST(tensor_groups_fit_into_the_largest_machine),
 	TEST(variables_on_the_host_use_all_threads),
+	TEST(programs_exchange_gradients_of_their_size),
 	TEST(faults_of_one_gpu_multiply),
+	TEST(words_of_both_parts_are_joined_if_they_agree),
+	TEST(stated_rates_and_left_out_profiles_change_the_distance),
+	TEST(rates_per_gpu_need_several_gpus),
 	TEST(combinations_are_accepted_or_refused),
+	TEST(copies_of_tensor_groups_are_spread_over_gpus),
 };
 
 int main(void)

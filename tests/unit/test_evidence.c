@@ -42,6 +42,11 @@ static void distance_grows_with_what_differs(void)
 	      DISTANCE_NEW_LIBRARY);
 	const struct evidence one = evidence_at("local", "a", "volta", "horovod");
 	CHECK(evidence_distance(&fitted, PART_ONE_GPU, &one, 1, NULL, 0) == DISTANCE_SAME_SYSTEM);
+	/* other numbers make another kind of machine */
+	struct evidence numbers = evidence_at("local", "b", "volta", "horovod");
+	CHECK(evidence_distance(&numbers, PART_ONE_GPU, &one, 1, NULL, 0) == DISTANCE_SAME_KIND);
+	numbers.words[EVIDENCE_NUMBERS] = "fp16";
+	CHECK(evidence_distance(&numbers, PART_ONE_GPU, &one, 1, NULL, 0) == DISTANCE_NEW_MACHINE);
 }
 
 static void left_out_system_includes_rows_beyond_one_gpu(void)

@@ -3,7 +3,7 @@
 #include "sim/predict/draws.h"
 #include "tests/case_points.h"
 
-enum { DRAWS = 100, SETTINGS_MAX = 128 };
+enum { DRAWS = 100, SETTINGS_MAX = 512 };
 
 struct request {
 	struct arena *arena;
@@ -22,23 +22,30 @@ static struct request request_of(struct arena *arena, const struct settings *bas
 
 static void set(struct request *request, const char *text)
 {
-	request->settings[request->count++].text = text;
+	if (CHECK(request->count < SETTINGS_MAX))
+		request->settings[request->count++].text = text;
 }
 
-static const struct prediction *predicted(const struct request *request, size_t draws,
-					  unsigned jobs)
+static const struct prediction *predicted_with(const struct request *request,
+					       const struct predict_options *options)
 {
 	struct diag *diag = diag_new(request->arena);
 	const struct case_request asked = {.settings = request->settings,
 					   .setting_count = request->count,
 					   .data_root = data_root_find(request->arena)};
-	const struct predict_options options = {.seed = 3, .draws_count = draws, .jobs = jobs};
 	const char *broken;
 	const struct prediction *prediction =
-		predict_case(request->arena, diag, &asked, &options, &broken);
+		predict_case(request->arena, diag, &asked, options, &broken);
 	diag_print(diag, stdout);
 	CHECK(prediction != NULL);
 	return prediction;
+}
+
+static const struct prediction *predicted(const struct request *request, size_t draws,
+					  unsigned jobs)
+{
+	const struct predict_options options = {.seed = 3, .draws_count = draws, .jobs = jobs};
+	return predicted_with(request, &options);
 }
 
 /* Sets every number that would be drawn to its value, which makes it exact. */
@@ -102,7 +109,7 @@ static void model_error_is_added_around_each_draw(void)
 	arena_free(arena);
 }
 
-/* Of two draws one failed. Its rates count as 0, but it has no times. */
+/* One of two draws failed. Its rates count as 0, but it has no times. */
 static void a_failed_draw_has_no_rate_and_no_time(void)
 {
 	static const struct {
@@ -151,6 +158,77 @@ static void ratio_has_only_the_error_of_several_gpus(void)
 		CHECK_NEAR(log(p->throughput.high / p->throughput.value), 1.6449 * rows[i].all,
 			   0.03);
 		CHECK_NEAR(log(p->ratio.high / p->ratio.value), 1.6449 * rows[i].ratio, 0.03);
+	}
+	arena_free(arena);
+}
+
+/* One of 20 draws failed, so the fifth of a hundred is 0. */
+static void a_failed_draw_of_twenty_is_the_lower_end(void)
+{
+	struct arena *arena = arena_new();
+	struct draw_answers answers[20] = {{.all = {.throughput = NAN}}};
+	for (size_t i = 1; i < 20; i++)
+		answers[i].all.throughput = 1;
+	const struct draws draws = {
+		.count = 20, .answers = answers, .error = {.ratio = 0.01, .freedom_count = 3}};
+	struct estimate e =
+		draws_interval(arena, &draws, 1, -1, offsetof(struct job_point, throughput));
+	CHECK(e.low == 0 && e.high > 1);
+	arena_free(arena);
+}
+
+/* Model errors make no share larger than 1, but each interval contains its value. */
+static void shares_end_at_one(void)
+{
+	struct arena *arena = arena_new();
+	struct draw_answers answers[] = {{.all = {.gpu_utilization = 0.99}}};
+	const struct draws draws = {
+		.count = 1, .answers = answers, .error = {.ratio = 0.1, .freedom_count = 3}};
+	const size_t offset = offsetof(struct job_point, gpu_utilization);
+	CHECK(draws_interval(arena, &draws, 0.99, -1, offset).high == 1);
+	CHECK(draws_interval(arena, &draws, 1 + 1e-9, -1, offset).high == 1 + 1e-9);
+	arena_free(arena);
+}
+
+/* Noise is the only difference between draws, and each has its own. */
+static void draws_have_different_seeds(void)
+{
+	static const struct settings noisy = {
+		{"case.topology=dgx1-v100", "case.model=alexnet", "case.batch=64", "case.gpus=2",
+		 "exchange.noise=0.05", "error.local=0", "error.training=0"}};
+	struct arena *arena = arena_new();
+	struct request request = request_of(arena, &noisy);
+	make_exact(&request);
+	set(&request, noisy.texts[5]);
+	set(&request, noisy.texts[6]);
+	const struct prediction *p = predicted(&request, 2, 1);
+	CHECK(p->drawn_throughputs[0] != p->drawn_throughputs[1]);
+	arena_free(arena);
+}
+
+/* Draws of half the batch have answers of their own, which are scaled to the whole one's. */
+static void draws_with_other_settings_keep_the_scale(void)
+{
+	static const struct settings one_gpu = {{"case.topology=dgx1-v100", "case.model=alexnet",
+						 "case.batch=64", "case.gpus=1",
+						 "case.job_steps=100"}};
+	struct arena *arena = arena_new();
+	struct request request = request_of(arena, &one_gpu);
+	make_exact(&request);
+	set(&request, "error.local=0");
+	const struct setting half = {.text = "case.batch=32"};
+	const struct predict_options options = {.seed = 3,
+						.draws_count = 2,
+						.jobs = 1,
+						.draw_settings = &half,
+						.draw_setting_count = 1};
+	const struct prediction *p = predicted_with(&request, &options);
+	const struct estimate estimates[] = {p->throughput, p->step_s, p->gpu_utilization,
+					     p->elapsed_s};
+	for (size_t i = 0; i < sizeof estimates / sizeof estimates[0]; i++) {
+		CHECK(estimates[i].value > 0);
+		CHECK_NEAR(estimates[i].low, estimates[i].value, 0.01);
+		CHECK_NEAR(estimates[i].high, estimates[i].value, 0.01);
 	}
 	arena_free(arena);
 }
@@ -279,6 +357,10 @@ static const struct test tests[] = {
 	TEST(model_error_is_added_around_each_draw),
 	TEST(a_failed_draw_has_no_rate_and_no_time),
 	TEST(ratio_has_only_the_error_of_several_gpus),
+	TEST(a_failed_draw_of_twenty_is_the_lower_end),
+	TEST(shares_end_at_one),
+	TEST(draws_have_different_seeds),
+	TEST(draws_with_other_settings_keep_the_scale),
 	TEST(exact_case_has_no_interval),
 	TEST(uncertain_parameters_widen_the_interval),
 	TEST(quotients_are_formed_for_each_draw),

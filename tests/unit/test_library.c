@@ -1,28 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Choices of the collective library's cost model, with NCCL's constants. */
-#include "sim/base/arena.h"
-#include "sim/collective/library.h"
-#include "sim/gpu/gpu.h"
-#include "tests/test.h"
-
-/* Eight A100s with NVSwitch, and two such machines with eight adapters of 25 GB/s each. */
-static const struct comm_shape one_node = {.rank_count = 8,
-					   .node_count = 1,
-					   .rank_most = 8,
-					   .inside = HOP_NVLINK,
-					   .inside_Bps = 282e9,
-					   .ring_count = 1,
-					   .generation = GENERATION_AMPERE};
-
-static struct comm_shape nodes(size_t node_count)
-{
-	struct comm_shape shape = one_node;
-	shape.rank_count = 8 * node_count;
-	shape.node_count = node_count;
-	shape.network_Bps = 198e9;
-	shape.ring_count = 8;
-	return shape;
-}
+#include "tests/library_shapes.h"
 
 static const struct comm_shape pcie = {.rank_count = 8,
 				       .node_count = 1,
@@ -30,29 +8,6 @@ static const struct comm_shape pcie = {.rank_count = 8,
 				       .inside = HOP_PCI,
 				       .inside_Bps = 14e9,
 				       .ring_count = 1};
-
-/* Returns the defaults of the rows. */
-static struct library_params defaults(void)
-{
-	struct arena *arena = arena_new();
-	struct library_params library = {.algorithm = "auto"};
-	for (size_t i = 0; i < library_table.count; i++) {
-		const struct param_row *row = &library_table.rows[i];
-		char *field = (char *)&library + row->offset;
-		if (row->kind == PARAM_KIND_NUMBER)
-			CHECK(!quantity_parse(arena, row->quantity, row->preset, (double *)field));
-		else if (row->kind == PARAM_KIND_BOOL)
-			*(bool *)field = strcmp(row->preset, "true") == 0;
-	}
-	arena_free(arena);
-	return library;
-}
-
-static struct collective_choice all_reduce(const struct library_params *library,
-					   const struct comm_shape *shape, double size_B)
-{
-	return library_choose(library, shape, COLLECTIVE_ALL_REDUCE, size_B);
-}
 
 static void protocol_follows_the_message_size(void)
 {
@@ -405,49 +360,13 @@ static void collnet_needs_switches_that_add(void)
 	CHECK_NEAR(all_reduce(&library, &four, 8).predicted_s, 69.2e-6, 1e-5);
 	library.algorithm = "auto";
 	CHECK_TEXT(all_reduce(&library, &four, 8).algorithm->name, "collnet_chain");
+	four.rank_count--; /* one machine has seven GPUs */
+	CHECK_TEXT(all_reduce(&library, &four, 8).algorithm->name, "double_tree");
+	four.rank_count++;
 	four.multicast = true;
 	CHECK_TEXT(all_reduce(&library, &four, 8).algorithm->name, "collnet_direct");
 	library.collnet = false;
 	CHECK_TEXT(all_reduce(&library, &four, 8).algorithm->name, "double_tree");
-}
-
-/* Half of LL's bytes to the network are flags. Inside a node LL does not fill the links. Blocks
- * copy the last results together. */
-static void flags_and_copies_take_their_part_of_the_bandwidth(void)
-{
-	struct library_params library = defaults();
-	const struct comm_shape two = nodes(2);
-	library.algorithm = "ring";
-	library.protocol = CHOOSE_LL;
-	library.block_copy_Bps = 10e9;
-	struct collective_choice choice = all_reduce(&library, &two, 1e6);
-	CHECK(library.ll_ratio > 0 && library.ll_ratio < 0.5);
-	CHECK_NEAR(choice.goodput_ratio[HOP_NET], 0.5 * library.net_efficiency_ratio, 1e-12);
-	CHECK_NEAR(choice.goodput_ratio[HOP_NVLINK],
-		   library.ll_ratio * library.nvlink_efficiency_ratio, 1e-12);
-	CHECK(choice.block_count > 1);
-	CHECK_NEAR(choice.copy_spB, 1 / (10e9 * (double)choice.block_count), 1e-12);
-}
-
-/* Two machines: a head has an eighth of the adapters, 24.0 GB/s. With more machines it sends to two
- * others and has half. NCCL's model takes 5/6 of both. */
-static void heads_of_more_than_two_machines_share_their_adapters(void)
-{
-	struct library_params library = defaults();
-	library.algorithm = "nvls_tree";
-	library.protocol = CHOOSE_SIMPLE;
-	for (size_t n = 2; n <= 8; n *= 2) {
-		struct comm_shape shape = nodes(n);
-		shape.generation = GENERATION_HOPPER;
-		shape.multicast = true;
-		shape.inside_Bps = 370e9;
-		double slope_spB = (all_reduce(&library, &shape, 3e9).predicted_s -
-				    all_reduce(&library, &shape, 1e9).predicted_s) /
-				   2e9;
-		double head_Bps = 198e9 * library.net_efficiency_ratio / 8 / (n > 2 ? 2 : 1);
-		CHECK_TEXT(all_reduce(&library, &shape, 1e9).algorithm->name, "nvls_tree");
-		CHECK_NEAR(slope_spB, 1 / (5.0 / 6 * head_Bps * 8), 1e-6);
-	}
 }
 
 /* Each block adds 2 us at the start. The time of a call grows with its size by 2 (n - 1) / n over
@@ -597,8 +516,6 @@ static const struct test tests[] = {
 	TEST(trees_of_a_pair_share_the_blocks_of_a_channel),
 	TEST(efa_changes_the_choice),
 	TEST(collnet_needs_switches_that_add),
-	TEST(flags_and_copies_take_their_part_of_the_bandwidth),
-	TEST(heads_of_more_than_two_machines_share_their_adapters),
 	TEST(choice_time_has_start_and_slope),
 	TEST(nvlink_sharp_is_chosen_for_large_messages_of_five_gpus),
 	TEST(rings_of_hopper_across_machines_have_a_block_pair_for_each_adapter),

@@ -60,8 +60,8 @@ static void schedules_have_the_steps_of_the_files(void)
 							    .channel_count = s->channel_count,
 							    .pipeline_count = 1,
 							    .script = s};
-			const struct algorithm *algorithm = algorithm_find("msccl");
-			const struct schedule *built = algorithm->build(algorithm, arena, &spec);
+			const struct schedule *built =
+				algorithm_msccl.build(&algorithm_msccl, arena, &spec);
 			CHECK(built->step_count == s->step_count);
 			for (size_t c = 0; c < s->chunk_count; c++)
 				CHECK_NEAR(built->chunk_B[c], 100 * (double)(c + 1), 1e-12);

@@ -121,6 +121,26 @@ static void input_threads_work_and_are_waited_for(void)
 	CHECK(count_of(&program_of(&pytorch, NULL)->threads[0], ITEM_AWAIT, signal) == 0);
 }
 
+/* The stream that copies the loss waits for the GPU's last kernels, too, which ends the step. */
+static void the_end_of_a_step_is_awaited_behind_the_loss(void)
+{
+	struct stack_params stack = stack_of("tensorflow-1");
+	const struct call_thread *thread = &program_of(&stack, NULL)->threads[0];
+	uint16_t streams[2], copies = UINT16_MAX;
+	size_t count = 0;
+	for (size_t i = 0; i < thread->count; i++) {
+		const struct cuda_call *call = &thread->items[i].call;
+		if (thread->items[i].kind != ITEM_CALL)
+			continue;
+		if (call->kind == CALL_MEMCPY_D2H_ASYNC)
+			copies = call->stream;
+		if (call->kind == CALL_STREAM_WAIT_EVENT && CHECK(count < 2))
+			streams[count++] = call->stream;
+	}
+	if (CHECK(count == 2))
+		CHECK(streams[0] == copies && streams[1] == copies);
+}
+
 /* 2.5 calls around a launch are 2 and 3 in turn; 100 are more than one item can hold. */
 static void calls_around_launches_keep_their_rate(void)
 {
@@ -282,6 +302,7 @@ static const struct test tests[] = {
 	TEST(precision_sets_the_number_type_of_products),
 	TEST(wider_gradients_take_memory),
 	TEST(input_threads_work_and_are_waited_for),
+	TEST(the_end_of_a_step_is_awaited_behind_the_loss),
 	TEST(calls_around_launches_keep_their_rate),
 	TEST(poller_uses_its_part_of_a_core),
 	TEST(stages_divide_the_memory_of_the_whole_batch),

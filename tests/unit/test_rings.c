@@ -320,6 +320,25 @@ static void rings_use_every_adapter_of_a_machine(void)
 	arena_free(site.arena);
 }
 
+/* One of two machines has half the adapters' bandwidth, the first one or the second. */
+static void the_slowest_machine_sets_the_bandwidth_to_the_network(void)
+{
+	for (size_t slow = 0; slow < 2; slow++) {
+		struct site site;
+		site_open(&site);
+		int crossbar = node(&site, "switch");
+		for (size_t m = 0; m < 2; m++) {
+			int adapters[4];
+			add_machine(&site, 8, hybrid_mesh, false, adapters);
+			for (size_t k = 0; k < 4; k++)
+				join(&site, "infiniband", adapters[k], crossbar,
+				     m == slow ? 5e9 : 10e9);
+		}
+		CHECK_NEAR(found(&site).shape.network_Bps, 20e9, 1e-9);
+		arena_free(site.arena);
+	}
+}
+
 /* Two GPUs at each of two processors and one adapter at the second. The ring enters and leaves each
  * machine at GPUs of the second processor, so no message crosses the link between processors. */
 static void rings_enter_and_leave_next_to_the_only_adapter(void)
@@ -519,6 +538,7 @@ static const struct test tests[] = {
 	TEST(nvswitch_gives_one_ring),
 	TEST(ring_visits_gpus_of_a_pcie_switch_together),
 	TEST(rings_use_every_adapter_of_a_machine),
+	TEST(the_slowest_machine_sets_the_bandwidth_to_the_network),
 	TEST(rings_enter_and_leave_next_to_the_only_adapter),
 	TEST(second_network_does_not_merge_machines),
 	TEST(equally_near_adapters_are_distributed),

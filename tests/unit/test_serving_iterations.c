@@ -7,14 +7,14 @@
 #include "tests/own_folder.h"
 #include "tests/test.h"
 
-enum { ITERATIONS_MAX = 16, SERVICES_MAX = 2 };
+enum { ITERATIONS_MAX = 128, SERVICES_MAX = 2, REPLICAS_MAX = 3 };
 
 struct bench {
 	struct arena *arena;
 	struct serve_params params;
 	struct serving_service_spec services[SERVICES_MAX];
-	struct serving_replica_spec replicas[SERVICES_MAX];
-	struct replica_run runs[SERVICES_MAX];
+	struct serving_replica_spec replicas[REPLICAS_MAX];
+	struct replica_run runs[REPLICAS_MAX];
 	struct iteration iterations[ITERATIONS_MAX];
 	size_t count; /* of iterations */
 	struct trace *trace;
@@ -238,6 +238,19 @@ static void median_time_between_tokens_counts_each_token_once(void)
 		CHECK_NEAR(b.runs[0].all->between_s[1], 12e-3, 0.002);
 		/* their means are 8.4 and 8 ms */
 		CHECK(b.runs[0].all->attainment_ratio == 0);
+		arena_free(b.arena);
+	}
+}
+
+/* Tokens take 6 ms. One of two requests has one token, and so no time between tokens. */
+static void a_single_token_has_no_time_to_miss(void)
+{
+	for (size_t i = 0; i < 2; i++) {
+		struct bench b = bench_of(4);
+		add(&b, 0, 0, (const struct serve_request[]){{0, 1, 1}, {0, 1, 3}}, 2);
+		b.params.between_slo_s = i == 0 ? 5e-3 : 7e-3;
+		run(&b, 1);
+		CHECK(b.runs[0].all->attainment_ratio == (i == 0 ? 0.5 : 1));
 		arena_free(b.arena);
 	}
 }
@@ -485,6 +498,51 @@ static void tables_of_requests_are_text(void)
 		CHECK_PART(diag_at(diag, 0), "cannot be read");
 }
 
+/* The measurement begins with the second of three requests at half of them. */
+static void half_of_three_requests_warm_up_one(void)
+{
+	struct bench b = bench_of(4);
+	b.params.warmup_ratio = 0.5;
+	add(&b, 0, 0, (const struct serve_request[]){{0, 1, 1}, {0, 1, 1}, {0, 1, 1}}, 3);
+	run(&b, 1);
+	CHECK(b.runs[0].all->requests_count == 2);
+	arena_free(b.arena);
+}
+
+/* Networks that generate nothing run in batches, which wait 5 ms for more requests. */
+static void batching_is_continuous_only_for_generated_tokens(void)
+{
+	for (size_t generates = 0; generates < 2; generates++) {
+		struct bench b = bench_of(4);
+		b.params.batching = BATCHING_AUTO;
+		b.params.delay_s = 5e-3;
+		add(&b, 0, 0, (const struct serve_request[]){{0, 1, 1}, {PS_PER_S, 1, 1}}, 2);
+		b.services[0].generates = generates;
+		run(&b, 1);
+		CHECK_NEAR(b.runs[0].all->mean_s, 6e-3 + (generates ? 0 : 5e-3 / 2), 1e-12);
+		arena_free(b.arena);
+	}
+}
+
+/* The first request keeps a replica for tokens busy for 600 ms. The second one goes to the other
+ * replica and ends, so the third one goes there, too. */
+static void requests_go_on_at_the_least_busy_replica(void)
+{
+	static const struct serve_request requests[] = {
+		{0, 1, 100}, {PS_PER_S / 10, 1, 2}, {2 * (PS_PER_S / 10), 1, 2}};
+	struct bench b = bench_of(4);
+	b.params.router = ROUTER_LEAST_OUTSTANDING;
+	b.params.chunked_prefill = false;
+	add(&b, 0, 0, requests, 3);
+	for (size_t i = 1; i < REPLICAS_MAX; i++)
+		b.replicas[i] = b.replicas[0];
+	b.replicas[0].role = ROLE_PREFILL;
+	b.replicas[1].role = b.replicas[2].role = ROLE_DECODE;
+	run_replicas(&b, 1, REPLICAS_MAX);
+	CHECK_NEAR(b.runs[1].requests_per_s, b.runs[2].requests_per_s / 2, 1e-12);
+	arena_free(b.arena);
+}
+
 static const struct test tests[] = {
 	TEST(the_shortest_request_has_a_token_each_way),
 	TEST(tables_of_requests_are_text),
@@ -494,6 +552,7 @@ static const struct test tests[] = {
 	TEST(only_the_first_prompt_may_exceed_an_iteration),
 	TEST(replicas_with_roles_pass_requests_on),
 	TEST(median_time_between_tokens_counts_each_token_once),
+	TEST(a_single_token_has_no_time_to_miss),
 	TEST(refused_requests_miss_their_objective),
 	TEST(throughput_is_that_before_the_last_arrival),
 	TEST(a_request_joins_at_the_next_token),
@@ -504,6 +563,9 @@ static const struct test tests[] = {
 	TEST(each_service_has_its_own_answers),
 	TEST(equal_arrivals_have_no_pauses),
 	TEST(tables_of_requests_have_limits),
+	TEST(half_of_three_requests_warm_up_one),
+	TEST(batching_is_continuous_only_for_generated_tokens),
+	TEST(requests_go_on_at_the_least_busy_replica),
 };
 
 int main(void)

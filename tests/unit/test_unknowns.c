@@ -121,6 +121,13 @@ static void interval_in_a_file_overrides_the_prior(void)
 	for (size_t i = 0; clusters && i < DRAWS; i++)
 		CHECK(clusters[i] == floor(clusters[i]) && clusters[i] >= 1);
 	CHECK(clusters && num_quantile(clusters, DRAWS, 0.95) == 3);
+	/* the scale of a factor has no place for 0 */
+	add(&f, "b", "clusters = { value = 2; low = 0; high = 5; };");
+	draw(&f);
+	clusters = drawn(&f, "b.clusters");
+	for (size_t i = 0; clusters && i < DRAWS; i++)
+		CHECK(clusters[i] == floor(clusters[i]) && clusters[i] >= 0);
+	CHECK(clusters && num_quantile(clusters, DRAWS, 0.05) == 0);
 	arena_free(f.arena);
 }
 
@@ -204,6 +211,13 @@ static void fitted_parameters_are_drawn_with_their_correlation(void)
 	check_points(&f, "a.latency", 5e-7, 1e-6, 2e-6);
 	check_points(&f, "a.peak", 0.8, 1, 1.25);
 	CHECK_NEAR(correlation(drawn(&f, "a.latency"), drawn(&f, "a.peak")), -0.8, 0.02);
+	/* the first one of a pair may name the other one, too */
+	add(&f, "b",
+	    "latency = { value = \"1 us\"; low = \"0.5 us\"; high = \"2 us\";\n"
+	    "  correlated = ( { path = \"b.peak\"; by = -0.8; } ); };\n"
+	    "peak = { value = 1.0; low = 0.8; high = 1.25; };");
+	draw(&f);
+	CHECK_NEAR(correlation(drawn(&f, "b.latency"), drawn(&f, "b.peak")), -0.8, 0.02);
 	arena_free(f.arena);
 }
 
@@ -293,10 +307,10 @@ static void cases_share_draws_of_common_parameters(void)
 static void equal_file_names_in_two_folders_are_drawn_separately(void)
 {
 	struct fixture f = begin();
-	add_from(&f, "a", "/here/machine.cfg", "latency = \"3 us\";");
-	add_from(&f, "b", "/there/machine.cfg", "latency = \"3 us\";");
+	add_from(&f, "link.a", "/here/machine.cfg", "latency = \"3 us\";");
+	add_from(&f, "link.b", "/there/machine.cfg", "latency = \"3 us\";");
 	draw(&f);
-	CHECK_NEAR(correlation(drawn(&f, "a.latency"), drawn(&f, "b.latency")), 0, 0.06);
+	CHECK_NEAR(correlation(drawn(&f, "link.a.latency"), drawn(&f, "link.b.latency")), 0, 0.06);
 	arena_free(f.arena);
 }
 

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bandwidth of the collective library's choices. */
+#include "tests/library_shapes.h"
+
+/* Half of LL's bytes to the network are flags. Inside a node LL does not fill the links. Blocks
+ * copy the last results together. */
+static void flags_and_copies_take_their_part_of_the_bandwidth(void)
+{
+	struct library_params library = defaults();
+	const struct comm_shape two = nodes(2);
+	library.algorithm = "ring";
+	library.protocol = CHOOSE_LL;
+	library.block_copy_Bps = 10e9;
+	struct collective_choice choice = all_reduce(&library, &two, 1e6);
+	CHECK(library.ll_ratio > 0 && library.ll_ratio < 0.5);
+	CHECK_NEAR(choice.goodput_ratio[HOP_NET], 0.5 * library.net_efficiency_ratio, 1e-12);
+	CHECK_NEAR(choice.goodput_ratio[HOP_NVLINK],
+		   library.ll_ratio * library.nvlink_efficiency_ratio, 1e-12);
+	CHECK(choice.block_count > 1);
+	CHECK_NEAR(choice.copy_spB, 1 / (10e9 * (double)choice.block_count), 1e-12);
+}
+
+/* Two machines: a head has an eighth of the adapters, 24.0 GB/s. With more machines it sends to two
+ * others and has half. NCCL's model takes 5/6 of both. */
+static void heads_of_more_than_two_machines_share_their_adapters(void)
+{
+	struct library_params library = defaults();
+	library.algorithm = "nvls_tree";
+	library.protocol = CHOOSE_SIMPLE;
+	for (size_t n = 2; n <= 8; n *= 2) {
+		struct comm_shape shape = nodes(n);
+		shape.generation = GENERATION_HOPPER;
+		shape.multicast = true;
+		shape.inside_Bps = 370e9;
+		double slope_spB = (all_reduce(&library, &shape, 3e9).predicted_s -
+				    all_reduce(&library, &shape, 1e9).predicted_s) /
+				   2e9;
+		double head_Bps = 198e9 * library.net_efficiency_ratio / 8 / (n > 2 ? 2 : 1);
+		CHECK_TEXT(all_reduce(&library, &shape, 1e9).algorithm->name, "nvls_tree");
+		CHECK_NEAR(slope_spB, 1 / (5.0 / 6 * head_Bps * 8), 1e-6);
+	}
+}
+
+/* The proxies' time to post a message delays each hop inside nodes of a ring that leaves them: 30
+ * hops of 16 ranks but those to the other node. Simple posts three times. Trees do not wait. */
+static void rings_that_leave_a_node_wait_for_posted_messages(void)
+{
+	static const struct {
+		const char *algorithm;
+		int protocol;
+		double posts;
+	} rows[] = {{"ring", CHOOSE_SIMPLE, 3},
+		    {"ring", CHOOSE_LL128, 1},
+		    {"double_tree", CHOOSE_SIMPLE, 0},
+		    {"double_tree", CHOOSE_LL128, 0}};
+	const struct comm_shape two = nodes(2);
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct library_params library = defaults();
+		library.algorithm = rows[i].algorithm;
+		library.protocol = rows[i].protocol;
+		library.plateau_ratio = 1;
+		library.net_overhead_s = 1e-3;
+		double one_s = all_reduce(&library, &two, 1e6).predicted_s;
+		library.net_overhead_s = 2e-3;
+		double more_s = all_reduce(&library, &two, 1e6).predicted_s - one_s;
+		double hops = 30 - 2 - library.net_steps_more_count;
+		CHECK_NEAR(more_s, 1e-3 * rows[i].posts * hops * library.latency_scale_ratio, 1e-9);
+	}
+}
+
+/* A ratio of trees with LL128 is for one node. */
+static void trees_across_nodes_have_the_goodput_of_rings(void)
+{
+	const struct comm_shape two = nodes(2);
+	struct library_params library = defaults();
+	library.algorithm = "double_tree";
+	library.protocol = CHOOSE_LL128;
+	double inside_s = all_reduce(&library, &one_node, 1e8).predicted_s;
+	double across_s = all_reduce(&library, &two, 1e8).predicted_s;
+	library.ll128_tree_ratio /= 2;
+	CHECK(all_reduce(&library, &one_node, 1e8).predicted_s > 1.2 * inside_s);
+	CHECK_NEAR(all_reduce(&library, &two, 1e8).predicted_s, across_s, 1e-12);
+}
+
+/* When all channels work, the time of a ring with LL across nodes grows by 30/16 of the size over
+ * the lower bandwidth: that of the links, or of all blocks to the network. */
+static void busy_channels_of_ll_reach_the_lower_bandwidth(void)
+{
+	const struct comm_shape two = nodes(2);
+	for (size_t i = 0; i < 2; i++) {
+		struct library_params library = defaults();
+		library.algorithm = "ring";
+		library.protocol = CHOOSE_LL;
+		if (i == 1) /* links are slower than blocks */
+			library.channel_ll_Bps = library.channel_ll_net_Bps = 1e12;
+		struct collective_choice choice = all_reduce(&library, &two, 2e9);
+		double more_s = choice.predicted_s - all_reduce(&library, &two, 1e9).predicted_s;
+		double links_Bps = library.ll_ratio * 198e9 * library.net_efficiency_ratio;
+		double blocks_Bps = (double)choice.block_count * library.channel_ll_net_Bps;
+		CHECK((links_Bps < blocks_Bps) == (i == 1));
+		CHECK_NEAR(more_s, 30e9 / 16 / fmin(links_Bps, blocks_Bps), 1e-6);
+	}
+}
+
+/* Proxies limit LL's bytes to the network, so a correction of blocks counts only inside nodes. */
+static void corrections_of_ll_blocks_end_at_the_network(void)
+{
+	const struct comm_shape two = nodes(2);
+	struct library_params library = defaults();
+	library.algorithm = "ring";
+	library.protocol = CHOOSE_LL;
+	library.block_ll_ratio = 1;
+	struct collective_choice all = all_reduce(&library, &two, 1e8);
+	library.block_ll_ratio = 0.5;
+	struct collective_choice half = all_reduce(&library, &two, 1e8);
+	CHECK_NEAR(half.channel_cap_Bps[HOP_NVLINK], all.channel_cap_Bps[HOP_NVLINK] / 2, 1e-12);
+	CHECK_NEAR(half.channel_cap_Bps[HOP_NET], all.channel_cap_Bps[HOP_NET], 1e-12);
+}
+
+static const struct test tests[] = {
+	TEST(rings_that_leave_a_node_wait_for_posted_messages),
+	TEST(trees_across_nodes_have_the_goodput_of_rings),
+	TEST(busy_channels_of_ll_reach_the_lower_bandwidth),
+	TEST(corrections_of_ll_blocks_end_at_the_network),
+	TEST(flags_and_copies_take_their_part_of_the_bandwidth),
+	TEST(heads_of_more_than_two_machines_share_their_adapters),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
