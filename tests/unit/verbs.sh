@@ -173,6 +173,10 @@ expect 0 'used' import nccl-tests "$samples/simulated-half-nvlink.log"
 expect 0 '' import nccl-tests "$samples/simulated-half-nvlink.log" -q
 verdict 'verbs.import_is_quiet_on_request'
 
+# A sweep that has no journal yet does not continue.
+farwire sweep quarter-gpu --vary case.batch=8,16 --draws 0 -o grid.csv
+[ "$code" = 0 ] && [ ! -s "$scratch.err" ] && [ ! -e grid.csv.journal ] || complain "a new sweep: $(cat "$scratch.err")"
+
 # On a terminal, the remaining time is the number of remaining points divided by their rate.
 if script -qec true /dev/null >/dev/null 2>&1; then
 	timeout -s INT 2 script -qec "$FARWIRE sweep quarter-gpu --vary case.batch=1:1e6:lin1000000 --jobs 1" /dev/null \
