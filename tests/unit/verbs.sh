@@ -51,8 +51,13 @@ hints curves.svg | head -n 10 | awk -F ': ' '
 	NR == 10 && !($2 > 124.8 && $2 < 134.8) { wrong = 1 }
 	END { exit wrong || NR != 10 }' || complain "measured: $(hints curves.svg | head -n 10)"
 # The expected curve has its interval around its value: smaller times are larger bandwidths.
-hints curves.svg | sed -n '11,20{s/.*: //;s/[(–)]/ /g;p;}' | awk 'NF > 1 && !($2 <= $1 && $1 <= $3) { exit 1 }' ||
+hints curves.svg | sed -n '11,20{s/.*: //;s/[()]//g;s/ to / /;p;}' | awk '!(NF == 3 && $2 < $1 && $1 < $3) { exit 1 } END { exit NR != 10 }' ||
 	complain "expected: $(hints curves.svg | sed -n 11,20p)"
+# Probabilities of at least 1 % are listed, and they add up to nearly 1.
+expect 0 '' diagnose "$samples/simulated-half-nvlink.log" --topology dgx-h100 --exchange nccl-2.18 --draws 4 -q --noise 40% --format csv
+sed -n '2,$s/^\("[^"]*"\|[^",]*\),\([0-9.]*\),.*/\2/p' "$scratch.out" | awk '
+	$1 < 0.01 || (NR > 1 && $1 > last) { exit 1 } { sum += $1; last = $1 } END { if (NR < 3 || sum < 0.98 || sum > 1.001) exit 1 }' ||
+	complain "probabilities: $(cut -c 1-80 "$scratch.out")"
 expect 0 '' diagnose "$samples/simulated-half-nvlink.log" --topology dgx1-v100 --exchange nccl-2.18 --draws 4 -q
 shows '^large sizes .*: faster than expected; 1\.[5-9][0-9] times the predicted speed, 4 of 4 outside'
 shows '^middle sizes .*: as expected; 1\.[0-9]* times the predicted speed, 0 of 3 outside'
