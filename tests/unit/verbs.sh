@@ -98,10 +98,14 @@ verdict 'verbs.a_trace_is_of_the_first_case'
 pages() {
 	tr -d '\000' <"$1" | sed -n 's/.*\/Count \([0-9]*\).*/\1/p' | head -n 1
 }
-expect 0 'has only the first of [2-9] charts' validate c4140_v100 --draws 0 --plot chart.svg
-charts=$(sed -n 's/.*only the first of \([0-9]*\) charts.*/\1/p' "$scratch.err")
-farwire validate c4140_v100 --draws 0 -q --plot chart.pdf
-[ "$(pages chart.pdf)" = "$charts" ] || complain "validate: $(pages chart.pdf) pages"
+printf 'name\tgpus\trate\trole\npool\t1\t360\ttest\npool\t2\t700\ttest\n' >jobs.tsv # a line over the GPUs, and errors
+cat >jobs.cfg <<'END'
+dataset = { name = "jobs"; title = "Jobs"; source = "a test"; table = "jobs.tsv"; value = "rate"; role_column = "role"; label = ["name", "gpus"];
+	settings = ["case.topology=gpu-pool", "case.exchange=ddp"]; columns = ( { column = "gpus"; setting = "case.gpus"; } ); };
+END
+expect 0 'has only the first of 2 charts' validate jobs.cfg --draws 0 --plot chart.svg
+farwire validate jobs.cfg --draws 0 -q --plot chart.pdf
+[ "$(pages chart.pdf)" = 2 ] || complain "validate: $(pages chart.pdf) pages"
 farwire scale --topology gpu-pool --exchange ddp --draws 0 -q --plot chart.pdf
 [ "$(pages chart.pdf)" = 2 ] || complain "scale: $(pages chart.pdf) pages"
 farwire run quarter-gpu --draws 0 -q --format json -o one.json
@@ -122,10 +126,10 @@ verdict 'verbs.run_draws_the_latencies_of_requests'
 # A plot needs the interval at each searched value; without one, only bounds have intervals.
 for plot in '' '--plot bound.svg'; do
 	# shellcheck disable=SC2086
-	farwire solve ddl-host --target 'efficiency>=0.9' --for link.network.bandwidth -q --draws 2 $plot
-	sed -n 's/.*runs and \([0-9]*\) intervals.*/\1/p' "$scratch.out"
+	farwire solve $own -q --target 'ratio>=0.3' --for link.vswitch.latency --between 10us:300us --draws 2 $plot
+	sed -n 's/.* \([0-9]*\) values, then .*runs and \([0-9]*\) intervals.*/\1 \2/p' "$scratch.out"
 done >intervals
-[ "$(sed -n 2p intervals)" -ge 25 ] && [ "$(sed -n 1p intervals)" -lt 25 ] || complain "intervals: $(cat intervals)"
+awk 'NR == 1 { without = $2 } NR == 2 { exit !($2 >= $1 && without < $1) }' intervals || complain "intervals: $(cat intervals)"
 expect 2 "no uncertain parameter of .* has 'nosuch' .*with --vary-all 10%" sensitivity quarter-gpu --for nosuch -q --draws 0
 expect 2 "no parameter of .* has 'nosuch' in its name .*names\)" sensitivity quarter-gpu --for nosuch --vary-all 10% -q --draws 0
 verdict 'verbs.solve_and_sensitivity_say_what_they_did'
