@@ -47,7 +47,8 @@ grep -o 'slow the kernels from [0-9.]*ms to [0-9.]*ms' page | tr -d 'a-z' | awk 
 	complain "slowed kernels: $(grep -o 'Concurrent.*' page)"
 report --topology gpu-pool --exchange ddp --gpus 1 --set exchange.noise=0
 grep -q 'slow the kernels' page && complain 'one GPU has concurrent collectives'
-report --topology dgx-h100 --model gpt3-125m --gpus 4 --plan pp=4,global_batch=8
+# Backward computes again what forward computed, so HFU is larger than MFU.
+report --topology dgx-h100 --model gpt3-125m --gpus 4 --plan pp=4,global_batch=8,recompute=full
 row throughput throughput 1 4
 row 'on each GPU' tokens_per_s_gpu 1 4
 row 'model FLOP\/s of a GPU' model_flops_gpu 1e-12 4
@@ -153,7 +154,19 @@ grep -q '^far n=6|FAIL|FAIL, as measured: ' page && grep -q '^far n=8|20.00|FAIL
 # 4 test rows of the page: the median error is that of the JSON.
 grep -q 'On 4 test rows, .* of these 4 measured values' page && grep -q 'On 2 fit rows, ' page || complain "the answer: $(grep 'test rows' page)"
 grep -q '1 of 3 measured failures are predicted' page || complain 'the answer counts failures otherwise'
+# The timeline is that of a fit row, although a test row comes first.
+grep -q 'One steady step of remote n=5' page || complain "the timeline: $(grep -o 'One steady step of [^|]*' page)"
 verdict 'report_numbers.page_of_a_dataset_marks_wrong_rows'
+
+# Two of three claims hold: the numbers are 31.94 in both rows.
+printf 'place\tn\trate\trole\nremote\t1\t31.94\ttest\nremote\t2\t40\ttest\n' >rows.tsv
+sed 's/^	columns/	claims = ( { claim = "slow"; kind = "range"; high = 32; }, { claim = "fast"; kind = "range"; low = 33; }, { claim = "first"; kind = "range"; low = 31; rows = ["n=1"]; } );\n&/' rows.cfg >claims.cfg
+farwire report claims.cfg --draws 0 -q -o page.html
+[ "$code" = 3 ] || complain "the report with a broken claim ended with $code"
+sed 's/<[^>]*>/|/g' page.html >page
+grep -q '2 of 3 claims hold; broken: fast\.' page || complain "claims: $(grep -o '[0-9]* of [0-9]* claims[^|]*' page)"
+grep -q 'BROKEN|*fast|*31.9, 31.9; first broken at remote n=1' page && grep -q 'holds|*first|*31.9|' page || complain "claims: $(grep BROKEN page)"
+verdict 'report_numbers.page_counts_the_claims_that_hold'
 
 # Tables of parameters: the settings of the case, those with an interval of their own, and all.
 cat >remote.cfg <<'END'
