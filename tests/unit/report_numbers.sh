@@ -158,6 +158,17 @@ grep -q '1 of 3 measured failures are predicted' page || complain 'the answer co
 grep -q 'One steady step of remote n=5' page || complain "the timeline: $(grep -o 'One steady step of [^|]*' page)"
 verdict 'report_numbers.page_of_a_dataset_marks_wrong_rows'
 
+# The same rows with other settings have the judged prediction beside their own.
+sed 's/^	columns/	beside = ( { title = "asynchronous"; settings = ["case.runtime=asynchronous"]; } );\n&/' rows.cfg >beside.cfg
+expect 0 '' validate beside.cfg --draws 0 -q
+judged=$(sed -n 's/^remote n=1  *test  *[0-9.]*  *\([0-9.]*\) .*/\1/p' "$scratch.out")
+sed -n 's/^remote n=1  *\([0-9.]*\)  *none  *\([0-9.]*\)  .*/\1 \2/p' "$scratch.out" |
+	awk -v judged="$judged" '!($1 > 1.3 * $2 && $2 == judged) { exit 1 } END { exit NR != 1 }' || complain "beside: $(grep 'remote n=1' "$scratch.out")"
+farwire report beside.cfg --draws 0 -q -o page.html
+sed 's/<\/td>/|/g; s/<[^>]*>//g' page.html | sed -n '/^For comparison, not judged: asynchronous/,$s/^remote n=1|[0-9.]*|\([0-9.]*\)|.*/\1/p' | head -n 1 |
+	awk -v judged="$judged" '!($1 > 1.3 * judged) { exit 1 } END { exit NR != 1 }' || complain 'the page has no other prediction for comparison'
+verdict 'report_numbers.rows_with_other_settings_are_beside_the_judged_ones'
+
 # Two of three claims hold: the numbers are 31.94 in both rows.
 printf 'place\tn\trate\trole\nremote\t1\t31.94\ttest\nremote\t2\t40\ttest\n' >rows.tsv
 sed 's/^	columns/	claims = ( { claim = "slow"; kind = "range"; high = 32; }, { claim = "fast"; kind = "range"; low = 33; }, { claim = "first"; kind = "range"; low = 31; rows = ["n=1"]; } );\n&/' rows.cfg >claims.cfg
