@@ -111,8 +111,7 @@ static void write_device(struct exporting *e, const char *node, const struct lin
 		: cable                          ? "0x15b3"
 						 : "0x0000",
 		is_gpu ? topology_device_of_gpu(t->gpus[number].profile) : 0,
-		pcie_speeds[generation - 1],
-		link_number(e, above->name, "lanes", 16));
+		pcie_speeds[generation - 1], link_number(e, above->name, "lanes", 16));
 	if (is_gpu) {
 		fprintf(e->out, "<gpu dev=\"%zu\" sm=\"%d\" gdr=\"1\">\n", number,
 			capabilities[t->gpus[number].params.generation]);
