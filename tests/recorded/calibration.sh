@@ -285,6 +285,8 @@ expect 0 'by itself sets no parameter' fit "$scratch/i.jsonl"
 shows '^# tcp, 1 stream.s.: 1\.17[0-9]* GB/s of payload'
 cat "$scratch/p.jsonl" >"$scratch/q.jsonl"
 sed -i 's/"cpu": "unknown"/"cpu": "A"/' "$scratch/p.jsonl"
+farwire fit "$scratch/p.jsonl" "$scratch/q.jsonl" # the second one is of an unknown machine
+grep -q 'different machines' "$scratch.err" && complain "an unknown machine counts as another one: $(cat "$scratch.err")"
 sed -i 's/"cpu": "unknown"/"cpu": "B"/' "$scratch/q.jsonl"
 expect 0 'are recordings of different machines \(A, B\)' fit "$scratch/p.jsonl" "$scratch/q.jsonl"
 verdict 'calibration.imports_logs_of_other_tools'

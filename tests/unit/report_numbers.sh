@@ -202,4 +202,11 @@ grep -q '3 of 6 points fail (machines and their network = t320-different-lan, ba
 	complain "failing points: $(grep -o '[0-9]* of 6 points fail[^:]*' page)"
 farwire report remote.cfg --vary case.topology=t320-different-lan --draws 0 -q -o page.html
 grep -q 'None of the 1 points works' page.html || complain "no point works: $(grep -o 'None of.*' page.html)"
+# At batch 16 calls take too long, 4096 does not fit into memory, and 64 keeps more than 95 %.
+vary='report --topology vm-p100-vmxnet3 --runtime flexdirect-1.11 --program client --draws 0 -q -o page.html --vary'
+# shellcheck disable=SC2086
+for values in '16,64,4096:at 1 of 3 values' '16,64:from 64 on, but not at 16' '64,4096:up to 64, with a failure at 4096' '64:everywhere' '16:nowhere'; do
+	farwire $vary "case.batch=${values%%:*}"
+	grep -qF "for these values of batch size: ${values#*:}." page.html || complain "$values: $(grep -o 'for these values[^<]*' page.html)"
+done
 verdict 'report_numbers.page_of_a_sweep_names_the_first_failing_point'
