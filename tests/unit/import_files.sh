@@ -72,6 +72,19 @@ shows 'dp = 16;'
 ! grep -q batch "$scratch.out" "$scratch.err" || complain 'a batch was made up'
 verdict import_files.hybrid_sharding_is_imported
 
+# Only stage 3 of DeepSpeed shards the parameters, for which another stack is assumed.
+while read -r stage sharding stack; do
+	sed "s/\"stage\": 1,/\"stage\": $stage,/" "$samples/configs/gpt-neox-20B.yml" >neox.yml
+	expect 0 'read: ' import plan neox.yml
+	shows "sharding = \"$sharding\"; .*zero_optimization.stage"
+	shows "stack = \"$stack\"; # assumed"
+done <<'END'
+0 none pytorch-bf16-adamw
+2 gradients pytorch-bf16-adamw
+3 parameters pytorch-fsdp-bf16
+END
+verdict import_files.stages_of_deepspeed_are_shardings
+
 answer() {
 	expect 0 '' run --topology dgx-h100 --model llama3-8b --gpus 8 --draws 0 --quiet --plan "$1"
 	sed -n 1p "$scratch.out"

@@ -25,6 +25,11 @@ step_us() {
 farwire import simai "$samples/G175B-M1-C03_GPT175B_megatron_tp8_pp1_mbs1_A100.txt"
 has 1 '"ncclReduceScatter".*"size_B":11175321600,"group_first":0,"group_size":2,"group_stride":8'
 has 1 '"ncclAllReduce".*"size_B":5587660800,"group_first":0,"group_size":8,"group_stride":1'
+# 32 GPUs are 4 x 2 x 4: ranks with the same parameters of an expert are 8 apart.
+sed 's/NPU_group: 8/NPU_group: 4/; s/ep: 1/ep: 2/; s/all_gpus: 8/all_gpus: 32/; 3s/ALLREDUCE/&_DP_EP/; 4s/ALLREDUCE/&_EP/' "$samples/microAllReduce.txt" >experts.txt
+farwire import simai experts.txt
+has 1 '"size_B":16777216,"group_first":0,"group_size":4,"group_stride":8'
+has 1 '"size_B":67108864,"group_first":0,"group_size":2,"group_stride":4'
 expect 0 '12 collectives of groups of one rank were left out' \
 	import simai "$samples/L7B-D1-C02_Llama7B_deepspeed_zero3_A100.txt"
 verdict import_workloads.collectives_have_the_groups_of_their_parallelism
