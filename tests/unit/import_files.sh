@@ -41,6 +41,10 @@ for gpu in 0 1 2 3 4 5 6 7; do echo "GPU $gpu: Tesla V100-SXM2-32GB (UUID: GPU-$
 expect 0 'read: ' import topology "$samples/topologies/dgx1-v100-4nic.txt" shared.txt names.txt
 shows 'fat_tree"; ports_per_leaf = 2;'
 ! grep -q assumed "$scratch.err" || complain "the names of the GPUs were not used: $(cat "$scratch.err")"
+# A lane of HDR has 50 Gbit/s.
+sed 's/4xHDR/2xHDR/' "$fabric" >lanes.txt
+expect 0 'read: ' import topology "$samples/topologies/dgx1-v100-4nic.txt" lanes.txt names.txt
+shows 'bandwidth = "100 Gbit/s"'
 verdict import_files.rails_follow_from_the_hosts_of_a_leaf
 
 # The sample, the file and an impossible option leave nothing behind.

@@ -34,6 +34,13 @@ expect 0 '12 collectives of groups of one rank were left out' \
 	import simai "$samples/L7B-D1-C02_Llama7B_deepspeed_zero3_A100.txt"
 verdict import_workloads.collectives_have_the_groups_of_their_parallelism
 
+# Data parallelism: the first layer needs no gradient of its input. The times are in ns.
+printf 'DATA\n2\nfirst -1 11 NONE 0 12 NONE 0 13 ALLREDUCE 4096 0\nsecond -1 21 NONE 0 22 NONE 0 23 ALLREDUCE 4096 0\n' >data.txt
+farwire import astrasim data.txt
+sed -n 's/.*"kernel_s":0.0000000\([1-9][0-9]\),.*/\1/p' "$scratch.out" | tr '\n' ' ' >times
+[ "$(cat times)" = '11 21 23 22 13 ' ] || complain "the computations take $(cat times)"
+verdict import_workloads.first_layer_has_no_gradient_of_its_input
+
 # Rank 0 computes 556 us twice, and its all-reduces of 16 and 64 MiB are not hidden.
 farwire import simai "$samples/microAllReduce.txt" -o micro.jsonl
 awk -v step="$(step_us --calls micro.jsonl --gpus 8)" \

@@ -191,14 +191,4 @@ verdict 'verbs.import_is_quiet_on_request'
 # A sweep that has no journal yet does not continue.
 farwire sweep quarter-gpu --vary case.batch=8,16 --draws 0 -o grid.csv
 [ "$code" = 0 ] && [ ! -s "$scratch.err" ] && [ ! -e grid.csv.journal ] || complain "a new sweep: $(cat "$scratch.err")"
-
-# On a terminal, the remaining time is the number of remaining points divided by their rate.
-if script -qec true /dev/null >/dev/null 2>&1; then
-	timeout -s INT 2 script -qec "$FARWIRE sweep quarter-gpu --vary case.batch=1:1e6:lin1000000 --jobs 1" /dev/null \
-		</dev/null >progress 2>/dev/null
-	tr '\r' '\n' <progress | sed -n 's/.*K\([0-9]*\) of \([0-9]*\) points, \([0-9.]*\) per second, \([0-9]*\) h \([0-9]*\) min left.*/\1 \2 \3 \4 \5/p' >left
-	awk '{ left = 3600 * $4 + 60 * $5; wanted = ($2 - $1) / $3; if (left > 1.01 * wanted || left < 0.99 * wanted - 60 || $5 > 59) exit 1 }' left ||
-		complain "left: $(cat left)"
-	grep -q continuing progress && complain 'a new sweep continues'
-fi
-verdict 'verbs.progress_says_the_time_that_is_left'
+verdict 'verbs.a_new_sweep_does_not_continue'
