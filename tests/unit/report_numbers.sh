@@ -45,6 +45,16 @@ row 'time of collectives' communication 1e3 4
 grep -o 'slow the kernels from [0-9.]*ms to [0-9.]*ms' page | tr -d 'a-z' | awk -v step="$(value step)" -v ratio="$(value ratio)" '
 	{ alone = 1e3 * step * ratio; if (!($2 > 1.01 * $1 && $1 < 1.006 * alone && $1 > 0.994 * alone)) wrong = 1 } END { exit wrong || NR != 1 }' ||
 	complain "slowed kernels: $(grep -o 'Concurrent.*' page)"
+# The answer names the parts of the step that are not zero: not the wait for stragglers and for input.
+part() {
+	sed -n "s/^    \"breakdown\": .*\"$1\": \([0-9.e-]*\).*/\1/p" run.json
+}
+awk -v step="$(value step)" -v exposed="$(part 'collective exposed')" -v other="$(part other)" -v running="$(value communication)" 'BEGIN {
+	printf "A step takes %#.3gms, which includes %#.3gms of exposed communication, %#.3gms of waiting for host work of the framework. Collectives run for %#.3gms of the step.", 1e3 * step, 1e3 * exposed, 1e3 * other, 1e3 * running }' >wanted
+grep -qFf wanted page || complain "$(cat wanted), but $(grep -o 'A step takes.*' page)"
+report --topology gpu-pool --exchange ddp --gpus 4 --set exchange.noise=0 --set case.epochs=90
+awk -v training="$(value training)" 'BEGIN { printf " 90 epochs of 1281167 images take %#.3ghours.", training / 3600 }' >wanted
+grep -qFf wanted page || complain "$(cat wanted), but $(grep -o '90 epochs.*' page)"
 report --topology gpu-pool --exchange ddp --gpus 1 --set exchange.noise=0
 grep -q 'slow the kernels' page && complain 'one GPU has concurrent collectives'
 # Backward computes again what forward computed, so HFU is larger than MFU.
