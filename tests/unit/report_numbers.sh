@@ -220,3 +220,16 @@ for values in '16,64,4096:at 1 of 3 values' '16,64:from 64 on, but not at 16' '6
 	grep -qF "for these values of batch size: ${values#*:}." page.html || complain "$values: $(grep -o 'for these values[^<]*' page.html)"
 done
 verdict 'report_numbers.page_of_a_sweep_names_the_first_failing_point'
+
+# The links of a topology are those of the row with the most GPUs, the timeline that of the first with a wire.
+printf 'name\tgpus\trate\trole\npool\t1\t360\ttest\npool\t2\t700\ttest\npool\t4\t1300\ttest\npool\t3\t1000\ttest\n' >jobs.tsv
+cat >jobs.cfg <<'END'
+dataset = { name = "jobs"; title = "Jobs"; source = "a test"; table = "jobs.tsv"; value = "rate"; role_column = "role"; label = ["name", "gpus"];
+	settings = ["case.topology=gpu-pool", "case.exchange=ddp"]; columns = ( { column = "gpus"; setting = "case.gpus"; } ); };
+END
+farwire report jobs.cfg --draws 0 -q -o page.html
+sed 's/<[^>]*>/|/g' page.html >page
+[ "$(grep -o 'utilisation in pool gpus=.' page)" = 'utilisation in pool gpus=4' ] || complain "links: $(grep -o 'utilisation in [^|]*' page)"
+[ "$(grep -o 'One steady step of pool gpus=.' page)" = 'One steady step of pool gpus=2' ] || complain "timeline: $(grep -o 'One steady step of [^|]*' page)"
+grep -q 'pool gpus=2: measured 700, predicted ' page || complain "points: $(grep -o 'pool gpus=[^|]*measured[^|]*' page)"
+verdict 'report_numbers.figures_of_a_dataset_show_its_largest_and_its_first_remote_row'
