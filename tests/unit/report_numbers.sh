@@ -233,3 +233,17 @@ sed 's/<[^>]*>/|/g' page.html >page
 [ "$(grep -o 'One steady step of pool gpus=.' page)" = 'One steady step of pool gpus=2' ] || complain "timeline: $(grep -o 'One steady step of [^|]*' page)"
 grep -q 'pool gpus=2: measured 700, predicted ' page || complain "points: $(grep -o 'pool gpus=[^|]*measured[^|]*' page)"
 verdict 'report_numbers.figures_of_a_dataset_show_its_largest_and_its_first_remote_row'
+
+# Charts over the number of GPUs show measured speed-ups, efficiencies and times (of 32 images per GPU) as
+# throughput. A speed-up and an efficiency are those over the predicted throughput of one GPU.
+for quantity in speedup ratio time; do
+	sed "s/value = \"rate\"/&; quantity = \"$quantity\"/" jobs.cfg >other.cfg
+	printf 'name\tgpus\trate\trole\npool\t1\t1\ttest\npool\t2\t0.8\ttest\npool\t4\t1.6\ttest\n' >jobs.tsv
+	farwire report other.cfg --draws 0 -q -o page.html
+	sed -n 's/.*<title>\([0-9]\) GPUs: measured \([0-9.]*\), predicted \([0-9.]*\).*/\1 \2 \3/p' page.html | awk -v quantity=$quantity '
+		NR == 1 { alone = $3 }
+		{ value = $1 == 1 ? 1 : 0.4 * $1; wanted = quantity == "time" ? 32 * $1 / value : value * alone * (quantity == "ratio" ? $1 : 1)
+		  if ($2 > 1.0001 * wanted || $2 < 0.9999 * wanted) wrong = 1 }
+		END { exit wrong || NR != 3 }' || complain "$quantity: $(grep -o '[0-9] GPUs: measured [^<]*' page.html)"
+done
+verdict 'report_numbers.measured_speed_ups_and_times_are_drawn_as_throughput'
