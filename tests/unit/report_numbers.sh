@@ -75,11 +75,14 @@ report serve-resnet50-t4
 row throughput throughput 1 4
 row 'median latency' latency_p50 1 4
 row '99 % latency' latency_p99 1 4
+grep -q '^    "throughput": .*"unit": "requests/s"' run.json || complain "a server has $(grep '^    "throughput"' run.json)"
 report quarter-gpu
 row throughput throughput 1 4
 row 'ratio to local' ratio 100 4
 row 'CUDA calls' calls 1 6
 row polls polls 1 6
+expect 0 '' run quarter-gpu --draws 0 -q
+shows "^$(value calls) calls and $(value polls) polls per step"
 row 'time to connect' connect 1e3 4
 # The calls, the work and the waits of the program's thread fill the step.
 awk -F '|' '/^Activity of each track in the/ { sub(/.* in the /, ""); shown = $1 + 0 } /^client\|executor\|/ { sum += $5 }
@@ -246,4 +249,9 @@ for quantity in speedup ratio time; do
 		  if ($2 > 1.0001 * wanted || $2 < 0.9999 * wanted) wrong = 1 }
 		END { exit wrong || NR != 3 }' || complain "$quantity: $(grep -o '[0-9] GPUs: measured [^<]*' page.html)"
 done
+# The loop ends with times, whose other figures are in us.
+grep -q 'pool gpus=2: measured 800000, predicted [0-9.]*, error' page.html || complain "times: $(grep -o 'pool gpus=2: measured[^<]*' page.html)"
+expect 0 '' validate other.cfg --draws 0 -q --format json
+grep '"key": "efficiency' "$scratch.out" | tr -d ',}' | awk '{ for (i = 1; i < NF; i++) at[$i] = $(i + 1); if (!(at["\"low\":"] < at["\"value\":"] && at["\"value\":"] < at["\"high\":"])) wrong = 1 }
+	END { exit wrong || NR == 0 }' || complain "fitted: $(grep '"key"' "$scratch.out")"
 verdict 'report_numbers.measured_speed_ups_and_times_are_drawn_as_throughput'

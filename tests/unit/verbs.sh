@@ -42,6 +42,9 @@ tr -d '\r' <"$scratch.out" | awk -F, '
 	NR == 2 { first = rate }
 	{ printf "%.6g\n", rate / first }' >wanted
 hints bars.svg | sed 's/.*: //' | cmp -s - wanted || complain "bars: $(hints bars.svg)"
+expect 0 '' compare quarter-gpu ddl-host --draws 0 -q --format json
+shows '"name": "case", "unit": null'
+shows '"name": "step_s", "unit": "s"'
 verdict 'verbs.compare_draws_the_ratios_to_the_first_case'
 
 # The log measures 4096 bytes in 15.65 us (the median of two passes), 0.2617 GB/s.
