@@ -8,7 +8,7 @@
 #include "calib/sample/clock.h"
 #include "sim/verb/progress.h"
 
-/* Writes what progress_tell prints about work that began so many seconds ago. */
+/* Writes what progress_tell prints about work that began spent_s ago. */
 static void tell(struct progress progress, double spent_s, size_t before, size_t done, size_t count,
 		 char *text, size_t size)
 {
