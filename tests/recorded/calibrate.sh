@@ -40,6 +40,10 @@ grep -q '<svg' "$out/report.html" || complain 'the report has no images'
 grep -q 'path = "driver.launch"' "$out/profile.cfg" || complain 'the profile lacks driver.launch'
 shows 'forwarded programs that no fit used: median error 0\.[0-9] %, largest [0-4]\.[0-9] %'
 grep -q 'Measured by farwire' "$out/report.html" || complain 'the page does not say who measured'
+# The largest drift of the page, in percent, is that of the recording's last line.
+tail -n 1 "$out/gpu.jsonl" | sed 's/.*"drift":{//' | tr ',}' '\n\n' | sed -n 's/.*":-\{0,1\}//p' | sort -g | tail -n 1 |
+	awk '{ printf "largest drift %.1f %%", 100 * $1 }' >"$scratch.drift"
+grep -qFf "$scratch.drift" "$out/report.html" || complain "$(cat "$scratch.drift"), but $(grep -o 'largest drift [^;]*' "$out/report.html")"
 grep -q 'Nothing was fitted of: .*calls' "$out/report.html" && complain 'a complete page says that calls are missing'
 [ "$(grep -c 'sha256 of the recording' "$out/profile.cfg")" = 2 ] || complain 'the profile is not made of both recordings'
 "$FARWIRE" run --topology t320-same-lan --profile "$out/profile.cfg" --draws 2 -q >"$scratch.out" ||

@@ -23,7 +23,11 @@ near() {
 		complain "$2 is '$got', not within $4 % of $3"
 }
 
-farwire fit $data/fake.jsonl -o "$scratch.cfg"
+farwire fit $data/fake.jsonl -o "$scratch.cfg" --plot "$scratch.svg"
+# The table beside the plot names the sizes that the recording holds out.
+sed -n 's/.*"direction":"h2d","memory":"pinned","call":"async","measure":"rate"},"x":{"size_B":\([0-9]*\)}.*"held_out":true}.*/\1/p' $data/fake.jsonl | sort -nu >"$scratch.wanted"
+tr -d '\r' <"$scratch.csv" | awk -F, '$1 == "copy h2d pinned async rate" && $NF == "yes" { printf "%.0f\n", $3 }' | sort -n | cmp -s - "$scratch.wanted" && [ -s "$scratch.wanted" ] ||
+	complain "held out are $(grep -c yes "$scratch.csv") points, not $(cat "$scratch.wanted")"
 # Ends of intervals are on both sides of their values, in the table and in the sentences.
 awk '$1 ~ /^driver\./ && $3 == $5 && $5 == $7 { rows++; if (!($4 < $2 && $2 < $6)) exit 1 } END { if (rows < 5) exit 1 }' "$scratch.out" ||
 	complain "the table has other intervals: $(cat "$scratch.out")"
@@ -285,6 +289,8 @@ expect 0 'by itself sets no parameter' fit "$scratch/i.jsonl"
 shows '^# tcp, 1 stream.s.: 1\.17[0-9]* GB/s of payload'
 cat "$scratch/p.jsonl" >"$scratch/q.jsonl"
 sed -i 's/"cpu": "unknown"/"cpu": "A"/' "$scratch/p.jsonl"
+farwire fit "$scratch/p.jsonl" "$scratch/q.jsonl" # the second one is of an unknown machine
+grep -q 'different machines' "$scratch.err" && complain "an unknown machine counts as another one: $(cat "$scratch.err")"
 sed -i 's/"cpu": "unknown"/"cpu": "B"/' "$scratch/q.jsonl"
 expect 0 'are recordings of different machines \(A, B\)' fit "$scratch/p.jsonl" "$scratch/q.jsonl"
 verdict 'calibration.imports_logs_of_other_tools'

@@ -126,8 +126,7 @@ END {
 {"test":"gemm","is":{"type":"fp16"},"x":{"m":4096,"n":4096,"k":4096} 2.2432e-3 0.02
 END
 [ ! -s "$scratch.wrong" ] || {
-	cat "$scratch.wrong"
-	bad=1
+	complain "$(cat "$scratch.wrong")"
 }
 verdict 'probe.finds_planted_values'
 
@@ -388,8 +387,7 @@ awk -F'"samples":' '/"program":"launches"/ && /"kernel_s":5e-05/ {
 	if (values[2] + 0 < least) print "  shorter than possible: " $1 values[2]
 }' "$scratch/spin.jsonl" >"$scratch.wrong"
 [ ! -s "$scratch.wrong" ] || {
-	cat "$scratch.wrong"
-	bad=1
+	complain "$(cat "$scratch.wrong")"
 }
 verdict 'probe.forwards_to_a_real_process'
 

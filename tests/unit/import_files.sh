@@ -41,6 +41,10 @@ for gpu in 0 1 2 3 4 5 6 7; do echo "GPU $gpu: Tesla V100-SXM2-32GB (UUID: GPU-$
 expect 0 'read: ' import topology "$samples/topologies/dgx1-v100-4nic.txt" shared.txt names.txt
 shows 'fat_tree"; ports_per_leaf = 2;'
 ! grep -q assumed "$scratch.err" || complain "the names of the GPUs were not used: $(cat "$scratch.err")"
+# A lane of HDR has 50 Gbit/s.
+sed 's/4xHDR/2xHDR/' "$fabric" >lanes.txt
+expect 0 'read: ' import topology "$samples/topologies/dgx1-v100-4nic.txt" lanes.txt names.txt
+shows 'bandwidth = "100 Gbit/s"'
 verdict import_files.rails_follow_from_the_hosts_of_a_leaf
 
 # The sample, the file and an impossible option leave nothing behind.
@@ -71,6 +75,19 @@ shows 'replicas = 2;.*data_parallel_replicate_degree'
 shows 'dp = 16;'
 ! grep -q batch "$scratch.out" "$scratch.err" || complain 'a batch was made up'
 verdict import_files.hybrid_sharding_is_imported
+
+# Only stage 3 of DeepSpeed shards the parameters, for which another stack is assumed.
+while read -r stage sharding stack; do
+	sed "s/\"stage\": 1,/\"stage\": $stage,/" "$samples/configs/gpt-neox-20B.yml" >neox.yml
+	expect 0 'read: ' import plan neox.yml
+	shows "sharding = \"$sharding\"; .*zero_optimization.stage"
+	shows "stack = \"$stack\"; # assumed"
+done <<'END'
+0 none pytorch-bf16-adamw
+2 gradients pytorch-bf16-adamw
+3 parameters pytorch-fsdp-bf16
+END
+verdict import_files.stages_of_deepspeed_are_shardings
 
 answer() {
 	expect 0 '' run --topology dgx-h100 --model llama3-8b --gpus 8 --draws 0 --quiet --plan "$1"

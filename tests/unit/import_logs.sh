@@ -68,6 +68,7 @@ for command in 'srun -N2 --ntasks-per-node=4 osu_allgather' 'mpirun -np 8 osu_al
 	{ echo "$command"; osu Allgather 'Avg Latency(us)' 2.00; } | one 2e-06 8192
 	grep -q '"ranks": 8' "$scratch.out" || complain "$command: $(grep -o '"ranks": [0-9]*' "$scratch.out")"
 done
+{ echo 'mpirun -np 8 osu_alltoall'; osu Alltoall 'Avg Latency(us)' 2.00; } | one 2e-06 8192
 {
 	for rank in 0 1 2 3; do echo "[0] MPI startup(): $rank 1 node {0}"; done
 	osu Allreduce 'Avg Latency(us)' 2.00
@@ -92,6 +93,12 @@ verdict import_logs.records_of_nccl_inspector_are_samples_of_one_point
 expect 0 'skipped: run_start without run_stop' import log "$samples/mlperf-unfinished.txt"
 grep -q '"run"' "$scratch.out" && complain 'a run without its end has a time'
 shows '"epoch"'
+{
+	cat "$samples/mlperf-unfinished.txt"
+	echo ':::MLLOG {"time_ms": 1715318457308, "key": "run_stop", "value": null, "metadata": {"status": "success"}}' # when it starts
+} >backwards
+expect 0 'skipped: an end without a start' import log backwards
+grep -q '"run"' "$scratch.out" && complain 'a run that takes no time has a time'
 verdict import_logs.unfinished_mlperf_run_has_epochs_but_no_run_time
 
 cat >stream.json <<'END'

@@ -47,6 +47,10 @@ group='"Process Group Ranks":"[1, 5, 9]","Group size":3,"dtype":"Half"'
 	event kernel ncclDevKernel_AllGather 4 1 "\"correlation\":2,\"stream\":20,\"Collective name\":\"_allgather_base\",\"In msg nelems\":100,\"Out msg nelems\":300,$group"
 	event kernel ncclDevKernel_ReduceScatter 6 1 "\"correlation\":3,\"stream\":20,\"Collective name\":\"_reduce_scatter_base\",\"In msg nelems\":600,\"Out msg nelems\":200,$group"
 	event kernel gemm 8 2.5 '"correlation":4,"stream":20,"device":1'
+	event cuda_runtime cudaLaunchKernel 11 1 '"correlation":5'
+	event cuda_runtime cudaLaunchKernel 13 1 '"correlation":6'
+	event kernel last 12 0.5 '"correlation":5,"stream":1048575'
+	event kernel beyond 14 0.5 '"correlation":6,"stream":1048576'
 	echo '{"ph":"M"}]}'
 } >group.json
 farwire import kineto group.json
@@ -54,6 +58,9 @@ has 1 '"ncclSend".*"stream":20,.*"size_B":200,"group_first":1,"group_size":3,"gr
 has 1 '"ncclAllGather".*"size_B":600,"group_first":1,"group_size":3,"group_stride":4'
 has 1 '"ncclReduceScatter".*"size_B":1200,"group_first":1,"group_size":3,"group_stride":4'
 has 1 '"cudaLaunchKernel".*"stream":1048596,.*"kernel_s":0.000002500,.*"gemm"' # 2^20 + 20
+has 1 '"stream":1048575,.*"last"'
+has 1 '"beyond"'
+has 0 '"stream".*"beyond"'
 verdict import_traces.messages_have_the_rank_and_bytes_of_their_group
 
 head -c 3000 "$samples/nsys-ai-healthy_1pct.sqlite" >cut.sqlite

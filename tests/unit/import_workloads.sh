@@ -25,9 +25,21 @@ step_us() {
 farwire import simai "$samples/G175B-M1-C03_GPT175B_megatron_tp8_pp1_mbs1_A100.txt"
 has 1 '"ncclReduceScatter".*"size_B":11175321600,"group_first":0,"group_size":2,"group_stride":8'
 has 1 '"ncclAllReduce".*"size_B":5587660800,"group_first":0,"group_size":8,"group_stride":1'
+# 32 GPUs are 4 x 2 x 4: ranks with the same parameters of an expert are 8 apart.
+sed 's/NPU_group: 8/NPU_group: 4/; s/ep: 1/ep: 2/; s/all_gpus: 8/all_gpus: 32/; 3s/ALLREDUCE/&_DP_EP/; 4s/ALLREDUCE/&_EP/' "$samples/microAllReduce.txt" >experts.txt
+farwire import simai experts.txt
+has 1 '"size_B":16777216,"group_first":0,"group_size":4,"group_stride":8'
+has 1 '"size_B":67108864,"group_first":0,"group_size":2,"group_stride":4'
 expect 0 '12 collectives of groups of one rank were left out' \
 	import simai "$samples/L7B-D1-C02_Llama7B_deepspeed_zero3_A100.txt"
 verdict import_workloads.collectives_have_the_groups_of_their_parallelism
+
+# Data parallelism: the first layer needs no gradient of its input. The times are in ns.
+printf 'DATA\n2\nfirst -1 11 NONE 0 12 NONE 0 13 ALLREDUCE 4096 0\nsecond -1 21 NONE 0 22 NONE 0 23 ALLREDUCE 4096 0\n' >data.txt
+farwire import astrasim data.txt
+sed -n 's/.*"kernel_s":0.0000000\([1-9][0-9]\),.*/\1/p' "$scratch.out" | tr '\n' ' ' >times
+[ "$(cat times)" = '11 21 23 22 13 ' ] || complain "the computations take $(cat times)"
+verdict import_workloads.first_layer_has_no_gradient_of_its_input
 
 # Rank 0 computes 556 us twice, and its all-reduces of 16 and 64 MiB are not hidden.
 farwire import simai "$samples/microAllReduce.txt" -o micro.jsonl

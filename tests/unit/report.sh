@@ -149,6 +149,10 @@ recording() {
 	"$FARWIRE" report "$root/calib/measured/recorded/loopback-spin.jsonl" -o loopback.html &&
 		holds loopback.html 'Forwarded programs: Spinning CPU' 'For 12 programs forwarded' \
 			'which set no parameter' '<svg ' 'bytes copied per step' &&
+		# The first point of the figure, in us, is the first row of the table, in ms.
+		sed -n 's/.*launches sync, kernels of 10 us, 0 us one way: measured \([0-9.]*\), predicted \([0-9.]*\),.*/\1 \2/p' loopback.html |
+		awk 'NR == 1 { printf "%.4g ms|%.4g ms\n", $1 / 1000, $2 / 1000 }' >wanted &&
+		sed 's/<\/td>/|/g; s/<[^>]*>//g' loopback.html | grep -qF "launches|sync|10 us|0 B|0 s|no limit|$(cat wanted)|" &&
 		"$FARWIRE" report "$root/tests/recorded/calibration/fake.jsonl" -o fake.html &&
 		holds fake.html 'has no forwarded programs' &&
 		refused 2 'cannot be read' "$FARWIRE" report none.jsonl -o bad.html

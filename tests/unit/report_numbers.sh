@@ -43,11 +43,22 @@ row 'GPU utilisation' gpu_utilization 100 4
 row 'time of collectives' communication 1e3 4
 # Kernels slow down only under concurrent collectives: alone they take efficiency times the step.
 grep -o 'slow the kernels from [0-9.]*ms to [0-9.]*ms' page | tr -d 'a-z' | awk -v step="$(value step)" -v ratio="$(value ratio)" '
-	{ alone = 1e3 * step * ratio; if (!($2 > 1.01 * $1 && $1 < 1.006 * alone && $1 > 0.994 * alone)) exit 1 } END { exit NR != 1 }' ||
+	{ alone = 1e3 * step * ratio; if (!($2 > 1.01 * $1 && $1 < 1.006 * alone && $1 > 0.994 * alone)) wrong = 1 } END { exit wrong || NR != 1 }' ||
 	complain "slowed kernels: $(grep -o 'Concurrent.*' page)"
+# The answer names the parts of the step that are not zero: not the wait for stragglers and for input.
+part() {
+	sed -n "s/^    \"breakdown\": .*\"$1\": \([0-9.e-]*\).*/\1/p" run.json
+}
+awk -v step="$(value step)" -v exposed="$(part 'collective exposed')" -v other="$(part other)" -v running="$(value communication)" 'BEGIN {
+	printf "A step takes %#.3gms, which includes %#.3gms of exposed communication, %#.3gms of waiting for host work of the framework. Collectives run for %#.3gms of the step.", 1e3 * step, 1e3 * exposed, 1e3 * other, 1e3 * running }' >wanted
+grep -qFf wanted page || complain "$(cat wanted), but $(grep -o 'A step takes.*' page)"
+report --topology gpu-pool --exchange ddp --gpus 4 --set exchange.noise=0 --set case.epochs=90
+awk -v training="$(value training)" 'BEGIN { printf " 90 epochs of 1281167 images take %#.3ghours.", training / 3600 }' >wanted
+grep -qFf wanted page || complain "$(cat wanted), but $(grep -o '90 epochs.*' page)"
 report --topology gpu-pool --exchange ddp --gpus 1 --set exchange.noise=0
 grep -q 'slow the kernels' page && complain 'one GPU has concurrent collectives'
-report --topology dgx-h100 --model gpt3-125m --gpus 4 --plan pp=4,global_batch=8
+# Backward computes again what forward computed, so HFU is larger than MFU.
+report --topology dgx-h100 --model gpt3-125m --gpus 4 --plan pp=4,global_batch=8,recompute=full
 row throughput throughput 1 4
 row 'on each GPU' tokens_per_s_gpu 1 4
 row 'model FLOP\/s of a GPU' model_flops_gpu 1e-12 4
@@ -64,18 +75,21 @@ report serve-resnet50-t4
 row throughput throughput 1 4
 row 'median latency' latency_p50 1 4
 row '99 % latency' latency_p99 1 4
+grep -q '^    "throughput": .*"unit": "requests/s"' run.json || complain "a server has $(grep '^    "throughput"' run.json)"
 report quarter-gpu
 row throughput throughput 1 4
 row 'ratio to local' ratio 100 4
 row 'CUDA calls' calls 1 6
 row polls polls 1 6
+expect 0 '' run quarter-gpu --draws 0 -q
+shows "^$(value calls) calls and $(value polls) polls per step"
 row 'time to connect' connect 1e3 4
 # The calls, the work and the waits of the program's thread fill the step.
 awk -F '|' '/^Activity of each track in the/ { sub(/.* in the /, ""); shown = $1 + 0 } /^client\|executor\|/ { sum += $5 }
 	END { if (!(sum > 0.99 * shown && sum < 1.001 * shown)) exit 1 }' page || complain "the thread's activities: $(grep '^client|executor' page)"
 # The throughput of the local GPU is the throughput divided by the ratio.
 grep -o '[0-9.]* images/s instead of [0-9.]*' page | awk -v ratio="$(value ratio)" '
-	{ local = $1 / $5; if (!(local > 0.99 * ratio && local < 1.01 * ratio)) exit 1 } END { exit NR != 1 }' ||
+	{ local = $1 / $5; if (!(local > 0.99 * ratio && local < 1.01 * ratio)) wrong = 1 } END { exit wrong || NR != 1 }' ||
 	complain "instead of: $(grep -o 'reaches .*instead.*' page)"
 verdict 'report_numbers.pages_have_the_numbers_of_run'
 
@@ -153,7 +167,30 @@ grep -q '^far n=6|FAIL|FAIL, as measured: ' page && grep -q '^far n=8|20.00|FAIL
 # 4 test rows of the page: the median error is that of the JSON.
 grep -q 'On 4 test rows, .* of these 4 measured values' page && grep -q 'On 2 fit rows, ' page || complain "the answer: $(grep 'test rows' page)"
 grep -q '1 of 3 measured failures are predicted' page || complain 'the answer counts failures otherwise'
+# The timeline is that of a fit row, although a test row comes first.
+grep -q 'One steady step of remote n=5' page || complain "the timeline: $(grep -o 'One steady step of [^|]*' page)"
 verdict 'report_numbers.page_of_a_dataset_marks_wrong_rows'
+
+# The same rows with other settings have the judged prediction beside their own.
+sed 's/^	columns/	beside = ( { title = "asynchronous"; settings = ["case.runtime=asynchronous"]; } );\n&/' rows.cfg >beside.cfg
+expect 0 '' validate beside.cfg --draws 0 -q
+judged=$(sed -n 's/^remote n=1  *test  *[0-9.]*  *\([0-9.]*\) .*/\1/p' "$scratch.out")
+sed -n 's/^remote n=1  *\([0-9.]*\)  *none  *\([0-9.]*\)  .*/\1 \2/p' "$scratch.out" |
+	awk -v judged="$judged" '!($1 > 1.3 * $2 && $2 == judged) { wrong = 1 } END { exit wrong || NR != 1 }' || complain "beside: $(grep 'remote n=1' "$scratch.out")"
+farwire report beside.cfg --draws 0 -q -o page.html
+sed 's/<\/td>/|/g; s/<[^>]*>//g' page.html | sed -n '/^For comparison, not judged: asynchronous/,$s/^remote n=1|[0-9.]*|\([0-9.]*\)|.*/\1/p' | head -n 1 |
+	awk -v judged="$judged" '!($1 > 1.3 * judged) { wrong = 1 } END { exit wrong || NR != 1 }' || complain 'the page has no other prediction for comparison'
+verdict 'report_numbers.rows_with_other_settings_are_beside_the_judged_ones'
+
+# Two of three claims hold: the numbers are 31.94 in both rows.
+printf 'place\tn\trate\trole\nremote\t1\t31.94\ttest\nremote\t2\t40\ttest\n' >rows.tsv
+sed 's/^	columns/	claims = ( { claim = "slow"; kind = "range"; high = 32; }, { claim = "fast"; kind = "range"; low = 33; }, { claim = "first"; kind = "range"; low = 31; rows = ["n=1"]; } );\n&/' rows.cfg >claims.cfg
+farwire report claims.cfg --draws 0 -q -o page.html
+[ "$code" = 3 ] || complain "the report with a broken claim ended with $code"
+sed 's/<[^>]*>/|/g' page.html >page
+grep -q '2 of 3 claims hold; broken: fast\.' page || complain "claims: $(grep -o '[0-9]* of [0-9]* claims[^|]*' page)"
+grep -q 'BROKEN|*fast|*31.9, 31.9; first broken at remote n=1' page && grep -q 'holds|*first|*31.9|' page || complain "claims: $(grep BROKEN page)"
+verdict 'report_numbers.page_counts_the_claims_that_hold'
 
 # Tables of parameters: the settings of the case, those with an interval of their own, and all.
 cat >remote.cfg <<'END'
@@ -178,4 +215,43 @@ grep -q '3 of 6 points fail (machines and their network = t320-different-lan, ba
 	complain "failing points: $(grep -o '[0-9]* of 6 points fail[^:]*' page)"
 farwire report remote.cfg --vary case.topology=t320-different-lan --draws 0 -q -o page.html
 grep -q 'None of the 1 points works' page.html || complain "no point works: $(grep -o 'None of.*' page.html)"
+# At batch 16 calls take too long, 4096 does not fit into memory, and 64 keeps more than 95 %.
+vary='report --topology vm-p100-vmxnet3 --runtime flexdirect-1.11 --program client --draws 0 -q -o page.html --vary'
+# shellcheck disable=SC2086
+for values in '16,64,4096:at 1 of 3 values' '16,64:from 64 on, but not at 16' '64,4096:up to 64, with a failure at 4096' '64:everywhere' '16:nowhere'; do
+	farwire $vary "case.batch=${values%%:*}"
+	grep -qF "for these values of batch size: ${values#*:}." page.html || complain "$values: $(grep -o 'for these values[^<]*' page.html)"
+done
 verdict 'report_numbers.page_of_a_sweep_names_the_first_failing_point'
+
+# The links of a topology are those of the row with the most GPUs, the timeline that of the first with a wire.
+printf 'name\tgpus\trate\trole\npool\t1\t360\ttest\npool\t2\t700\ttest\npool\t4\t1300\ttest\npool\t3\t1000\ttest\n' >jobs.tsv
+cat >jobs.cfg <<'END'
+dataset = { name = "jobs"; title = "Jobs"; source = "a test"; table = "jobs.tsv"; value = "rate"; role_column = "role"; label = ["name", "gpus"];
+	settings = ["case.topology=gpu-pool", "case.exchange=ddp"]; columns = ( { column = "gpus"; setting = "case.gpus"; } ); };
+END
+farwire report jobs.cfg --draws 0 -q -o page.html
+sed 's/<[^>]*>/|/g' page.html >page
+[ "$(grep -o 'utilisation in pool gpus=.' page)" = 'utilisation in pool gpus=4' ] || complain "links: $(grep -o 'utilisation in [^|]*' page)"
+[ "$(grep -o 'One steady step of pool gpus=.' page)" = 'One steady step of pool gpus=2' ] || complain "timeline: $(grep -o 'One steady step of [^|]*' page)"
+grep -q 'pool gpus=2: measured 700, predicted ' page || complain "points: $(grep -o 'pool gpus=[^|]*measured[^|]*' page)"
+verdict 'report_numbers.figures_of_a_dataset_show_its_largest_and_its_first_remote_row'
+
+# Charts over the number of GPUs show measured speed-ups, efficiencies and times (of 32 images per GPU) as
+# throughput. A speed-up and an efficiency are those over the predicted throughput of one GPU.
+for quantity in speedup ratio time; do
+	sed "s/value = \"rate\"/&; quantity = \"$quantity\"/" jobs.cfg >other.cfg
+	printf 'name\tgpus\trate\trole\npool\t1\t1\ttest\npool\t2\t0.8\ttest\npool\t4\t1.6\ttest\n' >jobs.tsv
+	farwire report other.cfg --draws 0 -q -o page.html
+	sed -n 's/.*<title>\([0-9]\) GPUs: measured \([0-9.]*\), predicted \([0-9.]*\).*/\1 \2 \3/p' page.html | awk -v quantity=$quantity '
+		NR == 1 { alone = $3 }
+		{ value = $1 == 1 ? 1 : 0.4 * $1; wanted = quantity == "time" ? 32 * $1 / value : value * alone * (quantity == "ratio" ? $1 : 1)
+		  if ($2 > 1.0001 * wanted || $2 < 0.9999 * wanted) wrong = 1 }
+		END { exit wrong || NR != 3 }' || complain "$quantity: $(grep -o '[0-9] GPUs: measured [^<]*' page.html)"
+done
+# The loop ends with times, whose other figures are in us.
+grep -q 'pool gpus=2: measured 800000, predicted [0-9.]*, error' page.html || complain "times: $(grep -o 'pool gpus=2: measured[^<]*' page.html)"
+expect 0 '' validate other.cfg --draws 0 -q --format json
+grep '"key": "efficiency' "$scratch.out" | tr -d ',}' | awk '{ for (i = 1; i < NF; i++) at[$i] = $(i + 1); if (!(at["\"low\":"] < at["\"value\":"] && at["\"value\":"] < at["\"high\":"])) wrong = 1 }
+	END { exit wrong || NR == 0 }' || complain "fitted: $(grep '"key"' "$scratch.out")"
+verdict 'report_numbers.measured_speed_ups_and_times_are_drawn_as_throughput'

@@ -35,6 +35,16 @@ END { exit wrong || NR < 10 }' || complain "the order is not by swing: $(cut -d,
 shows '^guest\.\*\.coalescing_rate,4 kHz,3\.6 kHz,4\.4 kHz,'
 expect 0 '' sensitivity case.cfg -q --draws 0 --vary-all 10% --for link. --format csv
 tr -d '\r' <"$scratch.out" | awk -F, 'NR > 1 && $1 !~ /^link\./ { exit 1 }' || complain '--for shows other parameters'
+# The bars of the plot have the lengths of the swings, from the case's own ratio to that at each end.
+expect 0 '' run case.cfg -q --draws 0 --format csv
+ratio=$(tr -d '\r' <"$scratch.out" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "ratio") at = i - NF } NR == 2 { print $(NF + at) }')
+expect 0 '' sensitivity case.cfg -q --draws 0 --points 0 --format csv --plot bars.svg
+for end in '5 #0072b2' '6 #e69f00'; do
+	tr -d '\r' <"$scratch.out" | sed -n 2,4p | cut -d, -f "${end% *}" >ends
+	grep "<rect .*${end#* }" bars.svg | sed -n '2,4s/.*width="\([0-9.]*\)".*/\1/p' | paste -d ' ' ends -
+done | awk -v ratio="$ratio" '{ swing = $1 > ratio ? $1 - ratio : ratio - $1; scale = $2 / swing
+	if (NR == 1) first = scale; if (scale > 1.01 * first || scale < 0.99 * first) exit 1 } END { if (NR != 6) exit 1 }' ||
+	complain "bars: $(grep '<rect' bars.svg | sed -n 2,9p)"
 verdict 'sensitivity.results_agree_with_run'
 
 expect 0 '' sensitivity case.cfg -q --draws 0 --points 16 --of step

@@ -29,6 +29,9 @@ sed -nE 's/^networks +([a-z]+) +[^ ]+ +([0-9]+) Gbit.*/\1 \2/p' "$scratch.out" |
 	$1 == kind && $2 < last { exit 1 } { kind = $1; last = $2 } END { if (NR < 20) exit 1 }' || complain 'networks are not in their order'
 expect 0 '' list
 grep -n '[a-z]\. *$' "$scratch.out" && complain 'a description ends in a full stop'
+grep -q '^case .* topology ' "$scratch.out" && complain 'the list has parameters, which are only printed on request'
+expect 0 '' list parameters
+shows '^case .* topology '
 verdict shipped.list_shows_titles
 
 expect 0 '' explain quarter-gpu case.fraction
@@ -57,6 +60,11 @@ for option in $(grep -rhoE -e '(^|[ (])--[a-z_-]+' "$topologies" | grep -oE -e '
 done
 verdict shipped.options_in_topologies_exist
 
+# Datasets and what-ifs have names in reports, too.
+for name in ddl-storages remoting_lupine; do
+	farwire report $name --draws 0 -q -o page.html
+	[ "$code" = 0 ] && [ -s page.html ] || complain "report $name: $(cat "$scratch.err")"
+done
 # Each argument of `farwire report` names only one thing.
 for what in cases datasets what-ifs; do
 	expect 0 '' list $what --plain

@@ -57,6 +57,20 @@ static void scaling_curve_is_sorted_by_gpus(void)
 static void unit_of_a_time_follows_the_largest_value(void)
 {
 	CHECK_TEXT(chart_unit(QUANTITY_TIME, 10e-3).name, "us");
+	static const struct {
+		enum quantity quantity;
+		double largest, factor;
+		const char *name;
+	} rows[] = {{QUANTITY_TIME, 0.0101, 1e3, "ms"},   {QUANTITY_TIME, 1, 1e3, "ms"},
+		    {QUANTITY_TIME, 1.01, 1, "s"},        {QUANTITY_TIME, 1e-6, 1e6, "us"},
+		    {QUANTITY_RATE, 1e9, 8e-9, "Gbit/s"}, {QUANTITY_BYTES, 1e9, 1.0 / 1024, "KiB"},
+		    {QUANTITY_FREQUENCY, 1, 1e-3, "kHz"}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct chart_unit unit = chart_unit(rows[i].quantity, rows[i].largest);
+		CHECK_NEAR(unit.factor, rows[i].factor, 1e-12);
+		CHECK_TEXT(unit.name, rows[i].name);
+	}
+	CHECK(chart_unit(QUANTITY_RATIO, 1).factor == 1 && !chart_unit(QUANTITY_RATIO, 1).name);
 	CHECK_TEXT(chart_unit(QUANTITY_TIME, 0.2).name, "ms");
 	CHECK_TEXT(chart_unit(QUANTITY_TIME, 20).name, "s");
 	CHECK_NEAR(chart_unit(QUANTITY_RATE, 1.25e9).factor * 1.25e9, 10, 1e-12);

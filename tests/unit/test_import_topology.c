@@ -46,6 +46,10 @@ static void values_are_followed_by_their_place(void)
 		 "ends = [\"cpu0\", \"gpu0\"]; generation = 4; lanes = 16; }, # "
 		 "tests/samples/topologies/azure-ncv4-topo.xml:3: 0001:00:00.0; speed assumed\n"},
 		{"azure-ncv4-topo.xml", "", "bandwidth = \"100 Gbit/s\""},
+		/* adapters without a speed beside GPUs of PCIe 3.0 */
+		{"dgx1-v100-4nic.txt", "",
+		 "bandwidth = \"100 Gbit/s\"; }; }; # "
+		 "tests/samples/topologies/dgx1-v100-4nic.txt:10: mlx5_0; speed assumed"},
 		{"h200-a3ultra-8nic-ansi.txt", "", "cores = 112; # two threads of a core"},
 		{"aws-p4d-24xl-topo.xml", "h200-a3ultra-8nic-ansi.txt",
 		 "ends = [\"gpu7\", \"nvswitch\"]; generation = 3; links = 18;"},

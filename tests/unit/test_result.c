@@ -336,53 +336,6 @@ static void table_contains_the_main_numbers(void)
 	free(capture.text);
 }
 
-/* Throughputs have four digits from 1 on. Durations of trainings have the largest unit of which
- * they are at least 2 days, 1 hour or 2 minutes. */
-static void throughputs_and_durations_have_digits_for_their_size(void)
-{
-	static const struct {
-		double value;
-		const char *throughput, *training;
-	} rows[] = {{0.5, ": 0.5000 ", ": 500 ms"},      {1, ": 1.000 ", ": 1 s"},
-		    {10, ": 10.00 ", ": 10 s"},          {100, ": 100.0 ", ": 100 s"},
-		    {119, ": 119.0 ", ": 119 s"},        {120, ": 120.0 ", ": 2.0 min"},
-		    {1000, ": 1000 ", ": 16.7 min"},     {3600, ": 3600 ", ": 1.00 h"},
-		    {86400, ": 86400 ", ": 24.00 h"},    {172800, ": 172800 ", ": 2.00 days"},
-		    {259200, ": 259200 ", ": 3.00 days"}};
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct prediction p = sample();
-		p.gpu_count = 8;
-		p.token_throughput = p.elapsed_s = (struct estimate){NAN, NAN, NAN};
-		p.throughput = p.training_s =
-			(struct estimate){rows[i].value, rows[i].value, rows[i].value};
-		char *text = table_of(&p, false);
-		CHECK_PART(text, rows[i].throughput);
-		if (!CHECK(strstr(strstr(text, "training time"), rows[i].training)))
-			printf("  %g: no '%s'\n", rows[i].value, rows[i].training);
-		free(text);
-	}
-}
-
-/* A text is quoted if it has a comma or a quote, and only then. */
-static void csv_quotes_what_it_must(void)
-{
-	static const char *const texts[][2] = {{"plain text", "plain text,"},
-					       {"a,b", "\"a,b\","},
-					       {"5\" wide", "\"5\"\" wide\","},
-					       {"", ","}};
-	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-		struct prediction p = sample();
-		const struct prediction *list[] = {&p};
-		struct capture capture;
-		p.name = texts[i][0];
-		capture_begin(&capture);
-		predictions_write(capture.file, FORMAT_CSV, list, 1);
-		const char *row = strstr(capture_end(&capture), "\r\n") + 2;
-		CHECK(strncmp(row, texts[i][1], strlen(texts[i][1])) == 0);
-		free(capture.text);
-	}
-}
-
 static void written_numbers_read_back_exactly(void)
 {
 	static const struct {
@@ -628,8 +581,6 @@ static const struct test tests[] = {
 	TEST(table_shows_the_busiest_forty_links),
 	TEST(csv_quotes_texts_and_leaves_failures_empty),
 	TEST(table_contains_the_main_numbers),
-	TEST(throughputs_and_durations_have_digits_for_their_size),
-	TEST(csv_quotes_what_it_must),
 	TEST(written_numbers_read_back_exactly),
 	TEST(invalid_utf8_is_replaced),
 	TEST(json_has_a_line_for_each_value_of_a_filled_level),

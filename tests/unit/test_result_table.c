@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables of results in all formats. */
+/* Tables of results in all formats, and the digits and quotes of predictions in them. */
 #include "tests/test.h"
 
 #include <stdlib.h>
@@ -14,6 +14,17 @@ static const char *written(enum output_format format, const struct result_table 
 	free(text);
 	FILE *file = open_memstream(&text, &size_B);
 	result_table_write(file, format, table);
+	fclose(file);
+	return text;
+}
+
+static const char *predicted(enum output_format format, const struct prediction *prediction)
+{
+	static char *text;
+	size_t size_B;
+	free(text);
+	FILE *file = open_memstream(&text, &size_B);
+	predictions_write(file, format, &prediction, 1);
 	fclose(file);
 	return text;
 }
@@ -62,7 +73,51 @@ static void numbers_of_a_column_share_a_unit(void)
 	CHECK(strstr(text, " 20 us\n") != NULL);
 }
 
+/* Throughputs have four digits from 1 on. Durations of trainings have the largest unit of which
+ * they are at least 2 days, 1 hour or 2 minutes. */
+static void throughputs_and_durations_have_digits_for_their_size(void)
+{
+	static const struct {
+		double value;
+		const char *throughput, *training;
+	} rows[] = {{0.5, ": 0.5000 ", ": 500 ms"},      {1, ": 1.000 ", ": 1 s"},
+		    {10, ": 10.00 ", ": 10 s"},          {100, ": 100.0 ", ": 100 s"},
+		    {119, ": 119.0 ", ": 119 s"},        {120, ": 120.0 ", ": 2.0 min"},
+		    {1000, ": 1000 ", ": 16.7 min"},     {3600, ": 3600 ", ": 1.00 h"},
+		    {86400, ": 86400 ", ": 24.00 h"},    {172800, ": 172800 ", ": 2.00 days"},
+		    {259200, ": 259200 ", ": 3.00 days"}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct prediction p = {.name = "job",
+				       .ok = true,
+				       .gpu_count = 8,
+				       .token_throughput = ESTIMATE_NONE,
+				       .elapsed_s = ESTIMATE_NONE};
+		p.throughput = p.training_s =
+			(struct estimate){rows[i].value, rows[i].value, rows[i].value};
+		const char *text = predicted(FORMAT_TABLE, &p);
+		CHECK_PART(text, rows[i].throughput);
+		if (!CHECK(strstr(strstr(text, "training time"), rows[i].training)))
+			printf("  %g: no '%s'\n", rows[i].value, rows[i].training);
+	}
+}
+
+/* A text is quoted if it has a comma or a quote, and only then. */
+static void csv_quotes_what_it_must(void)
+{
+	static const char *const texts[][2] = {{"plain text", "plain text,"},
+					       {"a,b", "\"a,b\","},
+					       {"5\" wide", "\"5\"\" wide\","},
+					       {"", ","}};
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		const struct prediction p = {.name = texts[i][0], .ok = true};
+		const char *row = strstr(predicted(FORMAT_CSV, &p), "\r\n") + 2;
+		CHECK(strncmp(row, texts[i][1], strlen(texts[i][1])) == 0);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(throughputs_and_durations_have_digits_for_their_size),
+	TEST(csv_quotes_what_it_must),
 	TEST(result_table_writes_csv_json_and_text),
 	TEST(numbers_of_a_column_share_a_unit),
 };
