@@ -3,12 +3,12 @@
  * must be twice as long, because the simulator has no absolute time scale.
  *
  * Scaled are the parameters whose rows declare a time, a time per byte, a bandwidth, a rate of
- * operations or a frequency, the rate of requests, and the traits of links (latency, capacity).
- * Rates of the library that are 0 are set to half of those of the GPUs' generation. The clocks of
- * cores are not scaled, because work is given in seconds at a reference clock, which would have to
- * be halved as well. Sizes, counts and ratios are not scaled, so losses affect the same packets.
- * The library's tables for NVLink SHARP and for EFA are not scaled, either: a choice between close
- * times may differ. */
+ * operations or a frequency. So are the rate of requests and the traits of links (latency,
+ * capacity). Rates of the library that are 0 are set to half of those of the GPUs' generation. The
+ * clocks of cores are not scaled, because work is given in seconds at a reference clock, which
+ * would have to be halved as well. Sizes, counts and ratios are not scaled, so losses affect the
+ * same packets. The library's tables for NVLink SHARP and for EFA are not scaled, either: a choice
+ * between close times may differ. */
 #pragma once
 
 #include "sim/base/arena.h"

@@ -53,7 +53,8 @@ static void classes_init(struct remote_client *client)
 	};
 	for (size_t i = 0; i < CALL_KIND_COUNT; i++)
 		client->classes[i] = CLASS_COUNT;
-#define CALL_RULE(field, kind, what) client->classes[CALL_##kind] = classes[client->params->field];
+#define CALL_RULE(field, kind, rules, what)                                                        \
+	client->classes[CALL_##kind] = classes[client->params->field];
 #include "sim/remoting/call_rules.def"
 #undef CALL_RULE
 }

@@ -38,11 +38,11 @@ enum call_class {
 /* Two fields must differ in more than their unit, because a key is the name without its unit (batch
  * and batch_wait, reply and reply_header). */
 /* How a runtime treats a kind of call (call_rules.def). */
-enum call_rule { RULE_POLICY, RULE_LOCAL, RULE_SENT, RULE_ANSWERED };
+enum call_rule { RULE_POLICY, RULE_SENT, RULE_ANSWERED, RULE_LOCAL };
 
 struct runtime_params {
-	int policy;                             /* index of the policy */
-#define CALL_RULE(field, kind, what) int field; /* enum call_rule */
+	int policy;                                    /* index of the policy */
+#define CALL_RULE(field, kind, rules, what) int field; /* enum call_rule */
 #include "sim/remoting/call_rules.def"
 #undef CALL_RULE
 	double connections_count; /* the program's threads are assigned to them in turn */

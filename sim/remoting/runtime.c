@@ -21,17 +21,18 @@ const struct registry policy_registry = REGISTRY("policy of remoting", "policies
 #define SWITCH(field, preset, help, source)                                                        \
 	PARAM_BOOL(struct runtime_params, field, preset, help, source)
 
-static const char *const rule_names[] = {"policy", "local", "sent", "answered", NULL};
+static const char *const all_rules[] = {"policy", "sent", "answered", "local", NULL};
+static const char *const work_rules[] = {"policy", "sent", "answered", NULL};
 
 static const struct param_row rows[] = {
 	PARAM_NAMED(struct runtime_params, policy, &policy_registry, "synchronous",
 		    "policy that chooses which calls wait for an answer",
 		    "assumption: plain remote procedure calls"),
-#define CALL_RULE(field, kind, what)                                                               \
-	PARAM_CHOICE(struct runtime_params, field, rule_names, "policy",                           \
+#define CALL_RULE(field, kind, rules, what)                                                        \
+	PARAM_CHOICE(struct runtime_params, field, rules, "policy",                                \
 		     "what the client does with " what                                             \
-		     ": as the policy says, answer them locally, send them without waiting, or "   \
-		     "wait for the answer",                                                        \
+		     ": as the policy says, send them without waiting, wait for the answer, or "   \
+		     "(calls without work of the GPU) answer them locally",                        \
 		     "the policy"),
 #include "sim/remoting/call_rules.def"
 #undef CALL_RULE

@@ -113,3 +113,10 @@ expect 2 "^--set: $lacks" explain good.cfg "$@"
 expect 2 "$lacks" sweep good.cfg --vary library.protocol=ll128,simple --set library.ll128=false
 expect 2 "^own\.cfg:3: $lacks" run good.cfg --exchange own.cfg
 verdict 'cases.a_protocol_that_the_library_lacks_is_refused'
+
+# The client of a runtime cannot launch kernels, set memory, or record events and wait for them.
+for call in launch memset record wait_event; do
+	expect 2 "runtime.${call}_call = .local. is not one of its choices .write one of policy, sent, answered" \
+		run remote-2-gpus --set "runtime.${call}_call=local"
+done
+verdict 'cases.work_of_the_gpu_is_not_answered_by_the_client'
