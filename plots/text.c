@@ -193,7 +193,8 @@ const char *number_text(struct arena *arena, double value, int digits)
 
 const char *interval_text(struct arena *arena, const struct estimate *estimate)
 {
-	const char *value = number_format(arena, 6, estimate->value);
+	const char *value =
+		isfinite(estimate->value) ? number_format(arena, 6, estimate->value) : "–";
 	return has_interval(*estimate) ? arena_printf(arena, "%s (%s to %s)", value,
 						      number_format(arena, 6, estimate->low),
 						      number_format(arena, 6, estimate->high))

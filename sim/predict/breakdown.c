@@ -102,7 +102,8 @@ static void add_program(const struct job_run *run, double share, double parts[PR
 	*span_s += share * time.span;
 }
 
-/* The part for exposed communication is left out if no job has several GPUs. */
+/* The part for exposed communication is left out if no job has several GPUs. A single rank has it
+ * if its program calls collectives. */
 static void put_programs(struct prediction *prediction, double parts[PROGRAM_PARTS], double span_s,
 			 bool several_gpus)
 {
@@ -111,7 +112,7 @@ static void put_programs(struct prediction *prediction, double parts[PROGRAM_PAR
 	if (fabs(parts[REST]) < ROUNDING * span_s)
 		parts[REST] = 0;
 	for (size_t i = 0; i < PROGRAM_PARTS; i++) {
-		if (i == EXPOSED_BY_CALLS && !several_gpus)
+		if (i == EXPOSED_BY_CALLS && !several_gpus && !(parts[i] > 0))
 			continue;
 		causes[count] = program_causes[i];
 		parts[count++] = parts[i];

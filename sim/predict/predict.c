@@ -136,7 +136,7 @@ static void summarize_serving(struct arena *arena, const struct scenario *scenar
 		p->first_token_s[k] = tokens ? SERVING(draws, first_s[k]) : ESTIMATE_NONE;
 		p->between_tokens_s[k] = tokens ? SERVING(draws, between_s[k]) : ESTIMATE_NONE;
 	}
-	p->token_throughput.value = NAN;
+	p->token_throughput = ESTIMATE_NONE;
 	if (tokens)
 		p->token_throughput = SERVING(draws, tokens_per_s);
 	p->slo_attainment = SERVING(draws, attainment_ratio);

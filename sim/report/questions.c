@@ -168,6 +168,7 @@ void report_comparison(struct report *report)
 	struct arena *arena = report->arena;
 	const struct prediction *best = NULL;
 	const char *others = "", *failed = "";
+	bool alike = true;
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
 		if (p->ok && (!best || throughput_quotient(p, best).value > 1))
@@ -182,11 +183,19 @@ void report_comparison(struct report *report)
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct estimate times = throughput_quotient(best, predictions[i]);
+		alike &= !predictions[i]->ok || isfinite(times.value);
 		if (predictions[i] == best || !isfinite(times.value))
 			continue;
 		others = arena_printf(arena, "%s%s%s times the throughput of %s%s", others,
 				      *others ? ", " : ": ", figures(arena, times.value, 3),
 				      predictions[i]->name, interval_words(arena, times, 1, 3));
+	}
+	if (!alike) {
+		report_answer(report, *failed,
+			      "The cases count samples, requests and bytes, so that none is the "
+			      "fastest.%s",
+			      failed);
+		return;
 	}
 	report_answer(report, *failed, "%s is the fastest of %zu cases, with %s%s.%s", best->name,
 		      count, throughput_words(arena, best, 3), others, failed);

@@ -215,6 +215,12 @@ static void read_library(struct case_reader *c, struct job_entry *jobs)
 		return;
 	case_jobs_want(c);
 	case_find_exchange(c, 0, &jobs[apart]);
+	if (jobs[apart].library && library_has_servers(jobs[apart].library))
+		diag_error(c->reader.diag, case_said(c, "case.exchange"),
+			   "exchange '%s' exchanges gradients over parameter servers, which carry "
+			   "no messages of model servers (write case.exchange=nccl-2.18, for "
+			   "example)",
+			   c->params->exchange);
 	for (size_t i = 0; i < c->scenario->job_count; i++) {
 		jobs[i].library = jobs[apart].library;
 		jobs[i].exchange = jobs[apart].exchange;

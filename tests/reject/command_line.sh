@@ -184,3 +184,8 @@ expect 0 '' explain case.cfg case.model case.batch --format jsonl
 	complain "lines that are no objects: $(head -n 2 "$scratch.out")"
 shows '"case.batch"'
 verdict 'command_line.explain_writes_json_lines'
+
+# Parameter servers carry no keys and values from one model server to another.
+expect 2 "^--exchange: exchange 'tf-parameter-server' exchanges gradients over parameter servers" \
+	run serve-disaggregated-100g -q --draws 0 --exchange tf-parameter-server
+verdict 'command_line.parameter_servers_for_model_servers_are_refused'

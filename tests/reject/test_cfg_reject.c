@@ -143,8 +143,8 @@ static void long_lines_are_cut_in_syntax_errors(void)
 	memset(word, 'x', 56);
 	word[56] = '\0';
 	CHECK(!cfg_read_text(arena, diag, "t.cfg",
-			     arena_printf(arena, "a = 1;\n  b \"%s\xc3\xa9\";", word)));
-	snprintf(shown, sizeof shown, "t.cfg:2: syntax error at or before `b \"%s` (", word);
+			     arena_printf(arena, "a = 1;\n  b %s\"\xc3\xa9\";", word)));
+	snprintf(shown, sizeof shown, "t.cfg:2: syntax error at or before `b %s\"` (", word);
 	CHECK_PART(diag_at(diag, 0), shown);
 	arena_free(arena);
 }

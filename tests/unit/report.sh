@@ -217,6 +217,11 @@ serving() {
 	"$FARWIRE" report serve-resnet50-t4 --draws 0 -q -o serving.html &&
 		grep -q 'serves [0-9]* requests/s, and 99.* take up to 0.0[0-9]*' serving.html
 }
+# Requests and samples have no quotient.
+incomparable() {
+	"$FARWIRE" report quarter-gpu serve-resnet50-t4 --draws 0 -q -o both.html &&
+		holds both.html 'so that none is the fastest' && ! sed 's/<[^>]*>/ /g' both.html | grep -qiw nan
+}
 echo 'other = {};' >bad.cfg
 # The options of the training have no effect on the collective that the page adds.
 training() {
@@ -231,6 +236,7 @@ check same_input_gives_the_same_bytes same_bytes
 check round_trip_that_keeps_95_percent_agrees_with_solve keeps
 check timeline_of_a_pool_shows_its_first_client pool
 check page_of_several_cases_names_the_fastest winner
+check page_of_requests_and_samples_names_no_fastest incomparable
 check page_of_a_sweep_agrees_with_sweep swept
 check page_of_a_dataset_shows_errors_and_verdicts dataset
 check page_of_a_what_if_shows_no_errors what_if

@@ -124,6 +124,17 @@ NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 END { exit !(NR == 3 && step[3] > 0 && step[3] < 0.7 * step[2]) }' || complain "servers: $(cat "$scratch.out")"
 verdict 'sweep.more_parameter_servers_shorten_the_step'
 
+# The collectives of a single rank take time, too: the parts of its step add up to the step.
+expect 0 '' run --topology lan-pair --runtime asynchronous --program client --gpus 1 --model gpt2 --batch 2 \
+	-q --draws 0 --format jsonl
+sed 's/.*"step": {"value": \([^,]*\),.*"breakdown": {\([^}]*\)}.*/\1, \2/; s/"[^"]*": //g' "$scratch.out" |
+	awk -F', ' '{ for (i = 2; i <= NF; i++) sum += $i; exit !(NF > 5 && sum - $1 < 1e-11 && $1 - sum < 1e-11) }' ||
+	complain "parts: $(cat "$scratch.out")"
+verdict run.parts_of_a_single_rank_add_up
+# A served network without generated tokens has no token throughput, and no ends of an interval.
+expect 0 '' run --topology dgx2 --model bert-base --serve rate=100,requests=50 --draws 3 -q --format jsonl
+shows '"tokens_per_s": {"value": null, "low": null, "high": null'
+verdict run.missing_numbers_have_no_interval
 expect 0 '' compare quarter-gpu job.cfg serve-resnet50-t4 -q --draws 0 --format csv # samples and requests
 tr -d '\r' <"$scratch.out" | sed 's/"[^"]*"/text/g' | awk -F, '
 NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }

@@ -382,6 +382,7 @@ static void number_text_rounds_and_uses_real_signs(void)
 	CHECK_TEXT(number_text(arena, -2.5, 2), "−2.5");
 	CHECK_TEXT(number_text(arena, 0, 3), "0");
 	CHECK_TEXT(number_text(arena, NAN, 3), "–");
+	CHECK_TEXT(interval_text(arena, &(struct estimate){NAN, NAN, NAN}), "–");
 	CHECK_TEXT(number_text(arena, 2e7, 3), "2·10⁷");
 	CHECK_TEXT(number_text(arena, 1e-12, 3), "10⁻¹²");
 	arena_free(arena);
