@@ -49,12 +49,13 @@ struct replica {
 	bool busy, blocked; /* blocked: the queue waits for memory */
 	bool alarm;         /* an event will end the wait of a dynamic batch */
 	int64_t kernel_ps, exchange_ps, overhead_ps; /* of the present iteration */
-	int64_t kernel_since_ps;
-	const char *label; /* of the present iteration in timelines */
+	int64_t kernel_since_ps;                     /* when its kernels begin */
+	const char *label;                           /* of the present iteration in timelines */
 	/* Sums over iterations. */
 	int64_t kernel_sum_ps, exchange_sum_ps, overhead_sum_ps, queue_sum_ps, blocked_sum_ps;
-	int64_t kernel_opened_ps; /* kernel_sum_ps when the window opened */
-	size_t ended_count;       /* measured requests that ended in the window */
+	/* kernel_sum_ps when the window opened, with what had run of the present iteration */
+	int64_t kernel_opened_ps;
+	size_t ended_count; /* measured requests that ended in the window */
 };
 
 struct serving {

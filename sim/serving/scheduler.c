@@ -318,7 +318,6 @@ static void iteration_over(void *ctx, uint64_t arg)
 static void kernels_begin(void *ctx, uint64_t arg)
 {
 	struct replica *r = ctx;
-	r->kernel_since_ps = serving_now_ps(r->serving);
 	const struct gpu_op op = {.kind = GPU_OP_KERNEL,
 				  .label = "iteration",
 				  .duration_s = s_from_ps(r->kernel_ps),
@@ -351,6 +350,7 @@ void replica_work(struct replica *r)
 					"%.0f tokens of prompts, %.0f of outputs", it.prompt_rows,
 					it.decode_rows);
 	int64_t others_ps = r->exchange_ps + r->overhead_ps;
+	r->kernel_since_ps = serving_now_ps(r->serving) + others_ps;
 	if (r->spec->stream)
 		engine_do_after(engine, others_ps, kernels_begin, r, 0);
 	else

@@ -26,8 +26,11 @@ static void window_open(struct serving *serving)
 {
 	serving->open = true;
 	serving->opened_ps = serving_now_ps(serving);
-	for (size_t i = 0; i < serving->spec.replica_count; i++)
-		serving->replicas[i].kernel_opened_ps = serving->replicas[i].kernel_sum_ps;
+	for (size_t i = 0; i < serving->spec.replica_count; i++) {
+		struct replica *r = &serving->replicas[i];
+		int64_t ran_ps = r->busy ? serving->opened_ps - r->kernel_since_ps : 0;
+		r->kernel_opened_ps = r->kernel_sum_ps + (ran_ps > 0 ? ran_ps : 0);
+	}
 	serving->spec.opened(serving->spec.of);
 }
 

@@ -290,6 +290,19 @@ static void throughput_is_that_before_the_last_arrival(void)
 	arena_free(b.arena);
 }
 
+/* The measurement begins with the second request at 5.25 ms, while the kernels of the first one run
+ * from 5 to 6 ms. Those of the second one run from 11 to 12 ms. */
+static void kernels_count_from_the_begin_of_the_measurement(void)
+{
+	static const struct serve_request requests[] = {{0, 1, 1}, {525 * PS_PER_S / 100000, 1, 1}};
+	struct bench b = bench_of(4);
+	b.params.warmup_ratio = 0.5;
+	add(&b, 0, 0, requests, 2);
+	run(&b, 1);
+	CHECK_NEAR(b.runs[0].busy_ratio, 1.75 / 6.75, 1e-9);
+	arena_free(b.arena);
+}
+
 /* The second request arrives 1 ms after the first and waits 5 ms for the end of its iteration. Then
  * its prompt of 2 joins the other's last token. The limits of the objectives are included. */
 static void a_request_joins_at_the_next_token(void)
@@ -555,6 +568,7 @@ static const struct test tests[] = {
 	TEST(a_single_token_has_no_time_to_miss),
 	TEST(refused_requests_miss_their_objective),
 	TEST(throughput_is_that_before_the_last_arrival),
+	TEST(kernels_count_from_the_begin_of_the_measurement),
 	TEST(a_request_joins_at_the_next_token),
 	TEST(time_with_a_queue_is_blocked_while_memory_is_short),
 	TEST(equally_busy_replicas_take_turns),
