@@ -132,10 +132,14 @@ static void leg_prepare(const struct communicator *comm, const struct operation 
 		struct flow_spec end = {.size = size_B, .cap = flow->cap};
 		add_end(comm, leg, ratio, far, &end);
 		leg->alone_Bps = fmin(leg->alone_Bps, fabric_flow_alone(comm->spec.fabric, &end));
-		/* One resource represents all equal ones, so each carries several messages. */
+		/* One resource represents all equal ones, so each carries several messages. There
+		 * are as many equal cores as machines. */
 		for (size_t i = 0; i < end.use_count; i++) {
 			int resource = end.uses[i].resource;
-			double count = copies ? leg->counts[far] / copies[resource] : 1;
+			bool core = leg->core && resource == cpu_resource(leg->core);
+			double count = !copies ? 1
+				       : core  ? leg->counts[far] / comm->ranks[way->from].count
+					       : leg->counts[far] / copies[resource];
 			flow_use_add(flow, resource, end.uses[i].per_unit * count);
 		}
 	}

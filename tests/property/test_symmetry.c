@@ -461,6 +461,8 @@ static void one_machine_knows_that_messages_to_others_are_staged(void)
 	d.size_B = 1e6;
 	d.setting = "library.net_gdr_level=loc";
 	CHECK(try(&d) == 64 / 8 - 1);
+	d.setting = "library.host_memory=true"; /* cores of hosts add and copy */
+	CHECK(try(&d) == 64 / 8 - 1);
 }
 
 /* The groups of these plans have members in several of 48 to 66 small machines, whose classes are
