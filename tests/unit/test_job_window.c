@@ -82,7 +82,7 @@ static void step(void *ctx, uint64_t index)
 	if (index > 0) {
 		struct step_record *record = &f->steps[index - 1];
 		record->end_ps = engine_now_ps(engine);
-		record->work_ps = (int64_t)(f->part_ratio * WORK_PS);
+		record->work_ps = f->part_ratio * WORK_PS;
 		if (!job_step_over(&f->job))
 			return;
 	}
@@ -120,6 +120,7 @@ static void measure(struct fake *f, const struct job_kind *kind, double warmup_c
 	engine_run(w.engine);
 	workload_read(&w, NULL);
 	CHECK(!f->run.failed && f->job.over);
+	f->run.steps = f->steps; /* in place of the copy in the arena */
 	arena_free(w.arena);
 }
 
