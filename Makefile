@@ -99,7 +99,7 @@ help:
 	@echo 'make test        installs missing packages, builds and runs the tests (a minute or two)'
 	@echo 'make test-long   runs tests with sanitizers and clang, and compares the bytes of all builds'
 	@echo 'make coverage    prints the share of lines that the tests run, by folder'
-	@echo 'make mutants     changes over 400 places, one at a time, and prints which changes no test notices'
+	@echo 'make mutants     changes over 1,200 places, one at a time, and prints which changes no test notices'
 	@echo 'make fuzz        invents inputs for every reader, FUZZ_S seconds (60) each, and adds those'
 	@echo '                 that reach new code to tests/fuzz/corpus; needs clang'
 	@echo 'make bench       compares the core with other programs and predictions with TCP on this machine,'

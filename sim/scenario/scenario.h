@@ -319,7 +319,8 @@ enum token_rate {
 	RATE_HFU,         /* the same, with the operations that a plan computes again */
 };
 /* Returns the number at a throughput of 1 sample/s. Returns NaN if samples are not sequences, if
- * jobs differ, or if clients share GPUs (except for RATE_TOKENS). */
+ * jobs differ, if clients share GPUs (except for RATE_TOKENS), or for model servers, whose requests
+ * are no samples. */
 double scenario_token_rate(const struct scenario *scenario, enum token_rate rate);
 /* Returns true if results are those of jobs with several GPUs, and not of programs with one GPU
  * each. */

@@ -40,6 +40,8 @@ static double job_rate(const struct topology *topology, const struct job_entry *
 double scenario_token_rate(const struct scenario *scenario, enum token_rate rate)
 {
 	size_t count = scenario->job_count;
+	if (scenario->style == JOBS_SERVING)
+		return NAN;
 	double first = count > 0 ? job_rate(&scenario->topology, &scenario->jobs[0], rate) : NAN;
 	for (size_t i = 1; i < count; i++)
 		if (job_rate(&scenario->topology, &scenario->jobs[i], rate) != first)
