@@ -88,6 +88,7 @@ static const char *name_of(struct arena *arena, const struct cfg_resolution *res
 			   const struct cfg_param *const *members, size_t count)
 {
 	enum { LISTED = 3 };
+	FW_ASSERT(members && count > 0);
 	const char *name = members[0]->path, *listed = "";
 	bool others = false;
 	for (size_t m = 1; m < count; m++)

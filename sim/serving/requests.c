@@ -208,10 +208,12 @@ static bool next_line(const struct list_reader *r, FILE *file, int number, char 
 {
 	size_t length = 0;
 	for (int c; (c = getc(file)) != EOF;) {
-		if (c == 0 || length + 2 > LINE_MAX_B)
-			return diag_error(r->diag, (struct origin){r->path, number}, "%s",
-					  c ? "the line is longer than 1 KiB (write a request)"
-					    : "the line contains a NUL byte (write text)");
+		if (c == 0 || length + 2 > LINE_MAX_B) {
+			diag_error(r->diag, (struct origin){r->path, number}, "%s",
+				   c ? "the line is longer than 1 KiB (write a request)"
+				     : "the line contains a NUL byte (write text)");
+			return false;
+		}
 		line[length++] = (char)c;
 		if (c == '\n')
 			break;
@@ -225,7 +227,7 @@ struct request_list requests_read(struct arena *arena, struct diag *diag, struct
 {
 	enum { ERRORS_MAX = 10 };
 	static const char byte_order_mark[] = "\xef\xbb\xbf";
-	char line[LINE_MAX_B];
+	char line[LINE_MAX_B] = "";
 	struct list_reader r = {.arena = arena, .diag = diag, .path = path};
 	size_t before = diag_count(diag);
 	FILE *file = open_table(diag, origin, path);
