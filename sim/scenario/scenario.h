@@ -320,7 +320,7 @@ enum token_rate {
 };
 /* Returns the number at a throughput of 1 sample/s. Returns NaN if samples are not sequences, if
  * jobs differ, if clients share GPUs (except for RATE_TOKENS), or for model servers, whose requests
- * are no samples. */
+ * are not samples of a training. */
 double scenario_token_rate(const struct scenario *scenario, enum token_rate rate);
 /* Returns true if results are those of jobs with several GPUs, and not of programs with one GPU
  * each. */

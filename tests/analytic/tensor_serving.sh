@@ -81,7 +81,7 @@ two=$("$farwire" run serve-tenants --set serve.gpt2-xl.requests=10 --set serve.r
 [ "$(field "$two" requests)" = 510 ]
 verdict services_that_run_equally_long_count_all_their_requests $?
 
-# Requests are no samples of a training, so that model servers have no MFU.
+# Requests are not samples of a training, so model servers have no MFU.
 "$farwire" run serve-llama3-h100 --draws 0 --format json --quiet --set serve.requests=20 | tr -d ' \n' |
 	grep -q '"mfu":{"value":null,'
 verdict requests_have_no_model_flops $?
