@@ -62,7 +62,7 @@ farwire import nccl-tests "$scratch/rough.log" -o "$scratch/rough.jsonl"
 # shellcheck disable=SC2086
 expect 3 'held-out sizes: median error [2-9][0-9]\.[0-9] % over 3 sizes \(at most 10 % is allowed\)' \
 	fit "$scratch/rough.jsonl" $system -o "$scratch/rough.cfg" # writes the profile all the same
-[ -s "$scratch/rough.cfg" ] || complain 'there is no profile'
+[ -s "$scratch/rough.cfg" ] || complain 'the fit wrote no profile'
 shows '^collectives: rms error [2-9][0-9]\.[0-9]* % on 7 rows|^collectives: rms error [1-9][0-9][0-9]\.'
 verdict 'collectives.poor_fit_ends_with_3'
 

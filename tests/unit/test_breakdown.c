@@ -122,14 +122,14 @@ static void bottleneck_is_the_largest_part_above_three_percent(void)
 		check_near(&w, PART_STRAGGLER, step.straggler_s);
 		check_near(&w, PART_OTHER, step.other_s);
 		CHECK_TEXT(w.prediction.bottleneck, rows[i].bottleneck);
-		/* without a collective there is no time of communication */
+		/* only the row with collectives has a time of communication */
 		CHECK(i ? fabs(w.prediction.communication_s - 0.3) < 1e-12
 			: isnan(w.prediction.communication_s));
 	}
 }
 
-/* A latency of 1 s, of which one part takes more than half. A queue is short of memory if that was
- * so for more than half of its time. */
+/* One part takes more than half of a latency of 1 s. The bottleneck of a queue is memory if it
+ * waited for KV cache for more than half of its time. */
 static void bottleneck_of_a_model_server_is_its_largest_part(void)
 {
 	static const struct {

@@ -164,7 +164,7 @@ static void a_bare_machine_has_a_guest_at_its_memory(void)
 		CHECK(link->traits.own_packets);
 		return;
 	}
-	CHECK(false); /* there is no n1.os-host */
+	CHECK(false); /* the topology has no node n1.os-host */
 }
 
 /* ---- wirings ---- */

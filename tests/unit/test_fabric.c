@@ -142,8 +142,9 @@ static void flow_takes_less_than_700_bytes(void)
 	arena_free(arena);
 }
 
-/* Two flows of 100 units with 2 of a capacity of 100 each take 4 s instead of 2 s alone, so others
- * delay them by 2 s each. With a cap of 25 units/s a flow would also take 4 s alone. */
+/* Two flows of 100 units share a capacity of 100 and use 2 of it for each unit. A flow takes 2 s
+ * alone and 4 s beside the other one, which delays it by 2 s. With a cap of 25 units/s it takes 4 s
+ * alone, too. */
 static void shared_flows_count_how_long_others_delay_them(void)
 {
 	static const struct {

@@ -116,7 +116,7 @@ static void points_are_compared_with_the_next_worse_value(void)
 			CHECK_TEXT(texts[i], wanted[i]);
 		else
 			CHECK(!texts[i]);
-	/* the second axis alone: 1 us against 2 us */
+	/* the point with 1 us is compared with that of 2 us on the second axis */
 	const struct sweep row = {
 		.axes = axes + 1, .axis_count = 1, .points = list + 2, .point_count = 2};
 	CHECK_TEXT(sweep_slower(arena, &row)[0],
