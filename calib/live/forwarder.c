@@ -2,7 +2,8 @@
 /* A small CUDA remoting runtime over TCP for the live check (calib/measure-live). It shares no code
  * with the simulator.
  *
- *   forwarder serve ADDRESS PORT              executes calls of one connection after the other
+ *   forwarder serve ADDRESS PORT              executes calls of one connection after the other,
+ *                                             and prints its port; for port 0 a free one
  *   forwarder run PROGRAM POLICY STEPS ADDRESS PORT
  *                                             prints the duration of each step in seconds
  *   forwarder record PROGRAM STEPS            runs locally and prints a call file (docs/formats.md)
@@ -128,15 +129,17 @@ static void no_delay(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-static void send_all(int fd, const void *data, size_t size_B, int flags)
+/* Returns false where the other end is gone. */
+static bool send_all(int fd, const void *data, size_t size_B, int flags)
 {
 	for (const char *at = data; size_B > 0;) {
 		ssize_t sent_B = send(fd, at, size_B, MSG_NOSIGNAL | flags);
 		if (sent_B <= 0)
-			fail("send");
+			return false;
 		at += sent_B;
 		size_B -= (size_t)sent_B;
 	}
+	return true;
 }
 
 /* Returns false at the end of the connection. */
@@ -171,10 +174,10 @@ static bool serve_message(int fd, struct gpu *gpu, char *payload)
 			return false;
 		struct answer answer = {.ready = gpu_call(gpu, request)};
 		bool data = request->kind == D2H;
-		if (request->answered)
-			send_all(fd, &answer, sizeof answer, data ? MSG_MORE : 0);
-		if (data)
-			send_all(fd, payload, request->size_B, 0);
+		if (request->answered && !send_all(fd, &answer, sizeof answer, data ? MSG_MORE : 0))
+			return false;
+		if (data && !send_all(fd, payload, request->size_B, 0))
+			return false;
 	}
 	return true;
 }
@@ -182,10 +185,14 @@ static bool serve_message(int fd, struct gpu *gpu, char *payload)
 static void serve(const char *address, const char *port)
 {
 	struct sockaddr_in in = address_of(address, port);
+	socklen_t in_B = sizeof in;
 	int on = 1, listener = socket(AF_INET, SOCK_STREAM, 0);
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (bind(listener, (struct sockaddr *)&in, sizeof in) != 0 || listen(listener, 1) != 0)
+	if (bind(listener, (struct sockaddr *)&in, sizeof in) != 0 || listen(listener, 1) != 0 ||
+	    getsockname(listener, (struct sockaddr *)&in, &in_B) != 0)
 		fail("bind");
+	printf("%d\n", ntohs(in.sin_port));
+	fflush(stdout);
 	char *payload = calloc(1, PAYLOAD_MAX_B);
 	for (int fd; payload && (fd = accept(listener, NULL, NULL)) >= 0; close(fd)) {
 		struct gpu gpu = {0};
@@ -227,8 +234,9 @@ static void flush(bool more)
 	if (client.buffered == 0)
 		return;
 	client.buffer[0].batch = client.buffered;
-	send_all(client.fd, client.buffer, client.buffered * sizeof client.buffer[0],
-		 more ? MSG_MORE : 0);
+	if (!send_all(client.fd, client.buffer, client.buffered * sizeof client.buffer[0],
+		      more ? MSG_MORE : 0))
+		fail("send");
 	client.buffered = 0;
 }
 
@@ -243,8 +251,8 @@ static bool forward(struct request request)
 	if (client.policy == BATCHED && !request.answered && client.buffered < BATCH_COUNT)
 		return true;
 	flush(request.kind == H2D);
-	if (request.kind == H2D)
-		send_all(client.fd, client.payload, request.size_B, 0);
+	if (request.kind == H2D && !send_all(client.fd, client.payload, request.size_B, 0))
+		fail("send");
 	struct answer answer = {.ready = true};
 	if (request.answered && !receive_all(client.fd, &answer, sizeof answer))
 		fail("the answer");
