@@ -191,7 +191,7 @@ chmod +x "$scratch/waiting"
 FARWIRE_PROBE=$scratch/waiting calib/measure "$scratch/told" >"$scratch.out" 2>"$scratch.err" &
 pid=$!
 waited=0
-until [ -e "$scratch/begun" ] || [ $((waited += 1)) -gt 100 ]; do sleep 0.1; done
+until [ -e "$scratch/begun" ] || [ $((waited += 1)) -gt 600 ]; do sleep 0.1; done
 kill -TERM $pid
 begun_s=$(date +%s)
 wait $pid

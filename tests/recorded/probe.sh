@@ -394,7 +394,7 @@ verdict 'probe.forwards_to_a_real_process'
 "$probe" -q --device spin --only V --budget 60 -o "$scratch/stopped.jsonl" 2>"$scratch.err" &
 pid=$!
 waited=0
-until [ -s "$scratch/stopped.jsonl" ] || [ $((waited += 1)) -gt 100 ]; do
+until [ -s "$scratch/stopped.jsonl" ] || [ $((waited += 1)) -gt 600 ]; do
 	sleep 0.1
 done
 kill -INT $pid

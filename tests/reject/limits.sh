@@ -255,8 +255,8 @@ verdict limits.too_little_memory_is_reported
 if [ -r /proc/self/status ]; then
 	"$FARWIRE" sensitivity ddl-host --points 20000 -q >/dev/null 2>&1 &
 	stack_kb=0
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		[ "$stack_kb" -lt 512 ] || break
+	tries=0
+	until [ "${stack_kb:-0}" -ge 512 ] || [ $((tries += 1)) -gt 300 ]; do
 		sleep 0.1
 		stack_kb=$(sed -n 's/^VmStk:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$!/status")
 	done

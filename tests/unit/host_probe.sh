@@ -61,7 +61,7 @@ verdict host_probe.recording_has_each_point_once
 "$FARWIRE" probe host -q --budget 20 --only '*.unix,tcp.receive' -o two.jsonl 2>stopped &
 pid=$!
 waited=0
-until { [ -s two.jsonl ] && [ "$(points two.jsonl)" -gt 2 ]; } || [ $((waited += 1)) -gt 100 ]; do
+until { [ -s two.jsonl ] && [ "$(points two.jsonl)" -gt 2 ]; } || [ $((waited += 1)) -gt 600 ]; do
 	sleep 0.1
 done
 kill -TERM "$pid"
@@ -105,7 +105,7 @@ verdict host_probe.interrupted_recording_is_continued
 "$FARWIRE" probe host --server 127.0.0.1:0 2>served &
 pid=$!
 waited=0
-until [ -s served ] || [ $((waited += 1)) -gt 100 ]; do
+until [ -s served ] || [ $((waited += 1)) -gt 600 ]; do
 	sleep 0.1
 done
 port=$(sed -n 's/.*--connect 127\.0\.0\.1:\([0-9]*\).*/\1/p' served)
