@@ -36,9 +36,9 @@ struct field {
 	enum field_when when;
 	bool needed;      /* the reader refuses a result without this field */
 	const char *help; /* description in docs/formats.md */
-	/* [1] is for collective benchmarks, [2] for served requests, if they differ; NULL: no
-	 * unit */
-	const char *unit[3];
+	/* [1] is for collective benchmarks, [2] for served requests, [3] for networks of sequences,
+	 * if they differ; NULL: no unit */
+	const char *unit[4];
 };
 
 struct fields {
@@ -51,7 +51,8 @@ extern const struct fields prediction_fields, job_fields, link_fields, stage_fie
 struct record {
 	const void *at;
 	bool ok;
-	unsigned kind; /* enum prediction_kind */
+	unsigned kind;  /* enum prediction_kind */
+	bool sequences; /* the samples of training are sequences */
 };
 /* Returns true if results of these kinds leave the field out, because it is about requests. */
 bool field_is_absent(const struct field *field, unsigned kinds);

@@ -112,8 +112,9 @@ void predictions_csv(FILE *out, const struct prediction *const *predictions, siz
 	put_header(&csv, scratch, names, kinds);
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *prediction = predictions[i];
-		const struct record record = {prediction, prediction->ok,
-					      prediction_kind(prediction)};
+		const struct record record = {.at = prediction,
+					      .ok = prediction->ok,
+					      .kind = prediction_kind(prediction)};
 		for (size_t k = 0; k < prediction_fields.count; k++)
 			if (prediction_fields.rows[k].csv &&
 			    !field_is_absent(&prediction_fields.rows[k], kinds))

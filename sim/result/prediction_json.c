@@ -80,6 +80,12 @@ static void put_breakdown(struct json_writer *json, const struct field *field,
 
 static void put_fields(struct json_writer *json, struct fields fields, const struct record *record);
 
+static bool has_sequences(const struct prediction *prediction)
+{
+	return prediction->ok && prediction_kind(prediction) != PREDICTION_COLLECTIVE &&
+	       prediction->token_throughput.value > 0;
+}
+
 static void put_jobs(struct json_writer *json, const char *key, const struct prediction *prediction)
 {
 	unsigned serving = prediction_kind(prediction) == PREDICTION_SERVING;
@@ -88,7 +94,8 @@ static void put_jobs(struct json_writer *json, const char *key, const struct pre
 	for (size_t i = 0; i < prediction->job_count; i++) {
 		const struct job_prediction *client = &prediction->jobs[i];
 		jw_open(json, NULL, '{');
-		put_fields(json, job_fields, &(struct record){client, client->ok, kind});
+		put_fields(json, job_fields,
+			   &(struct record){client, client->ok, kind, has_sequences(prediction)});
 		jw_close(json);
 	}
 	jw_close(json);
@@ -178,6 +185,7 @@ void prediction_json(struct json_writer *json, const struct prediction *predicti
 {
 	jw_open(json, NULL, '{');
 	put_fields(json, prediction_fields,
-		   &(struct record){prediction, prediction->ok, prediction_kind(prediction)});
+		   &(struct record){prediction, prediction->ok, prediction_kind(prediction),
+				    has_sequences(prediction)});
 	jw_close(json);
 }

@@ -178,7 +178,7 @@ const struct prediction *prediction_copy(struct arena *arena, struct names *text
  * PART_EXPOSED is the sum of all exposed communication. */
 double prediction_part_s(const struct prediction *prediction, const char *name);
 /* Returns the unit of the throughput of training steps: "images/s", "sequences/s", or "samples/s"
- * for predictions of both sorts. Keys of JSON and CSV say images in all cases. */
+ * for predictions of both sorts. Columns of CSV say images in all cases. */
 const char *throughput_unit(const struct prediction *const *predictions, size_t count);
 enum prediction_kind { /* each kind is one bit, so that kinds can form sets */
 		       PREDICTION_PROGRAMS = 1,

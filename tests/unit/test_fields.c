@@ -121,8 +121,11 @@ static const char *unit_text(struct arena *arena, const struct field *field)
 {
 	if (!field->unit[0] || !field->unit[0][0])
 		return "";
-	return field->unit[1] ? arena_printf(arena, "`%s` or `%s`", field->unit[0], field->unit[1])
-			      : arena_printf(arena, "`%s`", field->unit[0]);
+	const char *text = "";
+	for (size_t i = 0; i < sizeof field->unit / sizeof field->unit[0]; i++)
+		if (field->unit[i])
+			text = arena_printf(arena, "%s%s`%s`", text, i ? ", " : "", field->unit[i]);
+	return text;
 }
 
 /* A failure prints the line that is missing in docs/formats.md. */

@@ -99,7 +99,7 @@ static void json_lines_have_every_field(void)
 {
 	static const char expected[] =
 		"{'case': 'same_lan, \\'16\\'', 'verdict': 'ok', 'reason': null, "
-		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'images/s'}, "
+		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'sequences/s'}, "
 		"'tokens_per_s': {'value': 730, 'low': 720, 'high': 740, 'unit': 'tokens/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
 		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
@@ -113,7 +113,7 @@ static void json_lines_have_every_field(void)
 		"'retransmission_timeouts': 0.1, 'connect': 0.001, 'transport': 'tcp', 'evidence': "
 		"null, %s"
 		"'clients': [{'client': 'trainer', 'gpu': 'gpu0', 'verdict': 'ok', 'reason': null, "
-		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'images/s'}, "
+		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'sequences/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
 		"'ratio': {'value': 0.9, 'low': 0.875, 'high': 0.925, 'unit': ''}, "
 		"'gpu_utilization': {'value': 0.5, 'low': null, 'high': null, 'unit': ''}, "
