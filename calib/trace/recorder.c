@@ -10,17 +10,84 @@
  * Environment: FARWIRE_TRACE_FILE (required), FARWIRE_TRACE_BUFFERS (number of chunks of 4096
  * calls, default 256), FARWIRE_CUPTI (path of CUPTI).
  */
+#include "calib/trace/recorder.h"
+
+#include <cupti.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#include "calib/trace/cupti_library.h"
-#include "calib/trace/recorder.h"
+/* Loads CUPTI at run time. A machine may have several versions, and the program may have loaded its
+ * own, which must then be used. */
+
+/* CUPTI_FUNCTION(name, parameters): the functions that the recorder calls. */
+#define CUPTI_FUNCTIONS(CUPTI_FUNCTION)                                                            \
+	CUPTI_FUNCTION(cuptiSubscribe, (CUpti_SubscriberHandle * subscriber,                       \
+					CUpti_CallbackFunc callback, void *userdata))              \
+	CUPTI_FUNCTION(cuptiEnableDomain, (uint32_t enable, CUpti_SubscriberHandle subscriber,     \
+					   CUpti_CallbackDomain domain))                           \
+	CUPTI_FUNCTION(cuptiActivityRegisterCallbacks,                                             \
+		       (CUpti_BuffersCallbackRequestFunc request,                                  \
+			CUpti_BuffersCallbackCompleteFunc complete))                               \
+	CUPTI_FUNCTION(cuptiActivityEnable, (CUpti_ActivityKind kind))                             \
+	CUPTI_FUNCTION(cuptiActivityFlushAll, (uint32_t flag))                                     \
+	CUPTI_FUNCTION(cuptiActivityGetNextRecord,                                                 \
+		       (uint8_t * buffer, size_t size_B, CUpti_Activity * *record))                \
+	CUPTI_FUNCTION(cuptiActivityGetNumDroppedRecords,                                          \
+		       (CUcontext context, uint32_t stream, size_t * dropped))                     \
+	CUPTI_FUNCTION(cuptiGetVersion, (uint32_t * version))                                      \
+	CUPTI_FUNCTION(cuptiGetTimestamp, (uint64_t * timestamp))                                  \
+	CUPTI_FUNCTION(cuptiGetStreamIdEx, (CUcontext context, CUstream stream,                    \
+					    uint8_t per_thread, uint32_t * stream_id))
+
+struct cupti {
+#define CUPTI_FUNCTION(name, parameters) CUptiResult(CUPTIAPI *name) parameters;
+	CUPTI_FUNCTIONS(CUPTI_FUNCTION)
+#undef CUPTI_FUNCTION
+};
+
+static void *library_open(void)
+{
+	static const char *const names[] = {"libcupti.so",
+					    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+					    "/usr/local/cuda/lib64/libcupti.so"};
+	const char *own = getenv("FARWIRE_CUPTI");
+	char versioned[32];
+	if (own && own[0])
+		return dlopen(own, RTLD_NOW | RTLD_LOCAL);
+	/* The version of the headers, which the program may have loaded already. */
+	snprintf(versioned, sizeof versioned, "libcupti.so.%d", CUDA_VERSION / 1000);
+	void *library = dlopen(versioned, RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; i < sizeof names / sizeof names[0] && !library; i++)
+		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	return library;
+}
+
+/* Opens the library FARWIRE_CUPTI or, if that is not set, one of the usual names. Returns NULL or
+ * an error message. */
+static const char *cupti_open(struct cupti *cupti)
+{
+	void *library = library_open();
+	if (!library)
+		return "CUPTI was not found (set FARWIRE_CUPTI to libcupti.so's path)";
+	void *found;
+	/* POSIX guarantees that the result of dlsym can be a function. */
+#define CUPTI_FUNCTION(name, parameters)                                                           \
+	found = dlsym(library, #name);                                                             \
+	if (!found)                                                                                \
+		return "this version of CUPTI is too old because it has no " #name;                \
+	memcpy(&cupti->name, &found, sizeof found);
+	CUPTI_FUNCTIONS(CUPTI_FUNCTION)
+#undef CUPTI_FUNCTION
+	return NULL;
+}
 
 enum { CHUNK_RECORDS = 4096, CHUNKS_DEFAULT = 256, CHUNKS_MAX = 1 << 16 };
 enum { ACTIVITY_BUFFER_B = 8 << 20, ACTIVITY_ALIGN_B = 8 };

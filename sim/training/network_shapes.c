@@ -3,7 +3,262 @@
 
 #include <string.h>
 
-#include "sim/training/network_tokens.h"
+/* Shapes of layers of tokens, and what they keep for backward.
+ *
+ * Tokens are the pixels of a layer that is 1 wide: channels are the features of a token, height
+ * is the number of tokens. Rows that a router has dispatched to experts count as tokens.
+ */
+
+/* Bytes of a token's number, of a mean or other statistic, of a mask's element. */
+static const double index_B = 8, statistic_B = 4, mask_B = 1;
+
+static double tokens_of(const struct layer *layer)
+{
+	return (double)layer->height * (double)layer->width;
+}
+
+/* ---- shapes ---- */
+
+static void derive_linear(const struct layer_spec *spec, const struct layer *input,
+			  struct layer *layer)
+{
+	double matrices = layer->experts ? (double)layer->experts : 1;
+
+	layer->channels = 0;
+	for (size_t i = 0; i < layer->part_count; i++) {
+		layer->channels += layer->parts[i];
+		if (layer->tied_to == 0)
+			layer_add_tensor(layer, matrices * (double)input->channels *
+							(double)layer->parts[i]);
+		if (spec->bias)
+			layer_add_tensor(layer, matrices * (double)layer->parts[i]);
+	}
+}
+
+/* Returns the number of query-key pairs of a sample: each token reads itself and, if causal,
+ * only earlier ones in its window. */
+static double pairs_of(const struct attention_shape *shape, double tokens)
+{
+	double window = shape->window > 0 && (double)shape->window < tokens ? (double)shape->window
+									    : tokens;
+
+	if (!shape->causal)
+		return tokens * tokens;
+	return window * (window + 1) / 2 + (tokens - window) * window;
+}
+
+static void derive_attention(const struct layer_spec *spec, struct layer *layer,
+			     double *macs_per_output)
+{
+	const struct attention_shape *shape = &layer->attention;
+	double tokens = tokens_of(layer);
+
+	layer->channels = shape->heads * shape->head_size;
+	layer->scores_count = (double)shape->heads * tokens * tokens;
+	/* products for the scores, and products of scores and values */
+	*macs_per_output = 2 * pairs_of(shape, tokens) / tokens;
+	if (spec->rows > 0)
+		layer_add_tensor(layer, (double)spec->rows);
+}
+
+/* Sets the layer's number of tokens to `rows` and keeps the features. */
+static void derive_rows(struct layer *layer, size_t rows)
+{
+	layer->height = rows;
+	layer->width = 1;
+}
+
+static bool derive_gate(struct diag *diag, const struct layer_spec *spec, struct layer *layer)
+{
+	if (layer->channels % 2 != 0)
+		return diag_error(
+			diag, spec->origin,
+			"layer '%s': the input of a gate must have an even number of features "
+			"(write another size into the layer before it)",
+			spec->name);
+	layer->channels /= 2;
+	return true;
+}
+
+static void derive_norm(const struct layer_spec *spec, struct layer *layer)
+{
+	layer_add_tensor(layer, (double)layer->channels);
+	if (layer->op == LAYER_LAYER_NORM && spec->bias)
+		layer_add_tensor(layer, (double)layer->channels);
+}
+
+/* Does the work of derive_op (network_shapes.c) for the ops from LAYER_EMBEDDING on. Returns
+ * false after an error. */
+static bool tokens_derive(struct diag *diag, const struct layer_spec *spec,
+			  const struct layer *layers, struct layer *layer, double *macs_per_output)
+{
+	const struct layer *input = &layers[layer->inputs[0]];
+	size_t rows = input->height * input->width;
+
+	switch (layer->op) {
+	case LAYER_EMBEDDING:
+		layer->channels = spec->out;
+		layer_add_tensor(layer, (double)spec->rows * (double)spec->out);
+		return true;
+	case LAYER_POSITIONS:
+		layer_add_tensor(layer, (double)spec->rows * (double)layer->channels);
+		return true;
+	case LAYER_CLASS_TOKEN:
+		derive_rows(layer, rows + 1);
+		layer_add_tensor(layer, (double)layer->channels);
+		return true;
+	case LAYER_SELECT:
+		derive_rows(layer, spec->rows);
+		return true;
+	case LAYER_LINEAR:
+		derive_linear(spec, input, layer);
+		*macs_per_output = (double)input->channels;
+		return true;
+	case LAYER_LAYER_NORM:
+	case LAYER_RMS_NORM:
+		derive_norm(spec, layer);
+		return true;
+	case LAYER_QK_NORM:
+		layer_add_tensor(layer, (double)layer->attention.head_size);
+		layer_add_tensor(layer, (double)layer->attention.head_size);
+		return true;
+	case LAYER_ATTENTION:
+		derive_attention(spec, layer, macs_per_output);
+		return true;
+	case LAYER_GATE:
+		return derive_gate(diag, spec, layer);
+	case LAYER_ROUTE:
+		layer->channels = layer->expert_top;
+		return true;
+	case LAYER_DISPATCH:
+		derive_rows(layer, rows * layer->expert_top);
+		return true;
+	case LAYER_COMBINE:
+		derive_rows(layer, rows / layer->expert_top);
+		return true;
+	case LAYER_LOSSES:
+		layer->channels = 1;
+		derive_rows(layer, 1);
+		return true;
+	default:
+		return true; /* the output has the input's shape */
+	}
+}
+
+/* ---- what is kept ---- */
+
+/* Returns true if the backward pass of op needs its inputs. */
+static bool needs_input(const struct layer *layer)
+{
+	switch (layer->op) {
+	case LAYER_CONV:
+	case LAYER_FC:
+	case LAYER_BATCH_NORM:
+	case LAYER_MAX_POOL:
+	case LAYER_LRN:
+	case LAYER_LAYER_NORM:
+	case LAYER_RMS_NORM:
+	case LAYER_QK_NORM:
+	case LAYER_ATTENTION:
+	case LAYER_GELU:
+	case LAYER_SILU:
+	case LAYER_GATE:
+	case LAYER_COMBINE:
+		return true;
+	case LAYER_LINEAR: /* for the gradients of its weights */
+		return !layer->frozen;
+	default:
+		return false;
+	}
+}
+
+/* Returns true if the backward pass of op needs its output. */
+static bool needs_output(enum layer_op op)
+{
+	return op == LAYER_RELU || op == LAYER_TANH || op == LAYER_SOFTMAX || op == LAYER_ROUTE;
+}
+
+/* Adds the data that the layer keeps for backward, besides its input and output, in PyTorch's
+ * eager mode. */
+static void keep_inside(const struct layer *input, struct layer *layer)
+{
+	double tokens = tokens_of(layer);
+	const struct attention_shape *shape = &layer->attention;
+
+	switch (layer->op) {
+	case LAYER_EMBEDDING:
+		layer->kept_B += index_B * tokens;
+		return;
+	case LAYER_LAYER_NORM:
+		layer->kept_B += 2 * statistic_B * tokens; /* keeps mean and deviation */
+		return;
+	case LAYER_RMS_NORM: /* keeps the normalised values before the weights */
+		layer->steps_count = layer->output_count;
+		layer->kept_B += statistic_B * tokens;
+		return;
+	case LAYER_QK_NORM:
+		layer->steps_count =
+			tokens * (double)((shape->heads + shape->kv_heads) * shape->head_size);
+		layer->kept_B += statistic_B * tokens * (double)(shape->heads + shape->kv_heads);
+		return;
+	case LAYER_GATE: /* keeps the activation of the gate's half */
+		layer->steps_count = layer->output_count;
+		return;
+	case LAYER_DROPOUT:
+		layer->kept_B += mask_B * layer->output_count;
+		return;
+	case LAYER_ROUTE: /* keeps all probabilities and the numbers of the experts */
+		layer->kept_count += input->output_count;
+		layer->kept_B += index_B * layer->output_count;
+		return;
+	case LAYER_DISPATCH: /* keeps the order of the rows */
+		layer->kept_B += index_B * tokens;
+		return;
+	case LAYER_CROSS_ENTROPY: /* keeps fp32 logarithms of the probabilities */
+		layer->kept_B += 4 * layer->output_count;
+		return;
+	default:
+		return;
+	}
+}
+
+/* Adds the data that attention keeps for backward. Fused attention keeps one statistic for each
+ * query. Other attention keeps the probabilities and, with dropout, their mask and the result of
+ * dropout. */
+static void keep_scores(struct network *network, const struct layer *layer)
+{
+	double queries = (double)layer->attention.heads * tokens_of(layer);
+
+	if (layer->op != LAYER_ATTENTION)
+		return;
+	network->fused_B += statistic_B * queries;
+	network->scores_count += layer->scores_count * (layer->attention.dropout ? 2 : 1);
+	network->scores_B += layer->attention.dropout ? mask_B * layer->scores_count : 0;
+}
+
+/* Fills kept_count and kept_B of all layers: the activations that backward needs. */
+static void tokens_keep(struct network *network, struct layer *layers)
+{
+	for (size_t i = 0; i < network->layer_count; i++) {
+		struct layer *layer = &layers[i];
+
+		if (needs_output(layer->op)) {
+			layer->kept_count = layer->output_count;
+			layer->other_keeps = true;
+		}
+		for (size_t k = 0; k < layer->input_count && needs_input(layer); k++) {
+			struct layer *input = &layers[layer->inputs[k]];
+			bool product = layer->op == LAYER_LINEAR && layer->block > 0;
+			input->kept_count = input->output_count;
+			*(product ? &input->product_keeps : &input->other_keeps) = true;
+		}
+	}
+	for (size_t i = 1; i < network->layer_count; i++) {
+		keep_inside(&layers[layers[i].inputs[0]], &layers[i]);
+		layers[i].kept_count += layers[i].steps_count;
+		keep_scores(network, &layers[i]);
+	}
+}
 
 static const char *const op_names[LAYER_OP_COUNT] = {
 	[LAYER_INPUT] = "input",

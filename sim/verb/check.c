@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire check: reads configuration files and recordings, and lists their errors. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,9 +8,223 @@
 #include "calib/fit/recording.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/cfg/cfg.h"
+#include "sim/gpu/gpu.h"
 #include "sim/traces/call_file.h"
-#include "sim/verb/check_gpu.h"
 #include "sim/verb/verbs.h"
+
+/* Compares the values of a GPU's file with each other. `farwire check` reports values that no GPU
+ * of that generation has: mostly typing errors, peaks with sparsity, and peaks of another data
+ * type. Other verbs accept them, because a user may describe a GPU that does not exist. */
+
+/* Bounds that hold for all GPUs of a generation. */
+static const struct generation {
+	const char *name;
+	double lanes[2];        /* fp32 lanes of an SM; [1] is another possible value, or 0 */
+	double pin_bps[2];      /* highest bandwidth of a pin: GDDR, HBM */
+	double tensor_ratio;    /* highest dense fp16 peak / fp32 peak */
+	bool has_tf32, has_fp8; /* GPUs with TF32 also have bfloat16 */
+} generations[] = {
+	/* Sources: NVIDIA's white papers of each generation (lanes, tensor cores); JEDEC and data
+	 * sheets of boards (pins: GDDR5 7 and 8, GDDR5X 11.4, GDDR6 16, GDDR6X 21 and 23, GDDR7 30;
+	 * HBM2 2, HBM2e 3.2, HBM3 and 3e 6.5 and 9.2 Gbit/s), all from memory and rounded up. */
+	[GENERATION_KEPLER] = {"Kepler", {192, 0}, {8e9, 0}, 1, false, false},
+	[GENERATION_MAXWELL] = {"Maxwell", {128, 0}, {8e9, 0}, 2, false, false},
+	[GENERATION_PASCAL] = {"Pascal", {64, 128}, {12e9, 2e9}, 2, false, false},
+	[GENERATION_VOLTA] = {"Volta", {64, 0}, {12e9, 2.4e9}, 8, false, false},
+	[GENERATION_TURING] = {"Turing", {64, 0}, {16e9, 2.4e9}, 8, false, false},
+	[GENERATION_AMPERE] = {"Ampere", {64, 128}, {22e9, 3.6e9}, 16, true, false},
+	[GENERATION_ADA] = {"Ada", {128, 0}, {24e9, 3.6e9}, 4, true, true},
+	[GENERATION_HOPPER] = {"Hopper", {128, 0}, {24e9, 7e9}, 16, true, true},
+	[GENERATION_BLACKWELL] = {"Blackwell", {128, 0}, {36e9, 10e9}, 32, true, true},
+};
+
+/* Memory buses with at least this width are HBM. */
+static const double HBM_BITS = 1024;
+/* Data sheets round their values, and some use a lower clock. */
+static const double ROUNDING_RATIO = 0.06;
+
+struct check {
+	struct arena *arena;
+	struct diag *diag;
+	const struct cfg_node *group;
+	const struct gpu_params *gpu;
+	const struct generation *generation;
+};
+
+static struct origin origin_of(const struct check *check, const char *key)
+{
+	const struct cfg_node *node = cfg_child(check->group, key);
+	return cfg_origin(node ? node : check->group);
+}
+
+static const char *flops(const struct check *check, double value_flops)
+{
+	return quantity_format(check->arena, QUANTITY_FLOP_RATE, value_flops);
+}
+
+static bool near(double value, double wanted)
+{
+	return fabs(value - wanted) <= ROUNDING_RATIO * wanted;
+}
+
+/* Requires generation and multiprocessors, because their defaults are those of another GPU. */
+static void check_given(const struct check *check)
+{
+	static const char *const keys[] = {"generation", "multiprocessors"};
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if (!cfg_child(check->group, keys[i]))
+			diag_error(check->diag, cfg_origin(check->group),
+				   "gpu: %s is missing, and the default is that of a V100 (write "
+				   "%s)",
+				   keys[i],
+				   i == 0 ? "for example generation = \"ada\""
+					  : "the number of SMs");
+	if (check->gpu->multiprocessors_count > 256)
+		diag_error(check->diag, origin_of(check, "multiprocessors"),
+			   "gpu: multiprocessors = %.0f is more than any GPU has (write the number "
+			   "of SMs, not of CUDA cores)",
+			   check->gpu->multiprocessors_count);
+}
+
+/* Checks that fp32 = SMs x lanes x 2 x clock. */
+static void check_fp32(const struct check *check)
+{
+	const struct gpu_params *gpu = check->gpu;
+	const double *lanes = check->generation->lanes;
+	if (gpu->boost_clock_Hz <= 0)
+		return;
+	if (gpu->boost_clock_Hz < 0.5e9 || gpu->boost_clock_Hz > 3.5e9) {
+		diag_error(check->diag, origin_of(check, "boost_clock"),
+			   "gpu: boost_clock = %s is not the clock of a GPU (write for example "
+			   "\"1.7 GHz\")",
+			   quantity_format(check->arena, QUANTITY_FREQUENCY, gpu->boost_clock_Hz));
+		return;
+	}
+	double lane_flops = gpu->multiprocessors_count * 2 * gpu->boost_clock_Hz;
+	if (near(gpu->fp32_flops, lane_flops * lanes[0]) ||
+	    (lanes[1] > 0 && near(gpu->fp32_flops, lane_flops * lanes[1])))
+		return;
+	const char *other = lanes[1] > 0 ? arena_printf(check->arena, " or %.0f", lanes[1]) : "";
+	diag_error(check->diag, origin_of(check, "fp32"),
+		   "gpu: fp32 = %s does not fit %.0f SMs of %.0f%s lanes (%s) at %s: write %s%s%s, "
+		   "which is SMs x lanes x 2 x boost_clock, or correct these values",
+		   flops(check, gpu->fp32_flops), gpu->multiprocessors_count, lanes[0], other,
+		   check->generation->name,
+		   quantity_format(check->arena, QUANTITY_FREQUENCY, gpu->boost_clock_Hz),
+		   flops(check, lane_flops * lanes[0]), lanes[1] > 0 ? " or " : "",
+		   lanes[1] > 0 ? flops(check, lane_flops * lanes[1]) : "");
+}
+
+/* Dense peaks of tensor cores for several data types are fixed multiples of fp16's. */
+static const struct multiple {
+	const char *key;
+	double ratio; /* ratio to the fp16 peak */
+	const char *words;
+} tf32_multiple = {"tf32", 0.5, "half of"}, bf16_multiple = {"bf16", 1, "the same as"},
+  fp8_multiple = {"fp8", 2, "twice"};
+
+static void check_multiple(const struct check *check, const struct multiple *multiple,
+			   double value_flops, bool has)
+{
+	const char *key = multiple->key, *name = check->generation->name;
+	const char *fp16 = flops(check, check->gpu->fp16_flops);
+	double wanted_flops = check->gpu->fp16_flops * multiple->ratio;
+	struct origin origin = origin_of(check, key);
+	if (!has && value_flops > 0)
+		diag_error(check->diag, origin, "gpu: %s = %s, but %s GPUs have no %s (remove it)",
+			   key, flops(check, value_flops), name, key);
+	if (!has || wanted_flops <= 0)
+		return;
+	if (!cfg_child(check->group, key))
+		diag_error(check->diag, origin,
+			   "gpu: %s is missing, although %s GPUs have it (write %s = \"%s\", %s "
+			   "fp16)",
+			   key, name, key, flops(check, wanted_flops), multiple->words);
+	else if (value_flops > 0 && !near(value_flops, wanted_flops))
+		diag_error(check->diag, origin,
+			   "gpu: %s = %s is not %s fp16 = %s (write the dense peak with sums in "
+			   "fp32, for example %s)",
+			   key, flops(check, value_flops), multiple->words, fp16,
+			   flops(check, wanted_flops));
+}
+
+static void check_tensor(const struct check *check)
+{
+	const struct gpu_params *gpu = check->gpu;
+	const struct generation *generation = check->generation;
+	double most_flops = gpu->fp32_flops * generation->tensor_ratio;
+	if (gpu->fp16_flops > most_flops * (1 + ROUNDING_RATIO)) {
+		diag_error(
+			check->diag, origin_of(check, "fp16"),
+			"gpu: fp16 = %s is %.1f times fp32; %s GPUs have at most %g times (write "
+			"the dense peak, without sparsity)",
+			flops(check, gpu->fp16_flops), gpu->fp16_flops / gpu->fp32_flops,
+			generation->name, generation->tensor_ratio);
+		return; /* the other peaks are compared with it */
+	}
+	if (gpu->fp16_flops > 0 && gpu->fp16_flops < gpu->fp32_flops * (1 - ROUNDING_RATIO))
+		diag_error(check->diag, origin_of(check, "fp16"),
+			   "gpu: fp16 = %s is less than fp32 = %s (write the peak of the tensor "
+			   "cores, or remove it)",
+			   flops(check, gpu->fp16_flops), flops(check, gpu->fp32_flops));
+	check_multiple(check, &tf32_multiple, gpu->tf32_flops, generation->has_tf32);
+	check_multiple(check, &bf16_multiple, gpu->bf16_flops, generation->has_tf32);
+	check_multiple(check, &fp8_multiple, gpu->fp8_flops, generation->has_fp8);
+}
+
+static void check_memory(const struct check *check)
+{
+	const struct gpu_params *gpu = check->gpu;
+	const struct generation *generation = check->generation;
+	double bits = gpu->memory_bus_count;
+	if (bits <= 0)
+		return;
+	bool hbm = bits >= HBM_BITS;
+	/* 32 bits of GDDR hold from one chip of 128 MiB to two chips of 3 GiB; 1024 bits of HBM are
+	 * a stack. */
+	double most_B = hbm ? bits / 1024 * 48 * 0x1p30 : bits / 32 * 6 * 0x1p30;
+	double least_B = hbm ? bits / 1024 * 0x1p30 : bits / 32 * 0x1p27;
+	double pin_bps = gpu->memory_bandwidth_Bps * 8 / bits;
+	double most_bps = generation->pin_bps[hbm];
+	const char *bus =
+		arena_printf(check->arena, "a bus of %.0f bits (%s)", bits, hbm ? "HBM" : "GDDR");
+	if (most_bps == 0)
+		diag_error(
+			check->diag, origin_of(check, "memory_bus"),
+			"gpu: memory_bus = %.0f, but %s GPUs have no HBM (write the width in bits)",
+			bits, generation->name);
+	else if (pin_bps > most_bps || pin_bps < most_bps / 10)
+		diag_error(
+			check->diag, origin_of(check, "memory_bandwidth"),
+			"gpu: memory_bandwidth = %s is %.3g Gbit/s per pin of %s; %s GPUs have up "
+			"to %.3g (write at most %s, or correct memory_bus)",
+			quantity_format(check->arena, QUANTITY_RATE, gpu->memory_bandwidth_Bps),
+			pin_bps / 1e9, bus, generation->name, most_bps / 1e9,
+			quantity_format(check->arena, QUANTITY_RATE, most_bps * bits / 8));
+	if (gpu->memory_B > most_B || gpu->memory_B < least_B)
+		diag_error(check->diag, origin_of(check, "memory"),
+			   "gpu: memory = %s does not fit %s, which has %s to %s (write the size "
+			   "of the whole memory, or correct memory_bus)",
+			   quantity_format(check->arena, QUANTITY_BYTES, gpu->memory_B), bus,
+			   quantity_format(check->arena, QUANTITY_BYTES, least_B),
+			   quantity_format(check->arena, QUANTITY_BYTES, most_B));
+}
+
+/* group is the group `gpu` of the file, which was read without errors. */
+static void check_gpu(struct arena *arena, struct diag *diag, const struct cfg_node *group)
+{
+	static const char *const also[] = {"like"};
+	struct gpu_params gpu;
+	if (!cfg_params(cfg_resolution_new(arena), arena, diag, group, "gpu", "gpu", &gpu_table,
+			also, 1, &gpu))
+		return;
+	const struct check check = {arena, diag, group, &gpu, &generations[gpu.generation]};
+	check_given(&check);
+	check_fp32(&check);
+	check_tensor(&check);
+	check_memory(&check);
+}
 
 static void check_case(const struct command *command, struct diag *diag, const char *path,
 		       const struct setting *settings, size_t count)

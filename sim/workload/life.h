@@ -8,7 +8,7 @@
  * processes of the job have ended the phase before.
  *
  * The prediction adds the time of the other steps, which is that of a steady step each
- * (sim/predict/elapsed.h).
+ * (sim/predict/point.c).
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Phases of a job from launch to end (sim/workload/life.h, sim/predict/elapsed.h).
+/* Phases of a job from launch to end (sim/workload/life.h, sim/predict/point.c).
  *
  * The machine is a desktop with two GPUs whose four cores run at the reference clock of 2.4 GHz. So
  * a thread with a core of its own does 1 s of work in 1 s. Its disk delivers 100 MB/s without

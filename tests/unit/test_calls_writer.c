@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "calib/trace/calls_writer.c"
-#include "calib/trace/map.c"
 #include "tests/test.h"
 
 static char *text;
