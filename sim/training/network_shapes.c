@@ -19,6 +19,12 @@ static double tokens_of(const struct layer *layer)
 
 /* ---- shapes ---- */
 
+static void layer_add_tensor(struct layer *layer, double elements_count)
+{
+	FW_ASSERT(layer->tensor_count < LAYER_TENSORS_MAX);
+	layer->tensors[layer->tensor_count++] = elements_count;
+}
+
 static void derive_linear(const struct layer_spec *spec, const struct layer *input,
 			  struct layer *layer)
 {
@@ -374,12 +380,6 @@ static void one_by_one(struct layer *layer, size_t channels)
 	layer->channels = channels;
 	layer->height = 1;
 	layer->width = 1;
-}
-
-void layer_add_tensor(struct layer *layer, double elements_count)
-{
-	FW_ASSERT(layer->tensor_count < LAYER_TENSORS_MAX);
-	layer->tensors[layer->tensor_count++] = elements_count;
 }
 
 /* Sets the layer's shape and tensors. Sets *macs_per_output only for layers that multiply

@@ -38,8 +38,6 @@ struct layer_spec {
 bool layer_derive(struct diag *diag, const struct layer_spec *spec, const struct layer *layers,
 		  struct layer *layer);
 
-/* Adds a trainable tensor. */
-void layer_add_tensor(struct layer *layer, double elements_count);
 
 /* Sets the network's totals from its layers, and what each layer keeps. */
 void network_totals(struct network *network, struct layer *layers);
