@@ -21,9 +21,8 @@ struct link_kind {
 	bool joins_processors; /* it connects processors of one host that have separate memory */
 	unsigned carries;      /* enum traffic */
 	const struct param_table *table; /* table->size <= LINK_PARAMS_SIZE_MAX */
-	/* Computes the traits from the parameters. Returns NULL, or a static text that says why
-	 * their combination is invalid. */
-	const char *(*traits)(const void *params, struct link_traits *traits);
+	/* Computes the traits from the parameters. */
+	void (*traits)(const void *params, struct link_traits *traits);
 };
 
 /* Returns true if a route for that traffic may use such links. */

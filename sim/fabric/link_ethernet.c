@@ -5,70 +5,49 @@
  * not modelled. */
 #include "sim/fabric/link_kinds.h"
 
-struct ethernet_params {
-	double bandwidth_Bps;
-	double reverse_bandwidth_Bps;
-	double mtu_B;
-	double packet_overhead_B;
-	double latency_s;
-	double loss_ratio;
-	double reverse_loss_ratio;
-	double unmoderated_loss_ratio;
-	bool physical;
-};
-
 static const struct param_row rows[] = {
-	PARAM_NUMBER(struct ethernet_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e13, "10 Gbit/s",
+	PARAM_NUMBER(struct link_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e13, "10 Gbit/s",
 		     "bandwidth: line rate from the first end to the second", "IEEE 802.3ae"),
 	PARAM_NUMBER(
-		struct ethernet_params, reverse_bandwidth_Bps, QUANTITY_RATE, 0, 1e13, "0 Gbit/s",
+		struct link_params, reverse_bandwidth_Bps, QUANTITY_RATE, 0, 1e13, "0 Gbit/s",
 		"reverse bandwidth: line rate from the second end to the first; 0 means the same",
 		"IEEE 802.3: full duplex links are symmetric"),
-	PARAM_NUMBER(struct ethernet_params, mtu_B, QUANTITY_BYTES, 68, 65535, "1500 B",
+	PARAM_NUMBER(struct link_params, mtu_B, QUANTITY_BYTES, 68, 65535, "1500 B",
 		     "MTU: maximum size of an IP packet (9000 B: jumbo frames)",
 		     "IEEE 802.3; RFC 894"),
-	PARAM_NUMBER(struct ethernet_params, packet_overhead_B, QUANTITY_BYTES, 0, 512, "38 B",
+	PARAM_NUMBER(struct link_params, packet_overhead_B, QUANTITY_BYTES, 0, 512, "38 B",
 		     "packet overhead: bytes on the wire in addition to an IP packet (42 B with a "
 		     "VLAN tag)",
 		     "IEEE 802.3: preamble 8, MAC 14, FCS 4, gap 12"),
-	COST_ASSUMED(struct ethernet_params, latency_s, QUANTITY_TIME, 0, 10, "1 us",
+	COST_ASSUMED(struct link_params, latency_s, QUANTITY_TIME, 0, 10, "1 us",
 		     "one-way latency: NIC, cable, and the switch at the far end",
 		     "assumption: a data centre switch of 0.5 us, and as much for NIC and cable"),
 	COST_ASSUMED(
-		struct ethernet_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
+		struct link_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		"packet loss: probability that a packet is lost from the first end to the second",
 		"assumption: a healthy link in a machine room has no loss"),
-	COST_ASSUMED(struct ethernet_params, reverse_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
+	COST_ASSUMED(struct link_params, reverse_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "reverse packet loss: probability that a packet is lost from the second end "
 		     "to the first",
 		     "assumption: a healthy link in a machine room has no loss"),
-	COST_ASSUMED(struct ethernet_params, unmoderated_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
+	COST_ASSUMED(struct link_params, unmoderated_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "packet loss without interrupt moderation: probability from the first end to "
 		     "the second if the receiving NIC interrupts for every packet; 0 means the "
 		     "same as with moderation",
 		     "assumption: a host that is fast enough has no further loss"),
-	PARAM_BOOL(struct ethernet_params, physical, "true",
+	PARAM_BOOL(struct link_params, physical, "true",
 		   "whether the receiver has a physical NIC (false: a virtual switch in one host)",
 		   "assumption: a cable"),
 };
 
-static const struct param_table table = PARAM_TABLE("ethernet", struct ethernet_params, rows);
+static const struct param_table table = PARAM_TABLE("ethernet", struct link_params, rows);
 
-static const char *traits(const void *params, struct link_traits *out)
+static void traits(const void *params, struct link_traits *out)
 {
-	const struct ethernet_params *ethernet = params;
-	double back_Bps = ethernet->reverse_bandwidth_Bps;
-	*out = (struct link_traits){
-		.capacity_Bps = {ethernet->bandwidth_Bps,
-				 back_Bps > 0 ? back_Bps : ethernet->bandwidth_Bps},
-		.latency_s = ethernet->latency_s,
-		.packet_payload_B = ethernet->mtu_B,
-		.packet_overhead_B = ethernet->packet_overhead_B,
-		.loss_ratio = {ethernet->loss_ratio, ethernet->reverse_loss_ratio},
-		.unmoderated_loss_ratio = {ethernet->unmoderated_loss_ratio, 0},
-		.physical_nic = ethernet->physical,
-	};
-	return NULL;
+	const struct link_params *ethernet = params;
+	cable_traits(params, out);
+	out->unmoderated_loss_ratio[0] = ethernet->unmoderated_loss_ratio;
+	out->physical_nic = ethernet->physical;
 }
 
 const struct link_kind link_ethernet = {

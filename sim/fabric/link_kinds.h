@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Declares the kinds, for the registry in link.c. */
+/* Declares the kinds, for the registry in link.c, and what several of them share. */
 #pragma once
 
 #include "sim/fabric/link.h"
@@ -7,3 +7,17 @@
 #define LINK_KIND(name) extern const struct link_kind link_##name;
 #include "sim/fabric/link_kinds.def"
 #undef LINK_KIND
+
+/* The parameters of most kinds. Each kind has rows for those that it uses; the others are 0. */
+struct link_params {
+	double bandwidth_Bps;
+	double reverse_bandwidth_Bps; /* 0: the same */
+	double mtu_B, packet_overhead_B;
+	double latency_s;
+	double loss_ratio, reverse_loss_ratio, unmoderated_loss_ratio;
+	double generation_count;
+	bool physical, sharp, gpudirect;
+};
+/* Set the traits of a link inside a host, or of a cable between physical NICs. */
+void plain_traits(const void *params, struct link_traits *out);
+void cable_traits(const void *params, struct link_traits *out);

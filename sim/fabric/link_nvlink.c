@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* NVLink: a bundle of links between two GPUs, a GPU and a CPU, or a GPU and an NVSwitch. Data
  * travel in packets of flits of 16 bytes: one header flit and up to 16 data flits. */
-#include <math.h>
-
 #include "sim/fabric/link_kinds.h"
 
 struct nvlink_params {
@@ -36,17 +34,13 @@ static const struct param_row rows[] = {
 
 static const struct param_table table = PARAM_TABLE("nvlink", struct nvlink_params, rows);
 
-static const char *traits(const void *params, struct link_traits *out)
+static void traits(const void *params, struct link_traits *out)
 {
 	/* Bandwidth of one link in one direction. 1 to 3: NVIDIA's white papers (P100, V100, A100).
 	 * 4 and 5: the line rate reported by nvidia-smi nvlink -s (the papers round to 25 and 50
 	 * GB/s). */
 	static const double link_Bps[] = {20e9, 25e9, 25e9, 26.5625e9, 53.125e9};
 	const struct nvlink_params *nvlink = params;
-	if (nvlink->generation_count != floor(nvlink->generation_count))
-		return "generation must be a whole number from 1 to 5";
-	if (nvlink->links_count != floor(nvlink->links_count))
-		return "links must be a whole number from 1 to 36";
 	double capacity_Bps = link_Bps[(int)nvlink->generation_count - 1] * nvlink->links_count;
 	*out = (struct link_traits){
 		.capacity_Bps = {capacity_Bps, capacity_Bps},
@@ -55,7 +49,6 @@ static const char *traits(const void *params, struct link_traits *out)
 		.packet_overhead_B = nvlink->packet_overhead_B,
 		.own_packets = true,
 	};
-	return NULL;
 }
 
 const struct link_kind link_nvlink = {

@@ -6,8 +6,6 @@
  * Generations 1 and 2 encode 8 bits as 10, generations 3 to 5 128 bits as 130. Generation 6 sends
  * flits of 256 bytes, which hold 236 bytes of TLPs. A write TLP of up to max_payload bytes has
  * tlp_overhead further bytes for framing, sequence number, header (12 or 16) and LCRC. */
-#include <math.h>
-
 #include "sim/fabric/link_kinds.h"
 
 struct pcie_params {
@@ -43,14 +41,10 @@ static const struct param_row rows[] = {
 
 static const struct param_table table = PARAM_TABLE("pcie", struct pcie_params, rows);
 
-static const char *traits(const void *params, struct link_traits *out)
+static void traits(const void *params, struct link_traits *out)
 {
 	static const double transfers_Hz[] = {2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};
 	const struct pcie_params *pcie = params;
-	if (pcie->generation_count != floor(pcie->generation_count))
-		return "generation must be a whole number from 1 to 6";
-	if (pcie->lanes_count != floor(pcie->lanes_count))
-		return "lanes must be a whole number from 1 to 32";
 	int generation = (int)pcie->generation_count;
 	double coding_ratio = generation <= 2   ? 8.0 / 10
 			      : generation <= 5 ? 128.0 / 130
@@ -64,7 +58,6 @@ static const char *traits(const void *params, struct link_traits *out)
 		.packet_overhead_B = pcie->tlp_overhead_B,
 		.own_packets = true,
 	};
-	return NULL;
 }
 
 const struct link_kind link_pcie = {

@@ -5,31 +5,17 @@
  * directions compete. */
 #include "sim/fabric/link_kinds.h"
 
-struct shm_params {
-	double bandwidth_Bps;
-	double latency_s;
-};
-
 static const struct param_row rows[] = {
-	COST_ASSUMED(struct shm_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e14, "8 GB/s",
+	COST_ASSUMED(struct link_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e14, "8 GB/s",
 		     "bandwidth of each direction",
 		     "assumption: one core copying in a DDR4 server"),
-	COST_ASSUMED(struct shm_params, latency_s, QUANTITY_TIME, 0, 1, "200 ns", "one-way latency",
+	COST_ASSUMED(struct link_params, latency_s, QUANTITY_TIME, 0, 1, "200 ns",
+		     "one-way latency",
 		     "assumption: two transfers of a cache line between cores, of about 50 to 100 "
 		     "ns each"),
 };
 
-static const struct param_table table = PARAM_TABLE("shm", struct shm_params, rows);
-
-static const char *traits(const void *params, struct link_traits *out)
-{
-	const struct shm_params *shm = params;
-	*out = (struct link_traits){
-		.capacity_Bps = {shm->bandwidth_Bps, shm->bandwidth_Bps},
-		.latency_s = shm->latency_s,
-	};
-	return NULL;
-}
+static const struct param_table table = PARAM_TABLE("shm", struct link_params, rows);
 
 const struct link_kind link_shm = {
 	.name = "shm",
@@ -37,5 +23,5 @@ const struct link_kind link_shm = {
 	.inside_host = true,
 	.carries = TRAFFIC_SHARED,
 	.table = &table,
-	.traits = traits,
+	.traits = plain_traits,
 };

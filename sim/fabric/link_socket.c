@@ -29,7 +29,7 @@ static const struct param_row rows[] = {
 
 static const struct param_table table = PARAM_TABLE("socket", struct socket_params, rows);
 
-static const char *traits(const void *params, struct link_traits *out)
+static void traits(const void *params, struct link_traits *out)
 {
 	const struct socket_params *socket = params;
 	*out = (struct link_traits){
@@ -39,7 +39,6 @@ static const char *traits(const void *params, struct link_traits *out)
 		.packet_overhead_B = socket->line_overhead_B,
 		.own_packets = true,
 	};
-	return NULL;
 }
 
 const struct link_kind link_socket = {

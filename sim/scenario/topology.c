@@ -323,10 +323,8 @@ bool topology_read_link(struct topology_build *build, const struct cfg_node *gro
 			 arena_printf(reader->arena, "%s%s", build->tag, name), name,
 			 link->kind->table, also, also_count, params))
 		return false;
-	const char *wrong = link->kind->traits(params, &link->traits);
-	if (wrong)
-		diag_error(reader->diag, link->origin, "link '%s': %s", name, wrong);
-	return !wrong;
+	link->kind->traits(params, &link->traits);
+	return true;
 }
 
 void topology_read_links(struct topology_build *build, const struct cfg_node *node)

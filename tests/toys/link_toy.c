@@ -13,7 +13,7 @@ static const struct param_row rows[] = {
 };
 static const struct param_table table = PARAM_TABLE("toy", struct toy_params, rows);
 
-static const char *traits(const void *params, struct link_traits *out)
+static void traits(const void *params, struct link_traits *out)
 {
 	const struct toy_params *toy = params;
 	*out = (struct link_traits){
@@ -21,7 +21,6 @@ static const char *traits(const void *params, struct link_traits *out)
 		.latency_s = toy->latency_s,
 		.packet_payload_B = 1500,
 	};
-	return NULL;
 }
 
 const struct link_kind link_toy = {

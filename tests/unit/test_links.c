@@ -80,7 +80,7 @@ static void every_kind_of_link_has_the_traits_of_its_hardware(void)
 		if (!CHECK(kind != NULL))
 			continue;
 		preset(arena, kind, &params);
-		CHECK(kind->traits(&params, &traits) == NULL);
+		kind->traits(&params, &traits);
 		CHECK(kind->carries == kinds[k].carries && kind->inside_host == kinds[k].inside);
 		CHECK(kind->joins_processors == kinds[k].joins);
 		CHECK(traits.own_packets == kinds[k].own_packets);
@@ -149,7 +149,7 @@ static void parameters_of_links_change_their_traits(void)
 		const struct link_kind *kind = link_kind_find(changes[i].kind);
 		preset(arena, kind, &params);
 		set(kind, &params, changes[i].field, changes[i].value);
-		CHECK(kind->traits(&params, &traits) == NULL);
+		kind->traits(&params, &traits);
 		double found = *(const double *)(const void *)((char *)&traits + changes[i].trait);
 		if (!CHECK_NEAR(found, changes[i].wanted, 1e-12))
 			printf("    %s with %s = %g\n", kind->name, changes[i].field,
@@ -170,7 +170,7 @@ static void parameters_of_links_change_their_traits(void)
 				bool *field = (void *)(params.bytes + kind->table->rows[r].offset);
 				*field = !*field;
 			}
-		CHECK(kind->traits(&params, &traits) == NULL);
+		kind->traits(&params, &traits);
 		CHECK(*(const bool *)((char *)&traits + switches[i].trait) == switches[i].wanted);
 	}
 	arena_free(arena);
@@ -194,7 +194,7 @@ static void every_kind_of_link_has_defaults_and_sources(void)
 		union params params;
 		struct link_traits traits;
 		preset(arena, kind, &params);
-		CHECK(kind->traits(&params, &traits) == NULL);
+		kind->traits(&params, &traits);
 		CHECK(traits.capacity_Bps[0] > 0);
 		CHECK(traits.capacity_Bps[1] == traits.capacity_Bps[0]);
 		CHECK(traits.latency_s > 0);
@@ -219,21 +219,19 @@ static void pcie_bandwidth_matches_generation_and_lanes(void)
 	union params params;
 	struct link_traits traits;
 	preset(arena, kind, &params);
-	CHECK(kind->traits(&params, &traits) == NULL);
+	kind->traits(&params, &traits);
 	CHECK_NEAR(traits.capacity_Bps[0], 15.753846e9, 1e-7);
 	CHECK_NEAR(goodput_Bps(&traits, 0), 14.403516e9, 1e-7);
 	CHECK(traits.own_packets && !traits.physical_nic);
 	set(kind, &params, "generation_count", 1);
 	set(kind, &params, "lanes_count", 8);
-	CHECK(kind->traits(&params, &traits) == NULL);
+	kind->traits(&params, &traits);
 	CHECK_NEAR(traits.capacity_Bps[0], 2e9, 1e-15);
 	/* 16 lanes of 64 GT/s; flits of 256 bytes hold 236 bytes of packets. */
 	set(kind, &params, "generation_count", 6);
 	set(kind, &params, "lanes_count", 16);
-	CHECK(kind->traits(&params, &traits) == NULL);
+	kind->traits(&params, &traits);
 	CHECK_NEAR(traits.capacity_Bps[0], 118e9, 1e-15);
-	set(kind, &params, "generation_count", 2.5);
-	CHECK_TEXT(kind->traits(&params, &traits), "generation must be a whole number from 1 to 6");
 	arena_free(arena);
 }
 
@@ -247,11 +245,9 @@ static void nvlink_bandwidth_matches_generation_and_links(void)
 	preset(arena, kind, &params);
 	set(kind, &params, "generation_count", 1);
 	set(kind, &params, "links_count", 4);
-	CHECK(kind->traits(&params, &traits) == NULL);
+	kind->traits(&params, &traits);
 	CHECK_NEAR(traits.capacity_Bps[0], 80e9, 1e-15);
 	CHECK_NEAR(goodput_Bps(&traits, 0), 75.294118e9, 1e-7);
-	set(kind, &params, "links_count", 1.5);
-	CHECK_TEXT(kind->traits(&params, &traits), "links must be a whole number from 1 to 36");
 	arena_free(arena);
 }
 
@@ -267,7 +263,7 @@ static void network_goodput_matches_packet_overhead(void)
 	set(ethernet, &params, "bandwidth_Bps", 125e6);
 	set(ethernet, &params, "reverse_bandwidth_Bps", 1e6);
 	set(ethernet, &params, "loss_ratio", 0.25);
-	CHECK(ethernet->traits(&params, &traits) == NULL);
+	ethernet->traits(&params, &traits);
 	CHECK_NEAR(goodput_Bps(&traits, 52) * 8, 941.482e6, 1e-6);
 	CHECK(traits.capacity_Bps[1] == 1e6);
 	CHECK(traits.loss_ratio[0] == 0.25 && traits.loss_ratio[1] == 0);
@@ -276,11 +272,11 @@ static void network_goodput_matches_packet_overhead(void)
 	 */
 	const struct link_kind *roce = link_kind_find("roce");
 	preset(arena, roce, &params);
-	CHECK(roce->traits(&params, &traits) == NULL);
+	roce->traits(&params, &traits);
 	CHECK_NEAR(goodput_Bps(&traits, 0), 12.5e9 * 4096 / 4178, 1e-12);
 	const struct link_kind *infiniband = link_kind_find("infiniband");
 	preset(arena, infiniband, &params);
-	CHECK(infiniband->traits(&params, &traits) == NULL);
+	infiniband->traits(&params, &traits);
 	CHECK_NEAR(goodput_Bps(&traits, 0), 12.5e9 * 4096 / 4122, 1e-12);
 	arena_free(arena);
 }
