@@ -57,12 +57,17 @@ static const char *say(struct arena *arena, const struct recorded_calls *recorde
 			    said, whose, counts->collectives, counts->unknown_collectives);
 }
 
-static bool finish(struct arena *arena, const struct recorded_calls *recorded, const char *said,
+/* Returns false if nothing was recorded because of an error. */
+static bool finish(struct arena *arena, const struct recorded_calls *recorded,
+		   const struct profile_counts *counts, const char *marks,
 		   struct imported *imported)
 {
+	if (!recorded)
+		return false;
 	struct calls *calls = ARENA_NEW(arena, struct calls);
 	*calls = (struct calls){arena, recorded};
-	*imported = (struct imported){.write = write_calls, .ctx = calls, .said = said};
+	*imported = (struct imported){
+		.write = write_calls, .ctx = calls, .said = say(arena, recorded, counts, marks)};
 	return true;
 }
 
@@ -84,11 +89,8 @@ static bool read_kineto(struct arena *arena, struct diag *diag, FILE *in, const 
 	struct profile_watch watch;
 	const struct recorded_calls *recorded =
 		kineto_read(arena, diag, in, path, watch_file(imported, in, &watch), &counts);
-	return recorded &&
-	       finish(arena, recorded,
-		      say(arena, recorded, &counts,
-			  " (to get marks, profile with a schedule and call prof.step())"),
-		      imported);
+	return finish(arena, recorded, &counts,
+		      " (to get marks, profile with a schedule and call prof.step())", imported);
 }
 
 static bool read_nsys(struct arena *arena, struct diag *diag, FILE *in, const char *path,
@@ -98,11 +100,8 @@ static bool read_nsys(struct arena *arena, struct diag *diag, FILE *in, const ch
 	struct profile_watch watch;
 	const struct recorded_calls *recorded =
 		nsys_read(arena, diag, in, path, watch_file(imported, in, &watch), &counts);
-	return recorded &&
-	       finish(arena, recorded,
-		      say(arena, recorded, &counts,
-			  " (to get marks, call nvtxRangePush(\"step 3\") in each step)"),
-		      imported);
+	return finish(arena, recorded, &counts,
+		      " (to get marks, call nvtxRangePush(\"step 3\") in each step)", imported);
 }
 
 /* Returns the rank in a name such as allreduce.3.et, or the place of the file. */
@@ -137,7 +136,7 @@ static bool read_chakra(struct arena *arena, struct diag *diag, const char *cons
 		sum.used += counts.used;
 		sum.collectives += counts.collectives;
 	}
-	return finish(arena, first, say(arena, first, &sum, ""), imported);
+	return finish(arena, first, &sum, "", imported);
 }
 
 static bool read_simai(struct arena *arena, struct diag *diag, FILE *in, const char *path,
@@ -145,7 +144,7 @@ static bool read_simai(struct arena *arena, struct diag *diag, FILE *in, const c
 {
 	struct profile_counts counts;
 	const struct recorded_calls *job = layers_read(arena, diag, in, path, false, &counts);
-	return job && finish(arena, job, say(arena, job, &counts, ""), imported);
+	return finish(arena, job, &counts, "", imported);
 }
 
 static bool read_astrasim(struct arena *arena, struct diag *diag, FILE *in, const char *path,
@@ -153,7 +152,7 @@ static bool read_astrasim(struct arena *arena, struct diag *diag, FILE *in, cons
 {
 	struct profile_counts counts;
 	const struct recorded_calls *job = layers_read(arena, diag, in, path, true, &counts);
-	return job && finish(arena, job, say(arena, job, &counts, ""), imported);
+	return finish(arena, job, &counts, "", imported);
 }
 
 static bool read_goal(struct arena *arena, struct diag *diag, FILE *in, const char *path,
@@ -161,7 +160,7 @@ static bool read_goal(struct arena *arena, struct diag *diag, FILE *in, const ch
 {
 	struct profile_counts counts;
 	const struct recorded_calls *job = goal_read(arena, diag, in, path, &counts);
-	return job && finish(arena, job, say(arena, job, &counts, ""), imported);
+	return finish(arena, job, &counts, "", imported);
 }
 
 const struct importer import_simai = {

@@ -86,44 +86,32 @@ static bool has_sequences(const struct prediction *prediction)
 	       prediction->token_throughput.value > 0;
 }
 
-static void put_jobs(struct json_writer *json, const char *key, const struct prediction *prediction)
+/* Writes the jobs, links or stages of a prediction. */
+static void put_list(struct json_writer *json, const struct field *field,
+		     const struct prediction *prediction)
 {
-	unsigned serving = prediction_kind(prediction) == PREDICTION_SERVING;
-	unsigned kind = serving ? PREDICTION_SERVING : PREDICTION_PROGRAMS;
-	jw_open(json, key, '[');
-	for (size_t i = 0; i < prediction->job_count; i++) {
-		const struct job_prediction *client = &prediction->jobs[i];
-		jw_open(json, NULL, '{');
-		put_fields(json, job_fields,
-			   &(struct record){client, client->ok, kind, has_sequences(prediction)});
-		jw_close(json);
-	}
-	jw_close(json);
-}
-
-static void put_links(struct json_writer *json, const char *key,
-		      const struct prediction *prediction)
-{
-	struct record record = {.ok = prediction->ok, .kind = PREDICTION_PROGRAMS};
-	jw_open(json, key, '[');
-	for (size_t i = 0; i < prediction->link_count; i++) {
-		record.at = &prediction->links[i];
-		jw_open_flat(json, NULL, '{');
-		put_fields(json, link_fields, &record);
-		jw_close(json);
-	}
-	jw_close(json);
-}
-
-static void put_stages(struct json_writer *json, const char *key,
-		       const struct prediction *prediction)
-{
-	struct record record = {.ok = prediction->ok, .kind = PREDICTION_TRAINING};
-	jw_open(json, key, '[');
-	for (size_t i = 0; i < prediction->stage_count; i++) {
-		record.at = &prediction->stages[i];
-		jw_open(json, NULL, '{');
-		put_fields(json, stage_fields, &record);
+	bool jobs = field->type == FIELD_JOBS, links = field->type == FIELD_LINKS;
+	bool serving = prediction_kind(prediction) == PREDICTION_SERVING;
+	size_t count = jobs    ? prediction->job_count
+		       : links ? prediction->link_count
+			       : prediction->stage_count;
+	jw_open(json, field->json, '[');
+	for (size_t i = 0; i < count; i++) {
+		(links ? jw_open_flat : jw_open)(json, NULL, '{');
+		if (jobs)
+			put_fields(
+				json, job_fields,
+				&(struct record){&prediction->jobs[i], prediction->jobs[i].ok,
+						 serving ? PREDICTION_SERVING : PREDICTION_PROGRAMS,
+						 has_sequences(prediction)});
+		else if (links)
+			put_fields(json, link_fields,
+				   &(struct record){&prediction->links[i], prediction->ok,
+						    PREDICTION_PROGRAMS, false});
+		else
+			put_fields(json, stage_fields,
+				   &(struct record){&prediction->stages[i], prediction->ok,
+						    PREDICTION_TRAINING, false});
 		jw_close(json);
 	}
 	jw_close(json);
@@ -163,13 +151,9 @@ static void put_field(struct json_writer *json, const struct field *field,
 				((const struct prediction *)record->at)->resolution);
 		break;
 	case FIELD_JOBS:
-		put_jobs(json, field->json, record->at);
-		break;
 	case FIELD_LINKS:
-		put_links(json, field->json, record->at);
-		break;
 	case FIELD_STAGES:
-		put_stages(json, field->json, record->at);
+		put_list(json, field, record->at);
 		break;
 	}
 }
