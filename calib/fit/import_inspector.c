@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "calib/fit/import.h"
-#include "sim/base/arena.h"
 #include "sim/json/pull.h"
 
 static const double MICROS = 1e6;

@@ -2,7 +2,6 @@
 #include "calib/fit/segments.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calib/host/stop.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 

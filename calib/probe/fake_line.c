@@ -3,7 +3,6 @@
 #include "calib/probe/fake.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/analysis/points.h"
 
-#include <math.h>
 #include <pthread.h>
 
 #include "sim/base/arena.h"

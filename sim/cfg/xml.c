@@ -4,7 +4,6 @@
 #include <expat.h>
 #include <string.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/vec.h"
 
 enum { DEPTH_MAX = 64, ELEMENTS_MAX = 200000, TEXT_MAX_B = 1 << 20 };

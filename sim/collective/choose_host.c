@@ -15,7 +15,6 @@
  * alltoall.cc, reduce_scatter.h). Its ring divides each part into at least two segments, so that
  * one is sent while the other is added. Two rings on the same connections do the same. */
 
-#include "sim/base/diag.h"
 #include "sim/collective/algorithm.h"
 #include "sim/collective/library.h"
 

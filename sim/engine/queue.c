@@ -26,8 +26,6 @@
  */
 #include "sim/engine/queue.h"
 
-#include <string.h>
-
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"

@@ -2,7 +2,6 @@
 /* Writes the first machine of a topology as NCCL reads it with NCCL_TOPO_FILE: processors, the tree
  * of PCI devices below them, GPUs with NVLinks, and adapters. Bus ids are invented, because a
  * topology has none. Source: NVIDIA/nccl, src/graph/xml.cc and topo.cc. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/import/topology.h"

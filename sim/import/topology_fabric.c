@@ -8,7 +8,6 @@
  * A switch with adapters is a leaf. Its ports to adapters and to switches give the network: a fat
  * tree if a leaf has several adapters of one host ("node1"), otherwise rails. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"

@@ -2,7 +2,6 @@
 #include "sim/predict/baselines.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"

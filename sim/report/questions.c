@@ -6,7 +6,6 @@
 #include "sim/base/arena.h"
 #include "sim/analysis/knobs.h"
 #include "sim/report/answers.h"
-#include "sim/report/chart_data.h"
 #include "sim/report/measures.h"
 #include "sim/report/part.h"
 #include "sim/report/sensitivity.h"

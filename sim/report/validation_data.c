@@ -2,7 +2,6 @@
 /* Errors of datasets as JSON and CSV. */
 #include "sim/report/validation.h"
 
-#include "sim/base/arena.h"
 #include "sim/json/write.h"
 
 static void json_estimate(struct json_writer *json, const char *key,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part of a report about a what-if: a prediction for every combination of its values, without
  * measurements. */
-#include <math.h>
 
 #include "sim/report/answers.h"
 #include "sim/report/dataset.h"

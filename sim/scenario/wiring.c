@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/scenario/wiring.h"
 
-#include <string.h>
-
 static const struct registry_row rows[] = {
 #define WIRING(name) REGISTRY_ROW(wiring_##name),
 #include "sim/scenario/wirings.def"

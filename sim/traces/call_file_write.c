@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdlib.h>
-
 #include "sim/base/arena.h"
 #include "sim/json/write.h"
 #include "sim/traces/call_file.h"

@@ -2,7 +2,6 @@
 #include "sim/traces/profile.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/traces/stream_order.h"
 
-#include "sim/base/arena.h"
 #include "sim/base/vec.h"
 #include "sim/traces/functions.h"
 #include "sim/traces/recorded_job.h"

@@ -13,7 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/base/arena.h"
 #include "sim/traces/replay_parts.h"
 
 /* Shorter gaps are not waits for other threads. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/transport/path.h"
 
-#include <math.h>
-
 #include "sim/base/diag.h"
 
 /* Tolerances: sums are rounded, and each duration on the way is rounded to a picosecond. */

@@ -5,7 +5,6 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/engine/trace.h"
 #include "sim/transport/transport.h"
 
 /* Bytes of headers: IPv4 20, TCP 20, TCP timestamps 12. */

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
 #include "sim/report/report.h"

@@ -2,7 +2,6 @@
 /* Checks the words and output files of a command line before any work. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/base/arena.h"
