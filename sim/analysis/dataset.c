@@ -14,10 +14,7 @@ const char *row_role_name(enum row_role role)
 
 /* ---- measures ---- */
 
-static const struct {
-	const char *name, *words, *unit;
-	enum quantity quantity;
-} measures[MEASURE_COUNT] = {
+const struct measure_kind measures[MEASURE_COUNT] = {
 	{"throughput", "images/s", "images/s", QUANTITY_COUNT},
 	{"ratio", "ratio to local", "", QUANTITY_RATIO},
 	{"speedup", "speed-up over one GPU", "", QUANTITY_COUNT},
@@ -30,21 +27,6 @@ static const struct {
 	{"mfu", "MFU", "", QUANTITY_RATIO},
 	{"hfu", "HFU", "", QUANTITY_RATIO},
 };
-
-const char *measure_name(enum measure measure)
-{
-	return measures[measure].name;
-}
-
-const char *measure_words(enum measure measure)
-{
-	return measures[measure].words;
-}
-
-const char *measure_unit(enum measure measure)
-{
-	return measures[measure].unit;
-}
 
 enum measure dataset_measure(struct dataset_reader *r, const struct cfg_node *group,
 			     const char *key, enum measure without)

@@ -33,9 +33,13 @@ enum measure {
 	MEASURE_HFU,
 	MEASURE_COUNT,
 };
-const char *measure_name(enum measure measure);  /* returns for example "speedup" */
-const char *measure_words(enum measure measure); /* "speed-up over one GPU" */
-const char *measure_unit(enum measure measure);  /* returns the unit in JSON: "images/s", "s", "" */
+struct measure_kind {
+	const char *name;  /* for example "speedup" */
+	const char *words; /* "speed-up over one GPU" */
+	const char *unit;  /* the unit in JSON: "images/s", "s", "" */
+	enum quantity quantity;
+};
+extern const struct measure_kind measures[MEASURE_COUNT];
 
 enum { DIMENSIONS_OF_GRID_MAX = 6 };
 

@@ -32,20 +32,6 @@ double knob_scaled(const struct cfg_param *param, double factor)
 	return fmin(fmax(value, param->row->min), param->row->max);
 }
 
-bool paths_match(const char *a, const char *b)
-{
-	for (;;) {
-		size_t in_a = strcspn(a, "."), in_b = strcspn(b, ".");
-		bool any = (in_a == 1 && *a == '*') || (in_b == 1 && *b == '*');
-		if (!any && (in_a != in_b || memcmp(a, b, in_a) != 0))
-			return false;
-		if (!a[in_a] || !b[in_b])
-			return !a[in_a] && !b[in_b];
-		a += in_a + 1;
-		b += in_b + 1;
-	}
-}
-
 static bool same_place(const struct origin *a, const struct origin *b)
 {
 	if (!a->file || !b->file)

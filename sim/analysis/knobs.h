@@ -32,7 +32,3 @@ struct knobs knobs_scalable(struct arena *arena, const struct scenario *scenario
 /* Returns a member's value times factor, inside the row's bounds. A whole number changes by at
  * least 1. */
 double knob_scaled(const struct cfg_param *param, double factor);
-
-/* Returns true if two paths can mean the same parameter. A word "*" in either path matches any
- * word. */
-bool paths_match(const char *a, const char *b);

@@ -12,6 +12,7 @@
 #include <gsl/gsl_qrng.h>
 #include <gsl/gsl_roots.h>
 
+#include "calib/sample/stats.h"
 #include "sim/base/diag.h"
 #include "sim/base/hash.h"
 
@@ -263,16 +264,10 @@ bool num_root(double (*f)(double x, void *ctx), void *ctx, double low, double hi
 
 /* ---- order statistics ---- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 double num_quantile(double *values, size_t count, double q)
 {
 	FW_ASSERT(count > 0 && q >= 0 && q <= 1);
-	qsort(values, count, sizeof *values, compare_doubles);
+	stats_sort(values, count);
 	double at = q * (double)(count - 1);
 	size_t below = (size_t)at;
 	if (below + 1 >= count)

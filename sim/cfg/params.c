@@ -255,7 +255,7 @@ static void read_status(struct reading *reading, const struct cfg_node *group)
 static void read_others(struct reading *reading, const struct cfg_node *group, const char *key,
 			double most, const struct cfg_correlation **items, size_t *count)
 {
-	struct arena *keep = cfg_resolution_arena(reading->resolution);
+	struct arena *keep = reading->resolution->arena;
 	const struct cfg_node *list = cfg_child(group, key);
 	if (!list)
 		return;
@@ -427,7 +427,7 @@ static void begin_param(struct reading *reading, const char *prefix)
 {
 	const struct param_row *row = reading->row;
 	reading->param = (struct cfg_param){
-		.path = path_of(cfg_resolution_arena(reading->resolution), prefix, reading->key),
+		.path = path_of(reading->resolution->arena, prefix, reading->key),
 		.row = row,
 		.source = CFG_SOURCE_DEFAULT,
 		.text = row->kind == PARAM_KIND_TEXT     ? ""
@@ -447,12 +447,12 @@ static bool read_row(struct reading *reading, const struct cfg_node *group, stru
 		     const char *prefix, const char *table, void *params)
 {
 	begin_param(reading, prefix);
-	const struct cfg_node *node = cfg_resolution_node(reading->resolution, reading->param.path);
-	if (!node)
-		node = cfg_child(group, reading->key);
-	const struct cfg_setting *setting =
-		cfg_resolution_setting(reading->resolution, reading->param.path);
-	const double *draw = cfg_resolution_draw(reading->resolution, reading->param.path);
+	struct cfg_resolution *resolution = reading->resolution;
+	const char *path = reading->param.path;
+	const struct override *given = cfg_override_take(resolution, path, OVERRIDE_NODE);
+	const struct override *setting = cfg_override_take(resolution, path, OVERRIDE_SETTING);
+	const struct override *draw = cfg_override_take(resolution, path, OVERRIDE_DRAW);
+	const struct cfg_node *node = given ? given->node : cfg_child(group, reading->key);
 	if (reading->row->preset)
 		read_preset(reading, table);
 	if (node)
@@ -460,7 +460,7 @@ static bool read_row(struct reading *reading, const struct cfg_node *group, stru
 	if ((node || reading->row->preset) && reading->ok)
 		apply_prior(reading);
 	if (setting)
-		read_setting(reading, setting);
+		read_setting(reading, &setting->setting);
 	if (!node && !setting && !reading->row->preset && place.file)
 		REFUSE(reading, place, "", "is missing (write %s = %s;)", reading->key,
 		       example(reading->arena, reading->row));
@@ -468,9 +468,9 @@ static bool read_row(struct reading *reading, const struct cfg_node *group, stru
 		REFUSE(reading, place, "", "is missing (write --set %s=%s)", reading->param.path,
 		       example(reading->arena, reading->row));
 	if (draw && reading->ok)
-		read_draw(reading, *draw);
+		read_draw(reading, draw->value);
 	store(&reading->param, params);
-	cfg_resolution_record(reading->resolution, &reading->param);
+	*VEC_PUSH(resolution->arena, &resolution->params) = reading->param;
 	return reading->ok;
 }
 

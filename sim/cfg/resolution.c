@@ -7,35 +7,11 @@
 #include "sim/base/vec.h"
 #include "sim/cfg/names.h"
 
-enum override_kind { OVERRIDE_SETTING, OVERRIDE_NODE, OVERRIDE_DRAW };
-
-struct override {
-	enum override_kind kind;
-	const char *path;
-	bool pattern;                /* "*" in path matches any part between dots */
-	struct cfg_setting setting;  /* OVERRIDE_SETTING only */
-	const struct cfg_node *node; /* OVERRIDE_NODE only */
-	double value;                /* OVERRIDE_DRAW only */
-	bool used;
-};
-
-struct cfg_resolution {
-	struct arena *arena;
-	VEC(struct override) overrides;
-	VEC(struct cfg_param) params;
-	VEC(const char *) asked; /* paths that were given to cfg_override_text */
-};
-
 struct cfg_resolution *cfg_resolution_new(struct arena *arena)
 {
 	struct cfg_resolution *resolution = ARENA_NEW(arena, struct cfg_resolution);
 	resolution->arena = arena;
 	return resolution;
-}
-
-struct arena *cfg_resolution_arena(struct cfg_resolution *resolution)
-{
-	return resolution->arena;
 }
 
 /* Copies text[length] without surrounding blanks and without one pair of quotes. */
@@ -99,29 +75,28 @@ void cfg_override_node(struct cfg_resolution *resolution, const char *path,
 	};
 }
 
-/* Returns true if path matches pattern, in which a part "*" matches any part. */
-static bool path_matches(const char *pattern, const char *path)
+bool paths_match(const char *a, const char *b)
 {
 	for (;;) {
-		size_t wanted = strcspn(pattern, "."), given = strcspn(path, ".");
-		bool any = wanted == 1 && *pattern == '*';
-		if (!any && (wanted != given || memcmp(pattern, path, given) != 0))
+		size_t in_a = strcspn(a, "."), in_b = strcspn(b, ".");
+		bool any = (in_a == 1 && *a == '*') || (in_b == 1 && *b == '*');
+		if (!any && (in_a != in_b || memcmp(a, b, in_a) != 0))
 			return false;
-		if (!pattern[wanted] || !path[given])
-			return !pattern[wanted] && !path[given];
-		pattern += wanted + 1;
-		path += given + 1;
+		if (!a[in_a] || !b[in_b])
+			return !a[in_a] && !b[in_b];
+		a += in_a + 1;
+		b += in_b + 1;
 	}
 }
 
 static bool is_meant(const struct override *override, const char *path)
 {
-	return override->pattern ? path_matches(override->path, path)
+	return override->pattern ? paths_match(override->path, path)
 				 : strcmp(override->path, path) == 0;
 }
 
-static const struct override *take(struct cfg_resolution *resolution, const char *path,
-				   enum override_kind kind)
+const struct override *cfg_override_take(struct cfg_resolution *resolution, const char *path,
+					 enum override_kind kind)
 {
 	const struct override *last = NULL;
 	for (size_t i = 0; i < resolution->overrides.count; i++) {
@@ -134,35 +109,11 @@ static const struct override *take(struct cfg_resolution *resolution, const char
 	return last;
 }
 
-const struct cfg_setting *cfg_resolution_setting(struct cfg_resolution *resolution,
-						 const char *path)
-{
-	const struct override *override = take(resolution, path, OVERRIDE_SETTING);
-	return override ? &override->setting : NULL;
-}
-
-const double *cfg_resolution_draw(struct cfg_resolution *resolution, const char *path)
-{
-	const struct override *override = take(resolution, path, OVERRIDE_DRAW);
-	return override ? &override->value : NULL;
-}
-
-const struct cfg_node *cfg_resolution_node(struct cfg_resolution *resolution, const char *path)
-{
-	const struct override *override = take(resolution, path, OVERRIDE_NODE);
-	return override ? override->node : NULL;
-}
-
 const char *cfg_override_text(struct cfg_resolution *resolution, const char *path)
 {
 	*VEC_PUSH(resolution->arena, &resolution->asked) = arena_strdup(resolution->arena, path);
-	const struct cfg_setting *setting = cfg_resolution_setting(resolution, path);
-	return setting ? setting->text : NULL;
-}
-
-void cfg_resolution_record(struct cfg_resolution *resolution, const struct cfg_param *param)
-{
-	*VEC_PUSH(resolution->arena, &resolution->params) = *param;
+	const struct override *override = cfg_override_take(resolution, path, OVERRIDE_SETTING);
+	return override ? override->setting.text : NULL;
 }
 
 /* Copies texts, and shares a copy between neighbours, which often have the same file name. */

@@ -2,19 +2,33 @@
 /* Internals of a resolution: pending overrides and parameters already read. */
 #pragma once
 
+#include "sim/base/vec.h"
 #include "sim/cfg/cfg.h"
 
-/* Each of these three functions returns the last override of one kind for path, or NULL, and marks
- * all overrides of path as used. The kinds are --set, a profile's node and a draw. */
 struct cfg_setting {
 	const char *text;
 	struct origin origin;
 };
-const struct cfg_setting *cfg_resolution_setting(struct cfg_resolution *resolution,
-						 const char *path);
-const struct cfg_node *cfg_resolution_node(struct cfg_resolution *resolution, const char *path);
-const double *cfg_resolution_draw(struct cfg_resolution *resolution, const char *path);
+enum override_kind { OVERRIDE_SETTING, OVERRIDE_NODE, OVERRIDE_DRAW };
 
-void cfg_resolution_record(struct cfg_resolution *resolution, const struct cfg_param *param);
-/* Returns the arena for data that lives as long as the record. */
-struct arena *cfg_resolution_arena(struct cfg_resolution *resolution);
+struct override {
+	enum override_kind kind;
+	const char *path;
+	bool pattern;                /* "*" in path matches any part between dots */
+	struct cfg_setting setting;  /* OVERRIDE_SETTING only */
+	const struct cfg_node *node; /* OVERRIDE_NODE only */
+	double value;                /* OVERRIDE_DRAW only */
+	bool used;
+};
+
+struct cfg_resolution {
+	struct arena *arena;
+	VEC(struct override) overrides;
+	VEC(struct cfg_param) params;
+	VEC(const char *) asked; /* paths that were given to cfg_override_text */
+};
+
+/* Returns the last override of one kind for path, or NULL, and marks all of them as used. The kinds
+ * are --set, a profile's node and a draw. */
+const struct override *cfg_override_take(struct cfg_resolution *resolution, const char *path,
+					 enum override_kind kind);

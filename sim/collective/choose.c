@@ -443,7 +443,7 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 						(choice->algorithm->paired ? 2 : 1);
 		choice->channel_cap_Bps[k] = share * reached_Bps(lib, shape, tree, protocol, hop);
 	}
-	/* An adapter carries its part of the buffer once each way (collnet.c). */
+	/* An adapter carries its part of the buffer once each way (trees.c). */
 	if (choice->algorithm->in_network)
 		choice->goodput_ratio[HOP_NET] =
 			lib->net_efficiency_ratio * (2 - 2 / (double)shape->node_count);

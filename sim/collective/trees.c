@@ -19,14 +19,34 @@
  * machine is the head of part i of the buffer. The switch adds the values of the machine for the
  * head (nvls.c). The heads of a part add theirs on a pair of trees over the machines. Each tree has
  * half of the part. The sums take the same way back. Channel 2 (c heads + i) is the first tree of
- * part i of channel c, the next one the second tree. */
+ * part i of channel c, the next one the second tree.
+ *
+ * collnet_direct and collnet_chain: NCCL's CollNet with switches of the network that add, such as
+ * SHARP on InfiniBand. A head of each machine sends the machine's sum to the network and gets the
+ * sum of all machines. In collnet_direct the i-th rank of each machine is the head of part i of the
+ * buffer, and gets the values of its machine directly. In collnet_chain the ranks of a machine form
+ * a chain to its first rank, which is the head of the channel's part.
+ *
+ * The schedule lets the heads add in place of the switches: the head of machine o adds the o-th of
+ * equal pieces for all machines. So a head sends and receives 2 (m - 1) / m of its part, whereas
+ * its adapter carries the part once in each direction (choose.c).
+ *
+ * Channel (c heads + i) m + o is the tree of channel c, part i and machine o. */
 #include "sim/base/arena.h"
 #include "sim/collective/pattern.h"
 
+/* Returns true if each rank of a node is the head of a part of the buffer. */
+static bool has_heads(const struct algorithm *algorithm)
+{
+	return algorithm->cost == COST_MULTICAST || (algorithm->in_network && !algorithm->variant);
+}
+
 static size_t tree_count(const struct algorithm *algorithm, const struct algorithm_spec *spec)
 {
-	size_t heads = algorithm->cost == COST_MULTICAST ? pattern_shape(spec).most : 1;
-	return (algorithm->paired ? 2 : 1) * heads * spec->channel_count;
+	struct pattern_nodes nodes = pattern_shape(spec);
+	size_t heads = has_heads(algorithm) ? nodes.most : 1;
+	size_t trees = algorithm->paired ? 2 : algorithm->in_network ? nodes.count : 1;
+	return trees * heads * spec->channel_count;
 }
 
 static struct pattern_tree heap(const struct algorithm *algorithm, struct arena *arena,
@@ -67,15 +87,17 @@ static size_t double_tree_parent(size_t node, size_t count, bool second)
 static struct pattern_tree tree_of(const struct algorithm *algorithm, struct arena *arena,
 				   const struct algorithm_spec *spec, size_t channel)
 {
-	bool switches = algorithm->cost == COST_MULTICAST;
-	struct pattern_nodes nodes = pattern_nodes(arena, spec, switches ? 0 : channel / 2);
-	size_t head = switches ? channel / 2 % nodes.most : 0;
+	bool heads = has_heads(algorithm), adds = algorithm->in_network;
+	size_t trees = adds ? pattern_shape(spec).count : 2, tree = channel % trees;
+	struct pattern_nodes nodes = pattern_nodes(arena, spec, heads ? 0 : channel / trees);
+	size_t head = heads ? channel / trees % nodes.most : 0;
 	uint32_t *parent = ARENA_ARRAY(arena, spec->rank_count, uint32_t);
 	for (size_t node = 0; node < nodes.count; node++) {
-		size_t above = double_tree_parent(node, nodes.count, channel % 2);
+		size_t above = adds ? (node == tree ? nodes.count : tree)
+				    : double_tree_parent(node, nodes.count, tree);
 		const uint32_t *ranks = nodes.ranks + nodes.first[node];
 		for (size_t i = 0; i < nodes.first[node + 1] - nodes.first[node]; i++)
-			parent[ranks[i]] = ranks[switches || i == 0 ? head : i - 1];
+			parent[ranks[i]] = ranks[heads || i == 0 ? head : i - 1];
 		parent[ranks[head]] =
 			above < nodes.count ? nodes.ranks[nodes.first[above] + head] : PATTERN_ROOT;
 	}
@@ -121,6 +143,35 @@ const struct algorithm algorithm_nvls_tree = {
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.pipelined = true,
 	.folds = true,
+	.refuse = pattern_equal_nodes,
+	.build = pattern_trees,
+	.tree_count = tree_count,
+	.tree_of = tree_of,
+};
+
+const struct algorithm algorithm_collnet_direct = {
+	.name = "collnet_direct",
+	.help = "all-reduce in the network's switches (SHARP), each GPU with a part of the buffer",
+	.automatic = true,
+	.in_network = true,
+	.cost = COST_TREE,
+	.collective = COLLECTIVE_ALL_REDUCE,
+	.pipelined = true,
+	.refuse = pattern_equal_nodes,
+	.build = pattern_trees,
+	.tree_count = tree_count,
+	.tree_of = tree_of,
+};
+
+const struct algorithm algorithm_collnet_chain = {
+	.name = "collnet_chain",
+	.help = "all-reduce in the network's switches (SHARP), after a chain in each machine",
+	.variant = true,
+	.automatic = true,
+	.in_network = true,
+	.cost = COST_TREE,
+	.collective = COLLECTIVE_ALL_REDUCE,
+	.pipelined = true,
 	.refuse = pattern_equal_nodes,
 	.build = pattern_trees,
 	.tree_count = tree_count,

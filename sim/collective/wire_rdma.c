@@ -105,24 +105,17 @@ static bool reach_rail(struct communicator *comm, struct leg *leg, const struct 
 	       leg_route(comm, leg, via->gpu_node, out, TRAFFIC_COPIES);
 }
 
-/* Add the way from a node of the rank to its adapter `by`, or back. A staged copy of the rank's GPU
- * starts at the root complex next to that memory. */
-static bool to_adapter(struct communicator *comm, struct leg *leg, const struct rank_state *rank,
-		       int node, int by)
+/* Adds the way from a node of the rank to its adapter `by`, or back. A staged copy of the rank's
+ * GPU starts at the root complex next to that memory. */
+static bool adapter_way(struct communicator *comm, struct leg *leg, const struct rank_state *rank,
+			int node, int by, bool back)
 {
-	if (node != rank->host_node || !rank->place.gpu || rank->root_node == node)
-		return leg_route(comm, leg, node, by, TRAFFIC_COPIES);
-	return leg_route(comm, leg, node, rank->root_node, TRAFFIC_COPIES) &&
-	       leg_route(comm, leg, rank->root_node, by, TRAFFIC_COPIES);
-}
-
-static bool from_adapter(struct communicator *comm, struct leg *leg, const struct rank_state *rank,
-			 int by, int node)
-{
-	if (node != rank->host_node || !rank->place.gpu || rank->root_node == node)
-		return leg_route(comm, leg, by, node, TRAFFIC_COPIES);
-	return leg_route(comm, leg, by, rank->root_node, TRAFFIC_COPIES) &&
-	       leg_route(comm, leg, rank->root_node, node, TRAFFIC_COPIES);
+	bool direct = node != rank->host_node || !rank->place.gpu || rank->root_node == node;
+	int from = back ? by : node, to = back ? node : by;
+	if (direct)
+		return leg_route(comm, leg, from, to, TRAFFIC_COPIES);
+	return leg_route(comm, leg, from, rank->root_node, TRAFFIC_COPIES) &&
+	       leg_route(comm, leg, rank->root_node, to, TRAFFIC_COPIES);
 }
 
 /* Adds the network part: to the receiver's own adapter, on its rail if the sender can reach it,
@@ -145,12 +138,12 @@ static const struct route *add_network(struct communicator *comm, struct leg *le
 		*leg = before;
 		int by = own ? out : rail;
 		if (by < 0 || in < 0 ||
-		    !(own ? to_adapter(comm, leg, &comm->ranks[way->from], from, by)
+		    !(own ? adapter_way(comm, leg, &comm->ranks[way->from], from, by, false)
 			  : reach_rail(comm, leg, way, by)))
 			continue;
 		size_t crossing = leg->route_count;
 		if (leg_across(comm, leg, way, by, in, TRAFFIC_RDMA | TRAFFIC_BETWEEN_HOSTS) &&
-		    from_adapter(comm, leg, &comm->ranks[way->to], in, to))
+		    adapter_way(comm, leg, &comm->ranks[way->to], to, in, true))
 			return leg->routes[crossing];
 	}
 	*leg = before;

@@ -281,7 +281,7 @@ static void rows_of_table(const struct part *part)
 	const struct dataset_outcome *o = part->outcome;
 	struct report_table *table = report_table(
 		part->report, "", "Measured and predicted %s of each row. Source: %s.",
-		part->dataset->mixed ? "numbers" : measure_words(part->dataset->measure),
+		part->dataset->mixed ? "numbers" : measures[part->dataset->measure].words,
 		part->dataset->source);
 	table_heads(table, part);
 	for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {

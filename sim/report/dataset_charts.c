@@ -15,7 +15,7 @@ struct shown_unit measure_shown(enum measure measure)
 {
 	if (measure == MEASURE_TIME)
 		return (struct shown_unit){"us", 1e6};
-	return (struct shown_unit){measure_words(measure), 1};
+	return (struct shown_unit){measures[measure].words, 1};
 }
 
 const char *dataset_configuration(struct arena *arena,

@@ -45,7 +45,7 @@ static void row_cells(struct arena *arena, struct table *table, const struct row
 	enum measure measure = row->row->measure;
 	table_cells(table, CELLS(row->row->label, row_role_name(row->row->role)));
 	if (mixed)
-		table_cell(table, "%s", measure_name(measure));
+		table_cell(table, "%s", measures[measure].name);
 	table_cell(table, "%s", measured(arena, row->row));
 	table_cell(table, "%s", number(arena, measure, p->value));
 	table_cell(table, "%s", interval(arena, measure, p));
@@ -153,7 +153,7 @@ void validation_print(FILE *out, struct arena *arena, const struct dataset_outco
 	const struct dataset *dataset = outcome->dataset;
 	fprintf(out, "%s: %s (%s)\n", text_visible(arena, dataset->name),
 		text_visible(arena, dataset->title),
-		dataset->mixed ? "several quantities" : measure_words(dataset->measure));
+		dataset->mixed ? "several quantities" : measures[dataset->measure].words);
 	struct table *table = table_new(arena);
 	table_line_width(table, line_width);
 	table_columns(table, dataset->mixed ? "row|role|quantity" : "row|role");

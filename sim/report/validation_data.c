@@ -35,8 +35,8 @@ static void json_summary(struct json_writer *json, const char *key,
 static void json_measure(struct json_writer *json, const struct dataset_row *row)
 {
 	jw_text(json, "quantity",
-		row->measure == MEASURE_THROUGHPUT ? "images/s" : measure_name(row->measure));
-	jw_text(json, "unit", measure_unit(row->measure));
+		row->measure == MEASURE_THROUGHPUT ? "images/s" : measures[row->measure].name);
+	jw_text(json, "unit", measures[row->measure].unit);
 }
 
 static void json_rows(struct json_writer *json, const struct dataset_outcome *outcome)
@@ -195,8 +195,8 @@ void validation_csv(FILE *out, const struct validation *v)
 			cell[4].number = row->predicted;
 			cell[5].number = estimate_exact(row->error);
 			cell[6].text = row->prediction->ok ? "ok" : row->prediction->reason;
-			cell[7].text = measure_name(row->row->measure);
-			cell[8].text = measure_unit(row->row->measure);
+			cell[7].text = measures[row->row->measure].name;
+			cell[8].text = measures[row->row->measure].unit;
 		}
 	result_table_write(out, FORMAT_CSV, table);
 }

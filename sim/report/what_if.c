@@ -38,7 +38,7 @@ void report_what_if(const struct part *part)
 {
 	report_answer(part->report, false,
 		      "There are no measurements of these combinations. Predicted %s: %s.",
-		      measure_words(part->dataset->measure), ranges(part));
+		      measures[part->dataset->measure].words, ranges(part));
 	report_results(
 		part->report, grid_table(part->arena, part->outcome), has_intervals(part), NULL,
 		part_kinds(part) == PREDICTION_TRAINING

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calib/sample/stats.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/traces/replay_parts.h"
@@ -74,17 +75,11 @@ static uint32_t handle_number(struct arena *arena, struct handles *handles, int6
 
 /* ---- choosing the step ---- */
 
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 static double median_of(struct arena *arena, const double *values, size_t count)
 {
 	double *sorted = ARENA_ARRAY(arena, count, double);
 	memcpy(sorted, values, count * sizeof *values);
-	qsort(sorted, count, sizeof *sorted, by_number);
+	stats_sort(sorted, count);
 	return sorted[(count - 1) / 2];
 }
 
