@@ -62,14 +62,6 @@ static bool measure(struct layout *layout)
 	return true;
 }
 
-static void place(struct layout *layout, double y)
-{
-	double left = CHART_MARGIN + 50;
-	layout->area = (struct area){left, y, CHART_WIDTH - CHART_MARGIN - 8 - left, plot_height};
-	axis_along(&layout->plane.x, layout->area);
-	axis_up(&layout->plane.y, layout->area);
-}
-
 static struct look measured_look(const struct layout *layout, size_t curve, bool test)
 {
 	return (struct look){.paint = layout->count > 1 ? series_look(curve).paint
@@ -177,7 +169,11 @@ struct drawing *chart_bandwidth(struct arena *arena, struct chart_text text,
 	if (!measure(&layout))
 		return chart_empty(arena, text, "there are no points to show");
 	double y = draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 8;
-	place(&layout, y + strip_height);
+	double left = CHART_MARGIN + 50;
+	layout.area = (struct area){left, y + strip_height, CHART_WIDTH - CHART_MARGIN - 8 - left,
+				    plot_height};
+	axis_along(&layout.plane.x, layout.area);
+	axis_up(&layout.plane.y, layout.area);
 	draw_axis_y(layout.drawing, &layout.plane.y, layout.area, "bus bandwidth (GB/s)", true);
 	draw_axis_x_sizes(layout.drawing, &layout.plane.x, layout.area, "message size");
 	draw_choices(&layout);

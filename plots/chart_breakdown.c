@@ -87,14 +87,6 @@ static double draw_key(const struct layout *layout, double y)
 	return legend_end(&legend);
 }
 
-static void draw_share(const struct layout *layout, struct look look, double x, double width,
-		       double y, double shown)
-{
-	const char *text = number_text(layout->arena, shown, shown < 1 ? 1 : shown < 100 ? 2 : 3);
-	if (width >= text_width(text, FONT_SMALL, false) + 5)
-		draw_on_area(layout->drawing, look, x + width / 2, y, text);
-}
-
 static void draw_stack(struct layout *layout, const struct prediction *prediction, double y)
 {
 	double total = total_s(prediction), x = layout->area.x;
@@ -107,7 +99,12 @@ static void draw_stack(struct layout *layout, const struct prediction *predictio
 		double width = axis_at(&layout->axis, shown) - layout->area.x;
 		struct look look = part_look(part->name, part_index(layout, part->name));
 		draw_area(layout->drawing, x, y - bar_height / 2, width, bar_height, look);
-		draw_share(layout, look, x, width, y, shown);
+		const char *text = number_text(layout->arena, shown,
+					       shown < 1     ? 1
+					       : shown < 100 ? 2
+							     : 3);
+		if (width >= text_width(text, FONT_SMALL, false) + 5)
+			draw_on_area(layout->drawing, look, x + width / 2, y, text);
 		draw_hint(layout->drawing, x + width / 2, y, width, bar_height, "%s: %s ms",
 			  part_label(part->name),
 			  number_format(layout->arena, 6, part_seconds(part) * 1e3));

@@ -104,15 +104,6 @@ static void draw_points(const struct layout *layout)
 	}
 }
 
-static void draw_limits(const struct layout *layout)
-{
-	const double at[] = {0, 100 * layout->fit->limit_ratio, -100 * layout->fit->limit_ratio};
-	for (size_t i = 0; i < 3; i++)
-		draw_line(layout->drawing, layout->below.x, axis_at(&layout->error, at[i]),
-			  layout->below.x + layout->below.width, axis_at(&layout->error, at[i]),
-			  i ? ink_soft : ink, 0.7, i ? DASH_SHORT : DASH_SOLID);
-}
-
 static double draw_key(const struct layout *layout, double y)
 {
 	struct legend legend = legend_begin(layout->drawing, y);
@@ -126,14 +117,6 @@ static double draw_key(const struct layout *layout, double y)
 	return legend_end(&legend);
 }
 
-static void draw_x(const struct layout *layout, struct area area, const char *label)
-{
-	if (layout->fit->sizes && layout->x.log)
-		draw_axis_x_sizes(layout->drawing, &layout->x, area, label);
-	else
-		draw_axis_x(layout->drawing, &layout->x, area, label, true);
-}
-
 struct drawing *chart_fit(struct arena *arena, struct chart_text text, const struct fit_view *fit)
 {
 	struct layout layout = {.arena = arena, .fit = fit};
@@ -143,8 +126,15 @@ struct drawing *chart_fit(struct arena *arena, struct chart_text text, const str
 	      draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 8);
 	draw_axis_y(layout.drawing, &layout.y, layout.area, "time (us)", true);
 	draw_axis_y(layout.drawing, &layout.error, layout.below, "error of the fit (%)", true);
-	draw_x(&layout, layout.below, fit->x_label);
-	draw_limits(&layout);
+	if (layout.fit->sizes && layout.x.log)
+		draw_axis_x_sizes(layout.drawing, &layout.x, layout.below, fit->x_label);
+	else
+		draw_axis_x(layout.drawing, &layout.x, layout.below, fit->x_label, true);
+	const double at[] = {0, 100 * layout.fit->limit_ratio, -100 * layout.fit->limit_ratio};
+	for (size_t i = 0; i < 3; i++)
+		draw_line(layout.drawing, layout.below.x, axis_at(&layout.error, at[i]),
+			  layout.below.x + layout.below.width, axis_at(&layout.error, at[i]),
+			  i ? ink_soft : ink, 0.7, i ? DASH_SHORT : DASH_SOLID);
 	if (fit->line)
 		draw_curve(&layout);
 	draw_points(&layout);

@@ -79,17 +79,6 @@ static void draw_failed(const struct layout *layout, const struct ratio_bar *bar
 	draw_failure(layout->drawing, from, y, bar_height, width, bar->failed);
 }
 
-static void draw_bars(const struct layout *layout, const struct ratio_bar *bars, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		double x = axis_at(&layout->axis, fmax(bars[i].ratio.value, 0));
-		if (!bars[i].failed && isfinite(bars[i].ratio.value))
-			draw_area(layout->drawing, layout->area.x,
-				  row_middle(layout, i) - bar_height / 2, x - layout->area.x,
-				  bar_height, predicted_look);
-	}
-}
-
 /* Draws everything on a bar and beside it. */
 static void draw_row(const struct layout *layout, const struct ratio_bar *bar, double y)
 {
@@ -170,7 +159,13 @@ struct drawing *chart_ratio_bars(struct arena *arena, struct chart_text text,
 	layout.area.height = row_height * (double)count;
 	draw_axis_x(layout.drawing, &layout.axis, layout.area,
 		    "throughput relative to the baseline", true);
-	draw_bars(&layout, bars, count);
+	for (size_t i = 0; i < count; i++) {
+		double x = axis_at(&layout.axis, fmax(bars[i].ratio.value, 0));
+		if (!bars[i].failed && isfinite(bars[i].ratio.value))
+			draw_area(layout.drawing, layout.area.x,
+				  row_middle(&layout, i) - bar_height / 2, x - layout.area.x,
+				  bar_height, predicted_look);
+	}
 	draw_references(&layout);
 	draw_column_heads(&layout);
 	for (size_t i = 0; i < count; i++)

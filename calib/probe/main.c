@@ -156,13 +156,6 @@ static int print_help(void)
 	return fflush(stdout) == 0 ? 0 : 1;
 }
 
-static int print_list(void)
-{
-	for (size_t i = 0; probes[i]; i++)
-		printf("%-3s %-11s %s\n", probes[i]->id, probes[i]->test, probes[i]->help);
-	return fflush(stdout) == 0 ? 0 : 1;
-}
-
 /* ---- starting the recording ---- */
 
 /* Writes the facts that influence CUDA's timing. */
@@ -302,8 +295,11 @@ int main(int count, char **words)
 		return code;
 	if (options.help)
 		return print_help();
-	if (options.list)
-		return print_list();
+	if (options.list) {
+		for (size_t i = 0; probes[i]; i++)
+			printf("%-3s %-11s %s\n", probes[i]->id, probes[i]->test, probes[i]->help);
+		return fflush(stdout) == 0 ? 0 : 1;
+	}
 	if (find_mode(&options) != 0)
 		return 2;
 	if (options.run.passes == 0)

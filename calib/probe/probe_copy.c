@@ -85,17 +85,6 @@ static void add(const struct bench *bench, struct plan *plan, struct plan_random
 	}
 }
 
-static const struct row *row_of(const struct plan_point *point)
-{
-	size_t i = 0;
-	while (strcmp(rows[i].direction, plan_point_word(point, "direction")) != 0 ||
-	       strcmp(rows[i].memory, plan_point_word(point, "memory")) != 0 ||
-	       strcmp(rows[i].call, plan_point_word(point, "call")) != 0 ||
-	       strcmp(rows[i].measure, plan_point_word(point, "measure")) != 0)
-		i++;
-	return &rows[i];
-}
-
 static int sample_latency(struct bench *bench, const struct gpu_call *call, double *value)
 {
 	int code = bench_finish(bench);
@@ -123,7 +112,13 @@ static int sample_on_host(struct bench *bench, const struct gpu_call *call, size
 
 static int sample(struct bench *bench, const struct plan_point *point, double *value)
 {
-	const struct row *row = row_of(point);
+	size_t i = 0;
+	while (strcmp(rows[i].direction, plan_point_word(point, "direction")) != 0 ||
+	       strcmp(rows[i].memory, plan_point_word(point, "memory")) != 0 ||
+	       strcmp(rows[i].call, plan_point_word(point, "call")) != 0 ||
+	       strcmp(rows[i].measure, plan_point_word(point, "measure")) != 0)
+		i++;
+	const struct row *row = &rows[i];
 	struct gpu_call call = row->what;
 	call.size_B = (size_t)plan_point_number(point, "size_B", 1);
 	size_t repeats = SPAN_B / call.size_B;

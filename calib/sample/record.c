@@ -55,16 +55,6 @@ static int write_line(struct record *record)
 	return 0;
 }
 
-static void put_date(struct json_writer *json)
-{
-	char text[32] = "";
-	time_t now = time(NULL);
-	struct tm parts;
-	if (gmtime_r(&now, &parts))
-		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
-	jw_text(json, "date", text);
-}
-
 int record_create(struct record *record, const char *path, const struct record_start *start)
 {
 	*record = (struct record){.file = STDOUT_FILENO, .to_stdout = !path};
@@ -83,7 +73,12 @@ int record_create(struct record *record, const char *path, const struct record_s
 	jw_text(json, "format", "farwire-samples");
 	jw_real(json, "version", 1);
 	jw_text(json, "tool", start->tool);
-	put_date(json);
+	char text[32] = "";
+	time_t now = time(NULL);
+	struct tm parts;
+	if (gmtime_r(&now, &parts))
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+	jw_text(json, "date", text);
 	jw_real(json, "seed", (double)start->seed);
 	jw_text(json, "mode", start->mode);
 	jw_real(json, "passes", (double)start->passes);

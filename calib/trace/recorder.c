@@ -433,14 +433,6 @@ static void write_chunk(const struct chunk *chunk)
 	}
 }
 
-static void write_buffer(const struct buffer *buffer)
-{
-	CUpti_Activity *record = NULL;
-	while (recorder.cupti.cuptiActivityGetNextRecord(buffer->bytes, buffer->size_B, &record) ==
-	       CUPTI_SUCCESS)
-		activity_write(recorder.writer, record, recorder.version);
-}
-
 /* Writes all full chunks and buffers. The lock is held at entry and at return. */
 static void write_all(void)
 {
@@ -454,7 +446,10 @@ static void write_all(void)
 		pthread_mutex_unlock(&recorder.lock);
 		for (struct buffer *next; buffers; buffers = next) {
 			next = buffers->next;
-			write_buffer(buffers);
+			CUpti_Activity *record = NULL;
+			while (recorder.cupti.cuptiActivityGetNextRecord(
+				       buffers->bytes, buffers->size_B, &record) == CUPTI_SUCCESS)
+				activity_write(recorder.writer, record, recorder.version);
 			free(buffers->bytes);
 			free(buffers);
 		}

@@ -76,15 +76,6 @@ static const struct cfg_node *explained(struct dataset_reader *r, const struct c
 	return match;
 }
 
-static void check_columns(struct dataset_reader *r)
-{
-	static const char *const known[] = {"column", "columns", "setting",
-					    "unit",   "values",  "otherwise"};
-	const struct cfg_node *columns = cfg_child(r->node, "columns");
-	for (size_t i = 0; columns && i < cfg_count(columns); i++)
-		cfg_only(r->diag, cfg_at(columns, i), known, sizeof known / sizeof known[0]);
-}
-
 /* Returns the number of rows that a line becomes because of `each`; 0 if it is too large. */
 static size_t variant_count(struct dataset_reader *r, size_t line)
 {
@@ -338,17 +329,6 @@ static void read_value(struct dataset_reader *r, const struct making *m, const c
 			   "] with the settings of the other case)");
 }
 
-static void read_utilization(struct dataset_reader *r, const struct making *m,
-			     struct dataset_row *out)
-{
-	const char *column = dataset_text(r->node, "utilization");
-	const char *bound = column ? cell_of(r, cfg_origin(r->node), m->line, column) : NULL;
-	out->utilization_max = NAN;
-	if (bound && !is_absent(bound) && !number_parse(bound, &out->utilization_max))
-		diag_error(r->diag, line_origin(r, m->line),
-			   "dataset: '%s' is not a utilisation (write a number or NA)", bound);
-}
-
 /* ---- rows ---- */
 
 /* Returns the cell of the measured number: the number at the beginning of the cell in the column
@@ -386,7 +366,12 @@ static void make_row(struct dataset_reader *r, struct making m, rows_vec *rows)
 				    .settings = m.settings.items,
 				    .setting_count = m.settings.count};
 	read_value(r, &m, cell, out);
-	read_utilization(r, &m, out);
+	const char *column = dataset_text(r->node, "utilization");
+	const char *bound = column ? cell_of(r, cfg_origin(r->node), m.line, column) : NULL;
+	out->utilization_max = NAN;
+	if (bound && !is_absent(bound) && !number_parse(bound, &out->utilization_max))
+		diag_error(r->diag, line_origin(r, m.line),
+			   "dataset: '%s' is not a utilisation (write a number or NA)", bound);
 }
 
 static void make_variants(struct dataset_reader *r, struct making m, rows_vec *rows)
@@ -457,7 +442,11 @@ void dataset_read_table(struct dataset_reader *r, const char *table)
 	const char *value = wide ? NULL : dataset_need(r, r->node, "value");
 	if (!r->tsv)
 		return;
-	check_columns(r);
+	static const char *const known[] = {"column", "columns", "setting",
+					    "unit",   "values",  "otherwise"};
+	const struct cfg_node *columns = cfg_child(r->node, "columns");
+	for (size_t i = 0; columns && i < cfg_count(columns); i++)
+		cfg_only(r->diag, cfg_at(columns, i), known, sizeof known / sizeof known[0]);
 	for (size_t line = 0; line < r->tsv->row_count; line++) {
 		if (!is_wanted(r, line))
 			continue;

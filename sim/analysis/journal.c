@@ -50,17 +50,6 @@ const char *journal_body(const char *line, size_t size_B, size_t *body_B)
 	return *end == '\0' && crc == crc32c(line + BODY_AT, *body_B) ? line + BODY_AT : NULL;
 }
 
-static char *head_line(struct arena *arena, const struct journal_head *head, size_t *size_B)
-{
-	char *body =
-		arena_printf(arena, "\"format\":\"farwire-sweep\",\"version\":1,\"points\":%zu",
-			     head->point_count);
-	for (size_t i = 0; i < head->part_count; i++)
-		body = arena_printf(arena, "%s,\"%s\":\"%016" PRIx64 "\"", body,
-				    head->parts[i].name, head->parts[i].hash);
-	return journal_line(arena, body, size_B);
-}
-
 /* ---- opening ---- */
 
 struct opening {
@@ -165,7 +154,13 @@ static bool take_lines(struct opening *o, const char *head, size_t head_B, size_
 static bool continue_file(struct opening *o)
 {
 	size_t head_B, end_B = 0;
-	const char *head = head_line(o->arena, o->head, &head_B);
+	char *body =
+		arena_printf(o->arena, "\"format\":\"farwire-sweep\",\"version\":1,\"points\":%zu",
+			     o->head->point_count);
+	for (size_t i = 0; i < o->head->part_count; i++)
+		body = arena_printf(o->arena, "%s,\"%s\":\"%016" PRIx64 "\"", body,
+				    o->head->parts[i].name, o->head->parts[i].hash);
+	const char *head = journal_line(o->arena, body, &head_B);
 	if (!lock(o) || !is_journal(o) || !take_lines(o, head, head_B, &end_B))
 		return false;
 	if (ftruncate(o->fd, (off_t)end_B) != 0 ||

@@ -277,15 +277,6 @@ static void print_line(struct block block, const char *const *cells, FILE *out)
 	putc('\n', out);
 }
 
-static void print_block(struct block block, const char *const *titles, FILE *out)
-{
-	print_line(block, titles, out);
-	put(out, '-', last_indent(block) + last_width(block));
-	putc('\n', out);
-	for (size_t i = 0; i < block.table->rows.count; i++)
-		print_line(block, block.table->rows.items[i].cells, out);
-}
-
 /* Returns a table whose first column numbers the rows. */
 static struct table *numbered(struct arena *arena, const struct table *table)
 {
@@ -313,7 +304,11 @@ void table_print(const struct table *table, FILE *out)
 	for (size_t i = 0; i < table->columns.count; i++)
 		titles[i] = table->columns.items[i].title;
 	for (struct block block = block_at(table, 1);; block = block_at(table, block.end)) {
-		print_block(block, titles, out);
+		print_line(block, titles, out);
+		put(out, '-', last_indent(block) + last_width(block));
+		putc('\n', out);
+		for (size_t i = 0; i < block.table->rows.count; i++)
+			print_line(block, block.table->rows.items[i].cells, out);
 		if (block.end >= table->columns.count)
 			break;
 		putc('\n', out);

@@ -113,17 +113,6 @@ static bool plan_wires(struct communicator *comm, struct plan *plan)
 	return true;
 }
 
-static void plan_received(struct communicator *comm, struct plan *plan)
-{
-	const struct schedule *schedule = plan->schedule;
-	plan->received = ARENA_ARRAY(comm->spec.arena, schedule->step_count + 1, uint32_t);
-	for (size_t s = 0; s < schedule->step_count; s++) {
-		uint32_t source = schedule->steps[s].source;
-		if (source != NO_STEP && plan->wires[source]->way->to == schedule->steps[s].rank)
-			plan->received[source]++;
-	}
-}
-
 static struct algorithm_spec plan_spec(const struct communicator *comm,
 				       const struct collective_choice *choice)
 {
@@ -186,8 +175,16 @@ static struct plan *plan_new(struct communicator *comm, enum collective collecti
 	plan_starts(plan, arena, comm->total_count);
 	if (!plan_wires(comm, plan))
 		return NULL;
-	if (spec.fold && spec.fold->near)
-		plan_received(comm, plan);
+	if (spec.fold && spec.fold->near) {
+		const struct schedule *schedule = plan->schedule;
+		plan->received = ARENA_ARRAY(comm->spec.arena, schedule->step_count + 1, uint32_t);
+		for (size_t s = 0; s < schedule->step_count; s++) {
+			uint32_t source = schedule->steps[s].source;
+			if (source != NO_STEP &&
+			    plan->wires[source]->way->to == schedule->steps[s].rank)
+				plan->received[source]++;
+		}
+	}
 	*VEC_PUSH(arena, &comm->plans) = plan;
 	return plan;
 }

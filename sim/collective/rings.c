@@ -405,17 +405,6 @@ static void write_alone(const struct machine *machine, uint32_t *order)
 		order[i] = machine->ranks[machine->inner.order[i]];
 }
 
-static void write_adapters(struct finder *finder, size_t rank_count)
-{
-	finder->adapter_of = ARENA_ARRAY(finder->arena, rank_count, int);
-	for (size_t m = 0; m < finder->machine_count; m++) {
-		const struct machine *machine = &finder->machines[m];
-		for (size_t place = 0; place < machine->count; place++)
-			finder->adapter_of[machine->ranks[place]] =
-				machine->adapter_node ? machine->adapter_node[place] : -1;
-	}
-}
-
 static struct comm_shape shape_of(const struct finder *finder, size_t rank_count)
 {
 	struct comm_shape shape = {
@@ -453,7 +442,13 @@ static struct rings find(struct finder *finder, const struct ring_place *ranks, 
 	finder->across |= finder->machine_count > 1;
 	for (size_t m = 0; m < finder->machine_count; m++)
 		study(finder, m);
-	write_adapters(finder, rank_count);
+	finder->adapter_of = ARENA_ARRAY(finder->arena, rank_count, int);
+	for (size_t m = 0; m < finder->machine_count; m++) {
+		const struct machine *machine = &finder->machines[m];
+		for (size_t place = 0; place < machine->count; place++)
+			finder->adapter_of[machine->ranks[place]] =
+				machine->adapter_node ? machine->adapter_node[place] : -1;
+	}
 	struct comm_shape shape = shape_of(finder, rank_count);
 	if (finder->across)
 		shape.ring_count = channels_across(finder, shape.inside_Bps, shape.network_Bps);

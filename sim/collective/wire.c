@@ -428,15 +428,6 @@ void wire_feed(struct communicator *comm, struct message_state *train)
 		train_leave(comm, train);
 }
 
-static void train_start(struct communicator *comm, struct message_state *train,
-			const struct leg *leg)
-{
-	double piece_B = train->size_B / train->operation->train_count;
-	train->piece_ps = ps_from_s(piece_B / leg->alone_Bps);
-	train->head = engine_after(comm->spec.engine, train->piece_ps + latency_ps(comm, train),
-				   head_arrived, comm, (uint64_t)(uintptr_t)train);
-}
-
 /* ---- a message's parts ---- */
 
 static void flow_arrived(void *ctx, uint64_t arg)
@@ -452,13 +443,6 @@ static void socket_accepted(void *ctx, uint64_t arg)
 static void socket_delivered(void *ctx, uint64_t arg)
 {
 	part_over(ctx, (struct message_state *)(uintptr_t)arg, PART_ARRIVES);
-}
-
-static void use_more(struct flow_spec *flow, double ratio)
-{
-	flow->cap /= ratio;
-	for (size_t i = 0; i < flow->use_count; i++)
-		flow->uses[i].per_unit *= ratio;
 }
 
 /* A kernel can use all of a GPU's memory bandwidth. A transfer that can use a part p of it gets a
@@ -489,13 +473,19 @@ static void leg_start(struct communicator *comm, struct message_state *message, 
 	if (ratio > 1) {
 		slowed = leg->flow;
 		flow = &slowed;
-		use_more(flow, ratio);
+		flow->cap /= ratio;
+		for (size_t i = 0; i < flow->use_count; i++)
+			flow->uses[i].per_unit *= ratio;
 	}
 	flow->done = leg->leaves ? flow_left : flow_arrived;
 	if (message->operation->train_count > 1) {
 		FW_ASSERT(way->leg_count == 1 && leg->leaves && !way->socket);
 		flow->done = train_flowed;
-		train_start(comm, message, leg);
+		double piece_B = message->size_B / message->operation->train_count;
+		message->piece_ps = ps_from_s(piece_B / leg->alone_Bps);
+		message->head = engine_after(comm->spec.engine,
+					     message->piece_ps + latency_ps(comm, message),
+					     head_arrived, comm, (uint64_t)(uintptr_t)message);
 	}
 	flow->ctx = comm;
 	flow->arg = (uint64_t)(uintptr_t)message;

@@ -82,14 +82,6 @@ static bool leg_through_gpu(struct communicator *comm, struct leg *leg, int from
 	       leg_route(comm, leg, through, to, TRAFFIC_PEERS);
 }
 
-static bool is_near(const struct communicator *comm, const struct rank_state *a,
-		    const struct rank_state *b, int most)
-{
-	const struct route *route =
-		fabric_route(comm->spec.fabric, a->gpu_node, b->gpu_node, TRAFFIC_COPIES);
-	return !route || (int)path_level(comm->spec.fabric, route, a->root_node) <= most;
-}
-
 static bool between_gpus(struct communicator *comm, struct way *way, struct leg *leg)
 {
 	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
@@ -109,7 +101,9 @@ static bool between_gpus(struct communicator *comm, struct way *way, struct leg 
 	/* Under an IOMMU (passthrough) or ACS, requests between peers go up to the root
 	 * complex and down again. */
 	bool redirected = way_redirects(comm, a) || way_redirects(comm, b);
-	bool near = is_near(comm, a, b, most);
+	const struct route *route =
+		fabric_route(comm->spec.fabric, a->gpu_node, b->gpu_node, TRAFFIC_COPIES);
+	bool near = !route || (int)path_level(comm->spec.fabric, route, a->root_node) <= most;
 	if (near && !redirected && leg_route(comm, leg, a->gpu_node, b->gpu_node, TRAFFIC_COPIES))
 		return true;
 	if (near && redirected && leg_route(comm, leg, a->gpu_node, a->root_node, TRAFFIC_COPIES) &&

@@ -30,20 +30,15 @@ const char *fabric_node_name(const struct fabric *fabric, int node)
 	return names_at(fabric->node_names, (size_t)node);
 }
 
-static void check_traits(const struct link_traits *traits)
+int fabric_link_add(struct fabric *fabric, const char *name, const struct link_kind *kind,
+		    int node_a, int node_b, const struct link_traits *traits)
 {
+	FW_ASSERT(kind && node_a != node_b);
 	FW_ASSERT(traits->capacity_Bps[0] > 0 && traits->capacity_Bps[1] > 0);
 	FW_ASSERT(traits->latency_s >= 0);
 	FW_ASSERT(traits->packet_payload_B >= 0 && traits->packet_overhead_B >= 0);
 	for (int i = 0; i < 2; i++)
 		FW_ASSERT(traits->loss_ratio[i] >= 0 && traits->loss_ratio[i] <= 1);
-}
-
-int fabric_link_add(struct fabric *fabric, const char *name, const struct link_kind *kind,
-		    int node_a, int node_b, const struct link_traits *traits)
-{
-	FW_ASSERT(kind && node_a != node_b);
-	check_traits(traits);
 	int index = names_add(fabric->link_names, name);
 	FW_ASSERT((size_t)index == fabric->links.count); /* the name must be new */
 	struct link *link = VEC_PUSH(fabric->arena, &fabric->links);

@@ -296,17 +296,6 @@ static void put_stages(struct arena *arena, const struct job_run *run,
 	prediction->stage_count = count + 1;
 }
 
-static void summarize_plan(struct arena *arena, const struct job_run *run,
-			   struct prediction *prediction)
-{
-	size_t count = run->entry->plan->rank_count;
-	double parts[PLAN_KINDS] = {0};
-	for (size_t i = 0; i < count; i++)
-		add_times(run, i, 1 / (double)count, parts);
-	put_parts(prediction, plan_causes, parts, PLAN_KINDS, prediction->step_s.value);
-	put_stages(arena, run, prediction);
-}
-
 void breakdown_summarize(struct arena *arena, const struct point *point,
 			 const struct scenario *scenario, struct prediction *prediction)
 {
@@ -319,6 +308,12 @@ void breakdown_summarize(struct arena *arena, const struct point *point,
 		summarize_serving(&point->serving, scenario, prediction);
 	else
 		prediction->bottleneck = "collective";
-	if (run->entry->plan && run->rank_times)
-		summarize_plan(arena, run, prediction);
+	if (run->entry->plan && run->rank_times) {
+		size_t count = run->entry->plan->rank_count;
+		double parts[PLAN_KINDS] = {0};
+		for (size_t i = 0; i < count; i++)
+			add_times(run, i, 1 / (double)count, parts);
+		put_parts(prediction, plan_causes, parts, PLAN_KINDS, prediction->step_s.value);
+		put_stages(arena, run, prediction);
+	}
 }

@@ -367,17 +367,6 @@ static void put_block(struct press *press, const struct block *block, const stru
 	}
 }
 
-static void number_pages(struct press *press)
-{
-	for (size_t i = 0; i < press->pages.count; i++) {
-		struct drawing *page = press->pages.items[i];
-		double y = drawing_height(page) - foot + 6;
-		draw_text(page, margin, y, 7.5, ANCHOR_START, soft, false, press->report->title);
-		draw_text(page, page_width - margin, y, 7.5, ANCHOR_END, soft, false,
-			  arena_printf(press->arena, "%zu / %zu", i + 1, press->pages.count));
-	}
-}
-
 unsigned char *report_pdf(const struct report *report, size_t *size, const char **message)
 {
 	struct press press = {.arena = report->arena, .report = report};
@@ -385,7 +374,13 @@ unsigned char *report_pdf(const struct report *report, size_t *size, const char 
 	for (size_t i = 0; i < report->blocks.count; i++)
 		put_block(&press, &report->blocks.items[i],
 			  i + 1 < report->blocks.count ? &report->blocks.items[i + 1] : NULL);
-	number_pages(&press);
+	for (size_t i = 0; i < press.pages.count; i++) {
+		struct drawing *page = press.pages.items[i];
+		double y = drawing_height(page) - foot + 6;
+		draw_text(page, margin, y, 7.5, ANCHOR_START, soft, false, press.report->title);
+		draw_text(page, page_width - margin, y, 7.5, ANCHOR_END, soft, false,
+			  arena_printf(press.arena, "%zu / %zu", i + 1, press.pages.count));
+	}
 	const struct drawing **pages =
 		ARENA_ARRAY(report->arena, press.pages.count, const struct drawing *);
 	for (size_t i = 0; i < press.pages.count; i++)

@@ -55,15 +55,6 @@ static const struct {
 static const char *const training_options[] = {"case.model", "case.batch", "case.epochs",
 					       "case.tokens"};
 
-static enum sort sort_of(const struct case_reader *c)
-{
-	return c->params->collective[0] ? SORT_COLLECTIVE
-	       : case_is_job(c)         ? SORT_JOBS
-	       : case_has_ranks(c)      ? SORT_RANKS
-	       : case_serves(c)         ? SORT_SERVICE
-					: SORT_PROGRAMS;
-}
-
 static void refuse(struct case_reader *c, const char *key, const char *why, bool options)
 {
 	const struct cfg_param *param = cfg_param_find(c->reader.resolution, key);
@@ -76,7 +67,11 @@ void case_refuse_unused(struct case_reader *c)
 	bool forwards = strcmp(c->params->runtime, "none") != 0;
 	const struct origin collective = case_said(c, "case.collective");
 	bool given = collective.line > 0 || collective.file[0] == '-';
-	enum sort sort = sort_of(c);
+	enum sort sort = c->params->collective[0] ? SORT_COLLECTIVE
+			 : case_is_job(c)         ? SORT_JOBS
+			 : case_has_ranks(c)      ? SORT_RANKS
+			 : case_serves(c)         ? SORT_SERVICE
+						  : SORT_PROGRAMS;
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if ((keys[i].unused_in & sort) != 0 &&
 		    (forwards || strcmp(keys[i].key, "case.runtime") != 0))

@@ -135,15 +135,6 @@ static double play(struct server *server, const struct program *program, const c
 	return step_s;
 }
 
-static double kernels_s(const struct program *program)
-{
-	double sum_s = 0;
-	for (size_t i = 0; i < program->threads[0].count; i++)
-		if (program->threads[0].items[i].kind == ITEM_CALL)
-			sum_s += program->threads[0].items[i].call.duration_s;
-	return sum_s;
-}
-
 /* Adds a point to the table. Returns false if the run failed. */
 static bool add_point(struct server *server, struct overhead *table, size_t rows, double scale,
 		      bool graph)
@@ -152,7 +143,10 @@ static bool add_point(struct server *server, struct overhead *table, size_t rows
 	const struct program *program =
 		serving_model_program(scratch, server->model, rows, scale, graph);
 	bool generates = server->world->scenario->services[server->entry->service].one_token;
-	double kernel_s = kernels_s(program);
+	double kernel_s = 0;
+	for (size_t i = 0; i < program->threads[0].count; i++)
+		if (program->threads[0].items[i].kind == ITEM_CALL)
+			kernel_s += program->threads[0].items[i].call.duration_s;
 	const char *why = NULL;
 	double step_s = play(server, program, &why);
 	if (step_s >= 0) {

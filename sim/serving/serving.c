@@ -71,13 +71,6 @@ void query_ended(struct query *q)
 	note_end(r->service);
 }
 
-static void enter(struct replica *r, struct query *q)
-{
-	r->outstanding_count++;
-	replica_enqueue(r, q);
-	replica_work(r);
-}
-
 static void arrive(void *ctx, uint64_t index)
 {
 	struct service *service = ctx;
@@ -102,7 +95,9 @@ static void arrive(void *ctx, uint64_t index)
 		service->refused_count++;
 		note_end(service);
 	} else {
-		enter(r, q);
+		r->outstanding_count++;
+		replica_enqueue(r, q);
+		replica_work(r);
 	}
 	if (service_is_closed(service)) /* partial batches wait no longer */
 		for (size_t i = 0; i < serving->spec.replica_count; i++)

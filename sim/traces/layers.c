@@ -223,16 +223,6 @@ static bool take_layer(struct layers *w, struct layer *layer)
 	return true;
 }
 
-static void mark_checkpoints(struct layers *w)
-{
-	for (size_t i = 0; i < w->checkpoint_count; i++)
-		if (w->checkpoints[i] < w->layer_count)
-			w->layers[w->checkpoints[i]].checkpoint = true;
-	for (size_t i = 0; i < w->initiate_count; i++)
-		if (w->initiates[i] < w->layer_count)
-			w->layers[w->initiates[i]].recomputes = w->policy->recomputes;
-}
-
 static bool take_layers(struct layers *w)
 {
 	double declared = 0;
@@ -267,7 +257,12 @@ static bool take_layers(struct layers *w)
 				  declared, layers.count);
 	w->layers = layers.items;
 	w->layer_count = w->counts->used = layers.count;
-	mark_checkpoints(w);
+	for (size_t i = 0; i < w->checkpoint_count; i++)
+		if (w->checkpoints[i] < w->layer_count)
+			w->layers[w->checkpoints[i]].checkpoint = true;
+	for (size_t i = 0; i < w->initiate_count; i++)
+		if (w->initiates[i] < w->layer_count)
+			w->layers[w->initiates[i]].recomputes = w->policy->recomputes;
 	return true;
 }
 

@@ -128,18 +128,6 @@ static const char *add_call(struct building *b, const struct recorded_calls *rec
 	return NULL;
 }
 
-static void give_ranks(struct recorded_job *job, const struct recorded_calls *recorded,
-		       size_t recorded_count)
-{
-	const struct recorded_calls *turn = recorded;
-	for (const struct recorded_calls *own = recorded; own; own = own->next)
-		if (own->rank < job->rank_count && recorded_count > 1)
-			job->ranks[own->rank] = own;
-	for (size_t i = 0; i < job->rank_count; i++, turn = turn->next ? turn->next : recorded)
-		if (!job->ranks[i])
-			job->ranks[i] = turn;
-}
-
 const struct recorded_job *recorded_job_new(struct arena *arena, struct diag *diag,
 					    struct origin origin,
 					    const struct recorded_calls *recorded,
@@ -169,7 +157,13 @@ const struct recorded_job *recorded_job_new(struct arena *arena, struct diag *di
 		.groups = b.groups.items,
 		.group_count = b.groups.count,
 	};
-	give_ranks(job, recorded, recorded_count);
+	const struct recorded_calls *turn = recorded;
+	for (const struct recorded_calls *own = recorded; own; own = own->next)
+		if (own->rank < job->rank_count && recorded_count > 1)
+			job->ranks[own->rank] = own;
+	for (size_t i = 0; i < job->rank_count; i++, turn = turn->next ? turn->next : recorded)
+		if (!job->ranks[i])
+			job->ranks[i] = turn;
 	return job;
 }
 

@@ -81,25 +81,20 @@ static bool is_good(const struct near_search *n, const struct plan_params *param
 	return plan != NULL;
 }
 
-static void consider(struct near_search *n, const struct plan_params *params, const char *changes,
-		     double cost)
-{
-	struct arena *scratch = arena_new();
-	if ((!n->best || cost < n->best_cost) && is_good(n, params, scratch)) {
-		n->best = changes;
-		n->best_cost = cost;
-	}
-	arena_free(scratch);
-}
-
 /* Tries up to `most` changes of the keys from `key` on, in addition to `changes`. */
 static void try_changes(struct near_search *n, const struct plan_params *params,
 			const char *changes, double cost, size_t key, size_t most)
 {
 	if (n->best && cost >= n->best_cost)
 		return;
-	if (*changes)
-		consider(n, params, changes, cost);
+	if (*changes) {
+		struct arena *scratch = arena_new();
+		if ((!n->best || cost < n->best_cost) && is_good(n, params, scratch)) {
+			n->best = changes;
+			n->best_cost = cost;
+		}
+		arena_free(scratch);
+	}
 	for (; most > 0 && key < KEYS; key++)
 		for (size_t v = 1; v <= values_of(n, *params, key); v++) {
 			struct plan_params other = *params;

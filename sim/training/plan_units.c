@@ -3,15 +3,6 @@
 
 #include "sim/base/arena.h"
 
-static struct piece *open_piece(struct writer *w, struct pieces *pieces)
-{
-	size_t count = pieces->list.count;
-	if (count == 0 || pieces->list.items[count - 1].exchange ||
-	    pieces->list.items[count - 1].closed)
-		*VEC_PUSH(w->issuer.arena, &pieces->list) = (struct piece){0};
-	return &pieces->list.items[pieces->list.count - 1];
-}
-
 /* Returns the host work to issue an op. */
 static double host_s(const struct writer *w, const struct op *op)
 {
@@ -31,7 +22,11 @@ static double gpu_s(const struct writer *w, const struct op *op)
 
 static void add_op(struct writer *w, struct pieces *pieces, const struct op *op)
 {
-	struct piece *piece = open_piece(w, pieces);
+	size_t count = pieces->list.count;
+	if (count == 0 || pieces->list.items[count - 1].exchange ||
+	    pieces->list.items[count - 1].closed)
+		*VEC_PUSH(w->issuer.arena, &pieces->list) = (struct piece){0};
+	struct piece *piece = &pieces->list.items[pieces->list.count - 1];
 	piece->gpu_s += gpu_s(w, op);
 	piece->host_s += host_s(w, op);
 	piece->label = op->name;

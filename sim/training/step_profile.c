@@ -64,21 +64,16 @@ static void cut(struct cutter *c, const char *name, size_t tensor_first)
 	c->open_kernels = 0;
 }
 
-static void push_gradients(struct cutter *c, const struct op *op)
-{
-	for (uint32_t k = 0; k < op->gradient_count; k++) {
-		uint32_t *slot = VEC_PUSH(c->arena, &c->tensors);
-		*slot = op->gradients[k];
-	}
-}
-
 static void push_op(struct cutter *c, const struct op *op, double op_s)
 {
 	c->open_s += op_s;
 	c->open_host_s += host_s(c, op);
 	c->open_kernels += op->kernels;
 	c->last_s = op->kernels > 0 ? op_s / op->kernels : 0;
-	push_gradients(c, op);
+	for (uint32_t k = 0; k < op->gradient_count; k++) {
+		uint32_t *slot = VEC_PUSH(c->arena, &c->tensors);
+		*slot = op->gradients[k];
+	}
 }
 
 /* Cuts the ops into segments: behind the forward pass, behind each op that completes a gradient,

@@ -41,17 +41,12 @@ struct dma_pool {
 	struct dma_state *free;
 };
 
-static void state_release(struct dma_state *state)
-{
-	state->next = state->pool->free;
-	state->pool->free = state;
-}
-
 static void finished(void *ctx, uint64_t arg)
 {
 	struct dma_state *state = ctx;
 	struct dma_copy copy = state->copy;
-	state_release(state);
+	state->next = state->pool->free;
+	state->pool->free = state;
 	copy.done(copy.ctx, copy.arg);
 }
 

@@ -70,16 +70,6 @@ static int import(const struct command *command, const struct importer *importer
 	return code;
 }
 
-static int import_files(const struct command *command, const struct importer *importer)
-{
-	struct diag *diag = diag_new(command->arena);
-	struct imported imported;
-	if (!importer->files(command->arena, diag, command->words + 1, command->word_count - 1,
-			     &imported))
-		return command_failed(diag, NULL);
-	return write_imported(command, &(struct results){&imported, 1});
-}
-
 static int run(const struct command *command)
 {
 	const char *kind = command->words[0];
@@ -88,8 +78,14 @@ static int run(const struct command *command)
 		return command_stop(
 			EXIT_USAGE, "import: %s",
 			registry_unknown(command->arena, &importer_registry, kind, NULL));
-	if (importer->files)
-		return import_files(command, importer);
+	if (importer->files) {
+		struct diag *diag = diag_new(command->arena);
+		struct imported imported;
+		if (!importer->files(command->arena, diag, command->words + 1,
+				     command->word_count - 1, &imported))
+			return command_failed(diag, NULL);
+		return write_imported(command, &(struct results){&imported, 1});
+	}
 	if (command->word_count != 2 && !importer->read)
 		return command_stop(
 			EXIT_USAGE,
