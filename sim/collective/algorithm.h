@@ -58,7 +58,7 @@ struct algorithm {
 	bool folds;
 	bool variant; /* tells two algorithms with the same functions apart */
 	/* Returns NULL, or a static text that says why this shape is impossible, for example "the
-	 * number of ranks must be a power of two". */
+	 * number of ranks must be a power of two". NULL: all shapes are possible. */
 	const char *(*refuse)(const struct algorithm_spec *spec);
 	const struct schedule *(*build)(const struct algorithm *algorithm, struct arena *arena,
 					const struct algorithm_spec *spec);

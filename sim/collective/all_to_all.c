@@ -49,6 +49,5 @@ const struct algorithm algorithm_all_to_all = {
 	.name = "all_to_all",
 	.help = "all-to-all in rounds, in each of which a rank sends to one peer",
 	.collective = COLLECTIVE_ALL_TO_ALL,
-	.refuse = pattern_any,
 	.build = build,
 };

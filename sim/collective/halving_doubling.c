@@ -139,7 +139,6 @@ const struct algorithm algorithm_halving_doubling = {
 	.name = "halving_doubling",
 	.help = "all-reduce by exchanging halves with increasingly distant ranks, and back",
 	.collective = COLLECTIVE_ALL_REDUCE,
-	.refuse = pattern_any,
 	.build = build,
 };
 
@@ -208,6 +207,5 @@ const struct algorithm algorithm_recursive_doubling = {
 	.name = "recursive_doubling",
 	.help = "all-reduce by exchanging whole buffers with increasingly distant ranks",
 	.collective = COLLECTIVE_ALL_REDUCE,
-	.refuse = pattern_any,
 	.build = build_doubling,
 };

@@ -90,6 +90,5 @@ const struct algorithm algorithm_leader_ring = {
 	.name = "leader_ring",
 	.help = "all-reduce to a leader in each node, on a ring of leaders, and back",
 	.collective = COLLECTIVE_ALL_REDUCE,
-	.refuse = pattern_any,
 	.build = build,
 };

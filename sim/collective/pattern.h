@@ -65,8 +65,6 @@ const struct schedule *pattern_trees(const struct algorithm *algorithm, struct a
 /* Returns the largest power of two up to n. */
 size_t pattern_power(size_t n);
 
-/* Functions for algorithm.refuse: accepts every specification; refuses nodes of different sizes, or
- * no servers. */
-const char *pattern_any(const struct algorithm_spec *spec);
+/* Functions for algorithm.refuse: they refuse nodes of different sizes, or no servers. */
 const char *pattern_equal_nodes(const struct algorithm_spec *spec);
 const char *pattern_no_servers(const struct algorithm_spec *spec);

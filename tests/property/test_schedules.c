@@ -258,7 +258,7 @@ static void shape_right(struct shape *shape)
 	const struct algorithm_spec *spec = spec_of(shape);
 	for (size_t a = 0; a < algorithm_count(); a++) {
 		const struct algorithm *algorithm = algorithm_at(a);
-		if (algorithm->refuse(spec))
+		if (algorithm->refuse && algorithm->refuse(spec))
 			continue;
 		struct arena *arena = arena_new();
 		const struct schedule *schedule = algorithm->build(algorithm, arena, spec);
@@ -351,7 +351,7 @@ static void races(struct shape *shape, struct rng *rng)
 	const struct algorithm_spec *spec = spec_of(shape);
 	for (size_t a = 0; a < algorithm_count(); a++) {
 		const struct algorithm *algorithm = algorithm_at(a);
-		if (algorithm->refuse(spec))
+		if (algorithm->refuse && algorithm->refuse(spec))
 			continue;
 		struct arena *arena = arena_new();
 		const struct schedule *schedule = algorithm->build(algorithm, arena, spec);
