@@ -101,31 +101,26 @@ const char *dataset_case(struct dataset_reader *r, const struct cfg_node *group)
 		    : NULL;
 }
 
-struct settings_list {
-	const struct setting *items;
-	size_t count;
-};
-
-/* Returns `given` with the settings of the list inserted before those of the command line, which
- * are the last of every row. */
-static struct settings_list further(struct dataset_reader *r, struct settings_list given,
-				    const struct cfg_node *list)
+/* Inserts the settings of the list before those of the command line, which are the last of every
+ * row. */
+static void add_further(struct dataset_reader *r, const struct setting **items, size_t *count,
+			const struct cfg_node *list)
 {
 	settings_vec settings = {0};
-	for (size_t i = 0; i + r->extra_count < given.count; i++)
-		*VEC_PUSH(r->arena, &settings) = given.items[i];
+	for (size_t i = 0; i + r->extra_count < *count; i++)
+		*VEC_PUSH(r->arena, &settings) = (*items)[i];
 	dataset_add_settings(r, &settings, list);
 	dataset_add_extra(r, &settings);
-	return (struct settings_list){settings.items, settings.count};
+	*items = settings.items;
+	*count = settings.count;
 }
 
 void dataset_set_reference(struct dataset_reader *r, const struct cfg_node *list,
 			   struct dataset_row *row)
 {
-	struct settings_list other =
-		further(r, (struct settings_list){row->settings, row->setting_count}, list);
-	row->reference = other.items;
-	row->reference_count = other.count;
+	row->reference = row->settings;
+	row->reference_count = row->setting_count;
+	add_further(r, &row->reference, &row->reference_count, list);
 }
 
 /* ---- rows of `beside` ---- */
@@ -133,16 +128,9 @@ void dataset_set_reference(struct dataset_reader *r, const struct cfg_node *list
 static struct dataset_row beside_row(struct dataset_reader *r, struct dataset_row row,
 				     const struct cfg_node *list)
 {
-	struct settings_list settings =
-		further(r, (struct settings_list){row.settings, row.setting_count}, list);
-	if (row.reference) {
-		struct settings_list other = further(
-			r, (struct settings_list){row.reference, row.reference_count}, list);
-		row.reference = other.items;
-		row.reference_count = other.count;
-	}
-	row.settings = settings.items;
-	row.setting_count = settings.count;
+	add_further(r, &row.settings, &row.setting_count, list);
+	if (row.reference)
+		add_further(r, &row.reference, &row.reference_count, list);
 	row.role = ROLE_REPORT;
 	row.judged = false;
 	return row;

@@ -107,16 +107,10 @@ struct error_summary datasets_summary(struct arena *arena,
 	return summarize(arena, outcomes, count, (struct selection){role, NULL, false});
 }
 
-static struct error_summary summarize_one(struct arena *arena,
-					  const struct dataset_outcome *outcome,
-					  struct selection selection)
-{
-	return summarize(arena, &outcome, 1, selection);
-}
-
 /* Summarizes test rows by group, in order of the groups' first rows. */
 static void summarize_groups(struct arena *arena, struct dataset_outcome *outcome)
 {
+	const struct dataset_outcome *one = outcome;
 	size_t count = outcome->dataset->row_count;
 	outcome->groups = ARENA_ARRAY(arena, count + 1, struct group_summary);
 	for (size_t i = 0; i < count; i++) {
@@ -128,8 +122,8 @@ static void summarize_groups(struct arena *arena, struct dataset_outcome *outcom
 			continue;
 		struct group_summary *group = &outcome->groups[outcome->group_count++];
 		group->name = row->group;
-		group->test = summarize_one(arena, outcome,
-					    (struct selection){ROLE_TEST, row->group, false});
+		group->test =
+			summarize(arena, &one, 1, (struct selection){ROLE_TEST, row->group, false});
 	}
 }
 
@@ -178,14 +172,6 @@ struct evidence dataset_evidence(struct arena *arena, const struct dataset_row *
 	evidence.words[EVIDENCE_SYSTEM] = arena_printf(arena, "%.*s %s", (int)strcspn(table, "."),
 						       table, evidence.words[EVIDENCE_GPU]);
 	return evidence;
-}
-
-static struct case_request reference_request(const struct dataset_row *row, const char *data_root)
-{
-	struct case_request request = dataset_request(row, data_root);
-	request.settings = row->reference;
-	request.setting_count = row->reference_count;
-	return request;
 }
 
 static void unknown_judge(struct diag *diag, const struct dataset_row *row, const char *first)
@@ -362,8 +348,8 @@ bool dataset_predict_row(struct arena *arena, struct diag *diag, const struct da
 	const struct prediction *prediction = predict_case(arena, diag, &request, options, broken);
 	const struct prediction *reference = NULL;
 	if (prediction && row->measure == MEASURE_GAIN) {
-		request = reference_request(row, data_root);
-		request.without = without;
+		request.settings = row->reference;
+		request.setting_count = row->reference_count;
 		reference = predict_case(arena, diag, &request, options, broken);
 		prediction = reference ? prediction : NULL;
 	}
@@ -390,6 +376,7 @@ static bool predict_rows(struct arena *arena, struct diag *diag, const struct da
 
 static void sum_up(struct arena *arena, struct dataset_outcome *outcome)
 {
+	const struct dataset_outcome *one = outcome;
 	const struct dataset *dataset = outcome->dataset;
 	for (size_t i = 0; i < dataset->row_count; i++) {
 		const struct dataset_row *row = &dataset->rows[i];
@@ -399,9 +386,9 @@ static void sum_up(struct arena *arena, struct dataset_outcome *outcome)
 							   !outcome->rows[i].prediction->ok);
 		outcome->verdict_agree_count += row->failure && outcome->rows[i].agrees;
 	}
-	outcome->fit = summarize_one(arena, outcome, (struct selection){ROLE_FIT, NULL, false});
-	outcome->test = summarize_one(arena, outcome, (struct selection){ROLE_TEST, NULL, false});
-	outcome->linear = summarize_one(arena, outcome, (struct selection){ROLE_TEST, NULL, true});
+	outcome->fit = summarize(arena, &one, 1, (struct selection){ROLE_FIT, NULL, false});
+	outcome->test = summarize(arena, &one, 1, (struct selection){ROLE_TEST, NULL, false});
+	outcome->linear = summarize(arena, &one, 1, (struct selection){ROLE_TEST, NULL, true});
 	summarize_groups(arena, outcome);
 	outcome->fitted = collect_fitted(arena, outcome, &outcome->fitted_count);
 	claims_judge(arena, dataset, outcome->rows, outcome->claims);

@@ -54,6 +54,13 @@ void path_delivered(const struct connection_spec *spec, const struct path *path,
 			    counters->payload_sent_B[index]);
 }
 
+bool control_lost(struct loss *loss, struct connection *connection)
+{
+	uint64_t first, lost = loss_take(loss, 1, &first);
+	connection->counters.losses_count += lost;
+	return lost > 0;
+}
+
 void path_trace(struct path *path, struct engine *engine, enum span_kind kind, const char *label,
 		int64_t start_ps)
 {

@@ -8,6 +8,7 @@
 #include "sim/base/arena.h"
 #include "sim/engine/trace.h"
 #include "sim/fabric/fabric.h"
+#include "sim/transport/loss.h"
 #include "sim/transport/transport.h"
 
 /* A CPU's copy reads and writes memory: bytes of memory traffic per byte copied. */
@@ -37,6 +38,9 @@ void path_latency_set(struct path *path, double latency_s);
  * bandwidth allow. */
 void path_delivered(const struct connection_spec *spec, const struct path *path, int index,
 		    double size_B, int64_t sent_ps, struct connection_counters *counters);
+
+/* Sends a packet that opens a connection. Returns true if it is lost, which is counted. */
+bool control_lost(struct loss *loss, struct connection *connection);
 
 /* Records a message on the path's track, from start_ps until now. label may be NULL. */
 void path_trace(struct path *path, struct engine *engine, enum span_kind kind, const char *label,

@@ -101,14 +101,6 @@ static void complete(const struct rdma_connection *connection, const struct conn
 	guest_receive(end->guest, end->core, false, work_s, fn, ctx, 0);
 }
 
-static bool control_lost(struct rdma_direction *direction)
-{
-	uint64_t first;
-	uint64_t lost = loss_take(&direction->loss, 1, &first);
-	direction->connection->connection.counters.losses_count += lost;
-	return lost > 0;
-}
-
 static void established(void *ctx, uint64_t arg)
 {
 	struct rdma_connection *connection = ctx;
@@ -129,7 +121,8 @@ static void reply_arrived(void *ctx, uint64_t arg)
 static void request_seen(void *ctx, uint64_t arg)
 {
 	struct rdma_connection *connection = ctx;
-	if (connection->failed || control_lost(&connection->directions[1]))
+	if (connection->failed ||
+	    control_lost(&connection->directions[1].loss, &connection->connection))
 		return;
 	engine_after(connection->spec.engine, ps_from_s(connection->directions[1].path.latency_s),
 		     reply_arrived, connection, 0);
@@ -145,7 +138,8 @@ static void request_arrived(void *ctx, uint64_t arg)
 static void request_sent(void *ctx, uint64_t arg)
 {
 	struct rdma_connection *connection = ctx;
-	if (connection->failed || control_lost(&connection->directions[0]))
+	if (connection->failed ||
+	    control_lost(&connection->directions[0].loss, &connection->connection))
 		return;
 	engine_after(connection->spec.engine, ps_from_s(connection->directions[0].path.latency_s),
 		     request_arrived, connection, 0);

@@ -9,14 +9,6 @@
 #include "sim/base/diag.h"
 #include "sim/base/units.h"
 
-static bool packet_lost(struct tcp_direction *direction)
-{
-	uint64_t first;
-	uint64_t lost = loss_take(&direction->loss, 1, &first);
-	direction->connection->connection.counters.losses_count += lost;
-	return lost > 0;
-}
-
 static void established(void *ctx, uint64_t arg)
 {
 	struct tcp_connection *connection = ctx;
@@ -46,7 +38,8 @@ static void syn_seen(void *ctx, uint64_t arg)
 {
 	struct tcp_connection *connection = ctx;
 	struct tcp_direction *back = &connection->directions[1];
-	if (connection->established || connection->failed || packet_lost(back))
+	if (connection->established || connection->failed ||
+	    control_lost(&back->loss, &connection->connection))
 		return;
 	engine_after(connection->spec.engine, ps_from_s(back->path.latency_s), syn_ack_arrived,
 		     connection, 0);
@@ -66,7 +59,7 @@ static void syn_sent(void *ctx, uint64_t arg)
 {
 	struct tcp_connection *connection = ctx;
 	struct tcp_direction *out = &connection->directions[0];
-	if (connection->failed || packet_lost(out))
+	if (connection->failed || control_lost(&out->loss, &connection->connection))
 		return;
 	engine_after(connection->spec.engine, ps_from_s(out->path.latency_s), syn_arrived,
 		     connection, 0);
