@@ -13,7 +13,7 @@ static const struct network *read_network(struct case_reader *c, struct origin o
 	if (!case_group(c, origin, "models/networks", "model", name, "network", &file))
 		return NULL;
 	const struct network *network =
-		network_read_sequence(c->reader.arena, c->reader.diag, file, sequence);
+		network_read(c->reader.arena, c->reader.diag, file, sequence);
 	if (network && sequence > 0 && network->sequence == 0)
 		diag_error(c->reader.diag, case_said(c, "case.sequence"),
 			   "case.sequence works only with networks of sequences, but '%s' takes "

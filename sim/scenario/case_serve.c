@@ -143,7 +143,7 @@ static void read_service(struct case_reader *c, struct service_entry *service,
 					      case_file_path(c, said, params->list));
 	if (network_generates(entry->network)) {
 		case_group(c, entry->origin, "models/networks", "model", model, "network", &file);
-		service->one_token = network_read_sequence(reader->arena, reader->diag, file, 1);
+		service->one_token = network_read(reader->arena, reader->diag, file, 1);
 		lengths_fit(c, service, prefix);
 	} else if (params->batching == BATCHING_CONTINUOUS) {
 		diag_error(reader->diag,

@@ -536,13 +536,7 @@ static void check_classes(struct reader *reader, const struct network *network)
 }
 
 const struct network *network_read(struct arena *arena, struct diag *diag,
-				   const struct cfg_node *file)
-{
-	return network_read_sequence(arena, diag, file, 0);
-}
-
-const struct network *network_read_sequence(struct arena *arena, struct diag *diag,
-					    const struct cfg_node *file, size_t sequence)
+				   const struct cfg_node *file, size_t sequence)
 {
 	static const char *const known[] = {"network"};
 	struct reader reader = {.arena = arena, .diag = diag, .errors_before = diag_count(diag)};

@@ -130,12 +130,9 @@ struct network {
 
 /* Reads the file, which must have only the group `network`. Returns NULL after errors, which are
  * in diag: unknown ops, keys or names, a `from` that names a later layer, wrong sizes, shapes
- * that do not fit. exported: tests read networks from files */
+ * that do not fit. Sequences have `sequence` tokens; 0: as many as in the file. */
 const struct network *network_read(struct arena *arena, struct diag *diag,
-				   const struct cfg_node *file);
-/* Reads the file, but with sequences of `sequence` tokens; 0: as many as in the file. */
-const struct network *network_read_sequence(struct arena *arena, struct diag *diag,
-					    const struct cfg_node *file, size_t sequence);
+				   const struct cfg_node *file, size_t sequence);
 
 /* Returns the floating-point operations of one sample in a training step, as model FLOP/s and MFU
  * count them: three times those of the forward pass's matrix products and convolutions. Attention

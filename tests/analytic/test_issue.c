@@ -119,7 +119,7 @@ static const struct step_profile *resnet50(struct job_world *b, size_t framework
 	static const struct efficiency_params efficiency = {.peak_ratio = 0.6};
 	struct diag *diag = diag_new(b->arena);
 	const struct cfg_node *file = cfg_read(b->arena, diag, "models/networks/resnet50.cfg");
-	const struct network *network = network_read(b->arena, diag, file);
+	const struct network *network = network_read(b->arena, diag, file, 0);
 	struct stack_params stack = {.framework = (int)framework,
 				     .dispatch_s = 5e-6,
 				     .calls_per_launch_count = 1,

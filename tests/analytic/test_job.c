@@ -336,7 +336,7 @@ static const struct step_profile *resnet50(struct job_world *b, double clusters)
 	static const struct efficiency_params efficiency = {.peak_ratio = 0.6};
 	struct diag *diag = diag_new(b->arena);
 	const struct cfg_node *file = cfg_read(b->arena, diag, "models/networks/resnet50.cfg");
-	const struct network *network = network_read(b->arena, diag, file);
+	const struct network *network = network_read(b->arena, diag, file, 0);
 	struct stack_params stack = {.l2_loss = L2_LOSS_NO_BATCH_NORM,
 				     .xla_clusters_count = clusters};
 	return step_profile_new(b->arena, network, 32, &stack, &b->gpu_params, &efficiency, NULL,

@@ -17,7 +17,7 @@ static const char *errors_of(struct arena *arena, const char *text)
 {
 	struct diag *diag = diag_new(arena);
 	const struct cfg_node *file = cfg_read_text(arena, diag, "n.cfg", text);
-	const struct network *network = file ? network_read(arena, diag, file) : NULL;
+	const struct network *network = file ? network_read(arena, diag, file, 0) : NULL;
 	const char *all = "";
 
 	CHECK((network == NULL) == (diag_count(diag) > 0));

@@ -17,8 +17,7 @@ static const char *errors_of(struct arena *arena, const char *text, size_t seque
 {
 	struct diag *diag = diag_new(arena);
 	const struct cfg_node *file = cfg_read_text(arena, diag, "n.cfg", text);
-	const struct network *network =
-		file ? network_read_sequence(arena, diag, file, sequence) : NULL;
+	const struct network *network = file ? network_read(arena, diag, file, sequence) : NULL;
 	const char *all = "";
 
 	CHECK((network == NULL) == (diag_count(diag) > 0));

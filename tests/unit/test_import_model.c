@@ -38,7 +38,7 @@ static const struct network *network_of(struct arena *arena, const char *sample,
 	struct diag *diag = diag_new(arena);
 	const char *text = import(arena, &import_model, sample, more);
 	const struct cfg_node *file = cfg_read_text(arena, diag, "net.cfg", text);
-	const struct network *network = file ? network_read(arena, diag, file) : NULL;
+	const struct network *network = file ? network_read(arena, diag, file, 0) : NULL;
 	diag_print(diag, stdout);
 	return network;
 }

@@ -15,7 +15,7 @@ static const struct network *read_text(struct arena *arena, const char *text)
 {
 	struct diag *diag = diag_new(arena);
 	const struct cfg_node *file = cfg_read_text(arena, diag, "tiny.cfg", text);
-	const struct network *network = file ? network_read(arena, diag, file) : NULL;
+	const struct network *network = file ? network_read(arena, diag, file, 0) : NULL;
 
 	diag_print(diag, stdout);
 	return network;
@@ -26,7 +26,7 @@ static const struct network *shipped(struct arena *arena, const char *name)
 	struct diag *diag = diag_new(arena);
 	const char *path = arena_printf(arena, "models/networks/%s.cfg", name);
 	const struct cfg_node *file = cfg_read(arena, diag, path);
-	const struct network *network = file ? network_read(arena, diag, file) : NULL;
+	const struct network *network = file ? network_read(arena, diag, file, 0) : NULL;
 
 	diag_print(diag, stdout);
 	if (CHECK(network != NULL))

@@ -14,7 +14,7 @@ static const struct network *read_text(struct arena *arena, const char *text)
 {
 	struct diag *diag = diag_new(arena);
 	const struct cfg_node *file = cfg_read_text(arena, diag, "tiny.cfg", text);
-	const struct network *network = file ? network_read(arena, diag, file) : NULL;
+	const struct network *network = file ? network_read(arena, diag, file, 0) : NULL;
 
 	diag_print(diag, stdout);
 	return network;
@@ -25,8 +25,7 @@ static const struct network *shipped(struct arena *arena, const char *name, size
 	struct diag *diag = diag_new(arena);
 	const char *path = arena_printf(arena, "models/networks/%s.cfg", name);
 	const struct cfg_node *file = cfg_read(arena, diag, path);
-	const struct network *network =
-		file ? network_read_sequence(arena, diag, file, sequence) : NULL;
+	const struct network *network = file ? network_read(arena, diag, file, sequence) : NULL;
 
 	diag_print(diag, stdout);
 	if (CHECK(network != NULL))
@@ -141,7 +140,7 @@ static void selected_tokens_are_rounded_up(void)
 				     rows[i].key);
 		struct diag *diag = diag_new(arena);
 		const struct network *network =
-			network_read(arena, diag, cfg_read_text(arena, diag, "t.cfg", text));
+			network_read(arena, diag, cfg_read_text(arena, diag, "t.cfg", text), 0);
 		if (!CHECK((network != NULL) == (rows[i].rows > 0)))
 			printf("  %s\n", rows[i].key);
 		if (network)

@@ -139,7 +139,7 @@ static const struct network *read_tiny(struct arena *arena)
 {
 	struct diag *diag = diag_new(arena);
 	const struct cfg_node *file = cfg_read_text(arena, diag, "tiny.cfg", tiny);
-	return network_read(arena, diag, file);
+	return network_read(arena, diag, file, 0);
 }
 
 static const struct plan_params one_gpu = {
@@ -189,7 +189,7 @@ static void tensor_parallelism_leaves_the_first_matrix_of_an_adapter_whole(void)
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	const struct network *whole =
-		network_read(arena, diag, cfg_read_text(arena, diag, "a.cfg", text));
+		network_read(arena, diag, cfg_read_text(arena, diag, "a.cfg", text), 0);
 	const char *why;
 	const struct shard_params two = {2, 1, 1, false, OVERLAP_NONE, 1, NULL};
 	CHECK_NEAR(shard_new(arena, whole, &two, &why)->network->parameters_count,
@@ -262,7 +262,7 @@ static void experts_exchange_their_rows_four_times(void)
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	const struct network *whole =
-		network_read(arena, diag, cfg_read_text(arena, diag, "m.cfg", text));
+		network_read(arena, diag, cfg_read_text(arena, diag, "m.cfg", text), 0);
 	const char *why = NULL;
 	const struct shard_params two = {1, 1, 2, false, OVERLAP_NONE, 1, NULL};
 	const struct shard_params three = {1, 1, 3, false, OVERLAP_NONE, 1, NULL};
@@ -420,7 +420,7 @@ static void vocabularies_are_padded_and_biases_of_sums_are_whole(void)
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	const struct network *whole =
-		network_read(arena, diag, cfg_read_text(arena, diag, "o.cfg", text));
+		network_read(arena, diag, cfg_read_text(arena, diag, "o.cfg", text), 0);
 	const char *why;
 	const struct shard_params two = {2, 1, 1, false, OVERLAP_NONE, 1, NULL};
 	const struct network *part = shard_new(arena, whole, &two, &why)->network;

@@ -29,7 +29,7 @@ static const struct network *gpt(struct arena *arena, int blocks)
 		"\"cross_entropy\"; } ); };",
 		S, V, H, blocks, A, 4 * H, V);
 	struct diag *diag = diag_new(arena);
-	return network_read(arena, diag, cfg_read_text(arena, diag, "gpt.cfg", text));
+	return network_read(arena, diag, cfg_read_text(arena, diag, "gpt.cfg", text), 0);
 }
 
 static const struct plan_params one_gpu = {

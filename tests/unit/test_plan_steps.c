@@ -23,7 +23,7 @@ static const struct network *read_tiny(struct arena *arena)
 {
 	struct diag *diag = diag_new(arena);
 	const struct cfg_node *file = cfg_read_text(arena, diag, "tiny.cfg", tiny);
-	return network_read(arena, diag, file);
+	return network_read(arena, diag, file, 0);
 }
 
 static const struct plan_params one_gpu = {
@@ -127,7 +127,7 @@ static void a_bucket_with_as_many_gradients_as_its_size_is_full(void)
 	params.overlap_gradients = true;
 	params.bucket_count = 3e6;
 	const struct training_plan *plan =
-		plan_new(arena, network_read(arena, diag, cfg_read_text(arena, diag, "w", text)),
+		plan_new(arena, network_read(arena, diag, cfg_read_text(arena, diag, "w", text), 0),
 			 &params, 2, &why);
 	const struct plan_groups groups = plan_groups(arena, plan, false);
 	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};
@@ -161,7 +161,7 @@ static void only_trained_parameters_have_gradients(void)
 	struct plan_params params = one_gpu;
 	const char *why;
 	const struct network *network =
-		network_read(arena, diag, cfg_read_text(arena, diag, "a.cfg", text));
+		network_read(arena, diag, cfg_read_text(arena, diag, "a.cfg", text), 0);
 	const struct training_plan *plan = plan_new(arena, network, &params, 2, &why);
 	const struct plan_groups groups = plan_groups(arena, plan, false);
 	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};

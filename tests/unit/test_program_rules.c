@@ -38,7 +38,7 @@ static const struct network *network_of(const char *name)
 	struct diag *diag = diag_new(arena);
 	const struct cfg_node *file =
 		cfg_read(arena, diag, arena_printf(arena, "models/networks/%s.cfg", name));
-	const struct network *network = file ? network_read(arena, diag, file) : NULL;
+	const struct network *network = file ? network_read(arena, diag, file, 0) : NULL;
 	diag_print(diag, stdout);
 	CHECK(network != NULL);
 	return network;

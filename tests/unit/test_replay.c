@@ -65,7 +65,7 @@ static const struct program *modelled(struct arena *arena, const char *framework
 			stack.framework = (int)i;
 	struct diag *diag = diag_new(arena);
 	const struct cfg_node *file = cfg_read(arena, diag, "models/networks/resnet50.cfg");
-	const struct network *network = network_read(arena, diag, file);
+	const struct network *network = network_read(arena, diag, file, 0);
 	return framework_at((size_t)stack.framework)
 		->program(arena, &(struct step_spec){network, 8, &stack, &w.gpu_params, &efficiency,
 						     NULL});

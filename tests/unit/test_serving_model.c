@@ -33,8 +33,7 @@ static const struct network *network_of(const char *name, size_t tokens)
 	struct diag *diag = diag_new(arena);
 	const struct cfg_node *file =
 		cfg_read(arena, diag, arena_printf(arena, "models/networks/%s.cfg", name));
-	const struct network *network =
-		file ? network_read_sequence(arena, diag, file, tokens) : NULL;
+	const struct network *network = file ? network_read(arena, diag, file, tokens) : NULL;
 	diag_print(diag, stdout);
 	CHECK(network != NULL);
 	return network;
