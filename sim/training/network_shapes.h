@@ -38,6 +38,5 @@ struct layer_spec {
 bool layer_derive(struct diag *diag, const struct layer_spec *spec, const struct layer *layers,
 		  struct layer *layer);
 
-
 /* Sets the network's totals from its layers, and what each layer keeps. */
 void network_totals(struct network *network, struct layer *layers);
