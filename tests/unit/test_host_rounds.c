@@ -92,7 +92,7 @@ static struct host_bench slow_bench(void)
 	return (struct host_bench){.peer = {.address = address, .control = -1}, .core_count = 2};
 }
 
-/* Returns the least of at most so many samples of a point, or -1 after an error. A sample below
+/* Returns the least of at most `samples` samples of a point, or -1 after an error. A sample below
  * enough_s is the last: on a busy machine many are late. */
 static double least_of(struct host_bench *bench, const struct host_probe *probe,
 		       const struct plan_point *point, int samples, double enough_s)
