@@ -15,8 +15,8 @@ static void tracks_table(struct report *report, const struct trace *trace, int64
 		const struct span *span = trace_span_at(trace, i);
 		int64_t start = span->start_ps > from_ps ? span->start_ps : from_ps;
 		int64_t end = span->end_ps < to_ps ? span->end_ps : to_ps;
-		if (end < start)
-			continue;
+		if (end < start || (end == start && span->end_ps > span->start_ps))
+			continue; /* it does not overlap the window */
 		busy_s[span->track][span->kind] += (double)(end - start) * 1e-12;
 		spans[span->track][span->kind]++;
 	}
