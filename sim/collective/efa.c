@@ -53,7 +53,7 @@ static double border_B(const struct border *rows, size_t count, double ranks, si
 	for (size_t i = 1; i < count; i++) {
 		const struct border *a = &rows[i - 1], *b = &rows[i];
 		double from_B = a->until_B[column], to_B = b->until_B[column];
-		if (ranks <= a->ranks || !isfinite(from_B))
+		if (ranks <= a->ranks)
 			return from_B;
 		if (ranks < b->ranks)
 			return from_B +

@@ -306,8 +306,9 @@ static void trees_of_a_pair_share_the_blocks_of_a_channel(void)
 
 /* The plugin's regions for p5 at 16 ranks: a tree with LL128 up to 30 MiB. On 12 nodes the border
  * is halfway between 117440512 (64 ranks) and 301989888 B (128), and rings with LL128 follow up to
- * 2 GiB. Without the tuner NCCL adds 75 us to each hop and takes a tree. The first generation keeps
- * no order, so only Simple remains, at 150 us twice a hop without access to GPU memory. */
+ * 2 GiB. NVLS trees follow halfway between 2 and 6 GiB, and then rings with Simple. Without the
+ * tuner NCCL adds 75 us to each hop and takes a tree. The first generation keeps no order, so only
+ * Simple remains, at 150 us twice a hop without access to GPU memory. */
 static void efa_changes_the_choice(void)
 {
 	struct library_params library = defaults();
@@ -321,7 +322,12 @@ static void efa_changes_the_choice(void)
 	choice = all_reduce(&library, &twelve, 209715201);
 	CHECK_TEXT(choice.algorithm->name, "ring");
 	CHECK(choice.protocol == PROTOCOL_LL128);
-	CHECK(all_reduce(&library, &twelve, 17179869184).protocol == PROTOCOL_SIMPLE);
+	twelve.multicast = true;
+	twelve.generation = GENERATION_HOPPER;
+	CHECK_TEXT(all_reduce(&library, &twelve, 4294967296).algorithm->name, "nvls_tree");
+	choice = all_reduce(&library, &twelve, 4294967297);
+	CHECK_TEXT(choice.algorithm->name, "ring");
+	CHECK(choice.protocol == PROTOCOL_SIMPLE);
 	library.efa_tuner = false;
 	double with_s = all_reduce(&library, &two, 8).predicted_s;
 	CHECK(all_reduce(&library, &two, 8).protocol == PROTOCOL_LL);
