@@ -329,9 +329,10 @@ static void learn_tokens(struct serving_model *model)
 			top = layer->expert_top > top ? layer->expert_top : top;
 		}
 	}
-	model->few_rows = experts > 2 * top ? floor((double)experts / (double)top) : 0;
+	double all_rows = fmax(1, (double)experts / (double)top); /* rows that use all experts */
+	model->few_rows = floor(all_rows);
 	fill_family(model, &model->body[0], 1, false);
-	fill_family(model, &model->body[1], (size_t)fmax(1, model->few_rows), false);
+	fill_family(model, &model->body[1], (size_t)ceil(all_rows), false);
 	fill_family(model, &model->head, 1, true);
 }
 

@@ -28,21 +28,43 @@ static const struct efficiency_params by_law = {.law_ratio = 1, .kernels = &kern
 static const struct stack_params stack = {
 	.precision = PRECISION_BF16, .fused_attention = true, .workspace_B = 1e6};
 
-static const struct network *network_of(const char *name, size_t tokens)
+static const struct network *network_from(const struct cfg_node *file, struct diag *diag,
+					  size_t tokens)
 {
-	struct diag *diag = diag_new(arena);
-	const struct cfg_node *file =
-		cfg_read(arena, diag, arena_printf(arena, "models/networks/%s.cfg", name));
 	const struct network *network = file ? network_read(arena, diag, file, tokens) : NULL;
 	diag_print(diag, stdout);
 	CHECK(network != NULL);
 	return network;
 }
 
-static struct serving_model *model_of(const char *name)
+static const char *path_of(const char *name)
 {
-	struct serving_model_spec spec = {.network = network_of(name, 64),
-					  .one_token = network_of(name, 1),
+	return arena_printf(arena, "models/networks/%s.cfg", name);
+}
+
+static const struct network *network_of(const char *name, size_t tokens)
+{
+	struct diag *diag = diag_new(arena);
+	return network_from(cfg_read(arena, diag, path_of(name)), diag, tokens);
+}
+
+/* Returns Mixtral with this number of experts, below 10. */
+static const struct network *with_experts(int experts, size_t tokens)
+{
+	struct diag *diag = diag_new(arena);
+	char text[4096] = "";
+	FILE *in = fopen(path_of("mixtral-8x7b"), "r");
+	CHECK(in && fread(text, 1, sizeof text - 1, in) > 0);
+	fclose(in);
+	strstr(text, "experts = 8")[10] = (char)('0' + experts);
+	return network_from(cfg_read_text(arena, diag, "few.cfg", text), diag, tokens);
+}
+
+static struct serving_model *model_from(const struct network *network,
+					const struct network *one_token)
+{
+	struct serving_model_spec spec = {.network = network,
+					  .one_token = one_token,
 					  .stack = &stack,
 					  .gpu = &gpu,
 					  .efficiency = &by_law,
@@ -53,6 +75,16 @@ static struct serving_model *model_of(const char *name)
 	static const struct overhead none;
 	serving_model_overhead_set(model, (const struct overhead *[]){&none, &none});
 	return model;
+}
+
+static struct serving_model *model_of(const char *name)
+{
+	return model_from(network_of(name, 64), network_of(name, 1));
+}
+
+static struct serving_model *model_with_experts(int experts)
+{
+	return model_from(with_experts(experts, 64), with_experts(experts, 1));
 }
 
 /* Returns the bytes of the kernels of one iteration. */
@@ -149,6 +181,23 @@ static void few_tokens_read_few_experts(void)
 	CHECK(one_B > 2 * expert_B + other_B && one_B < 1.01 * (2 * expert_B + other_B));
 	CHECK(four_B > 8 * expert_B + other_B && four_B < 1.01 * (8 * expert_B + other_B));
 	CHECK(more_B > four_B && more_B < 1.02 * four_B);
+}
+
+/* With 4 or 5 experts, 2 or 3 tokens need all of them, and more tokens add only activations. */
+static void many_tokens_read_each_expert_once(void)
+{
+	const double expert_B = 2 * 32 * 3 * 4096.0 * 14336;
+	const double other_B = 2 * 32 * (4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096);
+	for (int experts = 4; experts <= 5; experts++) {
+		struct serving_model *model = model_with_experts(experts);
+		double one_B = iteration_B(model, (struct iteration){.rows = 1});
+		double two_B = iteration_B(model, (struct iteration){.rows = 2});
+		double many_B = iteration_B(model, (struct iteration){.rows = 16});
+		double all_B = experts * expert_B + other_B;
+		CHECK(one_B > 2 * expert_B + other_B && one_B < 1.01 * (2 * expert_B + other_B));
+		CHECK(two_B > 4 * expert_B + other_B && two_B < 1.01 * (4 * expert_B + other_B));
+		CHECK(many_B > all_B && many_B < 1.03 * all_B);
+	}
 }
 
 static double one_ms(void *ctx, enum collective collective, double size_B)
@@ -272,6 +321,7 @@ static const struct test tests[] = {
 	TEST(attention_reads_the_context),
 	TEST(layers_with_a_window_read_only_it),
 	TEST(few_tokens_read_few_experts),
+	TEST(many_tokens_read_each_expert_once),
 	TEST(two_gpus_add_up_and_gather),
 	TEST(a_program_copies_tokens_in_and_out),
 };
