@@ -496,6 +496,17 @@ static void groups_across_small_machines_are_near_the_exact_result(void)
 	}
 }
 
+/* Machines 0 and 1 are below one leaf, and machine 2 is below another leaf of the pod. */
+static void nearly_alike_machines_are_only_inside_or_outside(void)
+{
+	uint32_t leaf_of[] = {0, 0, 1}, pod_of[] = {0, 0};
+	struct fold fold = {.leaf_of = leaf_of, .pod_of = pod_of};
+	CHECK(fold_distance(&fold, 0, 1) == FOLD_LEAF && fold_distance(&fold, 0, 2) == FOLD_POD);
+	fold.near = true;
+	CHECK(fold_distance(&fold, 0, 1) == FOLD_TOP && fold_distance(&fold, 0, 2) == FOLD_TOP);
+	CHECK(fold_distance(&fold, 1, 1) == FOLD_INSIDE);
+}
+
 static const struct test tests[] = {
 	TEST(one_machine_knows_that_messages_to_others_are_staged),
 	TEST(groups_across_small_machines_are_near_the_exact_result),
@@ -504,6 +515,7 @@ static const struct test tests[] = {
 	TEST(binary_tree_has_one_class_of_machines_per_level),
 	TEST(double_tree_has_no_equal_machines),
 	TEST(nearly_alike_machines_of_a_double_tree_have_its_heights),
+	TEST(nearly_alike_machines_are_only_inside_or_outside),
 	TEST(nearly_alike_machines_give_nearly_the_result_of_all),
 	TEST(folded_machines_give_the_result_of_all),
 	TEST(folding_is_exact_with_two_kinds_of_machines),

@@ -169,6 +169,8 @@ static void passing_never_skips_another_event(void)
 	CHECK(!pass_to(29, &limits, &log).passed);
 	limits = (struct engine_limits){.time_max_ps = 28};
 	CHECK(!pass_to(29, &limits, &log).passed && log.count == 1);
+	limits.time_max_ps = 29;
+	CHECK(pass_to(29, &limits, &log).passed && log.count == 1);
 	limits = (struct engine_limits){.no_passing = true};
 	CHECK(!pass_to(29, &limits, &log).passed && log.count == 3);
 }
@@ -479,6 +481,19 @@ static void no_event_is_lost_at_a_limit(void)
 	arena_free(arena);
 }
 
+static void sum_of_waits_stays_at_its_maximum(void)
+{
+	struct arena *arena = arena_new();
+	struct engine *engine = engine_new(arena, NULL);
+	engine_wait_add(engine, WAIT_POLL, INT64_MAX - 1);
+	CHECK(engine_wait_ps(engine, WAIT_POLL) == INT64_MAX - 1);
+	engine_wait_add(engine, WAIT_POLL, 2);
+	engine_wait_add(engine, WAIT_POLL, 5);
+	CHECK(engine_wait_ps(engine, WAIT_POLL) == INT64_MAX);
+	CHECK(engine_wait_ps(engine, WAIT_CYCLE) == 0);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(equal_times_run_in_insertion_order),
 	TEST(event_for_the_current_time_runs_after_pending_ones),
@@ -496,6 +511,7 @@ static const struct test tests[] = {
 	TEST(events_without_ids_run_in_the_same_order),
 	TEST(watch_is_told_of_events_and_their_maximum),
 	TEST(no_event_is_lost_at_a_limit),
+	TEST(sum_of_waits_stays_at_its_maximum),
 };
 
 int main(void)
