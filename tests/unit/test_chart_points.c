@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "plots/charts.h"
+#include "plots/style.h"
 #include "sim/base/arena.h"
 #include "tests/drawing_print.h"
 #include "tests/test.h"
@@ -148,11 +149,104 @@ static void parity_lists_the_largest_errors_first(void)
 	arena_free(arena);
 }
 
+/* A linear axis starts at 0 if the lowest value is below 40 % of the highest, but not negative.
+ * Otherwise a margin of 6 % of the span is below. */
+static void axis_starts_at_zero_or_below_the_lowest_value(void)
+{
+	struct axis axis = {0};
+	axis_cover(&axis, 3.9, 10);
+	CHECK_NEAR(axis.low, 0, 1e-12);
+	axis_cover(&axis, 4, 10);
+	CHECK_NEAR(axis.low, 4 - 0.06 * 6, 1e-12);
+	axis_cover(&axis, -1, 10);
+	CHECK_NEAR(axis.low, -1 - 0.06 * 11, 1e-12);
+	CHECK_NEAR(axis.high, 10 + 0.06 * 11, 1e-12);
+}
+
+/* Ticks above 999 are powers if the axis reaches a million. */
+static void axis_up_to_a_million_has_powers_of_ten(void)
+{
+	struct arena *arena = arena_new();
+	for (int million = 0; million < 2; million++) {
+		struct axis axis = {.low = 1, .high = million ? 1e6 : 9e5, .log = true};
+		const struct area area = {50, 10, 40, 250};
+		struct drawing *drawing = drawing_new(arena, 100, 300);
+		axis_up(&axis, area);
+		draw_axis_y(drawing, &axis, area, "", false);
+		char *list = list_of(drawing);
+		CHECK_PART(list, million ? "\"10⁵\"" : "\"100000\"");
+		free(list);
+	}
+	arena_free(arena);
+}
+
+/* Only the first curve has intervals, and the line at 95 % is above both. */
+static void curves_explain_intervals_and_a_goal_inside_of_the_axis(void)
+{
+	struct arena *arena = arena_new();
+	const double x[] = {1, 2};
+	struct estimate first[] = {{0.2, 0.1, 0.3}, {0.4, 0.3, 0.5}},
+			second[] = {{0.2, 0.2, 0.2}, {0.3, 0.3, 0.3}};
+	const struct curve curves[] = {{"first", x, first, 2}, {"second", x, second, 2}};
+	const struct chart_axes axes = {.x_label = "x", .y_label = "y", .share = true};
+	char *list = list_of(chart_curves(arena, about, axes, curves, 2));
+	CHECK_PART(list, "90 % interval");
+	CHECK(!strstr(list, "\"95 %\""));
+	free(list);
+	second[1] = (struct estimate){1, 1, 1};
+	list = list_of(chart_curves(arena, about, axes, curves, 2));
+	CHECK_PART(list, "\"95 %\"");
+	free(list);
+	arena_free(arena);
+}
+
+/* A logarithmic axis has no place for a negative end. */
+static void parity_has_no_whisker_with_a_negative_end(void)
+{
+	struct arena *arena = arena_new();
+	struct parity_point point = {"wide", 100, {100, -50, 250}, true};
+	char *list = list_of(chart_parity(arena, about, "us", &point, 1));
+	CHECK(!strstr(list, "90 % interval") && !strstr(list, " nan"));
+	free(list);
+	point.predicted.low = 50;
+	list = list_of(chart_parity(arena, about, "us", &point, 1));
+	CHECK_PART(list, "90 % interval");
+	free(list);
+	arena_free(arena);
+}
+
+/* The value falls only at the high end, so the low end's label is on the other side. Of the bars
+ * after the twelfth, one that fails at an end is not in their sum, which otherwise reaches 110. */
+static void tornado_separates_labels_and_leaves_out_failing_ends(void)
+{
+	struct arena *arena = arena_new();
+	struct tornado_bar bars[14];
+	for (size_t i = 0; i < 14; i++)
+		bars[i] = (struct tornado_bar){"bar", "less", "more", 9, 11};
+	bars[0] = (struct tornado_bar){"first", "lowest", "highest", 10, 8};
+	bars[13].low = NAN;
+	bars[13].high = 110;
+	char *list =
+		list_of(chart_tornado(arena, about, &(struct tornado_view){"x", 10, bars, 14}));
+	CHECK_PART(list, "start \"lowest\"");
+	CHECK_PART(list, "end \"highest\"");
+	CHECK_PART(list, "sum of 2 others");
+	CHECK_PART(list, "\"11");
+	CHECK(!strstr(list, "middle \"50\"") && !strstr(list, "middle \"100\""));
+	free(list);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(plans_are_at_their_memory_and_throughput),
 	TEST(scaling_has_linear_axes_up_to_16_gpus),
 	TEST(ratio_bars_include_the_baseline_and_the_largest_end),
 	TEST(parity_lists_the_largest_errors_first),
+	TEST(axis_starts_at_zero_or_below_the_lowest_value),
+	TEST(axis_up_to_a_million_has_powers_of_ten),
+	TEST(curves_explain_intervals_and_a_goal_inside_of_the_axis),
+	TEST(parity_has_no_whisker_with_a_negative_end),
+	TEST(tornado_separates_labels_and_leaves_out_failing_ends),
 };
 
 int main(void)
