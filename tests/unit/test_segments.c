@@ -135,6 +135,8 @@ static void change_point_ignores_single_outliers(void)
 	CHECK(change_point(steps, 6, 10) == 4);
 	CHECK(change_point(steps, 2, 10) == 2);
 	CHECK(change_point(steps, 0, 10) == 0);
+	const struct xy equal[] = {{1, 1}, {2, 10}, {3, 10}}; /* ten times is not above ten times */
+	CHECK(change_point(equal, 3, 10) == 3);
 }
 
 /* A product of 1280 x 1280 elements with k = 16 on 100 SMs at 10 Tflop/s. k is too short to be
@@ -250,6 +252,51 @@ static void twelve_passes_use_the_bootstrap(void)
 	CHECK(first.low >= again.low && first.low <= again.low && first.high <= again.high);
 }
 
+/* Nine passes without and one with a 1: Student's interval around 0.1 has a negative end, and a
+ * mean of drawn passes has none. With nine passes there is no bootstrap. */
+static void ten_passes_are_enough_for_the_bootstrap(void)
+{
+	double values[10] = {[0] = 1};
+	struct interval interval;
+	struct interval_spec spec = {mean, values, 1, 10, 0.95, 1, "ten"};
+	CHECK(interval_of_passes(&spec, &interval) && interval.low >= 0);
+	spec.pass_count = 9;
+	CHECK(interval_of_passes(&spec, &interval) && interval.low < 0);
+}
+
+/* Means of drawn passes scatter by sqrt((n - 1) / n) of the standard error. The expanded quantiles
+ * make up for it, so that intervals have t(9) = 2.2622 standard errors on each side. For 1 ... 10
+ * the standard error is sqrt(55 / 6 / 10). */
+static void bootstrap_is_as_wide_as_students_interval(void)
+{
+	enum { REPEATS = 200 };
+	double values[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, sum = 0;
+	struct interval interval;
+	for (uint64_t seed = 0; seed < REPEATS; seed++) {
+		const struct interval_spec spec = {mean, values, 1, 10, 0.95, seed, "wide"};
+		CHECK(interval_of_passes(&spec, &interval));
+		sum += (interval.high - interval.low) / 2;
+	}
+	CHECK_NEAR(sum / REPEATS / (2.2622 * sqrt(55.0 / 6 / 10)), 1, 0.02);
+}
+
+/* Points 0 and 8 are 10 % slower and make up one of eight folds. Times must not fall, so lines are
+ * flat: at 1 without this fold, which misses it by 1 / 11, and with it at (12 + 2 / 1.1) / (12 + 2
+ * / 1.21), which misses the others. One fold of eight that differs by d has a standard error of d
+ * / 8.
+ */
+static void held_out_folds_give_a_mean_and_its_error(void)
+{
+	struct xy points[16];
+	struct segments segments;
+	for (size_t i = 0; i < 16; i++)
+		points[i] = (struct xy){(double)(i + 1), i % 8 ? 1 : 1.1};
+	CHECK(segments_fit(points, 16, 1, &segments));
+	double slow = 1.0 / 11, other = (12 + 2 / 1.1) / (12 + 2 / 1.21) - 1;
+	CHECK_NEAR(segments.left_out_ratio[0], (slow + 7 * other) / 8, 1e-9);
+	CHECK_NEAR(segments.left_out_error_ratio[0], (slow - other) / 8, 1e-9);
+}
+
 /* Fifteen points on two lines with a clear break are too few for cross-validation, sixteen are not.
  */
 static void fewer_than_sixteen_points_make_one_piece(void)
@@ -293,6 +340,9 @@ static const struct test tests[] = {
 	TEST(three_passes_use_students_t),
 	TEST(disturbed_pass_hardly_moves_the_mean),
 	TEST(twelve_passes_use_the_bootstrap),
+	TEST(ten_passes_are_enough_for_the_bootstrap),
+	TEST(bootstrap_is_as_wide_as_students_interval),
+	TEST(held_out_folds_give_a_mean_and_its_error),
 	TEST(differences_and_means_have_independent_errors),
 };
 
