@@ -193,7 +193,7 @@ static void read_batch(struct plan_reader *p)
 	}
 	if ((has_micro && p->micro > floor(p->micro)) || copies > floor(copies) ||
 	    (global > 0 && accumulation > 0 &&
-	     fabs(p->micro * accumulation * copies - global) > 0.5))
+	     fabs((has_micro ? p->micro : 1) * accumulation * copies - global) > 0.5))
 		diag_error(p->reading->diag, (struct origin){p->reading->paths[0], 0},
 			   "%g samples of a step are not %g of a micro-batch x %g of accumulation "
 			   "x %g copies (correct one of them, or the number of GPUs)",

@@ -113,3 +113,42 @@ expect 2 '25.json:16: .*write an even number' import model 25.json
 expect 0 'read: ' import model 24.json
 shows 'repeat = 12;'
 verdict import_files.experts_and_windows_of_a_family_become_layers
+
+# imported KIND PATTERN LINES: the lines of a YAML file (with \n) give a result or a message that matches.
+imported() {
+	printf '%b' "$3" >settings.yaml
+	farwire import "$1" settings.yaml
+	[ "$code" = 0 ] && cat "$scratch.out" "$scratch.err" | tr '\n' ' ' | grep -qE -e "$2" ||
+		complain "$3: no '$2' in $(cat "$scratch.out" "$scratch.err")"
+}
+# Replicas without shards are copies. Without a micro-batch, each step of an accumulation has one sample.
+imported plan 'plan = \{[^;]*dp = 2;[^;]* data_parallel_replicate_degree[^;]*sequence_parallel' 'data_parallel_replicate_degree: 2\ndata_parallel_shard_degree: 1\n'
+imported plan 'micro_batch = 1;.*global_batch = 32;' 'pipeline_parallel_degree: 2\nlocal_batch_size: 8\nworld_size: 8\n'
+imported plan 'micro_batch = 8;.*global_batch = 64;' 'local_batch_size: 8\nworld_size: 8\n'
+imported plan 'gpus = 16;' 'global_batch_size: 32\ngradient_accumulation_steps: 4\nmicro_batch_size: 2\ntensor_model_parallel_size: 2\ncontext_parallel_size: 2\n'
+imported plan 'global_batch = 32;' 'gradient_accumulation_steps: 4\nworld_size: 8\n'
+imported plan 'global_batch = 2000000000;' 'global_batch_size: 2000000000\nmicro_batch_size: 1\n'
+imported plan '2 settings read: 1 used, 1 skipped' 'tensor_model_parallel_size: 2\nnum_layers: 4\n'
+# A name with a dot is the end of a path, but not of a word. The last variable is named.
+imported plan 'sharding = "parameters"; # settings.yaml:3: ds.zero_optimization.stage' 'ds:\n  zero_optimization:\n    stage: 3\n'
+imported plan 'settings.yaml:3: ds.my_zero_optimization.stage = 3 was skipped, but may matter' 'ds:\n  my_zero_optimization:\n    stage: 3\ntensor_model_parallel_size: 2\n'
+imported plan 'settings.yaml:4: \$x is not a value' 'a:\n  micro_batch_size: auto\nb:\n  micro_batch_size: $x\ntensor_model_parallel_size: 2\n'
+verdict import_files.batches_and_names_of_plans_are_read_as_their_tools_mean
+
+# matrix GPUS CELL: a matrix of nvidia-smi with equal cells
+matrix() {
+	awk -v n="$1" -v cell="$2" 'BEGIN { for (i = 0; i < n; i++) printf "\tGPU%d", i; print "\tCPU Affinity"
+		for (i = 0; i < n; i++) { printf "GPU%d", i; for (k = 0; k < n; k++) printf "\t%s", k == i ? "X" : cell; print "\t0-7" } }' >matrix.txt
+}
+matrix 64 SYS
+expect 0 '^65 records read' import topology matrix.txt
+matrix 65 SYS
+expect 2 'matrix.txt:1: there are more than 64 devices' import topology matrix.txt
+# A P100 has four NVLinks and a V100 six.
+for links in '4 p100-sxm2' '5 v100-sxm2'; do
+	matrix 2 "NV${links% *}"
+	expect 0 "assumed to be ${links#* } " import topology matrix.txt
+done
+sed -i '2s/NV5/NV2/' matrix.txt
+expect 2 'matrix.txt:3: the path to GPU0 is NV5, but NV2 in line 2' import topology matrix.txt
+verdict import_files.matrix_has_up_to_64_devices_and_equal_paths_both_ways
