@@ -32,6 +32,10 @@ has 1 '"size_B":16777216,"group_first":0,"group_size":4,"group_stride":8'
 has 1 '"size_B":67108864,"group_first":0,"group_size":2,"group_stride":4'
 expect 0 '12 collectives of groups of one rank were left out' \
 	import simai "$samples/L7B-D1-C02_Llama7B_deepspeed_zero3_A100.txt"
+# 32 GPUs are 4 x 2 x 4 with a pipeline, too, whose stages do not add each other's gradients.
+printf 'HYBRID_TRANSFORMER model_parallel_NPU_group: 4 pp: 2 all_gpus: 32\n1\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 4096 0\n' >stages.txt
+farwire import simai stages.txt
+has 1 '"size_B":4096,"group_first":0,"group_size":4,"group_stride":4'
 verdict import_workloads.collectives_have_the_groups_of_their_parallelism
 
 # Data parallelism: the first layer needs no gradient of its input. The times are in ns.
@@ -40,6 +44,12 @@ farwire import astrasim data.txt
 sed -n 's/.*"kernel_s":0.0000000\([1-9][0-9]\),.*/\1/p' "$scratch.out" | tr '\n' ' ' >times
 [ "$(cat times)" = '11 21 23 22 13 ' ] || complain "the computations take $(cat times)"
 verdict import_workloads.first_layer_has_no_gradient_of_its_input
+
+# Line 2 says how many rows count, as in ASTRA-sim.
+sed '2s/2/1/' data.txt >first.txt
+expect 0 '; 2 events read, 1 used' import astrasim first.txt
+has 0 'second'
+verdict import_workloads.rows_after_the_declared_ones_are_skipped
 
 # Rank 0 computes 556 us twice, and its all-reduces of 16 and 64 MiB are not hidden.
 farwire import simai "$samples/microAllReduce.txt" -o micro.jsonl
