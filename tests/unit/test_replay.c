@@ -241,15 +241,41 @@ static void stated_release_makes_a_thread_wait(void)
 	}
 }
 
-/* Calls on which recorders give too little information. */
-/* Threads 0 and 1 record event 5, and end this at 20 and at 10. Thread 2 synchronises at 40, so it
- * waits for thread 0. Threads are numbered by their first call. */
-static void the_latest_record_of_an_event_is_awaited(void)
+/* Thread 0 launches until 100 and from 300 on. A call of thread 1 ends at 150 or 250. Only the
+ * second one fills half of the gap, although the first one takes 150, too. */
+static void only_the_part_of_a_call_inside_of_a_gap_counts(void)
+{
+	for (int half = 0; half < 2; half++) {
+		struct recorded_call calls[] = {
+			launch_at(0, 95, 1),
+			call_at(1, "cudaHostAlloc", half ? 100 : 0, half ? 250 : 150),
+			launch_at(0, 300, 1)};
+		struct arena *arena = arena_new();
+		const struct program *program = stream_of(arena, calls, 3, NULL, 0, &as_recorded);
+		CHECK(program->signal_count == (half ? 1 : 0));
+		arena_free(arena);
+	}
+}
+
+static void a_thread_does_not_await_its_own_record(void)
+{
+	struct recorded_call calls[] = {call_at(0, "cudaEventRecord", 5, 10),
+					call_at(0, "cudaEventSynchronize", 40, 42)};
+	struct arena *arena = arena_new();
+	calls[0].event = calls[1].event = 5;
+	calls[0].stream = 7;
+	CHECK(stream_of(arena, calls, 2, NULL, 0, &as_recorded)->signal_count == 0);
+	arena_free(arena);
+}
+
+/* Threads 0 and 1 record event 5, and end this at 20 and at 10. Thread 2 synchronises at 40 or 20,
+ * so it waits for thread 0. Threads are numbered by their first call. */
+static void latest_record_is_awaited_at(double sync_us)
 {
 	struct recorded_call calls[] = {
 		call_at(0, "cudaGetDevice", 1, 2), call_at(0, "cudaEventRecord", 15, 20),
 		call_at(1, "cudaGetDevice", 2, 3), call_at(1, "cudaEventRecord", 5, 10),
-		call_at(2, "cudaEventSynchronize", 40, 42)};
+		call_at(2, "cudaEventSynchronize", sync_us, 42)};
 	struct recorded_mark marks[] = {{.t_s = 0, .step = 1}, {.t_s = 70 * US, .step = 2}};
 	struct arena *arena = arena_new();
 	for (size_t i = 1; i < 5; i++)
@@ -262,6 +288,12 @@ static void the_latest_record_of_an_event_is_awaited(void)
 			posts[t] += program->threads[t].items[i].kind == ITEM_POST;
 	CHECK(posts[0] == 1 && posts[1] == 0 && posts[2] == 0);
 	arena_free(arena);
+}
+
+static void the_latest_record_of_an_event_is_awaited(void)
+{
+	latest_record_is_awaited_at(40);
+	latest_record_is_awaited_at(20);
 }
 
 /* In each of two steps a collective of stream 20 follows a kernel of stream 7, and an event is
@@ -455,6 +487,8 @@ static const struct test tests[] = {
 	TEST(stated_release_makes_a_thread_wait),
 	TEST(replayed_polling_stops_when_ready),
 	TEST(the_latest_record_of_an_event_is_awaited),
+	TEST(only_the_part_of_a_call_inside_of_a_gap_counts),
+	TEST(a_thread_does_not_await_its_own_record),
 	TEST(a_wait_is_for_a_collective_of_its_step),
 	TEST(threads_of_devices_are_numbered_in_turn),
 	TEST(unknown_calls_keep_their_recorded_time),
