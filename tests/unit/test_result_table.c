@@ -71,6 +71,8 @@ static void numbers_of_a_column_share_a_unit(void)
 	const char *text = written(FORMAT_TABLE, &table);
 	CHECK(strstr(text, "13.7 h (10 h..14 h)") && strstr(text, "0.2395 h"));
 	CHECK(strstr(text, " 20 us\n") != NULL);
+	cells[3].number.value = 1e-3; /* a factor of 1000 is not too much */
+	CHECK_PART(written(FORMAT_TABLE, &table), " 0.001 s\n");
 }
 
 /* Throughputs have four digits from 1 on. Durations of trainings have the largest unit of which
@@ -101,6 +103,14 @@ static void throughputs_and_durations_have_digits_for_their_size(void)
 	}
 }
 
+static void large_counts_are_whole(void)
+{
+	static const struct result_column column = {.name = "events"};
+	struct result_cell cell = {.number = {12345.6, NAN, NAN}};
+	const struct result_table table = {"events", NULL, &column, 1, &cell, 1};
+	CHECK_PART(written(FORMAT_TABLE, &table), "12346\n");
+}
+
 /* A text is quoted if it has a comma or a quote, and only then. */
 static void csv_quotes_what_it_must(void)
 {
@@ -118,6 +128,7 @@ static void csv_quotes_what_it_must(void)
 static const struct test tests[] = {
 	TEST(throughputs_and_durations_have_digits_for_their_size),
 	TEST(csv_quotes_what_it_must),
+	TEST(large_counts_are_whole),
 	TEST(result_table_writes_csv_json_and_text),
 	TEST(numbers_of_a_column_share_a_unit),
 };
