@@ -41,6 +41,8 @@ done
 kept=$(lines)
 expect 2 'grid.csv.journal: the file is the journal of another sweep, because the settings changed' \
 	sweep case.cfg -q --seed 2 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
+expect 2 'another sweep, because the settings changed' \
+	sweep case.cfg -q --draws 2 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
 expect 2 'grid.csv.journal: the file is the journal of another sweep, because the axes changed' \
 	sweep case.cfg -q --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=16,8
 sed -i 's/batch = 8/steps = 7; batch = 8/' case.cfg
@@ -69,6 +71,18 @@ sweep whole.json --format json
 cmp -s whole.json grid.csv || complain 'the JSON of the continued sweep differs'
 verdict 'sweep_journal.complete_journal_only_needs_writing'
 
+# The files of all values count, not only those of the first and the last ones.
+for profile in 1 2 3; do cp "$FARWIRE_DATA/calib/profiles/flexdirect-1050ti.cfg" $profile.cfg; done
+set -- sweep case.cfg -q --format csv -o grid.csv --vary case.profile=./1.cfg,./2.cfg,./3.cfg --vary 'link.vswitch.latency=1 us:1 ms:log45'
+"$FARWIRE" "$@" --jobs 1 &
+while kill -0 $! && [ "$(lines)" -le 5 ]; do sleep 0.01; done 2>/dev/null
+{ kill -9 $! && wait $!; } 2>/dev/null
+[ -e grid.csv.journal ] || complain 'the sweep finished too early'
+echo '# changed' >>2.cfg
+expect 2 'another sweep, because the files that it reads changed' "$@"
+rm grid.csv.journal
+verdict 'sweep_journal.a_changed_file_of_any_value_is_noticed'
+
 echo precious >grid.csv.journal
 expect 2 'grid.csv.journal: the file is not the journal of a sweep' sweep case.cfg -q -o grid.csv --vary case.batch=8,16
 [ "$(cat grid.csv.journal)" = precious ] || complain 'another file was changed'
@@ -90,6 +104,9 @@ verdict 'sweep_journal.other_files_and_full_disks_are_refused'
 # All values are read before the first point is computed.
 expect 2 '^--vary: case.batch = "0" is out of range' sweep case.cfg -q -o bad.csv --vary case.batch=8,16,0
 [ ! -e bad.csv.journal ] || complain 'points were computed before all values were read'
+# Of 300 values, 256 are read, and the last one is among them.
+expect 2 '^--vary: case.fraction = "1.01" is out of range' sweep case.cfg -q -o bad.csv --vary case.fraction=0.01:1.01:lin300
+[ ! -e bad.csv.journal ] || complain 'points were computed before the last value was read'
 expect 2 "^--vary: 'case.batch' is varied twice" sweep case.cfg -q --vary case.batch=8,16 --vary case.batch=32
 expect 2 'the high end must be above the low end$' sweep case.cfg -q --vary 'link.vswitch.latency=2 us:1 us:log5'
 expect 2 "'nan us' is not a number with a known unit$" sweep case.cfg -q --vary 'link.vswitch.latency=nan us:1 us:log5'
