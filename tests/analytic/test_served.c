@@ -73,6 +73,22 @@ static void services_draw_requests_for_the_same_time(void)
 	}
 }
 
+/* Requests of the second service have no objective, and those of the first one meet theirs. */
+static void services_with_and_without_objectives_have_one_attainment(void)
+{
+	struct point point =
+		point_of_text("case = { topology = \"l40s-8gpu\"; clients = ( { name = \"a\"; "
+			      "model = \"gpt2\"; },"
+			      "{ name = \"b\"; model = \"gpt2-medium\"; } ); };\n"
+			      "serve = ( { model = \"gpt2\"; rate = 4; requests = 20; latency_slo "
+			      "= \"1000 s\"; },\n"
+			      "{ model = \"gpt2-medium\"; rate = 4; requests = 20; } );\n");
+	if (point.failed)
+		return;
+	CHECK_NEAR(point.serving.attainment_ratio, 1, 1e-12);
+	CHECK(isnan(point.outcome.jobs[1].serving->service->attainment_ratio));
+}
+
 /* Kernels of a replica with half of a GPU take twice the time, also if it has no neighbour. */
 static void kernels_take_the_replicas_share_of_the_gpu(void)
 {
@@ -204,6 +220,7 @@ static void draws_divide_the_model_error_into_equal_parts(void)
 
 static const struct test tests[] = {
 	TEST(services_draw_requests_for_the_same_time),
+	TEST(services_with_and_without_objectives_have_one_attainment),
 	TEST(kernels_take_the_replicas_share_of_the_gpu),
 	TEST(memory_of_a_replica_is_its_share_of_the_gpu),
 	TEST(memory_of_activations_follows_from_the_largest_iteration),

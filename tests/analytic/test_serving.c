@@ -393,6 +393,20 @@ static void latency_does_not_fall_with_load(void)
 	}
 }
 
+/* 20 requests arrive 0.1 s apart, and each takes 1 s, one after the other. Only the first one ends
+ * before the last arrival, so the throughput is that of all requests. */
+static void an_overloaded_server_has_the_throughput_of_all_requests(void)
+{
+	struct bench b = bench_of(20);
+	b.params.rate_count = 10;
+	b.params.spread_ratio = b.params.warmup_ratio = 0;
+	b.params.prompt_count = 1000;
+	struct serving_answers answers = run(&b, 1, 0, by_rows);
+	CHECK_NEAR(answers.requests_per_s, 1, 0.01);
+	CHECK_NEAR(answers.tokens_per_s, 1, 0.01);
+	arena_free(b.arena);
+}
+
 static const struct test tests[] = {
 	TEST(a_single_server_has_the_latency_of_mm1),
 	TEST(equal_services_have_the_wait_of_md1),
@@ -409,6 +423,7 @@ static const struct test tests[] = {
 	TEST(chunks_bound_the_time_between_tokens),
 	TEST(arrivals_keep_their_mean_rate),
 	TEST(latency_does_not_fall_with_load),
+	TEST(an_overloaded_server_has_the_throughput_of_all_requests),
 };
 
 int main(void)

@@ -214,6 +214,21 @@ static void lists_are_numbers_or_words(void)
 	arena_free(arena);
 }
 
+static void lists_have_up_to_10000_values(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct sweep_axis axis;
+	char text[70000] = "x=1", *end = text + 3;
+	for (int i = 2; i <= 10000; i++)
+		end += sprintf(end, ",%d", i);
+	CHECK(sweep_axis_read(arena, diag, "--vary", text, &axis) && axis.count == 10000);
+	strcpy(end, ",0");
+	CHECK(!sweep_axis_read(arena, diag, "--vary", text, &axis));
+	CHECK_PART(diag_at(diag, 0), "at most 10000 values");
+	arena_free(arena);
+}
+
 /* A grid can have a million points, and each key once. */
 static void grids_have_up_to_a_million_points(void)
 {
@@ -236,6 +251,7 @@ static void grids_have_up_to_a_million_points(void)
 static const struct test tests[] = {
 	TEST(malformed_axes_have_their_message),
 	TEST(lists_are_numbers_or_words),
+	TEST(lists_have_up_to_10000_values),
 	TEST(grids_have_up_to_a_million_points),
 	TEST(ranges_have_their_number_of_values),
 	TEST(solving_finds_the_bound_of_a_plain_request),

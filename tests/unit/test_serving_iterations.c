@@ -225,7 +225,8 @@ static struct iteration_time sometimes_slower(void *ctx, const struct iteration 
 	return time;
 }
 
-/* Tokens come 6, 6, 6, 12, 12 and 6 ms after the one before, without the last one or with it. */
+/* Tokens come 6, 6, 6, 12, 12 and 6 ms after the one before, without the last one or with it. A
+ * quantile is the middle of a bin of 0.2 %. */
 static void median_time_between_tokens_counts_each_token_once(void)
 {
 	for (uint32_t tokens = 6; tokens <= 7; tokens++) {
@@ -234,8 +235,8 @@ static void median_time_between_tokens_counts_each_token_once(void)
 		b.replicas[0].time = sometimes_slower;
 		b.params.between_slo_s = 7.5e-3;
 		run(&b, 1);
-		CHECK_NEAR(b.runs[0].all->between_s[0], 6e-3, 0.002);
-		CHECK_NEAR(b.runs[0].all->between_s[1], 12e-3, 0.002);
+		CHECK_NEAR(b.runs[0].all->between_s[0], 6e-3, 0.001);
+		CHECK_NEAR(b.runs[0].all->between_s[1], 12e-3, 0.001);
 		/* their means are 8.4 and 8 ms */
 		CHECK(b.runs[0].all->attainment_ratio == 0);
 		arena_free(b.arena);
