@@ -100,6 +100,26 @@ static void only_what_backward_needs_is_kept(void)
 	arena_free(arena);
 }
 
+/* With elements of 2 B, the loss of 6 tokens of 100 kinds has log-probabilities and gradients in
+ * fp32, and a copy of the gradients in 2 B. This is more than the gradients of any other layer. */
+static void loss_in_half_precision_needs_three_copies(void)
+{
+	struct arena *arena = arena_new();
+	const struct network *network = read_text(
+		arena, "network = { name = \"wide\"; sequence = 6; vocabulary = 100; source = "
+		       "\"by hand\"; layers = (\n"
+		       "{ name = \"e\"; op = \"embedding\"; out = 8; },\n"
+		       "{ name = \"head\"; op = \"linear\"; out = 100; },\n"
+		       "{ name = \"loss\"; op = \"cross_entropy\"; } ); };\n");
+	if (CHECK(network != NULL))
+		CHECK_NEAR(network_memory_B(network, 2, 2, 0, 0, true) -
+				   network_memory_B(network, 1, 2, 0, 0, true),
+			   2 * network->activations_count + network->activations_B +
+				   network->fused_B + 6 * 100 * (4 + 4 + 2),
+			   1e-12);
+	arena_free(arena);
+}
+
 /* One more sample keeps activations of 4 B and, if attention is not fused, 144 probabilities. Its
  * largest gradients are those of a gate, 72 elements with 144 of its input, or those of an
  * attention: 48 of its output, 96 of queries, keys and values, 72 probabilities and 72 scores. */
@@ -415,6 +435,7 @@ static const struct test tests[] = {
 	TEST(small_network_has_the_counts_by_hand),
 	TEST(only_what_backward_needs_is_kept),
 	TEST(a_sample_needs_activations_and_the_largest_gradients),
+	TEST(loss_in_half_precision_needs_three_copies),
 	TEST(selected_tokens_are_rounded_up),
 	TEST(repeated_blocks_follow_each_other),
 	TEST(experts_have_all_weights_and_compute_for_chosen_tokens),

@@ -290,6 +290,35 @@ static void fusion_joins_elementwise_neighbours(void)
 		CHECK(fused.ops[i].work.bytes_B >= 0);
 }
 
+/* The first op writes 10 B, of which the second one reads as many, and the second one writes 100 B.
+ * In one kernel 10 B are neither written nor read. Waits for other GPUs add up. */
+static void fused_ops_save_what_the_first_one_wrote(void)
+{
+	const uint32_t first = 0;
+	const struct op ops[] = {{.name = "first",
+				  .elementwise = true,
+				  .kernels = 1,
+				  .work = {.bytes_B = 30},
+				  .wait_s = 1,
+				  .output_B = 10,
+				  .update_of = NO_TENSOR},
+				 {.name = "second",
+				  .elementwise = true,
+				  .kernels = 1,
+				  .work = {.bytes_B = 110},
+				  .wait_s = 2,
+				  .output_B = 100,
+				  .inputs = &first,
+				  .input_count = 1,
+				  .update_of = NO_TENSOR}};
+	const struct op_graph graph = {.ops = ops, .count = 2, .output = 1, .loss = 1};
+	struct op_graph fused = op_graph_fuse(arena, &graph, FUSION_ALL);
+	if (!CHECK(fused.count == 1))
+		return;
+	CHECK_NEAR(fused.ops[0].work.bytes_B, 30 + 110 - 10 - 10, 1e-12);
+	CHECK_NEAR(fused.ops[0].wait_s, 3, 1e-12);
+}
+
 /* Forward kernels of ResNet-50 for inference: 53 convolutions, two pools, the fully connected layer
  * and the softmax. 49 norms with ReLU, 4 without, 16 sums and the bias have none. A convolution of
  * 64 x 56 x 56 outputs still writes them once. */
@@ -418,6 +447,7 @@ static const struct test tests[] = {
 	TEST(kernels_are_those_of_eager_mode),
 	TEST(elementwise_kernels_move_their_operands_and_results),
 	TEST(fusion_joins_elementwise_neighbours),
+	TEST(fused_ops_save_what_the_first_one_wrote),
 	TEST(inference_computes_in_the_kernels_of_products),
 	TEST(autocast_computes_norms_in_fp32),
 	TEST(autocast_needs_two_bytes_a_parameter_more),
