@@ -51,3 +51,15 @@ verdict 'gpus.as_many_sms_as_any_gpu_has_are_accepted'
 refused missing_generation_is_refused 2 'generation is missing' -e /generation/d -e /tf32/d -e /bf16/d -e /fp8/d -e '/boost_clock =/d' -e 's/717/250/'
 refused missing_sms_are_refused 2 'multiprocessors is missing' -e /multiproc/d -e '/boost_clock =/d'
 refused memory_clock_as_boost_clock_is_refused 13 'boost_clock = 5.5 GHz is not the clock' -e 's/2505 MHz/5.5 GHz/'
+refused idle_clock_as_boost_clock_is_refused 13 'boost_clock = 300 MHz is not the clock' -e 's/2505 MHz/300 MHz/'
+# A bus of 1024 bits is a stack of HBM, which has at most 48 GiB.
+refused bandwidth_beyond_a_stack_is_refused 9 'memory_bandwidth = 717 GB/s is 5.6 Gbit/s per pin of a bus of 1024 bits \(HBM\)' \
+	-e 's/memory_bus = 256/memory_bus = 1024/'
+refused memory_beyond_its_stacks_is_refused 10 'memory = 120 GiB does not fit a bus of 2048 bits \(HBM\), which has 2 GiB to 96 GiB' \
+	-e 's/memory_bus = 256/memory_bus = 2048/' -e 's/16 GiB/120 GiB/'
+
+# A wrong key is the only error, although the value of another one is wrong, too.
+sed -e 's/fp16/fp17/' -e 's/fp32 = "48.7/fp32 = "97.5/' good.cfg >bad.cfg
+expect 2 "^bad.cfg:5: gpu 'bad.cfg': unknown key 'fp17'" check bad.cfg
+[ "$(wc -l <"$scratch.err")" = 1 ] || complain "not one error: $(cat "$scratch.err")"
+verdict gpus.values_are_checked_after_keys
