@@ -108,6 +108,7 @@ ln -s nowhere.json dangling.json
 	expect 2 '^farwire: --output and --plot name the same file .x.svg. \(write two different names\)' $one -o x.svg --plot x.svg
 	expect 2 '^farwire: --output and --plot name the same file .x.svg.' $one -o ./x.svg --plot x.svg
 	expect 2 '^farwire: --output and --trace name the same file' $one -o target.json --trace ./target.json
+	"$FARWIRE" $one -o /dev/null --trace /dev/null 2>"$scratch.err" || complain "a device for two outputs: $(cat "$scratch.err")"
 	expect 2 'refusing to overwrite an input file' $one --profile ./profile.cfg -o profile.cfg
 	expect 2 'refusing to overwrite an input file' $one --set 'case.profile = "profile.cfg"' -o profile.cfg
 	for target in own-topology.cfg ./below/../own-topology.cfg hard-link.cfg part.cfg middle; do

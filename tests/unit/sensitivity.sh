@@ -61,6 +61,13 @@ for format in table csv json jsonl; do
 done
 verdict 'sensitivity.threads_do_not_change_indices'
 
+# If no parameter changes the answer, the table has all that were tried.
+expect 0 '' sensitivity case.cfg -q --draws 0 --vary-all 10% --for tcp.syn_retries --format csv
+[ "$(grep -c '^tcp.syn_retries,' "$scratch.out")" = 1 ] || complain "idle parameters: $(cat "$scratch.out")"
+expect 0 '' sensitivity case.cfg -q --draws 0 --vary-all 10% --for tcp.syn_retries
+shows 'no parameter changes it'
+verdict 'sensitivity.parameters_without_influence_are_listed'
+
 # Each pattern of measures.def matches a parameter, and each probe that it names exists.
 expect 0 '' list parameters
 # Long lines are broken; their further lines begin with blanks.

@@ -77,10 +77,34 @@ static void reported_numbers_come_from_the_prediction(void)
 	arena_free(arena);
 }
 
+/* Each quantile of each latency is a number of its own: 1 to 12. */
+static void quantiles_of_latencies_are_numbers_of_their_own(void)
+{
+	static const char *const names[] = {"latency", "first_token", "between_tokens"};
+	static const char *const quantiles[] = {"p50", "p90", "p95", "p99"};
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct prediction p = {.ok = true, .requests_count = 1};
+	for (int i = 0; i < 4; i++) {
+		p.latency_s[i] = estimate_exact(1 + i);
+		p.first_token_s[i] = estimate_exact(5 + i);
+		p.between_tokens_s[i] = estimate_exact(9 + i);
+	}
+	for (int i = 0; i < 12; i++) {
+		const char *name = arena_printf(arena, "%s_%s", names[i / 4], quantiles[i % 4]);
+		const struct reported *reported =
+			reported_find(arena, diag, origin, PREDICTION_SERVING, name);
+		if (CHECK(reported != NULL))
+			CHECK_NEAR(reported_of(reported, &p).value, 1 + i, 1e-12);
+	}
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(names_of_numbers_accept_their_spellings),
 	TEST(targets_are_read_and_checked),
 	TEST(reported_numbers_come_from_the_prediction),
+	TEST(quantiles_of_latencies_are_numbers_of_their_own),
 };
 
 int main(void)

@@ -318,6 +318,25 @@ static void table_of_services_has_their_latencies(void)
 	char *text = table_of(&p, false);
 	CHECK(strstr(text, "mean latency") && !strstr(text, "step time"));
 	free(text);
+	for (int i = 0; i < QUANTILE_COUNT; i++) {
+		p.latency_s[i] = estimate_exact(1 + i);
+		p.first_token_s[i] = estimate_exact(5 + i);
+		p.between_tokens_s[i] = estimate_exact(9 + i);
+	}
+	const struct prediction *list[] = {&p};
+	struct capture capture;
+	capture_begin(&capture);
+	predictions_write(capture.file, FORMAT_JSONL, list, 1);
+	text = (char *)capture_end(&capture);
+	static const char *const quantiles[] = {"p50", "p90", "p95", "p99"};
+	static const char *const names[] = {"latency", "first_token", "between_tokens"};
+	for (int i = 0; i < 12; i++) {
+		char wanted[64];
+		snprintf(wanted, sizeof wanted, "\"%s_%s\": {\"value\": %d,", names[i / 4],
+			 quantiles[i % 4], 1 + i);
+		CHECK_PART(text, wanted);
+	}
+	free(capture.text);
 }
 
 static void csv_quotes_texts_and_leaves_failures_empty(void)
