@@ -86,3 +86,19 @@ expect 2 "^unsized:2: the table needs 'Size'" import osu unsized
 echo '{"intervals":[' >torn
 expect 2 '^torn:' import iperf3 torn
 verdict 'recordings.malformed_logs_are_refused_with_their_line'
+
+# A probe that fails ends the calibration, although its recording is complete. It gets the options of the command.
+cat >probe <<END
+#!/bin/sh
+echo "\$@" >words
+cp '$FARWIRE_DATA/tests/recorded/calibration/fake.jsonl' failed/gpu.jsonl
+exit 2
+END
+chmod +x probe
+for option in --quick --full; do
+	rm -rf failed
+	FARWIRE_PROBE=./probe "$FARWIRE" calibrate $option --budget 7 -q -o failed 2>"$scratch.err" && complain 'the probe failed, but not the calibration'
+	grep -q 'ended with exit code 2; failed/gpu.jsonl keeps the samples' "$scratch.err" || complain "calibrate: $(cat "$scratch.err")"
+	[ "$(cat words)" = "$option -o failed/gpu.jsonl --seed 1 --budget 7 -q" ] || complain "the probe got $(cat words)"
+done
+verdict recordings.failed_probe_ends_the_calibration

@@ -154,3 +154,26 @@ expect 0 '' sweep small.cfg -q --vary case.batch=16,64 --format csv
 shows '^16,[0-9.]+,.*,ok'
 shows '^64,,,,.*out of GPU memory'
 verdict 'verdicts.verdict_of_one_case_keeps_the_numbers_of_others'
+
+# A broadcast only sends from the first GPU. The virtual adapter of the second one must carry RDMA, too.
+cat >between.cfg <<'END'
+topology = {
+	hosts = ( { name = "a"; cores = 8; }, { name = "b"; cores = 8; } );
+	guests = ( { name = "va"; host = "a"; kind = "vm"; vnic = "passthrough"; }, { name = "vb"; host = "b"; kind = "vm"; vnic = "passthrough"; } );
+	gpus = ( { name = "ga"; host = "a"; profile = "v100-pcie"; }, { name = "gb"; host = "b"; profile = "v100-pcie"; } );
+	switches = ["switch"];
+	links = ( { name = "sa"; kind = "pcie"; ends = ["a", "ga"]; generation = 3; lanes = 16; },
+		{ name = "sb"; kind = "pcie"; ends = ["b", "gb"]; generation = 3; lanes = 16; },
+		{ name = "pa"; kind = "roce"; ends = ["va", "switch"]; bandwidth = "100 Gbit/s"; },
+		{ name = "pb"; kind = "roce"; ends = ["switch", "vb"]; bandwidth = "100 Gbit/s"; } );
+};
+END
+broadcast='run --gpus 2 --collective broadcast --transport rdma --draws 0 -q'
+# shellcheck disable=SC2086
+expect 0 '' $broadcast --topology between.cfg
+shows 'GB/s bus bandwidth$'
+sed 's/name = "vb"; host = "b"; kind = "vm"; vnic = "passthrough"/name = "vb"; host = "b"; kind = "vm"; vnic = "vmxnet3"/' between.cfg >socket.cfg
+# shellcheck disable=SC2086
+expect 0 '' $broadcast --topology socket.cfg
+shows "FAIL: no route from 'ga' to 'gb' over rdma"
+verdict 'verdicts.rdma_needs_adapters_that_carry_it_at_both_ends'
