@@ -3,6 +3,7 @@
 #include "sim/base/num.h"
 #include "sim/fabric/fabric.h"
 #include "sim/fabric/link.h"
+#include "sim/transport/path.h"
 #include "tests/test.h"
 
 /* ---- flows ---- */
@@ -54,6 +55,27 @@ static void pass_three_times(void *ctx, uint64_t arg)
 		CHECK(fabric_flow_pass(passing->fabric, &spec));
 		passing->took_ps[i] = engine_now_ps(passing->engine) - before_ps;
 	}
+}
+
+/* 100 B at a limit of 1 kB/s take 100 ms. Without a limit and a link, a flow takes no time. */
+static void pass_without_links(void *ctx, uint64_t arg)
+{
+	struct passing *passing = ctx;
+	struct flow_spec limited = {.size = 100, .cap = 1e3}, free = {.size = 100};
+	CHECK(flow_pass(passing->engine, passing->fabric, &limited));
+	CHECK(engine_now_ps(passing->engine) == PS_PER_S / 10);
+	CHECK(flow_pass(passing->engine, passing->fabric, &free));
+	CHECK(engine_now_ps(passing->engine) == PS_PER_S / 10);
+}
+
+static void passing_flows_without_links_keep_their_limit(void)
+{
+	struct arena *arena = arena_new();
+	struct passing passing = {.engine = engine_new(arena, NULL)};
+	passing.fabric = fabric_new(arena, passing.engine);
+	engine_after(passing.engine, 0, pass_without_links, &passing, 0);
+	CHECK(engine_run(passing.engine) == ENGINE_DRAINED);
+	arena_free(arena);
 }
 
 /* A flow of 1000 B at 1 GB/s runs twice, and then with half the capacity. */
@@ -460,6 +482,7 @@ static void links_with_own_packets_divide_the_traffic_again(void)
 
 static const struct test tests[] = {
 	TEST(passing_flows_use_a_changed_capacity),
+	TEST(passing_flows_without_links_keep_their_limit),
 	TEST(ids_of_ended_flows_do_nothing),
 	TEST(repeated_flows_allocate_nothing),
 	TEST(flow_takes_less_than_700_bytes),

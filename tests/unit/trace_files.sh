@@ -98,6 +98,12 @@ structure 100 run --topology dgx-h100 --gpus 8 --model llama3-8b --exchange nccl
 structure 100 run --topology dgx-h100 --model llama3-8b --serve rate=4,batch=4
 verdict trace_files.spans_are_nested_and_each_thread_is_named
 
+# The wire carries requests, answers and copied data, and nothing without a name.
+structure 1000 run --topology t320-same-esxi --model resnet50 --runtime asynchronous --program client --server server
+sed -n 's/.*"name": "\([^"]*\)", "cat": "wire".*/\1/p' trace.json | sort -u | tr '\n' ' ' >names
+[ "$(cat names)" = 'answer data request ' ] || complain "messages are called $(cat names)"
+verdict trace_files.messages_have_names
+
 gunzip -c "$samples/traces/dlrm-rank0.json.gz" >rank0.json
 farwire import kineto rank0.json -o job.jsonl
 structure 1000 run --calls job.jsonl --topology dgx1-v100 --gpus 8 --exchange nccl-2.18
