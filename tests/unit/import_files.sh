@@ -135,6 +135,12 @@ imported plan 'settings.yaml:3: ds.my_zero_optimization.stage = 3 was skipped, b
 imported plan 'settings.yaml:4: \$x is not a value' 'a:\n  micro_batch_size: auto\nb:\n  micro_batch_size: $x\ntensor_model_parallel_size: 2\n'
 verdict import_files.batches_and_names_of_plans_are_read_as_their_tools_mean
 
+model='num_layers: 4\nhidden_size: 64\nnum_attention_heads: 8\nffn_hidden_size: 256\nvocab_size: 100\nseq_length: 32\n'
+imported model 'kv_heads = 2; causal' "${model}num_query_groups: 2\n"
+printf '%b' "${model}num_experts: 4\nmoe_router_topk: 2\ninterleave_moe_layer_step: 2\n" >settings.yaml
+expect 2 'settings.yaml:9: interleave_moe_layer_step = 2: each layer must have experts' import model settings.yaml
+verdict import_files.query_groups_and_steps_of_experts_are_found
+
 # matrix GPUS CELL: a matrix of nvidia-smi with equal cells
 matrix() {
 	awk -v n="$1" -v cell="$2" 'BEGIN { for (i = 0; i < n; i++) printf "\tGPU%d", i; print "\tCPU Affinity"

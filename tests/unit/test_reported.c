@@ -50,6 +50,8 @@ static void targets_are_read_and_checked(void)
 	CHECK_TEXT(t.text, "throughput >= 1300 images/s");
 	CHECK(target_read(arena, diag, origin, PREDICTION_COLLECTIVE, "throughput>=10 GB/s", &t));
 	CHECK(t.value == 1e10 && diag_count(diag) == 0);
+	CHECK(target_read(arena, diag, origin, PREDICTION_TRAINING, "tflops_gpu>=2 TFLOP/s", &t));
+	CHECK(t.value == 2e12 && diag_count(diag) == 0);
 	CHECK(!target_read(arena, diag, origin, PREDICTION_PROGRAMS, "ratio>0.95", &t));
 	CHECK(!target_read(arena, diag, origin, PREDICTION_PROGRAMS, "step<=250", &t));
 	CHECK(!target_read(arena, diag, origin, PREDICTION_PROGRAMS, "step<=0 s", &t));

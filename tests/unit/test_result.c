@@ -164,6 +164,23 @@ static void failed_prediction_has_null_numbers(void)
 	arena_free(arena);
 }
 
+/* The memory of stages is the reason of some failures. Nothing was carried. */
+static void failed_prediction_keeps_the_memory_of_its_stages(void)
+{
+	struct capture capture;
+	struct prediction p = sample();
+	struct stage_prediction stage = {.name = "stage 0", .rank_count = 2, .memory_B = 3e9};
+	p.ok = false;
+	p.stages = &stage, p.stage_count = 1;
+	const struct prediction *list[] = {&p};
+	capture_begin(&capture);
+	predictions_write(capture.file, FORMAT_JSONL, list, 1);
+	const char *text = capture_end(&capture);
+	CHECK_PART(text, "\"memory\": 3000000000");
+	CHECK_PART(text, "\"carried_B\": null");
+	free(capture.text);
+}
+
 /* A job on 8 GPUs, and a collective on 8 GPUs. */
 static struct prediction sample_job(bool collective)
 {
@@ -666,6 +683,7 @@ static void malformed_result_files_are_refused(void)
 static const struct test tests[] = {
 	TEST(json_lines_have_every_field),
 	TEST(failed_prediction_has_null_numbers),
+	TEST(failed_prediction_keeps_the_memory_of_its_stages),
 	TEST(jobs_have_their_fields_in_json_and_csv),
 	TEST(table_of_jobs_has_the_columns_of_its_kind),
 	TEST(table_shows_the_busiest_forty_links),
