@@ -40,6 +40,7 @@ sed 's/# "[^ "]*/# "node1/' "$fabric" >shared.txt
 for gpu in 0 1 2 3 4 5 6 7; do echo "GPU $gpu: Tesla V100-SXM2-32GB (UUID: GPU-$gpu)"; done >names.txt
 expect 0 'read: ' import topology "$samples/topologies/dgx1-v100-4nic.txt" shared.txt names.txt
 shows 'fat_tree"; ports_per_leaf = 2;'
+shows 'name = "gpu0"; profile = "v100-sxm2-32";'
 ! grep -q assumed "$scratch.err" || complain "the names of the GPUs were not used: $(cat "$scratch.err")"
 # A lane of HDR has 50 Gbit/s.
 sed 's/4xHDR/2xHDR/' "$fabric" >lanes.txt
