@@ -104,7 +104,7 @@ verdict 'sweep_journal.other_files_and_full_disks_are_refused'
 # All values are read before the first point is computed.
 expect 2 '^--vary: case.batch = "0" is out of range' sweep case.cfg -q -o bad.csv --vary case.batch=8,16,0
 [ ! -e bad.csv.journal ] || complain 'points were computed before all values were read'
-# Of 300 values, 256 are read, and the last one is among them.
+# 256 of 300 values are read, and the last one is among them.
 expect 2 '^--vary: case.fraction = "1.01" is out of range' sweep case.cfg -q -o bad.csv --vary case.fraction=0.01:1.01:lin300
 [ ! -e bad.csv.journal ] || complain 'points were computed before the last value was read'
 expect 2 "^--vary: 'case.batch' is varied twice" sweep case.cfg -q --vary case.batch=8,16 --vary case.batch=32

@@ -215,8 +215,9 @@ static void parity_has_no_whisker_with_a_negative_end(void)
 	arena_free(arena);
 }
 
-/* The value falls only at the high end, so the low end's label is on the other side. Of the bars
- * after the twelfth, one that fails at an end is not in their sum, which otherwise reaches 110. */
+/* The value falls only at the high end, so the low end's label is on the other side. The sum of the
+ * bars after the twelfth leaves out a bar that fails at an end. With it, the sum would reach 110.
+ */
 static void tornado_separates_labels_and_leaves_out_failing_ends(void)
 {
 	struct arena *arena = arena_new();

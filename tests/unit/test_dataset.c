@@ -182,26 +182,6 @@ static void labels_are_matched_by_whole_words(void)
 	CHECK(label_has("ab a", "a"));
 }
 
-/* A byte order mark belongs to the first line only. A header needs rows. */
-static void tables_begin_with_a_header_and_have_rows(void)
-{
-	write_file("table.tsv", "\xef\xbb\xbf"
-				"a\tb\n\xef\xbb\xbfx\t1\n");
-	diag = diag_new(arena);
-	const struct tsv *tsv = tsv_read(arena, diag, path_of("table.tsv"));
-	if (CHECK(tsv && tsv->row_count == 1)) {
-		CHECK_TEXT(tsv->columns[0], "a");
-		CHECK_TEXT(tsv->cells[0], "\xef\xbb\xbfx");
-	}
-	static const char *const empty[] = {"a\tb\n", "# a comment\n", ""};
-	for (size_t i = 0; i < 3; i++) {
-		write_file("table.tsv", empty[i]);
-		diag = diag_new(arena);
-		check_refused(tsv_read(arena, diag, path_of("table.tsv")), "has no rows");
-	}
-	remove(path_of("table.tsv"));
-}
-
 static void malformed_tables_are_refused(void)
 {
 	static const char table[] = "a\tb\tv\nx\t1\t5\n";
@@ -595,7 +575,6 @@ static const struct test tests[] = {
 	TEST(words_of_a_table_map_to_settings),
 	TEST(labels_are_matched_by_whole_words),
 	TEST(malformed_tables_are_refused),
-	TEST(tables_begin_with_a_header_and_have_rows),
 	TEST(grid_skips_and_adds_points),
 	TEST(each_kind_of_claim_holds_or_fails),
 	TEST(loss_is_the_lost_part_of_the_speed),

@@ -11,7 +11,6 @@
 #include "sim/base/diag.h"
 #include "sim/training/issue.h"
 #include "sim/training/framework.h"
-#include "sim/training/spread.h"
 #include "tests/test.h"
 
 enum {
@@ -274,24 +273,6 @@ static size_t issued_order(const struct call_thread *thread, const struct op_gra
 		i += graph->ops[op].kernels - 1; /* its other launches */
 	}
 	return count;
-}
-
-/* Two GPUs exchange all gradients at once. The exchange waits for the computation, and the updates
- * wait for the exchange once, besides the two waits of the loss and the end of the step. */
-static void updates_of_a_bundle_wait_for_it_once(void)
-{
-	struct stack_params stack = stack_of("tensorflow-1");
-	const struct spread_params spread = {
-		.device_count = 2, .bundle_B = INFINITY, .element_B = 4};
-	const struct program *program =
-		framework_at((size_t)stack.framework)
-			->program(arena, &(struct step_spec){network_of("resnet50"), 32, &stack,
-							     &gpu, &efficiency, &spread});
-	CHECK(program->thread_count == 2);
-	for (size_t i = 0; i < program->thread_count; i++) {
-		CHECK(calls_of(&program->threads[i], CALL_ALL_REDUCE) == 1);
-		CHECK(calls_of(&program->threads[i], CALL_STREAM_WAIT_EVENT) == 2 + 2);
-	}
 }
 
 static void tensorflow_step_has_its_calls(void)
@@ -585,7 +566,6 @@ static const struct test tests[] = {
 	TEST(momentum_and_fp16_change_memory_traffic),
 	TEST(inputs_precede_their_operation),
 	TEST(tensorflow_step_has_its_calls),
-	TEST(updates_of_a_bundle_wait_for_it_once),
 	TEST(tensorflow_issues_operations_when_ready),
 	TEST(tensorflow_issues_weight_decay_first),
 	TEST(pytorch_issues_in_program_order),

@@ -298,7 +298,29 @@ static void fused_ops_write_what_others_read(void)
 	}
 }
 
+/* Two GPUs exchange all gradients at once. The exchange waits for the computation, and the updates
+ * wait for the exchange once, besides the two waits of the loss and the end of the step. */
+static void updates_of_a_bundle_wait_for_it_once(void)
+{
+	struct stack_params stack = stack_of("tensorflow-1");
+	const struct spread_params spread = {
+		.device_count = 2, .bundle_B = INFINITY, .element_B = 4};
+	const struct program *program = program_of(&stack, &spread);
+	CHECK(program->thread_count == 2);
+	for (size_t i = 0; i < program->thread_count; i++) {
+		const struct call_thread *thread = &program->threads[i];
+		size_t reduces = 0, waits = 0;
+		for (size_t k = 0; k < thread->count; k++) {
+			bool call = thread->items[k].kind == ITEM_CALL;
+			reduces += call && thread->items[k].call.kind == CALL_ALL_REDUCE;
+			waits += call && thread->items[k].call.kind == CALL_STREAM_WAIT_EVENT;
+		}
+		CHECK(reduces == 1 && waits == 2 + 2);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(updates_of_a_bundle_wait_for_it_once),
 	TEST(precision_sets_the_number_type_of_products),
 	TEST(wider_gradients_take_memory),
 	TEST(input_threads_work_and_are_waited_for),
