@@ -68,6 +68,11 @@ expect 0 '' sensitivity case.cfg -q --draws 0 --vary-all 10% --for tcp.syn_retri
 shows 'no parameter changes it'
 verdict 'sensitivity.parameters_without_influence_are_listed'
 
+# No sentence mentions others if the only parameter has an index.
+expect 0 '' sensitivity case.cfg -q --draws 0 --points 8 --for runtime.handoff
+shows 'Sobol indices of the first 1 are from 8 points\.$'
+verdict 'sensitivity.all_parameters_have_indices'
+
 # Each pattern of measures.def matches a parameter, and each probe that it names exists.
 expect 0 '' list parameters
 # Long lines are broken; their further lines begin with blanks.
