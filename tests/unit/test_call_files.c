@@ -175,6 +175,9 @@ static void function_names_map_to_kinds_of_calls(void)
 		{"cudaStreamIsCapturing", CALL_IS_CAPTURING, HOST_ROW},
 		{"cudaEventCreateWithFlags", CALL_CREATE_HANDLE, HOST_ROW},
 		{"cuCtxSynchronize", CALL_DEVICE_SYNCHRONIZE, HOST_ROW},
+		{"cudaFreeAsync", CALL_MALLOC, HOST_OWN},
+		{"cuCtxPopCurrent", CALL_SET_DEVICE, HOST_ROW},
+		{"cudaEventElapsedTime", CALL_GET_ATTRIBUTE, HOST_OWN},
 		{"cuModuleLoadData", CALL_MALLOC, HOST_OWN},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
