@@ -119,7 +119,30 @@ static void default_costs_follow_from_each_other(void)
 	arena_free(arena);
 }
 
+/* The client can answer calls itself that have no work of the GPU. */
+static void only_calls_without_gpu_work_may_be_local(void)
+{
+	static const char with_work[] = "launch_call memset_call record_call wait_event_call";
+	size_t count = 0, locals = 0;
+	for (size_t i = 0; i < runtime_table.count; i++) {
+		const struct param_row *row = &runtime_table.rows[i];
+		char key[64];
+		param_key(row, key, sizeof key);
+		if (!row->choices || strlen(key) < 5 || strcmp(key + strlen(key) - 5, "_call") != 0)
+			continue;
+		bool local = false;
+		for (const char *const *choice = row->choices; *choice; choice++)
+			local |= strcmp(*choice, "local") == 0;
+		if (!CHECK(local == !strstr(with_work, key)))
+			printf("  %s\n", key);
+		count++;
+		locals += local;
+	}
+	CHECK(count == 13 && locals == 9);
+}
+
 static const struct test tests[] = {
+	TEST(only_calls_without_gpu_work_may_be_local),
 	TEST(polling_servers_have_no_hand_off),
 	TEST(rules_of_calls_change_their_own_kind),
 	TEST(repeats_are_calls_of_their_own),
