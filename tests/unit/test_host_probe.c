@@ -200,6 +200,22 @@ static void plans_repeat_and_hold_out_some_sizes(void)
 	plan_free(&plans[1]);
 }
 
+static void storage_holds_out_sizes_of_four_readers(void)
+{
+	const struct host_bench bench = {.full = true};
+	struct plan_random random = {1};
+	struct plan plan = {.test = "storage"};
+	size_t held_out = 0;
+	host_probe_storage.add(&bench, &plan, &random);
+	for (size_t i = 0; i < plan.count; i++) {
+		held_out += plan.points[i].held_out;
+		CHECK(!plan.points[i].held_out ||
+		      plan_point_number(&plan.points[i], "parallel", 0) == 4);
+	}
+	CHECK(held_out > 0);
+	plan_free(&plan);
+}
+
 /* Signals that stop_catch blocks stay pending until the test takes them. */
 static void either_signal_asks_to_stop(void)
 {
@@ -237,6 +253,7 @@ static const struct test tests[] = {
 	TEST(addresses_are_parsed_and_named),
 	TEST(team_runs_rounds_on_all_members),
 	TEST(plans_repeat_and_hold_out_some_sizes),
+	TEST(storage_holds_out_sizes_of_four_readers),
 };
 
 int main(void)
