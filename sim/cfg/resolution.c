@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/hash.h"
 #include "sim/base/vec.h"
 #include "sim/cfg/names.h"
 
@@ -30,9 +31,39 @@ static const char *trimmed(struct arena *arena, const char *text, size_t length)
 	return arena_printf(arena, "%.*s", (int)length, text);
 }
 
-static bool is_pattern(const char *path)
+/* Returns the list in which overrides with that path are found. */
+static size_t *list_of(struct cfg_resolution *resolution, const char *path)
 {
-	return strchr(path, '*') != NULL;
+	return &resolution->lists[hash_text(HASH_START, path) % resolution->list_count];
+}
+
+/* Puts the override with that number, which counts from 1, at the head of its list. */
+static void enlist(struct cfg_resolution *resolution, size_t number)
+{
+	struct override *override = &resolution->overrides.items[number - 1];
+	size_t *list =
+		override->pattern ? &resolution->patterns : list_of(resolution, override->path);
+	override->next = *list;
+	*list = number;
+}
+
+/* Adds an override to a list. The lists keep the time of a look-up short: a draw of a large
+ * topology overrides each of its parameters. */
+static void add(struct cfg_resolution *resolution, struct override override)
+{
+	enum { FIRST_COUNT = 16 };
+	override.pattern = strchr(override.path, '*') != NULL;
+	*VEC_PUSH(resolution->arena, &resolution->overrides) = override;
+	size_t count = resolution->overrides.count;
+	if (count <= resolution->list_count) {
+		enlist(resolution, count);
+		return;
+	}
+	resolution->list_count = count == 1 ? FIRST_COUNT : 2 * resolution->list_count;
+	resolution->lists = ARENA_ARRAY(resolution->arena, resolution->list_count, size_t);
+	resolution->patterns = 0;
+	for (size_t number = 1; number <= count; number++)
+		enlist(resolution, number);
 }
 
 void cfg_override(struct cfg_resolution *resolution, struct diag *diag, struct origin origin,
@@ -47,32 +78,24 @@ void cfg_override(struct cfg_resolution *resolution, struct diag *diag, struct o
 			   assignment, "case.batch=32");
 		return;
 	}
-	*VEC_PUSH(arena, &resolution->overrides) = (struct override){
-		.path = path,
-		.pattern = is_pattern(path),
-		.setting = {trimmed(arena, equals + 1, strlen(equals + 1)), origin},
-	};
+	add(resolution,
+	    (struct override){.path = path,
+			      .setting = {trimmed(arena, equals + 1, strlen(equals + 1)), origin}});
 }
 
 void cfg_override_draw(struct cfg_resolution *resolution, const char *path, double value)
 {
-	*VEC_PUSH(resolution->arena, &resolution->overrides) = (struct override){
-		.path = arena_strdup(resolution->arena, path),
-		.pattern = is_pattern(path),
-		.value = value,
-		.kind = OVERRIDE_DRAW,
-	};
+	add(resolution, (struct override){.kind = OVERRIDE_DRAW,
+					  .path = arena_strdup(resolution->arena, path),
+					  .value = value});
 }
 
 void cfg_override_node(struct cfg_resolution *resolution, const char *path,
 		       const struct cfg_node *value)
 {
-	*VEC_PUSH(resolution->arena, &resolution->overrides) = (struct override){
-		.path = arena_strdup(resolution->arena, path),
-		.pattern = is_pattern(path),
-		.node = value,
-		.kind = OVERRIDE_NODE,
-	};
+	add(resolution, (struct override){.kind = OVERRIDE_NODE,
+					  .path = arena_strdup(resolution->arena, path),
+					  .node = value});
 }
 
 bool paths_match(const char *a, const char *b)
@@ -95,18 +118,31 @@ static bool is_meant(const struct override *override, const char *path)
 				 : strcmp(override->path, path) == 0;
 }
 
+/* Returns the number of the last override of a list that is meant by path; 0 if there is none. */
+static size_t take_from(struct cfg_resolution *resolution, size_t list, const char *path,
+			enum override_kind kind)
+{
+	size_t last = 0;
+	for (size_t number = list; number;) {
+		struct override *override = &resolution->overrides.items[number - 1];
+		if (override->kind == kind && is_meant(override, path)) {
+			override->used = true;
+			last = number > last ? number : last;
+		}
+		number = override->next;
+	}
+	return last;
+}
+
 const struct override *cfg_override_take(struct cfg_resolution *resolution, const char *path,
 					 enum override_kind kind)
 {
-	const struct override *last = NULL;
-	for (size_t i = 0; i < resolution->overrides.count; i++) {
-		struct override *override = &resolution->overrides.items[i];
-		if (override->kind != kind || !is_meant(override, path))
-			continue;
-		override->used = true;
-		last = override;
-	}
-	return last;
+	if (!resolution->list_count)
+		return NULL;
+	size_t exact = take_from(resolution, *list_of(resolution, path), path, kind);
+	size_t pattern = take_from(resolution, resolution->patterns, path, kind);
+	size_t last = exact > pattern ? exact : pattern;
+	return last ? &resolution->overrides.items[last - 1] : NULL;
 }
 
 const char *cfg_override_text(struct cfg_resolution *resolution, const char *path)

@@ -19,11 +19,15 @@ struct override {
 	const struct cfg_node *node; /* OVERRIDE_NODE only */
 	double value;                /* OVERRIDE_DRAW only */
 	bool used;
+	size_t next; /* number of the override before it in its list, counted from 1; 0: none */
 };
 
 struct cfg_resolution {
 	struct arena *arena;
 	VEC(struct override) overrides;
+	size_t patterns; /* list of the overrides with patterns */
+	size_t *lists;   /* lists of the other overrides, by the hash of the path */
+	size_t list_count;
 	VEC(struct cfg_param) params;
 	VEC(const char *) asked; /* paths that were given to cfg_override_text */
 };

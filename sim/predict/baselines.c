@@ -7,6 +7,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/hash.h"
 #include "sim/base/vec.h"
+#include "sim/engine/names.h"
 #include "sim/scenario/scenario.h"
 #include "sim/training/network.h"
 
@@ -78,39 +79,41 @@ static bool is_local(const struct link_kind *kind)
 	return link_carries(kind, TRAFFIC_COPIES | TRAFFIC_PEERS);
 }
 
-static bool is_of_a_wire(const struct scenario *scenario, const char *path)
+/* Returns the names of the links that a program with the local driver cannot use. */
+static const struct names *wire_names(struct arena *arena, const struct topology *topology)
 {
-	if (strncmp(path, "link.", 5) != 0)
-		return false;
-	for (size_t i = 0; i < scenario->topology.link_count; i++) {
-		const struct link_entry *link = &scenario->topology.links[i];
-		if (!is_local(link->kind) && after(path, "link.", link->name))
-			return true;
-	}
-	return false;
+	struct names *wires = names_new(arena);
+	for (size_t i = 0; i < topology->link_count; i++)
+		if (!is_local(topology->links[i].kind))
+			names_add(wires, topology->links[i].name);
+	return wires;
+}
+
+/* Returns true if the path is link.<name>.<key> of such a link. */
+static bool is_of_a_wire(struct arena *arena, const struct names *wires, const char *path)
+{
+	const char *name = path + strlen("link."), *dot = strrchr(path, '.');
+	return strncmp(path, "link.", strlen("link.")) == 0 && dot > name &&
+	       names_find(wires, arena_printf(arena, "%.*s", (int)(dot - name), name)) >= 0;
 }
 
 /* Returns true if the parameter cannot influence a program with the local driver. */
-static bool is_far_from_client(const struct scenario *scenario, const void *ctx, const char *path)
+static bool is_far_from_client(const struct job_entry *client, const char *path)
 {
-	const struct job_entry *client = ctx;
 	return after(path, "runtime", "") ||
-	       (client->transport && after(path, client->transport->name, "")) ||
-	       is_of_a_wire(scenario, path);
+	       (client->transport && after(path, client->transport->name, ""));
 }
 
 /* Returns true if the parameter cannot influence a step on one GPU without input pipeline and
  * exchange. */
-static bool is_far_from_solo(const struct scenario *scenario, const void *ctx, const char *path)
+static bool is_far_from_solo(const struct job_entry *job, const char *path)
 {
 	static const char *const groups[] = {"exchange", "library", "input", "storage", "error"};
-	const struct job_entry *job = ctx;
 	for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
 		if (after(path, groups[i], ""))
 			return true;
 	return strcmp(path, "case.gpus") == 0 || strcmp(path, "case.exchange") == 0 ||
-	       (job->transport && after(path, job->transport->name, "")) ||
-	       is_of_a_wire(scenario, path);
+	       (job->transport && after(path, job->transport->name, ""));
 }
 
 /* Adds facts that are not parameters: the kinds of the GPUs and the links between them. */
@@ -137,20 +140,22 @@ static void put_wiring(struct key_text *key, const struct topology *topology)
 /* Completes a key with all parameters that can influence the baseline. A hash replaces each
  * path; parameters have a fixed order. */
 static struct baseline_key finish(struct key_text *key, const struct scenario *scenario,
-				  bool (*is_far)(const struct scenario *scenario, const void *ctx,
-						 const char *path),
-				  const void *ctx)
+				  bool (*is_far)(const struct job_entry *job, const char *path),
+				  const struct job_entry *job)
 {
+	struct arena *scratch = arena_new();
+	const struct names *wires = wire_names(scratch, &scenario->topology);
 	put_wiring(key, &scenario->topology);
 	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
 		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
-		if (is_far(scenario, ctx, param->path))
+		if (is_far(job, param->path) || is_of_a_wire(scratch, wires, param->path))
 			continue;
 		uint64_t path = hash_text(HASH_START, param->path);
 		put(key, &path, sizeof path);
 		put(key, &param->value, sizeof param->value);
 		put_text(key, param->text ? param->text : "");
 	}
+	arena_free(scratch);
 	return (struct baseline_key){key->text.items, key->text.count,
 				     hash_bytes(HASH_START, key->text.items, key->text.count)};
 }

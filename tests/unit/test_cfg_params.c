@@ -218,6 +218,25 @@ static void star_matches_any_single_part_of_a_path(void)
 	arena_free(f.arena);
 }
 
+/* 100 overrides of other paths stand between those of this path, so that the lists of overrides
+ * grow several times. */
+static void the_last_of_many_overrides_counts(void)
+{
+	struct fixture f = begin();
+	struct origin set = {"--set", 0};
+	cfg_override(f.resolution, f.diag, set, "link.a.streams=3");
+	cfg_override(f.resolution, f.diag, set, "link.*.streams=4");
+	cfg_override(f.resolution, f.diag, set, "link.*.latency=1 ms");
+	cfg_override(f.resolution, f.diag, set, "link.a.latency=2 ms");
+	for (int i = 0; i < 100; i++)
+		cfg_override_draw(f.resolution, arena_printf(f.arena, "link.b%d.latency", i), 7);
+	cfg_override(f.resolution, f.diag, set, "link.a.latency=3 ms");
+	CHECK(read_wire(&f, "bandwidth = \"1 GB/s\";"));
+	CHECK(f.wire.latency_s == 3e-3 && f.wire.streams_count == 4);
+	CHECK(diag_count(f.diag) == 0); /* all settings were used */
+	arena_free(f.arena);
+}
+
 static void override_text_finds_paths_without_rows(void)
 {
 	struct fixture f = begin();
@@ -295,6 +314,7 @@ static const struct test tests[] = {
 	TEST(draw_replaces_the_value_and_keeps_interval_and_status),
 	TEST(profile_overrides_the_file_and_set_overrides_both),
 	TEST(star_matches_any_single_part_of_a_path),
+	TEST(the_last_of_many_overrides_counts),
 	TEST(override_text_finds_paths_without_rows),
 	TEST(keys_read_by_the_caller_are_accepted),
 	TEST(words_are_the_first_phrase_of_the_help_and_the_object),
