@@ -239,7 +239,8 @@ void case_read_clients(struct case_reader *c)
 			name = arena_printf(reader->arena, "%s.%zu", name, i / listed);
 		clients[i].name = name;
 		clients[i].origin = group ? cfg_origin(group) : case_origin(c);
-		if (!name_is_free(c, &clients[i]))
+		if (!reader_name(reader, clients[i].origin, "client", name) ||
+		    !name_is_free(c, &clients[i]))
 			continue;
 		if (!group ||
 		    reader_item(reader, group, "client", name, name, &client_table, also, 1, &own))

@@ -61,6 +61,8 @@ static bool read_job(struct case_reader *c, const struct cfg_node *group, size_t
 					 .exchange = "",
 					 .input = "",
 					 .first_gpu_count = -1}};
+	if (!reader_name(reader, job->origin, "job", job->name))
+		return false;
 	for (size_t i = 0; i < index; i++)
 		if (strcmp(c->jobs[i].name, job->name) == 0)
 			return diag_error(

@@ -313,7 +313,7 @@ static void read_kinds(struct cluster *cluster)
 	for (size_t i = 0; cfg_is_list(list) && i < cfg_count(list); i++) {
 		const struct cfg_node *group = cfg_at(list, i);
 		const char *name = topology_text(reader, group, "name", "cluster");
-		if (name)
+		if (name && reader_name(reader, cfg_origin(group), "machine", name))
 			read_machines(cluster, group, name, listed, 1);
 	}
 	if (!cfg_is_list(list))

@@ -25,6 +25,9 @@ struct reader {
 /* Fills *params as cfg_params does. All keys of the group are rows of the table. */
 bool reader_params(struct reader *reader, const struct cfg_node *node, const char *prefix,
 		   const char *thing, const struct param_table *table, void *params);
+/* Returns false after an error, if the name of an object is not allowed: options such as
+ * --set link.*.latency=X and --degrade a=0.5,b=0.5 use the names. */
+bool reader_name(struct reader *reader, struct origin origin, const char *what, const char *name);
 /* The same for an entry of a list of things of one kind. Its parameters are "<kind>.<path>.<key>",
  * and messages call it "kind 'name'". The caller reads the keys of also[also_count]. */
 bool reader_item(struct reader *reader, const struct cfg_node *group, const char *kind,

@@ -47,10 +47,22 @@ static const struct cfg_node *list_of(struct reader *reader, const struct cfg_no
 	return list;
 }
 
+bool reader_name(struct reader *reader, struct origin origin, const char *what, const char *name)
+{
+	if (*name && !strpbrk(name, "*=,"))
+		return true;
+	return diag_error(reader->diag, origin,
+			  "%s '%s': a name must not be empty or contain '*', '=' or ',' (write "
+			  "name = \"a0\", for example)",
+			  what, name);
+}
+
 bool topology_name(struct topology_build *build, struct origin origin, const char *what,
 		   const char *name, bool is_node)
 {
 	if (!name)
+		return false;
+	if (!reader_name(build->reader, origin, what, name))
 		return false;
 	if (names_find(build->names, name) >= 0)
 		return diag_error(

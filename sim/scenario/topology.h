@@ -41,7 +41,7 @@ struct topology_build *topology_build_new(struct reader *reader, const char *pat
 /* Returns the text of group.key. Returns NULL after an error, which names `thing`. */
 const char *topology_text(struct reader *reader, const struct cfg_node *group, const char *key,
 			  const char *thing);
-/* Registers a name. Returns false after an error, if the name is in use. */
+/* Registers a name. Returns false after an error, if the name is in use or not allowed. */
 bool topology_name(struct topology_build *build, struct origin origin, const char *what,
 		   const char *name, bool is_node);
 void topology_read_host(struct topology_build *build, const struct cfg_node *group,

@@ -31,6 +31,7 @@ while IFS='|' read -r text message; do
 done <<'END'
 topology = "dgx1-v100"; jobs = 4;|^case\.cfg:2: case: jobs must be a list of groups \(write jobs = \( \{ gpus = 4; \} \)\)
 topology = "dgx1-v100"; jobs = ( );|^case\.cfg:2: case: jobs must be a list of groups
+topology = "dgx1-v100"; jobs = ( { name = "a="; } );|^case\.cfg:2: job 'a=': a name must not be empty or contain
 topology = "dgx1-v100"; jobs = ( { name = "a"; }, { name = "a"; } );|^case\.cfg:2: job 'a': another job has this name \(choose a unique name\)
 topology = "dgx1-v100"; gpus = 2; guest = "nowhere";|^case\.cfg:2: job 'job0': machine '[a-z0-9.-]+' has no guest 'nowhere' \(write guest = "
 topology = "dgx1-v100"; gpus = 2; settings = ["library.algorithm=broadcast"];|^case\.cfg:2: library\.algorithm: 'broadcast' cannot do the collective all.reduce \(`farwire list algorithms`

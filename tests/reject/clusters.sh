@@ -79,6 +79,7 @@ s/"box.cfg"/"t320"/|t320\.cfg: machine 't320': its file has no group .machine
 s/"files"/"n1"/|^own\.cfg:4: server 'n1': the name is already in use
 s/name = "own"/hosts = ( { name = "n0"; } )/|^own\.cfg:3: host 'n0': the name is already in use
 s/"files"/1/|^own\.cfg:4: cluster: servers must hold names \(write servers = \["file-server"\]\)
+s/machine = "box.cfg"; count = 3;/machines = ( { name = "a*"; machine = "box.cfg"; } );/|^own\.cfg:3: machine 'a\*': a name must not be empty or contain
 s/machine = "box.cfg"; count = 3;/machines = { name = "a"; };/|^own\.cfg:3: cluster: machines must be a list \(write machines = \( \{ name = \.\.\.; machine
 END
 cluster_of 's/network = {.*/network = "ethernet-11"; };/; /link = /d'

@@ -105,6 +105,10 @@ s/hosts =/switches = [1]; hosts =/|^own\.cfg:3: topology: switches must hold nam
 s/"far", "gpu0"/"far", "far"/|^own\.cfg:6: link 'slot': both ends are 'far' \(write the names of two nodes\)
 s/, "gpu0"\]/]/|^own\.cfg:6: link 'slot': it must have two ends \(write ends = \["a", "b"\]\)
 s/kind = "pcie"; //|^own\.cfg:6: link: kind is missing \(write kind = "\.\.\."\)
+s/"slot"/""/|^own\.cfg:6: link '': a name must not be empty or contain '\*', '=' or ',' \(write name = "a0"
+s/"slot"/"sl*t"/|^own\.cfg:6: link 'sl\*t': a name must not be empty or contain
+s/hosts =/switches = ["a=b"]; hosts =/|^own\.cfg:3: switch 'a=b': a name must not be empty or contain
+s/"far"/"f,r"/g|^own\.cfg:3: host 'f,r': a name must not be empty or contain
 s/name = "slot"; //|^own\.cfg:6: link: name is missing \(write name = "\.\.\."\)
 s/gtx-1050ti/none.cfg/|none\.cfg: GPU profile 'none\.cfg': its file has no group `gpu = \{ \.\.\. \}`
 s/^topology/toplogy/|^own\.cfg: the file has no group `topology = \{ \.\.\. \}`
