@@ -196,6 +196,13 @@ static bool is_flag(const struct option *option)
 	return option->kind == OPTION_ON || option->kind == OPTION_OFF;
 }
 
+/* Values of other kinds of options have their own errors, which show the empty text. */
+static bool is_text(const struct option *option)
+{
+	return option->kind == OPTION_CASE || option->kind == OPTION_GROUP ||
+	       option->kind == OPTION_TEXT || option->kind == OPTION_TEXTS;
+}
+
 static void take_option(struct parser *p, const char *word)
 {
 	const char *equals = strchr(word, '='), *value = equals ? equals + 1 : NULL;
@@ -212,6 +219,10 @@ static void take_option(struct parser *p, const char *word)
 			wrong(p, "--%s takes no value", name);
 		else
 			wrong(p, "--%s needs a value (%s)", name, option->value);
+		return;
+	}
+	if (value && !*value && is_text(option)) {
+		wrong(p, "--%s must not be empty (write --%s %s)", name, name, option->value);
 		return;
 	}
 	add_text(p->arena, &p->command->given, option->name);

@@ -39,6 +39,10 @@ for value in -1 1.5 1e3 nan '' x 18446744073709551616; do
 	expect 2 "--seed must be a whole number from 0 to [0-9]+, not '$value'" run case.cfg --seed "$value"
 	expect 2 "--jobs must be a whole number from 0 to [0-9]+, not '$value'" run case.cfg --jobs "$value"
 done
+for name in plan serve fail degrade batch fraction model title output; do
+	expect 2 "--$name must not be empty \(write --$name [^ ]+\)" run case.cfg --$name ''
+done
+expect 2 '--for must not be empty \(write --for KEY\)' sensitivity case.cfg --for=
 for name in x x.gif x.svg.gz svg ''; do
 	expect 2 "--plot $name: the name must end in \.svg, \.pdf or \.png" run case.cfg --plot "$name"
 done
@@ -148,11 +152,11 @@ expect 2 '^--vary: link.vswitch.latency = "2 Gbit/s" is a bandwidth, not a time'
 verdict 'command_line.malformed_variations_are_refused'
 
 # Numbers at the limits of counts, ratios and times.
-for value in 0 -1 0.5 1.5 2147483648 4294967296 9223372036854775808 1e308 nan inf -inf 0x10 16k '' 1e; do
+for value in 0 -1 0.5 1.5 2147483648 4294967296 9223372036854775808 1e308 nan inf -inf 0x10 16k 1e; do
 	expect 2 "^--batch: case.batch = \"$value\" .*write " run case.cfg --batch "$value"
 	expect 2 "^--copies: case.copies = \"$value\" .*write " run case.cfg --copies "$value"
 done
-for value in 0 -0.1 1.1 1e308 nan inf ''; do
+for value in 0 -0.1 1.1 1e308 nan inf; do
 	expect 2 "^--fraction: case.fraction = \"$value\" .*write " run case.cfg --fraction "$value"
 done
 for value in '-1 us' '11 s' '1e308 s' 'nan s' 'inf s' 5 '1e400 s' '1 us us' 'us'; do
