@@ -122,6 +122,19 @@ static const struct cfg_param *find_number(struct arena *arena, struct diag *dia
 	return param;
 }
 
+/* A key with a "*" can name parameters with different values. */
+static void find_values(const struct scenario *scenario, struct solving *solving)
+{
+	solving->least = solving->most = solving->param->value;
+	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
+		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
+		if (!paths_match(solving->key, param->path))
+			continue;
+		solving->least = fmin(solving->least, param->value);
+		solving->most = fmax(solving->most, param->value);
+	}
+}
+
 /* Reads target, parameter and range. Returns false after errors. */
 static bool read_question(struct arena *arena, struct diag *diag,
 			  const struct solving_request *request, const struct scenario *scenario,
@@ -134,6 +147,7 @@ static bool read_question(struct arena *arena, struct diag *diag,
 	solving->param = find_number(arena, diag, &request->input.request, scenario, &request->key);
 	if (!solving->param)
 		return false;
+	find_values(scenario, solving);
 	if (request->between.text)
 		return read_between(arena, diag, solving->param, &request->between,
 				    &solving->range) &&

@@ -18,7 +18,8 @@ struct solving_request {
 struct solving {
 	const char *name; /* name of the case */
 	const char *key;
-	const struct cfg_param *param; /* parameter with its value in the case */
+	const struct cfg_param *param; /* first parameter that the key names, with its value */
+	double least, most;            /* values in the case of all parameters that it names */
 	struct target target;
 	struct solve_range range;
 	const struct solution *solution;

@@ -220,7 +220,12 @@ static const char *search_text(struct arena *arena, const struct solving *s)
 {
 	const struct solution *solution = s->solution;
 	const char *now = "", *refused = "";
-	for (size_t i = 0; i < solution->point_count; i++)
+	if (s->least < s->most)
+		now = arena_printf(arena,
+				   "The case has values from %s to %s; each value of the search "
+				   "replaces all of them. ",
+				   value_text(arena, s, s->least), value_text(arena, s, s->most));
+	for (size_t i = 0; i < solution->point_count && !*now; i++)
 		if (solution->points[i].x == s->param->value)
 			now = arena_printf(arena, "The case has %s, which gives %s. ",
 					   value_text(arena, s, s->param->value),

@@ -62,6 +62,10 @@ shows 'Not searched: 2 to 3 \('
 # one number sets several parameters
 expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'ratio>=0.7' --for 'guest.*.coalescing_rate' --between 1kHz:64kHz
 shows '^ratio to local >= 0\.7,from,4[0-9]+'
+# a number that replaces different values says so
+expect 0 '' solve case.cfg -q --draws 0 --target 'ratio>=0.3' --for 'link.*.latency' --between '1us:20us' \
+	--set link.slot.latency='2 us' --set link.vswitch.latency='12 us'
+shows '^The case has values from 2 us to 12 us; each value of the search replaces all of them\. Searched'
 # integers whose results alternate
 hierarchical='solve ddl-host -q --draws 0 --for case.gpus --set library.algorithm=hierarchical'
 expect 0 '' $hierarchical --target 'speedup>=20'
