@@ -143,6 +143,26 @@ const struct result_table *scaling_table(struct arena *arena, const struct scali
 		(struct lines){.predictions = scaling->predictions, .count = scaling->count});
 }
 
+const char *sweep_words(struct arena *arena, const struct sweep *sweep)
+{
+	const char *text = sweep->words[0];
+	for (size_t a = 1; a < sweep->axis_count; a++)
+		text = arena_printf(arena, "%s%s%s", text,
+				    a + 1 < sweep->axis_count ? ", " : " and ", sweep->words[a]);
+	return text;
+}
+
+/* The name of the case is left out if an axis changes it. */
+static const char *sweep_title(struct arena *arena, const struct sweep *sweep)
+{
+	const char *name = sweep->points[0]->name, *words = sweep_words(arena, sweep);
+	bool same = true;
+	for (size_t i = 1; i < sweep->point_count; i++)
+		same &= strcmp(sweep->points[i]->name, name) == 0;
+	return same ? arena_printf(arena, "Sweep of %s over %s", name, words)
+		    : arena_printf(arena, "Sweep over %s", words);
+}
+
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
 {
 	static const enum answer columns[] = {
@@ -166,7 +186,7 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 						     estimate_exact(axis->values[index])};
 		}
 	}
-	return tabulate(arena, COLUMNS(columns), "sweep", "Sweep",
+	return tabulate(arena, COLUMNS(columns), "sweep", sweep_title(arena, sweep),
 			(struct lines){sweep->points, sweep->point_count, lead, cells, axes,
 				       sweep_slower(arena, sweep)});
 }

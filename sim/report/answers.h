@@ -14,6 +14,8 @@
 const struct result_table *
 comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count);
 /* Returns a table with a row for each point: its values on the axes, then its answers. */
+/* Returns for example "one-way latency of wire and batch size". */
+const char *sweep_words(struct arena *arena, const struct sweep *sweep);
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep);
 /* Returns a table with a row for each combination of a what-if: its values, then its answers. */
 const struct result_table *grid_table(struct arena *arena, const struct dataset_outcome *outcome);

@@ -232,7 +232,8 @@ bool report_sweep(struct report *report, const struct case_request *request,
 	const struct scenario *scenario = base_of(arena, request, sweep);
 	const char *name = scenario ? scenario->name : sweep->points[0]->name;
 	if (!report->title)
-		report->title = "How do these parameters change the prediction?";
+		report->title = arena_printf(arena, "How does the prediction depend on %s?",
+					     sweep_words(arena, sweep));
 	report_add(report, BLOCK_PART, "%s", name);
 	answer(report, &s);
 	report_figure(report,

@@ -38,6 +38,14 @@ expect 0 '' sweep case.cfg -q --format csv --vary case.batch=1:16:log5
 numbers_are case.batch 1 2 4 8 16
 verdict 'sweep.lists_and_ranges_give_their_points'
 
+expect 0 '' sweep case.cfg -q --vary case.fraction=1 --vary 'link.vswitch.latency=5 us' --vary 'link.vswitch.loss=0,1e-3'
+shows '^Sweep of resnet50 on t320-same-esxi, batch 8 over GPU fraction, one-way latency of vswitch and packet loss of vswitch$'
+expect 0 '' sweep case.cfg -q --vary case.batch=8,16 # the name of the case has the batch size
+shows '^Sweep over batch size$'
+expect 0 '' report case.cfg -q --vary case.batch=8,16
+shows '<h1>How does the prediction depend on batch size\?</h1>'
+verdict 'sweep.titles_name_what_is_swept'
+
 # The last axis changes fastest.
 expect 0 '' sweep case.cfg -q --format csv --vary case.batch=8,16 --vary 'link.vswitch.latency=10 us,20 us,30 us'
 numbers_are case.batch 8 8 8 16 16 16
