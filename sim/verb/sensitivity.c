@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/verb/verbs.h"
 
@@ -27,11 +28,24 @@ static int refuse(const struct command *command, const char *name)
 	return EXIT_USAGE;
 }
 
+/* Says how many points follow those that the first reports count. Returns NULL if none do. */
+static const char *later_points(const struct command *command)
+{
+	if (!command->point_count || command->vary_all_ratio > 0)
+		return NULL;
+	return arena_printf(command->arena,
+			    "Up to %llu points for Sobol indices follow the first series of points "
+			    "(--points takes fewer, and --points 0 leaves them out).",
+			    (unsigned long long)command->point_count *
+				    (SENSITIVITY_INPUTS_MAX + 1));
+}
+
 static int run(const struct command *command)
 {
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	struct progress progress = progress_new("points", NULL, command->quiet);
+	progress.note = later_points(command);
 	const struct sensitivity_request request = {.input = command_input(command, 0, &progress),
 						    .number = {command->of, {"--of", 0}},
 						    .vary_ratio = command->vary_all_ratio,
