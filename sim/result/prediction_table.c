@@ -444,6 +444,21 @@ static void tokens(FILE *out, struct arena *scratch, const struct prediction *p)
 	fputc('\n', out);
 }
 
+static void transport(FILE *out, const struct prediction *p)
+{
+	const struct cfg_param *param =
+		p->resolution ? cfg_param_find(p->resolution, "case.transport") : NULL;
+	if (p->transport)
+		fprintf(out, "transport of %s%s: %s (case.transport)\n",
+			p->gpu_count == 0 ? "calls"
+			: p->collective   ? "messages"
+					  : "gradients",
+			p->gpu_count ? " between machines" : "", p->transport);
+	else if (param && strcmp(param->text, "auto") != 0)
+		fputs("case.transport has no effect, because nothing travels between machines\n",
+		      out);
+}
+
 static void counters(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
 	if (prediction->ok && prediction_kind(prediction) == PREDICTION_TRAINING)
@@ -459,12 +474,7 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 			prediction->calls_count, prediction->polls_count,
 			prediction->retransmission_timeouts,
 			quantity_format(scratch, QUANTITY_TIME, prediction->connect_s));
-	if (prediction->transport)
-		fprintf(out, "transport of %s%s: %s (case.transport)\n",
-			prediction->gpu_count == 0 ? "calls"
-			: prediction->collective   ? "messages"
-						   : "gradients",
-			prediction->gpu_count ? " between machines" : "", prediction->transport);
+	transport(out, prediction);
 	if (prediction->evidence)
 		fprintf(out, "evidence: %s\n", prediction->evidence);
 	fprintf(out, "%" PRIu64 " events, seed %" PRIu64 ", ", prediction->events_count,
