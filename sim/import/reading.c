@@ -38,7 +38,10 @@ char *reading_file(struct reading *reading, const char *path, size_t *size_B)
 			      c ? "the file is larger than 16 MiB (name a configuration, not data)"
 				: "the file contains a zero byte, so it is not text (name the text "
 				  "file)");
-	return text.items;
+	enum { MARK_B = 3 };
+	bool marked = strncmp(text.items, "\xef\xbb\xbf", MARK_B) == 0; /* byte order mark */
+	*size_B -= marked ? MARK_B : 0;
+	return text.items + (marked ? MARK_B : 0);
 }
 
 const char *reading_quote(struct reading *reading, const char *text)

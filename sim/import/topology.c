@@ -489,7 +489,7 @@ static void read_one(struct machine_read *machine, const char *path, bool trees)
 	const char *text = reading_file(machine->reading, path, &size_B);
 	if (!text)
 		return;
-	bool tree = text[strspn(text, " \t\r\n\xef\xbb\xbf")] == '<';
+	bool tree = text[strspn(text, " \t\r\n")] == '<';
 	if (tree && trees && strstr(text, "<topology"))
 		topology_read_hwloc(machine, path, text, size_B);
 	else if (tree && trees)

@@ -18,7 +18,9 @@ bool words_line(struct words *words)
 	words->origin.line++;
 	if (!strchr(words->text, '\n') && !feof(words->in))
 		return words_fail(words, "the line is too long or contains a zero byte");
-	for (char *word = strtok_r(words->text, words->separators, &rest); word;
+	bool marked = words->origin.line == 1 && strncmp(words->text, "\xef\xbb\xbf", 3) == 0;
+	char *text = words->text + (marked ? 3 : 0); /* without a byte order mark */
+	for (char *word = strtok_r(text, words->separators, &rest); word;
 	     word = strtok_r(NULL, words->separators, &rest)) {
 		if (words->count == WORDS_MAX)
 			return words_fail(words, "the line has more than 64 words");

@@ -22,6 +22,13 @@ cp "$scratch.out" dgx1.cfg
 	complain "$(bandwidth ./dgx1.cfg 8) GB/s, not $(bandwidth dgx1-v100 8)"
 expect 0 '' check dgx1.cfg
 [ -n "$(bandwidth ./dgx1.cfg 16)" ] || complain 'two imported machines have no network'
+{
+	printf '\357\273\277'
+	sed 's/$/\r/' "$samples/topologies/dgx1-v100-4nic.txt"
+} >marked.txt # with a byte order mark and carriage returns
+farwire import topology marked.txt
+# Comments have the name of the file.
+[ "$(sed 's/#.*//' "$scratch.out")" = "$(sed 's/#.*//' dgx1.cfg)" ] || complain 'a byte order mark changes the machine'
 verdict import_files.matrix_of_a_dgx1_runs_as_the_shipped_machine
 
 expect 0 'read: ' import topology "$samples/topologies/oci-H100-topology.xml"

@@ -43,6 +43,11 @@ printf 'DATA\n2\nfirst -1 11 NONE 0 12 NONE 0 13 ALLREDUCE 4096 0\nsecond -1 21 
 farwire import astrasim data.txt
 sed -n 's/.*"kernel_s":0.0000000\([1-9][0-9]\),.*/\1/p' "$scratch.out" | tr '\n' ' ' >times
 [ "$(cat times)" = '11 21 23 22 13 ' ] || complain "the computations take $(cat times)"
+sed '1s/^/\xef\xbb\xbf/; s/$/\r/' data.txt >marked.txt # with a byte order mark and carriage returns
+cp "$scratch.out" unmarked.jsonl
+farwire import astrasim marked.txt
+[ "$(grep -v '"tool"' "$scratch.out")" = "$(grep -v '"tool"' unmarked.jsonl)" ] ||
+	complain "a byte order mark changes the job: $(head -n 3 "$scratch.err")"
 verdict import_workloads.first_layer_has_no_gradient_of_its_input
 
 # Line 2 says how many rows count, as in ASTRA-sim.
