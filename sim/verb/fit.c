@@ -200,7 +200,7 @@ static int run(const struct command *command)
 	if (all)
 		count = data_names(command->arena, command->data_root, "calib/fits", &names);
 	/* check this before the long work */
-	if (access(folder, W_OK | X_OK) != 0)
+	if (access(arena_printf(command->arena, "%s/.", folder), W_OK | X_OK) != 0)
 		return command_stop(EXIT_FAILED, "cannot write into the folder '%s': %s", folder,
 				    strerror(errno));
 	int code = EXIT_DONE;

@@ -134,12 +134,17 @@ static void add_setting(struct parser *p, const char *text, const char *from)
 	*setting = (struct setting){text, {from, 0}};
 }
 
-/* Adds a setting of each part of "tp=8,pp=4" in that group. Plans allow names of other tools. */
-static void add_group(struct parser *p, const char *group, const char *list)
+/* Adds a setting of each part of "tp=8,pp=4" in the option's group. Plans allow names of other
+ * tools. */
+static void add_group(struct parser *p, const struct option *option, const char *list)
 {
+	const char *group = option->name;
 	while (*list) {
 		size_t length = strcspn(list, ","), name = strcspn(list, "=,");
 		const char *key = arena_printf(p->arena, "%.*s", (int)name, list);
+		if (name == 0 || name == length)
+			wrong(p, "--%s: '%.*s' sets nothing (write --%s %s)", group, (int)length,
+			      list, group, option->value);
 		if (strcmp(group, "plan") == 0)
 			settings_plan_key(list, name, &key);
 		add_setting(p,
@@ -163,7 +168,7 @@ static void set_field(struct parser *p, const struct option *option, const char 
 		add_setting(p, value, arena_printf(p->arena, "--%s", option->name));
 		break;
 	case OPTION_GROUP:
-		add_group(p, option->name, value);
+		add_group(p, option, value);
 		break;
 	case OPTION_TEXT:
 		*(const char **)field = value;

@@ -25,7 +25,7 @@ only() {
 	mkdir folder
 	expect 1 "cannot write 'folder': Is a directory" $one -o folder
 	only
-	expect 1 "cannot write ''" $one -o ''
+	expect 2 '--output must not be empty' $one -o ''
 	expect 1 "cannot write 'case.cfg/x': Not a directory" $one -o case.cfg/x
 	only
 	# The error comes before the work, because its results would be lost.
@@ -41,6 +41,7 @@ only() {
 		--draws 0 --plot no-folder/x.svg
 	only
 	expect 1 "cannot write into the folder 'no-folder': No such file" fit -q -o no-folder
+	expect 1 "cannot write into the folder 'case.cfg': Not a directory" fit -q -o case.cfg
 }
 verdict 'output.missing_folders_are_reported_before_the_work'
 
