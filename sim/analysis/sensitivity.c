@@ -22,16 +22,33 @@ struct finder {
 	const char *broken;
 };
 
+static bool matches(const char *key, const struct knob *knob)
+{
+	bool found = strstr(knob->name, key) != NULL;
+	for (size_t m = 0; m < knob->count && !found; m++)
+		found = strstr(knob->members[m]->path, key) ||
+			paths_match(key, knob->members[m]->path);
+	return found;
+}
+
 static bool wanted(const struct sensitivity_request *request, const struct knob *knob)
 {
-	for (size_t k = 0; k < request->key_count; k++) {
-		if (strstr(knob->name, request->keys[k]))
-			return true;
-		for (size_t m = 0; m < knob->count; m++)
-			if (strstr(knob->members[m]->path, request->keys[k]))
-				return true;
+	bool found = request->key_count == 0;
+	for (size_t k = 0; k < request->key_count && !found; k++)
+		found = matches(request->keys[k], knob);
+	return found;
+}
+
+static const char *find_unmatched(const struct finder *f)
+{
+	for (size_t k = 0; k < f->request->key_count; k++) {
+		bool found = false;
+		for (size_t i = 0; i < f->knobs.count && !found; i++)
+			found = matches(f->request->keys[k], &f->knobs.items[i]);
+		if (!found)
+			return f->request->keys[k];
 	}
-	return request->key_count == 0;
+	return NULL;
 }
 
 static void collect(struct finder *f)
@@ -40,7 +57,8 @@ static void collect(struct finder *f)
 	f->knobs = request->vary_ratio > 0 ? knobs_scalable(f->arena, f->result->scenario)
 					   : knobs_uncertain(f->arena, f->result->scenario);
 	f->swings = ARENA_ARRAY(f->arena, f->knobs.count + 1, struct swing);
-	for (size_t i = 0; i < f->knobs.count; i++)
+	f->result->unmatched = find_unmatched(f);
+	for (size_t i = 0; i < f->knobs.count && !f->result->unmatched; i++)
 		if (wanted(request, &f->knobs.items[i]))
 			f->swings[f->result->swing_count++].knob = &f->knobs.items[i];
 	f->result->swings = f->swings;

@@ -43,9 +43,10 @@ struct sensitivity {
 	size_t point_count;
 	/* swings by size, largest first; equal swings in the order of the case */
 	const struct swing *swings;
-	size_t swing_count;  /* 0: nothing is uncertain, or no parameter matches the keys */
-	size_t moving_count; /* the first swings, which change the answer by more than a millionth
-			      */
+	size_t swing_count;    /* 0: nothing is uncertain, or no parameter matches a key */
+	const char *unmatched; /* the first key that matches no parameter; NULL: none */
+	size_t moving_count;   /* the first swings, which change the answer by more than a millionth
+				*/
 	size_t indexed_count, failed_points, runs;
 };
 /* Returns NULL after errors in diag or after a broken invariant, which *broken describes. */

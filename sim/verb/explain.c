@@ -9,6 +9,7 @@
 #include "sim/base/diag.h"
 #include "sim/base/table.h"
 #include "sim/base/vec.h"
+#include "sim/analysis/knobs.h"
 #include "sim/json/write.h"
 #include "sim/result/write.h"
 #include "sim/report/caption.h"
@@ -162,11 +163,12 @@ static void write_csv(FILE *out, const void *ctx)
 	}
 }
 
-/* Returns whether a key of the user means the parameter: "tcp" means all of tcp.*, and "fitted" all
- * fitted ones. */
+/* Returns whether a key of the user means the parameter: "tcp" means all of tcp.*, "link.*.latency"
+ * that of each link, and "fitted" all fitted ones. */
 static bool means(const char *key, const struct cfg_param *param)
 {
-	return strstr(param->path, key) != NULL || strcmp(param->status, key) == 0;
+	return *key && (strstr(param->path, key) || paths_match(key, param->path) ||
+			strcmp(param->status, key) == 0);
 }
 
 /* Returns EXIT_USAGE, with an error, if no parameter is meant. */

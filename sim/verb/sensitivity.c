@@ -10,14 +10,14 @@
 #include "sim/verb/verbs.h"
 
 /* Prints why no parameter varies, and returns the exit code. */
-static int refuse(const struct command *command, const char *name)
+static int refuse(const struct command *command, const char *name, const char *unmatched)
 {
 	bool elastic = command->vary_all_ratio > 0;
-	if (command->keys.count)
+	if (unmatched)
 		fprintf(stderr,
 			"farwire: --for: no %s of %s has '%s' in its name (`farwire explain CASE` "
 			"shows the names%s)\n",
-			elastic ? "parameter" : "uncertain parameter", name, command->keys.items[0],
+			elastic ? "parameter" : "uncertain parameter", name, unmatched,
 			elastic ? ""
 				: "; with --vary-all 10% parameters without an interval vary, too");
 	else
@@ -60,7 +60,7 @@ static int run(const struct command *command)
 		return command_failed(diag, broken);
 	const char *name = found->scenario->name;
 	if (!found->swing_count)
-		return refuse(command, name);
+		return refuse(command, name, found->unmatched);
 	if (isnan(found->now.number.value))
 		return command_stop(EXIT_USAGE, "%s has no %s%s%s", name, found->reported->spoken,
 				    found->now.reason ? ": " : "",

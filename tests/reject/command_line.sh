@@ -111,6 +111,10 @@ expect 2 "there is no case 'pool-8-on4' \(did you mean 'pool-8-on-4'\?" explain 
 expect 2 "'t320-same-esxi' is a topology, not a case \(write --topology" compare case.cfg t320-same-esxi
 expect 2 "there is no fit 'p10' \(did you mean 'p100'\?" fit p10
 expect 2 "no parameter 'runtime.nosuch'" explain case.cfg runtime.nosuch
+expect 2 "no parameter 'link.\*.nosuch'" explain case.cfg 'link.*.nosuch'
+expect 2 "no parameter ''" explain case.cfg ''
+expect 2 "^farwire: --for: no uncertain parameter of .* has 'nosuch' in its name" \
+	sensitivity case.cfg -q --draws 0 --points 0 --for vcpu_wake --for nosuch
 verdict 'command_line.unknown_names_get_a_suggestion'
 
 expect 2 "^--set: unknown parameter 'runtime.handof' \(did you mean 'runtime.handoff'\?\)" \
@@ -183,6 +187,9 @@ head -n 1 "$scratch.out" | grep -q '^key,value,low,high,prior,unit,status,origin
 rows=$(grep -cE '^[a-z0-9_.*-]+,' "$scratch.out")
 farwire explain case.cfg --format json
 [ "$rows" = "$(($(grep -c '^    "key": ' "$scratch.out") + 1))" ] || complain "$rows rows of CSV"
+farwire explain case.cfg 'link.*.latency' --format csv
+[ "$(tail -n +2 "$scratch.out" | cut -d, -f1 | tr '\n' ' ')" = 'link.slot.latency link.vswitch.latency ' ] ||
+	complain "a star shows $(cut -d, -f1 "$scratch.out")"
 verdict 'command_line.explain_writes_csv'
 
 # Each line of JSON Lines is one object.
