@@ -456,6 +456,19 @@ static enum collective find_collective(struct case_reader *c)
 	return COLLECTIVE_ALL_REDUCE;
 }
 
+/* Each pair of ranks has a route of about 3 kB, so this number of ranks needs about 3.5 GB. */
+enum { ALL_TO_ALL_MOST = 1024 };
+
+static void check_all_to_all(struct case_reader *c, const struct job_entry *job)
+{
+	if (c->scenario->style == JOBS_COLLECTIVE &&
+	    c->scenario->collective == COLLECTIVE_ALL_TO_ALL && job->rank_count > ALL_TO_ALL_MOST)
+		diag_error(c->reader.diag, case_said(c, "case.collective"),
+			   "case: an all_to_all of %zu ranks has more pairs of ranks than can be "
+			   "simulated (write at most %d GPUs)",
+			   job->rank_count, ALL_TO_ALL_MOST);
+}
+
 void case_read_jobs(struct case_reader *c)
 {
 	struct job_entry *jobs = ARENA_ARRAY(c->reader.arena, c->job_count + 1, struct job_entry);
@@ -465,6 +478,7 @@ void case_read_jobs(struct case_reader *c)
 	c->scenario->collective_size_B = c->params->collective_size_B;
 	for (size_t i = 0; i < c->job_count; i++)
 		fill_job(c, i, &jobs[i]);
+	check_all_to_all(c, &jobs[0]);
 	c->scenario->job_count = c->job_count;
 	case_read_phases(c, jobs);
 	if (c->scenario->style == JOBS_COLLECTIVE && c->job_count > 1)

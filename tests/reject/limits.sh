@@ -305,3 +305,8 @@ shows "no route from 'a' to 'b' for tcp .a route has at most 32 links"
 chained 32 --gpus 2 --exchange ddp-gloo --batch 16
 shows 'a route has at most 32 links'
 verdict limits.routes_of_more_than_32_links_are_refused
+
+# 1025 * 1024 pairs of ranks are more than 2^20.
+expect 2 '^--collective: case: an all_to_all of 1025 ranks has more pairs of ranks than can be simulated \(write at most 1024 GPUs\)' \
+	run --topology dgx-h100 --gpus 1025 --collective all_to_all --draws 0
+verdict limits.all_to_all_of_too_many_ranks_is_refused
