@@ -97,7 +97,7 @@ static const struct option options[] = {
 	{OPTION_PART, .name = "vary-all", .value = "PERCENT", FIELD(vary_all_ratio),
 	 .help = "percentage by which each parameter is changed in turn, to compute elasticities "
 		 "instead of the effect of its interval"},
-	{OPTION_COUNT, .name = "best", .value = "N", FIELD(best_count), .most = 1000,
+	{OPTION_COUNT, .name = "best", .value = "N", FIELD(best_count), .least = 1, .most = 1000,
 	 .initial = "10", .help = "number of plans to print; fewer are found sooner"},
 	{OPTION_ON, .name = "exhaustive", FIELD(exhaustive),
 	 .help = "simulates all plans that fit into memory, also those that cannot be among the "

@@ -67,9 +67,10 @@ static uint64_t count_of(struct parser *p, const struct option *option, const ch
 	char *end;
 	errno = 0;
 	unsigned long long number = strtoull(value, &end, 10);
-	if (errno || *end || end == value || value[0] == '-' || number > option->most) {
-		wrong(p, "--%s must be a whole number from 0 to %llu, not '%s'", option->name,
-		      (unsigned long long)option->most, value);
+	if (errno || *end || end == value || value[0] == '-' || number < option->least ||
+	    number > option->most) {
+		wrong(p, "--%s must be a whole number from %llu to %llu, not '%s'", option->name,
+		      (unsigned long long)option->least, (unsigned long long)option->most, value);
 		return 0;
 	}
 	return number;

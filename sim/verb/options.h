@@ -20,7 +20,7 @@ enum option_kind {
 	OPTION_TEXT,    /* const char * */
 	OPTION_TEXTS,   /* struct texts; repeatable */
 	OPTION_IMAGE,   /* const char *: a file whose name ends in a format of images */
-	OPTION_COUNT,   /* uint64_t, up to most */
+	OPTION_COUNT,   /* uint64_t, from least to most */
 	OPTION_SECONDS, /* double, more than 0 */
 	OPTION_PART,    /* double, more than 0 and less than 1 */
 	OPTION_CHOICE,  /* unsigned: index of one of the words in `value`, "a|b|c" */
@@ -38,7 +38,7 @@ struct option {
 	const char *swept;    /* the default if --vary is given; NULL: the same default */
 	const char *complete; /* "names:TABLE", "words:a b", "files:ENDING"; NULL: no completion */
 	size_t offset;        /* offset of the value in struct command */
-	uint64_t most;        /* largest value of a count */
+	uint64_t least, most; /* smallest and largest value of a count */
 	const char *former;   /* former name, for an error that names the new one; NULL: none */
 };
 

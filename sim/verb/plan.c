@@ -34,13 +34,12 @@ static int run(const struct command *command)
 		return EXIT_FAILED;
 	const char *journal = command_journal(command);
 	struct progress progress = progress_new("simulated steps", journal, command->quiet);
-	const struct plan_search_request request = {
-		.input = command_input(command, 0, &progress),
-		.axes = axes,
-		.axis_count = axis_count,
-		.most_count = command->best_count ? command->best_count : 1,
-		.exhaustive = command->exhaustive,
-		.journal = journal};
+	const struct plan_search_request request = {.input = command_input(command, 0, &progress),
+						    .axes = axes,
+						    .axis_count = axis_count,
+						    .most_count = command->best_count,
+						    .exhaustive = command->exhaustive,
+						    .journal = journal};
 	struct sweep_fault fault;
 	const struct plan_search *search = plan_search_run(command->arena, diag, &request, &fault);
 	progress_end(&progress);

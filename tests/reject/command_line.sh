@@ -45,6 +45,7 @@ done
 for parts in tp tp=1,,dp=8 =8 ,; do
 	expect 2 "^farwire: --plan: '.*' sets nothing \(write --plan tp=8,pp=4,\.\.\.\)" run case.cfg --plan $parts
 done
+expect 2 "--best must be a whole number from 1 to 1000, not '0'" plan case.cfg --best 0
 expect 2 '--for must not be empty \(write --for KEY\)' sensitivity case.cfg --for=
 for name in x x.gif x.svg.gz svg ''; do
 	expect 2 "--plot $name: the name must end in \.svg, \.pdf or \.png" run case.cfg --plot "$name"

@@ -76,6 +76,7 @@ expect 2 "'plan.tp=two' is not a value" plan --topology dgx-h100 --gpus 8 --mode
 expect 0 '' plan --topology dgx-h100 --gpus 8 --model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 -q \
 	--plan global_batch=8 --set gpu.h100-sxm5.memory='10 MiB'
 shows 'out of GPU memory'
+shows '^No plan of .* fits into the memory of a GPU: [0-9]+ are possible, and these need least'
 verdict 'plan_search.impossible_plans_are_refused_and_large_ones_are_verdicts'
 
 expect 0 '' scale --topology dgx-h100 --gpus 4,8 --model small.cfg --stack pytorch-fsdp-bf16 --exchange nccl-2.18 \
