@@ -42,8 +42,8 @@ done
 for name in plan serve fail degrade batch fraction model title output; do
 	expect 2 "--$name must not be empty \(write --$name [^ ]+\)" run case.cfg --$name ''
 done
-for parts in tp tp=1,,dp=8 =8 ,; do
-	expect 2 "^farwire: --plan: '.*' sets nothing \(write --plan tp=8,pp=4,\.\.\.\)" run case.cfg --plan $parts
+for parts in tp tp=1,,dp=8 =8 ','; do
+	expect 2 "^farwire: --plan: '.*' sets nothing \(write --plan tp=8,pp=4,\.\.\.\)" run case.cfg --plan "$parts"
 done
 expect 2 "--best must be a whole number from 1 to 1000, not '0'" plan case.cfg --best 0
 expect 2 '--for must not be empty \(write --for KEY\)' sensitivity case.cfg --for=

@@ -38,7 +38,7 @@ verdict 'questions.invalid_targets_are_refused'
 
 expect 2 "^--for: unknown parameter 'link.vswitch.latncy' \(did you mean 'link.vswitch.latency'" \
 	solve case.cfg --target 'ratio>=0.9' --for link.vswitch.latncy
-for key in '' case.batch=8; do
+for key in case.batch=8; do
 	expect 2 "^--for: '$key' is not the key of a parameter" solve case.cfg --target 'ratio>=0.9' --for "$key"
 done
 expect 2 'case\.model is not a number' solve case.cfg --target 'ratio>=0.9' --for case.model

@@ -134,7 +134,7 @@ verdict host_probe.storage_without_a_folder_is_waived
 expect 2 'measures only the host' probe gpu
 expect 2 'needs host' probe
 expect 2 "'disk' matches no test of tcp, rpc, memcpy, storage, noise" probe host --only tcp,disk
-expect 2 'is not an ADDRESS' probe host --only tcp --connect ''
+expect 2 '--connect must not be empty' probe host --only tcp --connect ''
 expect 2 'is not an ADDRESS' probe host --server 127.0.0.1:99999
 expect 2 'only answers the measurements of another machine' probe host --server 127.0.0.1 --connect 127.0.0.1
 expect 2 'only answers the measurements of another machine' probe host --server 127.0.0.1 -o other.jsonl
