@@ -9,7 +9,6 @@
 #include "sim/base/diag.h"
 #include "sim/base/table.h"
 #include "sim/base/vec.h"
-#include "sim/analysis/knobs.h"
 #include "sim/json/write.h"
 #include "sim/result/write.h"
 #include "sim/report/caption.h"
