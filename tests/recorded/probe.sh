@@ -125,9 +125,7 @@ END {
 {"test":"memory","is":{"kernel":"copy","level":"hbm"},"x":{"size_B":536862720} 0.77085e-3 0.04
 {"test":"gemm","is":{"type":"fp16"},"x":{"m":4096,"n":4096,"k":4096} 2.2432e-3 0.02
 END
-[ ! -s "$scratch.wrong" ] || {
-	complain "$(cat "$scratch.wrong")"
-}
+[ ! -s "$scratch.wrong" ] || complain "$(cat "$scratch.wrong")"
 verdict 'probe.finds_planted_values'
 
 # Without noise every value follows exactly from the planted costs, here in microseconds (ratios of
@@ -234,10 +232,7 @@ END {
 {"test":"stream","is":{"program":"launches","place":"forwarded","mode":"sync","transport":"tcp"},"x":{"latency_s":5e-05,"rate_Bps":0,"kernel_s":1e-05 21207.16
 {"test":"stream","is":{"program":"pipeline","place":"forwarded","mode":"sync","transport":"tcp"},"x":{"latency_s":0.0001,"rate_Bps":1250000000,"kernel_s":5e-05 13843.087616
 END
-[ ! -s "$scratch.wrong" ] || {
-	cat "$scratch.wrong"
-	bad=1
-}
+[ ! -s "$scratch.wrong" ] || complain "$(cat "$scratch.wrong")"
 # The anchors are measured at an eighth of the time limit of 110 s, or at the next point.
 sed -n 's/.*"anchor":"gemm".*"t_s":\([^,]*\),.*/\1/p' "$exact" | awk '
 	NR > 1 && ($1 < last + 13.75 - 1e-6 || $1 > last + 18) { early++ }
@@ -386,9 +381,7 @@ awk -F'"samples":' '/"program":"launches"/ && /"kernel_s":5e-05/ {
 	least = /"mode":"sync"/ && /"latency_s":5e-05/ ? 0.02 : 0.01
 	if (values[2] + 0 < least) print "  shorter than possible: " $1 values[2]
 }' "$scratch/spin.jsonl" >"$scratch.wrong"
-[ ! -s "$scratch.wrong" ] || {
-	complain "$(cat "$scratch.wrong")"
-}
+[ ! -s "$scratch.wrong" ] || complain "$(cat "$scratch.wrong")"
 verdict 'probe.forwards_to_a_real_process'
 
 "$probe" -q --device spin --only V --budget 60 -o "$scratch/stopped.jsonl" 2>"$scratch.err" &
