@@ -47,6 +47,13 @@ shows '"name": "case", "unit": null'
 shows '"name": "step_s", "unit": "s"'
 verdict 'verbs.compare_draws_the_ratios_to_the_first_case'
 
+# A caption leaves out settings that a later one replaces, but not those whose key only begins alike.
+expect 0 '' run --topology dgx1-v100 --model resnet50 --gpus 2 --set library.ll=0.4 --set library.ll=0.5 \
+	--set library.ll128=true --plot caption.svg --draws 0 -q
+grep -q ', case.gpus=2, library.ll=0.5, library.ll128=true, profiles' caption.svg ||
+	complain "the caption is $(grep -o 'farwire [0-9].*configuration' caption.svg)"
+verdict verbs.caption_has_the_settings_that_count
+
 # The log measures 4096 bytes in 15.65 us (the median of two passes), 0.2617 GB/s.
 expect 0 '' diagnose "$samples/simulated-half-nvlink.log" --topology dgx-h100 --exchange nccl-2.18 --draws 4 -q --plot curves.svg
 hints curves.svg | head -n 10 | awk -F ': ' '
