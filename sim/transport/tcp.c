@@ -191,7 +191,9 @@ static double overlay_s(const struct tcp_direction *direction, int end, double p
 	double work_s = params->encapsulation_B > 0 ? packets * params->encapsulation_packet_s : 0;
 	if (connection->relays[end])
 		work_s += packets * params->relay_packet_s;
-	return work_s + guest_thread_work_s(connection->spec.ends[end].guest, packets, size_B);
+	if (direction->path.route->count > 0)
+		work_s += guest_thread_work_s(connection->spec.ends[end].guest, packets, size_B);
+	return work_s;
 }
 
 static double cpu_packets(double size_B, double packet_B)
