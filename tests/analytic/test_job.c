@@ -110,6 +110,21 @@ static void ddp_buckets_are_exchanged_when_full(void)
 	}
 }
 
+/* A bucket of at most two gradients begins to count anew. */
+static void each_ddp_bucket_counts_its_own_gradients(void)
+{
+	const struct step_tensor five[5] = {{.elements_count = 1}};
+	const struct step_profile profile = {.tensors = five, .tensor_count = 5};
+	const struct exchange_params params = {
+		.bucket_B = 1e9, .first_bucket_B = 1e9, .bucket_tensors_count = 2};
+	const struct exchange_host host = {.params = &params, .profile = &profile};
+	size_t ends[5] = {0}, i = 0;
+	while (strcmp(exchange_policy_at(i)->name, "ddp") != 0)
+		i++;
+	CHECK(exchange_policy_at(i)->ends(&host, ends) == 3);
+	CHECK(ends[0] == 2 && ends[1] == 4 && ends[2] == 5);
+}
+
 /* The ring carries half of the bytes in 6. */
 static void compression_halves_the_ring_time(void)
 {
@@ -419,6 +434,7 @@ int main(void)
 		TEST(waits_for_gradients_and_ranks_are_traced),
 		TEST(xla_clusters_prevent_overlap),
 		TEST(step_part_with_a_picosecond_too_much_stops_the_run),
+		TEST(each_ddp_bucket_counts_its_own_gradients),
 	};
 	num_init();
 	return TEST_MAIN(tests);

@@ -317,6 +317,95 @@ static void congestion_avoidance_adds_a_segment_for_each_window(void)
 	net_free(net);
 }
 
+/* A round trip of 10 ms, and windows of ten segments. */
+static struct net *ten_segments(double streams_count)
+{
+	struct net *net = net_new();
+	net->link.latency_s = 5e-3;
+	net->link.packet_payload_B = 1500;
+	struct tcp_params params = tcp_defaults(net);
+	params.streams_count = streams_count;
+	open(net, &params);
+	return net;
+}
+
+static struct tcp_direction *sender_of(struct net *net)
+{
+	return &((struct tcp_connection *)net->connection)->directions[0];
+}
+
+/* Twenty segments of two streams leave in the first round trip, 40 in the second, and 10 of 80 in
+ * the third. */
+static void windows_of_all_streams_double_in_each_round_trip(void)
+{
+	struct net *net = ten_segments(2);
+	CHECK_NEAR(transfer_s(net, 70 * 1448, 0), 26.25e-3, 1e-6);
+	net_free(net);
+}
+
+/* The eleventh segment waits for the window, which then grows. Single segments do not fill half of
+ * it, so from the second on they leave it as it is. */
+static void window_stops_growing_when_it_is_no_longer_filled(void)
+{
+	struct net *net = ten_segments(1);
+	for (uint64_t i = 0; i < 11; i++)
+		net_send(net, 0, 1448, i);
+	net_run(net);
+	for (uint64_t i = 11; i < 14; i++)
+		transfer_s(net, 1448, i);
+	double grown_B = sender_of(net)->cwnd_B;
+	CHECK(grown_B > 10 * 1448);
+	for (uint64_t i = 14; i < 24; i++)
+		transfer_s(net, 1448, i);
+	CHECK_NEAR(sender_of(net)->cwnd_B, grown_B, 0);
+	net_free(net);
+}
+
+static void send_segment(void *ctx, uint64_t arg)
+{
+	net_send(ctx, 0, 1448, arg);
+}
+
+/* Slow start after idle time does not raise a window that a timeout has lowered. */
+static void idle_time_does_not_raise_a_lowered_window(void)
+{
+	struct net *net = ten_segments(1);
+	transfer_s(net, 1448, 0);
+	tcp_window_timeout(sender_of(net));
+	engine_after(net->engine, ps_from_s(0.3), send_segment, net, 1);
+	net_run(net);
+	CHECK_NEAR(sender_of(net)->cwnd_B, 1448, 0);
+	net_free(net);
+}
+
+/* All packets are lost after the connection has opened. Each timeout leaves one segment, half of a
+ * window would be five. */
+static void timeout_leaves_a_window_of_one_segment(void)
+{
+	struct net *net = ten_segments(1);
+	sender_of(net)->loss = loss_new(1, 1, "all");
+	net_send(net, 0, 1448, 0);
+	net_run(net);
+	CHECK(net->reason != NULL);
+	CHECK_NEAR(sender_of(net)->cwnd_B, 1448, 0);
+	net_free(net);
+}
+
+/* So few losses would allow 560 MB/s, but the window of 65536 B only 6.6 MB/s. */
+static void window_limits_a_wire_with_few_losses(void)
+{
+	struct net *net = net_new();
+	net->link.latency_s = 5e-3;
+	net->link.packet_payload_B = 1500;
+	net->link.loss_ratio[0] = 1e-7;
+	struct tcp_params params = tcp_defaults(net);
+	params.initial_window_count = 1000;
+	params.receive_buffer_B = 65536;
+	open(net, &params);
+	CHECK_NEAR(transfer_s(net, 1448e3, 0), 1448e3 / (65536 / 10e-3) + 5e-3, 1e-6);
+	net_free(net);
+}
+
 static const struct test tests[] = {
 	TEST(goodput_of_a_gigabit_link_excludes_headers),
 	TEST(goodput_is_limited_to_window_over_round_trip),
@@ -333,6 +422,11 @@ static const struct test tests[] = {
 	TEST(losses_halve_the_congestion_window),
 	TEST(streams_share_the_acknowledgements_of_slow_start),
 	TEST(congestion_avoidance_adds_a_segment_for_each_window),
+	TEST(windows_of_all_streams_double_in_each_round_trip),
+	TEST(window_stops_growing_when_it_is_no_longer_filled),
+	TEST(idle_time_does_not_raise_a_lowered_window),
+	TEST(timeout_leaves_a_window_of_one_segment),
+	TEST(window_limits_a_wire_with_few_losses),
 };
 
 int main(void)

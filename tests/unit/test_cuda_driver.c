@@ -541,6 +541,34 @@ static void waits_for_peers_have_their_kinds_and_names(void)
 	all_begun_ps = 0;
 }
 
+/* Library calls without GPU work do not take the context's lock, so two threads make them at the
+ * same time. */
+static void library_calls_of_two_threads_overlap(void)
+{
+	static const struct cuda_call call = {.kind = CALL_LIBRARY};
+	static struct script scripts[2];
+	setup();
+	build();
+	for (unsigned t = 0; t < 2; t++) {
+		scripts[t] = (struct script){&call, 1, guest_core(w.guest), t};
+		script_start(&scripts[t]);
+	}
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 0.25);
+	CHECK_US(w.log_ps[1], 0.25);
+	world_release(&w);
+}
+
+/* A call with host work of its own takes that in place of the driver's 5 us. */
+static void host_work_of_a_call_replaces_the_cost_of_its_kind(void)
+{
+	setup();
+	build();
+	SCRIPT({.kind = CALL_LAUNCH, .duration_s = US, .host_s = 20e-6F});
+	CHECK_NEAR((double)w.log_ps[0], 20e6, 1e-6);
+	world_release(&w);
+}
+
 static const struct test tests[] = {
 	TEST(kinds_of_calls_have_cuda_names),
 	TEST(calls_without_gpu_work_take_their_cost),
@@ -563,6 +591,8 @@ static const struct test tests[] = {
 	TEST(waits_for_peers_have_their_kinds_and_names),
 	TEST(joined_ports_divide_threads_and_calls),
 	TEST(default_costs_follow_from_each_other),
+	TEST(library_calls_of_two_threads_overlap),
+	TEST(host_work_of_a_call_replaces_the_cost_of_its_kind),
 };
 
 int main(void)

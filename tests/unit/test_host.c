@@ -142,6 +142,20 @@ static void idle_core_adds_its_exit_latency(void)
 	CHECK_NEAR(served_after(1, true, 14e-6), 10e-6, 1e-4);
 }
 
+/* Two guests on a core raise its wake-up to 14 and 20 us: the longer one counts. */
+static void the_longest_wake_up_of_a_core_counts(void)
+{
+	struct net *net = net_new();
+	const struct cpu_spec spec = {.clock_Hz = REFERENCE_CLOCK_HZ};
+	struct later later = {net, core_of(net, &spec)};
+	cpu_wake_raise(later.core, 14e-6);
+	cpu_wake_raise(later.core, 20e-6);
+	engine_at(net->engine, ps_from_s(1e-3), serve_later, &later, 1);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[1], 1000e-6 + 20e-6 + 10e-6, 1e-9);
+	net_free(net);
+}
+
 /* Two wake-ups: the second idle time counts from the end of the first item, 600 + 82 + 10 = 692 us.
  * So the next work at 812 finds 120 us of idle time and waits for 5 us. */
 static void idle_time_counts_from_the_last_service(void)
@@ -454,6 +468,7 @@ static const struct test tests[] = {
 	TEST(moderation_applies_to_physical_nics_only),
 	TEST(halted_virtual_cpu_adds_its_wake_up),
 	TEST(flow_keeps_its_core_awake),
+	TEST(the_longest_wake_up_of_a_core_counts),
 };
 
 int main(void)

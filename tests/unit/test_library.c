@@ -151,7 +151,9 @@ static void all_to_all_sends_messages_concurrently(void)
 }
 
 /* A chain forwards slices of 512 KiB, however many. The pieces of a tree over sockets are LL steps,
- * at most 64; those of a tree over RDMA are words. */
+ * at most 64; those of a tree over RDMA are words. Words that are forwarded to a socket have no
+ * rate of their own inside a machine. Small broadcasts have slices, too: 1 MiB of each block is
+ * two. */
 static void chains_and_trees_divide_messages_into_pieces(void)
 {
 	struct library_params library = defaults();
@@ -160,12 +162,17 @@ static void chains_and_trees_divide_messages_into_pieces(void)
 		library_choose(&library, &two, COLLECTIVE_BROADCAST, 4294967296);
 	CHECK(choice.protocol == PROTOCOL_SIMPLE && choice.block_count == 16);
 	CHECK(choice.pipeline_count == 512);
+	library.protocol = CHOOSE_SIMPLE;
+	choice = library_choose(&library, &two, COLLECTIVE_BROADCAST, 16777216);
+	CHECK(choice.block_count == 16 && choice.pipeline_count == 2);
 	library.algorithm = "double_tree";
 	library.protocol = CHOOSE_LL;
 	choice = all_reduce(&library, &two, 1048576);
 	CHECK(choice.block_count == 16 && choice.pipeline_count == 1024);
 	two.socket = true;
-	CHECK(all_reduce(&library, &two, 1048576).pipeline_count == 2);
+	choice = all_reduce(&library, &two, 1048576);
+	CHECK(choice.pipeline_count == 2);
+	CHECK(choice.channel_cap_Bps[HOP_NVLINK] <= 0 && choice.channel_cap_Bps[HOP_NET] > 0);
 	CHECK(all_reduce(&library, &two, 1073741824).pipeline_count == 64);
 }
 
@@ -221,6 +228,16 @@ static void fitted_latencies_change_run_and_choice(void)
 	CHECK_NEAR(after.hop_s[HOP_NVLINK], 1.66e-6, 1e-9);
 	CHECK_NEAR(after.hop_s[HOP_NET], before.hop_s[HOP_NET], 1e-9);
 	CHECK_NEAR(after.predicted_s, before.predicted_s + 14 * 1.08e-6, 1e-9);
+	/* Hops of a tree with Simple take 4 and 14 us in the model, and twice that here. */
+	library = defaults();
+	library.algorithm = "double_tree";
+	library.protocol = CHOOSE_SIMPLE;
+	before = all_reduce(&library, &two, 1024);
+	library.simple_scale_ratio = 2;
+	after = all_reduce(&library, &two, 1024);
+	CHECK_NEAR(after.hop_s[HOP_NVLINK], 7.5e-6, 1e-9);
+	CHECK_NEAR(after.hop_s[HOP_NET], 26.5e-6, 1e-9);
+	CHECK_NEAR(after.predicted_s, before.predicted_s, 1e-12);
 }
 
 /* Two nodes with one adapter of 10 GB/s each: NCCL's model of a tree counts the links inside, up to
@@ -308,7 +325,9 @@ static void trees_of_a_pair_share_the_blocks_of_a_channel(void)
  * is halfway between 117440512 (64 ranks) and 301989888 B (128), and rings with LL128 follow up to
  * 2 GiB. NVLS trees follow halfway between 2 and 6 GiB, and then rings with Simple. Without the
  * tuner NCCL adds 75 us to each hop and takes a tree. The first generation keeps no order, so only
- * Simple remains, at 150 us twice a hop without access to GPU memory. */
+ * Simple remains, at 150 us twice a hop without access to GPU memory. If the user gives the
+ * protocol, NCCL's own model chooses: a ring has half of the adapters' 192 GB/s, and an NVLS tree
+ * 5/6 of that half. */
 static void efa_changes_the_choice(void)
 {
 	struct library_params library = defaults();
@@ -325,6 +344,9 @@ static void efa_changes_the_choice(void)
 	twelve.multicast = true;
 	twelve.generation = GENERATION_HOPPER;
 	CHECK_TEXT(all_reduce(&library, &twelve, 4294967296).algorithm->name, "nvls_tree");
+	library.protocol = CHOOSE_SIMPLE;
+	CHECK_TEXT(all_reduce(&library, &twelve, 4294967296).algorithm->name, "ring");
+	library.protocol = CHOOSE_PROTOCOL_AUTO;
 	choice = all_reduce(&library, &twelve, 4294967297);
 	CHECK_TEXT(choice.algorithm->name, "ring");
 	CHECK(choice.protocol == PROTOCOL_SIMPLE);
@@ -452,10 +474,11 @@ static void ll128_across_machines_needs_volta_and_an_adapter_behind_the_switch_o
 static void nvlink_sharp_is_chosen_for_large_messages_of_five_gpus(void)
 {
 	struct library_params library = defaults();
-	struct comm_shape shape = hopper(4), five = hopper(5), eight = hopper(8);
+	struct comm_shape shape = hopper(4), five = hopper(5), six = hopper(6), eight = hopper(8);
 	CHECK_TEXT(all_reduce(&library, &shape, 8e9).algorithm->name, "ring");
 	CHECK_TEXT(all_reduce(&library, &five, 8e9).algorithm->name, "nvls");
 	CHECK_NEAR(all_reduce(&library, &five, 8e9).predicted_s, 25e-6 + 8e9 / 255e9, 1e-9);
+	CHECK_NEAR(all_reduce(&library, &six, 8e9).predicted_s, 25e-6 + 8e9 / 255e9, 1e-9);
 	CHECK_NEAR(all_reduce(&library, &eight, 8e9).predicted_s, 25e-6 + 8e9 / 272e9, 1e-9);
 	CHECK_TEXT(all_reduce(&library, &eight, 2097152).algorithm->name, "nvls");
 	CHECK_TEXT(all_reduce(&library, &eight, 1048576).algorithm->name, "ring");
@@ -504,6 +527,21 @@ static void nvlink_sharp_works_in_rounds_of_chunks(void)
 	CHECK_NEAR(choice.start_s, 20e-6 + 16777216 / 160e9, 1e-9);
 }
 
+/* Sixteen blocks work on chunks of eight heads. On three machines a chunk has 128 KiB, so 1 GiB
+ * takes 64 rounds. On four or more it has 64 KiB: 128 rounds. */
+static void nvlink_sharp_halves_its_chunks_from_four_machines_on(void)
+{
+	for (size_t machines = 3; machines <= 5; machines++) {
+		struct library_params library = defaults();
+		struct comm_shape shape = nodes(machines);
+		shape.multicast = true;
+		shape.generation = GENERATION_HOPPER;
+		library.algorithm = "nvls_tree";
+		CHECK(all_reduce(&library, &shape, 1073741824).pipeline_count ==
+		      (machines < 4 ? 64 : 128));
+	}
+}
+
 static const struct test tests[] = {
 	TEST(protocol_follows_the_message_size),
 	TEST(small_message_time_matches_hand_calculation),
@@ -528,6 +566,7 @@ static const struct test tests[] = {
 	TEST(ll128_across_machines_needs_volta_and_an_adapter_behind_the_switch_of_a_gpu),
 	TEST(nvlink_sharp_needs_hopper_three_gpus_and_one_machine),
 	TEST(nvlink_sharp_works_in_rounds_of_chunks),
+	TEST(nvlink_sharp_halves_its_chunks_from_four_machines_on),
 };
 
 int main(void)

@@ -240,6 +240,16 @@ static void kernels_are_those_of_eager_mode(void)
 	CHECK(forward == 2 * 5 + 2 + 7 + 1 + 10 + 2);
 }
 
+/* PyTorch sums the gradients of up to 3072 tokens in one kernel, and sorts more in ten. A batch of
+ * GPT-2 has 1024 tokens a sample. */
+static void many_tokens_are_sorted_for_the_gradient_of_an_embedding(void)
+{
+	for (size_t batch = 3; batch <= 4; batch++) {
+		struct op_graph graph = graph_of("gpt2", batch, true);
+		CHECK_NEAR(tally_of(&graph, "embed.grad").kernels, batch == 3 ? 1 : 10, 0);
+	}
+}
+
 /* Llama 3 8B rotates 32 queries and 8 keys of 128 for each of 8192 tokens in 32 blocks, 2 bytes
  * each. PyTorch negates a half, joins the halves, multiplies twice and adds two products. The norm
  * squares, averages and scales 4096 numbers for each token, twice in a block and once at the end.
@@ -451,6 +461,7 @@ static const struct test tests[] = {
 	TEST(inference_computes_in_the_kernels_of_products),
 	TEST(autocast_computes_norms_in_fp32),
 	TEST(autocast_needs_two_bytes_a_parameter_more),
+	TEST(many_tokens_are_sorted_for_the_gradient_of_an_embedding),
 };
 
 int main(void)

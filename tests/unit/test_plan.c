@@ -106,6 +106,23 @@ static void zb_h1_fills_two_thirds_of_the_bubble(void)
 			CHECK(makespan("zb-h1", (size_t)p, 1, (size_t)m) == 3 * m + p - 1);
 }
 
+/* Megatron-LM runs all forward passes first if there are as many micro-batches as stages. */
+static void interleaving_warms_up_with_all_passes_of_a_single_round(void)
+{
+	struct arena *arena = arena_new();
+	const struct pipeline_schedule *schedule = pipeline_schedule_find("interleaved");
+	const struct pipeline_shape shape = {2, 2, 2};
+	for (size_t stage = 0; stage < 2; stage++) {
+		struct slots slots = {0};
+		schedule->write(schedule, arena, &shape, stage, &slots);
+		if (CHECK(slots.count == 8))
+			for (size_t i = 0; i < 8; i++)
+				CHECK(slots.items[i].kind ==
+				      (i < 4 ? SLOT_FORWARD : SLOT_BACKWARD));
+	}
+	arena_free(arena);
+}
+
 static void schedules_refuse_impossible_shapes(void)
 {
 	struct arena *arena = arena_new();
@@ -231,6 +248,27 @@ static void tensor_parallelism_reduces_four_times_in_each_block(void)
 	arena_free(arena);
 }
 
+/* Five layers split features: two in each of two blocks, and the logits. Backward gathers the input
+ * and scatters its gradient beside the products of each, unless nothing overlaps. */
+static void collectives_of_gradients_overlap_by_default(void)
+{
+	struct arena *arena = arena_new();
+	for (int overlap = OVERLAP_NONE; overlap <= OVERLAP_BACKWARD; overlap++) {
+		const struct shard_params params = {2, 1,   1, true, (enum tensor_overlap)overlap,
+						    1, NULL};
+		const char *why;
+		const struct shard *shard = shard_new(arena, read_tiny(arena), &params, &why);
+		size_t beside = 0;
+		for (size_t i = 0; i < shard->exchange_count; i++) {
+			beside += shard->exchanges[i].beside;
+			CHECK(!shard->exchanges[i].beside ||
+			      shard->exchanges[i].pass == PASS_BACKWARD);
+		}
+		CHECK(beside == (overlap == OVERLAP_NONE ? 0 : 5 * 2));
+	}
+	arena_free(arena);
+}
+
 /* Context parallelism gathers the keys and values of all tokens in each of two blocks, forward and
  * backward, and scatters their gradients. */
 static void context_parallelism_gathers_keys_and_values(void)
@@ -249,7 +287,8 @@ static void context_parallelism_gathers_keys_and_values(void)
 }
 
 /* 16 tokens that each use 2 of 4 experts are 32 rows of 8 features. Forward sends them to their
- * experts and back, backward does so with their gradients. Each of 2 GPUs holds 2 experts. */
+ * experts and back, backward does so with their gradients. Each of 2 GPUs holds 2 experts. Each GPU
+ * of a tensor group of 2 sends the rows of half of the tokens. */
 static void experts_exchange_their_rows_four_times(void)
 {
 	static const char text[] =
@@ -265,9 +304,12 @@ static void experts_exchange_their_rows_four_times(void)
 		network_read(arena, diag, cfg_read_text(arena, diag, "m.cfg", text), 0);
 	const char *why = NULL;
 	const struct shard_params two = {1, 1, 2, false, OVERLAP_NONE, 1, NULL};
+	const struct shard_params split = {2, 1, 2, true, OVERLAP_NONE, 1, NULL};
 	const struct shard_params three = {1, 1, 3, false, OVERLAP_NONE, 1, NULL};
 	const struct shard *shard = shard_new(arena, whole, &two, &why);
 	CHECK_NEAR(exchanged(shard, SHARD_EXPERT, COLLECTIVE_ALL_TO_ALL), 4 * 16 * 2 * 8, 0);
+	shard = shard_new(arena, whole, &split, &why);
+	CHECK_NEAR(exchanged(shard, SHARD_EXPERT, COLLECTIVE_ALL_TO_ALL), 4 * 16 * 2 * 8 / 2, 0);
 	CHECK(!shard_new(arena, whole, &three, &why));
 	CHECK_TEXT(why, "4 experts are not divisible by ep (3): write plan.ep=2");
 	arena_free(arena);
@@ -558,6 +600,8 @@ static const struct test tests[] = {
 	TEST(user_buffers_leave_a_quarter_of_sums_behind_the_product),
 	TEST(model_flop_is_three_forward_passes_with_whole_attention),
 	TEST(recomputed_flop_is_that_of_the_repeated_layers),
+	TEST(interleaving_warms_up_with_all_passes_of_a_single_round),
+	TEST(collectives_of_gradients_overlap_by_default),
 };
 
 int main(void)

@@ -66,9 +66,25 @@ static double called_B(struct arena *arena, const struct plan_step *step, size_t
 	return sum_B;
 }
 
+/* Returns the durations of the rank's kernels with that label. */
+static double launched_s(struct arena *arena, const struct plan_step *step, size_t rank,
+			 const char *label)
+{
+	const struct call_thread *thread = plan_program(arena, step, rank)->threads;
+	double sum_s = 0;
+	for (size_t i = 0; i < thread->count; i++)
+		if (thread->items[i].kind == ITEM_CALL &&
+		    thread->items[i].call.kind == CALL_LAUNCH && thread->items[i].call.label &&
+		    strcmp(thread->items[i].call.label, label) == 0)
+			sum_s += thread->items[i].call.duration_s;
+	return sum_s;
+}
+
 /* tp 2, pp 2, dp 2; a step has 2 micro-batches of a sample, in bf16. A GPU of the first stage sends
  * half of 16 x 8 elements for each, and has fp32 gradients of a block and the embedding:
- * half of their matrices, and a norm of 8. */
+ * half of their matrices, and a norm of 8. Without sequence parallelism it gathers the gradients
+ * that it receives; with it, it gathers for four products in a block, twice for the two that split
+ * features, and once for the embedding. */
 static void a_step_carries_the_bytes_of_the_formulas(void)
 {
 	struct arena *arena = arena_new();
@@ -92,6 +108,15 @@ static void a_step_carries_the_bytes_of_the_formulas(void)
 			   sums_B + (matrices / 2 + 8) * 4, 0);
 		CHECK_NEAR(called_B(arena, &step, 0, CALL_REDUCE_SCATTER),
 			   sequence ? 2 * (4 + 1) * 16 * 8 * 2 : 0, 0);
+		CHECK_NEAR(called_B(arena, &step, 0, CALL_ALL_GATHER),
+			   2 * (sequence ? 2 * 2 + 2 + 1 : 1) * 16 * 8 * 2, 0);
+		/* FP8 gathers one byte for the block of the last stage, and two for the logits. */
+		struct stack_params fp8 = bf16;
+		fp8.precision = PRECISION_FP8;
+		const struct plan_step small = {plan,      &groups,  &fp8,
+						&some_gpu, &at_peak, &some_driver};
+		CHECK_NEAR(called_B(arena, &small, 4, CALL_ALL_GATHER),
+			   2 * (sequence ? (2 * 2 + 2) * 1 + 2 * 2 : 2) * 16 * 8, 0);
 	}
 	/* hybrid sharding: gradients of 4 B, of which each of 4 ranks adds its part to the copy */
 	params.tp_count = params.pp_count = 1;
@@ -260,7 +285,8 @@ static void only_tensor_groups_have_user_buffers(void)
 }
 
 /* An update reads the parameter, its gradient and two numbers of the optimiser, and writes all but
- * the gradient: 7 x 2 B at 100 GB/s for each parameter of the stage. */
+ * the gradient: 7 x 2 B at 100 GB/s for each parameter of the stage. Four ranks that share the
+ * optimizer's state, two for data and two for context, update a quarter each. */
 static void stages_update_each_parameter_once(void)
 {
 	struct arena *arena = arena_new();
@@ -274,14 +300,81 @@ static void stages_update_each_parameter_once(void)
 	const struct plan_groups groups = plan_groups(arena, plan, false);
 	const struct plan_step step = {plan, &groups, &adam, &some_gpu, &at_peak, &some_driver};
 	double sum_s = 0;
-	for (size_t rank = 0; rank < 2; rank++) {
-		const struct call_thread *thread = plan_program(arena, &step, rank)->threads;
-		for (size_t i = 0; i < thread->count; i++)
-			if (thread->items[i].kind == ITEM_CALL && thread->items[i].call.label &&
-			    strcmp(thread->items[i].call.label, "update") == 0)
-				sum_s += thread->items[i].call.duration_s;
-	}
+	for (size_t rank = 0; rank < 2; rank++)
+		sum_s += launched_s(arena, &step, rank, "update");
 	CHECK_NEAR(sum_s, 7 * 2 * network->parameters_count / 1e11, 1e-9);
+	params.pp_count = params.micro_batch_count = 1;
+	params.cp_count = 2;
+	params.sharding = SHARDING_OPTIMIZER;
+	const struct training_plan *shared = plan_new(arena, network, &params, 4, &why);
+	const struct plan_groups four = plan_groups(arena, shared, false);
+	const struct plan_step quarter = {shared, &four, &adam, &some_gpu, &at_peak, &some_driver};
+	CHECK_NEAR(launched_s(arena, &quarter, 0, "update"),
+		   7 * 2 * network->parameters_count / 4 / 1e11, 1e-9);
+	arena_free(arena);
+}
+
+/* Embedding, two blocks and the loss are stages of their own. Full recomputation repeats the
+ * forward passes of the blocks only: backward of micro-batch 1 takes longer by its forward pass
+ * there. */
+static void full_recomputation_repeats_only_blocks(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	const char *why;
+	double backward_s[2][4], forward_s[4];
+	params.pp_count = 4;
+	params.embedding_as_block = params.loss_as_block = true;
+	for (int full = 0; full < 2; full++) {
+		params.recompute = full ? RECOMPUTE_FULL : RECOMPUTE_NONE;
+		const struct training_plan *plan =
+			plan_new(arena, read_tiny(arena), &params, 4, &why);
+		const struct plan_groups groups = plan_groups(arena, plan, false);
+		const struct plan_step step = {plan,      &groups,  &bf16,
+					       &some_gpu, &at_peak, &some_driver};
+		for (size_t rank = 0; rank < 4; rank++) {
+			forward_s[rank] = launched_s(arena, &step, rank, "F1");
+			backward_s[full][rank] = launched_s(arena, &step, rank, "B1");
+		}
+	}
+	for (size_t rank = 0; rank < 4; rank++) {
+		bool block = rank == 1 || rank == 2;
+		CHECK(forward_s[rank] > 0);
+		CHECK_NEAR(backward_s[1][rank], backward_s[0][rank] + (block ? forward_s[rank] : 0),
+			   1e-12);
+	}
+	arena_free(arena);
+}
+
+/* A receive of a stage with one chunk waits for the kernels before it. With several chunks it is
+ * posted before them. */
+static void stages_with_several_chunks_post_receives_early(void)
+{
+	struct arena *arena = arena_new();
+	for (size_t chunks = 1; chunks <= 2; chunks++) {
+		struct plan_params params = one_gpu;
+		const char *why;
+		size_t receives = 0;
+		params.pp_count = 2;
+		params.chunks_count = (double)chunks;
+		params.embedding_as_block = params.loss_as_block = true;
+		const struct training_plan *plan =
+			plan_new(arena, read_tiny(arena), &params, 2, &why);
+		const struct plan_groups groups = plan_groups(arena, plan, false);
+		const struct plan_step step = {plan,      &groups,  &bf16,
+					       &some_gpu, &at_peak, &some_driver};
+		const struct call_thread *thread = plan_program(arena, &step, 1)->threads;
+		for (size_t i = 1; i < thread->count; i++) {
+			const struct cuda_call *call = &thread->items[i].call;
+			if (thread->items[i].kind != ITEM_CALL || call->kind != CALL_RECEIVE)
+				continue;
+			bool waits = call[0].stream == thread->items[i - 1].call.stream &&
+				     thread->items[i - 1].call.kind == CALL_STREAM_WAIT_EVENT;
+			CHECK(waits == (chunks == 1));
+			receives++;
+		}
+		CHECK(receives >= 2);
+	}
 	arena_free(arena);
 }
 
@@ -315,6 +408,8 @@ static const struct test tests[] = {
 	TEST(tensor_groups_halve_features),
 	TEST(only_tensor_groups_have_user_buffers),
 	TEST(programs_of_a_stage_differ_in_communicators_and_peers),
+	TEST(full_recomputation_repeats_only_blocks),
+	TEST(stages_with_several_chunks_post_receives_early),
 };
 
 int main(void)

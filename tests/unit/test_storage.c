@@ -177,7 +177,8 @@ static void virtual_disk_is_slower_in_a_vm_only(void)
 }
 
 /* The work per byte on the reader's cores is the bottleneck: 20 ns on one thread are 50 MB/s, so a
- * request takes 10 + 20 ms. With two threads the 10 ms of the disk are the bottleneck again. */
+ * request takes 10 + 20 ms. With two threads, or one for each of two requests, the 10 ms of the
+ * disk are the bottleneck again. */
 static void client_work_can_limit_reading(void)
 {
 	struct disk disk = disk_new();
@@ -187,6 +188,10 @@ static void client_work_can_limit_reading(void)
 	disk = disk_new();
 	disk.params.client_spB = 20e-9;
 	disk.params.client_threads_count = 2;
+	CHECK_NEAR(last_s(&disk, 1, 1e6), 20e-3, 1e-4);
+	disk = disk_new();
+	disk.params.client_spB = 20e-9;
+	disk.params.parallel_requests_count = 2;
 	CHECK_NEAR(last_s(&disk, 1, 1e6), 20e-3, 1e-4);
 }
 
@@ -217,6 +222,13 @@ static void file_server_adds_the_network(void)
 	disk.net->guest_params[0].byte_spB = 0.1e-6;
 	disk.params.client_threads_count = 1;
 	CHECK_NEAR(last_s(&disk, 1, 10e6), 12e-3 + 1, 1e-4);
+	/* Cached bytes are not received: the thread copies them at 1 GB/s. */
+	disk = server_new();
+	disk.net->guest_params[0].byte_spB = 0.1e-6;
+	disk.net->host_params.copy_rate_Bps = 1e9;
+	disk.params.client_threads_count = 1;
+	disk.params.cache_ratio = 1;
+	CHECK_NEAR(last_s(&disk, 1, 10e6), 10e-3, 1e-4);
 }
 
 /* It shares the wire equally with another flow, so 10 MB of both take 20 ms. */
