@@ -248,6 +248,29 @@ static void feeding_adds_before_each_copy_unless_hidden(void)
 	CHECK_NEAR(step_of(box), 16e-3, 1e-9);
 }
 
+/* A virtual machine also handles an interrupt of 5 ms before each copy of 10 ms. */
+static void virtual_machine_adds_an_interrupt_to_each_copy(void)
+{
+	struct box *box = box_new();
+	box->params.source = "host";
+	box->net->guest_params[0].kind = GUEST_VM;
+	box->net->guest_params[0].interrupt_s = 5e-3;
+	CHECK_NEAR(step_of(box), 15e-3, 1e-9);
+}
+
+/* Memory of 10 GB/s is the bottleneck, of which reading at 100 MB/s takes 0.3 GB/s. After a second,
+ * decoding reads a batch of 100 MB and writes as much, and the copy reads it. */
+static void decoding_reads_and_writes_memory(void)
+{
+	struct box *box = box_new();
+	box->params.image_B = 1e6;
+	box->params.decode_s = 1e-6;
+	box->net->host_params.dram_bandwidth_Bps = 10e9;
+	box_run_in(box, NULL);
+	CHECK_NEAR(box->ranks[0].began_s[0], 1 + 200e6 / 9.7e9 + 100e6 / 9.7e9, 1e-6);
+	net_free(box->net);
+}
+
 /* Four ranks have their own links and copy in parallel, in 10 ms. If their process has one copying
  * thread, the copies follow each other: 40 ms; with two threads 20 ms. Separate processes have a
  * thread each. */
@@ -335,7 +358,7 @@ static void one_decoding_thread_uses_one_core(void)
 }
 
 /* With steps of 1 s the GPU is slow, so the input decodes until its queue of one or six batches is
- * full. */
+ * full, and reads two batches ahead of that. */
 static void prefetch_decodes_until_its_queue_is_full(void)
 {
 	for (int deep = 0; deep < 2; deep++) {
@@ -346,6 +369,7 @@ static void prefetch_decodes_until_its_queue_is_full(void)
 		/* The rank has taken STEPS batches, one is on the GPU, and the queue is full. */
 		double decoded = input_counters(box->ranks[0].input)->decoded_count;
 		CHECK(decoded == 100.0 * (STEPS + 1 + (deep ? 6 : 1)));
+		CHECK_NEAR(input_counters(box->ranks[0].input)->read_B, (decoded + 200) * 10e3, 0);
 		net_free(box->net);
 	}
 }
@@ -439,6 +463,8 @@ int main(void)
 		TEST(lockstep_input_delivers_the_first_batch_in_the_third_session),
 		TEST(session_preparation_adds_for_each_rank_of_a_process),
 		TEST(lockstep_copy_of_synthetic_data_overlaps_the_step),
+		TEST(virtual_machine_adds_an_interrupt_to_each_copy),
+		TEST(decoding_reads_and_writes_memory),
 	};
 	num_init();
 	return TEST_MAIN(tests);

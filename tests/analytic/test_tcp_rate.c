@@ -323,9 +323,10 @@ static struct net *ten_segments(double streams_count)
 	struct net *net = net_new();
 	net->link.latency_s = 5e-3;
 	net->link.packet_payload_B = 1500;
-	struct tcp_params params = tcp_defaults(net);
-	params.streams_count = streams_count;
-	open(net, &params);
+	struct tcp_params *params = ARENA_NEW(net->arena, struct tcp_params);
+	*params = tcp_defaults(net);
+	params->streams_count = streams_count;
+	open(net, params);
 	return net;
 }
 

@@ -5,6 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/training/issue.h"
 #include "sim/training/ops.h"
 #include "tests/test.h"
 
@@ -240,6 +241,13 @@ static void kernels_are_those_of_eager_mode(void)
 	CHECK(forward == 2 * 5 + 2 + 7 + 1 + 10 + 2);
 }
 
+/* Numbers of tokens are int64, elements of images fp32. */
+static void inputs_have_8_bytes_a_token_and_4_an_element(void)
+{
+	CHECK_NEAR(input_B(network_of("gpt2"), 3), 3 * 1024 * 8, 0);
+	CHECK_NEAR(input_B(network_of("resnet50"), 3), 3 * 224 * 224 * 3 * 4, 0);
+}
+
 /* PyTorch sums the gradients of up to 3072 tokens in one kernel, and sorts more in ten. A batch of
  * GPT-2 has 1024 tokens a sample. */
 static void many_tokens_are_sorted_for_the_gradient_of_an_embedding(void)
@@ -462,6 +470,7 @@ static const struct test tests[] = {
 	TEST(autocast_computes_norms_in_fp32),
 	TEST(autocast_needs_two_bytes_a_parameter_more),
 	TEST(many_tokens_are_sorted_for_the_gradient_of_an_embedding),
+	TEST(inputs_have_8_bytes_a_token_and_4_an_element),
 };
 
 int main(void)

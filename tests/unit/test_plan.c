@@ -350,7 +350,27 @@ static void ranks_and_groups_follow_the_order(void)
 	arena_free(arena);
 }
 
-/* Each impossible plan is refused with the reason and the nearest number that is possible. */
+/* Four GPUs in a context group leave no GPU for four copies of the network. Two in a group are the
+ * smallest change: two copies then fill the GPUs. */
+static void nearest_plan_fills_the_gpus_with_data_groups(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	params.cp_count = 4;
+	params.dp_count = 4;
+	const struct stack_params stack = {.precision = PRECISION_BF16};
+	const struct near_request request = {.network = read_tiny(arena),
+					     .stack = &stack,
+					     .params = &params,
+					     .rank_count = 4,
+					     .tensor_most = 1,
+					     .memory_most_B = INFINITY};
+	const char *near = plan_near(arena, &request);
+	CHECK(near != NULL);
+	CHECK_TEXT(near, "cp=2");
+	arena_free(arena);
+}
+
 /* Two replicas of 8 data-parallel ranks: ranks 0 to 3 and 4 to 7 share out, and rank 5 adds its
  * gradients to those of rank 1. */
 static void replicas_divide_a_data_parallel_group(void)
@@ -376,6 +396,7 @@ static void replicas_divide_a_data_parallel_group(void)
 	arena_free(arena);
 }
 
+/* Each impossible plan is refused with the reason and the nearest number that is possible. */
 static void impossible_plans_are_refused_with_a_possible_number(void)
 {
 	static const struct {
@@ -602,6 +623,7 @@ static const struct test tests[] = {
 	TEST(recomputed_flop_is_that_of_the_repeated_layers),
 	TEST(interleaving_warms_up_with_all_passes_of_a_single_round),
 	TEST(collectives_of_gradients_overlap_by_default),
+	TEST(nearest_plan_fills_the_gpus_with_data_groups),
 };
 
 int main(void)

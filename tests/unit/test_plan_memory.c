@@ -153,6 +153,39 @@ static void sharding_matches_the_formulas_of_zero(void)
 	}
 }
 
+/* Four GPUs with tensor and expert groups of two. Two GPUs have the same experts: these are twice
+ * the data-parallel ranks for a tensor group of two, divided by two expert parts. So both kinds of
+ * parameters share the optimizer's 12 bytes between two. */
+static void experts_share_the_optimizer_with_tensor_groups(void)
+{
+	static const char text[] =
+		"network = { name = \"m\"; sequence = 16; vocabulary = 12; source = \"by hand\";\n"
+		"layers = ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
+		"{ name = \"b\"; repeat = 1; layers = (\n"
+		"  { name = \"x\"; op = \"experts\"; experts = 4; top = 2; hidden = 6; } ); },\n"
+		"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
+		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const struct network *whole =
+		network_read(arena, diag, cfg_read_text(arena, diag, "m.cfg", text), 0);
+	const char *why = NULL;
+	struct plan_params params = one_gpu;
+	params.tp_count = params.ep_count = 2;
+	double shared_B[2] = {0}, count = 0;
+	for (int shares = 0; shares < 2; shares++) {
+		params.sharding = shares ? SHARDING_OPTIMIZER : SHARDING_NONE;
+		const struct training_plan *plan = plan_new(arena, whole, &params, 4, &why);
+		if (!CHECK(plan))
+			continue;
+		shared_B[shares] = plan_memory_B(plan, &eager, 0);
+		count = plan->shard->network->parameters_count;
+	}
+	CHECK(count > 0);
+	CHECK_NEAR(shared_B[0] - shared_B[1], count * 12 / 2, 1e-9);
+	arena_free(arena);
+}
+
 /* FSDP keeps no copy in 2 bytes of all parameters: two blocks, and V x H numbers before and behind
  * them. It gathers two blocks, the largest units, with gradients of 2 bytes. */
 static void fsdp_gathers_two_blocks_with_their_gradients(void)
@@ -199,7 +232,8 @@ static void delayed_gradients_of_weights_keep_their_activations(void)
 
 /* The least time of a block on two GPUs whose memory is infinitely fast. Backward has two products
  * for each one of forward. Each pass adds up S x H numbers of 2 B twice, of which a GPU receives
- * half. Data groups gather 2 B of each parameter and reduce 4 B. */
+ * half. Data groups gather 2 B of each parameter and reduce 4 B. Sums that overlap with products
+ * are not in the least time. */
 static void least_time_has_kernels_and_blocking_bytes(void)
 {
 	static const struct gpu_params gpu = {.generation = GENERATION_VOLTA,
@@ -234,6 +268,14 @@ static void least_time_has_kernels_and_blocking_bytes(void)
 		CHECK_NEAR(fast[1].gathered_B, 2 * block_count(2), 1e-12);
 		CHECK_NEAR(fast[1].reduced_B, 4 * block_count(2), 1e-12);
 	}
+	params.overlap_tensor = OVERLAP_BACKWARD;
+	const struct plan_step beside = {.plan = plan_new(arena, gpt(arena, 2), &params, 2, &why),
+					 .stack = &eager,
+					 .gpu = &gpu,
+					 .efficiency = &by_law};
+	slow = plan_units_least(arena, &beside, 1e9, &slow_count);
+	if (CHECK(count == 4 && slow_count == 4))
+		CHECK_NEAR(slow[1].backward_s, fast[1].backward_s, 1e-12);
 	arena_free(arena);
 }
 
@@ -267,6 +309,7 @@ static const struct test tests[] = {
 	TEST(each_chunk_keeps_its_own_activations),
 	TEST(least_time_has_kernels_and_blocking_bytes),
 	TEST(delayed_gradients_of_weights_keep_their_activations),
+	TEST(experts_share_the_optimizer_with_tensor_groups),
 };
 int main(void)
 {

@@ -150,6 +150,22 @@ static const struct call_thread two_threads[] = {{"main", main_items, COUNT(main
 static const struct program two_thread_program = {
 	.threads = two_threads, .thread_count = 2, .signal_count = 1};
 
+/* A signal that was posted before does not delay its waiter. */
+static void posted_signal_lets_its_waiter_go_on(void)
+{
+	static const struct item items[] = {POST(0), AWAIT(0, 1), THINK(5)};
+	static const struct call_thread thread = {"main", items, COUNT(items)};
+	static const struct program program = {
+		.threads = &thread, .thread_count = 1, .signal_count = 1};
+	setup();
+	world_build(&w);
+	stop_after = 0;
+	const struct player *player = play_slow(&program, 0, 1);
+	if (CHECK(player_step_count(player) == 1))
+		check_times(player_step_at(player, 0), 5, 0, 0);
+	world_release(&w);
+}
+
 /* An item can stand for several equal calls. */
 static void repeated_calls_are_counted(void)
 {
@@ -552,6 +568,7 @@ static const struct test tests[] = {
 	TEST(pause_between_steps_belongs_to_no_step),
 	TEST(guest_adds_to_the_programs_own_work),
 	TEST(step_parts_with_a_wrong_sum_stop_the_run),
+	TEST(posted_signal_lets_its_waiter_go_on),
 };
 
 int main(void)

@@ -537,21 +537,25 @@ static void cuda_graph_is_launched_once(void)
 	CHECK_NEAR(graph_s, each_s, 1e-9);
 }
 
-/* Four GPUs combine the statistics of 53 batch norms in two exchanges of 3 us, forward and
- * backward. An engine waits behind forward, behind backward and behind each of 161 updates. */
+/* Four GPUs combine the statistics of 53 batch norms in two exchanges of 3 us, and six in three,
+ * forward and backward. An engine waits behind forward, behind backward and behind each of 161
+ * updates. */
 static void waits_for_other_gpus_and_for_the_engine_add_up(void)
 {
 	struct stack_params stack = stack_of("pytorch");
-	double none_s, norm_s, engine_s;
+	double none_s, norm_s, six_s, engine_s;
 	stack.l2_loss = L2_LOSS_NONE;
 	stack.norm_exchange_s = 3e-6;
 	launches_of(&stack, &none_s);
 	stack.norm_gpus_count = 4;
 	launches_of(&stack, &norm_s);
+	stack.norm_gpus_count = 6;
+	launches_of(&stack, &six_s);
 	stack.norm_gpus_count = 1;
 	stack.engine_wait_s = 10e-6;
 	launches_of(&stack, &engine_s);
 	CHECK_NEAR(norm_s - none_s, 2 * NORMS * 2 * 3e-6, 1e-9);
+	CHECK_NEAR(six_s - none_s, 2 * NORMS * 3 * 3e-6, 1e-9);
 	CHECK_NEAR(engine_s - none_s, (2 + TENSORS) * 10e-6, 1e-9);
 }
 

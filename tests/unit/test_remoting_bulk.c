@@ -53,6 +53,8 @@ static void asynchronous_upload_returns_when_accepted(void)
 	/* If everything is answered, the copy returns when the last chunk has started. */
 	presets(&w, "synchronous");
 	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D_ASYNC, 10000), 71.35 + 6 + 10.55);
+	presets(&w, "flexdirect");
+	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D_ASYNC, 10000), 71.35 + 6 + 10.55);
 }
 
 /* Each chunk waits for the previous one: copied in 7.6, acknowledged 10.05 later, 1.5 of client
@@ -289,6 +291,23 @@ static void ready_events_are_held_until_fetched_bytes_arrive(void)
 	remote_world_release(&w);
 }
 
+/* An event that was recorded before the copy does not wait for its bytes, which arrive after 76.85.
+ */
+static void events_before_a_copy_are_not_held(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	w.runtime.connections_count = 2;
+	remote_world_build(&w);
+	script_add(&w.scripts[0], 0, CALL_EVENT_RECORD)->event = 1;
+	add_copy(&w, 0, CALL_MEMCPY_D2H_ASYNC, 40000);
+	script_add(&w.scripts[1], 20, CALL_EVENT_QUERY)->event = 1;
+	remote_world_run(&w);
+	CHECK(w.scripts[1].calls[0].result == CALL_OK);
+	CHECK(w.scripts[1].calls[0].complete_ps < ps_from_s(76.85 * US));
+	remote_world_release(&w);
+}
+
 /* A copy that takes longer than call_timeout does not time out while it progresses. A wire that
  * stops in the middle does. */
 static void copy_in_progress_does_not_time_out(void)
@@ -435,6 +454,7 @@ static const struct test tests[] = {
 	TEST(every_byte_arrives_by_rdma),
 	TEST(every_byte_arrives_by_shared_memory),
 	TEST(only_the_first_chunk_carries_arguments),
+	TEST(events_before_a_copy_are_not_held),
 };
 
 int main(void)

@@ -309,7 +309,7 @@ static void messages_have_spans_on_wire_and_cores(void)
 	net_free(net);
 }
 
-/* The wire carries 1 MB/s, so a message of 100 B takes 0.1 ms and arrives before the next but one
+/* The wire carries 1 MB/s, so a message of 100 B takes 0.15 ms and arrives before the next but one
  * starts. The reader takes the first one and no more. Each unread packet closes 2304 / 2 B of the
  * window of 65536 B. A message starts if it, the one in flight and the unread ones fit: 100 + 100 +
  * 56 x 1152 = 64712 does, with 57 it does not. So message 3 + 56 is the last, and two reads let two
@@ -318,6 +318,7 @@ static void unread_packets_close_the_window_by_their_memory(void)
 {
 	struct net *net = net_new();
 	net->link.capacity_Bps[0] = 1e6;
+	net->link.packet_payload_B = 1500; /* ten segments are less than the receive window */
 	struct tcp_params params = tcp_defaults(net);
 	params.receive_buffer_B = 65536;
 	net_build(net);
