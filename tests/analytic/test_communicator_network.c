@@ -204,6 +204,31 @@ static void gpudirect_reaches_to_the_chosen_level(void)
 	}
 }
 
+/* An adapter without access to GPU memory stages copies as above, whatever the level. */
+static void adapters_for_host_memory_only_stage_copies(void)
+{
+	struct comm_world *w = comm_world_new();
+	const struct link_traits adapter = {.capacity_Bps = {RATE_BPS, RATE_BPS},
+					    .host_memory_only = true};
+	w->transport = "rdma";
+	w->library.net_gdr_level = PATH_SYS;
+	w->library.slice_B = 1000;
+	w->host_params.dram_bandwidth_Bps = RATE_BPS / 2;
+	int center = fabric_node_add(w->fabric, "switch");
+	for (size_t m = 0; m < 2; m++) {
+		size_t host = comm_host(w);
+		const char *nic = arena_printf(w->arena, "nic%zu", m);
+		comm_link(w, "pcie", host_name(w->hosts[host]),
+			  gpu_name(w->gpus[comm_gpu(w, host)]), 1e15, 0);
+		comm_link(w, "pcie", host_name(w->hosts[host]), nic, 1e15, 0);
+		fabric_link_add(w->fabric, arena_printf(w->arena, "cable%zu", m),
+				link_kind_find("efa"), fabric_node_find(w->fabric, nic), center,
+				&adapter);
+	}
+	CHECK_NEAR((double)ring_time_ps(w, 2), 2.0 * 8 * CHUNK_PS, 0.02);
+	arena_free(w->arena);
+}
+
 /* Two machines with two A100 and one adapter each. A ring of 1 MB with LL128 takes 14 us, two hops
  * of 1.9 us, four of 4 us, and 1.5 MB at 0.92 of 10 GB/s x 0.97: 202 us in NCCL's model, less than
  * the 254 us of Simple and the 642 us of LL. NCCL needs a PCIe switch that the adapter shares with
@@ -499,6 +524,7 @@ int main(void)
 		TEST(workers_share_the_port_of_a_parameter_server),
 		TEST(sum_of_gradients_takes_the_counted_passes_over_memory),
 		TEST(parameter_server_adds_several_tensors_in_parallel),
+		TEST(adapters_for_host_memory_only_stage_copies),
 	};
 	return TEST_MAIN(tests);
 }

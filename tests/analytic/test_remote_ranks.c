@@ -54,11 +54,24 @@ static const struct scenario *read_case(const char *name, const char *setting)
 	return read_case_with(name, setting, NULL);
 }
 
+/* The means over ranks of busy, exposed and idle time add up to the mean step. */
+static void check_parts(const struct job_run *run)
+{
+	for (size_t i = 0; i < run->step_count; i++) {
+		const struct step_record *step = &run->steps[i];
+		double sum_s = step->gpu_busy_s + step->exposed_s;
+		for (int kind = 0; kind < TIME_KIND_COUNT; kind++)
+			sum_s += step->gpu_idle_s[kind];
+		CHECK_NEAR(sum_s, s_from_ps(step->end_ps - step->start_ps), 1e-6);
+	}
+}
+
 static struct answer run_scenario(const struct scenario *scenario)
 {
 	struct answer answer = {.scenario = scenario};
 	answer.outcome = world_run(arena, answer.scenario, 1, NULL);
 	CHECK(!answer.outcome.jobs[0].failed && !answer.outcome.broken);
+	check_parts(&answer.outcome.jobs[0]);
 	answer.step_s = job_run_step_s(&answer.outcome.jobs[0]);
 	answer.steps = answer.outcome.window_s / answer.step_s;
 	return answer;

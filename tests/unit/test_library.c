@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Choices of the collective library's cost model, with NCCL's constants. */
+#include "sim/collective/algorithm.h"
+#include "sim/collective/msccl.h"
 #include "tests/library_shapes.h"
 
 static const struct comm_shape pcie = {.rank_count = 8,
@@ -542,6 +544,25 @@ static void nvlink_sharp_halves_its_chunks_from_four_machines_on(void)
 	}
 }
 
+/* An algorithm of MSCCL is used for its collective, from its smallest to its largest size. */
+static void script_is_used_from_its_smallest_to_its_largest_size(void)
+{
+	static const struct schedule schedule = {.channel_count = 1};
+	static const struct msccl script = {.collective = COLLECTIVE_ALL_REDUCE,
+					    .protocol = PROTOCOL_SIMPLE,
+					    .least_B = 1024,
+					    .most_B = 4096,
+					    .block_count = 1,
+					    .schedule = &schedule};
+	struct library_params library = defaults();
+	library.script = &script;
+	for (double size_B = 1023; size_B <= 4097; size_B++)
+		CHECK((all_reduce(&library, &one_node, size_B).algorithm == &algorithm_msccl) ==
+		      (size_B >= 1024 && size_B <= 4096));
+	CHECK(library_choose(&library, &one_node, COLLECTIVE_BROADCAST, 2048).algorithm !=
+	      &algorithm_msccl);
+}
+
 static const struct test tests[] = {
 	TEST(protocol_follows_the_message_size),
 	TEST(small_message_time_matches_hand_calculation),
@@ -567,6 +588,7 @@ static const struct test tests[] = {
 	TEST(nvlink_sharp_needs_hopper_three_gpus_and_one_machine),
 	TEST(nvlink_sharp_works_in_rounds_of_chunks),
 	TEST(nvlink_sharp_halves_its_chunks_from_four_machines_on),
+	TEST(script_is_used_from_its_smallest_to_its_largest_size),
 };
 
 int main(void)
