@@ -433,6 +433,19 @@ static void session_preparation_adds_for_each_rank_of_a_process(void)
 	CHECK_NEAR(prepared_s(2, false, 0.1e-3), 40e-3, 1e-6);
 }
 
+/* A virtual machine prepares the 10 ms of a session in 1.25 times as long. */
+static void virtual_machine_prepares_sessions_more_slowly(void)
+{
+	struct box *box = box_new();
+	box->params.lockstep = true;
+	box->params.session_s = 0.1e-3;
+	box->step_s = 30e-3;
+	box->net->guest_params[0].kind = GUEST_VM;
+	box->net->guest_params[0].work_cost_ratio = 0.25;
+	box->net->guest_params[0].interrupt_s = box->net->guest_params[0].disk_request_s = 0;
+	CHECK_NEAR(step_of(box), 42.5e-3, 1e-7);
+}
+
 /* Without storage a session only copies. The copy overlaps with the step of the GPU. */
 static void lockstep_copy_of_synthetic_data_overlaps_the_step(void)
 {
@@ -465,6 +478,7 @@ int main(void)
 		TEST(lockstep_copy_of_synthetic_data_overlaps_the_step),
 		TEST(virtual_machine_adds_an_interrupt_to_each_copy),
 		TEST(decoding_reads_and_writes_memory),
+		TEST(virtual_machine_prepares_sessions_more_slowly),
 	};
 	num_init();
 	return TEST_MAIN(tests);

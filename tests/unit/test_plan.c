@@ -279,6 +279,8 @@ static void context_parallelism_gathers_keys_and_values(void)
 	const struct network *whole = read_tiny(arena);
 	const struct shard *shard = shard_new(arena, whole, &four, &why);
 	double kv = 2 * 16 * 8;
+	for (size_t i = 0; i < shard->exchange_count; i++) /* all run beside the attention */
+		CHECK(shard->exchanges[i].beside);
 	CHECK_NEAR(exchanged(shard, SHARD_CONTEXT, COLLECTIVE_ALL_GATHER), 2 * 2 * kv, 0);
 	CHECK_NEAR(exchanged(shard, SHARD_CONTEXT, COLLECTIVE_REDUCE_SCATTER), 2 * kv, 0);
 	CHECK_NEAR(shard->network->macs_count, whole->macs_count / 4, 1e-12);

@@ -102,6 +102,7 @@ static void a_step_carries_the_bytes_of_the_formulas(void)
 					       &some_gpu, &at_peak, &some_driver};
 		double matrices = 8 * 24 + 8 * 8 + 2 * 8 * 32 + 12 * 8;
 		double sums_B = sequence ? 0 : 2 * (4 + 1) * 16 * 8 * 2;
+		CHECK_NEAR(plan_program(arena, &step, 0)->images_count, 4 / 8.0, 0);
 		CHECK_NEAR(called_B(arena, &step, 0, CALL_SEND), 2 * 16 * 8 * 2 / 2.0, 0);
 		CHECK_NEAR(called_B(arena, &step, 0, CALL_RECEIVE), 2 * 16 * 8 * 2 / 2.0, 0);
 		CHECK_NEAR(called_B(arena, &step, 0, CALL_ALL_REDUCE),
@@ -129,6 +130,9 @@ static void a_step_carries_the_bytes_of_the_formulas(void)
 	double all = read_tiny(arena)->parameters_count;
 	CHECK_NEAR(called_B(arena, &step, 0, CALL_REDUCE_SCATTER), all * 4, 1e-12);
 	CHECK_NEAR(called_B(arena, &step, 0, CALL_ALL_REDUCE), all * 4 / 4, 1e-12);
+	/* 2 B of all parameters are gathered forward, and again backward */
+	CHECK_NEAR(called_B(arena, &step, 0, CALL_ALL_GATHER), 2 * all * 2, 1e-12);
+	CHECK_NEAR(plan_program(arena, &step, 0)->images_count, 8 / 8.0, 0);
 	arena_free(arena);
 }
 

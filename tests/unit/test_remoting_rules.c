@@ -75,6 +75,14 @@ static void repeats_are_calls_of_their_own(void)
 	CHECK_US(script_took_ps(&w, 0, 0), 4 * 76.9);
 	CHECK(remote_counters(w.remote).calls_count[CLASS_SYNC] == 4);
 	remote_world_release(&w);
+	/* a local call takes 0.25 */
+	remote_world_presets(&w, "asynchronous");
+	remote_world_build(&w);
+	script_add(&w.scripts[0], 0, CALL_GET_DEVICE)->repeats = 3;
+	remote_world_run(&w);
+	CHECK_US(script_took_ps(&w, 0, 0), 4 * 0.25);
+	CHECK(remote_counters(w.remote).calls_count[CLASS_LOCAL] == 4);
+	remote_world_release(&w);
 }
 
 static void end_program(void *ctx, uint64_t arg)
