@@ -214,7 +214,8 @@ static void updates_read_and_write_all_parameters(void)
 		   7 * 2 * network_of("llama3-8b")->parameters_count, 1e-12);
 }
 
-/* With one row only its experts are read, with many rows all. */
+/* With one row only its experts are read, with many rows all. The results of all eight experts of a
+ * token are read and written to weight them, and so are their gradients. */
 static void experts_are_read_when_they_have_rows(void)
 {
 	const struct network *network = network_of("qwen3-30b-a3b");
@@ -225,6 +226,8 @@ static void experts_are_read_when_they_have_rows(void)
 	CHECK_NEAR(tally_of(&graph, "/gate_up").bytes_B,
 		   48 * 2 * (rows * in + rows * out + 128 * in * out), 1e-12);
 	CHECK_NEAR(tally_of(&graph, "/gate_up").flop, 48 * 2 * rows * in * out, 1e-12);
+	CHECK_NEAR(tally_of(&graph, "/combine.weight").bytes_B, 48 * 2 * 2 * rows * in, 1e-12);
+	CHECK_NEAR(tally_of(&graph, "/combine.grad").bytes_B, 48 * 2 * 2 * rows * in, 1e-12);
 }
 
 /* A block of Llama launches 5 kernels for a norm, 10 for rotary positions, 2 for a gate. */

@@ -187,7 +187,8 @@ static void experts_share_the_optimizer_with_tensor_groups(void)
 }
 
 /* FSDP keeps no copy in 2 bytes of all parameters: two blocks, and V x H numbers before and behind
- * them. It gathers two blocks, the largest units, with gradients of 2 bytes. */
+ * them. It gathers two blocks, the largest units, with gradients of 2 bytes. In fp32 there is no
+ * copy. */
 static void fsdp_gathers_two_blocks_with_their_gradients(void)
 {
 	struct plan_params params = one_gpu;
@@ -198,6 +199,11 @@ static void fsdp_gathers_two_blocks_with_their_gradients(void)
 	params.sharding = SHARDING_PARAMETERS;
 	CHECK_NEAR(memory_B(&params, &eager, 2, 0) - before_B,
 		   2 * block_count(1) * (2 + 2) - 2 * (2 * block_count(1) + 2 * V * H), 1e-12);
+	struct stack_params fp32 = eager;
+	fp32.precision = PRECISION_FP32;
+	double shared_B = memory_B(&params, &fp32, 2, 0);
+	params.sharding = SHARDING_GRADIENTS;
+	CHECK_NEAR(shared_B - memory_B(&params, &fp32, 2, 0), 2 * block_count(1) * (4 + 2), 1e-12);
 }
 
 /* Two stages of two chunks, four micro-batches. The first stage keeps five passes at most: before

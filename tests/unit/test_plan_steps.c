@@ -136,6 +136,25 @@ static void a_step_carries_the_bytes_of_the_formulas(void)
 	arena_free(arena);
 }
 
+/* The first and the last of two stages of GPT-2 add up their fp32 gradients of the matrix of 50257
+ * words that embedding and logits share. */
+static void stages_add_gradients_of_a_tied_matrix(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const struct network *gpt2 =
+		network_read(arena, diag, cfg_read(arena, diag, "models/networks/gpt2.cfg"), 0);
+	struct plan_params params = one_gpu;
+	const char *why;
+	params.pp_count = 2;
+	const struct training_plan *plan = plan_new(arena, gpt2, &params, 2, &why);
+	const struct plan_groups groups = plan_groups(arena, plan, true);
+	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};
+	for (size_t rank = 0; rank < 2; rank++)
+		CHECK_NEAR(called_B(arena, &step, rank, CALL_ALL_REDUCE), 50257.0 * 768 * 4, 0);
+	arena_free(arena);
+}
+
 /* Layers have a million parameters before the blocks, two millions in each of two blocks, and one
  * million behind them. A bucket of three millions is full with the last layer and the second block.
  * The first block and the embedding fill another. */
@@ -414,6 +433,7 @@ static const struct test tests[] = {
 	TEST(programs_of_a_stage_differ_in_communicators_and_peers),
 	TEST(full_recomputation_repeats_only_blocks),
 	TEST(stages_with_several_chunks_post_receives_early),
+	TEST(stages_add_gradients_of_a_tied_matrix),
 };
 
 int main(void)

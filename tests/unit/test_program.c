@@ -297,6 +297,7 @@ static void tensorflow_step_has_its_calls(void)
 	CHECK(thread->items[thread->count - 1].kind == ITEM_AWAIT);
 	CHECK(thread->items[thread->count - 2].kind == ITEM_AWAIT);
 	CHECK(program->poller.enabled && program->images_count == 32);
+	CHECK(program->poller.lock); /* EventMgr holds its lock for a round */
 }
 
 /* Operations are issued in the order in which they become ready: the one whose last input was
