@@ -95,7 +95,8 @@ static void counters_tell_the_directions_of_forwarded_bytes(void)
 	arena_free(arena);
 }
 
-/* A runtime forwards calls of a program in the guest that serves its GPU, too. */
+/* A runtime forwards calls of a program in the guest that serves its GPU, too. It has to connect.
+ */
 static void runtimes_forward_inside_a_guest(void)
 {
 	struct arena *arena = arena_new();
@@ -103,6 +104,7 @@ static void runtimes_forward_inside_a_guest(void)
 		const char *runtime = i ? "case.runtime=flexdirect-1.11" : "case.runtime=none";
 		struct point point = POINT(arena, beside_gpu, "case.batch=16", runtime);
 		CHECK((point.outcome.jobs[0].remote.messages_count > 0) == (i == 1));
+		CHECK((point.outcome.jobs[0].connect_s > 0) == (i == 1));
 	}
 	arena_free(arena);
 }
