@@ -41,16 +41,21 @@ static int64_t ring_time_ps(struct comm_world *w, size_t count)
 	return w->done_ps[0];
 }
 
-static int64_t rdma_time_ps(bool gpudirect, double dram_Bps)
+static int64_t sliced_time_ps(bool gpudirect, double dram_Bps, double slice_B)
 {
 	struct comm_world *w = comm_world_new();
 	w->library.gpudirect = gpudirect;
-	w->library.slice_B = 100e3; /* 10 us */
+	w->library.slice_B = slice_B;
 	w->host_params.dram_bandwidth_Bps = dram_Bps;
 	rdma_hosts(w, 4);
 	int64_t done_ps = ring_time_ps(w, 4);
 	arena_free(w->arena);
 	return done_ps;
+}
+
+static int64_t rdma_time_ps(bool gpudirect, double dram_Bps)
+{
+	return sliced_time_ps(gpudirect, dram_Bps, 100e3); /* 10 us */
 }
 
 static void staging_adds_two_slices_and_memory_traffic(void)
@@ -59,6 +64,8 @@ static void staging_adds_two_slices_and_memory_traffic(void)
 	CHECK_PS(rdma_time_ps(true, 1e9), 6 * ((6 + 4) * US + CHUNK_PS));
 	/* Two copies follow each other, each one slice later. */
 	CHECK_PS(rdma_time_ps(false, 1e15), 6 * ((6 + 4 + 20) * US + CHUNK_PS));
+	/* A slice is at most the message. */
+	CHECK_PS(sliced_time_ps(false, 1e15, 3 * CHUNK_B), 6 * ((6 + 4) * US + 3 * CHUNK_PS));
 	/* Each host writes incoming and outgoing bytes to memory and reads them again, so 20 GB/s
 	 * give 5 GB/s to each of these four streams. Two of them would get 10 GB/s each. */
 	CHECK_PS(rdma_time_ps(false, 20e9), 6 * ((6 + 4 + 20) * US + 2 * CHUNK_PS));
@@ -352,6 +359,16 @@ static void ring_over_tcp_reaches_the_ethernet_goodput(void)
 	arena_free(w->arena);
 }
 
+/* A library that reaches half of the network's bandwidth takes twice as long. */
+static void network_efficiency_of_a_library_limits_its_sockets(void)
+{
+	struct comm_world *w = comm_world_new();
+	w->library.net_efficiency_ratio = 0.5;
+	double wire_s = 2 * 0.75 * 400e6 / 1.25e9 * 1538 / 1448;
+	CHECK_NEAR(tcp_time_s(w, 4, 12e9, 400e6) / wire_s, 2, 2e-3);
+	arena_free(w->arena);
+}
+
 static void staging_overlaps_with_tcp(void)
 {
 	/* The PCIe slot has 0.5 GB/s in each direction, less than the wire. So it sets the pace.
@@ -525,6 +542,7 @@ int main(void)
 		TEST(sum_of_gradients_takes_the_counted_passes_over_memory),
 		TEST(parameter_server_adds_several_tensors_in_parallel),
 		TEST(adapters_for_host_memory_only_stage_copies),
+		TEST(network_efficiency_of_a_library_limits_its_sockets),
 	};
 	return TEST_MAIN(tests);
 }

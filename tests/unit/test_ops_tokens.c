@@ -372,11 +372,13 @@ static void inference_computes_in_the_kernels_of_products(void)
 }
 
 /* MPT-7B has two norms in each of 32 blocks and one behind them. Autocast casts to fp32 what they
- * read in 16 bits in each of both passes. */
+ * read in 16 bits in each of both passes. Gradients of a norm's weights then take twice the bytes.
+ */
 static void autocast_computes_norms_in_fp32(void)
 {
 	static const int precisions[] = {PRECISION_BF16, PRECISION_FP32};
 	const struct network *network = network_of("mpt-7b");
+	double weights_B[2][2];
 	for (int autocast = 0; autocast < 2; autocast++)
 		for (int i = 0; i < 2; i++) {
 			struct stack_params stack = {.optimiser_copies_count = 2,
@@ -385,7 +387,11 @@ static void autocast_computes_norms_in_fp32(void)
 			struct op_graph graph = op_graph_new(arena, network, 1, &stack, NULL);
 			CHECK_NEAR(tally_of(&graph, ".up").ops,
 				   autocast && precisions[i] == PRECISION_BF16 ? 2 * 65 : 0, 0);
+			weights_B[autocast][i] = tally_of(&graph, "norm1.grad_weight").bytes_B;
 		}
+	CHECK(weights_B[0][0] > 0);
+	CHECK_NEAR(weights_B[1][0], 2 * weights_B[0][0], 1e-12);
+	CHECK_NEAR(weights_B[1][1], weights_B[0][1], 1e-12);
 }
 
 /* Adam in bf16: 16 bytes a parameter; autocast has fp32 gradients: 18. */

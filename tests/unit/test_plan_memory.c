@@ -186,6 +186,38 @@ static void experts_share_the_optimizer_with_tensor_groups(void)
 	arena_free(arena);
 }
 
+/* FSDP on 4 and on 8 GPUs: a GPU keeps 1/4 or 1/8 of 2 bytes of each frozen parameter, and of 16
+ * bytes of each trained one. */
+static void fsdp_also_shares_frozen_parameters(void)
+{
+	static const char text[] =
+		"network = { name = \"a\"; sequence = 16; vocabulary = 12; frozen = true;\n"
+		"source = \"by hand\"; layers = ( { name = \"e\"; op = \"embedding\"; out = 8; },\n"
+		"{ name = \"b\"; repeat = 2; layers = (\n"
+		"  { name = \"n\"; op = \"layer_norm\"; bias = false; },\n"
+		"  { name = \"a\"; op = \"attention\"; heads = 4; causal = true; lora = 2; } ); "
+		"},\n"
+		"{ name = \"l\"; op = \"linear\"; out = 12; },\n"
+		"{ name = \"c\"; op = \"cross_entropy\"; } ); };\n";
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const struct network *network =
+		network_read(arena, diag, cfg_read_text(arena, diag, "a.cfg", text), 0);
+	const double trained = 2 * (8 * 2 + 2 * 24 + 8 * 2 + 2 * 8);
+	struct plan_params params = one_gpu;
+	const char *why = NULL;
+	double kept_B[2] = {0};
+	params.sharding = SHARDING_PARAMETERS;
+	for (size_t i = 0; i < 2; i++) {
+		const struct training_plan *plan = plan_new(arena, network, &params, 4 << i, &why);
+		if (CHECK(plan))
+			kept_B[i] = plan_memory_B(plan, &eager, 0);
+	}
+	CHECK_NEAR(network->frozen_count, network->parameters_count - trained, 0);
+	CHECK_NEAR(kept_B[0] - kept_B[1], (network->frozen_count * 2 + trained * 16) / 8, 1e-9);
+	arena_free(arena);
+}
+
 /* FSDP keeps no copy in 2 bytes of all parameters: two blocks, and V x H numbers before and behind
  * them. It gathers two blocks, the largest units, with gradients of 2 bytes. In fp32 there is no
  * copy. */
@@ -316,6 +348,7 @@ static const struct test tests[] = {
 	TEST(least_time_has_kernels_and_blocking_bytes),
 	TEST(delayed_gradients_of_weights_keep_their_activations),
 	TEST(experts_share_the_optimizer_with_tensor_groups),
+	TEST(fsdp_also_shares_frozen_parameters),
 };
 int main(void)
 {

@@ -157,7 +157,9 @@ static void stages_add_gradients_of_a_tied_matrix(void)
 
 /* Layers have a million parameters before the blocks, two millions in each of two blocks, and one
  * million behind them. A bucket of three millions is full with the last layer and the second block.
- * The first block and the embedding fill another. */
+ * The first block and the embedding fill another. Buckets have at least a million parameters for
+ * each rank that adds gradients: four millions for two on data times two on context. The first
+ * block then fills a bucket with five millions. */
 static void a_bucket_with_as_many_gradients_as_its_size_is_full(void)
 {
 	static const char text[] =
@@ -174,21 +176,27 @@ static void a_bucket_with_as_many_gradients_as_its_size_is_full(void)
 	const char *why;
 	params.overlap_gradients = true;
 	params.bucket_count = 3e6;
-	const struct training_plan *plan =
-		plan_new(arena, network_read(arena, diag, cfg_read_text(arena, diag, "w", text), 0),
-			 &params, 2, &why);
-	const struct plan_groups groups = plan_groups(arena, plan, false);
-	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};
-	const struct program *program = plan_program(arena, &step, 0);
-	int count = 0;
-	for (size_t i = 0; i < program->threads[0].count; i++) {
-		const struct item *item = &program->threads[0].items[i];
-		if (item->kind != ITEM_CALL || item->call.kind != CALL_ALL_REDUCE)
-			continue;
-		CHECK_NEAR(item->call.payload_B, 3e6 * 4, 0);
-		count++;
+	for (int context = 1; context <= 2; context++) {
+		const double wanted[2] = {context == 1 ? 3e6 : 5e6, context == 1 ? 3e6 : 1e6};
+		params.cp_count = context;
+		const struct training_plan *plan = plan_new(
+			arena, network_read(arena, diag, cfg_read_text(arena, diag, "w", text), 0),
+			&params, 2 * (size_t)context, &why);
+		const struct plan_groups groups = plan_groups(arena, plan, false);
+		const struct plan_step step = {plan,      &groups,  &bf16,
+					       &some_gpu, &at_peak, &some_driver};
+		const struct program *program = plan_program(arena, &step, 0);
+		size_t count = 0;
+		for (size_t i = 0; i < program->threads[0].count; i++) {
+			const struct item *item = &program->threads[0].items[i];
+			if (item->kind != ITEM_CALL || item->call.kind != CALL_ALL_REDUCE)
+				continue;
+			if (CHECK(count < 2))
+				CHECK_NEAR(item->call.payload_B, wanted[count] * 4, 0);
+			count++;
+		}
+		CHECK(count == 2);
 	}
-	CHECK(count == 2);
 	arena_free(arena);
 }
 
