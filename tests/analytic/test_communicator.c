@@ -358,6 +358,16 @@ static void ranks_on_one_gpu_copy_in_its_memory(void)
 	comm_run(w);
 	CHECK_PS(w->done_ps[0], ps_from_s(10e6 * 2 / 100e9));
 	arena_free(w->arena);
+	/* one thread block of 10 GB/s is slower */
+	w = comm_world_new();
+	w->library.channels_count = 1;
+	w->library.channel_bandwidth_Bps = 10e9;
+	comm_gpu(w, comm_host(w));
+	w->ranks[w->rank_count++] = w->ranks[0];
+	comm_all(w, comm_make(w, "job"), ALL_REDUCE, 10e6, 0);
+	comm_run(w);
+	CHECK_PS(w->done_ps[0], ps_from_s(10e6 / 10e9));
+	arena_free(w->arena);
 }
 
 int main(void)

@@ -186,6 +186,30 @@ static void experts_share_the_optimizer_with_tensor_groups(void)
 	arena_free(arena);
 }
 
+/* Sharing the optimizer's state costs less than computing activations again. So the nearest plan
+ * takes it where both are enough. */
+static void nearest_plan_shares_the_optimizer_before_it_recomputes(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu, again = one_gpu, shared = one_gpu;
+	again.recompute = RECOMPUTE_FULL;
+	shared.sharding = SHARDING_OPTIMIZER;
+	again.dp_count = shared.dp_count = again.global_batch_count = shared.global_batch_count = 8;
+	const struct near_request request = {
+		.network = gpt(arena, 2),
+		.stack = &eager,
+		.params = &params,
+		.rank_count = 8,
+		.tensor_most = 1,
+		.memory_most_B =
+			fmax(memory_B(&again, &eager, 2, 0), memory_B(&shared, &eager, 2, 0))};
+	CHECK(memory_B(&params, &eager, 2, 0) > request.memory_most_B);
+	const char *near = plan_near(arena, &request);
+	CHECK(near != NULL);
+	CHECK_TEXT(near, "sharding=optimizer");
+	arena_free(arena);
+}
+
 /* FSDP on 4 and on 8 GPUs: a GPU keeps 1/4 or 1/8 of 2 bytes of each frozen parameter, and of 16
  * bytes of each trained one. */
 static void fsdp_also_shares_frozen_parameters(void)
@@ -349,6 +373,7 @@ static const struct test tests[] = {
 	TEST(delayed_gradients_of_weights_keep_their_activations),
 	TEST(experts_share_the_optimizer_with_tensor_groups),
 	TEST(fsdp_also_shares_frozen_parameters),
+	TEST(nearest_plan_shares_the_optimizer_before_it_recomputes),
 };
 int main(void)
 {
