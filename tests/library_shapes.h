@@ -26,6 +26,19 @@ static struct comm_shape nodes(size_t node_count)
 	return shape;
 }
 
+/* H100s have eighteen links of 25 GB/s to a switch. */
+static inline struct comm_shape hopper(size_t gpus)
+{
+	return (struct comm_shape){.rank_count = gpus,
+				   .node_count = 1,
+				   .rank_most = gpus,
+				   .inside = HOP_NVLINK,
+				   .inside_Bps = 450e9,
+				   .ring_count = 1,
+				   .multicast = true,
+				   .generation = GENERATION_HOPPER};
+}
+
 /* Returns the defaults of the rows. */
 static struct library_params defaults(void)
 {

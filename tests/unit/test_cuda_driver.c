@@ -541,8 +541,7 @@ static void waits_for_peers_have_their_kinds_and_names(void)
 	all_begun_ps = 0;
 }
 
-/* Library calls without GPU work do not take the context's lock, so two threads make them at the
- * same time. */
+/* Library calls do not take the context's lock, so two threads make them at the same time. */
 static void library_calls_of_two_threads_overlap(void)
 {
 	static const struct cuda_call call = {.kind = CALL_LIBRARY};

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Choices of the collective library's cost model, with NCCL's constants. */
-#include "sim/collective/algorithm.h"
-#include "sim/collective/msccl.h"
 #include "tests/library_shapes.h"
 
 static const struct comm_shape pcie = {.rank_count = 8,
@@ -428,19 +426,6 @@ static void choice_time_has_start_and_slope(void)
 	CHECK_NEAR(sum_s / send_s, 2.0 * 7 / 8, 1e-6);
 }
 
-/* H100s have eighteen links of 25 GB/s to a switch. */
-static struct comm_shape hopper(size_t gpus)
-{
-	return (struct comm_shape){.rank_count = gpus,
-				   .node_count = 1,
-				   .rank_most = gpus,
-				   .inside = HOP_NVLINK,
-				   .inside_Bps = 450e9,
-				   .ring_count = 1,
-				   .multicast = true,
-				   .generation = GENERATION_HOPPER};
-}
-
 /* Two machines of eight H100. Eight adapters of 50 GB/s carry eight rings of 48 GB/s, with two
  * blocks each: 16. Two adapters carry two rings, with four blocks each: 8. One adapter of 25 GB/s
  * carries one ring below 45 GB/s: 2. Inside one machine 450 GB/s are twelve rings of 37.5: 24. */
@@ -539,84 +524,6 @@ static void nvlink_sharp_works_in_rounds_of_chunks(void)
 	CHECK_NEAR(choice.start_s, 20e-6 + 16777216 / 160e9, 1e-9);
 }
 
-/* Sixteen blocks work on chunks of eight heads. On three machines a chunk has 128 KiB, so 1 GiB
- * takes 64 rounds. On four or more it has 64 KiB: 128 rounds. EFA's plugin raises it to 512 KiB,
- * and NCCL takes half of that for less than 32 such rounds: 32 rounds. */
-static void nvlink_sharp_halves_its_chunks_from_four_machines_on(void)
-{
-	for (size_t machines = 3; machines <= 5; machines++) {
-		struct library_params library = defaults();
-		struct comm_shape shape = nodes(machines);
-		shape.multicast = true;
-		shape.generation = GENERATION_HOPPER;
-		library.algorithm = "nvls_tree";
-		CHECK(all_reduce(&library, &shape, 1073741824).pipeline_count ==
-		      (machines < 4 ? 64 : 128));
-		shape.efa_generation = 2;
-		CHECK(all_reduce(&library, &shape, 1073741824).pipeline_count == 32);
-	}
-}
-
-/* An algorithm of MSCCL is used for its collective, from its smallest to its largest size. */
-static void script_is_used_from_its_smallest_to_its_largest_size(void)
-{
-	static const struct schedule schedule = {.channel_count = 1};
-	static const struct msccl script = {.collective = COLLECTIVE_ALL_REDUCE,
-					    .protocol = PROTOCOL_SIMPLE,
-					    .least_B = 1024,
-					    .most_B = 4096,
-					    .block_count = 1,
-					    .schedule = &schedule};
-	struct library_params library = defaults();
-	library.script = &script;
-	for (double size_B = 1023; size_B <= 4097; size_B++)
-		CHECK((all_reduce(&library, &one_node, size_B).algorithm == &algorithm_msccl) ==
-		      (size_B >= 1024 && size_B <= 4096));
-	CHECK(library_choose(&library, &one_node, COLLECTIVE_BROADCAST, 2048).algorithm !=
-	      &algorithm_msccl);
-}
-
-/* Four heads have 60 GB/s each in a machine, of which NCCL's tables leave 57.7 GB/s on two machines
- * and 45.5 GB/s on more. Its model takes 5/6. Adapters of 200 GB/s for each head do not limit. */
-static void nvlink_sharp_is_slower_on_three_machines_than_on_two(void)
-{
-	for (size_t machines = 2; machines <= 3; machines++) {
-		struct library_params library = defaults();
-		struct comm_shape shape = hopper(4);
-		shape.node_count = machines;
-		shape.rank_count = 4 * machines;
-		shape.network_Bps = 800e9;
-		library.algorithm = "nvls_tree";
-		double difference_s = all_reduce(&library, &shape, 3e9).predicted_s -
-				      all_reduce(&library, &shape, 2e9).predicted_s;
-		double each_Bps = machines == 2 ? 57.7e9 : 45.5e9;
-		CHECK_NEAR(difference_s, 1e9 / (5.0 / 6 * each_Bps * 4), 1e-9);
-	}
-}
-
-/* From Hopper on, a link reaches 97 % of the 85 % that it reaches before. */
-static void links_of_hopper_reach_a_little_less(void)
-{
-	struct library_params library = defaults();
-	struct comm_shape eight = hopper(8);
-	library.algorithm = "ring";
-	library.protocol = CHOOSE_SIMPLE;
-	CHECK_NEAR(all_reduce(&library, &eight, 1e9).goodput_ratio[HOP_NVLINK], 0.85 * 0.97, 1e-12);
-	CHECK_NEAR(all_reduce(&library, &one_node, 1e9).goodput_ratio[HOP_NVLINK], 0.85, 1e-12);
-}
-
-/* A small message between eight ranks takes one block for each of seven peers. A rank of 512 has
- * only eight messages at a time. */
-static void messages_of_an_all_to_all_are_limited(void)
-{
-	struct library_params library = defaults();
-	struct comm_shape many = nodes(64);
-	struct collective_choice choice =
-		library_choose(&library, &one_node, COLLECTIVE_ALL_TO_ALL, 8);
-	CHECK(choice.protocol == PROTOCOL_LL && choice.block_count == 7);
-	CHECK(library_choose(&library, &many, COLLECTIVE_ALL_TO_ALL, 1e9).channel_count == 8);
-}
-
 static const struct test tests[] = {
 	TEST(protocol_follows_the_message_size),
 	TEST(small_message_time_matches_hand_calculation),
@@ -641,11 +548,6 @@ static const struct test tests[] = {
 	TEST(ll128_across_machines_needs_volta_and_an_adapter_behind_the_switch_of_a_gpu),
 	TEST(nvlink_sharp_needs_hopper_three_gpus_and_one_machine),
 	TEST(nvlink_sharp_works_in_rounds_of_chunks),
-	TEST(nvlink_sharp_halves_its_chunks_from_four_machines_on),
-	TEST(script_is_used_from_its_smallest_to_its_largest_size),
-	TEST(nvlink_sharp_is_slower_on_three_machines_than_on_two),
-	TEST(links_of_hopper_reach_a_little_less),
-	TEST(messages_of_an_all_to_all_are_limited),
 };
 
 int main(void)

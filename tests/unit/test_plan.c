@@ -248,27 +248,6 @@ static void tensor_parallelism_reduces_four_times_in_each_block(void)
 	arena_free(arena);
 }
 
-/* Five layers split features: two in each of two blocks, and the logits. Backward gathers the input
- * and scatters its gradient beside the products of each, unless nothing overlaps. */
-static void collectives_of_gradients_overlap_by_default(void)
-{
-	struct arena *arena = arena_new();
-	for (int overlap = OVERLAP_NONE; overlap <= OVERLAP_BACKWARD; overlap++) {
-		const struct shard_params params = {2, 1,   1, true, (enum tensor_overlap)overlap,
-						    1, NULL};
-		const char *why;
-		const struct shard *shard = shard_new(arena, read_tiny(arena), &params, &why);
-		size_t beside = 0;
-		for (size_t i = 0; i < shard->exchange_count; i++) {
-			beside += shard->exchanges[i].beside;
-			CHECK(!shard->exchanges[i].beside ||
-			      shard->exchanges[i].pass == PASS_BACKWARD);
-		}
-		CHECK(beside == (overlap == OVERLAP_NONE ? 0 : 5 * 2));
-	}
-	arena_free(arena);
-}
-
 /* Context parallelism gathers the keys and values of all tokens in each of two blocks, forward and
  * backward, and scatters their gradients. */
 static void context_parallelism_gathers_keys_and_values(void)
@@ -349,27 +328,6 @@ static void ranks_and_groups_follow_the_order(void)
 	params.order = "dp-tp-cp-pp";
 	plan = plan_new(arena, read_tiny(arena), &params, 8, &why);
 	CHECK(plan_index(plan, 5, AXIS_TENSOR) == 0 && plan_index(plan, 5, AXIS_DATA) == 1);
-	arena_free(arena);
-}
-
-/* Four GPUs in a context group leave no GPU for four copies of the network. Two in a group are the
- * smallest change: two copies then fill the GPUs. */
-static void nearest_plan_fills_the_gpus_with_data_groups(void)
-{
-	struct arena *arena = arena_new();
-	struct plan_params params = one_gpu;
-	params.cp_count = 4;
-	params.dp_count = 4;
-	const struct stack_params stack = {.precision = PRECISION_BF16};
-	const struct near_request request = {.network = read_tiny(arena),
-					     .stack = &stack,
-					     .params = &params,
-					     .rank_count = 4,
-					     .tensor_most = 1,
-					     .memory_most_B = INFINITY};
-	const char *near = plan_near(arena, &request);
-	CHECK(near != NULL);
-	CHECK_TEXT(near, "cp=2");
 	arena_free(arena);
 }
 
@@ -624,8 +582,6 @@ static const struct test tests[] = {
 	TEST(model_flop_is_three_forward_passes_with_whole_attention),
 	TEST(recomputed_flop_is_that_of_the_repeated_layers),
 	TEST(interleaving_warms_up_with_all_passes_of_a_single_round),
-	TEST(collectives_of_gradients_overlap_by_default),
-	TEST(nearest_plan_fills_the_gpus_with_data_groups),
 };
 
 int main(void)

@@ -233,7 +233,8 @@ static void fsdp_also_shares_frozen_parameters(void)
 	double kept_B[2] = {0};
 	params.sharding = SHARDING_PARAMETERS;
 	for (size_t i = 0; i < 2; i++) {
-		const struct training_plan *plan = plan_new(arena, network, &params, 4 << i, &why);
+		const struct training_plan *plan =
+			plan_new(arena, network, &params, (size_t)4 << i, &why);
 		if (CHECK(plan))
 			kept_B[i] = plan_memory_B(plan, &eager, 0);
 	}
@@ -361,6 +362,26 @@ static void least_time_has_the_bytes_of_data_groups_between_machines(void)
 	arena_free(arena);
 }
 
+/* Four GPUs in a context group leave no GPU for four copies of the network. Two in a group are the
+ * smallest change: two copies then fill the GPUs. */
+static void nearest_plan_fills_the_gpus_with_data_groups(void)
+{
+	struct arena *arena = arena_new();
+	struct plan_params params = one_gpu;
+	params.cp_count = 4;
+	params.dp_count = 4;
+	const struct near_request request = {.network = gpt(arena, 2),
+					     .stack = &eager,
+					     .params = &params,
+					     .rank_count = 4,
+					     .tensor_most = 1,
+					     .memory_most_B = INFINITY};
+	const char *near = plan_near(arena, &request);
+	CHECK(near != NULL);
+	CHECK_TEXT(near, "cp=2");
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(least_time_has_the_bytes_of_data_groups_between_machines),
 	TEST(activations_match_the_equations_of_korthikanti),
@@ -374,6 +395,7 @@ static const struct test tests[] = {
 	TEST(experts_share_the_optimizer_with_tensor_groups),
 	TEST(fsdp_also_shares_frozen_parameters),
 	TEST(nearest_plan_shares_the_optimizer_before_it_recomputes),
+	TEST(nearest_plan_fills_the_gpus_with_data_groups),
 };
 int main(void)
 {

@@ -430,6 +430,27 @@ static void tensor_groups_halve_features(void)
 	arena_free(arena);
 }
 
+/* Five layers split features: two in each of two blocks, and the logits. Backward gathers the input
+ * and scatters its gradient beside the products of each, unless nothing overlaps. */
+static void collectives_of_gradients_overlap_by_default(void)
+{
+	struct arena *arena = arena_new();
+	for (int overlap = OVERLAP_NONE; overlap <= OVERLAP_BACKWARD; overlap++) {
+		const struct shard_params params = {2, 1,   1, true, (enum tensor_overlap)overlap,
+						    1, NULL};
+		const char *why;
+		const struct shard *shard = shard_new(arena, read_tiny(arena), &params, &why);
+		size_t beside = 0;
+		for (size_t i = 0; i < shard->exchange_count; i++) {
+			beside += shard->exchanges[i].beside;
+			CHECK(!shard->exchanges[i].beside ||
+			      shard->exchanges[i].pass == PASS_BACKWARD);
+		}
+		CHECK(beside == (overlap == OVERLAP_NONE ? 0 : 5 * 2));
+	}
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(a_step_carries_the_bytes_of_the_formulas),
 	TEST(a_bucket_with_as_many_gradients_as_its_size_is_full),
@@ -442,6 +463,7 @@ static const struct test tests[] = {
 	TEST(full_recomputation_repeats_only_blocks),
 	TEST(stages_with_several_chunks_post_receives_early),
 	TEST(stages_add_gradients_of_a_tied_matrix),
+	TEST(collectives_of_gradients_overlap_by_default),
 };
 
 int main(void)
