@@ -557,7 +557,63 @@ static void requests_go_on_at_the_least_busy_replica(void)
 	arena_free(b.arena);
 }
 
+/* An iteration has 4 tokens: at 6 ms 3 of the second request, and the first one of the third. Then
+ * the other 2 of the third follow. */
+static void prompts_that_begin_together_share_the_tokens_of_an_iteration(void)
+{
+	static const struct serve_request requests[] = {
+		{0, 1, 1}, {PS_PER_S / 1000, 3, 1}, {PS_PER_S / 1000, 3, 1}};
+	struct bench b = bench_of(4);
+	add(&b, 0, 0, requests, 3);
+	run(&b, 1);
+	CHECK(b.count == 3 && b.iterations[1].rows == 4 && b.iterations[2].rows == 2);
+	arena_free(b.arena);
+}
+
+/* With whole prompts, the limit of 2 tokens cuts prompts only: at 6 ms two prompts of 1 begin, and
+ * at 12 ms each of the three requests gets its second token. */
+static void generated_tokens_of_all_requests_go_together(void)
+{
+	static const struct serve_request requests[] = {
+		{0, 1, 2}, {PS_PER_S / 1000, 1, 2}, {PS_PER_S / 1000, 1, 2}};
+	struct bench b = bench_of(2);
+	b.params.chunked_prefill = false;
+	add(&b, 0, 0, requests, 3);
+	run(&b, 1);
+	CHECK(b.count == 3 && b.iterations[1].prompt_rows == 2 && b.iterations[2].decode_rows == 3);
+	arena_free(b.arena);
+}
+
+/* The first of three tokens comes after 6 ms, and the last one after 18 ms. */
+static void objective_of_the_first_token_ends_with_it(void)
+{
+	for (int late = 0; late < 2; late++) {
+		struct bench b = bench_of(4);
+		add(&b, 0, 0, &(struct serve_request){0, 1, 3}, 1);
+		b.params.first_slo_s = late ? 5.9e-3 : 6.1e-3;
+		run(&b, 1);
+		CHECK(b.runs[0].all->attainment_ratio == !late);
+		arena_free(b.arena);
+	}
+}
+
+/* The measurement begins at 1 ms, and both kernels run after it, for 1 ms each, until 12 ms. */
+static void kernels_that_begin_in_the_measurement_count_completely(void)
+{
+	static const struct serve_request requests[] = {{0, 1, 1}, {PS_PER_S / 1000, 1, 1}};
+	struct bench b = bench_of(4);
+	b.params.warmup_ratio = 0.5;
+	add(&b, 0, 0, requests, 2);
+	run(&b, 1);
+	CHECK_NEAR(b.runs[0].busy_ratio, 2.0 / 11, 1e-9);
+	arena_free(b.arena);
+}
+
 static const struct test tests[] = {
+	TEST(prompts_that_begin_together_share_the_tokens_of_an_iteration),
+	TEST(generated_tokens_of_all_requests_go_together),
+	TEST(objective_of_the_first_token_ends_with_it),
+	TEST(kernels_that_begin_in_the_measurement_count_completely),
 	TEST(the_shortest_request_has_a_token_each_way),
 	TEST(tables_of_requests_are_text),
 	TEST(chunks_count_the_pairs_of_each_token),
