@@ -168,7 +168,47 @@ static void shared_memory_joins_no_machines(void)
 	CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "several machines"));
 }
 
+static double rate(const char *settings, const char *jobs, enum token_rate rate)
+{
+	const struct scenario *s =
+		read_jobs(arena_printf(arena, "model = \"gpt2\"; %s", settings), jobs);
+	diag_print(diag, stdout);
+	return CHECK(s != NULL) ? scenario_token_rate(s, rate) : NAN;
+}
+
+/* The throughput of twice as many GPUs counts half for each of them. So does the sum over two equal
+ * jobs, or over machines of which one is simulated. */
+static void rates_are_those_of_one_gpu(void)
+{
+	static const enum token_rate rates[] = {RATE_TOKENS_GPU, RATE_MODEL_FLOPS, RATE_MFU};
+	const struct scenario *s = read_jobs(
+		"symmetry = \"on\"; settings = [\"library.algorithm=ring\"]; model = \"gpt2\";",
+		"{ gpus = 64; }");
+	CHECK(s && s->topology.fold);
+	for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+		double one = rate("", "{ gpus = 8; }", rates[i]);
+		CHECK(one > 0);
+		CHECK_NEAR(rate("", "{ gpus = 16; }", rates[i]), one / 2, 1e-12);
+		CHECK_NEAR(rate("symmetry = \"on\"; settings = [\"library.algorithm=ring\"];",
+				"{ gpus = 64; }", rates[i]),
+			   one / 8, 1e-12);
+		if (rates[i] != RATE_TOKENS_GPU)
+			CHECK_NEAR(rate("", "{ gpus = 8; }, { gpus = 8; }", rates[i]), one / 2,
+				   1e-12);
+	}
+}
+
+static void several_jobs_are_not_folded(void)
+{
+	const struct scenario *s = read_jobs(
+		"symmetry = \"on\"; settings = [\"library.algorithm=ring\"]; model = \"gpt2\";",
+		"{ gpus = 32; }, { gpus = 32; }");
+	CHECK(s ? !s->topology.fold : diag_count(diag) > 0);
+}
+
 static const struct test tests[] = {
+	TEST(rates_are_those_of_one_gpu),
+	TEST(several_jobs_are_not_folded),
 	TEST(job_values_do_not_affect_the_next_job),
 	TEST(stack_sets_the_input_of_every_job),
 	TEST(jobs_share_one_storage),

@@ -18,15 +18,15 @@ enum { POINTS = 3 };
 	{                                                                                          \
 		{"case.topology=c4140-m", FROM}, {"case.exchange=nccl-2.8", FROM},                 \
 			{"case.collective=all_reduce", FROM},                                      \
-			{"case.collective_size=" size, FROM},                                      \
+			{"case.collective_size=" size, FROM}, {"case.gpus=4", FROM},               \
 		{                                                                                  \
-			"case.gpus=4", FROM                                                        \
+			"case.fail=", FROM                                                         \
 		}                                                                                  \
 	}
-static const struct setting settings[POINTS][5] = {POINT("1 KiB"), POINT("1 MiB"),
+static const struct setting settings[POINTS][6] = {POINT("1 KiB"), POINT("1 MiB"),
 						   POINT("256 MiB")};
 
-static const struct diagnosis *diagnosis_with(const struct setting (*cases)[5], size_t count,
+static const struct diagnosis *diagnosis_with(const struct setting (*cases)[6], size_t count,
 					      const double *measured_s)
 {
 	struct sweep_fault fault;
@@ -37,7 +37,7 @@ static const struct diagnosis *diagnosis_with(const struct setting (*cases)[5], 
 					       .measure = MEASURE_TIME,
 					       .measured = measured_s[i],
 					       .settings = cases[i],
-					       .setting_count = 5};
+					       .setting_count = 6};
 	const struct dataset dataset = {
 		.name = "test", .path = "test", .rows = rows, .row_count = count};
 	const struct diagnose_request request = {
@@ -168,14 +168,15 @@ static void ranges_count_points_outside_of_the_interval(void)
 /* Returns the diagnosis of one collective of 256 MiB on three GPUs, or on the GPUs of a shipped
  * machine. It takes 1 s, so each fault that makes it slower is more likely than none. */
 static const struct diagnosis *diagnosis_on(const char *topology, const char *collective,
-					    const char *gpus)
+					    const char *gpus, const char *fail)
 {
-	const struct setting one[1][5] = {
+	const struct setting one[1][6] = {
 		{{arena_printf(arena, "case.topology=%s", topology), FROM},
 		 {"case.exchange=nccl-2.18", FROM},
 		 {arena_printf(arena, "case.collective=%s", collective), FROM},
 		 {"case.collective_size=256 MiB", FROM},
-		 {arena_printf(arena, "case.gpus=%s", gpus), FROM}}};
+		 {arena_printf(arena, "case.gpus=%s", gpus), FROM},
+		 {arena_printf(arena, "case.fail=%s", fail), FROM}}};
 	return diagnosis_with(one, 1, (const double[]){1});
 }
 
@@ -236,7 +237,7 @@ static const char *write_mesh(size_t gpus)
 static void a_link_that_carries_bytes_in_one_direction_is_a_suspect(void)
 {
 	const char *path = write_mesh(3);
-	const struct diagnosis *d = diagnosis_on(path, "broadcast", "3");
+	const struct diagnosis *d = diagnosis_on(path, "broadcast", "3", "");
 	CHECK(is_named(d, "link nv10 (nvlink, one of 3 alike) at half its rate"));
 	remove(path);
 }
@@ -245,7 +246,7 @@ static void a_link_that_carries_bytes_in_one_direction_is_a_suspect(void)
 static void links_of_a_class_are_degraded_and_missing_once(void)
 {
 	const char *path = write_mesh(4);
-	const struct diagnosis *d = diagnosis_on(path, "all_reduce", "4");
+	const struct diagnosis *d = diagnosis_on(path, "all_reduce", "4", "");
 	check_setting(d, "all links like nv10 (nvlink, 6)",
 		      "case.degrade=nv10=0.5,nv1=0.5,v1=0.5,nv3=0.5,nv4=0.5,nv5=0.5");
 	CHECK(is_named(d, "link nv10 (nvlink, one of 6 alike) missing"));
@@ -255,7 +256,7 @@ static void links_of_a_class_are_degraded_and_missing_once(void)
 
 static void a_suspect_has_the_rate_that_its_words_state(void)
 {
-	const struct diagnosis *d = diagnosis_on("workstation-4", "all_reduce", "4");
+	const struct diagnosis *d = diagnosis_on("workstation-4", "all_reduce", "4", "");
 	check_setting(d, "link n0.slot0 (pcie, one of 4 alike) at a quarter of its rate",
 		      "case.degrade=n0.slot0=0.25");
 }
@@ -263,7 +264,7 @@ static void a_suspect_has_the_rate_that_its_words_state(void)
 /* Eight adapters of each of two machines do the same, so only the first one is named. */
 static void equal_adapters_are_one_suspect(void)
 {
-	const struct diagnosis *d = diagnosis_on("dgx-h100", "all_reduce", "16");
+	const struct diagnosis *d = diagnosis_on("dgx-h100", "all_reduce", "16", "");
 	check_setting(d, "GPU n0.gpu0 (one of 16) at half its rate", "case.degrade=n0.gpu0=0.5");
 	check_setting(d, "link fabric.n0.nic0 (infiniband, one of 16 alike) at half its rate",
 		      "case.degrade=fabric.n0.nic0=0.5");
@@ -271,7 +272,57 @@ static void equal_adapters_are_one_suspect(void)
 	CHECK(!is_named(d, "adapter n1.nic7 is not used"));
 }
 
+/* Links that are known to have failed are missing in each diagnosis, too. */
+static void faults_are_added_to_known_ones(void)
+{
+	const char *path = write_mesh(4);
+	const struct diagnosis *d = diagnosis_on(path, "all_reduce", "4", "nv10");
+	check_setting(d, "link nv1 (nvlink, one of 4 alike) missing", "case.fail=nv1,nv10");
+	remove(path);
+}
+
+/* No fault has 9 tenths of the prior probability. A fault has a tenth divided by the number of
+ * visible suspects, of which no fault is one. Likelihoods fall by exp(-distance / 2). */
+static void odds_are_those_of_priors_and_distances(void)
+{
+	double expected_s[POINTS] = {1, 1, 1}, most_s[POINTS];
+	expected(expected_s, most_s);
+	const struct diagnosis *d = diagnosis_of(expected_s);
+	const struct suspect *none = suspect(d, "no fault"), *fault = NULL;
+	double visible = 0;
+	for (size_t i = 0; d && i < d->suspect_count; i++) {
+		visible += 1 + (double)d->suspects[i].alike_count;
+		if (!fault && d->suspects[i].alike_count == 0 && d->suspects[i].setting[0])
+			fault = &d->suspects[i];
+	}
+	if (CHECK(none && fault && none->alike_count == 0))
+		CHECK_NEAR(fault->probability / none->probability,
+			   0.1 / visible / 0.9 * exp(-(fault->distance - none->distance) / 2),
+			   1e-9);
+}
+
+/* Three points without error have a mean squared distance of 3 and a deviation of sqrt(6). No fault
+ * explains points that go up, down and up. */
+static void a_curve_is_explained_up_to_three_deviations(void)
+{
+	double expected_s[POINTS] = {1, 1, 1}, most_s[POINTS];
+	expected(expected_s, most_s);
+	for (int far = 0; far < 2; far++) {
+		const double by = far ? 1.3 : 1.18, most = 3 + 3 * sqrt(6);
+		const struct diagnosis *d = diagnosis_of((const double[]){
+			expected_s[0] * by, expected_s[1] / by, expected_s[2] * by});
+		if (!d)
+			return;
+		CHECK(far ? d->suspects[0].distance > most
+			  : d->suspects[0].distance > 3 && d->suspects[0].distance < most);
+		CHECK(d->explained == !far);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(faults_are_added_to_known_ones),
+	TEST(odds_are_those_of_priors_and_distances),
+	TEST(a_curve_is_explained_up_to_three_deviations),
 	TEST(a_link_that_carries_bytes_in_one_direction_is_a_suspect),
 	TEST(links_of_a_class_are_degraded_and_missing_once),
 	TEST(a_suspect_has_the_rate_that_its_words_state),
