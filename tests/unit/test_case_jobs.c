@@ -206,7 +206,62 @@ static void several_jobs_are_not_folded(void)
 	CHECK(s ? !s->topology.fold : diag_count(diag) > 0);
 }
 
+static const struct job_entry *job_with(const char *programs, const char *stack, const char *more)
+{
+	struct setting settings[] = {{.text = "case.topology=dgx1-v100-ethernet"},
+				     {.text = "case.model=resnet50"},
+				     {.text = "case.gpus=16"},
+				     {.text = "case.runtime=asynchronous"},
+				     {.text = "case.transport=tcp"},
+				     {.text = programs},
+				     {.text = stack},
+				     {.text = more}};
+	const struct case_request request = {.settings = settings,
+					     .setting_count = sizeof settings / sizeof settings[0],
+					     .data_root = data_root_find(arena)};
+	diag = diag_new(arena);
+	const struct scenario *s = case_read(arena, diag, &request);
+	diag_print(diag, stdout);
+	return CHECK(s != NULL) ? &s->jobs[0] : NULL;
+}
+
+/* A program runs beside the first of its GPUs. One program has GPUs of both machines, two have one
+ * machine each. */
+static void programs_run_beside_their_first_gpu(void)
+{
+	for (size_t programs = 1; programs <= 2; programs++) {
+		const struct job_entry *job =
+			job_with(programs == 1 ? "case.programs=1" : "case.programs=2",
+				 "case.stack=tf-1.12", "exchange.noise=0");
+		if (!job)
+			return;
+		size_t each = 16 / programs;
+		CHECK(job->servers[0] != job->servers[15]);
+		CHECK(job->spread && job->spread->device_count == each);
+		for (size_t i = 0; i < 16; i++)
+			CHECK(job->guests[i] == job->servers[i / each * each]);
+	}
+}
+
+/* Gradients have 4 B, 2 B with a stack that computes them in fp16, or the bytes of the exchange. */
+static void gradients_have_the_type_of_the_stack_or_of_the_exchange(void)
+{
+	static const struct {
+		const char *stack, *exchange;
+		double element_B;
+	} rows[] = {{"stack.fp16_gradients=false", "exchange.noise=0", 4},
+		    {"stack.fp16_gradients=true", "exchange.noise=0", 2},
+		    {"stack.fp16_gradients=true", "exchange.gradient_element=4 B", 4}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct job_entry *job =
+			job_with("case.programs=1", rows[i].stack, rows[i].exchange);
+		CHECK(job && job->spread && job->spread->element_B == rows[i].element_B);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(programs_run_beside_their_first_gpu),
+	TEST(gradients_have_the_type_of_the_stack_or_of_the_exchange),
 	TEST(rates_are_those_of_one_gpu),
 	TEST(several_jobs_are_not_folded),
 	TEST(job_values_do_not_affect_the_next_job),
