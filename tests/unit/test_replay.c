@@ -386,23 +386,27 @@ static void unknown_calls_keep_their_recorded_time(void)
 	arena_free(arena);
 }
 
-/* Replays the median of three steps and a chosen step, and refuses invalid choices. */
+/* Replays the median of three steps, the shorter one of two, and a chosen step, and refuses invalid
+ * choices. */
 static void median_or_chosen_step_is_replayed(void)
 {
 	struct recorded_call calls[] = {launch_at(0, 10, 1), launch_at(0, 110, 1),
 					launch_at(0, 310, 1)};
 	struct recorded_mark marks[] = {
 		{.t_s = 0}, {.t_s = 100 * US}, {.t_s = 300 * US}, {.t_s = 450 * US}};
-	const struct recorded_calls recorded = {.calls = calls,
-						.call_count = 3,
-						.marks = marks,
-						.mark_count = 4,
-						.thread_count = 1};
+	struct recorded_calls recorded = {.calls = calls,
+					  .call_count = 3,
+					  .marks = marks,
+					  .mark_count = 3,
+					  .thread_count = 1};
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	const struct origin nowhere = {NULL, 0};
 	struct calls_params params = as_recorded;
 	struct replay_step step;
+	CHECK(replay_step_find(diag, nowhere, &recorded, &params, &step));
+	CHECK(step.start_s == 0);
+	recorded.mark_count = 4;
 	CHECK(replay_step_find(diag, nowhere, &recorded, &params, &step));
 	CHECK_NEAR(step.start_s, 300 * US, 1e-12);
 	params.step_count = 2;
