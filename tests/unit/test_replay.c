@@ -482,7 +482,49 @@ static void recorded_host_costs_are_used_up_to_their_median(void)
 	arena_free(arena);
 }
 
+/* A recording without the stream or event of a wait has a wait for the whole GPU, if the call took
+ * at least 20 us. A collective of unknown size is the kernel that it started, or nothing on the GPU
+ * if each rank runs by itself. */
+static void calls_of_incomplete_recordings_become_similar_ones(void)
+{
+	static const struct {
+		const char *function;
+		double lasts_us, gpu_us;
+		int64_t stream;
+		bool independent;
+		enum call_kind kind;
+	} rows[] = {
+		{"cudaStreamSynchronize", 10, -1, 7, false, CALL_STREAM_SYNCHRONIZE},
+		{"cudaStreamSynchronize", 10, -1, -1, false, CALL_DEVICE_SYNCHRONIZE},
+		{"cudaEventSynchronize", 19, -1, -1, false, CALL_EVENT_SYNCHRONIZE},
+		{"cudaEventSynchronize", 21, -1, -1, false, CALL_DEVICE_SYNCHRONIZE},
+		{"ncclAllReduce", 10, 50, 7, false, CALL_LAUNCH},
+		{"ncclAllReduce", 10, -1, 7, false, CALL_LIBRARY},
+		{"ncclAllReduce", 10, 50, 7, true, CALL_LIBRARY},
+	};
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct recorded_call call = call_at(0, rows[i].function, 0, rows[i].lasts_us);
+		call.stream = rows[i].stream;
+		call.gpu_s = rows[i].gpu_us > 0 ? rows[i].gpu_us * US : -1;
+		struct recorded_calls recorded = {
+			.tool = "", .gpu = "", .calls = &call, .call_count = 1};
+		recorded_calls_settle(arena, &recorded);
+		const struct replay_step step = {.end_s = 1};
+		const struct program *program = replay_program(
+			arena, &(struct replay_spec){.recorded = &recorded,
+						     .step = &step,
+						     .params = &as_recorded,
+						     .independent = rows[i].independent,
+						     .host_clock_Hz = REFERENCE_CLOCK_HZ});
+		if (!CHECK(program->threads[0].items[0].call.kind == rows[i].kind))
+			printf("  row %zu: %d\n", i, (int)program->threads[0].items[0].call.kind);
+	}
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(calls_of_incomplete_recordings_become_similar_ones),
 	TEST(copies_have_their_memory_and_host_work),
 	TEST(recorded_host_costs_are_used_up_to_their_median),
 	TEST(replayed_tensorflow_step_takes_as_long),
