@@ -198,14 +198,6 @@ static void rates_are_those_of_one_gpu(void)
 	}
 }
 
-static void several_jobs_are_not_folded(void)
-{
-	const struct scenario *s = read_jobs(
-		"symmetry = \"on\"; settings = [\"library.algorithm=ring\"]; model = \"gpt2\";",
-		"{ gpus = 32; }, { gpus = 32; }");
-	CHECK(s ? !s->topology.fold : diag_count(diag) > 0);
-}
-
 static const struct job_entry *job_with(const char *programs, const char *stack, const char *more)
 {
 	struct setting settings[] = {{.text = "case.topology=dgx1-v100-ethernet"},
@@ -263,7 +255,6 @@ static const struct test tests[] = {
 	TEST(programs_run_beside_their_first_gpu),
 	TEST(gradients_have_the_type_of_the_stack_or_of_the_exchange),
 	TEST(rates_are_those_of_one_gpu),
-	TEST(several_jobs_are_not_folded),
 	TEST(job_values_do_not_affect_the_next_job),
 	TEST(stack_sets_the_input_of_every_job),
 	TEST(jobs_share_one_storage),
