@@ -257,6 +257,36 @@ static void only_the_part_of_a_call_inside_of_a_gap_counts(void)
 	}
 }
 
+/* Thread 0 does nothing from 100 to 900. Thread 1 fills 450 of this gap, and thread 2 730. */
+static void the_thread_that_fills_most_of_a_gap_is_awaited(void)
+{
+	struct recorded_call calls[] = {launch_at(0, 95, 1), call_at(1, "cudaHostAlloc", 100, 550),
+					call_at(2, "cudaHostAlloc", 150, 880),
+					launch_at(0, 900, 1)};
+	struct arena *arena = arena_new();
+	const struct program *program = stream_of(arena, calls, 4, NULL, 0, &as_recorded);
+	size_t posts[3] = {0};
+	for (size_t t = 0; t < program->thread_count && CHECK(t < 3); t++)
+		for (size_t i = 0; i < program->threads[t].count; i++)
+			posts[t] += program->threads[t].items[i].kind == ITEM_POST;
+	CHECK(posts[0] == 0 && posts[1] == 0 && posts[2] == 1);
+	arena_free(arena);
+}
+
+/* A single query whose answer is not recorded may have waited for nothing. */
+static void a_single_query_without_an_answer_is_no_poll(void)
+{
+	struct recorded_call calls[] = {launch_at(0, 10, 1), call_at(1, "cudaEventQuery", 20, 25)};
+	struct arena *arena = arena_new();
+	calls[1].event = 5;
+	calls[1].ready = READY_UNKNOWN;
+	const struct program *program = stream_of(arena, calls, 2, NULL, 0, &as_recorded);
+	for (size_t i = 0; i < program->threads[1].count; i++)
+		CHECK(program->threads[1].items[i].kind != ITEM_POLL);
+	CHECK(program->threads[1].count > 0);
+	arena_free(arena);
+}
+
 static void a_thread_does_not_await_its_own_record(void)
 {
 	struct recorded_call calls[] = {call_at(0, "cudaEventRecord", 5, 10),
@@ -484,7 +514,7 @@ static void recorded_host_costs_are_used_up_to_their_median(void)
 
 /* A recording without the stream or event of a wait has a wait for the whole GPU, if the call took
  * at least 20 us. A collective of unknown size is the kernel that it started, or nothing on the GPU
- * if each rank runs by itself. */
+ * if each rank runs by itself. An unknown function that starts a kernel is a launch. */
 static void calls_of_incomplete_recordings_become_similar_ones(void)
 {
 	static const struct {
@@ -501,6 +531,7 @@ static void calls_of_incomplete_recordings_become_similar_ones(void)
 		{"ncclAllReduce", 10, 50, 7, false, CALL_LAUNCH},
 		{"ncclAllReduce", 10, -1, 7, false, CALL_LIBRARY},
 		{"ncclAllReduce", 10, 50, 7, true, CALL_LIBRARY},
+		{"cudaNewFunction", 10, 50, 7, false, CALL_LAUNCH},
 	};
 	struct arena *arena = arena_new();
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -534,6 +565,8 @@ static const struct test tests[] = {
 	TEST(replayed_polling_stops_when_ready),
 	TEST(the_latest_record_of_an_event_is_awaited),
 	TEST(only_the_part_of_a_call_inside_of_a_gap_counts),
+	TEST(the_thread_that_fills_most_of_a_gap_is_awaited),
+	TEST(a_single_query_without_an_answer_is_no_poll),
 	TEST(a_thread_does_not_await_its_own_record),
 	TEST(a_wait_is_for_a_collective_of_its_step),
 	TEST(threads_of_devices_are_numbered_in_turn),
