@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Costs of a remoting runtime, from the times of forwarded calls. All times are in microseconds.
- * The comments use the terms of calib/fit/calibrate_forwarding.c: S is a call that waits, n B are n
- * calls in one message, and a further call costs (64 B - S) / 63. */
+/* Costs that calibrations derive from a few measured times. All times are in microseconds. For
+ * forwarded calls the comments use the terms of calib/fit/calibrate_forwarding.c: S is a call that
+ * waits, n B are n calls in one message, and a further call costs (64 B - S) / 63. */
 #include "calib/fit/calibration.h"
 #include "calib/fit/recording.h"
 #include "tests/own_folder.h"
@@ -34,20 +34,16 @@ static const char *series(const char *text, const char *transport, const char *m
 	return text;
 }
 
-static void fit(struct times t)
+/* Calibrates these points of a GPU that no file describes. */
+static void calibrate(const char *points)
 {
-	const char *text = "{\"format\":\"farwire-samples\",\"version\":1,\"tool\":\"t\","
-			   "\"date\":\"d\",\"seed\":1,\"mode\":\"quick\",\"passes\":1,"
-			   "\"host\":{\"cpu\":\"c\"},\"gpu\":{\"name\":\"G\"}}\n";
-	text = point(text, "call", "\"call\":\"get\"", "", t.get);
-	text = series(text, "shm", "sync", t.sync);
-	text = series(text, "shm", "async", t.async);
-	text = series(text, "tcp", "sync", t.tcp_sync);
-	text = series(text, "tcp", "async", t.tcp_async);
-	text = point(text, "forward",
-		     "\"transport\":\"shm\",\"what\":\"call\",\"mode\":\"batched\"", "\"batch\":64",
-		     (63 * t.further + t.sync) / 64);
-	write_file("calls.jsonl", arena_printf(arena, "%s{\"end\":true,\"elapsed_s\":1}\n", text));
+	write_file("calls.jsonl",
+		   arena_printf(arena,
+				"{\"format\":\"farwire-samples\",\"version\":1,\"tool\":\"t\","
+				"\"date\":\"d\",\"seed\":1,\"mode\":\"quick\",\"passes\":1,"
+				"\"host\":{\"cpu\":\"c\"},\"gpu\":{\"name\":\"G\"}}\n%s"
+				"{\"end\":true,\"elapsed_s\":1}\n",
+				points));
 	diag = diag_new(arena);
 	const struct recording *recording = recording_read(arena, diag, path_of("calls.jsonl"));
 	remove(path_of("calls.jsonl"));
@@ -56,13 +52,30 @@ static void fit(struct times t)
 	CHECK(calibration != NULL);
 }
 
+static void fit(struct times t)
+{
+	const char *text = point("", "call", "\"call\":\"get\"", "", t.get);
+	text = series(text, "shm", "sync", t.sync);
+	text = series(text, "shm", "async", t.async);
+	text = series(text, "tcp", "sync", t.tcp_sync);
+	text = series(text, "tcp", "async", t.tcp_async);
+	calibrate(point(text, "forward",
+			"\"transport\":\"shm\",\"what\":\"call\",\"mode\":\"batched\"",
+			"\"batch\":64", (63 * t.further + t.sync) / 64));
+}
+
 /* Returns the fitted value; NaN: it was left out. */
-static double us(const char *path)
+static double value(const char *path)
 {
 	for (size_t i = 0; calibration && i < calibration->parameters.count; i++)
 		if (strcmp(calibration->parameters.items[i].path, path) == 0)
-			return 1e6 * calibration->parameters.items[i].value.value;
+			return calibration->parameters.items[i].value.value;
 	return NAN;
+}
+
+static double us(const char *path)
+{
+	return 1e6 * value(path);
 }
 
 /* A further call takes 4, of which 1 is the call itself, 0.2 intercept and 2.8 unmarshal. The pace
@@ -135,7 +148,26 @@ static void a_fast_pace_bounds_the_send(void)
 	CHECK_NEAR(us("guest.*.send"), 9 - 70.0 / 64 - 5, 1e-6);
 }
 
+/* An empty kernel takes 2, and 1 more until the next one. Beyond these 3, kernels read and write 7
+ * MB in 7 and 14 MB in 14. That kernels follow each other faster in a graph does not matter. */
+static void bandwidth_of_memory_is_that_beyond_an_empty_kernel(void)
+{
+	static const char *const nodes[] = {"\"nodes\":20", "\"nodes\":40", "\"nodes\":80"};
+	const char *text = point("", "kernel", "\"what\":\"floor\"", "", 2);
+	text = point(text, "kernel", "\"what\":\"gap\"", "", 1);
+	text = point(text, "memory", "\"kernel\":\"copy\",\"level\":\"hbm\"", "\"size_B\":7000000",
+		     10);
+	text = point(text, "memory", "\"kernel\":\"triad\",\"level\":\"hbm\"",
+		     "\"size_B\":14000000", 17);
+	for (int i = 0; i < 3; i++)
+		text = point(text, "graph", "\"what\":\"run\"", nodes[i], 5 + 20 * (1 << i));
+	calibrate(text);
+	CHECK_NEAR(value("gpu.g.memory_bandwidth"), 1e12, 1e-9);
+	CHECK_NEAR(value("gpu.g.memory_efficiency"), 1, 1e-12);
+}
+
 static const struct test tests[] = {
+	TEST(bandwidth_of_memory_is_that_beyond_an_empty_kernel),
 	TEST(costs_of_a_slow_client_add_up_to_a_call),
 	TEST(a_pace_of_the_server_bounds_the_client),
 	TEST(costs_below_the_defaults_divide_what_is_there),
