@@ -268,6 +268,24 @@ static void profile_of_a_job_is_a_step_after_a_warm_up(void)
 	arena_free(arena);
 }
 
+/* Two steps have twice the collectives of one. */
+static void collectives_are_counted_for_each_step(void)
+{
+	static const char *const steps[] = {"case.steps=2", "case.steps=4"};
+	struct arena *arena = arena_new();
+	double counts[2] = {0};
+	for (size_t i = 0; i < 2; i++) {
+		const struct settings job = {{"case.topology=dgx1-v100", "case.model=alexnet",
+					      "case.batch=16", "case.gpus=2", "case.exchange=ddp",
+					      steps[i]}};
+		const struct prediction *p = prediction_of(arena, &job, 0);
+		counts[i] = p ? p->collectives_count : 0;
+	}
+	CHECK(counts[0] >= 1);
+	CHECK_NEAR(counts[1], counts[0], 1e-12);
+	arena_free(arena);
+}
+
 /* The job reads real data, which its input pipelines simulate, and a straggler slows down its first
  * GPU by half. Neither belongs to the step of one GPU or to the baseline. */
 static void baseline_of_a_job_has_no_input_and_no_straggler(void)
@@ -559,6 +577,7 @@ static const struct test tests[] = {
 	TEST(training_time_is_that_of_the_images_and_the_start),
 	TEST(training_time_is_the_inverse_of_the_throughput),
 	TEST(profile_of_a_job_is_a_step_after_a_warm_up),
+	TEST(collectives_are_counted_for_each_step),
 	TEST(baseline_of_a_job_has_no_input_and_no_straggler),
 	TEST(stages_of_a_plan_have_their_ranks_memory_and_times),
 	TEST(input_wait_is_not_exposed_communication),

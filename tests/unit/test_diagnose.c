@@ -319,7 +319,24 @@ static void a_curve_is_explained_up_to_three_deviations(void)
 	}
 }
 
+/* The measurement is below the lower end of the interval by half of the noise, or by twice it. */
+static void a_fast_point_is_outside_below_the_noise(void)
+{
+	double measured_s[POINTS], least_s[POINTS];
+	const struct diagnosis *d = diagnosis_of((const double[POINTS]){1, 1, 1});
+	for (size_t i = 0; d && i < POINTS; i++) {
+		measured_s[i] = d->expected_s[i].value;
+		least_s[i] = d->expected_s[i].low;
+	}
+	for (int far = 0; d && far < 2; far++) {
+		measured_s[2] = least_s[2] * (1 - (far ? 2 : 0.5) * NOISE);
+		const struct diagnosis *fast = diagnosis_of(measured_s);
+		CHECK(fast && fast->ranges[2].outside_count == (far ? 1 : 0));
+	}
+}
+
 static const struct test tests[] = {
+	TEST(a_fast_point_is_outside_below_the_noise),
 	TEST(faults_are_added_to_known_ones),
 	TEST(odds_are_those_of_priors_and_distances),
 	TEST(a_curve_is_explained_up_to_three_deviations),
