@@ -79,9 +79,9 @@ static double us(const char *path)
 }
 
 /* A further call takes 4, of which 1 is the call itself, 0.2 intercept and 2.8 unmarshal. The pace
- * of 5 is above the server's 3.8, so the client needs 4.8 beside intercept. Of the 30 of a call
- * that waits, 30 - 4 - 4.8 = 21.2 remain: 0.5 for the reply, and 10.35 for each way, with 0.3 for
- * post. */
+ * of 5 is above the server's 3.8, so the client needs 4.8 beside intercept. A call
+ * that waits takes 30, so 30 - 4 - 4.8 = 21.2 remain: 0.5 for the reply, and 10.35 for each way,
+ * with 0.3 for post. */
 static void costs_of_a_slow_client_add_up_to_a_call(void)
 {
 	fit((struct times){.get = 1, .sync = 30, .further = 4, .async = 5});
@@ -103,8 +103,8 @@ static void a_pace_of_the_server_bounds_the_client(void)
 	CHECK_NEAR(us("runtime.marshal"), 0.7, 1e-6);
 }
 
-/* A further call takes 0.3 more than the call itself: half for each side. Of the 3 of a call that
- * waits, 3 - 1.3 - 1.15 = 0.55 remain: a third for the reply, and for each way a third, of which
+/* A further call takes 0.3 more than the call itself: half for each side. A call that waits takes
+ * 3, so 3 - 1.3 - 1.15 = 0.55 remain: a third for the reply, and for each way a third, of which
  * post is a third. */
 static void costs_below_the_defaults_divide_what_is_there(void)
 {

@@ -233,7 +233,7 @@ static const char *write_mesh(size_t gpus)
 	return path_of("mesh.cfg");
 }
 
-/* Of three links, the chains of a broadcast pass two in one direction only. */
+/* The chains of a broadcast pass two of three links in one direction only. */
 static void a_link_that_carries_bytes_in_one_direction_is_a_suspect(void)
 {
 	const char *path = write_mesh(3);
