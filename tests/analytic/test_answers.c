@@ -268,6 +268,47 @@ static void profile_of_a_job_is_a_step_after_a_warm_up(void)
 	arena_free(arena);
 }
 
+/* Two steps have twice the collectives of one. */
+static void collectives_are_counted_for_each_step(void)
+{
+	static const char *const steps[] = {"case.steps=2", "case.steps=4"};
+	struct arena *arena = arena_new();
+	double counts[2] = {0};
+	for (size_t i = 0; i < 2; i++) {
+		const struct settings job = {{"case.topology=dgx1-v100", "case.model=alexnet",
+					      "case.batch=16", "case.gpus=2", "case.exchange=ddp",
+					      steps[i]}};
+		const struct prediction *p = prediction_of(arena, &job, 0);
+		counts[i] = p ? p->collectives_count : 0;
+	}
+	CHECK(counts[0] >= 1);
+	CHECK_NEAR(counts[1], counts[0], 1e-12);
+	arena_free(arena);
+}
+
+/* The job reads real data, which its input pipelines simulate, and a straggler slows down its first
+ * GPU by half. Neither belongs to the step of one GPU or to the baseline. */
+static void baseline_of_a_job_has_no_input_and_no_straggler(void)
+{
+	static const struct settings alexnet = {{"case.topology=dgx1-v100", "case.model=alexnet",
+						 "case.stack=tf-1.12", "case.batch=16",
+						 "case.gpus=2"}};
+	struct arena *arena = arena_new();
+	static const char *const more[][2] = {
+		{"case.straggler=1"}, {"case.straggler=1.5"}, {"stack.real_input=true"}};
+	struct point points[3] = {0};
+	for (size_t i = 0; i < 3; i++) {
+		const struct scenario *scenario = scenario_of(arena, &alexnet, more[i]);
+		if (scenario)
+			points[i] = predict_point(arena, scenario, 1, true, NULL, NULL);
+	}
+	struct point plain = points[0], slow = points[1], input = points[2];
+	CHECK(slow.throughput < 0.9 * plain.throughput);
+	CHECK_NEAR(slow.throughput / slow.ratio, plain.throughput / plain.ratio, 1e-9);
+	CHECK_NEAR(input.outcome.jobs[0].solo_step_s, plain.outcome.jobs[0].solo_step_s, 1e-9);
+	arena_free(arena);
+}
+
 /* Two stages of two GPUs each. The second one has the logits, so it needs more memory. The times of
  * each stage add up to the step. */
 static void stages_of_a_plan_have_their_ranks_memory_and_times(void)
@@ -285,6 +326,9 @@ static void stages_of_a_plan_have_their_ranks_memory_and_times(void)
 		CHECK(p->stages[2].rank_count == 1);
 		CHECK(p->stages[1].memory_B > p->stages[0].memory_B);
 		CHECK(p->memory_B == p->stages[1].memory_B);
+		CHECK_TEXT(p->stages[2].parts[0].name, PART_KERNEL);
+		CHECK(p->stages[2].parts[0].seconds >= p->stages[1].parts[0].seconds);
+		CHECK(p->stages[1].parts[0].seconds > p->stages[0].parts[0].seconds);
 		for (size_t i = 0; i < 3; i++) {
 			double sum_s = 0;
 			for (size_t k = 0; k < p->stages[i].part_count; k++)
@@ -533,6 +577,8 @@ static const struct test tests[] = {
 	TEST(training_time_is_that_of_the_images_and_the_start),
 	TEST(training_time_is_the_inverse_of_the_throughput),
 	TEST(profile_of_a_job_is_a_step_after_a_warm_up),
+	TEST(collectives_are_counted_for_each_step),
+	TEST(baseline_of_a_job_has_no_input_and_no_straggler),
 	TEST(stages_of_a_plan_have_their_ranks_memory_and_times),
 	TEST(input_wait_is_not_exposed_communication),
 	TEST(parameter_servers_are_spread_over_machines),

@@ -218,7 +218,83 @@ static void draws_divide_the_model_error_into_equal_parts(void)
 	}
 }
 
+/* Returns the time of collectives in an iteration with a prompt of that many tokens, and nothing
+ * else, on two GPUs. */
+static double exchange_s(const char *prompt, const char *topology, const char *more)
+{
+	const struct settings base = {{topology, "case.model=llama2-7b", "serve.spread=0",
+				       "serve.output_spread=0", "serve.warmup=0",
+				       "serve.requests=4", "serve.rate=0.01", "serve.output=1",
+				       "case.tensor=2"}};
+	struct point point = POINT(arena, base, prompt, more);
+	return point.serving.parts_s[SERVE_EXCHANGE];
+}
+
+/* A token of Llama 2 7B has 4,096 features of 2 B. So sums of 2 and 4 tokens have powers of two as
+ * sizes, and those of 3 tokens are halfway between them. */
+static void sums_of_split_products_are_linear_between_powers_of_two(void)
+{
+	static const char *const prompts[] = {"serve.prompt=2", "serve.prompt=3", "serve.prompt=4"};
+	double sums_s[3];
+	for (size_t i = 0; i < 3; i++)
+		sums_s[i] = exchange_s(prompts[i], "case.topology=pcie-8gpu", "case.copies=1");
+	CHECK(sums_s[2] > sums_s[0]);
+	CHECK_NEAR(sums_s[1] - sums_s[0], sums_s[2] - sums_s[1], 1e-6);
+}
+
+/* Only the second pair of GPUs has a slow link. */
+static void replicas_in_other_places_have_their_own_collectives(void)
+{
+	const char *dgx1 = "case.topology=dgx1-v100", *prompt = "serve.prompt=1000";
+	double one_s = exchange_s(prompt, dgx1, "case.copies=1");
+	double two_s = exchange_s(prompt, dgx1, "case.copies=2");
+	CHECK(one_s > 0);
+	CHECK(fabs(two_s / one_s - 1) > 0.1);
+}
+
+/* Kernels of prompts are launched one by one, also if those of generated tokens are in graphs. */
+static void prompts_are_not_in_graphs(void)
+{
+	static const struct settings prompts = {{"case.topology=l40s-8gpu", "case.model=gpt2",
+						 "serve.spread=0", "serve.warmup=0",
+						 "serve.output_spread=0", "serve.requests=4",
+						 "serve.rate=0.01", "serve.prompt=10"}};
+	double overheads_s[2][2]; /* of one token and of 20, without and with graphs */
+	for (size_t i = 0; i < 4; i++)
+		overheads_s[i / 2][i % 2] =
+			POINT(arena, prompts, i / 2 ? "serve.output=20" : "serve.output=1",
+			      i % 2 ? "stack.cuda_graph=true" : "stack.cuda_graph=false")
+				.serving.parts_s[SERVE_OVERHEAD];
+	CHECK(overheads_s[0][0] > 0);
+	CHECK_NEAR(overheads_s[0][1], overheads_s[0][0], 1e-9);
+	CHECK(overheads_s[1][1] < 0.9 * overheads_s[1][0]);
+}
+
+/* Two requests of a table; a third one of 1,025 tokens would be longer than a sequence of GPT-2. */
+static void a_table_replaces_drawn_requests(void)
+{
+	write_file("list.tsv", "0 100 10\n1 200 10\n");
+	const char *list = arena_printf(arena, "serve.list=%s", path_of("list.tsv"));
+	const struct prediction *p = PREDICTED(gpt2, 0, list);
+	CHECK(p && p->ok && p->requests_count == 2);
+	if (p)
+		CHECK_NEAR(p->token_throughput.value / p->throughput.value, 10, 1e-9);
+	write_file("list.tsv", "0 100 10\n1 200 10\n2 1000 25\n");
+	struct setting settings[3] = {
+		{.text = "case.topology=l40s-8gpu"}, {.text = "case.model=gpt2"}, {.text = list}};
+	diag = diag_new(arena);
+	const struct case_request request = {
+		.settings = settings, .setting_count = 3, .data_root = data_root_find(arena)};
+	CHECK(!case_read(arena, diag, &request));
+	CHECK_PART(diag_count(diag) ? diag_at(diag, 0) : NULL, "a request has 1025 tokens");
+	remove(path_of("list.tsv"));
+}
+
 static const struct test tests[] = {
+	TEST(sums_of_split_products_are_linear_between_powers_of_two),
+	TEST(replicas_in_other_places_have_their_own_collectives),
+	TEST(prompts_are_not_in_graphs),
+	TEST(a_table_replaces_drawn_requests),
 	TEST(services_draw_requests_for_the_same_time),
 	TEST(services_with_and_without_objectives_have_one_attainment),
 	TEST(kernels_take_the_replicas_share_of_the_gpu),

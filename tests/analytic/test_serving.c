@@ -350,21 +350,36 @@ static void chunks_bound_the_time_between_tokens(void)
 	CHECK(worst_s[0] < worst_s[1]);
 }
 
-/* Arrivals keep their mean rate with bursts and pauses. */
+/* Arrivals keep their mean rate with bursts and pauses, with many arrivals between two pauses or
+ * many pauses between two arrivals. */
 static void arrivals_keep_their_mean_rate(void)
 {
-	static const double spreads[] = {0, 0.5, 1, 3};
-	for (size_t i = 0; i < 4; i++) {
+	static const double spreads[] = {0, 0.5, 1, 3}, rates[] = {50, 0.1};
+	for (size_t i = 0; i < 8; i++) {
 		struct bench b = bench_of(200000);
-		b.params.rate_count = 50;
-		b.params.spread_ratio = spreads[i];
+		b.params.rate_count = rates[i / 4];
+		b.params.spread_ratio = spreads[i % 4];
 		b.params.on_s = i % 2 ? 1 : 0;
 		b.params.off_s = i % 2 ? 3 : 0;
 		struct request_list list = requests_draw(b.arena, &b.params, 5, "test", 100);
 		double span_s = s_from_ps(list.items[list.count - 1].arrival_ps);
-		CHECK_NEAR((double)list.count / span_s, 50, 0.05);
+		CHECK_NEAR((double)list.count / span_s, b.params.rate_count, 0.05);
 		arena_free(b.arena);
 	}
+}
+
+/* Lengths with a mean of 10 and a deviation of 1 have a mean of 10, not 9.5. */
+static void lengths_are_rounded_to_the_nearest_token(void)
+{
+	struct bench b = bench_of(100000);
+	double sum = 0;
+	b.params.output_count = 10;
+	b.params.output_spread_ratio = 0.1;
+	struct request_list list = requests_draw(b.arena, &b.params, 5, "test", 100);
+	for (size_t i = 0; i < list.count; i++)
+		sum += list.items[i].output;
+	CHECK_NEAR(sum / (double)list.count, 10, 0.005);
+	arena_free(b.arena);
 }
 
 /* The same requests, arriving at growing rates: the mean latency and each of its quantiles do not
@@ -422,6 +437,7 @@ static const struct test tests[] = {
 	TEST(each_request_ends_or_is_refused),
 	TEST(chunks_bound_the_time_between_tokens),
 	TEST(arrivals_keep_their_mean_rate),
+	TEST(lengths_are_rounded_to_the_nearest_token),
 	TEST(latency_does_not_fall_with_load),
 	TEST(an_overloaded_server_has_the_throughput_of_all_requests),
 };

@@ -84,6 +84,47 @@ shows 'dp = 16;'
 ! grep -q batch "$scratch.out" "$scratch.err" || complain 'a batch was made up'
 verdict import_files.hybrid_sharding_is_imported
 
+# GPT-NeoX writes 0 stages if it has no pipeline, whose schedule then does not matter.
+cat >stages.json <<'END'
+{ "pipe_parallel_size": 0, "pipeline_parallel_schedule": "GPipe", "model_parallel_size": 2,
+  "accumulate_allreduce_grads_in_fp32": true }
+END
+expect 0 'read: ' import plan stages.json
+shows 'pp = 1;'
+shows 'gradient_element = "4 B";'
+! grep -q schedule "$scratch.out" || complain 'a plan without a pipeline has a schedule'
+verdict import_files.plans_without_a_pipeline_have_one_stage
+
+# MPT: biases of attention replace positions, and neither layers nor norms have biases.
+cat >mpt.json <<'END'
+{ "model_type": "mpt", "n_layers": 2, "d_model": 64, "n_heads": 2, "vocab_size": 100, "max_seq_len": 32,
+  "no_bias": true, "attn_config": { "alibi": true } }
+END
+expect 0 'read: ' import model mpt.json
+shows '#   no positions'
+shows '"norm1"; op = "layer_norm"; bias = false;'
+# GPT-2: a sequence has as many learned positions as tokens, also if the file says fewer.
+cat >gpt2.json <<'END'
+{ "model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 2, "vocab_size": 100, "n_positions": 32, "seq_length": 64 }
+END
+expect 0 'read: ' import model gpt2.json
+shows 'op = "embedding"; out = 64; positions = 64;'
+# Qwen: the window is off.
+cat >qwen.json <<'END'
+{ "model_type": "qwen2", "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 2, "intermediate_size": 128,
+  "vocab_size": 100, "max_position_embeddings": 32, "sliding_window": 16, "use_sliding_window": false }
+END
+expect 0 'read: ' import model qwen.json
+! grep -q window "$scratch.out" || complain 'a window that is off has an effect'
+# Megatron-LM: a vocabulary that is already padded keeps its size.
+cat >megatron.json <<'END'
+{ "num_layers": 2, "hidden_size": 64, "num_attention_heads": 2, "padded_vocab_size": 101,
+  "max_position_embeddings": 32, "tensor_model_parallel_size": 2 }
+END
+expect 0 'read: ' import model megatron.json
+shows 'vocabulary = 101;'
+verdict import_files.choices_of_a_family_are_imported
+
 # Only stage 3 of DeepSpeed shards the parameters, for which another stack is assumed.
 while read -r stage sharding stack; do
 	sed "s/\"stage\": 1,/\"stage\": $stage,/" "$samples/configs/gpt-neox-20B.yml" >neox.yml

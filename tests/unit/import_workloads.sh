@@ -36,7 +36,21 @@ expect 0 '12 collectives of groups of one rank were left out' \
 printf 'HYBRID_TRANSFORMER model_parallel_NPU_group: 4 pp: 2 all_gpus: 32\n1\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 4096 0\n' >stages.txt
 farwire import simai stages.txt
 has 1 '"size_B":4096,"group_first":0,"group_size":4,"group_stride":4'
+# ASTRA-sim's all-gathers have the bytes of one rank: of 2 in a tensor group, and of 32 / 2 in a data group.
+printf 'HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 32\n1\na -1 1 ALLGATHER 1000 1 NONE 0 1 ALLGATHER 1000 0\n' >gathers.txt
+farwire import astrasim gathers.txt
+has 1 '"size_B":2000,"group_first":0,"group_size":2,'
+has 1 '"size_B":16000,"group_first":0,"group_size":16,'
 verdict import_workloads.collectives_have_the_groups_of_their_parallelism
+
+# The gradients of weights wait for the collective of the input's gradients in HYBRID_TRANSFORMER, not in MODEL.
+for policy in 'HYBRID_TRANSFORMER model_parallel_NPU_group: 2' MODEL; do
+	printf '%s all_gpus: 4\n1\na -1 1 NONE 0 1 ALLREDUCE 4096 1 NONE 0 0\n' "$policy" >one.txt
+	farwire import simai one.txt
+	grep -c cudaStreamWaitEvent "$scratch.out"
+done | tr '\n' ' ' >waits
+[ "$(cat waits)" = '2 1 ' ] || complain "a step has $(cat waits)waits, not 2 and 1"
+verdict import_workloads.gradients_of_weights_wait_for_collectives_of_their_parallelism
 
 # Data parallelism: the first layer needs no gradient of its input. The times are in ns.
 printf 'DATA\n2\nfirst -1 11 NONE 0 12 NONE 0 13 ALLREDUCE 4096 0\nsecond -1 21 NONE 0 22 NONE 0 23 ALLREDUCE 4096 0\n' >data.txt

@@ -30,7 +30,8 @@ expect 0 '' sensitivity case.cfg -q --draws 0 --vary-all 10% --format csv
 tr -d '\r' <"$scratch.out" | awk -F, 'NR == 1 { next }
 { swing = $6 > $5 ? $6 - $5 : $5 - $6; if (NR > 2 && swing > before + 1e-12) wrong = 1; before = swing }
 $4 + 0 > $3 + 0 && ($6 - $5) * $7 < -1e-12 { wrong = 1 } # an elasticity has the sign of the change
-END { exit wrong || NR < 10 }' || complain "the order is not by swing: $(cut -d, -f1,5,6 "$scratch.out" | head)"
+$1 == "case.batch" { ends++; away = log($6 / $5) / log($4 / $3) / $7 - 1; if (away > 1e-9 || away < -1e-9) wrong = 1 }
+END { exit wrong || ends != 1 || NR < 10 }' || complain "the order is not by swing: $(cut -d, -f1,5,6 "$scratch.out" | head)"
 # The interval of the coalescing rate is 10 % on both sides.
 shows '^guest\.\*\.coalescing_rate,4 kHz,3\.6 kHz,4\.4 kHz,'
 expect 0 '' sensitivity case.cfg -q --draws 0 --vary-all 10% --for link. --format csv

@@ -93,6 +93,30 @@ static void programs_on_several_gpus_have_exposed_communication(void)
 	CHECK_TEXT(w.prediction.bottleneck, "exposed communication");
 }
 
+/* A recorded rank is one GPU that calls collectives. */
+static void a_single_rank_with_collectives_has_exposed_communication(void)
+{
+	struct world w = {.entry = {.rank_count = 1}};
+	finish(&w, JOBS_PROGRAMS, (struct step_record){.gpu_busy_s = 0.7, .exposed_s = 0.3});
+	check_near(&w, PART_EXPOSED, 0.3);
+}
+
+/* GPUs of two programs compute for 0.7 and 0.3 s of a step of 1 s. */
+static void parts_of_several_jobs_are_their_mean(void)
+{
+	struct world one = {0}, two = {0};
+	struct arena *arena = arena_new();
+	finish(&one, JOBS_PROGRAMS, (struct step_record){.gpu_busy_s = 0.7});
+	finish(&two, JOBS_PROGRAMS, (struct step_record){.gpu_busy_s = 0.3});
+	struct job_run runs[] = {one.run, two.run};
+	one.point.outcome.jobs = runs;
+	one.point.outcome.job_count = 2;
+	breakdown_summarize(arena, &one.point, &one.scenario, &one.prediction);
+	check_near(&one, PART_KERNEL, 0.5);
+	check_near(&one, PART_OTHER, 0.5);
+	arena_free(arena);
+}
+
 /* The bottleneck is the largest part besides the kernels that is above 3 % of the step. */
 static void bottleneck_is_the_largest_part_above_three_percent(void)
 {
@@ -162,6 +186,8 @@ static void bottleneck_of_a_model_server_is_its_largest_part(void)
 static const struct test tests[] = {
 	TEST(causes_of_idle_gpus_follow_from_what_the_thread_does),
 	TEST(programs_on_several_gpus_have_exposed_communication),
+	TEST(a_single_rank_with_collectives_has_exposed_communication),
+	TEST(parts_of_several_jobs_are_their_mean),
 	TEST(bottleneck_is_the_largest_part_above_three_percent),
 	TEST(bottleneck_of_a_model_server_is_its_largest_part),
 };

@@ -168,7 +168,93 @@ static void shared_memory_joins_no_machines(void)
 	CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "several machines"));
 }
 
+static double rate(const char *settings, const char *jobs, enum token_rate rate)
+{
+	const struct scenario *s =
+		read_jobs(arena_printf(arena, "model = \"gpt2\"; %s", settings), jobs);
+	diag_print(diag, stdout);
+	return CHECK(s != NULL) ? scenario_token_rate(s, rate) : NAN;
+}
+
+/* The throughput of twice as many GPUs counts half for each of them. So does the sum over two equal
+ * jobs, or over machines of which one is simulated. */
+static void rates_are_those_of_one_gpu(void)
+{
+	static const enum token_rate rates[] = {RATE_TOKENS_GPU, RATE_MODEL_FLOPS, RATE_MFU};
+	const struct scenario *s = read_jobs(
+		"symmetry = \"on\"; settings = [\"library.algorithm=ring\"]; model = \"gpt2\";",
+		"{ gpus = 64; }");
+	CHECK(s && s->topology.fold);
+	for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+		double one = rate("", "{ gpus = 8; }", rates[i]);
+		CHECK(one > 0);
+		CHECK_NEAR(rate("", "{ gpus = 16; }", rates[i]), one / 2, 1e-12);
+		CHECK_NEAR(rate("symmetry = \"on\"; settings = [\"library.algorithm=ring\"];",
+				"{ gpus = 64; }", rates[i]),
+			   one / 8, 1e-12);
+		if (rates[i] != RATE_TOKENS_GPU)
+			CHECK_NEAR(rate("", "{ gpus = 8; }, { gpus = 8; }", rates[i]), one / 2,
+				   1e-12);
+	}
+}
+
+static const struct job_entry *job_with(const char *programs, const char *stack, const char *more)
+{
+	struct setting settings[] = {{.text = "case.topology=dgx1-v100-ethernet"},
+				     {.text = "case.model=resnet50"},
+				     {.text = "case.gpus=16"},
+				     {.text = "case.runtime=asynchronous"},
+				     {.text = "case.transport=tcp"},
+				     {.text = programs},
+				     {.text = stack},
+				     {.text = more}};
+	const struct case_request request = {.settings = settings,
+					     .setting_count = sizeof settings / sizeof settings[0],
+					     .data_root = data_root_find(arena)};
+	diag = diag_new(arena);
+	const struct scenario *s = case_read(arena, diag, &request);
+	diag_print(diag, stdout);
+	return CHECK(s != NULL) ? &s->jobs[0] : NULL;
+}
+
+/* A program runs beside the first of its GPUs. One program has GPUs of both machines, two have one
+ * machine each. */
+static void programs_run_beside_their_first_gpu(void)
+{
+	for (size_t programs = 1; programs <= 2; programs++) {
+		const struct job_entry *job =
+			job_with(programs == 1 ? "case.programs=1" : "case.programs=2",
+				 "case.stack=tf-1.12", "exchange.noise=0");
+		if (!job)
+			return;
+		size_t each = 16 / programs;
+		CHECK(job->servers[0] != job->servers[15]);
+		CHECK(job->spread && job->spread->device_count == each);
+		for (size_t i = 0; i < 16; i++)
+			CHECK(job->guests[i] == job->servers[i / each * each]);
+	}
+}
+
+/* Gradients have 4 B, 2 B with a stack that computes them in fp16, or the bytes of the exchange. */
+static void gradients_have_the_type_of_the_stack_or_of_the_exchange(void)
+{
+	static const struct {
+		const char *stack, *exchange;
+		double element_B;
+	} rows[] = {{"stack.fp16_gradients=false", "exchange.noise=0", 4},
+		    {"stack.fp16_gradients=true", "exchange.noise=0", 2},
+		    {"stack.fp16_gradients=true", "exchange.gradient_element=4 B", 4}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct job_entry *job =
+			job_with("case.programs=1", rows[i].stack, rows[i].exchange);
+		CHECK(job && job->spread && job->spread->element_B == rows[i].element_B);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(programs_run_beside_their_first_gpu),
+	TEST(gradients_have_the_type_of_the_stack_or_of_the_exchange),
+	TEST(rates_are_those_of_one_gpu),
 	TEST(job_values_do_not_affect_the_next_job),
 	TEST(stack_sets_the_input_of_every_job),
 	TEST(jobs_share_one_storage),

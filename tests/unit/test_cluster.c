@@ -302,6 +302,16 @@ static void fat_tree_with_pods_routes_through_the_core(void)
 	CHECK_NEAR(capacity_Bps(&s->topology, "fabric.pod0-core"), EDR_Bps, 1e-12);
 }
 
+/* A DGX-1 has four ports, so the fifth port of each leaf stays free. */
+static void free_ports_of_a_leaf_have_no_uplinks(void)
+{
+	const struct scenario *s = READ("case.topology=dgx1-v100", "case.gpus=16",
+					"wiring.ports_per_leaf=5", "wiring.oversubscription=2");
+	if (s)
+		CHECK_NEAR(capacity_Bps(&s->topology, "fabric.leaf0-spine"), 4 / 2 * EDR_Bps,
+			   1e-12);
+}
+
 static void equal_rails_communicate_over_one_leaf(void)
 {
 	const struct scenario *s = READ("case.topology=hgx-a100", "case.gpus=128");
@@ -511,6 +521,7 @@ static const struct test tests[] = {
 	TEST(fat_tree_routes_through_leaves_and_spine),
 	TEST(oversubscription_divides_the_bisection),
 	TEST(fat_tree_with_pods_routes_through_the_core),
+	TEST(free_ports_of_a_leaf_have_no_uplinks),
 	TEST(equal_rails_communicate_over_one_leaf),
 	TEST(machines_of_a_unit_share_its_leaves),
 	TEST(rings_with_pxn_do_not_cross_the_spine),

@@ -211,6 +211,44 @@ static void planted_parameters_are_found_and_leverages_add_up(void)
 	CHECK_NEAR(sum, 2, 1e-6);
 }
 
+/* Fits the efficiency to three measurements of one case, of which two deviate by +-ratio. Returns
+ * the distance of the interval's upper end from the value, on the scale of the measurements. */
+static double own_interval(double ratio)
+{
+	static const struct setting none = {"case.profile=", {"test", 0}};
+	const struct fit_offer offer = {efficiency, 0.5, 0.05, 4};
+	const char *broken = NULL, *root = data_root_find(arena);
+	diag = diag_new(arena);
+	const struct dataset *own = dataset_read(arena, diag, root, path_of("own.cfg"), &none, 1);
+	if (!CHECK(own != NULL))
+		return NAN;
+	struct dataset_row changed[3];
+	const struct dataset_row *rows[3];
+	for (int i = 0; i < 3; i++) {
+		changed[i] = own->rows[0];
+		changed[i].measured = 1200 * exp(ratio * (i - 1));
+		rows[i] = &changed[i];
+	}
+	const struct fit_rows_request request = {rows, 3, &offer, 1, "own", "n"};
+	const struct fit_result *result = fit_rows(arena, diag, root, &request, 1, NULL, &broken);
+	diag_print(diag, stdout);
+	if (!CHECK(result && !broken && result->count == 1))
+		return NAN;
+	const struct fitted_parameter *p = &result->parameters[0];
+	double slope = log(predict(0, p->value * 1.02, 0) / predict(0, p->value / 1.02, 0)) /
+		       (2 * log(1.02));
+	return log(p->high / p->value) * slope;
+}
+
+/* The deviation of a mean of three with residuals of -0.1, 0 and 0.1 is 0.1 / sqrt(3), and the 95 %
+ * point of Student's t with 2 degrees of freedom is 2.920. Deviations below the scatter of
+ * measurements do not make the interval smaller. */
+static void interval_of_an_own_fit_follows_from_the_deviations(void)
+{
+	CHECK_NEAR(own_interval(0.1), 2.920 * 0.1 / sqrt(3), 0.01);
+	CHECK_NEAR(own_interval(1e-3), own_interval(1e-4), 0.01);
+}
+
 static void check_said(const void *result, const char *part)
 {
 	CHECK(!result && diag_count(diag) > 0);
@@ -326,6 +364,7 @@ static const struct test tests[] = {
 	TEST(profile_contains_the_results_of_its_stages),
 	TEST(parameters_that_rows_do_not_tell_apart_are_left_out),
 	TEST(planted_parameters_are_found_and_leverages_add_up),
+	TEST(interval_of_an_own_fit_follows_from_the_deviations),
 	TEST(malformed_fits_are_refused),
 	TEST(rows_with_an_invalid_case_are_refused),
 	TEST(model_error_needs_valid_cases),

@@ -257,6 +257,37 @@ static void only_the_part_of_a_call_inside_of_a_gap_counts(void)
 	}
 }
 
+/* Thread 0 does nothing from 100 to 900. Thread 1 fills 450 of this gap, and thread 2 730. */
+static void the_thread_that_fills_most_of_a_gap_is_awaited(void)
+{
+	struct recorded_call calls[] = {launch_at(0, 95, 1), call_at(1, "cudaHostAlloc", 100, 550),
+					call_at(2, "cudaHostAlloc", 150, 880),
+					launch_at(0, 900, 1)};
+	struct arena *arena = arena_new();
+	const struct program *program = stream_of(arena, calls, 4, NULL, 0, &as_recorded);
+	size_t posts[3] = {0};
+	for (size_t t = 0; t < program->thread_count && CHECK(t < 3); t++)
+		for (size_t i = 0; i < program->threads[t].count; i++)
+			posts[t] += program->threads[t].items[i].kind == ITEM_POST;
+	CHECK(posts[0] == 0 && posts[1] == 0 && posts[2] == 1);
+	arena_free(arena);
+}
+
+/* A single query whose answer is not recorded may have waited for nothing. */
+static void a_single_query_without_an_answer_is_no_poll(void)
+{
+	struct recorded_call calls[] = {launch_at(0, 10, 1), call_at(1, "cudaEventQuery", 20, 25)};
+	struct arena *arena = arena_new();
+	calls[1].event = 5;
+	calls[1].ready = READY_UNKNOWN;
+	const struct program *program = stream_of(arena, calls, 2, NULL, 0, &as_recorded);
+	CHECK(program->thread_count == 2);
+	for (size_t t = 0; t < program->thread_count; t++)
+		for (size_t i = 0; i < program->threads[t].count; i++)
+			CHECK(program->threads[t].items[i].kind != ITEM_POLL);
+	arena_free(arena);
+}
+
 static void a_thread_does_not_await_its_own_record(void)
 {
 	struct recorded_call calls[] = {call_at(0, "cudaEventRecord", 5, 10),
@@ -386,23 +417,27 @@ static void unknown_calls_keep_their_recorded_time(void)
 	arena_free(arena);
 }
 
-/* Replays the median of three steps and a chosen step, and refuses invalid choices. */
+/* Replays the median of three steps, the shorter one of two, and a chosen step, and refuses invalid
+ * choices. */
 static void median_or_chosen_step_is_replayed(void)
 {
 	struct recorded_call calls[] = {launch_at(0, 10, 1), launch_at(0, 110, 1),
 					launch_at(0, 310, 1)};
 	struct recorded_mark marks[] = {
 		{.t_s = 0}, {.t_s = 100 * US}, {.t_s = 300 * US}, {.t_s = 450 * US}};
-	const struct recorded_calls recorded = {.calls = calls,
-						.call_count = 3,
-						.marks = marks,
-						.mark_count = 4,
-						.thread_count = 1};
+	struct recorded_calls recorded = {.calls = calls,
+					  .call_count = 3,
+					  .marks = marks,
+					  .mark_count = 3,
+					  .thread_count = 1};
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	const struct origin nowhere = {NULL, 0};
 	struct calls_params params = as_recorded;
 	struct replay_step step;
+	CHECK(replay_step_find(diag, nowhere, &recorded, &params, &step));
+	CHECK(step.start_s == 0);
+	recorded.mark_count = 4;
 	CHECK(replay_step_find(diag, nowhere, &recorded, &params, &step));
 	CHECK_NEAR(step.start_s, 300 * US, 1e-12);
 	params.step_count = 2;
@@ -478,7 +513,50 @@ static void recorded_host_costs_are_used_up_to_their_median(void)
 	arena_free(arena);
 }
 
+/* A recording without the stream or event of a wait has a wait for the whole GPU, if the call took
+ * at least 20 us. A collective of unknown size is the kernel that it started, or nothing on the GPU
+ * if each rank runs by itself. An unknown function that starts a kernel is a launch. */
+static void calls_of_incomplete_recordings_become_similar_ones(void)
+{
+	static const struct {
+		const char *function;
+		double lasts_us, gpu_us;
+		int64_t stream;
+		bool independent;
+		enum call_kind kind;
+	} rows[] = {
+		{"cudaStreamSynchronize", 10, -1, 7, false, CALL_STREAM_SYNCHRONIZE},
+		{"cudaStreamSynchronize", 10, -1, -1, false, CALL_DEVICE_SYNCHRONIZE},
+		{"cudaEventSynchronize", 19, -1, -1, false, CALL_EVENT_SYNCHRONIZE},
+		{"cudaEventSynchronize", 21, -1, -1, false, CALL_DEVICE_SYNCHRONIZE},
+		{"ncclAllReduce", 10, 50, 7, false, CALL_LAUNCH},
+		{"ncclAllReduce", 10, -1, 7, false, CALL_LIBRARY},
+		{"ncclAllReduce", 10, 50, 7, true, CALL_LIBRARY},
+		{"cudaNewFunction", 10, 50, 7, false, CALL_LAUNCH},
+	};
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct recorded_call call = call_at(0, rows[i].function, 0, rows[i].lasts_us);
+		call.stream = rows[i].stream;
+		call.gpu_s = rows[i].gpu_us > 0 ? rows[i].gpu_us * US : -1;
+		struct recorded_calls recorded = {
+			.tool = "", .gpu = "", .calls = &call, .call_count = 1};
+		recorded_calls_settle(arena, &recorded);
+		const struct replay_step step = {.end_s = 1};
+		const struct program *program = replay_program(
+			arena, &(struct replay_spec){.recorded = &recorded,
+						     .step = &step,
+						     .params = &as_recorded,
+						     .independent = rows[i].independent,
+						     .host_clock_Hz = REFERENCE_CLOCK_HZ});
+		if (!CHECK(program->threads[0].items[0].call.kind == rows[i].kind))
+			printf("  row %zu: %d\n", i, (int)program->threads[0].items[0].call.kind);
+	}
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
+	TEST(calls_of_incomplete_recordings_become_similar_ones),
 	TEST(copies_have_their_memory_and_host_work),
 	TEST(recorded_host_costs_are_used_up_to_their_median),
 	TEST(replayed_tensorflow_step_takes_as_long),
@@ -488,6 +566,8 @@ static const struct test tests[] = {
 	TEST(replayed_polling_stops_when_ready),
 	TEST(the_latest_record_of_an_event_is_awaited),
 	TEST(only_the_part_of_a_call_inside_of_a_gap_counts),
+	TEST(the_thread_that_fills_most_of_a_gap_is_awaited),
+	TEST(a_single_query_without_an_answer_is_no_poll),
 	TEST(a_thread_does_not_await_its_own_record),
 	TEST(a_wait_is_for_a_collective_of_its_step),
 	TEST(threads_of_devices_are_numbered_in_turn),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tokens of each iteration of a replica are counted by hand. So are the answers of requests
  * whose iterations take 6 ms: 1 ms of kernels, 2 ms of exchange and 3 ms of overhead. */
+#include "sim/base/arena.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/trace.h"
 #include "sim/serving/serving.h"
-#include "tests/own_folder.h"
 #include "tests/test.h"
 
 enum { ITERATIONS_MAX = 128, SERVICES_MAX = 2, REPLICAS_MAX = 3 };
@@ -292,16 +292,19 @@ static void throughput_is_that_before_the_last_arrival(void)
 }
 
 /* The measurement begins with the second request at 5.25 ms, while the kernels of the first one run
- * from 5 to 6 ms. Those of the second one run from 11 to 12 ms. */
+ * from 5 to 6 ms, or at 1 ms before them. Those of the second one run from 11 to 12 ms. */
 static void kernels_count_from_the_begin_of_the_measurement(void)
 {
-	static const struct serve_request requests[] = {{0, 1, 1}, {525 * PS_PER_S / 100000, 1, 1}};
-	struct bench b = bench_of(4);
-	b.params.warmup_ratio = 0.5;
-	add(&b, 0, 0, requests, 2);
-	run(&b, 1);
-	CHECK_NEAR(b.runs[0].busy_ratio, 1.75 / 6.75, 1e-9);
-	arena_free(b.arena);
+	for (int64_t early = 0; early < 2; early++) {
+		int64_t second_ps = (early ? 100 : 525) * PS_PER_S / 100000;
+		const struct serve_request requests[] = {{0, 1, 1}, {second_ps, 1, 1}};
+		struct bench b = bench_of(4);
+		b.params.warmup_ratio = 0.5;
+		add(&b, 0, 0, requests, 2);
+		run(&b, 1);
+		CHECK_NEAR(b.runs[0].busy_ratio, early ? 2.0 / 11 : 1.75 / 6.75, 1e-9);
+		arena_free(b.arena);
+	}
 }
 
 /* The second request arrives 1 ms after the first and waits 5 ms for the end of its iteration. Then
@@ -439,79 +442,6 @@ static void equal_arrivals_have_no_pauses(void)
 	arena_free(b.arena);
 }
 
-static void tables_of_requests_have_limits(void)
-{
-	static const struct {
-		const char *text, *error; /* NULL: one request of 3 and 4 tokens */
-	} rows[] = {
-		{"time prompt output\n0.5\t3\t4\n", NULL},
-		{"# a comment\n\n0.5 3 4\r\n", NULL},
-		{"999999.9 3 4\n", NULL},
-		{"1e6 3 4\n", ":1: a request needs a time from 0 to 1e6 s"},
-		{"-1 3 4\n", ":1: a request needs a time"},
-		{"0 3 4\nnan 3 4\n", ":2: a request needs a time"},
-		{"nan 3 4\n0 3 4\n", ":1: a request needs a time"},
-		{"inf\t3\t4\n0 3 4\n", ":1: a request needs a time"},
-		{"inference 3 4\n0 3 4\n", NULL},
-		{"0 3.5 4\n", ":1: a request needs a time from 0 to 1e6 s and two whole numbers"},
-		{"0 3 4.000001\n", ":1: a request needs a time"},
-		{"0 0 4\n", ":1: a request needs a time"},
-		{"0 3 0.5\n", ":1: a request needs a time"},
-		{"0 3 1e300\n", ":1: a request needs a time"},
-		{"0 3 4 5\n", ":1: a request needs a time"},
-		{"0.5 3 4\ntime prompt output\n", ":2: a request needs a time"},
-		{"1 3 4\n0.5 3 4\n", ":2: the request arrives before the request above it"},
-		{"# nothing\n", ":1: the table of requests is empty"},
-		{"", ":1: the table of requests is empty"},
-	};
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		const char *path = path_of("requests.tsv");
-		diag = diag_new(arena);
-		write_file("requests.tsv", rows[i].text);
-		struct request_list list =
-			requests_read(arena, diag, (struct origin){"case.cfg", 1}, path);
-		if (rows[i].error) {
-			if (CHECK(list.count == 0 && diag_count(diag) > 0))
-				CHECK_PART(diag_at(diag, 0), rows[i].error);
-		} else if (CHECK(list.count == 1 && diag_count(diag) == 0)) {
-			CHECK(list.items[0].prompt == 3 && list.items[0].output == 4);
-		}
-		remove(path);
-	}
-}
-
-static void the_shortest_request_has_a_token_each_way(void)
-{
-	diag = diag_new(arena);
-	write_file("one.tsv", "0 1 1\n");
-	struct request_list list =
-		requests_read(arena, diag, (struct origin){"case.cfg", 1}, path_of("one.tsv"));
-	if (CHECK(list.count == 1 && diag_count(diag) == 0))
-		CHECK(list.items[0].prompt == 1 && list.items[0].output == 1);
-	remove(path_of("one.tsv"));
-}
-
-/* A NUL byte does not hide the rest of a line, and a folder is not an empty table. */
-static void tables_of_requests_are_text(void)
-{
-	static const char nul[] = "0.5 3 4\0 5\n0.5 3 4\0";
-	const char *path = path_of("nul.tsv");
-	FILE *out = fopen(path, "w");
-	if (!CHECK(out != NULL))
-		return;
-	fwrite(nul, 1, sizeof nul, out);
-	fclose(out);
-	diag = diag_new(arena);
-	struct origin origin = {"case.cfg", 1};
-	CHECK(requests_read(arena, diag, origin, path).count == 0 && diag_count(diag) == 1);
-	CHECK_PART(diag_at(diag, 0), ":1: the line contains a NUL byte");
-	remove(path);
-	diag = diag_new(arena);
-	CHECK(requests_read(arena, diag, origin, path_of("")).count == 0);
-	if (CHECK(diag_count(diag) > 0))
-		CHECK_PART(diag_at(diag, 0), "cannot be read");
-}
-
 /* The measurement begins with the second of three requests at half of them. */
 static void half_of_three_requests_warm_up_one(void)
 {
@@ -557,9 +487,50 @@ static void requests_go_on_at_the_least_busy_replica(void)
 	arena_free(b.arena);
 }
 
+/* An iteration has 4 tokens: at 6 ms 3 of the second request, and the first one of the third. Then
+ * the other 2 of the third follow. */
+static void prompts_that_begin_together_share_the_tokens_of_an_iteration(void)
+{
+	static const struct serve_request requests[] = {
+		{0, 1, 1}, {PS_PER_S / 1000, 3, 1}, {PS_PER_S / 1000, 3, 1}};
+	struct bench b = bench_of(4);
+	add(&b, 0, 0, requests, 3);
+	run(&b, 1);
+	CHECK(b.count == 3 && b.iterations[1].rows == 4 && b.iterations[2].rows == 2);
+	arena_free(b.arena);
+}
+
+/* With whole prompts, the limit of 2 tokens cuts prompts only: at 6 ms two prompts of 1 begin, and
+ * at 12 ms each of the three requests gets its second token. */
+static void generated_tokens_of_all_requests_go_together(void)
+{
+	static const struct serve_request requests[] = {
+		{0, 1, 2}, {PS_PER_S / 1000, 1, 2}, {PS_PER_S / 1000, 1, 2}};
+	struct bench b = bench_of(2);
+	b.params.chunked_prefill = false;
+	add(&b, 0, 0, requests, 3);
+	run(&b, 1);
+	CHECK(b.count == 3 && b.iterations[1].prompt_rows == 2 && b.iterations[2].decode_rows == 3);
+	arena_free(b.arena);
+}
+
+/* The first of three tokens comes after 6 ms, and the last one after 18 ms. */
+static void objective_of_the_first_token_ends_with_it(void)
+{
+	for (int late = 0; late < 2; late++) {
+		struct bench b = bench_of(4);
+		add(&b, 0, 0, &(struct serve_request){0, 1, 3}, 1);
+		b.params.first_slo_s = late ? 5.9e-3 : 6.1e-3;
+		run(&b, 1);
+		CHECK(b.runs[0].all->attainment_ratio == !late);
+		arena_free(b.arena);
+	}
+}
+
 static const struct test tests[] = {
-	TEST(the_shortest_request_has_a_token_each_way),
-	TEST(tables_of_requests_are_text),
+	TEST(prompts_that_begin_together_share_the_tokens_of_an_iteration),
+	TEST(generated_tokens_of_all_requests_go_together),
+	TEST(objective_of_the_first_token_ends_with_it),
 	TEST(chunks_count_the_pairs_of_each_token),
 	TEST(parts_of_a_latency_are_those_of_its_iterations),
 	TEST(a_preempted_request_goes_before_the_queue_and_starts_again),
@@ -577,7 +548,6 @@ static const struct test tests[] = {
 	TEST(a_timeline_has_the_parts_of_an_iteration),
 	TEST(each_service_has_its_own_answers),
 	TEST(equal_arrivals_have_no_pauses),
-	TEST(tables_of_requests_have_limits),
 	TEST(half_of_three_requests_warm_up_one),
 	TEST(batching_is_continuous_only_for_generated_tokens),
 	TEST(requests_go_on_at_the_least_busy_replica),
@@ -585,9 +555,5 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	if (!folder_begin())
-		return 1;
-	int failed = TEST_MAIN(tests);
-	folder_end();
-	return failed;
+	return TEST_MAIN(tests);
 }

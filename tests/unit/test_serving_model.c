@@ -311,7 +311,95 @@ static void times_have_the_factor_of_the_model_error(void)
 	CHECK_NEAR(times[1].kernel_s, 2 * times[0].kernel_s, 1e-12);
 }
 
+/* Attention of 4,000 pairs of tokens does 4 operations for each pair in each of 128 features of 32
+ * heads in 32 layers. It computes in 16 bits, also if products compute in 8. */
+static void attention_computes_in_16_bits(void)
+{
+	for (int fp8 = 0; fp8 < 2; fp8++) {
+		struct gpu_params fast = gpu;
+		struct stack_params own = stack;
+		fast.memory_bandwidth_Bps = 1e30;
+		fast.bf16_flops = 1e15;
+		fast.fp8_flops = 2e15;
+		own.precision = fp8 ? PRECISION_FP8 : PRECISION_BF16;
+		const struct serving_model_spec spec = {.network = network_of("llama3-8b", 64),
+							.one_token = network_of("llama3-8b", 1),
+							.stack = &own,
+							.gpu = &fast,
+							.efficiency = &by_law,
+							.rows_max = 8,
+							.sequences_max = 8,
+							.time_ratio = 1};
+		struct serving_model *model = serving_model_new(arena, &spec);
+		static const struct overhead none;
+		serving_model_overhead_set(model, (const struct overhead *[]){&none, &none});
+		struct iteration it = {.rows = 1};
+		double without_s = serving_model_time(model, &it).kernel_s;
+		it.prompt_rows = 10;
+		it.prompt_pairs[0] = 4000;
+		CHECK_NEAR(serving_model_time(model, &it).kernel_s - without_s,
+			   4 * 4000 * 128 * 32 * 32.0 / 1e15, 1e-6);
+	}
+}
+
+static const struct network *tiny(const char *dropout, size_t tokens)
+{
+	struct diag *diag = diag_new(arena);
+	const char *text =
+		arena_printf(arena,
+			     "network = { name = \"tiny\"; sequence = 64; vocabulary = 100; source "
+			     "= \"a test\"; "
+			     "layers = ( { name = \"embed\"; op = \"embedding\"; out = 64; }, %s"
+			     "{ name = \"attn\"; op = \"attention\"; heads = 2; causal = true; }, "
+			     "{ name = \"logits\"; op = \"linear\"; tied = \"embed\"; }, "
+			     "{ name = \"loss\"; op = \"cross_entropy\"; } ); };",
+			     dropout);
+	return network_from(cfg_read_text(arena, diag, "tiny.cfg", text), diag, tokens);
+}
+
+static void a_server_drops_no_features(void)
+{
+	static const char *const texts[] = {"", "{ name = \"drop\"; op = \"dropout\"; }, "};
+	double bytes_B[2];
+	for (size_t i = 0; i < 2; i++)
+		bytes_B[i] = iteration_B(model_from(tiny(texts[i], 64), tiny(texts[i], 1)),
+					 (struct iteration){.rows = 8, .sequences = 1});
+	CHECK(bytes_B[0] > 0 && bytes_B[1] == bytes_B[0]);
+}
+
+/* Returns the number of calls of an iteration. */
+static size_t calls_of(bool cuda_graph, bool graph)
+{
+	struct stack_params own = stack;
+	own.cuda_graph = cuda_graph;
+	const struct serving_model_spec spec = {.network = network_of("llama3-8b", 64),
+						.one_token = network_of("llama3-8b", 1),
+						.stack = &own,
+						.gpu = &gpu,
+						.efficiency = &by_law,
+						.rows_max = 8,
+						.sequences_max = 8,
+						.time_ratio = 1};
+	const struct program *program =
+		serving_model_program(arena, serving_model_new(arena, &spec), 3, 1, graph);
+	size_t count = 0;
+	for (size_t i = 0; i < program->threads[0].count; i++)
+		count += program->threads[0].items[i].kind == ITEM_CALL;
+	return count;
+}
+
+/* An iteration without prompts is one graph, if the stack has graphs. */
+static void only_iterations_without_prompts_are_graphs(void)
+{
+	CHECK(calls_of(true, true) < 10);
+	CHECK(calls_of(false, true) > 100);
+	CHECK(calls_of(true, false) == calls_of(false, true));
+}
+
 static const struct test tests[] = {
+	TEST(attention_computes_in_16_bits),
+	TEST(a_server_drops_no_features),
+	TEST(only_iterations_without_prompts_are_graphs),
 	TEST(a_program_copies_images_in_and_classes_out),
 	TEST(times_have_the_factor_of_the_model_error),
 	TEST(cache_of_a_token_has_keys_and_values_of_all_layers),

@@ -15,8 +15,8 @@
 	"},\"pass\":0,\"unit\":\"s\",\"samples\":[0.5],\"stop\":\"count\"}\n"
 #define END "{\"end\":true,\"elapsed_s\":1}\n"
 
-/* Predicts these points without any measured parameter. */
-static struct streams predict(const char *points)
+/* Predicts these points with measured parameters, of which there are none by default. */
+static struct streams predict_with(struct calibration calibration, const char *points)
 {
 	write_file("streams.jsonl", arena_printf(arena, HEAD "%s" END, points));
 	diag = diag_new(arena);
@@ -26,10 +26,21 @@ static struct streams predict(const char *points)
 		diag_print(diag, stdout);
 		return (struct streams){0};
 	}
-	struct calibration calibration = {.recording = recording};
+	calibration.recording = recording;
 	struct streams streams = streams_predict(arena, diag, &calibration, ".", 1);
 	CHECK(diag_count(diag) == 0);
 	return streams;
+}
+
+static struct streams predict(const char *points)
+{
+	return predict_with((struct calibration){0}, points);
+}
+
+static void found(struct calibration *calibration, const char *path, double value_s)
+{
+	*VEC_PUSH(arena, &calibration->parameters) = (struct calibrated){
+		.path = path, .quantity = QUANTITY_TIME, .value = {value_s, value_s, value_s}};
 }
 
 /* The latency is 4 ms each way, so an answer takes 8 ms. A step of the program has eight times a
@@ -81,7 +92,47 @@ static void results_are_sorted_by_kernel_latency_rate_and_mode(void)
 	}
 }
 
+/* The latency of 4 ms contains 3 ms of sockets and wake-ups. So 24 calls still take 8 ms each. */
+static void latency_contains_the_measured_costs_of_a_message(void)
+{
+	struct calibration calibration = {0};
+	found(&calibration, "guest.*.send", 1e-3);
+	found(&calibration, "guest.*.receive", 1e-3);
+	found(&calibration, "guest.*.thread_wake", 1e-3);
+	struct streams streams =
+		predict_with(calibration, STREAM("pipeline", "sync", "4e-3", "0", "1e-6"));
+	if (CHECK(streams.count == 1))
+		CHECK_NEAR(streams.items[0].predicted.value, 24 * 8e-3, 0.1);
+}
+
+/* 200 kernels of 1 us on a GPU whose empty kernel takes 1 ms. */
+static void kernels_take_an_empty_kernel_longer_than_their_work(void)
+{
+	struct calibration calibration = {0};
+	found(&calibration, "gpu.*.kernel_floor", 1e-3);
+	struct streams streams =
+		predict_with(calibration, STREAM("launches", "async", "1e-6", "0", "1e-6"));
+	if (CHECK(streams.count == 1))
+		CHECK_NEAR(streams.items[0].predicted.value, 200 * 1.001e-3, 0.01);
+}
+
+/* Copies of 8 x 1.25 MiB take 8 ms over 4 lanes of generation 1, of 1 GB/s without their losses,
+ * longer than over 16 lanes. */
+static void copies_use_the_link_of_the_calibration(void)
+{
+	struct calibration narrow = {.pcie_generation_count = 1, .pcie_width_count = 4},
+			   wide = narrow;
+	wide.pcie_width_count = 16;
+	const char *point = STREAM("pipeline", "sync", "1e-6", "0", "1e-6");
+	struct streams slow = predict_with(narrow, point), fast = predict_with(wide, point);
+	if (CHECK(slow.count == 1 && fast.count == 1))
+		CHECK(slow.items[0].predicted.value > fast.items[0].predicted.value + 7.8e-3);
+}
+
 static const struct test tests[] = {
+	TEST(latency_contains_the_measured_costs_of_a_message),
+	TEST(kernels_take_an_empty_kernel_longer_than_their_work),
+	TEST(copies_use_the_link_of_the_calibration),
 	TEST(only_copies_from_the_gpu_wait_in_asynchronous_programs),
 	TEST(results_are_sorted_by_kernel_latency_rate_and_mode),
 };

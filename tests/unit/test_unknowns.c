@@ -248,6 +248,35 @@ static void fitted_parameter_follows_given_costs(void)
 	arena_free(f.arena);
 }
 
+/* The interval's end at ln 1.25 is the 95 % point of Student's t with 2 degrees of freedom, 2.920.
+ */
+static void deviation_of_a_fit_follows_from_its_degrees_of_freedom(void)
+{
+	struct fixture f = begin();
+	add(&f, "a", "peak = { value = 1.0; low = 0.8; high = 1.25; freedom = 2; };");
+	f.unknowns = unknowns_of(f.arena, &f.scenario);
+	CHECK_NEAR(unknown_deviation(&f.unknowns.items[0]), log(1.25) / 2.920, 1e-3);
+	arena_free(f.arena);
+}
+
+/* Latency and peak follow each other by half. The circle is cut behind the first one: its ends are
+ * hypot(ln 2, 0.5 ln 1.25), and peak keeps its own. */
+static void a_circle_of_costs_is_cut_behind_the_first(void)
+{
+	struct fixture f = begin();
+	add(&f, "a",
+	    "latency = { value = \"1 us\"; low = \"0.5 us\"; high = \"2 us\";\n"
+	    "  follows = ( { path = \"a.peak\"; by = 0.5; } ); };\n"
+	    "peak = { value = 1.0; low = 0.8; high = 1.25;\n"
+	    "  follows = ( { path = \"a.latency\"; by = 0.5; } ); };");
+	draw(&f);
+	double *latency = drawn(&f, "a.latency");
+	double high = exp(hypot(log(2), 0.5 * log(1.25)));
+	CHECK_NEAR(num_quantile(latency, DRAWS, 0.95), 1e-6 * high, 0.02);
+	check_points(&f, "a.peak", 0.8, 1, 1.25);
+	arena_free(f.arena);
+}
+
 static int ascending(const void *a, const void *b)
 {
 	double left = *(const double *)a, right = *(const double *)b;
@@ -353,6 +382,8 @@ static const struct test tests[] = {
 	TEST(few_degrees_of_freedom_give_long_tails),
 	TEST(full_correlation_is_accepted),
 	TEST(fitted_parameter_follows_given_costs),
+	TEST(deviation_of_a_fit_follows_from_its_degrees_of_freedom),
+	TEST(a_circle_of_costs_is_cut_behind_the_first),
 	TEST(draws_are_stratified_in_every_dimension),
 	TEST(cases_share_draws_of_common_parameters),
 	TEST(equal_file_names_in_two_folders_are_drawn_separately),
