@@ -176,8 +176,8 @@ static double rate(const char *settings, const char *jobs, enum token_rate rate)
 	return CHECK(s != NULL) ? scenario_token_rate(s, rate) : NAN;
 }
 
-/* The throughput of twice as many GPUs counts half for each of them. So does the sum over two equal
- * jobs, or over machines of which one is simulated. */
+/* A throughput of the whole system is divided by its GPUs. With twice as many, each has half of it.
+ * This also holds for two equal jobs, and for eight machines of which one is simulated. */
 static void rates_are_those_of_one_gpu(void)
 {
 	static const enum token_rate rates[] = {RATE_TOKENS_GPU, RATE_MODEL_FLOPS, RATE_MFU};

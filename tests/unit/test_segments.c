@@ -252,8 +252,8 @@ static void twelve_passes_use_the_bootstrap(void)
 	CHECK(first.low >= again.low && first.low <= again.low && first.high <= again.high);
 }
 
-/* Nine passes without and one with a 1: Student's interval around 0.1 has a negative end, and a
- * mean of drawn passes has none. With nine passes there is no bootstrap. */
+/* Nine passes measure 0 and one measures 1, so their mean is 0.1. Student's interval begins below
+ * 0. The bootstrap's does not, because it is made of means of drawn passes. It needs ten passes. */
 static void ten_passes_are_enough_for_the_bootstrap(void)
 {
 	double values[10] = {[0] = 1};
