@@ -98,12 +98,47 @@ void cfg_override_node(struct cfg_resolution *resolution, const char *path,
 					  .node = value});
 }
 
+/* Returns true if the words of text[length] can be one name: a file name ("my.gpu.cfg"), or a name
+ * with a version or the number of a copy ("tf-1.14"). */
+static bool is_name(const char *text, size_t length)
+{
+	static const char ending[] = ".cfg";
+	size_t tail = sizeof ending - 1;
+	if (length > tail && memcmp(text + length - tail, ending, tail) == 0)
+		return true;
+	for (size_t i = 0; i < length; i++)
+		if (text[i] == '.' &&
+		    (i + 1 == length || text[i + 1] < '0' || text[i + 1] > '9'))
+			return false;
+	return true;
+}
+
+/* Returns true if some name at the begin of `path` can stand for "*", and `rest` matches what
+ * follows it. */
+static bool star_matches(const char *rest, const char *path)
+{
+	size_t length = 0;
+	for (;;) {
+		length += strcspn(path + length, ".");
+		if (is_name(path, length) &&
+		    (*rest && path[length] ? paths_match(rest + 1, path + length + 1)
+					   : !*rest && !path[length]))
+			return true;
+		if (!path[length])
+			return false;
+		length++;
+	}
+}
+
 bool paths_match(const char *a, const char *b)
 {
 	for (;;) {
 		size_t in_a = strcspn(a, "."), in_b = strcspn(b, ".");
-		bool any = (in_a == 1 && *a == '*') || (in_b == 1 && *b == '*');
-		if (!any && (in_a != in_b || memcmp(a, b, in_a) != 0))
+		if (in_a == 1 && *a == '*')
+			return star_matches(a + 1, b);
+		if (in_b == 1 && *b == '*')
+			return star_matches(b + 1, a);
+		if (in_a != in_b || memcmp(a, b, in_a) != 0)
 			return false;
 		if (!a[in_a] || !b[in_b])
 			return !a[in_a] && !b[in_b];

@@ -128,6 +128,14 @@ static void knobs_scale_within_their_bounds(void)
 	CHECK(knob_scaled(&param, 0.9) == 1);
 	CHECK(paths_match("guest.*.a", "guest.b.a") && !paths_match("guest.*", "guest.b.a"));
 	CHECK(!paths_match("guest.*.a", "host.b.a") && paths_match("guest.b.a", "guest.*.a"));
+	/* names with dots: files, versions and copies */
+	CHECK(paths_match("gpu.*.memory", "gpu.my.gpu.cfg.memory"));
+	CHECK(paths_match("gpu.../v1.2/my.cfg.memory", "gpu.*.memory"));
+	CHECK(paths_match("efficiency.*.*.*.peak", "efficiency.a.b.tf-1.14-xla.peak"));
+	CHECK(!paths_match("efficiency.*.*.peak", "efficiency.a.b.tf-1.14-xla.peak"));
+	CHECK(paths_match("efficiency.*.*.peak", "efficiency.a.net.cfg.peak"));
+	CHECK(paths_match("client.*.batch", "client.a.0.batch"));
+	CHECK(!paths_match("gpu.*.memory", "gpu.a.b.memory") && !paths_match("*.a", "a"));
 }
 
 struct packet_params {
