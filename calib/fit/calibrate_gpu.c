@@ -7,6 +7,7 @@
 #include "calib/fit/calibrating.h"
 #include "sim/base/arena.h"
 #include "sim/gpu/kernel.h"
+#include "sim/gpu/models.h"
 #include "sim/scenario/scenario.h"
 
 static const double CALLS_LIMIT = 0.05, LINKS_LIMIT = 0.03;
@@ -49,14 +50,6 @@ static const char *name_for_paths(struct arena *arena, const char *name)
 
 void calibrate_gpu_name(struct calibrating *c)
 {
-	static const struct {
-		const char *text, *name;
-		double pcie_generation_count;
-	} known[] = {
-#define GPU_NAME(text, name, generation) {text, name, generation},
-#include "calib/fit/gpu_names.def"
-#undef GPU_NAME
-	};
 	const char *name = c->recording->gpu;
 	if (!name)
 		return;
@@ -64,19 +57,17 @@ void calibrate_gpu_name(struct calibrating *c)
 	c->sm_count = c->recording->sm_count;
 	c->pcie_generation_count = c->recording->pcie_generation_count;
 	c->pcie_width_count = c->recording->pcie_width_count;
-	size_t i = 0, count = sizeof known / sizeof known[0];
-	while (i < count && !strstr(name, known[i].text))
-		i++;
-	if (i == count || !known[i].name[0])
+	const struct gpu_model *model = gpu_model_by_name(name);
+	if (!model)
 		return;
 	if (!(c->pcie_width_count > 0)) {
-		c->pcie_generation_count = known[i].pcie_generation_count;
+		c->pcie_generation_count = model->pcie_generation;
 		c->pcie_width_count = PCIE_LANES;
 	}
-	c->result->gpu = known[i].name;
+	c->result->gpu = model->profile;
 	struct diag *quiet = diag_new(c->arena);
 	const char *path =
-		arena_printf(c->arena, "%s/topologies/gpus/%s.cfg", c->data_root, known[i].name);
+		arena_printf(c->arena, "%s/topologies/gpus/%s.cfg", c->data_root, model->profile);
 	const struct cfg_node *file = cfg_read(c->arena, quiet, path);
 	const struct cfg_node *gpu = cfg_child(file, "gpu");
 	static const char *const types[] = {[NUMBER_FP32] = "fp32",

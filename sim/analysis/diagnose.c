@@ -208,7 +208,10 @@ static void add_adapter(struct generating *g, const struct link_entry *link)
 			if (!t->links[i].kind->inside_host ||
 			    strcmp(t->links[i].ends[end % 2], node) != 0)
 				continue;
-			add(g, arena_printf(g->arena, "adapter %s is not used", node),
+			const char *also = topology_alias(t, node);
+			add(g,
+			    arena_printf(g->arena, "adapter %s%s%s%s is not used", node,
+					 also ? " (" : "", also ? also : "", also ? ")" : ""),
 			    arena_printf(g->arena, "case.fail=%s", node),
 			    "NCCL_DEBUG=INFO must list it; check NCCL_IB_HCA and ibstat");
 			return;

@@ -158,6 +158,7 @@ const struct cfg_resolution *cfg_resolution_copy(struct arena *arena,
 size_t cfg_param_count(const struct cfg_resolution *resolution);
 const struct cfg_param *cfg_param_at(const struct cfg_resolution *resolution, size_t index);
 const struct cfg_param *cfg_param_find(const struct cfg_resolution *resolution, const char *path);
-/* Returns true if two paths can mean the same parameter. A word "*" in either path matches any name,
- * also one with dots: the name of a file, of a version ("tf-1.14") or of a copy ("client.3"). */
+/* Returns true if two paths can mean the same parameter. A word "*" in either path matches any
+ * name, also one with dots: the name of a file, of a version ("tf-1.14") or of a copy ("client.3").
+ */
 bool paths_match(const char *a, const char *b);

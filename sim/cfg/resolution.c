@@ -107,8 +107,7 @@ static bool is_name(const char *text, size_t length)
 	if (length > tail && memcmp(text + length - tail, ending, tail) == 0)
 		return true;
 	for (size_t i = 0; i < length; i++)
-		if (text[i] == '.' &&
-		    (i + 1 == length || text[i + 1] < '0' || text[i + 1] > '9'))
+		if (text[i] == '.' && (i + 1 == length || text[i + 1] < '0' || text[i + 1] > '9'))
 			return false;
 	return true;
 }

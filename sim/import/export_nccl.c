@@ -8,6 +8,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/table.h"
+#include "sim/gpu/models.h"
 
 struct exporting {
 	FILE *out;
@@ -97,6 +98,8 @@ static void write_device(struct exporting *e, const char *node, const struct lin
 	size_t number = node_number(e, node);
 	bool is_gpu = number < t->gpu_count;
 	size_t generation = (size_t)link_number(e, above->name, "generation", 3);
+	const struct gpu_model *model =
+		is_gpu ? gpu_model_by_profile(t->gpus[number].profile) : NULL;
 	fprintf(e->out,
 		"<pci busid=\"%s\" class=\"%s\" vendor=\"%s\" device=\"0x%04lx\" link_speed=\"%s "
 		"PCIe\" link_width=\"%g\">\n",
@@ -109,8 +112,8 @@ static void write_device(struct exporting *e, const char *node, const struct lin
 		: cable && is_kind(cable, "efa") ? "0x1d0f"
 		: cable                          ? "0x15b3"
 						 : "0x0000",
-		is_gpu ? topology_device_of_gpu(t->gpus[number].profile) : 0,
-		pcie_speeds[generation - 1], link_number(e, above->name, "lanes", 16));
+		model ? model->device : 0, pcie_speeds[generation - 1],
+		link_number(e, above->name, "lanes", 16));
 	if (is_gpu) {
 		fprintf(e->out, "<gpu dev=\"%zu\" sm=\"%d\" gdr=\"1\">\n", number,
 			capabilities[t->gpus[number].params.generation]);
@@ -118,10 +121,13 @@ static void write_device(struct exporting *e, const char *node, const struct lin
 		fputs("</gpu>\n", e->out);
 	} else if (cable) {
 		size_t adapter = e->adapters++;
+		const char *device = topology_alias(t, node);
+		if (!device)
+			device = arena_printf(e->arena, "net%zu", adapter);
 		fprintf(e->out,
-			"<nic>\n<net name=\"net%zu\" dev=\"%zu\" port=\"1\" speed=\"%.0f\" "
+			"<nic>\n<net name=\"%s\" dev=\"%zu\" port=\"1\" speed=\"%.0f\" "
 			"gdr=\"1\"/>\n</nic>\n",
-			adapter, adapter, 8e-6 * cable->traits.capacity_Bps[0]);
+			device, adapter, 8e-6 * cable->traits.capacity_Bps[0]);
 	}
 	for (size_t i = 0; i < t->link_count && !is_gpu && !cable; i++) {
 		const char *below =

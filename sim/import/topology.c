@@ -8,70 +8,10 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/gpu/models.h"
 #include "sim/import/topology.h"
 
 enum { PARTS_MAX = 1024, NVLINKS_MAX = 20000 };
-
-static const struct gpu_row {
-	unsigned long device;
-	const char *profile;
-	double pcie, nvlink; /* generations */
-} gpus[] = {
-	/* device numbers: pci.ids, vendor 10de; generations: data sheets */
-	{0x102d, "k80", 3, 0},          {0x15f9, "p100-sxm2", 3, 1},
-	{0x15f8, "p100-pcie", 3, 0},    {0x1db1, "v100-sxm2", 3, 2},
-	{0x1db5, "v100-sxm2-32", 3, 2}, {0x1db8, "v100-sxm3-32", 3, 2},
-	{0x1db4, "v100-pcie", 3, 0},    {0x1eb8, "t4", 3, 0},
-	{0x20b0, "a100-sxm4-40", 4, 3}, {0x20b2, "a100-sxm4-80", 4, 3},
-	{0x20f1, "a100-pcie-40", 4, 3}, {0x20b5, "a100-pcie-80", 4, 3},
-	{0x20b7, "a30", 4, 3},          {0x2236, "a10", 4, 0},
-	{0x2204, "rtx-3090", 4, 3},     {0x2684, "rtx-4090", 4, 0},
-	{0x26b1, "rtx-6000-ada", 4, 0}, {0x26b9, "l40s", 4, 0},
-	{0x27b8, "l4", 4, 0},           {0x2330, "h100-sxm5", 5, 4},
-	{0x2331, "h100-pcie", 5, 4},    {0x2321, "h100-nvl", 5, 4},
-	{0x2335, "h200-sxm", 5, 4},     {0x233b, "h200-nvl", 5, 4},
-	{0x2901, "b200", 5, 5},
-};
-
-static const struct {
-	const char *text, *profile;
-} names[] = {
-#define GPU_NAME(text, name, generation) {text, name},
-#include "calib/fit/gpu_names.def"
-#undef GPU_NAME
-};
-
-const char *topology_gpu_by_device(unsigned long device)
-{
-	for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++)
-		if (gpus[i].device == device)
-			return gpus[i].profile;
-	return NULL;
-}
-
-unsigned long topology_device_of_gpu(const char *profile)
-{
-	for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++)
-		if (strcmp(gpus[i].profile, profile) == 0)
-			return gpus[i].device;
-	return 0;
-}
-
-static const char *gpu_by_name(const char *name)
-{
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (strstr(name, names[i].text))
-			return names[i].profile[0] ? names[i].profile : NULL;
-	return NULL;
-}
-
-static const struct gpu_row *row_of(const char *profile)
-{
-	size_t i = 0;
-	while (i + 1 < sizeof gpus / sizeof gpus[0] && strcmp(gpus[i].profile, profile) != 0)
-		i++;
-	return &gpus[i];
-}
 
 size_t topology_part(struct machine_read *machine, enum part_kind kind, const char *said,
 		     size_t parent, struct origin origin)
@@ -100,6 +40,48 @@ void topology_nvlink(struct machine_read *machine, struct nvlink link)
 	*VEC_PUSH(machine->reading->arena, &machine->nvlinks) = link;
 }
 
+void topology_gpu(struct part *part, unsigned long device)
+{
+	const struct gpu_model *model = gpu_model_by_device(device);
+	part->device = device;
+	part->profile = model ? model->profile : NULL;
+}
+
+void topology_device(struct machine_read *machine, size_t part, const char *name)
+{
+	/* Names of the Linux kernel and of its drivers. mlx5_0 is InfiniBand or RoCE. */
+	static const struct {
+		const char *begin;
+		bool infiniband, efa, roce, ethernet;
+	} sorts[] = {
+		{"roce", .roce = true},    {"ib", .infiniband = true},  {"rdmap", .efa = true},
+		{"efa", .efa = true},      {"mlx5_bond", .roce = true}, {"bnxt_re", .roce = true},
+		{"irdma", .roce = true},   {"erdma", .roce = true},     {"mana", .roce = true},
+		{"eth", .ethernet = true}, {"en", .ethernet = true},    {"bond", .ethernet = true},
+	};
+	struct part *nic = &machine->parts.items[part];
+	bool known = nic->infiniband || nic->efa || nic->roce || nic->ethernet;
+	for (size_t i = 0; i < sizeof sorts / sizeof sorts[0] && !known; i++)
+		if (strncmp(name, sorts[i].begin, strlen(sorts[i].begin)) == 0) {
+			nic->infiniband = sorts[i].infiniband;
+			nic->efa = sorts[i].efa;
+			nic->roce = sorts[i].roce;
+			nic->ethernet = sorts[i].ethernet;
+			known = true;
+		}
+	if (nic->ethernet && strncmp(name, "mlx", 3) == 0) { /* the PCI class is Ethernet */
+		nic->ethernet = false;
+		nic->roce = true;
+	}
+	bool taken = !*name || strpbrk(name, "*=,");
+	for (size_t i = 0; i < machine->devices.count; i++)
+		taken |= strcmp(machine->devices.items[i].name, name) == 0;
+	if (!taken)
+		*VEC_PUSH(machine->reading->arena, &machine->devices) = (struct device_name){
+			part, arena_strdup(machine->reading->arena,
+					   reading_quote(machine->reading, name))};
+}
+
 /* ---- completing ---- */
 
 static size_t count_of(const struct machine_read *machine, enum part_kind kind)
@@ -110,35 +92,46 @@ static size_t count_of(const struct machine_read *machine, enum part_kind kind)
 	return count;
 }
 
-/* Returns the number of GPUs before a GPU: in the order of the file's numbers, or without them in
- * that of its lines. */
-static size_t gpus_before(const struct machine_read *machine, size_t gpu, bool numbered)
+/* Returns true if the file numbers all parts of a kind, each differently. */
+static bool is_numbered(const struct machine_read *machine, enum part_kind kind)
 {
-	const struct part *parts = machine->parts.items;
-	size_t count = 0;
-	for (size_t i = 0; i < machine->parts.count; i++) {
-		bool less = numbered && parts[i].order < parts[gpu].order;
-		bool more = numbered && parts[i].order > parts[gpu].order;
-		count += parts[i].kind == PART_GPU && (less || (!more && i < gpu));
+	bool seen[PARTS_MAX] = {false}, numbered = true;
+	for (size_t i = 0; i < machine->parts.count && numbered; i++) {
+		const struct part *part = &machine->parts.items[i];
+		if (part->kind != kind)
+			continue;
+		numbered =
+			part->order >= 0 && part->order < PARTS_MAX && !seen[(size_t)part->order];
+		if (numbered)
+			seen[(size_t)part->order] = true;
 	}
-	return count;
+	return numbered;
 }
 
+/* Gives GPUs and adapters the numbers that the file gives them, so that gpu2 and nic2 are the same
+ * devices in the file and in farwire. Other parts, and all if the file's numbers are not unique,
+ * are counted. */
 static void name_parts(struct machine_read *machine)
 {
 	static const char *const words[] = {"cpu", "sw", "gpu", "nic"};
 	struct part *parts = machine->parts.items;
 	size_t counts[4] = {0};
-	bool numbered = true;
-	for (size_t i = 0; i < machine->parts.count; i++)
-		numbered &= parts[i].kind != PART_GPU || parts[i].order >= 0;
+	bool numbered[4] = {[PART_GPU] = is_numbered(machine, PART_GPU),
+			    [PART_NIC] = is_numbered(machine, PART_NIC)};
 	for (size_t i = 0; i < machine->parts.count; i++) {
 		size_t number = counts[parts[i].kind]++;
-		parts[i].number =
-			parts[i].kind == PART_GPU ? gpus_before(machine, i, numbered) : number;
+		parts[i].number = numbered[parts[i].kind] ? (size_t)parts[i].order : number;
 		parts[i].name = arena_printf(machine->reading->arena, "%s%zu", words[parts[i].kind],
 					     parts[i].number);
 	}
+}
+
+/* Returns the generations of a GPU's links. Those of the user's own profiles are assumed. */
+static const struct gpu_model *model_of(const struct part *gpu)
+{
+	static const struct gpu_model own = {.pcie_generation = 4, .nvlink_generation = 0};
+	const struct gpu_model *model = gpu_model_by_profile(gpu->profile);
+	return model ? model : &own;
 }
 
 static bool has_nvlink(const struct machine_read *machine, size_t part)
@@ -160,6 +153,44 @@ static const char *likely_profile(const struct machine_read *machine, size_t par
 					   : "a100-pcie-80";
 }
 
+/* Finds the profile of a GPU by its name: that of the driver, of a profile, or of an own file. */
+static const char *profile_by_name(const char *name)
+{
+	const struct gpu_model *model = gpu_model_by_name(name);
+	size_t length = strlen(name);
+	name += strspn(name, " ");
+	if (!model)
+		model = gpu_model_by_profile(name);
+	bool own = length > 4 && strcmp(name + strlen(name) - 4, ".cfg") == 0;
+	return model ? model->profile : own ? name : NULL;
+}
+
+static void find_profile(struct machine_read *machine, struct part *part)
+{
+	struct reading *reading = machine->reading;
+	const char *name = part->number < machine->gpu_names.count
+				   ? machine->gpu_names.items[part->number]
+				   : NULL;
+	if (name) {
+		part->profile = profile_by_name(name);
+		if (!part->profile)
+			diag_error(
+				reading->diag, part->origin,
+				"the GPU '%s' has no profile: %s (to choose a profile, or an own "
+				"file that ends in .cfg, write its name into the line of "
+				"nvidia-smi -L: 'GPU %zu: %s')",
+				reading_quote(reading, name),
+				gpu_model_refusal(reading->arena, name), part->number,
+				gpu_model_nearest(name));
+	} else if (part->device && !part->profile) {
+		diag_error(reading->diag, part->origin,
+			   "no file of topologies/gpus describes the GPU '10de:%04lx' (name a "
+			   "second file with a line 'GPU %zu: PROFILE'; `farwire list gpus` shows "
+			   "the profiles)",
+			   part->device, part->number);
+	}
+}
+
 static void find_profiles(struct machine_read *machine)
 {
 	struct reading *reading = machine->reading;
@@ -167,22 +198,9 @@ static void find_profiles(struct machine_read *machine)
 	const char *last = "";
 	for (size_t i = 0; i < machine->parts.count; i++) {
 		struct part *part = &machine->parts.items[i];
-		size_t number = part->number;
-		const char *name = part->kind == PART_GPU && number < machine->gpu_names.count
-					   ? machine->gpu_names.items[number]
-					   : NULL;
 		if (part->kind != PART_GPU)
 			continue;
-		if (name)
-			part->profile = gpu_by_name(name);
-		else if (part->device)
-			name = arena_printf(reading->arena, "10de:%04lx", part->device);
-		if (!part->profile && name)
-			diag_error(
-				reading->diag, part->origin,
-				"no file of topologies/gpus describes the GPU '%s' (add a line of "
-				"nvidia-smi -L with a similar GPU)",
-				reading_quote(reading, name));
+		find_profile(machine, part);
 		if (part->profile)
 			continue;
 		last = part->profile = part->guess ? part->guess : likely_profile(machine, i);
@@ -284,15 +302,15 @@ static void write_host(struct machine_read *machine)
 
 static void write_gpus(struct machine_read *machine)
 {
-	size_t count = count_of(machine, PART_GPU);
+	size_t count = count_of(machine, PART_GPU), written = 0;
 	reading_line(machine->reading, "\tgpus = (");
-	for (size_t number = 0; number < count; number++)
+	for (size_t number = 0; number < PARTS_MAX; number++)
 		for (size_t i = 0; i < machine->parts.count; i++) {
 			const struct part *part = &machine->parts.items[i];
 			if (part->kind == PART_GPU && part->number == number)
 				reading_line(machine->reading,
 					     "\t\t{ name = \"%s\"; profile = \"%s\"; }%s # %s",
-					     part->name, part->profile, separator(number, count),
+					     part->name, part->profile, separator(written++, count),
 					     place_of(machine, part));
 		}
 	reading_line(machine->reading, "\t);");
@@ -355,7 +373,7 @@ static void write_pcie(struct machine_read *machine, double usual, size_t nvlink
 			     machine->parts.items[part->parent].kind == PART_BRIDGE;
 		const char *upper =
 			part->parent == NO_PART ? "host" : machine->parts.items[part->parent].name;
-		double own = part->kind == PART_GPU ? row_of(part->profile)->pcie : usual;
+		double own = part->kind == PART_GPU ? model_of(part)->pcie_generation : usual;
 		reading_line(machine->reading,
 			     "\t\t{ name = \"slot-%s\"; kind = \"pcie\"; ends = [\"%s\", \"%s\"]; "
 			     "generation = %.15g; lanes = %.15g;%s }%s # %s%s",
@@ -378,7 +396,7 @@ static void write_nvlinks(struct machine_read *machine)
 		const struct part *a = &machine->parts.items[link->a];
 		const char *b =
 			link->b == NO_PART ? "nvswitch" : machine->parts.items[link->b].name;
-		double generation = row_of(a->profile)->nvlink;
+		double generation = model_of(a)->nvlink_generation;
 		if (!(link->count >= 1 && link->count <= 36))
 			diag_error(machine->reading->diag, link->origin,
 				   "%s has %g NVLinks to %s, but a GPU has at most 36 (correct the "
@@ -403,6 +421,30 @@ static void write_ports(struct machine_read *machine)
 					    list[0] ? ", " : "", machine->parts.items[i].name);
 	if (list[0])
 		reading_line(machine->reading, "\tports = [%s];", list);
+	size_t count = machine->devices.count;
+	if (count)
+		reading_line(machine->reading, "\taliases = (");
+	for (size_t i = 0; i < count; i++)
+		reading_line(machine->reading, "\t\t{ name = \"%s\"; node = \"%s\"; }%s",
+			     machine->devices.items[i].name,
+			     machine->parts.items[machine->devices.items[i].part].name,
+			     separator(i, count));
+	if (count)
+		reading_line(machine->reading, "\t);");
+}
+
+/* Names such as mlx5_0 do not say whether an adapter is one of InfiniBand or of RoCE. */
+static const char *kind_of(struct machine_read *machine, const struct part *nic)
+{
+	if (nic->infiniband || nic->roce || nic->ethernet || nic->efa)
+		return nic->infiniband ? "infiniband" : nic->roce ? "roce" : "ethernet";
+	if (!machine->network)
+		reading_note(
+			machine->reading,
+			"the adapters are assumed to be InfiniBand, because the file does not "
+			"say (for RoCE, write kind = \"roce\" into the network's link, or --set "
+			"link.network.kind=roce in a run)");
+	return "infiniband";
 }
 
 /* Writes the network: that of a fabric that was read, or one for the fastest adapter. */
@@ -423,7 +465,7 @@ static void write_network(struct machine_read *machine, double generation)
 	double usual = generation > 4 ? 400 : generation > 3 ? 200 : 100;
 	bool said = nic->speed_bps >= 1e6;
 	const char *assumed = said ? "" : "; speed assumed";
-	const char *kind = nic->infiniband ? "infiniband" : nic->roce ? "roce" : "ethernet";
+	const char *kind = kind_of(machine, nic);
 	const char *network =
 		machine->network ? machine->network
 		: nic->efa       ? arena_printf(machine->reading->arena, "\"efa-v%d\"",
@@ -450,7 +492,7 @@ static void write_topology(struct machine_read *machine)
 	for (size_t i = 0; i < machine->parts.count; i++) {
 		const struct part *part = &machine->parts.items[i];
 		if (part->kind == PART_GPU)
-			generation = fmax(generation, row_of(part->profile)->pcie);
+			generation = fmax(generation, model_of(part)->pcie_generation);
 	}
 	reading_line(r, "# SPDX-License-Identifier: GPL-3.0-or-later");
 	reading_line(r, "# Written by farwire import topology.");

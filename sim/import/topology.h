@@ -19,10 +19,11 @@ struct part {
 	const char *profile;      /* GPUs: file of topologies/gpus; NULL: unknown */
 	const char *guess;        /* GPUs: likely profile by the number of NVLinks, or NULL */
 	unsigned long device;     /* GPUs: PCI device number; 0: unknown */
-	double order;             /* GPUs: number that the file gives; -1: none */
+	double order;             /* GPUs and NICs: number that the file gives; -1: none */
 	size_t number;            /* of its name */
 	double speed_bps;         /* NICs; 0: unknown */
-	bool infiniband, efa, roce;
+	size_t nets;              /* NICs: elements <net> */
+	bool infiniband, efa, roce, ethernet;
 	double cpu_count, memory_Bps; /* sockets; 0: unknown */
 };
 
@@ -33,10 +34,16 @@ struct nvlink {
 	struct origin origin;
 };
 
+struct device_name { /* of an adapter in the operating system: "mlx5_0" */
+	size_t part;
+	const char *name;
+};
+
 struct machine_read {
 	struct reading *reading;
 	VEC(struct part) parts;
 	VEC(struct nvlink) nvlinks;
+	VEC(struct device_name) devices;
 	VEC(const char *) gpu_names;        /* of nvidia-smi -L, by number */
 	bool threads;                       /* cpu_count are hardware threads */
 	const char *network, *network_path; /* group of a fabric that was read, and its file */
@@ -47,11 +54,11 @@ struct machine_read {
 size_t topology_part(struct machine_read *machine, enum part_kind kind, const char *said,
 		     size_t parent, struct origin origin);
 void topology_nvlink(struct machine_read *machine, struct nvlink link);
-/* Returns the profile of a GPU of NVIDIA by its PCI device number; NULL if it is unknown. */
-const char *topology_gpu_by_device(unsigned long device);
-
-/* Returns the PCI device number of such a GPU; 0: unknown. */
-unsigned long topology_device_of_gpu(const char *profile);
+/* Gives an adapter its name in the operating system. Names such as rocep12s0 also say the kind of
+ * an adapter of which nothing else is known. */
+void topology_device(struct machine_read *machine, size_t part, const char *name);
+/* Sets the profile of a GPU of NVIDIA by its PCI device number, if that is known. */
+void topology_gpu(struct part *part, unsigned long device);
 
 /* Writes the first machine of the case as NCCL reads it (NCCL_TOPO_FILE). */
 void topology_write_nccl(FILE *out, struct arena *arena, const struct scenario *scenario);

@@ -102,14 +102,14 @@ static size_t take_device(struct hwloc *h, const struct xml_element *e)
 	part->infiniband = strncmp(type, "0207", 4) == 0;
 	part->roce = !gpu && !part->infiniband && strstr(type, "[15b3:");
 	part->efa = !gpu && strstr(type, "[1d0f:");
-	if (gpu) {
-		part->device = strtoul(nvidia + 6, NULL, 16);
-		part->profile = topology_gpu_by_device(part->device);
-	}
+	part->ethernet = !part->infiniband && !part->efa && !part->roce;
+	if (gpu)
+		topology_gpu(part, strtoul(nvidia + 6, NULL, 16));
 	return index;
 }
 
-/* The same GPU has an object for each interface: cuda0, nvml0. */
+/* The same GPU has an object for each interface (cuda0, nvml0), and an adapter, too (mlx5_0, ib0).
+ */
 static size_t take_interface(struct hwloc *h, const struct xml_element *e)
 {
 	size_t part = h->depth ? h->levels[h->depth - 1].part : NO_PART;
@@ -117,6 +117,8 @@ static size_t take_interface(struct hwloc *h, const struct xml_element *e)
 	bool number = strncmp(name, "nvml", 4) == 0 || strncmp(name, "cuda", 4) == 0;
 	if (part != NO_PART && number && h->machine->parts.items[part].kind == PART_GPU)
 		h->machine->parts.items[part].order = strtod(name + 4, NULL);
+	if (part != NO_PART && h->machine->parts.items[part].kind == PART_NIC)
+		topology_device(h->machine, part, name);
 	return part;
 }
 

@@ -104,10 +104,9 @@ static size_t take_pci(struct nccl *n, const struct xml_element *e, size_t paren
 	part->infiniband = strncmp(class, "0x0207", 6) == 0;
 	part->efa = strcmp(vendor, "0x1d0f") == 0;
 	part->roce = strcmp(vendor, "0x15b3") == 0 && !part->infiniband;
-	if (kind == PART_GPU) {
-		part->device = strtoul(xml_attribute(e, "device"), NULL, 16);
-		part->profile = topology_gpu_by_device(part->device);
-	}
+	part->ethernet = !part->infiniband && !part->efa && !part->roce;
+	if (kind == PART_GPU)
+		topology_gpu(part, strtoul(xml_attribute(e, "device"), NULL, 16));
 	return index;
 }
 
@@ -122,19 +121,27 @@ static size_t take_nic(struct nccl *n, const struct xml_element *e, size_t paren
 static size_t take_gpu(struct nccl *n, const struct xml_element *e, size_t parent)
 {
 	struct part *part = parent == NO_PART ? NULL : &n->machine->parts.items[parent];
+	static const struct {
+		double sm;
+		const char *profile;
+	} likely[] = {{120, "rtx-pro-6000-server"},
+		      {100, "b200"},
+		      {90, "h100-sxm5"},
+		      {89, "l40s"},
+		      {86, "a10"},
+		      {80, "a100-sxm4-80"},
+		      {75, "t4"},
+		      {70, "v100-sxm2"},
+		      {60, "p100-sxm2"}};
 	double sm = number(e, "sm", 0);
 	if (!part || part->kind != PART_GPU) {
 		refuse(n, e, "a gpu must be in a pci element with class 0x0302 (correct the file)");
 		return NO_PART;
 	}
 	part->order = number(e, "dev", -1);
-	if (!part->profile)
-		part->profile = sm >= 100  ? "b200"
-				: sm >= 90 ? "h100-sxm5"
-				: sm >= 80 ? "a100-sxm4-80"
-				: sm >= 70 ? "v100-sxm2"
-				: sm >= 60 ? "p100-sxm2"
-					   : NULL;
+	for (size_t i = 0; i < sizeof likely / sizeof likely[0] && !part->guess; i++)
+		if (sm >= likely[i].sm)
+			part->guess = likely[i].profile;
 	return parent;
 }
 
@@ -146,6 +153,8 @@ static size_t take_net(struct nccl *n, const struct xml_element *e, size_t paren
 		return NO_PART;
 	}
 	part->speed_bps += 1e6 * number(e, "speed", 0);
+	part->order = part->nets++ ? -1 : number(e, "dev", -1);
+	topology_device(n->machine, parent, xml_attribute(e, "name"));
 	return parent;
 }
 

@@ -23,10 +23,12 @@ struct matrix {
 	struct machine_read *machine;
 	struct reading *reading;
 	const char *names[DEVICES_MAX], *affinity[DEVICES_MAX];
+	const char *devices[DEVICES_MAX]; /* of adapters, from the legend; NULL: not in it */
 	const char *cells[DEVICES_MAX][DEVICES_MAX];
 	int lines[DEVICES_MAX]; /* 0: the row is missing */
 	size_t count, parts[DEVICES_MAX];
 	struct origin origin; /* of the header, then of the current line */
+	double last_gpu;      /* of the lines of nvidia-smi -L */
 };
 
 static void refuse(struct matrix *m, int line, const char *why)
@@ -105,17 +107,65 @@ static void take_row(struct matrix *m, size_t row, const char *const *words, siz
 	m->reading->used_count++;
 }
 
-/* Takes "GPU 0: NVIDIA H100 80GB HBM3 (UUID: ...)". */
+static void name_gpu(struct matrix *m, double number, const char *name)
+{
+	struct machine_read *machine = m->machine;
+	while (number >= 0 && number < DEVICES_MAX && (double)machine->gpu_names.count <= number)
+		*VEC_PUSH(m->reading->arena, &machine->gpu_names) = NULL;
+	if (number >= 0 && number < DEVICES_MAX)
+		machine->gpu_names.items[(size_t)number] = name;
+	m->last_gpu = number;
+	m->reading->used_count++;
+}
+
+/* Takes "GPU 0: NVIDIA H100 80GB HBM3 (UUID: ...)", or a name in its place. */
 static bool take_name(struct matrix *m, const char *line, size_t length)
 {
-	char *copy = arena_printf(m->reading->arena, "%.*s", (int)length, line);
-	char *colon = strchr(copy, ':'), *end = strstr(copy, " (UUID");
-	if (strncmp(copy, "GPU ", 4) != 0 || !colon || !end || end < colon)
+	char *copy = arena_printf(m->reading->arena, "%.*s", (int)length, line), *after;
+	if (strncmp(copy, "GPU ", 4) != 0)
 		return false;
+	double number = strtod(copy + 4, &after);
+	if (after == copy + 4 || *after != ':')
+		return false;
+	after += 1 + strspn(after + 1, " \t");
+	char *end = strstr(after, " (UUID");
+	if (!end)
+		end = after + strlen(after);
+	while (end > after && strchr(" \t\r", end[-1]))
+		end--;
 	*end = '\0';
-	*VEC_PUSH(m->reading->arena, &m->machine->gpu_names) = colon + 1;
-	m->reading->used_count++;
+	if (!*after)
+		return false;
+	name_gpu(m, number, after);
 	return true;
+}
+
+/* Takes "  MIG 1g.10gb     Device  0: (UUID: MIG-...)" below the line of a GPU. */
+static bool take_slice(struct matrix *m, const char *const *words, size_t count)
+{
+	double gpu = m->last_gpu;
+	if (count < 3 || strcmp(words[0], "MIG") != 0 || strcmp(words[2], "Device") != 0 ||
+	    !(gpu >= 0 && gpu < (double)m->machine->gpu_names.count))
+		return false;
+	const char *name = m->machine->gpu_names.items[(size_t)gpu];
+	if (!strstr(name, " MIG "))
+		name_gpu(m, gpu, arena_printf(m->reading->arena, "%s MIG %s", name, words[1]));
+	return true;
+}
+
+/* Takes "NIC0: mlx5_0" of the legend. */
+static bool take_device(struct matrix *m, const char *const *words, size_t count)
+{
+	for (size_t i = 0; count == 2 && i < m->count; i++) {
+		size_t length = strlen(m->names[i]);
+		if (is_gpu(m->names[i]) || strncmp(words[0], m->names[i], length) != 0 ||
+		    strcmp(words[0] + length, ":") != 0)
+			continue;
+		m->devices[i] = words[1];
+		m->reading->used_count++;
+		return true;
+	}
+	return false;
 }
 
 static void take_line(struct matrix *m, const char *line, size_t length)
@@ -134,6 +184,8 @@ static void take_line(struct matrix *m, const char *line, size_t length)
 			take_header(m, words, count);
 		return;
 	}
+	if (take_slice(m, words, count) || take_device(m, words, count))
+		return;
 	while (row < m->count && strcmp(m->names[row], words[0]) != 0)
 		row++;
 	if (row < m->count && m->lines[row] == 0)
@@ -182,20 +234,54 @@ static bool on_one_socket(const struct matrix *m, size_t i, size_t j)
 	return on_one_switch(cell) || strcmp(cell, "PHB") == 0 || strcmp(cell, "NODE") == 0;
 }
 
+static void join_groups(const struct matrix *m, size_t *first, size_t from, size_t to)
+{
+	for (size_t k = 0; k < m->count; k++)
+		if (first[k] == from || first[k] == to)
+			first[k] = from < to ? from : to;
+}
+
 /* Returns for each device the first device of its group; `same` joins two devices. */
 static void join(const struct matrix *m, bool switches, size_t *first)
 {
 	for (size_t i = 0; i < m->count; i++)
 		first[i] = i;
 	for (size_t i = 0; i < m->count; i++)
-		for (size_t j = 0; j < i; j++) {
-			size_t from = first[i], to = first[j];
-			bool same =
-				switches ? on_one_switch(m->cells[i][j]) : on_one_socket(m, i, j);
-			for (size_t k = 0; same && k < m->count; k++)
-				if (first[k] == from || first[k] == to)
-					first[k] = from < to ? from : to;
-		}
+		for (size_t j = 0; j < i; j++)
+			if (switches ? on_one_switch(m->cells[i][j]) : on_one_socket(m, i, j))
+				join_groups(m, first, first[i], first[j]);
+}
+
+/* Returns the first device of the group's GPUs; SIZE_MAX: the group has none. */
+static size_t gpu_of(const struct matrix *m, const size_t *first, size_t group)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (first[i] == group && is_gpu(m->names[i]))
+			return i;
+	return SIZE_MAX;
+}
+
+/* The matrix states the affinity of GPUs only. Adapters that are far from all GPUs (SYS) make a
+ * second socket if all GPUs are on one. Otherwise their socket is unknown, and they join the first,
+ * because each further one would be a socket of which no GPU or adapter says anything. */
+static void place_far_adapters(const struct matrix *m, size_t *first)
+{
+	size_t own = SIZE_MAX, sockets = 0;
+	for (size_t i = 0; i < m->count; i++)
+		sockets += is_gpu(m->names[i]) && gpu_of(m, first, first[i]) == i;
+	for (size_t i = 0; i < m->count; i++) {
+		if (is_gpu(m->names[i]) || gpu_of(m, first, first[i]) != SIZE_MAX)
+			continue;
+		if (own == SIZE_MAX)
+			own = sockets > 1 ? first[0] : first[i]; /* the first device is a GPU */
+		if (sockets > 1)
+			reading_note(m->reading,
+				     "%s is assumed at the socket of %s, because no cell says at "
+				     "which socket it is",
+				     reading_quote(m->reading, m->names[i]),
+				     reading_quote(m->reading, m->names[own]));
+		join_groups(m, first, first[i], own);
+	}
 }
 
 /* Counts the processors of "0-55,112-167". Two ranges are the threads of the same cores. */
@@ -231,6 +317,7 @@ static void add_devices(struct matrix *m)
 	size_t sockets[DEVICES_MAX], switches[DEVICES_MAX], sizes[DEVICES_MAX] = {0};
 	size_t socket_parts[DEVICES_MAX], switch_parts[DEVICES_MAX];
 	join(m, false, sockets);
+	place_far_adapters(m, sockets);
 	join(m, true, switches);
 	for (size_t i = 0; i < m->count; i++) {
 		socket_parts[i] = switch_parts[i] = NO_PART;
@@ -247,9 +334,12 @@ static void add_devices(struct matrix *m)
 		m->parts[i] = topology_part(m->machine, is_gpu(m->names[i]) ? PART_GPU : PART_NIC,
 					    m->names[i], parent, origin);
 		struct part *part = &m->machine->parts.items[m->parts[i]];
-		part->infiniband = part->kind == PART_NIC;
-		if (part->kind == PART_GPU)
+		bool numbered = is_gpu(m->names[i]) || strncmp(m->names[i], "NIC", 3) == 0;
+		if (numbered)
 			part->order = strtod(m->names[i] + 3, NULL);
+		if (part->kind == PART_NIC && (m->devices[i] || !numbered))
+			topology_device(m->machine, m->parts[i],
+					m->devices[i] ? m->devices[i] : m->names[i]);
 	}
 }
 
@@ -339,7 +429,10 @@ static void add_nvlinks(struct matrix *m)
 void topology_read_smi(struct machine_read *machine, const char *path, const char *text)
 {
 	struct matrix *m = ARENA_NEW(machine->reading->arena, struct matrix);
-	*m = (struct matrix){.machine = machine, .reading = machine->reading, .origin = {path, 0}};
+	*m = (struct matrix){.machine = machine,
+			     .reading = machine->reading,
+			     .origin = {path, 0},
+			     .last_gpu = -1};
 	size_t names = machine->gpu_names.count;
 	while (*text && diag_count(m->reading->diag) == 0) {
 		size_t length = strcspn(text, "\n");

@@ -49,13 +49,18 @@ static const struct names *nodes_of(struct faults *f, const char *said, double f
 		if (is_called(t->switches[i], said) ||
 		    (strncmp(t->switches[i], said, length) == 0 && t->switches[i][length] == '.'))
 			names_add(nodes, t->switches[i]);
+	for (size_t i = 0; i < t->alias_count; i++)
+		if (is_called(t->aliases[i].name, said))
+			names_add(nodes, t->aliases[i].node);
 	return nodes;
 }
 
 static void unknown(struct faults *f, struct origin origin, const char *said)
 {
 	const struct topology *t = f->topology;
-	size_t count = t->host_count + t->gpu_count + t->switch_count + t->link_count, n = 0;
+	size_t count =
+		t->host_count + t->gpu_count + t->switch_count + t->link_count + t->alias_count;
+	size_t n = 0;
 	const char **names = ARENA_ARRAY(f->c->reader.arena, 2 * count + 1, const char *);
 	for (size_t i = 0; i < t->link_count; i++)
 		names[n++] = f->links[i].name;
@@ -65,6 +70,8 @@ static void unknown(struct faults *f, struct origin origin, const char *said)
 		names[n++] = t->switches[i];
 	for (size_t i = 0; i < t->host_count; i++)
 		names[n++] = t->hosts[i].name;
+	for (size_t i = 0; i < t->alias_count; i++)
+		names[n++] = t->aliases[i].name;
 	for (size_t i = 0; i < count; i++) { /* also without their machines */
 		const char *dot = strchr(names[i], '.');
 		if (dot)

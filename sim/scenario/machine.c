@@ -89,8 +89,8 @@ static const struct cfg_node *machine_group(struct topology_build *build, struct
 const struct machine *machine_read(struct topology_build *build, struct origin origin,
 				   const char *name, const char *path, const char *tag)
 {
-	static const char *const known[] = {"help", "vendor", "host",     "guests",
-					    "gpus", "links",  "switches", "ports"};
+	static const char *const known[] = {"help",  "vendor",   "host",  "guests", "gpus",
+					    "links", "switches", "ports", "aliases"};
 	struct reader *reader = build->reader;
 	const char *file;
 	const struct cfg_node *group = machine_group(build, origin, name, &file);
@@ -113,6 +113,7 @@ const struct machine *machine_read(struct topology_build *build, struct origin o
 	topology_read_switches(own, group);
 	topology_read_links(own, group);
 	read_ports(own, group, machine);
+	topology_read_aliases(own, group);
 	if (diag_count(reader->diag) > errors)
 		return NULL;
 	join_guests(own);
@@ -162,5 +163,12 @@ void machine_add(struct topology_build *build, const struct machine *machine, st
 		link->ends[1] = machine_node(build, name, link->ends[1]);
 		link->copies_count = copies;
 		topology_name(build, origin, "link", link->name, false);
+	}
+	for (size_t i = 0; i < own->aliases.count; i++) {
+		const struct alias_entry *alias = &own->aliases.items[i];
+		const char *also = machine_node(build, name, alias->name);
+		topology_name(build, origin, "alias", also, false);
+		*VEC_PUSH(arena, &build->aliases) =
+			(struct alias_entry){also, machine_node(build, name, alias->node)};
 	}
 }

@@ -100,6 +100,10 @@ struct link_entry {
 	struct link_traits traits;
 };
 
+struct alias_entry { /* another name of a node, for example of an adapter in the operating system */
+	const char *name, *node;
+};
+
 struct topology {
 	const char *name, *help, *path;
 	const struct host_entry *hosts;
@@ -112,11 +116,16 @@ struct topology {
 	size_t switch_count;
 	const struct link_entry *links;
 	size_t link_count;
+	const struct alias_entry *aliases;
+	size_t alias_count;
 	/* NULL: the topology holds all machines. Otherwise hosts holds one machine of each
 	 * class, in the order of the cluster, and top is the topmost switch of the network. */
 	const struct fold *fold;
 	const char *top;
 };
+
+/* Returns the first alias of a node, without its machine; NULL: the node has none. */
+const char *topology_alias(const struct topology *topology, const char *node);
 
 /* A recorded program and the step of it that is replayed (sim/traces). */
 struct recorded_program {

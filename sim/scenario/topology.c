@@ -356,6 +356,31 @@ void topology_read_links(struct topology_build *build, const struct cfg_node *no
 	}
 }
 
+void topology_read_aliases(struct topology_build *build, const struct cfg_node *node)
+{
+	static const char *const known[] = {"name", "node"};
+	struct reader *reader = build->reader;
+	size_t count;
+	const struct cfg_node *list = list_of(reader, node, "aliases", &count);
+	for (size_t i = 0; i < count; i++) {
+		const struct cfg_node *group = cfg_at(list, i);
+		const char *name = topology_text(reader, group, "name", "alias");
+		const char *to = topology_text(reader, group, "node", "alias");
+		cfg_only(reader->diag, group, known, 2);
+		if (!to || !topology_name(build, cfg_origin(group), "alias", name, false))
+			continue;
+		if (names_find(build->nodes, to) >= 0) {
+			*VEC_PUSH(reader->arena, &build->aliases) = (struct alias_entry){name, to};
+			continue;
+		}
+		const char *near = nearest(build, to);
+		diag_error(reader->diag, cfg_origin(group),
+			   "alias '%s': no host, guest, gpu or switch is called '%s' (%s%s)", name,
+			   to, near ? "write node = " : "write the name of a node",
+			   near ? near : "");
+	}
+}
+
 static void list_guests(const struct topology_build *build)
 {
 	struct host_entry *hosts = build->hosts.items;
@@ -383,13 +408,15 @@ static void take_build(const struct topology_build *build, struct topology *topo
 	topology->switch_count = build->switches.count;
 	topology->links = build->links.items;
 	topology->link_count = build->links.count;
+	topology->aliases = build->aliases.items;
+	topology->alias_count = build->aliases.count;
 }
 
 void read_topology(struct reader *reader, const struct cfg_node *file, const char *path,
 		   struct topology *topology)
 {
-	static const char *const known[] = {"name", "help",     "hosts", "guests",
-					    "gpus", "switches", "links", "cluster"};
+	static const char *const known[] = {"name",     "help",  "hosts",   "guests", "gpus",
+					    "switches", "links", "aliases", "cluster"};
 	const struct cfg_node *node = cfg_child(file, "topology");
 	*topology = (struct topology){.path = path};
 	if (!node || !cfg_is_group(node)) {
@@ -402,7 +429,8 @@ void read_topology(struct reader *reader, const struct cfg_node *file, const cha
 	topology->help = cfg_text(cfg_child(node, "help"));
 	if (!topology->name)
 		topology->name = path;
-	static const char *const others[] = {"hosts", "guests", "gpus", "switches", "links"};
+	static const char *const others[] = {"hosts",    "guests", "gpus",
+					     "switches", "links",  "aliases"};
 	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
 		reader->may_fold &= !cfg_child(node, others[i]);
 	struct gpu_profiles profiles = {0};
@@ -415,6 +443,7 @@ void read_topology(struct reader *reader, const struct cfg_node *file, const cha
 		cluster_read(build, cfg_child(node, "cluster"));
 	topology_read_links(build,
 			    node); /* after the cluster, because links may end at its nodes */
+	topology_read_aliases(build, node);
 	take_build(build, topology);
 	topology->fold = reader->fold;
 	topology->top = reader->top;
@@ -426,4 +455,14 @@ bool topology_has_network(const struct topology *topology, unsigned traffic)
 		if (link_carries(topology->links[i].kind, traffic | TRAFFIC_BETWEEN_HOSTS))
 			return true;
 	return false;
+}
+
+const char *topology_alias(const struct topology *topology, const char *node)
+{
+	for (size_t i = 0; i < topology->alias_count; i++)
+		if (strcmp(topology->aliases[i].node, node) == 0) {
+			const char *dot = strchr(topology->aliases[i].name, '.');
+			return dot ? dot + 1 : topology->aliases[i].name;
+		}
+	return NULL;
 }

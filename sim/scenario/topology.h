@@ -33,6 +33,7 @@ struct topology_build {
 	VEC(struct gpu_entry) gpus;
 	VEC(const char *) switches;
 	VEC(struct link_entry) links;
+	VEC(struct alias_entry) aliases;
 };
 
 struct topology_build *topology_build_new(struct reader *reader, const char *path,
@@ -51,6 +52,7 @@ void topology_read_guests(struct topology_build *build, const struct cfg_node *n
 void topology_read_gpus(struct topology_build *build, const struct cfg_node *node);
 void topology_read_switches(struct topology_build *build, const struct cfg_node *node);
 void topology_read_links(struct topology_build *build, const struct cfg_node *node);
+void topology_read_aliases(struct topology_build *build, const struct cfg_node *node);
 /* Reads kind and traits of a link. Its parameters are link.<name>.*. Returns false after errors. */
 bool topology_read_link(struct topology_build *build, const struct cfg_node *group,
 			const char *name, const char *const *also, size_t also_count,

@@ -37,7 +37,7 @@ while IFS="$(printf '\t')" read -r name fp32 fp16 bandwidth memory _; do
 		;;
 	esac
 	rows=$((rows + 1))
-	grep -q "\"$file\"" calib/fit/gpu_names.def || complain "$file is not in calib/fit/gpu_names.def"
+	grep -q "\"$file\"" sim/gpu/gpu_models.def || complain "$file is not in sim/gpu/gpu_models.def"
 	file=topologies/gpus/$file.cfg
 	same "$file" fp32 "$fp32"
 	same "$file" fp16 "$fp16"
@@ -57,7 +57,7 @@ while IFS="$(printf '\t')" read -r name file topology slot; do
 	said=$(awk -F'\t' -v name="$name" '$1 == name { print $6 }' $facts)
 	generation=$(echo "$said" | sed -n 's/PCIe gen\([0-9]\) x16.*/\1/p')
 	[ -n "$generation" ] || complain "$facts: no slot of $name: '$said'"
-	grep -q "\"$file\", $generation)" calib/fit/gpu_names.def || complain "$file: gpu_names.def does not have PCIe gen$generation"
+	grep -q "\"$file\", $generation, " sim/gpu/gpu_models.def || complain "$file: gpu_models.def does not have PCIe gen$generation"
 	[ -n "$topology" ] || continue
 	[ "$(number "$topology" "^link\\.$slot\\.generation\$")" = "$generation" ] || complain "$topology: $slot is not PCIe gen$generation"
 	[ "$(number "$topology" "^link\\.$slot\\.lanes\$")" = 16 ] || complain "$topology: $slot does not have 16 lanes"
@@ -94,11 +94,15 @@ grep -q "offload=false.*tcp.encapsulation=$2 B" topologies/cases/ddl-calico.cfg 
 verdict 'published.links_match_the_table_of_facts'
 
 # GPU names of recordings lead to existing files.
-sed -nE 's/^GPU_NAME\("[^"]*", "([^"]+)", [0-9]\)$/\1/p' calib/fit/gpu_names.def >"$scratch.names"
-[ -s "$scratch.names" ] || complain 'gpu_names.def has no names'
+sed -nE 's/^GPU_MODEL\("[^"]*", "([^"]+)", .*/\1/p' sim/gpu/gpu_models.def >"$scratch.names"
+[ -s "$scratch.names" ] || complain 'gpu_models.def has no names'
 while read -r name; do
-	[ -f "topologies/gpus/$name.cfg" ] || complain "gpu_names.def: topologies/gpus/$name.cfg is missing"
+	[ -f "topologies/gpus/$name.cfg" ] || complain "gpu_models.def: topologies/gpus/$name.cfg is missing"
 done <"$scratch.names"
+for file in topologies/gpus/*.cfg; do
+	name=$(basename "$file" .cfg)
+	[ "$name" = none ] || grep -q "^$name\$" "$scratch.names" || complain "$file: no name in gpu_models.def leads to it"
+done
 verdict 'published.gpu_names_lead_to_files'
 
 # Published bandwidths of copies over PCIe in GB/s, compared with what a link of that generation

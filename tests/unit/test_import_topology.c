@@ -106,7 +106,7 @@ static void devices_of_nccl_are_where_they_belong(void)
 	refused("<machine>\n</machine>", "a topology of NCCL begins with <system>");
 }
 
-/* The devices of NCCL are 3, 1, 2: the last PCI device is gpu1. */
+/* The devices of NCCL are 3, 1, 2, and so are the names. */
 static void gpus_have_the_numbers_of_the_file(void)
 {
 	static const char text[] =
@@ -119,12 +119,13 @@ static void gpus_have_the_numbers_of_the_file(void)
 	CHECK(write(file, text, sizeof text - 1) == sizeof text - 1);
 	close(file);
 	const char *written = import(arena, path, "");
-	CHECK(strstr(written, "name = \"gpu0\"; profile = \"a100-sxm4-80\"; }, ") != NULL);
+	CHECK(strstr(written, "name = \"gpu1\"; profile = \"a100-sxm4-80\"; }, ") != NULL);
 	CHECK(strstr(written, ":2: b\n") != NULL);
 	CHECK(strstr(written, ":3: c\n") != NULL);
-	const char *zero = strstr(written, "\"gpu0\""), *b = strstr(written, ": b\n");
-	const char *one = strstr(written, "\"gpu1\""), *c = strstr(written, ": c\n");
-	CHECK(zero < b && b < one && one < c && c < strstr(written, "\"gpu2\""));
+	const char *one = strstr(written, "\"gpu1\""), *b = strstr(written, ": b\n");
+	const char *two = strstr(written, "\"gpu2\""), *c = strstr(written, ": c\n");
+	CHECK(one < b && b < two && two < c && c < strstr(written, "\"gpu3\""));
+	CHECK(strstr(written, "\"gpu0\"") == NULL);
 	remove(path);
 	arena_free(arena);
 }

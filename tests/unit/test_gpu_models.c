@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names of GPUs, as nvidia-smi prints them, lead to the profile of that GPU or are refused. */
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/gpu/models.h"
+#include "tests/test.h"
+
+static void names_of_the_driver_lead_to_their_profiles(void)
+{
+	static const struct {
+		const char *name, *profile;
+	} rows[] = {
+		{"NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-server"},
+		{"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "rtx-pro-6000"},
+		{"NVIDIA H20", "h20"},
+		{"NVIDIA H200", "h200-sxm"},
+		{"NVIDIA H800", "h800-sxm5"},
+		{"NVIDIA H800 PCIe", "h800-pcie"},
+		{"NVIDIA A800-SXM4-80GB", "a800-sxm4-80"},
+		{"NVIDIA A800 80GB PCIe", "a800-pcie-80"},
+		{"NVIDIA L4", "l4"},
+		{"NVIDIA L20", "l20"},
+		{"NVIDIA L40", "l40"},
+		{"NVIDIA L40S", "l40s"},
+		{"NVIDIA A40", "a40"},
+		{"NVIDIA RTX A6000", "rtx-a6000"},
+		{"NVIDIA A10", "a10"},
+		{"NVIDIA A10G", "a10g"},
+		{"NVIDIA GeForce RTX 3080", "rtx-3080"},
+		{"NVIDIA GeForce GTX 1080 Ti", "gtx-1080ti"},
+		{"GeForce GTX 1080", "gtx-1080"},
+		{"NVIDIA GeForce RTX 4090 D", "rtx-4090-d"},
+		{"NVIDIA GeForce RTX 4090", "rtx-4090"},
+		{"NVIDIA GeForce RTX 5090 D", "rtx-5090-d"},
+		{"NVIDIA A100-SXM-64GB", "a100-sxm4-64"},
+		{"A100-SXM4-40GB", "a100-sxm4-40"},
+		{"NVIDIA GH200 480GB", "gh200-96"},
+		{"NVIDIA GH200 120GB", "gh200-96"},
+		{"NVIDIA GH200 144G HBM3e", "gh200-144"},
+		{"Tesla V100-PCIE-16GB", "v100-pcie"},
+		{"Tesla V100-PCIE-32GB", "v100-pcie-32"},
+		{"Tesla V100-SXM2-32GB", "v100-sxm2-32"},
+		{"Tesla P100-PCIE-12GB", "p100-pcie-12"},
+		{"Tesla P100-PCIE-16GB", "p100-pcie"},
+		{"Tesla T4", "t4"},
+		{" nvidia h100 80GB hbm3 ", "h100-sxm5"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct gpu_model *model = gpu_model_by_name(rows[i].name);
+		if (!CHECK(model && strcmp(model->profile, rows[i].profile) == 0))
+			printf("  %s: %s\n", rows[i].name, model ? model->profile : "refused");
+	}
+}
+
+/* None of these is a GPU of the table, although the name of one is a part of theirs. */
+static void other_gpus_are_refused_with_the_reason_and_the_nearest(void)
+{
+	static const struct {
+		const char *name, *why, *nearest;
+	} rows[] = {
+		{"NVIDIA GeForce RTX 4090 Laptop GPU", "a laptop GPU has", "rtx-4090"},
+		{"NVIDIA GeForce RTX 3080 Laptop GPU", "a laptop GPU has", "rtx-3080"},
+		{"Quadro RTX 5000 with Max-Q Design", "a Max-Q GPU has", "rtx-5090"},
+		{"NVIDIA H100 80GB HBM3 MIG 1g.10gb", "a MIG slice has", "h100-sxm5"},
+		{"NVIDIA A100-SXM4-40GB MIG 3g.20gb", "a MIG slice has", "a100-sxm4-40"},
+		{"GRID A100-10C", "a virtual GPU has", "a100-sxm4-40"},
+		{"NVIDIA GeForce RTX 3090 Ti", "no file of topologies/gpus", "rtx-3090"},
+		{"NVIDIA GeForce RTX 5080", "no file of topologies/gpus", "rtx-5090"},
+		{"Tesla V100-DGXS-32GB", "no file of topologies/gpus", "v100-sxm2"},
+		{"NVIDIA A2", "no file of topologies/gpus", "a100-sxm4-40"},
+		{"", "no file of topologies/gpus", "gtx-1050ti"},
+	};
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		CHECK(!gpu_model_by_name(rows[i].name));
+		const char *why = gpu_model_refusal(arena, rows[i].name);
+		if (!CHECK(strncmp(why, rows[i].why, strlen(rows[i].why)) == 0 &&
+			   strcmp(gpu_model_nearest(rows[i].name), rows[i].nearest) == 0))
+			printf("  %s: %s\n", rows[i].name, why);
+	}
+	arena_free(arena);
+}
+
+/* The H800 has the chip of an H100, but another device number; GH200 has two names and one number.
+ */
+static void device_numbers_lead_to_profiles(void)
+{
+	CHECK(strcmp(gpu_model_by_device(0x2324)->profile, "h800-sxm5") == 0);
+	CHECK(strcmp(gpu_model_by_device(0x2342)->profile, "gh200-96") == 0);
+	CHECK(strcmp(gpu_model_by_device(0x2bb5)->profile, "rtx-pro-6000-server") == 0);
+	CHECK(!gpu_model_by_device(0) && !gpu_model_by_device(0x2717)); /* a laptop's 4090 */
+	CHECK(gpu_model_by_profile("gh200-96")->device == 0x2342);
+	CHECK(!gpu_model_by_profile("my.cfg"));
+}
+
+static const struct test tests[] = {
+	TEST(names_of_the_driver_lead_to_their_profiles),
+	TEST(other_gpus_are_refused_with_the_reason_and_the_nearest),
+	TEST(device_numbers_lead_to_profiles),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
