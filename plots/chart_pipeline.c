@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One step of a plan: ranks over time. Kernels are named by pass and micro-batch ("F3"), waits by
- * their cause. Neighbouring spans of the same name are drawn as one. */
+ * their cause. Neighbouring spans of the same name are drawn as one. Spans that are too narrow to
+ * be seen become one block, whose colours share its height as the spans share its time. So each
+ * colour covers the same part of a row as its spans take of the time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +49,7 @@ struct layout {
 	struct area area;
 	struct row *rows;
 	size_t row_count;
-	bool present[KIND_COUNT], paler;
+	bool present[KIND_COUNT], paler, mixed;
 };
 
 static size_t kind_of(const char *name)
@@ -183,47 +185,117 @@ static struct look look_of(size_t kind, const char *name)
 	return look;
 }
 
-static void draw_row(struct layout *layout, struct row *row, double y, int64_t from_ps)
+/* Neighbouring spans of a row that are drawn together. */
+struct block {
+	const char *name;
+	double from_ms, to_ms;
+	double kinds_ms[KIND_COUNT];
+};
+
+/* Returns how wide this much time is in the picture, in points. */
+static double width_of(const struct layout *layout, double ms)
 {
-	const double near = 0.4; /* in points: shorter gaps are not drawn */
-	double limit = layout->area.x + layout->area.width;
+	return ms * layout->area.width / layout->axis.high;
+}
+
+static void block_add(struct block *block, const struct block *next)
+{
+	block->to_ms = next->to_ms;
+	for (size_t kind = 0; kind < KIND_COUNT; kind++)
+		block->kinds_ms[kind] += next->kinds_ms[kind];
+}
+
+/* Returns the row's spans in the window, and joins neighbours of the same name. */
+static struct block *row_runs(const struct layout *layout, const struct row *row, int64_t from_ps,
+			      size_t *count)
+{
+	struct block *runs = ARENA_ARRAY(layout->arena, row->spans.count + 1, struct block);
+	*count = 0;
+	for (size_t i = 0; i < row->spans.count; i++) {
+		const struct span *span = &row->spans.items[i];
+		struct block new = {span->name,
+				    (double)(span->start_ps - from_ps) * 1e-9,
+				    (double)(span->end_ps - from_ps) * 1e-9,
+				    {0}};
+		new.from_ms = fmax(new.from_ms, 0);
+		new.to_ms = fmin(new.to_ms, layout->axis.high);
+		if (!(new.to_ms > new.from_ms))
+			continue;
+		new.kinds_ms[kind_of(span->name)] = new.to_ms - new.from_ms;
+		struct block *last = *count ? &runs[*count - 1] : NULL;
+		if (last && strcmp(last->name, new.name) == 0 &&
+		    width_of(layout, new.from_ms - last->to_ms) < 0.01)
+			block_add(last, &new);
+		else
+			runs[(*count)++] = new;
+	}
+	return runs;
+}
+
+/* Joins neighbouring runs that are too narrow to be seen, up to the next pass or bubble. Returns
+ * the number of blocks that are left. */
+static size_t join_narrow(const struct layout *layout, struct block *runs, size_t count)
+{
+	/* in points: of a bubble and of another run by itself, and of a block */
+	const double seen_bubble = 2, seen = 6, least = 1;
+	size_t kept = 0;
+	bool open = false; /* the last block takes further narrow runs */
+	for (size_t i = 0; i < count; i++) {
+		struct block *last = kept ? &runs[kept - 1] : NULL;
+		size_t kind = kind_of(runs[i].name);
+		bool bubble = strcmp(runs[i].name, "bubble") == 0;
+		bool named = kind < PASS_COUNT || bubble;
+		bool narrow = width_of(layout, runs[i].to_ms - runs[i].from_ms) <
+			      (bubble ? seen_bubble : seen);
+		bool same = open && (!named || strcmp(last->name, runs[i].name) == 0 ||
+				     kind_of(last->name) >= PASS_COUNT);
+		if (open && narrow &&
+		    (same || width_of(layout, last->to_ms - last->from_ms) < least)) {
+			block_add(last, &runs[i]);
+			if (kind < PASS_COUNT && kind_of(last->name) >= PASS_COUNT)
+				last->name = runs[i].name;
+		} else {
+			runs[kept++] = runs[i];
+		}
+		open = narrow;
+	}
+	return kept;
+}
+
+/* Draws a block. Each kind of span takes the part of its height that it takes of its time. */
+static void draw_block(struct layout *layout, const struct block *block, double y)
+{
+	double x = axis_at(&layout->axis, block->from_ms);
+	double width = width_of(layout, block->to_ms - block->from_ms), bottom = y + row_height;
+	for (size_t kind = 0; kind < KIND_COUNT; kind++) {
+		double share = block->kinds_ms[kind] / (block->to_ms - block->from_ms);
+		if (!(share > 0))
+			continue;
+		struct look look = look_of(kind, kind < PASS_COUNT ? block->name : "");
+		if (width < 3)
+			look.hatch = HATCH_NONE;
+		bottom -= share * row_height;
+		draw_area(layout->drawing, x, bottom, width, share * row_height, look);
+		layout->present[kind] = true;
+		layout->mixed |= share < 0.999;
+	}
+	layout->paler |= is_pale(block->name);
+	if (width > 4)
+		draw_line(layout->drawing, x, y, x, y + row_height, ink_paper, 0.5, DASH_SOLID);
+	draw_name(layout, kind_of(block->name), block->name, x, width, y);
+	draw_hint(layout->drawing, x + width / 2, y + row_height / 2, width, row_height,
+		  "%s: %.3f to %.3f ms", block->name, block->from_ms, block->to_ms);
+}
+
+static void draw_row(struct layout *layout, const struct row *row, double y, int64_t from_ps)
+{
+	size_t count;
+	struct block *blocks = row_runs(layout, row, from_ps, &count);
 	draw_rectangle(layout->drawing, layout->area.x, y, layout->area.width, row_height,
 		       ink_paper);
-	for (size_t i = 0, end; i < row->spans.count; i = end) {
-		const struct span *span = &row->spans.items[i];
-		double x = axis_at(&layout->axis, (double)(span->start_ps - from_ps) * 1e-9),
-		       to = x;
-		size_t kind = kind_of(span->name);
-		for (end = i; end < row->spans.count; end++) {
-			const struct span *next = &row->spans.items[end];
-			double start =
-				axis_at(&layout->axis, (double)(next->start_ps - from_ps) * 1e-9);
-			double stop =
-				axis_at(&layout->axis, (double)(next->end_ps - from_ps) * 1e-9);
-			if (end > i && strcmp(next->name, span->name) != 0 && stop - start < near)
-				continue; /* too short to be seen */
-			if (strcmp(next->name, span->name) != 0 || start > to + near)
-				break;
-			to = fmax(to, stop);
-		}
-		x = fmax(x, layout->area.x);
-		to = fmin(to, limit);
-		if (to <= x)
-			continue;
-		layout->present[kind] = true;
-		layout->paler |= is_pale(span->name);
-		struct look look = look_of(kind, span->name);
-		if (to - x < 3)
-			look.hatch = HATCH_NONE;
-		draw_area(layout->drawing, x, y, to - x, row_height, look);
-		if (to - x > 2)
-			draw_frame(layout->drawing, x, y, to - x, row_height, ink_paper, 0.5);
-		draw_name(layout, kind, span->name, x, to - x, y);
-		draw_hint(layout->drawing, (x + to) / 2, y + row_height / 2, to - x, row_height,
-			  "%s: %.3f to %.3f ms", span->name,
-			  (double)(span->start_ps - from_ps) * 1e-9,
-			  (double)(span->end_ps - from_ps) * 1e-9);
-	}
+	count = join_narrow(layout, blocks, count);
+	for (size_t i = 0; i < count; i++)
+		draw_block(layout, &blocks[i], y);
 }
 
 static double draw_key(const struct layout *layout, double y)
@@ -234,7 +306,13 @@ static double draw_key(const struct layout *layout, double y)
 			legend_add(&legend, LEGEND_AREA, kinds[i].look, kinds[i].label);
 	if (layout->paler)
 		legend_add(&legend, LEGEND_AREA, look_of(0, "F1.2"), "paler: second model chunk");
-	return legend_end(&legend);
+	y = legend_end(&legend);
+	if (!layout->mixed)
+		return y;
+	draw_text(layout->drawing, CHART_MARGIN, y + 10, FONT_SMALL, ANCHOR_START, ink_soft, false,
+		  "Where spans are too narrow to be seen, colours share the height as the spans "
+		  "share the time.");
+	return y + 12;
 }
 
 struct drawing *chart_pipeline(struct arena *arena, struct chart_text text,

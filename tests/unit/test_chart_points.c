@@ -6,6 +6,7 @@
 #include "plots/charts.h"
 #include "plots/style.h"
 #include "sim/base/arena.h"
+#include "sim/engine/trace.h"
 #include "tests/drawing_print.h"
 #include "tests/test.h"
 
@@ -238,7 +239,89 @@ static void tornado_separates_labels_and_leaves_out_failing_ends(void)
 	arena_free(arena);
 }
 
+/* Adds a pass: 20 kernels, each followed by communication of a quarter of the time. Returns its
+ * end.
+ */
+static int64_t add_pass(struct trace *trace, uint32_t waits, uint32_t kernels, const char *name,
+			int64_t at_ps, int64_t length_ps)
+{
+	for (int64_t i = 0; i < 20; i++) {
+		int64_t from_ps = at_ps + i * length_ps / 20;
+		int64_t middle_ps = from_ps + length_ps * 3 / 80;
+		trace_span(trace, kernels, SPAN_KERNEL, name, from_ps, middle_ps);
+		trace_span(trace, waits, SPAN_WAIT, "tensor", middle_ps, from_ps + length_ps / 20);
+	}
+	return at_ps + length_ps;
+}
+
+/* Draws a step with forward passes of 1 ms and backward passes of 2 ms, a bubble of 1 ms and an
+ * update of 1 ms. */
+static struct drawing *draw_passes(struct arena *arena, int count)
+{
+	const int64_t ms = 1000000000;
+	struct trace *trace = trace_new(arena);
+	uint32_t waits = trace_track(trace, "g", "rank 0, stage 0");
+	uint32_t kernels = trace_track(trace, "g", "g/stream 0");
+	int64_t at_ps = ms;
+	trace_span(trace, kernels, SPAN_KERNEL, "update", 0, ms); /* ends the step before */
+	for (int i = 1; i <= count; i++) {
+		at_ps = add_pass(trace, waits, kernels, arena_printf(arena, "F%d", i), at_ps, ms);
+		if (i == 1)
+			trace_span(trace, waits, SPAN_WAIT, "bubble", at_ps, at_ps + ms);
+		at_ps += i == 1 ? ms : 0;
+		at_ps = add_pass(trace, waits, kernels, arena_printf(arena, "B%d", i), at_ps,
+				 2 * ms);
+	}
+	trace_span(trace, kernels, SPAN_KERNEL, "update", at_ps, at_ps + ms);
+	return chart_pipeline(arena, about, trace, false);
+}
+
+/* Returns the area of this colour in the first row, relative to the area of the row. */
+static double painted(const struct drawing *drawing, uint32_t rgb)
+{
+	const struct shape *row = NULL;
+	double area = 0;
+	for (size_t i = 0; i < drawing->shapes.count; i++) {
+		const struct shape *shape = &drawing->shapes.items[i];
+		if (shape->kind != SHAPE_RECTANGLE)
+			continue;
+		if (!row && shape->paint.rgb == ink_paper.rgb && shape->at[3] < 20)
+			row = shape;
+		else if (row && shape->paint.rgb == rgb && shape->at[1] < row->at[1] + row->at[3])
+			area += shape->at[2] * shape->at[3] / (row->at[2] * row->at[3]);
+	}
+	return area;
+}
+
+/* A step of n micro-batches takes 3 n + 2 ms. A quarter of its passes is communication: 3 n / 4 ms.
+ * With 128 micro-batches a forward pass is narrower than two points, and the pieces of its
+ * communication narrower than a fortieth. */
+static void pipeline_covers_as_much_of_a_row_as_spans_take_of_the_time(void)
+{
+	static const struct {
+		uint32_t rgb;
+		double fixed_ms, each_ms; /* in a step, and for each micro-batch */
+	} kinds[] = {{0x56B4E9, 0, 0.75}, /* forward */
+		     {0x5FC9A8, 0, 1.5},  /* backward */
+		     {0xCC79A7, 0, 0.75}, /* tensor communication */
+		     {0xEDEDED, 1, 0},    /* bubble */
+		     {0x6A6A6A, 1, 0}};   /* update */
+	static const int counts[] = {4, 64, 96, 128, 512};
+	for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+		struct arena *arena = arena_new();
+		const struct drawing *drawing = draw_passes(arena, counts[c]);
+		for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+			double share_ms = kinds[k].fixed_ms + kinds[k].each_ms * counts[c];
+			double share = share_ms / (3 * counts[c] + 2);
+			CHECK_NEAR(painted(drawing, kinds[k].rgb) / share, 1, 0.02);
+		}
+		CHECK(drawing->shapes.count < 4000); /* thousands of spans become few shapes */
+		arena_free(arena);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(pipeline_covers_as_much_of_a_row_as_spans_take_of_the_time),
 	TEST(plans_are_at_their_memory_and_throughput),
 	TEST(scaling_has_linear_axes_up_to_16_gpus),
 	TEST(ratio_bars_include_the_baseline_and_the_largest_end),
