@@ -7,6 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/notes.h"
 #include "sim/base/utf8.h"
 #include "sim/base/vec.h"
 
@@ -31,6 +32,7 @@ struct table {
 	VEC(struct column) columns;
 	VEC(struct row) rows;
 	size_t line_width; /* maximum line width in characters; 0: unlimited */
+	struct notes notes;
 };
 
 const char *text_visible(struct arena *arena, const char *text)
@@ -180,6 +182,11 @@ void table_cell(struct table *table, const char *format, ...)
 		column->width = width;
 }
 
+void table_cell_failed(struct table *table, const char *reason)
+{
+	table_cell(table, "%s", notes_cell(table->arena, &table->notes, reason));
+}
+
 void table_line_width(struct table *table, size_t width)
 {
 	table->line_width = width;
@@ -294,9 +301,20 @@ static struct table *numbered(struct arena *arena, const struct table *table)
 	return new;
 }
 
+static void print_notes(const struct table *table, struct arena *scratch, FILE *out)
+{
+	for (size_t i = 0; i < table->notes.list.count; i++) {
+		const char *note = text_visible(scratch, notes_text(scratch, &table->notes, i));
+		fputs(i ? "" : "\n", out);
+		lines_wrap(out, note, table->line_width ? table->line_width : (size_t)-1);
+		putc('\n', out);
+	}
+}
+
 void table_print(const struct table *table, FILE *out)
 {
 	struct arena *scratch = arena_new();
+	const struct table *given = table;
 	if (block_at(table, 1).end < table->columns.count &&
 	    table->columns.items[0].width > table->line_width / FIRST_PART)
 		table = numbered(scratch, table);
@@ -313,5 +331,6 @@ void table_print(const struct table *table, FILE *out)
 			break;
 		putc('\n', out);
 	}
+	print_notes(given, scratch, out);
 	arena_free(scratch);
 }

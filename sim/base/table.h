@@ -30,6 +30,9 @@ void table_cells(struct table *table, const char *const *cells);
  * at the end of a row are blank. Texts are copied. */
 void table_row(struct table *table);
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Fills a cell with a short verdict. The whole reason follows below the table, as a note (notes.h).
+ */
+void table_cell_failed(struct table *table, const char *reason);
 /* Limits lines to width characters. Columns that do not fit follow below, as a second table that
  * begins with the same first column, or with the numbers of rows if that column is wide. A long
  * text in the last column is broken between words and continues below its beginning. 0, as without

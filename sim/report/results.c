@@ -3,10 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/base/notes.h"
 #include "sim/report/part.h"
 
 static void fill_row(struct report_table *table, const struct result_table *result,
-		     const struct result_cell *cells, bool intervals)
+		     const struct result_cell *cells, bool intervals, struct notes *notes)
 {
 	struct arena *arena = table->arena;
 	for (size_t k = 0; k < result->column_count; k++) {
@@ -16,6 +17,8 @@ static void fill_row(struct report_table *table, const struct result_table *resu
 				   : isfinite(number.value)
 					   ? quantity_format(arena, quantity, number.value)
 					   : NULL;
+		if (is_verdict(&result->columns[k]) && text && strcmp(text, "ok") != 0)
+			text = notes_cell(arena, notes, text);
 		report_cell(table, "%s", text ? text : "–");
 		if (!result->columns[k].interval || !intervals)
 			continue;
@@ -30,7 +33,7 @@ static void fill_row(struct report_table *table, const struct result_table *resu
 static bool has_failed(const struct result_table *result, const struct result_cell *cells)
 {
 	for (size_t k = 0; k < result->column_count; k++)
-		if (result->columns[k].name && strcmp(result->columns[k].name, "verdict") == 0)
+		if (is_verdict(&result->columns[k]))
 			return cells[k].text && strcmp(cells[k].text, "ok") != 0;
 	return false;
 }
@@ -50,9 +53,12 @@ void report_results(struct report *report, const struct result_table *result, bo
 				     column->text ? "" : ">",
 				     column->interval && intervals ? "|90 % interval>" : ""));
 	}
+	struct notes notes = {0};
 	for (size_t i = 0; i < result->row_count; i++) {
 		const struct result_cell *cells = &result->cells[i * result->column_count];
 		report_row(table, has_failed(result, cells) ? TONE_ALARM : TONE_PLAIN, CELLS(NULL));
-		fill_row(table, result, cells, intervals);
+		fill_row(table, result, cells, intervals, &notes);
 	}
+	for (size_t i = 0; i < notes.list.count; i++)
+		report_row(table, TONE_SOFT, CELLS(notes_text(report->arena, &notes, i)));
 }

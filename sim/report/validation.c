@@ -38,6 +38,14 @@ static const char *measured(struct arena *arena, const struct dataset_row *row)
 	return isfinite(row->measured) ? number(arena, row->measure, row->measured) : "";
 }
 
+static void bottleneck_cell(struct table *table, const struct prediction *p)
+{
+	if (p->ok)
+		table_cell(table, "%s", p->bottleneck);
+	else
+		table_cell_failed(table, p->reason);
+}
+
 static void row_cells(struct arena *arena, struct table *table, const struct row_outcome *row,
 		      bool mixed)
 {
@@ -50,8 +58,7 @@ static void row_cells(struct arena *arena, struct table *table, const struct row
 	table_cell(table, "%s", number(arena, measure, p->value));
 	table_cell(table, "%s", interval(arena, measure, p));
 	table_cell(table, "%s", percent(arena, row->error));
-	table_cell(table, "%s",
-		   row->prediction->ok ? row->prediction->bottleneck : row->prediction->reason);
+	bottleneck_cell(table, row->prediction);
 }
 
 static void summary_line(FILE *out, const char *what, const struct error_summary *summary)
@@ -139,9 +146,8 @@ static void beside_tables(FILE *out, struct arena *arena, const struct dataset_o
 			enum measure measure = row->row->measure;
 			table_cells(table, CELLS(row->row->label, number(arena, measure, p->value),
 						 interval(arena, measure, p),
-						 number(arena, measure, judged),
-						 row->prediction->ok ? row->prediction->bottleneck
-								     : row->prediction->reason));
+						 number(arena, measure, judged)));
+			bottleneck_cell(table, row->prediction);
 		}
 		table_print(table, out);
 	}

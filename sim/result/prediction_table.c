@@ -176,7 +176,9 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 	for (size_t i = 0; i < count; i++) {
 		table_row(table);
 		for (size_t k = 0; k < LINE_COUNT; k++)
-			if (answer_at(line_answers[k])->kinds & kinds)
+			if (line_answers[k] == ANSWER_VERDICT && !predictions[i]->ok)
+				table_cell_failed(table, predictions[i]->reason);
+			else if (answer_at(line_answers[k])->kinds & kinds)
 				table_cell(table, "%s",
 					   answer_text(scratch, predictions[i], line_answers[k]));
 	}
@@ -327,7 +329,10 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 		if (elapsed)
 			table_cell(table, "%s",
 				   estimate_text(scratch, QUANTITY_TIME, client->elapsed_s));
-		table_cell(table, "%s", verdict_text(scratch, client->ok, client->reason));
+		if (client->ok)
+			table_cell(table, "ok");
+		else
+			table_cell_failed(table, client->reason);
 	}
 	fputc('\n', out);
 	table_print(table, out);

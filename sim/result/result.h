@@ -232,6 +232,8 @@ struct result_column {
 };
 /* Returns the heading of a column for people. Each cell shows its own unit. */
 const char *result_heading(struct arena *arena, const struct result_column *column);
+/* Returns whether a cell of the column has "ok" or the reason of a failure. */
+bool is_verdict(const struct result_column *column);
 struct result_cell {
 	const char *text; /* text of a text column; NULL: not available. In CSV it also replaces a
 			     number that is not available */

@@ -51,6 +51,11 @@ const char *result_heading(struct arena *arena, const struct result_column *colu
 	return text;
 }
 
+bool is_verdict(const struct result_column *column)
+{
+	return column->text && column->name && strcmp(column->name, "verdict") == 0;
+}
+
 /* Returns the largest number of a column, whose unit all its numbers can have without many zeros.
  * NaN: they differ too much, or each has its own unit. */
 static double common_unit(const struct result_table *table, size_t column)
@@ -91,7 +96,10 @@ void result_table_print(FILE *out, const struct result_table *table, size_t line
 						   ? cell->text
 						   : estimate_text_like(scratch, column->quantity,
 									number, likes[k]);
-			table_cell(shown, "%s", text ? text : "-");
+			if (is_verdict(column) && text && strcmp(text, "ok") != 0)
+				table_cell_failed(shown, text);
+			else
+				table_cell(shown, "%s", text ? text : "-");
 		}
 	}
 	for (const char *line = table->title, *end; line; line = end ? end + 1 : NULL) {

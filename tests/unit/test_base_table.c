@@ -238,7 +238,46 @@ static void all_invisible_characters_and_wrong_bytes_are_escaped(void)
 	arena_free(arena);
 }
 
-static const struct test tests[] = {TEST(a_table_that_just_fits_stays_whole),
+/* A case of 100 characters of reason would make every row as wide. */
+static void failed_cells_are_short_and_reasons_follow_below(void)
+{
+	struct arena *arena = arena_new();
+	struct table *table = table_new(arena);
+	table_columns(table, "batch>|verdict");
+	table_row(table);
+	table_cell(table, "16");
+	table_cell(table, "ok");
+	static const char *const reasons[] = {
+		"out of memory: 64 need 7.67 GB, GPU 'g' has 4.29 (write --batch 34)",
+		"out of memory: 80 need 9.51 GB, GPU 'g' has 4.29 (take less)",
+		"call timeout: no answer",
+		"the ranks of this job wait for each other forever",
+		"call timeout: no answer",
+	};
+	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+		table_row(table);
+		table_cell(table, "%zu", i);
+		table_cell_failed(table, reasons[i]);
+	}
+	CHECK_TEXT(printed(arena, table),
+		   "batch  verdict\n"
+		   "--------------------------------\n"
+		   "   16  ok\n"
+		   "    0  failed: out of memory [1]\n"
+		   "    1  failed: out of memory [1]\n"
+		   "    2  failed: call timeout [2]\n"
+		   "    3  failed [3]\n"
+		   "    4  failed: call timeout [2]\n"
+		   "\n"
+		   "[1] out of memory: 64 need 7.67 GB, GPU 'g' has 4.29 (write --batch 34); other "
+		   "rows have other numbers\n"
+		   "[2] call timeout: no answer\n"
+		   "[3] the ranks of this job wait for each other forever\n");
+	arena_free(arena);
+}
+
+static const struct test tests[] = {TEST(failed_cells_are_short_and_reasons_follow_below),
+				    TEST(a_table_that_just_fits_stays_whole),
 				    TEST(all_invisible_characters_and_wrong_bytes_are_escaped),
 				    TEST(columns_that_do_not_fit_follow_below),
 				    TEST(wide_first_column_is_replaced_by_numbers_below),

@@ -331,7 +331,7 @@ static void table_contains_the_main_numbers(void)
 	capture_begin(&capture);
 	predictions_write(capture.file, FORMAT_TABLE, list, 2);
 	text = capture_end(&capture);
-	CHECK(strstr(text, "FAIL: connection timeout") != NULL);
+	CHECK(strstr(text, "failed: connection timeout [1]\n\n[1] connection timeout\n") != NULL);
 	CHECK(strstr(text, "36.5") == NULL);
 	CHECK(strstr(text, "part of the step") == NULL);
 	free(capture.text);
