@@ -80,6 +80,9 @@ void draw_hint(struct drawing *drawing, double x, double y, double width, double
 	       const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* Draws the shapes of another drawing with its corner at x, y. */
 void draw_drawing(struct drawing *drawing, double x, double y, const struct drawing *inner);
+/* Returns a drawing with these below each other. */
+struct drawing *drawing_stack(struct arena *arena, const struct drawing *const *drawings,
+			      size_t count);
 /* Draws a text rotated by 90 degrees to the left, for y axes. */
 void draw_text_up(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
 		  struct paint fill, const char *text);

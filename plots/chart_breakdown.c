@@ -142,8 +142,13 @@ struct drawing *chart_breakdown(struct arena *arena, struct chart_text text,
 	double y = draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 8;
 	layout.area.y = y;
 	layout.area.height = row_height * (double)count;
+	const char *what = prediction_kinds(predictions, count) == PREDICTION_SERVING
+				   ? "mean latency"
+				   : "step time";
 	draw_axis_x(layout.drawing, &layout.axis, layout.area,
-		    layout.percent ? "share of the step time (%)" : "step time (ms)", true);
+		    layout.percent ? arena_printf(arena, "share of the %s (%%)", what)
+				   : arena_printf(arena, "%s (ms)", what),
+		    true);
 	for (size_t i = 0; i < count; i++)
 		draw_row(&layout, predictions[i], y + row_height * ((double)i + 0.5));
 	return chart_end(layout.drawing, text, y + layout.area.height + 30);

@@ -45,6 +45,8 @@ static bool measure(struct layout *layout)
 		return false;
 	if (y.low > y.high)
 		y = (struct range){layout->axes.y_log ? 0.1 : 0, 1};
+	if (layout->axes.goal_label)
+		range_include(&y, layout->axes.goal);
 	axis_cover(&layout->plane.x, x.low, x.high);
 	axis_cover(&layout->plane.y, y.low, y.high);
 	return true;
@@ -79,11 +81,17 @@ static void draw_strip(const struct layout *layout)
 	}
 }
 
-/* Returns whether the line at 95 % is drawn: only inside of the axis. */
+static double goal_of(const struct layout *layout)
+{
+	return layout->axes.goal_label ? layout->axes.goal : goal_ratio;
+}
+
+/* Returns whether the line at the goal is drawn: only inside of the axis. */
 static bool has_goal(const struct layout *layout)
 {
 	const struct axis *y = &layout->plane.y;
-	return layout->axes.share && y->low < goal_ratio && y->high > goal_ratio;
+	return (layout->axes.share || layout->axes.goal_label) && y->low < goal_of(layout) &&
+	       y->high > goal_of(layout);
 }
 
 static double draw_key(const struct layout *layout, double y)
@@ -97,7 +105,8 @@ static double draw_key(const struct layout *layout, double y)
 			   "90 % interval");
 	if (has_goal(layout))
 		legend_add(&legend, LEGEND_LINE,
-			   (struct look){.paint = ink_soft, .dash = DASH_SHORT}, "95 %");
+			   (struct look){.paint = ink_soft, .dash = DASH_SHORT},
+			   layout->axes.goal_label ? layout->axes.goal_label : "95 %");
 	if (layout->failed > 0)
 		legend_add(&legend, LEGEND_MARKER,
 			   (struct look){.paint = ink_soft, .marker = MARKER_CROSS}, "case fails");
@@ -120,7 +129,7 @@ struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct
 	whole.height += layout.failed ? strip_row * (double)layout.failed + 4 : 0;
 	draw_axis_y(layout.drawing, &layout.plane.y, layout.area, axes.y_label, true);
 	if (has_goal(&layout)) {
-		double goal = axis_at(&layout.plane.y, goal_ratio);
+		double goal = axis_at(&layout.plane.y, goal_of(&layout));
 		draw_line(layout.drawing, left, goal, layout.plane.x.to, goal, ink_soft, 0.9,
 			  DASH_SHORT);
 	}

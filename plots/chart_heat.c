@@ -10,10 +10,12 @@
 
 enum {
 	SHADES_COUNT = 128, /* neighbouring cells of one shade are drawn as one */
-	LEVELS_MAX = 8,
+	LEVELS_MAX = 8,     /* and the line of the target */
 	PLATES_MAX = 64,
 	COLUMNS_MAX = 3
 };
+/* values over more than this ratio have a logarithmic scale of colours */
+static const double log_above_ratio = 30;
 static const double bar_width = 13, bar_room = 78, label_height = 16;
 
 struct level {
@@ -21,7 +23,7 @@ struct level {
 	const char *text;
 	enum dash dash;
 	double width;
-	bool drawn;
+	bool drawn, limit; /* limit: the line of the target */
 };
 
 struct plate { /* the plate with a contour line's value */
@@ -35,7 +37,7 @@ struct layout {
 	const struct heat_map *maps;
 	size_t count;
 	struct axis scale; /* from and to: ends of the colour bar */
-	struct level levels[LEVELS_MAX];
+	struct level levels[LEVELS_MAX + 1];
 	size_t level_count;
 	struct plate plates[PLATES_MAX]; /* plates of the current map */
 	size_t plate_count;
@@ -63,7 +65,10 @@ static int shade(const struct layout *layout, double z)
 {
 	if (isnan(z))
 		return -1;
-	double share = (z - layout->scale.low) / (layout->scale.high - layout->scale.low);
+	struct axis unit = layout->scale;
+	unit.from = 0;
+	unit.to = 1;
+	double share = axis_at(&unit, z);
 	return (int)fmin(fmax(floor(share * SHADES_COUNT), 0), SHADES_COUNT - 1);
 }
 
@@ -76,15 +81,28 @@ static struct paint shade_paint(int index)
 
 static const char *z_text(const struct layout *layout, double z)
 {
-	return layout->axes.share ? arena_printf(layout->arena, "%.4g %%", 100 * z)
-				  : number_text(layout->arena, z, 3);
+	if (layout->axes.share)
+		return arena_printf(layout->arena, "%.4g %%", 100 * z);
+	return layout->scale.log ? number_format(layout->arena, 3, z)
+				 : number_text(layout->arena, z, 3);
 }
 
 static void add_level(struct layout *layout, double z, enum dash dash, double width)
 {
-	if (z > layout->scale.low && z < layout->scale.high && layout->level_count < LEVELS_MAX)
+	bool other = layout->axes.limit_label && fabs(layout->axes.limit / z - 1) < 1e-9;
+	if (z > layout->scale.low && z < layout->scale.high && !other &&
+	    layout->level_count < LEVELS_MAX)
 		layout->levels[layout->level_count++] =
-			(struct level){z, z_text(layout, z), dash, width, false};
+			(struct level){z, z_text(layout, z), dash, width, false, false};
+}
+
+/* Adds the line of the target, which is drawn above the others. */
+static void add_limit(struct layout *layout)
+{
+	double z = layout->axes.limit;
+	if (layout->axes.limit_label && z > layout->scale.low && z < layout->scale.high)
+		layout->levels[layout->level_count++] =
+			(struct level){z, z_text(layout, z), DASH_SOLID, 2.6, .limit = true};
 }
 
 /* Returns false if there is no value at all. */
@@ -105,6 +123,10 @@ static bool measure(struct layout *layout)
 	size_t count = nice_ticks(z.low, z.high, 8, ticks);
 	layout->scale.low = ticks[0];
 	layout->scale.high = ticks[count - 1];
+	if (!layout->axes.share && z.low > 0 && z.high > log_above_ratio * z.low) {
+		layout->scale = (struct axis){.low = z.low, .high = z.high, .log = true};
+		count = axis_ticks(&layout->scale, 8, ticks);
+	}
 	if (layout->axes.share) {
 		add_level(layout, 0.5, DASH_DOT, 0.9);
 		add_level(layout, 0.75, DASH_DOT, 0.9);
@@ -112,8 +134,10 @@ static bool measure(struct layout *layout)
 		add_level(layout, 0.95, DASH_SOLID, 1.3);
 		add_level(layout, 0.99, DASH_LONG, 1.1);
 	}
-	for (size_t i = 1; i + 1 < count && !layout->axes.share; i++)
+	bool some = layout->level_count > 0;
+	for (size_t i = 0; i < count && (!layout->axes.share || !some); i++)
 		add_level(layout, ticks[i], DASH_SOLID, 0.9);
+	add_limit(layout);
 	return true;
 }
 
@@ -253,8 +277,8 @@ static void draw_levels(struct layout *layout, const struct heat_map *map,
 {
 	double *x = ARENA_ARRAY(layout->arena, map->x_count, double);
 	double *y = ARENA_ARRAY(layout->arena, map->y_count, double);
-	const struct contour *lines[LEVELS_MAX];
-	size_t counts[LEVELS_MAX];
+	const struct contour *lines[LEVELS_MAX + 1];
+	size_t counts[LEVELS_MAX + 1];
 	for (size_t i = 0; i < map->x_count; i++)
 		x[i] = axis_at(&plane->x, map->x[i]);
 	for (size_t j = 0; j < map->y_count; j++)
@@ -269,8 +293,8 @@ static void draw_levels(struct layout *layout, const struct heat_map *map,
 			const struct contour *line = &lines[v][i];
 			draw_polyline(layout->drawing, line->points, line->count,
 				      faint(ink_paper, 0.75), level->width + 1.6, DASH_SOLID);
-			draw_polyline(layout->drawing, line->points, line->count, ink, level->width,
-				      level->dash);
+			draw_polyline(layout->drawing, line->points, line->count,
+				      level->limit ? ink_alarm : ink, level->width, level->dash);
 		}
 	}
 	layout->plate_count = 0;
@@ -316,7 +340,7 @@ static double draw_key(const struct layout *layout, double y)
 	const char *label = NULL;
 	for (size_t v = 0; v < layout->level_count; v++) {
 		const struct level *level = &layout->levels[v];
-		if (!level->drawn || !layout->axes.share)
+		if (!level->drawn || !layout->axes.share || level->limit)
 			continue;
 		bool same = last && last->dash == level->dash;
 		if (last && !same)
@@ -329,6 +353,9 @@ static double draw_key(const struct layout *layout, double y)
 	if (last)
 		legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink, .dash = last->dash},
 			   label);
+	if (layout->axes.limit_label)
+		legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_alarm},
+			   layout->axes.limit_label);
 	if (layout->failed)
 		legend_add(&legend, LEGEND_AREA,
 			   (struct look){.paint = faint(ink_alarm, 0.25), .hatch = HATCH_RISING},

@@ -83,7 +83,9 @@ struct curve {
 struct chart_axes {
 	const char *x_label, *y_label;
 	bool x_log, y_log;
-	bool share;   /* y is a fraction: a line at 95 % */
+	bool share;  /* y is a fraction: a line at 95 % */
+	double goal; /* a line at this value instead, with this label; NULL: no such line */
+	const char *goal_label;
 	bool x_sizes; /* x is in bytes, shown as KiB, MiB ... */
 };
 struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct chart_axes axes,
@@ -111,7 +113,9 @@ struct heat_map {
 struct heat_axes {
 	const char *x_label, *y_label, *z_label;
 	bool x_log, y_log;
-	bool share; /* z is a fraction: contours at 50, 75, 90, 95 and 99 % */
+	bool share;   /* z is a fraction: contours at 50, 75, 90, 95 and 99 % */
+	double limit; /* a bold line at this value, with this label; NULL: no such line */
+	const char *limit_label;
 };
 struct drawing *chart_heat(struct arena *arena, struct chart_text text, struct heat_axes axes,
 			   const struct heat_map *maps, size_t count);

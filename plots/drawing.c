@@ -165,6 +165,19 @@ void draw_drawing(struct drawing *drawing, double x, double y, const struct draw
 	}
 }
 
+struct drawing *drawing_stack(struct arena *arena, const struct drawing *const *drawings,
+			      size_t count)
+{
+	struct drawing *whole = drawing_new(arena, drawings[0]->width, 1);
+	double y = 0;
+	for (size_t i = 0; i < count; i++) {
+		draw_drawing(whole, 0, y, drawings[i]);
+		y += drawings[i]->height;
+	}
+	drawing_resize(whole, drawings[0]->width, y);
+	return whole;
+}
+
 bool image_format_of(const char *path, enum image_format *format)
 {
 	static const char *const endings[] = {

@@ -65,6 +65,9 @@ struct look part_look(const char *name, size_t index)
 		{PART_DATA, {.paint = {0x0072B2, 1}, .hatch = HATCH_UPRIGHT}},
 		{PART_PIPELINE, {.paint = {0x56B4E9, 1}, .hatch = HATCH_FALLING}},
 		{PART_BUBBLE, {.paint = {0xE2E2E2, 1}, .hatch = HATCH_RISING}},
+		{PART_QUEUE, {.paint = {0xD55E00, 1}}},
+		{PART_TRANSFER, {.paint = {0x56B4E9, 1}, .hatch = HATCH_DOTS}},
+		{PART_BATCH, {.paint = {0xF0E442, 1}, .hatch = HATCH_UPRIGHT}},
 		{PART_OTHER, {.paint = {0xBBBBBB, 1}, .hatch = HATCH_LEVEL}},
 	};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -136,6 +136,9 @@ static void summarize_serving(struct arena *arena, const struct scenario *scenar
 		p->first_token_s[k] = tokens ? SERVING(draws, first_s[k]) : ESTIMATE_NONE;
 		p->between_tokens_s[k] = tokens ? SERVING(draws, between_s[k]) : ESTIMATE_NONE;
 	}
+	p->first_token_mean_s = tokens ? SERVING(draws, first_mean_s) : ESTIMATE_NONE;
+	p->token_s = tokens ? SERVING(draws, token_mean_s) : ESTIMATE_NONE;
+	p->cache_tokens_count = point->failed ? 0 : point->serving.cache_tokens_count;
 	p->token_throughput = ESTIMATE_NONE;
 	if (tokens)
 		p->token_throughput = SERVING(draws, tokens_per_s);

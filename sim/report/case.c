@@ -58,16 +58,16 @@ static void answer(struct report *report, const struct scenario *scenario,
 
 /* ---- numbers ---- */
 
-static void add_quantity(struct report_table *table, const char *name, struct estimate estimate,
-			 double scale, const char *unit)
+void report_quantity(struct report_table *table, const char *name, struct estimate estimate,
+		     double scale, const char *unit)
 {
 	report_row(table, TONE_PLAIN, CELLS(name));
 	report_estimate(table, estimate, scale, 4);
 	report_cell(table, "%s", unit);
 }
 
-static void add_count(struct report_table *table, const char *name, double count, int decimals,
-		      const char *unit)
+void report_count(struct report_table *table, const char *name, double count, int decimals,
+		  const char *unit)
 {
 	report_row(table, TONE_PLAIN,
 		   CELLS(name, arena_printf(table->arena, "%.*f", decimals, count), "", unit));
@@ -75,12 +75,12 @@ static void add_count(struct report_table *table, const char *name, double count
 
 static void plan_quantities(struct report_table *table, const struct prediction *p)
 {
-	add_quantity(table, "on each GPU", p->gpu_token_throughput, 1, "tokens/s");
-	add_quantity(table, "model FLOP/s of a GPU", p->model_flops, 1e-12, "TFLOP/s");
-	add_quantity(table, "MFU", p->mfu, 100, "%");
-	add_quantity(table, "HFU", p->hfu, 100, "%");
-	add_quantity(table, "step time", p->step_s, 1e3, "ms");
-	add_count(table, "GPU memory of the rank that needs most", 1e-9 * p->memory_B, 1, "GB");
+	report_quantity(table, "on each GPU", p->gpu_token_throughput, 1, "tokens/s");
+	report_quantity(table, "model FLOP/s of a GPU", p->model_flops, 1e-12, "TFLOP/s");
+	report_quantity(table, "MFU", p->mfu, 100, "%");
+	report_quantity(table, "HFU", p->hfu, 100, "%");
+	report_quantity(table, "step time", p->step_s, 1e3, "ms");
+	report_count(table, "GPU memory of the rank that needs most", 1e-9 * p->memory_B, 1, "GB");
 }
 
 /* Adds the parts of the step on each stage of a plan, and on the rank that computes longest. */
@@ -107,25 +107,27 @@ static void stages_table(struct report *report, const struct prediction *p)
 static void job_quantities(struct report_table *table, const struct prediction *p)
 {
 	if (isfinite(p->training_s.value))
-		add_quantity(table, "training time", p->training_s, 1.0 / 3600, "h");
+		report_quantity(table, "training time", p->training_s, 1.0 / 3600, "h");
 	else if (isfinite(p->elapsed_s.value))
-		add_quantity(table, "from launch to end", p->elapsed_s, 1, "s");
+		report_quantity(table, "from launch to end", p->elapsed_s, 1, "s");
 	if (p->communication_s > 0)
-		add_count(table, "time of collectives", 1e3 * p->communication_s, 3, "ms a step");
+		report_count(table, "time of collectives", 1e3 * p->communication_s, 3,
+			     "ms a step");
 }
 
 static void program_quantities(struct report_table *table, const struct prediction *p)
 {
-	add_count(table, "CUDA calls", (double)p->calls_count, 0, "a step");
-	add_count(table, "polls", (double)p->polls_count, 0, "a step");
+	report_count(table, "CUDA calls", (double)p->calls_count, 0, "a step");
+	report_count(table, "polls", (double)p->polls_count, 0, "a step");
 	if (p->retransmission_timeouts > 0)
-		add_count(table, "retransmission timeouts", p->retransmission_timeouts, 1,
-			  "a step");
+		report_count(table, "retransmission timeouts", p->retransmission_timeouts, 1,
+			     "a step");
 	if (p->connect_s > 0)
-		add_count(table, "time to connect", 1e3 * p->connect_s, 3, "ms");
+		report_count(table, "time to connect", 1e3 * p->connect_s, 3, "ms");
 }
 
-static void prediction_table(struct report *report, const struct prediction *p, bool job)
+static void prediction_table(struct report *report, const struct scenario *scenario,
+			     const struct prediction *p, bool job)
 {
 	const char *draws =
 		p->draws_count ? arena_printf(report->arena,
@@ -135,14 +137,13 @@ static void prediction_table(struct report *report, const struct prediction *p, 
 	struct report_table *table = report_table(report, "quantity|value>|90 % interval>|unit",
 						  "The prediction %s; %s.", draws, p->evidence);
 	if (p->collective) {
-		add_quantity(table, "time", p->step_s, 1e6, "us");
-		add_quantity(table, "bus bandwidth", p->throughput, 1e-9, "GB/s");
+		report_quantity(table, "time", p->step_s, 1e6, "us");
+		report_quantity(table, "bus bandwidth", p->throughput, 1e-9, "GB/s");
 		return;
 	}
-	add_quantity(table, "throughput", p->throughput, 1, throughput_unit(&p, 1));
+	report_quantity(table, "throughput", p->throughput, 1, throughput_unit(&p, 1));
 	if (p->requests_count > 0) {
-		add_quantity(table, "median latency", p->latency_s[0], 1, "s");
-		add_quantity(table, "99 % latency", p->latency_s[QUANTILE_COUNT - 1], 1, "s");
+		report_serving_quantities(table, scenario, p);
 		return;
 	}
 	if (!job && p->stage_count > 0) {
@@ -150,11 +151,11 @@ static void prediction_table(struct report *report, const struct prediction *p, 
 		return;
 	}
 	if (job)
-		add_quantity(table, "speed-up over one GPU", p->speedup, 1, "");
-	add_quantity(table, p->gpu_count > 0 ? "scaling efficiency" : "ratio to local", p->ratio,
-		     100, "%");
-	add_quantity(table, "step time", p->step_s, 1e3, "ms");
-	add_quantity(table, "GPU utilisation", p->gpu_utilization, 100, "%");
+		report_quantity(table, "speed-up over one GPU", p->speedup, 1, "");
+	report_quantity(table, p->gpu_count > 0 ? "scaling efficiency" : "ratio to local", p->ratio,
+			100, "%");
+	report_quantity(table, "step time", p->step_s, 1e3, "ms");
+	report_quantity(table, "GPU utilisation", p->gpu_utilization, 100, "%");
 	if (job)
 		job_quantities(table, p);
 	else
@@ -193,7 +194,7 @@ void report_numbers(struct report *report, const struct scenario *scenario,
 {
 	bool job = scenario->style != JOBS_PROGRAMS;
 	if (p->ok)
-		prediction_table(report, p, job);
+		prediction_table(report, scenario, p, job);
 	if (p->job_count > 1 && p->requests_count == 0)
 		jobs_table(report, scenario, p, job);
 }

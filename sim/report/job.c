@@ -107,26 +107,12 @@ static void answer_training(struct report *report, const struct scenario *scenar
 			training_words(arena, scenario, p));
 }
 
-static void answer_serving(struct report *report, const struct prediction *p)
-{
-	const struct estimate *slow_s = &p->latency_s[QUANTILE_COUNT - 1];
-	if (!p->ok)
-		report_answer(report, true, "%s fails: %s.", p->name, p->reason);
-	else
-		report_answer(report, false,
-			      "%s serves %s, and 99" NBSP "%% of the requests take up to %s" NBSP
-			      "s%s. Bottleneck: %s.",
-			      p->name, throughput_words(report->arena, p, 3),
-			      figures(report->arena, slow_s->value, 3),
-			      interval_words(report->arena, *slow_s, 1, 3), p->bottleneck);
-}
-
 static void answer(struct report *report, const struct scenario *scenario,
 		   const struct prediction *p)
 {
 	struct arena *arena = report->arena;
 	if (prediction_kind(p) == PREDICTION_SERVING)
-		answer_serving(report, p);
+		report_serving_answer(report, p);
 	else if (!p->ok)
 		report_answer(report, true, "%s on %s fails: %s.", p->name,
 			      system_words(arena, scenario, p->gpu_count), p->reason);

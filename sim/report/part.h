@@ -20,6 +20,17 @@ void report_break(struct report *report, const char *broken);
 /* Adds the table of the prediction's numbers, and that of its jobs if there are several. */
 void report_numbers(struct report *report, const struct scenario *scenario,
 		    const struct prediction *prediction);
+/* Add a row with the name, the estimate times scale, its interval and its unit, and a row of a
+ * number without an interval. */
+void report_quantity(struct report_table *table, const char *name, struct estimate estimate,
+		     double scale, const char *unit);
+void report_count(struct report_table *table, const char *name, double count, int decimals,
+		  const char *unit);
+/* Adds rows with the times, throughputs and limits of a model server. */
+void report_serving_quantities(struct report_table *table, const struct scenario *scenario,
+			       const struct prediction *prediction);
+/* Adds the answer for a model server. */
+void report_serving_answer(struct report *report, const struct prediction *prediction);
 /* Adds the answer, tables and charts of a case with jobs or a collective. report_case adds the
  * rest. */
 void report_job(struct report *report, const struct case_request *request,

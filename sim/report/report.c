@@ -46,6 +46,8 @@ static const char *question(const struct report *report)
 		return "How does this training scale?";
 	case PREDICTION_COLLECTIVE:
 		return "How fast is this collective?";
+	case PREDICTION_SERVING:
+		return "How fast are requests served?";
 	default:
 		return "What does a remote GPU cost?";
 	}

@@ -10,18 +10,25 @@
 void report_breakdown(struct report *report, const struct prediction *const *predictions,
 		      size_t count)
 {
-	report_figure(report,
-		      chart_breakdown(report->arena, report_text(report, "Parts of the step time"),
-				      predictions, count),
-		      "The time of one step: kernels on the GPU, and the GPU's idle time by its "
-		      "cause.");
+	bool serving = prediction_kinds(predictions, count) == PREDICTION_SERVING;
+	const char *whole = serving ? "mean latency" : "step time";
+	const char *title = arena_printf(report->arena, "Parts of the %s", whole);
+	report_figure(
+		report,
+		chart_breakdown(report->arena, report_text(report, title), predictions, count),
+		"%s",
+		serving ? "The mean time from the arrival of a request to its last token, by "
+			  "cause."
+			: "The time of one step: kernels on the GPU, and the GPU's idle time "
+			  "by its cause.");
 	const struct prediction *most = predictions[0];
 	for (size_t i = 1; i < count; i++)
 		if (predictions[i]->breakdown_count > most->breakdown_count)
 			most = predictions[i];
 	struct report_table *table =
-		report_folded(report, "The numbers of this figure", "case!|step time>",
-			      "Milliseconds of a step by cause.");
+		report_folded(report, "The numbers of this figure",
+			      arena_printf(report->arena, "case!|%s>", whole),
+			      "Milliseconds of %s by cause.", serving ? "a request" : "a step");
 	for (size_t k = 0; k < most->breakdown_count; k++)
 		report_columns(table, arena_printf(report->arena, "%s>",
 						   part_label(most->breakdown[k].name)));

@@ -200,21 +200,6 @@ static void answer(struct report *report, const struct swept *s)
 
 /* ---- the part ---- */
 
-/* Returns the case without the axes. If this is not a complete case, it gets the first value of
- * each axis. */
-static const struct scenario *base_of(struct arena *arena, const struct case_request *request,
-				      const struct sweep *sweep)
-{
-	struct setting firsts[AXES_MAX];
-	const struct scenario *scenario = case_read(arena, diag_new(arena), request);
-	if (scenario)
-		return scenario;
-	for (size_t a = 0; a < sweep->axis_count; a++)
-		firsts[a] = (struct setting){sweep->axes[a].texts[0], {"report", 0}};
-	const struct case_request with = request_with(arena, request, firsts, sweep->axis_count);
-	return case_read(arena, diag_new(arena), &with);
-}
-
 bool report_sweep(struct report *report, const struct case_request *request,
 		  const struct sweep_axis *axes, size_t axis_count)
 {
@@ -229,7 +214,7 @@ bool report_sweep(struct report *report, const struct case_request *request,
 	if (!sweep)
 		return false;
 	const struct swept s = {arena, sweep, prediction_kinds(sweep->points, sweep->point_count)};
-	const struct scenario *scenario = base_of(arena, request, sweep);
+	const struct scenario *scenario = sweep_base(arena, &grid);
 	const char *name = scenario ? scenario->name : sweep->points[0]->name;
 	if (!report->title)
 		report->title = arena_printf(arena, "How does the prediction depend on %s?",
@@ -237,7 +222,7 @@ bool report_sweep(struct report *report, const struct case_request *request,
 	report_add(report, BLOCK_PART, "%s", name);
 	answer(report, &s);
 	report_figure(report,
-		      sweep_chart(arena, report_text(report, report->request->title), sweep),
+		      sweep_chart(arena, report_text(report, report->request->title), sweep, NULL),
 		      "%s of %s over %s.%s",
 		      is_bandwidth(&s)                 ? "Bus bandwidth"
 		      : s.kinds == PREDICTION_TRAINING ? "Scaling efficiency"

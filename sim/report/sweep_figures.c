@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/report/sweep_figures.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/diag.h"
 #include "sim/report/chart_data.h"
+#include "sim/result/answer.h"
 
 /* ---- charts ---- */
 
@@ -120,19 +123,65 @@ static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 	return chart_scaling(arena, titled(arena, text, "Scaling", &labels), scaling, lines);
 }
 
-/* Returns the ratio. A collective has no ratio, so for it this is the bus bandwidth in GB/s. */
-static struct estimate drawn(const struct prediction *p, bool bandwidth)
+/* The answer that a chart shows, in the unit of its axis. */
+struct shown {
+	const struct reported *row;
+	const struct target *target; /* or NULL */
+	double factor;
+	const char *label;
+	bool share; /* a ratio, of which 95 % is worth a line */
+};
+
+static enum answer main_answer(const struct sweep *sweep, unsigned kinds)
 {
-	if (!p->ok)
-		return ESTIMATE_NONE;
-	return bandwidth ? estimate_scaled(p->throughput, 1e-9) : p->ratio;
+	if (kinds == PREDICTION_COLLECTIVE)
+		return ANSWER_BANDWIDTH;
+	if (kinds == PREDICTION_SERVING)
+		return ANSWER_LATENCY_P99;
+	for (size_t i = 0; i < sweep->point_count; i++)
+		if (sweep->points[i]->ok && isfinite(sweep->points[i]->ratio.value))
+			return kinds == PREDICTION_TRAINING ? ANSWER_EFFICIENCY : ANSWER_RATIO;
+	return ANSWER_THROUGHPUT;
 }
 
-static const char *answer_label(unsigned kinds)
+/* Returns the answer of the target, or the main one of these kinds of predictions. */
+static struct shown shown_of(struct arena *arena, const struct sweep *sweep, unsigned kinds,
+			     const struct target *target)
 {
-	return kinds == PREDICTION_COLLECTIVE ? "bus bandwidth (GB/s)"
-	       : kinds == PREDICTION_TRAINING ? "scaling efficiency"
-					      : "ratio to local";
+	enum answer main = main_answer(sweep, kinds);
+	struct shown shown = {.row = target ? target->reported : answer_at(main), .target = target};
+	double most = 0;
+	for (size_t i = 0; i < sweep->point_count; i++)
+		most = fmax(most, reported_of(shown.row, sweep->points[i]).value);
+	struct chart_unit unit = chart_unit(shown.row->quantity, most);
+	if (shown.row->quantity == QUANTITY_RATE) /* bus bandwidth is customary in bytes */
+		unit = (struct chart_unit){1e-9, "GB/s"};
+	shown.factor = unit.factor;
+	shown.label = chart_label(arena,
+				  shown.row == answer_at(ANSWER_THROUGHPUT)
+					  ? throughput_unit(sweep->points, sweep->point_count)
+					  : shown.row->heading,
+				  unit.name);
+	shown.share =
+		shown.row->quantity == QUANTITY_RATIO && shown.row != answer_at(ANSWER_SPEEDUP);
+	return shown;
+}
+
+/* Returns the title of a chart with this answer. */
+static const char *shown_title(struct arena *arena, const struct sweep *sweep,
+			       const struct shown *shown)
+{
+	bool ratio =
+		shown->row == answer_at(ANSWER_RATIO) || shown->row == answer_at(ANSWER_EFFICIENCY);
+	const char *words = shown->row->spoken ? shown->row->spoken : shown->row->heading;
+	if (ratio)
+		return chart_bars_title(sweep->points, sweep->point_count);
+	return arena_printf(arena, "%c%s", (char)toupper((unsigned char)*words), words + 1);
+}
+
+static struct estimate shown_value(const struct shown *shown, const struct prediction *p)
+{
+	return p->ok ? estimate_scaled(reported_of(shown->row, p), shown->factor) : ESTIMATE_NONE;
 }
 
 /* Returns true if the axis is logarithmic. A list of values over more than about a decade is. */
@@ -147,59 +196,92 @@ static bool is_log(const struct sweep_axis *axis)
 	       (!axis->words && axis->count > 2 && low > 0 && high / low >= 16 && !axis->ranged);
 }
 
-/* Draws two quantiles of the latency of requests over the first axis. */
+enum { QUANTILES_SHOWN = 2, PANELS = 3 };
+
+/* Draws the median and the quantile of 99 % of a time over the first axis. Returns NULL if no point
+ * has it, unless it is the last panel. */
+static struct drawing *latency_panel(struct arena *arena, struct chart_text text,
+				     const struct sweep *sweep, const struct labels *labels,
+				     size_t panel)
+{
+	static const struct {
+		const char *y_label;
+		enum answer answers[QUANTILES_SHOWN];
+	} panels[PANELS] = {{"first token", {ANSWER_FIRST_P50, ANSWER_FIRST_P99}},
+			    {"between tokens", {ANSWER_BETWEEN_P50, ANSWER_BETWEEN_P99}},
+			    {"latency of a request", {ANSWER_LATENCY_P50, ANSWER_LATENCY_P99}}};
+	static const char *const names[QUANTILES_SHOWN] = {"median", "99 %"};
+	const struct sweep_axis *x = &sweep->axes[0];
+	size_t lines = sweep->point_count / x->count;
+	struct curve *curves = ARENA_ARRAY(arena, QUANTILES_SHOWN * lines, struct curve);
+	struct chart_axes axes = {.x_log = is_log(x), .y_log = true};
+	const double *values = shown_values(arena, sweep, 0, &axes.x_label);
+	double most = 0;
+	for (size_t i = 0; i < sweep->point_count; i++)
+		most = fmax(
+			most,
+			reported_of(answer_at(panels[panel].answers[1]), sweep->points[i]).value);
+	const struct chart_unit unit = chart_unit(QUANTITY_TIME, most);
+	axes.y_label = chart_label(arena, panels[panel].y_label, unit.name);
+	for (size_t c = 0; c < QUANTILES_SHOWN * lines; c++) {
+		struct estimate *y = ARENA_ARRAY(arena, x->count, struct estimate);
+		const struct prediction **line = line_of(arena, sweep, c / QUANTILES_SHOWN);
+		const char *label = label_at(arena, labels, c / QUANTILES_SHOWN);
+		const struct reported *row = answer_at(panels[panel].answers[c % QUANTILES_SHOWN]);
+		for (size_t i = 0; i < x->count; i++)
+			y[i] = estimate_scaled(reported_of(row, line[i]), unit.factor);
+		label = arena_printf(arena, "%s%s%s", label, *label ? ", " : "",
+				     names[c % QUANTILES_SHOWN]);
+		curves[c] = (struct curve){label, values, y, x->count};
+	}
+	if (!(most > 0) && panel + 1 < PANELS)
+		return NULL;
+	return chart_curves(arena, text, axes, curves, QUANTILES_SHOWN * lines);
+}
+
+/* Draws the times of a model server below each other: to the first token, between tokens, and of a
+ * request. */
 static struct drawing *draw_latency(struct arena *arena, struct chart_text text,
 				    const struct sweep *sweep)
 {
-	static const struct {
-		const char *name;
-		size_t quantile;
-	} shown[] = {{"median", 0}, {"99 %", QUANTILE_COUNT - 1}};
-	const size_t each = sizeof shown / sizeof shown[0];
-	const struct sweep_axis *x = &sweep->axes[0];
-	size_t lines = sweep->point_count / x->count;
-	struct curve *curves = ARENA_ARRAY(arena, each * lines, struct curve);
 	const struct labels labels = labels_beside(sweep, 0, 0);
-	struct chart_axes axes = {.y_label = "latency (s)", .x_log = is_log(x), .y_log = true};
-	const double *values = shown_values(arena, sweep, 0, &axes.x_label);
-	for (size_t c = 0; c < each * lines; c++) {
-		struct estimate *y = ARENA_ARRAY(arena, x->count, struct estimate);
-		const struct prediction **line = line_of(arena, sweep, c / each);
-		const char *label = label_at(arena, &labels, c / each);
-		for (size_t i = 0; i < x->count; i++)
-			y[i] = line[i]->ok ? line[i]->latency_s[shown[c % each].quantile]
-					   : ESTIMATE_NONE;
-		label = arena_printf(arena, "%s%s%s", label, *label ? ", " : "",
-				     shown[c % each].name);
-		curves[c] = (struct curve){label, values, y, x->count};
+	const struct drawing *panels[PANELS];
+	size_t count = 0;
+	text = titled(arena, text, "Times of requests", &labels);
+	for (size_t i = 0; i < PANELS; i++) {
+		const struct chart_text own = {count ? NULL : text.title,
+					       i + 1 < PANELS ? NULL : text.caption};
+		struct drawing *panel = latency_panel(arena, own, sweep, &labels, i);
+		if (panel)
+			panels[count++] = panel;
 	}
-	return chart_curves(arena, titled(arena, text, "Latency of requests", &labels), axes,
-			    curves, each * lines);
+	return drawing_stack(arena, panels, count);
 }
 
-/* Draws the ratio over the first axis, with a curve for each combination of the other axes. */
+/* Draws the answer over the first axis, with a curve for each combination of the other axes. */
 static struct drawing *draw_curves(struct arena *arena, struct chart_text text,
-				   const struct sweep *sweep, unsigned kinds)
+				   const struct sweep *sweep, const struct shown *shown)
 {
 	const struct sweep_axis *x = &sweep->axes[0];
 	size_t lines = sweep->point_count / x->count;
-	bool bandwidth = kinds == PREDICTION_COLLECTIVE;
 	struct curve *curves = ARENA_ARRAY(arena, lines, struct curve);
 	const struct labels labels = labels_beside(sweep, 0, 0);
 	struct chart_axes axes = {
-		.y_label = answer_label(kinds), .x_log = is_log(x), .share = !bandwidth};
+		.y_label = shown->label, .x_log = is_log(x), .share = shown->share};
 	const double *values = shown_values(arena, sweep, 0, &axes.x_label);
+	if (shown->target) {
+		axes.goal = shown->target->value * shown->factor;
+		axes.goal_label = shown->target->text;
+	}
 	for (size_t c = 0; c < lines; c++) {
 		struct estimate *y = ARENA_ARRAY(arena, x->count, struct estimate);
 		const struct prediction **line = line_of(arena, sweep, c);
 		for (size_t i = 0; i < x->count; i++)
-			y[i] = drawn(line[i], bandwidth);
+			y[i] = shown_value(shown, line[i]);
 		curves[c] = (struct curve){label_at(arena, &labels, c), values, y, x->count};
 	}
-	const char *title = chart_bars_title(sweep->points, sweep->point_count);
-	return chart_curves(arena,
-			    titled(arena, text, bandwidth ? "Bus bandwidth" : title, &labels), axes,
-			    curves, lines);
+	return chart_curves(arena, titled(arena, text, shown_title(arena, sweep, shown), &labels),
+			    axes, curves, lines);
 }
 
 /* ---- maps ---- */
@@ -263,18 +345,22 @@ static size_t map_point(const struct sweep *sweep, const struct side sides[2], s
 
 static struct drawing *draw_maps(struct arena *arena, struct chart_text text,
 				 const struct sweep *sweep, const struct side sides[2],
-				 unsigned kinds)
+				 const struct shown *shown)
 {
 	const struct side *x = &sides[0], *y = &sides[1];
 	size_t cells = x->count * y->count, count = sweep->point_count / cells;
 	struct heat_map *maps = ARENA_ARRAY(arena, count, struct heat_map);
 	const struct labels labels = labels_beside(sweep, x->axis, y->axis);
-	const struct heat_axes axes = {.x_label = x->label,
-				       .y_label = y->label,
-				       .z_label = answer_label(kinds),
-				       .x_log = is_log(&sweep->axes[x->axis]),
-				       .y_log = is_log(&sweep->axes[y->axis]),
-				       .share = kinds != PREDICTION_COLLECTIVE};
+	struct heat_axes axes = {.x_label = x->label,
+				 .y_label = y->label,
+				 .z_label = shown->label,
+				 .x_log = is_log(&sweep->axes[x->axis]),
+				 .y_log = is_log(&sweep->axes[y->axis]),
+				 .share = shown->share};
+	if (shown->target) {
+		axes.limit = shown->target->value * shown->factor;
+		axes.limit_label = shown->target->text;
+	}
 	for (size_t c = 0; c < count; c++) {
 		double *z = ARENA_ARRAY(arena, cells, double);
 		size_t point = 0;
@@ -283,8 +369,7 @@ static struct drawing *draw_maps(struct arena *arena, struct chart_text text,
 				const size_t at[2] = {x->order[i], y->order[j]};
 				point = map_point(sweep, sides, c, at);
 				z[j * x->count + i] =
-					drawn(sweep->points[point], kinds == PREDICTION_COLLECTIVE)
-						.value;
+					shown_value(shown, sweep->points[point]).value;
 			}
 		maps[c] = (struct heat_map){label_at(arena, &labels, point),
 					    x->values,
@@ -293,10 +378,8 @@ static struct drawing *draw_maps(struct arena *arena, struct chart_text text,
 					    y->count,
 					    z};
 	}
-	const char *title = kinds == PREDICTION_COLLECTIVE
-				    ? "Bus bandwidth"
-				    : chart_bars_title(sweep->points, sweep->point_count);
-	return chart_heat(arena, titled(arena, text, title, &labels), axes, maps, count);
+	return chart_heat(arena, titled(arena, text, shown_title(arena, sweep, shown), &labels),
+			  axes, maps, count);
 }
 
 /* Draws a bar for each point of a sweep over words, which have no place on an axis of numbers. */
@@ -344,7 +427,8 @@ static const struct sweep *numbers_first(struct arena *arena, const struct sweep
 
 enum { BARS_MOST = 40 };
 
-struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const struct sweep *given)
+struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const struct sweep *given,
+			    const struct target *target)
 {
 	const struct sweep *sweep = numbers_first(arena, given);
 	unsigned kinds = prediction_kinds(given->points, given->point_count);
@@ -352,16 +436,32 @@ struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const s
 		return draw_bars(arena, text, given);
 	sweep = sweep ? sweep : given;
 	const struct sweep_axis *x = &sweep->axes[0];
+	const struct shown shown = shown_of(arena, sweep, kinds, target);
 	struct side sides[2];
+	if (find_sides(arena, sweep, sides))
+		return draw_maps(arena, text, sweep, sides, &shown);
+	if (target)
+		return draw_curves(arena, text, sweep, &shown);
 	if (kinds == PREDICTION_TRAINING && strcmp(x->key, "case.gpus") == 0)
 		return draw_lines(arena, text, sweep, false);
 	if (kinds == PREDICTION_COLLECTIVE && strcmp(x->key, "case.collective_size") == 0)
 		return draw_lines(arena, text, sweep, true);
 	if (kinds == PREDICTION_SERVING)
 		return draw_latency(arena, text, sweep);
-	if (find_sides(arena, sweep, sides))
-		return draw_maps(arena, text, sweep, sides, kinds);
-	return draw_curves(arena, text, sweep, kinds);
+	return draw_curves(arena, text, sweep, &shown);
+}
+
+const struct scenario *sweep_base(struct arena *arena, const struct sweep_request *request)
+{
+	struct setting firsts[AXES_MAX];
+	const struct case_request *given = &request->input.request;
+	const struct scenario *scenario = case_read(arena, diag_new(arena), given);
+	if (scenario)
+		return scenario;
+	for (size_t a = 0; a < request->axis_count; a++)
+		firsts[a] = (struct setting){request->axes[a].texts[0], {"report", 0}};
+	const struct case_request with = request_with(arena, given, firsts, request->axis_count);
+	return case_read(arena, diag_new(arena), &with);
 }
 
 /* ---- scaling ---- */

@@ -3,12 +3,18 @@
 #pragma once
 
 #include "plots/charts.h"
+#include "sim/analysis/reported.h"
 #include "sim/analysis/scaling.h"
 
+/* Returns the case without the axes. If this is not a complete case, it gets the first value of
+ * each axis. Returns NULL if that is not complete either. */
+const struct scenario *sweep_base(struct arena *arena, const struct sweep_request *request);
 /* Returns the text of one value of an axis: "25 us", "10 Gbit/s", "rdma". */
 const char *sweep_value_text(struct arena *arena, const struct sweep_axis *axis, size_t index);
-/* If text has no title, the chart has one that fits the sweep. */
-struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const struct sweep *sweep);
+/* Draws the target's answer with a line at its value, or without a target the main answer. Two axes
+ * of numbers become a map. If text has no title, the chart has one that fits the sweep. */
+struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const struct sweep *sweep,
+			    const struct target *target);
 
 /* Draws throughput over the number of GPUs with the ideal line; for a collective its bus bandwidth.
  */

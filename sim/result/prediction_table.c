@@ -262,20 +262,26 @@ static void quantiles(FILE *out, struct arena *scratch, const struct prediction 
 {
 	const struct {
 		const char *name;
+		struct estimate mean;
 		const struct estimate *quantiles;
-	} rows[] = {{"of a request", prediction->latency_s},
-		    {"to the first token", prediction->first_token_s},
-		    {"between tokens", prediction->between_tokens_s}};
+	} rows[] = {
+		{"of a request", prediction->step_s, prediction->latency_s},
+		{"to the first token", prediction->first_token_mean_s, prediction->first_token_s},
+		{"per token of a request", prediction->token_s, NULL},
+		{"between tokens", ESTIMATE_NONE, prediction->between_tokens_s}};
 	struct table *table = table_new(scratch);
-	table_columns(table, "latency|50 %>|90 %>|95 %>|99 %>");
+	table_columns(table, "latency|mean>|50 %>|90 %>|95 %>|99 %>");
 	table_line_width(table, line_width);
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		if (!isfinite(rows[i].quantiles[0].value))
+		const struct estimate *quantiles = rows[i].quantiles;
+		if (!isfinite(rows[i].mean.value) && !isfinite(quantiles[0].value))
 			continue;
-		table_cells(table, CELLS(rows[i].name));
+		table_cells(table, CELLS(rows[i].name,
+					 estimate_text(scratch, QUANTITY_TIME, rows[i].mean)));
 		for (size_t k = 0; k < QUANTILE_COUNT; k++)
 			table_cell(table, "%s",
-				   estimate_text(scratch, QUANTITY_TIME, rows[i].quantiles[k]));
+				   quantiles ? estimate_text(scratch, QUANTITY_TIME, quantiles[k])
+					     : "-");
 	}
 	fputc('\n', out);
 	table_print(table, out);

@@ -139,7 +139,10 @@ struct prediction {
 	uint64_t refused_count, preempted_count;
 	struct estimate latency_s[QUANTILE_COUNT], first_token_s[QUANTILE_COUNT],
 		between_tokens_s[QUANTILE_COUNT];
-	struct estimate slo_attainment;             /* share of requests that meet all objectives */
+	/* means over requests; token_s: time for each token after the first */
+	struct estimate first_token_mean_s, token_s;
+	double cache_tokens_count;      /* tokens that fit into the KV caches; 0: there are none */
+	struct estimate slo_attainment; /* share of requests that meet all objectives */
 	struct breakdown_part latency_cdf[CDF_MAX]; /* name: share of requests with less latency */
 	size_t latency_cdf_count;
 	struct breakdown_part breakdown[BREAKDOWN_MAX];

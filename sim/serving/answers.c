@@ -59,7 +59,7 @@ struct summing {
 	struct serving_answers answers;
 	double *latencies_s, *firsts_s; /* of ended requests */
 	size_t count;
-	double met_count;
+	double met_count, between_count; /* requests that meet objectives, that have two tokens */
 	bool has_objective;
 	uint64_t *gaps;
 };
@@ -84,6 +84,11 @@ static void add_query(struct summing *sums, const struct serve_params *params,
 		rest_s -= s_from_ps(q->parts_ps[i]);
 	}
 	sums->answers.parts_s[SERVE_OTHER] += fabs(rest_s) > 1e-9 * latency_s ? rest_s : 0;
+	if (tokens > 1) {
+		sums->answers.token_mean_s += between_s;
+		sums->between_count++;
+	}
+	sums->answers.first_mean_s += first_s;
 	sums->latencies_s[sums->count] = latency_s;
 	sums->firsts_s[sums->count++] = first_s;
 	sums->answers.mean_s += latency_s;
@@ -140,6 +145,20 @@ static double blocked_ratio(const struct serving *serving, const struct service 
 	return queue_ps > 0 ? (double)blocked_ps / (double)queue_ps : 0;
 }
 
+/* Returns the tokens that fit into the KV caches of the replicas of these services. */
+static double cache_tokens(const struct serving *serving, const struct service *services,
+			   size_t count)
+{
+	double tokens = 0;
+	for (size_t i = 0; i < serving->spec.replica_count; i++) {
+		const struct replica *r = &serving->replicas[i];
+		if (r->service >= services && r->service < services + count)
+			tokens += (double)r->spec->block_count *
+				  r->service->spec->params->block_count;
+	}
+	return tokens;
+}
+
 /* Returns the answers of one service; SIZE_MAX: of all. */
 static struct serving_answers answers_of(struct serving *serving, size_t index)
 {
@@ -156,6 +175,9 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 		add_service(&sums, &serving->services[i]);
 	double count = (double)sums.count;
 	answers->mean_s /= count;
+	answers->first_mean_s /= count;
+	answers->token_mean_s /= sums.between_count;
+	answers->cache_tokens_count = cache_tokens(serving, &serving->services[first], end - first);
 	for (size_t i = 0; i < SERVE_PART_COUNT; i++)
 		answers->parts_s[i] /= count;
 	answers->attainment_ratio =

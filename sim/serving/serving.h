@@ -79,7 +79,10 @@ struct serving_answers {
 	double mean_s; /* mean latency; the parts add up to it */
 	double parts_s[SERVE_PART_COUNT];
 	double latency_s[SERVE_QUANTILES], first_s[SERVE_QUANTILES], between_s[SERVE_QUANTILES];
-	double attainment_ratio;        /* share of requests that meet all objectives */
+	double first_mean_s; /* mean time to the first token */
+	double token_mean_s; /* mean over requests of the time for each token after the first */
+	double cache_tokens_count; /* tokens that the KV caches of the replicas hold together */
+	double attainment_ratio;   /* share of requests that meet all objectives */
 	double cdf_s[SERVE_CDF_POINTS]; /* quantiles serve_cdf_shares of the latency */
 	double blocked_ratio; /* part of the time with a queue in which KV cache was short */
 };

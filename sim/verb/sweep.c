@@ -26,13 +26,24 @@ static bool find_ranks(struct arena *arena, const struct ranks **ranks)
 	return false;
 }
 
-static int write_sweep(const struct command *command, const struct sweep *sweep)
+/* Reads --target for the kind of the first point. */
+static void read_target(const struct command *command, struct diag *diag,
+			const struct sweep_request *request, struct target *target)
+{
+	const struct scenario *scenario = sweep_base(command->arena, request);
+	if (command->target && scenario)
+		target_read(command->arena, diag, (struct origin){"--target", 0},
+			    reported_kind(scenario), command->target, target);
+}
+
+static int write_sweep(const struct command *command, const struct target *target,
+		       const struct sweep *sweep)
 {
 	int code = command_table(command, sweep_table(command->arena, sweep));
 	if (code != EXIT_DONE || !command->plot)
 		return code;
 	const struct chart_text text = command_chart_text(command, NULL);
-	const struct drawing *drawing = sweep_chart(command->arena, text, sweep);
+	const struct drawing *drawing = sweep_chart(command->arena, text, sweep, target);
 	return command_draw(command, command->plot, &drawing, 1);
 }
 
@@ -42,6 +53,9 @@ static int lead(const struct command *command, struct diag *diag,
 		const struct sweep_request *request)
 {
 	const struct sweep *sweep = NULL;
+	struct target target = {0};
+	if (diag_count(diag) == 0)
+		read_target(command, diag, request, &target);
 	int code = diag_count(diag) ? command_failed(diag, NULL) : EXIT_DONE;
 	if (code == EXIT_DONE && !command_can_write(command))
 		code = EXIT_FAILED;
@@ -53,7 +67,7 @@ static int lead(const struct command *command, struct diag *diag,
 		request->ranks->finish();
 	if (!sweep)
 		return code;
-	code = write_sweep(command, sweep);
+	code = write_sweep(command, target.reported ? &target : NULL, sweep);
 	return code == EXIT_DONE ? command_remove_journal(request->journal) : code;
 }
 
@@ -93,12 +107,13 @@ const struct verb verb_sweep = {
 		"curve.svg\n"
 		"  farwire sweep case.cfg --vary 'link.wire.latency=1 us:1 ms:log100' \\\n"
 		"      --vary 'link.wire.bandwidth=1 Gbit/s:100 Gbit/s:log100' -o grid.csv --plot "
-		"map.svg\n"
+		"map.svg --target 'ratio>=0.9'\n"
 		"  mpirun -n 64 farwire sweep case.cfg --vary ... -o grid.csv\n"
 		"  farwire sweep nccl.cfg --vary 'case.collective_size=8 B:8 GiB:log31' --plot "
 		"bandwidth.svg\n",
-	.options = "set plan serve vary wide format output plot no-data title seed draws jobs "
-		   "color quiet",
+	.options =
+		"set plan serve vary target wide format output plot no-data title seed draws jobs "
+		"color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

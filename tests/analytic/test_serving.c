@@ -323,6 +323,26 @@ static void each_request_ends_or_is_refused(void)
 	CHECK(memcmp(&all[0], &all[1], sizeof all[0]) == 0);
 }
 
+/* A prompt of 3 tokens takes 3 ms, and each of the 3 further tokens 1 ms. A prompt of 5 tokens with
+ * one token of output takes 5 ms and has no further token, so it does not count in the time per
+ * token. 10 blocks of 16 tokens hold 160 tokens. */
+static void means_of_the_first_and_of_further_tokens(void)
+{
+	static const struct serve_request pair[] = {{0, 3, 4}, {PS_PER_S / 10, 5, 1}};
+	struct bench b = bench_of(2);
+	b.params.warmup_ratio = 0;
+	b.params.batching = BATCHING_CONTINUOUS;
+	b.params.batch_count = 4;
+	b.service.generates = true;
+	b.service.requests = (struct request_list){(struct serve_request *)pair, 2};
+	struct serving_answers answers = run(&b, 1, 10, by_rows);
+	CHECK_NEAR(answers.first_mean_s, 4e-3, 1e-9);
+	CHECK_NEAR(answers.token_mean_s, 1e-3, 1e-9);
+	CHECK_NEAR(answers.mean_s, 5.5e-3, 1e-9);
+	CHECK_NEAR(answers.cache_tokens_count, 160, 0);
+	arena_free(b.arena);
+}
+
 /* Whole prompts before tokens: a prompt of 1000 tokens delays the next token of a running request
  * by 1 s. Chunks of 100 tokens delay each token by at most 0.1 s. */
 static void chunks_bound_the_time_between_tokens(void)
@@ -436,6 +456,7 @@ static const struct test tests[] = {
 	TEST(a_request_may_use_the_whole_cache),
 	TEST(each_request_ends_or_is_refused),
 	TEST(chunks_bound_the_time_between_tokens),
+	TEST(means_of_the_first_and_of_further_tokens),
 	TEST(arrivals_keep_their_mean_rate),
 	TEST(lengths_are_rounded_to_the_nearest_token),
 	TEST(latency_does_not_fall_with_load),

@@ -73,7 +73,7 @@ static struct drawing *heat(struct arena *arena)
 	return chart_heat(
 		arena, (struct chart_text){"What is kept over latency and bandwidth", CAPTION},
 		(struct heat_axes){"link.wire.latency (us)", "link.wire.bandwidth (Gbit/s)",
-				   "ratio to the local GPU", true, false, true},
+				   "ratio to the local GPU", .x_log = true, .share = true},
 		&map, 1);
 }
 
@@ -86,6 +86,6 @@ static struct drawing *heat_four(struct arena *arena)
 	return chart_heat(
 		arena, (struct chart_text){"What is kept over latency and bandwidth", CAPTION},
 		(struct heat_axes){"link.wire.latency (us)", "link.wire.bandwidth (Gbit/s)",
-				   "bus bandwidth (GB/s)", true, false, false},
+				   "bus bandwidth (GB/s)", .x_log = true},
 		maps, 4);
 }

@@ -215,7 +215,9 @@ nothing_partial() {
 }
 serving() {
 	"$FARWIRE" report serve-resnet50-t4 --draws 0 -q -o serving.html &&
-		grep -q 'serves [0-9]* requests/s, and 99.* take up to 0.0[0-9]*' serving.html
+		grep -q 'serves [0-9]* requests/s, and 99.* take up to 0.0[0-9]*' serving.html &&
+		grep -q '<h1>How fast are requests served?</h1>' serving.html &&
+		holds serving.html 'mean latency (ms)' && ! grep -q 'step time' serving.html
 }
 # Requests and samples have no quotient.
 incomparable() {

@@ -73,8 +73,17 @@ awk -F '|' -v step="$(value step)" '{ sum = 0; for (i = 4; i < NF; i++) sum += $
 	complain "the parts of stages do not add up to the step: $(cat stages)"
 report serve-resnet50-t4
 row throughput throughput 1 4
-row 'median latency' latency_p50 1 4
-row '99 % latency' latency_p99 1 4
+row 'latency of a request, mean' step 1 4
+row 'latency of a request, median' latency_p50 1 4
+row 'latency of a request, 99 %' latency_p99 1 4
+report serve-llama3-h100
+row 'throughput in tokens' tokens_per_s 1 4
+row 'time to first token, mean' first_token_mean 1000 4
+row 'time to first token, 95 %' first_token_p95 1000 4
+row 'time per token, mean' token 1000 4
+row 'time between tokens, 99 %' between_tokens_p99 1000 4
+row 'KV caches of all replicas' kv_cache_tokens 1 6
+grep -q '^largest batch|256|' page || complain "limits: $(cat page)"
 grep -q '^    "throughput": .*"unit": "requests/s"' run.json || complain "a server has $(grep '^    "throughput"' run.json)"
 report quarter-gpu
 row throughput throughput 1 4

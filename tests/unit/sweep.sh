@@ -110,6 +110,29 @@ expect 0 '' sweep ddl-host -q --vary case.gpus=1,2 --plot named.svg
 grep -q 'farwire [0-9.]*, ddl-host, seed 1' named.svg || complain 'the plot does not name its case'
 verdict 'sweep.map_does_not_depend_on_the_order_of_axes'
 
+# Two axes of numbers make a map of whatever a case predicts, also where one axis makes a chart of its own. A map has one
+# colour bar and no markers of curves. The line of a target is labelled.
+axis4='case.copies=1,2,3,4'
+for case in serve-resnet50-t4 'dgx1-scaling:case.gpus=1,2,4,8'; do
+	first='serve.rate=100,200,300,400'
+	[ "$case" = "${case#*:}" ] || { first=${case#*:} axis4='case.batch=8,16,32,64'; }
+	expect 0 '' sweep "${case%%:*}" -q --vary "$first" --vary "$axis4" --plot any.svg
+	[ "$(grep -c '#440[0-9a-f]*\|#fd[0-9a-f]*' any.svg)" -ge 2 ] && ! grep -q '<circle' any.svg || complain "$case: no map"
+	axis4='case.copies=1,2,3,4'
+done
+expect 0 '' sweep serve-resnet50-t4 -q --vary serve.rate=100,200,300,400 --vary case.copies=1,2,3,4 \
+	--target 'latency_p99<=20 ms' --plot limit.svg
+grep -q '>latency p99 &lt;= 20 ms<' limit.svg || complain 'the map has no line at its target'
+expect 0 '' sweep serve-resnet50-t4 -q --vary serve.rate=100,200,300,400 --target 'latency_p50<=9 ms' --plot limit.svg
+grep -q '>latency p50 &lt;= 9 ms<' limit.svg || complain 'the curve has no line at its target'
+expect 2 'has no result .ratio.' sweep serve-resnet50-t4 -q --vary serve.rate=100,200 --target 'ratio>=1' --plot x.svg
+expect 2 'has an effect only on images' sweep serve-resnet50-t4 -q --vary serve.rate=100,200 --target 'latency_p50<=9 ms'
+# Over one axis, a model server has a chart for each of its times.
+expect 0 '' sweep serve-llama3-h100 -q --set serve.requests=200 --vary serve.rate=4,8 --plot load.svg
+grep -q '>first token (ms)<' load.svg && grep -q '>between tokens (ms)<' load.svg &&
+	grep -q '>latency of a request (s)<' load.svg || complain 'times of a model server are missing'
+verdict 'sweep.two_axes_of_numbers_make_a_map_with_the_line_of_the_target'
+
 # With too much loss on the wire between the LANs there is a reason instead of a number: ok up
 # to some loss, never above it, and at 1 no connection.
 expect 0 '' sweep --topology t320-different-lan --program client --server server \

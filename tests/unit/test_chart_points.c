@@ -320,7 +320,19 @@ static void pipeline_covers_as_much_of_a_row_as_spans_take_of_the_time(void)
 	}
 }
 
+static void parts_of_a_latency_have_different_looks(void)
+{
+	static const char *const parts[] = {PART_KERNEL,   PART_TENSOR, PART_ISSUE, PART_QUEUE,
+					    PART_TRANSFER, PART_BATCH,  PART_OTHER};
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+		for (size_t k = 0; k < i; k++) {
+			struct look a = part_look(parts[i], i), b = part_look(parts[k], k);
+			CHECK(a.paint.rgb != b.paint.rgb);
+		}
+}
+
 static const struct test tests[] = {
+	TEST(parts_of_a_latency_have_different_looks),
 	TEST(pipeline_covers_as_much_of_a_row_as_spans_take_of_the_time),
 	TEST(plans_are_at_their_memory_and_throughput),
 	TEST(scaling_has_linear_axes_up_to_16_gpus),
