@@ -35,6 +35,13 @@ static const struct param_row case_rows[] = {
 	PARAM_TEXT(struct case_params, degrade, "",
 		   "slower links, GPUs, adapters or machines, with the part of their rate that is "
 		   "left, for example n0.nic0=0.5, separated by commas; empty means none"),
+	PARAM_TEXT(struct case_params, devices, "",
+		   "GPUs of each machine that programs see, by index or name and in the order of "
+		   "ranks, as in CUDA_VISIBLE_DEVICES: 0,2 or gpu2,gpu0; empty means all"),
+	PARAM_TEXT(struct case_params, adapters, "",
+		   "adapters of each machine that programs use, as in NCCL_IB_HCA: mlx5_0,mlx5_1 "
+		   "are begins of names, =mlx5_1 a whole name, ^mlx5_0 all others; empty means "
+		   "all"),
 	PARAM_BOOL(struct case_params, gpu_profiles, "true",
 		   "whether fitted profiles named like a GPU or its generation apply; false "
 		   "predicts GPUs from their data sheets only"),
@@ -341,6 +348,10 @@ static void read_world(struct case_reader *c)
 			fold_is_wanted(c->params, c->job_count, reader->gpus_wanted, alike);
 	}
 	reader->may_fold &= !case_has_faults(c);
+	reader->devices = choice_new(reader, "case.devices", c->params->devices, false,
+				     case_said(c, "case.devices"));
+	reader->adapters = choice_new(reader, "case.adapters", c->params->adapters, true,
+				      case_said(c, "case.adapters"));
 	read_topology(reader, file, path, &c->scenario->topology);
 	case_faults(c);
 	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);

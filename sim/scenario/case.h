@@ -34,7 +34,7 @@ struct origin case_origin(const struct case_reader *c);
 /* Apply the faults of the case, whose machines are then not folded (faults.c). */
 bool case_has_faults(const struct case_reader *c);
 void case_faults(struct case_reader *c);
-/* Returns " left after --fail gpu3", or "" if nothing fails. */
+/* Returns " with --devices 0,1 left after --fail gpu3", or the part of it that the case states. */
 const char *case_failed_words(const struct case_reader *c);
 /* Returns the file or option that set the parameter `path` ("case.model"), or the case's origin. */
 struct origin case_said(const struct case_reader *c, const char *path);

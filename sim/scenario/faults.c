@@ -159,9 +159,14 @@ bool case_has_faults(const struct case_reader *c)
 
 const char *case_failed_words(const struct case_reader *c)
 {
-	return c->params->fail[0]
-		       ? arena_printf(c->reader.arena, " left after --fail %s", c->params->fail)
-		       : "";
+	struct arena *arena = c->reader.arena;
+	const struct case_params *params = c->params;
+	const char *devices = params->devices[0]
+				      ? arena_printf(arena, " with --devices %s", params->devices)
+				      : "";
+	return params->fail[0]
+		       ? arena_printf(arena, "%s left after --fail %s", devices, params->fail)
+		       : devices;
 }
 
 void case_faults(struct case_reader *c)

@@ -114,6 +114,7 @@ const struct machine *machine_read(struct topology_build *build, struct origin o
 	topology_read_links(own, group);
 	read_ports(own, group, machine);
 	topology_read_aliases(own, group);
+	choose_of_machine(own, machine->ports.items, machine->ports.count);
 	if (diag_count(reader->diag) > errors)
 		return NULL;
 	join_guests(own);

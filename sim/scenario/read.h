@@ -5,6 +5,21 @@
 #include "sim/base/vec.h"
 #include "sim/scenario/scenario.h"
 
+/* The GPUs or adapters of each machine that programs see (devices.c): a list of names or indices,
+ * as in CUDA_VISIBLE_DEVICES and NCCL_IB_HCA. */
+struct chosen {
+	const char *name;
+	bool is_index, used; /* used: some machine has it */
+};
+struct choice {
+	const char *key;
+	struct origin origin;
+	bool adapters;
+	bool excludes, exact; /* "^": all others; false: names begin like this */
+	VEC(struct chosen) items;
+	VEC(const char *) names; /* of the devices that were met */
+};
+
 struct reader {
 	struct arena *arena;
 	struct diag *diag;
@@ -20,7 +35,13 @@ struct reader {
 	bool may_fold;
 	struct fold *fold;
 	const char *top;
+	struct choice *devices, *adapters; /* NULL: all of each machine */
 };
+
+/* Returns the choice that the text states; NULL: the text is empty. Errors are reported at origin.
+ */
+struct choice *choice_new(struct reader *reader, const char *key, const char *text, bool adapters,
+			  struct origin origin);
 
 /* Fills *params as cfg_params does. All keys of the group are rows of the table. */
 bool reader_params(struct reader *reader, const struct cfg_node *node, const char *prefix,

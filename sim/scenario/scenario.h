@@ -33,8 +33,9 @@ enum symmetry { SYMMETRY_AUTO, SYMMETRY_ON, SYMMETRY_OFF };
  * the default that the parameter's help describes. */
 struct case_params {
 	const char *topology, *model, *calls, *stack, *runtime, *transport, *profile;
-	const char *fail, *degrade; /* faults (faults.c) */
-	bool gpu_profiles;          /* false: no profile of a GPU or of its generation applies */
+	const char *fail, *degrade;     /* faults (faults.c) */
+	const char *devices, *adapters; /* those that programs see (devices.c) */
+	bool gpu_profiles; /* false: no profile of a GPU or of its generation applies */
 	const char *gpu_profiles_without;
 	const char *program, *server, *gpu;
 	double batch_count, sequence_count, fraction_ratio, copies_count, tensor_count;

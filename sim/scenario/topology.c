@@ -439,11 +439,15 @@ void read_topology(struct reader *reader, const struct cfg_node *file, const cha
 	topology_read_guests(build, node);
 	topology_read_gpus(build, node);
 	topology_read_switches(build, node);
+	size_t gpu_count = build->gpus.count, switch_count = build->switches.count;
 	if (cfg_child(node, "cluster"))
 		cluster_read(build, cfg_child(node, "cluster"));
 	topology_read_links(build,
 			    node); /* after the cluster, because links may end at its nodes */
 	topology_read_aliases(build, node);
+	choose_of_lists(build, gpu_count, switch_count);
+	choice_check(reader, reader->devices, topology->name);
+	choice_check(reader, reader->adapters, topology->name);
 	take_build(build, topology);
 	topology->fold = reader->fold;
 	topology->top = reader->top;

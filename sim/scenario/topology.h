@@ -57,3 +57,11 @@ void topology_read_aliases(struct topology_build *build, const struct cfg_node *
 bool topology_read_link(struct topology_build *build, const struct cfg_node *group,
 			const char *name, const char *const *also, size_t also_count,
 			struct link_entry *link);
+
+/* Remove the GPUs and adapters of a machine template that the case does not choose. ports: the
+ * nodes at which cables of the network end. */
+void choose_of_machine(struct topology_build *build, const char *const *ports, size_t port_count);
+/* The same for listed hosts, which have the first gpu_count GPUs and switch_count switches. */
+void choose_of_lists(struct topology_build *build, size_t gpu_count, size_t switch_count);
+/* Reports items that no machine has. choice may be NULL. */
+void choice_check(struct reader *reader, const struct choice *choice, const char *topology);

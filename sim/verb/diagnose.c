@@ -213,8 +213,9 @@ const struct verb verb_diagnose = {
 	.help = "says whether a log of nccl-tests is as expected, and ranks faults that explain it",
 	.examples = "  farwire diagnose nccl.log --topology dgx-h100 --exchange nccl-2.18\n"
 		    "  farwire diagnose nccl.log --topology mine.cfg --plot curves.svg\n",
-	.options = "case.topology case.exchange case.transport case.profile case.fail case.degrade "
-		   "set noise wide format output plot no-data title seed draws jobs color quiet",
+	.options = "case.topology case.exchange case.transport case.profile case.devices "
+		   "case.adapters case.fail case.degrade set noise wide format output plot no-data "
+		   "title seed draws jobs color quiet",
 	.words_min = 1,
 	.run = run,
 };

@@ -50,6 +50,13 @@ static const struct option options[] = {
 		 "the other"},
 	{OPTION_CASE, .name = "tokens", .value = "N",
 	 .help = "number of tokens of a whole training, for example 15e12, whose time is printed"},
+	{OPTION_CASE, .name = "devices", .value = "0,2,...",
+	 .help = "GPUs of each machine that the programs see, by index or name and in the order of "
+		 "ranks, as in CUDA_VISIBLE_DEVICES"},
+	{OPTION_CASE, .name = "adapters", .value = "NAME,...",
+	 .help = "adapters of each machine that the programs use, as in NCCL_IB_HCA: "
+		 "mlx5_0,mlx5_1, "
+		 "=mlx5_1 for a whole name, or ^mlx5_0 for all others"},
 	{OPTION_CASE, .name = "fail", .value = "NAME,...",
 	 .help = "links, GPUs, adapters or machines that have failed, by their names in the "
 		 "topology: n0.nv0 of one machine, or nv0 of each"},
