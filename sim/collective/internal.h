@@ -5,6 +5,7 @@
  *                   finish
  *   executor.c      steps of a collective: which may begin, which follow
  *   wire.c          a message: its turn, its flows, its delivery
+ *   leg.c           the links and memories that a message crosses as one flow
  *   wire_device.c   routes inside a host
  *   wire_rdma.c     routes between hosts for NICs that read and write memory
  *   wire_socket.c   routes through TCP connections

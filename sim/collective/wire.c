@@ -12,41 +12,6 @@ static const double slack_ratio = 1e-9, slack_s = 1e-11;
 
 /* ---- legs ---- */
 
-bool leg_route(struct communicator *comm, struct leg *leg, int from, int to, unsigned traffic)
-{
-	const struct route *route = fabric_route(comm->spec.fabric, from, to, traffic);
-	if (!route)
-		return false;
-	FW_ASSERT(leg->route_count < LEG_ROUTES_MAX);
-	leg->far_routes[leg->route_count] = leg->far;
-	leg->routes[leg->route_count++] = route;
-	leg->latency_s += route->latency_s;
-	return true;
-}
-
-void leg_memory(struct leg *leg, struct host *host, double dram_per_B)
-{
-	FW_ASSERT(leg->host_count < LEG_HOSTS_MAX);
-	leg->far_hosts[leg->host_count] = leg->far;
-	leg->hosts[leg->host_count] = host;
-	leg->dram_per_B[leg->host_count++] = dram_per_B;
-}
-
-/* NVLink is used only if the CPU has no other link to the GPU. */
-bool leg_to_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank)
-{
-	return leg_route(comm, leg, rank->gpu_node, rank->host_node, TRAFFIC_COPIES) ||
-	       leg_route(comm, leg, rank->gpu_node, rank->host_node,
-			 TRAFFIC_COPIES | TRAFFIC_PEERS);
-}
-
-bool leg_from_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank)
-{
-	return leg_route(comm, leg, rank->host_node, rank->gpu_node, TRAFFIC_COPIES) ||
-	       leg_route(comm, leg, rank->host_node, rank->gpu_node,
-			 TRAFFIC_COPIES | TRAFFIC_PEERS);
-}
-
 /* A leg may use two memories and a core in addition to its links. */
 static bool fits_a_flow(const struct way *way)
 {
@@ -252,21 +217,6 @@ struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t
 	return wire;
 }
 
-/* ---- ways of represented machines ---- */
-
-bool leg_across(struct communicator *comm, struct leg *leg, const struct way *way, int from, int to,
-		unsigned traffic)
-{
-	if (way->meets == FOLD_INSIDE)
-		return leg_route(comm, leg, from, to, traffic);
-	int at =
-		fold_meeting(comm->spec.fabric, comm->spec.top_node, from, to, way->meets, traffic);
-	if (at < 0 || !leg_route(comm, leg, from, at, traffic))
-		return false;
-	leg->far = true;
-	return leg_route(comm, leg, at, to, traffic);
-}
-
 /* ---- a message ---- */
 
 enum { PART_LEAVES = 1, PART_ARRIVES = 2 };
@@ -329,6 +279,29 @@ static void delivered(void *ctx, uint64_t arg)
 		rendezvous_over(comm, wire);
 }
 
+/* Returns the time per byte by which copies through host memory delay the last slice. The slices of
+ * a message follow each other through the copies and the network part, which work at the same time.
+ * The slowest of these stages sets the rate of the message. Its last slice then also passes the
+ * other ones. The connection of a socket is taken as its slowest stage. */
+static double staged_spB(const struct collective_choice *choice, const struct way *way,
+			 const struct leg *leg)
+{
+	double ratio = choice->goodput_ratio[way->class],
+	       cap_Bps = choice->channel_cap_Bps[way->class];
+	double network_spB = leg->network_spB / ratio;
+	double sum_spB = network_spB, slowest_spB = network_spB;
+	if (leg->copy_count == 0)
+		return 0;
+	for (size_t i = 0; i < leg->copy_count; i++) {
+		double spB = leg->copy_spB[i] / ratio;
+		if (cap_Bps > 0)
+			spB = fmax(spB, 1 / cap_Bps);
+		sum_spB += spB;
+		slowest_spB = fmax(slowest_spB, spB);
+	}
+	return way->socket ? sum_spB : sum_spB - slowest_spB;
+}
+
 /* Returns the time from the last byte of a piece leaving until it can be used. */
 static int64_t way_latency_ps(const struct communicator *comm, const struct operation *operation,
 			      const struct way *way, double piece_B)
@@ -337,9 +310,7 @@ static int64_t way_latency_ps(const struct communicator *comm, const struct oper
 	for (size_t i = 0; i < way->leg_count; i++) {
 		const struct leg *leg = &way->legs[i];
 		double slice_B = fmin(comm->library->slice_B, piece_B);
-		latency_s += leg->latency_s;
-		if (leg->staged_count > 0)
-			latency_s += leg->staged_count * slice_B / leg->alone_Bps;
+		latency_s += leg->latency_s + slice_B * staged_spB(&operation->choice, way, leg);
 	}
 	return ps_from_s(latency_s);
 }

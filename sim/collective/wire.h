@@ -9,7 +9,7 @@
 
 #include "sim/collective/internal.h"
 
-enum { LEG_ROUTES_MAX = 8, LEG_HOSTS_MAX = 2, WAY_LEGS_MAX = 2 };
+enum { LEG_ROUTES_MAX = 8, LEG_HOSTS_MAX = 2, LEG_COPIES_MAX = 2, WAY_LEGS_MAX = 2 };
 
 struct leg {
 	const struct route *routes[LEG_ROUTES_MAX];
@@ -22,11 +22,14 @@ struct leg {
 	bool far, far_routes[LEG_ROUTES_MAX], far_hosts[LEG_HOSTS_MAX];
 	struct cpu *core; /* core that copies; NULL: none */
 	double core_spB;
-	double cap_Bps;      /* limit of a copy inside one GPU's memory; 0: none */
-	double rate_ratio;   /* part of the bandwidth that packet loss leaves; 1 without loss */
-	double latency_s;    /* latency of links and virtual NICs */
-	double staged_count; /* intermediate copies, which delay its last slice */
-	bool leaves;         /* the sender's buffer is free only after this leg */
+	double cap_Bps;    /* limit of a copy inside one GPU's memory; 0: none */
+	double rate_ratio; /* part of the bandwidth that packet loss leaves; 1 without loss */
+	double latency_s;  /* latency of links and virtual NICs */
+	/* Copies between a GPU and its host's memory, which delay the last slice (leg_copy):
+	 * seconds per byte of each, and of the network part between them. */
+	double copy_spB[LEG_COPIES_MAX], network_spB;
+	size_t copy_count;
+	bool leaves; /* the sender's buffer is free only after this leg */
 	/* The flow of the last requested size and choice. */
 	double flow_B, flow_ratio, flow_cap_Bps;
 	double counts[2]; /* number of real messages at the sender's and receiver's end */
@@ -98,6 +101,10 @@ void wire_pump(struct communicator *comm, struct wire *wire);
 bool leg_route(struct communicator *comm, struct leg *leg, int from, int to, unsigned traffic);
 bool leg_nvlink(struct communicator *comm, struct leg *leg, int from, int to);
 void leg_memory(struct leg *leg, struct host *host, double dram_per_B);
+/* Returns the seconds per byte of the leg's routes from index `first` on. */
+double leg_spB(const struct communicator *comm, const struct leg *leg, size_t first);
+/* Marks the leg's routes from index `first` on as a copy through host memory. */
+void leg_copy(const struct communicator *comm, struct leg *leg, size_t first);
 /* Add the route from a rank's GPU to its host, and back. */
 bool leg_to_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank);
 bool leg_from_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank);

@@ -42,10 +42,11 @@ static bool add_end(struct communicator *comm, struct leg *leg, const struct ran
 	if (comm->library->gpudirect && attach == ATTACH_DEVICE)
 		return sends ? leg_route(comm, leg, rank->gpu_node, node, TRAFFIC_RDMA)
 			     : leg_route(comm, leg, node, rank->gpu_node, TRAFFIC_RDMA);
+	size_t first = leg->route_count;
 	if (!(sends ? leg_to_host(comm, leg, rank) : leg_from_host(comm, leg, rank)))
 		return false;
 	leg_memory(leg, host, 2 * DRAM_PER_DMA);
-	leg->staged_count++;
+	leg_copy(comm, leg, first);
 	return true;
 }
 
@@ -168,6 +169,7 @@ bool way_rdma(struct communicator *comm, struct way *way)
 			continue;
 		if (at == ATTACH_DEVICE && !direct_allowed(comm, a, b, leg))
 			continue;
+		leg->network_spB = leg_spB(comm, leg, 0);
 		if (!add_end(comm, leg, a, at, true) || !add_end(comm, leg, b, at, false))
 			continue;
 		leg->rate_ratio = loss_rate_ratio(comm, network);

@@ -21,17 +21,17 @@ bool way_socket(struct communicator *comm, struct way *way)
 	if (a->place.gpu) {
 		struct leg *leg = &way->legs[way->leg_count++];
 		leg->leaves = true;
-		leg->staged_count = 1;
 		leg_memory(leg, guest_host(a->place.guest), DRAM_PER_DMA);
 		if (!leg_to_host(comm, leg, a))
 			return false;
+		leg_copy(comm, leg, 0);
 	}
 	if (b->place.gpu) {
 		struct leg *leg = &way->legs[way->leg_count++];
-		leg->staged_count = 1;
 		leg_memory(leg, guest_host(b->place.guest), DRAM_PER_DMA);
 		if (!leg_from_host(comm, leg, b))
 			return false;
+		leg_copy(comm, leg, 0);
 	}
 	return true;
 }

@@ -71,6 +71,35 @@ static void staging_adds_two_slices_and_memory_traffic(void)
 	CHECK_PS(rdma_time_ps(false, 20e9), 6 * ((6 + 4 + 20) * US + 2 * CHUNK_PS));
 }
 
+/* A step of two GPUs without GPUDirect has three stages: a copy to host memory, the wire, a copy to
+ * the GPU. Slices of 100 kB pass them like a pipeline. So a message takes the latencies, its bytes
+ * at the rate of the slowest stage, and one slice at the rate of each other stage. */
+static int64_t stages_time_ps(double slot_Bps, double wire_Bps)
+{
+	struct comm_world *w = comm_world_new();
+	w->transport = "rdma";
+	w->library.gpudirect = false;
+	w->library.slice_B = 100e3;
+	for (size_t i = 0; i < 2; i++) {
+		size_t host = comm_host(w), gpu = comm_gpu(w, host);
+		const char *name = host_name(w->hosts[host]);
+		comm_link(w, "pcie", gpu_name(w->gpus[gpu]), name, slot_Bps, 1e-6);
+		comm_link(w, "roce", name, "switch", wire_Bps, 1e-6);
+	}
+	int64_t done_ps = ring_time_ps(w, 2);
+	arena_free(w->arena);
+	return done_ps;
+}
+
+static void stages_of_a_staged_message_overlap(void)
+{
+	/* 1 MB at 1 GB/s takes 1000 us, and a slice at 10 GB/s 10 us in each of two slots. */
+	CHECK_PS(stages_time_ps(RATE_BPS, RATE_BPS / 10), 2 * (4 + 1000 + 2 * 10) * US);
+	/* The slots are the slowest stage: a slice takes 10 us on the wire and 100 us in the
+	 * second slot. */
+	CHECK_PS(stages_time_ps(RATE_BPS / 10, RATE_BPS), 2 * (4 + 1000 + 10 + 100) * US);
+}
+
 /* The library reaches half of a link's bandwidth, so each chunk takes twice as long. */
 static void network_efficiency_of_a_library_limits_its_messages(void)
 {
@@ -527,6 +556,7 @@ int main(void)
 		TEST(staging_adds_two_slices_and_memory_traffic),
 		TEST(network_efficiency_of_a_library_limits_its_messages),
 		TEST(gpus_without_shared_memory_use_their_adapter),
+		TEST(stages_of_a_staged_message_overlap),
 		TEST(messages_are_staged_if_the_adapter_belongs_to_the_guest),
 		TEST(staged_copies_cross_the_link_between_sockets),
 		TEST(gpudirect_reaches_to_the_chosen_level),

@@ -402,7 +402,7 @@ static void nearly_alike_machines_give_nearly_the_result_of_all(void)
 		d.algorithm = rng_below(&rng, 2) ? "double_tree" : "nvls_tree";
 		d.size_B = exp2(10 + 18 * rng_uniform(&rng));
 		d.symmetry = "auto";
-		d.near_ratio = 0.01;
+		d.near_ratio = 0.015;
 		CHECK(try(&d) > 128 / 2);
 		arena_free(arena);
 	}
