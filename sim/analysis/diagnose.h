@@ -3,8 +3,10 @@
  *
  * Suspects are generated from the topology: alike links once, adapters, a GPU, and variables of the
  * library. Each is simulated at all sizes. The logarithms of measured and predicted times differ by
- * the noise of the measurement and by the error of the prediction. Most of that error is common to
- * all sizes, so that a fault is judged by level and shape of the curve. */
+ * the noise and by the error of the prediction. Most of that error is common to all sizes, so that
+ * a fault is judged by level and shape of the curve. The noise is the part of the difference that
+ * each size has for itself: the scatter of the measurement, and the error of the prediction at one
+ * size. It is larger on machines to which no fit belongs. */
 #ifndef FARWIRE_ANALYSIS_DIAGNOSE_H
 #define FARWIRE_ANALYSIS_DIAGNOSE_H
 
@@ -29,6 +31,8 @@ struct size_range {
 	double from_B, to_B;
 	size_t count, outside_count; /* points, and those outside of the prediction's interval */
 	double ratio;                /* median of measured / predicted time */
+	/* -1: most of its points are outside, and faster than predicted; 1: slower; 0: neither */
+	int deviation;
 };
 
 struct diagnosis {
@@ -42,13 +46,17 @@ struct diagnosis {
 	size_t suspect_count;     /* first suspects of classes */
 	size_t hidden_count;      /* faults that these sizes cannot show */
 	size_t simulated_count;
-	bool explained; /* the first one agrees with the curve within the errors */
+	bool explained;     /* the first one agrees with the curve within the errors */
+	double noise_ratio; /* standard deviation that each size has for itself */
+	enum distance distance;
+	double ratio; /* median of measured / predicted time over all points */
+	bool faster;  /* the log is faster than the prediction, which no fault explains */
 };
 
 struct diagnose_request {
 	struct analysis_input input; /* its case has no settings: those of the rows are complete */
 	const struct dataset *dataset;
-	double noise_ratio;  /* standard deviation of a measured time */
+	double noise_ratio;  /* as in struct diagnosis; 0: that of the machine's distance */
 	const char *journal; /* as in struct sweep_request; keeps the points with faults */
 };
 

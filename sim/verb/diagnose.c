@@ -37,26 +37,6 @@ static const struct recording *read(const struct command *command, struct diag *
 	return recording;
 }
 
-/* Returns -1 for a range that is faster than expected, 0 as expected, 1 slower. */
-static int deviation(const struct size_range *range)
-{
-	if (2 * range->outside_count <= range->count)
-		return 0;
-	return range->ratio < 1 ? -1 : 1;
-}
-
-/* Returns whether some sizes are faster than expected and none are slower. No fault does that. */
-static bool is_faster(const struct diagnosis *d)
-{
-	int least = 0, most = 0;
-	for (size_t i = 0; i < DIAGNOSE_RANGES; i++) {
-		int sign = deviation(&d->ranges[i]);
-		least = sign < least ? sign : least;
-		most = sign > most ? sign : most;
-	}
-	return least < 0 && most <= 0;
-}
-
 static const char *range_words(struct arena *arena, const struct size_range *range)
 {
 	const char *from = quantity_format(arena, QUANTITY_BYTES, range->from_B);
@@ -67,36 +47,70 @@ static const char *range_words(struct arena *arena, const struct size_range *ran
 		"%s sizes (%s to %s): %s; %.2f times the predicted %s, %zu of %zu outside "
 		"the interval",
 		range->name, from, to,
-		deviation(range) == 0  ? "as expected"
-		: deviation(range) < 0 ? "faster than expected"
+		range->deviation == 0  ? "as expected"
+		: range->deviation < 0 ? "faster than expected"
 				       : "slower than expected",
 		times, range->ratio < 1 ? "speed" : "time", range->outside_count, range->count);
 }
 
-static const char *title_of(struct arena *arena, const struct diagnosis *d)
+/* Returns the sentence that judges the log. It agrees with the counts of the ranges. */
+static const char *verdict_of(struct arena *arena, const struct diagnosis *d)
 {
+	const char *first = d->suspects[0].what;
+	double percent = 100 * fabs((d->ratio < 1 ? 1 / d->ratio : d->ratio) - 1);
+	size_t outside = 0;
+	for (size_t i = 0; i < DIAGNOSE_RANGES; i++)
+		outside += d->ranges[i].deviation != 0;
+	if (d->faster)
+		return arena_printf(
+			arena,
+			"no suspect: the log is faster than predicted by %.0f %%, and no "
+			"fault makes a collective faster (the prediction is pessimistic, "
+			"or --topology and --exchange describe another system)",
+			percent);
+	if (*d->suspects[0].setting)
+		return d->explained ? arena_printf(arena, "first suspect: %s", first)
+				    : "none of the simulated faults explains the log well";
+	if (outside == 0)
+		return d->explained ? "no suspect: the log agrees with the prediction"
+				    : "no suspect, but the shape of the curve differs from the "
+				      "prediction";
+	return arena_printf(
+		arena,
+		"no suspect: the log is %s than predicted by %.0f %%, but an error of the "
+		"prediction explains that better than each simulated fault",
+		d->ratio < 1 ? "faster" : "slower", percent);
+}
+
+/* Returns where the noise comes from. */
+static const char *noise_words(const struct command *command, const struct diagnosis *d)
+{
+	if (command->noise_ratio > 0)
+		return "from --noise";
+	return d->distance == DISTANCE_SAME_SYSTEM
+		       ? "the error of predictions for a system with a fit of its own"
+		       : "the error of predictions for a system without a fit of its own (a fit of "
+			 "its log and --profile lower it)";
+}
+
+static const char *title_of(const struct command *command, const struct diagnosis *d)
+{
+	struct arena *arena = command->arena;
 	const char *text = "";
 	for (size_t i = 0; i < DIAGNOSE_RANGES; i++)
 		if (d->ranges[i].count)
 			text = arena_printf(arena, "%s%s\n", text,
 					    range_words(arena, &d->ranges[i]));
-	bool fault = *d->suspects[0].setting;
-	const char *verdict = fault ? arena_printf(arena, "first suspect: %s", d->suspects[0].what)
-				    : "no suspect: the log agrees with the prediction";
-	if (!d->explained)
-		verdict = fault ? "none of the simulated faults explains the log well"
-				: "no suspect, but the log does not agree well with the prediction";
-	if (is_faster(d))
-		verdict = "no suspect: a fault cannot make a collective faster (check that "
-			  "--topology and --exchange describe the system of the log)";
 	return arena_printf(arena,
 			    "%s%s\n%zu faults were simulated; %zu of them cannot be seen "
-			    "at these sizes",
-			    text, verdict, d->simulated_count, d->hidden_count);
+			    "at these sizes\nnoise of each size: %.3g %%, %s",
+			    text, verdict_of(arena, d), d->simulated_count, d->hidden_count,
+			    100 * d->noise_ratio, noise_words(command, d));
 }
 
-static const struct result_table *table_of(struct arena *arena, const struct diagnosis *d)
+static const struct result_table *table_of(const struct command *command, const struct diagnosis *d)
 {
+	struct arena *arena = command->arena;
 	static const struct result_column columns[] = {
 		{.name = "suspect", .text = true},
 		{.name = "probability", .quantity = QUANTITY_RATIO},
@@ -107,11 +121,11 @@ static const struct result_table *table_of(struct arena *arena, const struct dia
 	const double digits = 1000;
 	struct result_table *table = ARENA_NEW(arena, struct result_table);
 	*table = (struct result_table){.name = "diagnosis",
-				       .title = title_of(arena, d),
+				       .title = title_of(command, d),
 				       .columns = columns,
 				       .column_count = COLUMNS};
 	table->cells = ARENA_ARRAY(arena, SHOWN_MOST * COLUMNS, struct result_cell);
-	for (size_t i = 0; i < d->suspect_count && i < SHOWN_MOST && !is_faster(d); i++) {
+	for (size_t i = 0; i < d->suspect_count && i < SHOWN_MOST && !d->faster; i++) {
 		const struct suspect *s = &d->suspects[i];
 		if (s->probability < shown_least)
 			break;
@@ -140,7 +154,7 @@ static int draw(const struct command *command, const struct diagnosis *d)
 	struct arena *arena = command->arena;
 	struct curve curves[DRAWN_MOST + 2];
 	size_t count = 0;
-	for (size_t c = 0; c < 2 + (is_faster(d) ? 0 : d->suspect_count) && count < DRAWN_MOST + 2;
+	for (size_t c = 0; c < 2 + (d->faster ? 0 : d->suspect_count) && count < DRAWN_MOST + 2;
 	     c++) {
 		const struct suspect *s = c < 2 ? NULL : &d->suspects[c - 2];
 		if (s && !*s->setting)
@@ -201,7 +215,7 @@ static int run(const struct command *command)
 	progress_end(&progress);
 	if (!d)
 		return command_sweep_failed(diag, fault);
-	int code = command_table(command, table_of(command->arena, d));
+	int code = command_table(command, table_of(command, d));
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, d);
 	return code == EXIT_DONE ? command_remove_journal(journal) : code;

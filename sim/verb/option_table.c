@@ -123,8 +123,9 @@ static const struct option options[] = {
 		 "fitted to it, and prints how many lie in their intervals; with DATASET, of "
 		 "its systems only"},
 	{OPTION_HEADING, .name = "Measurements"},
-	{OPTION_PART, .name = "noise", .value = "PERCENT", FIELD(noise_ratio), .initial = "3%",
-	 .help = "standard deviation of measured times, as a part of them"},
+	{OPTION_PART, .name = "noise", .value = "PERCENT", FIELD(noise_ratio),
+	 .help = "standard deviation of measured times around a right prediction, as a part of "
+		 "them; by default 5 % for a system with a fit of its own, and 12 % for others"},
 	{OPTION_TEXT, .name = "only", .value = "TEST,TEST,...", FIELD(only),
 	 .complete = "words:tcp rpc memcpy storage noise",
 	 .help = "measurements to run: tcp, rpc, memcpy, storage, noise, or variants such as "
