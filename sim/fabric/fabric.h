@@ -20,8 +20,8 @@
  *
  * Nodes and links form the topology. A link connects two nodes and consists of two directed
  * resources, one for each direction. A route is the list of directed links of a shortest path:
- * least latency, then fewest hops, then the order of names. So the order of the configuration has
- * no influence.
+ * least latency, then fewest hops. Paths that are equal in both are spread over pairs of nodes
+ * (route.c). So the order of the configuration has no influence.
  */
 #pragma once
 
@@ -117,6 +117,10 @@ struct link_traits {
 	int efa_generation;    /* of Amazon's EFA; 0: another kind of link */
 	bool host_memory_only; /* the adapter does not access GPU memory */
 	bool adds;             /* its switches add the values of collectives (SHARP) */
+	/* True for a link between two routers of a torus. Their coordinates differ in one
+	 * dimension. From a to b the coordinate grows by one, or wraps around. */
+	bool in_torus;
+	int router[2][3];
 };
 
 struct link_kind; /* sim/fabric/link.h */
@@ -165,7 +169,7 @@ struct route {
 
 /* Returns the route over links that carry the traffic (enum traffic), or NULL if there is none of
  * up to ROUTE_LINKS_MAX links. It is computed once and kept. from == to gives an empty route. The
- * route from `to` to `from` uses the same links. */
+ * route from `to` to `from` uses the same links, except on a torus. */
 const struct route *fabric_route(struct fabric *fabric, int from, int to, unsigned traffic);
 /* Returns a hint for the user if some route had too many links, otherwise "". */
 const char *fabric_route_hint(const struct fabric *fabric);

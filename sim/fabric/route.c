@@ -2,9 +2,19 @@
 /* Routes through the topology, and bytes of a message on them.
  *
  * Routes are found by Dijkstra's algorithm over (latency, hops). Latencies are whole picoseconds,
- * so that equal latencies stay equal in any order of addition. If several routes are still equal,
- * the one whose list of link names comes first is taken. The list is read from the end whose node
- * has the smaller name, so both directions use the same links.
+ * so that equal latencies stay equal in any order of addition.
+ *
+ * Several paths may still be equal. They are compared at the node where they part:
+ *
+ *   torus     the path goes on in the lowest dimension (dimension-order routing). If both ways
+ * around a dimension are equally long, a parity of coordinates decides. So the pairs of routers of
+ * a uniform all-to-all use both ways equally. switches  a hash of the two ends of the route and of
+ * the link decides, as the hash of ECMP does. So pairs of ends are spread over equal paths. others
+ * the first by name: which adapter of a machine a message takes is not the network's choice.
+ *
+ * A route is searched from the end whose node has the smaller name, so both directions use the same
+ * links. On a torus each direction has a search of its own, because its order of dimensions begins
+ * at the sender.
  *
  * Routes do not pass through other hosts, because an adapter does not forward from the network into
  * PCIe and out again. So links inside hosts are used only in the hosts of the two ends, unless no
@@ -35,7 +45,10 @@ struct candidate { /* a node to settle, or an outdated label of one */
 struct search {
 	struct fabric *fabric;
 	unsigned traffic;
-	bool confined; /* links inside other machines than those of the ends are not taken */
+	bool confined;    /* links inside other machines than those of the ends are not taken */
+	int ends[2];      /* nodes at which the route starts and ends */
+	bool in_torus[2]; /* whether they are at a router of a torus, and its coordinates */
+	int routers[2][3];
 	VEC(struct candidate) heap;
 	struct arena *scratch;
 };
@@ -59,18 +72,100 @@ static struct route_label *label_of(const struct search *search, int node)
 	return label;
 }
 
-/* Compares two paths with the same number of hops by their link names from the start on. */
-static int compare_names(const struct search *search, struct hop a, struct hop b)
+/* Returns the dimension in which two neighbours of a torus differ. */
+static int dimension_of(const int a[3], const int b[3])
+{
+	int d = 0;
+	while (d < 2 && a[d] == b[d])
+		d++;
+	return d;
+}
+
+/* Returns true if half-way routes from this router in dimension d go upwards. The other coordinates
+ * of both ends and the own one make the parity. So each router sends half of its routes upwards if
+ * another dimension has an even number of routers. Otherwise its neighbours send the others. */
+static bool goes_up(const struct search *search, const int at[3], int d)
+{
+	int sum = at[d];
+	for (int i = 0; i < 3; i++)
+		if (i != d)
+			sum += search->routers[0][i] + search->routers[1][i];
+	return sum % 2 == 0;
+}
+
+/* Compares two hops that leave one router of a torus. */
+static int compare_dimensions(const struct search *search, const int at[3], const int a[3],
+			      const int b[3])
+{
+	int of_a = dimension_of(at, a), of_b = dimension_of(at, b);
+	if (of_a != of_b)
+		return of_a - of_b;
+	int step = a[of_a] - at[of_a];
+	bool up = step == 1 || step < -1; /* a wrap around the end is upwards, too */
+	return up == goes_up(search, at, of_a) ? -1 : 1;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text) /* FNV-1a */
+{
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001B3u;
+	return hash;
+}
+
+static uint64_t hash_of(const struct search *search, struct hop hop)
+{
+	const struct fabric *fabric = search->fabric;
+	uint64_t hash = hash_text(0xCBF29CE484222325u, fabric_node_name(fabric, search->ends[0]));
+	hash = hash_text(hash * 31, fabric_node_name(fabric, search->ends[1]));
+	hash = hash_text(hash * 31, fabric_link_name(fabric, hop.link));
+	hash = (hash ^ hash >> 32) * 0x9E3779B97F4A7C15u;
+	return hash ^ hash >> 29;
+}
+
+/* Returns true if the node only forwards messages of others over the network. */
+static bool forwards(const struct search *search, int node)
+{
+	return !search->fabric->nodes.items[node].inside && node != search->ends[0] &&
+	       node != search->ends[1];
+}
+
+/* Compares two hops that leave one node. */
+static int compare_hops(const struct search *search, struct hop a, struct hop b)
+{
+	const struct fabric *fabric = search->fabric;
+	int from = hop_from(fabric, a), to[2] = {hop_to(fabric, a), hop_to(fabric, b)};
+	const struct adjacency *nodes = fabric->nodes.items;
+	bool spreads[2];
+	for (int i = 0; i < 2; i++)
+		spreads[i] = forwards(search, from) && forwards(search, to[i]);
+	if (spreads[0] != spreads[1])
+		return spreads[0] ? 1 : -1;
+	bool in_torus = search->in_torus[0] && search->in_torus[1] && nodes[from].in_torus &&
+			nodes[to[0]].in_torus && nodes[to[1]].in_torus;
+	if (spreads[0] && in_torus && to[0] != to[1])
+		return compare_dimensions(search, nodes[from].router, nodes[to[0]].router,
+					  nodes[to[1]].router);
+	uint64_t hashes[2] = {0, 0};
+	if (spreads[0]) {
+		hashes[0] = hash_of(search, a);
+		hashes[1] = hash_of(search, b);
+	}
+	if (hashes[0] != hashes[1])
+		return hashes[0] < hashes[1] ? -1 : 1;
+	return strcmp(fabric_link_name(fabric, a.link), fabric_link_name(fabric, b.link));
+}
+
+/* Compares two paths with the same number of hops at the node where they part. */
+static int compare_paths(const struct search *search, struct hop a, struct hop b)
 {
 	const struct fabric *fabric = search->fabric;
 	int from_a = hop_from(fabric, a), from_b = hop_from(fabric, b);
-	if (from_a != from_b) {
-		/* The numbers of hops are equal, so neither node is the start, and the paths differ
-		 * before this hop. */
-		return compare_names(search, label_of(search, from_a)->hop,
+	/* The numbers of hops are equal, so neither node is the start, and the paths differ before
+	 * this hop. */
+	if (from_a != from_b)
+		return compare_paths(search, label_of(search, from_a)->hop,
 				     label_of(search, from_b)->hop);
-	}
-	return strcmp(fabric_link_name(fabric, a.link), fabric_link_name(fabric, b.link));
+	return compare_hops(search, a, b);
 }
 
 static bool is_nearer(const struct candidate *a, const struct candidate *b)
@@ -106,18 +201,24 @@ static struct candidate heap_take(struct search *search)
 	return first;
 }
 
-/* Marks the nodes that are reachable from node over links inside a host. */
-static void mark_inside(struct search *search, int node)
+/* Marks the nodes that are reachable from an end of the route over links inside its host, and notes
+ * the router of a torus to which they are connected. */
+static void mark_inside(struct search *search, int end)
 {
 	struct fabric *fabric = search->fabric;
 	VEC(int) open = {0};
-	*VEC_PUSH(search->scratch, &open) = node;
-	fabric->route_inside[node] = fabric->route_round;
+	*VEC_PUSH(search->scratch, &open) = search->ends[end];
+	fabric->route_inside[search->ends[end]] = fabric->route_round;
 	while (open.count > 0) {
 		const struct adjacency *adjacency = &fabric->nodes.items[open.items[--open.count]];
 		for (size_t i = 0; i < adjacency->hops.count; i++) {
 			struct hop hop = adjacency->hops.items[i];
 			int to = hop_to(fabric, hop);
+			const struct adjacency *next = &fabric->nodes.items[to];
+			if (next->in_torus) {
+				search->in_torus[end] = true;
+				memcpy(search->routers[end], next->router, sizeof next->router);
+			}
 			if (fabric->route_inside[to] == fabric->route_round ||
 			    !fabric->links.items[hop.link].kind->inside_host)
 				continue;
@@ -151,7 +252,7 @@ static void relax(struct search *search, struct hop hop)
 	bool shorter = !label->known || latency_ps < label->latency_ps ||
 		       (latency_ps == label->latency_ps && hops < label->hops);
 	bool equal = label->known && latency_ps == label->latency_ps && hops == label->hops;
-	if (!shorter && !(equal && compare_names(search, hop, label->hop) <= 0))
+	if (!shorter && !(equal && compare_paths(search, hop, label->hop) <= 0))
 		return;
 	*label = (struct route_label){latency_ps, hops, hop, true, false, label->round};
 	if (shorter)
@@ -192,18 +293,33 @@ static void next_round(struct fabric *fabric)
 	fabric->route_round++;
 }
 
-/* Finds the path that avoids other machines, or else any path. */
-static bool find_proper_way(struct search *search, int from, int to)
+/* Swaps the ends, so that the search begins at the one with the smaller name. */
+static void turn(struct search *search)
 {
+	int start = search->ends[0];
+	search->ends[0] = search->ends[1];
+	search->ends[1] = start;
+}
+
+/* Finds the path that avoids other machines, or else any path. Sets *turned if the search began at
+ * the end of the route. */
+static bool find_proper_way(struct search *search, bool *turned)
+{
+	const struct fabric *fabric = search->fabric;
 	next_round(search->fabric);
 	search->confined = true;
-	mark_inside(search, from);
-	mark_inside(search, to);
-	if (find_way(search, from, to))
+	mark_inside(search, 0);
+	mark_inside(search, 1);
+	*turned = !(search->in_torus[0] && search->in_torus[1]) &&
+		  strcmp(fabric_node_name(fabric, search->ends[0]),
+			 fabric_node_name(fabric, search->ends[1])) > 0;
+	if (*turned)
+		turn(search);
+	if (find_way(search, search->ends[0], search->ends[1]))
 		return true;
 	next_round(search->fabric);
 	search->confined = false;
-	return find_way(search, from, to);
+	return find_way(search, search->ends[0], search->ends[1]);
 }
 
 static void add_up(const struct fabric *fabric, struct route *route)
@@ -224,11 +340,11 @@ static void add_up(const struct fabric *fabric, struct route *route)
 
 static const struct route *find_route(struct fabric *fabric, int from, int to, unsigned traffic)
 {
-	bool turned = strcmp(fabric_node_name(fabric, from), fabric_node_name(fabric, to)) > 0;
-	int start = turned ? to : from, end = turned ? from : to;
-	struct search search = {.fabric = fabric, .traffic = traffic, .scratch = arena_new()};
+	struct search search = {
+		.fabric = fabric, .traffic = traffic, .ends = {from, to}, .scratch = arena_new()};
 	struct route *route = NULL;
-	bool found = find_proper_way(&search, start, end);
+	bool turned, found = find_proper_way(&search, &turned);
+	int end = search.ends[1];
 	if (found && label_of(&search, end)->hops > ROUTE_LINKS_MAX) {
 		fabric->route_too_long = true;
 	} else if (found) {

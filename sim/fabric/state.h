@@ -122,6 +122,9 @@ struct link {
 
 struct adjacency {
 	VEC(struct hop) hops; /* hops that leave the node */
+	bool inside;          /* a link inside a host ends here: no switch of the network */
+	bool in_torus;
+	int router[3]; /* with in_torus: its coordinates */
 };
 
 struct cached_route {

@@ -3,6 +3,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/fabric/link.h"
 #include "sim/fabric/state.h"
 
 int fabric_node_add(struct fabric *fabric, const char *name)
@@ -55,6 +56,10 @@ int fabric_link_add(struct fabric *fabric, const char *name, const struct link_k
 			fabric_resource_add(fabric, resource, traits->capacity_Bps[direction]);
 		struct adjacency *adjacency = &fabric->nodes.items[from];
 		*VEC_PUSH(fabric->arena, &adjacency->hops) = (struct hop){index, direction};
+		adjacency->inside |= kind->inside_host;
+		adjacency->in_torus |= traits->in_torus;
+		for (int d = 0; d < 3 && traits->in_torus; d++)
+			adjacency->router[d] = traits->router[direction][d];
 	}
 	fabric_routes_forget(fabric); /* a shorter route may exist now */
 	return index;

@@ -87,6 +87,17 @@ void cabling_trunk_of_pod(struct cabling *cabling, size_t pod)
 		stand_for(cabling, cabling->fold->pod_count_of, cabling->fold->pod_count, pod);
 }
 
+void cabling_trunk_of_torus(struct cabling *cabling, const size_t from[3], const size_t to[3])
+{
+	struct topology_build *build = cabling->build;
+	struct link_traits *traits = &build->links.items[build->links.count - 1].traits;
+	traits->in_torus = true;
+	for (size_t d = 0; d < 3; d++) {
+		traits->router[0][d] = (int)from[d];
+		traits->router[1][d] = (int)to[d];
+	}
+}
+
 void cabling_direct(struct cabling *cabling, size_t place_a, size_t place_b, size_t port)
 {
 	add(cabling, WIRING_TEXT(cabling, "cable%zu", port), cabling->places[place_a].ports[port],

@@ -87,6 +87,8 @@ static inline size_t cabling_leaf(const struct cabling *cabling, size_t leaf)
  * the trunks of all equal leaves or pods. */
 void cabling_trunk_of_leaf(struct cabling *cabling, size_t leaf);
 void cabling_trunk_of_pod(struct cabling *cabling, size_t pod);
+/* Declares the coordinates of the routers that the last trunk added connects. */
+void cabling_trunk_of_torus(struct cabling *cabling, const size_t from[3], const size_t to[3]);
 /* Adds a cable between port `port` of two places. */
 void cabling_direct(struct cabling *cabling, size_t place_a, size_t place_b, size_t port);
 

@@ -2,7 +2,7 @@
 /* A torus of two or three dimensions. All ports of a machine are connected to its own router. A
  * router has as many cables to each neighbour as a machine has ports. The first and last routers
  * of a dimension are connected. If a dimension has two routers, they have only one trunk between
- * them. Routes are the shortest ones. */
+ * them. Routes are the shortest ones, in the order of the dimensions (sim/fabric/route.c). */
 #include "sim/scenario/wiring.h"
 
 struct torus_params {
@@ -33,9 +33,11 @@ static void join_next(struct cabling *cabling, const size_t sizes[3], const size
 		size_t next[3] = {at[0], at[1], at[2]};
 		next[d] = (at[d] + 1) % sizes[d];
 		bool again = sizes[d] == 2 && at[d] == 1;
-		if (sizes[d] > 1 && !again)
-			cabling_trunk(cabling, router(cabling, at), router(cabling, next),
-				      (double)cabling->port_most, 0);
+		if (sizes[d] <= 1 || again)
+			continue;
+		cabling_trunk(cabling, router(cabling, at), router(cabling, next),
+			      (double)cabling->port_most, 0);
+		cabling_trunk_of_torus(cabling, at, next);
 	}
 }
 

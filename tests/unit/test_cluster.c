@@ -373,18 +373,71 @@ static void torus_routes_take_the_shorter_direction(void)
 	if (!s)
 		return;
 	struct system *system = build(s);
-	/* 4 x 4: machine 3 is next to 0 around the end; 4 is next in y; of the routes to 5, the
-	 * first by name is taken */
+	/* 4 x 4: machine 3 is next to 0 around the end; 4 is next in y. Routes to 5 and back begin
+	 * in the first dimension, so they use different links. */
 	CHECK_TEXT(way(system, "n0.nic0", "n3.nic0"),
 		   "fabric.n0.nic0 fabric.router3.0.0-router0.0.0 fabric.n3.nic0");
 	CHECK_TEXT(way(system, "n0.nic0", "n4.nic0"),
 		   "fabric.n0.nic0 fabric.router0.0.0-router0.1.0 fabric.n4.nic0");
 	CHECK_TEXT(way(system, "n0.nic0", "n5.nic0"),
-		   "fabric.n0.nic0 fabric.router0.0.0-router0.1.0 fabric.router0.1.0-router1.1.0 "
+		   "fabric.n0.nic0 fabric.router0.0.0-router1.0.0 fabric.router1.0.0-router1.1.0 "
 		   "fabric.n5.nic0");
+	CHECK_TEXT(way(system, "n5.nic0", "n0.nic0"),
+		   "fabric.n5.nic0 fabric.router0.1.0-router1.1.0 fabric.router0.0.0-router0.1.0 "
+		   "fabric.n0.nic0");
 	/* four ports per machine */
 	CHECK_NEAR(capacity_Bps(&s->topology, "fabric.router0.0.0-router1.0.0"), 4 * EDR_Bps,
 		   1e-12);
+}
+
+/* Counts over each directed link of a torus the routes of a uniform all-to-all, and checks that all
+ * links of a dimension carry the mean. With N routers and an even number k of them in a dimension,
+ * the distances of one router to the k routers of its ring add up to k^2 / 4. All N routers send to
+ * N / k such rings, over 2 N directed links of the dimension. So each carries N k / 8 routes, if
+ * both ways of length k / 2 are used equally. Two routers have one trunk between them, so there are
+ * only N directed links, which carry N / 2 each. */
+static void check_torus(const char *const *settings, const size_t sizes[3])
+{
+	const struct scenario *s = read_case(settings);
+	size_t count = sizes[0] * sizes[1] * sizes[2];
+	if (!s || !CHECK(s->topology.host_count == count))
+		return;
+	struct system *system = build(s);
+	const struct fabric *fabric = system->fabric;
+	size_t links = fabric_link_count(fabric), *loads = ARENA_ARRAY(arena, 2 * links, size_t);
+	for (size_t i = 0; i < count * count; i++) {
+		const char *from = arena_printf(arena, "n%zu.nic0", i / count);
+		const char *to = arena_printf(arena, "n%zu.nic0", i % count);
+		const struct route *route = fabric_route(
+			system->fabric, fabric_node_find(fabric, from),
+			fabric_node_find(fabric, to), TRAFFIC_RDMA | TRAFFIC_BETWEEN_HOSTS);
+		for (size_t h = 0; CHECK(route) && h < route->count; h++)
+			loads[2 * route->hops[h].link + route->hops[h].direction]++;
+	}
+	for (size_t i = 0; i < 2 * links; i++) {
+		const struct link_traits *traits = fabric_link_traits(fabric, (int)(i / 2));
+		size_t d = 0;
+		while (d < 3 && traits->in_torus && traits->router[0][d] == traits->router[1][d])
+			d++;
+		if (traits->in_torus && d < 3)
+			CHECK(loads[i] == (sizes[d] == 2 ? count / 2 : count * sizes[d] / 8));
+	}
+}
+
+static void all_to_all_loads_all_links_of_a_torus_dimension_equally(void)
+{
+#define SIZES(gpus, x, y, z)                                                                       \
+	(const char *const[]){"case.topology=dgx1-v100-torus",                                     \
+			      "case.gpus=" gpus,                                                   \
+			      "wiring.x=" #x,                                                      \
+			      "wiring.y=" #y,                                                      \
+			      "wiring.z=" #z,                                                      \
+			      NULL},                                                               \
+		(const size_t[]){x, y, z}
+	check_torus(SIZES("128", 4, 4, 1));
+	check_torus(SIZES("192", 6, 4, 1));
+	check_torus(SIZES("128", 4, 2, 2));
+	check_torus(SIZES("64", 8, 1, 1));
 }
 
 static void a_single_machine_has_no_network(void)
@@ -527,6 +580,7 @@ static const struct test tests[] = {
 	TEST(rings_with_pxn_do_not_cross_the_spine),
 	TEST(a_single_machine_has_no_network),
 	TEST(torus_routes_take_the_shorter_direction),
+	TEST(all_to_all_loads_all_links_of_a_torus_dimension_equally),
 	TEST(dragonfly_routes_are_minimal),
 	TEST(cables_connect_equal_ports_of_two_machines),
 	TEST(every_wiring_has_help_and_sources),

@@ -300,8 +300,9 @@ static void equal_latencies_take_the_fewest_hops(void)
 	arena_free(map.arena);
 }
 
-/* Two planes: links 1 and 4, or 2 and 3. From a, "1 4" comes before "2 3". Read from b it would be
- * "3 2", but both directions use the same links. The order of adding links does not matter. */
+/* Two planes: links 1 and 4, or 2 and 3. The paths part at an end, a, which takes the first of its
+ * links by name. Read from b it would be "3 2", but both directions use the same links. The order
+ * of adding links does not matter. */
 static void equal_routes_are_chosen_by_name_in_both_directions(void)
 {
 	for (int turned = 0; turned < 2; turned++) {
@@ -327,10 +328,37 @@ static void equal_routes_are_chosen_by_name_in_both_directions(void)
 		 * decides. */
 		join(&map, "0", "ethernet", "m", "b", 1e-6);
 		CHECK_TEXT(way(&map, "a", "b", TRAFFIC_ANY), "+1 +0");
-		join(&map, "5", "ethernet", "b", "c", 0);
-		CHECK_TEXT(way(&map, "a", "c", TRAFFIC_ANY), "+1 +0 +5");
 		arena_free(map.arena);
 	}
+}
+
+/* Two leaves with eight ends each, and four spines with equal paths between them. A hash of the 64
+ * pairs of ends takes each spine 16 times on average, with a standard deviation of sqrt(64 x 1/4 x
+ * 3/4) = 3.5. So no spine has fewer than 6 or more than 26 pairs. Both directions of a pair use the
+ * same spine. */
+static void pairs_of_ends_are_spread_over_equal_paths_of_switches(void)
+{
+	struct map map = open_map();
+	size_t counts[4] = {0};
+	for (size_t i = 0; i < 16; i++)
+		join(&map, arena_printf(map.arena, "port%zu", i), "ethernet",
+		     arena_printf(map.arena, "end%zu", i), i < 8 ? "leaf0" : "leaf1", 1e-6);
+	for (size_t i = 0; i < 8; i++)
+		join(&map, arena_printf(map.arena, "up%zu", i), "ethernet",
+		     i < 4 ? "leaf0" : "leaf1", arena_printf(map.arena, "spine%zu", i % 4), 1e-6);
+	for (size_t i = 0; i < 64; i++) {
+		const char *from = arena_printf(map.arena, "end%zu", i / 8);
+		const char *to = arena_printf(map.arena, "end%zu", 8 + i % 8);
+		const char *there = way(&map, from, to, TRAFFIC_ANY);
+		size_t spine = (size_t)(strstr(there, "+up")[3] - '0');
+		char back[32];
+		snprintf(back, sizeof back, "-up%zu", spine);
+		CHECK(spine < 4 && strstr(way(&map, to, from, TRAFFIC_ANY), back));
+		counts[spine < 4 ? spine : 0]++;
+	}
+	for (size_t i = 0; i < 4; i++)
+		CHECK(counts[i] >= 6 && counts[i] <= 26);
+	arena_free(map.arena);
 }
 
 static void slot(struct map *map, const char *name, const char *a, const char *b)
@@ -490,6 +518,7 @@ static const struct test tests[] = {
 	TEST(route_with_least_latency_is_taken),
 	TEST(equal_latencies_take_the_fewest_hops),
 	TEST(equal_routes_are_chosen_by_name_in_both_directions),
+	TEST(pairs_of_ends_are_spread_over_equal_paths_of_switches),
 	TEST(routes_use_only_links_that_carry_the_traffic),
 	TEST(routes_avoid_the_inside_of_other_machines),
 	TEST(kept_routes_are_found_again),
