@@ -228,6 +228,8 @@ const struct solving *solving_run(struct arena *arena, struct diag *diag,
 	const char *refused;
 	solving->solution = solve(arena, &problem, &refused);
 	*broken = asking.broken;
+	const struct setup setup = scenario_setup(arena, scenario), *setups[] = {&setup};
+	solving->setup = setups_text(arena, setups, 1);
 	if (solving->solution && has_number(solving->solution))
 		return solving;
 	if (solving->solution)

@@ -16,7 +16,8 @@ struct solving_request {
 };
 
 struct solving {
-	const char *name; /* name of the case */
+	const char *name;  /* name of the case */
+	const char *setup; /* what the case is about (setups_text) */
 	const char *key;
 	const struct cfg_param *param; /* first parameter that the key names, with its value */
 	double least, most;            /* values in the case of all parameters that it names */

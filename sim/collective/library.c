@@ -28,6 +28,9 @@ static const char *const library_rules[] = {"nccl", "openmpi", "gloo", NULL};
 static const char *const path_levels[] = {"loc", "nvl", "pix", "pxb", "phb", "sys", NULL};
 
 static const struct param_row rows[] = {
+	PARAM_TEXT(struct library_params, name, "",
+		   "name of the library in results; empty means that of library.rules",
+		   "by definition: a name has no effect on times"),
 	PARAM_TEXT(struct library_params, algorithm, "auto",
 		   "algorithm of all-reduce; auto means NCCL's choice of ring, double_tree or nvls",
 		   "NCCL 2.4 and later"),
@@ -381,6 +384,14 @@ const char *protocol_name(enum protocol protocol)
 {
 	static const char *const names[PROTOCOL_COUNT] = {"LL", "LL128", "Simple"};
 	return names[protocol];
+}
+
+const char *library_name(const struct library_params *library)
+{
+	static const char *const names[] = {"NCCL", "Open MPI", "Gloo"};
+	if (library->name[0])
+		return library->name;
+	return library_has_servers(library) ? "parameter servers" : names[library->rules];
 }
 
 bool library_has_servers(const struct library_params *library)

@@ -35,6 +35,7 @@ const char *protocol_name(enum protocol protocol); /* for example "LL128" */
 struct msccl;
 
 struct library_params {
+	const char *name; /* name in results; "": that of the rules (library_name) */
 	/* algorithm of all-reduce: a name of algorithms.def, or "auto": NCCL's choice of ring,
 	 * double tree or NVLink SHARP */
 	const char *algorithm;
@@ -136,6 +137,7 @@ struct library_params {
 extern const struct param_table library_table;
 /* Returns true if its algorithm has servers besides the ranks. */
 bool library_has_servers(const struct library_params *library);
+const char *library_name(const struct library_params *library); /* "NCCL" */
 
 /* The properties of the ranks that the library uses for its choice. */
 struct comm_shape {

@@ -77,6 +77,12 @@ static const struct param_row law_rows[] = {
 };
 const struct param_table law_table = PARAM_TABLE("efficiency", struct efficiency_params, law_rows);
 
+const char *number_type_name(enum number_type type)
+{
+	static const char *const names[] = {"fp32", "tf32", "fp16", "bf16", "fp8"};
+	return names[type];
+}
+
 /* Returns the type in which the GPU computes a product of that type. */
 static enum number_type computed_in(const struct gpu_params *gpu, enum number_type type)
 {

@@ -21,6 +21,7 @@ struct gpu_params;
 /* Type of the numbers that a product multiplies. A GPU without fast arithmetic of a type computes
  * in the next wider one: fp8 in bf16; tf32, fp16 and bf16 in fp32. */
 enum number_type { NUMBER_FP32, NUMBER_TF32, NUMBER_FP16, NUMBER_BF16, NUMBER_FP8 };
+const char *number_type_name(enum number_type type); /* "fp16" */
 
 enum kernel_form {
 	KERNEL_PASS, /* reads and writes memory; arithmetic is negligible */

@@ -207,7 +207,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->drawn_throughputs = drawn_throughputs(arena, draws);
 	p->error_ratio = draws->error.ratio;
 	p->error_freedom_count = draws->error.freedom_count;
-	p->transport = scenario_transport(scenario);
+	p->setup = scenario_setup(arena, scenario);
 	p->evidence = scenario_distance_words(arena, scenario, point->failed ? 0 : point->step_s);
 	p->speedup = p->training_s = ESTIMATE_NONE;
 	const struct job_run *run = &point->outcome.jobs[0];

@@ -64,6 +64,9 @@ struct point {
 struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			   bool with_baseline, struct baselines *baselines, struct trace *trace);
 
+/* Returns what the case is about (setup.c). */
+struct setup scenario_setup(struct arena *arena, const struct scenario *scenario);
+
 /* Predicts the case of the request. Without options->trace nothing of the runs stays in arena
  * except the prediction. Returns NULL after input errors, which are in diag, or after a broken
  * invariant, whose message is then in *broken; otherwise *broken is NULL. A failed verdict is a

@@ -90,6 +90,7 @@ static const struct result_table *tabulate(struct arena *arena, const enum answe
 	if (lines.slower)
 		columns[count++] = (struct result_column){.name = "slower", .text = true};
 	struct result_table *table = result_table_new(arena, name, title, columns, count);
+	table->setup = predictions_setup(arena, lines.predictions, lines.count);
 	for (size_t i = 0; i < lines.count; i++) {
 		struct result_cell *cells = result_table_row(arena, table);
 		for (size_t k = 0; k < filled; k++)

@@ -193,6 +193,7 @@ void report_numbers(struct report *report, const struct scenario *scenario,
 		    const struct prediction *p)
 {
 	bool job = scenario->style != JOBS_PROGRAMS;
+	report_add(report, BLOCK_TEXT, "Setup: %s.", predictions_setup(report->arena, &p, 1));
 	if (p->ok)
 		prediction_table(report, scenario, p, job);
 	if (p->job_count > 1 && p->requests_count == 0)

@@ -43,6 +43,8 @@ void report_results(struct report *report, const struct result_table *result, bo
 {
 	if (!caption)
 		caption = intervals ? "With 90 % intervals" : "Without intervals";
+	if (result->setup)
+		caption = arena_printf(report->arena, "%s. Setup: %s", caption, result->setup);
 	struct report_table *table = summary ? report_folded(report, summary, "", "%s.", caption)
 					     : report_table(report, "", "%s.", caption);
 	for (size_t k = 0; k < result->column_count; k++) {

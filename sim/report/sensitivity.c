@@ -184,6 +184,8 @@ const struct result_table *sensitivity_table(struct arena *arena, const struct s
 			     .heading = "measurement that would narrow it"}};
 	struct result_table *table =
 		result_table_new(arena, "sensitivity", words(arena, found), columns, count);
+	const struct setup setup = scenario_setup(arena, found->scenario), *setups[] = {&setup};
+	table->setup = setups_text(arena, setups, 1);
 	for (size_t i = 0; i < rows; i++)
 		fill_row(arena, found, &found->swings[i], result_table_row(arena, table));
 	return table;

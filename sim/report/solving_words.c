@@ -308,6 +308,7 @@ const struct result_table *solving_table(struct arena *arena, const struct solvi
 		[TO] = {"searched_to", quantity, false, false, "searched to"}};
 	struct result_table *table =
 		result_table_new(arena, "solve", solving_words(arena, s), columns, COLUMNS);
+	table->setup = s->setup;
 	for (size_t i = 0; i < rows; i++)
 		fill_row(s, result_table_row(arena, table),
 			 s->solution->bound_count ? &s->solution->bounds[i] : NULL);

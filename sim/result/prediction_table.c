@@ -108,6 +108,14 @@ const char *throughput_unit(const struct prediction *const *predictions, size_t 
 	return sequences == count ? "sequences/s" : "samples/s";
 }
 
+static void setup(FILE *out, struct arena *scratch, const struct prediction *const *predictions,
+		  size_t count)
+{
+	const char *text = predictions_setup(scratch, predictions, count);
+	if (text)
+		fprintf(out, "setup: %s\n", text_visible(scratch, text));
+}
+
 /* ---- one line for each prediction ---- */
 
 static const enum answer line_answers[] = {
@@ -182,12 +190,14 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 				table_cell(table, "%s",
 					   answer_text(scratch, predictions[i], line_answers[k]));
 	}
+	setup(out, scratch, predictions, count);
+	fputc('\n', out);
 	table_print(table, out);
 }
 
 /* ---- one prediction ---- */
 
-/* Prints the answer in at most three lines. */
+/* Prints the answer in at most four lines. */
 static void answer(FILE *out, struct arena *scratch, const struct prediction *p)
 {
 	enum prediction_kind kind = prediction_kind(p);
@@ -198,9 +208,11 @@ static void answer(FILE *out, struct arena *scratch, const struct prediction *p)
 	if (!p->ok) {
 		fprintf(out, "%s: %s\n", name,
 			text_visible(scratch, verdict_text(scratch, p->ok, p->reason)));
+		setup(out, scratch, &p, 1);
 		return;
 	}
 	fprintf(out, "%s: %s %s\n", name, answer_text(scratch, p, main), heading_of(&p, 1, main));
+	setup(out, scratch, &p, 1);
 	if (kind != PREDICTION_COLLECTIVE && p->bottleneck && p->bottleneck[0])
 		fprintf(out, "bottleneck: %s\n", p->bottleneck);
 	if (p->remedy)
@@ -455,17 +467,11 @@ static void tokens(FILE *out, struct arena *scratch, const struct prediction *p)
 	fputc('\n', out);
 }
 
-static void transport(FILE *out, const struct prediction *p)
+static void idle_transport(FILE *out, const struct prediction *p)
 {
 	const struct cfg_param *param =
 		p->resolution ? cfg_param_find(p->resolution, "case.transport") : NULL;
-	if (p->transport)
-		fprintf(out, "transport of %s%s: %s (case.transport)\n",
-			p->gpu_count == 0 ? "calls"
-			: p->collective   ? "messages"
-					  : "gradients",
-			p->gpu_count ? " between machines" : "", p->transport);
-	else if (param && strcmp(param->text, "auto") != 0)
+	if (!p->setup.transport && param && strcmp(param->text, "auto") != 0)
 		fputs("case.transport has no effect, because nothing travels between machines\n",
 		      out);
 }
@@ -485,7 +491,7 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 			prediction->calls_count, prediction->polls_count,
 			prediction->retransmission_timeouts,
 			quantity_format(scratch, QUANTITY_TIME, prediction->connect_s));
-	transport(out, prediction);
+	idle_transport(out, prediction);
 	if (prediction->evidence)
 		fprintf(out, "evidence: %s\n", prediction->evidence);
 	fprintf(out, "%" PRIu64 " events, seed %" PRIu64 ", ", prediction->events_count,

@@ -100,8 +100,25 @@ struct stage_prediction {
 	size_t part_count;
 };
 
+/* The subject of a case, by which two results can be compared (setup.c). A text is NULL if
+ * the case has no such thing. Names of several jobs are separated by ", ". */
+struct setup {
+	const char *network;   /* or the file of a recording */
+	const char *stack;     /* name of its file */
+	const char *precision; /* number type of most products, "fp16" */
+	const char *runtime;   /* remoting runtime; NULL: the local driver */
+	const char *exchange;  /* name of the exchange of gradients, or of messages */
+	const char *library;   /* collective library, "NCCL" */
+	const char *transport; /* of forwarded calls, or of gradients between machines; NULL:
+				  nothing crosses the network */
+};
+/* Returns for example "network resnet50; stack pytorch-amp (fp16); exchange ddp (NCCL)". Values in
+ * which the setups differ are separated by " / ". */
+const char *setups_text(struct arena *arena, const struct setup *const *setups, size_t count);
+
 struct prediction {
 	const char *name;
+	struct setup setup;
 	bool ok;
 	const char *reason;         /* reason of a failed verdict; otherwise NULL */
 	struct estimate throughput; /* images/s, summed over clients or ranks; for a collective
@@ -159,9 +176,7 @@ struct prediction {
 	uint64_t calls_count, polls_count; /* per step */
 	double retransmission_timeouts;    /* per step */
 	double connect_s;
-	const char *transport; /* transport of forwarded calls, or of gradients between machines;
-				  NULL: nothing crosses the network */
-	const char *evidence;  /* which measurements set parameters of such a case, in words */
+	const char *evidence; /* which measurements set parameters of such a case, in words */
 	const struct cfg_resolution *resolution;
 	uint64_t seed;
 	size_t draws_count;
@@ -171,6 +186,10 @@ struct prediction {
 	const double *drawn_throughputs;
 	double error_ratio, error_freedom_count;
 };
+
+/* setups_text of the predictions. */
+const char *predictions_setup(struct arena *arena, const struct prediction *const *predictions,
+			      size_t count);
 
 /* Returns a copy that shares nothing with the original. If texts is given, equal texts are
  * stored once, which saves memory for many copies in one arena. */
@@ -244,12 +263,13 @@ struct result_cell {
 };
 struct result_table {
 	const char *name, *title;
+	const char *setup; /* what the predictions are about (setups_text); NULL: nothing */
 	const struct result_column *columns;
 	size_t column_count;
 	struct result_cell *cells; /* row_count * column_count elements */
 	size_t row_count;
 };
-/* Copies the columns. */
+/* Copies the columns. The table has no setup. */
 struct result_table *result_table_new(struct arena *arena, const char *name, const char *title,
 				      const struct result_column *columns, size_t column_count);
 /* Adds a row and returns its cells. Their pointer is valid until the next call. */

@@ -378,6 +378,7 @@ static const char *exchange_name(const struct case_reader *c, size_t job)
 void case_find_exchange(struct case_reader *c, size_t index, struct job_entry *entry)
 {
 	const char *name = exchange_name(c, index);
+	entry->exchange_name = name;
 	for (size_t i = 0; i < index; i++) {
 		const struct job_entry *other = &c->scenario->jobs[i];
 		if (other->exchange && strcmp(exchange_name(c, i), name) == 0) {

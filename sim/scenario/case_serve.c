@@ -224,6 +224,7 @@ static void read_library(struct case_reader *c, struct job_entry *jobs)
 	for (size_t i = 0; i < c->scenario->job_count; i++) {
 		jobs[i].library = jobs[apart].library;
 		jobs[i].exchange = jobs[apart].exchange;
+		jobs[i].exchange_name = jobs[apart].exchange_name;
 		if (jobs[i].transport)
 			continue;
 		jobs[i].transport = c->transport;

@@ -52,13 +52,13 @@ static void set_program(struct arena *arena, const struct scenario *scenario,
 			const struct job_entry *job, const struct gpu_params *gpu,
 			struct evidence *evidence)
 {
-	static const char *const numbers[] = {"fp32", "tf32", "fp16", "bf16", "fp8"};
 	evidence->words[EVIDENCE_MODEL] = job->model ? job->model : "";
 	if (!job->stack)
 		return;
 	evidence->words[EVIDENCE_STACK] = stem(arena, scenario->params->stack);
 	evidence->words[EVIDENCE_FRAMEWORK] = family(arena, evidence->words[EVIDENCE_STACK]);
-	evidence->words[EVIDENCE_NUMBERS] = numbers[stack_product_type(job->stack, gpu, true)];
+	evidence->words[EVIDENCE_NUMBERS] =
+		number_type_name(stack_product_type(job->stack, gpu, true));
 }
 
 struct evidence evidence_of(struct arena *arena, const struct scenario *scenario)

@@ -174,6 +174,7 @@ struct job_entry {
 	const struct runtime_params *runtime; /* NULL: the local driver */
 	bool guest_work;                      /* true: work of calls is slowed down by the guest */
 	/* For fused jobs and collectives. */
+	const char *exchange_name; /* of a file of models/exchanges/ */
 	const struct exchange_params *exchange;
 	const struct library_params *library;
 	const struct input_params *input;

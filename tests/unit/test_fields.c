@@ -99,7 +99,7 @@ static void sweep_point_keeps_its_texts_after_its_line_is_freed(void)
 	queue_put(&queue, line, size_B, false);
 	mallopt(M_PERTURB, 0);
 	CHECK(points[0] != NULL);
-	CHECK_TEXT(points[0]->transport, "tcp");
+	CHECK_TEXT(points[0]->setup.transport, "tcp");
 	CHECK_TEXT(points[0]->bottleneck, "network");
 	pthread_mutex_destroy(&queue.lock);
 	arena_free(arena);

@@ -39,36 +39,36 @@ static struct prediction sample(void)
 					       .gpu_utilization = {0.5, 0.5, 0.5},
 					       .elapsed_s = {NAN, NAN, NAN}};
 	static struct link_prediction link = {"wire client>server", 0.125, 1e6};
-	return (struct prediction){.name = "same_lan, \"16\"",
-				   .ok = true,
-				   .reason = NULL,
-				   .throughput = {36.5, 36, 37},
-				   .token_throughput = {730, 720, 740},
-				   .step_s = {0.5, 0.25, 0.75},
-				   .ratio = {NAN, NAN, NAN},
-				   .gpu_utilization = {0.5, 0.5, 0.5},
-				   .breakdown = {{"kernel", 0.375}, {"call issue", 0.125}},
-				   .breakdown_count = 2,
-				   .bottleneck = "network",
-				   .remedy = "less latency",
-				   .jobs = &client,
-				   .job_count = 1,
-				   .links = &link,
-				   .link_count = 1,
-				   .events_count = 12345678901,
-				   .calls_count = 7,
-				   .polls_count = 3,
-				   .gpu_token_throughput = {365, 360, 370},
-				   .model_flops = {2000, 1000, 3000},
-				   .mfu = {0.5, 0.25, 0.75},
-				   .hfu = {0.625, 0.5, 0.75},
-				   .memory_B = 4e10,
-				   .retransmission_timeouts = 0.1,
-				   .connect_s = 0.001,
-				   .transport = "tcp",
-				   .seed = 1,
-				   .draws_count = 64,
-				   .failed_draws_count = 3};
+	return (struct prediction){
+		.name = "same_lan, \"16\"",
+		.setup = {"gpt2", "pytorch-amp", "fp16", "rcuda", .transport = "tcp"},
+		.ok = true,
+		.throughput = {36.5, 36, 37},
+		.token_throughput = {730, 720, 740},
+		.step_s = {0.5, 0.25, 0.75},
+		.ratio = {NAN, NAN, NAN},
+		.gpu_utilization = {0.5, 0.5, 0.5},
+		.breakdown = {{"kernel", 0.375}, {"call issue", 0.125}},
+		.breakdown_count = 2,
+		.bottleneck = "network",
+		.remedy = "less latency",
+		.jobs = &client,
+		.job_count = 1,
+		.links = &link,
+		.link_count = 1,
+		.seed = 1,
+		.events_count = 12345678901,
+		.calls_count = 7,
+		.polls_count = 3,
+		.gpu_token_throughput = {365, 360, 370},
+		.model_flops = {2000, 1000, 3000},
+		.mfu = {0.5, 0.25, 0.75},
+		.hfu = {0.625, 0.5, 0.75},
+		.memory_B = 4e10,
+		.retransmission_timeouts = 0.1,
+		.connect_s = 0.001,
+		.draws_count = 64,
+		.failed_draws_count = 3};
 }
 
 /* JSON, written here with ' in place of ". */
@@ -81,6 +81,9 @@ static const char *json_of(struct arena *arena, const char *text)
 	return copy;
 }
 
+#define SETUP                                                                                      \
+	"'network': 'gpt2', 'stack': 'pytorch-amp', 'precision': 'fp16', 'runtime': 'rcuda', "     \
+	"'exchange': null, 'library': null, 'transport': "
 #define NONE(unit) "{'value': null, 'low': null, 'high': null, 'unit': '" unit "'}, "
 /* Fields of predictions without a job, with the quantities of tokens and without them. */
 #define NO_JOB(quantities)                                                                         \
@@ -98,19 +101,17 @@ static const char no_tokens[] = NO_JOB("'tokens_per_s_gpu': " NONE(
 static void json_lines_have_every_field(void)
 {
 	static const char expected[] =
-		"{'case': 'same_lan, \\'16\\'', 'verdict': 'ok', 'reason': null, "
+		"{'case': 'same_lan, \\'16\\'', " SETUP "'tcp', 'verdict': 'ok', 'reason': null, "
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'sequences/s'}, "
 		"'tokens_per_s': {'value': 730, 'low': 720, 'high': 740, 'unit': 'tokens/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
 		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 		"'gpu_utilization': {'value': 0.5, 'low': null, 'high': null, 'unit': ''}, "
-		"'breakdown': {'kernel': 0.375, 'call issue': 0.125}, 'waits': {}, 'bottleneck': "
-		"'network', "
-		"'remedy': 'less latency', "
-		"'events': 12345678901, 'parameters': [], 'seed': 1, "
-		"'version': '" FARWIRE_VERSION
+		"'breakdown': {'kernel': 0.375, 'call issue': 0.125}, 'waits': {}, "
+		"'bottleneck': 'network', 'remedy': 'less latency', "
+		"'events': 12345678901, 'parameters': [], 'seed': 1, 'version': '" FARWIRE_VERSION
 		"', 'draws': 64, 'failed_draws': 3, 'calls': 7, 'polls': 3, "
-		"'retransmission_timeouts': 0.1, 'connect': 0.001, 'transport': 'tcp', 'evidence': "
+		"'retransmission_timeouts': 0.1, 'connect': 0.001, 'evidence': "
 		"null, %s"
 		"'clients': [{'client': 'trainer', 'gpu': 'gpu0', 'verdict': 'ok', 'reason': null, "
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'sequences/s'}, "
@@ -134,19 +135,18 @@ static void json_lines_have_every_field(void)
 static void failed_prediction_has_null_numbers(void)
 {
 	static const char expected[] =
-		"{'case': 'same_lan, \\'16\\'', 'verdict': 'fail', 'reason': 'connection timeout', "
+		"{'case': 'same_lan, \\'16\\'', " SETUP
+		"null, 'verdict': 'fail', 'reason': 'connection timeout', "
 		"'throughput': {'value': null, 'low': null, 'high': null, 'unit': 'images/s'}, "
 		"'tokens_per_s': {'value': null, 'low': null, 'high': null, 'unit': 'tokens/s'}, "
 		"'step': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "
 		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 		"'gpu_utilization': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
-		"'breakdown': {'kernel': null, 'call issue': null}, 'waits': {}, 'bottleneck': "
-		"'network', "
-		"'remedy': 'less latency', "
-		"'events': 12345678901, 'parameters': [], 'seed': 1, "
-		"'version': '" FARWIRE_VERSION
+		"'breakdown': {'kernel': null, 'call issue': null}, 'waits': {}, "
+		"'bottleneck': 'network', 'remedy': 'less latency', "
+		"'events': 12345678901, 'parameters': [], 'seed': 1, 'version': '" FARWIRE_VERSION
 		"', 'draws': 64, 'failed_draws': 3, 'calls': null, 'polls': null, "
-		"'retransmission_timeouts': null, 'connect': null, 'transport': null, "
+		"'retransmission_timeouts': null, 'connect': null, "
 		"'evidence': null, %s'clients': "
 		"[], 'links': []}\n";
 	struct arena *arena = arena_new();
@@ -154,7 +154,7 @@ static void failed_prediction_has_null_numbers(void)
 	struct prediction prediction = sample();
 	prediction.ok = false;
 	prediction.reason = "connection timeout";
-	prediction.transport = NULL;
+	prediction.setup.transport = NULL;
 	prediction.job_count = prediction.link_count = 0;
 	const struct prediction *list[] = {&prediction};
 	capture_begin(&capture);
@@ -318,11 +318,13 @@ static void table_contains_the_main_numbers(void)
 	const struct prediction *list[] = {&prediction, &prediction};
 	char *one = table_of(&prediction, false);
 	const char *text = one;
-	CHECK(strstr(text, "36.50 (36.00..37.00) sequences/s\nbottleneck: network\n") != NULL);
+	CHECK(strstr(text,
+		     "36.50 (36.00..37.00) sequences/s\nsetup: network gpt2; stack "
+		     "pytorch-amp (fp16); runtime rcuda; transport tcp\nbottleneck: network\n"));
 	CHECK(strstr(text, "would help: less latency\n") != NULL);
 	CHECK(strstr(text, "730.0 (720.0..740.0) tokens/s") != NULL);
-	CHECK(strstr(text, "50.0 %") &&
-	      strstr(text, "75.0 %")); /* the kernels' share: 0.375 of 0.5 */
+	/* the kernels' share: 0.375 of 0.5 */
+	CHECK(strstr(text, "50.0 %") && strstr(text, "75.0 %"));
 	CHECK(strstr(text, "64 draws") && strstr(text, "3 of the draws fail"));
 	CHECK(strstr(text, "nan") == NULL);
 	free(one);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stddef.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/predict/predict.h"
+
+/* Adds a name to a list with ", " between, unless the list has it or the name is NULL. */
+static void add(struct arena *arena, const char **list, const char *name)
+{
+	size_t length = name ? strlen(name) : 0;
+	if (!name)
+		return;
+	for (const char *at = *list; at && (at = strstr(at, name)) != NULL; at += length)
+		if ((at == *list || at[-1] == ' ') && (at[length] == ',' || at[length] == '\0'))
+			return;
+	*list = *list ? arena_printf(arena, "%s, %s", *list, name) : name;
+}
+
+static const char *precision(const struct scenario *scenario, const struct job_entry *job)
+{
+	const struct gpu_params *gpu = &scenario->topology.gpus[job->gpus[0]].params;
+	bool convolutions = !job->network || job->network->sequence == 0;
+	return number_type_name(stack_product_type(job->stack, gpu, convolutions));
+}
+
+struct setup scenario_setup(struct arena *arena, const struct scenario *scenario)
+{
+	struct setup setup = {.transport = scenario_transport(scenario)};
+	bool trains = scenario->style != JOBS_COLLECTIVE;
+	for (size_t i = 0; i < scenario->job_count; i++) {
+		const struct job_entry *job = &scenario->jobs[i];
+		if (trains)
+			add(arena, &setup.network, job->network ? job->network->name : job->model);
+		if (trains && job->stack && !job->recorded) {
+			setup.stack = scenario->params->stack;
+			add(arena, &setup.precision, precision(scenario, job));
+		}
+		if (job->runtime)
+			setup.runtime = scenario->params->runtime;
+		add(arena, &setup.exchange, job->exchange_name);
+		if (job->library)
+			add(arena, &setup.library, library_name(job->library));
+	}
+	return setup;
+}
