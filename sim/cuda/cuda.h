@@ -35,8 +35,10 @@ enum call_kind {                  /* one row each in cuda_call_kinds.def, in thi
 		 CALL_SET_DEVICE,
 		 CALL_GET_LAST_ERROR,
 		 CALL_IS_CAPTURING,  /* ask whether a stream records a CUDA graph */
-		 CALL_GET_ATTRIBUTE, /* device properties and memory info; a client can cache the
-					answer */
+		 CALL_GET_ATTRIBUTE, /* constant properties of a device, kernel or stream; a client
+					can cache the answer */
+		 CALL_GET_VALUE,     /* a value that changes or depends on the arguments: free
+					memory, elapsed time, the size of a workspace */
 		 CALL_CREATE_HANDLE, /* create a stream, event or descriptor; a client can return
 					its own handle before the server has created it */
 		 /* collectives of payload_B with the GPUs of communicator `peer` */

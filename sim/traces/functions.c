@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/traces/functions.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 static const struct {
@@ -28,14 +29,6 @@ bool function_is_cuda(const char *name)
 	return rest != name && rest[0] >= 'A' && rest[0] <= 'Z';
 }
 
-static bool fits(const char *pattern, const char *name)
-{
-	size_t length = strlen(pattern);
-	if (length > 0 && pattern[length - 1] == '*')
-		return strncmp(pattern, name, length - 1) == 0;
-	return strcmp(pattern, name) == 0;
-}
-
 /* A copy within a GPU or between GPUs is simulated as a memset, whose GPU time is the recorded one.
  */
 static enum call_kind copy_kind(const struct recorded_call *call)
@@ -57,7 +50,7 @@ struct function_use function_use(const struct recorded_call *call)
 	if (call->copy != COPY_NONE)
 		return (struct function_use){copy_kind(call), HOST_ROW};
 	size_t row = 0;
-	while (!fits(rows[row].pattern, name))
+	while (fnmatch(rows[row].pattern, name, 0) != 0)
 		row++;
 	return rows[row].use;
 }

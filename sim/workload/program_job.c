@@ -366,7 +366,7 @@ static struct cuda_port *build_port(struct program_job *p, const struct rank *ra
 {
 	struct workload *w = p->job.workload;
 	/* A program with several GPUs uses the local driver for those of its own guest. */
-	bool own = p->device_count > 1 && rank->place->guest == place->server;
+	bool own = rank->device_count > 1 && rank->place->guest == place->server;
 	if (!p->spec.runtime || own)
 		return local_port_new(w->arena, device->process);
 	const char *name = p->job.name;

@@ -39,6 +39,7 @@ static void rules_of_calls_change_their_own_kind(void)
 		{offsetof(struct runtime_params, get_last_error_call), CALL_GET_LAST_ERROR},
 		{offsetof(struct runtime_params, is_capturing_call), CALL_IS_CAPTURING},
 		{offsetof(struct runtime_params, get_attribute_call), CALL_GET_ATTRIBUTE},
+		{offsetof(struct runtime_params, get_value_call), CALL_GET_VALUE},
 		{offsetof(struct runtime_params, create_handle_call), CALL_CREATE_HANDLE},
 		{offsetof(struct runtime_params, malloc_call), CALL_MALLOC},
 		{offsetof(struct runtime_params, free_call), CALL_FREE},
@@ -146,7 +147,7 @@ static void only_calls_without_gpu_work_may_be_local(void)
 		count++;
 		locals += local;
 	}
-	CHECK(count == 13 && locals == 9);
+	CHECK(count == 14 && locals == 10);
 }
 
 static const struct test tests[] = {
