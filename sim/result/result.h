@@ -263,11 +263,11 @@ struct result_cell {
 };
 struct result_table {
 	const char *name, *title;
-	const char *setup; /* what the predictions are about (setups_text); NULL: nothing */
 	const struct result_column *columns;
 	size_t column_count;
 	struct result_cell *cells; /* row_count * column_count elements */
 	size_t row_count;
+	const char *setup; /* what the predictions are about (setups_text); NULL: nothing */
 };
 /* Copies the columns. The table has no setup. */
 struct result_table *result_table_new(struct arena *arena, const char *name, const char *title,
