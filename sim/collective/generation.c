@@ -8,7 +8,11 @@
 
 /* src/graph/tuning.cc of NCCL 2.28 (perChMaxTreeBws, perChMaxRingLL128Bws, llMaxBws), topo.h
  * (SM*_NVLINK_BW) and search.cc (speedArrayIntra). Two blocks serve each ring that the search
- * finds. GPUs before Ampere have Ampere's constants, because later tables hardly differ. */
+ * finds. GPUs before Ampere have Ampere's constants, because later tables hardly differ.
+ *
+ * NCCL's model limits blocks with Simple in trees only. In a ring, two blocks have to carry the
+ * largest bandwidth that the search gives to a ring between nodes: 48 GB/s on Hopper, 96 GB/s on
+ * Blackwell (search.cc, sm90SpeedArrayInter and sm100SpeedArrayInter). */
 struct constants {
 	double block_Bps, tree_Bps, ll128_Bps, ll_Bps, ll_net_Bps;
 	double lane_Bps;      /* goodput of the links of one ring that the search finds */
@@ -25,7 +29,7 @@ static const struct constants ampere = {12e9, 12e9, 10e9, 3.5e9, 1.4e9, 25e9, 1,
 					0.85, 1,    0,    0,     {0},   {0}};
 /* 20.6 of a link's 25 GB/s; twelve rings of 30 GB/s. */
 static const struct constants hopper = {
-	19.35e9,
+	24e9,
 	19.35e9,
 	18.35e9,
 	5.9e9,
@@ -40,7 +44,7 @@ static const struct constants hopper = {
 	{60e9, 50e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 11e9, 6e9, 3e9}};
 /* 40.1 of a link's 50 GB/s. */
 static const struct constants blackwell = {
-	35e9,
+	48e9,
 	35e9,
 	20e9,
 	8.8e9,

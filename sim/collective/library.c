@@ -181,8 +181,8 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct library_params, channel_bandwidth_Bps, QUANTITY_RATE, 0, 1e13, "0 GB/s",
 		     "maximum bandwidth of a channel's thread block with Simple; 0 means that of "
 		     "the GPU's generation",
-		     TUNING ", perChMaxTreeBws, also used for rings: on Ampere 24 GB/s for each "
-			    "tree found, which two blocks serve"),
+		     "NCCL 2.28, src/graph/search.cc: two blocks serve a ring of at most 24 GB/s "
+		     "on Ampere, 48 on Hopper and 96 on Blackwell between machines"),
 	PARAM_NUMBER(struct library_params, channel_tree_Bps, QUANTITY_RATE, 0, 1e13, "0 GB/s",
 		     "maximum bandwidth of a channel's thread block in a tree, where it adds data "
 		     "of several children; 0 means that of the GPU's generation",

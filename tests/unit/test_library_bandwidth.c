@@ -185,6 +185,32 @@ static void links_of_hopper_reach_a_little_less(void)
 	CHECK_NEAR(all_reduce(&library, &one_node, 1e9).goodput_ratio[HOP_NVLINK], 0.85, 1e-12);
 }
 
+/* Four machines of eight H100 with eight adapters of 50 GB/s, of which 48.5 are used. NCCL 2.18
+ * gives an NVLS tree over more than two machines half of them for each of eight heads, and takes
+ * 5/6: 161.7 GB/s after 25 + 4 x 14 = 81 us. A ring has 388 x 32/62 = 200.3 GB/s after 1.4 x (8.4 +
+ * 54 x 3.4 + 8 x 14) = 426 us. Both are equal at 345 us / (1/161.7 - 1/200.3) = 289 MB, so rings
+ * follow from there on. Their two blocks for each adapter carry the 48 GB/s that NCCL's search
+ * gives to a ring, and are not limited by the constant of trees, 38.7 GB/s. */
+static void rings_of_hopper_carry_the_bandwidth_that_the_search_plans(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape shape = hopper(8);
+	shape.node_count = 4;
+	shape.rank_count = 32;
+	shape.network_Bps = 400e9;
+	shape.ring_count = 8;
+	CHECK_TEXT(all_reduce(&library, &shape, 420e6).algorithm->name, "nvls_tree");
+	struct collective_choice choice = all_reduce(&library, &shape, 440e6);
+	CHECK_TEXT(choice.algorithm->name, "ring");
+	CHECK(choice.protocol == PROTOCOL_SIMPLE && choice.block_count == 16);
+	CHECK_NEAR(choice.channel_cap_Bps[HOP_NET] * (double)choice.channel_count, 8 * 48e9, 1e-9);
+	library.algorithm = "double_tree";
+	library.protocol = CHOOSE_SIMPLE;
+	choice = all_reduce(&library, &shape, 440e6);
+	CHECK_NEAR(choice.channel_cap_Bps[HOP_NET] * (double)choice.channel_count * 2,
+		   library.tree_split_ratio * 8 * 38.7e9, 1e-9);
+}
+
 /* A small message between eight ranks takes one block for each of seven peers. A rank of 512 has
  * only eight messages at a time. */
 static void messages_of_an_all_to_all_are_limited(void)
@@ -208,6 +234,7 @@ static const struct test tests[] = {
 	TEST(script_is_used_from_its_smallest_to_its_largest_size),
 	TEST(nvlink_sharp_is_slower_on_three_machines_than_on_two),
 	TEST(links_of_hopper_reach_a_little_less),
+	TEST(rings_of_hopper_carry_the_bandwidth_that_the_search_plans),
 	TEST(messages_of_an_all_to_all_are_limited),
 };
 
