@@ -1,560 +1,454 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The topology diagram. A simulated link has two strokes, one per direction, as wide as its
- * utilisation, with an arrow head and the percentage in its label. Other links are single thin
- * lines. A label is drawn only where it covers nothing. Links without room for a label are listed
- * below the diagram, with equal ones in one line. */
+/* The topology diagram. Each kind of machine is one box with its number. Its parts are in rows by
+ * their distance from the host. The switches of the network are bars below the machines, one row
+ * for each distance from them. Lines stand for bundles of links; those that carry something in the
+ * run are thick and coloured, so that they show the path of a program. */
 #include <math.h>
 #include <string.h>
 
 #include "plots/style.h"
-#include "plots/topology_plan.h"
+#include "plots/topology_groups.h"
 #include "sim/base/arena.h"
+#include "sim/base/units.h"
 
-static const double label_size = FONT_SMALL - 0.5, label_pitch = 9;
+static const double slot_least = 118, slot_most = 190, box_gap = 16, box_pad = 7;
+static const double header_height = 50, part_height = 28, row_gap = 36;
+static const double bar_height = 26, port_gap = 52, level_gap = 48;
+static const double label_size = FONT_SMALL - 0.5, label_pitch = 8.5;
 
-enum { KINDS_MAX = 12, LABEL_LINES_MAX = 5, GROUPS_MAX = 24 };
+enum { LABEL_LINES = 4, NOTES_MAX = 12 };
 
 struct layout {
 	struct arena *arena;
 	struct drawing *drawing;
-	struct plan plan;
-	const char *kinds[KINDS_MAX];
-	size_t kind_count;
-	bool *labelled; /* for each link: the diagram shows its name and detail */
+	struct topology_groups groups;
+	double top, bottom, width; /* of the machines; of the drawing */
+	double slot_width;         /* column of parts in a machine */
+	bool simulated;
+	const char *notes[NOTES_MAX]; /* links that have no line */
+	size_t note_count;
 };
 
-/* ---- looks ---- */
+/* ---- texts ---- */
 
-static struct look kind_look(const struct layout *layout, const char *kind)
+static const char *named(struct arena *arena, const struct topology_part *part)
 {
-	static const int hues[] = {HUE_BLUE,   HUE_GREEN,  HUE_VERMILLION,
-				   HUE_PURPLE, HUE_ORANGE, HUE_SKY};
-	static const enum dash dashes[] = {DASH_SOLID, DASH_LONG, DASH_SHORT, DASH_DOT};
-	size_t index = 0;
-	while (index < layout->kind_count && strcmp(layout->kinds[index], kind) != 0)
-		index++;
-	return (struct look){.paint = hue(hues[index % 6]), .dash = dashes[index % 4]};
+	if (fabs(part->count - 1) < 1e-6)
+		return part->name;
+	char *text = arena_strdup(arena, part->name);
+	size_t length = strlen(text);
+	while (length > 1 && strchr("0123456789.-_", text[length - 1]))
+		text[--length] = '\0';
+	return arena_printf(arena, "%s × %s", number_format(arena, 4, part->count), text);
 }
 
-static bool simulated(const struct diagram_link *link)
+static const char *bundle_text(struct arena *arena, const struct bundle *bundle)
 {
-	return isfinite(link->utilization[0]) && isfinite(link->utilization[1]);
+	const char *text = "";
+	for (size_t i = 0; i < bundle->line_count; i++) {
+		const struct bundle_line *line = &bundle->lines[i];
+		const char *count = fabs(line->count - 1) < 1e-6
+					    ? ""
+					    : arena_printf(arena, "%s × ",
+							   number_format(arena, 3, line->count));
+		text = arena_printf(arena, "%s%s%s%s%s%s", text, i ? "; " : "", count, line->kind,
+				    *line->detail ? " " : "", line->detail);
+	}
+	if (bundle->used)
+		text = arena_printf(arena, "%s, %s%s %% used", text, bundle->use < 0.001 ? "<" : "",
+				    number_format(arena, 2, fmax(100 * bundle->use, 0.1)));
+	return text;
 }
 
-static double stroke_width(double utilization)
+static void draw_label(const struct layout *layout, double x, double y, double width,
+		       enum text_anchor anchor, const struct paint *plate, const char *text)
 {
-	return 0.9 + 4.5 * fmin(fmax(utilization, 0), 1);
+	const char *lines[LABEL_LINES];
+	size_t count = text_wrap(layout->arena, text, label_size, false, width, LABEL_LINES, lines);
+	double top = y - label_pitch * (double)count / 2, widest = 0;
+	for (size_t i = 0; i < count; i++)
+		widest = fmax(widest, text_width(lines[i], label_size, false));
+	if (plate)
+		draw_rectangle(layout->drawing,
+			       anchor == ANCHOR_MIDDLE ? x - widest / 2 - 2 : x - 1, top - 0.5,
+			       widest + 4, label_pitch * (double)count + 1, *plate);
+	for (size_t i = 0; i < count; i++)
+		draw_text(layout->drawing, x, top + label_pitch * ((double)i + 0.8), label_size,
+			  anchor, ink, false, lines[i]);
 }
 
-static const char *share_text(struct arena *arena, double share)
+/* ---- places ---- */
+
+static bool has_port(const struct layout *layout, int kind, int part)
 {
-	double percent = share * 100;
-	return arena_printf(arena, percent > 0 && percent < 9.95 ? "%.1f %%" : "%.0f %%", percent);
+	for (size_t i = 0; i < layout->groups.bundles.count; i++)
+		for (int end = 0; end < 2; end++) {
+			const struct bundle *bundle = &layout->groups.bundles.items[i];
+			if (bundle->ends[end].kind == kind && bundle->ends[end].part == part &&
+			    (bundle->ends[1 - end].kind != kind))
+				return true;
+		}
+	return false;
+}
+
+/* Places a part and those below it from x on, and returns the width that they take. A part with a
+ * port and others below it has a column for the port's line. */
+static double place_part(const struct layout *layout, int index, int part, double x)
+{
+	struct machine_kind *kind = &layout->groups.kinds.items[index];
+	struct topology_part *own = &kind->parts.items[part];
+	double width = 0;
+	for (size_t i = 0; i < kind->parts.count; i++)
+		if (kind->parts.items[i].parent == part && (int)i != part)
+			width += place_part(layout, index, (int)i, x + width);
+	bool port = has_port(layout, index, part);
+	own->port_x = width > 0 ? x + width + layout->slot_width / 2 : x + layout->slot_width / 2;
+	if (port || width == 0)
+		width += layout->slot_width;
+	own->x = x + (width -
+		      (port && width > layout->slot_width && part > 0 ? layout->slot_width : 0)) /
+			     2;
+	own->width = fmin(width - 2 * box_pad, 150);
+	own->y = layout->top + (own->row == 0 ? 0
+					      : header_height + row_gap * own->row +
+							part_height * (own->row - 1));
+	return width;
+}
+
+static void place_machines(struct layout *layout, double y)
+{
+	double x = CHART_MARGIN, slots = 0, count = (double)layout->groups.kinds.count;
+	layout->top = layout->bottom = y;
+	layout->slot_width = 1;
+	for (size_t k = 0; k < layout->groups.kinds.count; k++)
+		slots += place_part(layout, (int)k, 0, x);
+	double room = CHART_WIDTH - 2 * CHART_MARGIN - box_gap * (count - 1);
+	layout->slot_width = fmin(fmax(room / fmax(slots, 1), slot_least), slot_most);
+	for (size_t k = 0; k < layout->groups.kinds.count; k++) {
+		struct machine_kind *kind = &layout->groups.kinds.items[k];
+		kind->x = x;
+		kind->width = place_part(layout, (int)k, 0, x);
+		kind->height = header_height + kind->rows * (row_gap + part_height) +
+			       (kind->rows ? box_pad : 0);
+		layout->bottom = fmax(layout->bottom, y + kind->height);
+		x += kind->width + box_gap;
+	}
+	layout->width = fmax(CHART_WIDTH, x - box_gap + CHART_MARGIN);
+}
+
+/* Returns where a bundle leaves a machine, or the middle of a bar. */
+static double port_x(const struct layout *layout, struct place place)
+{
+	if (place.kind >= 0)
+		return layout->groups.kinds.items[place.kind].parts.items[place.part].port_x;
+	const struct topology_part *bar = &layout->groups.switches.items[place.part];
+	return bar->high_x > bar->low_x ? (bar->low_x + bar->high_x) / 2 : NAN;
+}
+
+/* Widens the bar over its links to machines; without any, over its links to other bars. */
+static void span_bar(const struct layout *layout, int index)
+{
+	struct topology_part *bar = &layout->groups.switches.items[index];
+	double low = INFINITY, high = -INFINITY;
+	for (int bars = 0; bars < 2 && low > high; bars++)
+		for (size_t i = 0; i < 2 * layout->groups.bundles.count; i++) {
+			const struct bundle *bundle = &layout->groups.bundles.items[i / 2];
+			struct place here = bundle->ends[i % 2], other = bundle->ends[1 - i % 2];
+			double x = port_x(layout, other);
+			if (here.kind >= 0 || here.part != index || (other.kind < 0) != bars ||
+			    isnan(x))
+				continue;
+			low = fmin(low, x);
+			high = fmax(high, x);
+		}
+	if (low > high)
+		low = high = CHART_MARGIN + layout->slot_width / 2;
+	double least = text_width(named(layout->arena, bar), FONT_TEXT, true) + 20;
+	double half = fmax((high - low) / 2 + 26, fmax(least, layout->slot_width) / 2);
+	double middle = (low + high) / 2;
+	middle = fmax(middle, CHART_MARGIN + half);
+	bar->low_x = middle - half;
+	bar->high_x = middle + half;
+	bar->x = middle;
+	bar->width = 2 * half;
+}
+
+/* Puts bars of the same distance side by side where they fit, and otherwise below each other. */
+static double place_bars(struct layout *layout)
+{
+	double y = layout->bottom + port_gap;
+	size_t count = layout->groups.switches.count;
+	for (int level = 0; level < layout->groups.levels; level++) {
+		double lowest = y;
+		for (size_t i = 0; i < count; i++) {
+			struct topology_part *bar = &layout->groups.switches.items[i];
+			if (bar->row != level)
+				continue;
+			span_bar(layout, (int)i);
+			bar->y = y;
+			for (size_t k = 0; k < i; k++) {
+				const struct topology_part *other =
+					&layout->groups.switches.items[k];
+				if (other->row == level && other->y == bar->y &&
+				    bar->low_x < other->high_x + box_gap &&
+				    bar->high_x > other->low_x - box_gap) {
+					bar->y += bar_height + level_gap / 2;
+					k = (size_t)-1; /* compares with all again */
+				}
+			}
+			lowest = fmax(lowest, bar->y + bar_height);
+		}
+		y = lowest + level_gap;
+	}
+	return count ? y - level_gap : layout->bottom;
 }
 
 /* ---- lines ---- */
 
-/* Draws one direction from (x1, y1) to (x2, y2) with its arrow head at the end. */
-static void draw_arrow(const struct layout *layout, double x1, double y1, double x2, double y2,
-		       double utilization, struct look look)
+static void draw_link(const struct layout *layout, const struct bundle *bundle, double x1,
+		      double y1, double x2, double y2)
 {
-	double width = stroke_width(utilization), length = hypot(x2 - x1, y2 - y1);
-	if (length < 1e-6)
-		return;
-	double ux = (x2 - x1) / length, uy = (y2 - y1) / length;
-	double head = fmin(6, length / 2), half = width / 2 + 1.6;
-	double bx = x2 - ux * head, by = y2 - uy * head;
-	draw_line(layout->drawing, x1, y1, bx, by, look.paint, width, look.dash);
-	const double points[] = {
-		x2, y2, bx - uy * half, by + ux * half, bx + uy * half, by - ux * half};
-	draw_polygon(layout->drawing, points, 3, look.paint);
+	draw_line(layout->drawing, x1, y1, x2, y2, bundle->used ? hue(HUE_VERMILLION) : ink_soft,
+		  bundle->used ? 2.6 : 1.1, DASH_SOLID);
 }
 
-/* Returns how far a link's strokes extend to the right of (or below) its line. */
-static double reach(const struct diagram_link *link)
+static void note(struct layout *layout, const char *a, const char *b, const struct bundle *bundle)
 {
-	if (!simulated(link))
-		return 1;
-	double most = fmax(link->utilization[0], link->utilization[1]);
-	return 1.5 + fmax(stroke_width(most), 3.2);
+	if (layout->note_count < NOTES_MAX)
+		layout->notes[layout->note_count++] = arena_printf(
+			layout->arena, "%s to %s: %s", a, b, bundle_text(layout->arena, bundle));
 }
 
-/* Draws a straight link from end 0 at (x1, y1) to end 1 at (x2, y2). */
-static void draw_straight(const struct layout *layout, const struct diagram_link *link, double x1,
-			  double y1, double x2, double y2)
+/* Draws a bundle within a machine: a line to the part below. */
+static void draw_inner(struct layout *layout, const struct bundle *bundle)
 {
-	struct look look = kind_look(layout, link->kind);
-	if (!simulated(link)) {
-		draw_line(layout->drawing, x1, y1, x2, y2, look.paint, 1.4, look.dash);
+	struct machine_kind *kind = &layout->groups.kinds.items[bundle->ends[0].kind];
+	struct topology_part *a = &kind->parts.items[bundle->ends[0].part];
+	struct topology_part *b = &kind->parts.items[bundle->ends[1].part];
+	if (a == b)
+		return; /* the text of the part has it */
+	if (a->row > b->row) {
+		struct topology_part *upper = b;
+		b = a;
+		a = upper;
+	}
+	double y1 = a->y + (a->row == 0 ? header_height : part_height);
+	if (b->parent != (int)(a - kind->parts.items)) {
+		/* behind the boxes; the text is below the diagram */
+		draw_link(layout, bundle, a->x, a->y + part_height / 2, b->x,
+			  b->y + part_height / 2);
+		note(layout, named(layout->arena, a), named(layout->arena, b), bundle);
 		return;
 	}
-	double length = hypot(x2 - x1, y2 - y1);
-	if (length < 1e-6)
-		return;
-	for (int way = 0; way < 2; way++) {
-		double away = (1.1 + stroke_width(link->utilization[way]) / 2) * (way ? -1 : 1);
-		double dx = -(y2 - y1) / length * away, dy = (x2 - x1) / length * away;
-		if (way == 0)
-			draw_arrow(layout, x1 + dx, y1 + dy, x2 + dx, y2 + dy, link->utilization[0],
-				   look);
-		else
-			draw_arrow(layout, x2 + dx, y2 + dy, x1 + dx, y1 + dy, link->utilization[1],
-				   look);
+	draw_link(layout, bundle, a->row == 0 ? b->x : a->x, y1, b->x, b->y);
+	draw_label(layout, b->x, b->y - row_gap / 2, layout->slot_width - 4, ANCHOR_MIDDLE,
+		   &ink_panel, bundle_text(layout->arena, bundle));
+}
+
+/* Draws a bundle from a machine to the network. */
+static void draw_port(const struct layout *layout, const struct bundle *bundle, struct place from,
+		      struct place to)
+{
+	const struct topology_part *part =
+		&layout->groups.kinds.items[from.kind].parts.items[from.part];
+	const struct topology_part *bar = &layout->groups.switches.items[to.part];
+	double y = part->y + (part->row == 0 ? header_height : part_height);
+	double from_x =
+		part->row == 0 ? part->port_x : fmin(part->port_x, part->x + part->width / 2 - 6);
+	draw_link(layout, bundle, from_x, part->port_x > from_x ? y - 3 : y, part->port_x,
+		  part->port_x > from_x ? y + 12 : y);
+	draw_link(layout, bundle, part->port_x, part->port_x > from_x ? y + 12 : y, part->port_x,
+		  bar->y);
+}
+
+/* Writes one text for all bundles from a part to the network. */
+static void label_port(const struct layout *layout, const struct bundle *bundle, struct place from)
+{
+	const struct topology_part *part =
+		&layout->groups.kinds.items[from.kind].parts.items[from.part];
+	const char *text = "";
+	for (size_t i = 0; i < layout->groups.bundles.count; i++) {
+		const struct bundle *other = &layout->groups.bundles.items[i];
+		bool first = other->ends[0].kind < 0;
+		struct place end = other->ends[first], network = other->ends[!first];
+		if (end.kind != from.kind || end.part != from.part || network.kind >= 0)
+			continue;
+		if (!*text && other != bundle)
+			return; /* the first bundle has the text of all */
+		text = arena_printf(layout->arena, "%s%s%s", text, *text ? "; " : "",
+				    bundle_text(layout->arena, other));
 	}
+	draw_label(layout, part->port_x, layout->bottom + port_gap / 2, layout->slot_width - 6,
+		   ANCHOR_MIDDLE, &ink_paper, text);
 }
 
-/* Draws a link from end 0 up (or down), across at y, and back to end 1. */
-static void draw_around(const struct layout *layout, const struct plan_link *link, double y1,
-			double y, double y2)
+/* Draws a bundle between two bars. */
+static void draw_trunk(struct layout *layout, const struct bundle *bundle)
 {
-	struct look look = kind_look(layout, link->link->kind);
-	double width = 1.4;
-	if (simulated(link->link))
-		width = stroke_width(fmax(link->link->utilization[0], link->link->utilization[1]));
-	const double points[] = {link->x[0], y1, link->x[0], y, link->x[1], y, link->x[1], y2};
-	draw_polyline(layout->drawing, points, 4, look.paint, width, look.dash);
-}
-
-static double cable_y(const struct plan *plan, int level)
-{
-	return plan->level_top[level] + plan_bar_height / 2 + 6;
-}
-
-static double lane_y(const struct plan *plan, const struct plan_link *link)
-{
-	const struct plan_box *box = &plan->boxes[link->ends[0]];
-	return box->y + box->height + plan->lane_pitch * link->lane + 9;
-}
-
-static void draw_link(const struct layout *layout, const struct plan_link *link)
-{
-	const struct plan *plan = &layout->plan;
-	if (link->route == ROUTE_NONE)
-		return;
-	const struct plan_box *a = &plan->boxes[link->ends[0]], *b = &plan->boxes[link->ends[1]];
-	switch (link->route) {
-	case ROUTE_UP:
-	case ROUTE_INNER: {
-		bool a_above = a->y < b->y;
-		draw_straight(layout, link->link, link->x[0], a_above ? a->y + a->height : a->y,
-			      link->x[1], a_above ? b->y : b->y + b->height);
-		break;
+	const struct topology_part *a = &layout->groups.switches.items[bundle->ends[0].part];
+	const struct topology_part *b = &layout->groups.switches.items[bundle->ends[1].part];
+	if (a->y > b->y) {
+		const struct topology_part *upper = b;
+		b = a;
+		a = upper;
 	}
-	case ROUTE_SIDE:
-		draw_straight(layout, link->link, link->x[0], a->y + a->height / 2, link->x[1],
-			      b->y + b->height / 2);
-		break;
-	case ROUTE_CABLE:
-		draw_around(layout, link, a->y, cable_y(plan, link->level), b->y);
-		break;
-	case ROUTE_LANE:
-		draw_around(layout, link, a->y + a->height, lane_y(plan, link), b->y + b->height);
-		break;
-	case ROUTE_NONE:
-		break;
+	if (a == b) {
+		note(layout, named(layout->arena, a), "each other", bundle);
+		return;
+	}
+	if (a->y == b->y) {
+		bool right = b->x > a->x;
+		double x1 = right ? a->high_x : a->low_x, x2 = right ? b->low_x : b->high_x;
+		draw_link(layout, bundle, x1, a->y + bar_height / 2, x2, a->y + bar_height / 2);
+		draw_label(layout, (x1 + x2) / 2, a->y + bar_height + 10,
+			   fmax(fabs(x2 - x1), layout->slot_width), ANCHOR_MIDDLE, NULL,
+			   bundle_text(layout->arena, bundle));
+		return;
+	}
+	double low = fmax(a->low_x, b->low_x), high = fmin(a->high_x, b->high_x);
+	double x1 = low < high ? (low + high) / 2 : a->x, x2 = low < high ? x1 : b->x;
+	draw_link(layout, bundle, x1, a->y + bar_height, x2, b->y);
+	draw_label(layout, (x1 + x2) / 2, (a->y + bar_height + b->y) / 2, 2 * slot_least,
+		   ANCHOR_MIDDLE, &ink_paper, bundle_text(layout->arena, bundle));
+}
+
+static void draw_bundles(struct layout *layout, bool labels)
+{
+	for (size_t i = 0; i < layout->groups.bundles.count; i++) {
+		const struct bundle *bundle = &layout->groups.bundles.items[i];
+		struct place a = bundle->ends[0], b = bundle->ends[1];
+		layout->simulated |= bundle->used;
+		if (a.kind >= 0 && b.kind >= 0 && a.kind == b.kind) {
+			if (!labels)
+				draw_inner(layout, bundle);
+		} else if (a.kind < 0 && b.kind < 0) {
+			if (!labels)
+				draw_trunk(layout, bundle);
+		} else if (a.kind < 0 || b.kind < 0) {
+			struct place from = a.kind < 0 ? b : a, to = a.kind < 0 ? a : b;
+			if (labels)
+				label_port(layout, bundle, from);
+			else
+				draw_port(layout, bundle, from, to);
+		}
 	}
 }
 
 /* ---- boxes ---- */
 
-static void draw_column(const struct layout *layout, const struct plan_column *column)
+static struct paint edge_of(const struct topology_part *part)
 {
-	draw_box(layout->drawing, column->x, column->y, column->width, column->height, 6, ink_panel,
+	return part->used ? hue(HUE_VERMILLION) : ink_soft;
+}
+
+static void draw_header(const struct layout *layout, const struct machine_kind *kind)
+{
+	const struct topology_part *host = &kind->parts.items[0];
+	double x = kind->x + 9, width = kind->width - 18;
+	draw_box(layout->drawing, kind->x, layout->top, kind->width, kind->height, 6, ink_panel,
 		 ink_soft, 0.9);
-	draw_box(layout->drawing, column->x, column->y, column->width, plan_header_height, 6,
-		 (struct paint){0xE3E7EA, 1}, ink_soft, 0.9);
-}
-
-static void draw_header(const struct layout *layout, const struct plan_box *box)
-{
-	double x = box->x + 9, width = box->width - 18;
-	bool detail = box->node->detail != NULL;
-	draw_text(layout->drawing, x, box->y + (detail ? 14 : 20), FONT_TEXT, ANCHOR_START, ink,
-		  true, text_fit(layout->arena, box->node->name, FONT_TEXT, true, width));
-	if (detail)
-		draw_text(
-			layout->drawing, x, box->y + 25, FONT_SMALL - 0.5, ANCHOR_START, ink_soft,
-			false,
-			text_fit(layout->arena, box->node->detail, FONT_SMALL - 0.5, false, width));
-}
-
-static void draw_inner(const struct layout *layout, const struct plan_box *box)
-{
-	const char *kind = box->node->kind ? box->node->kind : "";
-	/* kind: of a node of the diagram */
-	struct paint edge = strcmp(kind, "gpu") == 0      ? hue(HUE_GREEN)
-			    : strcmp(kind, "switch") == 0 ? hue(HUE_ORANGE)
-							  : hue(HUE_SKY);
-	double middle = box->x + box->width / 2;
-	draw_box(layout->drawing, box->x, box->y, box->width, box->height, 4, ink_paper, edge, 1.2);
-	draw_text(layout->drawing, middle, box->y + 12, FONT_SMALL, ANCHOR_MIDDLE, ink, true,
-		  text_fit(layout->arena, box->node->name, FONT_SMALL, true, box->width - 4));
-	for (size_t i = 0; i < box->detail_count; i++)
-		draw_text(layout->drawing, middle, box->y + 21 + 8.5 * (double)i, FONT_SMALL - 1,
-			  ANCHOR_MIDDLE, ink_soft, false, box->details[i]);
-}
-
-static void draw_bar(const struct layout *layout, const struct plan_box *box)
-{
-	double middle = box->x + box->width / 2, width = box->width - 10;
-	bool detail = box->node->detail != NULL;
-	draw_box(layout->drawing, box->x, box->y, box->width, box->height, 4,
-		 (struct paint){0xFFF6E5, 1}, hue(HUE_ORANGE), 1.2);
-	draw_text(layout->drawing, middle, box->y + (detail ? 13 : 18), FONT_TEXT, ANCHOR_MIDDLE,
-		  ink, true, text_fit(layout->arena, box->node->name, FONT_TEXT, true, width));
-	if (detail)
-		draw_text(
-			layout->drawing, middle, box->y + 23, FONT_SMALL - 0.5, ANCHOR_MIDDLE,
-			ink_soft, false,
-			text_fit(layout->arena, box->node->detail, FONT_SMALL - 0.5, false, width));
-}
-
-/* ---- labels ---- */
-
-struct label {
-	const char *lines[LABEL_LINES_MAX]; /* the first line is bold if the label is named */
-	size_t count;
-	bool named;
-	double width;
-};
-
-static double line_width(const struct label *label, size_t line)
-{
-	return text_width(label->lines[line], label_size, label->named && line == 0);
-}
-
-static const char *use_text(struct arena *arena, const struct diagram_link *link, const char *there,
-			    const char *back)
-{
-	return arena_printf(arena, "%s %s  %s %s", there, share_text(arena, link->utilization[0]),
-			    back, share_text(arena, link->utilization[1]));
-}
-
-/* Returns the most complete label that fits into room and lines_max lines: name, detail and
- * utilisation; else only the utilisation in one or two lines; else an empty label (count 0). */
-static struct label label_make(const struct layout *layout, const struct diagram_link *link,
-			       double room, size_t lines_max, const char *there, const char *back)
-{
-	struct arena *arena = layout->arena;
-	const char *use = simulated(link) ? use_text(arena, link, there, back) : NULL;
-	struct label label = {.named = true};
-	label.lines[label.count++] = link->name;
-	size_t left = lines_max - 1 - (use != NULL);
-	const char *lines[LABEL_LINES_MAX + 1];
-	size_t wrapped = link->detail ? text_wrap(arena, link->detail, label_size, false, room,
-						  LABEL_LINES_MAX + 1, lines)
-				      : 0;
-	for (size_t i = 0; i < wrapped && i < left; i++)
-		label.lines[label.count++] = lines[i];
-	if (use)
-		label.lines[label.count++] = use;
-	for (size_t i = 0; i < label.count; i++)
-		label.width = fmax(label.width, line_width(&label, i));
-	if (wrapped <= left && label.width <= room)
-		return label;
-	label = (struct label){.count = 0};
-	if (!use)
-		return label;
-	label.lines[label.count++] = use;
-	if (line_width(&label, 0) > room && lines_max >= 2) {
-		label.lines[0] = arena_printf(arena, "%s %s", there,
-					      share_text(arena, link->utilization[0]));
-		label.lines[label.count++] =
-			arena_printf(arena, "%s %s", back, share_text(arena, link->utilization[1]));
-	}
-	for (size_t i = 0; i < label.count; i++)
-		label.width = fmax(label.width, line_width(&label, i));
-	if (label.width > room)
-		label.count = 0;
-	return label;
-}
-
-static void draw_label(const struct layout *layout, const struct label *label, double x,
-		       double middle, enum text_anchor anchor, const struct paint *plate)
-{
-	double y = middle + label_size * 0.36 - label_pitch * ((double)label->count - 1) / 2;
-	if (plate) /* only centred labels; others do not touch lines */
-		draw_rectangle(layout->drawing, x - label->width / 2 - 2,
-			       middle - label_pitch * (double)label->count / 2, label->width + 4,
-			       label_pitch * (double)label->count, *plate);
-	for (size_t i = 0; i < label->count; i++)
-		draw_text(layout->drawing, x, y + label_pitch * (double)i, label_size, anchor, ink,
-			  label->named && i == 0, label->lines[i]);
-}
-
-/* A line that crosses a zone: its x (sorted) and the link that starts there. */
-struct crossing {
-	double x, reach;
-	size_t link;
-	bool starts;
-};
-
-static void crossing_add(struct crossing *crossings, size_t *count, struct crossing new)
-{
-	size_t at = (*count)++;
-	for (; at > 0 && crossings[at - 1].x > new.x; at--)
-		crossings[at] = crossings[at - 1];
-	crossings[at] = new;
-}
-
-/* Places each label to the right of its line up to the next line, or else to the left. The space to
- * the left is free unless the previous line has its label there. */
-static void label_zone(const struct layout *layout, const struct crossing *crossings, size_t count,
-		       struct area zone)
-{
-	double taken = zone.x; /* right end of the last label or line */
-	double middle = zone.y + zone.height / 2;
-	size_t lines_max = (size_t)fmin(LABEL_LINES_MAX, floor(zone.height / label_pitch));
-	for (size_t i = 0; i < count; i++) {
-		const struct crossing *at = &crossings[i];
-		double start = at->x + at->reach + 4;
-		double end = i + 1 < count ? crossings[i + 1].x - crossings[i + 1].reach - 3
-					   : zone.x + zone.width;
-		double left_end = at->x - at->reach - 4, left_room = left_end - taken - 3;
-		taken = at->x + at->reach;
-		if (!at->starts)
+	draw_box(layout->drawing, kind->x, layout->top, kind->width, header_height, 6,
+		 (struct paint){0xE3E7EA, 1}, edge_of(host), host->used ? 1.6 : 0.9);
+	const char *title =
+		kind->count == 1
+			? kind->name
+			: arena_printf(layout->arena, "%s × %s",
+				       number_format(layout->arena, 5, kind->count), kind->name);
+	const char *const lines[] = {title, host->role, host->detail};
+	double y = layout->top + 3;
+	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+		double size = i == 0 ? FONT_TEXT + 1 : FONT_SMALL;
+		if (!lines[i])
 			continue;
-		const struct plan_link *link = &layout->plan.links[at->link];
-		bool up = link->lower == 0; /* the direction from end 0 to end 1 is upward */
-		const char *there = up ? "↑" : "↓", *back = up ? "↓" : "↑";
-		struct label label =
-			label_make(layout, link->link, end - start, lines_max, there, back);
-		struct label left = {.count = 0};
-		if (!label.named || label.count == 0)
-			left = label_make(layout, link->link, left_room, lines_max, there, back);
-		if (left.named || (label.count == 0 && left.count > 0)) {
-			draw_label(layout, &left, left_end, middle, ANCHOR_END, NULL);
-			label = left;
-		} else if (label.count > 0) {
-			draw_label(layout, &label, start, middle, ANCHOR_START, NULL);
-			taken = start + label.width;
+		y += 13.5;
+		draw_text(layout->drawing, x, y, size, ANCHOR_START, i < 2 ? ink : ink_soft, i < 2,
+			  text_fit(layout->arena, lines[i], size, i < 2, width));
+	}
+}
+
+/* Returns the links between the members of a part, or NULL. */
+static const char *links_within(const struct layout *layout, int index, int part)
+{
+	for (size_t i = 0; i < layout->groups.bundles.count; i++) {
+		const struct bundle *bundle = &layout->groups.bundles.items[i];
+		if (bundle->ends[0].kind == index && bundle->ends[1].kind == index &&
+		    bundle->ends[0].part == part && bundle->ends[1].part == part)
+			return bundle_text(layout->arena, bundle);
+	}
+	return NULL;
+}
+
+static void draw_part(const struct layout *layout, const struct topology_part *part, double y,
+		      double height, const char *title, const char *second)
+{
+	struct paint fill =
+		part->row >= 0 && part->parent == -1 ? (struct paint){0xFFF6E5, 1} : ink_paper;
+	draw_box(layout->drawing, part->x - part->width / 2, y, part->width, height, 4, fill,
+		 edge_of(part), part->used ? 1.8 : 0.9);
+	if (part->role)
+		title = arena_printf(layout->arena, "%s: %s", title, part->role);
+	draw_text(layout->drawing, part->x, y + (second ? height / 2 - 2 : height / 2 + 3),
+		  FONT_SMALL, ANCHOR_MIDDLE, ink, true,
+		  text_fit(layout->arena, title, FONT_SMALL, true, part->width - 6));
+	if (second)
+		draw_text(layout->drawing, part->x, y + height / 2 + 7.5, label_size, ANCHOR_MIDDLE,
+			  ink_soft, false,
+			  text_fit(layout->arena, second, label_size, false, part->width - 6));
+}
+
+static void draw_boxes(const struct layout *layout)
+{
+	for (size_t k = 0; k < layout->groups.kinds.count; k++)
+		for (size_t i = 1; i < layout->groups.kinds.items[k].parts.count; i++) {
+			const struct topology_part *part =
+				&layout->groups.kinds.items[k].parts.items[i];
+			const char *title = named(layout->arena, part);
+			const char *links = links_within(layout, (int)k, (int)i);
+			if (links && part->detail)
+				title = arena_printf(layout->arena, "%s, %s", title, part->detail);
+			draw_part(layout, part, part->y, part_height, title,
+				  links ? links : part->detail);
 		}
-		layout->labelled[at->link] = label.named && label.count > 0;
+	for (size_t i = 0; i < layout->groups.switches.count; i++) {
+		const struct topology_part *bar = &layout->groups.switches.items[i];
+		draw_part(layout, bar, bar->y, bar_height, named(layout->arena, bar), bar->detail);
 	}
-}
-
-static void label_level(const struct layout *layout, int level)
-{
-	const struct plan *plan = &layout->plan;
-	struct crossing *crossings =
-		ARENA_ARRAY(layout->arena, 2 * plan->link_count, struct crossing);
-	size_t count = 0;
-	for (size_t i = 0; i < plan->link_count; i++) {
-		const struct plan_link *link = &plan->links[i];
-		struct crossing new = {.reach = reach(link->link), .link = i};
-		if (link->route == ROUTE_UP) {
-			int from = plan_level(plan, link->ends[link->lower]);
-			int to = plan_level(plan, link->ends[link->upper]);
-			new.x = link->x[0];
-			new.starts = from == level;
-			if (from <= level && level < to)
-				crossing_add(crossings, &count, new);
-		} else if (link->route == ROUTE_CABLE && level < link->level) {
-			for (int end = 0; end < 2; end++) {
-				new.x = link->x[end];
-				crossing_add(crossings, &count, new);
-			}
-		}
-	}
-	double top = plan->level_top[level + 1] + plan_bar_height;
-	label_zone(layout, crossings, count,
-		   (struct area){6, top + 7, plan->width - 12, plan->level_top[level] - top - 14});
-}
-
-static void label_column(const struct layout *layout, int column)
-{
-	const struct plan *plan = &layout->plan;
-	const struct plan_column *place = &plan->columns[column];
-	struct crossing *crossings =
-		ARENA_ARRAY(layout->arena, 2 * plan->link_count, struct crossing);
-	size_t count = 0;
-	for (size_t i = 0; i < plan->link_count; i++) {
-		const struct plan_link *link = &plan->links[i];
-		for (int end = 0; end < 2; end++) {
-			if (link->route == ROUTE_NONE || link->route == ROUTE_LANE)
-				continue;
-			const struct plan_box *box = &plan->boxes[link->ends[end]];
-			if (box->column == column && box->inner)
-				crossing_add(crossings, &count,
-					     (struct crossing){link->x[end], reach(link->link), i,
-							       link->route == ROUTE_INNER});
-		}
-	}
-	double top = place->y + plan_header_height;
-	label_zone(layout, crossings, count,
-		   (struct area){place->x + 2, top + 4, place->width - 6, place->row_y - top - 8});
-}
-
-/* Places a label above a horizontal part, or on it if the label has one line. */
-static void label_across(const struct layout *layout, size_t index)
-{
-	const struct plan *plan = &layout->plan;
-	const struct plan_link *link = &plan->links[index];
-	bool right = link->x[1] >= link->x[0];
-	double room = fabs(link->x[1] - link->x[0]) - 16;
-	double middle = (link->x[0] + link->x[1]) / 2, y;
-	size_t lines_max = 3;
-	if (link->route == ROUTE_SIDE) {
-		const struct plan_box *box = &plan->boxes[link->ends[0]];
-		y = box->y + box->height / 2 - 16 - reach(link->link);
-	} else if (link->route == ROUTE_CABLE) {
-		y = cable_y(plan, link->level) - 17;
-	} else if (plan->lane_pitch > label_pitch) {
-		y = lane_y(plan, link);
-		lines_max = 2; /* name and utilisation, joined below */
-	} else {
-		return;
-	}
-	const char *there = right ? "→" : "←", *back = right ? "←" : "→";
-	struct label label;
-	if (link->route == ROUTE_LANE) {
-		const char *text = link->link->detail
-					   ? arena_printf(layout->arena, "%s  %s", link->link->name,
-							  link->link->detail)
-					   : link->link->name;
-		if (simulated(link->link))
-			text = arena_printf(layout->arena, "%s  %s", text,
-					    use_text(layout->arena, link->link, there, back));
-		label = (struct label){.lines = {text}, .count = 1, .named = false};
-		label.width = line_width(&label, 0);
-		if (label.width > room)
-			label.count = 0;
-		layout->labelled[index] = label.count > 0;
-	} else {
-		label = label_make(layout, link->link, room, lines_max, there, back);
-		layout->labelled[index] = label.named && label.count > 0;
-	}
-	if (label.count > 0)
-		draw_label(layout, &label, middle, y, ANCHOR_MIDDLE,
-			   link->route == ROUTE_LANE ? &ink_panel : &ink_paper);
-}
-
-/* ---- links without a label ---- */
-
-struct group {
-	const struct diagram_link *first;
-	size_t count;
-	double most; /* highest utilisation; NaN: not simulated */
-};
-
-static bool same_group(const struct diagram_link *a, const struct diagram_link *b)
-{
-	return strcmp(a->kind, b->kind) == 0 &&
-	       strcmp(a->detail ? a->detail : "", b->detail ? b->detail : "") == 0;
-}
-
-static double draw_rest(const struct layout *layout, double y)
-{
-	struct group groups[GROUPS_MAX];
-	size_t count = 0;
-	for (size_t i = 0; i < layout->plan.link_count; i++) {
-		const struct diagram_link *link = layout->plan.links[i].link;
-		size_t at = 0;
-		if (layout->labelled[i])
-			continue;
-		while (at < count && !same_group(groups[at].first, link))
-			at++;
-		if (at == GROUPS_MAX)
-			continue;
-		if (at == count)
-			groups[count++] = (struct group){link, 0, NAN};
-		groups[at].count++;
-		if (simulated(link))
-			groups[at].most = fmax(groups[at].most,
-					       fmax(link->utilization[0], link->utilization[1]));
-	}
-	for (size_t i = 0; i < count; i++) {
-		const struct group *group = &groups[i];
-		const char *names = group->count == 1
-					    ? group->first->name
-					    : arena_printf(layout->arena, "%zu links (%s …)",
-							   group->count, group->first->name);
-		const char *use = isnan(group->most)
-					  ? ""
-					  : arena_printf(layout->arena, ", utilisation at most %s",
-							 share_text(layout->arena, group->most));
-		const char *text =
-			arena_printf(layout->arena, "%s: %s%s%s%s", group->first->kind, names,
-				     group->first->detail ? ", " : "",
-				     group->first->detail ? group->first->detail : "", use);
-		struct look look = kind_look(layout, group->first->kind);
-		draw_line(layout->drawing, CHART_MARGIN, y + 5, CHART_MARGIN + 16, y + 5,
-			  look.paint, 1.6, look.dash);
-		draw_text(layout->drawing, CHART_MARGIN + 22, y + 8, FONT_SMALL, ANCHOR_START, ink,
-			  false,
-			  text_fit(layout->arena, text, FONT_SMALL, false,
-				   layout->plan.width - 2 * CHART_MARGIN - 22));
-		y += 12;
-	}
-	return y;
 }
 
 /* ---- the whole chart ---- */
 
-static double draw_key(struct layout *layout, const struct diagram_link *links, size_t count,
-		       double y)
+static double draw_key(const struct layout *layout, double y)
 {
 	struct legend legend = legend_begin(layout->drawing, y);
-	bool any = false;
-	for (size_t i = 0; i < count; i++) {
-		size_t at = 0;
-		while (at < layout->kind_count && strcmp(layout->kinds[at], links[i].kind) != 0)
-			at++;
-		if (at == layout->kind_count && at < KINDS_MAX)
-			layout->kinds[layout->kind_count++] = links[i].kind;
-		any |= simulated(&links[i]);
-	}
-	if (any) {
-		draw_text(layout->drawing, legend.right, y + 8, FONT_SMALL, ANCHOR_END, ink_soft,
-			  false, "line width and %: utilisation of each direction");
-		legend.right -= 190;
-	}
-	for (size_t i = 0; i < layout->kind_count; i++)
-		legend_add(&legend, LEGEND_LINE, kind_look(layout, layout->kinds[i]),
-			   layout->kinds[i]);
+	if (!layout->simulated)
+		return y;
+	legend_add(&legend, LEGEND_LINE, (struct look){.paint = hue(HUE_VERMILLION)},
+		   "carries data in this case");
+	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft}, "carries nothing");
 	return legend_end(&legend);
-}
-
-static void draw_boxes(const struct layout *layout, int bars)
-{
-	for (size_t i = 0; i < layout->plan.box_count; i++) {
-		const struct plan_box *box = &layout->plan.boxes[i];
-		if (bars && box->column == NO_BOX)
-			draw_bar(layout, box);
-		else if (!bars && box->column != NO_BOX && box->inner)
-			draw_inner(layout, box);
-		else if (!bars && box->column != NO_BOX)
-			draw_header(layout, box);
-	}
 }
 
 struct drawing *chart_topology(struct arena *arena, struct chart_text text,
 			       const struct diagram_node *nodes, size_t node_count,
 			       const struct diagram_link *links, size_t link_count)
 {
+	struct layout layout = {.arena = arena};
 	if (node_count == 0)
 		return chart_empty(arena, text, "this topology has no nodes");
-	struct layout layout = {.arena = arena};
-	layout.labelled = ARENA_ARRAY(arena, link_count, bool);
-	plan_make(arena, &layout.plan, nodes, node_count, links, link_count, 0);
-	double y = draw_key(&layout, links, link_count,
-			    chart_begin(arena, text, layout.plan.width, &layout.drawing));
-	plan_make(arena, &layout.plan, nodes, node_count, links, link_count, y + 10);
-	for (int i = 0; i < layout.plan.column_count; i++)
-		draw_column(&layout, &layout.plan.columns[i]);
-	for (size_t i = 0; i < link_count; i++)
-		draw_link(&layout, &layout.plan.links[i]);
-	draw_boxes(&layout, true);
-	draw_boxes(&layout, false);
-	for (int level = 0; level < layout.plan.level_count; level++)
-		label_level(&layout, level);
-	for (int i = 0; i < layout.plan.column_count; i++)
-		label_column(&layout, i);
-	for (size_t i = 0; i < link_count; i++) {
-		enum plan_route route = layout.plan.links[i].route;
-		if (route == ROUTE_SIDE || route == ROUTE_CABLE || route == ROUTE_LANE)
-			label_across(&layout, i);
-	}
-	y = draw_rest(&layout, layout.plan.bottom + 10);
+	layout.groups = topology_group(arena, nodes, node_count, links, link_count);
+	place_machines(&layout, 0);
+	double y = chart_begin(arena, text, layout.width, &layout.drawing);
+	place_machines(&layout, y + 4);
+	double bottom = place_bars(&layout);
+	for (size_t k = 0; k < layout.groups.kinds.count; k++)
+		draw_header(&layout, &layout.groups.kinds.items[k]);
+	draw_bundles(&layout, false);
+	draw_bundles(&layout, true);
+	draw_boxes(&layout);
+	y = draw_key(&layout, bottom + 22);
+	for (size_t i = 0; i < layout.note_count; i++, y += 11)
+		draw_text(layout.drawing, CHART_MARGIN, y + 8, FONT_SMALL, ANCHOR_START, ink, false,
+			  text_fit(arena, layout.notes[i], FONT_SMALL, false,
+				   layout.width - 2 * CHART_MARGIN));
 	return chart_end(layout.drawing, text, y);
 }

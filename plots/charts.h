@@ -44,18 +44,22 @@ struct drawing *chart_pipeline(struct arena *arena, struct chart_text text,
 const struct result_table *pipeline_table(struct arena *arena, const struct trace *trace,
 					  bool all_ranks);
 
-/* Topology diagram: nodes are boxes; links are lines with name, bandwidth and utilisation. */
+/* Topology diagram: each kind of machine is one box with its number and parts, above the switches
+ * of the network. Lines have the number, bandwidth and utilisation of links. */
 struct diagram_node {
 	const char *name;
-	const char *kind;   /* "host" "guest" "gpu" "switch" */
+	const char *kind;   /* "host" "guest" "gpu" "switch" "storage" */
 	const char *inside; /* host that contains it, or NULL */
 	const char *detail; /* second line, or NULL */
+	const char *role;   /* what the case runs there, or NULL */
 };
 struct diagram_link {
-	const char *name, *kind;
+	const char *kind;
 	const char *ends[2];
 	const char *detail;    /* for example "10 Gbit/s, 20 us" */
 	double utilization[2]; /* NaN: not simulated */
+	bool network;          /* between machines, not inside of one */
+	double copies;         /* links that this one represents; 0: only itself */
 };
 struct drawing *chart_topology(struct arena *arena, struct chart_text text,
 			       const struct diagram_node *nodes, size_t node_count,

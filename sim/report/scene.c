@@ -69,7 +69,7 @@ static const char *guest_detail(const struct guest_params *guest)
 	return guest->kind == GUEST_VM ? vnics[guest->vnic] : kinds[guest->kind];
 }
 
-/* Says what runs in a guest: ": program", ": server", ": ranks"; "" if nothing does. */
+/* Returns what runs in a guest: "program", "server", "ranks"; NULL if nothing does. */
 static const char *guest_role(const struct scenario *scenario, size_t guest)
 {
 	size_t programs = 0, servers = 0;
@@ -81,124 +81,86 @@ static const char *guest_role(const struct scenario *scenario, size_t guest)
 		}
 	}
 	if (programs && scenario->style != JOBS_PROGRAMS)
-		return ": ranks";
-	return programs && servers ? ": program, server"
-	       : programs          ? ": program"
-	       : servers           ? ": server"
-				   : "";
+		return scenario->style == JOBS_SERVING ? "model server" : "ranks";
+	return programs && servers ? "program, server"
+	       : programs          ? "program"
+	       : servers           ? "server"
+				   : NULL;
 }
 
-/* ---- the drawn part of a topology ---- */
-
-/* A topology with more guests and GPUs than INNER_MOST is drawn in part, with INNER_SHOWN of them.
+/* Returns the host that stands for its only guest, which is bare metal; NULL: the guest is a box.
  */
-enum { INNER_MOST = 20, INNER_SHOWN = 12 };
-
-/* The drawn nodes of a topology and the links between them. */
-struct view {
-	const struct topology *topology;
-	size_t host_count; /* the first hosts of the topology */
-	bool *switches;    /* whether each switch is drawn */
-	bool *links;
-};
-
-/* Returns how many hosts are drawn: all, or the first ones that fit. */
-static size_t hosts_shown(struct arena *arena, const struct topology *t)
+static const struct host_entry *host_of(const struct topology *t, size_t guest)
 {
-	size_t *inner = ARENA_ARRAY(arena, t->host_count + 1, size_t), sum = 0, count = 0;
-	if (t->guest_count + t->gpu_count <= INNER_MOST)
-		return t->host_count;
-	for (size_t i = 0; i < t->guest_count; i++)
-		inner[t->guests[i].host]++;
-	for (size_t i = 0; i < t->gpu_count; i++)
-		inner[t->gpus[i].host]++;
-	while (count < t->host_count && (count == 0 || sum + inner[count] <= INNER_SHOWN))
-		sum += inner[count++];
-	return count;
+	const struct guest_entry *own = &t->guests[guest];
+	const struct host_entry *host = &t->hosts[own->host];
+	bool only = host->first_guest == guest && own->next_guest == SIZE_MAX;
+	return only && own->params.kind == GUEST_BARE ? host : NULL;
 }
 
-static bool in_machine(const struct view *view, const char *name)
+/* Returns the name of the box of a node. */
+static const char *box_of(const struct topology *t, const char *name)
 {
-	const struct topology *t = view->topology;
-	for (size_t i = 0; i < view->host_count; i++)
-		if (strcmp(t->hosts[i].name, name) == 0)
-			return true;
 	for (size_t i = 0; i < t->guest_count; i++)
-		if (t->guests[i].host < view->host_count && strcmp(t->guests[i].name, name) == 0)
-			return true;
-	for (size_t i = 0; i < t->gpu_count; i++)
-		if (t->gpus[i].host < view->host_count && strcmp(t->gpus[i].name, name) == 0)
+		if (strcmp(t->guests[i].name, name) == 0)
+			return host_of(t, i) ? host_of(t, i)->name : name;
+	return name;
+}
+
+static bool is_switch(const struct topology *t, const char *name)
+{
+	for (size_t i = 0; i < t->switch_count; i++)
+		if (strcmp(t->switches[i], name) == 0)
 			return true;
 	return false;
 }
 
-static bool in_view(const struct view *view, const char *name)
+/* Returns whether a node is a server that a network lists, such as a file server: it has one link,
+ * to a switch of a network ("fabric.leaf0") to which it does not belong by its name. */
+static bool is_server(const struct topology *t, const char *name)
 {
-	for (size_t i = 0; i < view->topology->switch_count; i++)
-		if (strcmp(view->topology->switches[i], name) == 0)
-			return view->switches[i];
-	return in_machine(view, name);
-}
-
-/* Marks the switches that have a link to a drawn machine. */
-static void take_switches(const struct view *view)
-{
-	const struct topology *t = view->topology;
+	const char *other = NULL;
 	for (size_t i = 0; i < t->link_count; i++)
-		for (int end = 0; end < 2; end++) {
-			const char *name = t->links[i].ends[end];
-			size_t at = 0;
-			while (at < t->switch_count && strcmp(t->switches[at], name) != 0)
-				at++;
-			if (at < t->switch_count && !view->switches[at])
-				view->switches[at] = in_machine(view, t->links[i].ends[1 - end]);
-		}
-}
-
-static struct view view_of(struct arena *arena, const struct topology *t)
-{
-	size_t hosts = hosts_shown(arena, t);
-	bool whole = hosts == t->host_count;
-	struct view view = {.topology = t,
-			    .host_count = hosts,
-			    .switches = ARENA_ARRAY(arena, t->switch_count + 1, bool),
-			    .links = ARENA_ARRAY(arena, t->link_count + 1, bool)};
-	memset(view.switches, whole, t->switch_count * sizeof *view.switches);
-	memset(view.links, whole, t->link_count * sizeof *view.links);
-	if (whole)
-		return view;
-	take_switches(&view);
-	for (size_t i = 0; i < t->link_count; i++)
-		view.links[i] =
-			in_view(&view, t->links[i].ends[0]) && in_view(&view, t->links[i].ends[1]);
-	return view;
+		for (int end = 0; end < 2; end++)
+			if (strcmp(t->links[i].ends[end], name) == 0) {
+				if (other)
+					return false;
+				other = t->links[i].ends[1 - end];
+			}
+	size_t prefix = other ? strcspn(other, ".") : 0;
+	return other && is_switch(t, other) && other[prefix] == '.' &&
+	       strncmp(other, name, prefix + 1) != 0;
 }
 
 static struct diagram_node *diagram_nodes(struct arena *arena, const struct scenario *scenario,
-					  const struct view *view, size_t *count)
+					  size_t *count)
 {
 	const struct topology *t = &scenario->topology;
 	struct diagram_node *nodes = ARENA_ARRAY(
 		arena, t->host_count + t->guest_count + t->gpu_count + t->switch_count + 1,
 		struct diagram_node);
-	size_t n = 0;
-	for (size_t i = 0; i < view->host_count; i++)
-		nodes[n++] = (struct diagram_node){t->hosts[i].name, "host", NULL,
-						   host_detail(arena, &t->hosts[i].params)};
-	for (size_t i = 0; i < t->guest_count; i++)
-		if (t->guests[i].host < view->host_count)
+	size_t n = t->host_count;
+	for (size_t i = 0; i < t->host_count; i++)
+		nodes[i] = (struct diagram_node){t->hosts[i].name, "host", NULL,
+						 host_detail(arena, &t->hosts[i].params), NULL};
+	for (size_t i = 0; i < t->guest_count; i++) {
+		const char *role = guest_role(scenario, i);
+		if (host_of(t, i))
+			nodes[t->guests[i].host].role = role;
+		else
 			nodes[n++] = (struct diagram_node){
 				t->guests[i].name, "guest", t->hosts[t->guests[i].host].name,
-				arena_printf(arena, "%s%s", guest_detail(&t->guests[i].params),
-					     guest_role(scenario, i))};
+				guest_detail(&t->guests[i].params), role};
+	}
 	for (size_t i = 0; i < t->gpu_count; i++)
-		if (t->gpus[i].host < view->host_count)
-			nodes[n++] = (struct diagram_node){t->gpus[i].name, "gpu",
-							   t->hosts[t->gpus[i].host].name,
-							   t->gpus[i].profile};
-	for (size_t i = 0; i < t->switch_count; i++)
-		if (view->switches[i])
-			nodes[n++] = (struct diagram_node){t->switches[i], "switch", NULL, NULL};
+		nodes[n++] = (struct diagram_node){t->gpus[i].name, "gpu",
+						   t->hosts[t->gpus[i].host].name,
+						   t->gpus[i].profile, NULL};
+	for (size_t i = 0; i < t->switch_count; i++) {
+		bool end = is_server(t, t->switches[i]);
+		nodes[n++] = (struct diagram_node){t->switches[i], end ? "storage" : "switch", NULL,
+						   NULL, end ? "storage" : NULL};
+	}
 	*count = n;
 	return nodes;
 }
@@ -211,7 +173,10 @@ static const char *bandwidth_text(struct arena *arena, const struct link_entry *
 	double rate_Bps = link->traits.capacity_Bps[direction];
 	if (link->kind->inside_host)
 		return quantity_format(arena, QUANTITY_RATE, rate_Bps);
-	return arena_printf(arena, "%s Gbit/s", number_format(arena, 4, 8e-9 * rate_Bps));
+	bool many = rate_Bps >= 1e12 / 8 * 10; /* 10 Tbit/s */
+	return arena_printf(arena, "%s %cbit/s",
+			    number_format(arena, 4, (many ? 8e-12 : 8e-9) * rate_Bps),
+			    many ? 'T' : 'G');
 }
 
 static const char *link_detail(struct arena *arena, const struct link_entry *link)
@@ -244,20 +209,27 @@ static void link_row(struct report_table *table, const struct link_entry *link, 
 	report_cell(table, "%s", use ? arena_printf(arena, "%.3f", 100 * use->utilization) : "");
 }
 
-static void links_table(struct report *report, const struct view *view,
+/* A topology with more links has only those in the table that carry something, up to ROWS_MOST. */
+enum { LINKS_MOST = 100, ROWS_MOST = 400 };
+
+static void links_table(struct report *report, const struct topology *t,
 			const struct prediction *prediction)
 {
-	const struct topology *t = view->topology;
 	bool known = prediction->link_count == 2 * t->link_count;
 	struct report_table *table = report_folded(
 		report, "The links in numbers",
 		"link|from|to|kind|bandwidth>|one-way latency>|packet loss>|bytes carried>|"
 		"utilisation (%)>",
-		"Links of topology %s.", t->name);
-	for (size_t i = 0; i < t->link_count; i++)
-		for (int way = 0; way < 2 && view->links[i]; way++)
-			link_row(table, &t->links[i], way,
-				 known ? &prediction->links[2 * i + (size_t)way] : NULL);
+		"Links of topology %s%s.", t->name,
+		t->link_count > LINKS_MOST ? " that carry something" : "");
+	for (size_t i = 0; i < t->link_count && table->rows.count < ROWS_MOST; i++) {
+		const struct link_prediction *use = known ? &prediction->links[2 * i] : NULL;
+		if (t->link_count > LINKS_MOST &&
+		    !(use && (use[0].carried_B > 0 || use[1].carried_B > 0)))
+			continue;
+		for (int way = 0; way < 2; way++)
+			link_row(table, &t->links[i], way, use ? &use[way] : NULL);
+	}
 }
 
 void report_topology(struct report *report, const struct scenario *scenario,
@@ -265,32 +237,27 @@ void report_topology(struct report *report, const struct scenario *scenario,
 {
 	const struct topology *t = &scenario->topology;
 	struct arena *arena = report->arena;
-	const struct view view = view_of(arena, t);
-	size_t node_count, link_count = 0;
-	struct diagram_node *nodes = diagram_nodes(arena, scenario, &view, &node_count);
+	size_t node_count;
+	struct diagram_node *nodes = diagram_nodes(arena, scenario, &node_count);
 	struct diagram_link *links = ARENA_ARRAY(arena, t->link_count + 1, struct diagram_link);
 	for (size_t i = 0; i < t->link_count; i++) {
 		const struct link_entry *link = &t->links[i];
-		if (view.links[i])
-			links[link_count++] = (struct diagram_link){
-				.name = link->name,
-				.kind = link->kind->name,
-				.ends = {link->ends[0], link->ends[1]},
-				.detail = link_detail(arena, link),
-				.utilization = {use_of(scenario, prediction, i, 0),
-						use_of(scenario, prediction, i, 1)}};
+		links[i] = (struct diagram_link){
+			.kind = link->kind->name,
+			.ends = {box_of(t, link->ends[0]), box_of(t, link->ends[1])},
+			.detail = link_detail(arena, link),
+			.utilization = {use_of(scenario, prediction, i, 0),
+					use_of(scenario, prediction, i, 1)},
+			.network = !link->kind->inside_host,
+			.copies = link->copies_count};
 	}
 	const char *title = arena_printf(arena, "Topology: %s", t->name);
-	const char *some =
-		view.host_count == t->host_count
-			? ""
-			: arena_printf(arena, " The figure shows %zu of its %zu machines.",
-				       view.host_count, t->host_count);
 	report_figure(report,
 		      chart_topology(arena, report_text(report, title), nodes, node_count, links,
-				     link_count),
-		      "%s%s%s.%s Links with bandwidth, one-way latency and utilisation in %s%s.",
-		      t->name, t->help ? ": " : "", t->help ? t->help : "", some, label,
+				     t->link_count),
+		      "%s%s%s. Links with bandwidth, one-way latency and highest utilisation in "
+		      "%s%s.",
+		      t->name, t->help ? ": " : "", t->help ? t->help : "", label,
 		      prediction->ok ? "" : " (a failed run)");
-	links_table(report, &view, prediction);
+	links_table(report, t, prediction);
 }

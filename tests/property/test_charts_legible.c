@@ -95,9 +95,9 @@ static void charts_of_missing_or_equal_numbers_are_legible(void)
 	const struct ratio_bar bars[] = {{"no baseline", none, NAN, NULL}, {"", same, 0, NULL}};
 	const struct curve curves[] = {{"fails", &one, &none, 1}, {"flat", &one, &same, 1}};
 	const struct parity_point points[] = {{"equal", 5, same, false}, {"none", NAN, none, true}};
-	const struct diagram_node nodes[] = {{"a", "host", NULL, NULL},
-					     {"b", "switch", NULL, NULL}};
-	const struct diagram_link link = {"loop", "pcie", {"a", "a"}, NULL, {NAN, NAN}};
+	const struct diagram_node nodes[] = {{"a", "host", NULL, NULL, NULL},
+					     {"b", "switch", NULL, NULL, NULL}};
+	const struct diagram_link link = {"pcie", {"a", "a"}, NULL, {NAN, NAN}, false, 0};
 	const struct scaling_point gpus[] = {{1, none, none, NAN, false}, {4, same, same, 5, true}};
 	const struct scaling_curve scalings[] = {{"fails", "images/s", NAN, NAN, gpus, 1},
 						 {"no base", "images/s", NAN, NAN, gpus, 2},

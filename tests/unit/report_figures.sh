@@ -34,15 +34,20 @@ nodes() {
 	page --topology two.cfg --gpu g $1
 	shift
 	printf '%s\n' '8 cores, 2 GHz' '8 cores, 3 GHz' "$@" | sort >wanted
-	labels | grep ' cores, \|^VM, \|^container' | sort | cmp -s - wanted || complain "nodes: $(labels | grep ' cores, \|^VM, \|^container')"
+	labels | grep ' cores, \|^VM, \|^container\|: ' | grep -v '^Topology\|to ' | sort | cmp -s - wanted ||
+		complain "nodes: $(labels | grep ' cores, \|^VM, \|^container\|: ')"
 }
-nodes '--runtime none --program box' 'VM, PVRDMA' 'VM, VMXNET3' 'container: program'
-nodes '--runtime asynchronous --program vm --server old' 'VM, PVRDMA: program' 'VM, VMXNET3: server' container
-# A machine has four guests and GPUs, and at most 12 are drawn. The node between its sockets is neither.
-page --topology c10-p100 --gpus 12 --set cluster.count=6
-grep -q 'The figure shows 3 of its 6 machines' page || complain "drawn machines: $(grep -o 'The figure shows [^.]*' page)"
-labels | grep -qx 'n2.sockets' || complain 'the node between the sockets of a drawn machine is missing'
-labels | grep -qx 'n3.sockets' && complain 'a machine is drawn that does not fit'
+nodes '--runtime none --program box' 'VM, PVRDMA' 'VM, VMXNET3' container 'box: program'
+nodes '--runtime asynchronous --program vm --server old' 'VM, PVRDMA' 'VM, VMXNET3' container 'vm: program' 'old: server'
+# All machines of a kind are one box, with the parts of one machine, the network and the storage.
+page --topology dgx-h100 --gpus 384 --set cluster.count=48 --collective all_reduce --exchange nccl-2.18
+for label in '48 × n\*' ranks '2 × cpu' '4 × plx' '8 × gpu' h100-sxm5 '8 × nic' nvswitch '16 × fabric.rail\*.\*' fabric.spine \
+	file-server storage '8 × infiniband 400 Gbit/s, 400 ns, [0-9.]* % used'; do
+	[ "$(labels | grep -cx "$label")" = 1 ] || complain "the diagram has not one '$label': $(labels | grep ' × ')"
+done
+# Machines that a job leaves idle are another box.
+page --topology dgx-h100 --gpus 8 --set cluster.count=3 --collective all_reduce --exchange nccl-2.18
+labels | grep -qx '2 × n\*' && labels | grep -qx n0 || complain "idle machines: $(labels | grep '^n\|× n')"
 verdict 'report_figures.nodes_of_a_topology_have_their_clocks_adapters_and_roles'
 
 # The table of a dataset has the parts of a step, although its first row fails and has none.
