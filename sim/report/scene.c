@@ -120,7 +120,7 @@ static bool is_switch(const struct topology *t, const char *name)
 static bool is_server(const struct topology *t, const char *name)
 {
 	const char *other = NULL;
-	for (size_t i = 0; i < t->link_count; i++)
+	for (size_t i = 0; i < t->link_count && !strchr(name, '.'); i++)
 		for (int end = 0; end < 2; end++)
 			if (strcmp(t->links[i].ends[end], name) == 0) {
 				if (other)
