@@ -569,6 +569,7 @@ struct collective_choice library_choose(const struct library_params *params,
 	struct library_params resolved = *params, *library = &resolved;
 	library_resolve(library, shape->generation);
 	if (library->script && library->script->collective == collective &&
+	    library->script->schedule->rank_count == shape->rank_count &&
 	    size_B >= library->script->least_B && size_B <= library->script->most_B) {
 		choice.algorithm = &algorithm_msccl;
 		choice.protocol = library->script->protocol;

@@ -5,6 +5,7 @@
 #include "sim/base/arena.h"
 #include "sim/predict/breakdown.h"
 #include "sim/predict/draws.h"
+#include "sim/predict/effects.h"
 #include "sim/predict/reproduce.h"
 
 #define INTERVAL(draws, value, client, field)                                                      \
@@ -316,7 +317,11 @@ static const struct prediction *predict(struct arena *arena, struct diag *diag,
 		*broken = draws.broken;
 		return NULL;
 	}
-	return summarize(arena, scenario, &point, &draws, options->seed);
+	struct prediction *made = summarize(arena, scenario, &point, &draws, options->seed);
+	if (options->effects)
+		made->without_effect =
+			settings_without_effect(arena, request, scenario, &point, options);
+	return made;
 }
 
 const struct prediction *predict_case(struct arena *arena, struct diag *diag,

@@ -467,15 +467,6 @@ static void tokens(FILE *out, struct arena *scratch, const struct prediction *p)
 	fputc('\n', out);
 }
 
-static void idle_transport(FILE *out, const struct prediction *p)
-{
-	const struct cfg_param *param =
-		p->resolution ? cfg_param_find(p->resolution, "case.transport") : NULL;
-	if (!p->setup.transport && param && strcmp(param->text, "auto") != 0)
-		fputs("case.transport has no effect, because nothing travels between machines\n",
-		      out);
-}
-
 static void counters(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
 	if (prediction->ok && prediction_kind(prediction) == PREDICTION_TRAINING)
@@ -491,7 +482,9 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 			prediction->calls_count, prediction->polls_count,
 			prediction->retransmission_timeouts,
 			quantity_format(scratch, QUANTITY_TIME, prediction->connect_s));
-	idle_transport(out, prediction);
+	if (prediction->without_effect)
+		fprintf(out, "changes nothing here: %s\n",
+			text_visible(scratch, prediction->without_effect));
 	if (prediction->evidence)
 		fprintf(out, "evidence: %s\n", prediction->evidence);
 	fprintf(out, "%" PRIu64 " events, seed %" PRIu64 ", ", prediction->events_count,

@@ -166,6 +166,8 @@ struct prediction {
 	size_t breakdown_count;
 	const char *bottleneck;
 	const char *remedy; /* what would help against the bottleneck; NULL: unknown */
+	/* settings of the command line that change nothing; NULL: none, or not tried */
+	const char *without_effect;
 	struct job_prediction *jobs;
 	size_t job_count;
 	struct stage_prediction *stages; /* stages of a plan, then the slowest rank */

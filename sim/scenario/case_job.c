@@ -249,9 +249,11 @@ static bool algorithm_fits(struct case_reader *c, struct origin origin, const ch
 			  registry_unknown(reader->arena, &algorithm_registry, name, "auto"));
 }
 
-/* Reads library.msccl, and checks that library.protocol is allowed by library.ll128. `path` is the
- * group's path. */
-static bool library_fits(struct case_reader *c, const char *path, struct library_params *library)
+/* Reads library.msccl, which must fit the job's ranks, and checks that library.protocol is allowed
+ * by library.ll128. The groups of a plan differ in size: those of another size do not use the file.
+ * `path` is the group's path. */
+static bool library_fits(struct case_reader *c, const char *path, size_t rank_count,
+			 struct library_params *library)
 {
 	struct arena *arena = c->reader.arena;
 	if (!algorithm_fits(c, case_said(c, arena_printf(arena, "%s.algorithm", path)),
@@ -271,6 +273,13 @@ static bool library_fits(struct case_reader *c, const char *path, struct library
 					  path, collective_name(library->script->collective),
 					  collective_name(c->scenario->collective),
 					  collective_name(library->script->collective));
+		size_t script_ranks = library->script->schedule->rank_count;
+		if (script_ranks != rank_count && !case_has_plan(c))
+			return diag_error(c->reader.diag, file,
+					  "%s.msccl: '%s' has the steps of %zu GPUs, but the job "
+					  "has %zu (write case.gpus=%zu, or another file)",
+					  path, library->msccl, script_ranks, rank_count,
+					  script_ranks);
 	}
 	if (library->protocol != CHOOSE_LL128 || library->ll128)
 		return true;
@@ -308,7 +317,7 @@ static bool read_exchange(struct case_reader *c, const struct job_said *job,
 	fine &= reader_params(reader, cfg_child(file, "library"), path,
 			      arena_printf(reader->arena, "library of exchange '%s'", name),
 			      &library_table, library);
-	fine = fine && library_fits(c, path, library);
+	fine = fine && library_fits(c, path, entry->rank_count, library);
 	if (!c->transport)
 		case_transport(c, file);
 	entry->exchange = exchange;

@@ -128,6 +128,7 @@ const struct prediction **command_predictions(const struct command *command, str
 	const struct prediction **predictions =
 		ARENA_ARRAY(command->arena, count, const struct prediction *);
 	struct predict_options options = command_predict(command);
+	options.effects = !command->quiet;
 	bool draws = options.draws_count > 0;
 	*exit_code = EXIT_FAILED;
 	if (!command_can_write(command))

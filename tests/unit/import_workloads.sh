@@ -162,9 +162,9 @@ farwire run $job --gpus 8 --collective all_gather --set library.msccl="$samples/
 shows 'all_gather, 16 KiB: all_gather, LL'
 expect 2 'library.msccl: the file has an algorithm of all_gather' run $job --gpus 8 \
 	--collective all_reduce --set library.msccl="$samples/msccl-allgather-8n.xml"
-farwire run $job --gpus 4 --collective all_gather --set 'case.collective_size=8 KiB' \
+expect 2 "library.msccl: '.*msccl-allgather-8n.xml' has the steps of 8 GPUs, but the job has 4 .write case.gpus=8" \
+	run $job --gpus 4 --collective all_gather --set 'case.collective_size=8 KiB' \
 	--set library.msccl="$samples/msccl-allgather-8n.xml"
-shows 'the number of ranks must be ngpus'
 verdict import_workloads.algorithms_of_msccl_replace_those_of_the_library
 
 refuse() { # PATTERN KIND, with the file bad on standard input

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `farwire run` names the settings of its command line that change no number of the result. Each of
+# them is a different reason: nothing travels, memory is large enough, a link has no traffic, a run
+# is shorter than a limit. Settings with an effect, and those that repeat a default, are not named.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+# names TEXT ARGS...: the line of settings without effect is TEXT; '' means no line
+names() {
+	wanted=$1
+	shift
+	farwire run --draws 0 "$@"
+	found=$(sed -n 's/^changes nothing here: //p' "$scratch.out")
+	[ "$code" = 0 ] && [ "$found" = "$wanted" ] || complain "farwire run $*: names '$found', not '$wanted'"
+}
+
+job='--topology dgx-h100 --model gpt2 --stack pytorch-bf16-adamw --batch 2'
+# shellcheck disable=SC2086 # a list of words
+{
+	names '--transport rdma' $job --gpus 2 --transport rdma
+	names '' $job --gpus 2 --set case.steps=4
+	names '' $job --gpus 2 --set library.channels=2
+	names '--set library.net_gdr_level=loc' $job --gpus 2 --set library.net_gdr_level=loc
+}
+verdict effects.settings_of_a_network_that_carries_nothing_are_named
+
+remote='--topology vm-p100-vmxnet3 --runtime asynchronous --program client --model resnet50 --stack tf-1.12'
+# shellcheck disable=SC2086
+{
+	names '--set gpu.p100-sxm2.memory=100 GiB' $remote --set 'gpu.p100-sxm2.memory=100 GiB'
+	names '' $remote --set 'runtime.marshal=3 us'
+	names '--set runtime.call_timeout=50 s' $remote --set 'runtime.call_timeout=50 s'
+}
+verdict effects.unreached_limits_are_named
+
+# A repeated default is not named, and quiet runs do not try anything.
+# shellcheck disable=SC2086
+{
+	names '' $job --gpus 2 --transport auto
+	names '' $job --gpus 2 --transport rdma --quiet
+	farwire run $job --gpus 2 --transport rdma --draws 0 --format json
+	grep -q '"without_effect": "--transport rdma"' "$scratch.out" || complain "JSON does not name the transport"
+}
+verdict effects.repeated_defaults_and_quiet_runs_name_nothing
+exit 0
