@@ -69,6 +69,11 @@ static const struct param_row serve_rows[] = {
 		   "whether an iteration processes parts of prompts together with generated "
 		   "tokens; otherwise whole prompts go before generation",
 		   "vLLM since V1"),
+	PARAM_BOOL(
+		struct serve_params, reserve_prompt, "true",
+		"whether a request with a cut prompt is admitted only if the KV cache has blocks "
+		"for its whole prompt; otherwise blocks for the first part suffice",
+		"vLLM's scheduler_reserve_full_isl is true"),
 	PARAM_NUMBER(struct serve_params, memory_ratio, QUANTITY_RATIO, 0.01, 1, "0.9",
 		     "share of the GPU's memory that weights, activations and KV cache may use",
 		     "vLLM's gpu_memory_utilization is 0.9"),

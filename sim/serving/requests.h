@@ -27,7 +27,7 @@ struct serve_params { /* the group `serve` of a case */
 	double prompt_count, prompt_spread_ratio, output_count, output_spread_ratio;
 	int batching; /* enum serve_batching */
 	double batch_count, delay_s, queue_count, tokens_count;
-	bool chunked_prefill;
+	bool chunked_prefill, reserve_prompt;
 	double memory_ratio, block_count;
 	int router; /* enum serve_router */
 	double latency_slo_s, first_slo_s, between_slo_s;

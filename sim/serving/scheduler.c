@@ -155,15 +155,18 @@ static uint32_t go_on(struct replica *r, uint32_t budget, struct iteration *it)
 }
 
 /* Admits requests while the budget, the batch and memory allow it. whole: prompts are not cut; the
- * first one may exceed the budget. */
+ * first one may exceed the budget. A cut prompt gets the blocks of all its parts
+ * (serve.reserve_prompt) because other requests would take those of its later parts, and it would
+ * be preempted. */
 static void admit_more(struct replica *r, uint32_t budget, bool whole, struct iteration *it)
 {
+	bool all = r->service->spec->params->reserve_prompt;
 	for (bool first = true; r->head && r->running_count < r->running_most; first = false) {
 		struct query *q = r->head;
 		uint32_t pending = pending_of(q), n = whole ? pending : smaller(pending, budget);
 		if (n == 0 || (n > budget && !first))
 			break;
-		r->blocked = !blocks_take(r, q, q->cached + n);
+		r->blocked = !blocks_take(r, q, q->cached + (all ? pending : n));
 		if (r->blocked)
 			break;
 		admit(r);

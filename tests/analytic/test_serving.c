@@ -75,6 +75,7 @@ static struct bench bench_of(size_t requests)
 					 .batch_count = 1,
 					 .tokens_count = 8192,
 					 .chunked_prefill = true,
+					 .reserve_prompt = true,
 					 .block_count = 16,
 					 .router = ROUTER_ROUND_ROBIN};
 	return b;
@@ -370,6 +371,32 @@ static void chunks_bound_the_time_between_tokens(void)
 	CHECK(worst_s[0] < worst_s[1]);
 }
 
+/* The cache has 14 blocks of 16 tokens. The first request has 16 tokens of prompt and 200 of
+ * output, so it needs all of them at its end. The second one arrives when 7 blocks are free, and
+ * has 160 tokens of prompt in parts of up to 95 tokens: 6 blocks suffice for the first part, but
+ * the prompt needs 10. If the prompt is reserved, it waits until the first request ends. Then each
+ * of the 215 + 160 tokens is processed once, in 1 ms each. Otherwise the first part is processed in
+ * vain. */
+static void cut_prompts_wait_for_blocks_of_all_their_parts(void)
+{
+	for (int reserve = 0; reserve < 2; reserve++) {
+		struct serve_request pair[] = {{0, 16, 200}, {PS_PER_S / 10, 160, 1}};
+		struct bench b = bench_of(2);
+		b.service.requests = (struct request_list){pair, 2};
+		b.params.warmup_ratio = 0;
+		b.params.batching = BATCHING_CONTINUOUS;
+		b.params.batch_count = 8;
+		b.params.tokens_count = 96;
+		b.params.reserve_prompt = reserve;
+		b.service.generates = true;
+		struct serving_answers answers = run(&b, 1, 14, by_rows);
+		double end_s = s_from_ps(engine_now_ps(b.engine));
+		CHECK(reserve ? answers.preempted_count == 0 : answers.preempted_count > 0);
+		CHECK(reserve ? fabs(end_s - 0.375) < 1e-9 : end_s > 0.375 + 0.095);
+		arena_free(b.arena);
+	}
+}
+
 /* Arrivals keep their mean rate with bursts and pauses, with many arrivals between two pauses or
  * many pauses between two arrivals. */
 static void arrivals_keep_their_mean_rate(void)
@@ -457,6 +484,7 @@ static const struct test tests[] = {
 	TEST(each_request_ends_or_is_refused),
 	TEST(chunks_bound_the_time_between_tokens),
 	TEST(means_of_the_first_and_of_further_tokens),
+	TEST(cut_prompts_wait_for_blocks_of_all_their_parts),
 	TEST(arrivals_keep_their_mean_rate),
 	TEST(lengths_are_rounded_to_the_nearest_token),
 	TEST(latency_does_not_fall_with_load),
