@@ -139,6 +139,36 @@ static const char *claims_words(const struct part *part)
 			    broken_claims(part));
 }
 
+static const char *error_brief(const struct part *part, const struct error_summary *errors,
+			       const char *rows)
+{
+	if (errors->count == 0)
+		return "";
+	return arena_printf(part->arena, "%s%s" NBSP "%% (largest %s" NBSP "%%) on %zu %s rows",
+			    strcmp(rows, "fit") == 0 && part->outcome->test.count ? ", " : "",
+			    figures(part->arena, 100 * errors->median_abs, 2),
+			    figures(part->arena, 100 * errors->max_abs, 2), errors->count, rows);
+}
+
+/* Returns the median errors, and how many claims hold, in one sentence. */
+static const char *brief(const struct part *part)
+{
+	const struct dataset_outcome *o = part->outcome;
+	struct arena *arena = part->arena;
+	const char *claims = "", *text = "";
+	if (o->test.count || o->fit.count)
+		text = arena_printf(arena, "median error %s%s; ",
+				    error_brief(part, &o->test, "test"),
+				    error_brief(part, &o->fit, "fit"));
+	if (part->dataset->claim_count)
+		claims = arena_printf(arena, "%zu of %zu %s hold; ", held_count(o),
+				      part->dataset->claim_count,
+				      one_or(part->dataset->claim_count, "claim", "claims"));
+	text = arena_printf(arena, "%s%s", text, claims);
+	size_t length = strlen(text);
+	return length ? arena_printf(arena, "%.*s", (int)length - 2, text) : NULL;
+}
+
 static void answer(const struct part *part)
 {
 	const struct dataset_outcome *o = part->outcome;
@@ -154,6 +184,8 @@ static void answer(const struct part *part)
 		text = arena_printf(part->arena, "%s%s", text, claims_words(part));
 	report_answer(part->report, !o->bounds_hold || o->verdict_agree_count < o->verdict_count,
 		      "%s", text);
+	if (!part_is_grid(part))
+		report_brief(part->report, brief(part));
 }
 
 /* ---- rows of a table ---- */

@@ -62,16 +62,40 @@ size_t report_part_count(const struct report *report)
 	return count;
 }
 
-const struct block *report_answer_of(const struct report *report, size_t part)
+/* Returns the first sentence: up to a full stop before a blank and a capital letter. */
+static const char *first_sentence(struct arena *arena, const char *text)
+{
+	for (const char *at = strstr(text, ". "); at; at = strstr(at + 1, ". "))
+		if (at[2] >= 'A' && at[2] <= 'Z')
+			return arena_printf(arena, "%.*s.", (int)(at - text), text);
+	return text;
+}
+
+const char *report_brief_of(const struct report *report, size_t part)
 {
 	for (size_t i = part + 1; i < report->blocks.count; i++) {
 		const struct block *block = &report->blocks.items[i];
 		if (block->kind == BLOCK_PART)
-			return NULL;
+			break;
 		if (block->kind == BLOCK_ANSWER)
-			return block;
+			return block->brief ? block->brief
+					    : first_sentence(report->arena, block->text);
 	}
-	return NULL;
+	return "";
+}
+
+void report_brief(struct report *report, const char *brief)
+{
+	report->blocks.items[report->blocks.count - 1].brief = brief;
+}
+
+void report_on_demand(struct report *report)
+{
+	size_t i = report->blocks.count;
+	while (i > 0 && report->blocks.items[i - 1].kind != BLOCK_FOLD)
+		i--;
+	if (i > 0)
+		report->blocks.items[i - 1].on_demand = true;
 }
 
 /* ---- tables ---- */

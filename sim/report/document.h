@@ -60,7 +60,9 @@ struct report_table {
 struct block {
 	enum block_kind kind;
 	const char *text;
+	const char *brief; /* an answer in short, for the contents; NULL: its first sentence */
 	bool alarm;
+	bool on_demand; /* BLOCK_FOLD: a PDF leaves these details out */
 	struct report_table *table;
 	struct drawing *drawing;
 	const unsigned char *image; /* the drawing as SVG, after report_render */
@@ -98,8 +100,12 @@ void report_figure(struct report *report, struct drawing *drawing, const char *f
 /* Moves the blocks from items[first] on to the front. */
 void report_to_front(struct report *report, size_t first);
 size_t report_part_count(const struct report *report);
-/* Returns the answer of the part that begins at blocks.items[part], or NULL. */
-const struct block *report_answer_of(const struct report *report, size_t part);
+/* Returns one sentence with the answer of the part that begins at blocks.items[part], or "". */
+const char *report_brief_of(const struct report *report, size_t part);
+/* Says the last answer in short, for the contents. */
+void report_brief(struct report *report, const char *brief);
+/* Marks the last details as those that a PDF leaves out. */
+void report_on_demand(struct report *report);
 
 /* ---- tables ---- */
 

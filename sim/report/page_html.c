@@ -126,11 +126,10 @@ static void write_summary(const struct page *page)
 		const struct block *block = &page->report->blocks.items[i];
 		if (block->kind != BLOCK_PART)
 			continue;
-		const struct block *answer = report_answer_of(page->report, i);
 		fprintf(page->out, "<li><a href=\"#part-%zu\">", ++part);
 		html_text(page->out, block->text);
 		fputs("</a><br>", page->out);
-		html_text(page->out, answer ? answer->text : "");
+		html_text(page->out, report_brief_of(page->report, i));
 		fputs("</li>\n", page->out);
 	}
 	fputs("</ol>\n</nav>\n", page->out);

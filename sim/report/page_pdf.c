@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Writes a report as PDF pages with the proportions of A4. Folded parts are printed, too. */
+/* Writes a report as PDF pages with the proportions of A4. Folded parts are printed, too,
+ * except long lists that only an HTML page has. */
 #include <math.h>
 #include <string.h>
 
@@ -325,10 +326,9 @@ static void put_title(struct press *press)
 		const struct block *block = &report->blocks.items[i];
 		if (block->kind != BLOCK_PART)
 			continue;
-		const struct block *answer = report_answer_of(report, i);
 		put_text(press, arena_printf(press->arena, "%zu. %s", ++part, block->text),
 			 text_size, true, ink, 0);
-		put_text(press, answer ? answer->text : "", text_size, false, ink, 14);
+		put_text(press, report_brief_of(report, i), text_size, false, ink, 14);
 		press->y += 7;
 	}
 	if (parts > 1)
@@ -372,8 +372,13 @@ unsigned char *report_pdf(const struct report *report, size_t *size, const char 
 	struct press press = {.arena = report->arena, .report = report};
 	put_title(&press);
 	for (size_t i = 0; i < report->blocks.count; i++)
-		put_block(&press, &report->blocks.items[i],
-			  i + 1 < report->blocks.count ? &report->blocks.items[i + 1] : NULL);
+		if (report->blocks.items[i].kind == BLOCK_FOLD && report->blocks.items[i].on_demand)
+			while (report->blocks.items[i].kind != BLOCK_UNFOLD)
+				i++;
+		else
+			put_block(&press, &report->blocks.items[i],
+				  i + 1 < report->blocks.count ? &report->blocks.items[i + 1]
+							       : NULL);
 	for (size_t i = 0; i < press.pages.count; i++) {
 		struct drawing *page = press.pages.items[i];
 		double y = drawing_height(page) - foot + 6;

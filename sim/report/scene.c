@@ -230,6 +230,7 @@ static void links_table(struct report *report, const struct topology *t,
 		for (int way = 0; way < 2; way++)
 			link_row(table, &t->links[i], way, use ? &use[way] : NULL);
 	}
+	report_on_demand(report);
 }
 
 void report_topology(struct report *report, const struct scenario *scenario,

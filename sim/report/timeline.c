@@ -21,7 +21,7 @@ static void tracks_table(struct report *report, const struct trace *trace, int64
 		spans[span->track][span->kind]++;
 	}
 	struct report_table *table = report_folded(
-		report, "The step in numbers", "group|track|activity|count>|time (ms)>",
+		report, "The timeline in numbers", "group|track|activity|count>|time (ms)>",
 		"Activity of each track in the %s ms shown.",
 		figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 4));
 	for (size_t i = 0; i < count; i++)
@@ -164,6 +164,7 @@ static void last_step(struct report *report, const struct scenario *scenario,
 	struct arena *arena = report->arena;
 	bool collective = scenario->style == JOBS_COLLECTIVE;
 	bool program = scenario->style == JOBS_PROGRAMS;
+	bool serving = scenario->style == JOBS_SERVING;
 	size_t ranks = run->entry->rank_count;
 	if (run->failed || run->step_count == 0) {
 		report_add(report, BLOCK_TEXT, "There is no timeline of %s: %s.", label,
@@ -176,7 +177,9 @@ static void last_step(struct report *report, const struct scenario *scenario,
 			     "last rank."
 			   : "A step from its first kernel to the last update: waits and "
 			     "collectives of each rank, and its GPU.";
-	if (program)
+	if (serving)
+		caption = "The iterations of the replicas, and requests from arrival to end.";
+	else if (program)
 		caption = arena_printf(
 			arena,
 			"Step %zu from its first call to its last answer: threads of the program, "
@@ -186,8 +189,11 @@ static void last_step(struct report *report, const struct scenario *scenario,
 		caption = arena_printf(arena, "%s The figure shows %d of %zu ranks.", caption,
 				       RANKS_SHOWN, ranks);
 	const struct chart_text text =
-		report_text(report, arena_printf(arena, "One steady %s of %s",
-						 collective ? "repetition" : "step", label));
+		report_text(report, arena_printf(arena, "%s of %s",
+						 serving      ? "Iterations and requests"
+						 : collective ? "One steady repetition"
+							      : "One steady step",
+						 label));
 	report_figure(
 		report, chart_timeline(arena, text, trace, step->start_ps, step->end_ps),
 		"%s Many short spans are drawn as one shaded area; a darker shade covers more of "

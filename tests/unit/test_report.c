@@ -122,16 +122,50 @@ static void page_is_self_contained(void)
 	arena_free(arena);
 }
 
+static struct report *with_details(struct arena *arena, bool details, bool on_demand)
+{
+	struct report *report = report_new(arena, "one", "by");
+	report_add(report, BLOCK_PART, "part");
+	if (details) {
+		struct report_table *table =
+			report_folded(report, "All rows", "row!", "A long list.");
+		for (int i = 0; i < 200; i++)
+			report_row(table, TONE_PLAIN, CELLS("row"));
+	}
+	if (on_demand)
+		report_on_demand(report);
+	report_add(report, BLOCK_TEXT, "end");
+	return report;
+}
+
+static void pdf_leaves_out_details_on_demand(void)
+{
+	struct arena *arena = arena_new();
+	const struct report *reports[] = {with_details(arena, false, false),
+					  with_details(arena, true, true),
+					  with_details(arena, true, false)};
+	unsigned char *pdfs[3];
+	size_t sizes[3];
+	const char *message = NULL;
+	for (size_t i = 0; i < 3; i++)
+		pdfs[i] = report_pdf(reports[i], &sizes[i], &message);
+	CHECK(sizes[0] == sizes[1] && memcmp(pdfs[0], pdfs[1], sizes[0]) == 0);
+	CHECK(sizes[2] > sizes[1]);
+	CHECK(strstr(written(arena, put_page, reports[1]), "A long list.") != NULL);
+	arena_free(arena);
+}
+
 static void several_parts_begin_with_a_summary(void)
 {
 	struct arena *arena = arena_new();
 	struct report *report = report_new(arena, "two", "by");
 	report_add(report, BLOCK_TEXT, "before all parts");
 	report_add(report, BLOCK_PART, "one");
-	report_answer(report, false, "yes");
+	report_answer(report, false, "yes, at 5.3 images/s. The rest is in the part.");
 	report_add(report, BLOCK_PART, "other");
-	CHECK_TEXT(report_answer_of(report, 1)->text, "yes");
-	CHECK(report_answer_of(report, 3) == NULL); /* it has no answer */
+	CHECK_TEXT(report_brief_of(report, 1), "yes, at 5.3 images/s.");
+	CHECK_TEXT(report_brief_of(report, 3), ""); /* it has no answer */
+	report->blocks.items[2].brief = "yes";
 	const char *page = written(arena, put_page, report);
 	CHECK(strstr(page, "<li><a href=\"#part-1\">one</a><br>yes</li>") != NULL);
 	CHECK(strstr(page, "before all") < strstr(page, "Contents"));
@@ -216,6 +250,7 @@ static const struct test tests[] = {
 	TEST(numbers_have_the_requested_digits),
 	TEST(page_is_self_contained),
 	TEST(several_parts_begin_with_a_summary),
+	TEST(pdf_leaves_out_details_on_demand),
 	TEST(long_table_continues_on_further_pdf_pages),
 	TEST(last_cell_of_a_short_row_spans_the_remaining_columns),
 	TEST(figures_share_pages_if_they_fit),
