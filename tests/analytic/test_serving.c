@@ -274,7 +274,7 @@ static void a_full_cache_preempts_the_last_request(void)
 	struct serving_answers answers = run(&b, 1, 6, by_rows);
 	CHECK_NEAR(answers.preempted_count, 1, 0);
 	CHECK(serving_left(b.serving) == 0);
-	CHECK(answers.blocked_ratio > 0);
+	CHECK(answers.queue_ratios[QUEUE_FOR_MEMORY] > 0);
 	arena_free(b.arena);
 }
 
@@ -290,7 +290,7 @@ static void a_request_may_use_the_whole_cache(void)
 	b.service.generates = true;
 	struct serving_answers answers = run(&b, 1, 6, by_rows);
 	CHECK_NEAR(answers.preempted_count, 0, 0);
-	CHECK_NEAR(answers.blocked_ratio, 0, 0);
+	CHECK_NEAR(answers.queue_ratios[QUEUE_FOR_MEMORY], 0, 0);
 	CHECK(serving_left(b.serving) == 0 && b.done == 1);
 	arena_free(b.arena);
 }
@@ -315,7 +315,7 @@ static void each_request_ends_or_is_refused(void)
 		b.params.output_spread_ratio = 1;
 		b.params.queue_count = 20;
 		b.service.generates = true;
-		all[k] = run(&b, 2, 200, by_rows);
+		all[k] = run(&b, 2, 120, by_rows);
 		CHECK(serving_left(b.serving) == 0);
 		CHECK(b.done == 1 && b.opened == 1);
 		CHECK(all[k].refused_count > 0 && all[k].preempted_count > 0);
