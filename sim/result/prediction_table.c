@@ -286,7 +286,7 @@ static void quantiles(FILE *out, struct arena *scratch, const struct prediction 
 	table_line_width(table, line_width);
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		const struct estimate *quantiles = rows[i].quantiles;
-		if (!isfinite(rows[i].mean.value) && !isfinite(quantiles[0].value))
+		if (!isfinite(rows[i].mean.value) && !(quantiles && isfinite(quantiles[0].value)))
 			continue;
 		table_cells(table, CELLS(rows[i].name,
 					 estimate_text(scratch, QUANTITY_TIME, rows[i].mean)));

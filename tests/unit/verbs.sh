@@ -131,6 +131,12 @@ farwire plot one.json one.json --plot chart.pdf
 [ "$(pages chart.pdf)" = 2 ] || complain "plot of two results: $(pages chart.pdf) pages"
 verdict 'verbs.pdf_has_a_page_for_each_chart'
 
+# A server whose network generates no tokens has latencies of requests only.
+expect 0 '' run serve-resnet50-t4 --draws 0 -q
+shows '^of a request +[0-9]'
+grep -q 'token' "$scratch.out" && complain 'there are times of tokens'
+verdict 'verbs.run_prints_latencies_of_servers_without_tokens'
+
 # The chart of a model server: the shares of the JSON over their latencies.
 expect 0 '' run serve-resnet50-t4 --draws 0 -q --format json --plot shares.svg
 sed -n 's/.*"latency_cdf": {\(.*\)}.*/\1/p' "$scratch.out" | tr ',' '\n' | tr -d '" ' |
