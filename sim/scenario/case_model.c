@@ -5,6 +5,36 @@
 #include "sim/base/arena.h"
 #include "sim/scenario/case.h"
 
+/* Returns the shipped network of that name; NULL if there is none. */
+static const struct network *shipped_network(struct case_reader *c, const char *name)
+{
+	const char *const *names;
+	size_t count = data_names(c->reader.arena, c->reader.root, "models/networks", &names);
+	const struct cfg_node *file;
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0 && case_group(c, case_origin(c), "models/networks",
+							      "model", name, "network", &file))
+			return network_read(c->reader.arena, c->reader.diag, file,
+					    (size_t)c->params->sequence_count);
+	return NULL;
+}
+
+/* A file of the user may have the name of a shipped network inside, but other layers. What was
+ * fitted to the shipped one must not act on it, so it becomes "own-NAME". */
+static const struct network *with_own_name(struct case_reader *c, const struct network *network)
+{
+	const struct network *shipped = shipped_network(c, network->name);
+	if (!shipped || (shipped->layer_count == network->layer_count &&
+			 shipped->parameters_count == network->parameters_count &&
+			 shipped->macs_count == network->macs_count &&
+			 shipped->activations_count == network->activations_count))
+		return network;
+	struct network *own = ARENA_NEW(c->reader.arena, struct network);
+	*own = *network;
+	own->name = arena_printf(c->reader.arena, "own-%s", network->name);
+	return own;
+}
+
 static const struct network *read_network(struct case_reader *c, struct origin origin,
 					  const char *name)
 {
@@ -14,6 +44,8 @@ static const struct network *read_network(struct case_reader *c, struct origin o
 		return NULL;
 	const struct network *network =
 		network_read(c->reader.arena, c->reader.diag, file, sequence);
+	if (network && strcmp(network->name, name) != 0)
+		network = with_own_name(c, network);
 	if (network && sequence > 0 && network->sequence == 0)
 		diag_error(c->reader.diag, case_said(c, "case.sequence"),
 			   "case.sequence works only with networks of sequences, but '%s' takes "
@@ -61,9 +93,9 @@ void case_model(struct case_reader *c, struct job_entry *entry, struct origin or
 {
 	const struct gpu_entry *gpus = c->scenario->topology.gpus;
 	const char *like = gpus[entry->gpus[0]].like;
-	entry->model = name;
+	entry->model = entry->model_said = name;
 	for (const struct job_entry *other = c->scenario->jobs; other != entry; other++)
-		if (other->model && strcmp(other->model, name) == 0)
+		if (other->model_said && strcmp(other->model_said, name) == 0)
 			entry->network = other->network;
 	if (!entry->network)
 		entry->network = read_network(c, origin, name);

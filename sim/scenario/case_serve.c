@@ -40,8 +40,10 @@ void case_serve_want(struct case_reader *c)
 		(size_t)(listed * c->params->copies_count * c->params->tensor_count);
 }
 
-/* Returns the group that describes the requests of a network; NULL: the file has none. */
-static const struct cfg_node *find_group(const struct case_reader *c, const char *model, bool *own)
+/* Returns the group that describes the requests of a network; NULL: the file has none. A group may
+ * name the network as the case does, or as its file does. */
+static const struct cfg_node *find_group(const struct case_reader *c, const struct job_entry *entry,
+					 bool *own)
 {
 	const struct cfg_node *node = cfg_child(c->file, "serve");
 	*own = node && cfg_is_list(node);
@@ -49,7 +51,8 @@ static const struct cfg_node *find_group(const struct case_reader *c, const char
 		return node;
 	for (size_t i = 0; i < cfg_count(node); i++) {
 		const char *name = cfg_text(cfg_child(cfg_at(node, i), "model"));
-		if (strcmp(name ? name : c->params->model, model) == 0)
+		name = name ? name : c->params->model;
+		if (strcmp(name, entry->model) == 0 || strcmp(name, entry->model_said) == 0)
 			return cfg_at(node, i);
 	}
 	return NULL;
@@ -125,7 +128,7 @@ static void read_service(struct case_reader *c, struct service_entry *service,
 	struct reader *reader = &c->reader;
 	struct serve_params *params = ARENA_NEW(reader->arena, struct serve_params);
 	bool own;
-	const struct cfg_node *group = find_group(c, model, &own), *file;
+	const struct cfg_node *group = find_group(c, entry, &own), *file;
 	const char *prefix = own ? arena_printf(reader->arena, "serve.%s", model) : "serve";
 	service->prefix = prefix;
 	service->params = params;
@@ -142,7 +145,8 @@ static void read_service(struct case_reader *c, struct service_entry *service,
 		service->list = requests_read(reader->arena, reader->diag, said,
 					      case_file_path(c, said, params->list));
 	if (network_generates(entry->network)) {
-		case_group(c, entry->origin, "models/networks", "model", model, "network", &file);
+		case_group(c, entry->origin, "models/networks", "model", entry->model_said,
+			   "network", &file);
 		service->one_token = network_read(reader->arena, reader->diag, file, 1);
 		lengths_fit(c, service, prefix);
 	} else if (params->batching == BATCHING_CONTINUOUS) {

@@ -4,6 +4,7 @@
  * Latencies and times to the first token are exact quantiles. Times between tokens are
  * counted in bins of GAP_RATIO width, because there are many. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
@@ -95,24 +96,57 @@ static void add_query(struct summing *sums, const struct serve_params *params,
 	sums->met_count += meets(params, latency_s, first_s, between_s);
 }
 
-/* Requests that end before the last arrival give the throughput. If they are too few, because the
- * system cannot keep up or all requests arrive at once, all requests and their whole time do. */
+static int by_time(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* Counts requests and tokens of all requests that leave after from_ps and until end_ps. */
+static void count_departures(const struct service *service, int64_t from_ps, int64_t end_ps,
+			     double *requests, double *tokens)
+{
+	*requests = *tokens = 0;
+	for (size_t i = 0; i < service->spec->requests.count; i++) {
+		const struct query *q = &service->queries[i];
+		if (q->end_ps > from_ps && q->end_ps <= end_ps) {
+			++*requests;
+			*tokens += q->request->output;
+		}
+	}
+}
+
+/* The throughput is the rate at which requests leave while the service is in its steady state,
+ * whichever requests they are. This time begins when as many requests have left as the warm-up has,
+ * because the service is then as full as later on. It ends with the last request that leaves
+ * before the service empties: before the last arrival and the last first token. If no request
+ * leaves in this time, all of them and their whole time give the throughput. */
 static void add_throughput(struct serving_answers *answers, const struct service *service)
 {
-	double requests[2] = {0}, tokens[2] = {0}; /* [1]: ended before the last arrival */
-	int64_t end_ps[2] = {0, service->arrivals_end_ps};
-	for (size_t i = service->first_measured; i < service->spec->requests.count; i++) {
+	struct arena *scratch = arena_new();
+	size_t total = service->spec->requests.count, left = 0;
+	int64_t *ends_ps = ARENA_ARRAY(scratch, total + 1, int64_t);
+	int64_t full_ps = service->arrivals_end_ps;
+	for (size_t i = 0; i < total; i++) {
 		const struct query *q = &service->queries[i];
-		for (size_t in = 0; q->end_ps > 0 && in <= (q->end_ps <= end_ps[1]); in++) {
-			requests[in]++;
-			tokens[in] += q->request->output;
-		}
-		end_ps[0] = q->end_ps > end_ps[0] ? q->end_ps : end_ps[0];
+		full_ps = q->first_ps > full_ps ? q->first_ps : full_ps;
+		if (q->end_ps > 0)
+			ends_ps[left++] = q->end_ps;
 	}
-	size_t in = requests[1] >= requests[0] / 2;
-	double window_s = s_from_ps(end_ps[in] - service->opened_ps);
-	answers->requests_per_s += requests[in] / window_s;
-	answers->tokens_per_s += tokens[in] / window_s;
+	qsort(ends_ps, left, sizeof *ends_ps, by_time);
+	size_t warm = service->first_measured > 0 ? service->first_measured : 1;
+	size_t last = left;
+	while (last > 0 && ends_ps[last - 1] > full_ps)
+		last--;
+	bool steady = warm <= left && last > warm && ends_ps[last - 1] > ends_ps[warm - 1];
+	int64_t from_ps = steady ? ends_ps[warm - 1] : service->opened_ps;
+	int64_t end_ps = steady ? ends_ps[last - 1] : left ? ends_ps[left - 1] : from_ps;
+	arena_free(scratch);
+	double requests, tokens;
+	count_departures(service, from_ps, end_ps, &requests, &tokens);
+	double window_s = s_from_ps(end_ps - from_ps);
+	answers->requests_per_s += requests / window_s;
+	answers->tokens_per_s += tokens / window_s;
 }
 
 static void add_service(struct summing *sums, struct service *service)
