@@ -157,7 +157,7 @@ struct job_entry {
 	size_t simulated_count; /* equals rank_count unless the topology is folded */
 	double batch_count;     /* samples of a step, on each GPU */
 	const char *model;
-	const char *model_said; /* name or file of the network, as the case has it */
+	const char *model_said;        /* name or file of the network, as the case has it */
 	const struct network *network; /* a recorded program has a network with only a name */
 	const struct recorded_program
 		*recorded; /* NULL: stack, efficiency and network describe the program */

@@ -31,7 +31,7 @@ second=$("$FARWIRE" run --topology dgx1-v100 --model ./copy.cfg --stack tf-1.4 -
 [ "$first" = "$second" ] || complain "a copy of ResNet-50 has '$second', not '$first'"
 cmp -s wide.cfg copy.cfg && complain 'the changed network is not changed'
 expect 0 '' run --topology dgx1-v100 --model ./wide.cfg --stack tf-1.4 --draws 0 --format json
-! grep -q 'efficiency.v100[^"]*.resnet50' "$scratch.out" || complain 'fits of resnet50 act on another network'
+! grep -q 'efficiency.v100[^"]*[.]resnet50' "$scratch.out" || complain 'fits of resnet50 act on another network'
 grep -q 'efficiency.v100[^"]*.own-resnet50' "$scratch.out" || complain 'the changed network has no name of its own'
 verdict own_networks.fits_act_only_on_the_network_that_was_measured
 exit 0
