@@ -19,8 +19,8 @@ static const struct network *shipped_network(struct case_reader *c, const char *
 	return NULL;
 }
 
-/* A file of the user may have the name of a shipped network inside, but other layers. What was
- * fitted to the shipped one must not act on it, so it becomes "own-NAME". */
+/* A file of the user may have the name of a shipped network inside, but other layers. It becomes
+ * "own-NAME", because fits of the shipped network must not act on it. */
 static const struct network *with_own_name(struct case_reader *c, const struct network *network)
 {
 	const struct network *shipped = shipped_network(c, network->name);
