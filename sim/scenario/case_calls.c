@@ -17,11 +17,11 @@ const char *case_file_path(const struct case_reader *c, struct origin said, cons
 	bool beside = said.file && own && strcmp(said.file, own) == 0;
 	if (name[0] == '/')
 		return name;
-	if (!slash || !beside)
-		return access(name, R_OK) == 0
-			       ? name
-			       : arena_printf(c->reader.arena, "%s/calib/measured/%s",
-					      c->request->data_root, name);
+	if (!slash || !beside) {
+		const char *shipped = arena_printf(c->reader.arena, "%s/calib/measured/%s",
+						   c->request->data_root, name);
+		return access(name, R_OK) != 0 && access(shipped, R_OK) == 0 ? shipped : name;
+	}
 	return arena_printf(c->reader.arena, "%.*s/%s", (int)(slash - own), own, name);
 }
 

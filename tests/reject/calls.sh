@@ -21,7 +21,7 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 # shellcheck disable=SC2086 # a list of words
 {
 	expect 0 '' run $t320 --calls good.jsonl
-	expect 2 'nosuch\.jsonl: the file cannot be read' run $t320 --calls nosuch.jsonl
+	expect 2 '^nosuch\.jsonl: the file cannot be read' run $t320 --calls nosuch.jsonl
 	expect 2 'empty\.jsonl:1: the file is empty' run $t320 --calls empty.jsonl
 	expect 2 'cut\.jsonl:[0-9]+: the file has no end line' run $t320 --calls cut.jsonl
 	expect 2 'torn\.jsonl:2: the line is not JSON: the file ends inside a text .the recording was cut off.' run $t320 --calls torn.jsonl
