@@ -106,6 +106,27 @@ static bool reach_rail(struct communicator *comm, struct leg *leg, const struct 
 	       leg_route(comm, leg, via->gpu_node, out, TRAFFIC_COPIES);
 }
 
+/* Returns true if an adapter is behind a root complex for a rank's GPU. */
+static bool is_far(const struct communicator *comm, const struct rank_state *rank, int adapter)
+{
+	const struct route *route =
+		fabric_route(comm->spec.fabric, rank->gpu_node, adapter, TRAFFIC_COPIES);
+	return !route || path_level(comm->spec.fabric, route, rank->root_node) > PATH_PXB;
+}
+
+/* Returns true if a message should leave through the memory of the GPU next to the adapter `rail`:
+ * if the sender's own adapter `out` is another one, or if it is the same one but behind a root
+ * complex. NCCL prefers PXN to such paths (src/graph/topo.h, PATH_PXN is less than PATH_PHB). */
+static bool wants_rail(const struct communicator *comm, const struct way *way, int rail, int out)
+{
+	size_t via = counterpart(comm, way->from, way->to);
+	if (rail < 0 || comm->library->cross_nic_count == 1)
+		return false;
+	return rail != out || (out >= 0 && via != way->from && comm->ranks[via].gpu_node >= 0 &&
+			       is_far(comm, &comm->ranks[way->from], out) &&
+			       !is_far(comm, &comm->ranks[via], rail));
+}
+
 /* Adds the way from a node of the rank to its adapter `by`, or back. A staged copy of the rank's
  * GPU starts at the root complex next to that memory. */
 static bool adapter_way(struct communicator *comm, struct leg *leg, const struct rank_state *rank,
@@ -133,8 +154,7 @@ static const struct route *add_network(struct communicator *comm, struct leg *le
 	bool device = from == comm->ranks[way->from].gpu_node;
 	bool inside = way->meets == FOLD_INSIDE &&
 		      comm->ranks[way->from].host_node == comm->ranks[way->to].host_node;
-	bool railed = device && rail >= 0 && rail != out && comm->library->cross_nic_count != 1 &&
-		      !inside;
+	bool railed = device && !inside && wants_rail(comm, way, rail, out);
 	for (int own = railed ? 0 : 1; own < 2; own++) {
 		*leg = before;
 		int by = own ? out : rail;

@@ -19,11 +19,10 @@ static const struct param_row cluster_rows[] = {
 	PARAM_WHOLE(struct cluster_params, count_count, 0, 131072, "0",
 		    "number of machines; 0 means as many as the case's jobs need",
 		    "assumption: no machine is idle"),
-	PARAM_WHOLE(
-		struct cluster_params, ports_count, 0, 1024, "0",
-		"number of ports of each machine that the network uses; 0 means all ports of the "
-		"template",
-		"assumption: all cables are plugged in"),
+	PARAM_WHOLE(struct cluster_params, ports_count, 0, 1024, "0",
+		    "number of ports of each machine that the network uses, spread evenly over the "
+		    "template's list; 0 means all ports of the template",
+		    "assumption: all cables are plugged in"),
 };
 static const struct param_table cluster_table =
 	PARAM_TABLE("cluster", struct cluster_params, cluster_rows);
@@ -90,8 +89,12 @@ static void add_copy(struct cluster *cluster, const struct kind *kind, size_t nu
 	struct arena *arena = build->reader->arena;
 	const char *copy = arena_printf(arena, "%s%zu", kind->name, number);
 	const char **nodes = ARENA_ARRAY(arena, kind->ports + 1, const char *);
+	size_t all = kind->machine->ports.count;
+	/* Templates list ports in the order of sockets and PCIe switches, so ports at equal steps
+	 * are spread over them. */
 	for (size_t p = 0; p < kind->ports; p++)
-		nodes[p] = machine_node(build, copy, kind->machine->ports.items[p]);
+		nodes[p] = machine_node(build, copy,
+					kind->machine->ports.items[p * all / kind->ports]);
 	machine_add(build, kind->machine, kind->origin, copy, copies);
 	*VEC_PUSH(arena, &cluster->places) = (struct place){copy, nodes, kind->ports, copies};
 }

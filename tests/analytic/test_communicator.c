@@ -370,9 +370,47 @@ static void ranks_on_one_gpu_copy_in_its_memory(void)
 	arena_free(w->arena);
 }
 
+/* Two machines with one adapter, which shares a PCIe switch with the first GPU only. The ring
+ * enters at the first GPU and leaves at the second one. With PXN the message goes over NVLink to
+ * the first GPU and from there to the adapter, although the second GPU has no other adapter. So
+ * each of six steps takes the time of a chunk. Without PXN copies are staged in host memory, as
+ * above. */
+static void rings_leave_through_the_gpu_next_to_the_only_adapter(void)
+{
+	for (int pxn = 0; pxn < 2; pxn++) {
+		struct comm_world *w = comm_world_new();
+		w->transport = "rdma";
+		w->library.gpudirect = true;
+		w->library.net_gdr_level = PATH_PXB;
+		w->library.pxn = pxn;
+		w->library.slice_B = 1000;
+		w->host_params.dram_bandwidth_Bps = RATE_BPS / 2;
+		for (size_t m = 0; m < 2; m++) {
+			size_t host = comm_host(w);
+			const char *root = host_name(w->hosts[host]);
+			const char *plx = arena_printf(w->arena, "plx%zu", m);
+			const char *nic = arena_printf(w->arena, "nic%zu", m);
+			comm_link(w, "pcie", root, plx, 1e15, 0);
+			comm_link(w, "pcie", plx, nic, 1e15, 0);
+			comm_link(w, "infiniband", nic, "switch", RATE_BPS, 0);
+			for (size_t i = 0; i < 2; i++) {
+				const char *gpu = gpu_name(w->gpus[comm_gpu(w, host)]);
+				comm_link(w, "nvlink", gpu,
+					  arena_printf(w->arena, "nvswitch%zu", m), 1e15, 0);
+				comm_link(w, "pcie", i == 0 ? plx : root, gpu, 1e15, 0);
+			}
+		}
+		comm_all(w, comm_make(w, "job"), ALL_REDUCE, 4 * CHUNK_B, 0);
+		comm_run(w);
+		CHECK_NEAR((double)w->done_ps[0], 6.0 * (pxn ? 1 : 8) * CHUNK_PS, 0.02);
+		arena_free(w->arena);
+	}
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
+		TEST(rings_leave_through_the_gpu_next_to_the_only_adapter),
 		TEST(ranks_on_one_gpu_copy_in_its_memory),
 		TEST(ring_all_reduce_time_matches_the_formula),
 		TEST(start_cost_and_local_copy_add_to_the_ring_time),

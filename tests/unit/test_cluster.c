@@ -373,8 +373,7 @@ static void torus_routes_take_the_shorter_direction(void)
 	if (!s)
 		return;
 	struct system *system = build(s);
-	/* 4 x 4: machine 3 is next to 0 around the end; 4 is next in y. Routes to 5 and back begin
-	 * in the first dimension, so they use different links. */
+	/* 4 x 4: machine 3 is next to 0 around the end, 4 in y. Routes to 5 and back begin in x. */
 	CHECK_TEXT(way(system, "n0.nic0", "n3.nic0"),
 		   "fabric.n0.nic0 fabric.router3.0.0-router0.0.0 fabric.n3.nic0");
 	CHECK_TEXT(way(system, "n0.nic0", "n4.nic0"),
@@ -393,51 +392,52 @@ static void torus_routes_take_the_shorter_direction(void)
 /* Counts over each directed link of a torus the routes of a uniform all-to-all, and checks that all
  * links of a dimension carry the mean. With N routers and an even number k of them in a dimension,
  * the distances of one router to the k routers of its ring add up to k^2 / 4. All N routers send to
- * N / k such rings, over 2 N directed links of the dimension. So each carries N k / 8 routes, if
- * both ways of length k / 2 are used equally. Two routers have one trunk between them, so there are
- * only N directed links, which carry N / 2 each. */
-static void check_torus(const char *const *settings, const size_t sizes[3])
+ * N / k such rings, over 2 N directed links of the dimension. So each carries N k / 8 routes. Two
+ * routers have one trunk, so there are only N directed links, which carry N / 2 each. */
+static void check_torus(const struct scenario *s, const size_t sizes[3])
 {
-	const struct scenario *s = read_case(settings);
 	size_t count = sizes[0] * sizes[1] * sizes[2];
-	if (!s || !CHECK(s->topology.host_count == count))
-		return;
-	struct system *system = build(s);
-	const struct fabric *fabric = system->fabric;
-	size_t links = fabric_link_count(fabric), *loads = ARENA_ARRAY(arena, 2 * links, size_t);
-	for (size_t i = 0; i < count * count; i++) {
-		const char *from = arena_printf(arena, "n%zu.nic0", i / count);
-		const char *to = arena_printf(arena, "n%zu.nic0", i % count);
-		const struct route *route = fabric_route(
-			system->fabric, fabric_node_find(fabric, from),
-			fabric_node_find(fabric, to), TRAFFIC_RDMA | TRAFFIC_BETWEEN_HOSTS);
+	struct fabric *fabric = s ? build(s)->fabric : NULL;
+	size_t links = s ? fabric_link_count(fabric) : 0,
+	       *loads = ARENA_ARRAY(arena, 2 * links, size_t);
+	for (size_t i = 0; s && i < count * count; i++) {
+		int from = fabric_node_find(fabric, arena_printf(arena, "n%zu.nic0", i / count));
+		int to = fabric_node_find(fabric, arena_printf(arena, "n%zu.nic0", i % count));
+		const struct route *route = fabric_route(fabric, from, to, TRAFFIC_RDMA);
 		for (size_t h = 0; CHECK(route) && h < route->count; h++)
 			loads[2 * route->hops[h].link + route->hops[h].direction]++;
 	}
 	for (size_t i = 0; i < 2 * links; i++) {
 		const struct link_traits *traits = fabric_link_traits(fabric, (int)(i / 2));
-		size_t d = 0;
-		while (d < 3 && traits->in_torus && traits->router[0][d] == traits->router[1][d])
+		size_t d = traits->in_torus ? 0 : 3;
+		while (d < 3 && traits->router[0][d] == traits->router[1][d])
 			d++;
-		if (traits->in_torus && d < 3)
-			CHECK(loads[i] == (sizes[d] == 2 ? count / 2 : count * sizes[d] / 8));
+		CHECK(d == 3 || loads[i] == (sizes[d] == 2 ? count / 2 : count * sizes[d] / 8));
 	}
 }
 
 static void all_to_all_loads_all_links_of_a_torus_dimension_equally(void)
 {
-#define SIZES(gpus, x, y, z)                                                                       \
-	(const char *const[]){"case.topology=dgx1-v100-torus",                                     \
-			      "case.gpus=" gpus,                                                   \
-			      "wiring.x=" #x,                                                      \
-			      "wiring.y=" #y,                                                      \
-			      "wiring.z=" #z,                                                      \
-			      NULL},                                                               \
-		(const size_t[]){x, y, z}
-	check_torus(SIZES("128", 4, 4, 1));
-	check_torus(SIZES("192", 6, 4, 1));
-	check_torus(SIZES("128", 4, 2, 2));
-	check_torus(SIZES("64", 8, 1, 1));
+	static const size_t tori[][3] = {{4, 4, 1}, {6, 4, 1}, {4, 2, 2}, {8, 1, 1}};
+	for (size_t i = 0; i < 4; i++) {
+		const size_t *n = tori[i];
+		const char *gpus = arena_printf(arena, "case.gpus=%zu", 8 * n[0] * n[1] * n[2]);
+		const char *x = arena_printf(arena, "wiring.x=%zu", n[0]);
+		const char *y = arena_printf(arena, "wiring.y=%zu", n[1]);
+		const char *z = arena_printf(arena, "wiring.z=%zu", n[2]);
+		check_torus(READ("case.topology=dgx1-v100-torus", gpus, x, y, z), n);
+	}
+}
+
+/* Adapters 0 to 3 of a DGX H100 are at the first socket, 4 to 7 at the second one. */
+static void fewer_ports_are_spread_over_the_sockets(void)
+{
+	const struct scenario *s = READ("case.topology=dgx-h100", "case.gpus=9", "cluster.ports=4");
+	const char *used = "";
+	for (size_t i = 0; s && i < s->topology.link_count; i++)
+		if (strncmp(s->topology.links[i].name, "fabric.n0.nic", 13) == 0)
+			used = arena_printf(arena, "%s%s", used, s->topology.links[i].name + 13);
+	CHECK_TEXT(used, "0246");
 }
 
 static void a_single_machine_has_no_network(void)
@@ -580,6 +580,7 @@ static const struct test tests[] = {
 	TEST(rings_with_pxn_do_not_cross_the_spine),
 	TEST(a_single_machine_has_no_network),
 	TEST(torus_routes_take_the_shorter_direction),
+	TEST(fewer_ports_are_spread_over_the_sockets),
 	TEST(all_to_all_loads_all_links_of_a_torus_dimension_equally),
 	TEST(dragonfly_routes_are_minimal),
 	TEST(cables_connect_equal_ports_of_two_machines),
