@@ -191,16 +191,70 @@ static void summarize_fused(const struct world_outcome *outcome, struct predicti
 
 /* ---- model servers ---- */
 
-/* The parts of the mean latency of a request, of which the largest is the bottleneck. A queue is
- * short of memory if that was so for most of its time. */
-static void summarize_serving(const struct serving_answers *answers,
+/* Returns the index of the largest value. */
+static size_t largest_of(const double *values, size_t count)
+{
+	size_t largest = 0;
+	for (size_t i = 1; i < count; i++)
+		if (values[i] > values[largest])
+			largest = i;
+	return largest;
+}
+
+/* Returns the cause if messages with keys and values limit the server. It is the network if a link
+ * is in use for most of the time, and latency or software of the transfers otherwise. */
+static struct cause transfer_cause(struct arena *arena, const struct prediction *prediction)
+{
+	const double SATURATED = 0.8;
+	const struct link_prediction *link = NULL;
+	for (size_t i = 0; i < prediction->link_count; i++)
+		if (!link || prediction->links[i].utilization > link->utilization)
+			link = &prediction->links[i];
+	if (!link)
+		return (struct cause){PART_TRANSFER, "KV transfer-bound",
+				      "a faster link between prefill and decode GPUs"};
+	bool full = link->utilization >= SATURATED;
+	return (struct cause){
+		PART_TRANSFER, full ? "network-bound" : "KV transfer-bound",
+		arena_printf(arena,
+			     full ? "a faster link between prefill and decode GPUs (%s carries "
+				    "%.0f %% of its bandwidth)"
+				  : "a shorter transfer of keys and values (the busiest link, %s, "
+				    "carries only %.0f %% of its bandwidth)",
+			     link->name, 100 * link->utilization)};
+}
+
+/* Returns the cause of the waits in queues. If the server cannot carry its load because of its
+ * GPUs, it is the largest part of their iterations. */
+static struct cause queue_cause(const struct serving_answers *answers, const struct cause *causes)
+{
+	static const struct cause others[QUEUE_CAUSE_COUNT] = {
+		[QUEUE_FOR_GPU] = {PART_QUEUE, "queueing",
+				   "more replicas or a lower rate of requests"},
+		[QUEUE_FOR_MEMORY] = {PART_QUEUE, "KV memory-bound",
+				      "more GPU memory, or narrower keys and values"},
+		[QUEUE_FOR_LIMIT] = {PART_QUEUE, "batch limit",
+				     "a larger serve.batch, or more replicas"},
+		[QUEUE_FOR_OTHERS] = {PART_QUEUE, "batching",
+				      "smaller batches or a shorter wait for them"},
+	};
+	size_t cause = largest_of(answers->queue_ratios, QUEUE_CAUSE_COUNT);
+	if (cause == QUEUE_FOR_TRANSFERS)
+		return causes[SERVE_TRANSFER];
+	if (cause == QUEUE_FOR_GPU && answers->overload_ratio >= OVERLOAD_LEAST)
+		return causes[largest_of(answers->parts_s, SERVE_OVERHEAD + 1)];
+	return others[cause];
+}
+
+/* The parts of the mean latency of a request, of which the largest is the bottleneck. If it is the
+ * queue, or if queues grow, the resource for which requests wait is the bottleneck. */
+static void summarize_serving(struct arena *arena, const struct serving_answers *answers,
 			      const struct scenario *scenario, struct prediction *prediction)
 {
-	const double MOST = 0.5;
 	bool remote = false;
 	for (size_t i = 0; i < scenario->job_count; i++)
 		remote |= scenario->jobs[i].runtime != NULL;
-	const struct cause causes[SERVE_PART_COUNT] = {
+	struct cause causes[SERVE_PART_COUNT] = {
 		[SERVE_KERNEL] = {PART_KERNEL, "kernel-bound",
 				  "a faster GPU, a narrower data type or fused kernels"},
 		[SERVE_EXCHANGE] = {PART_TENSOR, "exposed tensor parallelism",
@@ -208,22 +262,17 @@ static void summarize_serving(const struct serving_answers *answers,
 		[SERVE_OVERHEAD] = {remote ? PART_NETWORK : PART_ISSUE,
 				    remote ? "network-bound" : "host launch-bound",
 				    "CUDA graphs, a larger batch or a faster core"},
-		[SERVE_QUEUE] = {PART_QUEUE,
-				 answers->blocked_ratio > MOST ? "KV memory-bound" : "queueing",
-				 answers->blocked_ratio > MOST
-					 ? "more GPU memory, or narrower keys and values"
-					 : "more replicas or a lower rate of requests"},
-		[SERVE_TRANSFER] = {PART_TRANSFER, "KV transfer-bound",
-				    "a faster link between prefill and decode GPUs"},
+		[SERVE_TRANSFER] = transfer_cause(arena, prediction),
 		[SERVE_OTHER] = {PART_BATCH, "batching",
 				 "smaller batches or a shorter wait for them"},
 	};
-	size_t largest = 0;
-	for (size_t i = 1; i < SERVE_PART_COUNT; i++)
-		if (answers->parts_s[i] > answers->parts_s[largest])
-			largest = i;
+	causes[SERVE_QUEUE] = queue_cause(answers, causes);
+	causes[SERVE_QUEUE].part = PART_QUEUE;
+	bool overload = answers->overload_ratio >= OVERLOAD_LEAST;
 	put_parts(prediction, causes, answers->parts_s, SERVE_PART_COUNT, answers->mean_s);
-	put_bottleneck(prediction, &causes[largest]);
+	put_bottleneck(
+		prediction,
+		&causes[overload ? SERVE_QUEUE : largest_of(answers->parts_s, SERVE_PART_COUNT)]);
 }
 
 /* ---- plans ---- */
@@ -305,7 +354,7 @@ void breakdown_summarize(struct arena *arena, const struct point *point,
 	else if (scenario->style == JOBS_FUSED)
 		summarize_fused(&point->outcome, prediction);
 	else if (scenario->style == JOBS_SERVING)
-		summarize_serving(&point->serving, scenario, prediction);
+		summarize_serving(arena, &point->serving, scenario, prediction);
 	else
 		prediction->bottleneck = "collective";
 	if (run->entry->plan && run->rank_times) {

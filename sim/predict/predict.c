@@ -145,6 +145,7 @@ static void summarize_serving(struct arena *arena, const struct scenario *scenar
 		p->token_throughput = SERVING(draws, tokens_per_s);
 	p->slo_attainment = SERVING(draws, attainment_ratio);
 	p->refused_count = point->failed ? 0 : (uint64_t)point->serving.refused_count;
+	p->overload_ratio = point->failed ? 0 : point->serving.overload_ratio;
 	p->preempted_count = point->failed ? 0 : (uint64_t)point->serving.preempted_count;
 	for (size_t k = 0; k < SERVE_CDF_POINTS && !point->failed; k++)
 		p->latency_cdf[p->latency_cdf_count++] = (struct breakdown_part){

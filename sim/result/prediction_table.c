@@ -217,6 +217,11 @@ static void answer(FILE *out, struct arena *scratch, const struct prediction *p)
 		fprintf(out, "bottleneck: %s\n", p->bottleneck);
 	if (p->remedy)
 		fprintf(out, "would help: %s\n", p->remedy);
+	if (kind == PREDICTION_SERVING && p->overload_ratio >= OVERLOAD_LEAST)
+		fprintf(out,
+			"overload: requests arrive faster than they are served; %.0f %% of them "
+			"were refused or made the queues longer\n",
+			100 * p->overload_ratio);
 }
 
 /* Prints the remaining answers, one a line. */

@@ -168,29 +168,39 @@ static void add_service(struct summing *sums, struct service *service)
 	}
 }
 
-static double blocked_ratio(const struct serving *serving, const struct service *service)
+/* Sets the answers that follow from the replicas of these services: the tokens that fit into their
+ * KV caches, and the causes of waits in their queues. */
+static void add_replicas(struct serving_answers *answers, const struct serving *serving,
+			 const struct service *services, size_t count)
 {
-	int64_t queue_ps = 0, blocked_ps = 0;
-	for (size_t i = 0; i < serving->spec.replica_count; i++)
-		if (!service || serving->replicas[i].service == service) {
-			queue_ps += serving->replicas[i].queue_sum_ps;
-			blocked_ps += serving->replicas[i].blocked_sum_ps;
-		}
-	return queue_ps > 0 ? (double)blocked_ps / (double)queue_ps : 0;
-}
-
-/* Returns the tokens that fit into the KV caches of the replicas of these services. */
-static double cache_tokens(const struct serving *serving, const struct service *services,
-			   size_t count)
-{
-	double tokens = 0;
+	double sum_s = 0;
 	for (size_t i = 0; i < serving->spec.replica_count; i++) {
 		const struct replica *r = &serving->replicas[i];
-		if (r->service >= services && r->service < services + count)
-			tokens += (double)r->spec->block_count *
-				  r->service->spec->params->block_count;
+		if (r->service < services || r->service >= services + count)
+			continue;
+		answers->cache_tokens_count +=
+			(double)r->spec->block_count * r->service->spec->params->block_count;
+		for (size_t k = 0; k < QUEUE_CAUSE_COUNT; k++) {
+			answers->queue_ratios[k] += r->queue_sums_s[k];
+			sum_s += r->queue_sums_s[k];
+		}
 	}
-	return tokens;
+	for (size_t k = 0; k < QUEUE_CAUSE_COUNT && sum_s > 0; k++)
+		answers->queue_ratios[k] /= sum_s;
+}
+
+/* Returns the requests that a service could not carry after the warm-up: those that it refused, and
+ * those by which its queues grew. A queue of batches that are not full does not count. */
+static double left_behind(const struct serving *serving, const struct service *service)
+{
+	double batches = 0, refused = 0;
+	for (size_t i = 0; i < serving->spec.replica_count; i++)
+		if (serving->replicas[i].service == service && !service->continuous)
+			batches += (double)serving->replicas[i].running_most;
+	for (size_t i = service->first_measured; i < service->spec->requests.count; i++)
+		refused += service->queries[i].refused;
+	double grown = (double)service->arrivals_end_waiting - (double)service->opened_waiting;
+	return refused + fmax(0, grown - batches);
 }
 
 /* Returns the answers of one service; SIZE_MAX: of all. */
@@ -207,11 +217,14 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 	struct serving_answers *answers = &sums.answers;
 	for (size_t i = first; i < end; i++)
 		add_service(&sums, &serving->services[i]);
+	for (size_t i = first; i < end; i++)
+		answers->overload_ratio +=
+			left_behind(serving, &serving->services[i]) / answers->requests_count;
 	double count = (double)sums.count;
 	answers->mean_s /= count;
 	answers->first_mean_s /= count;
 	answers->token_mean_s /= sums.between_count;
-	answers->cache_tokens_count = cache_tokens(serving, &serving->services[first], end - first);
+	add_replicas(answers, serving, &serving->services[first], end - first);
 	for (size_t i = 0; i < SERVE_PART_COUNT; i++)
 		answers->parts_s[i] /= count;
 	answers->attainment_ratio =
@@ -227,8 +240,6 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 	}
 	for (size_t k = 0; k < SERVE_CDF_POINTS && sums.count > 0; k++)
 		answers->cdf_s[k] = num_quantile(sums.latencies_s, sums.count, serve_cdf_shares[k]);
-	answers->blocked_ratio =
-		blocked_ratio(serving, index == SIZE_MAX ? NULL : &serving->services[index]);
 	arena_free(scratch);
 	return sums.answers;
 }

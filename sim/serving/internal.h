@@ -29,7 +29,8 @@ struct service {
 	size_t arrived_count, ended_count, refused_count, preempted_count;
 	size_t first_measured;
 	int64_t opened_ps, arrivals_end_ps; /* the first measured arrival, and the last one */
-	size_t turn;                        /* of the router */
+	size_t opened_waiting, arrivals_end_waiting; /* requests in queues at these times */
+	size_t turn;                                 /* of the router */
 	bool continuous;
 	/* Times between tokens: how many fall into each bin of a logarithmic scale. */
 	uint64_t *gaps;
@@ -46,13 +47,17 @@ struct replica {
 	struct query *head, *tail; /* queue */
 	size_t waiting_count, outstanding_count;
 	size_t free_blocks;
-	bool busy, blocked; /* blocked: the queue waits for memory */
-	bool alarm;         /* an event will end the wait of a dynamic batch */
+	size_t leaving_blocks; /* blocks whose keys and values are being sent */
+	bool busy;
+	bool alarm;                             /* an event will end the wait of a dynamic batch */
+	enum queue_cause cause;                 /* why its queue waits, or would wait */
+	int64_t tallied_ps;                     /* waits up to this time are in queue_sums_s */
+	double queue_sums_s[QUEUE_CAUSE_COUNT]; /* waits of all requests by cause */
 	int64_t kernel_ps, exchange_ps, overhead_ps; /* of the present iteration */
 	int64_t kernel_since_ps;                     /* when its kernels begin */
 	const char *label;                           /* of the present iteration in timelines */
 	/* Sums over iterations. */
-	int64_t kernel_sum_ps, exchange_sum_ps, overhead_sum_ps, queue_sum_ps, blocked_sum_ps;
+	int64_t kernel_sum_ps, exchange_sum_ps, overhead_sum_ps;
 	/* kernel_sum_ps when the window opened, with what had run of the present iteration */
 	int64_t kernel_opened_ps;
 	size_t ended_count; /* measured requests that ended in the window */

@@ -21,7 +21,8 @@ static bool is_complete(const struct query *q)
 
 /* ---- memory ---- */
 
-/* Gives the request the blocks for that many tokens. Returns false if they are not free. */
+/* Gives the request the blocks for that many tokens. Returns false if they are not free. Then the
+ * queue waits for transfers if their end would free enough blocks, and for memory otherwise. */
 static bool blocks_take(struct replica *r, struct query *q, uint32_t tokens)
 {
 	if (r->spec->block_count == 0)
@@ -30,8 +31,12 @@ static bool blocks_take(struct replica *r, struct query *q, uint32_t tokens)
 	uint32_t all = (tokens + block - 1) / block;
 	if (all <= q->blocks)
 		return true;
-	if (all - q->blocks > r->free_blocks)
+	if (all - q->blocks > r->free_blocks) {
+		r->cause = all - q->blocks > r->free_blocks + r->leaving_blocks
+				   ? QUEUE_FOR_MEMORY
+				   : QUEUE_FOR_TRANSFERS;
 		return false;
+	}
 	r->free_blocks -= all - q->blocks;
 	q->blocks = all;
 	return true;
@@ -46,8 +51,18 @@ static void blocks_return(struct replica *r, struct query *q)
 
 /* ---- queue ---- */
 
+/* Adds the waits since the last call to those of the present cause. It is called before the queue
+ * or the cause changes. */
+static void tally(struct replica *r)
+{
+	int64_t now_ps = serving_now_ps(r->serving);
+	r->queue_sums_s[r->cause] += (double)r->waiting_count * s_from_ps(now_ps - r->tallied_ps);
+	r->tallied_ps = now_ps;
+}
+
 void replica_enqueue(struct replica *r, struct query *q)
 {
+	tally(r);
 	q->replica = r;
 	q->since_ps = serving_now_ps(r->serving);
 	q->next = NULL;
@@ -166,15 +181,16 @@ static void admit_more(struct replica *r, uint32_t budget, bool whole, struct it
 		uint32_t pending = pending_of(q), n = whole ? pending : smaller(pending, budget);
 		if (n == 0 || (n > budget && !first))
 			break;
-		r->blocked = !blocks_take(r, q, q->cached + (all ? pending : n));
-		if (r->blocked)
-			break;
+		if (!blocks_take(r, q, q->cached + (all ? pending : n)))
+			return;
 		admit(r);
 		if (whole && n == 1 && q->produced > 0)
 			continue; /* its keys and values came from another replica */
 		take_part(r, q, n, it);
 		budget = n < budget ? budget - n : 0;
 	}
+	if (r->running_count == r->running_most)
+		r->cause = QUEUE_FOR_LIMIT;
 }
 
 static void plan_continuous(struct replica *r, struct iteration *it)
@@ -219,13 +235,14 @@ static bool batch_is_there(struct replica *r)
 /* A batch runs until all its requests are complete. Their blocks are taken at its begin. */
 static void plan_batch(struct replica *r, struct iteration *it)
 {
-	if (r->running_count == 0 && !batch_is_there(r))
+	if (r->running_count == 0 && !batch_is_there(r)) {
+		r->cause = QUEUE_FOR_OTHERS;
 		return;
+	}
 	for (bool begins = r->running_count == 0;
 	     begins && r->head && r->running_count < r->running_most;) {
 		const struct serve_request *request = r->head->request;
-		r->blocked = !blocks_take(r, r->head, request->prompt + request->output - 1);
-		if (r->blocked)
+		if (!blocks_take(r, r->head, request->prompt + request->output - 1))
 			break;
 		admit(r);
 	}
@@ -294,13 +311,10 @@ static void iteration_over(void *ctx, uint64_t arg)
 	bool batch_over = true;
 	if (r->spec->stream) /* others may have slowed down the kernels */
 		r->kernel_ps = serving_now_ps(r->serving) - r->kernel_since_ps;
-	int64_t all_ps = r->kernel_ps + r->exchange_ps + r->overhead_ps;
 	trace_iteration(r);
 	r->kernel_sum_ps += r->kernel_ps;
 	r->exchange_sum_ps += r->exchange_ps;
 	r->overhead_sum_ps += r->overhead_ps;
-	r->queue_sum_ps += r->head ? all_ps : 0;
-	r->blocked_sum_ps += r->blocked ? all_ps : 0;
 	r->busy = false;
 	for (size_t i = 0; i < r->running_count; i++) {
 		struct query *q = r->running[i];
@@ -335,7 +349,9 @@ void replica_work(struct replica *r)
 	struct iteration it = {0};
 	if (r->busy)
 		return;
-	r->blocked = false;
+	tally(r);
+	if (r->service->continuous || r->running_count == 0)
+		r->cause = QUEUE_FOR_GPU;
 	if (r->service->continuous)
 		plan_continuous(r, &it);
 	else

@@ -71,6 +71,17 @@ void query_ended(struct query *q)
 	note_end(r->service);
 }
 
+/* Returns the number of requests in the queues of a service. */
+static size_t waiting_of(const struct service *service)
+{
+	const struct serving *serving = service->serving;
+	size_t waiting = 0;
+	for (size_t i = 0; i < serving->spec.replica_count; i++)
+		if (serving->replicas[i].service == service)
+			waiting += serving->replicas[i].waiting_count;
+	return waiting;
+}
+
 static void arrive(void *ctx, uint64_t index)
 {
 	struct service *service = ctx;
@@ -82,8 +93,12 @@ static void arrive(void *ctx, uint64_t index)
 	service->arrivals_end_ps = serving_now_ps(serving);
 	q->request = request;
 	q->measured = index >= service->first_measured;
-	if (index == service->first_measured)
+	if (index == service->first_measured) {
 		service->opened_ps = serving_now_ps(serving);
+		service->opened_waiting = waiting_of(service);
+	}
+	if (service_is_closed(service))
+		service->arrivals_end_waiting = waiting_of(service);
 	if (q->measured && !serving->open)
 		window_open(serving);
 	if (!service_is_closed(service))
@@ -118,6 +133,7 @@ static void passage_over(void *ctx, uint64_t arg)
 	struct query *q = passage->query;
 	q->parts_ps[SERVE_TRANSFER] += serving_now_ps(passage->to->serving) - q->since_ps;
 	passage->from->free_blocks += passage->blocks;
+	passage->from->leaving_blocks -= passage->blocks;
 	FW_ASSERT(passage->from->free_blocks <= passage->from->spec->block_count);
 	replica_enqueue(passage->to, q);
 	replica_work(passage->to);
@@ -130,6 +146,7 @@ void query_hand_over(struct query *q)
 	struct passage *passage = ARENA_NEW(serving->spec.arena, struct passage);
 	struct replica *to = route(serving, q->replica->service, true);
 	*passage = (struct passage){q, q->replica, to, q->blocks};
+	q->replica->leaving_blocks += q->blocks;
 	q->blocks = 0;
 	q->since_ps = serving_now_ps(serving);
 	to->outstanding_count++;

@@ -71,6 +71,14 @@ enum serve_part { /* causes of a request's latency */
 		  SERVE_OTHER,    /* waits for the others of a batch */
 		  SERVE_PART_COUNT,
 };
+enum queue_cause { /* causes of waits in a replica's queue */
+		   QUEUE_FOR_GPU,
+		   QUEUE_FOR_MEMORY,    /* for blocks of the KV cache */
+		   QUEUE_FOR_TRANSFERS, /* for blocks whose keys and values are being sent */
+		   QUEUE_FOR_LIMIT,     /* serve.batch requests run */
+		   QUEUE_FOR_OTHERS,    /* a fixed or dynamic batch is not full */
+		   QUEUE_CAUSE_COUNT,
+};
 /* The answers of the requests that are measured. Quantiles are 50, 90, 95 and 99 %. Times are in
  * seconds; NaN: there are none. */
 struct serving_answers {
@@ -83,8 +91,12 @@ struct serving_answers {
 	double token_mean_s; /* mean over requests of the time for each token after the first */
 	double cache_tokens_count; /* tokens that the KV caches of the replicas hold together */
 	double attainment_ratio;   /* share of requests that meet all objectives */
-	double cdf_s[SERVE_CDF_POINTS]; /* quantiles serve_cdf_shares of the latency */
-	double blocked_ratio; /* part of the time with a queue in which KV cache was short */
+	double cdf_s[SERVE_CDF_POINTS];         /* quantiles serve_cdf_shares of the latency */
+	double queue_ratios[QUEUE_CAUSE_COUNT]; /* shares of all waits in queues by cause */
+	/* Requests by which the queues grew between the warm-up and the last arrival, and those
+	 * that were refused, as a share of those that arrived. A few percent are
+	 * usual, because queues vary. */
+	double overload_ratio;
 };
 struct replica_run {                                 /* the result of one replica */
 	const struct serving_answers *service, *all; /* answers of its service, and of all */

@@ -213,8 +213,36 @@ static void a_fixed_batch_waits_until_it_is_full(void)
 	struct serving_answers answers = run(&b, 1, 0, by_rows);
 	CHECK_NEAR(b.iterations, 100, 0);
 	CHECK_NEAR(answers.parts_s[SERVE_QUEUE], 1.5, 1e-9);
+	CHECK_NEAR(answers.queue_ratios[QUEUE_FOR_OTHERS], 1, 1e-9);
 	CHECK_NEAR(answers.mean_s, 1.504, 1e-9);
 	arena_free(b.arena);
+}
+
+/* A service of 1 s, with requests every 0.5 s: half of them stay in the queue, which waits for the
+ * GPU. With requests every 1.25 s nothing waits. A server of tokens that runs one request waits for
+ * its limit. */
+static void an_overloaded_server_leaves_the_rest_of_its_requests_behind(void)
+{
+	static const struct {
+		double rate_count;
+		int batching;
+		double overload_ratio;
+		enum queue_cause cause;
+	} rows[] = {{2, BATCHING_DYNAMIC, 0.5, QUEUE_FOR_GPU},
+		    {0.8, BATCHING_DYNAMIC, 0, QUEUE_CAUSE_COUNT},
+		    {2, BATCHING_CONTINUOUS, 0.5, QUEUE_FOR_LIMIT}};
+	for (size_t i = 0; i < 3; i++) {
+		struct bench b = bench_of(4000);
+		b.params.rate_count = rows[i].rate_count;
+		b.params.spread_ratio = 0;
+		b.params.prompt_count = 1000;
+		b.params.batching = rows[i].batching;
+		struct serving_answers answers = run(&b, 1, 0, by_rows);
+		CHECK_NEAR(answers.overload_ratio, rows[i].overload_ratio, 0.001);
+		for (size_t k = 0; k < QUEUE_CAUSE_COUNT; k++)
+			CHECK_NEAR(answers.queue_ratios[k], k == rows[i].cause, 0);
+		arena_free(b.arena);
+	}
 }
 
 /* The queue has room for 3 of 5 requests, so a batch of 4 is never full. It begins when the last
@@ -477,6 +505,7 @@ static const struct test tests[] = {
 	TEST(a_router_by_turns_gives_erlang_arrivals),
 	TEST(a_dynamic_batch_waits_for_its_delay),
 	TEST(a_fixed_batch_waits_until_it_is_full),
+	TEST(an_overloaded_server_leaves_the_rest_of_its_requests_behind),
 	TEST(a_partial_batch_begins_when_the_last_request_is_refused),
 	TEST(a_batch_of_prompts_is_over_when_the_others_have_gone),
 	TEST(a_full_cache_preempts_the_last_request),

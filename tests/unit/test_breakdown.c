@@ -152,28 +152,43 @@ static void bottleneck_is_the_largest_part_above_three_percent(void)
 	}
 }
 
-/* One part takes more than half of a latency of 1 s. The bottleneck of a queue is memory if it
- * waited for KV cache for more than half of its time. */
+/* One part takes more than half of a latency of 1 s. The bottleneck of a queue is the resource for
+ * which requests wait longest. If queues grow, it is the bottleneck whatever the parts are, and a
+ * queue for the GPU is bound by the largest part of an iteration. A link that carries 80 % of its
+ * bandwidth or more is the bottleneck of transfers. */
 static void bottleneck_of_a_model_server_is_its_largest_part(void)
 {
 	static const struct {
 		enum serve_part part;
 		bool remote;
-		double blocked_ratio;
+		enum queue_cause cause;
+		double overload_ratio, link_ratio;
 		const char *name, *bottleneck;
 	} rows[] = {
-		{SERVE_KERNEL, false, 1, PART_KERNEL, "kernel-bound"},
-		{SERVE_EXCHANGE, false, 1, PART_TENSOR, "exposed tensor parallelism"},
-		{SERVE_OVERHEAD, false, 1, PART_ISSUE, "host launch-bound"},
-		{SERVE_OVERHEAD, true, 1, PART_NETWORK, "network-bound"},
-		{SERVE_QUEUE, false, 0.51, PART_QUEUE, "KV memory-bound"},
-		{SERVE_QUEUE, false, 0.49, PART_QUEUE, "queueing"},
-		{SERVE_TRANSFER, false, 1, PART_TRANSFER, "KV transfer-bound"},
-		{SERVE_OTHER, false, 1, PART_BATCH, "batching"},
+		{SERVE_KERNEL, false, QUEUE_FOR_MEMORY, 0, 1, PART_KERNEL, "kernel-bound"},
+		{SERVE_KERNEL, false, QUEUE_FOR_MEMORY, 0.5, 1, PART_KERNEL, "KV memory-bound"},
+		{SERVE_KERNEL, false, QUEUE_FOR_GPU, 0.5, 1, PART_KERNEL, "kernel-bound"},
+		{SERVE_EXCHANGE, false, QUEUE_FOR_GPU, 0, 1, PART_TENSOR,
+		 "exposed tensor parallelism"},
+		{SERVE_OVERHEAD, false, QUEUE_FOR_GPU, 0.5, 1, PART_ISSUE, "host launch-bound"},
+		{SERVE_OVERHEAD, true, QUEUE_FOR_GPU, 0, 1, PART_NETWORK, "network-bound"},
+		{SERVE_QUEUE, false, QUEUE_FOR_MEMORY, 0, 1, PART_QUEUE, "KV memory-bound"},
+		{SERVE_QUEUE, false, QUEUE_FOR_TRANSFERS, 0, 0.8, PART_QUEUE, "network-bound"},
+		{SERVE_QUEUE, false, QUEUE_FOR_TRANSFERS, 0, 0.7, PART_QUEUE, "KV transfer-bound"},
+		{SERVE_QUEUE, false, QUEUE_FOR_LIMIT, 0, 1, PART_QUEUE, "batch limit"},
+		{SERVE_QUEUE, false, QUEUE_FOR_OTHERS, 0, 1, PART_QUEUE, "batching"},
+		{SERVE_QUEUE, false, QUEUE_FOR_GPU, 0, 1, PART_QUEUE, "queueing"},
+		{SERVE_TRANSFER, false, QUEUE_FOR_GPU, 0, 0.7, PART_TRANSFER, "KV transfer-bound"},
+		{SERVE_TRANSFER, false, QUEUE_FOR_GPU, 0, 0.8, PART_TRANSFER, "network-bound"},
+		{SERVE_OTHER, false, QUEUE_FOR_GPU, 0, 1, PART_BATCH, "batching"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct link_prediction link = {.name = "wire", .utilization = rows[i].link_ratio};
 		struct world w = {
-			.point.serving = {.mean_s = 1, .blocked_ratio = rows[i].blocked_ratio}};
+			.point.serving = {.mean_s = 1, .overload_ratio = rows[i].overload_ratio}};
+		w.prediction.links = &link;
+		w.prediction.link_count = 1;
+		w.point.serving.queue_ratios[rows[i].cause] = 1;
 		for (size_t k = 0; k < SERVE_PART_COUNT; k++)
 			w.point.serving.parts_s[k] = k == rows[i].part ? 0.6 : 0.08;
 		w.entry.runtime = rows[i].remote ? &forwarded : NULL;

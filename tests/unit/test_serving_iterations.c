@@ -188,7 +188,8 @@ static void only_the_first_prompt_may_exceed_an_iteration(void)
 /* One replica computes prompts, another one generates. It has A after 6 + 3 ms. B follows at 14 ms,
  * and from 15 to 21 ms both get their last token. If the first replica has room for 3 tokens, B
  * begins only when those of A have been passed on, at 9 ms. B arrives at 17 ms and waits until A
- * ends at 21 ms. */
+ * ends at 21 ms. Only the wait from 6 to 9 ms is for the transfer; the other 9 ms of waits are for
+ * the GPUs. */
 static void replicas_with_roles_pass_requests_on(void)
 {
 	static const struct serve_request requests[] = {{0, 3, 3}, {PS_PER_S / 1000, 2, 2}};
@@ -210,6 +211,8 @@ static void replicas_with_roles_pass_requests_on(void)
 				CHECK_NEAR(b.iterations[i].rows, rows[narrow][i], 0);
 		CHECK_NEAR(all->mean_s, (21e-3 + (narrow ? 26e-3 : 20e-3)) / 2, 1e-12);
 		CHECK_NEAR(all->parts_s[SERVE_TRANSFER], 5e-3 / 2, 1e-12);
+		CHECK_NEAR(all->queue_ratios[QUEUE_FOR_TRANSFERS], narrow ? 3.0 / 12 : 0, 1e-12);
+		CHECK_NEAR(all->queue_ratios[QUEUE_FOR_MEMORY], 0, 0);
 		CHECK_NEAR(all->parts_s[SERVE_QUEUE], (narrow ? 8e-3 + 4e-3 : 5e-3 + 1e-3) / 2,
 			   1e-12);
 		arena_free(b.arena);
@@ -392,8 +395,8 @@ static struct iteration_time by_rows(void *ctx, const struct iteration *it)
 
 /* A prompt of 16 fills one of two blocks in 17 ms. The second request arrives meanwhile and needs
  * two blocks. The other two tokens of the first request need its second block, for 2 ms each, in
- * which only memory is short. */
-static void time_with_a_queue_is_blocked_while_memory_is_short(void)
+ * which only memory is short. So the second one waits 16 ms for the GPU and 4 ms for memory. */
+static void waits_are_for_memory_while_blocks_are_short(void)
 {
 	static const struct serve_request two[] = {{0, 16, 3}, {PS_PER_S / 1000, 20, 1}};
 	struct bench b = bench_of(100);
@@ -401,7 +404,8 @@ static void time_with_a_queue_is_blocked_while_memory_is_short(void)
 	b.replicas[0].time = by_rows;
 	b.replicas[0].block_count = 2;
 	run(&b, 1);
-	CHECK_NEAR(b.runs[0].all->blocked_ratio, (2.0 + 2) / (17 + 2 + 2), 1e-12);
+	CHECK_NEAR(b.runs[0].all->queue_ratios[QUEUE_FOR_GPU], 16.0 / 20, 1e-12);
+	CHECK_NEAR(b.runs[0].all->queue_ratios[QUEUE_FOR_MEMORY], 4.0 / 20, 1e-12);
 	CHECK_NEAR(b.runs[0].all->parts_s[SERVE_QUEUE], (17 + 2 + 2 - 1) * 1e-3 / 2, 1e-12);
 	arena_free(b.arena);
 }
@@ -542,7 +546,7 @@ static const struct test tests[] = {
 	TEST(throughput_is_that_before_the_last_arrival),
 	TEST(kernels_count_from_the_begin_of_the_measurement),
 	TEST(a_request_joins_at_the_next_token),
-	TEST(time_with_a_queue_is_blocked_while_memory_is_short),
+	TEST(waits_are_for_memory_while_blocks_are_short),
 	TEST(equally_busy_replicas_take_turns),
 	TEST(a_batch_needs_no_place_for_the_last_token),
 	TEST(a_timeline_has_the_parts_of_an_iteration),
