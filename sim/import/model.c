@@ -67,6 +67,14 @@ static void refuse(struct model *m, enum field field, const char *why)
 			   reading_quote(m->reading, item->value), why);
 }
 
+static void refuse_latent(struct model *m)
+{
+	refuse(m, FIELD_LATENT,
+	       "latent attention is not modelled (remove the ranks, and write a similar "
+	       "model_type, "
+	       "for a similar network with plain attention)");
+}
+
 /* Writes where a value comes from, for the head of the file. */
 static void says(struct model *m, const char *what, double value, enum field field,
 		 const char *assumption)
@@ -107,17 +115,35 @@ static bool is_neox(const struct model *m)
 	return strcmp(m->name, "neox") == 0;
 }
 
+/* Returns the family without the words of a model of several parts: the language model of
+ * "qwen3_vl_moe_text" is one of the family "qwen3_moe" (modeling_qwen3_vl.py of transformers). */
+static const char *family_of_text(struct arena *arena, const char *type)
+{
+	static const char *const parts[] = {"_vl", "_text"};
+	char *name = arena_strdup(arena, type);
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+		size_t length = strlen(parts[i]);
+		char *at = strstr(name, parts[i]);
+		if (at && (at[length] == '_' || !at[length]))
+			memmove(at, at + length, strlen(at + length) + 1);
+	}
+	return name;
+}
+
 static void read_family(struct model *m)
 {
 	const struct setting_read *type = settings_find(m->settings, FIELD_TYPE);
-	const char *wanted = type ? type->value : m->name;
+	const char *wanted = type ? family_of_text(m->reading->arena, type->value) : m->name;
 	for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
 		if (has_word(families[i].names, wanted)) {
 			m->is = families[i];
 			m->name = reading_quote(m->reading, wanted);
 			return;
 		}
-	if (type)
+	const struct setting_read *latent = settings_find(m->settings, FIELD_LATENT);
+	if (latent)
+		refuse_latent(m);
+	else if (type)
 		refuse(m, FIELD_TYPE,
 		       "this family is unknown (write a similar one of: llama, mistral, mixtral, "
 		       "qwen2, qwen2_moe, qwen3, qwen3_moe, gpt_oss, dbrx, gpt2, gpt_neox, mpt, "
@@ -236,7 +262,7 @@ static void read_sizes(struct model *m)
 	bool window = true;
 	settings_flag(s, FIELD_USE_WINDOW, &window);
 	if (window)
-		settings_count(s, FIELD_WINDOW, 1, &m->window);
+		settings_window(s, &m->window);
 	m->experts = m->is.expert_count;
 	m->top = m->is.top_count;
 	settings_count(s, FIELD_EXPERTS, 0, &m->experts);
@@ -258,9 +284,7 @@ static void read_sizes(struct model *m)
 	if (settings_count(s, FIELD_EXPERT_STEP, 1, &before) && before > 1)
 		refuse(m, FIELD_EXPERT_STEP,
 		       "each layer must have experts (write 1 for a similar network)");
-	refuse(m, FIELD_LATENT,
-	       "latent attention is not modelled (remove the ranks for a similar network with "
-	       "plain attention)");
+	refuse_latent(m);
 }
 
 static void read_tokens(struct model *m)

@@ -107,30 +107,57 @@ static bool same_value(const char *a, const char *b)
 	return strcmp(a, b) == 0;
 }
 
+/* A configuration of several parts has one for text and others for images and sounds. Settings of
+ * the text's part describe the language model, so they replace those outside of it. Settings of the
+ * other parts are not read. */
+enum part_of_model { PART_OTHER, PART_WHOLE, PART_TEXT };
+
+static bool is_in(const char *path, const char *const *parts)
+{
+	for (; *parts; parts++) {
+		const char *at = strstr(path, *parts);
+		if (at && (at == path || at[-1] == '.'))
+			return true;
+	}
+	return false;
+}
+
+static enum part_of_model part_of_model(const char *path)
+{
+	static const char *const text[] = {"text_config.", "llm_config.", "language_config.", NULL};
+	static const char *const other[] = {"vision_config.", "vision_tower.",     "audio_config.",
+					    "talker_config.", "projector_config.", NULL};
+	return is_in(path, other) ? PART_OTHER : is_in(path, text) ? PART_TEXT : PART_WHOLE;
+}
+
 /* Returns the field's setting and marks it; *variable is the last one without a value. */
 static const struct setting_read *find(struct settings *settings, enum field field,
 				       const struct setting_read **variable)
 {
 	struct reading *reading = settings->reading;
 	const struct setting_read *found = NULL;
+	enum part_of_model best = PART_WHOLE;
 	*variable = NULL;
 	for (size_t i = 0; i < settings->items.count; i++) {
 		struct setting_read *item = &settings->items.items[i];
-		if (!is_named(fields[field].names, item->path))
+		enum part_of_model part = part_of_model(item->path);
+		if (!is_named(fields[field].names, item->path) || part == PART_OTHER)
 			continue;
 		item->used = true;
-		if (is_variable(item->value))
+		if (is_variable(item->value)) {
 			*variable = item;
-		else if (!is_nothing(item->value) && !found)
+		} else if (!is_nothing(item->value) && (!found || part > best)) {
 			found = item;
-		else if (found && !is_nothing(item->value) &&
-			 !same_value(found->value, item->value))
+			best = part;
+		} else if (found && !is_nothing(item->value) && part == best &&
+			   !same_value(found->value, item->value)) {
 			diag_error(reading->diag, item->origin,
 				   "%s is %s, but %s in %s:%d is %s (leave one of them out)",
 				   reading_quote(reading, item->path),
 				   reading_quote(reading, item->value),
 				   reading_quote(reading, found->path), found->origin.file,
 				   found->origin.line, reading_quote(reading, found->value));
+		}
 	}
 	return found;
 }
@@ -163,6 +190,31 @@ bool settings_count(struct settings *settings, enum field field, double least, d
 	}
 	*value = number;
 	return true;
+}
+
+void settings_window(struct settings *settings, double *tokens_count)
+{
+	const struct setting_read *item = settings_find(settings, FIELD_WINDOW);
+	double before, after;
+	if (!item || !strchr(item->value, ',')) {
+		settings_count(settings, FIELD_WINDOW, 1, tokens_count);
+		return;
+	}
+	char *pair = arena_strdup(settings->reading->arena, item->value);
+	pair += strspn(pair, "([ ");
+	pair[strcspn(pair, ")]")] = '\0';
+	char *comma = strchr(pair, ',');
+	*comma = '\0';
+	comma += 1 + strspn(comma + 1, " ");
+	if (!number_parse(pair, &before) || !number_parse(comma, &after) || before < -1 ||
+	    before > 2e9 || before > floor(before) || after < 0 || after > 0)
+		diag_error(settings->reading->diag, item->origin,
+			   "%s = %s: a window is a number of tokens, or a pair of those before and "
+			   "after a token, and none after it are visible (write 127,0 for example)",
+			   reading_quote(settings->reading, item->path),
+			   reading_quote(settings->reading, item->value));
+	else if (before >= 0)
+		*tokens_count = before + 1;
 }
 
 bool settings_need(struct settings *settings, enum field field, double *value)

@@ -46,7 +46,11 @@ void settings_read_arguments(struct settings *settings, const char *path, const 
 const struct setting_read *settings_find(struct settings *settings, enum field field);
 /* Reads a whole number of at least `least`. Returns false if it is missing, or after an error. */
 bool settings_count(struct settings *settings, enum field field, double least, double *value);
-/* The same for a number of at least 1 that must be there. */
+/* Reads the tokens that each token sees: a number, or a pair of those before and after it
+ * (Megatron-LM, Transformer Engine). A causal window of 127,0 is one of 128 tokens, because a token
+ * sees itself; -1,0 means no window. *tokens_count stays without a setting. */
+void settings_window(struct settings *settings, double *tokens_count);
+/* The same as settings_count for a number of at least 1 that must be there. */
 bool settings_need(struct settings *settings, enum field field, double *value);
 bool settings_flag(struct settings *settings, enum field field, bool *value);
 /* Returns "config.json:12: num_hidden_layers" for a comment; NULL without a setting, or for

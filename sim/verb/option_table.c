@@ -175,7 +175,8 @@ static const struct option options[] = {
 		 "otherwise follow below"},
 	{OPTION_CHOICE, .name = "color", .value = "auto|always|never", FIELD(color),
 	 .initial = "auto", .help = "use of colours on a terminal"},
-	{OPTION_ON, .letter = 'q', .name = "quiet", FIELD(quiet), .help = "prints only errors"},
+	{OPTION_ON, .letter = 'q', .name = "quiet", FIELD(quiet),
+	 .help = "prints no progress and no notes, only results and errors"},
 	{OPTION_ON, .name = "plain", FIELD(plain), .help = "prints only names, one per line"},
 };
 
