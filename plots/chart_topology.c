@@ -54,7 +54,7 @@ static const char *bundle_text(struct arena *arena, const struct bundle *bundle)
 		text = arena_printf(arena, "%s%s%s%s%s%s", text, i ? "; " : "", count, line->kind,
 				    *line->detail ? " " : "", line->detail);
 	}
-	if (bundle->used)
+	if (bundle->use > 0)
 		text = arena_printf(arena, "%s, %s%s %% used", text, bundle->use < 0.001 ? "<" : "",
 				    number_format(arena, 2, fmax(100 * bundle->use, 0.1)));
 	return text;
@@ -255,10 +255,10 @@ static void draw_port(const struct layout *layout, const struct bundle *bundle, 
 	double y = part->y + (part->row == 0 ? header_height : part_height);
 	double from_x =
 		part->row == 0 ? part->port_x : fmin(part->port_x, part->x + part->width / 2 - 6);
-	draw_link(layout, bundle, from_x, part->port_x > from_x ? y - 3 : y, part->port_x,
-		  part->port_x > from_x ? y + 12 : y);
-	draw_link(layout, bundle, part->port_x, part->port_x > from_x ? y + 12 : y, part->port_x,
-		  bar->y);
+	double bend = part->port_x > from_x ? 12 : 0; /* around the parts below */
+	if (bend > 0)
+		draw_link(layout, bundle, from_x, y - 3, part->port_x, y + bend);
+	draw_link(layout, bundle, part->port_x, y + bend, part->port_x, bar->y);
 }
 
 /* Writes one text for all bundles from a part to the network. */
@@ -423,8 +423,8 @@ static double draw_key(const struct layout *layout, double y)
 	if (!layout->simulated)
 		return y;
 	legend_add(&legend, LEGEND_LINE, (struct look){.paint = hue(HUE_VERMILLION)},
-		   "carries data in this case");
-	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft}, "carries nothing");
+		   "used by this case");
+	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft}, "not used");
 	return legend_end(&legend);
 }
 

@@ -60,6 +60,7 @@ struct diagram_link {
 	double utilization[2]; /* NaN: not simulated */
 	bool network;          /* between machines, not inside of one */
 	double copies;         /* links that this one represents; 0: only itself */
+	bool path;             /* the case uses it, although nothing simulated its bytes */
 };
 struct drawing *chart_topology(struct arena *arena, struct chart_text text,
 			       const struct diagram_node *nodes, size_t node_count,

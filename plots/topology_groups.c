@@ -367,6 +367,7 @@ static void add_link(struct grouping *g, const struct diagram_link *link, struct
 		bundle->use = fmax(bundle->use, link->utilization[way]);
 		bundle->used |= link->utilization[way] > 0;
 	}
+	bundle->used |= link->path;
 	part_of(groups, a)->used |= bundle->used;
 	part_of(groups, b)->used |= bundle->used;
 }

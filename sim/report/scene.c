@@ -233,6 +233,57 @@ static void links_table(struct report *report, const struct topology *t,
 	report_on_demand(report);
 }
 
+/* The calls of a model server are not messages of the simulation, and those of a failed run may not
+ * come far. In larger topologies the shortest path is not searched. */
+enum { PATH_LINKS_MOST = 2000 };
+
+/* Marks the shortest path between two nodes. */
+static void mark_path(struct arena *arena, struct diagram_link *links, size_t count,
+		      const char *from, const char *to)
+{
+	struct {
+		const char *name;
+		size_t link, before; /* over which it was reached, and from which entry */
+	} *reached = arena_array(arena, 2 * count + 1, sizeof *reached);
+	size_t end = 1;
+	reached[0].name = from;
+	for (size_t i = 0; i < end; i++) {
+		for (size_t at = i; at > 0 && strcmp(reached[i].name, to) == 0;
+		     at = reached[at].before)
+			links[reached[at].link].path = true;
+		for (size_t k = 0; k < 2 * count; k++) {
+			const char *other = links[k / 2].ends[1 - k % 2];
+			size_t known = 0;
+			if (strcmp(links[k / 2].ends[k % 2], reached[i].name) != 0)
+				continue;
+			while (known < end && strcmp(reached[known].name, other) != 0)
+				known++;
+			if (known < end)
+				continue;
+			reached[end].name = other;
+			reached[end].link = k / 2;
+			reached[end++].before = i;
+		}
+	}
+}
+
+/* Marks the paths of forwarded calls, from clients over servers to GPUs. */
+static void mark_calls(struct arena *arena, const struct scenario *scenario,
+		       struct diagram_link *links)
+{
+	const struct topology *t = &scenario->topology;
+	for (size_t i = 0; i < scenario->job_count && t->link_count <= PATH_LINKS_MOST; i++) {
+		const struct job_entry *job = &scenario->jobs[i];
+		for (size_t k = 0; k < job->simulated_count && job->runtime; k++) {
+			const char *client = box_of(t, t->guests[job->guests[k]].name);
+			const struct guest_entry *server = &t->guests[job->servers[k]];
+			mark_path(arena, links, t->link_count, client, box_of(t, server->name));
+			mark_path(arena, links, t->link_count, t->hosts[server->host].name,
+				  t->gpus[job->gpus[k]].name);
+		}
+	}
+}
+
 void report_topology(struct report *report, const struct scenario *scenario,
 		     const struct prediction *prediction, const char *label)
 {
@@ -252,6 +303,7 @@ void report_topology(struct report *report, const struct scenario *scenario,
 			.network = !link->kind->inside_host,
 			.copies = link->copies_count};
 	}
+	mark_calls(arena, scenario, links);
 	const char *title = arena_printf(arena, "Topology: %s", t->name);
 	report_figure(report,
 		      chart_topology(arena, report_text(report, title), nodes, node_count, links,

@@ -162,10 +162,22 @@ static struct drawing *topology_lan(struct arena *arena)
 		{"lan switch", "switch", NULL, "10 GbE", NULL},
 	};
 	static const struct diagram_link links[] = {
-		{"ethernet", {"esxi1", "lan switch"}, "10 Gbit/s, 20 us", {0.37, 0.041}, true, 0},
-		{"ethernet", {"lan switch", "esxi2"}, "10 Gbit/s, 20 us", {0.37, 0.041}, true, 0},
-		{"pcie", {"esxi2", "gpu0"}, "PCIe 3.0 x16, 0.9 us", {0.62, 0.05}, false, 0},
-		{"dram", {"esxi1", "client-vm"}, "76.8 GB/s", {NAN, NAN}, false, 0},
+		{"ethernet",
+		 {"esxi1", "lan switch"},
+		 "10 Gbit/s, 20 us",
+		 {0.37, 0.041},
+		 true,
+		 0,
+		 false},
+		{"ethernet",
+		 {"lan switch", "esxi2"},
+		 "10 Gbit/s, 20 us",
+		 {0.37, 0.041},
+		 true,
+		 0,
+		 false},
+		{"pcie", {"esxi2", "gpu0"}, "PCIe 3.0 x16, 0.9 us", {0.62, 0.05}, false, 0, false},
+		{"dram", {"esxi1", "client-vm"}, "76.8 GB/s", {NAN, NAN}, false, 0, false},
 	};
 	return chart_topology(
 		arena,
@@ -184,24 +196,26 @@ static struct drawing *topology_wan(struct arena *arena)
 		{"gpu1", "gpu", "server", "V100", NULL},
 	};
 	static const struct diagram_link links[] = {
-		{"ethernet", {"laptop", "router a"}, "1 Gbit/s, 30 us", {0.1, 0.9}, true, 0},
+		{"ethernet", {"laptop", "router a"}, "1 Gbit/s, 30 us", {0.1, 0.9}, true, 0, false},
 		{"ethernet",
 		 {"router a", "router b"},
 		 "1 Gbit/s, 45 ms, 3 % loss",
 		 {0.1, 0.9},
 		 true,
-		 0},
-		{"ethernet", {"server", "router b"}, "1 Gbit/s, 30 us", {0.9, 0.1}, true, 0},
+		 0,
+		 false},
+		{"ethernet", {"server", "router b"}, "1 Gbit/s, 30 us", {0.9, 0.1}, true, 0, false},
 		{"infiniband",
 		 {"laptop", "server"},
 		 "EDR cable, 100 Gbit/s, 1 us",
 		 {0, 0},
 		 true,
-		 0},
-		{"pcie", {"server", "gpu0"}, "PCIe 3.0 x16", {0.2, 0.05}, false, 0},
-		{"pcie", {"server", "gpu1"}, "PCIe 3.0 x16", {0.2, 0.05}, false, 0},
-		{"nvlink", {"gpu0", "gpu1"}, "50 GB/s", {0.5, 0.5}, false, 0},
-		{"ethernet", {"server", "nowhere"}, "1 Gbit/s", {NAN, NAN}, true, 0},
+		 0,
+		 false},
+		{"pcie", {"server", "gpu0"}, "PCIe 3.0 x16", {0.2, 0.05}, false, 0, false},
+		{"pcie", {"server", "gpu1"}, "PCIe 3.0 x16", {0.2, 0.05}, false, 0, false},
+		{"nvlink", {"gpu0", "gpu1"}, "50 GB/s", {0.5, 0.5}, false, 0, false},
+		{"ethernet", {"server", "nowhere"}, "1 Gbit/s", {NAN, NAN}, true, 0, false},
 	};
 	return chart_topology(
 		arena, (struct chart_text){"different_lan: two routers and a long wire", CAPTION},
@@ -222,7 +236,8 @@ static struct drawing *cluster(struct arena *arena, size_t hosts, size_t gpus)
 	nodes[node_count++] = (struct diagram_node){"spine", "switch", NULL, "HDR, 40 ports", NULL};
 	for (int i = 0; i < 2; i++)
 		links[link_count++] = (struct diagram_link){
-			"infiniband", {nodes[i].name, "spine"}, "400 Gbit/s", {0.5, 0.25}, true, 0};
+			"infiniband", {nodes[i].name, "spine"}, "400 Gbit/s", {0.5, 0.25}, true, 0,
+			false};
 	for (size_t i = 0; i < hosts; i++) {
 		const char *host = arena_printf(arena, "node%zu", i + 1);
 		const char *nvswitch = arena_printf(arena, "nvswitch%zu", i + 1);
@@ -233,14 +248,15 @@ static struct drawing *cluster(struct arena *arena, size_t hosts, size_t gpus)
 							    "200 Gbit/s, 1.2 us",
 							    {0.1 * (double)i, 0.02 * (double)i},
 							    true,
-							    0};
+							    0,
+							    false};
 		for (size_t j = 0; j < gpus; j++) {
 			const char *gpu = arena_printf(arena, "gpu%zu.%zu", i, j);
 			nodes[node_count++] = (struct diagram_node){gpu, "gpu", host, "A100", NULL};
 			links[link_count++] = (struct diagram_link){
-				"pcie", {host, gpu}, "PCIe 4.0 x16", {0.2, 0.1}, false, 0};
+				"pcie", {host, gpu}, "PCIe 4.0 x16", {0.2, 0.1}, false, 0, false};
 			links[link_count++] = (struct diagram_link){
-				"nvlink", {gpu, nvswitch}, "300 GB/s", {0.2, 0.3}, false, 0};
+				"nvlink", {gpu, nvswitch}, "300 GB/s", {0.2, 0.3}, false, 0, false};
 		}
 		nodes[node_count++] = (struct diagram_node){nvswitch, "switch", NULL, NULL, NULL};
 	}

@@ -97,7 +97,7 @@ static void charts_of_missing_or_equal_numbers_are_legible(void)
 	const struct parity_point points[] = {{"equal", 5, same, false}, {"none", NAN, none, true}};
 	const struct diagram_node nodes[] = {{"a", "host", NULL, NULL, NULL},
 					     {"b", "switch", NULL, NULL, NULL}};
-	const struct diagram_link link = {"pcie", {"a", "a"}, NULL, {NAN, NAN}, false, 0};
+	const struct diagram_link link = {"pcie", {"a", "a"}, NULL, {NAN, NAN}, false, 0, false};
 	const struct scaling_point gpus[] = {{1, none, none, NAN, false}, {4, same, same, 5, true}};
 	const struct scaling_curve scalings[] = {{"fails", "images/s", NAN, NAN, gpus, 1},
 						 {"no base", "images/s", NAN, NAN, gpus, 2},
