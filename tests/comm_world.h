@@ -81,6 +81,7 @@ static inline struct comm_world *comm_world_new(void)
 	guest->send_s = guest->receive_s = guest->packet_s = 0;
 	guest->byte_spB = guest->thread_wake_s = 0;
 	w->gpu_params = (struct gpu_params){
+		.peer_access = true,
 		.fp32_flops = 1e12,
 		.memory_bandwidth_Bps = 100e9,
 		.memory_B = 16e9,

@@ -50,6 +50,7 @@ static inline void world_log(void *ctx, uint64_t arg)
 static inline void world_presets(struct world *world)
 {
 	world->gpu_params = (struct gpu_params){
+		.peer_access = true,
 		.fp32_flops = 1e12,
 		.memory_bandwidth_Bps = 100e9,
 		.memory_B = 4e9,

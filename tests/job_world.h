@@ -102,7 +102,8 @@ static inline void setup(struct job_world *b, const char *policy)
 				.seed = 1};
 	net_presets(b->arena, &host_table, &b->host_params);
 	net_presets(b->arena, &guest_table, &b->guest_params);
-	b->gpu_params = (struct gpu_params){.fp32_flops = 1e12,
+	b->gpu_params = (struct gpu_params){.peer_access = true,
+					    .fp32_flops = 1e12,
 					    .memory_bandwidth_Bps = 100e9,
 					    .memory_B = 16e9,
 					    .memory_efficiency_ratio = 0.8,

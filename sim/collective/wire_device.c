@@ -93,6 +93,10 @@ static bool between_gpus(struct communicator *comm, struct way *way, struct leg 
 		return true;
 	}
 	int most = comm->library->p2p_level;
+	bool allowed =
+		gpu_params(a->place.gpu)->peer_access && gpu_params(b->place.gpu)->peer_access;
+	if (!allowed && most > PATH_NVL)
+		most = PATH_NVL;
 	if (most >= PATH_NVL && (leg_nvlink(comm, leg, a->gpu_node, b->gpu_node) ||
 				 leg_through_gpu(comm, leg, a->gpu_node, b->gpu_node))) {
 		way->class = HOP_NVLINK;

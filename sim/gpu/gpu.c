@@ -43,6 +43,12 @@ static const struct param_row gpu_rows[] = {
 		     "peak bandwidth of the GPU's memory", "the GPU's data sheet"),
 	PARAM_NUMBER(struct gpu_params, memory_B, QUANTITY_BYTES, 1, 1e15, NULL,
 		     "size of the GPU's memory", "the GPU's data sheet"),
+	PARAM_BOOL(
+		struct gpu_params, peer_access, "true",
+		"whether the driver lets other GPUs access the GPU's memory over PCIe; NVLink "
+		"always allows it",
+		"CUDA C++ Programming Guide, peer-to-peer memory access; the files of GPUs whose "
+		"driver refuses it say so"),
 	COST_SOURCED(
 		struct gpu_params, memory_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.8",
 		"memory efficiency: part of the peak memory bandwidth that streaming kernels reach",

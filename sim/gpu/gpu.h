@@ -54,6 +54,7 @@ struct gpu_params {
 	double boost_clock_Hz, memory_bus_count; /* for checks of the other values; 0: unknown */
 	double memory_bandwidth_Bps;
 	double memory_B;
+	bool peer_access;               /* the driver lets other GPUs access its memory over PCIe */
 	double memory_efficiency_ratio; /* part of the bandwidth that streaming kernels reach */
 	double kernel_floor_s;          /* minimum duration of a kernel */
 	double kernel_gap_s;            /* device time between two kernels of a stream */
