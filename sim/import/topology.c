@@ -134,6 +134,21 @@ static const struct gpu_model *model_of(const struct part *gpu)
 	return model ? model : &own;
 }
 
+/* Leaves out names of adapters that are also names of nodes. */
+static void check_devices(struct machine_read *machine)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < machine->devices.count; i++) {
+		const char *name = machine->devices.items[i].name;
+		bool taken = strcmp(name, "host") == 0 || strcmp(name, "os") == 0;
+		for (size_t k = 0; k < machine->parts.count; k++)
+			taken |= strcmp(machine->parts.items[k].name, name) == 0;
+		if (!taken)
+			machine->devices.items[kept++] = machine->devices.items[i];
+	}
+	machine->devices.count = kept;
+}
+
 static bool has_nvlink(const struct machine_read *machine, size_t part)
 {
 	for (size_t i = 0; i < machine->nvlinks.count; i++)
@@ -563,6 +578,7 @@ static bool read_topology_files(struct arena *arena, struct diag *diag, const ch
 		return false;
 	}
 	name_parts(&machine);
+	check_devices(&machine);
 	join_nvlinks(&machine);
 	find_profiles(&machine);
 	if (diag_count(diag))

@@ -76,6 +76,10 @@ xml 0x2342 >topo.xml
 imports '' topo.xml
 grep -q 'profile = "gh200-96"' machine.cfg || complain "GH200: $(grep profile machine.cfg)"
 grep -q '{ name = "mlx5_7"; node = "nic5"; }' machine.cfg || complain 'the adapter is not nic5 and mlx5_7'
+xml 0x2342 | sed 's/mlx5_7/gpu0/' >topo.xml
+imports '' topo.xml
+farwire check machine.cfg
+[ "$code" = 0 ] || complain "an adapter is called like a GPU: $(cat "$scratch.err")"
 xml 0x2717 >topo.xml
 expect 2 "^topo.xml:1: no file of topologies/gpus describes the GPU '10de:2717' .*'GPU 0: PROFILE'" import topology topo.xml
 echo 'GPU 0: rtx-4090' >names.txt
