@@ -105,8 +105,12 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 		refuse(c, fused[i],
 		       param && param->origin.file &&
 			       !(i == SYMMETRY && (case_has_plan(c) || params->calls[0])),
-		       "cannot be combined with a remoting runtime, stages or a recording (leave "
-		       "it out)");
+		       case_has_plan(c)   ? "has no effect on a plan (leave it out)"
+		       : params->calls[0] ? "has no effect on a recording (leave it out)"
+		       : params->stages_count > 1
+			       ? "has no effect on a pipeline (leave it out)"
+			       : "cannot be combined with a remoting runtime (leave "
+				 "it out, or leave out case.runtime)");
 	}
 	refuse(c, "case.copies", params->copies_count != 1,
 	       "must be 1 with case.gpus, because one job uses all the GPUs");

@@ -304,8 +304,14 @@ static bool take_memory(struct server *server, const struct serving_service_spec
 	if (left_B >= 0 && service->generates)
 		*block_count = (size_t)(left_B / token_B / service->params->block_count);
 	double tokens = (double)*block_count * service->params->block_count;
-	const char *reason = NULL,
-		   *hint = service->generates ? " (write a larger case.tensor)" : "";
+	bool experts = false;
+	for (size_t i = 0; i < entry->network->layer_count; i++)
+		experts |= entry->network->layers[i].experts > 0;
+	const char *reason = NULL;
+	const char *hint = !service->generates ? ""
+			   : experts ? " (choose a GPU with more memory, because one GPU serves a "
+				       "network of experts)"
+				     : " (write a larger case.tensor)";
 	if (left_B < 0)
 		reason = arena_printf(w->workload.arena,
 				      "out of GPU memory: %s needs %.2f GB for weights and "

@@ -75,10 +75,14 @@ static int run(const struct command *command)
 	const struct drawing *timeline =
 		command->timeline ? chart_pipeline(command->arena, text, trace, command->all_ranks)
 				  : NULL;
+	if (command->timeline && !timeline && !predictions[0]->ok)
+		return command_stop(EXIT_FAILED,
+				    "--timeline: there is no step to draw, because the first case "
+				    "failed: %s",
+				    predictions[0]->reason);
 	if (command->timeline && !timeline)
-		return command_stop(EXIT_USAGE,
-				    "--timeline: the first case has no plan that runs (write "
-				    "--plan, or use --trace)");
+		return command_stop(EXIT_USAGE, "--timeline: the first case has no plan (write "
+						"--plan, or use --trace)");
 	code = command_write_predictions(command, predictions, count);
 	if (code == EXIT_DONE && command->trace)
 		code = write_file(command->trace, write_trace, trace);

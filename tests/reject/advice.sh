@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Messages name what the case is, and their advice can be followed.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+plan='--topology dgx-h100 --stack megatron-bf16 --exchange nccl-2.18 --gpus 8 --draws 0'
+# shellcheck disable=SC2086 # a list of words
+for key in case.straggler=1.5 case.job_steps=10; do
+	expect 2 "${key%=*} has no effect on a plan" run $plan --model gpt2 --plan tp=2,dp=4,global_batch=64 --set $key
+done
+verdict advice.settings_without_effect_on_a_plan_are_called_so
+
+# The plan needs more memory than a GPU has, so there is no step, but there is a plan.
+# shellcheck disable=SC2086
+expect 1 '--timeline: there is no step to draw, because the first case failed: out of GPU memory' \
+	run $plan --model llama3-70b --plan tp=1,dp=8,global_batch=64 --timeline no.svg
+[ ! -e no.svg ] || complain 'a failed plan has a timeline'
+expect 2 '--timeline: the first case has no plan' run quarter-gpu --draws 0 --timeline no.svg
+verdict advice.timelines_of_failed_plans_have_the_reason
+
+# Experts are served by one GPU, so a larger case.tensor is no remedy.
+farwire run --topology l40s-8gpu --model qwen3-30b-a3b --serve rate=1 --draws 0
+shows 'FAIL: out of GPU memory: .*choose a GPU with more memory'
+farwire run --topology l40s-8gpu --model llama3-70b --serve rate=1 --draws 0
+shows 'FAIL: out of GPU memory: .*write a larger case.tensor'
+verdict advice.servers_of_experts_are_not_told_to_split_them
+exit 0
