@@ -90,6 +90,16 @@ static void plan_fits(struct case_reader *c, size_t programs)
 	       "must equal case.gpus with a plan, because each GPU is a rank");
 }
 
+/* Says why a setting of fused jobs has no effect. */
+static const char *no_use_words(const struct case_reader *c)
+{
+	return case_has_plan(c)              ? "has no effect on a plan (leave it out)"
+	       : c->params->calls[0]         ? "has no effect on a recording (leave it out)"
+	       : c->params->stages_count > 1 ? "has no effect on a pipeline (leave it out)"
+					     : "cannot be combined with a remoting runtime "
+					       "(leave one of them out)";
+}
+
 /* Reports an error for each setting that these jobs do not use. `programs` is their number of
  * ranks. */
 static bool settings_fit(struct case_reader *c, size_t programs)
@@ -105,12 +115,7 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 		refuse(c, fused[i],
 		       param && param->origin.file &&
 			       !(i == SYMMETRY && (case_has_plan(c) || params->calls[0])),
-		       case_has_plan(c)   ? "has no effect on a plan (leave it out)"
-		       : params->calls[0] ? "has no effect on a recording (leave it out)"
-		       : params->stages_count > 1
-			       ? "has no effect on a pipeline (leave it out)"
-			       : "cannot be combined with a remoting runtime (leave "
-				 "it out, or leave out case.runtime)");
+		       no_use_words(c));
 	}
 	refuse(c, "case.copies", params->copies_count != 1,
 	       "must be 1 with case.gpus, because one job uses all the GPUs");
