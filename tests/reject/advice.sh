@@ -21,7 +21,7 @@ expect 1 '--timeline: there is no step to draw, because the first case failed: o
 expect 2 '--timeline: the first case has no plan' run quarter-gpu --draws 0 --timeline no.svg
 verdict advice.timelines_of_failed_plans_have_the_reason
 
-# Experts are served by one GPU, so nobody can write a larger case.tensor.
+# Experts are served by one GPU, so a larger case.tensor is refused.
 farwire run --topology l40s-8gpu --model qwen3-30b-a3b --serve rate=1 --draws 0
 shows 'FAIL: out of GPU memory: .*choose a GPU with more memory'
 farwire run --topology l40s-8gpu --model llama3-70b --serve rate=1 --draws 0
