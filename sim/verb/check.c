@@ -270,6 +270,17 @@ static bool is_of_a_probe(const char *path)
 	return strstr(text, "\"farwire-samples\"") != NULL;
 }
 
+/* Reads the case of each row until one has errors. */
+static void check_rows(const struct command *command, struct diag *diag,
+		       const struct dataset *dataset)
+{
+	for (size_t i = 0; i < dataset->row_count && diag_count(diag) == 0; i++) {
+		const struct case_request request =
+			dataset_request(&dataset->rows[i], command->data_root);
+		(void)case_read(command->arena, diag, &request);
+	}
+}
+
 /* Checks a file as the kind of file that its group names. Parts of a case, such as a stack, are
  * checked in a small shipped case. Returns the word for the kind. */
 static const char *check_file(const struct command *command, struct diag *diag, const char *path)
@@ -322,6 +333,8 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 	if (cfg_child(file, "dataset")) {
 		const struct dataset *dataset =
 			dataset_read(command->arena, diag, command->data_root, path, NULL, 0);
+		if (dataset)
+			check_rows(command, diag, dataset);
 		return dataset && dataset->what_if ? "what-if" : "dataset";
 	}
 	if (!cfg_child(file, "parameters") && !cfg_child(file, "fit"))

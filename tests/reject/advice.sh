@@ -27,4 +27,11 @@ shows 'FAIL: out of GPU memory: .*choose a GPU with more memory'
 farwire run --topology l40s-8gpu --model llama3-70b --serve rate=1 --draws 0
 shows 'FAIL: out of GPU memory: .*write a larger case.tensor'
 verdict advice.servers_of_experts_are_not_told_to_split_them
+
+# The case of each row of a dataset is read, too.
+cp "$FARWIRE_DATA"/calib/measured/c4140_v100.* .
+expect 0 '' check c4140_v100.cfg
+sed -i 's/"case.transport=rdma"/"case.transport=rmda"/' c4140_v100.cfg
+expect 2 "^c4140_v100.cfg:[0-9]+: case: no transport is called 'rmda'" check c4140_v100.cfg
+verdict advice.settings_of_the_rows_of_a_dataset_are_checked
 exit 0
