@@ -83,6 +83,40 @@ const char *number_type_name(enum number_type type)
 	return names[type];
 }
 
+/* NVIDIA's white papers of the generations, and the CUDA C++ Programming Guide, tables of compute
+ * capabilities. Turing's int8 and int4 and Blackwell's FP4 and FP6 are not modelled. */
+bool gpu_generation_has(int generation, enum number_type type)
+{
+	static const enum gpu_generation since[] = {
+		[NUMBER_FP32] = GENERATION_KEPLER, [NUMBER_FP16] = GENERATION_MAXWELL,
+		[NUMBER_TF32] = GENERATION_AMPERE, [NUMBER_BF16] = GENERATION_AMPERE,
+		[NUMBER_FP8] = GENERATION_ADA,
+	};
+	return generation >= (int)since[type];
+}
+
+bool gpu_has(const struct gpu_params *gpu, enum number_type type)
+{
+	switch (type) {
+	case NUMBER_TF32:
+		return gpu->tf32_flops > 0;
+	case NUMBER_BF16:
+		return gpu->bf16_flops > 0;
+	case NUMBER_FP8:
+		return gpu->fp8_flops > 0;
+	default:
+		return gpu_generation_has(gpu->generation, type) ||
+		       gpu_peak_flops(gpu, type) > gpu->fp32_flops;
+	}
+}
+
+bool gpu_has_tensor_cores(const struct gpu_params *gpu, enum number_type type)
+{
+	if (type == NUMBER_FP16)
+		return gpu->fp16_flops > 0 && gpu->generation >= GENERATION_VOLTA;
+	return type != NUMBER_FP32 && gpu_has(gpu, type);
+}
+
 /* Returns the type in which the GPU computes a product of that type. */
 static enum number_type computed_in(const struct gpu_params *gpu, enum number_type type)
 {

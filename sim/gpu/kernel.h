@@ -19,9 +19,18 @@
 struct gpu_params;
 
 /* Type of the numbers that a product multiplies. A GPU without fast arithmetic of a type computes
- * in the next wider one: fp8 in bf16; tf32, fp16 and bf16 in fp32. */
+ * in the next wider one: fp8 in bf16; tf32, fp16 and bf16 in fp32. Cases refuse types that their
+ * GPU lacks (gpu_has). */
 enum number_type { NUMBER_FP32, NUMBER_TF32, NUMBER_FP16, NUMBER_BF16, NUMBER_FP8 };
 const char *number_type_name(enum number_type type); /* "fp16" */
+/* Returns true if GPUs of that generation (enum gpu_generation) can multiply numbers of the type.
+ */
+bool gpu_generation_has(int generation, enum number_type type);
+/* Returns true if the GPU can. It computes fp16 at the fp32 rate if its file gives no fp16 rate.
+ * The other types need a rate in its file. */
+bool gpu_has(const struct gpu_params *gpu, enum number_type type);
+/* Returns true if the GPU has tensor cores for the type. */
+bool gpu_has_tensor_cores(const struct gpu_params *gpu, enum number_type type);
 
 enum kernel_form {
 	KERNEL_PASS, /* reads and writes memory; arithmetic is negligible */

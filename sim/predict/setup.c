@@ -24,6 +24,13 @@ static const char *precision(const struct scenario *scenario, const struct job_e
 	return number_type_name(stack_product_type(job->stack, gpu, convolutions));
 }
 
+/* Without a batch the samples of a recorded step are unknown, so one step counts as one. */
+static bool counts_steps(const struct scenario *scenario, const struct job_entry *job)
+{
+	const struct cfg_param *batch = cfg_param_find(scenario->resolution, "case.batch");
+	return job->batch_count <= 1 && !(batch && batch->origin.file);
+}
+
 struct setup scenario_setup(struct arena *arena, const struct scenario *scenario)
 {
 	struct setup setup = {.transport = scenario_transport(scenario)};
@@ -36,6 +43,8 @@ struct setup scenario_setup(struct arena *arena, const struct scenario *scenario
 			setup.stack = scenario->params->stack;
 			add(arena, &setup.precision, precision(scenario, job));
 		}
+		if (job->recorded && counts_steps(scenario, job))
+			setup.counted = "steps";
 		if (job->runtime)
 			setup.runtime = scenario->params->runtime;
 		add(arena, &setup.exchange, job->exchange_name);

@@ -61,6 +61,11 @@ static bool is_shown(const struct lines *lines, enum answer answer)
 	return any && (row->kinds & prediction_kinds(lines->predictions, lines->count));
 }
 
+static bool counts_steps(const struct lines *lines)
+{
+	return strcmp(throughput_unit(lines->predictions, lines->count), "steps/s") == 0;
+}
+
 /* The list of answers and its length, as two arguments. */
 #define COLUMNS(list) list, sizeof list / sizeof list[0]
 
@@ -81,7 +86,10 @@ static const struct result_table *tabulate(struct arena *arena, const enum answe
 			const struct reported *row = answer_at(answers[k]);
 			shown[count - lead] = answers[k];
 			columns[count++] = (struct result_column){
-				row->name, row->quantity, row->text, row->interval,
+				answers[k] == ANSWER_THROUGHPUT && counts_steps(&lines)
+					? "steps_per_s"
+					: row->name,
+				row->quantity, row->text, row->interval,
 				answers[k] == ANSWER_THROUGHPUT
 					? throughput_unit(lines.predictions, lines.count)
 					: row->heading};

@@ -37,8 +37,8 @@ struct field {
 	bool needed;      /* the reader refuses a result without this field */
 	const char *help; /* description in docs/formats.md */
 	/* [1] is for collective benchmarks, [2] for served requests, [3] for networks of sequences,
-	 * if they differ; NULL: no unit */
-	const char *unit[4];
+	 * [4] for steps of recordings, if they differ; NULL: no unit */
+	const char *unit[5];
 };
 
 struct fields {
@@ -53,6 +53,7 @@ struct record {
 	bool ok;
 	unsigned kind;  /* enum prediction_kind */
 	bool sequences; /* the samples of training are sequences */
+	bool steps;     /* throughput counts steps */
 };
 /* Returns true if results of these kinds leave the field out, because it is about requests. */
 bool field_is_absent(const struct field *field, unsigned kinds);

@@ -107,6 +107,7 @@ const char *field_unit(const struct field *field, const struct record *record)
 	size_t of = record->kind == PREDICTION_COLLECTIVE ? 1
 		    : record->kind == PREDICTION_SERVING  ? 2
 		    : record->sequences                   ? 3
+		    : record->steps                       ? 4
 							  : 0;
 	return field->unit[field->unit[of] ? of : 0];
 }

@@ -40,16 +40,19 @@ static double part_s(const struct prediction *prediction, const char *name)
 }
 
 static void put_header(struct csv *csv, struct arena *scratch, struct part_names names,
-		       unsigned kinds)
+		       unsigned kinds, bool steps)
 {
 	for (size_t i = 0; i < prediction_fields.count; i++) {
 		const struct field *field = &prediction_fields.rows[i];
 		if (!field->csv || field_is_absent(field, kinds))
 			continue;
-		csv_field(csv, field->csv);
+		const char *name = field->csv;
+		if (steps && strcmp(name, "throughput_images_per_s") == 0)
+			name = "throughput_steps_per_s";
+		csv_field(csv, name);
 		if (field->type == FIELD_ESTIMATE) {
-			csv_field(csv, arena_printf(scratch, "%s_low", field->csv));
-			csv_field(csv, arena_printf(scratch, "%s_high", field->csv));
+			csv_field(csv, arena_printf(scratch, "%s_low", name));
+			csv_field(csv, arena_printf(scratch, "%s_high", name));
 		}
 	}
 	for (size_t i = 0; i < names.count; i++) {
@@ -109,7 +112,8 @@ void predictions_csv(FILE *out, const struct prediction *const *predictions, siz
 	struct part_names names = part_names_of(scratch, predictions, count);
 	struct csv csv = {.out = out};
 	unsigned kinds = prediction_kinds(predictions, count);
-	put_header(&csv, scratch, names, kinds);
+	put_header(&csv, scratch, names, kinds,
+		   strcmp(throughput_unit(predictions, count), "steps/s") == 0);
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *prediction = predictions[i];
 		const struct record record = {.at = prediction,

@@ -103,15 +103,16 @@ static void put_list(struct json_writer *json, const struct field *field,
 				json, job_fields,
 				&(struct record){&prediction->jobs[i], prediction->jobs[i].ok,
 						 serving ? PREDICTION_SERVING : PREDICTION_PROGRAMS,
-						 has_sequences(prediction)});
+						 has_sequences(prediction),
+						 prediction->setup.counted != NULL});
 		else if (links)
 			put_fields(json, link_fields,
 				   &(struct record){&prediction->links[i], prediction->ok,
-						    PREDICTION_PROGRAMS, false});
+						    PREDICTION_PROGRAMS, false, false});
 		else
 			put_fields(json, stage_fields,
 				   &(struct record){&prediction->stages[i], prediction->ok,
-						    PREDICTION_TRAINING, false});
+						    PREDICTION_TRAINING, false, false});
 		jw_close(json);
 	}
 	jw_close(json);
@@ -170,6 +171,6 @@ void prediction_json(struct json_writer *json, const struct prediction *predicti
 	jw_open(json, NULL, '{');
 	put_fields(json, prediction_fields,
 		   &(struct record){prediction, prediction->ok, prediction_kind(prediction),
-				    has_sequences(prediction)});
+				    has_sequences(prediction), prediction->setup.counted != NULL});
 	jw_close(json);
 }

@@ -98,11 +98,15 @@ static const char *verdict_text(struct arena *scratch, bool ok, const char *reas
 
 const char *throughput_unit(const struct prediction *const *predictions, size_t count)
 {
-	size_t sequences = 0;
-	for (size_t i = 0; i < count; i++)
+	size_t sequences = 0, steps = 0;
+	for (size_t i = 0; i < count; i++) {
 		sequences += predictions[i]->token_throughput.value > 0;
+		steps += predictions[i]->setup.counted != NULL;
+	}
 	if (prediction_kinds(predictions, count) == PREDICTION_SERVING)
 		return "requests/s";
+	if (steps > 0)
+		return steps == count ? "steps/s" : "samples/s";
 	if (sequences == 0)
 		return "images/s";
 	return sequences == count ? "sequences/s" : "samples/s";

@@ -114,6 +114,7 @@ struct setup {
 	const char *library;   /* collective library, "NCCL" */
 	const char *transport; /* of forwarded calls, or of gradients between machines; NULL:
 				  nothing crosses the network */
+	const char *counted;   /* "steps" if throughput counts them; NULL: samples or requests */
 };
 /* Returns for example "network resnet50; stack pytorch-amp (fp16); exchange ddp (NCCL)". Values in
  * which the setups differ are separated by " / ". */
@@ -205,8 +206,9 @@ const struct prediction *prediction_copy(struct arena *arena, struct names *text
 /* Returns the seconds of a step that belong to the part with this key; 0 if it has no such part.
  * PART_EXPOSED is the sum of all exposed communication. */
 double prediction_part_s(const struct prediction *prediction, const char *name);
-/* Returns the unit of the throughput of training steps: "images/s", "sequences/s", or "samples/s"
- * for predictions of both sorts. Columns of CSV say images in all cases. */
+/* Returns the unit of the throughput of training steps: "images/s", "sequences/s", "steps/s"
+ * (recordings without a batch), or "samples/s" for predictions of several sorts. Columns of CSV say
+ * steps if all are of steps, and otherwise images. */
 const char *throughput_unit(const struct prediction *const *predictions, size_t count);
 enum prediction_kind { /* each kind is one bit, so that kinds can form sets */
 		       PREDICTION_PROGRAMS = 1,

@@ -16,8 +16,11 @@ static const struct param_row case_rows[] = {
 	PARAM_TEXT(
 		struct case_params, calls, "",
 		"file with recorded CUDA calls, which replaces model and stack; empty means none"),
-	PARAM_TEXT(struct case_params, stack, "tf-1.12",
-		   "framework and benchmark code: name of a file of models/stacks/"),
+	PARAM_TEXT(struct case_params, stack, "auto",
+		   "framework and benchmark code: name of a file of models/stacks/; auto means "
+		   "PyTorch with the number type of today that the GPUs have (case_stack.c)",
+		   "assumption: PyTorch trains images with automatic mixed precision, and language "
+		   "models in bf16 with AdamW"),
 	PARAM_TEXT(struct case_params, runtime, "none",
 		   "remoting runtime: name of a file of models/runtimes/; none means the local "
 		   "driver"),
@@ -84,8 +87,9 @@ static const struct param_row case_rows[] = {
 		    "number of pipeline stages, each on one GPU; 1 means no pipeline"),
 	PARAM_WHOLE(struct case_params, micro_batches_count, 1, 65536, "1",
 		    "number of micro-batches into which a pipeline divides a batch"),
-	PARAM_TEXT(struct case_params, exchange, "horovod-0.19",
-		   "exchange of gradients in a job: name of a file of models/exchanges/"),
+	PARAM_TEXT(struct case_params, exchange, "ddp",
+		   "exchange of gradients in a job: name of a file of models/exchanges/",
+		   "assumption: PyTorch's DistributedDataParallel over NCCL"),
 	PARAM_TEXT(
 		struct case_params, guest, "",
 		"guest of each machine in which a job runs; empty means the machine's first guest"),

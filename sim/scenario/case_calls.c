@@ -5,7 +5,9 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/gpu/models.h"
 #include "sim/traces/call_file.h"
+#include "sim/traces/rescale.h"
 #include "sim/scenario/case.h"
 
 /* A path in the case file is relative to the folder of that file. Other paths are relative to the
@@ -45,6 +47,25 @@ static bool read_ranks(struct case_reader *c, struct origin said, struct recorde
 	return program->job != NULL;
 }
 
+/* Reads the data sheet of the GPU on which the program was recorded, if it is known. */
+static void read_recorded_gpu(struct case_reader *c, struct recorded_program *program)
+{
+	static const char *const also[] = {"like"};
+	struct reader *reader = &c->reader;
+	const struct gpu_model *model = gpu_model_by_name(program->calls->gpu);
+	const char *said = program->params->gpu;
+	const struct cfg_node *file;
+	program->profile = said[0] ? said : model ? model->profile : NULL;
+	if (!program->profile)
+		return;
+	const struct cfg_node *node = case_group(c, case_said(c, "calls.gpu"), "topologies/gpus",
+						 "GPU profile", program->profile, "gpu", &file);
+	struct gpu_params *gpu = ARENA_NEW(reader->arena, struct gpu_params);
+	if (node && cfg_params(cfg_resolution_new(reader->arena), reader->arena, reader->diag, node,
+			       "gpu", "gpu", &gpu_table, also, 1, gpu))
+		program->gpu = gpu;
+}
+
 void case_read_calls(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
@@ -71,6 +92,8 @@ void case_read_calls(struct case_reader *c)
 	if (!program->calls)
 		program->calls = call_file_read(reader->arena, reader->diag,
 						case_file_path(c, said, c->params->calls));
+	if (program->calls)
+		read_recorded_gpu(c, program);
 	network->name = file_name(c->params->calls);
 	c->calls_network = network;
 	if (program->calls &&
@@ -94,7 +117,19 @@ void case_calls_client(struct case_reader *c, struct job_entry *client, double b
 			   "client '%s': calls cannot be combined with model, because a recording "
 			   "contains its own kernels (leave out the client's model)",
 			   client->name);
-	client->recorded = c->recorded;
+	const struct recorded_program *program = c->recorded;
+	const struct gpu_entry *gpu = &c->scenario->topology.gpus[client->gpus[0]];
+	const char *lacking = NULL;
+	if (program->gpu)
+		rescale_words(c->reader.arena, program->calls, &program->step, program->gpu,
+			      &gpu->params, &lacking);
+	if (lacking)
+		diag_error(c->reader.diag, case_said(c, "case.calls"),
+			   "case.calls: the kernel '%.80s' multiplies %s, which GPU '%s' does not "
+			   "have (choose a GPU that has it, or record the program with numbers "
+			   "that this one has)",
+			   lacking, number_type_name(kernel_kind_of(lacking).type), gpu->profile);
+	client->recorded = program;
 	client->network = c->calls_network;
 	client->model = c->calls_network->name;
 	client->batch_count = batch_count > 0 ? batch_count : batch_of(c);

@@ -8,6 +8,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/scenario/case.h"
+#include "sim/traces/rescale.h"
 
 struct error_params {
 	double local_ratio, forwarded_ratio, training_ratio, collective_ratio;
@@ -137,6 +138,28 @@ static const char *recorded_words(struct arena *arena, const struct recorded_pro
 			    words, (unsigned)program->calls->thread_count);
 }
 
+/* Says how kernel times come from the GPU of the recording to that of the case; "" if it is the
+ * same. */
+static const char *moved_words(struct arena *arena, const struct scenario *scenario,
+			       const struct recorded_program *program)
+{
+	const struct gpu_entry *gpu = &scenario->topology.gpus[scenario->jobs[0].gpus[0]];
+	const char *lacking, *named = program->calls->gpu;
+	if (!program->gpu)
+		return arena_printf(
+			arena,
+			"; kernel times are those of the recorded GPU, which %s%s%s, so "
+			"they are not scaled to %s (write its profile, for example "
+			"--set calls.gpu=%s)",
+			named[0] ? "has no profile (" : "the recording does not name", named,
+			named[0] ? ")" : "", gpu->profile, gpu->profile);
+	if (strcmp(program->profile, gpu->profile) == 0)
+		return "";
+	return arena_printf(arena, "; from %s to %s, %s", program->profile, gpu->profile,
+			    rescale_words(arena, program->calls, &program->step, program->gpu,
+					  &gpu->params, &lacking));
+}
+
 const char *scenario_distance_words(struct arena *arena, const struct scenario *scenario,
 				    double step_s)
 {
@@ -144,7 +167,8 @@ const char *scenario_distance_words(struct arena *arena, const struct scenario *
 	const struct recorded_program *program = scenario->jobs[0].recorded;
 	if (!program || !(step_s > 0))
 		return words;
-	return arena_printf(arena, "%s; %s", words, recorded_words(arena, program, step_s));
+	return arena_printf(arena, "%s; %s%s", words, recorded_words(arena, program, step_s),
+			    moved_words(arena, scenario, program));
 }
 
 /* ---- reading ---- */

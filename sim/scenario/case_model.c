@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/diag.h"
 #include "sim/scenario/case.h"
 
 /* Returns the shipped network of that name; NULL if there is none. */
@@ -88,6 +89,44 @@ read_efficiency(struct case_reader *c, const struct gpu_entry *gpu, const char *
 	return efficiency;
 }
 
+/* Returns "fp32, fp16 and bf16". */
+static const char *types_of(struct arena *arena, const struct gpu_params *gpu)
+{
+	static const enum number_type types[] = {NUMBER_TF32, NUMBER_FP16, NUMBER_BF16, NUMBER_FP8};
+	const char *text = number_type_name(NUMBER_FP32);
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+		if (gpu_has(gpu, types[i]))
+			text = arena_printf(arena, "%s, %s", text, number_type_name(types[i]));
+	return text;
+}
+
+/* Reports an error if the stack computes in numbers that the GPU does not have. */
+static void check_numbers(struct case_reader *c, const struct gpu_entry *gpu)
+{
+	struct arena *arena = c->reader.arena;
+	const struct gpu_params *params = &gpu->params;
+	enum number_type type = stack_needed_type(c->stack);
+	enum number_type instead = gpu_has(params, NUMBER_BF16)   ? NUMBER_BF16
+				   : gpu_has(params, NUMBER_FP16) ? NUMBER_FP16
+								  : NUMBER_FP32;
+	const char *name = number_type_name(type);
+	if (gpu_has(params, type) || diag_count(c->reader.diag) > 0)
+		return;
+	const struct cfg_param *said = cfg_param_find(c->reader.resolution, "stack.precision");
+	bool set = said && said->origin.file && said->origin.file[0] == '-';
+	const char *rate = "";
+	if (gpu_generation_has(params->generation, type))
+		rate = arena_printf(
+			arena, "; if it has %s, write the rate %s = \"... TFLOPS\" into its file",
+			name, name);
+	diag_error(c->reader.diag, set ? said->origin : case_said(c, "case.stack"),
+		   "stack '%s' computes in %s, but GPU '%s' (%s) has only %s (write "
+		   "stack.precision=%s, or another case.stack%s)",
+		   c->params->stack, name, gpu->profile,
+		   gpu_generation_name((enum gpu_generation)params->generation),
+		   types_of(arena, params), number_type_name(instead), rate);
+}
+
 void case_model(struct case_reader *c, struct job_entry *entry, struct origin origin,
 		const char *name)
 {
@@ -107,6 +146,7 @@ void case_model(struct case_reader *c, struct job_entry *entry, struct origin or
 		if (other->model && strcmp(other->model, entry->model) == 0 &&
 		    strcmp(gpus[other->gpus[0]].like, like) == 0)
 			entry->efficiency = other->efficiency;
+	check_numbers(c, &gpus[entry->gpus[0]]);
 	if (!entry->efficiency)
 		entry->efficiency = read_efficiency(c, &gpus[entry->gpus[0]], entry->model);
 }

@@ -17,8 +17,7 @@ bool case_serves(const struct case_reader *c)
 	return case_find_keys(c, "serve", &origin);
 }
 
-/* The stack of model servers is the default of such cases, and replicas are spread over all
- * GPUs. */
+/* Replicas are spread over all GPUs by default. */
 void case_serve_want(struct case_reader *c)
 {
 	const struct cfg_node *clients = cfg_child(c->group, "clients");
@@ -30,9 +29,6 @@ void case_serve_want(struct case_reader *c)
 			   "serve: requests cannot be combined with case.gpus, case.jobs, "
 			   "case.collective or case.calls (write case.copies for the number of "
 			   "replicas)");
-	const struct cfg_param *stack = cfg_param_find(c->reader.resolution, "case.stack");
-	if (!stack || !stack->origin.file)
-		c->params->stack = "serving";
 	if (!c->params->gpu[0])
 		c->params->gpu = "spread";
 	c->reader.may_fold = false;

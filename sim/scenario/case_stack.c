@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the stack of a case: framework and benchmark code. */
+#include <string.h>
+
 #include "sim/base/arena.h"
+#include "sim/base/diag.h"
 #include "sim/scenario/case.h"
 
 /* The group `input` of a stack's file sets the input parameters that the case does not set. */
@@ -26,8 +29,61 @@ static void apply_stack_input(struct case_reader *c, const struct cfg_node *grou
 		cfg_only(reader->diag, group, keys, input_table.count);
 }
 
+/* Returns true if the first network of the case takes sequences. */
+static bool takes_sequences(struct case_reader *c)
+{
+	static const char *const lists[] = {"clients", "jobs"};
+	const char *model = NULL;
+	for (size_t i = 0; i < sizeof lists / sizeof lists[0] && !model; i++) {
+		const struct cfg_node *list = cfg_child(c->group, lists[i]);
+		if (list && cfg_is_list(list) && cfg_count(list) > 0)
+			model = cfg_text(cfg_child(cfg_at(list, 0), "model"));
+	}
+	struct diag *diag = c->reader.diag;
+	const struct cfg_node *file;
+	c->reader.diag = diag_new(c->reader.arena); /* case_model reports the errors */
+	const struct cfg_node *network =
+		case_group(c, case_said(c, "case.model"), "models/networks", "model",
+			   model ? model : c->params->model, "network", &file);
+	c->reader.diag = diag;
+	return cfg_child(network, "sequence") != NULL;
+}
+
+/* Returns true if all GPUs that the case may use have tensor cores for the type. */
+static bool all_have(const struct case_reader *c, enum number_type type)
+{
+	const struct topology *topology = &c->scenario->topology;
+	bool any = false;
+	for (size_t i = 0; i < topology->gpu_count; i++) {
+		const struct gpu_entry *gpu = &topology->gpus[i];
+		if (c->params->gpu[0] && strcmp(c->params->gpu, "spread") != 0 &&
+		    strcmp(c->params->gpu, gpu->name) != 0)
+			continue;
+		any = true;
+		if (!gpu_has_tensor_cores(&gpu->params, type))
+			return false;
+	}
+	return any;
+}
+
+/* The default is what people train with today, in the first number type of the list for which the
+ * GPUs have tensor cores. Older GPUs train in fp32. */
+static const char *default_stack(struct case_reader *c)
+{
+	if (case_serves(c))
+		return all_have(c, NUMBER_BF16) ? "serving" : "serving-fp16";
+	bool sequences = takes_sequences(c);
+	if (sequences && all_have(c, NUMBER_BF16))
+		return "pytorch-bf16-adamw";
+	if (all_have(c, NUMBER_FP16))
+		return sequences ? "pytorch-fp16-adamw" : "pytorch-amp";
+	return sequences ? "pytorch-adamw" : "pytorch";
+}
+
 const struct cfg_node *case_find_stack(struct case_reader *c)
 {
+	if (strcmp(c->params->stack, "auto") == 0)
+		c->params->stack = default_stack(c);
 	static const char *const known[] = {"stack", "input", "phases"};
 	const struct cfg_node *file;
 	const struct cfg_node *node = case_group(c, case_said(c, "case.stack"), "models/stacks",

@@ -43,6 +43,8 @@ struct program *fold_recorded_program(struct arena *arena, const struct job_entr
 		.recorded = job ? job->ranks[rank] : recorded->calls,
 		.step = job ? &recorded->steps[rank] : &recorded->step,
 		.params = recorded->params,
+		.from = recorded->gpu,
+		.to = &system->topology->gpus[entry->gpus[index]].params,
 		.host_clock_Hz = host_clock_Hz(guest_host(system->guests[entry->guests[index]])),
 		.job = entry->rank_count > 1 ? job : NULL,
 		.rank = rank,

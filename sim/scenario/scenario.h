@@ -132,6 +132,8 @@ const char *topology_alias(const struct topology *topology, const char *node);
 struct recorded_program {
 	const struct recorded_calls *calls;
 	const struct calls_params *params;
+	const struct gpu_params *gpu;    /* of the recording; NULL: unknown */
+	const char *profile;             /* its profile, or NULL */
 	const struct recorded_job *job;  /* NULL: the program is played on one GPU */
 	struct replay_step step, *steps; /* of one GPU; by rank of the job */
 };

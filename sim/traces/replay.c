@@ -9,13 +9,19 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/traces/replay_parts.h"
+#include "sim/traces/rescale.h"
 #include "sim/host/cpu.h"
 
 static const char *const host_choices[] = {"driver", "recorded", NULL};
 
 static const struct param_row calls_rows[] = {
-	PARAM_NUMBER(struct calls_params, kernel_ratio, QUANTITY_RATIO, 1e-3, 1e3, "1",
-		     "factor on all recorded GPU times; 1 if this GPU is of the recorded kind"),
+	PARAM_TEXT(struct calls_params, gpu, "",
+		   "GPU of the recording: name of a file of topologies/gpus/; empty means the GPU "
+		   "that the recording names"),
+	PARAM_NUMBER(
+		struct calls_params, kernel_ratio, QUANTITY_RATIO, 1e-3, 1e3, "1",
+		"further factor on all recorded GPU times, which are scaled to this GPU if the "
+		"GPU of the recording is known"),
 	PARAM_NUMBER(struct calls_params, think_ratio, QUANTITY_RATIO, 0, 1e3, "1",
 		     "factor on all recorded host times between two calls; 1 if this host is of "
 		     "the recorded kind"),
@@ -297,6 +303,8 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 		/* Synchronising calls have no duration, even if they contain a launch: their kernel
 		 * would never run. */
 		cuda.duration_s = recorded->gpu_s * r->params->kernel_ratio;
+		if (r->from)
+			cuda.duration_s *= rescale_ratio(r->from, r->to, recorded->label);
 	}
 	int64_t unknown = cuda.kind == CALL_EVENT_RECORD ? NEVER_AWAITED : NEVER_RECORDED;
 	cuda.event = (uint16_t)handle_number(r->arena, &r->events,
@@ -389,6 +397,8 @@ struct program *replay_program(struct arena *arena, const struct replay_spec *sp
 	double clock_Hz = params->clock_Hz > 0 ? params->clock_Hz : spec->host_clock_Hz;
 	struct replay r = {.arena = arena,
 			   .params = params,
+			   .from = spec->from,
+			   .to = spec->to,
 			   .step = spec->step,
 			   .recorded = spec->recorded,
 			   .job = spec->job,

@@ -20,6 +20,7 @@
 
 enum calls_host { CALLS_HOST_DRIVER, CALLS_HOST_RECORDED };
 struct calls_params {
+	const char *gpu;     /* profile of the recorded GPU; "": that of the recording's name */
 	double kernel_ratio; /* factor of recorded GPU times */
 	double think_ratio;  /* factor of recorded times between calls */
 	double clock_Hz;     /* clock of the recording's host; 0: clock of the simulated host */
@@ -51,6 +52,8 @@ struct replay_spec {
 	const struct replay_step *step;
 	const struct calls_params *params;
 	double host_clock_Hz; /* clock of the simulated host */
+	/* The GPU of the recording and the simulated one (rescale.h); from NULL: unknown. */
+	const struct gpu_params *from, *to;
 	/* The job and its rank that plays the program. NULL: collectives and messages are kernels
 	 * that take their recorded time. */
 	const struct recorded_job *job;

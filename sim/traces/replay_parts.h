@@ -49,6 +49,7 @@ struct function_median {
 struct replay {
 	struct arena *arena;
 	const struct calls_params *params;
+	const struct gpu_params *from, *to;
 	const struct replay_step *step;
 	const struct recorded_calls *recorded;
 	const struct recorded_job *job; /* NULL: the program has no peers */

@@ -156,6 +156,15 @@ double stack_element_B(const struct stack_params *stack)
 	return stack->precision == PRECISION_FP32 ? 4 : 2;
 }
 
+enum number_type stack_needed_type(const struct stack_params *stack)
+{
+	static const enum number_type types[] = {[PRECISION_FP32] = NUMBER_FP32,
+						 [PRECISION_FP16] = NUMBER_FP16,
+						 [PRECISION_BF16] = NUMBER_BF16,
+						 [PRECISION_FP8] = NUMBER_FP8};
+	return types[stack->precision];
+}
+
 enum number_type stack_product_type(const struct stack_params *stack, const struct gpu_params *gpu,
 				    bool convolution)
 {

@@ -76,6 +76,9 @@ enum l2_loss {
 extern const struct param_table stack_table;
 /* Returns the bytes of an element of an activation. */
 double stack_element_B(const struct stack_params *stack);
+/* Returns the number type that the stack needs: its precision. TF32 is not needed, because fp32
+ * products do without it. */
+enum number_type stack_needed_type(const struct stack_params *stack);
 /* Returns the number type in which the stack computes convolutions, or other products, on the
  * GPU. If gpu is NULL, it has no TF32. */
 enum number_type stack_product_type(const struct stack_params *stack, const struct gpu_params *gpu,

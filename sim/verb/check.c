@@ -20,23 +20,22 @@
 /* Bounds that hold for all GPUs of a generation. */
 static const struct generation {
 	const char *name;
-	double lanes[2];        /* fp32 lanes of an SM; [1] is another possible value, or 0 */
-	double pin_bps[2];      /* highest bandwidth of a pin: GDDR, HBM */
-	double tensor_ratio;    /* highest dense fp16 peak / fp32 peak */
-	bool has_tf32, has_fp8; /* GPUs with TF32 also have bfloat16 */
+	double lanes[2];     /* fp32 lanes of an SM; [1] is another possible value, or 0 */
+	double pin_bps[2];   /* highest bandwidth of a pin: GDDR, HBM */
+	double tensor_ratio; /* highest dense fp16 peak / fp32 peak */
 } generations[] = {
 	/* Sources: NVIDIA's white papers of each generation (lanes, tensor cores); JEDEC and data
 	 * sheets of boards (pins: GDDR5 7 and 8, GDDR5X 11.4, GDDR6 16, GDDR6X 21 and 23, GDDR7 30;
 	 * HBM2 2, HBM2e 3.2, HBM3 and 3e 6.5 and 9.2 Gbit/s), all from memory and rounded up. */
-	[GENERATION_KEPLER] = {"Kepler", {192, 0}, {8e9, 0}, 1, false, false},
-	[GENERATION_MAXWELL] = {"Maxwell", {128, 0}, {8e9, 0}, 2, false, false},
-	[GENERATION_PASCAL] = {"Pascal", {64, 128}, {12e9, 2e9}, 2, false, false},
-	[GENERATION_VOLTA] = {"Volta", {64, 0}, {12e9, 2.4e9}, 8, false, false},
-	[GENERATION_TURING] = {"Turing", {64, 0}, {16e9, 2.4e9}, 8, false, false},
-	[GENERATION_AMPERE] = {"Ampere", {64, 128}, {22e9, 3.6e9}, 16, true, false},
-	[GENERATION_ADA] = {"Ada", {128, 0}, {24e9, 3.6e9}, 4, true, true},
-	[GENERATION_HOPPER] = {"Hopper", {128, 0}, {24e9, 7e9}, 16, true, true},
-	[GENERATION_BLACKWELL] = {"Blackwell", {128, 0}, {36e9, 10e9}, 32, true, true},
+	[GENERATION_KEPLER] = {"Kepler", {192, 0}, {8e9, 0}, 1},
+	[GENERATION_MAXWELL] = {"Maxwell", {128, 0}, {8e9, 0}, 2},
+	[GENERATION_PASCAL] = {"Pascal", {64, 128}, {12e9, 2e9}, 2},
+	[GENERATION_VOLTA] = {"Volta", {64, 0}, {12e9, 2.4e9}, 8},
+	[GENERATION_TURING] = {"Turing", {64, 0}, {16e9, 2.4e9}, 8},
+	[GENERATION_AMPERE] = {"Ampere", {64, 128}, {22e9, 3.6e9}, 16},
+	[GENERATION_ADA] = {"Ada", {128, 0}, {24e9, 3.6e9}, 4},
+	[GENERATION_HOPPER] = {"Hopper", {128, 0}, {24e9, 7e9}, 16},
+	[GENERATION_BLACKWELL] = {"Blackwell", {128, 0}, {36e9, 10e9}, 32},
 };
 
 /* Memory buses with at least this width are HBM. */
@@ -119,14 +118,17 @@ static void check_fp32(const struct check *check)
 /* Dense peaks of tensor cores for several data types are fixed multiples of fp16's. */
 static const struct multiple {
 	const char *key;
+	enum number_type type;
 	double ratio; /* ratio to the fp16 peak */
 	const char *words;
-} tf32_multiple = {"tf32", 0.5, "half of"}, bf16_multiple = {"bf16", 1, "the same as"},
-  fp8_multiple = {"fp8", 2, "twice"};
+} tf32_multiple = {"tf32", NUMBER_TF32, 0.5, "half of"},
+  bf16_multiple = {"bf16", NUMBER_BF16, 1, "the same as"},
+  fp8_multiple = {"fp8", NUMBER_FP8, 2, "twice"};
 
 static void check_multiple(const struct check *check, const struct multiple *multiple,
-			   double value_flops, bool has)
+			   double value_flops)
 {
+	bool has = gpu_generation_has(check->gpu->generation, multiple->type);
 	const char *key = multiple->key, *name = check->generation->name;
 	const char *fp16 = flops(check, check->gpu->fp16_flops);
 	double wanted_flops = check->gpu->fp16_flops * multiple->ratio;
@@ -168,9 +170,9 @@ static void check_tensor(const struct check *check)
 			   "gpu: fp16 = %s is less than fp32 = %s (write the peak of the tensor "
 			   "cores, or remove it)",
 			   flops(check, gpu->fp16_flops), flops(check, gpu->fp32_flops));
-	check_multiple(check, &tf32_multiple, gpu->tf32_flops, generation->has_tf32);
-	check_multiple(check, &bf16_multiple, gpu->bf16_flops, generation->has_tf32);
-	check_multiple(check, &fp8_multiple, gpu->fp8_flops, generation->has_fp8);
+	check_multiple(check, &tf32_multiple, gpu->tf32_flops);
+	check_multiple(check, &bf16_multiple, gpu->bf16_flops);
+	check_multiple(check, &fp8_multiple, gpu->fp8_flops);
 }
 
 static void check_memory(const struct check *check)
@@ -304,7 +306,7 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 	} parts[] = {
 		{"topology", "topology", "t320-same-esxi", "case.topology", {"case.gpu="}},
 		{"network", "model", "t320-same-esxi", "case.model", {"case.gpu="}},
-		{"stack", "stack", "t320-same-esxi", "case.stack", {"case.gpu="}},
+		{"stack", "stack", "dgx-h100", "case.stack", {"case.gpu="}},
 		{"gpu", "GPU", "workstation-2", "gpu.*.profile", {"case.gpus=2"}},
 		{"machine", "machine", "dgx1-v100-torus", "cluster.machine", {"cluster.count=2"}},
 		{"wiring", "network", "dgx1-v100-torus", "cluster.network", {"cluster.count=2"}},

@@ -12,8 +12,9 @@
 
 #define FREE_SWITCH "gpu.v100-sxm2.switch=0 s"
 #define POOL                                                                                       \
-	"case.topology=gpu-pool", "case.runtime=asynchronous", "case.program=spread",              \
+	"case.topology=gpu-pool", "case.runtime=asynchronous", "case.program=spread", TF,          \
 		"stack.poller=false"
+#define TF        "case.stack=tf-1.12" /* waits for each step; a later setting replaces it */
 #define RUN_AHEAD "case.stack=pytorch" /* the GPU always has work */
 
 static struct arena *arena;
@@ -44,7 +45,7 @@ static struct point run(const char *file, const char *const *settings)
 /* W of a client: time of its kernels in a step, with the whole GPU for itself. */
 static double alone_busy_s(const char *batch)
 {
-	struct point alone = RUN("case.topology=gpu-pool", "stack.poller=false", batch);
+	struct point alone = RUN("case.topology=gpu-pool", TF, "stack.poller=false", batch);
 	return alone.gpu_utilization * alone.step_s;
 }
 
@@ -140,7 +141,7 @@ static void utilisation_is_the_work_of_all_clients(void)
 
 	for (size_t i = 0; i < pool.job_count; i++) {
 		const struct job_entry *entry = pool.outcome.jobs[i].entry;
-		struct point alone = RUN("case.topology=gpu-pool", "stack.poller=false",
+		struct point alone = RUN("case.topology=gpu-pool", TF, "stack.poller=false",
 					 arena_printf(arena, "case.model=%s", entry->model),
 					 arena_printf(arena, "case.batch=%g", entry->batch_count));
 		work += alone.gpu_utilization * alone.step_s / pool.jobs[i].step_s;
@@ -236,10 +237,10 @@ static void run_ahead_does_not_count_as_throughput(void)
 	static const char *const models[] = {"case.model=alexnet", "case.model=resnet50"};
 
 	for (size_t i = 0; i < 2; i++) {
-		struct point waits = RUN("case.topology=gpu-pool", "stack.poller=false", models[i],
-					 "stack.l2_loss=none");
-		struct point ahead = RUN("case.topology=gpu-pool", "stack.poller=false", models[i],
-					 RUN_AHEAD, "stack.optimiser_copies=0");
+		struct point waits = RUN("case.topology=gpu-pool", TF, "stack.poller=false",
+					 models[i], "stack.l2_loss=none");
+		struct point ahead = RUN("case.topology=gpu-pool", TF, "stack.poller=false",
+					 models[i], RUN_AHEAD, "stack.optimiser_copies=0");
 		double busy_s = waits.gpu_utilization * waits.step_s;
 
 		CHECK(ahead.step_s < waits.step_s);

@@ -33,9 +33,9 @@ static void warm_up_and_measurement_have_their_steps(void)
  * time, so that a second one delays nothing. */
 static void each_machine_starts_its_own_ranks(void)
 {
-	static const struct settings pairs = {{"case.topology=c10-p100", "case.model=alexnet",
-					       "case.batch=16", "case.exchange=ddp",
-					       "exchange.noise=0", "case.guest=os"}};
+	static const struct settings pairs = {
+		{"case.topology=c10-p100", "case.stack=tf-1.12", "case.model=alexnet",
+		 "case.batch=16", "case.exchange=ddp", "exchange.noise=0", "case.guest=os"}};
 	double delay_s[2];
 	for (int machines = 1; machines <= 2; machines++) {
 		const char *gpus = machines == 1 ? "case.gpus=2" : "case.gpus=4";

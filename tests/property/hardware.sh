@@ -57,7 +57,7 @@ verdict hardware.list_shows_facts_of_every_file
 # ---- GPUs: ResNet-50 in fp32, of 4.1 G multiply-adds an image forward and twice that backward ----
 
 while read -r gpu; do
-	result "$gpu" --topology workstation-2 --gpus 1 --set "gpu.*.profile=$gpu" --model resnet50 --batch 16
+	result "$gpu" --topology workstation-2 --gpus 1 --set "gpu.*.profile=$gpu" --model resnet50 --stack tf-1.12 --batch 16
 done <"$scratch/gpus.names" >"$results"
 # shellcheck disable=SC2016
 complaints '

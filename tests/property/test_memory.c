@@ -48,26 +48,27 @@ static void check_warm(const char *const *settings)
 
 static void forwarded_steps_allocate_only_their_record(void)
 {
-	CHECK_WARM("case.topology=gpu-pool", "case.transport=tcp", "case.runtime=asynchronous",
-		   "case.copies=2", "case.program=spread", "case.gpu=spread", "case.batch=1");
+	CHECK_WARM("case.stack=tf-1.12", "case.topology=gpu-pool", "case.transport=tcp",
+		   "case.runtime=asynchronous", "case.copies=2", "case.program=spread",
+		   "case.gpu=spread", "case.batch=1");
 }
 
 static void training_steps_allocate_only_their_record(void)
 {
 	/* Four machines have rings. Two have trees, whose many messages need some 30 steps until
 	 * all pools have their size. */
-	CHECK_WARM("case.topology=dgx1-v100-roce", "case.gpus=32", "case.transport=rdma",
-		   "case.exchange=horovod-0.19");
-	CHECK_WARM("case.topology=dgx1-v100-ethernet", "case.gpus=16", "case.transport=tcp",
-		   "case.exchange=ddp");
-	CHECK_WARM("case.topology=dgx1-v100-ethernet", "case.gpus=16", "case.transport=tcp",
-		   "case.exchange=ddp", "input.source=nvme");
+	CHECK_WARM("case.stack=tf-1.12", "case.topology=dgx1-v100-roce", "case.gpus=32",
+		   "case.transport=rdma", "case.exchange=horovod-0.19");
+	CHECK_WARM("case.stack=tf-1.12", "case.topology=dgx1-v100-ethernet", "case.gpus=16",
+		   "case.transport=tcp", "case.exchange=ddp");
+	CHECK_WARM("case.stack=tf-1.12", "case.topology=dgx1-v100-ethernet", "case.gpus=16",
+		   "case.transport=tcp", "case.exchange=ddp", "input.source=nvme");
 }
 
 static void rank_takes_less_than_100_kb(void)
 {
-	static const struct settings job = {{"case.topology=dgx1-v100-roce", "case.transport=rdma",
-					     "case.exchange=horovod-0.19",
+	static const struct settings job = {{"case.topology=dgx1-v100-roce", "case.stack=tf-1.12",
+					     "case.transport=rdma", "case.exchange=horovod-0.19",
 					     "library.algorithm=ring"}};
 	double run_B[2];
 	for (int i = 0; i < 2; i++) {

@@ -12,6 +12,7 @@
 #include "tests/test.h"
 
 static const struct setting settings[] = {{"case.topology=t320-same-lan", {"test", 0}},
+					  {"case.stack=tf-1.12", {"test", 0}},
 					  {"case.program=client", {"test", 0}},
 					  {"case.runtime=asynchronous", {"test", 0}},
 					  {"case.steps=2", {"test", 0}}};

@@ -407,11 +407,13 @@ static void impossible_systems_give_a_verdict_not_an_error(void)
 			   "guest.os.vnic=vmxnet3"),
 		      "no route from 'n0.gpu1' to 'n1.gpu0' over rdma");
 	check_verdict(
-		READ("case.topology=t320-same-esxi", "case.server=server", "case.batch=512"),
+		READ("case.topology=t320-same-esxi", "case.stack=tf-1.12", "case.server=server",
+		     "case.batch=512"),
 		"out of GPU memory: resnet50 at batch 512 needs 59.02 GB, GPU 'gpu0' has 4.29 "
 		"GB: write --batch 34 or less, or take a GPU with more memory");
 	/* a quarter of 17.18 GB */
-	check_verdict(READ("case.topology=gpu-pool", "case.batch=64", "case.fraction=0.25"),
+	check_verdict(READ("case.topology=gpu-pool", "case.stack=tf-1.12", "case.batch=64",
+			   "case.fraction=0.25"),
 		      "out of GPU memory: resnet50 at batch 64 needs 7.67 GB, GPU 'gpu1' has 4.29 "
 		      "GB: write --batch 34 or less, or take a GPU with more memory");
 }
@@ -420,8 +422,9 @@ static void impossible_systems_give_a_verdict_not_an_error(void)
  * pool as a whole has failed. */
 static void client_without_gpu_memory_fails_and_others_run(void)
 {
-	const struct scenario *s = good(READ("case.topology=gpu-pool", "case.batch=64",
-					     "case.copies=3", "stack.poller=false"));
+	const struct scenario *s =
+		good(READ("case.topology=gpu-pool", "case.stack=tf-1.12", "case.batch=64",
+			  "case.copies=3", "stack.poller=false"));
 	if (!s)
 		return;
 	struct point point = predict_point(arena, s, 1, true, NULL, NULL);

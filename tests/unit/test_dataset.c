@@ -544,7 +544,7 @@ static void gains_errors_and_scores_follow_their_definitions(void)
 		"what\tvalue\tbatch\nrate\t20\t4\ngain\t1.5\t8\n",
 		"table = \"table.tsv\"; value = \"value\"; role = \"test\"; label = [\"what\"];"
 		"settings = [\"case.topology=t320-same-esxi\", \"case.runtime=none\", "
-		"\"case.server=server\", \"case.model=resnet50\"];"
+		"\"case.server=server\", \"case.model=resnet50\", \"case.stack=tf-1.12\"];"
 		"columns = ( { column = \"batch\"; setting = \"case.batch\"; } );"
 		"quantity_column = \"what\"; quantities = ( { is = \"rate\"; },"
 		"{ is = \"gain\"; quantity = \"gain\"; reference = [\"case.batch=4\"]; } );",

@@ -101,7 +101,8 @@ static const char no_tokens[] = NO_JOB("'tokens_per_s_gpu': " NONE(
 static void json_lines_have_every_field(void)
 {
 	static const char expected[] =
-		"{'case': 'same_lan, \\'16\\'', " SETUP "'tcp', 'verdict': 'ok', 'reason': null, "
+		"{'case': 'same_lan, \\'16\\'', " SETUP
+		"'tcp', 'counted': null, 'verdict': 'ok', 'reason': null, "
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'sequences/s'}, "
 		"'tokens_per_s': {'value': 730, 'low': 720, 'high': 740, 'unit': 'tokens/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
@@ -111,8 +112,7 @@ static void json_lines_have_every_field(void)
 		"'bottleneck': 'network', 'remedy': 'less latency', "
 		"'events': 12345678901, 'parameters': [], 'seed': 1, 'version': '" FARWIRE_VERSION
 		"', 'draws': 64, 'failed_draws': 3, 'calls': 7, 'polls': 3, "
-		"'retransmission_timeouts': 0.1, 'connect': 0.001, 'evidence': "
-		"null, %s"
+		"'retransmission_timeouts': 0.1, 'connect': 0.001, 'evidence': null, %s"
 		"'clients': [{'client': 'trainer', 'gpu': 'gpu0', 'verdict': 'ok', 'reason': null, "
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'sequences/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "

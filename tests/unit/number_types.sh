@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The number types of GPUs: types that a GPU lacks are refused in each style of job, and the default stack takes one
+# that the GPUs have tensor cores for. NVIDIA's white papers: Volta and Turing have fp16, Ampere adds TF32 and bf16, Ada
+# and Hopper add FP8; Pascal has no tensor cores.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+refused() { # MESSAGE OPTIONS...
+	message=$1
+	shift
+	expect 2 "$message" run -q --draws 0 "$@"
+}
+only="computes in bf16, but GPU 'v100-sxm2' \(volta\) has only fp32, fp16 \(write stack.precision=fp16, or another"
+refused "^--stack: stack 'pytorch-bf16-adamw' $only" --topology dgx1-v100 --model gpt2 --stack pytorch-bf16-adamw
+refused "^--set: stack 'pytorch' $only" --topology dgx1-v100 --model gpt2 --stack pytorch --set stack.precision=bf16
+refused "^--stack: stack 'megatron-bf16' $only" --topology dgx1-v100 --model gpt2 --stack megatron-bf16 --gpus 8 \
+	--plan tp=2,global_batch=8
+refused "^--stack: stack 'serving' $only" --topology dgx1-v100 --model gpt2 --stack serving --serve rate=1
+refused "^--stack: stack 'nemo-fp8' computes in fp8, but GPU 'a100-sxm4-80' \(ampere\) has only fp32, tf32, fp16, bf16" \
+	--topology dgx-a100 --model gpt2 --stack nemo-fp8
+refused "^--stack: stack 'pytorch-amp' computes in fp16, but GPU 'k80' \(kepler\) has only fp32" --topology gce-8xk80 \
+	--stack pytorch-amp
+expect 0 '' run -q --draws 0 --topology dgx-h100 --model gpt2 --stack nemo-fp8
+verdict number_types.stacks_that_need_a_type_the_gpu_lacks_are_refused
+
+default() { # STACK OPTIONS...
+	stack=$1
+	shift
+	expect 0 '' run -q --draws 0 "$@"
+	grep -qF "stack $stack" "$scratch.out" || complain "$*: not $stack: $(sed -n 2p "$scratch.out")"
+}
+default 'pytorch-amp (fp16); exchange ddp (NCCL)' --topology dgx-h100 --batch 8 --gpus 2
+default 'pytorch-bf16-adamw (bf16)' --topology dgx-h100 --model gpt2 --batch 2
+default 'pytorch-fp16-adamw (fp16)' --topology dgx1-v100 --model gpt2 --batch 2
+default 'pytorch-adamw (fp32)' --topology dgx1-p100 --model gpt2 --batch 2
+default 'pytorch (fp32)' --topology dgx1-p100 --batch 8
+default 'serving (bf16)' --topology dgx-h100 --model gpt2 --serve rate=1,requests=20
+default 'serving-fp16 (fp16)' --topology dgx1-v100 --model gpt2 --serve rate=1,requests=20
+farwire explain --topology dgx1-p100 case.stack
+grep -q '^case\.stack: auto is pytorch here' "$scratch.out" || complain 'explain does not name the stack behind auto'
+verdict number_types.the_default_stack_has_a_type_of_the_gpus
+
+# ---- recordings ----
+
+# A step with 1 ms each of a product in fp16 or bf16, of an element-wise kernel, and of an unknown one.
+record() { # GPU PRODUCT
+	printf '%s\n' "{\"format\":\"farwire-calls\",\"version\":1,\"tool\":\"by hand\",\"gpu\":\"$1\"}"
+	at=1
+	for kernel in "$2" 'at::native::vectorized_elementwise_kernel' 'my_kernel'; do
+		printf '%s\n' "{\"call\":\"cudaLaunchKernel\",\"start_s\":0.00${at},\"end_s\":0.00${at}01,\"stream\":7,\"kernel_s\":0.001,\"label\":\"$kernel\"}"
+		at=$((at + 1))
+	done
+	printf '%s\n' '{"call":"cudaDeviceSynchronize","start_s":0.005,"end_s":0.0063}' '{"end":true}'
+}
+kernels_ms() { # EXPECTED OPTIONS...
+	milliseconds=$1
+	shift
+	expect 0 '' run -q --draws 0 --format json "$@"
+	sed -n 's/.*"kernel": \([0-9.e-]*\).*/\1/p' "$scratch.out" | awk -v wanted="$milliseconds" '
+		{ found = $1 * 1e3 > wanted * 0.999 && $1 * 1e3 < wanted * 1.001 }
+		END { exit !found }' || complain "$*: not $milliseconds ms of kernels: $(grep breakdown "$scratch.out")"
+}
+record 'NVIDIA A100-SXM4-80GB' ampere_fp16_s16816gemm_fp16_128x64 >a100.jsonl
+# The data sheets of A100 80 GB and V100: fp16 312 and 125 TFLOPS, 2039 and 898 GB/s, fp32 19.5 and 15.7 TFLOPS.
+# 312/125 + 2039/898 + sqrt(19.5/15.7 x 2039/898) = 2.496 + 2.2706 + 1.6794 = 6.446 ms
+kernels_ms 6.446 --topology dgx1-v100 --calls a100.jsonl
+grep -q 'from a100-sxm4-80 to v100-sxm2, kernel times are scaled by 2.15 in all' "$scratch.out" ||
+	complain "the evidence does not say how: $(grep evidence "$scratch.out")"
+kernels_ms 3 --topology dgx-a100 --set 'gpu.*.profile=a100-sxm4-80' --calls a100.jsonl
+record '' ampere_fp16_s16816gemm_fp16_128x64 >unknown.jsonl
+kernels_ms 3 --topology dgx1-v100 --calls unknown.jsonl
+grep -q 'the recording does not name, so they are not scaled to v100-sxm2 (write its profile' "$scratch.out" ||
+	complain "no warning about an unknown GPU: $(grep evidence "$scratch.out")"
+kernels_ms 6.446 --topology dgx1-v100 --calls unknown.jsonl --set calls.gpu=a100-sxm4-80
+verdict recordings.kernels_are_scaled_by_their_class_to_another_gpu
+
+record 'NVIDIA A100-SXM4-80GB' ampere_bf16_s16816gemm_bf16_128x64 >bf16.jsonl
+refused "case.calls: the kernel 'ampere_bf16_s16816gemm_bf16_128x64' multiplies bf16, which GPU 'v100-sxm2' does not have" \
+	--topology dgx1-v100 --calls bf16.jsonl
+verdict recordings.number_types_that_the_gpu_lacks_are_refused
+
+expect 0 '' run -q --draws 0 --topology dgx1-v100 --calls a100.jsonl
+grep -q ' steps/s$' "$scratch.out" || complain "run: $(head -1 "$scratch.out")"
+farwire run -q --draws 0 --topology dgx1-v100 --calls a100.jsonl --format json
+grep -q '"throughput": {.*"unit": "steps/s"}' "$scratch.out" || complain 'JSON does not count steps'
+farwire sweep -q --topology dgx1-v100 --calls a100.jsonl --vary calls.kernel=1,2 --format csv
+grep -q '^calls.kernel,steps_per_s,' "$scratch.out" || complain "CSV: $(head -1 "$scratch.out")"
+farwire run -q --draws 0 --topology dgx1-v100 --calls a100.jsonl --batch 8
+grep -q ' images/s$' "$scratch.out" || complain 'a recording with a batch does not count images'
+verdict recordings.throughput_counts_steps_unless_a_batch_is_given
