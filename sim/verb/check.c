@@ -272,15 +272,17 @@ static bool is_of_a_probe(const char *path)
 	return strstr(text, "\"farwire-samples\"") != NULL;
 }
 
-/* Reads the case of each row until one has errors. */
-static void check_rows(const struct command *command, struct diag *diag,
-		       const struct dataset *dataset)
+/* Reads a dataset, and the case of each row until one has errors. */
+static const char *check_dataset(const struct command *command, struct diag *diag, const char *path)
 {
-	for (size_t i = 0; i < dataset->row_count && diag_count(diag) == 0; i++) {
+	const struct dataset *dataset =
+		dataset_read(command->arena, diag, command->data_root, path, NULL, 0);
+	for (size_t i = 0; dataset && i < dataset->row_count && diag_count(diag) == 0; i++) {
 		const struct case_request request =
 			dataset_request(&dataset->rows[i], command->data_root);
 		(void)case_read(command->arena, diag, &request);
 	}
+	return dataset && dataset->what_if ? "what-if" : "dataset";
 }
 
 /* Checks a file as the kind of file that its group names. Parts of a case, such as a stack, are
@@ -332,13 +334,8 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 			check_gpu(command->arena, diag, cfg_child(file, "gpu"));
 		return parts[i].what;
 	}
-	if (cfg_child(file, "dataset")) {
-		const struct dataset *dataset =
-			dataset_read(command->arena, diag, command->data_root, path, NULL, 0);
-		if (dataset)
-			check_rows(command, diag, dataset);
-		return dataset && dataset->what_if ? "what-if" : "dataset";
-	}
+	if (cfg_child(file, "dataset"))
+		return check_dataset(command, diag, path);
 	if (!cfg_child(file, "parameters") && !cfg_child(file, "fit"))
 		diag_error(
 			diag, cfg_origin(file),
