@@ -39,4 +39,30 @@ for factor in 0.1 0.5 0.9; do
 	near "offered $factor times the capacity" "$(rate "rate=$offered,requests=20000")" "$offered" 0.014
 done
 verdict served_throughput.servers_that_keep_up_work_at_the_rate_of_arrivals
+
+# Prompts of 10,240 tokens in parts fill the KV cache from about 0.8 requests/s on. Reserved prompts are
+# not processed in vain, so a higher rate of arrivals does not lower the throughput by more than its
+# statistical error. (Without serve.reserve_prompt it falls from 0.66 to 0.51 requests/s.)
+last=0
+for rate in 0.5 0.7 0.9 1.2 3; do
+	farwire run --topology hgx-h100 --model llama3-8b --set case.sequence=16384 --draws 0 \
+		--serve "prompt=10240,output=1024,output_spread=0,rate=$rate,requests=2000,warmup=0.2"
+	now=$(sed -n 's/.* \([0-9.]*\) requests\/s$/\1/p;1q' "$scratch.out")
+	awk -v now="${now:-0}" -v last=$last 'BEGIN { exit !(now > 0.99 * last) }' ||
+		complain "at $rate requests/s the throughput falls from $last to $now requests/s"
+	last=$now
+done
+verdict served_throughput.parts_of_prompts_do_not_lower_the_throughput_under_overload
+
+# Keys and values of a prompt of 4,096 tokens have 4096 x 131,072 B = 0.537 GB. 10 Gb/s carry 2.33 of
+# them a second, less the headers of TCP, and 4 requests/s arrive.
+farwire run serve-disaggregated-100g --set link.network.bandwidth='10 Gbit/s' --draws 0
+now=$(sed -n 's/.* \([0-9.]*\) requests\/s$/\1/p;1q' "$scratch.out")
+awk -v now="${now:-0}" 'BEGIN { exit !(now > 0.94 * 2.328 && now < 2.328) }' || complain "$now requests/s"
+for line in '^bottleneck: network-bound$' '^would help: .*nic.* carries 100 % of its bandwidth' '^overload: '; do
+	grep -q "$line" "$scratch.out" || complain "no line '$line'"
+done
+farwire run serve-disaggregated-100g --draws 0
+grep -q '^overload: ' "$scratch.out" && complain '100 Gb/s carry 4 requests/s'
+verdict served_throughput.full_links_are_the_bottleneck_of_keys_and_values
 exit 0
