@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "sim/base/arena.h"
+#include "sim/predict/adapters.h"
 #include "sim/predict/breakdown.h"
 #include "sim/predict/draws.h"
 #include "sim/predict/effects.h"
@@ -211,6 +212,8 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->error_freedom_count = draws->error.freedom_count;
 	p->setup = scenario_setup(arena, scenario);
 	p->evidence = scenario_distance_words(arena, scenario, point->failed ? 0 : point->step_s);
+	if (!point->failed)
+		p->idle_adapters = idle_adapters(arena, scenario, &point->outcome);
 	p->speedup = p->training_s = ESTIMATE_NONE;
 	const struct job_run *run = &point->outcome.jobs[0];
 	p->collectives_count =

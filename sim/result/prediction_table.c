@@ -494,6 +494,8 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	if (prediction->without_effect)
 		fprintf(out, "changes nothing here: %s\n",
 			text_visible(scratch, prediction->without_effect));
+	if (prediction->idle_adapters)
+		fprintf(out, "idle: %s\n", text_visible(scratch, prediction->idle_adapters));
 	if (prediction->evidence)
 		fprintf(out, "evidence: %s\n", prediction->evidence);
 	fprintf(out, "%" PRIu64 " events, seed %" PRIu64 ", ", prediction->events_count,

@@ -173,6 +173,7 @@ struct prediction {
 	const char *remedy; /* what would help against the bottleneck; NULL: unknown */
 	/* settings of the command line that change nothing; NULL: none, or not tried */
 	const char *without_effect;
+	const char *idle_adapters; /* adapters that carry nothing, and why; NULL: none */
 	struct job_prediction *jobs;
 	size_t job_count;
 	struct stage_prediction *stages; /* stages of a plan, then the slowest rank */

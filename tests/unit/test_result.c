@@ -109,8 +109,9 @@ static void json_lines_have_every_field(void)
 		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 		"'gpu_utilization': {'value': 0.5, 'low': null, 'high': null, 'unit': ''}, "
 		"'breakdown': {'kernel': 0.375, 'call issue': 0.125}, 'waits': {}, "
-		"'bottleneck': 'network', 'remedy': 'less latency', "
-		"'events': 12345678901, 'parameters': [], 'seed': 1, 'version': '" FARWIRE_VERSION
+		"'bottleneck': 'network', 'remedy': 'less latency', 'without_effect': null, "
+		"'idle_adapters': null, 'events': 12345678901, 'parameters': [], 'seed': 1, "
+		"'version': '" FARWIRE_VERSION
 		"', 'draws': 64, 'failed_draws': 3, 'calls': 7, 'polls': 3, "
 		"'retransmission_timeouts': 0.1, 'connect': 0.001, 'evidence': null, %s"
 		"'clients': [{'client': 'trainer', 'gpu': 'gpu0', 'verdict': 'ok', 'reason': null, "
@@ -143,11 +144,11 @@ static void failed_prediction_has_null_numbers(void)
 		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 		"'gpu_utilization': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 		"'breakdown': {'kernel': null, 'call issue': null}, 'waits': {}, "
-		"'bottleneck': 'network', 'remedy': 'less latency', "
-		"'events': 12345678901, 'parameters': [], 'seed': 1, 'version': '" FARWIRE_VERSION
+		"'bottleneck': 'network', 'remedy': 'less latency', 'without_effect': null, "
+		"'idle_adapters': null, 'events': 12345678901, 'parameters': [], 'seed': 1, "
+		"'version': '" FARWIRE_VERSION
 		"', 'draws': 64, 'failed_draws': 3, 'calls': null, 'polls': null, "
-		"'retransmission_timeouts': null, 'connect': null, "
-		"'evidence': null, %s'clients': "
+		"'retransmission_timeouts': null, 'connect': null, 'evidence': null, %s'clients': "
 		"[], 'links': []}\n";
 	struct arena *arena = arena_new();
 	struct capture capture;
