@@ -79,7 +79,9 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, gpus_count, 0, 131072, "0",
 		    "number of GPUs of a job; 0 means no job, each program uses one GPU"),
 	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",
-		    "number of GPUs that a job uses in each machine; 0 means all"),
+		    "number of GPUs that a job uses in each machine; 0 means all; for a plan it "
+		    "means the most with which no tensor, context or expert group straddles "
+		    "machines"),
 	PARAM_WHOLE(struct case_params, programs_count, 0, 131072, "0",
 		    "number of processes that share the GPUs of a job with a remoting runtime; 0 "
 		    "means one for each GPU"),
@@ -346,6 +348,8 @@ static void read_world(struct case_reader *c)
 		case_serve_want(c);
 	if (case_is_job(c) || case_has_ranks(c)) {
 		case_jobs_want(c);
+		if (case_has_ranks(c) && case_has_plan(c))
+			case_plan_want(c);
 		bool alike = case_has_ranks(c) && (case_has_plan(c) || c->params->calls[0]);
 		reader->may_fold &=
 			(alike || !case_has_ranks(c)) &&

@@ -23,10 +23,11 @@ struct case_reader {
 	const struct recorded_program *recorded; /* NULL: the program is modelled */
 	const struct network *calls_network;     /* a network with only the recording's name */
 	const struct kernel_params *kernels[GENERATION_COUNT]; /* NULL: not read yet */
-	const struct cfg_node *stack_phases; /* group `phases` of the stack's file, or NULL */
-	VEC(struct evidence) evidence;       /* what the profiles in use were fitted on */
-	bool own_profile;                    /* the case's profile does not say this */
-	struct job_said *jobs;               /* the settings of each job in the case */
+	const struct cfg_node *stack_phases;   /* group `phases` of the stack's file, or NULL */
+	VEC(struct evidence) evidence;         /* what the profiles in use were fitted on */
+	bool own_profile;                      /* the case's profile does not say this */
+	const struct plan_params *plan_params; /* NULL: the case has no plan */
+	struct job_said *jobs;                 /* the settings of each job in the case */
 	size_t job_count;
 };
 
@@ -74,6 +75,8 @@ bool case_find_keys(const struct case_reader *c, const char *group, struct origi
 /* case_find_keys of the group `plan`. */
 bool case_find_plan(const struct case_reader *c, struct origin *origin);
 bool case_has_plan(const struct case_reader *c);
+/* Reads the parameters of the plan, and the groups that should not straddle machines. */
+void case_plan_want(struct case_reader *c);
 bool case_has_ranks(const struct case_reader *c);
 /* Returns NULL, or says why that number of simulated ranks of the plan is too large. */
 const char *case_plan_too_large(const struct case_reader *c, const struct training_plan *plan,

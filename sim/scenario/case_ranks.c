@@ -105,8 +105,7 @@ static const char *no_use_words(const struct case_reader *c)
 static bool settings_fit(struct case_reader *c, size_t programs)
 {
 	enum { SYMMETRY = 0 };
-	static const char *const fused[] = {"case.symmetry",        "case.gpus_per_machine",
-					    "case.guest",           "case.straggler",
+	static const char *const fused[] = {"case.symmetry", "case.guest", "case.straggler",
 					    "case.collective_size", "case.job_steps"};
 	const struct case_params *params = c->params;
 	size_t before = diag_count(c->reader.diag);
@@ -160,6 +159,41 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 	return diag_count(c->reader.diag) == before;
 }
 
+void case_plan_want(struct case_reader *c)
+{
+	struct reader *reader = &c->reader;
+	struct plan_params *params = ARENA_NEW(reader->arena, struct plan_params);
+	if (!reader_params(reader, cfg_child(c->file, "plan"), "plan", "plan", &plan_table, params))
+		return;
+	c->plan_params = params;
+	reader->group_sizes[0] = (size_t)params->ep_count;
+	if (strncmp(params->order, "tp", 2) == 0)
+		reader->group_sizes[1] = (size_t)params->tp_count;
+	if (strncmp(params->order, "tp-cp", 5) == 0)
+		reader->group_sizes[2] = (size_t)(params->tp_count * params->cp_count);
+}
+
+/* Sets gpus[count] to the topology's first GPUs, of each machine as many as jobs use. Returns false
+ * if there are too few. */
+static bool take_gpus(const struct case_reader *c, size_t count, size_t *gpus)
+{
+	const struct topology *topology = &c->scenario->topology;
+	size_t taken = 0, use = 0, found = 0;
+	for (size_t i = 0; i < topology->gpu_count && found < count; i++) {
+		if (i == 0 || topology->gpus[i].host != topology->gpus[i - 1].host) {
+			size_t end = i;
+			while (end < topology->gpu_count &&
+			       topology->gpus[end].host == topology->gpus[i].host)
+				end++;
+			use = reader_gpus_used(&c->reader, end - i);
+			taken = 0;
+		}
+		if (taken++ < use)
+			gpus[found++] = i;
+	}
+	return found == count;
+}
+
 static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t programs)
 {
 	const struct topology *topology = &c->scenario->topology;
@@ -172,6 +206,17 @@ static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t p
 			"case.gpus is %zu, but topology '%s' has %zu GPUs%s (write case.gpus=%zu)",
 			count, topology->name, topology->gpu_count, case_failed_words(c),
 			topology->gpu_count);
+	if (!take_gpus(c, count, places)) {
+		if (c->reader.gpus_per_machine_wanted)
+			return diag_error(
+				c->reader.diag, case_said(c, "case.gpus_per_machine"),
+				"case.gpus_per_machine is %zu, with which topology '%s' has fewer "
+				"than the %zu GPUs of case.gpus (write a larger number, or fewer "
+				"GPUs)",
+				c->reader.gpus_per_machine_wanted, topology->name, count);
+		for (size_t i = 0; i < count; i++)
+			places[i] = i;
+	}
 	entry->rank_count = all;
 	entry->simulated_count = count;
 	entry->program_count = programs;
@@ -179,9 +224,8 @@ static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t p
 	entry->servers = &places[count];
 	entry->guests = &places[2 * count];
 	for (size_t i = 0; i < count; i++) {
-		places[i] = i;
-		places[count + i] =
-			case_place_server(c, case_said(c, "case.server"), "", &topology->gpus[i]);
+		places[count + i] = case_place_server(c, case_said(c, "case.server"), "",
+						      &topology->gpus[places[i]]);
 		if (places[count + i] == SIZE_MAX)
 			return false;
 		size_t first = count + i / each * each; /* the program's first GPU */
@@ -264,10 +308,9 @@ static const char *with_nearest(struct case_reader *c, const struct job_entry *e
 /* Reads the plan of a job. Returns false after an error. */
 static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 {
-	struct plan_params *params = ARENA_NEW(c->reader.arena, struct plan_params);
+	const struct plan_params *params = c->plan_params;
 	const char *why;
-	if (!reader_params(&c->reader, cfg_child(c->file, "plan"), "plan", "plan", &plan_table,
-			   params))
+	if (!params)
 		return false;
 	if (!entry->network || entry->network->sequence == 0)
 		return diag_error(

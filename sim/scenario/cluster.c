@@ -47,9 +47,7 @@ struct cluster {
 /* Returns the number of the machine's GPUs that jobs use. */
 static size_t gpus_used(const struct cluster *cluster, const struct machine *machine)
 {
-	size_t has = machine->build->gpus.count;
-	size_t most = cluster->build->reader->gpus_per_machine_wanted;
-	return most && most < has ? most : has;
+	return reader_gpus_used(cluster->build->reader, machine->build->gpus.count);
 }
 
 static size_t machines_wanted(struct cluster *cluster, const struct machine *machine)

@@ -28,6 +28,8 @@ struct reader {
 	/* Number of GPUs that the case's jobs need, in all and on each machine. Clusters with
 	 * count = 0 use them. 0: one machine. */
 	size_t gpus_wanted, gpus_per_machine_wanted;
+	/* Sizes of groups of neighbouring ranks that should not straddle machines; 0: none. */
+	size_t group_sizes[3];
 	/* true: this is the first of two readings (sim/scenario/fold.h). A cluster is read with
 	 * one machine of each kind, and the reading sets fold and top, the topmost switch.
 	 * false: `fold` is given, and a cluster is read with one machine of each class; NULL:
@@ -37,6 +39,10 @@ struct reader {
 	const char *top;
 	struct choice *devices, *adapters; /* NULL: all of each machine */
 };
+
+/* Returns how many of a machine's GPUs jobs use. Without gpus_per_machine_wanted it is the largest
+ * number with which no group straddles machines, unless that leaves most GPUs out. */
+size_t reader_gpus_used(const struct reader *reader, size_t has);
 
 /* Returns the choice that the text states; NULL: the text is empty. Errors are reported at origin.
  */

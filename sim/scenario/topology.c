@@ -93,6 +93,28 @@ bool reader_item(struct reader *reader, const struct cfg_node *group, const char
 			  also_count, params);
 }
 
+static bool straddles(const struct reader *reader, size_t gpus)
+{
+	for (size_t i = 0; i < sizeof reader->group_sizes / sizeof reader->group_sizes[0]; i++) {
+		size_t size = reader->group_sizes[i];
+		if (size > 0 && size % gpus != 0 && gpus % size != 0)
+			return true;
+	}
+	return false;
+}
+
+size_t reader_gpus_used(const struct reader *reader, size_t has)
+{
+	size_t most = reader->gpus_per_machine_wanted, use = has;
+	if (most)
+		return most < has ? most : has;
+	if (reader->gpus_wanted <= has)
+		return has;
+	while (use > 1 && straddles(reader, use))
+		use--;
+	return 2 * use > has ? use : has;
+}
+
 size_t reader_find(struct reader *reader, struct origin origin, const char *what, const char *name,
 		   const void *entries, size_t count, size_t size)
 {

@@ -251,6 +251,39 @@ static void gradients_have_the_type_of_the_stack_or_of_the_exchange(void)
 	}
 }
 
+/* Returns the index of the GPU that the last rank of a plan with this size of context groups has. A
+ * tensor group has 8 ranks. */
+static size_t last_gpu(const char *gpus, const char *context, const char *more)
+{
+	const struct setting list[] = {{"case.topology=gb300-nvl72", {"--set", 0}},
+				       {"case.model=llama3-8b", {"--set", 0}},
+				       {"case.stack=megatron-bf16", {"--set", 0}},
+				       {"case.exchange=nccl-2.18", {"--set", 0}},
+				       {"case.symmetry=off", {"--set", 0}},
+				       {"plan.global_batch=144", {"--set", 0}},
+				       {"plan.tp=8", {"--set", 0}},
+				       {gpus, {"--set", 0}},
+				       {context, {"--set", 0}},
+				       {more, {"--set", 0}}};
+	const struct case_request request = {.settings = list,
+					     .setting_count = sizeof list / sizeof list[0],
+					     .data_root = data_root_find(arena)};
+	diag = diag_new(arena);
+	const struct scenario *s = case_read(arena, diag, &request);
+	diag_print(diag, stdout);
+	return CHECK(s) ? s->jobs[0].gpus[s->jobs[0].rank_count - 1] : SIZE_MAX;
+}
+
+/* A rack has 72 GPUs. Groups of 16 neighbouring ranks fill 64 of them, so rank 95 is GPU 31 of the
+ * second rack. Groups of 8 fill all 72, as do 144 ranks on two racks. */
+static void groups_of_a_plan_do_not_straddle_racks(void)
+{
+	CHECK(last_gpu("case.gpus=96", "plan.cp=2", "case.copies=1") == 72 + 31);
+	CHECK(last_gpu("case.gpus=96", "plan.cp=1", "case.copies=1") == 95);
+	CHECK(last_gpu("case.gpus=96", "plan.cp=2", "case.gpus_per_machine=32") == 2 * 72 + 31);
+	CHECK(last_gpu("case.gpus=144", "plan.cp=2", "cluster.count=2") == 143);
+}
+
 static const struct test tests[] = {
 	TEST(programs_run_beside_their_first_gpu),
 	TEST(gradients_have_the_type_of_the_stack_or_of_the_exchange),
@@ -265,6 +298,7 @@ static const struct test tests[] = {
 	TEST(jobs_take_no_runtime),
 	TEST(collective_case_allows_only_one_job),
 	TEST(shared_memory_joins_no_machines),
+	TEST(groups_of_a_plan_do_not_straddle_racks),
 };
 
 int main(void)
