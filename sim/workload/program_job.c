@@ -361,12 +361,23 @@ static const char *unlinked(const struct program_job *p, const struct guest *cli
 	return fabric_route_hint(p->spec.fabric);
 }
 
+/* Returns true if the rank holds GPUs in its own guest and in other guests. */
+static bool holds_near_and_far(const struct rank *rank)
+{
+	size_t near = 0;
+	for (size_t i = 0; i < rank->device_count; i++)
+		near += rank->place->gpus[i].server == rank->place->guest;
+	return near > 0 && near < rank->device_count;
+}
+
 static struct cuda_port *build_port(struct program_job *p, const struct rank *rank,
 				    struct device *device, const struct program_gpu *place)
 {
 	struct workload *w = p->job.workload;
-	/* A program with several GPUs uses the local driver for those of its own guest. */
-	bool own = rank->device_count > 1 && rank->place->guest == place->server;
+	/* A rank with remote GPUs uses the local driver for those of its own guest. If all its GPUs
+	 * are in its own guest, the runtime forwards their calls within the guest, as the case
+	 * asks. */
+	bool own = rank->place->guest == place->server && holds_near_and_far(rank);
 	if (!p->spec.runtime || own)
 		return local_port_new(w->arena, device->process);
 	const char *name = p->job.name;

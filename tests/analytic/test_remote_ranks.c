@@ -173,15 +173,15 @@ static void pipeline_is_idle_at_least_for_its_bubble(void)
 	arena_free(arena);
 }
 
-/* Time of a step of a case without a file. */
-static double step_of_settings(const struct setting *settings, size_t count)
+/* Time of a step of a case without a file, whose jobs are played call by call or not. */
+static double step_of_settings(const struct setting *settings, size_t count, bool played)
 {
 	struct diag *diag = diag_new(arena);
 	const struct case_request request = {
 		.settings = settings, .setting_count = count, .data_root = data_root_find(arena)};
 	const struct scenario *scenario = case_read(arena, diag, &request);
 	diag_print(diag, stdout);
-	if (!CHECK(scenario != NULL && scenario->style != JOBS_PROGRAMS))
+	if (!CHECK(scenario != NULL && (scenario->style == JOBS_PROGRAMS) == played))
 		return 0;
 	struct world_outcome outcome = world_run(arena, scenario, 1, NULL);
 	CHECK(!outcome.jobs[0].failed);
@@ -201,7 +201,7 @@ static void recorded_rank_takes_its_kernels_and_one_all_reduce(void)
 	num_init();
 	arena = arena_new();
 	struct answer a = run_case("recorded-ranks", NULL);
-	double collective_s = step_of_settings(alone, sizeof alone / sizeof alone[0]);
+	double collective_s = step_of_settings(alone, sizeof alone / sizeof alone[0], false);
 	CHECK_BETWEEN(a.step_s - collective_s, 2.5e-3, 2.55e-3);
 	arena_free(arena);
 }
@@ -224,8 +224,40 @@ static void fused_ranks_and_programs_agree_within_five_percent(void)
 	local.jobs = &job;
 	struct world_outcome called = world_run(arena, &local, 1, NULL);
 	CHECK(!called.jobs[0].failed);
-	double fused_s = step_of_settings(fused, sizeof fused / sizeof fused[0]);
+	double fused_s = step_of_settings(fused, sizeof fused / sizeof fused[0], false);
 	CHECK_BETWEEN(job_run_step_s(&called.jobs[0]) / fused_s, 0.95, 1.05);
+	arena_free(arena);
+}
+
+/* Forwards the calls of ranks to servers of their own guests. A program holds each GPU, or one
+ * program holds both. */
+static double step_in_own_guest(const char *gpus, const char *programs)
+{
+	const struct setting settings[] = {
+		{"case.topology=dgx-h100", {"test", 1}},
+		{"case.model=gpt2", {"test", 1}},
+		{"case.batch=2", {"test", 1}},
+		{"case.stack=pytorch-bf16-adamw", {"test", 1}},
+		{"case.exchange=ddp", {"test", 1}},
+		{"case.runtime=synchronous", {"test", 1}},
+		{"case.transport=shm", {"test", 1}},
+		{gpus, {"test", 1}},
+		{programs, {"test", 1}},
+	};
+	return step_of_settings(settings, sizeof settings / sizeof settings[0], true);
+}
+
+/* A rank makes the same calls for any number of ranks, and each rank has its own connection and
+ * cores. Each synchronous call waits for its round trip, longer than the exchange over NVLink. So
+ * two ranks take as long as one; without forwarded calls they would take a third of it. */
+static void runtime_in_own_guest_costs_each_rank_what_it_costs_one(void)
+{
+	num_init();
+	arena = arena_new();
+	double one_s = step_in_own_guest("case.gpus=1", "case.programs=1");
+	CHECK_BETWEEN(one_s, 0.035, 0.042); /* 13 ms with the local driver */
+	CHECK_NEAR(step_in_own_guest("case.gpus=2", "case.programs=2"), one_s, 0.01);
+	CHECK_NEAR(step_in_own_guest("case.gpus=2", "case.programs=1"), one_s, 0.01);
 	arena_free(arena);
 }
 
@@ -236,6 +268,7 @@ static const struct test tests[] = {
 	TEST(pipeline_is_idle_at_least_for_its_bubble),
 	TEST(recorded_rank_takes_its_kernels_and_one_all_reduce),
 	TEST(fused_ranks_and_programs_agree_within_five_percent),
+	TEST(runtime_in_own_guest_costs_each_rank_what_it_costs_one),
 };
 
 int main(void)
