@@ -164,7 +164,7 @@ struct baseline_key baseline_key(struct arena *arena, const struct scenario *sce
 				 uint64_t seed)
 {
 	const struct job_entry *entry = &scenario->jobs[job];
-	const uint64_t place[] = {seed, entry->servers[0], entry->gpus[0]};
+	const uint64_t place[] = {seed, scenario_local_guest(scenario, entry), entry->gpus[0]};
 	struct key_text key = {.arena = arena};
 	put_text(&key, "client");
 	put(&key, place, sizeof place);

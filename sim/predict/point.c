@@ -236,7 +236,9 @@ static double program_alone(struct arena *arena, const struct scenario *scenario
 	for (size_t i = 0; i < job; i++) {
 		const struct job_entry *other = &scenario->jobs[i];
 		if (other->network == entry->network && other->batch_count == entry->batch_count &&
-		    other->servers[0] == entry->servers[0] && other->gpus[0] == entry->gpus[0])
+		    scenario_local_guest(scenario, other) ==
+			    scenario_local_guest(scenario, entry) &&
+		    other->gpus[0] == entry->gpus[0])
 			return known[i];
 	}
 	if (!baselines)

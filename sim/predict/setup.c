@@ -31,6 +31,16 @@ static bool counts_steps(const struct scenario *scenario, const struct job_entry
 	return job->batch_count <= 1 && !(batch && batch->origin.file);
 }
 
+/* Returns the GPU and the machine of the local run to which a forwarded program is compared. */
+static const char *local_run(struct arena *arena, const struct scenario *scenario,
+			     const struct job_entry *job)
+{
+	const struct topology *topology = &scenario->topology;
+	size_t guest = scenario_local_guest(scenario, job);
+	return arena_printf(arena, "%s in host '%s'", topology->gpus[job->gpus[0]].profile,
+			    topology->hosts[topology->guests[guest].host].name);
+}
+
 struct setup scenario_setup(struct arena *arena, const struct scenario *scenario)
 {
 	struct setup setup = {.transport = scenario_transport(scenario)};
@@ -47,6 +57,8 @@ struct setup scenario_setup(struct arena *arena, const struct scenario *scenario
 			setup.counted = "steps";
 		if (job->runtime)
 			setup.runtime = scenario->params->runtime;
+		if (job->runtime && scenario->style == JOBS_PROGRAMS)
+			add(arena, &setup.local, local_run(arena, scenario, job));
 		add(arena, &setup.exchange, job->exchange_name);
 		if (job->library)
 			add(arena, &setup.library, library_name(job->library));

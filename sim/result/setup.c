@@ -20,6 +20,7 @@ static const struct {
 	PART(runtime, runtime, "runtime", "the local driver"),
 	PART(exchange, library, "exchange", "no exchange"),
 	PART(transport, transport, "transport", "nothing travels"),
+	PART(local, local, "compared with a local", "no comparison"),
 #undef PART
 };
 

@@ -21,6 +21,11 @@ static struct job_entry *only(struct arena *arena, const struct scenario *scenar
 	return job;
 }
 
+size_t scenario_local_guest(const struct scenario *scenario, const struct job_entry *entry)
+{
+	return scenario->params->local == LOCAL_SERVER ? entry->servers[0] : entry->guests[0];
+}
+
 const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario,
 					 size_t index)
 {
@@ -28,7 +33,10 @@ const struct scenario *scenario_baseline(struct arena *arena, const struct scena
 	struct job_entry *job = only(arena, scenario, &scenario->jobs[index], &alone);
 	job->rank_count = job->simulated_count = 1;
 	if (scenario->style == JOBS_PROGRAMS) {
-		job->guests = job->servers;
+		if (scenario->params->local == LOCAL_SERVER)
+			job->guests = job->servers;
+		else
+			job->servers = job->guests;
 		job->runtime = NULL;
 		job->spread = NULL;
 		if (job->stage_count > 1)

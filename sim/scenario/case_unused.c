@@ -23,6 +23,8 @@ static const struct {
 	"has an effect only on jobs (write case.gpus, or --gpus, for a job, or leave it out)"
 	{"case.gpus_per_machine", SORT_ONE_GPU, JOBS_ONLY},
 	{"case.exchange", SORT_PROGRAMS, JOBS_ONLY},
+	{"case.local", SORT_SERVICE | SORT_FUSED,
+	 "has an effect only on programs with forwarded calls (leave it out)"},
 	{"case.guest", SORT_ONE_GPU, JOBS_ONLY},
 	{"case.straggler", SORT_ONE_GPU, JOBS_ONLY},
 	{"case.epochs", SORT_ONE_GPU, JOBS_ONLY},
@@ -76,6 +78,11 @@ void case_refuse_unused(struct case_reader *c)
 		if ((keys[i].unused_in & sort) != 0 &&
 		    (forwards || strcmp(keys[i].key, "case.runtime") != 0))
 			refuse(c, keys[i].key, keys[i].why, false);
+	if ((sort & (SORT_PROGRAMS | SORT_RANKS)) != 0 && !forwards)
+		refuse(c, "case.local",
+		       "has an effect only on forwarded calls (write case.runtime, or leave it "
+		       "out)",
+		       false);
 	if (sort == SORT_PROGRAMS && !forwards)
 		refuse(c, "case.transport",
 		       "has an effect only on forwarded calls and jobs (write case.runtime, or "

@@ -27,6 +27,8 @@
 /* Whether equal machines are folded, so that one machine of each class is simulated
  * (sim/collective/fold.h). SYMMETRY_AUTO folds jobs of 1024 GPUs or more, and plans. The results
  * are the same, except for plans on many machines (fold->near). */
+/* The machine in which the program of a baseline runs. */
+enum local { LOCAL_CLIENT, LOCAL_SERVER };
 enum symmetry { SYMMETRY_AUTO, SYMMETRY_ON, SYMMETRY_OFF };
 
 /* The group `case` of a case file, or the matching flags. Texts are names. An empty text selects
@@ -56,6 +58,7 @@ struct case_params {
 	double epochs_count, images_count, tokens_count;
 	double job_steps_count; /* steps of a job from launch to end; 0: the steps of its epochs */
 	int symmetry;           /* enum symmetry */
+	int local;              /* enum local */
 	double events_count;    /* limit of events in each run */
 	/* Name of a collective that the case repeats without training, as nccl-tests does; "":
 	 * training. */
@@ -375,9 +378,11 @@ struct world_outcome {
 	uint64_t events_count;
 	const char *broken; /* message about a broken invariant; NULL: all invariants hold */
 };
+/* Returns the guest in which the baseline of a program runs (case.local). */
+size_t scenario_local_guest(const struct scenario *scenario, const struct job_entry *entry);
 /* Returns the scenario of the job's baseline, on one GPU without other jobs. A program gets the
- * local driver and the whole GPU. A fused job gets its first GPU. All other values are shared
- * with `scenario`. */
+ * local driver and the whole GPU, as if this GPU were in the machine of scenario_local_guest. A
+ * fused job gets its first GPU. All other values are shared with `scenario`. */
 const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario,
 					 size_t job);
 /* Returns the scenario of one rank on the job's first GPU, without input pipeline and exchange.

@@ -30,7 +30,8 @@ check solve_names_the_setup "$setup" "$scratch/solve"
 "$FARWIRE" run --topology t320-same-esxi --program client --runtime asynchronous --stack pytorch --draws 0 \
 	>"$scratch/remote"
 check run_names_runtime_and_transport \
-	'setup: network resnet50; stack pytorch (fp32); runtime asynchronous; transport tcp' "$scratch/remote"
+	"setup: network resnet50; stack pytorch (fp32); runtime asynchronous; transport tcp; compared with a local gtx-1050ti in host 'esxi1'" \
+	"$scratch/remote"
 "$FARWIRE" run --topology dgx1-v100 --collective all_reduce --exchange ddp-gloo --gpus 2 --draws 0 >"$scratch/gloo"
 check run_names_the_library_of_a_collective 'setup: exchange ddp-gloo (Gloo)' "$scratch/gloo"
 "$FARWIRE" scale $training --draws 0 -q --format json >"$scratch/json"
