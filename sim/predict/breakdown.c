@@ -11,7 +11,6 @@ static const double ROUNDING = 1e-9, LITTLE = 0.03;
 
 struct cause {
 	const char *part, *bottleneck;
-	const char *remedy; /* what shortens this part; NULL: nothing in general */
 };
 
 /* Returns the index of the bottleneck. It is the largest of the parts after the first, which are
@@ -25,37 +24,26 @@ static size_t bottleneck(const double *parts, size_t count, double span_s)
 	return largest;
 }
 
-static void put_bottleneck(struct prediction *prediction, const struct cause *cause)
-{
-	prediction->bottleneck = cause->bottleneck;
-	prediction->remedy = cause->remedy;
-}
-
 static void put_parts(struct prediction *prediction, const struct cause *causes,
 		      const double *parts, size_t count, double span_s)
 {
 	for (size_t i = 0; i < count; i++)
 		prediction->breakdown[i] = (struct breakdown_part){causes[i].part, parts[i]};
 	prediction->breakdown_count = count;
-	put_bottleneck(prediction, &causes[bottleneck(parts, count, span_s)]);
+	prediction->bottleneck = causes[bottleneck(parts, count, span_s)].bottleneck;
 }
 
 /* ---- programs, call by call ---- */
 
 enum { WORK, ISSUE, NETWORK, LOST, COPY, EXPOSED_BY_CALLS, REST, PROGRAM_PARTS };
 static const struct cause program_causes[PROGRAM_PARTS] = {
-	[WORK] = {PART_KERNEL, "kernel-bound",
-		  "a faster GPU, a narrower data type or fused kernels"},
-	[ISSUE] = {PART_ISSUE, "host launch-bound", "CUDA graphs, a larger batch or a faster core"},
-	[NETWORK] = {PART_NETWORK, "network-bound",
-		     "a shorter round trip (RDMA, fewer hops), a runtime that batches calls, or a "
-		     "larger batch"},
-	[LOST] = {PART_LOST, "network-bound: packet loss", "a network without loss"},
-	[COPY] = {PART_COPY, "copy-bound", "fewer or pinned copies, or a faster PCIe link"},
-	[EXPOSED_BY_CALLS] =
-		{PART_EXPOSED, "exposed communication",
-		 "faster links between the GPUs, narrower gradients or a larger batch"},
-	[REST] = {PART_OTHER, "other", NULL},
+	[WORK] = {PART_KERNEL, "kernel-bound"},
+	[ISSUE] = {PART_ISSUE, "host launch-bound"},
+	[NETWORK] = {PART_NETWORK, "network-bound"},
+	[LOST] = {PART_LOST, "network-bound: packet loss"},
+	[COPY] = {PART_COPY, "copy-bound"},
+	[EXPOSED_BY_CALLS] = {PART_EXPOSED, "exposed communication"},
+	[REST] = {PART_OTHER, "other"},
 };
 
 /* Times of a job in the window, per step. */
@@ -142,15 +130,11 @@ static void summarize_programs(const struct world_outcome *outcome, struct predi
 
 enum { KERNEL, INPUT, EXPOSED, STRAGGLER, OTHER, FUSED_PARTS };
 static const struct cause fused_causes[FUSED_PARTS] = {
-	[KERNEL] = {PART_KERNEL, "kernel-bound",
-		    "a faster GPU, a narrower data type or fused kernels"},
-	[INPUT] = {PART_INPUT, "input-bound", "more threads for the input, or faster storage"},
-	[EXPOSED] = {PART_EXPOSED, "exposed communication",
-		     "faster links between the GPUs, narrower gradients or a larger batch"},
-	[STRAGGLER] = {PART_STRAGGLER, "straggler-bound",
-		       "replacing the slowest machine, or less noise on the hosts"},
-	[OTHER] = {PART_OTHER, "host-bound: framework",
-		   "a faster core, CUDA graphs or a larger batch"},
+	[KERNEL] = {PART_KERNEL, "kernel-bound"},
+	[INPUT] = {PART_INPUT, "input-bound"},
+	[EXPOSED] = {PART_EXPOSED, "exposed communication"},
+	[STRAGGLER] = {PART_STRAGGLER, "straggler-bound"},
+	[OTHER] = {PART_OTHER, "host-bound: framework"},
 };
 
 static void add_fused(const struct job_run *run, double share, double parts[FUSED_PARTS])
@@ -203,25 +187,14 @@ static size_t largest_of(const double *values, size_t count)
 
 /* Returns the cause if messages with keys and values limit the server. It is the network if a link
  * is in use for most of the time, and latency or software of the transfers otherwise. */
-static struct cause transfer_cause(struct arena *arena, const struct prediction *prediction)
+static struct cause transfer_cause(const struct prediction *prediction)
 {
 	const double SATURATED = 0.8;
-	const struct link_prediction *link = NULL;
+	double most = 0;
 	for (size_t i = 0; i < prediction->link_count; i++)
-		if (!link || prediction->links[i].utilization > link->utilization)
-			link = &prediction->links[i];
-	if (!link)
-		return (struct cause){PART_TRANSFER, "KV transfer-bound",
-				      "a faster link between prefill and decode GPUs"};
-	bool full = link->utilization >= SATURATED;
-	return (struct cause){
-		PART_TRANSFER, full ? "network-bound" : "KV transfer-bound",
-		arena_printf(arena,
-			     full ? "a faster link between prefill and decode GPUs (%s carries "
-				    "%.0f %% of its bandwidth)"
-				  : "a shorter transfer of keys and values (the busiest link, %s, "
-				    "carries only %.0f %% of its bandwidth)",
-			     link->name, 100 * link->utilization)};
+		most = fmax(most, prediction->links[i].utilization);
+	return (struct cause){PART_TRANSFER,
+			      most >= SATURATED ? "network-bound" : "KV transfer-bound"};
 }
 
 /* Returns the cause of the waits in queues. If the server cannot carry its load because of its
@@ -229,14 +202,10 @@ static struct cause transfer_cause(struct arena *arena, const struct prediction 
 static struct cause queue_cause(const struct serving_answers *answers, const struct cause *causes)
 {
 	static const struct cause others[QUEUE_CAUSE_COUNT] = {
-		[QUEUE_FOR_GPU] = {PART_QUEUE, "queueing",
-				   "more replicas or a lower rate of requests"},
-		[QUEUE_FOR_MEMORY] = {PART_QUEUE, "KV memory-bound",
-				      "more GPU memory, or narrower keys and values"},
-		[QUEUE_FOR_LIMIT] = {PART_QUEUE, "batch limit",
-				     "a larger serve.batch, or more replicas"},
-		[QUEUE_FOR_OTHERS] = {PART_QUEUE, "batching",
-				      "smaller batches or a shorter wait for them"},
+		[QUEUE_FOR_GPU] = {PART_QUEUE, "queueing"},
+		[QUEUE_FOR_MEMORY] = {PART_QUEUE, "KV memory-bound"},
+		[QUEUE_FOR_LIMIT] = {PART_QUEUE, "batch limit"},
+		[QUEUE_FOR_OTHERS] = {PART_QUEUE, "batching"},
 	};
 	size_t cause = largest_of(answers->queue_ratios, QUEUE_CAUSE_COUNT);
 	if (cause == QUEUE_FOR_TRANSFERS)
@@ -248,56 +217,42 @@ static struct cause queue_cause(const struct serving_answers *answers, const str
 
 /* The parts of the mean latency of a request, of which the largest is the bottleneck. If it is the
  * queue, or if queues grow, the resource for which requests wait is the bottleneck. */
-static void summarize_serving(struct arena *arena, const struct serving_answers *answers,
+static void summarize_serving(const struct serving_answers *answers,
 			      const struct scenario *scenario, struct prediction *prediction)
 {
 	bool remote = false;
 	for (size_t i = 0; i < scenario->job_count; i++)
 		remote |= scenario->jobs[i].runtime != NULL;
 	struct cause causes[SERVE_PART_COUNT] = {
-		[SERVE_KERNEL] = {PART_KERNEL, "kernel-bound",
-				  "a faster GPU, a narrower data type or fused kernels"},
-		[SERVE_EXCHANGE] = {PART_TENSOR, "exposed tensor parallelism",
-				    "fewer GPUs in each replica, or a faster link between them"},
+		[SERVE_KERNEL] = {PART_KERNEL, "kernel-bound"},
+		[SERVE_EXCHANGE] = {PART_TENSOR, "exposed tensor parallelism"},
 		[SERVE_OVERHEAD] = {remote ? PART_NETWORK : PART_ISSUE,
-				    remote ? "network-bound" : "host launch-bound",
-				    "CUDA graphs, a larger batch or a faster core"},
-		[SERVE_TRANSFER] = transfer_cause(arena, prediction),
-		[SERVE_OTHER] = {PART_BATCH, "batching",
-				 "smaller batches or a shorter wait for them"},
+				    remote ? "network-bound" : "host launch-bound"},
+		[SERVE_TRANSFER] = transfer_cause(prediction),
+		[SERVE_OTHER] = {PART_BATCH, "batching"},
 	};
 	causes[SERVE_QUEUE] = queue_cause(answers, causes);
 	causes[SERVE_QUEUE].part = PART_QUEUE;
 	bool overload = answers->overload_ratio >= OVERLOAD_LEAST;
 	put_parts(prediction, causes, answers->parts_s, SERVE_PART_COUNT, answers->mean_s);
-	put_bottleneck(
-		prediction,
-		&causes[overload ? SERVE_QUEUE : largest_of(answers->parts_s, SERVE_PART_COUNT)]);
+	size_t largest = overload ? SERVE_QUEUE : largest_of(answers->parts_s, SERVE_PART_COUNT);
+	prediction->bottleneck = causes[largest].bottleneck;
 }
 
 /* ---- plans ---- */
 
 enum { PLAN_KINDS = GPU_TIME_COUNT };
 static const struct cause plan_causes[PLAN_KINDS] = {
-	[GPU_COMPUTES] = {PART_KERNEL, "kernel-bound",
-			  "a faster GPU, a narrower data type or fused kernels"},
-	[GPU_HOST] = {PART_ISSUE, "host launch-bound",
-		      "CUDA graphs, a larger batch or a faster core"},
-	[GPU_INPUT] = {PART_INPUT, "input-bound", "more threads for the input, or faster storage"},
-	[GPU_TENSOR] = {PART_TENSOR, "exposed tensor parallelism",
-			"faster links inside the machine, or smaller tensor groups"},
-	[GPU_CONTEXT] = {PART_CONTEXT, "exposed context parallelism",
-			 "faster links, or smaller context groups"},
-	[GPU_EXPERT] = {PART_EXPERT, "exposed expert parallelism",
-			"faster links, or experts of fewer machines in a group"},
-	[GPU_DATA] = {PART_DATA, "exposed data parallelism",
-		      "faster adapters, more micro-batches, or less sharding"},
-	[GPU_PIPELINE] = {PART_PIPELINE, "exposed pipeline messages",
-			  "faster links between the stages, or fewer stages"},
-	[GPU_BUBBLE] = {PART_BUBBLE, "pipeline bubble",
-			"more micro-batches, virtual stages or schedule zb-h1"},
-	[GPU_STRAGGLER] = {PART_STRAGGLER, "straggler-bound",
-			   "replacing the slowest machine, or less noise on the hosts"},
+	[GPU_COMPUTES] = {PART_KERNEL, "kernel-bound"},
+	[GPU_HOST] = {PART_ISSUE, "host launch-bound"},
+	[GPU_INPUT] = {PART_INPUT, "input-bound"},
+	[GPU_TENSOR] = {PART_TENSOR, "exposed tensor parallelism"},
+	[GPU_CONTEXT] = {PART_CONTEXT, "exposed context parallelism"},
+	[GPU_EXPERT] = {PART_EXPERT, "exposed expert parallelism"},
+	[GPU_DATA] = {PART_DATA, "exposed data parallelism"},
+	[GPU_PIPELINE] = {PART_PIPELINE, "exposed pipeline messages"},
+	[GPU_BUBBLE] = {PART_BUBBLE, "pipeline bubble"},
+	[GPU_STRAGGLER] = {PART_STRAGGLER, "straggler-bound"},
 };
 
 /* Adds the times of a rank, for each step, to parts. */
@@ -354,7 +309,7 @@ void breakdown_summarize(struct arena *arena, const struct point *point,
 	else if (scenario->style == JOBS_FUSED)
 		summarize_fused(&point->outcome, prediction);
 	else if (scenario->style == JOBS_SERVING)
-		summarize_serving(arena, &point->serving, scenario, prediction);
+		summarize_serving(&point->serving, scenario, prediction);
 	else
 		prediction->bottleneck = "collective";
 	if (run->entry->plan && run->rank_times) {

@@ -7,6 +7,7 @@
 #include "sim/predict/breakdown.h"
 #include "sim/predict/draws.h"
 #include "sim/predict/effects.h"
+#include "sim/predict/remedies.h"
 #include "sim/predict/reproduce.h"
 
 #define INTERVAL(draws, value, client, field)                                                      \
@@ -322,9 +323,11 @@ static const struct prediction *predict(struct arena *arena, struct diag *diag,
 		return NULL;
 	}
 	struct prediction *made = summarize(arena, scenario, &point, &draws, options->seed);
-	if (options->effects)
+	if (options->effects) {
 		made->without_effect =
 			settings_without_effect(arena, request, scenario, &point, options);
+		made->remedy = remedies_tried(arena, made, request, scenario, &point, options);
+	}
 	return made;
 }
 

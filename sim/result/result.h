@@ -172,7 +172,7 @@ struct prediction {
 	struct breakdown_part breakdown[BREAKDOWN_MAX];
 	size_t breakdown_count;
 	const char *bottleneck;
-	const char *remedy; /* what would help against the bottleneck; NULL: unknown */
+	const char *remedy; /* what would help against the bottleneck; NULL: nothing was tried */
 	/* settings of the command line that change nothing; NULL: none, or not tried */
 	const char *without_effect;
 	const char *idle_adapters; /* adapters that carry nothing, and why; NULL: none */

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/predict/remedies.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/vec.h"
+
+static const double LEAST_GAIN = 0.02; /* of a remedy that is named */
+enum { SCALED_MAX = 5, TRIALS_MAX = 8, NAMED_MAX = 3 };
+
+struct remedy {
+	const char *bottleneck, *words;
+	const char *setting; /* "case.runtime=batched"; NULL: parameters are multiplied */
+	const char *scaled[SCALED_MAX];
+	double factor;
+};
+static const struct remedy remedies[] = {
+#define SETTING(bottleneck, words, setting)    {bottleneck, words, setting, {NULL}, 1},
+#define SCALED(bottleneck, words, factor, ...) {bottleneck, words, NULL, {__VA_ARGS__}, factor},
+#include "sim/predict/remedies.def"
+#undef SETTING
+#undef SCALED
+};
+enum { REMEDY_COUNT = sizeof remedies / sizeof remedies[0] };
+
+struct trial {
+	const struct remedy *remedy;
+	double gain;  /* of the throughput, or of the inverse latency of requests */
+	double ratio; /* to local; NaN: none */
+};
+
+/* Returns true if the path is that of the pattern, whose "*" stands for any name. */
+static bool fits(const char *pattern, const char *path)
+{
+	const char *star = strchr(pattern, '*');
+	if (!star)
+		return strcmp(pattern, path) == 0;
+	size_t before = (size_t)(star - pattern), after = strlen(star + 1), length = strlen(path);
+	return length > before + after && strncmp(pattern, path, before) == 0 &&
+	       strcmp(path + length - after, star + 1) == 0;
+}
+
+static bool is_scaled(const struct remedy *remedy, const struct cfg_param *param)
+{
+	for (size_t i = 0; i < SCALED_MAX && remedy->scaled[i]; i++)
+		if (fits(remedy->scaled[i], param->path))
+			return param->row->kind == PARAM_KIND_NUMBER && param->value > 0;
+	return false;
+}
+
+/* Returns the parameter's value times the remedy's factor, inside its bounds. */
+static double scaled(const struct remedy *remedy, const struct cfg_param *param)
+{
+	double value = param->value * remedy->factor;
+	value = fmin(fmax(value, param->row->min), param->row->max);
+	return param->row->whole ? floor(value) : value;
+}
+
+/* Returns true if the case has the setting's value already, or has no forwarded calls to change. */
+static bool is_set(struct arena *arena, const char *setting, const struct scenario *scenario)
+{
+	const char *value = strchr(setting, '=');
+	const struct cfg_param *param = cfg_param_find(
+		scenario->resolution, arena_printf(arena, "%.*s", (int)(value - setting), setting));
+	if (strncmp(setting, "case.runtime=", strlen("case.runtime=")) == 0 &&
+	    !scenario->jobs[0].runtime)
+		return true;
+	return param && param->text && strcmp(param->text, value + 1) == 0;
+}
+
+/* Returns the request with the changes of the remedy. It has no more settings and draws than
+ * before if the remedy changes nothing. */
+static struct case_request changed(struct arena *arena, const struct remedy *remedy,
+				   const struct case_request *request,
+				   const struct scenario *scenario)
+{
+	struct case_request with = *request;
+	struct setting *settings = ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
+	VEC(struct draw_value) draws = {0};
+	for (size_t i = 0; i < request->setting_count; i++)
+		settings[i] = request->settings[i];
+	if (remedy->setting && !is_set(arena, remedy->setting, scenario))
+		settings[with.setting_count++] = (struct setting){remedy->setting, {"farwire", 0}};
+	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
+		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
+		if (!is_scaled(remedy, param))
+			continue;
+		double value = scaled(remedy, param);
+		if (value < param->value || value > param->value)
+			*VEC_PUSH(arena, &draws) = (struct draw_value){param->path, value};
+	}
+	with.settings = settings;
+	with.draws = draws.items;
+	with.draw_count = draws.count;
+	with.watch = NULL;
+	with.events_max = 4 * (uint64_t)REMEDIES_EVENTS_MAX;
+	return with;
+}
+
+static double score_of(const struct scenario *scenario, const struct point *point)
+{
+	return scenario->style == JOBS_SERVING ? 1 / point->step_s : point->throughput;
+}
+
+static bool forwards(const struct scenario *scenario)
+{
+	return scenario->style == JOBS_PROGRAMS && scenario->jobs[0].runtime;
+}
+
+/* Runs the case with the remedy. Returns false if that changes nothing, cannot be read or fails. */
+static bool try_remedy(const struct remedy *remedy, const struct case_request *request,
+		       const struct scenario *scenario, const struct point *point,
+		       const struct predict_options *options, struct trial *trial)
+{
+	struct arena *scratch = arena_new();
+	const struct case_request with = changed(scratch, remedy, request, scenario);
+	bool changes = with.setting_count + with.draw_count > request->setting_count;
+	const struct scenario *other =
+		changes ? case_read(scratch, diag_new(scratch), &with) : NULL;
+	bool tried = other != NULL;
+	if (tried) {
+		const struct point run = predict_point(scratch, other, options->seed,
+						       forwards(other), options->baselines, NULL);
+		tried = !run.failed && !run.broken;
+		*trial = (struct trial){remedy,
+					score_of(scenario, &run) / score_of(scenario, point) - 1,
+					run.ratio};
+	}
+	arena_free(scratch);
+	return tried;
+}
+
+static const char *text_of(struct arena *arena, const struct scenario *scenario,
+			   const struct point *point, const struct trial *trial)
+{
+	double gain = 100 * trial->gain;
+	if (forwards(scenario) && trial->ratio > point->ratio)
+		return arena_printf(arena, "%s (%+.0f %%, ratio %.3f in place of %.3f)",
+				    trial->remedy->words, gain, trial->ratio, point->ratio);
+	if (scenario->style == JOBS_SERVING)
+		return arena_printf(arena, "%s (%+.0f %% latency)", trial->remedy->words,
+				    -100 * trial->gain / (1 + trial->gain));
+	return arena_printf(arena, "%s (%+.0f %%)", trial->remedy->words, gain);
+}
+
+/* Adds the busiest link of a server that waits for messages of keys and values. */
+static const char *with_link(struct arena *arena, const char *text, const struct scenario *scenario,
+			     const struct prediction *prediction)
+{
+	const struct link_prediction *link = prediction->links;
+	if (!text || scenario->style != JOBS_SERVING || prediction->link_count == 0 ||
+	    (strcmp(prediction->bottleneck, "network-bound") != 0 &&
+	     strcmp(prediction->bottleneck, "KV transfer-bound") != 0))
+		return text;
+	for (size_t i = 1; i < prediction->link_count; i++)
+		if (prediction->links[i].utilization > link->utilization)
+			link = &prediction->links[i];
+	return arena_printf(arena, "%s; the busiest link, %s, carries %.0f %% of its bandwidth",
+			    text, link->name, 100 * link->utilization);
+}
+
+const char *remedies_tried(struct arena *arena, const struct prediction *prediction,
+			   const struct case_request *request, const struct scenario *scenario,
+			   const struct point *point, const struct predict_options *options)
+{
+	struct trial trials[TRIALS_MAX];
+	size_t count = 0;
+	const char *good = NULL, *tried = NULL;
+	const char *bottleneck = prediction->bottleneck;
+	if (!bottleneck || point->failed || point->outcome.events_count > REMEDIES_EVENTS_MAX)
+		return NULL;
+	for (size_t i = 0; i < REMEDY_COUNT; i++) {
+		const struct remedy *remedy = &remedies[i];
+		struct trial trial;
+		if (strcmp(remedy->bottleneck, bottleneck) != 0 ||
+		    !try_remedy(remedy, request, scenario, point, options, &trial))
+			continue;
+		tried = tried ? arena_printf(arena, "%s, %s", tried, remedy->words) : remedy->words;
+		if (!(trial.gain >= LEAST_GAIN))
+			continue;
+		FW_ASSERT(count < TRIALS_MAX);
+		size_t at = count++; /* the largest gain comes first */
+		for (; at > 0 && trials[at - 1].gain < trial.gain; at--)
+			trials[at] = trials[at - 1];
+		trials[at] = trial;
+	}
+	for (size_t i = 0; i < count && i < NAMED_MAX; i++) {
+		const char *text = text_of(arena, scenario, point, &trials[i]);
+		good = good ? arena_printf(arena, "%s; %s", good, text) : text;
+	}
+	if (!good && tried)
+		good = arena_printf(arena, "nothing that was tried gains 2 %% (%s)", tried);
+	return with_link(arena, good, scenario, prediction);
+}

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `farwire run` names only remedies that it has tried. The gain that it prints for a remedy must be
+# that of a run with the same change, which the user makes.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+
+# advice ARGS...: the line of remedies
+advice() {
+	farwire run --draws 0 "$@"
+	[ "$code" = 0 ] || complain "farwire run $*: ended with $code"
+	sed -n 's/^would help: //p' "$scratch.out"
+}
+# number FIELD ARGS...: a number of a result
+number() {
+	field=$1
+	shift
+	"$FARWIRE" run --draws 0 --quiet --format csv "$@" | sed 's/"[^"]*"/text/g' | awk -F, -v name="$field" '
+NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i }
+NR == 2 { print $column }'
+}
+# gives WORDS CHANGE ARGS...: the remedy WORDS has the gain of CHANGE
+gives() {
+	words=$1 change=$2
+	shift 2
+	found=$(advice "$@" | tr ';' '\n' | sed -n "s/^ *$words (//p")
+	before=$(number throughput_images_per_s "$@")
+	# shellcheck disable=SC2086 # a list of words
+	after=$(number throughput_images_per_s "$@" $change)
+	wanted=$(awk "BEGIN { printf \"%+.0f %%\", 100 * ($after / $before - 1) }")
+	case $found in "$wanted"*) ;; *) complain "$*: '$words' gives '$found', not '$wanted'" ;; esac
+}
+
+remote='--topology vm-p100-vmxnet3 --program client --model resnet50 --stack pytorch-amp --batch 64'
+# shellcheck disable=SC2086 # a list of words
+{
+	gives 'a runtime that batches calls' '--runtime batched' $remote --runtime synchronous
+	gives 'twice the batch' '--batch 128' $remote --runtime synchronous
+	gives 'gradients of 2 bytes' '--set exchange.gradient_element=2B' \
+		--topology dgx1-v100-ethernet --model vgg16 --stack pytorch --exchange ddp --gpus 16 --batch 16
+	gives 'a GPU of twice the memory bandwidth' '--set gpu.p100-sxm2.memory_bandwidth=1464GB/s' $remote --runtime batched
+	ratio=$(number ratio $remote --runtime batched)
+	advice $remote --runtime synchronous | grep -qF "ratio $(printf '%.3f' "$ratio") in place of" ||
+		complain "no ratio $ratio"
+}
+verdict remedies.gains_are_those_of_runs_with_the_change
+
+# shellcheck disable=SC2086
+{
+	advice $remote --runtime batched | grep -q 'runtime' && complain "a kernel-bound run gets advice on runtimes"
+	farwire run --draws 0 --topology dgx1-v100 --collective all_reduce --gpus 8 --exchange ddp
+	shows '^would help: nothing that was tried gains 2 % \(twice the bandwidth of all links, half'
+}
+verdict remedies.remedies_without_gain_are_not_named
+
+# shellcheck disable=SC2086
+[ -z "$(advice $remote --runtime synchronous --quiet)" ] || complain "--quiet tries remedies"
+verdict remedies.quiet_runs_try_nothing
