@@ -80,17 +80,13 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, gpus_count, 0, 131072, "0",
 		    "number of GPUs of a job; 0 means no job, each program uses one GPU"),
 	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",
-<<<<<<< HEAD
 		    "number of GPUs that a job uses in each machine; 0 means all; for a plan it "
 		    "means the most with which no tensor, context or expert group straddles "
 		    "machines"),
-=======
-		    "number of GPUs that a job uses in each machine; 0 means all"),
 	PARAM_CHOICE(
 		struct case_params, local, local_choices, "client",
 		"machine whose CPU runs the program with a local GPU, to which forwarded calls "
 		"are compared (ratio): the client's, with the same GPU in it, or the server's"),
->>>>>>> e8d20109 (Compare forwarded calls with the same GPU in the client's machine)
 	PARAM_WHOLE(struct case_params, programs_count, 0, 131072, "0",
 		    "number of processes that share the GPUs of a job with a remoting runtime; 0 "
 		    "means one for each GPU"),
