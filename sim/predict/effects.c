@@ -16,15 +16,20 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Returns true if both readings of a case resolved the same parameters to the same values. */
-static bool same_values(const struct cfg_resolution *a, const struct cfg_resolution *b)
+/* Returns true if both readings of a case resolved the same parameters to the same values. A stack
+ * that was chosen by `auto` is the same as one that is named. */
+static bool same_values(const struct scenario *one_case, const struct scenario *other_case)
 {
+	const struct cfg_resolution *a = one_case->resolution, *b = other_case->resolution;
+	bool same_stack = same_text(one_case->params->stack, other_case->params->stack);
 	if (cfg_param_count(a) != cfg_param_count(b))
 		return false;
 	for (size_t i = 0; i < cfg_param_count(a); i++) {
 		const struct cfg_param *one = cfg_param_at(a, i), *other = cfg_param_at(b, i);
-		if (strcmp(one->path, other->path) != 0 || !same_number(one->value, other->value) ||
-		    !same_text(one->text, other->text))
+		if (strcmp(one->path, other->path) != 0 || !same_number(one->value, other->value))
+			return false;
+		if (!same_text(one->text, other->text) &&
+		    !(same_stack && strcmp(one->path, "case.stack") == 0))
 			return false;
 	}
 	return true;
@@ -69,7 +74,7 @@ static bool has_no_effect(const struct case_request *request, size_t left_out,
 	without.events_max = 4 * (uint64_t)EFFECTS_EVENTS_MAX;
 	const struct scenario *other = case_read(scratch, diag_new(scratch), &without);
 	bool same = false;
-	if (other && !same_values(scenario->resolution, other->resolution)) {
+	if (other && !same_values(scenario, other)) {
 		const struct point trial = predict_point(scratch, other, options->seed, true,
 							 options->baselines, NULL);
 		same = !trial.broken && same_results(point, &trial);

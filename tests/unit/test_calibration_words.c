@@ -60,7 +60,7 @@ static void a_failed_gate_is_an_alarm(void)
 							.gate_failed = failed};
 		struct report *report = report_begin(arena, &request);
 		report_calibration(report, &calibration);
-		const struct block *answer = report_answer(report, 0);
+		const struct block *answer = report_answer_of(report, 0);
 		CHECK(answer && answer->alarm == failed);
 		bool counted = false;
 		for (size_t i = 0; i < report->blocks.count; i++)
