@@ -4,7 +4,6 @@
  * Latencies and times to the first token are exact quantiles. Times between tokens are
  * counted in bins of GAP_RATIO width, because there are many. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
@@ -96,57 +95,66 @@ static void add_query(struct summing *sums, const struct serve_params *params,
 	sums->met_count += meets(params, latency_s, first_s, between_s);
 }
 
-static int by_time(const void *a, const void *b)
+/* Returns the part of a span that is inside a window. */
+static double part_inside(int64_t from_ps, int64_t to_ps, const int64_t window_ps[2])
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
+	int64_t begin_ps = from_ps > window_ps[0] ? from_ps : window_ps[0];
+	int64_t end_ps = to_ps < window_ps[1] ? to_ps : window_ps[1];
+	if (from_ps == to_ps)
+		return from_ps > window_ps[0] && to_ps <= window_ps[1];
+	return end_ps > begin_ps ? (double)(end_ps - begin_ps) / (double)(to_ps - from_ps) : 0;
 }
 
-/* Counts requests and tokens of all requests that leave after from_ps and until end_ps. */
-static void count_departures(const struct service *service, int64_t from_ps, int64_t end_ps,
-			     double *requests, double *tokens)
+struct work {
+	double requests, tokens;
+};
+
+/* Returns what the service did in a window, whether or not the requests are measured. A request
+ * that is in service at the window's begin or end counts by the part of its time inside. */
+static struct work work_inside(const struct service *service, const int64_t window_ps[2])
 {
-	*requests = *tokens = 0;
+	struct work work = {0};
 	for (size_t i = 0; i < service->spec->requests.count; i++) {
 		const struct query *q = &service->queries[i];
-		if (q->end_ps > from_ps && q->end_ps <= end_ps) {
-			++*requests;
-			*tokens += q->request->output;
-		}
+		if (q->end_ps == 0)
+			continue;
+		double tokens = q->request->output;
+		work.requests += part_inside(q->begun_ps, q->end_ps, window_ps);
+		work.tokens += part_inside(q->first_ps, q->first_ps, window_ps);
+		work.tokens += (tokens - 1) * part_inside(q->first_ps, q->last_ps, window_ps);
 	}
+	return work;
 }
 
-/* The throughput is the rate at which requests leave while the service is in its steady state,
- * whichever requests they are. This time begins when as many requests have left as the warm-up has,
- * because the service is then as full as later on. It ends with the last request that leaves
- * before the service empties: before the last arrival and the last first token. If no request
- * leaves in this time, all of them and their whole time give the throughput. */
+/* The throughput is the work in a window in which the load does not change. The window opens when
+ * the first measured request has arrived, and as many requests have ended as the warm-up has. It
+ * closes when the last request leaves the queue, because until then new requests replace those that
+ * end. If the window has too little of the work, because requests are few, the window is the whole
+ * time from the first measured arrival to the last end. */
 static void add_throughput(struct serving_answers *answers, const struct service *service)
 {
-	struct arena *scratch = arena_new();
-	size_t total = service->spec->requests.count, left = 0;
-	int64_t *ends_ps = ARENA_ARRAY(scratch, total + 1, int64_t);
-	int64_t full_ps = service->arrivals_end_ps;
-	for (size_t i = 0; i < total; i++) {
+	const double LEAST = 0.25;
+	size_t count = service->spec->requests.count;
+	int64_t opened_ps = service->opened_ps, last_ps = opened_ps;
+	int64_t window_ps[2] = {opened_ps > service->warm_ps ? opened_ps : service->warm_ps, 0};
+	double ended = 0;
+	for (size_t i = 0; i < count; i++) {
 		const struct query *q = &service->queries[i];
-		full_ps = q->first_ps > full_ps ? q->first_ps : full_ps;
-		if (q->end_ps > 0)
-			ends_ps[left++] = q->end_ps;
+		if (q->end_ps == 0)
+			continue;
+		ended += q->measured;
+		window_ps[1] = q->begun_ps > window_ps[1] ? q->begun_ps : window_ps[1];
+		last_ps = q->end_ps > last_ps ? q->end_ps : last_ps;
 	}
-	qsort(ends_ps, left, sizeof *ends_ps, by_time);
-	size_t warm = service->first_measured > 0 ? service->first_measured : 1;
-	size_t last = left;
-	while (last > 0 && ends_ps[last - 1] > full_ps)
-		last--;
-	bool steady = warm <= left && last > warm && ends_ps[last - 1] > ends_ps[warm - 1];
-	int64_t from_ps = steady ? ends_ps[warm - 1] : service->opened_ps;
-	int64_t end_ps = steady ? ends_ps[last - 1] : left ? ends_ps[left - 1] : from_ps;
-	arena_free(scratch);
-	double requests, tokens;
-	count_departures(service, from_ps, end_ps, &requests, &tokens);
-	double window_s = s_from_ps(end_ps - from_ps);
-	answers->requests_per_s += requests / window_s;
-	answers->tokens_per_s += tokens / window_s;
+	struct work work = work_inside(service, window_ps);
+	if (!(work.requests > LEAST * ended)) {
+		window_ps[0] = opened_ps;
+		window_ps[1] = last_ps;
+		work = work_inside(service, window_ps);
+	}
+	double window_s = s_from_ps(window_ps[1] - window_ps[0]);
+	answers->requests_per_s += work.requests / window_s;
+	answers->tokens_per_s += work.tokens / window_s;
 }
 
 static void add_service(struct summing *sums, struct service *service)

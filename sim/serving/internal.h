@@ -9,6 +9,7 @@ struct query { /* a request in the system */
 	const struct serve_request *request;
 	struct replica *replica;   /* where it waits or runs */
 	struct query *next;        /* in the queue of a replica */
+	int64_t begun_ps;          /* when it was admitted first; valid if it has ended */
 	int64_t first_ps, last_ps; /* times of its first and last token; 0: none yet */
 	int64_t end_ps;            /* 0: it has not ended */
 	int64_t since_ps;          /* begin of its present wait */
@@ -19,7 +20,7 @@ struct query { /* a request in the system */
 	uint32_t produced; /* generated tokens */
 	uint32_t fresh;    /* tokens that the present iteration processes */
 	uint32_t blocks;   /* of the cache */
-	bool measured, refused;
+	bool begun, measured, refused;
 };
 
 struct service {
@@ -28,6 +29,7 @@ struct service {
 	struct query *queries; /* one for each request */
 	size_t arrived_count, ended_count, refused_count, preempted_count;
 	size_t first_measured;
+	int64_t warm_ps; /* when as many requests had ended as belong to the warm-up */
 	int64_t opened_ps, arrivals_end_ps; /* the first measured arrival, and the last one */
 	size_t opened_waiting, arrivals_end_waiting; /* requests in queues at these times */
 	size_t turn;                                 /* of the router */

@@ -80,6 +80,9 @@ static void admit(struct replica *r)
 	r->head = q->next;
 	r->tail = r->head ? r->tail : NULL;
 	r->waiting_count--;
+	if (!q->begun)
+		q->begun_ps = serving_now_ps(r->serving);
+	q->begun = true;
 	q->parts_ps[SERVE_QUEUE] += serving_now_ps(r->serving) - q->since_ps;
 	q->kernel_from_ps = r->kernel_sum_ps;
 	q->exchange_from_ps = r->exchange_sum_ps;

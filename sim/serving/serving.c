@@ -66,7 +66,8 @@ void query_ended(struct query *q)
 	struct replica *r = q->replica;
 	q->end_ps = serving_now_ps(r->serving);
 	trace_query(q);
-	r->service->ended_count++;
+	if (++r->service->ended_count == r->service->first_measured)
+		r->service->warm_ps = q->end_ps;
 	r->ended_count += q->measured;
 	note_end(r->service);
 }
