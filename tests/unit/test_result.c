@@ -137,7 +137,8 @@ static void failed_prediction_has_null_numbers(void)
 {
 	static const char expected[] =
 		"{'case': 'same_lan, \\'16\\'', " SETUP
-		"null, 'counted': null, 'local': null, 'verdict': 'fail', 'reason': 'connection timeout', "
+		"null, 'counted': null, 'local': null, 'verdict': 'fail', 'reason': 'connection "
+		"timeout', "
 		"'throughput': {'value': null, 'low': null, 'high': null, 'unit': 'images/s'}, "
 		"'tokens_per_s': {'value': null, 'low': null, 'high': null, 'unit': 'tokens/s'}, "
 		"'step': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "
