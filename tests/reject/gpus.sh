@@ -16,7 +16,7 @@ verdict gpus.template_of_the_documentation_has_no_errors
 
 # The path of this parameter is gpu.my.own.cfg.memory: the star stands for a name with dots.
 cp good.cfg my.own.cfg
-expect 0 '' run --topology workstation-2 --batch 16 --draws 0 --set gpu.*.profile=my.own.cfg --set 'gpu.*.memory=1 GiB'
+expect 0 '' run --topology workstation-2 --stack tf-1.12 --batch 16 --draws 0 --set gpu.*.profile=my.own.cfg --set 'gpu.*.memory=1 GiB'
 shows "out of GPU memory: resnet50 at batch 16 needs 2.17 GB, GPU 'n0.gpu0' has 1.07 GB"
 verdict gpus.star_stands_for_the_name_of_an_own_file
 

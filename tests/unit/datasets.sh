@@ -21,9 +21,9 @@ shows '^holds *: +RoCE keeps the GPU busy'
 mkdir elsewhere
 (cd elsewhere && "$FARWIRE" validate ../lab.cfg --draws 2 -q) >elsewhere.txt
 cmp -s elsewhere.txt "$scratch.out" || complain 'the result depends on the current folder'
-expect 3 '' validate lab.cfg --draws 0 -q --set link.client-port.latency=10ms
+expect 3 '' validate lab.cfg --draws 0 -q --set link.client-port.latency=100ms
 shows '^BROKEN: RoCE keeps the GPU busy .*roce batch=64'
-farwire report lab.cfg --draws 0 -q -o lab.html --set link.client-port.latency=10ms
+farwire report lab.cfg --draws 0 -q -o lab.html --set link.client-port.latency=100ms
 [ "$code" = 3 ] || complain "the report with a broken claim ended with $code"
 verdict 'datasets.example_of_the_docs_works'
 

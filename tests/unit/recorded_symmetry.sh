@@ -16,7 +16,7 @@ result() {
 	[ "$code" = 0 ] || complain "farwire run $*: $(head -n 2 "$scratch.err")"
 	tr -d '\r' <"$scratch.out" | sed 's/"[^"]*"/x/g' | awk -F, '
 		NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i }
-		NR == 2 { print $column["step_s"], $column["throughput_images_per_s"]
+		NR == 2 { print $column["step_s"], $column["throughput_steps_per_s"]
 			print $column["events"] }'
 }
 

@@ -271,7 +271,7 @@ static void malformed_fits_are_refused(void)
 		stage("\"p\"", "", "a", efficiency, "start = \"0\"; low = \"0.1\"; high = \"1\";"),
 		"must be above zero");
 	check_refused(stage("(\"p\", 2)", "", "a", efficiency, in_ratio),
-		      "a list of at most 16 names");
+		      "a list of at most 256 names");
 	check_refused(stage("\"p\"", "witth = [\"q\"];", "a", efficiency, in_ratio),
 		      "unknown key 'witth'");
 	check_said(run_file("fit = { };\n"),

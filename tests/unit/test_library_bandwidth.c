@@ -140,13 +140,13 @@ static void nvlink_sharp_halves_its_chunks_from_four_machines_on(void)
 /* An algorithm of MSCCL is used for its collective, from its smallest to its largest size. */
 static void script_is_used_from_its_smallest_to_its_largest_size(void)
 {
-	static const struct schedule schedule = {.channel_count = 1};
-	static const struct msccl script = {.collective = COLLECTIVE_ALL_REDUCE,
-					    .protocol = PROTOCOL_SIMPLE,
-					    .least_B = 1024,
-					    .most_B = 4096,
-					    .block_count = 1,
-					    .schedule = &schedule};
+	struct schedule schedule = {.channel_count = 1, .rank_count = one_node.rank_count};
+	struct msccl script = {.collective = COLLECTIVE_ALL_REDUCE,
+			       .protocol = PROTOCOL_SIMPLE,
+			       .least_B = 1024,
+			       .most_B = 4096,
+			       .block_count = 1,
+			       .schedule = &schedule};
 	struct library_params library = defaults();
 	library.script = &script;
 	for (double size_B = 1023; size_B <= 4097; size_B++)
@@ -154,6 +154,8 @@ static void script_is_used_from_its_smallest_to_its_largest_size(void)
 		      (size_B >= 1024 && size_B <= 4096));
 	CHECK(library_choose(&library, &one_node, COLLECTIVE_BROADCAST, 2048).algorithm !=
 	      &algorithm_msccl);
+	schedule.rank_count++;
+	CHECK(all_reduce(&library, &one_node, 2048).algorithm != &algorithm_msccl);
 }
 
 /* Four heads have 60 GB/s each in a machine, of which NCCL's tables leave 57.7 GB/s on two machines

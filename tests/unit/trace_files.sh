@@ -99,7 +99,7 @@ structure 100 run --topology dgx-h100 --model llama3-8b --serve rate=4,batch=4
 verdict trace_files.spans_are_nested_and_each_thread_is_named
 
 # The wire carries requests, answers and copied data, and nothing without a name.
-structure 1000 run --topology t320-same-esxi --model resnet50 --runtime asynchronous --program client --server server
+structure 1000 run --topology t320-same-esxi --model resnet50 --stack tf-1.12 --runtime asynchronous --program client --server server
 sed -n 's/.*"name": "\([^"]*\)", "cat": "wire".*/\1/p' trace.json | sort -u | tr '\n' ' ' >names
 [ "$(cat names)" = 'answer data request ' ] || complain "messages are called $(cat names)"
 verdict trace_files.messages_have_names
