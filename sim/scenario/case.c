@@ -117,8 +117,9 @@ static const struct param_row case_rows[] = {
 		     "whether one machine represents all equal machines; auto means in jobs of "
 		     "1024 GPUs or more and plans of 64, which are approximate on more than 32 "
 		     "machines; on keeps the results"),
-	PARAM_WHOLE(struct case_params, events_count, 1, 1e15, "100000000",
-		    "largest number of events of a run; a run that needs more has failed"),
+	PARAM_WHOLE(struct case_params, events_count, 0, 1e15, "0",
+		    "largest number of events of a run; a run that needs more has failed; 0 means "
+		    "10^8, and 2 x 10^9 for a plan"),
 	PARAM_TEXT(
 		struct case_params, collective, "",
 		"collective to repeat without training, as nccl-tests does; empty means training"),
@@ -436,6 +437,18 @@ static const char *case_name(const struct case_reader *c)
 			    params->batch_count);
 }
 
+/* Returns the limit of events. A step of a plan with hundreds of micro-batches on a hundred GPUs has
+ * ten times as many as other jobs, so a plan has a larger one: up to ten minutes on one core. */
+static uint64_t events_most(const struct case_reader *c)
+{
+	static const uint64_t usual = 100000000, of_plan = 2000000000;
+	if (c->request->events_max)
+		return c->request->events_max;
+	if (c->params->events_count > 0)
+		return (uint64_t)c->params->events_count;
+	return case_has_plan(c) && case_has_ranks(c) ? of_plan : usual;
+}
+
 /* Reads the whole case. c->reader.may_fold and c->reader.fold must be set before. */
 static const struct scenario *read_all(struct case_reader *c)
 {
@@ -463,8 +476,7 @@ static const struct scenario *read_all(struct case_reader *c)
 	c->scenario->steps_warmup_count = c->params->steps_warmup_count;
 	c->scenario->steps_count = c->params->steps_count;
 	c->scenario->watch = c->request->watch;
-	c->scenario->events_max =
-		c->request->events_max ? c->request->events_max : (uint64_t)c->params->events_count;
+	c->scenario->events_max = events_most(c);
 	read_world(c);
 	check_tokens(c);
 	if (diag_count(diag) == 0)

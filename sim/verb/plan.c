@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire plan: searches the fastest plans by which a transformer can be split over GPUs. */
+#include <string.h>
+
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/report/answers.h"
@@ -23,6 +25,16 @@ static int draw(const struct command *command, const struct plan_search *search)
 	return command_draw(command, command->plot, &drawing, 1);
 }
 
+/* Returns the largest number of events of a plan, because a search simulates many; 0: the user has
+ * set it. */
+static uint64_t events_most(const struct command *command)
+{
+	for (size_t i = 0; i < command->setting_count; i++)
+		if (strncmp(command->settings[i].text, "case.events=", 12) == 0)
+			return 0;
+	return 100000000;
+}
+
 static int run(const struct command *command)
 {
 	struct sweep_axis axes[AXES_MAX];
@@ -34,12 +46,13 @@ static int run(const struct command *command)
 		return EXIT_FAILED;
 	const char *journal = command_journal(command);
 	struct progress progress = progress_new("simulated steps", journal, command->quiet);
-	const struct plan_search_request request = {.input = command_input(command, 0, &progress),
-						    .axes = axes,
-						    .axis_count = axis_count,
-						    .most_count = command->best_count,
-						    .exhaustive = command->exhaustive,
-						    .journal = journal};
+	struct plan_search_request request = {.input = command_input(command, 0, &progress),
+					      .axes = axes,
+					      .axis_count = axis_count,
+					      .most_count = command->best_count,
+					      .exhaustive = command->exhaustive,
+					      .journal = journal};
+	request.input.request.events_max = events_most(command);
 	struct sweep_fault fault;
 	const struct plan_search *search = plan_search_run(command->arena, diag, &request, &fault);
 	progress_end(&progress);
