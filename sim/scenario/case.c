@@ -437,8 +437,9 @@ static const char *case_name(const struct case_reader *c)
 			    params->batch_count);
 }
 
-/* Returns the limit of events. A step of a plan with hundreds of micro-batches on a hundred GPUs has
- * ten times as many as other jobs, so a plan has a larger one: up to ten minutes on one core. */
+/* Returns the limit of events. A step of a plan with hundreds of micro-batches on a hundred GPUs
+ * has ten times as many as other jobs, so a plan has a larger one: up to ten minutes on one core.
+ */
 static uint64_t events_most(const struct case_reader *c)
 {
 	static const uint64_t usual = 100000000, of_plan = 2000000000;

@@ -12,7 +12,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2
 
 cat >'a&b.cfg' <<'END'
-case = { name = "<i>16</i> & more"; topology = "t320-same-esxi"; runtime = "flexdirect-1.11";
+case = { name = "<i>16</i> & more"; topology = "t320-same-esxi"; stack = "tf-1.12"; runtime = "flexdirect-1.11";
 	profile = "flexdirect-1050ti"; program = "client"; server = "server"; batch = 16; };
 END
 # A row for fitting, a row for validation and a failed row, with an asynchronous runtime.
@@ -23,10 +23,10 @@ dataset = { name = "small"; title = "Small & <quick>"; source = "a test"; table 
 	settings = ["case.profile=flexdirect-1050ti", "case.server=server"];
 	columns = ( { column = "batch"; setting = "case.batch"; },
 		{ column = "place"; values = (
-			{ is = "baseline"; settings = ["case.topology=t320-same-esxi"]; },
-			{ is = "remote"; settings = ["case.topology=t320-same-esxi", "case.program=client",
+			{ is = "baseline"; settings = ["case.topology=t320-same-esxi", "case.stack=tf-1.12"]; },
+			{ is = "remote"; settings = ["case.topology=t320-same-esxi", "case.stack=tf-1.12", "case.program=client",
 				"case.runtime=flexdirect-1.11"]; },
-			{ is = "far"; settings = ["case.topology=t320-different-lan", "case.program=client",
+			{ is = "far"; settings = ["case.topology=t320-different-lan", "case.stack=tf-1.12", "case.program=client",
 				"case.runtime=flexdirect-1.11"]; } ); } );
 	beside = ( { title = "asynchronous"; settings = ["case.runtime=asynchronous"]; } ); };
 END
@@ -75,7 +75,7 @@ same_bytes() {
 # The round trip that keeps 95 % is twice the latency that `solve` finds. A case bound by its slots
 # has none, a local program has no wire, and half of a GPU keeps no 95 % of a whole one.
 keeps() {
-	set -- --topology vm-p100-vmxnet3 --runtime flexdirect-1.11 --batch 64 --draws 0 -q
+	set -- --topology vm-p100-vmxnet3 --stack tf-1.12 --runtime flexdirect-1.11 --batch 64 --draws 0 -q
 	"$FARWIRE" solve "$@" --program client --target 'ratio>=0.95' --for link.client-port.latency --format csv |
 		awk -F, 'NR == 2 { printf "of up to %.4g us on link client-port (now 2 us) keeps\n", 2e6 * $3 }' >wanted
 	"$FARWIRE" report "$@" --program client -o keeps.html && holds keeps.html "$(cat wanted)" &&
@@ -83,7 +83,7 @@ keeps() {
 		holds not.html 'No round trip on link client-port is short enough' &&
 		"$FARWIRE" report "$@" --program client --runtime batched -o any.html &&
 		holds any.html 'with any round trip on link client-port up to 2 ms (now 2 us)' &&
-		"$FARWIRE" report --topology t320-same-esxi --runtime none --draws 0 -q -o local.html &&
+		"$FARWIRE" report --topology t320-same-esxi --stack tf-1.12 --runtime none --draws 0 -q -o local.html &&
 		! grep -q 'round trip of' local.html &&
 		"$FARWIRE" report "$@" --program client --set case.fraction=0.5 -o half.html &&
 		! grep -E 'round trip (of|on) ' half.html
@@ -140,7 +140,7 @@ what_if() {
 }
 cat >what.cfg <<'END'
 dataset = { name = "what"; title = "What if the wire were longer?"; draws = 2;
-	settings = ["case.topology=t320-same-esxi", "case.runtime=asynchronous", "case.program=client"];
+	settings = ["case.topology=t320-same-esxi", "case.stack=tf-1.12", "case.runtime=asynchronous", "case.program=client"];
 	dimensions = ( { name = "wire"; values = ( { is = "near"; }, { is = "far"; settings = ["link.vswitch.latency=1 ms"]; } ); },
 		{ name = "batch"; setting = "case.batch"; values = ["16", "32"]; } ); };
 END

@@ -59,15 +59,15 @@ printf 'place\trate\trole\nfar\tFAIL:timeout\ttest\nnear\t31.94\ttest\n' >rows.t
 cat >rows.cfg <<'END'
 dataset = { name = "rows"; title = "Rows"; source = "a test"; table = "rows.tsv"; value = "rate"; role_column = "role"; label = ["place"];
 	settings = ["case.profile=flexdirect-1050ti", "case.server=server", "case.program=client", "case.runtime=flexdirect-1.11"];
-	columns = ( { column = "place"; values = ( { is = "near"; settings = ["case.topology=t320-same-esxi"]; },
-		{ is = "far"; settings = ["case.topology=t320-different-lan"]; } ); } ); };
+	columns = ( { column = "place"; values = ( { is = "near"; settings = ["case.topology=t320-same-esxi", "case.stack=tf-1.12"]; },
+		{ is = "far"; settings = ["case.topology=t320-different-lan", "case.stack=tf-1.12"]; } ); } ); };
 END
 page rows.cfg
 grep -q '^case|step time|kernels|host launch overhead|' page || complain "columns: $(grep '^case|step time' page)"
 verdict 'report_figures.steps_of_a_dataset_have_the_parts_of_the_rows_that_work'
 
 # bottlenecks ARGS...: the page counts the bottlenecks of the points of a sweep in the order of their first points.
-train='--topology workstation-2 --gpus 2 --model resnet50'
+train='--topology workstation-2 --gpus 2 --model resnet50 --stack tf-1.12 --exchange horovod-0.19'
 bottlenecks() {
 	# shellcheck disable=SC2086
 	farwire sweep $train --draws 0 -q --format csv "$@"
@@ -82,7 +82,7 @@ bottlenecks --vary case.batch=16,128 --vary exchange.noise=0,0.5 --vary 'stack.d
 [ "$(grep -o ' at [0-9]' wanted | wc -l)" = 4 ] || complain "there are no four bottlenecks in $(cat wanted)"
 # Six lines are listed one by one, and seven are counted. Ratios that differ by 1 % are a range.
 vary='gpu.*.memory=8 GiB,9 GiB,10 GiB,11 GiB,12 GiB,13 GiB'
-remote='--topology t320-same-esxi --runtime flexdirect-1.11 --profile flexdirect-1050ti --program client --server server'
+remote='--topology t320-same-esxi --stack tf-1.12 --runtime flexdirect-1.11 --profile flexdirect-1050ti --program client --server server'
 # shellcheck disable=SC2086
 page $remote --vary case.batch=64,66 --vary "$vary"
 [ "$(grep -o 'GiB: nowhere' page | wc -l)" = 6 ] || complain "six lines: $(grep -o 'It is 95.*' page)"
@@ -107,7 +107,7 @@ verdict 'report_figures.timeline_counts_the_calls_of_the_busiest_thread'
 
 # The first client is "a". The tracks of "ab" belong to another client.
 cat >pool.cfg <<'END'
-case = { name = "pool"; topology = "gpu-pool"; model = "resnet50"; batch = 32; runtime = "asynchronous"; transport = "tcp";
+case = { name = "pool"; topology = "gpu-pool"; stack = "tf-1.12"; model = "resnet50"; batch = 32; runtime = "asynchronous"; transport = "tcp";
 	clients = ( { name = "a"; program = "client1"; gpu = "gpu1"; }, { name = "ab"; program = "client2"; gpu = "gpu2"; } ); };
 END
 page pool.cfg

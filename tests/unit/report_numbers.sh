@@ -34,7 +34,7 @@ row 'bus bandwidth' throughput 1e-9 4
 # The answer has the same numbers as the table.
 grep -q "takes $(sed -n 's/^time|\([0-9.]*\)|.*/\1/p' page) *us: a bus bandwidth of $(sed -n 's/^bus bandwidth|\([0-9.]*\)|.*/\1/p' page) *GB" page ||
 	complain "the answer on a collective: $(grep takes page)"
-report --topology gpu-pool --exchange ddp --gpus 4 --set exchange.noise=0
+report --topology gpu-pool --stack tf-1.12 --exchange ddp --gpus 4 --set exchange.noise=0
 row throughput throughput 1 4
 row 'speed-up over one GPU' speedup 1 4
 row 'scaling efficiency' ratio 100 4
@@ -52,10 +52,10 @@ part() {
 awk -v step="$(value step)" -v exposed="$(part 'collective exposed')" -v other="$(part other)" -v running="$(value communication)" 'BEGIN {
 	printf "A step takes %#.3gms, which includes %#.3gms of exposed communication, %#.3gms of waiting for host work of the framework. Collectives run for %#.3gms of the step.", 1e3 * step, 1e3 * exposed, 1e3 * other, 1e3 * running }' >wanted
 grep -qFf wanted page || complain "$(cat wanted), but $(grep -o 'A step takes.*' page)"
-report --topology gpu-pool --exchange ddp --gpus 4 --set exchange.noise=0 --set case.epochs=90
+report --topology gpu-pool --stack tf-1.12 --exchange ddp --gpus 4 --set exchange.noise=0 --set case.epochs=90
 awk -v training="$(value training)" 'BEGIN { printf " 90 epochs of 1281167 images take %#.3ghours.", training / 3600 }' >wanted
 grep -qFf wanted page || complain "$(cat wanted), but $(grep -o '90 epochs.*' page)"
-report --topology gpu-pool --exchange ddp --gpus 1 --set exchange.noise=0
+report --topology gpu-pool --stack tf-1.12 --exchange ddp --gpus 1 --set exchange.noise=0
 grep -q 'slow the kernels' page && complain 'one GPU has concurrent collectives'
 # Backward computes again what forward computed, so HFU is larger than MFU.
 report --topology dgx-h100 --model gpt3-125m --gpus 4 --plan pp=4,global_batch=8,recompute=full
@@ -109,8 +109,8 @@ dataset = { name = "rows"; title = "Rows"; source = "a test"; table = "rows.tsv"
 	value = "rate"; role_column = "role"; label = ["place", "n"];
 	settings = ["case.profile=flexdirect-1050ti", "case.server=server", "case.program=client", "case.runtime=flexdirect-1.11", "case.batch=16"];
 	columns = ( { column = "place"; values = (
-			{ is = "remote"; settings = ["case.topology=t320-same-esxi"]; },
-			{ is = "far"; settings = ["case.topology=t320-different-lan"]; } ); } ); };
+			{ is = "remote"; settings = ["case.topology=t320-same-esxi", "case.stack=tf-1.12"]; },
+			{ is = "far"; settings = ["case.topology=t320-different-lan", "case.stack=tf-1.12"]; } ); } ); };
 END
 expect 0 '' validate rows.cfg --draws 4 -q --format csv
 tr -d '\r' <"$scratch.out" | awk -F, '
@@ -203,7 +203,7 @@ verdict 'report_numbers.page_counts_the_claims_that_hold'
 
 # Tables of parameters: the settings of the case, those with an interval of their own, and all.
 cat >remote.cfg <<'END'
-case = { topology = "t320-same-esxi"; runtime = "flexdirect-1.11"; profile = "flexdirect-1050ti"; program = "client"; server = "server"; };
+case = { topology = "t320-same-esxi"; stack = "tf-1.12"; runtime = "flexdirect-1.11"; profile = "flexdirect-1050ti"; program = "client"; server = "server"; };
 END
 farwire report remote.cfg --draws 0 -q -o page.html --set tcp.syn_retries=4
 sed '1,/<body>/d; s/<svg.*<\/svg>//; s/<\/td>/|/g; s/<[^>]*>//g' page.html >page
@@ -225,7 +225,7 @@ grep -q '3 of 6 points fail (machines and their network = t320-different-lan, ba
 farwire report remote.cfg --vary case.topology=t320-different-lan --draws 0 -q -o page.html
 grep -q 'None of the 1 points works' page.html || complain "no point works: $(grep -o 'None of.*' page.html)"
 # At batch 16 calls take too long, 4096 does not fit into memory, and 64 keeps more than 95 %.
-vary='report --topology vm-p100-vmxnet3 --runtime flexdirect-1.11 --program client --draws 0 -q -o page.html --vary'
+vary='report --topology vm-p100-vmxnet3 --stack tf-1.12 --runtime flexdirect-1.11 --program client --draws 0 -q -o page.html --vary'
 # shellcheck disable=SC2086
 for values in '16,64,4096:at 1 of 3 values' '16,64:from 64 on, but not at 16' '64,4096:up to 64, with a failure at 4096' '64:everywhere' '16:nowhere'; do
 	farwire $vary "case.batch=${values%%:*}"
@@ -237,7 +237,7 @@ verdict 'report_numbers.page_of_a_sweep_names_the_first_failing_point'
 printf 'name\tgpus\trate\trole\npool\t1\t360\ttest\npool\t2\t700\ttest\npool\t4\t1300\ttest\npool\t3\t1000\ttest\n' >jobs.tsv
 cat >jobs.cfg <<'END'
 dataset = { name = "jobs"; title = "Jobs"; source = "a test"; table = "jobs.tsv"; value = "rate"; role_column = "role"; label = ["name", "gpus"];
-	settings = ["case.topology=gpu-pool", "case.exchange=ddp"]; columns = ( { column = "gpus"; setting = "case.gpus"; } ); };
+	settings = ["case.topology=gpu-pool", "case.stack=tf-1.12", "case.exchange=ddp"]; columns = ( { column = "gpus"; setting = "case.gpus"; } ); };
 END
 farwire report jobs.cfg --draws 0 -q -o page.html
 sed 's/<[^>]*>/|/g' page.html >page

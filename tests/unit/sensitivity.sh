@@ -8,7 +8,7 @@ source=$PWD
 . tests/check.sh
 cd "$scratch" || exit 2
 cat >case.cfg <<'END'
-case = { topology = "t320-same-esxi"; program = "client"; server = "server";
+case = { topology = "t320-same-esxi"; stack = "tf-1.12"; program = "client"; server = "server";
 	runtime = "flexdirect-1.11"; profile = "flexdirect-1050ti"; batch = 16; };
 END
 

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 2
 . tests/check.sh
 cd "$scratch" || exit 2
 cat >case.cfg <<'END'
-case = { topology = "t320-same-esxi"; program = "client"; server = "server";
+case = { topology = "t320-same-esxi"; stack = "tf-1.12"; program = "client"; server = "server";
 	runtime = "flexdirect-1.11"; profile = "flexdirect-1050ti"; batch = 16; };
 END
 
@@ -57,7 +57,7 @@ expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'step<=1 s' --for 
 	--between 1e-5:1
 shows '^step time <= 1 s,up to,0\.0'
 # a parameter with only one value is left out
-expect 0 '' solve --topology t320-same-esxi --gpus 1 -q --draws 0 --target 'efficiency>=0.01' --for case.gpus --between 1:3
+expect 0 '' solve --topology t320-same-esxi --stack tf-1.12 --gpus 1 -q --draws 0 --target 'efficiency>=0.01' --for case.gpus --between 1:3
 shows 'Not searched: 2 to 3 \('
 # one number sets several parameters
 expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'ratio>=0.7' --for 'guest.*.coalescing_rate' --between 1kHz:64kHz

@@ -261,14 +261,20 @@ static void words_compare_the_step_with_the_recorded_one(void)
 		"took 20 ms, so the simulated one differs by -25.0 %",
 		"the recording does not say when the GPU worked, so it has no step time"};
 	for (size_t i = 0; i < 3; i++) {
-		const struct recorded_calls calls = {
-			.calls = i < 2 ? &timed : &untimed, .call_count = 1, .thread_count = 1};
+		const struct recorded_calls calls = {.gpu = "",
+						     .calls = i < 2 ? &timed : &untimed,
+						     .call_count = 1,
+						     .thread_count = 1};
 		const struct recorded_program program = {.calls = &calls,
 							 .job = i == 1 ? &two : NULL,
 							 .step = steps[0],
 							 .steps = steps};
-		const struct job_entry entry = {.rank_count = 1, .recorded = &program};
-		const struct scenario scenario = {.jobs = &entry, .job_count = 1};
+		static const size_t first_gpu = 0;
+		const struct gpu_entry gpu = {.profile = "v100-sxm2"};
+		const struct job_entry entry = {
+			.rank_count = 1, .recorded = &program, .gpus = &first_gpu};
+		const struct scenario scenario = {
+			.jobs = &entry, .job_count = 1, .topology = {.gpus = &gpu, .gpu_count = 1}};
 		CHECK_PART(scenario_distance_words(arena, &scenario, 15e-3), words[i]);
 	}
 }
