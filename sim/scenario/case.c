@@ -162,15 +162,54 @@ static bool is_left_out(const struct case_reader *c, const struct cfg_node *syst
 	return left_out;
 }
 
+/* Profiles are applied in two passes, because an efficiency acts only on the number type for which
+ * it was fitted, and other parameters of a profile can change the stack, which has the number type.
+ */
+enum profile_pass { PASS_ALL_BUT_EFFICIENCIES, PASS_EFFICIENCIES };
+
+/* Returns true if `path` is an efficiency that was fitted, but only to programs with other number
+ * types than the case's: the share of the fp32 peak that a network reaches says nothing about
+ * tensor cores. */
+static bool is_of_other_numbers(const struct case_reader *c, const struct cfg_node *fitted_on,
+				const char *path)
+{
+	const struct topology *topology = &c->scenario->topology;
+	bool found = false, equal = false;
+	for (size_t i = 0; c->stack && fitted_on && i < cfg_count(fitted_on); i++) {
+		const struct cfg_node *row = cfg_at(fitted_on, i);
+		const char *gpu = cfg_text(cfg_child(row, "gpu"));
+		const char *model = cfg_text(cfg_child(row, "model"));
+		const char *numbers = cfg_text(cfg_child(row, "numbers"));
+		if (!gpu || !model || !numbers)
+			continue;
+		const char *begin = arena_printf(c->reader.arena, "efficiency.%s.%s.", gpu, model);
+		if (strncmp(path, begin, strlen(begin)) != 0)
+			continue;
+		for (size_t k = 0; k < topology->gpu_count; k++)
+			if (strcmp(topology->gpus[k].like, gpu) == 0) {
+				found = true;
+				equal |= strcmp(number_type_name(stack_product_type(
+							c->stack, &topology->gpus[k].params, true)),
+						numbers) == 0;
+				break;
+			}
+	}
+	return found && !equal;
+}
+
 /* Applies a fitted profile: a list `parameters` of groups with `path` and `fit`. The values
  * override those of files, and settings override them. */
-static void apply_parameters(struct case_reader *c, const struct cfg_node *list,
-			     const char *profile)
+static void apply_parameters(struct case_reader *c, const struct cfg_node *file,
+			     const char *profile, enum profile_pass pass)
 {
+	const struct cfg_node *list = file ? cfg_child(file, "parameters") : NULL;
 	for (size_t i = 0; list && i < cfg_count(list); i++) {
 		const struct cfg_node *group = cfg_at(list, i);
 		const char *path = cfg_text(cfg_child(group, "path"));
-		if (is_left_out(c, cfg_child(group, "systems")))
+		bool efficiency = path && strncmp(path, "efficiency.", 11) == 0;
+		if (efficiency != (pass == PASS_EFFICIENCIES) ||
+		    is_left_out(c, cfg_child(group, "systems")) ||
+		    (efficiency && is_of_other_numbers(c, cfg_child(file, "fitted_on"), path)))
 			continue;
 		if (path && cfg_child(group, "fit"))
 			cfg_override_node(c->reader.resolution, path, cfg_child(group, "fit"));
@@ -180,19 +219,19 @@ static void apply_parameters(struct case_reader *c, const struct cfg_node *list,
 				   "\"runtime.x\"; fit = { value = ... }; })",
 				   profile);
 	}
+	if (pass == PASS_ALL_BUT_EFFICIENCIES)
+		case_note_evidence(c, file);
 }
 
-static void apply_profile(struct case_reader *c)
+static void apply_profile(struct case_reader *c, enum profile_pass pass)
 {
 	const struct cfg_node *file;
-	if (!c->params->profile[0])
+	if (!c->params->profile[0] ||
+	    !case_group(c, case_said(c, "case.profile"), "calib/profiles", "profile",
+			c->params->profile, "parameters", &file))
 		return;
-	apply_parameters(c,
-			 case_group(c, case_said(c, "case.profile"), "calib/profiles", "profile",
-				    c->params->profile, "parameters", &file),
-			 c->params->profile);
-	case_note_evidence(c, file);
-	c->own_profile = file && !cfg_child(file, "fitted_on");
+	apply_parameters(c, file, c->params->profile, pass);
+	c->own_profile = !cfg_child(file, "fitted_on");
 }
 
 static bool has_word(const char *words, const char *word)
@@ -212,7 +251,7 @@ static bool is_profile_of(const struct gpu_entry *gpu, const char *name)
 }
 
 /* Applies the profiles that are named like a GPU of the topology or like its generation. */
-static void apply_gpu_profiles(struct case_reader *c)
+static void apply_gpu_profiles(struct case_reader *c, enum profile_pass pass)
 {
 	struct reader *reader = &c->reader;
 	const struct topology *topology = &c->scenario->topology;
@@ -228,8 +267,7 @@ static void apply_gpu_profiles(struct case_reader *c)
 					reader->arena, reader->diag,
 					arena_printf(reader->arena, "%s/calib/profiles/%s.cfg",
 						     reader->root, names[i]));
-				apply_parameters(c, cfg_child(file, "parameters"), names[i]);
-				case_note_evidence(c, file);
+				apply_parameters(c, file, names[i], pass);
 				break;
 			}
 }
@@ -349,7 +387,7 @@ static void read_world(struct case_reader *c)
 	const struct cfg_node *file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
 	if (!file)
 		return;
-	apply_profile(c);
+	apply_profile(c, PASS_ALL_BUT_EFFICIENCIES);
 	if (case_serves(c))
 		case_serve_want(c);
 	if (case_is_job(c) || case_has_ranks(c)) {
@@ -369,12 +407,15 @@ static void read_world(struct case_reader *c)
 	read_topology(reader, file, path, &c->scenario->topology);
 	case_faults(c);
 	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
-	apply_gpu_profiles(c);
-	apply_profile(c); /* after the GPUs' profiles, which it overrides */
+	apply_gpu_profiles(c, PASS_ALL_BUT_EFFICIENCIES);
+	/* after the GPUs' profiles, which it overrides */
+	apply_profile(c, PASS_ALL_BUT_EFFICIENCIES);
 	if (c->params->calls[0])
 		case_read_calls(c);
 	else
 		case_read_stack(c, stack);
+	apply_gpu_profiles(c, PASS_EFFICIENCIES);
+	apply_profile(c, PASS_EFFICIENCIES);
 	if (!case_is_job(c))
 		read_runtime(c);
 	case_refuse_unused(c);

@@ -91,3 +91,19 @@ grep -q '^calls.kernel,steps_per_s,' "$scratch.out" || complain "CSV: $(head -1 
 farwire run -q --draws 0 --topology dgx1-v100 --calls a100.jsonl --batch 8
 grep -q ' images/s$' "$scratch.out" || complain 'a recording with a batch does not count images'
 verdict recordings.throughput_counts_steps_unless_a_batch_is_given
+
+# The profile of the V100 has the share of the fp32 peak that ResNet-50 reaches. It acts on fp32, and
+# the law gives the time of tensor cores.
+images() { # ARGUMENT...: images/s
+	farwire run --topology dgx1-v100 --model resnet50 --batch 128 --draws 0 -q "$@"
+	sed -n 's/.*: \([0-9.]*\) images\/s$/\1/p;1q' "$scratch.out"
+}
+without='--set case.gpu_profiles_without=v100-sxm2'
+# shellcheck disable=SC2086 # a list of words
+{
+	[ "$(images --stack pytorch)" != "$(images --stack pytorch $without)" ] ||
+		complain 'the profile of the V100 does not act on fp32'
+	[ "$(images --stack pytorch-amp)" = "$(images --stack pytorch-amp $without)" ] ||
+		complain 'a fit of fp32 acts on fp16'
+}
+verdict number_types.fits_of_another_number_type_do_not_act
