@@ -291,10 +291,11 @@ static bool is_idle(const struct training_plan *plan, const char *key)
 	return strcmp(key, "plan.sequence_parallel") == 0 && plan->sizes[AXIS_TENSOR] == 1;
 }
 
+/* Returns the memory that the plan must have; with plan.anyway it needs none. */
 static double memory_of(const struct training_plan *plan, const struct stack_params *stack)
 {
 	double most_B = 0;
-	for (size_t i = 0; i < plan->sizes[AXIS_PIPELINE]; i++)
+	for (size_t i = 0; i < plan->sizes[AXIS_PIPELINE] && !plan->params->anyway; i++)
 		most_B = fmax(most_B, plan_memory_B(plan, stack, i));
 	return most_B;
 }

@@ -89,6 +89,17 @@ static double memory_B(const struct scenario *scenario)
 	return most_B;
 }
 
+/* Returns by how much memory_B exceeds the smallest GPU's memory; NaN if it does not. */
+static double memory_lacking_B(const struct scenario *scenario)
+{
+	const struct job_entry *job = &scenario->jobs[0];
+	double least_B = INFINITY;
+	for (size_t i = 0; i < job->simulated_count; i++)
+		least_B = fmin(least_B, scenario->topology.gpus[job->gpus[i]].params.memory_B);
+	double lacking_B = memory_B(scenario) - least_B;
+	return lacking_B > 0 ? lacking_B : NAN;
+}
+
 /* Returns the time in which jobs train on that many samples or tokens. */
 static struct estimate time_of(double count, struct estimate throughput)
 {
@@ -191,6 +202,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->mfu = rate_of(scenario, p, RATE_MFU);
 	p->hfu = rate_of(scenario, p, RATE_HFU);
 	p->memory_B = memory_B(scenario);
+	p->memory_lacking_B = memory_lacking_B(scenario);
 	p->step_s = INTERVAL(draws, point->step_s, -1, step_s);
 	p->ratio = INTERVAL(draws, point->ratio, -1, ratio);
 	p->gpu_utilization = INTERVAL(draws, point->gpu_utilization, -1, gpu_utilization);

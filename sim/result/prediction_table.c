@@ -473,6 +473,10 @@ static void tokens(FILE *out, struct arena *scratch, const struct prediction *p)
 	if (p->memory_B > 0)
 		fprintf(out, "\nGPU memory of the rank that needs most: %s",
 			quantity_format(scratch, QUANTITY_BYTES, p->memory_B));
+	if (p->memory_lacking_B > 0)
+		fprintf(out,
+			"\nthe plan does not fit: this is %s more than the GPU has (plan.anyway)",
+			quantity_format(scratch, QUANTITY_BYTES, p->memory_lacking_B));
 	fputc('\n', out);
 }
 

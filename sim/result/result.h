@@ -143,7 +143,8 @@ struct prediction {
 	struct estimate speedup;    /* throughput divided by that of one GPU */
 	struct estimate training_s; /* time of all epochs, or of case.tokens */
 	double memory_B;            /* largest GPU memory of a rank of a plan; NaN: no plan */
-	struct estimate elapsed_s;  /* time from launch to end of the job that ends last */
+	double memory_lacking_B;   /* by which memory_B exceeds the GPU's (plan.anyway); NaN: not */
+	struct estimate elapsed_s; /* time from launch to end of the job that ends last */
 	struct breakdown_part phases[BREAKDOWN_MAX]; /* parts of elapsed_s, which add up to it */
 	size_t phase_count;
 	/* waits in a step, summed over everything that waits (sim/report/slower.h) */

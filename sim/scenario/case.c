@@ -162,14 +162,12 @@ static bool is_left_out(const struct case_reader *c, const struct cfg_node *syst
 	return left_out;
 }
 
-/* Profiles are applied in two passes, because an efficiency acts only on the number type for which
- * it was fitted, and other parameters of a profile can change the stack, which has the number type.
- */
+/* Profiles are applied in two passes. An efficiency acts only on the number type for which it was
+ * fitted. The stack has this type, and other parameters of a profile can change the stack. */
 enum profile_pass { PASS_ALL_BUT_EFFICIENCIES, PASS_EFFICIENCIES };
 
-/* Returns true if `path` is an efficiency that was fitted, but only to programs with other number
- * types than the case's: the share of the fp32 peak that a network reaches says nothing about
- * tensor cores. */
+/* Returns true if `path` is an efficiency that was fitted to programs with other number types than
+ * the case's only. A share of the fp32 peak is not one of the peak of tensor cores. */
 static bool is_of_other_numbers(const struct case_reader *c, const struct cfg_node *fitted_on,
 				const char *path)
 {
@@ -270,6 +268,12 @@ static void apply_gpu_profiles(struct case_reader *c, enum profile_pass pass)
 				apply_parameters(c, file, names[i], pass);
 				break;
 			}
+}
+
+static void apply_profiles(struct case_reader *c, enum profile_pass pass)
+{
+	apply_gpu_profiles(c, pass);
+	apply_profile(c, pass); /* after the GPUs' profiles, which it overrides */
 }
 
 /* `auto` selects the first kind of the list. For jobs and for replicas on their own GPUs it prefers
@@ -407,15 +411,12 @@ static void read_world(struct case_reader *c)
 	read_topology(reader, file, path, &c->scenario->topology);
 	case_faults(c);
 	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
-	apply_gpu_profiles(c, PASS_ALL_BUT_EFFICIENCIES);
-	/* after the GPUs' profiles, which it overrides */
-	apply_profile(c, PASS_ALL_BUT_EFFICIENCIES);
+	apply_profiles(c, PASS_ALL_BUT_EFFICIENCIES);
 	if (c->params->calls[0])
 		case_read_calls(c);
 	else
 		case_read_stack(c, stack);
-	apply_gpu_profiles(c, PASS_EFFICIENCIES);
-	apply_profile(c, PASS_EFFICIENCIES);
+	apply_profiles(c, PASS_EFFICIENCIES);
 	if (!case_is_job(c))
 		read_runtime(c);
 	case_refuse_unused(c);

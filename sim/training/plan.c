@@ -109,6 +109,15 @@ static const struct param_row plan_rows[] = {
 	PARAM_NUMBER(struct plan_params, fragmentation_ratio, QUANTITY_RATIO, 1, 10, "1.08",
 		     "memory that the framework's allocator takes, divided by the tensors in it",
 		     "assumption: PyTorch's allocator rounds sizes and keeps free blocks"),
+	PARAM_NUMBER(struct plan_params, reserve_B, QUANTITY_BYTES, 0, 1e12, "1073741824 B",
+		     "memory of a GPU that the framework cannot use: CUDA context, kernels, and "
+		     "NCCL's buffers",
+		     "assumption: half a GB of context and kernels, and NCCL's 4 MiB for each "
+		     "channel, direction and protocol (NCCL_BUFFSIZE) of some 20 channels in three "
+		     "communicators"),
+	PARAM_BOOL(struct plan_params, anyway, "false",
+		   "whether a plan that needs more memory than the GPUs have is predicted anyway",
+		   "such a plan fails"),
 };
 const struct param_table plan_table = PARAM_TABLE("plan", struct plan_params, plan_rows);
 

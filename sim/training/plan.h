@@ -40,6 +40,8 @@ struct plan_params {
 	double parameter_element_B; /* of a gathered parameter; 0: as activations */
 	double imbalance_ratio;     /* rows of the busiest group of experts over their mean */
 	double fragmentation_ratio; /* memory of the allocator over the tensors in it */
+	double reserve_B;           /* memory of CUDA's context and NCCL */
+	bool anyway;                /* plans are predicted even if memory is too small */
 };
 extern const struct param_table plan_table;
 

@@ -181,7 +181,8 @@ double plan_memory_B(const struct training_plan *plan, const struct stack_params
 	if (plan->params->sharding == SHARDING_PARAMETERS)
 		all_B += GATHERED_UNITS * sum.unit_count *
 			 (stack_element_B(stack) + plan->params->gradient_element_B);
-	return all_B * plan->params->fragmentation_ratio + stack->workspace_B;
+	return all_B * plan->params->fragmentation_ratio + stack->workspace_B +
+	       plan->params->reserve_B;
 }
 
 double plan_message_B(const struct training_plan *plan, const struct stack_params *stack)

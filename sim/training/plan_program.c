@@ -397,7 +397,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 		.stream_count = STREAM_COUNT,
 		.event_count = (uint16_t)(STREAM_COUNT + w.unit_count),
 		.role = arena_printf(arena, "rank %zu, stage %zu", rank, w.stage),
-		.memory_B = plan_memory_B(plan, step->stack, w.stage),
+		.memory_B = plan->params->anyway ? 0 : plan_memory_B(plan, step->stack, w.stage),
 		.images_count = plan_batch(plan) / (double)plan->rank_count,
 	};
 	return program;

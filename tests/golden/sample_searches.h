@@ -15,7 +15,7 @@ static struct drawing *bound(struct arena *arena)
 						  {83.9, -INFINITY, 120, "83.9 us"}};
 	static const struct bound_region region = {0.5, 83.9};
 	const struct bound_view view = {
-		.axes = {"link.wire.latency (us)", "ratio", true, false, false, false},
+		.axes = {.x_label = "link.wire.latency (us)", .y_label = "ratio", .x_log = true},
 		.curve = {"", x, y, sizeof x / sizeof *x},
 		.target = 0.5,
 		.target_label = "ratio >= 0.5",

@@ -197,3 +197,29 @@ for words in '>MFU<' '>HFU<' '>stage 7<' 'pipeline bubble' 'Passes, communicatio
 	grep -q -- "$words" plan.html || complain "the report lacks '$words'"
 done
 verdict 'plans.report_has_stages_and_a_step'
+
+# Llama 3 70B on 8 GPUs: 70.6 G parameters of 18 bytes / 8 need more than 86 GB. The plan is predicted on
+# request, and the memory that lacks is its memory less the GPU's 80 GiB.
+large='--topology dgx-h100 --model llama3-70b --stack megatron-bf16 --exchange nccl-2.18 --gpus 8 --set case.sequence=4096'
+# shellcheck disable=SC2086 # a list of words
+{
+	farwire run $large --draws 0 -q --plan tp=8,global_batch=16
+	shows 'FAIL: out of GPU memory: a stage of llama3-70b needs [0-9.]+ GB, GPU .* has 85.90 GB'
+	farwire run $large --draws 0 -q --plan tp=8,global_batch=16,anyway=true
+	shows '^the plan does not fit: this is [0-9.]+ GB more than the GPU has'
+	farwire run $large --draws 0 -q --plan tp=8,global_batch=16,anyway=true --format json
+	sed -n 's/.*"memory": \([0-9.e+]*\), "memory_lacking": \([0-9.e+]*\),.*/\1 \2/p; s/.*"memory": \([0-9.e+]*\),$/\1/p; s/.*"memory_lacking": \([0-9.e+]*\),$/\1/p' \
+		"$scratch.out" | head -n 2 | tr '\n' ' ' | awk '{ exit !($1 - $2 > 85.8e9 && $1 - $2 < 86e9) }' ||
+		complain 'the lacking memory is not the difference'
+}
+verdict 'plans.plans_that_do_not_fit_are_predicted_on_request'
+
+# The reserve counts as memory of each stage.
+reserve_B() {
+	farwire run --topology dgx-h100 --model llama3-8b --stack megatron-bf16 --exchange nccl-2.18 --gpus 8 --draws 0 -q \
+		--plan tp=8,global_batch=16,reserve="$1" --set case.sequence=4096 --format csv
+	sed 's/"[^"]*"/x/g' "$scratch.out" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		NR == 2 { printf "%.0f", $at["memory_B"] }'
+}
+[ "$(($(reserve_B '3 GB') - $(reserve_B '1 GB')))" = 2000000000 ] || complain 'a reserve of 2 GB more is not 2 GB more memory'
+verdict 'plans.reserve_is_part_of_the_memory'

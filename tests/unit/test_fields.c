@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The rows of result fields: copies are complete, and docs/formats.md lists every row. */
+/* The rows of result fields: copies are complete, docs/formats.md lists every row, and files
+ * without them are refused. */
 #include "tests/test.h"
 
 #include <malloc.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/diag.h"
 #include "sim/analysis/sweep_queue.h"
 #include "sim/result/field.h"
 
@@ -166,10 +169,46 @@ static void formats_page_lists_every_field(void)
 	arena_free(arena);
 }
 
+static void malformed_result_files_are_refused(void)
+{
+	static const struct {
+		const char *text, *complaint;
+	} rows[] = {
+		{"", "the file contains no prediction"},
+		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: the file is not JSON"},
+		{"[]", "the file contains no prediction"},
+		{"{\"datasets\": []}", "'case' must be a text"},
+		{"{\"case\": \"a\", \"verdict\": \"maybe\"}", "must be 'ok' or 'fail'"},
+		{"[1]", "'case'"},
+	};
+	char path[] = "/tmp/farwire-test-XXXXXX";
+	int fd = mkstemp(path);
+	CHECK(fd >= 0);
+	close(fd);
+	struct arena *arena = arena_new();
+	size_t count;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		FILE *file = fopen(path, "w");
+		fputs(rows[i].text, file);
+		fclose(file);
+		struct diag *diag = diag_new(arena);
+		CHECK(predictions_read(arena, diag, path, &count) == NULL);
+		CHECK(diag_count(diag) > 0 && strstr(diag_at(diag, 0), rows[i].complaint) != NULL);
+	}
+	unlink(path);
+	struct diag *diag = diag_new(arena);
+	CHECK(predictions_read(arena, diag, path, &count) == NULL);
+	CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "No such file") != NULL);
+	CHECK(predictions_read(arena, diag, "/", &count) == NULL);
+	CHECK(diag_count(diag) == 2 && strstr(diag_at(diag, 1), "directory") != NULL);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(copied_prediction_is_independent_of_the_original),
 	TEST(sweep_point_keeps_its_texts_after_its_line_is_freed),
 	TEST(formats_page_lists_every_field),
+	TEST(malformed_result_files_are_refused),
 };
 
 int main(void)
