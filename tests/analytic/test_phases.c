@@ -8,9 +8,9 @@
 
 static struct arena *arena;
 
-static const struct settings two_on_one = {{"case.topology=gpu-pool", "case.runtime=asynchronous",
-					    "case.program=spread", "case.gpu=gpu1",
-					    "stack.real_input=true", "case.copies=2"}};
+static const struct settings two_on_one = {
+	{"case.stack=tf-1.12", "case.topology=gpu-pool", "case.runtime=asynchronous",
+	 "case.program=spread", "case.gpu=gpu1", "stack.real_input=true", "case.copies=2"}};
 
 /* more: an additional setting. */
 static struct point run(uint64_t seed, const char *more)

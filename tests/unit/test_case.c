@@ -144,8 +144,9 @@ static void star_in_a_path_matches_any_name(void)
 /* Fitted numbers of a GPU apply wherever the GPU is used, without naming a profile. */
 static void gpu_uses_its_fitted_profile_by_default(void)
 {
-	const struct scenario *known = good(READ("case.topology=gpu-pool"));
-	const struct scenario *other = good(READ("case.topology=gpu-pool", "case.model=vgg16"));
+	const struct scenario *known = good(READ("case.topology=gpu-pool", "case.stack=pytorch"));
+	const struct scenario *other =
+		good(READ("case.topology=gpu-pool", "case.stack=pytorch", "case.model=vgg16"));
 	if (!known || !other)
 		return;
 	CHECK_TEXT(param_of(known, "efficiency.v100-sxm2.resnet50.peak")->status, "fitted");

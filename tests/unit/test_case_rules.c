@@ -69,7 +69,7 @@ static void auto_selects_the_transport_by_what_travels(void)
  * override both. Names of profiles that do not apply are whole words. */
 static void profiles_apply_in_their_order(void)
 {
-	static const char gpu[] = "case.topology=gpu-pool case.model=resnet50";
+	static const char gpu[] = "case.topology=gpu-pool case.model=resnet50 case.stack=pytorch";
 	double fitted = peak_of(good(NULL, gpu));
 	static const struct {
 		const char *without;
@@ -92,12 +92,13 @@ static void profiles_apply_in_their_order(void)
 	remove(path_of("mine.cfg"));
 	CHECK(peak_of(good(NULL, arena_printf(arena, "%s case.gpu_profiles=false", gpu))) == 0);
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		const struct scenario *s = good(
-			arena_printf(arena,
-				     "case = { topology = \"gpu-pool\"; model = \"resnet50\";\n"
-				     "gpu_profiles_without = \"%s\"; };",
-				     rows[i].without),
-			"");
+		const struct scenario *s =
+			good(arena_printf(arena,
+					  "case = { topology = \"gpu-pool\"; model = \"resnet50\"; "
+					  "stack = \"pytorch\";\n"
+					  "gpu_profiles_without = \"%s\"; };",
+					  rows[i].without),
+			     "");
 		if (!CHECK(rows[i].applies ? peak_of(s) == fitted : peak_of(s) == 0))
 			printf("  without %s\n", rows[i].without);
 	}

@@ -90,9 +90,10 @@ static void cluster_has_as_many_machines_as_the_job_needs(void)
 static void one_setting_applies_to_all_copies_of_a_machine(void)
 {
 	const struct scenario *s =
-		READ(C4140, "case.gpus=64", "link.network.bandwidth=25 Gbit/s", "host.node.cores=7",
-		     "guest.os.kind=vm", "link.slot3.lanes=8", "gpu.*.profile=p100-sxm2");
-	const struct scenario *small = READ(C4140, "case.gpus=4");
+		READ(C4140, "case.gpus=64", "case.stack=pytorch",
+		     "link.network.bandwidth=25 Gbit/s", "host.node.cores=7", "guest.os.kind=vm",
+		     "link.slot3.lanes=8", "gpu.*.profile=p100-sxm2");
+	const struct scenario *small = READ(C4140, "case.gpus=4", "case.stack=pytorch");
 	if (!s || !small)
 		return;
 	CHECK(s->topology.hosts[15].params.cores_count == 7);
