@@ -160,12 +160,14 @@ static void summarize_serving(struct arena *arena, const struct scenario *scenar
 	p->refused_count = point->failed ? 0 : (uint64_t)point->serving.refused_count;
 	p->overload_ratio = point->failed ? 0 : point->serving.overload_ratio;
 	p->preempted_count = point->failed ? 0 : (uint64_t)point->serving.preempted_count;
+	struct breakdown_part *shares = ARENA_ARRAY(arena, SERVE_CDF_POINTS, struct breakdown_part);
 	for (size_t k = 0; k < SERVE_CDF_POINTS && !point->failed; k++)
-		p->latency_cdf[p->latency_cdf_count++] = (struct breakdown_part){
+		shares[p->latency_cdf_count++] = (struct breakdown_part){
 			arena_printf(arena, "%.*f",
 				     serve_cdf_shares[k] > 0.99 && serve_cdf_shares[k] < 1 ? 3 : 2,
 				     serve_cdf_shares[k]),
 			point->serving.cdf_s[k]};
+	p->latency_cdf = shares;
 }
 
 /* Cases that differ only in their plans have different names. */

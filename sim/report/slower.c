@@ -68,6 +68,14 @@ static const char *wait_behind(const struct prediction *plain, const struct pred
 	return found ? found : long_wait(better, LONG_RATIO * more_s);
 }
 
+/* Returns true if the requests of a model server wait longer for a place in a batch. */
+static bool batches_otherwise(const struct prediction *plain, const struct prediction *better,
+			      double more_s)
+{
+	return prediction_part_s(better, PART_QUEUE) - prediction_part_s(plain, PART_QUEUE) >=
+	       EXPLAINED_RATIO * more_s;
+}
+
 struct slower slower_than(const struct prediction *plain, const struct prediction *better)
 {
 	struct slower slower = {0};
@@ -79,6 +87,8 @@ struct slower slower_than(const struct prediction *plain, const struct predictio
 		slower.mechanism = "algorithm";
 	else if (fuses_otherwise(plain, better, slower.ratio))
 		slower.mechanism = WAIT_NAME_CYCLE;
+	else if (batches_otherwise(plain, better, more_s))
+		slower.mechanism = "batches of requests";
 	else
 		slower.mechanism = wait_behind(plain, better, more_s);
 	return slower;

@@ -14,7 +14,8 @@
 /* By how much and why a better system is slower. */
 struct slower {
 	double ratio;          /* by how much the step is longer; 0: at most by SLOWER_RATIO */
-	const char *mechanism; /* "algorithm", or a key of struct prediction.waits; NULL: unknown */
+	const char *mechanism; /* "algorithm", "batches of requests", or a key of struct
+				  prediction.waits; NULL: unknown */
 };
 /* exported: a test compares random systems */
 struct slower slower_than(const struct prediction *plain, const struct prediction *better);

@@ -18,7 +18,8 @@ enum field_type {
 	FIELD_ESTIMATE,
 	/* The writers and the reader have separate code for these fields. */
 	FIELD_VERSION,
-	FIELD_BREAKDOWN,
+	FIELD_BREAKDOWN, /* array of BREAKDOWN_MAX parts */
+	FIELD_SHARES,    /* pointer to latency_cdf_count parts */
 	FIELD_PARAMETERS,
 	FIELD_JOBS,
 	FIELD_LINKS,

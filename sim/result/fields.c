@@ -25,7 +25,8 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as ui
 		 bool: FIELD_VERDICT,                                                              \
 		 double: FIELD_NUMBER,                                                             \
 		 struct estimate: FIELD_ESTIMATE,                                                  \
-		 struct breakdown_part *: FIELD_BREAKDOWN,                                   \
+		 struct breakdown_part *: FIELD_BREAKDOWN,                                         \
+		 const struct breakdown_part *: FIELD_SHARES,                                      \
 		 const struct cfg_resolution *: FIELD_PARAMETERS,                                  \
 		 struct job_prediction *: FIELD_JOBS,                                        \
 		 struct link_prediction *: FIELD_LINKS,                                            \
@@ -169,8 +170,11 @@ const struct prediction *prediction_copy(struct arena *arena, struct names *text
 		p->phases[i].name = copy_text(&copier, p->phases[i].name);
 	for (size_t i = 0; i < p->wait_count; i++)
 		p->waits[i].name = copy_text(&copier, p->waits[i].name);
+	struct breakdown_part *shares = copy_list(&copier, (struct fields){0}, p->latency_cdf,
+						  p->latency_cdf_count, sizeof *shares);
 	for (size_t i = 0; i < p->latency_cdf_count; i++)
-		p->latency_cdf[i].name = copy_text(&copier, p->latency_cdf[i].name);
+		shares[i].name = copy_text(&copier, shares[i].name);
+	p->latency_cdf = shares;
 	p->jobs = copy_list(&copier, job_fields, p->jobs, p->job_count, sizeof *p->jobs);
 	p->links = copy_list(&copier, link_fields, p->links, p->link_count, sizeof *p->links);
 	if (p->drawn_throughputs)

@@ -66,12 +66,11 @@ static void put_estimate(struct json_writer *json, const char *key, struct estim
 	jw_close(json);
 }
 
+/* The parts end at `most` or at the first without a name. */
 static void put_breakdown(struct json_writer *json, const struct field *field,
-			  const struct record *record)
+			  const struct record *record, const struct breakdown_part *parts,
+			  size_t most)
 {
-	const struct breakdown_part *parts =
-		(const void *)((const char *)record->at + field->offset);
-	size_t most = strcmp(field->json, "latency_cdf") == 0 ? CDF_MAX : BREAKDOWN_MAX;
 	jw_open_flat(json, field->json, '{');
 	for (size_t i = 0; i < most && parts[i].name; i++)
 		jw_real(json, parts[i].name, record->ok ? parts[i].seconds : NAN);
@@ -145,8 +144,16 @@ static void put_field(struct json_writer *json, const struct field *field,
 		jw_text(json, field->json, FARWIRE_VERSION);
 		break;
 	case FIELD_BREAKDOWN:
-		put_breakdown(json, field, record);
+		put_breakdown(json, field, record,
+			      (const void *)((const char *)record->at + field->offset),
+			      BREAKDOWN_MAX);
 		break;
+	case FIELD_SHARES: {
+		const struct prediction *prediction = record->at;
+		put_breakdown(json, field, record, prediction->latency_cdf,
+			      prediction->latency_cdf_count);
+		break;
+	}
 	case FIELD_PARAMETERS:
 		resolution_json(json, field->json,
 				((const struct prediction *)record->at)->resolution);

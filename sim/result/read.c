@@ -119,8 +119,10 @@ static void read_lists(struct reader *reader, const struct json_t *record,
 		read_breakdown(reader, record, "phases", prediction->phases, BREAKDOWN_MAX);
 	prediction->wait_count =
 		read_breakdown(reader, record, "waits", prediction->waits, BREAKDOWN_MAX);
+	struct breakdown_part *shares = ARENA_ARRAY(reader->arena, CDF_MAX, struct breakdown_part);
 	prediction->latency_cdf_count =
-		read_breakdown(reader, record, "latency_cdf", prediction->latency_cdf, CDF_MAX);
+		read_breakdown(reader, record, "latency_cdf", shares, CDF_MAX);
+	prediction->latency_cdf = shares;
 	prediction->jobs = read_list(reader, json_member(record, "clients"), job_fields,
 				     sizeof *prediction->jobs, &prediction->job_count);
 	const struct json_t *stages = json_member(record, "stages");

@@ -168,7 +168,9 @@ struct prediction {
 	struct estimate first_token_mean_s, token_s;
 	double cache_tokens_count;      /* tokens that fit into the KV caches; 0: there are none */
 	struct estimate slo_attainment; /* share of requests that meet all objectives */
-	struct breakdown_part latency_cdf[CDF_MAX]; /* name: share of requests with less latency */
+	/* name: share of requests with less latency; a pointer, because sweeps keep a million
+	 * predictions, of which few are of model servers */
+	const struct breakdown_part *latency_cdf;
 	size_t latency_cdf_count;
 	struct breakdown_part breakdown[BREAKDOWN_MAX];
 	size_t breakdown_count;

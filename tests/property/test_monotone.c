@@ -45,7 +45,8 @@ struct tally {
 static bool improves(const struct improvement *improvement, const struct cfg_param *param)
 {
 	size_t length = strlen(param->path);
-	if (strcmp(param->path, "serve.batch") == 0) /* the most that a server may put together */
+	/* the most requests that a server puts together, and the calls of one message */
+	if (strcmp(param->path, "serve.batch") == 0 || strcmp(param->path, "runtime.batch") == 0)
 		return false;
 	if (strncmp(param->path, improvement->prefix, strlen(improvement->prefix)) != 0)
 		return false;

@@ -142,6 +142,7 @@ static void formats_page_lists_every_field(void)
 		[FIELD_ESTIMATE] = "estimate",
 		[FIELD_VERSION] = "text",
 		[FIELD_BREAKDOWN] = "object of numbers",
+		[FIELD_SHARES] = "object of numbers",
 		[FIELD_PARAMETERS] = "array",
 		[FIELD_JOBS] = "array",
 		[FIELD_LINKS] = "array",

@@ -77,6 +77,17 @@ static void other_bundles_are_a_reason_only_with_cycles(void)
 	CHECK(!slower_than(&plain, &better).mechanism);
 }
 
+/* The latency of a model server's requests is 0.1 s longer. */
+static void queues_that_grew_are_the_reason_of_model_servers(void)
+{
+	struct prediction plain = step_of(1), better = step_of(1.1);
+	plain.breakdown[plain.breakdown_count++] = (struct breakdown_part){PART_QUEUE, 0.3};
+	better.breakdown[better.breakdown_count++] = (struct breakdown_part){PART_QUEUE, 0.349};
+	CHECK(!slower_than(&plain, &better).mechanism);
+	better.breakdown[0].seconds = 0.351;
+	CHECK_TEXT(slower_than(&plain, &better).mechanism, "batches of requests");
+}
+
 /* Each point is compared with the next worse value of an axis: a smaller bandwidth or a larger
  * latency. The last axis varies fastest. With 1 us, a step at 30 Gbit/s takes 10 % longer than at
  * 20, and 32 % longer than at 10; it takes 20 % longer than with 2 us. The first axis that makes a
@@ -130,6 +141,7 @@ static const struct test tests[] = {
 	TEST(wait_that_grew_most_is_the_reason),
 	TEST(wait_of_twice_the_difference_is_a_reason),
 	TEST(other_bundles_are_a_reason_only_with_cycles),
+	TEST(queues_that_grew_are_the_reason_of_model_servers),
 	TEST(points_are_compared_with_the_next_worse_value),
 };
 
