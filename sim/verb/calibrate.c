@@ -83,13 +83,13 @@ static int measure_gpu(const struct command *command, const char *path, bool sta
 	const char *program = probe_program(command->arena);
 	const char *words[12 + sizeof spin / sizeof spin[0]];
 	size_t count = 0;
-	if (!program) {
+	if (!program && !command->quiet)
 		fprintf(stderr,
 			"farwire: %s is not measured because farwire-probe is not in the folder of "
 			"this program (build it with nvcc, or set FARWIRE_PROBE)\n",
 			stand_in ? "the stand-in of a GPU" : "the GPU");
+	if (!program)
 		return NO_GPU;
-	}
 	words[count++] = program;
 	for (size_t i = 0; i < sizeof spin / sizeof spin[0] && stand_in; i++)
 		words[count++] = spin[i];
