@@ -132,6 +132,7 @@ static inline void add_servers(struct random_case *c)
 		ADD(c, &c->settings, "serve.prompt=%d", 1 + (int)rng_below(&c->rng, 500));
 		ADD(c, &c->settings, "serve.output=%d", 1 + (int)rng_below(&c->rng, 30));
 		ADD(c, &c->settings, "serve.tokens=%d", 256 << rng_below(&c->rng, 5));
+		ADD(c, &c->settings, "serve.reserve_prompt=%s", chance(c, 0.5) ? "true" : "false");
 	}
 	for (size_t i = 0; i < c->client_count && i < gpus; i++)
 		ADD(c, &c->clients, "{ name = \"server%zu\"; %sgpu = \"rack%zu-gpu%zu\"; }", i,

@@ -556,8 +556,8 @@ const struct diagnosis *diagnose(struct arena *arena, struct diag *diag,
 	}
 	d->suspects = suspects_of(arena, scenario, request->input.options.seed, &d->suspect_count);
 	d->simulated_count = d->suspect_count - 1;
-	const struct reported *step =
-		reported_find(arena, diag, origin, PREDICTION_COLLECTIVE, "step");
+	const struct reported *step = reported_find(
+		arena, diag, origin, (struct reporting){PREDICTION_COLLECTIVE, NULL}, "step");
 	if (!step || !predict_healthy(&w, step, fault) || !predict_faults(&w, diag, step, fault))
 		return NULL;
 	for (size_t i = 0; i < d->count; i++)

@@ -7,14 +7,39 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/param.h"
+#include "sim/predict/predict.h"
 
-enum prediction_kind reported_kind(const struct scenario *scenario)
+static enum prediction_kind kind_of(const struct scenario *scenario)
 {
 	if (scenario->style == JOBS_COLLECTIVE)
 		return PREDICTION_COLLECTIVE;
 	if (scenario->style == JOBS_SERVING)
 		return PREDICTION_SERVING;
 	return scenario_has_gpus(scenario) ? PREDICTION_TRAINING : PREDICTION_PROGRAMS;
+}
+
+struct reporting reporting_of(struct arena *arena, const struct scenario *scenario)
+{
+	struct reporting reporting = {.kind = kind_of(scenario)};
+	if (scenario_setup(arena, scenario).counted)
+		reporting.unit = "steps/s";
+	else if (scenario_token_rate(scenario, RATE_TOKENS) > 0)
+		reporting.unit = "sequences/s";
+	return reporting;
+}
+
+/* Returns the row, or if it counts images, a copy that counts what the case counts. */
+static const struct reported *counted(struct arena *arena, const struct reported *row,
+				      struct reporting reporting)
+{
+	if (row != answer_at(ANSWER_THROUGHPUT) || !reporting.unit)
+		return row;
+	struct reported *copy = ARENA_NEW(arena, struct reported);
+	*copy = *row;
+	copy->heading = copy->unit = reporting.unit;
+	if (strcmp(reporting.unit, "steps/s") == 0)
+		copy->name = "steps_per_s";
+	return copy;
 }
 
 /* Returns the name in lower case, with _ for blanks, - and /, and without a unit at the end. */
@@ -45,12 +70,13 @@ static bool is_named(struct arena *arena, const struct reported *row, const char
 }
 
 const struct reported *reported_find(struct arena *arena, struct diag *diag, struct origin origin,
-				     enum prediction_kind kind, const char *name)
+				     struct reporting reporting, const char *name)
 {
+	enum prediction_kind kind = reporting.kind;
 	const char *plain = plain_name(arena, name, strlen(name)), *list = "";
 	bool other = false;
 	for (enum answer i = 0; i < ANSWER_COUNT; i++) {
-		const struct reported *row = answer_at(i);
+		const struct reported *row = counted(arena, answer_at(i), reporting);
 		bool here = row->kinds & (unsigned)kind;
 		if (!row->spoken)
 			continue;
@@ -104,7 +130,7 @@ static const char *without_unit(struct arena *arena, const char *text, const cha
 }
 
 bool target_read(struct arena *arena, struct diag *diag, struct origin origin,
-		 enum prediction_kind kind, const char *text, struct target *target)
+		 struct reporting reporting, const char *text, struct target *target)
 {
 	const char *sign = strpbrk(text, "<>");
 	size_t length = sign ? (size_t)(sign - text) : 0;
@@ -118,7 +144,7 @@ bool target_read(struct arena *arena, struct diag *diag, struct origin origin,
 			text);
 	const char *name = arena_printf(arena, "%.*s", (int)length, text), *value = sign + 2;
 	*target = (struct target){.at_least = *sign == '>'};
-	target->reported = reported_find(arena, diag, origin, kind, name);
+	target->reported = reported_find(arena, diag, origin, reporting, name);
 	if (!target->reported)
 		return false;
 	while (*value == ' ')
@@ -126,8 +152,10 @@ bool target_read(struct arena *arena, struct diag *diag, struct origin origin,
 	const char *wrong =
 		quantity_parse(arena, target->reported->quantity,
 			       without_unit(arena, value, target->reported->unit), &target->value);
+	const char *unit = target->reported->unit;
 	if (wrong)
-		diag_error(diag, origin, "%s of '%s' %s", name, text, wrong);
+		diag_error(diag, origin, "%s of '%s' %s%s%s", name, text, wrong,
+			   unit ? "; this case counts " : "", unit ? unit : "");
 	else if (!(target->value > 0))
 		diag_error(diag, origin, "%s of '%s' must be greater than 0", name, text);
 	target->text = arena_printf(arena, "%s %s %s", target->reported->spoken,

@@ -4,19 +4,23 @@
  *
  * A word may mean different numbers for clients, training jobs and collective benchmarks.
  * "throughput", for example, means images/s or a bus bandwidth. A name is therefore resolved for
- * a kind of prediction. */
+ * a kind of prediction, and its throughput counts what the case counts. */
 #pragma once
 
 #include "sim/result/answer.h"
 #include "sim/scenario/scenario.h"
 
-/* Returns the kind of prediction that the case will give. */
-enum prediction_kind reported_kind(const struct scenario *scenario);
+/* What the predictions of a case will report. */
+struct reporting {
+	enum prediction_kind kind;
+	const char *unit; /* unit of the throughput of training: "steps/s"; NULL: "images/s" */
+};
+struct reporting reporting_of(struct arena *arena, const struct scenario *scenario);
 
 /* Finds an answer by name. Blanks, - and _ are equivalent, and a unit at the end may be omitted.
  * Returns NULL after an error at origin, which lists the possible names. */
 const struct reported *reported_find(struct arena *arena, struct diag *diag, struct origin origin,
-				     enum prediction_kind kind, const char *name);
+				     struct reporting reporting, const char *name);
 /* Returns the name of the main answer of a kind: "ratio", "efficiency" or "bus_bandwidth_Bps". */
 const char *reported_main(enum prediction_kind kind);
 /* Formats a value with its unit: "0.95", "12.5 GB/s", "340 images/s". */
@@ -31,4 +35,4 @@ struct target {
 };
 /* Reads a target. Returns false after an error at origin. */
 bool target_read(struct arena *arena, struct diag *diag, struct origin origin,
-		 enum prediction_kind kind, const char *text, struct target *target);
+		 struct reporting reporting, const char *text, struct target *target);

@@ -207,13 +207,13 @@ static bool read_request(struct finder *f, struct diag *diag)
 	const struct scenario *scenario = case_read(f->arena, diag, &f->request->input.request);
 	if (!scenario)
 		return false;
-	enum prediction_kind kind = reported_kind(scenario);
+	struct reporting reporting = reporting_of(f->arena, scenario);
 	f->input = analysis_with_calls(f->request->input, scenario);
 	f->result->scenario = scenario;
 	/* plans have no scaling efficiency */
 	bool plan = scenario->job_count > 0 && scenario->jobs[0].plan;
-	const char *preset = plan ? "throughput" : reported_main(kind);
-	f->result->reported = reported_find(f->arena, diag, number->origin, kind,
+	const char *preset = plan ? "throughput" : reported_main(reporting.kind);
+	f->result->reported = reported_find(f->arena, diag, number->origin, reporting,
 					    number->text ? number->text : preset);
 	return f->result->reported;
 }

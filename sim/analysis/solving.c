@@ -142,7 +142,7 @@ static bool read_question(struct arena *arena, struct diag *diag,
 {
 	solving->name = scenario->name;
 	solving->key = request->key.text;
-	bool good = target_read(arena, diag, request->target.origin, reported_kind(scenario),
+	bool good = target_read(arena, diag, request->target.origin, reporting_of(arena, scenario),
 				request->target.text, &solving->target);
 	solving->param = find_number(arena, diag, &request->input.request, scenario, &request->key);
 	if (!solving->param)

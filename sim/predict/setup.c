@@ -45,6 +45,10 @@ struct setup scenario_setup(struct arena *arena, const struct scenario *scenario
 {
 	struct setup setup = {.transport = scenario_transport(scenario)};
 	bool trains = scenario->style != JOBS_COLLECTIVE;
+	if (scenario->params->devices[0])
+		setup.devices = scenario->params->devices;
+	if (scenario->params->adapters[0])
+		setup.adapters = scenario->params->adapters;
 	for (size_t i = 0; i < scenario->job_count; i++) {
 		const struct job_entry *job = &scenario->jobs[i];
 		if (trains)

@@ -115,8 +115,9 @@ struct setup {
 	const char *transport; /* of forwarded calls, or of gradients between machines; NULL:
 				  nothing crosses the network */
 	const char *counted;   /* "steps" if throughput counts them; NULL: samples or requests */
-	const char *local;     /* GPU and host of the local run of forwarded programs, to which
-				  `ratio` compares; NULL: none */
+	const char *devices, *adapters; /* those of each machine that the case chose; NULL: all */
+	const char *local; /* GPU and host of the local run of forwarded programs, to which
+			      `ratio` compares; NULL: none */
 };
 /* Returns for example "network resnet50; stack pytorch-amp (fp16); exchange ddp (NCCL)". Values in
  * which the setups differ are separated by " / ". */

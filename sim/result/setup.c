@@ -20,6 +20,8 @@ static const struct {
 	PART(runtime, runtime, "runtime", "the local driver"),
 	PART(exchange, library, "exchange", "no exchange"),
 	PART(transport, transport, "transport", "nothing travels"),
+	PART(devices, devices, "of each machine the GPUs", "all"),
+	PART(adapters, adapters, "of each machine the adapters", "all"),
 	PART(local, local, "compared with a local", "no comparison"),
 #undef PART
 };

@@ -33,7 +33,7 @@ static void read_target(const struct command *command, struct diag *diag,
 	const struct scenario *scenario = sweep_base(command->arena, request);
 	if (command->target && scenario)
 		target_read(command->arena, diag, (struct origin){"--target", 0},
-			    reported_kind(scenario), command->target, target);
+			    reporting_of(command->arena, scenario), command->target, target);
 }
 
 static int write_sweep(const struct command *command, const struct target *target,

@@ -113,6 +113,7 @@ static void put_service(FILE *out, struct bytes *bytes, bool several)
 	fprintf(out, " router = \"%s\";", PICK(bytes, "round-robin", "least-outstanding"));
 	fprintf(out, " on = \"%s\"; off = \"1 ms\";", PICK(bytes, "0 s", "5 ms"));
 	fprintf(out, " latency_slo = \"%s\";", PICK(bytes, "0 s", "2 ms"));
+	fprintf(out, " reserve_prompt = %s;", flag(bytes));
 }
 
 static void put_serving(FILE *out, struct bytes *bytes)

@@ -57,6 +57,14 @@ one=$(bandwidth --devices 0,2 --adapters mlx5_0)
 echo "$one $two" | awk '{ exit !($1 < 0.6 * $2) }' || complain "one adapter: $one GB/s, two: $two"
 verdict unit.devices.adapters_have_several_names
 
+farwire $ring --devices 0,2 --adapters ^mlx5_1
+shows '^setup: .*; of each machine the GPUs 0,2; of each machine the adapters \^mlx5_1$'
+farwire $ring --devices 0,2 --format json
+shows '"devices": "0,2"'
+farwire report --topology machine.cfg --gpus 8 --collective all_reduce --draws 0 --devices 0,2 -q -o page.html
+grep -q 'of each machine the GPUs 0,2' page.html || complain 'the report does not name the GPUs that were chosen'
+verdict unit.devices.results_and_reports_name_the_choice
+
 expect 2 "^--devices: no machine of topology 'imported' has a GPU '9' .they have: gpu0, gpu1," $ring --devices 0,9
 expect 2 "has a GPU 'n0.gpu1'" $ring --devices n0.gpu1
 expect 2 "^--adapters: no machine of topology 'imported' has an adapter 'mlx5_7' .they have: nic0, mlx5_0, nic1, mlx5_1" $ring --adapters mlx5_7

@@ -88,6 +88,13 @@ farwire run -q --draws 0 --topology dgx1-v100 --calls a100.jsonl --format json
 grep -q '"throughput": {.*"unit": "steps/s"}' "$scratch.out" || complain 'JSON does not count steps'
 farwire sweep -q --topology dgx1-v100 --calls a100.jsonl --vary calls.kernel=1,2 --format csv
 grep -q '^calls.kernel,steps_per_s,' "$scratch.out" || complain "CSV: $(head -1 "$scratch.out")"
+# The shortest step is three kernels of 1 ms, so no parameter of the host gives 1000 steps/s.
+expect 0 '' solve -q --draws 0 --topology dgx1-v100 --calls a100.jsonl --target 'throughput>=1000' --for driver.launch
+shows 'target throughput >= 1000 steps/s .*the best value is [0-9.]* steps/s'
+shows '^target .* steps/s  '
+expect 2 "unknown unit 'images/s' .*; this case counts steps/s" solve -q --topology dgx1-v100 --calls a100.jsonl --target 'throughput>=3 images/s' --for driver.launch
+farwire sensitivity -q --draws 0 --topology dgx1-v100 --calls a100.jsonl --of throughput --format csv
+shows 'at_low_steps_per_s'
 farwire run -q --draws 0 --topology dgx1-v100 --calls a100.jsonl --batch 8
 grep -q ' images/s$' "$scratch.out" || complain 'a recording with a batch does not count images'
 verdict recordings.throughput_counts_steps_unless_a_batch_is_given

@@ -5,12 +5,17 @@
 #include "tests/test.h"
 
 static const struct origin origin = {"--target", 0};
+static const struct reporting programs = {PREDICTION_PROGRAMS, NULL},
+			      training = {PREDICTION_TRAINING, NULL},
+			      collective = {PREDICTION_COLLECTIVE, NULL},
+			      steps = {PREDICTION_TRAINING, "steps/s"};
 
 static const char *name_of(enum prediction_kind kind, const char *name)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
-	const struct reported *reported = reported_find(arena, diag, origin, kind, name);
+	const struct reported *reported =
+		reported_find(arena, diag, origin, (struct reporting){kind, NULL}, name);
 	const char *found = reported ? reported->name : NULL;
 	CHECK((found == NULL) == (diag_count(diag) == 1));
 	arena_free(arena);
@@ -40,21 +45,24 @@ static void targets_are_read_and_checked(void)
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	struct target t;
-	CHECK(target_read(arena, diag, origin, PREDICTION_PROGRAMS, "ratio >= 95 %", &t));
+	CHECK(target_read(arena, diag, origin, programs, "ratio >= 95 %", &t));
 	CHECK(t.at_least && t.value == 0.95);
 	CHECK_TEXT(t.text, "ratio to local >= 0.95");
-	CHECK(target_read(arena, diag, origin, PREDICTION_PROGRAMS, "step<=250 ms", &t));
+	CHECK(target_read(arena, diag, origin, programs, "step<=250 ms", &t));
 	CHECK(!t.at_least && t.value == 0.25);
-	CHECK(target_read(arena, diag, origin, PREDICTION_TRAINING, "images/s>=1300 images/s", &t));
+	CHECK(target_read(arena, diag, origin, training, "images/s>=1300 images/s", &t));
 	CHECK(t.value == 1300);
 	CHECK_TEXT(t.text, "throughput >= 1300 images/s");
-	CHECK(target_read(arena, diag, origin, PREDICTION_COLLECTIVE, "throughput>=10 GB/s", &t));
+	CHECK(target_read(arena, diag, origin, steps, "throughput>=3 steps/s", &t));
+	CHECK_TEXT(t.text, "throughput >= 3 steps/s");
+	CHECK(t.reported->offset == answer_at(ANSWER_THROUGHPUT)->offset);
+	CHECK(target_read(arena, diag, origin, collective, "throughput>=10 GB/s", &t));
 	CHECK(t.value == 1e10 && diag_count(diag) == 0);
-	CHECK(target_read(arena, diag, origin, PREDICTION_TRAINING, "tflops_gpu>=2 TFLOP/s", &t));
+	CHECK(target_read(arena, diag, origin, training, "tflops_gpu>=2 TFLOP/s", &t));
 	CHECK(t.value == 2e12 && diag_count(diag) == 0);
-	CHECK(!target_read(arena, diag, origin, PREDICTION_PROGRAMS, "ratio>0.95", &t));
-	CHECK(!target_read(arena, diag, origin, PREDICTION_PROGRAMS, "step<=250", &t));
-	CHECK(!target_read(arena, diag, origin, PREDICTION_PROGRAMS, "step<=0 s", &t));
+	CHECK(!target_read(arena, diag, origin, programs, "ratio>0.95", &t));
+	CHECK(!target_read(arena, diag, origin, programs, "step<=250", &t));
+	CHECK(!target_read(arena, diag, origin, programs, "step<=0 s", &t));
 	CHECK(diag_count(diag) == 3);
 	arena_free(arena);
 }
@@ -67,10 +75,8 @@ static void reported_numbers_come_from_the_prediction(void)
 			       .ratio = {0.8, 0.7, 0.9},
 			       .breakdown = {{PART_INPUT, 0.25}},
 			       .breakdown_count = 1};
-	const struct reported *ratio =
-		reported_find(arena, diag, origin, PREDICTION_TRAINING, "efficiency");
-	const struct reported *wait =
-		reported_find(arena, diag, origin, PREDICTION_TRAINING, "input_wait_s");
+	const struct reported *ratio = reported_find(arena, diag, origin, training, "efficiency");
+	const struct reported *wait = reported_find(arena, diag, origin, training, "input_wait_s");
 	CHECK(reported_of(ratio, &p).low == 0.7);
 	CHECK(reported_of(wait, &p).value == 0.25);
 	CHECK_TEXT(reported_text(arena, wait, 0.25), "250 ms");
@@ -94,8 +100,8 @@ static void quantiles_of_latencies_are_numbers_of_their_own(void)
 	}
 	for (int i = 0; i < 12; i++) {
 		const char *name = arena_printf(arena, "%s_%s", names[i / 4], quantiles[i % 4]);
-		const struct reported *reported =
-			reported_find(arena, diag, origin, PREDICTION_SERVING, name);
+		const struct reported *reported = reported_find(
+			arena, diag, origin, (struct reporting){PREDICTION_SERVING, NULL}, name);
 		if (CHECK(reported != NULL))
 			CHECK_NEAR(reported_of(reported, &p).value, 1 + i, 1e-12);
 	}
