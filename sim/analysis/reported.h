@@ -10,7 +10,7 @@
 #include "sim/result/answer.h"
 #include "sim/scenario/scenario.h"
 
-/* What the predictions of a case will report. */
+/* The kind of the predictions of a case, and the unit of their throughput. */
 struct reporting {
 	enum prediction_kind kind;
 	const char *unit; /* unit of the throughput of training: "steps/s"; NULL: "images/s" */
