@@ -8,6 +8,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/vec.h"
+#include "sim/gpu/models.h"
 #include "sim/scenario/scenario.h"
 
 static bool is_folder(const char *path)
@@ -118,6 +119,13 @@ const char *data_path(struct arena *arena, struct diag *diag, struct origin orig
 	const char *path = arena_printf(arena, "%s/%s/%s.cfg", root, folder, name);
 	if (name[0] && !strchr(name, '/') && access(path, R_OK) == 0)
 		return path;
+	if (strcmp(folder, "topologies/gpus") == 0 && strchr(name, ' ')) {
+		const struct gpu_model *model = gpu_model_by_name(name);
+		diag_error(diag, origin, "there is no %s '%s' (%s)", what, name,
+			   model ? arena_printf(arena, "write %s, its profile", model->profile)
+				 : gpu_model_refusal(arena, name));
+		return NULL;
+	}
 	const char *const *names;
 	size_t count = data_names(arena, root, folder, &names);
 	const char *near = nearest_names(arena, name, names, count);

@@ -177,8 +177,7 @@ static const struct option options[] = {
 	 .initial = "auto", .help = "use of colours on a terminal"},
 	{OPTION_ON, .letter = 'q', .name = "quiet", FIELD(quiet),
 	 .help = "prints only results, warnings and errors: no progress, no notes, no report of "
-		 "what "
-		 "was written or fitted, and no `would help` or `changes nothing here`"},
+		 "what was written or fitted, and no `would help` or `changes nothing here`"},
 	{OPTION_ON, .name = "plain", FIELD(plain), .help = "prints only names, one per line"},
 };
 

@@ -60,7 +60,15 @@ gpus 'NVIDIA GH200 999GB' 'nearest profile is gh200-96'
 	matrix mlx5_
 	echo '  MIG 1g.10gb     Device  0: (UUID: MIG-1)'
 } >topo.txt
-expect 2 "the GPU 'NVIDIA A40 MIG 1g.10gb' has no profile: a MIG slice .*nearest profile is a40" import topology topo.txt
+expect 2 "the GPU 'NVIDIA A40 MIG 1g.10gb' has no profile: a MIG slice .*case.fraction = .*nearest profile is a40" import topology topo.txt
+# The same names in a topology lead to the profile, or to what comes near it.
+profile() { # NAME PATTERN
+	echo "topology = { name = \"t\"; hosts = ( { name = \"h\"; } ); gpus = ( { name = \"g\"; host = \"h\"; profile = \"$1\"; } ); };" >named.cfg
+	expect 2 "^named.cfg:1: there is no GPU profile '$1' .$2" check named.cfg
+}
+profile 'NVIDIA A100-SXM4-40GB' 'write a100-sxm4-40, its profile.$'
+profile 'NVIDIA A100-SXM4-40GB MIG 3g.20gb' 'a MIG slice .* case.fraction = .* 3/7 = 0.43 .*; the nearest profile is a100-sxm4-40.$'
+profile 'NVIDIA GeForce RTX 4090 Laptop GPU' 'a laptop GPU .*; the nearest profile is rtx-4090.$'
 matrix mlx5_ | sed 's/GPU 0: .*/GPU 0: h20/; s/GPU 1: .*/GPU 1: my.own.cfg/' >topo.txt
 imports '' topo.txt
 grep -q 'name = "gpu0"; profile = "h20"' machine.cfg && grep -q 'name = "gpu1"; profile = "my.own.cfg"' machine.cfg ||
