@@ -266,19 +266,16 @@ static size_t join_narrow(const struct layout *layout, struct block *runs, size_
 static void draw_block(struct layout *layout, const struct block *block, double y)
 {
 	double x = axis_at(&layout->axis, block->from_ms);
-	double width = width_of(layout, block->to_ms - block->from_ms), bottom = y + row_height;
+	double width = width_of(layout, block->to_ms - block->from_ms), shares[KIND_COUNT];
+	struct look looks[KIND_COUNT];
 	for (size_t kind = 0; kind < KIND_COUNT; kind++) {
-		double share = block->kinds_ms[kind] / (block->to_ms - block->from_ms);
-		if (!(share > 0))
-			continue;
-		struct look look = look_of(kind, kind < PASS_COUNT ? block->name : "");
-		if (width < 3)
-			look.hatch = HATCH_NONE;
-		bottom -= share * row_height;
-		draw_area(layout->drawing, x, bottom, width, share * row_height, look);
-		layout->present[kind] = true;
-		layout->mixed |= share < 0.999;
+		shares[kind] = block->kinds_ms[kind] / (block->to_ms - block->from_ms);
+		looks[kind] = look_of(kind, kind < PASS_COUNT ? block->name : "");
+		layout->present[kind] |= shares[kind] > 0;
+		layout->mixed |= shares[kind] > 0 && shares[kind] < 0.999;
 	}
+	draw_shares(layout->drawing, (struct area){x, y, width, row_height}, shares, looks,
+		    KIND_COUNT);
 	layout->paler |= is_pale(block->name);
 	if (width > 4)
 		draw_line(layout->drawing, x, y, x, y + row_height, ink_paper, 0.5, DASH_SOLID);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Thousands of spans become few shapes. A track is divided into columns of 0.75 points. A span that
- * fills a column is drawn individually, the shortest in front (a wait inside a call). Shorter spans
- * are summed in their column. It gets the colour of the kind that covers most of it, and the shade
- * grows with the covered part. So a track has at most two shapes per column. */
+/* Thousands of spans become few shapes. A track is divided into columns of 0.75 points. A wide span
+ * is drawn by itself, the shortest in front (a wait inside a call). Shorter spans are summed in
+ * their column, and share its height as they share its time (draw_shares). */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +13,7 @@
 static const double column_width = 0.75;
 static const double track_height = 15, track_gap = 3, group_gap = 8;
 
-enum { TRACKS_MAX = 64, SHADES = 4 };
+enum { TRACKS_MAX = 64, WIDE = 4 /* columns of a span that is drawn by itself */ };
 
 static struct look kind_look(int kind)
 {
@@ -142,13 +141,13 @@ static void draw_names(const struct layout *layout)
 	}
 }
 
-/* Computes the columns that a span fills; returns false if it fills none. */
+/* Computes the columns that a span fills; returns false if it is not wide. */
 static bool columns_of(const struct layout *layout, const struct span *span, size_t *first,
 		       size_t *end)
 {
 	double from = fmax(0, column_at(layout, span->start_ps));
 	double to = fmin((double)layout->columns, column_at(layout, span->end_ps));
-	if (to - from < 1)
+	if (to - from < WIDE)
 		return false;
 	*first = (size_t)llround(from);
 	*end = (size_t)llround(to);
@@ -219,66 +218,100 @@ static void add_cover(const struct layout *layout, const struct span *span,
 		cover[(size_t)from][span->kind] += 0.01; /* makes a span of zero length visible */
 }
 
-/* Encodes kind and shade of a column as one number; 0 is empty. */
-static int column_shade(const double cover[SPAN_KIND_COUNT])
+static double sum_of(const double cover[SPAN_KIND_COUNT])
 {
-	int most = 0;
 	double sum = 0;
-	for (int kind = 0; kind < SPAN_KIND_COUNT; kind++) {
+	for (int kind = 0; kind < SPAN_KIND_COUNT; kind++)
 		sum += cover[kind];
-		if (cover[kind] > cover[most])
-			most = kind;
-	}
-	if (cover[SPAN_LOSS] > 0) /* losses are rare and important, so they are always shown */
-		return SPAN_LOSS * SHADES + SHADES;
-	return sum > 0 ? most * SHADES + (int)fmax(1, fmin(SHADES, ceil(sum * SHADES - 1e-9))) : 0;
+	return sum;
 }
 
-/* Averages three columns on each side where short spans follow each other, so that a regular series
- * looks regular whatever its period in columns. Isolated spans stay sharp. */
-static int smooth_shade(const struct layout *layout, const double (*cover)[SPAN_KIND_COUNT],
-			size_t column)
+enum { NEAR = 3 }; /* columns on each side */
+
+/* Returns whether a column is covered, or short spans follow each other around it. */
+static bool is_inside(const struct layout *layout, const double (*cover)[SPAN_KIND_COUNT],
+		      size_t column)
 {
-	size_t from = column < 3 ? 0 : column - 3;
-	size_t to = column + 4 < layout->columns ? column + 4 : layout->columns;
-	while (from < column && column_shade(cover[from]) == 0)
-		from++;
-	while (to > column + 1 && column_shade(cover[to - 1]) == 0)
-		to--;
-	bool covered = column_shade(cover[column]) != 0;
-	if (to - from < 4 || (!covered && (from == column || to == column + 1)))
-		return column_shade(cover[column]);
-	double mean[SPAN_KIND_COUNT] = {0};
+	bool before = false, after = false;
+	for (size_t i = 0; i <= NEAR; i++) {
+		before |= i <= column && sum_of(cover[column - i]) > 0;
+		after |= column + i < layout->columns && sum_of(cover[column + i]) > 0;
+	}
+	return before && after;
+}
+
+/* Averages the near columns where short spans follow each other, so that a regular series looks
+ * regular whatever its period in columns. Isolated spans stay sharp. */
+static void smooth(const struct layout *layout, const double (*cover)[SPAN_KIND_COUNT],
+		   size_t column, double shares[SPAN_KIND_COUNT])
+{
+	size_t from = column, to = column + 1;
+	bool inside = is_inside(layout, cover, column);
+	while (inside && from > 0 && column - from < NEAR && is_inside(layout, cover, from - 1))
+		from--;
+	while (inside && to < layout->columns && to - column <= NEAR &&
+	       is_inside(layout, cover, to))
+		to++;
+	if (to - from <= NEAR) {
+		from = column;
+		to = column + 1;
+	}
 	for (size_t i = from; i < to; i++)
 		for (int kind = 0; kind < SPAN_KIND_COUNT; kind++)
-			mean[kind] += cover[i][kind] / (double)(to - from);
-	mean[SPAN_LOSS] = cover[column][SPAN_LOSS];
-	return column_shade(mean);
+			shares[kind] += cover[i][kind] / (double)(to - from);
+	shares[SPAN_LOSS] = cover[column][SPAN_LOSS];
+}
+
+/* Makes few short spans visible, above all losses, which are rare and important. Spans inside each
+ * other share the height, too. */
+static void make_visible(double shares[SPAN_KIND_COUNT])
+{
+	const double least = 1 / track_height, least_loss = 0.25;
+	if (shares[SPAN_LOSS] > 0)
+		shares[SPAN_LOSS] = fmax(shares[SPAN_LOSS], least_loss);
+	double sum = sum_of(shares), shown = fmin(fmax(sum, least), 1);
+	for (int kind = 0; kind < SPAN_KIND_COUNT && sum > 0; kind++)
+		shares[kind] *= shown / sum;
+}
+
+/* Returns whether two columns look nearly the same, so that one shape can represent both. */
+static bool are_similar(const double a[SPAN_KIND_COUNT], const double b[SPAN_KIND_COUNT])
+{
+	const double most = 0.1;
+	for (int kind = 0; kind < SPAN_KIND_COUNT; kind++)
+		if (fabs(a[kind] - b[kind]) > most || (a[kind] > 0) != (b[kind] > 0))
+			return false;
+	return true;
 }
 
 static void draw_narrow(const struct layout *layout, const struct track *track)
 {
 	double(*cover)[SPAN_KIND_COUNT] =
 		arena_array(layout->arena, layout->columns, sizeof *cover);
+	double(*shares)[SPAN_KIND_COUNT] =
+		arena_array(layout->arena, layout->columns, sizeof *shares);
+	struct look looks[SPAN_KIND_COUNT];
 	for (size_t i = 0; i < track->spans.count; i++) {
 		size_t first, end;
 		if (!columns_of(layout, track->spans.items[i], &first, &end))
 			add_cover(layout, track->spans.items[i], cover);
 	}
-	int *shades = ARENA_ARRAY(layout->arena, layout->columns, int);
-	for (size_t i = 0; i < layout->columns; i++)
-		shades[i] = smooth_shade(layout, cover, i);
+	for (int kind = 0; kind < SPAN_KIND_COUNT; kind++)
+		looks[kind] = kind_look(kind);
+	for (size_t i = 0; i < layout->columns; i++) {
+		smooth(layout, cover, i, shares[i]);
+		make_visible(shares[i]);
+	}
 	for (size_t i = 0, end; i < layout->columns; i = end) {
-		int shade = shades[i];
-		for (end = i + 1; end < layout->columns && shades[end] == shade;)
+		double mean[SPAN_KIND_COUNT] = {0};
+		for (end = i + 1; end < layout->columns && are_similar(shares[end], shares[i]);)
 			end++;
-		if (shade == 0)
-			continue;
-		struct look look = kind_look((shade - 1) / SHADES);
-		double alpha = 0.4 + 0.6 * ((shade - 1) % SHADES) / (SHADES - 1);
-		draw_rectangle(layout->drawing, layout->area.x + (double)i * column_width, track->y,
-			       (double)(end - i) * column_width, track_height,
-			       faint(look.paint, alpha));
+		for (size_t k = i; k < end; k++)
+			for (int kind = 0; kind < SPAN_KIND_COUNT; kind++)
+				mean[kind] += shares[k][kind] / (double)(end - i);
+		const struct area area = {layout->area.x + (double)i * column_width, track->y,
+					  (double)(end - i) * column_width, track_height};
+		draw_shares(layout->drawing, area, mean, looks, SPAN_KIND_COUNT);
 	}
 }
 

@@ -86,6 +86,21 @@ void draw_area(struct drawing *drawing, double x, double y, double width, double
 		   (struct paint){(look.paint.rgb >> 1) & 0x7F7F7F, 0.55});
 }
 
+void draw_shares(struct drawing *drawing, struct area area, const double *shares,
+		 const struct look *looks, size_t count)
+{
+	double bottom = area.y + area.height;
+	for (size_t i = 0; i < count; i++) {
+		struct look look = looks[i];
+		if (!(shares[i] > 0))
+			continue;
+		if (area.width < 3)
+			look.hatch = HATCH_NONE;
+		bottom -= shares[i] * area.height;
+		draw_area(drawing, area.x, bottom, area.width, shares[i] * area.height, look);
+	}
+}
+
 void draw_on_area(struct drawing *drawing, struct look look, double x, double y, const char *text)
 {
 	double width = text_width(text, FONT_SMALL, false);

@@ -157,6 +157,10 @@ void draw_point(struct drawing *drawing, struct look look, double x, double y, d
 /* Draws a filled area with a hatch in a darker shade of its colour. */
 void draw_area(struct drawing *drawing, double x, double y, double width, double height,
 	       struct look look);
+/* Draws parts of an area above each other, from the bottom. Part i takes shares[i] of the height.
+ */
+void draw_shares(struct drawing *drawing, struct area area, const double *shares,
+		 const struct look *looks, size_t count);
 /* Draws a small text centred at x, y in such an area, on a plate of the area's colour that covers
  * the hatch. */
 void draw_on_area(struct drawing *drawing, struct look look, double x, double y, const char *text);

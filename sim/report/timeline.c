@@ -196,8 +196,8 @@ static void last_step(struct report *report, const struct scenario *scenario,
 						 label));
 	report_figure(
 		report, chart_timeline(arena, text, trace, step->start_ps, step->end_ps),
-		"%s Many short spans are drawn as one shaded area; a darker shade covers more of "
-		"the time.",
+		"%s Where spans are too short to be seen, colours share the height as the spans "
+		"share the time.",
 		caption);
 	tracks_table(report, trace, step->start_ps, step->end_ps);
 	if (program)

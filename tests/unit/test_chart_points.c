@@ -276,8 +276,9 @@ static struct drawing *draw_passes(struct arena *arena, int count)
 	return chart_pipeline(arena, about, trace, false);
 }
 
-/* Returns the area of this colour in the first row, relative to the area of the row. */
-static double painted(const struct drawing *drawing, uint32_t rgb)
+/* Returns the area of this colour in the first row, relative to the area of the row, which has the
+ * colour `ground`. */
+static double painted(const struct drawing *drawing, uint32_t ground, uint32_t rgb)
 {
 	const struct shape *row = NULL;
 	double area = 0;
@@ -285,7 +286,7 @@ static double painted(const struct drawing *drawing, uint32_t rgb)
 		const struct shape *shape = &drawing->shapes.items[i];
 		if (shape->kind != SHAPE_RECTANGLE)
 			continue;
-		if (!row && shape->paint.rgb == ink_paper.rgb && shape->at[3] < 20)
+		if (!row && shape->paint.rgb == ground && shape->at[3] < 20)
 			row = shape;
 		else if (row && shape->paint.rgb == rgb && shape->at[1] < row->at[1] + row->at[3])
 			area += shape->at[2] * shape->at[3] / (row->at[2] * row->at[3]);
@@ -313,9 +314,32 @@ static void pipeline_covers_as_much_of_a_row_as_spans_take_of_the_time(void)
 		for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
 			double share_ms = kinds[k].fixed_ms + kinds[k].each_ms * counts[c];
 			double share = share_ms / (3 * counts[c] + 2);
-			CHECK_NEAR(painted(drawing, kinds[k].rgb) / share, 1, 0.02);
+			CHECK_NEAR(painted(drawing, ink_paper.rgb, kinds[k].rgb) / share, 1, 0.02);
 		}
 		CHECK(drawing->shapes.count < 4000); /* thousands of spans become few shapes */
+		arena_free(arena);
+	}
+}
+
+/* Each period has a kernel of 60 % and a copy of 30 % of its time. A track has about
+ * 700 columns, so kernels of 300 periods are wider than a column, and 5,000 periods share them. */
+static void timeline_covers_as_much_of_a_track_as_spans_take_of_the_time(void)
+{
+	static const int counts[] = {300, 1000, 5000};
+	for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+		struct arena *arena = arena_new();
+		struct trace *trace = trace_new(arena);
+		uint32_t track = trace_track(trace, "gpu0", "stream 0");
+		for (int64_t i = 0; i < counts[c]; i++) {
+			trace_span(trace, track, SPAN_KERNEL, NULL, i * 1000, i * 1000 + 600);
+			trace_span(trace, track, SPAN_COPY, NULL, i * 1000 + 600, i * 1000 + 900);
+		}
+		const struct drawing *drawing =
+			chart_timeline(arena, about, trace, 0, counts[c] * 1000);
+		CHECK_NEAR(painted(drawing, ink_panel.rgb, 0x009E73), 0.6, 0.04);
+		CHECK_NEAR(painted(drawing, ink_panel.rgb, 0xCC79A7), 0.3, 0.04);
+		if (counts[c] >= 1000)
+			CHECK(drawing->shapes.count < 3000);
 		arena_free(arena);
 	}
 }
@@ -334,6 +358,7 @@ static void parts_of_a_latency_have_different_looks(void)
 static const struct test tests[] = {
 	TEST(parts_of_a_latency_have_different_looks),
 	TEST(pipeline_covers_as_much_of_a_row_as_spans_take_of_the_time),
+	TEST(timeline_covers_as_much_of_a_track_as_spans_take_of_the_time),
 	TEST(plans_are_at_their_memory_and_throughput),
 	TEST(scaling_has_linear_axes_up_to_16_gpus),
 	TEST(ratio_bars_include_the_baseline_and_the_largest_end),
