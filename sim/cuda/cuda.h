@@ -52,6 +52,11 @@ enum call_kind {                  /* one row each in cuda_call_kinds.def, in thi
 		 CALL_KIND_COUNT,
 };
 const char *call_kind_name(enum call_kind kind); /* "cudaLaunchKernel" ... */
+/* Returns true for collectives, sends and receives. */
+static inline bool call_has_peers(enum call_kind kind)
+{
+	return kind >= CALL_ALL_REDUCE && kind <= CALL_RECEIVE;
+}
 
 /* Where the time of a GPU goes. docs/models/plans.md defines the kinds; a kernel has priority. */
 enum gpu_time {
@@ -67,6 +72,15 @@ enum gpu_time {
 	GPU_BUBBLE,    /* it waits for another stage to begin a message or a collective */
 	GPU_STRAGGLER, /* it waits for another rank of its stage to begin a collective */
 	GPU_TIME_COUNT,
+};
+
+/* Launches on one stream that are played as two operations of the GPU (fuse.h). */
+struct kernel_run {
+	double host_s;          /* work of the thread for all launches, at the reference clock */
+	double kernels_s;       /* duration of all kernels except the last, without gaps */
+	double earliest_s;      /* earliest start of these kernels, behind the begin of host_s */
+	uint32_t kernels_count; /* number of these kernels, at least 2 */
+	uint32_t calls_count;   /* calls of the run, the last launch included */
 };
 
 struct cuda_call {
@@ -93,6 +107,9 @@ struct cuda_call {
 	 * collective: 0 has all GPUs of the job (sim/workload/group.h). */
 	uint32_t peer;
 	const char *label; /* name of the kernel or op; borrowed, may be NULL */
+	/* The call is the last launch of this run, and stands for all of it; NULL: it is one call.
+	 * Only the local driver takes such calls. Borrowed. */
+	const struct kernel_run *run;
 };
 
 /* Host work of each kind of call in the local driver, at the reference clock. */
@@ -159,6 +176,11 @@ typedef void call_done_fn(void *ctx, uint64_t arg, enum call_result result);
  * itself. */
 void driver_call(struct cuda_process *process, struct cpu *core, const struct cuda_call *call,
 		 call_done_fn *done, void *ctx, uint64_t arg);
+
+/* Returns the host work of the call, at the reference clock on bare metal. */
+double driver_call_work_s(const struct driver_params *params, const struct cuda_call *call);
+/* Returns true if the call returns after its host work, without the GPU. */
+bool driver_call_returns(const struct cuda_call *call);
 
 /* Answers the calls of a program. */
 struct cuda_port {

@@ -6,42 +6,6 @@
 #include "sim/cuda/cuda.h"
 #include "sim/transport/dma.h"
 
-#define DRIVER_ROW(field_, preset_, help_, source_)                                                \
-	COST_ASSUMED(struct driver_params, field_, QUANTITY_TIME, 0, 1, preset_, help_, source_)
-
-static const struct param_row driver_rows[] = {
-	COST_SOURCED(struct driver_params, launch_s, QUANTITY_TIME, 0, 1, "4.5 us",
-		     "time to launch a kernel",
-		     "stackoverflow.com/questions/53970187: 4 to 5 us per launch"),
-	DRIVER_ROW(copy_s, "6 us", "time to start a copy",
-		   "assumption: a launch plus looking up the registration of the host memory"),
-	DRIVER_ROW(memset_s, "4.5 us", "time to start a memset", "assumption: as for a launch"),
-	DRIVER_ROW(record_s, "1.5 us", "time to record an event",
-		   "assumption: a third of a launch, because there are no parameters to copy"),
-	DRIVER_ROW(wait_event_s, "1.5 us", "time to make a stream wait for an event",
-		   "assumption: as for recording an event"),
-	DRIVER_ROW(query_s, "1 us", "time to query an event or a stream",
-		   "assumption: a lock and a read of host memory that the GPU writes"),
-	DRIVER_ROW(synchronize_s, "1.5 us", "time of a synchronise call without its waiting",
-		   "assumption: a query and the preparation of the wait"),
-	DRIVER_ROW(malloc_s, "50 us", "time to allocate GPU memory",
-		   "assumption: a call into the kernel driver and page-table work"),
-	DRIVER_ROW(free_s, "50 us", "time to free GPU memory, without the synchronisation",
-		   "assumption: as for allocating"),
-	DRIVER_ROW(get_s, "0.1 us", "time to get or set the device or to read attributes",
-		   "assumption: answered from the process's own memory"),
-	DRIVER_ROW(create_s, "2 us", "time to create a stream, event or descriptor",
-		   "assumption: an event from the driver's pool; streams cost more, but only once"),
-	DRIVER_ROW(library_s, "0.3 us", "time of a library call without GPU work",
-		   "assumption: filling in a descriptor"),
-	DRIVER_ROW(sync_wake_s, "1.5 us",
-		   "wake-up time of a synchronise call: from the end of GPU work to the return of "
-		   "the waiting thread",
-		   "assumption: the GPU writes over PCIe and a spinning thread (CUDA's default) "
-		   "reads it; blocking waits need an interrupt and cost more"),
-};
-const struct param_table driver_table = PARAM_TABLE("driver", struct driver_params, driver_rows);
-
 /* The action that follows a call's work on the host. */
 enum action {
 	ACTION_RETURN,
@@ -424,20 +388,13 @@ static void call_op(struct call_state *state, struct gpu_op *op)
 		op->kind = GPU_OP_WAIT;
 		op->event = cuda_process_event(state->process, call->event);
 		break;
-	case CALL_ALL_REDUCE:
-	case CALL_ALL_GATHER:
-	case CALL_REDUCE_SCATTER:
-	case CALL_ALL_TO_ALL:
-	case CALL_BROADCAST:
-	case CALL_SEND:
-	case CALL_RECEIVE:
-		op->kind = GPU_OP_PEERS;
-		op->start = peer_op_start;
-		op->start_ctx = peer_op_new(state);
-		break;
-	default: /* a launch or a memset */
-		op->kind = GPU_OP_KERNEL;
-		op->duration_s = call->duration_s;
+	default:
+		op->kind = call_has_peers(call->kind) ? GPU_OP_PEERS : GPU_OP_KERNEL;
+		op->duration_s = call->duration_s; /* of a launch or a memset */
+		if (op->kind == GPU_OP_PEERS) {
+			op->start = peer_op_start;
+			op->start_ctx = peer_op_new(state);
+		}
 		break;
 	}
 }
@@ -516,9 +473,10 @@ static void call_synchronize(struct call_state *state)
 
 static void call_work(struct call_state *state);
 
+/* A run of launches holds the lock at no time, because most of its work is the thread's own. */
 static bool takes_lock(const struct call_state *state)
 {
-	return call_rules[state->call.kind].action != ACTION_RETURN;
+	return call_rules[state->call.kind].action != ACTION_RETURN && !state->call.run;
 }
 
 static void lock_release(struct cuda_process *process)
@@ -556,16 +514,46 @@ static void call_host_done(void *ctx, uint64_t arg)
 	}
 }
 
+/* Begins a run of launches. All its kernels except the last are one operation, which the GPU may
+ * begin at once. The last one is submitted when the thread has done the work for all launches. */
+static void run_begin(void *ctx, uint64_t arg)
+{
+	struct call_state *state = ctx;
+	struct cuda_process *process = state->process;
+	const struct kernel_run *run = state->call.run;
+	const struct gpu_op op = {.kind = GPU_OP_KERNEL,
+				  .label = state->call.label,
+				  .duration_s = run->kernels_s,
+				  .kernels_count = run->kernels_count,
+				  .earliest_s = run->earliest_s};
+	if (!gpu_has_room(process->spec.context)) {
+		gpu_when_room(process->spec.context, run_begin, state, 0);
+		return;
+	}
+	gpu_submit(call_stream_of(state), &op);
+	double work_s = run->host_s * process->work_ratio;
+	cpu_serve(state->core, work_s, "launches", call_host_done, state, 0);
+}
+
+double driver_call_work_s(const struct driver_params *params, const struct cuda_call *call)
+{
+	size_t offset = call_rules[call->kind].cost_offset;
+	if (call->host_s > 0)
+		return (double)call->host_s;
+	return *(const double *)(const void *)((const char *)params + offset);
+}
+
+bool driver_call_returns(const struct cuda_call *call)
+{
+	return call_rules[call->kind].action == ACTION_RETURN;
+}
+
 /* The driver works for the call on the host. */
 static void call_work(struct call_state *state)
 {
-	const char *params = (const char *)state->process->spec.driver;
-	size_t offset = call_rules[state->call.kind].cost_offset;
-	double cost_s = *(const double *)(const void *)(params + offset);
+	double cost_s = driver_call_work_s(state->process->spec.driver, &state->call) *
+			state->process->work_ratio;
 
-	if (state->call.host_s > 0)
-		cost_s = (double)state->call.host_s;
-	cost_s *= state->process->work_ratio;
 	cpu_serve(state->core, cost_s, call_kind_name(state->call.kind), call_host_done, state, 0);
 }
 
@@ -585,7 +573,9 @@ void driver_call(struct cuda_process *process, struct cpu *core, const struct cu
 	state->done = done;
 	state->ctx = ctx;
 	state->arg = arg;
-	if (!takes_lock(state)) {
+	if (call->run) {
+		run_begin(state, 0);
+	} else if (!takes_lock(state)) {
 		call_work(state);
 	} else if (!process->locked) {
 		process->locked = true;

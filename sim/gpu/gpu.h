@@ -131,6 +131,11 @@ struct gpu_op {
 	double duration_s; /* kernels and COPY_ON_DEVICE */
 	/* The kernel continues a longer sequence: it has no launch latency and no gap. */
 	bool continued;
+	/* A kernel that stands for several of the stream: it has as many gaps and takes as many
+	 * places of the launch queue. 0 is 1. It does not start before earliest_s after its
+	 * submission, in place of the launch latency. */
+	uint32_t kernels_count;
+	double earliest_s;
 	enum copy_direction direction;
 	/* For copies over a link. When the copy engine is free and it is the stream's turn,
 	 * start(start_ctx, start_arg, stream) is called. The module that provides start moves the

@@ -93,6 +93,12 @@ static bool is_kernel(const struct gpu_op *op)
 	       (op->kind == GPU_OP_COPY && op->direction == COPY_ON_DEVICE);
 }
 
+/* Returns the number of operations for which the operation stands. */
+static size_t places_of(const struct gpu_op *op)
+{
+	return op->kernels_count > 1 ? op->kernels_count : 1;
+}
+
 static void stream_span(struct gpu_stream *stream, enum span_kind kind, const char *name)
 {
 	struct gpu *gpu = stream->context->gpu;
@@ -162,7 +168,7 @@ static void kernel_over(void *ctx, uint64_t arg)
 	 * time in between. */
 	busy_clock_end(&gpu->busy, now_ps);
 	busy_clock_end(&context->busy, now_ps);
-	context->kernels_done_count++;
+	context->kernels_done_count += places_of(op);
 	context->work_done_ps += ps_from_s(op->duration_s);
 	context->work_done_s += op->duration_s;
 	if (--context->kernels_count == 0)
@@ -189,14 +195,18 @@ static void kernel_due(void *ctx, uint64_t arg)
 static void kernel_begin(struct gpu_stream *stream)
 {
 	struct gpu *gpu = stream->context->gpu;
-	int64_t start_ps = stream->first->submitted_ps + gpu->launch_latency_ps;
+	const struct gpu_op *op = &stream->first->op;
+	int64_t start_ps =
+		stream->first->submitted_ps +
+		(op->kernels_count > 1 ? ps_from_s(op->earliest_s) : gpu->launch_latency_ps);
+	int64_t gaps_ps = (int64_t)places_of(op) * gpu->kernel_gap_ps;
 
-	if (stream->first->op.continued) {
+	if (op->continued) {
 		kernel_due(stream, 0);
 		return;
 	}
-	if (stream->completed_count > 0 && stream->last_end_ps + gpu->kernel_gap_ps > start_ps)
-		start_ps = stream->last_end_ps + gpu->kernel_gap_ps;
+	if (stream->completed_count > 0 && stream->last_end_ps + gaps_ps > start_ps)
+		start_ps = stream->last_end_ps + gaps_ps;
 	if (start_ps > engine_now_ps(gpu->engine))
 		engine_do_at(gpu->engine, start_ps, kernel_due, stream, 0);
 	else
@@ -375,7 +385,7 @@ static void head_complete(struct gpu_stream *stream)
 	stream->begun = false;
 	stream->last_end_ps = engine_now_ps(gpu->engine);
 	stream->completed_count++;
-	context->in_flight_count--;
+	context->in_flight_count -= places_of(&op);
 	if (op.kind == GPU_OP_RECORD)
 		event_reached(gpu, op.event, count);
 	if (op.done)
@@ -463,7 +473,7 @@ void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op)
 		stream->first = queued;
 	stream->last = queued;
 	stream->submitted_count++;
-	context->in_flight_count++;
+	context->in_flight_count += places_of(op);
 	stream_advance(stream);
 }
 

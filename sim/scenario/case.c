@@ -9,6 +9,7 @@
 
 static const char *const local_choices[] = {"client", "server", NULL};
 static const char *const symmetry_choices[] = {"auto", "on", "off", NULL};
+static const char *const fusing_choices[] = {"auto", "off", NULL};
 static const struct param_row case_rows[] = {
 	PARAM_TEXT(struct case_params, topology, NULL,
 		   "machines and their network: name of a file of topologies/"),
@@ -117,6 +118,10 @@ static const struct param_row case_rows[] = {
 		     "whether one machine represents all equal machines; auto means in jobs of "
 		     "1024 GPUs or more and plans of 64, which are approximate on more than 32 "
 		     "machines; on keeps the results"),
+	PARAM_CHOICE(
+		struct case_params, fusing, fusing_choices, "auto",
+		"whether the kernels that a local program launches without other calls in "
+		"between are simulated as one; off simulates each, which gives the same times"),
 	PARAM_WHOLE(struct case_params, events_count, 0, 1e15, "0",
 		    "largest number of events of a run; a run that needs more has failed; 0 means "
 		    "10^8, and 2 x 10^9 for a plan"),

@@ -29,6 +29,8 @@
  * are the same, except for plans on many machines (fold->near). */
 /* The machine in which the program of a baseline runs. */
 enum local { LOCAL_CLIENT, LOCAL_SERVER };
+/* Whether runs of kernels of local programs are simulated as one (sim/cuda/fuse.h). */
+enum fusing { FUSING_AUTO, FUSING_OFF };
 enum symmetry { SYMMETRY_AUTO, SYMMETRY_ON, SYMMETRY_OFF };
 
 /* The group `case` of a case file, or the matching flags. Texts are names. An empty text selects
@@ -58,6 +60,7 @@ struct case_params {
 	double epochs_count, images_count, tokens_count;
 	double job_steps_count; /* steps of a job from launch to end; 0: the steps of its epochs */
 	int symmetry;           /* enum symmetry */
+	int fusing;             /* enum fusing */
 	int local;              /* enum local */
 	double events_count;    /* limit of events in each run */
 	/* Name of a collective that the case repeats without training, as nccl-tests does; "":

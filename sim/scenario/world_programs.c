@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/cuda/fuse.h"
 #include "sim/scenario/fold.h"
 #include "sim/scenario/world.h"
 #include "sim/training/pipeline.h"
@@ -83,6 +84,31 @@ static bool has_group(const struct job_entry *entry)
 	if (entry->spread)
 		return !entry->spread->on_cpu;
 	return entry->plan || entry->stage_count > 1 || (entry->library && entry->recorded);
+}
+
+/* Returns true if the job alone uses its GPUs, by the local driver, and no trace shows kernels. */
+static bool can_fuse(const struct world *w, const struct job_entry *entry)
+{
+	const struct scenario *scenario = w->scenario;
+	return scenario->params->fusing == FUSING_AUTO && !entry->runtime &&
+	       entry->fraction_ratio >= 1 && scenario->job_count == 1 &&
+	       !engine_trace(w->system.engine);
+}
+
+/* Fuses the programs; equal ones stay one program. */
+static void fuse_programs(struct world *w, const struct job_entry *entry,
+			  struct program_rank *ranks, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct program_gpu *place = &ranks[i].gpus[0];
+		const struct fuse_params params = {
+			.driver = &w->scenario->driver,
+			.gpu = gpu_params(place->gpu),
+			.work_ratio = guest_alone_s(ranks[i].guest, 1) /
+				      (entry->guest_work ? 1 : guest_work_ratio(ranks[i].guest)),
+		};
+		ranks[i].program = program_fuse(w->workload.arena, ranks[i].program, &params);
+	}
 }
 
 const char *world_memory_advice(struct world *w, const struct job_entry *entry)
@@ -169,6 +195,8 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 					       : program_of(w, entry, recorded, i * each),
 			.gpus = &gpus[i * each],
 		};
+	if (can_fuse(w, entry))
+		fuse_programs(w, entry, ranks, count);
 	const struct program_job_spec spec = {
 		.fabric = w->system.fabric,
 		.name = entry->name,

@@ -311,7 +311,8 @@ static void thread_call(struct player_thread *thread, const struct cuda_call *ca
 
 	if (call->kind == CALL_EVENT_RECORD)
 		(*records_count(player, call))++;
-	player->records[player->step].calls_count += 1 + call->repeats;
+	player->records[player->step].calls_count +=
+		call->run ? call->run->calls_count : 1U + call->repeats;
 	thread->in_call = true;
 	player->spec.port->call(player->spec.port, thread->index, thread->core, call,
 				thread_call_done, thread, 0);

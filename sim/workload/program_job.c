@@ -311,6 +311,12 @@ static void connect(struct program_job *p)
 
 /* ---- building ---- */
 
+static double work_of_call(const struct cuda_call *call)
+{
+	double work_ps = (double)ps_from_s(call->duration_s);
+	return call->run ? work_ps + (double)ps_from_s(call->run->kernels_s) : work_ps;
+}
+
 /* Returns the sum of the durations of the program's kernels. */
 static double work_of(const struct program *program)
 {
@@ -318,8 +324,7 @@ static double work_of(const struct program *program)
 	for (size_t t = 0; t < program->thread_count; t++)
 		for (size_t i = 0; i < program->threads[t].count; i++)
 			if (program->threads[t].items[i].kind == ITEM_CALL)
-				work_ps += (double)ps_from_s(
-					program->threads[t].items[i].call.duration_s);
+				work_ps += work_of_call(&program->threads[t].items[i].call);
 	return work_ps;
 }
 

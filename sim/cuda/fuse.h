@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fuses the runs of kernels of a program.
+ *
+ * A RUN is a part of a thread's list: launches on one stream, and the work and calls between them
+ * that need only the host. A GPU with no other work ends the run of n launches at
+ *
+ *     max(E + sum of (g + d_i), H + max over i of (a_i + l + d_i + sum over j > i of (g + d_j)))
+ *
+ * The stream's operation before ends at E, and the thread's work begins at H. The work up to launch
+ * i takes a_i, and its kernel d_i. A launch has the gap g and the latency l. So a run needs two
+ * numbers and is two operations of the GPU in place of n. The first one is all kernels except the
+ * last, which begin so late that they end at the time above. The second one is the last kernel,
+ * which is launched when the thread has ended its work, because other threads can delay it.
+ *
+ * The times are exact to the rounding of a picosecond if nothing else uses the GPU or the thread's
+ * core during a run. The launch queue is counted in kernels, but a thread that finds room issues
+ * a whole run.
+ */
+#pragma once
+
+#include "sim/cuda/program.h"
+
+struct fuse_params {
+	const struct driver_params *driver;
+	const struct gpu_params *gpu;
+	double work_ratio; /* time of a unit of host work in the guest */
+};
+
+/* Returns the program with its runs fused; a thread without runs shares its items. */
+const struct program *program_fuse(struct arena *arena, const struct program *program,
+				   const struct fuse_params *params);

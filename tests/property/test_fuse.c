@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A program takes the same time whether its runs of kernels are fused or not (sim/cuda/fuse.h), to
+ * the rounding of picoseconds, on a GPU of its own. */
+#include "sim/cuda/fuse.h"
+#include "sim/base/num.h"
+#include "tests/cuda_world.h"
+
+enum { PROGRAMS = 200, ITEMS_MOST = 400, STEPS = 3 };
+
+/* Returns a thread of launches, host work, library calls, events and waits. Kernels and host work
+ * are between 0 and 40 us, so that sometimes the GPU and sometimes the thread is behind. */
+static const struct program *random_program(struct arena *arena, struct rng *rng)
+{
+	size_t count = 1 + (size_t)(rng_uniform(rng) * (ITEMS_MOST - 1));
+	double busy = rng_uniform(rng);
+	struct item *items = ARENA_ARRAY(arena, count + 1, struct item);
+	for (size_t i = 0; i < count; i++) {
+		double kind = rng_uniform(rng);
+		if (kind < 0.35) {
+			items[i] = (struct item){.kind = ITEM_THINK,
+						 .work_s = (1 - busy) * 40 * US * rng_uniform(rng)};
+			continue;
+		}
+		items[i].kind = ITEM_CALL;
+		struct cuda_call *call = &items[i].call;
+		call->kind = kind < 0.5    ? CALL_LIBRARY
+			     : kind < 0.97 ? CALL_LAUNCH
+			     : kind < 0.98 ? CALL_EVENT_RECORD
+			     : kind < 0.99 ? CALL_STREAM_WAIT_EVENT
+					   : CALL_DEVICE_SYNCHRONIZE;
+		call->stream = kind > 0.97;
+		call->duration_s =
+			call->kind == CALL_LAUNCH ? busy * 40 * US * rng_uniform(rng) : 0;
+	}
+	items[count] = (struct item){.kind = ITEM_CALL, .call = {.kind = CALL_DEVICE_SYNCHRONIZE}};
+	struct call_thread *thread = ARENA_NEW(arena, struct call_thread);
+	*thread = (struct call_thread){"main", items, count + 1};
+	struct program *program = ARENA_NEW(arena, struct program);
+	*program = (struct program){
+		.threads = thread, .thread_count = 1, .stream_count = 2, .event_count = 1};
+	return program;
+}
+
+/* Sets the ends of the steps, the numbers of calls, and the busy time of the GPU in each. */
+static void play(const struct program *program, bool fused, struct step_record records[STEPS])
+{
+	struct world w = {0};
+	world_presets(&w);
+	world_build(&w);
+	const struct fuse_params params = {&w.driver_params, &w.gpu_params, 1};
+	struct cuda_process *process = world_process(&w, 2, 1);
+	const struct player_spec spec = {
+		.arena = w.arena,
+		.engine = w.engine,
+		.name = "client",
+		.program = fused ? program_fuse(w.arena, program, &params) : program,
+		.port = local_port_new(w.arena, process),
+		.guest = w.guest,
+		.processes = &process,
+		.device_count = 1,
+		.steps_max = STEPS,
+	};
+	struct player *player = player_new(&spec);
+	player_start(player);
+	world_run(&w);
+	for (size_t s = 0; s < STEPS && CHECK(player_step_count(player) == STEPS); s++)
+		records[s] = *player_step_at(player, s);
+	world_release(&w);
+}
+
+static void random_programs_end_at_the_same_time(void)
+{
+	struct rng rng = rng_named(1, "fuse");
+	for (size_t i = 0; i < PROGRAMS; i++) {
+		struct arena *arena = arena_new();
+		const struct program *program = random_program(arena, &rng);
+		struct step_record each[STEPS], fused[STEPS];
+		play(program, false, each);
+		play(program, true, fused);
+		for (size_t s = 0; s < STEPS; s++) {
+			CHECK_NEAR((double)fused[s].end_ps, (double)each[s].end_ps, 1e-6);
+			CHECK(fabs(fused[s].gpu_busy_s - each[s].gpu_busy_s) < 1e-9);
+			CHECK(fused[s].calls_count == each[s].calls_count);
+		}
+		arena_free(arena);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(random_programs_end_at_the_same_time),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* 24 cases of all frameworks, exchanges, pipelines and plans take the same time within 0.1 %,
+ * whether runs of kernels are fused (sim/cuda/fuse.h) or each kernel is simulated. */
+#include "tests/case_points.h"
+
+#define NETWORK(model_, batch_, stack_)                                                            \
+	"case.model=" model_, "case.batch=" batch_, "case.stack=" stack_
+#define H100    "case.topology=dgx-h100"
+#define V100    "case.topology=dgx1-v100"
+#define P100    "case.topology=c10-p100"
+#define ON_GPUS "case.exchange=nccl-2.18", "case.gpus=8"
+
+static const struct settings cases[] = {
+	{{H100, NETWORK("resnet50", "1", "pytorch-amp")}},
+	{{H100, NETWORK("resnet50", "64", "pytorch-amp")}},
+	{{H100, NETWORK("vgg16", "8", "pytorch-amp")}},
+	{{H100, NETWORK("bert-base", "1", "pytorch-amp")}},
+	{{H100, NETWORK("gpt2", "2", "pytorch-amp")}},
+	{{H100, NETWORK("gpt2", "16", "jax")}},
+	{{V100, NETWORK("resnet50", "16", "tf-1.12")}},
+	{{V100, NETWORK("inception3", "32", "tf-1.12"), "stack.real_input=true"}},
+	{{V100, NETWORK("resnet50", "64", "pytorch"), "stack.real_input=true"}},
+	{{P100, NETWORK("resnet50", "16", "tf-1.12")}},
+	{{P100, NETWORK("vgg16", "32", "pytorch")}},
+	{{P100, NETWORK("inception3", "16", "jax")}},
+	{{P100, NETWORK("resnet50", "32", "pytorch"), "case.stages=2", "case.gpus=2",
+	  "case.micro_batches=4"}},
+	{{H100, NETWORK("gpt2", "8", "pytorch-amp"), "case.stages=4", "case.gpus=4",
+	  "case.micro_batches=8"}},
+	{{H100, NETWORK("bert-base", "8", "pytorch-amp"), "case.stages=4", "case.gpus=4",
+	  "case.micro_batches=8"}},
+	{{H100, NETWORK("gpt2", "2", "megatron-bf16"), ON_GPUS, "plan.dp=8"}},
+	{{H100, NETWORK("gpt2", "2", "pytorch-fsdp-bf16"), ON_GPUS, "plan.dp=8"}},
+	{{H100, NETWORK("gpt2", "2", "megatron-bf16"), ON_GPUS, "plan.tp=2", "plan.pp=2",
+	  "plan.global_batch=16"}},
+	{{H100, NETWORK("gpt2", "2", "megatron-bf16"), ON_GPUS, "plan.pp=4", "plan.schedule=gpipe",
+	  "plan.global_batch=32"}},
+	{{H100, NETWORK("gpt2", "2", "pytorch-fsdp-bf16"), ON_GPUS, "plan.sharding=parameters",
+	  "plan.global_batch=16"}},
+	{{H100, NETWORK("bert-base", "8", "pytorch-amp"), ON_GPUS, "plan.dp=8"}},
+	{{V100, NETWORK("resnet50", "64", "tf-1.12"), "case.gpus=8", "case.exchange=horovod-0.19",
+	  "exchange.noise=0"}},
+	{{V100, NETWORK("resnet50", "64", "pytorch"), "case.gpus=8", "case.exchange=ddp",
+	  "exchange.noise=0"}},
+	{{V100, NETWORK("vgg16", "32", "tf-1.12"), "case.gpus=4",
+	  "case.exchange=tf-replicated-nccl1", "exchange.noise=0"}},
+};
+
+static void cases_take_the_same_time(void)
+{
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		double fused_s = STEP_S(cases[i], "case.steps=0");
+		double each_s = STEP_S(cases[i], "case.fusing=off");
+		if (!CHECK_NEAR(fused_s, each_s, 1e-3))
+			printf("  case %zu: %.9g s, %.9g s one by one\n", i, fused_s, each_s);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(cases_take_the_same_time),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
