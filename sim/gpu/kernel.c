@@ -298,8 +298,8 @@ static double fastest_domain_s(const struct machine *machine, const struct kerne
 	return best_s;
 }
 
-static double law_s(const struct gpu_params *gpu, const struct kernel_params *kernels,
-		    const struct kernel_work *work)
+static double law_of_type_s(const struct gpu_params *gpu, const struct kernel_params *kernels,
+			    const struct kernel_work *work)
 {
 	struct machine machine = machine_of(gpu, kernels, work);
 	double bytes_s = work->bytes_B / machine.bandwidth_Bps;
@@ -320,6 +320,22 @@ static double law_s(const struct gpu_params *gpu, const struct kernel_params *ke
 	default:
 		return bytes_s;
 	}
+}
+
+/* TF32 is allowed, not demanded, so a library takes fp32 where that is faster: on GPUs whose tensor
+ * cores have hardly a higher rate in TF32. A convolution in fp32 needs no transposes. */
+static double law_s(const struct gpu_params *gpu, const struct kernel_params *kernels,
+		    const struct kernel_work *work)
+{
+	double time_s = law_of_type_s(gpu, kernels, work);
+	if (computed_in(gpu, work->type) != NUMBER_TF32)
+		return time_s;
+	struct kernel_work wide = *work;
+	wide.type = NUMBER_FP32;
+	if (work->form == KERNEL_CONVOLUTION)
+		time_s += work->convolution.transposed_B /
+			  machine_of(gpu, kernels, work).bandwidth_Bps;
+	return fmin(time_s, law_of_type_s(gpu, kernels, &wide));
 }
 
 double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,

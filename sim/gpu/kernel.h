@@ -53,6 +53,7 @@ struct kernel_convolution {
 	double images, in_channels, out_channels;
 	double in_height, in_width, out_height, out_width;
 	size_t window[2], stride[2]; /* height, width */
+	double transposed_B;         /* by kernels that run only if this one computes in TF32 */
 };
 
 struct kernel_work {

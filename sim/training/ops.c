@@ -170,14 +170,18 @@ static bool is_elementwise(const struct builder *b, enum layer_op op)
 }
 
 /* Adds the kernels that transpose input and output of a convolution on tensor cores, if images are
- * stored as NCHW. Returns the op whose output is that of the convolution. */
+ * stored as NCHW. With TF32 their time is a part of the convolution's, because the library leaves
+ * them out where fp32 is faster. Returns the op whose output is that of the convolution. */
 static uint32_t transpose(struct builder *b, const struct layer *layer, uint32_t product)
 {
-	if (b->stack->layout != LAYOUT_NCHW || layer->op != LAYER_CONV ||
-	    stack_product_type(b->stack, b->gpu, true) == NUMBER_FP32)
+	enum number_type type = stack_product_type(b->stack, b->gpu, true);
+	if (b->stack->layout != LAYOUT_NCHW || layer->op != LAYER_CONV || type == NUMBER_FP32)
 		return product;
 	double moved_B = builder_B(b, layer->input_count_total + layer->output_count);
-	return builder_op(b, ".transpose", 2, 2 * moved_B, product);
+	if (type != NUMBER_TF32)
+		return builder_op(b, ".transpose", 2, 2 * moved_B, product);
+	b->ops.items[product].work.convolution.transposed_B = 2 * moved_B;
+	return builder_op(b, ".transpose", 2, 0, product);
 }
 
 uint32_t builder_cast(struct builder *b, const char *what, double elements, uint32_t input)

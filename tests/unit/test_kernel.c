@@ -267,6 +267,27 @@ static void missing_number_types_fall_back_to_wider_ones(void)
 }
 
 /* 1e12 flop at a quarter of 80 Tflop/s are 50 ms; a pass of 800 MB takes 1 ms. */
+/* A 1 x 1 convolution has 2 x 32 x 1024 x 256 x 256 = 4.295 Gflop, which are 0.43 ms with TF32 and
+ * about four times as long in fp32. Transposes of 8 MB take 10 us at 0.8 TB/s. With transposes
+ * of 1.6 GB (2 ms), or with tensor cores of half the rate, the library computes in fp32. */
+static void tf32_is_used_only_where_it_is_faster(void)
+{
+	struct kernel_work work = convolution_of(1, NUMBER_TF32);
+	double plain_s = duration_s(&work);
+	work.convolution.transposed_B = 8e6;
+	CHECK_NEAR(duration_s(&work), plain_s + 10e-6, 1e-9);
+	work.convolution.transposed_B = 1.6e9;
+	struct kernel_work wide = convolution_of(1, NUMBER_FP32);
+	CHECK(duration_s(&wide) > 3 * plain_s);
+	CHECK_NEAR(duration_s(&work), duration_s(&wide), 1e-9);
+	struct gpu_params gpu = gpu_of(10);
+	gpu.tf32_flops = gpu.fp32_flops / 2;
+	work = product_of(1024, 1024, 1024);
+	double fp32_s = kernel_duration_s(&gpu, &by_law, &work);
+	work.type = NUMBER_TF32;
+	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), fp32_s, 1e-9);
+}
+
 static void attention_and_passes_take_flop_and_bytes(void)
 {
 	struct kernel_work attention = {
@@ -336,6 +357,7 @@ int main(void)
 		TEST(windows_between_use_winograd_and_large_ones_nothing),
 		TEST(fused_winograd_needs_no_memory_for_tiles),
 		TEST(missing_number_types_fall_back_to_wider_ones),
+		TEST(tf32_is_used_only_where_it_is_faster),
 		TEST(attention_and_passes_take_flop_and_bytes),
 		TEST(time_rises_with_work_and_falls_with_sms),
 		TEST(cores_of_kepler_need_35_percent_more_time),
