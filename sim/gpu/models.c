@@ -43,7 +43,7 @@ const struct gpu_model *gpu_model_by_name(const char *name)
 		if (strlen(models[i].name) == length &&
 		    strncasecmp(models[i].name, own, length) == 0)
 			return &models[i];
-	return NULL;
+	return gpu_model_by_profile(own);
 }
 
 const struct gpu_model *gpu_model_by_device(unsigned long device)

@@ -13,7 +13,8 @@ struct gpu_model {
 	unsigned long device;
 };
 
-/* Each function returns NULL if the table has no such GPU. Upper and lower case are equal. */
+/* Each function returns NULL if the table has no such GPU. Upper and lower case are equal. A name
+ * is that of the driver or of a profile. */
 const struct gpu_model *gpu_model_by_name(const char *name);
 const struct gpu_model *gpu_model_by_device(unsigned long device);
 const struct gpu_model *gpu_model_by_profile(const char *profile);

@@ -174,8 +174,6 @@ static const char *profile_by_name(const char *name)
 	const struct gpu_model *model = gpu_model_by_name(name);
 	size_t length = strlen(name);
 	name += strspn(name, " ");
-	if (!model)
-		model = gpu_model_by_profile(name);
 	bool own = length > 4 && strcmp(name + strlen(name) - 4, ".cfg") == 0;
 	return model ? model->profile : own ? name : NULL;
 }

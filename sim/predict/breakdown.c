@@ -7,7 +7,7 @@
 
 /* ROUNDING: relative error that sums of the parts may have. LITTLE: a cause with a smaller share
  * of the step is never the bottleneck. */
-static const double ROUNDING = 1e-9, LITTLE = 0.03;
+static const double ROUNDING = 1e-9, LITTLE = 0.1;
 
 struct cause {
 	const char *part, *bottleneck;

@@ -85,8 +85,9 @@ static struct case_request changed(struct arena *arena, const struct remedy *rem
 		settings[with.setting_count++] = (struct setting){remedy->setting, {"farwire", 0}};
 	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
 		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
-		if (!is_scaled(remedy, param))
-			continue;
+		if (!is_scaled(remedy, param) ||
+		    (scenario->jobs[0].recorded && strcmp(param->path, "case.batch") == 0))
+			continue; /* a recording has the batch with which it was recorded */
 		double value = scaled(remedy, param);
 		if (value < param->value || value > param->value)
 			*VEC_PUSH(arena, &draws) = (struct draw_value){param->path, value};

@@ -41,9 +41,26 @@ static const char *local_run(struct arena *arena, const struct scenario *scenari
 			    topology->hosts[topology->guests[guest].host].name);
 }
 
+/* Names the first of the local runs. Programs of many machines have as many of them. */
+static const char *local_runs(struct arena *arena, const struct scenario *scenario)
+{
+	const char *first = NULL, *all = NULL;
+	size_t more = 0;
+	for (size_t i = 0; i < scenario->job_count; i++) {
+		if (!scenario->jobs[i].runtime || scenario->style != JOBS_PROGRAMS)
+			continue;
+		const char *before = all;
+		add(arena, &all, local_run(arena, scenario, &scenario->jobs[i]));
+		first = first ? first : all;
+		more += before && all != before;
+	}
+	return more == 0 ? first : arena_printf(arena, "%s (and %zu more)", first, more);
+}
+
 struct setup scenario_setup(struct arena *arena, const struct scenario *scenario)
 {
-	struct setup setup = {.transport = scenario_transport(scenario)};
+	struct setup setup = {.transport = scenario_transport(scenario),
+			      .local = local_runs(arena, scenario)};
 	bool trains = scenario->style != JOBS_COLLECTIVE;
 	if (scenario->params->devices[0])
 		setup.devices = scenario->params->devices;
@@ -61,8 +78,6 @@ struct setup scenario_setup(struct arena *arena, const struct scenario *scenario
 			setup.counted = "steps";
 		if (job->runtime)
 			setup.runtime = scenario->params->runtime;
-		if (job->runtime && scenario->style == JOBS_PROGRAMS)
-			add(arena, &setup.local, local_run(arena, scenario, job));
 		add(arena, &setup.exchange, job->exchange_name);
 		if (job->library)
 			add(arena, &setup.library, library_name(job->library));

@@ -461,6 +461,35 @@ static void check_tokens(struct case_reader *c)
 			   "another case.model, or write case.epochs)");
 }
 
+/* Returns the networks of all programs, jobs or services of the case, each one once. */
+static const char *models_of(const struct case_reader *c)
+{
+	const struct job_entry *jobs = c->scenario->jobs;
+	const char *models = jobs[0].model_said;
+	for (size_t i = 1; i < c->scenario->job_count; i++) {
+		size_t k = 0;
+		while (strcmp(jobs[k].model_said, jobs[i].model_said) != 0)
+			k++;
+		if (k == i)
+			models =
+				arena_printf(c->reader.arena, "%s, %s", models, jobs[i].model_said);
+	}
+	return models;
+}
+
+static const char *batches_of(const struct case_reader *c)
+{
+	double least = INFINITY, most = 0;
+	for (size_t i = 0; i < c->scenario->job_count; i++) {
+		least = fmin(least, c->scenario->jobs[i].batch_count);
+		most = fmax(most, c->scenario->jobs[i].batch_count);
+	}
+	return least < most ? arena_printf(c->reader.arena, "batches of %g to %g", least, most)
+			    : arena_printf(c->reader.arena, "batch %g", most);
+}
+
+/* The programs of a case may have networks and batches of their own, so they must be read before.
+ */
 static const char *case_name(const struct case_reader *c)
 {
 	const char *name = cfg_text(cfg_child(c->group, "name"));
@@ -475,13 +504,13 @@ static const char *case_name(const struct case_reader *c)
 			quantity_format(c->reader.arena, QUANTITY_BYTES, params->collective_size_B),
 			params->topology);
 	if (case_serves(c))
-		return arena_printf(c->reader.arena, "%s served on %s", params->model,
+		return arena_printf(c->reader.arena, "%s served on %s", models_of(c),
 				    params->topology);
 	if (case_has_plan(c) && case_has_ranks(c))
 		return arena_printf(c->reader.arena, "%s on %g GPUs of %s", params->model,
 				    params->gpus_count, params->topology);
-	return arena_printf(c->reader.arena, "%s on %s, batch %g", params->model, params->topology,
-			    params->batch_count);
+	return arena_printf(c->reader.arena, "%s on %s, %s", models_of(c), params->topology,
+			    batches_of(c));
 }
 
 /* Returns the limit of events. A step of a plan with hundreds of micro-batches on a hundred GPUs
@@ -516,7 +545,6 @@ static const struct scenario *read_all(struct case_reader *c)
 	if (!cfg_params(c->reader.resolution, arena, diag, c->group, "case", "case", &case_table,
 			also, sizeof also / sizeof also[0], c->params))
 		return NULL;
-	c->scenario->name = case_name(c);
 	c->scenario->named = cfg_child(c->group, "name") != NULL;
 	c->scenario->path = c->request->path;
 	c->scenario->params = c->params;
@@ -527,8 +555,10 @@ static const struct scenario *read_all(struct case_reader *c)
 	c->scenario->events_max = events_most(c);
 	read_world(c);
 	check_tokens(c);
-	if (diag_count(diag) == 0)
+	if (diag_count(diag) == 0) {
 		cfg_resolution_finish(c->reader.resolution, diag);
+		c->scenario->name = case_name(c);
+	}
 	return diag_count(diag) ? NULL : c->scenario;
 }
 

@@ -81,6 +81,10 @@ static void plan_fits(struct case_reader *c, size_t programs)
 	const struct cfg_param *batch = cfg_param_find(c->reader.resolution, "case.batch");
 	refuse(c, "case.batch", batch && batch->origin.file,
 	       "has no effect on a plan (write plan.micro_batch and plan.global_batch)");
+	refuse(c, "case.runtime", strcmp(params->runtime, "none") != 0,
+	       "cannot be combined with a plan, because the kernels of a plan between two "
+	       "collectives are one launch, so few calls would be forwarded (leave one of them "
+	       "out)");
 	refuse(c, "case.stages", params->stages_count > 1,
 	       "cannot be combined with a plan (write plan.pp)");
 	refuse(c, "case.calls", params->calls[0],

@@ -43,6 +43,16 @@ farwire explain --topology dgx1-p100 case.stack
 grep -q '^case\.stack: auto is pytorch here' "$scratch.out" || complain 'explain does not name the stack behind auto'
 verdict number_types.the_default_stack_has_a_type_of_the_gpus
 
+# The tensor cores of a GeForce have fp32's rate in TF32 (82.6 TFLOPS), so TF32 gains nothing, and no kernel is slower
+# with it. Only the smallest times of the two transposes of a convolution may remain.
+images() {
+	expect 0 '' run -q --draws 0 --topology workstation-2 --stack pytorch --batch 64 --set "stack.tf32=$1"
+	sed -n '1s/.*: \([0-9.]*\) images.*/\1/p' "$scratch.out"
+}
+echo "$(images none) $(images convolutions)" | awk '{ exit !($2 > 0.97 * $1 && $2 <= $1) }' ||
+	complain "TF32 on a GeForce: $(images none) images/s without, $(images convolutions) with it"
+verdict number_types.tf32_does_not_slow_down_a_geforce
+
 # ---- recordings ----
 
 # A step with 1 ms each of a product in fp16 or bf16, of an element-wise kernel, and of an unknown one.
@@ -69,6 +79,8 @@ record 'NVIDIA A100-SXM4-80GB' ampere_fp16_s16816gemm_fp16_128x64 >a100.jsonl
 kernels_ms 6.446 --topology dgx1-v100 --calls a100.jsonl
 grep -q 'from a100-sxm4-80 to v100-sxm2, kernel times are scaled by 2.15 in all' "$scratch.out" ||
 	complain "the evidence does not say how: $(grep evidence "$scratch.out")"
+record a100-sxm4-80 ampere_fp16_s16816gemm_fp16_128x64 >profile.jsonl
+kernels_ms 6.446 --topology dgx1-v100 --calls profile.jsonl
 kernels_ms 3 --topology dgx-a100 --set 'gpu.*.profile=a100-sxm4-80' --calls a100.jsonl
 record '' ampere_fp16_s16816gemm_fp16_128x64 >unknown.jsonl
 kernels_ms 3 --topology dgx1-v100 --calls unknown.jsonl

@@ -52,6 +52,8 @@ verdict remedies.gains_are_those_of_runs_with_the_change
 	farwire run --draws 0 --topology dgx1-v100 --collective all_reduce --gpus 8 --exchange ddp
 	shows '^would help: nothing that was tried gains 2 % \(twice the bandwidth of all links, half'
 }
+farwire run recorded-ranks --draws 0
+grep '^would help' "$scratch.out" | grep -q 'twice the batch' && complain 'the batch of a recording is a remedy'
 verdict remedies.remedies_without_gain_are_not_named
 
 # shellcheck disable=SC2086

@@ -40,3 +40,13 @@ check json_of_a_table_has_the_setup "\"setup\": \"${setup#setup: }\"" "$scratch/
 grep -oF "S${setup#s}" "$scratch/page.html" >"$scratch/page" || :
 sed -i 's/^S/s/' "$scratch/page"
 check report_has_the_setup "$setup" "$scratch/page"
+
+# The title of a case without a name states the networks and batches of its clients.
+cat >"$scratch/clients.cfg" <<'END'
+case = { topology = "gpu-pool"; runtime = "asynchronous"; stack = "pytorch"; clients = (
+	{ program = "client1"; gpu = "gpu1"; model = "googlenet"; batch = 16; },
+	{ program = "client2"; gpu = "gpu2"; model = "alexnet"; batch = 32; } ); };
+END
+"$FARWIRE" run "$scratch/clients.cfg" --draws 0 -q >"$scratch/clients"
+check title_states_the_networks_of_the_clients 'googlenet, alexnet on gpu-pool, batches of 16 to 32: ' "$scratch/clients"
+check run_names_one_of_several_local_runs "compared with a local v100-sxm2 in host 'desk1' (and 1 more)" "$scratch/clients"

@@ -117,8 +117,9 @@ static void parts_of_several_jobs_are_their_mean(void)
 	arena_free(arena);
 }
 
-/* The bottleneck is the largest part besides the kernels that is above 3 % of the step. */
-static void bottleneck_is_the_largest_part_above_three_percent(void)
+/* The bottleneck is the largest part besides the kernels that is above a tenth of the step.
+ * Without a smaller part, the step would be at most 11 % faster. */
+static void bottleneck_is_the_largest_part_above_a_tenth(void)
 {
 	static const struct {
 		double input_s, exposed_s, straggler_s, other_s;
@@ -128,8 +129,8 @@ static void bottleneck_is_the_largest_part_above_three_percent(void)
 		{0.1, 0.2, 0.1, 0.1, "exposed communication"},
 		{0.1, 0.1, 0.2, 0.1, "straggler-bound"},
 		{0.1, 0.1, 0.1, 0.2, "host-bound: framework"},
-		{0.031, 0, 0, 0.02, "input-bound"},
-		{0.029, 0.029, 0.029, 0.029, "kernel-bound"},
+		{0.101, 0, 0, 0.02, "input-bound"},
+		{0.099, 0.099, 0.099, 0.099, "kernel-bound"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct world w = {.prediction.communication_s = -1};
@@ -203,7 +204,7 @@ static const struct test tests[] = {
 	TEST(programs_on_several_gpus_have_exposed_communication),
 	TEST(a_single_rank_with_collectives_has_exposed_communication),
 	TEST(parts_of_several_jobs_are_their_mean),
-	TEST(bottleneck_is_the_largest_part_above_three_percent),
+	TEST(bottleneck_is_the_largest_part_above_a_tenth),
 	TEST(bottleneck_of_a_model_server_is_its_largest_part),
 };
 
