@@ -162,36 +162,56 @@ static const char *with_link(struct arena *arena, const char *text, const struct
 			    text, link->name, 100 * link->utilization);
 }
 
-const char *remedies_tried(struct arena *arena, const struct prediction *prediction,
-			   const struct case_request *request, const struct scenario *scenario,
-			   const struct point *point, const struct predict_options *options)
+struct trials {
+	struct trial good[TRIALS_MAX]; /* the largest gain comes first */
+	size_t good_count;
+	const char *tried; /* the words of all */
+};
+
+/* Adds the remedies of a bottleneck. */
+static void try_remedies(struct arena *arena, const char *bottleneck,
+			 const struct case_request *request, const struct scenario *scenario,
+			 const struct point *point, const struct predict_options *options,
+			 struct trials *trials)
 {
-	struct trial trials[TRIALS_MAX];
-	size_t count = 0;
-	const char *good = NULL, *tried = NULL;
-	const char *bottleneck = prediction->bottleneck;
-	if (!bottleneck || point->failed || point->outcome.events_count > REMEDIES_EVENTS_MAX)
-		return NULL;
 	for (size_t i = 0; i < REMEDY_COUNT; i++) {
 		const struct remedy *remedy = &remedies[i];
 		struct trial trial;
 		if (strcmp(remedy->bottleneck, bottleneck) != 0 ||
 		    !try_remedy(remedy, request, scenario, point, options, &trial))
 			continue;
-		tried = tried ? arena_printf(arena, "%s, %s", tried, remedy->words) : remedy->words;
+		trials->tried =
+			trials->tried ? arena_printf(arena, "%s, %s", trials->tried, remedy->words)
+				      : remedy->words;
 		if (!(trial.gain >= LEAST_GAIN))
 			continue;
-		FW_ASSERT(count < TRIALS_MAX);
-		size_t at = count++; /* the largest gain comes first */
-		for (; at > 0 && trials[at - 1].gain < trial.gain; at--)
-			trials[at] = trials[at - 1];
-		trials[at] = trial;
+		FW_ASSERT(trials->good_count < TRIALS_MAX);
+		size_t at = trials->good_count++;
+		for (; at > 0 && trials->good[at - 1].gain < trial.gain; at--)
+			trials->good[at] = trials->good[at - 1];
+		trials->good[at] = trial;
 	}
-	for (size_t i = 0; i < count && i < NAMED_MAX; i++) {
-		const char *text = text_of(arena, scenario, point, &trials[i]);
+}
+
+/* If no remedy of the bottleneck gains enough, the remedies of kernels are tried. The bottleneck
+ * can be a small part of the step, because it is the largest one besides the kernels. */
+const char *remedies_tried(struct arena *arena, const struct prediction *prediction,
+			   const struct case_request *request, const struct scenario *scenario,
+			   const struct point *point, const struct predict_options *options)
+{
+	struct trials trials = {0};
+	const char *good = NULL, *bottleneck = prediction->bottleneck;
+	if (!bottleneck || point->failed || point->outcome.events_count > REMEDIES_EVENTS_MAX)
+		return NULL;
+	try_remedies(arena, bottleneck, request, scenario, point, options, &trials);
+	if (trials.good_count == 0 && strcmp(bottleneck, "kernel-bound") != 0 &&
+	    strcmp(bottleneck, "collective") != 0)
+		try_remedies(arena, "kernel-bound", request, scenario, point, options, &trials);
+	for (size_t i = 0; i < trials.good_count && i < NAMED_MAX; i++) {
+		const char *text = text_of(arena, scenario, point, &trials.good[i]);
 		good = good ? arena_printf(arena, "%s; %s", good, text) : text;
 	}
-	if (!good && tried)
-		good = arena_printf(arena, "nothing that was tried gains 2 %% (%s)", tried);
+	if (!good && trials.tried)
+		good = arena_printf(arena, "nothing that was tried gains 2 %% (%s)", trials.tried);
 	return with_link(arena, good, scenario, prediction);
 }

@@ -8,6 +8,7 @@
 #include "sim/cfg/cfg.h"
 #include "sim/result/answer.h"
 #include "sim/result/write.h"
+#include "sim/serving/serving.h"
 
 bool has_interval(struct estimate estimate)
 {
@@ -226,6 +227,12 @@ static void answer(FILE *out, struct arena *scratch, const struct prediction *p)
 			"overload: requests arrive faster than they are served; %.0f %% of them "
 			"were refused or made the queues longer\n",
 			100 * p->overload_ratio);
+	if (kind == PREDICTION_SERVING && p->wanted_count > 0)
+		fprintf(out,
+			"few requests: the throughput is that of all of them until the last one "
+			"ends, because there is no long steady state (write serve.requests=%.0f or "
+			"more)\n",
+			p->wanted_count);
 }
 
 /* Prints the remaining answers, one a line. */

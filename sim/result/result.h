@@ -85,9 +85,6 @@ struct job_prediction { /* results of one of several clients or jobs */
  * key without a label is returned unchanged. */
 const char *part_label(const char *key);
 
-/* From this value of overload_ratio on, a server cannot carry its load. */
-#define OVERLOAD_LEAST 0.05
-
 struct link_prediction {
 	const char *name;
 	double utilization; /* mean over the window, 0 to 1 */
@@ -162,7 +159,7 @@ struct prediction {
 	 * 50, 90, 95 and 99 %. The step time is then the mean latency, with its breakdown. */
 	uint64_t requests_count; /* the warm-up included */
 	uint64_t refused_count, preempted_count;
-	double overload_ratio; /* of struct serving_answers */
+	double overload_ratio, wanted_count; /* of struct serving_answers */
 	struct estimate latency_s[QUANTILE_COUNT], first_token_s[QUANTILE_COUNT],
 		between_tokens_s[QUANTILE_COUNT];
 	/* means over requests; token_s: time for each token after the first */

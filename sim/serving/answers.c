@@ -59,6 +59,7 @@ struct summing {
 	struct serving_answers answers;
 	double *latencies_s, *firsts_s; /* of ended requests */
 	size_t count;
+	double left_count;               /* requests that the services could not carry */
 	double met_count, between_count; /* requests that meet objectives, that have two tokens */
 	bool has_objective;
 	uint64_t *gaps;
@@ -126,41 +127,96 @@ static struct work work_inside(const struct service *service, const int64_t wind
 	return work;
 }
 
+/* Returns the requests that a service could not carry after the warm-up: those that it refused, and
+ * those by which its queues grew. A queue of batches that are not full does not count. */
+static double left_behind(const struct serving *serving, const struct service *service)
+{
+	double batches = 0, refused = 0;
+	for (size_t i = 0; i < serving->spec.replica_count; i++)
+		if (serving->replicas[i].service == service && !service->continuous)
+			batches += (double)serving->replicas[i].running_most;
+	for (size_t i = service->first_measured; i < service->spec->requests.count; i++)
+		refused += service->queries[i].refused;
+	double grown = (double)service->arrivals_end_waiting - (double)service->opened_waiting;
+	return refused + fmax(0, grown - batches);
+}
+
+static int64_t later_ps(int64_t a_ps, int64_t b_ps)
+{
+	return a_ps > b_ps ? a_ps : b_ps;
+}
+
+struct service_span { /* what the requests of a service say about its steady state */
+	int64_t last_begun_ps, last_ps; /* the last begin and the last end of a request */
+	double ended, life_s;           /* requests that ended, and their mean time in service */
+};
+
+static struct service_span span_of(const struct service *service)
+{
+	struct service_span span = {.last_ps = service->opened_ps};
+	double count = 0;
+	for (size_t i = 0; i < service->spec->requests.count; i++) {
+		const struct query *q = &service->queries[i];
+		if (q->end_ps == 0)
+			continue;
+		count++;
+		span.ended += q->measured;
+		span.life_s += s_from_ps(q->end_ps - q->begun_ps);
+		span.last_begun_ps = later_ps(q->begun_ps, span.last_begun_ps);
+		span.last_ps = later_ps(q->end_ps, span.last_ps);
+	}
+	span.life_s /= fmax(1, count);
+	return span;
+}
+
+/* Returns the number of requests from which on a service has a long steady state: a few times as
+ * many as its replicas can have in service. */
+static double requests_wanted(const struct serving *serving, const struct service *service)
+{
+	const double TIMES = 5;
+	double running = 0;
+	for (size_t i = 0; i < serving->spec.replica_count; i++)
+		if (serving->replicas[i].service == service)
+			running += (double)serving->replicas[i].running_most;
+	return TIMES * running;
+}
+
 /* The throughput is the work in a window in which the load does not change. The window opens when
  * the first measured request has arrived, and as many requests have ended as the warm-up has. It
  * closes when the last request leaves the queue, because until then new requests replace those that
  * end. If the window has too little of the work, because requests are few, the window is the whole
- * time from the first measured arrival to the last end. */
-static void add_throughput(struct serving_answers *answers, const struct service *service)
+ * time from the first measured arrival to the last end. The same holds if an overloaded server has
+ * a window of less than LIVES_LEAST times in service: the requests in service at its begin started
+ * together, so their prompts were processed before it, and their tokens come at too high a rate. */
+static void add_throughput(struct serving_answers *answers, const struct serving *serving,
+			   const struct service *service, bool is_overloaded)
 {
-	const double LEAST = 0.25;
-	size_t count = service->spec->requests.count;
-	int64_t opened_ps = service->opened_ps, last_ps = opened_ps;
-	int64_t window_ps[2] = {opened_ps > service->warm_ps ? opened_ps : service->warm_ps, 0};
-	double ended = 0;
-	for (size_t i = 0; i < count; i++) {
-		const struct query *q = &service->queries[i];
-		if (q->end_ps == 0)
-			continue;
-		ended += q->measured;
-		window_ps[1] = q->begun_ps > window_ps[1] ? q->begun_ps : window_ps[1];
-		last_ps = q->end_ps > last_ps ? q->end_ps : last_ps;
-	}
+	const double LEAST = 0.25, LIVES_LEAST = 3;
+	struct service_span span = span_of(service);
+	int64_t opened_ps = service->opened_ps;
+	int64_t window_ps[2] = {later_ps(opened_ps, service->warm_ps), span.last_begun_ps};
 	struct work work = work_inside(service, window_ps);
-	if (!(work.requests > LEAST * ended)) {
-		window_ps[0] = opened_ps;
-		window_ps[1] = last_ps;
-		work = work_inside(service, window_ps);
-	}
 	double window_s = s_from_ps(window_ps[1] - window_ps[0]);
+	if (!(work.requests > LEAST * span.ended) ||
+	    (is_overloaded && window_s < LIVES_LEAST * span.life_s)) {
+		window_ps[0] = opened_ps;
+		window_ps[1] = span.last_ps;
+		work = work_inside(service, window_ps);
+		window_s = s_from_ps(window_ps[1] - window_ps[0]);
+		answers->wanted_count += requests_wanted(serving, service);
+	}
 	answers->requests_per_s += work.requests / window_s;
 	answers->tokens_per_s += work.tokens / window_s;
 }
 
-static void add_service(struct summing *sums, struct service *service)
+static void add_service(struct summing *sums, const struct serving *serving,
+			struct service *service)
 {
 	gaps_flush(service);
-	add_throughput(&sums->answers, service);
+	double count = (double)(service->spec->requests.count - service->first_measured);
+	double left = left_behind(serving, service);
+	sums->left_count += left;
+	add_throughput(&sums->answers, serving, service, left >= OVERLOAD_LEAST * count);
 	for (size_t i = 0; i < GAP_BINS; i++)
 		sums->gaps[i] += service->gaps[i];
 	const struct serve_params *params = service->spec->params;
@@ -197,20 +253,6 @@ static void add_replicas(struct serving_answers *answers, const struct serving *
 		answers->queue_ratios[k] /= sum_s;
 }
 
-/* Returns the requests that a service could not carry after the warm-up: those that it refused, and
- * those by which its queues grew. A queue of batches that are not full does not count. */
-static double left_behind(const struct serving *serving, const struct service *service)
-{
-	double batches = 0, refused = 0;
-	for (size_t i = 0; i < serving->spec.replica_count; i++)
-		if (serving->replicas[i].service == service && !service->continuous)
-			batches += (double)serving->replicas[i].running_most;
-	for (size_t i = service->first_measured; i < service->spec->requests.count; i++)
-		refused += service->queries[i].refused;
-	double grown = (double)service->arrivals_end_waiting - (double)service->opened_waiting;
-	return refused + fmax(0, grown - batches);
-}
-
 /* Returns the answers of one service; SIZE_MAX: of all. */
 static struct serving_answers answers_of(struct serving *serving, size_t index)
 {
@@ -224,10 +266,8 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 			       .gaps = gaps_new(scratch)};
 	struct serving_answers *answers = &sums.answers;
 	for (size_t i = first; i < end; i++)
-		add_service(&sums, &serving->services[i]);
-	for (size_t i = first; i < end; i++)
-		answers->overload_ratio +=
-			left_behind(serving, &serving->services[i]) / answers->requests_count;
+		add_service(&sums, serving, &serving->services[i]);
+	answers->overload_ratio = sums.left_count / answers->requests_count;
 	double count = (double)sums.count;
 	answers->mean_s /= count;
 	answers->first_mean_s /= count;

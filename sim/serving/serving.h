@@ -62,6 +62,9 @@ enum { SERVE_QUANTILES = 4, SERVE_CDF_POINTS = 26 };
 /* Each 5 %, and closer towards the end, where the latencies are that users notice. */
 extern const double serve_cdf_shares[SERVE_CDF_POINTS];
 
+/* From this value of overload_ratio on, a server cannot carry its load. */
+#define OVERLOAD_LEAST 0.05
+
 enum serve_part { /* causes of a request's latency */
 		  SERVE_KERNEL,
 		  SERVE_EXCHANGE, /* between the GPUs of a replica */
@@ -97,6 +100,8 @@ struct serving_answers {
 	 * that were refused, as a share of those that arrived. A few percent are
 	 * usual, because queues vary. */
 	double overload_ratio;
+	/* Number of requests from which on the throughput is that of a steady state. 0: it is. */
+	double wanted_count;
 };
 struct replica_run {                                 /* the result of one replica */
 	const struct serving_answers *service, *all; /* answers of its service, and of all */

@@ -54,6 +54,28 @@ for rate in 0.5 0.7 0.9 1.2 3; do
 done
 verdict served_throughput.parts_of_prompts_do_not_lower_the_throughput_under_overload
 
+# A server that starts empty fills its batch of 256 at once, and processes these prompts first. With few
+# requests there is no steady state after that, so the throughput is that of all requests. It cannot
+# exceed the capacity, which 8,000 requests give. The result says how many are enough: five times the 256
+# that can be in service. (The window of 300 requests gave 42 in place of 21.6 requests/s.)
+served='--topology hgx-h100 --model llama3-8b --draws 0 --serve'
+# shellcheck disable=SC2086 # a list of words
+few() {
+	farwire run $served "prompt=1024,rate=80,requests=$1"
+	sed -n 's/.* \([0-9.]*\) requests\/s$/\1/p;1q' "$scratch.out"
+}
+full=$(few 8000)
+grep -q '^few requests' "$scratch.out" && complain '8,000 requests are enough'
+for count in 300 600; do
+	now=$(few $count)
+	awk -v now="${now:-0}" -v full="$full" 'BEGIN { exit !(now > 0.7 * full && now < full) }' ||
+		complain "$count requests: $now requests/s, the capacity is $full"
+	grep -q '^few requests: .*(write serve.requests=1280 or more)$' "$scratch.out" ||
+		complain "$count requests: no line 'few requests'"
+done
+near '1,280 requests' "$(few 1280)" "$full" 0.1
+verdict served_throughput.few_requests_do_not_exceed_the_capacity
+
 # Keys and values of a prompt of 4,096 tokens have 4096 x 131,072 B = 0.537 GB. 10 Gb/s carry 2.33 of
 # them a second, less the headers of TCP, and 4 requests/s arrive.
 farwire run serve-disaggregated-100g --set link.network.bandwidth='10 Gbit/s' --draws 0

@@ -56,6 +56,16 @@ farwire run recorded-ranks --draws 0
 grep '^would help' "$scratch.out" | grep -q 'twice the batch' && complain 'the batch of a recording is a remedy'
 verdict remedies.remedies_without_gain_are_not_named
 
+# The tensor group is exposed for 5 % of this step, and faster links gain less than 2 %. Kernels take the
+# other 95 %, so a faster GPU helps. A full batch of a GPU that is always busy is the same.
+advice --topology dgx-h100 --model llama3-8b --stack megatron-bf16 --gpus 8 --plan tp=2,sharding=optimizer,global_batch=32 |
+	grep -q '^a GPU of twice the arithmetic rate (+[5-9].' || complain 'a plan has no advice on its kernels'
+grep -q '^bottleneck: exposed tensor parallelism' "$scratch.out" || complain 'the plan has another bottleneck'
+advice --topology l40s-8gpu --model llama3-8b --serve rate=20 |
+	grep -q 'a GPU of twice the arithmetic rate (-[0-9]* % latency)' || complain 'a full batch has no advice on its GPU'
+grep -q '^bottleneck: batch limit' "$scratch.out" || complain 'the server has another bottleneck'
+verdict remedies.busy_gpus_are_named_if_remedies_of_the_bottleneck_do_not_help
+
 # shellcheck disable=SC2086
 [ -z "$(advice $remote --runtime synchronous --quiet)" ] || complain "--quiet tries remedies"
 verdict remedies.quiet_runs_try_nothing
