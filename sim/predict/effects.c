@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/predict/effects.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
-
-static bool same_number(double a, double b)
-{
-	return a == b || (isnan(a) && isnan(b));
-}
 
 static bool same_text(const char *a, const char *b)
 {
@@ -26,7 +20,7 @@ static bool same_values(const struct scenario *one_case, const struct scenario *
 		return false;
 	for (size_t i = 0; i < cfg_param_count(a); i++) {
 		const struct cfg_param *one = cfg_param_at(a, i), *other = cfg_param_at(b, i);
-		if (strcmp(one->path, other->path) != 0 || !same_number(one->value, other->value))
+		if (strcmp(one->path, other->path) != 0 || !numbers_equal(one->value, other->value))
 			return false;
 		if (!same_text(one->text, other->text) &&
 		    !(same_stack && strcmp(one->path, "case.stack") == 0))
@@ -39,18 +33,18 @@ static bool same_results(const struct point *a, const struct point *b)
 {
 	const struct serving_answers *s = &a->serving, *t = &b->serving;
 	bool same = a->failed == b->failed && a->job_count == b->job_count &&
-		    same_number(a->throughput, b->throughput) &&
-		    same_number(a->step_s, b->step_s) && same_number(a->ratio, b->ratio) &&
-		    same_number(a->gpu_utilization, b->gpu_utilization) &&
-		    same_number(a->elapsed_s, b->elapsed_s) &&
-		    same_number(s->first_mean_s, t->first_mean_s) &&
-		    same_number(s->token_mean_s, t->token_mean_s) &&
-		    same_number(s->tokens_per_s, t->tokens_per_s) &&
-		    same_number(s->attainment_ratio, t->attainment_ratio) &&
+		    numbers_equal(a->throughput, b->throughput) &&
+		    numbers_equal(a->step_s, b->step_s) && numbers_equal(a->ratio, b->ratio) &&
+		    numbers_equal(a->gpu_utilization, b->gpu_utilization) &&
+		    numbers_equal(a->elapsed_s, b->elapsed_s) &&
+		    numbers_equal(s->first_mean_s, t->first_mean_s) &&
+		    numbers_equal(s->token_mean_s, t->token_mean_s) &&
+		    numbers_equal(s->tokens_per_s, t->tokens_per_s) &&
+		    numbers_equal(s->attainment_ratio, t->attainment_ratio) &&
 		    a->outcome.events_count == b->outcome.events_count;
 	for (size_t i = 0; same && i < a->job_count; i++)
-		same = same_number(a->jobs[i].throughput, b->jobs[i].throughput) &&
-		       same_number(a->jobs[i].elapsed_s, b->jobs[i].elapsed_s);
+		same = numbers_equal(a->jobs[i].throughput, b->jobs[i].throughput) &&
+		       numbers_equal(a->jobs[i].elapsed_s, b->jobs[i].elapsed_s);
 	return same;
 }
 

@@ -338,11 +338,11 @@ static const struct prediction *predict(struct arena *arena, struct diag *diag,
 		return NULL;
 	}
 	struct prediction *made = summarize(arena, scenario, &point, &draws, options->seed);
-	if (options->effects) {
+	if (options->effects)
 		made->without_effect =
 			settings_without_effect(arena, request, scenario, &point, options);
+	if (options->remedies)
 		made->remedy = remedies_tried(arena, made, request, scenario, &point, options);
-	}
 	return made;
 }
 

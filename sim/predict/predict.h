@@ -29,6 +29,7 @@ struct predict_options {
 	struct baselines *baselines; /* store of baselines (baselines.h); NULL: none */
 	struct watch watch;          /* is told the number of finished draws */
 	bool effects;                /* find settings without effect (effects.h) */
+	bool remedies;               /* try what would help (remedies.h) */
 	/* Settings of the draws only, which make them cheaper, for example fewer steps. One more
 	 * run with them and without drawn values gives the factor between the answers of the point
 	 * and those of the draws. */

@@ -69,9 +69,9 @@ static bool counts_steps(const struct lines *lines)
 /* The list of answers and its length, as two arguments. */
 #define COLUMNS(list) list, sizeof list / sizeof list[0]
 
-static const struct result_table *tabulate(struct arena *arena, const enum answer *answers,
-					   size_t answer_count, const char *name, const char *title,
-					   struct lines lines)
+static struct result_table *tabulate(struct arena *arena, const enum answer *answers,
+				     size_t answer_count, const char *name, const char *title,
+				     struct lines lines)
 {
 	size_t lead = lines.lead_count, count = lead;
 	struct result_column *columns =
@@ -99,6 +99,7 @@ static const struct result_table *tabulate(struct arena *arena, const enum answe
 		columns[count++] = (struct result_column){.name = "slower", .text = true};
 	struct result_table *table = result_table_new(arena, name, title, columns, count);
 	table->setup = predictions_setup(arena, lines.predictions, lines.count);
+	table->without_effect = predictions_without_effect(arena, lines.predictions, lines.count);
 	for (size_t i = 0; i < lines.count; i++) {
 		struct result_cell *cells = result_table_row(arena, table);
 		for (size_t k = 0; k < filled; k++)
@@ -172,6 +173,33 @@ static const char *sweep_title(struct arena *arena, const struct sweep *sweep)
 		    : arena_printf(arena, "Sweep over %s", words);
 }
 
+/* Returns true if some points work, and each of them is equal to the point with the first value of
+ * the axis. */
+static bool has_no_effect(const struct sweep *sweep, size_t axis)
+{
+	size_t stride = 1;
+	bool any = false;
+	for (size_t a = axis + 1; a < sweep->axis_count; a++)
+		stride *= sweep->axes[a].count;
+	for (size_t i = 0; i < sweep->point_count; i++) {
+		size_t first = i - sweep_axis_index(sweep, i, axis) * stride;
+		any |= sweep->points[i]->ok;
+		if (!predictions_equal(sweep->points[i], sweep->points[first]))
+			return false;
+	}
+	return any && sweep->axes[axis].count > 1;
+}
+
+static const char *axes_without_effect(struct arena *arena, const struct sweep *sweep)
+{
+	const char *found = NULL;
+	for (size_t a = 0; a < sweep->axis_count; a++)
+		if (has_no_effect(sweep, a))
+			found = arena_printf(arena, "%s%s%s", found ? found : "", found ? ", " : "",
+					     sweep->axes[a].key);
+	return found;
+}
+
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
 {
 	static const enum answer columns[] = {
@@ -195,9 +223,12 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 						     estimate_exact(axis->values[index])};
 		}
 	}
-	return tabulate(arena, COLUMNS(columns), "sweep", sweep_title(arena, sweep),
-			(struct lines){sweep->points, sweep->point_count, lead, cells, axes,
-				       sweep_slower(arena, sweep)});
+	struct result_table *table =
+		tabulate(arena, COLUMNS(columns), "sweep", sweep_title(arena, sweep),
+			 (struct lines){sweep->points, sweep->point_count, lead, cells, axes,
+					sweep_slower(arena, sweep)});
+	table->without_effect = axes_without_effect(arena, sweep);
+	return table;
 }
 
 const struct result_table *grid_table(struct arena *arena, const struct dataset_outcome *outcome)

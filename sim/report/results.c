@@ -45,6 +45,9 @@ void report_results(struct report *report, const struct result_table *result, bo
 		caption = intervals ? "With 90 % intervals" : "Without intervals";
 	if (result->setup)
 		caption = arena_printf(report->arena, "%s. Setup: %s", caption, result->setup);
+	if (result->without_effect)
+		caption = arena_printf(report->arena, "%s. Changes nothing here: %s", caption,
+				       result->without_effect);
 	struct report_table *table = summary ? report_folded(report, summary, "", "%s.", caption)
 					     : report_table(report, "", "%s.", caption);
 	for (size_t k = 0; k < result->column_count; k++) {

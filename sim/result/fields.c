@@ -113,6 +113,36 @@ const char *field_unit(const struct field *field, const struct record *record)
 	return field->unit[field->unit[of] ? of : 0];
 }
 
+bool numbers_equal(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+static bool same_estimate(struct estimate a, struct estimate b)
+{
+	return numbers_equal(a.value, b.value) && numbers_equal(a.low, b.low) &&
+	       numbers_equal(a.high, b.high);
+}
+
+bool predictions_equal(const struct prediction *a, const struct prediction *b)
+{
+	const struct record one = {.at = a, .ok = a->ok, .kind = ~0U},
+			    other = {.at = b, .ok = b->ok, .kind = ~0U};
+	bool same = a->ok == b->ok;
+	for (size_t i = 0; same && i < prediction_fields.count; i++) {
+		const struct field *field = &prediction_fields.rows[i];
+		if (field->type == FIELD_COUNT)
+			same = field_count(field, &one) == field_count(field, &other);
+		else if (field->type == FIELD_NUMBER)
+			same = numbers_equal(field_number(field, &one),
+					     field_number(field, &other));
+		else if (field->type == FIELD_ESTIMATE)
+			same = same_estimate(field_estimate(field, &one),
+					     field_estimate(field, &other));
+	}
+	return same;
+}
+
 /* ---- copies ---- */
 
 struct copier {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "sim/result/write.h"
 
 const char *part_label(const char *key)
@@ -62,6 +63,27 @@ unsigned prediction_kinds(const struct prediction *const *predictions, size_t co
 	for (size_t i = 0; i < count; i++)
 		kinds |= (unsigned)prediction_kind(predictions[i]);
 	return kinds;
+}
+
+const char *predictions_without_effect(struct arena *arena,
+				       const struct prediction *const *predictions, size_t count)
+{
+	const char *found = NULL, *next = count ? predictions[0]->without_effect : NULL;
+	while (next) {
+		const char *end = strstr(next, ", ");
+		int length = (int)(end ? (size_t)(end - next) : strlen(next));
+		const char *one = arena_printf(arena, ", %.*s, ", length, next);
+		bool all = true;
+		for (size_t i = 1; i < count && all; i++) {
+			const char *other = predictions[i]->without_effect;
+			all = other && strstr(arena_printf(arena, ", %s, ", other), one);
+		}
+		if (all)
+			found = arena_printf(arena, "%s%s%.*s", found ? found : "",
+					     found ? ", " : "", length, next);
+		next = end ? end + 2 : NULL;
+	}
+	return found;
 }
 
 void predictions_write(FILE *out, enum output_format format,

@@ -207,6 +207,16 @@ const char *predictions_setup(struct arena *arena, const struct prediction *cons
 const struct prediction *prediction_copy(struct arena *arena, struct names *texts,
 					 const struct prediction *prediction);
 
+/* Returns true if the numbers are equal, or both are NaN. */
+bool numbers_equal(double a, double b);
+/* Returns true if both have the same verdict, and every number and interval is the same to the last
+ * bit. */
+bool predictions_equal(const struct prediction *a, const struct prediction *b);
+/* Returns the settings of the command line that change nothing in any of the predictions, as in
+ * their without_effect; NULL: none. */
+const char *predictions_without_effect(struct arena *arena,
+				       const struct prediction *const *predictions, size_t count);
+
 /* Returns the seconds of a step that belong to the part with this key; 0 if it has no such part.
  * PART_EXPOSED is the sum of all exposed communication. */
 double prediction_part_s(const struct prediction *prediction, const char *name);
@@ -280,6 +290,8 @@ struct result_table {
 	struct result_cell *cells; /* row_count * column_count elements */
 	size_t row_count;
 	const char *setup; /* what the predictions are about (setups_text); NULL: nothing */
+	/* axes or settings with which no number of the table changes; NULL: none, or not known */
+	const char *without_effect;
 };
 /* Copies the columns. The table has no setup. */
 struct result_table *result_table_new(struct arena *arena, const char *name, const char *title,

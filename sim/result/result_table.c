@@ -113,6 +113,9 @@ void result_table_print(FILE *out, const struct result_table *table, size_t line
 	}
 	fputs(table->title ? "\n" : "", out);
 	table_print(shown, out);
+	if (table->without_effect)
+		fprintf(out, "\nchanges nothing here: %s\n",
+			text_visible(scratch, table->without_effect));
 	arena_free(scratch);
 }
 
@@ -202,6 +205,7 @@ static void write_json(FILE *out, const struct result_table *table)
 	for (size_t i = 0; i < table->row_count; i++)
 		row_json(&json, table, i);
 	jw_close(&json);
+	jw_text(&json, "without_effect", table->without_effect);
 	jw_text(&json, "version", FARWIRE_VERSION);
 	jw_close(&json);
 	jw_end(&json);

@@ -128,7 +128,7 @@ const struct prediction **command_predictions(const struct command *command, str
 	const struct prediction **predictions =
 		ARENA_ARRAY(command->arena, count, const struct prediction *);
 	struct predict_options options = command_predict(command);
-	options.effects = !command->quiet;
+	options.effects = options.remedies = !command->quiet;
 	bool draws = options.draws_count > 0;
 	*exit_code = EXIT_FAILED;
 	if (!command_can_write(command))
@@ -250,6 +250,10 @@ int command_table(const struct command *command, const struct result_table *tabl
 	const struct command csv = command_as_csv(command);
 	const struct writing w = {.command = command, .table = table},
 			     data = {.command = &csv, .table = table};
+	bool rows = command->format == FORMAT_CSV || command->format == FORMAT_JSONL;
+	if (rows && table->without_effect && !command->quiet)
+		fprintf(stderr, "farwire: changes nothing here: %s\n",
+			text_visible(command->arena, table->without_effect));
 	return command_write(command, write_table, &w, &data);
 }
 

@@ -27,8 +27,9 @@ static int run(const struct command *command)
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	struct progress progress = progress_new("points", NULL, command->quiet);
-	const struct scaling_request request = {.input = command_input(command, 0, &progress),
-						.gpus = {command->gpus, {"--gpus", 0}}};
+	struct scaling_request request = {.input = command_input(command, 0, &progress),
+					  .gpus = {command->gpus, {"--gpus", 0}}};
+	request.input.options.effects = !command->quiet;
 	struct diag *diag = diag_new(command->arena);
 	struct sweep_fault fault;
 	const struct scaling *scaling = scaling_run(command->arena, diag, &request, &fault);

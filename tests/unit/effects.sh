@@ -45,4 +45,39 @@ verdict effects.unreached_limits_are_named
 	grep -q '"without_effect": "--transport rdma"' "$scratch.out" || complain "JSON does not name the transport"
 }
 verdict effects.repeated_defaults_and_quiet_runs_name_nothing
+
+# A sweep compares its points. Both transports give the same numbers for each batch on the GPUs of
+# one machine, and other batches give other numbers.
+# shellcheck disable=SC2086
+{
+	farwire sweep $job --gpus 2 --vary case.transport=tcp,rdma --vary case.batch=1,2
+	shows '^changes nothing here: case\.transport$'
+	farwire sweep $job --gpus 16 --vary case.transport=tcp,rdma
+	! grep -q '^changes nothing' "$scratch.out" || complain "the network of 2 machines has an effect"
+	expect 0 '^farwire: changes nothing here: case\.transport$' \
+		sweep $job --gpus 2 --vary case.transport=tcp,rdma --format csv
+	expect 0 '' sweep $job --gpus 2 --vary case.transport=tcp,rdma --format csv --quiet
+	farwire sweep $job --gpus 2 --vary case.batch=1,2 --vary case.transport=tcp,rdma --format json
+	shows '"without_effect": "case\.transport"'
+	farwire sweep $job --gpus 2 --vary case.batch=1,2 --format json
+	shows '"without_effect": null'
+}
+verdict effects.axes_without_effect_are_named
+
+# Only settings without effect in all cases, or on all numbers of GPUs, are named.
+# shellcheck disable=SC2086
+{
+	farwire scale $job --gpus 1,2 --transport rdma --draws 0
+	shows '^changes nothing here: --transport rdma$'
+	farwire scale $job --gpus 1,16 --transport tcp --draws 0
+	! grep -q '^changes nothing' "$scratch.out" || complain "--transport tcp has an effect on 16 GPUs"
+	for gpus in 2 16; do
+		echo "case = { topology = \"dgx-h100\"; model = \"gpt2\"; gpus = $gpus; };" >$gpus.cfg
+	done
+	farwire compare 2.cfg 2.cfg --transport tcp --draws 0
+	shows '^changes nothing here: --transport tcp$'
+	farwire compare 2.cfg 16.cfg --transport tcp --draws 0
+	! grep -q '^changes nothing' "$scratch.out" || complain "--transport tcp has an effect in 16.cfg"
+}
+verdict effects.settings_without_effect_in_all_cases_are_named
 exit 0
