@@ -129,6 +129,9 @@ void cfg_override(struct cfg_resolution *resolution, struct diag *diag, struct o
  * cfg_override replaces it, in whatever order they are called. An unused one is not an error. */
 void cfg_override_node(struct cfg_resolution *resolution, const char *path,
 		       const struct cfg_node *value);
+/* Ignores the value for path that is written at origin, in a group or as an override. Call it
+ * before other functions. */
+void cfg_leave_out(struct cfg_resolution *resolution, const char *path, struct origin origin);
 /* Replaces the value of path by a number in SI units and keeps its interval and status. An unused
  * one is not an error. */
 void cfg_override_draw(struct cfg_resolution *resolution, const char *path, double value);
@@ -157,6 +160,9 @@ const struct cfg_resolution *cfg_resolution_copy(struct arena *arena,
 
 size_t cfg_param_count(const struct cfg_resolution *resolution);
 const struct cfg_param *cfg_param_at(const struct cfg_resolution *resolution, size_t index);
+/* Sets the text of a parameter for which the program has chosen one, and says so in its note. */
+void cfg_param_choose(struct cfg_resolution *resolution, const char *path, const char *text,
+		      const char *note);
 const struct cfg_param *cfg_param_find(const struct cfg_resolution *resolution, const char *path);
 /* Returns true if two paths can mean the same parameter. A word "*" in either path matches any
  * name, also one with dots: the name of a file, of a version ("tf-1.14") or of a copy ("client.3").

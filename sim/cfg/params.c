@@ -453,6 +453,8 @@ static bool read_row(struct reading *reading, const struct cfg_node *group, stru
 	const struct override *setting = cfg_override_take(resolution, path, OVERRIDE_SETTING);
 	const struct override *draw = cfg_override_take(resolution, path, OVERRIDE_DRAW);
 	const struct cfg_node *node = given ? given->node : cfg_child(group, reading->key);
+	if (node && !given && cfg_is_left_out(resolution, path, cfg_origin(node)))
+		node = NULL;
 	if (reading->row->preset)
 		read_preset(reading, table);
 	if (node)

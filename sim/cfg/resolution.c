@@ -78,9 +78,24 @@ void cfg_override(struct cfg_resolution *resolution, struct diag *diag, struct o
 			   assignment, "case.batch=32");
 		return;
 	}
+	if (cfg_is_left_out(resolution, path, origin))
+		return;
 	add(resolution,
 	    (struct override){.path = path,
 			      .setting = {trimmed(arena, equals + 1, strlen(equals + 1)), origin}});
+}
+
+void cfg_leave_out(struct cfg_resolution *resolution, const char *path, struct origin origin)
+{
+	resolution->left_out = (struct cfg_setting){path, origin};
+}
+
+bool cfg_is_left_out(const struct cfg_resolution *resolution, const char *path,
+		     struct origin origin)
+{
+	const struct cfg_setting *out = &resolution->left_out;
+	return out->text && origin.line == out->origin.line && origin.line > 0 &&
+	       strcmp(origin.file, out->origin.file) == 0 && paths_match(path, out->text);
 }
 
 void cfg_override_draw(struct cfg_resolution *resolution, const char *path, double value)
@@ -271,6 +286,18 @@ const struct cfg_param *cfg_param_find(const struct cfg_resolution *resolution, 
 		if (strcmp(resolution->params.items[i].path, path) == 0)
 			return &resolution->params.items[i];
 	return NULL;
+}
+
+void cfg_param_choose(struct cfg_resolution *resolution, const char *path, const char *text,
+		      const char *note)
+{
+	for (size_t i = 0; i < resolution->params.count; i++) {
+		struct cfg_param *param = &resolution->params.items[i];
+		if (strcmp(param->path, path) == 0) {
+			param->text = text;
+			param->note = note;
+		}
+	}
 }
 
 /* ---- overrides that nothing used ---- */

@@ -24,6 +24,7 @@ struct override {
 
 struct cfg_resolution {
 	struct arena *arena;
+	struct cfg_setting left_out; /* path and place of a value to ignore; NULL: none */
 	VEC(struct override) overrides;
 	size_t patterns; /* list of the overrides with patterns */
 	size_t *lists;   /* lists of the other overrides, by the hash of the path */
@@ -32,6 +33,9 @@ struct cfg_resolution {
 	VEC(const char *) asked; /* paths that were given to cfg_override_text */
 };
 
+/* Returns true if a value for path that is written at origin is to be ignored. */
+bool cfg_is_left_out(const struct cfg_resolution *resolution, const char *path,
+		     struct origin origin);
 /* Returns the last override of one kind for path, or NULL, and marks all of them as used. The kinds
  * are --set, a profile's node and a draw. */
 const struct override *cfg_override_take(struct cfg_resolution *resolution, const char *path,

@@ -5,74 +5,45 @@
 
 #include "sim/base/arena.h"
 
+/* A run is longer or shorter for each value of a file, which are more than those of a command. */
+enum { FILE_EVENTS_MAX = EFFECTS_EVENTS_MAX / 4 };
+
 static bool same_text(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Returns true if both readings of a case resolved the same parameters to the same values. A stack
- * that was chosen by `auto` is the same as one that is named. */
-static bool same_values(const struct scenario *one_case, const struct scenario *other_case)
+/* Returns true if two readings of a case resolved the same parameters to the same values. */
+static bool same_values(const struct cfg_resolution *a, const struct cfg_resolution *b)
 {
-	const struct cfg_resolution *a = one_case->resolution, *b = other_case->resolution;
-	bool same_stack = same_text(one_case->params->stack, other_case->params->stack);
 	if (cfg_param_count(a) != cfg_param_count(b))
 		return false;
 	for (size_t i = 0; i < cfg_param_count(a); i++) {
 		const struct cfg_param *one = cfg_param_at(a, i), *other = cfg_param_at(b, i);
-		if (strcmp(one->path, other->path) != 0 || !numbers_equal(one->value, other->value))
-			return false;
-		if (!same_text(one->text, other->text) &&
-		    !(same_stack && strcmp(one->path, "case.stack") == 0))
+		if (strcmp(one->path, other->path) != 0 ||
+		    !numbers_equal(one->value, other->value) || !same_text(one->text, other->text))
 			return false;
 	}
 	return true;
 }
 
-static bool same_results(const struct point *a, const struct point *b)
-{
-	const struct serving_answers *s = &a->serving, *t = &b->serving;
-	bool same = a->failed == b->failed && a->job_count == b->job_count &&
-		    numbers_equal(a->throughput, b->throughput) &&
-		    numbers_equal(a->step_s, b->step_s) && numbers_equal(a->ratio, b->ratio) &&
-		    numbers_equal(a->gpu_utilization, b->gpu_utilization) &&
-		    numbers_equal(a->elapsed_s, b->elapsed_s) &&
-		    numbers_equal(s->first_mean_s, t->first_mean_s) &&
-		    numbers_equal(s->token_mean_s, t->token_mean_s) &&
-		    numbers_equal(s->tokens_per_s, t->tokens_per_s) &&
-		    numbers_equal(s->attainment_ratio, t->attainment_ratio) &&
-		    a->outcome.events_count == b->outcome.events_count;
-	for (size_t i = 0; same && i < a->job_count; i++)
-		same = numbers_equal(a->jobs[i].throughput, b->jobs[i].throughput) &&
-		       numbers_equal(a->jobs[i].elapsed_s, b->jobs[i].elapsed_s);
-	return same;
-}
-
-/* Returns true if the case without setting `left_out` has other parameters, but the same results. A
- * case that cannot be read without the setting needs it. */
-static bool has_no_effect(const struct case_request *request, size_t left_out,
-			  const struct scenario *scenario, const struct point *point,
+/* Returns true if the case `without` a setting has other parameters, but the same results. A case
+ * that cannot be read without the setting needs it. */
+static bool has_no_effect(struct case_request without, const struct prediction *prediction,
 			  const struct predict_options *options)
 {
 	struct arena *scratch = arena_new();
-	struct case_request without = *request;
-	struct setting *settings = ARENA_ARRAY(scratch, request->setting_count, struct setting);
-	without.setting_count = 0;
-	for (size_t i = 0; i < request->setting_count; i++)
-		if (i != left_out)
-			settings[without.setting_count++] = request->settings[i];
-	without.settings = settings;
+	const struct predict_options trial = {.seed = options->seed,
+					      .baselines = options->baselines};
+	const char *broken;
 	without.watch = NULL;
 	/* A run that needs many more events is not the same. Baselines may need more than the run.
 	 */
 	without.events_max = 4 * (uint64_t)EFFECTS_EVENTS_MAX;
-	const struct scenario *other = case_read(scratch, diag_new(scratch), &without);
-	bool same = false;
-	if (other && !same_values(scenario, other)) {
-		const struct point trial = predict_point(scratch, other, options->seed, true,
-							 options->baselines, NULL);
-		same = !trial.broken && same_results(point, &trial);
-	}
+	const struct prediction *other =
+		predict_case(scratch, diag_new(scratch), &without, &trial, &broken);
+	bool same = other && !same_values(prediction->resolution, other->resolution) &&
+		    predictions_equal(prediction, other);
 	arena_free(scratch);
 	return same;
 }
@@ -87,20 +58,54 @@ static const char *written(struct arena *arena, const struct setting *setting)
 				: arena_printf(arena, "%s %s", setting->origin.file, value + 1);
 }
 
+static void add(struct arena *arena, const char **found, const char *text)
+{
+	*found = *found ? arena_printf(arena, "%s, %s", *found, text) : text;
+}
+
+/* Adds the values of the case file that have no effect. A key with "*" sets several parameters. */
+static void try_file(struct arena *arena, const struct case_request *request,
+		     const struct prediction *prediction, const struct predict_options *options,
+		     const char **found)
+{
+	const struct cfg_param *last = NULL;
+	for (size_t i = 0; i < cfg_param_count(prediction->resolution); i++) {
+		const struct cfg_param *param = cfg_param_at(prediction->resolution, i);
+		struct case_request without = *request;
+		if (param->origin.line == 0 || strcmp(param->origin.file, request->path) != 0 ||
+		    (last && last->row == param->row && last->origin.line == param->origin.line))
+			continue;
+		last = param;
+		without.left_out = (struct setting){param->path, param->origin};
+		if (has_no_effect(without, prediction, options))
+			add(arena, found,
+			    arena_printf(arena, "%s=%s (%s:%d)", param->path,
+					 cfg_param_text(arena, param, param->value),
+					 param->origin.file, param->origin.line));
+	}
+}
+
 const char *settings_without_effect(struct arena *arena, const struct case_request *request,
-				    const struct scenario *scenario, const struct point *point,
+				    const struct prediction *prediction,
 				    const struct predict_options *options)
 {
-	const char *found = NULL;
-	if (point->failed || point->outcome.events_count > EFFECTS_EVENTS_MAX)
+	const char *found = NULL, *root = request->data_root;
+	if (!prediction->ok || prediction->events_count > EFFECTS_EVENTS_MAX)
 		return NULL;
 	for (size_t i = 0; i < request->setting_count; i++) {
 		const struct setting *setting = &request->settings[i];
-		if (!setting->origin.file || strncmp(setting->origin.file, "--", 2) != 0 ||
-		    !has_no_effect(request, i, scenario, point, options))
+		struct case_request without = *request;
+		struct setting *others = ARENA_ARRAY(arena, request->setting_count, struct setting);
+		if (!setting->origin.file || strncmp(setting->origin.file, "--", 2) != 0)
 			continue;
-		const char *text = written(arena, setting);
-		found = found ? arena_printf(arena, "%s, %s", found, text) : text;
+		memcpy(others, request->settings, i * sizeof *others);
+		memcpy(others + i, setting + 1, (--without.setting_count - i) * sizeof *others);
+		without.settings = others;
+		if (has_no_effect(without, prediction, options))
+			add(arena, &found, written(arena, setting));
 	}
+	bool shipped = request->path && root && strncmp(request->path, root, strlen(root)) == 0;
+	if (request->path && !shipped && prediction->events_count <= FILE_EVENTS_MAX)
+		try_file(arena, request, prediction, options, &found);
 	return found;
 }

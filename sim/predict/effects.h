@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finds the settings of a command that change nothing in its result.
+/* Finds the settings of a command or a case file that change nothing in its result.
  *
  * A setting can be dropped in many places: a job style may not use a group of parameters, a file
  * may not fit the job, a link may carry nothing, or memory may be large enough anyway. No list of
@@ -11,11 +11,13 @@
 
 #include "sim/predict/predict.h"
 
-/* Returns the settings of the command line (their origin is an option) without effect on the point,
- * separated by commas, as the user wrote them: "--transport rdma, --set link.wire.latency=5us".
- * Returns NULL if there is none, if the point has failed, or if a run has more than
+/* Returns the settings without effect on the prediction, which has no draws, separated by commas.
+ * Those of the command line (their origin is an option) are as the user wrote them: "--transport
+ * rdma, --set link.wire.latency=5us". Those of a case file that is not shipped have their place:
+ * "case.transport=rdma (job.cfg:5)".
+ * Returns NULL if there is none, if the prediction has failed, or if the run has more than
  * EFFECTS_EVENTS_MAX events, because each setting needs one more run. */
 enum { EFFECTS_EVENTS_MAX = 1000000 };
 const char *settings_without_effect(struct arena *arena, const struct case_request *request,
-				    const struct scenario *scenario, const struct point *point,
+				    const struct prediction *prediction,
 				    const struct predict_options *options);

@@ -338,9 +338,12 @@ static const struct prediction *predict(struct arena *arena, struct diag *diag,
 		return NULL;
 	}
 	struct prediction *made = summarize(arena, scenario, &point, &draws, options->seed);
-	if (options->effects)
-		made->without_effect =
-			settings_without_effect(arena, request, scenario, &point, options);
+	if (options->effects) {
+		const struct draws none = {0};
+		made->without_effect = settings_without_effect(
+			arena, request, summarize(arena, scenario, &point, &none, options->seed),
+			options);
+	}
 	if (options->remedies)
 		made->remedy = remedies_tried(arena, made, request, scenario, &point, options);
 	return made;

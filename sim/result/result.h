@@ -174,7 +174,7 @@ struct prediction {
 	size_t breakdown_count;
 	const char *bottleneck;
 	const char *remedy; /* what would help against the bottleneck; NULL: nothing was tried */
-	/* settings of the command line that change nothing; NULL: none, or not tried */
+	/* settings that change nothing (effects.h); NULL: none, or not tried */
 	const char *without_effect;
 	const char *idle_adapters; /* adapters that carry nothing, and why; NULL: none */
 	struct job_prediction *jobs;

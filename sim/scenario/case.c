@@ -541,6 +541,9 @@ static const struct scenario *read_all(struct case_reader *c)
 		return NULL;
 	if (c->file)
 		cfg_only(diag, c->file, sections, sizeof sections / sizeof sections[0]);
+	if (c->request->left_out.text)
+		cfg_leave_out(c->reader.resolution, c->request->left_out.text,
+			      c->request->left_out.origin);
 	apply_settings(c);
 	if (!cfg_params(c->reader.resolution, arena, diag, c->group, "case", "case", &case_table,
 			also, sizeof also / sizeof also[0], c->params))

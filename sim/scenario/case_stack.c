@@ -82,8 +82,12 @@ static const char *default_stack(struct case_reader *c)
 
 const struct cfg_node *case_find_stack(struct case_reader *c)
 {
-	if (strcmp(c->params->stack, "auto") == 0)
+	if (strcmp(c->params->stack, "auto") == 0) {
 		c->params->stack = default_stack(c);
+		cfg_param_choose(
+			c->reader.resolution, "case.stack", c->params->stack,
+			"chosen by auto, for the network and the number types of the GPUs");
+	}
 	static const char *const known[] = {"stack", "input", "phases"};
 	const struct cfg_node *file;
 	const struct cfg_node *node = case_group(c, case_said(c, "case.stack"), "models/stacks",

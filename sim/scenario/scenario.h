@@ -313,6 +313,9 @@ struct case_request {
 	/* The recording that case.calls names, if the caller has read it before; NULL: case_read
 	 * reads it. */
 	const struct recorded_calls *calls;
+	/* A value of the case file that counts as not written, by path and place; text NULL: none
+	 */
+	struct setting left_out;
 	uint64_t events_max;              /* limit of events in each run; 0: case.events */
 	const struct engine_watch *watch; /* of each run; NULL: none */
 	/* A system whose measurements set no parameter (evidence.h); NULL: none. The model error,

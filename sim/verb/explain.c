@@ -19,8 +19,7 @@ struct explanation {
 	const char *hash;        /* of all parameters of the case */
 	const struct fold *fold; /* classes of equal machines; NULL: all machines are simulated */
 	const char *not_folded;
-	/* The names that `auto` selects; NULL: none. */
-	const char *transport, *stack;
+	const char *transport; /* that `auto` selects; NULL: none */
 	VEC(const struct cfg_param *) params;
 };
 
@@ -69,11 +68,9 @@ static void write_table(FILE *out, const void *ctx)
 	table_print(table, out);
 	for (size_t i = 0; i < e->params.count; i++) {
 		const struct cfg_param *p = e->params.items[i];
-		const char *chosen = strcmp(p->path, "case.transport") == 0 ? e->transport
-				     : strcmp(p->path, "case.stack") == 0   ? e->stack
-									    : NULL;
-		if (chosen && strcmp(p->text, "auto") == 0)
-			fprintf(out, "\n%s: auto is %s here\n", p->path, chosen);
+		if (strcmp(p->path, "case.transport") == 0 && e->transport &&
+		    strcmp(p->text, "auto") == 0)
+			fprintf(out, "\n%s: auto is %s here\n", p->path, e->transport);
 	}
 	if (e->params.count == 1)
 		fprintf(out, "\n%s: %s\n", e->params.items[0]->path, e->params.items[0]->row->help);
@@ -216,8 +213,6 @@ static int explain(const struct command *command, const char *path, const char *
 				.fold = scenario->topology.fold,
 				.not_folded = scenario->not_folded,
 				.transport = scenario_transport(scenario),
-				.stack =
-					scenario->params->calls[0] ? NULL : scenario->params->stack,
 				.hash = caption_hash(command->arena, &scenario->resolution, 1)};
 	for (size_t k = 0; k < key_count; k++)
 		if (check_key(command, scenario->resolution, keys[k]) != EXIT_DONE)

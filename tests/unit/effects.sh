@@ -46,6 +46,29 @@ verdict effects.unreached_limits_are_named
 }
 verdict effects.repeated_defaults_and_quiet_runs_name_nothing
 
+# The time of the training is a result: 15e12 tokens take other days than no tokens.
+# shellcheck disable=SC2086
+names '' $job --gpus 2 --tokens 15e12
+verdict effects.numbers_of_trainings_are_results
+
+# Values of a case file are tried as options are: those of its groups, of its list of settings, and
+# of a key that sets several parameters at once. Links and
+# the launch of kernels have an effect; the adapters and the virtual network have none.
+cat >job.cfg <<'END'
+case = { topology = "dgx-h100"; model = "gpt2"; gpus = 2; batch = 2;
+	symmetry = "off";
+	settings = ["library.net_gdr_level=loc", "link.*.latency=2 us",
+		"guest.*.vnic_latency=9 us"];
+};
+driver = { launch = "9 us"; };
+END
+file='case.symmetry=off (job.cfg:2), guest.os.vnic_latency=9 us (job.cfg:4), library.net_gdr_level=loc (job.cfg:3)'
+names "$file" job.cfg
+names "--transport tcp, $file" job.cfg --transport tcp
+names '' job.cfg --quiet
+names '' serve-resnet50-t4 # a shipped case
+verdict effects.values_of_case_files_without_effect_are_named_with_their_place
+
 # A sweep compares its points. Both transports give the same numbers for each batch on the GPUs of
 # one machine, and other batches give other numbers.
 # shellcheck disable=SC2086

@@ -40,7 +40,9 @@ default 'pytorch (fp32)' --topology dgx1-p100 --batch 8
 default 'serving (bf16)' --topology dgx-h100 --model gpt2 --serve rate=1,requests=20
 default 'serving-fp16 (fp16)' --topology dgx1-v100 --model gpt2 --serve rate=1,requests=20
 farwire explain --topology dgx1-p100 case.stack
-grep -q '^case\.stack: auto is pytorch here' "$scratch.out" || complain 'explain does not name the stack behind auto'
+shows '^case\.stack +pytorch .*chosen by auto'
+farwire run --topology dgx1-p100 --draws 0 --format json
+shows '"case.stack".*"pytorch".*chosen by auto'
 verdict number_types.the_default_stack_has_a_type_of_the_gpus
 
 # The tensor cores of a GeForce have fp32's rate in TF32 (82.6 TFLOPS), so TF32 gains nothing, and no kernel is slower
