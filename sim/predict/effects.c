@@ -5,7 +5,7 @@
 
 #include "sim/base/arena.h"
 
-/* A run is longer or shorter for each value of a file, which are more than those of a command. */
+/* A file has more values than a command line, and each of them needs one more run. */
 enum { FILE_EVENTS_MAX = EFFECTS_EVENTS_MAX / 4 };
 
 static bool same_text(const char *a, const char *b)

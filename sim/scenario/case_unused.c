@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Refuses keys that a case sets and that have no effect in it, because the user expects one. */
+/* Refuses keys without which the run answers another question than the user asked: a pipeline of a
+ * job that has none, or epochs of a single program. Other settings without effect are no errors:
+ * `farwire run` and `farwire sweep` find them by trials (sim/predict/effects.h) and name them. */
 #include <string.h>
 
 #include "sim/scenario/case.h"
@@ -22,14 +24,10 @@ static const struct {
 #define JOBS_ONLY                                                                                  \
 	"has an effect only on jobs (write case.gpus, or --gpus, for a job, or leave it out)"
 	{"case.gpus_per_machine", SORT_ONE_GPU, JOBS_ONLY},
-	{"case.exchange", SORT_PROGRAMS, JOBS_ONLY},
-	{"case.local", SORT_SERVICE | SORT_FUSED,
-	 "has an effect only on programs with forwarded calls (leave it out)"},
 	{"case.guest", SORT_ONE_GPU, JOBS_ONLY},
 	{"case.straggler", SORT_ONE_GPU, JOBS_ONLY},
 	{"case.epochs", SORT_ONE_GPU, JOBS_ONLY},
 	{"case.tokens", SORT_ONE_GPU, JOBS_ONLY},
-	{"case.symmetry", SORT_ONE_GPU, JOBS_ONLY},
 	{"case.job_steps", SORT_ONE_GPU, JOBS_ONLY},
 	{"case.programs", SORT_ONE_GPU, JOBS_ONLY},
 	{"case.stages", SORT_ONE_GPU, JOBS_ONLY},
@@ -37,7 +35,6 @@ static const struct {
 #define NOT_FUSED "has no effect on collectives and jobs of fused steps (leave it out)"
 	{"case.runtime", SORT_FUSED, NOT_FUSED},
 	{"case.program", SORT_FUSED, NOT_FUSED},
-	{"case.server", SORT_FUSED, NOT_FUSED},
 	{"case.gpu", SORT_FUSED, NOT_FUSED},
 	{"case.copies", SORT_FUSED, NOT_FUSED},
 	{"case.fraction", SORT_FUSED, NOT_FUSED},
@@ -46,8 +43,6 @@ static const struct {
 	{"case.micro_batches", SORT_FUSED, NOT_FUSED},
 #define NOT_SERVICE "has no effect on model servers (use the keys of the group serve)"
 	{"case.batch", SORT_SERVICE, NOT_SERVICE},
-	{"case.steps", SORT_SERVICE, NOT_SERVICE},
-	{"case.steps_warmup", SORT_SERVICE, NOT_SERVICE},
 	{"case.collective_size", SORT_ONE_GPU | SORT_RANKS | SORT_JOBS,
 	 "has an effect only on a collective (write case.collective, or leave it out)"},
 };
@@ -78,25 +73,10 @@ void case_refuse_unused(struct case_reader *c)
 		if ((keys[i].unused_in & sort) != 0 &&
 		    (forwards || strcmp(keys[i].key, "case.runtime") != 0))
 			refuse(c, keys[i].key, keys[i].why, false);
-	if ((sort & (SORT_PROGRAMS | SORT_RANKS)) != 0 && !forwards)
-		refuse(c, "case.local",
-		       "has an effect only on forwarded calls (write case.runtime, or leave it "
-		       "out)",
-		       false);
-	if (sort == SORT_PROGRAMS && !forwards)
-		refuse(c, "case.transport",
-		       "has an effect only on forwarded calls and jobs (write case.runtime, or "
-		       "case.gpus for a job, or leave it out)",
-		       false);
 	for (size_t i = 0; i < sizeof training_options / sizeof training_options[0]; i++)
 		if (sort == SORT_COLLECTIVE && given)
 			refuse(c, training_options[i],
 			       "has no effect on a collective (leave it out)", true);
-	if (!(c->params->epochs_count > 0))
-		refuse(c, "case.images",
-		       "has an effect only on the time of epochs (write case.epochs, or leave it "
-		       "out)",
-		       false);
 	struct origin origin;
 	if ((sort & SORT_ONE_GPU) != 0 && case_find_plan(c, &origin))
 		diag_error(c->reader.diag, origin,

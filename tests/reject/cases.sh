@@ -41,9 +41,6 @@ topology = "dgx1-v100"; gpus = 2; collective = "all_reduc";|^case\.cfg:2: case: 
 topology = "dgx1-v100"; jobs = ( { gpus = 2; } ); clients = ( { } );|^case\.cfg:2: case: training jobs cannot be combined with clients \(write
 topology = "dgx1-v100"; gpus = 8; jobs = ( { name = "a"; gpus = 2; } );|^case\.cfg:2: case\.gpus has no effect, because each job states its own number \(write --set job\.a\.gpus=8\)
 topology = "t320-same-esxi"; straggler = 1.1;|^case\.cfg:2: case: case\.straggler has an effect only on jobs \(write case\.gpus
-topology = "t320-same-esxi"; settings = ["case.exchange=ddl"];|^case\.cfg:2: case: case\.exchange has an effect only on jobs
-topology = "t320-same-esxi"; transport = "rdma";|^case\.cfg:2: case: case\.transport has an effect only on forwarded calls and jobs \(write case\.runtime
-topology = "t320-same-esxi"; images = 1000;|^case\.cfg:2: case: case\.images has an effect only on the time of epochs \(write case\.epochs
 topology = "dgx1-v100"; gpus = 2; settings = ["case.collective_size=1 MiB"];|^case\.cfg:2: case: case\.collective_size has an effect only on a collective \(write case\.collective
 topology = "dgx1-v100"; model = "gpt2"; settings = ["serve.rate=2", "case.batch=8"];|^case\.cfg:2: case: case\.batch has no effect on model servers \(use the keys of the group serve
 topology = "dgx1-v100"; gpus = 8; fail = "gpu3";|^case\.cfg:1: job 'job0' needs 8 GPUs from index 0 on, but topology 'dgx1-v100' has 7 GPUs left after --fail gpu3, of which the job can use 7 \(write gpus=7\)

@@ -46,6 +46,18 @@ verdict effects.unreached_limits_are_named
 }
 verdict effects.repeated_defaults_and_quiet_runs_name_nothing
 
+# These keys belong to another sort of case than a program with one GPU, a model server, or a job.
+for row in '--transport rdma|--topology t320-same-esxi' \
+	'--exchange ddl|--topology t320-same-esxi' \
+	'--set case.images=1000|--topology t320-same-esxi' \
+	'--set case.symmetry=off|--topology t320-same-esxi' \
+	'--set case.steps_warmup=2|--topology l40s-8gpu --model gpt2 --serve rate=1,requests=20' \
+	'--set case.server=n0.os|--topology dgx-h100 --gpus 2'; do
+	# shellcheck disable=SC2086
+	names "${row%|*}" ${row#*|} ${row%|*}
+done
+verdict effects.keys_of_another_sort_of_case_are_named
+
 # The time of the training is a result: 15e12 tokens take other days than no tokens.
 # shellcheck disable=SC2086
 names '' $job --gpus 2 --tokens 15e12
