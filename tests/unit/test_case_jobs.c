@@ -144,8 +144,10 @@ static void two_jobs_on_one_gpu_are_refused(void)
 static void jobs_take_no_runtime(void)
 {
 	static const char *const settings[] = {
-		"runtime = \"asynchronous\";", "program = \"nobody\";", "server = \"nobody\";",
-		"gpu = \"nobody\";",           "copies = 2;",
+		"runtime = \"asynchronous\";",
+		"program = \"nobody\";",
+		"gpu = \"nobody\";",
+		"copies = 2;",
 	};
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
 		CHECK(!read_jobs(settings[i], "{ gpus = 2; }"));

@@ -104,7 +104,8 @@ static void json_lines_have_every_field(void)
 {
 	static const char expected[] =
 		"{'case': 'same_lan, \\'16\\'', " SETUP
-		"'tcp', 'counted': null, 'local': null, 'verdict': 'ok', 'reason': null, "
+		"'tcp', 'counted': null, 'devices': null, 'adapters': null, 'local': null, "
+		"'verdict': 'ok', 'reason': null, "
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'sequences/s'}, "
 		"'tokens_per_s': {'value': 730, 'low': 720, 'high': 740, 'unit': 'tokens/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
@@ -139,7 +140,8 @@ static void failed_prediction_has_null_numbers(void)
 {
 	static const char expected[] =
 		"{'case': 'same_lan, \\'16\\'', " SETUP
-		"null, 'counted': null, 'local': null, 'verdict': 'fail', 'reason': 'connection "
+		"null, 'counted': null, 'devices': null, 'adapters': null, 'local': null, "
+		"'verdict': 'fail', 'reason': 'connection "
 		"timeout', "
 		"'throughput': {'value': null, 'low': null, 'high': null, 'unit': 'images/s'}, "
 		"'tokens_per_s': {'value': null, 'low': null, 'high': null, 'unit': 'tokens/s'}, "
