@@ -98,6 +98,8 @@ help:
 	@echo '                 answers the shipped what-ifs, writes build/report.html'
 	@echo 'make test        installs missing packages, builds and runs the tests (a minute or two)'
 	@echo 'make test-long   runs tests with sanitizers and clang, and compares the bytes of all builds'
+	@echo 'make core        builds the simulator without importers, reports, charts, fits and verbs, and'
+	@echo '                 runs the tests that need no more'
 	@echo 'make coverage    prints the share of lines that the tests run, by folder'
 	@echo 'make mutants     changes over 1,200 places, one at a time, and prints which changes no test notices'
 	@echo 'make fuzz        invents inputs for every reader, FUZZ_S seconds (60) each, and adds those'
@@ -194,6 +196,26 @@ $(BUILD)/toys/%.o: %.c $(BUILD)/config.mk
 $(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(LIBRARY)
 	$(call say,LINK)
 	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+# The simulator without importers, reports, charts, fits and verbs, and the tests that need no more.
+CORE := base engine cfg json fabric host transport gpu cuda remoting collective traces training \
+	serving workload scenario result predict analysis
+CORE_OBJECTS := $(filter $(CORE:%=$(BUILD)/sim/%/%) $(BUILD)/calib/sample/%,$(OBJECTS))
+CORE_TESTS := $(shell grep -LE '"(sim/(import|report|verb)|plots|calib|tests/golden/sample.*)/?' $(TESTS))
+CORE_PROGRAMS := $(CORE_TESTS:%.c=$(BUILD)/core/%)
+$(BUILD)/libfarwire-core.a: $(CORE_OBJECTS)
+	$(call say,AR  )
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(CORE_PROGRAMS): $(BUILD)/core/%: $(BUILD)/%.o $(BUILD)/libfarwire-core.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+.PHONY: core core-programs
+core-programs: $(CORE_PROGRAMS)
+core: core-programs
+	@tests/run --built $(BUILD)/core
 
 # The sources of tests/fuzz, with libFuzzer's main function instead of the replay.
 FUZZ_PROGRAMS := $(patsubst %,$(BUILD)/%_fuzzer,$(basename $(wildcard tests/fuzz/*.c)))
