@@ -95,7 +95,7 @@ static bool can_fuse(const struct world *w, const struct job_entry *entry)
 	       !engine_trace(w->system.engine);
 }
 
-/* Fuses the programs; equal ones stay one program. */
+/* Fuses the program of each rank. */
 static void fuse_programs(struct world *w, const struct job_entry *entry,
 			  struct program_rank *ranks, size_t count)
 {
