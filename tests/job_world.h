@@ -13,7 +13,7 @@
 #include "sim/base/num.h"
 #include "sim/engine/trace.h"
 #include "sim/fabric/link.h"
-#include "sim/workload/fused.h"
+#include "sim/workload/dp.h"
 #include "tests/net.h"
 
 #define MS 1e-3
@@ -22,22 +22,39 @@ enum { RANKS_MAX = 8, STEPS = 3, JOBS_MAX = 2 };
 /* A kernel, a message and a delay are each rounded to a picosecond. */
 static const int64_t SLACK_PS = 40;
 
+/* The kernels of a step in the order in which the GPU runs them. The kernels of a segment start
+ * when the thread has begun to issue it, and the last one when it has issued all of it. */
+struct step_segment {
+	const char *name;
+	double compute_s;
+	double host_s; /* work to issue the segment */
+	double last_s; /* duration of its last kernel, which is part of compute_s */
+	uint32_t tensor_first, tensor_count; /* tensors whose gradients are ready at its end */
+};
+struct step_profile {
+	const struct step_segment *segments;
+	size_t segment_count;
+	const struct gradient *tensors;
+	size_t tensor_count;
+	double ops_count, begin_host_s; /* host work before the first segment is issued */
+	bool ahead; /* the host issues the next step without waiting for the GPU */
+	double images_count, element_B;
+};
+
 static const struct step_segment segments[] = {
 	{.name = "forward", .compute_s = 10 * MS},
 	{.name = "b", .compute_s = 4 * MS, .tensor_first = 0, .tensor_count = 1},
 	{.name = "a", .compute_s = 6 * MS, .tensor_first = 1, .tensor_count = 1},
 };
-static const struct step_tensor tensors[] = {
+static const struct gradient tensors[] = {
 	{.name = "b", .elements_count = 1e6, .update_s = 1 * MS},
 	{.name = "a", .elements_count = 2e6, .update_s = 0.5 * MS},
 };
 static const struct step_profile hand_made = {
 	.segments = segments,
 	.segment_count = 3,
-	.forward_count = 1,
 	.tensors = tensors,
 	.tensor_count = 2,
-	.step_s = 21.5 * MS,
 	.images_count = 32,
 	.element_B = 4,
 };
@@ -51,7 +68,11 @@ struct job_world {
 	struct gpu_params gpu_params;
 	struct library_params library;
 	struct exchange_params exchange;
+	struct driver_params driver; /* calls cost nothing */
 	const struct step_profile *profile;
+	/* in place of the program of `profile`, if not NULL */
+	const struct program *program;
+	const struct gradients *gradients;
 	size_t rank_count, job_count, step_count;
 	uint32_t copies;                     /* ranks that each rank represents; 0: only itself */
 	size_t server_count;                 /* 0 or 1 server in host memory */
@@ -65,7 +86,7 @@ struct job_world {
 	bool shared_wire; /* even and odd GPUs have separate switches, connected by one link */
 	struct gpu *gpus[RANKS_MAX * JOBS_MAX];
 	struct communicator *comm[JOBS_MAX];
-	struct fused *job[JOBS_MAX];
+	struct dp *job[JOBS_MAX];
 };
 
 static inline size_t policy_of(const char *name)
@@ -107,8 +128,6 @@ static inline void setup(struct job_world *b, const char *policy)
 					    .memory_bandwidth_Bps = 100e9,
 					    .memory_B = 16e9,
 					    .memory_efficiency_ratio = 0.8,
-					    .kernel_gap_s = 1e-6,
-					    .launch_latency_s = 4e-6,
 					    .copy_engines_count = 2,
 					    .queue_depth_count = 1024,
 					    .concurrent_kernels_count = 128,
@@ -133,14 +152,14 @@ static inline void comm_failed(void *ctx, const char *reason)
 	CHECK_TEXT(reason, "no failure");
 }
 
-static inline bool step_done(void *ctx, struct fused *job, const struct step_record *step)
+static inline bool step_done(void *ctx, struct dp *job, const struct step_record *step)
 {
 	const struct job_world *b = ctx;
 	double parts_s = step->kernel_s + step->exposed_s + step->input_s + step->straggler_s +
 			 step->other_s;
 	CHECK_NEAR(parts_s, s_from_ps(step->end_ps - step->start_ps), 1e-12);
 	CHECK(step->gpu_busy_s <= step->kernel_s * (1 + 1e-12));
-	return fused_step_count(job) < b->step_count;
+	return dp_step_count(job) < b->step_count;
 }
 
 static inline void build_wires(struct job_world *b)
@@ -183,22 +202,112 @@ static inline struct input *build_input(struct job_world *b, struct gpu *gpu, st
 	return b->input_B > 0 ? input_new(&spec) : NULL;
 }
 
+static inline const struct route *route_of(struct job_world *b, struct guest *guest,
+					   struct gpu *gpu, bool to_device)
+{
+	int from = guest_node(guest), to = gpu_node(gpu);
+	return fabric_route(b->fabric, to_device ? from : to, to_device ? to : from, TRAFFIC_ANY);
+}
+
+/* ---- the program of a step ---- */
+
+struct step_writer {
+	struct arena *arena;
+	VEC(struct item) items;
+};
+
+static inline struct cuda_call *put_call(struct step_writer *w, enum call_kind kind)
+{
+	struct item *item = VEC_PUSH(w->arena, &w->items);
+	*item = (struct item){.kind = ITEM_CALL, .call = {.kind = kind}};
+	return &item->call;
+}
+
+static inline void put_kernels(struct step_writer *w, const struct step_segment *segment)
+{
+	struct cuda_call *launch = put_call(w, CALL_LAUNCH);
+	launch->label = segment->name;
+	launch->duration_s = segment->compute_s;
+	if (segment->host_s <= 0)
+		return;
+	struct kernel_run *run = ARENA_NEW(w->arena, struct kernel_run);
+	*run = (struct kernel_run){.host_s = segment->host_s,
+				   .kernels_s = segment->compute_s - segment->last_s,
+				   .kernels_count = 2};
+	launch->duration_s = segment->last_s;
+	launch->run = run;
+}
+
+/* Returns the gradients that the program hands over. */
+static inline const struct gradients *put_step(struct job_world *b, struct step_writer *w,
+					       size_t all_count)
+{
+	const struct step_profile *profile = b->profile;
+	bool held = dp_held_back(&b->exchange, all_count);
+	struct gradients *gradients = ARENA_NEW(b->arena, struct gradients);
+	struct hand_over *hand_overs =
+		ARENA_ARRAY(b->arena, profile->segment_count + 1, struct hand_over);
+	struct step_segment updates = {.name = "update"};
+	*VEC_PUSH(w->arena, &w->items) = (struct item){.kind = ITEM_GATE};
+	put_call(w, CALL_STEP_BEGIN);
+	if (profile->begin_host_s > 0)
+		*VEC_PUSH(w->arena, &w->items) =
+			(struct item){.kind = ITEM_THINK, .work_s = profile->begin_host_s};
+	*gradients = (struct gradients){.tensors = profile->tensors,
+					.tensor_count = profile->tensor_count,
+					.hand_overs = hand_overs,
+					.ops_count = profile->ops_count};
+	for (size_t i = 0; i < profile->segment_count; i++) {
+		const struct step_segment *segment = &profile->segments[i];
+		bool last = i + 1 == profile->segment_count;
+		put_kernels(w, segment);
+		if (held ? !last : segment->tensor_count == 0)
+			continue;
+		hand_overs[gradients->hand_over_count] =
+			held ? (struct hand_over){0, (uint32_t)profile->tensor_count}
+			     : (struct hand_over){segment->tensor_first, segment->tensor_count};
+		put_call(w, CALL_GRADIENTS)->peer = (uint32_t)gradients->hand_over_count++;
+	}
+	if (dp_updates_in_stream(&b->exchange, all_count)) {
+		put_call(w, CALL_REDUCED);
+		for (size_t i = 0; i < profile->tensor_count; i++) {
+			updates.compute_s += profile->tensors[i].update_s;
+			updates.host_s += profile->tensors[i].update_host_s;
+			updates.last_s = profile->tensors[i].update_s;
+		}
+		put_kernels(w, &updates);
+	}
+	put_call(w, CALL_STEP_END);
+	return gradients;
+}
+
+static inline const struct program *copy_program(struct job_world *b, const struct program *program)
+{
+	struct program *copy = ARENA_NEW(b->arena, struct program);
+	struct call_thread *thread = ARENA_NEW(b->arena, struct call_thread);
+	*thread = program->threads[0];
+	*copy = *program;
+	copy->threads = thread;
+	return copy;
+}
+
 static inline void build_job(struct job_world *b, size_t index, struct guest *guest)
 {
 	const char *name = arena_printf(b->arena, "job%zu", index);
 	struct comm_rank places[RANKS_MAX + 1] = {0};
-	struct fused_rank ranks[RANKS_MAX] = {0};
+	struct dp_rank ranks[RANKS_MAX] = {0};
 	uint32_t *copies = ARENA_ARRAY(b->arena, b->rank_count, uint32_t);
 	for (size_t i = 0; i < b->rank_count; i++) {
 		copies[i] = b->copies;
 		struct gpu *gpu = b->gpus[index * b->rank_count + i];
 		places[i] = (struct comm_rank){.gpu = gpu, .guest = guest};
-		ranks[i] = (struct fused_rank){.context = gpu_context_new(gpu, name, 1),
-					       .gpu = gpu,
-					       .guest = guest,
-					       .core = guest_core(guest),
-					       .input = build_input(b, gpu, guest),
-					       .slowdown_ratio = i ? 1 : b->slowdown_ratio};
+		ranks[i] = (struct dp_rank){.context = gpu_context_new(gpu, name, 1),
+					    .gpu = gpu,
+					    .guest = guest,
+					    .to_device = route_of(b, guest, gpu, true),
+					    .to_host = route_of(b, guest, gpu, false),
+					    .input = build_input(b, gpu, guest),
+					    .slowdown_ratio = i ? 1 : b->slowdown_ratio};
 	}
 	places[b->rank_count].guest = guest;
 	const struct communicator_spec comm = {.arena = b->arena,
@@ -212,24 +321,33 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 					       .seed = b->seed,
 					       .failed = comm_failed};
 	b->comm[index] = b->rank_count > 1 ? communicator_new(&comm) : NULL;
-	const struct fused_spec spec = {.arena = b->arena,
-					.engine = b->engine,
-					.fabric = b->fabric,
-					.name = name,
-					.profile = b->profile,
-					.exchange = &b->exchange,
-					.comm = b->comm[index],
-					.ranks = ranks,
-					.rank_count = b->rank_count,
-					.all_count =
-						b->rank_count * (b->copies > 0 ? b->copies : 1),
-					.copies = b->copies > 0 ? copies : NULL,
-					.network_round_trip_s = b->round_trip_s,
-					.seed = b->seed,
-					.step_done = step_done,
-					.ctx = b};
-	b->job[index] = fused_new(&spec);
-	fused_start(b->job[index]);
+	size_t all_count = b->rank_count * (b->copies > 0 ? b->copies : 1);
+	struct step_writer writer = {.arena = b->arena};
+	const struct gradients *gradients = put_step(b, &writer, all_count);
+	const struct call_thread thread = {"main", writer.items.items, writer.items.count};
+	const struct program program = {.threads = &thread, .thread_count = 1, .stream_count = 1};
+	const struct dp_spec spec = {.arena = b->arena,
+				     .engine = b->engine,
+				     .fabric = b->fabric,
+				     .name = name,
+				     .program = b->program ? b->program : copy_program(b, &program),
+				     .gradients = b->gradients ? b->gradients : gradients,
+				     .element_B = b->profile->element_B,
+				     .ahead = b->profile->ahead,
+				     .driver = &b->driver,
+				     .dma = &b->dma,
+				     .exchange = &b->exchange,
+				     .comm = b->comm[index],
+				     .ranks = ranks,
+				     .rank_count = b->rank_count,
+				     .all_count = all_count,
+				     .copies = b->copies > 0 ? copies : NULL,
+				     .network_round_trip_s = b->round_trip_s,
+				     .seed = b->seed,
+				     .step_done = step_done,
+				     .ctx = b};
+	b->job[index] = dp_new(&spec);
+	dp_start(b->job[index]);
 }
 
 static inline void run(struct job_world *b)
@@ -246,7 +364,7 @@ static inline void run(struct job_world *b)
 		build_job(b, i, guest);
 	CHECK(engine_run(b->engine) == ENGINE_DRAINED);
 	for (size_t i = 0; i < b->job_count; i++)
-		CHECK(fused_step_count(b->job[i]) == b->step_count);
+		CHECK(dp_step_count(b->job[i]) == b->step_count);
 }
 
 static inline void release(struct job_world *b)
@@ -256,7 +374,7 @@ static inline void release(struct job_world *b)
 
 static inline const struct step_record *step_of(const struct job_world *b, size_t index)
 {
-	return fused_step_at(b->job[0], index);
+	return dp_step_at(b->job[0], index);
 }
 
 static inline double step_ms(const struct job_world *b, size_t index)

@@ -49,6 +49,12 @@ enum call_kind {                  /* one row each in cuda_call_kinds.def, in thi
 		 CALL_BROADCAST, /* from the first GPU of the communicator */
 		 CALL_SEND,      /* sends payload_B to the job's GPU `peer` */
 		 CALL_RECEIVE,   /* receives payload_B from the job's GPU `peer` */
+		 /* Marks of a data-parallel step, which cost the host nothing (sim/workload/dp.h).
+		  * They reach the exchange of gradients through struct cuda_peers. */
+		 CALL_STEP_BEGIN, /* the stream waits until the rank may begin its next step */
+		 CALL_GRADIENTS,  /* the gradients of hand-over `peer` are computed */
+		 CALL_REDUCED,    /* the stream waits until all gradients are reduced */
+		 CALL_STEP_END,   /* the kernels of the step have run */
 		 CALL_KIND_COUNT,
 };
 const char *call_kind_name(enum call_kind kind); /* "cudaLaunchKernel" ... */
@@ -56,6 +62,11 @@ const char *call_kind_name(enum call_kind kind); /* "cudaLaunchKernel" ... */
 static inline bool call_has_peers(enum call_kind kind)
 {
 	return kind >= CALL_ALL_REDUCE && kind <= CALL_RECEIVE;
+}
+/* Returns true for the marks of a data-parallel step. */
+static inline bool call_is_mark(enum call_kind kind)
+{
+	return kind >= CALL_STEP_BEGIN && kind <= CALL_STEP_END;
 }
 
 /* Where the time of a GPU goes. docs/models/plans.md defines the kinds; a kernel has priority. */
@@ -76,9 +87,12 @@ enum gpu_time {
 
 /* Launches on one stream that are played as two operations of the GPU (fuse.h). */
 struct kernel_run {
-	double host_s;          /* work of the thread for all launches, at the reference clock */
-	double kernels_s;       /* duration of all kernels except the last, without gaps */
-	double earliest_s;      /* earliest start of these kernels, behind the begin of host_s */
+	double host_s;    /* work of the thread for all launches, at the reference clock */
+	double kernels_s; /* duration of all kernels except the last, without gaps */
+	/* Earliest start of these kernels, behind the begin of host_s. before_s of them end before
+	 * the launch that decides it, so it is earlier if all kernels take longer, but not earlier
+	 * than least_s. */
+	double earliest_s, before_s, least_s;
 	uint32_t kernels_count; /* number of these kernels, at least 2 */
 	uint32_t calls_count;   /* calls of the run, the last launch included */
 };
@@ -97,6 +111,7 @@ struct cuda_call {
 	 * times that the program makes the same call. */
 	bool in_dispatch : 1;
 	unsigned repeats : 6;
+	bool in_graph : 1; /* kernels of a CUDA graph that an earlier call has launched */
 	/* Sends and receives between two GPUs match if their tags are equal. The tag of a
 	 * collective is the number of thread blocks that hold the GPU; 0: as many as the library
 	 * takes. */
@@ -153,9 +168,12 @@ struct cuda_process_spec {
 	/* Track of its waits in timelines; not NULL if cuda_process_times is called. Stream 0 is
 	 * that of the kernels. */
 	const char *role;
+	/* The durations of kernels are multiplied by its value at their launch; NULL: by 1. */
+	const double *kernel_ratio;
 };
 struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec);
 struct gpu_context *cuda_process_context(struct cuda_process *process);
+struct gpu_stream *cuda_process_stream(struct cuda_process *process, uint16_t index);
 /* index must be less than event_count. */
 struct gpu_event *cuda_process_event(struct cuda_process *process, uint16_t index);
 /* Returns the exposed communication until now: time in which the GPU computed nothing for this

@@ -3,7 +3,7 @@
  * queue, and the time at which it returns. */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/cuda/cuda.h"
+#include "sim/cuda/driver_internal.h"
 #include "sim/transport/dma.h"
 
 /* The action that follows a call's work on the host. */
@@ -25,135 +25,6 @@ static const struct call_rule call_rules[CALL_KIND_COUNT] = {
 #include "sim/cuda/cuda_call_kinds.def"
 #undef CALL_ROW
 };
-
-/* A call between its begin and its return. */
-struct call_state {
-	struct cuda_process *process;
-	struct cpu *core;
-	struct cuda_call call;
-	call_done_fn *done;
-	void *ctx;
-	uint64_t arg;
-	struct call_state *next; /* in the free list, or of the calls that wait for the lock */
-};
-
-/* A copy between its submission and its end, which may be later than the return of its call. */
-struct copy_job {
-	struct cuda_process *process;
-	struct gpu_stream *stream;
-	struct cpu *core; /* core that stages pageable memory */
-	double size_B;
-	bool to_device, pageable;
-	struct copy_job *next;
-};
-
-/* A collective or message between its submission and its end. */
-struct peer_op {
-	struct cuda_process *process;
-	struct gpu_stream *stream;
-	struct cuda_call call;
-	uint64_t ticket;
-	const int64_t *all_begun_ps; /* NULL before the op begins */
-	struct peer_op *next;
-};
-
-/* Counts the time of a GPU by what it does. */
-struct time_clock {
-	int64_t times_ps[GPU_TIME_COUNT], since_ps;
-	enum gpu_time kind;          /* since since_ps */
-	const int64_t *all_begun_ps; /* of the collective or message for which the GPU waits */
-	size_t waiting_count;        /* threads that wait for the GPU */
-};
-
-struct cuda_process {
-	struct cuda_process_spec spec;
-	double work_ratio, interrupt_s; /* extra cost of work and of interrupts in the guest */
-	struct gpu_stream **streams;
-	struct gpu_event *events;
-	struct call_state *free_calls;
-	/* A call holds the context's lock while the driver works for it on the host. */
-	bool locked;
-	struct call_state *waiting, **waiting_end; /* calls that wait for the lock, in order */
-	struct copy_job *free_jobs;
-	struct peer_op *free_peer_ops;
-	size_t peer_ops_count;  /* running collectives and messages */
-	int64_t peers_since_ps; /* when the first of them began */
-	double peers_busy_s;    /* busy time of the GPU until then */
-	double exposed_s;
-	struct time_clock clock;
-};
-
-/* ---- times of the GPU ---- */
-
-static void clock_span(const struct cuda_process *process, enum gpu_time kind, int64_t end_ps)
-{
-	static const char *const names[GPU_TIME_COUNT] = {
-		[GPU_HOST] = "host",          [GPU_INPUT] = "input",
-		[GPU_TENSOR] = "tensor",      [GPU_CONTEXT] = "context",
-		[GPU_EXPERT] = "expert",      [GPU_DATA] = "data",
-		[GPU_PIPELINE] = "pipeline",  [GPU_BUBBLE] = "bubble",
-		[GPU_STRAGGLER] = "straggler"};
-	if (names[kind] && process->spec.role)
-		gpu_context_span(process->spec.context, process->spec.role, names[kind],
-				 process->clock.since_ps, end_ps);
-}
-
-/* Counts the time since the last call. While ranks are missing, a pipeline's messages and
- * collectives between stages wait for another stage, and other collectives for a late rank. */
-static void clock_count(struct cuda_process *process)
-{
-	struct time_clock *clock = &process->clock;
-	int64_t now_ps = engine_now_ps(process->spec.engine), late_ps = 0;
-	if (clock->all_begun_ps) {
-		int64_t begun_ps = *clock->all_begun_ps < 0 ? now_ps : *clock->all_begun_ps;
-		enum gpu_time wait = clock->kind == GPU_PIPELINE ? GPU_BUBBLE : GPU_STRAGGLER;
-		late_ps = begun_ps > clock->since_ps ? begun_ps - clock->since_ps : 0;
-		clock->times_ps[wait] += late_ps;
-		clock_span(process, wait, clock->since_ps + late_ps);
-		clock->since_ps += late_ps;
-	}
-	clock_span(process, clock->kind, now_ps);
-	clock->times_ps[clock->kind] += now_ps - clock->since_ps;
-	clock->since_ps = now_ps;
-}
-
-/* Finds what the GPU does from now on. */
-static void clock_set(void *ctx, uint64_t arg)
-{
-	struct cuda_process *process = ctx;
-	struct time_clock *clock = &process->clock;
-	clock_count(process);
-	clock->kind = GPU_COMPUTES;
-	clock->all_begun_ps = NULL;
-	if (gpu_context_computes(process->spec.context))
-		return;
-	const struct gpu_op *op =
-		gpu_context_waits_for(process->spec.context, clock->waiting_count > 0);
-	clock->kind = op && op->kind == GPU_OP_COPY ? GPU_INPUT : GPU_HOST;
-	if (op && op->kind == GPU_OP_PEERS) {
-		const struct peer_op *peers = op->start_ctx;
-		clock->kind = (enum gpu_time)peers->call.exposed;
-		clock->all_begun_ps = peers->all_begun_ps;
-	}
-}
-
-void cuda_process_times(struct cuda_process *process, int64_t times_ps[GPU_TIME_COUNT])
-{
-	clock_count(process);
-	for (int k = 0; k < GPU_TIME_COUNT; k++)
-		times_ps[k] = process->clock.times_ps[k];
-}
-
-/* Notes that one more, or one less, thread waits for the GPU. */
-static void clock_wait(struct cuda_process *process, bool begins)
-{
-	if (begins)
-		process->clock.waiting_count++;
-	else
-		process->clock.waiting_count--;
-	if (process->spec.role)
-		clock_set(process, 0);
-}
 
 struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec)
 {
@@ -177,6 +48,12 @@ struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec)
 struct gpu_context *cuda_process_context(struct cuda_process *process)
 {
 	return process->spec.context;
+}
+
+struct gpu_stream *cuda_process_stream(struct cuda_process *process, uint16_t index)
+{
+	FW_ASSERT(index < process->spec.stream_count);
+	return process->streams[index];
 }
 
 struct gpu_event *cuda_process_event(struct cuda_process *process, uint16_t index)
@@ -327,9 +204,8 @@ static void peer_op_start(void *ctx, uint64_t arg, struct gpu_stream *stream)
 					peer_op_over, op, 0);
 }
 
-static struct peer_op *peer_op_new(const struct call_state *state)
+static struct peer_op *peer_op_new(struct cuda_process *process, const struct cuda_call *call)
 {
-	struct cuda_process *process = state->process;
 	struct cuda_peers *peers = process->spec.peers;
 	struct peer_op *op = process->free_peer_ops;
 
@@ -340,8 +216,8 @@ static struct peer_op *peer_op_new(const struct call_state *state)
 		op = ARENA_NEW(process->spec.arena, struct peer_op);
 	*op = (struct peer_op){
 		.process = process,
-		.call = state->call,
-		.ticket = peers->join(peers, process->spec.member, &state->call),
+		.call = *call,
+		.ticket = peers->join(peers, process->spec.member, call),
 	};
 	return op;
 }
@@ -363,6 +239,12 @@ static bool waits_for_copy(const struct cuda_call *call)
 	default:
 		return false;
 	}
+}
+
+/* Returns the factor of the durations of kernels. */
+static double kernel_ratio(const struct cuda_process *process)
+{
+	return process->spec.kernel_ratio ? *process->spec.kernel_ratio : 1;
 }
 
 static void call_op(struct call_state *state, struct gpu_op *op)
@@ -390,10 +272,11 @@ static void call_op(struct call_state *state, struct gpu_op *op)
 		break;
 	default:
 		op->kind = call_has_peers(call->kind) ? GPU_OP_PEERS : GPU_OP_KERNEL;
-		op->duration_s = call->duration_s; /* of a launch or a memset */
+		/* of a launch or a memset */
+		op->duration_s = call->duration_s * kernel_ratio(state->process);
 		if (op->kind == GPU_OP_PEERS) {
 			op->start = peer_op_start;
-			op->start_ctx = peer_op_new(state);
+			op->start_ctx = peer_op_new(state->process, call);
 		}
 		break;
 	}
@@ -411,6 +294,10 @@ static void call_submit(void *ctx, uint64_t arg)
 		return;
 	}
 	call_op(state, &op);
+	if (state->call.run && gpu_extend(call_stream_of(state), &op)) {
+		call_return(state, CALL_OK);
+		return;
+	}
 	if (waits) {
 		clock_wait(state->process, true);
 		op.done = call_gpu_done;
@@ -514,6 +401,13 @@ static void call_host_done(void *ctx, uint64_t arg)
 	}
 }
 
+/* Returns the earliest start of a run's kernels if all of them take `ratio` times as long. */
+static double run_earliest_s(const struct kernel_run *run, double ratio)
+{
+	double earliest_s = run->earliest_s - (ratio - 1) * run->before_s;
+	return earliest_s > run->least_s ? earliest_s : run->least_s;
+}
+
 /* Begins a run of launches. All its kernels except the last are one operation, which the GPU may
  * begin at once. The last one is submitted when the thread has done the work for all launches. */
 static void run_begin(void *ctx, uint64_t arg)
@@ -521,11 +415,12 @@ static void run_begin(void *ctx, uint64_t arg)
 	struct call_state *state = ctx;
 	struct cuda_process *process = state->process;
 	const struct kernel_run *run = state->call.run;
+	double ratio = kernel_ratio(process);
 	const struct gpu_op op = {.kind = GPU_OP_KERNEL,
 				  .label = state->call.label,
-				  .duration_s = run->kernels_s,
-				  .kernels_count = run->kernels_count,
-				  .earliest_s = run->earliest_s};
+				  .duration_s = run->kernels_s * ratio,
+				  .kernels_count = (uint16_t)run->kernels_count,
+				  .earliest_s = run_earliest_s(run, ratio)};
 	if (!gpu_has_room(process->spec.context)) {
 		gpu_when_room(process->spec.context, run_begin, state, 0);
 		return;
@@ -540,6 +435,8 @@ double driver_call_work_s(const struct driver_params *params, const struct cuda_
 	size_t offset = call_rules[call->kind].cost_offset;
 	if (call->host_s > 0)
 		return (double)call->host_s;
+	if (call->in_graph)
+		return 0;
 	return *(const double *)(const void *)((const char *)params + offset);
 }
 
@@ -557,12 +454,43 @@ static void call_work(struct call_state *state)
 	cpu_serve(state->core, cost_s, call_kind_name(state->call.kind), call_host_done, state, 0);
 }
 
+/* Called when the stream reaches a mark; arg is its kind and its hand-over. */
+static void mark_reached(void *ctx, uint64_t arg)
+{
+	struct cuda_process *process = ctx;
+	struct cuda_peers *peers = process->spec.peers;
+	const struct cuda_call call = {.kind = (enum call_kind)(arg >> 32), .peer = (uint32_t)arg};
+	peers->begin(peers, process->spec.member, 0, &call, NULL, NULL, 0);
+}
+
+/* Submits a mark, which takes no time of the host. */
+static void mark_submit(struct cuda_process *process, const struct cuda_call *call)
+{
+	struct gpu_op op = {.launched = true};
+	if (call->kind == CALL_STEP_BEGIN || call->kind == CALL_REDUCED) {
+		op.kind = GPU_OP_PEERS;
+		op.start = peer_op_start;
+		op.start_ctx = peer_op_new(process, call);
+	} else {
+		process->spec.peers->join(process->spec.peers, process->spec.member, call);
+		gpu_mark(process->streams[call->stream], mark_reached, process,
+			 (uint64_t)call->kind << 32 | call->peer);
+		return;
+	}
+	gpu_submit(process->streams[call->stream], &op);
+}
+
 void driver_call(struct cuda_process *process, struct cpu *core, const struct cuda_call *call,
 		 call_done_fn *done, void *ctx, uint64_t arg)
 {
 	struct call_state *state = process->free_calls;
 
 	FW_ASSERT((unsigned)call->kind < CALL_KIND_COUNT);
+	if (call_is_mark(call->kind)) {
+		mark_submit(process, call);
+		done(ctx, arg, CALL_OK);
+		return;
+	}
 	if (state)
 		process->free_calls = state->next;
 	else

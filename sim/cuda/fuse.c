@@ -26,6 +26,7 @@ struct span {
 	double host_s;           /* work of the thread for all launches */
 	const struct item *last; /* the last launch; NULL: there is none */
 	double kernels_s, begin_s, end_s;
+	double before_s; /* of kernels_s, before the last launch that the GPU waited for */
 	uint32_t kernels_count;
 };
 
@@ -57,8 +58,10 @@ static void add_last(const struct fuser *f, struct span *span)
 	double begin_s = span->host_s * f->params->work_ratio + gpu->launch_latency_s;
 	if (span->kernels_count == 0)
 		span->begin_s = begin_s;
+	else if (begin_s < span->end_s + gpu->kernel_gap_s)
+		begin_s = span->end_s + gpu->kernel_gap_s;
 	else
-		begin_s = fmax(begin_s, span->end_s + gpu->kernel_gap_s);
+		span->before_s = span->kernels_s;
 	span->end_s = begin_s + span->last->call.duration_s;
 	span->kernels_s += span->last->call.duration_s;
 	span->kernels_count++;
@@ -110,6 +113,8 @@ static void put_run(struct fuser *f, const struct span *span)
 		.host_s = span->host_s,
 		.kernels_s = span->kernels_s,
 		.earliest_s = span->end_s - span->kernels_s,
+		.before_s = span->before_s,
+		.least_s = span->begin_s + (span->kernels_count - 1) * f->params->gpu->kernel_gap_s,
 		.kernels_count = span->kernels_count,
 		.calls_count = (uint32_t)span->calls_count,
 	};

@@ -31,6 +31,7 @@ enum item_kind {
 	ITEM_AWAIT,     /* waits until signal reaches `count` in this step */
 	ITEM_WATCH,     /* gives event `call.event` to the poller, which posts signal at its end;
 			   count > 0: under the poller's lock, the thread queries events, too */
+	ITEM_GATE,      /* waits until the step may be issued (struct player_spec) */
 	ITEM_STEP_MARK, /* sets the time at which the step counts for throughput (optional) */
 };
 

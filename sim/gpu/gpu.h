@@ -110,6 +110,7 @@ enum gpu_op_kind {
 	GPU_OP_RECORD, /* event */
 	GPU_OP_WAIT,   /* event: the stream waits until it is recorded */
 	GPU_OP_PEERS,  /* a collective or a message, which the caller carries out: see start */
+	GPU_OP_MARK,   /* completes when the stream reaches it, and takes no place */
 };
 
 /* An event object. It starts zeroed. */
@@ -127,25 +128,31 @@ enum copy_direction { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE };
 
 struct gpu_op {
 	enum gpu_op_kind kind;
+	enum copy_direction direction : 8;
+	/* The kernel continues a longer sequence: it has no launch latency and no gap. */
+	bool continued : 1;
+	/* The host launched it before, so it takes no place of the launch queue. */
+	bool launched : 1;
+	/* A kernel can stand for several of the stream: it has as many gaps and takes as many
+	 * places of the launch queue. 0 is 1. */
+	unsigned kernels_count : 16;
 	const char *label; /* name in the trace, borrowed */
 	double duration_s; /* kernels and COPY_ON_DEVICE */
-	/* The kernel continues a longer sequence: it has no launch latency and no gap. */
-	bool continued;
-	/* A kernel that stands for several of the stream: it has as many gaps and takes as many
-	 * places of the launch queue. 0 is 1. It does not start before earliest_s after its
-	 * submission, in place of the launch latency. */
-	uint32_t kernels_count;
-	double earliest_s;
-	enum copy_direction direction;
-	/* For copies over a link. When the copy engine is free and it is the stream's turn,
-	 * start(start_ctx, start_arg, stream) is called. The module that provides start moves the
-	 * bytes and calls gpu_copy_finished(stream) from a later event, never inside start. */
-	/* For GPU_OP_PEERS, start is called when it is the stream's turn, and a later event calls
-	 * gpu_peers_finished(stream). */
-	void (*start)(void *ctx, uint64_t arg, struct gpu_stream *stream);
-	void *start_ctx;
-	uint64_t start_arg;
-	struct gpu_event *event;
+	union {
+		/* Kernels that stand for several: earliest start, counted from the submission, in
+		 * place of the launch latency. */
+		double earliest_s;
+		struct gpu_event *event; /* records and waits */
+		/* Copies over a link: when the copy engine is free and it is the stream's turn,
+		 * start(start_ctx, 0, stream) is called. The module that provides start moves the
+		 * bytes and calls gpu_copy_finished(stream) from a later event, never inside
+		 * start. GPU_OP_PEERS: start is called when it is the stream's turn, and a later
+		 * event calls gpu_peers_finished(stream). */
+		struct {
+			void (*start)(void *ctx, uint64_t arg, struct gpu_stream *stream);
+			void *start_ctx;
+		};
+	};
 	event_fn *done; /* called when the operation is complete; may be NULL */
 	void *ctx;
 	uint64_t arg;
@@ -158,6 +165,12 @@ bool gpu_has_room(const struct gpu_context *context);
 void gpu_when_room(struct gpu_context *context, event_fn *fn, void *ctx, uint64_t arg);
 /* Appends a copy of the operation. Asserts gpu_has_room. */
 void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op);
+/* Adds a kernel to the stream's last operation if that stands for several kernels of the same
+ * label, has not begun, and takes longer than the latency of a launch. Returns false otherwise. */
+bool gpu_extend(struct gpu_stream *stream, const struct gpu_op *kernel);
+/* Calls fn when the stream has completed everything that was submitted so far; at once if it has.
+ */
+void gpu_mark(struct gpu_stream *stream, event_fn *fn, void *ctx, uint64_t arg);
 /* Reports that the stream's running copy has ended. */
 void gpu_copy_finished(struct gpu_stream *stream);
 /* Reports that the stream's running GPU_OP_PEERS has ended. */

@@ -79,6 +79,7 @@ struct gpu_context {
 	double fraction_ratio, memory_used_B;
 	size_t queue_depth, concurrent_kernels;
 	size_t in_flight_count; /* operations submitted but not complete */
+	size_t places_count;    /* places of the launch queue that they take */
 	size_t kernels_count;   /* number of kernels among these operations */
 	uint64_t kernels_done_count;
 	int64_t work_done_ps;      /* nominal duration of ended kernels */

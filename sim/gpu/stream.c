@@ -93,10 +93,15 @@ static bool is_kernel(const struct gpu_op *op)
 	       (op->kind == GPU_OP_COPY && op->direction == COPY_ON_DEVICE);
 }
 
-/* Returns the number of operations for which the operation stands. */
-static size_t places_of(const struct gpu_op *op)
+/* Returns the number of kernels for which the operation stands. */
+static size_t kernels_of(const struct gpu_op *op)
 {
 	return op->kernels_count > 1 ? op->kernels_count : 1;
+}
+
+static size_t places_of(const struct gpu_op *op)
+{
+	return op->launched || op->kind == GPU_OP_MARK ? 0 : kernels_of(op);
 }
 
 static void stream_span(struct gpu_stream *stream, enum span_kind kind, const char *name)
@@ -168,7 +173,7 @@ static void kernel_over(void *ctx, uint64_t arg)
 	 * time in between. */
 	busy_clock_end(&gpu->busy, now_ps);
 	busy_clock_end(&context->busy, now_ps);
-	context->kernels_done_count += places_of(op);
+	context->kernels_done_count += kernels_of(op);
 	context->work_done_ps += ps_from_s(op->duration_s);
 	context->work_done_s += op->duration_s;
 	if (--context->kernels_count == 0)
@@ -199,7 +204,7 @@ static void kernel_begin(struct gpu_stream *stream)
 	int64_t start_ps =
 		stream->first->submitted_ps +
 		(op->kernels_count > 1 ? ps_from_s(op->earliest_s) : gpu->launch_latency_ps);
-	int64_t gaps_ps = (int64_t)places_of(op) * gpu->kernel_gap_ps;
+	int64_t gaps_ps = (int64_t)kernels_of(op) * gpu->kernel_gap_ps;
 
 	if (op->continued) {
 		kernel_due(stream, 0);
@@ -230,7 +235,7 @@ static void copy_run(struct copy_engine *copy_engine, struct gpu_stream *stream)
 
 	copy_engine->running = stream;
 	stream->start_ps = engine_now_ps(stream->context->gpu->engine);
-	op->start(op->start_ctx, op->start_arg, stream);
+	op->start(op->start_ctx, 0, stream);
 }
 
 static void copy_begin(struct gpu_stream *stream)
@@ -265,7 +270,7 @@ static void peers_begin(struct gpu_stream *stream)
 	const struct gpu_op *op = &stream->first->op;
 
 	stream->start_ps = engine_now_ps(stream->context->gpu->engine);
-	op->start(op->start_ctx, op->start_arg, stream);
+	op->start(op->start_ctx, 0, stream);
 }
 
 void gpu_peers_finished(struct gpu_stream *stream)
@@ -364,7 +369,7 @@ static bool head_begin(struct gpu_stream *stream)
 
 static void room_serve(struct gpu_context *context)
 {
-	while (context->room.first && context->in_flight_count < context->queue_depth)
+	while (context->room.first && context->places_count < context->queue_depth)
 		waiter_call(context->gpu, waiter_pop(&context->room));
 }
 
@@ -385,7 +390,8 @@ static void head_complete(struct gpu_stream *stream)
 	stream->begun = false;
 	stream->last_end_ps = engine_now_ps(gpu->engine);
 	stream->completed_count++;
-	context->in_flight_count -= places_of(&op);
+	context->in_flight_count--;
+	context->places_count -= places_of(&op);
 	if (op.kind == GPU_OP_RECORD)
 		event_reached(gpu, op.event, count);
 	if (op.done)
@@ -433,7 +439,7 @@ struct gpu_stream *gpu_stream_new(struct gpu_context *context, const char *name)
 
 bool gpu_has_room(const struct gpu_context *context)
 {
-	return context->in_flight_count < context->queue_depth;
+	return context->places_count < context->queue_depth;
 }
 
 static void room_due(void *ctx, uint64_t arg)
@@ -453,7 +459,7 @@ void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op)
 	struct gpu_context *context = stream->context;
 	struct queued_op *queued;
 
-	FW_ASSERT(gpu_has_room(context));
+	FW_ASSERT(places_of(op) == 0 || gpu_has_room(context));
 	queued = queued_op_new(context);
 	queued->op = *op;
 	queued->submitted_ps = engine_now_ps(context->gpu->engine);
@@ -473,8 +479,34 @@ void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op)
 		stream->first = queued;
 	stream->last = queued;
 	stream->submitted_count++;
-	context->in_flight_count += places_of(op);
+	context->in_flight_count++;
+	context->places_count += places_of(op);
 	stream_advance(stream);
+}
+
+bool gpu_extend(struct gpu_stream *stream, const struct gpu_op *kernel)
+{
+	struct queued_op *last = stream->last;
+	if (!last || (stream->begun && last == stream->first) || last->op.kind != GPU_OP_KERNEL ||
+	    last->op.kernels_count < 2 || last->op.done || last->op.label != kernel->label ||
+	    last->op.duration_s < s_from_ps(stream->context->gpu->launch_latency_ps))
+		return false;
+	last->op.duration_s += kernel->duration_s;
+	last->op.kernels_count++;
+	stream->context->places_count++;
+	return true;
+}
+
+void gpu_mark(struct gpu_stream *stream, event_fn *fn, void *ctx, uint64_t arg)
+{
+	struct gpu_op op = {.kind = GPU_OP_MARK, .done = fn, .ctx = ctx, .arg = arg};
+	if (!stream->last || stream->last->op.done) {
+		gpu_submit(stream, &op);
+		return;
+	}
+	stream->last->op.done = fn;
+	stream->last->op.ctx = ctx;
+	stream->last->op.arg = arg;
 }
 
 /* ---- waiting for several streams ---- */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/host/cpu.h"
 
+#include "sim/host/internal.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -63,6 +65,8 @@ struct cpu {
 	struct arena *arena;
 	struct kept_work works[KEPT_WORKS];
 	const char *group, *short_name, *name;
+	struct guest *guest; /* whose cores the thread shares with others; NULL: its own core */
+	double begun_count;  /* return value of guest_threads_begin */
 };
 
 static void sleeps_set(struct cpu *cpu)
@@ -276,10 +280,51 @@ static inline const struct kept_work *work_of(struct cpu *cpu, double given_s)
 	return kept;
 }
 
+struct cpu *cpu_shared_new(struct guest *guest)
+{
+	struct host *host = guest->host;
+	struct cpu *cpu = ARENA_NEW(host->arena, struct cpu);
+	cpu->engine = host->engine;
+	cpu->fabric = host->fabric;
+	cpu->guest = guest;
+	return cpu;
+}
+
+static void shared_done(void *ctx, uint64_t arg)
+{
+	struct cpu *cpu = ctx;
+	struct item over = cpu->running;
+	guest_threads_end(cpu->guest, cpu->begun_count);
+	cpu->serving = false;
+	over.fn(over.ctx, over.arg);
+}
+
+/* If the guest has a core for every running thread, work takes the time of one core. Otherwise it
+ * is a flow that shares the cores with all others. */
+static void shared_serve(struct cpu *cpu, double work_s, event_fn *fn, void *ctx, uint64_t arg)
+{
+	FW_ASSERT(!cpu->serving);
+	cpu->serving = true;
+	cpu->running = (struct item){.fn = fn, .ctx = ctx, .arg = arg};
+	cpu->begun_count = guest_threads_begin(cpu->guest, 1);
+	if (work_s <= 0 || !guest_is_crowded(cpu->guest)) {
+		engine_do_after(cpu->engine, ps_from_s(guest_alone_s(cpu->guest, work_s)),
+				shared_done, cpu, 0);
+		return;
+	}
+	struct flow_spec flow = {.done = shared_done, .ctx = cpu};
+	guest_work_flow(cpu->guest, work_s, 1, &flow);
+	fabric_flow_start(cpu->fabric, &flow);
+}
+
 void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn, void *ctx,
 	       uint64_t arg)
 {
 	FW_ASSERT(work_s >= 0 && fn != NULL);
+	if (cpu->guest) {
+		shared_serve(cpu, work_s, fn, ctx, arg);
+		return;
+	}
 	const struct kept_work *work = work_of(cpu, work_s);
 	if (cpu->serving) {
 		item_wait(cpu, work->work_s, label, fn, ctx, arg);

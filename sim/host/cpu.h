@@ -47,6 +47,10 @@ struct cpu_spec {
 	size_t idle_count;
 };
 
+/* Returns a core for a thread that shares the cores of its guest's pool with other threads. The
+ * guest's extra cost of work is added. The thread counts as running while it works. */
+struct guest;
+struct cpu *cpu_shared_new(struct guest *guest);
 struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *fabric,
 		    const char *group, const char *name, const struct cpu_spec *spec);
 /* Queues work_s seconds of work (at the reference clock) and calls fn when it is done. label is its

@@ -34,7 +34,8 @@ static const char *milliseconds(struct arena *arena, double seconds)
 static const char *slowed_words(struct arena *arena, const struct prediction *p)
 {
 	double alone_s = p->step_s.value * p->ratio.value;
-	double kernel_s = prediction_part_s(p, PART_KERNEL);
+	/* a step on one GPU has gaps and host work, too */
+	double kernel_s = prediction_part_s(p, PART_KERNEL) + prediction_part_s(p, PART_OTHER);
 	if (!(kernel_s > 1.01 * alone_s) || p->gpu_count == 1)
 		return "";
 	return arena_printf(arena, " Concurrent collectives slow the kernels from %s to %s.",

@@ -229,8 +229,9 @@ static void answer(FILE *out, struct arena *scratch, const struct prediction *p)
 			100 * p->overload_ratio);
 	if (kind == PREDICTION_SERVING && p->wanted_count > 0)
 		fprintf(out,
-			"few requests: the throughput counts all of them until the last one ends, "
-			"because the steady state is short (write serve.requests=%.0f or more)\n",
+			"few requests: the throughput is that of all of them until the last one "
+			"ends, because there is no long steady state (write serve.requests=%.0f or "
+			"more)\n",
 			p->wanted_count);
 }
 

@@ -558,10 +558,10 @@ static const struct scenario *read_all(struct case_reader *c)
 	c->scenario->events_max = events_most(c);
 	read_world(c);
 	check_tokens(c);
-	if (diag_count(diag) > 0)
-		return NULL;
-	cfg_resolution_finish(c->reader.resolution, diag);
-	c->scenario->name = case_name(c);
+	if (diag_count(diag) == 0) {
+		cfg_resolution_finish(c->reader.resolution, diag);
+		c->scenario->name = case_name(c);
+	}
 	return diag_count(diag) ? NULL : c->scenario;
 }
 

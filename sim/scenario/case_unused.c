@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Refuses keys without which the run answers another question than the user asked: a pipeline of a
- * job that has none, or epochs of a single program. `farwire run` and `farwire sweep` find other
- * settings without effect by trials (sim/predict/effects.h), and name them. */
+ * job that has none, or epochs of a single program. `farwire run` and
+ * `farwire sweep` find other settings without effect by trials (sim/predict/effects.h), and name
+ * them. */
 #include <string.h>
 
 #include "sim/scenario/case.h"

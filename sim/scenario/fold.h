@@ -7,7 +7,7 @@
  *
  * A case is folded if it has a single job over rdma. Its machines must be a cluster, and its
  * network must be a tree of switches without loss. A rank that represents n ranks takes the largest
- * of n random step times (sim/workload/fused_rank.c). In all other cases, and if too few machines
+ * of n random step times (sim/workload/dp_rank.c). In all other cases, and if too few machines
  * are equal, all machines are simulated. */
 #pragma once
 

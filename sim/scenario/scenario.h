@@ -147,7 +147,7 @@ struct recorded_program {
 /* How the jobs of a case are simulated. */
 enum job_style {
 	JOBS_PROGRAMS,   /* calls are simulated one by one (sim/workload/program_job.h) */
-	JOBS_FUSED,      /* data-parallel training (sim/workload/fused.h) */
+	JOBS_FUSED,      /* data-parallel training (sim/workload/dp.h) */
 	JOBS_COLLECTIVE, /* a collective without training, repeated */
 	JOBS_SERVING,    /* replicas of model servers (sim/serving/serving.h) */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A world under construction. world.c shares it with world_programs.c and world_fused.c, which
+/* A world under construction. world.c shares it with world_programs.c and world_dp.c, which
  * build the jobs from the scenario's entries. */
 #pragma once
 
@@ -10,9 +10,9 @@ struct world {
 	struct workload workload;
 	const struct scenario *scenario;
 	struct system system;
-	struct job_inputs inputs;     /* inputs of fused jobs only */
-	struct profile_use *profiles; /* by job of the scenario; only world_fused.c uses it */
-	struct servers *servers;      /* only world_serving.c uses it */
+	struct job_inputs inputs;  /* inputs of fused jobs only */
+	struct step_use *profiles; /* by job of the scenario; only world_dp.c uses it */
+	struct servers *servers;   /* only world_serving.c uses it */
 };
 
 /* Each function builds the job of `entry` and begins it. If a part is missing, the job fails. */
@@ -20,11 +20,11 @@ struct job *world_programs(struct world *world, const struct job_entry *entry, s
 /* Says what to write if the batch of an entry without a plan does not fit into its first GPU;
  * otherwise returns NULL. */
 const char *world_memory_advice(struct world *world, const struct job_entry *entry);
-struct job *world_fused(struct world *world, const struct job_entry *entry, struct job_run *run);
+struct job *world_dp(struct world *world, const struct job_entry *entry, struct job_run *run);
 /* Begins the job with its launch; the job ends with its last phase. */
-struct fused_spec;
+struct dp_spec;
 void world_launch(struct world *world, struct job *job, const struct job_entry *entry,
-		  const struct fused_spec *spec);
+		  const struct dp_spec *spec);
 struct job *world_replica(struct world *world, const struct job_entry *entry, struct job_run *run);
 /* The times of collectives among the GPUs of a replica (world_tensor.c). */
 struct tensor_group;

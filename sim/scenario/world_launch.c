@@ -4,22 +4,22 @@
 
 #include "sim/base/arena.h"
 #include "sim/scenario/world.h"
-#include "sim/workload/fused_job.h"
+#include "sim/workload/dp_job.h"
 #include "sim/workload/life.h"
 
 struct launch {
 	struct job *job;
-	struct fused_spec spec;
+	struct dp_spec spec;
 };
 
 static void begin_steps(void *ctx, uint64_t arg)
 {
 	struct launch *launch = ctx;
-	fused_job_begin(launch->job, &launch->spec, 0);
+	dp_job_begin(launch->job, &launch->spec, 0);
 }
 
 static struct life_rank *ranks_of(struct world *w, const struct job_entry *entry,
-				  const struct fused_spec *spec)
+				  const struct dp_spec *spec)
 {
 	struct life_rank *ranks =
 		ARENA_ARRAY(w->workload.arena, spec->rank_count, struct life_rank);
@@ -34,14 +34,6 @@ static struct life_rank *ranks_of(struct world *w, const struct job_entry *entry
 	return ranks;
 }
 
-static double compute_s(const struct step_profile *profile, size_t segment_count)
-{
-	double sum_s = 0;
-	for (size_t i = 0; i < segment_count; i++)
-		sum_s += profile->segments[i].compute_s;
-	return sum_s;
-}
-
 /* Returns the size of a checkpoint: the variables and the optimiser's state in fp32. */
 static double checkpoint_B(const struct job_entry *entry)
 {
@@ -51,9 +43,8 @@ static double checkpoint_B(const struct job_entry *entry)
 }
 
 void world_launch(struct world *w, struct job *job, const struct job_entry *entry,
-		  const struct fused_spec *spec)
+		  const struct dp_spec *spec)
 {
-	const struct step_profile *profile = spec->profile;
 	struct launch *launch = ARENA_NEW(w->workload.arena, struct launch);
 	*launch = (struct launch){job, *spec};
 	const struct life_spec life = {
@@ -61,8 +52,8 @@ void world_launch(struct world *w, struct job *job, const struct job_entry *entr
 		.fabric = w->system.fabric,
 		.ranks = ranks_of(w, entry, spec),
 		.rank_count = spec->rank_count,
-		.ops_count = profile->ops_count,
-		.compute_s = compute_s(profile, profile->segment_count),
+		.ops_count = spec->gradients->ops_count,
+		.compute_s = spec->gradients->compute_s,
 		.steps_count = (size_t)fmin(LAUNCH_STEPS, scenario_job_steps(w->scenario, entry)),
 		.checkpoint_B = checkpoint_B(entry),
 		.storage = job_inputs_storage(&w->inputs, entry->checkpoint,
@@ -71,6 +62,6 @@ void world_launch(struct world *w, struct job *job, const struct job_entry *entr
 		.start = begin_steps,
 		.ctx = launch,
 	};
-	job->run->forward_s = compute_s(profile, profile->forward_count);
+	job->run->forward_s = spec->gradients->forward_s;
 	life_begin(job, &life);
 }

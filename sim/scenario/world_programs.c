@@ -51,9 +51,13 @@ static const struct program *program_of(struct world *w, const struct job_entry 
 		return fold_recorded_program(arena, entry, &w->system, job,
 					     fold ? fold->rank_of[first] : first, first);
 	}
-	struct step_spec spec = {entry->network,    (size_t)entry->batch_count,
-				 entry->stack,      gpu,
-				 entry->efficiency, entry->spread};
+	struct step_spec spec = {entry->network,
+				 (size_t)entry->batch_count,
+				 entry->stack,
+				 gpu,
+				 entry->efficiency,
+				 entry->spread,
+				 NULL};
 	if (entry->stage_count <= 1)
 		return framework_at((size_t)entry->stack->framework)->program(arena, &spec);
 	spec.batch = (size_t)(entry->batch_count * (double)entry->rank_count);
@@ -95,7 +99,7 @@ static bool can_fuse(const struct world *w, const struct job_entry *entry)
 	       !engine_trace(w->system.engine);
 }
 
-/* Fuses the program of each rank. */
+/* Fuses the programs; equal ones stay one program. */
 static void fuse_programs(struct world *w, const struct job_entry *entry,
 			  struct program_rank *ranks, size_t count)
 {

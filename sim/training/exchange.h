@@ -44,7 +44,7 @@
 #include "sim/base/param.h"
 #include "sim/collective/communicator.h"
 #include "sim/engine/engine.h"
-#include "sim/training/step_profile.h"
+#include "sim/training/gradients.h"
 
 enum announce { ANNOUNCE_ISSUED, ANNOUNCE_COMPUTED };
 
@@ -87,7 +87,8 @@ struct exchange_host {
 	struct arena *arena;
 	struct engine *engine;
 	const struct exchange_params *params;
-	const struct step_profile *profile;
+	const struct gradients *gradients;
+	double element_B; /* bytes of a gradient's element: 2 with fp16 gradients, else 4 */
 	struct communicator *comm;
 	size_t rank_count;
 	/* By rank: how many ranks it represents (sim/collective/fold.h); NULL: 1 each.

@@ -177,7 +177,7 @@ static void fuse(struct horovod *h, size_t first, size_t end)
 static void answer(void *ctx, uint64_t end)
 {
 	struct horovod *h = ctx;
-	size_t first = h->answered_count, tensor_count = h->base.host.profile->tensor_count;
+	size_t first = h->answered_count, tensor_count = h->base.host.gradients->tensor_count;
 	h->answered_count = (size_t)end;
 	if (h->answered_count == tensor_count) { /* no rank is in the next step yet */
 		h->answered_count = h->complete_count = h->taken_count = 0;
@@ -242,10 +242,10 @@ static void tell_gathered(struct horovod *h)
 		h->told_count = count;
 		host->gathered(host->ctx, told_count, count - told_count);
 	}
-	if (h->told_count == host->profile->tensor_count) { /* no rank is in the next step yet */
+	if (h->told_count == host->gradients->tensor_count) { /* no rank is in the next step yet */
 		h->gathered_count = h->told_count = 0;
 		memset(h->computed_count, 0,
-		       host->profile->tensor_count * sizeof *h->computed_count);
+		       host->gradients->tensor_count * sizeof *h->computed_count);
 	}
 }
 
@@ -271,13 +271,13 @@ static struct exchange *horovod_new(const struct exchange_host *host)
 	exchange_init(&h->base, &exchange_horovod, host);
 	h->base.one_stream = true;
 	h->base.copy_launch_ps = ps_from_s(host->params->copy_launch_s);
-	h->announced_count = ARENA_ARRAY(host->arena, host->profile->tensor_count, uint32_t);
-	h->computed_count = ARENA_ARRAY(host->arena, host->profile->tensor_count, uint32_t);
-	h->answers = ARENA_ARRAY(host->arena, host->profile->tensor_count, struct answer);
+	h->announced_count = ARENA_ARRAY(host->arena, host->gradients->tensor_count, uint32_t);
+	h->computed_count = ARENA_ARRAY(host->arena, host->gradients->tensor_count, uint32_t);
+	h->answers = ARENA_ARRAY(host->arena, host->gradients->tensor_count, struct answer);
 	h->performers = ARENA_ARRAY(host->arena, host->rank_count, struct performer);
 	if (host->params->announce == ANNOUNCE_ISSUED)
 		h->look_ps = ps_from_s(host->params->cycle_late_s);
-	h->known = ARENA_ARRAY(host->arena, host->profile->tensor_count, bool);
+	h->known = ARENA_ARRAY(host->arena, host->gradients->tensor_count, bool);
 	h->cycle_ps = ps_from_s(host->params->cycle_s + host->params->cycle_late_s);
 	h->idle_ps = ps_from_s(idle_s(host));
 	h->next_ps = engine_now_ps(host->engine);

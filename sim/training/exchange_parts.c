@@ -41,8 +41,8 @@ double exchange_tensor_B(const struct exchange_host *host, size_t tensor)
 {
 	double element_B = host->params->gradient_element_B;
 	/* at least one byte, because a collective cannot have 0 B */
-	return fmax(1, host->profile->tensors[tensor].elements_count *
-			       (element_B > 0 ? element_B : host->profile->element_B));
+	return fmax(1, host->gradients->tensors[tensor].elements_count *
+			       (element_B > 0 ? element_B : host->element_B));
 }
 
 int64_t exchange_collective_ps(const struct exchange *exchange)
@@ -126,7 +126,7 @@ struct bundle *bundle_begin(struct exchange *exchange, size_t first, size_t coun
 		.collective = COLLECTIVE_ALL_REDUCE,
 		.size_B = bundle->size_B,
 		.turn = first,
-		.label = exchange->host.profile->tensors[first].name,
+		.label = exchange->host.gradients->tensors[first].name,
 		.rank_done = bundle_over,
 		.ctx = bundle,
 	};

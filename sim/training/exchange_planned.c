@@ -18,7 +18,7 @@ struct planned {
 struct exchange *planned_new(const struct exchange_policy *policy, const struct exchange_host *host)
 {
 	struct planned *planned = ARENA_NEW(host->arena, struct planned);
-	size_t tensors = host->profile->tensor_count;
+	size_t tensors = host->gradients->tensor_count;
 	size_t *ends = ARENA_ARRAY(host->arena, tensors, size_t), count = policy->ends(host, ends);
 	FW_ASSERT(count > 0 && ends[count - 1] == tensors);
 	exchange_init(&planned->base, policy, host);
@@ -75,7 +75,7 @@ void planned_ready(struct exchange *exchange, size_t rank, size_t first, size_t 
 
 static size_t all_gradients(const struct exchange_host *host, size_t *ends)
 {
-	ends[0] = host->profile->tensor_count;
+	ends[0] = host->gradients->tensor_count;
 	return 1;
 }
 
@@ -88,9 +88,9 @@ const struct exchange_policy exchange_after_backward = {
 
 static size_t each_gradient(const struct exchange_host *host, size_t *ends)
 {
-	for (size_t i = 0; i < host->profile->tensor_count; i++)
+	for (size_t i = 0; i < host->gradients->tensor_count; i++)
 		ends[i] = i + 1;
-	return host->profile->tensor_count;
+	return host->gradients->tensor_count;
 }
 
 const struct exchange_policy exchange_per_tensor = {
@@ -108,11 +108,11 @@ static size_t buckets(const struct exchange_host *host, size_t *ends)
 	const struct exchange_params *params = host->params;
 	size_t limit = (size_t)params->bucket_tensors_count, tensors = 0, count = 0;
 	double size_B = 0;
-	for (size_t t = 0; t < host->profile->tensor_count; t++) {
+	for (size_t t = 0; t < host->gradients->tensor_count; t++) {
 		size_B += exchange_tensor_B(host, t);
 		bool full = size_B >= (count ? params->bucket_B : params->first_bucket_B) ||
 			    ++tensors == limit;
-		if (full || t + 1 == host->profile->tensor_count) {
+		if (full || t + 1 == host->gradients->tensor_count) {
 			ends[count++] = t + 1;
 			size_B = 0;
 			tensors = 0;

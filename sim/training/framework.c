@@ -193,3 +193,8 @@ double stack_memory_B(const struct network *network, size_t batch, const struct 
 				stack->workspace_B, stack->fused_attention) +
 	       network->parameters_count * wider_B;
 }
+
+double stack_poller_ratio(const struct stack_params *stack, double query_s)
+{
+	return stack->poller ? query_s / (query_s + stack->poll_sleep_s) : 0;
+}

@@ -84,6 +84,10 @@ enum number_type stack_needed_type(const struct stack_params *stack);
 enum number_type stack_product_type(const struct stack_params *stack, const struct gpu_params *gpu,
 				    bool convolution);
 
+/* Returns the part of a core that the poller uses: one query of query_s, then a sleep, and so on.
+ */
+double stack_poller_ratio(const struct stack_params *stack, double query_s);
+
 /* Returns the GPU memory of a training step with that stack (network_memory_B). */
 double stack_memory_B(const struct network *network, size_t batch,
 		      const struct stack_params *stack);
@@ -99,6 +103,8 @@ struct step_spec { /* what a framework turns into calls */
 	const struct efficiency_params *efficiency;
 	/* how several GPUs exchange gradients; NULL: the program trains on one GPU */
 	const struct spread_params *spread;
+	/* exchange of gradients by an exchange policy (gradients.h); NULL: none */
+	struct gradient_writer *gradients;
 };
 
 struct framework {

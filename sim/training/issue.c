@@ -4,12 +4,12 @@
 #include <math.h>
 
 #include "sim/base/arena.h"
+#include "sim/training/gradients.h"
 #include "sim/training/spread.h"
 
 struct item *issue_item(struct issuer *issuer, enum item_kind kind)
 {
 	struct item *item = VEC_PUSH(issuer->arena, &issuer->items);
-	/* step_profile.c reuses the items of the ops before. */
 	*item = (struct item){.kind = kind};
 	return item;
 }
@@ -64,18 +64,26 @@ static void issue_around_launch(struct issuer *issuer, uint16_t stream)
 	}
 }
 
-/* Adds kernels to the CUDA graph that the last call launches, if the issuer keeps that call. */
-static void extend_graph(struct issuer *issuer, double duration_s)
+/* Adds kernels to the CUDA graph that an earlier call has launched. Behind a mark of the step they
+ * are a call of their own, which costs the host nothing. */
+static void extend_graph(struct issuer *issuer, double duration_s, const char *label)
 {
-	struct item *last =
-		issuer->items.count > 0 ? &issuer->items.items[issuer->items.count - 1] : NULL;
-	if (last && last->kind == ITEM_CALL && last->call.kind == CALL_LAUNCH)
+	struct item *last = &issuer->items.items[issuer->items.count - 1];
+	if (last->kind == ITEM_CALL && last->call.kind == CALL_LAUNCH) {
 		last->call.duration_s += duration_s;
+		return;
+	}
+	struct cuda_call *launch = issue_call(issuer, CALL_LAUNCH, 0);
+	launch->duration_s = duration_s;
+	launch->label = label;
+	launch->in_graph = true;
 }
 
 void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 {
 	if (issuer->spread && !spread_before(issuer->spread, issuer, op))
+		return;
+	if (issuer->gradients && !gradients_before(issuer->gradients, issuer, op))
 		return;
 	const struct stack_params *stack = issuer->stack;
 	if (op->kernels == 0 && op->update_of != NO_TENSOR)
@@ -84,8 +92,10 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 			    op->wait_s / fmax(1, op->kernels);
 	if (stack->cuda_graph && !issuer->spread && op->pass != PASS_UPDATE) {
 		if (issuer->graph_begun) {
-			extend_graph(issuer,
-				     op->kernels * (issuer->gpu->kernel_gap_s + duration_s));
+			extend_graph(issuer, op->kernels * (issuer->gpu->kernel_gap_s + duration_s),
+				     op->name);
+			if (issuer->gradients)
+				gradients_behind(issuer->gradients, issuer, op);
 			return;
 		}
 		issuer->graph_begun = op->kernels > 0;
@@ -105,6 +115,8 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 	}
 	if (issuer->spread)
 		spread_behind(issuer->spread, issuer, op);
+	if (issuer->gradients)
+		gradients_behind(issuer->gradients, issuer, op);
 }
 
 void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double size_B, bool pageable,

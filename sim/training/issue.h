@@ -7,6 +7,7 @@
 #include "sim/training/ops.h"
 
 struct spread;
+struct gradient_writer;
 
 enum stack_call { /* one for each row of stack_calls.def */
 #define STACK_CALL(field, kind, help, source) STACK_CALL_##kind,
@@ -18,6 +19,7 @@ enum stack_call { /* one for each row of stack_calls.def */
 struct issuer {
 	struct arena *arena;
 	struct spread *spread; /* exchange of gradients among several GPUs; NULL: one GPU */
+	struct gradient_writer *gradients; /* of a data-parallel step; NULL: another program */
 	const struct stack_params *stack;
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;

@@ -9,6 +9,7 @@
  */
 #include "sim/base/arena.h"
 #include "sim/training/framework.h"
+#include "sim/training/gradients.h"
 #include "sim/training/issue.h"
 #include "sim/training/spread.h"
 
@@ -32,11 +33,16 @@ static const struct program *program(struct arena *arena, const struct step_spec
 	if (spec->spread)
 		main_thread.spread = spread_new(arena, spec->spread, &graph, STREAM_COUNT,
 						EVENT_COUNT, SIGNAL_COUNT);
+	main_thread.gradients = spec->gradients;
+	if (spec->gradients)
+		gradients_begin(spec->gradients, &main_thread, &graph);
 	issue_item(&main_thread, ITEM_THINK)->work_s = stack->session_s;
 	for (size_t i = 0; i < graph.count; i++)
 		issue_op(&main_thread, &graph.ops[i], COMPUTE);
 	if (main_thread.spread)
 		spread_update(main_thread.spread, &main_thread);
+	if (spec->gradients)
+		gradients_end(spec->gradients, &main_thread);
 	if (stack->real_input) {
 		issue_await(&main_thread, INPUT_THERE, 1);
 		issue_copy_and_watch(&input, CALL_MEMCPY_H2D_ASYNC,

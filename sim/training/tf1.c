@@ -18,6 +18,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/training/gradients.h"
 #include "sim/training/issue.h"
 #include "sim/training/spread.h"
 #include "sim/training/framework.h"
@@ -84,31 +85,37 @@ static void issue_extra(struct issuer *issuer, size_t op, size_t op_count, uint3
 	}
 }
 
-static struct call_thread executor_thread(struct issuer *issuer, const struct op_graph *graph)
+/* Sets the number of extra records. */
+static struct call_thread executor_thread(struct issuer *issuer, const struct op_graph *graph,
+					  uint32_t *extra)
 {
 	const uint32_t *order = breadth_first(issuer->arena, graph);
+	if (issuer->gradients)
+		gradients_begin(issuer->gradients, issuer, graph);
 	issue_item(issuer, ITEM_THINK)->work_s = issuer->stack->session_s;
-	uint32_t extra = 0;
 	for (size_t i = 0; i < graph->count; i++) {
 		issue_op(issuer, &graph->ops[order[i]], COMPUTE);
-		issue_extra(issuer, i, graph->count, &extra);
+		issue_extra(issuer, i, graph->count, extra);
 		if (order[i] == graph->loss)
 			issue_copy_and_watch(issuer, CALL_MEMCPY_D2H_ASYNC, 4, false, COMPUTE,
 					     DEVICE_TO_HOST, EVENT_LOSS, LOSS_BACK);
 	}
 	if (issuer->spread)
 		spread_update(issuer->spread, issuer);
+	if (issuer->gradients)
+		gradients_end(issuer->gradients, issuer);
 	/* The global step is a variable on the CPU that is incremented after all updates
 	 * (tf_cnn_benchmarks, inc_global_step). This control edge between devices is a copy of 0
 	 * bytes, so the step ends when the GPU has finished. Programs without such a variable leave
 	 * this to the executor, which synchronises the device (executor.cc, sync_on_finish_). */
-	if (issuer->stack->sync_on_finish)
+	bool ends = !issuer->gradients; /* otherwise the step's last mark ends it */
+	if (ends && issuer->stack->sync_on_finish)
 		issue_call(issuer, CALL_DEVICE_SYNCHRONIZE, COMPUTE);
-	else
+	else if (ends)
 		issue_copy_and_watch(issuer, CALL_MEMCPY_D2H_ASYNC, 0, false, COMPUTE,
 				     DEVICE_TO_HOST, EVENT_DONE, GPU_DONE);
 	issue_await(issuer, LOSS_BACK, 1);
-	if (!issuer->stack->sync_on_finish)
+	if (ends && !issuer->stack->sync_on_finish)
 		issue_await(issuer, GPU_DONE, 1);
 	return (struct call_thread){"executor", issuer->items.items, issuer->items.count};
 }
@@ -133,14 +140,18 @@ static const struct program *program(struct arena *arena, const struct step_spec
 	if (spec->spread)
 		executor.spread = spread_new(arena, spec->spread, &graph, STREAM_COUNT,
 					     EVENT_EXTRA + EXTRA_EVENTS, SIGNAL_COUNT);
-	struct call_thread threads[2] = {executor_thread(&executor, &graph)};
+	uint32_t extra = 0;
+	executor.gradients = spec->gradients;
+	struct call_thread threads[2] = {executor_thread(&executor, &graph, &extra)};
 	if (spec->stack->real_input)
 		threads[1] = input_thread(&input, spec->network, spec->batch);
-	return issue_program(&executor, spec, threads,
-			     (struct program){.stream_count = STREAM_COUNT,
-					      .event_count = EVENT_EXTRA + EXTRA_EVENTS,
-					      .signal_count = SIGNAL_COUNT,
-					      .poller.lock = true});
+	return issue_program(
+		&executor, spec, threads,
+		(struct program){.stream_count = STREAM_COUNT,
+				 .event_count = (uint16_t)(EVENT_EXTRA +
+							   (spec->spread ? EXTRA_EVENTS : extra)),
+				 .signal_count = SIGNAL_COUNT,
+				 .poller.lock = true});
 }
 
 const struct framework framework_tensorflow_1 = {

@@ -15,12 +15,18 @@ static const double slack_ratio = 1e-9;
 
 static void thread_run(struct player_thread *thread);
 
+/* Returns the record of the current step. A player without times keeps only this one. */
+static struct step_record *record_of(struct player *player)
+{
+	return &player->records[player->spec.untimed ? 0 : player->step];
+}
+
 static struct device_times device_times(const struct player *player)
 {
 	struct device_times times = {0};
-	double count = (double)player->spec.device_count;
+	double count = (double)player->timed_count;
 
-	for (size_t i = 0; i < player->spec.device_count; i++) {
+	for (size_t i = 0; i < player->timed_count; i++) {
 		struct cuda_process *process = player->spec.processes[i];
 
 		times.busy_s += gpu_context_busy_s(cuda_process_context(process)) / count;
@@ -43,13 +49,13 @@ static void note_idle(struct player_thread *thread, enum thread_time kind, int64
 {
 	struct player *player = thread->player;
 
-	if (thread->index != 0 || player->spec.device_count == 0 || spent_ps == 0)
+	if (thread->index != 0 || player->timed_count == 0 || spent_ps == 0)
 		return;
 	struct device_times now = device_times(player);
 	double idle_s = s_from_ps(spent_ps) - (now.busy_s - player->noted.busy_s) -
 			(now.exposed_s - player->noted.exposed_s);
 
-	player->records[player->step].gpu_idle_s[kind] += idle_s > 0 ? idle_s : 0;
+	record_of(player)->gpu_idle_s[kind] += idle_s > 0 ? idle_s : 0;
 	player->noted = now;
 }
 
@@ -196,7 +202,7 @@ static void step_begin(void *ctx, uint64_t arg)
 {
 	struct player *player = ctx;
 	const struct player_spec *spec = &player->spec;
-	struct step_record *record = &player->records[player->step];
+	struct step_record *record = record_of(player);
 	size_t thread_count = spec->program->thread_count;
 
 	record->start_ps = engine_now_ps(spec->engine);
@@ -222,15 +228,19 @@ static void step_begin(void *ctx, uint64_t arg)
 
 static void records_reserve(struct player *player)
 {
+	if (player->spec.untimed && player->step > 0) {
+		player->records[0] = (struct step_record){0};
+		return;
+	}
 	player->records = vec_grow(player->spec.arena, player->records, player->step,
 				   &player->records_room, sizeof *player->records);
 }
 
 /* Fails the run if the times of thread 0 do not add up to the step, to the picosecond, or those of
  * the GPU, which are in seconds, to within rounding errors. */
-static void check_step(const struct player *player, const struct player_thread *first)
+static void check_step(struct player *player, const struct player_thread *first)
 {
-	const struct step_record *record = &player->records[player->step];
+	const struct step_record *record = record_of(player);
 	int64_t step_ps = record->end_ps - record->start_ps, parts_ps = 0;
 	double step_s = s_from_ps(step_ps), parts_s = record->gpu_busy_s + record->exposed_s;
 	for (int kind = 0; kind < TIME_KIND_COUNT; kind++) {
@@ -241,7 +251,7 @@ static void check_step(const struct player *player, const struct player_thread *
 		engine_fail(player->spec.engine,
 			    "%s: step %u takes %.12f s, but its parts add up to %.12f s",
 			    player->spec.name, player->step, step_s, s_from_ps(parts_ps));
-	if (player->spec.device_count > 0 &&
+	if (player->timed_count > 0 &&
 	    (record->gpu_busy_s < 0 ||
 	     fabs(parts_s - step_s) > slack_ratio * s_from_ps(record->end_ps)))
 		engine_fail(player->spec.engine,
@@ -276,7 +286,7 @@ static void count_times(struct player *player, struct step_record *record)
 static void step_end(struct player *player)
 {
 	const struct player_spec *spec = &player->spec;
-	struct step_record *record = &player->records[player->step];
+	struct step_record *record = record_of(player);
 	struct player_thread *first = &player->threads[0];
 	bool goes_on;
 
@@ -311,8 +321,7 @@ static void thread_call(struct player_thread *thread, const struct cuda_call *ca
 
 	if (call->kind == CALL_EVENT_RECORD)
 		(*records_count(player, call))++;
-	player->records[player->step].calls_count +=
-		call->run ? call->run->calls_count : 1U + call->repeats;
+	record_of(player)->calls_count += call->run ? call->run->calls_count : 1U + call->repeats;
 	thread->in_call = true;
 	player->spec.port->call(player->spec.port, thread->index, thread->core, call,
 				thread_call_done, thread, 0);
@@ -361,8 +370,13 @@ static bool thread_item(struct player_thread *thread, const struct item *item)
 		return signal_await(thread, item);
 	case ITEM_WATCH:
 		return watch_begin(thread, item);
+	case ITEM_GATE:
+		if (!player->spec.gate)
+			return false;
+		player->spec.gate(player->spec.gate_ctx, thread_woken, thread, 0);
+		return true;
 	case ITEM_STEP_MARK:
-		player->records[player->step].mark_ps = engine_now_ps(player->spec.engine);
+		record_of(player)->mark_ps = engine_now_ps(player->spec.engine);
 		return false;
 	}
 	return false;
@@ -416,6 +430,7 @@ struct player *player_new(const struct player_spec *spec)
 
 	check_program(spec);
 	player->spec = *spec;
+	player->timed_count = spec->untimed ? 0 : spec->device_count;
 	player->work_ratio = spec->guest_work ? guest_work_ratio(spec->guest) : 1;
 	player->threads = ARENA_ARRAY(spec->arena, program->thread_count, struct player_thread);
 	for (size_t i = 0; i < program->thread_count; i++) {
@@ -425,9 +440,11 @@ struct player *player_new(const struct player_spec *spec)
 		thread->program = &program->threads[i];
 		thread->index = (unsigned)i;
 		thread->core = spec->port->core ? spec->port->core(spec->port, (unsigned)i) : NULL;
-		if (!thread->core)
+		if (spec->shares_cores)
+			thread->core = cpu_shared_new(spec->guest);
+		else if (!thread->core)
 			thread->core = guest_core(spec->guest);
-		thread->track.name = program->threads[i].name;
+		thread->track.name = i == 0 && spec->track ? spec->track : program->threads[i].name;
 	}
 	player->signals = ARENA_ARRAY(spec->arena, program->signal_count, struct signal);
 	player->records_counts = ARENA_ARRAY(

@@ -15,15 +15,21 @@ struct player;
 struct player_spec {
 	struct arena *arena;
 	struct engine *engine;
-	const char *name; /* trace group */
+	const char *name;  /* trace group */
+	const char *track; /* of the first thread; NULL: as the thread is called */
 	const struct program *program;
 	struct cuda_port *port;
 	struct guest *guest;
+	bool untimed;      /* records contain 0 for the times of GPUs */
+	bool shares_cores; /* threads share the guest's pool of cores, whose extra cost is added */
 	bool guest_work; /* the program's work is for bare metal; the guest's extra cost is added */
 	/* By device of the program: the process on that GPU. Its times are counted and its events
 	 * are watched. With device_count = 0 the records contain 0 for the times of GPUs. */
 	struct cuda_process *const *processes;
 	size_t device_count;
+	/* For ITEM_GATE: calls fn from a later event when the thread may go on. NULL: at once. */
+	void (*gate)(void *ctx, event_fn *fn, void *fn_ctx, uint64_t fn_arg);
+	void *gate_ctx;
 	uint32_t steps_max; /* 0: no maximum; step_done ends the player */
 	/* Called after each step; returns false to stop this player. */
 	bool (*step_done)(void *ctx, struct player *player, const struct step_record *record);

@@ -64,7 +64,8 @@ struct poller {
 
 struct player {
 	struct player_spec spec;
-	double work_ratio; /* factor of the threads' work in the guest */
+	size_t timed_count; /* GPUs whose times are counted */
+	double work_ratio;  /* factor of the threads' work in the guest */
 	struct player_thread *threads;
 	struct signal *signals;
 	uint64_t *records_counts;    /* by device and event: records issued since the start */

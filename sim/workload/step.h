@@ -29,8 +29,8 @@ struct step_record {
 	 * collective or a message of another rank. */
 	double exposed_s;
 
-	/* Fields of fused steps (fused.h), means over the ranks. The first four and exposed_s add
-	 * up to the step. */
+	/* Fields of data-parallel steps (dp.h), means over the ranks. The first four and exposed_s
+	 * add up to the step. */
 	double kernel_s;    /* the GPU computes */
 	double input_s;     /* the rank waits for input, or for a rank whose input came later */
 	double straggler_s; /* the rank waits for gradients that another rank has not handed over */

@@ -55,9 +55,9 @@ done
 verdict served_throughput.parts_of_prompts_do_not_lower_the_throughput_under_overload
 
 # A server that starts empty fills its batch of 256 at once, and processes these prompts first. With few
-# requests the steady state behind that is too short, so the throughput counts all requests. It stays below
-# the capacity, which 8,000 requests give. The result says how many are enough: five times the 256 that can
-# be in service. (The window of 300 requests gave 42 in place of 21.6 requests/s.)
+# requests there is no steady state after that, so the throughput is that of all requests. It cannot
+# exceed the capacity, which 8,000 requests give. The result says how many are enough: five times the 256
+# that can be in service. (The window of 300 requests gave 42 in place of 21.6 requests/s.)
 served='--topology hgx-h100 --model llama3-8b --draws 0 --serve'
 # shellcheck disable=SC2086 # a list of words
 few() {

@@ -113,51 +113,6 @@ static void host_issues_the_next_step_during_this_one(void)
 	release(&b);
 }
 
-static const struct step_profile *resnet50(struct job_world *b, size_t framework, double clusters,
-					   const struct step_host *host)
-{
-	static const struct efficiency_params efficiency = {.peak_ratio = 0.6};
-	struct diag *diag = diag_new(b->arena);
-	const struct cfg_node *file = cfg_read(b->arena, diag, "models/networks/resnet50.cfg");
-	const struct network *network = network_read(b->arena, diag, file, 0);
-	struct stack_params stack = {.framework = (int)framework,
-				     .dispatch_s = 5e-6,
-				     .calls_per_launch_count = 1,
-				     .calls_per_library_op_count = 3,
-				     .session_s = 300e-6,
-				     .l2_loss = L2_LOSS_ALL,
-				     .xla_clusters_count = clusters};
-	return step_profile_new(b->arena, network, 32, &stack, &b->gpu_params, &efficiency, host,
-				200 * MS);
-}
-
-/* A job of one GPU takes the step time of a single GPU, whether the GPU waits for the host or the
- * host for the GPU. The second host takes about 0.2 s of work to issue a step. */
-static void job_of_one_gpu_takes_the_step_of_a_gpu(void)
-{
-	struct driver_params driver = {.launch_s = 4.5e-6, .library_s = 0.3e-6, .query_s = 1e-6};
-	for (size_t f = 0; f < framework_count(); f++)
-		for (int slow = 0; slow < 2; slow++)
-			for (int clusters = 0; clusters < 2; clusters++) {
-				struct job_world b;
-				setup(&b, "horovod");
-				struct step_host host = {&driver, slow ? 8 : 1};
-				b.host_params.clock_Hz = 2.4e9 / host.work_ratio;
-				b.rank_count = 1;
-				b.profile = resnet50(&b, f, clusters, &host);
-				CHECK(b.profile->segment_count > 1);
-				run(&b);
-				/* Each segment is rounded to the picosecond. */
-				double off_ps = step_ms(&b, 2) * 1e9 - 200 * 1e9;
-				if (!CHECK(fabs(off_ps) < 400))
-					printf("    %zu %d %d: %g ps off\n", f, slow, clusters,
-					       off_ps);
-				release(&b);
-			}
-}
-
-/* ---- sharing cores ---- */
-
 /* Two threads on one core run at half speed and lose 4 % for switching. Each has 24 of work to
  * issue, which takes 2 x 24 x 1.04. The first segment of the first thread and the last segment of
  * the second had the core for themselves, so their time is subtracted. */
@@ -277,7 +232,7 @@ static void fusion_buffers_of_one_stream_run_in_order(void)
 {
 	static const struct step_segment one[] = {
 		{.name = "a", .compute_s = 20 * MS, .tensor_count = 4}};
-	static const struct step_tensor quarters[] = {
+	static const struct gradient quarters[] = {
 		{.name = "a", .elements_count = 0.75e6},
 		{.name = "b", .elements_count = 0.75e6},
 		{.name = "c", .elements_count = 0.75e6},
@@ -425,7 +380,7 @@ static void lockstep_step_is_issued_after_its_session_is_prepared(void)
  */
 static void updates_are_issued_after_the_callback(void)
 {
-	static const struct step_tensor slow_tensors[] = {
+	static const struct gradient slow_tensors[] = {
 		{.name = "b", .elements_count = 1e6, .update_s = 1 * MS, .update_host_s = 0.2 * MS},
 		{.name = "a",
 		 .elements_count = 2e6,
@@ -455,7 +410,7 @@ static void each_gradient_is_updated_when_its_sum_ends(void)
 {
 	static const struct step_segment one[] = {
 		{.name = "a", .compute_s = 20 * MS, .tensor_count = 2}};
-	static const struct step_tensor unlike[] = {
+	static const struct gradient unlike[] = {
 		{.name = "a", .elements_count = 2500, .update_s = 1 * MS},
 		{.name = "b", .elements_count = 250, .update_s = 0.5 * MS},
 	};
@@ -488,7 +443,6 @@ int main(void)
 		TEST(slow_host_delays_the_gpu),
 		TEST(virtual_machine_slows_issuing),
 		TEST(host_issues_the_next_step_during_this_one),
-		TEST(job_of_one_gpu_takes_the_step_of_a_gpu),
 		TEST(threads_on_one_core_share_its_time),
 		TEST(fusion_buffer_waits_for_all_its_gradients),
 		TEST(thread_that_waits_for_a_gradient_misses_cycles),

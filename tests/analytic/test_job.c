@@ -3,7 +3,7 @@
  * the step in tests/job_world.h. Runs from the root. */
 #include "sim/base/diag.h"
 #include "sim/cfg/cfg.h"
-#include "sim/workload/fused_internal.h"
+#include "sim/workload/dp_internal.h"
 #include "tests/job_world.h"
 
 /* ---- computing and exchange ---- */
@@ -113,11 +113,11 @@ static void ddp_buckets_are_exchanged_when_full(void)
 /* A bucket of at most two gradients begins to count anew. */
 static void each_ddp_bucket_counts_its_own_gradients(void)
 {
-	const struct step_tensor five[5] = {{.elements_count = 1}};
-	const struct step_profile profile = {.tensors = five, .tensor_count = 5};
+	const struct gradient five[5] = {{.elements_count = 1}};
+	const struct gradients gradients = {.tensors = five, .tensor_count = 5};
 	const struct exchange_params params = {
 		.bucket_B = 1e9, .first_bucket_B = 1e9, .bucket_tensors_count = 2};
-	const struct exchange_host host = {.params = &params, .profile = &profile};
+	const struct exchange_host host = {.params = &params, .gradients = &gradients};
 	size_t ends[5] = {0}, i = 0;
 	while (strcmp(exchange_policy_at(i)->name, "ddp") != 0)
 		i++;
@@ -221,7 +221,7 @@ static void noise_adds_the_expected_maximum_of_the_ranks(void)
 {
 	static const struct step_segment one[] = {
 		{.name = "a", .compute_s = 20 * MS, .tensor_count = 1}};
-	static const struct step_tensor tiny[] = {{.name = "a", .elements_count = 8}};
+	static const struct gradient tiny[] = {{.name = "a", .elements_count = 8}};
 	static const struct {
 		size_t n;
 		uint32_t copies;
@@ -231,7 +231,6 @@ static void noise_adds_the_expected_maximum_of_the_ranks(void)
 	profile.segments = one;
 	profile.tensors = tiny;
 	profile.segment_count = profile.tensor_count = 1;
-	profile.forward_count = 0;
 	for (int i = 0; i < 3; i++) {
 		struct job_world b;
 		setup(&b, "after_backward");
@@ -346,16 +345,26 @@ static void waits_for_gradients_and_ranks_are_traced(void)
 	release(&b);
 }
 
-static const struct step_profile *resnet50(struct job_world *b, double clusters)
+/* Sets the program of ResNet-50 by a framework. Its calls cost nothing. */
+static void take_resnet50(struct job_world *b, double clusters)
 {
 	static const struct efficiency_params efficiency = {.peak_ratio = 0.6};
 	struct diag *diag = diag_new(b->arena);
 	const struct cfg_node *file = cfg_read(b->arena, diag, "models/networks/resnet50.cfg");
-	const struct network *network = network_read(b->arena, diag, file, 0);
-	struct stack_params stack = {.l2_loss = L2_LOSS_NO_BATCH_NORM,
-				     .xla_clusters_count = clusters};
-	return step_profile_new(b->arena, network, 32, &stack, &b->gpu_params, &efficiency, NULL,
-				200 * MS);
+	const struct stack_params stack = {.calls_per_launch_count = 1,
+					   .l2_loss = L2_LOSS_NO_BATCH_NORM,
+					   .sync_on_finish = true,
+					   .xla_clusters_count = clusters};
+	const struct gradients_params params = {.driver = &b->driver};
+	struct gradient_writer *writer = gradient_writer_new(b->arena, &params);
+	const struct step_spec spec = {.network = network_read(b->arena, diag, file, 0),
+				       .batch = 32,
+				       .stack = &stack,
+				       .gpu = &b->gpu_params,
+				       .efficiency = &efficiency,
+				       .gradients = writer};
+	b->program = framework_at(0)->program(b->arena, &spec);
+	b->gradients = gradient_writer_read(writer);
 }
 
 /* The step time is the same, but XLA announces gradients at the end of backward. */
@@ -366,7 +375,7 @@ static void xla_clusters_prevent_overlap(void)
 	for (int i = 0; i < 3; i++) {
 		struct job_world b;
 		setup(&b, "horovod");
-		b.profile = resnet50(&b, clusters[i]);
+		take_resnet50(&b, clusters[i]);
 		run(&b);
 		exposed_s[i] = step_of(&b, 1)->exposed_s;
 		release(&b);
@@ -385,7 +394,7 @@ static void plant_part(void *ctx, uint64_t arg)
 	b->job[0]->ranks[1].spent_ps[PART_KERNEL] += (int64_t)arg;
 }
 
-static bool goes_on(void *ctx, struct fused *job, const struct step_record *step)
+static bool goes_on(void *ctx, struct dp *job, const struct step_record *step)
 {
 	return step->kernel_s > 0;
 }
@@ -406,7 +415,7 @@ static void step_part_with_a_picosecond_too_much_stops_the_run(void)
 	engine_at(b.engine, 40000000000, plant_part, &b, 1);
 	CHECK(engine_run(b.engine) == ENGINE_FAILED);
 	CHECK_PART(engine_failure(b.engine), "job0 rank 1: step 1 takes ");
-	CHECK(fused_step_count(b.job[0]) == 2);
+	CHECK(dp_step_count(b.job[0]) == 2);
 	release(&b);
 }
 

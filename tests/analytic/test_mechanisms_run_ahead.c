@@ -52,7 +52,8 @@ static double step_by_hand(const struct scenario *scenario, struct by_hand given
 		&framework
 			 ->program(arena,
 				   &(struct step_spec){entry->network, (size_t)entry->batch_count,
-						       entry->stack, gpu, entry->efficiency, NULL})
+						       entry->stack, gpu, entry->efficiency, NULL,
+						       NULL})
 			 ->threads[0];
 	double *end_s = ARENA_ARRAY(arena, executor->count + 1, double);
 	double return_s = 0, last_s = -1;

@@ -28,9 +28,10 @@ static void record(struct arena *arena, const char *const *program, const char *
 	w.dma_params = scenario->dma;
 	world_build(&w);
 	play(framework_at((size_t)entry->stack->framework)
-		     ->program(arena, &(struct step_spec){entry->network,
-							  (size_t)entry->batch_count, entry->stack,
-							  &w.gpu_params, entry->efficiency, NULL}),
+		     ->program(arena,
+			       &(struct step_spec){entry->network, (size_t)entry->batch_count,
+						   entry->stack, &w.gpu_params, entry->efficiency,
+						   NULL, NULL}),
 	     9, true);
 	recording_write(arena, path);
 	world_release(&w);

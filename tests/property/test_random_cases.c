@@ -24,7 +24,7 @@ static double work_s(struct arena *arena, const struct scenario *scenario,
 						 client->network, (size_t)client->batch_count,
 						 client->stack,
 						 &scenario->topology.gpus[client->gpus[0]].params,
-						 client->efficiency, NULL});
+						 client->efficiency, NULL, NULL});
 	double sum_s = 0;
 	for (size_t t = 0; t < program->thread_count; t++)
 		for (size_t i = 0; i < program->threads[t].count; i++)

@@ -4,8 +4,8 @@
 
 static size_t halves(const struct exchange_host *host, size_t *ends)
 {
-	ends[0] = host->profile->tensor_count / 2;
-	ends[1] = host->profile->tensor_count;
+	ends[0] = host->gradients->tensor_count / 2;
+	ends[1] = host->gradients->tensor_count;
 	return 2;
 }
 

@@ -214,7 +214,7 @@ static void stream_waits_for_the_last_record_before_it(void)
 	world_release(&w);
 }
 
-/* A copy that takes arg microseconds. */
+/* A copy that takes *ctx microseconds. */
 static void copy_end(void *ctx, uint64_t arg)
 {
 	gpu_copy_finished(ctx);
@@ -222,18 +222,21 @@ static void copy_end(void *ctx, uint64_t arg)
 
 static void copy_start(void *ctx, uint64_t arg, struct gpu_stream *stream)
 {
-	engine_after(w.engine, (int64_t)arg * 1000000, copy_end, stream, 0);
+	const unsigned *us = ctx;
+	engine_after(w.engine, (int64_t)*us * 1000000, copy_end, stream, 0);
 }
 
 static void submit_copy(struct gpu_stream *stream, enum copy_direction direction, unsigned us,
 			uint64_t arg)
 {
+	unsigned *takes_us = ARENA_NEW(w.arena, unsigned);
+	*takes_us = us;
 	struct gpu_op op = {
 		.kind = GPU_OP_COPY,
 		.direction = direction,
 		.duration_s = us * US,
 		.start = copy_start,
-		.start_arg = us,
+		.start_ctx = takes_us,
 		.done = world_log,
 		.ctx = &w,
 		.arg = arg,

@@ -221,7 +221,7 @@ static const struct program *program_of(const struct stack_params *stack, const 
 {
 	return framework_at((size_t)stack->framework)
 		->program(arena, &(struct step_spec){network_of(network), batch, stack, &gpu,
-						     &efficiency, NULL});
+						     &efficiency, NULL, NULL});
 }
 
 static bool is_call(const struct item *item, enum call_kind kind)

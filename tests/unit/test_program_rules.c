@@ -8,7 +8,7 @@
 #include "sim/training/ops.h"
 #include "sim/training/pipeline.h"
 #include "sim/training/spread.h"
-#include "sim/training/step_profile.h"
+#include "sim/training/gradients.h"
 #include "tests/test.h"
 
 static struct arena *arena;
@@ -47,7 +47,8 @@ static const struct network *network_of(const char *name)
 static const struct program *program_of(const struct stack_params *stack,
 					const struct spread_params *spread)
 {
-	const struct step_spec spec = {network_of("resnet50"), 8, stack, &gpu, &efficiency, spread};
+	const struct step_spec spec = {
+		network_of("resnet50"), 8, stack, &gpu, &efficiency, spread, NULL};
 	return framework_at((size_t)stack->framework)->program(arena, &spec);
 }
 
@@ -163,20 +164,13 @@ static void calls_around_launches_keep_their_rate(void)
 	}
 }
 
-/* A query of 2 us on a core at half its speed takes 4 us, and the poller sleeps 10 us. */
+/* A query takes 4 us, and the poller sleeps 10 us. */
 static void poller_uses_its_part_of_a_core(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
-	const struct driver_params driver = {.launch_s = 5e-6, .query_s = 2e-6};
-	const struct step_host host = {&driver, 2};
-	const struct network *network = network_of("resnet50");
-	for (int polls = 0; polls < 2; polls++) {
-		stack.poller = polls;
-		CHECK_NEAR(
-			step_profile_new(arena, network, 8, &stack, &gpu, &efficiency, &host, 0.2)
-				->poller_ratio,
-			polls ? 4.0 / 14 : 0, 1e-12);
-	}
+	CHECK_NEAR(stack_poller_ratio(&stack, 4e-6), 4.0 / 14, 1e-12);
+	stack.poller = false;
+	CHECK_NEAR(stack_poller_ratio(&stack, 4e-6), 0, 0);
 }
 
 /* Each of two stages has half of the memory of a step with all images. */
@@ -184,7 +178,7 @@ static void stages_divide_the_memory_of_the_whole_batch(void)
 {
 	const struct stack_params stack = stack_of("pytorch");
 	const struct network *network = network_of("alexnet");
-	const struct step_spec spec = {network, 32, &stack, &gpu, &efficiency, NULL};
+	const struct step_spec spec = {network, 32, &stack, &gpu, &efficiency, NULL, NULL};
 	const struct program *program =
 		pipeline_program(arena, &spec, &(struct pipeline_params){2, 1, 4});
 	CHECK_NEAR(program->memory_B, stack_memory_B(network, 32, &stack) / 2, 1e-12);

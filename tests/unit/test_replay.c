@@ -68,7 +68,7 @@ static const struct program *modelled(struct arena *arena, const char *framework
 	const struct network *network = network_read(arena, diag, file, 0);
 	return framework_at((size_t)stack.framework)
 		->program(arena, &(struct step_spec){network, 8, &stack, &w.gpu_params, &efficiency,
-						     NULL});
+						     NULL, NULL});
 }
 
 static void round_trip(const char *framework, bool input, double flops)

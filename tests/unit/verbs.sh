@@ -27,7 +27,7 @@ own='--topology t320-same-esxi --runtime flexdirect-1.11 --profile flexdirect-10
 	expect 0 '' explain $own runtime.handoff --format csv
 	[ "$(wc -l <"$scratch.out")" = 2 ] || complain 'a name means more than one parameter'
 	expect 0 '' explain $own runtime.handoff
-	shows '64.06 us +52.75 us \.\. 77.8 us +fitted'
+	shows '64.2 us +52.86 us \.\. 77.98 us +fitted'
 	shows '^runtime.handoff: time to pass' # its help, because it is the only one
 	expect 0 '' explain $own fitted
 	grep -q '^stack.calls_per_library_op: ' "$scratch.out" && complain 'a list has the help of its first row'

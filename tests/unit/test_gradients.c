@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a network to the segments of a step. ResNet-50 is counted by hand (test_program.c has its
- * operations). The test must run from the root folder. */
+/* The gradients that programs of networks hand over, and the work of a step. ResNet-50 is counted
+ * by hand (test_program.c has its operations). The test must run from the root folder. */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/training/exchange.h"
 #include "sim/training/ops.h"
-#include "sim/training/step_profile.h"
+#include "sim/training/gradients.h"
 #include "tests/test.h"
 
 enum {
@@ -16,8 +16,6 @@ enum {
 	 * separately. */
 	GRADIENT_OPS = CONVOLUTIONS + NORMS + 2,
 };
-static const double STEP_S = 0.2;
-
 static struct arena *arena;
 
 static const struct gpu_params gpu = {.fp32_flops = 1e13,
@@ -47,53 +45,68 @@ static const struct network *network_of(const char *name)
 	return network;
 }
 
-static const struct step_profile *profile_of(const char *network, const struct stack_params *stack,
-					     const struct gpu_params *on)
+/* Returns the gradients of the program in which the host issues updates. If issue_s is not NULL, it
+ * is set to the work to issue the program, whose launches take 4 us and library calls 1 us. */
+static const struct gradients *gradients_with(const char *network, const struct stack_params *stack,
+					      const struct gpu_params *on, double *issue_s)
 {
-	return step_profile_new(arena, network_of(network), 32, stack, on, &efficiency, NULL,
-				STEP_S);
+	static const struct driver_params driver = {.launch_s = 4e-6, .library_s = 1e-6};
+	const struct gradients_params params = {.driver = &driver};
+	struct gradient_writer *writer = gradient_writer_new(arena, &params);
+	const struct step_spec spec = {.network = network_of(network),
+				       .batch = 32,
+				       .stack = stack,
+				       .gpu = on,
+				       .efficiency = &efficiency,
+				       .gradients = writer};
+	const struct program *program =
+		framework_at((size_t)stack->framework)->program(arena, &spec);
+	const struct call_thread *thread = &program->threads[0];
+	for (size_t i = 0; issue_s && i < thread->count; i++)
+		if (thread->items[i].kind == ITEM_THINK)
+			*issue_s += thread->items[i].work_s;
+		else if (thread->items[i].kind == ITEM_CALL)
+			*issue_s += driver_call_work_s(&driver, &thread->items[i].call);
+	return gradient_writer_read(writer);
 }
 
-static double backward_s(const struct step_profile *profile)
+static const struct gradients *gradients_of(const char *network, const struct stack_params *stack,
+					    const struct gpu_params *on)
+{
+	return gradients_with(network, stack, on, NULL);
+}
+
+static double backward_s(const struct gradients *gradients)
+{
+	return gradients->compute_s - gradients->forward_s;
+}
+
+static double update_s(const struct gradients *gradients)
 {
 	double sum_s = 0;
-	for (size_t i = profile->forward_count; i < profile->segment_count; i++)
-		sum_s += profile->segments[i].compute_s;
+	for (size_t i = 0; i < gradients->tensor_count; i++)
+		sum_s += gradients->tensors[i].update_s;
 	return sum_s;
 }
 
-static double update_s(const struct step_profile *profile)
+/* Every tensor is handed over once, in order. */
+static void check_whole(const struct gradients *gradients, double parameters_count)
 {
-	double sum_s = 0;
-	for (size_t i = 0; i < profile->tensor_count; i++)
-		sum_s += profile->tensors[i].update_s;
-	return sum_s;
-}
-
-/* All parts add up to the step, and every tensor appears once, in order. */
-static void check_whole(const struct step_profile *profile, double parameters_count)
-{
-	double sum_s = backward_s(profile) + update_s(profile), elements_count = 0;
+	double elements_count = 0;
 	size_t tensors = 0;
-	for (size_t i = 0; i < profile->segment_count; i++) {
-		const struct step_segment *segment = &profile->segments[i];
-		CHECK(segment->tensor_first == tensors && segment->name[0]);
-		CHECK(segment->compute_s > 0);
-		tensors += segment->tensor_count;
-		if (i < profile->forward_count) {
-			CHECK(segment->tensor_count == 0);
-			sum_s += segment->compute_s;
-		}
+	for (size_t i = 0; i < gradients->hand_over_count; i++) {
+		CHECK(gradients->hand_overs[i].first == tensors);
+		CHECK(gradients->hand_overs[i].count > 0);
+		tensors += gradients->hand_overs[i].count;
 	}
-	for (size_t i = 0; i < profile->tensor_count; i++)
-		elements_count += profile->tensors[i].elements_count;
-	CHECK(tensors == profile->tensor_count);
-	CHECK_NEAR(sum_s, STEP_S, 1e-12);
-	CHECK_NEAR(profile->step_s, STEP_S, 0);
+	for (size_t i = 0; i < gradients->tensor_count; i++)
+		elements_count += gradients->tensors[i].elements_count;
+	CHECK(tensors == gradients->tensor_count);
+	CHECK(gradients->forward_s > 0 && backward_s(gradients) > 0 && update_s(gradients) > 0);
 	CHECK_NEAR(elements_count, parameters_count, 0);
 }
 
-static void step_parts_of_every_network_add_up(void)
+static void gradients_of_every_network_are_handed_over_once(void)
 {
 	static const char *const networks[] = {"alexnet",    "googlenet", "inception3",
 					       "inception4", "resnet152", "vgg16"};
@@ -103,30 +116,21 @@ static void step_parts_of_every_network_add_up(void)
 				struct stack_params stack = stack_of(framework_at(f)->name);
 				stack.l2_loss = L2_LOSS_ALL;
 				stack.xla_clusters_count = clusters;
-				const struct step_profile *profile =
-					profile_of(networks[i], &stack, &gpu);
-				check_whole(profile, network_of(networks[i])->parameters_count);
+				check_whole(gradients_of(networks[i], &stack, &gpu),
+					    network_of(networks[i])->parameters_count);
 			}
 }
 
-static void resnet50_has_one_segment_per_gradient(void)
+static void resnet50_hands_over_each_gradient(void)
 {
 	struct stack_params stack = stack_of("pytorch");
-	const struct step_profile *profile = profile_of("resnet50", &stack, &gpu);
-	CHECK(profile->forward_count == 1);
-	CHECK(profile->segment_count == 1 + GRADIENT_OPS);
-	CHECK(profile->tensor_count == TENSORS);
+	const struct gradients *gradients = gradients_of("resnet50", &stack, &gpu);
+	CHECK(gradients->hand_over_count == GRADIENT_OPS);
+	CHECK(gradients->tensor_count == TENSORS);
 	/* The last layer comes first, the first convolution's filter last. */
-	CHECK_NEAR(profile->tensors[0].elements_count, 1001, 1e-2);
-	CHECK_NEAR(profile->tensors[1].elements_count, 2048 * 1001, 1e-2);
-	CHECK_NEAR(profile->tensors[TENSORS - 1].elements_count, 7 * 7 * 3 * 64, 0);
-	CHECK_NEAR(profile->images_count, 32, 0);
-	CHECK_NEAR(profile->element_B, 4, 0);
-	CHECK_NEAR(profile->input_B, 32.0 * 224 * 224 * 3 * 4, 0);
-	stack.precision = PRECISION_FP16;
-	CHECK_NEAR(profile_of("resnet50", &stack, &gpu)->element_B, 4, 0);
-	stack.fp16_gradients = true;
-	CHECK_NEAR(profile_of("resnet50", &stack, &gpu)->element_B, 2, 0);
+	CHECK_NEAR(gradients->tensors[0].elements_count, 1001, 1e-2);
+	CHECK_NEAR(gradients->tensors[1].elements_count, 2048 * 1001, 1e-2);
+	CHECK_NEAR(gradients->tensors[TENSORS - 1].elements_count, 7 * 7 * 3 * 64, 0);
 }
 
 /* Each operation is issued with its dispatch, its launches, and a library call for each library
@@ -134,22 +138,16 @@ static void resnet50_has_one_segment_per_gradient(void)
  * are dispatched one by one. */
 static void issue_times_add_up(void)
 {
-	const struct driver_params driver = {.launch_s = 4e-6, .library_s = 1e-6};
-	const struct step_host host = {&driver, 1};
 	struct stack_params stack = stack_of("pytorch");
-	double sums_s[3], updates_s = 0;
+	double sums_s[3] = {0}, updates_s = 0;
 	for (int i = 0; i < 3; i++) {
 		stack.dispatch_s = i == 0 ? 1e-6 : 0;
 		stack.calls_per_launch_count = 1;
 		stack.calls_per_library_op_count = i == 2;
-		const struct step_profile *profile =
-			step_profile_new(arena, network_of("resnet50"), 32, &stack, &gpu,
-					 &efficiency, &host, STEP_S);
-		sums_s[i] = 0;
-		for (size_t s = 0; s < profile->segment_count; s++)
-			sums_s[i] += profile->segments[s].host_s;
-		for (size_t t = 0; i == 1 && t < profile->tensor_count; t++)
-			updates_s += profile->tensors[t].update_host_s;
+		const struct gradients *gradients =
+			gradients_with("resnet50", &stack, &gpu, &sums_s[i]);
+		for (size_t t = 0; i == 1 && t < gradients->tensor_count; t++)
+			updates_s += gradients->tensors[t].update_host_s;
 	}
 	/* 269 library operations of 1 us; kernels of 4 us, of which 161 are updates. */
 	CHECK_NEAR(sums_s[2] - sums_s[1], 269e-6, 1e-12);
@@ -158,17 +156,14 @@ static void issue_times_add_up(void)
 	CHECK(sums_s[0] > sums_s[1]);
 }
 
-/* Breadth-first order gives other segments, but the same work before the first gradient, except for
- * the weight decay that TensorFlow issues early. */
+/* Breadth-first order hands over in another order, but the work is the same. */
 static void frameworks_have_the_same_work(void)
 {
 	struct stack_params tf = stack_of("tensorflow-1"), pytorch = stack_of("pytorch");
-	const struct step_profile *a = profile_of("resnet50", &tf, &gpu);
-	const struct step_profile *b = profile_of("resnet50", &pytorch, &gpu);
-	CHECK(a->segment_count >= 1 + GRADIENT_OPS);
+	const struct gradients *a = gradients_of("resnet50", &tf, &gpu);
+	const struct gradients *b = gradients_of("resnet50", &pytorch, &gpu);
 	CHECK_NEAR(update_s(a), update_s(b), 1e-12);
-	CHECK_NEAR(a->segments[0].compute_s + backward_s(a),
-		   b->segments[0].compute_s + backward_s(b), 1e-12);
+	CHECK_NEAR(a->compute_s, b->compute_s, 1e-12);
 }
 
 /* Memory traffic is free and there is no floor, so only multiply-adds count. Forward M; backward 2
@@ -179,25 +174,25 @@ static void backward_takes_twice_the_forward_time(void)
 	struct stack_params stack = stack_of("pytorch");
 	pure.memory_bandwidth_Bps = 1e30;
 	pure.kernel_floor_s = pure.kernel_gap_s = 0;
-	const struct step_profile *profile = profile_of("resnet50", &stack, &pure);
+	const struct gradients *gradients = gradients_of("resnet50", &stack, &pure);
 	const struct network *network = network_of("resnet50");
 	double first = 112.0 * 112 * 64 * 7 * 7 * 3;
-	CHECK_NEAR(backward_s(profile) / profile->segments[0].compute_s,
-		   2 - first / network->macs_count, 1e-9);
+	CHECK_NEAR(backward_s(gradients) / gradients->forward_s, 2 - first / network->macs_count,
+		   1e-9);
 }
 
-/* Only gaps take time, so every kernel counts the same. The 890 kernels are 499 forward (181, and 3
- * for each of 106 moving averages), 230 backward and 161 updates. */
+/* Only gaps of 1 us take time. The 890 kernels are 499 forward (181, and 3 for each of 106 moving
+ * averages), 230 backward and 161 updates. */
 static void gaps_between_kernels_count(void)
 {
 	struct gpu_params pure = gpu;
 	struct stack_params stack = stack_of("pytorch");
 	pure.memory_bandwidth_Bps = pure.fp32_flops = 1e30;
 	pure.kernel_floor_s = 0;
-	const struct step_profile *profile = profile_of("resnet50", &stack, &pure);
-	CHECK_NEAR(profile->segments[0].compute_s, STEP_S * 499 / 890, 1e-9);
-	CHECK_NEAR(backward_s(profile), STEP_S * 230 / 890, 1e-9);
-	CHECK_NEAR(update_s(profile), STEP_S * 161 / 890, 1e-9);
+	const struct gradients *gradients = gradients_of("resnet50", &stack, &pure);
+	CHECK_NEAR(gradients->forward_s, 499e-6, 1e-9);
+	CHECK_NEAR(backward_s(gradients), 230e-6, 1e-9);
+	CHECK_NEAR(update_s(gradients), 161e-6, 1e-9);
 }
 
 /* Arithmetic is free: an update of plain SGD moves 12 B per weight, one with momentum 20. */
@@ -206,12 +201,42 @@ static void momentum_updates_take_longer(void)
 	struct gpu_params pure = gpu;
 	struct stack_params stack = stack_of("pytorch");
 	pure.kernel_floor_s = pure.kernel_gap_s = 0;
-	const struct step_profile *sgd = profile_of("vgg16", &stack, &pure);
+	const struct gradients *sgd = gradients_of("vgg16", &stack, &pure);
 	stack.optimiser_copies_count = 1;
-	const struct step_profile *momentum = profile_of("vgg16", &stack, &pure);
-	double a = update_s(sgd) / (STEP_S - update_s(sgd));
-	double b = update_s(momentum) / (STEP_S - update_s(momentum));
-	CHECK_NEAR(b / a, 20.0 / 12, 1e-9);
+	const struct gradients *momentum = gradients_of("vgg16", &stack, &pure);
+	CHECK_NEAR(update_s(momentum) / update_s(sgd), 20.0 / 12, 1e-9);
+}
+
+/* With updates in the program, they follow the wait for reduced gradients. */
+static void updates_of_the_stream_wait_for_gradients(void)
+{
+	const struct gradients_params params = {.updates_in_stream = true};
+	struct stack_params stack = stack_of("pytorch");
+	struct gradient_writer *writer = gradient_writer_new(arena, &params);
+	const struct step_spec spec = {.network = network_of("resnet50"),
+				       .batch = 32,
+				       .stack = &stack,
+				       .gpu = &gpu,
+				       .efficiency = &efficiency,
+				       .gradients = writer};
+	const struct program *program =
+		framework_at((size_t)stack.framework)->program(arena, &spec);
+	const struct call_thread *thread = &program->threads[0];
+	size_t launches = 0, behind = 0, marks = 0;
+	bool reduced = false;
+	for (size_t i = 0; i < thread->count; i++) {
+		enum call_kind kind = thread->items[i].call.kind;
+		bool call = thread->items[i].kind == ITEM_CALL;
+		reduced = reduced || (call && kind == CALL_REDUCED);
+		marks += call && call_is_mark(kind);
+		launches += call && kind == CALL_LAUNCH;
+		behind += call && kind == CALL_LAUNCH && reduced;
+	}
+	CHECK(thread->items[0].kind == ITEM_GATE);
+	CHECK(thread->items[1].call.kind == CALL_STEP_BEGIN);
+	CHECK(thread->items[thread->count - 1].call.kind == CALL_STEP_END);
+	CHECK(marks == GRADIENT_OPS + 3);
+	CHECK(launches == 890 && behind == TENSORS);
 }
 
 /* ---- XLA ---- */
@@ -305,28 +330,27 @@ static void xla_clusters_delay_gradients(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
 	stack.xla_clusters_count = 1;
-	const struct step_profile *one = profile_of("resnet50", &stack, &gpu);
-	CHECK(one->segment_count == 2 && one->segments[1].tensor_count == TENSORS);
+	const struct gradients *one = gradients_of("resnet50", &stack, &gpu);
+	CHECK(one->hand_over_count == 1 && one->hand_overs[0].count == TENSORS);
 	stack.xla_clusters_count = 4;
-	const struct step_profile *four = profile_of("resnet50", &stack, &gpu);
-	CHECK(four->segment_count == 5);
-	for (size_t i = 1; i < 5; i++)
-		CHECK_NEAR(four->segments[i].compute_s, one->segments[1].compute_s / 4, 1e-12);
-	/* The last quarter of backward has early layers with many activations and few weights. */
-	CHECK(four->segments[4].tensor_count > 0 && four->segments[1].tensor_count > 0);
-	CHECK_NEAR(four->segments[0].compute_s, one->segments[0].compute_s, 1e-12);
+	const struct gradients *four = gradients_of("resnet50", &stack, &gpu);
+	CHECK(four->hand_over_count == 4);
+	for (size_t i = 0; i < 4; i++)
+		CHECK(four->hand_overs[i].count > 0);
+	CHECK_NEAR(four->compute_s, one->compute_s, 1e-12);
 }
 
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(step_parts_of_every_network_add_up),
-		TEST(resnet50_has_one_segment_per_gradient),
+		TEST(gradients_of_every_network_are_handed_over_once),
+		TEST(resnet50_hands_over_each_gradient),
 		TEST(issue_times_add_up),
 		TEST(frameworks_have_the_same_work),
 		TEST(backward_takes_twice_the_forward_time),
 		TEST(gaps_between_kernels_count),
 		TEST(momentum_updates_take_longer),
+		TEST(updates_of_the_stream_wait_for_gradients),
 		TEST(xla_fuses_the_kernels_counted_by_hand),
 		TEST(xla_saves_traffic_of_intermediate_values),
 		TEST(xla_fuses_weight_decay),

@@ -2,7 +2,7 @@
 /* Processes of several ranks. One framework call makes a step of all ranks of a process, and one
  * thread starts the ranks in order. */
 #include "sim/base/arena.h"
-#include "sim/workload/fused_internal.h"
+#include "sim/workload/dp_internal.h"
 
 static void start_next(void *ctx, uint64_t arg)
 {
@@ -10,9 +10,8 @@ static void start_next(void *ctx, uint64_t arg)
 	struct rank *rank = process->starting;
 	process->starting = rank->next_of_process;
 	if (process->starting)
-		worker_do(&process->starter, process->work_s, start_next, process, 0);
-	else
-		worker_rest(&process->starter);
+		cpu_serve(process->starter, process->work_s, "start of a rank", start_next, process,
+			  0);
 	rank_started(rank);
 }
 
@@ -22,23 +21,20 @@ void process_ask(struct process *process)
 		return;
 	process->asking_count = 0;
 	process->starting = process->first;
-	worker_wake(&process->starter);
-	engine_after(process->starter.engine, 0, start_next, process, 0);
+	engine_after(process->first->job->spec.engine, 0, start_next, process, 0);
 }
 
-static struct process *process_new(struct fused *job, double work_s)
+static struct process *process_new(struct dp *job, struct guest *guest, double work_s)
 {
-	const struct fused_spec *spec = &job->spec;
-	struct process *process = ARENA_NEW(spec->arena, struct process);
-	*process = (struct process){.starter = {.engine = spec->engine, .fabric = spec->fabric},
-				    .work_s = work_s};
+	struct process *process = ARENA_NEW(job->spec.arena, struct process);
+	*process = (struct process){.starter = cpu_shared_new(guest), .work_s = work_s};
 	return process;
 }
 
-void processes_find(struct fused *job)
+void processes_find(struct dp *job)
 {
-	const struct fused_spec *spec = &job->spec;
-	double work_s = spec->exchange->stagger_s * spec->profile->ops_count;
+	const struct dp_spec *spec = &job->spec;
+	double work_s = spec->exchange->stagger_s * spec->gradients->ops_count;
 	if (work_s <= 0)
 		return;
 	/* From the last rank to the first, because each rank is put at the front of its list. */
@@ -48,8 +44,7 @@ void processes_find(struct fused *job)
 			if (spec->ranks[k].guest == spec->ranks[i].guest)
 				rank->process = job->ranks[k].process;
 		if (!rank->process)
-			rank->process = process_new(job, work_s);
-		rank->process->starter.guest = spec->ranks[i].guest;
+			rank->process = process_new(job, spec->ranks[i].guest, work_s);
 		rank->next_of_process = rank->process->first;
 		rank->process->first = rank;
 		rank->process->rank_count++;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/workload/fused.h"
+#include "sim/workload/dp.h"
 
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/engine/trace.h"
-#include "sim/workload/fused_internal.h"
+#include "sim/workload/dp_internal.h"
 
 /* ---- where the time goes ---- */
 
 static enum part part_of(const struct rank *rank)
 {
-	const struct fused *job = rank->job;
-	size_t tensor_count = job->spec.profile->tensor_count;
-	if (rank->running_count > 0)
+	const struct dp *job = rank->job;
+	size_t tensor_count = job->spec.gradients->tensor_count;
+	if (gpu_context_computes(rank->spec->context))
 		return PART_KERNEL;
 	if (rank->waits_for_input)
 		return PART_INPUT;
-	if (!rank->computed || rank->reduced_count == tensor_count ||
-	    rank->first_open >= rank->handed_count)
+	if (rank->computed_count < job->spec.gradients->hand_over_count ||
+	    rank->reduced_count == tensor_count || rank->first_open >= rank->handed_count)
 		return PART_OTHER;
 	return job->gathered_count[rank->first_open] >= rank->begun_count ? PART_EXPOSED
 									  : PART_STRAGGLER;
@@ -53,7 +53,7 @@ void rank_note(struct rank *rank)
 
 /* If a rank waits for another rank whose input came later, this wait counts as input wait: at most
  * the time by which the other rank waited longer for its input. */
-static void count_late_input(struct fused *job)
+static void count_late_input(struct dp *job)
 {
 	int64_t longest_ps = 0;
 	for (size_t i = 0; i < job->spec.rank_count; i++)
@@ -72,7 +72,7 @@ static void count_late_input(struct fused *job)
 /* Fails the run if the parts of the rank's time do not add up to the step, to the picosecond. */
 static void check_parts(const struct rank *rank, int64_t step_ps)
 {
-	const struct fused_spec *spec = &rank->job->spec;
+	const struct dp_spec *spec = &rank->job->spec;
 	int64_t parts_ps = 0;
 	bool negative = false;
 	for (int k = 0; k < PART_COUNT; k++) {
@@ -106,7 +106,7 @@ static double rank_time_s(const struct rank_time *sum)
 }
 
 /* Adds the record of a step that all ranks have ended. */
-static void record(struct fused *job)
+static void record(struct dp *job)
 {
 	int64_t now_ps = engine_now_ps(job->spec.engine);
 	struct rank_time sums[PART_COUNT] = {{0, 0}};
@@ -142,9 +142,9 @@ static void record(struct fused *job)
 	job->collective_before_ps = collective_ps;
 }
 
-bool fused_rank_ended(struct rank *rank)
+bool dp_rank_ended(struct rank *rank)
 {
-	struct fused *job = rank->job;
+	struct dp *job = rank->job;
 	if (++job->ended_count == job->spec.rank_count) {
 		job->ended_count = 0;
 		record(job);
@@ -159,13 +159,13 @@ bool fused_rank_ended(struct rank *rank)
 
 static void reduced(void *ctx, size_t index, size_t first, size_t count)
 {
-	struct fused *job = ctx;
+	struct dp *job = ctx;
 	rank_reduced(&job->ranks[index], first, count);
 }
 
 static void gathered(void *ctx, size_t first, size_t count)
 {
-	struct fused *job = ctx;
+	struct dp *job = ctx;
 	for (size_t t = first; t < first + count; t++)
 		job->gathered_count[t]++;
 	for (size_t i = 0; i < job->spec.rank_count; i++)
@@ -175,70 +175,21 @@ static void gathered(void *ctx, size_t first, size_t count)
 static void copy(void *ctx, size_t index, double size_B, event_fn *fn, void *fn_ctx,
 		 uint64_t fn_arg)
 {
-	struct fused *job = ctx;
+	struct dp *job = ctx;
 	rank_copy(&job->ranks[index], size_B, fn, fn_ctx, fn_arg);
 }
 
 /* ---- building ---- */
 
-static bool held_back(const struct fused_spec *spec)
+static void build_exchange(struct dp *job)
 {
-	return spec->all_count == 1 || !spec->exchange->overlap ||
-	       exchange_policy_at((size_t)spec->exchange->policy)->whole;
-}
-
-static bool issuing_costs(const struct step_profile *profile)
-{
-	double sum_s = profile->begin_host_s;
-	for (size_t i = 0; i < profile->segment_count; i++)
-		sum_s += profile->segments[i].host_s;
-	return sum_s > 0;
-}
-
-static struct stretch update_stretch(const struct step_profile *profile)
-{
-	struct stretch updates = {.label = "update"};
-	for (size_t i = 0; i < profile->tensor_count; i++) {
-		updates.compute_s += profile->tensors[i].update_s;
-		updates.host_s += profile->tensors[i].update_host_s;
-		updates.last_s = profile->tensors[i].update_s;
-	}
-	return updates;
-}
-
-static void find_stretches(struct fused *job)
-{
-	const struct step_profile *profile = job->spec.profile;
-	bool held = held_back(&job->spec), costs = issuing_costs(profile);
-	struct stretch open = {0};
-	job->stretches = ARENA_ARRAY(job->spec.arena, profile->segment_count + 1, struct stretch);
-	for (size_t i = 0; i < profile->segment_count; i++) {
-		const struct step_segment *segment = &profile->segments[i];
-		bool last = i + 1 == profile->segment_count;
-		open.label = segment->name;
-		open.compute_s += segment->compute_s;
-		open.host_s += segment->host_s;
-		open.last_s = segment->last_s;
-		open.tensor_count = held ? (last ? profile->tensor_count : 0)
-					 : open.tensor_count + segment->tensor_count;
-		if (!last && !costs && open.tensor_count == 0)
-			continue;
-		job->stretches[job->stretch_count++] = open;
-		open = (struct stretch){0};
-	}
-	job->computed_count = job->stretch_count;
-	if (!job->issued_updates)
-		job->stretches[job->stretch_count++] = update_stretch(profile);
-}
-
-static void build_exchange(struct fused *job)
-{
-	const struct fused_spec *spec = &job->spec;
+	const struct dp_spec *spec = &job->spec;
 	const struct exchange_host host = {
 		.arena = spec->arena,
 		.engine = spec->engine,
 		.params = spec->exchange,
-		.profile = spec->profile,
+		.gradients = spec->gradients,
+		.element_B = spec->element_B,
 		.comm = spec->comm,
 		.rank_count = spec->rank_count,
 		.copies = spec->copies,
@@ -249,33 +200,42 @@ static void build_exchange(struct fused *job)
 		.reduced = reduced,
 		.ctx = job,
 	};
-	FW_ASSERT(spec->comm && spec->profile->tensor_count > 0);
+	FW_ASSERT(spec->comm && spec->gradients->tensor_count > 0);
 	job->exchange = exchange_new(exchange_policy_at((size_t)spec->exchange->policy), &host);
 }
 
-struct fused *fused_new(const struct fused_spec *spec)
+bool dp_held_back(const struct exchange_params *exchange, size_t rank_count)
 {
-	struct fused *job = ARENA_NEW(spec->arena, struct fused);
-	struct fused_rank *ranks = ARENA_ARRAY(spec->arena, spec->rank_count, struct fused_rank);
+	return rank_count == 1 || !exchange->overlap ||
+	       exchange_policy_at((size_t)exchange->policy)->whole;
+}
+
+bool dp_updates_in_stream(const struct exchange_params *exchange, size_t rank_count)
+{
+	return rank_count == 1 || exchange_policy_at((size_t)exchange->policy)->updates_in_stream;
+}
+
+struct dp *dp_new(const struct dp_spec *spec)
+{
+	struct dp *job = ARENA_NEW(spec->arena, struct dp);
+	struct dp_rank *ranks = ARENA_ARRAY(spec->arena, spec->rank_count, struct dp_rank);
 	bool issued = spec->exchange->announce == ANNOUNCE_ISSUED;
-	FW_ASSERT(spec->rank_count > 0 && spec->profile->segment_count > 0);
+	FW_ASSERT(spec->rank_count > 0);
+	job->peers = (struct cuda_peers){dp_join, dp_begin};
 	memcpy(ranks, spec->ranks, spec->rank_count * sizeof *ranks);
 	job->spec = *spec;
 	job->spec.ranks = ranks;
 	job->spec.name = arena_strdup(spec->arena, spec->name);
-	job->announces = issued && !held_back(spec);
-	job->issued_updates =
-		spec->all_count > 1 &&
-		!exchange_policy_at((size_t)spec->exchange->policy)->updates_in_stream;
+	job->announces = issued && !dp_held_back(spec->exchange, spec->all_count);
+	job->issued_updates = !dp_updates_in_stream(spec->exchange, spec->all_count);
 	/* A host that waits for reduced gradients cannot issue a step ahead. The exception is
 	 * announce = computed: there, an engine issues each op when its inputs are ready. */
-	job->ahead = spec->profile->ahead && !spec->exchange->host_waits &&
-		     !(job->issued_updates && issued);
-	job->gathered_count = ARENA_ARRAY(spec->arena, spec->profile->tensor_count + 1, size_t);
+	job->ahead = spec->ahead && !spec->exchange->host_waits && !(job->issued_updates && issued);
+	job->gathered_count = ARENA_ARRAY(spec->arena, spec->gradients->tensor_count + 1, size_t);
 	job->ranks = ARENA_ARRAY(spec->arena, spec->rank_count, struct rank);
-	find_stretches(job);
 	if (job->announces && spec->exchange->waits_for_issued)
-		job->issued_count = ARENA_ARRAY(spec->arena, job->stretch_count, size_t);
+		job->issued_count =
+			ARENA_ARRAY(spec->arena, spec->gradients->hand_over_count + 1, size_t);
 	for (size_t i = 0; i < spec->rank_count; i++)
 		rank_init(&job->ranks[i], job, i);
 	processes_find(job);
@@ -284,7 +244,7 @@ struct fused *fused_new(const struct fused_spec *spec)
 
 static void start(void *ctx, uint64_t arg)
 {
-	struct fused *job = ctx;
+	struct dp *job = ctx;
 	job->recorded_ps = engine_now_ps(job->spec.engine);
 	if (job->spec.all_count > 1)
 		build_exchange(job);
@@ -296,43 +256,45 @@ static void start(void *ctx, uint64_t arg)
 		    (i == 0 || rank->spec->guest != rank[-1].spec->guest))
 			guest_cores_take(rank->spec->guest,
 					 job->spec.exchange->network_threads_count);
-		if (job->spec.profile->poller_ratio > 0)
-			guest_threads_begin(rank->spec->guest, job->spec.profile->poller_ratio);
+		if (job->spec.poller_ratio > 0)
+			guest_threads_begin(rank->spec->guest, job->spec.poller_ratio);
 		rank_step_begin(rank);
+		player_start(rank->player);
 		rank_note(rank);
 	}
 }
 
-void fused_start(struct fused *job)
+void dp_start(struct dp *job)
 {
 	engine_after(job->spec.engine, 0, start, job, 0);
 }
 
-size_t fused_step_count(const struct fused *job)
+size_t dp_step_count(const struct dp *job)
 {
 	return job->steps.count;
 }
 
-const struct step_record *fused_step_at(const struct fused *job, size_t index)
+const struct step_record *dp_step_at(const struct dp *job, size_t index)
 {
 	return &job->steps.items[index];
 }
 
-const char *fused_waiting(const struct fused *job, struct arena *arena)
+const char *dp_waiting(const struct dp *job, struct arena *arena)
 {
 	const struct rank *last = &job->ranks[0];
 	for (size_t i = 1; i < job->spec.rank_count; i++)
 		if (job->ranks[i].begun_count < last->begun_count ||
 		    (job->ranks[i].begun_count == last->begun_count &&
-		     job->ranks[i].next_stretch < last->next_stretch))
+		     job->ranks[i].computed_count < last->computed_count))
 			last = &job->ranks[i];
 	return arena_printf(
 		arena,
-		"step %zu: rank %zu%s has computed %zu of %zu parts of the step, %zu of %zu "
-		"gradients are reduced; %s",
+		"step %zu: rank %zu%s has handed over %zu of %zu gradients, %zu of them are "
+		"reduced; %s; %s",
 		job->steps.count, last->index,
-		last->waits_for_input ? ", which waits for input," : "", last->next_stretch,
-		job->stretch_count, last->reduced_count, job->spec.profile->tensor_count,
+		last->waits_for_input ? ", which waits for input," : "", last->handed_count,
+		job->spec.gradients->tensor_count, last->reduced_count,
+		player_waiting(last->player, arena),
 		job->spec.comm ? communicator_waiting(job->spec.comm, arena)
 			       : "there are no other ranks");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/workload/fused_job.h"
+#include "sim/workload/dp_job.h"
 
 #include "sim/base/arena.h"
 
@@ -15,7 +15,7 @@ struct ranks_job {
 	struct job job; /* must be first, because functions cast a job to this struct */
 	struct communicator *comm;
 	/* Only one of the two is used: fused is NULL in a job that repeats a collective. */
-	struct fused *fused;
+	struct dp *fused;
 	struct collective_spec collective;
 	struct step_record *repetitions;
 	int64_t begun_ps;
@@ -30,7 +30,7 @@ static struct ranks_job *ranks_job(const struct job *job)
 static const char *waiting(const struct job *job, struct arena *arena)
 {
 	const struct ranks_job *r = ranks_job(job);
-	return r->fused ? fused_waiting(r->fused, arena) : communicator_waiting(r->comm, arena);
+	return r->fused ? dp_waiting(r->fused, arena) : communicator_waiting(r->comm, arena);
 }
 
 static bool varies(const struct job *job)
@@ -73,12 +73,12 @@ static void begin(struct ranks_job *r, int64_t delay_ps, event_fn *open)
 
 static const struct step_record *fused_step(const struct job *job, size_t index)
 {
-	return fused_step_at(ranks_job(job)->fused, index);
+	return dp_step_at(ranks_job(job)->fused, index);
 }
 
 static const struct job_kind fused_kind = {JOB_KIND_OF_RANKS, .step_at = fused_step};
 
-static bool step_done(void *ctx, struct fused *fused, const struct step_record *step)
+static bool step_done(void *ctx, struct dp *fused, const struct step_record *step)
 {
 	return job_step_over(ctx);
 }
@@ -86,7 +86,7 @@ static bool step_done(void *ctx, struct fused *fused, const struct step_record *
 static void start_fused(void *ctx, uint64_t arg)
 {
 	struct ranks_job *r = ctx;
-	fused_start(r->fused);
+	dp_start(r->fused);
 }
 
 static void open_fused(void *ctx, uint64_t arg)
@@ -98,20 +98,20 @@ static void open_fused(void *ctx, uint64_t arg)
 		start_fused(r, 0);
 }
 
-struct job *fused_job_new(struct workload *workload, struct job_run *run, const char *name)
+struct job *dp_job_new(struct workload *workload, struct job_run *run, const char *name)
 {
 	return ranks_job_new(workload, &fused_kind, run, name);
 }
 
-void fused_job_begin(struct job *job, const struct fused_spec *spec, int64_t delay_ps)
+void dp_job_begin(struct job *job, const struct dp_spec *spec, int64_t delay_ps)
 {
 	struct ranks_job *r = ranks_job(job);
-	struct fused_spec own = *spec;
+	struct dp_spec own = *spec;
 	own.step_done = step_done;
 	own.ctx = job;
 	r->comm = spec->comm;
 	r->noisy = spec->exchange->noise_ratio > 0;
-	r->fused = fused_new(&own);
+	r->fused = dp_new(&own);
 	begin(r, delay_ps, open_fused);
 }
 

@@ -9,12 +9,14 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/num.h"
+#include "sim/cuda/fuse.h"
 #include "sim/scenario/world.h"
-#include "sim/workload/fused_job.h"
+#include "sim/workload/dp_job.h"
 
-struct profile_use { /* by job: the step of one GPU without other ranks */
-	const struct step_profile *profile;
-	double solo_step_s;
+struct step_use { /* by job: its step, on each rank */
+	const struct program *program;
+	const struct gradients *gradients;
+	double solo_step_s; /* of one GPU without other ranks */
 };
 
 bool world_alike(const struct topology *t, const struct job_entry *a, const struct job_entry *b)
@@ -46,32 +48,58 @@ static double run_solo(struct world *w, struct job *job, const struct job_entry 
 	return job_run_step_s(solo);
 }
 
+/* Writes the program of a step, whose runs of kernels are fused unless a trace shows them. */
+static void write_step(struct world *w, const struct job_entry *entry, struct step_use *use)
+{
+	struct arena *arena = w->workload.arena;
+	const struct gradients_params params = {
+		.held = dp_held_back(entry->exchange, entry->rank_count),
+		.updates_in_stream = dp_updates_in_stream(entry->exchange, entry->rank_count),
+		.driver = &w->scenario->driver,
+	};
+	struct stack_params stack = *entry->stack;
+	stack.poller = false; /* struct dp_spec has its load */
+	if (strcmp(entry->input->source, "gpu") != 0)
+		stack.real_input = false; /* struct input copies the input */
+	struct step_spec spec = {
+		.network = entry->network,
+		.batch = (size_t)entry->batch_count,
+		.stack = &stack,
+		.gpu = &w->scenario->topology.gpus[entry->gpus[0]].params,
+		.efficiency = entry->efficiency,
+		.gradients = gradient_writer_new(arena, &params),
+	};
+	use->program = framework_at((size_t)stack.framework)->program(arena, &spec);
+	use->gradients = gradient_writer_read(spec.gradients);
+	const struct fuse_params fuse = {
+		.driver = &w->scenario->driver,
+		.gpu = spec.gpu,
+		.work_ratio = guest_alone_s(w->system.guests[entry->guests[0]], 1),
+	};
+	if (w->scenario->params->fusing == FUSING_AUTO && !engine_trace(w->system.engine))
+		use->program = program_fuse(arena, use->program, &fuse);
+}
+
 /* Returns the step profile of one GPU without other ranks, in the job's guest. Equal jobs share
  * it. Returns NULL if the job has failed. */
-static const struct profile_use *find_profile(struct world *w, struct job *job,
-					      const struct job_entry *entry)
+static const struct step_use *find_profile(struct world *w, struct job *job,
+					   const struct job_entry *entry)
 {
 	const struct scenario *scenario = w->scenario;
 	const struct topology *t = &scenario->topology;
 	struct arena *arena = w->workload.arena;
 	if (!w->profiles)
-		w->profiles = ARENA_ARRAY(arena, scenario->job_count, struct profile_use);
-	struct profile_use *own = &w->profiles[entry - scenario->jobs];
+		w->profiles = ARENA_ARRAY(arena, scenario->job_count, struct step_use);
+	struct step_use *own = &w->profiles[entry - scenario->jobs];
 	for (size_t i = 0; i < scenario->job_count; i++)
-		if (w->profiles[i].profile && world_alike(t, &scenario->jobs[i], entry)) {
+		if (w->profiles[i].program && world_alike(t, &scenario->jobs[i], entry)) {
 			*own = w->profiles[i];
 			return own;
 		}
 	own->solo_step_s = entry->solo_step_s > 0 ? entry->solo_step_s : run_solo(w, job, entry);
 	if (own->solo_step_s < 0)
 		return NULL;
-	const struct step_host host = {
-		.driver = &scenario->driver,
-		.work_ratio = guest_alone_s(w->system.guests[entry->guests[0]], 1),
-	};
-	own->profile = step_profile_new(arena, entry->network, (size_t)entry->batch_count,
-					entry->stack, &t->gpus[entry->gpus[0]].params,
-					entry->efficiency, &host, own->solo_step_s);
+	write_step(w, entry, own);
 	return own;
 }
 
@@ -170,7 +198,7 @@ static bool across_machines(const struct world *w, const struct job_entry *entry
 }
 
 static bool memory_fits(struct world *w, struct job *job, const struct job_entry *entry,
-			const struct fused_rank *rank, double memory_B)
+			const struct dp_rank *rank, double memory_B)
 {
 	if (gpu_memory_take(rank->context, memory_B))
 		return true;
@@ -186,7 +214,7 @@ static bool memory_fits(struct world *w, struct job *job, const struct job_entry
 }
 
 static bool build_input(struct world *w, struct job *job, const struct job_entry *entry,
-			size_t index, struct rank_reader *reader, struct fused_rank *rank,
+			size_t index, struct rank_reader *reader, struct dp_rank *rank,
 			double input_B)
 {
 	size_t host = w->scenario->topology.gpus[entry->gpus[index]].host;
@@ -200,30 +228,43 @@ static bool build_input(struct world *w, struct job *job, const struct job_entry
 					fabric_route_hint(w->system.fabric)));
 		return false;
 	}
-	rank->input = job_inputs_build(&w->inputs, w->scenario, entry, index, reader, rank->core,
-				       input_B);
+	rank->input = job_inputs_build(&w->inputs, w->scenario, entry, index, reader,
+				       guest_core(rank->guest), input_B);
 	return true;
 }
 
+/* Returns the route between a rank's host and its GPU. */
+static const struct route *route(struct world *w, const struct job_entry *entry, size_t index,
+				 bool to_device)
+{
+	const struct topology *t = &w->scenario->topology;
+	size_t gpu = entry->gpus[index];
+	int host = fabric_node_find(w->system.fabric, t->hosts[t->gpus[gpu].host].name);
+	int node = gpu_node(w->system.gpus[gpu]);
+	return fabric_route(w->system.fabric, to_device ? host : node, to_device ? node : host,
+			    TRAFFIC_COPIES | TRAFFIC_PEERS);
+}
+
 static bool build_ranks(struct world *w, struct job *job, const struct job_entry *entry,
-			const struct step_profile *profile, struct fused_rank *ranks)
+			const struct step_use *use, struct dp_rank *ranks)
 {
 	struct rank_reader reader = {0};
 	for (size_t i = 0; i < entry->simulated_count; i++) {
 		struct gpu *gpu = w->system.gpus[entry->gpus[i]];
 		struct guest *guest = w->system.guests[entry->guests[i]];
 		const char *name = arena_printf(w->workload.arena, "%s.%zu", entry->name, i);
-		struct cpu *core = guest_core(guest);
-		ranks[i] = (struct fused_rank){
+		ranks[i] = (struct dp_rank){
 			.context = gpu_context_new(gpu, name, 1),
 			.gpu = gpu,
 			.guest = guest,
-			.core = core,
+			.to_device = route(w, entry, i, true),
+			.to_host = route(w, entry, i, false),
 			.slowdown_ratio = i == 0 ? entry->straggler_ratio : 1,
 		};
-		if (!memory_fits(w, job, entry, &ranks[i], profile->memory_B) ||
+		if (!memory_fits(w, job, entry, &ranks[i], use->program->memory_B) ||
 		    (strcmp(entry->input->source, "gpu") != 0 &&
-		     !build_input(w, job, entry, i, &reader, &ranks[i], profile->input_B)))
+		     !build_input(w, job, entry, i, &reader, &ranks[i],
+				  input_B(entry->network, (size_t)entry->batch_count))))
 			return false;
 	}
 	return true;
@@ -240,26 +281,34 @@ static int64_t delay_ps(struct world *w, const struct job_entry *entry, double s
 	return ps_from_s(rng_uniform(&rng) * solo_step_s);
 }
 
-struct job *world_fused(struct world *w, const struct job_entry *entry, struct job_run *run)
+struct job *world_dp(struct world *w, const struct job_entry *entry, struct job_run *run)
 {
 	struct arena *arena = w->workload.arena;
-	struct job *job = fused_job_new(&w->workload, run, entry->name);
-	const struct profile_use *use = find_profile(w, job, entry);
+	struct job *job = dp_job_new(&w->workload, run, entry->name);
+	const struct step_use *use = find_profile(w, job, entry);
 	struct communicator *comm;
 	if (!use)
 		return job;
 	run->solo_step_s = use->solo_step_s;
 	if (!build_communicator(w, job, entry, &comm))
 		return job;
-	struct fused_rank *ranks = ARENA_ARRAY(arena, entry->simulated_count, struct fused_rank);
-	if (!build_ranks(w, job, entry, use->profile, ranks))
+	struct dp_rank *ranks = ARENA_ARRAY(arena, entry->simulated_count, struct dp_rank);
+	if (!build_ranks(w, job, entry, use, ranks))
 		return job;
-	const struct fused_spec spec = {
+	const struct dp_spec spec = {
 		.arena = arena,
 		.engine = w->system.engine,
 		.fabric = w->system.fabric,
 		.name = entry->name,
-		.profile = use->profile,
+		.program = use->program,
+		.gradients = use->gradients,
+		.element_B = entry->stack->fp16_gradients ? 2 : 4,
+		.ahead = framework_at((size_t)entry->stack->framework)->ahead,
+		.poller_ratio = stack_poller_ratio(entry->stack,
+						   guest_alone_s(w->system.guests[entry->guests[0]],
+								 w->scenario->driver.query_s)),
+		.driver = &w->scenario->driver,
+		.dma = &w->scenario->dma,
 		.exchange = entry->exchange,
 		.comm = comm,
 		.ranks = ranks,
@@ -271,13 +320,13 @@ struct job *world_fused(struct world *w, const struct job_entry *entry, struct j
 		.seed = w->workload.seed,
 	};
 	if (comm)
-		run->choice = communicator_choice_text(comm, COLLECTIVE_ALL_REDUCE,
-						       entry->network->parameters_count *
-							       use->profile->element_B);
+		run->choice =
+			communicator_choice_text(comm, COLLECTIVE_ALL_REDUCE,
+						 entry->network->parameters_count * spec.element_B);
 	if (!run->failed && w->scenario->launch)
 		world_launch(w, job, entry, &spec);
 	else if (!run->failed)
-		fused_job_begin(job, &spec, delay_ps(w, entry, use->solo_step_s));
+		dp_job_begin(job, &spec, delay_ps(w, entry, use->solo_step_s));
 	return job;
 }
 
