@@ -270,13 +270,13 @@ static void call_op(struct call_state *state, struct gpu_op *op)
 		op->kind = GPU_OP_WAIT;
 		op->event = cuda_process_event(state->process, call->event);
 		break;
-	default:
+	default: /* a launch, a memset, a collective or a message */
 		op->kind = call_has_peers(call->kind) ? GPU_OP_PEERS : GPU_OP_KERNEL;
-		/* of a launch or a memset */
-		op->duration_s = call->duration_s * kernel_ratio(state->process);
 		if (op->kind == GPU_OP_PEERS) {
 			op->start = peer_op_start;
 			op->start_ctx = peer_op_new(state->process, call);
+		} else {
+			op->duration_s = call->duration_s * kernel_ratio(state->process);
 		}
 		break;
 	}

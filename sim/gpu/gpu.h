@@ -137,21 +137,21 @@ struct gpu_op {
 	 * places of the launch queue. 0 is 1. */
 	unsigned kernels_count : 16;
 	const char *label; /* name in the trace, borrowed */
-	double duration_s; /* kernels and COPY_ON_DEVICE */
+	union {
+		double duration_s;       /* kernels and COPY_ON_DEVICE */
+		struct gpu_event *event; /* records and waits */
+		void *start_ctx;         /* the others */
+	};
 	union {
 		/* Kernels that stand for several: earliest start, counted from the submission, in
 		 * place of the launch latency. */
 		double earliest_s;
-		struct gpu_event *event; /* records and waits */
 		/* Copies over a link: when the copy engine is free and it is the stream's turn,
 		 * start(start_ctx, 0, stream) is called. The module that provides start moves the
 		 * bytes and calls gpu_copy_finished(stream) from a later event, never inside
 		 * start. GPU_OP_PEERS: start is called when it is the stream's turn, and a later
 		 * event calls gpu_peers_finished(stream). */
-		struct {
-			void (*start)(void *ctx, uint64_t arg, struct gpu_stream *stream);
-			void *start_ctx;
-		};
+		void (*start)(void *ctx, uint64_t arg, struct gpu_stream *stream);
 	};
 	event_fn *done; /* called when the operation is complete; may be NULL */
 	void *ctx;

@@ -30,8 +30,10 @@ struct stream_queue {
 
 struct queued_op {
 	struct gpu_op op;
-	int64_t submitted_ps;
-	uint64_t count; /* number of the record of op.event */
+	union {
+		int64_t earliest_ps; /* kernels: earliest start */
+		uint64_t count;      /* number of the record of op.event */
+	};
 	struct queued_op *next;
 };
 

@@ -74,14 +74,18 @@ static struct gpu_waiter *waiter_pop(struct waiter_queue *queue)
 	return waiter;
 }
 
+enum { OPS_TOGETHER = 8 }; /* number of operations that are allocated at once */
+
 static struct queued_op *queued_op_new(struct gpu_context *context)
 {
 	struct queued_op *queued = context->free_ops;
 
-	if (queued)
-		context->free_ops = queued->next;
-	else
-		queued = ARENA_NEW(context->gpu->arena, struct queued_op);
+	if (!queued) {
+		queued = ARENA_ARRAY(context->gpu->arena, OPS_TOGETHER, struct queued_op);
+		for (int i = 0; i + 1 < OPS_TOGETHER; i++)
+			queued[i].next = &queued[i + 1];
+	}
+	context->free_ops = queued->next;
 	return queued;
 }
 
@@ -201,9 +205,7 @@ static void kernel_begin(struct gpu_stream *stream)
 {
 	struct gpu *gpu = stream->context->gpu;
 	const struct gpu_op *op = &stream->first->op;
-	int64_t start_ps =
-		stream->first->submitted_ps +
-		(op->kernels_count > 1 ? ps_from_s(op->earliest_s) : gpu->launch_latency_ps);
+	int64_t start_ps = stream->first->earliest_ps;
 	int64_t gaps_ps = (int64_t)kernels_of(op) * gpu->kernel_gap_ps;
 
 	if (op->continued) {
@@ -457,22 +459,25 @@ void gpu_when_room(struct gpu_context *context, event_fn *fn, void *ctx, uint64_
 void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op)
 {
 	struct gpu_context *context = stream->context;
+	struct gpu *gpu = context->gpu;
 	struct queued_op *queued;
 
 	FW_ASSERT(places_of(op) == 0 || gpu_has_room(context));
 	queued = queued_op_new(context);
 	queued->op = *op;
-	queued->submitted_ps = engine_now_ps(context->gpu->engine);
 	queued->next = NULL;
-	queued->count = 0;
-	if (op->kind == GPU_OP_RECORD) {
+	if (is_kernel(op)) {
+		queued->earliest_ps = engine_now_ps(gpu->engine) +
+				      (op->kernels_count > 1 ? ps_from_s(op->earliest_s)
+							     : gpu->launch_latency_ps);
+		if (context->kernels_count++ == 0)
+			gpu->competing_count++;
+	} else if (op->kind == GPU_OP_RECORD) {
 		queued->count = ++op->event->recorded_count;
 		op->event->stream = stream;
 	} else if (op->kind == GPU_OP_WAIT) {
 		queued->count = op->event->recorded_count;
 	}
-	if (is_kernel(op) && context->kernels_count++ == 0)
-		context->gpu->competing_count++;
 	if (stream->last)
 		stream->last->next = queued;
 	else

@@ -63,10 +63,10 @@ struct cpu {
 	double flows_busy_s;   /* fabric_busy_s at idle_since_ps, for cores that sleep */
 	struct cpu_spec spec;
 	struct arena *arena;
-	struct kept_work works[KEPT_WORKS];
 	const char *group, *short_name, *name;
-	struct guest *guest; /* whose cores the thread shares with others; NULL: its own core */
-	double begun_count;  /* return value of guest_threads_begin */
+	struct guest *guest;     /* whose cores the thread shares with others; NULL: its own core */
+	double begun_count;      /* return value of guest_threads_begin */
+	struct kept_work *works; /* KEPT_WORKS; NULL if the core is shared */
 };
 
 static void sleeps_set(struct cpu *cpu)
@@ -79,6 +79,7 @@ struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *f
 {
 	FW_ASSERT(spec->clock_Hz > 0 && spec->idle_count <= IDLE_STATES_MAX);
 	struct cpu *cpu = ARENA_NEW(arena, struct cpu);
+	cpu->works = ARENA_ARRAY(arena, KEPT_WORKS, struct kept_work);
 	cpu->arena = arena;
 	cpu->engine = engine;
 	cpu->fabric = fabric;

@@ -484,13 +484,15 @@ void rank_init(struct rank *rank, struct dp *job, size_t index)
 		.spec = &spec->ranks[index],
 		.rng = rng_named(spec->seed, name),
 		.factor = 1,
-		.updater = cpu_shared_new(spec->ranks[index].guest),
 		.part = PART_OTHER,
 	};
 	rank->reduced = ARENA_ARRAY(spec->arena, spec->gradients->tensor_count + 1, bool);
 	rank->reduced_order = ARENA_ARRAY(spec->arena, spec->gradients->tensor_count + 1, uint32_t);
-	rank->fences = ARENA_ARRAY(spec->arena, spec->gradients->hand_over_count + 1, size_t);
+	if (job->issued_count)
+		rank->fences = ARENA_ARRAY(spec->arena, spec->gradients->hand_over_count, size_t);
 	player_init(rank);
+	if (job->issued_updates)
+		rank->updater = cpu_shared_new(rank->spec->guest);
 	rank->copies = gpu_stream_new(rank->spec->context, "fusion");
 	/* Behind the begin of a step that is issued ahead, updates would wait for themselves. */
 	rank->updates = job->ahead ? gpu_stream_new(rank->spec->context, "updates")

@@ -228,7 +228,9 @@ static void step_begin(void *ctx, uint64_t arg)
 
 static void records_reserve(struct player *player)
 {
-	if (player->spec.untimed && player->step > 0) {
+	if (player->spec.untimed) {
+		if (!player->records)
+			player->records = ARENA_NEW(player->spec.arena, struct step_record);
 		player->records[0] = (struct step_record){0};
 		return;
 	}

@@ -234,13 +234,16 @@ static void submit_copy(struct gpu_stream *stream, enum copy_direction direction
 	struct gpu_op op = {
 		.kind = GPU_OP_COPY,
 		.direction = direction,
-		.duration_s = us * US,
-		.start = copy_start,
-		.start_ctx = takes_us,
 		.done = world_log,
 		.ctx = &w,
 		.arg = arg,
 	};
+	if (direction == COPY_ON_DEVICE) {
+		op.duration_s = us * US;
+	} else {
+		op.start = copy_start;
+		op.start_ctx = takes_us;
+	}
 
 	gpu_submit(stream, &op);
 }
