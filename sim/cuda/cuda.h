@@ -85,16 +85,21 @@ enum gpu_time {
 	GPU_TIME_COUNT,
 };
 
-/* Launches on one stream that are played as two operations of the GPU (fuse.h). */
-struct kernel_run {
-	double host_s;    /* work of the thread for all launches, at the reference clock */
-	double kernels_s; /* duration of all kernels except the last, without gaps */
-	/* Earliest start of these kernels, behind the begin of host_s. before_s of them end before
+/* Kernels of one stream that are one operation of the GPU, from the first launch of a run. */
+struct run_part {
+	double kernels_s; /* without gaps */
+	/* Earliest start, behind the begin of the thread's work. before_s of the kernels end before
 	 * the launch that decides it, so it is earlier if all kernels take longer, but not earlier
 	 * than least_s. */
 	double earliest_s, before_s, least_s;
-	uint32_t kernels_count; /* number of these kernels, at least 2 */
-	uint32_t calls_count;   /* calls of the run, the last launch included */
+	uint32_t count; /* of kernels */
+};
+
+/* Launches on one stream that are played as one or two operations of the GPU (fuse.h). */
+struct kernel_run {
+	double host_s; /* work of the thread for all launches, at the reference clock */
+	struct run_part all, but_last;
+	uint32_t calls_count;
 };
 
 struct cuda_call {

@@ -385,6 +385,10 @@ static void call_host_done(void *ctx, uint64_t arg)
 
 	if (takes_lock(state))
 		lock_release(state->process);
+	if (state->call.run && state->submitted) {
+		call_return(state, CALL_OK);
+		return;
+	}
 	switch (call_rules[state->call.kind].action) {
 	case ACTION_RETURN:
 		call_return(state, CALL_OK);
@@ -401,30 +405,33 @@ static void call_host_done(void *ctx, uint64_t arg)
 	}
 }
 
-/* Returns the earliest start of a run's kernels if all of them take `ratio` times as long. */
-static double run_earliest_s(const struct kernel_run *run, double ratio)
+/* Returns the earliest start of the kernels if all of them take `ratio` times as long. */
+static double part_earliest_s(const struct run_part *part, double ratio)
 {
-	double earliest_s = run->earliest_s - (ratio - 1) * run->before_s;
-	return earliest_s > run->least_s ? earliest_s : run->least_s;
+	double earliest_s = part->earliest_s - (ratio - 1) * part->before_s;
+	return earliest_s > part->least_s ? earliest_s : part->least_s;
 }
 
-/* Begins a run of launches. All its kernels except the last are one operation, which the GPU may
- * begin at once. The last one is submitted when the thread has done the work for all launches. */
+/* Begins a run of launches. Its kernels are one operation, which the GPU may begin at once, if the
+ * thread's work takes its nominal time. Otherwise the last kernel is submitted when the thread has
+ * done the work for all launches. */
 static void run_begin(void *ctx, uint64_t arg)
 {
 	struct call_state *state = ctx;
 	struct cuda_process *process = state->process;
 	const struct kernel_run *run = state->call.run;
 	double ratio = kernel_ratio(process);
-	const struct gpu_op op = {.kind = GPU_OP_KERNEL,
-				  .label = state->call.label,
-				  .duration_s = run->kernels_s * ratio,
-				  .kernels_count = (uint16_t)run->kernels_count,
-				  .earliest_s = run_earliest_s(run, ratio)};
 	if (!gpu_has_room(process->spec.context)) {
 		gpu_when_room(process->spec.context, run_begin, state, 0);
 		return;
 	}
+	state->submitted = cpu_is_free(state->core);
+	const struct run_part *part = state->submitted ? &run->all : &run->but_last;
+	const struct gpu_op op = {.kind = GPU_OP_KERNEL,
+				  .label = state->call.label,
+				  .duration_s = part->kernels_s * ratio,
+				  .kernels_count = (uint16_t)part->count,
+				  .earliest_s = part_earliest_s(part, ratio)};
 	gpu_submit(call_stream_of(state), &op);
 	double work_s = run->host_s * process->work_ratio;
 	cpu_serve(state->core, work_s, "launches", call_host_done, state, 0);

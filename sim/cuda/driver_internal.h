@@ -9,6 +9,7 @@ struct call_state {
 	struct cuda_process *process;
 	struct cpu *core;
 	struct cuda_call call;
+	bool submitted; /* of a run: all its kernels are in the GPU's queue */
 	call_done_fn *done;
 	void *ctx;
 	uint64_t arg;

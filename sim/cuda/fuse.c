@@ -8,7 +8,9 @@
 
 /* A run has at least RUN_LEAST launches, so that it saves operations, and at most RUN_MOST, so that
  * the launch queue is full at about the right time. */
-enum { RUN_LEAST = 4, RUN_MOST = 64 };
+enum { RUN_LEAST = 2, RUN_MOST = 64 };
+/* Beside kernels of collectives, a kernel begins at most this much later than it would alone. */
+#define BESIDE_MOST_S 10e-6
 
 struct fuser {
 	struct arena *arena;
@@ -18,16 +20,19 @@ struct fuser {
 	VEC(struct item) items;
 };
 
-/* A run. The last four fields are those of the kernels except the last one; the times count from
- * the begin of the run, on a GPU that was idle before. */
-struct span {
+/* Kernels of a run. The times count from the begin of the run, on a GPU that was idle before. */
+struct kernels {
+	double sum_s, begin_s, end_s;
+	double before_s; /* of sum_s, before the last launch that the GPU waited for */
+	uint32_t count;
+};
+
+struct span { /* a run */
 	size_t end;              /* index of the item behind the last launch */
 	size_t calls_count;      /* all calls */
 	double host_s;           /* work of the thread for all launches */
 	const struct item *last; /* the last launch; NULL: there is none */
-	double kernels_s, begin_s, end_s;
-	double before_s; /* of kernels_s, before the last launch that the GPU waited for */
-	uint32_t kernels_count;
+	struct kernels all, but_last;
 };
 
 static bool is_launch(const struct item *item)
@@ -50,28 +55,32 @@ static double host_work_s(const struct fuser *f, const struct item *item)
 		       : -1;
 }
 
-/* Adds the last kernel to those before it, because another follows. host_s is that of its launch.
- */
-static void add_last(const struct fuser *f, struct span *span)
+/* Adds the kernel of a launch up to which the thread works for host_s. */
+static void add_kernel(const struct fuser *f, struct kernels *kernels, double host_s,
+		       double duration_s)
 {
 	const struct gpu_params *gpu = f->params->gpu;
-	double begin_s = span->host_s * f->params->work_ratio + gpu->launch_latency_s;
-	if (span->kernels_count == 0)
-		span->begin_s = begin_s;
-	else if (begin_s < span->end_s + gpu->kernel_gap_s)
-		begin_s = span->end_s + gpu->kernel_gap_s;
+	double begin_s = host_s * f->params->work_ratio + gpu->launch_latency_s;
+	if (kernels->count == 0)
+		kernels->begin_s = begin_s;
+	else if (begin_s < kernels->end_s + gpu->kernel_gap_s)
+		begin_s = kernels->end_s + gpu->kernel_gap_s;
 	else
-		span->before_s = span->kernels_s;
-	span->end_s = begin_s + span->last->call.duration_s;
-	span->kernels_s += span->last->call.duration_s;
-	span->kernels_count++;
+		kernels->before_s = kernels->sum_s;
+	kernels->end_s = begin_s + duration_s;
+	kernels->sum_s += duration_s;
+	kernels->count++;
+}
+
+static double gaps_s(const struct fuser *f, const struct kernels *kernels)
+{
+	return (kernels->count - 1) * f->params->gpu->kernel_gap_s;
 }
 
 /* Returns the begin of the kernels if they follow each other without other idle time than gaps. */
-static double earliest_s(const struct fuser *f, const struct span *span)
+static double earliest_s(const struct fuser *f, const struct kernels *kernels)
 {
-	return span->end_s - span->kernels_s -
-	       (span->kernels_count - 1) * f->params->gpu->kernel_gap_s;
+	return kernels->end_s - kernels->sum_s - gaps_s(f, kernels);
 }
 
 static struct span find_run(const struct fuser *f, size_t first)
@@ -79,7 +88,7 @@ static struct span find_run(const struct fuser *f, size_t first)
 	struct span span = {0};
 	double host_s = 0;
 	size_t calls = 0;
-	for (size_t i = first; i < f->thread->count && span.kernels_count + 1 < RUN_MOST; i++) {
+	for (size_t i = first; i < f->thread->count && span.all.count < RUN_MOST; i++) {
 		const struct item *item = &f->thread->items[i];
 		double work_s = host_work_s(f, item);
 		if (work_s < 0)
@@ -92,9 +101,9 @@ static struct span find_run(const struct fuser *f, size_t first)
 		if (span.last && (span.last->call.stream != item->call.stream ||
 				  span.last->call.device != item->call.device))
 			break;
-		if (span.last)
-			add_last(f, &next);
-		if (span.last && earliest_s(f, &next) - next.begin_s > f->late_most_s)
+		next.but_last = span.all;
+		add_kernel(f, &next.all, host_s, item->call.duration_s);
+		if (earliest_s(f, &next.all) - next.all.begin_s > f->late_most_s)
 			break;
 		next.end = i + 1;
 		next.calls_count = calls;
@@ -105,17 +114,25 @@ static struct span find_run(const struct fuser *f, size_t first)
 	return span;
 }
 
+static struct run_part part_of(const struct fuser *f, const struct kernels *kernels)
+{
+	return (struct run_part){
+		.kernels_s = kernels->sum_s,
+		.earliest_s = kernels->end_s - kernels->sum_s,
+		.before_s = kernels->before_s,
+		.least_s = kernels->begin_s + gaps_s(f, kernels),
+		.count = kernels->count,
+	};
+}
+
 /* Appends the run as one call. */
 static void put_run(struct fuser *f, const struct span *span)
 {
 	struct kernel_run *run = ARENA_NEW(f->arena, struct kernel_run);
 	*run = (struct kernel_run){
 		.host_s = span->host_s,
-		.kernels_s = span->kernels_s,
-		.earliest_s = span->end_s - span->kernels_s,
-		.before_s = span->before_s,
-		.least_s = span->begin_s + (span->kernels_count - 1) * f->params->gpu->kernel_gap_s,
-		.kernels_count = span->kernels_count,
+		.all = part_of(f, &span->all),
+		.but_last = part_of(f, &span->but_last),
 		.calls_count = (uint32_t)span->calls_count,
 	};
 	struct item *item = VEC_PUSH(f->arena, &f->items);
@@ -123,24 +140,28 @@ static void put_run(struct fuser *f, const struct span *span)
 	item->call.run = run;
 }
 
-static struct call_thread fuse_thread(struct fuser *f)
+struct call_thread thread_fuse(struct arena *arena, const struct call_thread *thread,
+			       const struct fuse_params *params, bool beside)
 {
+	struct fuser f = {.arena = arena,
+			  .params = params,
+			  .thread = thread,
+			  .late_most_s = beside ? BESIDE_MOST_S : INFINITY};
 	size_t runs = 0;
-	for (size_t i = 0; i < f->thread->count;) {
-		const struct span span = find_run(f, i);
-		if (span.kernels_count + 1 >= RUN_LEAST) {
-			put_run(f, &span);
+	for (size_t i = 0; i < thread->count;) {
+		const struct span span = find_run(&f, i);
+		if (span.all.count >= RUN_LEAST) {
+			put_run(&f, &span);
 			i = span.end;
 			runs++;
 			continue;
 		}
-		*VEC_PUSH(f->arena, &f->items) = f->thread->items[i++];
+		*VEC_PUSH(arena, &f.items) = thread->items[i++];
 	}
-	return runs > 0 ? (struct call_thread){f->thread->name, f->items.items, f->items.count}
-			: *f->thread;
+	return runs > 0 ? (struct call_thread){thread->name, f.items.items, f.items.count} : *thread;
 }
 
-/* Returns true if the program has collectives or messages, whose kernels slow down others. */
+/* Returns true if the program has collectives or messages. */
 static bool has_peers(const struct program *program)
 {
 	for (size_t t = 0; t < program->thread_count; t++)
@@ -155,18 +176,10 @@ static bool has_peers(const struct program *program)
 const struct program *program_fuse(struct arena *arena, const struct program *program,
 				   const struct fuse_params *params)
 {
-	/* Kernels beside those of collectives take longer, so they must run at about their time. */
-	const double beside_s = 10e-6;
 	struct program *fused = ARENA_NEW(arena, struct program);
 	struct call_thread *threads = ARENA_ARRAY(arena, program->thread_count, struct call_thread);
-	double late_most_s = has_peers(program) ? beside_s : INFINITY;
-	for (size_t t = 0; t < program->thread_count; t++) {
-		struct fuser f = {.arena = arena,
-				  .params = params,
-				  .thread = &program->threads[t],
-				  .late_most_s = late_most_s};
-		threads[t] = fuse_thread(&f);
-	}
+	for (size_t t = 0; t < program->thread_count; t++)
+		threads[t] = thread_fuse(arena, &program->threads[t], params, has_peers(program));
 	*fused = *program;
 	fused->threads = threads;
 	return fused;

@@ -8,9 +8,10 @@
  *
  * The stream's operation before ends at E, and the thread's work begins at H. The work up to launch
  * i takes a_i, and its kernel d_i. A launch has the gap g and the latency l. So a run needs two
- * numbers and is two operations of the GPU in place of n. The first one is all kernels except the
- * last, which begin so late that they end at the time above. The second one is the last kernel,
- * which is launched when the thread has ended its work, because other threads can delay it.
+ * numbers and is one operation of the GPU in place of n: all kernels, which begin so late that they
+ * end at the time above. If the thread shares its core when the run begins, its work may take
+ * longer. Then the last kernel is an operation of its own, which is launched when the thread has
+ * ended its work.
  *
  * The times are exact to the rounding of a picosecond if nothing else uses the GPU or the thread's
  * core during a run. The launch queue is counted in kernels, but a thread that finds room issues
@@ -26,6 +27,10 @@ struct fuse_params {
 	double work_ratio; /* time of a unit of host work in the guest */
 };
 
+/* Returns a part of a thread's list with its runs fused. `beside` tells that collectives or messages
+ * run at the same time. Their kernels slow down others, so these must run at about their time. */
+struct call_thread thread_fuse(struct arena *arena, const struct call_thread *thread,
+			       const struct fuse_params *params, bool beside);
 /* Returns the program with its runs fused; a thread without runs shares its items. */
 const struct program *program_fuse(struct arena *arena, const struct program *program,
 				   const struct fuse_params *params);

@@ -143,8 +143,7 @@ struct gpu_op {
 		void *start_ctx;         /* the others */
 	};
 	union {
-		/* Kernels that stand for several: earliest start, counted from the submission, in
-		 * place of the launch latency. */
+		/* Kernels: earliest start, counted from the submission. 0: the launch latency. */
 		double earliest_s;
 		/* Copies over a link: when the copy engine is free and it is the stream's turn,
 		 * start(start_ctx, 0, stream) is called. The module that provides start moves the

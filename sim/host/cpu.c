@@ -335,6 +335,15 @@ void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn, 
 	}
 }
 
+bool cpu_is_free(struct cpu *cpu)
+{
+	if (cpu->guest)
+		return guest_has_core(cpu->guest);
+	bool slept = cpu->sleeps && cpu->idle_since_ps < engine_now_ps(cpu->engine);
+	return !cpu->serving && !slept && !cpu->halved &&
+	       fabric_flows_on(cpu->fabric, cpu->resource) == 0;
+}
+
 void cpu_spin(struct cpu *cpu)
 {
 	cpu->spinning = true;

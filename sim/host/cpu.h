@@ -57,6 +57,8 @@ struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *f
  * name in the trace; it is borrowed, and NULL leaves the item out of the trace. */
 void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn, void *ctx,
 	       uint64_t arg);
+/* Returns true if work that begins now takes its nominal time, unless other work comes. */
+bool cpu_is_free(struct cpu *cpu);
 /* Declares that a thread polls on this core from now on. The core then never sleeps. */
 void cpu_spin(struct cpu *cpu);
 /* Declares that a virtual CPU that takes wake_s to be scheduled again also runs here. The largest

@@ -180,6 +180,8 @@ void guest_threads_end(struct guest *guest, double begun_count);
 void guest_cores_take(struct guest *guest, double cores_count);
 /* Returns true if more threads of the guest or its pool want to run than there are cores. */
 bool guest_is_crowded(struct guest *guest);
+/* Returns true if there is a core for one more thread of the guest. */
+bool guest_has_core(struct guest *guest);
 /* Returns the time that work_s (at the reference clock, on the bare machine) takes one thread of
  * the guest with a core of its own. */
 double guest_alone_s(struct guest *guest, double work_s);

@@ -156,6 +156,13 @@ bool guest_is_crowded(struct guest *guest)
 	       guest->threads_count > (double)guest->vcpu_count + ROUNDING;
 }
 
+bool guest_has_core(struct guest *guest)
+{
+	guest_settle(guest);
+	return guest->pool->threads_count + 1 <= guest->pool->cores_count + ROUNDING &&
+	       guest->threads_count + 1 <= (double)guest->vcpu_count + ROUNDING;
+}
+
 double guest_alone_s(struct guest *guest, double work_s)
 {
 	return work_s * guest_work_ratio(guest) / core_speed(guest->host);

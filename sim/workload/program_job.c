@@ -314,7 +314,7 @@ static void connect(struct program_job *p)
 static double work_of_call(const struct cuda_call *call)
 {
 	double work_ps = (double)ps_from_s(call->duration_s);
-	return call->run ? work_ps + (double)ps_from_s(call->run->kernels_s) : work_ps;
+	return call->run ? work_ps + (double)ps_from_s(call->run->but_last.kernels_s) : work_ps;
 }
 
 /* Returns the sum of the durations of the program's kernels. */
