@@ -318,7 +318,6 @@ static double least_s(struct search *s, struct arena *scratch, const struct trai
 		.stack = s->job->stack,
 		.gpu = &s->scenario->topology.gpus[s->job->gpus[0]].params,
 		.efficiency = s->job->efficiency,
-		.driver = &s->scenario->driver,
 	};
 	size_t count;
 	const struct unit_least *units = plan_units_least(scratch, &step, s->link_Bps, &count);

@@ -10,6 +10,27 @@
 #include "sim/training/pipeline.h"
 #include "sim/workload/program_job.h"
 
+/* Returns true if the job alone uses its GPUs, by the local driver. */
+static bool can_fuse(const struct world *w, const struct job_entry *entry)
+{
+	const struct scenario *scenario = w->scenario;
+	return scenario->params->fusing == FUSING_AUTO && !entry->runtime &&
+	       entry->fraction_ratio >= 1 && scenario->job_count == 1;
+}
+
+/* Returns how to fuse the program whose first GPU is number `first` of the simulated ones. */
+static struct fuse_params fuse_params(const struct world *w, const struct job_entry *entry,
+				      size_t first)
+{
+	struct guest *guest = w->system.guests[entry->guests[first]];
+	return (struct fuse_params){
+		.driver = &w->scenario->driver,
+		.gpu = &w->scenario->topology.gpus[entry->gpus[first]].params,
+		.work_ratio = guest_alone_s(guest, 1) /
+			      (entry->guest_work ? 1 : guest_work_ratio(guest)),
+	};
+}
+
 /* Writes the programs of the simulated ranks of a plan, and the groups in which they do
  * collectives.
  */
@@ -21,15 +42,17 @@ static struct plan_groups plan_programs(struct world *w, const struct job_entry 
 	struct plan_groups groups = fold_plan_groups(arena, entry, fold);
 	size_t *firsts = ARENA_ARRAY(arena, entry->plan->sizes[AXIS_PIPELINE], size_t);
 	for (size_t i = 0; i < entry->simulated_count; i++) {
-		const struct plan_step step = fold_plan_step(w->scenario, &groups, i);
+		const struct fuse_params fuse = fuse_params(w, entry, i);
+		struct plan_step step = fold_plan_step(w->scenario, &groups, i);
 		size_t rank = fold ? fold->rank_of[i] : i;
 		size_t stage = plan_index(entry->plan, rank, AXIS_PIPELINE), first = firsts[stage];
 		size_t like = fold ? fold->rank_of[first] : first;
-		const struct gpu_params *gpu =
-			&w->scenario->topology.gpus[entry->gpus[first]].params;
+		const struct fuse_params known_fuse = fuse_params(w, entry, first);
 		bool known = first < i && programs[first] &&
 			     plan_index(entry->plan, like, AXIS_PIPELINE) == stage &&
-			     memcmp(gpu, step.gpu, sizeof *gpu) == 0;
+			     memcmp(known_fuse.gpu, fuse.gpu, sizeof *fuse.gpu) == 0 &&
+			     known_fuse.work_ratio == fuse.work_ratio;
+		step.fuse = can_fuse(w, entry) ? &fuse : NULL;
 		if (!known)
 			firsts[stage] = i;
 		programs[i] = known ? plan_program_like(arena, &step, programs[first], like, rank)
@@ -90,27 +113,12 @@ static bool has_group(const struct job_entry *entry)
 	return entry->plan || entry->stage_count > 1 || (entry->library && entry->recorded);
 }
 
-/* Returns true if the job alone uses its GPUs, by the local driver, and no trace shows kernels. */
-static bool can_fuse(const struct world *w, const struct job_entry *entry)
-{
-	const struct scenario *scenario = w->scenario;
-	return scenario->params->fusing == FUSING_AUTO && !entry->runtime &&
-	       entry->fraction_ratio >= 1 && scenario->job_count == 1 &&
-	       !engine_trace(w->system.engine);
-}
-
 /* Fuses the programs; equal ones stay one program. */
 static void fuse_programs(struct world *w, const struct job_entry *entry,
-			  struct program_rank *ranks, size_t count)
+			  struct program_rank *ranks, size_t count, size_t each)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct program_gpu *place = &ranks[i].gpus[0];
-		const struct fuse_params params = {
-			.driver = &w->scenario->driver,
-			.gpu = gpu_params(place->gpu),
-			.work_ratio = guest_alone_s(ranks[i].guest, 1) /
-				      (entry->guest_work ? 1 : guest_work_ratio(ranks[i].guest)),
-		};
+		const struct fuse_params params = fuse_params(w, entry, i * each);
 		ranks[i].program = program_fuse(w->workload.arena, ranks[i].program, &params);
 	}
 }
@@ -199,8 +207,9 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 					       : program_of(w, entry, recorded, i * each),
 			.gpus = &gpus[i * each],
 		};
-	if (can_fuse(w, entry))
-		fuse_programs(w, entry, ranks, count);
+	/* A trace shows each kernel, except those of plans, where one span is a pass. */
+	if (!entry->plan && can_fuse(w, entry) && !engine_trace(w->system.engine))
+		fuse_programs(w, entry, ranks, count, each);
 	const struct program_job_spec spec = {
 		.fabric = w->system.fabric,
 		.name = entry->name,

@@ -16,6 +16,11 @@ enum stack_call { /* one for each row of stack_calls.def */
 		  STACK_CALL_COUNT
 };
 
+struct item_list {
+	struct item *items;
+	size_t count, room;
+};
+
 struct issuer {
 	struct arena *arena;
 	struct spread *spread; /* exchange of gradients among several GPUs; NULL: one GPU */
@@ -27,7 +32,7 @@ struct issuer {
 	double library_due, launch_due;     /* fractions of a call that are left for the next ops */
 	double calls_due[STACK_CALL_COUNT]; /* the same for the calls of stack_calls.def */
 	uint16_t calls_event;               /* event that those calls record */
-	VEC(struct item) items;
+	struct item_list items;
 };
 
 /* Appends an item and returns it; only its kind is set, the rest is zero. */

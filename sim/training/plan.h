@@ -13,6 +13,7 @@
 #pragma once
 
 #include "sim/base/registry.h"
+#include "sim/cuda/fuse.h"
 #include "sim/training/shard.h"
 
 /* How much the ranks of a data-parallel group share out: ZeRO stages 1, 2 and 3 (Rajbhandari et
@@ -177,7 +178,7 @@ struct plan_step {
 	const struct stack_params *stack;
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;
-	const struct driver_params *driver;
+	const struct fuse_params *fuse; /* NULL: runs of kernels are not fused */
 };
 /* Writes the step of a rank. Rank i is member i of the job's group. Programs of ranks of one stage
  * on equal GPUs differ only in their communicators and in the peers of their messages. */

@@ -107,14 +107,14 @@ static void play_exchange(struct writer *w, const struct shard_exchange *exchang
 		call->tag = user_buffer_blocks;
 }
 
-static void play_kernels(struct writer *w, double duration_s, double work_s, const char *label)
+static void play_calls(struct writer *w, const struct piece *piece)
 {
-	if (!(duration_s > 0))
-		return;
-	struct cuda_call *launch = issue_call(&w->issuer, CALL_LAUNCH, COMPUTE);
-	launch->duration_s = duration_s;
-	launch->host_s = (float)work_s;
-	launch->label = w->pass ? w->pass : label;
+	for (size_t i = 0; i < piece->items.count; i++) {
+		struct item *item = issue_item(&w->issuer, piece->items.items[i].kind);
+		*item = piece->items.items[i];
+		if (w->pass && item->call.kind == CALL_LAUNCH)
+			item->call.label = w->pass;
+	}
 }
 
 /* Collectives that run beside a layer's kernels begin with the kernels, and the layer ends when
@@ -132,7 +132,7 @@ static void play(struct writer *w, const struct pieces *pieces)
 		} else if (piece->exchange) {
 			play_exchange(w, piece->exchange, COMPUTE);
 		} else {
-			play_kernels(w, piece->gpu_s, piece->host_s, piece->label);
+			play_calls(w, piece);
 			if (beside)
 				order(w, BESIDE, COMPUTE);
 			beside = false;
@@ -342,17 +342,14 @@ static double tied_count(const struct writer *w)
 static void update(struct writer *w)
 {
 	const struct plan_params *params = w->plan->params;
-	double update_s = 0, work_s = 0;
-	double share = params->sharding == SHARDING_NONE ? 1 : 1 / (double)plan_sharers(w->plan);
-	for (size_t i = 0; i < w->unit_count; i++) {
-		update_s += w->units[i].update_s * share;
-		work_s += w->units[i].update_host_s;
-	}
 	reduce_open(w);
 	order(w, REDUCE, COMPUTE);
 	collective(w, COLLECTIVE_ALL_REDUCE, PLAN_EMBEDDING,
 		   tied_count(w) * params->gradient_element_B, COMPUTE, "embedding");
-	play_kernels(w, update_s, work_s, "update");
+	w->pass = "update";
+	for (size_t i = 0; i < w->unit_count; i++)
+		play_calls(w, &w->units[i].update);
+	w->pass = NULL;
 	for (size_t c = 0;
 	     gathers_updated(w) && !params->overlap_parameters && c < w->plan->chunk_count; c++)
 		gather_chunk(w, c, COMPUTE);
@@ -363,11 +360,13 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 	const struct training_plan *plan = step->plan;
 	struct op_graph graph = op_graph_new(arena, plan->shard->network, plan->micro_batch,
 					     step->stack, step->gpu);
+	uint16_t calls_event = (uint16_t)(STREAM_COUNT + plan->block_count + 2);
 	struct writer w = {
 		.issuer = {.arena = arena,
 			   .stack = step->stack,
 			   .gpu = step->gpu,
-			   .efficiency = step->efficiency},
+			   .efficiency = step->efficiency,
+			   .calls_event = calls_event},
 		.step = step,
 		.plan = plan,
 		.graph = &graph,
@@ -378,6 +377,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 	const struct pipeline_shape shape = {plan->sizes[AXIS_PIPELINE], plan->chunk_count,
 					     plan->micro_batch_count};
 	struct slots slots = {0};
+	w.ops = w.issuer;
 	plan_units_build(&w);
 	w.message_B = plan_message_B(plan, step->stack);
 	plan->schedule->write(plan->schedule, arena, &shape, w.stage, &slots);
@@ -395,7 +395,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 		.threads = thread,
 		.thread_count = 1,
 		.stream_count = STREAM_COUNT,
-		.event_count = (uint16_t)(STREAM_COUNT + w.unit_count),
+		.event_count = (uint16_t)(calls_event + 1),
 		.role = arena_printf(arena, "rank %zu, stage %zu", rank, w.stage),
 		.memory_B = plan->params->anyway ? 0 : plan_memory_B(plan, step->stack, w.stage),
 		.images_count = plan_batch(plan) / (double)plan->rank_count,

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/plan_units.h"
 
+#include <string.h>
+
 #include "sim/base/arena.h"
 
-/* Returns the host work to issue an op. */
-static double host_s(const struct writer *w, const struct op *op)
+/* Appends the calls of an op. */
+static void issue_piece(struct writer *w, struct piece *piece, const struct op *op)
 {
-	const struct stack_params *stack = w->step->stack;
-	const struct driver_params *driver = w->step->driver;
-	double launches = op->kernels;
-	double library = launches * (stack->calls_per_launch_count - 1) +
-			 (op->library ? stack->calls_per_library_op_count : 0);
-	return stack->dispatch_s + launches * driver->launch_s + library * driver->library_s;
-}
-
-static double gpu_s(const struct writer *w, const struct op *op)
-{
-	return op->kernels * (kernel_duration_s(w->step->gpu, w->step->efficiency, &op->work) +
-			      w->step->gpu->kernel_gap_s);
+	if (piece->items.count == 0)
+		w->ops.graph_begun = false; /* a piece is a CUDA graph */
+	w->ops.items = piece->items;
+	issue_op(&w->ops, op, 0);
+	piece->items = w->ops.items;
 }
 
 static void add_op(struct writer *w, struct pieces *pieces, const struct op *op)
@@ -26,10 +21,25 @@ static void add_op(struct writer *w, struct pieces *pieces, const struct op *op)
 	if (count == 0 || pieces->list.items[count - 1].exchange ||
 	    pieces->list.items[count - 1].closed)
 		*VEC_PUSH(w->issuer.arena, &pieces->list) = (struct piece){0};
-	struct piece *piece = &pieces->list.items[pieces->list.count - 1];
-	piece->gpu_s += gpu_s(w, op);
-	piece->host_s += host_s(w, op);
-	piece->label = op->name;
+	issue_piece(w, &pieces->list.items[pieces->list.count - 1], op);
+}
+
+static void fuse_piece(struct writer *w, struct piece *piece)
+{
+	struct call_thread thread = {NULL, piece->items.items, piece->items.count};
+	if (!w->step->fuse)
+		return;
+	thread = thread_fuse(w->issuer.arena, &thread, w->step->fuse, w->plan->rank_count > 1);
+	memcpy(piece->items.items, thread.items, thread.count * sizeof *thread.items);
+	piece->items.count = thread.count;
+}
+
+static void fuse_unit(struct writer *w, struct unit *unit)
+{
+	for (int part = 0; part < PART_COUNT; part++)
+		for (size_t i = 0; i < unit->parts[part].list.count; i++)
+			fuse_piece(w, &unit->parts[part].list.items[i]);
+	fuse_piece(w, &unit->update);
 }
 
 /* Adds the collectives before or behind a layer. Those that run beside it begin before it. Returns
@@ -102,6 +112,20 @@ static void build_again(struct writer *w, struct unit *unit)
 			build_pass(w, again, again, PASS_FORWARD, i, i);
 }
 
+/* Each rank of a group that shares out the optimizer's state updates a part. */
+static void build_update(struct writer *w, struct unit *unit)
+{
+	bool shared = w->plan->params->sharding != SHARDING_NONE;
+	double ratio = shared ? 1 / (double)plan_sharers(w->plan) : 1;
+	for (size_t i = 0; i < w->graph->count; i++) {
+		const struct op *op = &w->graph->ops[i];
+		if (op->pass == PASS_UPDATE && op->layer >= unit->first && op->layer <= unit->last)
+			issue_piece(w, &unit->update, op);
+	}
+	for (size_t i = 0; i < unit->update.items.count; i++)
+		unit->update.items.items[i].call.duration_s *= ratio;
+}
+
 static void build_unit(struct writer *w, struct unit *unit, size_t first, size_t last)
 {
 	const struct layer *layers = w->plan->shard->network->layers;
@@ -121,13 +145,8 @@ static void build_unit(struct writer *w, struct unit *unit, size_t first, size_t
 		   &parts[w->plan->schedule->splits_backward ? PART_WEIGHTS : PART_BACKWARD],
 		   PASS_BACKWARD, first, last);
 	build_again(w, unit);
-	for (size_t i = 0; i < w->graph->count; i++) {
-		const struct op *op = &w->graph->ops[i];
-		if (op->pass != PASS_UPDATE || op->layer < first || op->layer > last)
-			continue;
-		unit->update_s += gpu_s(w, op);
-		unit->update_host_s += host_s(w, op);
-	}
+	build_update(w, unit);
+	fuse_unit(w, unit);
 }
 
 void plan_units_build(struct writer *w)

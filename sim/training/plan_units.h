@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Units and pieces of a rank's program.
  *
- * A UNIT is a block of the network, or what is before the first or behind the last one. Its ops
- * between two collectives are one PIECE: one launch with the time of all its kernels and the host
- * work of all its calls. The host runs ahead of the GPU, so if it is faster, its work is hidden.
+ * A UNIT is a block of the network, or what is before the first or behind the last one. The calls
+ * of its ops between two collectives are one PIECE, whose runs of kernels are fused (fuse.h).
  */
 #pragma once
 
@@ -12,11 +11,10 @@
 
 enum part { PART_FORWARD, PART_BACKWARD, PART_WEIGHTS, PART_AGAIN, PART_COUNT };
 
-struct piece {                                 /* kernels, or a collective */
-	const struct shard_exchange *exchange; /* NULL: kernels */
-	double gpu_s, host_s;
-	bool closed; /* kernels of later layers are another piece */
-	const char *label;
+struct piece {
+	const struct shard_exchange *exchange; /* NULL: calls */
+	struct item_list items;
+	bool closed; /* calls of later layers are another piece */
 };
 struct pieces {
 	VEC(struct piece) list;
@@ -26,11 +24,12 @@ struct unit {
 	struct pieces parts[PART_COUNT];
 	double parameters_count, expert_parameters_count;
 	double trained_count, expert_trained_count; /* without frozen ones */
-	double update_s, update_host_s;             /* of all its parameters */
+	struct piece update;                        /* of all its parameters */
 };
 
 struct writer {
 	struct issuer issuer;
+	struct issuer ops; /* of pieces */
 	const struct plan_step *step;
 	const struct training_plan *plan;
 	const struct op_graph *graph;
