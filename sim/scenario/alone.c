@@ -39,9 +39,6 @@ const struct scenario *scenario_baseline(struct arena *arena, const struct scena
 			job->servers = job->guests;
 		job->runtime = NULL;
 		job->spread = NULL;
-		if (job->stage_count > 1)
-			job->batch_count *= (double)scenario->jobs[index].rank_count;
-		job->stage_count = 0;
 		job->program_count = 1;
 		job->fraction_ratio = 1;
 	} else {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads cases of one job whose programs are simulated call by call on several GPUs: GPUs behind
- * a remoting runtime, stages of a pipeline, and ranks that replay a recording. */
+ * a remoting runtime, ranks of a plan, and ranks that replay a recording. */
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/scenario/case.h"
-#include "sim/training/pipeline.h"
 
 static bool sets(const char *text, const char *group)
 {
@@ -41,14 +40,13 @@ bool case_find_plan(const struct case_reader *c, struct origin *origin)
 bool case_has_plan(const struct case_reader *c)
 {
 	struct origin origin;
-	return case_find_plan(c, &origin);
+	return c->params->stages_count > 1 || case_find_plan(c, &origin);
 }
 
 bool case_has_ranks(const struct case_reader *c)
 {
 	const struct case_params *params = c->params;
-	bool called = strcmp(params->runtime, "none") != 0 || params->stages_count > 1 ||
-		      params->calls[0] || case_has_plan(c);
+	bool called = strcmp(params->runtime, "none") != 0 || params->calls[0] || case_has_plan(c);
 	return params->gpus_count > 0 && called && !params->collective[0] &&
 	       !cfg_child(c->group, "jobs");
 }
@@ -79,14 +77,15 @@ static void plan_fits(struct case_reader *c, size_t programs)
 {
 	const struct case_params *params = c->params;
 	const struct cfg_param *batch = cfg_param_find(c->reader.resolution, "case.batch");
-	refuse(c, "case.batch", batch && batch->origin.file,
+	refuse(c, "case.batch", batch && batch->origin.file && params->stages_count == 1,
 	       "has no effect on a plan (write plan.micro_batch and plan.global_batch)");
 	refuse(c, "case.runtime", strcmp(params->runtime, "none") != 0,
 	       "cannot be combined with a plan, because the kernels of a plan between two "
 	       "collectives are one launch, so few calls would be forwarded (leave one of them "
 	       "out)");
-	refuse(c, "case.stages", params->stages_count > 1,
-	       "cannot be combined with a plan (write plan.pp)");
+	refuse(c, "case.stack", c->stack && c->stack->xla_clusters_count > 0,
+	       "cannot have XLA with a plan, because XLA fuses ops across layers (choose another "
+	       "one)");
 	refuse(c, "case.calls", params->calls[0],
 	       "cannot be combined with a plan, because a recording cannot be split (leave one of "
 	       "them out)");
@@ -97,11 +96,10 @@ static void plan_fits(struct case_reader *c, size_t programs)
 /* Says why a setting of fused jobs has no effect. */
 static const char *no_use_words(const struct case_reader *c)
 {
-	return case_has_plan(c)              ? "has no effect on a plan (leave it out)"
-	       : c->params->calls[0]         ? "has no effect on a recording (leave it out)"
-	       : c->params->stages_count > 1 ? "has no effect on a pipeline (leave it out)"
-					     : "cannot be combined with a remoting runtime "
-					       "(leave one of them out)";
+	return case_has_plan(c)      ? "has no effect on a plan (leave it out)"
+	       : c->params->calls[0] ? "has no effect on a recording (leave it out)"
+				     : "cannot be combined with a remoting runtime "
+				       "(leave one of them out)";
 }
 
 /* Reports an error for each setting that these jobs do not use. `programs` is their number of
@@ -135,39 +133,54 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 		diag_error(c->reader.diag, cfg_origin(clients),
 			   "case: clients cannot be combined with case.gpus (write a separate case "
 			   "for each client)");
-	if (params->stages_count > 1 && params->stages_count != params->gpus_count)
-		diag_error(c->reader.diag, case_said(c, "case.stages"),
-			   "case.stages is %g, but each GPU holds one stage (write case.gpus=%g)",
-			   params->stages_count, params->stages_count);
-	refuse(c, "case.stages",
-	       params->stages_count > 1 && c->stack && c->stack->xla_clusters_count > 0,
-	       "cannot be combined with XLA, which fuses ops across layers (choose another "
-	       "case.stack)");
-	refuse(c, "case.stages", params->stages_count > 1 && params->calls[0],
-	       "cannot be combined with case.calls, because a recording cannot be cut into stages "
-	       "(leave one of them out)");
 	refuse(c, "case.programs", (double)programs < params->gpus_count && params->calls[0],
 	       "must equal case.gpus with a recording, whose program uses one GPU");
-	refuse(c, "case.programs",
-	       (double)programs < params->gpus_count && params->stages_count > 1,
-	       "must equal case.gpus with stages, because each stage is a rank");
 	if (case_has_plan(c))
 		plan_fits(c, programs);
 	refuse(c, "case.micro_batches",
 	       params->micro_batches_count != 1 && params->stages_count == 1,
-	       "has an effect only on a pipeline (write case.stages, too)");
-	if (params->stages_count > 1)
-		divides(c, "case.micro_batches", params->batch_count, params->micro_batches_count,
-			"images");
+	       "has an effect only with case.stages (write case.stages, too, or "
+	       "plan.micro_batch in a plan)");
 	divides(c, "case.programs", params->gpus_count, (double)programs, "GPUs");
 	return diag_count(c->reader.diag) == before;
+}
+
+/* Sets what case.stages and case.micro_batches mean in a plan: a pipeline through which the batch
+ * passes in micro-batches, all forward passes first. Returns false after an error. */
+static bool stages_plan(struct case_reader *c, struct plan_params *plan)
+{
+	static const char *const keys[] = {"plan.pp", "plan.micro_batch", "plan.global_batch"};
+	const struct case_params *params = c->params;
+	const struct cfg_resolution *known = c->reader.resolution;
+	if (params->stages_count == 1)
+		return true;
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if (cfg_param_find(known, keys[i])->origin.file)
+			return diag_error(c->reader.diag, case_said(c, "case.stages"),
+					  "case.stages is another word for plan.pp, and sets %s "
+					  "from case.batch and case.micro_batches (leave "
+					  "case.stages out)",
+					  keys[i]);
+	if (!divides(c, "case.micro_batches", params->batch_count, params->micro_batches_count,
+		     "samples"))
+		return false;
+	plan->pp_count = params->stages_count;
+	plan->micro_batch_count = params->batch_count / params->micro_batches_count;
+	double ranks = plan->tp_count * plan->cp_count * plan->pp_count;
+	plan->global_batch_count =
+		params->batch_count * fmax(1, floor(params->gpus_count / ranks));
+	if (!cfg_param_find(known, "plan.schedule")->origin.file)
+		plan->schedule = schedule_gpipe.name;
+	return true;
 }
 
 void case_plan_want(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
 	struct plan_params *params = ARENA_NEW(reader->arena, struct plan_params);
-	if (!reader_params(reader, cfg_child(c->file, "plan"), "plan", "plan", &plan_table, params))
+	if (!reader_params(reader, cfg_child(c->file, "plan"), "plan", "plan", &plan_table,
+			   params) ||
+	    !stages_plan(c, params))
 		return;
 	c->plan_params = params;
 	reader->group_sizes[0] = (size_t)params->ep_count;
@@ -316,12 +329,6 @@ static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 	const char *why;
 	if (!params)
 		return false;
-	if (!entry->network || entry->network->sequence == 0)
-		return diag_error(
-			c->reader.diag, case_said(c, "case.model"),
-			"plan: network '%s' has no sequences of tokens to split (choose a "
-			"transformer, or leave the plan out)",
-			entry->model);
 	entry->plan = plan_new(c->reader.arena, entry->network, params, entry->rank_count, &why);
 	if (!entry->plan)
 		why = with_nearest(c, entry, params, why);
@@ -335,40 +342,26 @@ static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 	return true;
 }
 
-/* Completes a pipeline's stages, a recording's ranks, or the exchange of other programs. Returns
- * false after an error. */
+/* Completes a plan, a recording's ranks, or the exchange of other programs. Returns false after an
+ * error. */
 static bool fill_programs(struct case_reader *c, struct job_entry *entry)
 {
-	size_t stages = (size_t)c->params->stages_count;
 	bool plan = case_has_plan(c);
-	if ((plan || stages > 1 || entry->recorded) && library_has_servers(entry->library))
+	if ((plan || entry->recorded) && library_has_servers(entry->library))
 		return diag_error(c->reader.diag, case_said(c, "case.exchange"),
 				  "exchange '%s' keeps variables on servers, which a %s does not "
 				  "use (write an exchange without servers, for example nccl-2.18)",
 				  c->params->exchange,
-				  plan              ? "plan"
-				  : entry->recorded ? "recording"
-						    : "pipeline");
+				  plan ? "plan" : "recording");
 	if (plan)
 		return fill_plan(c, entry);
-	size_t *cuts = ARENA_ARRAY(c->reader.arena, stages, size_t);
 	if (entry->recorded && !recorded_calls_peers(entry->recorded->calls))
 		return diag_error(
 			c->reader.diag, case_said(c, "case.calls"),
 			"case.calls: the recording contains no collective whose size is known, so "
 			"its ranks would not communicate (leave case.gpus out, or record a rank "
 			"of a job)");
-	if (stages > 1 && !pipeline_cut(c->reader.arena, entry->network, stages, cuts))
-		return diag_error(
-			c->reader.diag, case_said(c, "case.stages"),
-			"case.stages: network '%s' cannot be cut into %zu stages, because it "
-			"has too few places at which only one activation passes to the next "
-			"layer (write a smaller number)",
-			entry->model, stages);
-	entry->stage_count = stages;
-	entry->batch_count /= (double)stages;
-	entry->micro_batch_count = (size_t)c->params->micro_batches_count;
-	return stages > 1 || entry->recorded || fill_spread(c, entry);
+	return entry->recorded || fill_spread(c, entry);
 }
 
 void case_read_ranks(struct case_reader *c)

@@ -7,7 +7,6 @@
 #include "sim/cuda/fuse.h"
 #include "sim/scenario/fold.h"
 #include "sim/scenario/world.h"
-#include "sim/training/pipeline.h"
 #include "sim/workload/program_job.h"
 
 /* Returns true if the job alone uses its GPUs, by the local driver. */
@@ -81,12 +80,7 @@ static const struct program *program_of(struct world *w, const struct job_entry 
 				 entry->efficiency,
 				 entry->spread,
 				 NULL};
-	if (entry->stage_count <= 1)
-		return framework_at((size_t)entry->stack->framework)->program(arena, &spec);
-	spec.batch = (size_t)(entry->batch_count * (double)entry->rank_count);
-	return pipeline_program(
-		arena, &spec,
-		&(struct pipeline_params){entry->stage_count, first, entry->micro_batch_count});
+	return framework_at((size_t)entry->stack->framework)->program(arena, &spec);
 }
 
 static struct program_gpu place_of(struct world *w, const struct job_entry *entry, size_t index)
@@ -110,7 +104,7 @@ static bool has_group(const struct job_entry *entry)
 {
 	if (entry->spread)
 		return !entry->spread->on_cpu;
-	return entry->plan || entry->stage_count > 1 || (entry->library && entry->recorded);
+	return entry->plan || (entry->library && entry->recorded);
 }
 
 /* Fuses the programs; equal ones stay one program. */
@@ -128,7 +122,7 @@ const char *world_memory_advice(struct world *w, const struct job_entry *entry)
 	const struct gpu_entry *gpu = &w->scenario->topology.gpus[entry->gpus[0]];
 	double most_B = gpu->params.memory_B * entry->fraction_ratio;
 	size_t fits = 0, least = (size_t)entry->batch_count; /* least: too large */
-	if (!entry->network || !entry->stack || entry->stage_count > 1 ||
+	if (!entry->network || !entry->stack ||
 	    stack_memory_B(entry->network, least, entry->stack) <= most_B)
 		return NULL;
 	while (least - fits > 1) {

@@ -259,28 +259,52 @@ static bool suggest_places(struct checker *c, size_t all, size_t parts)
 	return false;
 }
 
-/* Counts the blocks and checks that all parts of the network get equally many. */
+/* Sets parts and units of a network without repeated blocks. */
+static bool fill_cuts(struct checker *c, const struct network *network, size_t *parts,
+		      size_t *units)
+{
+	struct training_plan *plan = c->plan;
+	const struct plan_params *params = plan->params;
+	size_t part_count = plan->sizes[AXIS_PIPELINE] * plan->chunk_count;
+	if (params->embedding_as_block || params->loss_as_block || params->recompute)
+		return fails(c, arena_printf(c->arena,
+					     "network '%s' has no repeated blocks, so "
+					     "plan.embedding_as_block, plan.loss_as_block and "
+					     "plan.recompute have no effect (leave them out)",
+					     network->name));
+	plan->unit_count = plan_cut(c->arena, network, part_count, parts, units);
+	return plan->unit_count > 0 ||
+	       fails(c, arena_printf(c->arena,
+				     "network '%s' cannot be cut into %zu parts, because it has "
+				     "too few places at which only one activation passes to the "
+				     "next layer (write a smaller plan.pp)",
+				     network->name, part_count));
+}
+
+/* Sets parts and units. All parts get equally many blocks. */
 static bool fill_blocks(struct checker *c, const struct network *network)
 {
 	struct training_plan *plan = c->plan;
-	size_t stages = plan->sizes[AXIS_PIPELINE];
+	const struct plan_params *params = plan->params;
+	size_t stages = plan->sizes[AXIS_PIPELINE], blocks = 0;
 	const struct layer *layers = network->layers;
-	for (size_t i = 1; i < network->layer_count; i++)
-		plan->block_count += layers[i].block > 0 && layers[i].block != layers[i - 1].block;
-	if (plan->block_count == 0)
-		return fails(
-			c, arena_printf(c->arena,
-					"network '%s' has no repeated blocks (put its layers into "
-					"a group with repeat)",
-					network->name));
-	size_t all =
-		plan->block_count + plan->params->embedding_as_block + plan->params->loss_as_block;
+	size_t *parts = ARENA_ARRAY(c->arena, network->layer_count, size_t);
+	size_t *units = ARENA_ARRAY(c->arena, network->layer_count, size_t);
+	plan->parts = parts;
+	plan->units = units;
+	for (size_t i = 1; i < network->layer_count; i++) {
+		blocks += layers[i].block > 0 && layers[i].block != layers[i - 1].block;
+		units[i] = units[i - 1] + (layers[i].block != layers[i - 1].block);
+	}
+	if (blocks == 0)
+		return fill_cuts(c, network, parts, units);
+	plan->unit_count = units[network->layer_count - 1] + 1;
+	size_t all = blocks + params->embedding_as_block + params->loss_as_block;
 	if (!divides(c, all, "blocks of the network", "pp", stages) ||
 	    !divides(c, all / stages, "blocks of a stage", "chunks", plan->chunk_count))
 		return suggest_places(c, all, stages * plan->chunk_count);
 	size_t each = all / stages / plan->chunk_count;
-	size_t *parts = ARENA_ARRAY(c->arena, network->layer_count, size_t);
-	size_t before = plan->params->embedding_as_block; /* what counts as a block */
+	size_t before = params->embedding_as_block; /* what counts as a block */
 	for (size_t i = 1; i < network->layer_count; i++) {
 		before += layers[i].block > 0 && layers[i].block != layers[i - 1].block;
 		parts[i] = before > 0 ? (before - 1) / each : 0;
@@ -288,8 +312,15 @@ static bool fill_blocks(struct checker *c, const struct network *network)
 	/* behind the last block */
 	for (size_t i = network->layer_count; layers[i - 1].block == 0; i--)
 		parts[i - 1] = stages * plan->chunk_count - 1;
-	plan->parts = parts;
 	return true;
+}
+
+size_t plan_unit_end(const struct training_plan *plan, size_t first)
+{
+	size_t end = first;
+	while (end < plan->shard->network->layer_count && plan->units[end] == plan->units[first])
+		end++;
+	return end;
 }
 
 static bool fill_shard(struct checker *c, const struct network *network)
@@ -338,7 +369,7 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 static double ring_rounds(const struct training_plan *plan)
 {
 	double others = (double)(plan_sharers(plan) - 1);
-	double passes = (double)(plan->micro_batch_count * plan->block_count) /
+	double passes = (double)(plan->micro_batch_count * plan->unit_count) /
 			(double)plan->sizes[AXIS_PIPELINE];
 	switch (plan->params->sharding) {
 	case SHARDING_NONE:
@@ -354,7 +385,7 @@ const char *plan_too_large(struct arena *arena, const struct training_plan *plan
 			   size_t simulated_count, double events_most)
 {
 	double passes = (double)plan->micro_batch_count * (double)simulated_count *
-			(double)plan->block_count / (double)plan->sizes[AXIS_PIPELINE];
+			(double)plan->unit_count / (double)plan->sizes[AXIS_PIPELINE];
 	double messages = ring_rounds(plan) * (double)simulated_count;
 	if (passes > PASSES_MOST)
 		return arena_printf(

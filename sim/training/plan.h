@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A PLAN splits the training of a transformer over GPUs.
+/* A PLAN splits the training of a network over GPUs.
  *
  *   tp x cp x dp x pp = GPUs        groups of tensor, context, data and pipeline parallelism
  *   micro_batch x dp x m = batch    samples of a step; m micro-batches pass through the pipeline
@@ -8,7 +8,8 @@
  * neighbouring ranks of a stage, as in Megatron-LM, whose names and defaults these are
  * (Megatron-Core's ModelParallelConfig and its parallel_state.py). A stage of the pipeline holds
  * `chunks` parts of the network, each with an equal number of blocks. The embedding, or logits and
- * loss, can take the place of one block each. The part v of the network is on stage v mod pp.
+ * loss, can take the place of one block each. A network without repeated blocks is cut into parts
+ * of about equal arithmetic. The part v of the network is on stage v mod pp.
  */
 #pragma once
 
@@ -58,7 +59,8 @@ struct training_plan {
 	size_t chunk_count; /* parts of the network on each stage */
 	size_t micro_batch; /* samples */
 	size_t micro_batch_count;
-	size_t block_count;  /* blocks of the network */
+	size_t unit_count;   /* blocks, and what is before and behind them (plan_units.h) */
+	const size_t *units; /* by layer: the unit that holds it */
 	const size_t *parts; /* by layer: number of the part of the network that holds it */
 	bool sequence;
 };
@@ -95,6 +97,13 @@ double plan_recomputed_flop(const struct training_plan *plan, const struct netwo
 			    const struct stack_params *stack);
 /* Returns the number of ranks that share out parameters, gradients or optimizer state. */
 size_t plan_sharers(const struct training_plan *plan);
+/* Returns the layer behind the unit that begins with layer `first`. */
+size_t plan_unit_end(const struct training_plan *plan, size_t first);
+/* Cuts a network at places where only one activation passes to the next layer. The units are what
+ * is between all such places, and the parts have about equal arithmetic. Sets both by layer.
+ * Returns the number of units; 0: there are too few places. */
+size_t plan_cut(struct arena *arena, const struct network *network, size_t part_count,
+		size_t *parts, size_t *units);
 /* Returns the samples of a step on all GPUs. */
 double plan_batch(const struct training_plan *plan);
 /* Returns the rank's index on the axis. */
@@ -166,9 +175,10 @@ const char *slot_name(struct arena *arena, const struct slot *slot, size_t chunk
 double plan_memory_B(const struct training_plan *plan, const struct stack_params *stack,
 		     size_t stage);
 
-/* Returns the bytes that a GPU sends for an activation between two stages. With sequence
- * parallelism it sends its tokens. */
-double plan_message_B(const struct training_plan *plan, const struct stack_params *stack);
+/* Returns the bytes that a GPU sends for an activation from that part of the network to the next
+ * one. With sequence parallelism it sends its tokens. */
+double plan_message_B(const struct training_plan *plan, const struct stack_params *stack,
+		      size_t part);
 
 /* ---- a rank's program ---- */
 

@@ -91,22 +91,19 @@ const struct unit_least *plan_units_least(struct arena *arena, const struct plan
 	const struct layer_least *times = layers_least(arena, step, link_Bps);
 	bool splits = step->plan->schedule->splits_backward;
 	struct unit_least *list =
-		ARENA_ARRAY(arena, step->plan->block_count + 2, struct unit_least);
+		ARENA_ARRAY(arena, step->plan->unit_count, struct unit_least);
 	*count = 0;
-	for (size_t first = 0, i = 1; i <= network->layer_count; i++) {
-		if (i < network->layer_count &&
-		    network->layers[i].block == network->layers[first].block)
-			continue;
+	for (size_t first = 0, end; first < network->layer_count; first = end) {
+		end = plan_unit_end(step->plan, first);
 		struct unit_least *unit = &list[(*count)++];
 		*unit = (struct unit_least){.first = first,
-					    .backward_s = again_s(step, times, first, i)};
-		for (size_t l = first; l < i; l++) {
+					    .backward_s = again_s(step, times, first, end)};
+		for (size_t l = first; l < end; l++) {
 			add_data(step, &network->layers[l], unit);
 			unit->forward_s += times[l].forward_s;
 			unit->backward_s += times[l].backward_s;
 			*(splits ? &unit->weights_s : &unit->backward_s) += times[l].weights_s;
 		}
-		first = i;
 	}
 	return list;
 }

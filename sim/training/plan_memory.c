@@ -96,14 +96,10 @@ static struct stage_sum add_up(struct arena *arena, const struct training_plan *
 	const struct network *network = plan->shard->network;
 	size_t stages = plan->sizes[AXIS_PIPELINE], first = 0;
 	struct stage_sum sum = {.kept_B = ARENA_ARRAY(arena, plan->chunk_count, double)};
-	for (size_t i = 1; i <= network->layer_count; i++) {
-		bool ends = i == network->layer_count ||
-			    network->layers[i].block != network->layers[first].block;
-		if (!ends)
-			continue;
+	for (size_t end; first < network->layer_count; first = end) {
+		end = plan_unit_end(plan, first);
 		if (plan->parts[first] % stages == stage)
-			add_unit(plan, stack, first, i, &sum);
-		first = i;
+			add_unit(plan, stack, first, end, &sum);
 	}
 	return sum;
 }
@@ -185,16 +181,18 @@ double plan_memory_B(const struct training_plan *plan, const struct stack_params
 	       plan->params->reserve_B;
 }
 
-double plan_message_B(const struct training_plan *plan, const struct stack_params *stack)
+double plan_message_B(const struct training_plan *plan, const struct stack_params *stack,
+		      size_t part)
 {
 	const struct network *network = plan->shard->network;
 	double parts = (double)plan->sizes[AXIS_CONTEXT];
-	size_t i = 1;
-	while (network->layers[i].block == 0)
-		i++;
+	double element_B = stack_element_B(stack) * (double)plan->micro_batch;
+	size_t last = network->layer_count - 1;
+	while (plan->parts[last] > part)
+		last--;
+	if (network->sequence == 0)
+		return network->layers[last].output_count * element_B;
 	if (plan->params->scatter_gather || plan->sequence)
 		parts *= (double)plan->sizes[AXIS_TENSOR];
-	return (double)(network->layers[network->layers[i].inputs[0]].channels * network->sequence *
-			plan->micro_batch) /
-	       parts * stack_element_B(stack);
+	return (double)(network->layers[last].channels * network->sequence) / parts * element_B;
 }

@@ -57,16 +57,18 @@ static struct cuda_call *collective(struct writer *w, enum collective kind, enum
 	return call;
 }
 
+/* Sends or receives the activation that `part` of the network computes, or its gradient. */
 static void message(struct writer *w, enum call_kind kind, uint16_t stream, enum tag tag,
-		    size_t stage)
+		    size_t stage, size_t part)
 {
 	struct cuda_call *call;
+	double size_B = plan_message_B(w->plan, w->step->stack, part);
 	/* Stages with one chunk post a receive when they have nothing else to do; with several
 	 * chunks they post it before they compute (Megatron-LM, overlap_p2p_comm). */
 	if (kind == CALL_SEND || w->plan->chunk_count == 1)
 		order(w, COMPUTE, stream);
 	call = issue_call(&w->issuer, kind, stream);
-	call->payload_B = w->message_B;
+	call->payload_B = size_B;
 	call->peer = (uint32_t)plan_neighbour(w->plan, w->rank, AXIS_PIPELINE, stage);
 	call->tag = (uint8_t)tag;
 	call->exposed = GPU_PIPELINE;
@@ -76,7 +78,7 @@ static void message(struct writer *w, enum call_kind kind, uint16_t stream, enum
 	order(w, stream, COMPUTE);
 	if (w->scatters)
 		collective(w, COLLECTIVE_ALL_GATHER, PLAN_TENSOR,
-			   w->message_B * (double)w->plan->sizes[AXIS_TENSOR], COMPUTE, "tp");
+			   size_B * (double)w->plan->sizes[AXIS_TENSOR], COMPUTE, "tp");
 }
 
 /* Returns the bytes of an element of a collective. With FP8, the input of a product is converted
@@ -312,16 +314,16 @@ static void play_slot(struct writer *w, const struct slot *slot)
 	w->pass = slot_name(w->issuer.arena, slot, w->plan->chunk_count);
 	if (slot->kind == SLOT_FORWARD) {
 		if (part > 0)
-			message(w, CALL_RECEIVE, DOWN_IN, TAG_DOWN, before);
+			message(w, CALL_RECEIVE, DOWN_IN, TAG_DOWN, before, part - 1);
 		forward(w, slot->chunk, slot->micro == 0);
 		if (part + 1 < parts)
-			message(w, CALL_SEND, DOWN_OUT, TAG_DOWN, next);
+			message(w, CALL_SEND, DOWN_OUT, TAG_DOWN, next, part);
 	} else if (slot->kind == SLOT_BACKWARD) {
 		if (part + 1 < parts)
-			message(w, CALL_RECEIVE, UP_IN, TAG_UP, next);
+			message(w, CALL_RECEIVE, UP_IN, TAG_UP, next, part);
 		backward(w, slot->chunk, last);
 		if (part > 0)
-			message(w, CALL_SEND, UP_OUT, TAG_UP, before);
+			message(w, CALL_SEND, UP_OUT, TAG_UP, before, part - 1);
 	} else {
 		weights(w, slot->chunk, last);
 	}
@@ -360,7 +362,7 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 	const struct training_plan *plan = step->plan;
 	struct op_graph graph = op_graph_new(arena, plan->shard->network, plan->micro_batch,
 					     step->stack, step->gpu);
-	uint16_t calls_event = (uint16_t)(STREAM_COUNT + plan->block_count + 2);
+	uint16_t calls_event = (uint16_t)(STREAM_COUNT + plan->unit_count);
 	struct writer w = {
 		.issuer = {.arena = arena,
 			   .stack = step->stack,
@@ -379,7 +381,6 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 	struct slots slots = {0};
 	w.ops = w.issuer;
 	plan_units_build(&w);
-	w.message_B = plan_message_B(plan, step->stack);
 	plan->schedule->write(plan->schedule, arena, &shape, w.stage, &slots);
 	issue_item(&w.issuer, ITEM_THINK)->work_s = step->stack->session_s;
 	if (gathers_updated(&w) && plan->params->overlap_parameters)

@@ -154,16 +154,13 @@ void plan_units_build(struct writer *w)
 	const struct network *network = w->plan->shard->network;
 	const size_t *parts = w->plan->parts;
 	size_t stages = w->plan->sizes[AXIS_PIPELINE], first = 0;
-	w->units = ARENA_ARRAY(w->issuer.arena, w->plan->block_count + 2, struct unit);
+	w->units = ARENA_ARRAY(w->issuer.arena, w->plan->unit_count, struct unit);
 	w->chunk_first = ARENA_ARRAY(w->issuer.arena, w->plan->chunk_count + 1, size_t);
-	for (size_t i = 1; i <= network->layer_count; i++) {
-		if (i < network->layer_count &&
-		    network->layers[i].block == network->layers[first].block)
+	for (size_t end; first < network->layer_count; first = end) {
+		end = plan_unit_end(w->plan, first);
+		if (parts[first] % stages != w->stage)
 			continue;
-		if (parts[first] % stages == w->stage) {
-			build_unit(w, &w->units[w->unit_count++], first, i - 1);
-			w->chunk_first[parts[first] / stages + 1] = w->unit_count;
-		}
-		first = i;
+		build_unit(w, &w->units[w->unit_count++], first, end - 1);
+		w->chunk_first[parts[first] / stages + 1] = w->unit_count;
 	}
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Units and pieces of a rank's program.
  *
- * A UNIT is a block of the network, or what is before the first or behind the last one. The calls
+ * A UNIT is a block of the network, or what is before the first or behind the last one. Networks
+ * without blocks have units between the places at which plan_cut could cut them. The calls
  * of its ops between two collectives are one PIECE, whose runs of kernels are fused (fuse.h).
  */
 #pragma once
@@ -39,7 +40,6 @@ struct writer {
 	size_t *chunk_first; /* by chunk: its first unit; one more entry at the end */
 	const char *pass;    /* name of the current pass and its micro-batch: "F3"; NULL: none */
 	double open_count, open_expert_count; /* parameters whose gradients are not reduced */
-	double message_B;                     /* of an activation between stages */
 	bool scatters; /* each GPU of the tensor group sends a part of the activation */
 };
 

@@ -332,6 +332,22 @@ static void check(struct sharder *s)
 					   "(write plan.sequence_parallel=true)");
 }
 
+/* A network without tokens is not split. */
+static const struct shard *whole(struct sharder *s, const char **why)
+{
+	const struct shard_params *params = s->params;
+	struct shard *shard = ARENA_NEW(s->arena, struct shard);
+	*shard = (struct shard){.network = s->from};
+	*why = NULL;
+	if (params->tensor_count == 1 && params->context_count == 1 && params->expert_count == 1)
+		return shard;
+	*why = arena_printf(s->arena,
+			    "network '%s' has no tokens to split (write plan.tp=1, plan.cp=1 and "
+			    "plan.ep=1, or choose a transformer)",
+			    s->from->name);
+	return NULL;
+}
+
 const struct shard *shard_new(struct arena *arena, const struct network *network,
 			      const struct shard_params *params, const char **why)
 {
@@ -342,7 +358,8 @@ const struct shard *shard_new(struct arena *arena, const struct network *network
 			    .from = network,
 			    .layers = ARENA_ARRAY(arena, network->layer_count, struct layer),
 			    .splits = ARENA_ARRAY(arena, network->layer_count, enum split)};
-	FW_ASSERT(network->sequence > 0);
+	if (network->sequence == 0)
+		return whole(&s, why);
 	check(&s);
 	memcpy(s.layers, network->layers, network->layer_count * sizeof *s.layers);
 	for (size_t i = 0; i < network->layer_count; i++) {
