@@ -271,11 +271,8 @@ static bool fill_spread(struct case_reader *c, struct job_entry *entry)
 			c->params->exchange);
 	*spread = (struct spread_params){
 		.device_count = entry->rank_count / entry->program_count,
-		.bundle_B = exchange_bundle_B(entry->exchange),
-		.element_B = entry->exchange->gradient_element_B > 0
-				     ? entry->exchange->gradient_element_B
-			     : entry->stack->fp16_gradients ? 2
-							    : 4,
+		.exchange = entry->exchange,
+		.element_B = entry->stack->fp16_gradients ? 2 : 4,
 		.on_cpu = servers,
 		.cpu_Bps = library->cpu_reduce_Bps * library->cpu_reduce_threads_count,
 	};

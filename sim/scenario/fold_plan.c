@@ -30,6 +30,7 @@ struct plan_step fold_plan_step(const struct scenario *scenario, const struct pl
 		.stack = entry->stack,
 		.gpu = &scenario->topology.gpus[entry->gpus[index]].params,
 		.efficiency = entry->efficiency,
+		.exchange = entry->exchange,
 	};
 }
 

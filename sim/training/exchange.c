@@ -111,12 +111,10 @@ static const struct param_row exchange_rows[] = {
 const struct param_table exchange_table =
 	PARAM_TABLE("exchange", struct exchange_params, exchange_rows);
 
-double exchange_bundle_B(const struct exchange_params *params)
+double exchange_gradient_B(const struct exchange_params *params, double elements_count,
+			   double element_B)
 {
-	const struct exchange_policy *policy = exchange_policy_at((size_t)params->policy);
-	if (policy->whole)
-		return INFINITY;
-	if (policy->bundle_offset == 0)
-		return 0;
-	return *(const double *)(const void *)((const char *)params + policy->bundle_offset);
+	/* at least one byte, because a collective cannot have 0 B */
+	return fmax(1, elements_count * (params->gradient_element_B > 0 ? params->gradient_element_B
+									: element_B));
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exchange policies: when and in which bundles the ranks of a job reduce their gradients.
  *
- * Each policy is a struct and one line in exchanges.def:
+ * Each policy is a struct in a file of its own and one line in exchanges.def. It acts on
+ * data-parallel ranks, on programs that use remote GPUs, and on plans with plan.buckets = policy:
  *   after_backward  one collective reduces all gradients after backward (DDL), without
  *                   overlap
  *   per_tensor      one collective for each gradient, as soon as the gradient is ready
@@ -110,13 +111,15 @@ struct exchange;
 struct exchange_policy {
 	const char *name, *help;
 	bool whole;             /* the exchange begins after backward, even with overlap */
-	size_t bundle_offset;   /* offset in exchange_params of the field with a bundle's bytes;
-				   0: each tensor is a bundle */
 	bool updates_in_stream; /* updates wait for all gradients on the GPU, not on the host */
-	/* For bundles that are the same in every step: bundle i has the tensors from ends[i - 1] (0
-	 * for the first) up to, but without, ends[i]. Returns the number of bundles; the last one
-	 * ends with the last tensor. The functions below are then NULL. */
-	size_t (*ends)(const struct exchange_host *host, size_t *ends);
+	/* Divides `count` gradients, whose sizes are given in the order in which they become ready,
+	 * into bundles: bundle i has the gradients from ends[i - 1] (0 for the first) up to, but
+	 * without, ends[i]. Returns the number of bundles; the last one ends with the last gradient.
+	 * These are the bundles of every step, unless the policy has the functions below. Programs
+	 * that write their collectives as calls (spread.h, plan_bundles.c) always have them. */
+	size_t (*ends)(const struct exchange_params *params, const double *sizes_B, size_t count,
+		       size_t *ends);
+	/* For a policy that decides during the step, or NULL: */
 	struct exchange *(*new)(const struct exchange_host *host);
 	/* Called when rank announces gradients [first, first + count). A rank announces the
 	 * gradients of each step in order; first = 0 begins its next step. */
@@ -133,6 +136,6 @@ void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t
 int64_t exchange_collective_ps(const struct exchange *exchange);
 REGISTRY_OF(struct exchange_policy, exchange_policy);
 
-/* Returns the bytes of a bundle in programs that are simulated call by call (spread.h).
- * INFINITY: all gradients are one bundle; 0: each gradient is one. */
-double exchange_bundle_B(const struct exchange_params *params);
+/* Returns the bytes of a gradient on the network, at least 1. element_B is that of the stack. */
+double exchange_gradient_B(const struct exchange_params *params, double elements_count,
+			   double element_B);

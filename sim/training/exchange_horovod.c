@@ -284,11 +284,27 @@ static struct exchange *horovod_new(const struct exchange_host *host)
 	return &h->base;
 }
 
+/* Programs that write their collectives as calls fill the fusion buffer in the order of readiness. */
+static size_t buffers(const struct exchange_params *params, const double *sizes_B, size_t count,
+		      size_t *ends)
+{
+	size_t buffer_count = 0;
+	double size_B = 0;
+	for (size_t t = 0; t < count; t++) {
+		size_B += sizes_B[t];
+		if (t + 1 == count || size_B + sizes_B[t + 1] > params->fusion_B) {
+			ends[buffer_count++] = t + 1;
+			size_B = 0;
+		}
+	}
+	return buffer_count;
+}
+
 const struct exchange_policy exchange_horovod = {
 	.name = "horovod",
 	.help = "a background thread negotiates in cycles which gradients are ready on all ranks, "
 		"and fuses them in a buffer",
-	.bundle_offset = offsetof(struct exchange_params, fusion_B),
+	.ends = buffers,
 	.new = horovod_new,
 	.announced = horovod_announced,
 	.ready = horovod_ready,

@@ -22,27 +22,25 @@ void exchange_init(struct exchange *exchange, const struct exchange_policy *poli
 struct exchange *exchange_new(const struct exchange_policy *policy,
 			      const struct exchange_host *host)
 {
-	return policy->ends ? planned_new(policy, host) : policy->new (host);
+	return policy->new ? policy->new (host) : planned_new(policy, host);
 }
 
 void exchange_announced(struct exchange *exchange, size_t rank, size_t first, size_t count)
 {
-	(exchange->policy->ends ? planned_announced : exchange->policy->announced)(exchange, rank,
-										   first, count);
+	(exchange->policy->new ? exchange->policy->announced : planned_announced)(exchange, rank,
+										  first, count);
 }
 
 void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t count)
 {
-	(exchange->policy->ends ? planned_ready : exchange->policy->ready)(exchange, rank, first,
-									   count);
+	(exchange->policy->new ? exchange->policy->ready : planned_ready)(exchange, rank, first,
+									  count);
 }
 
 double exchange_tensor_B(const struct exchange_host *host, size_t tensor)
 {
-	double element_B = host->params->gradient_element_B;
-	/* at least one byte, because a collective cannot have 0 B */
-	return fmax(1, host->gradients->tensors[tensor].elements_count *
-			       (element_B > 0 ? element_B : host->element_B));
+	return exchange_gradient_B(host->params, host->gradients->tensors[tensor].elements_count,
+				   host->element_B);
 }
 
 int64_t exchange_collective_ps(const struct exchange *exchange)

@@ -57,7 +57,7 @@ struct launch exchange_launch(struct exchange *exchange, size_t rank, size_t cou
  * gradients, the bundle's memory is used again. */
 void bundle_join(struct bundle *bundle, size_t rank, int64_t launched_ps);
 
-/* The functions of policies with `ends` (exchange_planned.c). */
+/* The functions of policies that have none of their own (exchange_planned.c). */
 struct exchange *planned_new(const struct exchange_policy *policy,
 			     const struct exchange_host *host);
 void planned_announced(struct exchange *exchange, size_t rank, size_t first, size_t count);

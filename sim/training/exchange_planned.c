@@ -19,7 +19,11 @@ struct exchange *planned_new(const struct exchange_policy *policy, const struct 
 {
 	struct planned *planned = ARENA_NEW(host->arena, struct planned);
 	size_t tensors = host->gradients->tensor_count;
-	size_t *ends = ARENA_ARRAY(host->arena, tensors, size_t), count = policy->ends(host, ends);
+	size_t *ends = ARENA_ARRAY(host->arena, tensors, size_t);
+	double *sizes_B = ARENA_ARRAY(host->arena, tensors, double);
+	for (size_t t = 0; t < tensors; t++)
+		sizes_B[t] = exchange_tensor_B(host, t);
+	size_t count = policy->ends(host->params, sizes_B, tensors, ends);
 	FW_ASSERT(count > 0 && ends[count - 1] == tensors);
 	exchange_init(&planned->base, policy, host);
 	planned->ends = ends;
@@ -70,61 +74,3 @@ void planned_ready(struct exchange *exchange, size_t rank, size_t first, size_t 
 	if (*next == planned->count)
 		*next = 0;
 }
-
-/* ---- the policies ---- */
-
-static size_t all_gradients(const struct exchange_host *host, size_t *ends)
-{
-	ends[0] = host->gradients->tensor_count;
-	return 1;
-}
-
-const struct exchange_policy exchange_after_backward = {
-	.name = "after_backward",
-	.help = "one collective reduces all gradients after backward (IBM DDL)",
-	.whole = true,
-	.ends = all_gradients,
-};
-
-static size_t each_gradient(const struct exchange_host *host, size_t *ends)
-{
-	for (size_t i = 0; i < host->gradients->tensor_count; i++)
-		ends[i] = i + 1;
-	return host->gradients->tensor_count;
-}
-
-const struct exchange_policy exchange_per_tensor = {
-	.name = "per_tensor",
-	.help = "one collective for each gradient as soon as it is ready (TensorFlow's replicated "
-		"variables, parameter servers)",
-	.ends = each_gradient,
-};
-
-/* PyTorch's DistributedDataParallel. A bucket ends with the tensor that makes it as large as its
- * limit or larger (compute_bucket_assignment_by_size). Buckets follow the order in which gradients
- * become ready, because DDP reorders them so after the first step. */
-static size_t buckets(const struct exchange_host *host, size_t *ends)
-{
-	const struct exchange_params *params = host->params;
-	size_t limit = (size_t)params->bucket_tensors_count, tensors = 0, count = 0;
-	double size_B = 0;
-	for (size_t t = 0; t < host->gradients->tensor_count; t++) {
-		size_B += exchange_tensor_B(host, t);
-		bool full = size_B >= (count ? params->bucket_B : params->first_bucket_B) ||
-			    ++tensors == limit;
-		if (full || t + 1 == host->gradients->tensor_count) {
-			ends[count++] = t + 1;
-			size_B = 0;
-			tensors = 0;
-		}
-	}
-	return count;
-}
-
-const struct exchange_policy exchange_ddp = {
-	.name = "ddp",
-	.help = "PyTorch's buckets in the order of readiness; each is reduced when it is full",
-	.bundle_offset = offsetof(struct exchange_params, bucket_B),
-	.updates_in_stream = true,
-	.ends = buckets,
-};

@@ -20,6 +20,8 @@
 /* How much the ranks of a data-parallel group share out: ZeRO stages 1, 2 and 3 (Rajbhandari et
  * al., arXiv:1910.02054). The last one is FSDP. */
 enum plan_sharding { SHARDING_NONE, SHARDING_OPTIMIZER, SHARDING_GRADIENTS, SHARDING_PARAMETERS };
+/* Megatron-LM's buckets of gradients, or those of the exchange policy. */
+enum plan_buckets { BUCKETS_MEGATRON, BUCKETS_POLICY };
 enum plan_recomputation { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
 
 struct plan_params {
@@ -37,6 +39,7 @@ struct plan_params {
 	bool overlap_gradients; /* gradients are reduced during the last backward passes */
 	bool overlap_parameters; /* updated ones are gathered during the first forward passes */
 	bool scatter_gather;     /* a tensor group sends each activation once to the next stage */
+	int buckets;             /* enum plan_buckets */
 	double bucket_count;     /* parameters of a bucket of gradients */
 	double gradient_element_B;
 	double parameter_element_B; /* of a gathered parameter; 0: as activations */
@@ -182,6 +185,7 @@ double plan_message_B(const struct training_plan *plan, const struct stack_param
 
 /* ---- a rank's program ---- */
 
+struct exchange_params;
 struct plan_step {
 	const struct training_plan *plan;
 	const struct plan_groups *groups;
@@ -189,6 +193,7 @@ struct plan_step {
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;
 	const struct fuse_params *fuse; /* NULL: runs of kernels are not fused */
+	const struct exchange_params *exchange; /* for BUCKETS_POLICY */
 };
 /* Writes the step of a rank. Rank i is member i of the job's group. Programs of ranks of one stage
  * on equal GPUs differ only in their communicators and in the peers of their messages. */

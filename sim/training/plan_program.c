@@ -9,6 +9,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/training/exchange.h"
 #include "sim/training/issue.h"
 #include "sim/training/plan_units.h"
 
@@ -208,36 +209,112 @@ static void gather_updated(struct writer *w)
 	}
 }
 
-static void reduce_gradients(struct writer *w, double count, double expert_count)
+static void reduce_gradients(struct writer *w, double size_B, double expert_B)
 {
 	enum collective kind = w->plan->params->sharding == SHARDING_NONE
 				       ? COLLECTIVE_ALL_REDUCE
 				       : COLLECTIVE_REDUCE_SCATTER;
-	double element_B = w->plan->params->gradient_element_B;
 	/* without expert groups, experts are like other parameters */
 	bool apart = w->plan->expert_count > 1;
-	order(w, COMPUTE, REDUCE);
-	collective(w, kind, PLAN_DATA, (count + (apart ? 0 : expert_count)) * element_B, REDUCE,
-		   "gradients");
+	collective(w, kind, PLAN_DATA, size_B + (apart ? 0 : expert_B), REDUCE, "gradients");
 	collective(w, COLLECTIVE_ALL_REDUCE, PLAN_REPLICAS,
-		   (count + expert_count) * element_B / (double)plan_sharers(w->plan), REDUCE,
-		   "gradients");
+		   (size_B + expert_B) / (double)plan_sharers(w->plan), REDUCE, "gradients");
 	if (apart)
-		collective(w, kind, PLAN_EXPERT_DATA, expert_count * element_B, REDUCE,
-			   "gradients");
+		collective(w, kind, PLAN_EXPERT_DATA, expert_B, REDUCE, "gradients");
+}
+
+static void reduce_parameters(struct writer *w, double count, double expert_count)
+{
+	double element_B = w->plan->params->gradient_element_B;
+	order(w, COMPUTE, REDUCE);
+	reduce_gradients(w, count * element_B, expert_count * element_B);
 }
 
 static void reduce_open(struct writer *w)
 {
 	if (w->open_count + w->open_expert_count > 0)
-		reduce_gradients(w, w->open_count, w->open_expert_count);
+		reduce_parameters(w, w->open_count, w->open_expert_count);
 	w->open_count = w->open_expert_count = 0;
+}
+
+/* ---- bundles of the exchange policy ---- */
+
+/* Appends the sizes of the unit's gradients in the order in which backward computes them. */
+static void add_sizes(const struct writer *w, const struct unit *unit, double *sizes_B,
+		      size_t *count)
+{
+	const struct layer *layers = w->plan->shard->network->layers;
+	for (size_t l = unit->last + 1; l-- > unit->first;)
+		for (size_t t = 0; t < layers[l].tensor_count && !layers[l].frozen; t++)
+			sizes_B[(*count)++] =
+				exchange_gradient_B(w->step->exchange, layers[l].tensors[t],
+						    w->plan->params->gradient_element_B);
+}
+
+static void find_bundles(struct writer *w)
+{
+	const struct exchange_params *exchange = w->step->exchange;
+	size_t count = 0;
+	for (size_t i = 0; i < w->unit_count; i++)
+		count += w->units[i].tensor_count;
+	double *sizes_B = ARENA_ARRAY(w->issuer.arena, count + 1, double);
+	size_t *ends = ARENA_ARRAY(w->issuer.arena, count + 1, size_t);
+	count = 0;
+	for (size_t c = w->plan->chunk_count; c-- > 0;)
+		for (size_t i = w->chunk_first[c + 1]; i-- > w->chunk_first[c];)
+			add_sizes(w, &w->units[i], sizes_B, &count);
+	w->gradients_B = sizes_B;
+	w->bundle_ends = ends;
+	if (count > 0)
+		w->bundle_count = exchange_policy_at((size_t)exchange->policy)
+					  ->ends(exchange, sizes_B, count, ends);
+}
+
+/* Copies the gradients of a bundle into its buffer, or out of it. */
+static void copy_bundle(struct writer *w, double size_B)
+{
+	const struct gpu_params *gpu = w->step->gpu;
+	double traffic_B = size_B * w->step->exchange->fusion_copy_ratio;
+	struct cuda_call *copy = issue_call(&w->issuer, CALL_LAUNCH, REDUCE);
+	copy->duration_s =
+		traffic_B / (gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);
+	copy->label = "fusion buffer";
+}
+
+static void reduce_bundle(struct writer *w, size_t first, size_t end)
+{
+	double size_B = 0;
+	for (size_t i = first; i < end; i++)
+		size_B += w->gradients_B[i];
+	bool copies = end - first > 1 && w->step->exchange->fusion_copy_ratio > 0;
+	order(w, COMPUTE, REDUCE);
+	if (copies)
+		copy_bundle(w, size_B);
+	reduce_gradients(w, size_B, 0);
+	if (copies)
+		copy_bundle(w, size_B);
+}
+
+/* Reduces the bundles whose gradients are all ready. */
+static void reduce_bundles(struct writer *w)
+{
+	const size_t *ends = w->bundle_ends;
+	for (; w->reduced_count < w->bundle_count && ends[w->reduced_count] <= w->ready_count;
+	     w->reduced_count++)
+		reduce_bundle(w, w->reduced_count ? ends[w->reduced_count - 1] : 0,
+			      ends[w->reduced_count]);
 }
 
 /* Adds the gradients of a unit to the open bucket, which is reduced when it is full. */
 static void add_gradients(struct writer *w, const struct unit *unit)
 {
 	const struct plan_params *params = w->plan->params;
+	if (params->buckets == BUCKETS_POLICY) {
+		w->ready_count += unit->tensor_count;
+		if (params->overlap_gradients)
+			reduce_bundles(w);
+		return;
+	}
 	double ranks = (double)(w->plan->sizes[AXIS_DATA] * w->plan->sizes[AXIS_CONTEXT]);
 	double full = params->bucket_count;
 	if (full < bucket_rank_count * ranks)
@@ -279,7 +356,7 @@ static void forward(struct writer *w, size_t chunk, bool first)
 static void leave_unit(struct writer *w, const struct unit *unit, bool last)
 {
 	if (shards_parameters(w))
-		reduce_gradients(w, unit->trained_count, unit->expert_trained_count);
+		reduce_parameters(w, unit->trained_count, unit->expert_trained_count);
 	else if (last)
 		add_gradients(w, unit);
 }
@@ -345,6 +422,7 @@ static void update(struct writer *w)
 {
 	const struct plan_params *params = w->plan->params;
 	reduce_open(w);
+	reduce_bundles(w);
 	order(w, REDUCE, COMPUTE);
 	collective(w, COLLECTIVE_ALL_REDUCE, PLAN_EMBEDDING,
 		   tied_count(w) * params->gradient_element_B, COMPUTE, "embedding");
@@ -381,6 +459,8 @@ const struct program *plan_program(struct arena *arena, const struct plan_step *
 	struct slots slots = {0};
 	w.ops = w.issuer;
 	plan_units_build(&w);
+	if (plan->params->buckets == BUCKETS_POLICY)
+		find_bundles(&w);
 	plan->schedule->write(plan->schedule, arena, &shape, w.stage, &slots);
 	issue_item(&w.issuer, ITEM_THINK)->work_s = step->stack->session_s;
 	if (gathers_updated(&w) && plan->params->overlap_parameters)

@@ -138,6 +138,7 @@ static void build_unit(struct writer *w, struct unit *unit, size_t first, size_t
 			*(expert ? &unit->expert_parameters_count : &unit->parameters_count) +=
 				count;
 			*(expert ? &unit->expert_trained_count : &unit->trained_count) += trained;
+			unit->tensor_count += !layers[i].frozen;
 		}
 	struct pieces *parts = unit->parts;
 	build_pass(w, &parts[PART_FORWARD], &parts[PART_FORWARD], PASS_FORWARD, first, last);

@@ -25,6 +25,7 @@ struct unit {
 	struct pieces parts[PART_COUNT];
 	double parameters_count, expert_parameters_count;
 	double trained_count, expert_trained_count; /* without frozen ones */
+	size_t tensor_count;                        /* trained tensors */
 	struct piece update;                        /* of all its parameters */
 };
 
@@ -40,6 +41,11 @@ struct writer {
 	size_t *chunk_first; /* by chunk: its first unit; one more entry at the end */
 	const char *pass;    /* name of the current pass and its micro-batch: "F3"; NULL: none */
 	double open_count, open_expert_count; /* parameters whose gradients are not reduced */
+	/* With BUCKETS_POLICY: sizes of gradients in the order in which they become ready, ends of
+	 * bundles, and how many have become ready and been reduced. */
+	const double *gradients_B;
+	const size_t *bundle_ends;
+	size_t bundle_count, ready_count, reduced_count;
 	bool scatters; /* each GPU of the tensor group sends a part of the activation */
 };
 

@@ -11,7 +11,6 @@ enum { NONE = -1, EVENTS_OF_BUNDLE = 3 };
 
 struct bundle {
 	double size_B;
-	bool issued;  /* the exchange of the bundle has been issued */
 	bool awaited; /* the compute stream waits for the exchange */
 };
 
@@ -22,10 +21,30 @@ struct spread {
 	uint32_t signal;
 	int32_t *bundle_of; /* by tensor; NONE: its gradient has not been issued */
 	struct bundle *bundles;
-	size_t count;                   /* bundles, including the open one */
+	const size_t *ends;   /* by bundle, in tensors by readiness */
+	size_t count;         /* bundles */
+	size_t tensor_count;  /* whose gradients have been issued */
+	size_t issued_count;  /* bundles whose exchange has been issued */
 	VEC(const struct op *) updates; /* updates that are held back, in the framework's order */
 	bool updating;                  /* spread_update issues the updates */
 };
+
+/* Gradients become ready in the order of their ops. */
+static void find_bundles(struct arena *arena, struct spread *spread, const struct op_graph *graph)
+{
+	const struct exchange_params *exchange = spread->params->exchange;
+	const struct exchange_policy *policy = exchange_policy_at((size_t)exchange->policy);
+	size_t *ends = ARENA_ARRAY(arena, graph->tensor_count + 1, size_t), count = 0;
+	double *sizes_B = ARENA_ARRAY(arena, graph->tensor_count + 1, double);
+	for (size_t i = 0; i < graph->count; i++)
+		for (uint32_t k = 0; k < graph->ops[i].gradient_count; k++)
+			sizes_B[count++] = exchange_gradient_B(
+				exchange,
+				graph->tensors[graph->ops[i].gradients[k]].elements_count,
+				spread->params->element_B);
+	spread->count = policy->ends(exchange, sizes_B, count, ends);
+	spread->ends = ends;
+}
 
 struct spread *spread_new(struct arena *arena, const struct spread_params *params,
 			  const struct op_graph *graph, uint16_t stream, uint16_t event,
@@ -43,6 +62,7 @@ struct spread *spread_new(struct arena *arena, const struct spread_params *param
 	};
 	for (size_t i = 0; i < graph->tensor_count; i++)
 		spread->bundle_of[i] = NONE;
+	find_bundles(arena, spread, graph);
 	return spread;
 }
 
@@ -57,7 +77,6 @@ static void bundle_issue(struct spread *spread, struct issuer *issuer, size_t in
 	struct bundle *bundle = &spread->bundles[index];
 	uint16_t computed = event_of(spread, index, 0), exchanged = event_of(spread, index, 1);
 	bool on_cpu = spread->params->on_cpu;
-	bundle->issued = true;
 	issue_call(issuer, CALL_EVENT_RECORD, 0)->event = computed;
 	issue_call(issuer, CALL_STREAM_WAIT_EVENT, spread->stream)->event = computed;
 	struct cuda_call *call = issue_call(
@@ -83,8 +102,6 @@ bool spread_before(struct spread *spread, struct issuer *issuer, const struct op
 	int32_t index = spread->bundle_of[op->update_of];
 	FW_ASSERT(index != NONE);
 	struct bundle *bundle = &spread->bundles[index];
-	if (!bundle->issued)
-		bundle_issue(spread, issuer, (size_t)index);
 	if (spread->params->on_cpu)
 		return false;
 	if (!bundle->awaited)
@@ -103,18 +120,16 @@ void spread_update(struct spread *spread, struct issuer *issuer)
 
 void spread_behind(struct spread *spread, struct issuer *issuer, const struct op *op)
 {
-	if (op->gradient_count == 0)
-		return;
-	if (spread->count == 0 || spread->bundles[spread->count - 1].issued)
-		spread->count++;
-	struct bundle *open = &spread->bundles[spread->count - 1];
 	for (uint32_t i = 0; i < op->gradient_count; i++) {
-		spread->bundle_of[op->gradients[i]] = (int32_t)(spread->count - 1);
-		open->size_B += spread->tensors[op->gradients[i]].elements_count *
-				spread->params->element_B;
+		size_t bundle = spread->issued_count;
+		FW_ASSERT(bundle < spread->count);
+		spread->bundle_of[op->gradients[i]] = (int32_t)bundle;
+		spread->bundles[bundle].size_B += exchange_gradient_B(
+			spread->params->exchange,
+			spread->tensors[op->gradients[i]].elements_count, spread->params->element_B);
+		if (++spread->tensor_count == spread->ends[bundle])
+			bundle_issue(spread, issuer, spread->issued_count++);
 	}
-	if (open->size_B >= spread->params->bundle_B)
-		bundle_issue(spread, issuer, spread->count - 1);
 }
 
 /* ---- several GPUs ---- */

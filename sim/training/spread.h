@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Changes a training step of one GPU into the step of a program that trains on several GPUs.
  *
- * Gradients are exchanged call by call. A BUNDLE begins with the gradients that are complete
- * after one op. Later gradients join it until it has bundle_B. The program exchanges bundles
- * on a separate stream, which waits for the compute stream by an event. So later kernels
- * overlap the exchange:
+ * Gradients are exchanged call by call, in the bundles of the exchange policy. The program
+ * exchanges bundles on a separate stream, which waits for the compute stream by an event. So later
+ * kernels overlap the exchange:
  *
  *   all-reduce      one ncclAllReduce of the bundle with all GPUs of the job. Updates are
  *                   issued after backward, as in PyTorch. Each update waits on the GPU for
@@ -18,12 +17,13 @@
 #pragma once
 
 #include "sim/cuda/program.h"
+#include "sim/training/exchange.h"
 #include "sim/training/issue.h"
 
 struct spread_params {
 	size_t device_count; /* GPUs of the program */
-	double bundle_B;     /* 0: a bundle has one op's gradients; INFINITY: there is one bundle */
-	double element_B;    /* size of a gradient's element */
+	const struct exchange_params *exchange;
+	double element_B; /* size of a gradient's element in the stack */
 	bool on_cpu;         /* the variables are on the CPU */
 	double cpu_Bps;      /* bytes of gradients that the host adds in a second */
 };
@@ -36,8 +36,8 @@ struct spread *spread_new(struct arena *arena, const struct spread_params *param
 
 /* issue_op calls both functions. spread_before issues the calls that an op needs before it. It
  * returns false if the op must not be issued now: it is an update that spread_update issues
- * later, or that runs on the CPU. spread_behind adds the op's gradients to the open bundle and
- * issues the exchange of a full one. */
+ * later, or that runs on the CPU. spread_behind issues the exchange of the bundles that end with
+ * the op's gradients. */
 bool spread_before(struct spread *spread, struct issuer *issuer, const struct op *op);
 void spread_behind(struct spread *spread, struct issuer *issuer, const struct op *op);
 /* Issues the updates, which were held back until now. They wait for gradients of all GPUs, and

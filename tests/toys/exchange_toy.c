@@ -2,10 +2,11 @@
 /* Two collectives in each step, with half of the gradients each. */
 #include "sim/training/exchange_parts.h"
 
-static size_t halves(const struct exchange_host *host, size_t *ends)
+static size_t halves(const struct exchange_params *params, const double *sizes_B, size_t count,
+		     size_t *ends)
 {
-	ends[0] = host->gradients->tensor_count / 2;
-	ends[1] = host->gradients->tensor_count;
+	ends[0] = count / 2;
+	ends[1] = count;
 	return 2;
 }
 

@@ -99,7 +99,7 @@ static void a_step_carries_the_bytes_of_the_formulas(void)
 			plan_new(arena, read_tiny(arena), &params, 8, &why);
 		const struct plan_groups groups = plan_groups(arena, plan, false);
 		const struct plan_step step = {plan,      &groups,  &bf16,
-					       &some_gpu, &at_peak, &some_driver};
+					       &some_gpu, &at_peak, NULL, NULL};
 		double matrices = 8 * 24 + 8 * 8 + 2 * 8 * 32 + 12 * 8;
 		double sums_B = sequence ? 0 : 2 * (4 + 1) * 16 * 8 * 2;
 		CHECK_NEAR(plan_program(arena, &step, 0)->images_count, 4 / 8.0, 0);
@@ -115,7 +115,7 @@ static void a_step_carries_the_bytes_of_the_formulas(void)
 		struct stack_params fp8 = bf16;
 		fp8.precision = PRECISION_FP8;
 		const struct plan_step small = {plan,      &groups,  &fp8,
-						&some_gpu, &at_peak, &some_driver};
+						&some_gpu, &at_peak, NULL, NULL};
 		CHECK_NEAR(called_B(arena, &small, 4, CALL_ALL_GATHER),
 			   2 * (sequence ? (2 * 2 + 2) * 1 + 2 * 2 : 2) * 16 * 8, 0);
 	}
@@ -126,7 +126,7 @@ static void a_step_carries_the_bytes_of_the_formulas(void)
 	params.replicas_count = 2;
 	const struct training_plan *plan = plan_new(arena, read_tiny(arena), &params, 8, &why);
 	const struct plan_groups groups = plan_groups(arena, plan, false);
-	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};
+	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, NULL, NULL};
 	double all = read_tiny(arena)->parameters_count;
 	CHECK_NEAR(called_B(arena, &step, 0, CALL_REDUCE_SCATTER), all * 4, 1e-12);
 	CHECK_NEAR(called_B(arena, &step, 0, CALL_ALL_REDUCE), all * 4 / 4, 1e-12);
@@ -149,7 +149,7 @@ static void stages_add_gradients_of_a_tied_matrix(void)
 	params.pp_count = 2;
 	const struct training_plan *plan = plan_new(arena, gpt2, &params, 2, &why);
 	const struct plan_groups groups = plan_groups(arena, plan, true);
-	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};
+	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, NULL, NULL};
 	for (size_t rank = 0; rank < 2; rank++)
 		CHECK_NEAR(called_B(arena, &step, rank, CALL_ALL_REDUCE), 50257.0 * 768 * 4, 0);
 	arena_free(arena);
@@ -184,7 +184,7 @@ static void a_bucket_with_as_many_gradients_as_its_size_is_full(void)
 			&params, 2 * (size_t)context, &why);
 		const struct plan_groups groups = plan_groups(arena, plan, false);
 		const struct plan_step step = {plan,      &groups,  &bf16,
-					       &some_gpu, &at_peak, &some_driver};
+					       &some_gpu, &at_peak, NULL, NULL};
 		const struct program *program = plan_program(arena, &step, 0);
 		size_t count = 0;
 		for (size_t i = 0; i < program->threads[0].count; i++) {
@@ -220,7 +220,7 @@ static void only_trained_parameters_have_gradients(void)
 		network_read(arena, diag, cfg_read_text(arena, diag, "a.cfg", text), 0);
 	const struct training_plan *plan = plan_new(arena, network, &params, 2, &why);
 	const struct plan_groups groups = plan_groups(arena, plan, false);
-	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};
+	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, NULL, NULL};
 	CHECK_NEAR(called_B(arena, &step, 0, CALL_ALL_REDUCE),
 		   2 * (8 * 2 + 2 * 24 + 8 * 2 + 2 * 8) * 4, 0);
 	arena_free(arena);
@@ -250,7 +250,7 @@ static void library_calls_cost_the_host_their_own_time(void)
 	stack.calls_per_launch_count = 1;
 	const struct training_plan *plan = plan_new(arena, read_tiny(arena), &params, 1, &why);
 	const struct plan_groups groups = plan_groups(arena, plan, false);
-	const struct plan_step step = {plan, &groups, &stack, &some_gpu, &at_peak, &driver};
+	const struct plan_step step = {plan, &groups, &stack, &some_gpu, &at_peak, NULL, NULL};
 	double without_s = host_work_s(arena, &step);
 	driver.library_s = 3e-6;
 	CHECK(without_s > 0);
@@ -268,7 +268,7 @@ static void programs_of_a_stage_differ_in_communicators_and_peers(void)
 	params.global_batch_count = 4;
 	const struct training_plan *plan = plan_new(arena, read_tiny(arena), &params, 8, &why);
 	const struct plan_groups groups = plan_groups(arena, plan, false);
-	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};
+	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, NULL, NULL};
 	for (size_t rank = 0; rank < 8; rank++) {
 		size_t like = rank < 4 ? 0 : 4; /* the first rank of the stage */
 		const struct program *first = plan_program(arena, &step, like);
@@ -300,7 +300,7 @@ static void only_tensor_groups_have_user_buffers(void)
 	params.overlap_tensor = OVERLAP_ALL;
 	const struct training_plan *plan = plan_new(arena, read_tiny(arena), &params, 4, &why);
 	const struct plan_groups groups = plan_groups(arena, plan, false);
-	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, &some_driver};
+	const struct plan_step step = {plan, &groups, &bf16, &some_gpu, &at_peak, NULL, NULL};
 	const struct call_thread *thread = plan_program(arena, &step, 0)->threads;
 	for (size_t i = 0; i < thread->count; i++) {
 		const struct cuda_call *call = &thread->items[i].call;
@@ -329,7 +329,7 @@ static void stages_update_each_parameter_once(void)
 	params.pp_count = params.micro_batch_count = 2;
 	const struct training_plan *plan = plan_new(arena, network, &params, 2, &why);
 	const struct plan_groups groups = plan_groups(arena, plan, false);
-	const struct plan_step step = {plan, &groups, &adam, &some_gpu, &at_peak, &some_driver};
+	const struct plan_step step = {plan, &groups, &adam, &some_gpu, &at_peak, NULL, NULL};
 	double sum_s = 0;
 	for (size_t rank = 0; rank < 2; rank++)
 		sum_s += launched_s(arena, &step, rank, "update");
@@ -339,7 +339,7 @@ static void stages_update_each_parameter_once(void)
 	params.sharding = SHARDING_OPTIMIZER;
 	const struct training_plan *shared = plan_new(arena, network, &params, 4, &why);
 	const struct plan_groups four = plan_groups(arena, shared, false);
-	const struct plan_step quarter = {shared, &four, &adam, &some_gpu, &at_peak, &some_driver};
+	const struct plan_step quarter = {shared, &four, &adam, &some_gpu, &at_peak, NULL, NULL};
 	CHECK_NEAR(launched_s(arena, &quarter, 0, "update"),
 		   7 * 2 * network->parameters_count / 4 / 1e11, 1e-9);
 	arena_free(arena);
@@ -362,7 +362,7 @@ static void full_recomputation_repeats_only_blocks(void)
 			plan_new(arena, read_tiny(arena), &params, 4, &why);
 		const struct plan_groups groups = plan_groups(arena, plan, false);
 		const struct plan_step step = {plan,      &groups,  &bf16,
-					       &some_gpu, &at_peak, &some_driver};
+					       &some_gpu, &at_peak, NULL, NULL};
 		for (size_t rank = 0; rank < 4; rank++) {
 			forward_s[rank] = launched_s(arena, &step, rank, "F1");
 			backward_s[full][rank] = launched_s(arena, &step, rank, "B1");
@@ -393,7 +393,7 @@ static void stages_with_several_chunks_post_receives_early(void)
 			plan_new(arena, read_tiny(arena), &params, 2, &why);
 		const struct plan_groups groups = plan_groups(arena, plan, false);
 		const struct plan_step step = {plan,      &groups,  &bf16,
-					       &some_gpu, &at_peak, &some_driver};
+					       &some_gpu, &at_peak, NULL, NULL};
 		const struct call_thread *thread = plan_program(arena, &step, 1)->threads;
 		for (size_t i = 1; i < thread->count; i++) {
 			const struct cuda_call *call = &thread->items[i].call;
