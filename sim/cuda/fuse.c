@@ -6,9 +6,9 @@
 #include "sim/base/arena.h"
 #include "sim/base/vec.h"
 
-/* A run has at least RUN_LEAST launches, so that it saves operations, and at most RUN_MOST, so that
- * the launch queue is full at about the right time. */
-enum { RUN_LEAST = 2, RUN_MOST = 64 };
+/* A run has at most RUN_MOST launches, so that the launch queue is full at about the right time. A
+ * call stands for at most REPEATS_MOST calls. */
+enum { RUN_MOST = 64, REPEATS_MOST = 64 };
 /* Beside kernels of collectives, a kernel begins at most this much later than it would alone. */
 #define BESIDE_MOST_S 10e-6
 
@@ -16,6 +16,7 @@ struct fuser {
 	struct arena *arena;
 	const struct fuse_params *params;
 	const struct call_thread *thread;
+	uint32_t run_most;
 	double late_most_s; /* by which a kernel may begin later than it would alone */
 	VEC(struct item) items;
 };
@@ -27,7 +28,7 @@ struct kernels {
 	uint32_t count;
 };
 
-struct span { /* a run */
+struct span {                    /* a run */
 	size_t end;              /* index of the item behind the last launch */
 	size_t calls_count;      /* all calls */
 	double host_s;           /* work of the thread for all launches */
@@ -88,7 +89,7 @@ static struct span find_run(const struct fuser *f, size_t first)
 	struct span span = {0};
 	double host_s = 0;
 	size_t calls = 0;
-	for (size_t i = first; i < f->thread->count && span.all.count < RUN_MOST; i++) {
+	for (size_t i = first; i < f->thread->count && span.all.count < f->run_most; i++) {
 		const struct item *item = &f->thread->items[i];
 		double work_s = host_work_s(f, item);
 		if (work_s < 0)
@@ -140,25 +141,36 @@ static void put_run(struct fuser *f, const struct span *span)
 	item->call.run = run;
 }
 
+/* Appends a launch with the host work before it. */
+static void put_launch(struct fuser *f, const struct span *span)
+{
+	struct item *item = VEC_PUSH(f->arena, &f->items);
+	*item = *span->last;
+	item->call.host_s = (float)span->host_s;
+	item->call.repeats = (span->calls_count - 1) & (REPEATS_MOST - 1);
+}
+
 struct call_thread thread_fuse(struct arena *arena, const struct call_thread *thread,
-			       const struct fuse_params *params, bool beside)
+			       const struct fuse_params *params, enum fuse_mode mode)
 {
 	struct fuser f = {.arena = arena,
 			  .params = params,
 			  .thread = thread,
-			  .late_most_s = beside ? BESIDE_MOST_S : INFINITY};
-	size_t runs = 0;
+			  .run_most = mode == FUSE_HOST ? 1 : RUN_MOST,
+			  .late_most_s = mode == FUSE_RUNS ? INFINITY : BESIDE_MOST_S};
 	for (size_t i = 0; i < thread->count;) {
 		const struct span span = find_run(&f, i);
-		if (span.all.count >= RUN_LEAST) {
+		if (span.all.count > 1) {
 			put_run(&f, &span);
 			i = span.end;
-			runs++;
-			continue;
+		} else if (span.all.count == 1 && span.calls_count <= REPEATS_MOST) {
+			put_launch(&f, &span);
+			i = span.end;
+		} else {
+			*VEC_PUSH(arena, &f.items) = thread->items[i++];
 		}
-		*VEC_PUSH(arena, &f.items) = thread->items[i++];
 	}
-	return runs > 0 ? (struct call_thread){thread->name, f.items.items, f.items.count} : *thread;
+	return (struct call_thread){thread->name, f.items.items, f.items.count};
 }
 
 /* Returns true if the program has collectives or messages. */
@@ -179,7 +191,8 @@ const struct program *program_fuse(struct arena *arena, const struct program *pr
 	struct program *fused = ARENA_NEW(arena, struct program);
 	struct call_thread *threads = ARENA_ARRAY(arena, program->thread_count, struct call_thread);
 	for (size_t t = 0; t < program->thread_count; t++)
-		threads[t] = thread_fuse(arena, &program->threads[t], params, has_peers(program));
+		threads[t] = thread_fuse(arena, &program->threads[t], params,
+					 has_peers(program) ? FUSE_SHORT_RUNS : FUSE_RUNS);
 	*fused = *program;
 	fused->threads = threads;
 	return fused;

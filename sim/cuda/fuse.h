@@ -27,10 +27,16 @@ struct fuse_params {
 	double work_ratio; /* time of a unit of host work in the guest */
 };
 
-/* Returns a part of a thread's list with its runs fused. `beside` tells that collectives or messages
- * run at the same time. Their kernels slow down others, so these must run at about their time. */
+enum fuse_mode {
+	FUSE_RUNS,
+	/* Collectives or messages run at the same time. Their kernels slow down others, so these
+	 * must run at about their time. */
+	FUSE_SHORT_RUNS,
+	FUSE_HOST, /* a run has one kernel: only host work is fused */
+};
+/* Returns a part of a thread's list with its runs fused. */
 struct call_thread thread_fuse(struct arena *arena, const struct call_thread *thread,
-			       const struct fuse_params *params, bool beside);
+			       const struct fuse_params *params, enum fuse_mode mode);
 /* Returns the program with its runs fused; a thread without runs shares its items. */
 const struct program *program_fuse(struct arena *arena, const struct program *program,
 				   const struct fuse_params *params);

@@ -467,9 +467,9 @@ void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op)
 	queued->op = *op;
 	queued->next = NULL;
 	if (is_kernel(op)) {
-		queued->earliest_ps = engine_now_ps(gpu->engine) +
-				      (op->earliest_s > 0 ? ps_from_s(op->earliest_s)
-							     : gpu->launch_latency_ps);
+		queued->earliest_ps =
+			engine_now_ps(gpu->engine) +
+			(op->earliest_s > 0 ? ps_from_s(op->earliest_s) : gpu->launch_latency_ps);
 		if (context->kernels_count++ == 0)
 			gpu->competing_count++;
 	} else if (op->kind == GPU_OP_RECORD) {

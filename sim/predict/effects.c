@@ -49,10 +49,12 @@ static bool has_no_effect(struct case_request without, const struct prediction *
 }
 
 /* Returns a setting as the user wrote it. Options set keys of their own name, so "--transport" and
- * "case.transport=rdma" become "--transport rdma". */
+ * "case.transport=rdma" become "--transport rdma"; those of --plan keep their keys. */
 static const char *written(struct arena *arena, const struct setting *setting)
 {
 	const char *value = strchr(setting->text, '=');
+	if (strcmp(setting->origin.file, "--plan") == 0)
+		return arena_printf(arena, "--plan %s", strchr(setting->text, '.') + 1);
 	bool is_set = strcmp(setting->origin.file, "--set") == 0;
 	return is_set || !value ? arena_printf(arena, "--set %s", setting->text)
 				: arena_printf(arena, "%s %s", setting->origin.file, value + 1);

@@ -79,10 +79,6 @@ static void plan_fits(struct case_reader *c, size_t programs)
 	const struct cfg_param *batch = cfg_param_find(c->reader.resolution, "case.batch");
 	refuse(c, "case.batch", batch && batch->origin.file && params->stages_count == 1,
 	       "has no effect on a plan (write plan.micro_batch and plan.global_batch)");
-	refuse(c, "case.runtime", strcmp(params->runtime, "none") != 0,
-	       "cannot be combined with a plan, because the kernels of a plan between two "
-	       "collectives are one launch, so few calls would be forwarded (leave one of them "
-	       "out)");
 	refuse(c, "case.stack", c->stack && c->stack->xla_clusters_count > 0,
 	       "cannot have XLA with a plan, because XLA fuses ops across layers (choose another "
 	       "one)");
@@ -167,8 +163,7 @@ static bool stages_plan(struct case_reader *c, struct plan_params *plan)
 	plan->pp_count = params->stages_count;
 	plan->micro_batch_count = params->batch_count / params->micro_batches_count;
 	double ranks = plan->tp_count * plan->cp_count * plan->pp_count;
-	plan->global_batch_count =
-		params->batch_count * fmax(1, floor(params->gpus_count / ranks));
+	plan->global_batch_count = params->batch_count * fmax(1, floor(params->gpus_count / ranks));
 	if (!cfg_param_find(known, "plan.schedule")->origin.file)
 		plan->schedule = schedule_gpipe.name;
 	return true;
@@ -348,8 +343,7 @@ static bool fill_programs(struct case_reader *c, struct job_entry *entry)
 		return diag_error(c->reader.diag, case_said(c, "case.exchange"),
 				  "exchange '%s' keeps variables on servers, which a %s does not "
 				  "use (write an exchange without servers, for example nccl-2.18)",
-				  c->params->exchange,
-				  plan ? "plan" : "recording");
+				  c->params->exchange, plan ? "plan" : "recording");
 	if (plan)
 		return fill_plan(c, entry);
 	if (entry->recorded && !recorded_calls_peers(entry->recorded->calls))

@@ -176,8 +176,8 @@ struct job_entry {
 	/* For jobs that are played call by call. */
 	size_t program_count;               /* each program holds rank_count / program_count GPUs */
 	const struct spread_params *spread; /* exchange of gradients; NULL: no exchange */
-	const struct training_plan *plan; /* how GPUs split the network; NULL: they do not */
-	double fraction_ratio;            /* largest share of the GPU that the program may use */
+	const struct training_plan *plan;   /* how GPUs split the network; NULL: they do not */
+	double fraction_ratio;              /* largest share of the GPU that the program may use */
 	const struct runtime_params *runtime; /* NULL: the local driver */
 	bool guest_work;                      /* true: work of calls is slowed down by the guest */
 	/* For fused jobs and collectives. */

@@ -25,8 +25,8 @@ static struct fuse_params fuse_params(const struct world *w, const struct job_en
 	return (struct fuse_params){
 		.driver = &w->scenario->driver,
 		.gpu = &w->scenario->topology.gpus[entry->gpus[first]].params,
-		.work_ratio = guest_alone_s(guest, 1) /
-			      (entry->guest_work ? 1 : guest_work_ratio(guest)),
+		.work_ratio =
+			guest_alone_s(guest, 1) / (entry->guest_work ? 1 : guest_work_ratio(guest)),
 	};
 }
 

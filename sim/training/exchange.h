@@ -114,9 +114,10 @@ struct exchange_policy {
 	bool updates_in_stream; /* updates wait for all gradients on the GPU, not on the host */
 	/* Divides `count` gradients, whose sizes are given in the order in which they become ready,
 	 * into bundles: bundle i has the gradients from ends[i - 1] (0 for the first) up to, but
-	 * without, ends[i]. Returns the number of bundles; the last one ends with the last gradient.
-	 * These are the bundles of every step, unless the policy has the functions below. Programs
-	 * that write their collectives as calls (spread.h, plan_bundles.c) always have them. */
+	 * without, ends[i]. Returns the number of bundles; the last one ends with the last
+	 * gradient. These are the bundles of every step, unless the policy has the functions below.
+	 * Programs that write their collectives as calls (spread.h, plan_bundles.c) always have
+	 * them. */
 	size_t (*ends)(const struct exchange_params *params, const double *sizes_B, size_t count,
 		       size_t *ends);
 	/* For a policy that decides during the step, or NULL: */
@@ -139,3 +140,6 @@ REGISTRY_OF(struct exchange_policy, exchange_policy);
 /* Returns the bytes of a gradient on the network, at least 1. element_B is that of the stack. */
 double exchange_gradient_B(const struct exchange_params *params, double elements_count,
 			   double element_B);
+/* Returns the time in which the GPU copies gradients of size_B into a buffer, or out of it. */
+double exchange_copy_s(const struct exchange_params *params, const struct gpu_params *gpu,
+		       double size_B);

@@ -284,7 +284,8 @@ static struct exchange *horovod_new(const struct exchange_host *host)
 	return &h->base;
 }
 
-/* Programs that write their collectives as calls fill the fusion buffer in the order of readiness. */
+/* Programs that write their collectives as calls fill the fusion buffer in the order of readiness.
+ */
 static size_t buffers(const struct exchange_params *params, const double *sizes_B, size_t count,
 		      size_t *ends)
 {

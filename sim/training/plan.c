@@ -20,7 +20,6 @@ static const struct registry_row schedule_rows[] = {
 const struct registry pipeline_schedule_registry =
 	REGISTRY("pipeline schedule", "schedules", schedule_rows);
 
-
 static const char *const axis_names[AXIS_COUNT] = {"tp", "cp", "dp", "pp"};
 
 /* ---- sizes ---- */

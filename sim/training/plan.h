@@ -192,7 +192,7 @@ struct plan_step {
 	const struct stack_params *stack;
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;
-	const struct fuse_params *fuse; /* NULL: runs of kernels are not fused */
+	const struct fuse_params *fuse;         /* NULL: runs of kernels are not fused */
 	const struct exchange_params *exchange; /* for BUCKETS_POLICY */
 };
 /* Writes the step of a rank. Rank i is member i of the job's group. Programs of ranks of one stage

@@ -90,8 +90,7 @@ const struct unit_least *plan_units_least(struct arena *arena, const struct plan
 	const struct network *network = step->plan->shard->network;
 	const struct layer_least *times = layers_least(arena, step, link_Bps);
 	bool splits = step->plan->schedule->splits_backward;
-	struct unit_least *list =
-		ARENA_ARRAY(arena, step->plan->unit_count, struct unit_least);
+	struct unit_least *list = ARENA_ARRAY(arena, step->plan->unit_count, struct unit_least);
 	*count = 0;
 	for (size_t first = 0, end; first < network->layer_count; first = end) {
 		end = plan_unit_end(step->plan, first);

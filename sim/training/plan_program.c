@@ -13,7 +13,19 @@
 #include "sim/training/issue.h"
 #include "sim/training/plan_units.h"
 
-enum stream { COMPUTE, DOWN_IN, DOWN_OUT, UP_IN, UP_OUT, BESIDE, GATHER, REDUCE, STREAM_COUNT };
+enum stream {
+	COMPUTE,
+	DOWN_IN,
+	DOWN_OUT,
+	UP_IN,
+	UP_OUT,
+	BESIDE,
+	GATHER,
+	REDUCE,
+	COPY_IN, /* into and out of the buffers of bundles */
+	COPY_OUT,
+	STREAM_COUNT
+};
 enum tag { TAG_DOWN, TAG_UP };
 
 /* SMs that Transformer Engine's user buffers take for a collective: 1 to 24, on the average of the
@@ -110,11 +122,12 @@ static void play_exchange(struct writer *w, const struct shard_exchange *exchang
 		call->tag = user_buffer_blocks;
 }
 
-static void play_calls(struct writer *w, const struct piece *piece)
+static void play_calls(struct writer *w, const struct piece *piece, bool beside)
 {
-	for (size_t i = 0; i < piece->items.count; i++) {
-		struct item *item = issue_item(&w->issuer, piece->items.items[i].kind);
-		*item = piece->items.items[i];
+	const struct call_thread *calls = beside ? &piece->beside : &piece->fused;
+	for (size_t i = 0; i < calls->count; i++) {
+		struct item *item = issue_item(&w->issuer, calls->items[i].kind);
+		*item = calls->items[i];
 		if (w->pass && item->call.kind == CALL_LAUNCH)
 			item->call.label = w->pass;
 	}
@@ -135,7 +148,7 @@ static void play(struct writer *w, const struct pieces *pieces)
 		} else if (piece->exchange) {
 			play_exchange(w, piece->exchange, COMPUTE);
 		} else {
-			play_calls(w, piece);
+			play_calls(w, piece, beside || w->beside);
 			if (beside)
 				order(w, BESIDE, COMPUTE);
 			beside = false;
@@ -271,13 +284,13 @@ static void find_bundles(struct writer *w)
 }
 
 /* Copies the gradients of a bundle into its buffer, or out of it. */
-static void copy_bundle(struct writer *w, double size_B)
+static void copy_bundle(struct writer *w, double size_B, uint16_t stream)
 {
-	const struct gpu_params *gpu = w->step->gpu;
-	double traffic_B = size_B * w->step->exchange->fusion_copy_ratio;
-	struct cuda_call *copy = issue_call(&w->issuer, CALL_LAUNCH, REDUCE);
-	copy->duration_s =
-		traffic_B / (gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);
+	double copy_s = exchange_copy_s(w->step->exchange, w->step->gpu, size_B);
+	if (copy_s <= 0)
+		return;
+	struct cuda_call *copy = issue_call(&w->issuer, CALL_LAUNCH, stream);
+	copy->duration_s = copy_s;
 	copy->label = "fusion buffer";
 }
 
@@ -286,13 +299,17 @@ static void reduce_bundle(struct writer *w, size_t first, size_t end)
 	double size_B = 0;
 	for (size_t i = first; i < end; i++)
 		size_B += w->gradients_B[i];
-	bool copies = end - first > 1 && w->step->exchange->fusion_copy_ratio > 0;
-	order(w, COMPUTE, REDUCE);
-	if (copies)
-		copy_bundle(w, size_B);
+	bool copies = end - first > 1;
+	order(w, COMPUTE, copies ? COPY_IN : REDUCE);
+	if (copies) {
+		copy_bundle(w, size_B, COPY_IN);
+		order(w, COPY_IN, REDUCE);
+	}
 	reduce_gradients(w, size_B, 0);
-	if (copies)
-		copy_bundle(w, size_B);
+	if (copies) {
+		order(w, REDUCE, COPY_OUT);
+		copy_bundle(w, size_B, COPY_OUT);
+	}
 }
 
 /* Reduces the bundles whose gradients are all ready. */
@@ -344,6 +361,8 @@ static void enter_unit(struct writer *w, size_t chunk, size_t index, bool forwar
 
 static void forward(struct writer *w, size_t chunk, bool first)
 {
+	w->beside = shards_parameters(w) ||
+		    (first && gathers_updated(w) && w->plan->params->overlap_parameters);
 	if (first && gathers_updated(w) && w->plan->params->overlap_parameters)
 		issue_call(&w->issuer, CALL_STREAM_WAIT_EVENT, COMPUTE)->event =
 			gathered(w, &w->units[w->chunk_first[chunk]]);
@@ -361,9 +380,17 @@ static void leave_unit(struct writer *w, const struct unit *unit, bool last)
 		add_gradients(w, unit);
 }
 
+/* Returns true if gradients are reduced beside the pass. */
+static bool reduces_beside(const struct writer *w, bool last)
+{
+	size_t ranks = w->plan->sizes[AXIS_DATA] * w->plan->sizes[AXIS_CONTEXT];
+	return shards_parameters(w) || (last && w->plan->params->overlap_gradients && ranks > 1);
+}
+
 static void backward(struct writer *w, size_t chunk, bool last)
 {
 	bool splits = w->plan->schedule->splits_backward;
+	w->beside = reduces_beside(w, last);
 	for (size_t i = w->chunk_first[chunk + 1]; i-- > w->chunk_first[chunk];) {
 		struct unit *unit = &w->units[i];
 		enter_unit(w, chunk, i, false);
@@ -376,6 +403,7 @@ static void backward(struct writer *w, size_t chunk, bool last)
 
 static void weights(struct writer *w, size_t chunk, bool last)
 {
+	w->beside = reduces_beside(w, last);
 	for (size_t i = w->chunk_first[chunk + 1]; i-- > w->chunk_first[chunk];) {
 		play(w, &w->units[i].parts[PART_WEIGHTS]);
 		leave_unit(w, &w->units[i], last);
@@ -424,11 +452,13 @@ static void update(struct writer *w)
 	reduce_open(w);
 	reduce_bundles(w);
 	order(w, REDUCE, COMPUTE);
+	if (w->bundle_count > 0)
+		order(w, COPY_OUT, COMPUTE);
 	collective(w, COLLECTIVE_ALL_REDUCE, PLAN_EMBEDDING,
 		   tied_count(w) * params->gradient_element_B, COMPUTE, "embedding");
 	w->pass = "update";
 	for (size_t i = 0; i < w->unit_count; i++)
-		play_calls(w, &w->units[i].update);
+		play_calls(w, &w->units[i].update, false);
 	w->pass = NULL;
 	for (size_t c = 0;
 	     gathers_updated(w) && !params->overlap_parameters && c < w->plan->chunk_count; c++)

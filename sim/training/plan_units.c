@@ -26,12 +26,10 @@ static void add_op(struct writer *w, struct pieces *pieces, const struct op *op)
 
 static void fuse_piece(struct writer *w, struct piece *piece)
 {
-	struct call_thread thread = {NULL, piece->items.items, piece->items.count};
-	if (!w->step->fuse)
-		return;
-	thread = thread_fuse(w->issuer.arena, &thread, w->step->fuse, w->plan->rank_count > 1);
-	memcpy(piece->items.items, thread.items, thread.count * sizeof *thread.items);
-	piece->items.count = thread.count;
+	const struct call_thread each = {NULL, piece->items.items, piece->items.count};
+	const struct fuse_params *fuse = w->step->fuse;
+	piece->fused = fuse ? thread_fuse(w->issuer.arena, &each, fuse, FUSE_RUNS) : each;
+	piece->beside = fuse ? thread_fuse(w->issuer.arena, &each, fuse, FUSE_HOST) : each;
 }
 
 static void fuse_unit(struct writer *w, struct unit *unit)

@@ -3,7 +3,8 @@
  *
  * A UNIT is a block of the network, or what is before the first or behind the last one. Networks
  * without blocks have units between the places at which plan_cut could cut them. The calls
- * of its ops between two collectives are one PIECE, whose runs of kernels are fused (fuse.h).
+ * of its ops between two collectives are one PIECE, whose runs of kernels are fused (fuse.h) where
+ * no collective runs beside them and slows them down.
  */
 #pragma once
 
@@ -14,8 +15,9 @@ enum part { PART_FORWARD, PART_BACKWARD, PART_WEIGHTS, PART_AGAIN, PART_COUNT };
 
 struct piece {
 	const struct shard_exchange *exchange; /* NULL: calls */
-	struct item_list items;
-	bool closed; /* calls of later layers are another piece */
+	struct item_list items;                /* calls one by one */
+	struct call_thread fused, beside;      /* without collectives, and beside them */
+	bool closed;                           /* calls of later layers are another piece */
 };
 struct pieces {
 	VEC(struct piece) list;
@@ -38,6 +40,7 @@ struct writer {
 	size_t rank, stage;
 	struct unit *units; /* of the rank, chunk by chunk */
 	size_t unit_count;
+	bool beside;         /* collectives may run beside this pass */
 	size_t *chunk_first; /* by chunk: its first unit; one more entry at the end */
 	const char *pass;    /* name of the current pass and its micro-batch: "F3"; NULL: none */
 	double open_count, open_expert_count; /* parameters whose gradients are not reduced */

@@ -11,6 +11,7 @@ enum { NONE = -1, EVENTS_OF_BUNDLE = 3 };
 
 struct bundle {
 	double size_B;
+	size_t tensor_count;
 	bool awaited; /* the compute stream waits for the exchange */
 };
 
@@ -21,10 +22,10 @@ struct spread {
 	uint32_t signal;
 	int32_t *bundle_of; /* by tensor; NONE: its gradient has not been issued */
 	struct bundle *bundles;
-	const size_t *ends;   /* by bundle, in tensors by readiness */
-	size_t count;         /* bundles */
-	size_t tensor_count;  /* whose gradients have been issued */
-	size_t issued_count;  /* bundles whose exchange has been issued */
+	const size_t *ends;             /* by bundle, in tensors by readiness */
+	size_t count;                   /* bundles */
+	size_t tensor_count;            /* whose gradients have been issued */
+	size_t issued_count;            /* bundles whose exchange has been issued */
 	VEC(const struct op *) updates; /* updates that are held back, in the framework's order */
 	bool updating;                  /* spread_update issues the updates */
 };
@@ -39,8 +40,7 @@ static void find_bundles(struct arena *arena, struct spread *spread, const struc
 	for (size_t i = 0; i < graph->count; i++)
 		for (uint32_t k = 0; k < graph->ops[i].gradient_count; k++)
 			sizes_B[count++] = exchange_gradient_B(
-				exchange,
-				graph->tensors[graph->ops[i].gradients[k]].elements_count,
+				exchange, graph->tensors[graph->ops[i].gradients[k]].elements_count,
 				spread->params->element_B);
 	spread->count = policy->ends(exchange, sizes_B, count, ends);
 	spread->ends = ends;
@@ -71,6 +71,16 @@ static uint16_t event_of(const struct spread *spread, size_t bundle, unsigned wh
 	return (uint16_t)(spread->event + EVENTS_OF_BUNDLE * bundle + which);
 }
 
+static void copy_bundle(struct spread *spread, struct issuer *issuer, double size_B)
+{
+	double copy_s = exchange_copy_s(spread->params->exchange, issuer->gpu, size_B);
+	if (copy_s <= 0)
+		return;
+	struct cuda_call *copy = issue_call(issuer, CALL_LAUNCH, spread->stream);
+	copy->duration_s = copy_s;
+	copy->label = "fusion buffer";
+}
+
 /* Issues the exchange of a bundle; it waits for all earlier calls on the compute stream. */
 static void bundle_issue(struct spread *spread, struct issuer *issuer, size_t index)
 {
@@ -79,10 +89,15 @@ static void bundle_issue(struct spread *spread, struct issuer *issuer, size_t in
 	bool on_cpu = spread->params->on_cpu;
 	issue_call(issuer, CALL_EVENT_RECORD, 0)->event = computed;
 	issue_call(issuer, CALL_STREAM_WAIT_EVENT, spread->stream)->event = computed;
+	bool copies = !on_cpu && bundle->tensor_count > 1;
+	if (copies)
+		copy_bundle(spread, issuer, bundle->size_B);
 	struct cuda_call *call = issue_call(
 		issuer, on_cpu ? CALL_MEMCPY_D2H_ASYNC : CALL_ALL_REDUCE, spread->stream);
 	call->payload_B = bundle->size_B;
 	call->label = on_cpu ? "gradients to host" : "gradients";
+	if (copies)
+		copy_bundle(spread, issuer, bundle->size_B);
 	issue_call(issuer, CALL_EVENT_RECORD, spread->stream)->event = exchanged;
 	if (!on_cpu)
 		return;
@@ -124,9 +139,10 @@ void spread_behind(struct spread *spread, struct issuer *issuer, const struct op
 		size_t bundle = spread->issued_count;
 		FW_ASSERT(bundle < spread->count);
 		spread->bundle_of[op->gradients[i]] = (int32_t)bundle;
+		spread->bundles[bundle].tensor_count++;
 		spread->bundles[bundle].size_B += exchange_gradient_B(
-			spread->params->exchange,
-			spread->tensors[op->gradients[i]].elements_count, spread->params->element_B);
+			spread->params->exchange, spread->tensors[op->gradients[i]].elements_count,
+			spread->params->element_B);
 		if (++spread->tensor_count == spread->ends[bundle])
 			bundle_issue(spread, issuer, spread->issued_count++);
 	}

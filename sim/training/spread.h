@@ -24,8 +24,8 @@ struct spread_params {
 	size_t device_count; /* GPUs of the program */
 	const struct exchange_params *exchange;
 	double element_B; /* size of a gradient's element in the stack */
-	bool on_cpu;         /* the variables are on the CPU */
-	double cpu_Bps;      /* bytes of gradients that the host adds in a second */
+	bool on_cpu;      /* the variables are on the CPU */
+	double cpu_Bps;   /* bytes of gradients that the host adds in a second */
 };
 
 /* The exchange of one step, while a framework writes that step. */

@@ -149,25 +149,6 @@ static void losses_prolong_the_measurement_of_forwarded_calls(void)
 	arena_free(arena);
 }
 
-/* The baseline of a pipeline is one GPU with the batch of all stages. */
-static void baseline_of_a_pipeline_has_its_whole_batch(void)
-{
-	static const struct settings alexnet = {
-		{"case.topology=dgx1-v100", "case.model=alexnet", "case.batch=64"}};
-	struct arena *arena = arena_new();
-	const struct scenario *stages =
-		scenario_of(arena, &alexnet,
-			    (const char *const[]){"case.gpus=2", "case.stages=2",
-						  "case.micro_batches=2", NULL});
-	if (stages) {
-		struct point point = predict_point(arena, stages, 1, true, NULL, NULL);
-		CHECK(!point.failed);
-		CHECK_NEAR(point.throughput / point.ratio / 2, 64 / STEP_S(alexnet, "case.gpus=0"),
-			   1e-9);
-	}
-	arena_free(arena);
-}
-
 /* A timeline names the collective that is repeated. */
 static void timelines_name_the_collective(void)
 {
@@ -199,7 +180,6 @@ static const struct test tests[] = {
 	TEST(counters_tell_the_directions_of_forwarded_bytes),
 	TEST(runtimes_forward_inside_a_guest),
 	TEST(losses_prolong_the_measurement_of_forwarded_calls),
-	TEST(baseline_of_a_pipeline_has_its_whole_batch),
 	TEST(timelines_name_the_collective),
 };
 

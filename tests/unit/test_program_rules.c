@@ -6,7 +6,6 @@
 #include "sim/engine/engine.h"
 #include "sim/training/exchange_parts.h"
 #include "sim/training/ops.h"
-#include "sim/training/pipeline.h"
 #include "sim/training/spread.h"
 #include "sim/training/gradients.h"
 #include "tests/test.h"
@@ -173,32 +172,35 @@ static void poller_uses_its_part_of_a_core(void)
 	CHECK_NEAR(stack_poller_ratio(&stack, 4e-6), 0, 0);
 }
 
-/* Each of two stages has half of the memory of a step with all images. */
-static void stages_divide_the_memory_of_the_whole_batch(void)
-{
-	const struct stack_params stack = stack_of("pytorch");
-	const struct network *network = network_of("alexnet");
-	const struct step_spec spec = {network, 32, &stack, &gpu, &efficiency, NULL, NULL};
-	const struct program *program =
-		pipeline_program(arena, &spec, &(struct pipeline_params){2, 1, 4});
-	CHECK_NEAR(program->memory_B, stack_memory_B(network, 32, &stack) / 2, 1e-12);
-	CHECK(program->images_count == 32);
-}
-
 /* ---- exchange of gradients ---- */
 
+static struct exchange_params policy_of(const char *name)
+{
+	struct exchange_params params = {.fusion_B = 4e6, .bucket_B = 2e6, .first_bucket_B = 1e6};
+	while (strcmp(exchange_policy_at((size_t)params.policy)->name, name) != 0)
+		params.policy++;
+	return params;
+}
+
+/* Seven gradients of 1 MB. A bucket of DDP ends when it has its limit, and a buffer of Horovod
+ * before it exceeds its limit. */
 static void policies_bundle_up_to_their_own_size(void)
 {
 	static const struct {
 		const char *name;
-		double bundle_B;
-	} rows[] = {
-		{"horovod", 1e6}, {"ddp", 2e6}, {"per_tensor", 0}, {"after_backward", INFINITY}};
+		size_t count, ends[7];
+	} rows[] = {{"horovod", 2, {4, 7}},
+		    {"ddp", 4, {1, 3, 5, 7}},
+		    {"per_tensor", 7, {1, 2, 3, 4, 5, 6, 7}},
+		    {"after_backward", 1, {7}}};
+	const double sizes_B[] = {1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct exchange_params params = {.fusion_B = 1e6, .bucket_B = 2e6};
-		while (strcmp(exchange_policy_at((size_t)params.policy)->name, rows[i].name) != 0)
-			params.policy++;
-		CHECK(exchange_bundle_B(&params) == rows[i].bundle_B);
+		const struct exchange_params params = policy_of(rows[i].name);
+		size_t ends[7] = {0};
+		CHECK(exchange_policy_at((size_t)params.policy)->ends(&params, sizes_B, 7, ends) ==
+		      rows[i].count);
+		for (size_t k = 0; k < rows[i].count; k++)
+			CHECK(ends[k] == rows[i].ends[k]);
 	}
 }
 
@@ -218,31 +220,37 @@ static void a_launching_thread_is_free_after_the_copies(void)
 	CHECK(one.launched_ps == three.free_ps + 10 && one.free_ps == one.launched_ps);
 }
 
-/* The first gradients are those of the last layer, 2,048 x 1,001 weights and a bias, in two ops. A
- * bundle that has exactly its size is exchanged. */
+/* The first gradients are those of the last layer: a bias of 1,001 elements and 2,048 x 1,001
+ * weights, in two ops. */
 static void a_bundle_with_its_size_is_exchanged(void)
 {
 	const struct stack_params stack = stack_of("pytorch");
-	struct spread_params spread = {.device_count = 2, .element_B = 4};
-	double first_B[2] = {0};
-	for (int exact = 0; exact < 2; exact++) {
-		spread.bundle_B = exact ? first_B[0] : 0;
+	struct exchange_params exchange = policy_of("ddp");
+	const struct spread_params spread = {
+		.device_count = 2, .exchange = &exchange, .element_B = 4};
+	const double first_B = 4 * 1001, both_B = 4 * 1001 * 2049;
+	for (int both = 0; both < 2; both++) {
+		double found_B = 0;
+		exchange.first_bucket_B = both ? both_B : 1;
 		const struct call_thread *thread = &program_of(&stack, &spread)->threads[0];
-		for (size_t i = 0; i < thread->count && first_B[exact] <= 0; i++)
+		for (size_t i = 0; i < thread->count && found_B <= 0; i++)
 			if (thread->items[i].kind == ITEM_CALL &&
 			    thread->items[i].call.kind == CALL_ALL_REDUCE)
-				first_B[exact] = thread->items[i].call.payload_B;
+				found_B = thread->items[i].call.payload_B;
+		CHECK(both ? found_B == both_B : found_B == first_B || found_B == both_B - first_B);
 	}
-	CHECK(first_B[0] == 4 * 1001 || first_B[0] == 4 * 2048 * 1001);
-	CHECK(first_B[1] == first_B[0]);
 }
 
 /* The host adds the gradients of both GPUs, 2 x 25,583,592 x 4 B, at 1 GB/s. */
 static void a_host_adds_the_gradients_of_all_gpus(void)
 {
 	const struct stack_params stack = stack_of("pytorch");
-	const struct spread_params spread = {
-		.device_count = 2, .element_B = 4, .bundle_B = 1e6, .on_cpu = true, .cpu_Bps = 1e9};
+	const struct exchange_params exchange = policy_of("ddp");
+	const struct spread_params spread = {.device_count = 2,
+					     .exchange = &exchange,
+					     .element_B = 4,
+					     .on_cpu = true,
+					     .cpu_Bps = 1e9};
 	const struct program *program = program_of(&stack, &spread);
 	const struct call_thread *thread = &program->threads[program->thread_count - 1];
 	double sum_s = 0;
@@ -297,8 +305,9 @@ static void fused_ops_write_what_others_read(void)
 static void updates_of_a_bundle_wait_for_it_once(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
+	const struct exchange_params exchange = policy_of("after_backward");
 	const struct spread_params spread = {
-		.device_count = 2, .bundle_B = INFINITY, .element_B = 4};
+		.device_count = 2, .exchange = &exchange, .element_B = 4};
 	const struct program *program = program_of(&stack, &spread);
 	CHECK(program->thread_count == 2);
 	for (size_t i = 0; i < program->thread_count; i++) {
@@ -321,7 +330,6 @@ static const struct test tests[] = {
 	TEST(the_end_of_a_step_is_awaited_behind_the_loss),
 	TEST(calls_around_launches_keep_their_rate),
 	TEST(poller_uses_its_part_of_a_core),
-	TEST(stages_divide_the_memory_of_the_whole_batch),
 	TEST(policies_bundle_up_to_their_own_size),
 	TEST(a_launching_thread_is_free_after_the_copies),
 	TEST(a_bundle_with_its_size_is_exchanged),
