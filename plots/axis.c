@@ -78,6 +78,12 @@ size_t axis_ticks(const struct axis *axis, size_t wanted, double ticks[TICKS_MAX
 	return keep_inside(axis, ticks, nice_ticks(axis->low, axis->high, wanted + 2, ticks));
 }
 
+void range_include(struct range *range, double value)
+{
+	range->low = fmin(range->low, value);
+	range->high = fmax(range->high, value);
+}
+
 void axis_cover(struct axis *axis, double low, double high)
 {
 	if (axis->log) {

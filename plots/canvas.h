@@ -50,7 +50,6 @@ struct paint {
 struct drawing;
 struct drawing *drawing_new(struct arena *arena, double width, double height);
 double drawing_width(const struct drawing *drawing);
-double drawing_height(const struct drawing *drawing);
 /* Changes the size. A chart does not know its height before it has drawn everything. */
 void drawing_resize(struct drawing *drawing, double width, double height);
 void draw_rectangle(struct drawing *drawing, double x, double y, double width, double height,
@@ -78,8 +77,6 @@ void draw_text(struct drawing *drawing, double x, double y, double size, enum te
  * Nothing is drawn. */
 void draw_hint(struct drawing *drawing, double x, double y, double width, double height,
 	       const char *format, ...) __attribute__((format(printf, 6, 7)));
-/* Draws the shapes of another drawing with its corner at x, y. */
-void draw_drawing(struct drawing *drawing, double x, double y, const struct drawing *inner);
 /* Returns a drawing with these below each other. */
 struct drawing *drawing_stack(struct arena *arena, const struct drawing *const *drawings,
 			      size_t count);

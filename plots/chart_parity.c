@@ -4,11 +4,11 @@
  * of the same points in percent and shows the accuracy. */
 #include <math.h>
 
-#include "plots/style.h"
+#include "plots/figure.h"
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
 
-static const double side = 282;
+static const double side = 282, left = 46, top = 2;
 
 enum { WORST = 3 };
 
@@ -17,12 +17,10 @@ static const struct look fit_look = {
 static const struct look test_look = {.paint = {0xD55E00, 1}, .marker = MARKER_DIAMOND};
 
 struct layout {
-	struct arena *arena;
-	struct drawing *drawing;
+	struct figure figure;
 	const struct parity_point *points;
 	size_t count;
-	struct area parity, errors;
-	struct axis measured_left, predicted, measured_right, error;
+	struct panel *parity, *errors;
 };
 
 static bool usable(const struct parity_point *point)
@@ -49,9 +47,9 @@ static size_t count_role(const struct layout *layout, bool test)
 	return sum;
 }
 
-static void measure(struct layout *layout, double y)
+static void measure(struct layout *layout)
 {
-	double low = INFINITY, high = 0, worst = 12;
+	double worst = 12;
 	for (size_t i = 0; i < layout->count; i++) {
 		const struct parity_point *point = &layout->points[i];
 		if (!usable(point))
@@ -60,39 +58,25 @@ static void measure(struct layout *layout, double y)
 					 is_drawn(point) ? point->predicted.low : point->measured,
 					 is_drawn(point) ? point->predicted.high : point->measured};
 		for (size_t j = 0; j < 4; j++) {
-			low = fmin(low, values[j]);
-			high = fmax(high, values[j]);
+			range_include(&layout->parity->x, values[j]);
 			worst = fmax(worst, fabs(percent(values[j], point->measured)));
 		}
 	}
-	layout->parity = (struct area){CHART_MARGIN + 46, y, side, side};
-	layout->errors = (struct area){CHART_WIDTH - CHART_MARGIN - side - 6, y, side, side};
-	layout->predicted.log = true;
-	axis_cover(&layout->predicted, low, high);
-	layout->measured_left = layout->measured_right = layout->predicted;
-	axis_up(&layout->predicted, layout->parity);
-	axis_along(&layout->measured_left, layout->parity);
-	axis_along(&layout->measured_right, layout->errors);
-	layout->error = (struct axis){.low = -1.08 * worst, .high = 1.08 * worst};
-	axis_up(&layout->error, layout->errors);
+	layout->parity->y = layout->errors->x = layout->parity->x;
+	layout->parity->plane = (struct plane){{.log = true}, {.log = true}};
+	layout->errors->plane =
+		(struct plane){{.log = true}, {.low = -1.08 * worst, .high = 1.08 * worst}};
 }
 
 /* Draws the line predicted = factor * measured, clipped to the frame. */
 static void draw_guide(const struct layout *layout, double factor, struct paint paint,
 		       double line_width, enum dash dash)
 {
-	const struct axis *x = &layout->measured_left, *y = &layout->predicted;
+	const struct panel *panel = layout->parity;
+	const struct axis *x = &panel->plane.x, *y = &panel->plane.y;
 	double from = fmax(x->low, y->low / factor), to = fmin(x->high, y->high / factor);
-	draw_line(layout->drawing, axis_at(x, from), axis_at(y, from * factor), axis_at(x, to),
-		  axis_at(y, to * factor), paint, line_width, dash);
-}
-
-static void draw_level(const struct layout *layout, double error, struct paint paint,
-		       double line_width, enum dash dash)
-{
-	double y = axis_at(&layout->error, error);
-	draw_line(layout->drawing, layout->errors.x, y, layout->errors.x + side, y, paint,
-		  line_width, dash);
+	draw_line(panel->drawing, panel_x(panel, from), panel_y(panel, from * factor),
+		  panel_x(panel, to), panel_y(panel, to * factor), paint, line_width, dash);
 }
 
 static void draw_guides(const struct layout *layout)
@@ -102,41 +86,37 @@ static void draw_guides(const struct layout *layout)
 	for (int i = 0; i < 2; i++) {
 		for (int sign = -1; sign <= 1; sign += 2) {
 			draw_guide(layout, 1 + sign * margins[i], ink_soft, 0.8, dashes[i]);
-			draw_level(layout, sign * margins[i] * 100, ink_soft, 0.8, dashes[i]);
+			panel_level(layout->errors, sign * margins[i] * 100, ink_soft, 0.8,
+				    dashes[i]);
 		}
 	}
 	draw_guide(layout, 1, ink, 1, DASH_SOLID);
-	draw_level(layout, 0, ink, 1, DASH_SOLID);
+	panel_level(layout->errors, 0, ink, 1, DASH_SOLID);
 }
 
-static void draw_points(const struct layout *layout)
+static void draw_point_of(const struct layout *layout, const struct parity_point *point)
 {
-	for (size_t i = 0; i < layout->count; i++) {
-		const struct parity_point *point = &layout->points[i];
-		if (!usable(point))
-			continue;
-		struct look look = point->test ? test_look : fit_look;
-		double left = axis_at(&layout->measured_left, point->measured);
-		double right = axis_at(&layout->measured_right, point->measured);
-		double error = percent(point->predicted.value, point->measured);
-		if (is_drawn(point)) {
-			double low = point->predicted.low, high = point->predicted.high;
-			draw_whisker_y(layout->drawing, left, axis_at(&layout->predicted, low),
-				       axis_at(&layout->predicted, high));
-			draw_whisker_y(layout->drawing, right,
-				       axis_at(&layout->error, percent(low, point->measured)),
-				       axis_at(&layout->error, percent(high, point->measured)));
-		}
-		const double marks[][2] = {
-			{left, axis_at(&layout->predicted, point->predicted.value)},
-			{right, axis_at(&layout->error, error)}};
-		for (size_t k = 0; k < 2; k++) {
-			draw_point(layout->drawing, look, marks[k][0], marks[k][1], 6);
-			draw_hint(layout->drawing, marks[k][0], marks[k][1], 10, 10,
-				  "%s: measured %s, predicted %s, error %+.1f %%", point->label,
-				  number_format(layout->arena, 6, point->measured),
-				  interval_text(layout->arena, &point->predicted), error);
-		}
+	const struct estimate *predicted = &point->predicted;
+	double error = percent(predicted->value, point->measured);
+	const struct {
+		const struct panel *panel;
+		double y;
+	} marks[] = {{layout->parity, predicted->value}, {layout->errors, error}};
+	if (is_drawn(point)) {
+		panel_whisker(layout->parity, point->measured, predicted->low, predicted->high);
+		panel_whisker(layout->errors, point->measured,
+			      percent(predicted->low, point->measured),
+			      percent(predicted->high, point->measured));
+	}
+	for (size_t k = 0; k < 2; k++) {
+		const struct panel *panel = marks[k].panel;
+		panel_point(panel, point->measured, marks[k].y, point->test ? test_look : fit_look,
+			    6);
+		draw_hint(panel->drawing, panel_x(panel, point->measured),
+			  panel_y(panel, marks[k].y), 10, 10,
+			  "%s: measured %s, predicted %s, error %+.1f %%", point->label,
+			  number_format(panel->arena, 6, point->measured),
+			  interval_text(panel->arena, predicted), error);
 	}
 }
 
@@ -169,27 +149,27 @@ static double draw_worst(const struct layout *layout, double y)
 {
 	size_t worst[WORST];
 	size_t count = find_worst(layout, worst);
+	struct drawing *drawing = layout->figure.drawing;
+	struct arena *arena = layout->figure.arena;
 	for (size_t i = 0; i < count; i++) {
 		const struct parity_point *point = &layout->points[worst[i]];
 		double error = percent(point->predicted.value, point->measured);
-		const char *number = arena_printf(layout->arena, "%zu", i + 1);
-		const char *text = arena_printf(layout->arena, "%s:  %s%.1f %%  %s", number,
+		const char *number = arena_printf(arena, "%zu", i + 1);
+		const char *text = arena_printf(arena, "%s:  %s%.1f %%  %s", number,
 						error < 0 ? "−" : "+", fabs(error), point->label);
-		draw_text(layout->drawing, axis_at(&layout->measured_right, point->measured) + 4.5,
-			  axis_at(&layout->error, error) - 3, FONT_SMALL, ANCHOR_START, ink, true,
+		draw_text(drawing, panel_x(layout->errors, point->measured) + 4.5,
+			  panel_y(layout->errors, error) - 3, FONT_SMALL, ANCHOR_START, ink, true,
 			  number);
-		draw_text(layout->drawing, CHART_MARGIN, y + 7, FONT_SMALL, ANCHOR_START, ink,
-			  false,
-			  text_fit(layout->arena, text, FONT_SMALL, false,
-				   CHART_WIDTH - 2 * CHART_MARGIN));
+		draw_text(drawing, CHART_MARGIN, y + 7, FONT_SMALL, ANCHOR_START, ink, false,
+			  text_fit(arena, text, FONT_SMALL, false, CHART_WIDTH - 2 * CHART_MARGIN));
 		y += 11;
 	}
 	return y;
 }
 
-static double draw_key(const struct layout *layout, double y)
+static void draw_key(struct layout *layout)
 {
-	struct legend legend = legend_begin(layout->drawing, y);
+	struct legend *legend = &layout->figure.legend;
 	static const char *const names[] = {"fit", "test"};
 	bool interval = false;
 	for (size_t i = 0; i < layout->count; i++)
@@ -197,36 +177,50 @@ static double draw_key(const struct layout *layout, double y)
 	for (int test = 0; test < 2; test++) {
 		size_t count = count_role(layout, test);
 		if (count)
-			legend_add(&legend, LEGEND_MARKER, test ? test_look : fit_look,
-				   arena_printf(layout->arena, "%s (%zu %s)", names[test], count,
-						count == 1 ? "row" : "rows"));
+			legend_add(legend, LEGEND_MARKER, test ? test_look : fit_look,
+				   arena_printf(layout->figure.arena, "%s (%zu %s)", names[test],
+						count, count == 1 ? "row" : "rows"));
 	}
-	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink}, "equal");
-	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft, .dash = DASH_SHORT},
+	legend_add(legend, LEGEND_LINE, (struct look){.paint = ink}, "equal");
+	legend_add(legend, LEGEND_LINE, (struct look){.paint = ink_soft, .dash = DASH_SHORT},
 		   "±5 %");
-	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft, .dash = DASH_DOT},
+	legend_add(legend, LEGEND_LINE, (struct look){.paint = ink_soft, .dash = DASH_DOT},
 		   "±10 %");
 	if (interval)
-		legend_add(&legend, LEGEND_WHISKER, (struct look){.paint = ink}, "90 % interval");
-	return legend_end(&legend);
+		legend_add(legend, LEGEND_WHISKER, (struct look){.paint = ink}, "90 % interval");
+}
+
+static void draw_axes(const struct layout *layout, const char *unit)
+{
+	const struct panel *parity = layout->parity, *errors = layout->errors;
+	struct arena *arena = layout->figure.arena;
+	const char *measured = arena_printf(arena, "measured (%s)", unit);
+	draw_axis_y(parity->drawing, &parity->plane.y, parity->area,
+		    arena_printf(arena, "predicted (%s)", unit), true);
+	draw_axis_x(parity->drawing, &parity->plane.x, parity->area, measured, true);
+	draw_axis_y(errors->drawing, &errors->plane.y, errors->area,
+		    "error: predicted / measured − 1 (%)", true);
+	draw_axis_x(errors->drawing, &errors->plane.x, errors->area, measured, false);
 }
 
 struct drawing *chart_parity(struct arena *arena, struct chart_text text, const char *unit,
 			     const struct parity_point *points, size_t count)
 {
-	struct layout layout = {.arena = arena, .points = points, .count = count};
-	if (count_role(&layout, false) + count_role(&layout, true) == 0)
+	struct layout layout = {.points = points, .count = count};
+	figure_begin(&layout.figure, arena, text);
+	layout.parity = figure_panel(&layout.figure, left, top, side, side);
+	layout.errors = figure_panel(&layout.figure, CHART_WIDTH - 2 * CHART_MARGIN - side - 6, top,
+				     side, side);
+	measure(&layout);
+	if (!figure_cover(&layout.figure))
 		return chart_empty(arena, text, "there are no measured values to compare with");
-	double y = draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 10;
-	measure(&layout, y);
-	const char *measured = arena_printf(arena, "measured (%s)", unit);
-	const char *predicted = arena_printf(arena, "predicted (%s)", unit);
-	draw_axis_y(layout.drawing, &layout.predicted, layout.parity, predicted, true);
-	draw_axis_x(layout.drawing, &layout.measured_left, layout.parity, measured, true);
-	draw_axis_y(layout.drawing, &layout.error, layout.errors,
-		    "error: predicted / measured − 1 (%)", true);
-	draw_axis_x(layout.drawing, &layout.measured_right, layout.errors, measured, false);
+	draw_key(&layout);
+	figure_place(&layout.figure);
+	draw_axes(&layout, unit);
 	draw_guides(&layout);
-	draw_points(&layout);
-	return chart_end(layout.drawing, text, draw_worst(&layout, y + side + 34));
+	for (size_t i = 0; i < count; i++)
+		if (usable(&points[i]))
+			draw_point_of(&layout, &points[i]);
+	double y = layout.parity->area.y + side + 34;
+	return chart_end(layout.figure.drawing, text, draw_worst(&layout, y));
 }

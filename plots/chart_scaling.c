@@ -4,27 +4,14 @@
  * first panel. */
 #include <math.h>
 
-#include "plots/style.h"
+#include "plots/figure.h"
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
 
-static const double rate_height = 250, efficiency_height = 110, panel_gap = 14;
+static const double rate_height = 250, efficiency_height = 110, panel_gap = 14, left = 56;
 /* Axes are logarithmic beyond this number of GPUs, because numbers of GPUs usually double, or if
  * the throughput of one GPU differs between curves by more than this factor. */
 static const double linear_most = 16, alike_most = 8;
-
-struct layout {
-	struct arena *arena;
-	struct drawing *drawing;
-	const struct scaling_curve *curves;
-	size_t count;
-	struct series *rates, *efficiencies; /* one for each curve */
-	struct plane rate, efficiency;
-	struct area upper, lower;
-	struct range gpus;
-	bool interval, fails, measured[2]; /* [0] fit rows, [1] test rows */
-	bool panels;                       /* both; plans have no efficiency */
-};
 
 static double measured_efficiency(const struct scaling_curve *curve, size_t i)
 {
@@ -32,114 +19,60 @@ static double measured_efficiency(const struct scaling_curve *curve, size_t i)
 	return curve->points[i].measured / (curve->points[i].gpus * alone);
 }
 
-static void take_curve(struct layout *layout, size_t c)
+/* Returns whether the axes are logarithmic. *panels: any point has an efficiency; plans have none.
+ */
+static bool is_log(const struct scaling_curve *curves, size_t count, bool *panels)
 {
-	const struct scaling_curve *curve = &layout->curves[c];
-	double *gpus = ARENA_ARRAY(layout->arena, curve->count + 1, double);
-	struct estimate *rate = ARENA_ARRAY(layout->arena, curve->count + 1, struct estimate);
-	struct estimate *share = ARENA_ARRAY(layout->arena, curve->count + 1, struct estimate);
-	for (size_t i = 0; i < curve->count; i++) {
-		const struct scaling_point *point = &curve->points[i];
-		gpus[i] = point->gpus;
-		rate[i] = point->throughput;
-		share[i] = point->efficiency;
-		layout->measured[point->test] |= isfinite(point->measured);
-		layout->fails |= isnan(point->throughput.value);
-		layout->panels |= isfinite(share[i].value);
-	}
-	layout->rates[c] = (struct series){gpus, rate, curve->count};
-	layout->efficiencies[c] = (struct series){gpus, share, curve->count};
-}
-
-static bool is_log(const struct layout *layout)
-{
-	struct range alone = {INFINITY, -INFINITY};
-	for (size_t c = 0; c < layout->count; c++)
-		if (layout->curves[c].alone > 0)
-			range_include(&alone, layout->curves[c].alone);
-	return layout->gpus.high > linear_most || alone.high > alike_most * alone.low;
-}
-
-/* Returns false if there is nothing to draw. */
-static bool measure(struct layout *layout)
-{
-	struct range none = {INFINITY, -INFINITY}, rate = none, share = {0.9, 1};
-	layout->gpus = none;
-	for (size_t c = 0; c < layout->count; c++) {
-		take_curve(layout, c);
-		series_measure(&layout->rate, &layout->rates[c], &layout->gpus, &none);
-	}
-	bool log = is_log(layout);
-	layout->rate.x.log = layout->rate.y.log = layout->efficiency.x.log = log;
-	for (size_t c = 0; c < layout->count; c++) {
-		const struct scaling_curve *curve = &layout->curves[c];
-		layout->interval |=
-			series_measure(&layout->rate, &layout->rates[c], &layout->gpus, &rate);
-		series_measure(&layout->efficiency, &layout->efficiencies[c], &none, &share);
-		for (size_t i = 0; i < curve->count; i++) {
-			const struct scaling_point *point = &curve->points[i];
-			if (isfinite(curve->alone))
-				range_include(&rate, layout->gpus.high * curve->alone);
-			if (isfinite(point->measured))
-				range_include(&rate, point->measured);
-			if (isfinite(measured_efficiency(curve, i)))
-				range_include(&share, measured_efficiency(curve, i));
+	struct range gpus = {INFINITY, -INFINITY}, alone = gpus;
+	for (size_t c = 0; c < count; c++) {
+		if (curves[c].alone > 0)
+			range_include(&alone, curves[c].alone);
+		for (size_t i = 0; i < curves[c].count; i++) {
+			range_include(&gpus, curves[c].points[i].gpus);
+			*panels |= isfinite(curves[c].points[i].efficiency.value);
 		}
 	}
-	if (rate.low > rate.high)
-		return false;
-	axis_cover(&layout->rate.x, layout->gpus.low, layout->gpus.high);
-	axis_cover(&layout->rate.y, log ? rate.low : 0, rate.high);
-	axis_cover(&layout->efficiency.y, share.low, share.high);
-	return true;
+	return gpus.high > linear_most || alone.high > alike_most * alone.low;
 }
 
-static void place(struct layout *layout, double y)
+/* Adds the curves of throughput, or those of efficiency. */
+static void add_curves(struct figure *figure, struct panel *panel,
+		       const struct scaling_curve *curves, size_t count, bool rates)
 {
-	double left = CHART_MARGIN + 56, width = CHART_WIDTH - CHART_MARGIN - 8 - left;
-	layout->upper = (struct area){left, y, width, rate_height};
-	layout->lower = (struct area){left, y + rate_height, width, 0};
-	if (layout->panels) {
-		layout->lower.y += panel_gap;
-		layout->lower.height = efficiency_height;
+	for (size_t c = 0; c < count; c++) {
+		const struct scaling_curve *curve = &curves[c];
+		double *gpus = ARENA_ARRAY(figure->arena, curve->count + 1, double);
+		struct estimate *y = ARENA_ARRAY(figure->arena, curve->count + 1, struct estimate);
+		for (size_t i = 0; i < curve->count; i++) {
+			const struct scaling_point *point = &curve->points[i];
+			double measured = rates ? point->measured : measured_efficiency(curve, i);
+			gpus[i] = point->gpus;
+			y[i] = rates ? point->throughput : point->efficiency;
+			figure->measured[point->test] |= isfinite(point->measured);
+			if (isfinite(measured))
+				range_include(&panel->y, measured);
+		}
+		figure_curve(figure, panel, rates ? curve->label : NULL,
+			     (struct series){gpus, y, curve->count}, series_look(c));
 	}
-	axis_along(&layout->rate.x, layout->upper);
-	layout->efficiency.x = layout->rate.x;
-	axis_up(&layout->rate.y, layout->upper);
-	axis_up(&layout->efficiency.y, layout->lower);
-}
-
-static void draw_ticks(const struct layout *layout)
-{
-	double bottom = layout->upper.y + layout->upper.height;
-	draw_line(layout->drawing, layout->upper.x, bottom, layout->upper.x + layout->upper.width,
-		  bottom, ink, 0.8, DASH_SOLID);
-	struct area both = layout->upper;
-	both.height = layout->lower.y + layout->lower.height - both.y;
-	draw_axis_x_series(layout->drawing, &layout->rate.x, both, "number of GPUs", layout->rates,
-			   layout->count);
+	for (size_t c = 0; c < count && rates; c++)
+		if (isfinite(curves[c].alone))
+			range_include(&panel->y, panel->x.high * curves[c].alone);
 }
 
 /* Draws the number of GPUs times the throughput of one, once for curves of the same GPU. */
-static void draw_ideal(const struct layout *layout)
+static void draw_ideal(const struct panel *rate, const struct scaling_curve *curves, size_t count)
 {
-	double first = layout->gpus.low, last = layout->gpus.high;
-	for (size_t c = 0; c < layout->count; c++) {
-		double alone = layout->curves[c].alone;
+	double first = rate->x.low, last = rate->x.high;
+	for (size_t c = 0; c < count; c++) {
+		double alone = curves[c].alone;
 		bool new = isfinite(alone);
 		for (size_t k = 0; k < c; k++)
-			new = new &&fabs(layout->curves[k].alone - alone) > 0.002 * alone;
+			new = new &&fabs(curves[k].alone - alone) > 0.002 * alone;
 		if (new)
-			draw_line(layout->drawing, axis_at(&layout->rate.x, first),
-				  axis_at(&layout->rate.y, first * alone),
-				  axis_at(&layout->rate.x, last),
-				  axis_at(&layout->rate.y, last * alone), ink_soft, 1, DASH_SHORT);
-	}
-	for (int goal = 0; goal < 2 && layout->panels; goal++) {
-		double y = axis_at(&layout->efficiency.y, goal ? 0.95 : 1);
-		draw_line(layout->drawing, layout->lower.x, y,
-			  layout->lower.x + layout->lower.width, y, ink_soft, 1,
-			  goal ? DASH_DOT : DASH_SHORT);
+			draw_line(rate->drawing, panel_x(rate, first), panel_y(rate, first * alone),
+				  panel_x(rate, last), panel_y(rate, last * alone), ink_soft, 1,
+				  DASH_SHORT);
 	}
 }
 
@@ -149,82 +82,78 @@ static struct look measured_look(size_t curve, bool test)
 		.paint = series_look(curve).paint, .marker = MARKER_DIAMOND, .hollow = !test};
 }
 
-static void draw_points(const struct layout *layout, size_t c)
+static void draw_points(const struct panel *rate, const struct panel *efficiency,
+			const struct scaling_curve *curve, size_t c)
 {
-	const struct scaling_curve *curve = &layout->curves[c];
 	for (size_t i = 0; i < curve->count; i++) {
 		const struct scaling_point *point = &curve->points[i];
-		double x = axis_at(&layout->rate.x, point->gpus);
-		double share = measured_efficiency(curve, i);
+		struct look look = measured_look(c, point->test);
 		if (isnan(point->throughput.value))
-			draw_marker(layout->drawing, MARKER_CROSS, x,
-				    layout->lower.y + layout->lower.height - 6, 7, ink_alarm);
+			panel_cross(efficiency, point->gpus);
 		if (!isfinite(point->measured))
 			continue;
-		struct look look = measured_look(c, point->test);
-		double y = axis_at(&layout->rate.y, point->measured);
-		draw_point(layout->drawing, look, x, y, 8);
-		draw_hint(layout->drawing, x, y, 10, 10, "%.0f GPUs: measured %s, predicted %s",
-			  point->gpus, number_format(layout->arena, 6, point->measured),
-			  interval_text(layout->arena, &point->throughput));
-		if (isfinite(share))
-			draw_point(layout->drawing, look, x, axis_at(&layout->efficiency.y, share),
-				   8);
+		panel_point(rate, point->gpus, point->measured, look, 8);
+		draw_hint(rate->drawing, panel_x(rate, point->gpus), panel_y(rate, point->measured),
+			  10, 10, "%.0f GPUs: measured %s, predicted %s", point->gpus,
+			  number_format(rate->arena, 6, point->measured),
+			  interval_text(rate->arena, &point->throughput));
+		if (isfinite(measured_efficiency(curve, i)))
+			panel_point(efficiency, point->gpus, measured_efficiency(curve, i), look,
+				    8);
 	}
 }
 
-static double draw_key(const struct layout *layout, double y)
+static void draw_axes(const struct figure *figure, const char *unit, bool panels)
 {
-	struct legend legend = legend_begin(layout->drawing, y);
-	for (size_t c = 0; c < layout->count; c++)
-		legend_add(&legend, LEGEND_LINE, series_look(c), layout->curves[c].label);
-	for (int goal = 0; goal < 2 && layout->panels; goal++)
-		legend_add(&legend, LEGEND_LINE,
-			   (struct look){.paint = ink_soft, .dash = goal ? DASH_DOT : DASH_SHORT},
-			   goal ? "95 %" : "ideal");
-	if (layout->interval)
-		legend_add(&legend, LEGEND_BAND, (struct look){.paint = faint(ink_soft, 0.25)},
-			   "90 % interval");
-	for (int test = 0; test < 2; test++)
-		if (layout->measured[test])
-			legend_add(&legend, LEGEND_MARKER, measured_look(0, test),
-				   measured_roles[test]);
-	if (layout->fails)
-		legend_add(&legend, LEGEND_MARKER,
-			   (struct look){.paint = ink_alarm, .marker = MARKER_CROSS}, "fails");
-	return legend_end(&legend);
+	const struct panel *rate = &figure->panels[0], *efficiency = &figure->panels[1];
+	struct area both = rate->area;
+	both.height = efficiency->area.y + efficiency->area.height - both.y;
+	draw_axis_y(figure->drawing, &rate->plane.y, rate->area,
+		    arena_printf(figure->arena, "throughput (%s)", unit), true);
+	if (panels)
+		draw_axis_y(figure->drawing, &efficiency->plane.y, efficiency->area,
+			    "scaling efficiency", true);
+	panel_level(rate, rate->plane.y.low, ink, 0.8, DASH_SOLID);
+	figure_axis_x(figure, both, "number of GPUs");
 }
 
 struct drawing *chart_scaling(struct arena *arena, struct chart_text text,
 			      const struct scaling_curve *curves, size_t count)
 {
-	struct layout layout = {.arena = arena,
-				.curves = curves,
-				.count = count,
-				.rates = ARENA_ARRAY(arena, count + 1, struct series),
-				.efficiencies = ARENA_ARRAY(arena, count + 1, struct series)};
-	if (!measure(&layout))
+	struct figure figure;
+	double width = CHART_WIDTH - 2 * CHART_MARGIN - 8 - left;
+	bool panels = false, log = is_log(curves, count, &panels);
+	figure_begin(&figure, arena, text);
+	struct panel *rate = figure_panel(&figure, left, 0, width, rate_height);
+	struct panel *efficiency =
+		figure_panel(&figure, left, rate_height + (panels ? panel_gap : 0), width,
+			     panels ? efficiency_height : 0);
+	rate->plane = (struct plane){{.log = log}, {.log = log}};
+	efficiency->plane.x.log = log;
+	efficiency->y = (struct range){0.9, 1};
+	add_curves(&figure, rate, curves, count, true);
+	add_curves(&figure, efficiency, curves, count, false);
+	struct range shown = rate->y;
+	if (!log)
+		range_include(&rate->y, 0);
+	if (shown.low > shown.high || !figure_cover(&figure))
 		return chart_empty(arena, text, "each case of this chart fails");
-	place(&layout,
-	      draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 8);
-	draw_axis_y(layout.drawing, &layout.rate.y, layout.upper,
-		    arena_printf(arena, "throughput (%s)", curves[0].unit), true);
-	if (layout.panels)
-		draw_axis_y(layout.drawing, &layout.efficiency.y, layout.lower,
-			    "scaling efficiency", true);
-	draw_ticks(&layout);
-	draw_ideal(&layout);
-	for (size_t c = 0; c < count; c++) {
-		draw_series_band(layout.drawing, &layout.rate, &layout.rates[c], series_look(c));
-		draw_series_band(layout.drawing, &layout.efficiency, &layout.efficiencies[c],
-				 series_look(c));
+	for (int goal = 0; goal < 2 && panels; goal++)
+		legend_add(&figure.legend, LEGEND_LINE,
+			   (struct look){.paint = ink_soft, .dash = goal ? DASH_DOT : DASH_SHORT},
+			   goal ? "95 %" : "ideal");
+	figure_measured_keys(
+		&figure, (const struct look[]){measured_look(0, false), measured_look(0, true)});
+	figure_place(&figure);
+	draw_axes(&figure, curves[0].unit, panels);
+	draw_ideal(rate, curves, count);
+	if (panels) {
+		panel_level(efficiency, 1, ink_soft, 1, DASH_SHORT);
+		panel_level(efficiency, 0.95, ink_soft, 1, DASH_DOT);
 	}
-	for (size_t c = 0; c < count; c++) {
-		draw_series_line(layout.drawing, &layout.rate, &layout.rates[c], series_look(c));
-		draw_series_line(layout.drawing, &layout.efficiency, &layout.efficiencies[c],
-				 series_look(c));
-	}
+	figure_bands(&figure);
+	figure_lines(&figure);
 	for (size_t c = 0; c < count; c++)
-		draw_points(&layout, c);
-	return chart_end(layout.drawing, text, layout.lower.y + layout.lower.height + 30);
+		draw_points(rate, efficiency, &curves[c], c);
+	return figure_end(&figure, 30);
 }

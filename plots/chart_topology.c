@@ -1,427 +1,486 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The topology diagram. Each kind of machine is one box with its number. Its parts are in rows by
- * their distance from the host. The switches of the network are bars below the machines, one row
- * for each distance from them. Lines stand for bundles of links; those that carry something in the
- * run are thick and coloured, so that they show the path of a program. */
+/* The topology diagram: an outline that is read from top to bottom.
+ *
+ * A machine is everything that links inside of machines connect, with at least one host. Machines
+ * with equal parts, links and roles are drawn once, as a frame with their number. Within it, nodes
+ * of one kind, detail and name but for numbers are one BOX: eight GPUs are one box. A box stands
+ * below the box that links to it and is nearer to the host; the link's text is beside it. The
+ * switches of the network follow below the machines in the same way. Links between the same two
+ * boxes are one BUNDLE. Bundles that leave a machine are rows of text with a line along the right
+ * margin.
+ */
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plots/style.h"
-#include "plots/topology_groups.h"
 #include "sim/base/arena.h"
+#include "sim/base/hash.h"
 #include "sim/base/units.h"
+#include "sim/base/vec.h"
 
-static const double slot_least = 118, slot_most = 190, box_gap = 16, box_pad = 7;
-static const double header_height = 50, part_height = 28, row_gap = 36;
-static const double bar_height = 26, port_gap = 52, level_gap = 48;
-static const double label_size = FONT_SMALL - 0.5, label_pitch = 8.5;
+static const double indent = 26, box_width = 150, box_height = 28, header_height = 36;
+static const double pitch = 34, text_pitch = 17, frame_width = 590, lane_gap = 8;
+static const size_t none = SIZE_MAX, many = SIZE_MAX - 1;
 
-enum { LABEL_LINES = 4, NOTES_MAX = 12 };
+enum { LABEL_LINES = 2 };
 
-struct layout {
-	struct arena *arena;
-	struct drawing *drawing;
-	struct topology_groups groups;
-	double top, bottom, width; /* of the machines; of the drawing */
-	double slot_width;         /* column of parts in a machine */
-	bool simulated;
-	const char *notes[NOTES_MAX]; /* links that have no line */
-	size_t note_count;
+struct node {
+	const struct diagram_node *own;
+	size_t over; /* a node of the same machine; of its first node: itself */
+	size_t only; /* the one machine to which a switch links, none or many */
+	size_t box;
+	uint64_t key, machine; /* hashes: of this node; of its machine (first node only) */
+	double copies;         /* equal machines that this one represents (first node only) */
+	bool host;             /* a host is in this machine (first node only) */
 };
 
-/* ---- texts ---- */
+struct box {
+	uint64_t machine, key; /* machine 0: the network */
+	const struct diagram_node *node;
+	double count, machines;
+	bool used;
+	int row; /* links from the host, or of switches from the machines; -1: not reached */
+	size_t parent;
+	double x, y, width, height;
+};
 
-static const char *named(struct arena *arena, const struct topology_part *part)
+struct bundle { /* links of one kind and detail between the same two boxes */
+	size_t ends[2];
+	const struct diagram_link *first;
+	double count; /* links of each machine; between switches: of all */
+	double use;   /* highest utilisation; NaN: not simulated */
+	bool used;    /* the run sent something over a link of it */
+	bool drawn;
+	size_t lane_to; /* the box to which its row has a line, or none */
+	double from_x, from_y;
+};
+
+struct link {
+	const struct diagram_link *own;
+	size_t ends[2]; /* nodes */
+};
+
+struct diagram {
+	struct arena *arena;
+	struct node *nodes; /* by name */
+	size_t node_count;
+	VEC(struct link) links;
+	VEC(struct box) boxes;
+	VEC(struct bundle) bundles;
+	struct drawing *drawing;
+	double y; /* top of the next row */
+};
+
+/* ---- machines ---- */
+
+static int by_name(const void *a, const void *b)
 {
-	if (fabs(part->count - 1) < 1e-6)
-		return part->name;
-	char *text = arena_strdup(arena, part->name);
-	size_t length = strlen(text);
-	while (length > 1 && strchr("0123456789.-_", text[length - 1]))
-		text[--length] = '\0';
-	return arena_printf(arena, "%s × %s", number_format(arena, 4, part->count), text);
+	const struct node *x = a, *y = b;
+	return strcmp(x->own->name, y->own->name);
+}
+
+static size_t find(const struct diagram *d, const char *name)
+{
+	const struct node wanted = {.own = &(struct diagram_node){.name = name}};
+	const struct node *found =
+		name ? bsearch(&wanted, d->nodes, d->node_count, sizeof wanted, by_name) : NULL;
+	return found ? (size_t)(found - d->nodes) : none;
+}
+
+static size_t first_of(const struct diagram *d, size_t node)
+{
+	while (d->nodes[node].over != node)
+		node = d->nodes[node].over;
+	return node;
+}
+
+static void join(const struct diagram *d, size_t a, size_t b)
+{
+	size_t x = first_of(d, a), y = first_of(d, b);
+	size_t low = x < y ? x : y, high = x < y ? y : x;
+	d->nodes[high].over = low;
+	d->nodes[low].host |= d->nodes[high].host;
+}
+
+static bool in_machine(const struct diagram *d, size_t node)
+{
+	return d->nodes[first_of(d, node)].host;
+}
+
+/* Returns true for a node that is a machine by itself, with or without parts. */
+static bool is_host(const struct diagram_node *node)
+{
+	return node->kind &&
+	       (strcmp(node->kind, "host") == 0 || strcmp(node->kind, "storage") == 0);
+}
+
+static void find_machines(struct diagram *d)
+{
+	for (size_t i = 0; i < d->node_count; i++) {
+		size_t inside = find(d, d->nodes[i].own->inside);
+		if (inside != none)
+			join(d, i, inside);
+	}
+	for (size_t i = 0; i < d->links.count; i++)
+		if (!d->links.items[i].own->network)
+			join(d, d->links.items[i].ends[0], d->links.items[i].ends[1]);
+	for (size_t i = 0; i < 2 * d->links.count; i++) {
+		const struct link *link = &d->links.items[i / 2];
+		struct node *node = &d->nodes[link->ends[i % 2]];
+		size_t other = link->ends[1 - i % 2];
+		size_t machine = in_machine(d, other) ? first_of(d, other) : many;
+		node->only = node->only == none || node->only == machine ? machine : many;
+	}
+	for (size_t i = 0; i < d->node_count; i++) /* for example the switch of a hypervisor */
+		if (!in_machine(d, i) && d->nodes[i].only < many)
+			join(d, i, d->nodes[i].only);
+	for (size_t i = 0; i < d->links.count; i++) {
+		const struct link *link = &d->links.items[i];
+		struct node *first = &d->nodes[first_of(d, link->ends[0])];
+		if (!link->own->network)
+			first->copies = fmax(first->copies, link->own->copies);
+	}
+}
+
+/* Returns the name without its numbers: "n0.gpu12" becomes "n*.gpu*". */
+static const char *pattern(struct arena *arena, const char *name)
+{
+	char *text = arena_strdup(arena, name), *to = text;
+	for (const char *from = name; *from;) {
+		bool digit = isdigit((unsigned char)*from);
+		*to++ = digit ? '*' : *from;
+		from += digit ? strspn(from, "0123456789") : 1;
+	}
+	*to = '\0';
+	return text;
+}
+
+/* Returns the part of a name after the machine's: "gpu0" of "n0.gpu0". */
+static const char *last_name(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	return dot && dot[1] && !isdigit((unsigned char)dot[1]) ? dot + 1 : name;
+}
+
+static uint64_t hash_texts(const char *a, const char *b, const char *c, const char *e)
+{
+	const char *const texts[] = {a, b, c, e};
+	uint64_t hash = HASH_START;
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+		hash = hash_text(hash, texts[i] ? texts[i] : "");
+	return hash;
+}
+
+/* Equal nodes get equal keys. The hash of a machine is the sum of the hashes of its nodes and
+ * links, because their order does not count. */
+static void hash_machines(struct diagram *d)
+{
+	for (size_t i = 0; i < d->node_count; i++) {
+		struct node *node = &d->nodes[i];
+		const char *name = in_machine(d, i) ? last_name(node->own->name) : node->own->name;
+		node->key = hash_texts(node->own->kind, node->own->detail, node->own->role,
+				       is_host(node->own) ? "" : pattern(d->arena, name));
+		d->nodes[first_of(d, i)].machine += hash_spread(node->key);
+	}
+	for (size_t i = 0; i < 2 * d->links.count; i++) {
+		const struct link *link = &d->links.items[i / 2];
+		size_t here = link->ends[i % 2];
+		uint64_t hash = hash_texts(link->own->kind, link->own->detail, "", "");
+		hash = hash_count(hash, d->nodes[here].key);
+		hash = hash_count(hash, d->nodes[link->ends[1 - i % 2]].key);
+		d->nodes[first_of(d, here)].machine += hash_spread(hash);
+	}
+}
+
+/* ---- boxes and bundles ---- */
+
+static size_t box_at(struct diagram *d, uint64_t machine, uint64_t key,
+		     const struct diagram_node *node)
+{
+	for (size_t i = 0; i < d->boxes.count; i++)
+		if (d->boxes.items[i].machine == machine && d->boxes.items[i].key == key)
+			return i;
+	*VEC_PUSH(d->arena, &d->boxes) = (struct box){
+		machine, key, node, .machines = machine == 0, .row = -1, .parent = none};
+	return d->boxes.count - 1;
+}
+
+static void make_boxes(struct diagram *d, const struct diagram_node *nodes)
+{
+	for (size_t n = 0; n < d->node_count; n++) {
+		struct node *node = &d->nodes[find(d, nodes[n].name)];
+		const struct node *first = &d->nodes[first_of(d, (size_t)(node - d->nodes))];
+		node->box = box_at(d, first->host ? first->machine : 0, node->key, node->own);
+		d->boxes.items[node->box].count += first->host ? first->copies : 1;
+	}
+	for (size_t i = 0; i < d->node_count; i++)
+		for (size_t k = 0; k < d->boxes.count && first_of(d, i) == i; k++)
+			if (d->nodes[i].host && d->boxes.items[k].machine == d->nodes[i].machine)
+				d->boxes.items[k].machines += d->nodes[i].copies;
+}
+
+static bool joins(const struct bundle *bundle, size_t a, size_t b)
+{
+	const size_t *ends = bundle->ends;
+	return (ends[0] == a && ends[1] == b) || (ends[0] == b && ends[1] == a);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static void add_link(struct diagram *d, const struct diagram_link *link, size_t a, size_t b)
+{
+	struct box *boxes = d->boxes.items;
+	size_t i = 0;
+	for (; i < d->bundles.count; i++) {
+		const struct bundle *other = &d->bundles.items[i];
+		if (joins(other, a, b) && same_text(other->first->kind, link->kind) &&
+		    same_text(other->first->detail, link->detail))
+			break;
+	}
+	if (i == d->bundles.count)
+		*VEC_PUSH(d->arena, &d->bundles) =
+			(struct bundle){.ends = {a, b}, .first = link, .use = NAN, .lane_to = none};
+	struct bundle *bundle = &d->bundles.items[i];
+	bundle->count += fmax(link->copies, 1) / fmax(boxes[a].machines, boxes[b].machines);
+	bundle->used |= link->path || link->utilization[0] > 0 || link->utilization[1] > 0;
+	bundle->use = fmax(bundle->use, fmax(link->utilization[0], link->utilization[1]));
+	boxes[a].used |= bundle->used;
+	boxes[b].used |= bundle->used;
+}
+
+/* Returns the first box of a machine that is reached, which is its host; none before that. */
+static size_t root_of(const struct diagram *d, uint64_t machine)
+{
+	for (size_t i = 0; i < d->boxes.count; i++)
+		if (d->boxes.items[i].machine == machine && d->boxes.items[i].row == 0)
+			return i;
+	return none;
+}
+
+/* Puts boxes below those of the same machine, or of the network, that link to them. */
+static void spread_rows(struct diagram *d)
+{
+	struct box *boxes = d->boxes.items;
+	for (int row = 0; row < (int)d->boxes.count; row++)
+		for (size_t i = 0; i < 2 * d->bundles.count; i++) {
+			size_t from = d->bundles.items[i / 2].ends[i % 2];
+			size_t to = d->bundles.items[i / 2].ends[1 - i % 2];
+			if (boxes[from].machine == boxes[to].machine && boxes[from].row == row &&
+			    boxes[to].row < 0) {
+				boxes[to].row = row + 1;
+				boxes[to].parent = from;
+			}
+		}
+}
+
+/* Puts each box below the nearest one to the host or to the machines. A box that no link leads to,
+ * such as a guest, is below the host. */
+static void find_parents(struct diagram *d)
+{
+	struct box *boxes = d->boxes.items;
+	for (size_t i = 0; i < d->boxes.count; i++)
+		if (boxes[i].machine && is_host(boxes[i].node) &&
+		    root_of(d, boxes[i].machine) == none)
+			boxes[i].row = 0;
+	for (size_t i = 0; i < 2 * d->bundles.count; i++) {
+		const size_t *ends = d->bundles.items[i / 2].ends;
+		if (!boxes[ends[i % 2]].machine && boxes[ends[1 - i % 2]].machine)
+			boxes[ends[i % 2]].row = 0;
+	}
+	for (size_t i = 0; i < d->boxes.count; i++) {
+		spread_rows(d);
+		if (boxes[i].row >= 0)
+			continue;
+		boxes[i].parent = boxes[i].machine ? root_of(d, boxes[i].machine) : none;
+		boxes[i].row = boxes[i].machine != 0;
+	}
+}
+
+/* ---- drawing ---- */
+
+static const char *times(struct arena *arena, double count)
+{
+	return fabs(count - 1) < 1e-6
+		       ? ""
+		       : arena_printf(arena, "%s × ", number_format(arena, 5, count));
+}
+
+/* Returns for example "8 × gpu", "48 × n*" or "nvswitch". */
+static const char *box_name(struct arena *arena, const struct box *box)
+{
+	bool machine = box->row == 0 && box->machine;
+	double count = machine ? box->machines : box->count / box->machines;
+	if (machine || !box->machine)
+		return arena_printf(arena, "%s%s", times(arena, count),
+				    box->count > 1 ? pattern(arena, box->node->name)
+						   : box->node->name);
+	char *name = arena_strdup(arena, last_name(box->node->name));
+	size_t length = strlen(name);
+	while (count > 1 && length > 1 && strchr("0123456789.-_", name[length - 1]))
+		name[--length] = '\0';
+	return arena_printf(arena, "%s%s", times(arena, count), name);
 }
 
 static const char *bundle_text(struct arena *arena, const struct bundle *bundle)
 {
-	const char *text = "";
-	for (size_t i = 0; i < bundle->line_count; i++) {
-		const struct bundle_line *line = &bundle->lines[i];
-		const char *count = fabs(line->count - 1) < 1e-6
-					    ? ""
-					    : arena_printf(arena, "%s × ",
-							   number_format(arena, 3, line->count));
-		text = arena_printf(arena, "%s%s%s%s%s%s", text, i ? "; " : "", count, line->kind,
-				    *line->detail ? " " : "", line->detail);
-	}
+	const char *detail = bundle->first->detail;
+	const char *text =
+		arena_printf(arena, "%s%s%s%s", times(arena, bundle->count), bundle->first->kind,
+			     detail ? " " : "", detail ? detail : "");
 	if (bundle->use > 0)
 		text = arena_printf(arena, "%s, %s%s %% used", text, bundle->use < 0.001 ? "<" : "",
 				    number_format(arena, 2, fmax(100 * bundle->use, 0.1)));
 	return text;
 }
 
-static void draw_label(const struct layout *layout, double x, double y, double width,
-		       enum text_anchor anchor, const struct paint *plate, const char *text)
+static void draw_wire(const struct diagram *d, bool used, const double *points, size_t count)
 {
-	const char *lines[LABEL_LINES];
-	size_t count = text_wrap(layout->arena, text, label_size, false, width, LABEL_LINES, lines);
-	double top = y - label_pitch * (double)count / 2, widest = 0;
-	for (size_t i = 0; i < count; i++)
-		widest = fmax(widest, text_width(lines[i], label_size, false));
-	if (plate)
-		draw_rectangle(layout->drawing,
-			       anchor == ANCHOR_MIDDLE ? x - widest / 2 - 2 : x - 1, top - 0.5,
-			       widest + 4, label_pitch * (double)count + 1, *plate);
-	for (size_t i = 0; i < count; i++)
-		draw_text(layout->drawing, x, top + label_pitch * ((double)i + 0.8), label_size,
-			  anchor, ink, false, lines[i]);
+	draw_polyline(d->drawing, points, count, used ? hue(HUE_VERMILLION) : ink_soft,
+		      used ? 2.6 : 1.1, DASH_SOLID);
 }
 
-/* ---- places ---- */
-
-static bool has_port(const struct layout *layout, int kind, int part)
+static void draw_node(struct diagram *d, struct box *box, double x)
 {
-	for (size_t i = 0; i < layout->groups.bundles.count; i++)
-		for (int end = 0; end < 2; end++) {
-			const struct bundle *bundle = &layout->groups.bundles.items[i];
-			if (bundle->ends[end].kind == kind && bundle->ends[end].part == part &&
-			    (bundle->ends[1 - end].kind != kind))
-				return true;
-		}
-	return false;
+	bool frame = box->row == 0 && box->machine, network = !box->machine;
+	const char *title = box_name(d->arena, box), *detail = box->node->detail;
+	const char *role = box->node->role;
+	double size = frame ? FONT_TEXT + 1 : FONT_SMALL;
+	struct paint fill = network ? (struct paint){0xFFF6E5, 1} : frame ? ink_panel : ink_paper;
+	box->x = x;
+	box->y = d->y;
+	box->width = frame ? frame_width : box_width;
+	box->height = frame ? header_height : box_height;
+	double middle = d->y + box->height / 2;
+	draw_box(d->drawing, x, d->y, box->width, box->height, 4, fill,
+		 box->used ? hue(HUE_VERMILLION) : ink_soft, box->used ? 1.8 : 0.9);
+	if (role && !frame)
+		title = arena_printf(d->arena, "%s: %s", title, role);
+	if (role && frame)
+		draw_text(d->drawing, x + box->width - 8, middle + 3, FONT_TEXT, ANCHOR_END, ink,
+			  true, role);
+	double width = frame ? 0.7 * box->width : box->width - 14;
+	draw_text(d->drawing, x + 8, middle + (detail ? -1.5 : 3), size, ANCHOR_START, ink, true,
+		  text_fit(d->arena, title, size, true, width));
+	if (detail)
+		draw_text(d->drawing, x + 8, middle + 9, FONT_SMALL, ANCHOR_START, ink_soft, false,
+			  text_fit(d->arena, detail, FONT_SMALL, false, width));
+	d->y += box->height + (frame ? 4 : pitch - box_height);
 }
 
-/* Places a part and those below it from x on, and returns the width that they take. A part with a
- * port and others below it has a column for the port's line. */
-static double place_part(const struct layout *layout, int index, int part, double x)
+/* Draws a row of text for a bundle that leads to itself, to the network or past its parent. */
+static void draw_bundle_row(struct diagram *d, const struct box *box, struct bundle *bundle,
+			    size_t other)
 {
-	struct machine_kind *kind = &layout->groups.kinds.items[index];
-	struct topology_part *own = &kind->parts.items[part];
-	double width = 0;
-	for (size_t i = 0; i < kind->parts.count; i++)
-		if (kind->parts.items[i].parent == part && (int)i != part)
-			width += place_part(layout, index, (int)i, x + width);
-	bool port = has_port(layout, index, part);
-	own->port_x = width > 0 ? x + width + layout->slot_width / 2 : x + layout->slot_width / 2;
-	if (port || width == 0)
-		width += layout->slot_width;
-	own->x = x + (width -
-		      (port && width > layout->slot_width && part > 0 ? layout->slot_width : 0)) /
-			     2;
-	own->width = fmin(width - 2 * box_pad, 150);
-	own->y = layout->top + (own->row == 0 ? 0
-					      : header_height + row_gap * own->row +
-							part_height * (own->row - 1));
-	return width;
+	const struct box *to = &d->boxes.items[other];
+	double x = box->x + indent, y = d->y + 3;
+	const char *text = bundle_text(d->arena, bundle);
+	if (to == box)
+		text = arena_printf(d->arena, "between each other: %s", text);
+	else if (to->machine && to->machine == box->machine)
+		text = arena_printf(d->arena, "to %s: %s", box_name(d->arena, to), text);
+	else
+		bundle->lane_to = other;
+	text = text_fit(d->arena, text, FONT_SMALL, false, CHART_MARGIN + frame_width - x - 10);
+	draw_text(d->drawing, x, y + 3, FONT_SMALL, ANCHOR_START, ink, false, text);
+	draw_wire(d, bundle->used,
+		  (const double[]){x - 16, box->y + box->height, x - 16, y, x - 4, y}, 3);
+	bundle->from_x = x + text_width(text, FONT_SMALL, false) + 8;
+	bundle->from_y = y;
+	bundle->drawn = true;
+	d->y += text_pitch;
 }
 
-static void place_machines(struct layout *layout, double y)
+static void draw_below(struct diagram *d, size_t index);
+
+/* Draws a box with its link to the parent and with everything below it. */
+static void draw_child(struct diagram *d, const struct box *parent, size_t index)
 {
-	double x = CHART_MARGIN, slots = 0, count = (double)layout->groups.kinds.count;
-	layout->top = layout->bottom = y;
-	layout->slot_width = 1;
-	for (size_t k = 0; k < layout->groups.kinds.count; k++)
-		slots += place_part(layout, (int)k, 0, x);
-	double room = CHART_WIDTH - 2 * CHART_MARGIN - box_gap * (count - 1);
-	layout->slot_width = fmin(fmax(room / fmax(slots, 1), slot_least), slot_most);
-	for (size_t k = 0; k < layout->groups.kinds.count; k++) {
-		struct machine_kind *kind = &layout->groups.kinds.items[k];
-		kind->x = x;
-		kind->width = place_part(layout, (int)k, 0, x);
-		kind->height = header_height + kind->rows * (row_gap + part_height) +
-			       (kind->rows ? box_pad : 0);
-		layout->bottom = fmax(layout->bottom, y + kind->height);
-		x += kind->width + box_gap;
+	struct box *box = &d->boxes.items[index];
+	const char *text = "", *lines[LABEL_LINES];
+	bool linked = false, used = false;
+	draw_node(d, box, parent->x + indent);
+	double y = box->y + box_height / 2, x = parent->x + indent - 16;
+	double room = CHART_MARGIN + frame_width - box->x - box_width - 14;
+	for (size_t i = 0; i < d->bundles.count; i++) {
+		const struct bundle *bundle = &d->bundles.items[i];
+		if (!joins(bundle, box->parent, index))
+			continue;
+		text = arena_printf(d->arena, "%s%s%s", text, linked ? "; " : "",
+				    bundle_text(d->arena, bundle));
+		linked = true;
+		used |= bundle->used;
 	}
-	layout->width = fmax(CHART_WIDTH, x - box_gap + CHART_MARGIN);
+	if (linked)
+		draw_wire(d, used, (const double[]){x, parent->y + parent->height, x, y, box->x, y},
+			  3);
+	size_t count = text_wrap(d->arena, text, FONT_SMALL, false, room, LABEL_LINES, lines);
+	draw_lines(d->drawing, box->x + box_width + 8, y, FONT_SMALL, ANCHOR_START, ink, false,
+		   lines, count);
+	draw_below(d, index);
 }
 
-/* Returns where a bundle leaves a machine, or the middle of a bar. */
-static double port_x(const struct layout *layout, struct place place)
+/* Draws the rows of a box that have this usage: its bundles that lead elsewhere, and the boxes
+ * below it. */
+static void draw_rows(struct diagram *d, size_t index, bool used)
 {
-	if (place.kind >= 0)
-		return layout->groups.kinds.items[place.kind].parts.items[place.part].port_x;
-	const struct topology_part *bar = &layout->groups.switches.items[place.part];
-	return bar->high_x > bar->low_x ? (bar->low_x + bar->high_x) / 2 : NAN;
+	const struct box *box = &d->boxes.items[index];
+	for (size_t i = 0; i < d->bundles.count; i++) {
+		struct bundle *bundle = &d->bundles.items[i];
+		bool second = bundle->ends[1] == index;
+		size_t other = bundle->ends[!second];
+		if ((second || bundle->ends[0] == index) && !bundle->drawn &&
+		    bundle->used == used && d->boxes.items[other].parent != index &&
+		    box->parent != other)
+			draw_bundle_row(d, box, bundle, other);
+	}
+	for (size_t i = 0; i < d->boxes.count; i++)
+		if (d->boxes.items[i].parent == index && d->boxes.items[i].used == used)
+			draw_child(d, box, i);
 }
 
-/* Widens the bar over its links to machines; without any, over its links to other bars. */
-static void span_bar(const struct layout *layout, int index)
+/* Unused links come first, so that used ones cover their lines. */
+static void draw_below(struct diagram *d, size_t index)
 {
-	struct topology_part *bar = &layout->groups.switches.items[index];
-	double low = INFINITY, high = -INFINITY;
-	for (int bars = 0; bars < 2 && low > high; bars++)
-		for (size_t i = 0; i < 2 * layout->groups.bundles.count; i++) {
-			const struct bundle *bundle = &layout->groups.bundles.items[i / 2];
-			struct place here = bundle->ends[i % 2], other = bundle->ends[1 - i % 2];
-			double x = port_x(layout, other);
-			if (here.kind >= 0 || here.part != index || (other.kind < 0) != bars ||
-			    isnan(x))
-				continue;
-			low = fmin(low, x);
-			high = fmax(high, x);
-		}
-	if (low > high)
-		low = high = CHART_MARGIN + layout->slot_width / 2;
-	double least = text_width(named(layout->arena, bar), FONT_TEXT, true) + 20;
-	double half = fmax((high - low) / 2 + 26, fmax(least, layout->slot_width) / 2);
-	double middle = (low + high) / 2;
-	middle = fmax(middle, CHART_MARGIN + half);
-	bar->low_x = middle - half;
-	bar->high_x = middle + half;
-	bar->x = middle;
-	bar->width = 2 * half;
+	draw_rows(d, index, false);
+	draw_rows(d, index, true);
 }
 
-/* Puts bars of the same distance side by side where they fit, and otherwise below each other. */
-static double place_bars(struct layout *layout)
+/* Draws the lines along the right margin: one lane for each box to which they lead. */
+static void draw_lanes(const struct diagram *d)
 {
-	double y = layout->bottom + port_gap;
-	size_t count = layout->groups.switches.count;
-	for (int level = 0; level < layout->groups.levels; level++) {
-		double lowest = y;
-		for (size_t i = 0; i < count; i++) {
-			struct topology_part *bar = &layout->groups.switches.items[i];
-			if (bar->row != level)
-				continue;
-			span_bar(layout, (int)i);
-			bar->y = y;
-			for (size_t k = 0; k < i; k++) {
-				const struct topology_part *other =
-					&layout->groups.switches.items[k];
-				if (other->row == level && other->y == bar->y &&
-				    bar->low_x < other->high_x + box_gap &&
-				    bar->high_x > other->low_x - box_gap) {
-					bar->y += bar_height + level_gap / 2;
-					k = (size_t)-1; /* compares with all again */
-				}
+	double lane = CHART_MARGIN + frame_width;
+	for (size_t k = 0; k < d->boxes.count; k++) {
+		const struct box *to = &d->boxes.items[k];
+		double y = to->y + to->height - 6, right = to->x + to->width, next = 0;
+		for (int used = 0; used < 2; used++)
+			for (size_t i = 0; i < d->bundles.count; i++) {
+				const struct bundle *bundle = &d->bundles.items[i];
+				double x = lane + lane_gap, from_y = bundle->from_y;
+				if (bundle->lane_to != k || bundle->used != used)
+					continue;
+				next = lane_gap;
+				draw_wire(d, used,
+					  (const double[]){bundle->from_x, from_y, x, from_y, x, y,
+							   right, y},
+					  4);
 			}
-			lowest = fmax(lowest, bar->y + bar_height);
-		}
-		y = lowest + level_gap;
-	}
-	return count ? y - level_gap : layout->bottom;
-}
-
-/* ---- lines ---- */
-
-static void draw_link(const struct layout *layout, const struct bundle *bundle, double x1,
-		      double y1, double x2, double y2)
-{
-	draw_line(layout->drawing, x1, y1, x2, y2, bundle->used ? hue(HUE_VERMILLION) : ink_soft,
-		  bundle->used ? 2.6 : 1.1, DASH_SOLID);
-}
-
-static void note(struct layout *layout, const char *a, const char *b, const struct bundle *bundle)
-{
-	if (layout->note_count < NOTES_MAX)
-		layout->notes[layout->note_count++] = arena_printf(
-			layout->arena, "%s to %s: %s", a, b, bundle_text(layout->arena, bundle));
-}
-
-/* Draws a bundle within a machine: a line to the part below. */
-static void draw_inner(struct layout *layout, const struct bundle *bundle)
-{
-	struct machine_kind *kind = &layout->groups.kinds.items[bundle->ends[0].kind];
-	struct topology_part *a = &kind->parts.items[bundle->ends[0].part];
-	struct topology_part *b = &kind->parts.items[bundle->ends[1].part];
-	if (a == b)
-		return; /* the text of the part has it */
-	if (a->row > b->row) {
-		struct topology_part *upper = b;
-		b = a;
-		a = upper;
-	}
-	double y1 = a->y + (a->row == 0 ? header_height : part_height);
-	if (b->parent != (int)(a - kind->parts.items)) {
-		/* behind the boxes; the text is below the diagram */
-		draw_link(layout, bundle, a->x, a->y + part_height / 2, b->x,
-			  b->y + part_height / 2);
-		note(layout, named(layout->arena, a), named(layout->arena, b), bundle);
-		return;
-	}
-	draw_link(layout, bundle, a->row == 0 ? b->x : a->x, y1, b->x, b->y);
-	draw_label(layout, b->x, b->y - row_gap / 2, layout->slot_width - 4, ANCHOR_MIDDLE,
-		   &ink_panel, bundle_text(layout->arena, bundle));
-}
-
-/* Draws a bundle from a machine to the network. */
-static void draw_port(const struct layout *layout, const struct bundle *bundle, struct place from,
-		      struct place to)
-{
-	const struct topology_part *part =
-		&layout->groups.kinds.items[from.kind].parts.items[from.part];
-	const struct topology_part *bar = &layout->groups.switches.items[to.part];
-	double y = part->y + (part->row == 0 ? header_height : part_height);
-	double from_x =
-		part->row == 0 ? part->port_x : fmin(part->port_x, part->x + part->width / 2 - 6);
-	double bend = part->port_x > from_x ? 12 : 0; /* around the parts below */
-	if (bend > 0)
-		draw_link(layout, bundle, from_x, y - 3, part->port_x, y + bend);
-	draw_link(layout, bundle, part->port_x, y + bend, part->port_x, bar->y);
-}
-
-/* Writes one text for all bundles from a part to the network. */
-static void label_port(const struct layout *layout, const struct bundle *bundle, struct place from)
-{
-	const struct topology_part *part =
-		&layout->groups.kinds.items[from.kind].parts.items[from.part];
-	const char *text = "";
-	for (size_t i = 0; i < layout->groups.bundles.count; i++) {
-		const struct bundle *other = &layout->groups.bundles.items[i];
-		bool first = other->ends[0].kind < 0;
-		struct place end = other->ends[first], network = other->ends[!first];
-		if (end.kind != from.kind || end.part != from.part || network.kind >= 0)
-			continue;
-		if (!*text && other != bundle)
-			return; /* the first bundle has the text of all */
-		text = arena_printf(layout->arena, "%s%s%s", text, *text ? "; " : "",
-				    bundle_text(layout->arena, other));
-	}
-	draw_label(layout, part->port_x, layout->bottom + port_gap / 2, layout->slot_width - 6,
-		   ANCHOR_MIDDLE, &ink_paper, text);
-}
-
-/* Draws a bundle between two bars. */
-static void draw_trunk(struct layout *layout, const struct bundle *bundle)
-{
-	const struct topology_part *a = &layout->groups.switches.items[bundle->ends[0].part];
-	const struct topology_part *b = &layout->groups.switches.items[bundle->ends[1].part];
-	if (a->y > b->y) {
-		const struct topology_part *upper = b;
-		b = a;
-		a = upper;
-	}
-	if (a == b) {
-		note(layout, named(layout->arena, a), "each other", bundle);
-		return;
-	}
-	if (a->y == b->y) {
-		bool right = b->x > a->x;
-		double x1 = right ? a->high_x : a->low_x, x2 = right ? b->low_x : b->high_x;
-		draw_link(layout, bundle, x1, a->y + bar_height / 2, x2, a->y + bar_height / 2);
-		draw_label(layout, (x1 + x2) / 2, a->y + bar_height + 10,
-			   fmax(fabs(x2 - x1), layout->slot_width), ANCHOR_MIDDLE, NULL,
-			   bundle_text(layout->arena, bundle));
-		return;
-	}
-	double low = fmax(a->low_x, b->low_x), high = fmin(a->high_x, b->high_x);
-	double x1 = low < high ? (low + high) / 2 : a->x, x2 = low < high ? x1 : b->x;
-	draw_link(layout, bundle, x1, a->y + bar_height, x2, b->y);
-	draw_label(layout, (x1 + x2) / 2, (a->y + bar_height + b->y) / 2, 2 * slot_least,
-		   ANCHOR_MIDDLE, &ink_paper, bundle_text(layout->arena, bundle));
-}
-
-static void draw_bundles(struct layout *layout, bool labels)
-{
-	for (size_t i = 0; i < layout->groups.bundles.count; i++) {
-		const struct bundle *bundle = &layout->groups.bundles.items[i];
-		struct place a = bundle->ends[0], b = bundle->ends[1];
-		layout->simulated |= bundle->used;
-		if (a.kind >= 0 && b.kind >= 0 && a.kind == b.kind) {
-			if (!labels)
-				draw_inner(layout, bundle);
-		} else if (a.kind < 0 && b.kind < 0) {
-			if (!labels)
-				draw_trunk(layout, bundle);
-		} else if (a.kind < 0 || b.kind < 0) {
-			struct place from = a.kind < 0 ? b : a, to = a.kind < 0 ? a : b;
-			if (labels)
-				label_port(layout, bundle, from);
-			else
-				draw_port(layout, bundle, from, to);
-		}
+		lane += next;
 	}
 }
 
-/* ---- boxes ---- */
-
-static struct paint edge_of(const struct topology_part *part)
+static double draw_key(const struct diagram *d, double y)
 {
-	return part->used ? hue(HUE_VERMILLION) : ink_soft;
-}
-
-static void draw_header(const struct layout *layout, const struct machine_kind *kind)
-{
-	const struct topology_part *host = &kind->parts.items[0];
-	double x = kind->x + 9, width = kind->width - 18;
-	draw_box(layout->drawing, kind->x, layout->top, kind->width, kind->height, 6, ink_panel,
-		 ink_soft, 0.9);
-	draw_box(layout->drawing, kind->x, layout->top, kind->width, header_height, 6,
-		 (struct paint){0xE3E7EA, 1}, edge_of(host), host->used ? 1.6 : 0.9);
-	const char *title =
-		kind->count == 1
-			? kind->name
-			: arena_printf(layout->arena, "%s × %s",
-				       number_format(layout->arena, 5, kind->count), kind->name);
-	const char *const lines[] = {title, host->role, host->detail};
-	double y = layout->top + 3;
-	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-		double size = i == 0 ? FONT_TEXT + 1 : FONT_SMALL;
-		if (!lines[i])
-			continue;
-		y += 13.5;
-		draw_text(layout->drawing, x, y, size, ANCHOR_START, i < 2 ? ink : ink_soft, i < 2,
-			  text_fit(layout->arena, lines[i], size, i < 2, width));
-	}
-}
-
-/* Returns the links between the members of a part, or NULL. */
-static const char *links_within(const struct layout *layout, int index, int part)
-{
-	for (size_t i = 0; i < layout->groups.bundles.count; i++) {
-		const struct bundle *bundle = &layout->groups.bundles.items[i];
-		if (bundle->ends[0].kind == index && bundle->ends[1].kind == index &&
-		    bundle->ends[0].part == part && bundle->ends[1].part == part)
-			return bundle_text(layout->arena, bundle);
-	}
-	return NULL;
-}
-
-static void draw_part(const struct layout *layout, const struct topology_part *part, double y,
-		      double height, const char *title, const char *second)
-{
-	struct paint fill =
-		part->row >= 0 && part->parent == -1 ? (struct paint){0xFFF6E5, 1} : ink_paper;
-	draw_box(layout->drawing, part->x - part->width / 2, y, part->width, height, 4, fill,
-		 edge_of(part), part->used ? 1.8 : 0.9);
-	if (part->role)
-		title = arena_printf(layout->arena, "%s: %s", title, part->role);
-	draw_text(layout->drawing, part->x, y + (second ? height / 2 - 2 : height / 2 + 3),
-		  FONT_SMALL, ANCHOR_MIDDLE, ink, true,
-		  text_fit(layout->arena, title, FONT_SMALL, true, part->width - 6));
-	if (second)
-		draw_text(layout->drawing, part->x, y + height / 2 + 7.5, label_size, ANCHOR_MIDDLE,
-			  ink_soft, false,
-			  text_fit(layout->arena, second, label_size, false, part->width - 6));
-}
-
-static void draw_boxes(const struct layout *layout)
-{
-	for (size_t k = 0; k < layout->groups.kinds.count; k++)
-		for (size_t i = 1; i < layout->groups.kinds.items[k].parts.count; i++) {
-			const struct topology_part *part =
-				&layout->groups.kinds.items[k].parts.items[i];
-			const char *title = named(layout->arena, part);
-			const char *links = links_within(layout, (int)k, (int)i);
-			if (links && part->detail)
-				title = arena_printf(layout->arena, "%s, %s", title, part->detail);
-			draw_part(layout, part, part->y, part_height, title,
-				  links ? links : part->detail);
-		}
-	for (size_t i = 0; i < layout->groups.switches.count; i++) {
-		const struct topology_part *bar = &layout->groups.switches.items[i];
-		draw_part(layout, bar, bar->y, bar_height, named(layout->arena, bar), bar->detail);
-	}
-}
-
-/* ---- the whole chart ---- */
-
-static double draw_key(const struct layout *layout, double y)
-{
-	struct legend legend = legend_begin(layout->drawing, y);
-	if (!layout->simulated)
+	bool simulated = false;
+	for (size_t i = 0; i < d->bundles.count; i++)
+		simulated |= d->bundles.items[i].used;
+	if (!simulated)
 		return y;
+	struct legend legend = legend_begin(d->drawing, y);
 	legend_add(&legend, LEGEND_LINE, (struct look){.paint = hue(HUE_VERMILLION)},
 		   "used by this case");
 	legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_soft}, "not used");
@@ -432,23 +491,47 @@ struct drawing *chart_topology(struct arena *arena, struct chart_text text,
 			       const struct diagram_node *nodes, size_t node_count,
 			       const struct diagram_link *links, size_t link_count)
 {
-	struct layout layout = {.arena = arena};
+	struct diagram d = {.arena = arena, .node_count = node_count};
 	if (node_count == 0)
 		return chart_empty(arena, text, "this topology has no nodes");
-	layout.groups = topology_group(arena, nodes, node_count, links, link_count);
-	place_machines(&layout, 0);
-	double y = chart_begin(arena, text, layout.width, &layout.drawing);
-	place_machines(&layout, y + 4);
-	double bottom = place_bars(&layout);
-	for (size_t k = 0; k < layout.groups.kinds.count; k++)
-		draw_header(&layout, &layout.groups.kinds.items[k]);
-	draw_bundles(&layout, false);
-	draw_bundles(&layout, true);
-	draw_boxes(&layout);
-	y = draw_key(&layout, bottom + 22);
-	for (size_t i = 0; i < layout.note_count; i++, y += 11)
-		draw_text(layout.drawing, CHART_MARGIN, y + 8, FONT_SMALL, ANCHOR_START, ink, false,
-			  text_fit(arena, layout.notes[i], FONT_SMALL, false,
-				   layout.width - 2 * CHART_MARGIN));
-	return chart_end(layout.drawing, text, y);
+	d.nodes = ARENA_ARRAY(arena, node_count, struct node);
+	for (size_t i = 0; i < node_count; i++)
+		d.nodes[i] = (struct node){.own = &nodes[i], .copies = 1, .only = none};
+	qsort(d.nodes, node_count, sizeof *d.nodes, by_name);
+	for (size_t i = 0; i < node_count; i++) {
+		d.nodes[i].over = i;
+		d.nodes[i].host = is_host(d.nodes[i].own);
+	}
+	for (size_t i = 0; i < link_count; i++) {
+		size_t a = find(&d, links[i].ends[0]), b = find(&d, links[i].ends[1]);
+		if (a != none && b != none)
+			*VEC_PUSH(arena, &d.links) = (struct link){&links[i], {a, b}};
+	}
+	find_machines(&d);
+	hash_machines(&d);
+	make_boxes(&d, nodes);
+	for (size_t i = 0; i < d.links.count; i++)
+		add_link(&d, d.links.items[i].own, d.nodes[d.links.items[i].ends[0]].box,
+			 d.nodes[d.links.items[i].ends[1]].box);
+	find_parents(&d);
+	d.y = chart_begin(arena, text, CHART_WIDTH, &d.drawing) + 4;
+	for (int network = 0; network < 2; network++)
+		for (size_t i = 0; i < d.boxes.count; i++) {
+			struct box *box = &d.boxes.items[i];
+			double top = d.y;
+			if (box->parent != none || (box->machine == 0) != network)
+				continue;
+			draw_node(&d, box, CHART_MARGIN);
+			draw_below(&d, i);
+			top += header_height;
+			if (!network)
+				draw_polyline(d.drawing,
+					      (const double[]){CHART_MARGIN, top, CHART_MARGIN, d.y,
+							       CHART_MARGIN + frame_width, d.y,
+							       CHART_MARGIN + frame_width, top},
+					      4, ink_soft, 0.9, DASH_SOLID);
+			d.y += network ? 0 : 12;
+		}
+	draw_lanes(&d);
+	return chart_end(d.drawing, text, draw_key(&d, d.y + 6));
 }

@@ -19,11 +19,6 @@ double drawing_width(const struct drawing *drawing)
 	return drawing->width;
 }
 
-double drawing_height(const struct drawing *drawing)
-{
-	return drawing->height;
-}
-
 void drawing_resize(struct drawing *drawing, double width, double height)
 {
 	FW_ASSERT(width > 0 && height > 0 && isfinite(width) && isfinite(height));
@@ -150,17 +145,16 @@ void draw_hint(struct drawing *drawing, double x, double y, double width, double
 	va_end(args);
 }
 
-void draw_drawing(struct drawing *drawing, double x, double y, const struct drawing *inner)
+/* Draws the shapes of another drawing with its upper left corner at 0, y. */
+static void draw_drawing(struct drawing *drawing, double y, const struct drawing *inner)
 {
-	FW_ASSERT(isfinite(x) && isfinite(y) && inner != drawing);
 	for (size_t i = 0; i < inner->shapes.count; i++) {
 		struct shape *shape = VEC_PUSH(drawing->arena, &drawing->shapes);
 		*shape = inner->shapes.items[i];
-		shape->at[0] += x;
 		shape->at[1] += y;
 		double *points = ARENA_ARRAY(drawing->arena, 2 * shape->point_count, double);
 		for (size_t k = 0; k < 2 * shape->point_count; k++)
-			points[k] = shape->points[k] + (k % 2 ? y : x);
+			points[k] = shape->points[k] + (k % 2 ? y : 0);
 		shape->points = points;
 	}
 }
@@ -171,7 +165,7 @@ struct drawing *drawing_stack(struct arena *arena, const struct drawing *const *
 	struct drawing *whole = drawing_new(arena, drawings[0]->width, 1);
 	double y = 0;
 	for (size_t i = 0; i < count; i++) {
-		draw_drawing(whole, 0, y, drawings[i]);
+		draw_drawing(whole, y, drawings[i]);
 		y += drawings[i]->height;
 	}
 	drawing_resize(whole, drawings[0]->width, y);

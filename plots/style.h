@@ -105,31 +105,10 @@ struct look { /* appearance of a series or an area */
 struct plane { /* two axes */
 	struct axis x, y;
 };
-struct series { /* a NaN value means that the case fails there */
-	const double *x;
-	const struct estimate *y;
-	size_t count;
-};
 struct range { /* initialise with {INFINITY, -INFINITY} */
 	double low, high;
 };
 void range_include(struct range *range, double value);
-/* Returns true if the case fails there. It uses only the plane's kind of axes. */
-bool series_fails(const struct plane *plane, const struct series *series, size_t i);
-/* Extends the ranges by everything that will be drawn. Returns true if any point has an interval.
- */
-bool series_measure(const struct plane *plane, const struct series *series, struct range *x,
-		    struct range *y);
-/* Draws 90 % intervals as a band, and those of isolated points as whiskers. */
-void draw_series_band(struct drawing *drawing, const struct plane *plane,
-		      const struct series *series, struct look look);
-/* Draws an x axis whose ticks are the values of the series if these are few and short, so that they
- * were probably chosen by the user. */
-void draw_axis_x_series(struct drawing *drawing, const struct axis *axis, struct area area,
-			const char *label, const struct series *series, size_t count);
-/* Draws the line, and markers if there is room for them. */
-void draw_series_line(struct drawing *drawing, const struct plane *plane,
-		      const struct series *series, struct look look);
 
 /* ---- legends, markers, title and caption ---- */
 

@@ -89,15 +89,6 @@ void report_brief(struct report *report, const char *brief)
 	report->blocks.items[report->blocks.count - 1].brief = brief;
 }
 
-void report_on_demand(struct report *report)
-{
-	size_t i = report->blocks.count;
-	while (i > 0 && report->blocks.items[i - 1].kind != BLOCK_FOLD)
-		i--;
-	if (i > 0)
-		report->blocks.items[i - 1].on_demand = true;
-}
-
 /* ---- tables ---- */
 
 void report_columns(struct report_table *table, const char *columns)
@@ -189,42 +180,6 @@ bool report_failed(struct report_table *table, bool ok, const char *reason)
 	if (!ok)
 		report_cell(table, "FAIL: %s", reason);
 	return !ok;
-}
-
-/* ---- writing ---- */
-
-static const char *render_figures(struct report *report)
-{
-	for (size_t i = 0; i < report->blocks.count; i++) {
-		struct block *block = &report->blocks.items[i];
-		const struct drawing *drawing = block->drawing;
-		const char *message;
-		if (block->kind != BLOCK_FIGURE)
-			continue;
-		block->image = image_render(report->arena, IMAGE_SVG, &drawing, 1,
-					    &block->image_size, &message);
-		if (!block->image)
-			return message;
-	}
-	return NULL;
-}
-
-const char *report_render(struct report *report, bool pdf)
-{
-	const char *message = NULL;
-	if (!pdf)
-		return render_figures(report);
-	report->pdf = report_pdf(report, &report->pdf_size, &message);
-	return message;
-}
-
-void report_write(FILE *out, const void *ctx)
-{
-	const struct report *report = ctx;
-	if (report->pdf)
-		fwrite(report->pdf, 1, report->pdf_size, out);
-	else
-		report_html(out, report);
 }
 
 /* ---- numbers ---- */

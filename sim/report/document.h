@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A report as data: blocks of text, tables and figures in the order of reading.
  *
- * The parts of a report (part.h) add BLOCKS. One of two writers then shows them:
- * page_html.c writes one HTML page without scripts that holds its pictures itself, and
- * page_pdf.c writes pages for paper. Texts are plain. The writers escape them.
+ * The parts of a report (part.h) add BLOCKS. page_html.c writes them as one HTML page
+ * without scripts that holds its pictures itself. Texts are plain. The writer escapes them.
  *
  * Blocks between a BLOCK_FOLD and its BLOCK_UNFOLD are details, for example the numbers
- * behind a figure. An HTML page shows them on demand.
+ * behind a figure. The page shows them on demand.
  */
 #pragma once
 
@@ -62,11 +61,8 @@ struct block {
 	const char *text;
 	const char *brief; /* an answer in short, for the contents; NULL: its first sentence */
 	bool alarm;
-	bool on_demand; /* BLOCK_FOLD: a PDF leaves these details out */
 	struct report_table *table;
 	struct drawing *drawing;
-	const unsigned char *image; /* the drawing as SVG, after report_render */
-	size_t image_size;
 };
 
 struct dataset_outcome;
@@ -84,9 +80,6 @@ struct report {
 	struct diag *diag;  /* reasons why a part or a figure is missing */
 	const char *broken; /* the invariant that a simulation broke, or NULL */
 	bool bound_broken;  /* a dataset's claim does not hold */
-	/* after report_render; NULL for HTML */
-	const unsigned char *pdf;
-	size_t pdf_size;
 };
 
 #define REPORT_PRINTF(text, first) __attribute__((format(printf, text, first)))
@@ -104,8 +97,6 @@ size_t report_part_count(const struct report *report);
 const char *report_brief_of(const struct report *report, size_t part);
 /* Says the last answer in short, for the contents. */
 void report_brief(struct report *report, const char *brief);
-/* Marks the last details as those that a PDF leaves out. */
-void report_on_demand(struct report *report);
 
 /* ---- tables ---- */
 
@@ -146,14 +137,5 @@ const char *throughput_words(struct arena *arena, const struct prediction *predi
 /* Returns `one` if count is 1, and else `many`: one_or(2, "row", "rows") is "rows". */
 const char *one_or(size_t count, const char *one, const char *many);
 
-/* ---- writers ---- */
-
-/* Renders all figures, or the whole PDF. Returns NULL, or the error of the drawing library. */
-const char *report_render(struct report *report, bool pdf);
-/* Writes the rendered report; ctx is the report. */
-void report_write(FILE *out, const void *ctx);
-
-/* Writes HTML. The figures must be rendered. */
-void report_html(FILE *out, const struct report *report);
-/* Returns the PDF, or NULL after an error of the drawing library, which *message describes. */
-unsigned char *report_pdf(const struct report *report, size_t *size, const char **message);
+/* Writes a struct report as HTML, for write_file. */
+void report_html(FILE *out, const void *report);

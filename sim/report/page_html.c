@@ -8,7 +8,7 @@
 #include "sim/report/document.h"
 
 /* The style sheet is for screens, with lines of up to 60 em, and for A4. It uses system fonts, and
- * digits of equal width in tables. Folded tables are not printed. */
+ * digits of equal width in tables. Folded tables are printed if the reader has unfolded them. */
 static const char style[] =
 	":root{color-scheme:light;--ink:#1b1f23;--soft:#57606a;--line:#d0d7de;--panel:#f6f8fa;"
 	"--accent:#0072b2;--alarm:#b0400a;--good:#00704f}\n"
@@ -67,7 +67,7 @@ static const char style[] =
 	"td:not([class]):not([colspan]){min-width:0}\n"
 	"th,td{padding:.15rem .4rem}\n"
 	"a{color:inherit;text-decoration:none}\n"
-	"details:not(.part){display:none}}\n";
+	"details:not(.part):not([open]){display:none}}\n";
 
 /* Writes & < > " ' as entities, and control characters except tab and line end as U+FFFD. All text
  * goes through this function, so file names and labels can contain any character. */
@@ -137,10 +137,15 @@ static void write_summary(const struct page *page)
 
 static void write_figure(struct page *page, const struct block *block)
 {
+	const struct drawing *drawing = block->drawing;
+	const char *message; /* writing SVG does not fail */
+	size_t size;
+	const unsigned char *image =
+		image_render(page->report->arena, IMAGE_SVG, &drawing, 1, &size, &message);
 	/* Inside of a page, SVG has no line <?xml ...?>. */
-	const unsigned char *svg = memchr(block->image, '\n', block->image_size);
+	const unsigned char *svg = memchr(image, '\n', size);
 	fputs("<figure>", page->out);
-	fwrite(svg, 1, block->image_size - (size_t)(svg - block->image), page->out);
+	fwrite(svg, 1, size - (size_t)(svg - image), page->out);
 	fprintf(page->out, "<figcaption><b>Figure %zu.</b> ", ++page->figure_count);
 	html_text(page->out, block->text);
 	fputs("</figcaption>\n</figure>\n", page->out);
@@ -241,8 +246,9 @@ static void write_block(struct page *page, const struct block *block)
 	}
 }
 
-void report_html(FILE *out, const struct report *report)
+void report_html(FILE *out, const void *ctx)
 {
+	const struct report *report = ctx;
 	struct page page = {.out = out, .report = report};
 	html_begin(out, report->title);
 	html_element(out, "h1", "", report->title);

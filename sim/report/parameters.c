@@ -88,16 +88,13 @@ void report_resolution(struct report *report, const struct cfg_resolution *resol
 	report_add(report, BLOCK_HEADING, "Parameters behind the prediction");
 	report_parameters(report, NULL, "The settings of this case.", list, count);
 	list = select(arena, resolution, is_uncertain, &count);
-	if (count) {
+	if (count)
 		report_parameters(report,
 				  arena_printf(arena, "The %zu uncertain parameters", count),
 				  "Uncertain parameters with an interval of their own. Draws vary "
 				  "these, and the parameters below that have a prior.",
 				  list, count);
-		report_on_demand(report);
-	}
 	list = select(arena, resolution, is_any, &count);
 	report_parameters(report, arena_printf(arena, "All %zu parameters", count),
 			  "Every parameter of the case.", list, count);
-	report_on_demand(report);
 }

@@ -230,7 +230,6 @@ static void links_table(struct report *report, const struct topology *t,
 		for (int way = 0; way < 2; way++)
 			link_row(table, &t->links[i], way, use ? &use[way] : NULL);
 	}
-	report_on_demand(report);
 }
 
 /* The calls of a model server are not messages of the simulation, and those of a failed run may not

@@ -294,7 +294,7 @@ static int run(const struct command *command)
 	const char *profile = arena_printf(command->arena, "%s/profile.cfg", folder);
 	int saved = calibration_save(command, m.parts, m.part_count, profile);
 	if (saved == EXIT_DONE)
-		saved = write_report(page, m.report, false);
+		saved = write_file(page, report_html, m.report);
 	if (saved == EXIT_DONE && !command->quiet)
 		printf("The profile: %s\nThe report: %s\n", profile, page);
 	if (code == EXIT_DONE)

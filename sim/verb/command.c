@@ -295,13 +295,6 @@ const char *command_journal(const struct command *command)
 	return arena_printf(command->arena, "%s.journal", command->output);
 }
 
-int command_remove_journal(const char *journal)
-{
-	if (!journal || unlink(journal) == 0)
-		return EXIT_DONE;
-	return command_stop(EXIT_FAILED, "cannot remove '%s': %s", journal, strerror(errno));
-}
-
 int command_sweep_failed(const struct diag *diag, struct sweep_fault fault)
 {
 	int code = command_failed(diag, fault.broken);
@@ -345,6 +338,17 @@ int command_draw(const struct command *command, const char *path,
 	image.bytes = image_render(command->arena, format, drawings, count, &image.size, &message);
 	return image.bytes ? write_file(path, write_image, &image)
 			   : command_stop(EXIT_FAILED, "cannot draw '%s': %s", path, message);
+}
+
+int command_answer(const struct command *command, const struct result_table *table,
+		   const struct drawing *drawing, const char *journal)
+{
+	int code = command_table(command, table);
+	if (code == EXIT_DONE && drawing)
+		code = command_draw(command, command->plot, &drawing, 1);
+	if (code != EXIT_DONE || !journal || unlink(journal) == 0)
+		return code;
+	return command_stop(EXIT_FAILED, "cannot remove '%s': %s", journal, strerror(errno));
 }
 
 /* Returns whether a later setting or an axis sets the same key. */
@@ -423,12 +427,4 @@ size_t command_axes(const struct command *command, struct diag *diag, struct swe
 	for (size_t i = 0; i < count && i < AXES_MAX; i++)
 		sweep_axis_read(command->arena, diag, "--vary", command->vary.items[i], &axes[i]);
 	return diag_count(diag) > before ? 0 : count;
-}
-
-int write_report(const char *path, struct report *report, bool pdf)
-{
-	const char *message = report_render(report, pdf);
-	if (!message)
-		return write_file(path, report_write, report);
-	return command_stop(EXIT_FAILED, "cannot draw the report: %s", message);
 }

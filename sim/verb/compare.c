@@ -6,8 +6,8 @@
 #include "sim/report/answers.h"
 #include "sim/verb/verbs.h"
 
-static int draw(const struct command *command, const struct prediction *const *predictions,
-		size_t count)
+static const struct drawing *draw(const struct command *command,
+				  const struct prediction *const *predictions, size_t count)
 {
 	struct ratio_bar *bars = ARENA_ARRAY(command->arena, count, struct ratio_bar);
 	for (size_t i = 0; i < count; i++)
@@ -18,8 +18,7 @@ static int draw(const struct command *command, const struct prediction *const *p
 			.ratio = throughput_quotient(predictions[i], predictions[0])};
 	const struct chart_text text = command_chart_text(
 		command, arena_printf(command->arena, "Throughput, %s = 1", predictions[0]->name));
-	const struct drawing *drawing = chart_ratio_bars(command->arena, text, bars, count);
-	return command_draw(command, command->plot, &drawing, 1);
+	return chart_ratio_bars(command->arena, text, bars, count);
 }
 
 static int run(const struct command *command)
@@ -29,10 +28,8 @@ static int run(const struct command *command)
 	if (!predictions)
 		return code;
 	size_t count = command_case_count(command);
-	code = command_table(command, comparison_table(command->arena, predictions, count));
-	if (code == EXIT_DONE && command->plot)
-		code = draw(command, predictions, count);
-	return code;
+	return command_answer(command, comparison_table(command->arena, predictions, count),
+			      command->plot ? draw(command, predictions, count) : NULL, NULL);
 }
 
 const struct verb verb_compare = {

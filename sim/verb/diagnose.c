@@ -117,25 +117,19 @@ static const struct result_table *table_of(const struct command *command, const 
 		{.name = "check", .text = true, .heading = "what to check next"},
 		{.name = "alike", .text = true, .heading = "has the same curve"},
 		{.name = "setting", .text = true, .heading = "simulated with --set"}};
-	enum { COLUMNS = sizeof columns / sizeof columns[0] };
 	const double digits = 1000;
-	struct result_table *table = ARENA_NEW(arena, struct result_table);
-	*table = (struct result_table){.name = "diagnosis",
-				       .title = title_of(command, d),
-				       .columns = columns,
-				       .column_count = COLUMNS};
-	table->cells = ARENA_ARRAY(arena, SHOWN_MOST * COLUMNS, struct result_cell);
+	struct result_table *table = result_table_new(arena, "diagnosis", title_of(command, d),
+						      columns, sizeof columns / sizeof columns[0]);
 	for (size_t i = 0; i < d->suspect_count && i < SHOWN_MOST && !d->faster; i++) {
 		const struct suspect *s = &d->suspects[i];
 		if (s->probability < shown_least)
 			break;
-		double shown = round(digits * s->probability) / digits;
-		const struct result_cell row[COLUMNS] = {{.text = s->what},
-							 {.number = {shown, shown, shown}},
-							 {.text = *s->check ? s->check : NULL},
-							 {.text = s->alike},
-							 {.text = *s->setting ? s->setting : NULL}};
-		memcpy(&table->cells[table->row_count++ * COLUMNS], row, sizeof row);
+		struct result_cell *cells = result_table_row(arena, table);
+		cells[0].text = s->what;
+		cells[1].number = estimate_exact(round(digits * s->probability) / digits);
+		cells[2].text = *s->check ? s->check : NULL;
+		cells[3].text = s->alike;
+		cells[4].text = *s->setting ? s->setting : NULL;
 	}
 	return table;
 }
@@ -149,7 +143,7 @@ static struct curve curve_of(struct arena *arena, const struct diagnosis *d, con
 	return (struct curve){label, d->size_B, ARENA_ARRAY(arena, count, struct estimate), count};
 }
 
-static int draw(const struct command *command, const struct diagnosis *d)
+static const struct drawing *draw(const struct command *command, const struct diagnosis *d)
 {
 	struct arena *arena = command->arena;
 	struct curve curves[DRAWN_MOST + 2];
@@ -184,8 +178,7 @@ static int draw(const struct command *command, const struct diagnosis *d)
 					.x_log = true,
 					.y_log = true,
 					.x_sizes = true};
-	const struct drawing *drawing = chart_curves(arena, text, axes, curves, count);
-	return command_draw(command, command->plot, &drawing, 1);
+	return chart_curves(arena, text, axes, curves, count);
 }
 
 static int run(const struct command *command)
@@ -215,10 +208,8 @@ static int run(const struct command *command)
 	progress_end(&progress);
 	if (!d)
 		return command_sweep_failed(diag, fault);
-	int code = command_table(command, table_of(command, d));
-	if (code == EXIT_DONE && command->plot)
-		code = draw(command, d);
-	return code == EXIT_DONE ? command_remove_journal(journal) : code;
+	return command_answer(command, table_of(command, d),
+			      command->plot ? draw(command, d) : NULL, journal);
 }
 
 const struct verb verb_diagnose = {

@@ -7,7 +7,7 @@
 #include "sim/report/answers.h"
 #include "sim/verb/verbs.h"
 
-static int draw(const struct command *command, const struct plan_search *search)
+static const struct drawing *draw(const struct command *command, const struct plan_search *search)
 {
 	struct plan_mark *marks = ARENA_ARRAY(command->arena, search->plan_count, struct plan_mark);
 	for (size_t i = 0; i < search->plan_count; i++)
@@ -19,10 +19,8 @@ static int draw(const struct command *command, const struct plan_search *search)
 	const struct prediction *first = search->plans[0].prediction;
 	const struct chart_text text = command_chart_text(
 		command, arena_printf(command->arena, "Plans of %s", search->name));
-	const struct drawing *drawing =
-		chart_plans(command->arena, text, throughput_unit(&first, 1), search->gpu_memory_B,
-			    marks, search->plan_count);
-	return command_draw(command, command->plot, &drawing, 1);
+	return chart_plans(command->arena, text, throughput_unit(&first, 1), search->gpu_memory_B,
+			   marks, search->plan_count);
 }
 
 /* Returns the largest number of events of a plan, because a search simulates many; 0: the user has
@@ -58,10 +56,8 @@ static int run(const struct command *command)
 	progress_end(&progress);
 	if (!search)
 		return command_sweep_failed(diag, fault);
-	int code = command_table(command, plan_search_table(command->arena, search));
-	if (code == EXIT_DONE && command->plot)
-		code = draw(command, search);
-	return code == EXIT_DONE ? command_remove_journal(journal) : code;
+	return command_answer(command, plan_search_table(command->arena, search),
+			      command->plot ? draw(command, search) : NULL, journal);
 }
 
 const struct verb verb_plan = {

@@ -146,10 +146,15 @@ static int fill(struct report *report, const struct command *command, struct pro
 
 static int run(const struct command *command)
 {
-	bool pdf = ends_in(command->output, ".pdf");
 	bool html = ends_in(command->output, ".html") || ends_in(command->output, ".htm");
-	if (!pdf && !html && strcmp(command->output, "-") != 0)
-		return command_stop(EXIT_USAGE, "-o %s: the name must end in .html or .pdf",
+	if (ends_in(command->output, ".pdf"))
+		return command_stop(EXIT_USAGE,
+				    "-o %s: a report is an HTML page (write -o FILE.html and print "
+				    "it from a browser; for one chart as PDF write `farwire plot "
+				    "RESULT -o FILE.pdf`)",
+				    command->output);
+	if (!html && strcmp(command->output, "-") != 0)
+		return command_stop(EXIT_USAGE, "-o %s: the name must end in .html",
 				    command->output);
 	if (!command_can_write(command))
 		return EXIT_FAILED;
@@ -164,18 +169,18 @@ static int run(const struct command *command)
 	if (code != EXIT_DONE)
 		return code;
 	report_finish(report);
-	code = write_report(command->output, report, pdf);
+	code = write_file(command->output, report_html, report);
 	return code == EXIT_DONE && report->bound_broken ? EXIT_BOUND : code;
 }
 
 const struct verb verb_report = {
 	.name = "report",
 	.words = "CASE|DATASET|FILE.jsonl...",
-	.help = "writes an HTML or PDF page: the answer first, then tables, plots and parameters",
+	.help = "writes an HTML page: the answer first, then tables, plots and parameters",
 	.examples = "  farwire report case.cfg --title 'Can we move the GPUs?' -o report.html\n"
 		    "  farwire report case.cfg --vary 'link.wire.latency=1 us:1 ms:log20' -o "
 		    "sweep.html\n"
-		    "  farwire report flexdirect_1050ti bitfusion_networks -o report.pdf\n",
+		    "  farwire report flexdirect_1050ti bitfusion_networks -o report.html\n",
 	.options = "set plan serve vary output title seed draws jobs color quiet",
 	.words_min = 1,
 	.cases = true,

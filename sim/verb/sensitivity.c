@@ -65,12 +65,11 @@ static int run(const struct command *command)
 		return command_stop(EXIT_USAGE, "%s has no %s%s%s", name, found->reported->spoken,
 				    found->now.reason ? ": " : "",
 				    found->now.reason ? found->now.reason : "");
-	int code = command_table(command, sensitivity_table(command->arena, found));
-	if (code != EXIT_DONE || !command->plot)
-		return code;
-	const struct drawing *drawing =
-		sensitivity_chart(command->arena, command->title, command_caption(command), found);
-	return command_draw(command, command->plot, &drawing, 1);
+	return command_answer(command, sensitivity_table(command->arena, found),
+			      command->plot ? sensitivity_chart(command->arena, command->title,
+								command_caption(command), found)
+					    : NULL,
+			      NULL);
 }
 
 const struct verb verb_sensitivity = {

@@ -6,15 +6,14 @@
 #include "sim/report/solving_words.h"
 #include "sim/verb/verbs.h"
 
-static int draw(const struct command *command, const struct solving *solving)
+static const struct drawing *draw(const struct command *command, const struct solving *solving)
 {
 	struct arena *arena = command->arena;
 	const struct chart_text text = command_chart_text(
 		command, arena_printf(arena, "%s: %s with %s", solving->name,
 				      cfg_param_words(arena, solving->key, solving->param->row),
 				      solving->target.text));
-	const struct drawing *drawing = solving_chart(arena, text, solving);
-	return command_draw(command, command->plot, &drawing, 1);
+	return solving_chart(arena, text, solving);
 }
 
 static int run(const struct command *command)
@@ -41,10 +40,8 @@ static int run(const struct command *command)
 	progress_end(&progress);
 	if (!solving)
 		return command_failed(diag, broken);
-	int code = command_table(command, solving_table(command->arena, solving));
-	if (code == EXIT_DONE && command->plot)
-		code = draw(command, solving);
-	return code;
+	return command_answer(command, solving_table(command->arena, solving),
+			      command->plot ? draw(command, solving) : NULL, NULL);
 }
 
 const struct verb verb_solve = {

@@ -36,17 +36,6 @@ static void read_target(const struct command *command, struct diag *diag,
 			    reporting_of(command->arena, scenario), command->target, target);
 }
 
-static int write_sweep(const struct command *command, const struct target *target,
-		       const struct sweep *sweep)
-{
-	int code = command_table(command, sweep_table(command->arena, sweep));
-	if (code != EXIT_DONE || !command->plot)
-		return code;
-	const struct chart_text text = command_chart_text(command, NULL);
-	const struct drawing *drawing = sweep_chart(command->arena, text, sweep, target);
-	return command_draw(command, command->plot, &drawing, 1);
-}
-
 /* Runs the sweep on the first rank or the only process, writes the result and removes the journal.
  */
 static int lead(const struct command *command, struct diag *diag,
@@ -67,8 +56,12 @@ static int lead(const struct command *command, struct diag *diag,
 		request->ranks->finish();
 	if (!sweep)
 		return code;
-	code = write_sweep(command, target.reported ? &target : NULL, sweep);
-	return code == EXIT_DONE ? command_remove_journal(request->journal) : code;
+	return command_answer(command, sweep_table(command->arena, sweep),
+			      command->plot ? sweep_chart(command->arena,
+							  command_chart_text(command, NULL), sweep,
+							  target.reported ? &target : NULL)
+					    : NULL,
+			      request->journal);
 }
 
 static int run(const struct command *command)

@@ -120,6 +120,10 @@ void command_outputs(const struct command *command, struct command_output output
 bool command_can_write(const struct command *command);
 /* Writes a table in the command's format. */
 int command_table(const struct command *command, const struct result_table *table);
+/* Writes a table, draws the plot, and removes the journal. drawing and journal may be NULL. Returns
+ * the exit code. */
+int command_answer(const struct command *command, const struct result_table *table,
+		   const struct drawing *drawing, const char *journal);
 /* Writes the numbers of an image into the CSV file beside it, unless --no-data is given. */
 int command_image_data(const struct command *command, const char *image,
 		       const struct result_table *table);
@@ -130,8 +134,6 @@ const struct sweep *command_sweep(const struct command *command, struct sweep_re
 /* Returns the path of the journal, which keeps finished points during a sweep: next to the output
  * file, or NULL if the output is not a file. */
 const char *command_journal(const struct command *command);
-/* Removes the journal, unless it is NULL. Returns the exit code. */
-int command_remove_journal(const char *journal);
 /* Prints why there is no sweep, and returns the exit code. */
 int command_sweep_failed(const struct diag *diag, struct sweep_fault fault);
 /* Evaluates a dataset under the command's settings. After an error it prints the error, sets
@@ -152,6 +154,3 @@ struct chart_text command_chart_text(const struct command *command, const char *
 const char *command_base_name(const struct command *command, const char *path);
 /* Reads --vary into axes[AXES_MAX]. Returns their number, or 0 after adding errors to diag. */
 size_t command_axes(const struct command *command, struct diag *diag, struct sweep_axis *axes);
-/* Writes a report to path. Returns 0, or prints an error and returns another exit code. */
-struct report;
-int write_report(const char *path, struct report *report, bool pdf);

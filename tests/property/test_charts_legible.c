@@ -51,8 +51,7 @@ static void check_legible(const char *name, const struct drawing *drawing, struc
 			continue;
 		count++;
 		if (!CHECK(box->left >= 0 && box->top >= 0 &&
-			   box->right <= drawing_width(drawing) &&
-			   box->bottom <= drawing_height(drawing)))
+			   box->right <= drawing_width(drawing) && box->bottom <= drawing->height))
 			printf("  %s: \"%s\" is outside\n", name, box->text);
 		for (struct box *other = boxes; other < box; other++)
 			if (!CHECK(box->right <= other->left || other->right <= box->left ||

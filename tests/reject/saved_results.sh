@@ -43,7 +43,7 @@ verdict 'saved_results.malformed_results_are_not_plotted'
 
 expect 2 '^missing\.cfg: cannot be read' report missing.cfg -o x.html
 expect 2 "'flexdirect_1050t' is neither a case nor a dataset \(did you mean" report flexdirect_1050t -q -o x.html
-expect 2 'must end in \.html or \.pdf' report case.cfg -q -o x.txt
+expect 2 'must end in \.html' report case.cfg -q -o x.txt
 expect 1 "cannot write 'no-folder/x.html'" report case.cfg -q --draws 0 -o no-folder/x.html
 [ ! -e x.html ] || complain 'report wrote a file after an error'
 verdict 'saved_results.unknown_files_are_not_reported'

@@ -68,9 +68,8 @@ whole_page() {
 }
 same_bytes() {
 	"$FARWIRE" report 'a&b.cfg' --draws 2 --jobs 1 --title 'Is <it> "slow"?' -o again.html &&
-		cmp case.html again.html && "$FARWIRE" report 'a&b.cfg' --draws 0 -o 1.pdf &&
-		"$FARWIRE" report 'a&b.cfg' --draws 0 --jobs 3 -o 2.pdf && cmp 1.pdf 2.pdf &&
-		[ "$(head -c 5 1.pdf)" = %PDF- ]
+		cmp case.html again.html && "$FARWIRE" report 'a&b.cfg' --draws 0 -o 1.html &&
+		"$FARWIRE" report 'a&b.cfg' --draws 0 --jobs 3 -o 2.html && cmp 1.html 2.html
 }
 # The round trip that keeps 95 % is twice the latency that `solve` finds. A case bound by its slots
 # has none, a local program has no wire, and half of a GPU keeps no 95 % of a whole one.
@@ -121,7 +120,6 @@ swept() {
 		"$FARWIRE" report 'a&b.cfg' --batch 8 --set case.runtime=asynchronous --vary case.batch=64,8,16,32 -q -o down.html &&
 		"$FARWIRE" report 'a&b.cfg' --batch 8 --set case.runtime=asynchronous --vary case.batch=8,16,32,64 -q -o up.html &&
 		grep -o 'for these values of batch size: [^<]*' up.html >kept && holds down.html "$(cat kept)" && ! grep -q 'case.batch=8' up.html &&
-		"$FARWIRE" report "$@" --draws 2 -o sweep.pdf && [ "$(head -c 5 sweep.pdf)" = %PDF- ] &&
 		refused 2 'is not a case' "$FARWIRE" report small.cfg --vary case.batch=1,2 -o bad.html &&
 		refused 2 'link.none.latency' "$FARWIRE" report 'a&b.cfg' --vary 'link.none.latency=1 us,2 us' -o bad.html
 }
@@ -206,7 +204,8 @@ nothing_partial() {
 	refused 2 'is neither a case nor a dataset' "$FARWIRE" report bad.cfg -o bad.html &&
 		refused 2 'did you mean' "$FARWIRE" report flexdirect_1050t -q -o bad.html &&
 		refused 2 "did you mean 'pool-8-on-4'" "$FARWIRE" report pool-8-on4 -q -o bad.html &&
-		refused 2 'must end in .html or .pdf' "$FARWIRE" report 'a&b.cfg' -o bad.txt &&
+		refused 2 'must end in .html' "$FARWIRE" report 'a&b.cfg' -o bad.txt &&
+		refused 2 'print it from a browser; for one chart' "$FARWIRE" report 'a&b.cfg' -o bad.pdf &&
 		refused 2 'needs CASE|DATASET' "$FARWIRE" report -o bad.html &&
 		refused 1 'cannot write' "$FARWIRE" report 'a&b.cfg' -o none/bad.html &&
 		refused 2 'needs an image file' "$FARWIRE" plot 16.json &&

@@ -51,7 +51,7 @@ labels | grep -qx '2 × n\*' && labels | grep -qx n0 || complain "idle machines:
 # The path of forwarded calls is marked, also where no message of them is simulated. A local program has none.
 page serve-remote-l40s
 labels | grep -qx 'used by this case' || complain 'the path of forwarded calls is not marked'
-[ "$(grep -o '<path [^>]*stroke="#d55e00" stroke-width="2.6"' page.html | wc -l)" = 3 ] || complain 'the path has not three links'
+[ "$(grep -o '<path [^>]*stroke="#d55e00" stroke-width="2.6"' page.html | wc -l)" = 5 ] || complain 'the path of two wires and a slot has not five lines'
 verdict 'report_figures.nodes_of_a_topology_have_their_clocks_adapters_and_roles'
 
 # The table of a dataset has the parts of a step, although its first row fails and has none.

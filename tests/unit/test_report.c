@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The document of reports and its two writers, without a simulation. */
+/* The document of reports and its writer, without a simulation. */
 
 #include "sim/base/arena.h"
 #include "sim/report/document.h"
@@ -20,11 +20,6 @@ static char *written(struct arena *arena, void (*write)(FILE *out, const void *c
 	return text;
 }
 
-static void put_page(FILE *out, const void *ctx)
-{
-	report_html(out, ctx);
-}
-
 static void text_is_escaped_for_html(void)
 {
 	struct arena *arena = arena_new();
@@ -35,7 +30,7 @@ static void text_is_escaped_for_html(void)
 		{"bell\a", "<h1>bell\xEF\xBF\xBD</h1>"}};
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
 		struct report *report = report_new(arena, texts[i][0], "");
-		CHECK(strstr(written(arena, put_page, report), texts[i][1]) != NULL);
+		CHECK(strstr(written(arena, report_html, report), texts[i][1]) != NULL);
 	}
 	arena_free(arena);
 }
@@ -99,8 +94,7 @@ static void page_is_self_contained(void)
 {
 	struct arena *arena = arena_new();
 	struct report *report = sample(arena, 4);
-	CHECK(report_render(report, false) == NULL);
-	const char *page = written(arena, put_page, report);
+	const char *page = written(arena, report_html, report);
 	CHECK(strncmp(page, "<!DOCTYPE html>", 15) == 0);
 	CHECK(strstr(page, "<h1>Is &lt;b&gt;it&lt;/b&gt; fast?</h1>") != NULL);
 	CHECK(strstr(page, "<p class=\"answer alarm\">No: 65 % of it.</p>") != NULL);
@@ -122,39 +116,6 @@ static void page_is_self_contained(void)
 	arena_free(arena);
 }
 
-static struct report *with_details(struct arena *arena, bool details, bool on_demand)
-{
-	struct report *report = report_new(arena, "one", "by");
-	report_add(report, BLOCK_PART, "part");
-	if (details) {
-		struct report_table *table =
-			report_folded(report, "All rows", "row!", "A long list.");
-		for (int i = 0; i < 200; i++)
-			report_row(table, TONE_PLAIN, CELLS("row"));
-	}
-	if (on_demand)
-		report_on_demand(report);
-	report_add(report, BLOCK_TEXT, "end");
-	return report;
-}
-
-static void pdf_leaves_out_details_on_demand(void)
-{
-	struct arena *arena = arena_new();
-	const struct report *reports[] = {with_details(arena, false, false),
-					  with_details(arena, true, true),
-					  with_details(arena, true, false)};
-	unsigned char *pdfs[3];
-	size_t sizes[3];
-	const char *message = NULL;
-	for (size_t i = 0; i < 3; i++)
-		pdfs[i] = report_pdf(reports[i], &sizes[i], &message);
-	CHECK(sizes[0] == sizes[1] && memcmp(pdfs[0], pdfs[1], sizes[0]) == 0);
-	CHECK(sizes[2] > sizes[1]);
-	CHECK(strstr(written(arena, put_page, reports[1]), "A long list.") != NULL);
-	arena_free(arena);
-}
-
 static void several_parts_begin_with_a_summary(void)
 {
 	struct arena *arena = arena_new();
@@ -166,7 +127,7 @@ static void several_parts_begin_with_a_summary(void)
 	CHECK_TEXT(report_brief_of(report, 1), "yes, at 5.3 images/s.");
 	CHECK_TEXT(report_brief_of(report, 3), ""); /* it has no answer */
 	report->blocks.items[2].brief = "yes";
-	const char *page = written(arena, put_page, report);
+	const char *page = written(arena, report_html, report);
 	CHECK(strstr(page, "<li><a href=\"#part-1\">one</a><br>yes</li>") != NULL);
 	CHECK(strstr(page, "before all") < strstr(page, "Contents"));
 	CHECK(strstr(page, "Contents") < strstr(page, "id=\"part-1\""));
@@ -175,85 +136,11 @@ static void several_parts_begin_with_a_summary(void)
 	arena_free(arena);
 }
 
-static size_t pages_of(const unsigned char *pdf, size_t size)
-{
-	size_t count = 0;
-	for (size_t i = 0; i + 12 < size; i++)
-		count += memcmp(pdf + i, "/Type /Page ", 12) == 0;
-	return count;
-}
-
-/* A long table continues on further pages; a short one shares a page with its figure. */
-static void long_table_continues_on_further_pdf_pages(void)
-{
-	struct arena *arena = arena_new();
-	size_t size = 0, again = 0, longer = 0;
-	const char *message = NULL;
-	const unsigned char *pdf = report_pdf(sample(arena, 4), &size, &message);
-	const unsigned char *same = report_pdf(sample(arena, 4), &again, &message);
-	const unsigned char *more = report_pdf(sample(arena, 200), &longer, &message);
-	CHECK(pdf && same && more && message == NULL);
-	CHECK(size > 8 && memcmp(pdf, "%PDF-", 5) == 0);
-	CHECK(size == again && memcmp(pdf, same, size) == 0);
-	CHECK(pages_of(pdf, size) == 1);
-	CHECK(pages_of(more, longer) > 3);
-	arena_free(arena);
-}
-
-/* The last cell of a row that is shorter than its table reaches to the page's edge. So 40 sentences
- * of one line each fit on one page, although their column is narrow. */
-static void last_cell_of_a_short_row_spans_the_remaining_columns(void)
-{
-	struct arena *arena = arena_new();
-	struct report *report = report_new(arena, "short rows", "by");
-	struct report_table *table = report_table(report, "a|b|c", "%s", "");
-	const char *message = NULL;
-	size_t size = 0;
-	for (size_t i = 0; i < 40; i++) {
-		report_row(table, TONE_PLAIN, CELLS(NULL));
-		report_cell(table,
-			    "a sentence of a hundred characters, which has room on one line of "
-			    "the page but in no single column");
-	}
-	const unsigned char *pdf = report_pdf(report, &size, &message);
-	CHECK(pdf && pages_of(pdf, size) == 1);
-	arena_free(arena);
-}
-
-/* Returns the number of pages of `count` figures of this height. */
-static size_t pages_of_figures(size_t count, double height)
-{
-	struct arena *arena = arena_new();
-	struct report *report = report_new(arena, "figures", "by");
-	const char *message = NULL;
-	size_t size = 0;
-	for (size_t i = 0; i < count; i++)
-		report_figure(report, drawing_new(arena, 700, height), "figure");
-	const unsigned char *pdf = report_pdf(report, &size, &message);
-	size_t pages = pdf ? pages_of(pdf, size) : 0;
-	arena_free(arena);
-	return pages;
-}
-
-/* A page has room for 972 points: three figures of 250 and the title fit, or one of 600. One of
- * 2000 gets a page of its own size after the title page. */
-static void figures_share_pages_if_they_fit(void)
-{
-	CHECK(pages_of_figures(3, 250) == 1);
-	CHECK(pages_of_figures(4, 250) == 2);
-	CHECK(pages_of_figures(3, 600) == 3);
-	CHECK(pages_of_figures(1, 2000) == 2);
-}
-
 static const struct test tests[] = {
 	TEST(text_is_escaped_for_html),
 	TEST(numbers_have_the_requested_digits),
 	TEST(page_is_self_contained),
 	TEST(several_parts_begin_with_a_summary),
-	TEST(pdf_leaves_out_details_on_demand),
-	TEST(long_table_continues_on_further_pdf_pages),
-	TEST(last_cell_of_a_short_row_spans_the_remaining_columns),
-	TEST(figures_share_pages_if_they_fit),
 };
 
 int main(void)

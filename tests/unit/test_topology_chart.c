@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Groups of the topology diagram: counts of machines, parts and links that can be counted by hand.
+/* The topology diagram groups equal machines, parts and links: numbers that can be counted by hand.
  */
 #include <math.h>
 
-#include "plots/topology_groups.h"
+#include "plots/charts.h"
+#include "plots/shapes.h"
 #include "sim/base/arena.h"
 #include "tests/test.h"
 
@@ -45,9 +46,31 @@ static void add_machine(struct build *b, int index, int gpus, const char *leaf, 
 			 use);
 }
 
-static struct topology_groups grouped(const struct build *b)
+static const struct drawing *drawn(const struct build *b)
 {
-	return topology_group(b->arena, b->nodes, b->node_count, b->links, b->link_count);
+	const struct chart_text text = {"title", "caption"};
+	return chart_topology(b->arena, text, b->nodes, b->node_count, b->links, b->link_count);
+}
+
+/* Returns the number of texts of the drawing that equal this one. */
+static size_t count_of(const struct drawing *drawing, const char *text)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < drawing->shapes.count; i++) {
+		const struct shape *shape = &drawing->shapes.items[i];
+		count += shape->kind == SHAPE_TEXT && strcmp(shape->text, text) == 0;
+	}
+	return count;
+}
+
+/* Returns the number of boxes with an edge of this width. */
+static size_t boxes_of(const struct drawing *drawing, double line_width)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < drawing->shapes.count; i++)
+		count += drawing->shapes.items[i].kind == SHAPE_BOX &&
+			 drawing->shapes.items[i].at[4] == line_width;
+	return count;
 }
 
 /* 12 machines with 4 GPUs and 2 with 1 GPU, on 2 leaves below a spine: 2 kinds of machines, with 3
@@ -63,30 +86,22 @@ static void equal_machines_are_one_kind(void)
 		add_machine(&b, i, i < 12 ? 4 : 1, i % 2 ? "leaf1" : "leaf0", i == 3 ? 0.25 : 0);
 	add_link(&b, true, "leaf0", "spine", 0);
 	add_link(&b, true, "leaf1", "spine", 0);
-	const struct topology_groups groups = grouped(&b);
-	const struct machine_kind *kinds = groups.kinds.items;
-	CHECK_NEAR((double)groups.kinds.count, 2, 0);
-	CHECK_NEAR(kinds[0].count, 12, 0);
-	CHECK_NEAR(kinds[1].count, 2, 0);
-	CHECK_TEXT(kinds[0].name, "n*");
-	CHECK_NEAR((double)kinds[0].parts.count, 3, 0);
-	for (size_t i = 0; i < 3; i++) {
-		double gpus = strncmp(kinds[0].parts.items[i].key, "gpu", 3) == 0 ? 4 : 1;
-		CHECK_NEAR(kinds[0].parts.items[i].count, gpus, 1e-9);
-		CHECK(kinds[0].parts.items[i].used && !kinds[1].parts.items[i].used);
-		CHECK_NEAR(kinds[0].parts.items[i].row, i > 0, 0);
-	}
-	CHECK_NEAR((double)groups.switches.count, 2, 0);
-	CHECK_NEAR(groups.switches.items[0].count, 2, 0);
-	CHECK_NEAR(groups.switches.items[0].row, 0, 0);
-	CHECK_NEAR(groups.switches.items[1].row, 1, 0);
-	CHECK_NEAR((double)groups.bundles.count, 7, 0);
-	for (size_t i = 0; i < groups.bundles.count; i++) {
-		const struct bundle *bundle = &groups.bundles.items[i];
-		bool first = bundle->ends[0].kind == 0 || bundle->ends[1].kind == 0;
-		CHECK_NEAR(bundle->use, first ? 0.25 : 0, 0);
-		CHECK(bundle->used == first);
-	}
+	const struct drawing *drawing = drawn(&b);
+	static const char *const once[] = {"12 × n*",
+					   "2 × n*",
+					   "4 × gpu",
+					   "gpu0",
+					   "4 × pcie 10 Gbit/s, 25 % used",
+					   "2 × leaf*",
+					   "spine",
+					   "2 × ethernet 10 Gbit/s",
+					   "ethernet 10 Gbit/s, 25 % used"};
+	for (size_t i = 0; i < sizeof once / sizeof once[0]; i++)
+		if (!CHECK(count_of(drawing, once[i]) == 1))
+			printf("  '%s' is there %zu times\n", once[i], count_of(drawing, once[i]));
+	CHECK(count_of(drawing, "nic0") == 2);
+	CHECK(boxes_of(drawing, 1.8) == 4); /* used: host, adapter and GPUs of one kind, leaves */
+	CHECK(boxes_of(drawing, 0.9) == 4);
 	arena_free(b.arena);
 }
 
@@ -98,18 +113,17 @@ static void represented_machines_count(void)
 	add_machine(&b, 0, 4, "leaf", 0);
 	for (size_t i = 0; i < b.link_count; i++)
 		b.links[i].copies = 40;
-	const struct topology_groups groups = grouped(&b);
-	CHECK_NEAR(groups.kinds.items[0].count, 40, 0);
-	for (size_t i = 0; i < groups.bundles.count; i++) {
-		const struct bundle *bundle = &groups.bundles.items[i];
-		CHECK(bundle->lines[0].count == 1 || bundle->lines[0].count == 4);
-	}
+	const struct drawing *drawing = drawn(&b);
+	CHECK(count_of(drawing, "40 × n*") == 1);
+	CHECK(count_of(drawing, "4 × gpu") == 1);
+	CHECK(count_of(drawing, "4 × pcie 10 Gbit/s") == 1);
+	CHECK(count_of(drawing, "ethernet 10 Gbit/s") == 1);
 	arena_free(b.arena);
 }
 
-/* A switch between guests of one host is inside of the machine. A cable between machines is part of
- * the network. */
-static void switches_in_a_machine_and_cables_between_machines_have_a_place(void)
+/* A switch between guests of one host is inside of the machine. A cable leads from one machine to
+ * the other. */
+static void switches_in_a_machine_and_cables_between_machines_are_drawn(void)
 {
 	struct build b = {.arena = arena_new()};
 	add_node(&b, "host", NULL, "a");
@@ -121,18 +135,18 @@ static void switches_in_a_machine_and_cables_between_machines_have_a_place(void)
 	add_link(&b, true, "vm1", "vswitch", 0);
 	add_link(&b, true, "vm2", "vswitch", 0);
 	add_link(&b, true, "a", "b", 0);
-	const struct topology_groups groups = grouped(&b);
-	CHECK_NEAR((double)groups.kinds.count, 2, 0);
-	CHECK_NEAR((double)groups.kinds.items[0].parts.count, 3, 0);
-	CHECK_NEAR((double)groups.switches.count, 1, 0);
-	CHECK_TEXT(groups.switches.items[0].name, "direct cables");
+	const struct drawing *drawing = drawn(&b);
+	CHECK(count_of(drawing, "vswitch") == 1);
+	CHECK(count_of(drawing, "2 × ethernet 10 Gbit/s") == 1); /* of the guests */
+	CHECK(count_of(drawing, "ethernet 10 Gbit/s") == 1);     /* the cable */
+	CHECK(boxes_of(drawing, 0.9) == 5);
 	arena_free(b.arena);
 }
 
 static const struct test tests[] = {
 	TEST(equal_machines_are_one_kind),
 	TEST(represented_machines_count),
-	TEST(switches_in_a_machine_and_cables_between_machines_have_a_place),
+	TEST(switches_in_a_machine_and_cables_between_machines_are_drawn),
 };
 
 int main(void)
