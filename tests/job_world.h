@@ -232,12 +232,12 @@ static inline void put_kernels(struct step_writer *w, const struct step_segment 
 		return;
 	struct kernel_run *run = ARENA_NEW(w->arena, struct kernel_run);
 	double behind_host_s = segment->host_s + segment->last_s - segment->compute_s;
-	*run = (struct kernel_run){.host_s = segment->host_s,
-				   .all = {.kernels_s = segment->compute_s,
-					   .earliest_s = behind_host_s > 0 ? behind_host_s : 0,
-					   .count = 2},
-				   .but_last = {.kernels_s = segment->compute_s - segment->last_s,
-						.count = 1}};
+	*run = (struct kernel_run){
+		.host_s = segment->host_s,
+		.all = {.kernels_s = segment->compute_s,
+			.earliest_s = behind_host_s > 0 ? behind_host_s : 0,
+			.count = 2},
+		.but_last = {.kernels_s = segment->compute_s - segment->last_s, .count = 1}};
 	launch->duration_s = segment->last_s;
 	launch->run = run;
 }
