@@ -87,6 +87,8 @@ ROOT := .
 NVCC ?= $(if $(filter build,$(BUILD)),$(firstword $(shell command -v nvcc 2>/dev/null) \
 	$(wildcard /usr/local/cuda/bin/nvcc)))
 include calib/probe/rules.mk
+include tests/fake_gpu/rules.mk
+include tests/tcp_probe/rules.mk
 
 .PHONY: all
 all: $(BUILD)/farwire $(PROBES)
@@ -242,7 +244,7 @@ $(PEERS:%=$(BUILD)/tests/bench/%): $(BUILD)/%: %.cc
 	$(Q)g++ $(CXX_FLAGS) -MMD -MP -MF $@.d -o $@ $< $(if $(filter %simgrid,$@),-lsimgrid)
 
 .PHONY: bench-programs
-bench-programs: $(BENCH_PROGRAMS)
+bench-programs: $(BENCH_PROGRAMS) $(TCP_PROBE)
 
 .PHONY: test-programs
 test-programs: $(TEST_PROGRAMS) $(BUILD)/farwire $(BUILD)/farwire-toys
@@ -258,7 +260,7 @@ run: $(BUILD)/farwire
 	echo 'The report is $(BUILD)/report.html'
 
 .PHONY: test
-test: test-programs $(PROBES) mpi
+test: test-programs $(PROBES) $(FAKE_PROBE) mpi
 	@tests/run $(BUILD)
 
 # Tests of `mpirun farwire sweep` need MPI and are skipped without it.
@@ -288,7 +290,7 @@ fuzz:
 	@tests/fuzz/run build-fuzz && tests/fuzz/run build-fuzz --merge
 
 .PHONY: bench
-bench: $(BUILD)/farwire $(PROBES) bench-programs
+bench: $(BUILD)/farwire $(FAKE_PROBE) bench-programs
 	@FARWIRE=$(BUILD)/farwire tests/bench/run
 
 .PHONY: accuracy

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "calib/fit/calibrating.h"
-#include "calib/fit/loggp.h"
 #include "sim/base/arena.h"
 
 static const double LINKS_LIMIT = 0.03, CALLS_LIMIT = 0.05, STORAGE_LIMIT = 0.10, LARGE_B = 1 << 20;
@@ -108,6 +107,14 @@ static double round_s(struct calibrating *c, double n, double delay_s, double si
 	return count > 0 ? points[0]->value : NAN;
 }
 
+/* Returns g + (s - 1) G of LogGP: how much longer a train of n > 1 messages takes than one message,
+ * for each further message. A ping-pong test cannot separate this gap from the sender's overhead
+ * (Hoefler et al. 2007). */
+static double gap_of(double train_s, double single_s, double n)
+{
+	return (train_s - single_s) / (n - 1);
+}
+
 /* Returns the interval between the smallest messages of a train that follow each other without a
  * pause; infinite if it was not measured. */
 static double train_gap_s(struct calibrating *c)
@@ -121,7 +128,7 @@ static double train_gap_s(struct calibrating *c)
 			n = recording_point_number(points[i], "n", 0);
 			least_B = fmin(least_B, recording_point_number(points[i], "size_B", 0));
 		}
-	double gap_s = loggp_gap_s(round_s(c, n, 0, least_B), round_s(c, 1, 0, least_B), n);
+	double gap_s = gap_of(round_s(c, n, 0, least_B), round_s(c, 1, 0, least_B), n);
 	return gap_s > 0 ? gap_s : INFINITY;
 }
 
@@ -210,9 +217,10 @@ static void loggp(struct calibrating *c)
 	if (n < 2)
 		return;
 	double single_s = round_s(c, 1, 0, least_B), large_s = round_s(c, 1, 0, most_B);
-	double o = loggp_overhead_s(round_s(c, n, delay_s, least_B), single_s, n, delay_s);
-	double g = loggp_gap_s(round_s(c, n, 0, least_B), single_s, n);
-	double large_g = loggp_gap_s(round_s(c, n, 0, most_B), large_s, n);
+	/* with a large delay, each further message adds the overhead and the delay */
+	double o = gap_of(round_s(c, n, delay_s, least_B), single_s, n) - delay_s;
+	double g = gap_of(round_s(c, n, 0, least_B), single_s, n);
+	double large_g = gap_of(round_s(c, n, 0, most_B), large_s, n);
 	double latency_s = single_s / 2 - 2 * o;
 	if (!isfinite(o + g) || !(o > 0))
 		return;
@@ -250,23 +258,6 @@ static void goodput(struct calibrating *c)
 			quantity_format(c->arena, QUANTITY_RATE, size_B / points[i]->value),
 			quantity_format(c->arena, QUANTITY_RATE, low_Bps),
 			quantity_format(c->arena, QUANTITY_RATE, high_Bps));
-	}
-}
-
-/* Calls over a Unix socket or TCP. They are shown and judged but set no parameter, because tcp and
- * forward contain their costs. */
-static void rpc(struct calibrating *c)
-{
-	static const char *const transports[] = {"unix", "tcp"};
-	for (size_t i = 0; i < 2; i++) {
-		static const struct recording_number small[] = {{"reply_B", 64}};
-		const struct recording_point *const *points;
-		size_t count =
-			where(c, "rpc", arena_printf(c->arena, "transport=%s", transports[i]),
-			      small, 1, &points);
-		calibrating_series_of(c, points, count,
-				      arena_printf(c->arena, "rpc %s", transports[i]), "size_B",
-				      SEGMENTS_MAX, CALLS_LIMIT);
 	}
 }
 
@@ -349,7 +340,6 @@ void calibrate_host(struct calibrating *c)
 	tcp(c);
 	loggp(c);
 	goodput(c);
-	rpc(c);
 	rdma(c);
 	storage(c);
 	memory(c);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host probe measures one property of a machine without using its GPU: the network's software,
- * memory, storage, or noise of the operating system. probes.def lists them all. A probe adds points
- * to the plan and takes one sample of a point at a time. The sampler (calib/sample) decides the
- * number of samples, the plan decides the order.
+/* A host probe measures one property of a machine without using its GPU: memory, or noise of the
+ * operating system. Other tools measure its network and storage (docs/calibration.md). probes.def
+ * lists them all. A probe adds points to the plan and takes one sample of a point at a time. The
+ * sampler (calib/sample) decides the number of samples, the plan decides the order.
  *
- * The bench holds what the probes use: their server, the folder for files, and the state of the
- * current point. Functions return a host_code. For codes other than HOST_OK, bench->why has the
- * reason.
+ * The bench holds the state of the current point. Functions return a host_code. For codes other
+ * than HOST_OK, bench->why has the reason.
  */
 #pragma once
 
-#include "calib/host/peer.h"
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "calib/sample/plan.h"
 
 enum host_code {
@@ -20,28 +21,16 @@ enum host_code {
 	HOST_STOPPED, /* the user stopped the probe */
 };
 
-/* The file that the storage probe reads; see probe_storage.c. */
-struct host_file {
-	int fd;      /* -1: there is no file, and `why` has the reason */
-	bool direct; /* bypasses the kernel's page cache */
-	double size_B;
-	char why[SOCK_WHY];
-};
-
+#define HOST_WHY 200
 struct host_bench {
 	bool full;
-	struct peer peer;    /* control < 0: there is no peer, because no network probe runs */
-	const char *scratch; /* folder for the file, or the file itself */
-	struct host_file file;
-	double clock_cost_s; /* cost of reading the clock, subtracted from timings */
 	size_t core_count;
 	void *own; /* state of the probe at the current point, `own_B` bytes that begin as zeros */
-	char why[SOCK_WHY];
+	char why[HOST_WHY];
 };
 
 struct host_probe {
 	const char *test, *help;
-	bool network;
 	size_t own_B;
 	void (*add)(const struct host_bench *bench, struct plan *plan, struct plan_random *random);
 	int (*begin)(struct host_bench *bench, const struct plan_point *point);
@@ -61,13 +50,7 @@ struct host_sizes {
 };
 struct host_sizes host_sizes(double least_B, double most_B, double step, size_t random_count,
 			     struct plan_random *random);
-/* Converts a socket's code to a host_code and stores the reason. */
-int host_code_of(struct host_bench *bench, enum sock_code code);
 int host_fail(struct host_bench *bench, int code, const char *why);
-/* Opens or creates bench->file. Returns HOST_STOPPED if the user stops it. */
-int host_file_open(struct host_bench *bench);
-/* Measures the cost of reading the clock. */
-double host_clock_cost_s(void);
 
 /* The probes of probes.def. */
 #define HOST_PROBE(name) extern const struct host_probe name;

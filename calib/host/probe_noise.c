@@ -11,6 +11,7 @@
 
 #include "calib/host/probe.h"
 #include "calib/host/stop.h"
+#include "calib/sample/clock.h"
 #include "calib/sample/sampler.h"
 
 #define DETOUR_S      1e-6

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "calib/host/stop.h"
-
 const struct host_probe *const host_probes[] = {
 #define HOST_PROBE(name) &name,
 #include "calib/host/probes.def"
@@ -43,24 +41,4 @@ int host_fail(struct host_bench *bench, int code, const char *why)
 {
 	snprintf(bench->why, sizeof(bench->why), "%s", why);
 	return code;
-}
-
-int host_code_of(struct host_bench *bench, enum sock_code code)
-{
-	if (code == SOCK_OK)
-		return HOST_OK;
-	if (code == SOCK_STOPPED || stop_asked())
-		return HOST_STOPPED;
-	return host_fail(bench, HOST_FAILED,
-			 code == SOCK_LATE
-				 ? "the server did not answer in time (check that it runs)"
-				 : "the server ended the connection (check that it runs)");
-}
-
-double host_clock_cost_s(void)
-{
-	double start_s = clock_now_s(), now_s = start_s;
-	for (int i = 0; i < 10000; i++)
-		now_s = clock_now_s();
-	return (now_s - start_s) / 10000;
 }

@@ -8,6 +8,7 @@
 
 #include "calib/host/probe.h"
 #include "calib/host/stop.h"
+#include "calib/sample/clock.h"
 #include "calib/sample/record.h"
 #include "calib/sample/run.h"
 
@@ -24,8 +25,6 @@ struct host {
 	struct plan plan;
 	struct record record;
 	size_t passes;
-	struct sock_facts network;
-	char address[96];
 };
 
 static int say(const char *what, const char *why)
@@ -47,8 +46,8 @@ static bool next_pattern(const char **list, char *pattern, size_t room)
 	return true;
 }
 
-/* Compares a pattern with the test, or with the test and its first words: "tcp", "tcp.roundtrip",
- * "*.off". */
+/* Compares a pattern with the test, or with the test and its first words: "noise", "noise.lost",
+ * "*.lost". */
 static bool matches(const char *pattern, const struct plan_point *point)
 {
 	char name[256];
@@ -82,7 +81,8 @@ static int check_only(const char *only, const struct plan *plan)
 		fprintf(stderr, "farwire: --only: '%s' matches no test of", pattern);
 		for (size_t i = 0; host_probes[i]; i++)
 			fprintf(stderr, "%s %s", i ? "," : "", host_probes[i]->test);
-		fputs("; write one of them, or a variant such as tcp.roundtrip or '*.off'\n",
+		fputs("; write one of them, or a variant such as noise.lost (sockperf measures "
+		      "TCP, and fio storage: docs/calibration.md)\n",
 		      stderr);
 		return 2;
 	}
@@ -110,97 +110,7 @@ static int make_plan(struct host *host, uint64_t seed)
 	return code;
 }
 
-/* Returns true if a point of the test, or any network point, will be measured. */
-static bool wants(const struct host *host, const char *test)
-{
-	for (size_t i = 0; i < host->plan.count; i++) {
-		const struct host_probe *probe = host->plan.points[i].owner;
-		if (test ? strcmp(probe->test, test) == 0 : probe->network)
-			return true;
-	}
-	return false;
-}
-
-/* ---- preparing the bench ---- */
-
-/* Runs a few rounds, after which TCP's facts on the connection are available. */
-static int look_at_network(struct host *host)
-{
-	char byte = 0, *why = host->bench.why;
-	const struct peer_order order = {.count = 1, .size_B = 1, .reply_B = 1};
-	int fd = peer_open(&host->bench.peer, false, &order, why);
-	if (fd < 0)
-		return -1;
-	for (int i = 0; i < 20; i++)
-		if (sock_send(fd, &byte, 1, PEER_WAIT_S) != SOCK_OK ||
-		    sock_receive(fd, &byte, 1, PEER_WAIT_S) != SOCK_OK)
-			break;
-	host->network = sock_facts(fd);
-	close(fd);
-	sock_name(&host->bench.peer.address, host->address, sizeof(host->address));
-	return 0;
-}
-
-static int open_network(struct host *host)
-{
-	struct sock_address address;
-	const char *connect = host->options->connect;
-	char *why = host->bench.why;
-	if (!wants(host, NULL))
-		return 0;
-	if (connect && !sock_parse(connect, PEER_PORT, &address, why))
-		return say("--connect", why) + 1;
-	int code = connect ? peer_connect(&host->bench.peer, &address, why)
-			   : peer_start(&host->bench.peer, why);
-	if (code == 0)
-		code = look_at_network(host);
-	return code == 0 ? 0 : say(connect ? connect : "the server", why);
-}
-
-static int open_bench(struct host *host)
-{
-	struct host_bench *bench = &host->bench;
-	const char *temporary = getenv("TMPDIR");
-	bench->scratch = host->options->scratch      ? host->options->scratch
-			 : temporary && temporary[0] ? temporary
-						     : "/tmp";
-	int code = open_network(host); /* first, because a local server is a fork of this process */
-	bench->clock_cost_s = host_clock_cost_s();
-	if (code == 0 && wants(host, "storage") && host_file_open(bench) != HOST_OK)
-		code = say("", "interrupted");
-	return code;
-}
-
 /* ---- starting the recording ---- */
-
-static const char *server_of(const struct host *host)
-{
-	return host->options->connect ? host->options->connect : "own";
-}
-
-static void put_more(struct json_writer *json, void *context)
-{
-	const struct host *host = context;
-	const struct sock_facts *network = &host->network;
-	if (host->address[0]) {
-		jw_open(json, "network", '{');
-		jw_text(json, "server", server_of(host));
-		jw_text(json, "address", host->address);
-		jw_text(json, "congestion", network->congestion);
-		jw_real(json, "mss_B", network->mss_B);
-		jw_real(json, "rtt_s", network->rtt_s);
-		jw_real(json, "send_buffer_B", network->send_buffer_B);
-		jw_real(json, "receive_buffer_B", network->receive_buffer_B);
-		jw_flag(json, "cores_apart", host->bench.peer.apart);
-		jw_close(json);
-	}
-	if (host->bench.file.fd >= 0) {
-		jw_open(json, "storage", '{');
-		jw_text(json, "path", host->bench.file.direct ? "direct" : "cached");
-		jw_real(json, "file_B", host->bench.file.size_B);
-		jw_close(json);
-	}
-}
 
 static int create(struct host *host, uint64_t seed)
 {
@@ -209,8 +119,6 @@ static int create(struct host *host, uint64_t seed)
 		.mode = host->bench.full ? "full" : "quick",
 		.seed = seed,
 		.passes = host->passes,
-		.more = put_more,
-		.context = host,
 	};
 	if (record_create(&host->record, host->options->output, &start) == 0)
 		return 0;
@@ -226,12 +134,6 @@ static int resume(struct host *host, uint64_t *seed)
 	if (strcmp(found.tool, TOOL) != 0)
 		return say(host->options->resume, "the file was not recorded by `farwire probe "
 						  "host` (name one of its recordings)") +
-		       1;
-	char server[SOCK_WHY];
-	snprintf(server, sizeof(server), "\"network\":{\"server\":\"%.100s\"", server_of(host));
-	if (strstr(host->record.old, "\"network\":{") && !strstr(host->record.old, server))
-		return say(host->options->resume, "the recording was measured with another "
-						  "--connect (write the same one)") +
 		       1;
 	*seed = found.seed;
 	host->passes = found.passes;
@@ -281,10 +183,8 @@ static void put_go_on(const struct host_run_options *options, char *text, size_t
 {
 	const char *file = options->resume ? options->resume : options->output;
 	if (file)
-		snprintf(text, room, "continue with `farwire probe host%s%s%s%s --continue %s`",
-			 options->only ? " --only " : "", options->only ? options->only : "",
-			 options->connect ? " --connect " : "",
-			 options->connect ? options->connect : "", file);
+		snprintf(text, room, "continue with `farwire probe host%s%s --continue %s`",
+			 options->only ? " --only " : "", options->only ? options->only : "", file);
 	else
 		snprintf(text, room, "use -o FILE to be able to continue a run");
 }
@@ -317,8 +217,6 @@ static int run_opened(struct host *host)
 		return run_ended(&run, options->resume);
 	if (code == 0)
 		code = make_plan(host, seed);
-	if (code == 0)
-		code = open_bench(host);
 	if (code == 0 && !options->resume)
 		code = create(host, seed);
 	run.passes = host->passes;
@@ -334,40 +232,16 @@ int host_run(const struct host_run_options *options)
 	struct host host = {
 		.options = options,
 		.record.file = -1,
-		.bench = {.full = options->full, .peer.control = -1, .file.fd = -1},
+		.bench = {.full = options->full},
 		.passes = options->full ? HOST_FULL_PASSES : HOST_QUICK_PASSES,
 	};
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	host.bench.core_count = cores > 0 ? (size_t)cores : 1;
 	stop_catch();
 	int code = run_opened(&host);
-	peer_stop(&host.bench.peer);
-	if (host.bench.file.fd >= 0)
-		close(host.bench.file.fd);
 	plan_free(&host.plan);
 	if (record_close(&host.record) != 0 && code == 0)
 		code = say("", "the last bytes of the recording could not be written");
-	stop_release();
-	return code;
-}
-
-int host_serve(const char *text, bool quiet)
-{
-	char why[SOCK_WHY], name[96];
-	struct sock_address address;
-	if (!sock_parse(text, PEER_PORT, &address, why))
-		return say("--server", why) + 1;
-	stop_catch();
-	int listener = sock_listen(&address, why);
-	if (listener < 0)
-		return say("", why);
-	sock_name(&address, name, sizeof(name));
-	if (!quiet)
-		fprintf(stderr,
-			"farwire: waiting for one peer; on the other machine, start `farwire probe "
-			"host --connect %s`\n",
-			name);
-	int code = peer_serve(listener, -1, why) == 0 ? 0 : say("", why);
 	stop_release();
 	return code;
 }

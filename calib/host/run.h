@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the host probes, and the server for a run on another machine. The verb `farwire probe host`
- * only parses the options. */
+/* Runs the host probes. The verb `farwire probe host` only parses the options. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,12 +12,10 @@
 #define HOST_FULL_PASSES  10
 
 struct host_run_options {
-	const char *only;    /* comma-separated tests or variants, for example "tcp.roundtrip,rpc";
-				NULL: all */
-	const char *connect; /* ADDRESS[:PORT] of a server; NULL: start a local one */
-	const char *scratch; /* folder for the file, or the file; NULL: $TMPDIR or /tmp */
-	const char *output;  /* NULL: standard output */
-	const char *resume;  /* recording to continue, whose settings apply */
+	const char *only;   /* comma-separated tests or variants, for example "memcpy,noise.lost";
+			       NULL: all */
+	const char *output; /* NULL: standard output */
+	const char *resume; /* recording to continue, whose settings apply */
 	bool full, quiet;
 	uint64_t seed;
 	double budget_s; /* 0: the mode's default */
@@ -26,6 +23,3 @@ struct host_run_options {
 /* Runs the probes. Returns 0, 1 after an error or an interruption, or 2 for wrong options; stderr
  * has the reason. */
 int host_run(const struct host_run_options *options);
-
-/* Serves one peer; returns the same codes. */
-int host_serve(const char *address, bool quiet);

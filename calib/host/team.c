@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "calib/host/sock.h"
+#include "calib/sample/clock.h"
 
 struct member {
 	struct team *team;

@@ -315,7 +315,6 @@ static int choose_transport(struct far *far)
 }
 
 static const struct gpu_api far_api = {
-	.name = "forwarded",
 	.close = far_close,
 	.now_s = far_now_s,
 	.call = far_call,
@@ -334,8 +333,8 @@ static unsigned char *payload_of(struct forwarder *forwarder)
 int forward_open(struct forwarder *forwarder, struct gpu *local,
 		 const struct forward_options *options, struct gpu **gpu, char *why)
 {
-	if (local && local->api == &gpu_fake)
-		return fake_forward_open(local, options, gpu, why);
+	if (local && local->api->forward)
+		return local->api->forward(local, options, gpu, why);
 	if (!forwarder)
 		return gpu_fail(why, GPU_WAIVED, "the second process could not be started");
 	struct far *far = calloc(1, sizeof(*far));

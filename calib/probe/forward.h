@@ -15,7 +15,7 @@
  * that is ready earlier spins until then. The real transport's time is a lower bound.
  *
  * Messages have no version and native byte order, because both processes run the same program on
- * one machine. The fake device is forwarded without a process, on its own clock (fake_forward.c).
+ * one machine.
  */
 #pragma once
 
@@ -40,6 +40,7 @@ struct forward_options {
 /* Convert "shm", "unix", "tcp"; "sync", "async", "batched"; return -1 for other words. */
 int forward_transport_from(const char *word);
 int forward_mode_from(const char *word);
+/* Returns whether the call waits for an answer. (exported: for tests/fake_gpu) */
 bool forward_waits(enum forward_mode mode, const struct gpu_call *call);
 
 struct forwarder;
@@ -52,8 +53,6 @@ void forwarder_stop(struct forwarder *forwarder);
  * device. */
 int forward_open(struct forwarder *forwarder, struct gpu *local,
 		 const struct forward_options *options, struct gpu **far, char *why);
-int fake_forward_open(struct gpu *local, const struct forward_options *options, struct gpu **far,
-		      char *why);
 
 /* ---- shared by client and server ---- */
 

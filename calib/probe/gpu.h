@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interface between the probes and a GPU.
  *
- * A device is a table of functions. gpu_cuda.cu is the real device. gpu_fake.c is a device with
- * given ("planted") parameters and its own clock. It tests that the probes find the planted
- * parameters. The same device on the real clock is called "spin"; it replaces a GPU when forwarding
- * is measured on a machine without one. A forwarded device (forward.h) sends its calls to a second
- * process.
+ * A device is a table of functions. gpu_cuda.cu is the real device. A forwarded device (forward.h)
+ * sends its calls to a second process. tests/fake_gpu has devices that replace a GPU in tests.
  *
  * One struct describes every CUDA call, so that all calls are timed, repeated and forwarded in the
  * same way. Streams 0 .. GPU_STREAMS-1 and the events always exist. A blocker is a kernel that
@@ -107,14 +104,13 @@ struct gpu_facts {
 };
 
 struct gpu;
+struct forward_options;
 struct gpu_options {
-	const char *parameters; /* file of planted parameters, or NULL */
-	int index;              /* index of the GPU */
-	size_t buffer_B;        /* the largest copy; 0: the device chooses */
+	int index;       /* index of the GPU */
+	size_t buffer_B; /* the largest copy; 0: the device chooses */
 };
 
 struct gpu_api {
-	const char *name, *help;
 	/* Returns GPU_OK, GPU_WAIVED if there is no such device, or GPU_FAILED. `why` has room for
 	 * GPU_WHY bytes. */
 	int (*open)(const struct gpu_options *options, struct gpu **gpu, char *why);
@@ -136,6 +132,10 @@ struct gpu_api {
 	int (*graph_make)(struct gpu *gpu, size_t nodes_count);
 	int (*work_make)(struct gpu *gpu, const struct gpu_work *work);
 	int (*collective)(struct gpu *gpu, const struct gpu_collective *what, double *time_s);
+	/* Forwards the device within this process, without a second one; or NULL. The result codes
+	 * are those of open(). */
+	int (*forward)(struct gpu *local, const struct forward_options *options, struct gpu **far,
+		       char *why);
 };
 
 #define GPU_WHY 200
@@ -151,9 +151,7 @@ static inline int gpu_fail(char why[GPU_WHY], int code, const char *text)
 	return code;
 }
 
-/* The devices of this program, the default one first, terminated by NULL. */
-extern const struct gpu_api *const gpu_devices[];
-extern const struct gpu_api gpu_cuda, gpu_fake, gpu_spin;
+extern const struct gpu_api gpu_cuda;
 
 #ifdef __cplusplus
 }

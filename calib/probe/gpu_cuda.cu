@@ -462,7 +462,9 @@ static int open_cuda(const struct gpu_options *options, struct gpu **gpu, char *
 
 /* Positional initialisers, because older C++ has no designators. */
 const struct gpu_api gpu_cuda = {
-	"cuda",      "the GPU",  open_cuda, close_cuda,      describe,       now_s,
-	cuda_call,   block,      release,   finish,          elapsed,        stamps,
-	sync_clocks, timer_step, wait_mode, cuda_graph_make, cuda_work_make, cuda_collective,
+	open_cuda,       close_cuda,     describe,        now_s,
+	cuda_call,       block,          release,         finish,
+	elapsed,         stamps,         sync_clocks,     timer_step,
+	wait_mode,       cuda_graph_make, cuda_work_make, cuda_collective,
+	nullptr, // there is no forwarding within this process
 };

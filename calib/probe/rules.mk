@@ -13,24 +13,18 @@ PROBE_GPUS ?= 60 70 75 80 86 89 90
 PROBE_C := $(sort $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/calib/sample/*.c $(ROOT)/calib/probe/*.c))) \
 	sim/json/write.c sim/base/utf8.c
 PROBE_CU := $(sort $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/calib/probe/*.cu)))
-PROBE_CUDA_ONLY := $(addprefix calib/probe/,devices_cuda.c cublaslt.c nvml.c)
 OBJECTS_AT ?= $(BUILD)
-PROBE_FAKE_OBJECTS := $(patsubst %.c,$(OBJECTS_AT)/%.o,$(filter-out $(PROBE_CUDA_ONLY),$(PROBE_C)))
-PROBE_OBJECTS := $(patsubst %.c,$(OBJECTS_AT)/%.o,$(filter-out calib/probe/devices_fake.c,$(PROBE_C)))
+PROBE_OBJECTS := $(PROBE_C:%.c=$(OBJECTS_AT)/%.o)
 PROBE_CU_OBJECTS := $(PROBE_CU:%.cu=$(OBJECTS_AT)/%.cu.o)
 PROBE_LIBS := -lm -ldl -lrt -lpthread
 
-PROBES := $(BUILD)/farwire-probe-fake $(if $(NVCC),$(BUILD)/farwire-probe)
+PROBES := $(if $(NVCC),$(BUILD)/farwire-probe)
 
 probe_codes = $(filter $(addprefix sm_,$(PROBE_GPUS)),$(shell $(NVCC) --list-gpu-code))
 probe_gencode = $(foreach n,$(1:sm_%=%),-gencode arch=compute_$(n),code=sm_$(n)) \
 	-gencode arch=compute_$(lastword $(1:sm_%=%)),code=compute_$(lastword $(1:sm_%=%))
 PROBE_NVCC_FLAGS = -std=c++17 -O2 -I$(ROOT) -Werror all-warnings -Wno-deprecated-gpu-targets \
 	-Xcompiler -Wall,-Wextra $(call probe_gencode,$(probe_codes))
-
-$(BUILD)/farwire-probe-fake: $(PROBE_FAKE_OBJECTS)
-	@echo '  LINK' $@
-	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(PROBE_LIBS)
 
 $(BUILD)/farwire-probe: $(PROBE_OBJECTS) $(PROBE_CU_OBJECTS)
 	@echo '  NVLINK' $@
@@ -41,4 +35,4 @@ $(OBJECTS_AT)/%.cu.o: $(ROOT)/%.cu $(ROOT)/calib/probe/rules.mk
 	@echo '  NVCC' $@
 	$(Q)$(NVCC) $(PROBE_NVCC_FLAGS) -MMD -MF $(@:.o=.d) -c -o $@ $<
 
--include $(PROBE_FAKE_OBJECTS:.o=.d) $(PROBE_OBJECTS:.o=.d) $(PROBE_CU_OBJECTS:.o=.d)
+-include $(PROBE_OBJECTS:.o=.d) $(PROBE_CU_OBJECTS:.o=.d)

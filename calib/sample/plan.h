@@ -51,9 +51,9 @@ double plan_point_number(const struct plan_point *point, const char *key, double
 struct plan_random {
 	uint64_t state;
 };
+/* exported: tests/fake_gpu uses it */
 uint64_t plan_random_next(struct plan_random *random);
-double plan_random_part(struct plan_random *random);                /* in [0, 1) */
-size_t plan_random_below(struct plan_random *random, size_t bound); /* bound > 0 */
+double plan_random_part(struct plan_random *random); /* in [0, 1) */
 
 struct plan {
 	uint64_t seed;

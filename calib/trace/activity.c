@@ -54,88 +54,48 @@ static const char *memory_name(uint8_t source, uint8_t target)
 	return NULL;
 }
 
-static void write_kernel(struct calls_writer *writer, const CUpti_ActivityKernel4 *kernel)
-{
-	calls_writer_gpu(writer, &(struct trace_gpu){.work = TRACE_KERNEL,
-						     .start_ns = kernel->start,
-						     .end_ns = kernel->end,
-						     .correlation = kernel->correlationId,
-						     .stream = kernel->streamId,
-						     .label = kernel->name});
-}
-
-static void write_copy(struct calls_writer *writer, const CUpti_ActivityMemcpy *copy)
-{
-	calls_writer_gpu(writer,
-			 &(struct trace_gpu){.work = TRACE_COPY,
-					     .start_ns = copy->start,
-					     .end_ns = copy->end,
-					     .size_B = copy->bytes,
-					     .correlation = copy->correlationId,
-					     .stream = copy->streamId,
-					     .copy = copy_name(copy->copyKind),
-					     .memory = memory_name(copy->srcKind, copy->dstKind)});
-}
-
-/* Writes a copy between two GPUs. Its record begins like other copies, but its stream field is
- * at another place. */
-static void write_peer_copy(struct calls_writer *writer, const CUpti_ActivityMemcpyPtoP *copy)
-{
-	calls_writer_gpu(writer, &(struct trace_gpu){.work = TRACE_COPY,
-						     .start_ns = copy->start,
-						     .end_ns = copy->end,
-						     .size_B = copy->bytes,
-						     .correlation = copy->correlationId,
-						     .stream = copy->streamId,
-						     .copy = "p2p"});
-}
-
-static void write_memset(struct calls_writer *writer, const CUpti_ActivityMemset *memset)
-{
-	calls_writer_gpu(writer, &(struct trace_gpu){.work = TRACE_MEMSET,
-						     .start_ns = memset->start,
-						     .end_ns = memset->end,
-						     .correlation = memset->correlationId,
-						     .stream = memset->streamId,
-						     .label = "memset"});
-}
-
-static void write_graph(struct calls_writer *writer, const CUpti_ActivityGraphTrace *graph)
-{
-	calls_writer_gpu(writer, &(struct trace_gpu){.work = TRACE_GRAPH,
-						     .start_ns = graph->start,
-						     .end_ns = graph->end,
-						     .correlation = graph->correlationId,
-						     .stream = graph->streamId,
-						     .label = "graph"});
-}
+/* The fields that the records of all kinds of work have. */
+#define GPU_WORK(kind, record)                                                                     \
+	.work = (kind), .start_ns = (record)->start, .end_ns = (record)->end,                      \
+	.correlation = (record)->correlationId, .stream = (record)->streamId
 
 void activity_write(struct calls_writer *writer, const CUpti_Activity *record, uint32_t version)
 {
 	const void *whole = record;
+	const CUpti_ActivityKernel4 *kernel = whole;
+	const CUpti_ActivityMemcpy *copy = whole;
+	/* begins like other copies, but its stream field is at another place */
+	const CUpti_ActivityMemcpyPtoP *peer = whole;
+	const CUpti_ActivityMemset *set = whole;
+	const CUpti_ActivityGraphTrace *graph = whole;
+	struct trace_gpu gpu;
 	switch (record->kind) {
 	case CUPTI_ACTIVITY_KIND_KERNEL:
 	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		write_kernel(writer, whole);
+		gpu = (struct trace_gpu){GPU_WORK(TRACE_KERNEL, kernel), .label = kernel->name};
 		break;
 	case CUPTI_ACTIVITY_KIND_MEMCPY:
-		write_copy(writer, whole);
+		gpu = (struct trace_gpu){GPU_WORK(TRACE_COPY, copy), .size_B = copy->bytes,
+					 .copy = copy_name(copy->copyKind),
+					 .memory = memory_name(copy->srcKind, copy->dstKind)};
 		break;
 	case CUPTI_ACTIVITY_KIND_MEMCPY2:
-		write_peer_copy(writer, whole);
+		gpu = (struct trace_gpu){GPU_WORK(TRACE_COPY, peer), .size_B = peer->bytes,
+					 .copy = "p2p"};
 		break;
 	case CUPTI_ACTIVITY_KIND_MEMSET:
-		write_memset(writer, whole);
+		gpu = (struct trace_gpu){GPU_WORK(TRACE_MEMSET, set), .label = "memset"};
 		break;
 	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-		write_graph(writer, whole);
+		gpu = (struct trace_gpu){GPU_WORK(TRACE_GRAPH, graph), .label = "graph"};
 		break;
 	case CUPTI_ACTIVITY_KIND_DEVICE:
 		/* the layout of this record changes in the middle */
 		if (version == CUPTI_API_VERSION)
 			calls_writer_device(writer, ((const CUpti_ActivityDevice5 *)whole)->name);
-		break;
+		return;
 	default:
-		break;
+		return;
 	}
+	calls_writer_gpu(writer, &gpu);
 }

@@ -2,6 +2,7 @@
 #include "calib/trace/calls_writer.h"
 
 #include <ctype.h>
+#include <search.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,78 +10,51 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- a hash table from 64-bit keys to 64-bit values ---- */
+/* ---- a map from 64-bit keys to 64-bit values ---- */
 
 struct map_entry {
 	uint64_t key, value;
-	struct map_entry *next;
 };
 
 struct map { /* an all-zero struct is an empty map */
-	struct map_entry **buckets;
-	size_t bucket_count, count; /* bucket_count is a power of two */
-	struct map_entry *unused;
+	void *root;
+	size_t count;
 };
 
-static size_t bucket_of(const struct map *map, uint64_t key)
+/* The key is the first member of an entry, so a key can stand for an entry. */
+static int by_key(const void *a, const void *b)
 {
-	return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (map->bucket_count - 1);
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+	return (left > right) - (left < right);
 }
 
-static bool map_grow(struct map *map)
+static struct map_entry *map_find(const struct map *map, uint64_t key)
 {
-	struct map larger = *map;
-	larger.bucket_count = map->bucket_count ? 2 * map->bucket_count : 256;
-	larger.buckets = calloc(larger.bucket_count, sizeof(struct map_entry *));
-	if (!larger.buckets)
-		return false;
-	for (size_t i = 0; i < map->bucket_count; i++) {
-		for (struct map_entry *entry = map->buckets[i], *next; entry; entry = next) {
-			size_t bucket = bucket_of(&larger, entry->key);
-			next = entry->next;
-			entry->next = larger.buckets[bucket];
-			larger.buckets[bucket] = entry;
-		}
-	}
-	free(map->buckets);
-	*map = larger;
-	return true;
-}
-
-static struct map_entry **place_of(const struct map *map, uint64_t key)
-{
-	struct map_entry **place = &map->buckets[bucket_of(map, key)];
-	while (*place && (*place)->key != key)
-		place = &(*place)->next;
-	return place;
+	struct map_entry *const *found = tfind(&key, &map->root, by_key);
+	return found ? *found : NULL;
 }
 
 /* Returns false if memory runs out. */
 static bool map_put(struct map *map, uint64_t key, uint64_t value)
 {
-	if (map->count >= map->bucket_count && !map_grow(map))
-		return false;
-	struct map_entry **place = place_of(map, key);
-	if (*place) {
-		(*place)->value = value;
-		return true;
-	}
-	struct map_entry *entry = map->unused;
-	if (entry)
-		map->unused = entry->next;
-	else
+	struct map_entry *entry = map_find(map, key);
+	if (!entry) {
 		entry = malloc(sizeof *entry);
-	if (!entry)
-		return false;
-	*entry = (struct map_entry){key, value, NULL};
-	*place = entry;
-	map->count++;
+		if (entry)
+			entry->key = key;
+		if (!entry || !tsearch(entry, &map->root, by_key)) {
+			free(entry);
+			return false;
+		}
+		map->count++;
+	}
+	entry->value = value;
 	return true;
 }
 
 static bool map_get(const struct map *map, uint64_t key, uint64_t *value)
 {
-	const struct map_entry *entry = map->count ? *place_of(map, key) : NULL;
+	const struct map_entry *entry = map_find(map, key);
 	if (entry)
 		*value = entry->value;
 	return entry != NULL;
@@ -88,31 +62,18 @@ static bool map_get(const struct map *map, uint64_t key, uint64_t *value)
 
 static void map_remove(struct map *map, uint64_t key)
 {
-	struct map_entry **place = map->count ? place_of(map, key) : NULL;
-	if (!place || !*place)
+	struct map_entry *entry = map_find(map, key);
+	if (!entry)
 		return;
-	struct map_entry *entry = *place;
-	*place = entry->next;
-	entry->next = map->unused;
-	map->unused = entry;
+	tdelete(entry, &map->root, by_key);
+	free(entry);
 	map->count--;
-}
-
-static void entries_free(struct map_entry *entry)
-{
-	for (struct map_entry *next; entry; entry = next) {
-		next = entry->next;
-		free(entry);
-	}
 }
 
 static void map_free(struct map *map)
 {
-	for (size_t i = 0; i < map->bucket_count; i++)
-		entries_free(map->buckets[i]);
-	entries_free(map->unused);
-	free(map->buckets);
-	*map = (struct map){0};
+	while (map->root)
+		map_remove(map, **(uint64_t *const *)map->root);
 }
 
 /* A call that waits for its GPU work, or GPU work that waits for its call. */
@@ -152,20 +113,18 @@ static void put_text(FILE *out, const char *key, const char *text)
 	fputc('"', out);
 }
 
-/* Writes seconds with all nanoseconds. Times before time zero become zero. */
-static void put_time(const struct calls_writer *writer, const char *key, uint64_t t_ns)
+/* Writes the seconds from start_ns to end_ns, with all nanoseconds. A negative time becomes zero.
+ */
+static void put_span(FILE *out, const char *key, uint64_t start_ns, uint64_t end_ns)
 {
-	uint64_t ns = t_ns > writer->start_ns ? t_ns - writer->start_ns : 0;
-	fprintf(writer->out, ",\"%s\":%llu.%09llu", key, (unsigned long long)(ns / 1000000000),
+	uint64_t ns = end_ns > start_ns ? end_ns - start_ns : 0;
+	fprintf(out, ",\"%s\":%llu.%09llu", key, (unsigned long long)(ns / 1000000000),
 		(unsigned long long)(ns % 1000000000));
 }
 
-static void put_span(const struct calls_writer *writer, const char *key, uint64_t start_ns,
-		     uint64_t end_ns)
+static void put_time(const struct calls_writer *writer, const char *key, uint64_t t_ns)
 {
-	uint64_t ns = end_ns > start_ns ? end_ns - start_ns : 0;
-	fprintf(writer->out, ",\"%s\":%llu.%09llu", key, (unsigned long long)(ns / 1000000000),
-		(unsigned long long)(ns % 1000000000));
+	put_span(writer->out, key, writer->start_ns, t_ns);
 }
 
 /* Returns the length of the name without versions: cudaLaunchKernel_v7000_ptsz, cuMemAlloc_v2. */
@@ -205,7 +164,7 @@ static void put_gpu(struct calls_writer *writer, const struct trace_gpu *gpu)
 		if (gpu->memory)
 			put_text(out, "memory", gpu->memory);
 	}
-	put_span(writer, copy ? "copy_s" : "kernel_s", gpu->start_ns, gpu->end_ns);
+	put_span(out, copy ? "copy_s" : "kernel_s", gpu->start_ns, gpu->end_ns);
 	put_time(writer, "gpu_start_s", gpu->start_ns);
 	if (gpu->label)
 		put_text(out, "label", gpu->label);

@@ -19,7 +19,7 @@
 
 extern char **environ;
 
-enum { NO_GPU = 77, PATH_MAX_B = 4096, SPAWN_FAILED = 127, STAND_IN_S = 90 };
+enum { NO_GPU = 77, PATH_MAX_B = 4096, SPAWN_FAILED = 127 };
 
 static bool is_there(const char *path)
 {
@@ -73,35 +73,27 @@ static int run_program(const char *program, char *const *words)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 }
 
-/* Measures the GPU, or its stand-in, into the file `path`. If the file exists, the probe continues
- * it. The stand-in is measured as far as a prediction of its forwarded programs needs. */
-static int measure_gpu(const struct command *command, const char *path, bool stand_in)
+/* Measures the GPU into the file `path`. If the file exists, the probe continues it. */
+static int measure_gpu(const struct command *command, const char *path)
 {
-	static const char *const spin[] = {"--device", "spin",    "--only", "call",
-					   "--only",   "kernel",  "--only", "copy",
-					   "--only",   "forward", "--only", "stream"};
 	const char *program = probe_program(command->arena);
-	const char *words[12 + sizeof spin / sizeof spin[0]];
+	const char *words[12];
 	size_t count = 0;
 	if (!program && !command->quiet)
 		fprintf(stderr,
-			"farwire: %s is not measured because farwire-probe is not in the folder of "
-			"this program (build it with nvcc, or set FARWIRE_PROBE)\n",
-			stand_in ? "the stand-in of a GPU" : "the GPU");
+			"farwire: the GPU is not measured because farwire-probe is not in the "
+			"folder of this program (build it with nvcc, or set FARWIRE_PROBE)\n");
 	if (!program)
 		return NO_GPU;
 	words[count++] = program;
-	for (size_t i = 0; i < sizeof spin / sizeof spin[0] && stand_in; i++)
-		words[count++] = spin[i];
 	words[count++] = command->full ? "--full" : "--quick";
 	words[count++] = is_there(path) ? "--continue" : "-o";
 	words[count++] = path;
 	words[count++] = "--seed";
 	words[count++] = arena_printf(command->arena, "%llu", (unsigned long long)command->seed);
-	if (command->budget_s > 0 || stand_in) {
-		double budget_s = command->budget_s > 0 ? command->budget_s : STAND_IN_S;
+	if (command->budget_s > 0) {
 		words[count++] = "--budget";
-		words[count++] = arena_printf(command->arena, "%.9g", budget_s);
+		words[count++] = arena_printf(command->arena, "%.9g", command->budget_s);
 	}
 	if (command->quiet)
 		words[count++] = "-q";
@@ -114,8 +106,7 @@ static int measure_gpu(const struct command *command, const char *path, bool sta
 static int measure_host(const struct command *command, const char *path)
 {
 	bool again = is_there(path);
-	const struct host_run_options options = {.scratch = command->scratch,
-						 .output = again ? NULL : path,
+	const struct host_run_options options = {.output = again ? NULL : path,
 						 .resume = again ? path : NULL,
 						 .full = command->full,
 						 .quiet = command->quiet,
@@ -215,39 +206,6 @@ static void warn_if_busy(void)
 		fclose(in);
 }
 
-/* Without a GPU, forwards small programs to a stand-in whose kernels spin, and compares their times
- * with predictions. Its numbers are not those of a GPU, so the profile has none of them. */
-static void try_stand_in(struct calibrating_machine *m)
-{
-	struct arena *arena = m->command->arena;
-	const char *path = arena_printf(arena, "%s/stand-in.jsonl", m->folder);
-	int code = measure_gpu(m->command, path, true);
-	if (code == NO_GPU || (code != EXIT_DONE && !has_end(path)))
-		return;
-	const struct calibration *calibration = calibration_of(m->command, path, &code);
-	if (!calibration)
-		return;
-	const struct streams error = report_streams(m->report, calibration);
-	const char *errors = "cannot be predicted, because its measurements scattered (stop other "
-			     "programs, and remove stand-in.jsonl to try again)";
-	if (error.count > 0 && !calibration->gate_failed)
-		errors = arena_printf(
-			arena,
-			"is predicted with a median error of %.1f %% and a largest one "
-			"of %.1f %%",
-			100 * error.median_ratio, 100 * error.most_ratio);
-	const char *words = arena_printf(
-		arena,
-		"Forwarding to a stand-in, whose kernels are waits of the CPU, %s. This tests the "
-		"machine's sockets, threads and memory, and the simulator. It gives no information "
-		"on a "
-		"GPU, its driver or its links, so the profile has no numbers of it.",
-		errors);
-	report_add(m->report, BLOCK_TEXT, "%s", words);
-	if (!m->command->quiet)
-		printf("%s\n", words);
-}
-
 static int measure_and_fit(struct calibrating_machine *m)
 {
 	struct arena *arena = m->command->arena;
@@ -255,7 +213,7 @@ static int measure_and_fit(struct calibrating_machine *m)
 	const char *host = arena_printf(arena, "%s/host.jsonl", m->folder);
 	if (!m->command->quiet)
 		warn_if_busy();
-	int code = measure_gpu(m->command, gpu, false);
+	int code = measure_gpu(m->command, gpu);
 	if (code != NO_GPU && (code = fit_measured(m, gpu, code)) != EXIT_DONE)
 		return code;
 	if (code == NO_GPU)
@@ -263,10 +221,7 @@ static int measure_and_fit(struct calibrating_machine *m)
 			m->report, BLOCK_TEXT,
 			"The GPU was not measured because farwire-probe is missing or found none. "
 			"This page describes only the host.");
-	int host_code = fit_measured(m, host, measure_host(m->command, host));
-	if (code == NO_GPU && host_code == EXIT_DONE)
-		try_stand_in(m);
-	return host_code;
+	return fit_measured(m, host, measure_host(m->command, host));
 }
 
 static int run(const struct command *command)
@@ -309,7 +264,7 @@ const struct verb verb_calibrate = {
 	.examples = "  farwire calibrate                  # into the folder calibration/\n"
 		    "  farwire calibrate --full -o my-server\n"
 		    "  farwire run --topology dgx-h100 --profile calibration/profile.cfg\n",
-	.options = "output=calibration quick full budget scratch seed quiet",
+	.options = "output=calibration quick full budget seed quiet",
 	.words_min = 0,
 	.run = run,
 };

@@ -127,9 +127,9 @@ static const struct option options[] = {
 	 .help = "standard deviation of measured times around a right prediction, as a part of "
 		 "them; by default 5 % for a system with a fit of its own, and 12 % for others"},
 	{OPTION_TEXT, .name = "only", .value = "TEST,TEST,...", FIELD(only),
-	 .complete = "words:tcp rpc memcpy storage noise",
-	 .help = "measurements to run: tcp, rpc, memcpy, storage, noise, or variants such as "
-		 "tcp.roundtrip; by default all"},
+	 .complete = "words:memcpy noise",
+	 .help = "measurements to run: memcpy, noise, or variants such as noise.lost; by default "
+		 "all"},
 	{OPTION_OFF, .name = "quick", FIELD(full),
 	 .help = "measures three passes over some points in one or two minutes (the default)"},
 	{OPTION_ON, .name = "full", FIELD(full),
@@ -138,15 +138,6 @@ static const struct option options[] = {
 	 .help = "time after which the measurement stops"},
 	{OPTION_TEXT, .name = "continue", .value = "FILE", FIELD(resume), .complete = "files:jsonl",
 	 .help = "interrupted recording to complete with the settings that it contains"},
-	{OPTION_TEXT, .name = "scratch", .value = "FOLDER|FILE", FIELD(scratch),
-	 .complete = "files:*",
-	 .help = "file that the storage test reads, or a folder in which it creates a temporary "
-		 "file"},
-	{OPTION_TEXT, .name = "server", .value = "ADDRESS[:PORT]", FIELD(server),
-	 .help = "address on which this machine answers the network measurements of one peer"},
-	{OPTION_TEXT, .name = "connect", .value = "ADDRESS[:PORT]", FIELD(connect),
-	 .help = "address of a machine that runs `farwire probe host --server`, to measure the "
-		 "network to it"},
 	{OPTION_HEADING, .name = "Output"},
 	{OPTION_CHOICE, .name = "format", .value = "table|csv|json|jsonl", FIELD(format),
 	 .initial = "table", .help = "format of the results"},

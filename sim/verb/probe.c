@@ -14,11 +14,6 @@ static int run(const struct command *command)
 			EXIT_USAGE,
 			"`farwire probe` measures only the host (write farwire probe host; "
 			"the program farwire-probe measures the GPU)");
-	if (command->server && (command->connect || command->resume || to_file))
-		return command_stop(
-			EXIT_USAGE,
-			"--server only answers the measurements of another machine (remove "
-			"--connect, --continue and -o)");
 	if (command->resume && to_file)
 		return command_stop(EXIT_USAGE,
 				    "--continue and -o both name the recording (remove -o)");
@@ -26,12 +21,8 @@ static int run(const struct command *command)
 		return command_stop(EXIT_USAGE,
 				    "--seed of a recording must be below 9007199254740992 (write a "
 				    "smaller number)");
-	if (command->server)
-		return host_serve(command->server, command->quiet);
 	const struct host_run_options options = {
 		.only = command->only,
-		.connect = command->connect,
-		.scratch = command->scratch,
 		.output = to_file ? command->output : NULL,
 		.resume = command->resume,
 		.full = command->full,
@@ -45,13 +36,10 @@ static int run(const struct command *command)
 const struct verb verb_probe = {
 	.name = "probe",
 	.words = "host",
-	.help = "measures this machine without its GPU: TCP, forwarded calls, memory, storage, "
-		"noise",
+	.help = "measures this machine without its GPU: copies in memory, noise",
 	.examples = "  farwire probe host -o host.jsonl\n"
-		    "  farwire probe host --only tcp,rpc --full -o network.jsonl\n"
-		    "  farwire probe host --server 10.0.0.2              # on the other machine\n"
-		    "  farwire probe host --connect 10.0.0.2 --only tcp -o wire.jsonl\n",
-	.options = "only connect server scratch quick full budget continue output seed quiet",
+		    "  farwire probe host --only memcpy --full -o memory.jsonl\n",
+	.options = "only quick full budget continue output seed quiet",
 	.words_min = 1,
 	.run = run,
 };

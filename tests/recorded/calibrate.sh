@@ -6,7 +6,7 @@
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
-probe=${FARWIRE%/*}/farwire-probe-fake
+probe=${FARWIRE%/*}/tests/farwire-probe-fake
 if [ ! -x "$probe" ]; then
 	echo "  no $probe"
 	exit 77
@@ -80,24 +80,16 @@ grep -q 'Nothing was fitted of: matrix products, forwarded calls\.' "$out/report
 grep -q 'easured and fitted' "$out/report.html" && complain 'the page says that all was fitted'
 verdict 'calibrate.names_what_it_did_not_fit'
 
-# Without a GPU its stand-in is tried, here the fake device. The profile has no numbers of it.
-cat >"$scratch/stand-in" <<EOF
-#!/bin/sh
-case "\$*" in
-*'--device spin'*) shift 2; exec "$scratch/probe" "\$@" ;;
-*) exit 77 ;;
-esac
-EOF
-chmod +x "$scratch/stand-in"
-FARWIRE_PROBE=$scratch/stand-in
+# Without a GPU only the host is measured.
+printf '#!/bin/sh\nexit 77\n' >"$scratch/probe"
 all=$out out=$scratch/no-gpu
 farwire calibrate --budget 1 -o "$out"
-ended 'the run with a stand-in'
-shows '^Forwarding to a stand-in, .* is predicted with a median error of 0\.[0-9] % and a largest one of [0-4]\.[0-9] %'
-grep -q 'It gives no information on a GPU' "$scratch/no-gpu/report.html" || complain 'the page lacks the stand-in'
-grep -q 'path = "driver' "$scratch/no-gpu/profile.cfg" && complain 'the profile has numbers of the stand-in'
+ended 'the run without a GPU'
+grep -q 'This page describes only the host' "$out/report.html" || complain 'the page does not say that there is no GPU'
+grep -q 'path = "driver' "$out/profile.cfg" && complain 'the profile has numbers of a GPU'
+[ ! -e "$out/gpu.jsonl" ] || complain 'there is a recording of a GPU'
 out=$all
-verdict 'calibrate.tries_a_stand_in_without_a_gpu'
+verdict 'calibrate.measures_the_host_without_a_gpu'
 
 printf '#!/bin/sh\nexit 77\n' >"$scratch/none" && chmod +x "$scratch/none"
 printf '#!/bin/sh\nexit 1\n' >"$scratch/broken" && chmod +x "$scratch/broken"

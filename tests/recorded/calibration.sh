@@ -47,7 +47,7 @@ farwire explain --topology dgx1-v100 --profile $data/fake.cfg driver.launch
 shows 'driver\.launch +3\.397 us +3\.381 us \.\. 3\.412 us +measured'
 verdict 'calibration.profile_changes_a_run'
 
-probe=${FARWIRE%/*}/farwire-probe-fake
+probe=${FARWIRE%/*}/tests/farwire-probe-fake
 if [ -x "$probe" ]; then
 	# The planted parameters, with 3 % of noise and 1 % of the samples 20 times as long.
 	"$probe" -q --plant tests/recorded/planted.txt -o "$scratch/planted.jsonl"

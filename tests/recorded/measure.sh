@@ -7,7 +7,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
-probe=$(cd "${FARWIRE%/*}" && pwd)/farwire-probe-fake
+probe=$(cd "${FARWIRE%/*}" && pwd)/tests/farwire-probe-fake
 if [ ! -x "$probe" ]; then
 	echo "  no $probe"
 	exit 77

@@ -6,7 +6,7 @@
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
-probe=${FARWIRE%/*}/farwire-probe-fake
+probe=${FARWIRE%/*}/tests/farwire-probe-fake
 if [ ! -x "$probe" ]; then
 	echo "  no $probe"
 	exit 77
@@ -325,7 +325,7 @@ run 2 '--passes must be a whole number from 1 to 1000' --passes 0
 run 2 '--gpu must be a whole number from 0' --gpu -1
 run 2 '--budget must be a number from 0.01' --budget 0.001
 run 2 'must be a number' --budget no
-run 2 'not a device' --device cuda
+run 2 'must be fake or spin' --device cuda
 run 2 'No such file' --continue "$scratch/none.jsonl"
 run 2 'line 1' --continue tests/recorded/planted.txt
 for value in fast -1 '1 x'; do

@@ -12,8 +12,9 @@ if [ ! -x "$probe" ]; then
 	exit 77
 fi
 "$probe" --list >"$scratch.list" || complain '--list failed'
-"$probe-fake" --list | cmp -s - "$scratch.list" || complain 'the tests differ from those of the fake device'
-"$probe" --help | grep -q '^ *cuda ' || complain '--help does not mention the GPU'
+"${FARWIRE%/*}/tests/farwire-probe-fake" --list | cmp -s - "$scratch.list" || complain 'the tests differ from those of the fake device'
+"$probe" --device spin >/dev/null 2>"$scratch.err" && complain 'a spinning device is accepted'
+grep -q 'not an option of this program' "$scratch.err" || complain "--device: $(cat "$scratch.err")"
 verdict 'probe_cuda.has_the_tests_of_the_fake_device'
 
 code=0

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The small programs of calib/live and calib/mpi. The forwarder's virtual GPU takes at least the time
+# The small programs of tests/live and tests/mpi. The forwarder's virtual GPU takes at least the time
 # of its work. The timer of collectives runs with an MPI whose clock and ranks are known.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -12,8 +12,8 @@ compile() { # PROGRAM FLAGS AND SOURCES...
 	cc -std=gnu17 -O1 -Wall -Wextra -Werror -pthread "$@" -o "$to" 2>"$scratch.cc" ||
 		complain "$* does not compile: $(head -n 3 "$scratch.cc")"
 }
-compile forwarder calib/live/forwarder.c
-compile times -Wno-unused-parameter -Itests/fake_mpi calib/mpi/times.c
+compile forwarder tests/live/forwarder.c
+compile times -Wno-unused-parameter -Itests/fake_mpi tests/mpi/times.c
 cat >"$scratch/yields.c" <<'END'
 #define _GNU_SOURCE
 #include <sched.h>
@@ -34,7 +34,7 @@ int main(void)
 	printf("%.0f\n", least_us);
 }
 END
-compile yields calib/mpi/yield.c "$scratch/yields.c"
+compile yields tests/mpi/yield.c "$scratch/yields.c"
 cat >"$scratch/receives.c" <<'END' # counts the receptions of a program
 #define _GNU_SOURCE
 #include <stdio.h>

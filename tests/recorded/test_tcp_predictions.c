@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Real TCP, compared with the simulator. The recordings of `farwire probe host` are between two
+/* Real TCP, compared with the simulator. The recordings of TCP are between two
  * network namespaces, whose link a token bucket limits to a known rate (tests/bench/tcp_namespaces
  * made them).
  *

@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# farwire probe host: complete, interrupted and continued recordings; a server and its peer;
-# invalid arguments.
+# farwire probe host: complete, interrupted and continued recordings; invalid arguments.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -41,7 +40,7 @@ whole() { # FILE: checks that each point occurs once in each pass, and that the 
 probe 0 --only noise,memcpy -o one.jsonl
 whole one.jsonl
 head -n 1 one.jsonl | grep -q '"tool":"farwire probe host".*"passes":3,"host":{' || complain 'line 1 is wrong'
-grep -q '"test":"tcp"' one.jsonl && complain '--only measured another test'
+grep -q '"what":"lost"' one.jsonl || complain '--only did not measure all variants'
 # A copy of less than 10 kB takes less than 100 us, even if other work interrupts most of them.
 grep '"test":"memcpy".*"size_B":[0-9]\{1,4\},' one.jsonl | sed 's/.*"samples":\[\([^]]*\).*/\1/' | awk -F, '
 	{ least = $1; for (i = 2; i <= NF; i++) if ($i < least) least = $i; if (!(least > 1e-10 && least < 1e-4)) wrong = 1 }
@@ -58,7 +57,7 @@ expect 2 "'nois' matches no test" probe host -q --budget 0.2 --only nois
 verdict host_probe.recording_has_each_point_once
 
 # SIGTERM in the middle, then a run that continues: measured points do not change.
-"$FARWIRE" probe host -q --budget 20 --only '*.unix,tcp.receive' -o two.jsonl 2>stopped &
+"$FARWIRE" probe host -q --budget 20 --only 'memcpy,*.lost' -o two.jsonl 2>stopped &
 pid=$!
 waited=0
 until { [ -s two.jsonl ] && [ "$(points two.jsonl)" -gt 2 ]; } || [ $((waited += 1)) -gt 600 ]; do
@@ -68,16 +67,15 @@ kill -TERM "$pid"
 wait "$pid"
 code=$?
 [ "$code" = 143 ] || complain "interrupted: ended with $code"
-grep -q "continue with .farwire probe host --only [*].unix,tcp.receive --continue two.jsonl" stopped ||
+grep -q "continue with .farwire probe host --only memcpy,[*].lost --continue two.jsonl" stopped ||
 	complain "interrupted: it printed $(cat stopped)"
 cp two.jsonl before
-printf '{"test":"rpc","is":{"tr' >>two.jsonl # a cut line
-probe 0 --only '*.unix,tcp.receive' --continue two.jsonl
+printf '{"test":"memcpy","is":{' >>two.jsonl # a cut line
+probe 0 --only 'memcpy,*.lost' --continue two.jsonl
 whole two.jsonl
 cmp -n "$(wc -c <before)" before two.jsonl || complain 'measured points have changed'
-probe 0 --only '*.unix,tcp.receive' --continue two.jsonl
+probe 0 --only 'memcpy,*.lost' --continue two.jsonl
 [ "$(grep -c '^{"end":true' two.jsonl)" = 1 ] || complain 'a complete recording grew'
-probe 2 --connect 127.0.0.1:9 --continue two.jsonl
 # Very little time: each point is measured once, and a message says that points are missing.
 farwire probe host -q --budget 0.01 --only memcpy -o short.jsonl
 [ "$code" = 1 ] || complain "at its time limit it ended with $code"
@@ -85,12 +83,12 @@ grep -q 'reached in pass [23] of 3.*continue with .farwire probe host --only mem
 	"$scratch.err" || complain "at its time limit it printed $(cat "$scratch.err")"
 tail -n 1 short.jsonl | grep -q '^{"end":false' || complain 'at its time limit it wrote a complete end'
 # The mode of the recording gives the points, also without --full. A full plan has other sizes.
-farwire probe host --full -q --budget 0.01 --only rpc.unix -o full.jsonl
+farwire probe host --full -q --budget 0.01 --only memcpy -o full.jsonl
 distinct() {
 	sed -n 's/^\({"test":.*\),"pass".*/\1/p' full.jsonl | sort -u
 }
 distinct >full
-farwire probe host -q --budget 0.01 --only rpc.unix --continue full.jsonl
+farwire probe host -q --budget 0.01 --only memcpy --continue full.jsonl
 distinct | cmp -s full - || complain "a full recording was continued with other points: $(distinct | diff full - | head -n 3)"
 sed -n 1p full.jsonl | grep -q '"mode":"full","passes":10,' || complain 'line 1 is not that of a full run'
 # A complete recording reports again that its machine drifted.
@@ -100,45 +98,10 @@ farwire probe host -q --continue drift.jsonl
 grep -q 'copy.h2d drifted by -5.2 %' "$scratch.err" || complain "with a recording that drifted it printed $(cat "$scratch.err")"
 verdict host_probe.interrupted_recording_is_continued
 
-# Two programs, as on two machines: the server ends with its peer. It takes a free port and prints
-# its number.
-"$FARWIRE" probe host --server 127.0.0.1:0 2>served &
-pid=$!
-waited=0
-until [ -s served ] || [ $((waited += 1)) -gt 600 ]; do
-	sleep 0.1
-done
-port=$(sed -n 's/.*--connect 127\.0\.0\.1:\([0-9]*\).*/\1/p' served)
-budget=5 # enough for one run, because the server ends with its peer
-probe 0 --only tcp.receive,rpc --connect 127.0.0.1:$port -o three.jsonl
-budget=0.5
-wait "$pid" || complain "the server failed: $(cat served)"
-whole three.jsonl
-grep -q '"waived":"rpc","why":"a Unix socket' three.jsonl || complain 'the Unix socket was not waived'
-grep -q '"network":{"server":"127.0.0.1:'$port'".*"congestion":"[a-z]*","mss_B":[1-9]' three.jsonl ||
-	complain 'line 1 does not describe the network'
-probe 1 --only tcp --connect 127.0.0.1:$port -o four.jsonl
-grep -q 'refused' "$scratch.err" || complain "without a server it printed $(cat "$scratch.err")"
-[ ! -e four.jsonl ] || complain 'it wrote a recording without a server'
-verdict host_probe.server_and_peer_make_a_recording
-
-# Without a folder, storage is waived and no file remains.
-mkdir folder
-probe 0 --only storage.random --scratch folder -o five.jsonl
-whole five.jsonl
-[ -z "$(ls folder)" ] || complain "files remain: $(ls folder)"
-probe 0 --only storage.random --scratch nosuch -o six.jsonl
-grep -q '"waived":"storage","why":"nosuch: ' six.jsonl || complain 'storage was not waived without a folder'
-verdict host_probe.storage_without_a_folder_is_waived
-
 expect 2 'measures only the host' probe gpu
 expect 2 'needs host' probe
-expect 2 "'disk' matches no test of tcp, rpc, memcpy, storage, noise" probe host --only tcp,disk
-expect 2 '--connect must not be empty' probe host --only tcp --connect ''
-expect 2 'is not an ADDRESS' probe host --server 127.0.0.1:99999
-expect 2 'only answers the measurements of another machine' probe host --server 127.0.0.1 --connect 127.0.0.1
-expect 2 'only answers the measurements of another machine' probe host --server 127.0.0.1 -o other.jsonl
-expect 2 'only answers the measurements of another machine' probe host --server 127.0.0.1 --continue other.jsonl
+expect 2 "'tcp' matches no test of memcpy, noise; .*sockperf measures TCP" probe host --only noise,tcp
+expect 2 '--connect is not an option of .farwire probe|no option' probe host --connect 127.0.0.1
 expect 2 'remove -o' probe host --continue one.jsonl -o two.jsonl
 expect 2 'above 0' probe host --budget 0
 expect 2 'below 9007199254740992' probe host --seed 9007199254740992

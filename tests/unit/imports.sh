@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Imports logs of nccl-tests, nvbandwidth, perftest and iperf3, and traces of PyTorch, in the formats
+# Imports logs of nccl-tests, nvbandwidth, perftest, iperf3, sockperf and fio, and traces of PyTorch, in the formats
 # of their releases and options. The logs are made here after the tools' own formats. Invalid logs
 # are refused.
 cd "$(dirname "$0")/../.." || exit 2
@@ -246,6 +246,49 @@ echo "$json" | sed 's/"end".*/"error":"interrupt - the client has terminated"}/'
 samples stopped
 is '65536 2 0 1000000000'
 verdict 'imports.logs_of_iperf3_become_samples'
+
+kind=sockperf
+cat >pings <<'END'
+------------------------------
+test was performed using the following parameters: --mps=600000 --burst=1 --reply-every=1 --msg-size=64 --time=1
+------------------------------
+sockperf: ---> percentile 50.000 =    6.699
+packet, txTime(sec), rxTime(sec), latency(usec)
+0, 2.411650440, 2.411664440, 7.000
+1, 2.411664471, 2.411678471, 7.000
+END
+farwire import sockperf pings
+shows '"is": {"what": "roundtrip", "nagle": "off"}, "x": {"size_B": 64}, "pass": 0, "unit": "s", "samples": \[1\.4[0-9e.-]*, 1\.[34][0-9e.-]*\]'
+{ cat pings; sed 's/size=64/size=1024/; s/^[01], 2.411/&5/' pings; cat pings; } >joined
+farwire import log joined
+[ "$(grep -c '"size_B": 64}, "pass": [01]' "$scratch.out")" = 2 ] || complain 'sockperf: a repeated size is not a second pass'
+sed 's/--reply-every=1 /--reply-every=100 /' pings >load
+expect 2 '^load:2: this is not a test in which each message is answered' import sockperf load
+{ head -n 5 pings && yes '0, 2.000000000, 2.000014000, 7.000' | head -n 1003; } >many
+farwire import sockperf many
+grep -q '^3 skipped: a message after the first 1000' "$scratch.err" || complain "sockperf: $(cat "$scratch.err")"
+verdict 'imports.logs_of_sockperf_become_round_trips'
+
+kind=fio
+cat >disk <<'END'
+{"fio version": "fio-3.33", "global options": {"direct": "1", "bs": "4k"}, "jobs": [
+	{"jobname": "a", "groupid": 0, "job options": {"rw": "randread"}, "read": {"bw_bytes": 40960000}},
+	{"jobname": "b", "groupid": 1, "job options": {"rw": "read", "bs": "1m", "numjobs": "2"}, "read": {"bw_bytes": 1e9}},
+	{"jobname": "b", "groupid": 1, "job options": {"rw": "read", "bs": "1m", "numjobs": "2"}, "read": {"bw_bytes": 1e9}},
+	{"jobname": "c", "groupid": 2, "job options": {"rw": "randread", "bs": "65536", "ioengine": "io_uring", "iodepth": "8"}, "read": {"bw_bytes": 1e9}},
+	{"jobname": "d", "groupid": 3, "job options": {"rw": "write"}, "read": {"bw_bytes": 0}}]}
+END
+farwire import log disk
+shows '"what": "random"}, "x": {"size_B": 4096, "parallel": 1}, .*"samples": \[0\.0001\]'
+shows '"what": "sequential"}, "x": {"size_B": 1048576, "parallel": 2}, .*"samples": \[0\.001048576\]'
+shows '"what": "random"}, "x": {"size_B": 65536, "parallel": 8}, .*"samples": \[0\.000524288\]'
+grep -q '^1 skipped: a job that does not only read' "$scratch.err" || complain "fio: $(cat "$scratch.err")"
+for change in 's/"direct": "1"/"direct": "0"/; kernel.s cache' 's/"4k"/"4k,8k"/; no single size' 's/40960000/0/; lacks its bandwidth' \
+	's/{"fio/x&/; is not one JSON'; do
+	sed "${change%; *}" disk >x
+	expect 2 "^x(:[0-9]+)?: .*${change#*; }" import fio x
+done
+verdict 'imports.logs_of_fio_become_reads'
 
 # PyTorch 1.8: its own categories, texts for threads, values that are not numbers. 2.x: driver calls,
 # decimals of microseconds, correlations of a long run, steps on GPU lines as well.

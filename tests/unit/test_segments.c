@@ -4,7 +4,6 @@
 
 #include "calib/fit/calibrating.h"
 #include "calib/fit/interval.h"
-#include "calib/fit/loggp.h"
 #include "calib/fit/products.h"
 #include "calib/fit/segments.h"
 #include "sim/base/arena.h"
@@ -187,14 +186,6 @@ static void planted_constants_of_products_are_found(void)
 	arena_free(arena);
 }
 
-/* 10 messages arrive 3 us apart, and the last answer follows its message by 20 us: (47 - 20) / 9 =
- * 3. Sent 5 us apart by a sender that needs 1 us each: (74 - 20) / 9 - 5 = 1. */
-static void message_trains_give_gap_and_overhead(void)
-{
-	CHECK_NEAR(loggp_gap_s(47, 20, 10), 3, 1e-12);
-	CHECK_NEAR(loggp_overhead_s(74, 20, 10, 5), 1, 1e-12);
-}
-
 static bool mean(const struct pass_draw *draw, double *out, void *ctx)
 {
 	const double *values = ctx;
@@ -336,7 +327,6 @@ static const struct test tests[] = {
 	TEST(change_point_ignores_single_outliers),
 	TEST(product_takes_waves_of_tiles_and_their_fill),
 	TEST(planted_constants_of_products_are_found),
-	TEST(message_trains_give_gap_and_overhead),
 	TEST(three_passes_use_students_t),
 	TEST(disturbed_pass_hardly_moves_the_mean),
 	TEST(twelve_passes_use_the_bootstrap),

@@ -38,16 +38,15 @@ _farwire_value() { # completes the value of an option; returns 1 if the option t
 	--collective) _farwire_words 'all_reduce reduce_scatter all_gather broadcast all_to_all' "$current" ;;
 	--target) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu latency_p50 latency_p99 first_token_p99 between_tokens_p99 slo_attainment' "$current" ;;
 	--of) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu latency_p50 latency_p99 first_token_p99 between_tokens_p99 slo_attainment' "$current" ;;
-	--only) _farwire_words 'tcp rpc memcpy storage noise' "$current" ;;
+	--only) _farwire_words 'memcpy noise' "$current" ;;
 	--continue) _farwire_files 'jsonl' "$current" ;;
-	--scratch) _farwire_paths "$current" ;;
 	--format) _farwire_words 'table csv json jsonl' "$current" ;;
 	-o | --output) _farwire_paths "$current" ;;
 	--plot) _farwire_files '@(svg|pdf|png)' "$current" ;;
 	--trace) _farwire_files 'json' "$current" ;;
 	--timeline) _farwire_files '@(svg|pdf|png)' "$current" ;;
 	--color) _farwire_words 'auto always never' "$current" ;;
-	--program | --server | --gpu | --batch | --fraction | --copies | --gpus | --tokens | --devices | --adapters | --fail | --degrade | --plan | --serve | --events | --set | --vary | --for | --between | --points | --vary-all | --best | --seed | --draws | --jobs | --noise | --budget | --connect | --title) COMPREPLY=() ;;
+	--program | --server | --gpu | --batch | --fraction | --copies | --gpus | --tokens | --devices | --adapters | --fail | --degrade | --plan | --serve | --events | --set | --vary | --for | --between | --points | --vary-all | --best | --seed | --draws | --jobs | --noise | --budget | --title) COMPREPLY=() ;;
 	# ... to here.
 	*) return 1 ;;
 	esac

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The forwarded fake device: a second fake device whose clock advances with the messages that reach
  * it. There is no process and no socket; the cost of each step is planted. */
-#include "calib/probe/fake.h"
+#include "tests/fake_gpu/fake.h"
 #include "calib/probe/forward.h"
 
 #include <stdio.h>
@@ -85,7 +85,6 @@ static void far_close(struct gpu *gpu)
 }
 
 static const struct gpu_api far_api = {
-	.name = "forwarded",
 	.close = far_close,
 	.now_s = far_now_s,
 	.call = far_call,
@@ -94,9 +93,8 @@ static const struct gpu_api far_api = {
 int fake_forward_open(struct gpu *local, const struct forward_options *options, struct gpu **gpu,
 		      char *why)
 {
-	const struct gpu_options none = {0};
 	struct far_fake *far = calloc(1, sizeof(*far));
-	if (!far || fake_new(&none, false, &far->server, why) != GPU_OK) {
+	if (!far || fake_new(false, &far->server, why) != GPU_OK) {
 		snprintf(why, GPU_WHY, "out of memory");
 		free(far);
 		return GPU_FAILED;

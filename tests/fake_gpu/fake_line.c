@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clock of the fake device and its list of operations. */
-#include "calib/probe/fake.h"
+#include "tests/fake_gpu/fake.h"
 
 #include <math.h>
 #include <stdlib.h>

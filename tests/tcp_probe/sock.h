@@ -27,7 +27,7 @@ struct sock_address {
 	socklen_t length;
 };
 
-/* TCP's facts on a connection; zeros on other sockets. */
+/* TCP's facts on a connection. */
 struct sock_facts {
 	double mss_B, rtt_s;
 	double send_buffer_B, receive_buffer_B;
@@ -43,15 +43,10 @@ bool sock_same_host(const struct sock_address *a, const struct sock_address *b);
  * it in address. */
 int sock_listen(struct sock_address *address, char *why);
 int sock_connect(const struct sock_address *address, double wait_s, char *why);
-/* Sets the kernel timeouts of the waits and, on TCP, Nagle's algorithm. */
-void sock_prepare(int fd, bool nagle);
+/* Sets the kernel timeouts of the waits, and turns Nagle's algorithm off. */
+void sock_prepare(int fd);
 
 /* Transfer all bytes, or return another code. */
 enum sock_code sock_send(int fd, const void *bytes, size_t size, double wait_s);
 enum sock_code sock_receive(int fd, void *bytes, size_t size, double wait_s);
-/* Passes a descriptor to the process at the other end of a Unix socket. */
-enum sock_code sock_send_fd(int fd, int handed);
-/* Returns SOCK_OK, SOCK_ENDED or SOCK_FAILED. */
-enum sock_code sock_receive_fd(int fd, int *handed);
-
 struct sock_facts sock_facts(int fd);

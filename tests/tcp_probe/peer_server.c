@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calib/host/peer.h"
+#include "tests/tcp_probe/peer.h"
 #include "calib/host/stop.h"
 
 #define CONNECTIONS_MOST 16
@@ -28,7 +28,6 @@ struct connection {
 
 struct server {
 	int listener, control;
-	bool control_is_pair;
 	struct sock_address peer;
 	struct connection connections[CONNECTIONS_MOST];
 	double active_s; /* time of the last activity */
@@ -59,11 +58,10 @@ static void *connection_run(void *context)
 	struct connection *connection = context;
 	char text[PEER_ORDER_B];
 	struct peer_order order;
-	sock_prepare(connection->fd, false);
+	sock_prepare(connection->fd);
 	if (sock_receive(connection->fd, text, sizeof(text), ORDER_S) == SOCK_OK &&
 	    peer_order_read(text, &order) &&
 	    sock_send(connection->fd, text, sizeof(text), ORDER_S) == SOCK_OK) {
-		sock_prepare(connection->fd, order.nagle);
 		rounds(connection->fd, &order);
 	}
 	/* ends the connection for the peer; the descriptor is closed after joining */
@@ -112,7 +110,7 @@ static void begin(struct server *server, int fd)
 static void greet(struct server *server, int fd, const struct sock_address *from)
 {
 	char text[PEER_ORDER_B];
-	sock_prepare(fd, false);
+	sock_prepare(fd);
 	if (sock_receive(fd, text, sizeof(text), ORDER_S) == SOCK_OK && peer_is_hello(text) &&
 	    sock_send(fd, text, sizeof(text), ORDER_S) == SOCK_OK) {
 		server->control = fd;
@@ -131,44 +129,34 @@ static void take_connection(struct server *server)
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	if (server->control < 0)
 		greet(server, fd, &from);
-	else if (server->control_is_pair || sock_same_host(&from, &server->peer))
+	else if (sock_same_host(&from, &server->peer))
 		begin(server, fd);
 	else
 		close(fd);
 }
 
 /* Returns false if the peer has disconnected. */
-static bool take_control(struct server *server)
+static bool peer_is_there(const struct server *server)
 {
-	int fd = -1;
 	char byte;
-	if (!server->control_is_pair)
-		return recv(server->control, &byte, 1, MSG_DONTWAIT) < 0 &&
-		       (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
-	if (sock_receive_fd(server->control, &fd) != SOCK_OK)
-		return false;
-	begin(server, fd);
-	return true;
+	return recv(server->control, &byte, 1, MSG_DONTWAIT) < 0 &&
+	       (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
-int peer_serve(int listener, int control, char *why)
+int peer_serve(int listener, char *why)
 {
-	struct server server = {.listener = listener,
-				.control = control,
-				.control_is_pair = control >= 0,
-				.active_s = clock_now_s()};
+	struct server server = {.listener = listener, .control = -1, .active_s = clock_now_s()};
 	int code = 0;
 	while (!stop_asked()) {
 		struct pollfd waits[2] = {{.fd = listener, .events = POLLIN},
 					  {.fd = server.control, .events = POLLIN}};
 		int ready = poll(waits, 2, SLICE_MS);
 		reap(&server, false);
-		if (ready > 0 && waits[1].revents && !take_control(&server))
+		if (ready > 0 && waits[1].revents && !peer_is_there(&server))
 			break;
 		if (ready > 0 && waits[0].revents)
 			take_connection(&server);
-		if (server.control >= 0 && !server.control_is_pair &&
-		    clock_now_s() - server.active_s > PEER_IDLE_S) {
+		if (server.control >= 0 && clock_now_s() - server.active_s > PEER_IDLE_S) {
 			snprintf(why, SOCK_WHY, "the peer sent no order for %.0f s", PEER_IDLE_S);
 			code = -1;
 			break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small CUDA remoting runtime over TCP for the live check (calib/measure-live). It shares no code
+/* A small CUDA remoting runtime over TCP for the live check (tests/live/measure). It shares no code
  * with the simulator.
  *
  *   forwarder serve ADDRESS PORT              executes calls of one connection after the other,
@@ -413,7 +413,7 @@ static void print_call(const struct recorded *c, int64_t zero_ns)
 static void print_calls(const char *name, int steps)
 {
 	int64_t zero_ns = client.marks_ns[0];
-	printf("{\"format\":\"farwire-calls\",\"version\":1,\"tool\":\"calib/live/forwarder\","
+	printf("{\"format\":\"farwire-calls\",\"version\":1,\"tool\":\"tests/live/forwarder\","
 	       "\"program\":\"%s\",\"gpu\":\"virtual\"}\n",
 	       name);
 	for (int i = 0; i <= steps; i++)

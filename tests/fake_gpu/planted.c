@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calib/probe/planted.h"
+#include "tests/fake_gpu/planted.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@ static const struct {
 	double preset;
 } rows[] = {
 #define PLANT(key, field, preset) {key, offsetof(struct planted, field), preset},
-#include "calib/probe/planted.def"
+#include "tests/fake_gpu/planted.def"
 #undef PLANT
 };
 

@@ -32,7 +32,7 @@ enum planted_copy {
 
 struct planted {
 #define PLANT(key, field, preset) double field;
-#include "calib/probe/planted.def"
+#include "tests/fake_gpu/planted.def"
 #undef PLANT
 	struct planted_line copies[PLANTED_COPIES];
 };

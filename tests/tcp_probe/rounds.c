@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures the LogGP parameters of TCP. A round is PRTT(n, d, s): n messages of s bytes, started a
- * delay d and a send apart, answered by one message of s bytes (Hoefler, Lichei, Rehm: Low-Overhead
- * LogGP Parameter Assessment, 2007; Netgauge). With the overhead o, the gap per message g and per
- * byte G, and the latency L:
- *
- *   PRTT(1, 0, s) = 2 (L + 2 o + (s - 1) G)
- *   PRTT(n, 0, s) = PRTT(1, 0, s) + (n - 1) max(o, g + (s - 1) G)
- *   PRTT(n, d, s) = PRTT(1, 0, s) + (n - 1) (o + d)       for large enough d
+/* Measures TCP. A round is PRTT(n, d, s): n messages of s bytes, started a delay d and a send
+ * apart, answered by one message of s bytes (Hoefler, Lichei, Rehm: Low-Overhead LogGP Parameter
+ * Assessment, 2007; Netgauge).
  *
  *   roundtrip  the time of the round
- *   gap        (PRTT(n, 0, s) - PRTT(1, 0, s)) / (n - 1), from adjacent rounds
- *   overhead   the time in a send, with delay d: the o of the third equation,
- *              measured directly at the sender
- *   receive    the time in a receive of data that has already arrived
+ *   overhead   the time in a send, with delay d
  *   stream     s bytes on each of several connections at once, answered by a byte
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,27 +16,23 @@
 #include "calib/host/stop.h"
 #include "calib/host/team.h"
 #include "calib/sample/sampler.h"
-#include "calib/sample/stats.h"
+#include "tests/tcp_probe/rounds.h"
 
 #define STREAMS_MOST 4
-#define ALONE_COUNT  15
 #define GAP_COUNT    16
 #define DELAY_S      1e-3
 /* Warm-up, because a new connection begins with small windows and buffers. */
 #define WARM_UP_S      0.1
 #define WARM_UP_ROUNDS 32
 #define WARM_UP_B      16384 /* minimum size for warming up */
-#define THERE_S        1.0   /* longest wait for the arrival of a message */
 
 struct tcp {
-	struct host_bench *bench;
+	struct tcp_bench *bench;
 	size_t count, size_B, stream_count;
 	double delay_s;
 	int fds[STREAMS_MOST];
 	size_t fd_count;
 	unsigned char *bytes; /* buffers of the stream of each connection */
-	double alone_s;       /* PRTT(1, 0, s), measured next to the round */
-	enum sock_code broken[STREAMS_MOST];
 	struct team *team;
 };
 
@@ -75,7 +64,7 @@ static void add_sizes(struct plan *plan, const struct shape *shape, const struct
 		add_size(plan, shape, sizes->size_B[i], sizes->held_out[i]);
 }
 
-static void add(const struct host_bench *bench, struct plan *plan, struct plan_random *random)
+void tcp_plan(const struct tcp_bench *bench, struct plan *plan, struct plan_random *random)
 {
 	const double most_B = 4 << 20, ratio = SAMPLER_RATIO_LATENCY;
 	bool full = bench->full;
@@ -86,22 +75,14 @@ static void add(const struct host_bench *bench, struct plan *plan, struct plan_r
 	add_sizes(plan, &(struct shape){"roundtrip", "off", 1, 1, 0, ratio}, &sizes);
 	add_sizes(plan, &(struct shape){"roundtrip", "off", GAP_COUNT, 1, 0, ratio}, &few);
 	add_sizes(plan, &(struct shape){"roundtrip", "off", GAP_COUNT, 1, DELAY_S, ratio}, &few);
-	add_sizes(plan, &(struct shape){"gap", "off", GAP_COUNT, 1, 0, ratio}, &some);
 	add_sizes(plan, &(struct shape){"overhead", "off", GAP_COUNT, 1, DELAY_S, ratio}, &some);
-	add_sizes(plan, &(struct shape){"receive", "off", 1, 1, 0, ratio}, &some);
 	for (size_t streams = 1; streams <= STREAMS_MOST; streams *= 2)
 		add_sizes(plan, &(struct shape){"stream", "off", 1, streams, 0, 0}, &large);
-	/* Two small writes before a read: the second waits for the acknowledgement of the first,
-	 * which waits for a timer of the receiver. */
-	for (size_t count = 1; count <= 2; count++) {
-		add_size(plan, &(struct shape){"roundtrip", "on", count, 1, 0, ratio}, 100, false);
-		add_size(plan, &(struct shape){"roundtrip", "off", count, 1, 0, ratio}, 100, false);
-	}
 }
 
 /* ---- rounds ---- */
 
-static enum sock_code round_once(const struct tcp *tcp, size_t reply_B, double *span_s)
+static enum sock_code round_once(const struct tcp *tcp, double *span_s)
 {
 	enum sock_code code = SOCK_OK;
 	int fd = tcp->fds[0];
@@ -112,7 +93,7 @@ static enum sock_code round_once(const struct tcp *tcp, size_t reply_B, double *
 		code = sock_send(fd, tcp->bytes, tcp->size_B, PEER_WAIT_S);
 	}
 	if (code == SOCK_OK)
-		code = sock_receive(fd, tcp->bytes, reply_B, PEER_WAIT_S);
+		code = sock_receive(fd, tcp->bytes, tcp->size_B, PEER_WAIT_S);
 	*span_s = clock_now_s() - start_s;
 	return code;
 }
@@ -130,27 +111,6 @@ static enum sock_code sends_once(const struct tcp *tcp, double *each_s)
 	if (code == SOCK_OK)
 		code = sock_receive(tcp->fds[0], tcp->bytes, 1, PEER_WAIT_S);
 	*each_s = spent_s / (double)tcp->count;
-	return code;
-}
-
-/* Requests size_B with one byte, waits until they have arrived, and receives them. */
-static enum sock_code receive_once(const struct tcp *tcp, double *time_s)
-{
-	int fd = tcp->fds[0];
-	enum sock_code code = sock_send(fd, tcp->bytes, 1, PEER_WAIT_S);
-	if (code != SOCK_OK)
-		return code;
-	double late_s = clock_now_s() + THERE_S;
-	for (;;) {
-		ssize_t there = recv(fd, tcp->bytes, tcp->size_B, MSG_PEEK | MSG_DONTWAIT);
-		if (there >= (ssize_t)tcp->size_B || clock_now_s() > late_s)
-			break;
-		if (stop_asked())
-			return SOCK_STOPPED;
-	}
-	double start_s = clock_now_s();
-	code = sock_receive(fd, tcp->bytes, tcp->size_B, PEER_WAIT_S);
-	*time_s = clock_now_s() - start_s - tcp->bench->clock_cost_s;
 	return code;
 }
 
@@ -172,50 +132,35 @@ static bool is(const struct plan_point *point, const char *what)
 	return strcmp(plan_point_word(point, "what"), what) == 0;
 }
 
+static int code_of(struct tcp_bench *bench, enum sock_code code)
+{
+	if (code == SOCK_OK)
+		return HOST_OK;
+	if (code == SOCK_STOPPED || stop_asked())
+		return HOST_STOPPED;
+	snprintf(bench->why, sizeof(bench->why), "%s",
+		 code == SOCK_LATE ? "the server did not answer in time"
+				   : "the server ended the connection");
+	return HOST_FAILED;
+}
+
 static int connect_one(struct tcp *tcp, const struct peer_order *order)
 {
-	int fd = peer_open(&tcp->bench->peer, false, order, tcp->bench->why);
+	int fd = peer_open(&tcp->bench->peer, order, tcp->bench->why);
 	if (fd < 0)
 		return stop_asked() ? HOST_STOPPED : HOST_FAILED;
 	tcp->fds[tcp->fd_count++] = fd;
 	return HOST_OK;
 }
 
-/* Measures PRTT(1, 0, s) on a separate connection. */
-static int measure_alone(struct tcp *tcp)
-{
-	double spans_s[ALONE_COUNT];
-	const struct peer_order order = {.count = 1, .size_B = tcp->size_B, .reply_B = tcp->size_B};
-	struct tcp alone = *tcp;
-	alone.count = 1;
-	alone.fds[0] = peer_open(&tcp->bench->peer, false, &order, tcp->bench->why);
-	if (alone.fds[0] < 0)
-		return stop_asked() ? HOST_STOPPED : HOST_FAILED;
-	enum sock_code code = SOCK_OK;
-	for (size_t i = 0; i < 2 * ALONE_COUNT && code == SOCK_OK; i++)
-		code = round_once(&alone, tcp->size_B, &spans_s[i % ALONE_COUNT]);
-	close(alone.fds[0]);
-	if (code != SOCK_OK)
-		return host_code_of(tcp->bench, code);
-	stats_sort(spans_s, ALONE_COUNT);
-	tcp->alone_s = stats_median_sorted(spans_s, ALONE_COUNT);
-	return HOST_OK;
-}
-
 static struct peer_order order_of(const struct tcp *tcp, const struct plan_point *point)
 {
-	struct peer_order order = {.count = tcp->count,
-				   .size_B = tcp->size_B,
-				   .reply_B = tcp->size_B,
-				   .nagle = strcmp(plan_point_word(point, "nagle"), "on") == 0};
-	if (is(point, "receive"))
-		order.size_B = 1;
+	struct peer_order order = {
+		.count = tcp->count, .size_B = tcp->size_B, .reply_B = tcp->size_B};
 	if (is(point, "stream") || is(point, "overhead"))
 		order.reply_B = 1;
 	return order;
 }
-
-static int sample(struct host_bench *bench, const struct plan_point *point, double *value);
 
 static int warm_up(struct tcp *tcp, const struct plan_point *point)
 {
@@ -223,13 +168,16 @@ static int warm_up(struct tcp *tcp, const struct plan_point *point)
 	int code = HOST_OK;
 	if (tcp->size_B >= WARM_UP_B)
 		for (int i = 0; code == HOST_OK && i < WARM_UP_ROUNDS && clock_now_s() < end_s; i++)
-			code = sample(tcp->bench, point, &unused);
+			code = tcp_sample(tcp->bench, point, &unused);
 	return code;
 }
 
-static int begin(struct host_bench *bench, const struct plan_point *point)
+int tcp_begin(struct tcp_bench *bench, const struct plan_point *point)
 {
-	struct tcp *tcp = bench->own;
+	struct tcp *tcp = calloc(1, sizeof(*tcp));
+	if (!tcp)
+		return HOST_FAILED;
+	bench->own = tcp;
 	tcp->bench = bench;
 	tcp->count = (size_t)plan_point_number(point, "n", 1);
 	tcp->size_B = (size_t)plan_point_number(point, "size_B", 1);
@@ -237,25 +185,21 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 	tcp->delay_s = plan_point_number(point, "delay_s", 0);
 	tcp->bytes = malloc(tcp->stream_count * tcp->size_B);
 	if (!tcp->bytes)
-		return host_fail(bench, HOST_FAILED, "out of memory");
+		return HOST_FAILED;
 	memset(tcp->bytes, 1, tcp->stream_count * tcp->size_B);
 	const struct peer_order order = order_of(tcp, point);
 	int code = HOST_OK;
-	if (tcp->stream_count == 1)
-		peer_keep_apart(&bench->peer);
 	for (size_t i = 0; i < tcp->stream_count && code == HOST_OK; i++)
 		code = connect_one(tcp, &order);
-	if (code == HOST_OK && is(point, "gap"))
-		code = measure_alone(tcp);
 	if (code == HOST_OK && is(point, "stream")) {
 		tcp->team = team_new(tcp->stream_count, stream_one, tcp);
 		if (!tcp->team)
-			return host_fail(bench, HOST_FAILED, "cannot start threads");
+			return HOST_FAILED;
 	}
 	return code == HOST_OK ? warm_up(tcp, point) : code;
 }
 
-static int sample(struct host_bench *bench, const struct plan_point *point, double *value)
+int tcp_sample(struct tcp_bench *bench, const struct plan_point *point, double *value)
 {
 	struct tcp *tcp = bench->own;
 	enum sock_code code;
@@ -263,36 +207,24 @@ static int sample(struct host_bench *bench, const struct plan_point *point, doub
 		code = (enum sock_code)team_round(tcp->team, value);
 	} else if (is(point, "overhead")) {
 		code = sends_once(tcp, value);
-	} else if (is(point, "receive")) {
-		code = receive_once(tcp, value);
 	} else {
-		code = round_once(tcp, tcp->size_B, value);
-		if (is(point, "gap"))
-			*value = (*value - tcp->alone_s) / (double)(tcp->count - 1);
+		code = round_once(tcp, value);
 	}
-	/* a difference is negative if the shorter round was disturbed */
+	/* less the cost of the clock, a short send can be negative */
 	if (code == SOCK_OK && *value < 0)
 		*value = 0;
-	return host_code_of(bench, code);
+	return code_of(bench, code);
 }
 
-static void end(struct host_bench *bench)
+void tcp_end(struct tcp_bench *bench)
 {
 	struct tcp *tcp = bench->own;
+	bench->own = NULL;
+	if (!tcp)
+		return;
 	team_free(tcp->team);
-	peer_keep_no_more(&bench->peer);
 	for (size_t i = 0; i < tcp->fd_count; i++)
 		close(tcp->fds[i]);
 	free(tcp->bytes);
+	free(tcp);
 }
-
-const struct host_probe host_probe_tcp = {
-	.test = "tcp",
-	.help = "TCP: overhead, gap and latency, round trips, streams, Nagle's algorithm",
-	.network = true,
-	.own_B = sizeof(struct tcp),
-	.add = add,
-	.begin = begin,
-	.sample = sample,
-	.end = end,
-};

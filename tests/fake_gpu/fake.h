@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internals of the fake device. fake_forward.c also uses them: a forwarded fake device is a fake
- * device whose calls arrive later. */
+/* A fake device with given ("planted") parameters and its own clock. It tests that the probes find
+ * the planted parameters. The same device on the real clock is called "spin": its kernels are waits
+ * of the CPU, so that forwarding can be measured on a machine without a GPU. A forwarded fake
+ * device is a fake device whose calls arrive later. */
 #pragma once
 
 #include "calib/probe/gpu.h"
-#include "calib/probe/planted.h"
+#include "tests/fake_gpu/planted.h"
 #include "calib/sample/clock.h"
 #include "calib/sample/plan.h"
 
@@ -55,7 +57,14 @@ struct fake {
 	struct gpu_work work;
 };
 
-int fake_new(const struct gpu_options *options, bool real, struct fake **fake, char *why);
+/* Environment variable with the name of the file of planted parameters. */
+#define FAKE_PLANT "FARWIRE_FAKE_PLANT"
+
+extern const struct gpu_api gpu_fake, gpu_spin;
+
+int fake_new(bool real, struct fake **fake, char *why);
+int fake_forward_open(struct gpu *local, const struct forward_options *options, struct gpu **far,
+		      char *why);
 double fake_now_s(struct fake *fake);
 void fake_advance_to(struct fake *fake, double time_s);
 /* Advances the host's clock by about time_s, with noise, outliers and drift. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times collectives of an MPI library: times OPERATION REPEATS SIZE...
  *
- * calib/measure-mpi compiles and starts this program with mpicc and mpirun. For each size in bytes
+ * tests/mpi/measure compiles and starts this program with mpicc and mpirun. For each size in bytes
  * rank 0 prints one line of JSON with the time of each repeat. All ranks begin a repeat after a
  * barrier, and its time is that of the slowest rank. The first repeat is not printed, because it
  * opens connections. A size is that of the whole buffer, as nccl-tests defines it. */
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 	const struct operation *operation = argc > 3 ? find(argv[1]) : NULL;
 	int repeats = argc > 3 ? atoi(argv[2]) : 0;
 	if (!operation || repeats < 1 || repeats > REPEATS_MOST || b.count > RANKS_MOST) {
-		fprintf(stderr, "usage: times OPERATION REPEATS SIZE... (calib/measure-mpi)\n");
+		fprintf(stderr, "usage: times OPERATION REPEATS SIZE... (tests/mpi/measure)\n");
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	}
 	size_t most_B = 0;

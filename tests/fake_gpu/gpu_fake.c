@@ -5,7 +5,7 @@
  * Host calls advance a clock by their costs. Operations stay in a list until their times follow
  * from their submission, their stream, events of other streams, and free engines. Operations behind
  * a blocker have no time until it is released. */
-#include "calib/probe/fake.h"
+#include "tests/fake_gpu/fake.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -352,12 +352,12 @@ static void fake_close(struct gpu *gpu)
 	free(gpu);
 }
 
-int fake_new(const struct gpu_options *options, bool real, struct fake **fake, char *why)
+int fake_new(bool real, struct fake **fake, char *why)
 {
 	*fake = calloc(1, sizeof(**fake));
 	if (!*fake)
 		return gpu_fail(why, GPU_FAILED, "out of memory");
-	if (planted_read(&(*fake)->planted, options->parameters, why, GPU_WHY) != 0) {
+	if (planted_read(&(*fake)->planted, getenv(FAKE_PLANT), why, GPU_WHY) != 0) {
 		free(*fake);
 		return GPU_FAILED;
 	}
@@ -377,11 +377,10 @@ int fake_new(const struct gpu_options *options, bool real, struct fake **fake, c
 	return GPU_OK;
 }
 
-static int open_with(const struct gpu_options *options, const struct gpu_api *api, struct gpu **gpu,
-		     char *why)
+static int open_with(const struct gpu_api *api, struct gpu **gpu, char *why)
 {
 	struct fake *fake;
-	int code = fake_new(options, api == &gpu_spin, &fake, why);
+	int code = fake_new(api == &gpu_spin, &fake, why);
 	if (code == GPU_OK) {
 		fake->gpu.api = api;
 		*gpu = &fake->gpu;
@@ -391,12 +390,12 @@ static int open_with(const struct gpu_options *options, const struct gpu_api *ap
 
 static int fake_open(const struct gpu_options *options, struct gpu **gpu, char *why)
 {
-	return open_with(options, &gpu_fake, gpu, why);
+	return open_with(&gpu_fake, gpu, why);
 }
 
 static int spin_open(const struct gpu_options *options, struct gpu **gpu, char *why)
 {
-	return open_with(options, &gpu_spin, gpu, why);
+	return open_with(&gpu_spin, gpu, why);
 }
 
 #define FAKE_FUNCTIONS                                                                             \
@@ -407,14 +406,11 @@ static int spin_open(const struct gpu_options *options, struct gpu **gpu, char *
 	.work_make = fake_work_make, .collective = fake_collective
 
 const struct gpu_api gpu_fake = {
-	.name = "fake",
-	.help = "device with planted parameters (--plant FILE) and its own clock",
 	.open = fake_open,
+	.forward = fake_forward_open,
 	FAKE_FUNCTIONS,
 };
 const struct gpu_api gpu_spin = {
-	.name = "spin",
-	.help = "no GPU: kernels are waits of the planted times on the real clock",
 	.open = spin_open,
 	FAKE_FUNCTIONS,
 };

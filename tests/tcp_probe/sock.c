@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calib/host/sock.h"
+#include "tests/tcp_probe/sock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -165,13 +165,12 @@ int sock_connect(const struct sock_address *address, double wait_s, char *why)
 	return fd;
 }
 
-void sock_prepare(int fd, bool nagle)
+void sock_prepare(int fd)
 {
 	const struct timeval slice = {.tv_usec = SLICE_MS * 1000};
-	int no_delay = !nagle;
+	int no_delay = 1;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof(slice));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &slice, sizeof(slice));
-	/* fails without effect on other sockets */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &no_delay, sizeof(no_delay));
 }
 
@@ -226,48 +225,6 @@ enum sock_code sock_receive(int fd, void *bytes, size_t size, double wait_s)
 			deadline_s = 0;
 		}
 	}
-	return SOCK_OK;
-}
-
-/* ---- descriptors ---- */
-
-union one_fd {
-	struct cmsghdr align;
-	char room[CMSG_SPACE(sizeof(int))];
-};
-
-enum sock_code sock_send_fd(int fd, int handed)
-{
-	union one_fd control = {0};
-	struct iovec byte = {.iov_base = &(char){'f'}, .iov_len = 1};
-	struct msghdr message = {.msg_iov = &byte,
-				 .msg_iovlen = 1,
-				 .msg_control = control.room,
-				 .msg_controllen = sizeof(control.room)};
-	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(head), &handed, sizeof(int));
-	return sendmsg(fd, &message, MSG_NOSIGNAL) == 1 ? SOCK_OK : SOCK_FAILED;
-}
-
-enum sock_code sock_receive_fd(int fd, int *handed)
-{
-	union one_fd control = {0};
-	char letter;
-	struct iovec byte = {.iov_base = &letter, .iov_len = 1};
-	struct msghdr message = {.msg_iov = &byte,
-				 .msg_iovlen = 1,
-				 .msg_control = control.room,
-				 .msg_controllen = sizeof(control.room)};
-	ssize_t got = recvmsg(fd, &message, 0);
-	if (got == 0)
-		return SOCK_ENDED;
-	struct cmsghdr *head = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-	if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
-		return SOCK_FAILED;
-	memcpy(handed, CMSG_DATA(head), sizeof(int));
 	return SOCK_OK;
 }
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads sockperf: round trips of TCP messages, with a sample for each. `sockperf ping-pong --tcp
+ * --msg-size=S --full-log FILE` writes
+ *
+ *   test was performed using the following parameters: ... --reply-every=1 --msg-size=64 --time=1
+ *   packet, txTime(sec), rxTime(sec), latency(usec)
+ *   0, 2.411650440, 2.411664321, 6.941
+ *
+ * Files of several sizes can be joined. Only the first SAMPLES_MOST messages of a file are used,
+ * because more do not make a median more certain. sockperf turns Nagle's algorithm off. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "calib/fit/import.h"
+
+static const char PARAMETERS[] = "test was performed using the following parameters:";
+enum { SAMPLES_MOST = 1000 };
+
+/* Begins the point of a file. Every message must be answered, before the next is sent. */
+static struct import_point *take_parameters(struct importing *importing, const char *line)
+{
+	const char *size = strstr(line, "--msg-size=");
+	if (!size || !strstr(line, "--burst=1 ") || !strstr(line, "--reply-every=1 ")) {
+		import_error(importing,
+			     "this is not a test in which each message is answered "
+			     "(measure with `sockperf ping-pong --tcp --full-log FILE`)");
+		return NULL;
+	}
+	struct import_point *point = import_point(importing, "tcp", "what=roundtrip nagle=off");
+	point->unit = "s";
+	import_at(importing, point, "size_B", strtod(size + strlen("--msg-size="), NULL));
+	return point;
+}
+
+static void read_log(struct importing *importing)
+{
+	const char *line;
+	struct import_point *point = NULL;
+	while (diag_count(importing->diag) == 0 && (line = import_line(importing))) {
+		double sent_s, received_s;
+		if (strstr(line, PARAMETERS))
+			point = take_parameters(importing, line);
+		else if (!point || sscanf(line, "%*u, %lf, %lf,", &sent_s, &received_s) != 2)
+			continue;
+		else if (point->samples.count < SAMPLES_MOST)
+			import_sample(importing, point, received_s - sent_s);
+		else
+			import_skip(importing, "a message after the first 1000 of its file");
+	}
+}
+
+const struct importer import_sockperf = {
+	.name = "sockperf",
+	.help = "full log of sockperf ping-pong over TCP",
+	.marks = {"test was performed using the following parameters"},
+	.expected = "expected the file of `sockperf ping-pong --tcp --full-log FILE`, with "
+		    "'test was performed using ...' and 'packet, txTime(sec), ...'",
+	.log = read_log,
+};
