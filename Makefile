@@ -10,7 +10,7 @@ CC := gcc
 endif
 PREFIX ?= /usr/local
 DESTDIR ?=
-PKGS := libconfig gsl cairo jansson yajl nettle yaml-0.1 expat sqlite3
+PKGS := libconfig gsl cairo yajl nettle yaml-0.1 expat sqlite3
 
 .DEFAULT_GOAL := all
 ifeq ($(MAKELEVEL),0) # a -j on the command line overrides it
@@ -182,7 +182,7 @@ $(BUILD)/%.o: %.c $(BUILD)/config.mk
 	$(Q)$(CC) $(FLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The program with one additional kind of each sort: only registries are compiled again.
-TOYS := $(wildcard tests/toys/*.c) $(shell grep -l 'struct registry_row ' sim/*/*.c calib/fit/*.c)
+TOYS := $(wildcard tests/toys/*.c) $(shell grep -l 'struct registry_row ' sim/*/*.c)
 TOY_OBJECTS := $(TOYS:%.c=$(BUILD)/toys/%.o)
 
 $(BUILD)/farwire-toys: $(BUILD)/sim/main.o $(TOY_OBJECTS) $(LIBRARY)

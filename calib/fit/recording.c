@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,74 +14,97 @@
 
 static const size_t MEMORY_MAX_B = (size_t)8 << 30;
 
-/* ---- line 1 ---- */
-
-static void read_machine(struct reading *r, char object)
+bool reading_fail(struct reading *r, const char *format, ...)
 {
-	struct recording *to = r->recording;
-	const struct {
-		char object;
-		const char *key, **text;
-		double *number;
-	} fields[] = {
-		{'h', "cpu", &to->cpu, NULL},
-		{'h', "kernel", &to->kernel, NULL},
-		{'h', "hypervisor", &to->hypervisor, NULL},
-		{'h', "cores", NULL, &to->cores_count},
-		{'g', "name", &to->gpu, NULL},
-		{'g', "driver", &to->driver, NULL},
-		{'g', "cuda", &to->cuda, NULL},
-		{'g', "memory_B", NULL, &to->memory_B},
-		{'g', "multiprocessors", NULL, &to->sm_count},
-		{'g', "pcie_generation", NULL, &to->pcie_generation_count},
-		{'g', "pcie_width", NULL, &to->pcie_width_count},
-		{'s', "path", &to->storage_path, NULL},
-	};
-	const size_t count = sizeof fields / sizeof fields[0];
-	FW_ASSERT(to);
-	if (!reading_opens(r, JP_OBJECT, "the description of the machine in line 1"))
-		return;
-	while (reading_next(r) == JP_KEY) {
-		size_t i = 0;
-		while (i < count &&
-		       (fields[i].object != object || strcmp(fields[i].key, r->in->text) != 0))
-			i++;
-		if (i == count)
-			reading_skip(r);
-		else if (fields[i].text)
-			*fields[i].text = reading_text(r, fields[i].key);
-		else
-			*fields[i].number = reading_number(r, fields[i].key);
-	}
+	va_list args;
+	va_start(args, format);
+	if (!r->failed)
+		diag_error(r->diag, (struct origin){r->recording->path, r->line}, "%s",
+			   arena_vprintf(r->arena, format, args));
+	va_end(args);
+	r->failed = true;
+	return false;
 }
 
-static void read_header(struct reading *r)
+/* ---- members of objects; each stays as it is if the object lacks the key ---- */
+
+static bool take_text(struct reading *r, const struct json *object, const char *key,
+		      const char **text)
+{
+	const struct json *value = json_member(object, key);
+	if (value && !json_text_of(value))
+		return reading_fail(r, "%s must be a text", key);
+	if (value)
+		*text = arena_strdup(r->arena, value->text);
+	return value;
+}
+
+static bool take_number(struct reading *r, const struct json *object, const char *key,
+			double *number)
+{
+	const struct json *value = json_member(object, key);
+	if (value && !json_number_of(value, number))
+		return reading_fail(r, "%s must be a finite number", key);
+	return value;
+}
+
+static bool take_flag(struct reading *r, const struct json *object, const char *key, bool *flag)
+{
+	const struct json *value = json_member(object, key);
+	if (value && !json_is(value, JP_TRUE) && !json_is(value, JP_FALSE))
+		return reading_fail(r, "%s must be true or false", key);
+	*flag = json_is(value, JP_TRUE);
+	return value;
+}
+
+/* Returns an object or a list; NULL if it is missing. */
+static const struct json *part_of(struct reading *r, const struct json *object, const char *key,
+				  enum jp_token kind)
+{
+	const struct json *value = json_member(object, key);
+	if (value && !json_is(value, kind))
+		reading_fail(r, "%s must be %s", key, kind == JP_OBJECT ? "an object" : "an array");
+	return json_is(value, kind) ? value : NULL;
+}
+
+/* ---- line 1 ---- */
+
+static void read_header(struct reading *r, const struct json *header)
 {
 	struct recording *to = r->recording;
 	const char *format = "";
 	double version = 0;
-	FW_ASSERT(to);
-	while (!r->failed && reading_next(r) == JP_KEY) {
-		const char *key = arena_strdup(r->arena, r->in->text);
-		const char **text = strcmp(key, "format") == 0 ? &format
-				    : strcmp(key, "tool") == 0 ? &to->tool
-				    : strcmp(key, "date") == 0 ? &to->date
-				    : strcmp(key, "mode") == 0 ? &to->mode
-							       : NULL;
-		if (text)
-			*text = reading_text(r, key);
-		else if (strcmp(key, "version") == 0)
-			version = reading_number(r, key);
-		else if (strcmp(key, "seed") == 0)
-			to->seed_count = reading_number(r, key);
-		else if (strcmp(key, "host") == 0 || strcmp(key, "gpu") == 0 ||
-			 strcmp(key, "storage") == 0)
-			read_machine(r, key[0]);
+	const struct {
+		const char *part, *key, **text;
+		double *number;
+	} fields[] = {
+		{NULL, "format", &format, NULL},
+		{NULL, "tool", &to->tool, NULL},
+		{NULL, "date", &to->date, NULL},
+		{NULL, "mode", &to->mode, NULL},
+		{NULL, "version", NULL, &version},
+		{NULL, "seed", NULL, &to->seed_count},
+		{"host", "cpu", &to->cpu, NULL},
+		{"host", "kernel", &to->kernel, NULL},
+		{"host", "hypervisor", &to->hypervisor, NULL},
+		{"host", "cores", NULL, &to->cores_count},
+		{"gpu", "name", &to->gpu, NULL},
+		{"gpu", "driver", &to->driver, NULL},
+		{"gpu", "cuda", &to->cuda, NULL},
+		{"gpu", "memory_B", NULL, &to->memory_B},
+		{"gpu", "multiprocessors", NULL, &to->sm_count},
+		{"gpu", "pcie_generation", NULL, &to->pcie_generation_count},
+		{"gpu", "pcie_width", NULL, &to->pcie_width_count},
+		{"storage", "path", &to->storage_path, NULL},
+	};
+	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+		const struct json *of =
+			fields[i].part ? part_of(r, header, fields[i].part, JP_OBJECT) : header;
+		if (fields[i].text)
+			take_text(r, of, fields[i].key, fields[i].text);
 		else
-			reading_skip(r);
+			take_number(r, of, fields[i].key, fields[i].number);
 	}
-	if (r->failed || r->in->error)
-		return;
 	if (strcmp(format, "farwire-samples") != 0)
 		reading_fail(r, "this is not a recording of a probe (its first line must be "
 				"{\"format\":\"farwire-samples\",\"version\":1,...})");
@@ -94,35 +118,26 @@ static void read_header(struct reading *r)
 
 /* ---- further lines ---- */
 
-static void read_words(struct reading *r, struct recording_point *point)
+static void read_words(struct reading *r, const struct json *words, struct recording_point *point)
 {
-	if (!reading_opens(r, JP_OBJECT, "is"))
-		return;
-	while (reading_next(r) == JP_KEY) {
-		if (point->word_count == RECORDING_WORDS) {
-			reading_fail(r, "\"is\" has more than %d words (write fewer)",
-				     RECORDING_WORDS);
-			return;
-		}
+	if (json_size(words) > RECORDING_WORDS)
+		reading_fail(r, "\"is\" has more than %d words (write fewer)", RECORDING_WORDS);
+	for (size_t i = 0; i < json_size(words) && !r->failed; i++) {
 		struct recording_word *word = &point->is[point->word_count++];
-		word->key = arena_strdup(r->arena, r->in->text);
-		word->value = reading_text(r, word->key);
+		word->key = arena_strdup(r->arena, words->items[i].key);
+		take_text(r, words, word->key, &word->value);
 	}
 }
 
-static void read_numbers(struct reading *r, struct recording_point *point)
+static void read_numbers(struct reading *r, const struct json *numbers,
+			 struct recording_point *point)
 {
-	if (!reading_opens(r, JP_OBJECT, "x"))
-		return;
-	while (reading_next(r) == JP_KEY) {
-		if (point->number_count == RECORDING_NUMBERS) {
-			reading_fail(r, "\"x\" has more than %d numbers (write fewer)",
-				     RECORDING_NUMBERS);
-			return;
-		}
+	if (json_size(numbers) > RECORDING_NUMBERS)
+		reading_fail(r, "\"x\" has more than %d numbers (write fewer)", RECORDING_NUMBERS);
+	for (size_t i = 0; i < json_size(numbers) && !r->failed; i++) {
 		struct recording_number *number = &point->x[point->number_count++];
-		number->key = arena_strdup(r->arena, r->in->text);
-		number->value = reading_number(r, number->key);
+		number->key = arena_strdup(r->arena, numbers->items[i].key);
+		take_number(r, numbers, number->key, &number->value);
 		if (number->value < 0)
 			reading_fail(r, "%s must not be negative", number->key);
 		else if (number->value > RECORDING_NUMBER_MAX)
@@ -134,120 +149,89 @@ static void read_numbers(struct reading *r, struct recording_point *point)
 	}
 }
 
-static void read_samples(struct reading *r)
+static void read_samples(struct reading *r, const struct json *samples)
 {
-	enum jp_token token;
-	if (!reading_opens(r, JP_ARRAY, "samples"))
-		return;
-	r->sample_count = 0;
-	while ((token = reading_next(r)) != JP_ARRAY_END && !r->failed) {
-		if (token == JP_ERROR)
-			return;
-		if (token != JP_NUMBER || !isfinite(r->in->number))
+	if (json_size(samples) > RECORDING_SAMPLES_MAX)
+		reading_fail(r,
+			     "the point has more than %d samples (divide them into several passes)",
+			     RECORDING_SAMPLES_MAX);
+	for (r->sample_count = 0; r->sample_count < json_size(samples) && !r->failed;
+	     r->sample_count++)
+		if (!json_number_of(&samples->items[r->sample_count], &r->samples[r->sample_count]))
 			reading_fail(r, "sample %zu must be a finite number", r->sample_count + 1);
-		else if (r->sample_count == RECORDING_SAMPLES_MAX)
-			reading_fail(r,
-				     "the point has more than %d samples (divide them into several "
-				     "passes)",
-				     RECORDING_SAMPLES_MAX);
-		else
-			r->samples[r->sample_count++] = r->in->number;
-	}
 }
 
-static void read_drift(struct reading *r)
-{
-	if (!reading_opens(r, JP_OBJECT, "drift"))
-		return;
-	while (reading_next(r) == JP_KEY) {
-		double ratio = fabs(reading_number(r, "drift"));
-		r->recording->drift_most_ratio = fmax(r->recording->drift_most_ratio, ratio);
-	}
-}
-
-static void read_fields(struct reading *r, struct line_fields *fields)
-{
-	while (!r->failed && reading_next(r) == JP_KEY) {
-		const char *key = arena_strdup(r->arena, r->in->text);
-		if (arena_used_B(r->arena) > MEMORY_MAX_B)
-			reading_fail(r, "the recording needs more than 8 GiB of memory (divide it "
-					"into several files)");
-		else if (strcmp(key, "test") == 0)
-			fields->point.test = reading_text(r, key);
-		else if (strcmp(key, "is") == 0)
-			read_words(r, &fields->point);
-		else if (strcmp(key, "x") == 0)
-			read_numbers(r, &fields->point);
-		else if (strcmp(key, "pass") == 0) {
-			fields->pass = reading_number(r, key);
-			fields->pass_seen = true;
-		} else if (strcmp(key, "unit") == 0)
-			fields->unit = reading_text(r, key);
-		else if (strcmp(key, "samples") == 0) {
-			read_samples(r);
-			fields->samples_seen = true;
-		} else if (strcmp(key, "held_out") == 0)
-			fields->point.held_out = reading_flag(r, key);
-		else if (strcmp(key, "waived") == 0)
-			fields->waived = reading_text(r, key);
-		else if (strcmp(key, "why") == 0)
-			fields->why = reading_text(r, key);
-		else if (strcmp(key, "end") == 0) {
-			fields->end_seen = true;
-			fields->end = reading_flag(r, key);
-		} else if (strcmp(key, "drift") == 0)
-			read_drift(r);
-		else
-			reading_skip(r);
-	}
-}
-
-static void read_line(struct reading *r)
+static void read_point(struct reading *r, const struct json *line)
 {
 	struct line_fields fields = {0};
-	read_fields(r, &fields);
-	if (r->failed || r->in->error)
-		return;
-	if (r->recording->ended) {
-		reading_fail(r, "there is a line after the end line of the recording (remove it)");
-	} else if (fields.end_seen) { /* fields.end is false if the time limit ended the sitting */
-		r->recording->ended = fields.end;
-	} else if (fields.waived) {
-		struct recording_waived *waived = VEC_PUSH(r->arena, &r->recording->waived);
-		*waived = (struct recording_waived){fields.waived, fields.why ? fields.why : ""};
-	} else if (fields.point.test) {
+	const struct json *samples = part_of(r, line, "samples", JP_ARRAY);
+	take_text(r, line, "test", &fields.point.test);
+	read_words(r, part_of(r, line, "is", JP_OBJECT), &fields.point);
+	read_numbers(r, part_of(r, line, "x", JP_OBJECT), &fields.point);
+	fields.pass_seen = take_number(r, line, "pass", &fields.pass);
+	take_text(r, line, "unit", &fields.unit);
+	read_samples(r, samples);
+	fields.samples_seen = samples;
+	take_flag(r, line, "held_out", &fields.point.held_out);
+	if (!r->failed)
 		reading_take_point(r, &fields);
-	} else {
+}
+
+static void read_end(struct reading *r, const struct json *line)
+{
+	const struct json *drift = part_of(r, line, "drift", JP_OBJECT);
+	double ratio = 0;
+	/* the flag is false if the time limit ended the sitting */
+	take_flag(r, line, "end", &r->recording->ended);
+	for (size_t i = 0; i < json_size(drift); i++) {
+		take_number(r, drift, drift->items[i].key, &ratio);
+		r->recording->drift_most_ratio = fmax(r->recording->drift_most_ratio, fabs(ratio));
+	}
+}
+
+static void read_line(struct reading *r, const struct json *line)
+{
+	struct recording_waived waived = {.why = ""};
+	if (arena_used_B(r->arena) > MEMORY_MAX_B)
+		reading_fail(r, "the recording needs more than 8 GiB of memory (divide it into "
+				"several files)");
+	else if (r->recording->ended)
+		reading_fail(r, "there is a line after the end line of the recording (remove it)");
+	else if (json_member(line, "end"))
+		read_end(r, line);
+	else if (take_text(r, line, "waived", &waived.test)) {
+		take_text(r, line, "why", &waived.why);
+		*VEC_PUSH(r->arena, &r->recording->waived) = waived;
+	} else if (json_member(line, "test"))
+		read_point(r, line);
+	else
 		reading_fail(r,
 			     "the line must have one of the keys \"test\", \"waived\" and \"end\"");
-	}
 }
 
-/* A file that ends inside a line was interrupted; other incomplete content is an error. */
-static void torn_or_wrong(struct reading *r)
+/* Reads the next line. Returns false at the end. A file that ends inside a line was interrupted;
+ * its other lines count. */
+static bool read_next(struct reading *r, struct jp_reader *in)
 {
-	if (!r->failed && !(r->in->torn && r->header_seen))
-		reading_fail(r, "%s%s", r->in->error ? r->in->error : "the line is not JSON",
+	uint64_t before_B = in->read_B;
+	struct arena *scratch = arena_new();
+	const struct json *line = json_next(scratch, in, RECORDING_LINE_MAX_B);
+	r->line = line ? line->line : in->line;
+	if (in->read_B - before_B > RECORDING_LINE_MAX_B)
+		reading_fail(r, "the line is longer than 1 MiB, so this is not a recording (name a "
+				"file of a probe)");
+	else if (in->error && !(in->torn && r->header_seen))
+		reading_fail(r, "%s%s", in->error,
 			     r->header_seen ? "" : " (the first line of a recording is missing)");
-}
-
-static void read_all(struct reading *r)
-{
-	enum jp_token token;
-	while (!r->failed && (token = jp_next(r->in)) != JP_END) {
-		r->line = r->in->line;
-		r->start_B = r->in->from_B;
-		if (token == JP_OBJECT && r->header_seen)
-			read_line(r);
-		else if (token == JP_OBJECT)
-			read_header(r);
-		else if (token != JP_ERROR && r->header_seen)
-			reading_fail(r, "a line must be one object, {...}");
-		if (r->in->error || !r->header_seen)
-			torn_or_wrong(r);
-		if (r->in->error)
-			return;
-	}
+	else if (line && !json_is(line, JP_OBJECT))
+		reading_fail(r, r->header_seen ? "a line must be one object, {...}"
+					       : "the first line of a recording is missing");
+	else if (line && r->header_seen)
+		read_line(r, line);
+	else if (line)
+		read_header(r, line);
+	arena_free(scratch);
+	return line && !r->failed;
 }
 
 static void finish(struct reading *r)
@@ -298,8 +282,9 @@ const struct recording *recording_read_from(struct arena *arena, struct diag *di
 	recording->tool = recording->date = recording->mode = recording->cpu = recording->kernel =
 		recording->hypervisor = recording->driver = recording->cuda = "unknown";
 	r->samples = ARENA_ARRAY(arena, RECORDING_SAMPLES_MAX, double);
-	r->in = jp_open(arena, in);
-	read_all(r);
+	struct jp_reader *json = jp_open(arena, in);
+	while (read_next(r, json))
+		;
 	finish(r);
 	fclose(in);
 	return r->failed ? NULL : recording;

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/lines.h"
 #include "sim/base/vec.h"
 #include "sim/analysis/dataset.h"
 
-enum { FILE_MAX_B = 64 << 20, LINE_MAX_B = 1 << 16 };
+enum { FILE_MAX_B = 64 << 20 };
 
 struct tsv_reader {
 	struct arena *arena;
@@ -52,35 +53,6 @@ static void take_line(struct tsv_reader *r, char *line, int number)
 			   cells, r->columns.count);
 }
 
-/* Reads the next line into line[LINE_MAX_B], without its line end. False at the end of the file
- * or after an error. */
-static bool next_line(struct tsv_reader *r, FILE *file, char *line, int number)
-{
-	size_t length = 0;
-	int c;
-	while ((c = getc(file)) != EOF && c != '\n') {
-		if (c == '\0' || length + 1 == LINE_MAX_B) {
-			diag_error(r->diag, (struct origin){r->tsv->path, number}, "%s",
-				   c ? "the line is longer than 64 KiB (write shorter cells)"
-				     : "the file contains a zero byte (write it as plain text in "
-				       "UTF-8)");
-			return false;
-		}
-		line[length++] = (char)c;
-	}
-	r->read_B += length + 1;
-	if (r->read_B > FILE_MAX_B) {
-		diag_error(r->diag, (struct origin){r->tsv->path, number},
-			   "the file is larger than 64 MiB (divide the table)");
-		return false;
-	}
-	line[length] = '\0';
-	line[strcspn(line, "\r")] = '\0';
-	if (number == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0)
-		memmove(line, line + 3, strlen(line + 3) + 1); /* a UTF-8 byte order mark */
-	return c != EOF || length > 0;
-}
-
 const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *path)
 {
 	struct tsv_reader r = {.arena = arena, .diag = diag, .tsv = ARENA_NEW(arena, struct tsv)};
@@ -92,11 +64,22 @@ const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *p
 			   strerror(errno));
 		return NULL;
 	}
-	char *line = arena_alloc(arena, LINE_MAX_B);
-	for (int number = 1; diag_count(diag) == before && next_line(&r, file, line, number);
-	     number++)
-		if (line[0] && line[0] != '#')
-			take_line(&r, line, number);
+	struct lines *lines = ARENA_NEW(arena, struct lines);
+	*lines = (struct lines){
+		.in = file,
+		.diag = diag,
+		.origin = {r.tsv->path, 0},
+		.too_long = "the line is longer than 64 KiB (write shorter cells)",
+		.not_text = "the file contains a zero byte (write it as plain text in UTF-8)"};
+	char *line;
+	while (diag_count(diag) == before && (line = lines_next(lines))) {
+		r.read_B += strlen(line) + 1;
+		if (r.read_B > FILE_MAX_B)
+			diag_error(diag, lines->origin,
+				   "the file is larger than 64 MiB (divide the table)");
+		else if (line[0] && line[0] != '#')
+			take_line(&r, line, lines->origin.line);
+	}
 	if (ferror(file))
 		diag_error(diag, (struct origin){path, 0}, "the file cannot be read: %s",
 			   strerror(errno));

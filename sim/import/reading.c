@@ -44,6 +44,16 @@ char *reading_file(struct reading *reading, const char *path, size_t *size_B)
 	return text.items + (marked ? MARK_B : 0);
 }
 
+struct lines *reading_lines(struct reading *reading, const char *path, const char *text)
+{
+	struct lines *lines = ARENA_NEW(reading->arena, struct lines);
+	lines->from = text;
+	lines->diag = reading->diag;
+	lines->origin.file = path;
+	lines->too_long = "the line is longer than 64 KiB (divide it)";
+	return lines;
+}
+
 const char *reading_quote(struct reading *reading, const char *text)
 {
 	char *quote = arena_printf(reading->arena, "%.*s", QUOTE_MAX_B, text);

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
 
@@ -29,6 +29,8 @@ struct reading {
 /* Returns the whole file, which ends with a zero byte. Returns NULL after an error, which is in
  * diag: the file cannot be read, is larger than 16 MiB, or contains a zero byte. */
 char *reading_file(struct reading *reading, const char *path, size_t *size_B);
+/* Returns a reader of the lines of a text. */
+struct lines *reading_lines(struct reading *reading, const char *path, const char *text);
 /* Returns a text of a file as it can stand in a comment: one line, at most 80 bytes. */
 const char *reading_quote(struct reading *reading, const char *text);
 /* Adds a line to the file. */

@@ -23,20 +23,6 @@ struct script {
 	VEC(struct setting_read) variables;
 };
 
-/* Copies one line and moves *text behind it. Returns NULL at the end. */
-static char *next_line(struct arena *arena, const char **text, struct origin *origin)
-{
-	if (!**text)
-		return NULL;
-	size_t length = strcspn(*text, "\n");
-	char *line = arena_printf(arena, "%.*s", (int)length, *text);
-	if (length > 0 && line[length - 1] == '\r')
-		line[length - 1] = '\0';
-	*text += length + ((*text)[length] == '\n');
-	origin->line++;
-	return line;
-}
-
 /* ---- arguments ---- */
 
 /* Returns the value of ${name...} or $name, or NULL. `rest` may be ":-default" or "". */
@@ -137,12 +123,13 @@ static void take_words(struct script *script, const char *line)
 
 void settings_read_arguments(struct settings *settings, const char *path, const char *text)
 {
-	struct script script = {
-		.settings = settings, .arena = settings->reading->arena, .origin = {path, 0}};
+	struct script script = {.settings = settings, .arena = settings->reading->arena};
+	struct lines *lines = reading_lines(settings->reading, path, text);
 	const char *line;
-	while (diag_count(settings->reading->diag) == 0 &&
-	       (line = next_line(script.arena, &text, &script.origin)))
+	while (diag_count(settings->reading->diag) == 0 && (line = lines_next(lines))) {
+		script.origin = lines->origin;
 		take_words(&script, line);
+	}
 }
 
 /* ---- TOML ---- */
@@ -178,18 +165,17 @@ static void take_pair(struct settings *settings, const char *section, char *line
 	settings_add(settings,
 		     section[0] ? arena_printf(arena, "%s.%.*s", section, (int)name, line)
 				: arena_printf(arena, "%.*s", (int)name, line),
-		     value, origin);
+		     arena_strdup(arena, value), origin);
 }
 
 void settings_read_toml(struct settings *settings, const char *path, const char *text)
 {
 	struct arena *arena = settings->reading->arena;
-	struct origin origin = {path, 0};
+	struct lines *lines = reading_lines(settings->reading, path, text);
 	const char *section = "";
 	bool in_list = false;
 	char *line;
-	while (diag_count(settings->reading->diag) == 0 &&
-	       (line = next_line(arena, &text, &origin))) {
+	while (diag_count(settings->reading->diag) == 0 && (line = lines_next(lines))) {
 		line += strspn(line, " \t");
 		cut_comment(line);
 		size_t length = strlen(line);
@@ -200,9 +186,9 @@ void settings_read_toml(struct settings *settings, const char *path, const char 
 			section = arena_printf(arena, "%.*s", (int)length - 2, line + 1);
 		else if (equals && equals > line) {
 			in_list = strchr(equals, '[') && !strchr(equals, ']');
-			take_pair(settings, section, line, origin);
+			take_pair(settings, section, line, lines->origin);
 		} else
-			diag_error(settings->reading->diag, origin,
+			diag_error(settings->reading->diag, lines->origin,
 				   "this is not a line of TOML (write [section] or key = value)");
 	}
 }

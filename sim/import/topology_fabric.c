@@ -107,12 +107,11 @@ void topology_read_fabric(struct machine_read *machine, const char *path, const 
 {
 	struct fabric f = {.machine = machine, .origin = {path, 0}};
 	bool in_switch = false;
-	while (*text && diag_count(machine->reading->diag) == 0) {
-		size_t length = strcspn(text, "\n");
-		f.origin.line++;
-		take_line(&f, arena_printf(machine->reading->arena, "%.*s", (int)length, text),
-			  &in_switch);
-		text += length + (text[length] == '\n');
+	struct lines *lines = reading_lines(machine->reading, path, text);
+	const char *line;
+	while (diag_count(machine->reading->diag) == 0 && (line = lines_next(lines))) {
+		f.origin = lines->origin;
+		take_line(&f, line, &in_switch);
 	}
 	end_switch(&f);
 	if (diag_count(machine->reading->diag))

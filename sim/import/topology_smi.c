@@ -37,23 +37,16 @@ static void refuse(struct matrix *m, int line, const char *why)
 }
 
 /* Copies a line without its escapes for underlined text, and divides it at blanks. */
-static size_t words_of(struct matrix *m, const char *line, size_t length, const char **words)
+static size_t words_of(struct matrix *m, const char *line, const char **words)
 {
-	char *copy = arena_printf(m->reading->arena, "%.*s", (int)length, line), *to = copy;
-	size_t count = 0;
+	char *copy = arena_strdup(m->reading->arena, line), *to = copy;
 	for (const char *from = copy; *from; from++)
 		if (*from == 0x1b && from[1] == '[')
 			from += strcspn(from, "m") - (from[strcspn(from, "m")] == '\0');
 		else
 			*to++ = *from;
 	*to = '\0';
-	while (count < WORDS_MAX && *(copy += strspn(copy, " \t\r"))) {
-		words[count++] = copy;
-		copy += strcspn(copy, " \t\r");
-		if (*copy)
-			*copy++ = '\0';
-	}
-	return count;
+	return lines_words(copy, " \t\r", words, WORDS_MAX);
 }
 
 static bool is_gpu(const char *name)
@@ -119,9 +112,9 @@ static void name_gpu(struct matrix *m, double number, const char *name)
 }
 
 /* Takes "GPU 0: NVIDIA H100 80GB HBM3 (UUID: ...)", or a name in its place. */
-static bool take_name(struct matrix *m, const char *line, size_t length)
+static bool take_name(struct matrix *m, const char *line)
 {
-	char *copy = arena_printf(m->reading->arena, "%.*s", (int)length, line), *after;
+	char *copy = arena_strdup(m->reading->arena, line), *after;
 	if (strncmp(copy, "GPU ", 4) != 0)
 		return false;
 	double number = strtod(copy + 4, &after);
@@ -168,11 +161,11 @@ static bool take_device(struct matrix *m, const char *const *words, size_t count
 	return false;
 }
 
-static void take_line(struct matrix *m, const char *line, size_t length)
+static void take_line(struct matrix *m, const char *line)
 {
 	const char *words[WORDS_MAX];
 	size_t count, row = 0;
-	if (take_name(m, line, length) || (count = words_of(m, line, length, words)) == 0)
+	if (take_name(m, line) || (count = words_of(m, line, words)) == 0)
 		return;
 	if (m->count == 0 && is_gpu(words[0]) &&
 	    (count == 1 || is_gpu(words[1]) || !is_path(words[1]))) {
@@ -434,11 +427,11 @@ void topology_read_smi(struct machine_read *machine, const char *path, const cha
 			     .origin = {path, 0},
 			     .last_gpu = -1};
 	size_t names = machine->gpu_names.count;
-	while (*text && diag_count(m->reading->diag) == 0) {
-		size_t length = strcspn(text, "\n");
-		m->origin.line++;
-		take_line(m, text, length);
-		text += length + (text[length] == '\n');
+	struct lines *lines = reading_lines(m->reading, path, text);
+	const char *line;
+	while (diag_count(m->reading->diag) == 0 && (line = lines_next(lines))) {
+		m->origin = lines->origin;
+		take_line(m, line);
 	}
 	if (diag_count(m->reading->diag))
 		return;

@@ -1,152 +1,201 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads JSON with jansson. Only this file uses that library. */
 #include "sim/json/document.h"
 
 #include <errno.h>
-#include <jansson.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FILE_MAX_B = 256 << 20 }; /* a thousand predictions with all their parameters */
+#include "sim/base/arena.h"
+#include "sim/base/vec.h"
+
+enum { TEXT_MAX_B = 1 << 20 }; /* the end of a longer text is left out */
 
 /* ---- reading ---- */
 
-struct source {
-	FILE *file;
-	int line;
-	size_t read_B;
-};
-
-/* jansson reads a whole buffer. With one byte in each buffer, it stops at the end of the value. */
-static size_t next_byte(void *buffer, size_t room_B, void *ctx)
+static int by_key(const void *a, const void *b)
 {
-	struct source *source = ctx;
-	int c = room_B && source->read_B <= FILE_MAX_B ? getc_unlocked(source->file) : EOF;
-	if (c == EOF)
-		return 0;
-	source->read_B++;
-	source->line += c == '\n';
-	*(char *)buffer = (char)c;
-	return 1;
+	const struct json *x = *(struct json *const *)a, *y = *(struct json *const *)b;
+	int order = strcmp(x->key, y->key);
+	return order ? order : (x > y) - (x < y); /* they are in one array, in their order */
 }
 
-/* Skips blanks. Returns false at the end of the file. */
-static bool begins_value(struct source *source)
+static void sort_members(struct arena *arena, struct jp_reader *in, struct json *object)
 {
-	char c;
-	while (next_byte(&c, 1, source))
-		if (!strchr(" \t\r\n", c) || !c) {
-			source->read_B--;
-			return ungetc((unsigned char)c, source->file) != EOF;
+	object->by_key = ARENA_ARRAY(arena, object->count, const struct json *);
+	for (size_t i = 0; i < object->count; i++)
+		object->by_key[i] = &object->items[i];
+	qsort(object->by_key, object->count, sizeof(const struct json *), by_key);
+	for (size_t i = 1; i < object->count && !in->error; i++)
+		if (strcmp(object->by_key[i]->key, object->by_key[i - 1]->key) == 0) {
+			in->error = "the object has a key twice";
+			in->line = object->by_key[i]->line;
 		}
-	return false;
 }
 
-static bool read_values(struct source *source, struct diag *diag, const char *path, json_take *take,
-			void *ctx)
+/* Reads the value that begins with a token, and lies before the byte end_B. */
+static void build(struct arena *arena, struct jp_reader *in, enum jp_token token, uint64_t end_B,
+		  struct json *to)
 {
-	while (begins_value(source)) {
-		struct origin origin = {path, source->line};
-		json_error_t error;
-		json_t *value = json_load_callback(
-			next_byte, source, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
-		if (!value && source->read_B <= FILE_MAX_B && !ferror(source->file)) {
-			origin.line += error.line > 0 ? error.line - 1 : 0;
-			diag_error(diag, origin, "the file is not JSON: %s", error.text);
+	VEC(struct json) items = {0};
+	to->kind = token;
+	to->line = in->line;
+	to->number = in->number;
+	if (token == JP_TEXT || token == JP_NUMBER)
+		to->text = arena_strdup(arena, in->text);
+	if (token != JP_OBJECT && token != JP_ARRAY)
+		return;
+	for (token = jp_next(in); token != JP_OBJECT_END && token != JP_ARRAY_END && !in->error;
+	     token = jp_next(in)) {
+		struct json *item = VEC_PUSH(arena, &items);
+		if (token == JP_KEY) {
+			item->key = arena_strdup(arena, in->text);
+			token = jp_next(in);
 		}
-		bool taken = value && take(ctx, value, origin);
-		json_decref(value);
-		if (!taken)
-			return false;
+		build(arena, in, token, end_B, item);
+		if (in->read_B > end_B && !in->error)
+			in->error = "the value is too long";
 	}
-	return true;
+	to->items = items.items;
+	to->count = items.count;
+	if (to->kind == JP_OBJECT && !in->keeps_twins && !in->error)
+		sort_members(arena, in, to);
+}
+
+const struct json *json_next(struct arena *arena, struct jp_reader *in, size_t max_B)
+{
+	uint64_t end_B = in->read_B + max_B;
+	enum jp_token token = in->error ? JP_ERROR : jp_next(in);
+	if (token == JP_END || token == JP_ERROR || token == JP_ARRAY_END)
+		return NULL;
+	struct json *value = ARENA_NEW(arena, struct json);
+	build(arena, in, token, end_B, value);
+	return in->error ? NULL : value;
+}
+
+/* Calls take for each value. Returns false if it has, or after an error. */
+static bool take_values(struct jp_reader *in, const char *path, json_take *take, void *ctx)
+{
+	bool taken = true, more = true;
+	in->text_max_B = TEXT_MAX_B;
+	while (taken && more && in->read_B <= JSON_MAX_B) {
+		struct arena *arena = arena_new();
+		const struct json *value = json_next(arena, in, JSON_MAX_B);
+		more = value != NULL;
+		if (value)
+			taken = take(ctx, value, (struct origin){path, value->line});
+		arena_free(arena);
+	}
+	return taken && !in->error;
 }
 
 bool json_file_read(struct diag *diag, const char *path, json_take *take, void *ctx)
 {
-	struct source source = {.file = fopen(path, "rb"), .line = 1};
+	FILE *file = fopen(path, "rb");
+	struct arena *arena = arena_new();
+	struct jp_reader *in = file ? jp_open(arena, file) : NULL;
 	struct stat status;
-	if (source.file && fstat(fileno(source.file), &status) == 0 && S_ISREG(status.st_mode) &&
-	    status.st_size > FILE_MAX_B)
-		source.read_B = FILE_MAX_B + 1; /* refused before it is read */
-	bool fine = source.file && read_values(&source, diag, path, take, ctx);
-	if (source.read_B > FILE_MAX_B) {
+	if (file && fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode) &&
+	    status.st_size > JSON_MAX_B)
+		in->read_B = JSON_MAX_B + 1; /* refused before it is read */
+	bool fine = file && take_values(in, path, take, ctx);
+	if (file && in->read_B > JSON_MAX_B) {
 		diag_error(diag, (struct origin){path, 0},
 			   "the file is larger than 256 MiB (save fewer results in one file)");
 		fine = false;
-	} else if (!source.file || ferror(source.file)) {
+	} else if (!file || ferror(file)) {
 		diag_error(diag, (struct origin){path, 0}, "the file cannot be read: %s",
 			   strerror(errno));
 		fine = false;
+	} else if (in->error) {
+		diag_error(diag, (struct origin){path, in->line}, "the file is not JSON: %s",
+			   in->error);
 	}
-	if (source.file)
-		fclose(source.file);
+	if (file)
+		fclose(file);
+	arena_free(arena);
 	return fine;
 }
 
 bool json_text_read(const char *text, size_t size_B, json_take *take, void *ctx)
 {
-	json_t *value = json_loadb(text, size_B, JSON_REJECT_DUPLICATES, NULL);
-	bool taken = value && take(ctx, value, (struct origin){0});
-	json_decref(value);
+	FILE *file = fmemopen((char *)text, size_B, "r");
+	struct arena *arena = arena_new();
+	struct jp_reader *in = file ? jp_open(arena, file) : NULL;
+	if (in)
+		in->text_max_B = TEXT_MAX_B;
+	const struct json *value = file ? json_next(arena, in, JSON_MAX_B) : NULL;
+	bool taken = value && !json_next(arena, in, JSON_MAX_B) && !in->error &&
+		     take(ctx, value, (struct origin){0});
+	if (file)
+		fclose(file);
+	arena_free(arena);
 	return taken;
 }
 
 /* ---- values ---- */
 
-bool json_is_nothing(const struct json_t *value)
+bool json_is(const struct json *value, enum jp_token kind)
 {
-	return !value || json_is_null(value);
+	return value && value->kind == kind;
 }
 
-bool json_is_list(const struct json_t *value)
+bool json_is_nothing(const struct json *value)
 {
-	return json_is_array(value);
+	return !value || value->kind == JP_NULL;
 }
 
-bool json_is_record(const struct json_t *value)
+const char *json_text_of(const struct json *value)
 {
-	return json_is_object(value);
+	return json_is(value, JP_TEXT) ? value->text : NULL;
 }
 
-const char *json_text_of(const struct json_t *value)
+bool json_number_of(const struct json *value, double *number)
 {
-	return json_string_value(value);
+	bool is_number = json_is(value, JP_NUMBER) && isfinite(value->number);
+	if (is_number)
+		*number = value->number;
+	return is_number;
 }
 
-bool json_number_of(const struct json_t *value, double *number)
+bool json_count_of(const struct json *value, uint64_t *count)
 {
-	*number = json_number_value(value);
-	return json_is_number(value);
+	bool whole = json_is(value, JP_NUMBER) && !value->text[strspn(value->text, "0123456789")];
+	errno = 0;
+	uint64_t read = whole ? strtoull(value->text, NULL, 10) : 0;
+	if (!whole || errno != 0 || read > INT64_MAX)
+		return false;
+	*count = read;
+	return true;
 }
 
-bool json_count_of(const struct json_t *value, uint64_t *count)
+size_t json_size(const struct json *value)
 {
-	*count = (uint64_t)json_integer_value(value);
-	return json_is_integer(value) && json_integer_value(value) >= 0;
+	return value ? value->count : 0;
 }
 
-size_t json_size(const struct json_t *value)
+const struct json *json_at(const struct json *list, size_t index)
 {
-	return json_is_record(value) ? json_object_size(value) : json_array_size(value);
+	return index < json_size(list) ? &list->items[index] : NULL;
 }
 
-const struct json_t *json_at(const struct json_t *list, size_t index)
+const struct json *json_member(const struct json *object, const char *key)
 {
-	return json_array_get(list, index);
-}
-
-const struct json_t *json_member(const struct json_t *record, const char *key)
-{
-	return json_object_get(record, key);
-}
-
-const char *json_key_at(const struct json_t *record, size_t index)
-{
-	struct json_t *object = (struct json_t *)record; /* iterators change nothing */
-	void *at = json_object_iter(object);
-	while (index-- && at)
-		at = json_object_iter_next(object, at);
-	return at ? json_object_iter_key(at) : NULL;
+	size_t low = 0, high = json_is(object, JP_OBJECT) ? object->count : 0, count = high;
+	if (count && !object->by_key) {
+		while (low < count && strcmp(object->items[low].key, key) != 0)
+			low++;
+		return json_at(object, low);
+	}
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (strcmp(object->by_key[middle]->key, key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	bool found = low < count && strcmp(object->by_key[low]->key, key) == 0;
+	return found ? object->by_key[low] : NULL;
 }

@@ -14,6 +14,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/vec.h"
 
 /* A longer word is an error. The chunk leaves room for the largest change of a byte. */
 enum { CHUNK_B = 1 << 14, WORD_MAX_B = 64 };
@@ -35,14 +36,14 @@ struct jp_feed {
 	struct token tokens[CHUNK_B];
 	size_t token_count, next;
 	unsigned depth; /* depth after the last waiting token */
-	char texts[2 * CHUNK_B + JP_TEXT_MAX_B];
-	size_t texts_B;
+	char *texts;
+	size_t texts_B, texts_room;
 	/* bytes that are passed to yajl next */
 	char chunk[CHUNK_B];
 	size_t chunk_B;
 	bool in_text;
-	size_t text_B;     /* characters of this text */
-	unsigned escape_B; /* characters that remain of an escape sequence */
+	size_t text_B, text_max_B; /* characters of this text, and as many as are kept */
+	unsigned escape_B;         /* characters that remain of an escape sequence */
 	char word[WORD_MAX_B + 2];
 	size_t word_B;
 };
@@ -70,7 +71,7 @@ static void put_in_text(struct jp_feed *feed, int c)
 			feed->escape_B = 4;
 	} else if (c == '"') {
 		feed->in_text = false;
-	} else if (feed->text_B++ >= JP_TEXT_MAX_B) {
+	} else if (feed->text_B++ >= feed->text_max_B) {
 		return;
 	} else if (c == '\\') {
 		feed->escape_B = 1;
@@ -144,7 +145,7 @@ static void feed_line(struct jp_reader *reader)
 	int c = 0;
 	feed->token_count = feed->next = feed->texts_B = 0;
 	reader->line += feed->line_ended;
-	reader->from_B = reader->read_B;
+	feed->text_max_B = reader->text_max_B;
 	while (c != '\n' && feed->chunk_B < CHUNK_B - 2 * WORD_MAX_B &&
 	       (c = getc_unlocked(feed->in)) != EOF) {
 		reader->read_B++;
@@ -173,8 +174,12 @@ static void feed_line(struct jp_reader *reader)
 
 static int add(struct jp_feed *feed, enum jp_token kind, const void *text, size_t text_B)
 {
-	size_t kept_B = text_B < JP_TEXT_MAX_B ? text_B : JP_TEXT_MAX_B - 1;
-	FW_ASSERT(feed->token_count < CHUNK_B && feed->texts_B + kept_B < sizeof feed->texts);
+	size_t kept_B = text_B < feed->text_max_B ? text_B : feed->text_max_B - 1;
+	FW_ASSERT(feed->token_count < CHUNK_B);
+	while (feed->texts_B + kept_B >= feed->texts_room) {
+		size_t room = feed->texts_room;
+		feed->texts = vec_grow(feed->arena, feed->texts, room, &feed->texts_room, 1);
+	}
 	feed->tokens[feed->token_count++] =
 		(struct token){kind, (uint32_t)feed->texts_B, (uint32_t)kept_B};
 	char *to = feed->texts + feed->texts_B;
@@ -293,6 +298,7 @@ struct jp_reader *jp_open(struct arena *arena, FILE *in)
 	yajl_config(feed->parser, yajl_allow_multiple_values, 1);
 	yajl_config(feed->parser, yajl_dont_validate_strings, 1);
 	reader->line = 1;
+	reader->text_max_B = JP_TEXT_MAX_B;
 	/* Some editors begin a file with the byte order mark of UTF-8. */
 	int c = getc(in);
 	if (c == 0xef && getc(in) == 0xbb)

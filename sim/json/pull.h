@@ -36,7 +36,7 @@ enum jp_token {
 
 enum {
 	JP_DEPTH_MAX = 64,
-	JP_TEXT_MAX_B = 4096, /* the reader cuts off the end of a longer text */
+	JP_TEXT_MAX_B = 4096, /* usual text_max_B */
 };
 
 struct arena;
@@ -47,12 +47,12 @@ struct jp_reader {
 	unsigned depth;
 	const char *text; /* text of the last token, valid until the next token is read */
 	size_t text_B;
+	size_t text_max_B; /* the end of a longer text is left out; may be set before reading */
 	double number;
 	const char *error;
-	bool torn;       /* the error is that the file ends inside a value */
-	uint64_t from_B; /* offset of the last token's line in the file (a line over 16 KiB counts
-			    as several) */
-	uint64_t read_B; /* number of bytes read from the file */
+	bool keeps_twins;     /* json_next() accepts objects that have a key twice; may be set */
+	bool torn;            /* the error is that the file ends inside a value */
+	uint64_t read_B;      /* number of bytes read from the file */
 	struct jp_feed *feed; /* private */
 };
 
@@ -60,5 +60,6 @@ struct jp_reader *jp_open(struct arena *arena, FILE *in);
 enum jp_token jp_next(struct jp_reader *reader);
 /* Skips the next value, for example after a key. Returns false after an error. */
 bool jp_skip(struct jp_reader *reader);
-/* Skips the rest of the innermost object or array. Returns false after an error. */
+/* Skips the rest of the innermost object or array. Returns false after an error.
+ * exported: tests/fuzz/json.c compares it with reading each token. */
 bool jp_leave(struct jp_reader *reader);

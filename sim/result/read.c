@@ -24,10 +24,10 @@ static void complain(struct reader *reader, const char *key, const char *what)
 }
 
 /* Returns a text. Null gives NULL; a missing text gives NULL unless it is needed. */
-static const char *text_of(struct reader *reader, const struct json_t *record, const char *key,
+static const char *text_of(struct reader *reader, const struct json *record, const char *key,
 			   bool needed)
 {
-	const struct json_t *value = json_member(record, key);
+	const struct json *value = json_member(record, key);
 	if (json_text_of(value))
 		return arena_strdup(reader->arena, json_text_of(value));
 	if (needed || !json_is_nothing(value))
@@ -36,9 +36,9 @@ static const char *text_of(struct reader *reader, const struct json_t *record, c
 }
 
 /* Returns a number. Returns NaN if it is null or missing. */
-static double real_of(struct reader *reader, const struct json_t *record, const char *key)
+static double real_of(struct reader *reader, const struct json *record, const char *key)
 {
-	const struct json_t *value = json_member(record, key);
+	const struct json *value = json_member(record, key);
 	double number;
 	if (json_number_of(value, &number))
 		return number;
@@ -47,9 +47,9 @@ static double real_of(struct reader *reader, const struct json_t *record, const 
 	return NAN;
 }
 
-static uint64_t count_of(struct reader *reader, const struct json_t *record, const char *key)
+static uint64_t count_of(struct reader *reader, const struct json *record, const char *key)
 {
-	const struct json_t *value = json_member(record, key);
+	const struct json *value = json_member(record, key);
 	uint64_t count;
 	if (json_count_of(value, &count))
 		return count;
@@ -59,11 +59,11 @@ static uint64_t count_of(struct reader *reader, const struct json_t *record, con
 }
 
 /* Only needed estimates must exist, because results of older versions lack the others. */
-static struct estimate estimate_of(struct reader *reader, const struct json_t *record,
+static struct estimate estimate_of(struct reader *reader, const struct json *record,
 				   const char *key, bool needed)
 {
-	const struct json_t *value = json_member(record, key);
-	if (json_is_record(value))
+	const struct json *value = json_member(record, key);
+	if (json_is(value, JP_OBJECT))
 		return (struct estimate){real_of(reader, value, "value"),
 					 real_of(reader, value, "low"),
 					 real_of(reader, value, "high")};
@@ -72,7 +72,7 @@ static struct estimate estimate_of(struct reader *reader, const struct json_t *r
 	return ESTIMATE_NONE;
 }
 
-static bool verdict_of(struct reader *reader, const struct json_t *record)
+static bool verdict_of(struct reader *reader, const struct json *record)
 {
 	const char *verdict = text_of(reader, record, "verdict", true);
 	if (verdict && strcmp(verdict, "ok") != 0 && strcmp(verdict, "fail") != 0)
@@ -81,26 +81,26 @@ static bool verdict_of(struct reader *reader, const struct json_t *record)
 }
 
 /* Returns the number of parts. */
-static size_t read_breakdown(struct reader *reader, const struct json_t *record, const char *key,
+static size_t read_breakdown(struct reader *reader, const struct json *record, const char *key,
 			     struct breakdown_part *parts, size_t most)
 {
-	const struct json_t *breakdown = json_member(record, key);
+	const struct json *breakdown = json_member(record, key);
 	if (json_size(breakdown) > most) {
 		complain(reader, key, "has too many parts");
 		return 0;
 	}
 	for (size_t i = 0; i < json_size(breakdown); i++) {
-		const char *name = json_key_at(breakdown, i);
+		const char *name = breakdown->items[i].key ? breakdown->items[i].key : "";
 		parts[i].name = arena_strdup(reader->arena, name);
 		parts[i].seconds = real_of(reader, breakdown, name);
 	}
 	return json_size(breakdown);
 }
 
-static void read_fields(struct reader *reader, const struct json_t *record, struct fields fields,
+static void read_fields(struct reader *reader, const struct json *record, struct fields fields,
 			void *to);
 
-static void *read_list(struct reader *reader, const struct json_t *list, struct fields fields,
+static void *read_list(struct reader *reader, const struct json *list, struct fields fields,
 		       size_t size_B, size_t *count)
 {
 	*count = json_size(list);
@@ -110,7 +110,7 @@ static void *read_list(struct reader *reader, const struct json_t *list, struct 
 	return records;
 }
 
-static void read_lists(struct reader *reader, const struct json_t *record,
+static void read_lists(struct reader *reader, const struct json *record,
 		       struct prediction *prediction)
 {
 	prediction->breakdown_count =
@@ -125,7 +125,7 @@ static void read_lists(struct reader *reader, const struct json_t *record,
 	prediction->latency_cdf = shares;
 	prediction->jobs = read_list(reader, json_member(record, "clients"), job_fields,
 				     sizeof *prediction->jobs, &prediction->job_count);
-	const struct json_t *stages = json_member(record, "stages");
+	const struct json *stages = json_member(record, "stages");
 	prediction->stages = read_list(reader, stages, stage_fields, sizeof *prediction->stages,
 				       &prediction->stage_count);
 	for (size_t i = 0; i < prediction->stage_count; i++)
@@ -136,8 +136,8 @@ static void read_lists(struct reader *reader, const struct json_t *record,
 				      sizeof *prediction->links, &prediction->link_count);
 }
 
-static void read_field(struct reader *reader, const struct json_t *record,
-		       const struct field *field, void *to)
+static void read_field(struct reader *reader, const struct json *record, const struct field *field,
+		       void *to)
 {
 	switch (field->type) {
 	case FIELD_TEXT:
@@ -160,7 +160,7 @@ static void read_field(struct reader *reader, const struct json_t *record,
 	}
 }
 
-static void read_fields(struct reader *reader, const struct json_t *record, struct fields fields,
+static void read_fields(struct reader *reader, const struct json *record, struct fields fields,
 			void *to)
 {
 	for (size_t i = 0; i < fields.count; i++)
@@ -169,7 +169,7 @@ static void read_fields(struct reader *reader, const struct json_t *record, stru
 				   (char *)to + fields.rows[i].offset);
 }
 
-static const struct prediction *read_one(struct reader *reader, const struct json_t *record)
+static const struct prediction *read_one(struct reader *reader, const struct json *record)
 {
 	struct prediction *prediction = ARENA_NEW(reader->arena, struct prediction);
 	/* the file is something else: report only one error */
@@ -180,11 +180,11 @@ static const struct prediction *read_one(struct reader *reader, const struct jso
 	return prediction;
 }
 
-static bool take(void *ctx, const struct json_t *value, struct origin origin)
+static bool take(void *ctx, const struct json *value, struct origin origin)
 {
 	struct reader *reader = ctx;
 	reader->origin = origin;
-	if (!json_is_list(value)) {
+	if (!json_is(value, JP_ARRAY)) {
 		const struct prediction *prediction = read_one(reader, value);
 		*VEC_PUSH(reader->arena, &reader->predictions) = prediction;
 		return !reader->failed;

@@ -13,7 +13,8 @@
 #include "sim/engine/names.h"
 
 /* Larger times (30 years) and sizes are refused. */
-static const double TIME_MAX_S = 1e9, SIZE_MAX_B = 1e15;
+#define TIME_MAX_S 1e9
+#define SIZE_MAX_B 1e15
 enum { NUMBER_MAX = 1 << 30 }; /* maximum number of a stream or event */
 
 struct call_reader {
@@ -56,16 +57,11 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct call_reader *r, co
 	return false;
 }
 
-static const char *kept_text(struct call_reader *r, const char *text)
-{
-	return names_at(r->names, (size_t)names_add(r->names, text));
-}
-
 static bool take_text(struct call_reader *r, const char *key, const char **text)
 {
 	if (jp_next(r->json) != JP_TEXT)
 		return r->json->error ? false : fail(r, "%s must be a string", key);
-	*text = kept_text(r, r->json->text);
+	*text = names_at(r->names, (size_t)names_add(r->names, r->json->text));
 	return true;
 }
 
@@ -91,81 +87,82 @@ static bool take_truth(struct call_reader *r, const char *key, bool *truth)
 	return token == JP_ERROR ? false : fail(r, "%s must be true or false", key);
 }
 
-static bool take_number_key(struct call_reader *r, const char *key, struct line *line, bool *known)
-{
-	const struct {
-		const char *key;
-		double max;
-		double *number;
-	} numbers[] = {
-		{"version", 1e6, &line->version},
-		{"thread", RECORDED_THREADS_MAX - 1, &line->thread},
-		{"start_s", TIME_MAX_S, &line->start_s},
-		{"end_s", TIME_MAX_S, &line->end_s},
-		{"stream", NUMBER_MAX, &line->stream},
-		{"event", NUMBER_MAX, &line->event},
-		{"kernel_s", TIME_MAX_S, &line->kernel_s},
-		{"copy_s", TIME_MAX_S, &line->copy_s},
-		{"gpu_start_s", TIME_MAX_S, &line->gpu_start_s},
-		{"size_B", SIZE_MAX_B, &line->size_B},
-		{"step", NUMBER_MAX, &line->step},
-		{"t_s", TIME_MAX_S, &line->t_s},
-		{"released_s", TIME_MAX_S, &line->released_s},
-		{"by", RECORDED_THREADS_MAX - 1, &line->by},
-		{"memory_B", SIZE_MAX_B, &line->memory_B},
-		{"dropped", SIZE_MAX_B, &line->dropped},
-		{"lines", SIZE_MAX_B, &line->lines},
-		{"rank", RECORDED_RANKS_MAX - 1, &line->rank},
-		{"ranks", RECORDED_RANKS_MAX, &line->world},
-		{"group_first", RECORDED_RANKS_MAX - 1, &line->group_first},
-		{"group_size", RECORDED_RANKS_MAX, &line->group_count},
-		{"group_stride", RECORDED_RANKS_MAX, &line->group_stride},
-		{"peer", RECORDED_RANKS_MAX - 1, &line->peer},
-	};
-	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-		if (strcmp(numbers[i].key, key) == 0) {
-			*known = true;
-			return take_number(r, numbers[i].key, numbers[i].max, numbers[i].number);
-		}
-	return true;
-}
+/* Keys with texts, then keys with numbers. A number that a line lacks is `missing`. */
+#define NUMBER(key, member, max, missing)                                                          \
+	{                                                                                          \
+		key, offsetof(struct line, member), max, missing, false                            \
+	}
+#define TEXT(member)                                                                               \
+	{                                                                                          \
+#member, offsetof(struct line, member), 0, 0, true                                 \
+	}
+static const struct line_key {
+	const char *key;
+	size_t offset;
+	double max, missing;
+	bool text;
+} line_keys[] = {
+	TEXT(format),
+	TEXT(call),
+	TEXT(label),
+	TEXT(copy),
+	TEXT(memory),
+	TEXT(tool),
+	TEXT(gpu),
+	NUMBER("version", version, 1e6, -1),
+	NUMBER("thread", thread, RECORDED_THREADS_MAX - 1, -1),
+	NUMBER("start_s", start_s, TIME_MAX_S, -1),
+	NUMBER("end_s", end_s, TIME_MAX_S, -1),
+	NUMBER("stream", stream, NUMBER_MAX, -1),
+	NUMBER("event", event, NUMBER_MAX, -1),
+	NUMBER("kernel_s", kernel_s, TIME_MAX_S, -1),
+	NUMBER("copy_s", copy_s, TIME_MAX_S, -1),
+	NUMBER("gpu_start_s", gpu_start_s, TIME_MAX_S, -1),
+	NUMBER("size_B", size_B, SIZE_MAX_B, -1),
+	NUMBER("step", step, NUMBER_MAX, -1),
+	NUMBER("t_s", t_s, TIME_MAX_S, -1),
+	NUMBER("released_s", released_s, TIME_MAX_S, -1),
+	NUMBER("by", by, RECORDED_THREADS_MAX - 1, -1),
+	NUMBER("lines", lines, SIZE_MAX_B, -1),
+	NUMBER("memory_B", memory_B, SIZE_MAX_B, 0),
+	NUMBER("dropped", dropped, SIZE_MAX_B, 0),
+	NUMBER("rank", rank, RECORDED_RANKS_MAX - 1, 0),
+	NUMBER("ranks", world, RECORDED_RANKS_MAX, 0),
+	NUMBER("group_first", group_first, RECORDED_RANKS_MAX - 1, 0),
+	NUMBER("group_size", group_count, RECORDED_RANKS_MAX, 0),
+	NUMBER("group_stride", group_stride, RECORDED_RANKS_MAX, 0),
+	NUMBER("peer", peer, RECORDED_RANKS_MAX - 1, 0),
+};
+enum { LINE_KEYS = sizeof line_keys / sizeof line_keys[0] };
 
 /* Reads the value of a key. Other keys, such as those of later versions, are ignored. */
 static bool take_key(struct call_reader *r, struct line *line)
 {
 	if (arena_used_B(r->arena) > RECORDED_MEMORY_MAX_B)
 		return fail(r, RECORDED_TOO_LARGE);
-	const char *key = kept_text(r, r->json->text);
-	const struct {
-		const char *key;
-		const char **text;
-	} texts[] = {
-		{"format", &line->format}, {"call", &line->call},     {"label", &line->label},
-		{"copy", &line->copy},     {"memory", &line->memory}, {"tool", &line->tool},
-		{"gpu", &line->gpu},
-	};
-	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-		if (strcmp(texts[i].key, key) != 0)
-			continue;
-		if (!take_text(r, key, texts[i].text))
-			return false;
-		return !line->format || strcmp(line->format, "farwire-calls") == 0 ||
-		       fail(r,
-			    "the format of the file is '%s', not farwire-calls (record a file with "
-			    "farwire-trace)",
-			    line->format);
-	}
-	bool truth = false, known = false;
-	if (strcmp(key, "end") == 0)
-		return take_truth(r, key, &line->end);
-	if (strcmp(key, "ready") == 0) {
-		bool fine = take_truth(r, key, &truth);
+	bool truth = false;
+	if (strcmp(r->json->text, "end") == 0)
+		return take_truth(r, "end", &line->end);
+	if (strcmp(r->json->text, "ready") == 0) {
+		bool fine = take_truth(r, "ready", &truth);
 		line->ready = truth ? READY_YES : READY_NO;
 		return fine;
 	}
-	if (!take_number_key(r, key, line, &known))
-		return false;
-	return known || jp_skip(r->json);
+	for (size_t i = 0; i < LINE_KEYS; i++) {
+		const struct line_key *key = &line_keys[i];
+		void *to = (char *)line + key->offset;
+		if (strcmp(key->key, r->json->text) != 0)
+			continue;
+		if (!key->text)
+			return take_number(r, key->key, key->max, to);
+		return take_text(r, key->key, to) &&
+		       (!line->format || strcmp(line->format, "farwire-calls") == 0 ||
+			fail(r,
+			     "the format of the file is '%s', not farwire-calls (record a file "
+			     "with farwire-trace)",
+			     line->format));
+	}
+	return jp_skip(r->json);
 }
 
 /* ---- lines ---- */
@@ -346,23 +343,10 @@ static bool read_line(struct call_reader *r)
 		return false;
 	if (token != JP_OBJECT)
 		return fail(r, "the line must be one JSON object, {...}");
-	struct line line = {.tool = "",
-			    .gpu = "",
-			    .version = -1,
-			    .thread = -1,
-			    .start_s = -1,
-			    .end_s = -1,
-			    .stream = -1,
-			    .event = -1,
-			    .kernel_s = -1,
-			    .copy_s = -1,
-			    .gpu_start_s = -1,
-			    .size_B = -1,
-			    .step = -1,
-			    .t_s = -1,
-			    .released_s = -1,
-			    .by = -1,
-			    .lines = -1};
+	struct line line = {.tool = "", .gpu = ""};
+	for (size_t i = 0; i < LINE_KEYS; i++)
+		if (!line_keys[i].text)
+			*(double *)((char *)&line + line_keys[i].offset) = line_keys[i].missing;
 	for (token = jp_next(r->json); token == JP_KEY; token = jp_next(r->json))
 		if (!take_key(r, &line))
 			return false;

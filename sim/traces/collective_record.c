@@ -93,64 +93,32 @@ static void take_ranks(struct collective_record *record, const char *text)
 	record->group_count = (double)count;
 }
 
-/* Reads the shapes of the input tensors, [[394241]] or [[[2, 3], [4]]], and adds up their elements.
- */
-static bool take_shapes(struct collective_record *record, struct jp_reader *json)
+/* Adds up the elements of tensors with shapes such as [[394241]] or [[[2, 3], [4]]]. */
+static double elements_of(const struct json *shapes)
 {
-	unsigned depth = json->depth;
-	double elements = 0, shape = -1;
-	do {
-		switch (jp_next(json)) {
-		case JP_ARRAY:
+	double sum = 0, shape = -1;
+	for (size_t i = 0; i < json_size(shapes); i++) {
+		const struct json *item = json_at(shapes, i);
+		if (item->kind == JP_NUMBER) {
+			shape = fabs(shape) * item->number;
+		} else if (item->kind == JP_ARRAY) {
+			sum += elements_of(item);
 			shape = -1;
-			break;
-		case JP_NUMBER:
-			shape = fabs(shape) * json->number;
-			break;
-		case JP_ARRAY_END:
-			elements += shape > 0 ? shape : 0;
-			shape = -1;
-			break;
-		case JP_ERROR:
-			return false;
-		default:
-			break;
 		}
-	} while (json->depth > depth);
-	record->shapes_B = elements;
-	return true;
+	}
+	return sum + (shape > 0 ? shape : 0);
 }
 
 /* Takes the type of the first tensor from ["float", "Scalar"]. */
-static bool take_types(struct collective_record *record, struct jp_reader *json)
+static void take_types(struct collective_record *record, const struct json *types)
 {
-	unsigned depth = json->depth;
-	do {
-		enum jp_token token = jp_next(json);
-		if (token == JP_ERROR)
-			return false;
-		if (token == JP_TEXT && !(record->element_B > 0))
-			record->element_B = element_of(json->text);
-	} while (json->depth > depth);
-	return true;
+	if (json_text_of(types) && !(record->element_B > 0))
+		record->element_B = element_of(types->text);
+	for (size_t i = 0; i < json_size(types); i++)
+		take_types(record, json_at(types, i));
 }
 
-static bool take_text(struct collective_record *record, struct jp_reader *json, const char *key)
-{
-	char which = key[0];
-	enum jp_token token = jp_next(json);
-	if (token == JP_OBJECT || token == JP_ARRAY)
-		return jp_leave(json);
-	if (token == JP_TEXT && which == 'C')
-		record->function = collective_function(json->text);
-	else if (token == JP_TEXT && which == 'd')
-		record->element_B = element_of(json->text);
-	else if (token == JP_TEXT)
-		take_ranks(record, json->text);
-	return token != JP_ERROR;
-}
-
-bool collective_record_take(struct collective_record *record, struct jp_reader *json, bool *known)
+void collective_record_take(struct collective_record *record, const struct json *argument)
 {
 	const struct {
 		const char *key;
@@ -164,26 +132,22 @@ bool collective_record_take(struct collective_record *record, struct jp_reader *
 		{"Dst Rank", &record->peer},
 		{"Src Rank", &record->peer},
 	};
-	static const char *const texts[] = {"Collective name", "dtype", "Process Group Ranks"};
-	*known = true;
-	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-		if (strcmp(texts[i], json->text) == 0)
-			return take_text(record, json, texts[i]);
-	if (strcmp(json->text, "Input Dims") == 0)
-		return take_shapes(record, json);
-	if (strcmp(json->text, "Input type") == 0)
-		return take_types(record, json);
-	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-		if (strcmp(numbers[i].key, json->text) == 0) {
-			enum jp_token token = jp_next(json);
-			if (token == JP_OBJECT || token == JP_ARRAY)
-				return jp_leave(json);
-			if (token == JP_NUMBER && json->number >= 0 && json->number <= SIZE_MAX_B)
-				*numbers[i].number = json->number;
-			return token != JP_ERROR;
-		}
-	*known = false;
-	return true;
+	const char *key = argument->key, *text = json_text_of(argument);
+	if (text && strcmp(key, "Collective name") == 0)
+		record->function = collective_function(text);
+	else if (text && strcmp(key, "dtype") == 0)
+		record->element_B = element_of(text);
+	else if (text && strcmp(key, "Process Group Ranks") == 0)
+		take_ranks(record, text);
+	else if (strcmp(key, "Input Dims") == 0)
+		record->shapes_B = elements_of(argument);
+	else if (strcmp(key, "Input type") == 0)
+		take_types(record, argument);
+	for (size_t i = 0; argument->kind == JP_NUMBER && i < sizeof numbers / sizeof numbers[0];
+	     i++)
+		if (strcmp(numbers[i].key, key) == 0 && argument->number >= 0 &&
+		    argument->number <= SIZE_MAX_B)
+			*numbers[i].number = argument->number;
 }
 
 static bool is(const struct collective_record *record, const char *function)

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/json/pull.h"
+#include "sim/json/document.h"
 #include "sim/traces/recorded.h"
 
 struct collective_record {
@@ -29,9 +29,8 @@ struct collective_record {
 struct collective_record collective_record_new(void);
 /* Returns NULL for an unknown kind. Accepts names with and without "nccl:", "_" and capitals. */
 const char *collective_function(const char *name);
-/* Reads the value of a key of an event's arguments, if the key is about a collective. Sets *known
- * to whether it is. Returns false after an error of the reader. */
-bool collective_record_take(struct collective_record *record, struct jp_reader *json, bool *known);
+/* Takes an argument of an event, if its key is about a collective. */
+void collective_record_take(struct collective_record *record, const struct json *argument);
 /* Fills a call. world_count is the number of ranks of the job, 0 if unknown. Returns false if the
  * record has no kind, no size or no usable group. */
 bool collective_record_apply(const struct collective_record *record, uint32_t world_count,

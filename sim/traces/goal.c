@@ -61,7 +61,7 @@ static bool take_message(struct goal *g, struct graph_node *node, bool sends)
 	node->stream = FIRST_MESSAGE + 2 * (int)peer + sends;
 	node->function = sends ? "ncclSend" : "ncclRecv";
 	struct sent message = {sends ? g->rank : (uint32_t)peer, sends ? (uint32_t)peer : g->rank,
-			       node->size_B, tag, g->words.origin.line};
+			       node->size_B, tag, g->words.lines.origin.line};
 	if (sends)
 		*VEC_PUSH(g->arena, &g->sends) = message;
 	else
@@ -91,7 +91,7 @@ static bool take_order(struct goal *g)
 	size_t after = label_number(g, g->words.at[0]), before = label_number(g, g->words.at[2]);
 	size_t node = g->nodes.items[after], other = g->nodes.items[before];
 	if (node == 0 || other == 0)
-		return diag_error(g->words.diag, g->words.origin,
+		return diag_error(g->words.lines.diag, g->words.lines.origin,
 				  "the rank has no operation '%.80s' above this line",
 				  g->words.at[node == 0 ? 0 : 2]);
 	if (words_is(&g->words, 1, "requires")) {
@@ -119,7 +119,7 @@ static bool take_operation(struct goal *g)
 			"recv ...', 'LABEL: calc NANOSECONDS' or 'LABEL requires LABEL')");
 	size_t number = label_number(g, g->words.at[0]);
 	if (g->nodes.items[number] > 0)
-		return diag_error(g->words.diag, g->words.origin,
+		return diag_error(g->words.lines.diag, g->words.lines.origin,
 				  "the label '%.80s' occurs twice in the rank", g->words.at[0]);
 	struct graph_node *node = graph_add(&g->graph, number);
 	g->nodes.items[number] = g->graph.nodes.count;
@@ -191,7 +191,7 @@ static bool take_file(struct goal *g)
 		if (!good)
 			return false;
 	}
-	if (diag_count(g->words.diag) > 0)
+	if (diag_count(g->words.lines.diag) > 0)
 		return false;
 	return g->labels ? end_rank(g)
 			 : words_fail(&g->words, "the file has no line 'rank NUMBER {'");
@@ -227,8 +227,8 @@ static bool match(struct goal *g)
 					   : !send                        ? receive
 					   : by_ranks(send, receive) <= 0 ? send
 									  : receive;
-		g->words.origin.line = first->line;
-		return diag_error(g->words.diag, g->words.origin,
+		g->words.lines.origin.line = first->line;
+		return diag_error(g->words.lines.diag, g->words.lines.origin,
 				  "the message from rank %u to rank %u has no other half with the "
 				  "same bytes and tag (write sends and receives between two ranks "
 				  "in the same order)",
@@ -237,15 +237,13 @@ static bool match(struct goal *g)
 	return true;
 }
 
-struct recorded_calls *goal_read(struct arena *arena, struct diag *diag, FILE *in, const char *path,
-				 struct profile_counts *counts)
+const struct recorded_calls *goal_read(struct arena *arena, struct diag *diag, FILE *in,
+				       const char *path, const struct profile_watch *watch,
+				       struct profile_counts *counts)
 {
 	struct goal *g = ARENA_NEW(arena, struct goal);
 	*g = (struct goal){.arena = arena,
-			   .words = {.in = in,
-				     .diag = diag,
-				     .origin = {path, 0},
-				     .separators = " \t\r\n,;:{}"},
+			   .words = words_begin(diag, in, path, " \t\r,;:{}"),
 			   .counts = counts};
 	*counts = (struct profile_counts){0};
 	if (!take_file(g) || !match(g))

@@ -9,7 +9,6 @@
 #include "sim/base/diag.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"
-#include "sim/json/pull.h"
 #include "sim/engine/names.h"
 
 /* Larger numbers of streams and correlations (32 bits in CUPTI) are ignored; larger sizes are
@@ -59,7 +58,7 @@ static bool fail(struct kineto *k, const char *what)
 
 /* Converts a text in microseconds to nanoseconds. Times of today with decimals have more digits
  * than a double. */
-static int64_t ns_of(const struct jp_reader *json)
+static int64_t ns_of(const struct json *json)
 {
 	int64_t ns = 0;
 	int decimals = -1;
@@ -98,20 +97,17 @@ static enum category category_of(const char *text)
 	return CATEGORY_OTHER;
 }
 
-/* Reads a number or a text that contains a number. Ignores all other values. */
-static bool take_number(struct kineto *k, double *number)
+/* Takes a number, or a text that contains a number. Ignores all other values. */
+static void take_number(const struct json *value, double *number)
 {
-	enum jp_token token = jp_next(k->json);
-	if (token == JP_OBJECT || token == JP_ARRAY)
-		return jp_leave(k->json);
-	if (token == JP_TEXT)
-		k->json->number = strtod(k->json->text, NULL);
-	if ((token == JP_NUMBER || token == JP_TEXT) && k->json->number >= 0)
-		*number = k->json->number;
-	return token != JP_ERROR;
+	double read = value->kind == JP_NUMBER ? value->number
+		      : value->kind == JP_TEXT ? strtod(value->text, NULL)
+					       : -1;
+	if (read >= 0)
+		*number = read;
 }
 
-static bool take_args(struct kineto *k, struct event *event)
+static void take_argument(struct event *event, const struct json *value)
 {
 	const struct {
 		const char *key;
@@ -124,73 +120,34 @@ static bool take_args(struct kineto *k, struct event *event)
 		{"wait_on_cuda_event_record_corr_id", &event->awaited},
 		{"wait_on_stream", &event->recorded_on},
 	};
-	enum jp_token token = jp_next(k->json);
-	if (token != JP_OBJECT)
-		return token == JP_ARRAY ? jp_leave(k->json) : token != JP_ERROR;
-	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
-		size_t i = 0, count = sizeof numbers / sizeof numbers[0];
-		bool known = false;
-		while (i < count && strcmp(numbers[i].key, k->json->text) != 0)
-			i++;
-		if (i == count && !collective_record_take(&event->record, k->json, &known))
-			return false;
-		if (i < count ? !take_number(k, numbers[i].number) : !known && !jp_skip(k->json))
-			return false;
-	}
-	return token == JP_OBJECT_END;
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		if (strcmp(numbers[i].key, value->key) == 0) {
+			take_number(value, numbers[i].number);
+			return;
+		}
+	collective_record_take(&event->record, value);
 }
 
-/* Reads the thread, which is a text or a number. */
-static bool take_thread(struct kineto *k, struct event *event)
+/* Takes a member of an event. Its name is valid only while the event is read. */
+static void take_member(struct kineto *k, struct event *event, const struct json *value)
 {
-	enum jp_token token = jp_next(k->json);
-	if (token == JP_OBJECT || token == JP_ARRAY)
-		return jp_leave(k->json);
-	if (token == JP_NUMBER || token == JP_TEXT)
-		event->thread = (uint32_t)names_add(k->threads, k->json->text);
-	return token != JP_ERROR;
-}
-
-static bool take_time(struct kineto *k, int64_t *ns)
-{
-	enum jp_token token = jp_next(k->json);
-	if (token == JP_OBJECT || token == JP_ARRAY)
-		return jp_leave(k->json);
-	if (token == JP_NUMBER)
-		*ns = ns_of(k->json);
-	return token != JP_ERROR;
-}
-
-/* Reads the value of a key. The event's name is copied to `name` and not kept, because most events
- * are not used. */
-static bool take_key(struct kineto *k, struct event *event, char *name)
-{
-	struct jp_reader *json = k->json;
-	if (strcmp(json->text, "ts") == 0)
-		return take_time(k, &event->start_ns);
-	if (strcmp(json->text, "dur") == 0)
-		return take_time(k, &event->lasts_ns);
-	if (strcmp(json->text, "tid") == 0)
-		return take_thread(k, event);
-	if (strcmp(json->text, "args") == 0)
-		return take_args(k, event);
-	bool is_name = strcmp(json->text, "name") == 0, is_ph = strcmp(json->text, "ph") == 0;
-	if (!is_name && !is_ph && strcmp(json->text, "cat") != 0)
-		return jp_skip(json);
-	enum jp_token token = jp_next(json);
-	if (token == JP_OBJECT || token == JP_ARRAY)
-		return jp_leave(json);
-	if (token != JP_TEXT)
-		return token != JP_ERROR;
-	if (is_name) {
-		memcpy(name, json->text, json->text_B + 1);
-	} else if (is_ph) {
-		event->complete = strcmp(json->text, "X") == 0;
-	} else {
-		event->category = category_of(json->text);
-		event->of_gpu = strncmp(json->text, "gpu", 3) == 0;
-	}
-	return true;
+	const char *key = value->key, *text = json_text_of(value);
+	if (value->kind == JP_NUMBER && strcmp(key, "ts") == 0)
+		event->start_ns = ns_of(value);
+	else if (value->kind == JP_NUMBER && strcmp(key, "dur") == 0)
+		event->lasts_ns = ns_of(value);
+	else if (value->text && strcmp(key, "tid") == 0)
+		event->thread = (uint32_t)names_add(k->threads, value->text);
+	else if (text && strcmp(key, "name") == 0)
+		event->name = text;
+	else if (text && strcmp(key, "ph") == 0)
+		event->complete = strcmp(text, "X") == 0;
+	else if (text && strcmp(key, "cat") == 0) {
+		event->category = category_of(text);
+		event->of_gpu = strncmp(text, "gpu", 3) == 0;
+	} else if (value->kind == JP_OBJECT && strcmp(key, "args") == 0)
+		for (size_t i = 0; i < value->count; i++)
+			take_argument(event, &value->items[i]);
 }
 
 /* ---- keeping events ---- */
@@ -269,30 +226,30 @@ static void keep_span(struct kineto *k, const struct event *event)
 				      event->thread, keep_record(k, event)};
 }
 
-static bool take_event(struct kineto *k)
+static bool take_event(struct kineto *k, const struct json *value)
 {
-	char name[JP_TEXT_MAX_B] = "";
-	struct event event = {.record = collective_record_new(),
+	struct event event = {.name = "",
+			      .record = collective_record_new(),
 			      .category = CATEGORY_OTHER,
 			      .start_ns = -1,
 			      .correlation = -1,
 			      .stream = -1,
 			      .awaited = -1,
 			      .recorded_on = -1};
-	enum jp_token token;
+	if (value->kind != JP_OBJECT)
+		return fail(k,
+			    "each element of traceEvents must be a JSON object (export the trace "
+			    "again)");
 	if (arena_used_B(k->p.arena) > RECORDED_MEMORY_MAX_B)
 		return fail(k, RECORDED_TOO_LARGE);
 	if (k->p.counts.events++ % 65536 == 65535 && k->watch)
 		k->watch->tell(k->watch->ctx, 0, k->json->read_B / 1000000,
 			       k->watch->size_B / 1000000);
-	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json))
-		if (!take_key(k, &event, name))
-			return false;
-	if (token != JP_OBJECT_END)
-		return false;
-	bool mark = strncmp(name, "ProfilerStep#", 13) == 0 && !event.of_gpu;
-	if (strncmp(name, "nccl:", 5) == 0 && !event.record.function)
-		event.record.function = collective_function(name);
+	for (size_t i = 0; i < value->count; i++)
+		take_member(k, &event, &value->items[i]);
+	bool mark = strncmp(event.name, "ProfilerStep#", 13) == 0 && !event.of_gpu;
+	if (strncmp(event.name, "nccl:", 5) == 0 && !event.record.function)
+		event.record.function = collective_function(event.name);
 	bool span = event.category == CATEGORY_OTHER && event.record.function && !event.of_gpu;
 	if (!event.complete || (event.category == CATEGORY_OTHER && !mark && !span))
 		return true;
@@ -303,7 +260,7 @@ static bool take_event(struct kineto *k)
 	if (event.size_B > SIZE_MAX_B)
 		return fail(k,
 			    "the number of bytes of a copy is too large (export the trace again)");
-	event.name = names_at(k->names, (size_t)names_add(k->names, name));
+	event.name = names_at(k->names, (size_t)names_add(k->names, event.name));
 	if (mark)
 		keep_mark(k, &event);
 	else if (span)
@@ -317,55 +274,41 @@ static bool take_event(struct kineto *k)
 
 /* ---- the file ---- */
 
+/* Reads the elements of an array that has begun. */
 static bool take_events(struct kineto *k)
 {
-	enum jp_token token = jp_next(k->json);
-	for (; token == JP_OBJECT; token = jp_next(k->json))
-		if (!take_event(k))
-			return false;
-	return token == JP_ARRAY_END ||
-	       (token != JP_ERROR &&
-		fail(k,
-		     "each element of traceEvents must be a JSON object (export the trace again)"));
+	bool fine = true, more = true;
+	while (fine && more) {
+		struct arena *scratch = arena_new();
+		const struct json *event = json_next(scratch, k->json, JSON_MAX_B);
+		more = event != NULL;
+		fine = !event || take_event(k, event);
+		arena_free(scratch);
+	}
+	return fine && !k->json->error;
 }
 
-/* Takes the name of the first GPU. */
-static bool take_devices(struct kineto *k)
+/* Takes the name of the first GPU, or the rank and the number of ranks of the job. */
+static bool take_part(struct kineto *k, bool devices)
 {
-	enum jp_token token = jp_next(k->json);
-	if (token != JP_ARRAY)
-		return token == JP_OBJECT ? jp_leave(k->json) : token != JP_ERROR;
-	for (token = jp_next(k->json); token == JP_OBJECT; token = jp_next(k->json)) {
-		for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
-			bool name = strcmp(k->json->text, "name") == 0;
-			if (!name || k->p.gpu[0]) {
-				if (!jp_skip(k->json))
-					return false;
-				continue;
-			}
-			if (jp_next(k->json) != JP_TEXT)
-				return fail(k, "each name in deviceProperties must be a string "
-					       "(export the trace again)");
-			k->p.gpu = arena_strdup(k->p.arena, k->json->text);
-		}
+	struct arena *scratch = arena_new();
+	const struct json *part = json_next(scratch, k->json, JSON_MAX_B);
+	for (size_t i = 0; devices && i < json_size(part) && !k->p.gpu[0]; i++) {
+		const struct json *name = json_member(json_at(part, i), "name");
+		if (json_text_of(name))
+			k->p.gpu = arena_strdup(k->p.arena, name->text);
+		else if (name)
+			fail(k, "each name in deviceProperties must be a string (export the trace "
+				"again)");
 	}
-	return token == JP_ARRAY_END || token == JP_NUMBER || token == JP_TEXT;
-}
-
-/* Takes the rank and the number of ranks of the job. */
-static bool take_job(struct kineto *k)
-{
-	enum jp_token token = jp_next(k->json);
-	if (token != JP_OBJECT)
-		return token == JP_ARRAY ? jp_leave(k->json) : token != JP_ERROR;
-	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
-		double *number = strcmp(k->json->text, "rank") == 0         ? &k->p.rank
-				 : strcmp(k->json->text, "world_size") == 0 ? &k->p.world_count
-									    : NULL;
-		if (number ? !take_number(k, number) : !jp_skip(k->json))
-			return false;
-	}
-	return token == JP_OBJECT_END;
+	const struct json *rank = devices ? NULL : json_member(part, "rank"),
+			  *world = devices ? NULL : json_member(part, "world_size");
+	if (rank)
+		take_number(rank, &k->p.rank);
+	if (world)
+		take_number(world, &k->p.world_count);
+	arena_free(scratch);
+	return !k->failed && !k->json->error;
 }
 
 static bool take_trace(struct kineto *k)
@@ -385,9 +328,9 @@ static bool take_trace(struct kineto *k)
 				       : fail(k, "traceEvents must be an array (export the trace "
 						 "again)");
 		else if (strcmp(k->json->text, "deviceProperties") == 0)
-			fine = take_devices(k);
+			fine = take_part(k, true);
 		else if (strcmp(k->json->text, "distributedInfo") == 0)
-			fine = take_job(k);
+			fine = take_part(k, false);
 		else
 			fine = jp_skip(k->json);
 		if (!fine)
@@ -405,6 +348,7 @@ const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag,
 			   .watch = watch,
 			   .p = {.arena = arena, .tool = "kineto", .gpu = "", .rank = -1}};
 	k.json = jp_open(arena, in);
+	k.json->keeps_twins = true;
 	k.names = names_new(arena);
 	k.threads = names_new(arena);
 	k.steps = names_new(arena);

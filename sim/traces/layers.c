@@ -88,9 +88,8 @@ static bool take_key(struct layers *w, size_t *word)
 		      {"ep", &w->expert_count},
 		      {"pp", &w->pipeline_count},
 		      {"all_gpus", &w->world_count}};
-	char *key = w->words.at[*word], *colon = strchr(key, ':');
-	if (colon)
-		*colon = '\0';
+	const char *text = w->words.at[*word];
+	const char *key = arena_printf(w->graph.arena, "%.*s", (int)strcspn(text, ":"), text);
 	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
 		if (strcmp(key, counts[i].key) == 0)
 			return take_count(w, ++*word, counts[i].count);
@@ -107,7 +106,7 @@ static bool take_policy(struct layers *w)
 {
 	w->policy = NULL;
 	if (!words_line(&w->words) || w->words.count == 0)
-		return diag_count(w->words.diag) == 0 &&
+		return diag_count(w->words.lines.diag) == 0 &&
 		       words_fail(&w->words,
 				  "the line must begin with the parallelism, for example "
 				  "HYBRID_TRANSFORMER model_parallel_NPU_group: 8");
@@ -115,7 +114,7 @@ static bool take_policy(struct layers *w)
 		if (strcmp(w->words.at[0], policies[i].name) == 0)
 			w->policy = &policies[i];
 	if (!w->policy)
-		return diag_error(w->words.diag, w->words.origin,
+		return diag_error(w->words.lines.diag, w->words.lines.origin,
 				  "the parallelism '%.80s' does not say which ranks exchange what "
 				  "(write MICRO, DATA, MODEL, HYBRID_DLRM, or HYBRID_TRANSFORMER "
 				  "model_parallel_NPU_group: N)",
@@ -170,7 +169,7 @@ static bool take_kind(struct layers *w, const char *kind, const char **function,
 	else if (suffix)
 		*function = NULL;
 	return *function ||
-	       diag_error(w->words.diag, w->words.origin,
+	       diag_error(w->words.lines.diag, w->words.lines.origin,
 			  "the kind of collective '%.80s' is unknown (write NONE, ALLREDUCE, "
 			  "ALLGATHER, REDUCESCATTER, ALLTOALL or BROADCAST, with _EP or _DP_EP for "
 			  "groups of experts)",
@@ -180,12 +179,12 @@ static bool take_kind(struct layers *w, const char *kind, const char **function,
 static bool take_layer(struct layers *w, struct layer *layer)
 {
 	if (w->words.count == FIELDS + 1)
-		return diag_error(w->words.diag, w->words.origin,
+		return diag_error(w->words.lines.diag, w->words.lines.origin,
 				  "the layer has its own parallelism '%.80s', which is not "
 				  "supported (write 12 columns, and one parallelism in line 1)",
 				  w->words.at[FIELDS]);
 	if (w->words.count != FIELDS)
-		return diag_error(w->words.diag, w->words.origin,
+		return diag_error(w->words.lines.diag, w->words.lines.origin,
 				  "a layer must have 12 columns, not %zu (name, dependency, then "
 				  "computation, collective and bytes of three passes, update)",
 				  w->words.count);
@@ -203,7 +202,7 @@ static bool take_layer(struct layers *w, struct layer *layer)
 		layer->compute_s[pass] *= 1e-9;
 		if (layer->function[pass] && layer->group[pass] == GROUP_NONE)
 			return diag_error(
-				w->words.diag, w->words.origin,
+				w->words.lines.diag, w->words.lines.origin,
 				"%s has no collective in this pass (write NONE, or another "
 				"parallelism in line 1)",
 				w->policy->name);
@@ -227,7 +226,7 @@ static bool take_layers(struct layers *w)
 {
 	double declared = 0;
 	if (!take_policy(w) || !words_line(&w->words))
-		return diag_count(w->words.diag) == 0 &&
+		return diag_count(w->words.lines.diag) == 0 &&
 		       words_fail(&w->words, "line 2 must have the number of layers");
 	if (w->words.count != 1)
 		return words_fail(&w->words,
@@ -248,10 +247,10 @@ static bool take_layers(struct layers *w)
 		if (arena_used_B(w->graph.arena) > RECORDED_MEMORY_MAX_B)
 			return words_fail(&w->words, "the workload " RECORDED_TOO_LARGE);
 	}
-	if (diag_count(w->words.diag) > 0)
+	if (diag_count(w->words.lines.diag) > 0)
 		return false;
 	if (layers.count == 0 || (double)layers.count < declared)
-		return diag_error(w->words.diag, w->words.origin,
+		return diag_error(w->words.lines.diag, w->words.lines.origin,
 				  "line 2 declares %.0f layers, but the file has %zu (correct line "
 				  "2)",
 				  declared, layers.count);
@@ -375,15 +374,15 @@ static void step(struct layers *w)
 	}
 }
 
-struct recorded_calls *layers_read(struct arena *arena, struct diag *diag, FILE *in,
-				   const char *path, bool parts, struct profile_counts *counts)
+static struct recorded_calls *read_layers(struct arena *arena, struct diag *diag, FILE *in,
+					  const char *path, bool parts,
+					  struct profile_counts *counts)
 {
 	struct layers *w = ARENA_NEW(arena, struct layers);
-	*w = (struct layers){
-		.graph = {.arena = arena},
-		.words = {.in = in, .diag = diag, .origin = {path, 0}, .separators = " \t\r\n"},
-		.parts = parts,
-		.counts = counts};
+	*w = (struct layers){.graph = {.arena = arena},
+			     .words = words_begin(diag, in, path, " \t\r"),
+			     .parts = parts,
+			     .counts = counts};
 	*counts = (struct profile_counts){0};
 	if (!take_layers(w))
 		return NULL;
@@ -399,4 +398,18 @@ struct recorded_calls *layers_read(struct arena *arena, struct diag *diag, FILE 
 	uint32_t world = w->world_count ? w->world_count
 					: 2 * w->tensor_count * w->pipeline_count * w->expert_count;
 	return graph_program(&w->graph, parts ? "astrasim" : "simai", world);
+}
+
+const struct recorded_calls *simai_read(struct arena *arena, struct diag *diag, FILE *in,
+					const char *path, const struct profile_watch *watch,
+					struct profile_counts *counts)
+{
+	return read_layers(arena, diag, in, path, false, counts);
+}
+
+const struct recorded_calls *astrasim_read(struct arena *arena, struct diag *diag, FILE *in,
+					   const char *path, const struct profile_watch *watch,
+					   struct profile_counts *counts)
+{
+	return read_layers(arena, diag, in, path, true, counts);
 }

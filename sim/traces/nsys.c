@@ -360,17 +360,15 @@ const struct recorded_calls *nsys_read(struct arena *arena, struct diag *diag, F
 		n.size_B = (size_t)about.st_size;
 	n.steps_most += n.size_B / STEPS_UNIT_B;
 	sqlite3_soft_heap_limit64(CACHE_MAX_B);
-	bool database = is_database(path);
-	int flags = database ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-	/* A database without a name is temporary. */
-	if (sqlite3_open_v2(database ? path : "", &n.db, flags | SQLITE_OPEN_NOMUTEX, NULL) ==
-	    SQLITE_OK) {
-		n.failed = !database && !nsys_stats_read(diag, in, path, n.db);
+	if (!is_database(path)) {
+		fail(&n, "this is not a database of SQLite (name the file that nsys export --type "
+			 "sqlite REPORT writes, not a pipe or the text of nsys stats)");
+	} else if (sqlite3_open_v2(path, &n.db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) ==
+		   SQLITE_OK) {
 		sqlite3_db_config(n.db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 		sqlite3_db_config(n.db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 		sqlite3_progress_handler(n.db, STEPS_EACH, end_endless, &n);
-		if (!n.failed)
-			recorded = read_ranks(&n, counts);
+		recorded = read_ranks(&n, counts);
 	} else {
 		fail(&n, arena_printf(arena, "the database cannot be opened: %s",
 				      sqlite3_errmsg(n.db)));

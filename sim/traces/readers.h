@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Readers of the traces and workloads of other tools, which become recorded programs. Each returns
- * NULL after an error, which is in diag. path is used in messages; watch may be NULL. */
+/* Readers of the traces and workloads of other tools, which become recorded programs. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +8,13 @@
 #include "sim/traces/profile.h"
 
 struct diag;
-struct sqlite3;
+
+/* Returns the ranks of a file as a list, or NULL after an error, which is in diag. path is used in
+ * messages; watch may be NULL. */
+typedef const struct recorded_calls *trace_reader(struct arena *arena, struct diag *diag, FILE *in,
+						  const char *path,
+						  const struct profile_watch *watch,
+						  struct profile_counts *counts);
 
 /* Reads a trace of PyTorch's profiler (Kineto's Chrome JSON) as a recorded program.
  *
@@ -24,14 +29,11 @@ struct sqlite3;
  *   - descriptions of collectives (collective_record.h) and distributedInfo, the rank of the trace.
  *
  * The file is read event by event, and only the used events are kept. */
-const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,
-					 const char *path, const struct profile_watch *watch,
-					 struct profile_counts *counts);
+trace_reader kineto_read;
 
 /* Reads a recording of Nsight Systems as a recorded program.
  *
- * `nsys export --type sqlite` writes a database, and the tables of `nsys stats` can
- * replace it (nsys_stats_read). Each process with kernels becomes a rank, in the
+ * `nsys export --type sqlite` writes the database. Each process with kernels becomes a rank, in the
  * order of process numbers. These tables are used, if they exist:
  *
  *   - CUPTI_ACTIVITY_KIND_RUNTIME: CUDA calls;
@@ -39,20 +41,9 @@ const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag,
  *   - CUPTI_ACTIVITY_KIND_SYNCHRONIZATION and _CUDA_EVENT: events and streams of calls;
  *   - NVTX_EVENTS: texts such as "step 3", "iteration 3" or "ProfilerStep#3" are steps.
  *
- * nsys does not write the bytes of collectives, so NCCL's kernels take their recorded time. Returns
- * the ranks as a list. A database is read from path, and tables are read from in. */
-const struct recorded_calls *nsys_read(struct arena *arena, struct diag *diag, FILE *in,
-				       const char *path, const struct profile_watch *watch,
-				       struct profile_counts *counts);
-
-/* Copies the tables of `nsys stats --format csv` to a new database, with the columns that nsys_read
- * uses. Returns false after an error.
- *
- * The reports cuda_api_trace and cuda_gpu_trace list single calls, kernels and copies with
- * correlation numbers. nvtx_pushpop_trace lists ranges. All are in one file, in any order, with
- * other lines between them. Times are in ns unless the title of their column names another unit.
- * nsys rounds the bytes of copies to 1 kB. */
-bool nsys_stats_read(struct diag *diag, FILE *in, const char *path, struct sqlite3 *db);
+ * nsys does not write the bytes of collectives, so NCCL's kernels take their recorded time. The
+ * database is read from path, not from in. */
+trace_reader nsys_read;
 
 /* Reads an execution trace of Chakra (the .et file of one rank) as a recorded program.
  *
@@ -78,8 +69,5 @@ struct recorded_calls *chakra_read(struct arena *arena, struct diag *diag, FILE 
  * GOAL, the schedules of LogGOPSim: for each rank its sends, receives and computations, and which
  * of them requires which.
  *
- * parts: all-gathers have the bytes of one rank (ASTRA-sim), not of all (SimAI). */
-struct recorded_calls *layers_read(struct arena *arena, struct diag *diag, FILE *in,
-				   const char *path, bool parts, struct profile_counts *counts);
-struct recorded_calls *goal_read(struct arena *arena, struct diag *diag, FILE *in, const char *path,
-				 struct profile_counts *counts);
+ * An all-gather has the bytes of one rank in ASTRA-sim, and of all ranks in SimAI. */
+trace_reader simai_read, astrasim_read, goal_read;

@@ -6,27 +6,27 @@
 
 bool words_fail(const struct words *words, const char *why)
 {
-	return diag_error(words->diag, words->origin, "%s", why);
+	return diag_error(words->lines.diag, words->lines.origin, "%s", why);
+}
+
+struct words words_begin(struct diag *diag, FILE *in, const char *path, const char *separators)
+{
+	return (struct words){
+		.lines = {.in = in,
+			  .diag = diag,
+			  .origin = {path, 0},
+			  .too_long = "the line is longer than 64 KiB (divide it)",
+			  .not_text = "the line contains a zero byte (name a text file)"},
+		.separators = separators};
 }
 
 bool words_line(struct words *words)
 {
-	char *rest = NULL;
-	words->count = 0;
-	if (!fgets(words->text, sizeof words->text, words->in))
-		return false;
-	words->origin.line++;
-	if (!strchr(words->text, '\n') && !feof(words->in))
-		return words_fail(words, "the line is too long or contains a zero byte");
-	bool marked = words->origin.line == 1 && strncmp(words->text, "\xef\xbb\xbf", 3) == 0;
-	char *text = words->text + (marked ? 3 : 0); /* without a byte order mark */
-	for (char *word = strtok_r(text, words->separators, &rest); word;
-	     word = strtok_r(NULL, words->separators, &rest)) {
-		if (words->count == WORDS_MAX)
-			return words_fail(words, "the line has more than 64 words");
-		words->at[words->count++] = word;
-	}
-	return true;
+	char *line = lines_next(&words->lines);
+	words->count = line ? lines_words(line, words->separators, words->at, WORDS_MAX + 1) : 0;
+	if (words->count > WORDS_MAX)
+		return words_fail(words, "the line has more than 64 words");
+	return line;
 }
 
 bool words_is(const struct words *words, size_t word, const char *text)
@@ -42,6 +42,6 @@ bool words_number(const struct words *words, size_t word, double most, double *v
 	*value = strtod(words->at[word], &end);
 	bool good = end != words->at[word] && (!*end || strcmp(end, "b") == 0);
 	return (good && *value >= 0 && *value <= most) ||
-	       diag_error(words->diag, words->origin, "'%.80s' must be a number from 0 to %.0f",
-			  words->at[word], most);
+	       diag_error(words->lines.diag, words->lines.origin,
+			  "'%.80s' must be a number from 0 to %.0f", words->at[word], most);
 }

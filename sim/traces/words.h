@@ -3,22 +3,20 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdio.h>
 
-#include "sim/base/diag.h"
+#include "sim/base/lines.h"
 
-enum { WORDS_MAX = 64, WORDS_LINE_MAX_B = 16384 };
+enum { WORDS_MAX = 64 };
 
 struct words {
-	FILE *in;
-	struct diag *diag;
-	struct origin origin;
+	struct lines lines;
 	const char *separators;
 	size_t count;
-	char *at[WORDS_MAX];
-	char text[WORDS_LINE_MAX_B];
+	const char *at[WORDS_MAX + 1];
 };
 
+/* Begins to read a file. */
+struct words words_begin(struct diag *diag, FILE *in, const char *path, const char *separators);
 /* Reads the next line. Returns false at the end or after an error. */
 bool words_line(struct words *words);
 /* Returns false after an error: the word is missing, or is not a number from 0 to `most`. A unit

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "calib/fit/fit.h"
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 #include "calib/fit/recording.h"
 #include "plots/charts.h"
 #include "sim/analysis/diagnose.h"

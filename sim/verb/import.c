@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/verb/progress.h"
@@ -86,7 +86,7 @@ static int run(const struct command *command)
 			return command_failed(diag, NULL);
 		return write_imported(command, &(struct results){&imported, 1});
 	}
-	if (command->word_count != 2 && !importer->read)
+	if (command->word_count != 2 && !importer->calls)
 		return command_stop(
 			EXIT_USAGE,
 			"import: there must be one file, not %zu (write one command for "

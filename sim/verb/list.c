@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/table.h"

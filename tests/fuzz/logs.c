@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Logs of other tools; the first byte selects the tool. An accepted log becomes a recording
  * that reads back. */
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 #include "calib/fit/recording.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -83,7 +83,7 @@ for of in 'cudaEventRecord event' 'cudaStreamSynchronize stream'; do
 	expect 2 "^--calls: a step of the recording uses more than 60000 ${of##* }s \(record shorter" run --topology t320-same-esxi --calls x.jsonl
 done
 { printf '[{"case":"x","y":'; repeated 100000 '['; } >x.json
-expect 2 '^x\.json:1: the file is not JSON: maximum parsing depth reached' plot x.json -o x.svg
+expect 2 '^x\.json:1: the file is not JSON: the text is nested too deeply' plot x.json -o x.svg
 truncate -s 300M x.json
 expect 2 '^x\.json: the file is larger than 256 MiB' plot x.json -o x.svg
 rm x.json

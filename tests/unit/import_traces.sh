@@ -67,73 +67,11 @@ head -c 3000 "$samples/nsys-ai-healthy_1pct.sqlite" >cut.sqlite
 expect 2 'cut.sqlite: .*(cannot be read|no usable row)' import nsys cut.sqlite
 verdict import_traces.cut_database_of_nsight_systems_is_refused
 
-# The same report as three tables in one file, as nsys stats --format csv --output - writes them.
-# The calls of these two kernels are not in the sample, which has only the table of kernels.
-gpu=$samples/gprofiler-cuda_gpu_trace.csv
-{
-	printf 'Generating SQLite file report.sqlite from report.nsys-rep\n'
-	printf 'Processing [report.sqlite] with [cuda_api_trace.py]... \n'
-	printf 'Start (ns),Duration (ns),Name,Result,CorrID,Pid,Tid,T-Pri,Thread Name\n'
-	printf '500,200,cudaLaunchKernel,0,101,7,8,20,"a, ""b"""\n800,100,cudaLaunchKernel,0,102,7,8,20,a\n'
-	printf '13500,300,cudaMemcpyAsync,0,103,7,8,20,a\n'
-	printf '\nProcessing [report.sqlite] with [cuda_gpu_trace.py]... \n'
-	cat "$gpu"
-	printf '14000,700,103,,,,,,,,,,0.004,5.7,Pageable,Device,NVIDIA A10G (0),1,7,[CUDA memcpy Host-to-Device]\n'
-	printf '\nStart (us),End (us),Duration (us),Name,PID,TID\n0.1,15,14.9,step 3,7,8\n'
-} >stats.csv
-expect 0 'converted 3 calls of 1 threads with 2 step marks; 7 events read, 7 used, 0 skipped' \
-	import nsys stats.csv
-cp "$scratch.out" stats.jsonl
-has 1 '"cudaLaunchKernel","start_s":0.000000400,.*"kernel_s":0.000005000,.*"burn(float \*, int, int)"'
-has 1 '"cudaMemcpyAsync","start_s":0.000013400,.*"copy":"h2d","memory":"pageable","size_B":4000'
-has 1 '"gpu":"NVIDIA A10G"'
-has 1 '"step":3,"t_s":0.000000000'
-"$FARWIRE" import nsys - <stats.csv >"$scratch.out" 2>"$scratch.err"
-cmp -s "$scratch.out" stats.jsonl || complain "a pipe gives another result than the file"
-sed 's/,102,160/,102/' stats.csv >short.csv
-expect 2 'short.csv:11: the line has 19 cells, and the titles of its table 20' import nsys short.csv
-sed 's/^800,100/8oo,100/' stats.csv >letters.csv
-expect 2 "letters.csv:5: '8oo' must be a number .Start." import nsys letters.csv
-sed 's/,102,7,8/,102,9,8/' stats.csv >two.csv
-expect 2 'two.csv:5: the calls are of several processes' import nsys two.csv
-# The mark behind a step is its end: 15 us after 0.1 us. Streams of another device have numbers of
-# their own. Times in ms and sizes in KB are the same as times in ns and sizes in MB.
-cp stats.jsonl "$scratch.out"
-has 1 '"step":4,"t_s":0.000014900'
-sed 's/(0),1,7,\[CUDA/(1),1,7,[CUDA/' stats.csv >devices.csv
-farwire import nsys devices.csv
-has 2 '"stream":7,'
-has 1 '"stream":1048583,' # 2^20 + 7
-{
-	sed -n 1,2p stats.csv
-	printf 'Start (ms),Duration (ms),Name,Result,CorrID,Pid,Tid,T-Pri,Thread Name\n'
-	printf '0.0005,0.0002,cudaLaunchKernel,0,101,7,8,20,a\n0.0008,0.0001,cudaLaunchKernel,0,102,7,8,20,a\n'
-	printf '0.0135,0.0003,cudaMemcpyAsync,0,103,7,8,20,a\n'
-	sed '1,6d; s/Bytes (MB)/Bytes (KB)/; s/,0.004,5.7,/,4,5.7,/' stats.csv
-} >units.csv
-farwire import nsys units.csv
-cmp -s "$scratch.out" stats.jsonl || complain "other units give another result: $(diff "$scratch.out" stats.jsonl | head -n 4)"
-# An empty cell may be quoted, marks have an end without a duration, and copies between GPUs have their own kind.
-sed 's/^Start (us),End (us),Duration (us)/Start (us),End (us)/; s/^0.1,15,14.9/0.1,15/' stats.csv |
-	awk -F, -v OFS=, 'NF >= 20 && $13 == "" { $13 = "\"\"" } { print }' >quoted.csv
-grep -q ',"",' quoted.csv || complain 'no cell is quoted'
-farwire import nsys quoted.csv
-cmp -s "$scratch.out" stats.jsonl || complain "quotes or the missing duration give another result: $(diff "$scratch.out" stats.jsonl | head -n 4)"
-sed 's/Pageable,Device,\(.*\)Host-to-Device/Device,Device,\1Peer-to-Peer/' stats.csv >peers.csv
-farwire import nsys peers.csv
-has 1 '"copy":"p2p"'
-# Kernels are joined to their calls in groups of 65536.
-{
-	sed -n 3p stats.csv
-	awk 'BEGIN { for (i = 1; i <= 66000; i++) printf "%d,200,cudaLaunchKernel,0,%d,7,8,20,a\n", i * 1000, i }'
-	sed -n 1p "$gpu"
-	awk -v row="$(sed -n 2p "$gpu")" 'BEGIN {
-		match(row, /^[0-9]+,[0-9]+,[0-9]+/)
-		for (i = 66000; i > 0; i--) printf "%d,5000,%d%s\n", i * 1000 + 500, i, substr(row, RLENGTH + 1) }'
-} >many.csv
-expect 0 '132000 events read, 132000 used' import nsys many.csv
-has 66000 '"kernel_s":0.000005000'
-verdict import_traces.tables_of_nsys_stats_give_the_calls_and_their_work
+for stats in gprofiler-cuda_gpu_trace pipit-nbody-nvtx-trace; do
+	expect 2 "$stats.csv: this is not a database of SQLite .*nsys export --type sqlite" \
+		import nsys "$samples/$stats.csv"
+done
+verdict import_traces.text_of_nsys_stats_is_refused_with_the_command_that_exports_a_database
 
 # error ARGS...: the difference from the recorded step, in units of 0.1 %
 error() {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "calib/fit/import_nccl.h"
+#include "sim/import/nccl.h"
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "tests/much_memory.h"
@@ -212,7 +212,8 @@ static void wrong_samples_are_refused(void)
 }
 
 /* Writes each index with the format `each`, `count` times, after the header and `begin`. */
-static void refused_many(const char *begin, const char *each, size_t count, const char *wanted)
+static void refused_many(const char *begin, const char *each, size_t count, const char *end,
+			 const char *wanted)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -220,6 +221,7 @@ static void refused_many(const char *begin, const char *each, size_t count, cons
 	fprintf(out, "%s%s", HEAD, begin);
 	for (size_t i = 0; i < count; i++)
 		fprintf(out, each, i);
+	fputs(end, out);
 	fclose(out);
 	refused(text, wanted);
 	free(text);
@@ -227,12 +229,12 @@ static void refused_many(const char *begin, const char *each, size_t count, cons
 
 static void too_many_samples_and_points_are_refused(void)
 {
-	refused_many("{\"test\":\"call\",\"samples\":[0", ",%zu", 65536,
+	refused_many("{\"test\":\"call\",\"samples\":[0", ",%zu", 65536, "]}\n",
 		     ":2: the point has more than 65536 samples");
 	refused_many("",
 		     "{\"test\":\"call\",\"x\":{\"n\":%zu},\"pass\":0,\"unit\":\"s\","
 		     "\"samples\":[1]}\n",
-		     65537, ":65538: the recording has more than 65536 points");
+		     65537, "", ":65538: the recording has more than 65536 points");
 }
 
 /* Just below 8 GiB it is read, above it is refused. */

@@ -8,7 +8,7 @@
  * not in the log. */
 #include <string.h>
 
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 #include "sim/base/arena.h"
 #include "sim/json/document.h"
 
@@ -63,11 +63,11 @@ static void end_interval(struct state *state, size_t i, double time_ms, const ch
 }
 
 /* Takes an event. Returns true, so that a reader of several values goes on. */
-static bool take_event(void *ctx, const struct json_t *event, struct origin origin)
+static bool take_event(void *ctx, const struct json *event, struct origin origin)
 {
 	struct state *state = ctx;
 	const char *key = json_text_of(json_member(event, "key"));
-	const struct json_t *value = json_member(event, "value");
+	const struct json *value = json_member(event, "value");
 	double time_ms;
 	if (!key || !json_number_of(json_member(event, "time_ms"), &time_ms) || time_ms <= 0) {
 		import_skip(state->importing, "an event without a key or time_ms");
@@ -104,7 +104,7 @@ static void read_log(struct importing *importing)
 	static const char mark[] = ":::MLLOG";
 	struct state state = {.importing = importing, .first = importing->points.count};
 	const char *line;
-	while (diag_count(importing->diag) == 0 && (line = import_line(importing)))
+	while (diag_count(importing->diag) == 0 && (line = lines_next(&importing->lines)))
 		for (const char *at = strstr(line, mark); at;) {
 			const char *text = at + sizeof mark - 1, *next = strstr(text, mark);
 			size_t size_B = next ? (size_t)(next - text) : strlen(text);

@@ -9,19 +9,16 @@
  * neither measures a stream's bandwidth. */
 #include <string.h>
 
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 #include "sim/base/arena.h"
-#include "sim/json/pull.h"
 
 static const double BLOCK_B = 131072, BITS = 8;
-enum { WORDS_MAX = 24 };
 
 struct state {
 	VEC(double) alone, sum; /* B/s: goodput of single streams, and of all streams together */
 	double streams, block_B;
 	double total_Bps;    /* JSON: over the whole test; 0: unknown */
 	char first[16];      /* name of the first stream: "5]" */
-	int line;            /* JSON: line at which the last interval ends */
 	const char *failure; /* iperf3's error message */
 };
 
@@ -50,9 +47,9 @@ static void add(struct importing *importing, struct state *state, bool sum, doub
 
 static void take_line(struct importing *importing, const char *line, struct state *state)
 {
-	const char *words[WORDS_MAX];
 	double rate;
-	size_t count = import_words(importing, line + 1, words, WORDS_MAX), at = 0;
+	size_t count = import_words(importing, line + 1), at = 0;
+	const char *const *words = importing->words;
 	bool sum = count > 0 && strncmp(words[0], "SUM]", 4) == 0;
 	while (at < count && unit_bits(words[at]) <= 0)
 		at++;
@@ -79,152 +76,83 @@ static void take_line(struct importing *importing, const char *line, struct stat
 
 /* ---- JSON ---- */
 
-/* Reads the sum's rate of one element of intervals[]. */
-static void take_interval(struct importing *importing, struct jp_reader *in, struct state *state)
+static void take_interval(struct importing *importing, const struct json *interval,
+			  struct state *state)
 {
-	bool omitted = false;
-	double rate = 0;
-	while (!in->error && jp_next(in) == JP_KEY) {
-		if (strcmp(in->text, "sum_bidir_reverse") == 0)
-			in->error =
-				"the log has both directions together (measure without --bidir)";
-		if (strcmp(in->text, "sum") != 0 || jp_next(in) != JP_OBJECT) {
-			if (strcmp(in->text, "sum") != 0)
-				jp_skip(in);
-			continue;
-		}
-		while (!in->error && jp_next(in) == JP_KEY) {
-			bool bits = strcmp(in->text, "bits_per_second") == 0;
-			bool omit = strcmp(in->text, "omitted") == 0;
-			if (!bits && !omit) {
-				jp_skip(in);
-				continue;
-			}
-			enum jp_token token = jp_next(in);
-			omitted |= omit && token == JP_TRUE;
-			rate = bits && token == JP_NUMBER ? in->number : rate;
-		}
-	}
-	state->line = in->line;
-	importing->line = in->line;
-	if (!omitted && rate > 0)
+	const struct json *sum = json_member(interval, "sum"),
+			  *bits = json_member(sum, "bits_per_second");
+	double rate = json_is(bits, JP_NUMBER) ? bits->number : 0;
+	import_json_at(importing, interval);
+	if (json_member(interval, "sum_bidir_reverse"))
+		import_error(importing,
+			     "the log has both directions together (measure without --bidir)");
+	if (!json_is(json_member(sum, "omitted"), JP_TRUE) && rate > 0)
 		add(importing, state, true, rate / BITS);
 	else
 		import_skip(importing, "an omitted interval, or one in which nothing arrived");
 }
 
-static void take_intervals(struct importing *importing, struct jp_reader *in, struct state *state)
+static void take_start(struct importing *importing, const struct json *start, struct state *state)
 {
-	enum jp_token token;
-	if (jp_next(in) != JP_ARRAY)
-		return;
-	while ((token = jp_next(in)) != JP_ARRAY_END && token != JP_ERROR && token != JP_END)
-		if (token == JP_OBJECT)
-			take_interval(importing, in, state);
-}
-
-static void take_test(struct importing *importing, struct jp_reader *in, struct state *state)
-{
-	if (jp_next(in) != JP_OBJECT)
-		return;
-	while (!in->error && jp_next(in) == JP_KEY) {
-		double *to = strcmp(in->text, "num_streams") == 0 ? &state->streams
-			     : strcmp(in->text, "blksize") == 0   ? &state->block_B
-								  : NULL;
-		if (strcmp(in->text, "protocol") == 0) {
-			if (jp_next(in) == JP_TEXT && strcmp(in->text, "TCP") != 0)
-				in->error = arena_printf(importing->arena,
-							 "this is a %s test, which sends at a "
-							 "given rate (measure TCP)",
-							 in->text);
-		} else if (!to) {
-			jp_skip(in);
-		} else if (jp_next(in) == JP_NUMBER) {
-			*to = in->number;
-		} else if (!in->error) {
-			in->error = "a number is expected here";
-		}
+	const struct json *test = json_member(start, "test_start");
+	const struct json *protocol = json_member(test, "protocol");
+	import_json_number(importing, test, "num_streams", &state->streams);
+	import_json_number(importing, test, "blksize", &state->block_B);
+	if (json_text_of(protocol) && strcmp(protocol->text, "TCP") != 0) {
+		import_json_at(importing, protocol);
+		import_error(importing,
+			     "this is a %s test, which sends at a given rate (measure TCP)",
+			     protocol->text);
 	}
-}
-
-static void take_start(struct importing *importing, struct jp_reader *in, struct state *state)
-{
-	if (jp_next(in) != JP_OBJECT)
-		return;
-	while (!in->error && jp_next(in) == JP_KEY)
-		if (strcmp(in->text, "test_start") == 0)
-			take_test(importing, in, state);
-		else
-			jp_skip(in);
 }
 
 /* Reads what the receiver, or else the sender, counted over the whole test. */
-static void take_end(struct jp_reader *in, struct state *state)
+static void take_end(const struct json *end, struct state *state)
 {
-	if (jp_next(in) != JP_OBJECT)
-		return;
-	while (!in->error && jp_next(in) == JP_KEY) {
-		bool received = strcmp(in->text, "sum_received") == 0;
-		if (!received && strcmp(in->text, "sum_sent") != 0) {
-			jp_skip(in);
-			continue;
-		}
-		if (jp_next(in) != JP_OBJECT)
-			continue;
-		while (!in->error && jp_next(in) == JP_KEY)
-			if (strcmp(in->text, "bits_per_second") != 0)
-				jp_skip(in);
-			else if (jp_next(in) == JP_NUMBER && in->number > 0 &&
-				 (received || state->total_Bps <= 0))
-				state->total_Bps = in->number / BITS;
+	static const char *const sums[] = {"sum_received", "sum_sent"};
+	for (size_t i = 0; i < sizeof sums / sizeof sums[0] && state->total_Bps <= 0; i++) {
+		double rate = 0;
+		json_number_of(json_member(json_member(end, sums[i]), "bits_per_second"), &rate);
+		state->total_Bps = rate / BITS;
 	}
 }
 
-/* Reads {"event":"interval","data":{...}} of --json-stream, behind the key "event". */
-static void take_event(struct importing *importing, struct jp_reader *in, struct state *state)
+/* Returns a part of the result. With --json-stream, each value has one part:
+ * {"event":"interval","data":{...}}. */
+static const struct json *part_of(const struct json *root, const char *name)
 {
-	char event[16] = "";
-	if (jp_next(in) == JP_TEXT)
-		snprintf(event, sizeof event, "%s", in->text);
-	if (in->error || jp_next(in) != JP_KEY || strcmp(in->text, "data") != 0)
-		in->error = in->error ? in->error : "the key \"data\" is expected here";
-	else if (strcmp(event, "start") == 0)
-		take_start(importing, in, state);
-	else if (strcmp(event, "interval") == 0 && jp_next(in) == JP_OBJECT)
-		take_interval(importing, in, state);
-	else if (strcmp(event, "end") == 0)
-		take_end(in, state);
-	else if (strcmp(event, "error") == 0 && jp_next(in) == JP_TEXT)
-		state->failure = arena_strdup(importing->arena, in->text);
-	else if (strcmp(event, "interval") != 0)
-		jp_skip(in);
+	const char *event = json_text_of(json_member(root, "event"));
+	if (!event)
+		return json_member(root, name);
+	return strcmp(event, name) == 0 ? json_member(root, "data") : NULL;
 }
 
 static void read_json(struct importing *importing, struct state *state)
 {
-	struct jp_reader *in = jp_open(importing->arena, importing->in);
-	bool stream = false;
-	jp_next(in);
-	while (!in->error && (jp_next(in) == JP_KEY || (stream && jp_next(in) == JP_KEY)))
-		if (strcmp(in->text, "event") == 0) {
-			take_event(importing, in, state);
-			stream = true;
-			if (!in->error && !jp_leave(in))
-				break;
-		} else if (strcmp(in->text, "intervals") == 0)
-			take_intervals(importing, in, state);
-		else if (strcmp(in->text, "end") == 0)
-			take_end(in, state);
-		else if (strcmp(in->text, "start") == 0)
-			take_start(importing, in, state);
-		else if (strcmp(in->text, "error") != 0)
-			jp_skip(in);
-		else if (jp_next(in) == JP_TEXT)
-			state->failure = arena_strdup(importing->arena, in->text);
-	if (!in->error && !stream && jp_next(in) != JP_END)
-		in->error = "the file has more than one result (import each result separately)";
-	import_json_end(importing, in);
-	importing->line = state->line;
+	const struct json *root;
+	int line = 0; /* of the last value */
+	for (size_t i = 0; json_is(root = import_json(importing), JP_OBJECT); i++) {
+		const struct json *list = json_member(root, "intervals"),
+				  *one = part_of(root, "interval");
+		const char *failure = json_text_of(part_of(root, "error"));
+		bool stream = json_member(root, "event");
+		if (stream && !json_member(root, "data"))
+			import_error(importing, "the key \"data\" is expected here");
+		else if (!stream && i > 0)
+			import_error(importing, "the file has more than one result (import each "
+						"result separately)");
+		take_start(importing, part_of(root, "start"), state);
+		if (stream && one)
+			take_interval(importing, one, state);
+		for (size_t k = 0; k < json_size(list) && diag_count(importing->diag) == 0; k++)
+			take_interval(importing, json_at(list, k), state);
+		if (part_of(root, "end"))
+			take_end(part_of(root, "end"), state);
+		if (failure)
+			state->failure = arena_strdup(importing->arena, failure);
+		line = importing->lines.origin.line;
+	}
+	importing->lines.origin.line = line;
 }
 
 /* ---- text and JSON ---- */
@@ -236,7 +164,7 @@ static void read_log(struct importing *importing)
 	if (import_is_json(importing))
 		read_json(importing, &state);
 	else
-		while (diag_count(importing->diag) == 0 && (line = import_line(importing)))
+		while (diag_count(importing->diag) == 0 && (line = lines_next(&importing->lines)))
 			if (line[0] == '[')
 				take_line(importing, line, &state);
 	if (state.sum.count == 0 && state.alone.count == 0 && state.total_Bps > 0)

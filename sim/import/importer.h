@@ -2,8 +2,8 @@
 /* Reads files of other tools.
  *
  * An importer reads a file of one tool and can then write its content in a format of farwire. Most
- * importers read logs of benchmarks as recordings; these have `log` in place of `read`. Importers
- * of configurations (sim/import) read several files together; they have `files`.
+ * importers read logs of benchmarks as recordings; they have `log`. Importers of traces have
+ * `calls`. Importers of configurations read several files together; they have `files`.
  *
  * An existing measurement is as useful as one of farwire-probe. A log of nccl-tests gives points of
  * the test "collective", one of nvbandwidth of "copy", and one of perftest of "rdma". Those of
@@ -20,10 +20,13 @@
 #include <stdio.h>
 
 #include "sim/base/diag.h"
+#include "sim/base/lines.h"
 #include "sim/base/registry.h"
 #include "sim/base/vec.h"
+#include "sim/json/document.h"
+#include "sim/traces/readers.h"
 
-enum { IMPORT_NUMBERS = 4, IMPORT_MARKS = 4, IMPORT_LINE_MAX_B = 65536 };
+enum { IMPORT_NUMBERS = 4, IMPORT_WORDS_MAX = 512, IMPORT_MARKS = 4 };
 
 struct import_point {
 	const char *test, *words; /* for example "collective=all_reduce library=nccl" */
@@ -46,11 +49,12 @@ struct import_skip { /* results that were not used, for one reason */
 struct importing {
 	struct arena *arena;
 	struct diag *diag;
-	FILE *in;
-	const char *path;
-	int line;
-	bool torn; /* the last line is incomplete */
-	char text[IMPORT_LINE_MAX_B];
+	struct lines lines;
+	const char *words[IMPORT_WORDS_MAX]; /* see import_words() */
+	size_t word_count;
+	struct jp_reader *json; /* NULL before the first value */
+	struct arena *value;    /* memory of the present JSON value */
+	int lines_before;       /* lines before the JSON */
 	const char *tool, *gpu; /* gpu is NULL if the log has none */
 	size_t pass_count;
 	VEC(struct import_point) points;
@@ -75,9 +79,10 @@ struct importer {
 	 * diag. */
 	const char *expected;
 	void (*log)(struct importing *importing);
-	/* For other files; NULL for logs. */
-	bool (*read)(struct arena *arena, struct diag *diag, FILE *in, const char *path,
-		     struct imported *imported);
+	/* For traces and workloads, which become call files. `steps` says how a user gets marks of
+	 * steps in them, or is NULL. */
+	trace_reader *calls;
+	const char *steps;
 	/* For configurations, which can be in several files; otherwise NULL. */
 	bool (*files)(struct arena *arena, struct diag *diag, const char *const *paths,
 		      size_t count, struct imported *imported);
@@ -85,7 +90,7 @@ struct importer {
 REGISTRY_OF(struct importer, importer);
 
 #define IMPORTER(name) extern const struct importer name;
-#include "calib/fit/import.def"
+#include "sim/import/import.def"
 #undef IMPORTER
 
 /* Returns false after errors, which are in diag. Messages call the file path. The ctx of an
@@ -93,15 +98,18 @@ REGISTRY_OF(struct importer, importer);
 bool import_read(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
 		 const char *path, struct imported *imported);
 
+/* The same for importers with `calls`. */
+bool import_calls(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
+		  const char *path, struct imported *imported);
+
 /* ---- for the readers ---- */
 
-/* Returns the next line without its end, or NULL at the end of the file. A line that is longer than
- * IMPORT_LINE_MAX_B or contains a zero byte is an error. */
-const char *import_line(struct importing *importing);
 void import_error(struct importing *importing, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Divides a line at blanks into words, allocated in arena. Returns their number, at most `most`. */
-size_t import_words(struct importing *importing, const char *line, const char **words, size_t most);
+/* Divides a line at blanks into importing->words, allocated in arena. Returns their number. */
+size_t import_words(struct importing *importing, const char *line);
+/* Returns whether there are as many words as the heading of the table has; otherwise an error. */
+bool import_fits(struct importing *importing, size_t columns, const char *tool);
 /* Reads a number above zero. Returns false for "N/A" and zero; other texts are errors. */
 bool import_number(struct importing *importing, const char *word, double *value);
 struct import_point *import_point(struct importing *importing, const char *test, const char *words);
@@ -123,6 +131,14 @@ void import_sample(struct importing *importing, struct import_point *point, doub
 /* Returns true if the log is JSON, judging by its first visible character after a byte order mark.
  */
 bool import_is_json(struct importing *importing);
-/* Reports the reader's error, if any, with its line. Call it after reading. */
-struct jp_reader;
-void import_json_end(struct importing *importing, const struct jp_reader *in);
+/* Returns the next JSON value of the log and sets the line to where it begins. The value is valid
+ * until the next call. Returns NULL at the end and after an error, which is reported. */
+const struct json *import_json(struct importing *importing);
+/* Sets the line to where a value begins, for errors and skips. */
+void import_json_at(struct importing *importing, const struct json *value);
+/* Returns a value that must be an object. Returns NULL if it is missing or null, and after an error
+ * for other values. */
+const struct json *import_json_object(struct importing *importing, const struct json *value);
+/* Reads the number of a key, if the object has the key. Other values than numbers are errors. */
+bool import_json_number(struct importing *importing, const struct json *object, const char *key,
+			double *number);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 #include "sim/base/arena.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/readers.h"
@@ -22,9 +22,9 @@ static void write_calls(FILE *out, const void *ctx)
 		call_file_write(out, calls->arena, rank, NULL);
 }
 
-/* Says what was converted. marks is how a user gets marks of steps. */
+/* Says what was converted. steps says how a user gets marks of steps, or is NULL. */
 static const char *say(struct arena *arena, const struct recorded_calls *recorded,
-		       const struct profile_counts *counts, const char *marks)
+		       const struct profile_counts *counts, const char *steps)
 {
 	size_t calls = 0, threads = 0, ranks = 0;
 	for (const struct recorded_calls *rank = recorded; rank; rank = rank->next, ranks++) {
@@ -35,7 +35,7 @@ static const char *say(struct arena *arena, const struct recorded_calls *recorde
 		arena,
 		"converted %zu calls of %zu threads with %zu step marks%s; %zu events read, %zu "
 		"used, %zu skipped",
-		calls, threads, recorded->mark_count, recorded->mark_count ? "" : marks,
+		calls, threads, recorded->mark_count, recorded->mark_count || !steps ? "" : steps,
 		counts->events, counts->used, counts->events - counts->used);
 	if (counts->orphans > 0)
 		said = arena_printf(arena,
@@ -59,7 +59,7 @@ static const char *say(struct arena *arena, const struct recorded_calls *recorde
 
 /* Returns false if nothing was recorded because of an error. */
 static bool finish(struct arena *arena, const struct recorded_calls *recorded,
-		   const struct profile_counts *counts, const char *marks,
+		   const struct profile_counts *counts, const char *steps,
 		   struct imported *imported)
 {
 	if (!recorded)
@@ -67,7 +67,7 @@ static bool finish(struct arena *arena, const struct recorded_calls *recorded,
 	struct calls *calls = ARENA_NEW(arena, struct calls);
 	*calls = (struct calls){arena, recorded};
 	*imported = (struct imported){
-		.write = write_calls, .ctx = calls, .said = say(arena, recorded, counts, marks)};
+		.write = write_calls, .ctx = calls, .said = say(arena, recorded, counts, steps)};
 	return true;
 }
 
@@ -80,28 +80,6 @@ static const struct profile_watch *watch_file(const struct imported *imported, F
 	*watch = (struct profile_watch){imported->tell, imported->tell_ctx,
 					sized ? (size_t)file.st_size : 0};
 	return sized ? watch : NULL;
-}
-
-static bool read_kineto(struct arena *arena, struct diag *diag, FILE *in, const char *path,
-			struct imported *imported)
-{
-	struct profile_counts counts = {0};
-	struct profile_watch watch;
-	const struct recorded_calls *recorded =
-		kineto_read(arena, diag, in, path, watch_file(imported, in, &watch), &counts);
-	return finish(arena, recorded, &counts,
-		      " (to get marks, profile with a schedule and call prof.step())", imported);
-}
-
-static bool read_nsys(struct arena *arena, struct diag *diag, FILE *in, const char *path,
-		      struct imported *imported)
-{
-	struct profile_counts counts = {0};
-	struct profile_watch watch;
-	const struct recorded_calls *recorded =
-		nsys_read(arena, diag, in, path, watch_file(imported, in, &watch), &counts);
-	return finish(arena, recorded, &counts,
-		      " (to get marks, call nvtxRangePush(\"step 3\") in each step)", imported);
 }
 
 /* Returns the rank in a name such as allreduce.3.et, or the place of the file. */
@@ -136,66 +114,53 @@ static bool read_chakra(struct arena *arena, struct diag *diag, const char *cons
 		sum.used += counts.used;
 		sum.collectives += counts.collectives;
 	}
-	return finish(arena, first, &sum, "", imported);
+	return finish(arena, first, &sum, NULL, imported);
 }
 
-static bool read_simai(struct arena *arena, struct diag *diag, FILE *in, const char *path,
-		       struct imported *imported)
+bool import_calls(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
+		  const char *path, struct imported *imported)
 {
-	struct profile_counts counts;
-	const struct recorded_calls *job = layers_read(arena, diag, in, path, false, &counts);
-	return finish(arena, job, &counts, "", imported);
-}
-
-static bool read_astrasim(struct arena *arena, struct diag *diag, FILE *in, const char *path,
-			  struct imported *imported)
-{
-	struct profile_counts counts;
-	const struct recorded_calls *job = layers_read(arena, diag, in, path, true, &counts);
-	return finish(arena, job, &counts, "", imported);
-}
-
-static bool read_goal(struct arena *arena, struct diag *diag, FILE *in, const char *path,
-		      struct imported *imported)
-{
-	struct profile_counts counts;
-	const struct recorded_calls *job = goal_read(arena, diag, in, path, &counts);
-	return finish(arena, job, &counts, "", imported);
+	struct profile_counts counts = {0};
+	struct profile_watch room;
+	const struct profile_watch *watch = watch_file(imported, in, &room);
+	return finish(arena, importer->calls(arena, diag, in, path, watch, &counts), &counts,
+		      importer->steps, imported);
 }
 
 const struct importer import_simai = {
 	.name = "simai",
 	.help = "text workloads of SimAI and AICB, converted to a call file",
-	.read = read_simai,
+	.calls = simai_read,
 };
 
 const struct importer import_astrasim = {
 	.name = "astrasim",
 	.help = "text workloads of ASTRA-sim 1, converted to a call file",
-	.read = read_astrasim,
+	.calls = astrasim_read,
 };
 
 const struct importer import_goal = {
 	.name = "goal",
 	.help = "GOAL schedules of LogGOPSim, converted to a call file",
-	.read = read_goal,
+	.calls = goal_read,
+};
+
+const struct importer import_kineto = {
+	.name = "kineto",
+	.help = "traces of PyTorch's profiler, one file a rank, converted to a call file",
+	.calls = kineto_read,
+	.steps = " (to get marks, profile with a schedule and call prof.step())",
+};
+
+const struct importer import_nsys = {
+	.name = "nsys",
+	.help = "reports of Nsight Systems, exported to SQLite, converted to a call file",
+	.calls = nsys_read,
+	.steps = " (to get marks, call nvtxRangePush(\"step 3\") in each step)",
 };
 
 const struct importer import_chakra = {
 	.name = "chakra",
 	.help = "execution traces of Chakra (.et), one file a rank, converted to a call file",
 	.files = read_chakra,
-};
-
-const struct importer import_kineto = {
-	.name = "kineto",
-	.help = "traces of PyTorch's profiler, one file a rank, converted to a call file",
-	.read = read_kineto,
-};
-
-const struct importer import_nsys = {
-	.name = "nsys",
-	.help = "reports of Nsight Systems, as SQLite or tables of nsys stats, converted to a call "
-		"file",
-	.read = read_nsys,
 };

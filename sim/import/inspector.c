@@ -10,8 +10,7 @@
  * (p2p_perf) do not name the bytes of the whole exchange and are skipped. */
 #include <string.h>
 
-#include "calib/fit/import.h"
-#include "sim/json/pull.h"
+#include "sim/import/importer.h"
 
 static const double MICROS = 1e6;
 
@@ -32,28 +31,17 @@ struct record {
 	double ranks, size_B, time_us;
 };
 
-/* Reads the members of an object that have a place in the record. */
-static void take_object(struct jp_reader *in, struct record *record)
+/* Reads the members that have a place in the record. */
+static void take_object(struct importing *importing, const struct json *object,
+			struct record *record)
 {
-	if (jp_next(in) != JP_OBJECT)
-		return;
-	while (!in->error && jp_next(in) == JP_KEY) {
-		double *to = strcmp(in->text, "n_ranks") == 0               ? &record->ranks
-			     : strcmp(in->text, "coll_msg_size_bytes") == 0 ? &record->size_B
-			     : strcmp(in->text, "coll_exec_time_us") == 0   ? &record->time_us
-									    : NULL;
-		if (strcmp(in->text, "coll") == 0 && jp_next(in) == JP_TEXT) {
-			for (size_t i = 0; i < COLLECTIVES; i++)
-				if (strcmp(collectives[i].coll, in->text) == 0)
-					record->collective = i;
-		} else if (to && jp_next(in) == JP_NUMBER) {
-			*to = in->number;
-		} else if (!to) {
-			jp_skip(in);
-		} else if (!in->error) {
-			in->error = "a number is expected here";
-		}
-	}
+	const char *coll = json_text_of(json_member(object, "coll"));
+	import_json_number(importing, object, "n_ranks", &record->ranks);
+	import_json_number(importing, object, "coll_msg_size_bytes", &record->size_B);
+	import_json_number(importing, object, "coll_exec_time_us", &record->time_us);
+	for (size_t i = 0; coll && i < COLLECTIVES; i++)
+		if (strcmp(collectives[i].coll, coll) == 0)
+			record->collective = i;
 }
 
 static void add(struct importing *importing, const struct record *record, size_t first)
@@ -74,21 +62,14 @@ static void add(struct importing *importing, const struct record *record, size_t
 static void read_log(struct importing *importing)
 {
 	size_t first = importing->points.count;
-	struct jp_reader *in = jp_open(importing->arena, importing->in);
-	while (diag_count(importing->diag) == 0 && jp_next(in) == JP_OBJECT) {
+	const struct json *value;
+	while (json_is(value = import_json(importing), JP_OBJECT)) {
 		struct record record = {.collective = COLLECTIVES};
-		while (!in->error && jp_next(in) == JP_KEY)
-			if (strcmp(in->text, "header") == 0 || strcmp(in->text, "coll_perf") == 0)
-				take_object(in, &record);
-			else
-				jp_skip(in);
-		importing->line = in->line;
-		if (!in->error)
+		take_object(importing, json_member(value, "header"), &record);
+		take_object(importing, json_member(value, "coll_perf"), &record);
+		if (diag_count(importing->diag) == 0)
 			add(importing, &record, first);
 	}
-	importing->line = 0;
-	if (diag_count(importing->diag) == 0)
-		import_json_end(importing, in);
 }
 
 const struct importer import_inspector = {

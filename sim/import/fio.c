@@ -11,14 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calib/fit/import.h"
-#include "sim/base/arena.h"
-#include "sim/json/document.h"
-
-enum { FILE_MOST_B = 8 << 20 };
+#include "sim/import/importer.h"
 
 struct job {
-	const struct json_t *own, *global; /* options */
+	const struct json *own, *global; /* options */
 };
 
 static const char *option(const struct job *job, const char *key, const char *preset)
@@ -47,7 +43,7 @@ static bool is_synchronous(const char *engine)
 }
 
 /* Returns whether two entries are clones of one job. */
-static bool same_job(const struct json_t *a, const struct json_t *b)
+static bool same_job(const struct json *a, const struct json *b)
 {
 	const char *left = json_text_of(json_member(a, "jobname"));
 	const char *right = json_text_of(json_member(b, "jobname"));
@@ -88,33 +84,29 @@ static void add_point(struct importing *importing, const struct job *job, double
 	import_sample(importing, point, size_B * readers / rate_Bps);
 }
 
-static bool take(void *ctx, const struct json_t *value, struct origin origin)
+static void take_jobs(struct importing *importing, const struct json *root)
 {
-	struct importing *importing = ctx;
-	const struct json_t *jobs = json_member(value, "jobs");
+	const struct json *jobs = json_member(root, "jobs");
 	for (size_t i = 0; i < json_size(jobs) && diag_count(importing->diag) == 0;) {
-		const struct json_t *first = json_at(jobs, i);
+		const struct json *first = json_at(jobs, i);
 		const struct job job = {json_member(first, "job options"),
-					json_member(value, "global options")};
+					json_member(root, "global options")};
 		double sum_Bps = 0, rate_Bps = 0;
+		import_json_at(importing, first);
 		do {
-			const struct json_t *read = json_member(json_at(jobs, i), "read");
+			const struct json *read = json_member(json_at(jobs, i), "read");
 			if (json_number_of(json_member(read, "bw_bytes"), &rate_Bps))
 				sum_Bps += rate_Bps;
 		} while (++i < json_size(jobs) && same_job(first, json_at(jobs, i)));
 		add_point(importing, &job, sum_Bps);
 	}
-	return true;
 }
 
 static void read_log(struct importing *importing)
 {
-	char *text = arena_alloc(importing->arena, FILE_MOST_B);
-	size_t size_B = fread(text, 1, FILE_MOST_B, importing->in);
-	if (!json_text_read(text, size_B, take, importing) && diag_count(importing->diag) == 0)
-		import_error(importing,
-			     "the file is not one JSON value (write it with --output=FILE "
-			     "--output-format=json)");
+	const struct json *root;
+	while (diag_count(importing->diag) == 0 && (root = import_json(importing)))
+		take_jobs(importing, root);
 }
 
 const struct importer import_fio = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,7 +9,6 @@
 #include "calib/fit/recording.h"
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
-#include "sim/json/pull.h"
 #include "sim/json/write.h"
 
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
@@ -18,79 +17,96 @@ enum { SKIPS_MAX = 64, SERIES_MAX = 4096 };
 
 static const struct registry_row rows[] = {
 #define IMPORTER(name) REGISTRY_ROW(name),
-#include "calib/fit/import.def"
+#include "sim/import/import.def"
 #undef IMPORTER
 };
 const struct registry importer_registry = REGISTRY("importer", "importers", rows);
 
 /* ---- used by the readers ---- */
 
-const char *import_line(struct importing *importing)
-{
-	size_t length = 0;
-	int c;
-	while ((c = getc(importing->in)) != EOF && c != '\n') {
-		if (c == '\0' || length + 1 == sizeof importing->text) {
-			importing->line++;
-			import_error(importing, "this file is not a log, because %s",
-				     c ? "a line is longer than 64 KiB (name the text that the "
-					 "tool printed)"
-				       : "it contains a zero byte (convert UTF-16 with iconv -f "
-					 "UTF-16 -t UTF-8)");
-			return NULL;
-		}
-		importing->text[length++] = (char)c;
-	}
-	if (c == EOF && length == 0)
-		return NULL;
-	if (length > 0 && importing->text[length - 1] == '\r')
-		length--;
-	importing->text[length] = '\0';
-	importing->torn = c == EOF;
-	bool mark = importing->line++ == 0 && strncmp(importing->text, BYTE_ORDER_MARK, 3) == 0;
-	return importing->text + (mark ? 3 : 0);
-}
-
 bool import_is_json(struct importing *importing)
 {
-	int c = getc(importing->in);
+	int c = getc(importing->lines.in);
 	for (size_t i = 0; i < 3 && c == (unsigned char)BYTE_ORDER_MARK[i]; i++)
-		c = getc(importing->in);
+		c = getc(importing->lines.in);
 	while (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-		importing->line += c == '\n';
-		c = getc(importing->in);
+		importing->lines.origin.line += c == '\n';
+		c = getc(importing->lines.in);
 	}
-	ungetc(c, importing->in);
+	ungetc(c, importing->lines.in);
 	return c == '{';
 }
 
-void import_json_end(struct importing *importing, const struct jp_reader *in)
+const struct json *import_json(struct importing *importing)
 {
-	importing->line += in->line;
-	if (in->error)
-		import_error(importing, "%s", in->error);
+	arena_free(importing->value);
+	importing->value = NULL;
+	if (diag_count(importing->diag))
+		return NULL;
+	importing->value = arena_new();
+	if (!importing->json) {
+		importing->json = jp_open(importing->arena, importing->lines.in);
+		importing->lines_before = importing->lines.origin.line;
+	}
+	const struct json *value = json_next(importing->value, importing->json, JSON_MAX_B);
+	importing->lines.origin.line =
+		importing->lines_before + (value ? value->line : importing->json->line);
+	if (importing->json->error)
+		import_error(importing, "%s", importing->json->error);
+	return value;
+}
+
+void import_json_at(struct importing *importing, const struct json *value)
+{
+	importing->lines.origin.line = importing->lines_before + value->line;
+}
+
+const struct json *import_json_object(struct importing *importing, const struct json *value)
+{
+	if (json_is(value, JP_OBJECT))
+		return value;
+	if (!json_is_nothing(value)) {
+		import_json_at(importing, value);
+		import_error(importing, "an object is expected here");
+	}
+	return NULL;
+}
+
+bool import_json_number(struct importing *importing, const struct json *object, const char *key,
+			double *number)
+{
+	const struct json *value = json_member(object, key);
+	if (value && !json_number_of(value, number)) {
+		import_json_at(importing, value);
+		import_error(importing, "a number is expected here");
+	}
+	return value && diag_count(importing->diag) == 0;
 }
 
 void import_error(struct importing *importing, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	diag_error(importing->diag, (struct origin){importing->path, importing->line}, "%s",
+	diag_error(importing->diag, importing->lines.origin, "%s",
 		   arena_vprintf(importing->arena, format, args));
 	va_end(args);
 }
 
-size_t import_words(struct importing *importing, const char *line, const char **words, size_t most)
+size_t import_words(struct importing *importing, const char *line)
 {
-	char *copy = arena_strdup(importing->arena, line);
-	size_t count = 0;
-	while (count < most && *(copy += strspn(copy, " \t"))) {
-		words[count++] = copy;
-		copy += strcspn(copy, " \t");
-		if (*copy)
-			*copy++ = '\0';
-	}
-	return count;
+	importing->word_count = lines_words(arena_strdup(importing->arena, line), " \t",
+					    importing->words, IMPORT_WORDS_MAX);
+	return importing->word_count;
+}
+
+bool import_fits(struct importing *importing, size_t columns, const char *tool)
+{
+	if (importing->word_count != columns)
+		import_error(importing,
+			     "the row has %zu columns, but the heading has %zu (import the "
+			     "unchanged output of %s)",
+			     importing->word_count, columns, tool);
+	return importing->word_count == columns;
 }
 
 bool import_number(struct importing *importing, const char *word, double *value)
@@ -115,7 +131,7 @@ struct import_point *import_point(struct importing *importing, const char *test,
 			     RECORDING_POINTS_MAX);
 	struct import_point *point = VEC_PUSH(importing->arena, &importing->points);
 	*point = (struct import_point){
-		.test = test, .words = words, .unit = "s", .line = importing->line};
+		.test = test, .words = words, .unit = "s", .line = importing->lines.origin.line};
 	return point;
 }
 
@@ -161,7 +177,7 @@ void import_sample(struct importing *importing, struct import_point *point, doub
 		import_error(importing,
 			     "a point has more than %d results (divide the log into several files)",
 			     RECORDING_SAMPLES_MAX);
-	else if (importing->torn)
+	else if (importing->lines.torn)
 		import_error(importing, "the log ends in the middle of this row (measure again, or "
 					"add a newline if the row is complete)");
 }
@@ -170,12 +186,12 @@ void import_skip(struct importing *importing, const char *why)
 {
 	size_t i = 0;
 	while (i < importing->skips.count &&
-	       (strcmp(importing->skips.items[i].path, importing->path) != 0 ||
+	       (strcmp(importing->skips.items[i].path, importing->lines.origin.file) != 0 ||
 		strcmp(importing->skips.items[i].why, why) != 0))
 		i++;
 	if (i == importing->skips.count && i < SKIPS_MAX)
-		*VEC_PUSH(importing->arena, &importing->skips) =
-			(struct import_skip){why, importing->path, importing->line, 0};
+		*VEC_PUSH(importing->arena, &importing->skips) = (struct import_skip){
+			why, importing->lines.origin.file, importing->lines.origin.line, 0};
 	importing->skips.items[i < SKIPS_MAX ? i : SKIPS_MAX - 1].count++;
 	importing->skipped_count++;
 }
@@ -248,7 +264,7 @@ static void number_passes(struct importing *importing)
 		sorted[i]->pass = pass;
 		if (pass + 1 > importing->pass_count)
 			importing->pass_count = pass + 1;
-		importing->line = sorted[i]->line;
+		importing->lines.origin.line = sorted[i]->line;
 		if (pass == RECORDING_PASSES_MAX)
 			import_error(importing,
 				     "the same point occurs more than %d times (divide the log "
@@ -261,11 +277,13 @@ static void read_log(struct importing *importing, const struct importer *importe
 		     const char *path)
 {
 	size_t before = importing->points.count, skips = importing->skips.count;
-	importing->in = in;
-	importing->path = path;
-	importing->line = 0;
+	importing->lines.in = in;
+	importing->lines.origin = (struct origin){path, 0};
+	importing->json = NULL;
 	importing->tool = importing->tool ? "log" : importer->name;
 	importer->log(importing);
+	arena_free(importing->value);
+	importing->value = NULL;
 	if (diag_count(importing->diag) == 0 && ferror(in))
 		import_error(importing, "the file cannot be read any further");
 	if (diag_count(importing->diag) || importing->points.count > before)
@@ -273,7 +291,7 @@ static void read_log(struct importing *importing, const struct importer *importe
 	const char *why = importer->expected;
 	if (importing->skips.count > skips) {
 		why = importing->skips.items[skips].why;
-		importing->line = importing->skips.items[skips].line;
+		importing->lines.origin.line = importing->skips.items[skips].line;
 	}
 	import_error(importing, "no results of %s were found (%s)", importer->name, why);
 }
@@ -282,7 +300,11 @@ static struct importing *begin(struct arena *arena, struct diag *diag)
 {
 	struct importing *importing = ARENA_NEW(arena, struct importing);
 	importing->arena = arena;
-	importing->diag = diag;
+	importing->diag = importing->lines.diag = diag;
+	importing->lines.too_long = "this file is not a log, because a line is longer than 64 KiB "
+				    "(name the text that the tool printed)";
+	importing->lines.not_text = "this file is not a log, because it contains a zero byte "
+				    "(convert UTF-16 with iconv -f UTF-16 -t UTF-8)";
 	return importing;
 }
 
@@ -389,8 +411,8 @@ static bool done(struct importing *importing, struct imported *imported)
 bool import_read(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
 		 const char *path, struct imported *imported)
 {
-	if (importer->read)
-		return importer->read(arena, diag, in, path, imported);
+	if (importer->calls)
+		return import_calls(arena, diag, importer, in, path, imported);
 	struct importing *importing = begin(arena, diag);
 	read_log(importing, importer, in, path);
 	return done(importing, imported);
@@ -410,9 +432,10 @@ static bool has_mark(const struct importer *importer, const char *line)
  * byte ends the search, because it may be one of /dev/zero. */
 static const struct importer *recognise(struct importing *importing, FILE *in)
 {
-	while (fgets(importing->text, sizeof importing->text, in) && importing->text[0])
+	while (fgets(importing->lines.text, sizeof importing->lines.text, in) &&
+	       importing->lines.text[0])
 		for (size_t i = 0; i < importer_count(); i++)
-			if (has_mark(importer_at(i), importing->text))
+			if (has_mark(importer_at(i), importing->lines.text))
 				return importer_at(i);
 	return NULL;
 }

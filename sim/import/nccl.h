@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 
 /* Returns "all_reduce" for "build/all_reduce_perf -b 8", or NULL for an unknown program. */
 const char *import_nccl_program(struct importing *importing, const char *program);

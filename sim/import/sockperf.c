@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 
 static const char PARAMETERS[] = "test was performed using the following parameters:";
 enum { SAMPLES_MOST = 1000 };
@@ -36,7 +36,7 @@ static void read_log(struct importing *importing)
 {
 	const char *line;
 	struct import_point *point = NULL;
-	while (diag_count(importing->diag) == 0 && (line = import_line(importing))) {
+	while (diag_count(importing->diag) == 0 && (line = lines_next(&importing->lines))) {
 		double sent_s, received_s;
 		if (strstr(line, PARAMETERS))
 			point = take_parameters(importing, line);

@@ -11,19 +11,19 @@
  * measurements. Releases from 2.17 on name the collective. For older ones the ratio of the two
  * bandwidths identifies it: for n ranks it is 2 (n - 1) / n of an all-reduce, and (n - 1) / n of
  * all_gather and reduce_scatter. A file may contain several runs, each with
- * its own line '# nThread ...'. import_nccl_json.c reads JSON (-J). */
-#include "calib/fit/import_nccl.h"
+ * its own line '# nThread ...'. nccl_json.c reads JSON (-J). */
+#include "sim/import/nccl.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
 #include "sim/collective/schedule.h"
 
 static const double MICROS = 1e6; /* microseconds per second */
-enum { WORDS_MAX = 40, TIMES = 2 };
+enum { TIMES = 2 };
 
 /* The state of one run. */
 struct state {
@@ -131,8 +131,8 @@ static void take_comment(struct importing *importing, const char *line, struct s
 {
 	static const char starting[] = "Collective test starting: ";
 	const char *found = strstr(line, starting);
-	const char *words[WORDS_MAX];
-	size_t count = import_words(importing, line + 1, words, WORDS_MAX);
+	size_t count = import_words(importing, line + 1);
+	const char *const *words = importing->words;
 	if (found) {
 		end_run(importing, state);
 		state->collective = import_nccl_program(importing, found + sizeof starting - 1);
@@ -217,23 +217,20 @@ static bool is_digit(char c)
 
 static void take_row(struct importing *importing, const char *line, struct state *state)
 {
-	const char *words[WORDS_MAX + 1];
 	double size_B, time_us;
-	size_t count = import_words(importing, line, words, WORDS_MAX);
+	size_t count = import_words(importing, line);
+	const char **words = importing->words;
 	/* an empty cell of the operation, as old releases have for an alltoall */
-	if (count > 3 && count + 1 == state->columns && state->operation && is_digit(words[1][0]) &&
-	    !is_digit(words[2][0]) && is_digit(words[3][0])) {
-		memmove(words + 4, words + 3, (count++ - 3) * sizeof words[0]);
+	if (count > 3 && count < IMPORT_WORDS_MAX && count + 1 == state->columns &&
+	    state->operation && is_digit(words[1][0]) && !is_digit(words[2][0]) &&
+	    is_digit(words[3][0])) {
+		memmove(words + 4, words + 3, (count - 3) * sizeof words[0]);
+		importing->word_count = ++count;
 		words[3] = "none";
 		state->blank = true;
 	}
-	if (count != state->columns) {
-		import_error(importing,
-			     "the row has %zu columns, but the heading has %zu (import the "
-			     "unchanged output of nccl-tests)",
-			     count, state->columns);
+	if (!import_fits(importing, state->columns, "nccl-tests"))
 		return;
-	}
 	bool some = import_number(importing, words[0], &size_B);
 	if (some)
 		identify(importing, words, count, state);
@@ -276,7 +273,7 @@ static void read_log(struct importing *importing)
 		import_nccl_json(importing);
 		return;
 	}
-	while (diag_count(importing->diag) == 0 && (line = import_line(importing))) {
+	while (diag_count(importing->diag) == 0 && (line = lines_next(&importing->lines))) {
 		line = import_untagged(line);
 		if ((program = strstr(line, "_perf")))
 			take_program(importing, line, program, &state);

@@ -12,12 +12,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
 
 static const double MICROS = 1e6, MEGA = 1e6;
-enum { WORDS_MAX = 64 };
 
 static const struct {
 	const char *title, *words;
@@ -49,8 +48,8 @@ struct state {
 /* Takes the ranks from "srun -N2 --ntasks-per-node=4 osu_bw" or "mpirun -np 8 osu_bw". */
 static void take_command(struct importing *importing, const char *line, struct state *state)
 {
-	const char *words[WORDS_MAX];
-	size_t count = import_words(importing, line, words, WORDS_MAX);
+	size_t count = import_words(importing, line);
+	const char *const *words = importing->words;
 	double nodes = 1, each = 1, all = 0, value;
 	for (size_t i = 0; i < count; i++) {
 		size_t name = strcspn(words[i], "=0123456789");
@@ -107,9 +106,9 @@ static void take_heading(struct importing *importing, const char *line, struct s
 
 static void take_row(struct importing *importing, const char *line, struct state *state)
 {
-	const char *words[WORDS_MAX];
 	double size_B = 1, value;
-	size_t count = import_words(importing, line, words, WORDS_MAX);
+	size_t count = import_words(importing, line);
+	const char *const *words = importing->words;
 	const char *what = tests[state->test].words;
 	bool collective = *what == 'c';
 	if (count < state->column) {
@@ -144,16 +143,15 @@ static void read_log(struct importing *importing)
 	struct state state = {.test = TESTS};
 	const char *line, *found;
 	double rank;
-	while (diag_count(importing->diag) == 0 && (line = import_line(importing))) {
+	while (diag_count(importing->diag) == 0 && (line = lines_next(&importing->lines))) {
 		line = import_untagged(line);
 		if (strncmp(line, "# OSU ", 6) == 0) {
 			take_title(line, &state);
 			if (state.test == TESTS)
 				import_skip(importing, "a benchmark that farwire does not know");
 		} else if ((found = strstr(line, startup))) {
-			const char *words[2];
-			if (import_words(importing, found + sizeof startup - 1, words, 2) == 2 &&
-			    number_parse(words[0], &rank) && rank >= 0)
+			if (import_words(importing, found + sizeof startup - 1) > 1 &&
+			    number_parse(importing->words[0], &rank) && rank >= 0)
 				state.ranks = fmax(state.ranks, rank + 1);
 		} else if (*line != '#' && strstr(line, "osu_") && strstr(line, "run ")) {
 			take_command(importing, line, &state);

@@ -17,12 +17,11 @@
  * changes it, but the output does not contain it. */
 #include <string.h>
 
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 #include "sim/base/arena.h"
-#include "sim/json/pull.h"
 
 static const double SIZE_B = 512.0 * 1024 * 1024, GIGA = 1e9;
-enum { WORDS_MAX = 512, NAME_MAX_B = 80 };
+enum { NAME_MAX_B = 80 };
 
 static const struct {
 	const char *test, *words;
@@ -81,97 +80,52 @@ static void take_gpu(struct importing *importing, const char *name)
 
 /* ---- JSON ---- */
 
-struct cells {
-	VEC(const char *) words;
-};
-
-static void take_matrix(struct importing *importing, struct jp_reader *in, struct cells *cells)
+/* Takes the cells of a matrix, which is a list of lists. */
+static void take_matrix(struct importing *importing, const struct json *value, size_t test,
+			bool *fresh)
 {
-	unsigned outside = in->depth;
-	if (jp_next(in) != JP_ARRAY)
-		return;
-	while (in->depth > outside) {
-		enum jp_token token = jp_next(in);
-		if (token == JP_ERROR)
-			return;
-		if (token != JP_TEXT && token != JP_NUMBER)
-			continue;
-		const char **slot = VEC_PUSH(importing->arena, &cells->words);
-		*slot = arena_strdup(importing->arena, in->text);
-	}
+	if (value && value->text)
+		take_cell(importing, value->text, test, fresh);
+	for (size_t i = 0; i < json_size(value) && diag_count(importing->diag) == 0; i++)
+		take_matrix(importing, &value->items[i], test, fresh);
 }
 
-/* Reads a test case. The name follows the matrix, because keys are sorted. */
-static void take_testcase(struct importing *importing, struct jp_reader *in)
+static void take_testcase(struct importing *importing, const struct json *testcase)
 {
-	size_t test;
-	const char *name = NULL;
-	struct cells cells = {0};
+	const struct json *named = json_member(testcase, "name");
+	const char *name = json_text_of(named);
+	size_t test = name ? test_of(name, strlen(name)) : TESTS;
 	bool fresh = true;
-	while (!in->error && jp_next(in) == JP_KEY)
-		if (strcmp(in->text, "bandwidth_matrix") == 0)
-			take_matrix(importing, in, &cells);
-		else if (strcmp(in->text, "name") != 0)
-			jp_skip(in);
-		else if (jp_next(in) == JP_TEXT)
-			name = arena_strdup(importing->arena, in->text);
-	importing->line = in->line;
-	test = name ? test_of(name, strlen(name)) : TESTS;
+	import_json_at(importing, named ? named : testcase);
 	if (test == TESTS)
 		skip_test(importing, name ? name : "without a name", NAME_MAX_B);
-	for (size_t i = 0; i < cells.words.count && test < TESTS && !in->error; i++)
-		take_cell(importing, cells.words.items[i], test, &fresh);
-	importing->line = 0;
-}
-
-static void take_testcases(struct importing *importing, struct jp_reader *in)
-{
-	if (jp_next(in) != JP_ARRAY)
-		return;
-	while (jp_next(in) == JP_OBJECT && diag_count(importing->diag) == 0)
-		take_testcase(importing, in);
-}
-
-/* Reads "GPU Device list": ["0: NVIDIA H100 80GB HBM3 (00000000:01:00)"]. */
-static void take_devices(struct importing *importing, struct jp_reader *in)
-{
-	if (jp_next(in) != JP_ARRAY)
-		return;
-	for (enum jp_token token = jp_next(in); token == JP_TEXT; token = jp_next(in))
-		if (strchr(in->text, ':'))
-			take_gpu(importing, strchr(in->text, ':') + 1);
+	else
+		take_matrix(importing, json_member(testcase, "bandwidth_matrix"), test, &fresh);
 }
 
 static void read_json(struct importing *importing)
 {
-	struct jp_reader *in = jp_open(importing->arena, importing->in);
-	jp_next(in);
-	while (!in->error && diag_count(importing->diag) == 0) {
-		if (jp_next(in) != JP_KEY)
-			break;
-		if (strcmp(in->text, "nvbandwidth") == 0)
-			jp_next(in); /* members of this object are read like the root's */
-		else if (strcmp(in->text, "testcases") == 0)
-			take_testcases(importing, in);
-		else if (strcmp(in->text, "GPU Device list") == 0)
-			take_devices(importing, in);
-		else
-			jp_skip(in);
+	const struct json *root = import_json(importing), *inner = json_member(root, "nvbandwidth");
+	const struct json *all = inner ? inner : root, *testcases = json_member(all, "testcases"),
+			  *devices = json_member(all, "GPU Device list");
+	/* "GPU Device list": ["0: NVIDIA H100 80GB HBM3 (00000000:01:00)"] */
+	for (size_t i = 0; i < json_size(devices); i++) {
+		const char *text = json_text_of(json_at(devices, i));
+		const char *colon = text ? strchr(text, ':') : NULL;
+		if (colon)
+			take_gpu(importing, colon + 1);
 	}
-	while (!in->error && in->depth > 0)
-		jp_leave(in);
-	if (diag_count(importing->diag) == 0)
-		import_json_end(importing, in);
+	for (size_t i = 0; i < json_size(testcases) && diag_count(importing->diag) == 0; i++)
+		take_testcase(importing, json_at(testcases, i));
 }
 
 /* ---- text ---- */
 
 static void take_row(struct importing *importing, const char *line, size_t test, bool *fresh)
 {
-	const char *words[WORDS_MAX];
-	size_t count = import_words(importing, line, words, WORDS_MAX);
+	size_t count = import_words(importing, line);
 	for (size_t i = 1; i < count; i++)
-		take_cell(importing, words[i], test, fresh);
+		take_cell(importing, importing->words[i], test, fresh);
 }
 
 static void read_text(struct importing *importing)
@@ -181,13 +135,13 @@ static void read_text(struct importing *importing)
 	int header_lines = 0; /* remaining header lines of the matrix */
 	bool fresh = false;
 	while (diag_count(importing->diag) == 0) {
-		int c = getc(importing->in);
-		ungetc(c, importing->in);
+		int c = getc(importing->lines.in);
+		ungetc(c, importing->lines.in);
 		if (c == '{') { /* JSON after warnings */
 			read_json(importing);
 			return;
 		}
-		if (!(line = import_line(importing)))
+		if (!(line = lines_next(&importing->lines)))
 			return;
 		line += strspn(line, " \t");
 		/* "Device 0: ...", or with several hosts "Process 0 (host): device 0: ..." */

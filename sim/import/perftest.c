@@ -14,11 +14,10 @@
  * where it is a whole one. */
 #include <string.h>
 
-#include "calib/fit/import.h"
+#include "sim/import/importer.h"
 #include "sim/base/arena.h"
 
 static const double MICROS = 1e6 /* microseconds per second */, MEBI = 1048576, GIGABIT_B = 125e6;
-enum { WORDS_MAX = 32 };
 
 /* A heading of a table: its result column and, for rates, the value of 1 in B/s. */
 struct table {
@@ -41,8 +40,8 @@ enum { RESULTS = sizeof results / sizeof results[0] };
 
 static void take_heading(struct importing *importing, const char *line, struct table *table)
 {
-	const char *words[WORDS_MAX];
-	size_t count = import_words(importing, line, words, WORDS_MAX), best = RESULTS;
+	size_t count = import_words(importing, line), best = RESULTS;
+	const char *const *words = importing->words;
 	*table = (struct table){0};
 	for (size_t i = 0; i < count; i++) {
 		if (words[i][0] != '#' && !strchr(words[i], '[') && strcmp(words[i], "tps") != 0)
@@ -83,22 +82,15 @@ static const char *verb_of(const char *line)
 static void take_row(struct importing *importing, const char *line, const struct table *table,
 		     const char *verb)
 {
-	const char *words[WORDS_MAX];
 	double size_B, value;
-	size_t count = import_words(importing, line, words, WORDS_MAX);
-	if (count != table->columns && table->loose) {
+	if (import_words(importing, line) != table->columns && table->loose) {
 		import_skip(importing, "a row of another table (client and server in one file)");
 		return;
 	}
-	if (count != table->columns) {
-		import_error(importing,
-			     "the row has %zu columns, but the heading has %zu (import the "
-			     "unchanged output of perftest)",
-			     count, table->columns);
+	if (!import_fits(importing, table->columns, "perftest"))
 		return;
-	}
-	if (!import_number(importing, words[0], &size_B) ||
-	    !import_number(importing, words[table->result], &value)) {
+	if (!import_number(importing, importing->words[0], &size_B) ||
+	    !import_number(importing, importing->words[table->result], &value)) {
 		import_skip(importing, "no result was measured");
 		return;
 	}
@@ -115,7 +107,7 @@ static void read_log(struct importing *importing)
 {
 	const char *line, *verb = "unknown", *found;
 	struct table table = {0};
-	while (diag_count(importing->diag) == 0 && (line = import_line(importing))) {
+	while (diag_count(importing->diag) == 0 && (line = lines_next(&importing->lines))) {
 		line += strspn(line, " \t");
 		if ((found = verb_of(line)))
 			verb = found;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads a text file or a text in memory line by line, and divides lines into words. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "sim/base/diag.h"
+
+enum { LINES_MAX_B = 65536 };
+
+struct lines {
+	FILE *in;         /* NULL: `from` is read */
+	const char *from; /* what is left of a text in memory */
+	struct diag *diag;
+	struct origin origin; /* of the line that was read last */
+	/* Errors: a line is longer than 64 KiB or contains a zero byte. */
+	const char *too_long, *not_text;
+	bool torn; /* the last line has no line feed */
+	char text[LINES_MAX_B];
+};
+
+/* Returns the next line without its end and without a byte order mark. It is valid until the next
+ * call. Returns NULL at the end and after an error, which is in diag. */
+char *lines_next(struct lines *lines);
+/* Divides a text in place at any of the separators. Returns the number of words, at most `most`. */
+size_t lines_words(char *text, const char *separators, const char **words, size_t most);
