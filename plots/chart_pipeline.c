@@ -40,6 +40,7 @@ struct row {
 	size_t waits, kernels; /* tracks of the trace */
 	const char *label;
 	VEC(struct span) spans;
+	bool passed; /* a pass has ended since the last update */
 };
 
 struct layout {
@@ -118,8 +119,17 @@ static int by_start(const void *a, const void *b)
 	return (x->start_ps > y->start_ps) - (x->start_ps < y->start_ps);
 }
 
-/* Collects the rows' spans, and finds the last step. Each rank's step is between the ends of its
- * last two updates. The window begins with the first pass of them all. */
+/* Notes when the updates of a step end: of the last step, and of the one before. */
+static void note_update(int64_t ends_ps[2], struct row *row, int64_t end_ps)
+{
+	if (row->passed)
+		ends_ps[0] = ends_ps[1];
+	ends_ps[1] = end_ps;
+	row->passed = false;
+}
+
+/* Collects the rows' spans, and finds the last step. Each rank's step is between the ends of the
+ * updates of its last two steps. The window begins with the first pass of them all. */
 static void gather(struct layout *layout, const struct trace *trace, int64_t *from_ps,
 		   int64_t *to_ps)
 {
@@ -134,10 +144,10 @@ static void gather(struct layout *layout, const struct trace *trace, int64_t *fr
 		if (!row || !span->name || kind_of(span->name) == KIND_COUNT)
 			continue;
 		*VEC_PUSH(layout->arena, &row->spans) = *span;
-		if (strcmp(span->name, "update") == 0) {
-			ends_ps[row->kernels][0] = ends_ps[row->kernels][1];
-			ends_ps[row->kernels][1] = span->end_ps;
-		}
+		if (strcmp(span->name, "update") == 0)
+			note_update(ends_ps[row->kernels], row, span->end_ps);
+		else
+			row->passed |= kind_of(span->name) < PASS_COUNT;
 	}
 	*from_ps = INT64_MAX;
 	*to_ps = 0;

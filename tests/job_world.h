@@ -213,6 +213,7 @@ static inline const struct route *route_of(struct job_world *b, struct guest *gu
 
 struct step_writer {
 	struct arena *arena;
+	double work_ratio; /* time of host work in the guest */
 	VEC(struct item) items;
 };
 
@@ -231,7 +232,8 @@ static inline void put_kernels(struct step_writer *w, const struct step_segment 
 	if (segment->host_s <= 0)
 		return;
 	struct kernel_run *run = ARENA_NEW(w->arena, struct kernel_run);
-	double behind_host_s = segment->host_s + segment->last_s - segment->compute_s;
+	double behind_host_s =
+		segment->host_s * w->work_ratio + segment->last_s - segment->compute_s;
 	*run = (struct kernel_run){
 		.host_s = segment->host_s,
 		.all = {.kernels_s = segment->compute_s,
@@ -326,7 +328,10 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 					       .failed = comm_failed};
 	b->comm[index] = b->rank_count > 1 ? communicator_new(&comm) : NULL;
 	size_t all_count = b->rank_count * (b->copies > 0 ? b->copies : 1);
-	struct step_writer writer = {.arena = b->arena};
+	struct step_writer writer = {.arena = b->arena,
+				     .work_ratio = b->guest_params.kind == GUEST_VM
+							   ? 1 + b->guest_params.work_cost_ratio
+							   : 1};
 	const struct gradients *gradients = put_step(b, &writer, all_count);
 	const struct call_thread thread = {"main", writer.items.items, writer.items.count};
 	const struct program program = {.threads = &thread, .thread_count = 1, .stream_count = 1};

@@ -9,6 +9,8 @@
 /* A run has at most RUN_MOST launches, so that the launch queue is full at about the right time. A
  * call stands for at most REPEATS_MOST calls. */
 enum { RUN_MOST = 64, REPEATS_MOST = 64 };
+/* Beside a poller's queries, single launches and short runs compete for the driver's lock. */
+enum { POLLED_LEAST = 4 };
 /* Beside kernels of collectives, a kernel begins at most this much later than it would alone. */
 #define BESIDE_MOST_S 10e-6
 
@@ -150,8 +152,9 @@ static void put_launch(struct fuser *f, const struct span *span)
 	item->call.repeats = (span->calls_count - 1) & (REPEATS_MOST - 1);
 }
 
-struct call_thread thread_fuse(struct arena *arena, const struct call_thread *thread,
-			       const struct fuse_params *params, enum fuse_mode mode)
+static struct call_thread fuse(struct arena *arena, const struct call_thread *thread,
+			       const struct fuse_params *params, enum fuse_mode mode,
+			       uint32_t run_least)
 {
 	struct fuser f = {.arena = arena,
 			  .params = params,
@@ -160,10 +163,12 @@ struct call_thread thread_fuse(struct arena *arena, const struct call_thread *th
 			  .late_most_s = mode == FUSE_RUNS ? INFINITY : BESIDE_MOST_S};
 	for (size_t i = 0; i < thread->count;) {
 		const struct span span = find_run(&f, i);
-		if (span.all.count > 1) {
+		if (span.all.count < run_least) {
+			*VEC_PUSH(arena, &f.items) = thread->items[i++];
+		} else if (span.all.count > 1) {
 			put_run(&f, &span);
 			i = span.end;
-		} else if (span.all.count == 1 && span.calls_count <= REPEATS_MOST) {
+		} else if (span.calls_count <= REPEATS_MOST) {
 			put_launch(&f, &span);
 			i = span.end;
 		} else {
@@ -171,6 +176,12 @@ struct call_thread thread_fuse(struct arena *arena, const struct call_thread *th
 		}
 	}
 	return (struct call_thread){thread->name, f.items.items, f.items.count};
+}
+
+struct call_thread thread_fuse(struct arena *arena, const struct call_thread *thread,
+			       const struct fuse_params *params, enum fuse_mode mode)
+{
+	return fuse(arena, thread, params, mode, 1);
 }
 
 /* Returns true if the program has collectives or messages. */
@@ -191,8 +202,9 @@ const struct program *program_fuse(struct arena *arena, const struct program *pr
 	struct program *fused = ARENA_NEW(arena, struct program);
 	struct call_thread *threads = ARENA_ARRAY(arena, program->thread_count, struct call_thread);
 	for (size_t t = 0; t < program->thread_count; t++)
-		threads[t] = thread_fuse(arena, &program->threads[t], params,
-					 has_peers(program) ? FUSE_SHORT_RUNS : FUSE_RUNS);
+		threads[t] = fuse(arena, &program->threads[t], params,
+				  has_peers(program) ? FUSE_SHORT_RUNS : FUSE_RUNS,
+				  program->poller.enabled ? POLLED_LEAST : 1);
 	*fused = *program;
 	fused->threads = threads;
 	return fused;

@@ -79,9 +79,9 @@ static void plan_fits(struct case_reader *c, size_t programs)
 	const struct cfg_param *batch = cfg_param_find(c->reader.resolution, "case.batch");
 	refuse(c, "case.batch", batch && batch->origin.file && params->stages_count == 1,
 	       "has no effect on a plan (write plan.micro_batch and plan.global_batch)");
-	refuse(c, "case.stack", c->stack && c->stack->xla_clusters_count > 0,
-	       "cannot have XLA with a plan, because XLA fuses ops across layers (choose another "
-	       "one)");
+	refuse(c, "stack.xla_clusters", c->stack && c->stack->xla_clusters_count > 0,
+	       "has no effect on a plan, because XLA fuses ops across layers (choose another "
+	       "case.stack)");
 	refuse(c, "case.calls", params->calls[0],
 	       "cannot be combined with a plan, because a recording cannot be split (leave one of "
 	       "them out)");
@@ -286,7 +286,8 @@ const char *case_plan_too_large(const struct case_reader *c, const struct traini
 void case_plan_refused(struct case_reader *c, const char *why)
 {
 	struct origin origin = case_origin(c);
-	case_find_plan(c, &origin);
+	if (!case_find_plan(c, &origin) && c->params->stages_count > 1)
+		origin = case_said(c, "case.stages");
 	diag_error(c->reader.diag, origin, "plan: %s", why);
 }
 

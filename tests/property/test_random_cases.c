@@ -90,8 +90,7 @@ static bool plan_takes_what_it_must(struct arena *arena, const struct random_cas
 	const struct plan_step step = {.plan = job->plan,
 				       .stack = job->stack,
 				       .gpu = &scenario->topology.gpus[job->gpus[0]].params,
-				       .efficiency = job->efficiency,
-				       .driver = &scenario->driver};
+				       .efficiency = job->efficiency};
 	size_t count = 0;
 	const struct unit_least *units = plan_units_least(arena, &step, 1e30, &count);
 	double least_s = plan_least_s(job->plan, units, count, c->gpu_count, 1e30);

@@ -284,7 +284,7 @@ shows '"what": "sequential"}, "x": {"size_B": 1048576, "parallel": 2}, .*"sample
 shows '"what": "random"}, "x": {"size_B": 65536, "parallel": 8}, .*"samples": \[0\.000524288\]'
 grep -q '^1 skipped: a job that does not only read' "$scratch.err" || complain "fio: $(cat "$scratch.err")"
 for change in 's/"direct": "1"/"direct": "0"/; kernel.s cache' 's/"4k"/"4k,8k"/; no single size' 's/40960000/0/; lacks its bandwidth' \
-	's/{"fio/x&/; is not one JSON'; do
+	's/{"fio/x&/; invalid char in json'; do
 	sed "${change%; *}" disk >x
 	expect 2 "^x(:[0-9]+)?: .*${change#*; }" import fio x
 done
