@@ -175,25 +175,6 @@ static double multi_ring_s(const struct algorithm *algorithm, const struct algor
 	return grid_s(spec, link, spec->pipeline_count < most ? spec->pipeline_count : most);
 }
 
-/* Returns, without additions, 2 ((g - 1) (L + c s) + (m p - 1) c s) + 2 (m - 1) (L + p c s). c =
- * S/(k m p) is the size of a chunk, m the number of nodes, and g the number of ranks in the
- * largest node. A chain takes the time of one message with all chunks after g - 2 hops of one
- * chunk. */
-static double leader_ring_s(const struct algorithm *algorithm, const struct algorithm_spec *spec,
-			    const struct ideal_link *link)
-{
-	struct pattern_nodes nodes = pattern_shape(spec);
-	size_t g = nodes.most, m = nodes.count, p = spec->pipeline_count;
-	double chunk_B = spec->size_B / (double)(spec->channel_count * m * p), sum_s = 0;
-	for (int adds = 0; adds < 2; adds++) {
-		if (g > 1)
-			sum_s += message_s(link, chunk_B, m * p, adds) +
-				 (double)(g - 2) * message_s(link, chunk_B, 1, adds);
-		sum_s += (double)(m - 1) * message_s(link, chunk_B, p, adds);
-	}
-	return sum_s;
-}
-
 /* The chunks of a buffer follow each other on each hop inside a node, c s apart, with c = S/(k
  * shards). The last chunk reaches its server after h (L + c s) + (shards - 1) c s + (g - 1) c r.
  * Here g is the number of GPUs of the node. There are h = 3 hops, or 2 if no GPU adds. The server
@@ -225,16 +206,6 @@ static double broadcast_s(const struct algorithm *algorithm, const struct algori
 		return 0;
 	return (double)(spec->rank_count - 1) * message_s(link, piece_B, 1, false) +
 	       (double)(spec->pipeline_count - 1) * piece_B * link->spB;
-}
-
-/* Returns ceil(log2 n) (L + S s). */
-static double binomial_tree_s(const struct algorithm *algorithm, const struct algorithm_spec *spec,
-			      const struct ideal_link *link)
-{
-	double sum_s = 0;
-	for (size_t distance = 1; distance < spec->rank_count; distance *= 2)
-		sum_s += message_s(link, spec->size_B, 1, false);
-	return sum_s;
 }
 
 /* Returns L + S s, because every wire is separate. */
@@ -286,9 +257,7 @@ static inline double ideal_s(const struct algorithm *algorithm, const struct alg
 		    {"two_level_server", two_level_server_s},
 		    {"hierarchical", hierarchical_s},
 		    {"multi_ring", multi_ring_s},
-		    {"leader_ring", leader_ring_s},
 		    {"broadcast", broadcast_s},
-		    {"binomial_tree", binomial_tree_s},
 		    {"linear_broadcast", linear_s},
 		    {"binomial_broadcast", binomial_s},
 		    {"all_to_all", all_to_all_s}};

@@ -69,9 +69,6 @@ static void gather(struct arena *arena, const struct fit_collectives_request *re
 			const char *name = simulated(recording_point_word(points[k], "collective"));
 			double ranks = recording_point_number(points[k], "ranks", 0);
 			double size_B = recording_point_number(points[k], "size_B", 0);
-			const char *library = recording_point_word(points[k], "library");
-			if (library && strncmp(library, "mpi", 3) == 0)
-				continue; /* no library of GPUs */
 			if (!name || ranks < 2 || size_B < 1 || !(points[k]->value > 0))
 				continue;
 			struct measured *slot = VEC_PUSH(arena, &rows->measured);
@@ -138,7 +135,7 @@ const struct dataset *collectives_dataset(struct arena *arena, struct diag *diag
 	if (rows.measured.count == 0) {
 		diag_error(diag, (struct origin){path, 0},
 			   "the recording has no times of collectives that can be simulated "
-			   "(import a log of nccl-tests or of NCCL's Inspector)");
+			   "(import a log of nccl-tests)");
 		return NULL;
 	}
 	struct dataset_row *list = ARENA_ARRAY(arena, rows.measured.count, struct dataset_row);

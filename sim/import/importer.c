@@ -13,7 +13,7 @@
 
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
 
-enum { SKIPS_MAX = 64, SERIES_MAX = 4096 };
+enum { SKIPS_MAX = 64 };
 
 static const struct registry_row rows[] = {
 #define IMPORTER(name) REGISTRY_ROW(name),
@@ -194,26 +194,6 @@ void import_skip(struct importing *importing, const char *why)
 			why, importing->lines.origin.file, importing->lines.origin.line, 0};
 	importing->skips.items[i < SKIPS_MAX ? i : SKIPS_MAX - 1].count++;
 	importing->skipped_count++;
-}
-
-struct import_point *import_series(struct importing *importing, size_t first, const char *test,
-				   const char *words, const char *key, double value, double size_B)
-{
-	for (size_t i = first; i < importing->points.count; i++) {
-		struct import_point *point = &importing->points.items[i];
-		bool at = fabs(point->x[0].value - value) <= 0 &&
-			  (size_B <= 0 || fabs(point->x[1].value - size_B) <= 0);
-		if (at && strcmp(point->words, words) == 0)
-			return point;
-	}
-	if (importing->points.count - first == SERIES_MAX)
-		import_error(importing, "the log has more than %d different results (divide it)",
-			     SERIES_MAX);
-	struct import_point *point = import_point(importing, test, words);
-	import_at(importing, point, key, value);
-	if (size_B > 0)
-		import_at(importing, point, "size_B", size_B);
-	return point;
 }
 
 const char *import_untagged(const char *line)

@@ -79,7 +79,7 @@ struct importer {
 	 * diag. */
 	const char *expected;
 	void (*log)(struct importing *importing);
-	/* For traces and workloads, which become call files. `steps` says how a user gets marks of
+	/* For traces, which become call files. `steps` says how a user gets marks of
 	 * steps in them, or is NULL. */
 	trace_reader *calls;
 	const char *steps;
@@ -113,10 +113,6 @@ bool import_fits(struct importing *importing, size_t columns, const char *tool);
 /* Reads a number above zero. Returns false for "N/A" and zero; other texts are errors. */
 bool import_number(struct importing *importing, const char *word, double *value);
 struct import_point *import_point(struct importing *importing, const char *test, const char *words);
-/* Returns the point of these words and numbers that was added since `first`, or adds it. For logs
- * whose lines are samples of few points. */
-struct import_point *import_series(struct importing *importing, size_t first, const char *test,
-				   const char *words, const char *key, double value, double size_B);
 /* Counts a result that is not used. `why` completes "3 skipped: ". */
 void import_skip(struct importing *importing, const char *why);
 /* Skips the prefixes of mpirun --tag-output and srun --label, and blanks. */

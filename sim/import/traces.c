@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Traces of profilers and workloads of other simulators, as recorded calls. */
+/* Traces of profilers, as recorded calls. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +42,6 @@ static const char *say(struct arena *arena, const struct recorded_calls *recorde
 				    "%s\n%zu kernels and copies were left out because the trace "
 				    "does not contain their calls",
 				    said, counts->orphans);
-	if (counts->left_out)
-		said = arena_printf(arena, "%s\n%s", said, counts->left_out);
 	if (counts->collectives + counts->unknown_collectives == 0)
 		return said;
 	const char *whose = recorded->world_count == 0 ? "one rank of several"
@@ -126,24 +124,6 @@ bool import_calls(struct arena *arena, struct diag *diag, const struct importer 
 	return finish(arena, importer->calls(arena, diag, in, path, watch, &counts), &counts,
 		      importer->steps, imported);
 }
-
-const struct importer import_simai = {
-	.name = "simai",
-	.help = "text workloads of SimAI and AICB, converted to a call file",
-	.calls = simai_read,
-};
-
-const struct importer import_astrasim = {
-	.name = "astrasim",
-	.help = "text workloads of ASTRA-sim 1, converted to a call file",
-	.calls = astrasim_read,
-};
-
-const struct importer import_goal = {
-	.name = "goal",
-	.help = "GOAL schedules of LogGOPSim, converted to a call file",
-	.calls = goal_read,
-};
 
 const struct importer import_kineto = {
 	.name = "kineto",

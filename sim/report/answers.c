@@ -6,7 +6,6 @@
 
 #include "sim/base/arena.h"
 #include "sim/predict/draws.h"
-#include "sim/report/slower.h"
 #include "sim/result/answer.h"
 
 #define SERVING_ANSWERS                                                                            \
@@ -46,7 +45,6 @@ struct lines {
 	const struct result_column *lead;
 	const struct result_cell *lead_cells; /* count * lead_count */
 	size_t lead_count;
-	const char *const *slower; /* text of the last column by prediction; NULL: no such column */
 };
 
 static bool is_shown(const struct lines *lines, enum answer answer)
@@ -94,20 +92,15 @@ static struct result_table *tabulate(struct arena *arena, const enum answer *ans
 					? throughput_unit(lines.predictions, lines.count)
 					: row->heading};
 		}
-	size_t filled = count;
-	if (lines.slower)
-		columns[count++] = (struct result_column){.name = "slower", .text = true};
 	struct result_table *table = result_table_new(arena, name, title, columns, count);
 	table->setup = predictions_setup(arena, lines.predictions, lines.count);
 	table->without_effect = predictions_without_effect(arena, lines.predictions, lines.count);
 	for (size_t i = 0; i < lines.count; i++) {
 		struct result_cell *cells = result_table_row(arena, table);
-		for (size_t k = 0; k < filled; k++)
+		for (size_t k = 0; k < count; k++)
 			cells[k] = k < lead ? lines.lead_cells[i * lead + k]
 					    : cell_of(lines.predictions[i], shown[k - lead],
 						      lines.predictions[0]);
-		if (lines.slower)
-			cells[filled].text = lines.slower[i];
 	}
 	return table;
 }
@@ -225,8 +218,7 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 	}
 	struct result_table *table =
 		tabulate(arena, COLUMNS(columns), "sweep", sweep_title(arena, sweep),
-			 (struct lines){sweep->points, sweep->point_count, lead, cells, axes,
-					sweep_slower(arena, sweep)});
+			 (struct lines){sweep->points, sweep->point_count, lead, cells, axes});
 	table->without_effect = axes_without_effect(arena, sweep);
 	return table;
 }
@@ -254,7 +246,7 @@ const struct result_table *grid_table(struct arena *arena, const struct dataset_
 				dataset->dimensions[d].values[dataset->rows[i].at[d]].name;
 	}
 	return tabulate(arena, COLUMNS(columns), "what_if", dataset->title,
-			(struct lines){predictions, count, lead, cells, width, NULL});
+			(struct lines){predictions, count, lead, cells, width});
 }
 
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search)
@@ -292,5 +284,5 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 		title = arena_printf(arena, "%s, %zu of these cannot be simulated (%s)", title,
 				     search->refused_count, search->refused);
 	return tabulate(arena, COLUMNS(columns), "plan", title,
-			(struct lines){predictions, count, lead, cells, LEAD, NULL});
+			(struct lines){predictions, count, lead, cells, LEAD});
 }

@@ -145,7 +145,7 @@ struct prediction {
 	struct estimate elapsed_s; /* time from launch to end of the job that ends last */
 	struct breakdown_part phases[BREAKDOWN_MAX]; /* parts of elapsed_s, which add up to it */
 	size_t phase_count;
-	/* waits in a step, summed over everything that waits (sim/report/slower.h) */
+	/* waits in a step, summed over everything that waits (docs/models/monotone.md) */
 	struct breakdown_part waits[BREAKDOWN_MAX];
 	size_t wait_count;
 	double collectives_count; /* collectives of a step; NaN: none */

@@ -29,9 +29,9 @@ struct service {
 	struct query *queries; /* one for each request */
 	size_t arrived_count, ended_count, refused_count, preempted_count;
 	size_t first_measured;
-	int64_t warm_ps; /* when as many requests had ended as belong to the warm-up */
-	int64_t opened_ps, arrivals_end_ps; /* the first measured arrival, and the last one */
-	size_t opened_waiting, arrivals_end_waiting; /* requests in queues at these times */
+	int64_t warm_ps;   /* when as many requests had ended as belong to the warm-up */
+	int64_t opened_ps; /* the first measured arrival */
+	size_t opened_waiting, arrivals_end_waiting; /* requests in queues at it, and at the last */
 	size_t turn;                                 /* of the router */
 	bool continuous;
 	/* Times between tokens: how many fall into each bin of a logarithmic scale. */

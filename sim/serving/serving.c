@@ -91,7 +91,6 @@ static void arrive(void *ctx, uint64_t index)
 	struct query *q = &service->queries[index];
 	double limit = service->spec->params->queue_count;
 	service->arrived_count++;
-	service->arrivals_end_ps = serving_now_ps(serving);
 	q->request = request;
 	q->measured = index >= service->first_measured;
 	if (index == service->first_measured) {

@@ -12,6 +12,7 @@
 enum node_type { NODE_COMPUTE = 4, NODE_SEND, NODE_RECEIVE, NODE_COLLECTIVE, NODE_TYPE_COUNT };
 /* The number of a stream is that of its type of nodes. */
 enum { MESSAGE_MAX_B = 1 << 24 };
+static const double SIZE_MAX_B = 1e15, DURATION_MAX_S = 1e6;
 
 struct attributes {
 	uint64_t type, comm, peer;
@@ -148,7 +149,7 @@ static void settle_node(struct chakra *c, const struct attributes *from, struct 
 		c->gathers = true;
 		node->size_B *= c->world_count;
 	}
-	node->size_B = fmin(node->size_B, GRAPH_SIZE_MAX_B);
+	node->size_B = fmin(node->size_B, SIZE_MAX_B);
 	c->counts->collectives += node->stream > NODE_COMPUTE;
 }
 
@@ -169,7 +170,7 @@ static bool take_node(struct chakra *c, struct bytes *message)
 		else if (field == 3)
 			attributes.type = value;
 		else if (field == 7)
-			node->lasts_s = fmin((double)value * 1e-6, GRAPH_DURATION_MAX_S);
+			node->lasts_s = fmin((double)value * 1e-6, DURATION_MAX_S);
 		else if (field == 10)
 			take_attribute(&attributes, node, &part);
 		message->bad |= part.bad;

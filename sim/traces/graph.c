@@ -5,8 +5,6 @@
 
 #include "sim/base/arena.h"
 
-const double GRAPH_SIZE_MAX_B = 1e15, GRAPH_DURATION_MAX_S = 1e6;
-
 struct graph_node *graph_add(struct graph *graph, size_t number)
 {
 	struct graph_node *node = VEC_PUSH(graph->arena, &graph->nodes);
@@ -70,7 +68,6 @@ static void play(struct graph *graph, struct graph_node *node)
 	call->label = node->label;
 	call->peer = node->peer;
 	call->size_B = node->size_B;
-	call->group = node->group;
 	if (node->awaited && !sends)
 		add_call(graph, "cudaEventRecord", node->stream, (int64_t)node->number);
 }

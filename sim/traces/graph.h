@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The work of one rank as a graph: kernels, collectives and messages, each of which begins when the
- * nodes that it depends on have ended. Readers of execution traces and workloads fill it, and it
- * becomes a recorded program.
+ * nodes that it depends on have ended. Readers of execution traces fill it, and it becomes a
+ * recorded program.
  *
  * A host thread makes the calls for all nodes, in the order in which they were added, but not
  * before the nodes that they depend on. Nodes of the CPU are the thread's own work. Nodes of one
@@ -13,7 +13,6 @@
 #include "sim/traces/recorded.h"
 
 enum { GRAPH_CPU = -1 };
-extern const double GRAPH_SIZE_MAX_B, GRAPH_DURATION_MAX_S;
 
 struct graph_node {
 	double lasts_s, size_B; /* size_B: the larger buffer of a collective, or the message */
@@ -24,7 +23,6 @@ struct graph_node {
 	int stream;           /* or GRAPH_CPU */
 	uint32_t peer;        /* other rank of a message */
 	bool awaited, played; /* awaited: a node of another stream depends on it */
-	struct recorded_group group;
 };
 
 struct graph_dep {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Readers of the traces and workloads of other tools, which become recorded programs. */
+/* Readers of the traces of other tools, which become recorded programs. */
 #pragma once
 
 #include <stdbool.h>
@@ -56,18 +56,3 @@ trace_reader nsys_read;
 struct recorded_calls *chakra_read(struct arena *arena, struct diag *diag, FILE *in,
 				   const char *path, uint32_t world_count,
 				   struct profile_counts *counts);
-
-/* Reads workloads of other simulators as recorded programs.
- *
- * Text workloads of ASTRA-sim 1 and SimAI (AICB): line 1 has the parallelism, line 2 the number of
- * layers. Each further line is a layer: its name, a dependency, three passes, and the time of the
- * update. A pass (forward, input gradients, weight gradients) is a computation, a kind of
- * collective and its bytes. Rank 0 is the recorded rank. The order of passes is that of
- * ASTRA-sim (Workload.cc): collectives of weight gradients run beside the backward pass, and the
- * step ends with the updates. Other collectives let the next computation wait.
- *
- * GOAL, the schedules of LogGOPSim: for each rank its sends, receives and computations, and which
- * of them requires which.
- *
- * An all-gather has the bytes of one rank in ASTRA-sim, and of all ranks in SimAI. */
-trace_reader simai_read, astrasim_read, goal_read;

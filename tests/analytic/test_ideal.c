@@ -198,7 +198,6 @@ static void two_level_algorithms_take_their_ideal_time(void)
 {
 	all_reduce_by("hierarchical", (const size_t[]){1}, 1);
 	all_reduce_by("multi_ring", (const size_t[]){1}, 1);
-	all_reduce_by("leader_ring", (const size_t[]){1, 2, 3}, 3);
 }
 
 static void parameter_servers_take_their_ideal_time(void)

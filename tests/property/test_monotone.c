@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Random cases (tests/random_case.h) are compared with better ones: more bandwidth or less latency
  * of all links to the switch or of one machine's, a faster GPU, a smaller collective, batch or
- * prompt. The step of the better case is longer by at most 0.5 %, unless the output names a
+ * prompt. The step of the better case is longer by at most 0.5 %, unless its result has a
  * mechanism whose waits grew by at least half of the difference, or another algorithm
- * (sim/report/slower.h). Few comparisons may need this excuse. Compute times do not vary, because
+ * (tests/slower.h). Few comparisons may need this excuse. Compute times do not vary, because
  * the mean of a few random steps is not known to 0.5 %. Cases with more than EVENTS events take too
  * long and are left out.
  *
  * FARWIRE_SEEDS and FARWIRE_SEED as in tests/random_case.h; tests/long/monotone runs 500. */
-#include "sim/report/slower.h"
 #include "tests/random_case.h"
+#include "tests/slower.h"
 
 enum { CASES = 12, EVENTS = 300000, MECHANISMS_MAX = 10 };
 /* Shares of the comparisons that one mechanism may excuse, and that all may excuse. One comparison

@@ -81,8 +81,6 @@ expect 2 '^one-rank:3: there is one rank' import nccl-tests one-rank
 expect 2 '^short:4: the row has 2 columns' import nccl-tests short
 sed 's/20\.50/fast/' one-rank >word
 expect 2 "^word:3: the table needs a number here, not 'fast'" import nccl-tests word
-printf '%s\n' '# OSU MPI Bandwidth Test v7.5' '# Bandwidth (MB/s)' '12000.5' >unsized
-expect 2 "^unsized:2: the table needs 'Size'" import osu unsized
 echo '{"intervals":[' >torn
 expect 2 '^torn:' import iperf3 torn
 verdict 'recordings.malformed_logs_are_refused_with_their_line'

@@ -79,7 +79,7 @@ FILENAME ~ /err$/ {
 	if (name == "")
 		name = word("what")
 	put(number("size_B") != "" ? name "@" value("size_B") : name, sprintf("%.9g", value("samples")))
-	for (k = split("ranks streams global_batch", keys, " "); k > 0; k--)
+	for (k = split("ranks streams", keys, " "); k > 0; k--)
 		if (number(keys[k]) != "")
 			put(keys[k], value(keys[k]))
 }
@@ -139,6 +139,9 @@ imported() {
 		set -- "$1" $kind
 		farwire run --topology dgx-h100 --exchange nccl-2.18 --draws 0 -q --set library.msccl="$1" \
 			--gpus "$3" --collective "$4" --set case.collective_size="$5" ;;
+	calls)
+		farwire check "$1"
+		cp "$1" "$scratch.out" ;;
 	*) farwire import "$kind" "$@" ;;
 	esac
 	awk -f facts.awk "$scratch.err" "$scratch.out" >facts

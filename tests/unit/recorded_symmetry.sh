@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Jobs of recordings and workloads in which equal machines are simulated once take the same time, to
+# Jobs of recordings in which equal machines are simulated once take the same time, to
 # the picosecond, as in the simulation of all machines.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
@@ -29,10 +29,9 @@ equal() {
 	[ "$(sed -n 2p folded)" -lt "$(sed -n 2p all)" ] || complain "farwire run $*: no machines were folded"
 }
 
-workload=$samples/workloads
-farwire import simai "$workload/G175B-M1-C03_GPT175B_megatron_tp8_pp1_mbs1_A100.txt" -o tensor.jsonl
-farwire import astrasim "$workload/Transformer_HybridParallel.txt" -o hybrid.jsonl
-farwire import astrasim "$workload/DLRM_HybridParallel.txt" -o dlrm.jsonl
+for calls in tensor hybrid dlrm barrier; do
+	gunzip -c "$samples/calls/$calls.jsonl.gz" >$calls.jsonl
+done
 equal --calls tensor.jsonl --topology dgx-h100 --gpus 64
 equal --calls tensor.jsonl --topology dgx-h100-fat-tree --gpus 64
 equal --calls tensor.jsonl --topology dgx-a100-rails --gpus 32
@@ -65,7 +64,6 @@ result auto --calls tensor.jsonl --topology dgx-h100 --gpus 264 >folded
 cat all folded | awk 'NR == 1 { all = $1 } NR == 2 { events = $1 } NR == 3 { folded = $1 } NR == 4 { few = $1 }
 	END { ratio = folded / all; exit !(ratio > 0.995 && ratio < 1.005 && few < events / 10) }' ||
 	complain "$(cat all folded)"
-farwire import goal "$workload/dissemination_16.goal" -o barrier.jsonl
 farwire explain --calls barrier.jsonl --topology dgx-h100 --gpus 16 --exchange nccl-2.18 \
 	--set case.symmetry=on
 shows 'all machines are simulated: its recordings have messages between ranks'

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The reasons why a better system is slower, for predictions written by hand. */
-#include "sim/report/slower.h"
-#include "sim/analysis/sweep.h"
-#include "sim/base/arena.h"
+#include "tests/slower.h"
 #include "tests/test.h"
 
 static struct prediction step_of(double step_s)
@@ -88,53 +86,6 @@ static void queues_that_grew_are_the_reason_of_model_servers(void)
 	CHECK_TEXT(slower_than(&plain, &better).mechanism, "batches of requests");
 }
 
-/* Each point is compared with the next worse value of an axis: a smaller bandwidth or a larger
- * latency. The last axis varies fastest. With 1 us, a step at 30 Gbit/s takes 10 % longer than at
- * 20, and 32 % longer than at 10; it takes 20 % longer than with 2 us. The first axis that makes a
- * point slower is named. */
-static void points_are_compared_with_the_next_worse_value(void)
-{
-	static const double bandwidths[] = {10e9 / 8, 30e9 / 8, 20e9 / 8},
-			    latencies[] = {1e-6, 2e-6};
-	const struct sweep_axis axes[] = {{.key = "link.a.bandwidth",
-					   .values = bandwidths,
-					   .count = 3,
-					   .quantity = QUANTITY_RATE},
-					  {.key = "link.a.latency",
-					   .values = latencies,
-					   .count = 2,
-					   .quantity = QUANTITY_TIME}};
-	static const double steps_s[] = {1, 1, 1.32, 1.1, 1.2, 1.2};
-	static const char *const wanted[] = {
-		NULL,
-		NULL,
-		"10.0 % slower than at 20 Gbit/s: no mechanism explains it",
-		NULL,
-		"20.0 % slower than at 10 Gbit/s: no mechanism explains it",
-		"20.0 % slower than at 10 Gbit/s: no mechanism explains it"};
-	struct arena *arena = arena_new();
-	struct prediction points[6];
-	const struct prediction *list[6];
-	for (size_t i = 0; i < 6; i++) {
-		points[i] = step_of(steps_s[i]);
-		list[i] = &points[i];
-	}
-	const struct sweep sweep = {
-		.axes = axes, .axis_count = 2, .points = list, .point_count = 6};
-	const char *const *texts = sweep_slower(arena, &sweep);
-	for (size_t i = 0; i < 6; i++)
-		if (wanted[i])
-			CHECK_TEXT(texts[i], wanted[i]);
-		else
-			CHECK(!texts[i]);
-	/* the point with 1 us is compared with that of 2 us on the second axis */
-	const struct sweep row = {
-		.axes = axes + 1, .axis_count = 1, .points = list + 2, .point_count = 2};
-	CHECK_TEXT(sweep_slower(arena, &row)[0],
-		   "20.0 % slower than at 2 us: no mechanism explains it");
-	arena_free(arena);
-}
-
 static const struct test tests[] = {
 	TEST(half_a_percent_is_not_slower),
 	TEST(another_choice_is_the_first_reason),
@@ -142,7 +93,6 @@ static const struct test tests[] = {
 	TEST(wait_of_twice_the_difference_is_a_reason),
 	TEST(other_bundles_are_a_reason_only_with_cycles),
 	TEST(queues_that_grew_are_the_reason_of_model_servers),
-	TEST(points_are_compared_with_the_next_worse_value),
 };
 
 int main(void)
