@@ -37,12 +37,7 @@ static bool batched(struct calibrating *c, struct interval *value)
 		double batch = recording_point_number(points[i], "batch", 0);
 		if (batch < BATCH_COUNT || batch > BATCH_COUNT)
 			continue;
-		double least = INFINITY, most = 0;
-		for (size_t k = 0; k < points[i]->passes.count; k++) {
-			least = fmin(least, points[i]->passes.items[k].low);
-			most = fmax(most, points[i]->passes.items[k].high);
-		}
-		*value = (struct interval){points[i]->value, least, most};
+		*value = calibrating_point(points[i]);
 		return true;
 	}
 	return false;

@@ -97,26 +97,19 @@ static const struct calibration_series *rounds_of(struct calibrating *c, bool *w
 				     "paid_B", 1, CALLS_LIMIT);
 }
 
-/* Returns the time of a round of n messages of size_B at distance delay_s; NaN: not measured. */
-static double round_s(struct calibrating *c, double n, double delay_s, double size_B)
+/* Returns the time of a round of n messages of size_B without pauses; NaN: not measured. */
+static double round_s(struct calibrating *c, double n, double size_B)
 {
-	const struct recording_number numbers[] = {
-		{"n", n}, {"delay_s", delay_s}, {"size_B", size_B}};
+	const struct recording_number numbers[] = {{"n", n}, {"delay_s", 0}, {"size_B", size_B}};
 	const struct recording_point *const *points;
 	size_t count = where(c, "tcp", "what=roundtrip nagle=off", numbers, 3, &points);
 	return count > 0 ? points[0]->value : NAN;
 }
 
-/* Returns g + (s - 1) G of LogGP: how much longer a train of n > 1 messages takes than one message,
- * for each further message. A ping-pong test cannot separate this gap from the sender's overhead
- * (Hoefler et al. 2007). */
-static double gap_of(double train_s, double single_s, double n)
-{
-	return (train_s - single_s) / (n - 1);
-}
-
 /* Returns the interval between the smallest messages of a train that follow each other without a
- * pause; infinite if it was not measured. */
+ * pause; infinite if it was not measured. It is how much longer a train takes for each further
+ * message, which a ping-pong test cannot separate from the sender's overhead (Hoefler et al. 2007).
+ */
 static double train_gap_s(struct calibrating *c)
 {
 	const struct recording_point *const *points;
@@ -128,7 +121,7 @@ static double train_gap_s(struct calibrating *c)
 			n = recording_point_number(points[i], "n", 0);
 			least_B = fmin(least_B, recording_point_number(points[i], "size_B", 0));
 		}
-	double gap_s = gap_of(round_s(c, n, 0, least_B), round_s(c, 1, 0, least_B), n);
+	double gap_s = (round_s(c, n, least_B) - round_s(c, 1, least_B)) / (n - 1);
 	return gap_s > 0 ? gap_s : INFINITY;
 }
 
@@ -196,45 +189,6 @@ static void tcp(struct calibrating *c)
 			calibrating_quality(c, free_wire ? whole : overhead));
 }
 
-/* Separates overhead, gap and latency by trains of messages. The simulator does not use the result;
- * it is comparable with publications. */
-static void loggp(struct calibrating *c)
-{
-	const struct recording_point *const *points;
-	size_t count =
-		recording_find(c->recording, c->arena, "tcp", "what=roundtrip nagle=off", &points);
-	double least_B = INFINITY, most_B = 0, n = 0, delay_s = 0;
-	for (size_t i = 0; i < count; i++) {
-		double apart_s = recording_point_number(points[i], "delay_s", 0);
-		double size_B = recording_point_number(points[i], "size_B", 0);
-		if (!(apart_s > 0))
-			continue;
-		n = recording_point_number(points[i], "n", 0);
-		delay_s = apart_s;
-		least_B = fmin(least_B, size_B);
-		most_B = fmax(most_B, size_B);
-	}
-	if (n < 2)
-		return;
-	double single_s = round_s(c, 1, 0, least_B), large_s = round_s(c, 1, 0, most_B);
-	/* with a large delay, each further message adds the overhead and the delay */
-	double o = gap_of(round_s(c, n, delay_s, least_B), single_s, n) - delay_s;
-	double g = gap_of(round_s(c, n, 0, least_B), single_s, n);
-	double large_g = gap_of(round_s(c, n, 0, most_B), large_s, n);
-	double latency_s = single_s / 2 - 2 * o;
-	if (!isfinite(o + g) || !(o > 0))
-		return;
-	double byte_s = most_B > least_B ? (large_g - g) / (most_B - least_B) : NAN;
-	const char **slot = VEC_PUSH(c->arena, &c->result->remarks);
-	*slot = arena_printf(
-		c->arena,
-		"tcp as LogGP, by trains of %.0f messages: o %.3g us, g %.3g us, G %.3g "
-		"ns/B, L %s",
-		n, 1e6 * o, 1e6 * g, 1e9 * byte_s,
-		latency_s > 0 ? arena_printf(c->arena, "%.3g us", 1e6 * latency_s)
-			      : "below zero, because trains were delayed");
-}
-
 /* Shows the goodput of iperf3's streams. It sets no parameter: it is the minimum of hosts, wire
  * and buffers, and the log does not say which one limits. */
 static void goodput(struct calibrating *c)
@@ -244,20 +198,16 @@ static void goodput(struct calibrating *c)
 		recording_find(c->recording, c->arena, "tcp", "what=stream nagle=on", &points);
 	for (size_t i = 0; i < count; i++) {
 		double size_B = recording_point_number(points[i], "size_B", 0);
-		double low_Bps = INFINITY, high_Bps = 0;
-		for (size_t k = 0; k < points[i]->passes.count; k++) {
-			low_Bps = fmin(low_Bps, size_B / points[i]->passes.items[k].high);
-			high_Bps = fmax(high_Bps, size_B / points[i]->passes.items[k].low);
-		}
+		struct interval rate = interval_under(size_B, calibrating_point(points[i]));
 		const char **slot = VEC_PUSH(c->arena, &c->result->remarks);
 		*slot = arena_printf(
 			c->arena,
 			"tcp, %.0f stream(s): %s of payload (%s .. %s); Ethernet with packets of "
 			"1,500 B needs 1538 / 1448 of that, so the wire is at least as fast",
 			recording_point_number(points[i], "streams", 1),
-			quantity_format(c->arena, QUANTITY_RATE, size_B / points[i]->value),
-			quantity_format(c->arena, QUANTITY_RATE, low_Bps),
-			quantity_format(c->arena, QUANTITY_RATE, high_Bps));
+			quantity_format(c->arena, QUANTITY_RATE, rate.value),
+			quantity_format(c->arena, QUANTITY_RATE, rate.low),
+			quantity_format(c->arena, QUANTITY_RATE, rate.high));
 	}
 }
 
@@ -303,12 +253,8 @@ static void storage(struct calibrating *c)
 	}
 	if (!best)
 		return;
-	struct interval rate = {best_Bps, INFINITY, 0};
-	for (size_t k = 0; k < best->passes.count; k++) {
-		rate.low = fmin(rate.low, best_B / best->passes.items[k].high);
-		rate.high = fmax(rate.high, best_B / best->passes.items[k].low);
-	}
-	calibrating_found(c, "storage.bandwidth", QUANTITY_RATE, rate,
+	calibrating_found(c, "storage.bandwidth", QUANTITY_RATE,
+			  interval_under(best_B, calibrating_point(best)),
 			  "the fastest sequential reads: blocks of %s, %.0f at a time%s",
 			  quantity_format(c->arena, QUANTITY_BYTES,
 					  recording_point_number(best, "size_B", 0)),
@@ -338,7 +284,6 @@ static void memory(struct calibrating *c)
 void calibrate_host(struct calibrating *c)
 {
 	tcp(c);
-	loggp(c);
 	goodput(c);
 	rdma(c);
 	storage(c);

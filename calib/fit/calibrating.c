@@ -156,6 +156,16 @@ bool calibrating_value(struct calibrating *c, const char *test, const char *word
 	return true;
 }
 
+struct interval calibrating_point(const struct recording_point *point)
+{
+	struct interval all = {point->value, INFINITY, 0};
+	for (size_t k = 0; k < point->passes.count; k++) {
+		all.low = fmin(all.low, point->passes.items[k].low);
+		all.high = fmax(all.high, point->passes.items[k].high);
+	}
+	return all;
+}
+
 /* ---- series ---- */
 
 struct series_estimate {
@@ -441,16 +451,13 @@ static void fill_points(struct calibrating *c, const struct recording_point *con
 	struct calibration_point *to = ARENA_ARRAY(c->arena, count, struct calibration_point);
 	for (size_t i = 0; i < count; i++) {
 		double x = recording_point_number(points[i], series->x_name, 0);
+		struct interval value = calibrating_point(points[i]);
 		to[i] = (struct calibration_point){.x = x,
-						   .y = points[i]->value,
-						   .low = points[i]->value,
-						   .high = points[i]->value,
+						   .y = value.value,
+						   .low = value.low,
+						   .high = value.high,
 						   .predicted = segments_at(&series->segments, x),
 						   .held_out = points[i]->held_out};
-		for (size_t k = 0; k < points[i]->passes.count; k++) {
-			to[i].low = fmin(to[i].low, points[i]->passes.items[k].low);
-			to[i].high = fmax(to[i].high, points[i]->passes.items[k].high);
-		}
 	}
 	qsort(to, count, sizeof *to, by_x);
 	series->points = to;

@@ -38,6 +38,8 @@ void calibrate_gpu_name(struct calibrating *c);
 /* Stores the mean over the matching points; returns false if there are none. */
 bool calibrating_value(struct calibrating *c, const char *test, const char *words,
 		       struct interval *value);
+/* Returns the value of one point between the ends of the intervals of its passes. */
+struct interval calibrating_point(const struct recording_point *point);
 /* The values of points in each pass, for estimates over draws of passes. */
 struct pass_values {
 	size_t point_count, pass_count;

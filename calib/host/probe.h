@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host probe measures one property of a machine without using its GPU: memory, or noise of the
- * operating system. Other tools measure its network and storage (docs/calibration.md). probes.def
- * lists them all. A probe adds points to the plan and takes one sample of a point at a time. The
- * sampler (calib/sample) decides the number of samples, the plan decides the order.
+/* A host probe measures one property of a machine without using its GPU. There is one, of
+ * copies in memory; other tools measure network and storage (docs/calibration.md). A probe adds
+ * points to the plan and takes one sample of a point at a time. The sampler (calib/sample) decides
+ * the number of samples, the plan decides the order.
  *
  * The bench holds the state of the current point. Functions return a host_code. For codes other
  * than HOST_OK, bench->why has the reason.

@@ -33,81 +33,16 @@ static int say(const char *what, const char *why)
 	return 1;
 }
 
-/* ---- choosing the points ---- */
-
-/* Reads the next pattern of a comma-separated list. Returns false at the end. */
-static bool next_pattern(const char **list, char *pattern, size_t room)
-{
-	if (!*list)
-		return false;
-	size_t length = strcspn(*list, ",");
-	snprintf(pattern, room, "%.*s", (int)length, *list);
-	*list = (*list)[length] ? *list + length + 1 : NULL;
-	return true;
-}
-
-/* Compares a pattern with the test, or with the test and its first words: "noise", "noise.lost",
- * "*.lost". */
-static bool matches(const char *pattern, const struct plan_point *point)
-{
-	char name[256];
-	size_t length = strlen(pattern);
-	plan_point_variant(point, name, sizeof(name));
-	return plan_matches(pattern, name) ||
-	       (strncmp(pattern, name, length) == 0 && (!name[length] || name[length] == '.'));
-}
-
-static bool wanted(const char *only, const struct plan_point *point)
-{
-	char pattern[128];
-	if (!only)
-		return true;
-	while (next_pattern(&only, pattern, sizeof(pattern)))
-		if (matches(pattern, point))
-			return true;
-	return false;
-}
-
-/* Returns 0, or 2 if a pattern of --only matches nothing. */
-static int check_only(const char *only, const struct plan *plan)
-{
-	char pattern[128];
-	while (next_pattern(&only, pattern, sizeof(pattern))) {
-		bool known = false;
-		for (size_t i = 0; i < plan->count; i++)
-			known |= matches(pattern, &plan->points[i]);
-		if (known)
-			continue;
-		fprintf(stderr, "farwire: --only: '%s' matches no test of", pattern);
-		for (size_t i = 0; host_probes[i]; i++)
-			fprintf(stderr, "%s %s", i ? "," : "", host_probes[i]->test);
-		fputs("; write one of them, or a variant such as noise.lost (sockperf measures "
-		      "TCP, and fio storage: docs/calibration.md)\n",
-		      stderr);
-		return 2;
-	}
-	return 0;
-}
-
-/* Makes the plan of all points first, so that random sizes do not depend on --only. */
 static int make_plan(struct host *host, uint64_t seed)
 {
-	struct plan all = {.seed = seed};
 	struct plan_random random = {seed};
-	const char *only = host->options->only;
 	host->plan = (struct plan){.seed = seed};
 	for (size_t i = 0; host_probes[i]; i++) {
-		all.owner = host_probes[i];
-		all.test = host_probes[i]->test;
-		host_probes[i]->add(&host->bench, &all, &random);
+		host->plan.owner = host_probes[i];
+		host->plan.test = host_probes[i]->test;
+		host_probes[i]->add(&host->bench, &host->plan, &random);
 	}
-	for (size_t i = 0; i < all.count; i++)
-		if (wanted(only, &all.points[i]))
-			plan_add(&host->plan, &all.points[i]);
-	bool failed = all.failed || host->plan.failed;
-	int code = failed ? say("", "out of memory") : check_only(only, &all);
-	plan_free(&all);
-	return code;
+	return host->plan.failed ? say("", "out of memory") : 0;
 }
 
 /* ---- starting the recording ---- */
@@ -183,8 +118,7 @@ static void put_go_on(const struct host_run_options *options, char *text, size_t
 {
 	const char *file = options->resume ? options->resume : options->output;
 	if (file)
-		snprintf(text, room, "continue with `farwire probe host%s%s --continue %s`",
-			 options->only ? " --only " : "", options->only ? options->only : "", file);
+		snprintf(text, room, "continue with `farwire probe host --continue %s`", file);
 	else
 		snprintf(text, room, "use -o FILE to be able to continue a run");
 }

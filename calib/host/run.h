@@ -12,8 +12,6 @@
 #define HOST_FULL_PASSES  10
 
 struct host_run_options {
-	const char *only;   /* comma-separated tests or variants, for example "memcpy,noise.lost";
-			       NULL: all */
 	const char *output; /* NULL: standard output */
 	const char *resume; /* recording to continue, whose settings apply */
 	bool full, quiet;

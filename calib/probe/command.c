@@ -155,8 +155,6 @@ static void put_gpu(struct json_writer *json, void *context)
 	}
 	jw_real(json, "clock_Hz", facts->clock_Hz);
 	jw_real(json, "gpus", facts->gpus_count);
-	if (facts->gpus_count > 1)
-		jw_text(json, "peer", facts->peer_direct ? "direct" : "staged");
 	jw_text(json, "throttle", facts->throttle);
 	jw_open(json, "environment", '{');
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
@@ -212,7 +210,8 @@ static int probe_device(struct options *options, struct bench *bench)
 		code = run_ended(&over, options->resume);
 	} else if (run_plan(bench, &options->run, &plan) == 0) {
 		if (plan.count == 0)
-			code = wrong("--only", "matches no test of --list");
+			code = wrong("--only",
+				     "matches no test of --list; nccl-tests measures collectives");
 		else if (!options->resume && create(&record, options, bench) != 0)
 			fprintf(stderr, "farwire-probe: %s\n", record.why);
 		else

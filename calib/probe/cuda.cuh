@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of the CUDA device, shared by gpu_cuda.cu (opening, waiting, clocks), cuda_calls.cu
- * (calls) and cuda_work.cu (graphs, products, kernels, collectives). */
+ * (calls) and cuda_work.cu (graphs, products, kernels). */
 #ifndef FARWIRE_CALIB_PROBE_CUDA_CUH
 #define FARWIRE_CALIB_PROBE_CUDA_CUH
 
@@ -18,9 +18,6 @@ struct stamp;
 struct cuda {
 	struct gpu gpu;
 	int index, multiprocessors_count, gpus_count;
-	bool pools;                        /* cudaMallocAsync is available */
-	/* the peer is accessed directly; valid once `peer` exists */
-	bool peer_direct;
 	/* stream 0 is the default stream; others are created as needed */
 	cudaStream_t streams[GPU_STREAMS];
 	bool streams_made[GPU_STREAMS], streams_busy[GPU_STREAMS];
@@ -34,21 +31,16 @@ struct cuda {
 	struct stamp *stamps, *stamps_there;
 	/* ---- copies ---- */
 	size_t buffer_B;
-	void *pinned, *pageable, *there, *there_too, *peer;
+	void *pinned, *pageable, *there;
 	/* ---- objects of the last calls ---- */
-	void *memory, *memory_async;
-	cudaStream_t stream_made;
+	void *memory;
 	cudaEvent_t event_made;
-	int first_launches_count;
 	cudaGraphExec_t graph, work_graph;
 	/* ---- work ---- */
 	struct gpu_work work;
 	void *work_a, *work_b, *work_c, *workspace;
 	size_t work_a_B, work_b_B, work_c_B;
 	struct cublaslt *cublaslt;
-	struct nccl *nccl;
-	/* reason why NCCL is missing; kept because each start takes seconds */
-	char nccl_why[GPU_WHY];
 };
 
 /* Returns GPU_OK, or GPU_FAILED with the reason in cuda->gpu.why. */
@@ -61,12 +53,6 @@ int cuda_call(struct gpu *gpu, const struct gpu_call *call);
 int cuda_graph_make(struct gpu *gpu, size_t nodes_count);
 int cuda_work_make(struct gpu *gpu, const struct gpu_work *work);
 int cuda_work_run(struct cuda *cuda, cudaStream_t stream);
-int cuda_collective(struct gpu *gpu, const struct gpu_collective *what, double *time_s);
 void cuda_work_close(struct cuda *cuda);
-
-/* ---- nccl.cu ---- */
-struct nccl *nccl_open(int gpus_count, char *why);
-void nccl_close(struct nccl *nccl);
-int nccl_run(struct nccl *nccl, const struct gpu_collective *what, double *time_s, char *why);
 
 #endif

@@ -3,11 +3,7 @@
  * too. */
 #include "calib/probe/cuda.cuh"
 
-#include <utility>
-
 #include "calib/probe/kernels.cuh"
-
-#define FIRST_LAUNCHES_COUNT 96
 
 /* ---- launches ---- */
 
@@ -41,7 +37,7 @@ static int call_launch(struct cuda *cuda, const struct gpu_call *call, cudaStrea
 {
 	nanoseconds spin_ns = (nanoseconds)(call->spin_s * 1e9 + 0.5);
 	if (call->argument_B == 0 && spin_ns == 0)
-		NULL_KERNEL<<<1, 1, 0, stream>>>();
+		null_kernel<<<1, 1, 0, stream>>>();
 	else if (call->argument_B <= 64)
 		launch_sized<64>(stream, spin_ns);
 	else if (call->argument_B <= 128)
@@ -59,30 +55,6 @@ static int call_launch(struct cuda *cuda, const struct gpu_call *call, cudaStrea
 	return cuda_check(cuda, cudaGetLastError(), "a launch");
 }
 
-template <int number> static void launch_first(cudaStream_t stream)
-{
-	first_kernel<number><<<1, 1, 0, stream>>>();
-}
-
-typedef void launcher(cudaStream_t stream);
-
-template <int... numbers>
-static launcher *first_launcher(int number, std::integer_sequence<int, numbers...>)
-{
-	static launcher *const launchers[] = {launch_first<numbers>...};
-	return launchers[number];
-}
-
-static int call_first_launch(struct cuda *cuda, cudaStream_t stream)
-{
-	int number = cuda->first_launches_count;
-	if (number == FIRST_LAUNCHES_COUNT)
-		return GPU_ENOUGH;
-	cuda->first_launches_count++;
-	first_launcher(number, std::make_integer_sequence<int, FIRST_LAUNCHES_COUNT>())(stream);
-	return cuda_check(cuda, cudaGetLastError(), "a first launch");
-}
-
 static int call_stamp(struct cuda *cuda, const struct gpu_call *call, cudaStream_t stream)
 {
 	stamp_kernel<<<1, 1, 0, stream>>>(&cuda->stamps_there[call->slot],
@@ -92,30 +64,6 @@ static int call_stamp(struct cuda *cuda, const struct gpu_call *call, cudaStream
 
 /* ---- memory ---- */
 
-static int call_peer(struct cuda *cuda, const struct gpu_call *call, cudaStream_t stream)
-{
-	int other = cuda->index == 0 ? 1 : 0, able = 0;
-	if (cuda->gpus_count < 2)
-		return cuda_waive(cuda, "there is only one GPU, so it has no peer");
-	if (!cuda->peer) {
-		cudaDeviceCanAccessPeer(&able, cuda->index, other);
-		cuda->peer_direct = able && cudaDeviceEnablePeerAccess(other, 0) == cudaSuccess;
-		cudaGetLastError();
-		cudaSetDevice(other);
-		cudaError_t error = cudaMalloc(&cuda->peer, cuda->buffer_B);
-		cudaSetDevice(cuda->index);
-		if (error != cudaSuccess) {
-			cudaGetLastError();
-			cuda->peer = NULL;
-			return cuda_waive(cuda, "the peer has no free memory");
-		}
-	}
-	return cuda_check(cuda,
-			  cudaMemcpyPeerAsync(cuda->peer, other, cuda->there, cuda->index,
-					      call->size_B, stream),
-			  "cudaMemcpyPeerAsync");
-}
-
 static int call_copy(struct cuda *cuda, const struct gpu_call *call, cudaStream_t stream)
 {
 	void *here = call->pageable ? cuda->pageable : cuda->pinned;
@@ -124,38 +72,15 @@ static int call_copy(struct cuda *cuda, const struct gpu_call *call, cudaStream_
 	enum cudaMemcpyKind kind = cudaMemcpyHostToDevice;
 	if (call->size_B > cuda->buffer_B)
 		return cuda_waive(cuda, "there is not enough memory for copies of that size");
-	if (call->direction == GPU_PEER)
-		return call_peer(cuda, call, stream);
 	if (call->direction == GPU_D2H) {
 		to = here;
 		from = cuda->there;
 		kind = cudaMemcpyDeviceToHost;
-	} else if (call->direction == GPU_D2D) {
-		from = cuda->there_too;
-		kind = cudaMemcpyDeviceToDevice;
 	}
 	return cuda_check(cuda,
 			  call->async ? cudaMemcpyAsync(to, from, call->size_B, kind, stream)
 				      : cudaMemcpy(to, from, call->size_B, kind),
 			  "a copy");
-}
-
-static int call_allocation(struct cuda *cuda, const struct gpu_call *call, cudaStream_t stream)
-{
-	bool async = call->kind == GPU_MALLOC_ASYNC || call->kind == GPU_FREE_ASYNC;
-	if (async && !cuda->pools)
-		return cuda_waive(cuda, "this GPU has no memory pools");
-	switch (call->kind) {
-	case GPU_MALLOC:
-		return cuda_check(cuda, cudaMalloc(&cuda->memory, call->size_B), "cudaMalloc");
-	case GPU_FREE:
-		return cuda_check(cuda, cudaFree(cuda->memory), "cudaFree");
-	case GPU_MALLOC_ASYNC:
-		return cuda_check(cuda, cudaMallocAsync(&cuda->memory_async, call->size_B, stream),
-				  "cudaMallocAsync");
-	default:
-		return cuda_check(cuda, cudaFreeAsync(cuda->memory_async, stream), "cudaFreeAsync");
-	}
 }
 
 /* ---- streams and events ---- */
@@ -164,12 +89,6 @@ static int call_object(struct cuda *cuda, const struct gpu_call *call)
 {
 	int device;
 	switch (call->kind) {
-	case GPU_CREATE_STREAM:
-		return cuda_check(
-			cuda, cudaStreamCreateWithFlags(&cuda->stream_made, cudaStreamNonBlocking),
-			"cudaStreamCreateWithFlags");
-	case GPU_DESTROY_STREAM:
-		return cuda_check(cuda, cudaStreamDestroy(cuda->stream_made), "cudaStreamDestroy");
 	case GPU_CREATE_EVENT:
 		return cuda_check(
 			cuda, cudaEventCreateWithFlags(&cuda->event_made, cudaEventDisableTiming),
@@ -197,8 +116,6 @@ int cuda_call(struct gpu *gpu, const struct gpu_call *call)
 	switch (call->kind) {
 	case GPU_LAUNCH:
 		return call_launch(cuda, call, stream);
-	case GPU_FIRST_LAUNCH:
-		return call_first_launch(cuda, stream);
 	case GPU_STAMP:
 		return call_stamp(cuda, call, stream);
 	case GPU_COPY:
@@ -223,10 +140,9 @@ int cuda_call(struct gpu *gpu, const struct gpu_call *call)
 	case GPU_WORK:
 		return cuda_work_run(cuda, stream);
 	case GPU_MALLOC:
+		return cuda_check(cuda, cudaMalloc(&cuda->memory, call->size_B), "cudaMalloc");
 	case GPU_FREE:
-	case GPU_MALLOC_ASYNC:
-	case GPU_FREE_ASYNC:
-		return call_allocation(cuda, call, stream);
+		return cuda_check(cuda, cudaFree(cuda->memory), "cudaFree");
 	default:
 		return call_object(cuda, call);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work of the CUDA device: graphs of empty kernels, matrix products, kernels limited by memory
- * bandwidth, collectives. */
+ * bandwidth. */
 #include "calib/probe/cuda.cuh"
 
 #include <cuda_bf16.h>
@@ -21,18 +21,6 @@ static __device__ __forceinline__ size_t thread_count(void)
 	return (size_t)gridDim.x * blockDim.x;
 }
 
-static __global__ void elementwise_kernel(float4 *y, const float4 *x, float a, size_t count)
-{
-	for (size_t i = thread_index(); i < count; i += thread_count()) {
-		float4 u = x[i], v = y[i];
-		v.x = a * u.x + v.x;
-		v.y = a * u.y + v.y;
-		v.z = a * u.z + v.z;
-		v.w = a * u.w + v.w;
-		y[i] = v;
-	}
-}
-
 static __global__ void copy_kernel(float4 *to, const float4 *from, size_t count)
 {
 	for (size_t i = thread_index(); i < count; i += thread_count())
@@ -49,47 +37,6 @@ static __global__ void triad_kernel(float4 *to, const float4 *b, const float4 *c
 		w.z = u.z + a * v.z;
 		w.w = u.w + a * v.w;
 		to[i] = w;
-	}
-}
-
-static __device__ __forceinline__ float warp_sum(float sum)
-{
-	for (int offset = 16; offset > 0; offset /= 2)
-		sum += __shfl_down_sync(0xffffffffu, sum, offset);
-	return sum;
-}
-
-/* One atomic addition per block to the same address, so that the additions queue up. */
-static __global__ void reduce_add_kernel(float *sum, const float4 *from, size_t count)
-{
-	__shared__ float parts[CUDA_THREADS / 32];
-	float part = 0;
-	for (size_t i = thread_index(); i < count; i += thread_count()) {
-		float4 v = from[i];
-		part += v.x + v.y + v.z + v.w;
-	}
-	part = warp_sum(part);
-	if (threadIdx.x % 32 == 0)
-		parts[threadIdx.x / 32] = part;
-	__syncthreads();
-	if (threadIdx.x < 32) {
-		part = warp_sum(threadIdx.x < CUDA_THREADS / 32 ? parts[threadIdx.x] : 0);
-		if (threadIdx.x == 0)
-			atomicAdd(sum, part);
-	}
-}
-
-/* One warp per row. */
-static __global__ void row_reduce_kernel(float *sums, const float *from, size_t rows_count)
-{
-	size_t warps = thread_count() / 32;
-	for (size_t row = thread_index() / 32; row < rows_count; row += warps) {
-		float sum = 0;
-		for (int i = threadIdx.x % 32; i < KERNEL_ROW; i += 32)
-			sum += from[row * KERNEL_ROW + i];
-		sum = warp_sum(sum);
-		if (threadIdx.x % 32 == 0)
-			sums[row] = sum;
 	}
 }
 
@@ -165,7 +112,7 @@ int cuda_graph_make(struct gpu *gpu, size_t nodes_count)
 	if (code != GPU_OK)
 		return code;
 	for (size_t i = 0; i < nodes_count; i++)
-		NULL_KERNEL<<<1, 1, 0, cuda->capture>>>();
+		null_kernel<<<1, 1, 0, cuda->capture>>>();
 	code = cuda_check(cuda, cudaGetLastError(), "capturing a launch");
 	code = instantiate(cuda, code, &cuda->graph);
 	return run_graph_once(cuda, code, cuda->graph);
@@ -248,13 +195,10 @@ static int make_product(struct cuda *cuda)
 										       : GPU_WAIVED;
 }
 
-/* Number of accesses to each byte of a buffer: elementwise x, y and y; triad a, b and c; copy
- * source and target; the reductions only read. */
+/* Each byte of a buffer is accessed once: triad has a, b and c, copy has source and target. */
 static size_t buffer_of(const struct gpu_work *work)
 {
-	size_t parts = work->kind == GPU_ELEMENTWISE || work->kind == GPU_STREAM_TRIAD ? 3
-		       : work->kind == GPU_STREAM_COPY                                 ? 2
-										       : 1;
+	size_t parts = work->kind == GPU_STREAM_TRIAD ? 3 : 2;
 	return work->bytes_B / parts / (4 * KERNEL_ROW) * (4 * KERNEL_ROW);
 }
 
@@ -285,26 +229,10 @@ static int run_once(struct cuda *cuda, cudaStream_t stream)
 	size_t size_B = buffer_of(work), count = size_B / sizeof(float4);
 	float4 *a = (float4 *)cuda->work_a, *b = (float4 *)cuda->work_b,
 	       *c = (float4 *)cuda->work_c;
-	switch (work->kind) {
-	case GPU_ELEMENTWISE:
-		elementwise_kernel<<<blocks, CUDA_THREADS, 0, stream>>>(a, b, 0.5f, count);
-		break;
-	case GPU_ROW_REDUCE:
-		row_reduce_kernel<<<blocks, CUDA_THREADS, 0, stream>>>(
-			(float *)cuda->work_c, (const float *)cuda->work_a,
-			size_B / sizeof(float) / KERNEL_ROW);
-		break;
-	case GPU_STREAM_COPY:
+	if (work->kind == GPU_STREAM_COPY)
 		copy_kernel<<<blocks, CUDA_THREADS, 0, stream>>>(a, b, count);
-		break;
-	case GPU_STREAM_TRIAD:
+	else
 		triad_kernel<<<blocks, CUDA_THREADS, 0, stream>>>(a, b, c, 0.5f, count);
-		break;
-	default:
-		reduce_add_kernel<<<blocks, CUDA_THREADS, 0, stream>>>((float *)cuda->work_c, a,
-								       count);
-		break;
-	}
 	return cuda_check(cuda, cudaGetLastError(), "launching work");
 }
 
@@ -347,24 +275,6 @@ int cuda_work_run(struct cuda *cuda, cudaStream_t stream)
 	return run_repeats(cuda, stream);
 }
 
-int cuda_collective(struct gpu *gpu, const struct gpu_collective *what, double *time_s)
-{
-	struct cuda *cuda = (struct cuda *)gpu;
-	if (cuda->gpus_count < 2)
-		return cuda_waive(cuda, "there is only one GPU, and NCCL refuses two ranks on one GPU");
-	if (!cuda->nccl && !cuda->nccl_why[0]) {
-		cuda->nccl = nccl_open(cuda->gpus_count, cuda->gpu.why);
-		if (!cuda->nccl)
-			memcpy(cuda->nccl_why, cuda->gpu.why, GPU_WHY);
-		cudaSetDevice(cuda->index); /* NCCL changes the current device */
-	}
-	if (!cuda->nccl)
-		return cuda_waive(cuda, cuda->nccl_why);
-	int code = nccl_run(cuda->nccl, what, time_s, cuda->gpu.why);
-	cudaSetDevice(cuda->index);
-	return code;
-}
-
 void cuda_work_close(struct cuda *cuda)
 {
 	if (cuda->graph)
@@ -372,7 +282,6 @@ void cuda_work_close(struct cuda *cuda)
 	if (cuda->work_graph)
 		cudaGraphExecDestroy(cuda->work_graph);
 	cublaslt_close(cuda->cublaslt);
-	nccl_close(cuda->nccl);
 	cudaFree(cuda->work_a);
 	cudaFree(cuda->work_b);
 	cudaFree(cuda->work_c);

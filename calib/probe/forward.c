@@ -50,8 +50,8 @@ static int index_of(const char *word, const char *const *words, int count)
 
 int forward_transport_from(const char *word)
 {
-	static const char *const words[] = {"shm", "unix", "tcp"};
-	return index_of(word, words, 3);
+	static const char *const words[] = {"shm", "tcp"};
+	return index_of(word, words, 2);
 }
 
 int forward_mode_from(const char *word)
@@ -297,8 +297,6 @@ static int choose_transport(struct far *far)
 	struct forwarder *forwarder = far->forwarder;
 	struct channel control = {.socket = forwarder->server.control};
 	far->channel = control;
-	if (far->options.transport == FORWARD_UNIX)
-		return GPU_OK;
 	if (far->options.transport == FORWARD_SHM) {
 		if (!forwarder->server.in)
 			return gpu_fail(far->gpu.why, GPU_WAIVED, "shared memory is not available");

@@ -3,8 +3,8 @@
  *
  * forwarder_start() forks a process that opens a device of its own. It must run before this process
  * opens a device, because CUDA does not survive a fork. forward_open() returns a device that sends
- * its calls to that process, over shared memory, a Unix socket or TCP on the loopback interface. It
- * supports only now_s, close and the calls GET, LAUNCH, COPY, MEMSET, RECORD and SYNC.
+ * its calls to that process, over shared memory or TCP on the loopback interface. It supports only
+ * now_s, close and the calls GET, LAUNCH, COPY, MEMSET, RECORD and SYNC.
  *
  * The mode decides which calls wait for an answer: all in mode sync, only GPU_SYNC and copies to
  * the host in mode async. Mode batched is like async, but calls without a wait are collected until
@@ -23,7 +23,7 @@
 
 #include "calib/probe/gpu.h"
 
-enum forward_transport { FORWARD_SHM, FORWARD_UNIX, FORWARD_TCP };
+enum forward_transport { FORWARD_SHM, FORWARD_TCP };
 enum forward_mode { FORWARD_SYNC, FORWARD_ASYNC, FORWARD_BATCHED };
 
 #define FORWARD_BATCH_MOST   256
@@ -37,7 +37,7 @@ struct forward_options {
 	double rate_Bps;  /* 0: unlimited */
 };
 
-/* Convert "shm", "unix", "tcp"; "sync", "async", "batched"; return -1 for other words. */
+/* Convert "shm", "tcp"; "sync", "async", "batched"; return -1 for other words. */
 int forward_transport_from(const char *word);
 int forward_mode_from(const char *word);
 /* Returns whether the call waits for an answer. (exported: for tests/fake_gpu) */

@@ -28,8 +28,7 @@ extern "C" {
 
 enum gpu_code {
 	GPU_OK = 0,
-	GPU_ENOUGH = -1, /* SAMPLER_NO_MORE: this can be measured only a limited number of times */
-	GPU_WAIVED = 1,  /* not supported on this machine; gpu->why has the reason */
+	GPU_WAIVED = 1, /* not supported on this machine; gpu->why has the reason */
 	/* an error or a timeout; gpu->why has the reason, and the device is unusable */
 	GPU_FAILED = 2,
 };
@@ -37,8 +36,7 @@ enum gpu_code {
 enum gpu_call_kind {
 	GPU_GET, /* cudaGetDevice */
 	GPU_LAUNCH,
-	GPU_FIRST_LAUNCH, /* launches a kernel that has not run in this process */
-	GPU_STAMP,        /* launches a kernel that stores its start and end in `slot` */
+	GPU_STAMP, /* launches a kernel that stores its start and end in `slot` */
 	GPU_COPY,
 	GPU_MEMSET,
 	GPU_RECORD,
@@ -47,10 +45,6 @@ enum gpu_call_kind {
 	GPU_SYNC, /* synchronises the stream */
 	GPU_MALLOC,
 	GPU_FREE, /* frees the memory of the last GPU_MALLOC */
-	GPU_MALLOC_ASYNC,
-	GPU_FREE_ASYNC,
-	GPU_CREATE_STREAM,
-	GPU_DESTROY_STREAM,
 	GPU_CREATE_EVENT,
 	GPU_DESTROY_EVENT,
 	GPU_GRAPH, /* launches the graph of graph_make() */
@@ -58,7 +52,7 @@ enum gpu_call_kind {
 	GPU_CALL_KINDS,
 };
 
-enum gpu_direction { GPU_H2D, GPU_D2H, GPU_D2D, GPU_PEER };
+enum gpu_direction { GPU_H2D, GPU_D2H };
 
 struct gpu_call {
 	enum gpu_call_kind kind;
@@ -72,11 +66,8 @@ struct gpu_call {
 
 enum gpu_work_kind {
 	GPU_GEMM,        /* m x n x k, random data */
-	GPU_ELEMENTWISE, /* y = a x + y; bytes_B counts all bytes read and written, also below */
-	GPU_ROW_REDUCE,  /* rows of 1024 numbers */
-	GPU_STREAM_COPY,
+	GPU_STREAM_COPY, /* bytes_B counts all bytes read and written, also below */
 	GPU_STREAM_TRIAD,
-	GPU_REDUCE_ADD,
 };
 struct gpu_work {
 	enum gpu_work_kind kind;
@@ -87,11 +78,6 @@ struct gpu_work {
 	bool as_graph;  /* launched as one graph */
 };
 
-struct gpu_collective {
-	const char *collective; /* all_reduce, all_gather, reduce_scatter, broadcast */
-	size_t size_B, ranks, repeats;
-};
-
 enum gpu_wait { GPU_WAIT_SPIN, GPU_WAIT_YIELD, GPU_WAIT_BLOCK };
 
 struct gpu_facts {
@@ -99,8 +85,6 @@ struct gpu_facts {
 	double multiprocessors_count, memory_B, l2_B, clock_Hz;
 	double pcie_generation, pcie_width; /* 0: unknown */
 	double gpus_count;                  /* number of GPUs in the machine */
-	/* the other GPU's memory is accessed directly, without staging in the host */
-	bool peer_direct;
 };
 
 struct gpu;
@@ -123,15 +107,12 @@ struct gpu_api {
 	int (*finish)(struct gpu *gpu); /* waits until all streams are empty */
 	int (*elapsed)(struct gpu *gpu, int from_event, int to_event, double *time_s);
 	/* Stores the begin and end of a stamping kernel on the host's clock. The clocks are aligned
-	 * as of the last sync_clocks(), which also returns how far they diverged since the call
-	 * before. */
+	 * as of the last sync_clocks(). */
 	int (*stamps)(struct gpu *gpu, int slot, double *begin_s, double *end_s);
-	int (*sync_clocks)(struct gpu *gpu, double *change_s);
-	int (*timer_step)(struct gpu *gpu, double *step_s); /* step of the GPU's timer */
+	int (*sync_clocks)(struct gpu *gpu);
 	int (*wait_mode)(struct gpu *gpu, enum gpu_wait mode);
 	int (*graph_make)(struct gpu *gpu, size_t nodes_count);
 	int (*work_make)(struct gpu *gpu, const struct gpu_work *work);
-	int (*collective)(struct gpu *gpu, const struct gpu_collective *what, double *time_s);
 	/* Forwards the device within this process, without a second one; or NULL. The result codes
 	 * are those of open(). */
 	int (*forward)(struct gpu *local, const struct forward_options *options, struct gpu **far,

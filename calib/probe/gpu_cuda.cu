@@ -36,21 +36,6 @@ static __global__ void ping_kernel(struct mailbox *mailbox, unsigned first, nano
 	}
 }
 
-static __global__ void step_kernel(struct mailbox *mailbox)
-{
-	nanoseconds least = ~0ull, last = gpu_timer();
-	for (int changes = 0; changes < 64;) {
-		nanoseconds now = gpu_timer();
-		if (now == last)
-			continue;
-		if (now - last < least)
-			least = now - last;
-		last = now;
-		changes++;
-	}
-	mailbox->step_ns = least;
-}
-
 int cuda_check(struct cuda *cuda, cudaError_t error, const char *what)
 {
 	if (error == cudaSuccess)
@@ -137,7 +122,7 @@ static double now_s(struct gpu *gpu)
 }
 
 /* Uses the shortest round trip: the GPU saw the ping in the middle of it. */
-static int sync_clocks(struct gpu *gpu, double *change_s)
+static int sync_clocks(struct gpu *gpu)
 {
 	struct cuda *cuda = (struct cuda *)gpu;
 	struct mailbox *mailbox = cuda->mailbox;
@@ -169,21 +154,8 @@ static int sync_clocks(struct gpu *gpu, double *change_s)
 			offset_s = 0.5 * (sent_s + seen_s) - 1e-9 * (double)mailbox->pong_ns;
 		}
 	}
-	*change_s = offset_s - cuda->offset_s;
 	cuda->offset_s = offset_s;
 	return code == GPU_OK ? cuda_finish(cuda) : code;
-}
-
-static int timer_step(struct gpu *gpu, double *step_s)
-{
-	struct cuda *cuda = (struct cuda *)gpu;
-	step_kernel<<<1, 1>>>(cuda->mailbox_there);
-	cuda->streams_busy[0] = true;
-	int code = cuda_check(cuda, cudaGetLastError(), "launching the timer's kernel");
-	if (code == GPU_OK)
-		code = cuda_finish(cuda);
-	*step_s = 1e-9 * (double)cuda->mailbox->step_ns;
-	return code;
 }
 
 static int elapsed(struct gpu *gpu, int from_event, int to_event, double *time_s)
@@ -246,7 +218,6 @@ static void describe(struct gpu *gpu, struct gpu_facts *facts)
 	facts->memory_B = (double)properties.totalGlobalMem;
 	facts->l2_B = properties.l2CacheSize;
 	facts->gpus_count = cuda->gpus_count;
-	facts->peer_direct = cuda->peer_direct;
 	if (cudaDeviceGetAttribute(&clock_kHz, cudaDevAttrClockRate, cuda->index) == cudaSuccess)
 		facts->clock_Hz = 1e3 * clock_kHz;
 	if (cudaDeviceGetPCIBusId(bus, sizeof(bus), cuda->index) == cudaSuccess)
@@ -287,8 +258,6 @@ static int open_buffers(struct cuda *cuda, size_t size_B)
 	for (; size_B >= 1 << 20; size_B /= 2) {
 		cudaError_t error = cudaMalloc(&cuda->there, size_B);
 		if (error == cudaSuccess)
-			error = cudaMalloc(&cuda->there_too, size_B);
-		if (error == cudaSuccess)
 			error = cudaHostAlloc(&cuda->pinned, size_B, cudaHostAllocDefault);
 		if (error == cudaSuccess)
 			cuda->pageable = malloc(size_B);
@@ -299,9 +268,8 @@ static int open_buffers(struct cuda *cuda, size_t size_B)
 			return GPU_OK;
 		}
 		cudaFree(cuda->there);
-		cudaFree(cuda->there_too);
 		cudaFreeHost(cuda->pinned);
-		cuda->there = cuda->there_too = cuda->pinned = NULL;
+		cuda->there = cuda->pinned = NULL;
 		cudaGetLastError();
 	}
 	snprintf(cuda->gpu.why, GPU_WHY, "there is not enough memory for copies of 1 MiB");
@@ -336,11 +304,9 @@ static int move_once(struct cuda *cuda, size_t size_B)
 	call.kind = GPU_MEMSET;
 	int code = cuda_call(&cuda->gpu, &call);
 	call.kind = GPU_COPY;
-	for (int direction = GPU_H2D; direction <= GPU_PEER && code == GPU_OK; direction++) {
+	for (int direction = GPU_H2D; direction <= GPU_D2H && code == GPU_OK; direction++) {
 		call.direction = (enum gpu_direction)direction;
-		if (direction != GPU_PEER || cuda->gpus_count > 1)
-			code = cuda_call(&cuda->gpu, &call);
-		code = code == GPU_WAIVED ? GPU_OK : code;
+		code = cuda_call(&cuda->gpu, &call);
 	}
 	return code;
 }
@@ -375,8 +341,6 @@ static int warm_up(struct cuda *cuda)
 
 static int open_context(struct cuda *cuda, size_t buffer_B)
 {
-	double change_s;
-	int pools = 0;
 	int code = cuda_check(cuda, cudaSetDevice(cuda->index), "cudaSetDevice");
 	if (code == GPU_OK)
 		cudaSetDeviceFlags(cudaDeviceScheduleSpin | cudaDeviceMapHost);
@@ -392,11 +356,8 @@ static int open_context(struct cuda *cuda, size_t buffer_B)
 		return code;
 	cudaDeviceGetAttribute(&cuda->multiprocessors_count, cudaDevAttrMultiProcessorCount,
 			       cuda->index);
-	if (cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, cuda->index) ==
-	    cudaSuccess)
-		cuda->pools = pools != 0;
 	code = warm_up(cuda);
-	return code == GPU_OK ? sync_clocks(&cuda->gpu, &change_s) : code;
+	return code == GPU_OK ? sync_clocks(&cuda->gpu) : code;
 }
 
 static void close_cuda(struct gpu *gpu)
@@ -414,7 +375,6 @@ static void close_cuda(struct gpu *gpu)
 	if (cuda->capture)
 		cudaStreamDestroy(cuda->capture);
 	cudaFree(cuda->there);
-	cudaFree(cuda->there_too);
 	cudaFree(cuda->stamps_there);
 	cudaFreeHost(cuda->pinned);
 	cudaFreeHost(cuda->stamps);
@@ -464,7 +424,7 @@ static int open_cuda(const struct gpu_options *options, struct gpu **gpu, char *
 const struct gpu_api gpu_cuda = {
 	open_cuda,       close_cuda,     describe,        now_s,
 	cuda_call,       block,          release,         finish,
-	elapsed,         stamps,         sync_clocks,     timer_step,
-	wait_mode,       cuda_graph_make, cuda_work_make, cuda_collective,
+	elapsed,         stamps,         sync_clocks,     wait_mode,
+	cuda_graph_make, cuda_work_make,
 	nullptr, // there is no forwarding within this process
 };

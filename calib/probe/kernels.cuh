@@ -16,7 +16,6 @@ struct mailbox {
 	volatile unsigned ping;     /* written by the host */
 	volatile unsigned pong;     /* written by the GPU */
 	volatile nanoseconds pong_ns;
-	volatile nanoseconds step_ns;
 };
 
 struct stamp {
@@ -41,10 +40,9 @@ static __device__ __forceinline__ void spin(nanoseconds time_ns)
 		;
 }
 
-/* Empty kernels, one for each number. NULL_KERNEL is used for ordinary launches. */
-template <int number> __global__ void first_kernel(void)
+/* The kernel of ordinary launches. */
+static __global__ void null_kernel(void)
 {
 }
-#define NULL_KERNEL first_kernel<-1>
 
 #endif

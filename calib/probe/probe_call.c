@@ -10,11 +10,8 @@
 #define CALLS_BEHIND_COUNT 200
 #define CALLS_BEHIND_LEAST 16
 #define BYTES_BEHIND_B     65536
-/* A process has 96 kernels for this. They are divided among the 10 or 3 passes. */
-#define FIRST_FULL_COUNT  9
-#define FIRST_QUICK_COUNT 30
-#define EVENT             GPU_EVENT_PLAIN
-#define SMALL_B           4096
+#define EVENT              GPU_EVENT_PLAIN
+#define SMALL_B            4096
 
 struct row {
 	const char *name;
@@ -32,12 +29,6 @@ static const struct row rows[] = {
 	 true,
 	 NONE,
 	 NONE},
-	{"copy_d2h",
-	 {.kind = GPU_COPY, .direction = GPU_D2H, .async = true, .size_B = SMALL_B},
-	 true,
-	 true,
-	 NONE,
-	 NONE},
 	{"memset", {.kind = GPU_MEMSET, .size_B = SMALL_B}, true, true, NONE, NONE},
 	{"record", {.kind = GPU_RECORD, .event = EVENT}, true, true, NONE, NONE},
 	{"wait_event", {.kind = GPU_WAIT_EVENT, .event = EVENT + 1}, true, true, NONE, NONE},
@@ -46,23 +37,8 @@ static const struct row rows[] = {
 	{"sync_idle", {.kind = GPU_SYNC}, true, false, NONE, NONE},
 	{"malloc", {.kind = GPU_MALLOC, .size_B = 1 << 20}, true, false, NONE, GPU_FREE},
 	{"free", {.kind = GPU_FREE, .size_B = 1 << 20}, true, false, GPU_MALLOC, NONE},
-	{"malloc_async",
-	 {.kind = GPU_MALLOC_ASYNC, .size_B = 1 << 20},
-	 true,
-	 false,
-	 NONE,
-	 GPU_FREE_ASYNC},
-	{"free_async",
-	 {.kind = GPU_FREE_ASYNC, .size_B = 1 << 20},
-	 true,
-	 false,
-	 GPU_MALLOC_ASYNC,
-	 NONE},
-	{"create_stream", {.kind = GPU_CREATE_STREAM}, true, false, NONE, GPU_DESTROY_STREAM},
 	{"create_event", {.kind = GPU_CREATE_EVENT}, true, false, NONE, GPU_DESTROY_EVENT},
 	{"get", {.kind = GPU_GET}, true, false, NONE, NONE},
-	{"graph_launch", {.kind = GPU_GRAPH}, true, false, NONE, NONE},
-	{"first_launch", {.kind = GPU_FIRST_LAUNCH}, true, false, NONE, NONE},
 };
 #define ROWS_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -94,8 +70,6 @@ static void add(const struct bench *bench, struct plan *plan, struct plan_random
 				       {"stream", blocked ? "blocked" : "idle"}},
 				.interval_ratio = 0.02,
 			};
-			if (rows[i].call.kind == GPU_FIRST_LAUNCH)
-				point.most = bench->full ? FIRST_FULL_COUNT : FIRST_QUICK_COUNT;
 			if (blocked ? rows[i].blocked : rows[i].idle)
 				plan_add(plan, &point);
 		}
@@ -115,8 +89,6 @@ static int begin(struct bench *bench, const struct plan_point *point)
 	const struct gpu_call record = {.kind = GPU_RECORD, .event = EVENT + 1};
 	int code = bench_call(bench, &record);
 	bench->count = 0;
-	if (code == GPU_OK && row_of(point)->call.kind == GPU_GRAPH)
-		code = bench_code(bench, bench->gpu, bench->gpu->api->graph_make(bench->gpu, 1));
 	if (code == GPU_OK)
 		code = bench_finish(bench);
 	return code;

@@ -9,9 +9,6 @@
 
 #define CALLS_COUNT 64
 
-static const char *const transports[] = {"shm", "unix", "tcp"};
-static const char *const modes[] = {"sync", "async", "batched"};
-
 static void add_point(struct plan *plan, const char *transport, const char *mode, double argument_B,
 		      double payload_B, int batch, bool held_out)
 {
@@ -29,20 +26,18 @@ static void add_point(struct plan *plan, const char *transport, const char *mode
 
 static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
+	static const char *const transports[] = {"shm", "tcp"};
 	static const double arguments_B[] = {64, 128, 256, 512, 1024};
-	double step = bench->full ? 2 : 4;
-	for (size_t t = 0; t < sizeof(transports) / sizeof(transports[0]); t++) {
-		for (size_t i = 0; i < sizeof(arguments_B) / sizeof(arguments_B[0]); i++)
-			for (size_t mode = 0; mode < 2; mode++)
-				add_point(plan, transports[t], modes[mode], arguments_B[i], 0, 1,
-					  i % 2 == 1);
-		for (int batch = 1; batch <= CALLS_COUNT; batch *= 2)
-			add_point(plan, transports[t], "batched", 64, 0, batch, batch == 8);
-		for (double size_B = 4096; size_B <= 0x1p26; size_B *= step)
-			for (size_t mode = 0; mode < 2; mode++)
-				add_point(plan, transports[t], modes[mode], 0, size_B, 1,
-					  size_B == 0x1p18 || size_B == 0x1p22);
-	}
+	for (size_t t = 0; t < sizeof(transports) / sizeof(transports[0]); t++)
+		for (size_t i = 0; i < sizeof(arguments_B) / sizeof(arguments_B[0]); i++) {
+			bool held_out = i % 2 == 1;
+			add_point(plan, transports[t], "sync", arguments_B[i], 0, 1, held_out);
+			add_point(plan, transports[t], "async", arguments_B[i], 0, 1, held_out);
+		}
+	for (int batch = 1; batch <= CALLS_COUNT; batch *= 2)
+		add_point(plan, "shm", "batched", 64, 0, batch, batch == 8);
+	for (double size_B = 4096; size_B <= 0x1p26; size_B *= bench->full ? 2 : 4)
+		add_point(plan, "tcp", "sync", 0, size_B, 1, size_B == 0x1p18 || size_B == 0x1p22);
 }
 
 static int begin(struct bench *bench, const struct plan_point *point)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Probe A5: graphs of n empty kernels: the host's time to launch a graph, and the GPU's time
- * between two kernels. */
-#include <string.h>
-
+/* Probe A5: the GPU's time for a graph of n empty kernels. */
 #include "calib/probe/probe.h"
 
 #define GRAPHS_COUNT 4
@@ -11,14 +8,11 @@ static void add(const struct bench *bench, struct plan *plan, struct plan_random
 {
 	static const short nodes[] = {1, 2, 5, 10, 20, 30, 50, 100, 150, 200};
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
-		for (int run = 0; run < 2; run++) {
-			plan_add(plan, &(struct plan_point){
-					       .is = {{"what", run ? "run" : "call"}},
-					       .x = {{"nodes", nodes[i]}},
-					       .interval_ratio = run ? 0 : 0.02,
-					       .held_out = nodes[i] == 30 || nodes[i] == 150,
-				       });
-		}
+		plan_add(plan, &(struct plan_point){
+				       .is = {{"what", "run"}},
+				       .x = {{"nodes", nodes[i]}},
+				       .held_out = nodes[i] == 30 || nodes[i] == 150,
+			       });
 }
 
 static int begin(struct bench *bench, const struct plan_point *point)
@@ -32,17 +26,13 @@ static int begin(struct bench *bench, const struct plan_point *point)
 
 static int sample(struct bench *bench, const struct plan_point *point, double *value)
 {
-	const struct gpu_call graph = {.kind = GPU_GRAPH};
-	if (strcmp(plan_point_word(point, "what"), "run") == 0)
-		return bench_span(bench, &graph, GRAPHS_COUNT, value);
-	int code = bench_finish(bench);
-	return code == GPU_OK ? bench_time(bench, &graph, value) : code;
+	return bench_span(bench, &(struct gpu_call){.kind = GPU_GRAPH}, GRAPHS_COUNT, value);
 }
 
 const struct probe probe_graph = {
 	.id = "A5",
 	.test = "graph",
-	.help = "launch and run time of graphs of n empty kernels",
+	.help = "run time of graphs of n empty kernels",
 	.add = add,
 	.begin = begin,
 	.sample = sample,

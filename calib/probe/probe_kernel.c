@@ -13,7 +13,7 @@
 
 static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
-	static const char *const whats[] = {"gap", "floor", "start", "end", "hop"};
+	static const char *const whats[] = {"gap", "floor", "start", "end"};
 	for (size_t i = 0; i < sizeof(whats) / sizeof(whats[0]); i++) {
 		plan_add(plan, &(struct plan_point){
 				       .is = {{"what", whats[i]}},
@@ -66,10 +66,9 @@ static int sample_chain(struct bench *bench, bool gap, double *value)
  * from its end to the return of the waiting host. */
 static int sample_host(struct bench *bench, bool start, double *value)
 {
-	double change_s, begin_s = 0, end_s = 0;
+	double begin_s = 0, end_s = 0;
 	struct gpu_call launch = {.kind = GPU_STAMP, .spin_s = start ? 0 : END_SPIN_S};
-	int code =
-		bench_code(bench, bench->gpu, bench->gpu->api->sync_clocks(bench->gpu, &change_s));
+	int code = bench_code(bench, bench->gpu, bench->gpu->api->sync_clocks(bench->gpu));
 	if (code == GPU_OK)
 		code = bench_finish(bench);
 	if (code == GPU_OK)
@@ -85,27 +84,6 @@ static int sample_host(struct bench *bench, bool start, double *value)
 		code = stamps(bench, 0, &begin_s, &end_s);
 	seen_s -= bench->clock_cost_s;
 	*value = fmax(0, start ? begin_s - seen_s : seen_s - end_s);
-	return code;
-}
-
-static int sample_hop(struct bench *bench, double *value)
-{
-	const struct gpu_call calls[] = {
-		{.kind = GPU_STAMP, .slot = 0},
-		{.kind = GPU_RECORD, .event = GPU_EVENT_PLAIN},
-		{.kind = GPU_WAIT_EVENT, .event = GPU_EVENT_PLAIN, .stream = 1},
-		{.kind = GPU_STAMP, .slot = 1, .stream = 1},
-	};
-	double begin_s = 0, end_s = 0, first_end_s = 0;
-	int code = bench_block(bench);
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && code == GPU_OK; i++)
-		code = bench_call(bench, &calls[i]);
-	code = release_and_finish(bench, code);
-	if (code == GPU_OK)
-		code = stamps(bench, 0, &begin_s, &first_end_s);
-	if (code == GPU_OK)
-		code = stamps(bench, 1, &begin_s, &end_s);
-	*value = begin_s - first_end_s;
 	return code;
 }
 
@@ -157,15 +135,13 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 		return sample_chain(bench, what[0] == 'g', value);
 	if (strcmp(what, "start") == 0 || strcmp(what, "end") == 0)
 		return sample_host(bench, what[0] == 's', value);
-	if (strcmp(what, "hop") == 0)
-		return sample_hop(bench, value);
 	return sample_concurrent(bench, (int)plan_point_number(point, "kernels", 1), value);
 }
 
 const struct probe probe_kernel = {
 	.id = "A3",
 	.test = "kernel",
-	.help = "gap, start, end and duration of kernels, hops between streams, concurrency",
+	.help = "gap, start, end and duration of kernels, concurrency",
 	.add = add,
 	.begin = begin,
 	.sample = sample,

@@ -1,48 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Probe M2: how much copies and kernels slow each other: the time of `of` while `with` runs,
- * divided by its time without competitors. */
-#include <string.h>
-
+/* Probe M2: how much copies in both directions slow each other: the time of copies to the GPU while
+ * copies from it run, divided by their time alone. */
 #include "calib/probe/probe.h"
 
-#define COPY_B      ((size_t)16 << 20)
+#define COPY_B      ((size_t)4 << 20)
 #define OF_COUNT    8
 #define WITH_COUNT  24
 #define EVENT_FIRST 4
 
-static const struct {
-	const char *with, *of;
-} rows[] = {{"d2h", "h2d"},  {"h2d", "d2h"},  {"gemm", "h2d"},
-	    {"gemm", "d2h"}, {"h2d", "gemm"}, {"d2h", "gemm"}};
-
 static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		plan_add(plan, &(struct plan_point){
-				       .is = {{"with", rows[i].with}, {"of", rows[i].of}},
-				       .unit = "1",
-			       });
-	}
-}
-
-static struct gpu_call call_of(const char *name, int stream)
-{
-	struct gpu_call call = {.kind = GPU_WORK, .stream = stream};
-	if (strcmp(name, "gemm") != 0) {
-		call.kind = GPU_COPY;
-		call.direction = name[0] == 'h' ? GPU_H2D : GPU_D2H;
-		call.size_B = COPY_B;
-		call.async = true;
-	}
-	return call;
-}
-
-static int begin(struct bench *bench, const struct plan_point *point)
-{
-	if (strcmp(plan_point_word(point, "with"), "gemm") != 0 &&
-	    strcmp(plan_point_word(point, "of"), "gemm") != 0)
-		return GPU_OK;
-	return bench_square(bench);
+	plan_add(plan, &(struct plan_point){.is = {{"with", "d2h"}, {"of", "h2d"}}, .unit = "1"});
 }
 
 static int many(struct bench *bench, int code, struct gpu_call call, size_t count)
@@ -76,8 +44,11 @@ static int span(struct bench *bench, const struct gpu_call *of, const struct gpu
 
 static int sample(struct bench *bench, const struct plan_point *point, double *value)
 {
-	struct gpu_call of = call_of(plan_point_word(point, "of"), 0);
-	struct gpu_call with = call_of(plan_point_word(point, "with"), 1);
+	const struct gpu_call of = {
+		.kind = GPU_COPY, .direction = GPU_H2D, .size_B = COPY_B, .async = true};
+	struct gpu_call with = of;
+	with.direction = GPU_D2H;
+	with.stream = 1;
 	double alone_s = 0, together_s = 0;
 	int code = span(bench, &of, NULL, &alone_s);
 	if (code == GPU_OK)
@@ -89,8 +60,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 const struct probe probe_share = {
 	.id = "M2",
 	.test = "share",
-	.help = "slowdown of copies and kernels that run at the same time",
+	.help = "slowdown of copies that run at the same time in both directions",
 	.add = add,
-	.begin = begin,
 	.sample = sample,
 };

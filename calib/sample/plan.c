@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARE_PARTS 4
+#define SHARE_PARTS 2
 
 static void append(char *text, size_t room, const char *word)
 {

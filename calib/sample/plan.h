@@ -32,8 +32,6 @@ struct plan_point {
 	struct plan_number x[PLAN_NUMBERS]; /* likewise */
 	const char *unit;                   /* unit of the samples; NULL: "s" */
 	double interval_ratio;              /* target width of the interval; 0: SAMPLER_RATIO */
-	/* maximum samples of a pass, without warm-up; 0: as many as needed */
-	size_t most;
 	bool held_out;
 	const void *owner; /* the probe that measures this point */
 };
@@ -70,8 +68,8 @@ struct plan {
 void plan_add(struct plan *plan, const struct plan_point *point);
 /* Stores the order of a pass: a permutation of 0 .. count-1. */
 void plan_shuffle(const struct plan *plan, size_t pass, size_t *order);
-/* Returns the time limit of the next of `left` points when `left_s` remain. It is four times the
- * equal share, because most points need far less than theirs. It is at least PLAN_SHARE_LEAST_S,
+/* Returns the time limit of the next of `left` points when `left_s` remain. It is twice the
+ * equal share, because many points need far less than theirs. It is at least PLAN_SHARE_LEAST_S,
  * which is enough for operations of microseconds. */
 #define PLAN_SHARE_LEAST_S 2e-3
 double plan_share_s(double left_s, size_t left);

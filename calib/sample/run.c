@@ -108,9 +108,9 @@ static int measure(const struct run_prober *prober, const struct plan_point *poi
 	struct one one = {prober, point};
 	const struct sampler sampler = {
 		.interval_ratio = point->interval_ratio > 0 ? point->interval_ratio : SAMPLER_RATIO,
-		.least = point->most > 0 ? point->most : SAMPLER_LEAST,
-		.most = point->most > 0 ? point->most : SAMPLER_MOST,
-		.warm_up_most = point->most > 0 ? 0 : SAMPLER_MOST / 5,
+		.least = SAMPLER_LEAST,
+		.most = SAMPLER_MOST,
+		.warm_up_most = SAMPLER_MOST / 5,
 		.share_s = share_s,
 		.deadline_s = 2 * share_s + prober->deadline_s,
 		.context = &one,
@@ -128,8 +128,7 @@ static int measure(const struct run_prober *prober, const struct plan_point *poi
 		code = result->code;
 	prober->end(prober->context, point);
 	if (code == RUN_OK && result->count == 0) {
-		*why = result->stop == SAMPLER_DEADLINE ? "no sample before its deadline"
-							: "nothing is left to measure";
+		*why = "no sample before its deadline";
 		code = RUN_WAIVED;
 	}
 	return prober->stopped(prober->context) ? RUN_STOPPED : code;

@@ -19,7 +19,7 @@
 #include "calib/sample/plan.h"
 #include "calib/sample/record.h"
 
-/* Results of a prober's functions. sample() may also return SAMPLER_NO_MORE. */
+/* Results of a prober's functions. */
 enum run_code {
 	RUN_OK = 0,
 	RUN_WAIVED = 1,  /* cannot be measured here */

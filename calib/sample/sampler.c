@@ -79,8 +79,7 @@ static void collect(const struct sampler *sampler, double start_s, double *space
 		}
 		result->code = sampler->sample(sampler->context, &result->values[result->count]);
 		if (result->code != 0) {
-			result->stop =
-				result->code == SAMPLER_NO_MORE ? SAMPLER_COUNT : SAMPLER_FAILED;
+			result->stop = SAMPLER_FAILED;
 			return;
 		}
 		result->count++;
@@ -105,7 +104,7 @@ int sampler_run(const struct sampler *sampler, struct sampler_result *result)
 	double start_s = sampler->now_s(sampler->context);
 	result->code = warm_up(sampler, start_s, &result->thrown);
 	if (result->code != 0)
-		result->stop = result->code == SAMPLER_NO_MORE ? SAMPLER_COUNT : SAMPLER_FAILED;
+		result->stop = SAMPLER_FAILED;
 	else
 		collect(sampler, start_s, values + sampler->most + 1, result);
 	return 0;

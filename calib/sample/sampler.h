@@ -13,7 +13,6 @@
 
 #include <stddef.h>
 
-#define SAMPLER_NO_MORE        (-1)
 #define SAMPLER_LEAST          30
 #define SAMPLER_MOST           1000
 #define SAMPLER_RATIO          0.01 /* relative to the median */
@@ -29,15 +28,14 @@ struct sampler {
 			      samples */
 	double deadline_s; /* time at which sampling always ends */
 	void *context;
-	/* Takes a sample. Returns 0, SAMPLER_NO_MORE if nothing is left to measure, or another code
-	 * for a failure. */
+	/* Takes a sample. Returns 0, or a code for a failure. */
 	int (*sample)(void *context, double *value);
 	double (*now_s)(void *context);
 };
 
 enum sampler_stop {
 	SAMPLER_INTERVAL, /* the interval is narrow enough */
-	SAMPLER_COUNT,    /* `most` was reached, or nothing is left to measure */
+	SAMPLER_COUNT,    /* `most` was reached */
 	SAMPLER_TIME,
 	SAMPLER_DEADLINE, /* fewer than three samples, possibly none */
 	SAMPLER_FAILED,   /* `code` is the result of sample() */

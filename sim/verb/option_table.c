@@ -126,10 +126,6 @@ static const struct option options[] = {
 	{OPTION_PART, .name = "noise", .value = "PERCENT", FIELD(noise_ratio),
 	 .help = "standard deviation of measured times around a right prediction, as a part of "
 		 "them; by default 5 % for a system with a fit of its own, and 12 % for others"},
-	{OPTION_TEXT, .name = "only", .value = "TEST,TEST,...", FIELD(only),
-	 .complete = "words:memcpy noise",
-	 .help = "measurements to run: memcpy, noise, or variants such as noise.lost; by default "
-		 "all"},
 	{OPTION_OFF, .name = "quick", FIELD(full),
 	 .help = "measures three passes over some points in one or two minutes (the default)"},
 	{OPTION_ON, .name = "full", FIELD(full),

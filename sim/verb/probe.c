@@ -22,7 +22,6 @@ static int run(const struct command *command)
 				    "--seed of a recording must be below 9007199254740992 (write a "
 				    "smaller number)");
 	const struct host_run_options options = {
-		.only = command->only,
 		.output = to_file ? command->output : NULL,
 		.resume = command->resume,
 		.full = command->full,
@@ -36,10 +35,10 @@ static int run(const struct command *command)
 const struct verb verb_probe = {
 	.name = "probe",
 	.words = "host",
-	.help = "measures this machine without its GPU: copies in memory, noise",
+	.help = "measures this machine without its GPU: copies in memory",
 	.examples = "  farwire probe host -o host.jsonl\n"
-		    "  farwire probe host --only memcpy --full -o memory.jsonl\n",
-	.options = "only quick full budget continue output seed quiet",
+		    "  farwire probe host --full -o memory.jsonl\n",
+	.options = "quick full budget continue output seed quiet",
 	.words_min = 1,
 	.run = run,
 };

@@ -40,7 +40,7 @@ struct command {
 	uint64_t point_count, seed, draws, jobs, best_count;
 	double vary_all_ratio; /* 0: not given */
 	double noise_ratio;
-	const char *only, *resume;
+	const char *resume;
 	double budget_s; /* 0: not given */
 	unsigned format; /* enum output_format */
 	unsigned color;  /* enum color */

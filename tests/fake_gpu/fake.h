@@ -53,7 +53,7 @@ struct fake {
 	double compute_s;       /* end of the last kernel */
 	bool blocked;
 	double blocked_from_s, block_timeout_s, released_s; /* < 0: not released */
-	size_t nodes_count, first_launches_count;
+	size_t nodes_count;
 	struct gpu_work work;
 };
 

@@ -106,10 +106,8 @@ int fake_forward_open(struct gpu *local, const struct forward_options *options, 
 	far->server->planted = far->client->planted;
 	far->server->random.state = plan_random_next(&far->client->random);
 	fake_advance_to(far->server, fake_now_s(far->client));
-	const double ways_s[] = {far->client->planted.forward_shm_s,
-				 far->client->planted.forward_unix_s,
-				 far->client->planted.forward_tcp_s};
-	far->way_s = ways_s[options->transport];
+	far->way_s = options->transport == FORWARD_SHM ? far->client->planted.forward_shm_s
+						       : far->client->planted.forward_tcp_s;
 	*gpu = &far->gpu;
 	return GPU_OK;
 }

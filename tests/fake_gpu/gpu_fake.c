@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_LAUNCHES_COUNT 96
-#define MULTIPROCESSORS      100
+#define MULTIPROCESSORS 100
 
 /* ---- calls ---- */
 
@@ -21,11 +20,6 @@ static int call_launch(struct fake *fake, const struct gpu_call *call)
 {
 	const struct planted *planted = &fake->planted;
 	double cost_s = planted->launch_s + planted->launch_byte_spB * (double)call->argument_B;
-	if (call->kind == GPU_FIRST_LAUNCH) {
-		if (fake->first_launches_count++ >= FIRST_LAUNCHES_COUNT)
-			return GPU_ENOUGH;
-		cost_s = planted->first_launch_s;
-	}
 	fake_spend(fake, cost_s);
 	return fake_submit(fake, (struct fake_operation){
 					 .kind = FAKE_KERNEL,
@@ -47,14 +41,8 @@ static int call_copy(struct fake *fake, const struct gpu_call *call)
 	} rules[] = {
 		[GPU_H2D] = {PLANTED_H2D, PLANTED_H2D_PAGEABLE, 0},
 		[GPU_D2H] = {PLANTED_D2H, PLANTED_D2H_PAGEABLE, 1},
-		[GPU_D2D] = {PLANTED_D2D, PLANTED_D2D, -1},
-		[GPU_PEER] = {PLANTED_PEER, PLANTED_PEER, -1},
 	};
-	const double costs_s[] = {planted->copy_h2d_s, planted->copy_d2h_s, planted->copy_d2d_s,
-				  planted->copy_d2d_s};
-	if (call->direction == GPU_PEER && planted->gpus_count < 2)
-		return gpu_fail(fake->gpu.why, GPU_WAIVED,
-				"there is only one GPU, so it has no peer");
+	const double costs_s[] = {planted->copy_h2d_s, planted->copy_d2h_s};
 	enum planted_copy line =
 		call->pageable ? rules[call->direction].pageable : rules[call->direction].pinned;
 	fake_spend(fake, costs_s[call->direction]);
@@ -157,10 +145,6 @@ static int call_plain(struct fake *fake, const struct gpu_call *call)
 		[GPU_GET] = offsetof(struct planted, get_s),
 		[GPU_MALLOC] = offsetof(struct planted, malloc_s),
 		[GPU_FREE] = offsetof(struct planted, free_s),
-		[GPU_MALLOC_ASYNC] = offsetof(struct planted, malloc_async_s),
-		[GPU_FREE_ASYNC] = offsetof(struct planted, free_async_s),
-		[GPU_CREATE_STREAM] = offsetof(struct planted, create_stream_s),
-		[GPU_DESTROY_STREAM] = offsetof(struct planted, create_stream_s),
 		[GPU_CREATE_EVENT] = offsetof(struct planted, create_event_s),
 		[GPU_DESTROY_EVENT] = offsetof(struct planted, create_event_s),
 	};
@@ -183,7 +167,6 @@ static int fake_call(struct gpu *gpu, const struct gpu_call *call)
 	}
 	switch (call->kind) {
 	case GPU_LAUNCH:
-	case GPU_FIRST_LAUNCH:
 	case GPU_STAMP:
 		return call_launch(fake, call);
 	case GPU_COPY:
@@ -279,19 +262,9 @@ static int fake_stamps(struct gpu *gpu, int slot, double *begin_s, double *end_s
 	return GPU_OK;
 }
 
-static int fake_sync_clocks(struct gpu *gpu, double *change_s)
+static int fake_sync_clocks(struct gpu *gpu)
 {
-	struct fake *fake = (struct fake *)gpu;
-	fake_spend(fake, 20e-6);
-	*change_s = fake_noisy(fake, fake->planted.offset_drift_s);
-	return GPU_OK;
-}
-
-static int fake_timer_step(struct gpu *gpu, double *step_s)
-{
-	struct fake *fake = (struct fake *)gpu;
-	fake_spend(fake, fake->planted.launch_s);
-	*step_s = fake->planted.gpu_step_s;
+	fake_spend((struct fake *)gpu, 20e-6);
 	return GPU_OK;
 }
 
@@ -313,19 +286,6 @@ static int fake_work_make(struct gpu *gpu, const struct gpu_work *work)
 	return GPU_OK;
 }
 
-static int fake_collective(struct gpu *gpu, const struct gpu_collective *what, double *time_s)
-{
-	struct fake *fake = (struct fake *)gpu;
-	const struct planted *planted = &fake->planted;
-	if (planted->gpus_count < (double)what->ranks)
-		return gpu_fail(gpu->why, GPU_WAIVED,
-				"there is only one GPU, and NCCL refuses two ranks on one GPU");
-	*time_s = fake_noisy(fake, planted->collective_latency_s +
-					   (double)what->size_B / planted->collective_Bps);
-	fake_advance_to(fake, fake_now_s(fake) + (double)what->repeats * *time_s);
-	return GPU_OK;
-}
-
 static void fake_describe(struct gpu *gpu, struct gpu_facts *facts)
 {
 	const struct fake *fake = (const struct fake *)gpu;
@@ -338,7 +298,6 @@ static void fake_describe(struct gpu *gpu, struct gpu_facts *facts)
 		.memory_B = fake->planted.memory_B,
 		.l2_B = fake->planted.l2_B,
 		.gpus_count = fake->planted.gpus_count,
-		.peer_direct = fake->planted.gpus_count > 1 && fake->planted.peer_direct_count > 0,
 		.pcie_generation = fake->planted.pcie_generation_count,
 		.pcie_width = fake->planted.pcie_width_count,
 	};
@@ -402,8 +361,7 @@ static int spin_open(const struct gpu_options *options, struct gpu **gpu, char *
 	.close = fake_close, .describe = fake_describe, .now_s = fake_clock, .call = fake_call,    \
 	.block = fake_block, .release = fake_release, .finish = fake_finish,                       \
 	.elapsed = fake_elapsed, .stamps = fake_stamps, .sync_clocks = fake_sync_clocks,           \
-	.timer_step = fake_timer_step, .wait_mode = fake_wait_mode, .graph_make = fake_graph_make, \
-	.work_make = fake_work_make, .collective = fake_collective
+	.wait_mode = fake_wait_mode, .graph_make = fake_graph_make, .work_make = fake_work_make
 
 const struct gpu_api gpu_fake = {
 	.open = fake_open,

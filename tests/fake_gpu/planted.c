@@ -25,8 +25,6 @@ static const struct {
 	[PLANTED_H2D_PAGEABLE] = {"copy.h2d.pageable",
 				  "0:2e-6:1e-11 65536:6e-6:9e-11 4194304:2e-5:1.2e-10"},
 	[PLANTED_D2H_PAGEABLE] = {"copy.d2h.pageable", "0:6e-6:1.1e-10"},
-	[PLANTED_D2D] = {"copy.d2d", "0:1.5e-6:1.4e-12"},
-	[PLANTED_PEER] = {"copy.peer", "0:2e-6:2.5e-11"},
 	[PLANTED_MEMSET] = {"copy.memset", "0:1.4e-6:8e-13"},
 };
 

@@ -207,7 +207,6 @@ near "$scratch/host.cfg" 'guest.*.byte' 0.2439e-9 2
 near "$scratch/host.cfg" 'host.*.copy_rate' 8e9 2
 near "$scratch/host.cfg" storage.latency 80e-6 2
 near "$scratch/host.cfg" storage.bandwidth 3e9 2
-shows '^tcp as LogGP, by trains of 16 messages: o (3|4|5)\.?[0-9]* us, g (6|7)\.?[0-9]* us'
 # If messages of a train follow each other faster than a send after a pause, the excess belongs to
 # waking: 16 us are 2 us (send), 2 us (receive) and 12 us (thread_wake).
 sed '/"n":16,"delay_s":0,/s/"samples":\[[^]]*\]/"samples":[62e-6]/' "$scratch/host.jsonl" >"$scratch/train.jsonl"

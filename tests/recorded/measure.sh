@@ -147,11 +147,11 @@ cat >"$scratch/slow" <<'END'
 #!/bin/sh
 echo "$*" >>"$STUB/said"
 case $*:$(wc -l <"$STUB/said") in
-*--continue*:[23]) exec "$SLOW_PROBE" --only call --only timer --plant "$STUB/fails" "$@" ;;
-*--continue*) exec "$SLOW_PROBE" --only call --only timer "$@" ;;
+*--continue*:[23]) exec "$SLOW_PROBE" --only call --only sync --plant "$STUB/fails" "$@" ;;
+*--continue*) exec "$SLOW_PROBE" --only call --only sync "$@" ;;
 esac
 for file; do :; done
-"$SLOW_PROBE" -q --only timer "$@"
+"$SLOW_PROBE" -q --only sync "$@"
 sed -i '$d' "$file" # its last line
 sleep 20 &
 trap 'kill $!; exit 1' TERM

@@ -54,7 +54,7 @@ printf 'parameters = ( { path = "link.*.latency"; value = "1 us"; status = "assu
 }
 # Measurements differ from run to run. Here their time may be over before the last pass, an error.
 mkdir bin && cp "$FARWIRE" bin/farwire
-FARWIRE=bin/farwire farwire probe host --only memcpy --budget 0.5 --quiet -o memcpy.jsonl
+FARWIRE=bin/farwire farwire probe host --budget 0.5 --quiet -o memcpy.jsonl
 [ ! -s "$scratch.out" ] || complain "probe --quiet: stdout: $(head -n 1 "$scratch.out")"
 grep -v 'the time limit was reached' "$scratch.err" && complain 'probe --quiet: it prints the lines above'
 FARWIRE=bin/farwire farwire calibrate --budget 1 --quiet -o calibration

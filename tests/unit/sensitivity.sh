@@ -97,8 +97,5 @@ done <patterns.txt
 grep -o 'farwire-probe --only [a-z]*' "$source/sim/report/measures.def" | sort -u | while read -r _ _ test; do
 	grep -q "^PROBE($test)" "$source/calib/probe/probes.def" || echo "  no probe '$test'"
 done >wrong.txt
-grep -o 'probe host --only [a-z]*' "$source/sim/report/measures.def" | sort -u | while read -r _ _ _ test; do
-	grep -q "^HOST_PROBE(host_probe_$test)" "$source/calib/host/probes.def" || echo "  no host probe '$test'"
-done >>wrong.txt
 [ ! -s wrong.txt ] || complain "$(cat wrong.txt)"
 verdict 'sensitivity.proposed_measurements_exist'

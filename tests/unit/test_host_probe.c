@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The host probes: plans, teams of threads, copies, and interruptions of a known length. */
+/* The host probes: plans, teams of threads, and copies. */
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/time.h>
 #include <time.h>
 
 #include "calib/host/probe.h"
@@ -122,41 +121,6 @@ static void copies_are_timed_one_by_one(void)
 	}
 }
 
-static void interrupt_for_4_ms(int number)
-{
-	double end_s = clock_now_s() + 0.004;
-	while (clock_now_s() < end_s)
-		;
-}
-
-/* An interruption takes 4 of each 8 ms. */
-static void noise_is_the_lost_part_of_the_time(void)
-{
-	struct host_bench bench = {0};
-	struct sigaction action = {.sa_handler = interrupt_for_4_ms}, before;
-	const struct itimerval each = {{0, 8000}, {0, 8000}}, none = {{0, 0}, {0, 0}};
-	const struct plan_point lost = {.is = {{"what", "lost"}}, .x = {{"period_s", 0.01}}},
-				detour = {.is = {{"what", "detour"}}, .x = {{"period_s", 10}}};
-	double parts[15], longest_s = 0;
-	bench.own = calloc(1, host_probe_noise.own_B);
-	sigaction(SIGALRM, &action, &before);
-	setitimer(ITIMER_REAL, &each, NULL);
-	for (size_t i = 0; i < 15; i++)
-		CHECK(host_probe_noise.sample(&bench, &lost, &parts[i]) == HOST_OK);
-	CHECK(host_probe_noise.begin(&bench, &detour) == HOST_OK);
-	for (size_t i = 0; i < 200 && longest_s < 0.004; i++) {
-		double value = 0;
-		CHECK(host_probe_noise.sample(&bench, &detour, &value) == HOST_OK && value > 1e-6);
-		longest_s = fmax(longest_s, value);
-	}
-	setitimer(ITIMER_REAL, &none, NULL);
-	sigaction(SIGALRM, &before, NULL);
-	CHECK(longest_s >= 0.004);
-	for (size_t i = 0; i < 15; i++) /* a period ends during an interruption */
-		CHECK(parts[i] > 0.2 && parts[i] <= 1);
-	free(bench.own);
-}
-
 static int sleep_member(void *context, size_t member)
 {
 	const double *times_s = context;
@@ -180,7 +144,6 @@ static const struct test tests[] = {
 	TEST(team_runs_rounds_on_all_members),
 	TEST(plans_repeat_and_hold_out_some_sizes),
 	TEST(copies_are_timed_one_by_one),
-	TEST(noise_is_the_lost_part_of_the_time),
 	TEST(time_of_a_round_is_that_of_the_last_member),
 };
 
