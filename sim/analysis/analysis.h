@@ -16,9 +16,6 @@ struct analysis_input {
 	struct watch watch;
 };
 
-/* Returns the case with further settings. */
-struct case_request request_with(struct arena *arena, const struct case_request *request,
-				 const struct setting *settings, size_t count);
 /* Returns the input with the case's recorded program, if it has one, so that it is not read
  * again for each point. */
 struct analysis_input analysis_with_calls(struct analysis_input input,

@@ -71,7 +71,7 @@ const struct scaling *scaling_run(struct arena *arena, struct diag *diag,
 	if (!scenario)
 		return NULL;
 	if (!gpus)
-		gpus = doubling(arena, scenario->style == JOBS_FUSED ? 1 : 2, most);
+		gpus = doubling(arena, scenario->style == JOBS_RANKS ? 1 : 2, most);
 	const char *wrong = NULL;
 	if (sweep_axis_read(arena, diag, request->gpus.origin.file,
 			    arena_printf(arena, "case.gpus=%s", gpus), axis))

@@ -89,7 +89,7 @@ double num_normal(double x)
 
 double num_student_quantile(double p, double freedom_count)
 {
-	return gsl_cdf_tdist_Pinv(p, freedom_count);
+	return freedom_count > 0 ? gsl_cdf_tdist_Pinv(p, freedom_count) : num_normal_quantile(p);
 }
 
 double num_student(double x, double freedom_count)

@@ -28,7 +28,7 @@ uint64_t rng_below(struct rng *rng, uint64_t n);
 void num_sobol(size_t count, size_t dimensions, uint64_t seed, double *points);
 
 /* Return quantiles: the inverse of the standard normal distribution and of Student's t
- * distribution. */
+ * distribution. freedom_count 0 selects the normal distribution. */
 double num_normal_quantile(double p);
 double num_student_quantile(double p, double freedom_count);
 /* Returns the cumulative probability of Student's t distribution at x. freedom_count 0 selects

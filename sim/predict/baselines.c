@@ -63,14 +63,12 @@ static void put_text(struct key_text *key, const char *text)
 	put(key, text, strlen(text) + 1);
 }
 
-/* Returns the part of path after "<first><second>.", if it contains no dot; otherwise NULL. */
-static const char *after(const char *path, const char *first, const char *second)
+/* Returns true if the path is "<group>.<key>". */
+static bool is_in(const char *path, const char *group)
 {
-	size_t a = strlen(first), b = strlen(second);
-	if (strncmp(path, first, a) != 0 || strncmp(path + a, second, b) != 0 ||
-	    path[a + b] != '.' || strchr(path + a + b + 1, '.'))
-		return NULL;
-	return path + a + b + 1;
+	size_t length = strlen(group);
+	return strncmp(path, group, length) == 0 && path[length] == '.' &&
+	       !strchr(path + length + 1, '.');
 }
 
 /* Returns true if a program with the local driver can use links of that kind. */
@@ -100,8 +98,8 @@ static bool is_of_a_wire(struct arena *arena, const struct names *wires, const c
 /* Returns true if the parameter cannot influence a program with the local driver. */
 static bool is_far_from_client(const struct job_entry *client, const char *path)
 {
-	return after(path, "runtime", "") ||
-	       (client->transport && after(path, client->transport->name, ""));
+	return is_in(path, "runtime") ||
+	       (client->transport && is_in(path, client->transport->name));
 }
 
 /* Returns true if the parameter cannot influence a step on one GPU without input pipeline and
@@ -110,10 +108,10 @@ static bool is_far_from_solo(const struct job_entry *job, const char *path)
 {
 	static const char *const groups[] = {"exchange", "library", "input", "storage", "error"};
 	for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
-		if (after(path, groups[i], ""))
+		if (is_in(path, groups[i]))
 			return true;
 	return strcmp(path, "case.gpus") == 0 || strcmp(path, "case.exchange") == 0 ||
-	       (job->transport && after(path, job->transport->name, ""));
+	       (job->transport && is_in(path, job->transport->name));
 }
 
 /* Adds facts that are not parameters: the kinds of the GPUs and the links between them. */
@@ -160,33 +158,32 @@ static struct baseline_key finish(struct key_text *key, const struct scenario *s
 				     hash_bytes(HASH_START, key->text.items, key->text.count)};
 }
 
-struct baseline_key baseline_key(struct arena *arena, const struct scenario *scenario, size_t job,
-				 uint64_t seed)
+static struct baseline_key key_of(struct arena *arena, const struct scenario *scenario,
+				  const struct job_entry *entry, uint64_t seed, bool solo)
 {
-	const struct job_entry *entry = &scenario->jobs[job];
-	const uint64_t place[] = {seed, scenario_local_guest(scenario, entry), entry->gpus[0]};
+	const uint64_t place[] = {seed,
+				  solo ? entry->guests[0] : scenario_local_guest(scenario, entry),
+				  entry->gpus[0]};
 	struct key_text key = {.arena = arena};
-	put_text(&key, "client");
+	put_text(&key, solo ? entry->name : "client");
+	put(&key, &solo, sizeof solo);
 	put(&key, place, sizeof place);
 	put(&key, &entry->batch_count, sizeof entry->batch_count);
 	put_text(&key, entry->network ? entry->network->name : "");
 	put_text(&key, entry->model ? entry->model : "");
-	return finish(&key, scenario, is_far_from_client, entry);
+	return finish(&key, scenario, solo ? is_far_from_solo : is_far_from_client, entry);
+}
+
+struct baseline_key baseline_key(struct arena *arena, const struct scenario *scenario, size_t job,
+				 uint64_t seed)
+{
+	return key_of(arena, scenario, &scenario->jobs[job], seed, false);
 }
 
 struct baseline_key baseline_solo_key(struct arena *arena, const struct scenario *scenario,
 				      uint64_t seed)
 {
-	const struct job_entry *entry = &scenario->jobs[0];
-	const uint64_t place[] = {seed, entry->guests[0], entry->gpus[0]};
-	struct key_text key = {.arena = arena};
-	put_text(&key, "solo");
-	put(&key, place, sizeof place);
-	put(&key, &entry->batch_count, sizeof entry->batch_count);
-	put_text(&key, entry->name);
-	put_text(&key, entry->network->name);
-	put_text(&key, entry->model ? entry->model : "");
-	return finish(&key, scenario, is_far_from_solo, entry);
+	return key_of(arena, scenario, &scenario->jobs[0], seed, true);
 }
 
 /* ---- stored values ---- */

@@ -126,27 +126,24 @@ static void summarize_programs(const struct world_outcome *outcome, struct predi
 	prediction->retransmission_timeouts = (double)run->window_timeouts_count / run->steady_work;
 }
 
-/* ---- fused jobs ---- */
+/* ---- data-parallel ranks ---- */
 
-enum { KERNEL, INPUT, EXPOSED, STRAGGLER, OTHER, FUSED_PARTS };
-static const struct cause fused_causes[FUSED_PARTS] = {
-	[KERNEL] = {PART_KERNEL, "kernel-bound"},
-	[INPUT] = {PART_INPUT, "input-bound"},
-	[EXPOSED] = {PART_EXPOSED, "exposed communication"},
-	[STRAGGLER] = {PART_STRAGGLER, "straggler-bound"},
-	[OTHER] = {PART_OTHER, "host-bound: framework"},
+enum { RANK_PARTS = 5 };
+static const struct cause rank_causes[RANK_PARTS] = {
+	{PART_KERNEL, "kernel-bound"},           {PART_INPUT, "input-bound"},
+	{PART_EXPOSED, "exposed communication"}, {PART_STRAGGLER, "straggler-bound"},
+	{PART_OTHER, "host-bound: framework"},
 };
 
-static void add_fused(const struct job_run *run, double share, double parts[FUSED_PARTS])
+static void add_ranks(const struct job_run *run, double share, double parts[RANK_PARTS])
 {
 	double count = (double)run->steady_count;
 	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++) {
 		const struct step_record *step = &run->steps[i];
-		parts[KERNEL] += share * step->kernel_s / count;
-		parts[INPUT] += share * step->input_s / count;
-		parts[EXPOSED] += share * step->exposed_s / count;
-		parts[STRAGGLER] += share * step->straggler_s / count;
-		parts[OTHER] += share * step->other_s / count;
+		const double times_s[RANK_PARTS] = {step->kernel_s, step->input_s, step->exposed_s,
+						    step->straggler_s, step->other_s};
+		for (size_t k = 0; k < RANK_PARTS; k++)
+			parts[k] += share * times_s[k] / count;
 	}
 }
 
@@ -161,14 +158,14 @@ static double communication_s(const struct world_outcome *outcome)
 	return sum_s / (double)outcome->job_count;
 }
 
-static void summarize_fused(const struct world_outcome *outcome, struct prediction *prediction)
+static void summarize_ranks(const struct world_outcome *outcome, struct prediction *prediction)
 {
-	double parts[FUSED_PARTS] = {0}, span_s = 0;
+	double parts[RANK_PARTS] = {0}, span_s = 0;
 	for (size_t i = 0; i < outcome->job_count; i++)
-		add_fused(&outcome->jobs[i], 1.0 / (double)outcome->job_count, parts);
-	for (size_t i = 0; i < FUSED_PARTS; i++)
+		add_ranks(&outcome->jobs[i], 1.0 / (double)outcome->job_count, parts);
+	for (size_t i = 0; i < RANK_PARTS; i++)
 		span_s += parts[i];
-	put_parts(prediction, fused_causes, parts, FUSED_PARTS, span_s);
+	put_parts(prediction, rank_causes, parts, RANK_PARTS, span_s);
 	double time_s = communication_s(outcome);
 	prediction->communication_s = time_s > 0 ? time_s : NAN;
 }
@@ -306,8 +303,8 @@ void breakdown_summarize(struct arena *arena, const struct point *point,
 	const struct job_run *run = &point->outcome.jobs[0];
 	if (scenario->style == JOBS_PROGRAMS)
 		summarize_programs(&point->outcome, prediction);
-	else if (scenario->style == JOBS_FUSED)
-		summarize_fused(&point->outcome, prediction);
+	else if (scenario->style == JOBS_RANKS)
+		summarize_ranks(&point->outcome, prediction);
 	else if (scenario->style == JOBS_SERVING)
 		summarize_serving(&point->serving, scenario, prediction);
 	else

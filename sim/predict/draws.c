@@ -7,6 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
+#include "sim/predict/effects.h"
 #include "sim/predict/reproduce.h"
 
 struct drawing {
@@ -21,24 +22,20 @@ struct drawing {
 	pthread_mutex_t lock;
 };
 
+#define COPY(field)     .field = point->field,
+#define SCALE(field)    answers->field *= factors->field;
+#define ONE(field)      .field = 1,
+#define QUOTIENT(field) .field = point->field / other.field,
+
 static struct job_point whole(const struct point *point)
 {
-	return (struct job_point){.throughput = point->throughput,
-				  .step_s = point->step_s,
-				  .ratio = point->ratio,
-				  .gpu_utilization = point->gpu_utilization,
-				  .elapsed_s = point->elapsed_s,
-				  .serving = point->serving};
+	return (struct job_point){.serving = point->serving, EACH_ANSWER(COPY)};
 }
 
 /* Multiplies the answers by the factors of the drawing. */
 static void scale(struct job_point *answers, const struct job_point *factors)
 {
-	answers->throughput *= factors->throughput;
-	answers->step_s *= factors->step_s;
-	answers->ratio *= factors->ratio;
-	answers->gpu_utilization *= factors->gpu_utilization;
-	answers->elapsed_s *= factors->elapsed_s;
+	EACH_ANSWER(SCALE)
 }
 
 static void keep(const struct drawing *d, const struct point *point, struct draw_answers *slot)
@@ -74,11 +71,9 @@ static const struct scenario *with_error(struct arena *arena, const struct drawi
 	}
 	struct scenario *drawn = ARENA_NEW(arena, struct scenario);
 	double q = ((double)order[index] + 0.5) / (double)count;
-	double freedom_count = scenario->error.freedom_count;
 	*drawn = *scenario;
-	drawn->iteration_ratio = exp(scenario->error.ratio *
-				     (freedom_count > 0 ? num_student_quantile(q, freedom_count)
-							: num_normal_quantile(q)));
+	drawn->iteration_ratio =
+		exp(scenario->error.ratio * num_student_quantile(q, scenario->error.freedom_count));
 	return drawn;
 }
 
@@ -144,13 +139,8 @@ static void run_workers(struct arena *arena, struct drawing *d)
 static void add_settings(struct arena *arena, struct drawing *d, const struct point *point)
 {
 	const struct predict_options *options = d->options;
-	size_t count = d->request.setting_count, more = options->draw_setting_count;
-	struct setting *all = ARENA_ARRAY(arena, count + more, struct setting);
-	if (count)
-		memcpy(all, d->request.settings, count * sizeof *all);
-	memcpy(all + count, options->draw_settings, more * sizeof *all);
-	d->request.settings = all;
-	d->request.setting_count = count + more;
+	d->request = request_with(arena, &d->request, options->draw_settings,
+				  options->draw_setting_count);
 	struct arena *scratch = arena_new();
 	const struct scenario *scenario = case_read(scratch, diag_new(scratch), &d->request);
 	struct point other = {.failed = true};
@@ -158,12 +148,7 @@ static void add_settings(struct arena *arena, struct drawing *d, const struct po
 		other = predict_point(scratch, scenario, options->seed, true, options->baselines,
 				      NULL);
 	if (!other.failed && !other.broken)
-		d->factors = (struct job_point){.throughput = point->throughput / other.throughput,
-						.step_s = point->step_s / other.step_s,
-						.ratio = point->ratio / other.ratio,
-						.gpu_utilization = point->gpu_utilization /
-								   other.gpu_utilization,
-						.elapsed_s = point->elapsed_s / other.elapsed_s};
+		d->factors = (struct job_point){EACH_ANSWER(QUOTIENT)};
 	arena_free(scratch);
 }
 
@@ -178,11 +163,7 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 	struct drawing d = {.arena = arena,
 			    .request = *request,
 			    .options = options,
-			    .factors = {.throughput = 1,
-					.step_s = 1,
-					.ratio = 1,
-					.gpu_utilization = 1,
-					.elapsed_s = 1},
+			    .factors = {EACH_ANSWER(ONE)},
 			    .unknowns = unknowns_of(arena, scenario),
 			    .draws = &draws,
 			    .job_count = point->job_count};
@@ -284,10 +265,7 @@ struct estimate error_alone(struct model_error error, double value)
 {
 	if (!(error.ratio > 0))
 		return (struct estimate){value, value, value};
-	double deviations = error.freedom_count > 0
-				    ? num_student_quantile(0.95, error.freedom_count)
-				    : num_normal_quantile(0.95);
-	double factor = exp(deviations * error.ratio);
+	double factor = exp(num_student_quantile(0.95, error.freedom_count) * error.ratio);
 	return (struct estimate){value, value / factor, value * factor};
 }
 
@@ -327,18 +305,6 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 
 /* ---- quotients ---- */
 
-static bool is_same(const struct cfg_resolution *a, const struct cfg_resolution *b)
-{
-	size_t count = a ? cfg_param_count(a) : 0;
-	bool same = a && b && count == cfg_param_count(b);
-	for (size_t i = 0; same && i < count; i++) {
-		const struct cfg_param *x = cfg_param_at(a, i), *y = cfg_param_at(b, i);
-		same = x->value == y->value && strcmp(x->path, y->path) == 0 &&
-		       strcmp(x->text ? x->text : "", y->text ? y->text : "") == 0;
-	}
-	return same;
-}
-
 static struct estimate quotient_apart(struct estimate a, struct estimate b)
 {
 	double value = a.value / b.value;
@@ -359,7 +325,7 @@ struct estimate draws_quotient(const struct prediction *a, const struct predicti
 	for (size_t i = 0; i < a->draws_count; i++)
 		if (b->drawn_throughputs[i] > 0)
 			values[m.count++] = a->drawn_throughputs[i] / b->drawn_throughputs[i];
-	if (!is_same(a->resolution, b->resolution))
+	if (!a->resolution || !b->resolution || !resolutions_equal(a->resolution, b->resolution))
 		m.error = model_error_sum(
 			(struct model_error){a->error_ratio, a->error_freedom_count},
 			(struct model_error){b->error_ratio, b->error_freedom_count});

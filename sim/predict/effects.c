@@ -8,20 +8,15 @@
 /* A file has more values than a command line, and each of them needs one more run. */
 enum { FILE_EVENTS_MAX = EFFECTS_EVENTS_MAX / 4 };
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-/* Returns true if two readings of a case resolved the same parameters to the same values. */
-static bool same_values(const struct cfg_resolution *a, const struct cfg_resolution *b)
+bool resolutions_equal(const struct cfg_resolution *a, const struct cfg_resolution *b)
 {
 	if (cfg_param_count(a) != cfg_param_count(b))
 		return false;
 	for (size_t i = 0; i < cfg_param_count(a); i++) {
 		const struct cfg_param *one = cfg_param_at(a, i), *other = cfg_param_at(b, i);
 		if (strcmp(one->path, other->path) != 0 ||
-		    !numbers_equal(one->value, other->value) || !same_text(one->text, other->text))
+		    !numbers_equal(one->value, other->value) ||
+		    strcmp(one->text ? one->text : "", other->text ? other->text : "") != 0)
 			return false;
 	}
 	return true;
@@ -42,7 +37,7 @@ static bool has_no_effect(struct case_request without, const struct prediction *
 	without.events_max = 4 * (uint64_t)EFFECTS_EVENTS_MAX;
 	const struct prediction *other =
 		predict_case(scratch, diag_new(scratch), &without, &trial, &broken);
-	bool same = other && !same_values(prediction->resolution, other->resolution) &&
+	bool same = other && !resolutions_equal(prediction->resolution, other->resolution) &&
 		    predictions_equal(prediction, other);
 	arena_free(scratch);
 	return same;

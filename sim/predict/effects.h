@@ -11,6 +11,8 @@
 
 #include "sim/predict/predict.h"
 
+/* Returns true if two readings of a case resolved the same parameters to the same values. */
+bool resolutions_equal(const struct cfg_resolution *a, const struct cfg_resolution *b);
 /* Returns the settings without effect on the prediction, which has no draws, separated by commas.
  * Those of the command line (their origin is an option) are as the user wrote them: "--transport
  * rdma, --set link.wire.latency=5us". Those of a case file that is not shipped have their place:

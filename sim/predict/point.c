@@ -6,6 +6,8 @@
 #include "sim/predict/baselines.h"
 #include "sim/predict/predict.h"
 
+#define ANSWER_NONE(field) .field = NAN,
+
 /* Time of a training job from launch to end.
  *
  *   elapsed = phases before the steps + first steps      (simulated, sim/workload/life.h)
@@ -80,7 +82,7 @@ static void elapsed_add(struct arena *arena, const struct scenario *scenario, ui
 	double *solo_s = ARENA_ARRAY(arena, point->job_count + 1, double);
 	for (size_t i = 0; i < point->job_count; i++)
 		solo_s[i] = point->outcome.jobs[i].solo_step_s;
-	const struct scenario *launch = scenario_launch(arena, scenario, solo_s);
+	const struct scenario *launch = scenario_with_solo(arena, scenario, solo_s, true);
 	struct world_outcome outcome = world_run(arena, launch, seed, NULL);
 	point->broken = outcome.broken;
 	for (size_t i = 0; i < point->job_count && !point->broken; i++) {
@@ -128,13 +130,7 @@ static double gpus_utilization(const struct scenario *scenario, const struct wor
 
 struct job_point job_point_failed(const char *reason)
 {
-	struct job_point point = {.failed = true,
-				  .reason = reason,
-				  .throughput = NAN,
-				  .step_s = NAN,
-				  .ratio = NAN,
-				  .gpu_utilization = NAN,
-				  .elapsed_s = NAN};
+	struct job_point point = {.failed = true, .reason = reason, EACH_ANSWER(ANSWER_NONE)};
 	double *answers = (double *)&point.serving;
 	for (size_t i = 0; i < sizeof point.serving / sizeof *answers; i++)
 		answers[i] = NAN;
@@ -176,30 +172,18 @@ static struct job_point steady(const struct scenario *scenario, const struct wor
 
 /* ---- ratio to one GPU ---- */
 
-/* Copies the scenario and sets the step time of one GPU for its only job. */
-static const struct scenario *with_solo(struct arena *arena, const struct scenario *scenario,
-					double solo_step_s)
-{
-	struct scenario *known = ARENA_NEW(arena, struct scenario);
-	struct job_entry *job = ARENA_NEW(arena, struct job_entry);
-	*job = scenario->jobs[0];
-	job->solo_step_s = solo_step_s;
-	*known = *scenario;
-	known->jobs = job;
-	return known;
-}
-
 /* Like world_run, but takes the step time of one GPU from baselines if it is stored there. */
 static struct world_outcome run_known(struct arena *arena, const struct scenario *scenario,
 				      uint64_t seed, struct baselines *baselines,
 				      struct trace *trace)
 {
-	if (!baselines || scenario->job_count > 1 || scenario->style != JOBS_FUSED)
+	if (!baselines || scenario->job_count > 1 || scenario->style != JOBS_RANKS)
 		return world_run(arena, scenario, seed, trace);
 	struct baseline_key key = baseline_solo_key(arena, scenario, seed);
 	double solo_step_s;
 	if (baselines_find(baselines, key, &solo_step_s))
-		return world_run(arena, with_solo(arena, scenario, solo_step_s), seed, trace);
+		return world_run(arena, scenario_with_solo(arena, scenario, &solo_step_s, false),
+				 seed, trace);
 	struct world_outcome outcome = world_run(arena, scenario, seed, trace);
 	if (outcome.jobs[0].solo_step_s > 0)
 		baselines_add(baselines, key, outcome.jobs[0].solo_step_s);
@@ -259,8 +243,9 @@ static void add_ratios(struct arena *arena, const struct scenario *scenario, uin
 {
 	double *known = ARENA_ARRAY(arena, point->job_count + 1, double);
 	double sum = 0;
-	if (scenario->style == JOBS_FUSED && scenario->job_count == 1)
-		scenario = with_solo(arena, scenario, point->outcome.jobs[0].solo_step_s);
+	if (scenario->style == JOBS_RANKS && scenario->job_count == 1)
+		scenario = scenario_with_solo(arena, scenario, &point->outcome.jobs[0].solo_step_s,
+					      false);
 	for (size_t i = 0; i < point->job_count; i++) {
 		struct job_point *job = &point->jobs[i];
 		if (is_alone(scenario))
@@ -336,19 +321,26 @@ static bool add_up(struct arena *arena, const struct scenario *scenario, struct 
 	return true;
 }
 
+struct point point_new(struct arena *arena, const struct scenario *scenario, const char *reason)
+{
+	struct point point = {.failed = reason != NULL,
+			      .reason = reason,
+			      .serving = job_point_failed(NULL).serving,
+			      .job_count = scenario->job_count,
+			      EACH_ANSWER(ANSWER_NONE)};
+	point.jobs = ARENA_ARRAY(arena, point.job_count + 1, struct job_point);
+	point.outcome.jobs = ARENA_ARRAY(arena, point.job_count + 1, struct job_run);
+	for (size_t i = 0; i < point.job_count; i++)
+		point.jobs[i] = job_point_failed(reason);
+	return point;
+}
+
 struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			   bool with_baseline, struct baselines *baselines, struct trace *trace)
 {
-	struct point point = {.throughput = NAN,
-			      .step_s = NAN,
-			      .ratio = NAN,
-			      .gpu_utilization = NAN,
-			      .elapsed_s = NAN};
-	point.serving = job_point_failed(NULL).serving;
+	struct point point = point_new(arena, scenario, NULL);
 	point.outcome = run_known(arena, scenario, seed, baselines, trace);
 	point.broken = point.outcome.broken;
-	point.job_count = scenario->job_count;
-	point.jobs = ARENA_ARRAY(arena, point.job_count + 1, struct job_point);
 	for (size_t i = 0; i < point.job_count; i++)
 		point.jobs[i] = steady(scenario, &point.outcome, &point.outcome.jobs[i]);
 	if (!add_up(arena, scenario, &point))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicts a case: its point, its intervals and its summary. */
 #include <math.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/predict/adapters.h"
@@ -250,6 +251,20 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	return p;
 }
 
+struct case_request request_with(struct arena *arena, const struct case_request *request,
+				 const struct setting *settings, size_t count)
+{
+	struct case_request with = *request;
+	struct setting *all = ARENA_ARRAY(arena, request->setting_count + count, struct setting);
+	if (request->setting_count)
+		memcpy(all, request->settings, request->setting_count * sizeof *all);
+	if (count)
+		memcpy(all + request->setting_count, settings, count * sizeof *all);
+	with.settings = all;
+	with.setting_count += count;
+	return with;
+}
+
 /* ---- jobs that need too many events ---- */
 
 /* Jobs of FORESEEN_LEAST ranks or more are compared with one of FORESEEN_FROM ranks. */
@@ -258,13 +273,9 @@ enum { FORESEEN_FROM = 64, FORESEEN_LEAST = 1024 };
 /* Returns the events of the case on FORESEEN_FROM GPUs, all simulated; 0: that is not possible. */
 static uint64_t small_events(struct arena *arena, const struct case_request *request, uint64_t seed)
 {
-	struct case_request small = *request;
-	struct setting *settings = ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
-	for (size_t i = 0; i < request->setting_count; i++)
-		settings[i] = request->settings[i];
-	settings[small.setting_count++] = (struct setting){
-		arena_printf(arena, "case.gpus=%d", FORESEEN_FROM), {"farwire", 0}};
-	small.settings = settings;
+	const struct setting gpus = {arena_printf(arena, "case.gpus=%d", FORESEEN_FROM),
+				     {"farwire", 0}};
+	struct case_request small = request_with(arena, request, &gpus, 1);
 	small.watch = NULL;
 	const struct scenario *scenario = case_read(arena, diag_new(arena), &small);
 	if (!scenario || scenario->topology.fold)
@@ -296,25 +307,6 @@ static const char *foresee(struct arena *arena, const struct case_request *reque
 			    events / 1e6, FORESEEN_FROM);
 }
 
-static struct point failed_point(struct arena *arena, const struct scenario *scenario,
-				 const char *reason)
-{
-	struct point point = {.failed = true,
-			      .reason = reason,
-			      .throughput = NAN,
-			      .step_s = NAN,
-			      .ratio = NAN,
-			      .gpu_utilization = NAN,
-			      .elapsed_s = NAN};
-	point.job_count = scenario->job_count;
-	point.serving = job_point_failed(NULL).serving;
-	point.jobs = ARENA_ARRAY(arena, point.job_count, struct job_point);
-	point.outcome.jobs = ARENA_ARRAY(arena, point.job_count, struct job_run);
-	for (size_t i = 0; i < point.job_count; i++)
-		point.jobs[i] = job_point_failed(reason);
-	return point;
-}
-
 static const struct prediction *predict(struct arena *arena, struct diag *diag,
 					const struct case_request *request,
 					const struct predict_options *options, const char **broken)
@@ -323,7 +315,7 @@ static const struct prediction *predict(struct arena *arena, struct diag *diag,
 	if (!scenario)
 		return NULL;
 	const char *reason = foresee(arena, request, scenario, options->seed);
-	struct point point = reason ? failed_point(arena, scenario, reason)
+	struct point point = reason ? point_new(arena, scenario, reason)
 				    : predict_point(arena, scenario, options->seed, true,
 						    options->baselines, options->trace);
 	if (point.broken) {

@@ -37,6 +37,9 @@ struct predict_options {
 	size_t draw_setting_count;
 };
 
+/* The numbers that a job and a whole point have alike. */
+#define EACH_ANSWER(DO) DO(throughput) DO(step_s) DO(ratio) DO(gpu_utilization) DO(elapsed_s)
+
 /* The results of one job at a point. */
 struct job_point {
 	bool failed;
@@ -62,10 +65,15 @@ struct point {
 	struct world_outcome outcome;
 };
 
+/* Returns a point without numbers. It has failed if reason is not NULL. */
+struct point point_new(struct arena *arena, const struct scenario *scenario, const char *reason);
 /* Runs the scenario and, if with_baseline, the baseline of each job. baselines may be NULL. */
 struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			   bool with_baseline, struct baselines *baselines, struct trace *trace);
 
+/* Returns the case with further settings. */
+struct case_request request_with(struct arena *arena, const struct case_request *request,
+				 const struct setting *settings, size_t count);
 /* Returns what the case is about (setup.c). */
 struct setup scenario_setup(struct arena *arena, const struct scenario *scenario);
 

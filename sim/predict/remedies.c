@@ -76,13 +76,10 @@ static struct case_request changed(struct arena *arena, const struct remedy *rem
 				   const struct case_request *request,
 				   const struct scenario *scenario)
 {
-	struct case_request with = *request;
-	struct setting *settings = ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
+	const struct setting setting = {remedy->setting, {"farwire", 0}};
+	bool sets = remedy->setting && !is_set(arena, remedy->setting, scenario);
+	struct case_request with = request_with(arena, request, &setting, sets);
 	VEC(struct draw_value) draws = {0};
-	for (size_t i = 0; i < request->setting_count; i++)
-		settings[i] = request->settings[i];
-	if (remedy->setting && !is_set(arena, remedy->setting, scenario))
-		settings[with.setting_count++] = (struct setting){remedy->setting, {"farwire", 0}};
 	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
 		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
 		if (!is_scaled(remedy, param) ||
@@ -92,7 +89,6 @@ static struct case_request changed(struct arena *arena, const struct remedy *rem
 		if (value < param->value || value > param->value)
 			*VEC_PUSH(arena, &draws) = (struct draw_value){param->path, value};
 	}
-	with.settings = settings;
 	with.draws = draws.items;
 	with.draw_count = draws.count;
 	with.watch = NULL;

@@ -47,9 +47,11 @@ static void add(struct arena *arena, struct unknowns *unknowns, const struct sce
 	}
 }
 
-static size_t find(const struct unknowns *unknowns, const char *path)
+/* Returns the index of the parameter among the first `count` unknowns; SIZE_MAX: it is not there.
+ */
+static size_t find(const struct unknowns *unknowns, size_t count, const char *path)
 {
-	for (size_t i = 0; i < unknowns->own_count; i++)
+	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < unknowns->items[i].count; k++)
 			if (strcmp(unknowns->items[i].params[k]->path, path) == 0)
 				return i;
@@ -77,7 +79,7 @@ static void correlate(struct arena *arena, struct unknowns *unknowns)
 		const struct cfg_param *param = unknowns->items[i].params[0];
 		unknowns->root[i * n + i] = 1;
 		for (size_t k = 0; k < param->correlation_count; k++) {
-			size_t j = find(unknowns, param->correlations[k].path);
+			size_t j = find(unknowns, n, param->correlations[k].path);
 			if (j == SIZE_MAX || j == i)
 				continue;
 			unknowns->root[i * n + j] = param->correlations[k].ratio;
@@ -150,16 +152,11 @@ double *unknowns_points(struct arena *arena, const struct unknowns *unknowns, si
 
 /* ---- a draw ---- */
 
-static double student(double u, double freedom_count)
-{
-	return freedom_count > 0 ? num_student_quantile(u, freedom_count) : num_normal_quantile(u);
-}
-
 double unknown_deviation(const struct unknown *unknown)
 {
 	const struct cfg_param *param = unknown->params[0];
 	double distance = param_distance(param->row, param->value, param->high);
-	return isfinite(distance) ? distance / student(0.95, param->freedom_count) : 0;
+	return isfinite(distance) ? distance / num_student_quantile(0.95, param->freedom_count) : 0;
 }
 
 enum draw_state { UNKNOWN, BEGUN, KNOWN };
@@ -172,15 +169,6 @@ struct draw {
 	double *moves; /* moves on the scale of the row, including moves of followed parameters */
 	enum draw_state *states;
 };
-
-static size_t find_any(const struct unknowns *unknowns, const char *path)
-{
-	for (size_t i = 0; i < unknowns->count; i++)
-		for (size_t k = 0; k < unknowns->items[i].count; k++)
-			if (strcmp(unknowns->items[i].params[k]->path, path) == 0)
-				return i;
-	return SIZE_MAX;
-}
 
 /* Returns the move of a parameter. Parameters that it follows move first; a circular dependency
  * is cut. */
@@ -195,7 +183,7 @@ static double move_of(struct draw *draw, size_t index)
 		param_distance(param->row, param->value, part < 0 ? param->low : param->high);
 	double move = isfinite(distance) ? part * distance : 0;
 	for (size_t k = 0; k < param->follow_count; k++) {
-		size_t other = find_any(draw->unknowns, param->follows[k].path);
+		size_t other = find(draw->unknowns, draw->unknowns->count, param->follows[k].path);
 		if (other != SIZE_MAX)
 			move += param->follows[k].ratio * move_of(draw, other);
 	}
@@ -227,11 +215,12 @@ static double *parts_of(struct arena *arena, const struct unknowns *unknowns, co
 		double freedom = unknowns->items[i].params[0]->freedom_count, z = 0;
 		for (size_t k = 0; k <= i; k++)
 			z += unknowns->root[i * n + k] * normal[k];
-		parts[i] = freedom > 0 ? student(num_normal(z), freedom) / student(0.95, freedom)
-				       : z / student(0.95, 0);
+		parts[i] = freedom > 0 ? num_student_quantile(num_normal(z), freedom) /
+						 num_student_quantile(0.95, freedom)
+				       : z / num_normal_quantile(0.95);
 	}
 	for (size_t i = n; i < unknowns->count; i++)
-		parts[i] = normal[i] / student(0.95, 0);
+		parts[i] = normal[i] / num_normal_quantile(0.95);
 	return parts;
 }
 

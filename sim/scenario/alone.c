@@ -1,25 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scenarios made of another one: of one job without the others (its baseline, a step on one GPU),
- * and the launch of all jobs. */
+/* Scenarios made of another one: the baseline of a job, and jobs whose step time on one GPU is
+ * known. */
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/scenario/scenario.h"
-
-/* Copies the scenario to *alone, with a copy of one job as its only job. Returns that job. */
-static struct job_entry *only(struct arena *arena, const struct scenario *scenario,
-			      const struct job_entry *entry, struct scenario **alone)
-{
-	struct job_entry *job = ARENA_NEW(arena, struct job_entry);
-	*alone = ARENA_NEW(arena, struct scenario);
-	**alone = *scenario;
-	*job = *entry;
-	(*alone)->whole_gpus = true;
-	(*alone)->jobs = job;
-	(*alone)->job_count = 1;
-	return job;
-}
+#include "sim/scenario/world.h"
 
 size_t scenario_local_guest(const struct scenario *scenario, const struct job_entry *entry)
 {
@@ -29,8 +15,13 @@ size_t scenario_local_guest(const struct scenario *scenario, const struct job_en
 const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario,
 					 size_t index)
 {
-	struct scenario *alone;
-	struct job_entry *job = only(arena, scenario, &scenario->jobs[index], &alone);
+	struct scenario *alone = ARENA_NEW(arena, struct scenario);
+	struct job_entry *job = ARENA_NEW(arena, struct job_entry);
+	*alone = *scenario;
+	*job = scenario->jobs[index];
+	alone->whole_gpus = true;
+	alone->jobs = job;
+	alone->job_count = 1;
 	job->rank_count = job->simulated_count = 1;
 	if (scenario->style == JOBS_PROGRAMS) {
 		if (scenario->params->local == LOCAL_SERVER)
@@ -49,36 +40,37 @@ const struct scenario *scenario_baseline(struct arena *arena, const struct scena
 	return alone;
 }
 
-const struct scenario *scenario_solo(struct arena *arena, const struct scenario *scenario,
-				     const struct job_entry *entry)
+const struct scenario *scenario_with_solo(struct arena *arena, const struct scenario *scenario,
+					  const double *solo_s, bool launch)
 {
-	struct scenario *solo;
-	struct job_entry *job = only(arena, scenario, entry, &solo);
-	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
-	*stack = *entry->stack;
-	stack->real_input = false; /* the job simulates the input pipelines itself */
-	job->rank_count = job->simulated_count = 1;
-	job->servers = job->guests;
-	job->fraction_ratio = 1;
-	job->stack = stack;
-	job->guest_work = true;
-	solo->style = JOBS_PROGRAMS;
-	solo->steps_warmup_count = 1;
-	return solo;
-}
-
-const struct scenario *scenario_launch(struct arena *arena, const struct scenario *scenario,
-				       const double *solo_s)
-{
-	struct scenario *launch = ARENA_NEW(arena, struct scenario);
+	struct scenario *known = ARENA_NEW(arena, struct scenario);
 	struct job_entry *jobs = ARENA_ARRAY(arena, scenario->job_count + 1, struct job_entry);
-	*launch = *scenario;
+	*known = *scenario;
 	memcpy(jobs, scenario->jobs, scenario->job_count * sizeof *jobs);
 	for (size_t i = 0; i < scenario->job_count; i++)
 		jobs[i].solo_step_s = solo_s[i];
-	launch->jobs = jobs;
-	launch->launch = true;
-	return launch;
+	known->jobs = jobs;
+	known->launch = launch;
+	return known;
+}
+
+double world_run_alone(struct world *w, struct scenario alone, struct job_entry entry,
+		       const char *what, const char **why)
+{
+	struct arena *scratch = arena_new();
+	double step_s = -1;
+	alone.jobs = &entry;
+	alone.job_count = 1;
+	struct world_outcome outcome = world_run(scratch, &alone, w->workload.seed, NULL);
+	if (outcome.broken)
+		engine_fail(w->system.engine, "%s: %s", what, outcome.broken);
+	if (outcome.broken || outcome.jobs[0].failed)
+		*why = arena_strdup(w->workload.arena,
+				    outcome.broken ? outcome.broken : outcome.jobs[0].reason);
+	else
+		step_s = job_run_step_s(&outcome.jobs[0]);
+	arena_free(scratch);
+	return step_s;
 }
 
 double scenario_job_steps(const struct scenario *scenario, const struct job_entry *entry)

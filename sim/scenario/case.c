@@ -138,7 +138,7 @@ struct origin case_origin(const struct case_reader *c)
 	return c->group ? cfg_origin(c->group) : (struct origin){"command line", 0};
 }
 
-struct origin case_said(const struct case_reader *c, const char *path)
+struct origin case_origin_of(const struct case_reader *c, const char *path)
 {
 	const struct cfg_param *param = cfg_param_find(c->reader.resolution, path);
 	return param && param->origin.file ? param->origin : case_origin(c);
@@ -231,7 +231,7 @@ static void apply_profile(struct case_reader *c, enum profile_pass pass)
 {
 	const struct cfg_node *file;
 	if (!c->params->profile[0] ||
-	    !case_group(c, case_said(c, "case.profile"), "calib/profiles", "profile",
+	    !case_group(c, case_origin_of(c, "case.profile"), "calib/profiles", "profile",
 			c->params->profile, "parameters", &file))
 		return;
 	apply_parameters(c, file, c->params->profile, pass);
@@ -322,7 +322,7 @@ void case_transport(struct case_reader *c, const struct cfg_node *file)
 	struct reader *reader = &c->reader;
 	c->transport = find_transport(c);
 	if (!c->transport) {
-		diag_error(c->reader.diag, case_said(c, "case.transport"), "case: %s",
+		case_error(c, "case.transport", "case: %s",
 			   registry_unknown(reader->arena, &transport_kind_registry,
 					    c->params->transport, "auto"));
 		return;
@@ -339,8 +339,9 @@ static void read_runtime(struct case_reader *c)
 	if (strcmp(c->params->runtime, "none") == 0)
 		return;
 	const struct cfg_node *file;
-	const struct cfg_node *node = case_group(c, case_said(c, "case.runtime"), "models/runtimes",
-						 "runtime", c->params->runtime, "runtime", &file);
+	const struct cfg_node *node =
+		case_group(c, case_origin_of(c, "case.runtime"), "models/runtimes", "runtime",
+			   c->params->runtime, "runtime", &file);
 	if (!node)
 		return;
 	struct runtime_params *runtime = ARENA_NEW(reader->arena, struct runtime_params);
@@ -391,9 +392,9 @@ static bool read_file(struct case_reader *c)
 static void read_world(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
-	const char *path =
-		data_path(reader->arena, reader->diag, case_said(c, "case.topology"), reader->root,
-			  "topologies", "topology", c->params->topology, c->request->path);
+	const char *path = data_path(reader->arena, reader->diag,
+				     case_origin_of(c, "case.topology"), reader->root, "topologies",
+				     "topology", c->params->topology, c->request->path);
 	const struct cfg_node *file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
 	if (!file)
 		return;
@@ -411,9 +412,9 @@ static void read_world(struct case_reader *c)
 	}
 	reader->may_fold &= !case_has_faults(c);
 	reader->devices = choice_new(reader, "case.devices", c->params->devices, false,
-				     case_said(c, "case.devices"));
+				     case_origin_of(c, "case.devices"));
 	reader->adapters = choice_new(reader, "case.adapters", c->params->adapters, true,
-				      case_said(c, "case.adapters"));
+				      case_origin_of(c, "case.adapters"));
 	read_topology(reader, file, path, &c->scenario->topology);
 	case_faults(c);
 	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
@@ -427,7 +428,7 @@ static void read_world(struct case_reader *c)
 		read_runtime(c);
 	case_refuse_unused(c);
 	if (c->params->tensor_count > 1 && !case_serves(c))
-		diag_error(c->reader.diag, case_said(c, "case.tensor"),
+		case_error(c, "case.tensor",
 			   "case.tensor splits replicas of a model server (write a group serve, or "
 			   "plan.tp for training)");
 	reader_params(reader, cfg_child(c->file, "driver"), "driver", "driver", &driver_table,
@@ -453,11 +454,11 @@ static void check_tokens(struct case_reader *c)
 	if (!(params->tokens_count > 0) || diag_count(c->reader.diag) > 0)
 		return;
 	if (params->epochs_count + params->job_steps_count > 0)
-		diag_error(c->reader.diag, case_said(c, "case.tokens"),
+		case_error(c, "case.tokens",
 			   "case.tokens cannot be combined with case.epochs or case.job_steps "
 			   "(leave one of them out)");
 	if (isnan(scenario_token_rate(c->scenario, RATE_TOKENS)))
-		diag_error(c->reader.diag, case_said(c, "case.tokens"),
+		case_error(c, "case.tokens",
 			   "case.tokens needs networks with sequences of equal length (choose "
 			   "another case.model, or write case.epochs)");
 }
@@ -466,14 +467,14 @@ static void check_tokens(struct case_reader *c)
 static const char *models_of(const struct case_reader *c)
 {
 	const struct job_entry *jobs = c->scenario->jobs;
-	const char *models = jobs[0].model_said;
+	const char *models = jobs[0].model_given;
 	for (size_t i = 1; i < c->scenario->job_count; i++) {
 		size_t k = 0;
-		while (strcmp(jobs[k].model_said, jobs[i].model_said) != 0)
+		while (strcmp(jobs[k].model_given, jobs[i].model_given) != 0)
 			k++;
 		if (k == i)
-			models =
-				arena_printf(c->reader.arena, "%s, %s", models, jobs[i].model_said);
+			models = arena_printf(c->reader.arena, "%s, %s", models,
+					      jobs[i].model_given);
 	}
 	return models;
 }

@@ -27,7 +27,7 @@ struct case_reader {
 	VEC(struct evidence) evidence;         /* what the profiles in use were fitted on */
 	bool own_profile;                      /* the case's profile does not say this */
 	const struct plan_params *plan_params; /* NULL: the case has no plan */
-	struct job_said *jobs;                 /* the settings of each job in the case */
+	struct job_request *jobs;              /* the settings of each job in the case */
 	size_t job_count;
 };
 
@@ -38,7 +38,10 @@ void case_faults(struct case_reader *c);
 /* Returns " with --devices 0,1 left after --fail gpu3", or the part of it that the case states. */
 const char *case_failed_words(const struct case_reader *c);
 /* Returns the file or option that set the parameter `path` ("case.model"), or the case's origin. */
-struct origin case_said(const struct case_reader *c, const char *path);
+struct origin case_origin_of(const struct case_reader *c, const char *path);
+/* Reports an error at the place that set a parameter, for example "case.model". Is false. */
+#define case_error(c, path, ...)                                                                   \
+	diag_error((c)->reader.diag, case_origin_of((c), (path)), __VA_ARGS__)
 /* Reads the file `folder`/name and returns its group called `group`. Errors are reported at
  * origin; NULL after an error. */
 const struct cfg_node *case_group(struct case_reader *c, struct origin origin, const char *folder,
@@ -67,16 +70,14 @@ void case_calls_client(struct case_reader *c, struct job_entry *client, double b
 
 /* Reads the clients: programs of one GPU each (case_clients.c). */
 void case_read_clients(struct case_reader *c);
-/* Returns true if the case is one job whose programs are played call by call on several GPUs
- * (case_ranks.c). */
 /* Returns true if the case sets a key of that group: in the file, or by a setting. *origin is then
  * one of these places. */
 bool case_find_keys(const struct case_reader *c, const char *group, struct origin *origin);
-/* case_find_keys of the group `plan`. */
-bool case_find_plan(const struct case_reader *c, struct origin *origin);
 bool case_has_plan(const struct case_reader *c);
 /* Reads the parameters of the plan, and the groups that should not straddle machines. */
 void case_plan_want(struct case_reader *c);
+/* Returns true if the case is one job whose programs are played call by call on several GPUs
+ * (case_ranks.c). */
 bool case_has_ranks(const struct case_reader *c);
 /* Returns NULL, or says why that number of simulated ranks of the plan is too large. */
 const char *case_plan_too_large(const struct case_reader *c, const struct training_plan *plan,
@@ -103,15 +104,12 @@ void case_serve_want(struct case_reader *c);
 /* Turns the clients, which were read, into replicas of services. */
 void case_read_services(struct case_reader *c);
 
-/* Returns true if the case has fused training jobs or a collective. */
+/* Returns true if the case has data-parallel jobs or a collective. */
 bool case_is_job(const struct case_reader *c);
 /* Reads the settings of the case's jobs before the topology is read, and counts the GPUs that
  * they need. */
 void case_jobs_want(struct case_reader *c);
 void case_read_jobs(struct case_reader *c);
-/* Reads the phases of jobs around their steps, if the case asks for the time from launch to end
- * (case_phases.c). */
-void case_read_phases(struct case_reader *c, struct job_entry *jobs);
 /* Reports an error for each key that the case sets and that has no effect in it. */
 void case_refuse_unused(struct case_reader *c);
 

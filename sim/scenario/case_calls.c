@@ -58,8 +58,9 @@ static void read_recorded_gpu(struct case_reader *c, struct recorded_program *pr
 	program->profile = said[0] ? said : model ? model->profile : NULL;
 	if (!program->profile)
 		return;
-	const struct cfg_node *node = case_group(c, case_said(c, "calls.gpu"), "topologies/gpus",
-						 "GPU profile", program->profile, "gpu", &file);
+	const struct cfg_node *node =
+		case_group(c, case_origin_of(c, "calls.gpu"), "topologies/gpus", "GPU profile",
+			   program->profile, "gpu", &file);
 	struct gpu_params *gpu = ARENA_NEW(reader->arena, struct gpu_params);
 	if (node && cfg_params(cfg_resolution_new(reader->arena), reader->arena, reader->diag, node,
 			       "gpu", "gpu", &gpu_table, also, 1, gpu))
@@ -69,7 +70,7 @@ static void read_recorded_gpu(struct case_reader *c, struct recorded_program *pr
 void case_read_calls(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
-	struct origin said = case_said(c, "case.calls");
+	struct origin said = case_origin_of(c, "case.calls");
 	const struct cfg_param *model = cfg_param_find(reader->resolution, "case.model");
 	struct calls_params *params = ARENA_NEW(reader->arena, struct calls_params);
 	if (!reader_params(reader, cfg_child(c->file, "calls"), "calls", "calls", &calls_table,
@@ -124,7 +125,7 @@ void case_calls_client(struct case_reader *c, struct job_entry *client, double b
 		rescale_words(c->reader.arena, program->calls, &program->step, program->gpu,
 			      &gpu->params, &lacking);
 	if (lacking)
-		diag_error(c->reader.diag, case_said(c, "case.calls"),
+		case_error(c, "case.calls",
 			   "case.calls: the kernel '%.80s' multiplies %s, which GPU '%s' does not "
 			   "have (choose a GPU that has it, or record the program with numbers "
 			   "that this one has)",

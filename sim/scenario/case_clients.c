@@ -75,7 +75,7 @@ static size_t place_gpu(struct case_reader *c, struct origin origin, const char 
 	const struct topology *topology = &c->scenario->topology;
 	if (topology->gpu_count == 0) {
 		bool failed = c->params->fail[0] != 0;
-		diag_error(c->reader.diag, failed ? case_said(c, "case.fail") : origin,
+		diag_error(c->reader.diag, failed ? case_origin_of(c, "case.fail") : origin,
 			   "topology '%s' has no GPU%s (%s)", topology->name, case_failed_words(c),
 			   failed ? "leave one of them out"
 				  : "write gpus = ( { name = ...; profile = ...; "
@@ -147,7 +147,7 @@ static bool place(struct case_reader *c, struct job_entry *entry, const struct c
 	entry->gpus = &places[0];
 	entry->servers = &places[count];
 	entry->guests = &places[2 * count];
-	struct origin origin = own->gpu[0] ? entry->origin : case_said(c, "case.gpu");
+	struct origin origin = own->gpu[0] ? entry->origin : case_origin_of(c, "case.gpu");
 	places[0] = place_gpu(c, origin, own->gpu[0] ? own->gpu : params->gpu, copy * count);
 	for (size_t i = 0; i < count; i++) {
 		if (places[0] == SIZE_MAX)
@@ -161,12 +161,12 @@ static bool place(struct case_reader *c, struct job_entry *entry, const struct c
 				count, topology->gpus[places[0]].name, topology->name,
 				topology->gpu_count - places[0]);
 		places[count + i] = case_place_server(
-			c, own->server[0] ? entry->origin : case_said(c, "case.server"),
+			c, own->server[0] ? entry->origin : case_origin_of(c, "case.server"),
 			own->server[0] ? own->server : params->server, &topology->gpus[places[i]]);
 		if (places[count + i] == SIZE_MAX)
 			return false;
 		places[2 * count + i] = case_place_program(
-			c, own->program[0] ? entry->origin : case_said(c, "case.program"),
+			c, own->program[0] ? entry->origin : case_origin_of(c, "case.program"),
 			own->program[0] ? own->program : params->program, places[count + i], copy);
 		if (places[2 * count + i] == SIZE_MAX)
 			return false;
@@ -191,7 +191,8 @@ static void fill_client(struct case_reader *c, struct job_entry *client,
 		case_calls_client(c, client, own->batch_count, own->model);
 		return;
 	}
-	case_model(c, client, own->model[0] ? client->origin : case_said(c, "case.model"), model);
+	case_model(c, client, own->model[0] ? client->origin : case_origin_of(c, "case.model"),
+		   model);
 	client->stack = c->stack;
 }
 
@@ -221,7 +222,7 @@ void case_read_clients(struct case_reader *c)
 	}
 	size_t count = listed * copies;
 	if (count > CLIENTS_MAX) {
-		diag_error(c->reader.diag, case_said(c, "case.copies"),
+		case_error(c, "case.copies",
 			   "case: there are more than %d clients (reduce case.copies or the list "
 			   "clients)",
 			   CLIENTS_MAX);

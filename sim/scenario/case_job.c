@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads the fused training jobs of a case: their GPUs, guests, exchange and input. */
+/* Reads the data-parallel jobs of a case: their GPUs, guests, exchange and input. */
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -33,7 +33,7 @@ static const struct param_row job_rows[] = {
 };
 static const struct param_table job_table = PARAM_TABLE("job", struct job_params, job_rows);
 
-struct job_said {
+struct job_request {
 	const char *name;
 	struct origin origin;
 	struct job_params own;
@@ -49,18 +49,19 @@ bool case_is_job(const struct case_reader *c)
 }
 
 static bool read_job(struct case_reader *c, const struct cfg_node *group, size_t index,
-		     struct job_said *job)
+		     struct job_request *job)
 {
 	static const char *const also[] = {"name"};
 	struct reader *reader = &c->reader;
 	const char *name = cfg_text(cfg_child(group, "name"));
-	*job = (struct job_said){.name = name ? name : arena_printf(reader->arena, "job%zu", index),
-				 .origin = group ? cfg_origin(group) : case_origin(c),
-				 .own = {.model = "",
-					 .guest = "",
-					 .exchange = "",
-					 .input = "",
-					 .first_gpu_count = -1}};
+	*job = (struct job_request){.name = name ? name
+						 : arena_printf(reader->arena, "job%zu", index),
+				    .origin = group ? cfg_origin(group) : case_origin(c),
+				    .own = {.model = "",
+					    .guest = "",
+					    .exchange = "",
+					    .input = "",
+					    .first_gpu_count = -1}};
 	if (!reader_name(reader, job->origin, "job", job->name))
 		return false;
 	for (size_t i = 0; i < index; i++)
@@ -83,11 +84,11 @@ void case_jobs_want(struct case_reader *c)
 		return;
 	}
 	c->job_count = list ? cfg_count(list) : 1;
-	c->jobs = ARENA_ARRAY(reader->arena, c->job_count, struct job_said);
+	c->jobs = ARENA_ARRAY(reader->arena, c->job_count, struct job_request);
 	size_t next = 0;
 	bool unused = list != NULL; /* case.gpus is */
 	for (size_t i = 0; i < c->job_count; i++) {
-		struct job_said *job = &c->jobs[i];
+		struct job_request *job = &c->jobs[i];
 		if (!read_job(c, list ? cfg_at(list, i) : NULL, i, job))
 			continue;
 		const struct job_params *own = &job->own;
@@ -108,7 +109,7 @@ void case_jobs_want(struct case_reader *c)
 			reader->gpus_per_machine_wanted = job->per_machine;
 	}
 	if (unused && c->params->gpus_count > 0)
-		diag_error(reader->diag, case_said(c, "case.gpus"),
+		diag_error(reader->diag, case_origin_of(c, "case.gpus"),
 			   "case.gpus has no effect, because each job states its own number (write "
 			   "--set job.%s.gpus=%g)",
 			   c->jobs[0].name, c->params->gpus_count);
@@ -149,7 +150,7 @@ static const struct job_entry *holder(const struct case_reader *c, const struct 
 	return NULL;
 }
 
-static void no_guest(struct case_reader *c, struct origin origin, const struct job_said *job,
+static void no_guest(struct case_reader *c, struct origin origin, const struct job_request *job,
 		     const struct host_entry *host, const char *guest)
 {
 	if (host->first_guest == SIZE_MAX)
@@ -166,11 +167,11 @@ static void no_guest(struct case_reader *c, struct origin origin, const struct j
 
 /* Takes the free GPUs from the job's first one on, at most per_machine on each machine. Jobs
  * that use a part of each machine therefore share the machines. */
-static bool place(struct case_reader *c, const struct job_said *job, struct job_entry *entry)
+static bool place(struct case_reader *c, const struct job_request *job, struct job_entry *entry)
 {
 	const struct topology *topology = &c->scenario->topology;
 	const char *guest = job->own.guest[0] ? job->own.guest : c->params->guest;
-	struct origin origin = job->own.guest[0] ? job->origin : case_said(c, "case.guest");
+	struct origin origin = job->own.guest[0] ? job->origin : case_origin_of(c, "case.guest");
 	const struct fold *fold =
 		topology->fold; /* with a fold there is only one job, which uses all machines */
 	size_t wanted = fold ? fold->simulated_count : job->gpu_count;
@@ -221,7 +222,7 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 
 /* Returns the path of a job's group: "exchange", or "exchange.<job>" if the job names its own
  * file. */
-static const char *prefix(struct case_reader *c, const char *what, const struct job_said *job,
+static const char *prefix(struct case_reader *c, const char *what, const struct job_request *job,
 			  bool own)
 {
 	return own ? arena_printf(c->reader.arena, "%s.%s", what, job->name) : what;
@@ -256,10 +257,10 @@ static bool library_fits(struct case_reader *c, const char *path, size_t rank_co
 			 struct library_params *library)
 {
 	struct arena *arena = c->reader.arena;
-	if (!algorithm_fits(c, case_said(c, arena_printf(arena, "%s.algorithm", path)),
+	if (!algorithm_fits(c, case_origin_of(c, arena_printf(arena, "%s.algorithm", path)),
 			    library->algorithm))
 		return false;
-	struct origin file = case_said(c, arena_printf(arena, "%s.msccl", path));
+	struct origin file = case_origin_of(c, arena_printf(arena, "%s.msccl", path));
 	if (library->msccl[0]) {
 		library->script = msccl_read(arena, c->reader.diag, file,
 					     case_file_path(c, file, library->msccl));
@@ -283,21 +284,21 @@ static bool library_fits(struct case_reader *c, const char *path, size_t rank_co
 	}
 	if (library->protocol != CHOOSE_LL128 || library->ll128)
 		return true;
-	return diag_error(
-		c->reader.diag, case_said(c, arena_printf(arena, "%s.protocol", path)),
+	return case_error(
+		c, arena_printf(arena, "%s.protocol", path),
 		"%s.protocol is ll128, but %s.ll128 is false (write %s.ll128=true, or another "
 		"protocol: auto, ll, simple)",
 		path, path, path);
 }
 
-static bool read_exchange(struct case_reader *c, const struct job_said *job,
+static bool read_exchange(struct case_reader *c, const struct job_request *job,
 			  struct job_entry *entry, const char *name, bool own)
 {
 	struct reader *reader = &c->reader;
 	const struct cfg_node *file;
 	const struct cfg_node *node =
-		case_group(c, own ? job->origin : case_said(c, "case.exchange"), "models/exchanges",
-			   "exchange", name, "exchange", &file);
+		case_group(c, own ? job->origin : case_origin_of(c, "case.exchange"),
+			   "models/exchanges", "exchange", name, "exchange", &file);
 	if (!node)
 		return false;
 	const char **known = ARENA_ARRAY(reader->arena, 2 + transport_kind_count(), const char *);
@@ -325,8 +326,8 @@ static bool read_exchange(struct case_reader *c, const struct job_said *job,
 	return fine;
 }
 
-static bool read_input(struct case_reader *c, const struct job_said *job, struct job_entry *entry,
-		       bool own)
+static bool read_input(struct case_reader *c, const struct job_request *job,
+		       struct job_entry *entry, bool own)
 {
 	struct reader *reader = &c->reader;
 	struct input_params *input = ARENA_NEW(reader->arena, struct input_params);
@@ -339,28 +340,34 @@ static bool read_input(struct case_reader *c, const struct job_said *job, struct
 	return true;
 }
 
-static void read_storage(struct case_reader *c, const struct job_said *job, struct job_entry *entry,
-			 bool own)
+static const struct storage_params *storage_of(struct case_reader *c, struct origin origin,
+					       const char *name, const char *prefix)
 {
 	struct reader *reader = &c->reader;
-	const char *source = entry->input->source;
-	if (strcmp(source, "gpu") == 0 || strcmp(source, "host") == 0)
-		return;
 	const struct cfg_node *file;
 	const struct cfg_node *node =
-		case_group(c, own ? job->origin : case_said(c, "input.source"), "models/storages",
-			   "storage", source, "storage", &file);
-	if (!node)
-		return;
+		case_group(c, origin, "models/storages", "storage", name, "storage", &file);
 	struct storage_params *storage = ARENA_NEW(reader->arena, struct storage_params);
-	reader_params(reader, node, prefix(c, "storage", job, own),
-		      arena_printf(reader->arena, "storage '%s'", source), &storage_table, storage);
-	entry->storage = storage;
+	if (!node)
+		return NULL;
+	reader_params(reader, node, prefix, arena_printf(reader->arena, "storage '%s'", name),
+		      &storage_table, storage);
+	return storage;
+}
+
+static void read_storage(struct case_reader *c, const struct job_request *job,
+			 struct job_entry *entry, bool own)
+{
+	const char *source = entry->input->source;
+	if (strcmp(source, "gpu") != 0 && strcmp(source, "host") != 0)
+		entry->storage =
+			storage_of(c, own ? job->origin : case_origin_of(c, "input.source"), source,
+				   prefix(c, "storage", job, own));
 }
 
 void case_read_model(struct case_reader *c, size_t index, struct job_entry *entry)
 {
-	const struct job_said *job = &c->jobs[index];
+	const struct job_request *job = &c->jobs[index];
 	const struct topology *topology = &c->scenario->topology;
 	const char *profile = topology->gpus[entry->gpus[0]].profile;
 	for (size_t i = 1; i < entry->simulated_count; i++)
@@ -371,7 +378,7 @@ void case_read_model(struct case_reader *c, size_t index, struct job_entry *entr
 				   job->name, profile, topology->gpus[entry->gpus[i]].profile);
 			return;
 		}
-	case_model(c, entry, job->own.model[0] ? job->origin : case_said(c, "case.model"),
+	case_model(c, entry, job->own.model[0] ? job->origin : case_origin_of(c, "case.model"),
 		   entry->model);
 }
 
@@ -427,7 +434,7 @@ static void check_transport(struct case_reader *c, const struct job_entry *entry
 	size_t first = topology->gpus[entry->gpus[0]].host;
 	size_t last = topology->gpus[entry->gpus[entry->simulated_count - 1]].host;
 	if (c->transport && first != last && c->transport->one_host)
-		diag_error(c->reader.diag, case_said(c, "case.transport"),
+		case_error(c, "case.transport",
 			   "job '%s' uses several machines, which shared memory cannot connect "
 			   "(write transport = \"auto\")",
 			   entry->name);
@@ -435,7 +442,7 @@ static void check_transport(struct case_reader *c, const struct job_entry *entry
 
 static void fill_job(struct case_reader *c, size_t index, struct job_entry *entry)
 {
-	const struct job_said *job = &c->jobs[index];
+	const struct job_request *job = &c->jobs[index];
 	const struct job_params *own = &job->own;
 	*entry = (struct job_entry){.name = job->name, .origin = job->origin};
 	if (!place(c, job, entry))
@@ -452,6 +459,48 @@ static void fill_job(struct case_reader *c, size_t index, struct job_entry *entr
 	find_input(c, index, entry);
 }
 
+/* ---- phases around the steps ---- */
+
+/* Returns the storage of checkpoints: the one with that name from which a job reads, or else a
+ * storage of its own. */
+static const struct storage_params *
+checkpoint_storage(struct case_reader *c, const struct job_entry *jobs, const char *name)
+{
+	for (size_t i = 0; i < c->job_count; i++)
+		if (jobs[i].storage && strcmp(jobs[i].input->source, name) == 0)
+			return jobs[i].storage;
+	return storage_of(c, case_origin_of(c, "phases.checkpoint_storage"), name,
+			  "checkpoint_storage");
+}
+
+/* Reads the phases of jobs around their steps, if the case asks for the time from launch to end. */
+static void read_phases(struct case_reader *c, struct job_entry *jobs)
+{
+	struct reader *reader = &c->reader;
+	const struct case_params *params = c->params;
+	bool asked = params->job_steps_count > 0 || params->epochs_count > 0;
+	if (!asked || c->scenario->style != JOBS_RANKS)
+		return;
+	if (params->job_steps_count > 0 && params->epochs_count > 0)
+		case_error(c, "case.job_steps",
+			   "case: case.job_steps and case.epochs both say how long the job is "
+			   "(leave one of them out)");
+	struct phases_params *phases = ARENA_NEW(reader->arena, struct phases_params);
+	if (!reader_params(reader, c->stack_phases, "phases",
+			   arena_printf(reader->arena, "phases of stack '%s'", params->stack),
+			   &phases_table, phases))
+		return;
+	c->scenario->phases = phases;
+	if (!phases_has_checkpoints(phases))
+		return;
+	const struct storage_params *storage =
+		checkpoint_storage(c, jobs, phases->checkpoint_storage);
+	for (size_t i = 0; i < c->job_count; i++)
+		jobs[i].checkpoint = storage;
+}
+
+/* ---- all jobs ---- */
+
 /* Training uses an all-reduce of its gradients. */
 static enum collective find_collective(struct case_reader *c)
 {
@@ -461,7 +510,7 @@ static enum collective find_collective(struct case_reader *c)
 	const struct collective_kind *kind = collective_kind_find(name);
 	if (kind)
 		return kind->collective;
-	diag_error(c->reader.diag, case_said(c, "case.collective"), "case: %s",
+	case_error(c, "case.collective", "case: %s",
 		   registry_unknown(c->reader.arena, &collective_kind_registry, name, NULL));
 	return COLLECTIVE_ALL_REDUCE;
 }
@@ -473,7 +522,7 @@ static void check_all_to_all(struct case_reader *c, const struct job_entry *job)
 {
 	if (c->scenario->style == JOBS_COLLECTIVE &&
 	    c->scenario->collective == COLLECTIVE_ALL_TO_ALL && job->rank_count > ALL_TO_ALL_MOST)
-		diag_error(c->reader.diag, case_said(c, "case.collective"),
+		case_error(c, "case.collective",
 			   "case: an all_to_all of %zu ranks has more pairs of ranks than can be "
 			   "simulated (write at most %d GPUs)",
 			   job->rank_count, ALL_TO_ALL_MOST);
@@ -483,17 +532,17 @@ void case_read_jobs(struct case_reader *c)
 {
 	struct job_entry *jobs = ARENA_ARRAY(c->reader.arena, c->job_count + 1, struct job_entry);
 	c->scenario->jobs = jobs;
-	c->scenario->style = c->params->collective[0] ? JOBS_COLLECTIVE : JOBS_FUSED;
+	c->scenario->style = c->params->collective[0] ? JOBS_COLLECTIVE : JOBS_RANKS;
 	c->scenario->collective = find_collective(c);
 	c->scenario->collective_size_B = c->params->collective_size_B;
 	for (size_t i = 0; i < c->job_count; i++)
 		fill_job(c, i, &jobs[i]);
 	check_all_to_all(c, &jobs[0]);
 	c->scenario->job_count = c->job_count;
-	case_read_phases(c, jobs);
+	read_phases(c, jobs);
 	if (c->scenario->style == JOBS_COLLECTIVE && c->job_count > 1)
-		diag_error(
-			c->reader.diag, case_said(c, "case.collective"),
+		case_error(
+			c, "case.collective",
 			"case: a collective benchmark must have one job, not %zu (leave out jobs)",
 			c->job_count);
 	if (cfg_child(c->group, "clients"))

@@ -48,7 +48,7 @@ static const struct network *read_network(struct case_reader *c, struct origin o
 	if (network && strcmp(network->name, name) != 0)
 		network = with_own_name(c, network);
 	if (network && sequence > 0 && network->sequence == 0)
-		diag_error(c->reader.diag, case_said(c, "case.sequence"),
+		case_error(c, "case.sequence",
 			   "case.sequence works only with networks of sequences, but '%s' takes "
 			   "images (leave it out)",
 			   network->name);
@@ -119,7 +119,7 @@ static void check_numbers(struct case_reader *c, const struct gpu_entry *gpu)
 		rate = arena_printf(
 			arena, "; if it has %s, write the rate %s = \"... TFLOPS\" into its file",
 			name, name);
-	diag_error(c->reader.diag, set ? said->origin : case_said(c, "case.stack"),
+	diag_error(c->reader.diag, set ? said->origin : case_origin_of(c, "case.stack"),
 		   "stack '%s' computes in %s, but GPU '%s' (%s) has only %s (write "
 		   "stack.precision=%s, or another case.stack%s)",
 		   c->params->stack, name, gpu->profile,
@@ -132,9 +132,9 @@ void case_model(struct case_reader *c, struct job_entry *entry, struct origin or
 {
 	const struct gpu_entry *gpus = c->scenario->topology.gpus;
 	const char *like = gpus[entry->gpus[0]].like;
-	entry->model = entry->model_said = name;
+	entry->model = entry->model_given = name;
 	for (const struct job_entry *other = c->scenario->jobs; other != entry; other++)
-		if (other->model_said && strcmp(other->model_said, name) == 0)
+		if (other->model_given && strcmp(other->model_given, name) == 0)
 			entry->network = other->network;
 	if (!entry->network)
 		entry->network = read_network(c, origin, name);

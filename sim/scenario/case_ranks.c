@@ -32,15 +32,10 @@ bool case_find_keys(const struct case_reader *c, const char *group, struct origi
 	return node != NULL;
 }
 
-bool case_find_plan(const struct case_reader *c, struct origin *origin)
-{
-	return case_find_keys(c, "plan", origin);
-}
-
 bool case_has_plan(const struct case_reader *c)
 {
 	struct origin origin;
-	return c->params->stages_count > 1 || case_find_plan(c, &origin);
+	return c->params->stages_count > 1 || case_find_keys(c, "plan", &origin);
 }
 
 bool case_has_ranks(const struct case_reader *c)
@@ -61,15 +56,14 @@ static bool divides(struct case_reader *c, const char *key, double all, double e
 	size_t nearest = (size_t)each;
 	while ((size_t)all % nearest)
 		nearest--;
-	return diag_error(c->reader.diag, case_said(c, key),
-			  "%s: %g %s cannot be divided evenly into %g parts (write %s=%zu)", key,
-			  all, things, each, key, nearest);
+	return case_error(c, key, "%s: %g %s cannot be divided evenly into %g parts (write %s=%zu)",
+			  key, all, things, each, key, nearest);
 }
 
 static void refuse(struct case_reader *c, const char *key, bool said, const char *why)
 {
 	if (said)
-		diag_error(c->reader.diag, case_said(c, key), "%s %s", key, why);
+		case_error(c, key, "%s %s", key, why);
 }
 
 /* Reports an error for each setting that a plan does not use. */
@@ -89,7 +83,7 @@ static void plan_fits(struct case_reader *c, size_t programs)
 	       "must equal case.gpus with a plan, because each GPU is a rank");
 }
 
-/* Says why a setting of fused jobs has no effect. */
+/* Says why a setting of data-parallel jobs has no effect. */
 static const char *no_use_words(const struct case_reader *c)
 {
 	return case_has_plan(c)      ? "has no effect on a plan (leave it out)"
@@ -103,13 +97,13 @@ static const char *no_use_words(const struct case_reader *c)
 static bool settings_fit(struct case_reader *c, size_t programs)
 {
 	enum { SYMMETRY = 0 };
-	static const char *const fused[] = {"case.symmetry", "case.guest", "case.straggler",
-					    "case.collective_size", "case.job_steps"};
+	static const char *const others[] = {"case.symmetry", "case.guest", "case.straggler",
+					     "case.collective_size", "case.job_steps"};
 	const struct case_params *params = c->params;
 	size_t before = diag_count(c->reader.diag);
-	for (size_t i = 0; i < sizeof fused / sizeof fused[0]; i++) {
-		const struct cfg_param *param = cfg_param_find(c->reader.resolution, fused[i]);
-		refuse(c, fused[i],
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+		const struct cfg_param *param = cfg_param_find(c->reader.resolution, others[i]);
+		refuse(c, others[i],
 		       param && param->origin.file &&
 			       !(i == SYMMETRY && (case_has_plan(c) || params->calls[0])),
 		       no_use_words(c));
@@ -152,7 +146,7 @@ static bool stages_plan(struct case_reader *c, struct plan_params *plan)
 		return true;
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if (cfg_param_find(known, keys[i])->origin.file)
-			return diag_error(c->reader.diag, case_said(c, "case.stages"),
+			return case_error(c, "case.stages",
 					  "case.stages is another word for plan.pp, and sets %s "
 					  "from case.batch and case.micro_batches (leave "
 					  "case.stages out)",
@@ -213,15 +207,15 @@ static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t p
 	size_t count = topology->fold ? topology->fold->simulated_count : all;
 	size_t *places = ARENA_ARRAY(c->reader.arena, 3 * count, size_t);
 	if (topology->gpu_count < count)
-		return diag_error(
-			c->reader.diag, case_said(c, "case.gpus"),
+		return case_error(
+			c, "case.gpus",
 			"case.gpus is %zu, but topology '%s' has %zu GPUs%s (write case.gpus=%zu)",
 			count, topology->name, topology->gpu_count, case_failed_words(c),
 			topology->gpu_count);
 	if (!take_gpus(c, count, places)) {
 		if (c->reader.gpus_per_machine_wanted)
-			return diag_error(
-				c->reader.diag, case_said(c, "case.gpus_per_machine"),
+			return case_error(
+				c, "case.gpus_per_machine",
 				"case.gpus_per_machine is %zu, with which topology '%s' has fewer "
 				"than the %zu GPUs of case.gpus (write a larger number, or fewer "
 				"GPUs)",
@@ -236,13 +230,13 @@ static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t p
 	entry->servers = &places[count];
 	entry->guests = &places[2 * count];
 	for (size_t i = 0; i < count; i++) {
-		places[count + i] = case_place_server(c, case_said(c, "case.server"), "",
+		places[count + i] = case_place_server(c, case_origin_of(c, "case.server"), "",
 						      &topology->gpus[places[i]]);
 		if (places[count + i] == SIZE_MAX)
 			return false;
 		size_t first = count + i / each * each; /* the program's first GPU */
 		places[2 * count + i] =
-			case_place_program(c, case_said(c, "case.program"), c->params->program,
+			case_place_program(c, case_origin_of(c, "case.program"), c->params->program,
 					   places[first], i / each);
 		if (places[2 * count + i] == SIZE_MAX)
 			return false;
@@ -257,8 +251,8 @@ static bool fill_spread(struct case_reader *c, struct job_entry *entry)
 	const struct library_params *library = entry->library;
 	bool servers = library_has_servers(library);
 	if (servers && (!library->server_on_cpu || entry->program_count > 1))
-		return diag_error(
-			c->reader.diag, case_said(c, "case.exchange"),
+		return case_error(
+			c, "case.exchange",
 			"exchange '%s' keeps variables on servers; programs that are simulated "
 			"call by call support that only on the host of a single program (write "
 			"case.programs=1 and library.server_on_cpu=true, or choose another "
@@ -286,8 +280,8 @@ const char *case_plan_too_large(const struct case_reader *c, const struct traini
 void case_plan_refused(struct case_reader *c, const char *why)
 {
 	struct origin origin = case_origin(c);
-	if (!case_find_plan(c, &origin) && c->params->stages_count > 1)
-		origin = case_said(c, "case.stages");
+	if (!case_find_keys(c, "plan", &origin) && c->params->stages_count > 1)
+		origin = case_origin_of(c, "case.stages");
 	diag_error(c->reader.diag, origin, "plan: %s", why);
 }
 
@@ -341,15 +335,15 @@ static bool fill_programs(struct case_reader *c, struct job_entry *entry)
 {
 	bool plan = case_has_plan(c);
 	if ((plan || entry->recorded) && library_has_servers(entry->library))
-		return diag_error(c->reader.diag, case_said(c, "case.exchange"),
+		return case_error(c, "case.exchange",
 				  "exchange '%s' keeps variables on servers, which a %s does not "
 				  "use (write an exchange without servers, for example nccl-2.18)",
 				  c->params->exchange, plan ? "plan" : "recording");
 	if (plan)
 		return fill_plan(c, entry);
 	if (entry->recorded && !recorded_calls_peers(entry->recorded->calls))
-		return diag_error(
-			c->reader.diag, case_said(c, "case.calls"),
+		return case_error(
+			c, "case.calls",
 			"case.calls: the recording contains no collective whose size is known, so "
 			"its ranks would not communicate (leave case.gpus out, or record a rank "
 			"of a job)");

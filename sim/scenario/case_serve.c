@@ -48,7 +48,7 @@ static const struct cfg_node *find_group(const struct case_reader *c, const stru
 	for (size_t i = 0; i < cfg_count(node); i++) {
 		const char *name = cfg_text(cfg_child(cfg_at(node, i), "model"));
 		name = name ? name : c->params->model;
-		if (strcmp(name, entry->model) == 0 || strcmp(name, entry->model_said) == 0)
+		if (strcmp(name, entry->model) == 0 || strcmp(name, entry->model_given) == 0)
 			return cfg_at(node, i);
 	}
 	return NULL;
@@ -65,8 +65,7 @@ static void lengths_fit(struct case_reader *c, const struct service_entry *servi
 		tokens = fmax(i > 0 ? tokens : 0, (double)service->list.items[i].prompt +
 							  (double)service->list.items[i].output);
 	if (service->one_token && tokens > limit)
-		diag_error(c->reader.diag,
-			   case_said(c, arena_printf(c->reader.arena, "%s.prompt", prefix)),
+		case_error(c, arena_printf(c->reader.arena, "%s.prompt", prefix),
 			   "%s: a request has %g tokens in its prompt and output, but sequences of "
 			   "%s have %g (write fewer tokens, or a larger case.sequence)",
 			   prefix, tokens, service->network->name, limit);
@@ -86,8 +85,8 @@ static void split(struct case_reader *c, struct service_entry *service)
 	if (service->one_token)
 		service->shard = shard_new(c->reader.arena, service->one_token, &params, &why);
 	if (!service->shard)
-		diag_error(c->reader.diag, case_said(c, "case.tensor"),
-			   "case.tensor: model '%s': %s", service->network->name, why);
+		case_error(c, "case.tensor", "case.tensor: model '%s': %s", service->network->name,
+			   why);
 }
 
 double service_requests_count(const struct scenario *scenario, const struct service_entry *service)
@@ -111,8 +110,7 @@ static void phases_fit(struct case_reader *c, const struct service_entry *servic
 	double count = service_requests_count(c->scenario, service);
 	if (params->on_s > 0 && params->off_s > 0 && service->list.count == 0 &&
 	    count / (params->rate_count * cycle_s) > PHASES_MAX)
-		diag_error(c->reader.diag,
-			   case_said(c, arena_printf(c->reader.arena, "%s.on", service->prefix)),
+		case_error(c, arena_printf(c->reader.arena, "%s.on", service->prefix),
 			   "%s.on and %s.off make more than %g phases until all requests have "
 			   "arrived (write longer phases, or fewer requests)",
 			   service->prefix, service->prefix, PHASES_MAX);
@@ -136,18 +134,18 @@ static void read_service(struct case_reader *c, struct service_entry *service,
 			   model, model);
 	if (!reader_params(reader, group, prefix, prefix, &serve_table, params))
 		return;
-	struct origin said = case_said(c, arena_printf(reader->arena, "%s.list", prefix));
+	struct origin said = case_origin_of(c, arena_printf(reader->arena, "%s.list", prefix));
 	if (params->list[0])
 		service->list = requests_read(reader->arena, reader->diag, said,
 					      case_file_path(c, said, params->list));
 	if (network_generates(entry->network)) {
-		case_group(c, entry->origin, "models/networks", "model", entry->model_said,
+		case_group(c, entry->origin, "models/networks", "model", entry->model_given,
 			   "network", &file);
 		service->one_token = network_read(reader->arena, reader->diag, file, 1);
 		lengths_fit(c, service, prefix);
 	} else if (params->batching == BATCHING_CONTINUOUS) {
 		diag_error(reader->diag,
-			   case_said(c, arena_printf(reader->arena, "%s.batching", prefix)),
+			   case_origin_of(c, arena_printf(reader->arena, "%s.batching", prefix)),
 			   "%s.batching is continuous, but '%s' generates no tokens (write dynamic "
 			   "or fixed)",
 			   prefix, model);
@@ -216,7 +214,7 @@ static void read_library(struct case_reader *c, struct job_entry *jobs)
 	case_jobs_want(c);
 	case_find_exchange(c, 0, &jobs[apart]);
 	if (jobs[apart].library && library_has_servers(jobs[apart].library))
-		diag_error(c->reader.diag, case_said(c, "case.exchange"),
+		case_error(c, "case.exchange",
 			   "exchange '%s' exchanges gradients over parameter servers, which carry "
 			   "no messages of model servers (write case.exchange=nccl-2.18, for "
 			   "example)",

@@ -43,7 +43,7 @@ static bool takes_sequences(struct case_reader *c)
 	const struct cfg_node *file;
 	c->reader.diag = diag_new(c->reader.arena); /* case_model reports the errors */
 	const struct cfg_node *network =
-		case_group(c, case_said(c, "case.model"), "models/networks", "model",
+		case_group(c, case_origin_of(c, "case.model"), "models/networks", "model",
 			   model ? model : c->params->model, "network", &file);
 	c->reader.diag = diag;
 	return cfg_child(network, "sequence") != NULL;
@@ -90,8 +90,9 @@ const struct cfg_node *case_find_stack(struct case_reader *c)
 	}
 	static const char *const known[] = {"stack", "input", "phases"};
 	const struct cfg_node *file;
-	const struct cfg_node *node = case_group(c, case_said(c, "case.stack"), "models/stacks",
-						 "stack", c->params->stack, "stack", &file);
+	const struct cfg_node *node =
+		case_group(c, case_origin_of(c, "case.stack"), "models/stacks", "stack",
+			   c->params->stack, "stack", &file);
 	if (!file)
 		return NULL;
 	cfg_only(c->reader.diag, file, known, sizeof known / sizeof known[0]);
@@ -108,8 +109,8 @@ void case_read_stack(struct case_reader *c, const struct cfg_node *node)
 			      arena_printf(c->reader.arena, "stack '%s'", c->params->stack),
 			      &stack_table, stack);
 	if (stack->fusion == FUSION_INFERENCE && !case_serves(c))
-		diag_error(
-			c->reader.diag, case_said(c, "case.stack"),
+		case_error(
+			c, "case.stack",
 			"stack.fusion is inference, which cannot train (write all, or add a group "
 			"serve to the case)");
 	c->stack = stack;

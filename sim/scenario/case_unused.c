@@ -11,7 +11,7 @@ enum sort {                      /* of a case, as bits */
 	    SORT_PROGRAMS = 1,   /* programs of one GPU each */
 	    SORT_SERVICE = 2,    /* model servers */
 	    SORT_RANKS = 4,      /* a job whose programs are played call by call */
-	    SORT_JOBS = 8,       /* jobs of fused steps */
+	    SORT_JOBS = 8,       /* data-parallel jobs */
 	    SORT_COLLECTIVE = 16 /* a benchmark of a collective */
 };
 #define SORT_ONE_GPU (SORT_PROGRAMS | SORT_SERVICE)
@@ -63,7 +63,7 @@ static void refuse(struct case_reader *c, const char *key, const char *why, bool
 void case_refuse_unused(struct case_reader *c)
 {
 	bool forwards = strcmp(c->params->runtime, "none") != 0;
-	const struct origin collective = case_said(c, "case.collective");
+	const struct origin collective = case_origin_of(c, "case.collective");
 	bool given = collective.line > 0 || collective.file[0] == '-';
 	enum sort sort = c->params->collective[0] ? SORT_COLLECTIVE
 			 : case_is_job(c)         ? SORT_JOBS
@@ -79,7 +79,7 @@ void case_refuse_unused(struct case_reader *c)
 			refuse(c, training_options[i],
 			       "has no effect on a collective (leave it out)", true);
 	struct origin origin;
-	if ((sort & SORT_ONE_GPU) != 0 && case_find_plan(c, &origin))
+	if ((sort & SORT_ONE_GPU) != 0 && case_find_keys(c, "plan", &origin))
 		diag_error(c->reader.diag, origin,
 			   "plan: a plan splits a job over several GPUs (write case.gpus, or "
 			   "--gpus, too)");

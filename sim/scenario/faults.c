@@ -112,7 +112,7 @@ static void apply(struct faults *f, struct origin origin, const char *said, doub
 static void apply_list(struct faults *f, const char *key, const char *list, bool with_factor)
 {
 	struct arena *arena = f->c->reader.arena;
-	struct origin origin = case_said(f->c, key);
+	struct origin origin = case_origin_of(f->c, key);
 	for (; *list; list += *list == ',') {
 		size_t length = strcspn(list, ","), name = strcspn(list, "=,");
 		const char *said = arena_printf(arena, "%.*s", (int)name, list);

@@ -1,5 +1,5 @@
-#include "sim/scenario/fold.h"
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/scenario/fold.h"
 
 #include <string.h>
 
@@ -9,11 +9,11 @@
 
 /* AUTO_LEAST, PLAN_LEAST: smallest number of GPUs that SYMMETRY_AUTO folds. COSTLY_MOST: largest
  * number of ranks for algorithms without a `folds` function, whose schedules must all be built to
- * find the classes. ALIKE_LEAST: a class must have at least this many machines on average.
+ * find the classes.
  * NEAR_MORE: with SYMMETRY_AUTO, plans on more machines are folded with any place below leaves, and
  * so are other jobs on at least NEAR_LEAST machines if they use double trees, which have no
  * symmetry. */
-enum { AUTO_LEAST = 1024, PLAN_LEAST = 64, COSTLY_MOST = 512, ALIKE_LEAST = 2 };
+enum { AUTO_LEAST = 1024, PLAN_LEAST = 64, COSTLY_MOST = 512 };
 enum { NEAR_MORE = 32, NEAR_LEAST = 128 };
 enum { ELEMENT_MOST_B = 8 }; /* bytes of a gradient's element */
 
@@ -107,20 +107,11 @@ struct communicator *fold_look(struct arena *arena, const struct scenario *scena
 		ranks[i] = (struct comm_rank){.gpu = system->gpus[entry->gpus[own]],
 					      .guest = system->guests[entry->guests[own]]};
 	}
-	const struct communicator_spec spec = {
-		.arena = arena,
-		.engine = system->engine,
-		.fabric = system->fabric,
-		.name = entry->name,
-		.library = entry->library,
-		.ranks = ranks,
-		.rank_count = fold->simulated_count,
-		.transport = entry->transport,
-		.transport_params = entry->transport_params,
-		.fold = fold,
-		.copies = system->copies,
-		.top_node = system->top_node,
-	};
+	struct communicator_spec spec = system_communicator(system, entry);
+	spec.arena = arena;
+	spec.ranks = ranks;
+	spec.rank_count = fold->simulated_count;
+	spec.fold = fold;
 	return communicator_new(&spec);
 }
 

@@ -51,6 +51,8 @@ struct plan_step fold_plan_step(const struct scenario *scenario, const struct pl
 
 /* ---- shared by fold.c and fold_plan.c: what a library would choose for the ranks of a job ---- */
 
+/* Smallest number of machines that a class must have on average. */
+enum { ALIKE_LEAST = 2 };
 enum { FOLD_USES_MOST = 8 }; /* algorithms that a library chooses from */
 
 /* The algorithms that a communicator can use. If an algorithm uses more channels for larger

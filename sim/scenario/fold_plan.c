@@ -9,9 +9,6 @@
 #include "sim/scenario/fold.h"
 #include "sim/workload/group.h"
 
-/* Smallest number of machines that a class must have on average. */
-enum { ALIKE_LEAST = 2 };
-
 static struct plan_groups all_groups(struct arena *arena, const struct job_entry *entry)
 {
 	bool tied = false;

@@ -106,14 +106,13 @@ const struct machine *machine_read(struct topology_build *build, struct origin o
 	machine->build = own;
 	const struct cfg_node *host = cfg_child(group, "host");
 	topology_read_host(own, host, "host", path);
-	topology_read_guests(own, group);
+	topology_read_list(own, group, LIST_GUESTS);
 	if (own->guests.count == 0)
 		add_bare_guest(own, cfg_origin(group));
-	topology_read_gpus(own, group);
-	topology_read_switches(own, group);
-	topology_read_links(own, group);
+	for (enum topology_list list = LIST_GPUS; list <= LIST_LINKS; list++)
+		topology_read_list(own, group, list);
 	read_ports(own, group, machine);
-	topology_read_aliases(own, group);
+	topology_read_list(own, group, LIST_ALIASES);
 	choose_of_machine(own, machine->ports.items, machine->ports.count);
 	if (diag_count(reader->diag) > errors)
 		return NULL;

@@ -147,7 +147,7 @@ struct recorded_program {
 /* How the jobs of a case are simulated. */
 enum job_style {
 	JOBS_PROGRAMS,   /* calls are simulated one by one (sim/workload/program_job.h) */
-	JOBS_FUSED,      /* data-parallel training (sim/workload/dp.h) */
+	JOBS_RANKS,      /* data-parallel training (sim/workload/dp.h) */
 	JOBS_COLLECTIVE, /* a collective without training, repeated */
 	JOBS_SERVING,    /* replicas of model servers (sim/serving/serving.h) */
 };
@@ -165,7 +165,7 @@ struct job_entry {
 	size_t simulated_count; /* equals rank_count unless the topology is folded */
 	double batch_count;     /* samples of a step, on each GPU */
 	const char *model;
-	const char *model_said;        /* name or file of the network, as the case has it */
+	const char *model_given;       /* name or file of the network, as the case has it */
 	const struct network *network; /* a recorded program has a network with only a name */
 	const struct recorded_program
 		*recorded; /* NULL: stack, efficiency and network describe the program */
@@ -180,7 +180,7 @@ struct job_entry {
 	double fraction_ratio;              /* largest share of the GPU that the program may use */
 	const struct runtime_params *runtime; /* NULL: the local driver */
 	bool guest_work;                      /* true: work of calls is slowed down by the guest */
-	/* For fused jobs and collectives. */
+	/* For data-parallel jobs and collectives. */
 	const char *exchange_name; /* of a file of models/exchanges/ */
 	const struct exchange_params *exchange;
 	const struct library_params *library;
@@ -386,17 +386,13 @@ struct world_outcome {
 size_t scenario_local_guest(const struct scenario *scenario, const struct job_entry *entry);
 /* Returns the scenario of the job's baseline, on one GPU without other jobs. A program gets the
  * local driver and the whole GPU, as if this GPU were in the machine of scenario_local_guest. A
- * fused job gets its first GPU. All other values are shared with `scenario`. */
+ * data-parallel job gets its first GPU. All other values are shared with `scenario`. */
 const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario,
 					 size_t job);
-/* Returns the scenario of one rank on the job's first GPU, without input pipeline and exchange.
- * It gives the step profile and step time of one GPU. */
-const struct scenario *scenario_solo(struct arena *arena, const struct scenario *scenario,
-				     const struct job_entry *entry);
-/* Returns the scenario that begins with the launch of its jobs. solo_s[job] is the step time of
- * the job on one GPU. */
-const struct scenario *scenario_launch(struct arena *arena, const struct scenario *scenario,
-				       const double *solo_s);
+/* Returns the scenario whose jobs have the step times solo_s[job] on one GPU. With `launch` its run
+ * begins with the launch of the jobs. */
+const struct scenario *scenario_with_solo(struct arena *arena, const struct scenario *scenario,
+					  const double *solo_s, bool launch);
 /* Returns the number of steps of a job from launch to end. */
 double scenario_job_steps(const struct scenario *scenario, const struct job_entry *entry);
 /* Maximum number of steps that a launch run simulates. */

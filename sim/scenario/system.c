@@ -166,6 +166,40 @@ double system_latency_s(struct system *s, int first, int last)
 	return route ? route->latency_s : -1;
 }
 
+struct communicator_spec system_communicator(const struct system *system,
+					     const struct job_entry *entry)
+{
+	return (struct communicator_spec){
+		.arena = system->arena,
+		.engine = system->engine,
+		.fabric = system->fabric,
+		.name = entry->name,
+		.library = entry->library,
+		.rank_count = entry->simulated_count,
+		.transport = entry->transport,
+		.transport_params = entry->transport_params,
+		.fold = system->topology->fold,
+		.copies = system->copies,
+		.top_node = system->top_node,
+	};
+}
+
+struct program_gpu system_place(const struct system *system, const struct job_entry *entry,
+				size_t index)
+{
+	const struct topology *t = system->topology;
+	size_t gpu = entry->gpus[index];
+	int host = fabric_node_find(system->fabric, t->hosts[t->gpus[gpu].host].name);
+	int node = gpu_node(system->gpus[gpu]);
+	return (struct program_gpu){
+		.gpu = system->gpus[gpu],
+		.server = system->guests[entry->servers[index]],
+		.to_device =
+			fabric_route(system->fabric, host, node, TRAFFIC_COPIES | TRAFFIC_PEERS),
+		.to_host = fabric_route(system->fabric, node, host, TRAFFIC_COPIES | TRAFFIC_PEERS),
+	};
+}
+
 void system_window_open(struct system *s)
 {
 	s->open = true;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sim/scenario/scenario.h"
+#include "sim/workload/program_job.h"
 
 struct system {
 	struct arena *arena;
@@ -32,6 +33,13 @@ void system_build(struct system *system, struct arena *arena, const struct scena
 /* Returns the sum of the link latencies, in seconds, from a node of the first machine to a node
  * of the last machine, or of the machine that represents it. -1: there is no route. */
 double system_latency_s(struct system *system, int first, int last);
+/* Returns the description of a communicator with the library and transport of the entry, without
+ * ranks. */
+struct communicator_spec system_communicator(const struct system *system,
+					     const struct job_entry *entry);
+/* Returns a GPU of the job, its server, and the routes between the GPU and its host. */
+struct program_gpu system_place(const struct system *system, const struct job_entry *entry,
+				size_t index);
 void system_window_open(struct system *system);
 /* Fills the fields of the outcome that do not depend on jobs. */
 void system_read(struct system *system, struct world_outcome *outcome);

@@ -30,23 +30,6 @@ const char *topology_text(struct reader *reader, const struct cfg_node *group, c
 	return text;
 }
 
-/* Returns the list `key` of node. An absent list has no elements; NULL after an error too. */
-static const struct cfg_node *list_of(struct reader *reader, const struct cfg_node *node,
-				      const char *key, size_t *count)
-{
-	const struct cfg_node *list = cfg_child(node, key);
-	*count = 0;
-	if (!list)
-		return NULL;
-	if (!cfg_is_list(list)) {
-		diag_error(reader->diag, cfg_origin(list),
-			   "topology: %s must be a list (write %s = ( { name = ... } ))", key, key);
-		return NULL;
-	}
-	*count = cfg_count(list);
-	return list;
-}
-
 bool reader_name(struct reader *reader, struct origin origin, const char *what, const char *name)
 {
 	if (*name && !strpbrk(name, "*=,"))
@@ -151,15 +134,10 @@ void topology_read_host(struct topology_build *build, const struct cfg_node *gro
 		reader_item(reader, group, "host", path, name, &host_table, also, 1, &host->params);
 }
 
-static void read_hosts(struct topology_build *build, const struct cfg_node *node)
+static void read_host(struct topology_build *build, const struct cfg_node *group)
 {
-	size_t count;
-	const struct cfg_node *list = list_of(build->reader, node, "hosts", &count);
-	for (size_t i = 0; i < count; i++) {
-		const struct cfg_node *group = cfg_at(list, i);
-		const char *name = topology_text(build->reader, group, "name", "host");
-		topology_read_host(build, group, name, name);
-	}
+	const char *name = topology_text(build->reader, group, "name", "host");
+	topology_read_host(build, group, name, name);
 }
 
 /* Returns the host of a guest or GPU; SIZE_MAX after an error. */
@@ -186,14 +164,6 @@ static void read_guest(struct topology_build *build, const struct cfg_node *grou
 			    arena_printf(reader->arena, "%s%s", build->tag, name), name,
 			    &guest_table, also, build->one_host ? 1 : 2, &guest.params);
 	*VEC_PUSH(reader->arena, &build->guests) = guest;
-}
-
-void topology_read_guests(struct topology_build *build, const struct cfg_node *node)
-{
-	size_t count;
-	const struct cfg_node *list = list_of(build->reader, node, "guests", &count);
-	for (size_t i = 0; i < count; i++)
-		read_guest(build, cfg_at(list, i));
 }
 
 /* Reads the parameters of a GPU profile. A GPU without fitted efficiencies can name another GPU
@@ -264,28 +234,15 @@ static void read_gpu(struct topology_build *build, const struct cfg_node *group)
 	*VEC_PUSH(reader->arena, &build->gpus) = gpu;
 }
 
-void topology_read_gpus(struct topology_build *build, const struct cfg_node *node)
-{
-	size_t count;
-	const struct cfg_node *list = list_of(build->reader, node, "gpus", &count);
-	for (size_t i = 0; i < count; i++)
-		read_gpu(build, cfg_at(list, i));
-}
-
-void topology_read_switches(struct topology_build *build, const struct cfg_node *node)
+static void read_switch(struct topology_build *build, const struct cfg_node *node)
 {
 	struct reader *reader = build->reader;
-	size_t count;
-	const struct cfg_node *list = list_of(reader, node, "switches", &count);
-	for (size_t i = 0; i < count; i++) {
-		const char *name = cfg_text(cfg_at(list, i));
-		if (!name)
-			diag_error(
-				reader->diag, cfg_origin(cfg_at(list, i)),
-				"topology: switches must hold names (write switches = [\"tor\"])");
-		if (topology_name(build, cfg_origin(cfg_at(list, i)), "switch", name, true))
-			*VEC_PUSH(reader->arena, &build->switches) = name;
-	}
+	const char *name = cfg_text(node);
+	if (!name)
+		diag_error(reader->diag, cfg_origin(node),
+			   "topology: switches must hold names (write switches = [\"tor\"])");
+	if (topology_name(build, cfg_origin(node), "switch", name, true))
+		*VEC_PUSH(reader->arena, &build->switches) = name;
 }
 
 static const char *nearest(struct topology_build *build, const char *name)
@@ -361,46 +318,55 @@ bool topology_read_link(struct topology_build *build, const struct cfg_node *gro
 	return true;
 }
 
-void topology_read_links(struct topology_build *build, const struct cfg_node *node)
+static void read_link(struct topology_build *build, const struct cfg_node *group)
 {
 	static const char *const also[] = {"name", "kind", "ends"};
-	size_t count;
-	const struct cfg_node *list = list_of(build->reader, node, "links", &count);
-	for (size_t i = 0; i < count; i++) {
-		const struct cfg_node *group = cfg_at(list, i);
-		const char *name = topology_text(build->reader, group, "name", "link");
-		struct link_entry link = {.name = name ? name : "?", .origin = cfg_origin(group)};
-		if (topology_name(build, link.origin, "link", name, false)) {
-			read_ends(build, group, &link);
-			topology_read_link(build, group, name, also, 3, &link);
-		}
-		*VEC_PUSH(build->reader->arena, &build->links) = link;
+	const char *name = topology_text(build->reader, group, "name", "link");
+	struct link_entry link = {.name = name ? name : "?", .origin = cfg_origin(group)};
+	if (topology_name(build, link.origin, "link", name, false)) {
+		read_ends(build, group, &link);
+		topology_read_link(build, group, name, also, 3, &link);
 	}
+	*VEC_PUSH(build->reader->arena, &build->links) = link;
 }
 
-void topology_read_aliases(struct topology_build *build, const struct cfg_node *node)
+static void read_alias(struct topology_build *build, const struct cfg_node *group)
 {
 	static const char *const known[] = {"name", "node"};
 	struct reader *reader = build->reader;
-	size_t count;
-	const struct cfg_node *list = list_of(reader, node, "aliases", &count);
-	for (size_t i = 0; i < count; i++) {
-		const struct cfg_node *group = cfg_at(list, i);
-		const char *name = topology_text(reader, group, "name", "alias");
-		const char *to = topology_text(reader, group, "node", "alias");
-		cfg_only(reader->diag, group, known, 2);
-		if (!to || !topology_name(build, cfg_origin(group), "alias", name, false))
-			continue;
-		if (names_find(build->nodes, to) >= 0) {
-			*VEC_PUSH(reader->arena, &build->aliases) = (struct alias_entry){name, to};
-			continue;
-		}
-		const char *near = nearest(build, to);
-		diag_error(reader->diag, cfg_origin(group),
-			   "alias '%s': no host, guest, gpu or switch is called '%s' (%s%s)", name,
-			   to, near ? "write node = " : "write the name of a node",
-			   near ? near : "");
+	const char *name = topology_text(reader, group, "name", "alias");
+	const char *to = topology_text(reader, group, "node", "alias");
+	cfg_only(reader->diag, group, known, 2);
+	if (!to || !topology_name(build, cfg_origin(group), "alias", name, false))
+		return;
+	if (names_find(build->nodes, to) >= 0) {
+		*VEC_PUSH(reader->arena, &build->aliases) = (struct alias_entry){name, to};
+		return;
 	}
+	const char *near = nearest(build, to);
+	diag_error(reader->diag, cfg_origin(group),
+		   "alias '%s': no host, guest, gpu or switch is called '%s' (%s%s)", name, to,
+		   near ? "write node = " : "write the name of a node", near ? near : "");
+}
+
+void topology_read_list(struct topology_build *build, const struct cfg_node *node,
+			enum topology_list which)
+{
+	static const struct {
+		const char *key;
+		void (*read)(struct topology_build *build, const struct cfg_node *item);
+	} lists[] = {
+		[LIST_HOSTS] = {"hosts", read_host}, [LIST_GUESTS] = {"guests", read_guest},
+		[LIST_GPUS] = {"gpus", read_gpu},    [LIST_SWITCHES] = {"switches", read_switch},
+		[LIST_LINKS] = {"links", read_link}, [LIST_ALIASES] = {"aliases", read_alias},
+	};
+	const char *key = lists[which].key;
+	const struct cfg_node *list = cfg_child(node, key);
+	if (list && !cfg_is_list(list))
+		diag_error(build->reader->diag, cfg_origin(list),
+			   "topology: %s must be a list (write %s = ( { name = ... } ))", key, key);
+	for (size_t i = 0; list && cfg_is_list(list) && i < cfg_count(list); i++)
+		lists[which].read(build, cfg_at(list, i));
 }
 
 static void list_guests(const struct topology_build *build)
@@ -457,16 +423,14 @@ void read_topology(struct reader *reader, const struct cfg_node *file, const cha
 		reader->may_fold &= !cfg_child(node, others[i]);
 	struct gpu_profiles profiles = {0};
 	struct topology_build *build = topology_build_new(reader, path, &profiles);
-	read_hosts(build, node);
-	topology_read_guests(build, node);
-	topology_read_gpus(build, node);
-	topology_read_switches(build, node);
+	for (enum topology_list list = LIST_HOSTS; list <= LIST_SWITCHES; list++)
+		topology_read_list(build, node, list);
 	size_t gpu_count = build->gpus.count, switch_count = build->switches.count;
 	if (cfg_child(node, "cluster"))
 		cluster_read(build, cfg_child(node, "cluster"));
-	topology_read_links(build,
-			    node); /* after the cluster, because links may end at its nodes */
-	topology_read_aliases(build, node);
+	/* links may end at nodes of the cluster */
+	topology_read_list(build, node, LIST_LINKS);
+	topology_read_list(build, node, LIST_ALIASES);
 	choose_of_lists(build, gpu_count, switch_count);
 	choice_check(reader, reader->devices, topology->name);
 	choice_check(reader, reader->adapters, topology->name);

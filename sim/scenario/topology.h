@@ -47,12 +47,11 @@ bool topology_name(struct topology_build *build, struct origin origin, const cha
 		   const char *name, bool is_node);
 void topology_read_host(struct topology_build *build, const struct cfg_node *group,
 			const char *name, const char *path);
-/* Each function reads one list of node. Lists must be read after those to which they refer. */
-void topology_read_guests(struct topology_build *build, const struct cfg_node *node);
-void topology_read_gpus(struct topology_build *build, const struct cfg_node *node);
-void topology_read_switches(struct topology_build *build, const struct cfg_node *node);
-void topology_read_links(struct topology_build *build, const struct cfg_node *node);
-void topology_read_aliases(struct topology_build *build, const struct cfg_node *node);
+/* Reads one list of node. A list must be read after those to which it refers, which precede it
+ * here. */
+enum topology_list { LIST_HOSTS, LIST_GUESTS, LIST_GPUS, LIST_SWITCHES, LIST_LINKS, LIST_ALIASES };
+void topology_read_list(struct topology_build *build, const struct cfg_node *node,
+			enum topology_list which);
 /* Reads kind and traits of a link. Its parameters are link.<name>.*. Returns false after errors. */
 bool topology_read_link(struct topology_build *build, const struct cfg_node *group,
 			const char *name, const char *const *also, size_t also_count,

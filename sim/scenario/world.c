@@ -33,7 +33,7 @@ static void build_jobs(struct world *w, struct job_run *runs)
 	static struct job *(*const build[])(struct world *, const struct job_entry *,
 					    struct job_run *) = {
 		[JOBS_PROGRAMS] = world_programs,
-		[JOBS_FUSED] = world_dp,
+		[JOBS_RANKS] = world_dp,
 		[JOBS_COLLECTIVE] = world_collective,
 		[JOBS_SERVING] = world_replica,
 	};

@@ -10,21 +10,22 @@ struct world {
 	struct workload workload;
 	const struct scenario *scenario;
 	struct system system;
-	struct job_inputs inputs;  /* inputs of fused jobs only */
+	struct job_inputs inputs;  /* inputs of data-parallel jobs only */
 	struct step_use *profiles; /* by job of the scenario; only world_dp.c uses it */
 	struct servers *servers;   /* only world_serving.c uses it */
 };
 
+/* Runs `entry` as the only job of `alone`, with the seed of the world. Returns its step time. If it
+ * fails, the function returns a negative number and sets *why. A broken invariant also fails the
+ * world's run, whose message calls the part `what`. */
+double world_run_alone(struct world *world, struct scenario alone, struct job_entry entry,
+		       const char *what, const char **why);
 /* Each function builds the job of `entry` and begins it. If a part is missing, the job fails. */
 struct job *world_programs(struct world *world, const struct job_entry *entry, struct job_run *run);
 /* Says what to write if the batch of an entry without a plan does not fit into its first GPU;
  * otherwise returns NULL. */
 const char *world_memory_advice(struct world *world, const struct job_entry *entry);
 struct job *world_dp(struct world *world, const struct job_entry *entry, struct job_run *run);
-/* Begins the job with its launch; the job ends with its last phase. */
-struct dp_spec;
-void world_launch(struct world *world, struct job *job, const struct job_entry *entry,
-		  const struct dp_spec *spec);
 struct job *world_replica(struct world *world, const struct job_entry *entry, struct job_run *run);
 /* The times of collectives among the GPUs of a replica (world_tensor.c). */
 struct tensor_group;

@@ -12,6 +12,7 @@
 #include "sim/cuda/fuse.h"
 #include "sim/scenario/world.h"
 #include "sim/workload/dp_job.h"
+#include "sim/workload/life.h"
 
 struct step_use { /* by job: its step, on each rank */
 	const struct program *program;
@@ -32,20 +33,27 @@ bool world_alike(const struct topology *t, const struct job_entry *a, const stru
 	       memcmp(&hosts[0]->params, &hosts[1]->params, sizeof hosts[0]->params) == 0;
 }
 
-/* Simulates one rank of the job on its first GPU. Returns the step time; negative if it failed. */
+/* Simulates one rank of the job on its first GPU, without input pipeline and exchange. Returns the
+ * step time; negative if it failed. */
 static double run_solo(struct world *w, struct job *job, const struct job_entry *entry)
 {
-	struct arena *arena = w->workload.arena;
-	struct world_outcome outcome =
-		world_run(arena, scenario_solo(arena, w->scenario, entry), w->workload.seed, NULL);
-	const struct job_run *solo = &outcome.jobs[0];
-	if (outcome.broken)
-		engine_fail(w->system.engine, "one GPU without other ranks: %s", outcome.broken);
-	if (solo->failed || outcome.broken) {
-		job_failed(job, solo->failed ? solo->reason : outcome.broken);
-		return -1;
-	}
-	return job_run_step_s(solo);
+	struct scenario alone = *w->scenario;
+	struct job_entry solo = *entry;
+	struct stack_params stack = *entry->stack;
+	const char *why = NULL;
+	stack.real_input = false; /* the job simulates the input pipelines itself */
+	solo.rank_count = solo.simulated_count = 1;
+	solo.servers = solo.guests;
+	solo.fraction_ratio = 1;
+	solo.stack = &stack;
+	solo.guest_work = true;
+	alone.whole_gpus = true;
+	alone.style = JOBS_PROGRAMS;
+	alone.steps_warmup_count = 1;
+	double step_s = world_run_alone(w, alone, solo, "one GPU without other ranks", &why);
+	if (why)
+		job_failed(job, why);
+	return step_s;
 }
 
 /* Writes the program of a step, whose runs of kernels are fused unless a trace shows them. */
@@ -147,23 +155,11 @@ static void comm_ranks(struct world *w, const struct job_entry *entry,
 static bool build_communicator(struct world *w, struct job *job, const struct job_entry *entry,
 			       struct communicator **comm)
 {
-	struct communicator_spec spec = {
-		.arena = w->workload.arena,
-		.engine = w->system.engine,
-		.fabric = w->system.fabric,
-		.name = entry->name,
-		.library = entry->library,
-		.rank_count = entry->simulated_count,
-		.transport = entry->transport,
-		.transport_params = entry->transport_params,
-		.seed = w->workload.seed,
-		.failed = job_failed,
-		.failed_ctx = job,
-		.fold = w->system.topology->fold,
-		.copies = w->system.copies,
-		.top_node = w->system.top_node,
-		.training = w->scenario->style != JOBS_COLLECTIVE,
-	};
+	struct communicator_spec spec = system_communicator(&w->system, entry);
+	spec.seed = w->workload.seed;
+	spec.failed = job_failed;
+	spec.failed_ctx = job;
+	spec.training = w->scenario->style != JOBS_COLLECTIVE;
 	*comm = NULL;
 	if (entry->rank_count == 1 && !library_has_servers(entry->library))
 		return true;
@@ -233,32 +229,19 @@ static bool build_input(struct world *w, struct job *job, const struct job_entry
 	return true;
 }
 
-/* Returns the route between a rank's host and its GPU. */
-static const struct route *route(struct world *w, const struct job_entry *entry, size_t index,
-				 bool to_device)
-{
-	const struct topology *t = &w->scenario->topology;
-	size_t gpu = entry->gpus[index];
-	int host = fabric_node_find(w->system.fabric, t->hosts[t->gpus[gpu].host].name);
-	int node = gpu_node(w->system.gpus[gpu]);
-	return fabric_route(w->system.fabric, to_device ? host : node, to_device ? node : host,
-			    TRAFFIC_COPIES | TRAFFIC_PEERS);
-}
-
 static bool build_ranks(struct world *w, struct job *job, const struct job_entry *entry,
 			const struct step_use *use, struct dp_rank *ranks)
 {
 	struct rank_reader reader = {0};
 	for (size_t i = 0; i < entry->simulated_count; i++) {
-		struct gpu *gpu = w->system.gpus[entry->gpus[i]];
-		struct guest *guest = w->system.guests[entry->guests[i]];
+		const struct program_gpu place = system_place(&w->system, entry, i);
 		const char *name = arena_printf(w->workload.arena, "%s.%zu", entry->name, i);
 		ranks[i] = (struct dp_rank){
-			.context = gpu_context_new(gpu, name, 1),
-			.gpu = gpu,
-			.guest = guest,
-			.to_device = route(w, entry, i, true),
-			.to_host = route(w, entry, i, false),
+			.context = gpu_context_new(place.gpu, name, 1),
+			.gpu = place.gpu,
+			.guest = w->system.guests[entry->guests[i]],
+			.to_device = place.to_device,
+			.to_host = place.to_host,
 			.slowdown_ratio = i == 0 ? entry->straggler_ratio : 1,
 		};
 		if (!memory_fits(w, job, entry, &ranks[i], use->program->memory_B) ||
@@ -280,6 +263,70 @@ static int64_t delay_ps(struct world *w, const struct job_entry *entry, double s
 				   arena_printf(w->workload.arena, "phase of %s", entry->name));
 	return ps_from_s(rng_uniform(&rng) * solo_step_s);
 }
+
+/* ---- jobs from their launch on (sim/workload/life.h) ---- */
+
+struct launch {
+	struct job *job;
+	struct dp_spec spec;
+};
+
+static void begin_steps(void *ctx, uint64_t arg)
+{
+	struct launch *launch = ctx;
+	dp_job_begin(launch->job, &launch->spec, 0);
+}
+
+static struct life_rank *ranks_of(struct world *w, const struct job_entry *entry,
+				  const struct dp_spec *spec)
+{
+	struct life_rank *ranks =
+		ARENA_ARRAY(w->workload.arena, spec->rank_count, struct life_rank);
+	size_t process = 0;
+	for (size_t i = 0; i < spec->rank_count; i++) {
+		process += i > 0 && !job_inputs_joined(&w->inputs, entry, i - 1, i);
+		ranks[i] = (struct life_rank){.guest = spec->ranks[i].guest,
+					      .context = spec->ranks[i].context,
+					      .input = spec->ranks[i].input,
+					      .process = process};
+	}
+	return ranks;
+}
+
+/* Returns the size of a checkpoint: the variables and the optimiser's state in fp32. */
+static double checkpoint_B(const struct job_entry *entry)
+{
+	const double fp32_B = 4;
+	return entry->network->parameters_count * fp32_B *
+	       (1 + entry->stack->optimiser_copies_count);
+}
+
+/* Begins the job with its launch; the job ends with its last phase. */
+static void launch_job(struct world *w, struct job *job, const struct job_entry *entry,
+		       const struct dp_spec *spec)
+{
+	struct launch *launch = ARENA_NEW(w->workload.arena, struct launch);
+	*launch = (struct launch){job, *spec};
+	const struct life_spec life = {
+		.params = w->scenario->phases,
+		.fabric = w->system.fabric,
+		.ranks = ranks_of(w, entry, spec),
+		.rank_count = spec->rank_count,
+		.ops_count = spec->gradients->ops_count,
+		.compute_s = spec->gradients->compute_s,
+		.steps_count = (size_t)fmin(LAUNCH_STEPS, scenario_job_steps(w->scenario, entry)),
+		.checkpoint_B = checkpoint_B(entry),
+		.storage = job_inputs_storage(&w->inputs, entry->checkpoint,
+					      w->scenario->phases->checkpoint_storage,
+					      w->scenario->topology.gpus[entry->gpus[0]].host),
+		.start = begin_steps,
+		.ctx = launch,
+	};
+	job->run->forward_s = spec->gradients->forward_s;
+	life_begin(job, &life);
+}
+
+/* ---- the whole job ---- */
 
 struct job *world_dp(struct world *w, const struct job_entry *entry, struct job_run *run)
 {
@@ -324,7 +371,7 @@ struct job *world_dp(struct world *w, const struct job_entry *entry, struct job_
 			communicator_choice_text(comm, COLLECTIVE_ALL_REDUCE,
 						 entry->network->parameters_count * spec.element_B);
 	if (!run->failed && w->scenario->launch)
-		world_launch(w, job, entry, &spec);
+		launch_job(w, job, entry, &spec);
 	else if (!run->failed)
 		dp_job_begin(job, &spec, delay_ps(w, entry, use->solo_step_s));
 	return job;

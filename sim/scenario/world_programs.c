@@ -83,21 +83,6 @@ static const struct program *program_of(struct world *w, const struct job_entry 
 	return framework_at((size_t)entry->stack->framework)->program(arena, &spec);
 }
 
-static struct program_gpu place_of(struct world *w, const struct job_entry *entry, size_t index)
-{
-	const struct topology *t = &w->scenario->topology;
-	struct fabric *fabric = w->system.fabric;
-	size_t gpu = entry->gpus[index];
-	int host = fabric_node_find(fabric, t->hosts[t->gpus[gpu].host].name);
-	int node = gpu_node(w->system.gpus[gpu]);
-	return (struct program_gpu){
-		.gpu = w->system.gpus[gpu],
-		.server = w->system.guests[entry->servers[index]],
-		.to_device = fabric_route(fabric, host, node, TRAFFIC_COPIES | TRAFFIC_PEERS),
-		.to_host = fabric_route(fabric, node, host, TRAFFIC_COPIES | TRAFFIC_PEERS),
-	};
-}
-
 /* Returns true if the programs of a job are in one group. Programs with variables on their host
  * are not. */
 static bool has_group(const struct job_entry *entry)
@@ -184,7 +169,7 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 	struct program_rank *ranks = ARENA_ARRAY(arena, count, struct program_rank);
 	struct program_gpu *gpus = ARENA_ARRAY(arena, entry->simulated_count, struct program_gpu);
 	for (size_t i = 0; i < entry->simulated_count; i++)
-		gpus[i] = place_of(w, entry, i);
+		gpus[i] = system_place(&w->system, entry, i);
 	const struct program **programs = ARENA_ARRAY(arena, count, const struct program *);
 	struct plan_groups groups = {0};
 	if (entry->plan)

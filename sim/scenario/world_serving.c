@@ -54,16 +54,6 @@ static const char *waiting(const struct job *job, struct arena *arena)
 			    servers->serving ? serving_left(servers->serving) : 0);
 }
 
-static bool varies(const struct job *job)
-{
-	return true;
-}
-
-static bool in_doubt(const struct job *job, size_t step_count)
-{
-	return false;
-}
-
 static void read_run(struct job *job)
 {
 	struct server *server = server_of(job);
@@ -88,12 +78,8 @@ static void account(struct job *job)
 			communicator_account(server->to[i]);
 }
 
-static const struct job_kind server_kind = {.step_at = record_at,
-					    .waiting = waiting,
-					    .varies = varies,
-					    .in_doubt = in_doubt,
-					    .read = read_run,
-					    .account = account};
+static const struct job_kind server_kind = {
+	.step_at = record_at, .waiting = waiting, .read = read_run, .account = account};
 
 void world_servers_failed(struct world *w, const char *reason)
 {
@@ -108,31 +94,15 @@ void world_servers_failed(struct world *w, const char *reason)
  * iteration; negative if it failed, with *why. */
 static double play(struct server *server, const struct program *program, const char **why)
 {
-	struct world *w = server->world;
-	struct arena *scratch = arena_new();
-	struct scenario *alone = ARENA_NEW(scratch, struct scenario);
-	struct job_entry *entry = ARENA_NEW(scratch, struct job_entry);
-	double step_s = -1;
-	*entry = *server->entry;
-	entry->program = program;
-	entry->rank_count = entry->simulated_count = 1;
-	entry->fraction_ratio = 1;
-	entry->library = NULL;
-	*alone = *w->scenario;
-	alone->style = JOBS_PROGRAMS;
-	alone->jobs = entry;
-	alone->job_count = 1;
-	struct world_outcome outcome = world_run(scratch, alone, w->workload.seed, NULL);
-	if (outcome.broken)
-		engine_fail(w->system.engine, "an iteration without other replicas: %s",
-			    outcome.broken);
-	if (outcome.broken || outcome.jobs[0].failed)
-		*why = arena_strdup(w->workload.arena,
-				    outcome.broken ? outcome.broken : outcome.jobs[0].reason);
-	else
-		step_s = job_run_step_s(&outcome.jobs[0]);
-	arena_free(scratch);
-	return step_s;
+	struct scenario alone = *server->world->scenario;
+	struct job_entry entry = *server->entry;
+	entry.program = program;
+	entry.rank_count = entry.simulated_count = 1;
+	entry.fraction_ratio = 1;
+	entry.library = NULL;
+	alone.style = JOBS_PROGRAMS;
+	return world_run_alone(server->world, alone, entry, "an iteration without other replicas",
+			       why);
 }
 
 /* Adds a point to the table. Returns false if the run failed. */
@@ -201,18 +171,28 @@ static bool same_place(const struct topology *t, const struct job_entry *a,
 	return !a->runtime || (a->guests[0] == b->guests[0] && a->servers[0] == b->servers[0]);
 }
 
+/* Returns a replica whose iterations take the same time, and which has the tables of their
+ * overhead; or NULL. */
+static const struct server *equal_one(const struct world *w, const struct job_entry *entry)
+{
+	for (size_t i = 0; i < w->scenario->job_count; i++) {
+		const struct server *other = w->servers->all[i];
+		if (other && other->tables[0] &&
+		    same_place(&w->scenario->topology, other->entry, entry))
+			return other;
+	}
+	return NULL;
+}
+
 /* Gives the replica the overhead of an equal one, or finds it. */
 static bool set_overhead(struct server *server)
 {
 	struct world *w = server->world;
-	for (size_t i = 0; i < w->scenario->job_count; i++) {
-		const struct server *other = w->servers->all[i];
-		if (other && other->tables[0] &&
-		    same_place(&w->scenario->topology, other->entry, server->entry)) {
-			memcpy(server->tables, other->tables, sizeof server->tables);
-			serving_model_overhead_set(server->model, server->tables);
-			return true;
-		}
+	const struct server *equal = equal_one(w, server->entry);
+	if (equal) {
+		memcpy(server->tables, equal->tables, sizeof server->tables);
+		serving_model_overhead_set(server->model, server->tables);
+		return true;
 	}
 	bool generates = w->scenario->services[server->entry->service].one_token != NULL;
 	bool graph = generates && server->entry->stack->cuda_graph;
@@ -360,12 +340,9 @@ static struct serving_model *build_model(struct world *w, const struct job_entry
 		.shard = of->shard,
 		.collective_s = world_tensor_s,
 	};
-	for (size_t i = 0; i < w->scenario->job_count; i++) {
-		const struct server *other = w->servers->all[i];
-		if (other && other->tables[0] && other->entry->service == entry->service &&
-		    same_place(&w->scenario->topology, other->entry, entry))
-			return other->model;
-	}
+	const struct server *equal = equal_one(w, entry);
+	if (equal)
+		return equal->model;
 	if (of->shard)
 		spec.ctx = world_tensor_group(w, entry, &why);
 	if (why)
@@ -418,22 +395,13 @@ static struct communicator *connect(struct world *w, const struct server *from,
 		ranks[i] =
 			(struct comm_rank){.gpu = w->system.gpus[ends[i]->entry->gpus[gpu]],
 					   .guest = w->system.guests[ends[i]->entry->servers[gpu]]};
-	const struct communicator_spec spec = {
-		.arena = w->workload.arena,
-		.engine = w->system.engine,
-		.fabric = w->system.fabric,
-		.name = arena_printf(w->workload.arena, "%s to %s", from->entry->name,
-				     to->entry->name),
-		.library = from->entry->library,
-		.ranks = ranks,
-		.rank_count = 2,
-		.transport = from->entry->transport,
-		.transport_params = from->entry->transport_params,
-		.seed = w->workload.seed,
-		.failed = job_failed,
-		.failed_ctx = (void *)&from->job,
-		.top_node = w->system.top_node,
-	};
+	struct communicator_spec spec = system_communicator(&w->system, from->entry);
+	spec.name = arena_printf(w->workload.arena, "%s to %s", from->entry->name, to->entry->name);
+	spec.ranks = ranks;
+	spec.rank_count = 2;
+	spec.seed = w->workload.seed;
+	spec.failed = job_failed;
+	spec.failed_ctx = (void *)&from->job;
 	return communicator_new(&spec);
 }
 

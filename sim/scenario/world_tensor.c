@@ -21,27 +21,19 @@ struct tensor_group {
 static const char *simulate(struct tensor_group *group, enum collective collective, int power)
 {
 	struct world *w = group->world;
-	struct arena *scratch = arena_new();
-	struct scenario *alone = ARENA_NEW(scratch, struct scenario);
+	struct scenario alone = *w->scenario;
 	const char *why = NULL;
-	*alone = *w->scenario;
-	alone->style = JOBS_COLLECTIVE;
-	alone->jobs = &group->entry;
-	alone->job_count = 1;
-	alone->collective = collective;
-	alone->collective_size_B = ldexp(1, power);
-	alone->steps_count = 2;
-	struct world_outcome outcome = world_run(scratch, alone, w->workload.seed, NULL);
-	if (outcome.broken)
-		engine_fail(w->system.engine, "%s", outcome.broken);
-	if (outcome.broken || outcome.jobs[0].failed)
-		why = arena_printf(w->workload.arena, "a collective of the GPUs of '%s' failed: %s",
-				   group->entry.name,
-				   outcome.broken ? outcome.broken : outcome.jobs[0].reason);
-	else
-		group->times_s[collective][power] = job_run_step_s(&outcome.jobs[0]);
-	arena_free(scratch);
-	return why;
+	alone.style = JOBS_COLLECTIVE;
+	alone.collective = collective;
+	alone.collective_size_B = ldexp(1, power);
+	alone.steps_count = 2;
+	double time_s = world_run_alone(w, alone, group->entry, "a collective of a replica", &why);
+	if (why)
+		return arena_printf(w->workload.arena,
+				    "a collective of the GPUs of '%s' failed: %s",
+				    group->entry.name, why);
+	group->times_s[collective][power] = time_s;
+	return NULL;
 }
 
 struct tensor_group *world_tensor_group(struct world *w, const struct job_entry *entry,

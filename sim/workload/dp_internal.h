@@ -73,7 +73,7 @@ struct rank {
 	uint32_t *reduced_order;            /* tensors in the order in which they were reduced */
 	/* Updates that the host issues, in reduced_order: due, issued, being issued. */
 	struct cpu *updater;
-	size_t heard_count, updated_count, updating_count, updates_running;
+	size_t notified_count, updated_count, updating_count, updates_running;
 	double update_due_s;       /* GPU time of issued updates that wait for room */
 	int64_t framework_free_ps; /* time at which the thread that hands over gradients is free */
 	struct gpu_stream *copies, *updates;

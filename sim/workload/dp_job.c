@@ -14,8 +14,8 @@ enum { WARM_STEPS = 2, STEPS_IN_DOUBT = 6 };
 struct ranks_job {
 	struct job job; /* must be first, because functions cast a job to this struct */
 	struct communicator *comm;
-	/* Only one of the two is used: fused is NULL in a job that repeats a collective. */
-	struct dp *fused;
+	/* Only one of the two is used: dp is NULL in a job that repeats a collective. */
+	struct dp *dp;
 	struct collective_spec collective;
 	struct step_record *repetitions;
 	int64_t begun_ps;
@@ -30,7 +30,7 @@ static struct ranks_job *ranks_job(const struct job *job)
 static const char *waiting(const struct job *job, struct arena *arena)
 {
 	const struct ranks_job *r = ranks_job(job);
-	return r->fused ? dp_waiting(r->fused, arena) : communicator_waiting(r->comm, arena);
+	return r->dp ? dp_waiting(r->dp, arena) : communicator_waiting(r->comm, arena);
 }
 
 static bool varies(const struct job *job)
@@ -71,36 +71,36 @@ static void begin(struct ranks_job *r, int64_t delay_ps, event_fn *open)
 
 /* ---- training ---- */
 
-static const struct step_record *fused_step(const struct job *job, size_t index)
+static const struct step_record *training_step(const struct job *job, size_t index)
 {
-	return dp_step_at(ranks_job(job)->fused, index);
+	return dp_step_at(ranks_job(job)->dp, index);
 }
 
-static const struct job_kind fused_kind = {JOB_KIND_OF_RANKS, .step_at = fused_step};
+static const struct job_kind training_kind = {JOB_KIND_OF_RANKS, .step_at = training_step};
 
-static bool step_done(void *ctx, struct dp *fused, const struct step_record *step)
+static bool step_done(void *ctx, struct dp *dp, const struct step_record *step)
 {
 	return job_step_over(ctx);
 }
 
-static void start_fused(void *ctx, uint64_t arg)
+static void start_training(void *ctx, uint64_t arg)
 {
 	struct ranks_job *r = ctx;
-	dp_start(r->fused);
+	dp_start(r->dp);
 }
 
-static void open_fused(void *ctx, uint64_t arg)
+static void open_training(void *ctx, uint64_t arg)
 {
 	struct ranks_job *r = ctx;
 	if (r->comm)
-		communicator_open(r->comm, start_fused, r, 0);
+		communicator_open(r->comm, start_training, r, 0);
 	else
-		start_fused(r, 0);
+		start_training(r, 0);
 }
 
 struct job *dp_job_new(struct workload *workload, struct job_run *run, const char *name)
 {
-	return ranks_job_new(workload, &fused_kind, run, name);
+	return ranks_job_new(workload, &training_kind, run, name);
 }
 
 void dp_job_begin(struct job *job, const struct dp_spec *spec, int64_t delay_ps)
@@ -111,8 +111,8 @@ void dp_job_begin(struct job *job, const struct dp_spec *spec, int64_t delay_ps)
 	own.ctx = job;
 	r->comm = spec->comm;
 	r->noisy = spec->exchange->noise_ratio > 0;
-	r->fused = dp_new(&own);
-	begin(r, delay_ps, open_fused);
+	r->dp = dp_new(&own);
+	begin(r, delay_ps, open_training);
 }
 
 /* ---- a collective, repeated ---- */

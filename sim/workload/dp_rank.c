@@ -239,7 +239,7 @@ static void updates_issued(void *ctx, uint64_t arg)
 static void issue_updates(struct rank *rank)
 {
 	const struct gradient *tensors = rank->job->spec.gradients->tensors;
-	size_t left = rank->heard_count - rank->updated_count;
+	size_t left = rank->notified_count - rank->updated_count;
 	double host_s = 0;
 	if (rank->updating_count > 0)
 		return;
@@ -254,10 +254,10 @@ static void issue_updates(struct rank *rank)
 		updates_issued(rank, 0);
 }
 
-static void heard(void *ctx, uint64_t count)
+static void notified(void *ctx, uint64_t count)
 {
 	struct rank *rank = ctx;
-	rank->heard_count += (size_t)count;
+	rank->notified_count += (size_t)count;
 	issue_updates(rank);
 }
 
@@ -280,10 +280,10 @@ void rank_reduced(struct rank *rank, size_t first, size_t count)
 		rank->first_open++;
 	open_reduced(rank);
 	if (job->issued_updates && job->spec.exchange->callback_s > 0)
-		engine_after(job->spec.engine, ps_from_s(job->spec.exchange->callback_s), heard,
+		engine_after(job->spec.engine, ps_from_s(job->spec.exchange->callback_s), notified,
 			     rank, count);
 	else if (job->issued_updates)
-		heard(rank, count);
+		notified(rank, count);
 	try_end(rank);
 	rank_note(rank);
 }
@@ -420,7 +420,7 @@ void rank_step_begin(struct rank *rank)
 	rank->ran = false;
 	rank->handed_count = rank->reduced_count = rank->first_open = 0;
 	memset(rank->reduced, 0, spec->gradients->tensor_count * sizeof *rank->reduced);
-	rank->heard_count = rank->updated_count = 0;
+	rank->notified_count = rank->updated_count = 0;
 	rank->waits_for_input = rank->spec->input != NULL;
 	issue_steps(rank);
 	announce_issued(rank);

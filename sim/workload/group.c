@@ -108,25 +108,20 @@ static bool is_message(const struct cuda_call *call)
 
 bool group_collective(enum call_kind kind, enum collective *collective)
 {
-	switch (kind) {
-	case CALL_ALL_REDUCE:
-		*collective = COLLECTIVE_ALL_REDUCE;
-		return true;
-	case CALL_ALL_GATHER:
-		*collective = COLLECTIVE_ALL_GATHER;
-		return true;
-	case CALL_REDUCE_SCATTER:
-		*collective = COLLECTIVE_REDUCE_SCATTER;
-		return true;
-	case CALL_ALL_TO_ALL:
-		*collective = COLLECTIVE_ALL_TO_ALL;
-		return true;
-	case CALL_BROADCAST:
-		*collective = COLLECTIVE_BROADCAST;
-		return true;
-	default:
-		return false;
-	}
+	static const struct {
+		enum call_kind kind;
+		enum collective collective;
+	} known[] = {{CALL_ALL_REDUCE, COLLECTIVE_ALL_REDUCE},
+		     {CALL_ALL_GATHER, COLLECTIVE_ALL_GATHER},
+		     {CALL_REDUCE_SCATTER, COLLECTIVE_REDUCE_SCATTER},
+		     {CALL_ALL_TO_ALL, COLLECTIVE_ALL_TO_ALL},
+		     {CALL_BROADCAST, COLLECTIVE_BROADCAST}};
+	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+		if (known[i].kind == kind) {
+			*collective = known[i].collective;
+			return true;
+		}
+	return false;
 }
 
 static struct operation *operation_begin(struct line *line, const struct cuda_call *call,

@@ -5,7 +5,7 @@
  *
  *   program_job.h  programs simulated call by call on local or remote GPUs: a forwarded client,
  *                  a recorded trace, ranks with collectives and messages
- *   fused_job.h    a data-parallel job with fused steps, or one collective that is repeated
+ *   dp_job.h       a data-parallel job, or one collective that is repeated
  *
  * All kinds share these phases, which job.c implements:
  *
@@ -89,7 +89,8 @@ struct job_kind {
 	const struct step_record *(*step_at)(const struct job *job, size_t index);
 	/* Returns what the unfinished step waits for, such as "thread 'main' at cudaMemcpy". */
 	const char *(*waiting)(const struct job *job, struct arena *arena);
-	/* Randomness makes steps differ, so two equal steps do not prove a steady state. */
+	/* The next two may be NULL in kinds that never call job_step_over. varies: randomness makes
+	 * steps differ, so two equal steps do not prove a steady state. */
 	bool (*varies)(const struct job *job);
 	/* Randomness makes steps differ, and step_count steps are too few for a mean. */
 	bool (*in_doubt)(const struct job *job, size_t step_count);

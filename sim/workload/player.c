@@ -25,10 +25,8 @@ static struct device_times device_times(const struct player *player)
 {
 	struct device_times times = {0};
 	double count = (double)player->timed_count;
-
 	for (size_t i = 0; i < player->timed_count; i++) {
 		struct cuda_process *process = player->spec.processes[i];
-
 		times.busy_s += gpu_context_busy_s(cuda_process_context(process)) / count;
 		times.exposed_s += cuda_process_exposed_s(process) / count;
 	}
@@ -38,7 +36,6 @@ static struct device_times device_times(const struct player *player)
 static int64_t devices_work_ps(const struct player *player)
 {
 	int64_t work_ps = 0;
-
 	for (size_t i = 0; i < player->spec.device_count; i++)
 		work_ps += gpu_context_work_ps(cuda_process_context(player->spec.processes[i]));
 	return work_ps;
@@ -48,13 +45,11 @@ static int64_t devices_work_ps(const struct player *player)
 static void note_idle(struct player_thread *thread, enum thread_time kind, int64_t spent_ps)
 {
 	struct player *player = thread->player;
-
 	if (thread->index != 0 || player->timed_count == 0 || spent_ps == 0)
 		return;
 	struct device_times now = device_times(player);
 	double idle_s = s_from_ps(spent_ps) - (now.busy_s - player->noted.busy_s) -
 			(now.exposed_s - player->noted.exposed_s);
-
 	record_of(player)->gpu_idle_s[kind] += idle_s > 0 ? idle_s : 0;
 	player->noted = now;
 }
@@ -65,7 +60,6 @@ static void thread_spent(struct player_thread *thread, enum thread_time kind, en
 {
 	struct player *player = thread->player;
 	int64_t now_ps = engine_now_ps(player->spec.engine);
-
 	thread->spent_ps[kind] += now_ps - thread->since_ps;
 	note_idle(thread, kind, now_ps - thread->since_ps);
 	player_span(player, &thread->track, span, name, thread->since_ps);
@@ -75,7 +69,6 @@ static void thread_spent(struct player_thread *thread, enum thread_time kind, en
 static void think_done(void *ctx, uint64_t arg)
 {
 	struct player_thread *thread = ctx;
-
 	thread_spent(thread, TIME_THINK, SPAN_CPU, "think");
 	thread_run(thread);
 }
@@ -86,7 +79,6 @@ static void thread_call(struct player_thread *thread, const struct cuda_call *ca
 static void poll_again(void *ctx, uint64_t arg)
 {
 	struct player_thread *thread = ctx;
-
 	thread_spent(thread, TIME_WAIT, SPAN_WAIT, "sleep");
 	thread_call(thread, &thread->program->items[thread->at - 1].call);
 }
@@ -96,12 +88,10 @@ static void thread_call_done(void *ctx, uint64_t arg, enum call_result result)
 	struct player_thread *thread = ctx;
 	const struct item *item = &thread->program->items[thread->at - 1];
 	const struct cuda_call *call = &item->call;
-
 	thread_spent(thread, TIME_CALL, SPAN_CALL,
 		     call->label ? call->label : call_kind_name(call->kind));
 	if (item->kind == ITEM_POLL && result == CALL_NOT_READY) {
 		int64_t sleep_ps = ps_from_s(item->work_s);
-
 		engine_do_after(thread->player->spec.engine, sleep_ps > 0 ? sleep_ps : 1,
 				poll_again, thread, 0);
 		return;
@@ -114,7 +104,6 @@ static void thread_call_done(void *ctx, uint64_t arg, enum call_result result)
 static void thread_woken(void *ctx, uint64_t arg)
 {
 	struct player_thread *thread = ctx;
-
 	thread_spent(thread, TIME_WAIT, SPAN_WAIT, "wait");
 	thread_run(thread);
 }
@@ -125,11 +114,9 @@ static void signal_post(struct player *player, uint32_t index)
 {
 	struct signal *signal = &player->signals[index];
 	struct player_thread **link = &signal->waiting;
-
 	signal->count++;
 	while (*link) {
 		struct player_thread *thread = *link;
-
 		if (signal->count < thread->awaited_count) {
 			link = &thread->next_waiting;
 			continue;
@@ -144,7 +131,6 @@ static bool signal_await(struct player_thread *thread, const struct item *item)
 {
 	struct signal *signal = &thread->player->signals[item->signal];
 	struct player_thread **link = &signal->waiting;
-
 	if (signal->count >= item->count)
 		return false;
 	while (*link)
@@ -179,7 +165,6 @@ static bool watch_begin(struct player_thread *thread, const struct item *item)
 {
 	struct player *player = thread->player;
 	uint16_t event = item->call.event;
-
 	if (player->spec.program->poller.enabled)
 		return poller_watch(thread, item);
 	FW_ASSERT(item->call.device < player->spec.device_count);
@@ -204,7 +189,6 @@ static void step_begin(void *ctx, uint64_t arg)
 	const struct player_spec *spec = &player->spec;
 	struct step_record *record = record_of(player);
 	size_t thread_count = spec->program->thread_count;
-
 	record->start_ps = engine_now_ps(spec->engine);
 	record->mark_ps = -1;
 	player->before = player->noted = device_times(player);
@@ -216,7 +200,6 @@ static void step_begin(void *ctx, uint64_t arg)
 	player->threads_left = thread_count;
 	for (size_t i = 0; i < thread_count; i++) {
 		struct player_thread *thread = &player->threads[i];
-
 		thread->at = 0;
 		thread->since_ps = record->start_ps;
 		for (int kind = 0; kind < TIME_KIND_COUNT; kind++)
@@ -291,7 +274,6 @@ static void step_end(struct player *player)
 	struct step_record *record = record_of(player);
 	struct player_thread *first = &player->threads[0];
 	bool goes_on;
-
 	record->end_ps = engine_now_ps(spec->engine);
 	if (record->mark_ps < 0)
 		record->mark_ps = record->end_ps;
@@ -320,7 +302,6 @@ static void step_end(struct player *player)
 static void thread_call(struct player_thread *thread, const struct cuda_call *call)
 {
 	struct player *player = thread->player;
-
 	if (call->kind == CALL_EVENT_RECORD)
 		(*records_count(player, call))++;
 	record_of(player)->calls_count += call->run ? call->run->calls_count : 1U + call->repeats;
@@ -333,7 +314,6 @@ static void thread_call(struct player_thread *thread, const struct cuda_call *ca
 static bool needs_lock(const struct player_thread *thread, const struct cuda_call *call)
 {
 	const struct poller_params *poller = &thread->player->spec.program->poller;
-
 	return call->kind == CALL_EVENT_RECORD && poller->enabled && poller->lock &&
 	       !thread->holds_lock && thread->at < thread->program->count &&
 	       thread->program->items[thread->at].kind == ITEM_WATCH;
@@ -342,7 +322,6 @@ static bool needs_lock(const struct player_thread *thread, const struct cuda_cal
 void player_locked(void *ctx, uint64_t arg)
 {
 	struct player_thread *thread = ctx;
-
 	thread_spent(thread, TIME_WAIT, SPAN_WAIT, "lock of the poller");
 	thread_call(thread, &thread->program->items[thread->at - 1].call);
 }
@@ -351,7 +330,6 @@ void player_locked(void *ctx, uint64_t arg)
 static bool thread_item(struct player_thread *thread, const struct item *item)
 {
 	struct player *player = thread->player;
-
 	switch (item->kind) {
 	case ITEM_THINK:
 		if (item->work_s <= 0)
@@ -387,11 +365,9 @@ static bool thread_item(struct player_thread *thread, const struct item *item)
 static void thread_run(struct player_thread *thread)
 {
 	const struct call_thread *program = thread->program;
-
 	thread->running = true;
 	while (thread->at < program->count) {
 		const struct item *item = &program->items[thread->at++];
-
 		if (thread_item(thread, item)) {
 			thread->running = false;
 			return;
@@ -407,7 +383,6 @@ static void thread_run(struct player_thread *thread)
 static void check_program(const struct player_spec *spec)
 {
 	const struct program *program = spec->program;
-
 	FW_ASSERT(program->thread_count > 0);
 	FW_ASSERT(spec->device_count == 0 || spec->device_count == program_device_count(program));
 	for (size_t t = 0; t < program->thread_count; t++) {
@@ -418,7 +393,6 @@ static void check_program(const struct player_spec *spec)
 			bool events =
 				item->kind == ITEM_WATCH ||
 				(item->kind == ITEM_CALL && (item->call.kind == CALL_EVENT_RECORD));
-
 			FW_ASSERT(!signals || item->signal < program->signal_count);
 			FW_ASSERT(!events || item->call.event < program->event_count);
 		}
@@ -429,7 +403,6 @@ struct player *player_new(const struct player_spec *spec)
 {
 	const struct program *program = spec->program;
 	struct player *player = ARENA_NEW(spec->arena, struct player);
-
 	check_program(spec);
 	player->spec = *spec;
 	player->timed_count = spec->untimed ? 0 : spec->device_count;
@@ -437,7 +410,6 @@ struct player *player_new(const struct player_spec *spec)
 	player->threads = ARENA_ARRAY(spec->arena, program->thread_count, struct player_thread);
 	for (size_t i = 0; i < program->thread_count; i++) {
 		struct player_thread *thread = &player->threads[i];
-
 		thread->player = player;
 		thread->program = &program->threads[i];
 		thread->index = (unsigned)i;
@@ -511,7 +483,6 @@ void player_span_add(struct player *player, struct player_track *track, enum spa
 		     const char *name, int64_t start_ps)
 {
 	struct trace *trace = engine_trace(player->spec.engine);
-
 	if (!track->known) {
 		track->number = trace_track(trace, player->spec.name, track->name);
 		track->known = true;

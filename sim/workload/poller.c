@@ -24,7 +24,6 @@ static void lock_release(struct player *player)
 {
 	struct poller *poller = &player->poller;
 	struct player_thread *thread = poller->waiting;
-
 	poller->querying = NULL;
 	poller->locked = false;
 	if (thread) {
@@ -44,7 +43,6 @@ static void lock_release(struct player *player)
 static void thread_queried(struct player *player)
 {
 	struct player_thread *thread = player->poller.querying;
-
 	thread->holds_lock = false;
 	lock_release(player);
 	player_queried(thread);
@@ -55,7 +53,6 @@ static void poller_answer(void *ctx, uint64_t arg, enum call_result result)
 	struct player *player = ctx;
 	struct poller *poller = &player->poller;
 	struct watch watch = poller->watches[poller->at];
-
 	if (!poller->querying)
 		player_span(player, &poller->track, SPAN_CALL, call_kind_name(CALL_EVENT_QUERY),
 			    poller->since_ps);
@@ -77,7 +74,6 @@ static void poller_answer(void *ctx, uint64_t arg, enum call_result result)
 static void round_end(struct player *player)
 {
 	struct poller *poller = &player->poller;
-
 	poller->active = !player->stopped && poller->count > 0;
 	if (poller->active)
 		engine_do_after(player->spec.engine,
@@ -93,7 +89,6 @@ static void poller_query(struct player *player)
 	struct cuda_port *port = player->spec.port;
 	unsigned thread = (unsigned)player->spec.program->thread_count;
 	struct cpu *core = poller->core;
-
 	if (player->stopped || poller->at == poller->count) {
 		round_end(player);
 		return;
@@ -113,7 +108,6 @@ static void poller_query(struct player *player)
 static void poller_sweep(void *ctx, uint64_t arg)
 {
 	struct player *player = ctx;
-
 	player->poller.at = 0;
 	poller_query(player);
 }
@@ -122,7 +116,6 @@ static void poller_begin(void *ctx, uint64_t arg)
 {
 	struct player *player = ctx;
 	struct poller *poller = &player->poller;
-
 	poller->waits = poller->locked;
 	if (poller->waits)
 		return;
@@ -134,7 +127,6 @@ bool poller_lock(struct player_thread *thread)
 {
 	struct poller *poller = &thread->player->poller;
 	struct player_thread **link = &poller->waiting;
-
 	if (!poller->locked) {
 		poller->locked = thread->holds_lock = true;
 		return true;
@@ -149,7 +141,6 @@ bool poller_lock(struct player_thread *thread)
 void poller_init(struct player *player)
 {
 	struct poller *poller = &player->poller;
-
 	poller->core = guest_core(player->spec.guest);
 	poller->query =
 		(struct cuda_call){.kind = CALL_EVENT_QUERY, .arguments_B = QUERY_ARGUMENTS_B};
@@ -160,7 +151,6 @@ bool poller_watch(struct player_thread *thread, const struct item *watch)
 {
 	struct player *player = thread->player;
 	struct poller *poller = &player->poller;
-
 	poller->watches = vec_grow(player->spec.arena, poller->watches, poller->count,
 				   &poller->room, sizeof *poller->watches);
 	poller->watches[poller->count++] = (struct watch){

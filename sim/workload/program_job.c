@@ -375,6 +375,14 @@ static bool holds_near_and_far(const struct rank *rank)
 	return near > 0 && near < rank->device_count;
 }
 
+/* Returns the name of the job, with the number of the GPU if it has several. */
+static const char *name_of(const struct program_job *p, const struct device *device)
+{
+	return p->device_count == 1 ? p->job.name
+				    : arena_printf(p->job.workload->arena, "%s.%zu", p->job.name,
+						   (size_t)(device - p->devices));
+}
+
 static struct cuda_port *build_port(struct program_job *p, const struct rank *rank,
 				    struct device *device, const struct program_gpu *place)
 {
@@ -385,14 +393,11 @@ static struct cuda_port *build_port(struct program_job *p, const struct rank *ra
 	bool own = rank->place->guest == place->server && holds_near_and_far(rank);
 	if (!p->spec.runtime || own)
 		return local_port_new(w->arena, device->process);
-	const char *name = p->job.name;
-	if (p->device_count > 1)
-		name = arena_printf(w->arena, "%s.%zu", name, (size_t)(device - p->devices));
 	const struct remote_spec spec = {
 		.arena = w->arena,
 		.engine = w->engine,
 		.fabric = p->spec.fabric,
-		.name = name,
+		.name = name_of(p, device),
 		.params = p->spec.runtime,
 		.transport = p->spec.transport,
 		.transport_params = p->spec.transport_params,
@@ -455,12 +460,9 @@ static struct cuda_port *build_devices(struct program_job *p, struct rank *rank)
 	for (size_t i = 0; i < rank->device_count; i++) {
 		struct device *device = &rank->devices[i];
 		const struct program_gpu *place = &rank->place->gpus[i];
-		const char *name = p->job.name;
-		if (p->device_count > 1)
-			name = arena_printf(w->arena, "%s.%zu", name,
-					    (size_t)(device - p->devices));
 		device->job = p;
-		device->context = gpu_context_new(place->gpu, name, p->spec.fraction_ratio);
+		device->context =
+			gpu_context_new(place->gpu, name_of(p, device), p->spec.fraction_ratio);
 		if (!take_memory(p, device, rank->place->program, place) ||
 		    !build_process(p, rank, device, place))
 			return NULL;

@@ -140,7 +140,7 @@ static void bottleneck_is_the_largest_part_above_a_tenth(void)
 					   .other_s = rows[i].other_s,
 					   .collective_s = i ? 0.3 : 0};
 		step.kernel_s = 1 - step.input_s - step.exposed_s - step.straggler_s - step.other_s;
-		finish(&w, JOBS_FUSED, step);
+		finish(&w, JOBS_RANKS, step);
 		check_near(&w, PART_KERNEL, step.kernel_s);
 		check_near(&w, PART_INPUT, step.input_s);
 		check_near(&w, PART_EXPOSED, step.exposed_s);
