@@ -217,6 +217,15 @@ struct step_writer {
 	VEC(struct item) items;
 };
 
+static inline struct step_writer writer_new(const struct job_world *b)
+{
+	bool virtual = b->guest_params.kind == GUEST_VM;
+	return (struct step_writer){
+		.arena = b->arena,
+		.work_ratio = virtual ? 1 + b->guest_params.work_cost_ratio : 1,
+	};
+}
+
 static inline struct cuda_call *put_call(struct step_writer *w, enum call_kind kind)
 {
 	struct item *item = VEC_PUSH(w->arena, &w->items);
@@ -328,10 +337,7 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 					       .failed = comm_failed};
 	b->comm[index] = b->rank_count > 1 ? communicator_new(&comm) : NULL;
 	size_t all_count = b->rank_count * (b->copies > 0 ? b->copies : 1);
-	struct step_writer writer = {.arena = b->arena,
-				     .work_ratio = b->guest_params.kind == GUEST_VM
-							   ? 1 + b->guest_params.work_cost_ratio
-							   : 1};
+	struct step_writer writer = writer_new(b);
 	const struct gradients *gradients = put_step(b, &writer, all_count);
 	const struct call_thread thread = {"main", writer.items.items, writer.items.count};
 	const struct program program = {.threads = &thread, .thread_count = 1, .stream_count = 1};
