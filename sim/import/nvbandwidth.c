@@ -87,7 +87,7 @@ static void take_matrix(struct importing *importing, const struct json *value, s
 	if (value && value->text)
 		take_cell(importing, value->text, test, fresh);
 	for (size_t i = 0; i < json_size(value) && diag_count(importing->diag) == 0; i++)
-		take_matrix(importing, &value->items[i], test, fresh);
+		take_matrix(importing, json_at(value, i), test, fresh);
 }
 
 static void take_testcase(struct importing *importing, const struct json *testcase)

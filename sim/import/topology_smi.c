@@ -281,6 +281,7 @@ static void place_far_adapters(const struct matrix *m, size_t *first)
 static double cpus_of(struct machine_read *machine, const char *ranges)
 {
 	double count = 0;
+	FW_ASSERT(ranges);
 	machine->threads |= strchr(ranges, ',') != NULL;
 	while (isdigit((unsigned char)*ranges)) {
 		char *end;

@@ -66,6 +66,7 @@ static void build(struct arena *arena, struct jp_reader *in, enum jp_token token
 
 const struct json *json_next(struct arena *arena, struct jp_reader *in, size_t max_B)
 {
+	FW_ASSERT(in);
 	uint64_t end_B = in->read_B + max_B;
 	enum jp_token token = in->error ? JP_ERROR : jp_next(in);
 	if (token == JP_END || token == JP_ERROR || token == JP_ARRAY_END)

@@ -174,7 +174,8 @@ static void feed_line(struct jp_reader *reader)
 
 static int add(struct jp_feed *feed, enum jp_token kind, const void *text, size_t text_B)
 {
-	size_t kept_B = text_B < feed->text_max_B ? text_B : feed->text_max_B - 1;
+	size_t most_B = feed->text_max_B > 0 ? feed->text_max_B - 1 : 0;
+	size_t kept_B = text_B < most_B ? text_B : most_B;
 	FW_ASSERT(feed->token_count < CHUNK_B);
 	while (feed->texts_B + kept_B >= feed->texts_room) {
 		size_t room = feed->texts_room;
@@ -183,8 +184,7 @@ static int add(struct jp_feed *feed, enum jp_token kind, const void *text, size_
 	feed->tokens[feed->token_count++] =
 		(struct token){kind, (uint32_t)feed->texts_B, (uint32_t)kept_B};
 	char *to = feed->texts + feed->texts_B;
-	if (kept_B)
-		memcpy(to, text, kept_B);
+	memcpy(to, text, kept_B);
 	to[kept_B] = '\0';
 	feed->texts_B += kept_B + 1;
 	return 1;
@@ -192,7 +192,7 @@ static int add(struct jp_feed *feed, enum jp_token kind, const void *text, size_
 
 static int on_truth(void *feed, int truth)
 {
-	return add(feed, truth ? JP_TRUE : JP_FALSE, NULL, 0);
+	return add(feed, truth ? JP_TRUE : JP_FALSE, "", 0);
 }
 
 static int on_number(void *ctx, const char *text, size_t text_B)
@@ -230,7 +230,7 @@ static int enter(struct jp_feed *feed, enum jp_token kind)
 {
 	if (feed->depth < JP_DEPTH_MAX) {
 		feed->depth++;
-		return add(feed, kind, NULL, 0);
+		return add(feed, kind, "", 0);
 	}
 	feed->error = "the text is nested too deeply";
 	return 0;
@@ -239,7 +239,7 @@ static int enter(struct jp_feed *feed, enum jp_token kind)
 static int leave(struct jp_feed *feed, enum jp_token kind)
 {
 	feed->depth--;
-	return add(feed, kind, NULL, 0);
+	return add(feed, kind, "", 0);
 }
 
 #define ON(what, answer)                                                                           \
@@ -247,7 +247,7 @@ static int leave(struct jp_feed *feed, enum jp_token kind)
 	{                                                                                          \
 		return answer;                                                                     \
 	}
-ON(null, add(feed, JP_NULL, NULL, 0))
+ON(null, add(feed, JP_NULL, "", 0))
 ON(object, enter(feed, JP_OBJECT))
 ON(object_end, leave(feed, JP_OBJECT_END))
 ON(array, enter(feed, JP_ARRAY))

@@ -55,7 +55,7 @@ struct key_text {
 static void put(struct key_text *key, const void *bytes, size_t size_B)
 {
 	for (size_t i = 0; i < size_B; i++)
-		*VEC_PUSH(key->arena, &key->text) = ((const char *)bytes)[i];
+		memcpy(VEC_PUSH(key->arena, &key->text), (const char *)bytes + i, 1);
 }
 
 static void put_text(struct key_text *key, const char *text)

@@ -121,6 +121,7 @@ static double gpus_utilization(const struct scenario *scenario, const struct wor
 			       const struct job_entry *entry)
 {
 	double busy_s = 0;
+	FW_ASSERT(outcome->gpu_busy_s);
 	const struct fold *fold = scenario->topology.fold;
 	for (size_t i = 0; i < entry->simulated_count; i++)
 		busy_s += outcome->gpu_busy_s[entry->gpus[i]] *

@@ -346,7 +346,8 @@ static bool read_line(struct call_reader *r)
 	struct line line = {.tool = "", .gpu = ""};
 	for (size_t i = 0; i < LINE_KEYS; i++)
 		if (!line_keys[i].text)
-			*(double *)((char *)&line + line_keys[i].offset) = line_keys[i].missing;
+			memcpy((char *)&line + line_keys[i].offset, &line_keys[i].missing,
+			       sizeof line_keys[i].missing);
 	for (token = jp_next(r->json); token == JP_KEY; token = jp_next(r->json))
 		if (!take_key(r, &line))
 			return false;
