@@ -11,7 +11,8 @@
 enum { RUN_MOST = 64, REPEATS_MOST = 64 };
 /* Beside a poller's queries, single launches and short runs compete for the driver's lock. */
 enum { POLLED_LEAST = 4 };
-/* Beside kernels of collectives, a kernel begins at most this much later than it would alone. */
+/* Beside kernels of collectives, a fused kernel begins at most this much later than an unfused one.
+ */
 #define BESIDE_MOST_S 10e-6
 
 struct fuser {
