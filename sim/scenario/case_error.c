@@ -82,12 +82,11 @@ const char *distance_name(enum distance distance)
 static const char *words_of(enum distance distance, enum case_part part)
 {
 	static const char *const words[DISTANCE_COUNT] = {
-		"measurements of this system set parameters",
-		"measurements of this kind of machine set parameters, none of this system",
-		"no measurement of this kind of machine set any parameter",
-		"no measurement with this library set any parameter"};
+		"this system was measured, and parameters are fitted to it",
+		"machines of this kind were measured, but not this system",
+		"no machine of this kind was measured", "nothing with this library was measured"};
 	if (distance == DISTANCE_NEW_LIBRARY && part == PART_ONE_GPU)
-		return "no measurement with this framework set any parameter";
+		return "nothing with this framework was measured";
 	return words[distance];
 }
 
@@ -99,7 +98,8 @@ static const char *measured_words(struct arena *arena, const struct scenario *sc
 		return words_of(d[PART_OWN], kind == CASE_LOCAL ? PART_ONE_GPU : PART_OWN);
 	if (d[PART_ONE_GPU] == d[PART_OWN] && d[PART_OWN] < DISTANCE_NEW_LIBRARY)
 		return words_of(d[PART_OWN], PART_OWN);
-	return arena_printf(arena, "one GPU: %s; %s: %s", words_of(d[PART_ONE_GPU], PART_ONE_GPU),
+	return arena_printf(arena, "for one GPU, %s; for %s, %s",
+			    words_of(d[PART_ONE_GPU], PART_ONE_GPU),
 			    kind == CASE_TRAINING ? "several GPUs" : "forwarding",
 			    words_of(d[PART_OWN], PART_OWN));
 }

@@ -288,15 +288,16 @@ static void words_of_both_parts_are_joined_if_they_agree(void)
 		const char *words;
 	} rows[] = {
 		{DISTANCE_SAME_SYSTEM, DISTANCE_SAME_SYSTEM,
-		 "measurements of this system set parameters"},
+		 "this system was measured, and parameters are fitted to it"},
 		{DISTANCE_NEW_MACHINE, DISTANCE_NEW_MACHINE,
-		 "no measurement of this kind of machine set any parameter"},
+		 "no machine of this kind was measured"},
 		{DISTANCE_SAME_SYSTEM, DISTANCE_NEW_MACHINE,
-		 "one GPU: measurements of this system set parameters; several GPUs: "
-		 "no measurement of this kind of machine set any parameter"},
+		 "for one GPU, this system was measured, and parameters are fitted to it; for "
+		 "several GPUs, "
+		 "no machine of this kind was measured"},
 		{DISTANCE_NEW_LIBRARY, DISTANCE_NEW_LIBRARY,
-		 "one GPU: no measurement with this framework set any parameter; several GPUs: "
-		 "no measurement with this library set any parameter"},
+		 "for one GPU, nothing with this framework was measured; for several GPUs, "
+		 "nothing with this library was measured"},
 	};
 	const struct job_entry entry = {.rank_count = 2};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
