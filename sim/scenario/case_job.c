@@ -299,6 +299,10 @@ static bool read_exchange(struct case_reader *c, const struct job_request *job,
 	const struct cfg_node *node =
 		case_group(c, own ? job->origin : case_origin_of(c, "case.exchange"),
 			   "models/exchanges", "exchange", name, "exchange", &file);
+	if (!node && exchange_policy_find(name))
+		return diag_error(reader->diag, case_origin_of(c, "case.exchange"),
+				  "'%s' is a policy of exchanges (write --set exchange.policy=%s)",
+				  name, name);
 	if (!node)
 		return false;
 	const char **known = ARENA_ARRAY(reader->arena, 2 + transport_kind_count(), const char *);

@@ -57,6 +57,7 @@ topology = "t320-same-esxi"; stages = 2;|^case\.cfg:2: case: case\.stages has an
 topology = "dgx1-v100"; gpus = 4; programs = 2;|^case\.cfg:2: case: case\.programs has no effect on collectives and jobs of fused steps
 topology = "dgx1-v100"; gpus = 4; micro_batches = 2;|^case\.cfg:2: case: case\.micro_batches has no effect on collectives and jobs of fused steps
 topology = "dgx1-v100"; gpus = 3; stages = 2; batch = 32;|^case\.cfg:2: plan: 3 groups of tp x cp GPUs are not divisible by pp \(2\)
+topology = "dgx1-v100"; gpus = 2; exchange = "per_tensor";|^case\.cfg:2: 'per_tensor' is a policy of exchanges \(write --set exchange\.policy=per_tensor\)
 topology = "dgx1-v100"; gpus = 2; stages = 2; settings = ["plan.pp=2"];|^case\.cfg:2: case\.stages is another word for plan\.pp, and sets plan\.pp
 topology = "dgx1-v100"; gpus = 2; stages = 2; batch = 32; micro_batches = 5;|^case\.cfg:2: case\.micro_batches: 32 samples cannot be divided evenly into 5 parts \(write case\.micro_batches=4\)
 topology = "dgx1-v100"; gpus = 2; stages = 2; programs = 1;|^case\.cfg:2: case\.programs must equal case\.gpus with a plan

@@ -29,6 +29,9 @@ shows '^setup: .*; transport toy(;.*)?$'
 grep '^network' "$scratch.out" >slow
 far --transport toy --set toy.flight='20 us'
 grep '^network' "$scratch.out" | cmp -s slow && complain 'toy.flight does not change the time'
+expect 0 '' run --topology gpu-pool --gpus 4 --runtime asynchronous --model resnet50 --batch 8 --draws 0 \
+	--set exchange.policy=toy
+shows '  ok$'
 verdict toys.kinds_work_for_a_remote_gpu
 
 job() { # TOPOLOGY OPTION...
@@ -43,6 +46,9 @@ job dgx1-v100 --set library.algorithm=toy
 shows 'toy, '
 cmp -s ring "$scratch.out" || complain 'the copy of the ring has different times'
 job dgx1-v100 --set exchange.policy=toy
+expect 0 '' run --topology dgx1-v100 --gpus 16 --model resnet50 --draws 0 --set exchange.policy=toy \
+	--plan dp=16,micro_batch=8,buckets=policy
+shows '  ok$'
 job dgx1-v100 --transport toy
 printf 'wiring = { kind = "toy"; link = { kind = "toy"; }; };\n' >wires.cfg
 printf 'topology = { name = "own"; cluster = { machine = "dgx1-v100"; network = "wires.cfg"; servers = []; }; };\n' >own.cfg
