@@ -8,8 +8,10 @@
 #include "sim/engine/trace.h"
 #include "sim/gpu/internal.h"
 
-static const char *const generation_names[] = {"kepler", "maxwell", "pascal", "volta",     "turing",
-					       "ampere", "ada",     "hopper", "blackwell", NULL};
+static const char *const generation_names[] = {
+#define GENERATION(id, key, ...) #key,
+#include "sim/gpu/generations.def"
+	NULL};
 
 static const struct param_row gpu_rows[] = {
 	PARAM_NUMBER(struct gpu_params, fp32_flops, QUANTITY_FLOP_RATE, 1e6, 1e18, NULL,

@@ -33,15 +33,8 @@ struct gpu_context;
 struct gpu_stream;
 
 enum gpu_generation {
-	GENERATION_KEPLER,
-	GENERATION_MAXWELL,
-	GENERATION_PASCAL,
-	GENERATION_VOLTA,
-	GENERATION_TURING,
-	GENERATION_AMPERE,
-	GENERATION_ADA,
-	GENERATION_HOPPER,
-	GENERATION_BLACKWELL,
+#define GENERATION(id, ...) GENERATION_##id,
+#include "sim/gpu/generations.def"
 	GENERATION_COUNT,
 };
 

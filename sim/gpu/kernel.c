@@ -83,16 +83,20 @@ const char *number_type_name(enum number_type type)
 	return names[type];
 }
 
-/* NVIDIA's white papers of the generations, and the CUDA C++ Programming Guide, tables of compute
- * capabilities. Turing's int8 and int4 and Blackwell's FP4 and FP6 are not modelled. */
+static const struct gpu_generation_facts generations[] = {
+#define GENERATION(id, key, name, types, lanes, other_lanes, gddr_bps, hbm_bps, tensor_ratio)      \
+	{#name, types, {lanes, other_lanes}, {gddr_bps, hbm_bps}, tensor_ratio},
+#include "sim/gpu/generations.def"
+};
+
+const struct gpu_generation_facts *gpu_generation_facts(int generation)
+{
+	return &generations[generation];
+}
+
 bool gpu_generation_has(int generation, enum number_type type)
 {
-	static const enum gpu_generation since[] = {
-		[NUMBER_FP32] = GENERATION_KEPLER, [NUMBER_FP16] = GENERATION_MAXWELL,
-		[NUMBER_TF32] = GENERATION_AMPERE, [NUMBER_BF16] = GENERATION_AMPERE,
-		[NUMBER_FP8] = GENERATION_ADA,
-	};
-	return generation >= (int)since[type];
+	return generations[generation].types & 1U << type;
 }
 
 bool gpu_has(const struct gpu_params *gpu, enum number_type type)

@@ -26,6 +26,14 @@ const char *number_type_name(enum number_type type); /* "fp16" */
 /* Returns true if GPUs of that generation (enum gpu_generation) can multiply numbers of the type.
  */
 bool gpu_generation_has(int generation, enum number_type type);
+struct gpu_generation_facts { /* see generations.def */
+	const char *name;     /* "Volta" */
+	unsigned types;
+	double lanes[2];
+	double pin_bps[2]; /* GDDR, HBM */
+	double tensor_ratio;
+};
+const struct gpu_generation_facts *gpu_generation_facts(int generation);
 /* Returns true if the GPU can. It computes fp16 at the fp32 rate if its file gives no fp16 rate.
  * The other types need a rate in its file. */
 bool gpu_has(const struct gpu_params *gpu, enum number_type type);

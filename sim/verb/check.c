@@ -17,27 +17,6 @@
  * of that generation has: mostly typing errors, peaks with sparsity, and peaks of another data
  * type. Other verbs accept them, because a user may describe a GPU that does not exist. */
 
-/* Bounds that hold for all GPUs of a generation. */
-static const struct generation {
-	const char *name;
-	double lanes[2];     /* fp32 lanes of an SM; [1] is another possible value, or 0 */
-	double pin_bps[2];   /* highest bandwidth of a pin: GDDR, HBM */
-	double tensor_ratio; /* highest dense fp16 peak / fp32 peak */
-} generations[] = {
-	/* Sources: NVIDIA's white papers of each generation (lanes, tensor cores); JEDEC and data
-	 * sheets of boards (pins: GDDR5 7 and 8, GDDR5X 11.4, GDDR6 16, GDDR6X 21 and 23, GDDR7 30;
-	 * HBM2 2, HBM2e 3.2, HBM3 and 3e 6.5 and 9.2 Gbit/s), all from memory and rounded up. */
-	[GENERATION_KEPLER] = {"Kepler", {192, 0}, {8e9, 0}, 1},
-	[GENERATION_MAXWELL] = {"Maxwell", {128, 0}, {8e9, 0}, 2},
-	[GENERATION_PASCAL] = {"Pascal", {64, 128}, {12e9, 2e9}, 2},
-	[GENERATION_VOLTA] = {"Volta", {64, 0}, {12e9, 2.4e9}, 8},
-	[GENERATION_TURING] = {"Turing", {64, 0}, {16e9, 2.4e9}, 8},
-	[GENERATION_AMPERE] = {"Ampere", {64, 128}, {22e9, 3.6e9}, 16},
-	[GENERATION_ADA] = {"Ada", {128, 0}, {24e9, 3.6e9}, 4},
-	[GENERATION_HOPPER] = {"Hopper", {128, 0}, {24e9, 7e9}, 16},
-	[GENERATION_BLACKWELL] = {"Blackwell", {128, 0}, {36e9, 10e9}, 32},
-};
-
 /* Memory buses with at least this width are HBM. */
 static const double HBM_BITS = 1024;
 /* Data sheets round their values, and some use a lower clock. */
@@ -48,7 +27,7 @@ struct check {
 	struct diag *diag;
 	const struct cfg_node *group;
 	const struct gpu_params *gpu;
-	const struct generation *generation;
+	const struct gpu_generation_facts *generation;
 };
 
 static struct origin origin_of(const struct check *check, const char *key)
@@ -154,7 +133,7 @@ static void check_multiple(const struct check *check, const struct multiple *mul
 static void check_tensor(const struct check *check)
 {
 	const struct gpu_params *gpu = check->gpu;
-	const struct generation *generation = check->generation;
+	const struct gpu_generation_facts *generation = check->generation;
 	double most_flops = gpu->fp32_flops * generation->tensor_ratio;
 	if (gpu->fp16_flops > most_flops * (1 + ROUNDING_RATIO)) {
 		diag_error(
@@ -178,7 +157,7 @@ static void check_tensor(const struct check *check)
 static void check_memory(const struct check *check)
 {
 	const struct gpu_params *gpu = check->gpu;
-	const struct generation *generation = check->generation;
+	const struct gpu_generation_facts *generation = check->generation;
 	double bits = gpu->memory_bus_count;
 	if (bits <= 0)
 		return;
@@ -221,7 +200,7 @@ static void check_gpu(struct arena *arena, struct diag *diag, const struct cfg_n
 	if (!cfg_params(cfg_resolution_new(arena), arena, diag, group, "gpu", "gpu", &gpu_table,
 			also, 1, &gpu))
 		return;
-	const struct check check = {arena, diag, group, &gpu, &generations[gpu.generation]};
+	const struct check check = {arena, diag, group, &gpu, gpu_generation_facts(gpu.generation)};
 	check_given(&check);
 	check_fp32(&check);
 	check_tensor(&check);
