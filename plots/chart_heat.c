@@ -1,34 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Maps of an answer over two parameters. A cell extends to the middles between its point and the
- * neighbours; contour lines run between the points. */
+ * neighbours. A line follows the sides of the cells where the answer crosses the target, or 95 %.
+ */
 #include <math.h>
 
-#include "plots/contours.h"
 #include "plots/style.h"
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
 
 enum {
 	SHADES_COUNT = 128, /* neighbouring cells of one shade are drawn as one */
-	LEVELS_MAX = 8,     /* and the line of the target */
-	PLATES_MAX = 64,
 	COLUMNS_MAX = 3
 };
 /* values over more than this ratio have a logarithmic scale of colours */
 static const double log_above_ratio = 30;
 static const double bar_width = 13, bar_room = 78, label_height = 16;
-
-struct level {
-	double z;
-	const char *text;
-	enum dash dash;
-	double width;
-	bool drawn, limit; /* limit: the line of the target */
-};
-
-struct plate { /* the plate with a contour line's value */
-	double x, y, width;
-};
 
 struct layout {
 	struct arena *arena;
@@ -36,12 +22,8 @@ struct layout {
 	struct heat_axes axes;
 	const struct heat_map *maps;
 	size_t count;
-	struct axis scale; /* from and to: ends of the colour bar */
-	struct level levels[LEVELS_MAX + 1];
-	size_t level_count;
-	struct plate plates[PLATES_MAX]; /* plates of the current map */
-	size_t plate_count;
-	bool failed; /* any cell fails */
+	struct axis scale;    /* from and to: ends of the colour bar */
+	bool failed, limited; /* a cell fails; the key has the line of the target */
 };
 
 /* ---- colours ---- */
@@ -87,24 +69,6 @@ static const char *z_text(const struct layout *layout, double z)
 				 : number_text(layout->arena, z, 3);
 }
 
-static void add_level(struct layout *layout, double z, enum dash dash, double width)
-{
-	bool other = layout->axes.limit_label && fabs(layout->axes.limit / z - 1) < 1e-9;
-	if (z > layout->scale.low && z < layout->scale.high && !other &&
-	    layout->level_count < LEVELS_MAX)
-		layout->levels[layout->level_count++] =
-			(struct level){z, z_text(layout, z), dash, width, false, false};
-}
-
-/* Adds the line of the target, which is drawn above the others. */
-static void add_limit(struct layout *layout)
-{
-	double z = layout->axes.limit;
-	if (layout->axes.limit_label && z > layout->scale.low && z < layout->scale.high)
-		layout->levels[layout->level_count++] =
-			(struct level){z, z_text(layout, z), DASH_SOLID, 2.6, .limit = true};
-}
-
 /* Returns false if there is no value at all. */
 static bool measure(struct layout *layout)
 {
@@ -123,21 +87,8 @@ static bool measure(struct layout *layout)
 	size_t count = nice_ticks(z.low, z.high, 8, ticks);
 	layout->scale.low = ticks[0];
 	layout->scale.high = ticks[count - 1];
-	if (!layout->axes.share && z.low > 0 && z.high > log_above_ratio * z.low) {
+	if (!layout->axes.share && z.low > 0 && z.high > log_above_ratio * z.low)
 		layout->scale = (struct axis){.low = z.low, .high = z.high, .log = true};
-		count = axis_ticks(&layout->scale, 8, ticks);
-	}
-	if (layout->axes.share) {
-		add_level(layout, 0.5, DASH_DOT, 0.9);
-		add_level(layout, 0.75, DASH_DOT, 0.9);
-		add_level(layout, 0.9, DASH_SHORT, 1.1);
-		add_level(layout, 0.95, DASH_SOLID, 1.3);
-		add_level(layout, 0.99, DASH_LONG, 1.1);
-	}
-	bool some = layout->level_count > 0;
-	for (size_t i = 0; i < count && (!layout->axes.share || !some); i++)
-		add_level(layout, ticks[i], DASH_SOLID, 0.9);
-	add_limit(layout);
 	return true;
 }
 
@@ -233,79 +184,38 @@ static void draw_cells(const struct layout *layout, const struct heat_map *map,
 	draw_frame(layout->drawing, area.x, area.y, area.width, area.height, ink, 0.8);
 }
 
-/* ---- contour lines ---- */
+/* ---- the line of the target ---- */
 
-static bool is_free(const struct layout *layout, struct area area, struct plate plate)
+/* Draws one side of a cell, if one of two neighbours reaches the target and the other does not. */
+static void draw_side(struct layout *layout, double a, double b, const double ends[4])
 {
-	double half = plate.width / 2;
-	if (plate.x - half < area.x + 2 || plate.x + half > area.x + area.width - 2 ||
-	    plate.y < area.y + 7 || plate.y > area.y + area.height - 7)
-		return false;
-	for (size_t i = 0; i < layout->plate_count; i++) {
-		const struct plate *other = &layout->plates[i];
-		if (fabs(other->x - plate.x) < (other->width + plate.width) / 2 + 2 &&
-		    fabs(other->y - plate.y) < 13)
-			return false;
-	}
-	return true;
+	double limit = layout->axes.limit;
+	if (isnan(a) || isnan(b) || (a >= limit) == (b >= limit))
+		return;
+	layout->limited = true;
+	/* a dark line on a light rim is visible on any shade */
+	draw_line(layout->drawing, ends[0], ends[1], ends[2], ends[3], faint(ink_paper, 0.75), 4.2,
+		  DASH_SOLID);
+	draw_line(layout->drawing, ends[0], ends[1], ends[2], ends[3], ink_alarm, 2.6, DASH_SOLID);
 }
 
-/* Writes the value of a line at the first free place along it. */
-static void draw_plate(struct layout *layout, const struct level *level, const struct contour *line,
-		       struct area area)
+static void draw_limit(struct layout *layout, const struct heat_map *map, const struct plane *plane)
 {
-	static const double shares[] = {0.5, 0.35, 0.65, 0.2, 0.8, 0.1, 0.9};
-	double width = text_width(level->text, FONT_SMALL, false) + 6;
-	if (line->count < 3 || layout->plate_count == PLATES_MAX)
-		return;
-	for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-		size_t k = (size_t)(shares[i] * (double)(line->count - 1));
-		struct plate plate = {line->points[2 * k], line->points[2 * k + 1], width};
-		if (!is_free(layout, area, plate))
-			continue;
-		layout->plates[layout->plate_count++] = plate;
-		draw_box(layout->drawing, plate.x - width / 2, plate.y - 5.5, width, 11, 2,
-			 faint(ink_paper, 0.92), ink, 0.5);
-		draw_text(layout->drawing, plate.x, plate.y + 2.8, FONT_SMALL, ANCHOR_MIDDLE, ink,
-			  false, level->text);
-		return;
-	}
-}
-
-static void draw_levels(struct layout *layout, const struct heat_map *map,
-			const struct plane *plane, struct area area)
-{
-	double *x = ARENA_ARRAY(layout->arena, map->x_count, double);
-	double *y = ARENA_ARRAY(layout->arena, map->y_count, double);
-	const struct contour *lines[LEVELS_MAX + 1];
-	size_t counts[LEVELS_MAX + 1];
-	for (size_t i = 0; i < map->x_count; i++)
-		x[i] = axis_at(&plane->x, map->x[i]);
+	const double *x = edges_of(layout->arena, map->x, map->x_count, layout->axes.x_log);
+	const double *y = edges_of(layout->arena, map->y, map->y_count, layout->axes.y_log);
 	for (size_t j = 0; j < map->y_count; j++)
-		y[j] = axis_at(&plane->y, map->y[j]);
-	const struct contour_grid grid = {x, y, map->z, map->x_count, map->y_count};
-	for (size_t v = 0; v < layout->level_count; v++) {
-		struct level *level = &layout->levels[v];
-		counts[v] = contours_find(layout->arena, &grid, level->z, &lines[v]);
-		level->drawn |= counts[v] > 0;
-		/* a dark line on a light rim is visible on any shade */
-		for (size_t i = 0; i < counts[v]; i++) {
-			const struct contour *line = &lines[v][i];
-			draw_polyline(layout->drawing, line->points, line->count,
-				      faint(ink_paper, 0.75), level->width + 1.6, DASH_SOLID);
-			draw_polyline(layout->drawing, line->points, line->count,
-				      level->limit ? ink_alarm : ink, level->width, level->dash);
+		for (size_t i = 0; i < map->x_count; i++) {
+			const double *z = &map->z[j * map->x_count + i];
+			double right = axis_at(&plane->x, x[i + 1]);
+			double top = axis_at(&plane->y, y[j + 1]);
+			double left = axis_at(&plane->x, x[i]), bottom = axis_at(&plane->y, y[j]);
+			if (i + 1 < map->x_count)
+				draw_side(layout, z[0], z[1],
+					  (const double[]){right, bottom, right, top});
+			if (j + 1 < map->y_count)
+				draw_side(layout, z[0], z[map->x_count],
+					  (const double[]){left, top, right, top});
 		}
-	}
-	layout->plate_count = 0;
-	for (size_t v = layout->level_count; v-- > 0;) { /* the highest level chooses first */
-		const struct contour *longest = NULL;
-		for (size_t i = 0; i < counts[v]; i++)
-			if (!longest || lines[v][i].count > longest->count)
-				longest = &lines[v][i];
-		if (longest)
-			draw_plate(layout, &layout->levels[v], longest, area);
-	}
 }
 
 /* ---- the whole chart ---- */
@@ -328,7 +238,8 @@ static void draw_map(struct layout *layout, size_t index, struct area area, bool
 			  ANCHOR_MIDDLE, ink, true,
 			  text_fit(layout->arena, map->label, FONT_TEXT, true, area.width));
 	draw_cells(layout, map, &plane, area);
-	draw_levels(layout, map, &plane, area);
+	if (layout->axes.limit_label)
+		draw_limit(layout, map, &plane);
 	draw_axis_x(layout->drawing, &plane.x, area, bottom ? layout->axes.x_label : "", false);
 	draw_axis_y(layout->drawing, &plane.y, area, left ? layout->axes.y_label : "", false);
 }
@@ -336,24 +247,7 @@ static void draw_map(struct layout *layout, size_t index, struct area area, bool
 static double draw_key(const struct layout *layout, double y)
 {
 	struct legend legend = legend_begin(layout->drawing, y);
-	const struct level *last = NULL; /* of the entry `label` */
-	const char *label = NULL;
-	for (size_t v = 0; v < layout->level_count; v++) {
-		const struct level *level = &layout->levels[v];
-		if (!level->drawn || !layout->axes.share || level->limit)
-			continue;
-		bool same = last && last->dash == level->dash;
-		if (last && !same)
-			legend_add(&legend, LEGEND_LINE,
-				   (struct look){.paint = ink, .dash = last->dash}, label);
-		label = same ? arena_printf(layout->arena, "%s, %s", label, level->text)
-			     : level->text;
-		last = level;
-	}
-	if (last)
-		legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink, .dash = last->dash},
-			   label);
-	if (layout->axes.limit_label)
+	if (layout->limited)
 		legend_add(&legend, LEGEND_LINE, (struct look){.paint = ink_alarm},
 			   layout->axes.limit_label);
 	if (layout->failed)
@@ -367,6 +261,11 @@ struct drawing *chart_heat(struct arena *arena, struct chart_text text, struct h
 			   const struct heat_map *maps, size_t count)
 {
 	struct layout layout = {.arena = arena, .axes = axes, .maps = maps, .count = count};
+	layout.limited = axes.limit_label != NULL;
+	if (axes.share && !axes.limit_label) {
+		layout.axes.limit = 0.95;
+		layout.axes.limit_label = "95 %";
+	}
 	if (count == 0 || !measure(&layout))
 		return chart_empty(arena, text, "the case fails at every point");
 	double top = chart_begin(arena, text, CHART_WIDTH, &layout.drawing) + 4;

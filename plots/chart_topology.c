@@ -247,7 +247,7 @@ static void add_link(struct diagram *d, const struct diagram_link *link, size_t 
 			(struct bundle){.ends = {a, b}, .first = link, .use = NAN, .lane_to = none};
 	struct bundle *bundle = &d->bundles.items[i];
 	bundle->count += fmax(link->copies, 1) / fmax(boxes[a].machines, boxes[b].machines);
-	bundle->used |= link->path || link->utilization[0] > 0 || link->utilization[1] > 0;
+	bundle->used |= link->utilization[0] > 0 || link->utilization[1] > 0;
 	bundle->use = fmax(bundle->use, fmax(link->utilization[0], link->utilization[1]));
 	boxes[a].used |= bundle->used;
 	boxes[b].used |= bundle->used;

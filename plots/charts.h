@@ -60,7 +60,6 @@ struct diagram_link {
 	double utilization[2]; /* NaN: not simulated */
 	bool network;          /* between machines, not inside of one */
 	double copies;         /* links that this one represents; 0: only itself */
-	bool path;             /* the case uses it, although nothing simulated its bytes */
 };
 struct drawing *chart_topology(struct arena *arena, struct chart_text text,
 			       const struct diagram_node *nodes, size_t node_count,
@@ -77,13 +76,17 @@ struct parity_point {
 struct drawing *chart_parity(struct arena *arena, struct chart_text text, const char *unit,
 			     const struct parity_point *points, size_t count);
 
-/* Lines over one varied parameter, with optional logarithmic axes. A point where the case fails is
- * a cross on the axis. */
+/* Lines over one varied parameter, with optional logarithmic axes, and measured values on top. A
+ * point where the case fails is a cross on the axis. */
 struct curve {
 	const char *label;
 	const double *x;
 	const struct estimate *y; /* NaN value: the case fails there */
 	size_t count;
+	/* measured values at the same x, with their intervals; NaN: none there; NULL: none at all
+	 */
+	const struct estimate *measured;
+	const bool *test; /* whether a measured value is a test row */
 };
 struct chart_axes {
 	const char *x_label, *y_label;
@@ -107,8 +110,8 @@ struct drawing *chart_plans(struct arena *arena, struct chart_text text, const c
 			    double gpu_memory_B, const struct plan_mark *plans, size_t count);
 
 /* Map of an answer over two varied parameters. Cells are coloured with viridis and explained by a
- * colour bar. Contour lines carry their values. Cells in which the case fails are hatched. Several
- * maps are drawn side by side with the same colours. */
+ * colour bar. A line separates the cells that reach the target. Cells in which the case fails are
+ * hatched. Several maps are drawn side by side with the same colours. */
 struct heat_map {
 	const char *label;   /* name of the map; used only if there are several maps */
 	const double *x, *y; /* ascending, at least two of each */
@@ -118,8 +121,8 @@ struct heat_map {
 struct heat_axes {
 	const char *x_label, *y_label, *z_label;
 	bool x_log, y_log;
-	bool share;   /* z is a fraction: contours at 50, 75, 90, 95 and 99 % */
-	double limit; /* a bold line at this value, with this label; NULL: no such line */
+	bool share;   /* z is a fraction: the line is at 95 % */
+	double limit; /* the line is at this value instead, with this label; NULL: no such line */
 	const char *limit_label;
 };
 struct drawing *chart_heat(struct arena *arena, struct chart_text text, struct heat_axes axes,
@@ -146,40 +149,6 @@ struct scaling_curve {
 };
 struct drawing *chart_scaling(struct arena *arena, struct chart_text text,
 			      const struct scaling_curve *curves, size_t count);
-
-/* Bus bandwidth of a collective over the message size, with logarithmic axes: measured points over
- * simulated lines. */
-struct bandwidth_point {
-	double size_B;
-	struct estimate bandwidth_Bps; /* NaN: the case fails there */
-	double measured_Bps;           /* NaN: none */
-	bool test;
-	const char *choice; /* algorithm chosen by the library, or NULL */
-};
-struct bandwidth_curve {
-	const char *label;
-	const struct bandwidth_point *points; /* in ascending order of size */
-	size_t count;
-};
-struct drawing *chart_bandwidth(struct arena *arena, struct chart_text text,
-				const struct bandwidth_curve *curves, size_t count);
-
-/* A fit and the measured data: medians of samples with their 95 % intervals, the fit through them,
- * and below it the error of each point. Held-out points are hollow. x is logarithmic if it spans
- * more than two decades. */
-struct fit_point {
-	double x, y_s, low_s, high_s, predicted_s;
-	bool held_out;
-};
-struct fit_view {
-	const char *x_label;
-	bool sizes;                     /* x is in bytes, shown as KiB, MiB ... */
-	bool line;                      /* the fit depends only on x and is drawn as a line */
-	double limit_ratio;             /* error limit of held-out points */
-	const struct fit_point *points; /* in ascending order of x */
-	size_t count;
-};
-struct drawing *chart_fit(struct arena *arena, struct chart_text text, const struct fit_view *fit);
 
 /* A quantity over one parameter, with its target, the regions where the target is met, and their
  * bounds with 90 % intervals. A cross marks where the case fails. */

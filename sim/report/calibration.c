@@ -90,6 +90,9 @@ size_t calibration_sentences(struct arena *arena, const struct calibration *cali
 	return list.count;
 }
 
+/* An axis over more than this ratio is logarithmic. */
+static const double DECADES_MOST = 100;
+
 /* Returns the label of an axis: "size (B)" for "size_B". */
 static const char *x_label(struct arena *arena, const char *x_name)
 {
@@ -104,29 +107,44 @@ static const char *x_label(struct arena *arena, const char *x_name)
 	return arena_printf(arena, "%s%s", words, bytes ? " (B)" : "");
 }
 
+/* Draws the fitted line and the measured points, or, if x alone does not determine the time,
+ * predicted over measured times. */
 static struct drawing *draw_series(struct arena *arena, const struct calibration *calibration,
 				   const struct calibration_series *series)
 {
 	const struct recording *recording = calibration->recording;
-	struct fit_point *points = ARENA_ARRAY(arena, series->count, struct fit_point);
-	for (size_t i = 0; i < series->count; i++) {
-		const struct calibration_point *from = &series->points[i];
-		points[i] = (struct fit_point){from->x,    from->y,         from->low,
-					       from->high, from->predicted, from->held_out};
+	size_t count = series->count;
+	struct parity_point *parity = ARENA_ARRAY(arena, count, struct parity_point);
+	struct estimate *y = ARENA_ARRAY(arena, count, struct estimate);
+	struct estimate *measured = ARENA_ARRAY(arena, count, struct estimate);
+	double *x = ARENA_ARRAY(arena, count, double);
+	bool *test = ARENA_ARRAY(arena, count, bool);
+	for (size_t i = 0; i < count; i++) {
+		const struct calibration_point *p = &series->points[i];
+		x[i] = p->x;
+		test[i] = p->held_out;
+		y[i] = estimate_exact(1e6 * p->predicted);
+		measured[i] = (struct estimate){1e6 * p->y, 1e6 * p->low, 1e6 * p->high};
+		parity[i] = (struct parity_point){quantity_format(arena, QUANTITY_COUNT, p->x),
+						  1e6 * p->y, y[i], test[i]};
 	}
-	const struct fit_view fit = {.x_label = x_label(arena, series->x_name),
-				     .sizes = strcmp(series->x_name, "size_B") == 0,
-				     .line = series->segments.count > 0,
-				     .limit_ratio = series->limit_ratio,
-				     .points = points,
-				     .count = series->count};
 	const char *caption = arena_printf(
 		arena,
-		"%s, %s, %s: %zu passes; whiskers: 95 %% intervals of the passes' medians; "
-		"dashed: largest allowed error of held-out points; recording %.12s",
+		"%s, %s, %s: %zu passes; whiskers: 95 %% intervals of the passes' medians; test "
+		"rows are held out from the fit; recording %.12s",
 		recording->gpu ? recording->gpu : recording->cpu, recording->tool, recording->date,
 		recording->pass_count, recording->hash);
-	return chart_fit(arena, (struct chart_text){series->label, caption}, &fit);
+	const struct chart_text text = {series->label, caption};
+	if (series->segments.count == 0)
+		return chart_parity(arena, text, "us", parity, count);
+	bool log = count > 0 && x[0] > 0 && x[count - 1] > DECADES_MOST * x[0];
+	const struct chart_axes axes = {.x_label = x_label(arena, series->x_name),
+					.y_label = "time (us)",
+					.x_log = log,
+					.y_log = true,
+					.x_sizes = log && strcmp(series->x_name, "size_B") == 0};
+	const struct curve curve = {"fit", x, y, count, measured, test};
+	return chart_curves(arena, text, axes, &curve, 1);
 }
 
 size_t calibration_drawings(struct arena *arena, const struct calibration *calibration,

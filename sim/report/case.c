@@ -2,7 +2,9 @@
 /* The part of a report about one case. */
 #include <math.h>
 
+#include "sim/analysis/reported.h"
 #include "sim/report/part.h"
+#include "sim/result/answer.h"
 
 /* Returns for example "resnet50, batch 16, over t320-same-esxi (runtime flexdirect-1.11, tcp)". */
 static const char *subject(struct arena *arena, const struct scenario *scenario)
@@ -22,7 +24,7 @@ static const char *subject(struct arena *arena, const struct scenario *scenario)
 }
 
 static void answer(struct report *report, const struct scenario *scenario,
-		   const struct prediction *p, const char *keeps)
+		   const struct prediction *p)
 {
 	struct arena *arena = report->arena;
 	const struct job_entry *client = &scenario->jobs[0];
@@ -42,46 +44,21 @@ static void answer(struct report *report, const struct scenario *scenario,
 			who, percent_words(arena, p->ratio), rate, throughput_unit(&p, 1),
 			percent_words(arena, p->gpu_utilization), binds);
 	else if (p->gpu_count > 0)
-		report_answer(report, false, "%s, trains at %s, a scaling efficiency of %s. %s%s",
+		report_answer(report, false, "%s, trains at %s, a scaling efficiency of %s. %s",
 			      who, throughput_words(arena, p, 3), percent_words(arena, p->ratio),
-			      binds, keeps);
+			      binds);
 	else if (!client->runtime && client->fraction_ratio == 1)
 		report_answer(report, false, "%s, trains at %s; this is the baseline. %s", who,
 			      throughput_words(arena, p, 3), binds);
 	else
 		report_answer(
 			report, false,
-			"%s reaches %s of the local GPU's throughput: %s %s instead of %s. %s%s",
-			who, percent_words(arena, p->ratio), rate, throughput_unit(&p, 1),
-			figures(arena, p->throughput.value / p->ratio.value, 3), binds, keeps);
+			"%s reaches %s of the local GPU's throughput: %s %s instead of %s. %s", who,
+			percent_words(arena, p->ratio), rate, throughput_unit(&p, 1),
+			figures(arena, p->throughput.value / p->ratio.value, 3), binds);
 }
 
 /* ---- numbers ---- */
-
-void report_quantity(struct report_table *table, const char *name, struct estimate estimate,
-		     double scale, const char *unit)
-{
-	report_row(table, TONE_PLAIN, CELLS(name));
-	report_estimate(table, estimate, scale, 4);
-	report_cell(table, "%s", unit);
-}
-
-void report_count(struct report_table *table, const char *name, double count, int decimals,
-		  const char *unit)
-{
-	report_row(table, TONE_PLAIN,
-		   CELLS(name, arena_printf(table->arena, "%.*f", decimals, count), "", unit));
-}
-
-static void plan_quantities(struct report_table *table, const struct prediction *p)
-{
-	report_quantity(table, "on each GPU", p->gpu_token_throughput, 1, "tokens/s");
-	report_quantity(table, "model FLOP/s of a GPU", p->model_flops, 1e-12, "TFLOP/s");
-	report_quantity(table, "MFU", p->mfu, 100, "%");
-	report_quantity(table, "HFU", p->hfu, 100, "%");
-	report_quantity(table, "step time", p->step_s, 1e3, "ms");
-	report_count(table, "GPU memory of the rank that needs most", 1e-9 * p->memory_B, 1, "GB");
-}
 
 /* Adds the parts of the step on each stage of a plan, and on the rank that computes longest. */
 static void stages_table(struct report *report, const struct prediction *p)
@@ -104,62 +81,36 @@ static void stages_table(struct report *report, const struct prediction *p)
 	}
 }
 
-static void job_quantities(struct report_table *table, const struct prediction *p)
+/* Adds each answer that the prediction has (sim/result/answers.def). */
+static void prediction_table(struct report *report, const struct prediction *p)
 {
-	if (isfinite(p->training_s.value))
-		report_quantity(table, "training time", p->training_s, 1.0 / 3600, "h");
-	else if (isfinite(p->elapsed_s.value))
-		report_quantity(table, "from launch to end", p->elapsed_s, 1, "s");
-	if (p->communication_s > 0)
-		report_count(table, "time of collectives", 1e3 * p->communication_s, 3,
-			     "ms a step");
-}
-
-static void program_quantities(struct report_table *table, const struct prediction *p)
-{
-	report_count(table, "CUDA calls", (double)p->calls_count, 0, "a step");
-	report_count(table, "polls", (double)p->polls_count, 0, "a step");
-	if (p->retransmission_timeouts > 0)
-		report_count(table, "retransmission timeouts", p->retransmission_timeouts, 1,
-			     "a step");
-	if (p->connect_s > 0)
-		report_count(table, "time to connect", 1e3 * p->connect_s, 3, "ms");
-}
-
-static void prediction_table(struct report *report, const struct scenario *scenario,
-			     const struct prediction *p, bool job)
-{
+	struct arena *arena = report->arena;
 	const char *draws =
-		p->draws_count ? arena_printf(report->arena,
-					      "with 90 %% intervals from %zu draws (seed %llu)",
-					      p->draws_count, (unsigned long long)p->seed)
-			       : "without intervals (--draws 0)";
-	struct report_table *table = report_table(report, "quantity|value>|90 % interval>|unit",
+		p->draws_count
+			? arena_printf(arena, "with 90 %% intervals from %zu draws (seed %llu)",
+				       p->draws_count, (unsigned long long)p->seed)
+			: "without intervals (--draws 0)";
+	struct report_table *table = report_table(report, "quantity|value>|90 % interval>",
 						  "The prediction %s; %s.", draws, p->evidence);
-	if (p->collective) {
-		report_quantity(table, "time", p->step_s, 1e6, "us");
-		report_quantity(table, "bus bandwidth", p->throughput, 1e-9, "GB/s");
-		return;
+	for (enum answer i = 0; i < ANSWER_COUNT; i++) {
+		struct reported row = *answer_at(i);
+		if (row.text || !row.spoken || !(row.kinds & (unsigned)prediction_kind(p)))
+			continue;
+		struct estimate number = reported_of(&row, p);
+		if (i == ANSWER_THROUGHPUT)
+			row.unit = throughput_unit(&p, 1);
+		if (!isfinite(number.value))
+			continue;
+		report_row(table, TONE_PLAIN,
+			   CELLS(row.spoken, reported_text(arena, &row, number.value)));
+		row.unit = NULL;
+		report_cell(table, "%s",
+			    has_interval(number)
+				    ? arena_printf(arena, "%s to %s",
+						   reported_text(arena, &row, number.low),
+						   reported_text(arena, &row, number.high))
+				    : "none");
 	}
-	report_quantity(table, "throughput", p->throughput, 1, throughput_unit(&p, 1));
-	if (p->requests_count > 0) {
-		report_serving_quantities(table, scenario, p);
-		return;
-	}
-	if (!job && p->stage_count > 0) {
-		plan_quantities(table, p);
-		return;
-	}
-	if (job)
-		report_quantity(table, "speed-up over one GPU", p->speedup, 1, "");
-	report_quantity(table, p->gpu_count > 0 ? "scaling efficiency" : "ratio to local", p->ratio,
-			100, "%");
-	report_quantity(table, "step time", p->step_s, 1e3, "ms");
-	report_quantity(table, "GPU utilisation", p->gpu_utilization, 100, "%");
-	if (job)
-		job_quantities(table, p);
-	else
-		program_quantities(table, p);
 }
 
 /* Adds a row for each of several jobs or programs. */
@@ -195,15 +146,15 @@ void report_numbers(struct report *report, const struct scenario *scenario,
 	bool job = scenario->style != JOBS_PROGRAMS;
 	report_add(report, BLOCK_TEXT, "Setup: %s.", predictions_setup(report->arena, &p, 1));
 	if (p->ok)
-		prediction_table(report, scenario, p, job);
+		prediction_table(report, p);
 	if (p->job_count > 1 && p->requests_count == 0)
 		jobs_table(report, scenario, p, job);
 }
 
-static void report_programs(struct report *report, const struct case_request *request,
-			    const struct scenario *scenario, const struct prediction *p)
+static void report_programs(struct report *report, const struct scenario *scenario,
+			    const struct prediction *p)
 {
-	answer(report, scenario, p, report_keeps(report, request, scenario, p));
+	answer(report, scenario, p);
 	report_numbers(report, scenario, p);
 	if (p->ok)
 		report_breakdown(report, &p, 1);
@@ -226,8 +177,7 @@ bool report_case(struct report *report, const struct case_request *request)
 	if (scenario->style != JOBS_PROGRAMS)
 		report_job(report, request, scenario, p);
 	else
-		report_programs(report, request, scenario, p);
-	report_swings(report, request, scenario, p);
+		report_programs(report, scenario, p);
 	report_topology(report, scenario, p, p->name);
 	if (p->ok)
 		report_timeline(report, scenario,

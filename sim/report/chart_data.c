@@ -53,29 +53,29 @@ struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
 	return curve;
 }
 
-/* Returns algorithm and protocol of a choice: "ring, LL128" of "ring, LL128, 24 channels". */
-static const char *regime(struct arena *arena, const char *choice)
-{
-	const char *comma = choice ? strchr(choice, ',') : NULL;
-	const char *end = comma ? strchr(comma + 1, ',') : NULL;
-	return end ? arena_printf(arena, "%.*s", (int)(end - choice), choice) : choice;
-}
+const struct chart_axes bandwidth_axes = {.x_label = "message size",
+					  .y_label = "bus bandwidth (GB/s)",
+					  .x_log = true,
+					  .y_log = true,
+					  .x_sizes = true};
 
-struct bandwidth_curve chart_bandwidth_curve(struct arena *arena, const char *label,
-					     const struct prediction *const *predictions,
-					     const double *sizes_B, size_t count,
-					     struct measured measured)
+struct curve chart_bandwidth_curve(struct arena *arena, const char *label,
+				   const struct prediction *const *predictions,
+				   const double *sizes_B, size_t count, struct measured measured)
 {
-	struct bandwidth_point *points = ARENA_ARRAY(arena, count + 1, struct bandwidth_point);
+	double *x = ARENA_ARRAY(arena, count + 1, double);
+	struct estimate *y = ARENA_ARRAY(arena, count + 1, struct estimate);
+	struct estimate *points = ARENA_ARRAY(arena, count + 1, struct estimate);
+	bool *test = ARENA_ARRAY(arena, count + 1, bool);
 	const size_t *order = order_rising(arena, sizes_B, count);
 	for (size_t i = 0; i < count; i++) {
 		size_t k = order[i];
-		points[i] = (struct bandwidth_point){sizes_B[k], throughput_of(predictions[k]),
-						     measured.values ? measured.values[k] : NAN,
-						     measured.test && measured.test[k],
-						     regime(arena, predictions[k]->choice)};
+		x[i] = sizes_B[k];
+		y[i] = estimate_scaled(throughput_of(predictions[k]), 1e-9);
+		points[i] = estimate_exact(measured.values ? measured.values[k] * 1e-9 : NAN);
+		test[i] = measured.test && measured.test[k];
 	}
-	return (struct bandwidth_curve){label, points, count};
+	return (struct curve){label, x, y, count, measured.values ? points : NULL, test};
 }
 
 struct ratio_bar *chart_bars(struct arena *arena, const struct prediction *const *predictions,

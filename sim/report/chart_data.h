@@ -17,11 +17,12 @@ struct measured {
 struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
 					 const struct prediction *const *predictions, size_t count,
 					 struct measured measured);
-/* A collective with messages of different sizes, in any order. */
-struct bandwidth_curve chart_bandwidth_curve(struct arena *arena, const char *label,
-					     const struct prediction *const *predictions,
-					     const double *sizes_B, size_t count,
-					     struct measured measured);
+/* A collective with messages of different sizes, in any order: bus bandwidth over the size, for
+ * chart_curves with these axes. */
+extern const struct chart_axes bandwidth_axes;
+struct curve chart_bandwidth_curve(struct arena *arena, const char *label,
+				   const struct prediction *const *predictions,
+				   const double *sizes_B, size_t count, struct measured measured);
 /* Returns a bar for the ratio of each case: to local, or scaling efficiency. For collectives it is
  * the bus bandwidth relative to the first case. */
 struct ratio_bar *chart_bars(struct arena *arena, const struct prediction *const *predictions,

@@ -4,8 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/report/answers.h"
 #include "sim/report/dataset_charts.h"
 #include "sim/report/dataset.h"
+#include "sim/report/validation.h"
 
 static bool part_is_grid(const struct part *part)
 {
@@ -18,13 +20,6 @@ unsigned part_kinds(const struct part *part)
 	for (size_t i = 0; i < part->dataset->row_count; i++)
 		kinds |= (unsigned)prediction_kind(part->outcome->rows[i].prediction);
 	return kinds;
-}
-
-static const char *percents(struct arena *arena, double ratio)
-{
-	return isfinite(ratio) ? arena_printf(arena, "%s%.*f", ratio < 0 ? "−" : "+",
-					      fabs(ratio) < 0.0995 ? 2 : 1, 100 * fabs(ratio))
-			       : "";
 }
 
 /* ---- the answer ---- */
@@ -188,203 +183,37 @@ static void answer(const struct part *part)
 		report_brief(part->report, brief(part));
 }
 
-/* ---- rows of a table ---- */
-
-/* Returns the title "measured (us)"; a dataset with several measures has a column for the unit
- * instead. */
-static const char *with_unit(const struct part *part, const char *title)
-{
-	return part->dataset->measure != MEASURE_TIME || part->dataset->mixed
-		       ? title
-		       : arena_printf(part->arena, "%s (%s)", title,
-				      measure_shown(MEASURE_TIME).name);
-}
-
-/* Returns the title of the column for the ratio of each prediction; NULL if there is none. */
-static const char *ratio_title(const struct part *part)
-{
-	switch (part_kinds(part)) {
-	case PREDICTION_PROGRAMS:
-		return part->dataset->ratio ? NULL : "ratio to local (%)";
-	case PREDICTION_TRAINING:
-		return "scaling efficiency (%)";
-	default:
-		return NULL;
-	}
-}
-
-enum { NAME_MOST = 48 }; /* characters that stay on one line */
-
-static void table_heads(struct report_table *table, const struct part *part)
-{
-	bool collective = part_kinds(part) == PREDICTION_COLLECTIVE, name = true;
-	for (size_t i = 0; i < part->dataset->row_count; i++)
-		name = name && strlen(part->dataset->rows[i].label) <= NAME_MOST;
-	const char *ratio = ratio_title(part);
-	report_columns(table,
-		       arena_printf(part->arena,
-				    "row%s%s|%s>|%s>|90 %% interval>|error (%%)>%s%s%s%s|%s",
-				    name ? "!" : "", part->dataset->mixed ? "|quantity" : "",
-				    with_unit(part, "measured"), with_unit(part, "predicted"),
-				    collective ? "" : "|GPU utilisation (%)>", ratio ? "|" : "",
-				    ratio ? ratio : "", ratio ? ">" : "",
-				    collective ? "algorithm, protocol, channels" : "bottleneck"));
-}
-
-static const char *measured_text(const struct part *part, const struct dataset_row *row)
-{
-	if (row->failure)
-		return "FAIL";
-	if (row->measured_text)
-		return row->measured_text;
-	return figures(part->arena, row->measured * measure_shown(row->measure).scale, 4);
-}
-
-static void table_row_of(struct report_table *table, const struct part *part,
-			 const struct row_outcome *row)
-{
-	struct arena *arena = part->arena;
-	const struct prediction *p = row->prediction;
-	bool collective = part_kinds(part) == PREDICTION_COLLECTIVE;
-	bool wrong = row->row->failure ? !row->agrees : !p->ok;
-	struct shown_unit unit = measure_shown(row->row->measure);
-	report_row(table, wrong ? TONE_ALARM : TONE_PLAIN, CELLS(row->row->label));
-	if (part->dataset->mixed)
-		report_cell(table, "%s", unit.name);
-	report_cell(table, "%s", measured_text(part, row->row));
-	if (!p->ok) {
-		report_cell(table, "FAIL, %s: %s",
-			    row->row->failure ? "as measured" : "unlike the measurement",
-			    p->reason);
-		return;
-	}
-	report_estimate(table, row->predicted, unit.scale, 4);
-	report_cell(table, "%s", row->row->failure ? "did not fail" : percents(arena, row->error));
-	if (!collective)
-		report_figures(table, 100 * p->gpu_utilization.value, 3);
-	if (ratio_title(part))
-		report_figures(table, 100 * p->ratio.value, 3);
-	report_cell(table, "%s", collective && p->choice ? p->choice : p->bottleneck);
-}
-
-static void sum_row(struct report_table *table, struct arena *arena, const char *what,
-		    const struct error_summary *summary)
-{
-	if (summary->count == 0)
-		return;
-	report_row(table, TONE_SUM, CELLS(NULL));
-	report_cell(table,
-		    "%zu %s: absolute error: median %s %%, mean %s %%, largest %s %%, geometric "
-		    "mean %s "
-		    "%%%s",
-		    summary->count, what, figures(arena, 100 * summary->median_abs, 2),
-		    figures(arena, 100 * summary->mean_abs, 2),
-		    figures(arena, 100 * summary->max_abs, 2),
-		    figures(arena, 100 * summary->geomean_abs, 2),
-		    isfinite(summary->coverage)
-			    ? arena_printf(arena, "; 90 %% intervals cover %.0f %%",
-					   100 * summary->coverage)
-			    : "");
-}
-
-/* Adds rows with errors below the rows of a role: of all rows, of groups and of ideal scaling. */
-static void sum_rows(struct report_table *table, const struct part *part, enum row_role role)
-{
-	const struct dataset_outcome *o = part->outcome;
-	if (role == ROLE_FIT)
-		sum_row(table, part->arena, "with numbers", &o->fit);
-	if (role != ROLE_TEST)
-		return;
-	sum_row(table, part->arena, "with numbers", &o->test);
-	for (size_t i = 0; i < o->group_count; i++)
-		sum_row(table, part->arena, arena_printf(part->arena, "of %s", o->groups[i].name),
-			&o->groups[i].test);
-	sum_row(table, part->arena, "of ideal linear scaling, for comparison", &o->linear);
-}
+/* ---- rows ---- */
 
 static void rows_of_table(const struct part *part)
 {
-	static const struct {
-		enum row_role role;
-		const char *title;
-	} groups[] = {{ROLE_TEST, "Test rows: never set a parameter"},
-		      {ROLE_FIT, "Fit rows: set parameters"},
-		      {ROLE_REPORT, "Report rows: not judged"}};
-	const struct dataset_outcome *o = part->outcome;
+	const struct dataset *dataset = part->dataset;
 	struct report_table *table = report_table(
-		part->report, "", "Measured and predicted %s of each row. Source: %s.",
-		part->dataset->mixed ? "numbers" : measures[part->dataset->measure].words,
-		part->dataset->source);
-	table_heads(table, part);
-	for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
-		bool begun = false;
-		for (size_t i = 0; i < part->dataset->row_count; i++) {
-			if (o->rows[i].row->role != groups[g].role)
-				continue;
-			if (!begun)
-				report_row(table, TONE_GROUP, CELLS(groups[g].title));
-			begun = true;
-			table_row_of(table, part, &o->rows[i]);
-		}
-		sum_rows(table, part, groups[g].role);
+		part->report, validation_heads(dataset),
+		"Measured and predicted %s of each row. Source: %s.",
+		dataset->mixed ? "numbers" : measures[dataset->measure].words, dataset->source);
+	for (size_t i = 0; i < dataset->row_count; i++) {
+		const struct row_outcome *row = &part->outcome->rows[i];
+		bool wrong = row->row->failure ? !row->agrees : !row->prediction->ok;
+		report_row(table, wrong ? TONE_ALARM : TONE_PLAIN,
+			   validation_cells(part->arena, dataset, row));
+		if (!report_failed(table, row->prediction->ok, row->prediction->reason))
+			report_cell(table, "%s", row->prediction->bottleneck);
 	}
 }
 
-/* ---- rows of a grid ---- */
-
-/* Returns the unit of ratios: percent. */
-static struct shown_unit grid_unit(const struct part *part)
+static bool has_intervals(const struct part *part)
 {
-	return part->dataset->ratio ? (struct shown_unit){"ratio to local (%)", 100}
-				    : measure_shown(part->dataset->measure);
-}
-
-static void grid_heads(struct report_table *table, const struct part *part, const char *compared)
-{
-	for (size_t d = 0; d < part->dataset->dimension_count; d++)
-		report_columns(table,
-			       arena_printf(part->arena, "%s!", part->dataset->dimensions[d].name));
-	report_columns(table,
-		       arena_printf(part->arena,
-				    "%s>|90 %% interval>%s%s%s%s|GPU utilisation (%%)>|bottleneck",
-				    grid_unit(part).name, compared ? "|" : "",
-				    compared ? compared : "", compared ? ">" : "",
-				    part->dataset->ratio ? "|images/s>" : ""));
-}
-
-static void grid_row_of(struct report_table *table, const struct part *part,
-			const struct row_outcome *row, const struct row_outcome *compared)
-{
-	const struct prediction *p = row->prediction;
-	double scale = grid_unit(part).scale;
-	report_row(table,
-		   !p->ok                         ? TONE_ALARM
-		   : row->row->judged || compared ? TONE_PLAIN
-						  : TONE_SOFT,
-		   CELLS(NULL));
-	for (size_t d = 0; d < part->dataset->dimension_count; d++)
-		report_cell(table, "%s", part->dataset->dimensions[d].values[row->row->at[d]].name);
-	if (report_failed(table, p->ok, p->reason))
-		return;
-	report_estimate(table, row->predicted, scale, 3);
-	if (compared)
-		report_figures(table, scale * compared->predicted.value, 3);
-	if (part->dataset->ratio)
-		report_figures(table, p->throughput.value, 3);
-	report_figures(table, 100 * p->gpu_utilization.value, 3);
-	report_cell(table, "%s%s", p->bottleneck,
-		    row->row->judged || compared ? "" : " (not judged)");
-}
-
-static void rows_of_grid(const struct part *part)
-{
-	struct report_table *table = report_table(
-		part->report, "", "%s for every combination. Source of the claims: %s.",
-		part->dataset->ratio ? "Throughput relative to the local GPU" : "Predictions",
-		part->dataset->source);
-	grid_heads(table, part, NULL);
 	for (size_t i = 0; i < part->dataset->row_count; i++)
-		grid_row_of(table, part, &part->outcome->rows[i], NULL);
+		if (has_interval(part->outcome->rows[i].predicted))
+			return true;
+	return false;
+}
+
+void rows_of_grid(const struct part *part, const char *caption)
+{
+	report_results(part->report, grid_table(part->arena, part->outcome), has_intervals(part),
+		       NULL, caption);
 }
 
 /* ---- claims, fitted parameters ---- */
@@ -428,29 +257,6 @@ static void fitted(const struct part *part)
 			  o->fitted, o->fitted_count);
 }
 
-/* ---- the same rows under other settings ---- */
-
-static void besides(const struct part *part)
-{
-	for (size_t b = 0; b < part->dataset->beside_count; b++) {
-		const struct row_outcome *rows = part->outcome->beside[b];
-		const char *title = part->dataset->beside[b].title;
-		report_add(part->report, BLOCK_HEADING, "For comparison, not judged: %s", title);
-		struct report_table *table =
-			report_table(part->report, "", "These rows judge no claim.");
-		if (part_is_grid(part))
-			grid_heads(table, part, "judged above");
-		else
-			table_heads(table, part);
-		for (size_t i = 0; i < part->dataset->row_count; i++)
-			if (part_is_grid(part))
-				grid_row_of(table, part, &rows[i], &part->outcome->rows[i]);
-			else
-				table_row_of(table, part, &rows[i]);
-		part_bars(part, rows, arena_printf(part->arena, "For comparison: %s", title));
-	}
-}
-
 void report_dataset(struct report *report, const struct dataset_outcome *outcome,
 		    const char *subject)
 {
@@ -468,7 +274,14 @@ void report_dataset(struct report *report, const struct dataset_outcome *outcome
 		*VEC_PUSH(report->arena, &report->outcomes) = outcome;
 		answer(&part);
 		if (part_is_grid(&part))
-			rows_of_grid(&part);
+			rows_of_grid(&part,
+				     arena_printf(report->arena,
+						  "%s for every combination. Source of the "
+						  "claims: %s",
+						  part.dataset->ratio
+							  ? "Throughput relative to the local GPU"
+							  : "Predictions",
+						  part.dataset->source));
 		else
 			rows_of_table(&part);
 	}
@@ -484,12 +297,11 @@ void report_dataset(struct report *report, const struct dataset_outcome *outcome
 					       caption.draws));
 	if (part.dataset->claim_count)
 		claims(&part);
-	part_bars(&part, part.outcome->rows, "Throughput relative to the local GPU");
+	part_bars(&part);
 	part_figures(&part);
 	fitted(&part);
 	report_add(report, BLOCK_HEADING, "Causes");
 	part_scenes(&part);
-	besides(&part);
 	report->caption = before;
 	report->bound_broken |= !outcome->bounds_hold;
 }

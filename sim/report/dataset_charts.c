@@ -11,7 +11,13 @@
 
 enum { LINES_A_CHART = 5 };
 
-struct shown_unit measure_shown(enum measure measure)
+/* The unit of a measure in charts, "images/s" or "us", and the factor from SI to it. */
+struct shown_unit {
+	const char *name;
+	double scale;
+};
+
+static struct shown_unit measure_shown(enum measure measure)
 {
 	if (measure == MEASURE_TIME)
 		return (struct shown_unit){"us", 1e6};
@@ -190,7 +196,7 @@ static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 				  const struct line *lines, size_t count)
 {
 	struct scaling_curve *scaling = ARENA_ARRAY(arena, count, struct scaling_curve);
-	struct bandwidth_curve *bandwidth = ARENA_ARRAY(arena, count, struct bandwidth_curve);
+	struct curve *bandwidth = ARENA_ARRAY(arena, count, struct curve);
 	for (size_t i = 0; i < count; i++) {
 		const struct line *line = &lines[i];
 		const struct measured measured = {line->measured.items, line->test.items};
@@ -203,7 +209,7 @@ static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 				chart_scaling_curve(arena, line->label, line->predictions.items,
 						    line->predictions.count, measured);
 	}
-	return lines[0].collective ? chart_bandwidth(arena, text, bandwidth, count)
+	return lines[0].collective ? chart_curves(arena, text, bandwidth_axes, bandwidth, count)
 				   : chart_scaling(arena, text, scaling, count);
 }
 

@@ -5,13 +5,6 @@
 #include "plots/charts.h"
 #include "sim/analysis/dataset.h"
 
-/* The unit of a measure in tables and charts, "images/s" or "us", and the factor from SI to it. */
-struct shown_unit {
-	const char *name;
-	double scale;
-};
-struct shown_unit measure_shown(enum measure measure);
-
 /* Returns the profiles and the hash of all rows for a caption. */
 const char *dataset_configuration(struct arena *arena,
 				  const struct dataset_outcome *const *outcomes, size_t count);

@@ -38,10 +38,11 @@ static double measured_ratio(const struct part *part, const struct row_outcome *
 	return NAN;
 }
 
-void part_bars(const struct part *part, const struct row_outcome *rows, const char *title)
+void part_bars(const struct part *part)
 {
 	if (part_kinds(part) != PREDICTION_PROGRAMS)
 		return;
+	const struct row_outcome *rows = part->outcome->rows;
 	size_t count = part->dataset->row_count;
 	struct ratio_bar *list = ARENA_ARRAY(part->arena, count + 1, struct ratio_bar);
 	bool measured = false;
@@ -53,7 +54,8 @@ void part_bars(const struct part *part, const struct row_outcome *rows, const ch
 					     .failed = p->ok ? NULL : p->reason};
 		measured = measured || isfinite(list[i].measured);
 	}
-	const struct chart_text text = report_text(part->report, title);
+	const struct chart_text text =
+		report_text(part->report, "Throughput relative to the local GPU");
 	report_figure(part->report, chart_ratio_bars(part->arena, text, list, count),
 		      "Throughput of each row relative to the local GPU at the same batch.%s The "
 		      "dashed line is at 95 %%.",

@@ -159,15 +159,10 @@ void report_cell(struct report_table *table, const char *format, ...)
 	va_end(args);
 }
 
-void report_figures(struct report_table *table, double value, int digits)
-{
-	add_cell(table, figures(table->arena, value, digits));
-}
-
 void report_estimate(struct report_table *table, struct estimate estimate, double scale, int digits)
 {
 	struct arena *arena = table->arena;
-	report_figures(table, estimate.value * scale, digits);
+	add_cell(table, figures(arena, estimate.value * scale, digits));
 	add_cell(table, has_interval(estimate)
 				? arena_printf(arena, "%s to %s",
 					       figures(arena, estimate.low * scale, digits),

@@ -113,7 +113,6 @@ void report_columns(struct report_table *table, const char *columns);
 void report_row(struct report_table *table, enum row_tone tone, const char *const *cells);
 /* The following functions add cells to the last row. */
 void report_cell(struct report_table *table, const char *format, ...) REPORT_PRINTF(2, 3);
-void report_figures(struct report_table *table, double value, int digits);
 /* Adds two cells: value and 90 % interval, with this number of significant digits. */
 void report_estimate(struct report_table *table, struct estimate estimate, double scale,
 		     int digits);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The part of a report about a training job, several jobs on one system, or a collective without
- * training. */
+/* The part of a report about a training job, several jobs on one system, a model server, or a
+ * collective without training. */
 #include <math.h>
 
 #include "sim/report/answers.h"
@@ -108,12 +108,35 @@ static void answer_training(struct report *report, const struct scenario *scenar
 			training_words(arena, scenario, p));
 }
 
+static void answer_serving(struct report *report, const struct prediction *p)
+{
+	struct arena *arena = report->arena;
+	const struct estimate *slow_s = &p->latency_s[QUANTILE_COUNT - 1];
+	const char *tokens = "";
+	if (!p->ok) {
+		report_answer(report, true, "%s fails: %s.", p->name, p->reason);
+		return;
+	}
+	if (isfinite(p->token_s.value))
+		tokens = arena_printf(arena,
+				      " The first token takes %s" NBSP
+				      "ms in the mean, and each further one "
+				      "%s" NBSP "ms.",
+				      figures(arena, 1e3 * p->first_token_mean_s.value, 3),
+				      figures(arena, 1e3 * p->token_s.value, 3));
+	report_answer(report, false,
+		      "%s serves %s, and 99" NBSP "%% of the requests take up to %s" NBSP
+		      "s%s.%s Bottleneck: %s.",
+		      p->name, throughput_words(arena, p, 3), figures(arena, slow_s->value, 3),
+		      interval_words(arena, *slow_s, 1, 3), tokens, p->bottleneck);
+}
+
 static void answer(struct report *report, const struct scenario *scenario,
 		   const struct prediction *p)
 {
 	struct arena *arena = report->arena;
 	if (prediction_kind(p) == PREDICTION_SERVING)
-		report_serving_answer(report, p);
+		answer_serving(report, p);
 	else if (!p->ok)
 		report_answer(report, true, "%s on %s fails: %s.", p->name,
 			      system_words(arena, scenario, p->gpu_count), p->reason);
@@ -157,48 +180,6 @@ static void scaling(struct report *report, const struct case_request *request,
 		       "The numbers of these figures", NULL);
 }
 
-/* ---- collectives without training ---- */
-
-enum { COLLECTIVE_RANKS_MOST = 64 };
-
-/* Predicts an all-reduce of increasing size on the same GPUs, links and library, as nccl-tests
- * measures it. */
-static void collectives(struct report *report, const struct case_request *request,
-			const struct prediction *p)
-{
-	struct arena *arena = report->arena;
-	struct sweep_axis axis;
-	struct sweep_request grid = {
-		.input = report_input(report, request, 0), .axes = &axis, .axis_count = 1};
-	struct caption caption = report->request->caption;
-	struct sweep_fault fault;
-	const struct setting collective = {"case.collective=all_reduce", {"report", 0}};
-	grid.input.request = request_with(arena, request, &collective, 1);
-	if (!sweep_axis_read(arena, report->diag, "report",
-			     "case.collective_size=1 KiB:512 MiB:log20", &axis))
-		return;
-	const struct sweep *sweep = sweep_run(arena, report->diag, &grid, &fault);
-	report_break(report, fault.broken);
-	if (!sweep)
-		return;
-	const struct bandwidth_curve curve = chart_bandwidth_curve(
-		arena, p->collective ? "simulated" : "all-reduce, simulated", sweep->points,
-		axis.values, sweep->point_count, (struct measured){NULL, NULL});
-	caption.draws = 0;
-	const struct chart_text text = {
-		arena_printf(arena, "Bus bandwidth of an all-reduce on the GPUs of %s", p->name),
-		caption_text(arena, &caption)};
-	bool chosen = !p->collective && p->choice;
-	report_add(report, BLOCK_HEADING, "The collective library on this system");
-	report_figure(report, chart_bandwidth(arena, text, &curve, 1),
-		      "Bus bandwidth of an all-reduce without training over its message size, with "
-		      "the library's choice of algorithm and protocol.%s%s%s",
-		      chosen ? " For all gradients of a step at once the library chooses " : "",
-		      chosen ? p->choice : "", chosen ? "." : "");
-	report_results(report, sweep_table(arena, sweep), false, "The numbers of this figure",
-		       NULL);
-}
-
 void report_job(struct report *report, const struct case_request *request,
 		const struct scenario *scenario, const struct prediction *p)
 {
@@ -209,6 +190,4 @@ void report_job(struct report *report, const struct case_request *request,
 		report_breakdown(report, &p, 1);
 	if (one && !p->collective && p->gpu_count > 1)
 		scaling(report, request, p);
-	if (one && p->gpu_count > 1 && p->gpu_count <= COLLECTIVE_RANKS_MOST)
-		collectives(report, request, p);
 }

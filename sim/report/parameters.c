@@ -49,11 +49,6 @@ void report_parameters(struct report *report, const char *summary, const char *c
 
 /* ---- the parameters of a case ---- */
 
-static bool is_uncertain(const struct cfg_param *param)
-{
-	return cfg_param_varies(param) && param->prior == PRIOR_NONE;
-}
-
 /* A report always shows stack.real_input, because input that crosses the network has a large
  * effect. */
 static bool is_chosen(const struct cfg_param *param)
@@ -87,13 +82,6 @@ void report_resolution(struct report *report, const struct cfg_resolution *resol
 	const struct cfg_param **list = select(arena, resolution, is_chosen, &count);
 	report_add(report, BLOCK_HEADING, "Parameters behind the prediction");
 	report_parameters(report, NULL, "The settings of this case.", list, count);
-	list = select(arena, resolution, is_uncertain, &count);
-	if (count)
-		report_parameters(report,
-				  arena_printf(arena, "The %zu uncertain parameters", count),
-				  "Uncertain parameters with an interval of their own. Draws vary "
-				  "these, and the parameters below that have a prior.",
-				  list, count);
 	list = select(arena, resolution, is_any, &count);
 	report_parameters(report, arena_printf(arena, "All %zu parameters", count),
 			  "Every parameter of the case.", list, count);

@@ -6,9 +6,6 @@
 #include "sim/base/diag.h"
 #include "sim/report/report.h"
 
-/* The ratio to local that a report asks for, as on the contours of maps. */
-#define KEPT_RATIO 0.95
-
 /* Returns this title with the caption of the current part. */
 struct chart_text report_text(const struct report *report, const char *title);
 /* Returns the input for an analysis of the case with this number of draws. */
@@ -20,17 +17,6 @@ void report_break(struct report *report, const char *broken);
 /* Adds the table of the prediction's numbers, and that of its jobs if there are several. */
 void report_numbers(struct report *report, const struct scenario *scenario,
 		    const struct prediction *prediction);
-/* Add a row with the name, the estimate times scale, its interval and its unit, and a row of a
- * number without an interval. */
-void report_quantity(struct report_table *table, const char *name, struct estimate estimate,
-		     double scale, const char *unit);
-void report_count(struct report_table *table, const char *name, double count, int decimals,
-		  const char *unit);
-/* Adds rows with the times, throughputs and limits of a model server. */
-void report_serving_quantities(struct report_table *table, const struct scenario *scenario,
-			       const struct prediction *prediction);
-/* Adds the answer for a model server. */
-void report_serving_answer(struct report *report, const struct prediction *prediction);
 /* Adds the answer, tables and charts of a case with jobs or a collective. report_case adds the
  * rest. */
 void report_job(struct report *report, const struct case_request *request,
@@ -41,23 +27,13 @@ void report_results(struct report *report, const struct result_table *result, bo
 		    const char *summary, const char *caption);
 /* Adds the answer for several cases: the fastest one and its ratio to each other case. */
 void report_comparison(struct report *report);
-/* Returns a sentence with the longest round trip at which a forwarded program reaches KEPT_RATIO,
- * without draws. Returns "" for other cases, or if the search would take long. */
-const char *report_keeps(struct report *report, const struct case_request *request,
-			 const struct scenario *scenario, const struct prediction *prediction);
-/* Adds the uncertain parameters with the largest effect, varied one at a time. Adds nothing if this
- * would take long. */
-void report_swings(struct report *report, const struct case_request *request,
-		   const struct scenario *scenario, const struct prediction *prediction);
-
 /* Returns a path in the data folder relative to it, and any other path unchanged. */
 const char *shown_path(const struct report *report, const char *path);
 /* Adds a table of parameters with value, interval, status, origin and note. It is folded if there
  * is a summary. */
 void report_parameters(struct report *report, const char *summary, const char *caption,
 		       const struct cfg_param *const *params, size_t count);
-/* Adds tables of the case's settings, of its uncertain parameters, and, folded, of all parameters.
- */
+/* Adds tables of the case's settings, and, folded, of all parameters. */
 void report_resolution(struct report *report, const struct cfg_resolution *resolution);
 
 /* Adds a chart of the parts of the step time, with its numbers folded. */

@@ -196,93 +196,6 @@ static double use_of(const struct scenario *scenario, const struct prediction *p
 	return known ? prediction->links[2 * link + direction].utilization : NAN;
 }
 
-static void link_row(struct report_table *table, const struct link_entry *link, int way,
-		     const struct link_prediction *use)
-{
-	struct arena *arena = table->arena;
-	report_row(table, TONE_PLAIN,
-		   CELLS(link->name, link->ends[way], link->ends[1 - way], link->kind->name,
-			 bandwidth_text(arena, link, way),
-			 quantity_format(arena, QUANTITY_TIME, link->traits.latency_s),
-			 number_format(arena, 3, link->traits.loss_ratio[way])));
-	report_cell(table, "%s", use ? quantity_format(arena, QUANTITY_BYTES, use->carried_B) : "");
-	report_cell(table, "%s", use ? arena_printf(arena, "%.3f", 100 * use->utilization) : "");
-}
-
-/* A topology with more links has only those in the table that carry something, up to ROWS_MOST. */
-enum { LINKS_MOST = 100, ROWS_MOST = 400 };
-
-static void links_table(struct report *report, const struct topology *t,
-			const struct prediction *prediction)
-{
-	bool known = prediction->link_count == 2 * t->link_count;
-	struct report_table *table = report_folded(
-		report, "The links in numbers",
-		"link|from|to|kind|bandwidth>|one-way latency>|packet loss>|bytes carried>|"
-		"utilisation (%)>",
-		"Links of topology %s%s.", t->name,
-		t->link_count > LINKS_MOST ? " that carry something" : "");
-	for (size_t i = 0; i < t->link_count && table->rows.count < ROWS_MOST; i++) {
-		const struct link_prediction *use = known ? &prediction->links[2 * i] : NULL;
-		if (t->link_count > LINKS_MOST &&
-		    !(use && (use[0].carried_B > 0 || use[1].carried_B > 0)))
-			continue;
-		for (int way = 0; way < 2; way++)
-			link_row(table, &t->links[i], way, use ? &use[way] : NULL);
-	}
-}
-
-/* The calls of a model server are not messages of the simulation, and those of a failed run may not
- * come far. In larger topologies the shortest path is not searched. */
-enum { PATH_LINKS_MOST = 2000 };
-
-/* Marks the shortest path between two nodes. */
-static void mark_path(struct arena *arena, struct diagram_link *links, size_t count,
-		      const char *from, const char *to)
-{
-	struct {
-		const char *name;
-		size_t link, before; /* over which it was reached, and from which entry */
-	} *reached = arena_array(arena, 2 * count + 1, sizeof *reached);
-	size_t end = 1;
-	reached[0].name = from;
-	for (size_t i = 0; i < end; i++) {
-		for (size_t at = i; at > 0 && strcmp(reached[i].name, to) == 0;
-		     at = reached[at].before)
-			links[reached[at].link].path = true;
-		for (size_t k = 0; k < 2 * count; k++) {
-			const char *other = links[k / 2].ends[1 - k % 2];
-			size_t known = 0;
-			if (strcmp(links[k / 2].ends[k % 2], reached[i].name) != 0)
-				continue;
-			while (known < end && strcmp(reached[known].name, other) != 0)
-				known++;
-			if (known < end)
-				continue;
-			reached[end].name = other;
-			reached[end].link = k / 2;
-			reached[end++].before = i;
-		}
-	}
-}
-
-/* Marks the paths of forwarded calls, from clients over servers to GPUs. */
-static void mark_calls(struct arena *arena, const struct scenario *scenario,
-		       struct diagram_link *links)
-{
-	const struct topology *t = &scenario->topology;
-	for (size_t i = 0; i < scenario->job_count && t->link_count <= PATH_LINKS_MOST; i++) {
-		const struct job_entry *job = &scenario->jobs[i];
-		for (size_t k = 0; k < job->simulated_count && job->runtime; k++) {
-			const char *client = box_of(t, t->guests[job->guests[k]].name);
-			const struct guest_entry *server = &t->guests[job->servers[k]];
-			mark_path(arena, links, t->link_count, client, box_of(t, server->name));
-			mark_path(arena, links, t->link_count, t->hosts[server->host].name,
-				  t->gpus[job->gpus[k]].name);
-		}
-	}
-}
-
 void report_topology(struct report *report, const struct scenario *scenario,
 		     const struct prediction *prediction, const char *label)
 {
@@ -302,7 +215,6 @@ void report_topology(struct report *report, const struct scenario *scenario,
 			.network = !link->kind->inside_host,
 			.copies = link->copies_count};
 	}
-	mark_calls(arena, scenario, links);
 	const char *title = arena_printf(arena, "Topology: %s", t->name);
 	report_figure(report,
 		      chart_topology(arena, report_text(report, title), nodes, node_count, links,
@@ -311,5 +223,4 @@ void report_topology(struct report *report, const struct scenario *scenario,
 		      "%s%s.",
 		      t->name, t->help ? ": " : "", t->help ? t->help : "", label,
 		      prediction->ok ? "" : " (a failed run)");
-	links_table(report, t, prediction);
 }

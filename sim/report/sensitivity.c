@@ -17,7 +17,7 @@ static const struct cfg_param *first_of(const struct swing *swing)
 	return swing->knob->members[0];
 }
 
-const char *swing_words(struct arena *arena, const struct swing *swing)
+static const char *swing_words(struct arena *arena, const struct swing *swing)
 {
 	return cfg_param_words(arena, swing->knob->name, first_of(swing)->row);
 }
@@ -29,15 +29,15 @@ static const char *named(struct arena *arena, const struct swing *swing)
 	return arena_printf(arena, "%s (%s)", swing_words(arena, swing), swing->knob->name);
 }
 
-const char *swing_value(struct arena *arena, const struct swing *swing, double value)
+static const char *swing_value(struct arena *arena, const struct swing *swing, double value)
 {
 	return quantity_format(arena, first_of(swing)->row->quantity, value);
 }
 
 /* ---- words ---- */
 
-const char *swing_answer(struct arena *arena, const struct sensitivity *found,
-			 const struct case_answer *answer)
+static const char *swing_answer(struct arena *arena, const struct sensitivity *found,
+				const struct case_answer *answer)
 {
 	if (answer->refused)
 		return "refused";

@@ -10,7 +10,7 @@
 
 /* A report does not show tables with more rows: farwire sweep --format csv writes them to a file.
  */
-enum { LINES_MAX = 6, CAUSES_MAX = 4, ROWS_MAX = 2000 };
+enum { ROWS_MAX = 2000 };
 
 struct swept {
 	struct arena *arena;
@@ -23,12 +23,11 @@ static const char *axis_text(const struct swept *s, size_t axis, size_t index)
 	return sweep_value_text(s->arena, &s->sweep->axes[axis], index);
 }
 
-/* Returns the values of a point, beginning with axis `from`: "one-way latency of wire = 1 us, batch
- * = 16". */
-static const char *place(const struct swept *s, size_t point, size_t from)
+/* Returns the values of a point: "one-way latency of wire = 1 us, batch = 16". */
+static const char *place(const struct swept *s, size_t point)
 {
 	const char *text = "";
-	for (size_t a = from; a < s->sweep->axis_count; a++)
+	for (size_t a = 0; a < s->sweep->axis_count; a++)
 		text = arena_printf(s->arena, "%s%s%s = %s", text, *text ? ", " : "",
 				    s->sweep->words[a],
 				    axis_text(s, a, sweep_axis_index(s->sweep, point, a)));
@@ -81,89 +80,7 @@ static const char *number_name(const struct swept *s)
 						 : "the ratio to local";
 }
 
-/* ---- the values with 95 % or more ---- */
-
-/* Describes where the number reaches KEPT_RATIO along the first axis, at combination c of the other
- * axes: "up to 38 us, not at 50 us". A sweep has no result between two values. */
-static const char *kept_along(const struct swept *s, size_t c)
-{
-	const struct sweep_axis *axis = &s->sweep->axes[0];
-	const size_t *order =
-		order_rising(s->arena, axis->words ? NULL : axis->values, axis->count);
-	size_t lines = s->sweep->point_count / axis->count, kept = 0, changes = 0;
-	size_t first = 0, last = 0;
-	bool before = false;
-	for (size_t i = 0; i < axis->count; i++) {
-		bool met = number_of(s, order[i] * lines + c) >= KEPT_RATIO;
-		changes += i > 0 && met != before;
-		first = met && !kept ? i : first;
-		last = met ? i : last;
-		kept += met;
-		before = met;
-	}
-	if (kept == 0 || kept == axis->count)
-		return kept ? "everywhere" : "nowhere";
-	if (changes > 1 || axis->words)
-		return arena_printf(s->arena, "at %zu of %zu values", kept, axis->count);
-	if (first == 0)
-		return arena_printf(s->arena, "up to %s, %s at %s", axis_text(s, 0, order[last]),
-				    isnan(number_of(s, order[last + 1] * lines + c))
-					    ? "with a failure"
-					    : "but not",
-				    axis_text(s, 0, order[last + 1]));
-	return arena_printf(s->arena, "from %s on, but not at %s", axis_text(s, 0, order[first]),
-			    axis_text(s, 0, order[first - 1]));
-}
-
-static const char *kept_words(const struct swept *s)
-{
-	const struct sweep_axis *axis = &s->sweep->axes[0];
-	size_t lines = s->sweep->point_count / axis->count, kept = 0;
-	const char *text = "";
-	if (is_bandwidth(s))
-		return "";
-	for (size_t i = 0; i < s->sweep->point_count; i++)
-		kept += number_of(s, i) >= KEPT_RATIO;
-	if (lines > LINES_MAX)
-		return arena_printf(s->arena, " It is 95" NBSP "%% or more at %zu of %zu points.",
-				    kept, s->sweep->point_count);
-	for (size_t c = 0; c < lines; c++)
-		text = arena_printf(s->arena, "%s%s%s%s%s", text, c ? "; " : "",
-				    lines > 1 ? place(s, c, 1) : "", lines > 1 ? ": " : "",
-				    kept_along(s, c));
-	return arena_printf(s->arena, " It is 95" NBSP "%% or more for these values of %s: %s.",
-			    s->sweep->words[0], text);
-}
-
 /* ---- the answer ---- */
-
-/* Returns for example " Bottleneck: kernel-bound at 12, input-bound at 3 points." */
-static const char *causes_words(const struct swept *s)
-{
-	const char *causes[CAUSES_MAX], *text = "";
-	size_t counts[CAUSES_MAX] = {0}, cause_count = 0;
-	for (size_t i = 0; i < s->sweep->point_count; i++) {
-		const struct prediction *p = s->sweep->points[i];
-		size_t k = 0;
-		if (!p->ok || !p->bottleneck)
-			continue;
-		while (k < cause_count && strcmp(causes[k], p->bottleneck) != 0)
-			k++;
-		if (k == CAUSES_MAX)
-			return "";
-		if (k == cause_count)
-			causes[cause_count++] = p->bottleneck;
-		counts[k]++;
-	}
-	if (is_bandwidth(s) || !cause_count)
-		return "";
-	if (cause_count == 1)
-		return arena_printf(s->arena, " Bottleneck: %s.", causes[0]);
-	for (size_t k = 0; k < cause_count; k++)
-		text = arena_printf(s->arena, "%s%s%s at %zu", text, k ? ", " : "", causes[k],
-				    counts[k]);
-	return arena_printf(s->arena, " Bottleneck: %s points.", text);
-}
 
 static void answer(struct report *report, const struct swept *s)
 {
@@ -186,15 +103,14 @@ static void answer(struct report *report, const struct swept *s)
 	const char *range = "";
 	if (low < count && number_of(s, high) - number_of(s, low) > 0.0005 * number_of(s, high))
 		range = arena_printf(s->arena, ", %s ranges from %s (%s) to %s (%s)",
-				     number_name(s), number_words(s, low), place(s, low, 0),
-				     number_words(s, high), place(s, high, 0));
+				     number_name(s), number_words(s, low), place(s, low),
+				     number_words(s, high), place(s, high));
 	else if (low < count)
 		range = arena_printf(s->arena, ", %s is %s everywhere", number_name(s),
 				     number_words(s, low));
-	report_answer(report, false, "Over %s%s.%s%s%s", axes_words(s), range,
-		      low < count ? kept_words(s) : "", causes_words(s),
+	report_answer(report, false, "Over %s%s.%s", axes_words(s), range,
 		      failed ? arena_printf(s->arena, " %zu of %zu points fail (%s: %s).", failed,
-					    count, place(s, why, 0), s->sweep->points[why]->reason)
+					    count, place(s, why), s->sweep->points[why]->reason)
 			     : "");
 }
 

@@ -103,7 +103,7 @@ static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 {
 	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
 	struct scaling_curve *scaling = ARENA_ARRAY(arena, lines, struct scaling_curve);
-	struct bandwidth_curve *sizes = ARENA_ARRAY(arena, lines, struct bandwidth_curve);
+	struct curve *sizes = ARENA_ARRAY(arena, lines, struct curve);
 	const struct measured none = {NULL, NULL};
 	const struct labels labels = labels_beside(sweep, 0, 0);
 	for (size_t c = 0; c < lines; c++) {
@@ -117,9 +117,9 @@ static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 			scaling[c] = chart_scaling_curve(arena, label, line, count, none);
 	}
 	if (bandwidth)
-		return chart_bandwidth(
-			arena, titled(arena, text, "Bus bandwidth over message size", &labels),
-			sizes, lines);
+		return chart_curves(arena,
+				    titled(arena, text, "Bus bandwidth over message size", &labels),
+				    bandwidth_axes, sizes, lines);
 	return chart_scaling(arena, titled(arena, text, "Scaling", &labels), scaling, lines);
 }
 
@@ -232,7 +232,7 @@ static struct drawing *latency_panel(struct arena *arena, struct chart_text text
 			y[i] = estimate_scaled(reported_of(row, line[i]), unit.factor);
 		label = arena_printf(arena, "%s%s%s", label, *label ? ", " : "",
 				     names[c % QUANTILES_SHOWN]);
-		curves[c] = (struct curve){label, values, y, x->count};
+		curves[c] = (struct curve){label, values, y, x->count, NULL, NULL};
 	}
 	if (!(most > 0) && panel + 1 < PANELS)
 		return NULL;
@@ -278,7 +278,8 @@ static struct drawing *draw_curves(struct arena *arena, struct chart_text text,
 		const struct prediction **line = line_of(arena, sweep, c);
 		for (size_t i = 0; i < x->count; i++)
 			y[i] = shown_value(shown, line[i]);
-		curves[c] = (struct curve){label_at(arena, &labels, c), values, y, x->count};
+		curves[c] = (struct curve){
+			label_at(arena, &labels, c), values, y, x->count, NULL, NULL};
 	}
 	return chart_curves(arena, titled(arena, text, shown_title(arena, sweep, shown), &labels),
 			    axes, curves, lines);
@@ -476,8 +477,8 @@ static struct drawing *bandwidth_chart(struct arena *arena, struct chart_text te
 		gpus[i] = (double)p->gpu_count;
 		rates[i] = estimate_scaled(p->throughput, 1e-9);
 	}
-	const struct curve curve = {scaling->predictions[0]->collective, gpus, rates,
-				    scaling->count};
+	const struct curve curve = {
+		scaling->predictions[0]->collective, gpus, rates, scaling->count, NULL, NULL};
 	const struct chart_axes axes = {
 		.x_label = "number of GPUs", .y_label = "bus bandwidth (GB/s)", .x_log = true};
 	return chart_curves(arena, text, axes, &curve, 1);

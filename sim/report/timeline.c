@@ -5,95 +5,6 @@
 
 #include "sim/report/part.h"
 
-static void tracks_table(struct report *report, const struct trace *trace, int64_t from_ps,
-			 int64_t to_ps)
-{
-	size_t count = trace_track_count(trace);
-	double(*busy_s)[SPAN_KIND_COUNT] = arena_array(report->arena, count + 1, sizeof *busy_s);
-	size_t(*spans)[SPAN_KIND_COUNT] = arena_array(report->arena, count + 1, sizeof *spans);
-	for (size_t i = 0; i < trace_span_count(trace); i++) {
-		const struct span *span = trace_span_at(trace, i);
-		int64_t start = span->start_ps > from_ps ? span->start_ps : from_ps;
-		int64_t end = span->end_ps < to_ps ? span->end_ps : to_ps;
-		if (end < start || (end == start && span->end_ps > span->start_ps))
-			continue; /* it does not overlap the window */
-		busy_s[span->track][span->kind] += (double)(end - start) * 1e-12;
-		spans[span->track][span->kind]++;
-	}
-	struct report_table *table = report_folded(
-		report, "The timeline in numbers", "group|track|activity|count>|time (ms)>",
-		"Activity of each track in the %s ms shown.",
-		figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 4));
-	for (size_t i = 0; i < count; i++)
-		for (int kind = 0; kind < SPAN_KIND_COUNT; kind++) {
-			if (spans[i][kind] == 0)
-				continue;
-			report_row(table, TONE_PLAIN,
-				   CELLS(trace_track_group(trace, i), trace_track_name(trace, i),
-					 span_kind_name((enum span_kind)kind)));
-			report_cell(table, "%zu", spans[i][kind]);
-			report_figures(table, 1e3 * busy_s[i][kind], 4);
-		}
-}
-
-/* Returns the track of the client's thread with the most calls in the step, or SIZE_MAX if there
- * are no calls. */
-static size_t busiest_thread(struct arena *arena, const struct trace *trace,
-			     const struct step_record *step, const char *client)
-{
-	size_t tracks = trace_track_count(trace), best = SIZE_MAX;
-	size_t *calls = ARENA_ARRAY(arena, tracks + 1, size_t);
-	for (size_t i = 0; i < trace_span_count(trace); i++) {
-		const struct span *span = trace_span_at(trace, i);
-		if (span->kind == SPAN_CALL && span->start_ps >= step->start_ps &&
-		    span->end_ps <= step->end_ps &&
-		    strcmp(trace_track_group(trace, span->track), client) == 0)
-			calls[span->track]++;
-	}
-	for (size_t i = 0; i < tracks; i++)
-		if (calls[i] && (best == SIZE_MAX || calls[i] > calls[best]))
-			best = i;
-	return best;
-}
-
-enum { CALLS_SHOWN = 20 };
-
-/* Finds a window of CALLS_SHOWN calls of the busiest thread, after the first quarter of its calls
- * in the step. Returns false if the thread makes fewer than 3 CALLS_SHOWN calls. */
-static bool calls_window(struct arena *arena, const struct trace *trace,
-			 const struct step_record *step, const char *client, int64_t *from_ps,
-			 int64_t *to_ps)
-{
-	size_t thread = busiest_thread(arena, trace, step, client);
-	VEC(const struct span *) calls = {0};
-	for (size_t i = 0; i < trace_span_count(trace); i++) {
-		const struct span *span = trace_span_at(trace, i);
-		if (span->kind == SPAN_CALL && span->track == thread &&
-		    span->start_ps >= step->start_ps && span->end_ps <= step->end_ps)
-			*VEC_PUSH(arena, &calls) = span;
-	}
-	if (calls.count < 3 * CALLS_SHOWN)
-		return false;
-	/* the trace has the calls of a thread in the order of their ends */
-	*from_ps = calls.items[calls.count / 4]->start_ps;
-	*to_ps = calls.items[calls.count / 4 + CALLS_SHOWN - 1]->end_ps;
-	return *to_ps > *from_ps;
-}
-
-static void calls_figure(struct report *report, const struct trace *trace,
-			 const struct step_record *step, const char *client, const char *label)
-{
-	int64_t from_ps, to_ps;
-	if (!calls_window(report->arena, trace, step, client, &from_ps, &to_ps))
-		return;
-	const struct chart_text text =
-		report_text(report, arena_printf(report->arena, "%d calls in one step of %s",
-						 CALLS_SHOWN, label));
-	report_figure(report, chart_timeline(report->arena, text, trace, from_ps, to_ps),
-		      "%s ms of the same step: %d calls of the busiest thread.",
-		      figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 2), CALLS_SHOWN);
-}
-
 static bool is_word_part(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -199,9 +110,6 @@ static void last_step(struct report *report, const struct scenario *scenario,
 		"%s Where spans are too short to be seen, colours share the height as the spans "
 		"share the time.",
 		caption);
-	tracks_table(report, trace, step->start_ps, step->end_ps);
-	if (program)
-		calls_figure(report, trace, step, scenario->jobs[0].name, label);
 }
 
 void report_timeline(struct report *report, const struct scenario *scenario, const char *label)

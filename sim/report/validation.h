@@ -12,6 +12,12 @@ struct validation {
 	size_t count;
 };
 
+/* Returns the titles of the table of a dataset's rows, between bars, and the cells of a row before
+ * its last one, which has the bottleneck or the failure. The cells end with NULL. */
+const char *validation_heads(const struct dataset *dataset);
+const char *const *validation_cells(struct arena *arena, const struct dataset *dataset,
+				    const struct row_outcome *row);
+
 /* Prints the table of one dataset with its errors, claims and fitted parameters. Tables fit into
  * line_width characters (0: any width). */
 void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,

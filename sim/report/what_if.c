@@ -2,7 +2,6 @@
 /* The part of a report about a what-if: a prediction for every combination of its values, without
  * measurements. */
 
-#include "sim/report/answers.h"
 #include "sim/report/dataset.h"
 
 /* Returns the range of predictions for each value of the first dimension: "pods on Calico 220 to
@@ -26,21 +25,13 @@ static const char *ranges(const struct part *part)
 	return text;
 }
 
-static bool has_intervals(const struct part *part)
-{
-	for (size_t i = 0; i < part->dataset->row_count; i++)
-		if (has_interval(part->outcome->rows[i].predicted))
-			return true;
-	return false;
-}
-
 void report_what_if(const struct part *part)
 {
 	report_answer(part->report, false,
 		      "There are no measurements of these combinations. Predicted %s: %s.",
 		      measures[part->dataset->measure].words, ranges(part));
-	report_results(
-		part->report, grid_table(part->arena, part->outcome), has_intervals(part), NULL,
+	rows_of_grid(
+		part,
 		part_kinds(part) == PREDICTION_TRAINING
 			? "The prediction for every combination. Scaling efficiency is relative "
 			  "to ideal linear scaling. Exposed communication and input wait are "

@@ -140,7 +140,8 @@ static struct curve curve_of(struct arena *arena, const struct diagnosis *d, con
 	size_t count = 1;
 	while (count < d->count && d->size_B[count] > d->size_B[count - 1])
 		count++;
-	return (struct curve){label, d->size_B, ARENA_ARRAY(arena, count, struct estimate), count};
+	return (struct curve){label, d->size_B, ARENA_ARRAY(arena, count, struct estimate),
+			      count, NULL,      NULL};
 }
 
 static const struct drawing *draw(const struct command *command, const struct diagnosis *d)

@@ -30,7 +30,7 @@ static const struct drawing *draw_latencies(const struct command *command,
 			x[k] = p->latency_cdf[k].seconds;
 			y[k] = (struct estimate){share, share, share};
 		}
-		curves[i] = (struct curve){p->name, x, y, p->latency_cdf_count};
+		curves[i] = (struct curve){p->name, x, y, p->latency_cdf_count, NULL, NULL};
 	}
 	return chart_curves(arena, text, axes, curves, count);
 }

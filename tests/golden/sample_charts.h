@@ -162,22 +162,10 @@ static struct drawing *topology_lan(struct arena *arena)
 		{"lan switch", "switch", NULL, "10 GbE", NULL},
 	};
 	static const struct diagram_link links[] = {
-		{"ethernet",
-		 {"esxi1", "lan switch"},
-		 "10 Gbit/s, 20 us",
-		 {0.37, 0.041},
-		 true,
-		 0,
-		 false},
-		{"ethernet",
-		 {"lan switch", "esxi2"},
-		 "10 Gbit/s, 20 us",
-		 {0.37, 0.041},
-		 true,
-		 0,
-		 false},
-		{"pcie", {"esxi2", "gpu0"}, "PCIe 3.0 x16, 0.9 us", {0.62, 0.05}, false, 0, false},
-		{"dram", {"esxi1", "client-vm"}, "76.8 GB/s", {NAN, NAN}, false, 0, false},
+		{"ethernet", {"esxi1", "lan switch"}, "10 Gbit/s, 20 us", {0.37, 0.041}, true, 0},
+		{"ethernet", {"lan switch", "esxi2"}, "10 Gbit/s, 20 us", {0.37, 0.041}, true, 0},
+		{"pcie", {"esxi2", "gpu0"}, "PCIe 3.0 x16, 0.9 us", {0.62, 0.05}, false, 0},
+		{"dram", {"esxi1", "client-vm"}, "76.8 GB/s", {NAN, NAN}, false, 0},
 	};
 	return chart_topology(
 		arena,
@@ -196,26 +184,24 @@ static struct drawing *topology_wan(struct arena *arena)
 		{"gpu1", "gpu", "server", "V100", NULL},
 	};
 	static const struct diagram_link links[] = {
-		{"ethernet", {"laptop", "router a"}, "1 Gbit/s, 30 us", {0.1, 0.9}, true, 0, false},
+		{"ethernet", {"laptop", "router a"}, "1 Gbit/s, 30 us", {0.1, 0.9}, true, 0},
 		{"ethernet",
 		 {"router a", "router b"},
 		 "1 Gbit/s, 45 ms, 3 % loss",
 		 {0.1, 0.9},
 		 true,
-		 0,
-		 false},
-		{"ethernet", {"server", "router b"}, "1 Gbit/s, 30 us", {0.9, 0.1}, true, 0, false},
+		 0},
+		{"ethernet", {"server", "router b"}, "1 Gbit/s, 30 us", {0.9, 0.1}, true, 0},
 		{"infiniband",
 		 {"laptop", "server"},
 		 "EDR cable, 100 Gbit/s, 1 us",
 		 {0, 0},
 		 true,
-		 0,
-		 false},
-		{"pcie", {"server", "gpu0"}, "PCIe 3.0 x16", {0.2, 0.05}, false, 0, false},
-		{"pcie", {"server", "gpu1"}, "PCIe 3.0 x16", {0.2, 0.05}, false, 0, false},
-		{"nvlink", {"gpu0", "gpu1"}, "50 GB/s", {0.5, 0.5}, false, 0, false},
-		{"ethernet", {"server", "nowhere"}, "1 Gbit/s", {NAN, NAN}, true, 0, false},
+		 0},
+		{"pcie", {"server", "gpu0"}, "PCIe 3.0 x16", {0.2, 0.05}, false, 0},
+		{"pcie", {"server", "gpu1"}, "PCIe 3.0 x16", {0.2, 0.05}, false, 0},
+		{"nvlink", {"gpu0", "gpu1"}, "50 GB/s", {0.5, 0.5}, false, 0},
+		{"ethernet", {"server", "nowhere"}, "1 Gbit/s", {NAN, NAN}, true, 0},
 	};
 	return chart_topology(
 		arena, (struct chart_text){"different_lan: two routers and a long wire", CAPTION},
@@ -236,8 +222,7 @@ static struct drawing *cluster(struct arena *arena, size_t hosts, size_t gpus)
 	nodes[node_count++] = (struct diagram_node){"spine", "switch", NULL, "HDR, 40 ports", NULL};
 	for (int i = 0; i < 2; i++)
 		links[link_count++] = (struct diagram_link){
-			"infiniband", {nodes[i].name, "spine"}, "400 Gbit/s", {0.5, 0.25}, true, 0,
-			false};
+			"infiniband", {nodes[i].name, "spine"}, "400 Gbit/s", {0.5, 0.25}, true, 0};
 	for (size_t i = 0; i < hosts; i++) {
 		const char *host = arena_printf(arena, "node%zu", i + 1);
 		const char *nvswitch = arena_printf(arena, "nvswitch%zu", i + 1);
@@ -248,15 +233,14 @@ static struct drawing *cluster(struct arena *arena, size_t hosts, size_t gpus)
 							    "200 Gbit/s, 1.2 us",
 							    {0.1 * (double)i, 0.02 * (double)i},
 							    true,
-							    0,
-							    false};
+							    0};
 		for (size_t j = 0; j < gpus; j++) {
 			const char *gpu = arena_printf(arena, "gpu%zu.%zu", i, j);
 			nodes[node_count++] = (struct diagram_node){gpu, "gpu", host, "A100", NULL};
 			links[link_count++] = (struct diagram_link){
-				"pcie", {host, gpu}, "PCIe 4.0 x16", {0.2, 0.1}, false, 0, false};
+				"pcie", {host, gpu}, "PCIe 4.0 x16", {0.2, 0.1}, false, 0};
 			links[link_count++] = (struct diagram_link){
-				"nvlink", {gpu, nvswitch}, "300 GB/s", {0.2, 0.3}, false, 0, false};
+				"nvlink", {gpu, nvswitch}, "300 GB/s", {0.2, 0.3}, false, 0};
 		}
 		nodes[node_count++] = (struct diagram_node){nvswitch, "switch", NULL, NULL, NULL};
 	}
@@ -312,7 +296,7 @@ static struct drawing *curves_rtt(struct arena *arena)
 			if (i > 10 - 2 * c)
 				y[i] = (struct estimate){NAN, NAN, NAN};
 		}
-		curves[c] = (struct curve){names[c], x, y, POINTS};
+		curves[c] = (struct curve){names[c], x, y, POINTS, NULL, NULL};
 	}
 	return chart_curves(
 		arena,
@@ -335,9 +319,9 @@ static struct drawing *curves_scaling(struct arena *arena)
 		{355, 351, 359}, {702, 690, 711}, {1391, 1360, 1410}, {2733, 2650, 2790}};
 	static const struct estimate remote[] = {
 		{340, 330, 349}, {669, 640, 690}, {1270, 1200, 1330}, {2290, 2080, 2480}};
-	const struct curve curves[] = {{"ideal", gpus, ideal, 4},
-				       {"NVLink, one host", gpus, nvlink, 4},
-				       {"four hosts over RoCE", gpus, remote, 4}};
+	const struct curve curves[] = {{"ideal", gpus, ideal, 4, NULL, NULL},
+				       {"NVLink, one host", gpus, nvlink, 4, NULL, NULL},
+				       {"four hosts over RoCE", gpus, remote, 4, NULL, NULL}};
 	return chart_curves(arena, (struct chart_text){"Scaling of ResNet-50", CAPTION},
 			    (struct chart_axes){.x_label = "GPUs", .y_label = "images/s"}, curves,
 			    3);
@@ -353,7 +337,7 @@ static struct drawing *curves_bandwidth(struct arena *arena)
 		double rate = x[i] / (4.5e-6 + x[i] / 12.3e9) / 1e9;
 		y[i] = (struct estimate){rate, rate * 0.9, rate * 1.1};
 	}
-	struct curve curve = {"pinned", x, y, POINTS};
+	struct curve curve = {"pinned", x, y, POINTS, NULL, NULL};
 	return chart_curves(arena, (struct chart_text){"Copies over PCIe", CAPTION},
 			    (struct chart_axes){.x_label = "message size",
 						.y_label = "GB/s",
@@ -405,76 +389,44 @@ static struct drawing *scaling_log(struct arena *arena)
 }
 
 /* An all-reduce with three regimes. Every second size is measured. */
-static struct bandwidth_point *bandwidth_points(struct arena *arena, size_t count, double top_Bps)
+static struct curve bandwidth_curve(struct arena *arena, const char *label, size_t count,
+				    double top_Bps)
 {
-	struct bandwidth_point *points = ARENA_ARRAY(arena, count, struct bandwidth_point);
+	double *sizes = ARENA_ARRAY(arena, count, double);
+	struct estimate *rates = ARENA_ARRAY(arena, count, struct estimate);
+	struct estimate *measured = ARENA_ARRAY(arena, count, struct estimate);
+	bool *test = ARENA_ARRAY(arena, count, bool);
 	for (size_t i = 0; i < count; i++) {
-		double size_B = 8 * (double)(1ull << i);
-		bool small = size_B < 1 << 16, medium = size_B < 1 << 22;
-		double latency_s = small ? 2e-5 : medium ? 4e-5 : 8e-5;
-		double rate_Bps = size_B / (latency_s + size_B / top_Bps);
-		points[i] = (struct bandwidth_point){size_B,
-						     {rate_Bps, rate_Bps * 0.9, rate_Bps * 1.08},
-						     i % 2 ? NAN : rate_Bps * (i % 4 ? 0.96 : 1.05),
-						     i > 6,
-						     small    ? "tree, LL, 4 channels"
-						     : medium ? "tree, LL128, 24 channels"
-							      : "ring, Simple, 24 channels"};
+		double size_B = sizes[i] = 8 * (double)(1ull << i);
+		double latency_s = size_B < 1 << 16 ? 2e-5 : size_B < 1 << 22 ? 4e-5 : 8e-5;
+		double rate = 1e-9 * size_B / (latency_s + size_B / top_Bps);
+		rates[i] = (struct estimate){rate, rate * 0.9, rate * 1.08};
+		measured[i] = estimate_exact(i % 2 ? NAN : rate * (i % 4 ? 0.96 : 1.05));
+		test[i] = i > 6;
 	}
-	return points;
+	return (struct curve){label, sizes, rates, count, measured, test};
 }
+
+static const struct chart_axes bus_axes = {.x_label = "message size",
+					   .y_label = "GB/s",
+					   .x_log = true,
+					   .y_log = true,
+					   .x_sizes = true};
 
 static struct drawing *bandwidth(struct arena *arena)
 {
-	struct bandwidth_curve curve = {"8 x A100, NVSwitch", bandwidth_points(arena, 31, 235e9),
-					31};
-	return chart_bandwidth(arena, (struct chart_text){"All-reduce on one machine", CAPTION},
-			       &curve, 1);
+	const struct curve curve = bandwidth_curve(arena, "8 x A100, NVSwitch", 31, 235e9);
+	return chart_curves(arena, (struct chart_text){"All-reduce on one machine", CAPTION},
+			    bus_axes, &curve, 1);
 }
 
 static struct drawing *bandwidth_two(struct arena *arena)
 {
-	struct bandwidth_point *slow = bandwidth_points(arena, 20, 11e9);
-	slow[19].bandwidth_Bps = (struct estimate){NAN, NAN, NAN};
-	struct bandwidth_curve curves[] = {
-		{"8 GPUs, NVSwitch", bandwidth_points(arena, 20, 235e9), 20},
-		{"16 GPUs, 100 Gbit/s RoCE", slow, 20},
-	};
-	return chart_bandwidth(arena, (struct chart_text){"One machine and two", CAPTION}, curves,
-			       2);
-}
-
-/* Pinned copies, fitted by two lines. Every fifth size is held out, and one of these is 5 % off. */
-static struct drawing *fit_copies(struct arena *arena)
-{
-	enum { SIZES = 29 };
-	struct fit_point *points = ARENA_ARRAY(arena, SIZES, struct fit_point);
-	for (size_t i = 0; i < SIZES; i++) {
-		double size_B = (double)(1ull << i);
-		double line_s = i < 12 ? 1.2e-6 : 1.1e-6 + 4.2e-11 * size_B;
-		double time_s = line_s * (i == 19 ? 0.95 : 1 + 0.004 * ((double)(i % 3) - 1));
-		points[i] = (struct fit_point){size_B,        time_s, time_s * 0.98,
-					       time_s * 1.03, line_s, i % 5 == 4};
-	}
-	const struct fit_view fit = {"size_B", true, true, 0.03, points, SIZES};
-	return chart_fit(arena, (struct chart_text){"Pinned copies to the GPU", CAPTION}, &fit);
-}
-
-/* Matrix products compared with a roofline. The points are not joined, because x does not determine
- * the time. */
-static struct drawing *fit_products(struct arena *arena)
-{
-	enum { SHAPES = 12 };
-	struct fit_point *points = ARENA_ARRAY(arena, SHAPES, struct fit_point);
-	for (size_t i = 0; i < SHAPES; i++) {
-		double work_flop = 1e6 * (double)(i + 1);
-		double roofline_s = (work_flop + 1e8) / 15e12;
-		double time_s = roofline_s * (i % 2 ? 1.08 : 0.97);
-		points[i] =
-			(struct fit_point){work_flop, time_s, time_s, time_s, roofline_s, i == 5};
-	}
-	const struct fit_view fit = {"flop", false, false, 0.1, points, SHAPES};
-	return chart_fit(arena, (struct chart_text){"Matrix products", CAPTION}, &fit);
+	const struct curve curves[] = {
+		bandwidth_curve(arena, "8 GPUs, NVSwitch", 20, 235e9),
+		bandwidth_curve(arena, "16 GPUs, 100 Gbit/s RoCE", 19, 11e9)};
+	return chart_curves(arena, (struct chart_text){"One machine and two", CAPTION}, bus_axes,
+			    curves, 2);
 }
 
 /* A ring all-reduce of four ranks, as a timeline of what each rank sends and adds. The third rank
@@ -524,8 +476,6 @@ static const struct sample samples[] = {
 	{"scaling_log", scaling_log},
 	{"bandwidth", bandwidth},
 	{"bandwidth_two", bandwidth_two},
-	{"fit_copies", fit_copies},
-	{"fit_products", fit_products},
 	{"timeline_collective", timeline_collective},
 	{"bound", bound},
 	{"tornado", tornado},

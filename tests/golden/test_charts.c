@@ -133,16 +133,6 @@ static void bandwidth_two_drawing_is_unchanged(void)
 	compare("bandwidth_two");
 }
 
-static void fit_copies_drawing_is_unchanged(void)
-{
-	compare("fit_copies");
-}
-
-static void fit_products_drawing_is_unchanged(void)
-{
-	compare("fit_products");
-}
-
 static void timeline_collective_drawing_is_unchanged(void)
 {
 	compare("timeline_collective");
@@ -187,8 +177,6 @@ static const struct test tests[] = {
 	TEST(scaling_log_drawing_is_unchanged),
 	TEST(bandwidth_drawing_is_unchanged),
 	TEST(bandwidth_two_drawing_is_unchanged),
-	TEST(fit_copies_drawing_is_unchanged),
-	TEST(fit_products_drawing_is_unchanged),
 	TEST(timeline_collective_drawing_is_unchanged),
 	TEST(bound_drawing_is_unchanged),
 	TEST(tornado_drawing_is_unchanged),

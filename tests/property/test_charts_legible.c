@@ -92,31 +92,30 @@ static void charts_of_missing_or_equal_numbers_are_legible(void)
 	const double one = 1;
 	const struct estimate none = {NAN, NAN, NAN}, same = {5, 5, 5};
 	const struct ratio_bar bars[] = {{"no baseline", none, NAN, NULL}, {"", same, 0, NULL}};
-	const struct curve curves[] = {{"fails", &one, &none, 1}, {"flat", &one, &same, 1}};
+	const struct curve curves[] = {{"fails", &one, &none, 1, NULL, NULL},
+				       {"flat", &one, &same, 1, NULL, NULL}};
 	const struct parity_point points[] = {{"equal", 5, same, false}, {"none", NAN, none, true}};
 	const struct diagram_node nodes[] = {{"a", "host", NULL, NULL, NULL},
 					     {"b", "switch", NULL, NULL, NULL}};
-	const struct diagram_link link = {"pcie", {"a", "a"}, NULL, {NAN, NAN}, false, 0, false};
+	const struct diagram_link link = {"pcie", {"a", "a"}, NULL, {NAN, NAN}, false, 0};
 	const struct scaling_point gpus[] = {{1, none, none, NAN, false}, {4, same, same, 5, true}};
 	const struct scaling_curve scalings[] = {{"fails", "images/s", NAN, NAN, gpus, 1},
 						 {"no base", "images/s", NAN, NAN, gpus, 2},
 						 {"", "images/s", 5, NAN, NULL, 0}};
-	const struct bandwidth_point sizes[] = {{0, none, NAN, false, NULL},
-						{8, same, -1, true, "ring"},
-						{1e18, same, 5, true, NULL}};
-	const struct bandwidth_curve bandwidths[] = {{"fails", sizes, 1}, {"one", sizes + 1, 2}};
+	const double sizes[] = {0, 8, 1e18};
+	const struct estimate rates[] = {none, same, same}, measured[] = {none, {-1, -2, 0}, same};
+	const bool test[] = {false, true, true};
+	const struct curve measured_curves[] = {
+		{"fails", sizes, rates, 1, measured, test},
+		{"one", sizes + 1, rates + 1, 2, measured + 1, test}};
 	const struct prediction failed = {.name = "f", .reason = "no"},
 				idle = {.name = "", .ok = true};
 	const struct prediction *const steps[] = {&failed, &idle};
 	const struct chart_axes axes = {
 		.x_label = "x", .y_label = "y", .x_log = true, .y_log = true};
-	const struct fit_point fitted[] = {{0, 1e-6, 0, 1, 1e-6, true},
-					   {1e18, 0, 0, 0, NAN, false}};
-	const struct fit_view no_fit = {"", true, true, 0.03, fitted, 0};
-	const struct fit_view odd_fit = {"x", true, true, 0, fitted, 2};
+	struct chart_axes size_axes = axes;
+	size_axes.x_sizes = true;
 	const struct drawing *drawings[] = {
-		chart_fit(arena, bare, &no_fit),
-		chart_fit(arena, bare, &odd_fit),
 		chart_ratio_bars(arena, bare, NULL, 0),
 		chart_ratio_bars(arena, bare, bars, 2),
 		chart_breakdown(arena, bare, NULL, 0),
@@ -136,9 +135,8 @@ static void charts_of_missing_or_equal_numbers_are_legible(void)
 		chart_scaling(arena, bare, scalings, 3),
 		chart_breakdown(arena, bare, NULL, 0),
 		chart_breakdown(arena, bare, steps, 2),
-		chart_bandwidth(arena, bare, NULL, 0),
-		chart_bandwidth(arena, bare, bandwidths, 1),
-		chart_bandwidth(arena, bare, bandwidths, 2),
+		chart_curves(arena, bare, size_axes, measured_curves, 1),
+		chart_curves(arena, bare, size_axes, measured_curves, 2),
 	};
 	for (size_t i = 0; i < sizeof drawings / sizeof *drawings; i++)
 		check_legible("odd", drawings[i], arena);

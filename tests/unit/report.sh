@@ -61,8 +61,8 @@ whole_page() {
 	"$FARWIRE" report 'a&b.cfg' --draws 2 --title 'Is <it> "slow"?' -o case.html &&
 		holds case.html '<h1>Is &lt;it&gt; &quot;slow&quot;?</h1>' '</html>' \
 			'&lt;i&gt;16&lt;/i&gt; &amp; more' 'a&amp;b.cfg:1' 'calib/profiles/flexdirect-1050ti.cfg:' \
-			"of the local GPU&#39;s throughput" 'runtime.handoff' 'Most influential parameters' &&
-		[ "$(grep -c '^<svg ' case.html)" = 5 ] &&
+			"of the local GPU&#39;s throughput" 'runtime.handoff' &&
+		[ "$(grep -c '^<svg ' case.html)" = 3 ] &&
 		grep -q '<title>kernels: [0-9.]* ms</title>' case.html && # values below the mouse
 		! grep -E '<script|<i>|href="[^#]|src=|url\(|@import' case.html
 }
@@ -71,26 +71,10 @@ same_bytes() {
 		cmp case.html again.html && "$FARWIRE" report 'a&b.cfg' --draws 0 -o 1.html &&
 		"$FARWIRE" report 'a&b.cfg' --draws 0 --jobs 3 -o 2.html && cmp 1.html 2.html
 }
-# The round trip that keeps 95 % is twice the latency that `solve` finds. A case bound by its slots
-# has none, a local program has no wire, and half of a GPU keeps no 95 % of a whole one.
-keeps() {
-	set -- --topology vm-p100-vmxnet3 --stack tf-1.12 --runtime flexdirect-1.11 --batch 64 --draws 0 -q
-	"$FARWIRE" solve "$@" --program client --target 'ratio>=0.95' --for link.client-port.latency --format csv |
-		awk -F, 'NR == 2 { printf "of up to %.4g us on link client-port (now 2 us) keeps\n", 2e6 * $3 }' >wanted
-	"$FARWIRE" report "$@" --program client -o keeps.html && holds keeps.html "$(cat wanted)" &&
-		"$FARWIRE" report "$@" --program client --batch 16 -o not.html &&
-		holds not.html 'No round trip on link client-port is short enough' &&
-		"$FARWIRE" report "$@" --program client --runtime batched -o any.html &&
-		holds any.html 'with any round trip on link client-port up to 2 ms (now 2 us)' &&
-		"$FARWIRE" report --topology t320-same-esxi --stack tf-1.12 --runtime none --draws 0 -q -o local.html &&
-		! grep -q 'round trip of' local.html &&
-		"$FARWIRE" report "$@" --program client --set case.fraction=0.5 -o half.html &&
-		! grep -E 'round trip (of|on) ' half.html
-}
 # The timeline of a pool has the server's threads of the first client, and not those of others.
 pool() {
 	"$FARWIRE" report pool-8-on-4 --draws 0 -q -o pool.html &&
-		holds pool.html 'client0&gt;server1 0: client1 &gt; server1' &&
+		holds pool.html 'client0&gt;server1 0' &&
 		! grep -E 'client[1-7]&gt;server' pool.html
 }
 # The comparison names the faster case and the factor: the same case on a longer wire is slower, in
@@ -110,24 +94,19 @@ swept() {
 	set -- 'a&b.cfg' --vary 'link.vswitch.latency=2 us,20 us,1 ms' --vary case.runtime=asynchronous,flexdirect-1.11 -q
 	"$FARWIRE" report "$@" -o sweep.html && "$FARWIRE" sweep "$@" --format csv >sweep.csv &&
 		holds sweep.html 'Over one-way latency of vswitch (2 us, 20 us, 1 ms) and remoting runtime (asynchronous, flexdirect-1.11)' \
-			'one-way latency of vswitch = 1 ms, remoting runtime = flexdirect-1.11' 'remoting runtime = asynchronous: everywhere' \
-			'remoting runtime = flexdirect-1.11: nowhere' 'points have no intervals' 'The numbers: 6 points' &&
+			'one-way latency of vswitch = 1 ms, remoting runtime = flexdirect-1.11' 'points have no intervals' 'The numbers: 6 points' &&
 		[ "$(grep -c '^<svg ' sweep.html)" = 1 ] &&
 		[ "$(grep -c '^<tr><td class="n">' sweep.html)" = 6 ] &&
 		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "ratio") at = i }
 			NR == 7 { printf "ranges from %.3g", 100 * $at }' sweep.csv >wanted && holds sweep.html "$(cat wanted)" &&
-		# The order of values on the command line does not change where 95 % is kept, and a varied key is not a setting.
-		"$FARWIRE" report 'a&b.cfg' --batch 8 --set case.runtime=asynchronous --vary case.batch=64,8,16,32 -q -o down.html &&
-		"$FARWIRE" report 'a&b.cfg' --batch 8 --set case.runtime=asynchronous --vary case.batch=8,16,32,64 -q -o up.html &&
-		grep -o 'for these values of batch size: [^<]*' up.html >kept && holds down.html "$(cat kept)" && ! grep -q 'case.batch=8' up.html &&
+		"$FARWIRE" report 'a&b.cfg' --batch 8 --vary case.batch=8,16 -q -o up.html && ! grep -q 'case.batch=8' up.html &&
 		refused 2 'is not a case' "$FARWIRE" report small.cfg --vary case.batch=1,2 -o bad.html &&
 		refused 2 'link.none.latency' "$FARWIRE" report 'a&b.cfg' --vary 'link.none.latency=1 us,2 us' -o bad.html
 }
 dataset() {
 	"$FARWIRE" report small.cfg --draws 0 -q -o small.html &&
 		holds small.html 'Small &amp; &lt;quick&gt;' 'On 1 test rows' '1 of 1 measured failures' \
-			'FAIL, as measured: connection timeout' 'For comparison, not judged: asynchronous' \
-			't320-different-lan'
+			'FAIL: connection timeout' 't320-different-lan'
 }
 # An unmeasured dataset: a table of all combinations without errors, with the file's number of draws.
 what_if() {
@@ -224,17 +203,8 @@ incomparable() {
 		holds both.html 'so that none is the fastest' && ! sed 's/<[^>]*>/ /g' both.html | grep -qiw nan
 }
 echo 'other = {};' >bad.cfg
-# The options of the training have no effect on the collective that the page adds.
-training() {
-	"$FARWIRE" report --topology workstation-2 --gpus 2 --model bert-base --batch 4 --set case.epochs=2 \
-		--set case.images=1000 --draws 0 -o job.html 2>err &&
-		holds job.html 'The collective library on this system' && [ ! -s err ]
-}
-
 check page_of_a_case_is_complete whole_page
-check page_of_a_training_by_options_has_its_collective training
 check same_input_gives_the_same_bytes same_bytes
-check round_trip_that_keeps_95_percent_agrees_with_solve keeps
 check timeline_of_a_pool_shows_its_first_client pool
 check page_of_several_cases_names_the_fastest winner
 check page_of_requests_and_samples_names_no_fastest incomparable

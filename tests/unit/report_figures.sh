@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The figures of reports, and the words about a sweep.
+# The figures of reports.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -48,10 +48,6 @@ done
 # Machines that a job leaves idle are another box.
 page --topology dgx-h100 --gpus 8 --set cluster.count=3 --collective all_reduce --exchange nccl-2.18
 labels | grep -qx '2 × n\*' && labels | grep -qx n0 || complain "idle machines: $(labels | grep '^n\|× n')"
-# The path of forwarded calls is marked, also where no message of them is simulated. A local program has none.
-page serve-remote-l40s
-labels | grep -qx 'used by this case' || complain 'the path of forwarded calls is not marked'
-[ "$(grep -o '<path [^>]*stroke="#d55e00" stroke-width="2.6"' page.html | wc -l)" = 5 ] || complain 'the path of two wires and a slot has not five lines'
 verdict 'report_figures.nodes_of_a_topology_have_their_clocks_adapters_and_roles'
 
 # The table of a dataset has the parts of a step, although its first row fails and has none.
@@ -66,55 +62,16 @@ page rows.cfg
 grep -q '^case|step time|kernels|host launch overhead|' page || complain "columns: $(grep '^case|step time' page)"
 verdict 'report_figures.steps_of_a_dataset_have_the_parts_of_the_rows_that_work'
 
-# bottlenecks ARGS...: the page counts the bottlenecks of the points of a sweep in the order of their first points.
-train='--topology workstation-2 --gpus 2 --model resnet50 --stack tf-1.12 --exchange horovod-0.19'
-bottlenecks() {
-	# shellcheck disable=SC2086
-	farwire sweep $train --draws 0 -q --format csv "$@"
-	tr -d '\r' <"$scratch.out" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-		!count[$at["bottleneck"]]++ { name[++names] = $at["bottleneck"] }
-		END { for (k = 1; k <= names; k++) printf "%s%s at %d", (k == 1 ? " Bottleneck: " : ", "), name[k], count[name[k]]; print " points." }' >wanted
-	# shellcheck disable=SC2086
-	page $train "$@"
-	grep -qFf wanted page || complain "$(grep -o 'Bottleneck:.*' page), not $(cat wanted)"
-}
-bottlenecks --vary case.batch=16,128 --vary exchange.noise=0,0.5 --vary 'stack.dispatch=1 us,500 us'
-[ "$(grep -o ' at [0-9]' wanted | wc -l)" = 4 ] || complain "there are no four bottlenecks in $(cat wanted)"
-# Six lines are listed one by one, and seven are counted. Ratios that differ by 1 % are a range.
-vary='gpu.*.memory=8 GiB,9 GiB,10 GiB,11 GiB,12 GiB,13 GiB'
-remote='--topology t320-same-esxi --stack tf-1.12 --runtime flexdirect-1.11 --profile flexdirect-1050ti --program client --server server'
-# shellcheck disable=SC2086
-page $remote --vary case.batch=64,66 --vary "$vary"
-[ "$(grep -o 'GiB: nowhere' page | wc -l)" = 6 ] || complain "six lines: $(grep -o 'It is 95.*' page)"
-grep -q 'the ratio to local ranges from ' page || complain "a small range: $(grep -o 'the ratio to local.*' page)"
-# shellcheck disable=SC2086
-page $remote --vary case.batch=64,66 --vary "$vary,14 GiB"
-grep -q 'or more at 0 of 14 points' page || complain "seven lines: $(grep -o 'It is 95.*' page)"
-verdict 'report_figures.words_about_a_sweep_count_bottlenecks_and_lines'
-
-# One thread makes 100 calls of 2 ms, the other 80 calls of 1 ms. 20 calls of the busiest thread take 40 ms. A call
-# that ends when the step begins belongs to the step before.
-{
-	echo '{"format":"farwire-calls","version":1,"program":"two threads","gpu":"GTX 1080"}'
-	awk 'BEGIN { for (t = 0; t < 2; t++) for (i = 0; i < (t ? 80 : 100); i++) { each = t ? 0.001 : 0.002
-		printf "{\"call\":\"cudaHostAlloc\",\"thread\":%d,\"start_s\":%g,\"end_s\":%g}\n", t, i * each, (i + 1) * each } }'
-	echo '{"end":true}'
-} >calls.jsonl
-page --topology t320-same-esxi --calls calls.jsonl --runtime none
-grep -q ' 40 ms of the same step: 20 calls of the busiest thread' page || complain "the window of calls: $(grep -o '[0-9.]* ms of the same step.*' page)"
-grep -qx 'client|thread 0|call|100|200.0|' page && grep -qx 'client|thread 1|call|80|80[.0-9]*|' page || complain "calls: $(grep '^client|thread' page)"
-verdict 'report_figures.timeline_counts_the_calls_of_the_busiest_thread'
-
 # The first client is "a". The tracks of "ab" belong to another client.
 cat >pool.cfg <<'END'
 case = { name = "pool"; topology = "gpu-pool"; stack = "tf-1.12"; model = "resnet50"; batch = 32; runtime = "asynchronous"; transport = "tcp";
 	clients = ( { name = "a"; program = "client1"; gpu = "gpu1"; }, { name = "ab"; program = "client2"; gpu = "gpu2"; } ); };
 END
 page pool.cfg
-grep -q '^wire|a&gt;server1 0: client1 &gt; server1|' page && ! grep -q '|ab&gt;server' page || complain "tracks: $(grep '^wire|' page)"
+labels | grep -q '^a&gt;server1 0' && ! labels | grep -q '^ab&gt;server' || complain "tracks: $(labels | grep server)"
 # With eight ranks all tracks are shown, those of the ranks' host work included. With more, the first eight ranks are.
 page --topology dgx1-v100 --gpus 8 --model resnet50
-grep -q '^job0|rank 7 host|cpu|' page && ! grep -q 'The figure shows 8 of' page || complain 'eight ranks are not shown as a whole'
+labels | grep -qx 'rank 7 host' && ! grep -q 'The figure shows 8 of' page || complain 'eight ranks are not shown as a whole'
 page --topology dgx1-v100 --gpus 9 --model resnet50 --set cluster.count=2 --set case.gpus_per_machine=5
 grep -q 'The figure shows 8 of 9 ranks' page || complain "nine ranks: $(grep -o 'The figure shows [^.]*' page)"
 verdict 'report_figures.timeline_shows_the_first_client_and_eight_ranks'

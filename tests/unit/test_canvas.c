@@ -309,8 +309,8 @@ static void curves_show_whole_names_and_chosen_values(void)
 				     {0.97, 0.97, 0.97},
 				     {NAN, NAN, NAN}};
 	const struct curve curves[] = {
-		{"no NVLink SHARP (NCCL_NVLS_ENABLE=0)", x, y, 5},
-		{"remoting runtime = asynchronous, batch size = 64", x, y, 5}};
+		{"no NVLink SHARP (NCCL_NVLS_ENABLE=0)", x, y, 5, NULL, NULL},
+		{"remoting runtime = asynchronous, batch size = 64", x, y, 5, NULL, NULL}};
 	struct chart_axes axes = {"batch size", "ratio", .x_log = true, .share = true};
 	char *text = printed(chart_curves(arena, (struct chart_text){"t", "c"}, axes, curves, 2));
 	static const char *const texts[] = {"8",
@@ -330,7 +330,7 @@ static void curves_show_whole_names_and_chosen_values(void)
 			CHECK(at > CHART_MARGIN && at < CHART_WIDTH - CHART_MARGIN);
 	}
 	free(text);
-	const struct curve spread = {"", odd, y, 5};
+	const struct curve spread = {"", odd, y, 5, NULL, NULL};
 	text = printed(chart_curves(arena, (struct chart_text){"t", "c"}, axes, &spread, 1));
 	CHECK(!strstr(text, "\"2.683\"") && strstr(text, "\"10\""));
 	free(text);

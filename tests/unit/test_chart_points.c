@@ -188,7 +188,8 @@ static void curves_explain_intervals_and_a_goal_inside_of_the_axis(void)
 	const double x[] = {1, 2};
 	struct estimate first[] = {{0.2, 0.1, 0.3}, {0.4, 0.3, 0.5}},
 			second[] = {{0.2, 0.2, 0.2}, {0.3, 0.3, 0.3}};
-	const struct curve curves[] = {{"first", x, first, 2}, {"second", x, second, 2}};
+	const struct curve curves[] = {{"first", x, first, 2, NULL, NULL},
+				       {"second", x, second, 2, NULL, NULL}};
 	const struct chart_axes axes = {.x_label = "x", .y_label = "y", .share = true};
 	char *list = list_of(chart_curves(arena, about, axes, curves, 2));
 	CHECK_PART(list, "90 % interval");
