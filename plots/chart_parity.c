@@ -10,8 +10,6 @@
 
 static const double side = 282, left = 46, top = 2;
 
-enum { WORST = 3 };
-
 static const struct look fit_look = {
 	.paint = {0x0072B2, 1}, .marker = MARKER_CIRCLE, .hollow = true};
 static const struct look test_look = {.paint = {0xD55E00, 1}, .marker = MARKER_DIAMOND};
@@ -120,53 +118,6 @@ static void draw_point_of(const struct layout *layout, const struct parity_point
 	}
 }
 
-static double badness(const struct parity_point *point)
-{
-	return usable(point) ? fabs(log(point->predicted.value / point->measured)) : -1;
-}
-
-static size_t find_worst(const struct layout *layout, size_t worst[WORST])
-{
-	size_t count = 0;
-	for (size_t i = 0; i < layout->count; i++) {
-		if (badness(&layout->points[i]) <= 0)
-			continue;
-		size_t at = count < WORST ? count++ : WORST;
-		for (; at > 0 &&
-		       badness(&layout->points[worst[at - 1]]) < badness(&layout->points[i]);
-		     at--)
-			if (at < WORST)
-				worst[at] = worst[at - 1];
-		if (at < WORST)
-			worst[at] = i;
-	}
-	return count;
-}
-
-/* Numbers the points with the largest errors, and lists their names below the panels. Returns the
- * y below the list. */
-static double draw_worst(const struct layout *layout, double y)
-{
-	size_t worst[WORST];
-	size_t count = find_worst(layout, worst);
-	struct drawing *drawing = layout->figure.drawing;
-	struct arena *arena = layout->figure.arena;
-	for (size_t i = 0; i < count; i++) {
-		const struct parity_point *point = &layout->points[worst[i]];
-		double error = percent(point->predicted.value, point->measured);
-		const char *number = arena_printf(arena, "%zu", i + 1);
-		const char *text = arena_printf(arena, "%s:  %s%.1f %%  %s", number,
-						error < 0 ? "−" : "+", fabs(error), point->label);
-		draw_text(drawing, panel_x(layout->errors, point->measured) + 4.5,
-			  panel_y(layout->errors, error) - 3, FONT_SMALL, ANCHOR_START, ink, true,
-			  number);
-		draw_text(drawing, CHART_MARGIN, y + 7, FONT_SMALL, ANCHOR_START, ink, false,
-			  text_fit(arena, text, FONT_SMALL, false, CHART_WIDTH - 2 * CHART_MARGIN));
-		y += 11;
-	}
-	return y;
-}
-
 static void draw_key(struct layout *layout)
 {
 	struct legend *legend = &layout->figure.legend;
@@ -221,6 +172,5 @@ struct drawing *chart_parity(struct arena *arena, struct chart_text text, const 
 	for (size_t i = 0; i < count; i++)
 		if (usable(&points[i]))
 			draw_point_of(&layout, &points[i]);
-	double y = layout.parity->area.y + side + 34;
-	return chart_end(layout.figure.drawing, text, draw_worst(&layout, y));
+	return figure_end(&layout.figure, 34);
 }

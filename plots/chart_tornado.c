@@ -22,33 +22,6 @@ struct layout {
 	double label_width;
 };
 
-/* Returns the first bars, and one with the sum of the others. */
-static const struct tornado_bar *shown_bars(struct arena *arena, const struct tornado_view *view,
-					    size_t *count)
-{
-	struct tornado_bar *bars = ARENA_ARRAY(arena, BARS_MAX + 1, struct tornado_bar);
-	*count = view->count < BARS_MAX ? view->count : BARS_MAX;
-	for (size_t i = 0; i < *count; i++)
-		bars[i] = view->bars[i];
-	if (view->count <= BARS_MAX)
-		return bars;
-	struct tornado_bar *rest = &bars[(*count)++];
-	*rest = (struct tornado_bar){
-		arena_printf(arena, "sum of %zu others", view->count - BARS_MAX), "", "",
-		view->value, view->value};
-	for (size_t i = BARS_MAX; i < view->count; i++) {
-		const double ends[] = {view->bars[i].low, view->bars[i].high};
-		double low = 0, high = 0;
-		for (size_t k = 0; k < 2 && isfinite(ends[0] + ends[1]); k++) {
-			low = fmin(low, ends[k] - view->value);
-			high = fmax(high, ends[k] - view->value);
-		}
-		rest->low += low;
-		rest->high += high;
-	}
-	return bars;
-}
-
 static void measure(struct layout *layout)
 {
 	const double label_most = 200;
@@ -109,10 +82,12 @@ static void draw_row(const struct layout *layout, const struct tornado_bar *bar,
 struct drawing *chart_tornado(struct arena *arena, struct chart_text text,
 			      const struct tornado_view *view)
 {
-	struct layout layout = {.arena = arena, .value = view->value};
+	struct layout layout = {.arena = arena,
+				.value = view->value,
+				.bars = view->bars,
+				.count = view->count < BARS_MAX ? view->count : BARS_MAX};
 	if (!view->count || !isfinite(view->value))
 		return chart_empty(arena, text, "no parameter influences the answer");
-	layout.bars = shown_bars(arena, view, &layout.count);
 	measure(&layout);
 	double top = chart_begin(arena, text, CHART_WIDTH, &layout.drawing);
 	struct legend legend = legend_begin(layout.drawing, top);

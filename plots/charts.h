@@ -150,31 +150,9 @@ struct scaling_curve {
 struct drawing *chart_scaling(struct arena *arena, struct chart_text text,
 			      const struct scaling_curve *curves, size_t count);
 
-/* A quantity over one parameter, with its target, the regions where the target is met, and their
- * bounds with 90 % intervals. A cross marks where the case fails. */
-struct bound_mark {
-	double x, low, high; /* infinite where the interval leaves the axis */
-	const char *label;   /* for example "38 us" */
-};
-struct bound_region {
-	double from, to;
-};
-struct bound_view {
-	struct chart_axes axes;
-	struct curve curve;
-	double target;
-	const char *target_label; /* for example "ratio >= 0.95" */
-	const struct bound_mark *marks;
-	size_t mark_count;
-	const struct bound_region *regions;
-	size_t region_count;
-};
-struct drawing *chart_bound(struct arena *arena, struct chart_text text,
-			    const struct bound_view *view);
-
 /* Influences on a quantity. Each cause has a bar from the quantity at the cause's low end to that
- * at its high end. A line marks the nominal value. Bars keep the given order. Those after the
- * twelfth become one bar with the sum of their lengths. */
+ * at its high end. A line marks the nominal value. Bars keep the given order, up to the
+ * twelfth. */
 struct tornado_bar {
 	/* for example "runtime.handoff", "23.7 us" and "174.7 us" */
 	const char *label, *low_label, *high_label;

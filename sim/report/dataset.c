@@ -24,32 +24,24 @@ unsigned part_kinds(const struct part *part)
 
 /* ---- the answer ---- */
 
-static const char *errors_words(const struct part *part, enum row_role role)
+static const char *error_words(const struct part *part, const struct error_summary *errors,
+			       const char *rows)
 {
-	bool test = role == ROLE_TEST;
-	const struct error_summary *summary = test ? &part->outcome->test : &part->outcome->fit;
-	struct arena *arena = part->arena;
-	if (summary->count == 0)
+	return arena_printf(part->arena, "%s" NBSP "%% (largest %s" NBSP "%%) on %zu %s rows",
+			    figures(part->arena, 100 * errors->median_abs, 2),
+			    figures(part->arena, 100 * errors->max_abs, 2), errors->count, rows);
+}
+
+/* Returns the median errors of test rows and of fit rows in one sentence; "": there are none. */
+static const char *errors_words(const struct part *part)
+{
+	const struct error_summary *test = &part->outcome->test, *fit = &part->outcome->fit;
+	if (test->count + fit->count == 0)
 		return "";
-	const char *median = figures(arena, 100 * summary->median_abs, 2);
-	const char *most = figures(arena, 100 * summary->max_abs, 2);
-	const char *worst = summary->worst;
-	if (!test)
-		return arena_printf(arena,
-				    "On %zu fit rows, which set parameters, the median error is "
-				    "%s" NBSP "%% and the largest %s" NBSP "%% (%s). ",
-				    summary->count, median, most, worst);
-	const char *covered =
-		isfinite(summary->coverage)
-			? arena_printf(arena,
-				       "; %.0f of these %zu measured values are in their 90" NBSP
-				       "%% interval",
-				       summary->coverage * (double)summary->count, summary->count)
-			: "";
-	return arena_printf(arena,
-			    "On %zu test rows, which set no parameter, the median error is %s" NBSP
-			    "%% and the largest %s" NBSP "%% (%s)%s. ",
-			    summary->count, median, most, worst, covered);
+	return arena_printf(part->arena, "The median error is %s%s%s. ",
+			    test->count ? error_words(part, test, "test") : "",
+			    test->count && fit->count ? ", and " : "",
+			    fit->count ? error_words(part, fit, "fit") : "");
 }
 
 /* Gives the errors of ideal linear scaling from the source's own throughput on one GPU. */
@@ -134,44 +126,13 @@ static const char *claims_words(const struct part *part)
 			    broken_claims(part));
 }
 
-static const char *error_brief(const struct part *part, const struct error_summary *errors,
-			       const char *rows)
-{
-	if (errors->count == 0)
-		return "";
-	return arena_printf(part->arena, "%s%s" NBSP "%% (largest %s" NBSP "%%) on %zu %s rows",
-			    strcmp(rows, "fit") == 0 && part->outcome->test.count ? ", " : "",
-			    figures(part->arena, 100 * errors->median_abs, 2),
-			    figures(part->arena, 100 * errors->max_abs, 2), errors->count, rows);
-}
-
-/* Returns the median errors, and how many claims hold, in one sentence. */
-static const char *brief(const struct part *part)
-{
-	const struct dataset_outcome *o = part->outcome;
-	struct arena *arena = part->arena;
-	const char *claims = "", *text = "";
-	if (o->test.count || o->fit.count)
-		text = arena_printf(arena, "median error %s%s; ",
-				    error_brief(part, &o->test, "test"),
-				    error_brief(part, &o->fit, "fit"));
-	if (part->dataset->claim_count)
-		claims = arena_printf(arena, "%zu of %zu %s hold; ", held_count(o),
-				      part->dataset->claim_count,
-				      one_or(part->dataset->claim_count, "claim", "claims"));
-	text = arena_printf(arena, "%s%s", text, claims);
-	size_t length = strlen(text);
-	return length ? arena_printf(arena, "%.*s", (int)length - 2, text) : NULL;
-}
-
 static void answer(const struct part *part)
 {
 	const struct dataset_outcome *o = part->outcome;
 	const char *text =
 		part_is_grid(part)
 			? kept_words(part)
-			: arena_printf(part->arena, "%s%s%s", errors_words(part, ROLE_TEST),
-				       linear_words(part), errors_words(part, ROLE_FIT));
+			: arena_printf(part->arena, "%s%s", errors_words(part), linear_words(part));
 	if (o->verdict_count)
 		text = arena_printf(part->arena, "%s%zu of %zu measured failures are predicted. ",
 				    text, o->verdict_agree_count, o->verdict_count);
@@ -179,8 +140,6 @@ static void answer(const struct part *part)
 		text = arena_printf(part->arena, "%s%s", text, claims_words(part));
 	report_answer(part->report, !o->bounds_hold || o->verdict_agree_count < o->verdict_count,
 		      "%s", text);
-	if (!part_is_grid(part))
-		report_brief(part->report, brief(part));
 }
 
 /* ---- rows ---- */

@@ -78,15 +78,9 @@ const char *report_brief_of(const struct report *report, size_t part)
 		if (block->kind == BLOCK_PART)
 			break;
 		if (block->kind == BLOCK_ANSWER)
-			return block->brief ? block->brief
-					    : first_sentence(report->arena, block->text);
+			return first_sentence(report->arena, block->text);
 	}
 	return "";
-}
-
-void report_brief(struct report *report, const char *brief)
-{
-	report->blocks.items[report->blocks.count - 1].brief = brief;
 }
 
 /* ---- tables ---- */

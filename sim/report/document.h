@@ -59,7 +59,6 @@ struct report_table {
 struct block {
 	enum block_kind kind;
 	const char *text;
-	const char *brief; /* an answer in short, for the contents; NULL: its first sentence */
 	bool alarm;
 	struct report_table *table;
 	struct drawing *drawing;
@@ -95,8 +94,6 @@ void report_to_front(struct report *report, size_t first);
 size_t report_part_count(const struct report *report);
 /* Returns one sentence with the answer of the part that begins at blocks.items[part], or "". */
 const char *report_brief_of(const struct report *report, size_t part);
-/* Says the last answer in short, for the contents. */
-void report_brief(struct report *report, const char *brief);
 
 /* ---- tables ---- */
 

@@ -317,22 +317,6 @@ const struct result_table *solving_table(struct arena *arena, const struct solvi
 
 /* ---- chart ---- */
 
-static size_t regions_of(const struct solving *s, double per_unit, struct bound_region *regions)
-{
-	const struct solution *solution = s->solution;
-	size_t count = 0;
-	double from = solution->met ? -INFINITY : NAN;
-	for (size_t i = 0; i < solution->bound_count; i++) {
-		double x = solution->bounds[i].x.value * per_unit;
-		if (solution->bounds[i].upper)
-			regions[count++] = (struct bound_region){from, x};
-		from = solution->bounds[i].upper ? NAN : x;
-	}
-	if (!isnan(from))
-		regions[count++] = (struct bound_region){from, INFINITY};
-	return count;
-}
-
 /* Merges the grid and the bounds by rising x, so that the curve passes through the marks. */
 static size_t curve_of(const struct solving *s, double *x, struct estimate *y)
 {
@@ -358,9 +342,7 @@ struct drawing *solving_chart(struct arena *arena, struct chart_text text, const
 	size_t most = solution->point_count + solution->bound_count;
 	double *x = ARENA_ARRAY(arena, most, double);
 	struct estimate *y = ARENA_ARRAY(arena, most, struct estimate);
-	struct bound_mark *marks = ARENA_ARRAY(arena, solution->bound_count + 1, struct bound_mark);
-	struct bound_region *regions =
-		ARENA_ARRAY(arena, solution->bound_count + 1, struct bound_region);
+	struct curve *curves = ARENA_ARRAY(arena, solution->bound_count + 1, struct curve);
 	size_t count = curve_of(s, x, y);
 	double most_y = s->target.value;
 	for (size_t i = 0; i < count; i++)
@@ -371,25 +353,27 @@ struct drawing *solving_chart(struct arena *arena, struct chart_text text, const
 		x[i] *= unit.factor;
 		y[i] = estimate_scaled(y[i], unit_y.factor);
 	}
-	for (size_t i = 0; i < solution->bound_count; i++) {
-		const struct estimate *bound = &solution->bounds[i].x;
-		double at = bound->value * unit.factor;
-		marks[i] = (struct bound_mark){
-			at, bound->low * unit.factor, bound->high * unit.factor,
-			arena_printf(arena, "%s %s", number_format(arena, 4, at),
-				     unit.name ? unit.name : "")};
+	const struct chart_axes axes = {
+		.x_label = chart_label(arena, words_of(arena, s), unit.name),
+		.y_label = chart_label(arena, reported->spoken,
+				       reported->unit ? reported->unit : unit_y.name),
+		.x_log = s->range.log,
+		.goal = s->target.value * unit_y.factor,
+		.goal_label = s->target.text};
+	curves[0] = (struct curve){"", x, y, count, NULL, NULL};
+	for (size_t i = 0; i < solution->bound_count; i++) { /* a point on the line of the target */
+		double *at = ARENA_NEW(arena, double);
+		struct estimate *goal = ARENA_NEW(arena, struct estimate);
+		*at = solution->bounds[i].x.value * unit.factor;
+		*goal = estimate_exact(axes.goal);
+		curves[i + 1] = (struct curve){
+			arena_printf(arena, "%s %s", solution->bounds[i].upper ? "up to" : "from",
+				     bound_text(arena, s, &solution->bounds[i])),
+			at,
+			goal,
+			1,
+			NULL,
+			NULL};
 	}
-	const char *unit_name = reported->unit ? reported->unit : unit_y.name;
-	const struct bound_view view = {
-		.axes = {.x_label = chart_label(arena, words_of(arena, s), unit.name),
-			 .y_label = chart_label(arena, reported->spoken, unit_name),
-			 .x_log = s->range.log},
-		.curve = {s->name, x, y, count},
-		.target = s->target.value * unit_y.factor,
-		.target_label = s->target.text,
-		.marks = marks,
-		.mark_count = solution->bound_count,
-		.regions = regions,
-		.region_count = regions_of(s, unit.factor, regions)};
-	return chart_bound(arena, text, &view);
+	return chart_curves(arena, text, axes, curves, solution->bound_count + 1);
 }

@@ -477,7 +477,6 @@ static const struct sample samples[] = {
 	{"bandwidth", bandwidth},
 	{"bandwidth_two", bandwidth_two},
 	{"timeline_collective", timeline_collective},
-	{"bound", bound},
 	{"tornado", tornado},
 	{"heat", heat},
 	{"heat_four", heat_four},

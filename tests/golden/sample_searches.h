@@ -1,30 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sample charts of searches over parameters: bounds, tornados, maps. It is a part of
+/* Sample charts of searches over parameters: tornados and maps. It is a part of
  * sample_charts.h. */
 #pragma once
-
-/* Two bounds, one of which has an interval that leaves the axis, and an end that fails. */
-static struct drawing *bound(struct arena *arena)
-{
-	static const double x[] = {0.1, 0.5, 1, 5, 10, 50, 83.9, 200, 1000, 5000};
-	static const struct estimate y[] = {{0.31, 0.3, 0.32}, {0.5, 0.48, 0.52}, {0.66, 0.6, 0.7},
-					    {0.67, 0.61, 0.7}, {0.67, 0.6, 0.7},  {0.6, 0.45, 0.65},
-					    {0.5, 0.38, 0.58}, {0.2, 0.18, 0.23}, {0.1, 0.09, 0.12},
-					    {NAN, NAN, NAN}};
-	static const struct bound_mark marks[] = {{0.5, 0.4, 0.6, "500 ns"},
-						  {83.9, -INFINITY, 120, "83.9 us"}};
-	static const struct bound_region region = {0.5, 83.9};
-	const struct bound_view view = {
-		.axes = {.x_label = "link.wire.latency (us)", .y_label = "ratio", .x_log = true},
-		.curve = {"", x, y, sizeof x / sizeof *x},
-		.target = 0.5,
-		.target_label = "ratio >= 0.5",
-		.marks = marks,
-		.mark_count = 2,
-		.regions = &region,
-		.region_count = 1};
-	return chart_bound(arena, (struct chart_text){"Where a GPU keeps half", CAPTION}, &view);
-}
 
 /* Parameters with a change on both sides, on one side, with a failure, and more bars than fit. */
 static struct drawing *tornado(struct arena *arena)

@@ -138,11 +138,6 @@ static void timeline_collective_drawing_is_unchanged(void)
 	compare("timeline_collective");
 }
 
-static void bound_drawing_is_unchanged(void)
-{
-	compare("bound");
-}
-
 static void tornado_drawing_is_unchanged(void)
 {
 	compare("tornado");
@@ -178,7 +173,6 @@ static const struct test tests[] = {
 	TEST(bandwidth_drawing_is_unchanged),
 	TEST(bandwidth_two_drawing_is_unchanged),
 	TEST(timeline_collective_drawing_is_unchanged),
-	TEST(bound_drawing_is_unchanged),
 	TEST(tornado_drawing_is_unchanged),
 	TEST(heat_drawing_is_unchanged),
 	TEST(heat_four_drawing_is_unchanged),

@@ -143,26 +143,17 @@ static void charts_of_missing_or_equal_numbers_are_legible(void)
 	arena_free(arena);
 }
 
-/* Charts of bounds and tornados without points, with failures and with equal values. */
-static void bounds_and_tornados_of_missing_numbers_are_legible(void)
+/* Tornados without points, with failures and with equal values. */
+static void tornados_of_missing_numbers_are_legible(void)
 {
 	struct arena *arena = arena_new();
 	const struct chart_text bare = {"Bare", NULL};
-	const double one = 1;
-	const struct estimate none = {NAN, NAN, NAN};
-	const struct chart_axes axes = {
-		.x_label = "x", .y_label = "y", .x_log = true, .y_log = true};
-	const struct bound_view no_bound = {.axes = axes, .target = 1, .target_label = "y >= 1"};
-	const struct bound_view odd_bound = {.axes = axes,
-					     .curve = {"fails", &one, &none, 1},
-					     .target = 1,
-					     .target_label = "y >= 1"};
 	const struct tornado_bar flat[] = {{"fails", "0", "1", NAN, NAN}, {"flat", "", "", 5, 5}};
 	const struct tornado_view tornados[] = {
 		{"x", 5, NULL, 0}, {"x", 5, flat, 2}, {"x", NAN, flat, 2}};
 	const struct drawing *drawings[] = {
-		chart_bound(arena, bare, &no_bound),      chart_bound(arena, bare, &odd_bound),
-		chart_tornado(arena, bare, &tornados[0]), chart_tornado(arena, bare, &tornados[1]),
+		chart_tornado(arena, bare, &tornados[0]),
+		chart_tornado(arena, bare, &tornados[1]),
 		chart_tornado(arena, bare, &tornados[2]),
 	};
 	for (size_t i = 0; i < sizeof drawings / sizeof *drawings; i++)
@@ -222,7 +213,7 @@ static const struct test tests[] = {
 	TEST(charts_of_missing_or_equal_numbers_are_legible),
 	TEST(texts_of_many_bars_do_not_overlap),
 	TEST(short_spans_are_merged_into_one_shape),
-	TEST(bounds_and_tornados_of_missing_numbers_are_legible),
+	TEST(tornados_of_missing_numbers_are_legible),
 };
 
 int main(void)

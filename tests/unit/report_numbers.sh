@@ -163,7 +163,7 @@ done
 grep -q '^remote n=3|test|25|[^|]*|[^|]*|+' page && grep -q '^remote n=2|test|40|[^|]*|[^|]*|-' page || complain 'errors have another sign'
 grep -q '^far n=6|[a-z]*|.*|FAIL: ' page && grep -q '^far n=8|[a-z]*|20|.*|FAIL: ' page || complain "failures: $(grep FAIL page)"
 # 4 test rows of the page: the median error is that of the JSON.
-grep -q 'On 4 test rows, .* of these 4 measured values' page && grep -q 'On 2 fit rows, ' page || complain "the answer: $(grep 'test rows' page)"
+grep -q 'The median error is .* on 4 test rows, and .* on 2 fit rows\.' page || complain "the answer: $(grep 'test rows' page)"
 grep -q '1 of 3 measured failures are predicted' page || complain 'the answer counts failures otherwise'
 # The timeline is that of a fit row, although a test row comes first.
 grep -q 'One steady step of remote n=5' page || complain "the timeline: $(grep -o 'One steady step of [^|]*' page)"

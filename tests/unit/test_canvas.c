@@ -276,8 +276,7 @@ static void texts_are_cut_and_wrapped_to_a_width(void)
 	arena_free(arena);
 }
 
-/* The rows with the largest errors are numbered, and listed below with their whole labels. */
-static void parity_lists_whole_labels_of_the_largest_errors(void)
+static void parity_key_has_only_what_is_drawn(void)
 {
 	struct arena *arena = arena_new();
 	const char *label = "c10 model=resnet50 gpus=8 machines=4 batch_per_gpu=128 network=calico";
@@ -288,10 +287,6 @@ static void parity_lists_whole_labels_of_the_largest_errors(void)
 		{label, 1000, {1130, 1130, 1130}, true},
 	};
 	char *text = printed(chart_parity(arena, (struct chart_text){"t", "c"}, "us", points, 4));
-	CHECK(strstr(text, arena_printf(arena, "\"1:  −20.0 %%  %s\"", label)) != NULL);
-	CHECK(strstr(text, arena_printf(arena, "\"2:  +13.0 %%  %s\"", label)) != NULL);
-	CHECK(strstr(text, "\"3:  +0.3 %  good\"") != NULL);
-	CHECK(strstr(text, "better\"") == NULL);
 	CHECK(strstr(text, "\"test (4 rows)\"") && !strstr(text, "\"fit ("));
 	CHECK(!strstr(text, "\"90 % interval\"")); /* no row has one */
 	free(text);
@@ -438,7 +433,7 @@ static const struct test tests[] = {
 	TEST(too_large_png_returns_a_message),
 	TEST(text_width_follows_the_table),
 	TEST(texts_are_cut_and_wrapped_to_a_width),
-	TEST(parity_lists_whole_labels_of_the_largest_errors),
+	TEST(parity_key_has_only_what_is_drawn),
 	TEST(curves_show_whole_names_and_chosen_values),
 	TEST(ideal_line_stays_inside_of_the_axes),
 	TEST(hints_are_titles_in_svg),

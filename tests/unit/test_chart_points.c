@@ -131,18 +131,13 @@ static void ratio_bars_include_the_baseline_and_the_largest_end(void)
 	arena_free(arena);
 }
 
-/* Errors of +10 % and -20 %, and a point without an error, which is not listed. |log 0.8| is larger
- * than log 1.1. */
-static void parity_lists_the_largest_errors_first(void)
+static void parity_counts_rows_and_shows_errors_below_the_mouse(void)
 {
 	struct arena *arena = arena_new();
 	const struct parity_point points[] = {{"exact", 100, {100, 100, 100}, true},
 					      {"above", 100, {110, 110, 110}, true},
 					      {"below", 200, {160, 160, 160}, false}};
 	char *list = list_of(chart_parity(arena, about, "us", points, 3));
-	CHECK_PART(list, "\"1:  −20.0 %  below\"");
-	CHECK_PART(list, "\"2:  +10.0 %  above\"");
-	CHECK(!strstr(list, "\"3:"));
 	CHECK_PART(list, "above: measured 100, predicted 110, error +10.0 %");
 	CHECK_PART(list, "fit (1 row)");
 	CHECK_PART(list, "test (2 rows)");
@@ -217,24 +212,20 @@ static void parity_has_no_whisker_with_a_negative_end(void)
 	arena_free(arena);
 }
 
-/* The value falls only at the high end, so the low end's label is on the other side. The sum of the
- * bars after the twelfth leaves out a bar that fails at an end. With it, the sum would reach 110.
- */
-static void tornado_separates_labels_and_leaves_out_failing_ends(void)
+/* The value falls only at the high end, so the low end's label is on the other side. Bars
+ * after the twelfth are left out: with the last one, the axis would reach 110. */
+static void tornado_separates_labels_and_shows_twelve_bars(void)
 {
 	struct arena *arena = arena_new();
 	struct tornado_bar bars[14];
 	for (size_t i = 0; i < 14; i++)
 		bars[i] = (struct tornado_bar){"bar", "less", "more", 9, 11};
 	bars[0] = (struct tornado_bar){"first", "lowest", "highest", 10, 8};
-	bars[13].low = NAN;
 	bars[13].high = 110;
 	char *list =
 		list_of(chart_tornado(arena, about, &(struct tornado_view){"x", 10, bars, 14}));
 	CHECK_PART(list, "start \"lowest\"");
 	CHECK_PART(list, "end \"highest\"");
-	CHECK_PART(list, "sum of 2 others");
-	CHECK_PART(list, "\"11");
 	CHECK(!strstr(list, "middle \"50\"") && !strstr(list, "middle \"100\""));
 	free(list);
 	arena_free(arena);
@@ -363,12 +354,12 @@ static const struct test tests[] = {
 	TEST(plans_are_at_their_memory_and_throughput),
 	TEST(scaling_has_linear_axes_up_to_16_gpus),
 	TEST(ratio_bars_include_the_baseline_and_the_largest_end),
-	TEST(parity_lists_the_largest_errors_first),
 	TEST(axis_starts_at_zero_or_below_the_lowest_value),
 	TEST(axis_up_to_a_million_has_powers_of_ten),
 	TEST(curves_explain_intervals_and_a_goal_inside_of_the_axis),
+	TEST(parity_counts_rows_and_shows_errors_below_the_mouse),
 	TEST(parity_has_no_whisker_with_a_negative_end),
-	TEST(tornado_separates_labels_and_leaves_out_failing_ends),
+	TEST(tornado_separates_labels_and_shows_twelve_bars),
 };
 
 int main(void)
