@@ -59,42 +59,6 @@ static const char *linear_words(const struct part *part)
 			    figures(part->arena, 100 * part->outcome->test.mean_abs, 2));
 }
 
-struct estimate part_range(const struct part *part, size_t value)
-{
-	struct estimate range = {NAN, INFINITY, -INFINITY};
-	for (size_t i = 0; i < part->dataset->row_count; i++) {
-		const struct row_outcome *row = &part->outcome->rows[i];
-		bool counts = row->row->judged || part->dataset->what_if;
-		if (row->row->at[0] != value || !counts || !row->prediction->ok)
-			continue;
-		range.low = fmin(range.low, row->predicted.value);
-		range.high = fmax(range.high, row->predicted.value);
-	}
-	return range;
-}
-
-/* Returns the range for each value of the first dimension: "... is 87.7 to 93.5 % (vmxnet3),
- * ...". */
-static const char *kept_words(const struct part *part)
-{
-	if (!part->dataset->ratio)
-		return "";
-	const struct grid_dimension *first = &part->dataset->dimensions[0];
-	struct arena *arena = part->arena;
-	const char *text = "The ratio to local is";
-	for (size_t v = 0; v < first->value_count; v++) {
-		const struct estimate range = part_range(part, v);
-		const char *name = first->values[v].name, *comma = v ? "," : "";
-		text = range.low > range.high
-			       ? arena_printf(arena, "%s%s none for %s, which fails", text, comma,
-					      name)
-			       : arena_printf(arena, "%s%s %s to %s" NBSP "%% for %s", text, comma,
-					      figures(arena, 100 * range.low, 3),
-					      figures(arena, 100 * range.high, 3), name);
-	}
-	return arena_printf(arena, "%s. ", text);
-}
-
 static size_t held_count(const struct dataset_outcome *outcome)
 {
 	size_t count = 0;
@@ -131,7 +95,7 @@ static void answer(const struct part *part)
 	const struct dataset_outcome *o = part->outcome;
 	const char *text =
 		part_is_grid(part)
-			? kept_words(part)
+			? part_ranges(part)
 			: arena_printf(part->arena, "%s%s", errors_words(part), linear_words(part));
 	if (o->verdict_count)
 		text = arena_printf(part->arena, "%s%zu of %zu measured failures are predicted. ",

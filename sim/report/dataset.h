@@ -15,9 +15,9 @@ struct part {
 /* Returns the set of enum prediction_kind of the rows. */
 unsigned part_kinds(const struct part *part);
 
-/* Returns in low and high the smallest and largest prediction of the judged rows with this value of
- * the first dimension. low > high means that all of them fail. */
-struct estimate part_range(const struct part *part, size_t value);
+/* Returns the predictions for each value of the first dimension, from the lowest to the highest:
+ * "Predicted throughput: pods on Calico 220 to 1067; ... ." */
+const char *part_ranges(const struct part *part);
 
 /* Adds the table of all combinations of a grid. */
 void rows_of_grid(const struct part *part, const char *caption);
