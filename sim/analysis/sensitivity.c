@@ -8,9 +8,6 @@
 
 /* A swing below this share of the answer counts as zero. */
 static const double MOVING_RATIO = 1e-6;
-/* Knobs with swings below this share of the largest swing have indices close to 0, which are not
- * estimated. */
-static const double INDEXED_RATIO = 0.01;
 
 struct finder {
 	struct arena *arena;
@@ -64,18 +61,16 @@ static void collect(struct finder *f)
 	f->result->swings = f->swings;
 }
 
-/* Returns a point at which the first `count` knobs are at u[count] and all others at their
+/* Returns a point at which the swing's knob is at its quantile u and all others are at their
  * present values. */
-static struct case_point drawn(struct finder *f, const struct swing *swings, const double *u,
-			       size_t count)
+static struct case_point drawn(struct finder *f, const struct swing *swing, double u)
 {
 	double *all = ARENA_ARRAY(f->arena, f->knobs.count + 1, double);
 	struct draw_value *draws =
 		ARENA_ARRAY(f->arena, f->knobs.member_count + 1, struct draw_value);
 	for (size_t k = 0; k < f->knobs.count; k++)
 		all[k] = 0.5;
-	for (size_t k = 0; k < count; k++)
-		all[swings[k].knob - f->knobs.items] = u[k];
+	all[swing->knob - f->knobs.items] = u;
 	unknowns_draw(f->arena, f->knobs.unknowns, all, draws);
 	return (struct case_point){.draws = draws, .draw_count = f->knobs.member_count};
 }
@@ -94,23 +89,13 @@ static struct case_point scaled(struct finder *f, const struct swing *swing, dou
  * member. */
 static struct case_point end_of(struct finder *f, const struct swing *swing, bool up, double *x)
 {
-	double part = f->request->vary_ratio, u = up ? 0.95 : 0.05;
-	struct case_point point =
-		part > 0 ? scaled(f, swing, up ? 1 + part : 1 - part) : drawn(f, swing, &u, 1);
+	double part = f->request->vary_ratio;
+	struct case_point point = part > 0 ? scaled(f, swing, up ? 1 + part : 1 - part)
+					   : drawn(f, swing, up ? 0.95 : 0.05);
 	for (size_t i = 0; i < point.draw_count; i++)
 		if (strcmp(point.draws[i].path, swing->knob->members[0]->path) == 0)
 			*x = point.draws[i].value;
 	return point;
-}
-
-/* Predicts the answers at the points, without intervals. */
-static bool answer(struct finder *f, const struct case_point *list, size_t count,
-		   struct case_answer *answers)
-{
-	struct points points = {f->input, f->result->reported};
-	points.input.options.draws_count = 0;
-	f->result->runs += count;
-	return points_answer(f->arena, &points, list, count, answers, &f->broken);
 }
 
 static bool swing_all(struct finder *f)
@@ -123,8 +108,12 @@ static bool swing_all(struct finder *f)
 		bool up = i % 2;
 		list[i] = end_of(f, swing, up, up ? &swing->high_x : &swing->low_x);
 	}
-	if (!answer(f, list, 2 * count, answers))
+	struct points points = {f->input, f->result->reported};
+	points.input.options.draws_count = 0;
+	f->result->runs = 2 * count;
+	if (!points_answer(f->arena, &points, list, 2 * count, answers, &f->broken))
 		return false;
+	double squares = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct swing *swing = &f->swings[i];
 		swing->low = answers[2 * i];
@@ -135,7 +124,10 @@ static bool swing_all(struct finder *f)
 		swing->elasticity = swing->low_x != swing->high_x
 					    ? log(high / low) / log(swing->high_x / swing->low_x)
 					    : NAN;
+		squares += swing->size * swing->size;
 	}
+	for (size_t i = 0; i < count; i++)
+		f->swings[i].share = f->swings[i].size * f->swings[i].size / squares;
 	return true;
 }
 
@@ -153,51 +145,6 @@ static void sort(struct finder *f)
 	while (f->result->moving_count < f->result->swing_count &&
 	       f->swings[f->result->moving_count].size > least)
 		f->result->moving_count++;
-}
-
-/* Predicts the answers at points of the unit cube, one dimension for each indexed knob. */
-static bool at_quantiles(void *ctx, const double *points, size_t count, double *answers)
-{
-	struct finder *f = ctx;
-	size_t inputs = f->result->indexed_count;
-	struct case_point *list = ARENA_ARRAY(f->arena, count, struct case_point);
-	struct case_answer *got = ARENA_ARRAY(f->arena, count, struct case_answer);
-	for (size_t i = 0; i < count; i++)
-		list[i] = drawn(f, f->swings, &points[i * inputs], inputs);
-	if (!answer(f, list, count, got))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		answers[i] = got[i].number.value;
-	return true;
-}
-
-static bool index_all(struct finder *f)
-{
-	double greatest = 0;
-	for (size_t i = f->result->moving_count; i-- > 0;)
-		if (isfinite(f->swings[i].size))
-			greatest = f->swings[i].size;
-	if (!f->request->point_count || f->request->vary_ratio > 0)
-		return true;
-	while (f->result->indexed_count < f->result->moving_count &&
-	       f->result->indexed_count < SENSITIVITY_INPUTS_MAX &&
-	       f->swings[f->result->indexed_count].size >= INDEXED_RATIO * greatest)
-		f->result->indexed_count++;
-	if (!f->result->indexed_count)
-		return true;
-	struct index_estimate indices[SENSITIVITY_INPUTS_MAX];
-	const struct indices_problem problem = {.input_count = f->result->indexed_count,
-						.point_count = f->request->point_count,
-						.seed = f->input.options.seed,
-						.evaluate = at_quantiles,
-						.ctx = f};
-	if (!indices_estimate(f->arena, &problem, indices, &f->result->failed_points))
-		return false;
-	for (size_t k = 0; k < f->result->indexed_count; k++) {
-		f->swings[k].indexed = true;
-		f->swings[k].index = indices[k];
-	}
-	return true;
 }
 
 /* Reads the case and finds the answer. Returns false after errors. */
@@ -226,7 +173,6 @@ const struct sensitivity *sensitivity_find(struct arena *arena, struct diag *dia
 		.arena = arena, .request = request, .result = ARENA_NEW(arena, struct sensitivity)};
 	const struct case_point as_it_is = {0};
 	f.result->vary_ratio = request->vary_ratio;
-	f.result->point_count = request->point_count;
 	*broken = NULL;
 	if (!read_request(&f, diag))
 		return NULL;
@@ -235,10 +181,8 @@ const struct sensitivity *sensitivity_find(struct arena *arena, struct diag *dia
 	collect(&f);
 	bool good = points_answer(arena, &now, &as_it_is, 1, &f.result->now, &f.broken) &&
 		    swing_all(&f);
-	if (good) {
+	if (good)
 		sort(&f);
-		good = index_all(&f);
-	}
 	*broken = f.broken;
 	return good ? f.result : NULL;
 }

@@ -9,7 +9,6 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multimin.h>
-#include <gsl/gsl_qrng.h>
 #include <gsl/gsl_roots.h>
 
 #include "calib/sample/stats.h"
@@ -95,34 +94,6 @@ double num_student_quantile(double p, double freedom_count)
 double num_student(double x, double freedom_count)
 {
 	return freedom_count > 0 ? gsl_cdf_tdist_P(x, freedom_count) : num_normal(x);
-}
-
-/* ---- low-discrepancy points ---- */
-
-void num_sobol(size_t count, size_t dimensions, uint64_t seed, double *points)
-{
-	enum { DIMENSIONS_MAX = 40 };
-	FW_ASSERT(dimensions <= DIMENSIONS_MAX);
-	if (count == 0 || dimensions == 0)
-		return;
-	double shift[DIMENSIONS_MAX];
-	struct rng rng = rng_named(seed, "sobol");
-	for (size_t d = 0; d < dimensions; d++)
-		shift[d] = rng_uniform(&rng);
-	gsl_qrng *sequence = gsl_qrng_alloc(gsl_qrng_sobol, (unsigned)dimensions);
-	FW_ASSERT(sequence);
-	for (size_t i = 0; i < count; i++) {
-		double *point = &points[i * dimensions];
-		gsl_qrng_get(sequence, point);
-		for (size_t d = 0; d < dimensions; d++) {
-			point[d] += shift[d];
-			if (point[d] >= 1)
-				point[d] -= 1;
-			if (point[d] <= 0)
-				point[d] = 0x1p-53;
-		}
-	}
-	gsl_qrng_free(sequence);
 }
 
 /* ---- minima ---- */

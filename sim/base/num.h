@@ -22,11 +22,6 @@ struct rng rng_named(uint64_t seed, const char *name);
 double rng_uniform(struct rng *rng); /* in (0, 1), both ends excluded */
 uint64_t rng_below(struct rng *rng, uint64_t n);
 
-/* Fills points[count * dimensions], row by row, with a Sobol sequence in (0, 1). The sequence is
- * GSL's, which starts after the origin. It is shifted modulo 1 by a random vector drawn from seed
- * (Cranley-Patterson rotation). dimensions is at most 40; 0 dimensions do nothing. */
-void num_sobol(size_t count, size_t dimensions, uint64_t seed, double *points);
-
 /* Return quantiles: the inverse of the standard normal distribution and of Student's t
  * distribution. freedom_count 0 selects the normal distribution. */
 double num_normal_quantile(double p);

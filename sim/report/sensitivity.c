@@ -78,17 +78,11 @@ static const char *advice_text(struct arena *arena, const struct sensitivity *fo
 	const struct swing *leader = &found->swings[0];
 	if (is_elastic(found))
 		return "";
-	for (size_t i = 1; i < found->indexed_count; i++)
-		if (found->swings[i].index.first.value > leader->index.first.value)
-			leader = &found->swings[i];
 	const char *share = "", *how = measure_of(leader->knob->name);
-	if (leader->indexed && leader->index.first.value > 0)
-		share = arena_printf(arena,
-				     ", which causes %.0f %% (%.0f to %.0f) of the variance "
-				     "from parameters,",
-				     100 * fmin(leader->index.first.value, 1),
-				     100 * fmax(leader->index.first.low, 0),
-				     100 * fmin(leader->index.first.high, 1));
+	if (isfinite(leader->share))
+		share = arena_printf(
+			arena, ", which causes about %.0f %% of the variance from parameters,",
+			100 * leader->share);
 	return arena_printf(
 		arena, "\nA measurement of the %s%s would narrow the interval most: %s.%s",
 		swing_words(arena, leader), share, how ? how : "no shipped tool measures it",
@@ -97,22 +91,9 @@ static const char *advice_text(struct arena *arena, const struct sensitivity *fo
 
 static const char *effort_text(struct arena *arena, const struct sensitivity *found)
 {
-	const char *indices = "", *failed = "";
-	if (found->failed_points)
-		failed = arena_printf(arena,
-				      ", of which %zu were left out because the case fails there",
-				      found->failed_points);
-	if (found->indexed_count)
-		indices = arena_printf(arena,
-				       " Sobol indices of the first %zu are from %zu points%s.%s",
-				       found->indexed_count, found->point_count, failed,
-				       found->moving_count > found->indexed_count
-					       ? " The others have little influence."
-					       : "");
-	return arena_printf(arena, "%zu of %zu %s change it; %zu runs.%s", found->moving_count,
+	return arena_printf(arena, "%zu of %zu %s change it; %zu runs.", found->moving_count,
 			    found->swing_count,
-			    is_elastic(found) ? "numbers" : "uncertain parameters", found->runs,
-			    indices);
+			    is_elastic(found) ? "numbers" : "uncertain parameters", found->runs);
 }
 
 static const char *words(struct arena *arena, const struct sensitivity *found)
@@ -133,12 +114,12 @@ static const char *words(struct arena *arena, const struct sensitivity *found)
 
 /* ---- table ---- */
 
-enum { PARAMETER, MEANING, VALUE, LOW, HIGH, AT_LOW, AT_HIGH, FIRST, TOTAL, MEASURE, COLUMNS_MAX };
+enum { PARAMETER, MEANING, VALUE, LOW, HIGH, AT_LOW, AT_HIGH, EFFECT, MEASURE, COLUMNS_MAX };
 
 static void fill_row(struct arena *arena, const struct sensitivity *found,
 		     const struct swing *swing, struct result_cell *cells)
 {
-	const struct index_estimate *index = &swing->index;
+	const char *how = measure_of(swing->knob->name);
 	cells[PARAMETER].text = swing->knob->name;
 	cells[MEANING].text = swing_words(arena, swing);
 	cells[VALUE].text = swing_value(arena, swing, first_of(swing)->value);
@@ -146,21 +127,16 @@ static void fill_row(struct arena *arena, const struct sensitivity *found,
 	cells[HIGH].text = swing_value(arena, swing, swing->high_x);
 	cells[AT_LOW].number = estimate_exact(swing->low.number.value);
 	cells[AT_HIGH].number = estimate_exact(swing->high.number.value);
-	if (is_elastic(found)) {
-		cells[FIRST].number = estimate_exact(swing->elasticity);
-		return;
-	}
-	const char *how = measure_of(swing->knob->name);
-	cells[FIRST].number = swing->indexed ? index->first : estimate_exact(NAN);
-	cells[TOTAL].number = swing->indexed ? index->total : estimate_exact(NAN);
-	cells[MEASURE].text = how ? how : "-";
+	cells[EFFECT].number = estimate_exact(is_elastic(found) ? swing->elasticity : swing->share);
+	if (!is_elastic(found))
+		cells[MEASURE].text = how ? how : "-";
 }
 
 const struct result_table *sensitivity_table(struct arena *arena, const struct sensitivity *found)
 {
 	const struct reported *r = found->reported;
 	size_t rows = found->moving_count ? found->moving_count : found->swing_count;
-	size_t count = is_elastic(found) ? FIRST + 1 : COLUMNS_MAX;
+	size_t count = is_elastic(found) ? EFFECT + 1 : COLUMNS_MAX;
 	bool elastic = is_elastic(found);
 	const char *low = elastic ? "less" : "5 % point", *high = elastic ? "more" : "95 % point";
 	const struct result_column columns[COLUMNS_MAX] = {
@@ -175,10 +151,9 @@ const struct result_table *sensitivity_table(struct arena *arena, const struct s
 		[AT_HIGH] = {.name = arena_printf(arena, "at_high_%s", r->name),
 			     .quantity = r->quantity,
 			     .heading = arena_printf(arena, "%s at %s", r->heading, high)},
-		[FIRST] = {elastic ? "elasticity" : "first_order",
-			   elastic ? QUANTITY_COUNT : QUANTITY_RATIO, false, !elastic,
-			   elastic ? "elasticity" : "first-order index"},
-		[TOTAL] = {"total", QUANTITY_RATIO, false, true, "total index"},
+		[EFFECT] = {.name = elastic ? "elasticity" : "share",
+			    .quantity = elastic ? QUANTITY_COUNT : QUANTITY_RATIO,
+			    .heading = elastic ? "elasticity" : "share of variance"},
 		[MEASURE] = {.name = "measured_by",
 			     .text = true,
 			     .heading = "measurement that would narrow it"}};

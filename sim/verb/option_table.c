@@ -98,9 +98,6 @@ static const struct option options[] = {
 		 "of the ranked parameters contain (repeatable)"},
 	{OPTION_TEXT, .name = "between", .value = "LO:HI", FIELD(between),
 	 .help = "range to search, with units; by default a range around the current value"},
-	{OPTION_COUNT, .name = "points", .former = "samples", .value = "N", FIELD(point_count),
-	 .most = 100000, .initial = "128",
-	 .help = "number of Sobol points behind each index; 0 computes no indices"},
 	{OPTION_PART, .name = "vary-all", .value = "PERCENT", FIELD(vary_all_ratio),
 	 .help = "percentage by which each parameter is changed in turn, to compute elasticities "
 		 "instead of the effect of its interval"},

@@ -50,10 +50,6 @@ static void unknown_option(struct parser *p, const char *name)
 		if (!option_taken(p->command->verb, option))
 			continue;
 		names[count++] = option->name;
-		if (option->former && strcmp(option->former, name) == 0) {
-			wrong(p, "--%s is now called --%s", name, option->name);
-			return;
-		}
 	}
 	const char *near = diag_nearest(name, names, count);
 	wrong(p, "`farwire %s` takes no option --%s%s%s%s", p->command->verb->name, name,

@@ -39,7 +39,6 @@ struct option {
 	const char *complete; /* "names:TABLE", "words:a b", "files:ENDING"; NULL: no completion */
 	size_t offset;        /* offset of the value in struct command */
 	uint64_t least, most; /* smallest and largest value of a count */
-	const char *former;   /* former name, for an error that names the new one; NULL: none */
 };
 
 struct arena;

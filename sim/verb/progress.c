@@ -152,8 +152,6 @@ void progress_tell(void *ctx, size_t before, size_t done, size_t count)
 		return;
 	if (now - p->made_s < FIRST_S)
 		return;
-	if (p->note && !p->shown)
-		fprintf(stderr, "%s%s\n", p->terminal ? "\r\033[K" : "", p->note);
 	p->told_s = now;
 	p->shown = true;
 	double rate = (double)(done - before) / fmax(spent_s, 1e-9);

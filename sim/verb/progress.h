@@ -13,7 +13,6 @@
 struct progress {
 	const char *things; /* "points" */
 	const char *from;   /* file that has the points of an earlier run; NULL: none */
-	const char *note;   /* line that precedes the first report; NULL: none */
 	bool quiet, terminal;
 	bool begun, shown;
 	size_t done; /* finished things at the last call of progress_tell */

@@ -28,30 +28,16 @@ static int refuse(const struct command *command, const char *name, const char *u
 	return EXIT_USAGE;
 }
 
-/* Says how many points follow those that the first reports count. Returns NULL if none do. */
-static const char *later_points(const struct command *command)
-{
-	if (!command->point_count || command->vary_all_ratio > 0)
-		return NULL;
-	return arena_printf(command->arena,
-			    "Up to %llu points for Sobol indices follow the first series of points "
-			    "(--points takes fewer, and --points 0 leaves them out).",
-			    (unsigned long long)command->point_count *
-				    (SENSITIVITY_INPUTS_MAX + 1));
-}
-
 static int run(const struct command *command)
 {
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	struct progress progress = progress_new("points", NULL, command->quiet);
-	progress.note = later_points(command);
 	const struct sensitivity_request request = {.input = command_input(command, 0, &progress),
 						    .number = {command->of, {"--of", 0}},
 						    .vary_ratio = command->vary_all_ratio,
 						    .keys = command->keys.items,
-						    .key_count = command->keys.count,
-						    .point_count = command->point_count};
+						    .key_count = command->keys.count};
 	struct diag *diag = diag_new(command->arena);
 	const char *broken;
 	const struct sensitivity *found = sensitivity_find(command->arena, diag, &request, &broken);
@@ -78,9 +64,9 @@ const struct verb verb_sensitivity = {
 	.help = "ranks parameters by their influence on a result, and names the calibration that "
 		"would narrow its interval most",
 	.examples = "  farwire sensitivity case.cfg --plot tornado.svg\n"
-		    "  farwire sensitivity case.cfg --of step --points 512\n"
+		    "  farwire sensitivity case.cfg --of step\n"
 		    "  farwire sensitivity ddl-host --vary-all 10% --for link. --for guest.\n",
-	.options = "set plan serve of for points vary-all wide format output plot no-data title "
+	.options = "set plan serve of for vary-all wide format output plot no-data title "
 		   "seed draws "
 		   "jobs "
 		   "color "

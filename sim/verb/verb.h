@@ -37,7 +37,7 @@ struct command {
 	/* Values of options. option_table.c has a row for each. A text without a value is NULL. */
 	const char *gpus, *target, *between, *of;
 	struct texts vary, keys;
-	uint64_t point_count, seed, draws, jobs, best_count;
+	uint64_t seed, draws, jobs, best_count;
 	double vary_all_ratio; /* 0: not given */
 	double noise_ratio;
 	const char *resume;

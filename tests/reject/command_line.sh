@@ -115,7 +115,7 @@ expect 2 "no parameter 'runtime.nosuch'" explain case.cfg runtime.nosuch
 expect 2 "no parameter 'link.\*.nosuch'" explain case.cfg 'link.*.nosuch'
 expect 2 "no parameter ''" explain case.cfg ''
 expect 2 "^farwire: --for: no uncertain parameter of .* has 'nosuch' in its name" \
-	sensitivity case.cfg -q --draws 0 --points 0 --for vcpu_wake --for nosuch
+	sensitivity case.cfg -q --draws 0 --for vcpu_wake --for nosuch
 verdict 'command_line.unknown_names_get_a_suggestion'
 
 expect 2 "^--set: unknown parameter 'runtime.handof' \(did you mean 'runtime.handoff'\?\)" \

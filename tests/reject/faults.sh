@@ -32,7 +32,7 @@ interrupt TERM 143 "$@"
 mkdir ended
 for words in 'run ddl-host --draws 20000 --format json -o ended/x.json --trace ended/t.json --plot ended/p.svg' \
 	'validate ddl_p100 --draws 2000 --format csv -o ended/x.csv' 'report ddl-host --draws 20000 -o ended/x.html' \
-	'sensitivity ddl-host --points 20000 --format csv -o ended/x.csv' 'fit flexdirect-1050ti -o ended'; do
+	'sensitivity ddl-host --draws 20000 --format csv -o ended/x.csv' 'fit flexdirect-1050ti -o ended'; do
 	for signal in TERM HUP; do
 		# shellcheck disable=SC2086 # words of a command
 		"$FARWIRE" $words -q >"$scratch.out" 2>&1 &

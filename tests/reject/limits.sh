@@ -253,7 +253,7 @@ verdict limits.too_little_memory_is_reported
 
 # A stack that cannot grow ends the program with a signal, so it has its size from the beginning.
 if [ -r /proc/self/status ]; then
-	"$FARWIRE" sensitivity ddl-host --points 20000 -q >/dev/null 2>&1 &
+	"$FARWIRE" run ddl-host --draws 20000 -q >/dev/null 2>&1 &
 	stack_kb=0
 	tries=0
 	until [ "${stack_kb:-0}" -ge 512 ] || [ $((tries += 1)) -gt 300 ]; do

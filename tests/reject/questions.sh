@@ -59,8 +59,7 @@ expect 2 "no parameter of .* has 'nosuch' in its name" sensitivity case.cfg --fo
 for part in 0 -1% 100% x 10us; do
 	expect 2 "^farwire: --vary-all must be above 0 % and below 100 %, not '$part'" sensitivity case.cfg --vary-all "$part"
 done
-expect 2 "--points must be a whole number from 0 to 100000, not 'x'" sensitivity case.cfg --points x
-expect 2 '--samples is now called --points' sensitivity case.cfg --samples 8
+expect 2 'takes no option --points' sensitivity case.cfg --points 8
 expect 2 'has no ratio to local: out of GPU memory: resnet50 at batch 64' \
 	sensitivity --topology t320-same-esxi --batch 64 --draws 0 -q --vary-all 10% --for link.vswitch
 verdict 'questions.invalid_sensitivities_are_refused'

@@ -36,7 +36,7 @@ plan --topology dgx-h100 --gpus 4 --model gpt3-125m --stack pytorch-fsdp-bf16 --
 diagnose tests/samples/logs/simulated-half-nvlink.log --topology dgx-h100 --exchange nccl-2.18 --draws 0
 solve serve-remote-l40s --target 'latency_p99<=20 s' --for serve.rate --between 0.5:8 --draws 0
 validate bitfusion_networks --draws 0
-sensitivity --topology t320-same-lan --runtime asynchronous --program client --draws 0 --points 0
+sensitivity --topology t320-same-lan --runtime asynchronous --program client --draws 0
 explain --topology vm-p100-vmxnet3 --runtime asynchronous --program client tcp
 list cases
 END

@@ -71,36 +71,6 @@ static void normal_quantiles_match_tables(void)
 	CHECK_NEAR(num_student(1.959963984540054, 0), 0.975, 1e-12);
 }
 
-/* After a shift by a constant modulo 1, half of 2^k Sobol points lie in each half of each axis,
- * with an error of one point because the origin is left out. */
-static void sobol_points_fill_each_half_equally(void)
-{
-	enum { COUNT = 256, DIMENSIONS = 5 };
-	static double points[COUNT * DIMENSIONS], again[COUNT * DIMENSIONS];
-	num_sobol(COUNT, DIMENSIONS, 3, points);
-	num_sobol(COUNT, DIMENSIONS, 3, again);
-	CHECK(memcmp(points, again, sizeof points) == 0);
-	for (size_t d = 0; d < DIMENSIONS; d++) {
-		int lower = 0;
-		double mean = 0;
-		for (size_t i = 0; i < COUNT; i++) {
-			double x = points[i * DIMENSIONS + d];
-			CHECK(x > 0 && x < 1);
-			lower += x < 0.5;
-			mean += x / COUNT;
-		}
-		CHECK(lower >= COUNT / 2 - 2 && lower <= COUNT / 2 + 2);
-		CHECK_NEAR(mean, 0.5, 0.01); /* 40 times better than random points */
-	}
-	/* The first point without a shift is 1/2 on each axis. The shifts are independent draws. */
-	struct rng rng = rng_named(3, "sobol");
-	for (size_t d = 0; d < DIMENSIONS; d++)
-		CHECK_NEAR(points[d], fmod(0.5 + rng_uniform(&rng), 1), 1e-15);
-	num_sobol(COUNT, DIMENSIONS, 4, again);
-	CHECK(memcmp(points, again, sizeof points) != 0);
-	num_sobol(COUNT, 0, 3, NULL);
-}
-
 struct bowl {
 	double x, y;
 	size_t calls;
@@ -222,7 +192,6 @@ static const struct test tests[] = {
 	TEST(generator_matches_xoshiro256_reference),
 	TEST(uniform_and_normal_draws_have_the_right_moments),
 	TEST(normal_quantiles_match_tables),
-	TEST(sobol_points_fill_each_half_equally),
 	TEST(minimiser_finds_a_minimum_inside_the_box),
 	TEST(minimiser_finds_a_minimum_at_a_bound),
 	TEST(minimiser_mirrors_a_start_outside),
