@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicts every row of a dataset and summarizes the errors. */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -200,20 +201,27 @@ static bool judged_client(struct diag *diag, const struct dataset_row *row,
 
 static const double TERA = 1e12;
 
-/* Returns the quantity of the row that is proportional to the throughput of tokens. */
-static enum token_rate token_rate(enum measure measure)
-{
-	switch (measure) {
-	case MEASURE_TOKENS_GPU:
-		return RATE_TOKENS_GPU;
-	case MEASURE_MFU:
-		return RATE_MFU;
-	case MEASURE_HFU:
-		return RATE_HFU;
-	default:
-		return RATE_TOKENS;
-	}
-}
+/* Where results have a measure's estimate; 0: they have none. rate: the number that is proportional
+ * to a throughput in tokens. */
+static const struct place {
+	size_t of_prediction, of_job;
+	enum token_rate rate;
+} places[MEASURE_COUNT] = {
+#define P(member) offsetof(struct prediction, member)
+#define J(member) offsetof(struct job_prediction, member)
+	[MEASURE_THROUGHPUT] = {P(throughput), J(throughput), 0},
+	[MEASURE_RATIO] = {P(ratio), J(ratio), 0},
+	[MEASURE_SPEEDUP] = {P(speedup), 0, 0},
+	[MEASURE_TIME] = {P(step_s), J(step_s), 0},
+	[MEASURE_ELAPSED] = {P(elapsed_s), J(elapsed_s), 0},
+	[MEASURE_TOKENS] = {P(token_throughput), 0, RATE_TOKENS},
+	[MEASURE_TOKENS_GPU] = {P(gpu_token_throughput), 0, RATE_TOKENS_GPU},
+	[MEASURE_TFLOPS_GPU] = {P(model_flops), 0, RATE_MODEL_FLOPS},
+	[MEASURE_MFU] = {P(mfu), 0, RATE_MFU},
+	[MEASURE_HFU] = {P(hfu), 0, RATE_HFU},
+#undef P
+#undef J
+};
 
 static struct estimate in_tera(struct estimate rate)
 {
@@ -224,30 +232,15 @@ static struct estimate measured_by(const struct dataset_row *row, const struct p
 				   const struct job_prediction *client,
 				   const struct prediction *reference)
 {
-	switch (row->measure) {
-	case MEASURE_RATIO:
-		return client ? client->ratio : p->ratio;
-	case MEASURE_SPEEDUP:
-		return client ? ESTIMATE_NONE : p->speedup;
-	case MEASURE_TIME:
-		return client ? client->step_s : p->step_s;
-	case MEASURE_ELAPSED:
-		return client ? client->elapsed_s : p->elapsed_s;
-	case MEASURE_TOKENS:
-		return client ? ESTIMATE_NONE : p->token_throughput;
-	case MEASURE_TOKENS_GPU:
-		return client ? ESTIMATE_NONE : p->gpu_token_throughput;
-	case MEASURE_TFLOPS_GPU:
-		return client ? ESTIMATE_NONE : in_tera(p->model_flops);
-	case MEASURE_MFU:
-		return client ? ESTIMATE_NONE : p->mfu;
-	case MEASURE_HFU:
-		return client ? ESTIMATE_NONE : p->hfu;
-	case MEASURE_GAIN:
+	if (row->measure == MEASURE_GAIN)
 		return p->ok && reference->ok ? draws_quotient(p, reference) : ESTIMATE_NONE;
-	default:
-		return client ? client->throughput : p->throughput;
-	}
+	const struct place *place = &places[row->measure];
+	const char *record = client ? (const void *)client : (const void *)p;
+	size_t offset = client ? place->of_job : place->of_prediction;
+	if (offset == 0)
+		return ESTIMATE_NONE;
+	struct estimate found = *(const struct estimate *)(const void *)(record + offset);
+	return row->measure == MEASURE_TFLOPS_GPU ? in_tera(found) : found;
 }
 
 static bool judge_row(struct diag *diag, const struct dataset_row *row,
@@ -297,7 +290,7 @@ static double point_value(struct diag *diag, const struct dataset_row *row,
 	case MEASURE_TOKENS_GPU:
 	case MEASURE_MFU:
 	case MEASURE_HFU:
-		return point->throughput * scenario_token_rate(scenario, token_rate(row->measure));
+		return point->throughput * scenario_token_rate(scenario, places[row->measure].rate);
 	case MEASURE_TFLOPS_GPU:
 		return point->throughput * scenario_token_rate(scenario, RATE_MODEL_FLOPS) / TERA;
 	default:

@@ -7,7 +7,7 @@
  * one GPU without other ranks, simulated call by call. That step does not depend on the exchange
  * or the network and is the same for any number of GPUs.
  *
- * The key of a stored value contains everything on which it can depend: the exact values of the
+ * The key of a stored value is a hash of everything on which it can depend: the exact values of the
  * case's parameters, the GPUs and links, the place and the seed. Left out are parameters that
  * cannot have an influence. For clients these are the parameters of the runtime, its transport,
  * and links that carry no copies of a local driver (all but PCIe, NVLink and socket links). For
@@ -20,24 +20,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct arena;
 struct scenario;
 struct baselines; /* may be used by several threads at the same time */
 
 struct baselines *baselines_new(void);
 void baselines_free(struct baselines *baselines); /* accepts NULL */
 
-struct baseline_key {
-	const char *bytes;
-	size_t size_B;
-	uint64_t hash;
-};
-/* Both functions allocate in arena. */
-struct baseline_key baseline_key(struct arena *arena, const struct scenario *scenario, size_t job,
-				 uint64_t seed);
+uint64_t baseline_key(const struct scenario *scenario, size_t job, uint64_t seed);
 /* Returns the key for solo_step_s of the scenario's only job (sim/workload/job.h). */
-struct baseline_key baseline_solo_key(struct arena *arena, const struct scenario *scenario,
-				      uint64_t seed);
-bool baselines_find(struct baselines *baselines, struct baseline_key key, double *value);
-/* Stores a copy of the key and the value. At most a few thousand values are stored. */
-void baselines_add(struct baselines *baselines, struct baseline_key key, double value);
+uint64_t baseline_solo_key(const struct scenario *scenario, uint64_t seed);
+bool baselines_find(struct baselines *baselines, uint64_t key, double *value);
+/* At most a few thousand values are stored. */
+void baselines_add(struct baselines *baselines, uint64_t key, double value);

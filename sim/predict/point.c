@@ -180,7 +180,7 @@ static struct world_outcome run_known(struct arena *arena, const struct scenario
 {
 	if (!baselines || scenario->job_count > 1 || scenario->style != JOBS_RANKS)
 		return world_run(arena, scenario, seed, trace);
-	struct baseline_key key = baseline_solo_key(arena, scenario, seed);
+	uint64_t key = baseline_solo_key(scenario, seed);
 	double solo_step_s;
 	if (baselines_find(baselines, key, &solo_step_s))
 		return world_run(arena, scenario_with_solo(arena, scenario, &solo_step_s, false),
@@ -228,7 +228,7 @@ static double program_alone(struct arena *arena, const struct scenario *scenario
 	}
 	if (!baselines)
 		return run_baseline(arena, scenario, job, seed, broken);
-	struct baseline_key key = baseline_key(arena, scenario, job, seed);
+	uint64_t key = baseline_key(scenario, job, seed);
 	double throughput;
 	if (baselines_find(baselines, key, &throughput))
 		return throughput;

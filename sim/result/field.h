@@ -16,17 +16,21 @@ enum field_type {
 	FIELD_COUNT,
 	FIELD_NUMBER,
 	FIELD_ESTIMATE,
+	FIELD_PARTS, /* a list of struct breakdown_part: an object with a number for each */
+	FIELD_LIST,  /* a list of other structs: an array */
 	/* The writers and the reader have separate code for these fields. */
 	FIELD_VERSION,
-	FIELD_BREAKDOWN, /* array of BREAKDOWN_MAX parts */
-	FIELD_SHARES,    /* pointer to latency_cdf_count parts */
 	FIELD_PARAMETERS,
-	FIELD_JOBS,
-	FIELD_LINKS,
-	FIELD_STAGES,
 };
 
 enum field_when { ALWAYS, IF_OK, IF_FAILED }; /* the verdict with which the field has a value */
+
+struct fields;
+struct list { /* how a struct keeps the items of a FIELD_PARTS or FIELD_LIST */
+	const struct fields *fields; /* of each item */
+	size_t item_B, most;         /* most: of items; 0: any number */
+	bool pointer;                /* to the items, which are otherwise in the struct itself */
+};
 
 struct field {
 	const char *json; /* the key; NULL: not in JSON */
@@ -40,6 +44,8 @@ struct field {
 	/* [1] is for collective benchmarks, [2] for served requests, [3] for networks of sequences,
 	 * [4] for steps of recordings, if they differ; NULL: no unit */
 	const char *unit[5];
+	const struct list *list; /* NULL: the field is not a list */
+	size_t count_offset;     /* of the length of a list */
 };
 
 struct fields {
@@ -67,3 +73,5 @@ double field_number(const struct field *field, const struct record *record);
 struct estimate field_estimate(const struct field *field, const struct record *record);
 uint64_t field_count(const struct field *field, const struct record *record);
 const char *field_unit(const struct field *field, const struct record *record);
+/* Returns the items of a list, and sets *count. */
+const void *field_items(const struct field *field, const void *record, size_t *count);

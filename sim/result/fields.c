@@ -25,19 +25,53 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as ui
 		 bool: FIELD_VERDICT,                                                              \
 		 double: FIELD_NUMBER,                                                             \
 		 struct estimate: FIELD_ESTIMATE,                                                  \
-		 struct breakdown_part *: FIELD_BREAKDOWN,                                         \
-		 const struct breakdown_part *: FIELD_SHARES,                                      \
+		 struct breakdown_part *: FIELD_PARTS,                                             \
+		 const struct breakdown_part *: FIELD_PARTS,                                       \
 		 const struct cfg_resolution *: FIELD_PARAMETERS,                                  \
-		 struct job_prediction *: FIELD_JOBS,                                        \
-		 struct link_prediction *: FIELD_LINKS,                                            \
-		 struct stage_prediction *: FIELD_STAGES,                                          \
+		 struct job_prediction *: FIELD_LIST,                                              \
+		 struct link_prediction *: FIELD_LIST,                                             \
+		 struct stage_prediction *: FIELD_LIST,                                            \
 		 default: FIELD_COUNT)
 #define FIELD(member, json, csv, kinds, when, needed, help, ...)                                   \
-	{json,   csv,  TYPE_OF(member), offsetof(struct RECORD, member), kinds, when,              \
-	 needed, help, {__VA_ARGS__}},
+	{json,                                                                                     \
+	 csv,                                                                                      \
+	 TYPE_OF(member),                                                                          \
+	 offsetof(struct RECORD, member),                                                          \
+	 kinds,                                                                                    \
+	 when,                                                                                     \
+	 needed,                                                                                   \
+	 help,                                                                                     \
+	 {__VA_ARGS__},                                                                            \
+	 NULL,                                                                                     \
+	 0},
 #define FIELD_OF_VERSION(json, csv, help)                                                          \
-	{json, csv, FIELD_VERSION, 0, ALL, ALWAYS, false, help, {NULL}},
+	{json, csv, FIELD_VERSION, 0, ALL, ALWAYS, false, help, {NULL}, NULL, 0},
+#define LIST_OF(member)                                                                            \
+	_Generic(((struct RECORD *)0)->member,                                                     \
+		 struct breakdown_part *: &lists[PARTS],                                           \
+		 const struct breakdown_part *: &lists[SHARES],                                    \
+		 struct job_prediction *: &lists[JOBS],                                            \
+		 struct link_prediction *: &lists[LINKS],                                          \
+		 struct stage_prediction *: &lists[STAGES])
+#define LIST(member, count, json, kinds, when, help, unit)                                         \
+	{json, NULL,   TYPE_OF(member), offsetof(struct RECORD, member), kinds, when, false,       \
+	 help, {unit}, LIST_OF(member), offsetof(struct RECORD, count)},
 
+enum { PARTS, SHARES, JOBS, LINKS, STAGES };
+static const struct fields part_fields;
+static const struct list lists[] = {
+	[PARTS] = {&part_fields, sizeof(struct breakdown_part), BREAKDOWN_MAX, false},
+	[SHARES] = {&part_fields, sizeof(struct breakdown_part), CDF_MAX, true},
+	[JOBS] = {&job_fields, sizeof(struct job_prediction), 0, true},
+	[LINKS] = {&link_fields, sizeof(struct link_prediction), 0, true},
+	[STAGES] = {&stage_fields, sizeof(struct stage_prediction), 0, true},
+};
+
+static const struct field of_part[] = {
+#define RECORD breakdown_part
+	FIELD(name, NULL, NULL, ALL, ALWAYS, true, "", NULL)
+#undef RECORD
+};
 static const struct field of_prediction[] = {
 #define RECORD prediction
 #include "sim/result/prediction.def"
@@ -65,6 +99,7 @@ static const struct field of_stage[] = {
 	}
 const struct fields prediction_fields = ROWS(of_prediction), job_fields = ROWS(of_job),
 		    link_fields = ROWS(of_link), stage_fields = ROWS(of_stage);
+static const struct fields part_fields = ROWS(of_part);
 
 static const void *at(const struct field *field, const void *record)
 {
@@ -101,6 +136,12 @@ struct estimate field_estimate(const struct field *field, const struct record *r
 {
 	return field_is_filled(field, record) ? *(const struct estimate *)at(field, record->at)
 					      : ESTIMATE_NONE;
+}
+
+const void *field_items(const struct field *field, const void *record, size_t *count)
+{
+	*count = *(const size_t *)(const void *)((const char *)record + field->count_offset);
+	return field->list->pointer ? *(const void *const *)at(field, record) : at(field, record);
 }
 
 const char *field_unit(const struct field *field, const struct record *record)
@@ -157,59 +198,40 @@ static const char *copy_text(const struct copier *copier, const char *text)
 	return names_at(copier->texts, (size_t)names_add(copier->texts, text));
 }
 
-static void copy_texts(const struct copier *copier, struct fields fields, void *record)
+static void *copy_array(const struct copier *copier, const void *items, size_t size_B)
 {
-	for (size_t i = 0; i < fields.count; i++) {
-		const struct field *field = &fields.rows[i];
-		if (field->type == FIELD_TEXT) {
-			const char **text = (const char **)((char *)record + field->offset);
-			*text = copy_text(copier, *text);
-		}
-	}
+	return size_B ? memcpy(arena_alloc(copier->arena, size_B), items, size_B) : NULL;
 }
 
-/* Copies an array of structs, including the texts of their fields. Returns NULL if count is 0. */
-static void *copy_list(const struct copier *copier, struct fields fields, const void *list,
-		       size_t count, size_t size_B)
+/* Replaces the texts and lists of a copied record by copies. */
+static void copy_fields(const struct copier *copier, const struct fields *fields, void *record)
 {
-	if (count == 0)
-		return NULL;
-	char *copy = arena_array(copier->arena, count, size_B);
-	memcpy(copy, list, count * size_B);
-	for (size_t i = 0; i < count; i++)
-		copy_texts(copier, fields, copy + i * size_B);
-	return copy;
+	for (size_t i = 0; i < fields->count; i++) {
+		const struct field *field = &fields->rows[i];
+		void *member = (char *)record + field->offset;
+		if (field->type == FIELD_TEXT)
+			*(const char **)member = copy_text(copier, *(const char **)member);
+		if (!field->list)
+			continue;
+		size_t count, item_B = field->list->item_B;
+		const void *items = field_items(field, record, &count);
+		char *own = member;
+		if (field->list->pointer)
+			own = *(void **)member = copy_array(copier, items, count * item_B);
+		for (size_t k = 0; k < count; k++)
+			copy_fields(copier, field->list->fields, own + k * item_B);
+	}
 }
 
 const struct prediction *prediction_copy(struct arena *arena, struct names *texts,
 					 const struct prediction *prediction)
 {
 	const struct copier copier = {arena, texts};
-	struct prediction *p = ARENA_NEW(arena, struct prediction);
-	*p = *prediction;
-	copy_texts(&copier, prediction_fields, p);
-	for (size_t i = 0; i < p->breakdown_count; i++)
-		p->breakdown[i].name = copy_text(&copier, p->breakdown[i].name);
-	p->stages = copy_list(&copier, stage_fields, p->stages, p->stage_count, sizeof *p->stages);
-	for (size_t i = 0; i < p->stage_count; i++)
-		for (size_t k = 0; k < p->stages[i].part_count; k++) {
-			struct breakdown_part *part = &p->stages[i].parts[k];
-			part->name = copy_text(&copier, part->name);
-		}
-	for (size_t i = 0; i < p->phase_count; i++)
-		p->phases[i].name = copy_text(&copier, p->phases[i].name);
-	for (size_t i = 0; i < p->wait_count; i++)
-		p->waits[i].name = copy_text(&copier, p->waits[i].name);
-	struct breakdown_part *shares = copy_list(&copier, (struct fields){0}, p->latency_cdf,
-						  p->latency_cdf_count, sizeof *shares);
-	for (size_t i = 0; i < p->latency_cdf_count; i++)
-		shares[i].name = copy_text(&copier, shares[i].name);
-	p->latency_cdf = shares;
-	p->jobs = copy_list(&copier, job_fields, p->jobs, p->job_count, sizeof *p->jobs);
-	p->links = copy_list(&copier, link_fields, p->links, p->link_count, sizeof *p->links);
+	struct prediction *p = copy_array(&copier, prediction, sizeof *prediction);
+	copy_fields(&copier, &prediction_fields, p);
 	if (p->drawn_throughputs)
-		p->drawn_throughputs = copy_list(&copier, (struct fields){0}, p->drawn_throughputs,
-						 p->draws_count, sizeof *p->drawn_throughputs);
+		p->drawn_throughputs = copy_array(&copier, p->drawn_throughputs,
+						  p->draws_count * sizeof *p->drawn_throughputs);
 	if (p->resolution)
 		p->resolution = cfg_resolution_copy(arena, p->resolution);
 	return p;

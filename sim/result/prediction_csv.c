@@ -39,70 +39,44 @@ static double part_s(const struct prediction *prediction, const char *name)
 	return NAN;
 }
 
-static void put_header(struct csv *csv, struct arena *scratch, struct part_names names,
-		       unsigned kinds, bool steps)
+static struct result_column column_of(const struct field *field, bool steps)
 {
-	for (size_t i = 0; i < prediction_fields.count; i++) {
-		const struct field *field = &prediction_fields.rows[i];
-		if (!field->csv || field_is_absent(field, kinds))
-			continue;
-		const char *name = field->csv;
-		if (steps && strcmp(name, "throughput_images_per_s") == 0)
-			name = "throughput_steps_per_s";
-		csv_field(csv, name);
-		if (field->type == FIELD_ESTIMATE) {
-			csv_field(csv, arena_printf(scratch, "%s_low", name));
-			csv_field(csv, arena_printf(scratch, "%s_high", name));
-		}
-	}
-	for (size_t i = 0; i < names.count; i++) {
-		char *name = arena_printf(scratch, "%s_s", names.items[i]);
-		for (char *at = name; *at; at++)
-			if (*at == ' ')
-				*at = '_';
-		csv_field(csv, name);
-	}
-	csv_line(csv);
+	bool images = strcmp(field->csv, "throughput_images_per_s") == 0;
+	return (struct result_column){
+		.name = steps && images ? "throughput_steps_per_s" : field->csv,
+		.quantity = QUANTITY_COUNT,
+		.text = field->type != FIELD_NUMBER && field->type != FIELD_ESTIMATE,
+		.interval = field->type == FIELD_ESTIMATE};
 }
 
-static void put_estimate(struct csv *csv, struct estimate estimate)
+static const char *part_column(struct arena *arena, const char *part)
 {
-	struct estimate shown = estimate_output(estimate);
-	csv_number(csv, shown.value);
-	csv_number(csv, shown.low);
-	csv_number(csv, shown.high);
+	char *name = arena_printf(arena, "%s_s", part);
+	for (char *at = name; *at; at++)
+		if (*at == ' ')
+			*at = '_';
+	return name;
 }
 
-static void put_count(struct csv *csv, uint64_t count)
-{
-	csv_field(csv, NULL);
-	fprintf(csv->out, "%" PRIu64, count);
-}
-
-static void put_field(struct csv *csv, const struct field *field, const struct record *record)
+static struct result_cell cell_of(struct arena *arena, const struct field *field,
+				  const struct record *record)
 {
 	switch (field->type) {
 	case FIELD_VERDICT:
-		csv_field(csv, record->ok ? "ok" : "fail");
-		break;
+		return (struct result_cell){.text = record->ok ? "ok" : "fail"};
 	case FIELD_COUNT:
-		if (field_is_filled(field, record))
-			put_count(csv, field_count(field, record));
-		else
-			csv_field(csv, NULL);
-		break;
+		if (!field_is_filled(field, record))
+			return (struct result_cell){NULL};
+		return (struct result_cell){
+			.text = arena_printf(arena, "%" PRIu64, field_count(field, record))};
 	case FIELD_NUMBER:
-		csv_number(csv, field_number(field, record));
-		break;
+		return (struct result_cell){.number.value = field_number(field, record)};
 	case FIELD_ESTIMATE:
-		put_estimate(csv, field_estimate(field, record));
-		break;
+		return (struct result_cell){.number = field_estimate(field, record)};
 	case FIELD_VERSION:
-		csv_field(csv, FARWIRE_VERSION);
-		break;
+		return (struct result_cell){.text = FARWIRE_VERSION};
 	default:
-		csv_field(csv, field_text(field, record));
-		break;
+		return (struct result_cell){.text = field_text(field, record)};
 	}
 }
 
@@ -110,22 +84,32 @@ void predictions_csv(FILE *out, const struct prediction *const *predictions, siz
 {
 	struct arena *scratch = arena_new();
 	struct part_names names = part_names_of(scratch, predictions, count);
-	struct csv csv = {.out = out};
 	unsigned kinds = prediction_kinds(predictions, count);
-	put_header(&csv, scratch, names, kinds,
-		   strcmp(throughput_unit(predictions, count), "steps/s") == 0);
-	for (size_t i = 0; i < count; i++) {
-		const struct prediction *prediction = predictions[i];
-		const struct record record = {.at = prediction,
-					      .ok = prediction->ok,
-					      .kind = prediction_kind(prediction)};
-		for (size_t k = 0; k < prediction_fields.count; k++)
-			if (prediction_fields.rows[k].csv &&
-			    !field_is_absent(&prediction_fields.rows[k], kinds))
-				put_field(&csv, &prediction_fields.rows[k], &record);
-		for (size_t k = 0; k < names.count; k++)
-			csv_number(&csv, prediction->ok ? part_s(prediction, names.items[k]) : NAN);
-		csv_line(&csv);
+	bool steps = strcmp(throughput_unit(predictions, count), "steps/s") == 0;
+	size_t most = prediction_fields.count, width = 0;
+	const struct field **fields = ARENA_ARRAY(scratch, most, const struct field *);
+	struct result_column *columns =
+		ARENA_ARRAY(scratch, most + names.count, struct result_column);
+	for (size_t i = 0; i < most; i++) {
+		const struct field *field = &prediction_fields.rows[i];
+		if (!field->csv || field_is_absent(field, kinds))
+			continue;
+		fields[width] = field;
+		columns[width++] = column_of(field, steps);
 	}
+	for (size_t k = 0; k < names.count; k++)
+		columns[width + k].name = part_column(scratch, names.items[k]);
+	struct result_table *table =
+		result_table_new(scratch, NULL, NULL, columns, width + names.count);
+	for (size_t i = 0; i < count; i++) {
+		const struct prediction *p = predictions[i];
+		const struct record record = {.at = p, .ok = p->ok, .kind = prediction_kind(p)};
+		struct result_cell *cells = result_table_row(scratch, table);
+		for (size_t k = 0; k < width; k++)
+			cells[k] = cell_of(scratch, fields[k], &record);
+		for (size_t k = 0; k < names.count; k++)
+			cells[width + k].number.value = p->ok ? part_s(p, names.items[k]) : NAN;
+	}
+	result_table_write(out, FORMAT_CSV, table);
 	arena_free(scratch);
 }

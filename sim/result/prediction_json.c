@@ -66,13 +66,13 @@ static void put_estimate(struct json_writer *json, const char *key, struct estim
 	jw_close(json);
 }
 
-/* The parts end at `most` or at the first without a name. */
-static void put_breakdown(struct json_writer *json, const struct field *field,
-			  const struct record *record, const struct breakdown_part *parts,
-			  size_t most)
+static void put_parts(struct json_writer *json, const struct field *field,
+		      const struct record *record)
 {
+	size_t count;
+	const struct breakdown_part *parts = field_items(field, record->at, &count);
 	jw_open_flat(json, field->json, '{');
-	for (size_t i = 0; i < most && parts[i].name; i++)
+	for (size_t i = 0; i < count; i++)
 		jw_real(json, parts[i].name, record->ok ? parts[i].seconds : NAN);
 	jw_close(json);
 }
@@ -85,33 +85,21 @@ static bool has_sequences(const struct prediction *prediction)
 	       prediction->token_throughput.value > 0;
 }
 
-/* Writes the jobs, links or stages of a prediction. */
 static void put_list(struct json_writer *json, const struct field *field,
-		     const struct prediction *prediction)
+		     const struct record *record)
 {
-	bool jobs = field->type == FIELD_JOBS, links = field->type == FIELD_LINKS;
-	bool serving = prediction_kind(prediction) == PREDICTION_SERVING;
-	size_t count = jobs    ? prediction->job_count
-		       : links ? prediction->link_count
-			       : prediction->stage_count;
+	const struct fields *fields = field->list->fields;
+	size_t count;
+	const char *items = field_items(field, record->at, &count);
+	struct record item = *record;
+	item.kind = record->kind == PREDICTION_SERVING ? PREDICTION_SERVING : PREDICTION_PROGRAMS;
 	jw_open(json, field->json, '[');
 	for (size_t i = 0; i < count; i++) {
-		(links ? jw_open_flat : jw_open)(json, NULL, '{');
-		if (jobs)
-			put_fields(
-				json, job_fields,
-				&(struct record){&prediction->jobs[i], prediction->jobs[i].ok,
-						 serving ? PREDICTION_SERVING : PREDICTION_PROGRAMS,
-						 has_sequences(prediction),
-						 prediction->setup.counted != NULL});
-		else if (links)
-			put_fields(json, link_fields,
-				   &(struct record){&prediction->links[i], prediction->ok,
-						    PREDICTION_PROGRAMS, false, false});
-		else
-			put_fields(json, stage_fields,
-				   &(struct record){&prediction->stages[i], prediction->ok,
-						    PREDICTION_TRAINING, false, false});
+		item.at = items + i * field->list->item_B;
+		if (fields == &job_fields)
+			item.ok = ((const struct job_prediction *)item.at)->ok;
+		(fields == &link_fields ? jw_open_flat : jw_open)(json, NULL, '{');
+		put_fields(json, *fields, &item);
 		jw_close(json);
 	}
 	jw_close(json);
@@ -143,25 +131,15 @@ static void put_field(struct json_writer *json, const struct field *field,
 	case FIELD_VERSION:
 		jw_text(json, field->json, FARWIRE_VERSION);
 		break;
-	case FIELD_BREAKDOWN:
-		put_breakdown(json, field, record,
-			      (const void *)((const char *)record->at + field->offset),
-			      BREAKDOWN_MAX);
+	case FIELD_PARTS:
+		put_parts(json, field, record);
 		break;
-	case FIELD_SHARES: {
-		const struct prediction *prediction = record->at;
-		put_breakdown(json, field, record, prediction->latency_cdf,
-			      prediction->latency_cdf_count);
+	case FIELD_LIST:
+		put_list(json, field, record);
 		break;
-	}
 	case FIELD_PARAMETERS:
 		resolution_json(json, field->json,
 				((const struct prediction *)record->at)->resolution);
-		break;
-	case FIELD_JOBS:
-	case FIELD_LINKS:
-	case FIELD_STAGES:
-		put_list(json, field, record->at);
 		break;
 	}
 }

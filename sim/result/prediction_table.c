@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -374,39 +375,24 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 
 enum { LINKS_SHOWN = 40 };
 
-/* Sorts links by falling utilisation. Equal links keep the order of the topology. */
-static void busiest_first(const struct link_prediction **links, size_t count)
+/* Orders links by falling utilisation. Equal links keep the order of the topology. */
+static int by_utilization(const void *a, const void *b)
 {
-	for (size_t i = 1; i < count; i++) {
-		const struct link_prediction *link = links[i];
-		size_t at = i;
-		for (; at > 0 && links[at - 1]->utilization < link->utilization; at--)
-			links[at] = links[at - 1];
-		links[at] = link;
-	}
-}
-
-/* Returns all links in the order of the topology, or the LINKS_SHOWN most used ones. */
-static const struct link_prediction **
-links_shown(struct arena *scratch, const struct prediction *prediction, size_t *count)
-{
-	const struct link_prediction **shown =
-		ARENA_ARRAY(scratch, LINKS_SHOWN + 1, const struct link_prediction *);
-	*count = 0;
-	for (size_t i = 0; i < prediction->link_count; i++) {
-		shown[*count] = &prediction->links[i];
-		if (i >= LINKS_SHOWN)
-			busiest_first(shown, LINKS_SHOWN + 1);
-		else
-			++*count;
-	}
-	return shown;
+	const struct link_prediction *x = *(const struct link_prediction *const *)a,
+				     *y = *(const struct link_prediction *const *)b;
+	int order = (x->utilization < y->utilization) - (x->utilization > y->utilization);
+	return order ? order : (x > y) - (x < y);
 }
 
 static void links(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
-	size_t count;
-	const struct link_prediction **shown = links_shown(scratch, prediction, &count);
+	size_t all = prediction->link_count, count = all > LINKS_SHOWN ? LINKS_SHOWN : all;
+	const struct link_prediction **shown =
+		ARENA_ARRAY(scratch, all, const struct link_prediction *);
+	for (size_t i = 0; i < all; i++)
+		shown[i] = &prediction->links[i];
+	if (all > count)
+		qsort(shown, all, sizeof *shown, by_utilization);
 	struct table *table = table_new(scratch);
 	table_columns(table, "link|utilisation>|bytes carried>");
 	for (size_t i = 0; i < count; i++) {
@@ -417,9 +403,9 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 	}
 	fputc('\n', out);
 	table_print(table, out);
-	if (count < prediction->link_count)
+	if (count < all)
 		fprintf(out, "(the %zu most used of %zu links; each direction counts separately)\n",
-			count, prediction->link_count);
+			count, all);
 }
 
 /* Says where kernel times come from if no rate of the network was fitted. A collective has none. */

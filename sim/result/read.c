@@ -80,65 +80,41 @@ static bool verdict_of(struct reader *reader, const struct json *record)
 	return verdict && strcmp(verdict, "ok") == 0;
 }
 
-/* Returns the number of parts. */
-static size_t read_breakdown(struct reader *reader, const struct json *record, const char *key,
-			     struct breakdown_part *parts, size_t most)
-{
-	const struct json *breakdown = json_member(record, key);
-	if (json_size(breakdown) > most) {
-		complain(reader, key, "has too many parts");
-		return 0;
-	}
-	for (size_t i = 0; i < json_size(breakdown); i++) {
-		const char *name = breakdown->items[i].key ? breakdown->items[i].key : "";
-		parts[i].name = arena_strdup(reader->arena, name);
-		parts[i].seconds = real_of(reader, breakdown, name);
-	}
-	return json_size(breakdown);
-}
-
 static void read_fields(struct reader *reader, const struct json *record, struct fields fields,
 			void *to);
 
-static void *read_list(struct reader *reader, const struct json *list, struct fields fields,
-		       size_t size_B, size_t *count)
+/* Reads the object or array of a list into the record. */
+static void read_list(struct reader *reader, const struct json *list, const struct field *field,
+		      char *record)
 {
-	*count = json_size(list);
-	char *records = arena_array(reader->arena, *count, size_B);
-	for (size_t i = 0; i < *count; i++)
-		read_fields(reader, json_at(list, i), fields, records + i * size_B);
-	return records;
-}
-
-static void read_lists(struct reader *reader, const struct json *record,
-		       struct prediction *prediction)
-{
-	prediction->breakdown_count =
-		read_breakdown(reader, record, "breakdown", prediction->breakdown, BREAKDOWN_MAX);
-	prediction->phase_count =
-		read_breakdown(reader, record, "phases", prediction->phases, BREAKDOWN_MAX);
-	prediction->wait_count =
-		read_breakdown(reader, record, "waits", prediction->waits, BREAKDOWN_MAX);
-	struct breakdown_part *shares = ARENA_ARRAY(reader->arena, CDF_MAX, struct breakdown_part);
-	prediction->latency_cdf_count =
-		read_breakdown(reader, record, "latency_cdf", shares, CDF_MAX);
-	prediction->latency_cdf = shares;
-	prediction->jobs = read_list(reader, json_member(record, "clients"), job_fields,
-				     sizeof *prediction->jobs, &prediction->job_count);
-	const struct json *stages = json_member(record, "stages");
-	prediction->stages = read_list(reader, stages, stage_fields, sizeof *prediction->stages,
-				       &prediction->stage_count);
-	for (size_t i = 0; i < prediction->stage_count; i++)
-		prediction->stages[i].part_count =
-			read_breakdown(reader, json_at(stages, i), "parts",
-				       prediction->stages[i].parts, BREAKDOWN_MAX);
-	prediction->links = read_list(reader, json_member(record, "links"), link_fields,
-				      sizeof *prediction->links, &prediction->link_count);
+	const struct list *kind = field->list;
+	size_t count = json_size(list);
+	if (kind->most && count > kind->most) {
+		complain(reader, field->json, "has too many parts");
+		return;
+	}
+	char *items = record + field->offset;
+	if (kind->pointer) {
+		void **pointer = (void *)items;
+		*pointer = items = arena_array(reader->arena, count, kind->item_B);
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct breakdown_part *part = (void *)(items + i * kind->item_B);
+		const char *name = field->type == FIELD_PARTS ? list->items[i].key : NULL;
+		if (field->type == FIELD_LIST)
+			read_fields(reader, json_at(list, i), *kind->fields, part);
+		else
+			*part = (struct breakdown_part){
+				arena_strdup(reader->arena, name ? name : ""),
+				real_of(reader, list, name ? name : "")};
+	}
+	*(size_t *)(void *)(record + field->count_offset) = count;
 }
 
 static void read_field(struct reader *reader, const struct json *record, const struct field *field,
-		       void *to)
+		       char *of)
 {
+	void *to = of + field->offset;
 	switch (field->type) {
 	case FIELD_TEXT:
 		*(const char **)to = text_of(reader, record, field->json, field->needed);
@@ -155,6 +131,10 @@ static void read_field(struct reader *reader, const struct json *record, const s
 	case FIELD_ESTIMATE:
 		*(struct estimate *)to = estimate_of(reader, record, field->json, field->needed);
 		break;
+	case FIELD_PARTS:
+	case FIELD_LIST:
+		read_list(reader, json_member(record, field->json), field, of);
+		break;
 	default: /* the version is not used, and parameters are not read */
 		break;
 	}
@@ -165,8 +145,7 @@ static void read_fields(struct reader *reader, const struct json *record, struct
 {
 	for (size_t i = 0; i < fields.count; i++)
 		if (fields.rows[i].json)
-			read_field(reader, record, &fields.rows[i],
-				   (char *)to + fields.rows[i].offset);
+			read_field(reader, record, &fields.rows[i], to);
 }
 
 static const struct prediction *read_one(struct reader *reader, const struct json *record)
@@ -176,7 +155,6 @@ static const struct prediction *read_one(struct reader *reader, const struct jso
 	if (!text_of(reader, record, prediction_fields.rows[0].json, true))
 		return prediction;
 	read_fields(reader, record, prediction_fields, prediction);
-	read_lists(reader, record, prediction);
 	return prediction;
 }
 

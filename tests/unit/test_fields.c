@@ -141,12 +141,9 @@ static void formats_page_lists_every_field(void)
 		[FIELD_NUMBER] = "number",
 		[FIELD_ESTIMATE] = "estimate",
 		[FIELD_VERSION] = "text",
-		[FIELD_BREAKDOWN] = "object of numbers",
-		[FIELD_SHARES] = "object of numbers",
+		[FIELD_PARTS] = "object of numbers",
+		[FIELD_LIST] = "array",
 		[FIELD_PARAMETERS] = "array",
-		[FIELD_JOBS] = "array",
-		[FIELD_LINKS] = "array",
-		[FIELD_STAGES] = "array",
 	};
 	struct arena *arena = arena_new();
 	const char *text = file_text(arena, "docs/formats.md");
