@@ -4,21 +4,23 @@
 #include <pthread.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/parallel.h"
 
 struct answering {
-	struct arena *arena; /* lock guards this field, next, done and broken */
+	struct arena *arena; /* lock guards this field, done and broken */
 	const struct points *points;
 	const struct case_point *list;
 	struct case_answer *answers;
 	struct predict_options options;
 	struct watch watch;
-	size_t count, next, done;
+	size_t count, done;
 	const char *broken;
 	pthread_mutex_t lock;
 };
 
-static void answer_one(struct answering *a, size_t index)
+static void answer_one(void *ctx, size_t index)
 {
+	struct answering *a = ctx;
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	const struct case_point *point = &a->list[index];
@@ -44,24 +46,10 @@ static void answer_one(struct answering *a, size_t index)
 	arena_free(arena);
 }
 
-static void *answer_worker(void *ctx)
-{
-	struct answering *a = ctx;
-	for (;;) {
-		pthread_mutex_lock(&a->lock);
-		size_t index = a->next++;
-		pthread_mutex_unlock(&a->lock);
-		if (index >= a->count)
-			return NULL;
-		answer_one(a, index);
-	}
-}
-
 bool points_answer(struct arena *arena, const struct points *points, const struct case_point *list,
 		   size_t count, struct case_answer *answers, const char **broken)
 {
-	unsigned jobs = points->input.options.jobs, started = 0;
-	jobs = jobs ? jobs : 1;
+	unsigned jobs = points->input.options.jobs;
 	struct answering a = {.arena = arena,
 			      .points = points,
 			      .list = list,
@@ -73,14 +61,8 @@ bool points_answer(struct arena *arena, const struct points *points, const struc
 	a.options.jobs =
 		count > 1 ? 1
 			  : jobs; /* a single point can use several threads only for its draws */
-	pthread_t *threads = ARENA_ARRAY(arena, jobs, pthread_t);
 	pthread_mutex_init(&a.lock, NULL);
-	while (started + 1 < jobs && started + 1 < count &&
-	       pthread_create(&threads[started], NULL, answer_worker, &a) == 0)
-		started++;
-	answer_worker(&a);
-	for (unsigned i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
+	parallel_each(jobs, count, answer_one, &a);
 	pthread_mutex_destroy(&a.lock);
 	*broken = a.broken;
 	return !a.broken;

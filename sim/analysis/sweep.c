@@ -6,6 +6,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/hash.h"
+#include "sim/base/parallel.h"
 #include "sim/analysis/knobs.h"
 #include "sim/engine/names.h"
 #include "sim/analysis/sweep_queue.h"
@@ -138,32 +139,26 @@ static void compute_one(struct sweep_queue *queue, size_t index)
 	arena_free(arena);
 }
 
-static void *sweep_worker(void *ctx)
+/* Serves other ranks as the first of the workers, if there are any, and computes points as the
+ * others. */
+static void run_worker(void *ctx, size_t worker)
 {
 	struct sweep_queue *queue = ctx;
+	const struct sweep_request *asked = &queue->task->asked;
 	size_t index;
-	while (queue_take_points(queue, 1, &index))
-		compute_one(queue, index);
-	return NULL;
+	if (worker == 0 && asked->ranks)
+		sweep_serve(asked->ranks, asked->input.options.jobs, queue);
+	else
+		while (queue_take_points(queue, 1, &index))
+			compute_one(queue, index);
 }
 
-static void run_workers(struct arena *arena, struct sweep_queue *queue)
+static void run_workers(struct sweep_queue *queue)
 {
-	const struct ranks *ranks = queue->task->asked.ranks;
-	unsigned jobs = queue->task->asked.input.options.jobs, started = 0;
-	jobs = jobs ? jobs : 1;
-	/* with other ranks this thread serves them, and one more thread computes */
-	unsigned wanted = ranks ? jobs : jobs - 1;
-	pthread_t *threads = ARENA_ARRAY(arena, wanted + 1, pthread_t);
-	while (started < wanted &&
-	       pthread_create(&threads[started], NULL, sweep_worker, queue) == 0)
-		started++;
-	if (ranks)
-		sweep_serve(ranks, jobs, queue);
-	if (!ranks || started == 0)
-		sweep_worker(queue);
-	for (unsigned i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
+	const struct sweep_request *asked = &queue->task->asked;
+	unsigned jobs = asked->input.options.jobs;
+	jobs = (jobs ? jobs : 1) + (asked->ranks ? 1 : 0);
+	parallel_each(jobs, jobs, run_worker, queue);
 }
 
 static void say_errors(struct diag *diag, const struct sweep_queue *queue,
@@ -187,7 +182,7 @@ static void run_queue(struct arena *arena, struct diag *diag, struct sweep_queue
 		queue->journal = open_journal(arena, diag, queue, read,
 					      (struct journal_reader){take_kept, queue}, fault);
 	if (!asked->journal || queue->journal)
-		run_workers(arena, queue);
+		run_workers(queue);
 	else if (asked->ranks)
 		sweep_serve(asked->ranks, asked->input.options.jobs, NULL);
 	if (queue->journal && journal_close(queue->journal) != 0 && !queue->outside)

@@ -11,6 +11,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/parallel.h"
 
 enum tag {
 	TAG_WANT = 1, /* to rank 0: asks for points */
@@ -136,34 +137,30 @@ static void help_with(struct helping *h, size_t index)
 	arena_free(arena);
 }
 
-static void *help_worker(void *ctx)
+static void help_worker(void *ctx, size_t worker)
 {
 	struct helping *h = ctx;
 	size_t first, count;
+	(void)worker;
 	while ((count = ask(h, &first)) > 0)
 		for (size_t i = 0; i < count; i++)
 			help_with(h, first + i);
-	return NULL;
 }
 
 void sweep_help(struct diag *diag, const struct sweep_request *request)
 {
 	struct sweep_task task = {*request, 1};
 	struct arena *arena = arena_new();
-	unsigned jobs = request->input.options.jobs ? request->input.options.jobs : 1, started = 0;
-	pthread_t *threads = ARENA_ARRAY(arena, jobs, pthread_t);
+	unsigned jobs = request->input.options.jobs ? request->input.options.jobs : 1;
 	if (diag_count(diag) == 0) {
 		const struct case_request first = sweep_point_case(arena, &task, 0);
 		sweep_keep_calls(&task, case_read(arena, diag, &first));
 	}
 	struct helping h = {.ranks = request->ranks, .task = &task, .diag = diag};
 	pthread_mutex_init(&h.lock, NULL);
-	while (started + 1 < jobs && pthread_create(&threads[started], NULL, help_worker, &h) == 0)
-		started++;
-	for (unsigned i = started; i < jobs; i++)
-		help_worker(&h); /* this also reports threads that could not be started to rank 0 */
-	for (unsigned i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
+	/* Each worker asks rank 0 until no point is left, also one that had no thread of its own.
+	 */
+	parallel_each(jobs, jobs, help_worker, &h);
 	pthread_mutex_destroy(&h.lock);
 	arena_free(arena);
 }

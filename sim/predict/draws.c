@@ -7,6 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
+#include "sim/base/parallel.h"
 #include "sim/predict/effects.h"
 #include "sim/predict/reproduce.h"
 
@@ -18,7 +19,7 @@ struct drawing {
 	const double *points;
 	struct draws *draws;
 	struct job_point factors; /* from the answers of draws to those of the point's settings */
-	size_t job_count, next, done; /* lock guards next and done */
+	size_t job_count, done;   /* lock guards done */
 	pthread_mutex_t lock;
 };
 
@@ -77,8 +78,9 @@ static const struct scenario *with_error(struct arena *arena, const struct drawi
 	return drawn;
 }
 
-static void draw_one(struct drawing *d, size_t index)
+static void draw_one(void *ctx, size_t index)
 {
+	struct drawing *d = ctx;
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	struct draw_value *values =
@@ -101,38 +103,12 @@ static void draw_one(struct drawing *d, size_t index)
 			keep(d, &point, &d->draws->answers[index]);
 	}
 	arena_free(arena);
-}
-
-static void *worker(void *ctx)
-{
-	struct drawing *d = ctx;
-	for (;;) {
-		pthread_mutex_lock(&d->lock);
-		size_t index = d->next++;
-		pthread_mutex_unlock(&d->lock);
-		if (index >= d->draws->count)
-			return NULL;
-		draw_one(d, index);
-		const struct watch *watch = &d->options->watch;
-		pthread_mutex_lock(&d->lock);
-		d->done++;
-		if (watch->tell)
-			watch->tell(watch->ctx, 0, d->done, d->draws->count);
-		pthread_mutex_unlock(&d->lock);
-	}
-}
-
-static void run_workers(struct arena *arena, struct drawing *d)
-{
-	unsigned jobs = d->options->jobs ? d->options->jobs : 1, started = 0;
-	pthread_t *threads = ARENA_ARRAY(arena, jobs, pthread_t);
-	pthread_mutex_init(&d->lock, NULL);
-	while (started + 1 < jobs && pthread_create(&threads[started], NULL, worker, d) == 0)
-		started++;
-	worker(d);
-	for (unsigned i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
-	pthread_mutex_destroy(&d->lock);
+	const struct watch *watch = &d->options->watch;
+	pthread_mutex_lock(&d->lock);
+	d->done++;
+	if (watch->tell)
+		watch->tell(watch->ctx, 0, d->done, d->draws->count);
+	pthread_mutex_unlock(&d->lock);
 }
 
 /* Adds the settings of draws to the request, and finds the factors to the point without them. */
@@ -184,7 +160,9 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 			draws.answers[i].jobs[k] = failed;
 	}
 	d.points = unknowns_points(arena, &d.unknowns, draws.count, options->seed);
-	run_workers(arena, &d);
+	pthread_mutex_init(&d.lock, NULL);
+	parallel_each(options->jobs, draws.count, draw_one, &d);
+	pthread_mutex_destroy(&d.lock);
 	for (size_t i = 0; i < draws.count; i++)
 		draws.failed_count += draws.answers[i].failed;
 	for (size_t i = draws.count; i-- > 0;)
