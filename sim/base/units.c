@@ -9,25 +9,28 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 
-struct prefix {
+enum { SMALL = 1, LARGE = 2, BINARY = 4 };
+
+/* Prefixes in ascending order, by set. Quantities are not written with those that are only read. */
+static const struct prefix {
 	const char *text;
 	/* Two factors, so that "4.5 us" is computed as 4.5 / 1e6 and is rounded once. */
 	double mul, div;
+	int sets;
+	bool only_read;
+} prefixes[] = {
+	{"p", 1, 1e12, SMALL, false},      {"n", 1, 1e9, SMALL, false},
+	{"u", 1, 1e6, SMALL, false},       {"m", 1, 1e3, SMALL, false},
+	{"", 1, 1, SMALL | LARGE, false},  {"k", 1e3, 1, LARGE, false},
+	{"M", 1e6, 1, LARGE, false},       {"G", 1e9, 1, LARGE, false},
+	{"T", 1e12, 1, LARGE, false},      {"P", 1e15, 1, LARGE, false},
+	{"E", 1e18, 1, LARGE, false},      {"Ki", 0x1p10, 1, BINARY, false},
+	{"Mi", 0x1p20, 1, BINARY, false},  {"Gi", 0x1p30, 1, BINARY, false},
+	{"Ti", 0x1p40, 1, BINARY, false},  {"Pi", 0x1p50, 1, BINARY, true},
+	{"\xc2\xb5", 1, 1e6, SMALL, true}, /* the two Unicode forms of mu */
+	{"\xce\xbc", 1, 1e6, SMALL, true},
 };
-
-static const struct prefix prefixes_small[] = {
-	/* the two Unicode forms of mu */
-	{"m", 1, 1e3},        {"u", 1, 1e6}, {"\xc2\xb5", 1, 1e6},
-	{"\xce\xbc", 1, 1e6}, {"n", 1, 1e9}, {"p", 1, 1e12}};
-static const struct prefix prefixes_large[] = {{"k", 1e3, 1},  {"M", 1e6, 1},  {"G", 1e9, 1},
-					       {"T", 1e12, 1}, {"P", 1e15, 1}, {"E", 1e18, 1}};
-static const struct prefix prefixes_binary[] = {{"Ki", 0x1p10, 1},
-						{"Mi", 0x1p20, 1},
-						{"Gi", 0x1p30, 1},
-						{"Ti", 0x1p40, 1},
-						{"Pi", 0x1p50, 1}};
-
-enum { SMALL = 1, LARGE = 2, BINARY = 4 };
+enum { PREFIX_COUNT = sizeof prefixes / sizeof prefixes[0] };
 
 struct unit {
 	enum quantity quantity;
@@ -168,20 +171,6 @@ char *number_format(struct arena *arena, int digits, double value)
 	return text;
 }
 
-static bool prefix_in(const struct prefix *list, size_t count, const char *text, size_t length,
-		      const struct prefix **found)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strlen(list[i].text) == length && memcmp(list[i].text, text, length) == 0) {
-			*found = &list[i];
-			return true;
-		}
-	return false;
-}
-
-#define PREFIX_IN(list, text, length, found)                                                       \
-	prefix_in((list), sizeof(list) / sizeof((list)[0]), (text), (length), (found))
-
 /* Returns true if text[length] is this unit, with or without a prefix, and then stores its factors.
  */
 static bool unit_is(const struct unit *unit, const char *text, size_t length, struct prefix *scale)
@@ -189,17 +178,17 @@ static bool unit_is(const struct unit *unit, const char *text, size_t length, st
 	size_t own = strlen(unit->text);
 	if (length < own || memcmp(text + length - own, unit->text, own) != 0)
 		return false;
-	static const struct prefix none = {"", 1, 1};
-	const struct prefix *prefix = &none;
 	size_t before = length - own;
-	if (before &&
-	    !((unit->prefixes & SMALL) && PREFIX_IN(prefixes_small, text, before, &prefix)) &&
-	    !((unit->prefixes & LARGE) && PREFIX_IN(prefixes_large, text, before, &prefix)) &&
-	    !((unit->prefixes & BINARY) && PREFIX_IN(prefixes_binary, text, before, &prefix)))
-		return false;
-	scale->mul = unit->mul * prefix->mul;
-	scale->div = unit->div * prefix->div;
-	return true;
+	for (size_t i = 0; i < PREFIX_COUNT; i++) {
+		const struct prefix *prefix = &prefixes[i];
+		if (strlen(prefix->text) != before || memcmp(prefix->text, text, before) != 0 ||
+		    (before && !(unit->prefixes & prefix->sets)))
+			continue;
+		scale->mul = unit->mul * prefix->mul;
+		scale->div = unit->div * prefix->div;
+		return true;
+	}
+	return false;
 }
 
 enum { UNIT_LENGTH_MAX = 32 };
@@ -280,32 +269,23 @@ const char *quantity_parse(struct arena *arena, enum quantity quantity, const ch
 
 /* ---- writing ---- */
 
-struct step {
-	double factor;
-	const char *prefix;
-};
-
-static const struct step steps_small[] = {
-	{1e-12, "p"}, {1e-9, "n"}, {1e-6, "u"}, {1e-3, "m"}, {1, ""}};
-static const struct step steps_large[] = {{1, ""},     {1e3, "k"},  {1e6, "M"}, {1e9, "G"},
-					  {1e12, "T"}, {1e15, "P"}, {1e18, "E"}};
-static const struct step steps_binary[] = {
-	{0x1p40, "Ti"}, {0x1p30, "Gi"}, {0x1p20, "Mi"}, {0x1p10, "Ki"}};
-
 /* Writes four digits with the largest prefix that leaves `like` a number of at least 1. */
-static char *format_stepped(struct arena *arena, const struct step *steps, size_t count,
-			    double value, double like, const char *unit)
+static char *format_stepped(struct arena *arena, int set, double value, double like,
+			    const char *unit)
 {
-	size_t i = 0;
-	while (i + 1 < count && fabs(like) / steps[i].factor >= 999.95)
-		i++;
-	return arena_printf(arena, "%s %s%s", number_format(arena, 4, value / steps[i].factor),
-			    steps[i].prefix, unit);
+	const struct prefix *prefix = NULL;
+	double factor = 1;
+	for (size_t i = 0; i < PREFIX_COUNT; i++) {
+		if (!(prefixes[i].sets & set) || prefixes[i].only_read)
+			continue;
+		prefix = &prefixes[i];
+		factor = prefix->mul / prefix->div;
+		if (!(fabs(like) / factor >= 999.95))
+			break;
+	}
+	return arena_printf(arena, "%s %s%s", number_format(arena, 4, value / factor),
+			    prefix ? prefix->text : "", unit);
 }
-
-#define FORMAT_STEPPED(arena, steps, value, like, unit)                                            \
-	format_stepped((arena), (steps), sizeof(steps) / sizeof((steps)[0]), (value), (like),      \
-		       (unit))
 
 static char *format_time(struct arena *arena, double value, double like)
 {
@@ -313,7 +293,7 @@ static char *format_time(struct arena *arena, double value, double like)
 		return arena_printf(arena, "%s s", number_format(arena, 4, value));
 	if (fabs(like) >= 9999.5)
 		return arena_printf(arena, "%s h", number_format(arena, 4, value / 3600));
-	return FORMAT_STEPPED(arena, steps_small, value, like, "s");
+	return format_stepped(arena, SMALL, value, like, "s");
 }
 
 /* Uses a binary prefix if that gives a whole number and the decimal form does not. */
@@ -323,13 +303,15 @@ static char *format_bytes(struct arena *arena, double value)
 	while (decimal >= 1000)
 		decimal /= 1000;
 	if (decimal != floor(decimal))
-		for (size_t i = 0; i < sizeof steps_binary / sizeof steps_binary[0]; i++) {
-			double whole = value / steps_binary[i].factor;
-			if (fabs(whole) >= 1 && fabs(whole) < 9999.5 && whole == floor(whole))
+		for (size_t i = PREFIX_COUNT; i-- > 0;) {
+			const struct prefix *prefix = &prefixes[i];
+			double whole = value / prefix->mul;
+			if (prefix->sets == BINARY && !prefix->only_read && fabs(whole) >= 1 &&
+			    fabs(whole) < 9999.5 && whole == floor(whole))
 				return arena_printf(arena, "%s %sB", number_format(arena, 4, whole),
-						    steps_binary[i].prefix);
+						    prefix->text);
 		}
-	return FORMAT_STEPPED(arena, steps_large, value, value, "B");
+	return format_stepped(arena, LARGE, value, value, "B");
 }
 
 char *quantity_format(struct arena *arena, enum quantity quantity, double value)
@@ -349,15 +331,15 @@ char *quantity_format_like(struct arena *arena, enum quantity quantity, double v
 		return format_time(arena, value, like);
 	case QUANTITY_TIME_PER_BYTE:
 		return value == 0 ? arena_strdup(arena, "0 s/B")
-				  : FORMAT_STEPPED(arena, steps_small, value, like, "s/B");
+				  : format_stepped(arena, SMALL, value, like, "s/B");
 	case QUANTITY_BYTES:
 		return isfinite(value) ? format_bytes(arena, value)
-				       : FORMAT_STEPPED(arena, steps_large, value, value, "B");
+				       : format_stepped(arena, LARGE, value, value, "B");
 	case QUANTITY_RATE:
 	case QUANTITY_FREQUENCY:
 	case QUANTITY_FLOP_RATE:
 	case QUANTITY_FLOP:
 		break;
 	}
-	return FORMAT_STEPPED(arena, steps_large, value, like, kinds[quantity].unit);
+	return format_stepped(arena, LARGE, value, like, kinds[quantity].unit);
 }
