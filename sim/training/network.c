@@ -6,73 +6,9 @@
 
 #include "sim/base/arena.h"
 #include "sim/training/network_reader.h"
-#include "sim/training/network_sequence.h"
+#include "sim/training/network_forms.h"
 
-enum layer_key {
-	KEY_KERNEL = 1 << 0,
-	KEY_STRIDE = 1 << 1,
-	KEY_PAD = 1 << 2,
-	KEY_OUT = 1 << 3,
-	KEY_BATCH_NORM = 1 << 4, /* batch_norm and scale */
-	KEY_BIAS = 1 << 5,
-	KEY_RELU = 1 << 6,
-	KEYS_WINDOW = KEY_KERNEL | KEY_STRIDE | KEY_PAD,
-	KEYS_AFTER = KEY_BATCH_NORM | KEY_BIAS | KEY_RELU,
-};
-
-/* The keys and inputs of an op in a file. */
-struct op_form {
-	const char *name;
-	enum layer_op op;
-	unsigned keys;     /* allowed keys besides name, op and from */
-	unsigned required; /* keys that the user must write */
-	size_t inputs_min, inputs_max;
-};
-
-#define LAYERS_OF_TOKENS LAYER_OP_COUNT
-
-static const struct op_form op_forms[] = {
-	{"conv", LAYER_CONV, KEYS_WINDOW | KEY_OUT | KEYS_AFTER, KEY_KERNEL | KEY_OUT, 1, 1},
-	{"fc", LAYER_FC, KEY_OUT | KEYS_AFTER, KEY_OUT, 1, 1},
-	{"max_pool", LAYER_MAX_POOL, KEYS_WINDOW, KEY_KERNEL | KEY_STRIDE, 1, 1},
-	{"avg_pool", LAYER_AVG_POOL, KEYS_WINDOW, KEY_KERNEL | KEY_STRIDE, 1, 1},
-	{"global_pool", LAYER_AVG_POOL, 0, 0, 1, 1},
-	{"add", LAYER_ADD, KEY_RELU, 0, 2, LAYER_INPUTS_MAX},
-	{"concat", LAYER_CONCAT, 0, 0, 2, LAYER_INPUTS_MAX},
-	{"lrn", LAYER_LRN, 0, 0, 1, 1},
-	{"dropout", LAYER_DROPOUT, 0, 0, 1, 1},
-	{"softmax", LAYER_SOFTMAX, 0, 0, 1, 1},
-	/* network_sequence.c reads these lines, each of which becomes one layer or more */
-	{"embedding", LAYERS_OF_TOKENS, 0, 0, 1, 1},
-	{"class_token", LAYERS_OF_TOKENS, 0, 0, 1, 1},
-	{"select", LAYERS_OF_TOKENS, 0, 0, 1, 1},
-	{"linear", LAYERS_OF_TOKENS, 0, 0, 1, 1},
-	{"layer_norm", LAYERS_OF_TOKENS, 0, 0, 1, 1},
-	{"rms_norm", LAYERS_OF_TOKENS, 0, 0, 1, 1},
-	{"attention", LAYERS_OF_TOKENS, 0, 0, 1, 1},
-	{"mlp", LAYERS_OF_TOKENS, 0, 0, 1, 1},
-	{"gated_mlp", LAYERS_OF_TOKENS, 0, 0, 1, 1},
-	{"experts", LAYERS_OF_TOKENS, 0, 0, 1, 1},
-	{"cross_entropy", LAYERS_OF_TOKENS, 0, 0, 1, 1},
-	{"losses", LAYERS_OF_TOKENS, 0, 0, 2, LAYER_INPUTS_MAX},
-};
 _Static_assert(LAYER_INPUTS_MAX == 8, "a message says 8");
-enum { OP_FORM_COUNT = sizeof(op_forms) / sizeof(op_forms[0]) };
-
-static const struct {
-	const char *name;
-	unsigned key;
-} key_names[] = {
-	{"kernel", KEY_KERNEL},
-	{"stride", KEY_STRIDE},
-	{"pad", KEY_PAD},
-	{"out", KEY_OUT},
-	{"batch_norm", KEY_BATCH_NORM},
-	{"scale", KEY_BATCH_NORM},
-	{"bias", KEY_BIAS},
-	{"relu", KEY_RELU},
-};
-enum { KEY_NAME_COUNT = sizeof(key_names) / sizeof(key_names[0]) };
 
 static const char input_name[] = "input";
 
@@ -82,11 +18,9 @@ bool read_size(struct reader *reader, const struct cfg_node *node, const char *t
 	       const char *name, size_t *value)
 {
 	double number;
-
 	if (!cfg_number(node, &number) || number != floor(number) || number < 1 ||
 	    number > LAYER_SIZE_MAX) {
 		const char *text = cfg_scalar_text(reader->arena, node);
-
 		return diag_error(reader->diag, cfg_origin(node),
 				  "%s '%s': %s is %s (write a whole number from 1 to %d)", thing,
 				  name, cfg_name(node) ? cfg_name(node) : "an element",
@@ -96,12 +30,10 @@ bool read_size(struct reader *reader, const struct cfg_node *node, const char *t
 	return true;
 }
 
-/* Reads [height, width], or one number for both. Without the key, pair keeps its values. */
-static bool read_pair(struct reader *reader, const struct cfg_node *layer, const char *key,
-		      const char *thing, const char *name, size_t pair[2])
+bool read_pair(struct reader *reader, const struct cfg_node *layer, const char *key,
+	       const char *thing, const char *name, size_t pair[2])
 {
 	const struct cfg_node *node = cfg_child(layer, key);
-
 	if (node == NULL)
 		return true;
 	if (!cfg_is_list(node)) {
@@ -122,127 +54,10 @@ bool read_flag(struct reader *reader, const struct cfg_node *layer, const char *
 	       const char *name, bool *value)
 {
 	const struct cfg_node *node = cfg_child(layer, key);
-
 	if (node == NULL || cfg_bool(node, value))
 		return true;
 	return diag_error(reader->diag, cfg_origin(node),
 			  "layer '%s': %s has the wrong type (write true or false)", name, key);
-}
-
-static bool read_pad(struct reader *reader, const struct cfg_node *layer, const char *name,
-		     bool *same)
-{
-	const struct cfg_node *node = cfg_child(layer, "pad");
-	const char *text = cfg_text(node);
-
-	if (node == NULL)
-		return true;
-	if (text == NULL || (strcmp(text, "same") != 0 && strcmp(text, "valid") != 0))
-		return diag_error(reader->diag, cfg_origin(node),
-				  "layer '%s': pad is '%s' (write \"same\" or \"valid\")", name,
-				  text ? text : "not a string");
-	*same = strcmp(text, "same") == 0;
-	return true;
-}
-
-/* ---- op and keys of a line ---- */
-
-static const struct op_form *read_op(struct reader *reader, const struct cfg_node *node,
-				     const char *name)
-{
-	const struct cfg_node *op = cfg_child(node, "op");
-	const char *text = cfg_text(op);
-	const char *names[OP_FORM_COUNT];
-	const char *near;
-
-	for (size_t i = 0; i < OP_FORM_COUNT; i++) {
-		if (text != NULL && strcmp(text, op_forms[i].name) == 0)
-			return &op_forms[i];
-		names[i] = op_forms[i].name;
-	}
-	if (text == NULL) {
-		diag_error(reader->diag, op ? cfg_origin(op) : cfg_origin(node),
-			   "layer '%s' has no op (write op = \"conv\" or another)", name);
-		return NULL;
-	}
-	near = diag_nearest(text, names, OP_FORM_COUNT);
-	diag_error(reader->diag, cfg_origin(op),
-		   "layer '%s': op '%s' is unknown (%s%s%swrite conv, fc, max_pool, avg_pool, "
-		   "global_pool, add, concat, lrn, dropout or softmax; of tokens embedding, "
-		   "class_token, select, linear, layer_norm, rms_norm, attention, mlp, gated_mlp, "
-		   "experts, cross_entropy or losses)",
-		   name, text, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
-	return NULL;
-}
-
-/* Reports keys that the op does not have, and keys that it needs and that are missing. */
-static bool check_keys(struct reader *reader, const struct cfg_node *node,
-		       const struct op_form *form, const char *name)
-{
-	size_t before = diag_count(reader->diag);
-	const char *known[KEY_NAME_COUNT + 3] = {"name", "op", "from"};
-	size_t count = 3;
-
-	for (size_t i = 0; i < KEY_NAME_COUNT; i++) {
-		const struct cfg_node *child = cfg_child(node, key_names[i].name);
-
-		known[count++] = key_names[i].name;
-		if (child != NULL && (form->keys & key_names[i].key) == 0)
-			diag_error(reader->diag, cfg_origin(child),
-				   "layer '%s': %s has no %s (leave it out)", name, form->name,
-				   key_names[i].name);
-		if (child == NULL && (form->required & key_names[i].key) != 0)
-			diag_error(reader->diag, cfg_origin(node),
-				   "layer '%s': %s needs %s (write %s = %s)", name, form->name,
-				   key_names[i].name, key_names[i].name,
-				   key_names[i].key == KEY_KERNEL   ? "[3, 3]"
-				   : key_names[i].key == KEY_STRIDE ? "2"
-								    : "64");
-	}
-	cfg_only(reader->diag, node, known, count);
-	return diag_count(reader->diag) == before;
-}
-
-static bool read_spec(struct reader *reader, const struct cfg_node *node, const struct line *line,
-		      const struct op_form *form, struct layer_spec *spec)
-{
-	const char *name = line->name;
-	const struct cfg_node *out = cfg_child(node, "out");
-	bool good = check_keys(reader, node, form, name);
-
-	*spec = (struct layer_spec){
-		.name = name,
-		.origin = line->origin,
-		.op = form->op,
-		.kernel = {1, 1},
-		.stride = {1, 1},
-		.same = true,
-		.scale = true,
-		.global = form->op == LAYER_AVG_POOL && form->keys == 0,
-	};
-	good &= read_pair(reader, node, "kernel", "layer", name, spec->kernel);
-	good &= read_pair(reader, node, "stride", "layer", name, spec->stride);
-	good &= read_pad(reader, node, name, &spec->same);
-	good &= out == NULL || read_size(reader, out, "layer", name, &spec->out);
-	good &= read_flag(reader, node, "batch_norm", name, &spec->batch_norm);
-	good &= read_flag(reader, node, "scale", name, &spec->scale);
-	good &= read_flag(reader, node, "bias", name, &spec->bias);
-	good &= read_flag(reader, node, "relu", name, &spec->relu);
-	if (good && spec->batch_norm && spec->bias) {
-		diag_error(reader->diag, cfg_origin(cfg_child(node, "bias")),
-			   "layer '%s' has bias and batch_norm, but batch_norm includes a bias "
-			   "(leave bias out)",
-			   name);
-		good = false;
-	}
-	if (good && !spec->batch_norm && cfg_child(node, "scale") != NULL) {
-		diag_error(reader->diag, cfg_origin(cfg_child(node, "scale")),
-			   "layer '%s' has scale but not batch_norm (write batch_norm = true or "
-			   "leave scale out)",
-			   name);
-		good = false;
-	}
-	return good;
 }
 
 /* ---- where a line takes its input from ---- */
@@ -253,7 +68,6 @@ static void unknown_from(struct reader *reader, const struct cfg_node *node, siz
 	const char **names = ARENA_ARRAY(reader->arena, index, const char *);
 	size_t count = 0;
 	const char *near;
-
 	for (size_t i = 0; i < index; i++)
 		if (reader->lines[i].name != NULL)
 			names[count++] = reader->lines[i].name;
@@ -271,7 +85,6 @@ static bool read_one_from(struct reader *reader, const struct cfg_node *node, si
 {
 	const char *text = cfg_text(node);
 	size_t found;
-
 	if (text == NULL)
 		return diag_error(
 			reader->diag, cfg_origin(node),
@@ -299,20 +112,19 @@ static bool read_one_from(struct reader *reader, const struct cfg_node *node, si
 
 /* Finds the lines that are the inputs of a line. Returns false after an error. */
 static bool read_from(struct reader *reader, const struct cfg_node *layer, size_t index,
-		      const struct op_form *form, size_t from[LAYER_INPUTS_MAX], size_t *count)
+		      const struct form *form, size_t from[LAYER_INPUTS_MAX], size_t *count)
 {
 	const struct cfg_node *node = cfg_child(layer, "from");
 	const char *name = reader->lines[index].name;
 	bool many = node != NULL && cfg_is_list(node);
 	bool good = true;
-
 	*count = many ? cfg_count(node) : 1;
-	if (*count < form->inputs_min || *count > form->inputs_max)
+	if (form->joins ? *count < 2 || *count > LAYER_INPUTS_MAX : *count != 1)
 		return diag_error(reader->diag,
 				  node ? cfg_origin(node) : reader->lines[index].origin,
 				  "layer '%s': %s takes %s, not %zu (write from = %s)", name,
-				  form->name, form->inputs_max > 1 ? "2 to 8 inputs" : "one input",
-				  *count, form->inputs_max > 1 ? "[\"a\", \"b\"]" : "\"a\"");
+				  form->op, form->joins ? "2 to 8 inputs" : "one input", *count,
+				  form->joins ? "[\"a\", \"b\"]" : "\"a\"");
 	if (node == NULL) {
 		from[0] = index - 1;
 		reader->lines[index - 1].consumed = true;
@@ -325,18 +137,6 @@ static bool read_from(struct reader *reader, const struct cfg_node *layer, size_
 
 /* ---- lines to layers ---- */
 
-/* Appends a layer whose inputs are inputs[count]. Returns false after an error. */
-static bool append(struct reader *reader, const struct layer_spec *spec, const char *name,
-		   enum layer_op op, const size_t *inputs, size_t count)
-{
-	struct layer_spec own = *spec;
-	struct layer layer = {.name = name, .op = op, .input_count = count};
-
-	own.op = op;
-	memcpy(layer.inputs, inputs, count * sizeof *inputs);
-	return append_layer(reader, &own, &layer);
-}
-
 bool append_layer(struct reader *reader, const struct layer_spec *spec, struct layer *layer)
 {
 	if (!layer_derive(reader->diag, spec, reader->layers.items, layer))
@@ -347,57 +147,26 @@ bool append_layer(struct reader *reader, const struct layer_spec *spec, struct l
 	return true;
 }
 
-/* Appends a layer whose input is the last layer. */
-static void append_after(struct reader *reader, const struct layer_spec *spec, enum layer_op op)
-{
-	size_t before = reader->layers.count - 1;
-	bool good = append(reader, spec,
-			   arena_printf(reader->arena, "%s/%s", spec->name, layer_op_name(op)), op,
-			   &before, 1);
-
-	FW_ASSERT(good);
-}
-
-static bool expand(struct reader *reader, const struct layer_spec *spec, const size_t *inputs,
-		   size_t count)
-{
-	if (!append(reader, spec, spec->name, spec->op, inputs, count))
-		return false;
-	if (spec->batch_norm)
-		append_after(reader, spec, LAYER_BATCH_NORM);
-	if (spec->bias)
-		append_after(reader, spec, LAYER_BIAS);
-	if (spec->relu)
-		append_after(reader, spec, LAYER_RELU);
-	return true;
-}
-
 static bool read_line(struct reader *reader, const struct cfg_node *node, size_t index)
 {
-	const struct op_form *form;
-	struct layer_spec spec = {0};
+	const struct form *form;
+	struct expansion *expansion;
 	size_t inputs[LAYER_INPUTS_MAX];
 	size_t count;
-	bool good, broken = false;
-
+	bool broken = false;
 	if (reader->lines[index].name == NULL)
 		return false; /* collect_names has reported it */
-	form = read_op(reader, node, reader->lines[index].name);
+	form = form_read(reader, node, reader->lines[index].name);
 	if (form == NULL)
 		return false;
-	good = form->op == LAYERS_OF_TOKENS ||
-	       read_spec(reader, node, &reader->lines[index], form, &spec);
-	if (!read_from(reader, node, index, form, inputs, &count) || !good)
+	expansion = expansion_new(reader, index, form);
+	if (!read_from(reader, node, index, form, inputs, &count) || expansion == NULL)
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		broken |= reader->lines[inputs[i]].broken;
 		inputs[i] = reader->lines[inputs[i]].last;
 	}
-	if (broken)
-		return false;
-	if (!(form->op == LAYERS_OF_TOKENS
-		      ? sequence_expand(reader, index, form->name, inputs, count)
-		      : expand(reader, &spec, inputs, count)))
+	if (broken || !expansion_append(expansion, inputs, count))
 		return false;
 	reader->lines[index].last = reader->layers.count - 1;
 	return true;
@@ -409,7 +178,6 @@ static void read_lines(struct reader *reader)
 	for (size_t i = 1; i < reader->line_count; i++) {
 		struct line *line = &reader->lines[i];
 		bool again = reader->scopes.items[line->scope].again;
-
 		reader->block = line->scope;
 		line->broken = (again && diag_count(reader->diag) > reader->errors_before) ||
 			       !read_line(reader, line->node, i);
@@ -420,7 +188,6 @@ static void check_loose_ends(struct reader *reader)
 {
 	for (size_t i = 0; i + 1 < reader->line_count; i++) {
 		const struct line *line = &reader->lines[i];
-
 		if (!line->consumed)
 			diag_error(reader->diag, line->origin,
 				   "layer '%s': no other layer uses its output (write its name in "
@@ -444,13 +211,11 @@ static bool read_sample(struct reader *reader, const struct cfg_node *group,
 	size_t *const fields[2][2] = {{&network->image_channels, &network->classes},
 				      {&network->sequence, &network->vocabulary}};
 	size_t image[2] = {0, 0}, before = diag_count(reader->diag);
-
 	for (size_t i = 0; i < 2; i++) {
 		const char *key = (tokens ? sequences : images)[i].key;
 		const char *example = (tokens ? sequences : images)[i].example;
 		const struct cfg_node *other = cfg_child(group, images[i].key);
 		const struct cfg_node *node = cfg_child(group, key);
-
 		if (node == NULL)
 			diag_error(reader->diag, cfg_origin(group),
 				   "the network has no %s (write %s = %s)", key, key, example);
@@ -479,7 +244,6 @@ static bool read_head(struct reader *reader, const struct cfg_node *group, struc
 					    "classes",    "source", "sequence",
 					    "vocabulary", "frozen", "layers"};
 	size_t before = diag_count(reader->diag);
-
 	cfg_only(reader->diag, group, known, sizeof(known) / sizeof(known[0]));
 	network->name = cfg_text(cfg_child(group, "name"));
 	network->source = cfg_text(cfg_child(group, "source"));
@@ -500,7 +264,6 @@ static void start_layers(struct reader *reader, const struct network *network, s
 {
 	bool tokens = network->sequence > 0;
 	struct layer *input;
-
 	reader->network = network;
 	reader->lines = ARENA_ARRAY(reader->arena, line_count + 1, struct line);
 	reader->lines[0] = (struct line){.name = input_name, .origin = origin};
@@ -521,7 +284,6 @@ static void check_classes(struct reader *reader, const struct network *network)
 {
 	const struct line *line = &reader->lines[reader->line_count - 1];
 	const struct layer *last = &reader->layers.items[reader->layers.count - 1];
-
 	if (network->sequence > 0 && last->op != LAYER_CROSS_ENTROPY && last->op != LAYER_LOSSES)
 		diag_error(reader->diag, line->origin,
 			   "layer '%s': the last layer of a network of sequences must be a loss "
@@ -544,7 +306,6 @@ const struct network *network_read(struct arena *arena, struct diag *diag,
 	const struct cfg_node *group = cfg_child(file, "network");
 	const struct cfg_node *list = cfg_child(group, "layers");
 	size_t before = diag_count(diag);
-
 	cfg_only(diag, file, known, 1);
 	if (group == NULL || !cfg_is_group(group)) {
 		diag_error(diag, cfg_origin(file),

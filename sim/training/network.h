@@ -11,7 +11,7 @@
  *
  * - frozen = true: only adapters (lora of an attention) are trained.
  * - Ops are conv, fc, max_pool, avg_pool, global_pool, add, concat, lrn, dropout and softmax, and
- *   the ops of tokens (network_sequence.h).
+ *   the ops of tokens (network_forms.h).
  * - A group { name = "block"; repeat = 12; layers = ( ... ); } stands for its layers, 12 times
  *   (network_reader.h).
  * - `from` is a name or a list of names of earlier layers, so there are no loops. The default is
@@ -45,7 +45,7 @@ enum layer_op {
 	LAYER_LRN,
 	LAYER_DROPOUT,
 	LAYER_SOFTMAX,
-	/* Layers of tokens: network_sequence.h says how files write them. */
+	/* Layers of tokens: network_forms.h says how files write them. */
 	LAYER_EMBEDDING,
 	LAYER_POSITIONS,
 	LAYER_CLASS_TOKEN,
@@ -67,7 +67,26 @@ enum layer_op {
 	LAYER_LOSSES,
 	LAYER_OP_COUNT,
 };
-const char *layer_op_name(enum layer_op op);
+
+/* What is the same for all layers with an op (network_shapes.c has the table). */
+enum layer_trait {
+	NEEDS_INPUT = 1 << 0,  /* backward needs its inputs */
+	NEEDS_OUTPUT = 1 << 1, /* backward needs its output */
+	IN_PLACE = 1 << 2,     /* the output overwrites the input */
+	POINTWISE = 1 << 3,    /* inference engines can compute it in the kernel of a product */
+	KEEPS_SPLIT = 1 << 4,  /* split features of its input stay split */
+	LIBRARY = 1 << 5,      /* images: it calls cuDNN or cuBLAS */
+	PRODUCT = 1 << 6,      /* images: it multiplies matrices, or is a convolution */
+};
+struct layer_kind {
+	const char *name;
+	unsigned traits;
+	/* Images: bytes of inputs and outputs that forward and backward read and write. The values
+	 * are multiples of the sizes of the layer's inputs and of its output. */
+	double forward[2], backward[2];
+};
+const struct layer_kind *layer_kind(enum layer_op op);
+bool layer_has(enum layer_op op, enum layer_trait trait);
 
 enum { LAYER_INPUTS_MAX = 8, LAYER_TENSORS_MAX = 6, LAYER_PARTS_MAX = 3 };
 
@@ -93,7 +112,6 @@ struct layer {
 	size_t state_tensor_count;   /* tensors without training: moving mean and variance */
 	size_t window[2], stride[2]; /* height and width of a conv or pool window */
 	bool frozen;                 /* its tensors are not trained */
-	bool in_place;               /* the output overwrites the input: ReLU, bias */
 	/* Linear layers: output features of the matrix products that share the input, such
 	 * as query, key and value. */
 	size_t parts[LAYER_PARTS_MAX], part_count;

@@ -16,7 +16,6 @@ static bool is_repeat(const struct cfg_node *node)
 static size_t repeat_of(const struct cfg_node *node)
 {
 	double number;
-
 	if (!cfg_number(cfg_child(node, "repeat"), &number) || number < 1 || number > REPEAT_MAX)
 		return 0;
 	return number == (double)(size_t)number ? (size_t)number : 0;
@@ -25,11 +24,9 @@ static size_t repeat_of(const struct cfg_node *node)
 size_t lines_count(const struct cfg_node *list)
 {
 	size_t count = 0;
-
 	for (size_t i = 0; i < cfg_count(list); i++) {
 		const struct cfg_node *node = cfg_at(list, i);
 		const struct cfg_node *inner = cfg_child(node, "layers");
-
 		if (!is_repeat(node))
 			count++;
 		else if (inner != NULL && cfg_is_list(inner))
@@ -60,7 +57,6 @@ size_t lines_find(const struct reader *reader, size_t index, const char *text)
 		const struct scope *scope = &reader->scopes.items[s];
 		const char *outer = reader->scopes.items[scope->parent].prefix;
 		size_t found;
-
 		if (s > 0 && strcmp(scope->name + strlen(outer), text) == 0)
 			return scope->entry;
 		found = find_name(reader, arena_printf(reader->arena, "%s%s", scope->prefix, text));
@@ -76,7 +72,6 @@ static const char *new_name(struct reader *reader, const struct cfg_node *node, 
 	const struct scope *outer = &reader->scopes.items[scope];
 	const char *name = cfg_is_group(node) ? cfg_text(cfg_child(node, "name")) : NULL;
 	const char *full = name ? arena_printf(reader->arena, "%s%s", outer->prefix, name) : NULL;
-
 	if (name == NULL || *name == '\0') {
 		if (!outer->again)
 			diag_error(reader->diag, cfg_origin(node),
@@ -100,7 +95,6 @@ static bool check_group(struct reader *reader, const struct cfg_node *node, cons
 	static const char *const known[] = {"name", "repeat", "layers"};
 	const struct cfg_node *inner = cfg_child(node, "layers");
 	size_t before = diag_count(reader->diag);
-
 	cfg_only(reader->diag, node, known, sizeof known / sizeof known[0]);
 	if (repeat_of(node) == 0)
 		diag_error(reader->diag, cfg_origin(cfg_child(node, "repeat")),
@@ -121,13 +115,11 @@ static void collect_group(struct reader *reader, const struct cfg_node *node, co
 			  size_t scope)
 {
 	size_t times = repeat_of(node);
-
 	if (!reader->scopes.items[scope].again && !check_group(reader, node, name))
 		return;
 	for (size_t i = 1; i <= times; i++) {
 		size_t index = reader->scopes.count;
 		struct scope *own = VEC_PUSH(reader->arena, &reader->scopes);
-
 		*own = (struct scope){
 			.name = name,
 			.prefix = arena_printf(reader->arena, "%s%zu/", name, i),
@@ -145,7 +137,6 @@ static void collect(struct reader *reader, const struct cfg_node *list, size_t s
 	for (size_t i = 0; i < cfg_count(list); i++) {
 		const struct cfg_node *node = cfg_at(list, i);
 		const char *name = new_name(reader, node, i + 1, scope);
-
 		if (is_repeat(node)) {
 			if (name != NULL)
 				collect_group(reader, node, name, scope);
@@ -159,7 +150,6 @@ static void collect(struct reader *reader, const struct cfg_node *list, size_t s
 void lines_collect(struct reader *reader, const struct cfg_node *list)
 {
 	struct scope *file = VEC_PUSH(reader->arena, &reader->scopes);
-
 	*file = (struct scope){.name = "", .prefix = ""};
 	collect(reader, list, 0);
 }

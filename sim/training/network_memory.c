@@ -16,15 +16,14 @@ static double layer_gradients_B(const struct network *network, const struct laye
 				double element_B, bool fused_attention)
 {
 	double count = layer->output_count;
-
-	if (layer->in_place || layer->op == LAYER_ADD || layer->op == LAYER_POSITIONS)
+	if (layer_has(layer->op, IN_PLACE) || layer->op == LAYER_ADD ||
+	    layer->op == LAYER_POSITIONS)
 		return count * element_B; /* the inputs' gradient uses the same memory */
 	/* an fp32 gradient, and its copy in the type of the input */
 	if (layer->op == LAYER_CROSS_ENTROPY)
 		return count * (4 + 4 + (element_B < 4 ? element_B : 0));
 	for (size_t i = 0; i < layer->input_count; i++) {
 		const struct layer *input = &network->layers[layer->inputs[i]];
-
 		if (input->op != LAYER_INPUT) /* training needs no gradient of the image */
 			count += input->output_count;
 	}
@@ -36,7 +35,6 @@ static double layer_gradients_B(const struct network *network, const struct laye
 static double activations_B(const struct network *network, double element_B, bool fused_attention)
 {
 	double kept_B = network->activations_count * element_B + network->activations_B;
-
 	return kept_B + (fused_attention ? network->fused_B
 					 : network->scores_count * element_B + network->scores_B);
 }
@@ -48,12 +46,10 @@ double network_memory_B(const struct network *network, size_t batch, double elem
 	double pair_B = 0, state_count = 0;
 	double variables_B, gradients_B, images_B;
 	bool cast = element_B < variable_element_B;
-
 	FW_ASSERT(batch > 0 && element_B > 0 && optimiser_copies_count >= 0 && workspace_B >= 0);
 	for (size_t i = 1; i < network->layer_count; i++) {
 		const struct layer *layer = &network->layers[i];
 		double size_B = layer_gradients_B(network, layer, element_B, fused_attention);
-
 		if (size_B > pair_B)
 			pair_B = size_B;
 		state_count += (double)layer->state_tensor_count * (double)layer->channels;

@@ -59,6 +59,9 @@ size_t lines_find(const struct reader *reader, size_t index, const char *text);
 
 bool read_size(struct reader *reader, const struct cfg_node *node, const char *thing,
 	       const char *name, size_t *value);
+/* Reads [height, width], or one number for both. Without the key, pair keeps its values. */
+bool read_pair(struct reader *reader, const struct cfg_node *layer, const char *key,
+	       const char *thing, const char *name, size_t pair[2]);
 bool read_flag(struct reader *reader, const struct cfg_node *layer, const char *key,
 	       const char *name, bool *value);
 /* Appends `layer`, whose name, op, inputs and own fields are set, and derives the rest.

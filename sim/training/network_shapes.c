@@ -29,7 +29,6 @@ static void derive_linear(const struct layer_spec *spec, const struct layer *inp
 			  struct layer *layer)
 {
 	double matrices = layer->experts ? (double)layer->experts : 1;
-
 	layer->channels = 0;
 	for (size_t i = 0; i < layer->part_count; i++) {
 		layer->channels += layer->parts[i];
@@ -47,7 +46,6 @@ static double pairs_of(const struct attention_shape *shape, double tokens)
 {
 	double window = shape->window > 0 && (double)shape->window < tokens ? (double)shape->window
 									    : tokens;
-
 	if (!shape->causal)
 		return tokens * tokens;
 	return window * (window + 1) / 2 + (tokens - window) * window;
@@ -58,7 +56,6 @@ static void derive_attention(const struct layer_spec *spec, struct layer *layer,
 {
 	const struct attention_shape *shape = &layer->attention;
 	double tokens = tokens_of(layer);
-
 	layer->channels = shape->heads * shape->head_size;
 	layer->scores_count = (double)shape->heads * tokens * tokens;
 	/* products for the scores, and products of scores and values */
@@ -100,7 +97,6 @@ static bool tokens_derive(struct diag *diag, const struct layer_spec *spec,
 {
 	const struct layer *input = &layers[layer->inputs[0]];
 	size_t rows = input->height * input->width;
-
 	switch (layer->op) {
 	case LAYER_EMBEDDING:
 		layer->channels = spec->out;
@@ -153,35 +149,11 @@ static bool tokens_derive(struct diag *diag, const struct layer_spec *spec,
 
 /* ---- what is kept ---- */
 
-/* Returns true if the backward pass of op needs its inputs. */
+/* Returns true if the backward pass needs the layer's inputs. A linear layer needs them for the
+ * gradients of its weights. */
 static bool needs_input(const struct layer *layer)
 {
-	switch (layer->op) {
-	case LAYER_CONV:
-	case LAYER_FC:
-	case LAYER_BATCH_NORM:
-	case LAYER_MAX_POOL:
-	case LAYER_LRN:
-	case LAYER_LAYER_NORM:
-	case LAYER_RMS_NORM:
-	case LAYER_QK_NORM:
-	case LAYER_ATTENTION:
-	case LAYER_GELU:
-	case LAYER_SILU:
-	case LAYER_GATE:
-	case LAYER_COMBINE:
-		return true;
-	case LAYER_LINEAR: /* for the gradients of its weights */
-		return !layer->frozen;
-	default:
-		return false;
-	}
-}
-
-/* Returns true if the backward pass of op needs its output. */
-static bool needs_output(enum layer_op op)
-{
-	return op == LAYER_RELU || op == LAYER_TANH || op == LAYER_SOFTMAX || op == LAYER_ROUTE;
+	return layer_has(layer->op, NEEDS_INPUT) && !(layer->op == LAYER_LINEAR && layer->frozen);
 }
 
 /* Adds the data that the layer keeps for backward, besides its input and output, in PyTorch's
@@ -190,7 +162,6 @@ static void keep_inside(const struct layer *input, struct layer *layer)
 {
 	double tokens = tokens_of(layer);
 	const struct attention_shape *shape = &layer->attention;
-
 	switch (layer->op) {
 	case LAYER_EMBEDDING:
 		layer->kept_B += index_B * tokens;
@@ -234,7 +205,6 @@ static void keep_inside(const struct layer *input, struct layer *layer)
 static void keep_scores(struct network *network, const struct layer *layer)
 {
 	double queries = (double)layer->attention.heads * tokens_of(layer);
-
 	if (layer->op != LAYER_ATTENTION)
 		return;
 	network->fused_B += statistic_B * queries;
@@ -247,8 +217,7 @@ static void tokens_keep(struct network *network, struct layer *layers)
 {
 	for (size_t i = 0; i < network->layer_count; i++) {
 		struct layer *layer = &layers[i];
-
-		if (needs_output(layer->op)) {
+		if (layer_has(layer->op, NEEDS_OUTPUT)) {
 			layer->kept_count = layer->output_count;
 			layer->other_keeps = true;
 		}
@@ -266,52 +235,56 @@ static void tokens_keep(struct network *network, struct layer *layers)
 	}
 }
 
-static const char *const op_names[LAYER_OP_COUNT] = {
-	[LAYER_INPUT] = "input",
-	[LAYER_CONV] = "conv",
-	[LAYER_FC] = "fc",
-	[LAYER_BATCH_NORM] = "batch_norm",
-	[LAYER_BIAS] = "bias",
-	[LAYER_RELU] = "relu",
-	[LAYER_MAX_POOL] = "max_pool",
-	[LAYER_AVG_POOL] = "avg_pool",
-	[LAYER_ADD] = "add",
-	[LAYER_CONCAT] = "concat",
-	[LAYER_LRN] = "lrn",
-	[LAYER_DROPOUT] = "dropout",
-	[LAYER_SOFTMAX] = "softmax",
-	[LAYER_EMBEDDING] = "embedding",
-	[LAYER_POSITIONS] = "positions",
-	[LAYER_CLASS_TOKEN] = "class_token",
-	[LAYER_SELECT] = "select",
-	[LAYER_LINEAR] = "linear",
-	[LAYER_LAYER_NORM] = "layer_norm",
-	[LAYER_RMS_NORM] = "rms_norm",
-	[LAYER_QK_NORM] = "qk_norm",
-	[LAYER_ROTARY] = "rotary",
-	[LAYER_ATTENTION] = "attention",
-	[LAYER_GELU] = "gelu",
-	[LAYER_SILU] = "silu",
-	[LAYER_TANH] = "tanh",
-	[LAYER_GATE] = "gate",
-	[LAYER_ROUTE] = "route",
-	[LAYER_DISPATCH] = "dispatch",
-	[LAYER_COMBINE] = "combine",
-	[LAYER_CROSS_ENTROPY] = "cross_entropy",
-	[LAYER_LOSSES] = "losses",
+static const struct layer_kind kinds[LAYER_OP_COUNT] = {
+	[LAYER_INPUT] = {"input", 0, {1, 1}, {0, 2}},
+	[LAYER_CONV] = {"conv", NEEDS_INPUT | LIBRARY | PRODUCT, {1, 1}, {0, 2}},
+	[LAYER_FC] = {"fc", NEEDS_INPUT | LIBRARY | PRODUCT, {1, 1}, {0, 2}},
+	[LAYER_BATCH_NORM] = {"batch_norm", NEEDS_INPUT | LIBRARY, {0, 3}, {0, 5}},
+	[LAYER_BIAS] = {"bias", IN_PLACE | POINTWISE, {1, 1}, {0, 1}},
+	[LAYER_RELU] = {"relu", NEEDS_OUTPUT | IN_PLACE | POINTWISE | KEEPS_SPLIT, {1, 1}, {0, 3}},
+	[LAYER_MAX_POOL] = {"max_pool", NEEDS_INPUT | LIBRARY, {1, 1}, {2, 2}},
+	[LAYER_AVG_POOL] = {"avg_pool", 0, {1, 1}, {1, 1}},
+	[LAYER_ADD] = {"add", POINTWISE | KEEPS_SPLIT, {1, 1}, {0, 2}}, /* split: of an adapter */
+	[LAYER_CONCAT] = {"concat", 0, {1, 1}, {0, 2}},
+	[LAYER_LRN] = {"lrn", NEEDS_INPUT | LIBRARY, {0, 3}, {0, 5}},
+	[LAYER_DROPOUT] = {"dropout", 0, {0, 3}, {0, 3}},
+	[LAYER_SOFTMAX] = {"softmax", NEEDS_OUTPUT, {1, 1}, {1, 1}},
+	[LAYER_EMBEDDING] = {.name = "embedding"},
+	[LAYER_POSITIONS] = {.name = "positions"},
+	[LAYER_CLASS_TOKEN] = {.name = "class_token"},
+	[LAYER_SELECT] = {.name = "select"},
+	[LAYER_LINEAR] = {.name = "linear", NEEDS_INPUT},
+	[LAYER_LAYER_NORM] = {.name = "layer_norm", NEEDS_INPUT},
+	[LAYER_RMS_NORM] = {.name = "rms_norm", NEEDS_INPUT},
+	[LAYER_QK_NORM] = {.name = "qk_norm", NEEDS_INPUT | KEEPS_SPLIT},
+	[LAYER_ROTARY] = {.name = "rotary", KEEPS_SPLIT},
+	[LAYER_ATTENTION] = {.name = "attention", NEEDS_INPUT | KEEPS_SPLIT},
+	[LAYER_GELU] = {.name = "gelu", NEEDS_INPUT | POINTWISE | KEEPS_SPLIT},
+	[LAYER_SILU] = {.name = "silu", NEEDS_INPUT | POINTWISE | KEEPS_SPLIT},
+	[LAYER_TANH] = {.name = "tanh", NEEDS_OUTPUT | POINTWISE | KEEPS_SPLIT},
+	[LAYER_GATE] = {.name = "gate", NEEDS_INPUT | KEEPS_SPLIT},
+	[LAYER_ROUTE] = {.name = "route", NEEDS_OUTPUT},
+	[LAYER_DISPATCH] = {.name = "dispatch"},
+	[LAYER_COMBINE] = {.name = "combine", NEEDS_INPUT},
+	[LAYER_CROSS_ENTROPY] = {.name = "cross_entropy"},
+	[LAYER_LOSSES] = {.name = "losses"},
 };
 
-const char *layer_op_name(enum layer_op op)
+const struct layer_kind *layer_kind(enum layer_op op)
 {
 	FW_ASSERT(op >= 0 && op < LAYER_OP_COUNT);
-	return op_names[op];
+	return &kinds[op];
+}
+
+bool layer_has(enum layer_op op, enum layer_trait trait)
+{
+	return (layer_kind(op)->traits & (unsigned)trait) != 0;
 }
 
 static bool window_side(struct diag *diag, const struct layer_spec *spec, const struct layer *input,
 			size_t side, size_t *out)
 {
 	size_t in = side == 0 ? input->height : input->width;
-
 	if (spec->same) {
 		*out = (in - 1) / spec->stride[side] + 1;
 		return true;
@@ -337,10 +310,8 @@ static bool add_shape(struct diag *diag, const struct layer_spec *spec, const st
 		      const struct layer *layer)
 {
 	const struct layer *first = &layers[layer->inputs[0]];
-
 	for (size_t i = 1; i < layer->input_count; i++) {
 		const struct layer *other = &layers[layer->inputs[i]];
-
 		if (other->channels == first->channels && other->height == first->height &&
 		    other->width == first->width)
 			continue;
@@ -358,10 +329,8 @@ static bool concat_shape(struct diag *diag, const struct layer_spec *spec,
 			 const struct layer *layers, struct layer *layer)
 {
 	const struct layer *first = &layers[layer->inputs[0]];
-
 	for (size_t i = 1; i < layer->input_count; i++) {
 		const struct layer *other = &layers[layer->inputs[i]];
-
 		if (other->height != first->height || other->width != first->width)
 			return diag_error(
 				diag, spec->origin,
@@ -388,7 +357,6 @@ static bool derive_op(struct diag *diag, const struct layer_spec *spec, const st
 		      struct layer *layer, double *macs_per_output)
 {
 	const struct layer *input = &layers[layer->inputs[0]];
-
 	switch (layer->op) {
 	case LAYER_CONV:
 		layer->channels = spec->out;
@@ -436,14 +404,12 @@ bool layer_derive(struct diag *diag, const struct layer_spec *spec, const struct
 		  struct layer *layer)
 {
 	double macs_per_output = 0;
-
 	FW_ASSERT(layer->input_count > 0);
 	memcpy(layer->window, spec->kernel, sizeof layer->window);
 	memcpy(layer->stride, spec->stride, sizeof layer->stride);
 	layer->channels = layers[layer->inputs[0]].channels;
 	layer->height = layers[layer->inputs[0]].height;
 	layer->width = layers[layer->inputs[0]].width;
-	layer->in_place = layer->op == LAYER_RELU || layer->op == LAYER_BIAS;
 	for (size_t i = 0; i < layer->input_count; i++)
 		layer->input_count_total += layers[layer->inputs[i]].output_count;
 	if (!derive_op(diag, spec, layers, layer, &macs_per_output))
@@ -458,7 +424,8 @@ bool layer_derive(struct diag *diag, const struct layer_spec *spec, const struct
 static void keep_outputs(struct network *network, struct layer *layers)
 {
 	for (size_t i = 0; i < network->layer_count; i++)
-		layers[i].kept_count = layers[i].in_place ? 0 : layers[i].output_count;
+		layers[i].kept_count =
+			layer_has(layers[i].op, IN_PLACE) ? 0 : layers[i].output_count;
 }
 
 void network_totals(struct network *network, struct layer *layers)
@@ -469,7 +436,6 @@ void network_totals(struct network *network, struct layer *layers)
 	(network->has_tokens ? tokens_keep : keep_outputs)(network, layers);
 	for (size_t i = 0; i < network->layer_count; i++) {
 		const struct layer *layer = &layers[i];
-
 		for (size_t t = 0; t < layer->tensor_count; t++)
 			network->parameters_count += layer->tensors[t];
 		for (size_t t = 0; layer->frozen && t < layer->tensor_count; t++)

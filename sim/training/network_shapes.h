@@ -30,7 +30,8 @@ struct layer_spec {
 	size_t out;                  /* number of channels of a conv, or of units of an fc */
 	size_t rows;  /* rows of an embedding's matrix, or number of tokens to select */
 	bool adapter; /* its tensors are trained in a frozen network */
-	bool batch_norm, scale, bias, relu; /* layers that follow this one */
+	bool scale;   /* a batch norm has gamma */
+	bool bias;    /* a linear layer or a layer norm has one */
 };
 
 /* Sets all fields of layer except name, op and inputs, which the caller has set. layers contains

@@ -132,32 +132,20 @@ static double mask_passes(const struct builder *b, const struct layer *layer)
 	return masked ? 1 / (8 * b->element_B) : 0;
 }
 
+/* Returns multiples of the sizes of the layer's inputs and of its output. */
+static double traffic_B(const struct builder *b, const struct layer *layer, const double ratios[2])
+{
+	return ratios[0] * builder_B(b, layer->input_count_total) +
+	       ratios[1] * builder_B(b, layer->output_count);
+}
+
 /* Returns the bytes of GPU memory that the layer's forward op reads and writes. */
 static double forward_B(const struct builder *b, const struct layer *layer)
 {
-	double in = builder_B(b, layer->input_count_total), out = builder_B(b, layer->output_count);
-	switch (layer->op) {
-	case LAYER_BATCH_NORM:
-	case LAYER_LRN:
-	case LAYER_DROPOUT:
-		return 3 * out;
-	case LAYER_CONV:
-	case LAYER_FC:
-		return in + out + weights_B(b, layer);
-	default:
-		return in + out * (1 + mask_passes(b, layer));
-	}
-}
-
-static bool is_library(enum layer_op op)
-{
-	return op == LAYER_CONV || op == LAYER_FC || op == LAYER_BATCH_NORM ||
-	       op == LAYER_MAX_POOL || op == LAYER_LRN;
-}
-
-static bool is_product(enum layer_op op)
-{
-	return op == LAYER_CONV || op == LAYER_FC;
+	const double *ratios = layer_kind(layer->op)->forward;
+	if (layer_has(layer->op, PRODUCT))
+		return traffic_B(b, layer, ratios) + weights_B(b, layer);
+	return traffic_B(b, layer, (double[]){ratios[0], ratios[1] + mask_passes(b, layer)});
 }
 
 /* Returns true if the op can be one kernel with its neighbours. cuDNN fuses batch norm with the
@@ -218,12 +206,6 @@ static bool vanishes(const struct builder *b, const struct layer *layer)
 		 b->network->layers[layer->inputs[0]].op == LAYER_CONV));
 }
 
-static bool is_pointwise(enum layer_op op)
-{
-	return op == LAYER_BIAS || op == LAYER_RELU || op == LAYER_ADD || op == LAYER_GELU ||
-	       op == LAYER_SILU || op == LAYER_TANH;
-}
-
 static void forward_layer(struct builder *b)
 {
 	const struct layer *layer = builder_layer(b);
@@ -242,16 +224,16 @@ static void forward_layer(struct builder *b)
 	}
 	if (layer->op >= LAYER_EMBEDDING) {
 		tokens_forward(b);
-		b->ops.items[*output].pointwise = is_pointwise(layer->op);
+		b->ops.items[*output].pointwise = layer_has(layer->op, POINTWISE);
 		return;
 	}
 	*output =
-		add_op(b, layer->name, is_library(layer->op),
+		add_op(b, layer->name, layer_has(layer->op, LIBRARY),
 		       layer->op == LAYER_SOFTMAX ? SOFTMAX_KERNELS : 1, 2 * layer->macs * b->batch,
 		       forward_B(b, layer), inputs, (uint32_t)layer->input_count);
 	b->ops.items[*output].wait_s = norm_wait_s(b, layer);
-	b->ops.items[*output].pointwise = is_pointwise(layer->op);
-	if (is_product(layer->op))
+	b->ops.items[*output].pointwise = layer_has(layer->op, POINTWISE);
+	if (layer_has(layer->op, PRODUCT))
 		*output = product_forward(b, layer, *output);
 	if (is_elementwise(b, layer->op))
 		builder_elementwise(b, *output, builder_B(b, layer->output_count));
@@ -397,25 +379,10 @@ void builder_complete(struct builder *b, uint32_t op)
 /* Returns the bytes of GPU memory that the layer's backward op reads and writes. */
 static double backward_B(const struct builder *b, const struct layer *layer)
 {
-	double in = builder_B(b, layer->input_count_total), out = builder_B(b, layer->output_count);
-	switch (layer->op) {
-	case LAYER_RELU:
-		return (mask_passes(b, layer) > 0 ? 2 + mask_passes(b, layer) : 3) * out;
-	case LAYER_BATCH_NORM:
-	case LAYER_LRN:
-		return 5 * out;
-	case LAYER_DROPOUT:
-		return 3 * out;
-	case LAYER_BIAS:
-		return out;
-	case LAYER_SOFTMAX:
-	case LAYER_AVG_POOL:
-		return in + out;
-	case LAYER_MAX_POOL:
-		return 2 * (in + out);
-	default:
-		return 2 * out;
-	}
+	double mask = mask_passes(b, layer);
+	if (mask > 0)
+		return (2 + mask) * builder_B(b, layer->output_count);
+	return traffic_B(b, layer, layer_kind(layer->op)->backward);
 }
 
 /* Adds the two backward ops of convolutions and matrix products: the filter's gradient and, if
@@ -465,7 +432,7 @@ static void backward_layer(struct builder *b)
 	default:
 		break;
 	}
-	uint32_t op = add_op(b, op_name(b, ".grad"), is_library(layer->op),
+	uint32_t op = add_op(b, op_name(b, ".grad"), layer_has(layer->op, LIBRARY),
 			     layer->op == LAYER_SOFTMAX ? SOFTMAX_GRAD_KERNELS : 1, 0,
 			     backward_B(b, layer), &gradient, 1);
 	b->ops.items[op].wait_s = norm_wait_s(b, layer);

@@ -23,7 +23,6 @@ static struct part part_of(const struct builder *b, const struct layer *layer, s
 	double rows = tokens_of(layer) * b->batch, out = (double)layer->parts[i];
 	double in = (double)input->channels, matrices = 1;
 	size_t last = parts_of(b, layer) == 1 ? layer->part_count : i + 1;
-
 	_Static_assert(sizeof suffixes / sizeof suffixes[0] == LAYER_PARTS_MAX, "a suffix each");
 	for (size_t k = i + 1; k < last; k++)
 		out += (double)layer->parts[k];
@@ -57,11 +56,9 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 {
 	enum layer_op from = b->network->layers[layer->inputs[0]].op;
 	bool written = from == LAYER_LAYER_NORM || from == LAYER_RMS_NORM || from == LAYER_GELU;
-
 	input = convert(b, ".convert", part_of(b, layer, 0).in_count, written, input);
 	for (size_t i = 0; i < parts_of(b, layer); i++) {
 		struct part part = part_of(b, layer, i);
-
 		builder_cast(b, ".cast", part.weight_count, NONE);
 		input = tokens_product(b, part.suffix, part.product,
 				       (part.in_count + part.weight_count) * part.factor_B +
@@ -89,7 +86,6 @@ static uint32_t weight_gradients(struct builder *b, const struct layer *layer,
 				       (part->in_count + part->out_count) * part->factor_B +
 					       part->weight_count * sum_B,
 				       gradient);
-
 	last = builder_cast(b, ".grad_cast", part->weight_count, last);
 	if (layer->tied_to)
 		b->tied[layer->tied_to] = last;
@@ -103,12 +99,10 @@ void linear_backward(struct builder *b)
 	const struct layer *layer = builder_layer(b);
 	uint32_t gradient = b->gradient[b->layer], last = NONE;
 	bool bias = has_bias(layer);
-
 	for (size_t i = 0; i < parts_of(b, layer); i++) {
 		struct part part = part_of(b, layer, i);
 		struct kernel_product p = part.product;
 		size_t from;
-
 		gradient = convert(b, ".grad_convert", part.out_count, false, gradient);
 		from = b->ops.count;
 		if (!layer->frozen)

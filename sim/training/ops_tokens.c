@@ -73,7 +73,6 @@ uint32_t tokens_elementwise(struct builder *b, const char *what, uint32_t kernel
 			    double write_B, uint32_t input)
 {
 	uint32_t op = builder_op(b, what, kernels, read_B + write_B, input);
-
 	/* cuDNN fuses norms only in convolutional networks */
 	return b->stack->fusion == FUSION_NORM ? op : builder_elementwise(b, op, write_B);
 }
@@ -92,7 +91,6 @@ static uint32_t add_chain(struct builder *b, const struct chain *chain, double e
 	bool fused = whole_layers(b);
 	const struct step *steps = fused ? &chain->whole : chain->steps;
 	const char *whole = b->pass == PASS_BACKWARD ? ".grad" : "";
-
 	for (size_t i = 0; i < (fused ? 1 : chain->count); i++) {
 		input = tokens_elementwise(b, fused ? whole : steps[i].what, kernels,
 					   steps[i].reads * size_B, steps[i].writes * size_B,
@@ -111,7 +109,6 @@ enum number_type tokens_product_type(const struct builder *b)
 	const struct layer *layer = builder_layer(b);
 	enum number_type type = stack_product_type(b->stack, b->gpu, false);
 	bool linear = layer->block > 0 && layer->op == LAYER_LINEAR && layer[1].op != LAYER_ROUTE;
-
 	return type == NUMBER_FP8 && !linear ? NUMBER_BF16 : type;
 }
 
@@ -121,7 +118,6 @@ uint32_t tokens_product(struct builder *b, const char *what, struct kernel_produ
 	double flop = 2 * product.m * product.n * product.k * product.count;
 	uint32_t op = builder_library(b, what, flop, bytes_B, input);
 	struct kernel_work *work = &b->ops.items[op].work;
-
 	b->ops.items[op].output_B = product.m * product.n * product.count * b->element_B;
 	work->form = KERNEL_PRODUCT;
 	work->type = tokens_product_type(b);
@@ -149,7 +145,6 @@ static struct attention_work attention_of(const struct builder *b, const struct 
 				   .tokens = tokens_of(layer),
 				   .size = (double)shape->head_size,
 				   .count = (double)shape->heads * b->batch};
-
 	w.q_B = builder_B(b, w.tokens * w.size * (double)shape->heads);
 	w.kv_B = builder_B(b, w.tokens * w.size * (double)shape->kv_heads);
 	w.product_B = w.pair_B + w.q_B + w.kv_B;
@@ -161,7 +156,6 @@ static uint32_t add_fused(struct builder *b, const char *what, double flop, doub
 			  uint32_t input)
 {
 	uint32_t op = builder_library(b, what, flop, bytes_B, input);
-
 	b->ops.items[op].work.form =
 		b->stack->cudnn_attention ? KERNEL_CUDNN_ATTENTION : KERNEL_ATTENTION;
 	b->ops.items[op].work.type = tokens_product_type(b);
@@ -207,7 +201,6 @@ static uint32_t add_transposes(struct builder *b, const char *what, uint32_t ker
 static uint32_t attention_forward(struct builder *b, const struct layer *layer, uint32_t input)
 {
 	struct attention_work w = attention_of(b, layer);
-
 	if (b->stack->fused_attention)
 		return add_fused(b, "", 2 * w.flop, 2 * w.q_B + 2 * w.kv_B, input);
 	input = add_transposes(b, ".transpose", 3, w.q_B + 2 * w.kv_B, input);
@@ -227,7 +220,6 @@ static uint32_t attention_forward(struct builder *b, const struct layer *layer, 
 static uint32_t fused_backward(struct builder *b, const struct layer *layer, uint32_t gradient)
 {
 	struct attention_work w = attention_of(b, layer);
-
 	gradient = builder_op(b, ".grad_dot", 1, 2 * w.q_B, gradient);
 	gradient = add_fused(b, ".grad", 5 * w.flop, 4 * w.q_B + 4 * w.kv_B, gradient);
 	return builder_op(b, ".grad_convert", 1, 2 * w.q_B, gradient);
@@ -236,7 +228,6 @@ static uint32_t fused_backward(struct builder *b, const struct layer *layer, uin
 static uint32_t attention_backward(struct builder *b, const struct layer *layer, uint32_t gradient)
 {
 	struct attention_work w = attention_of(b, layer);
-
 	if (b->stack->fused_attention)
 		return fused_backward(b, layer, gradient);
 	gradient = add_transposes(b, ".grad_merge", 1, w.q_B, gradient);
@@ -258,7 +249,6 @@ static uint32_t attention_backward(struct builder *b, const struct layer *layer,
 static double queries_and_keys(const struct layer *layer)
 {
 	const struct attention_shape *shape = &layer->attention;
-
 	return tokens_of(layer) * (double)((shape->heads + shape->kv_heads) * shape->head_size);
 }
 
@@ -274,7 +264,6 @@ static double loss_element_B(const struct builder *b)
 static uint32_t cross_entropy_forward(struct builder *b, const struct layer *layer, uint32_t input)
 {
 	double count = layer->output_count * b->batch, size_B = loss_element_B(b) * count;
-
 	if (b->element_B < loss_element_B(b))
 		input = tokens_elementwise(b, ".cast", 1, b->element_B * count, size_B, input);
 	input = tokens_elementwise(b, "", 1, size_B, size_B, input);
@@ -285,7 +274,6 @@ static uint32_t cross_entropy_backward(struct builder *b, const struct layer *la
 				       uint32_t gradient)
 {
 	double count = layer->output_count * b->batch, size_B = loss_element_B(b) * count;
-
 	gradient = tokens_elementwise(b, ".grad_fill", 1, 0, size_B, gradient);
 	gradient = builder_op(b, ".grad_pick", 1, 16 * tokens_of(layer) * b->batch, gradient);
 	gradient = tokens_elementwise(b, ".grad", 1, 2 * size_B, size_B, gradient);
@@ -302,7 +290,6 @@ static void embedding_backward(struct builder *b)
 	double out_B = builder_B(b, layer->output_count);
 	bool few = tokens_of(layer) * b->batch <= EMBEDDING_ONE_KERNEL_TOKENS;
 	uint32_t op = tokens_elementwise(b, ".grad_fill", 1, 0, matrix_B, b->gradient[b->layer]);
-
 	op = builder_op(b, ".grad", few ? 1 : EMBEDDING_SORT_KERNELS, 2 * out_B, op);
 	if (b->tied[b->layer] != NONE)
 		op = builder_sum(b, b->layer, op, b->tied[b->layer], matrix_B);
@@ -313,7 +300,6 @@ static void embedding_backward(struct builder *b)
 static void positions_backward(struct builder *b)
 {
 	const struct layer *layer = builder_layer(b);
-
 	builder_complete(
 		b, builder_op(b, ".grad", 1,
 			      builder_B(b, layer->output_count) + layer->tensors[0] * b->weight_B,
@@ -330,7 +316,6 @@ static bool norm_in_fp32(const struct builder *b)
 static uint32_t layer_norm(struct builder *b, const char *what, double reads, uint32_t input)
 {
 	double count = builder_layer(b)->output_count * b->batch, low_B = b->element_B * count;
-
 	if (!norm_in_fp32(b))
 		return tokens_elementwise(b, what, 1, reads * low_B, low_B, input);
 	input = tokens_elementwise(b, ".up", 1, low_B, 4 * count, input);
@@ -343,7 +328,6 @@ static void norm_backward(struct builder *b, double elements, uint32_t kernels)
 	const struct layer *layer = builder_layer(b);
 	double size_B = builder_B(b, elements);
 	uint32_t ops[CHAIN_MAX] = {0}, gradient = b->gradient[b->layer], data;
-
 	if (layer->op == LAYER_LAYER_NORM) {
 		double wide = norm_in_fp32(b) ? 4 / b->element_B : 1;
 		data = layer_norm(b, ".grad", 2, gradient);
@@ -362,7 +346,6 @@ static void combine_backward(struct builder *b)
 	const struct layer *layer = builder_layer(b);
 	double rows_B = builder_B(b, b->network->layers[layer->inputs[0]].output_count);
 	uint32_t rows = builder_op(b, ".grad_gather", 1, 2 * rows_B, b->gradient[b->layer]);
-
 	builder_receive(b, layer->inputs[0],
 			tokens_elementwise(b, ".grad", 1, rows_B, rows_B, rows));
 	builder_receive(b, layer->inputs[1], builder_op(b, ".grad_weight", 2, 3 * rows_B, rows));
@@ -374,7 +357,6 @@ static uint32_t forward_op(struct builder *b, const struct layer *layer, uint32_
 {
 	double in_B = builder_B(b, layer->input_count_total);
 	double out_B = builder_B(b, layer->output_count);
-
 	switch (layer->op) {
 	case LAYER_EMBEDDING:
 	case LAYER_SELECT:
@@ -420,7 +402,6 @@ void tokens_forward(struct builder *b)
 {
 	const struct layer *layer = builder_layer(b);
 	uint32_t input = b->forward[layer->inputs[0]];
-
 	for (size_t i = 1; i < layer->input_count;
 	     i++) /* among several inputs, the op issued last decides */
 		if (b->forward[layer->inputs[i]] != NONE && b->forward[layer->inputs[i]] > input)
@@ -435,7 +416,6 @@ static uint32_t data_gradient(struct builder *b, const struct layer *layer, uint
 {
 	double in_B = builder_B(b, b->network->layers[layer->inputs[0]].output_count);
 	double out_B = builder_B(b, layer->output_count);
-
 	switch (layer->op) {
 	case LAYER_SELECT:
 	case LAYER_DISPATCH:
@@ -463,7 +443,6 @@ static void class_token_backward(struct builder *b)
 {
 	const struct layer *layer = builder_layer(b);
 	double in_B = builder_B(b, layer->input_count_total);
-
 	builder_complete(b, builder_op(b, ".grad", 1, builder_B(b, (double)layer->channels),
 				       b->gradient[b->layer]));
 	builder_receive(b, layer->inputs[0],
@@ -474,7 +453,6 @@ void tokens_backward(struct builder *b)
 {
 	const struct layer *layer = builder_layer(b);
 	uint32_t gradient = b->gradient[b->layer];
-
 	switch (layer->op) {
 	case LAYER_EMBEDDING:
 		if (!layer->frozen)

@@ -33,24 +33,6 @@ struct sharder {
 
 /* ---- which layers are split ---- */
 
-static bool keeps_split(enum layer_op op)
-{
-	switch (op) {
-	case LAYER_ATTENTION:
-	case LAYER_ADD: /* of an adapter */
-	case LAYER_ROTARY:
-	case LAYER_QK_NORM:
-	case LAYER_GELU:
-	case LAYER_SILU:
-	case LAYER_RELU:
-	case LAYER_TANH:
-	case LAYER_GATE:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* Returns true if features of the layer may be split: they go through layers that keep the split
  * into matrix products, or into the loss. */
 static bool may_split(const struct sharder *s, size_t index)
@@ -65,7 +47,7 @@ static bool may_split(const struct sharder *s, size_t index)
 			bool product = layer->op == LAYER_LINEAR && layer->experts == 0 &&
 				       s->from->layers[index].op != LAYER_LINEAR;
 			if (!product && layer->op != LAYER_CROSS_ENTROPY &&
-			    !(keeps_split(layer->op) && may_split(s, i)))
+			    !(layer_has(layer->op, KEEPS_SPLIT) && may_split(s, i)))
 				return false;
 		}
 	}

@@ -103,7 +103,8 @@ static void layers_expand_and_connect_by_name(void)
 			CHECK_TEXT(layers[i].name, names[i]);
 		CHECK(layers[2].op == LAYER_BATCH_NORM && layers[2].tensor_count == 2);
 		CHECK(layers[2].state_tensor_count == 2 && layers[1].state_tensor_count == 0);
-		CHECK(layers[3].in_place && layers[5].in_place && !layers[2].in_place);
+		CHECK(layer_has(layers[3].op, IN_PLACE) && layer_has(layers[5].op, IN_PLACE) &&
+		      !layer_has(layers[2].op, IN_PLACE));
 		/* "a" is the name of the final output of a, its ReLU */
 		CHECK(layers[6].input_count == 2 && layers[6].inputs[0] == 3 &&
 		      layers[6].inputs[1] == 5);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/training/network_sequence.h"
+#include "sim/training/network_forms.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -8,8 +8,12 @@
 
 #include "sim/base/arena.h"
 
-/* The keys of a line; 0, false or NULL if the line does not have them. */
-struct token_keys {
+/* The keys of a line. Without the key: 1 for sides, true for same and scale, else 0, false, NULL.
+ */
+struct line_keys {
+	size_t kernel[2], stride[2]; /* height, width */
+	bool pad;                    /* it is "same" */
+	bool batch_norm, scale, relu;
 	size_t out, heads, kv_heads, head_size, window, hidden, experts, top, shared, tokens;
 	size_t positions, segments, lora;
 	bool own_positions; /* `positions` is the number of tokens */
@@ -21,8 +25,9 @@ struct token_keys {
 struct expansion {
 	struct reader *reader;
 	const struct cfg_node *node;
-	struct token_keys keys;
+	struct line_keys keys;
 	struct layer_spec spec;
+	const struct form *form;
 	size_t index; /* index of the line */
 	const size_t *inputs;
 	size_t input_count;
@@ -30,7 +35,7 @@ struct expansion {
 	bool good;
 };
 
-enum key_type { KEY_SIZE, KEY_FLAG, KEY_SHARE, KEY_TEXT, KEY_POSITIONS };
+enum key_type { KEY_SIZE, KEY_PAIR, KEY_FLAG, KEY_PAD, KEY_SHARE, KEY_TEXT, KEY_POSITIONS };
 
 static const struct key_row {
 	const char *name;
@@ -40,8 +45,11 @@ static const struct key_row {
 } key_rows[] = {
 #define KEY(type, name, example)                                                                   \
 	{                                                                                          \
-#name, type, offsetof(struct token_keys, name), example                            \
+#name, type, offsetof(struct line_keys, name), example                             \
 	}
+	KEY(KEY_PAIR, kernel, "[3, 3]"),  KEY(KEY_PAIR, stride, "2"),
+	KEY(KEY_PAD, pad, "\"same\""),    KEY(KEY_FLAG, batch_norm, "true"),
+	KEY(KEY_FLAG, scale, "false"),    KEY(KEY_FLAG, relu, "true"),
 	KEY(KEY_SIZE, out, "768"),        KEY(KEY_SIZE, heads, "12"),
 	KEY(KEY_SIZE, kv_heads, "8"),     KEY(KEY_SIZE, head_size, "64"),
 	KEY(KEY_SIZE, window, "128"),     KEY(KEY_SIZE, hidden, "3072"),
@@ -64,7 +72,6 @@ __attribute__((format(printf, 3, 4))) static void complain(struct expansion *x, 
 {
 	const struct cfg_node *child = cfg_child(x->node, key);
 	va_list args;
-
 	va_start(args, format);
 	diag_error(x->reader->diag, cfg_origin(child ? child : x->node), "layer '%s': %s",
 		   x->spec.name, arena_vprintf(x->reader->arena, format, args));
@@ -88,6 +95,21 @@ static void push(struct expansion *x, const char *what, struct layer layer)
 	x->last = x->reader->layers.count - 1;
 }
 
+/* Appends the form's own layer, which has all inputs of the line, and the layers that the line
+ * adds behind it. */
+static void plain(struct expansion *x)
+{
+	struct layer layer = {.op = x->form->layer, .input_count = x->input_count};
+	memcpy(layer.inputs, x->inputs, x->input_count * sizeof *x->inputs);
+	push(x, "", layer);
+	if (x->keys.batch_norm)
+		push(x, "batch_norm", (struct layer){.op = LAYER_BATCH_NORM});
+	if (x->keys.bias)
+		push(x, "bias", (struct layer){.op = LAYER_BIAS});
+	if (x->keys.relu)
+		push(x, "relu", (struct layer){.op = LAYER_RELU});
+}
+
 static size_t features_of(const struct expansion *x)
 {
 	return x->reader->layers.items[x->inputs[0]].channels;
@@ -98,7 +120,6 @@ static void push_linear(struct expansion *x, const char *what, size_t out, size_
 			bool bias)
 {
 	struct layer layer = {.op = LAYER_LINEAR, .part_count = part_count};
-
 	for (size_t i = 0; i < part_count; i++)
 		layer.parts[i] = out / part_count;
 	x->spec.bias = bias;
@@ -115,7 +136,6 @@ static void push_activation(struct expansion *x, const char *prefix)
 		    {"tanh", LAYER_TANH},
 		    {"relu", LAYER_RELU}};
 	const char *text = x->keys.activation;
-
 	if (text == NULL)
 		return;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -131,14 +151,12 @@ static void push_activation(struct expansion *x, const char *prefix)
 static void embedding(struct expansion *x)
 {
 	size_t sequence = x->reader->network->sequence;
-
 	if (sequence == 0 || x->inputs[0] != 0) {
 		complain(x, "op",
 			 "an embedding takes tokens (write sequence = 1024 and vocabulary = 50257 "
 			 "in the network, and from = \"input\")");
 		return;
 	}
-	x->spec.out = x->keys.out;
 	x->spec.rows = x->reader->network->vocabulary;
 	push(x, "", (struct layer){.op = LAYER_EMBEDDING});
 	x->spec.rows = x->keys.own_positions ? sequence : x->keys.positions;
@@ -167,7 +185,6 @@ static void select_tokens(struct expansion *x)
 {
 	const struct layer *input = &x->reader->layers.items[x->inputs[0]];
 	size_t all = input->height * input->width;
-
 	if ((x->keys.tokens > 0) == (x->keys.share > 0)) {
 		complain(x, "op",
 			 "select needs tokens or share (write tokens = 1 or share = 0.15)");
@@ -185,7 +202,6 @@ static size_t tied_layer(struct expansion *x)
 {
 	const struct reader *reader = x->reader;
 	size_t line = lines_find(reader, x->index, x->keys.tied);
-
 	if (line != NO_LINE && line < x->index && !reader->lines[line].broken)
 		for (size_t i = reader->lines[line].last; i > 0; i--)
 			if (strcmp(reader->layers.items[i].name, reader->lines[line].name) == 0 &&
@@ -201,7 +217,6 @@ static size_t tied_layer(struct expansion *x)
 static void linear(struct expansion *x)
 {
 	struct layer layer = {.op = LAYER_LINEAR, .part_count = 1, .parts = {x->keys.out}};
-
 	if ((x->keys.out > 0) == (x->keys.tied != NULL)) {
 		complain(x, "op", "linear needs out or tied (write out = 768 or tied = \"embed\")");
 		return;
@@ -226,16 +241,11 @@ static void layer_norm(struct expansion *x)
 	push(x, "", (struct layer){.op = LAYER_LAYER_NORM});
 }
 
-static void rms_norm(struct expansion *x)
-{
-	push(x, "", (struct layer){.op = LAYER_RMS_NORM});
-}
-
 /* Returns the heads that the line describes. Without kv_heads there are as many as heads.
  * Without head_size a head is an equal part of the features. */
 static struct attention_shape heads_of(struct expansion *x)
 {
-	const struct token_keys *keys = &x->keys;
+	const struct line_keys *keys = &x->keys;
 	struct attention_shape shape = {.heads = keys->heads,
 					.kv_heads = keys->kv_heads ? keys->kv_heads : keys->heads,
 					.head_size = keys->head_size,
@@ -244,7 +254,6 @@ static struct attention_shape heads_of(struct expansion *x)
 					.mask = keys->mask,
 					.dropout = keys->dropout};
 	size_t features = features_of(x);
-
 	if (shape.head_size == 0 && features % shape.heads != 0)
 		complain(x, "heads",
 			 "heads is %zu, which does not divide the %zu features (write "
@@ -267,7 +276,6 @@ static void adapt(struct expansion *x, const char *what, size_t input)
 {
 	struct arena *arena = x->reader->arena;
 	size_t product = x->last;
-
 	if (!x->good || x->keys.lora == 0)
 		return;
 	size_t out = x->reader->layers.items[product].channels;
@@ -285,7 +293,6 @@ static void attention(struct expansion *x)
 	struct attention_shape shape = heads_of(x);
 	size_t q = shape.heads * shape.head_size, kv = shape.kv_heads * shape.head_size;
 	struct layer qkv = {.op = LAYER_LINEAR, .part_count = 1, .parts = {q + 2 * kv}};
-
 	if (x->keys.separate) {
 		qkv.part_count = 3;
 		qkv.parts[0] = q;
@@ -315,7 +322,6 @@ static void mlp(struct expansion *x)
 static void push_gated(struct expansion *x, const char *prefix, size_t hidden, bool bias)
 {
 	struct arena *arena = x->reader->arena;
-
 	push_linear(x, arena_printf(arena, "%sgate_up", prefix), 2 * hidden, 2, bias);
 	push(x, arena_printf(arena, "%sgate", prefix), (struct layer){.op = LAYER_GATE});
 	push_linear(x, arena_printf(arena, "%sdown", prefix), features_of(x), 1, bias);
@@ -331,7 +337,6 @@ static void experts(struct expansion *x)
 	size_t count = x->keys.experts, top = x->keys.top, route, combined;
 	struct layer layer = {.expert_top = top, .experts = count};
 	struct layer product = {.op = LAYER_LINEAR, .part_count = 1, .experts = count};
-
 	if (top > count) {
 		complain(x, "top",
 			 "top is %zu, but there are only %zu experts (write a smaller "
@@ -366,47 +371,73 @@ static void experts(struct expansion *x)
 	     (struct layer){.op = LAYER_ADD, .input_count = 2, .inputs = {combined, x->last}});
 }
 
-static void cross_entropy(struct expansion *x)
-{
-	push(x, "", (struct layer){.op = LAYER_CROSS_ENTROPY});
-}
-
-static void losses(struct expansion *x)
-{
-	struct layer layer = {.op = LAYER_LOSSES, .input_count = x->input_count};
-
-	memcpy(layer.inputs, x->inputs, x->input_count * sizeof *x->inputs);
-	push(x, "", layer);
-}
-
 /* ---- keys ---- */
 
-enum { FORM_KEYS_MAX = 13 };
-
-static const struct form {
-	const char *op;
-	void (*expand)(struct expansion *x);
-	const char *required[3];
-	const char *keys[FORM_KEYS_MAX]; /* keys that the form allows in addition */
-} forms[] = {
-	{"embedding", embedding, {"out"}, {"positions", "segments"}},
-	{"class_token", class_token, {NULL}, {"positions"}},
-	{"select", select_tokens, {NULL}, {"tokens", "share"}},
-	{"linear", linear, {NULL}, {"out", "tied", "bias", "activation"}},
-	{"layer_norm", layer_norm, {NULL}, {"bias"}},
-	{"rms_norm", rms_norm, {NULL}, {NULL}},
+static const struct form forms[] = {
+	{"conv",
+	 plain,
+	 LAYER_CONV,
+	 false,
+	 {"kernel", "out"},
+	 {"stride", "pad", "batch_norm", "scale", "bias", "relu"}},
+	{"fc", plain, LAYER_FC, false, {"out"}, {"batch_norm", "scale", "bias", "relu"}},
+	{"max_pool", plain, LAYER_MAX_POOL, false, {"kernel", "stride"}, {"pad"}},
+	{"avg_pool", plain, LAYER_AVG_POOL, false, {"kernel", "stride"}, {"pad"}},
+	{"global_pool", plain, LAYER_AVG_POOL, false, {NULL}, {NULL}},
+	{"add", plain, LAYER_ADD, true, {NULL}, {"relu"}},
+	{"concat", plain, LAYER_CONCAT, true, {NULL}, {NULL}},
+	{"lrn", plain, LAYER_LRN, false, {NULL}, {NULL}},
+	{"dropout", plain, LAYER_DROPOUT, false, {NULL}, {NULL}},
+	{"softmax", plain, LAYER_SOFTMAX, false, {NULL}, {NULL}},
+	{"embedding", embedding, LAYER_EMBEDDING, false, {"out"}, {"positions", "segments"}},
+	{"class_token", class_token, LAYER_CLASS_TOKEN, false, {NULL}, {"positions"}},
+	{"select", select_tokens, LAYER_SELECT, false, {NULL}, {"tokens", "share"}},
+	{"linear", linear, LAYER_LINEAR, false, {NULL}, {"out", "tied", "bias", "activation"}},
+	{"layer_norm", layer_norm, LAYER_LAYER_NORM, false, {NULL}, {"bias"}},
+	{"rms_norm", plain, LAYER_RMS_NORM, false, {NULL}, {NULL}},
 	{"attention",
 	 attention,
+	 LAYER_ATTENTION,
+	 false,
 	 {"heads"},
 	 {"kv_heads", "head_size", "window", "causal", "mask", "bias", "qkv_bias", "separate",
 	  "rotary", "qk_norm", "sinks", "dropout", "lora"}},
-	{"mlp", mlp, {"hidden"}, {"bias", "activation"}},
-	{"gated_mlp", gated_mlp, {"hidden"}, {"bias"}},
-	{"experts", experts, {"experts", "top", "hidden"}, {"bias", "shared"}},
-	{"cross_entropy", cross_entropy, {NULL}, {NULL}},
-	{"losses", losses, {NULL}, {NULL}},
+	{"mlp", mlp, LAYER_LINEAR, false, {"hidden"}, {"bias", "activation"}},
+	{"gated_mlp", gated_mlp, LAYER_GATE, false, {"hidden"}, {"bias"}},
+	{"experts",
+	 experts,
+	 LAYER_COMBINE,
+	 false,
+	 {"experts", "top", "hidden"},
+	 {"bias", "shared"}},
+	{"cross_entropy", plain, LAYER_CROSS_ENTROPY, false, {NULL}, {NULL}},
+	{"losses", plain, LAYER_LOSSES, true, {NULL}, {NULL}},
 };
 enum { FORM_COUNT = sizeof forms / sizeof forms[0] };
+
+const struct form *form_read(struct reader *reader, const struct cfg_node *node, const char *name)
+{
+	const struct cfg_node *op = cfg_child(node, "op");
+	const char *text = cfg_text(op), *names[FORM_COUNT], *near;
+	for (size_t i = 0; i < FORM_COUNT; i++) {
+		if (text != NULL && strcmp(text, forms[i].op) == 0)
+			return &forms[i];
+		names[i] = forms[i].op;
+	}
+	if (text == NULL) {
+		diag_error(reader->diag, op ? cfg_origin(op) : cfg_origin(node),
+			   "layer '%s' has no op (write op = \"conv\" or another)", name);
+		return NULL;
+	}
+	near = diag_nearest(text, names, FORM_COUNT);
+	diag_error(reader->diag, cfg_origin(op),
+		   "layer '%s': op '%s' is unknown (%s%s%swrite conv, fc, max_pool, avg_pool, "
+		   "global_pool, add, concat, lrn, dropout or softmax; of tokens embedding, "
+		   "class_token, select, linear, layer_norm, rms_norm, attention, mlp, gated_mlp, "
+		   "experts, cross_entropy or losses)",
+		   name, text, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
+	return NULL;
+}
 
 static bool is_among(const char *const *names, size_t count, const char *name)
 {
@@ -419,11 +450,20 @@ static bool is_among(const char *const *names, size_t count, const char *name)
 static void read_key(struct expansion *x, const struct key_row *row, const struct cfg_node *child)
 {
 	void *field = (char *)&x->keys + row->offset;
+	const char *text = cfg_text(child);
 	bool whole = false;
-
 	switch (row->type) {
 	case KEY_SIZE:
 		x->good &= read_size(x->reader, child, "layer", x->spec.name, field);
+		return;
+	case KEY_PAIR:
+		x->good &= read_pair(x->reader, x->node, row->name, "layer", x->spec.name, field);
+		return;
+	case KEY_PAD:
+		x->keys.pad = text != NULL && strcmp(text, "same") == 0;
+		if (!x->keys.pad && (text == NULL || strcmp(text, "valid") != 0))
+			complain(x, "pad", "pad is '%s' (write \"same\" or \"valid\")",
+				 text ? text : "not a string");
 		return;
 	case KEY_FLAG:
 		x->good &= read_flag(x->reader, x->node, row->name, x->spec.name, field);
@@ -440,23 +480,22 @@ static void read_key(struct expansion *x, const struct key_row *row, const struc
 				 row->name, row->example);
 		return;
 	case KEY_TEXT:
-		*(const char **)field = cfg_text(child);
-		if (cfg_text(child) == NULL)
+		*(const char **)field = text;
+		if (text == NULL)
 			complain(x, row->name, "%s is not a text (write %s = %s)", row->name,
 				 row->name, row->example);
 		return;
 	}
 }
 
-static void read_keys(struct expansion *x, const struct form *form)
+static void read_keys(struct expansion *x)
 {
 	const char *known[KEY_COUNT + 3] = {"name", "op", "from"};
-
+	const struct form *form = x->form;
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		const struct key_row *row = &key_rows[i];
 		const struct cfg_node *child = cfg_child(x->node, row->name);
-		bool required = is_among(form->required, 3, row->name);
-
+		bool required = is_among(form->required, FORM_REQUIRED_MAX, row->name);
 		known[3 + i] = row->name;
 		if (child != NULL && !required && !is_among(form->keys, FORM_KEYS_MAX, row->name))
 			complain(x, row->name, "%s has no %s (leave it out)", form->op, row->name);
@@ -469,25 +508,53 @@ static void read_keys(struct expansion *x, const struct form *form)
 	cfg_only(x->reader->diag, x->node, known, sizeof known / sizeof known[0]);
 }
 
-bool sequence_expand(struct reader *reader, size_t index, const char *op, const size_t *inputs,
-		     size_t count)
+/* Checks keys that exclude each other. */
+static void check_norm(struct expansion *x)
 {
-	struct line *line = &reader->lines[index];
-	struct expansion x = {.reader = reader,
-			      .node = line->node,
-			      .spec = {.name = line->name, .origin = line->origin},
-			      .index = index,
-			      .inputs = inputs,
-			      .input_count = count,
-			      .last = inputs[0],
-			      .good = true};
-	const struct form *form = NULL;
+	const struct cfg_node *bias = cfg_child(x->node, "bias");
+	const struct cfg_node *scale = cfg_child(x->node, "scale");
+	if (x->good && x->keys.batch_norm && x->keys.bias)
+		x->good = diag_error(
+			x->reader->diag, cfg_origin(bias),
+			"layer '%s' has bias and batch_norm, but batch_norm includes a bias "
+			"(leave bias out)",
+			x->spec.name);
+	if (x->good && scale != NULL && !x->keys.batch_norm)
+		x->good = diag_error(
+			x->reader->diag, cfg_origin(scale),
+			"layer '%s' has scale but not batch_norm (write batch_norm = true or "
+			"leave scale out)",
+			x->spec.name);
+}
 
-	for (size_t i = 0; i < FORM_COUNT && form == NULL; i++)
-		form = strcmp(forms[i].op, op) == 0 ? &forms[i] : NULL;
-	FW_ASSERT(form != NULL);
-	read_keys(&x, form);
-	if (x.good)
-		form->expand(&x);
-	return x.good;
+struct expansion *expansion_new(struct reader *reader, size_t index, const struct form *form)
+{
+	const struct line *line = &reader->lines[index];
+	struct expansion *x = ARENA_NEW(reader->arena, struct expansion);
+	struct line_keys *keys = &x->keys;
+	*x = (struct expansion){.reader = reader,
+				.node = line->node,
+				.keys = {{1, 1}, {1, 1}, .pad = true, .scale = true},
+				.spec = {.name = line->name, .origin = line->origin},
+				.form = form,
+				.index = index,
+				.good = true};
+	read_keys(x);
+	check_norm(x);
+	memcpy(x->spec.kernel, keys->kernel, sizeof keys->kernel);
+	memcpy(x->spec.stride, keys->stride, sizeof keys->stride);
+	x->spec.same = keys->pad;
+	x->spec.scale = keys->scale;
+	x->spec.out = keys->out;
+	x->spec.global = form->layer == LAYER_AVG_POOL && form->required[0] == NULL;
+	return x->good ? x : NULL;
+}
+
+bool expansion_append(struct expansion *x, const size_t *inputs, size_t count)
+{
+	x->inputs = inputs;
+	x->input_count = count;
+	x->last = inputs[0];
+	x->form->expand(x);
+	return x->good;
 }

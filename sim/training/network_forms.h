@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How network files write layers of tokens. docs/models/networks.md explains each key.
+/* The forms of lines in a network file: the keys of each op, and the layers that a line becomes.
+ * network.h has examples of layers of images. These are layers of tokens; docs/models/networks.md
+ * explains each key.
  *
  *   { op = "embedding"; out = 768; positions = 1024; segments = 2; }
  *   { op = "class_token"; positions = true; }      pixels become tokens, and one more is added
@@ -22,7 +24,21 @@
 
 #include "sim/training/network_reader.h"
 
-/* Appends the layers of line `index`. Its op is called `op`, and its inputs are inputs[count].
- * Returns false after an error. */
-bool sequence_expand(struct reader *reader, size_t index, const char *op, const size_t *inputs,
-		     size_t count);
+enum { FORM_REQUIRED_MAX = 3, FORM_KEYS_MAX = 13 };
+
+struct expansion; /* one line while it becomes layers */
+struct form {
+	const char *op;
+	void (*expand)(struct expansion *x);
+	enum layer_op layer;                     /* the layer that it becomes, or the main one */
+	bool joins;                              /* takes 2 to LAYER_INPUTS_MAX inputs, not one */
+	const char *required[FORM_REQUIRED_MAX]; /* keys that the user must write */
+	const char *keys[FORM_KEYS_MAX];         /* keys that the form allows in addition */
+};
+
+/* Returns the form of a line's op; NULL after an error. */
+const struct form *form_read(struct reader *reader, const struct cfg_node *node, const char *name);
+/* Reads the keys of line `index`. Returns NULL after an error. */
+struct expansion *expansion_new(struct reader *reader, size_t index, const struct form *form);
+/* Appends the layers of the line, whose inputs are inputs[count]. Returns false after an error. */
+bool expansion_append(struct expansion *x, const size_t *inputs, size_t count);
