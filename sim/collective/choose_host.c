@@ -17,6 +17,7 @@
 
 #include "sim/collective/algorithm.h"
 #include "sim/collective/library.h"
+#include "sim/collective/pattern.h"
 
 #define ANY 1e300
 
@@ -91,11 +92,6 @@ static const struct rule *rule_of(enum collective collective, double ranks, doub
 	return rule;
 }
 
-static bool power_of_two(size_t n)
-{
-	return (n & (n - 1)) == 0;
-}
-
 /* Returns the number of peers to which a rank of an all-to-all sends at the same time. */
 static size_t peers_at_once(const struct library_params *library, bool all, size_t ranks)
 {
@@ -125,9 +121,9 @@ struct collective_choice host_choose(const struct library_params *library,
 					   .start_s = library->start_s};
 	for (int k = 0; k < HOP_CLASS_COUNT; k++)
 		choice.goodput_ratio[k] = 1;
-	if (collective == COLLECTIVE_REDUCE_SCATTER && !power_of_two(n))
+	if (collective == COLLECTIVE_REDUCE_SCATTER && pattern_power(n) != n)
 		choice.algorithm = &algorithm_reduce_scatter;
-	if (collective == COLLECTIVE_ALL_GATHER && !power_of_two(n))
+	if (collective == COLLECTIVE_ALL_GATHER && pattern_power(n) != n)
 		choice.algorithm = &algorithm_all_gather;
 	if (own && own->collective == collective)
 		choice.algorithm = own;

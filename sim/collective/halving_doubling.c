@@ -25,8 +25,9 @@ struct message {
 
 struct recursion {
 	struct schedule_builder *builder;
-	size_t channel, folded; /* folded: the e of the comment above */
-	size_t power;           /* the largest power of two <= n */
+	size_t channel;
+	size_t folded;          /* pairs of which one rank only sends and receives the whole */
+	size_t power;           /* chunks of the channel: the largest power of two <= n, or 1 */
 	const uint32_t *part;   /* by place in the buffer: the chunk there; NULL: the same */
 	uint32_t *last;         /* by rank */
 	uint32_t *sends;        /* by rank * power */
@@ -186,19 +187,12 @@ static const struct schedule *build_doubling(const struct algorithm *algorithm, 
 		pattern_begin(algorithm, arena, spec, spec->channel_count, spec->channel_count, 0);
 	uint32_t *sends = ARENA_ARRAY(arena, n, uint32_t);
 	for (size_t c = 0; c < spec->channel_count; c++) {
-		uint32_t *last = pattern_last(arena, n);
-		for (size_t even = 0; even < 2 * (n - power); even += 2) {
-			uint32_t sent = schedule_send(builder, even, even + 1, c, c, NULL, 0);
-			last[even + 1] = schedule_reduce(builder, even + 1, c, c, sent, NULL, 0);
-			last[even] = sent;
-		}
+		struct recursion r = {builder, c, n - power, 1, NULL, pattern_last(arena, n),
+				      sends};
+		fold(&r, false);
 		for (size_t distance = 1; distance < power; distance *= 2)
-			add_round(builder, c, n, distance, last, sends);
-		for (size_t even = 0; even < 2 * (n - power); even += 2) {
-			uint32_t sent =
-				schedule_send(builder, even + 1, even, c, c, &last[even + 1], 1);
-			schedule_copy(builder, even, c, c, sent, &last[even], 1);
-		}
+			add_round(builder, c, n, distance, r.last, sends);
+		fold(&r, true);
 	}
 	return schedule_finish(builder);
 }

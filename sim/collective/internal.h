@@ -151,7 +151,6 @@ struct communicator {
 	VEC(struct ready_step) ready; /* work list of the executor */
 	struct message_state *free_messages;
 
-	bool *nvlink_switch; /* by fabric node: a switch with only NVLinks */
 	struct pairs ways, wires, sockets;
 	struct way *last_way;
 	struct socket *first_socket, *last_socket;

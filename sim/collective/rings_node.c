@@ -54,9 +54,7 @@ static bool is_nvlink(const struct fabric *fabric, int link)
 	return link_carries(fabric_link_kind(fabric, link), TRAFFIC_PEERS);
 }
 
-/* Returns true for a node with only NVLinks. GPUs and CPUs have other links,
- * too. */
-static bool is_switch(const struct fabric *fabric, int node)
+bool is_nvlink_switch(const struct fabric *fabric, int node)
 {
 	for (size_t i = 0; i < fabric_link_count(fabric); i++) {
 		int a, b;
@@ -81,7 +79,7 @@ static int place_of(const struct ring_place *ranks, size_t count, int node)
 static void add_switch_link(const struct fabric *fabric, int other, double goodput_Bps,
 			    double *to_switch_Bps)
 {
-	if (is_switch(fabric, other))
+	if (is_nvlink_switch(fabric, other))
 		*to_switch_Bps += goodput_Bps;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The rings inside one machine. Private to rings.c and rings_node.c.
+/* The rings inside one machine. Private to rings.c, rings_node.c and wire_device.c.
  *
  * With an NVSwitch that all GPUs reach, one ring in the order of the ranks has all the bandwidth.
  * In a mesh, each pair has a number of links. The search finds Hamiltonian cycles that use each
@@ -25,6 +25,8 @@ struct node_rings {
 struct node_rings node_rings_find(struct arena *arena, struct fabric *fabric,
 				  const struct ring_place *ranks, size_t count, bool search);
 
+/* Returns true for a node with only NVLinks. GPUs and CPUs have other links, too. */
+bool is_nvlink_switch(const struct fabric *fabric, int node);
 /* Returns the goodput of a link's direction: its capacity without packet overhead. */
 double link_goodput_Bps(const struct link_traits *traits, int direction);
 /* Returns the node of a rank for routes: its GPU, or its host for host memory. */

@@ -388,36 +388,31 @@ uint32_t schedule_send(struct schedule_builder *builder, size_t rank, size_t pee
 		   after, after_count);
 }
 
-static uint32_t take(struct schedule_builder *builder, struct schedule_step step,
-		     const uint32_t *after, size_t after_count)
+static uint32_t take(struct schedule_builder *builder, enum step_kind kind, size_t rank,
+		     size_t chunk, size_t channel, uint32_t source, const uint32_t *after,
+		     size_t after_count)
 {
-	FW_ASSERT(builder->fold || step.source == NO_STEP || step.source < builder->steps.count);
-	return add(builder, step, after, after_count);
+	FW_ASSERT(builder->fold || source == NO_STEP || source < builder->steps.count);
+	return add(builder,
+		   (struct schedule_step){.kind = (uint8_t)kind,
+					  .channel = (uint16_t)channel,
+					  .rank = (uint32_t)rank,
+					  .chunk = (uint32_t)chunk,
+					  .source = source},
+		   after, after_count);
 }
 
 uint32_t schedule_reduce(struct schedule_builder *builder, size_t rank, size_t chunk,
 			 size_t channel, uint32_t source, const uint32_t *after, size_t after_count)
 {
 	FW_ASSERT(source != NO_STEP);
-	return take(builder,
-		    (struct schedule_step){.kind = STEP_REDUCE,
-					   .channel = (uint16_t)channel,
-					   .rank = (uint32_t)rank,
-					   .chunk = (uint32_t)chunk,
-					   .source = source},
-		    after, after_count);
+	return take(builder, STEP_REDUCE, rank, chunk, channel, source, after, after_count);
 }
 
 uint32_t schedule_copy(struct schedule_builder *builder, size_t rank, size_t chunk, size_t channel,
 		       uint32_t source, const uint32_t *after, size_t after_count)
 {
-	return take(builder,
-		    (struct schedule_step){.kind = STEP_COPY,
-					   .channel = (uint16_t)channel,
-					   .rank = (uint32_t)rank,
-					   .chunk = (uint32_t)chunk,
-					   .source = source},
-		    after, after_count);
+	return take(builder, STEP_COPY, rank, chunk, channel, source, after, after_count);
 }
 
 const struct schedule *schedule_finish(struct schedule_builder *builder)

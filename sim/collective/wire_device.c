@@ -9,36 +9,16 @@
 #include "sim/fabric/link.h"
 #include "sim/transport/path.h"
 
-/* Marks the nodes that connect only NVLinks. Switches forward traffic of
- * others; GPUs do not. */
-static void find_nvlink_switches(struct communicator *comm)
-{
-	const struct fabric *fabric = comm->spec.fabric;
-	size_t count = fabric_node_count(fabric);
-	bool *others = ARENA_ARRAY(comm->spec.arena, count, bool);
-	comm->nvlink_switch = ARENA_ARRAY(comm->spec.arena, count, bool);
-	for (int link = 0; (size_t)link < fabric_link_count(fabric); link++) {
-		int nodes[2];
-		bool nvlink = link_carries(fabric_link_kind(fabric, link), TRAFFIC_PEERS);
-		fabric_link_nodes(fabric, link, &nodes[0], &nodes[1]);
-		for (int i = 0; i < 2; i++)
-			*(nvlink ? &comm->nvlink_switch[nodes[i]] : &others[nodes[i]]) = true;
-	}
-	for (size_t i = 0; i < count; i++)
-		comm->nvlink_switch[i] = comm->nvlink_switch[i] && !others[i];
-}
-
+/* Switches forward the traffic of others; GPUs do not. */
 bool leg_nvlink(struct communicator *comm, struct leg *leg, int from, int to)
 {
 	const struct route *route = fabric_route(comm->spec.fabric, from, to, TRAFFIC_PEERS);
 	if (!route)
 		return false;
-	if (!comm->nvlink_switch)
-		find_nvlink_switches(comm);
 	for (size_t i = 0; i + 1 < route->count; i++) {
 		int nodes[2];
 		fabric_link_nodes(comm->spec.fabric, route->hops[i].link, &nodes[0], &nodes[1]);
-		if (!comm->nvlink_switch[nodes[1 - route->hops[i].direction]])
+		if (!is_nvlink_switch(comm->spec.fabric, nodes[1 - route->hops[i].direction]))
 			return false;
 	}
 	return leg_route(comm, leg, from, to, TRAFFIC_PEERS);

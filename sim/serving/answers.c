@@ -127,14 +127,21 @@ static struct work work_inside(const struct service *service, const int64_t wind
 	return work;
 }
 
+/* Returns the requests that the replicas of a service can have in service at the same time. */
+static double running_most(const struct serving *serving, const struct service *service)
+{
+	double most = 0;
+	for (size_t i = 0; i < serving->spec.replica_count; i++)
+		if (serving->replicas[i].service == service)
+			most += (double)serving->replicas[i].running_most;
+	return most;
+}
+
 /* Returns the requests that a service could not carry after the warm-up: those that it refused, and
  * those by which its queues grew. A queue of batches that are not full does not count. */
 static double left_behind(const struct serving *serving, const struct service *service)
 {
-	double batches = 0, refused = 0;
-	for (size_t i = 0; i < serving->spec.replica_count; i++)
-		if (serving->replicas[i].service == service && !service->continuous)
-			batches += (double)serving->replicas[i].running_most;
+	double batches = service->continuous ? 0 : running_most(serving, service), refused = 0;
 	for (size_t i = service->first_measured; i < service->spec->requests.count; i++)
 		refused += service->queries[i].refused;
 	double grown = (double)service->arrivals_end_waiting - (double)service->opened_waiting;
@@ -174,11 +181,7 @@ static struct service_span span_of(const struct service *service)
 static double requests_wanted(const struct serving *serving, const struct service *service)
 {
 	const double TIMES = 5;
-	double running = 0;
-	for (size_t i = 0; i < serving->spec.replica_count; i++)
-		if (serving->replicas[i].service == service)
-			running += (double)serving->replicas[i].running_most;
-	return TIMES * running;
+	return TIMES * running_most(serving, service);
 }
 
 /* The throughput is the work in a window in which the load does not change. The window opens when

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/lines.h"
 #include "sim/base/num.h"
 #include "sim/base/vec.h"
 #include "sim/engine/engine.h"
@@ -15,7 +16,7 @@
 static const char *const batching_names[] = {"auto", "fixed", "dynamic", "continuous", NULL};
 static const char *const router_names[] = {"round-robin", "least-outstanding", NULL};
 
-enum { TOKENS_MAX = 10000000, LINE_MAX_B = 1024 };
+enum { TOKENS_MAX = 10000000, LINE_MAX_B = 1022 };
 
 static const struct param_row serve_rows[] = {
 	PARAM_TEXT(struct serve_params, model, "",
@@ -172,9 +173,10 @@ static void read_line(struct list_reader *r, const char *line, int number)
 	double time_s, prompt, output;
 	char rest;
 	struct origin origin = {r->path, number};
-	bool nan = sscanf(line, "%lf%c", &time_s, &rest) == 2 && isspace((unsigned char)rest);
+	int found = sscanf(line, "%lf%c", &time_s, &rest);
+	bool nan = found == 1 || (found == 2 && isspace((unsigned char)rest));
 	bool named = isalpha((unsigned char)line[0]) && !nan;
-	if (line[0] == '#' || line[0] == '\n' || (number == 1 && named))
+	if (line[0] == '#' || !line[0] || (number == 1 && named))
 		return;
 	if (sscanf(line, "%lf %lf %lf %c", &time_s, &prompt, &output, &rest) != 3 ||
 	    !(time_s >= 0 && time_s < 1e6) || !(prompt >= 1 && prompt <= TOKENS_MAX) ||
@@ -207,41 +209,29 @@ static FILE *open_table(struct diag *diag, struct origin origin, const char *pat
 	return file;
 }
 
-/* Reads a line. Returns false at the end of the file and after an error. */
-static bool next_line(const struct list_reader *r, FILE *file, int number, char line[LINE_MAX_B])
-{
-	size_t length = 0;
-	for (int c; (c = getc(file)) != EOF;) {
-		if (c == 0 || length + 2 > LINE_MAX_B) {
-			diag_error(r->diag, (struct origin){r->path, number}, "%s",
-				   c ? "the line is longer than 1 KiB (write a request)"
-				     : "the line contains a NUL byte (write text)");
-			return false;
-		}
-		line[length++] = (char)c;
-		if (c == '\n')
-			break;
-	}
-	line[length] = '\0';
-	return length > 0;
-}
-
 struct request_list requests_read(struct arena *arena, struct diag *diag, struct origin origin,
 				  const char *path)
 {
 	enum { ERRORS_MAX = 10 };
-	static const char byte_order_mark[] = "\xef\xbb\xbf";
-	char line[LINE_MAX_B] = "";
 	struct list_reader r = {.arena = arena, .diag = diag, .path = path};
+	struct lines *lines = ARENA_NEW(arena, struct lines);
 	size_t before = diag_count(diag);
 	FILE *file = open_table(diag, origin, path);
 	if (!file)
 		return (struct request_list){0};
-	for (int number = 1; next_line(&r, file, number, line); number++) {
-		bool marked = number == 1 && strncmp(line, byte_order_mark, 3) == 0;
-		read_line(&r, marked ? line + 3 : line, number);
+	*lines = (struct lines){.in = file,
+				.diag = diag,
+				.origin = {path, 0},
+				.too_long = "the line is longer than 1 KiB (write a request)",
+				.not_text = "the line contains a NUL byte (write text)"};
+	for (const char *line; (line = lines_next(lines));) {
+		if (strlen(line) > LINE_MAX_B) {
+			diag_error(diag, lines->origin, "%s", lines->too_long);
+			break;
+		}
+		read_line(&r, line, lines->origin.line);
 		if (r.requests.count > SERVE_REQUESTS_MAX)
-			diag_error(diag, (struct origin){path, number},
+			diag_error(diag, lines->origin,
 				   "the table has more than %d requests (leave some out)",
 				   SERVE_REQUESTS_MAX);
 		if (diag_count(diag) >= before + ERRORS_MAX ||

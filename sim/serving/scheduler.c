@@ -5,6 +5,8 @@
  * tokens that are PENDING: those of its prompt and of its output that are not in the cache. After
  * the prompt there is one, the last token. After a preemption there are all.
  */
+#include <math.h>
+
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/serving/internal.h"
@@ -115,15 +117,10 @@ static void preempt_last(struct replica *r)
 
 /* ---- an iteration ---- */
 
-static double less(double a, double b)
-{
-	return a < b ? a : b;
-}
-
 /* Returns the pairs of n new tokens with all earlier ones in the window and with themselves. */
 static double pairs_of(double cached, double n, double window)
 {
-	double inside = less(n, window > cached ? window - cached : 0);
+	double inside = fmin(n, window > cached ? window - cached : 0);
 	return inside * cached + inside * (inside + 1) / 2 + (n - inside) * window;
 }
 
@@ -137,12 +134,12 @@ static void take_part(const struct replica *r, struct query *q, uint32_t n, stru
 	if (n == 1 && q->produced > 0) {
 		it->decode_rows++;
 		it->decode_keys[0] += all;
-		it->decode_keys[1] += less(all, window);
+		it->decode_keys[1] += fmin(all, window);
 		return;
 	}
 	it->prompt_rows += tokens;
 	it->prompt_keys[0] += all;
-	it->prompt_keys[1] += less(all, window + tokens);
+	it->prompt_keys[1] += fmin(all, window + tokens);
 	it->prompt_pairs[0] += pairs_of(cached, tokens, all);
 	it->prompt_pairs[1] += pairs_of(cached, tokens, window);
 }

@@ -118,10 +118,3 @@ double exchange_gradient_B(const struct exchange_params *params, double elements
 	return fmax(1, elements_count * (params->gradient_element_B > 0 ? params->gradient_element_B
 									: element_B));
 }
-
-double exchange_copy_s(const struct exchange_params *params, const struct gpu_params *gpu,
-		       double size_B)
-{
-	return params->fusion_copy_ratio * size_B /
-	       (gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);
-}

@@ -140,6 +140,3 @@ REGISTRY_OF(struct exchange_policy, exchange_policy);
 /* Returns the bytes of a gradient on the network, at least 1. element_B is that of the stack. */
 double exchange_gradient_B(const struct exchange_params *params, double elements_count,
 			   double element_B);
-/* Returns the time in which the GPU copies gradients of size_B into a buffer, or out of it. */
-double exchange_copy_s(const struct exchange_params *params, const struct gpu_params *gpu,
-		       double size_B);

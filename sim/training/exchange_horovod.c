@@ -51,7 +51,7 @@ struct horovod {
 	bool *known;               /* by tensor: the coordinator has answered it before */
 	/* Tensors of this step: announced on all ranks; answered; computed on all ranks; passed
 	 * to exchange_host.gathered. */
-	size_t complete_count, answered_count, gathered_count, told_count;
+	size_t complete_count, answered_count, gathered_count, reported_count;
 	size_t taken_count; /* tensors of this step that a cycle has found complete */
 	int64_t since_ps;   /* time at which the first tensor behind these was complete */
 	/* Requests since the last cycle began, and those of them that need the coordinator. */
@@ -229,21 +229,22 @@ static void horovod_announced(struct exchange *exchange, size_t rank, size_t fir
 
 /* Calls exchange_host.gathered for tensors that all ranks have computed. Tensors of one answer
  * are passed together. */
-static void tell_gathered(struct horovod *h)
+static void report_gathered(struct horovod *h)
 {
 	const struct exchange_host *host = &h->base.host;
-	size_t count = h->gathered_count, told_count = h->told_count;
+	size_t count = h->gathered_count, reported_count = h->reported_count;
 	for (size_t i = 0; i < h->answer_count; i++) {
 		size_t first = h->answers[i].end - h->answers[i].count;
 		if (count > first && count < h->answers[i].end)
 			count = first;
 	}
-	if (count > told_count) {
-		h->told_count = count;
-		host->gathered(host->ctx, told_count, count - told_count);
+	if (count > reported_count) {
+		h->reported_count = count;
+		host->gathered(host->ctx, reported_count, count - reported_count);
 	}
-	if (h->told_count == host->gradients->tensor_count) { /* no rank is in the next step yet */
-		h->gathered_count = h->told_count = 0;
+	if (h->reported_count ==
+	    host->gradients->tensor_count) { /* no rank is in the next step yet */
+		h->gathered_count = h->reported_count = 0;
 		memset(h->computed_count, 0,
 		       host->gradients->tensor_count * sizeof *h->computed_count);
 	}
@@ -256,7 +257,7 @@ static void horovod_ready(struct exchange *exchange, size_t rank, size_t first, 
 	for (size_t t = first; t < first + count; t++)
 		if (++h->computed_count[t] == exchange->host.rank_count)
 			h->gathered_count = t + 1;
-	tell_gathered(h);
+	report_gathered(h);
 	bool waits = h->performing_count > 0 && !performer->busy &&
 		     performer->at < h->answer_count &&
 		     performer->computed < h->answers[performer->at].end;

@@ -20,9 +20,8 @@ double network_model_flop(const struct network *network)
 	return PASSES * sum;
 }
 
-/* Returns true if backward computes the layer again. */
-static bool recomputes(const struct training_plan *plan, const struct network *network,
-		       const struct stack_params *stack, size_t layer)
+bool plan_recomputes(const struct training_plan *plan, const struct network *network,
+		     const struct stack_params *stack, size_t layer)
 {
 	const struct layer *layers = network->layers;
 	if (plan->params->recompute == RECOMPUTE_SELECTIVE)
@@ -43,7 +42,7 @@ double plan_recomputed_flop(const struct training_plan *plan, const struct netwo
 {
 	double sum = 0;
 	for (size_t i = 0; i < network->layer_count; i++)
-		if (recomputes(plan, network, stack, i))
+		if (plan_recomputes(plan, network, stack, i))
 			sum += forward_flop(&network->layers[i]);
 	return sum;
 }

@@ -188,7 +188,6 @@ double stack_memory_B(const struct network *network, size_t batch, const struct 
 	double wider_B = stack->autocast && element_B < 4 ? 4 - element_B : 0;
 	if (stack->master_weights) /* both gradients exist when one is converted */
 		wider_B = 4;
-
 	return network_memory_B(network, batch, element_B, stack->optimiser_copies_count,
 				stack->workspace_B, stack->fused_attention) +
 	       network->parameters_count * wider_B;

@@ -364,7 +364,7 @@ static void session_try(struct input_process *process)
 }
 
 /* Calls first_fn when the first batch is on the GPU, or waits for a step that copies it. */
-static void tell_first(struct input *input)
+static void report_first(struct input *input)
 {
 	const struct input_spec *spec = &input->spec;
 	const struct work *stages = input->stages;
@@ -380,7 +380,7 @@ static void tell_first(struct input *input)
  * makes room for the one before it. */
 static void advance(struct input *input)
 {
-	tell_first(input);
+	report_first(input);
 	if (input->spec.params->lockstep) {
 		if (may_read(input))
 			read_start(input);

@@ -119,6 +119,19 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 		gradients_behind(issuer->gradients, issuer, op);
 }
 
+void issue_bundle_copy(struct issuer *issuer, const struct exchange_params *exchange, double size_B,
+		       uint16_t stream)
+{
+	const struct gpu_params *gpu = issuer->gpu;
+	double copy_s = exchange->fusion_copy_ratio * size_B /
+			(gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);
+	if (copy_s <= 0)
+		return;
+	struct cuda_call *copy = issue_call(issuer, CALL_LAUNCH, stream);
+	copy->duration_s = copy_s;
+	copy->label = "fusion buffer";
+}
+
 void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double size_B, bool pageable,
 			  uint16_t compute, uint16_t copies, uint16_t event, uint16_t signal)
 {
@@ -148,7 +161,6 @@ double input_B(const struct network *network, size_t batch)
 {
 	const struct layer *input = &network->layers[0];
 	double element_B = network->sequence > 0 ? 8 : 4; /* numbers of tokens are int64 */
-
 	return input->output_count * element_B * (double)batch;
 }
 

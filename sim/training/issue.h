@@ -6,6 +6,7 @@
 #include "sim/training/framework.h"
 #include "sim/training/ops.h"
 
+struct exchange_params;
 struct spread;
 struct gradient_writer;
 
@@ -47,6 +48,9 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream);
  * the signal. Uses the events `event` and `event` + 1. */
 void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double size_B, bool pageable,
 			  uint16_t compute, uint16_t copies, uint16_t event, uint16_t signal);
+/* Appends the copy of gradients of size_B into the buffer of a bundle, or out of it. */
+void issue_bundle_copy(struct issuer *issuer, const struct exchange_params *exchange, double size_B,
+		       uint16_t stream);
 void issue_await(struct issuer *issuer, uint16_t signal, uint32_t count);
 
 /* Returns the bytes of the input of one step in fp32. */

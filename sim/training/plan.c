@@ -267,7 +267,7 @@ const struct training_plan *plan_new(struct arena *arena, const struct network *
 	*plan = (struct training_plan){.params = params,
 				       .rank_count = rank_count,
 				       .chunk_count = (size_t)params->chunks_count};
-	/* all reasons are told */
+	/* every reason is reported */
 	bool ordered = read_order(&c), ranked = fill_ranks(&c), sharded = fill_shard(&c, network);
 	bool good = ordered && ranked && fill_replicas(&c) && fill_buckets(&c) && fill_batch(&c) &&
 		    sharded;
@@ -447,12 +447,7 @@ const char *slot_name(struct arena *arena, const struct slot *slot, size_t chunk
 void slot_add(struct arena *arena, struct slots *slots, enum slot_kind kind, size_t micro,
 	      size_t chunk)
 {
-	if (slots->count == slots->room) {
-		struct slot *before = slots->items;
-		slots->room = slots->room ? 2 * slots->room : 64;
-		slots->items = ARENA_ARRAY(arena, slots->room, struct slot);
-		if (before)
-			memcpy(slots->items, before, slots->count * sizeof *before);
-	}
+	slots->items =
+		vec_grow(arena, slots->items, slots->count, &slots->room, sizeof *slots->items);
 	slots->items[slots->count++] = (struct slot){kind, (uint32_t)micro, (uint32_t)chunk};
 }

@@ -94,6 +94,9 @@ const char *plan_too_large(struct arena *arena, const struct training_plan *plan
 
 /* Returns the plan as text for --plan, with all keys but the global batch that are not defaults. */
 const char *plan_text(struct arena *arena, const struct training_plan *plan);
+/* Returns true if backward computes a layer of the network again. */
+bool plan_recomputes(const struct training_plan *plan, const struct network *network,
+		     const struct stack_params *stack, size_t layer);
 /* Returns the floating-point operations of one sample that backward computes again, counted as in
  * network_model_flop. `network` is the whole network. */
 double plan_recomputed_flop(const struct training_plan *plan, const struct network *network,

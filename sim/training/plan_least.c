@@ -50,26 +50,6 @@ static struct layer_least *layers_least(struct arena *arena, const struct plan_s
 	return layers;
 }
 
-/* Returns the time in which backward computes layers [first, end) again. */
-static double again_s(const struct plan_step *step, const struct layer_least *times, size_t first,
-		      size_t end)
-{
-	const struct layer *layers = step->plan->shard->network->layers;
-	const struct plan_params *params = step->plan->params;
-	bool full = params->recompute == RECOMPUTE_FULL && layers[first].block > 0;
-	bool scores = params->recompute == RECOMPUTE_SELECTIVE && !step->stack->fused_attention;
-	double sum_s = 0;
-	if (full && params->early_stop)
-		while (end > first + 1 && !(layers[end - 2].kept_count > 0))
-			end--;
-	if (full && params->early_stop && end > first + 1)
-		end--;
-	for (size_t i = first; i < end; i++)
-		if (full || (scores && layers[i].op == LAYER_ATTENTION))
-			sum_s += times[i].forward_s;
-	return sum_s;
-}
-
 /* Adds the bytes of the layer's parameters and gradients that data groups gather and reduce. */
 static void add_data(const struct plan_step *step, const struct layer *layer,
 		     struct unit_least *unit)
@@ -95,8 +75,10 @@ const struct unit_least *plan_units_least(struct arena *arena, const struct plan
 	for (size_t first = 0, end; first < network->layer_count; first = end) {
 		end = plan_unit_end(step->plan, first);
 		struct unit_least *unit = &list[(*count)++];
-		*unit = (struct unit_least){.first = first,
-					    .backward_s = again_s(step, times, first, end)};
+		*unit = (struct unit_least){.first = first};
+		for (size_t l = first; l < end; l++)
+			if (plan_recomputes(step->plan, network, step->stack, l))
+				unit->backward_s += times[l].forward_s;
 		for (size_t l = first; l < end; l++) {
 			add_data(step, &network->layers[l], unit);
 			unit->forward_s += times[l].forward_s;

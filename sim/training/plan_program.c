@@ -283,17 +283,6 @@ static void find_bundles(struct writer *w)
 					  ->ends(exchange, sizes_B, count, ends);
 }
 
-/* Copies the gradients of a bundle into its buffer, or out of it. */
-static void copy_bundle(struct writer *w, double size_B, uint16_t stream)
-{
-	double copy_s = exchange_copy_s(w->step->exchange, w->step->gpu, size_B);
-	if (copy_s <= 0)
-		return;
-	struct cuda_call *copy = issue_call(&w->issuer, CALL_LAUNCH, stream);
-	copy->duration_s = copy_s;
-	copy->label = "fusion buffer";
-}
-
 static void reduce_bundle(struct writer *w, size_t first, size_t end)
 {
 	double size_B = 0;
@@ -302,13 +291,13 @@ static void reduce_bundle(struct writer *w, size_t first, size_t end)
 	bool copies = end - first > 1;
 	order(w, COMPUTE, copies ? COPY_IN : REDUCE);
 	if (copies) {
-		copy_bundle(w, size_B, COPY_IN);
+		issue_bundle_copy(&w->issuer, w->step->exchange, size_B, COPY_IN);
 		order(w, COPY_IN, REDUCE);
 	}
 	reduce_gradients(w, size_B, 0);
 	if (copies) {
 		order(w, REDUCE, COPY_OUT);
-		copy_bundle(w, size_B, COPY_OUT);
+		issue_bundle_copy(&w->issuer, w->step->exchange, size_B, COPY_OUT);
 	}
 }
 

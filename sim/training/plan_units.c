@@ -93,20 +93,19 @@ static void build_pass(struct writer *w, struct pieces *pieces, struct pieces *w
 /* Adds what backward computes again. */
 static void build_again(struct writer *w, struct unit *unit)
 {
-	const struct layer *layers = w->plan->shard->network->layers;
-	const struct plan_params *params = w->plan->params;
+	const struct network *network = w->plan->shard->network;
+	const struct stack_params *stack = w->step->stack;
 	struct pieces *again = &unit->parts[PART_AGAIN];
-	if (params->recompute == RECOMPUTE_FULL && layers[unit->first].block > 0) {
-		size_t last = unit->last;
-		if (params->early_stop) /* the block's own output is kept for the next block */
-			do
-				last--;
-			while (last > unit->first && !(layers[last].kept_count > 0));
-		build_pass(w, again, again, PASS_FORWARD, unit->first, last);
+	size_t last = unit->last;
+	while (last > unit->first && !plan_recomputes(w->plan, network, stack, last))
+		last--;
+	if (w->plan->params->recompute == RECOMPUTE_FULL) {
+		if (plan_recomputes(w->plan, network, stack, unit->first))
+			build_pass(w, again, again, PASS_FORWARD, unit->first, last);
+		return;
 	}
-	for (size_t i = unit->first; i <= unit->last; i++)
-		if (params->recompute == RECOMPUTE_SELECTIVE && layers[i].op == LAYER_ATTENTION &&
-		    !w->step->stack->fused_attention)
+	for (size_t i = unit->first; i <= last; i++)
+		if (plan_recomputes(w->plan, network, stack, i))
 			build_pass(w, again, again, PASS_FORWARD, i, i);
 }
 

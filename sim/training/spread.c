@@ -71,16 +71,6 @@ static uint16_t event_of(const struct spread *spread, size_t bundle, unsigned wh
 	return (uint16_t)(spread->event + EVENTS_OF_BUNDLE * bundle + which);
 }
 
-static void copy_bundle(struct spread *spread, struct issuer *issuer, double size_B)
-{
-	double copy_s = exchange_copy_s(spread->params->exchange, issuer->gpu, size_B);
-	if (copy_s <= 0)
-		return;
-	struct cuda_call *copy = issue_call(issuer, CALL_LAUNCH, spread->stream);
-	copy->duration_s = copy_s;
-	copy->label = "fusion buffer";
-}
-
 /* Issues the exchange of a bundle; it waits for all earlier calls on the compute stream. */
 static void bundle_issue(struct spread *spread, struct issuer *issuer, size_t index)
 {
@@ -91,13 +81,13 @@ static void bundle_issue(struct spread *spread, struct issuer *issuer, size_t in
 	issue_call(issuer, CALL_STREAM_WAIT_EVENT, spread->stream)->event = computed;
 	bool copies = !on_cpu && bundle->tensor_count > 1;
 	if (copies)
-		copy_bundle(spread, issuer, bundle->size_B);
+		issue_bundle_copy(issuer, spread->params->exchange, bundle->size_B, spread->stream);
 	struct cuda_call *call = issue_call(
 		issuer, on_cpu ? CALL_MEMCPY_D2H_ASYNC : CALL_ALL_REDUCE, spread->stream);
 	call->payload_B = bundle->size_B;
 	call->label = on_cpu ? "gradients to host" : "gradients";
 	if (copies)
-		copy_bundle(spread, issuer, bundle->size_B);
+		issue_bundle_copy(issuer, spread->params->exchange, bundle->size_B, spread->stream);
 	issue_call(issuer, CALL_EVENT_RECORD, spread->stream)->event = exchanged;
 	if (!on_cpu)
 		return;
