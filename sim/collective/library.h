@@ -34,105 +34,51 @@ const char *protocol_name(enum protocol protocol); /* for example "LL128" */
 
 struct msccl;
 
+/* The rows in library.c describe each field. 0 in a bandwidth of channels or of a lane, and in
+ * nvlink_planned, means that of the GPUs' generation (generation.c). */
 struct library_params {
-	const char *name; /* name in results; "": that of the rules (library_name) */
-	/* algorithm of all-reduce: a name of algorithms.def, or "auto": NCCL's choice of ring,
-	 * double tree or NVLink SHARP */
-	const char *algorithm;
-	const char *msccl;          /* file with an algorithm of MSCCL; "": none */
-	const struct msccl *script; /* its content; NULL: none */
-	int protocol;               /* enum protocol_choice */
-	int rules;                  /* enum library_rules */
-	bool host_memory;           /* ranks have their buffers in host memory; GPUs are not used */
-	/* Rate at which GPUs' buffers are copied to host memory and back; 0: they are there. */
-	double host_copy_Bps;
-	/* Larger messages through sockets wait for the receiver's consent; 0: none do. */
-	double eager_B;
-	double stagger_s;      /* time by which each rank begins after the one before it */
-	double queued_B;       /* bytes of one connection that wait in an adapter's queue */
-	double channels_count; /* 0: computed from the links */
-	double servers_count;  /* number of shards of a parameter server */
-	bool server_on_cpu;    /* false: in the memory of the machines' GPUs */
-	/* Two-level servers: whether a machine's GPUs add in host memory, and the size from which
-	 * a tensor is divided over all servers. */
-	bool local_sum_on_cpu;
+	const char *name, *algorithm, *msccl;
+	const struct msccl *script; /* content of the file msccl; NULL: none */
+	int protocol, rules;        /* enum protocol_choice, enum library_rules */
+	bool host_memory;
+	double host_copy_Bps, eager_B, stagger_s, queued_B, channels_count;
+	double servers_count;
+	bool server_on_cpu, local_sum_on_cpu;
 	double shard_least_B;
-	/* Start of a collective on each rank (launch, first synchronisation). */
 	double base_ring_ll_s, base_ring_ll128_s, base_ring_simple_s;
 	double base_tree_ll_s, base_tree_ll128_s, base_tree_simple_s;
-	/* Latency of each hop by class of link, for rings and then for trees. */
 	double ring_nvlink_ll_s, ring_nvlink_ll128_s, ring_nvlink_simple_s;
 	double ring_pci_ll_s, ring_pci_ll128_s, ring_pci_simple_s;
 	double ring_net_ll_s, ring_net_ll128_s, ring_net_simple_s;
 	double tree_nvlink_ll_s, tree_nvlink_ll128_s, tree_nvlink_simple_s;
 	double tree_pci_ll_s, tree_pci_ll128_s, tree_pci_simple_s;
 	double tree_net_ll_s, tree_net_ll128_s, tree_net_simple_s;
-	/* latency of the links that is contained in the hops above */
 	double wire_nvlink_s, wire_pci_s, wire_net_s;
-	double latency_scale_ratio; /* fitted factor of a system on all latencies above */
-	double simple_scale_ratio;  /* further fitted factor on hops with Simple */
-	/* further factor on hops with LL inside one of several nodes (fitted) */
-	double ll_nodes_scale_ratio;
-	double start_s;         /* extra cost of a collective: group launch, events */
-	double channel_start_s; /* extra cost of each active channel */
-	/* part of the links' goodput that Simple reaches */
+	double latency_scale_ratio, simple_scale_ratio, ll_nodes_scale_ratio;
+	double start_s, channel_start_s;
 	double nvlink_efficiency_ratio, pci_efficiency_ratio, net_efficiency_ratio;
-	double nvlink_planned_ratio; /* the same for NVLink in the library's model */
-	/* NVLink SHARP: whether it is used, its latency in the library's model, and its costs */
+	double nvlink_planned_ratio;
 	bool nvls;
 	double nvls_latency_s, nvls_chunk_B, nvls_start_s, nvls_round_s, nvls_efficiency_ratio;
-	/* Maximum bandwidth of one channel (one block) with Simple. Here and below, 0 means that of
-	 * the GPUs' generation (generation.c). */
 	double channel_bandwidth_Bps;
 	double channel_tree_Bps, channel_ll128_Bps, channel_ll_Bps, channel_ll_net_Bps;
-	/* Part of these bandwidths that blocks reach on a system (fitted). */
 	double block_ll_ratio, block_ll128_ratio, block_simple_ratio;
-	/* Part of a tree's block for each direction, up and down: Simple; LL and LL128. */
 	double tree_split_ratio, tree_split_ll_ratio;
-	/* part of the goodput that trees and each protocol reach */
-	double tree_ratio, ll128_goodput_ratio, ll_ratio;
-	double ll128_alone_ratio; /* further factor of LL128 if a node has one rank */
-	double ll128_tree_ratio;  /* further factor of LL128 in a tree inside one node */
-	int tree_correction;      /* enum tree_correction */
-	double ll_nodes_ratio;    /* factor on hops with LL inside one of several nodes */
-	double plateau_ratio;     /* factor on all hops of a ring with Simple and several nodes */
-	/* minimum latency of a ring's hop inside one of several nodes; three times for Simple */
-	double net_overhead_s;
-	/* network steps of a ring all-reduce in addition to 2 (nodes - 1) */
-	double net_steps_more_count;
-	double lane_Bps; /* goodput of links that one pair of channels serves */
-	double channels_most_count;
-	/* with fewer bytes per channel, fewer channels work; for LL rings, per rank */
+	double tree_ratio, ll128_goodput_ratio, ll_ratio, ll128_alone_ratio, ll128_tree_ratio;
+	int tree_correction; /* enum tree_correction */
+	double ll_nodes_ratio, plateau_ratio, net_overhead_s, net_steps_more_count;
+	double lane_Bps, channels_most_count;
 	double channel_least_ll_B, channel_least_ll128_B, channel_least_simple_B;
-	bool ll128;            /* the library supports LL128 */
-	bool ring_search;      /* rings over the widest links; false: ranks in their order */
-	double block_copy_Bps; /* of a block that copies inside its GPU's memory; 0: no copy */
-	double cpu_reduce_Bps; /* bandwidth of additions on a server's CPU, per core */
-	double cpu_reduce_threads_count; /* threads that compute one sum */
-	double cpu_sum_inputs_count;     /* gradients that one pass over memory adds */
-	double cpu_after_ratio; /* bytes read and written after the sum per byte of the sum */
-	double at_once_count;   /* collectives in which a rank may take part at the same time */
-	bool acs;               /* requests between PCIe devices pass the root complex */
-	bool gpudirect;         /* NICs access GPU memory */
-	bool shm;               /* GPUs that do not reach each other use host memory */
-	int p2p_level;          /* enum path_level: the farthest GPU whose memory a GPU accesses */
-	int net_gdr_level;      /* enum path_level: the farthest NIC that accesses GPU memory */
-	/* NCCL_CROSS_NIC: 1: messages leave by the sender's own adapter, even across rails */
+	bool ll128, ring_search;
+	double block_copy_Bps;
+	double cpu_reduce_Bps, cpu_reduce_threads_count, cpu_sum_inputs_count, cpu_after_ratio;
+	double at_once_count;
+	bool acs, gpudirect, shm;
+	int p2p_level, net_gdr_level; /* enum path_level */
 	double cross_nic_count;
-	bool collnet;   /* switches of the network add, where they can */
-	bool efa_tuner; /* the plugin for EFA chooses algorithm and protocol */
-	/* a GPU's messages may leave through another GPU's adapter, over NVLink */
-	bool pxn;
-	double send_ll_B; /* messages up to this size use LL inside a node */
-	double slice_B;   /* size of staged pieces, and of the pieces of a pipelined tree */
-	/* size of a tree's pieces with LL and LL128, per channel */
-	double piece_ll_B, piece_ll128_B;
-	double step_ll_B; /* minimum size of a piece through sockets */
-	/* Part of an SM that each block occupies, and further part of the GPU that kernels beside
-	 * it lose. */
-	double block_share_ratio, kernel_loss_ratio;
-	double message_blocks_count; /* blocks of a message */
-	double memory_traffic_ratio; /* bytes of GPU memory traffic per byte sent */
+	bool collnet, efa_tuner, pxn;
+	double send_ll_B, slice_B, piece_ll_B, piece_ll128_B, step_ll_B;
+	double block_share_ratio, kernel_loss_ratio, message_blocks_count, memory_traffic_ratio;
 };
 extern const struct param_table library_table;
 /* Returns true if its algorithm has servers besides the ranks. */

@@ -49,36 +49,19 @@
 
 enum announce { ANNOUNCE_ISSUED, ANNOUNCE_COMPUTED };
 
+/* The rows in exchange.c describe each field. */
 struct exchange_params {
 	int policy;   /* index into the exchanges */
 	int announce; /* enum announce */
 	bool overlap;
-	double fusion_B, cycle_s;        /* horovod */
-	double cycle_late_s;             /* horovod: delay of each wake-up of the thread */
-	double bucket_B, first_bucket_B; /* ddp */
-	double bucket_tensors_count; /* ddp: a bucket is full with that many gradients; 0: any */
-	double negotiation_s;        /* coordinator's work for each request of a tensor that is not
-					in the response cache */
-	double cached_negotiation_s; /* work of each exchange of the bits of the response cache */
+	double fusion_B, cycle_s, cycle_late_s;                /* horovod */
+	double bucket_B, first_bucket_B, bucket_tensors_count; /* ddp */
+	double negotiation_s, cached_negotiation_s;            /* horovod */
 	bool response_cache;
-	double launch_s;          /* host work to launch a collective on a rank */
-	double copy_launch_s;     /* host work to launch one gradient's copy into or out of the
-				     fusion buffer */
-	double callback_s;        /* delay from a collective's end on the GPU until the framework
-				     acts on it */
-	double fusion_copy_ratio; /* GPU memory traffic of each copied byte; a copy reads and
-				     writes: 2 */
-	double tensor_s;          /* framework's work to hand over one gradient; serial on a rank */
-	double gradient_element_B;    /* 0: as in the stack; 2 for compression to half precision */
-	double noise_ratio;           /* standard deviation of a rank's compute time, each step */
-	double gather_s;              /* further time of a step with more than one rank (fitted) */
-	double network_threads_count; /* threads of each machine that poll the network */
-	bool gather_inside;           /* jobs inside of one machine take gather_s, too */
-	bool waits_for_issued;
-	bool host_waits; /* the host issues a step when the gradients of the step before are reduced
-			  */
-	double stagger_s; /* work to start a rank's step, for each op of the step; one thread starts
-			     all ranks of a guest in turn */
+	double launch_s, copy_launch_s, callback_s, fusion_copy_ratio, tensor_s;
+	double gradient_element_B, noise_ratio, gather_s, network_threads_count;
+	bool gather_inside, waits_for_issued, host_waits;
+	double stagger_s;
 };
 extern const struct param_table exchange_table;
 

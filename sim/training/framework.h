@@ -16,49 +16,29 @@
 #include "sim/gpu/kernel.h"
 #include "sim/training/network.h"
 
+/* The rows in framework.c describe each field. */
 struct stack_params {
-	int framework;     /* index into the frameworks */
-	double dispatch_s; /* host work of the executor for an op, at the reference clock */
-	double calls_per_library_op_count; /* driver and library calls of a cuDNN or cuBLAS op
-		besides the launches of its kernels; a fraction is spread evenly over the ops */
-	double calls_per_launch_count;     /* driver and library calls for each kernel, its launch
-		included */
+	int framework; /* index into the frameworks */
+	double dispatch_s, calls_per_library_op_count, calls_per_launch_count;
 	/* Further calls for each launch, by kind (stack_calls.def). Fractions are spread evenly. */
 #define STACK_CALL(field, kind, help, source) double field;
 #include "sim/training/stack_calls.def"
 #undef STACK_CALL
-	int l2_loss;         /* enum l2_loss: how weight decay enters the graph */
-	bool poller;         /* a thread polls events */
-	double poll_sleep_s; /* time between two rounds of the poller */
-	bool sync_on_finish; /* a step ends with a synchronise, not with a polled event */
-	bool real_input;     /* each step copies its input to the GPU */
-	bool pinned_input;
-	double events_per_step_count;  /* extra records and polls (several stream groups) */
-	double session_s;              /* host work between two steps, at the reference clock */
-	double optimiser_copies_count; /* 0: plain SGD, 1: momentum */
-	double arguments_B;            /* marshalled arguments of a driver call */
-	double library_arguments_B;    /* marshalled arguments of a library call */
-	double workspace_B;
-	int precision;               /* enum stack_precision */
-	int tf32;                    /* enum stack_tf32 */
-	bool autocast;               /* fp32 weights are cast in each step; some ops stay in fp32 */
-	int layout;                  /* enum stack_layout */
-	int fusion;                  /* enum stack_fusion */
-	bool fused_averages;         /* batch norm's kernel also updates its moving averages */
-	bool fused_attention;        /* scores stay inside one kernel (FlashAttention) */
-	bool cudnn_attention;        /* fused attention is cuDNN's */
-	bool fused_accumulation;     /* products add weights' gradients to fp32 sums */
-	bool fp16_gradients;         /* gradients are exchanged in half precision */
-	double update_tensors_count; /* tensors that one kernel updates */
-	bool lamb;                   /* the update also needs the norm of the update (LAMB) */
-	bool master_weights;         /* the optimiser has fp32 copies of 16-bit weights */
-	bool separate_bias;          /* a kernel of its own adds the bias of a linear layer */
-	bool lars;              /* the update needs the norms of weights and gradients (LARS) */
-	double engine_wait_s;   /* time that the engine loses behind each op for which it waits */
-	bool cuda_graph;        /* one CUDA graph holds forward and backward */
-	double norm_gpus_count; /* GPUs over whose images batch norm takes its statistics */
-	double norm_exchange_s; /* time in which two GPUs exchange such statistics */
-	double xla_clusters_count; /* number of XLA clusters of backward; 0: no XLA */
+	int l2_loss; /* enum l2_loss */
+	bool poller;
+	double poll_sleep_s;
+	bool sync_on_finish, real_input, pinned_input;
+	double events_per_step_count, session_s, optimiser_copies_count;
+	double arguments_B, library_arguments_B, workspace_B;
+	int precision, tf32; /* enum stack_precision, enum stack_tf32 */
+	bool autocast;
+	int layout, fusion; /* enum stack_layout, enum stack_fusion */
+	bool fused_averages, fused_attention, cudnn_attention, fused_accumulation, fp16_gradients;
+	double update_tensors_count;
+	bool lamb, master_weights, separate_bias, lars;
+	double engine_wait_s;
+	bool cuda_graph;
+	double norm_gpus_count, norm_exchange_s, xla_clusters_count;
 };
 enum stack_precision { PRECISION_FP32, PRECISION_FP16, PRECISION_BF16, PRECISION_FP8 };
 /* Order of an image's elements: channels behind or before the pixels. */
@@ -111,8 +91,6 @@ struct framework {
 	const char *name; /* "tensorflow-1" */
 	const char *help;
 	bool ahead; /* the host issues the next step without waiting for the GPU */
-	/* Returns the ops' indices in the order in which the framework issues them. */
-	const uint32_t *(*order)(struct arena *arena, const struct op_graph *graph);
 	/* Builds the calls of one step. */
 	const struct program *(*program)(struct arena *arena, const struct step_spec *spec);
 };

@@ -29,23 +29,18 @@
 #include "sim/host/storage.h"
 #include "sim/transport/dma.h"
 
+/* The rows in input.c describe each field. */
 struct input_params {
-	const char *source;          /* "gpu", "host", or a storage of models/storages/ */
-	double image_B;              /* mean size of encoded images */
-	double decode_s;             /* core-seconds for an image at the reference clock */
-	bool distortions;            /* whether the colours of images are distorted, too */
-	double distort_spB;          /* work of distortions per byte of fp32 pixels */
-	double decode_threads_count; /* maximum for a rank; 0: all cores that it may use */
-	double prefetch_count;       /* number of batches */
-	double element_B;            /* bytes of one channel of a pixel when copied: 4 (fp32) */
-	bool staged;                 /* the next batch is copied while the GPU computes */
-	bool pinned;
-	double copy_threads_count; /* threads of the process, shared by its ranks; 0: one for each
-				      rank */
-	bool one_process;          /* the ranks of a machine are one process */
-	double feed_s;             /* host work to hand over a batch */
-	bool lockstep;             /* the stages of a process begin and end together */
-	double session_s;          /* lockstep: one thread's work for each image before each call */
+	const char *source;
+	double image_B, decode_s;
+	bool distortions;
+	double distort_spB, decode_threads_count, prefetch_count, element_B;
+	bool staged, pinned;
+	double copy_threads_count;
+	bool one_process;
+	double feed_s;
+	bool lockstep;
+	double session_s;
 };
 extern const struct param_table input_table;
 

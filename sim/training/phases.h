@@ -19,19 +19,13 @@
 
 #include "sim/base/param.h"
 
+/* The rows in phases.c describe each field. */
 struct phases_params {
-	double process_s;      /* work of one thread of a process, at the reference clock */
-	double context_s;      /* further work for each GPU of the process */
-	double graph_op_s;     /* further work for each op of the step and each GPU */
-	double autotune_ratio; /* kernel time of all trials, in kernel times of a step */
-	double shuffle_count;  /* encoded images that a process reads before its first batch */
-	double evaluation_epochs_count; /* epochs from one evaluation to the next; 0: none */
-	double evaluation_images_count;
-	double checkpoint_epochs_count; /* epochs from one checkpoint to the next; 0: none */
-	bool checkpoint_end;            /* the job writes one more checkpoint after the last step */
-	const char *checkpoint_storage; /* a file of models/storages/ */
-	double checkpoint_spB; /* further work per byte of a checkpoint, besides the copy */
-	double end_s;          /* work of one thread of a process at the end */
+	double process_s, context_s, graph_op_s, autotune_ratio, shuffle_count;
+	double evaluation_epochs_count, evaluation_images_count, checkpoint_epochs_count;
+	bool checkpoint_end;
+	const char *checkpoint_storage;
+	double checkpoint_spB, end_s;
 };
 extern const struct param_table phases_table;
 

@@ -24,29 +24,22 @@ enum plan_sharding { SHARDING_NONE, SHARDING_OPTIMIZER, SHARDING_GRADIENTS, SHAR
 enum plan_buckets { BUCKETS_MEGATRON, BUCKETS_POLICY };
 enum plan_recomputation { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
 
+/* The rows in plan_params.c describe each field. */
 struct plan_params {
 	double tp_count, cp_count, pp_count, dp_count, ep_count, chunks_count;
 	double micro_batch_count, global_batch_count;
-	bool sequence_parallel;
-	bool embedding_as_block, loss_as_block; /* they count as blocks of the pipeline */
-	int recompute;                          /* enum plan_recomputation */
-	bool early_stop;        /* full recomputation stops at the last activation that is needed */
-	int sharding;           /* enum plan_sharding */
-	double replicas_count;  /* copies of what the ranks of a data-parallel group share out */
-	const char *schedule;   /* name of a pipeline schedule */
-	const char *order;      /* names of groups, innermost first, for example "tp-cp-dp-pp" */
-	int overlap_tensor;     /* enum tensor_overlap */
-	bool overlap_gradients; /* gradients are reduced during the last backward passes */
-	bool overlap_parameters; /* updated ones are gathered during the first forward passes */
-	bool scatter_gather;     /* a tensor group sends each activation once to the next stage */
-	int buckets;             /* enum plan_buckets */
-	double bucket_count;     /* parameters of a bucket of gradients */
-	double gradient_element_B;
-	double parameter_element_B; /* of a gathered parameter; 0: as activations */
-	double imbalance_ratio;     /* rows of the busiest group of experts over their mean */
-	double fragmentation_ratio; /* memory of the allocator over the tensors in it */
-	double reserve_B;           /* memory of CUDA's context and NCCL */
-	bool anyway;                /* plans are predicted even if memory is too small */
+	bool sequence_parallel, embedding_as_block, loss_as_block;
+	int recompute; /* enum plan_recomputation */
+	bool early_stop;
+	int sharding; /* enum plan_sharding */
+	double replicas_count;
+	const char *schedule, *order;
+	int overlap_tensor; /* enum tensor_overlap */
+	bool overlap_gradients, overlap_parameters, scatter_gather;
+	int buckets; /* enum plan_buckets */
+	double bucket_count, gradient_element_B, parameter_element_B;
+	double imbalance_ratio, fragmentation_ratio, reserve_B;
+	bool anyway;
 };
 extern const struct param_table plan_table;
 

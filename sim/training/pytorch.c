@@ -17,14 +17,6 @@ enum { COMPUTE, COPIES, STREAM_COUNT };
 enum { INPUT_THERE, SIGNAL_COUNT };
 enum { EVENT_INPUT, EVENT_CALLS = 2, EVENT_COUNT };
 
-static const uint32_t *program_order(struct arena *arena, const struct op_graph *graph)
-{
-	uint32_t *order = ARENA_ARRAY(arena, graph->count, uint32_t);
-	for (size_t i = 0; i < graph->count; i++)
-		order[i] = (uint32_t)i;
-	return order;
-}
-
 static const struct program *program(struct arena *arena, const struct step_spec *spec)
 {
 	const struct stack_params *stack = spec->stack;
@@ -62,7 +54,6 @@ const struct framework framework_pytorch = {
 	.name = "pytorch",
 	.help = "PyTorch: one thread issues in program order and runs ahead across steps",
 	.ahead = true,
-	.order = program_order,
 	.program = program,
 };
 
@@ -70,6 +61,5 @@ const struct framework framework_jax = {
 	.name = "jax",
 	.help = "JAX: a compiled step whose kernels one thread launches in order, ahead of the GPU",
 	.ahead = true,
-	.order = program_order,
 	.program = program,
 };

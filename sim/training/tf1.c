@@ -158,6 +158,5 @@ const struct framework framework_tensorflow_1 = {
 	.name = "tensorflow-1",
 	.help = "TensorFlow 1.x: breadth-first executor, event-polling thread, one session.run for "
 		"each step",
-	.order = breadth_first,
 	.program = program,
 };

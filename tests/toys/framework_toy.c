@@ -2,11 +2,6 @@
 /* PyTorch that does not issue the next step in advance. */
 #include "sim/training/framework.h"
 
-static const uint32_t *order(struct arena *arena, const struct op_graph *graph)
-{
-	return framework_pytorch.order(arena, graph);
-}
-
 static const struct program *program(struct arena *arena, const struct step_spec *spec)
 {
 	return framework_pytorch.program(arena, spec);
@@ -15,6 +10,5 @@ static const struct program *program(struct arena *arena, const struct step_spec
 const struct framework framework_toy = {
 	.name = "toy",
 	.help = "a framework of tests/toys",
-	.order = order,
 	.program = program,
 };
