@@ -18,8 +18,9 @@ enum { REDUCE_CORES_MAX = 16 };
  * opened on first use. */
 static const double OPENING_B = 67108864;
 
-void comm_fail(struct communicator *comm, const char *reason)
+void comm_fail(void *ctx, const char *reason)
 {
+	struct communicator *comm = ctx;
 	if (comm->failed)
 		return;
 	comm->failed = true;

@@ -162,7 +162,7 @@ struct communicator {
 };
 
 /* ---- communicator.c ---- */
-void comm_fail(struct communicator *comm, const char *reason);
+void comm_fail(void *comm, const char *reason);                /* comm is a struct communicator */
 void comm_rank_over(struct operation *operation, size_t rank); /* called from a separate event */
 
 /* ---- executor.c ---- */

@@ -191,15 +191,24 @@ static uint32_t see(struct schedule_builder *builder, const struct schedule_step
 	return (uint32_t)builder->seen.count - 1;
 }
 
+static void add_after(struct schedule_builder *builder, struct schedule_step *step,
+		      const uint32_t *after, size_t after_count)
+{
+	FW_ASSERT(builder->after.count + after_count < UINT32_MAX);
+	step->after_first = (uint32_t)builder->after.count;
+	for (size_t i = 0; i < after_count; i++) {
+		if (after[i] == NO_STEP)
+			continue;
+		FW_ASSERT(builder->fold || after[i] < builder->steps.count);
+		*VEC_PUSH(builder->arena, &builder->after) = after[i];
+		step->after_count++;
+	}
+}
+
 static void keep(struct schedule_builder *builder, struct schedule_step step, const uint32_t *after,
 		 size_t after_count)
 {
-	step.after_first = (uint32_t)builder->after.count;
-	for (size_t i = 0; i < after_count; i++)
-		if (after[i] != NO_STEP) {
-			*VEC_PUSH(builder->arena, &builder->after) = after[i];
-			step.after_count++;
-		}
+	add_after(builder, &step, after, after_count);
 	*VEC_PUSH(builder->arena, &builder->numbers) = builder->counts[step.rank];
 	step.rank = fold_stand_in(builder->fold, step.rank);
 	*VEC_PUSH(builder->arena, &builder->steps) = step;
@@ -361,15 +370,7 @@ static uint32_t add(struct schedule_builder *builder, struct schedule_step step,
 		  step.channel < schedule->channel_count);
 	if (builder->fold)
 		return add_folded(builder, step, after, after_count);
-	FW_ASSERT(builder->after.count + after_count < UINT32_MAX);
-	step.after_first = (uint32_t)builder->after.count;
-	for (size_t i = 0; i < after_count; i++) {
-		if (after[i] == NO_STEP)
-			continue;
-		FW_ASSERT(after[i] < index);
-		*VEC_PUSH(builder->arena, &builder->after) = after[i];
-		step.after_count++;
-	}
+	add_after(builder, &step, after, after_count);
 	*VEC_PUSH(builder->arena, &builder->steps) = step;
 	return (uint32_t)index;
 }

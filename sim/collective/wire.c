@@ -401,7 +401,7 @@ void wire_feed(struct communicator *comm, struct message_state *train)
 
 /* ---- a message's parts ---- */
 
-static void flow_arrived(void *ctx, uint64_t arg)
+static void arrived(void *ctx, uint64_t arg)
 {
 	part_over(ctx, (struct message_state *)(uintptr_t)arg, PART_ARRIVES);
 }
@@ -409,11 +409,6 @@ static void flow_arrived(void *ctx, uint64_t arg)
 static void socket_accepted(void *ctx, uint64_t arg)
 {
 	part_over(ctx, (struct message_state *)(uintptr_t)arg, PART_LEAVES);
-}
-
-static void socket_delivered(void *ctx, uint64_t arg)
-{
-	part_over(ctx, (struct message_state *)(uintptr_t)arg, PART_ARRIVES);
 }
 
 /* A kernel can use all of a GPU's memory bandwidth. A transfer that can use a part p of it gets a
@@ -448,7 +443,7 @@ static void leg_start(struct communicator *comm, struct message_state *message, 
 		for (size_t i = 0; i < flow->use_count; i++)
 			flow->uses[i].per_unit *= ratio;
 	}
-	flow->done = leg->leaves ? flow_left : flow_arrived;
+	flow->done = leg->leaves ? flow_left : arrived;
 	if (message->operation->train_count > 1) {
 		FW_ASSERT(way->leg_count == 1 && leg->leaves && !way->socket);
 		flow->done = train_flowed;
@@ -486,7 +481,7 @@ static void message_start(struct communicator *comm, struct message_state *messa
 			&(struct message){
 				.size_B = message->size_B / choice->goodput_ratio[HOP_NET],
 				.accepted = socket_accepted,
-				.delivered = socket_delivered,
+				.delivered = arrived,
 				.ctx = comm,
 				.arg = (uint64_t)(uintptr_t)message,
 				.label = message->operation->label,

@@ -36,13 +36,9 @@ bool way_socket(struct communicator *comm, struct way *way)
 	return true;
 }
 
-static void failed(void *ctx, const char *reason)
+static void call_if_open(void *ctx, uint64_t arg)
 {
-	comm_fail(ctx, reason);
-}
-
-static void call_if_open(struct communicator *comm)
-{
+	struct communicator *comm = ctx;
 	event_fn *fn = comm->open_fn;
 	if (comm->opening_count > 0 || !fn || comm->failed)
 		return;
@@ -58,7 +54,7 @@ static void socket_opened(void *ctx, uint64_t arg)
 	comm->opening_count--;
 	for (struct wire *wire = socket->wires; wire; wire = wire->next)
 		wire_pump(comm, wire);
-	call_if_open(comm);
+	call_if_open(comm, 0);
 }
 
 static void socket_open(struct socket *socket)
@@ -80,7 +76,7 @@ static struct connection *connect(struct communicator *comm, size_t from, size_t
 		.params = comm->spec.transport_params,
 		.ends = {{a->place.guest, a->core}, {b->place.guest, b->core}},
 		.seed = comm->spec.seed,
-		.failed = failed,
+		.failed = comm_fail,
 		.failed_ctx = comm,
 	};
 	return connection_new(comm->spec.transport, &spec);
@@ -116,11 +112,6 @@ struct socket *socket_find(struct communicator *comm, size_t from, size_t to, si
 	return socket;
 }
 
-static void none_to_open(void *ctx, uint64_t arg)
-{
-	call_if_open(ctx);
-}
-
 void sockets_open(struct communicator *comm, event_fn *fn, void *ctx, uint64_t arg)
 {
 	FW_ASSERT(!comm->opened);
@@ -131,5 +122,5 @@ void sockets_open(struct communicator *comm, event_fn *fn, void *ctx, uint64_t a
 	for (struct socket *socket = comm->first_socket; socket; socket = socket->next)
 		socket_open(socket);
 	if (comm->opening_count == 0)
-		engine_after(comm->spec.engine, 0, none_to_open, comm, 0);
+		engine_after(comm->spec.engine, 0, call_if_open, comm, 0);
 }
