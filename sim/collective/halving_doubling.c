@@ -26,11 +26,11 @@ struct message {
 struct recursion {
 	struct schedule_builder *builder;
 	size_t channel;
-	size_t folded;          /* pairs of which one rank only sends and receives the whole */
-	size_t power;           /* chunks of the channel: the largest power of two <= n, or 1 */
-	const uint32_t *part;   /* by place in the buffer: the chunk there; NULL: the same */
-	uint32_t *last;         /* by rank */
-	uint32_t *sends;        /* by rank * power */
+	size_t folded;        /* pairs of which one rank only sends and receives the whole */
+	size_t power;         /* chunks of the channel: the largest power of two <= n, or 1 */
+	const uint32_t *part; /* by place in the buffer: the chunk there; NULL: the same */
+	uint32_t *last;       /* by rank */
+	uint32_t *sends;      /* by rank * power */
 };
 
 /* Returns the rank that acts as rank v of the recursion. */

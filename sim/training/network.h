@@ -68,7 +68,7 @@ enum layer_op {
 	LAYER_OP_COUNT,
 };
 
-/* What is the same for all layers with an op (network_shapes.c has the table). */
+/* Properties that all layers with an op share (network_shapes.c has the table). */
 enum layer_trait {
 	NEEDS_INPUT = 1 << 0,  /* backward needs its inputs */
 	NEEDS_OUTPUT = 1 << 1, /* backward needs its output */
