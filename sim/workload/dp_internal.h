@@ -23,14 +23,6 @@ struct callback { /* fn NULL: there is none */
 	uint64_t arg;
 };
 
-struct copy { /* work that runs or waits on the copy stream */
-	double duration_s;
-	event_fn *fn;
-	void *ctx;
-	uint64_t arg;
-	struct copy *next;
-};
-
 /* Ranks whose steps are started by one thread, one after the other, when all of them may begin. */
 struct process {
 	struct cpu *starter;
@@ -77,8 +69,6 @@ struct rank {
 	double update_due_s;       /* GPU time of issued updates that wait for room */
 	int64_t framework_free_ps; /* time at which the thread that hands over gradients is free */
 	struct gpu_stream *copies, *updates;
-	bool copies_busy;
-	struct copy *copy_first, *copy_last;
 	enum part part;
 	int64_t part_since_ps;        /* begin of this part */
 	int64_t counted_ps;           /* spent_ps is complete up to this time */
@@ -100,7 +90,6 @@ struct dp {
 	size_t ended_count;     /* ranks that have ended the step */
 	bool stopped;
 	int64_t recorded_ps, collective_before_ps;
-	struct copy *free_copies;
 	VEC(struct step_record) steps;
 };
 

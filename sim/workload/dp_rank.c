@@ -290,62 +290,22 @@ void rank_reduced(struct rank *rank, size_t first, size_t count)
 
 /* ---- copies ---- */
 
-static void copy_next(struct rank *rank);
-
-static void copy_over(void *ctx, uint64_t arg)
-{
-	struct rank *rank = ctx;
-	struct copy *copy = rank->copy_first, over = *copy;
-	rank->copies_busy = false;
-	rank->copy_first = copy->next;
-	copy->next = rank->job->free_copies;
-	rank->job->free_copies = copy;
-	over.fn(over.ctx, over.arg);
-	copy_next(rank);
-	rank_note(rank);
-}
-
-static void copy_submit(struct rank *rank)
+void rank_copy(struct rank *rank, double size_B, event_fn *fn, void *ctx, uint64_t arg)
 {
 	const struct gpu_op op = {.kind = GPU_OP_KERNEL,
 				  .label = "fusion buffer",
-				  .duration_s = rank->copy_first->duration_s,
+				  .duration_s = rank->job->spec.exchange->fusion_copy_ratio *
+						gpu_traffic_s(rank->spec->gpu, size_B),
 				  .continued = true,
 				  .launched = true,
-				  .done = copy_over,
-				  .ctx = rank};
-	gpu_submit(rank->copies, &op);
-}
-
-static void copy_next(struct rank *rank)
-{
-	if (!rank->copy_first || rank->copies_busy)
-		return;
-	rank->copies_busy = true;
-	copy_submit(rank);
-}
-
-void rank_copy(struct rank *rank, double size_B, event_fn *fn, void *ctx, uint64_t arg)
-{
-	struct dp *job = rank->job;
-	double duration_s =
-		job->spec.exchange->fusion_copy_ratio * gpu_traffic_s(rank->spec->gpu, size_B);
-	if (duration_s <= 0 && !rank->copy_first) {
+				  .done = fn,
+				  .ctx = ctx,
+				  .arg = arg};
+	if (op.duration_s <= 0 && gpu_stream_idle(rank->copies)) {
 		fn(ctx, arg);
 		return;
 	}
-	struct copy *copy = job->free_copies;
-	if (copy)
-		job->free_copies = copy->next;
-	else
-		copy = ARENA_NEW(job->spec.arena, struct copy);
-	*copy = (struct copy){.duration_s = duration_s, .fn = fn, .ctx = ctx, .arg = arg};
-	if (rank->copy_first)
-		rank->copy_last->next = copy;
-	else
-		rank->copy_first = copy;
-	rank->copy_last = copy;
-	copy_next(rank);
+	gpu_submit(rank->copies, &op);
 	rank_note(rank);
 }
 
