@@ -13,9 +13,7 @@
  * (src/graph/search.cc, "increase bwIntra for trees") and its model uses them for up to two nodes
  * (src/graph/tuning.cc, nNodes <= 2 ? bwIntra : bwInter). In a ring the two are equal. The library
  * chooses with the latencies of hops and the splits of trees that are simulated, but without the
- * costs of a start (start, channel_start). It may choose wrong, as NCCL does.
- */
-
+ * costs of a start (start, channel_start). It may choose wrong, as NCCL does. */
 #include <math.h>
 #include <string.h>
 
@@ -82,6 +80,9 @@ static double whole_hop_s(const struct library_params *lib, const struct comm_sh
 	return lib->latency_scale_ratio * hop_s * plateau_ratio(lib, shape, tree, protocol);
 }
 
+/* Part of the links' goodput that LL128 reaches in NCCL's model, of 120 data bytes in 128. */
+static const double LL128_DATA_RATIO = 0.92;
+
 static double protocol_ratio(const struct library_params *lib, const struct comm_shape *shape,
 			     bool tree, enum protocol protocol)
 {
@@ -92,20 +93,15 @@ static double protocol_ratio(const struct library_params *lib, const struct comm
 		ratio *= lib->ll128_tree_ratio;
 	else if (protocol == PROTOCOL_LL128)
 		ratio *= shape->node_count > 1 && shape->rank_most == 1 ? lib->ll128_alone_ratio
-									: lib->ll128_goodput_ratio;
+									: LL128_DATA_RATIO;
 	return ratio;
 }
 
 static double efficiency_ratio(const struct library_params *lib, enum hop_class class)
 {
-	switch (class) {
-	case HOP_NVLINK:
-		return lib->nvlink_efficiency_ratio;
-	case HOP_PCI:
-		return lib->pci_efficiency_ratio;
-	default:
-		return lib->net_efficiency_ratio;
-	}
+	const double ratios[HOP_CLASS_COUNT] = {
+		lib->nvlink_efficiency_ratio, lib->pci_efficiency_ratio, lib->net_efficiency_ratio};
+	return ratios[class];
 }
 
 /* Returns the same part in the library's model. */
@@ -157,12 +153,12 @@ static size_t blocks_most(const struct library_params *lib, const struct comm_sh
 static double blocks_busy(const struct library_params *lib, const struct comm_shape *shape,
 			  bool tree, enum protocol protocol, double size_B)
 {
-	double most = (double)blocks_most(lib, shape), least_B = lib->channel_least_simple_B;
-	if (protocol == PROTOCOL_LL)
-		least_B = lib->channel_least_ll_B * (tree ? 1 : (double)shape->rank_count);
-	else if (protocol == PROTOCOL_LL128)
-		least_B = lib->channel_least_ll128_B;
-	if (least_B <= 0 || lib->channels_count > 0)
+	/* NCCL 2.18: 512, 640 and 512 threads with 8, 8 and 64 B each */
+	static const double threads_B[PROTOCOL_COUNT] = {4096, 5120, 32768};
+	double most = (double)blocks_most(lib, shape), least_B = threads_B[protocol];
+	if (protocol == PROTOCOL_LL && !tree)
+		least_B *= (double)shape->rank_count;
+	if (lib->channels_count > 0)
 		return most;
 	return fmax(1, fmin(most, size_B / least_B));
 }
@@ -366,12 +362,15 @@ static size_t pipeline_count(const struct library_params *lib, const struct comm
 			     const struct collective_choice *choice, double size_B)
 {
 	enum { PIECES_MOST = 64 };
+	/* LL: several words of 8 B; LL128: 16 lines of 120 B of a warp. NCCL's proxy sends a step
+	 * of LL's buffer through a socket, 512 threads x 8 lines x 8 B. */
+	const double ll_B = 64, ll128_B = 1920, socket_B = 32768;
 	bool trains = choice->algorithm->pipelined && !shape->socket;
 	double block_B = size_B / (double)choice->block_count, piece_B = lib->slice_B;
 	if (choice->protocol != PROTOCOL_SIMPLE) {
-		piece_B = choice->protocol == PROTOCOL_LL ? lib->piece_ll_B : lib->piece_ll128_B;
+		piece_B = choice->protocol == PROTOCOL_LL ? ll_B : ll128_B;
 		if (shape->socket)
-			piece_B = fmax(piece_B, lib->step_ll_B);
+			piece_B = fmax(piece_B, socket_B);
 	} else if (choice->algorithm->collective != COLLECTIVE_BROADCAST) {
 		piece_B = chunk_B(lib, shape, block_B);
 		if (choice->algorithm == &algorithm_collnet_direct)
@@ -466,11 +465,12 @@ static size_t power_of_two(double least) /* the result is at least 1 */
 static void settle_messages(const struct library_params *lib, const struct comm_shape *shape,
 			    struct collective_choice *choice, double size_B)
 {
-	enum { BLOCK_MESSAGES = 8, MESSAGES_MOST = 4096 };
+	/* SEND_LL_B: NCCL 2.14 and later, NCCL_P2P_LL_THRESHOLD */
+	enum { BLOCK_MESSAGES = 8, MESSAGES_MOST = 4096, SEND_LL_B = 16384 };
 	double ranks = (double)shape->rank_count, blocks = (double)blocks_most(lib, shape);
 	if (lib->channels_count <= 0)
 		blocks = (double)power_of_two(blocks);
-	enum protocol small = lib->protocol != CHOOSE_SIMPLE && size_B <= ranks * lib->send_ll_B
+	enum protocol small = lib->protocol != CHOOSE_SIMPLE && size_B <= ranks * SEND_LL_B
 				      ? PROTOCOL_LL
 				      : PROTOCOL_SIMPLE;
 	/* share is the number of blocks of a message; at_once is the number of concurrent

@@ -14,6 +14,9 @@
 enum { OPERATION_ROOM_FIRST = 16 };
 /* The flow of an addition has no room for more cores, and more threads do not add bandwidth. */
 enum { REDUCE_CORES_MAX = 16 };
+/* Thread blocks that a message between two GPUs occupies on both, also while one waits for the
+ * other (NCCL, paths.cc: NCCL_NCHANNELS_PER_NET_PEER is 2 across machines, and more inside one). */
+static const double MESSAGE_BLOCKS = 2;
 /* communicator_open opens the connections for an all-reduce of this size; other connections are
  * opened on first use. */
 static const double OPENING_B = 67108864;
@@ -336,7 +339,7 @@ static double hold_ratio(const struct communicator *comm, const struct rank_stat
 	if (rank->server || !rank->place.gpu)
 		return 0;
 	if (operation->request.message)
-		blocks = fmin(blocks, library->message_blocks_count);
+		blocks = fmin(blocks, MESSAGE_BLOCKS);
 	if (operation->request.block_count > 0)
 		blocks = (double)operation->request.block_count;
 	return gpu_blocks_ratio(rank->place.gpu, library->block_share_ratio * blocks) +

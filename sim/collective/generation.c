@@ -134,15 +134,14 @@ double multicast_guess_s(const struct library_params *lib, const struct comm_sha
 /* Returns the bytes of a round, in which each block works on one chunk of each head. NCCL takes
  * smaller chunks for smaller messages, and for trees over four or more nodes (calcCollChunking,
  * src/enqueue.cc). The plugin for EFA raises the limit (src/platform-aws.cpp). */
-static double round_B(const struct library_params *lib, const struct comm_shape *shape,
-		      double chunks, double size_B)
+static double round_B(const struct comm_shape *shape, double chunks, double size_B)
 {
 	static const struct {
 		double rounds, chunk_B;
 	} inside[] = {{64, 65536}, {8, 32768}, {2, 16384}, {0, 0}},
 	  across[] = {{32, 262144}, {16, 131072}, {4, 65536}, {1, 32768}};
 	bool tree = shape->node_count > 1, efa = shape->efa_generation >= 2;
-	double chunk_B = efa && tree ? fmax(lib->nvls_chunk_B, 524288) : lib->nvls_chunk_B;
+	double chunk_B = efa && tree ? 524288 : 131072; /* NCCL_NVLS_CHUNKSIZE: 128 KiB */
 	if (shape->node_count >= 4 && !efa)
 		chunk_B = fmin(chunk_B, 65536);
 	for (size_t i = 0; i < sizeof across / sizeof across[0]; i++)
@@ -156,7 +155,7 @@ void multicast_settle(const struct library_params *lib, const struct comm_shape 
 {
 	double ranks = (double)shape->rank_most;
 	double blocks = constants_of(shape->generation)->multicast_blocks;
-	double part_B = round_B(lib, shape, blocks * ranks, size_B);
+	double part_B = round_B(shape, blocks * ranks, size_B);
 	double links_Bps = lib->nvls_efficiency_ratio * shape->inside_Bps;
 	double round_s = lib->nvls_round_s + part_B * (1 + 1 / ranks) / links_Bps;
 	choice->channel_count = 1;

@@ -156,9 +156,6 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct library_params, nvls_latency_s, QUANTITY_TIME, 0, 1, "25 us",
 		     "latency of NVLink SHARP in the library's model",
 		     "NCCL 2.28, src/graph/tuning.cc, hwLat; 2.18 to 2.20 have 23 us"),
-	PARAM_NUMBER(struct library_params, nvls_chunk_B, QUANTITY_BYTES, 1024, 1e9, "128 KiB",
-		     "largest chunk of NVLink SHARP; smaller messages have smaller ones",
-		     "NCCL: NCCL_NVLS_CHUNKSIZE"),
 	COST_ASSUMED(struct library_params, nvls_start_s, QUANTITY_TIME, 0, 1, "20 us",
 		     "time to start a collective with NVLink SHARP, without its first round",
 		     "assumption: the model's 25 us without the time of a chunk"),
@@ -220,9 +217,6 @@ static const struct param_row rows[] = {
 		     "NCCL 2.8, src/collectives/device/all_reduce.h: 70 % up, 30 % down"),
 	COST_SOURCED(struct library_params, tree_ratio, QUANTITY_RATIO, 0.01, 1, "0.92",
 		     "part of the links' goodput that trees reach", TUNING),
-	PARAM_NUMBER(struct library_params, ll128_goodput_ratio, QUANTITY_RATIO, 0.01, 1, "0.92",
-		     "part of the links' goodput that LL128 reaches",
-		     TUNING ": 0.92, of 120 data bytes in 128"),
 	COST_SOURCED(struct library_params, ll_ratio, QUANTITY_RATIO, 0.01, 1, "0.25",
 		     "part of the links' goodput that LL reaches, because half of its bytes are "
 		     "flags and its stores of 8 B do not fill links; 1.52 times as much from "
@@ -262,18 +256,6 @@ static const struct param_row rows[] = {
 		"NCCL: 24 channels on an A100 with 12 links of 23.5 GB/s, 12 on a V100 with 6"),
 	PARAM_WHOLE(struct library_params, channels_most_count, 1, 1024, "32",
 		    "maximum number of channels", "NCCL: MAXCHANNELS 32"),
-	PARAM_NUMBER(struct library_params, channel_least_ll_B, QUANTITY_BYTES, 0, 1e12, "4 KiB",
-		     "minimum bytes for each channel (and rank of a ring) with LL; a smaller "
-		     "message uses fewer channels",
-		     "NCCL 2.18: 512 threads, 8 B each"),
-	PARAM_NUMBER(
-		struct library_params, channel_least_ll128_B, QUANTITY_BYTES, 0, 1e12, "5 KiB",
-		"minimum bytes for each channel with LL128; a smaller message uses fewer channels",
-		"NCCL 2.18: 640 threads, 8 B each"),
-	PARAM_NUMBER(
-		struct library_params, channel_least_simple_B, QUANTITY_BYTES, 0, 1e12, "32 KiB",
-		"minimum bytes for each channel with Simple; a smaller message uses fewer channels",
-		"NCCL 2.18: 512 threads, 64 B each"),
 	PARAM_BOOL(struct library_params, ll128, "true", "whether the library supports LL128",
 		   "NCCL 2.5 and later"),
 	PARAM_BOOL(
@@ -341,34 +323,13 @@ static const struct param_row rows[] = {
 		   "whether a GPU's messages may leave through another GPU's memory, over NVLink, "
 		   "by the adapter on the receiver's rail",
 		   "NCCL 2.12 and later: PXN, on unless NCCL_PXN_DISABLE is set"),
-	PARAM_NUMBER(
-		struct library_params, send_ll_B, QUANTITY_BYTES, 0, 1e12, "16 KiB",
-		"maximum size of messages between ranks (all-to-all) that use LL inside a node",
-		"NCCL 2.14 and later: NCCL_P2P_LL_THRESHOLD; over networks LL has no buffers "
-		"unless NCCL_ALLOC_P2P_NET_LL_BUFFERS is set"),
 	PARAM_NUMBER(struct library_params, slice_B, QUANTITY_BYTES, 1024, 1e12, "512 KiB",
 		     "size of staged pieces, and of the pieces of a pipelined tree",
 		     "NCCL 2.18: a buffer of 4 MiB in 8 steps"),
-	PARAM_NUMBER(struct library_params, piece_ll_B, QUANTITY_BYTES, 8, 1e12, "64 B",
-		     "size of a tree's pieces with LL, for each channel",
-		     "assumption: threads forward their 8 B as they arrive, several at a time"),
-	PARAM_NUMBER(struct library_params, piece_ll128_B, QUANTITY_BYTES, 120, 1e12, "1920 B",
-		     "size of a tree's pieces with LL128, for each channel",
-		     "NCCL: 16 lines of 120 B of a warp, which forwards them independently"),
-	PARAM_NUMBER(struct library_params, step_ll_B, QUANTITY_BYTES, 8, 1e12, "32 KiB",
-		     "minimum size that trees with LL or LL128 forward through sockets, or all "
-		     "data of a channel if that is less",
-		     "NCCL: its proxy sends a step of LL's buffer, 512 threads x 8 lines x 8 B"),
 	PARAM_NUMBER(struct library_params, block_share_ratio, QUANTITY_RATIO, 0, 1, "1",
 		     "part of an SM that each of a collective's thread blocks occupies while it "
 		     "runs; 0 means that copy engines move the bytes",
 		     "NCCL: a block of about 500 threads for each channel, one on an SM"),
-	PARAM_WHOLE(
-		struct library_params, message_blocks_count, 1, 32, "2",
-		"thread blocks that a message between two GPUs occupies on both, also while one "
-		"waits for the other",
-		"NCCL, paths.cc: 2 channels for each peer of a communicator across machines "
-		"(NCCL_NCHANNELS_PER_NET_PEER); more inside one machine"),
 	COST_ASSUMED(struct library_params, kernel_loss_ratio, QUANTITY_RATIO, 0, 0.95, "0",
 		     "part of a GPU that other kernels lose while a collective runs, in addition "
 		     "to the blocks and memory traffic of the collective",

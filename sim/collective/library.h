@@ -59,16 +59,15 @@ struct library_params {
 	double nvlink_efficiency_ratio, pci_efficiency_ratio, net_efficiency_ratio;
 	double nvlink_planned_ratio;
 	bool nvls;
-	double nvls_latency_s, nvls_chunk_B, nvls_start_s, nvls_round_s, nvls_efficiency_ratio;
+	double nvls_latency_s, nvls_start_s, nvls_round_s, nvls_efficiency_ratio;
 	double channel_bandwidth_Bps;
 	double channel_tree_Bps, channel_ll128_Bps, channel_ll_Bps, channel_ll_net_Bps;
 	double block_ll_ratio, block_ll128_ratio, block_simple_ratio;
 	double tree_split_ratio, tree_split_ll_ratio;
-	double tree_ratio, ll128_goodput_ratio, ll_ratio, ll128_alone_ratio, ll128_tree_ratio;
+	double tree_ratio, ll_ratio, ll128_alone_ratio, ll128_tree_ratio;
 	int tree_correction; /* enum tree_correction */
 	double ll_nodes_ratio, plateau_ratio, net_overhead_s, net_steps_more_count;
 	double lane_Bps, channels_most_count;
-	double channel_least_ll_B, channel_least_ll128_B, channel_least_simple_B;
 	bool ll128, ring_search;
 	double block_copy_Bps;
 	double cpu_reduce_Bps, cpu_reduce_threads_count, cpu_sum_inputs_count, cpu_after_ratio;
@@ -77,8 +76,7 @@ struct library_params {
 	int p2p_level, net_gdr_level; /* enum path_level */
 	double cross_nic_count;
 	bool collnet, efa_tuner, pxn;
-	double send_ll_B, slice_B, piece_ll_B, piece_ll128_B, step_ll_B;
-	double block_share_ratio, kernel_loss_ratio, message_blocks_count, memory_traffic_ratio;
+	double slice_B, block_share_ratio, kernel_loss_ratio, memory_traffic_ratio;
 };
 extern const struct param_table library_table;
 /* Returns true if its algorithm has servers besides the ranks. */
