@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicts one number of a case at many points, which differ in settings or draws.
  *
- * Searches and indices consist of such points. Points are predicted on all threads. The results
- * are in the order of the points and do not depend on the number of threads. All points use the
- * same seed. Differences between results therefore come from differences between points, and not
- * from random numbers. */
+ * Searches and sensitivities consist of such points. Points are predicted on all threads. The
+ * results are in the order of the points and do not depend on the number of threads. All points use
+ * the same seed. Differences between results therefore come from differences between points, and
+ * not from random numbers. */
 #pragma once
 
 #include "sim/analysis/analysis.h"

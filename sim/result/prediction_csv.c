@@ -66,7 +66,7 @@ static struct result_cell cell_of(struct arena *arena, const struct field *field
 		return (struct result_cell){.text = record->ok ? "ok" : "fail"};
 	case FIELD_COUNT:
 		if (!field_is_filled(field, record))
-			return (struct result_cell){NULL};
+			return (struct result_cell){.text = NULL};
 		return (struct result_cell){
 			.text = arena_printf(arena, "%" PRIu64, field_count(field, record))};
 	case FIELD_NUMBER:
