@@ -179,14 +179,8 @@ static void read_point(struct reading *r, const struct json *line)
 
 static void read_end(struct reading *r, const struct json *line)
 {
-	const struct json *drift = part_of(r, line, "drift", JP_OBJECT);
-	double ratio = 0;
 	/* the flag is false if the time limit ended the sitting */
 	take_flag(r, line, "end", &r->recording->ended);
-	for (size_t i = 0; i < json_size(drift); i++) {
-		take_number(r, drift, drift->items[i].key, &ratio);
-		r->recording->drift_most_ratio = fmax(r->recording->drift_most_ratio, fabs(ratio));
-	}
 }
 
 static void read_line(struct reading *r, const struct json *line)
@@ -243,11 +237,16 @@ static void finish(struct reading *r)
 		struct recording_point *point = &to->points.items[i];
 		for (size_t k = 0; k < point->passes.count; k++)
 			medians[k] = point->passes.items[k].median;
+		if (strcmp(point->test, "drift") == 0)
+			to->drift_most_ratio =
+				fmax(to->drift_most_ratio,
+				     fabs(stats_change(medians, point->passes.count)));
+		else
+			measured++;
 		stats_sort(medians, point->passes.count);
 		point->value = passes_mean(medians, point->passes.count);
 		to->sample_count += point->sample_count;
 		to->outlier_count += point->outlier_count;
-		measured += strcmp(point->test, "drift") != 0;
 	}
 	r->line = 0;
 	if (!r->failed && !r->header_seen)

@@ -88,7 +88,7 @@ struct recording {
 	VEC(struct recording_point) points;
 	VEC(struct recording_waived) waived;
 	bool ended;
-	/* largest drift of an anchor in a sitting; see RECORD_DRIFT_MOST */
+	/* largest certain change of an anchor, see stats_change() and RECORD_DRIFT_MOST */
 	double drift_most_ratio;
 	size_t sample_count, outlier_count;
 };

@@ -13,11 +13,10 @@
 #include "calib/sample/stats.h"
 
 /* Drift anchors: three measurements that are repeated during the whole run. If one of them changes
- * steadily (Theil-Sen slope), so do the other measurements, which are in random order. */
+ * steadily, so do the other measurements, which are in random order. */
 
-#define DRIFT_ANCHORS      3
-#define DRIFT_VISITS       256
-#define DRIFT_VISITS_LEAST 4 /* with fewer visits the drift is not judged */
+#define DRIFT_ANCHORS 3
+#define DRIFT_VISITS  256
 
 struct drift {
 	double start_s, every_s, next_s;
@@ -110,27 +109,15 @@ static int drift_look(struct drift *drift, struct bench *bench, struct record *r
 	return GPU_OK;
 }
 
-/* Stores the change of each anchor between the first and the last visit. Returns the number of
- * anchors stored, which is 0 after too few visits. */
+/* Stores the change of each anchor between the first and the last visit that is certain. Returns
+ * the number of anchors stored. */
 static size_t drift_judge(const struct drift *drift, struct record_drift *out)
 {
 	size_t count = 0;
-	if (drift->visits < DRIFT_VISITS_LEAST)
-		return 0;
-	double span_s = drift->times_s[drift->visits - 1] - drift->times_s[0];
-	for (size_t i = 0; i < DRIFT_ANCHORS; i++) {
-		double sorted[DRIFT_VISITS];
-		int failed;
-		if (drift->absent[i])
-			continue;
-		memcpy(sorted, drift->medians_s[i], drift->visits * sizeof(*sorted));
-		stats_sort(sorted, drift->visits);
-		double slope =
-			stats_slope(drift->times_s, drift->medians_s[i], drift->visits, &failed);
-		double median_s = stats_median_sorted(sorted, drift->visits);
-		out[count++] = (struct record_drift){anchors[i].name,
-						     median_s > 0 ? slope * span_s / median_s : 0};
-	}
+	for (size_t i = 0; i < DRIFT_ANCHORS && drift->visits >= STATS_CHANGE_LEAST; i++)
+		if (!drift->absent[i])
+			out[count++] = (struct record_drift){
+				anchors[i].name, stats_change(drift->medians_s[i], drift->visits)};
 	return count;
 }
 

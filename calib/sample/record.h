@@ -23,7 +23,7 @@
 #define RECORD_DRIFTS_MOST 8
 struct record_drift {
 	const char *anchor;
-	double ratio; /* change of its median over the whole run */
+	double ratio; /* change of its median over the whole run, see stats_change() */
 };
 
 struct record {

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int compare(const void *left, const void *right)
 {
@@ -45,26 +46,27 @@ double stats_mad(double *values, size_t count, double center)
 	return stats_median_sorted(values, count);
 }
 
-double stats_slope(const double *x, const double *y, size_t count, int *failed)
+double stats_change(const double *values, size_t count)
 {
-	*failed = 0;
-	if (count < 2)
+	if (count < STATS_CHANGE_LEAST)
 		return 0;
-	double *slopes = malloc(count * (count - 1) / 2 * sizeof(*slopes));
-	if (!slopes) {
-		*failed = -1;
-		return 0;
-	}
+	double *slopes = malloc(count * count * sizeof(*slopes)), change = 0;
 	size_t pairs = 0;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; slopes && i < count; i++)
 		for (size_t j = i + 1; j < count; j++)
-			if (x[i] < x[j] || x[i] > x[j])
-				slopes[pairs++] = (y[j] - y[i]) / (x[j] - x[i]);
-	double slope = 0;
+			slopes[pairs++] = (values[j] - values[i]) / (double)(j - i);
 	if (pairs > 0) {
+		/* Kendall's variance of the number of pairs that rise, minus those that fall */
+		double n = (double)count, spread = sqrt(n * (n - 1) * (2 * n + 5) / 18);
+		double outside = floor(((double)pairs - 1.96 * spread) / 2);
+		size_t low = outside > 1 ? (size_t)outside - 1 : 0;
 		stats_sort(slopes, pairs);
-		slope = stats_median_sorted(slopes, pairs);
+		double slope = fmax(slopes[low], 0) + fmin(slopes[pairs - 1 - low], 0);
+		memcpy(slopes, values, count * sizeof(*slopes));
+		stats_sort(slopes, count);
+		double median = stats_median_sorted(slopes, count);
+		change = median > 0 ? slope * (n - 1) / median : 0;
 	}
 	free(slopes);
-	return slope;
+	return change;
 }

@@ -23,6 +23,11 @@ struct stats_interval stats_median_interval(const double *sorted, size_t count);
 /* Returns the median of the distances to `center`, for count > 0. Overwrites `values` with the
  * sorted distances. */
 double stats_mad(double *values, size_t count, double center);
-/* Returns the Theil-Sen estimator: the median of the slopes between all pairs of points with
- * different x, or 0 without such a pair. Sets *failed to -1 if memory runs out. */
-double stats_slope(const double *x, const double *y, size_t count, int *failed);
+/* Returns the relative change, from the first to the last, of values that were measured at equal
+ * distances of time, as far as it is certain: the slope nearest to 0 in the 95 % interval of the
+ * Theil-Sen slope (the median of the slopes between all pairs), over the median of the values. It
+ * is 0 if the interval contains 0, for fewer than STATS_CHANGE_LEAST values, and if memory runs
+ * out. The interval is that of Sen (1968, "Estimates of the regression coefficient based on
+ * Kendall's tau"). */
+#define STATS_CHANGE_LEAST 4
+double stats_change(const double *values, size_t count);

@@ -38,7 +38,7 @@ static void median_intervals_match_the_binomial_distribution(void)
 	}
 }
 
-static void median_mad_and_slope_ignore_outliers(void)
+static void median_and_mad_ignore_outliers(void)
 {
 	double values[] = {7, 1, 3, 1000, 5};
 	/* 1 3 5 7 1000: the median is 5; the distances 4 2 0 2 995 have the median 2. */
@@ -46,13 +46,23 @@ static void median_mad_and_slope_ignore_outliers(void)
 	CHECK_NEAR(stats_median_sorted(values, 5), 5, 1e-12);
 	CHECK_NEAR(stats_median_sorted(values, 4), 4, 1e-12);
 	CHECK_NEAR(stats_mad(values, 5, 5), 2, 1e-12);
-	/* y = 2 x except for one distant point: six of ten slopes are 2. */
-	const double x[] = {0, 1, 2, 3, 4}, y[] = {0, 2, 4, 600, 8};
-	int failed;
-	CHECK_NEAR(stats_slope(x, y, 5, &failed), 2, 1e-12);
-	CHECK(!failed);
-	const double same[] = {1, 1};
-	CHECK_NEAR(1 + stats_slope(same, y, 2, &failed), 1, 1e-12);
+}
+
+/* Values that rise by 1 each time change by 11 relative to their median of 15.5; one distant value
+ * does not matter. Values that only go up and down do not change for certain. */
+static void changes_are_told_from_noise(void)
+{
+	double rising[12], noise[12] = {10, 13, 9, 14, 8, 12, 11, 7, 13, 10, 9, 12};
+	for (size_t i = 0; i < 12; i++)
+		rising[i] = 10 + (double)i;
+	CHECK_NEAR(stats_change(rising, 12), 11 / 15.5, 1e-12);
+	rising[7] = 1000;
+	CHECK_NEAR(stats_change(rising, 12), 11 / 15.5, 1e-12);
+	CHECK(fabs(stats_change(noise, 12)) <= 0);
+	CHECK(fabs(stats_change(rising, 3)) <= 0);
+	for (size_t i = 0; i < 12; i++)
+		noise[i] *= 1 - 0.05 * (double)i;
+	CHECK(stats_change(noise, 12) < -0.1);
 }
 
 /* ---- the sampler ---- */
@@ -564,7 +574,8 @@ static void processor_has_the_name_of_the_kernel(void)
 static const struct test tests[] = {
 	TEST(processor_has_the_name_of_the_kernel),
 	TEST(median_intervals_match_the_binomial_distribution),
-	TEST(median_mad_and_slope_ignore_outliers),
+	TEST(median_and_mad_ignore_outliers),
+	TEST(changes_are_told_from_noise),
 	TEST(sampler_stops_when_the_interval_is_narrow),
 	TEST(sampler_looks_at_the_interval_after_each_tenth),
 	TEST(sampler_discards_the_warm_up),
