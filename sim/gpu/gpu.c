@@ -110,7 +110,6 @@ struct gpu *gpu_new(struct arena *arena, struct engine *engine, struct fabric *f
 		    const char *name, int node, const struct gpu_params *params)
 {
 	struct gpu *gpu = ARENA_NEW(arena, struct gpu);
-
 	gpu->arena = arena;
 	gpu->engine = engine;
 	gpu->fabric = fabric;
@@ -170,7 +169,6 @@ double gpu_traffic_s(const struct gpu *gpu, double size_B)
 void gpu_traffic_add(struct gpu *gpu, double size_B)
 {
 	struct flow_spec flow = {.use_count = 1};
-
 	if (!gpu_is_computing(gpu))
 		return;
 	gpu->traffic_s += gpu_traffic_s(gpu, size_B);
@@ -190,7 +188,6 @@ bool gpu_is_computing(const struct gpu *gpu)
 struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fraction_ratio)
 {
 	struct gpu_context *context = ARENA_NEW(gpu->arena, struct gpu_context);
-
 	FW_ASSERT(fraction_ratio > 0 && fraction_ratio <= 1);
 	FW_ASSERT(gpu->params->queue_depth_count >= 1);
 	FW_ASSERT(gpu->params->concurrent_kernels_count >= 1);
@@ -212,7 +209,6 @@ bool gpu_memory_take(struct gpu_context *context, double size_B)
 	struct gpu *gpu = context->gpu;
 	double context_B = context->memory_used_B + size_B;
 	double gpu_B = gpu->memory_used_B + size_B;
-
 	if (size_B > 0 && (gpu_B > gpu->params->memory_B ||
 			   context_B > context->fraction_ratio * gpu->params->memory_B))
 		return false;
@@ -238,7 +234,6 @@ void busy_clock_end(struct busy_clock *busy, int64_t now_ps)
 static double busy_clock_s(const struct busy_clock *busy, int64_t now_ps)
 {
 	int64_t running_ps = busy->running_count > 0 ? now_ps - busy->since_ps : 0;
-
 	return s_from_ps(busy->total_ps + running_ps);
 }
 
@@ -260,7 +255,6 @@ uint64_t gpu_kernels_count(const struct gpu_context *context)
 int64_t gpu_context_work_ps(struct gpu_context *context)
 {
 	double running_s = 0;
-
 	if (context->busy.running_count > 0)
 		running_s =
 			fabric_carried(context->gpu->fabric, context->work) - context->work_done_s;
@@ -295,11 +289,11 @@ bool gpu_context_computes(const struct gpu_context *context)
  * wait for each other here. */
 static const struct gpu_op *stream_waits_for(const struct gpu_stream *stream)
 {
-	const struct queued_op *head = stream->first;
+	const struct queued_op *head = stream->head;
 	for (int hops = 0; head && head->op.kind == GPU_OP_WAIT && hops < WAIT_HOPS_MAX; hops++) {
 		if (head->op.event->completed_count >= head->count)
 			break;
-		head = head->op.event->stream->first;
+		head = head->op.event->stream->head;
 	}
 	return head ? &head->op : NULL;
 }

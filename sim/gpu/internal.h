@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "sim/base/list.h"
 #include "sim/gpu/gpu.h"
 
 struct gpu_waiter {
@@ -19,13 +20,9 @@ struct gpu_waiter {
 	struct gpu_waiter *next;
 };
 
-struct waiter_queue {
-	struct gpu_waiter *first, *last;
-};
-
 /* Streams that wait for the same resource, served in order. */
 struct stream_queue {
-	struct gpu_stream *first, *last; /* linked by next_waiting */
+	struct gpu_stream *head, *tail; /* a queue linked by next_waiting */
 };
 
 struct queued_op {
@@ -88,7 +85,7 @@ struct gpu_context {
 	double work_done_s;        /* work_done_ps before rounding, in seconds */
 	struct busy_clock busy;    /* runs while kernels run */
 	struct stream_queue ready; /* streams whose kernel waits for a slot */
-	struct waiter_queue room;
+	QUEUE(struct gpu_waiter) room;
 	struct queued_op *free_ops;
 	struct gpu_stream *streams, *last_stream; /* linked by next_stream */
 	event_fn *changed;                        /* set by gpu_context_watch; may be NULL */
@@ -98,12 +95,12 @@ struct gpu_context {
 struct gpu_stream {
 	struct gpu_context *context;
 	const char *name;
-	struct queued_op *first, *last;
-	bool begun;     /* the head has begun */
-	bool advancing; /* stream_advance is running; nested calls return */
+	struct queued_op *head, *tail; /* a queue */
+	bool begun;                    /* the head has begun */
+	bool advancing;                /* stream_advance is running; nested calls return */
 	int64_t last_end_ps, start_ps;
 	uint64_t submitted_count, completed_count;
-	struct waiter_queue idle; /* sorted by count */
+	QUEUE(struct gpu_waiter) idle; /* sorted by count */
 	struct gpu_stream *next_waiting, *next_stream;
 	uint32_t track;
 	bool has_track;

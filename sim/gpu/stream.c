@@ -12,66 +12,27 @@ static void stream_head_over(struct gpu_stream *stream);
 
 /* ---- queues and pools ---- */
 
-static void stream_queue_push(struct stream_queue *queue, struct gpu_stream *stream)
-{
-	stream->next_waiting = NULL;
-	if (queue->last)
-		queue->last->next_waiting = stream;
-	else
-		queue->first = stream;
-	queue->last = stream;
-}
-
+/* Returns NULL if no stream waits. */
 static struct gpu_stream *stream_queue_pop(struct stream_queue *queue)
 {
-	struct gpu_stream *stream = queue->first;
-
-	if (stream) {
-		queue->first = stream->next_waiting;
-		if (!queue->first)
-			queue->last = NULL;
-	}
+	struct gpu_stream *stream = queue->head;
+	if (stream)
+		queue->head = stream->next_waiting;
 	return stream;
 }
 
 static struct gpu_waiter *waiter_new(struct gpu *gpu, event_fn *fn, void *ctx, uint64_t arg)
 {
-	struct gpu_waiter *waiter = gpu->free_waiters;
-
-	if (waiter)
-		gpu->free_waiters = waiter->next;
-	else
-		waiter = ARENA_NEW(gpu->arena, struct gpu_waiter);
+	struct gpu_waiter *waiter;
+	POOL_TAKE(gpu->arena, gpu->free_waiters, waiter, struct gpu_waiter);
 	*waiter = (struct gpu_waiter){.fn = fn, .ctx = ctx, .arg = arg};
 	return waiter;
 }
 
 static void waiter_call(struct gpu *gpu, struct gpu_waiter *waiter)
 {
-	struct gpu_waiter called = *waiter;
-
-	waiter->next = gpu->free_waiters;
-	gpu->free_waiters = waiter;
-	called.fn(called.ctx, called.arg);
-}
-
-static void waiter_push(struct waiter_queue *queue, struct gpu_waiter *waiter)
-{
-	if (queue->last)
-		queue->last->next = waiter;
-	else
-		queue->first = waiter;
-	queue->last = waiter;
-}
-
-static struct gpu_waiter *waiter_pop(struct waiter_queue *queue)
-{
-	struct gpu_waiter *waiter = queue->first;
-
-	queue->first = waiter->next;
-	if (!queue->first)
-		queue->last = NULL;
-	return waiter;
+	POOL_GIVE(gpu->free_waiters, waiter);
+	waiter->fn(waiter->ctx, waiter->arg);
 }
 
 enum { OPS_TOGETHER = 8 }; /* number of operations that are allocated at once */
@@ -79,7 +40,6 @@ enum { OPS_TOGETHER = 8 }; /* number of operations that are allocated at once */
 static struct queued_op *queued_op_new(struct gpu_context *context)
 {
 	struct queued_op *queued = context->free_ops;
-
 	if (!queued) {
 		queued = ARENA_ARRAY(context->gpu->arena, OPS_TOGETHER, struct queued_op);
 		for (int i = 0; i + 1 < OPS_TOGETHER; i++)
@@ -112,7 +72,6 @@ static void stream_span(struct gpu_stream *stream, enum span_kind kind, const ch
 {
 	struct gpu *gpu = stream->context->gpu;
 	struct trace *trace = engine_trace(gpu->engine);
-
 	if (!trace)
 		return;
 	if (!stream->has_track) {
@@ -137,11 +96,10 @@ static void kernel_run(struct gpu_stream *stream)
 	struct gpu_context *context = stream->context;
 	struct gpu *gpu = context->gpu;
 	int64_t now_ps = engine_now_ps(gpu->engine);
-	double duration_s = stream->first->op.duration_s;
+	double duration_s = stream->head->op.duration_s;
 	double slowed_ratio = gpu->competing_count > 1 ? gpu->slicing_ratio : 1;
 	/* not zeroed, because flow_spec has room for many uses and few are set */
 	struct flow_spec flow;
-
 	stream->start_ps = now_ps;
 	busy_clock_begin(&gpu->busy, now_ps);
 	busy_clock_begin(&context->busy, now_ps);
@@ -169,9 +127,8 @@ static void kernel_over(void *ctx, uint64_t arg)
 	struct gpu_stream *stream = ctx, *next;
 	struct gpu_context *context = stream->context;
 	struct gpu *gpu = context->gpu;
-	const struct gpu_op *op = &stream->first->op;
+	const struct gpu_op *op = &stream->head->op;
 	int64_t now_ps = engine_now_ps(gpu->engine);
-
 	stream_span(stream, SPAN_KERNEL, op->label ? op->label : "kernel");
 	/* A kernel that waited for this slot starts at the same time, so neither clock counts idle
 	 * time in between. */
@@ -192,11 +149,10 @@ static void kernel_due(void *ctx, uint64_t arg)
 {
 	struct gpu_stream *stream = ctx;
 	struct gpu_context *context = stream->context;
-
 	if (context->busy.running_count < context->concurrent_kernels)
 		kernel_run(stream);
 	else
-		stream_queue_push(&context->ready, stream);
+		QUEUE_PUSH(&context->ready, stream, next_waiting);
 }
 
 /* Starts the kernel at the later of two times: launch latency after its submission, and gap after
@@ -204,10 +160,9 @@ static void kernel_due(void *ctx, uint64_t arg)
 static void kernel_begin(struct gpu_stream *stream)
 {
 	struct gpu *gpu = stream->context->gpu;
-	const struct gpu_op *op = &stream->first->op;
-	int64_t start_ps = stream->first->earliest_ps;
+	const struct gpu_op *op = &stream->head->op;
+	int64_t start_ps = stream->head->earliest_ps;
 	int64_t gaps_ps = (int64_t)kernels_of(op) * gpu->kernel_gap_ps;
-
 	if (op->continued) {
 		kernel_due(stream, 0);
 		return;
@@ -226,15 +181,13 @@ static struct copy_engine *copy_engine_of(struct gpu_stream *stream)
 {
 	struct gpu *gpu = stream->context->gpu;
 	bool second =
-		gpu->params->copy_engines_count >= 2 && stream->first->op.direction == COPY_TO_HOST;
-
+		gpu->params->copy_engines_count >= 2 && stream->head->op.direction == COPY_TO_HOST;
 	return &gpu->copy_engines[second ? 1 : 0];
 }
 
 static void copy_run(struct copy_engine *copy_engine, struct gpu_stream *stream)
 {
-	const struct gpu_op *op = &stream->first->op;
-
+	const struct gpu_op *op = &stream->head->op;
 	copy_engine->running = stream;
 	stream->start_ps = engine_now_ps(stream->context->gpu->engine);
 	op->start(op->start_ctx, 0, stream);
@@ -243,9 +196,8 @@ static void copy_run(struct copy_engine *copy_engine, struct gpu_stream *stream)
 static void copy_begin(struct gpu_stream *stream)
 {
 	struct copy_engine *copy_engine = copy_engine_of(stream);
-
 	if (copy_engine->running)
-		stream_queue_push(&copy_engine->waiting, stream);
+		QUEUE_PUSH(&copy_engine->waiting, stream, next_waiting);
 	else
 		copy_run(copy_engine, stream);
 }
@@ -253,9 +205,8 @@ static void copy_begin(struct gpu_stream *stream)
 void gpu_copy_finished(struct gpu_stream *stream)
 {
 	struct copy_engine *copy_engine = copy_engine_of(stream);
-	const struct gpu_op *op = &stream->first->op;
+	const struct gpu_op *op = &stream->head->op;
 	struct gpu_stream *next;
-
 	FW_ASSERT(copy_engine->running == stream && !stream->advancing);
 	stream_span(stream, SPAN_COPY, op->label ? op->label : "copy");
 	copy_engine->running = NULL;
@@ -269,16 +220,14 @@ void gpu_copy_finished(struct gpu_stream *stream)
 
 static void peers_begin(struct gpu_stream *stream)
 {
-	const struct gpu_op *op = &stream->first->op;
-
+	const struct gpu_op *op = &stream->head->op;
 	stream->start_ps = engine_now_ps(stream->context->gpu->engine);
 	op->start(op->start_ctx, 0, stream);
 }
 
 void gpu_peers_finished(struct gpu_stream *stream)
 {
-	const struct gpu_op *op = &stream->first->op;
-
+	const struct gpu_op *op = &stream->head->op;
 	FW_ASSERT(op->kind == GPU_OP_PEERS && !stream->advancing);
 	stream_span(stream, SPAN_WIRE, op->label ? op->label : "communication");
 	stream_head_over(stream);
@@ -289,14 +238,12 @@ void gpu_peers_finished(struct gpu_stream *stream)
 static void event_reached(struct gpu *gpu, struct gpu_event *event, uint64_t count)
 {
 	struct gpu_waiter *due = NULL, **due_end = &due, **link = &event->waiters;
-
 	if (count > event->completed_count) {
 		event->completed_count = count;
 		event->completed_ps = engine_now_ps(gpu->engine);
 	}
 	while (*link) {
 		struct gpu_waiter *waiter = *link;
-
 		if (waiter->count > event->completed_count) {
 			link = &waiter->next;
 			continue;
@@ -308,7 +255,6 @@ static void event_reached(struct gpu *gpu, struct gpu_event *event, uint64_t cou
 	}
 	while (due) {
 		struct gpu_waiter *waiter = due;
-
 		due = waiter->next;
 		waiter_call(gpu, waiter);
 	}
@@ -318,7 +264,6 @@ static void event_waiter_add(struct gpu *gpu, struct gpu_event *event, uint64_t 
 			     void *ctx, uint64_t arg)
 {
 	struct gpu_waiter *waiter = waiter_new(gpu, fn, ctx, arg), **link = &event->waiters;
-
 	waiter->count = count;
 	while (*link)
 		link = &(*link)->next;
@@ -344,8 +289,7 @@ static void wait_over(void *ctx, uint64_t arg)
 /* Begins the head. Returns true if it is complete at once. */
 static bool head_begin(struct gpu_stream *stream)
 {
-	struct queued_op *head = stream->first;
-
+	struct queued_op *head = stream->head;
 	stream->begun = true;
 	if (is_kernel(&head->op)) {
 		kernel_begin(stream);
@@ -371,8 +315,11 @@ static bool head_begin(struct gpu_stream *stream)
 
 static void room_serve(struct gpu_context *context)
 {
-	while (context->room.first && context->places_count < context->queue_depth)
-		waiter_call(context->gpu, waiter_pop(&context->room));
+	while (context->room.head && context->places_count < context->queue_depth) {
+		struct gpu_waiter *waiter = context->room.head;
+		context->room.head = waiter->next;
+		waiter_call(context->gpu, waiter);
+	}
 }
 
 /* Removes the head and notifies all waiters. */
@@ -380,15 +327,11 @@ static void head_complete(struct gpu_stream *stream)
 {
 	struct gpu_context *context = stream->context;
 	struct gpu *gpu = context->gpu;
-	struct queued_op *head = stream->first;
+	struct queued_op *head = stream->head;
 	struct gpu_op op = head->op;
 	uint64_t count = head->count;
-
-	stream->first = head->next;
-	if (!stream->first)
-		stream->last = NULL;
-	head->next = context->free_ops;
-	context->free_ops = head;
+	stream->head = head->next;
+	POOL_GIVE(context->free_ops, head);
 	stream->begun = false;
 	stream->last_end_ps = engine_now_ps(gpu->engine);
 	stream->completed_count++;
@@ -398,8 +341,11 @@ static void head_complete(struct gpu_stream *stream)
 		event_reached(gpu, op.event, count);
 	if (op.done)
 		op.done(op.ctx, op.arg);
-	while (stream->idle.first && stream->idle.first->count <= stream->completed_count)
-		waiter_call(gpu, waiter_pop(&stream->idle));
+	while (stream->idle.head && stream->idle.head->count <= stream->completed_count) {
+		struct gpu_waiter *waiter = stream->idle.head;
+		stream->idle.head = waiter->next;
+		waiter_call(gpu, waiter);
+	}
 	room_serve(context);
 }
 
@@ -410,7 +356,7 @@ static void stream_advance(struct gpu_stream *stream)
 	if (stream->advancing)
 		return;
 	stream->advancing = true;
-	while (stream->first && !stream->begun && head_begin(stream))
+	while (stream->head && !stream->begun && head_begin(stream))
 		head_complete(stream);
 	stream->advancing = false;
 	context_changed(stream->context);
@@ -428,7 +374,6 @@ static void stream_head_over(struct gpu_stream *stream)
 struct gpu_stream *gpu_stream_new(struct gpu_context *context, const char *name)
 {
 	struct gpu_stream *stream = ARENA_NEW(context->gpu->arena, struct gpu_stream);
-
 	stream->context = context;
 	stream->name = arena_strdup(context->gpu->arena, name);
 	if (context->last_stream)
@@ -451,7 +396,8 @@ static void room_due(void *ctx, uint64_t arg)
 
 void gpu_when_room(struct gpu_context *context, event_fn *fn, void *ctx, uint64_t arg)
 {
-	waiter_push(&context->room, waiter_new(context->gpu, fn, ctx, arg));
+	struct gpu_waiter *waiter = waiter_new(context->gpu, fn, ctx, arg);
+	QUEUE_PUSH(&context->room, waiter, next);
 	if (gpu_has_room(context))
 		engine_after(context->gpu->engine, 0, room_due, context, 0);
 }
@@ -461,11 +407,9 @@ void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op)
 	struct gpu_context *context = stream->context;
 	struct gpu *gpu = context->gpu;
 	struct queued_op *queued;
-
 	FW_ASSERT(places_of(op) == 0 || gpu_has_room(context));
 	queued = queued_op_new(context);
 	queued->op = *op;
-	queued->next = NULL;
 	if (is_kernel(op)) {
 		queued->earliest_ps =
 			engine_now_ps(gpu->engine) +
@@ -478,11 +422,7 @@ void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op)
 	} else if (op->kind == GPU_OP_WAIT) {
 		queued->count = op->event->recorded_count;
 	}
-	if (stream->last)
-		stream->last->next = queued;
-	else
-		stream->first = queued;
-	stream->last = queued;
+	QUEUE_PUSH(stream, queued, next);
 	stream->submitted_count++;
 	context->in_flight_count++;
 	context->places_count += places_of(op);
@@ -491,8 +431,8 @@ void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op)
 
 bool gpu_extend(struct gpu_stream *stream, const struct gpu_op *kernel)
 {
-	struct queued_op *last = stream->last;
-	if (!last || (stream->begun && last == stream->first) || last->op.kind != GPU_OP_KERNEL ||
+	struct queued_op *last = stream->head ? stream->tail : NULL;
+	if (!last || (stream->begun && last == stream->head) || last->op.kind != GPU_OP_KERNEL ||
 	    last->op.kernels_count < 2 || last->op.done || last->op.label != kernel->label ||
 	    last->op.duration_s < s_from_ps(stream->context->gpu->launch_latency_ps))
 		return false;
@@ -505,13 +445,13 @@ bool gpu_extend(struct gpu_stream *stream, const struct gpu_op *kernel)
 void gpu_mark(struct gpu_stream *stream, event_fn *fn, void *ctx, uint64_t arg)
 {
 	struct gpu_op op = {.kind = GPU_OP_MARK, .done = fn, .ctx = ctx, .arg = arg};
-	if (!stream->last || stream->last->op.done) {
+	if (!stream->head || stream->tail->op.done) {
 		gpu_submit(stream, &op);
 		return;
 	}
-	stream->last->op.done = fn;
-	stream->last->op.ctx = ctx;
-	stream->last->op.arg = arg;
+	stream->tail->op.done = fn;
+	stream->tail->op.ctx = ctx;
+	stream->tail->op.arg = arg;
 }
 
 /* ---- waiting for several streams ---- */
@@ -537,33 +477,18 @@ struct idle_join {
 static void stream_idle_add(struct gpu_stream *stream, event_fn *fn, void *ctx, uint64_t arg)
 {
 	struct gpu_waiter *waiter = waiter_new(stream->context->gpu, fn, ctx, arg);
-
 	waiter->count = stream->submitted_count;
-	waiter_push(&stream->idle, waiter);
+	QUEUE_PUSH(&stream->idle, waiter, next);
 }
 
 static void join_stream_idle(void *ctx, uint64_t arg)
 {
 	struct idle_join *join = ctx;
 	struct gpu *gpu = join->gpu;
-
 	if (--join->streams_count > 0)
 		return;
-	join->next = gpu->free_joins;
-	gpu->free_joins = join;
+	POOL_GIVE(gpu->free_joins, join);
 	waiter_call(gpu, join->waiter);
-}
-
-static struct idle_join *join_new(struct gpu *gpu, struct gpu_waiter *waiter)
-{
-	struct idle_join *join = gpu->free_joins;
-
-	if (join)
-		gpu->free_joins = join->next;
-	else
-		join = ARENA_NEW(gpu->arena, struct idle_join);
-	*join = (struct idle_join){.gpu = gpu, .waiter = waiter};
-	return join;
 }
 
 void gpu_when_idle(struct gpu_context *context, struct gpu_stream *stream, event_fn *fn, void *ctx,
@@ -571,7 +496,6 @@ void gpu_when_idle(struct gpu_context *context, struct gpu_stream *stream, event
 {
 	struct gpu *gpu = context->gpu;
 	struct idle_join *join;
-
 	FW_ASSERT(!stream || stream->context == context);
 	if (stream ? gpu_stream_idle(stream) : gpu_context_idle(context)) {
 		engine_after(gpu->engine, 0, fn, ctx, arg);
@@ -581,7 +505,8 @@ void gpu_when_idle(struct gpu_context *context, struct gpu_stream *stream, event
 		stream_idle_add(stream, fn, ctx, arg);
 		return;
 	}
-	join = join_new(gpu, waiter_new(gpu, fn, ctx, arg));
+	POOL_TAKE(gpu->arena, gpu->free_joins, join, struct idle_join);
+	*join = (struct idle_join){.gpu = gpu, .waiter = waiter_new(gpu, fn, ctx, arg)};
 	for (struct gpu_stream *each = context->streams; each; each = each->next_stream) {
 		if (gpu_stream_idle(each))
 			continue;

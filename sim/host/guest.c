@@ -5,6 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/list.h"
 #include "sim/host/internal.h"
 
 static const char *const guest_kinds[] = {"bare", "vm", "container", NULL};
@@ -289,8 +290,7 @@ static void reception_work(void *ctx, uint64_t arg)
 {
 	struct reception *reception = ctx;
 	struct guest *guest = reception->guest;
-	reception->next = guest->free;
-	guest->free = reception;
+	POOL_GIVE(guest->free, reception);
 	cpu_serve(reception->core, reception->work_s, "receive", reception->fn, reception->ctx,
 		  reception->arg);
 }
@@ -331,11 +331,8 @@ void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, dou
 		cpu_serve(core, work_s, "receive", fn, ctx, arg);
 		return;
 	}
-	struct reception *reception = guest->free;
-	if (reception)
-		guest->free = reception->next;
-	else
-		reception = ARENA_NEW(guest->host->arena, struct reception);
+	struct reception *reception;
+	POOL_TAKE(guest->host->arena, guest->free, reception, struct reception);
 	*reception = (struct reception){NULL, guest, core, work_s, fn, ctx, arg};
 	engine_wait_add(engine, WAIT_INTERRUPT, fires_ps - now_ps);
 	engine_do_at(engine, fires_ps, next, reception, 0);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "sim/base/arena.h"
+#include "sim/base/list.h"
 #include "sim/base/diag.h"
 
 static const struct param_row storage_rows[] = {
@@ -63,7 +63,7 @@ struct reader {
 	unsigned number;
 	const struct route *route; /* route from the storage; NULL: uses no link */
 	bool busy;                 /* the first order is in progress */
-	struct read_order *first, *last;
+	QUEUE(struct read_order) orders;
 	int64_t ended_ps; /* end of the previous order; -1: none */
 };
 
@@ -234,7 +234,7 @@ static void bytes_start(struct reader *reader, double waited_s)
 {
 	const struct storage *storage = reader->storage;
 	const struct storage_params *params = storage->params;
-	double size_B = reader->first->size_B, missing = 1 - params->cache_ratio;
+	double size_B = reader->orders.head->size_B, missing = 1 - params->cache_ratio;
 	double latency_s = request_latency_s(reader);
 	struct flow_spec flow = {.size = size_B, .done = order_done, .ctx = reader};
 	reading_uses(reader, &flow);
@@ -275,13 +275,12 @@ static void order_done(void *ctx, uint64_t arg)
 {
 	struct reader *reader = ctx;
 	struct storage *storage = reader->storage;
-	struct read_order *order = reader->first, done = *order;
-	reader->first = order->next;
-	order->next = storage->free;
-	storage->free = order;
+	struct read_order *order = reader->orders.head, done = *order;
+	reader->orders.head = order->next;
+	POOL_GIVE(storage->free, order);
 	reader->busy = false;
 	reader->ended_ps = engine_now_ps(storage->engine);
-	if (reader->first)
+	if (reader->orders.head)
 		order_start(reader);
 	done.fn(done.ctx, done.arg);
 }
@@ -311,17 +310,10 @@ bool storage_read(struct storage *storage, struct guest *guest, unsigned reader_
 	struct reader *reader = reader_of(storage, guest, reader_number);
 	if (storage->params->node[0] && !reader->route)
 		return false;
-	struct read_order *order = storage->free;
-	if (order)
-		storage->free = order->next;
-	else
-		order = ARENA_NEW(storage->arena, struct read_order);
+	struct read_order *order;
+	POOL_TAKE(storage->arena, storage->free, order, struct read_order);
 	*order = (struct read_order){NULL, reader, size_B, fn, ctx, arg};
-	if (reader->first)
-		reader->last->next = order;
-	else
-		reader->first = order;
-	reader->last = order;
+	QUEUE_PUSH(&reader->orders, order, next);
 	if (!reader->busy)
 		order_start(reader);
 	return true;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "sim/base/diag.h"
+#include "sim/base/list.h"
 #include "sim/base/vec.h"
 #include "sim/remoting/remoting.h"
 
@@ -56,7 +57,7 @@ struct remote_call {
 };
 
 struct call_list {
-	struct remote_call *head, *tail;
+	struct remote_call *head, *tail; /* a queue (sim/base/list.h) */
 };
 
 enum packet_kind {
@@ -82,10 +83,6 @@ struct packet {
 	uint64_t executed_count;  /* executed calls with a credit since the last answer */
 };
 
-struct packet_list {
-	struct packet *head, *tail;
-};
-
 struct channel {
 	struct remote_client *client;
 	struct connection *connection;
@@ -97,7 +94,7 @@ struct channel {
 	size_t buffer_count;
 	double buffer_B;
 	struct event_id batch_timer;
-	struct packet_list outbox; /* messages waiting for the connection */
+	QUEUE(struct packet) outbox; /* messages waiting for the connection */
 	bool sending;
 	uint64_t outstanding_count;
 	struct call_list creditless; /* calls waiting for a credit */
@@ -106,7 +103,7 @@ struct channel {
 	int64_t active_ps;    /* time of the last message in either direction */
 	struct event_id keep_alive_timer;
 	/* ---- server ---- */
-	struct packet_list inbox;
+	QUEUE(struct packet) inbox;
 	struct packet *serving;
 	struct remote_call *executing;
 	bool idle;                   /* the service thread is waiting for messages */
@@ -163,23 +160,15 @@ struct remote_client {
 
 static inline void call_push(struct call_list *list, struct remote_call *call)
 {
-	call->next = NULL;
-	if (list->tail)
-		list->tail->next = call;
-	else
-		list->head = call;
-	list->tail = call;
+	QUEUE_PUSH(list, call, next);
 }
 
+/* Returns NULL if the list is empty. */
 static inline struct remote_call *call_pop(struct call_list *list)
 {
 	struct remote_call *call = list->head;
-	if (!call)
-		return NULL;
-	list->head = call->next;
-	if (!list->head)
-		list->tail = NULL;
-	call->next = NULL;
+	if (call)
+		list->head = call->next;
 	return call;
 }
 
@@ -192,8 +181,7 @@ static inline void call_drop(struct remote_call *call)
 	if (--call->holds > 0)
 		return;
 	struct remote_client *client = call->channel->client;
-	call->next = client->free_calls;
-	client->free_calls = call;
+	POOL_GIVE(client->free_calls, call);
 }
 
 struct packet *packet_take(struct channel *channel, enum packet_kind kind);
@@ -203,8 +191,7 @@ static inline void packet_drop(struct packet *packet)
 	if (--packet->holds > 0)
 		return;
 	struct remote_client *client = packet->channel->client;
-	packet->next = client->free_packets;
-	client->free_packets = packet;
+	POOL_GIVE(client->free_packets, packet);
 }
 
 /* Returns the bytes of a body on the wire. */

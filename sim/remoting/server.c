@@ -120,29 +120,19 @@ static double service_s(const struct channel *channel, const struct remote_call 
 	       (call->answered && channel->client->woken ? params->handoff_s : 0);
 }
 
-static void packet_begin(struct channel *channel)
-{
-	struct packet *packet = channel->inbox.head;
-	channel->inbox.head = packet->next;
-	if (!channel->inbox.head)
-		channel->inbox.tail = NULL;
-	channel->serving = packet;
-}
-
 void server_next(struct channel *channel)
 {
 	double work_s = 0;
 	for (;;) {
-		struct packet *packet = channel->serving;
-		if (!packet && !channel->inbox.head) {
+		struct packet *packet = channel->serving ? channel->serving : channel->inbox.head;
+		if (!packet) {
 			channel->idle = true;
 			server_read(channel);
 			return;
 		}
-		if (!packet) {
-			packet_begin(channel);
-			continue;
-		}
+		if (!channel->serving)
+			channel->inbox.head = packet->next;
+		channel->serving = packet;
 		channel->executing = call_pop(&packet->calls);
 		if (channel->executing) {
 			work_s += service_s(channel, channel->executing);
@@ -171,12 +161,7 @@ void server_read(struct channel *channel)
 void server_receive(struct packet *packet)
 {
 	struct channel *channel = packet->channel;
-	packet->next = NULL;
-	if (channel->inbox.tail)
-		channel->inbox.tail->next = packet;
-	else
-		channel->inbox.head = packet;
-	channel->inbox.tail = packet;
+	QUEUE_PUSH(&channel->inbox, packet, next);
 	if (!channel->idle) {
 		if (channel->awaits_ack)
 			server_read(channel);

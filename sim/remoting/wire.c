@@ -3,35 +3,10 @@
 #include "sim/base/diag.h"
 #include "sim/remoting/parts.h"
 
-static void packet_push(struct packet_list *list, struct packet *packet)
-{
-	packet->next = NULL;
-	if (list->tail)
-		list->tail->next = packet;
-	else
-		list->head = packet;
-	list->tail = packet;
-}
-
-static struct packet *packet_pop(struct packet_list *list)
-{
-	struct packet *packet = list->head;
-	if (!packet)
-		return NULL;
-	list->head = packet->next;
-	if (!list->head)
-		list->tail = NULL;
-	packet->next = NULL;
-	return packet;
-}
-
 struct remote_call *call_take(struct remote_client *client)
 {
-	struct remote_call *call = client->free_calls;
-	if (call)
-		client->free_calls = call->next;
-	else
-		call = ARENA_NEW(client->arena, struct remote_call);
+	struct remote_call *call;
+	POOL_TAKE(client->arena, client->free_calls, call, struct remote_call);
 	call->probe = call->holds_all_streams = call->copying = call->sending = false;
 	call->timeout_ps = 0;
 	call->result = CALL_OK;
@@ -46,11 +21,8 @@ struct remote_call *call_take(struct remote_client *client)
 struct packet *packet_take(struct channel *channel, enum packet_kind kind)
 {
 	struct remote_client *client = channel->client;
-	struct packet *packet = client->free_packets;
-	if (packet)
-		client->free_packets = packet->next;
-	else
-		packet = ARENA_NEW(client->arena, struct packet);
+	struct packet *packet;
+	POOL_TAKE(client->arena, client->free_packets, packet, struct packet);
 	packet->next = NULL;
 	packet->channel = channel;
 	packet->kind = kind;
@@ -105,9 +77,10 @@ static void outbox_next(struct channel *channel)
 {
 	if (channel->sending)
 		return;
-	struct packet *packet = packet_pop(&channel->outbox);
+	struct packet *packet = channel->outbox.head;
 	if (!packet)
 		return;
+	channel->outbox.head = packet->next;
 	channel->sending = true;
 	channel->active_ps = engine_now_ps(channel->client->engine);
 	const struct message message = {
@@ -138,7 +111,7 @@ struct packet *channel_packet(struct channel *channel, enum packet_kind kind)
 
 void channel_post(struct packet *packet)
 {
-	packet_push(&packet->channel->outbox, packet);
+	QUEUE_PUSH(&packet->channel->outbox, packet, next);
 	outbox_next(packet->channel);
 }
 

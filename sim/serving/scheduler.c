@@ -9,6 +9,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/list.h"
 #include "sim/serving/internal.h"
 
 static uint32_t pending_of(const struct query *q)
@@ -67,12 +68,7 @@ void replica_enqueue(struct replica *r, struct query *q)
 	tally(r);
 	q->replica = r;
 	q->since_ps = serving_now_ps(r->serving);
-	q->next = NULL;
-	if (r->tail)
-		r->tail->next = q;
-	else
-		r->head = q;
-	r->tail = q;
+	QUEUE_PUSH(r, q, next);
 	r->waiting_count++;
 }
 
@@ -80,7 +76,6 @@ static void admit(struct replica *r)
 {
 	struct query *q = r->head;
 	r->head = q->next;
-	r->tail = r->head ? r->tail : NULL;
 	r->waiting_count--;
 	if (!q->begun)
 		q->begun_ps = serving_now_ps(r->serving);
@@ -109,8 +104,8 @@ static void preempt_last(struct replica *r)
 	q->cached = q->fresh = 0;
 	q->since_ps = serving_now_ps(r->serving);
 	q->next = r->head;
+	r->tail = r->head ? r->tail : q;
 	r->head = q;
-	r->tail = r->tail ? r->tail : q;
 	r->waiting_count++;
 	r->service->preempted_count++;
 }

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "sim/base/arena.h"
+#include "sim/base/list.h"
 #include "sim/base/diag.h"
 #include "sim/transport/path.h"
 
@@ -44,10 +44,8 @@ struct dma_pool {
 static void finished(void *ctx, uint64_t arg)
 {
 	struct dma_state *state = ctx;
-	struct dma_copy copy = state->copy;
-	state->next = state->pool->free;
-	state->pool->free = state;
-	copy.done(copy.ctx, copy.arg);
+	POOL_GIVE(state->pool->free, state);
+	state->copy.done(state->copy.ctx, state->copy.arg);
 }
 
 /* Does the engine's part: moves size_B over the route to or from memory. */
@@ -171,11 +169,8 @@ void dma_start(const struct dma_copy *copy)
 	struct dma_pool **pool = host_dma_pool(copy->host);
 	if (!*pool)
 		*pool = ARENA_NEW(copy->arena, struct dma_pool);
-	struct dma_state *state = (*pool)->free;
-	if (state)
-		(*pool)->free = state->next;
-	else
-		state = ARENA_NEW(copy->arena, struct dma_state);
+	struct dma_state *state;
+	POOL_TAKE(copy->arena, (*pool)->free, state, struct dma_state);
 	*state = (struct dma_state){.pool = *pool, .copy = *copy};
 	state->chunk_count = (uint64_t)ceil(copy->size_B / copy->params->chunk_B);
 	engine_after(copy->engine, ps_from_s(copy->params->setup_s),

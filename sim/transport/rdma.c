@@ -273,12 +273,7 @@ static void posted(void *ctx, uint64_t arg)
 	struct rdma_direction *direction = message->direction;
 	if (direction->connection->failed)
 		return;
-	message->next = NULL;
-	if (direction->tail)
-		direction->tail->next = message;
-	else
-		direction->head = message;
-	direction->tail = message;
+	QUEUE_PUSH(direction, message, next);
 	if (!direction->unaccepted)
 		direction->unaccepted = message;
 	writers_accept(direction);
@@ -296,11 +291,8 @@ static void rdma_send(struct connection *base, int from, const struct message *g
 		return;
 	FW_ASSERT(connection->established);
 	struct rdma_direction *direction = &connection->directions[from];
-	struct rdma_message *message = connection->free;
-	if (message)
-		connection->free = message->next;
-	else
-		message = ARENA_NEW(connection->spec.arena, struct rdma_message);
+	struct rdma_message *message;
+	POOL_TAKE(connection->spec.arena, connection->free, message, struct rdma_message);
 	message->direction = direction;
 	message_copy(&message->message, given);
 	message->size_B = given->size_B > 1 ? given->size_B : 1;
@@ -310,8 +302,6 @@ static void rdma_send(struct connection *base, int from, const struct message *g
 	message->sent_ps = engine_now_ps(connection->spec.engine);
 	message->packets = ceil(message->size_B / direction->packet_B);
 	message->sending = message->packets;
-	connection->connection.counters.payload_sent_B[from] += given->size_B;
-	connection->connection.counters.messages_count[from]++;
 	const struct connection_end *end = &direction->path.from;
 	cpu_serve(end->core, connection->params->post_s + copy_s(end, message), "post", posted,
 		  message, 0);
@@ -324,17 +314,13 @@ static void delivered(void *ctx, uint64_t arg)
 	struct rdma_message *message = ctx;
 	struct rdma_connection *connection = message->direction->connection;
 	const struct message *given = &message->message;
-	event_fn *fn = given->delivered;
-	void *fn_ctx = given->ctx;
-	uint64_t fn_arg = given->arg;
-	message->next = connection->free;
-	connection->free = message;
+	POOL_GIVE(connection->free, message);
 	if (connection->failed)
 		return;
 	path_delivered(&connection->spec, &message->direction->path, message->direction->index,
 		       given->size_B, message->sent_ps, &connection->connection.counters);
-	if (fn)
-		fn(fn_ctx, fn_arg);
+	if (given->delivered)
+		given->delivered(given->ctx, given->arg);
 }
 
 static void receive(void *ctx, uint64_t arg)
@@ -360,8 +346,6 @@ static void head_over(struct rdma_direction *direction)
 	path_trace(&direction->path, engine, SPAN_WIRE, message->message.label,
 		   message->started_ps);
 	direction->head = message->next;
-	if (!direction->head)
-		direction->tail = NULL;
 	direction->busy = false;
 	direction->done_count++;
 	writers_accept(direction);

@@ -118,8 +118,6 @@ static void head_copied(struct shm_direction *direction)
 	path_trace(&direction->path, engine, SPAN_WIRE, message->message.label,
 		   message->started_ps);
 	direction->head = message->next;
-	if (!direction->head)
-		direction->tail = NULL;
 	direction->copying = false;
 	if (!is_inline(message))
 		accept(message);
@@ -156,12 +154,7 @@ static void posted(void *ctx, uint64_t arg)
 {
 	struct shm_message *message = ctx;
 	struct shm_direction *direction = message->direction;
-	message->next = NULL;
-	if (direction->tail)
-		direction->tail->next = message;
-	else
-		direction->head = message;
-	direction->tail = message;
+	QUEUE_PUSH(direction, message, next);
 	if (is_inline(message))
 		accept(message);
 	pump(direction);
@@ -170,17 +163,12 @@ static void posted(void *ctx, uint64_t arg)
 static void shm_send(struct connection *base, int from, const struct message *given)
 {
 	struct shm_connection *connection = (struct shm_connection *)base;
-	struct shm_message *message = connection->free;
-	if (message)
-		connection->free = message->next;
-	else
-		message = ARENA_NEW(connection->spec.arena, struct shm_message);
+	struct shm_message *message;
+	POOL_TAKE(connection->spec.arena, connection->free, message, struct shm_message);
 	message->direction = &connection->directions[from];
 	message_copy(&message->message, given);
 	message->size_B = given->size_B > 1 ? given->size_B : 1;
 	message->sent_ps = engine_now_ps(connection->spec.engine);
-	connection->connection.counters.payload_sent_B[from] += given->size_B;
-	connection->connection.counters.messages_count[from]++;
 	double work_s = connection->params->post_s;
 	if (is_inline(message))
 		work_s += given->size_B * message->direction->copy_spB;
@@ -194,15 +182,11 @@ static void delivered(void *ctx, uint64_t arg)
 	struct shm_message *message = ctx;
 	struct shm_connection *connection = message->direction->connection;
 	const struct message *given = &message->message;
-	event_fn *fn = given->delivered;
-	void *fn_ctx = given->ctx;
-	uint64_t fn_arg = given->arg;
 	path_delivered(&connection->spec, &message->direction->path, message->direction->index,
 		       given->size_B, message->sent_ps, &connection->connection.counters);
-	message->next = connection->free;
-	connection->free = message;
-	if (fn)
-		fn(fn_ctx, fn_arg);
+	POOL_GIVE(connection->free, message);
+	if (given->delivered)
+		given->delivered(given->ctx, given->arg);
 }
 
 static void take(void *ctx, uint64_t arg)

@@ -170,11 +170,8 @@ static struct connection *tcp_new(const struct connection_spec *spec)
 static struct tcp_write *write_take(struct tcp_direction *direction)
 {
 	struct tcp_connection *connection = direction->connection;
-	struct tcp_write *write = connection->free;
-	if (write)
-		connection->free = write->next;
-	else
-		write = ARENA_NEW(connection->spec.arena, struct tcp_write);
+	struct tcp_write *write;
+	POOL_TAKE(connection->spec.arena, connection->free, write, struct tcp_write);
 	write->direction = direction;
 	write->drained_B = 0;
 	write->bulk = write->accepted = write->arrived = false;
@@ -244,8 +241,6 @@ static void tcp_send(struct connection *base, int from, const struct message *me
 		return;
 	FW_ASSERT(connection->established);
 	struct tcp_direction *direction = &connection->directions[from];
-	connection->connection.counters.payload_sent_B[from] += message->size_B;
-	connection->connection.counters.messages_count[from]++;
 	int parts = connection->parts_count;
 	double part_B = parts > 1 ? message->size_B / parts : message->size_B;
 	part_B = part_B > 1 ? part_B : 1;
@@ -271,12 +266,8 @@ static void delivered(void *ctx, uint64_t arg)
 	struct tcp_direction *direction = write->direction;
 	struct tcp_connection *connection = direction->connection;
 	const struct message *message = &write->message;
-	event_fn *fn = message->delivered;
-	void *fn_ctx = message->ctx;
-	uint64_t fn_arg = message->arg;
 	direction->receiving_count--;
-	write->next = connection->free;
-	connection->free = write;
+	POOL_GIVE(connection->free, write);
 	if (connection->failed)
 		return;
 	if (!write->last) { /* the reader waits for the rest of the message */
@@ -287,8 +278,8 @@ static void delivered(void *ctx, uint64_t arg)
 	}
 	path_delivered(&connection->spec, &direction->path, direction->index, message->size_B,
 		       write->sent_ps, &connection->connection.counters);
-	if (fn)
-		fn(fn_ctx, fn_arg);
+	if (message->delivered)
+		message->delivered(message->ctx, message->arg);
 }
 
 /* Tells the sender, one latency later, that the receive window is open again. */

@@ -74,10 +74,6 @@ struct tcp_cost { /* cost of a write */
 	double size_B, packets, send_s, receive_s;
 };
 
-struct tcp_writes { /* a FIFO queue */
-	struct tcp_write *head, *tail;
-};
-
 struct tcp_direction {
 	struct tcp_connection *connection;
 	int index;
@@ -88,7 +84,7 @@ struct tcp_direction {
 	struct tcp_cost costs[KEPT];
 
 	/* ---- queue ---- */
-	struct tcp_writes queue;
+	QUEUE(struct tcp_write) queue;
 	struct tcp_write *unaccepted; /* first write in the queue that is not accepted */
 	double written_B, drained_B;
 	bool draining;
@@ -109,10 +105,10 @@ struct tcp_direction {
 
 	/* ---- losses ---- */
 	struct loss loss;
-	struct loss fate;      /* decides whether a bulk write fails */
-	struct tcp_writes air; /* writes that have left but were not passed on, in order */
-	uint64_t missing;      /* lost packets among those arrived */
-	uint64_t duplicates;   /* packets that arrived after the first hole */
+	struct loss fate;            /* decides whether a bulk write fails */
+	QUEUE(struct tcp_write) air; /* writes that have left but were not passed on, in order */
+	uint64_t missing;            /* lost packets among those arrived */
+	uint64_t duplicates;         /* packets that arrived after the first hole */
 	bool repairing;
 	bool given_up;      /* a long write can never be completed */
 	uint64_t retries;   /* successive timeouts of the same packet */
@@ -156,25 +152,6 @@ struct tcp_connection {
 void tcp_fail(struct tcp_connection *connection, const char *reason);
 /* Called when the write is complete and in order at the receiver's TCP. */
 void tcp_pass_on(struct tcp_write *write);
-static inline void tcp_push(struct tcp_writes *writes, struct tcp_write *write)
-{
-	write->next = NULL;
-	if (writes->tail)
-		writes->tail->next = write;
-	else
-		writes->head = write;
-	writes->tail = write;
-}
-
-static inline struct tcp_write *tcp_pop(struct tcp_writes *writes)
-{
-	struct tcp_write *write = writes->head;
-	writes->head = write->next;
-	if (!writes->head)
-		writes->tail = NULL;
-	return write;
-}
-
 static inline struct engine *tcp_engine(const struct tcp_direction *direction)
 {
 	return direction->connection->spec.engine;

@@ -33,7 +33,7 @@ void tcp_written(void *ctx, uint64_t arg)
 		return;
 	direction->written_B += write->size_B;
 	write->end_B = direction->written_B;
-	tcp_push(&direction->queue, write);
+	QUEUE_PUSH(&direction->queue, write, next);
 	if (!direction->unaccepted)
 		direction->unaccepted = write;
 	writers_accept(direction);
@@ -137,7 +137,7 @@ static void piece_over(struct tcp_direction *direction)
 	writers_accept(direction);
 	if (!whole)
 		return;
-	tcp_pop(&direction->queue);
+	direction->queue.head = write->next;
 	write->left_ps = tcp_now_ps(direction);
 	if (engine_trace(tcp_engine(direction)))
 		path_trace(&direction->path, tcp_engine(direction), SPAN_WIRE, write->message.label,

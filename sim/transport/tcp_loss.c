@@ -43,7 +43,8 @@ static void pass_on_ready(struct tcp_direction *direction)
 	int64_t now_ps = tcp_now_ps(direction);
 	while (direction->air.head && direction->air.head->arrived &&
 	       direction->air.head->lost == 0) {
-		struct tcp_write *write = tcp_pop(&direction->air);
+		struct tcp_write *write = direction->air.head;
+		direction->air.head = write->next;
 		if (now_ps > write->arrived_ps) {
 			int64_t since_ps = write->arrived_ps > direction->stalled_ps
 						   ? write->arrived_ps
@@ -234,6 +235,6 @@ void tcp_left(struct tcp_write *write)
 	if (write->lost > 0)
 		write->after_lost = count - first - write->lost;
 	direction->connection->connection.counters.losses_count += write->lost;
-	tcp_push(&direction->air, write);
+	QUEUE_PUSH(&direction->air, write, next);
 	engine_do_at(tcp_engine(direction), there_ps, arrive, write, 0);
 }

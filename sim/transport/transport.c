@@ -28,6 +28,8 @@ void connection_open(struct connection *connection, event_fn *fn, void *ctx, uin
 void connection_send(struct connection *connection, int from, const struct message *message)
 {
 	FW_ASSERT((from == 0 || from == 1) && message->size_B >= 0);
+	connection->counters.payload_sent_B[from] += message->size_B;
+	connection->counters.messages_count[from]++;
 	connection->kind->send(connection, from, message);
 }
 
@@ -40,8 +42,6 @@ void connection_read(struct connection *connection, int end)
 	if (!arrival)
 		return;
 	reader->head = arrival->next;
-	if (!reader->head)
-		reader->tail = NULL;
 	arrival->receive(arrival->ctx, 1);
 }
 

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/base/list.h"
 #include "sim/base/param.h"
 #include "sim/base/registry.h"
 #include "sim/fabric/fabric.h"
@@ -144,11 +145,7 @@ static inline bool connection_arrived(struct connection *connection, int end,
 		return true;
 	}
 	*arrival = (struct message_arrival){NULL, receive, ctx};
-	if (reader->tail)
-		reader->tail->next = arrival;
-	else
-		reader->head = arrival;
-	reader->tail = arrival;
+	QUEUE_PUSH(reader, arrival, next);
 	return false;
 }
 
