@@ -10,12 +10,8 @@
 
 /* The parameters of most kinds. Each kind has rows for those that it uses; the others are 0. */
 struct link_params {
-	double bandwidth_Bps;
-	double reverse_bandwidth_Bps; /* 0: the same */
-	double mtu_B, packet_overhead_B;
-	double latency_s;
-	double loss_ratio, reverse_loss_ratio, unmoderated_loss_ratio;
-	double generation_count;
+	double bandwidth_Bps, reverse_bandwidth_Bps, mtu_B, packet_overhead_B, latency_s;
+	double loss_ratio, reverse_loss_ratio, unmoderated_loss_ratio, generation_count;
 	bool physical, sharp, gpudirect;
 };
 /* Set the traits of a link inside a host, or of a cable between physical NICs. */

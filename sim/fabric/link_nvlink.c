@@ -4,11 +4,7 @@
 #include "sim/fabric/link_kinds.h"
 
 struct nvlink_params {
-	double generation_count;
-	double links_count;
-	double packet_payload_B;
-	double packet_overhead_B;
-	double latency_s;
+	double generation_count, links_count, packet_payload_B, packet_overhead_B, latency_s;
 };
 
 static const struct param_row rows[] = {

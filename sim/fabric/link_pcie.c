@@ -9,11 +9,7 @@
 #include "sim/fabric/link_kinds.h"
 
 struct pcie_params {
-	double generation_count;
-	double lanes_count;
-	double max_payload_B;
-	double tlp_overhead_B;
-	double latency_s;
+	double generation_count, lanes_count, max_payload_B, tlp_overhead_B, latency_s;
 	double efficiency_ratio;
 };
 

@@ -5,10 +5,7 @@
 #include "sim/fabric/link_kinds.h"
 
 struct socket_params {
-	double bandwidth_Bps;
-	double line_payload_B;
-	double line_overhead_B;
-	double latency_s;
+	double bandwidth_Bps, line_payload_B, line_overhead_B, latency_s;
 };
 
 static const struct param_row rows[] = {

@@ -39,27 +39,13 @@ enum gpu_generation {
 };
 
 struct gpu_params {
-	double fp32_flops; /* peak, flop/s */
-	double fp16_flops; /* 0: fp16 runs at the fp32 peak rate */
-	/* peaks of the tensor cores, flop/s; 0: the GPU has none */
-	double tf32_flops, bf16_flops, fp8_flops;
-	int generation;                          /* enum gpu_generation */
-	double boost_clock_Hz, memory_bus_count; /* for checks of the other values; 0: unknown */
-	double memory_bandwidth_Bps;
-	double memory_B;
-	bool peer_access;               /* the driver lets other GPUs access its memory over PCIe */
-	double memory_efficiency_ratio; /* part of the bandwidth that streaming kernels reach */
-	double kernel_floor_s;          /* minimum duration of a kernel */
-	double kernel_gap_s;            /* device time between two kernels of a stream */
-	double launch_latency_s;        /* minimum time from submission to start */
-	/* 1: both directions share one; 2: one for each direction */
-	double copy_engines_count;
-	double queue_depth_count; /* operations in flight at which a launch blocks */
-	double concurrent_kernels_count;
-	double multiprocessors_count;
-	double slice_s, switch_s; /* time slice of a tenant, and cost of a switch */
-	double traffic_lump_s;    /* memory traffic is charged to kernels in lumps of this size */
-	double board_ratio;       /* part of its speed that the GPU keeps while its board is busy */
+	double fp32_flops, fp16_flops, tf32_flops, bf16_flops, fp8_flops;
+	int generation; /* enum gpu_generation */
+	double boost_clock_Hz, memory_bus_count, memory_bandwidth_Bps, memory_B;
+	bool peer_access;
+	double memory_efficiency_ratio, kernel_floor_s, kernel_gap_s, launch_latency_s;
+	double copy_engines_count, queue_depth_count, concurrent_kernels_count;
+	double multiprocessors_count, slice_s, switch_s, traffic_lump_s, board_ratio;
 };
 extern const struct param_table gpu_table;
 const char *gpu_generation_name(enum gpu_generation generation); /* "volta" */

@@ -99,19 +99,23 @@ bool gpu_generation_has(int generation, enum number_type type)
 	return generations[generation].types & 1U << type;
 }
 
+/* Returns the rate that the GPU's file states for the type; 0: none. */
+static double stated_flops(const struct gpu_params *gpu, enum number_type type)
+{
+	const double rates[] = {
+		[NUMBER_FP32] = gpu->fp32_flops, [NUMBER_TF32] = gpu->tf32_flops,
+		[NUMBER_FP16] = gpu->fp16_flops, [NUMBER_BF16] = gpu->bf16_flops,
+		[NUMBER_FP8] = gpu->fp8_flops,
+	};
+	return rates[type];
+}
+
 bool gpu_has(const struct gpu_params *gpu, enum number_type type)
 {
-	switch (type) {
-	case NUMBER_TF32:
-		return gpu->tf32_flops > 0;
-	case NUMBER_BF16:
-		return gpu->bf16_flops > 0;
-	case NUMBER_FP8:
-		return gpu->fp8_flops > 0;
-	default:
+	if (type == NUMBER_FP32 || type == NUMBER_FP16)
 		return gpu_generation_has(gpu->generation, type) ||
 		       gpu_peak_flops(gpu, type) > gpu->fp32_flops;
-	}
+	return stated_flops(gpu, type) > 0;
 }
 
 bool gpu_has_tensor_cores(const struct gpu_params *gpu, enum number_type type)
@@ -124,29 +128,14 @@ bool gpu_has_tensor_cores(const struct gpu_params *gpu, enum number_type type)
 /* Returns the type in which the GPU computes a product of that type. */
 static enum number_type computed_in(const struct gpu_params *gpu, enum number_type type)
 {
-	if (type == NUMBER_FP8 && !(gpu->fp8_flops > 0))
-		type = NUMBER_BF16;
-	if ((type == NUMBER_TF32 && !(gpu->tf32_flops > 0)) ||
-	    (type == NUMBER_FP16 && !(gpu->fp16_flops > 0)) ||
-	    (type == NUMBER_BF16 && !(gpu->bf16_flops > 0)))
-		type = NUMBER_FP32;
+	while (type != NUMBER_FP32 && !(stated_flops(gpu, type) > 0))
+		type = type == NUMBER_FP8 ? NUMBER_BF16 : NUMBER_FP32;
 	return type;
 }
 
 double gpu_peak_flops(const struct gpu_params *gpu, enum number_type type)
 {
-	switch (computed_in(gpu, type)) {
-	case NUMBER_TF32:
-		return gpu->tf32_flops;
-	case NUMBER_FP16:
-		return gpu->fp16_flops;
-	case NUMBER_BF16:
-		return gpu->bf16_flops;
-	case NUMBER_FP8:
-		return gpu->fp8_flops;
-	default:
-		return gpu->fp32_flops;
-	}
+	return stated_flops(gpu, computed_in(gpu, type));
 }
 
 /* ---- the law ---- */
@@ -160,21 +149,14 @@ struct machine {
 static struct machine machine_of(const struct gpu_params *gpu, const struct kernel_params *kernels,
 				 const struct kernel_work *work)
 {
-	double ratio = kernels->product_fp32_ratio;
-	switch (computed_in(gpu, work->type)) {
-	case NUMBER_TF32:
-		ratio = kernels->product_tf32_ratio;
-		break;
-	case NUMBER_FP16:
-	case NUMBER_BF16:
-		ratio = kernels->product_half_ratio;
-		break;
-	case NUMBER_FP8:
-		ratio = kernels->product_fp8_ratio;
-		break;
-	default:
-		break;
-	}
+	const double ratios[] = {
+		[NUMBER_FP32] = kernels->product_fp32_ratio,
+		[NUMBER_TF32] = kernels->product_tf32_ratio,
+		[NUMBER_FP16] = kernels->product_half_ratio,
+		[NUMBER_BF16] = kernels->product_half_ratio,
+		[NUMBER_FP8] = kernels->product_fp8_ratio,
+	};
+	double ratio = ratios[computed_in(gpu, work->type)];
 	if (work->form == KERNEL_ATTENTION)
 		ratio = kernels->attention_ratio;
 	if (work->form == KERNEL_CUDNN_ATTENTION)

@@ -85,22 +85,14 @@ struct kernel_work {
  * KEPLER_CORE_RATIO times. */
 struct kernel_params {
 	double product_fp32_ratio, product_tf32_ratio, product_half_ratio, product_fp8_ratio;
-	double convolution_ratio;     /* part of a product's rate that an implicit product keeps */
-	double attention_ratio;       /* part of the 16-bit peak that fused attention reaches */
-	double cudnn_attention_ratio; /* the same of cuDNN's */
-	double fill_s;                /* time that a wave of tiles needs to start and to end */
-	double reload_count;          /* side of a square tile that reaches half of the limit */
+	double convolution_ratio, attention_ratio, cudnn_attention_ratio, fill_s, reload_count;
 };
 extern const struct param_table kernel_table;
 
-/* Two numbers that were fitted to measured rates of a network on a GPU. */
+/* Two numbers that were fitted to measured rates of a network on a GPU. peak_ratio can exceed 1,
+ * because Winograd convolutions need fewer flops. */
 struct efficiency_params {
-	/* part of the peak rate that a large kernel reaches; 0: not fitted, the law decides.
-	 * It can exceed 1, because Winograd convolutions need fewer flops. */
-	double peak_ratio;
-	double half_work_flop; /* work of a kernel that reaches half of that */
-	/* without peak_ratio: time of the network's kernels over their time by the law */
-	double law_ratio;
+	double peak_ratio, half_work_flop, law_ratio;
 	const struct kernel_params *kernels; /* not NULL if peak_ratio is 0 */
 };
 extern const struct param_table efficiency_table;

@@ -33,51 +33,34 @@
 #include "sim/host/cpu.h"
 
 struct host_params {
-	double cores_count;
-	double clock_Hz;
-	double turbo_clock_Hz; /* under load with turbo; 0: clock_Hz */
+	double cores_count, clock_Hz, turbo_clock_Hz;
 	bool turbo;
-	int power_policy;            /* enum power_policy */
-	double balanced_clock_ratio; /* part of clock_Hz under POWER_BALANCED */
+	int power_policy; /* enum power_policy */
+	double balanced_clock_ratio;
 	bool c_states;
-	double c1e_exit_s, c1e_residency_s, c6_exit_s, c6_residency_s;
-	double dram_bandwidth_Bps;
-	double copy_rate_Bps; /* memcpy of one core at the reference clock */
+	double c1e_exit_s, c1e_residency_s, c6_exit_s, c6_residency_s, dram_bandwidth_Bps;
+	double copy_rate_Bps;
 	bool nic_moderation;
-	double nic_moderation_rate_Hz;      /* maximum number of interrupts per second */
-	double oversubscription_cost_ratio; /* extra work when there are more threads than cores */
-	double virtual_disk_Bps;            /* bandwidth of each VM's own disk; 0: no limit */
+	double nic_moderation_rate_Hz, oversubscription_cost_ratio, virtual_disk_Bps;
 };
 enum power_policy { POWER_BALANCED, POWER_MAX_PERFORMANCE };
 extern const struct param_table host_table;
 
 struct guest_params {
-	int kind;                /* enum guest_kind */
-	int vnic;                /* enum vnic_kind */
-	double vcpus_count;      /* 0: as many as the host has cores */
-	bool pinned;             /* vCPUs are pinned to cores that no other guest uses */
+	int kind; /* enum guest_kind */
+	int vnic; /* enum vnic_kind */
+	double vcpus_count;
+	bool pinned;
 	int latency_sensitivity; /* enum latency_sensitivity */
-	double vcpu_wake_s;      /* scheduling of a halted vCPU at normal sensitivity */
+	double vcpu_wake_s;
 	bool coalescing;
-	double coalescing_rate_Hz;
-	double vnic_packet_s;        /* the hypervisor's work per packet, in the guest's time */
-	double vnic_thread_packet_s; /* work of the host's network thread per packet (virtio) */
-	double vnic_latency_s; /* added in each direction (virtual switch or PVRDMA's proxy) */
+	double coalescing_rate_Hz, vnic_packet_s, vnic_thread_packet_s, vnic_latency_s;
 	bool firewall;
 	double firewall_packet_s;
 	bool selinux;
-	double selinux_call_s;
-	double send_s;        /* sending a short message through a socket, at the reference clock */
-	double receive_s;     /* interrupt, protocol and socket receive, at the reference clock */
-	double packet_s;      /* each further packet of a long message, on either side */
-	double byte_spB;      /* copying and checksumming, on either side */
-	double thread_wake_s; /* waking a blocked thread */
-	bool offload;         /* segmentation offload: the CPU handles packets of 64 KiB */
-	/* The next fields are used only for virtual machines. */
-	double work_cost_ratio; /* extra CPU work (nested paging, exits) */
-	double interrupt_s;     /* extra work of a device's interrupt */
-	double disk_ratio;      /* part of a local disk's bandwidth that a virtual disk reaches */
-	double disk_request_s;  /* work and waiting time of each request to a virtual disk */
+	double selinux_call_s, send_s, receive_s, packet_s, byte_spB, thread_wake_s;
+	bool offload;
+	double work_cost_ratio, interrupt_s, disk_ratio, disk_request_s;
 };
 enum guest_kind { GUEST_BARE, GUEST_VM, GUEST_CONTAINER };
 enum vnic_kind { VNIC_NONE, VNIC_PASSTHROUGH, VNIC_PVRDMA, VNIC_VMXNET3, VNIC_VIRTIO };

@@ -22,18 +22,10 @@
 #include "sim/host/host.h"
 
 struct storage_params {
-	double bandwidth_Bps; /* bandwidth of the device or service, for all readers together */
-	double latency_s;     /* wait for the first byte of a request */
-	double request_B;
-	double parallel_requests_count; /* maximum for each reader (a process) */
-	double cache_ratio;
-	/* node of the topology where it is reached; "": it uses no link */
+	double bandwidth_Bps, latency_s, request_B, parallel_requests_count, cache_ratio;
 	const char *node;
-	bool shared; /* all machines share one storage; always true with a node */
-	/* extra work of the client per byte (for example FUSE's copies) */
-	double client_spB;
-	/* threads that do this work and receive; 0: one for each request */
-	double client_threads_count;
+	bool shared;
+	double client_spB, client_threads_count;
 };
 extern const struct param_table storage_table;
 

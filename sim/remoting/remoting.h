@@ -45,38 +45,13 @@ struct runtime_params {
 #define CALL_RULE(field, kind, rules, what) int field; /* enum call_rule */
 #include "sim/remoting/call_rules.def"
 #undef CALL_RULE
-	double connections_count; /* the program's threads are assigned to them in turn */
-	double batch_count;       /* async calls sent in one message; 1: no batches */
-	double batch_wait_s;      /* age at which a batch is sent; 0: no limit */
-	/* server: a thread of its own receives messages ahead of the thread that executes calls;
-	 * false: one thread receives a message, executes its calls, then receives the next */
-	bool receive_thread;
-	bool exclusive;      /* client: a call holds the connection until it returns */
-	bool query_cache;    /* the client answers attribute queries after the first one */
-	bool shadow_handles; /* the client answers creations and sends them as async calls */
-	/* async calls (and chunks to the GPU) that a connection may have in flight before the
-	 * client waits; 0: no limit */
-	double outstanding_count;
-	double request_header_B, reply_header_B;
-	double intercept_s;      /* client: intercepting a call, at the reference clock */
-	double marshal_s;        /* client: marshalling and dispatching one message */
-	double marshal_byte_spB; /* client: marshalling, per byte of arguments */
-	double unmarshal_s;      /* server: unmarshalling and dispatching one call */
-	/* server: passing an answered call from the thread that sleeps on the connection to the
-	 * thread that serves it, and back; zero if threads poll (shared memory, RDMA) */
-	double handoff_s;
-	double reply_s; /* client: unmarshalling the answer */
-	double chunk_B; /* chunk size of bulk copies */
-	/* bodies of messages are compressed: size before divided by size after, and the work for a
-	 * byte before compression at the sender and after it at the receiver */
-	double compression_ratio;
+	double connections_count, batch_count, batch_wait_s;
+	bool receive_thread, exclusive, query_cache, shadow_handles;
+	double outstanding_count, request_header_B, reply_header_B, intercept_s, marshal_s;
+	double marshal_byte_spB, unmarshal_s, handoff_s, reply_s, chunk_B, compression_ratio;
 	double compress_byte_spB, decompress_byte_spB;
-	bool pipelined;      /* chunks overlap; false: stop-and-go */
-	bool pinned_staging; /* the server stages through pinned memory */
-	bool zero_copy;      /* RDMA accesses GPU memory directly (GPUDirect) */
-	/* time after which the run fails with a verdict; 0: no limit */
-	double connect_timeout_s, call_timeout_s;
-	double keep_alive_s; /* idle time after which a probe is sent; 0: no probes */
+	bool pipelined, pinned_staging, zero_copy;
+	double connect_timeout_s, call_timeout_s, keep_alive_s;
 };
 extern const struct param_table runtime_table;
 

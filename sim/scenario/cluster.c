@@ -9,8 +9,7 @@
 
 struct cluster_params { /* one kind of machine */
 	const char *machine;
-	double count_count;
-	double ports_count;
+	double count_count, ports_count;
 };
 
 static const struct param_row cluster_rows[] = {

@@ -36,35 +36,19 @@ enum symmetry { SYMMETRY_AUTO, SYMMETRY_ON, SYMMETRY_OFF };
 /* The group `case` of a case file, or the matching flags. Texts are names. An empty text selects
  * the default that the parameter's help describes. */
 struct case_params {
-	const char *topology, *model, *calls, *stack, *runtime, *transport, *profile;
-	const char *fail, *degrade;     /* faults (faults.c) */
-	const char *devices, *adapters; /* those that programs see (devices.c) */
-	bool gpu_profiles; /* false: no profile of a GPU or of its generation applies */
-	const char *gpu_profiles_without;
-	const char *program, *server, *gpu;
+	const char *topology, *model, *calls, *stack, *runtime, *transport, *profile, *fail;
+	const char *degrade, *devices, *adapters;
+	bool gpu_profiles;
+	const char *gpu_profiles_without, *program, *server, *gpu;
 	double batch_count, sequence_count, fraction_ratio, copies_count, tensor_count;
-	double steps_warmup_count, steps_count;
-	/* Greater than 0: the case is one job on that many GPUs of the topology, taken machine
-	 * by machine. */
-	double gpus_count;
-	double gpus_per_machine_count; /* 0: all GPUs of a machine */
-	double programs_count; /* processes that share the GPUs of a job played call by call; 0: one
-				  process for each GPU */
-	/* stages and micro-batches of a pipeline; 1: no pipeline */
-	double stages_count, micro_batches_count;
-	const char *exchange;   /* name of a file of models/exchanges/ */
-	const char *guest;      /* name of the guest on each machine in which a job runs; "": the
-				   machine's first guest */
-	double straggler_ratio; /* compute time of rank 0 divided by that of the other ranks */
-	/* used to print the time of a whole training */
-	double epochs_count, images_count, tokens_count;
-	double job_steps_count; /* steps of a job from launch to end; 0: the steps of its epochs */
-	int symmetry;           /* enum symmetry */
-	int fusing;             /* enum fusing */
-	int local;              /* enum local */
-	double events_count;    /* limit of events in each run */
-	/* Name of a collective that the case repeats without training, as nccl-tests does; "":
-	 * training. */
+	double steps_warmup_count, steps_count, gpus_count, gpus_per_machine_count;
+	double programs_count, stages_count, micro_batches_count;
+	const char *exchange, *guest;
+	double straggler_ratio, epochs_count, images_count, tokens_count, job_steps_count;
+	int symmetry; /* enum symmetry */
+	int fusing;   /* enum fusing */
+	int local;    /* enum local */
+	double events_count;
 	const char *collective;
 	double collective_size_B;
 };

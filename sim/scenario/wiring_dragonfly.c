@@ -12,8 +12,7 @@
 
 struct dragonfly_params {
 	double groups_count, routers_per_group_count, machines_per_router_count;
-	double local_cables_count, global_cables_count;
-	double global_latency_s;
+	double local_cables_count, global_cables_count, global_latency_s;
 };
 
 static const struct param_row rows[] = {

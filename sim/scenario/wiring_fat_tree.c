@@ -9,10 +9,7 @@
 #include "sim/scenario/wiring.h"
 
 struct fat_tree_params {
-	double ports_per_leaf_count;
-	double leaves_per_pod_count;
-	double leaves_count;
-	double oversubscription_ratio;
+	double ports_per_leaf_count, leaves_per_pod_count, leaves_count, oversubscription_ratio;
 	double core_oversubscription_ratio;
 };
 

@@ -8,8 +8,7 @@
 #include "sim/scenario/wiring.h"
 
 struct rail_params {
-	double ports_per_leaf_count;
-	double oversubscription_ratio;
+	double ports_per_leaf_count, oversubscription_ratio;
 };
 
 static const struct param_row rows[] = {

@@ -15,10 +15,7 @@
 #include "sim/host/host.h"
 
 struct dma_params {
-	double setup_s;          /* time of the engine to start a copy */
-	double chunk_B;          /* size of a staging buffer */
-	double chunk_start_s;    /* cost of each staged chunk (synchronisation) */
-	double efficiency_ratio; /* part of the PCIe link's goodput that an engine reaches */
+	double setup_s, chunk_B, chunk_start_s, efficiency_ratio;
 };
 extern const struct param_table dma_table;
 

@@ -46,6 +46,18 @@ bool control_lost(struct loss *loss, struct connection *connection);
 void path_trace(struct path *path, struct engine *engine, enum span_kind kind, const char *label,
 		int64_t start_ps);
 
+/* Calls fn, the arrival, one latency after the last byte has left: at once if `last` says that
+ * nothing else leaves and no other event comes before (engine_pass). */
+static inline void path_arrive(const struct path *path, struct engine *engine, bool last,
+			       event_fn *fn, void *ctx)
+{
+	int64_t there_ps = engine_now_ps(engine) + path->latency_ps;
+	if (last && engine_pass(engine, there_ps))
+		fn(ctx, 0);
+	else
+		engine_do_at(engine, there_ps, fn, ctx, 0);
+}
+
 /* Adds per_unit of a resource to the flow's uses, or to an existing use of it. */
 void flow_use_add(struct flow_spec *flow, int resource, double per_unit);
 /* Starts the flow. A flow without uses takes no time: then done is called by an event of the

@@ -349,11 +349,7 @@ static void head_over(struct rdma_direction *direction)
 	direction->busy = false;
 	direction->done_count++;
 	writers_accept(direction);
-	int64_t there_ps = engine_now_ps(engine) + direction->path.latency_ps;
-	if (!direction->head && engine_pass(engine, there_ps))
-		arrived(message, 0);
-	else
-		engine_do_at(engine, there_ps, arrived, message, 0);
+	path_arrive(&direction->path, engine, !direction->head, arrived, message);
 }
 
 static void transmitted(void *ctx, uint64_t arg);

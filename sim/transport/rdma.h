@@ -8,15 +8,10 @@
 #include "sim/base/param.h"
 
 struct rdma_params {
-	double post_s;       /* time to post a work request */
-	double completion_s; /* time to find a completion, by polling or after an interrupt */
-	bool interrupts;     /* completions wake a thread; false: a thread polls */
-	double eager_B;      /* larger messages use a rendezvous and are not copied */
-	double queue_count;  /* maximum number of outstanding work requests */
-	double message_rate_Hz;
-	double timeout_s; /* the NIC's timeout for a lost tail */
-	double retries_count;
-	double connect_retry_s, connect_retries_count;
+	double post_s, completion_s;
+	bool interrupts;
+	double eager_B, queue_count, message_rate_Hz, timeout_s, retries_count, connect_retry_s;
+	double connect_retries_count;
 };
 
 /* Returns the goodput of go-back-N relative to that without loss, for loss p and `window` packets

@@ -121,11 +121,7 @@ static void head_copied(struct shm_direction *direction)
 	direction->copying = false;
 	if (!is_inline(message))
 		accept(message);
-	int64_t seen_ps = engine_now_ps(engine) + direction->path.latency_ps;
-	if (!direction->head && engine_pass(engine, seen_ps))
-		seen(message, 0);
-	else
-		engine_do_at(engine, seen_ps, seen, message, 0);
+	path_arrive(&direction->path, engine, !direction->head, seen, message);
 }
 
 /* Starts each message that may start now. It must be the last action of an event. */

@@ -4,7 +4,5 @@
 #pragma once
 
 struct shm_params {
-	double post_s;   /* time to take a slot and write its header */
-	double notify_s; /* time until the polling receiver has seen and taken it */
-	double inline_B; /* larger messages use core and memory as flows */
+	double post_s, notify_s, inline_B;
 };

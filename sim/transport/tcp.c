@@ -193,31 +193,20 @@ static double overlay_s(const struct tcp_direction *direction, int end, double p
 	return work_s;
 }
 
-static double cpu_packets(double size_B, double packet_B)
+/* Returns the work of an end (0 or 1) for a write of that size. */
+static double end_work_s(const struct tcp_direction *direction, int end, double size_B)
 {
-	return fmax(ceil(size_B / packet_B), 1);
-}
-
-static double send_work_s(const struct tcp_direction *direction, double size_B)
-{
-	const struct guest *guest = direction->path.from.guest;
-	if (size_B > direction->connection->params->inline_B)
-		/* the flow already contains the cost of its bytes */
-		return guest_send_work_s(guest, 1, 0);
-	double packets = cpu_packets(size_B, direction->send_packet_B);
-	return guest_send_work_s(guest, packets, size_B) +
-	       overlay_s(direction, direction->index, packets, size_B);
-}
-
-static double receive_work_s(const struct tcp_direction *direction, double size_B)
-{
-	const struct guest *guest = direction->path.to.guest;
-	if (size_B > direction->connection->params->inline_B)
-		return guest_receive_work_s(guest, 1, 0);
-	double packets = cpu_packets(size_B, direction->receive_packet_B);
-	return guest_receive_work_s(guest, packets, size_B) +
-	       size_B * direction->connection->params->receive_byte_spB +
-	       overlay_s(direction, 1 - direction->index, packets, size_B);
+	const struct tcp_params *params = direction->connection->params;
+	const struct guest *guest = direction->connection->spec.ends[end].guest;
+	bool sends = end == direction->index;
+	double (*work_s)(const struct guest *, double, double) =
+		sends ? guest_send_work_s : guest_receive_work_s;
+	double packet_B = sends ? direction->send_packet_B : direction->receive_packet_B;
+	if (size_B > params->inline_B)
+		return work_s(guest, 1, 0); /* the flow already contains the cost of its bytes */
+	double packets = fmax(ceil(size_B / packet_B), 1);
+	return work_s(guest, packets, size_B) + (sends ? 0 : size_B * params->receive_byte_spB) +
+	       overlay_s(direction, end, packets, size_B);
 }
 
 /* Returns the cost of a write of that size, from the last writes if they had the same size. */
@@ -228,8 +217,8 @@ static const struct tcp_cost *cost_of(struct tcp_direction *direction, double si
 		*cost = (struct tcp_cost){
 			.size_B = size_B,
 			.packets = fmax(ceil(size_B / direction->mss_B), 1),
-			.send_s = send_work_s(direction, size_B),
-			.receive_s = receive_work_s(direction, size_B),
+			.send_s = end_work_s(direction, direction->index, size_B),
+			.receive_s = end_work_s(direction, 1 - direction->index, size_B),
 		};
 	return cost;
 }

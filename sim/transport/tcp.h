@@ -23,23 +23,13 @@
 #include "sim/transport/transport.h"
 
 struct tcp_params {
-	double initial_window_count;            /* initial congestion window, in segments */
-	double send_buffer_B, receive_buffer_B; /* buffer sizes of each stream */
-	double streams_count;                   /* parallel TCP streams of this connection */
-	double inline_B;                        /* larger messages use the CPU as flows */
-	double encapsulation_B;                 /* header of an overlay in each packet */
-	double encapsulation_packet_s; /* CPU work of an overlay per packet, at either end */
-	/* A process relays an overlay's packets, with that work per packet at either end. */
+	double initial_window_count, send_buffer_B, receive_buffer_B, streams_count, inline_B;
+	double encapsulation_B, encapsulation_packet_s;
 	bool relay;
-	double relay_packet_s;
-	double writes_per_message_count; /* socket calls per message, in equal parts */
-	double receive_byte_spB;         /* work of the program for each byte that it receives */
+	double relay_packet_s, writes_per_message_count, receive_byte_spB;
 	bool nagle;
-	double delayed_ack_s;
-	double rto_min_s, rto_max_s;
-	double retries_count; /* retransmissions of one packet before the connection fails */
-	double syn_rto_s, syn_retries_count;
-	double connect_timeout_s; /* time limit of the program itself; 0: none */
+	double delayed_ack_s, rto_min_s, rto_max_s, retries_count, syn_rto_s, syn_retries_count;
+	double connect_timeout_s;
 };
 
 /* The data of one socket call. A message consists of one or more writes; the last one has its

@@ -214,13 +214,9 @@ static bool bulk_given_up(struct tcp_write *write)
 void tcp_left(struct tcp_write *write)
 {
 	struct tcp_direction *direction = write->direction;
-	int64_t there_ps = tcp_now_ps(direction) + direction->path.latency_ps;
 	if (direction->loss.p <= 0) {
-		bool last = !direction->queue.head; /* no other write leaves now */
-		if (last && engine_pass(tcp_engine(direction), there_ps))
-			arrive_whole(write, 0);
-		else
-			engine_do_at(tcp_engine(direction), there_ps, arrive_whole, write, 0);
+		path_arrive(&direction->path, tcp_engine(direction), !direction->queue.head,
+			    arrive_whole, write);
 		return;
 	}
 	double drawn = write->packets;
@@ -236,5 +232,5 @@ void tcp_left(struct tcp_write *write)
 		write->after_lost = count - first - write->lost;
 	direction->connection->connection.counters.losses_count += write->lost;
 	QUEUE_PUSH(&direction->air, write, next);
-	engine_do_at(tcp_engine(direction), there_ps, arrive, write, 0);
+	path_arrive(&direction->path, tcp_engine(direction), false, arrive, write);
 }
