@@ -67,6 +67,10 @@ const char *cfg_scalar_text(struct arena *arena, const struct cfg_node *node);
 /* Refuses children of a group whose names are not in known[count], with a suggestion for each. */
 void cfg_only(struct diag *diag, const struct cfg_node *node, const char *const *known,
 	      size_t count);
+/* The last two arguments of cfg_only, and `also` of cfg_params with its count. */
+#define CFG_KEYS(...)                                                                              \
+	(const char *const[]){__VA_ARGS__},                                                        \
+		sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
 
 /* ---- tree -> typed parameters ---- */
 

@@ -77,6 +77,9 @@ struct flow_spec {
 	uint64_t alone_changes; /* 0: not computed yet */
 };
 
+/* Adds per_unit of a resource to the flow's uses, or to an existing use of it. */
+void flow_use_add(struct flow_spec *flow, int resource, double per_unit);
+
 struct flow_id { /* {0} is never the id of an active flow */
 	uint32_t slot;
 	uint32_t serial;

@@ -274,6 +274,20 @@ static struct flow *flow_find(const struct fabric *fabric, struct flow_id id)
 
 /* ---- life cycle of a flow ---- */
 
+void flow_use_add(struct flow_spec *flow, int resource, double per_unit)
+{
+	if (per_unit <= 0)
+		return;
+	for (size_t i = 0; i < flow->use_count; i++) {
+		if (flow->uses[i].resource == resource) {
+			flow->uses[i].per_unit += per_unit;
+			return;
+		}
+	}
+	FW_ASSERT(flow->use_count < FLOW_USES_MAX);
+	flow->uses[flow->use_count++] = (struct flow_use){resource, per_unit};
+}
+
 void fabric_flow_ended(void *ctx, uint64_t arg)
 {
 	struct flow *flow = ctx;

@@ -25,6 +25,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/hash.h"
 #include "sim/fabric/link.h"
 #include "sim/fabric/state.h"
 
@@ -105,19 +106,17 @@ static int compare_dimensions(const struct search *search, const int at[3], cons
 	return up == goes_up(search, at, of_a) ? -1 : 1;
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text) /* FNV-1a */
+static uint64_t hash_name(uint64_t hash, const char *name)
 {
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001B3u;
-	return hash;
+	return hash_bytes(hash, name, strlen(name));
 }
 
 static uint64_t hash_of(const struct search *search, struct hop hop)
 {
 	const struct fabric *fabric = search->fabric;
-	uint64_t hash = hash_text(0xCBF29CE484222325u, fabric_node_name(fabric, search->ends[0]));
-	hash = hash_text(hash * 31, fabric_node_name(fabric, search->ends[1]));
-	hash = hash_text(hash * 31, fabric_link_name(fabric, hop.link));
+	uint64_t hash = hash_name(HASH_START, fabric_node_name(fabric, search->ends[0]));
+	hash = hash_name(hash * 31, fabric_node_name(fabric, search->ends[1]));
+	hash = hash_name(hash * 31, fabric_link_name(fabric, hop.link));
 	hash = (hash ^ hash >> 32) * 0x9E3779B97F4A7C15u;
 	return hash ^ hash >> 29;
 }
@@ -459,15 +458,7 @@ void route_uses(const struct fabric *fabric, const struct route *route, double h
 	for (size_t i = 0; i < route->count; i++) {
 		struct hop hop = route->hops[i];
 		const struct link *link = &fabric->links.items[hop.link];
-		int resource = link->resources[hop.direction];
 		double wire_B = link_wire_B(&link->traits, route->mtu_B, header_B, payload_B);
-		size_t u = 0;
-		while (u < spec->use_count && spec->uses[u].resource != resource)
-			u++;
-		if (u == spec->use_count) {
-			FW_ASSERT(spec->use_count < FLOW_USES_MAX);
-			spec->uses[spec->use_count++] = (struct flow_use){resource, 0};
-		}
-		spec->uses[u].per_unit += wire_B / payload_B;
+		flow_use_add(spec, link->resources[hop.direction], wire_B / payload_B);
 	}
 }

@@ -109,10 +109,9 @@ void guest_work_add(struct guest *guest, double work_s, double threads_count,
 	double per_unit = work_s * guest_work_ratio(guest);
 	double most = threads_running(guest, threads_count) * core_speed(guest->host) / per_unit;
 	flow->cap = flow->cap > 0 ? fmin(flow->cap, most) : most;
-	FW_ASSERT(flow->use_count + 2 <= FLOW_USES_MAX);
-	flow->uses[flow->use_count++] = (struct flow_use){guest->pool->resource, per_unit};
+	flow_use_add(flow, guest->pool->resource, per_unit);
 	if (guest->quota >= 0)
-		flow->uses[flow->use_count++] = (struct flow_use){guest->quota, per_unit};
+		flow_use_add(flow, guest->quota, per_unit);
 }
 
 void guest_work_flow(struct guest *guest, double work_s, double threads_count,

@@ -156,9 +156,9 @@ static void device_uses(const struct reader *reader, struct flow_spec *flow)
 	bool virtual_disk = has_virtual_disk(reader);
 	double rate = virtual_disk ? guest_params(reader->guest)->disk_ratio : 1;
 	int own = virtual_disk ? guest_disk(reader->guest) : -1;
-	flow->uses[flow->use_count++] = (struct flow_use){storage->resource, 1 / rate};
+	flow_use_add(flow, storage->resource, 1 / rate);
 	if (own >= 0)
-		flow->uses[flow->use_count++] = (struct flow_use){own, 1};
+		flow_use_add(flow, own, 1);
 	if (is_networked(reader))
 		route_uses(storage->fabric, reader->route, TCP_HEADER_B, storage->params->request_B,
 			   flow);
@@ -175,9 +175,8 @@ static void reading_uses(const struct reader *reader, struct flow_spec *flow)
 		for (size_t i = 0; i < flow->use_count; i++)
 			flow->uses[i].per_unit *= missing;
 	}
-	FW_ASSERT(flow->use_count < FLOW_USES_MAX);
-	flow->uses[flow->use_count++] = (struct flow_use){host_dram(guest_host(reader->guest)),
-							  DRAM_OF_DEVICE * missing + DRAM_OF_COPY};
+	flow_use_add(flow, host_dram(guest_host(reader->guest)),
+		     DRAM_OF_DEVICE * missing + DRAM_OF_COPY);
 	guest_work_add(reader->guest, client_work_spB(reader),
 		       params->client_threads_count > 0 ? params->client_threads_count
 							: params->parallel_requests_count,
@@ -199,23 +198,11 @@ bool storage_write(struct storage *storage, const struct storage_write *write)
 		return false;
 	const struct reader writer = {.storage = storage, .guest = guest, .route = route};
 	device_uses(&writer, &flow);
-	FW_ASSERT(flow.use_count < FLOW_USES_MAX);
-	flow.uses[flow.use_count++] =
-		(struct flow_use){host_dram(guest_host(guest)), DRAM_OF_DEVICE + DRAM_OF_COPY};
+	flow_use_add(&flow, host_dram(guest_host(guest)), DRAM_OF_DEVICE + DRAM_OF_COPY);
 	double copy_spB = 1 / host_params(guest_host(guest))->copy_rate_Bps;
 	guest_work_add(guest, copy_spB + params->client_spB + write->work_spB, 1, &flow);
 	fabric_flow_start(storage->fabric, &flow);
 	return true;
-}
-
-/* Returns the rate that the flow would reach without competitors. */
-static double rate_alone(const struct fabric *fabric, const struct flow_spec *flow)
-{
-	double rate = flow->cap > 0 ? flow->cap : HUGE_VAL;
-	for (size_t i = 0; i < flow->use_count; i++)
-		rate = fmin(rate, fabric_capacity(fabric, flow->uses[i].resource) /
-					  flow->uses[i].per_unit);
-	return rate;
 }
 
 /* Returns the bandwidth of `requests` concurrent requests of request_B, with latency_s for each
@@ -238,7 +225,7 @@ static void bytes_start(struct reader *reader, double waited_s)
 	double latency_s = request_latency_s(reader);
 	struct flow_spec flow = {.size = size_B, .done = order_done, .ctx = reader};
 	reading_uses(reader, &flow);
-	double alone = rate_alone(storage->fabric, &flow);
+	double alone = fabric_flow_alone(storage->fabric, &flow);
 	if (waited_s > 0) {
 		double request_B = fmin(params->request_B, size_B * missing);
 		double requests =

@@ -531,9 +531,6 @@ static uint64_t events_most(const struct case_reader *c)
 /* Reads the whole case. c->reader.may_fold and c->reader.fold must be set before. */
 static const struct scenario *read_all(struct case_reader *c)
 {
-	static const char *const also[] = {"name", "clients", "jobs", "settings"};
-	static const char *const sections[] = {"case",  "driver", "dma",  "input",
-					       "calls", "plan",   "serve"};
 	struct arena *arena = c->reader.arena;
 	struct diag *diag = c->reader.diag;
 	c->reader.resolution = cfg_resolution_new(arena);
@@ -542,13 +539,14 @@ static const struct scenario *read_all(struct case_reader *c)
 	if (!read_file(c))
 		return NULL;
 	if (c->file)
-		cfg_only(diag, c->file, sections, sizeof sections / sizeof sections[0]);
+		cfg_only(diag, c->file,
+			 CFG_KEYS("case", "driver", "dma", "input", "calls", "plan", "serve"));
 	if (c->request->left_out.text)
 		cfg_leave_out(c->reader.resolution, c->request->left_out.text,
 			      c->request->left_out.origin);
 	apply_settings(c);
 	if (!cfg_params(c->reader.resolution, arena, diag, c->group, "case", "case", &case_table,
-			also, sizeof also / sizeof also[0], c->params))
+			CFG_KEYS("name", "clients", "jobs", "settings"), c->params))
 		return NULL;
 	c->scenario->named = cfg_child(c->group, "name") != NULL;
 	c->scenario->path = c->request->path;

@@ -50,7 +50,6 @@ static bool read_ranks(struct case_reader *c, struct origin said, struct recorde
 /* Reads the data sheet of the GPU on which the program was recorded, if it is known. */
 static void read_recorded_gpu(struct case_reader *c, struct recorded_program *program)
 {
-	static const char *const also[] = {"like"};
 	struct reader *reader = &c->reader;
 	const struct gpu_model *model = gpu_model_by_name(program->calls->gpu);
 	const char *said = program->params->gpu;
@@ -63,7 +62,7 @@ static void read_recorded_gpu(struct case_reader *c, struct recorded_program *pr
 			   program->profile, "gpu", &file);
 	struct gpu_params *gpu = ARENA_NEW(reader->arena, struct gpu_params);
 	if (node && cfg_params(cfg_resolution_new(reader->arena), reader->arena, reader->diag, node,
-			       "gpu", "gpu", &gpu_table, also, 1, gpu))
+			       "gpu", "gpu", &gpu_table, CFG_KEYS("like"), gpu))
 		program->gpu = gpu;
 }
 

@@ -210,7 +210,6 @@ static bool name_is_free(struct case_reader *c, const struct job_entry *client)
 
 void case_read_clients(struct case_reader *c)
 {
-	static const char *const also[] = {"name"};
 	struct reader *reader = &c->reader;
 	const struct cfg_node *list = cfg_child(c->group, "clients");
 	size_t listed = list ? cfg_count(list) : 1, copies = (size_t)c->params->copies_count;
@@ -243,8 +242,8 @@ void case_read_clients(struct case_reader *c)
 		if (!reader_name(reader, clients[i].origin, "client", name) ||
 		    !name_is_free(c, &clients[i]))
 			continue;
-		if (!group ||
-		    reader_item(reader, group, "client", name, name, &client_table, also, 1, &own))
+		if (!group || reader_item(reader, group, "client", name, name, &client_table,
+					  CFG_KEYS("name"), &own))
 			fill_client(c, &clients[i], &own, i);
 	}
 	c->scenario->job_count = count;

@@ -51,7 +51,6 @@ bool case_is_job(const struct case_reader *c)
 static bool read_job(struct case_reader *c, const struct cfg_node *group, size_t index,
 		     struct job_request *job)
 {
-	static const char *const also[] = {"name"};
 	struct reader *reader = &c->reader;
 	const char *name = cfg_text(cfg_child(group, "name"));
 	*job = (struct job_request){.name = name ? name
@@ -70,8 +69,8 @@ static bool read_job(struct case_reader *c, const struct cfg_node *group, size_t
 				reader->diag, job->origin,
 				"job '%s': another job has this name (choose a unique name)",
 				job->name);
-	return !group || reader_item(reader, group, "job", job->name, job->name, &job_table, also,
-				     1, &job->own);
+	return !group || reader_item(reader, group, "job", job->name, job->name, &job_table,
+				     CFG_KEYS("name"), &job->own);
 }
 
 void case_jobs_want(struct case_reader *c)

@@ -88,14 +88,13 @@ const struct cfg_node *case_find_stack(struct case_reader *c)
 			c->reader.resolution, "case.stack", c->params->stack,
 			"chosen by auto, for the network and the number types of the GPUs");
 	}
-	static const char *const known[] = {"stack", "input", "phases"};
 	const struct cfg_node *file;
 	const struct cfg_node *node =
 		case_group(c, case_origin_of(c, "case.stack"), "models/stacks", "stack",
 			   c->params->stack, "stack", &file);
 	if (!file)
 		return NULL;
-	cfg_only(c->reader.diag, file, known, sizeof known / sizeof known[0]);
+	cfg_only(c->reader.diag, file, CFG_KEYS("stack", "input", "phases"));
 	apply_stack_input(c, cfg_child(file, "input"));
 	c->stack_phases = cfg_child(file, "phases");
 	return node;

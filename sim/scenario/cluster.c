@@ -240,8 +240,6 @@ static void join_places(struct cluster *cluster, const struct wiring_kind *kind,
 
 static void read_network(struct cluster *cluster, const struct cfg_node *group)
 {
-	static const char *const also[] = {"kind", "link", "help"};
-	static const char *const link_also[] = {"kind"};
 	struct topology_build *build = cluster->build;
 	struct reader *reader = build->reader;
 	const struct wiring_kind *kind = wiring_of(build, group);
@@ -249,7 +247,7 @@ static void read_network(struct cluster *cluster, const struct cfg_node *group)
 		return;
 	void *params = arena_alloc(reader->arena, WIRING_PARAMS_SIZE_MAX);
 	bool fine = cfg_params(reader->resolution, reader->arena, reader->diag, group, "wiring",
-			       "network", kind->table, also, 3, params);
+			       "network", kind->table, CFG_KEYS("kind", "link", "help"), params);
 	struct link_entry wire = {.name = "network", .origin = cfg_origin(group)};
 	const struct cfg_node *link = cfg_child(group, "link");
 	if (!link) {
@@ -257,7 +255,7 @@ static void read_network(struct cluster *cluster, const struct cfg_node *group)
 			   "network: link is missing (write link = { kind = \"ethernet\"; })");
 		return;
 	}
-	fine &= topology_read_link(build, link, "network", link_also, 1, &wire);
+	fine &= topology_read_link(build, link, "network", CFG_KEYS("kind"), &wire);
 	if (fine && cluster->places.count > 1)
 		join_places(cluster, kind, params, &wire, cfg_origin(group));
 }
@@ -300,21 +298,18 @@ static const struct cfg_node *network_group(struct cluster *cluster)
 
 static void read_kinds(struct cluster *cluster)
 {
-	static const char *const also[] = {"network", "servers"};
-	static const char *const listed[] = {"name"};
-	static const char *const known[] = {"network", "servers", "machines"};
 	struct reader *reader = cluster->build->reader;
 	const struct cfg_node *list = cfg_child(cluster->node, "machines");
 	if (!list) {
-		read_machines(cluster, cluster->node, NULL, also, 2);
+		read_machines(cluster, cluster->node, NULL, CFG_KEYS("network", "servers"));
 		return;
 	}
-	cfg_only(reader->diag, cluster->node, known, 3);
+	cfg_only(reader->diag, cluster->node, CFG_KEYS("network", "servers", "machines"));
 	for (size_t i = 0; cfg_is_list(list) && i < cfg_count(list); i++) {
 		const struct cfg_node *group = cfg_at(list, i);
 		const char *name = topology_text(reader, group, "name", "cluster");
 		if (name && reader_name(reader, cfg_origin(group), "machine", name))
-			read_machines(cluster, group, name, listed, 1);
+			read_machines(cluster, group, name, CFG_KEYS("name"));
 	}
 	if (!cfg_is_list(list))
 		diag_error(reader->diag, cfg_origin(list),

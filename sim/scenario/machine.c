@@ -89,14 +89,14 @@ static const struct cfg_node *machine_group(struct topology_build *build, struct
 const struct machine *machine_read(struct topology_build *build, struct origin origin,
 				   const char *name, const char *path, const char *tag)
 {
-	static const char *const known[] = {"help",  "vendor",   "host",  "guests", "gpus",
-					    "links", "switches", "ports", "aliases"};
 	struct reader *reader = build->reader;
 	const char *file;
 	const struct cfg_node *group = machine_group(build, origin, name, &file);
 	if (!group)
 		return NULL;
-	cfg_only(reader->diag, group, known, sizeof known / sizeof known[0]);
+	cfg_only(reader->diag, group,
+		 CFG_KEYS("help", "vendor", "host", "guests", "gpus", "links", "switches", "ports",
+			  "aliases"));
 	size_t errors = diag_count(reader->diag);
 	struct topology_build *own = topology_build_new(reader, file, build->profiles);
 	own->one_host = true;
@@ -126,6 +126,15 @@ const char *machine_node(struct topology_build *build, const char *copy, const c
 					 : arena_printf(build->reader->arena, "%s.%s", copy, name);
 }
 
+/* Registers the name of a copy's node or link, and returns it. */
+static const char *copied(struct topology_build *build, struct origin origin, const char *copy,
+			  const char *what, const char *name)
+{
+	const char *own = machine_node(build, copy, name);
+	topology_name(build, origin, what, own, strcmp(what, "link") != 0);
+	return own;
+}
+
 void machine_add(struct topology_build *build, const struct machine *machine, struct origin origin,
 		 const char *name, double copies)
 {
@@ -139,30 +148,25 @@ void machine_add(struct topology_build *build, const struct machine *machine, st
 	for (size_t i = 0; i < own->guests.count; i++) {
 		struct guest_entry *guest = VEC_PUSH(arena, &build->guests);
 		*guest = own->guests.items[i];
-		guest->name = machine_node(build, name, guest->name);
+		guest->name = copied(build, origin, name, "guest", guest->name);
 		guest->host = host;
-		topology_name(build, origin, "guest", guest->name, true);
 	}
 	for (size_t i = 0; i < own->gpus.count; i++) {
 		struct gpu_entry *gpu = VEC_PUSH(arena, &build->gpus);
 		*gpu = own->gpus.items[i];
-		gpu->name = machine_node(build, name, gpu->name);
+		gpu->name = copied(build, origin, name, "gpu", gpu->name);
 		gpu->host = host;
-		topology_name(build, origin, "gpu", gpu->name, true);
 	}
-	for (size_t i = 0; i < own->switches.count; i++) {
-		const char **node = VEC_PUSH(arena, &build->switches);
-		*node = machine_node(build, name, own->switches.items[i]);
-		topology_name(build, origin, "switch", *node, true);
-	}
+	for (size_t i = 0; i < own->switches.count; i++)
+		*VEC_PUSH(arena, &build->switches) =
+			copied(build, origin, name, "switch", own->switches.items[i]);
 	for (size_t i = 0; i < own->links.count; i++) {
 		struct link_entry *link = VEC_PUSH(arena, &build->links);
 		*link = own->links.items[i];
-		link->name = machine_node(build, name, link->name);
+		link->name = copied(build, origin, name, "link", link->name);
 		link->ends[0] = machine_node(build, name, link->ends[0]);
 		link->ends[1] = machine_node(build, name, link->ends[1]);
 		link->copies_count = copies;
-		topology_name(build, origin, "link", link->name, false);
 	}
 	for (size_t i = 0; i < own->aliases.count; i++) {
 		const struct alias_entry *alias = &own->aliases.items[i];

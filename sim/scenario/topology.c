@@ -125,13 +125,13 @@ size_t reader_find(struct reader *reader, struct origin origin, const char *what
 void topology_read_host(struct topology_build *build, const struct cfg_node *group,
 			const char *name, const char *path)
 {
-	static const char *const also[] = {"name"};
 	struct reader *reader = build->reader;
 	struct host_entry *host = VEC_PUSH(reader->arena, &build->hosts);
 	host->name = name ? name : "?";
 	host->origin = cfg_origin(group);
 	if (topology_name(build, host->origin, "host", name, true))
-		reader_item(reader, group, "host", path, name, &host_table, also, 1, &host->params);
+		reader_item(reader, group, "host", path, name, &host_table, CFG_KEYS("name"),
+			    &host->params);
 }
 
 static void read_host(struct topology_build *build, const struct cfg_node *group)
@@ -171,7 +171,6 @@ static void read_guest(struct topology_build *build, const struct cfg_node *grou
 static bool read_profile_file(struct topology_build *build, struct origin origin,
 			      struct gpu_profile *profile)
 {
-	static const char *const also[] = {"like"};
 	struct reader *reader = build->reader;
 	const char *name = profile->name;
 	const char *path = data_path(reader->arena, reader->diag, origin, reader->root,
@@ -191,7 +190,8 @@ static bool read_profile_file(struct topology_build *build, struct origin origin
 	if (like && data_path(reader->arena, reader->diag, said ? cfg_origin(said) : origin,
 			      reader->root, "topologies/gpus", "GPU profile", like, path))
 		profile->like = like;
-	return reader_item(reader, group, "gpu", name, name, &gpu_table, also, 1, &profile->params);
+	return reader_item(reader, group, "gpu", name, name, &gpu_table, CFG_KEYS("like"),
+			   &profile->params);
 }
 
 /* GPUs with the same profile share its parameters, for example gpu.<profile>.memory. */
@@ -320,23 +320,21 @@ bool topology_read_link(struct topology_build *build, const struct cfg_node *gro
 
 static void read_link(struct topology_build *build, const struct cfg_node *group)
 {
-	static const char *const also[] = {"name", "kind", "ends"};
 	const char *name = topology_text(build->reader, group, "name", "link");
 	struct link_entry link = {.name = name ? name : "?", .origin = cfg_origin(group)};
 	if (topology_name(build, link.origin, "link", name, false)) {
 		read_ends(build, group, &link);
-		topology_read_link(build, group, name, also, 3, &link);
+		topology_read_link(build, group, name, CFG_KEYS("name", "kind", "ends"), &link);
 	}
 	*VEC_PUSH(build->reader->arena, &build->links) = link;
 }
 
 static void read_alias(struct topology_build *build, const struct cfg_node *group)
 {
-	static const char *const known[] = {"name", "node"};
 	struct reader *reader = build->reader;
 	const char *name = topology_text(reader, group, "name", "alias");
 	const char *to = topology_text(reader, group, "node", "alias");
-	cfg_only(reader->diag, group, known, 2);
+	cfg_only(reader->diag, group, CFG_KEYS("name", "node"));
 	if (!to || !topology_name(build, cfg_origin(group), "alias", name, false))
 		return;
 	if (names_find(build->nodes, to) >= 0) {
@@ -349,17 +347,18 @@ static void read_alias(struct topology_build *build, const struct cfg_node *grou
 		   near ? "write node = " : "write the name of a node", near ? near : "");
 }
 
+static const struct {
+	const char *key;
+	void (*read)(struct topology_build *build, const struct cfg_node *item);
+} lists[] = {
+	[LIST_HOSTS] = {"hosts", read_host}, [LIST_GUESTS] = {"guests", read_guest},
+	[LIST_GPUS] = {"gpus", read_gpu},    [LIST_SWITCHES] = {"switches", read_switch},
+	[LIST_LINKS] = {"links", read_link}, [LIST_ALIASES] = {"aliases", read_alias},
+};
+
 void topology_read_list(struct topology_build *build, const struct cfg_node *node,
 			enum topology_list which)
 {
-	static const struct {
-		const char *key;
-		void (*read)(struct topology_build *build, const struct cfg_node *item);
-	} lists[] = {
-		[LIST_HOSTS] = {"hosts", read_host}, [LIST_GUESTS] = {"guests", read_guest},
-		[LIST_GPUS] = {"gpus", read_gpu},    [LIST_SWITCHES] = {"switches", read_switch},
-		[LIST_LINKS] = {"links", read_link}, [LIST_ALIASES] = {"aliases", read_alias},
-	};
 	const char *key = lists[which].key;
 	const struct cfg_node *list = cfg_child(node, key);
 	if (list && !cfg_is_list(list))
@@ -403,8 +402,6 @@ static void take_build(const struct topology_build *build, struct topology *topo
 void read_topology(struct reader *reader, const struct cfg_node *file, const char *path,
 		   struct topology *topology)
 {
-	static const char *const known[] = {"name",     "help",  "hosts",   "guests", "gpus",
-					    "switches", "links", "aliases", "cluster"};
 	const struct cfg_node *node = cfg_child(file, "topology");
 	*topology = (struct topology){.path = path};
 	if (!node || !cfg_is_group(node)) {
@@ -412,15 +409,15 @@ void read_topology(struct reader *reader, const struct cfg_node *file, const cha
 			   "the file has no group `topology = { ... }`");
 		return;
 	}
-	cfg_only(reader->diag, node, known, sizeof known / sizeof known[0]);
+	cfg_only(reader->diag, node,
+		 CFG_KEYS("name", "help", "hosts", "guests", "gpus", "switches", "links", "aliases",
+			  "cluster"));
 	topology->name = cfg_text(cfg_child(node, "name"));
 	topology->help = cfg_text(cfg_child(node, "help"));
 	if (!topology->name)
 		topology->name = path;
-	static const char *const others[] = {"hosts",    "guests", "gpus",
-					     "switches", "links",  "aliases"};
-	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-		reader->may_fold &= !cfg_child(node, others[i]);
+	for (enum topology_list list = LIST_HOSTS; list <= LIST_ALIASES; list++)
+		reader->may_fold &= !cfg_child(node, lists[list].key);
 	struct gpu_profiles profiles = {0};
 	struct topology_build *build = topology_build_new(reader, path, &profiles);
 	for (enum topology_list list = LIST_HOSTS; list <= LIST_SWITCHES; list++)

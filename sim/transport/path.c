@@ -75,20 +75,6 @@ void path_trace(struct path *path, struct engine *engine, enum span_kind kind, c
 		   engine_now_ps(engine));
 }
 
-void flow_use_add(struct flow_spec *flow, int resource, double per_unit)
-{
-	if (per_unit <= 0)
-		return;
-	for (size_t i = 0; i < flow->use_count; i++) {
-		if (flow->uses[i].resource == resource) {
-			flow->uses[i].per_unit += per_unit;
-			return;
-		}
-	}
-	FW_ASSERT(flow->use_count < FLOW_USES_MAX);
-	flow->uses[flow->use_count++] = (struct flow_use){resource, per_unit};
-}
-
 struct flow_id flow_start(struct engine *engine, struct fabric *fabric,
 			  const struct flow_spec *flow)
 {

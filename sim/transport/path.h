@@ -58,8 +58,6 @@ static inline void path_arrive(const struct path *path, struct engine *engine, b
 		engine_do_at(engine, there_ps, fn, ctx, 0);
 }
 
-/* Adds per_unit of a resource to the flow's uses, or to an existing use of it. */
-void flow_use_add(struct flow_spec *flow, int resource, double per_unit);
 /* Starts the flow. A flow without uses takes no time: then done is called by an event of the
  * current time, and {0} is returned. */
 struct flow_id flow_start(struct engine *engine, struct fabric *fabric,
