@@ -107,9 +107,8 @@ static void keep_alive_arm(struct channel *channel, int64_t from_ps)
 {
 	struct remote_client *client = channel->client;
 	if (client->params->keep_alive_s > 0)
-		channel->keep_alive_timer =
-			engine_at(client->engine, from_ps + ps_from_s(client->params->keep_alive_s),
-				  keep_alive_due, channel, 0);
+		engine_do_at(client->engine, from_ps + ps_from_s(client->params->keep_alive_s),
+			     keep_alive_due, channel, 0);
 }
 
 static void channel_opened(void *ctx, uint64_t arg)

@@ -101,7 +101,6 @@ struct channel {
 	uint64_t serial;
 	size_t waiting_count; /* number of answered calls in progress */
 	int64_t active_ps;    /* time of the last message in either direction */
-	struct event_id keep_alive_timer;
 	/* ---- server ---- */
 	QUEUE(struct packet) inbox;
 	struct packet *serving;
@@ -145,7 +144,6 @@ struct remote_client {
 	int64_t timeout_ps; /* time limit of a call; 0: none */
 	struct remote_call *timed_first, *timed_last;
 	bool timeout_due; /* the timer is running, at most until the first call's timeout */
-	struct event_id timeout_timer;
 	struct remote_call *free_calls;
 	struct packet *free_packets;
 	VEC(struct event_state) events;

@@ -245,8 +245,7 @@ static void timeout_wait(struct remote_client *client)
 	if (client->timeout_due || !client->timed_first)
 		return;
 	client->timeout_due = true;
-	client->timeout_timer =
-		engine_at(client->engine, client->timed_first->timeout_ps, timeout_due, client, 0);
+	engine_do_at(client->engine, client->timed_first->timeout_ps, timeout_due, client, 0);
 }
 
 static void call_timed_out(const struct remote_call *call)

@@ -90,7 +90,6 @@ static size_t place_gpu(struct case_reader *c, struct origin origin, const char 
 			   sizeof *topology->gpus);
 }
 
-/* Returns the guest that serves a program's GPU; SIZE_MAX after an error. */
 size_t case_place_server(struct case_reader *c, struct origin origin, const char *name,
 			 const struct gpu_entry *gpu)
 {
@@ -112,7 +111,6 @@ size_t case_place_server(struct case_reader *c, struct origin origin, const char
 	return SIZE_MAX;
 }
 
-/* Returns the guest in which a program runs; SIZE_MAX after an error. */
 size_t case_place_program(struct case_reader *c, struct origin origin, const char *name,
 			  size_t server, size_t copy)
 {

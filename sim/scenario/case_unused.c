@@ -18,34 +18,24 @@ enum sort {                      /* of a case, as bits */
 #define SORT_FUSED   (SORT_JOBS | SORT_COLLECTIVE)
 
 static const struct {
-	const char *key;
 	unsigned unused_in; /* sum of sorts */
 	const char *why;
-} keys[] = {
-#define JOBS_ONLY                                                                                  \
-	"has an effect only on jobs (write case.gpus, or --gpus, for a job, or leave it out)"
-	{"case.gpus_per_machine", SORT_ONE_GPU, JOBS_ONLY},
-	{"case.guest", SORT_ONE_GPU, JOBS_ONLY},
-	{"case.straggler", SORT_ONE_GPU, JOBS_ONLY},
-	{"case.epochs", SORT_ONE_GPU, JOBS_ONLY},
-	{"case.tokens", SORT_ONE_GPU, JOBS_ONLY},
-	{"case.job_steps", SORT_ONE_GPU, JOBS_ONLY},
-	{"case.programs", SORT_ONE_GPU, JOBS_ONLY},
-	{"case.stages", SORT_ONE_GPU, JOBS_ONLY},
-	{"case.micro_batches", SORT_ONE_GPU, JOBS_ONLY},
-#define NOT_FUSED "has no effect on collectives and jobs of fused steps (leave it out)"
-	{"case.runtime", SORT_FUSED, NOT_FUSED},
-	{"case.program", SORT_FUSED, NOT_FUSED},
-	{"case.gpu", SORT_FUSED, NOT_FUSED},
-	{"case.copies", SORT_FUSED, NOT_FUSED},
-	{"case.fraction", SORT_FUSED, NOT_FUSED},
-	{"case.programs", SORT_FUSED, NOT_FUSED},
-	{"case.stages", SORT_FUSED, NOT_FUSED},
-	{"case.micro_batches", SORT_FUSED, NOT_FUSED},
-#define NOT_SERVICE "has no effect on model servers (use the keys of the group serve)"
-	{"case.batch", SORT_SERVICE, NOT_SERVICE},
-	{"case.collective_size", SORT_ONE_GPU | SORT_RANKS | SORT_JOBS,
-	 "has an effect only on a collective (write case.collective, or leave it out)"},
+	const char *keys[10];
+} rules[] = {
+	{SORT_ONE_GPU,
+	 "has an effect only on jobs (write case.gpus, or --gpus, for a job, or leave it out)",
+	 {"case.gpus_per_machine", "case.guest", "case.straggler", "case.epochs", "case.tokens",
+	  "case.job_steps", "case.programs", "case.stages", "case.micro_batches"}},
+	{SORT_FUSED,
+	 "has no effect on collectives and jobs of fused steps (leave it out)",
+	 {"case.runtime", "case.program", "case.gpu", "case.copies", "case.fraction",
+	  "case.programs", "case.stages", "case.micro_batches"}},
+	{SORT_SERVICE,
+	 "has no effect on model servers (use the keys of the group serve)",
+	 {"case.batch"}},
+	{SORT_ONE_GPU | SORT_RANKS | SORT_JOBS,
+	 "has an effect only on a collective (write case.collective, or leave it out)",
+	 {"case.collective_size"}},
 };
 
 /* A collective may replace the training of a case file, so only options are refused. A report,
@@ -70,10 +60,11 @@ void case_refuse_unused(struct case_reader *c)
 			 : case_has_ranks(c)      ? SORT_RANKS
 			 : case_serves(c)         ? SORT_SERVICE
 						  : SORT_PROGRAMS;
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-		if ((keys[i].unused_in & sort) != 0 &&
-		    (forwards || strcmp(keys[i].key, "case.runtime") != 0))
-			refuse(c, keys[i].key, keys[i].why, false);
+	for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+		for (const char *const *key = rules[i].keys; *key; key++)
+			if ((rules[i].unused_in & sort) != 0 &&
+			    (forwards || strcmp(*key, "case.runtime") != 0))
+				refuse(c, *key, rules[i].why, false);
 	for (size_t i = 0; i < sizeof training_options / sizeof training_options[0]; i++)
 		if (sort == SORT_COLLECTIVE && given)
 			refuse(c, training_options[i],

@@ -90,15 +90,15 @@ static void retries_over(void *ctx, uint64_t arg)
 
 /* Does the work at the end that finds a completion, and then calls fn. */
 static void complete(const struct rdma_connection *connection, const struct connection_end *end,
-		     double further_s, event_fn *fn, void *ctx)
+		     double further_s, event_fn *fn, void *ctx, uint64_t arg)
 {
 	double work_s = connection->params->completion_s + further_s;
 	if (!connection->params->interrupts) {
-		cpu_serve(end->core, work_s, "completion", fn, ctx, 0);
+		cpu_serve(end->core, work_s, "completion", fn, ctx, arg);
 		return;
 	}
 	work_s += guest_params(end->guest)->thread_wake_s;
-	guest_receive(end->guest, end->core, false, work_s, fn, ctx, 0);
+	guest_receive(end->guest, end->core, false, work_s, fn, ctx, arg);
 }
 
 static void established(void *ctx, uint64_t arg)
@@ -115,34 +115,27 @@ static void established(void *ctx, uint64_t arg)
 static void reply_arrived(void *ctx, uint64_t arg)
 {
 	struct rdma_connection *connection = ctx;
-	complete(connection, &connection->spec.ends[0], 0, established, connection);
+	complete(connection, &connection->spec.ends[0], 0, established, connection, 0);
 }
 
-static void request_seen(void *ctx, uint64_t arg)
+static void request_arrived(void *ctx, uint64_t arg);
+
+/* Called when the request (index 0) or the answer to it (1) leaves its end. */
+static void request_sent(void *ctx, uint64_t index)
 {
 	struct rdma_connection *connection = ctx;
-	if (connection->failed ||
-	    control_lost(&connection->directions[1].loss, &connection->connection))
+	struct rdma_direction *direction = &connection->directions[index];
+	if (connection->failed || control_lost(&direction->loss, &connection->connection))
 		return;
-	engine_after(connection->spec.engine, ps_from_s(connection->directions[1].path.latency_s),
-		     reply_arrived, connection, 0);
+	engine_after(connection->spec.engine, ps_from_s(direction->path.latency_s),
+		     index ? reply_arrived : request_arrived, connection, 0);
 }
 
 static void request_arrived(void *ctx, uint64_t arg)
 {
 	struct rdma_connection *connection = ctx;
-	complete(connection, &connection->spec.ends[1], connection->params->post_s, request_seen,
-		 connection);
-}
-
-static void request_sent(void *ctx, uint64_t arg)
-{
-	struct rdma_connection *connection = ctx;
-	if (connection->failed ||
-	    control_lost(&connection->directions[0].loss, &connection->connection))
-		return;
-	engine_after(connection->spec.engine, ps_from_s(connection->directions[0].path.latency_s),
-		     request_arrived, connection, 0);
+	complete(connection, &connection->spec.ends[1], connection->params->post_s, request_sent,
+		 connection, 1);
 }
 
 static void request_send(void *ctx, uint64_t arg)
@@ -247,7 +240,7 @@ static void clear_to_send(void *ctx, uint64_t arg)
 	struct rdma_message *message = ctx;
 	struct rdma_connection *connection = message->direction->connection;
 	complete(connection, &message->direction->path.from, connection->params->post_s,
-		 rendezvous_over, message);
+		 rendezvous_over, message, 0);
 }
 
 static void request_taken(void *ctx, uint64_t arg)
@@ -264,7 +257,7 @@ static void request_to_send(void *ctx, uint64_t arg)
 	struct rdma_message *message = ctx;
 	struct rdma_connection *connection = message->direction->connection;
 	complete(connection, &message->direction->path.to, connection->params->post_s,
-		 request_taken, message);
+		 request_taken, message, 0);
 }
 
 static void posted(void *ctx, uint64_t arg)
@@ -327,7 +320,7 @@ static void receive(void *ctx, uint64_t arg)
 {
 	struct rdma_message *message = ctx;
 	const struct connection_end *to = &message->direction->path.to;
-	complete(message->direction->connection, to, copy_s(to, message), delivered, message);
+	complete(message->direction->connection, to, copy_s(to, message), delivered, message, 0);
 }
 
 static void arrived(void *ctx, uint64_t arg)

@@ -33,16 +33,19 @@ static void syn_ack_arrived(void *ctx, uint64_t arg)
 		      connection, 0);
 }
 
-/* Called when the server's kernel has received the SYN. */
-static void syn_seen(void *ctx, uint64_t arg)
+static void syn_arrived(void *ctx, uint64_t arg);
+
+/* Called when the SYN leaves (index 0), or its answer, because the server's kernel has received it
+ * (1). */
+static void syn_sent(void *ctx, uint64_t index)
 {
 	struct tcp_connection *connection = ctx;
-	struct tcp_direction *back = &connection->directions[1];
-	if (connection->established || connection->failed ||
-	    control_lost(&back->loss, &connection->connection))
+	struct tcp_direction *direction = &connection->directions[index];
+	if ((index && connection->established) || connection->failed ||
+	    control_lost(&direction->loss, &connection->connection))
 		return;
-	engine_after(connection->spec.engine, ps_from_s(back->path.latency_s), syn_ack_arrived,
-		     connection, 0);
+	engine_after(connection->spec.engine, ps_from_s(direction->path.latency_s),
+		     index ? syn_ack_arrived : syn_arrived, connection, 0);
 }
 
 static void syn_arrived(void *ctx, uint64_t arg)
@@ -52,17 +55,7 @@ static void syn_arrived(void *ctx, uint64_t arg)
 	if (connection->failed)
 		return;
 	guest_receive(path->to.guest, path->to.core, path->route->physical_nic,
-		      guest_receive_work_s(path->to.guest, 1, 0), syn_seen, connection, 0);
-}
-
-static void syn_sent(void *ctx, uint64_t arg)
-{
-	struct tcp_connection *connection = ctx;
-	struct tcp_direction *out = &connection->directions[0];
-	if (connection->failed || control_lost(&out->loss, &connection->connection))
-		return;
-	engine_after(connection->spec.engine, ps_from_s(out->path.latency_s), syn_arrived,
-		     connection, 0);
+		      guest_receive_work_s(path->to.guest, 1, 0), syn_sent, connection, 1);
 }
 
 static void syn_send(void *ctx, uint64_t arg)
