@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/cfg/names.h"
+#include "sim/cfg/resolution.h"
 
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/cfg/cfg.h"
 
 const char *cfg_list(struct arena *arena, const char *const *words, size_t count)
 {

@@ -4,7 +4,6 @@
 
 #include "sim/base/arena.h"
 #include "sim/cfg/cfg.h"
-#include "sim/cfg/names.h"
 #include "sim/cfg/resolution.h"
 
 enum { KEY_SIZE = 80 };

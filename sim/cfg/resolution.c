@@ -6,7 +6,6 @@
 #include "sim/base/arena.h"
 #include "sim/base/hash.h"
 #include "sim/base/vec.h"
-#include "sim/cfg/names.h"
 
 struct cfg_resolution *cfg_resolution_new(struct arena *arena)
 {

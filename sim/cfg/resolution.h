@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Internals of a resolution: pending overrides and parameters already read. */
+/* Private to sim/cfg: pending overrides, parameters already read, and unknown names. */
 #pragma once
 
 #include "sim/base/vec.h"
@@ -40,3 +40,18 @@ bool cfg_is_left_out(const struct cfg_resolution *resolution, const char *path,
  * are --set, a profile's node and a draw. */
 const struct override *cfg_override_take(struct cfg_resolution *resolution, const char *path,
 					 enum override_kind kind);
+
+/* ---- names.c: unknown names, so that a typing error in a key is always reported ---- */
+
+/* Returns true if the name of node is in known[count]. Otherwise it reports an error at node's
+ * origin. The error begins with about ("link 'wire': ", or "") and suggests a known name. */
+bool cfg_known_name(struct diag *diag, const struct cfg_node *node, const char *about,
+		    const char *const *known, size_t count);
+
+/* Returns the end of a message: "did you mean 'x'?" if a known word is near, else "known: a, b, c".
+ */
+const char *cfg_suggestion(struct arena *arena, const char *word, const char *const *known,
+			   size_t count);
+
+/* Returns "a, b, c" with at most 12 words, followed by "..." if there are more. */
+const char *cfg_list(struct arena *arena, const char *const *words, size_t count);

@@ -6,7 +6,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
 #include "sim/cfg/cfg.h"
-#include "sim/cfg/names.h"
+#include "sim/cfg/resolution.h"
 #include "sim/cfg/text.h"
 
 enum type { TYPE_GROUP, TYPE_LIST, TYPE_INTEGER, TYPE_FLOAT, TYPE_BOOL, TYPE_TEXT };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Invalid input, and the exact error messages. */
 #include "sim/base/arena.h"
-#include "sim/cfg/names.h"
+#include "sim/cfg/resolution.h"
 #include "tests/test.h"
 #include "tests/wire_params.h"
 
