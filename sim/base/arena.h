@@ -34,5 +34,11 @@ char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 size_t arena_used_B(const struct arena *arena);
 
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
+/* Sets item to the first of a list of free items, which their members `next` link, or to a new one.
+ * A free item keeps its values. */
+#define POOL_TAKE(arena, item, free)                                                               \
+	((item) = (free), (item) ? (void)((free) = (item)->next)                                   \
+				 : (void)((item) = arena_alloc((arena), sizeof *(item))))
+#define POOL_GIVE(item, free) ((item)->next = (free), (free) = (item))
 #define ARENA_ARRAY(arena, count, type)                                                            \
 	((type *)arena_array((arena), (size_t)(count), sizeof(type)))

@@ -24,14 +24,14 @@ static struct gpu_stream *stream_queue_pop(struct stream_queue *queue)
 static struct gpu_waiter *waiter_new(struct gpu *gpu, event_fn *fn, void *ctx, uint64_t arg)
 {
 	struct gpu_waiter *waiter;
-	POOL_TAKE(gpu->arena, gpu->free_waiters, waiter, struct gpu_waiter);
+	POOL_TAKE(gpu->arena, waiter, gpu->free_waiters);
 	*waiter = (struct gpu_waiter){.fn = fn, .ctx = ctx, .arg = arg};
 	return waiter;
 }
 
 static void waiter_call(struct gpu *gpu, struct gpu_waiter *waiter)
 {
-	POOL_GIVE(gpu->free_waiters, waiter);
+	POOL_GIVE(waiter, gpu->free_waiters);
 	waiter->fn(waiter->ctx, waiter->arg);
 }
 
@@ -331,7 +331,7 @@ static void head_complete(struct gpu_stream *stream)
 	struct gpu_op op = head->op;
 	uint64_t count = head->count;
 	stream->head = head->next;
-	POOL_GIVE(context->free_ops, head);
+	POOL_GIVE(head, context->free_ops);
 	stream->begun = false;
 	stream->last_end_ps = engine_now_ps(gpu->engine);
 	stream->completed_count++;
@@ -487,7 +487,7 @@ static void join_stream_idle(void *ctx, uint64_t arg)
 	struct gpu *gpu = join->gpu;
 	if (--join->streams_count > 0)
 		return;
-	POOL_GIVE(gpu->free_joins, join);
+	POOL_GIVE(join, gpu->free_joins);
 	waiter_call(gpu, join->waiter);
 }
 
@@ -505,7 +505,7 @@ void gpu_when_idle(struct gpu_context *context, struct gpu_stream *stream, event
 		stream_idle_add(stream, fn, ctx, arg);
 		return;
 	}
-	POOL_TAKE(gpu->arena, gpu->free_joins, join, struct idle_join);
+	POOL_TAKE(gpu->arena, join, gpu->free_joins);
 	*join = (struct idle_join){.gpu = gpu, .waiter = waiter_new(gpu, fn, ctx, arg)};
 	for (struct gpu_stream *each = context->streams; each; each = each->next_stream) {
 		if (gpu_stream_idle(each))

@@ -5,7 +5,6 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/base/list.h"
 #include "sim/host/internal.h"
 
 static const char *const guest_kinds[] = {"bare", "vm", "container", NULL};
@@ -290,7 +289,7 @@ static void reception_work(void *ctx, uint64_t arg)
 {
 	struct reception *reception = ctx;
 	struct guest *guest = reception->guest;
-	POOL_GIVE(guest->free, reception);
+	POOL_GIVE(reception, guest->free);
 	cpu_serve(reception->core, reception->work_s, "receive", reception->fn, reception->ctx,
 		  reception->arg);
 }
@@ -332,7 +331,7 @@ void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, dou
 		return;
 	}
 	struct reception *reception;
-	POOL_TAKE(guest->host->arena, guest->free, reception, struct reception);
+	POOL_TAKE(guest->host->arena, reception, guest->free);
 	*reception = (struct reception){NULL, guest, core, work_s, fn, ctx, arg};
 	engine_wait_add(engine, WAIT_INTERRUPT, fires_ps - now_ps);
 	engine_do_at(engine, fires_ps, next, reception, 0);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/list.h"
 #include "sim/base/diag.h"
 
@@ -264,7 +265,7 @@ static void order_done(void *ctx, uint64_t arg)
 	struct storage *storage = reader->storage;
 	struct read_order *order = reader->orders.head, done = *order;
 	reader->orders.head = order->next;
-	POOL_GIVE(storage->free, order);
+	POOL_GIVE(order, storage->free);
 	reader->busy = false;
 	reader->ended_ps = engine_now_ps(storage->engine);
 	if (reader->orders.head)
@@ -298,7 +299,7 @@ bool storage_read(struct storage *storage, struct guest *guest, unsigned reader_
 	if (storage->params->node[0] && !reader->route)
 		return false;
 	struct read_order *order;
-	POOL_TAKE(storage->arena, storage->free, order, struct read_order);
+	POOL_TAKE(storage->arena, order, storage->free);
 	*order = (struct read_order){NULL, reader, size_B, fn, ctx, arg};
 	QUEUE_PUSH(&reader->orders, order, next);
 	if (!reader->busy)

@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/list.h"
 #include "sim/base/vec.h"
@@ -179,7 +180,7 @@ static inline void call_drop(struct remote_call *call)
 	if (--call->holds > 0)
 		return;
 	struct remote_client *client = call->channel->client;
-	POOL_GIVE(client->free_calls, call);
+	POOL_GIVE(call, client->free_calls);
 }
 
 struct packet *packet_take(struct channel *channel, enum packet_kind kind);
@@ -189,7 +190,7 @@ static inline void packet_drop(struct packet *packet)
 	if (--packet->holds > 0)
 		return;
 	struct remote_client *client = packet->channel->client;
-	POOL_GIVE(client->free_packets, packet);
+	POOL_GIVE(packet, client->free_packets);
 }
 
 /* Returns the bytes of a body on the wire. */

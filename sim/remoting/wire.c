@@ -6,7 +6,7 @@
 struct remote_call *call_take(struct remote_client *client)
 {
 	struct remote_call *call;
-	POOL_TAKE(client->arena, client->free_calls, call, struct remote_call);
+	POOL_TAKE(client->arena, call, client->free_calls);
 	call->probe = call->holds_all_streams = call->copying = call->sending = false;
 	call->timeout_ps = 0;
 	call->result = CALL_OK;
@@ -22,7 +22,7 @@ struct packet *packet_take(struct channel *channel, enum packet_kind kind)
 {
 	struct remote_client *client = channel->client;
 	struct packet *packet;
-	POOL_TAKE(client->arena, client->free_packets, packet, struct packet);
+	POOL_TAKE(client->arena, packet, client->free_packets);
 	packet->next = NULL;
 	packet->channel = channel;
 	packet->kind = kind;

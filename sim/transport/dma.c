@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "sim/base/list.h"
+#include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/transport/path.h"
 
@@ -44,7 +44,7 @@ struct dma_pool {
 static void finished(void *ctx, uint64_t arg)
 {
 	struct dma_state *state = ctx;
-	POOL_GIVE(state->pool->free, state);
+	POOL_GIVE(state, state->pool->free);
 	state->copy.done(state->copy.ctx, state->copy.arg);
 }
 
@@ -170,7 +170,7 @@ void dma_start(const struct dma_copy *copy)
 	if (!*pool)
 		*pool = ARENA_NEW(copy->arena, struct dma_pool);
 	struct dma_state *state;
-	POOL_TAKE(copy->arena, (*pool)->free, state, struct dma_state);
+	POOL_TAKE(copy->arena, state, (*pool)->free);
 	*state = (struct dma_state){.pool = *pool, .copy = *copy};
 	state->chunk_count = (uint64_t)ceil(copy->size_B / copy->params->chunk_B);
 	engine_after(copy->engine, ps_from_s(copy->params->setup_s),

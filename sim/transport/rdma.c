@@ -319,7 +319,7 @@ static void rdma_send(struct connection *base, int from, const struct message *g
 	FW_ASSERT(connection->established);
 	struct rdma_direction *direction = &connection->directions[from];
 	struct rdma_message *message;
-	POOL_TAKE(connection->spec.arena, connection->free, message, struct rdma_message);
+	POOL_TAKE(connection->spec.arena, message, connection->free);
 	message->direction = direction;
 	message_copy(&message->message, given);
 	message->size_B = given->size_B > 1 ? given->size_B : 1;
@@ -341,7 +341,7 @@ static void delivered(void *ctx, uint64_t arg)
 	struct rdma_message *message = ctx;
 	struct rdma_connection *connection = message->direction->connection;
 	const struct message *given = &message->message;
-	POOL_GIVE(connection->free, message);
+	POOL_GIVE(message, connection->free);
 	if (connection->failed)
 		return;
 	path_delivered(&connection->spec, &message->direction->path, message->direction->index,

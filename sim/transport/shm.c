@@ -160,7 +160,7 @@ static void shm_send(struct connection *base, int from, const struct message *gi
 {
 	struct shm_connection *connection = (struct shm_connection *)base;
 	struct shm_message *message;
-	POOL_TAKE(connection->spec.arena, connection->free, message, struct shm_message);
+	POOL_TAKE(connection->spec.arena, message, connection->free);
 	message->direction = &connection->directions[from];
 	message_copy(&message->message, given);
 	message->size_B = given->size_B > 1 ? given->size_B : 1;
@@ -180,7 +180,7 @@ static void delivered(void *ctx, uint64_t arg)
 	const struct message *given = &message->message;
 	path_delivered(&connection->spec, &message->direction->path, message->direction->index,
 		       given->size_B, message->sent_ps, &connection->connection.counters);
-	POOL_GIVE(connection->free, message);
+	POOL_GIVE(message, connection->free);
 	if (given->delivered)
 		given->delivered(given->ctx, given->arg);
 }

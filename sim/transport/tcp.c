@@ -171,7 +171,7 @@ static struct tcp_write *write_take(struct tcp_direction *direction)
 {
 	struct tcp_connection *connection = direction->connection;
 	struct tcp_write *write;
-	POOL_TAKE(connection->spec.arena, connection->free, write, struct tcp_write);
+	POOL_TAKE(connection->spec.arena, write, connection->free);
 	write->direction = direction;
 	write->drained_B = 0;
 	write->bulk = write->accepted = write->arrived = false;
@@ -256,7 +256,7 @@ static void delivered(void *ctx, uint64_t arg)
 	struct tcp_connection *connection = direction->connection;
 	const struct message *message = &write->message;
 	direction->receiving_count--;
-	POOL_GIVE(connection->free, write);
+	POOL_GIVE(write, connection->free);
 	if (connection->failed)
 		return;
 	if (!write->last) { /* the reader waits for the rest of the message */
