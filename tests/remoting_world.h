@@ -100,8 +100,6 @@ static inline void line_send(struct connection *connection, int from, const stru
 	struct line_message *sent = &line->messages[line->count++ % LINE_LOG_MAX];
 	*sent = (struct line_message){connection, *message, from};
 	line->free_ps[from] = start_ps + ps_from_s(message->size_B / params->rate_Bps);
-	line->connection.counters.payload_sent_B[from] += message->size_B;
-	line->connection.counters.messages_count[from]++;
 	if (params->log && *params->log_count < LINE_LOG_MAX)
 		params->log[(*params->log_count)++] =
 			(struct line_sent){now_ps, from, message->size_B, message->label};

@@ -189,18 +189,15 @@ static void note_groups(const struct cabling *cabling, const struct wiring_kind 
 {
 	struct fold *fold = reader->fold;
 	uint32_t *leaf_of = ARENA_ARRAY(reader->arena, fold->machine_count, uint32_t);
+	uint32_t *pod_of = ARENA_ARRAY(reader->arena, fold->machine_count, uint32_t);
 	for (size_t m = 0; m < fold->machine_count; m++) {
 		struct wiring_group group =
 			kind->group(params, m, cabling->place_count, cabling->port_most);
 		leaf_of[m] = (uint32_t)group.leaf;
+		pod_of[group.leaf] = (uint32_t)group.pod;
 		fold->leaf_count = group.leaf + 1;
 		fold->pod_count = group.pod + 1;
 	}
-	uint32_t *pod_of = ARENA_ARRAY(reader->arena, fold->leaf_count, uint32_t);
-	for (size_t m = 0; m < fold->machine_count; m++)
-		pod_of[leaf_of[m]] =
-			(uint32_t)kind->group(params, m, cabling->place_count, cabling->port_most)
-				.pod;
 	fold->leaf_of = leaf_of;
 	fold->pod_of = pod_of;
 }

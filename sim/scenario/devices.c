@@ -67,18 +67,12 @@ static void remove_links(struct topology_build *build, const struct names *nodes
 
 /* ---- GPUs ---- */
 
-static bool is_among(const struct gpu_entry *gpus, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(gpus[i].name, name) == 0)
-			return true;
-	return false;
-}
-
-/* Adds the chosen GPUs of a host to `to`, in the order of the choice. */
+/* Adds the chosen ones of a host's GPUs to `to`, in the order of the choice, and notes which of
+ * the build's first `count` are `taken`. */
 static size_t choose_on_host(struct topology_build *build, struct choice *choice, size_t host,
-			     const struct gpu_entry *from, size_t count, struct gpu_entry *to)
+			     size_t count, bool *taken, struct gpu_entry *to)
 {
+	const struct gpu_entry *from = build->gpus.items;
 	size_t kept = 0;
 	for (size_t k = 0; k < choice->items.count; k++) {
 		struct chosen *item = &choice->items.items[k];
@@ -87,12 +81,13 @@ static size_t choose_on_host(struct topology_build *build, struct choice *choice
 			if (from[i].host != host || !is_meant(choice, item, from[i].name, index++))
 				continue;
 			item->used = true;
-			if (is_among(to, kept, from[i].name))
+			if (taken[i])
 				diag_error(build->reader->diag, choice->origin,
 					   "%s names GPU '%s' twice (write it once)", choice->key,
 					   from[i].name);
 			else
 				to[kept++] = from[i];
+			taken[i] = true;
 		}
 	}
 	return kept;
@@ -104,15 +99,14 @@ static void choose_gpus(struct topology_build *build, struct choice *choice, siz
 	struct arena *arena = build->reader->arena;
 	struct gpu_entry *all = build->gpus.items;
 	struct gpu_entry *chosen = ARENA_ARRAY(arena, build->gpus.count + 1, struct gpu_entry);
-	struct names *hidden = names_new(arena), *seen = names_new(arena);
+	bool *taken = ARENA_ARRAY(arena, count + 1, bool);
+	struct names *hidden = names_new(arena);
 	size_t kept = 0, hosts = build->one_host ? 1 : build->hosts.count;
 	for (size_t host = 0; host < hosts && kept <= count; host++)
-		kept += choose_on_host(build, choice, host, all, count, chosen + kept);
-	for (size_t i = 0; i < kept; i++)
-		names_add(seen, chosen[i].name);
+		kept += choose_on_host(build, choice, host, count, taken, chosen + kept);
 	for (size_t i = 0; i < count; i++) {
 		note(build->reader, choice, all[i].name);
-		if (names_find(seen, all[i].name) < 0)
+		if (!taken[i])
 			names_add(hidden, all[i].name);
 	}
 	for (size_t i = count; i < build->gpus.count; i++)

@@ -96,7 +96,7 @@ struct transport_kind {
 	struct connection *(*new)(const struct connection_spec *spec);
 	/* Opens the connection and then calls fn, or `failed`. */
 	void (*open)(struct connection *connection, event_fn *fn, void *ctx, uint64_t arg);
-	/* Sends from end `from`. The message struct is copied. */
+	/* Sends from end `from`, after the message was counted. The message struct is copied. */
 	void (*send)(struct connection *connection, int from, const struct message *message);
 };
 

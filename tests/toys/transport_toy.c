@@ -37,9 +37,7 @@ static void toy_open(struct connection *connection, event_fn *fn, void *ctx, uin
 static void toy_send(struct connection *connection, int from, const struct message *message)
 {
 	struct toy *toy = (struct toy *)connection;
-	toy->connection.counters.messages_count[from]++;
 	toy->connection.counters.delivered_count[from]++;
-	toy->connection.counters.payload_sent_B[from] += message->size_B;
 	toy->connection.counters.payload_delivered_B[from] += message->size_B;
 	if (message->accepted)
 		engine_after(toy->engine, 0, message->accepted, message->ctx, message->arg);
