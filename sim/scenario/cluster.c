@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/scenario/cluster.h"
-
+/* A cluster consists of many copies of one or more machine templates, and a network between
+ * them.
+ *
+ *   cluster = { machine = "dgx1-v100"; count = 0; network = "infiniband-edr"; };
+ *
+ * The template is a file of topologies/machines/ with a group `machine`. It is a topology of
+ * one host, which is called "host" there. Its copies are called n0, n1 and so on: host "n0",
+ * guest "n0.os", GPU "n0.gpu0", link "n0.slot0". Its parameters host.node.*, guest.os.* and
+ * link.slot0.* are read once and hold for all copies. A guest without a link is connected to its
+ * host by a link with the bandwidth of the host's memory. Its messages then share the machine's
+ * PCIe links with the copies of the GPUs. The list `ports` names the nodes to which the
+ * network's cables are connected.
+ *
+ * The network is a file of topologies/networks/ or a group in place. It has a kind of wiring
+ * (wiring.h) with parameters wiring.*, and one kind of cable with parameters link.network.*.
+ * With count = 0 the cluster has as many machines as the jobs of the case need. */
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/scenario/fold.h"
+#include "sim/scenario/topology.h"
 #include "sim/scenario/wiring.h"
 
 struct cluster_params { /* one kind of machine */

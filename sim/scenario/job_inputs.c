@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/scenario/job_inputs.h"
 #include "sim/base/arena.h"
+#include "sim/scenario/world.h"
 
 struct storage_place {
 	const struct storage_params *params;

@@ -4,7 +4,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/fabric/link_kinds.h"
-#include "sim/scenario/cluster.h"
+#include "sim/scenario/topology.h"
 
 static void read_ports(struct topology_build *build, const struct cfg_node *group,
 		       struct machine *machine)

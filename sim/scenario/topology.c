@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/scenario/cluster.h"
 
 struct topology_build *topology_build_new(struct reader *reader, const char *path,
 					  struct gpu_profiles *profiles)

@@ -64,3 +64,26 @@ void choose_of_machine(struct topology_build *build, const char *const *ports, s
 void choose_of_lists(struct topology_build *build, size_t gpu_count, size_t switch_count);
 /* Reports items that no machine has. choice may be NULL. */
 void choice_check(struct reader *reader, const struct choice *choice, const char *topology);
+
+/* ---- machine.c and cluster.c ---- */
+
+/* A machine template. */
+struct machine {
+	const char *name;
+	const struct topology_build *build; /* has one host, called "host" */
+	VEC(const char *) ports;            /* names of the template's nodes that cables join */
+};
+
+/* Reads the template `name`; errors are reported at origin. Its host parameters are
+ * host.<path>.*, and `tag` precedes names of guests and links in parameter paths. Returns NULL
+ * after errors. */
+const struct machine *machine_read(struct topology_build *build, struct origin origin,
+				   const char *name, const char *path, const char *tag);
+/* Returns the name that node `name` of a template has in a copy. */
+const char *machine_node(struct topology_build *build, const char *copy, const char *name);
+/* Adds a copy called `name` that represents `copies` machines. */
+void machine_add(struct topology_build *build, const struct machine *machine, struct origin origin,
+		 const char *name, double copies);
+
+/* Adds the machines and the network of the group `cluster` to the topology. */
+void cluster_read(struct topology_build *build, const struct cfg_node *cluster);
