@@ -133,33 +133,32 @@ static const struct param_row case_rows[] = {
 		     "message size: size of the collective's buffer, as nccl-tests defines it"),
 };
 const struct param_table case_table = PARAM_TABLE("case", struct case_params, case_rows);
-struct origin case_origin(const struct case_reader *c)
+struct origin case_origin(const struct reader *c)
 {
 	return c->group ? cfg_origin(c->group) : (struct origin){"command line", 0};
 }
 
-struct origin case_origin_of(const struct case_reader *c, const char *path)
+struct origin case_origin_of(const struct reader *c, const char *path)
 {
-	const struct cfg_param *param = cfg_param_find(c->reader.resolution, path);
+	const struct cfg_param *param = cfg_param_find(c->resolution, path);
 	return param && param->origin.file ? param->origin : case_origin(c);
 }
 
-const struct cfg_node *case_group(struct case_reader *c, struct origin origin, const char *folder,
+const struct cfg_node *case_group(struct reader *c, struct origin origin, const char *folder,
 				  const char *what, const char *name, const char *group,
 				  const struct cfg_node **file)
 {
-	struct reader *reader = &c->reader;
-	const char *path = data_path(reader->arena, reader->diag, origin, reader->root, folder,
-				     what, name, c->request->path);
-	*file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
+	const char *path =
+		data_path(c->arena, c->diag, origin, c->root, folder, what, name, c->request->path);
+	*file = path ? cfg_read(c->arena, c->diag, path) : NULL;
 	const struct cfg_node *node = *file ? cfg_child(*file, group) : NULL;
 	if (*file && !node)
-		diag_error(reader->diag, cfg_origin(*file),
-			   "%s '%s': its file has no group `%s = ...`", what, name, group);
+		diag_error(c->diag, cfg_origin(*file), "%s '%s': its file has no group `%s = ...`",
+			   what, name, group);
 	return node;
 }
 
-static bool is_left_out(const struct case_reader *c, const struct cfg_node *systems)
+static bool is_left_out(const struct reader *c, const struct cfg_node *systems)
 {
 	bool left_out = false;
 	for (size_t i = 0; c->request->without && systems && i < cfg_count(systems); i++)
@@ -174,7 +173,7 @@ enum profile_pass { PASS_ALL_BUT_EFFICIENCIES, PASS_EFFICIENCIES };
 
 /* Returns true if `path` is an efficiency that was fitted to programs with other number types than
  * the case's only. A share of the fp32 peak is not one of the peak of tensor cores. */
-static bool is_of_other_numbers(const struct case_reader *c, const struct cfg_node *fitted_on,
+static bool is_of_other_numbers(const struct reader *c, const struct cfg_node *fitted_on,
 				const char *path)
 {
 	const struct topology *topology = &c->scenario->topology;
@@ -186,7 +185,7 @@ static bool is_of_other_numbers(const struct case_reader *c, const struct cfg_no
 		const char *numbers = cfg_text(cfg_child(row, "numbers"));
 		if (!gpu || !model || !numbers)
 			continue;
-		const char *begin = arena_printf(c->reader.arena, "efficiency.%s.%s.", gpu, model);
+		const char *begin = arena_printf(c->arena, "efficiency.%s.%s.", gpu, model);
 		if (strncmp(path, begin, strlen(begin)) != 0)
 			continue;
 		for (size_t k = 0; k < topology->gpu_count; k++)
@@ -203,8 +202,8 @@ static bool is_of_other_numbers(const struct case_reader *c, const struct cfg_no
 
 /* Applies a fitted profile: a list `parameters` of groups with `path` and `fit`. The values
  * override those of files, and settings override them. */
-static void apply_parameters(struct case_reader *c, const struct cfg_node *file,
-			     const char *profile, enum profile_pass pass)
+static void apply_parameters(struct reader *c, const struct cfg_node *file, const char *profile,
+			     enum profile_pass pass)
 {
 	const struct cfg_node *list = file ? cfg_child(file, "parameters") : NULL;
 	for (size_t i = 0; list && i < cfg_count(list); i++) {
@@ -216,9 +215,9 @@ static void apply_parameters(struct case_reader *c, const struct cfg_node *file,
 		    (efficiency && is_of_other_numbers(c, cfg_child(file, "fitted_on"), path)))
 			continue;
 		if (path && cfg_child(group, "fit"))
-			cfg_override_node(c->reader.resolution, path, cfg_child(group, "fit"));
+			cfg_override_node(c->resolution, path, cfg_child(group, "fit"));
 		else
-			diag_error(c->reader.diag, cfg_origin(group),
+			diag_error(c->diag, cfg_origin(group),
 				   "profile '%s': an entry needs path and fit (write { path = "
 				   "\"runtime.x\"; fit = { value = ... }; })",
 				   profile);
@@ -227,7 +226,7 @@ static void apply_parameters(struct case_reader *c, const struct cfg_node *file,
 		case_note_evidence(c, file);
 }
 
-static void apply_profile(struct case_reader *c, enum profile_pass pass)
+static void apply_profile(struct reader *c, enum profile_pass pass)
 {
 	const struct cfg_node *file;
 	if (!c->params->profile[0] ||
@@ -255,28 +254,27 @@ static bool is_profile_of(const struct gpu_entry *gpu, const char *name)
 }
 
 /* Applies the profiles that are named like a GPU of the topology or like its generation. */
-static void apply_gpu_profiles(struct case_reader *c, enum profile_pass pass)
+static void apply_gpu_profiles(struct reader *c, enum profile_pass pass)
 {
-	struct reader *reader = &c->reader;
 	const struct topology *topology = &c->scenario->topology;
 	const char *const *names;
 	if (!c->params->gpu_profiles)
 		return;
-	size_t count = data_names(reader->arena, reader->root, "calib/profiles", &names);
+	size_t count = data_names(c->arena, c->root, "calib/profiles", &names);
 	for (size_t i = 0; i < count; i++)
 		for (size_t gpu = 0; gpu < topology->gpu_count; gpu++)
 			if (is_profile_of(&topology->gpus[gpu], names[i]) &&
 			    !has_word(c->params->gpu_profiles_without, names[i])) {
-				const struct cfg_node *file = cfg_read(
-					reader->arena, reader->diag,
-					arena_printf(reader->arena, "%s/calib/profiles/%s.cfg",
-						     reader->root, names[i]));
+				const struct cfg_node *file =
+					cfg_read(c->arena, c->diag,
+						 arena_printf(c->arena, "%s/calib/profiles/%s.cfg",
+							      c->root, names[i]));
 				apply_parameters(c, file, names[i], pass);
 				break;
 			}
 }
 
-static void apply_profiles(struct case_reader *c, enum profile_pass pass)
+static void apply_profiles(struct reader *c, enum profile_pass pass)
 {
 	apply_gpu_profiles(c, pass);
 	apply_profile(c, pass); /* after the GPUs' profiles, which it overrides */
@@ -284,7 +282,7 @@ static void apply_profiles(struct case_reader *c, enum profile_pass pass)
 
 /* `auto` selects the first kind of the list. For jobs and for replicas on their own GPUs it prefers
  * a direct kind that has a network in the topology. */
-static const struct transport_kind *find_transport(const struct case_reader *c)
+static const struct transport_kind *find_transport(const struct reader *c)
 {
 	if (strcmp(c->params->transport, "auto") != 0)
 		return transport_kind_find(c->params->transport);
@@ -317,25 +315,23 @@ const char *scenario_transport(const struct scenario *scenario)
 	return NULL;
 }
 
-void case_transport(struct case_reader *c, const struct cfg_node *file)
+void case_transport(struct reader *c, const struct cfg_node *file)
 {
-	struct reader *reader = &c->reader;
 	c->transport = find_transport(c);
 	if (!c->transport) {
 		case_error(c, "case.transport", "case: %s",
-			   registry_unknown(reader->arena, &transport_kind_registry,
+			   registry_unknown(c->arena, &transport_kind_registry,
 					    c->params->transport, "auto"));
 		return;
 	}
-	void *params = arena_alloc(reader->arena, TRANSPORT_PARAMS_SIZE_MAX);
-	reader_params(reader, cfg_child(file, c->transport->name), c->transport->name,
+	void *params = arena_alloc(c->arena, TRANSPORT_PARAMS_SIZE_MAX);
+	reader_params(c, cfg_child(file, c->transport->name), c->transport->name,
 		      c->transport->name, c->transport->table, params);
 	c->transport_params = params;
 }
 
-static void read_runtime(struct case_reader *c)
+static void read_runtime(struct reader *c)
 {
-	struct reader *reader = &c->reader;
 	if (strcmp(c->params->runtime, "none") == 0)
 		return;
 	const struct cfg_node *file;
@@ -344,58 +340,54 @@ static void read_runtime(struct case_reader *c)
 			   c->params->runtime, "runtime", &file);
 	if (!node)
 		return;
-	struct runtime_params *runtime = ARENA_NEW(reader->arena, struct runtime_params);
-	reader_params(reader, node, "runtime",
-		      arena_printf(reader->arena, "runtime '%s'", c->params->runtime),
-		      &runtime_table, runtime);
+	struct runtime_params *runtime = ARENA_NEW(c->arena, struct runtime_params);
+	reader_params(c, node, "runtime",
+		      arena_printf(c->arena, "runtime '%s'", c->params->runtime), &runtime_table,
+		      runtime);
 	case_transport(c, file);
 	c->runtime = runtime;
 }
 
 /* Applies the list `settings` of the case file. Settings of the command line override it. */
-static void apply_settings(struct case_reader *c)
+static void apply_settings(struct reader *c)
 {
-	struct reader *reader = &c->reader;
 	const struct cfg_node *list = cfg_child(c->group, "settings");
 	for (size_t i = 0; list && i < cfg_count(list); i++) {
 		const char *text = cfg_text(cfg_at(list, i));
 		if (text)
-			cfg_override(reader->resolution, reader->diag, cfg_origin(cfg_at(list, i)),
-				     text);
+			cfg_override(c->resolution, c->diag, cfg_origin(cfg_at(list, i)), text);
 		else
-			diag_error(reader->diag, cfg_origin(cfg_at(list, i)),
+			diag_error(c->diag, cfg_origin(cfg_at(list, i)),
 				   "case: settings must hold texts (write settings = "
 				   "[\"host.server.turbo=true\"])");
 	}
 	for (size_t i = 0; i < c->request->setting_count; i++)
-		cfg_override(reader->resolution, reader->diag, c->request->settings[i].origin,
+		cfg_override(c->resolution, c->diag, c->request->settings[i].origin,
 			     c->request->settings[i].text);
 	for (size_t i = 0; i < c->request->draw_count; i++)
-		cfg_override_draw(reader->resolution, c->request->draws[i].path,
+		cfg_override_draw(c->resolution, c->request->draws[i].path,
 				  c->request->draws[i].value);
 }
 
-static bool read_file(struct case_reader *c)
+static bool read_file(struct reader *c)
 {
 	if (!c->request->path)
 		return true;
-	c->file = cfg_read(c->reader.arena, c->reader.diag, c->request->path);
+	c->file = cfg_read(c->arena, c->diag, c->request->path);
 	if (!c->file)
 		return false;
 	c->group = cfg_child(c->file, "case");
 	if (!c->group)
-		diag_error(c->reader.diag, cfg_origin(c->file),
-			   "the file has no group `case = { ... }`");
+		diag_error(c->diag, cfg_origin(c->file), "the file has no group `case = { ... }`");
 	return c->group != NULL;
 }
 
-static void read_world(struct case_reader *c)
+static void read_world(struct reader *c)
 {
-	struct reader *reader = &c->reader;
-	const char *path = data_path(reader->arena, reader->diag,
-				     case_origin_of(c, "case.topology"), reader->root, "topologies",
-				     "topology", c->params->topology, c->request->path);
-	const struct cfg_node *file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
+	const char *path =
+		data_path(c->arena, c->diag, case_origin_of(c, "case.topology"), c->root,
+			  "topologies", "topology", c->params->topology, c->request->path);
+	const struct cfg_node *file = path ? cfg_read(c->arena, c->diag, path) : NULL;
 	if (!file)
 		return;
 	apply_profile(c, PASS_ALL_BUT_EFFICIENCIES);
@@ -406,16 +398,15 @@ static void read_world(struct case_reader *c)
 		if (case_has_ranks(c) && case_has_plan(c))
 			case_plan_want(c);
 		bool alike = case_has_ranks(c) && (case_has_plan(c) || c->params->calls[0]);
-		reader->may_fold &=
-			(alike || !case_has_ranks(c)) &&
-			fold_is_wanted(c->params, c->job_count, reader->gpus_wanted, alike);
+		c->may_fold &= (alike || !case_has_ranks(c)) &&
+			       fold_is_wanted(c->params, c->job_count, c->gpus_wanted, alike);
 	}
-	reader->may_fold &= !case_has_faults(c);
-	reader->devices = choice_new(reader, "case.devices", c->params->devices, false,
-				     case_origin_of(c, "case.devices"));
-	reader->adapters = choice_new(reader, "case.adapters", c->params->adapters, true,
-				      case_origin_of(c, "case.adapters"));
-	read_topology(reader, file, path, &c->scenario->topology);
+	c->may_fold &= !case_has_faults(c);
+	c->devices = choice_new(c, "case.devices", c->params->devices, false,
+				case_origin_of(c, "case.devices"));
+	c->adapters = choice_new(c, "case.adapters", c->params->adapters, true,
+				 case_origin_of(c, "case.adapters"));
+	read_topology(c, file, path, &c->scenario->topology);
 	case_faults(c);
 	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
 	apply_profiles(c, PASS_ALL_BUT_EFFICIENCIES);
@@ -431,11 +422,10 @@ static void read_world(struct case_reader *c)
 		case_error(c, "case.tensor",
 			   "case.tensor splits replicas of a model server (write a group serve, or "
 			   "plan.tp for training)");
-	reader_params(reader, cfg_child(c->file, "driver"), "driver", "driver", &driver_table,
+	reader_params(c, cfg_child(c->file, "driver"), "driver", "driver", &driver_table,
 		      &c->scenario->driver);
-	reader_params(reader, cfg_child(c->file, "dma"), "dma", "dma", &dma_table,
-		      &c->scenario->dma);
-	if (diag_count(reader->diag) > 0)
+	reader_params(c, cfg_child(c->file, "dma"), "dma", "dma", &dma_table, &c->scenario->dma);
+	if (diag_count(c->diag) > 0)
 		return;
 	if (case_is_job(c))
 		case_read_jobs(c);
@@ -443,15 +433,15 @@ static void read_world(struct case_reader *c)
 		case_read_ranks(c);
 	else
 		case_read_clients(c);
-	if (case_serves(c) && diag_count(reader->diag) == 0)
+	if (case_serves(c) && diag_count(c->diag) == 0)
 		case_read_services(c);
 	case_read_error(c);
 }
 
-static void check_tokens(struct case_reader *c)
+static void check_tokens(struct reader *c)
 {
 	const struct case_params *params = c->params;
-	if (!(params->tokens_count > 0) || diag_count(c->reader.diag) > 0)
+	if (!(params->tokens_count > 0) || diag_count(c->diag) > 0)
 		return;
 	if (params->epochs_count + params->job_steps_count > 0)
 		case_error(c, "case.tokens",
@@ -464,7 +454,7 @@ static void check_tokens(struct case_reader *c)
 }
 
 /* Returns the networks of all programs, jobs or services of the case, each one once. */
-static const char *models_of(const struct case_reader *c)
+static const char *models_of(const struct reader *c)
 {
 	const struct job_entry *jobs = c->scenario->jobs;
 	const char *models = jobs[0].model_given;
@@ -473,52 +463,50 @@ static const char *models_of(const struct case_reader *c)
 		while (strcmp(jobs[k].model_given, jobs[i].model_given) != 0)
 			k++;
 		if (k == i)
-			models = arena_printf(c->reader.arena, "%s, %s", models,
-					      jobs[i].model_given);
+			models = arena_printf(c->arena, "%s, %s", models, jobs[i].model_given);
 	}
 	return models;
 }
 
-static const char *batches_of(const struct case_reader *c)
+static const char *batches_of(const struct reader *c)
 {
 	double least = INFINITY, most = 0;
 	for (size_t i = 0; i < c->scenario->job_count; i++) {
 		least = fmin(least, c->scenario->jobs[i].batch_count);
 		most = fmax(most, c->scenario->jobs[i].batch_count);
 	}
-	return least < most ? arena_printf(c->reader.arena, "batches of %g to %g", least, most)
-			    : arena_printf(c->reader.arena, "batch %g", most);
+	return least < most ? arena_printf(c->arena, "batches of %g to %g", least, most)
+			    : arena_printf(c->arena, "batch %g", most);
 }
 
 /* The programs of a case may have networks and batches of their own, so they must be read before.
  */
-static const char *case_name(const struct case_reader *c)
+static const char *case_name(const struct reader *c)
 {
 	const char *name = cfg_text(cfg_child(c->group, "name"));
 	const struct case_params *params = c->params;
 	if (name)
 		return name;
 	if (params->calls[0])
-		return arena_printf(c->reader.arena, "%s on %s", params->calls, params->topology);
+		return arena_printf(c->arena, "%s on %s", params->calls, params->topology);
 	if (params->collective[0])
 		return arena_printf(
-			c->reader.arena, "%s of %s on %s", params->collective,
-			quantity_format(c->reader.arena, QUANTITY_BYTES, params->collective_size_B),
+			c->arena, "%s of %s on %s", params->collective,
+			quantity_format(c->arena, QUANTITY_BYTES, params->collective_size_B),
 			params->topology);
 	if (case_serves(c))
-		return arena_printf(c->reader.arena, "%s served on %s", models_of(c),
-				    params->topology);
+		return arena_printf(c->arena, "%s served on %s", models_of(c), params->topology);
 	if (case_has_plan(c) && case_has_ranks(c))
-		return arena_printf(c->reader.arena, "%s on %g GPUs of %s", params->model,
+		return arena_printf(c->arena, "%s on %g GPUs of %s", params->model,
 				    params->gpus_count, params->topology);
-	return arena_printf(c->reader.arena, "%s on %s, %s", models_of(c), params->topology,
+	return arena_printf(c->arena, "%s on %s, %s", models_of(c), params->topology,
 			    batches_of(c));
 }
 
 /* Returns the limit of events. A step of a plan with hundreds of micro-batches on a hundred GPUs
  * has ten times as many as other jobs, so a plan has a larger one: up to ten minutes on one core.
  */
-static uint64_t events_most(const struct case_reader *c)
+static uint64_t events_most(const struct reader *c)
 {
 	static const uint64_t usual = 100000000, of_plan = 2000000000;
 	if (c->request->events_max)
@@ -528,12 +516,12 @@ static uint64_t events_most(const struct case_reader *c)
 	return case_has_plan(c) && case_has_ranks(c) ? of_plan : usual;
 }
 
-/* Reads the whole case. c->reader.may_fold and c->reader.fold must be set before. */
-static const struct scenario *read_all(struct case_reader *c)
+/* Reads the whole case. c->may_fold and c->fold must be set before. */
+static const struct scenario *read_all(struct reader *c)
 {
-	struct arena *arena = c->reader.arena;
-	struct diag *diag = c->reader.diag;
-	c->reader.resolution = cfg_resolution_new(arena);
+	struct arena *arena = c->arena;
+	struct diag *diag = c->diag;
+	c->resolution = cfg_resolution_new(arena);
 	c->scenario = ARENA_NEW(arena, struct scenario);
 	c->params = ARENA_NEW(arena, struct case_params);
 	if (!read_file(c))
@@ -542,16 +530,16 @@ static const struct scenario *read_all(struct case_reader *c)
 		cfg_only(diag, c->file,
 			 CFG_KEYS("case", "driver", "dma", "input", "calls", "plan", "serve"));
 	if (c->request->left_out.text)
-		cfg_leave_out(c->reader.resolution, c->request->left_out.text,
+		cfg_leave_out(c->resolution, c->request->left_out.text,
 			      c->request->left_out.origin);
 	apply_settings(c);
-	if (!cfg_params(c->reader.resolution, arena, diag, c->group, "case", "case", &case_table,
+	if (!cfg_params(c->resolution, arena, diag, c->group, "case", "case", &case_table,
 			CFG_KEYS("name", "clients", "jobs", "settings"), c->params))
 		return NULL;
 	c->scenario->named = cfg_child(c->group, "name") != NULL;
 	c->scenario->path = c->request->path;
 	c->scenario->params = c->params;
-	c->scenario->resolution = c->reader.resolution;
+	c->scenario->resolution = c->resolution;
 	c->scenario->steps_warmup_count = c->params->steps_warmup_count;
 	c->scenario->steps_count = c->params->steps_count;
 	c->scenario->watch = c->request->watch;
@@ -559,7 +547,7 @@ static const struct scenario *read_all(struct case_reader *c)
 	read_world(c);
 	check_tokens(c);
 	if (diag_count(diag) == 0) {
-		cfg_resolution_finish(c->reader.resolution, diag);
+		cfg_resolution_finish(c->resolution, diag);
 		c->scenario->name = case_name(c);
 	}
 	return diag_count(diag) ? NULL : c->scenario;
@@ -568,20 +556,21 @@ static const struct scenario *read_all(struct case_reader *c)
 const struct scenario *case_read(struct arena *arena, struct diag *diag,
 				 const struct case_request *request)
 {
-	const struct reader reader = {.arena = arena, .diag = diag, .root = request->data_root};
-	struct case_reader look = {.reader = reader, .request = request};
-	look.reader.may_fold = true;
+	const struct reader start = {.arena = arena, .diag = diag, .root = request->data_root};
+	struct reader look = start, c = start;
+	look.request = request;
+	look.may_fold = true;
 	const struct scenario *scenario = read_all(&look);
-	if (!scenario || !look.reader.fold)
+	if (!scenario || !look.fold)
 		return scenario;
 	struct case_request again = *request;
-	struct case_reader c = {.reader = reader, .request = &again};
+	c.request = &again;
 	const char *not_folded = NULL;
-	c.reader.fold = fold_machines(arena, scenario, look.reader.fold, &not_folded);
+	c.fold = fold_machines(arena, scenario, look.fold, &not_folded);
 	const struct job_entry *entry = &scenario->jobs[0];
 	if (entry->recorded)
 		again.calls = entry->recorded->calls;
-	const char *why = entry->plan && !c.reader.fold
+	const char *why = entry->plan && !c.fold
 				  ? case_plan_too_large(&look, entry->plan, entry->rank_count)
 				  : NULL;
 	if (why) /* before all machines are read */

@@ -3,117 +3,91 @@
  * case_job.c. */
 #pragma once
 
-#include "sim/scenario/evidence.h"
 #include "sim/scenario/read.h"
 
 enum { CLIENTS_MAX = 10000 };
 
-struct case_reader {
-	struct reader reader;
-	const struct case_request *request;
-	const struct cfg_node *file;  /* the case file; NULL: none */
-	const struct cfg_node *group; /* group `case` of the file; NULL: none */
-	struct case_params *params;
-	struct scenario *scenario;
-	/* chosen once for the whole case */
-	const struct stack_params *stack;
-	const struct runtime_params *runtime;
-	const struct transport_kind *transport;
-	const void *transport_params;
-	const struct recorded_program *recorded; /* NULL: the program is modelled */
-	const struct network *calls_network;     /* a network with only the recording's name */
-	const struct kernel_params *kernels[GENERATION_COUNT]; /* NULL: not read yet */
-	const struct cfg_node *stack_phases;   /* group `phases` of the stack's file, or NULL */
-	VEC(struct evidence) evidence;         /* what the profiles in use were fitted on */
-	bool own_profile;                      /* the case's profile does not say this */
-	const struct plan_params *plan_params; /* NULL: the case has no plan */
-	struct job_request *jobs;              /* the settings of each job in the case */
-	size_t job_count;
-};
-
-struct origin case_origin(const struct case_reader *c);
+struct origin case_origin(const struct reader *c);
 /* Apply the faults of the case, whose machines are then not folded (faults.c). */
-bool case_has_faults(const struct case_reader *c);
-void case_faults(struct case_reader *c);
+bool case_has_faults(const struct reader *c);
+void case_faults(struct reader *c);
 /* Returns " with --devices 0,1 left after --fail gpu3", or the part of it that the case states. */
-const char *case_failed_words(const struct case_reader *c);
+const char *case_failed_words(const struct reader *c);
 /* Returns the file or option that set the parameter `path` ("case.model"), or the case's origin. */
-struct origin case_origin_of(const struct case_reader *c, const char *path);
+struct origin case_origin_of(const struct reader *c, const char *path);
 /* Reports an error at the place that set a parameter, for example "case.model". Is false. */
-#define case_error(c, path, ...)                                                                   \
-	diag_error((c)->reader.diag, case_origin_of((c), (path)), __VA_ARGS__)
+#define case_error(c, path, ...) diag_error((c)->diag, case_origin_of((c), (path)), __VA_ARGS__)
 /* Reads the file `folder`/name and returns its group called `group`. Errors are reported at
  * origin; NULL after an error. */
-const struct cfg_node *case_group(struct case_reader *c, struct origin origin, const char *folder,
+const struct cfg_node *case_group(struct reader *c, struct origin origin, const char *folder,
 				  const char *what, const char *name, const char *group,
 				  const struct cfg_node **file);
-void case_transport(struct case_reader *c, const struct cfg_node *file);
+void case_transport(struct reader *c, const struct cfg_node *file);
 /* Gives an entry, whose GPUs are set, its network and the network's efficiencies on its first GPU
  * (case_model.c). Errors are reported at origin. */
-void case_model(struct case_reader *c, struct job_entry *entry, struct origin origin,
-		const char *name);
+void case_model(struct reader *c, struct job_entry *entry, struct origin origin, const char *name);
 
 /* Finds the group `stack` of the stack's file (case_stack.c). The file's group `input` sets
  * input parameters from then on. Returns NULL after an error. */
-const struct cfg_node *case_find_stack(struct case_reader *c);
-void case_read_stack(struct case_reader *c, const struct cfg_node *node);
+const struct cfg_node *case_find_stack(struct reader *c);
+void case_read_stack(struct reader *c, const struct cfg_node *node);
 
 /* Returns the path of a file that a key names. In the case file it is relative to the folder of
  * that file. */
-const char *case_file_path(const struct case_reader *c, struct origin said, const char *name);
+const char *case_file_path(const struct reader *c, struct origin said, const char *name);
 /* Reads a recorded program, which replaces network and stack (case_calls.c). */
-void case_read_calls(struct case_reader *c);
+void case_read_calls(struct reader *c);
 /* Fills a client with the recorded program. batch_count 0: the client sets no batch. model must
  * be "", otherwise an error is reported. */
-void case_calls_client(struct case_reader *c, struct job_entry *client, double batch_count,
+void case_calls_client(struct reader *c, struct job_entry *client, double batch_count,
 		       const char *model);
 
 /* Reads the clients: programs of one GPU each (case_clients.c). */
-void case_read_clients(struct case_reader *c);
+void case_read_clients(struct reader *c);
 /* Returns true if the case sets a key of that group: in the file, or by a setting. *origin is then
  * one of these places. */
-bool case_find_keys(const struct case_reader *c, const char *group, struct origin *origin);
-bool case_has_plan(const struct case_reader *c);
+bool case_find_keys(const struct reader *c, const char *group, struct origin *origin);
+bool case_has_plan(const struct reader *c);
 /* Reads the parameters of the plan, and the groups that should not straddle machines. */
-void case_plan_want(struct case_reader *c);
+void case_plan_want(struct reader *c);
 /* Returns true if the case is one job whose programs are played call by call on several GPUs
  * (case_ranks.c). */
-bool case_has_ranks(const struct case_reader *c);
+bool case_has_ranks(const struct reader *c);
 /* Returns NULL, or says why that number of simulated ranks of the plan is too large. */
-const char *case_plan_too_large(const struct case_reader *c, const struct training_plan *plan,
+const char *case_plan_too_large(const struct reader *c, const struct training_plan *plan,
 				size_t simulated_count);
 /* Reports why the plan is impossible. */
-void case_plan_refused(struct case_reader *c, const char *why);
-void case_read_ranks(struct case_reader *c);
+void case_plan_refused(struct reader *c, const char *why);
+void case_read_ranks(struct reader *c);
 /* case_place_server returns the guest that serves a GPU: the guest `name`, or with "" the first
  * guest of the GPU's host. case_place_program returns the guest in which a program runs: the
  * guest `name`, with "spread" one of the guests without a GPU, by turns of `copy`, and with ""
  * the guest `server`. Both return SIZE_MAX after an error. */
-size_t case_place_server(struct case_reader *c, struct origin origin, const char *name,
+size_t case_place_server(struct reader *c, struct origin origin, const char *name,
 			 const struct gpu_entry *gpu);
-size_t case_place_program(struct case_reader *c, struct origin origin, const char *name,
-			  size_t server, size_t copy);
+size_t case_place_program(struct reader *c, struct origin origin, const char *name, size_t server,
+			  size_t copy);
 /* Read the network, and the exchange and library, of a job (case_job.c). */
-void case_read_model(struct case_reader *c, size_t index, struct job_entry *entry);
-void case_find_exchange(struct case_reader *c, size_t index, struct job_entry *entry);
+void case_read_model(struct reader *c, size_t index, struct job_entry *entry);
+void case_find_exchange(struct reader *c, size_t index, struct job_entry *entry);
 
 /* Returns true if the case serves requests. (case_serve.c) */
-bool case_serves(const struct case_reader *c);
+bool case_serves(const struct reader *c);
 /* Sets the defaults of such a case, and the number of GPUs that it needs. */
-void case_serve_want(struct case_reader *c);
+void case_serve_want(struct reader *c);
 /* Turns the clients, which were read, into replicas of services. */
-void case_read_services(struct case_reader *c);
+void case_read_services(struct reader *c);
 
 /* Returns true if the case has data-parallel jobs or a collective. */
-bool case_is_job(const struct case_reader *c);
+bool case_is_job(const struct reader *c);
 /* Reads the settings of the case's jobs before the topology is read, and counts the GPUs that
  * they need. */
-void case_jobs_want(struct case_reader *c);
-void case_read_jobs(struct case_reader *c);
+void case_jobs_want(struct reader *c);
+void case_read_jobs(struct reader *c);
 /* Reports an error for each key that the case sets and that has no effect in it. */
-void case_refuse_unused(struct case_reader *c);
+void case_refuse_unused(struct reader *c);
 
 /* Notes on which measurements the parameters of a profile were fitted. */
-void case_note_evidence(struct case_reader *c, const struct cfg_node *file);
+void case_note_evidence(struct reader *c, const struct cfg_node *file);
 /* Reads the parameters of the model error, after everything else. */
-void case_read_error(struct case_reader *c);
+void case_read_error(struct reader *c);

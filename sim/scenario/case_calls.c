@@ -12,7 +12,7 @@
 
 /* A path in the case file is relative to the folder of that file. Other paths are relative to the
  * working directory or, as in shipped datasets, to the folder of the shipped measurements. */
-const char *case_file_path(const struct case_reader *c, struct origin said, const char *name)
+const char *case_file_path(const struct reader *c, struct origin said, const char *name)
 {
 	const char *own = c->request->path;
 	const char *slash = own ? strrchr(own, '/') : NULL;
@@ -20,11 +20,11 @@ const char *case_file_path(const struct case_reader *c, struct origin said, cons
 	if (name[0] == '/')
 		return name;
 	if (!slash || !beside) {
-		const char *shipped = arena_printf(c->reader.arena, "%s/calib/measured/%s",
-						   c->request->data_root, name);
+		const char *shipped =
+			arena_printf(c->arena, "%s/calib/measured/%s", c->request->data_root, name);
 		return access(name, R_OK) != 0 && access(shipped, R_OK) == 0 ? shipped : name;
 	}
-	return arena_printf(c->reader.arena, "%.*s/%s", (int)(slash - own), own, name);
+	return arena_printf(c->arena, "%.*s/%s", (int)(slash - own), own, name);
 }
 
 static const char *file_name(const char *path)
@@ -34,23 +34,21 @@ static const char *file_name(const char *path)
 }
 
 /* Finds what each rank of the job plays. Returns false after an error. */
-static bool read_ranks(struct case_reader *c, struct origin said, struct recorded_program *program)
+static bool read_ranks(struct reader *c, struct origin said, struct recorded_program *program)
 {
-	struct reader *reader = &c->reader;
 	size_t count = (size_t)c->params->gpus_count;
-	program->job = recorded_job_new(reader->arena, reader->diag, said, program->calls, count);
-	program->steps = ARENA_ARRAY(reader->arena, count, struct replay_step);
+	program->job = recorded_job_new(c->arena, c->diag, said, program->calls, count);
+	program->steps = ARENA_ARRAY(c->arena, count, struct replay_step);
 	for (size_t i = 0; program->job && i < count; i++)
-		if (!replay_step_like(reader->diag, said, program->job->ranks[i], &program->step,
+		if (!replay_step_like(c->diag, said, program->job->ranks[i], &program->step,
 				      &program->steps[i]))
 			return false;
 	return program->job != NULL;
 }
 
 /* Reads the data sheet of the GPU on which the program was recorded, if it is known. */
-static void read_recorded_gpu(struct case_reader *c, struct recorded_program *program)
+static void read_recorded_gpu(struct reader *c, struct recorded_program *program)
 {
-	struct reader *reader = &c->reader;
 	const struct gpu_model *model = gpu_model_by_name(program->calls->gpu);
 	const char *said = program->params->gpu;
 	const struct cfg_node *file;
@@ -60,60 +58,58 @@ static void read_recorded_gpu(struct case_reader *c, struct recorded_program *pr
 	const struct cfg_node *node =
 		case_group(c, case_origin_of(c, "calls.gpu"), "topologies/gpus", "GPU profile",
 			   program->profile, "gpu", &file);
-	struct gpu_params *gpu = ARENA_NEW(reader->arena, struct gpu_params);
-	if (node && cfg_params(cfg_resolution_new(reader->arena), reader->arena, reader->diag, node,
-			       "gpu", "gpu", &gpu_table, CFG_KEYS("like"), gpu))
+	struct gpu_params *gpu = ARENA_NEW(c->arena, struct gpu_params);
+	if (node && cfg_params(cfg_resolution_new(c->arena), c->arena, c->diag, node, "gpu", "gpu",
+			       &gpu_table, CFG_KEYS("like"), gpu))
 		program->gpu = gpu;
 }
 
-void case_read_calls(struct case_reader *c)
+void case_read_calls(struct reader *c)
 {
-	struct reader *reader = &c->reader;
 	struct origin said = case_origin_of(c, "case.calls");
-	const struct cfg_param *model = cfg_param_find(reader->resolution, "case.model");
-	struct calls_params *params = ARENA_NEW(reader->arena, struct calls_params);
-	if (!reader_params(reader, cfg_child(c->file, "calls"), "calls", "calls", &calls_table,
-			   params))
+	const struct cfg_param *model = cfg_param_find(c->resolution, "case.model");
+	struct calls_params *params = ARENA_NEW(c->arena, struct calls_params);
+	if (!reader_params(c, cfg_child(c->file, "calls"), "calls", "calls", &calls_table, params))
 		return;
 	if (case_is_job(c))
-		diag_error(reader->diag, said,
+		diag_error(c->diag, said,
 			   "case.calls: a recording cannot be combined with case.jobs or "
 			   "case.collective (leave them out)");
 	else if (model && model->origin.file)
-		diag_error(reader->diag, model->origin,
+		diag_error(c->diag, model->origin,
 			   "case: calls cannot be combined with model, because a recording "
 			   "contains its own kernels (leave one of them out)");
-	if (diag_count(reader->diag) > 0)
+	if (diag_count(c->diag) > 0)
 		return;
-	struct recorded_program *program = ARENA_NEW(reader->arena, struct recorded_program);
-	struct network *network = ARENA_NEW(reader->arena, struct network);
+	struct recorded_program *program = ARENA_NEW(c->arena, struct recorded_program);
+	struct network *network = ARENA_NEW(c->arena, struct network);
 	program->params = params;
 	program->calls = c->request->calls;
 	if (!program->calls)
-		program->calls = call_file_read(reader->arena, reader->diag,
+		program->calls = call_file_read(c->arena, c->diag,
 						case_file_path(c, said, c->params->calls));
 	if (program->calls)
 		read_recorded_gpu(c, program);
 	network->name = file_name(c->params->calls);
 	c->calls_network = network;
 	if (program->calls &&
-	    replay_step_find(reader->diag, said, program->calls, params, &program->step) &&
+	    replay_step_find(c->diag, said, program->calls, params, &program->step) &&
 	    (!case_has_ranks(c) || read_ranks(c, said, program)))
 		c->recorded = program;
 }
 
 /* Without a batch size in the case, one step counts as one sample. */
-static double batch_of(const struct case_reader *c)
+static double batch_of(const struct reader *c)
 {
-	const struct cfg_param *batch = cfg_param_find(c->reader.resolution, "case.batch");
+	const struct cfg_param *batch = cfg_param_find(c->resolution, "case.batch");
 	return batch && batch->origin.file ? c->params->batch_count : 1;
 }
 
-void case_calls_client(struct case_reader *c, struct job_entry *client, double batch_count,
+void case_calls_client(struct reader *c, struct job_entry *client, double batch_count,
 		       const char *model)
 {
 	if (model[0])
-		diag_error(c->reader.diag, client->origin,
+		diag_error(c->diag, client->origin,
 			   "client '%s': calls cannot be combined with model, because a recording "
 			   "contains its own kernels (leave out the client's model)",
 			   client->name);
@@ -121,8 +117,8 @@ void case_calls_client(struct case_reader *c, struct job_entry *client, double b
 	const struct gpu_entry *gpu = &c->scenario->topology.gpus[client->gpus[0]];
 	const char *lacking = NULL;
 	if (program->gpu)
-		rescale_words(c->reader.arena, program->calls, &program->step, program->gpu,
-			      &gpu->params, &lacking);
+		rescale_words(c->arena, program->calls, &program->step, program->gpu, &gpu->params,
+			      &lacking);
 	if (lacking)
 		case_error(c, "case.calls",
 			   "case.calls: the kernel '%.80s' multiplies %s, which GPU '%s' does not "

@@ -62,20 +62,19 @@ static size_t spread_guest(const struct topology *topology, size_t server, size_
 	return SIZE_MAX;
 }
 
-static size_t find_guest(struct case_reader *c, struct origin origin, const char *what,
-			 const char *name)
+static size_t find_guest(struct reader *c, struct origin origin, const char *what, const char *name)
 {
 	const struct topology *topology = &c->scenario->topology;
-	return reader_find(&c->reader, origin, what, name, topology->guests, topology->guest_count,
+	return reader_find(c, origin, what, name, topology->guests, topology->guest_count,
 			   sizeof *topology->guests);
 }
 
-static size_t place_gpu(struct case_reader *c, struct origin origin, const char *name, size_t copy)
+static size_t place_gpu(struct reader *c, struct origin origin, const char *name, size_t copy)
 {
 	const struct topology *topology = &c->scenario->topology;
 	if (topology->gpu_count == 0) {
 		bool failed = c->params->fail[0] != 0;
-		diag_error(c->reader.diag, failed ? case_origin_of(c, "case.fail") : origin,
+		diag_error(c->diag, failed ? case_origin_of(c, "case.fail") : origin,
 			   "topology '%s' has no GPU%s (%s)", topology->name, case_failed_words(c),
 			   failed ? "leave one of them out"
 				  : "write gpus = ( { name = ...; profile = ...; "
@@ -86,17 +85,17 @@ static size_t place_gpu(struct case_reader *c, struct origin origin, const char 
 		return 0;
 	if (strcmp(name, "spread") == 0)
 		return copy % topology->gpu_count;
-	return reader_find(&c->reader, origin, "GPU", name, topology->gpus, topology->gpu_count,
+	return reader_find(c, origin, "GPU", name, topology->gpus, topology->gpu_count,
 			   sizeof *topology->gpus);
 }
 
-size_t case_place_server(struct case_reader *c, struct origin origin, const char *name,
+size_t case_place_server(struct reader *c, struct origin origin, const char *name,
 			 const struct gpu_entry *gpu)
 {
 	const struct topology *topology = &c->scenario->topology;
 	const struct host_entry *host = &topology->hosts[gpu->host];
 	if (!name[0] && host->first_guest == SIZE_MAX)
-		diag_error(c->reader.diag, origin,
+		diag_error(c->diag, origin,
 			   "no guest runs on the host of GPU '%s' (write guests = ( { name = ...; "
 			   "host = \"%s\"; } ) into the topology)",
 			   gpu->name, host->name);
@@ -105,14 +104,14 @@ size_t case_place_server(struct case_reader *c, struct origin origin, const char
 	size_t server = find_guest(c, origin, "server guest", name);
 	if (server == SIZE_MAX || topology->guests[server].host == gpu->host)
 		return server;
-	diag_error(c->reader.diag, origin,
+	diag_error(c->diag, origin,
 		   "guest '%s' is not on the host of GPU '%s' (write a guest of host '%s')",
 		   topology->guests[server].name, gpu->name, host->name);
 	return SIZE_MAX;
 }
 
-size_t case_place_program(struct case_reader *c, struct origin origin, const char *name,
-			  size_t server, size_t copy)
+size_t case_place_program(struct reader *c, struct origin origin, const char *name, size_t server,
+			  size_t copy)
 {
 	const struct topology *topology = &c->scenario->topology;
 	if (!name[0])
@@ -121,11 +120,11 @@ size_t case_place_program(struct case_reader *c, struct origin origin, const cha
 	size_t guest = spread ? spread_guest(topology, server, copy)
 			      : find_guest(c, origin, "program's guest", name);
 	if (guest == SIZE_MAX && spread)
-		diag_error(c->reader.diag, origin,
+		diag_error(c->diag, origin,
 			   "program = \"spread\" needs a guest that serves no GPU, but every guest "
 			   "serves one (write the name of a guest)");
 	if (guest != SIZE_MAX && guest != server && !c->runtime)
-		diag_error(c->reader.diag, origin,
+		diag_error(c->diag, origin,
 			   "the program runs in guest '%s', but guest '%s' serves its GPU, and no "
 			   "runtime forwards the calls (write runtime = \"...\")",
 			   topology->guests[guest].name, topology->guests[server].name);
@@ -134,13 +133,13 @@ size_t case_place_program(struct case_reader *c, struct origin origin, const cha
 
 /* Finds the client's GPUs, which follow each other in the topology, the guests that serve them, and
  * the guest of the program. Returns false after an error. */
-static bool place(struct case_reader *c, struct job_entry *entry, const struct client_params *own,
+static bool place(struct reader *c, struct job_entry *entry, const struct client_params *own,
 		  size_t copy)
 {
 	const struct case_params *params = c->params;
 	const struct topology *topology = &c->scenario->topology;
 	size_t count = (size_t)params->tensor_count;
-	size_t *places = ARENA_ARRAY(c->reader.arena, 3 * count, size_t);
+	size_t *places = ARENA_ARRAY(c->arena, 3 * count, size_t);
 	entry->rank_count = entry->simulated_count = count;
 	entry->gpus = &places[0];
 	entry->servers = &places[count];
@@ -153,7 +152,7 @@ static bool place(struct case_reader *c, struct job_entry *entry, const struct c
 		places[i] = places[0] + i;
 		if (places[i] >= topology->gpu_count)
 			return diag_error(
-				c->reader.diag, origin,
+				c->diag, origin,
 				"case.tensor: %zu GPUs from '%s' on are needed, but "
 				"topology '%s' has only %zu (write a smaller case.tensor)",
 				count, topology->gpus[places[0]].name, topology->name,
@@ -172,8 +171,8 @@ static bool place(struct case_reader *c, struct job_entry *entry, const struct c
 	return true;
 }
 
-static void fill_client(struct case_reader *c, struct job_entry *client,
-			const struct client_params *own, size_t copy)
+static void fill_client(struct reader *c, struct job_entry *client, const struct client_params *own,
+			size_t copy)
 {
 	if (!place(c, client, own, copy))
 		return;
@@ -194,25 +193,24 @@ static void fill_client(struct case_reader *c, struct job_entry *client,
 	client->stack = c->stack;
 }
 
-static bool name_is_free(struct case_reader *c, const struct job_entry *client)
+static bool name_is_free(struct reader *c, const struct job_entry *client)
 {
 	const struct job_entry *other = c->scenario->jobs;
 	while (other != client && strcmp(other->name, client->name) != 0)
 		other++;
 	if (other != client)
-		diag_error(c->reader.diag, client->origin,
+		diag_error(c->diag, client->origin,
 			   "client '%s': another client has this name (choose a unique name)",
 			   client->name);
 	return other == client;
 }
 
-void case_read_clients(struct case_reader *c)
+void case_read_clients(struct reader *c)
 {
-	struct reader *reader = &c->reader;
 	const struct cfg_node *list = cfg_child(c->group, "clients");
 	size_t listed = list ? cfg_count(list) : 1, copies = (size_t)c->params->copies_count;
 	if (list && (!cfg_is_list(list) || listed == 0)) {
-		diag_error(reader->diag, cfg_origin(list),
+		diag_error(c->diag, cfg_origin(list),
 			   "case: clients must be a list of groups (write clients = ( { batch = "
 			   "64; } ))");
 		return;
@@ -225,22 +223,22 @@ void case_read_clients(struct case_reader *c)
 			   CLIENTS_MAX);
 		return;
 	}
-	struct job_entry *clients = ARENA_ARRAY(reader->arena, count + 1, struct job_entry);
+	struct job_entry *clients = ARENA_ARRAY(c->arena, count + 1, struct job_entry);
 	c->scenario->jobs = clients;
 	for (size_t i = 0; i < count; i++) {
 		const struct cfg_node *group = list ? cfg_at(list, i % listed) : NULL;
 		struct client_params own = {.program = "", .server = "", .gpu = "", .model = ""};
 		const char *name = cfg_text(cfg_child(group, "name"));
 		if (!name)
-			name = count > 1 ? arena_printf(reader->arena, "client%zu", i) : "client";
+			name = count > 1 ? arena_printf(c->arena, "client%zu", i) : "client";
 		else if (copies > 1)
-			name = arena_printf(reader->arena, "%s.%zu", name, i / listed);
+			name = arena_printf(c->arena, "%s.%zu", name, i / listed);
 		clients[i].name = name;
 		clients[i].origin = group ? cfg_origin(group) : case_origin(c);
-		if (!reader_name(reader, clients[i].origin, "client", name) ||
+		if (!reader_name(c, clients[i].origin, "client", name) ||
 		    !name_is_free(c, &clients[i]))
 			continue;
-		if (!group || reader_item(reader, group, "client", name, name, &client_table,
+		if (!group || reader_item(c, group, "client", name, name, &client_table,
 					  CFG_KEYS("name"), &own))
 			fill_client(c, &clients[i], &own, i);
 	}

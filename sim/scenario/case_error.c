@@ -173,34 +173,34 @@ const char *scenario_distance_words(struct arena *arena, const struct scenario *
 
 /* ---- reading ---- */
 
-void case_note_evidence(struct case_reader *c, const struct cfg_node *file)
+void case_note_evidence(struct reader *c, const struct cfg_node *file)
 {
 	const struct evidence *list;
-	size_t count = evidence_read(c->reader.arena, cfg_child(file, "fitted_on"),
-				     c->request->without, &list);
+	size_t count =
+		evidence_read(c->arena, cfg_child(file, "fitted_on"), c->request->without, &list);
 	for (size_t i = 0; i < count; i++)
-		*VEC_PUSH(c->reader.arena, &c->evidence) = list[i];
+		*VEC_PUSH(c->arena, &c->evidence) = list[i];
 }
 
 /* Returns true if the user states the rate of one GPU. */
-static bool states_rate(const struct case_reader *c)
+static bool states_rate(const struct reader *c)
 {
 	const struct job_entry *job = &c->scenario->jobs[0];
 	const struct gpu_entry *gpu = &c->scenario->topology.gpus[job->gpus[0]];
-	const char *path = arena_printf(c->reader.arena, "efficiency.%s.%s.peak", gpu->like,
+	const char *path = arena_printf(c->arena, "efficiency.%s.%s.peak", gpu->like,
 					job->model ? job->model : "");
-	const struct cfg_param *peak = cfg_param_find(c->reader.resolution, path);
+	const struct cfg_param *peak = cfg_param_find(c->resolution, path);
 	return peak && peak->value > 0 && peak->source >= CFG_SOURCE_SET;
 }
 
-static enum distance distance_of(const struct case_reader *c, enum case_part part,
+static enum distance distance_of(const struct reader *c, enum case_part part,
 				 const struct cfg_node *file)
 {
-	const struct evidence own = evidence_of(c->reader.arena, c->scenario), *all;
-	size_t count = evidence_read(c->reader.arena, cfg_child(file, "fitted_on"),
-				     c->request->without, &all);
+	const struct evidence own = evidence_of(c->arena, c->scenario), *all;
+	size_t count =
+		evidence_read(c->arena, cfg_child(file, "fitted_on"), c->request->without, &all);
 	if (!c->params->gpu_profiles)
-		count = evidence_of_other_generations(c->reader.arena, &own, all, count, &all);
+		count = evidence_of_other_generations(c->arena, &own, all, count, &all);
 	enum distance d =
 		evidence_distance(&own, part, c->evidence.items, c->evidence.count, all, count);
 	bool local = part == PART_ONE_GPU || scenario_kind(c->scenario) == CASE_LOCAL;
@@ -237,10 +237,9 @@ struct model_error case_error_at(const struct cfg_node *file, enum case_kind kin
 }
 
 /* Reads the error of one kind at its distance. */
-static struct model_error read_error(struct case_reader *c, enum case_kind kind,
-				     enum distance distance, const struct cfg_node *file)
+static struct model_error read_error(struct reader *c, enum case_kind kind, enum distance distance,
+				     const struct cfg_node *file)
 {
-	struct reader *reader = &c->reader;
 	const struct param_table table = {.name = "error",
 					  .size = sizeof(struct error_params),
 					  .rows = &error_rows[kind],
@@ -248,25 +247,23 @@ static struct model_error read_error(struct case_reader *c, enum case_kind kind,
 	const char *path = case_kind_path(kind);
 	const struct cfg_node *fit = find_error(file, kind, distance);
 	if (fit)
-		cfg_override_node(reader->resolution, path, fit);
+		cfg_override_node(c->resolution, path, fit);
 	struct error_params params;
-	reader_params(reader, NULL, "error", "error", &table, &params);
-	const struct cfg_param *param = cfg_param_find(reader->resolution, path);
+	reader_params(c, NULL, "error", "error", &table, &params);
+	const struct cfg_param *param = cfg_param_find(c->resolution, path);
 	if (c->request->without)
 		return (struct model_error){0};
 	return (struct model_error){param->value, param->freedom_count};
 }
 
-void case_read_error(struct case_reader *c)
+void case_read_error(struct reader *c)
 {
-	struct reader *reader = &c->reader;
 	struct scenario *scenario = c->scenario;
-	const char *path =
-		arena_printf(reader->arena, "%s/calib/profiles/" MODEL_ERROR ".cfg", reader->root);
+	const char *path = arena_printf(c->arena, "%s/calib/profiles/" MODEL_ERROR ".cfg", c->root);
 	const struct cfg_node *file =
-		access(path, R_OK) == 0 ? cfg_read(reader->arena, reader->diag, path) : NULL;
+		access(path, R_OK) == 0 ? cfg_read(c->arena, c->diag, path) : NULL;
 	enum case_kind kind = scenario_kind(scenario);
-	if (diag_count(reader->diag) > 0)
+	if (diag_count(c->diag) > 0)
 		return;
 	for (enum case_part part = 0; part < CASE_PART_COUNT; part++)
 		scenario->distances[part] =

@@ -40,7 +40,7 @@ struct job_request {
 	size_t first_gpu, gpu_count, per_machine;
 };
 
-bool case_is_job(const struct case_reader *c)
+bool case_is_job(const struct reader *c)
 {
 	if (case_has_ranks(c))
 		return false;
@@ -48,42 +48,39 @@ bool case_is_job(const struct case_reader *c)
 	       cfg_child(c->group, "jobs") != NULL;
 }
 
-static bool read_job(struct case_reader *c, const struct cfg_node *group, size_t index,
+static bool read_job(struct reader *c, const struct cfg_node *group, size_t index,
 		     struct job_request *job)
 {
-	struct reader *reader = &c->reader;
 	const char *name = cfg_text(cfg_child(group, "name"));
-	*job = (struct job_request){.name = name ? name
-						 : arena_printf(reader->arena, "job%zu", index),
+	*job = (struct job_request){.name = name ? name : arena_printf(c->arena, "job%zu", index),
 				    .origin = group ? cfg_origin(group) : case_origin(c),
 				    .own = {.model = "",
 					    .guest = "",
 					    .exchange = "",
 					    .input = "",
 					    .first_gpu_count = -1}};
-	if (!reader_name(reader, job->origin, "job", job->name))
+	if (!reader_name(c, job->origin, "job", job->name))
 		return false;
 	for (size_t i = 0; i < index; i++)
 		if (strcmp(c->jobs[i].name, job->name) == 0)
 			return diag_error(
-				reader->diag, job->origin,
+				c->diag, job->origin,
 				"job '%s': another job has this name (choose a unique name)",
 				job->name);
-	return !group || reader_item(reader, group, "job", job->name, job->name, &job_table,
+	return !group || reader_item(c, group, "job", job->name, job->name, &job_table,
 				     CFG_KEYS("name"), &job->own);
 }
 
-void case_jobs_want(struct case_reader *c)
+void case_jobs_want(struct reader *c)
 {
-	struct reader *reader = &c->reader;
 	const struct cfg_node *list = cfg_child(c->group, "jobs");
 	if (list && (!cfg_is_list(list) || cfg_count(list) == 0)) {
-		diag_error(reader->diag, cfg_origin(list),
+		diag_error(c->diag, cfg_origin(list),
 			   "case: jobs must be a list of groups (write jobs = ( { gpus = 4; } ))");
 		return;
 	}
 	c->job_count = list ? cfg_count(list) : 1;
-	c->jobs = ARENA_ARRAY(reader->arena, c->job_count, struct job_request);
+	c->jobs = ARENA_ARRAY(c->arena, c->job_count, struct job_request);
 	size_t next = 0;
 	bool unused = list != NULL; /* case.gpus is */
 	for (size_t i = 0; i < c->job_count; i++) {
@@ -99,16 +96,16 @@ void case_jobs_want(struct case_reader *c)
 						    : c->params->gpus_per_machine_count);
 		bool said = own->first_gpu_count >= 0;
 		job->first_gpu = said ? (size_t)own->first_gpu_count : 0;
-		reader->may_fold &= job->first_gpu == 0;
+		c->may_fold &= job->first_gpu == 0;
 		next = (said ? job->first_gpu : next) + job->gpu_count;
-		if (next > reader->gpus_wanted)
-			reader->gpus_wanted = next;
-		if (job->per_machine && (!reader->gpus_per_machine_wanted ||
-					 job->per_machine < reader->gpus_per_machine_wanted))
-			reader->gpus_per_machine_wanted = job->per_machine;
+		if (next > c->gpus_wanted)
+			c->gpus_wanted = next;
+		if (job->per_machine &&
+		    (!c->gpus_per_machine_wanted || job->per_machine < c->gpus_per_machine_wanted))
+			c->gpus_per_machine_wanted = job->per_machine;
 	}
 	if (unused && c->params->gpus_count > 0)
-		diag_error(reader->diag, case_origin_of(c, "case.gpus"),
+		diag_error(c->diag, case_origin_of(c, "case.gpus"),
 			   "case.gpus has no effect, because each job states its own number (write "
 			   "--set job.%s.gpus=%g)",
 			   c->jobs[0].name, c->params->gpus_count);
@@ -130,7 +127,7 @@ static size_t guest_on(const struct topology *topology, size_t host, const char 
 }
 
 /* Returns the job before `end` that holds that GPU; NULL: the GPU is free. */
-static const struct job_entry *holder(const struct case_reader *c, const struct job_entry *end,
+static const struct job_entry *holder(const struct reader *c, const struct job_entry *end,
 				      size_t gpu)
 {
 	for (const struct job_entry *entry = c->scenario->jobs; entry != end; entry++) {
@@ -149,16 +146,16 @@ static const struct job_entry *holder(const struct case_reader *c, const struct 
 	return NULL;
 }
 
-static void no_guest(struct case_reader *c, struct origin origin, const struct job_request *job,
+static void no_guest(struct reader *c, struct origin origin, const struct job_request *job,
 		     const struct host_entry *host, const char *guest)
 {
 	if (host->first_guest == SIZE_MAX)
-		diag_error(c->reader.diag, origin,
+		diag_error(c->diag, origin,
 			   "job '%s': machine '%s' has no guest (write guests = ( { name = ...; "
 			   "host = \"%s\"; } ) into the topology)",
 			   job->name, host->name, host->name);
 	else
-		diag_error(c->reader.diag, origin,
+		diag_error(c->diag, origin,
 			   "job '%s': machine '%s' has no guest '%s' (write guest = \"%s\")",
 			   job->name, host->name, guest,
 			   c->scenario->topology.guests[host->first_guest].name);
@@ -166,7 +163,7 @@ static void no_guest(struct case_reader *c, struct origin origin, const struct j
 
 /* Takes the free GPUs from the job's first one on, at most per_machine on each machine. Jobs
  * that use a part of each machine therefore share the machines. */
-static bool place(struct case_reader *c, const struct job_request *job, struct job_entry *entry)
+static bool place(struct reader *c, const struct job_request *job, struct job_entry *entry)
 {
 	const struct topology *topology = &c->scenario->topology;
 	const char *guest = job->own.guest[0] ? job->own.guest : c->params->guest;
@@ -174,8 +171,8 @@ static bool place(struct case_reader *c, const struct job_request *job, struct j
 	const struct fold *fold =
 		topology->fold; /* with a fold there is only one job, which uses all machines */
 	size_t wanted = fold ? fold->simulated_count : job->gpu_count;
-	size_t *gpus = ARENA_ARRAY(c->reader.arena, wanted, size_t);
-	size_t *guests = ARENA_ARRAY(c->reader.arena, wanted, size_t);
+	size_t *gpus = ARENA_ARRAY(c->arena, wanted, size_t);
+	size_t *guests = ARENA_ARRAY(c->arena, wanted, size_t);
 	size_t count = 0, taken = 0;
 	for (size_t i = job->first_gpu; i < topology->gpu_count && count < wanted; i++) {
 		size_t host = topology->gpus[i].host;
@@ -186,7 +183,7 @@ static bool place(struct case_reader *c, const struct job_request *job, struct j
 		const struct job_entry *other = holder(c, entry, i);
 		if (other && i == job->first_gpu && job->own.first_gpu_count >= 0)
 			return diag_error(
-				c->reader.diag, job->origin,
+				c->diag, job->origin,
 				"job '%s' begins at GPU %zu, but job '%s' holds that GPU (write "
 				"another first_gpu)",
 				job->name, i, other->name);
@@ -203,7 +200,7 @@ static bool place(struct case_reader *c, const struct job_request *job, struct j
 	}
 	if (count < wanted)
 		return diag_error(
-			c->reader.diag, job->origin,
+			c->diag, job->origin,
 			"job '%s' needs %zu GPUs from index %zu on, but topology '%s' has %zu "
 			"GPUs%s, of which the job can use %zu (write %s%zu%s)",
 			job->name, job->gpu_count, job->first_gpu, topology->name,
@@ -221,17 +218,16 @@ static bool place(struct case_reader *c, const struct job_request *job, struct j
 
 /* Returns the path of a job's group: "exchange", or "exchange.<job>" if the job names its own
  * file. */
-static const char *prefix(struct case_reader *c, const char *what, const struct job_request *job,
+static const char *prefix(struct reader *c, const char *what, const struct job_request *job,
 			  bool own)
 {
-	return own ? arena_printf(c->reader.arena, "%s.%s", what, job->name) : what;
+	return own ? arena_printf(c->arena, "%s.%s", what, job->name) : what;
 }
 
 /* Checks that the library has the algorithm `name` and that it does an all-reduce, or the
  * collective of the benchmark. Returns false after an error. */
-static bool algorithm_fits(struct case_reader *c, struct origin origin, const char *name)
+static bool algorithm_fits(struct reader *c, struct origin origin, const char *name)
 {
-	struct reader *reader = &c->reader;
 	const struct algorithm *algorithm = algorithm_find(name);
 	enum collective asked = c->scenario->collective;
 	if (strcmp(name, "auto") == 0)
@@ -241,33 +237,33 @@ static bool algorithm_fits(struct case_reader *c, struct origin origin, const ch
 		return true;
 	if (algorithm)
 		return diag_error(
-			reader->diag, origin,
+			c->diag, origin,
 			"library.algorithm: '%s' cannot do the collective %s (`farwire list "
 			"algorithms` shows which algorithms can)",
 			name, collective_name(asked));
-	return diag_error(reader->diag, origin, "library: %s",
-			  registry_unknown(reader->arena, &algorithm_registry, name, "auto"));
+	return diag_error(c->diag, origin, "library: %s",
+			  registry_unknown(c->arena, &algorithm_registry, name, "auto"));
 }
 
 /* Reads library.msccl, which must fit the job's ranks, and checks that library.protocol is allowed
  * by library.ll128. The groups of a plan differ in size: those of another size do not use the file.
  * `path` is the group's path. */
-static bool library_fits(struct case_reader *c, const char *path, size_t rank_count,
+static bool library_fits(struct reader *c, const char *path, size_t rank_count,
 			 struct library_params *library)
 {
-	struct arena *arena = c->reader.arena;
+	struct arena *arena = c->arena;
 	if (!algorithm_fits(c, case_origin_of(c, arena_printf(arena, "%s.algorithm", path)),
 			    library->algorithm))
 		return false;
 	struct origin file = case_origin_of(c, arena_printf(arena, "%s.msccl", path));
 	if (library->msccl[0]) {
-		library->script = msccl_read(arena, c->reader.diag, file,
-					     case_file_path(c, file, library->msccl));
+		library->script =
+			msccl_read(arena, c->diag, file, case_file_path(c, file, library->msccl));
 		if (!library->script)
 			return false;
 		if (c->params->collective[0] &&
 		    library->script->collective != c->scenario->collective)
-			return diag_error(c->reader.diag, file,
+			return diag_error(c->diag, file,
 					  "%s.msccl: the file has an algorithm of %s, not of %s "
 					  "(write case.collective=%s)",
 					  path, collective_name(library->script->collective),
@@ -275,7 +271,7 @@ static bool library_fits(struct case_reader *c, const char *path, size_t rank_co
 					  collective_name(library->script->collective));
 		size_t script_ranks = library->script->schedule->rank_count;
 		if (script_ranks != rank_count && !case_has_plan(c))
-			return diag_error(c->reader.diag, file,
+			return diag_error(c->diag, file,
 					  "%s.msccl: '%s' has the steps of %zu GPUs, but the job "
 					  "has %zu (write case.gpus=%zu, or another file)",
 					  path, library->msccl, script_ranks, rank_count,
@@ -290,36 +286,35 @@ static bool library_fits(struct case_reader *c, const char *path, size_t rank_co
 		path, path, path);
 }
 
-static bool read_exchange(struct case_reader *c, const struct job_request *job,
-			  struct job_entry *entry, const char *name, bool own)
+static bool read_exchange(struct reader *c, const struct job_request *job, struct job_entry *entry,
+			  const char *name, bool own)
 {
-	struct reader *reader = &c->reader;
 	const struct cfg_node *file;
 	const struct cfg_node *node =
 		case_group(c, own ? job->origin : case_origin_of(c, "case.exchange"),
 			   "models/exchanges", "exchange", name, "exchange", &file);
 	if (!node && exchange_policy_find(name))
-		return diag_error(reader->diag, case_origin_of(c, "case.exchange"),
+		return diag_error(c->diag, case_origin_of(c, "case.exchange"),
 				  "'%s' is a policy of exchanges (write --set exchange.policy=%s)",
 				  name, name);
 	if (!node)
 		return false;
-	const char **known = ARENA_ARRAY(reader->arena, 2 + transport_kind_count(), const char *);
+	const char **known = ARENA_ARRAY(c->arena, 2 + transport_kind_count(), const char *);
 	size_t known_count = 0;
 	known[known_count++] = "exchange";
 	known[known_count++] = "library";
 	for (size_t i = 0; i < transport_kind_count(); i++)
 		if (!transport_kind_at(i)->one_host)
 			known[known_count++] = transport_kind_at(i)->name;
-	cfg_only(reader->diag, file, known, known_count);
-	struct exchange_params *exchange = ARENA_NEW(reader->arena, struct exchange_params);
-	struct library_params *library = ARENA_NEW(reader->arena, struct library_params);
-	const char *thing = arena_printf(reader->arena, "exchange '%s'", name);
-	bool fine = reader_params(reader, node, prefix(c, "exchange", job, own), thing,
-				  &exchange_table, exchange);
+	cfg_only(c->diag, file, known, known_count);
+	struct exchange_params *exchange = ARENA_NEW(c->arena, struct exchange_params);
+	struct library_params *library = ARENA_NEW(c->arena, struct library_params);
+	const char *thing = arena_printf(c->arena, "exchange '%s'", name);
+	bool fine = reader_params(c, node, prefix(c, "exchange", job, own), thing, &exchange_table,
+				  exchange);
 	const char *path = prefix(c, "library", job, own);
-	fine &= reader_params(reader, cfg_child(file, "library"), path,
-			      arena_printf(reader->arena, "library of exchange '%s'", name),
+	fine &= reader_params(c, cfg_child(file, "library"), path,
+			      arena_printf(c->arena, "library of exchange '%s'", name),
 			      &library_table, library);
 	fine = fine && library_fits(c, path, entry->rank_count, library);
 	if (!c->transport)
@@ -329,13 +324,12 @@ static bool read_exchange(struct case_reader *c, const struct job_request *job,
 	return fine;
 }
 
-static bool read_input(struct case_reader *c, const struct job_request *job,
-		       struct job_entry *entry, bool own)
+static bool read_input(struct reader *c, const struct job_request *job, struct job_entry *entry,
+		       bool own)
 {
-	struct reader *reader = &c->reader;
-	struct input_params *input = ARENA_NEW(reader->arena, struct input_params);
-	if (!reader_params(reader, cfg_child(c->file, "input"), prefix(c, "input", job, own),
-			   "input", &input_table, input))
+	struct input_params *input = ARENA_NEW(c->arena, struct input_params);
+	if (!reader_params(c, cfg_child(c->file, "input"), prefix(c, "input", job, own), "input",
+			   &input_table, input))
 		return false;
 	if (own)
 		input->source = job->own.input;
@@ -343,23 +337,22 @@ static bool read_input(struct case_reader *c, const struct job_request *job,
 	return true;
 }
 
-static const struct storage_params *storage_of(struct case_reader *c, struct origin origin,
+static const struct storage_params *storage_of(struct reader *c, struct origin origin,
 					       const char *name, const char *prefix)
 {
-	struct reader *reader = &c->reader;
 	const struct cfg_node *file;
 	const struct cfg_node *node =
 		case_group(c, origin, "models/storages", "storage", name, "storage", &file);
-	struct storage_params *storage = ARENA_NEW(reader->arena, struct storage_params);
+	struct storage_params *storage = ARENA_NEW(c->arena, struct storage_params);
 	if (!node)
 		return NULL;
-	reader_params(reader, node, prefix, arena_printf(reader->arena, "storage '%s'", name),
-		      &storage_table, storage);
+	reader_params(c, node, prefix, arena_printf(c->arena, "storage '%s'", name), &storage_table,
+		      storage);
 	return storage;
 }
 
-static void read_storage(struct case_reader *c, const struct job_request *job,
-			 struct job_entry *entry, bool own)
+static void read_storage(struct reader *c, const struct job_request *job, struct job_entry *entry,
+			 bool own)
 {
 	const char *source = entry->input->source;
 	if (strcmp(source, "gpu") != 0 && strcmp(source, "host") != 0)
@@ -368,14 +361,14 @@ static void read_storage(struct case_reader *c, const struct job_request *job,
 				   prefix(c, "storage", job, own));
 }
 
-void case_read_model(struct case_reader *c, size_t index, struct job_entry *entry)
+void case_read_model(struct reader *c, size_t index, struct job_entry *entry)
 {
 	const struct job_request *job = &c->jobs[index];
 	const struct topology *topology = &c->scenario->topology;
 	const char *profile = topology->gpus[entry->gpus[0]].profile;
 	for (size_t i = 1; i < entry->simulated_count; i++)
 		if (strcmp(topology->gpus[entry->gpus[i]].profile, profile) != 0) {
-			diag_error(c->reader.diag, job->origin,
+			diag_error(c->diag, job->origin,
 				   "job '%s': its GPUs have two profiles, '%s' and '%s', but all "
 				   "must have the same (choose another first_gpu or fewer gpus)",
 				   job->name, profile, topology->gpus[entry->gpus[i]].profile);
@@ -387,14 +380,14 @@ void case_read_model(struct case_reader *c, size_t index, struct job_entry *entr
 
 /* ---- the whole job ---- */
 
-static const char *exchange_name(const struct case_reader *c, size_t job)
+static const char *exchange_name(const struct reader *c, size_t job)
 {
 	const char *own = c->jobs[job].own.exchange;
 	return own[0] ? own : c->params->exchange;
 }
 
 /* Jobs with the same exchange share it: each file is read, and each parameter recorded, once. */
-void case_find_exchange(struct case_reader *c, size_t index, struct job_entry *entry)
+void case_find_exchange(struct reader *c, size_t index, struct job_entry *entry)
 {
 	const char *name = exchange_name(c, index);
 	entry->exchange_name = name;
@@ -411,7 +404,7 @@ void case_find_exchange(struct case_reader *c, size_t index, struct job_entry *e
 
 /* Jobs with the same input source share the storage and compete for it, even if their other
  * input settings differ. */
-static void find_input(struct case_reader *c, size_t index, struct job_entry *entry)
+static void find_input(struct reader *c, size_t index, struct job_entry *entry)
 {
 	bool own = c->jobs[index].own.input[0];
 	for (size_t i = 0; i < index && !own && !entry->input; i++)
@@ -431,7 +424,7 @@ static void find_input(struct case_reader *c, size_t index, struct job_entry *en
 }
 
 /* Reports an error if a job on several machines uses shared memory. */
-static void check_transport(struct case_reader *c, const struct job_entry *entry)
+static void check_transport(struct reader *c, const struct job_entry *entry)
 {
 	const struct topology *topology = &c->scenario->topology;
 	size_t first = topology->gpus[entry->gpus[0]].host;
@@ -443,7 +436,7 @@ static void check_transport(struct case_reader *c, const struct job_entry *entry
 			   entry->name);
 }
 
-static void fill_job(struct case_reader *c, size_t index, struct job_entry *entry)
+static void fill_job(struct reader *c, size_t index, struct job_entry *entry)
 {
 	const struct job_request *job = &c->jobs[index];
 	const struct job_params *own = &job->own;
@@ -467,7 +460,7 @@ static void fill_job(struct case_reader *c, size_t index, struct job_entry *entr
 /* Returns the storage of checkpoints: the one with that name from which a job reads, or else a
  * storage of its own. */
 static const struct storage_params *
-checkpoint_storage(struct case_reader *c, const struct job_entry *jobs, const char *name)
+checkpoint_storage(struct reader *c, const struct job_entry *jobs, const char *name)
 {
 	for (size_t i = 0; i < c->job_count; i++)
 		if (jobs[i].storage && strcmp(jobs[i].input->source, name) == 0)
@@ -477,9 +470,8 @@ checkpoint_storage(struct case_reader *c, const struct job_entry *jobs, const ch
 }
 
 /* Reads the phases of jobs around their steps, if the case asks for the time from launch to end. */
-static void read_phases(struct case_reader *c, struct job_entry *jobs)
+static void read_phases(struct reader *c, struct job_entry *jobs)
 {
-	struct reader *reader = &c->reader;
 	const struct case_params *params = c->params;
 	bool asked = params->job_steps_count > 0 || params->epochs_count > 0;
 	if (!asked || c->scenario->style != JOBS_RANKS)
@@ -488,9 +480,9 @@ static void read_phases(struct case_reader *c, struct job_entry *jobs)
 		case_error(c, "case.job_steps",
 			   "case: case.job_steps and case.epochs both say how long the job is "
 			   "(leave one of them out)");
-	struct phases_params *phases = ARENA_NEW(reader->arena, struct phases_params);
-	if (!reader_params(reader, c->stack_phases, "phases",
-			   arena_printf(reader->arena, "phases of stack '%s'", params->stack),
+	struct phases_params *phases = ARENA_NEW(c->arena, struct phases_params);
+	if (!reader_params(c, c->stack_phases, "phases",
+			   arena_printf(c->arena, "phases of stack '%s'", params->stack),
 			   &phases_table, phases))
 		return;
 	c->scenario->phases = phases;
@@ -505,7 +497,7 @@ static void read_phases(struct case_reader *c, struct job_entry *jobs)
 /* ---- all jobs ---- */
 
 /* Training uses an all-reduce of its gradients. */
-static enum collective find_collective(struct case_reader *c)
+static enum collective find_collective(struct reader *c)
 {
 	const char *name = c->params->collective;
 	if (!name[0])
@@ -514,14 +506,14 @@ static enum collective find_collective(struct case_reader *c)
 	if (kind)
 		return kind->collective;
 	case_error(c, "case.collective", "case: %s",
-		   registry_unknown(c->reader.arena, &collective_kind_registry, name, NULL));
+		   registry_unknown(c->arena, &collective_kind_registry, name, NULL));
 	return COLLECTIVE_ALL_REDUCE;
 }
 
 /* Each pair of ranks has a route of about 3 kB, so this number of ranks needs about 3.5 GB. */
 enum { ALL_TO_ALL_MOST = 1024 };
 
-static void check_all_to_all(struct case_reader *c, const struct job_entry *job)
+static void check_all_to_all(struct reader *c, const struct job_entry *job)
 {
 	if (c->scenario->style == JOBS_COLLECTIVE &&
 	    c->scenario->collective == COLLECTIVE_ALL_TO_ALL && job->rank_count > ALL_TO_ALL_MOST)
@@ -531,9 +523,9 @@ static void check_all_to_all(struct case_reader *c, const struct job_entry *job)
 			   job->rank_count, ALL_TO_ALL_MOST);
 }
 
-void case_read_jobs(struct case_reader *c)
+void case_read_jobs(struct reader *c)
 {
-	struct job_entry *jobs = ARENA_ARRAY(c->reader.arena, c->job_count + 1, struct job_entry);
+	struct job_entry *jobs = ARENA_ARRAY(c->arena, c->job_count + 1, struct job_entry);
 	c->scenario->jobs = jobs;
 	c->scenario->style = c->params->collective[0] ? JOBS_COLLECTIVE : JOBS_RANKS;
 	c->scenario->collective = find_collective(c);
@@ -549,7 +541,7 @@ void case_read_jobs(struct case_reader *c)
 			"case: a collective benchmark must have one job, not %zu (leave out jobs)",
 			c->job_count);
 	if (cfg_child(c->group, "clients"))
-		diag_error(c->reader.diag, cfg_origin(cfg_child(c->group, "clients")),
+		diag_error(c->diag, cfg_origin(cfg_child(c->group, "clients")),
 			   "case: training jobs cannot be combined with clients (write a separate "
 			   "case for each)");
 }

@@ -7,22 +7,22 @@
 #include "sim/scenario/case.h"
 
 /* Returns the shipped network of that name; NULL if there is none. */
-static const struct network *shipped_network(struct case_reader *c, const char *name)
+static const struct network *shipped_network(struct reader *c, const char *name)
 {
 	const char *const *names;
-	size_t count = data_names(c->reader.arena, c->reader.root, "models/networks", &names);
+	size_t count = data_names(c->arena, c->root, "models/networks", &names);
 	const struct cfg_node *file;
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(names[i], name) == 0 && case_group(c, case_origin(c), "models/networks",
 							      "model", name, "network", &file))
-			return network_read(c->reader.arena, c->reader.diag, file,
+			return network_read(c->arena, c->diag, file,
 					    (size_t)c->params->sequence_count);
 	return NULL;
 }
 
 /* A file of the user may have the name of a shipped network inside, but other layers. It becomes
  * "own-NAME", because fits of the shipped network must not act on it. */
-static const struct network *with_own_name(struct case_reader *c, const struct network *network)
+static const struct network *with_own_name(struct reader *c, const struct network *network)
 {
 	const struct network *shipped = shipped_network(c, network->name);
 	if (!shipped || (shipped->layer_count == network->layer_count &&
@@ -30,21 +30,19 @@ static const struct network *with_own_name(struct case_reader *c, const struct n
 			 shipped->macs_count == network->macs_count &&
 			 shipped->activations_count == network->activations_count))
 		return network;
-	struct network *own = ARENA_NEW(c->reader.arena, struct network);
+	struct network *own = ARENA_NEW(c->arena, struct network);
 	*own = *network;
-	own->name = arena_printf(c->reader.arena, "own-%s", network->name);
+	own->name = arena_printf(c->arena, "own-%s", network->name);
 	return own;
 }
 
-static const struct network *read_network(struct case_reader *c, struct origin origin,
-					  const char *name)
+static const struct network *read_network(struct reader *c, struct origin origin, const char *name)
 {
 	size_t sequence = (size_t)c->params->sequence_count;
 	const struct cfg_node *file;
 	if (!case_group(c, origin, "models/networks", "model", name, "network", &file))
 		return NULL;
-	const struct network *network =
-		network_read(c->reader.arena, c->reader.diag, file, sequence);
+	const struct network *network = network_read(c->arena, c->diag, file, sequence);
 	if (network && strcmp(network->name, name) != 0)
 		network = with_own_name(c, network);
 	if (network && sequence > 0 && network->sequence == 0)
@@ -56,16 +54,13 @@ static const struct network *read_network(struct case_reader *c, struct origin o
 }
 
 /* Returns the constants of a GPU generation, which are read once in a case. */
-static const struct kernel_params *read_kernels(struct case_reader *c,
-						enum gpu_generation generation)
+static const struct kernel_params *read_kernels(struct reader *c, enum gpu_generation generation)
 {
-	struct reader *reader = &c->reader;
 	if (c->kernels[generation])
 		return c->kernels[generation];
-	struct kernel_params *kernels = ARENA_NEW(reader->arena, struct kernel_params);
-	const char *prefix =
-		arena_printf(reader->arena, "kernels.%s", gpu_generation_name(generation));
-	reader_params(reader, NULL, prefix, prefix, &kernel_table, kernels);
+	struct kernel_params *kernels = ARENA_NEW(c->arena, struct kernel_params);
+	const char *prefix = arena_printf(c->arena, "kernels.%s", gpu_generation_name(generation));
+	reader_params(c, NULL, prefix, prefix, &kernel_table, kernels);
 	c->kernels[generation] = kernels;
 	return kernels;
 }
@@ -73,16 +68,15 @@ static const struct kernel_params *read_kernels(struct case_reader *c,
 /* Returns the parameters of kernel times: two fitted efficiencies if there are any, and the
  * constants of the law. */
 static const struct efficiency_params *
-read_efficiency(struct case_reader *c, const struct gpu_entry *gpu, const char *model)
+read_efficiency(struct reader *c, const struct gpu_entry *gpu, const char *model)
 {
-	struct reader *reader = &c->reader;
-	struct efficiency_params *efficiency = ARENA_NEW(reader->arena, struct efficiency_params);
-	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu->like, model);
-	reader_params(reader, NULL, prefix, prefix, &efficiency_table, efficiency);
+	struct efficiency_params *efficiency = ARENA_NEW(c->arena, struct efficiency_params);
+	const char *prefix = arena_printf(c->arena, "efficiency.%s.%s", gpu->like, model);
+	reader_params(c, NULL, prefix, prefix, &efficiency_table, efficiency);
 	if (!(efficiency->peak_ratio > 0)) {
 		struct efficiency_params law;
-		prefix = arena_printf(reader->arena, "%s.%s", prefix, c->params->stack);
-		reader_params(reader, NULL, prefix, prefix, &law_table, &law);
+		prefix = arena_printf(c->arena, "%s.%s", prefix, c->params->stack);
+		reader_params(c, NULL, prefix, prefix, &law_table, &law);
 		efficiency->law_ratio = law.law_ratio;
 		efficiency->kernels = read_kernels(c, (enum gpu_generation)gpu->params.generation);
 	}
@@ -101,25 +95,25 @@ static const char *types_of(struct arena *arena, const struct gpu_params *gpu)
 }
 
 /* Reports an error if the stack computes in numbers that the GPU does not have. */
-static void check_numbers(struct case_reader *c, const struct gpu_entry *gpu)
+static void check_numbers(struct reader *c, const struct gpu_entry *gpu)
 {
-	struct arena *arena = c->reader.arena;
+	struct arena *arena = c->arena;
 	const struct gpu_params *params = &gpu->params;
 	enum number_type type = stack_needed_type(c->stack);
 	enum number_type instead = gpu_has(params, NUMBER_BF16)   ? NUMBER_BF16
 				   : gpu_has(params, NUMBER_FP16) ? NUMBER_FP16
 								  : NUMBER_FP32;
 	const char *name = number_type_name(type);
-	if (gpu_has(params, type) || diag_count(c->reader.diag) > 0)
+	if (gpu_has(params, type) || diag_count(c->diag) > 0)
 		return;
-	const struct cfg_param *said = cfg_param_find(c->reader.resolution, "stack.precision");
+	const struct cfg_param *said = cfg_param_find(c->resolution, "stack.precision");
 	bool set = said && said->origin.file && said->origin.file[0] == '-';
 	const char *rate = "";
 	if (gpu_generation_has(params->generation, type))
 		rate = arena_printf(
 			arena, "; if it has %s, write the rate %s = \"... TFLOPS\" into its file",
 			name, name);
-	diag_error(c->reader.diag, set ? said->origin : case_origin_of(c, "case.stack"),
+	diag_error(c->diag, set ? said->origin : case_origin_of(c, "case.stack"),
 		   "stack '%s' computes in %s, but GPU '%s' (%s) has only %s (write "
 		   "stack.precision=%s, or another case.stack%s)",
 		   c->params->stack, name, gpu->profile,
@@ -127,8 +121,7 @@ static void check_numbers(struct case_reader *c, const struct gpu_entry *gpu)
 		   types_of(arena, params), number_type_name(instead), rate);
 }
 
-void case_model(struct case_reader *c, struct job_entry *entry, struct origin origin,
-		const char *name)
+void case_model(struct reader *c, struct job_entry *entry, struct origin origin, const char *name)
 {
 	const struct gpu_entry *gpus = c->scenario->topology.gpus;
 	const char *like = gpus[entry->gpus[0]].like;

@@ -13,7 +13,7 @@ static bool sets(const char *text, const char *group)
 	return text && strncmp(text, group, length) == 0 && text[length] == '.';
 }
 
-bool case_find_keys(const struct case_reader *c, const char *group, struct origin *origin)
+bool case_find_keys(const struct reader *c, const char *group, struct origin *origin)
 {
 	const struct cfg_node *list = cfg_child(c->group, "settings");
 	const struct cfg_node *node = cfg_child(c->file, group);
@@ -32,13 +32,13 @@ bool case_find_keys(const struct case_reader *c, const char *group, struct origi
 	return node != NULL;
 }
 
-bool case_has_plan(const struct case_reader *c)
+bool case_has_plan(const struct reader *c)
 {
 	struct origin origin;
 	return c->params->stages_count > 1 || case_find_keys(c, "plan", &origin);
 }
 
-bool case_has_ranks(const struct case_reader *c)
+bool case_has_ranks(const struct reader *c)
 {
 	const struct case_params *params = c->params;
 	bool called = strcmp(params->runtime, "none") != 0 || params->calls[0] || case_has_plan(c);
@@ -48,8 +48,7 @@ bool case_has_ranks(const struct case_reader *c)
 
 /* Returns true if `all` is a multiple of `each`. Otherwise an error suggests a number that
  * divides it. */
-static bool divides(struct case_reader *c, const char *key, double all, double each,
-		    const char *things)
+static bool divides(struct reader *c, const char *key, double all, double each, const char *things)
 {
 	if ((size_t)all % (size_t)each == 0)
 		return true;
@@ -60,17 +59,17 @@ static bool divides(struct case_reader *c, const char *key, double all, double e
 			  key, all, things, each, key, nearest);
 }
 
-static void refuse(struct case_reader *c, const char *key, bool said, const char *why)
+static void refuse(struct reader *c, const char *key, bool said, const char *why)
 {
 	if (said)
 		case_error(c, key, "%s %s", key, why);
 }
 
 /* Reports an error for each setting that a plan does not use. */
-static void plan_fits(struct case_reader *c, size_t programs)
+static void plan_fits(struct reader *c, size_t programs)
 {
 	const struct case_params *params = c->params;
-	const struct cfg_param *batch = cfg_param_find(c->reader.resolution, "case.batch");
+	const struct cfg_param *batch = cfg_param_find(c->resolution, "case.batch");
 	refuse(c, "case.batch", batch && batch->origin.file && params->stages_count == 1,
 	       "has no effect on a plan (write plan.micro_batch and plan.global_batch)");
 	refuse(c, "stack.xla_clusters", c->stack && c->stack->xla_clusters_count > 0,
@@ -84,7 +83,7 @@ static void plan_fits(struct case_reader *c, size_t programs)
 }
 
 /* Says why a setting of data-parallel jobs has no effect. */
-static const char *no_use_words(const struct case_reader *c)
+static const char *no_use_words(const struct reader *c)
 {
 	return case_has_plan(c)      ? "has no effect on a plan (leave it out)"
 	       : c->params->calls[0] ? "has no effect on a recording (leave it out)"
@@ -94,15 +93,15 @@ static const char *no_use_words(const struct case_reader *c)
 
 /* Reports an error for each setting that these jobs do not use. `programs` is their number of
  * ranks. */
-static bool settings_fit(struct case_reader *c, size_t programs)
+static bool settings_fit(struct reader *c, size_t programs)
 {
 	enum { SYMMETRY = 0 };
 	static const char *const others[] = {"case.symmetry", "case.guest", "case.straggler",
 					     "case.collective_size", "case.job_steps"};
 	const struct case_params *params = c->params;
-	size_t before = diag_count(c->reader.diag);
+	size_t before = diag_count(c->diag);
 	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-		const struct cfg_param *param = cfg_param_find(c->reader.resolution, others[i]);
+		const struct cfg_param *param = cfg_param_find(c->resolution, others[i]);
 		refuse(c, others[i],
 		       param && param->origin.file &&
 			       !(i == SYMMETRY && (case_has_plan(c) || params->calls[0])),
@@ -120,7 +119,7 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 	       "serves it (leave it out)");
 	const struct cfg_node *clients = cfg_child(c->group, "clients");
 	if (clients)
-		diag_error(c->reader.diag, cfg_origin(clients),
+		diag_error(c->diag, cfg_origin(clients),
 			   "case: clients cannot be combined with case.gpus (write a separate case "
 			   "for each client)");
 	refuse(c, "case.programs", (double)programs < params->gpus_count && params->calls[0],
@@ -132,16 +131,16 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 	       "has an effect only with case.stages (write case.stages, too, or "
 	       "plan.micro_batch in a plan)");
 	divides(c, "case.programs", params->gpus_count, (double)programs, "GPUs");
-	return diag_count(c->reader.diag) == before;
+	return diag_count(c->diag) == before;
 }
 
 /* Sets what case.stages and case.micro_batches mean in a plan: a pipeline through which the batch
  * passes in micro-batches, all forward passes first. Returns false after an error. */
-static bool stages_plan(struct case_reader *c, struct plan_params *plan)
+static bool stages_plan(struct reader *c, struct plan_params *plan)
 {
 	static const char *const keys[] = {"plan.pp", "plan.micro_batch", "plan.global_batch"};
 	const struct case_params *params = c->params;
-	const struct cfg_resolution *known = c->reader.resolution;
+	const struct cfg_resolution *known = c->resolution;
 	if (params->stages_count == 1)
 		return true;
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
@@ -163,25 +162,23 @@ static bool stages_plan(struct case_reader *c, struct plan_params *plan)
 	return true;
 }
 
-void case_plan_want(struct case_reader *c)
+void case_plan_want(struct reader *c)
 {
-	struct reader *reader = &c->reader;
-	struct plan_params *params = ARENA_NEW(reader->arena, struct plan_params);
-	if (!reader_params(reader, cfg_child(c->file, "plan"), "plan", "plan", &plan_table,
-			   params) ||
+	struct plan_params *params = ARENA_NEW(c->arena, struct plan_params);
+	if (!reader_params(c, cfg_child(c->file, "plan"), "plan", "plan", &plan_table, params) ||
 	    !stages_plan(c, params))
 		return;
 	c->plan_params = params;
-	reader->group_sizes[0] = (size_t)params->ep_count;
+	c->group_sizes[0] = (size_t)params->ep_count;
 	if (strncmp(params->order, "tp", 2) == 0)
-		reader->group_sizes[1] = (size_t)params->tp_count;
+		c->group_sizes[1] = (size_t)params->tp_count;
 	if (strncmp(params->order, "tp-cp", 5) == 0)
-		reader->group_sizes[2] = (size_t)(params->tp_count * params->cp_count);
+		c->group_sizes[2] = (size_t)(params->tp_count * params->cp_count);
 }
 
 /* Sets gpus[count] to the topology's first GPUs, of each machine as many as jobs use. Returns false
  * if there are too few. */
-static bool take_gpus(const struct case_reader *c, size_t count, size_t *gpus)
+static bool take_gpus(const struct reader *c, size_t count, size_t *gpus)
 {
 	const struct topology *topology = &c->scenario->topology;
 	size_t taken = 0, use = 0, found = 0;
@@ -191,7 +188,7 @@ static bool take_gpus(const struct case_reader *c, size_t count, size_t *gpus)
 			while (end < topology->gpu_count &&
 			       topology->gpus[end].host == topology->gpus[i].host)
 				end++;
-			use = reader_gpus_used(&c->reader, end - i);
+			use = reader_gpus_used(c, end - i);
 			taken = 0;
 		}
 		if (taken++ < use)
@@ -200,12 +197,12 @@ static bool take_gpus(const struct case_reader *c, size_t count, size_t *gpus)
 	return found == count;
 }
 
-static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t programs)
+static bool place_ranks(struct reader *c, struct job_entry *entry, size_t programs)
 {
 	const struct topology *topology = &c->scenario->topology;
 	size_t all = (size_t)c->params->gpus_count, each = all / programs;
 	size_t count = topology->fold ? topology->fold->simulated_count : all;
-	size_t *places = ARENA_ARRAY(c->reader.arena, 3 * count, size_t);
+	size_t *places = ARENA_ARRAY(c->arena, 3 * count, size_t);
 	if (topology->gpu_count < count)
 		return case_error(
 			c, "case.gpus",
@@ -213,13 +210,13 @@ static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t p
 			count, topology->name, topology->gpu_count, case_failed_words(c),
 			topology->gpu_count);
 	if (!take_gpus(c, count, places)) {
-		if (c->reader.gpus_per_machine_wanted)
+		if (c->gpus_per_machine_wanted)
 			return case_error(
 				c, "case.gpus_per_machine",
 				"case.gpus_per_machine is %zu, with which topology '%s' has fewer "
 				"than the %zu GPUs of case.gpus (write a larger number, or fewer "
 				"GPUs)",
-				c->reader.gpus_per_machine_wanted, topology->name, count);
+				c->gpus_per_machine_wanted, topology->name, count);
 		for (size_t i = 0; i < count; i++)
 			places[i] = i;
 	}
@@ -245,9 +242,9 @@ static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t p
 }
 
 /* Sets how programs that train on several GPUs exchange gradients. Returns false after an error. */
-static bool fill_spread(struct case_reader *c, struct job_entry *entry)
+static bool fill_spread(struct reader *c, struct job_entry *entry)
 {
-	struct spread_params *spread = ARENA_NEW(c->reader.arena, struct spread_params);
+	struct spread_params *spread = ARENA_NEW(c->arena, struct spread_params);
 	const struct library_params *library = entry->library;
 	bool servers = library_has_servers(library);
 	if (servers && (!library->server_on_cpu || entry->program_count > 1))
@@ -269,20 +266,20 @@ static bool fill_spread(struct case_reader *c, struct job_entry *entry)
 	return true;
 }
 
-const char *case_plan_too_large(const struct case_reader *c, const struct training_plan *plan,
+const char *case_plan_too_large(const struct reader *c, const struct training_plan *plan,
 				size_t simulated_count)
 {
 	static const double least = 1e8; /* a smaller limit ends the run */
-	return plan_too_large(c->reader.arena, plan, simulated_count,
+	return plan_too_large(c->arena, plan, simulated_count,
 			      fmax(least, (double)c->scenario->events_max));
 }
 
-void case_plan_refused(struct case_reader *c, const char *why)
+void case_plan_refused(struct reader *c, const char *why)
 {
 	struct origin origin = case_origin(c);
 	if (!case_find_keys(c, "plan", &origin) && c->params->stages_count > 1)
 		origin = case_origin_of(c, "case.stages");
-	diag_error(c->reader.diag, origin, "plan: %s", why);
+	diag_error(c->diag, origin, "plan: %s", why);
 }
 
 size_t job_machine_gpus(const struct scenario *scenario, const struct job_entry *entry)
@@ -292,7 +289,7 @@ size_t job_machine_gpus(const struct scenario *scenario, const struct job_entry 
 }
 
 /* Adds the nearest possible plan to the reasons why one is impossible. */
-static const char *with_nearest(struct case_reader *c, const struct job_entry *entry,
+static const char *with_nearest(struct reader *c, const struct job_entry *entry,
 				const struct plan_params *params, const char *why)
 {
 	const struct near_request request = {
@@ -303,20 +300,20 @@ static const char *with_nearest(struct case_reader *c, const struct job_entry *e
 		.tensor_most = job_machine_gpus(c->scenario, entry),
 		.memory_most_B = INFINITY,
 	};
-	const char *changes = plan_near(c->reader.arena, &request);
-	return changes ? arena_printf(c->reader.arena, "%s; the nearest possible plan: --plan %s",
-				      why, changes)
+	const char *changes = plan_near(c->arena, &request);
+	return changes ? arena_printf(c->arena, "%s; the nearest possible plan: --plan %s", why,
+				      changes)
 		       : why;
 }
 
 /* Reads the plan of a job. Returns false after an error. */
-static bool fill_plan(struct case_reader *c, struct job_entry *entry)
+static bool fill_plan(struct reader *c, struct job_entry *entry)
 {
 	const struct plan_params *params = c->plan_params;
 	const char *why;
 	if (!params)
 		return false;
-	entry->plan = plan_new(c->reader.arena, entry->network, params, entry->rank_count, &why);
+	entry->plan = plan_new(c->arena, entry->network, params, entry->rank_count, &why);
 	if (!entry->plan)
 		why = with_nearest(c, entry, params, why);
 	else
@@ -331,7 +328,7 @@ static bool fill_plan(struct case_reader *c, struct job_entry *entry)
 
 /* Completes a plan, a recording's ranks, or the exchange of other programs. Returns false after an
  * error. */
-static bool fill_programs(struct case_reader *c, struct job_entry *entry)
+static bool fill_programs(struct reader *c, struct job_entry *entry)
 {
 	bool plan = case_has_plan(c);
 	if ((plan || entry->recorded) && library_has_servers(entry->library))
@@ -350,9 +347,9 @@ static bool fill_programs(struct case_reader *c, struct job_entry *entry)
 	return entry->recorded || fill_spread(c, entry);
 }
 
-void case_read_ranks(struct case_reader *c)
+void case_read_ranks(struct reader *c)
 {
-	struct job_entry *entry = ARENA_NEW(c->reader.arena, struct job_entry);
+	struct job_entry *entry = ARENA_NEW(c->arena, struct job_entry);
 	size_t programs = (size_t)c->params->programs_count;
 	if (programs == 0)
 		programs = (size_t)c->params->gpus_count;
@@ -372,7 +369,7 @@ void case_read_ranks(struct case_reader *c)
 	else
 		case_read_model(c, 0, entry);
 	case_find_exchange(c, 0, entry);
-	if (diag_count(c->reader.diag) > 0)
+	if (diag_count(c->diag) > 0)
 		return;
 	entry->transport = c->transport;
 	entry->transport_params = c->transport_params;

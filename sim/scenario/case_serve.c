@@ -11,34 +11,33 @@
 /* A draw for each phase of arrivals takes less than a second. */
 static const double PHASES_MAX = 1e7;
 
-bool case_serves(const struct case_reader *c)
+bool case_serves(const struct reader *c)
 {
 	struct origin origin;
 	return case_find_keys(c, "serve", &origin);
 }
 
 /* Replicas are spread over all GPUs by default. */
-void case_serve_want(struct case_reader *c)
+void case_serve_want(struct reader *c)
 {
 	const struct cfg_node *clients = cfg_child(c->group, "clients");
 	double listed = clients ? (double)cfg_count(clients) : 1;
 	struct origin origin;
 	case_find_keys(c, "serve", &origin);
 	if (case_is_job(c) || case_has_ranks(c) || c->params->calls[0])
-		diag_error(c->reader.diag, origin,
+		diag_error(c->diag, origin,
 			   "serve: requests cannot be combined with case.gpus, case.jobs, "
 			   "case.collective or case.calls (write case.copies for the number of "
 			   "replicas)");
 	if (!c->params->gpu[0])
 		c->params->gpu = "spread";
-	c->reader.may_fold = false;
-	c->reader.gpus_wanted =
-		(size_t)(listed * c->params->copies_count * c->params->tensor_count);
+	c->may_fold = false;
+	c->gpus_wanted = (size_t)(listed * c->params->copies_count * c->params->tensor_count);
 }
 
 /* Returns the group that describes the requests of a network; NULL: the file has none. A group may
  * name the network as the case does, or as its file does. */
-static const struct cfg_node *find_group(const struct case_reader *c, const struct job_entry *entry,
+static const struct cfg_node *find_group(const struct reader *c, const struct job_entry *entry,
 					 bool *own)
 {
 	const struct cfg_node *node = cfg_child(c->file, "serve");
@@ -55,8 +54,7 @@ static const struct cfg_node *find_group(const struct case_reader *c, const stru
 }
 
 /* Reports an error if a request has more tokens than the network's sequences. */
-static void lengths_fit(struct case_reader *c, const struct service_entry *service,
-			const char *prefix)
+static void lengths_fit(struct reader *c, const struct service_entry *service, const char *prefix)
 {
 	const struct serve_params *params = service->params;
 	double limit = (double)service->network->sequence;
@@ -65,14 +63,14 @@ static void lengths_fit(struct case_reader *c, const struct service_entry *servi
 		tokens = fmax(i > 0 ? tokens : 0, (double)service->list.items[i].prompt +
 							  (double)service->list.items[i].output);
 	if (service->one_token && tokens > limit)
-		case_error(c, arena_printf(c->reader.arena, "%s.prompt", prefix),
+		case_error(c, arena_printf(c->arena, "%s.prompt", prefix),
 			   "%s: a request has %g tokens in its prompt and output, but sequences of "
 			   "%s have %g (write fewer tokens, or a larger case.sequence)",
 			   prefix, tokens, service->network->name, limit);
 }
 
 /* Splits the layers of the network over the GPUs of a replica. */
-static void split(struct case_reader *c, struct service_entry *service)
+static void split(struct reader *c, struct service_entry *service)
 {
 	const struct shard_params params = {.tensor_count = (size_t)c->params->tensor_count,
 					    .context_count = 1,
@@ -83,7 +81,7 @@ static void split(struct case_reader *c, struct service_entry *service)
 	if (params.tensor_count == 1)
 		return;
 	if (service->one_token)
-		service->shard = shard_new(c->reader.arena, service->one_token, &params, &why);
+		service->shard = shard_new(c->arena, service->one_token, &params, &why);
 	if (!service->shard)
 		case_error(c, "case.tensor", "case.tensor: model '%s': %s", service->network->name,
 			   why);
@@ -103,49 +101,48 @@ double service_requests_count(const struct scenario *scenario, const struct serv
 }
 
 /* Reports an error if the load of a service changes too often between on and off. */
-static void phases_fit(struct case_reader *c, const struct service_entry *service)
+static void phases_fit(struct reader *c, const struct service_entry *service)
 {
 	const struct serve_params *params = service->params;
 	double cycle_s = params->on_s + params->off_s;
 	double count = service_requests_count(c->scenario, service);
 	if (params->on_s > 0 && params->off_s > 0 && service->list.count == 0 &&
 	    count / (params->rate_count * cycle_s) > PHASES_MAX)
-		case_error(c, arena_printf(c->reader.arena, "%s.on", service->prefix),
+		case_error(c, arena_printf(c->arena, "%s.on", service->prefix),
 			   "%s.on and %s.off make more than %g phases until all requests have "
 			   "arrived (write longer phases, or fewer requests)",
 			   service->prefix, service->prefix, PHASES_MAX);
 }
 
-static void read_service(struct case_reader *c, struct service_entry *service,
+static void read_service(struct reader *c, struct service_entry *service,
 			 const struct job_entry *entry, const char *model)
 {
-	struct reader *reader = &c->reader;
-	struct serve_params *params = ARENA_NEW(reader->arena, struct serve_params);
+	struct serve_params *params = ARENA_NEW(c->arena, struct serve_params);
 	bool own;
 	const struct cfg_node *group = find_group(c, entry, &own), *file;
-	const char *prefix = own ? arena_printf(reader->arena, "serve.%s", model) : "serve";
+	const char *prefix = own ? arena_printf(c->arena, "serve.%s", model) : "serve";
 	service->prefix = prefix;
 	service->params = params;
 	service->network = entry->network;
 	if (own && !group)
-		diag_error(reader->diag, entry->origin,
+		diag_error(c->diag, entry->origin,
 			   "serve: no group describes the requests of model '%s' (write serve = ( "
 			   "{ model = \"%s\"; rate = ...; }, ... ))",
 			   model, model);
-	if (!reader_params(reader, group, prefix, prefix, &serve_table, params))
+	if (!reader_params(c, group, prefix, prefix, &serve_table, params))
 		return;
-	struct origin said = case_origin_of(c, arena_printf(reader->arena, "%s.list", prefix));
+	struct origin said = case_origin_of(c, arena_printf(c->arena, "%s.list", prefix));
 	if (params->list[0])
-		service->list = requests_read(reader->arena, reader->diag, said,
+		service->list = requests_read(c->arena, c->diag, said,
 					      case_file_path(c, said, params->list));
 	if (network_generates(entry->network)) {
 		case_group(c, entry->origin, "models/networks", "model", entry->model_given,
 			   "network", &file);
-		service->one_token = network_read(reader->arena, reader->diag, file, 1);
+		service->one_token = network_read(c->arena, c->diag, file, 1);
 		lengths_fit(c, service, prefix);
 	} else if (params->batching == BATCHING_CONTINUOUS) {
-		diag_error(reader->diag,
-			   case_origin_of(c, arena_printf(reader->arena, "%s.batching", prefix)),
+		diag_error(c->diag,
+			   case_origin_of(c, arena_printf(c->arena, "%s.batching", prefix)),
 			   "%s.batching is continuous, but '%s' generates no tokens (write dynamic "
 			   "or fixed)",
 			   prefix, model);
@@ -155,7 +152,7 @@ static void read_service(struct case_reader *c, struct service_entry *service,
 
 /* Reports an error if some replicas of a service only process prompts and none generates tokens,
  * or the other way round. */
-static void roles_fit(struct case_reader *c, size_t index)
+static void roles_fit(struct reader *c, size_t index)
 {
 	const struct scenario *scenario = c->scenario;
 	size_t counts[3] = {0};
@@ -169,29 +166,29 @@ static void roles_fit(struct case_reader *c, size_t index)
 	if (!apart || !last)
 		return;
 	if (counts[ROLE_PREFILL] == 0 || counts[ROLE_DECODE] == 0 || counts[ROLE_BOTH] > 0)
-		diag_error(c->reader.diag, last->origin,
+		diag_error(c->diag, last->origin,
 			   "the clients of model '%s' have %zu times the role prefill, %zu times "
 			   "decode and %zu times both (write prefill and decode, or only both)",
 			   last->model, counts[ROLE_PREFILL], counts[ROLE_DECODE],
 			   counts[ROLE_BOTH]);
 	if (!scenario->services[index].one_token)
-		diag_error(c->reader.diag, last->origin,
+		diag_error(c->diag, last->origin,
 			   "model '%s' generates no tokens, so its clients have no role (leave "
 			   "role out)",
 			   last->model);
 }
 
 /* Reports an error if a GPU of a replica with several GPUs is shared. */
-static void gpus_fit(struct case_reader *c)
+static void gpus_fit(struct reader *c)
 {
 	const struct scenario *scenario = c->scenario;
-	bool *taken = ARENA_ARRAY(c->reader.arena, scenario->topology.gpu_count, bool);
+	bool *taken = ARENA_ARRAY(c->arena, scenario->topology.gpu_count, bool);
 	for (size_t i = 0; i < scenario->job_count; i++)
 		for (size_t k = 0; k < scenario->jobs[i].rank_count; k++) {
 			bool *own = &taken[scenario->jobs[i].gpus[k]];
 			if (c->params->tensor_count > 1 &&
 			    (*own || scenario->jobs[i].fraction_ratio < 1))
-				diag_error(c->reader.diag, scenario->jobs[i].origin,
+				diag_error(c->diag, scenario->jobs[i].origin,
 					   "client '%s': a replica with case.tensor above 1 needs "
 					   "whole GPUs of its own, but '%s' is shared (write fewer "
 					   "case.copies, or another gpu)",
@@ -203,7 +200,7 @@ static void gpus_fit(struct case_reader *c)
 
 /* Keys and values, and sums of split products, travel as messages of the library that
  * case.exchange names. */
-static void read_library(struct case_reader *c, struct job_entry *jobs)
+static void read_library(struct reader *c, struct job_entry *jobs)
 {
 	size_t apart = SIZE_MAX;
 	for (size_t i = c->scenario->job_count; i-- > 0;)
@@ -230,12 +227,12 @@ static void read_library(struct case_reader *c, struct job_entry *jobs)
 	}
 }
 
-void case_read_services(struct case_reader *c)
+void case_read_services(struct reader *c)
 {
 	struct scenario *scenario = c->scenario;
 	struct job_entry *jobs = (struct job_entry *)scenario->jobs;
 	struct service_entry *services =
-		ARENA_ARRAY(c->reader.arena, scenario->job_count + 1, struct service_entry);
+		ARENA_ARRAY(c->arena, scenario->job_count + 1, struct service_entry);
 	scenario->style = JOBS_SERVING;
 	scenario->iteration_ratio = 1;
 	scenario->services = services;
@@ -252,7 +249,7 @@ void case_read_services(struct case_reader *c)
 	}
 	for (size_t i = 0; i < scenario->service_count; i++)
 		roles_fit(c, i);
-	for (size_t i = 0; i < scenario->service_count && diag_count(c->reader.diag) == 0; i++)
+	for (size_t i = 0; i < scenario->service_count && diag_count(c->diag) == 0; i++)
 		phases_fit(c, &services[i]);
 	gpus_fit(c);
 	read_library(c, jobs);

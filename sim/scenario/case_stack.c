@@ -7,30 +7,27 @@
 #include "sim/scenario/case.h"
 
 /* The group `input` of a stack's file sets the input parameters that the case does not set. */
-static void apply_stack_input(struct case_reader *c, const struct cfg_node *group)
+static void apply_stack_input(struct reader *c, const struct cfg_node *group)
 {
 	enum { KEY_SIZE = 80 };
-	struct reader *reader = &c->reader;
 	const struct cfg_node *own = cfg_child(c->file, "input");
-	const char **keys = ARENA_ARRAY(reader->arena, input_table.count, const char *);
+	const char **keys = ARENA_ARRAY(c->arena, input_table.count, const char *);
 	for (size_t i = 0; i < input_table.count; i++) {
 		char key[KEY_SIZE];
 		param_key(&input_table.rows[i], key, sizeof key);
-		keys[i] = arena_strdup(reader->arena, key);
+		keys[i] = arena_strdup(c->arena, key);
 		const struct cfg_node *value = cfg_child(group, key);
 		if (!value || cfg_child(own, key))
 			continue;
-		cfg_override_node(reader->resolution, arena_printf(reader->arena, "input.%s", key),
-				  value);
-		cfg_override_node(reader->resolution,
-				  arena_printf(reader->arena, "input.*.%s", key), value);
+		cfg_override_node(c->resolution, arena_printf(c->arena, "input.%s", key), value);
+		cfg_override_node(c->resolution, arena_printf(c->arena, "input.*.%s", key), value);
 	}
 	if (group)
-		cfg_only(reader->diag, group, keys, input_table.count);
+		cfg_only(c->diag, group, keys, input_table.count);
 }
 
 /* Returns true if the first network of the case takes sequences. */
-static bool takes_sequences(struct case_reader *c)
+static bool takes_sequences(struct reader *c)
 {
 	static const char *const lists[] = {"clients", "jobs"};
 	const char *model = NULL;
@@ -39,18 +36,18 @@ static bool takes_sequences(struct case_reader *c)
 		if (list && cfg_is_list(list) && cfg_count(list) > 0)
 			model = cfg_text(cfg_child(cfg_at(list, 0), "model"));
 	}
-	struct diag *diag = c->reader.diag;
+	struct diag *diag = c->diag;
 	const struct cfg_node *file;
-	c->reader.diag = diag_new(c->reader.arena); /* case_model reports the errors */
+	c->diag = diag_new(c->arena); /* case_model reports the errors */
 	const struct cfg_node *network =
 		case_group(c, case_origin_of(c, "case.model"), "models/networks", "model",
 			   model ? model : c->params->model, "network", &file);
-	c->reader.diag = diag;
+	c->diag = diag;
 	return cfg_child(network, "sequence") != NULL;
 }
 
 /* Returns true if all GPUs that the case may use have tensor cores for the type. */
-static bool all_have(const struct case_reader *c, enum number_type type)
+static bool all_have(const struct reader *c, enum number_type type)
 {
 	const struct topology *topology = &c->scenario->topology;
 	bool any = false;
@@ -68,7 +65,7 @@ static bool all_have(const struct case_reader *c, enum number_type type)
 
 /* The default is what people train with today, in the first number type of the list for which the
  * GPUs have tensor cores. Older GPUs train in fp32. */
-static const char *default_stack(struct case_reader *c)
+static const char *default_stack(struct reader *c)
 {
 	if (case_serves(c))
 		return all_have(c, NUMBER_BF16) ? "serving" : "serving-fp16";
@@ -80,12 +77,12 @@ static const char *default_stack(struct case_reader *c)
 	return sequences ? "pytorch-adamw" : "pytorch";
 }
 
-const struct cfg_node *case_find_stack(struct case_reader *c)
+const struct cfg_node *case_find_stack(struct reader *c)
 {
 	if (strcmp(c->params->stack, "auto") == 0) {
 		c->params->stack = default_stack(c);
 		cfg_param_choose(
-			c->reader.resolution, "case.stack", c->params->stack,
+			c->resolution, "case.stack", c->params->stack,
 			"chosen by auto, for the network and the number types of the GPUs");
 	}
 	const struct cfg_node *file;
@@ -94,19 +91,19 @@ const struct cfg_node *case_find_stack(struct case_reader *c)
 			   c->params->stack, "stack", &file);
 	if (!file)
 		return NULL;
-	cfg_only(c->reader.diag, file, CFG_KEYS("stack", "input", "phases"));
+	cfg_only(c->diag, file, CFG_KEYS("stack", "input", "phases"));
 	apply_stack_input(c, cfg_child(file, "input"));
 	c->stack_phases = cfg_child(file, "phases");
 	return node;
 }
 
-void case_read_stack(struct case_reader *c, const struct cfg_node *node)
+void case_read_stack(struct reader *c, const struct cfg_node *node)
 {
-	struct stack_params *stack = ARENA_NEW(c->reader.arena, struct stack_params);
+	struct stack_params *stack = ARENA_NEW(c->arena, struct stack_params);
 	if (node)
-		reader_params(&c->reader, node, "stack",
-			      arena_printf(c->reader.arena, "stack '%s'", c->params->stack),
-			      &stack_table, stack);
+		reader_params(c, node, "stack",
+			      arena_printf(c->arena, "stack '%s'", c->params->stack), &stack_table,
+			      stack);
 	if (stack->fusion == FUSION_INFERENCE && !case_serves(c))
 		case_error(
 			c, "case.stack",

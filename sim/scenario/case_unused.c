@@ -43,14 +43,14 @@ static const struct {
 static const char *const training_options[] = {"case.model", "case.batch", "case.epochs",
 					       "case.tokens"};
 
-static void refuse(struct case_reader *c, const char *key, const char *why, bool options)
+static void refuse(struct reader *c, const char *key, const char *why, bool options)
 {
-	const struct cfg_param *param = cfg_param_find(c->reader.resolution, key);
+	const struct cfg_param *param = cfg_param_find(c->resolution, key);
 	if (param && param->origin.file && !(options && param->origin.line > 0))
-		diag_error(c->reader.diag, param->origin, "case: %s %s", key, why);
+		diag_error(c->diag, param->origin, "case: %s %s", key, why);
 }
 
-void case_refuse_unused(struct case_reader *c)
+void case_refuse_unused(struct reader *c)
 {
 	bool forwards = strcmp(c->params->runtime, "none") != 0;
 	const struct origin collective = case_origin_of(c, "case.collective");
@@ -71,7 +71,7 @@ void case_refuse_unused(struct case_reader *c)
 			       "has no effect on a collective (leave it out)", true);
 	struct origin origin;
 	if ((sort & SORT_ONE_GPU) != 0 && case_find_keys(c, "plan", &origin))
-		diag_error(c->reader.diag, origin,
+		diag_error(c->diag, origin,
 			   "plan: a plan splits a job over several GPUs (write case.gpus, or "
 			   "--gpus, too)");
 }

@@ -11,7 +11,7 @@
 static const double FACTOR_LEAST = 1e-6;
 
 struct faults {
-	struct case_reader *c;
+	struct reader *c;
 	struct topology *topology;
 	struct gpu_entry *gpus;
 	struct link_entry *links;
@@ -30,7 +30,7 @@ static bool is_called(const char *name, const char *said)
 static const struct names *nodes_of(struct faults *f, const char *said, double factor)
 {
 	const struct topology *t = f->topology;
-	struct names *nodes = names_new(f->c->reader.arena);
+	struct names *nodes = names_new(f->c->arena);
 	size_t length = strlen(said);
 	for (size_t i = 0; i < t->host_count; i++)
 		if (is_called(t->hosts[i].name, said))
@@ -61,7 +61,7 @@ static void unknown(struct faults *f, struct origin origin, const char *said)
 	size_t count =
 		t->host_count + t->gpu_count + t->switch_count + t->link_count + t->alias_count;
 	size_t n = 0;
-	const char **names = ARENA_ARRAY(f->c->reader.arena, 2 * count + 1, const char *);
+	const char **names = ARENA_ARRAY(f->c->arena, 2 * count + 1, const char *);
 	for (size_t i = 0; i < t->link_count; i++)
 		names[n++] = f->links[i].name;
 	for (size_t i = 0; i < t->gpu_count; i++)
@@ -78,7 +78,7 @@ static void unknown(struct faults *f, struct origin origin, const char *said)
 			names[n++] = dot + 1;
 	}
 	const char *near = diag_nearest(said, names, n);
-	diag_error(f->c->reader.diag, origin,
+	diag_error(f->c->diag, origin,
 		   "topology '%s' has no link, GPU, adapter, switch or host '%s'%s%s%s", t->name,
 		   said, near ? " (did you mean '" : " (the first link is '",
 		   near            ? near
@@ -111,7 +111,7 @@ static void apply(struct faults *f, struct origin origin, const char *said, doub
 /* Applies each part of "a,b" or "a=0.5,b=0.25". */
 static void apply_list(struct faults *f, const char *key, const char *list, bool with_factor)
 {
-	struct arena *arena = f->c->reader.arena;
+	struct arena *arena = f->c->arena;
 	struct origin origin = case_origin_of(f->c, key);
 	for (; *list; list += *list == ',') {
 		size_t length = strcspn(list, ","), name = strcspn(list, "=,");
@@ -125,8 +125,7 @@ static void apply_list(struct faults *f, const char *key, const char *list, bool
 		if (good)
 			apply(f, origin, said, factor);
 		else
-			diag_error(f->c->reader.diag, origin, "%s: '%s%s' is not %s", key, said,
-				   number,
+			diag_error(f->c->diag, origin, "%s: '%s%s' is not %s", key, said, number,
 				   with_factor ? "a name with a factor from 0.000001 to 1 (write "
 						 "nv0=0.5, for example, or --fail nv0)"
 					       : "a name (write nv0, or --degrade nv0=0.5 for a "
@@ -152,14 +151,14 @@ static void remove_failed(struct faults *f)
 	t->link_count = links;
 }
 
-bool case_has_faults(const struct case_reader *c)
+bool case_has_faults(const struct reader *c)
 {
 	return c->params->fail[0] || c->params->degrade[0];
 }
 
-const char *case_failed_words(const struct case_reader *c)
+const char *case_failed_words(const struct reader *c)
 {
-	struct arena *arena = c->reader.arena;
+	struct arena *arena = c->arena;
 	const struct case_params *params = c->params;
 	const char *devices = params->devices[0]
 				      ? arena_printf(arena, " with --devices %s", params->devices)
@@ -169,13 +168,13 @@ const char *case_failed_words(const struct case_reader *c)
 		       : devices;
 }
 
-void case_faults(struct case_reader *c)
+void case_faults(struct reader *c)
 {
 	struct topology *t = &c->scenario->topology;
-	if (!case_has_faults(c) || diag_count(c->reader.diag) > 0)
+	if (!case_has_faults(c) || diag_count(c->diag) > 0)
 		return;
-	struct faults f = {c, t, ARENA_ARRAY(c->reader.arena, t->gpu_count + 1, struct gpu_entry),
-			   ARENA_ARRAY(c->reader.arena, t->link_count + 1, struct link_entry)};
+	struct faults f = {c, t, ARENA_ARRAY(c->arena, t->gpu_count + 1, struct gpu_entry),
+			   ARENA_ARRAY(c->arena, t->link_count + 1, struct link_entry)};
 	if (t->gpu_count)
 		memcpy(f.gpus, t->gpus, t->gpu_count * sizeof *f.gpus);
 	if (t->link_count)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sim/base/vec.h"
-#include "sim/scenario/scenario.h"
+#include "sim/scenario/evidence.h"
 
 /* The GPUs or adapters of each machine that programs see (devices.c): a list of names or indices,
  * as in CUDA_VISIBLE_DEVICES and NCCL_IB_HCA. */
@@ -38,6 +38,27 @@ struct reader {
 	struct fold *fold;
 	const char *top;
 	struct choice *devices, *adapters; /* NULL: all of each machine */
+
+	/* ---- what only the case_*.c files use ---- */
+	const struct case_request *request;
+	const struct cfg_node *file;  /* the case file; NULL: none */
+	const struct cfg_node *group; /* group `case` of the file; NULL: none */
+	struct case_params *params;
+	struct scenario *scenario;
+	/* chosen once for the whole case */
+	const struct stack_params *stack;
+	const struct runtime_params *runtime;
+	const struct transport_kind *transport;
+	const void *transport_params;
+	const struct recorded_program *recorded; /* NULL: the program is modelled */
+	const struct network *calls_network;     /* a network with only the recording's name */
+	const struct kernel_params *kernels[GENERATION_COUNT]; /* NULL: not read yet */
+	const struct cfg_node *stack_phases;   /* group `phases` of the stack's file, or NULL */
+	VEC(struct evidence) evidence;         /* what the profiles in use were fitted on */
+	bool own_profile;                      /* the case's profile does not say this */
+	const struct plan_params *plan_params; /* NULL: the case has no plan */
+	struct job_request *jobs;              /* the settings of each job in the case */
+	size_t job_count;
 };
 
 /* Returns how many of a machine's GPUs jobs use. Without gpus_per_machine_wanted it is the largest
