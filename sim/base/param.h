@@ -126,6 +126,8 @@ struct param_table {
 		.name = name_, .size = sizeof(type), .rows = rows_,                                \
 		.count = sizeof(rows_) / sizeof((rows_)[0])                                        \
 	}
+/* The address of a table, for the struct of a kind. */
+#define PARAM_TABLE_OF(...) (&(const struct param_table)PARAM_TABLE(__VA_ARGS__))
 
 /* Writes the row's key into key[size]. The key is the field's name without its unit suffix (_s _B
  * _Bps _flop _flops _Hz _ratio _count _spB). */

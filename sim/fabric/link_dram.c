@@ -10,12 +10,10 @@ static const struct param_row rows[] = {
 		     "assumption: a load that misses all caches in a DDR4 server"),
 };
 
-static const struct param_table table = PARAM_TABLE("dram", struct link_params, rows);
-
 const struct link_kind link_dram = {
 	.name = "dram",
 	.help = "memory of a host, modelled as a link",
 	.inside_host = true,
-	.table = &table,
+	.table = PARAM_TABLE_OF("dram", struct link_params, rows),
 	.traits = plain_traits,
 };

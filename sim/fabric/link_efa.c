@@ -24,8 +24,6 @@ static const struct param_row rows[] = {
 		   "aws-ofi-nccl, src/platform-aws.cpp, gdr_required: all but p3dn"),
 };
 
-static const struct param_table table = PARAM_TABLE("efa", struct link_params, rows);
-
 static void traits(const void *params, struct link_traits *out)
 {
 	const struct link_params *efa = params;
@@ -38,6 +36,6 @@ const struct link_kind link_efa = {
 	.name = "efa",
 	.help = "Amazon's Elastic Fabric Adapter (EFA) with SRD",
 	.carries = TRAFFIC_SOCKETS | TRAFFIC_RDMA,
-	.table = &table,
+	.table = PARAM_TABLE_OF("efa", struct link_params, rows),
 	.traits = traits,
 };

@@ -40,8 +40,6 @@ static const struct param_row rows[] = {
 		   "assumption: a cable"),
 };
 
-static const struct param_table table = PARAM_TABLE("ethernet", struct link_params, rows);
-
 static void traits(const void *params, struct link_traits *out)
 {
 	const struct link_params *ethernet = params;
@@ -54,6 +52,6 @@ const struct link_kind link_ethernet = {
 	.name = "ethernet",
 	.help = "Ethernet cable, switch port or virtual switch",
 	.carries = TRAFFIC_SOCKETS,
-	.table = &table,
+	.table = PARAM_TABLE_OF("ethernet", struct link_params, rows),
 	.traits = traits,
 };

@@ -28,8 +28,6 @@ static const struct param_row rows[] = {
 		   "NVIDIA: switches of EDR and later add, if its aggregation manager runs"),
 };
 
-static const struct param_table table = PARAM_TABLE("infiniband", struct link_params, rows);
-
 static void traits(const void *params, struct link_traits *out)
 {
 	const struct link_params *infiniband = params;
@@ -42,6 +40,6 @@ const struct link_kind link_infiniband = {
 	.name = "infiniband",
 	.help = "InfiniBand cable or switch port",
 	.carries = TRAFFIC_SOCKETS | TRAFFIC_RDMA,
-	.table = &table,
+	.table = PARAM_TABLE_OF("infiniband", struct link_params, rows),
 	.traits = traits,
 };

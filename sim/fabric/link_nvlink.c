@@ -28,8 +28,6 @@ static const struct param_row rows[] = {
 		     "two links to a switch and from it, there and back"),
 };
 
-static const struct param_table table = PARAM_TABLE("nvlink", struct nvlink_params, rows);
-
 static void traits(const void *params, struct link_traits *out)
 {
 	/* Bandwidth of one link in one direction. 1 to 3: NVIDIA's white papers (P100, V100, A100).
@@ -52,6 +50,6 @@ const struct link_kind link_nvlink = {
 	.help = "NVLink bundle between GPUs, or to an NVSwitch",
 	.inside_host = true,
 	.carries = TRAFFIC_PEERS,
-	.table = &table,
+	.table = PARAM_TABLE_OF("nvlink", struct nvlink_params, rows),
 	.traits = traits,
 };

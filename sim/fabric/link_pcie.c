@@ -35,8 +35,6 @@ static const struct param_row rows[] = {
 		     "assumption: 1; the limits of a copy engine belong to dma"),
 };
 
-static const struct param_table table = PARAM_TABLE("pcie", struct pcie_params, rows);
-
 static void traits(const void *params, struct link_traits *out)
 {
 	static const double transfers_Hz[] = {2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};
@@ -61,6 +59,6 @@ const struct link_kind link_pcie = {
 	.help = "PCI Express slot, switch port or root port",
 	.inside_host = true,
 	.carries = TRAFFIC_COPIES | TRAFFIC_SOCKETS | TRAFFIC_RDMA,
-	.table = &table,
+	.table = PARAM_TABLE_OF("pcie", struct pcie_params, rows),
 	.traits = traits,
 };

@@ -31,12 +31,10 @@ static const struct param_row rows[] = {
 		     "assumption: pause frames (PFC) prevent full buffers"),
 };
 
-static const struct param_table table = PARAM_TABLE("roce", struct link_params, rows);
-
 const struct link_kind link_roce = {
 	.name = "roce",
 	.help = "RDMA over Ethernet (RoCEv2)",
 	.carries = TRAFFIC_SOCKETS | TRAFFIC_RDMA,
-	.table = &table,
+	.table = PARAM_TABLE_OF("roce", struct link_params, rows),
 	.traits = cable_traits,
 };

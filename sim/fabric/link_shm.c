@@ -15,13 +15,11 @@ static const struct param_row rows[] = {
 		     "ns each"),
 };
 
-static const struct param_table table = PARAM_TABLE("shm", struct link_params, rows);
-
 const struct link_kind link_shm = {
 	.name = "shm",
 	.help = "memory shared by two programs on one host",
 	.inside_host = true,
 	.carries = TRAFFIC_SHARED,
-	.table = &table,
+	.table = PARAM_TABLE_OF("shm", struct link_params, rows),
 	.traits = plain_traits,
 };

@@ -19,12 +19,10 @@ static const struct param_row rows[] = {
 		     "0.3 us"),
 };
 
-static const struct param_table table = PARAM_TABLE("slingshot", struct link_params, rows);
-
 const struct link_kind link_slingshot = {
 	.name = "slingshot",
 	.help = "Slingshot cable or switch port",
 	.carries = TRAFFIC_SOCKETS | TRAFFIC_RDMA,
-	.table = &table,
+	.table = PARAM_TABLE_OF("slingshot", struct link_params, rows),
 	.traits = cable_traits,
 };

@@ -24,8 +24,6 @@ static const struct param_row rows[] = {
 		     "assumption: remote memory answers about 50 to 70 ns later than local memory"),
 };
 
-static const struct param_table table = PARAM_TABLE("socket", struct socket_params, rows);
-
 static void traits(const void *params, struct link_traits *out)
 {
 	const struct socket_params *socket = params;
@@ -44,6 +42,6 @@ const struct link_kind link_socket = {
 	.inside_host = true,
 	.joins_processors = true,
 	.carries = TRAFFIC_COPIES | TRAFFIC_SOCKETS | TRAFFIC_RDMA,
-	.table = &table,
+	.table = PARAM_TABLE_OF("socket", struct socket_params, rows),
 	.traits = traits,
 };

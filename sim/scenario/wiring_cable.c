@@ -11,7 +11,6 @@ static const struct param_row rows[] = {
 		    "number of cables between the two machines; 0 means one for each port",
 		    "assumption: all ports are used"),
 };
-static const struct param_table table = PARAM_TABLE("cable", struct cable_params, rows);
 
 static const char *join(struct cabling *cabling, const void *params)
 {
@@ -36,4 +35,5 @@ static const char *join(struct cabling *cabling, const void *params)
 }
 
 const struct wiring_kind wiring_cable = {"cable", "two machines that are connected directly",
-					 &table, join, NULL};
+					 PARAM_TABLE_OF("cable", struct cable_params, rows), join,
+					 NULL};

@@ -37,7 +37,6 @@ static const struct param_row rows[] = {
 		     "assumption: it must exceed link.network's latency, so that routes are "
 		     "minimal; 100 m of fibre take 0.5 us"),
 };
-static const struct param_table table = PARAM_TABLE("dragonfly", struct dragonfly_params, rows);
 
 static const char *router(struct cabling *cabling, size_t group, size_t index)
 {
@@ -92,4 +91,4 @@ static const char *join(struct cabling *cabling, const void *params)
 const struct wiring_kind wiring_dragonfly = {
 	"dragonfly",
 	"groups of routers; every two routers of a group and every two groups are connected",
-	&table, join, NULL};
+	PARAM_TABLE_OF("dragonfly", struct dragonfly_params, rows), join, NULL};

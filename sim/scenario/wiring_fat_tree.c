@@ -31,7 +31,6 @@ static const struct param_row rows[] = {
 		     1000, "1", "uplinks of a pod's leaves divided by the uplinks of the pod",
 		     "assumption: a non-blocking tree, as for HPC"),
 };
-static const struct param_table table = PARAM_TABLE("fat_tree", struct fat_tree_params, rows);
 
 static size_t leaves_per_pod(const struct fat_tree_params *wiring, size_t leaf_count)
 {
@@ -120,4 +119,4 @@ static struct wiring_group group(const void *params, size_t place, size_t place_
 
 const struct wiring_kind wiring_fat_tree = {
 	"fat_tree", "fat tree of leaves and spines, with an optional core and oversubscription",
-	&table, join, group};
+	PARAM_TABLE_OF("fat_tree", struct fat_tree_params, rows), join, group};

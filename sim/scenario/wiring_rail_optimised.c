@@ -20,7 +20,6 @@ static const struct param_row rows[] = {
 		     "ports of a leaf for machines divided by its uplinks",
 		     "NVIDIA DGX SuperPOD reference architecture: a full fat tree"),
 };
-static const struct param_table table = PARAM_TABLE("rail_optimised", struct rail_params, rows);
 
 static const char *join(struct cabling *cabling, const void *params)
 {
@@ -66,5 +65,5 @@ static struct wiring_group group(const void *params, size_t place, size_t place_
 
 const struct wiring_kind wiring_rail_optimised = {
 	"rail_optimised",
-	"port k of every machine is connected to leaf k, and all leaves to a spine", &table, join,
-	group};
+	"port k of every machine is connected to leaf k, and all leaves to a spine",
+	PARAM_TABLE_OF("rail_optimised", struct rail_params, rows), join, group};

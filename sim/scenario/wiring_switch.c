@@ -11,7 +11,6 @@ static const struct param_row rows[] = {
 		    "number of ports of the switch; 0 means as many as are needed",
 		    "assumption: the switch has enough ports for the cluster"),
 };
-static const struct param_table table = PARAM_TABLE("switch", struct switch_params, rows);
 
 static const char *join(struct cabling *cabling, const void *params)
 {
@@ -38,5 +37,6 @@ static struct wiring_group group(const void *params, size_t place, size_t place_
 	return (struct wiring_group){0, 0};
 }
 
-const struct wiring_kind wiring_switch = {"switch", "one non-blocking switch for all ports", &table,
+const struct wiring_kind wiring_switch = {"switch", "one non-blocking switch for all ports",
+					  PARAM_TABLE_OF("switch", struct switch_params, rows),
 					  join, group};

@@ -20,7 +20,6 @@ static const struct param_row rows[] = {
 		    "number of machines in the third dimension of the torus",
 		    "assumption: two dimensions"),
 };
-static const struct param_table table = PARAM_TABLE("torus", struct torus_params, rows);
 
 static const char *router(struct cabling *cabling, const size_t at[3])
 {
@@ -68,4 +67,5 @@ static const char *join(struct cabling *cabling, const void *params)
 }
 
 const struct wiring_kind wiring_torus = {
-	"torus", "one router for each machine, connected to its neighbours", &table, join, NULL};
+	"torus", "one router for each machine, connected to its neighbours",
+	PARAM_TABLE_OF("torus", struct torus_params, rows), join, NULL};

@@ -18,8 +18,6 @@ static const struct param_row shm_rows[] = {
 		     "shorter messages wait in a queue",
 		     "assumption: a modelling choice, as for tcp"),
 };
-static const struct param_table shm_table = PARAM_TABLE("shm", struct shm_params, shm_rows);
-
 struct shm_message {
 	struct shm_message *next;
 	struct shm_direction *direction;
@@ -204,7 +202,7 @@ static void seen(void *ctx, uint64_t arg)
 const struct transport_kind transport_shm = {
 	.name = "shm",
 	.help = "shared memory between guests of one host, with polling",
-	.table = &shm_table,
+	.table = PARAM_TABLE_OF("shm", struct shm_params, shm_rows),
 	.traffic = TRAFFIC_SHARED,
 	.one_host = true,
 	.new = shm_new,

@@ -77,7 +77,6 @@ static const struct param_row tcp_rows[] = {
 		     "kernel does",
 		     "assumption: none unless the runtime sets one"),
 };
-static const struct param_table tcp_table = PARAM_TABLE("tcp", struct tcp_params, tcp_rows);
 
 /* ---- creation ---- */
 
@@ -348,7 +347,7 @@ static bool tcp_wakes(const void *params)
 const struct transport_kind transport_tcp = {
 	.name = "tcp",
 	.help = "TCP/IP, with or without an overlay",
-	.table = &tcp_table,
+	.table = PARAM_TABLE_OF("tcp", struct tcp_params, tcp_rows),
 	.wakes = tcp_wakes,
 	.traffic = TRAFFIC_SOCKETS,
 	.sockets = true,
