@@ -8,20 +8,6 @@
 
 #include "sim/base/arena.h"
 
-/* The keys of a line. Without the key: 1 for sides, true for same and scale, else 0, false, NULL.
- */
-struct line_keys {
-	size_t kernel[2], stride[2]; /* height, width */
-	bool pad;                    /* it is "same" */
-	bool batch_norm, scale, relu;
-	size_t out, heads, kv_heads, head_size, window, hidden, experts, top, shared, tokens;
-	size_t positions, segments, lora;
-	bool own_positions; /* `positions` is the number of tokens */
-	bool bias, qkv_bias, causal, mask, separate, rotary, qk_norm, sinks, dropout;
-	double share;
-	const char *activation, *tied;
-};
-
 struct expansion {
 	struct reader *reader;
 	const struct cfg_node *node;
@@ -373,45 +359,36 @@ static void experts(struct expansion *x)
 
 /* ---- keys ---- */
 
+/* the keys that a form needs, and those that it allows */
+#define NEEDS(...) .required = {__VA_ARGS__}
+#define KEYS(...)  .keys = {__VA_ARGS__}
 static const struct form forms[] = {
-	{"conv",
-	 plain,
-	 LAYER_CONV,
-	 false,
-	 {"kernel", "out"},
-	 {"stride", "pad", "batch_norm", "scale", "bias", "relu"}},
-	{"fc", plain, LAYER_FC, false, {"out"}, {"batch_norm", "scale", "bias", "relu"}},
-	{"max_pool", plain, LAYER_MAX_POOL, false, {"kernel", "stride"}, {"pad"}},
-	{"avg_pool", plain, LAYER_AVG_POOL, false, {"kernel", "stride"}, {"pad"}},
-	{"global_pool", plain, LAYER_AVG_POOL, false, {NULL}, {NULL}},
-	{"add", plain, LAYER_ADD, true, {NULL}, {"relu"}},
-	{"concat", plain, LAYER_CONCAT, true, {NULL}, {NULL}},
-	{"lrn", plain, LAYER_LRN, false, {NULL}, {NULL}},
-	{"dropout", plain, LAYER_DROPOUT, false, {NULL}, {NULL}},
-	{"softmax", plain, LAYER_SOFTMAX, false, {NULL}, {NULL}},
-	{"embedding", embedding, LAYER_EMBEDDING, false, {"out"}, {"positions", "segments"}},
-	{"class_token", class_token, LAYER_CLASS_TOKEN, false, {NULL}, {"positions"}},
-	{"select", select_tokens, LAYER_SELECT, false, {NULL}, {"tokens", "share"}},
-	{"linear", linear, LAYER_LINEAR, false, {NULL}, {"out", "tied", "bias", "activation"}},
-	{"layer_norm", layer_norm, LAYER_LAYER_NORM, false, {NULL}, {"bias"}},
-	{"rms_norm", plain, LAYER_RMS_NORM, false, {NULL}, {NULL}},
-	{"attention",
-	 attention,
-	 LAYER_ATTENTION,
-	 false,
-	 {"heads"},
-	 {"kv_heads", "head_size", "window", "causal", "mask", "bias", "qkv_bias", "separate",
-	  "rotary", "qk_norm", "sinks", "dropout", "lora"}},
-	{"mlp", mlp, LAYER_LINEAR, false, {"hidden"}, {"bias", "activation"}},
-	{"gated_mlp", gated_mlp, LAYER_GATE, false, {"hidden"}, {"bias"}},
-	{"experts",
-	 experts,
-	 LAYER_COMBINE,
-	 false,
-	 {"experts", "top", "hidden"},
-	 {"bias", "shared"}},
-	{"cross_entropy", plain, LAYER_CROSS_ENTROPY, false, {NULL}, {NULL}},
-	{"losses", plain, LAYER_LOSSES, true, {NULL}, {NULL}},
+	{"conv", plain, LAYER_CONV, NEEDS("kernel", "out"),
+	 KEYS("stride", "pad", "batch_norm", "scale", "bias", "relu")},
+	{"fc", plain, LAYER_FC, NEEDS("out"), KEYS("batch_norm", "scale", "bias", "relu")},
+	{"max_pool", plain, LAYER_MAX_POOL, NEEDS("kernel", "stride"), KEYS("pad")},
+	{"avg_pool", plain, LAYER_AVG_POOL, NEEDS("kernel", "stride"), KEYS("pad")},
+	{"global_pool", plain, LAYER_AVG_POOL, KEYS(NULL)},
+	{"add", plain, LAYER_ADD, .joins = true, KEYS("relu")},
+	{"concat", plain, LAYER_CONCAT, .joins = true},
+	{"lrn", plain, LAYER_LRN, KEYS(NULL)},
+	{"dropout", plain, LAYER_DROPOUT, KEYS(NULL)},
+	{"softmax", plain, LAYER_SOFTMAX, KEYS(NULL)},
+	{"embedding", embedding, LAYER_EMBEDDING, NEEDS("out"), KEYS("positions", "segments")},
+	{"class_token", class_token, LAYER_CLASS_TOKEN, KEYS("positions")},
+	{"select", select_tokens, LAYER_SELECT, KEYS("tokens", "share")},
+	{"linear", linear, LAYER_LINEAR, KEYS("out", "tied", "bias", "activation")},
+	{"layer_norm", layer_norm, LAYER_LAYER_NORM, KEYS("bias")},
+	{"rms_norm", plain, LAYER_RMS_NORM, KEYS(NULL)},
+	{"attention", attention, LAYER_ATTENTION, NEEDS("heads"),
+	 KEYS("kv_heads", "head_size", "window", "causal", "mask", "bias", "qkv_bias", "separate",
+	      "rotary", "qk_norm", "sinks", "dropout", "lora")},
+	{"mlp", mlp, LAYER_LINEAR, NEEDS("hidden"), KEYS("bias", "activation")},
+	{"gated_mlp", gated_mlp, LAYER_GATE, NEEDS("hidden"), KEYS("bias")},
+	{"experts", experts, LAYER_COMBINE, NEEDS("experts", "top", "hidden"),
+	 KEYS("bias", "shared")},
+	{"cross_entropy", plain, LAYER_CROSS_ENTROPY, KEYS(NULL)},
+	{"losses", plain, LAYER_LOSSES, .joins = true},
 };
 enum { FORM_COUNT = sizeof forms / sizeof forms[0] };
 
@@ -531,21 +508,16 @@ struct expansion *expansion_new(struct reader *reader, size_t index, const struc
 {
 	const struct line *line = &reader->lines[index];
 	struct expansion *x = ARENA_NEW(reader->arena, struct expansion);
-	struct line_keys *keys = &x->keys;
-	*x = (struct expansion){.reader = reader,
-				.node = line->node,
-				.keys = {{1, 1}, {1, 1}, .pad = true, .scale = true},
-				.spec = {.name = line->name, .origin = line->origin},
-				.form = form,
-				.index = index,
-				.good = true};
+	*x = (struct expansion){
+		.reader = reader,
+		.node = line->node,
+		.keys = {{1, 1}, {1, 1}, .pad = true, .scale = true},
+		.spec = {.name = line->name, .origin = line->origin, .keys = &x->keys},
+		.form = form,
+		.index = index,
+		.good = true};
 	read_keys(x);
 	check_norm(x);
-	memcpy(x->spec.kernel, keys->kernel, sizeof keys->kernel);
-	memcpy(x->spec.stride, keys->stride, sizeof keys->stride);
-	x->spec.same = keys->pad;
-	x->spec.scale = keys->scale;
-	x->spec.out = keys->out;
 	x->spec.global = form->layer == LAYER_AVG_POOL && form->required[0] == NULL;
 	return x->good ? x : NULL;
 }

@@ -99,8 +99,8 @@ static bool tokens_derive(struct diag *diag, const struct layer_spec *spec,
 	size_t rows = input->height * input->width;
 	switch (layer->op) {
 	case LAYER_EMBEDDING:
-		layer->channels = spec->out;
-		layer_add_tensor(layer, (double)spec->rows * (double)spec->out);
+		layer->channels = spec->keys->out;
+		layer_add_tensor(layer, (double)spec->rows * (double)spec->keys->out);
 		return true;
 	case LAYER_POSITIONS:
 		layer_add_tensor(layer, (double)spec->rows * (double)layer->channels);
@@ -285,17 +285,18 @@ static bool window_side(struct diag *diag, const struct layer_spec *spec, const 
 			size_t side, size_t *out)
 {
 	size_t in = side == 0 ? input->height : input->width;
-	if (spec->same) {
-		*out = (in - 1) / spec->stride[side] + 1;
+	if (spec->keys->pad) {
+		*out = (in - 1) / spec->keys->stride[side] + 1;
 		return true;
 	}
-	if (spec->kernel[side] > in)
+	if (spec->keys->kernel[side] > in)
 		return diag_error(
 			diag, spec->origin,
 			"layer '%s': its kernel of %zu x %zu is larger than its input of %zu x "
 			"%zu (write pad = \"same\" or a smaller kernel)",
-			spec->name, spec->kernel[0], spec->kernel[1], input->height, input->width);
-	*out = (in - spec->kernel[side]) / spec->stride[side] + 1;
+			spec->name, spec->keys->kernel[0], spec->keys->kernel[1], input->height,
+			input->width);
+	*out = (in - spec->keys->kernel[side]) / spec->keys->stride[side] + 1;
 	return true;
 }
 
@@ -359,18 +360,18 @@ static bool derive_op(struct diag *diag, const struct layer_spec *spec, const st
 	const struct layer *input = &layers[layer->inputs[0]];
 	switch (layer->op) {
 	case LAYER_CONV:
-		layer->channels = spec->out;
-		*macs_per_output =
-			(double)input->channels * (double)spec->kernel[0] * (double)spec->kernel[1];
-		layer_add_tensor(layer, *macs_per_output * (double)spec->out);
+		layer->channels = spec->keys->out;
+		*macs_per_output = (double)input->channels * (double)spec->keys->kernel[0] *
+				   (double)spec->keys->kernel[1];
+		layer_add_tensor(layer, *macs_per_output * (double)spec->keys->out);
 		return window_shape(diag, spec, input, layer);
 	case LAYER_FC:
-		one_by_one(layer, spec->out);
+		one_by_one(layer, spec->keys->out);
 		*macs_per_output = input->output_count;
-		layer_add_tensor(layer, *macs_per_output * (double)spec->out);
+		layer_add_tensor(layer, *macs_per_output * (double)spec->keys->out);
 		return true;
 	case LAYER_BATCH_NORM:
-		if (spec->scale)
+		if (spec->keys->scale)
 			layer_add_tensor(layer, (double)layer->channels);
 		layer_add_tensor(layer, (double)layer->channels);
 		layer->state_tensor_count = 2;
@@ -405,8 +406,8 @@ bool layer_derive(struct diag *diag, const struct layer_spec *spec, const struct
 {
 	double macs_per_output = 0;
 	FW_ASSERT(layer->input_count > 0);
-	memcpy(layer->window, spec->kernel, sizeof layer->window);
-	memcpy(layer->stride, spec->stride, sizeof layer->stride);
+	memcpy(layer->window, spec->keys->kernel, sizeof layer->window);
+	memcpy(layer->stride, spec->keys->stride, sizeof layer->stride);
 	layer->channels = layers[layer->inputs[0]].channels;
 	layer->height = layers[layer->inputs[0]].height;
 	layer->width = layers[layer->inputs[0]].width;

@@ -20,17 +20,28 @@
 /* Maximum of sides, channels and units; a larger number is certainly a typing error. */
 enum { LAYER_SIZE_MAX = 1000000 };
 
+/* The keys of a line. Without the key: 1 for sides, true for same and scale, else 0, false, NULL.
+ */
+struct line_keys {
+	size_t kernel[2], stride[2]; /* height, width */
+	bool pad;                    /* it is "same" */
+	bool batch_norm, scale, relu;
+	size_t out, heads, kv_heads, head_size, window, hidden, experts, top, shared, tokens;
+	size_t positions, segments, lora;
+	bool own_positions; /* `positions` is the number of tokens */
+	bool bias, qkv_bias, causal, mask, separate, rotary, qk_norm, sinks, dropout;
+	double share;
+	const char *activation, *tied;
+};
+
 struct layer_spec {
 	const char *name;
 	struct origin origin;
 	enum layer_op op;
-	size_t kernel[2], stride[2]; /* height, width */
-	bool same;                   /* padding is "same"; false: "valid" */
-	bool global;                 /* the pool is as large as its input */
-	size_t out;                  /* number of channels of a conv, or of units of an fc */
+	const struct line_keys *keys; /* of the line that it is made from */
+	bool global;                  /* the pool is as large as its input */
 	size_t rows;  /* rows of an embedding's matrix, or number of tokens to select */
 	bool adapter; /* its tensors are trained in a frozen network */
-	bool scale;   /* a batch norm has gamma */
 	bool bias;    /* a linear layer or a layer norm has one */
 };
 
