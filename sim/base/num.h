@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Returns the order of two numbers for qsort; numbers that are equal have the order `then`. */
+#define ORDER_THEN(a, b, then) ((a) < (b) ? -1 : (a) > (b) ? 1 : (then))
+#define ORDER(a, b)            ORDER_THEN(a, b, 0)
+
 void num_init(void); /* call once, from main and from test runners */
 
 /* A named stream of random numbers. The same seed and name give the same numbers on every machine;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/base/arena.h"
+#include "sim/base/num.h"
 #include "sim/json/write.h"
 #include "sim/traces/call_file.h"
 
@@ -88,9 +89,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct recorded_call *x = *(const struct recorded_call *const *)a,
 				   *y = *(const struct recorded_call *const *)b;
-	if (x->start_s < y->start_s || x->start_s > y->start_s)
-		return x->start_s < y->start_s ? -1 : 1;
-	return (x > y) - (x < y); /* both point into the same array */
+	return ORDER_THEN(x->start_s, y->start_s, ORDER(x, y)); /* both are in the same array */
 }
 
 void call_file_write(FILE *out, struct arena *arena, const struct recorded_calls *recorded,

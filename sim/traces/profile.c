@@ -5,22 +5,19 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/num.h"
 #include "sim/traces/stream_order.h"
 
 static int by_correlation(const void *a, const void *b)
 {
 	const struct profile_work *x = a, *y = b;
-	if (x->correlation != y->correlation)
-		return x->correlation < y->correlation ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return ORDER_THEN(x->correlation, y->correlation, ORDER(x->start_ns, y->start_ns));
 }
 
 static int call_by_correlation(const void *a, const void *b)
 {
 	const struct profile_call *x = a, *y = b;
-	if (x->correlation != y->correlation)
-		return x->correlation < y->correlation ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return ORDER_THEN(x->correlation, y->correlation, ORDER(x->start_ns, y->start_ns));
 }
 
 static struct profile_call *call_of(struct profile *p, int64_t correlation)
@@ -108,9 +105,7 @@ static void join_work(struct profile *p, const struct profile_work *work)
 static int by_thread_and_start(const void *a, const void *b)
 {
 	const struct profile_span *x = a, *y = b;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return ORDER_THEN(x->thread, y->thread, ORDER(x->start_ns, y->start_ns));
 }
 
 /* Returns the record of the innermost span around a call, plus 1; 0: there is none. */

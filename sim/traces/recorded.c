@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/num.h"
 
 /* Rounding error of recorded times, which are in nanoseconds. */
 static const double TICK_S = 2e-9;
@@ -24,29 +25,20 @@ uint8_t recorded_find(const char *const *names, uint8_t count, const char *name)
 static int by_thread_and_start(const void *a, const void *b)
 {
 	const struct recorded_call *x = a, *y = b;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->start_s < y->start_s || x->start_s > y->start_s)
-		return x->start_s < y->start_s ? -1 : 1;
-	return (x->end_s < y->end_s) - (x->end_s > y->end_s);
+	return ORDER_THEN(x->thread, y->thread,
+			  ORDER_THEN(x->start_s, y->start_s, ORDER(y->end_s, x->end_s)));
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct recorded_mark *x = a, *y = b;
-	if (x->t_s < y->t_s || x->t_s > y->t_s)
-		return x->t_s < y->t_s ? -1 : 1;
-	return (x->step > y->step) - (x->step < y->step);
+	return ORDER_THEN(x->t_s, y->t_s, ORDER(x->step, y->step));
 }
 
 static int by_release(const void *a, const void *b)
 {
 	const struct recorded_release *x = a, *y = b;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->t_s < y->t_s || x->t_s > y->t_s)
-		return x->t_s < y->t_s ? -1 : 1;
-	return (x->by > y->by) - (x->by < y->by);
+	return ORDER_THEN(x->thread, y->thread, ORDER_THEN(x->t_s, y->t_s, ORDER(x->by, y->by)));
 }
 
 /* Gives the outer call the inner call's GPU work, stream and event, if it has none. */

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sim/base/num.h"
 #include "sim/traces/replay_parts.h"
 
 /* Shorter gaps are not waits for other threads. */
@@ -113,12 +114,10 @@ struct record { /* a call that records an event */
 static int by_event_and_end(const void *a, const void *b)
 {
 	const struct record *x = a, *y = b;
-	if (x->call->call->event != y->call->call->event)
-		return x->call->call->event < y->call->call->event ? -1 : 1;
-	if (x->call->call->end_s < y->call->call->end_s ||
-	    x->call->call->end_s > y->call->call->end_s)
-		return x->call->call->end_s < y->call->call->end_s ? -1 : 1;
-	return (x->thread > y->thread) - (x->thread < y->thread); /* both in the same array */
+	const struct recorded_call *one = x->call->call, *other = y->call->call;
+	/* both threads are in the same array */
+	return ORDER_THEN(one->event, other->event,
+			  ORDER_THEN(one->end_s, other->end_s, ORDER(x->thread, y->thread)));
 }
 
 /* Returns the latest record of the event that had ended at t_s, or NULL. */
