@@ -76,8 +76,7 @@ static void call_return(struct call_state *state, enum call_result result)
 	void *ctx = state->ctx;
 	uint64_t arg = state->arg;
 
-	state->next = state->process->free_calls;
-	state->process->free_calls = state;
+	POOL_GIVE(state, state->process->free_calls);
 	done(ctx, arg, result);
 }
 
@@ -104,8 +103,7 @@ static void copy_over(void *ctx, uint64_t arg)
 	struct copy_job *job = ctx;
 	struct gpu_stream *stream = job->stream;
 
-	job->next = job->process->free_jobs;
-	job->process->free_jobs = job;
+	POOL_GIVE(job, job->process->free_jobs);
 	gpu_copy_finished(stream);
 }
 
@@ -143,12 +141,8 @@ static bool is_copy_to_device(enum call_kind kind)
 static struct copy_job *copy_job_new(const struct call_state *state)
 {
 	struct cuda_process *process = state->process;
-	struct copy_job *job = process->free_jobs;
-
-	if (job)
-		process->free_jobs = job->next;
-	else
-		job = ARENA_NEW(process->spec.arena, struct copy_job);
+	struct copy_job *job;
+	POOL_TAKE(process->spec.arena, job, process->free_jobs);
 	*job = (struct copy_job){
 		.process = process,
 		.core = state->core,
@@ -184,8 +178,7 @@ static void peer_op_over(void *ctx, uint64_t arg)
 	if (process->peer_ops_count == 1)
 		process->exposed_s += exposed_since(process);
 	process->peer_ops_count--;
-	op->next = process->free_peer_ops;
-	process->free_peer_ops = op;
+	POOL_GIVE(op, process->free_peer_ops);
 	gpu_peers_finished(stream);
 }
 
@@ -207,13 +200,9 @@ static void peer_op_start(void *ctx, uint64_t arg, struct gpu_stream *stream)
 static struct peer_op *peer_op_new(struct cuda_process *process, const struct cuda_call *call)
 {
 	struct cuda_peers *peers = process->spec.peers;
-	struct peer_op *op = process->free_peer_ops;
-
+	struct peer_op *op;
 	FW_ASSERT(peers != NULL);
-	if (op)
-		process->free_peer_ops = op->next;
-	else
-		op = ARENA_NEW(process->spec.arena, struct peer_op);
+	POOL_TAKE(process->spec.arena, op, process->free_peer_ops);
 	*op = (struct peer_op){
 		.process = process,
 		.call = *call,
@@ -332,30 +321,22 @@ static void call_query(struct call_state *state)
 static void call_synchronize(struct call_state *state)
 {
 	struct gpu_context *context = state->process->spec.context;
-
-	if (state->call.kind == CALL_EVENT_SYNCHRONIZE) {
-		struct gpu_event *event = cuda_process_event(state->process, state->call.event);
-		uint64_t count = event->recorded_count;
-
-		if (event->completed_count < count) {
-			clock_wait(state->process, true);
-			gpu_when_event(context, event, count, call_gpu_done, state, 0);
-			return;
-		}
-	} else if (state->call.kind == CALL_STREAM_SYNCHRONIZE) {
-		struct gpu_stream *stream = call_stream_of(state);
-
-		if (!gpu_stream_idle(stream)) {
-			clock_wait(state->process, true);
-			gpu_when_idle(context, stream, call_gpu_done, state, 0);
-			return;
-		}
-	} else if (!gpu_context_idle(context)) {
-		clock_wait(state->process, true);
-		gpu_when_idle(context, NULL, call_gpu_done, state, 0);
+	enum call_kind kind = state->call.kind;
+	struct gpu_event *event = kind == CALL_EVENT_SYNCHRONIZE
+					  ? cuda_process_event(state->process, state->call.event)
+					  : NULL;
+	struct gpu_stream *stream = kind == CALL_STREAM_SYNCHRONIZE ? call_stream_of(state) : NULL;
+	if (event    ? event->completed_count >= event->recorded_count
+	    : stream ? gpu_stream_idle(stream)
+		     : gpu_context_idle(context)) {
+		call_return(state, CALL_OK);
 		return;
 	}
-	call_return(state, CALL_OK);
+	clock_wait(state->process, true);
+	if (event)
+		gpu_when_event(context, event, event->recorded_count, call_gpu_done, state, 0);
+	else
+		gpu_when_idle(context, stream, call_gpu_done, state, 0);
 }
 
 static void call_work(struct call_state *state);
@@ -490,18 +471,14 @@ static void mark_submit(struct cuda_process *process, const struct cuda_call *ca
 void driver_call(struct cuda_process *process, struct cpu *core, const struct cuda_call *call,
 		 call_done_fn *done, void *ctx, uint64_t arg)
 {
-	struct call_state *state = process->free_calls;
-
+	struct call_state *state;
 	FW_ASSERT((unsigned)call->kind < CALL_KIND_COUNT);
 	if (call_is_mark(call->kind)) {
 		mark_submit(process, call);
 		done(ctx, arg, CALL_OK);
 		return;
 	}
-	if (state)
-		process->free_calls = state->next;
-	else
-		state = ARENA_NEW(process->spec.arena, struct call_state);
+	POOL_TAKE(process->spec.arena, state, process->free_calls);
 	state->process = process;
 	state->core = core;
 	state->call = *call;
