@@ -87,6 +87,7 @@ struct job_world {
 	struct gpu *gpus[RANKS_MAX * JOBS_MAX];
 	struct communicator *comm[JOBS_MAX];
 	struct dp *job[JOBS_MAX];
+	VEC(struct step_record) steps[JOBS_MAX];
 };
 
 static inline size_t policy_of(const char *name)
@@ -152,14 +153,28 @@ static inline void comm_failed(void *ctx, const char *reason)
 	CHECK_TEXT(reason, "no failure");
 }
 
-static inline bool step_done(void *ctx, struct dp *job, const struct step_record *step)
+struct job_steps { /* of one job */
+	struct job_world *world;
+	size_t index;
+};
+
+static inline struct job_steps *steps_of(struct job_world *b, size_t index)
 {
-	const struct job_world *b = ctx;
+	struct job_steps *steps = ARENA_NEW(b->arena, struct job_steps);
+	*steps = (struct job_steps){b, index};
+	return steps;
+}
+
+static inline bool step_done(void *ctx, const struct step_record *step)
+{
+	const struct job_steps *steps = ctx;
+	struct job_world *b = steps->world;
 	double parts_s = step->kernel_s + step->exposed_s + step->input_s + step->straggler_s +
 			 step->other_s;
 	CHECK_NEAR(parts_s, s_from_ps(step->end_ps - step->start_ps), 1e-12);
 	CHECK(step->gpu_busy_s <= step->kernel_s * (1 + 1e-12));
-	return dp_step_count(job) < b->step_count;
+	*VEC_PUSH(b->arena, &b->steps[steps->index]) = *step;
+	return b->steps[steps->index].count < b->step_count;
 }
 
 static inline void build_wires(struct job_world *b)
@@ -341,26 +356,27 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 	const struct gradients *gradients = put_step(b, &writer, all_count);
 	const struct call_thread thread = {"main", writer.items.items, writer.items.count};
 	const struct program program = {.threads = &thread, .thread_count = 1, .stream_count = 1};
-	const struct dp_spec spec = {.arena = b->arena,
-				     .engine = b->engine,
+	const struct exchange_host host = {.arena = b->arena,
+					   .engine = b->engine,
+					   .params = &b->exchange,
+					   .gradients = b->gradients ? b->gradients : gradients,
+					   .element_B = b->profile->element_B,
+					   .comm = b->comm[index],
+					   .rank_count = b->rank_count,
+					   .copies = b->copies > 0 ? copies : NULL,
+					   .all_count = all_count,
+					   .network_round_trip_s = b->round_trip_s};
+	const struct dp_spec spec = {.host = host,
 				     .fabric = b->fabric,
 				     .name = name,
 				     .program = b->program ? b->program : copy_program(b, &program),
-				     .gradients = b->gradients ? b->gradients : gradients,
-				     .element_B = b->profile->element_B,
 				     .ahead = b->profile->ahead,
 				     .driver = &b->driver,
 				     .dma = &b->dma,
-				     .exchange = &b->exchange,
-				     .comm = b->comm[index],
 				     .ranks = ranks,
-				     .rank_count = b->rank_count,
-				     .all_count = all_count,
-				     .copies = b->copies > 0 ? copies : NULL,
-				     .network_round_trip_s = b->round_trip_s,
 				     .seed = b->seed,
 				     .step_done = step_done,
-				     .ctx = b};
+				     .ctx = steps_of(b, index)};
 	b->job[index] = dp_new(&spec);
 	dp_start(b->job[index]);
 }
@@ -379,7 +395,7 @@ static inline void run(struct job_world *b)
 		build_job(b, i, guest);
 	CHECK(engine_run(b->engine) == ENGINE_DRAINED);
 	for (size_t i = 0; i < b->job_count; i++)
-		CHECK(dp_step_count(b->job[i]) == b->step_count);
+		CHECK(b->steps[i].count == b->step_count);
 }
 
 static inline void release(struct job_world *b)
@@ -389,7 +405,7 @@ static inline void release(struct job_world *b)
 
 static inline const struct step_record *step_of(const struct job_world *b, size_t index)
 {
-	return dp_step_at(b->job[0], index);
+	return &b->steps[0].items[index];
 }
 
 static inline double step_ms(const struct job_world *b, size_t index)

@@ -420,6 +420,12 @@ uint64_t communicator_begin(struct communicator *comm, const struct collective_r
 	return number;
 }
 
+void *communicator_request_ctx(const struct communicator *comm, uint64_t number)
+{
+	FW_ASSERT(number >= comm->first_number);
+	return number < comm->next_number ? (*operation_at(comm, number))->request.ctx : NULL;
+}
+
 void communicator_arrive(struct communicator *comm, uint64_t number, size_t rank)
 {
 	FW_ASSERT(number >= comm->first_number && number < comm->next_number);

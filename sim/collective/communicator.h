@@ -78,6 +78,9 @@ struct collective_request {
 };
 /* Enqueues a collective for all ranks and returns its number. Server ranks need not arrive. */
 uint64_t communicator_begin(struct communicator *comm, const struct collective_request *request);
+/* Returns request.ctx of a collective that has not ended; NULL: it has not begun. Collectives are
+ * numbered from 0. */
+void *communicator_request_ctx(const struct communicator *comm, uint64_t number);
 /* Reports that a rank is ready for that collective. */
 void communicator_arrive(struct communicator *comm, uint64_t number, size_t rank);
 

@@ -54,6 +54,11 @@ struct event_id { /* {0} is never the id of a pending event */
 
 /* The function of an event. arg is the value given when the event was added. */
 typedef void event_fn(void *ctx, uint64_t arg);
+struct callback { /* fn NULL: there is none */
+	event_fn *fn;
+	void *ctx;
+	uint64_t arg;
+};
 
 /* Is told the number of events now and then, and their maximum. */
 struct engine_watch {

@@ -21,7 +21,7 @@
 #include "sim/training/input.h"
 #include "sim/training/phases.h"
 #include "sim/training/plan.h"
-#include "sim/training/spread.h"
+#include "sim/training/gradients.h"
 #include "sim/transport/dma.h"
 
 /* Whether equal machines are folded, so that one machine of each class is simulated

@@ -281,9 +281,9 @@ static struct life_rank *ranks_of(struct world *w, const struct job_entry *entry
 				  const struct dp_spec *spec)
 {
 	struct life_rank *ranks =
-		ARENA_ARRAY(w->workload.arena, spec->rank_count, struct life_rank);
+		ARENA_ARRAY(w->workload.arena, spec->host.rank_count, struct life_rank);
 	size_t process = 0;
-	for (size_t i = 0; i < spec->rank_count; i++) {
+	for (size_t i = 0; i < spec->host.rank_count; i++) {
 		process += i > 0 && !job_inputs_joined(&w->inputs, entry, i - 1, i);
 		ranks[i] = (struct life_rank){.guest = spec->ranks[i].guest,
 					      .context = spec->ranks[i].context,
@@ -311,9 +311,9 @@ static void launch_job(struct world *w, struct job *job, const struct job_entry 
 		.params = w->scenario->phases,
 		.fabric = w->system.fabric,
 		.ranks = ranks_of(w, entry, spec),
-		.rank_count = spec->rank_count,
-		.ops_count = spec->gradients->ops_count,
-		.compute_s = spec->gradients->compute_s,
+		.rank_count = spec->host.rank_count,
+		.ops_count = spec->host.gradients->ops_count,
+		.compute_s = spec->host.gradients->compute_s,
 		.steps_count = (size_t)fmin(LAUNCH_STEPS, scenario_job_steps(w->scenario, entry)),
 		.checkpoint_B = checkpoint_B(entry),
 		.storage = job_inputs_storage(&w->inputs, entry->checkpoint,
@@ -322,7 +322,7 @@ static void launch_job(struct world *w, struct job *job, const struct job_entry 
 		.start = begin_steps,
 		.ctx = launch,
 	};
-	job->run->forward_s = spec->gradients->forward_s;
+	job->run->forward_s = spec->host.gradients->forward_s;
 	life_begin(job, &life);
 }
 
@@ -331,7 +331,7 @@ static void launch_job(struct world *w, struct job *job, const struct job_entry 
 struct job *world_dp(struct world *w, const struct job_entry *entry, struct job_run *run)
 {
 	struct arena *arena = w->workload.arena;
-	struct job *job = dp_job_new(&w->workload, run, entry->name);
+	struct job *job = ranks_job_new(&w->workload, run, entry->name);
 	const struct step_use *use = find_profile(w, job, entry);
 	struct communicator *comm;
 	if (!use)
@@ -343,33 +343,33 @@ struct job *world_dp(struct world *w, const struct job_entry *entry, struct job_
 	if (!build_ranks(w, job, entry, use, ranks))
 		return job;
 	const struct dp_spec spec = {
-		.arena = arena,
-		.engine = w->system.engine,
+		.host = {.arena = arena,
+			 .engine = w->system.engine,
+			 .params = entry->exchange,
+			 .gradients = use->gradients,
+			 .element_B = entry->stack->fp16_gradients ? 2 : 4,
+			 .comm = comm,
+			 .rank_count = entry->simulated_count,
+			 .copies = fold_counts(arena, w->system.topology->fold),
+			 .all_count = entry->rank_count,
+			 .network_round_trip_s = round_trip_s(w, entry)},
 		.fabric = w->system.fabric,
 		.name = entry->name,
 		.program = use->program,
-		.gradients = use->gradients,
-		.element_B = entry->stack->fp16_gradients ? 2 : 4,
 		.ahead = framework_at((size_t)entry->stack->framework)->ahead,
 		.poller_ratio = stack_poller_ratio(entry->stack,
 						   guest_alone_s(w->system.guests[entry->guests[0]],
 								 w->scenario->driver.query_s)),
 		.driver = &w->scenario->driver,
 		.dma = &w->scenario->dma,
-		.exchange = entry->exchange,
-		.comm = comm,
 		.ranks = ranks,
-		.rank_count = entry->simulated_count,
-		.copies = fold_counts(arena, w->system.topology->fold),
-		.all_count = entry->rank_count,
-		.network_round_trip_s = round_trip_s(w, entry),
 		.across_machines = across_machines(w, entry),
 		.seed = w->workload.seed,
 	};
 	if (comm)
-		run->choice =
-			communicator_choice_text(comm, COLLECTIVE_ALL_REDUCE,
-						 entry->network->parameters_count * spec.element_B);
+		run->choice = communicator_choice_text(comm, COLLECTIVE_ALL_REDUCE,
+						       entry->network->parameters_count *
+							       spec.host.element_B);
 	if (!run->failed && w->scenario->launch)
 		launch_job(w, job, entry, &spec);
 	else if (!run->failed)
@@ -380,7 +380,7 @@ struct job *world_dp(struct world *w, const struct job_entry *entry, struct job_
 struct job *world_collective(struct world *w, const struct job_entry *entry, struct job_run *run)
 {
 	const struct scenario *scenario = w->scenario;
-	struct job *job = collective_job_new(&w->workload, run, entry->name);
+	struct job *job = ranks_job_new(&w->workload, run, entry->name);
 	if (entry->rank_count < 2) {
 		job_failed(job, "a collective needs at least two GPUs (write case.gpus=2 or more)");
 		return job;

@@ -189,9 +189,8 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 	/* A trace shows each kernel, except those of plans, where one span is a pass. */
 	if (!entry->plan && can_fuse(w, entry) && !engine_trace(w->system.engine))
 		fuse_programs(w, entry, ranks, count, each);
-	const struct program_job_spec spec = {
-		.fabric = w->system.fabric,
-		.name = entry->name,
+	struct program_job_spec spec = {
+		.comm = system_communicator(&w->system, entry),
 		.what = entry->plan ? arena_printf(arena, "a stage of %s", entry->network->name)
 				    : arena_printf(arena, "%s at batch %g", entry->network->name,
 						   entry->batch_count),
@@ -200,18 +199,14 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 		.driver = &w->scenario->driver,
 		.dma = &w->scenario->dma,
 		.runtime = entry->runtime,
-		.transport = entry->transport,
-		.transport_params = entry->transport_params,
 		.guest_work = entry->guest_work,
 		.ranks = ranks,
 		.rank_count = count,
 		.groups = groups.groups,
 		.group_count = groups.count,
 		.recorded = entry->recorded != NULL,
-		.library = has_group(entry) ? entry->library : NULL,
-		.fold = fold,
-		.copies = w->system.copies,
-		.top_node = w->system.top_node,
 	};
+	spec.comm.library = has_group(entry) ? entry->library : NULL;
+	spec.comm.fold = fold;
 	return program_job_new(&w->workload, run, &spec);
 }

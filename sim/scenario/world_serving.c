@@ -21,7 +21,7 @@ struct server {         /* a replica */
 	struct serving_model *model;
 	const struct overhead *tables[2]; /* of serving_model_overhead_set */
 	struct gpu_context *context;
-	struct step_record record;
+	int64_t opened_ps;
 	/* By replica, then by GPU of this one: towards those that generate tokens. */
 	struct communicator **to;
 };
@@ -40,11 +40,6 @@ struct servers {
 static struct server *server_of(const struct job *job)
 {
 	return (struct server *)job;
-}
-
-static const struct step_record *record_at(const struct job *job, size_t index)
-{
-	return &server_of(job)->record;
 }
 
 static const char *waiting(const struct job *job, struct arena *arena)
@@ -79,7 +74,7 @@ static void account(struct job *job)
 }
 
 static const struct job_kind server_kind = {
-	.step_at = record_at, .waiting = waiting, .read = read_run, .account = account};
+	.waiting = waiting, .read = read_run, .account = account};
 
 void world_servers_failed(struct world *w, const char *reason)
 {
@@ -479,7 +474,7 @@ static void opened(void *of)
 {
 	struct world *w = of;
 	for (size_t i = 0; i < w->scenario->job_count; i++) {
-		w->servers->all[i]->record.start_ps = engine_now_ps(w->system.engine);
+		w->servers->all[i]->opened_ps = engine_now_ps(w->system.engine);
 		job_warm(&w->servers->all[i]->job);
 	}
 }
@@ -489,8 +484,8 @@ static void done(void *of)
 	struct world *w = of;
 	for (size_t i = 0; i < w->scenario->job_count; i++) {
 		struct server *server = w->servers->all[i];
-		server->record.end_ps = engine_now_ps(w->system.engine);
-		server->job.step_count = 1;
+		*VEC_PUSH(w->workload.arena, &server->job.steps) = (struct step_record){
+			.start_ps = server->opened_ps, .end_ps = engine_now_ps(w->system.engine)};
 		job_end(&server->job);
 	}
 }

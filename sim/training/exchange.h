@@ -98,22 +98,20 @@ struct exchange_policy {
 	/* Divides `count` gradients, whose sizes are given in the order in which they become ready,
 	 * into bundles: bundle i has the gradients from ends[i - 1] (0 for the first) up to, but
 	 * without, ends[i]. Returns the number of bundles; the last one ends with the last
-	 * gradient. These are the bundles of every step, unless the policy has the functions below.
-	 * Programs that write their collectives as calls (spread.h, plan_bundles.c) always have
+	 * gradient. These are the bundles of every step, unless the policy has the function below.
+	 * Programs that write their collectives as calls (spread programs, plans) always have
 	 * them. */
 	size_t (*ends)(const struct exchange_params *params, const double *sizes_B, size_t count,
 		       size_t *ends);
-	/* For a policy that decides during the step, or NULL: */
+	/* For a policy that decides during the step, or NULL. */
 	struct exchange *(*new)(const struct exchange_host *host);
-	/* Called when rank announces gradients [first, first + count). A rank announces the
-	 * gradients of each step in order; first = 0 begins its next step. */
-	void (*announced)(struct exchange *exchange, size_t rank, size_t first, size_t count);
-	/* Called when rank has computed these gradients, which it has announced before. */
-	void (*ready)(struct exchange *exchange, size_t rank, size_t first, size_t count);
 };
-struct exchange *exchange_new(const struct exchange_policy *policy,
-			      const struct exchange_host *host);
+/* Returns an exchange by the policy of host->params. */
+struct exchange *exchange_new(const struct exchange_host *host);
+/* Call this when rank announces gradients [first, first + count). A rank announces the gradients of
+ * each step in order; first = 0 begins its next step. */
 void exchange_announced(struct exchange *exchange, size_t rank, size_t first, size_t count);
+/* Call this when rank has computed these gradients, which it has announced before. */
 void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t count);
 /* Returns the time until now in which at least one collective ran at which all ranks had
  * arrived. */

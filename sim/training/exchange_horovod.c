@@ -269,7 +269,7 @@ static void horovod_ready(struct exchange *exchange, size_t rank, size_t first, 
 static struct exchange *horovod_new(const struct exchange_host *host)
 {
 	struct horovod *h = ARENA_NEW(host->arena, struct horovod);
-	exchange_init(&h->base, &exchange_horovod, host);
+	exchange_init(&h->base, host, horovod_announced, horovod_ready);
 	h->base.one_stream = true;
 	h->base.copy_launch_ps = ps_from_s(host->params->copy_launch_s);
 	h->announced_count = ARENA_ARRAY(host->arena, host->gradients->tensor_count, uint32_t);
@@ -308,6 +308,4 @@ const struct exchange_policy exchange_horovod = {
 		"and fuses them in a buffer",
 	.ends = buffers,
 	.new = horovod_new,
-	.announced = horovod_announced,
-	.ready = horovod_ready,
 };

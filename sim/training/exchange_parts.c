@@ -8,10 +8,11 @@
 
 /* ---- bundles ---- */
 
-void exchange_init(struct exchange *exchange, const struct exchange_policy *policy,
-		   const struct exchange_host *host)
+void exchange_init(struct exchange *exchange, const struct exchange_host *host,
+		   exchange_take_fn *announced, exchange_take_fn *ready)
 {
-	exchange->policy = policy;
+	exchange->announced = announced;
+	exchange->ready = ready;
 	exchange->host = *host;
 	exchange->launch_ps = ps_from_s(host->params->launch_s);
 	exchange->launcher_free_ps = ARENA_ARRAY(host->arena, host->rank_count, int64_t);
@@ -19,22 +20,20 @@ void exchange_init(struct exchange *exchange, const struct exchange_policy *poli
 	exchange->over_count = ARENA_ARRAY(host->arena, host->rank_count, size_t);
 }
 
-struct exchange *exchange_new(const struct exchange_policy *policy,
-			      const struct exchange_host *host)
+struct exchange *exchange_new(const struct exchange_host *host)
 {
-	return policy->new ? policy->new (host) : planned_new(policy, host);
+	const struct exchange_policy *policy = exchange_policy_at((size_t)host->params->policy);
+	return (policy->new ? policy->new : planned_new)(host);
 }
 
 void exchange_announced(struct exchange *exchange, size_t rank, size_t first, size_t count)
 {
-	(exchange->policy->new ? exchange->policy->announced : planned_announced)(exchange, rank,
-										  first, count);
+	exchange->announced(exchange, rank, first, count);
 }
 
 void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t count)
 {
-	(exchange->policy->new ? exchange->policy->ready : planned_ready)(exchange, rank, first,
-									  count);
+	exchange->ready(exchange, rank, first, count);
 }
 
 double exchange_tensor_B(const struct exchange_host *host, size_t tensor)
@@ -87,8 +86,7 @@ static void bundle_reduced(void *ctx, uint64_t rank)
 	if (++bundle->reduced_count == exchange->host.rank_count) {
 		if (exchange->last == bundle)
 			exchange->last = NULL;
-		bundle->next = exchange->free;
-		exchange->free = bundle;
+		POOL_GIVE(bundle, exchange->free);
 	}
 	exchange->host.reduced(exchange->host.ctx, (size_t)rank, first, count);
 }
@@ -105,11 +103,8 @@ static void bundle_over(void *ctx, uint64_t arg, size_t rank)
 
 struct bundle *bundle_begin(struct exchange *exchange, size_t first, size_t count)
 {
-	struct bundle *bundle = exchange->free;
-	if (bundle)
-		exchange->free = bundle->next;
-	else
-		bundle = ARENA_NEW(exchange->host.arena, struct bundle);
+	struct bundle *bundle;
+	POOL_TAKE(exchange->host.arena, bundle, exchange->free);
 	*bundle = (struct bundle){.exchange = exchange,
 				  .first = first,
 				  .count = count,

@@ -11,8 +11,11 @@
 
 struct bundle;
 
+/* Takes gradients [first, first + count) of a rank. */
+typedef void exchange_take_fn(struct exchange *exchange, size_t rank, size_t first, size_t count);
+
 struct exchange {
-	const struct exchange_policy *policy;
+	exchange_take_fn *announced, *ready; /* exchange_announced and exchange_ready call them */
 	struct exchange_host host;
 	int64_t launch_ps;
 	int64_t copy_launch_ps;    /* 0: the host does not launch copies one by one */
@@ -38,8 +41,8 @@ struct bundle { /* gradients that one collective reduces */
 	struct bundle *next; /* next bundle in the list of free bundles */
 };
 
-void exchange_init(struct exchange *exchange, const struct exchange_policy *policy,
-		   const struct exchange_host *host);
+void exchange_init(struct exchange *exchange, const struct exchange_host *host,
+		   exchange_take_fn *announced, exchange_take_fn *ready);
 /* Returns the bytes of a gradient on the network, at least 1. */
 double exchange_tensor_B(const struct exchange_host *host, size_t tensor);
 
@@ -57,8 +60,5 @@ struct launch exchange_launch(struct exchange *exchange, size_t rank, size_t cou
  * gradients, the bundle's memory is used again. */
 void bundle_join(struct bundle *bundle, size_t rank, int64_t launched_ps);
 
-/* The functions of policies that have none of their own (exchange_planned.c). */
-struct exchange *planned_new(const struct exchange_policy *policy,
-			     const struct exchange_host *host);
-void planned_announced(struct exchange *exchange, size_t rank, size_t first, size_t count);
-void planned_ready(struct exchange *exchange, size_t rank, size_t first, size_t count);
+/* Returns the exchange of a policy without a function `new` (exchange_planned.c). */
+struct exchange *planned_new(const struct exchange_host *host);

@@ -15,26 +15,6 @@ struct planned {
 	int64_t *launched_ps; /* by rank and bundle */
 };
 
-struct exchange *planned_new(const struct exchange_policy *policy, const struct exchange_host *host)
-{
-	struct planned *planned = ARENA_NEW(host->arena, struct planned);
-	size_t tensors = host->gradients->tensor_count;
-	size_t *ends = ARENA_ARRAY(host->arena, tensors, size_t);
-	double *sizes_B = ARENA_ARRAY(host->arena, tensors, double);
-	for (size_t t = 0; t < tensors; t++)
-		sizes_B[t] = exchange_tensor_B(host, t);
-	size_t count = policy->ends(host->params, sizes_B, tensors, ends);
-	FW_ASSERT(count > 0 && ends[count - 1] == tensors);
-	exchange_init(&planned->base, policy, host);
-	planned->ends = ends;
-	planned->count = count;
-	planned->open = ARENA_ARRAY(host->arena, count, struct bundle *);
-	planned->next = ARENA_ARRAY(host->arena, host->rank_count, size_t);
-	planned->next_launch = ARENA_ARRAY(host->arena, host->rank_count, size_t);
-	planned->launched_ps = ARENA_ARRAY(host->arena, host->rank_count * count, int64_t);
-	return &planned->base;
-}
-
 static void join(struct planned *planned, size_t index, size_t rank)
 {
 	struct exchange *exchange = &planned->base;
@@ -52,11 +32,11 @@ static void join(struct planned *planned, size_t index, size_t rank)
 
 /* The host launches each bundle whose gradients are all announced. On the GPU the bundle still
  * waits for its gradients. */
-void planned_announced(struct exchange *exchange, size_t rank, size_t first, size_t count)
+static void announced(struct exchange *exchange, size_t rank, size_t first, size_t count)
 {
 	struct planned *planned = (struct planned *)exchange;
-	size_t announced = first + count, *next = &planned->next_launch[rank];
-	for (; *next < planned->count && planned->ends[*next] <= announced; (*next)++) {
+	size_t end = first + count, *next = &planned->next_launch[rank];
+	for (; *next < planned->count && planned->ends[*next] <= end; (*next)++) {
 		size_t begin = *next ? planned->ends[*next - 1] : 0;
 		planned->launched_ps[rank * planned->count + *next] =
 			exchange_launch(exchange, rank, planned->ends[*next] - begin).launched_ps;
@@ -65,12 +45,33 @@ void planned_announced(struct exchange *exchange, size_t rank, size_t first, siz
 		*next = 0;
 }
 
-void planned_ready(struct exchange *exchange, size_t rank, size_t first, size_t count)
+static void ready(struct exchange *exchange, size_t rank, size_t first, size_t count)
 {
 	struct planned *planned = (struct planned *)exchange;
-	size_t ready = first + count, *next = &planned->next[rank];
-	while (*next < planned->count && planned->ends[*next] <= ready)
+	size_t end = first + count, *next = &planned->next[rank];
+	while (*next < planned->count && planned->ends[*next] <= end)
 		join(planned, (*next)++, rank);
 	if (*next == planned->count)
 		*next = 0;
+}
+
+struct exchange *planned_new(const struct exchange_host *host)
+{
+	const struct exchange_policy *policy = exchange_policy_at((size_t)host->params->policy);
+	struct planned *planned = ARENA_NEW(host->arena, struct planned);
+	size_t tensors = host->gradients->tensor_count;
+	size_t *ends = ARENA_ARRAY(host->arena, tensors, size_t);
+	double *sizes_B = ARENA_ARRAY(host->arena, tensors, double);
+	for (size_t t = 0; t < tensors; t++)
+		sizes_B[t] = exchange_tensor_B(host, t);
+	size_t count = policy->ends(host->params, sizes_B, tensors, ends);
+	FW_ASSERT(count > 0 && ends[count - 1] == tensors);
+	exchange_init(&planned->base, host, announced, ready);
+	planned->ends = ends;
+	planned->count = count;
+	planned->open = ARENA_ARRAY(host->arena, count, struct bundle *);
+	planned->next = ARENA_ARRAY(host->arena, host->rank_count, size_t);
+	planned->next_launch = ARENA_ARRAY(host->arena, host->rank_count, size_t);
+	planned->launched_ps = ARENA_ARRAY(host->arena, host->rank_count * count, int64_t);
+	return &planned->base;
 }

@@ -83,7 +83,7 @@ struct step_spec { /* what a framework turns into calls */
 	const struct efficiency_params *efficiency;
 	/* how several GPUs exchange gradients; NULL: the program trains on one GPU */
 	const struct spread_params *spread;
-	/* exchange of gradients by an exchange policy (gradients.h); NULL: none */
+	/* of a data-parallel rank (gradients.h); NULL: another program */
 	struct gradient_writer *gradients;
 };
 

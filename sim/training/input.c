@@ -94,14 +94,10 @@ struct input {
 	struct input *next_member; /* the next rank of the process */
 	struct work stages[STAGE_COUNT];
 	uint64_t asked, taken; /* batches that input_take requested, and batches delivered */
-	event_fn *fn;          /* callback of the last input_take */
-	void *ctx;
-	uint64_t arg;
+	struct callback take;  /* of the last input_take */
 	double threads_begun;
 	struct input_counters counters;
-	event_fn *first_fn; /* called when the first batch is ready */
-	void *first_ctx;
-	uint64_t first_arg;
+	struct callback first; /* called when the first batch is ready */
 };
 
 static void advance(struct input *input);
@@ -287,7 +283,7 @@ static void deliver(struct input *input)
 	if (input->asked == input->taken || input->stages[COPY].ended == input->taken)
 		return;
 	input->taken++;
-	engine_after(input->spec.engine, 0, input->fn, input->ctx, input->arg);
+	engine_after(input->spec.engine, 0, input->take.fn, input->take.ctx, input->take.arg);
 }
 
 static bool may_copy(const struct input *input)
@@ -363,17 +359,17 @@ static void session_try(struct input_process *process)
 		engine_after(spec->engine, 0, session_begin, process, 0);
 }
 
-/* Calls first_fn when the first batch is on the GPU, or waits for a step that copies it. */
+/* Calls `first` when the first batch is on the GPU, or waits for a step that copies it. */
 static void report_first(struct input *input)
 {
 	const struct input_spec *spec = &input->spec;
 	const struct work *stages = input->stages;
 	bool early = spec->params->staged || spec->params->lockstep;
 	bool ready = early ? stages[COPY].ended > 0 : !spec->storage || stages[DECODE].ended > 0;
-	if (!input->first_fn || !ready)
+	if (!input->first.fn || !ready)
 		return;
-	engine_after(spec->engine, 0, input->first_fn, input->first_ctx, input->first_arg);
-	input->first_fn = NULL;
+	engine_after(spec->engine, 0, input->first.fn, input->first.ctx, input->first.arg);
+	input->first.fn = NULL;
 }
 
 /* Starts each stage that can start. It goes from the last stage to the first, because a stage
@@ -422,9 +418,7 @@ struct input *input_new(const struct input_spec *spec)
 
 void input_start(struct input *input, event_fn *fn, void *ctx, uint64_t arg)
 {
-	input->first_fn = fn;
-	input->first_ctx = ctx;
-	input->first_arg = arg;
+	input->first = (struct callback){fn, ctx, arg};
 	engine_after(input->spec.engine, 0, begin, input, 0);
 }
 
@@ -432,9 +426,7 @@ void input_take(struct input *input, event_fn *fn, void *ctx, uint64_t arg)
 {
 	FW_ASSERT(input->asked == input->taken && fn != NULL);
 	input->asked++;
-	input->fn = fn;
-	input->ctx = ctx;
-	input->arg = arg;
+	input->take = (struct callback){fn, ctx, arg};
 	advance(input);
 }
 

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "sim/base/arena.h"
+#include "sim/training/exchange.h"
 #include "sim/training/gradients.h"
-#include "sim/training/spread.h"
 
 struct item *issue_item(struct issuer *issuer, enum item_kind kind)
 {
@@ -81,21 +81,18 @@ static void extend_graph(struct issuer *issuer, double duration_s, const char *l
 
 void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 {
-	if (issuer->spread && !spread_before(issuer->spread, issuer, op))
-		return;
-	if (issuer->gradients && !gradients_before(issuer->gradients, issuer, op))
+	if (!gradients_before(issuer, op))
 		return;
 	const struct stack_params *stack = issuer->stack;
 	if (op->kernels == 0 && op->update_of != NO_TENSOR)
 		return; /* another update has its work */
 	double duration_s = kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work) +
 			    op->wait_s / fmax(1, op->kernels);
-	if (stack->cuda_graph && !issuer->spread && op->pass != PASS_UPDATE) {
+	if (stack->cuda_graph && !issuer->spreads && op->pass != PASS_UPDATE) {
 		if (issuer->graph_begun) {
 			extend_graph(issuer, op->kernels * (issuer->gpu->kernel_gap_s + duration_s),
 				     op->name);
-			if (issuer->gradients)
-				gradients_behind(issuer->gradients, issuer, op);
+			gradients_behind(issuer, op);
 			return;
 		}
 		issuer->graph_begun = op->kernels > 0;
@@ -113,10 +110,7 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 		launch->duration_s = duration_s;
 		launch->label = op->name;
 	}
-	if (issuer->spread)
-		spread_behind(issuer->spread, issuer, op);
-	if (issuer->gradients)
-		gradients_behind(issuer->gradients, issuer, op);
+	gradients_behind(issuer, op);
 }
 
 void issue_bundle_copy(struct issuer *issuer, const struct exchange_params *exchange, double size_B,
@@ -144,13 +138,18 @@ void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double siz
 		copy->label = kind == CALL_MEMCPY_D2H_ASYNC ? "loss to host" : "input to device";
 	}
 	issue_call(issuer, CALL_EVENT_RECORD, copies)->event = (uint16_t)(event + 1);
-	struct item *watch = issue_item(issuer, ITEM_WATCH);
-	watch->call.event = (uint16_t)(event + 1);
-	watch->signal = signal;
-	watch->count = 1;
+	issue_watch(issuer, (uint16_t)(event + 1), signal)->count = 1;
 }
 
-void issue_await(struct issuer *issuer, uint16_t signal, uint32_t count)
+struct item *issue_watch(struct issuer *issuer, uint16_t event, uint32_t signal)
+{
+	struct item *watch = issue_item(issuer, ITEM_WATCH);
+	watch->call.event = event;
+	watch->signal = signal;
+	return watch;
+}
+
+void issue_await(struct issuer *issuer, uint32_t signal, uint32_t count)
 {
 	struct item *item = issue_item(issuer, ITEM_AWAIT);
 	item->signal = signal;
@@ -166,7 +165,11 @@ double input_B(const struct network *network, size_t batch)
 
 struct issuer issuer_new(struct arena *arena, const struct step_spec *spec, uint16_t calls_event)
 {
+	const struct gradients_params spreads = {.spread = spec->spread};
 	return (struct issuer){.arena = arena,
+			       .gradients = spec->spread ? gradient_writer_new(arena, &spreads)
+							 : spec->gradients,
+			       .spreads = spec->spread != NULL,
 			       .stack = spec->stack,
 			       .gpu = spec->gpu,
 			       .efficiency = spec->efficiency,
@@ -187,5 +190,5 @@ const struct program *issue_program(const struct issuer *main, const struct step
 	program.memory_B = stack_memory_B(spec->network, spec->batch, spec->stack);
 	program.images_count = (double)spec->batch;
 	*step = program;
-	return main->spread ? spread_program(main->arena, main->spread, step) : step;
+	return gradients_program(main, step);
 }

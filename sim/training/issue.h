@@ -7,7 +7,6 @@
 #include "sim/training/ops.h"
 
 struct exchange_params;
-struct spread;
 struct gradient_writer;
 
 enum stack_call { /* one for each row of stack_calls.def */
@@ -24,8 +23,8 @@ struct item_list {
 
 struct issuer {
 	struct arena *arena;
-	struct spread *spread; /* exchange of gradients among several GPUs; NULL: one GPU */
-	struct gradient_writer *gradients; /* of a data-parallel step; NULL: another program */
+	struct gradient_writer *gradients; /* NULL: they are not exchanged */
+	bool spreads;                      /* the program is to be spread over several GPUs */
 	const struct stack_params *stack;
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;
@@ -51,7 +50,9 @@ void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double siz
 /* Appends the copy of gradients of size_B into the buffer of a bundle, or out of it. */
 void issue_bundle_copy(struct issuer *issuer, const struct exchange_params *exchange, double size_B,
 		       uint16_t stream);
-void issue_await(struct issuer *issuer, uint16_t signal, uint32_t count);
+void issue_await(struct issuer *issuer, uint32_t signal, uint32_t count);
+/* Appends a watch of an event on the first GPU, which posts the signal. */
+struct item *issue_watch(struct issuer *issuer, uint16_t event, uint32_t signal);
 
 /* Returns the bytes of the input of one step in fp32. */
 double input_B(const struct network *network, size_t batch);

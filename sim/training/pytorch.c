@@ -10,8 +10,6 @@
 #include "sim/base/arena.h"
 #include "sim/training/framework.h"
 #include "sim/training/gradients.h"
-#include "sim/training/issue.h"
-#include "sim/training/spread.h"
 
 enum { COMPUTE, COPIES, STREAM_COUNT };
 enum { INPUT_THERE, SIGNAL_COUNT };
@@ -22,19 +20,12 @@ static const struct program *program(struct arena *arena, const struct step_spec
 	const struct stack_params *stack = spec->stack;
 	struct op_graph graph = op_graph_new(arena, spec->network, spec->batch, stack, spec->gpu);
 	struct issuer main_thread = issuer_new(arena, spec, EVENT_CALLS), input = main_thread;
-	if (spec->spread)
-		main_thread.spread = spread_new(arena, spec->spread, &graph, STREAM_COUNT,
-						EVENT_COUNT, SIGNAL_COUNT);
-	main_thread.gradients = spec->gradients;
-	if (spec->gradients)
-		gradients_begin(spec->gradients, &main_thread, &graph);
+	const struct gradients_first first = {STREAM_COUNT, EVENT_COUNT, SIGNAL_COUNT};
+	gradients_begin(&main_thread, &graph, &first);
 	issue_item(&main_thread, ITEM_THINK)->work_s = stack->session_s;
 	for (size_t i = 0; i < graph.count; i++)
 		issue_op(&main_thread, &graph.ops[i], COMPUTE);
-	if (main_thread.spread)
-		spread_update(main_thread.spread, &main_thread);
-	if (spec->gradients)
-		gradients_end(spec->gradients, &main_thread);
+	gradients_end(&main_thread);
 	if (stack->real_input) {
 		issue_await(&main_thread, INPUT_THERE, 1);
 		issue_copy_and_watch(&input, CALL_MEMCPY_H2D_ASYNC,

@@ -19,8 +19,6 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/training/gradients.h"
-#include "sim/training/issue.h"
-#include "sim/training/spread.h"
 #include "sim/training/framework.h"
 
 enum { COMPUTE, HOST_TO_DEVICE, DEVICE_TO_HOST, STREAM_COUNT };
@@ -79,9 +77,7 @@ static void issue_extra(struct issuer *issuer, size_t op, size_t op_count, uint3
 	for (; *made < EXTRA_MAX && *made + 1 <= wanted; (*made)++) {
 		uint16_t event = (uint16_t)(EVENT_EXTRA + *made);
 		issue_call(issuer, CALL_EVENT_RECORD, COMPUTE)->event = event;
-		struct item *watch = issue_item(issuer, ITEM_WATCH);
-		watch->call.event = event;
-		watch->signal = EXTRA_SEEN;
+		issue_watch(issuer, event, EXTRA_SEEN);
 	}
 }
 
@@ -90,8 +86,9 @@ static struct call_thread executor_thread(struct issuer *issuer, const struct op
 					  uint32_t *extra)
 {
 	const uint32_t *order = breadth_first(issuer->arena, graph);
-	if (issuer->gradients)
-		gradients_begin(issuer->gradients, issuer, graph);
+	const struct gradients_first first = {STREAM_COUNT, EVENT_EXTRA + EXTRA_EVENTS,
+					      SIGNAL_COUNT};
+	gradients_begin(issuer, graph, &first);
 	issue_item(issuer, ITEM_THINK)->work_s = issuer->stack->session_s;
 	for (size_t i = 0; i < graph->count; i++) {
 		issue_op(issuer, &graph->ops[order[i]], COMPUTE);
@@ -100,15 +97,13 @@ static struct call_thread executor_thread(struct issuer *issuer, const struct op
 			issue_copy_and_watch(issuer, CALL_MEMCPY_D2H_ASYNC, 4, false, COMPUTE,
 					     DEVICE_TO_HOST, EVENT_LOSS, LOSS_BACK);
 	}
-	if (issuer->spread)
-		spread_update(issuer->spread, issuer);
-	if (issuer->gradients)
-		gradients_end(issuer->gradients, issuer);
+	gradients_end(issuer);
 	/* The global step is a variable on the CPU that is incremented after all updates
 	 * (tf_cnn_benchmarks, inc_global_step). This control edge between devices is a copy of 0
 	 * bytes, so the step ends when the GPU has finished. Programs without such a variable leave
 	 * this to the executor, which synchronises the device (executor.cc, sync_on_finish_). */
-	bool ends = !issuer->gradients; /* otherwise the step's last mark ends it */
+	bool ends =
+		!issuer->gradients || issuer->spreads; /* otherwise the step's last mark ends it */
 	if (ends && issuer->stack->sync_on_finish)
 		issue_call(issuer, CALL_DEVICE_SYNCHRONIZE, COMPUTE);
 	else if (ends)
@@ -137,11 +132,7 @@ static const struct program *program(struct arena *arena, const struct step_spec
 	struct op_graph graph =
 		op_graph_new(arena, spec->network, spec->batch, spec->stack, spec->gpu);
 	struct issuer executor = issuer_new(arena, spec, EVENT_CALLS), input = executor;
-	if (spec->spread)
-		executor.spread = spread_new(arena, spec->spread, &graph, STREAM_COUNT,
-					     EVENT_EXTRA + EXTRA_EVENTS, SIGNAL_COUNT);
 	uint32_t extra = 0;
-	executor.gradients = spec->gradients;
 	struct call_thread threads[2] = {executor_thread(&executor, &graph, &extra)};
 	if (spec->stack->real_input)
 		threads[1] = input_thread(&input, spec->network, spec->batch);

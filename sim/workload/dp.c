@@ -13,12 +13,12 @@
 static enum part part_of(const struct rank *rank)
 {
 	const struct dp *job = rank->job;
-	size_t tensor_count = job->spec.gradients->tensor_count;
+	size_t tensor_count = job->spec.host.gradients->tensor_count;
 	if (gpu_context_computes(rank->spec->context))
 		return PART_KERNEL;
 	if (rank->waits_for_input)
 		return PART_INPUT;
-	if (rank->computed_count < job->spec.gradients->hand_over_count ||
+	if (rank->computed_count < job->spec.host.gradients->hand_over_count ||
 	    rank->reduced_count == tensor_count || rank->first_open >= rank->handed_count)
 		return PART_OTHER;
 	return job->gathered_count[rank->first_open] >= rank->begun_count ? PART_EXPOSED
@@ -38,8 +38,8 @@ void rank_note(struct rank *rank)
 		[PART_INPUT] = "input wait",
 		[PART_STRAGGLER] = "straggler wait",
 	};
-	struct trace *trace = engine_trace(rank->job->spec.engine);
-	int64_t now_ps = engine_now_ps(rank->job->spec.engine);
+	struct trace *trace = engine_trace(rank->job->spec.host.engine);
+	int64_t now_ps = engine_now_ps(rank->job->spec.host.engine);
 	enum part part = part_of(rank);
 	if (part == rank->part)
 		return;
@@ -56,10 +56,10 @@ void rank_note(struct rank *rank)
 static void count_late_input(struct dp *job)
 {
 	int64_t longest_ps = 0;
-	for (size_t i = 0; i < job->spec.rank_count; i++)
+	for (size_t i = 0; i < job->spec.host.rank_count; i++)
 		if (job->ranks[i].spent_ps[PART_INPUT] > longest_ps)
 			longest_ps = job->ranks[i].spent_ps[PART_INPUT];
-	for (size_t i = 0; i < job->spec.rank_count; i++) {
+	for (size_t i = 0; i < job->spec.host.rank_count; i++) {
 		int64_t *spent_ps = job->ranks[i].spent_ps;
 		int64_t late_ps = longest_ps - spent_ps[PART_INPUT];
 		if (late_ps > spent_ps[PART_STRAGGLER])
@@ -80,9 +80,9 @@ static void check_parts(const struct rank *rank, int64_t step_ps)
 		negative = negative || rank->spent_ps[k] < 0;
 	}
 	if (parts_ps != step_ps || negative)
-		engine_fail(spec->engine,
+		engine_fail(spec->host.engine,
 			    "%s rank %zu: step %zu takes %.12f s, but its parts add up to %.12f s",
-			    spec->name, rank->index, rank->job->steps.count, s_from_ps(step_ps),
+			    spec->name, rank->index, rank->job->step_count, s_from_ps(step_ps),
 			    s_from_ps(parts_ps));
 }
 
@@ -105,20 +105,20 @@ static double rank_time_s(const struct rank_time *sum)
 				      : (double)sum->whole_s + s_from_ps(sum->rest_ps);
 }
 
-/* Adds the record of a step that all ranks have ended. */
-static void record(struct dp *job)
+/* Returns the record of a step that all ranks have ended. */
+static struct step_record record(struct dp *job)
 {
-	int64_t now_ps = engine_now_ps(job->spec.engine);
+	int64_t now_ps = engine_now_ps(job->spec.host.engine);
 	struct rank_time sums[PART_COUNT] = {{0, 0}};
-	double busy_s = 0, n = (double)job->spec.all_count;
-	for (size_t i = 0; i < job->spec.rank_count; i++)
+	double busy_s = 0, n = (double)job->spec.host.all_count;
+	for (size_t i = 0; i < job->spec.host.rank_count; i++)
 		count_part(&job->ranks[i], now_ps);
 	count_late_input(job);
-	for (size_t i = 0; i < job->spec.rank_count; i++) {
+	for (size_t i = 0; i < job->spec.host.rank_count; i++) {
 		struct rank *rank = &job->ranks[i];
 		check_parts(rank, now_ps - job->recorded_ps);
 		double rank_busy_s = gpu_context_busy_s(rank->spec->context);
-		uint32_t copies = job->spec.copies ? job->spec.copies[i] : 1;
+		uint32_t copies = job->spec.host.copies ? job->spec.host.copies[i] : 1;
 		for (int k = 0; k < PART_COUNT; k++)
 			rank_time_add(&sums[k], rank->spent_ps[k], copies);
 		memset(rank->spent_ps, 0, sizeof rank->spent_ps);
@@ -126,8 +126,7 @@ static void record(struct dp *job)
 		rank->busy_before_s = rank_busy_s;
 	}
 	int64_t collective_ps = job->exchange ? exchange_collective_ps(job->exchange) : 0;
-	struct step_record *step = VEC_PUSH(job->spec.arena, &job->steps);
-	*step = (struct step_record){
+	const struct step_record step = {
 		.start_ps = job->recorded_ps,
 		.end_ps = now_ps,
 		.collective_s = s_from_ps(collective_ps - job->collective_before_ps),
@@ -140,17 +139,17 @@ static void record(struct dp *job)
 	};
 	job->recorded_ps = now_ps;
 	job->collective_before_ps = collective_ps;
+	job->step_count++;
+	return step;
 }
 
 bool dp_rank_ended(struct rank *rank)
 {
 	struct dp *job = rank->job;
-	if (++job->ended_count == job->spec.rank_count) {
+	if (++job->ended_count == job->spec.host.rank_count) {
 		job->ended_count = 0;
-		record(job);
-		if (!job->spec.step_done(job->spec.ctx, job,
-					 &job->steps.items[job->steps.count - 1]))
-			job->stopped = true;
+		const struct step_record step = record(job);
+		job->stopped = !job->spec.step_done(job->spec.ctx, &step);
 	}
 	return !job->stopped;
 }
@@ -168,7 +167,7 @@ static void gathered(void *ctx, size_t first, size_t count)
 	struct dp *job = ctx;
 	for (size_t t = first; t < first + count; t++)
 		job->gathered_count[t]++;
-	for (size_t i = 0; i < job->spec.rank_count; i++)
+	for (size_t i = 0; i < job->spec.host.rank_count; i++)
 		rank_note(&job->ranks[i]);
 }
 
@@ -180,29 +179,6 @@ static void copy(void *ctx, size_t index, double size_B, event_fn *fn, void *fn_
 }
 
 /* ---- building ---- */
-
-static void build_exchange(struct dp *job)
-{
-	const struct dp_spec *spec = &job->spec;
-	const struct exchange_host host = {
-		.arena = spec->arena,
-		.engine = spec->engine,
-		.params = spec->exchange,
-		.gradients = spec->gradients,
-		.element_B = spec->element_B,
-		.comm = spec->comm,
-		.rank_count = spec->rank_count,
-		.copies = spec->copies,
-		.all_count = spec->all_count,
-		.network_round_trip_s = spec->network_round_trip_s,
-		.copy = copy,
-		.gathered = gathered,
-		.reduced = reduced,
-		.ctx = job,
-	};
-	FW_ASSERT(spec->comm && spec->gradients->tensor_count > 0);
-	job->exchange = exchange_new(exchange_policy_at((size_t)spec->exchange->policy), &host);
-}
 
 bool dp_held_back(const struct exchange_params *exchange, size_t rank_count)
 {
@@ -217,26 +193,33 @@ bool dp_updates_in_stream(const struct exchange_params *exchange, size_t rank_co
 
 struct dp *dp_new(const struct dp_spec *spec)
 {
-	struct dp *job = ARENA_NEW(spec->arena, struct dp);
-	struct dp_rank *ranks = ARENA_ARRAY(spec->arena, spec->rank_count, struct dp_rank);
-	bool issued = spec->exchange->announce == ANNOUNCE_ISSUED;
-	FW_ASSERT(spec->rank_count > 0);
+	struct dp *job = ARENA_NEW(spec->host.arena, struct dp);
+	struct dp_rank *ranks =
+		ARENA_ARRAY(spec->host.arena, spec->host.rank_count, struct dp_rank);
+	bool issued = spec->host.params->announce == ANNOUNCE_ISSUED;
+	FW_ASSERT(spec->host.rank_count > 0);
 	job->peers = (struct cuda_peers){dp_join, dp_begin};
-	memcpy(ranks, spec->ranks, spec->rank_count * sizeof *ranks);
+	memcpy(ranks, spec->ranks, spec->host.rank_count * sizeof *ranks);
 	job->spec = *spec;
 	job->spec.ranks = ranks;
-	job->spec.name = arena_strdup(spec->arena, spec->name);
-	job->announces = issued && !dp_held_back(spec->exchange, spec->all_count);
-	job->issued_updates = !dp_updates_in_stream(spec->exchange, spec->all_count);
+	job->spec.host.copy = copy;
+	job->spec.host.gathered = gathered;
+	job->spec.host.reduced = reduced;
+	job->spec.host.ctx = job;
+	job->spec.name = arena_strdup(spec->host.arena, spec->name);
+	job->announces = issued && !dp_held_back(spec->host.params, spec->host.all_count);
+	job->issued_updates = !dp_updates_in_stream(spec->host.params, spec->host.all_count);
 	/* A host that waits for reduced gradients cannot issue a step ahead. The exception is
 	 * announce = computed: there, an engine issues each op when its inputs are ready. */
-	job->ahead = spec->ahead && !spec->exchange->host_waits && !(job->issued_updates && issued);
-	job->gathered_count = ARENA_ARRAY(spec->arena, spec->gradients->tensor_count + 1, size_t);
-	job->ranks = ARENA_ARRAY(spec->arena, spec->rank_count, struct rank);
-	if (job->announces && spec->exchange->waits_for_issued)
-		job->issued_count =
-			ARENA_ARRAY(spec->arena, spec->gradients->hand_over_count + 1, size_t);
-	for (size_t i = 0; i < spec->rank_count; i++)
+	job->ahead =
+		spec->ahead && !spec->host.params->host_waits && !(job->issued_updates && issued);
+	job->gathered_count =
+		ARENA_ARRAY(spec->host.arena, spec->host.gradients->tensor_count + 1, size_t);
+	job->ranks = ARENA_ARRAY(spec->host.arena, spec->host.rank_count, struct rank);
+	if (job->announces && spec->host.params->waits_for_issued)
+		job->issued_count = ARENA_ARRAY(spec->host.arena,
+						spec->host.gradients->hand_over_count + 1, size_t);
+	for (size_t i = 0; i < spec->host.rank_count; i++)
 		rank_init(&job->ranks[i], job, i);
 	processes_find(job);
 	return job;
@@ -245,17 +228,19 @@ struct dp *dp_new(const struct dp_spec *spec)
 static void start(void *ctx, uint64_t arg)
 {
 	struct dp *job = ctx;
-	job->recorded_ps = engine_now_ps(job->spec.engine);
-	if (job->spec.all_count > 1)
-		build_exchange(job);
-	for (size_t i = 0; i < job->spec.rank_count; i++) {
+	job->recorded_ps = engine_now_ps(job->spec.host.engine);
+	if (job->spec.host.all_count > 1) {
+		FW_ASSERT(job->spec.host.comm && job->spec.host.gradients->tensor_count > 0);
+		job->exchange = exchange_new(&job->spec.host);
+	}
+	for (size_t i = 0; i < job->spec.host.rank_count; i++) {
 		struct rank *rank = &job->ranks[i];
 		rank->part_since_ps = rank->counted_ps = job->recorded_ps;
 		rank->busy_before_s = gpu_context_busy_s(rank->spec->context);
 		if (job->spec.across_machines &&
 		    (i == 0 || rank->spec->guest != rank[-1].spec->guest))
 			guest_cores_take(rank->spec->guest,
-					 job->spec.exchange->network_threads_count);
+					 job->spec.host.params->network_threads_count);
 		if (job->spec.poller_ratio > 0)
 			guest_threads_begin(rank->spec->guest, job->spec.poller_ratio);
 		rank_step_begin(rank);
@@ -266,23 +251,13 @@ static void start(void *ctx, uint64_t arg)
 
 void dp_start(struct dp *job)
 {
-	engine_after(job->spec.engine, 0, start, job, 0);
-}
-
-size_t dp_step_count(const struct dp *job)
-{
-	return job->steps.count;
-}
-
-const struct step_record *dp_step_at(const struct dp *job, size_t index)
-{
-	return &job->steps.items[index];
+	engine_after(job->spec.host.engine, 0, start, job, 0);
 }
 
 const char *dp_waiting(const struct dp *job, struct arena *arena)
 {
 	const struct rank *last = &job->ranks[0];
-	for (size_t i = 1; i < job->spec.rank_count; i++)
+	for (size_t i = 1; i < job->spec.host.rank_count; i++)
 		if (job->ranks[i].begun_count < last->begun_count ||
 		    (job->ranks[i].begun_count == last->begun_count &&
 		     job->ranks[i].computed_count < last->computed_count))
@@ -291,10 +266,10 @@ const char *dp_waiting(const struct dp *job, struct arena *arena)
 		arena,
 		"step %zu: rank %zu%s has handed over %zu of %zu gradients, %zu of them are "
 		"reduced; %s; %s",
-		job->steps.count, last->index,
+		job->step_count, last->index,
 		last->waits_for_input ? ", which waits for input," : "", last->handed_count,
-		job->spec.gradients->tensor_count, last->reduced_count,
+		job->spec.host.gradients->tensor_count, last->reduced_count,
 		player_waiting(last->player, arena),
-		job->spec.comm ? communicator_waiting(job->spec.comm, arena)
-			       : "there are no other ranks");
+		job->spec.host.comm ? communicator_waiting(job->spec.host.comm, arena)
+				    : "there are no other ranks");
 }

@@ -28,32 +28,21 @@ struct dp_rank {
 
 struct dp;
 struct dp_spec {
-	struct arena *arena;
-	struct engine *engine;
+	struct exchange_host host; /* dp_new sets its functions; comm NULL: one rank */
 	struct fabric *fabric;
-	const char *name;                  /* trace group */
-	const struct program *program;     /* of a step, on each rank */
-	const struct gradients *gradients; /* that it hands over */
-	double element_B;                  /* bytes of a gradient's element */
-	bool ahead;                        /* the framework issues the next step ahead */
-	double poller_ratio;               /* part of a core that a rank's poller uses */
+	const char *name;              /* trace group */
+	const struct program *program; /* of a step, on each rank; hands over host.gradients */
+	bool ahead;                    /* the framework issues the next step ahead */
+	double poller_ratio;           /* part of a core that a rank's poller uses */
 	const struct driver_params *driver;
 	const struct dma_params *dma;
-	const struct exchange_params *exchange;
-	struct communicator *comm; /* NULL: one rank, nothing to exchange */
 	const struct dp_rank *ranks;
-	size_t rank_count;
-	/* By rank: how many ranks it represents (sim/collective/fold.h); NULL: 1 each.
-	 * all_count is the sum. */
-	const uint32_t *copies;
-	size_t all_count;
-	double network_round_trip_s;
 	bool across_machines; /* the job has ranks on several machines */
 	uint64_t seed;
 	/* Called when all ranks have ended a step; returns false to stop the job. The record
 	 * covers the time from the end of the step before on the last rank to the end of this one.
 	 */
-	bool (*step_done)(void *ctx, struct dp *job, const struct step_record *step);
+	bool (*step_done)(void *ctx, const struct step_record *step);
 	void *ctx;
 };
 /* Returns whether gradients are handed over only at the end of backward. */
@@ -62,9 +51,5 @@ bool dp_held_back(const struct exchange_params *exchange, size_t rank_count);
 bool dp_updates_in_stream(const struct exchange_params *exchange, size_t rank_count);
 struct dp *dp_new(const struct dp_spec *spec);
 void dp_start(struct dp *job); /* adds an event that starts the job now */
-/* exported: tests check that all steps were run */
-size_t dp_step_count(const struct dp *job);
-const struct step_record *dp_step_at(const struct dp *job, size_t index);
-
 /* Returns what the slowest rank waits for, such as "step 4: rank 2 has computed 3 of 5 parts". */
 const char *dp_waiting(const struct dp *job, struct arena *arena);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shared by dp.c (jobs and the parts of their time), dp_rank.c (a rank's step) and dp_process.c.
- * Other files do not include it.
+/* Shared by dp.c (jobs and the parts of their time) and dp_rank.c (a rank's step). Other files do
+ * not include it.
  *
  * A rank has a player with the program of a step, a thread that issues updates of reduced
  * gradients, and a stream on its GPU for copies of the exchange. Ranks of a guest may be one
@@ -9,19 +9,12 @@
 #pragma once
 
 #include "sim/base/num.h"
-#include "sim/base/vec.h"
 #include "sim/workload/dp.h"
 #include "sim/workload/player.h"
 
 enum part { PART_KERNEL, PART_EXPOSED, PART_INPUT, PART_STRAGGLER, PART_OTHER, PART_COUNT };
 
 struct rank;
-
-struct callback { /* fn NULL: there is none */
-	event_fn *fn;
-	void *ctx;
-	uint64_t arg;
-};
 
 /* Ranks whose steps are started by one thread, one after the other, when all of them may begin. */
 struct process {
@@ -89,8 +82,8 @@ struct dp {
 	size_t *gathered_count; /* by tensor: steps in which all ranks have handed it over */
 	size_t ended_count;     /* ranks that have ended the step */
 	bool stopped;
+	size_t step_count; /* steps that all ranks have ended */
 	int64_t recorded_ps, collective_before_ps;
-	VEC(struct step_record) steps;
 };
 
 /* dp.c */
@@ -101,18 +94,12 @@ bool dp_rank_ended(struct rank *rank);
 
 /* dp_rank.c */
 void rank_init(struct rank *rank, struct dp *job, size_t index);
+/* If starting a rank has a cost, makes the ranks of each guest one process. */
+void processes_find(struct dp *job);
 void rank_step_begin(struct rank *rank);
-/* Called when the process has started the rank, whose thread now begins to issue the step. */
-void rank_started(struct rank *rank);
 void rank_copy(struct rank *rank, double size_B, event_fn *fn, void *ctx, uint64_t arg);
 void rank_reduced(struct rank *rank, size_t first, size_t count);
 /* The functions of struct cuda_peers. */
 uint64_t dp_join(struct cuda_peers *peers, size_t member, const struct cuda_call *call);
 const int64_t *dp_begin(struct cuda_peers *peers, size_t member, uint64_t ticket,
 			const struct cuda_call *call, event_fn *done, void *ctx, uint64_t arg);
-
-/* dp_process.c */
-/* If starting a rank has a cost, makes the ranks of each guest one process. */
-void processes_find(struct dp *job);
-/* Call this when one rank of the process may begin to issue its next step. */
-void process_ask(struct process *process);

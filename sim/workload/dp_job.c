@@ -6,18 +6,12 @@
 /* WARM_STEPS is the smallest number of warm-up steps: the first step fills queues, the second runs
  * with full queues. With randomness, a mean needs at least STEPS_IN_DOUBT steps. */
 enum { WARM_STEPS = 2, STEPS_IN_DOUBT = 6 };
-#define JOB_KIND_OF_RANKS                                                                          \
-	.waiting = waiting, .varies = varies, .in_doubt = in_doubt, .read = read_job,              \
-	.account = account, .warmup_count = WARM_STEPS, .repeats_ratio = 1e-6,                     \
-	.settled_ratio = 0.002, .settled_events = 4e5
 
 struct ranks_job {
 	struct job job; /* must be first, because functions cast a job to this struct */
 	struct communicator *comm;
-	/* Only one of the two is used: dp is NULL in a job that repeats a collective. */
-	struct dp *dp;
+	struct dp *dp; /* NULL: the job repeats the collective */
 	struct collective_spec collective;
-	struct step_record *repetitions;
 	int64_t begun_ps;
 	bool noisy;
 };
@@ -56,88 +50,38 @@ static void account(struct job *job)
 		communicator_account(ranks_job(job)->comm);
 }
 
-static struct job *ranks_job_new(struct workload *workload, const struct job_kind *kind,
-				 struct job_run *run, const char *name)
+static const struct job_kind kind = {
+	.waiting = waiting,
+	.varies = varies,
+	.in_doubt = in_doubt,
+	.read = read_job,
+	.account = account,
+	.warmup_count = WARM_STEPS,
+	.repeats_ratio = 1e-6,
+	.settled_ratio = 0.002,
+	.settled_events = 4e5,
+};
+
+struct job *ranks_job_new(struct workload *workload, struct job_run *run, const char *name)
 {
 	struct ranks_job *r = ARENA_NEW(workload->arena, struct ranks_job);
-	job_init(&r->job, workload, kind, name, run);
+	job_init(&r->job, workload, &kind, name, run);
 	return &r->job;
 }
 
-static void begin(struct ranks_job *r, int64_t delay_ps, event_fn *open)
-{
-	engine_after(r->job.workload->engine, delay_ps, open, r, 0);
-}
-
-/* ---- training ---- */
-
-static const struct step_record *training_step(const struct job *job, size_t index)
-{
-	return dp_step_at(ranks_job(job)->dp, index);
-}
-
-static const struct job_kind training_kind = {JOB_KIND_OF_RANKS, .step_at = training_step};
-
-static bool step_done(void *ctx, struct dp *dp, const struct step_record *step)
-{
-	return job_step_over(ctx);
-}
-
-static void start_training(void *ctx, uint64_t arg)
-{
-	struct ranks_job *r = ctx;
-	dp_start(r->dp);
-}
-
-static void open_training(void *ctx, uint64_t arg)
-{
-	struct ranks_job *r = ctx;
-	if (r->comm)
-		communicator_open(r->comm, start_training, r, 0);
-	else
-		start_training(r, 0);
-}
-
-struct job *dp_job_new(struct workload *workload, struct job_run *run, const char *name)
-{
-	return ranks_job_new(workload, &training_kind, run, name);
-}
-
-void dp_job_begin(struct job *job, const struct dp_spec *spec, int64_t delay_ps)
-{
-	struct ranks_job *r = ranks_job(job);
-	struct dp_spec own = *spec;
-	own.step_done = step_done;
-	own.ctx = job;
-	r->comm = spec->comm;
-	r->noisy = spec->exchange->noise_ratio > 0;
-	r->dp = dp_new(&own);
-	begin(r, delay_ps, open_training);
-}
-
-/* ---- a collective, repeated ---- */
-
-static const struct step_record *repetition(const struct job *job, size_t index)
-{
-	return &ranks_job(job)->repetitions[index];
-}
-
-static const struct job_kind collective_kind = {JOB_KIND_OF_RANKS, .step_at = repetition};
-
-static void repeat(void *ctx, uint64_t arg);
+static void repeat(struct ranks_job *r);
 
 static void repetition_done(void *ctx, uint64_t arg)
 {
 	struct ranks_job *r = ctx;
-	r->repetitions[r->job.step_count] = (struct step_record){
-		.start_ps = r->begun_ps, .end_ps = engine_now_ps(r->job.workload->engine)};
-	if (job_step_over(&r->job))
-		repeat(r, 0);
+	const struct step_record step = {.start_ps = r->begun_ps,
+					 .end_ps = engine_now_ps(r->job.workload->engine)};
+	if (job_step_over(&r->job, &step))
+		repeat(r);
 }
 
-static void repeat(void *ctx, uint64_t arg)
+static void repeat(struct ranks_job *r)
 {
-	struct ranks_job *r = ctx;
 	r->begun_ps = engine_now_ps(r->job.workload->engine);
 	const struct collective_request request = {
 		.collective = r->collective.collective,
@@ -151,25 +95,45 @@ static void repeat(void *ctx, uint64_t arg)
 		communicator_arrive(r->comm, number, i);
 }
 
-static void open_collective(void *ctx, uint64_t arg)
+static void start(void *ctx, uint64_t arg)
 {
 	struct ranks_job *r = ctx;
-	communicator_open(r->comm, repeat, r, 0);
+	if (r->dp)
+		dp_start(r->dp);
+	else
+		repeat(r);
 }
 
-struct job *collective_job_new(struct workload *workload, struct job_run *run, const char *name)
+static void open(void *ctx, uint64_t arg)
 {
-	return ranks_job_new(workload, &collective_kind, run, name);
+	struct ranks_job *r = ctx;
+	if (r->comm)
+		communicator_open(r->comm, start, r, 0);
+	else
+		start(r, 0);
+}
+
+static bool step_done(void *ctx, const struct step_record *step)
+{
+	return job_step_over(ctx, step);
+}
+
+void dp_job_begin(struct job *job, const struct dp_spec *spec, int64_t delay_ps)
+{
+	struct ranks_job *r = ranks_job(job);
+	struct dp_spec own = *spec;
+	own.step_done = step_done;
+	own.ctx = job;
+	r->comm = spec->host.comm;
+	r->noisy = spec->host.params->noise_ratio > 0;
+	r->dp = dp_new(&own);
+	engine_after(job->workload->engine, delay_ps, open, r, 0);
 }
 
 void collective_job_begin(struct job *job, const struct collective_spec *spec)
 {
 	struct ranks_job *r = ranks_job(job);
-	struct workload *w = job->workload;
-	size_t warm = (size_t)(w->warmup_count > WARM_STEPS ? w->warmup_count : WARM_STEPS);
 	r->collective = *spec;
 	r->comm = spec->comm;
-	r->repetitions =
-		ARENA_ARRAY(w->arena, warm + steady_steps_most(&w->limits) + 2, struct step_record);
-	begin(r, 0, open_collective);
+	engine_after(job->workload->engine, 0, open, r, 0);
 }

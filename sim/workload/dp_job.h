@@ -9,11 +9,11 @@
 #include "sim/workload/dp.h"
 #include "sim/workload/job.h"
 
-struct job *dp_job_new(struct workload *workload, struct job_run *run, const char *name);
+/* Returns a job of either kind, which one of the next two functions begins. */
+struct job *ranks_job_new(struct workload *workload, struct job_run *run, const char *name);
 /* Begins the job delay_ps after now. This function sets step_done and ctx of its copy of spec. */
 void dp_job_begin(struct job *job, const struct dp_spec *spec, int64_t delay_ps);
 
-struct job *collective_job_new(struct workload *workload, struct job_run *run, const char *name);
 struct collective_spec {
 	struct communicator *comm;
 	size_t rank_count;

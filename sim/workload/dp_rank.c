@@ -16,7 +16,7 @@ enum { UPDATES_PIECE = 16 };
 
 static void call_at_once(const struct rank *rank, struct callback *callback)
 {
-	engine_after(rank->job->spec.engine, 0, callback->fn, callback->ctx, callback->arg);
+	engine_after(rank->job->spec.host.engine, 0, callback->fn, callback->ctx, callback->arg);
 	callback->fn = NULL;
 }
 
@@ -34,21 +34,21 @@ static void step_end(void *ctx, uint64_t arg)
 static void try_end(struct rank *rank)
 {
 	struct dp *job = rank->job;
-	size_t tensor_count = job->spec.gradients->tensor_count;
+	size_t tensor_count = job->spec.host.gradients->tensor_count;
 	if (!rank->ran || rank->reduced_count < tensor_count ||
 	    (job->issued_updates && rank->updated_count < tensor_count) ||
 	    rank->updates_running > 0 || rank->ending)
 		return;
 	rank->ending = true;
-	if (job->exchange && job->spec.exchange->gather_s > 0 &&
-	    (job->spec.across_machines || job->spec.exchange->gather_inside))
-		engine_after(job->spec.engine, ps_from_s(job->spec.exchange->gather_s), step_end,
-			     rank, 0);
+	if (job->exchange && job->spec.host.params->gather_s > 0 &&
+	    (job->spec.across_machines || job->spec.host.params->gather_inside))
+		engine_after(job->spec.host.engine, ps_from_s(job->spec.host.params->gather_s),
+			     step_end, rank, 0);
 	else
-		engine_after(job->spec.engine, 0, step_end, rank, 0);
+		engine_after(job->spec.host.engine, 0, step_end, rank, 0);
 }
 
-/* ---- issuing ---- */
+/* ---- starting ---- */
 
 /* Returns the number of steps that the rank may begin to issue. With lockstep input these are
  * the steps whose batch has been delivered. Otherwise these are the begun steps, and one more if
@@ -63,19 +63,73 @@ static size_t issuable_count(const struct rank *rank)
 static void draw_factor(struct rank *rank)
 {
 	const struct dp_spec *spec = &rank->job->spec;
-	double noise_ratio = spec->exchange->noise_ratio, noise = 1;
+	double noise_ratio = spec->host.params->noise_ratio, noise = 1;
 	/* The largest of n uniform numbers is distributed as the n-th root of one of them. */
-	double copies = spec->copies ? spec->copies[rank->index] : 1;
+	double copies = spec->host.copies ? spec->host.copies[rank->index] : 1;
 	if (noise_ratio > 0)
 		noise +=
 			noise_ratio * num_normal_quantile(pow(rng_uniform(&rank->rng), 1 / copies));
 	rank->factor = fmax(noise, LEAST_FACTOR) * rank->spec->slowdown_ratio;
 }
 
-void rank_started(struct rank *rank)
+static void rank_started(struct rank *rank)
 {
 	call_at_once(rank, &rank->gate);
 }
+
+/* ---- processes of several ranks ---- */
+
+/* One framework call makes a step of all ranks of a process, and one thread starts the ranks in
+ * order. */
+static void start_next(void *ctx, uint64_t arg)
+{
+	struct process *process = ctx;
+	struct rank *rank = process->starting;
+	process->starting = rank->next_of_process;
+	if (process->starting)
+		cpu_serve(process->starter, process->work_s, "start of a rank", start_next, process,
+			  0);
+	rank_started(rank);
+}
+
+/* Called when one rank of the process may begin to issue its next step. */
+static void process_ask(struct process *process)
+{
+	if (++process->asking_count < process->rank_count)
+		return;
+	process->asking_count = 0;
+	process->starting = process->first;
+	engine_after(process->first->job->spec.host.engine, 0, start_next, process, 0);
+}
+
+static struct process *process_new(struct dp *job, struct guest *guest, double work_s)
+{
+	struct process *process = ARENA_NEW(job->spec.host.arena, struct process);
+	*process = (struct process){.starter = cpu_shared_new(guest), .work_s = work_s};
+	return process;
+}
+
+void processes_find(struct dp *job)
+{
+	const struct dp_spec *spec = &job->spec;
+	double work_s = spec->host.params->stagger_s * spec->host.gradients->ops_count;
+	if (work_s <= 0)
+		return;
+	/* From the last rank to the first, because each rank is put at the front of its list. */
+	for (size_t i = spec->host.rank_count; i-- > 0;) {
+		struct rank *rank = &job->ranks[i];
+		for (size_t k = i + 1; !rank->process && k < spec->host.rank_count; k++)
+			if (spec->ranks[k].guest == spec->ranks[i].guest)
+				rank->process = job->ranks[k].process;
+		if (!rank->process)
+			rank->process = process_new(job, spec->ranks[i].guest, work_s);
+		rank->next_of_process = rank->process->first;
+		rank->process->first = rank;
+		rank->process->rank_count++;
+	}
+}
+
+/* ---- issuing ---- */
 
 /* Lets the thread issue the next step if it is at the gate and may do so. */
 static void issue_steps(struct rank *rank)
@@ -106,7 +160,7 @@ static void hand_over_computed(struct rank *rank);
 
 static void announce(struct rank *rank, size_t hand_over)
 {
-	const struct hand_over *tensors = &rank->job->spec.gradients->hand_overs[hand_over];
+	const struct hand_over *tensors = &rank->job->spec.host.gradients->hand_overs[hand_over];
 	exchange_announced(rank->job->exchange, rank->index, tensors->first, tensors->count);
 }
 
@@ -115,12 +169,12 @@ static void announce(struct rank *rank, size_t hand_over)
  * before them. */
 static void gather_issued(struct dp *job, size_t hand_over)
 {
-	if (++job->issued_count[hand_over] < job->spec.rank_count)
+	if (++job->issued_count[hand_over] < job->spec.host.rank_count)
 		return;
 	job->issued_count[hand_over] = 0;
-	for (size_t i = 0; i < job->spec.rank_count; i++) {
+	for (size_t i = 0; i < job->spec.host.rank_count; i++) {
 		struct rank *rank = &job->ranks[i];
-		size_t count = job->spec.gradients->hand_over_count;
+		size_t count = job->spec.host.gradients->hand_over_count;
 		size_t issued = rank->issued_total - (rank->begun_count - 1) * count;
 		rank->fences[hand_over] = issued < count ? issued : count;
 		announce(rank, hand_over);
@@ -133,7 +187,7 @@ static void gather_issued(struct dp *job, size_t hand_over)
 static void announce_issued(struct rank *rank)
 {
 	struct dp *job = rank->job;
-	size_t count = job->spec.gradients->hand_over_count;
+	size_t count = job->spec.host.gradients->hand_over_count;
 	if (!job->announces || !job->exchange)
 		return;
 	while (rank->announced_total < rank->issued_total &&
@@ -167,11 +221,11 @@ static void hand_over(struct rank *rank, size_t count)
 		rank_reduced(rank, first, count);
 		return;
 	}
-	int64_t now_ps = engine_now_ps(job->spec.engine), *free_ps = &rank->framework_free_ps;
+	int64_t now_ps = engine_now_ps(job->spec.host.engine), *free_ps = &rank->framework_free_ps;
 	*free_ps = (*free_ps > now_ps ? *free_ps : now_ps) +
-		   ps_from_s(job->spec.exchange->tensor_s * (double)count);
+		   ps_from_s(job->spec.host.params->tensor_s * (double)count);
 	if (*free_ps > now_ps)
-		engine_at(job->spec.engine, *free_ps, handed, rank, count);
+		engine_at(job->spec.host.engine, *free_ps, handed, rank, count);
 	else
 		handed(rank, count);
 }
@@ -185,7 +239,7 @@ static void hand_over_computed(struct rank *rank)
 		size_t fence = job->issued_count ? rank->fences[rank->next_handed] : 1;
 		if (fence == 0 || rank->computed_count < fence)
 			return;
-		hand_over(rank, job->spec.gradients->hand_overs[rank->next_handed++].count);
+		hand_over(rank, job->spec.host.gradients->hand_overs[rank->next_handed++].count);
 	}
 }
 
@@ -221,7 +275,7 @@ static void submit_updates(void *ctx, uint64_t arg)
 static void updates_issued(void *ctx, uint64_t arg)
 {
 	struct rank *rank = ctx;
-	const struct gradient *tensors = rank->job->spec.gradients->tensors;
+	const struct gradient *tensors = rank->job->spec.host.gradients->tensors;
 	bool waits = rank->update_due_s > 0; /* for room in the launch queue */
 	for (size_t i = 0; i < rank->updating_count; i++)
 		rank->update_due_s +=
@@ -238,7 +292,7 @@ static void updates_issued(void *ctx, uint64_t arg)
 
 static void issue_updates(struct rank *rank)
 {
-	const struct gradient *tensors = rank->job->spec.gradients->tensors;
+	const struct gradient *tensors = rank->job->spec.host.gradients->tensors;
 	size_t left = rank->notified_count - rank->updated_count;
 	double host_s = 0;
 	if (rank->updating_count > 0)
@@ -263,7 +317,8 @@ static void notified(void *ctx, uint64_t count)
 
 static void open_reduced(struct rank *rank)
 {
-	if (rank->reduced_mark.fn && rank->reduced_count == rank->job->spec.gradients->tensor_count)
+	if (rank->reduced_mark.fn &&
+	    rank->reduced_count == rank->job->spec.host.gradients->tensor_count)
 		call_at_once(rank, &rank->reduced_mark);
 }
 
@@ -275,13 +330,13 @@ void rank_reduced(struct rank *rank, size_t first, size_t count)
 		rank->reduced[t] = true;
 		rank->reduced_order[rank->reduced_count++] = (uint32_t)t;
 	}
-	while (rank->first_open < job->spec.gradients->tensor_count &&
+	while (rank->first_open < job->spec.host.gradients->tensor_count &&
 	       rank->reduced[rank->first_open])
 		rank->first_open++;
 	open_reduced(rank);
-	if (job->issued_updates && job->spec.exchange->callback_s > 0)
-		engine_after(job->spec.engine, ps_from_s(job->spec.exchange->callback_s), notified,
-			     rank, count);
+	if (job->issued_updates && job->spec.host.params->callback_s > 0)
+		engine_after(job->spec.host.engine, ps_from_s(job->spec.host.params->callback_s),
+			     notified, rank, count);
 	else if (job->issued_updates)
 		notified(rank, count);
 	try_end(rank);
@@ -294,7 +349,7 @@ void rank_copy(struct rank *rank, double size_B, event_fn *fn, void *ctx, uint64
 {
 	const struct gpu_op op = {.kind = GPU_OP_KERNEL,
 				  .label = "fusion buffer",
-				  .duration_s = rank->job->spec.exchange->fusion_copy_ratio *
+				  .duration_s = rank->job->spec.host.params->fusion_copy_ratio *
 						gpu_traffic_s(rank->spec->gpu, size_B),
 				  .continued = true,
 				  .launched = true,
@@ -376,10 +431,11 @@ void rank_step_begin(struct rank *rank)
 	rank->begun_count++;
 	rank->computed_count = rank->next_handed = 0;
 	if (rank->job->issued_count)
-		memset(rank->fences, 0, spec->gradients->hand_over_count * sizeof *rank->fences);
+		memset(rank->fences, 0,
+		       spec->host.gradients->hand_over_count * sizeof *rank->fences);
 	rank->ran = false;
 	rank->handed_count = rank->reduced_count = rank->first_open = 0;
-	memset(rank->reduced, 0, spec->gradients->tensor_count * sizeof *rank->reduced);
+	memset(rank->reduced, 0, spec->host.gradients->tensor_count * sizeof *rank->reduced);
 	rank->notified_count = rank->updated_count = 0;
 	rank->waits_for_input = rank->spec->input != NULL;
 	issue_steps(rank);
@@ -399,8 +455,8 @@ static void player_init(struct rank *rank)
 {
 	const struct dp_spec *spec = &rank->job->spec;
 	const struct cuda_process_spec process = {
-		.arena = spec->arena,
-		.engine = spec->engine,
+		.arena = spec->host.arena,
+		.engine = spec->host.engine,
 		.fabric = spec->fabric,
 		.context = rank->spec->context,
 		.guest = rank->spec->guest,
@@ -416,12 +472,12 @@ static void player_init(struct rank *rank)
 	};
 	rank->gpu_process = cuda_process_new(&process);
 	const struct player_spec player = {
-		.arena = spec->arena,
-		.engine = spec->engine,
+		.arena = spec->host.arena,
+		.engine = spec->host.engine,
 		.name = spec->name,
-		.track = arena_printf(spec->arena, "rank %zu host", rank->index),
+		.track = arena_printf(spec->host.arena, "rank %zu host", rank->index),
 		.program = spec->program,
-		.port = local_port_new(spec->arena, rank->gpu_process),
+		.port = local_port_new(spec->host.arena, rank->gpu_process),
 		.guest = rank->spec->guest,
 		.shares_cores = true,
 		.untimed = true,
@@ -436,8 +492,8 @@ static void player_init(struct rank *rank)
 void rank_init(struct rank *rank, struct dp *job, size_t index)
 {
 	const struct dp_spec *spec = &job->spec;
-	const char *name = arena_printf(spec->arena, "%s rank %zu", spec->name, index);
-	struct trace *trace = engine_trace(spec->engine);
+	const char *name = arena_printf(spec->host.arena, "%s rank %zu", spec->name, index);
+	struct trace *trace = engine_trace(spec->host.engine);
 	*rank = (struct rank){
 		.job = job,
 		.index = index,
@@ -446,10 +502,12 @@ void rank_init(struct rank *rank, struct dp *job, size_t index)
 		.factor = 1,
 		.part = PART_OTHER,
 	};
-	rank->reduced = ARENA_ARRAY(spec->arena, spec->gradients->tensor_count + 1, bool);
-	rank->reduced_order = ARENA_ARRAY(spec->arena, spec->gradients->tensor_count + 1, uint32_t);
+	rank->reduced = ARENA_ARRAY(spec->host.arena, spec->host.gradients->tensor_count + 1, bool);
+	rank->reduced_order =
+		ARENA_ARRAY(spec->host.arena, spec->host.gradients->tensor_count + 1, uint32_t);
 	if (job->issued_count)
-		rank->fences = ARENA_ARRAY(spec->arena, spec->gradients->hand_over_count, size_t);
+		rank->fences = ARENA_ARRAY(spec->host.arena, spec->host.gradients->hand_over_count,
+					   size_t);
 	player_init(rank);
 	if (job->issued_updates)
 		rank->updater = cpu_shared_new(rank->spec->guest);
@@ -460,5 +518,5 @@ void rank_init(struct rank *rank, struct dp *job, size_t index)
 	gpu_context_watch(rank->spec->context, gpu_changed, rank);
 	if (trace)
 		rank->track = trace_track(trace, spec->name,
-					  arena_printf(spec->arena, "rank %zu", index));
+					  arena_printf(spec->host.arena, "rank %zu", index));
 }

@@ -6,27 +6,16 @@
 #include "sim/base/vec.h"
 
 struct line;
-enum { OPEN_FIRST = 16 }; /* first room of a ring buffer */
-
-/* The callback of one rank for an operation. */
-struct turn {
-	event_fn *done;
-	void *ctx;
-	uint64_t arg;
-};
 
 /* One collective or message. */
 struct operation {
 	struct line *line;
-	uint64_t ticket;      /* operations of a line are counted from 0 */
-	uint64_t number;      /* number of the communicator's collective */
-	enum call_kind kind;  /* kind of call of the first rank */
-	double size_B;        /* size in the call of the first rank */
-	size_t first_rank;    /* rank that called first */
-	size_t begun_count;   /* ranks that have begun */
-	int64_t all_begun_ps; /* when the last of them began; -1: not yet */
-	size_t over_count;    /* ranks whose part has ended */
-	struct turn *turns;   /* by rank */
+	enum call_kind kind;    /* kind of call of the first rank */
+	double size_B;          /* size in the call of the first rank */
+	size_t begun_count;     /* ranks that have begun */
+	int64_t all_begun_ps;   /* when the last of them began; -1: not yet */
+	size_t over_count;      /* ranks whose part has ended */
+	struct callback *turns; /* by rank: called when its part has ended */
 	struct operation *next;
 };
 
@@ -35,13 +24,11 @@ struct line {
 	struct group *group;
 	struct communicator *comm;
 	size_t rank_count;
-	const size_t *members;   /* by rank; NULL: rank and member are the same */
-	uint64_t *joined_counts; /* by rank: number of calls, which is also the next ticket */
-	/* A ring buffer of the operations from first to next - 1, by ticket; NULL: ended. The room
-	 * is a power of two. */
-	struct operation **open;
-	size_t room;
-	uint64_t first, next;
+	const size_t *members; /* by rank; NULL: rank and member are the same */
+	/* By rank: number of calls, which is also the number of its next collective. Calls have
+	 * that number as their ticket. */
+	uint64_t *joined_counts;
+	size_t open_count; /* operations that have not ended */
 	struct operation *free;
 };
 
@@ -58,47 +45,23 @@ struct group {
 	struct group_spec spec;
 	VEC(struct line *) lines; /* [i] is communicator i; then the lines of pairs */
 	struct pair **pairs;      /* by sending member: the members to which it sends */
-	event_fn *opened;
-	void *opened_ctx;
-	uint64_t opened_arg;
+	struct callback opened;
 	size_t opening; /* index of the line that is opened next */
 };
 
 /* ---- operations ---- */
 
-static struct operation **operation_at(const struct line *line, uint64_t ticket)
-{
-	return &line->open[ticket & (line->room - 1)];
-}
-
-/* Adds an operation with the next ticket. */
-static void operation_add(struct line *line, struct operation *operation)
-{
-	FW_ASSERT(operation->ticket == line->next);
-	if (line->next - line->first == line->room) {
-		const struct line before = *line;
-		line->room = before.room > 0 ? 2 * before.room : OPEN_FIRST;
-		line->open =
-			ARENA_ARRAY(line->group->spec.comm.arena, line->room, struct operation *);
-		for (uint64_t ticket = line->first; ticket < line->next; ticket++)
-			*operation_at(line, ticket) = *operation_at(&before, ticket);
-	}
-	*operation_at(line, line->next++) = operation;
-}
-
 static void rank_done(void *ctx, uint64_t arg, size_t rank)
 {
 	struct operation *operation = ctx;
 	struct line *line = operation->line;
-	struct turn turn = operation->turns[rank];
+	struct callback turn = operation->turns[rank];
 	if (++operation->over_count == line->rank_count) {
-		*operation_at(line, operation->ticket) = NULL;
-		while (line->first < line->next && !*operation_at(line, line->first))
-			line->first++;
+		line->open_count--;
 		operation->next = line->free;
 		line->free = operation;
 	}
-	turn.done(turn.ctx, turn.arg);
+	turn.fn(turn.ctx, turn.arg);
 }
 
 static bool is_message(const struct cuda_call *call)
@@ -124,25 +87,22 @@ bool group_collective(enum call_kind kind, enum collective *collective)
 	return false;
 }
 
-static struct operation *operation_begin(struct line *line, const struct cuda_call *call,
-					 size_t rank)
+static void operation_begin(struct line *line, const struct cuda_call *call, size_t rank)
 {
 	struct arena *arena = line->group->spec.comm.arena;
 	struct operation *operation = line->free;
-	struct turn *turns;
+	struct callback *turns;
 	if (operation) {
 		line->free = operation->next;
 		turns = operation->turns;
 	} else {
 		operation = ARENA_NEW(arena, struct operation);
-		turns = ARENA_ARRAY(arena, line->rank_count, struct turn);
+		turns = ARENA_ARRAY(arena, line->rank_count, struct callback);
 	}
 	*operation = (struct operation){
 		.line = line,
-		.ticket = line->joined_counts[rank],
 		.kind = call->kind,
 		.size_B = call->payload_B,
-		.first_rank = rank,
 		.all_begun_ps = -1,
 		.turns = turns,
 	};
@@ -156,14 +116,9 @@ static struct operation *operation_begin(struct line *line, const struct cuda_ca
 		.ctx = operation,
 	};
 	(void)group_collective(call->kind, &request.collective);
-	operation->number = communicator_begin(line->comm, &request);
-	operation_add(line, operation);
-	return operation;
-}
-
-static struct operation *operation_find(const struct line *line, uint64_t ticket)
-{
-	return ticket < line->next ? *operation_at(line, ticket) : NULL;
+	uint64_t number = communicator_begin(line->comm, &request);
+	FW_ASSERT(number == line->joined_counts[rank]);
+	line->open_count++;
 }
 
 /* ---- lines ---- */
@@ -248,9 +203,9 @@ static uint64_t join(struct cuda_peers *peers, size_t member, const struct cuda_
 	struct line *line = line_of(group, member, call);
 	size_t rank = rank_of(line, member, call);
 	uint64_t ticket = line->joined_counts[rank];
-	const struct operation *operation = operation_find(line, ticket);
+	const struct operation *operation = communicator_request_ctx(line->comm, ticket);
 	if (!operation)
-		(void)operation_begin(line, call, rank);
+		operation_begin(line, call, rank);
 	else if (!matches(operation, call))
 		differs(group, operation, member, call);
 	line->joined_counts[rank]++;
@@ -262,12 +217,12 @@ static const int64_t *begin(struct cuda_peers *peers, size_t member, uint64_t ti
 {
 	struct group *group = (struct group *)peers;
 	struct line *line = line_of(group, member, call);
-	struct operation *operation = operation_find(line, ticket);
+	struct operation *operation = communicator_request_ctx(line->comm, ticket);
 	size_t rank = rank_of(line, member, call);
-	operation->turns[rank] = (struct turn){done, ctx, arg};
+	operation->turns[rank] = (struct callback){done, ctx, arg};
 	if (++operation->begun_count == line->rank_count)
 		operation->all_begun_ps = engine_now_ps(group->spec.comm.engine);
-	communicator_arrive(line->comm, operation->number, rank);
+	communicator_arrive(line->comm, ticket, rank);
 	return &operation->all_begun_ps;
 }
 
@@ -392,14 +347,12 @@ static void open_next(void *ctx, uint64_t arg)
 	if (group->opening < group->lines.count)
 		communicator_open(group->lines.items[group->opening++]->comm, open_next, group, 0);
 	else
-		group->opened(group->opened_ctx, group->opened_arg);
+		group->opened.fn(group->opened.ctx, group->opened.arg);
 }
 
 void group_open(struct group *group, event_fn *fn, void *ctx, uint64_t arg)
 {
-	group->opened = fn;
-	group->opened_ctx = ctx;
-	group->opened_arg = arg;
+	group->opened = (struct callback){fn, ctx, arg};
 	open_next(group, 0);
 }
 
@@ -436,7 +389,7 @@ void group_account(const struct group *group)
 const char *group_waiting(const struct group *group, struct arena *arena)
 {
 	for (size_t i = 1; i < group->lines.count; i++)
-		if (group->lines.items[i]->first < group->lines.items[i]->next)
+		if (group->lines.items[i]->open_count > 0)
 			return communicator_waiting(group->lines.items[i]->comm, arena);
 	return communicator_waiting(group->lines.items[0]->comm, arena);
 }

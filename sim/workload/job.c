@@ -13,27 +13,22 @@ enum { STEPS_TO_SETTLE = 6 };
  * program whose GPU never keeps up is measured after the work of WORK_OF_UNEQUALS steps. */
 static const double KEPT_UP = 0.98, WORK_OF_UNEQUALS = 4;
 
-static const struct step_record *step_at(const struct job *job, size_t index)
-{
-	return job->kind->step_at(job, index);
-}
-
 static double step_s(const struct job *job, size_t index)
 {
-	const struct step_record *step = step_at(job, index);
+	const struct step_record *step = &job->steps.items[index];
 	return s_from_ps(step->end_ps - step->start_ps);
 }
 
 /* Returns the kernel work that the GPUs did in a step, in units of the work of one step. */
 static double step_work(const struct job *job, size_t index)
 {
-	return job->work_ps > 0 ? step_at(job, index)->work_ps / job->work_ps : 1;
+	return job->work_ps > 0 ? job->steps.items[index].work_ps / job->work_ps : 1;
 }
 
 static double work_since(const struct job *job, size_t first)
 {
 	double work = 0;
-	for (size_t i = first; i < job->step_count; i++)
+	for (size_t i = first; i < job->steps.count; i++)
 		work += step_work(job, i);
 	return work;
 }
@@ -91,8 +86,8 @@ void job_failed(void *ctx, const char *reason)
 static size_t window_first(struct job *job)
 {
 	const struct workload *w = job->workload;
-	while (job->first < job->step_count &&
-	       (!w->open || step_at(job, job->first)->start_ps < w->opened_ps))
+	while (job->first < job->steps.count &&
+	       (!w->open || job->steps.items[job->first].start_ps < w->opened_ps))
 		job->first++;
 	return job->first;
 }
@@ -102,8 +97,8 @@ static size_t window_first(struct job *job)
 static bool is_warmed_up(const struct job *job)
 {
 	double least = fmax(job->workload->warmup_count, job->kind->warmup_count);
-	return (double)job->step_count >= least &&
-	       (step_work(job, job->step_count - 1) >= KEPT_UP ||
+	return (double)job->steps.count >= least &&
+	       (step_work(job, job->steps.count - 1) >= KEPT_UP ||
 		work_since(job, 0) >= WORK_OF_UNEQUALS);
 }
 
@@ -111,16 +106,16 @@ static bool is_warmed_up(const struct job *job)
  * it does not keep up. */
 static bool has_worked(const struct job *job, size_t first)
 {
-	if (job->step_count == first)
+	if (job->steps.count == first)
 		return false;
-	bool kept_up = step_work(job, job->step_count - 1) >= KEPT_UP;
+	bool kept_up = step_work(job, job->steps.count - 1) >= KEPT_UP;
 	return work_since(job, first) >= (kept_up ? KEPT_UP : WORK_OF_UNEQUALS);
 }
 
 /* Returns true if the last two steps took the same time. */
 static bool repeats(const struct job *job, size_t first)
 {
-	size_t count = job->step_count;
+	size_t count = job->steps.count;
 	return !job->kind->varies(job) && count - (job->kind->repeats_early ? 0 : first) >= 2 &&
 	       step_work(job, count - 1) >= KEPT_UP && step_work(job, count - 2) >= KEPT_UP &&
 	       fabs(step_s(job, count - 2) - step_s(job, count - 1)) <=
@@ -132,9 +127,9 @@ static bool repeats(const struct job *job, size_t first)
  * GPU's work. Steps with many events may have a larger error. */
 static bool is_settled(const struct job *job, size_t first)
 {
-	size_t count = job->step_count - first;
+	size_t count = job->steps.count - first;
 	double events = (double)engine_events_count(job->workload->engine);
-	double large = events / (double)job->step_count / job->kind->settled_events;
+	double large = events / (double)job->steps.count / job->kind->settled_events;
 	return count >= STEPS_TO_SETTLE && !job->kind->in_doubt(job, count) &&
 	       steady_mean_settled(work_time, job, first, count,
 				   job->kind->settled_ratio * fmax(1, large));
@@ -146,7 +141,7 @@ static bool is_steady(struct job *job)
 {
 	size_t first = window_first(job);
 	return has_worked(job, first) &&
-	       (job->step_count - first >= steady_steps_most(&job->workload->limits) ||
+	       (job->steps.count - first >= steady_steps_most(&job->workload->limits) ||
 		repeats(job, first) || is_settled(job, first));
 }
 
@@ -160,7 +155,7 @@ static void judge(struct workload *w)
 		struct job *job = w->jobs[i];
 		if (job->over)
 			continue;
-		size_t first = window_first(job), steps = job->step_count - first;
+		size_t first = window_first(job), steps = job->steps.count - first;
 		w->programs[count++] = (struct steady_program){
 			.of = job,
 			.first = first,
@@ -186,7 +181,7 @@ static void pause_over(void *ctx, uint64_t arg)
 static void pause_for_phase(struct job *job)
 {
 	struct workload *w = job->workload;
-	const struct step_record *last = step_at(job, job->step_count - 1);
+	const struct step_record *last = &job->steps.items[job->steps.count - 1];
 	struct rng rng = rng_named(w->seed, arena_printf(w->arena, "phase of %s", job->name));
 	double step_ps = (double)(last->end_ps - last->start_ps);
 	int64_t pause_ps = (int64_t)(rng_uniform(&rng) * step_ps);
@@ -195,11 +190,11 @@ static void pause_for_phase(struct job *job)
 	engine_after(w->engine, pause_ps, pause_over, job, 0);
 }
 
-bool job_step_over(struct job *job)
+bool job_step_over(struct job *job, const struct step_record *step)
 {
 	struct workload *w = job->workload;
 	bool alone = w->limits.program_count == 1;
-	job->step_count++;
+	*VEC_PUSH(w->arena, &job->steps) = *step;
 	if (job->life)
 		return life_step_over(job->life);
 	if (alone && job->warm && is_steady(job))
@@ -265,11 +260,8 @@ void workload_account(struct workload *w)
 static void read_job(struct workload *w, struct job *job, const char *broken)
 {
 	struct job_run *run = job->run;
-	struct step_record *steps = ARENA_ARRAY(w->arena, job->step_count + 1, struct step_record);
-	for (size_t i = 0; i < job->step_count; i++)
-		steps[i] = *step_at(job, i);
-	run->steps = steps;
-	run->step_count = job->step_count;
+	run->steps = job->steps.items;
+	run->step_count = job->steps.count;
 	run->steady_first = window_first(job);
 	run->steady_count = run->step_count - run->steady_first;
 	run->steady_work = work_since(job, run->steady_first);

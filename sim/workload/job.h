@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sim/base/vec.h"
 #include "sim/collective/communicator.h"
 #include "sim/remoting/remoting.h"
 #include "sim/workload/steady.h"
@@ -86,7 +87,6 @@ struct job_run { /* the result of one job */
 double job_run_step_s(const struct job_run *run);
 
 struct job_kind {
-	const struct step_record *(*step_at)(const struct job *job, size_t index);
 	/* Returns what the unfinished step waits for, such as "thread 'main' at cudaMemcpy". */
 	const char *(*waiting)(const struct job *job, struct arena *arena);
 	/* The next two may be NULL in kinds that never call job_step_over. varies: randomness makes
@@ -122,8 +122,8 @@ struct job { /* first member of each kind's own struct */
 	struct job_run *run;
 	/* Sum of the durations of a step's kernels; 0: each step counts as one step of work. */
 	double work_ps;
-	size_t step_count;
-	size_t first; /* steps with a smaller index began before the window */
+	VEC(struct step_record) steps; /* that have ended */
+	size_t first;                  /* steps with a smaller index began before the window */
 	bool paused, warm, over;
 	struct life *life; /* phases of a launch run; NULL: the job is measured in a window */
 };
@@ -151,9 +151,8 @@ void workload_init(struct workload *workload);
 void job_init(struct job *job, struct workload *workload, const struct job_kind *kind,
 	      const char *name, struct job_run *run);
 
-/* Call this when the job has ended a step; step_at must already return it. Returns false when the
- * whole run has ended. */
-bool job_step_over(struct job *job);
+/* Call this when the job has ended a step. Returns false when the whole run has ended. */
+bool job_step_over(struct job *job, const struct step_record *step);
 bool workload_is_over(const struct workload *workload);
 /* Fails the job; ctx is the struct job. A second failure has no effect. */
 void job_failed(void *ctx, const char *reason);

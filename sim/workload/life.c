@@ -189,7 +189,7 @@ static void steps_over(void *ctx, uint64_t arg)
 
 bool life_step_over(struct life *life)
 {
-	if (life->job->step_count < life->spec.steps_count)
+	if (life->job->steps.count < life->spec.steps_count)
 		return true;
 	engine_after(engine_of(life), 0, steps_over, life, 0);
 	return false;

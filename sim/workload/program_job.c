@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "sim/base/arena.h"
-#include "sim/base/vec.h"
 #include "sim/workload/group.h"
 #include "sim/workload/player.h"
 
@@ -36,9 +35,8 @@ struct program_job {
 	struct rank *ranks;
 	struct group *group; /* NULL: no collectives and messages */
 	struct device *devices;
-	size_t device_count;             /* number of devices of all ranks */
-	VEC(struct step_record) records; /* used only with several ranks */
-	size_t connecting_count;         /* devices whose connections are not open yet */
+	size_t device_count;     /* number of devices of all ranks */
+	size_t connecting_count; /* devices whose connections are not open yet */
 };
 
 static struct program_job *program_job(const struct job *job)
@@ -47,13 +45,6 @@ static struct program_job *program_job(const struct job *job)
 }
 
 /* ---- functions of the job kind ---- */
-
-static const struct step_record *step_at(const struct job *job, size_t index)
-{
-	const struct program_job *p = program_job(job);
-	return p->spec.rank_count == 1 ? player_step_at(p->ranks[0].player, index)
-				       : &p->records.items[index];
-}
 
 static struct remote_counters counters_of(const struct program_job *p)
 {
@@ -160,12 +151,12 @@ static const struct rank_times *read_times(const struct program_job *p)
 			for (int k = 0; k < GPU_TIME_COUNT; k++)
 				times[i].ps[k] += step->gpu_ps[k];
 		}
-	if (!p->spec.fold)
+	if (!p->spec.comm.fold)
 		return times;
-	size_t count = p->spec.fold->rank_count;
+	size_t count = p->spec.comm.fold->rank_count;
 	struct rank_times *all = ARENA_ARRAY(p->job.workload->arena, count, struct rank_times);
 	for (size_t i = 0; i < count; i++)
-		all[i] = times[fold_stand_in(p->spec.fold, i)];
+		all[i] = times[fold_stand_in(p->spec.comm.fold, i)];
 	return all;
 }
 
@@ -199,7 +190,6 @@ static void account(struct job *job)
 }
 
 static const struct job_kind kind = {
-	.step_at = step_at,
 	.waiting = waiting,
 	.varies = may_lose,
 	.in_doubt = too_few_losses,
@@ -234,29 +224,29 @@ static void add_step(struct step_record *sum, const struct step_record *one, uin
 
 static uint32_t count_of(const struct program_job *p, size_t rank)
 {
-	return p->spec.fold ? fold_count(p->spec.fold, rank) : 1;
+	return p->spec.comm.fold ? fold_count(p->spec.comm.fold, rank) : 1;
 }
 
-/* Adds the record of a step that all ranks have ended. The mean of times is computed from their
+/* Returns the record of a step that all ranks have ended. The mean of times is computed from their
  * differences to the first rank's times, so sums stay small. */
-static void record_step(struct program_job *p, size_t index)
+static struct step_record mean_step(const struct program_job *p, size_t index)
 {
-	size_t all = p->spec.fold ? p->spec.fold->rank_count : p->spec.rank_count;
+	size_t all = p->spec.comm.fold ? p->spec.comm.fold->rank_count : p->spec.rank_count;
 	double start_ps = 0, end_ps = 0;
 	FW_ASSERT(all > 0);
 	const struct step_record *first = player_step_at(p->ranks[0].player, index);
-	struct step_record *sum = VEC_PUSH(p->job.workload->arena, &p->records);
-	*sum = (struct step_record){0};
+	struct step_record sum = {0};
 	for (size_t i = 0; i < p->spec.rank_count; i++) {
 		const struct step_record *one = player_step_at(p->ranks[i].player, index);
 		uint32_t count = count_of(p, i);
-		add_step(sum, one, count, (double)all);
+		add_step(&sum, one, count, (double)all);
 		start_ps += (double)(one->start_ps - first->start_ps) * count;
 		end_ps += (double)(one->end_ps - first->end_ps) * count;
 	}
-	sum->start_ps = first->start_ps + (int64_t)(start_ps / (double)all);
-	sum->end_ps = first->end_ps + (int64_t)(end_ps / (double)all);
-	sum->mark_ps = sum->end_ps;
+	sum.start_ps = first->start_ps + (int64_t)(start_ps / (double)all);
+	sum.end_ps = first->end_ps + (int64_t)(end_ps / (double)all);
+	sum.mark_ps = sum.end_ps;
+	return sum;
 }
 
 static bool step_done(void *ctx, struct player *player, const struct step_record *record)
@@ -264,13 +254,13 @@ static bool step_done(void *ctx, struct player *player, const struct step_record
 	struct program_job *p = ((struct rank *)ctx)->job;
 	struct job *job = &p->job;
 	if (p->spec.rank_count == 1)
-		return job_step_over(job);
+		return job_step_over(job, record);
 	size_t ended = player_step_count(player);
 	for (size_t i = 0; i < p->spec.rank_count; i++)
 		if (player_step_count(p->ranks[i].player) < ended)
 			return !workload_is_over(job->workload);
-	record_step(p, ended - 1);
-	return job_step_over(job);
+	const struct step_record mean = mean_step(p, ended - 1);
+	return job_step_over(job, &mean);
 }
 
 static void start_players(void *ctx, uint64_t arg)
@@ -351,9 +341,9 @@ static const char *unlinked(const struct program_job *p, const struct guest *cli
 	const struct guest *const ends[] = {client, server};
 	for (size_t e = 0; e < 2; e++) {
 		bool linked = false;
-		for (size_t i = 0; i < fabric_link_count(p->spec.fabric); i++) {
+		for (size_t i = 0; i < fabric_link_count(p->spec.comm.fabric); i++) {
 			int nodes[2];
-			fabric_link_nodes(p->spec.fabric, (int)i, &nodes[0], &nodes[1]);
+			fabric_link_nodes(p->spec.comm.fabric, (int)i, &nodes[0], &nodes[1]);
 			linked = linked || nodes[0] == guest_node(ends[e]) ||
 				 nodes[1] == guest_node(ends[e]);
 		}
@@ -363,7 +353,7 @@ static const char *unlinked(const struct program_job *p, const struct guest *cli
 					    "guests, not to their hosts)",
 					    guest_name(ends[e]));
 	}
-	return fabric_route_hint(p->spec.fabric);
+	return fabric_route_hint(p->spec.comm.fabric);
 }
 
 /* Returns true if the rank holds GPUs in its own guest and in other guests. */
@@ -396,11 +386,11 @@ static struct cuda_port *build_port(struct program_job *p, const struct rank *ra
 	const struct remote_spec spec = {
 		.arena = w->arena,
 		.engine = w->engine,
-		.fabric = p->spec.fabric,
+		.fabric = p->spec.comm.fabric,
 		.name = name_of(p, device),
 		.params = p->spec.runtime,
-		.transport = p->spec.transport,
-		.transport_params = p->spec.transport_params,
+		.transport = p->spec.comm.transport,
+		.transport_params = p->spec.comm.transport_params,
 		.client = rank->place->guest,
 		.server = place->server,
 		.process = device->process,
@@ -414,7 +404,7 @@ static struct cuda_port *build_port(struct program_job *p, const struct rank *ra
 		return remote_port(device->remote);
 	job_failed(&p->job, arena_printf(w->arena, "no route from '%s' to '%s' for %s%s",
 					 guest_name(rank->place->guest), guest_name(place->server),
-					 p->spec.transport->name,
+					 p->spec.comm.transport->name,
 					 unlinked(p, rank->place->guest, place->server)));
 	return NULL;
 }
@@ -427,7 +417,7 @@ static bool build_process(struct program_job *p, const struct rank *rank, struct
 	const struct cuda_process_spec spec = {
 		.arena = w->arena,
 		.engine = w->engine,
-		.fabric = p->spec.fabric,
+		.fabric = p->spec.comm.fabric,
 		.context = device->context,
 		.guest = place->server,
 		.driver = p->spec.driver,
@@ -447,7 +437,7 @@ static bool build_process(struct program_job *p, const struct rank *rank, struct
 	}
 	job_failed(&p->job, arena_printf(w->arena, "no route from host '%s' to GPU '%s'%s",
 					 host_name(guest_host(place->server)), gpu_name(place->gpu),
-					 fabric_route_hint(p->spec.fabric)));
+					 fabric_route_hint(p->spec.comm.fabric)));
 	return false;
 }
 
@@ -532,28 +522,19 @@ static bool build_group(struct program_job *p)
 			members[count++] = (struct comm_rank){.gpu = rank->gpus[k].gpu,
 							      .guest = rank->gpus[k].server};
 	}
-	const struct group_spec spec = {
-		.comm = {.arena = w->arena,
-			 .engine = w->engine,
-			 .fabric = p->spec.fabric,
-			 .name = p->job.name,
-			 .library = p->spec.library,
-			 .ranks = members,
-			 .rank_count = count,
-			 .transport = p->spec.transport,
-			 .transport_params = p->spec.transport_params,
-			 .seed = w->seed,
-			 .failed = job_failed,
-			 .failed_ctx = &p->job,
-			 .fold = p->spec.fold,
-			 .copies = p->spec.copies,
-			 .top_node = p->spec.top_node},
+	struct group_spec spec = {
+		.comm = p->spec.comm,
 		.programs = programs,
 		.program_count = p->spec.rank_count,
 		.first_members = firsts,
 		.groups = p->spec.groups,
 		.group_count = p->spec.group_count,
 	};
+	spec.comm.ranks = members;
+	spec.comm.rank_count = count;
+	spec.comm.seed = w->seed;
+	spec.comm.failed = job_failed;
+	spec.comm.failed_ctx = &p->job;
 	p->group = group_new(&spec);
 	if (!p->group)
 		return false;
@@ -563,7 +544,7 @@ static bool build_group(struct program_job *p)
 
 static void build(struct program_job *p)
 {
-	if (p->spec.library && !build_group(p))
+	if (p->spec.comm.library && !build_group(p))
 		return;
 	for (size_t i = 0; i < p->spec.rank_count; i++)
 		if (!build_rank(p, &p->ranks[i]))
@@ -575,7 +556,7 @@ struct job *program_job_new(struct workload *w, struct job_run *run,
 			    const struct program_job_spec *spec)
 {
 	struct program_job *p = ARENA_NEW(w->arena, struct program_job);
-	job_init(&p->job, w, &kind, spec->name, run);
+	job_init(&p->job, w, &kind, spec->comm.name, run);
 	p->spec = *spec;
 	p->ranks = ARENA_ARRAY(w->arena, spec->rank_count, struct rank);
 	for (size_t i = 0; i < spec->rank_count; i++) {

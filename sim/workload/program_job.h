@@ -29,31 +29,24 @@ struct program_rank {
 };
 
 struct program_job_spec {
-	struct fabric *fabric;
-	const char *name, *what; /* `what` describes the program in messages, for example "resnet50
-				    at batch 32" */
+	/* The group's communicator of all ranks: name, library, transport, fold. Without a library
+	 * programs have no collectives and messages. Forwarded calls use the same transport. With a
+	 * fold `ranks` are the simulated ones, with one GPU each, and peers of messages and members
+	 * of groups are numbers of all ranks. The job sets its ranks. */
+	struct communicator_spec comm;
+	const char *what;      /* the program in messages, for example "resnet50 at batch 32" */
 	const char *advice;    /* how the job fits into GPU memory if it does not; NULL: unknown */
 	double fraction_ratio; /* part of each GPU that the job may use */
 	const struct driver_params *driver;
 	const struct dma_params *dma;
 	const struct runtime_params *runtime; /* NULL: the local driver */
-	const struct transport_kind *transport;
-	const void *transport_params;
 	bool guest_work; /* work of programs and driver is for bare metal; the guest's extra cost is
 			    added */
 	const struct program_rank *ranks;
 	size_t rank_count;
-	/* The group's library; NULL: programs have no collectives and messages. Messages of the
-	 * group between hosts use the same transport as forwarded calls. */
-	const struct library_params *library;
 	const struct program_group *groups; /* communicator i + 1 has the members of groups[i] */
 	size_t group_count;
 	bool recorded; /* collectives and messages come from files, and may not match */
-	/* Equal machines are simulated once: `ranks` are the simulated ones, with one GPU each, and
-	 * peers of messages and members of groups are numbers of all ranks (communicator.h). */
-	const struct fold *fold;
-	const double *copies;
-	int top_node;
 };
 
 /* Returns a job that an event starts now, or that has failed already. The spec is copied, but its

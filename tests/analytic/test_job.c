@@ -392,7 +392,7 @@ static void plant_part(void *ctx, uint64_t arg)
 	b->job[0]->ranks[1].spent_ps[PART_KERNEL] += (int64_t)arg;
 }
 
-static bool goes_on(void *ctx, struct dp *job, const struct step_record *step)
+static bool goes_on(void *ctx, const struct step_record *step)
 {
 	return step->kernel_s > 0;
 }
@@ -413,7 +413,7 @@ static void step_part_with_a_picosecond_too_much_stops_the_run(void)
 	engine_at(b.engine, 40000000000, plant_part, &b, 1);
 	CHECK(engine_run(b.engine) == ENGINE_FAILED);
 	CHECK_PART(engine_failure(b.engine), "job0 rank 1: step 1 takes ");
-	CHECK(dp_step_count(b.job[0]) == 2);
+	CHECK(b.job[0]->step_count == 2);
 	release(&b);
 }
 

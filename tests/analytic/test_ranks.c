@@ -112,15 +112,17 @@ static enum engine_end run_job(struct ranks_world *r)
 					.limits = {STEPS, 1},
 					.window_opened = window_opened};
 	workload_init(&r->workload);
-	const struct program_job_spec spec = {.fabric = w->fabric,
-					      .name = "job",
+	const struct program_job_spec spec = {.comm = {.arena = w->arena,
+						       .engine = w->engine,
+						       .fabric = w->fabric,
+						       .name = "job",
+						       .library = &w->library},
 					      .what = "programs",
 					      .fraction_ratio = 1,
 					      .driver = &r->driver,
 					      .dma = &r->dma,
 					      .ranks = ranks,
-					      .rank_count = r->program_count,
-					      .library = &w->library};
+					      .rank_count = r->program_count};
 	r->workload.jobs[0] = program_job_new(&r->workload, &r->run, &spec);
 	return engine_run(w->engine);
 }

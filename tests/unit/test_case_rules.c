@@ -8,7 +8,7 @@
 #include "sim/scenario/evidence.h"
 #include "sim/traces/recorded_job.h"
 #include "sim/traces/replay.h"
-#include "sim/training/spread.h"
+#include "sim/training/gradients.h"
 #include "tests/own_folder.h"
 
 /* Reads the text as a case file, if it is not NULL, with the settings, which blanks separate. */

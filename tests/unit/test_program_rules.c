@@ -6,7 +6,7 @@
 #include "sim/engine/engine.h"
 #include "sim/training/exchange_parts.h"
 #include "sim/training/ops.h"
-#include "sim/training/spread.h"
+#include "sim/training/gradients.h"
 #include "sim/training/gradients.h"
 #include "tests/test.h"
 
