@@ -24,6 +24,7 @@ struct dp_rank {
 	const struct route *to_device, *to_host; /* between the guest's node and the GPU's */
 	struct input *input;                     /* NULL: synthetic data on the GPU */
 	double slowdown_ratio; /* factor on compute time: 1, or more for a straggler */
+	size_t process;        /* number of its host process, whose ranks are neighbours (life.h) */
 };
 
 struct dp;

@@ -6,6 +6,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/engine/trace.h"
+#include "sim/workload/dp_job.h"
 
 struct process {
 	struct life *life;
@@ -88,7 +89,7 @@ static void work(struct life *life, double work_s, bool each_gpu)
 		struct flow_spec flow = {.done = work_over, .ctx = process};
 		guest_work_flow(process->guest, own_s, 1, &flow);
 		process->begun_count = guest_threads_begin(process->guest, 1);
-		fabric_flow_start(life->spec.fabric, &flow);
+		fabric_flow_start(life->spec.steps.fabric, &flow);
 	}
 }
 
@@ -96,9 +97,9 @@ static void work(struct life *life, double work_s, bool each_gpu)
 
 static void inputs_fill(struct life *life)
 {
-	life->pending_count = life->spec.rank_count;
-	for (size_t i = 0; i < life->spec.rank_count; i++) {
-		struct input *input = life->spec.ranks[i].input;
+	life->pending_count = life->spec.steps.host.rank_count;
+	for (size_t i = 0; i < life->spec.steps.host.rank_count; i++) {
+		struct input *input = life->spec.steps.ranks[i].input;
 		if (input)
 			input_start(input, part_over, life, 0);
 		else
@@ -108,9 +109,10 @@ static void inputs_fill(struct life *life)
 
 static void trials(struct life *life)
 {
-	life->pending_count = life->spec.rank_count;
-	double duration_s = life->spec.params->autotune_ratio * life->spec.compute_s;
-	for (size_t i = 0; i < life->spec.rank_count; i++) {
+	life->pending_count = life->spec.steps.host.rank_count;
+	double duration_s =
+		life->spec.params->autotune_ratio * life->spec.steps.host.gradients->compute_s;
+	for (size_t i = 0; i < life->spec.steps.host.rank_count; i++) {
 		if (duration_s <= 0) {
 			engine_after(engine_of(life), 0, part_over, life, 0);
 			continue;
@@ -120,7 +122,7 @@ static void trials(struct life *life)
 					  .duration_s = duration_s,
 					  .done = part_over,
 					  .ctx = life};
-		gpu_submit(gpu_stream_new(life->spec.ranks[i].context, "autotuning"), &op);
+		gpu_submit(gpu_stream_new(life->spec.steps.ranks[i].context, "autotuning"), &op);
 	}
 }
 
@@ -132,13 +134,19 @@ static void checkpoint(struct life *life)
 		engine_after(engine_of(life), 0, part_over, life, 0);
 		return;
 	}
-	const struct storage_write write = {.guest = spec->ranks[0].guest,
+	const struct storage_write write = {.guest = spec->steps.ranks[0].guest,
 					    .size_B = spec->checkpoint_B,
 					    .work_spB = spec->params->checkpoint_spB,
 					    .done = part_over,
 					    .ctx = life};
 	if (!storage_write(spec->storage, &write))
 		job_failed(life->job, "there is no route to the storage of its checkpoints");
+}
+
+static void steps_begin(void *ctx, uint64_t arg)
+{
+	struct life *life = ctx;
+	dp_job_begin(life->job, &life->spec.steps, 0);
 }
 
 static void phase_begin(struct life *life, enum job_phase phase)
@@ -154,7 +162,7 @@ static void phase_begin(struct life *life, enum job_phase phase)
 		work(life, params->context_s, true);
 		break;
 	case PHASE_GRAPH:
-		work(life, params->graph_op_s * life->spec.ops_count, true);
+		work(life, params->graph_op_s * life->spec.steps.host.gradients->ops_count, true);
 		break;
 	case PHASE_INPUT:
 		inputs_fill(life);
@@ -163,7 +171,7 @@ static void phase_begin(struct life *life, enum job_phase phase)
 		trials(life);
 		break;
 	case PHASE_STEPS:
-		engine_after(engine_of(life), 0, life->spec.start, life->spec.ctx, 0);
+		engine_after(engine_of(life), 0, steps_begin, life, 0);
 		break;
 	case PHASE_CHECKPOINT:
 		checkpoint(life);
@@ -180,10 +188,10 @@ static void steps_over(void *ctx, uint64_t arg)
 {
 	struct life *life = ctx;
 	struct job_run *run = life->job->run;
-	for (size_t i = 0; i < life->spec.rank_count; i++)
-		if (life->spec.ranks[i].input)
-			run->input_batch_s =
-				fmax(run->input_batch_s, input_batch_s(life->spec.ranks[i].input));
+	for (size_t i = 0; i < life->spec.steps.host.rank_count; i++)
+		if (life->spec.steps.ranks[i].input)
+			run->input_batch_s = fmax(run->input_batch_s,
+						  input_batch_s(life->spec.steps.ranks[i].input));
 	phase_end(life);
 }
 
@@ -210,14 +218,14 @@ static void begin(void *ctx, uint64_t arg)
 
 void life_begin(struct job *job, const struct life_spec *spec)
 {
-	FW_ASSERT(spec->steps_count > 0 && spec->rank_count > 0);
+	FW_ASSERT(spec->steps_count > 0 && spec->steps.host.rank_count > 0);
 	struct arena *arena = job->workload->arena;
 	struct life *life = ARENA_NEW(arena, struct life);
 	*life = (struct life){.job = job, .spec = *spec};
-	life->processes = ARENA_ARRAY(arena, spec->rank_count, struct process);
-	for (size_t i = 0; i < spec->rank_count; i++) {
-		const struct life_rank *rank = &spec->ranks[i];
-		if (i == 0 || rank->process != spec->ranks[i - 1].process)
+	life->processes = ARENA_ARRAY(arena, spec->steps.host.rank_count, struct process);
+	for (size_t i = 0; i < spec->steps.host.rank_count; i++) {
+		const struct dp_rank *rank = &spec->steps.ranks[i];
+		if (i == 0 || rank->process != spec->steps.ranks[i - 1].process)
 			life->processes[life->process_count++] =
 				(struct process){.life = life, .guest = rank->guest};
 		life->processes[life->process_count - 1].rank_count++;

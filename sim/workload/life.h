@@ -12,34 +12,20 @@
  */
 #pragma once
 
-#include "sim/gpu/gpu.h"
 #include "sim/host/storage.h"
-#include "sim/training/input.h"
 #include "sim/training/phases.h"
+#include "sim/workload/dp.h"
 #include "sim/workload/job.h"
-
-/* Ranks of one process are neighbours in the list of ranks. */
-struct life_rank {
-	struct guest *guest;
-	struct gpu_context *context;
-	struct input *input; /* held until its phase begins (input.h); NULL: none */
-	size_t process;      /* number of its process */
-};
 
 struct life_spec {
 	const struct phases_params *params;
-	struct fabric *fabric;
-	const struct life_rank *ranks;
-	size_t rank_count;
-	double ops_count, compute_s; /* ops and kernel time of a step of a rank */
-	size_t steps_count;          /* number of steps in this run, > 0 */
+	struct dp_spec steps; /* inputs are held until their phase begins (input.h) */
+	size_t steps_count;   /* number of steps in this run, > 0 */
 	double checkpoint_B;
 	struct storage *storage; /* storage of checkpoints; NULL: no checkpoints */
-	/* Called by an event to begin the job's steps. */
-	event_fn *start;
-	void *ctx;
 };
-/* Begins the job at the current time. The spec is copied; the ranks are borrowed. */
+/* Begins the job of ranks_job_new (dp_job.h) at the current time. The spec is copied; the ranks are
+ * borrowed. */
 void life_begin(struct job *job, const struct life_spec *spec);
 
 /* Call this when the job has ended a step. Returns false when there are no more steps. */
