@@ -5,7 +5,6 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/base/vec.h"
 #include "sim/workload/player_internal.h"
 
 /* Rounding error of the sum of a step's parts in seconds, relative to the time since the start. */
@@ -18,7 +17,7 @@ static void thread_run(struct player_thread *thread);
 /* Returns the record of the current step. A player without times keeps only this one. */
 static struct step_record *record_of(struct player *player)
 {
-	return &player->records[player->spec.untimed ? 0 : player->step];
+	return &player->records.items[player->records.count - 1];
 }
 
 static struct device_times device_times(const struct player *player)
@@ -209,16 +208,11 @@ static void step_begin(void *ctx, uint64_t arg)
 		thread_run(&player->threads[i]);
 }
 
-static void records_reserve(struct player *player)
+static void record_add(struct player *player)
 {
-	if (player->spec.untimed) {
-		if (!player->records)
-			player->records = ARENA_NEW(player->spec.arena, struct step_record);
-		player->records[0] = (struct step_record){0};
-		return;
-	}
-	player->records = vec_grow(player->spec.arena, player->records, player->step,
-				   &player->records_room, sizeof *player->records);
+	if (player->spec.untimed)
+		player->records.count = 0;
+	*VEC_PUSH(player->spec.arena, &player->records) = (struct step_record){0};
 }
 
 /* Fails the run if the times of thread 0 do not add up to the step, to the picosecond, or those of
@@ -292,7 +286,7 @@ static void step_end(struct player *player)
 	player->step++;
 	player->pause_ps = 0;
 	goes_on = !spec->step_done || spec->step_done(spec->ctx, player, record);
-	records_reserve(player);
+	record_add(player);
 	if (goes_on && (spec->steps_max == 0 || player->step < spec->steps_max))
 		engine_after(spec->engine, player->pause_ps, step_begin, player, 0);
 	else
@@ -423,7 +417,7 @@ struct player *player_new(const struct player_spec *spec)
 	player->signals = ARENA_ARRAY(spec->arena, program->signal_count, struct signal);
 	player->records_counts = ARENA_ARRAY(
 		spec->arena, program_device_count(program) * program->event_count, uint64_t);
-	records_reserve(player);
+	record_add(player);
 	if (program->poller.enabled)
 		poller_init(player);
 	return player;
@@ -448,7 +442,7 @@ size_t player_step_count(const struct player *player)
 const struct step_record *player_step_at(const struct player *player, size_t index)
 {
 	FW_ASSERT(index < player->step);
-	return &player->records[index];
+	return &player->records.items[index];
 }
 
 static const char *item_name(const struct item *item)

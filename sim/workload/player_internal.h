@@ -4,8 +4,9 @@
 
 #include <stdbool.h>
 
-#include "sim/workload/player.h"
+#include "sim/base/vec.h"
 #include "sim/engine/trace.h"
+#include "sim/workload/player.h"
 
 struct player_track {
 	const char *name;
@@ -68,13 +69,12 @@ struct player {
 	double work_ratio;  /* factor of the threads' work in the guest */
 	struct player_thread *threads;
 	struct signal *signals;
-	uint64_t *records_counts;    /* by device and event: records issued since the start */
-	struct step_record *records; /* records of the ended steps and the current one */
-	size_t records_room;
-	uint32_t step;              /* the current step, which is the number of ended steps */
-	size_t threads_left;        /* threads that have not reached the end of their lists */
-	int64_t pause_ps;           /* pause before the next step */
-	struct device_times before; /* times when the step began */
+	uint64_t *records_counts;        /* by device and event: records issued since the start */
+	VEC(struct step_record) records; /* of the ended steps and the current one */
+	uint32_t step;                   /* the current step, which is the number of ended steps */
+	size_t threads_left;             /* threads that have not reached the end of their lists */
+	int64_t pause_ps;                /* pause before the next step */
+	struct device_times before;      /* times when the step began */
 	int64_t work_before_ps;
 	int64_t gpu_before_ps[GPU_TIME_COUNT]; /* as struct step_record's gpu_ps */
 	struct device_times noted;             /* times when note_idle was last called */

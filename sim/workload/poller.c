@@ -100,7 +100,7 @@ static void poller_query(struct player *player)
 	poller->query.device = poller->watches[poller->at].device;
 	poller->query.event = poller->watches[poller->at].event;
 	poller->since_ps = engine_now_ps(player->spec.engine);
-	player->records[player->step].polls_count++;
+	player->records.items[player->step].polls_count++;
 	port->call(port, thread, core, &poller->query, poller_answer, player, 0);
 }
 
