@@ -104,7 +104,7 @@ static struct player *play(const struct program *program, uint32_t steps, bool r
 {
 	struct cuda_process *process =
 		world_process(&w, program->stream_count, program->event_count);
-	struct cuda_port *port = local_port_new(w.arena, process);
+	struct cuda_port *port = cuda_process_port(process);
 	recording = (struct recording_port){.port = {.call = recording_call}, .below = port};
 	const struct player_spec spec = {.arena = w.arena,
 					 .engine = w.engine,

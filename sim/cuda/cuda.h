@@ -216,8 +216,8 @@ struct cuda_port {
 		     const struct cuda_call *call, call_done_fn *done, void *ctx, uint64_t arg);
 };
 
-/* Returns a port to the local driver. */
-struct cuda_port *local_port_new(struct arena *arena, struct cuda_process *process);
+/* Returns the port that gives each call to the local driver of the process. */
+struct cuda_port *cuda_process_port(struct cuda_process *process);
 /* Returns one port for a program with several GPUs; each call goes to the port of its device.
  * ports has one port for each device and is borrowed. With one device, its own port is returned. */
 struct cuda_port *device_ports_join(struct arena *arena, struct cuda_port *const *ports,

@@ -15,21 +15,47 @@ enum action {
 };
 
 struct call_rule {
+	const char *name;
 	size_t cost_offset; /* offset of the cost in struct driver_params */
 	enum action action;
 };
 
+/* Rows are found by kind, so their order has no effect. The assertion finds a missing one. */
 static const struct call_rule call_rules[CALL_KIND_COUNT] = {
 #define CALL_ROW(kind, name, cost, action)                                                         \
-	[CALL_##kind] = {offsetof(struct driver_params, cost), action},
+	[CALL_##kind] = {name, offsetof(struct driver_params, cost), action},
 #include "sim/cuda/cuda_call_kinds.def"
 #undef CALL_ROW
 };
+
+enum {
+	CALL_ROW_COUNT = 0
+#define CALL_ROW(kind, name, cost, action) +1
+#include "sim/cuda/cuda_call_kinds.def"
+#undef CALL_ROW
+};
+_Static_assert((int)CALL_ROW_COUNT == (int)CALL_KIND_COUNT, "one row for each kind of call");
+
+const char *call_kind_name(enum call_kind kind)
+{
+	FW_ASSERT((unsigned)kind < CALL_KIND_COUNT);
+	return call_rules[kind].name;
+}
+
+static void local_call(struct cuda_port *port, unsigned thread, struct cpu *core,
+		       const struct cuda_call *call, call_done_fn *done, void *ctx, uint64_t arg)
+{
+	if (call->in_dispatch)
+		done(ctx, arg, CALL_OK);
+	else
+		driver_call((struct cuda_process *)port, core, call, done, ctx, arg);
+}
 
 struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec)
 {
 	struct cuda_process *process = ARENA_NEW(spec->arena, struct cuda_process);
 
+	process->port.call = local_call;
 	process->spec = *spec;
 	process->work_ratio = spec->guest_work ? guest_work_ratio(spec->guest) : 1;
 	process->interrupt_s = spec->guest_work ? guest_interrupt_s(spec->guest) : 0;
@@ -43,6 +69,11 @@ struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec)
 	if (spec->role)
 		gpu_context_watch(spec->context, clock_set, process);
 	return process;
+}
+
+struct cuda_port *cuda_process_port(struct cuda_process *process)
+{
+	return &process->port;
 }
 
 struct gpu_context *cuda_process_context(struct cuda_process *process)

@@ -45,6 +45,7 @@ struct time_clock {
 };
 
 struct cuda_process {
+	struct cuda_port port; /* must be first, because functions cast a port to this struct */
 	struct cuda_process_spec spec;
 	double work_ratio, interrupt_s; /* extra cost of work and of interrupts in the guest */
 	struct gpu_stream **streams;

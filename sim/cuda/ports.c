@@ -1,34 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two ports. The local port gives every call to the driver. The port of a program with several
- * GPUs gives each call to the port of its device. */
+/* The port of a program with several GPUs gives each call to the port of its device. */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/cuda/cuda.h"
-
-struct local_port {
-	struct cuda_port port; /* must be first, because functions cast a port to this struct */
-	struct cuda_process *process;
-};
-
-static void local_call(struct cuda_port *port, unsigned thread, struct cpu *core,
-		       const struct cuda_call *call, call_done_fn *done, void *ctx, uint64_t arg)
-{
-	struct local_port *local = (struct local_port *)port;
-
-	if (call->in_dispatch)
-		done(ctx, arg, CALL_OK);
-	else
-		driver_call(local->process, core, call, done, ctx, arg);
-}
-
-struct cuda_port *local_port_new(struct arena *arena, struct cuda_process *process)
-{
-	struct local_port *local = ARENA_NEW(arena, struct local_port);
-
-	local->port.call = local_call;
-	local->process = process;
-	return &local->port;
-}
 
 /* Thread t of the program is thread t / device_count of the port of device t % device_count. */
 struct device_ports {

@@ -477,7 +477,7 @@ static void player_init(struct rank *rank)
 		.name = spec->name,
 		.track = arena_printf(spec->host.arena, "rank %zu host", rank->index),
 		.program = spec->program,
-		.port = local_port_new(spec->host.arena, rank->gpu_process),
+		.port = cuda_process_port(rank->gpu_process),
 		.guest = rank->spec->guest,
 		.shares_cores = true,
 		.untimed = true,

@@ -382,7 +382,7 @@ static struct cuda_port *build_port(struct program_job *p, const struct rank *ra
 	 * asks. */
 	bool own = rank->place->guest == place->server && holds_near_and_far(rank);
 	if (!p->spec.runtime || own)
-		return local_port_new(w->arena, device->process);
+		return cuda_process_port(device->process);
 	const struct remote_spec spec = {
 		.arena = w->arena,
 		.engine = w->engine,

@@ -54,7 +54,7 @@ static void play(const struct program *program, bool fused, struct step_record r
 		.engine = w.engine,
 		.name = "client",
 		.program = fused ? program_fuse(w.arena, program, &params) : program,
-		.port = local_port_new(w.arena, process),
+		.port = cuda_process_port(process),
 		.guest = w.guest,
 		.processes = &process,
 		.device_count = 1,

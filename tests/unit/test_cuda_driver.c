@@ -90,7 +90,7 @@ static void calls_in_a_dispatch_return_at_once(void)
 {
 	setup();
 	build();
-	struct cuda_port *port = local_port_new(w.gpu_arena, process);
+	struct cuda_port *port = cuda_process_port(process);
 	const struct cuda_call calls[] = {{.kind = CALL_MALLOC, .in_dispatch = true},
 					  {.kind = CALL_MALLOC}};
 	static struct script script;

@@ -99,7 +99,7 @@ static struct player *play_locally(const struct program *program, uint32_t steps
 	struct cuda_process *process =
 		world_process(&w, program->stream_count, program->event_count);
 
-	return play(program, local_port_new(w.arena, process), process, steps_max);
+	return play(program, cuda_process_port(process), process, steps_max);
 }
 
 static void check_times(const struct step_record *record, double think_us, double call_us,
