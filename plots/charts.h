@@ -44,12 +44,12 @@ struct drawing *chart_pipeline(struct arena *arena, struct chart_text text,
 const struct result_table *pipeline_table(struct arena *arena, const struct trace *trace,
 					  bool all_ranks);
 
-/* Topology diagram: each kind of machine is one box with its number and parts, above the switches
- * of the network. Lines have the number, bandwidth and utilisation of links. */
+/* Topology diagram: a row for each kind of connection, with its number, bandwidth and utilisation
+ * between the boxes of its two ends. */
 struct diagram_node {
 	const char *name;
 	const char *kind;   /* "host" "guest" "gpu" "switch" "storage" */
-	const char *inside; /* host that contains it, or NULL */
+	const char *inside; /* node that contains it, or NULL */
 	const char *detail; /* second line, or NULL */
 	const char *role;   /* what the case runs there, or NULL */
 };

@@ -34,20 +34,20 @@ nodes() {
 	page --topology two.cfg --gpu g $1
 	shift
 	printf '%s\n' '8 cores, 2 GHz' '8 cores, 3 GHz' "$@" | sort >wanted
-	labels | grep ' cores, \|^VM, \|^container\|: ' | grep -v '^Topology\|to ' | sort | cmp -s - wanted ||
+	labels | grep ' cores, \|^VM, \|^container\|: ' | grep -v '^Topology' | sort -u | cmp -s - wanted ||
 		complain "nodes: $(labels | grep ' cores, \|^VM, \|^container\|: ')"
 }
 nodes '--runtime none --program box' 'VM, PVRDMA' 'VM, VMXNET3' container 'box: program'
 nodes '--runtime asynchronous --program vm --server old' 'VM, PVRDMA' 'VM, VMXNET3' container 'vm: program' 'old: server'
-# All machines of a kind are one box, with the parts of one machine, the network and the storage.
+# Equal links of all machines are one row, with the numbers of links and of nodes at both ends.
 page --topology dgx-h100 --gpus 384 --set cluster.count=48 --collective all_reduce --exchange nccl-2.18
-for label in '48 × n\*' ranks '2 × cpu' '4 × plx' '8 × gpu' h100-sxm5 '8 × nic' nvswitch '16 × fabric.rail\*.\*' fabric.spine \
-	file-server storage '8 × infiniband 400 Gbit/s, 400 ns, [0-9.]* % used'; do
-	[ "$(labels | grep -cx "$label")" = 1 ] || complain "the diagram has not one '$label': $(labels | grep ' × ')"
+for label in '48 × n\*: ranks' '96 × n\*\.cpu\*' '192 × n\*\.plx\*' '384 × n\*\.gpu\*' h100-sxm5 '384 × n\*\.nic\*' '48 × n\*\.nvswitch' \
+	'16 × fabric.rail\*.\*' fabric.spine 'file-server: storage' '384 × infiniband 400 Gbit/s, 400 ns, [0-9.]* % used'; do
+	labels | grep -qx "$label" || complain "the diagram has no '$label': $(labels | grep ' × ')"
 done
 # Machines that a job leaves idle are another box.
 page --topology dgx-h100 --gpus 8 --set cluster.count=3 --collective all_reduce --exchange nccl-2.18
-labels | grep -qx '2 × n\*' && labels | grep -qx n0 || complain "idle machines: $(labels | grep '^n\|× n')"
+labels | grep -qx '2 × n\*' && labels | grep -qx 'n0: ranks' || complain "idle machines: $(labels | grep '^n\|× n')"
 verdict 'report_figures.nodes_of_a_topology_have_their_clocks_adapters_and_roles'
 
 # The table of a dataset has the parts of a step, although its first row fails and has none.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The topology diagram groups equal machines, parts and links: numbers that can be counted by hand.
- */
+/* The topology diagram joins equal links: numbers that can be counted by hand. */
 #include <math.h>
 
 #include "plots/charts.h"
@@ -73,10 +72,9 @@ static size_t boxes_of(const struct drawing *drawing, double line_width)
 	return count;
 }
 
-/* 12 machines with 4 GPUs and 2 with 1 GPU, on 2 leaves below a spine: 2 kinds of machines, with 3
- * parts each. The links are host to GPUs, host to adapter, adapter to leaf, for both kinds, and
- * leaf to spine. */
-static void equal_machines_are_one_kind(void)
+/* 12 machines with 4 GPUs and 2 with 1 GPU, on 2 leaves below a spine: a row each for the links of
+ * hosts to adapters, hosts to GPUs, adapters to leaves, and leaves to the spine. */
+static void equal_links_are_one_row(void)
 {
 	struct build b = {.arena = arena_new()};
 	add_node(&b, "switch", NULL, "leaf0");
@@ -87,43 +85,46 @@ static void equal_machines_are_one_kind(void)
 	add_link(&b, true, "leaf0", "spine", 0);
 	add_link(&b, true, "leaf1", "spine", 0);
 	const struct drawing *drawing = drawn(&b);
-	static const char *const once[] = {"12 × n*",
-					   "2 × n*",
-					   "4 × gpu",
-					   "gpu0",
-					   "4 × pcie 10 Gbit/s, 25 % used",
-					   "2 × leaf*",
-					   "spine",
+	static const char *const once[] = {"50 × n*.gpu*",
+					   "50 × pcie 10 Gbit/s, 25 % used",
+					   "14 × pcie 10 Gbit/s, 25 % used",
+					   "14 × ethernet 10 Gbit/s, 25 % used",
 					   "2 × ethernet 10 Gbit/s",
-					   "ethernet 10 Gbit/s, 25 % used"};
+					   "spine"};
 	for (size_t i = 0; i < sizeof once / sizeof once[0]; i++)
 		if (!CHECK(count_of(drawing, once[i]) == 1))
 			printf("  '%s' is there %zu times\n", once[i], count_of(drawing, once[i]));
-	CHECK(count_of(drawing, "nic0") == 2);
-	CHECK(boxes_of(drawing, 1.8) == 4); /* used: host, adapter and GPUs of one kind, leaves */
-	CHECK(boxes_of(drawing, 0.9) == 4);
+	static const char *const twice[] = {"14 × n*", "14 × n*.nic*", "2 × leaf*"};
+	for (size_t i = 0; i < sizeof twice / sizeof twice[0]; i++)
+		CHECK(count_of(drawing, twice[i]) == 2); /* at the ends of two rows */
+	CHECK(boxes_of(drawing, 1.8) == 6);              /* ends of the three rows that are used */
+	CHECK(boxes_of(drawing, 0.9) == 2);
 	arena_free(b.arena);
 }
 
-/* One machine that represents 40 has links that represent 40; each machine has 4 of them. */
+/* One machine that represents 40 has links that represent 40; each machine has 4 of them. The leaf
+ * has a link that represents only itself, so it is one. */
 static void represented_machines_count(void)
 {
 	struct build b = {.arena = arena_new()};
-	add_node(&b, "switch", NULL, "leaf");
-	add_machine(&b, 0, 4, "leaf", 0);
+	add_node(&b, "switch", NULL, "leaf0");
+	add_node(&b, "switch", NULL, "spine");
+	add_machine(&b, 0, 4, "leaf0", 0);
 	for (size_t i = 0; i < b.link_count; i++)
 		b.links[i].copies = 40;
+	add_link(&b, true, "leaf0", "spine", 0);
 	const struct drawing *drawing = drawn(&b);
-	CHECK(count_of(drawing, "40 × n*") == 1);
-	CHECK(count_of(drawing, "4 × gpu") == 1);
-	CHECK(count_of(drawing, "4 × pcie 10 Gbit/s") == 1);
-	CHECK(count_of(drawing, "ethernet 10 Gbit/s") == 1);
+	CHECK(count_of(drawing, "40 × n*") == 2);
+	CHECK(count_of(drawing, "160 × n*.gpu*") == 1);
+	CHECK(count_of(drawing, "160 × pcie 10 Gbit/s") == 1);
+	CHECK(count_of(drawing, "40 × ethernet 10 Gbit/s") == 1);
+	CHECK(count_of(drawing, "leaf0") == 2);
 	arena_free(b.arena);
 }
 
-/* A switch between guests of one host is inside of the machine. A cable leads from one machine to
- * the other. */
-static void switches_in_a_machine_and_cables_between_machines_are_drawn(void)
+/* Guests and parts without links are parts of their machine, and nodes that nothing connects are
+ * drawn, too. A cable leads from one machine to the other. */
+static void guests_parts_and_cables_are_drawn(void)
 {
 	struct build b = {.arena = arena_new()};
 	add_node(&b, "host", NULL, "a");
@@ -132,21 +133,23 @@ static void switches_in_a_machine_and_cables_between_machines_are_drawn(void)
 	add_node(&b, "switch", NULL, "vswitch");
 	add_node(&b, "host", NULL, "b");
 	add_node(&b, "gpu", "b", "g");
+	add_node(&b, "host", NULL, "other");
 	add_link(&b, true, "vm1", "vswitch", 0);
 	add_link(&b, true, "vm2", "vswitch", 0);
 	add_link(&b, true, "a", "b", 0);
 	const struct drawing *drawing = drawn(&b);
-	CHECK(count_of(drawing, "vswitch") == 1);
+	CHECK(count_of(drawing, "vswitch") == 1 && count_of(drawing, "other") == 1);
 	CHECK(count_of(drawing, "2 × ethernet 10 Gbit/s") == 1); /* of the guests */
 	CHECK(count_of(drawing, "ethernet 10 Gbit/s") == 1);     /* the cable */
-	CHECK(boxes_of(drawing, 0.9) == 5);
+	CHECK(count_of(drawing, "part of") == 2);                /* guests of a, the GPU of b */
+	CHECK(boxes_of(drawing, 0.9) == 9);
 	arena_free(b.arena);
 }
 
 static const struct test tests[] = {
-	TEST(equal_machines_are_one_kind),
+	TEST(equal_links_are_one_row),
 	TEST(represented_machines_count),
-	TEST(switches_in_a_machine_and_cables_between_machines_are_drawn),
+	TEST(guests_parts_and_cables_are_drawn),
 };
 
 int main(void)
