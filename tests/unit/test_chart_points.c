@@ -306,7 +306,7 @@ static void pipeline_covers_as_much_of_a_row_as_spans_take_of_the_time(void)
 		for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
 			double share_ms = kinds[k].fixed_ms + kinds[k].each_ms * counts[c];
 			double share = share_ms / (3 * counts[c] + 2);
-			CHECK_NEAR(painted(drawing, ink_paper.rgb, kinds[k].rgb) / share, 1, 0.02);
+			CHECK_NEAR(painted(drawing, ink_panel.rgb, kinds[k].rgb) / share, 1, 0.02);
 		}
 		CHECK(drawing->shapes.count < 4000); /* thousands of spans become few shapes */
 		arena_free(arena);
