@@ -34,9 +34,10 @@ static void add_curve(struct figure *figure, struct panel *panel, const struct s
 		measured[i] = estimate_exact(rates ? point->measured
 						   : point->measured / (point->gpus * alone));
 		test[i] = point->test;
-		hints[i] = arena_printf(arena, "%.0f GPUs: measured %s, predicted %s", point->gpus,
-					number_format(arena, 6, point->measured),
-					interval_text(arena, &point->throughput));
+		hints[i] = arena_printf(arena, "%.0f GPUs: %smeasured %s, predicted %s",
+					point->gpus, rates ? "" : "efficiency ",
+					number_format(arena, 6, measured[i].value),
+					interval_text(arena, &y[i]));
 	}
 	figure_layer(figure, panel, LAYER_LINE, rates ? curve->label : NULL, look)->series =
 		(struct series){gpus, y, count, NULL};

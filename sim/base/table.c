@@ -7,33 +7,12 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/base/notes.h"
 #include "sim/base/utf8.h"
-#include "sim/base/vec.h"
 
 /* Minimum width of the last column, in characters. Narrower columns would hold one word a line. */
 enum { LAST_WIDTH_LEAST = 30 };
 /* A first column that takes more than this part of the line is not repeated below. */
 enum { FIRST_PART = 3 };
-
-struct column {
-	const char *title;
-	bool right;
-	size_t width; /* width of the widest cell, in characters */
-};
-
-struct row {
-	const char **cells; /* one cell for each column; NULL is blank */
-	size_t count;       /* number of cells filled so far */
-};
-
-struct table {
-	struct arena *arena;
-	VEC(struct column) columns;
-	VEC(struct row) rows;
-	size_t line_width; /* maximum line width in characters; 0: unlimited */
-	struct notes notes;
-};
 
 const char *text_visible(struct arena *arena, const char *text)
 {
@@ -136,7 +115,7 @@ struct table *table_new(struct arena *arena)
 void table_column(struct table *table, const char *title, bool right)
 {
 	FW_ASSERT(table->rows.count == 0);
-	struct column *column = VEC_PUSH(table->arena, &table->columns);
+	struct table_column *column = VEC_PUSH(table->arena, &table->columns);
 	column->title = arena_strdup(table->arena, title);
 	column->right = right;
 	column->width = width_of(title);
@@ -162,16 +141,16 @@ void table_cells(struct table *table, const char *const *cells)
 
 void table_row(struct table *table)
 {
-	struct row *row = VEC_PUSH(table->arena, &table->rows);
+	struct table_row *row = VEC_PUSH(table->arena, &table->rows);
 	row->cells = ARENA_ARRAY(table->arena, table->columns.count, const char *);
 }
 
 void table_cell(struct table *table, const char *format, ...)
 {
 	FW_ASSERT(table->rows.count > 0);
-	struct row *row = &table->rows.items[table->rows.count - 1];
+	struct table_row *row = &table->rows.items[table->rows.count - 1];
 	FW_ASSERT(row->count < table->columns.count);
-	struct column *column = &table->columns.items[row->count];
+	struct table_column *column = &table->columns.items[row->count];
 	va_list args;
 	va_start(args, format);
 	const char *text = text_visible(table->arena, arena_vprintf(table->arena, format, args));
@@ -185,6 +164,11 @@ void table_cell(struct table *table, const char *format, ...)
 void table_cell_failed(struct table *table, const char *reason)
 {
 	table_cell(table, "%s", notes_cell(table->arena, &table->notes, reason));
+}
+
+void table_tone(struct table *table, enum row_tone tone)
+{
+	table->rows.items[table->rows.count - 1].tone = tone;
 }
 
 void table_line_width(struct table *table, size_t width)
@@ -247,7 +231,7 @@ static struct block block_at(const struct table *table, size_t first)
 		return block;
 	size_t width = table->columns.items[0].width;
 	for (block.end = first; block.end < count; block.end++) {
-		const struct column *column = &table->columns.items[block.end];
+		const struct table_column *column = &table->columns.items[block.end];
 		size_t least = column->width;
 		if (block.end + 1 == count && !column->right && least > LAST_WIDTH_LEAST)
 			least = LAST_WIDTH_LEAST;
@@ -265,7 +249,7 @@ static void print_line(struct block block, const char *const *cells, FILE *out)
 	for (size_t i = 0; i < block.end; i++) {
 		if (!has_column(block, i))
 			continue;
-		const struct column *column = &block.table->columns.items[i];
+		const struct table_column *column = &block.table->columns.items[i];
 		const char *text = cells[i] ? cells[i] : "";
 		size_t gap = i ? 2 : 0, pad = column->width - width_of(text);
 		owed += gap + (column->right ? pad : 0);

@@ -1,13 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Text tables for terminals: aligned columns, numbers to the right, widths counted in UTF-8
- * characters. */
+/* Tables of texts, for terminals and pages. table_print aligns columns, with numbers to the right,
+ * and counts widths in UTF-8 characters. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
-struct arena;
-struct table;
+#include "sim/base/notes.h"
+
+enum row_tone {
+	TONE_PLAIN,
+	TONE_SOFT, /* row that only informs */
+	TONE_GOOD,
+	TONE_ALARM,
+};
+
+struct table_column {
+	const char *title;
+	bool right;
+	size_t width; /* width of the widest cell, in characters */
+};
+
+struct table_row {
+	const char **cells; /* one cell for each column; NULL is blank */
+	size_t count;       /* number of cells filled so far */
+	enum row_tone tone;
+};
+
+struct table { /* other files only read it */
+	struct arena *arena;
+	VEC(struct table_column) columns;
+	VEC(struct table_row) rows;
+	size_t line_width; /* maximum line width in characters; 0: unlimited */
+	struct notes notes;
+};
 
 /* Returns the text with its invisible characters (utf8.h) as "\u202e". Bytes that are not UTF-8 and
  * control characters become "\xff" and "\x1b". */
@@ -33,6 +59,8 @@ void table_cell(struct table *table, const char *format, ...) __attribute__((for
 /* Fills a cell with a short verdict. The whole reason follows below the table, as a note (notes.h).
  */
 void table_cell_failed(struct table *table, const char *reason);
+/* Sets the tone of the last row, which pages show as a colour. */
+void table_tone(struct table *table, enum row_tone tone);
 /* Limits lines to width characters. Columns that do not fit follow below, as a second table that
  * begins with the same first column, or with the numbers of rows if that column is wide. A long
  * text in the last column is broken between words and continues below its beginning. 0, as without

@@ -244,17 +244,17 @@ const char *calibration_words(struct arena *arena, const struct calibration *cal
 static void add_parameters(struct report *report, const struct calibration *calibration)
 {
 	struct arena *arena = report->arena;
-	struct report_table *table =
-		report_table(report, "parameter!|value>|5 % point>|95 % point>|source",
+	struct table *table =
+		report_table(report, "parameter|value>|5 % point>|95 % point>|source",
 			     "Parameters of the profile, with their 90 %% intervals.");
 	for (size_t i = 0; i < calibration->parameters.count; i++) {
 		const struct calibrated *p = &calibration->parameters.items[i];
 		bool known = !isnan(p->value.low);
-		report_row(table, TONE_PLAIN,
-			   CELLS(p->path, quantity_format(arena, p->quantity, p->value.value),
-				 known ? quantity_format(arena, p->quantity, p->value.low) : "–",
-				 known ? quantity_format(arena, p->quantity, p->value.high) : "–",
-				 p->note));
+		table_cells(table,
+			    CELLS(p->path, quantity_format(arena, p->quantity, p->value.value),
+				  known ? quantity_format(arena, p->quantity, p->value.low) : "–",
+				  known ? quantity_format(arena, p->quantity, p->value.high) : "–",
+				  p->note));
 	}
 }
 

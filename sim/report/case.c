@@ -67,17 +67,17 @@ static void stages_table(struct report *report, const struct prediction *p)
 	for (size_t k = 0; k < p->stages[0].part_count; k++)
 		columns = arena_printf(report->arena, "%s|%s (ms)>", columns,
 				       part_label(p->stages[0].parts[k].name));
-	struct report_table *table =
+	struct table *table =
 		report_table(report, columns,
 			     "The parts of a step on the ranks of each stage, and on the rank that "
 			     "computes longest. They add up to the step.");
 	for (size_t i = 0; i < p->stage_count; i++) {
 		const struct stage_prediction *stage = &p->stages[i];
-		report_row(table, TONE_PLAIN, CELLS(stage->name));
-		report_cell(table, "%.0f", (double)stage->rank_count);
-		report_cell(table, "%.1f", 1e-9 * stage->memory_B);
+		table_cells(table, CELLS(stage->name));
+		table_cell(table, "%.0f", (double)stage->rank_count);
+		table_cell(table, "%.1f", 1e-9 * stage->memory_B);
 		for (size_t k = 0; k < stage->part_count; k++)
-			report_cell(table, "%.2f", 1e3 * stage->parts[k].seconds);
+			table_cell(table, "%.2f", 1e3 * stage->parts[k].seconds);
 	}
 }
 
@@ -90,8 +90,8 @@ static void prediction_table(struct report *report, const struct prediction *p)
 			? arena_printf(arena, "with 90 %% intervals from %zu draws (seed %llu)",
 				       p->draws_count, (unsigned long long)p->seed)
 			: "without intervals (--draws 0)";
-	struct report_table *table = report_table(report, "quantity|value>|90 % interval>",
-						  "The prediction %s; %s.", draws, p->evidence);
+	struct table *table = report_table(report, "quantity|value>|90 % interval>",
+					   "The prediction %s; %s.", draws, p->evidence);
 	for (enum answer i = 0; i < ANSWER_COUNT; i++) {
 		struct reported row = *answer_at(i);
 		if (row.text || !row.spoken || !(row.kinds & (unsigned)prediction_kind(p)))
@@ -101,23 +101,33 @@ static void prediction_table(struct report *report, const struct prediction *p)
 			row.unit = throughput_unit(&p, 1);
 		if (!isfinite(number.value))
 			continue;
-		report_row(table, TONE_PLAIN,
-			   CELLS(row.spoken, reported_text(arena, &row, number.value)));
+		table_cells(table, CELLS(row.spoken, reported_text(arena, &row, number.value)));
 		row.unit = NULL;
-		report_cell(table, "%s",
-			    has_interval(number)
-				    ? arena_printf(arena, "%s to %s",
-						   reported_text(arena, &row, number.low),
-						   reported_text(arena, &row, number.high))
-				    : "none");
+		table_cell(table, "%s",
+			   has_interval(number)
+				   ? arena_printf(arena, "%s to %s",
+						  reported_text(arena, &row, number.low),
+						  reported_text(arena, &row, number.high))
+				   : "none");
 	}
+}
+
+/* Adds two cells: value and 90 % interval, with this number of significant digits. */
+static void estimate_cells(struct table *table, struct estimate estimate, double scale, int digits)
+{
+	struct arena *arena = table->arena;
+	table_cell(table, "%s", figures(arena, estimate.value * scale, digits));
+	table_cell(table, "%s%s%s",
+		   has_interval(estimate) ? figures(arena, estimate.low * scale, digits) : "none",
+		   has_interval(estimate) ? " to " : "",
+		   has_interval(estimate) ? figures(arena, estimate.high * scale, digits) : "");
 }
 
 /* Adds a row for each of several jobs or programs. */
 static void jobs_table(struct report *report, const struct scenario *scenario,
 		       const struct prediction *p, bool jobs)
 {
-	struct report_table *table = report_table(
+	struct table *table = report_table(
 		report,
 		arena_printf(
 			report->arena,
@@ -128,15 +138,18 @@ static void jobs_table(struct report *report, const struct scenario *scenario,
 		jobs ? "Each job." : "Each program.");
 	for (size_t i = 0; i < p->job_count; i++) {
 		const struct job_prediction *job = &p->jobs[i];
-		report_row(table, job->ok ? TONE_PLAIN : TONE_ALARM,
-			   CELLS(job->name, jobs ? scenario->jobs[i].network->name : job->gpu));
+		table_cells(table,
+			    CELLS(job->name, jobs ? scenario->jobs[i].network->name : job->gpu));
 		if (jobs)
-			report_cell(table, "%zu", scenario->jobs[i].rank_count);
-		if (report_failed(table, job->ok, job->reason))
+			table_cell(table, "%zu", scenario->jobs[i].rank_count);
+		if (!job->ok) {
+			table_cell(table, "FAIL: %s", job->reason);
+			table_tone(table, TONE_ALARM);
 			continue;
-		report_estimate(table, job->throughput, 1, jobs ? 4 : 3);
-		report_estimate(table, job->ratio, 100, 3);
-		report_estimate(table, job->step_s, 1e3, 4);
+		}
+		estimate_cells(table, job->throughput, 1, jobs ? 4 : 3);
+		estimate_cells(table, job->ratio, 100, 3);
+		estimate_cells(table, job->step_s, 1e3, 4);
 	}
 }
 

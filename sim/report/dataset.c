@@ -111,17 +111,15 @@ static void answer(const struct part *part)
 static void rows_of_table(const struct part *part)
 {
 	const struct dataset *dataset = part->dataset;
-	struct report_table *table = report_table(
+	struct table *table = report_table(
 		part->report, validation_heads(dataset),
 		"Measured and predicted %s of each row. Source: %s.",
 		dataset->mixed ? "numbers" : measures[dataset->measure].words, dataset->source);
 	for (size_t i = 0; i < dataset->row_count; i++) {
 		const struct row_outcome *row = &part->outcome->rows[i];
 		bool wrong = row->row->failure ? !row->agrees : !row->prediction->ok;
-		report_row(table, wrong ? TONE_ALARM : TONE_PLAIN,
-			   validation_cells(part->arena, dataset, row));
-		if (!report_failed(table, row->prediction->ok, row->prediction->reason))
-			report_cell(table, "%s", row->prediction->bottleneck);
+		validation_row(part->arena, table, dataset, row);
+		table_tone(table, wrong ? TONE_ALARM : TONE_PLAIN);
 	}
 }
 
@@ -143,19 +141,19 @@ void rows_of_grid(const struct part *part, const char *caption)
 
 static void claims(const struct part *part)
 {
-	struct report_table *table =
+	struct table *table =
 		report_table(part->report, "verdict|claim|predicted",
 			     "Claims of the source, and the predicted numbers that decide them.");
 	for (size_t i = 0; i < part->dataset->claim_count; i++) {
 		const struct claim_outcome *claim = &part->outcome->claims[i];
-		report_row(table, claim->holds ? TONE_GOOD : TONE_ALARM,
-			   CELLS(claim->holds ? "holds" : "BROKEN", claim->claim->text));
+		table_cells(table, CELLS(claim->holds ? "holds" : "BROKEN", claim->claim->text));
+		table_tone(table, claim->holds ? TONE_GOOD : TONE_ALARM);
 		const char *values = "";
 		for (size_t k = 0; k < claim->value_count; k++)
 			values = arena_printf(part->arena, "%s%s%s", values, k ? ", " : "",
 					      figures(part->arena, claim->values[k], 3));
-		report_cell(table, "%s%s%s", values, claim->broken_at ? "; first broken at " : "",
-			    claim->broken_at ? claim->broken_at : "");
+		table_cell(table, "%s%s%s", values, claim->broken_at ? "; first broken at " : "",
+			   claim->broken_at ? claim->broken_at : "");
 	}
 }
 

@@ -85,90 +85,25 @@ const char *report_brief_of(const struct report *report, size_t part)
 
 /* ---- tables ---- */
 
-void report_columns(struct report_table *table, const char *columns)
+void report_show(struct report *report, const char *summary, const struct table *table,
+		 const char *caption)
 {
-	while (*columns) {
-		size_t length = strcspn(columns, "|");
-		char last = columns[length - 1];
-		enum column_kind kind = last == '>'   ? COLUMN_NUMBER
-					: last == '!' ? COLUMN_NAME
-						      : COLUMN_TEXT;
-		*VEC_PUSH(table->arena, &table->columns) = (struct report_column){
-			arena_printf(table->arena, "%.*s", (int)length - (kind != COLUMN_TEXT),
-				     columns),
-			kind};
-		columns += length + (columns[length] == '|');
-	}
+	if (summary)
+		add(report, BLOCK_FOLD, summary);
+	add(report, BLOCK_TABLE, caption)->table = table;
+	if (summary)
+		add(report, BLOCK_UNFOLD, "");
 }
 
-static struct report_table *add_table(struct report *report, const char *columns,
-				      const char *caption, va_list args)
+struct table *report_table(struct report *report, const char *columns, const char *caption, ...)
 {
-	struct block *block = add(report, BLOCK_TABLE, arena_vprintf(report->arena, caption, args));
-	block->table = ARENA_NEW(report->arena, struct report_table);
-	block->table->arena = report->arena;
-	report_columns(block->table, columns);
-	return block->table;
-}
-
-struct report_table *report_table(struct report *report, const char *columns, const char *caption,
-				  ...)
-{
+	struct table *table = table_new(report->arena);
 	va_list args;
 	va_start(args, caption);
-	struct report_table *table = add_table(report, columns, caption, args);
+	report_show(report, NULL, table, arena_vprintf(report->arena, caption, args));
 	va_end(args);
+	table_columns(table, columns);
 	return table;
-}
-
-struct report_table *report_folded(struct report *report, const char *summary, const char *columns,
-				   const char *caption, ...)
-{
-	va_list args;
-	va_start(args, caption);
-	add(report, BLOCK_FOLD, summary);
-	struct report_table *table = add_table(report, columns, caption, args);
-	add(report, BLOCK_UNFOLD, "");
-	va_end(args);
-	return table;
-}
-
-static void add_cell(struct report_table *table, const char *text)
-{
-	*VEC_PUSH(table->arena, &table->rows.items[table->rows.count - 1].cells) = text;
-}
-
-void report_row(struct report_table *table, enum row_tone tone, const char *const *cells)
-{
-	*VEC_PUSH(table->arena, &table->rows) = (struct report_row){.tone = tone};
-	while (*cells)
-		add_cell(table, arena_strdup(table->arena, *cells++));
-}
-
-void report_cell(struct report_table *table, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	add_cell(table, arena_vprintf(table->arena, format, args));
-	va_end(args);
-}
-
-void report_estimate(struct report_table *table, struct estimate estimate, double scale, int digits)
-{
-	struct arena *arena = table->arena;
-	add_cell(table, figures(arena, estimate.value * scale, digits));
-	add_cell(table, has_interval(estimate)
-				? arena_printf(arena, "%s to %s",
-					       figures(arena, estimate.low * scale, digits),
-					       figures(arena, estimate.high * scale, digits))
-				: "none");
-}
-
-bool report_failed(struct report_table *table, bool ok, const char *reason)
-{
-	if (!ok)
-		report_cell(table, "FAIL: %s", reason);
-	return !ok;
 }
 
 /* ---- numbers ---- */

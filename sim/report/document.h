@@ -25,42 +25,11 @@ enum block_kind {
 	BLOCK_UNFOLD,
 };
 
-enum row_tone {
-	TONE_PLAIN,
-	TONE_GROUP, /* row of one cell: a heading across the table */
-	TONE_SUM,   /* row that sums up the rows above */
-	TONE_SOFT,  /* row that only informs */
-	TONE_GOOD,
-	TONE_ALARM,
-};
-
-struct report_row {
-	enum row_tone tone;
-	VEC(const char *) cells; /* fewer than columns: the last one spans the rest */
-};
-
-enum column_kind {
-	COLUMN_TEXT,   /* text that may break over lines */
-	COLUMN_NAME,   /* text that stays on one line */
-	COLUMN_NUMBER, /* number on one line, aligned to the right */
-};
-
-struct report_column {
-	const char *title;
-	enum column_kind kind;
-};
-
-struct report_table {
-	struct arena *arena;
-	VEC(struct report_column) columns;
-	VEC(struct report_row) rows;
-};
-
 struct block {
 	enum block_kind kind;
 	const char *text;
 	bool alarm;
-	struct report_table *table;
+	const struct table *table;
 	struct drawing *drawing;
 };
 
@@ -97,24 +66,13 @@ const char *report_brief_of(const struct report *report, size_t part);
 
 /* ---- tables ---- */
 
-/* Adds a table with a caption. `columns` has the titles between bars: "name!|GPUs>|bottleneck". A
- * ">" at the end of a title marks a column of numbers, and a "!" a column of names. */
-struct report_table *report_table(struct report *report, const char *columns, const char *caption,
-				  ...) REPORT_PRINTF(3, 4);
-/* Adds a table that is folded under a summary. */
-struct report_table *report_folded(struct report *report, const char *summary, const char *columns,
-				   const char *caption, ...) REPORT_PRINTF(4, 5);
-/* Adds columns. */
-void report_columns(struct report_table *table, const char *columns);
-/* Begins a row with copies of the cells: CELLS("a", "b"), CELLS(NULL). */
-void report_row(struct report_table *table, enum row_tone tone, const char *const *cells);
-/* The following functions add cells to the last row. */
-void report_cell(struct report_table *table, const char *format, ...) REPORT_PRINTF(2, 3);
-/* Adds two cells: value and 90 % interval, with this number of significant digits. */
-void report_estimate(struct report_table *table, struct estimate estimate, double scale,
-		     int digits);
-/* If ok is false, adds the cell "FAIL: reason" and returns true. */
-bool report_failed(struct report_table *table, bool ok, const char *reason);
+/* Adds a table with a caption. It is folded if there is a summary. */
+void report_show(struct report *report, const char *summary, const struct table *table,
+		 const char *caption);
+/* Adds a table with the titles of table_columns, and a caption. The caller fills its rows. A row
+ * with fewer cells than columns has a last cell that spans the rest. */
+struct table *report_table(struct report *report, const char *columns, const char *caption, ...)
+	REPORT_PRINTF(3, 4);
 
 /* ---- numbers in text ---- */
 

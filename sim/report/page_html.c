@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/utf8.h"
 #include "sim/report/document.h"
 
@@ -36,10 +37,8 @@ static const char style[] =
 	"vertical-align:top}\n"
 	"thead th{border-bottom:1.5px solid var(--ink);vertical-align:bottom;font-weight:600}\n"
 	"th.n,td.n{text-align:right}\n"
-	"td.n,td.k{white-space:nowrap}\n"
+	"td.n{white-space:nowrap}\n"
 	"td:not([class]):not([colspan]){min-width:7em}\n"
-	"tr.group th{background:var(--panel);padding-top:.5rem}\n"
-	"tr.sum td{color:var(--soft);font-style:italic}\n"
 	"tr.alarm td{color:var(--alarm)}\n"
 	"tr.good td:first-child{color:var(--good);font-weight:600}\n"
 	"tr.alarm td:first-child{font-weight:600}\n"
@@ -155,8 +154,6 @@ static const char *tone_class(enum row_tone tone)
 {
 	static const char *const classes[] = {
 		[TONE_PLAIN] = "",
-		[TONE_GROUP] = " class=\"group\"",
-		[TONE_SUM] = " class=\"sum\"",
 		[TONE_SOFT] = " class=\"soft\"",
 		[TONE_GOOD] = " class=\"good\"",
 		[TONE_ALARM] = " class=\"alarm\"",
@@ -164,48 +161,45 @@ static const char *tone_class(enum row_tone tone)
 	return classes[tone];
 }
 
-static const char *kind_class(enum column_kind kind)
+static void write_cell(struct page *page, const char *tag, const char *attributes, const char *text)
 {
-	static const char *const classes[] = {
-		[COLUMN_TEXT] = "",
-		[COLUMN_NAME] = " class=\"k\"",
-		[COLUMN_NUMBER] = " class=\"n\"",
-	};
-	return classes[kind];
-}
-
-static void write_row(struct page *page, const struct report_table *table,
-		      const struct report_row *row)
-{
-	fprintf(page->out, "<tr%s>", tone_class(row->tone));
-	const char *tag = row->tone == TONE_GROUP ? "th" : "td";
-	for (size_t i = 0; i < row->cells.count; i++) {
-		bool last = i + 1 == row->cells.count && i + 1 < table->columns.count;
-		fprintf(page->out, "<%s", tag);
-		if (last)
-			fprintf(page->out, " colspan=\"%zu\"", table->columns.count - i);
-		fprintf(page->out, "%s>", last ? "" : kind_class(table->columns.items[i].kind));
-		html_text(page->out, row->cells.items[i]);
-		fprintf(page->out, "</%s>", tag);
-	}
-	fputs("</tr>\n", page->out);
+	fprintf(page->out, "<%s%s>", tag, attributes);
+	html_text(page->out, text);
+	fprintf(page->out, "</%s>", tag);
 }
 
 static void write_table(struct page *page, const struct block *block)
 {
-	const struct report_table *table = block->table;
+	const struct table *table = block->table;
+	struct arena *arena = page->report->arena;
+	size_t width = table->columns.count;
 	fputs("<div class=\"wide\"><table>\n", page->out);
 	html_element(page->out, "caption", "", block->text);
 	fputs("<thead><tr>", page->out);
-	for (size_t i = 0; i < table->columns.count; i++) {
-		fprintf(page->out, "<th scope=\"col\"%s>",
-			kind_class(table->columns.items[i].kind));
-		html_text(page->out, table->columns.items[i].title);
-		fputs("</th>", page->out);
-	}
+	for (size_t i = 0; i < width; i++)
+		write_cell(page, "th",
+			   table->columns.items[i].right ? " scope=\"col\" class=\"n\""
+							 : " scope=\"col\"",
+			   table->columns.items[i].title);
 	fputs("</tr></thead>\n<tbody>\n", page->out);
-	for (size_t i = 0; i < table->rows.count; i++)
-		write_row(page, table, &table->rows.items[i]);
+	for (size_t i = 0; i < table->rows.count; i++) {
+		const struct table_row *row = &table->rows.items[i];
+		fprintf(page->out, "<tr%s>", tone_class(row->tone));
+		for (size_t k = 0; k < row->count; k++) /* the last cell spans the rest */
+			write_cell(page, "td",
+				   k + 1 == row->count && k + 1 < width
+					   ? arena_printf(arena, " colspan=\"%zu\"", width - k)
+				   : table->columns.items[k].right ? " class=\"n\""
+								   : "",
+				   row->cells[k]);
+		fputs("</tr>\n", page->out);
+	}
+	for (size_t i = 0; i < table->notes.list.count; i++) {
+		fprintf(page->out, "<tr%s>", tone_class(TONE_SOFT));
+		write_cell(page, "td", arena_printf(arena, " colspan=\"%zu\"", width),
+			   notes_text(arena, &table->notes, i));
+		fputs("</tr>\n", page->out);
+	}
 	fputs("</tbody>\n</table></div>\n", page->out);
 }
 

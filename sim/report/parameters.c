@@ -27,9 +27,9 @@ void report_parameters(struct report *report, const char *summary, const char *c
 {
 	static const char columns[] = "parameter|key|value>|90 % interval>|status|origin|note";
 	struct arena *arena = report->arena;
-	struct report_table *table =
-		summary ? report_folded(report, summary, columns, "%s", caption)
-			: report_table(report, columns, "%s", caption);
+	struct table *table = table_new(arena);
+	table_columns(table, columns);
+	report_show(report, summary, table, caption);
 	for (size_t i = 0; i < count; i++) {
 		const struct cfg_param *p = params[i];
 		const char *interval =
@@ -40,10 +40,9 @@ void report_parameters(struct report *report, const char *summary, const char *c
 		const char *status = p->prior ? arena_printf(arena, "%s; prior: %s", p->status,
 							     prior_name(p->prior))
 					      : p->status;
-		report_row(table, TONE_PLAIN,
-			   CELLS(cfg_param_words(arena, p->path, p->row), p->path,
-				 cfg_param_text(arena, p, p->value), interval, status,
-				 origin_text(report, p), p->note));
+		table_cells(table, CELLS(cfg_param_words(arena, p->path, p->row), p->path,
+					 cfg_param_text(arena, p, p->value), interval, status,
+					 origin_text(report, p), p->note));
 	}
 }
 

@@ -25,21 +25,24 @@ void report_breakdown(struct report *report, const struct prediction *const *pre
 	for (size_t i = 1; i < count; i++)
 		if (predictions[i]->breakdown_count > most->breakdown_count)
 			most = predictions[i];
-	struct report_table *table =
-		report_folded(report, "The numbers of this figure",
-			      arena_printf(report->arena, "case!|%s>", whole),
-			      "Milliseconds of %s by cause.", serving ? "a request" : "a step");
+	struct table *table = table_new(report->arena);
+	table_columns(table, arena_printf(report->arena, "case|%s>", whole));
+	report_show(report, "The numbers of this figure", table,
+		    serving ? "Milliseconds of a request by cause."
+			    : "Milliseconds of a step by cause.");
 	for (size_t k = 0; k < most->breakdown_count; k++)
-		report_columns(table, arena_printf(report->arena, "%s>",
-						   part_label(most->breakdown[k].name)));
+		table_column(table, part_label(most->breakdown[k].name), true);
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
-		report_row(table, p->ok ? TONE_PLAIN : TONE_SOFT, CELLS(p->name));
-		if (report_failed(table, p->ok, p->reason))
+		table_cells(table, CELLS(p->name));
+		if (!p->ok) {
+			table_cell(table, "FAIL: %s", p->reason);
+			table_tone(table, TONE_SOFT);
 			continue;
-		report_cell(table, "%.2f", 1e3 * p->step_s.value);
+		}
+		table_cell(table, "%.2f", 1e3 * p->step_s.value);
 		for (size_t k = 0; k < p->breakdown_count; k++) /* 0: not -0.00 */
-			report_cell(table, "%.2f", fmax(0, 1e3 * p->breakdown[k].seconds));
+			table_cell(table, "%.2f", fmax(0, 1e3 * p->breakdown[k].seconds));
 	}
 }
 

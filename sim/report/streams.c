@@ -7,26 +7,26 @@
 static void add_table(struct report *report, const struct streams *streams)
 {
 	struct arena *arena = report->arena;
-	struct report_table *table =
+	struct table *table =
 		report_table(report,
-			     "program!|calls!|kernels>|bytes copied per step>|one-way latency>|"
+			     "program|calls|kernels>|bytes copied per step>|one-way latency>|"
 			     "bandwidth>|measured>|predicted>|error (%)>",
 			     "Step times of forwarded programs. Calls wait for each answer (sync), "
 			     "only if they must (async), or travel in batches of 16.");
 	for (size_t i = 0; i < streams->count; i++) {
 		const struct stream *s = &streams->items[i];
-		report_row(table, TONE_PLAIN,
-			   CELLS(s->program, s->mode,
-				 quantity_format(arena, QUANTITY_TIME, s->kernel_s),
-				 quantity_format(arena, QUANTITY_BYTES, s->copied_B),
-				 quantity_format(arena, QUANTITY_TIME, s->latency_s),
-				 s->rate_Bps > 0
-					 ? quantity_format(arena, QUANTITY_RATE, s->rate_Bps)
-					 : "no limit",
-				 quantity_format(arena, QUANTITY_TIME, s->measured_s),
-				 quantity_format(arena, QUANTITY_TIME, s->predicted.value)));
-		report_cell(table, "%s%.1f", s->error_ratio < 0 ? "−" : "+",
-			    100 * fabs(s->error_ratio));
+		table_cells(table,
+			    CELLS(s->program, s->mode,
+				  quantity_format(arena, QUANTITY_TIME, s->kernel_s),
+				  quantity_format(arena, QUANTITY_BYTES, s->copied_B),
+				  quantity_format(arena, QUANTITY_TIME, s->latency_s),
+				  s->rate_Bps > 0
+					  ? quantity_format(arena, QUANTITY_RATE, s->rate_Bps)
+					  : "no limit",
+				  quantity_format(arena, QUANTITY_TIME, s->measured_s),
+				  quantity_format(arena, QUANTITY_TIME, s->predicted.value)));
+		table_cell(table, "%s%.1f", s->error_ratio < 0 ? "−" : "+",
+			   100 * fabs(s->error_ratio));
 	}
 }
 

@@ -6,7 +6,6 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/table.h"
-#include "sim/base/vec.h"
 
 static const char *percent(struct arena *arena, double ratio)
 {
@@ -54,22 +53,19 @@ const char *validation_heads(const struct dataset *dataset)
 		       : "row|role|measured>|predicted>|90 % interval>|error>|bottleneck";
 }
 
-const char *const *validation_cells(struct arena *arena, const struct dataset *dataset,
-				    const struct row_outcome *row)
+void validation_row(struct arena *arena, struct table *table, const struct dataset *dataset,
+		    const struct row_outcome *row)
 {
 	const struct estimate *p = &row->predicted;
 	enum measure measure = row->row->measure;
-	VEC(const char *) cells = {0};
-	*VEC_PUSH(arena, &cells) = row->row->label;
-	*VEC_PUSH(arena, &cells) = row_role_name(row->row->role);
+	table_cells(table, CELLS(row->row->label, row_role_name(row->row->role)));
 	if (dataset->mixed)
-		*VEC_PUSH(arena, &cells) = measures[measure].name;
-	*VEC_PUSH(arena, &cells) = measured(arena, row->row);
-	*VEC_PUSH(arena, &cells) = number(arena, measure, p->value);
-	*VEC_PUSH(arena, &cells) = interval(arena, measure, p);
-	*VEC_PUSH(arena, &cells) = percent(arena, row->error);
-	*VEC_PUSH(arena, &cells) = NULL;
-	return cells.items;
+		table_cell(table, "%s", measures[measure].name);
+	table_cell(table, "%s", measured(arena, row->row));
+	table_cell(table, "%s", number(arena, measure, p->value));
+	table_cell(table, "%s", interval(arena, measure, p));
+	table_cell(table, "%s", percent(arena, row->error));
+	bottleneck_cell(table, row->prediction);
 }
 
 static void summary_line(FILE *out, const char *what, const struct error_summary *summary)
@@ -174,10 +170,8 @@ void validation_print(FILE *out, struct arena *arena, const struct dataset_outco
 	struct table *table = table_new(arena);
 	table_line_width(table, line_width);
 	table_columns(table, validation_heads(dataset));
-	for (size_t k = 0; k < dataset->row_count; k++) {
-		table_cells(table, validation_cells(arena, dataset, &outcome->rows[k]));
-		bottleneck_cell(table, outcome->rows[k].prediction);
-	}
+	for (size_t k = 0; k < dataset->row_count; k++)
+		validation_row(arena, table, dataset, &outcome->rows[k]);
 	table_print(table, out);
 	summary_lines(out, arena, outcome);
 	if (outcome->verdict_count)

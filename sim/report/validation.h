@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "sim/analysis/dataset.h"
+#include "sim/base/table.h"
 
 struct validation {
 	struct arena *arena;
@@ -12,11 +13,10 @@ struct validation {
 	size_t count;
 };
 
-/* Returns the titles of the table of a dataset's rows, between bars, and the cells of a row before
- * its last one, which has the bottleneck or the failure. The cells end with NULL. */
+/* Returns the titles of the table of a dataset's rows, and adds a row to it. */
 const char *validation_heads(const struct dataset *dataset);
-const char *const *validation_cells(struct arena *arena, const struct dataset *dataset,
-				    const struct row_outcome *row);
+void validation_row(struct arena *arena, struct table *table, const struct dataset *dataset,
+		    const struct row_outcome *row);
 
 /* Prints the table of one dataset with its errors, claims and fitted parameters. Tables fit into
  * line_width characters (0: any width). */

@@ -17,6 +17,7 @@
 
 struct diag;
 struct names;
+struct table;
 struct trace;
 struct cfg_resolution;
 
@@ -270,14 +271,10 @@ struct result_column {
 	const char *name; /* key in JSON and CSV, with the unit last: "rtt_s"; NULL: only people
 			     see the column, under its heading */
 	enum quantity quantity; /* quantity of number columns */
-	bool text;
-	bool interval;       /* cells carry low and high: name_low, name_high in CSV */
+	bool text;              /* a column "verdict" has "ok" or the reason of a failure */
+	bool interval;          /* cells carry low and high: name_low, name_high in CSV */
 	const char *heading; /* heading for people: "round trip"; NULL: the name without its unit */
 };
-/* Returns the heading of a column for people. Each cell shows its own unit. */
-const char *result_heading(struct arena *arena, const struct result_column *column);
-/* Returns whether a cell of the column has "ok" or the reason of a failure. */
-bool is_verdict(const struct result_column *column);
 struct result_cell {
 	const char *text; /* text of a text column; NULL: not available. In CSV it also replaces a
 			     number that is not available */
@@ -299,6 +296,8 @@ struct result_table *result_table_new(struct arena *arena, const char *name, con
 /* Adds a row and returns its cells. Their pointer is valid until the next call. */
 struct result_cell *result_table_row(struct arena *arena, struct result_table *table);
 void result_table_write(FILE *out, enum output_format format, const struct result_table *table);
+/* Returns the table for people, without its title and setup. */
+struct table *result_table_shown(struct arena *arena, const struct result_table *table);
 /* Prints the table for people. Lines fit into line_width characters (0: any width). */
 void result_table_print(FILE *out, const struct result_table *table, size_t line_width);
 

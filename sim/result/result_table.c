@@ -37,7 +37,7 @@ static const struct result_cell *row_of(const struct result_table *table, size_t
 	return &table->cells[row * table->column_count];
 }
 
-const char *result_heading(struct arena *arena, const struct result_column *column)
+static const char *heading_of(struct arena *arena, const struct result_column *column)
 {
 	char key[128];
 	if (column->heading)
@@ -49,11 +49,6 @@ const char *result_heading(struct arena *arena, const struct result_column *colu
 		if (*at == '_')
 			*at = ' ';
 	return text;
-}
-
-bool is_verdict(const struct result_column *column)
-{
-	return column->text && column->name && strcmp(column->name, "verdict") == 0;
 }
 
 /* Returns the largest number of a column, whose unit all its numbers can have without many zeros.
@@ -73,16 +68,13 @@ static double common_unit(const struct result_table *table, size_t column)
 	return sized || most > 1000 * least ? NAN : most;
 }
 
-void result_table_print(FILE *out, const struct result_table *table, size_t line_width)
+struct table *result_table_shown(struct arena *arena, const struct result_table *table)
 {
-	struct arena *scratch = arena_new();
-	struct table *shown = table_new(scratch);
-	table_line_width(shown, line_width);
-	double *likes = ARENA_ARRAY(scratch, table->column_count, double);
+	struct table *shown = table_new(arena);
+	double *likes = ARENA_ARRAY(arena, table->column_count, double);
 	for (size_t k = 0; k < table->column_count; k++) {
 		likes[k] = table->columns[k].text ? NAN : common_unit(table, k);
-		table_column(shown, result_heading(scratch, &table->columns[k]),
-			     !table->columns[k].text);
+		table_column(shown, heading_of(arena, &table->columns[k]), !table->columns[k].text);
 	}
 	for (size_t i = 0; i < table->row_count; i++) {
 		table_row(shown);
@@ -94,14 +86,26 @@ void result_table_print(FILE *out, const struct result_table *table, size_t line
 				number.low = number.high = number.value;
 			const char *text = column->text
 						   ? cell->text
-						   : estimate_text_like(scratch, column->quantity,
+						   : estimate_text_like(arena, column->quantity,
 									number, likes[k]);
-			if (is_verdict(column) && text && strcmp(text, "ok") != 0)
+			bool verdict = column->text && column->name &&
+				       strcmp(column->name, "verdict") == 0;
+			if (verdict && text && strcmp(text, "ok") != 0) {
 				table_cell_failed(shown, text);
-			else
+				table_tone(shown, TONE_ALARM);
+			} else {
 				table_cell(shown, "%s", text ? text : "-");
+			}
 		}
 	}
+	return shown;
+}
+
+void result_table_print(FILE *out, const struct result_table *table, size_t line_width)
+{
+	struct arena *scratch = arena_new();
+	struct table *shown = result_table_shown(scratch, table);
+	table_line_width(shown, line_width);
 	const char *head = table->title;
 	if (table->setup)
 		head = arena_printf(scratch, "%s\nsetup: %s", head, table->setup);

@@ -161,7 +161,7 @@ for n in 1 2 3 4; do
 		complain "the error of row $n is $shown, not $(sed -n "${n}p" errors)"
 done
 grep -q '^remote n=3|test|25|[^|]*|[^|]*|+' page && grep -q '^remote n=2|test|40|[^|]*|[^|]*|-' page || complain 'errors have another sign'
-grep -q '^far n=6|[a-z]*|.*|FAIL: ' page && grep -q '^far n=8|[a-z]*|20|.*|FAIL: ' page || complain "failures: $(grep FAIL page)"
+grep -q '^far n=6|[a-z]*|.*|failed: ' page && grep -q '^far n=8|[a-z]*|20|.*|failed: ' page || complain "failures: $(grep FAIL page)"
 # 4 test rows of the page: the median error is that of the JSON.
 grep -q 'The median error is .* on 4 test rows, and .* on 2 fit rows\.' page || complain "the answer: $(grep 'test rows' page)"
 grep -q '1 of 3 measured failures are predicted' page || complain 'the answer counts failures otherwise'
