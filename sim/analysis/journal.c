@@ -13,11 +13,9 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/base/hash.h"
 #include "sim/result/result.h"
 
-/* length of {"crc":" and of {"crc":"01234567", */
-enum { CRC_AT = 8, BODY_AT = 18, SYNC_S = 3 };
+enum { SYNC_S = 3 };
 static const long long FILE_MAX_B = 16LL << 30; /* a million points take 3 GB */
 
 struct journal {
@@ -25,30 +23,6 @@ struct journal {
 	int fd;
 	time_t synced_s;
 };
-
-/* ---- lines ---- */
-
-char *journal_line(struct arena *arena, const char *body, size_t *size_B)
-{
-	char *line = arena_printf(arena, "{\"crc\":\"%08" PRIx32 "\",%s}\n",
-				  crc32c(body, strlen(body)), body);
-	*size_B = strlen(line);
-	return line;
-}
-
-const char *journal_body(const char *line, size_t size_B, size_t *body_B)
-{
-	if (size_B > 0 && line[size_B - 1] == '\n')
-		size_B--;
-	if (size_B < BODY_AT + 1 || memcmp(line, "{\"crc\":\"", CRC_AT) != 0 ||
-	    memcmp(line + BODY_AT - 2, "\",", 2) != 0 || line[size_B - 1] != '}')
-		return NULL;
-	char digits[9] = {0}, *end;
-	memcpy(digits, line + CRC_AT, 8);
-	uint32_t crc = (uint32_t)strtoul(digits, &end, 16);
-	*body_B = size_B - BODY_AT - 1;
-	return *end == '\0' && crc == crc32c(line + BODY_AT, *body_B) ? line + BODY_AT : NULL;
-}
 
 /* ---- opening ---- */
 
@@ -109,12 +83,10 @@ static int sync_data(int fd)
 /* Reports why the first line is not the one expected: which parts differ. */
 static bool refuse_other(struct opening *o, const char *line, size_t size_B)
 {
-	size_t body_B;
-	const char *body = journal_body(line, size_B, &body_B);
-	if (!body || strncmp(body, "\"format\":\"farwire-sweep\",", 25) != 0)
+	const char *text = arena_printf(o->arena, "%.*s", (int)size_B, line);
+	if (strncmp(text, "{\"format\":\"farwire-sweep\",", 26) != 0)
 		return refuse(
 			o, "the file is not the journal of a sweep (move it, or write another -o)");
-	const char *text = arena_printf(o->arena, "%.*s", (int)body_B, body);
 	const char *differs = "";
 	for (size_t i = 0; i < o->head->part_count; i++) {
 		const struct journal_part *part = &o->head->parts[i];
@@ -134,7 +106,7 @@ static bool refuse_other(struct opening *o, const char *line, size_t size_B)
 static bool take_lines(struct opening *o, const char *head, size_t head_B, size_t *end_B)
 {
 	char *line = NULL;
-	size_t room = 0, body_B;
+	size_t room = 0;
 	ssize_t got;
 	bool ok = true;
 	while (ok && (got = getline(&line, &room, o->file)) > 0) {
@@ -143,7 +115,7 @@ static bool take_lines(struct opening *o, const char *head, size_t head_B, size_
 		if (*end_B == 0) /* a run may have been killed while it wrote the first line */
 			ok = (line_B <= head_B && memcmp(line, head, line_B) == 0) ||
 			     refuse_other(o, line, line_B);
-		else if (whole && journal_body(line, line_B, &body_B))
+		else if (whole)
 			o->reader.take(o->reader.ctx, line, line_B);
 		*end_B += whole ? line_B : 0;
 	}
@@ -153,14 +125,15 @@ static bool take_lines(struct opening *o, const char *head, size_t head_B, size_
 
 static bool continue_file(struct opening *o)
 {
-	size_t head_B, end_B = 0;
-	char *body =
-		arena_printf(o->arena, "\"format\":\"farwire-sweep\",\"version\":1,\"points\":%zu",
+	size_t end_B = 0;
+	const char *head =
+		arena_printf(o->arena, "{\"format\":\"farwire-sweep\",\"version\":2,\"points\":%zu",
 			     o->head->point_count);
 	for (size_t i = 0; i < o->head->part_count; i++)
-		body = arena_printf(o->arena, "%s,\"%s\":\"%016" PRIx64 "\"", body,
+		head = arena_printf(o->arena, "%s,\"%s\":\"%016" PRIx64 "\"", head,
 				    o->head->parts[i].name, o->head->parts[i].hash);
-	const char *head = journal_line(o->arena, body, &head_B);
+	head = arena_printf(o->arena, "%s}\n", head);
+	size_t head_B = strlen(head);
 	if (!lock(o) || !is_journal(o) || !take_lines(o, head, head_B, &end_B))
 		return false;
 	if (ftruncate(o->fd, (off_t)end_B) != 0 ||

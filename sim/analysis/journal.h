@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The journal of a sweep stores finished points as soon as they are computed.
  *
- * It is a text file next to the output, with one JSON object on each line. Each line contains
- * the CRC-32C of the part that follows:
+ * It is a text file next to the output, with one JSON object on each line:
  *
- *   {"crc":"5d2c90a1","format":"farwire-sweep","version":1,"points":10000,"program":"...", ...}
- *   {"crc":"0b7f3e11","point":17,"prediction":{...}}
+ *   {"format":"farwire-sweep","version":2,"points":10000,"program":"...", ...}
+ *   {"point":17,"prediction":{...}}
  *
  * The first line has a hash of each part that determines the results. A journal of another
  * sweep is refused. Lines are appended in one piece. If the process is killed, only the last
- * line can be incomplete, and the next opening cuts it off. A point whose line has a wrong
- * checksum is computed again. A lock excludes a second process. */
+ * line can be incomplete, and the next opening cuts it off. A point whose line cannot be read is
+ * computed again. A lock excludes a second process. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,15 +31,9 @@ struct journal_head {
 	size_t part_count;
 };
 
-/* Returns a complete line with the members `body` of an object: {"crc":"...",body} and a line
- * end. */
-char *journal_line(struct arena *arena, const char *body, size_t *size_B);
-/* Returns the body of a line with or without its line end; NULL if the line is damaged. */
-const char *journal_body(const char *line, size_t size_B, size_t *body_B);
-
 struct journal_reader {
 	void (*take)(void *ctx, const char *line,
-		     size_t size_B); /* called for each line with a correct checksum */
+		     size_t size_B); /* called for each complete line */
 	void *ctx;
 };
 /* Opens or creates the journal and passes its lines to the reader. Returns NULL after errors in

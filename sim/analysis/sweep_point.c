@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/analysis/journal.h"
 
-static const char point_key[] = "\"point\":", prediction_key[] = ",\"prediction\":";
+static const char point_key[] = "{\"point\":", prediction_key[] = ",\"prediction\":";
 
 struct case_request sweep_point_case(struct arena *arena, const struct sweep_task *task,
 				     size_t index)
@@ -72,13 +71,12 @@ struct sweep_result sweep_point(struct arena *arena, struct diag *diag,
 	if (!prediction)
 		return result;
 	const char *text = prediction_text(arena, prediction);
-	if (text)
-		result.line = journal_line(
-			arena,
-			arena_printf(arena, "%s%zu%s%s", point_key, index, prediction_key, text),
-			&result.size_B);
-	else
+	if (!text) {
 		result.broken = "out of memory";
+		return result;
+	}
+	result.line = arena_printf(arena, "%s%zu%s%s}\n", point_key, index, prediction_key, text);
+	result.size_B = strlen(result.line);
 	return result;
 }
 
@@ -86,15 +84,12 @@ const struct prediction *sweep_point_read(struct arena *arena, const char *line,
 					  size_t *index)
 {
 	const size_t key_B = sizeof point_key - 1, next_B = sizeof prediction_key - 1;
-	size_t body_B;
-	const char *body = journal_body(line, size_B, &body_B);
-	if (!body || body_B < key_B || memcmp(body, point_key, key_B) != 0)
+	if (size_B < key_B + 2 || memcmp(line, point_key, key_B) != 0 || line[size_B - 1] != '\n')
 		return NULL;
 	char *end;
-	*index = strtoull(body + key_B, &end, 10);
-	size_t at = (size_t)(end - body);
-	if (at + next_B > body_B || memcmp(end, prediction_key, next_B) != 0)
+	*index = strtoull(line + key_B, &end, 10);
+	size_t at = (size_t)(end - line) + next_B;
+	if (at + 2 > size_B || memcmp(end, prediction_key, next_B) != 0)
 		return NULL;
-	at += next_B;
-	return prediction_read(arena, body + at, body_B - at);
+	return prediction_read(arena, line + at, size_B - 2 - at); /* without the end of the line */
 }

@@ -24,15 +24,3 @@ uint64_t hash_count(uint64_t hash, uint64_t count)
 	}
 	return hash;
 }
-
-uint32_t crc32c(const void *bytes, size_t size_B)
-{
-	const unsigned char *at = bytes;
-	uint32_t crc = ~UINT32_C(0);
-	for (size_t i = 0; i < size_B; i++) {
-		crc ^= at[i];
-		for (int bit = 0; bit < 8; bit++)
-			crc = (crc >> 1) ^ (crc & 1 ? UINT32_C(0x82f63b78) : 0);
-	}
-	return ~crc;
-}

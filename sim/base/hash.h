@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Three small hashes.
+/* Two small hashes.
  *
  * hash_bytes tells inputs apart. It is FNV-1a with 64 bits: two different inputs collide by chance
  * with a probability of about 10^-19. It does not resist deliberate collisions.
  *
  * hash_spread maps each 64-bit number to a different one, and every bit of the result depends on
  * all bits of x. It is the finaliser of splitmix64 (Steele, Lea and Flood 2014).
- *
- * crc32c finds damaged lines. It is the checksum of iSCSI and ext4: it detects every burst of
- * errors of up to 32 bits, and misses other errors with a probability of 2.3 * 10^-10.
  */
 #pragma once
 
@@ -29,5 +26,3 @@ static inline uint64_t hash_spread(uint64_t x)
 	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
 	return x ^ x >> 31;
 }
-
-uint32_t crc32c(const void *bytes, size_t size_B);

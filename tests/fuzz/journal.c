@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Journals of sweeps. If the first byte is 1, a correct first line is added; if it is 2, each line
- * gets a correct checksum, which no mutation would find. */
+/* Journals of sweeps. If the first byte is odd, a correct first line is added. */
 #include "sim/analysis/journal.h"
 
 #include "sim/analysis/sweep_queue.h"
@@ -9,31 +8,15 @@
 enum { POINTS = 8 };
 
 static const struct journal_part parts[] = {{"files", "the files", 1}, {"axes", "the axes", 2}};
-static const char head_body[] = "\"format\":\"farwire-sweep\",\"version\":1,\"points\":8,"
-				"\"files\":\"0000000000000001\",\"axes\":\"0000000000000002\"";
-
-static void put_body(struct arena *arena, FILE *out, const char *body)
-{
-	size_t line_B;
-	const char *line = journal_line(arena, body, &line_B);
-	size_t again_B;
-	FUZZ_CHECK(journal_body(line, line_B, &again_B) && again_B == strlen(body));
-	fwrite(line, 1, line_B, out);
-}
+static const char head[] = "{\"format\":\"farwire-sweep\",\"version\":2,\"points\":8,"
+			   "\"files\":\"0000000000000001\",\"axes\":\"0000000000000002\"}\n";
 
 static const char *journal_of(struct arena *arena, const uint8_t *data, size_t size_B)
 {
-	char *rest = fuzz_text(arena, data + 1, size_B - 1);
 	FILE *out = fuzz_create(arena, "journal");
 	if (data[0] & 1)
-		put_body(arena, out, head_body);
-	if (data[0] & 2)
-		for (char *end; (end = strchr(rest, '\n')); rest = end + 1) {
-			*end = '\0';
-			put_body(arena, out, rest);
-		}
-	else
-		fwrite(data + 1, 1, size_B - 1, out);
+		fputs(head, out);
+	fwrite(data + 1, 1, size_B - 1, out);
 	FUZZ_CHECK(fclose(out) == 0);
 	return fuzz_path(arena, "journal");
 }
@@ -54,10 +37,11 @@ FUZZ_TARGET(data, size_B)
 	struct sweep_queue queue = {
 		.arena = arena, .task = &task, .points = points, .bad = SIZE_MAX};
 	pthread_mutex_init(&queue.lock, NULL);
-	const struct journal_head head = {POINTS, parts, 2};
+	const struct journal_head expected = {POINTS, parts, 2};
 	bool refused = false;
-	struct journal *journal = journal_open(arena, diag, journal_of(arena, data, size_B), &head,
-					       (struct journal_reader){take, &queue}, &refused);
+	struct journal *journal =
+		journal_open(arena, diag, journal_of(arena, data, size_B), &expected,
+			     (struct journal_reader){take, &queue}, &refused);
 	FUZZ_CHECK_ANSWER(journal, diag);
 	FUZZ_CHECK(journal ? !refused : refused);
 	size_t kept = 0;

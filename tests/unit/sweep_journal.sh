@@ -50,7 +50,7 @@ expect 2 'another sweep, because the files that it reads changed' sweep case.cfg
 	--vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
 sed -i 's/steps = 7; //' case.cfg
 [ "$(lines)" = "$kept" ] || complain 'a refused journal was changed'
-printf '{"crc":"0' >>grid.csv.journal # a cut line
+printf '{"point":0' >>grid.csv.journal # a cut line
 "$FARWIRE" sweep case.cfg --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' \
 	--vary case.batch=8,16 2>said.txt || complain "continuing failed: $(cat said.txt)"
 grep -q "^continuing after $((kept - 1)) of 90 points in grid.csv.journal" said.txt ||
