@@ -8,7 +8,6 @@
 
 static const double row_height = 27, bar_height = 14;
 static const struct look predicted_look = {.paint = {0x56B4E9, 1}};
-static const struct look measured_look = {.paint = {0xD55E00, 1}, .marker = MARKER_DIAMOND};
 
 struct layout {
 	struct arena *arena;
@@ -16,8 +15,8 @@ struct layout {
 	struct axis axis;
 	struct area area;
 	double label_width;
-	bool measured, interval;          /* any case has a measured value, or an interval */
-	double predicted_at, measured_at; /* right edges of the number columns */
+	bool interval; /* any case has one */
+	double right;  /* edge of the numbers */
 };
 
 static double row_middle(const struct layout *layout, size_t row)
@@ -28,14 +27,9 @@ static double row_middle(const struct layout *layout, size_t row)
 static double largest(const struct ratio_bar *bars, size_t count)
 {
 	double high = 1.05;
-	for (size_t i = 0; i < count; i++) {
-		const double values[] = {bars[i].measured,
-					 bars[i].failed ? NAN : bars[i].ratio.value,
-					 bars[i].failed ? NAN : bars[i].ratio.high};
-		for (size_t j = 0; j < 3; j++)
-			if (isfinite(values[j]))
-				high = fmax(high, values[j]);
-	}
+	for (size_t i = 0; i < count; i++)
+		if (!bars[i].failed)
+			high = fmax(high, fmax(bars[i].ratio.value, bars[i].ratio.high));
 	return high;
 }
 
@@ -60,23 +54,10 @@ static void draw_numbers(const struct layout *layout, const struct ratio_bar *ba
 	if (isfinite(value) && has_interval(bar->ratio))
 		interval = arena_printf(arena, "%s – %s", number_text(arena, bar->ratio.low, 3),
 					number_text(arena, bar->ratio.high, 3));
-	draw_text(drawing, layout->predicted_at, y + 3, FONT_SMALL, ANCHOR_END, ink_soft, false,
-		  interval);
-	draw_text(drawing, layout->predicted_at - 68, y + 3, FONT_TEXT, ANCHOR_END,
+	draw_text(drawing, layout->right, y + 3, FONT_SMALL, ANCHOR_END, ink_soft, false, interval);
+	draw_text(drawing, layout->right - 68, y + 3, FONT_TEXT, ANCHOR_END,
 		  bar->failed ? ink_alarm : ink, true,
 		  bar->failed ? "fail" : number_text(arena, value, 3));
-	if (layout->measured)
-		draw_text(drawing, layout->measured_at, y + 3, FONT_TEXT, ANCHOR_END, ink, false,
-			  number_text(arena, bar->measured, 3));
-}
-
-/* Writes the reason in the free place of the measured value. */
-static void draw_failed(const struct layout *layout, const struct ratio_bar *bar, double y)
-{
-	double from = layout->area.x, to = layout->area.x + layout->area.width;
-	double mark = isfinite(bar->measured) ? axis_at(&layout->axis, bar->measured) : to;
-	double width = mark - from - 8 > 160 ? mark - from - 8 : to - from;
-	draw_failure(layout->drawing, from, y, bar_height, width, bar->failed);
 }
 
 /* Draws everything on a bar and beside it. */
@@ -84,21 +65,15 @@ static void draw_row(const struct layout *layout, const struct ratio_bar *bar, d
 {
 	struct drawing *drawing = layout->drawing;
 	draw_row_label(drawing, layout->area.x - 8, y, bar->label, layout->label_width);
-	/* A marker would hide a whisker of its own width. */
-	double apart = isfinite(bar->measured) && !bar->failed ? 3.6 : 0;
-	if (bar->failed) {
-		draw_failed(layout, bar, y);
-	} else if (isfinite(bar->ratio.value)) {
-		if (bar->ratio.high > bar->ratio.low)
-			draw_whisker_x(drawing, axis_at(&layout->axis, fmax(bar->ratio.low, 0)),
-				       axis_at(&layout->axis, bar->ratio.high), y - apart);
-	} else {
+	if (bar->failed)
+		draw_failure(drawing, layout->area.x, y, bar_height, layout->area.width,
+			     bar->failed);
+	else if (!isfinite(bar->ratio.value))
 		draw_text(drawing, layout->area.x + 6, y + 3, FONT_SMALL, ANCHOR_START, ink_soft,
 			  false, "no baseline");
-	}
-	if (isfinite(bar->measured))
-		draw_point(drawing, measured_look, axis_at(&layout->axis, fmax(bar->measured, 0)),
-			   y + apart, 6.5);
+	else if (bar->ratio.high > bar->ratio.low)
+		draw_whisker_x(drawing, axis_at(&layout->axis, fmax(bar->ratio.low, 0)),
+			       axis_at(&layout->axis, bar->ratio.high), y);
 	draw_numbers(layout, bar, y);
 	if (!bar->failed)
 		draw_hint(drawing, layout->area.x + layout->area.width / 2, y, layout->area.width,
@@ -112,37 +87,30 @@ static double draw_head(struct layout *layout, double y)
 	legend_add(&legend, LEGEND_AREA, predicted_look, "predicted");
 	if (layout->interval)
 		legend_add(&legend, LEGEND_WHISKER, predicted_look, "90 % interval");
-	if (layout->measured)
-		legend_add(&legend, LEGEND_MARKER, measured_look, "measured");
 	return legend_end(&legend);
 }
 
 static void draw_column_heads(const struct layout *layout)
 {
 	double y = layout->area.y - 5;
-	draw_text(layout->drawing, layout->predicted_at - 68, y, FONT_SMALL, ANCHOR_END, ink_soft,
-		  false, "predicted");
-	draw_text(layout->drawing, layout->predicted_at, y, FONT_SMALL, ANCHOR_END, ink_soft, false,
+	draw_text(layout->drawing, layout->right - 68, y, FONT_SMALL, ANCHOR_END, ink_soft, false,
+		  "predicted");
+	draw_text(layout->drawing, layout->right, y, FONT_SMALL, ANCHOR_END, ink_soft, false,
 		  layout->interval ? "90 %" : "");
-	if (layout->measured)
-		draw_text(layout->drawing, layout->measured_at, y, FONT_SMALL, ANCHOR_END, ink_soft,
-			  false, "measured");
 }
 
 static void set_columns(struct layout *layout, const struct ratio_bar *bars, size_t count)
 {
-	const double label_most = 210, numbers = 112, measured_column = 52;
+	const double label_most = 210, numbers = 112;
 	for (size_t i = 0; i < count; i++) {
 		layout->label_width =
 			fmax(layout->label_width, text_width(bars[i].label, FONT_TEXT, false));
-		layout->measured |= isfinite(bars[i].measured);
 		layout->interval |= !bars[i].failed && has_interval(bars[i].ratio);
 	}
 	layout->label_width = fmin(layout->label_width, label_most);
-	layout->measured_at = CHART_WIDTH - CHART_MARGIN;
-	layout->predicted_at = layout->measured_at - (layout->measured ? measured_column : 0);
+	layout->right = CHART_WIDTH - CHART_MARGIN;
 	layout->area.x = CHART_MARGIN + layout->label_width + 8;
-	layout->area.width = layout->predicted_at - numbers - 12 - layout->area.x;
+	layout->area.width = layout->right - numbers - 12 - layout->area.x;
 	layout->axis.high = largest(bars, count) * 1.03;
 	axis_along(&layout->axis, layout->area);
 }

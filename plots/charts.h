@@ -15,12 +15,11 @@ struct chart_text {
 	const char *caption; /* seed, draws, version, configuration */
 };
 
-/* Bars of ratios with whiskers, reference lines at 1 and 0.95, and the measured value (NaN: none)
- * as a diamond on each bar. A failed case is a hatched stub with its reason. */
+/* Bars of ratios with whiskers, and reference lines at 1 and 0.95. A failed case is a hatched stub
+ * with its reason. */
 struct ratio_bar {
 	const char *label;
 	struct estimate ratio;
-	double measured;
 	const char *failed; /* reason; NULL: the case did not fail */
 };
 struct drawing *chart_ratio_bars(struct arena *arena, struct chart_text text,

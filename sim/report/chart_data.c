@@ -89,7 +89,6 @@ struct ratio_bar *chart_bars(struct arena *arena, const struct prediction *const
 		bars[i] = (struct ratio_bar){.label = p->name,
 					     .ratio = first ? throughput_quotient(p, predictions[0])
 							    : p->ratio,
-					     .measured = NAN,
 					     .failed = p->ok ? NULL : p->reason};
 	}
 	return bars;

@@ -44,21 +44,6 @@ static const char *errors_words(const struct part *part)
 			    fit->count ? error_words(part, fit, "fit") : "");
 }
 
-/* Gives the errors of ideal linear scaling from the source's own throughput on one GPU. */
-static const char *linear_words(const struct part *part)
-{
-	const struct error_summary *linear = &part->outcome->linear;
-	if (linear->count == 0)
-		return "";
-	return arena_printf(part->arena,
-			    "Ideal linear scaling has a median error of %s" NBSP
-			    "%% on the same rows and a mean error of %s" NBSP
-			    "%%; the mean error of these predictions is %s" NBSP "%%. ",
-			    figures(part->arena, 100 * linear->median_abs, 2),
-			    figures(part->arena, 100 * linear->mean_abs, 2),
-			    figures(part->arena, 100 * part->outcome->test.mean_abs, 2));
-}
-
 static size_t held_count(const struct dataset_outcome *outcome)
 {
 	size_t count = 0;
@@ -93,10 +78,7 @@ static const char *claims_words(const struct part *part)
 static void answer(const struct part *part)
 {
 	const struct dataset_outcome *o = part->outcome;
-	const char *text =
-		part_is_grid(part)
-			? part_ranges(part)
-			: arena_printf(part->arena, "%s%s", errors_words(part), linear_words(part));
+	const char *text = part_is_grid(part) ? part_ranges(part) : errors_words(part);
 	if (o->verdict_count)
 		text = arena_printf(part->arena, "%s%zu of %zu measured failures are predicted. ",
 				    text, o->verdict_agree_count, o->verdict_count);
@@ -137,7 +119,7 @@ void rows_of_grid(const struct part *part, const char *caption)
 		       NULL, caption);
 }
 
-/* ---- claims, fitted parameters ---- */
+/* ---- claims ---- */
 
 static void claims(const struct part *part)
 {
@@ -155,27 +137,6 @@ static void claims(const struct part *part)
 		table_cell(table, "%s%s%s", values, claim->broken_at ? "; first broken at " : "",
 			   claim->broken_at ? claim->broken_at : "");
 	}
-}
-
-static void fitted(const struct part *part)
-{
-	const struct dataset_outcome *o = part->outcome;
-	report_add(part->report, BLOCK_HEADING, "Fitted parameters");
-	if (o->fitted_count == 0) {
-		report_add(part->report, BLOCK_TEXT, "These predictions use no fitted parameter.");
-		return;
-	}
-	report_add(
-		part->report, BLOCK_TEXT,
-		"%zu fitted %s%s. All other parameters have a published source or are assumptions; "
-		"`farwire explain` lists them.",
-		o->fitted_count, one_or(o->fitted_count, "parameter", "parameters"),
-		part->dataset->what_if
-			? ""
-			: arena_printf(part->arena, ", %zu fit %s in this dataset",
-				       o->fit_row_count, one_or(o->fit_row_count, "row", "rows")));
-	report_parameters(part->report, NULL, "Fitted parameters and the rows that set them.",
-			  o->fitted, o->fitted_count);
 }
 
 void report_dataset(struct report *report, const struct dataset_outcome *outcome,
@@ -218,9 +179,7 @@ void report_dataset(struct report *report, const struct dataset_outcome *outcome
 					       caption.draws));
 	if (part.dataset->claim_count)
 		claims(&part);
-	part_bars(&part);
 	part_figures(&part);
-	fitted(&part);
 	report_add(report, BLOCK_HEADING, "Causes");
 	part_scenes(&part);
 	report->caption = before;

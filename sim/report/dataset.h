@@ -25,8 +25,6 @@ void rows_of_grid(const struct part *part, const char *caption);
 /* Adds the answer and the table of a what-if. */
 void report_what_if(const struct part *part);
 
-/* Adds bars of the ratios to the local GPU if the rows have such ratios. */
-void part_bars(const struct part *part);
 /* Adds charts of predicted against measured values, and curves with measurements. */
 void part_figures(const struct part *part);
 /* Adds the parts of the step times, a timeline of one step, and the topologies. */

@@ -6,63 +6,6 @@
 #include "sim/report/dataset_charts.h"
 #include "sim/report/dataset.h"
 
-static const struct cfg_param *param_of(const struct row_outcome *row, const char *path)
-{
-	return cfg_param_find(row->prediction->resolution, path);
-}
-
-/* Returns true if two rows train the same network with the same batch. */
-static bool same_work(const struct row_outcome *a, const struct row_outcome *b)
-{
-	const struct cfg_param *batch_a = param_of(a, "case.batch"),
-			       *batch_b = param_of(b, "case.batch");
-	const struct cfg_param *model_a = param_of(a, "case.model"),
-			       *model_b = param_of(b, "case.model");
-	return batch_a && batch_b && model_a && model_b && batch_a->value == batch_b->value &&
-	       strcmp(model_a->text, model_b->text) == 0;
-}
-
-/* Returns the measurement divided by that of the local GPU, a row whose label begins with
- * "baseline". Returns NaN if there is no such row. */
-static double measured_ratio(const struct part *part, const struct row_outcome *row)
-{
-	if (row->row->measure == MEASURE_TIME || row->row->measure == MEASURE_GAIN)
-		return NAN;
-	if (part->dataset->ratio)
-		return row->row->measured;
-	for (size_t i = 0; i < part->dataset->row_count; i++) {
-		const struct row_outcome *other = &part->outcome->rows[i];
-		if (strncmp(other->row->label, "baseline", 8) == 0 && same_work(row, other))
-			return row->row->measured / other->row->measured;
-	}
-	return NAN;
-}
-
-void part_bars(const struct part *part)
-{
-	if (part_kinds(part) != PREDICTION_PROGRAMS)
-		return;
-	const struct row_outcome *rows = part->outcome->rows;
-	size_t count = part->dataset->row_count;
-	struct ratio_bar *list = ARENA_ARRAY(part->arena, count + 1, struct ratio_bar);
-	bool measured = false;
-	for (size_t i = 0; i < count; i++) {
-		const struct prediction *p = rows[i].prediction;
-		list[i] = (struct ratio_bar){.label = rows[i].row->label,
-					     .ratio = p->ratio,
-					     .measured = measured_ratio(part, &rows[i]),
-					     .failed = p->ok ? NULL : p->reason};
-		measured = measured || isfinite(list[i].measured);
-	}
-	const struct chart_text text =
-		report_text(part->report, "Throughput relative to the local GPU");
-	report_figure(part->report, chart_ratio_bars(part->arena, text, list, count),
-		      "Throughput of each row relative to the local GPU at the same batch.%s The "
-		      "dashed line is at 95 %%.",
-		      measured ? " Diamonds are measurements, relative to the measured baseline."
-			       : "");
-}
-
 void part_figures(const struct part *part)
 {
 	const char *caption = part->report->caption;

@@ -22,8 +22,8 @@ static const char *origin_text(const struct report *report, const struct cfg_par
 				  : path;
 }
 
-void report_parameters(struct report *report, const char *summary, const char *caption,
-		       const struct cfg_param *const *params, size_t count)
+static void add_parameters(struct report *report, const char *summary, const char *caption,
+			   const struct cfg_param *const *params, size_t count)
 {
 	static const char columns[] = "parameter|key|value>|90 % interval>|status|origin|note";
 	struct arena *arena = report->arena;
@@ -80,8 +80,8 @@ void report_resolution(struct report *report, const struct cfg_resolution *resol
 	size_t count;
 	const struct cfg_param **list = select(arena, resolution, is_chosen, &count);
 	report_add(report, BLOCK_HEADING, "Parameters behind the prediction");
-	report_parameters(report, NULL, "The settings of this case.", list, count);
+	add_parameters(report, NULL, "The settings of this case.", list, count);
 	list = select(arena, resolution, is_any, &count);
-	report_parameters(report, arena_printf(arena, "All %zu parameters", count),
-			  "Every parameter of the case.", list, count);
+	add_parameters(report, arena_printf(arena, "All %zu parameters", count),
+		       "Every parameter of the case.", list, count);
 }

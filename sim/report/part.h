@@ -29,10 +29,6 @@ void report_results(struct report *report, const struct result_table *result, bo
 void report_comparison(struct report *report);
 /* Returns a path in the data folder relative to it, and any other path unchanged. */
 const char *shown_path(const struct report *report, const char *path);
-/* Adds a table of parameters with value, interval, status, origin and note. It is folded if there
- * is a summary. */
-void report_parameters(struct report *report, const char *summary, const char *caption,
-		       const struct cfg_param *const *params, size_t count);
 /* Adds tables of the case's settings, and, folded, of all parameters. */
 void report_resolution(struct report *report, const struct cfg_resolution *resolution);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire compare: compares cases with the first one, which counts as 1. */
-#include <math.h>
-
 #include "sim/base/arena.h"
 #include "sim/report/answers.h"
 #include "sim/verb/verbs.h"
@@ -13,7 +11,6 @@ static const struct drawing *draw(const struct command *command,
 	for (size_t i = 0; i < count; i++)
 		bars[i] = (struct ratio_bar){
 			.label = predictions[i]->name,
-			.measured = NAN,
 			.failed = predictions[i]->ok ? NULL : predictions[i]->reason,
 			.ratio = throughput_quotient(predictions[i], predictions[0])};
 	const struct chart_text text = command_chart_text(

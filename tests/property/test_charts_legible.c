@@ -91,7 +91,7 @@ static void charts_of_missing_or_equal_numbers_are_legible(void)
 	const struct chart_text bare = {"Bare", NULL};
 	const double one = 1;
 	const struct estimate none = {NAN, NAN, NAN}, same = {5, 5, 5};
-	const struct ratio_bar bars[] = {{"no baseline", none, NAN, NULL}, {"", same, 0, NULL}};
+	const struct ratio_bar bars[] = {{"no baseline", none, NULL}, {"", same, NULL}};
 	const struct curve curves[] = {{"fails", &one, &none, 1, NULL, NULL},
 				       {"flat", &one, &same, 1, NULL, NULL}};
 	const struct parity_point points[] = {{"equal", 5, same, false}, {"none", NAN, none, true}};
