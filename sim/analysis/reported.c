@@ -118,6 +118,18 @@ const char *reported_text(struct arena *arena, const struct reported *reported, 
 	return reported->unit ? arena_printf(arena, "%s %s", text, reported->unit) : text;
 }
 
+const char *reported_interval(struct arena *arena, const struct reported *reported,
+			      struct estimate number)
+{
+	struct reported bare = *reported;
+	const char *text = reported_text(arena, reported, number.value);
+	bare.unit = NULL;
+	return number.low < number.high ? arena_printf(arena, "%s (%s to %s)", text,
+						       reported_text(arena, &bare, number.low),
+						       reported_text(arena, &bare, number.high))
+					: text;
+}
+
 /* Returns the value's text without the unit of a count at its end. */
 static const char *without_unit(struct arena *arena, const char *text, const char *unit)
 {

@@ -26,6 +26,10 @@ const char *reported_main(enum prediction_kind kind);
 /* Formats a value with its unit: "0.95", "12.5 GB/s", "340 images/s". */
 const char *reported_text(struct arena *arena, const struct reported *reported, double value);
 
+/* Returns for example "12.5 GB/s (11 to 13)", or the value if there is no interval. */
+const char *reported_interval(struct arena *arena, const struct reported *reported,
+			      struct estimate number);
+
 /* A condition such as "ratio>=0.95". */
 struct target {
 	const struct reported *reported;

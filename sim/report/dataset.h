@@ -15,16 +15,6 @@ struct part {
 /* Returns the set of enum prediction_kind of the rows. */
 unsigned part_kinds(const struct part *part);
 
-/* Returns the predictions for each value of the first dimension, from the lowest to the highest:
- * "Predicted throughput: pods on Calico 220 to 1067; ... ." */
-const char *part_ranges(const struct part *part);
-
-/* Adds the table of all combinations of a grid. */
-void rows_of_grid(const struct part *part, const char *caption);
-
-/* Adds the answer and the table of a what-if. */
-void report_what_if(const struct part *part);
-
 /* Adds charts of predicted against measured values, and curves with measurements. */
 void part_figures(const struct part *part);
 /* Adds the parts of the step times, a timeline of one step, and the topologies. */

@@ -25,14 +25,12 @@ void report_job(struct report *report, const struct case_request *request,
  * intervals. */
 void report_results(struct report *report, const struct result_table *result, bool intervals,
 		    const char *summary, const char *caption);
-/* Adds the answer for several cases: the fastest one and its ratio to each other case. */
-void report_comparison(struct report *report);
 /* Returns a path in the data folder relative to it, and any other path unchanged. */
 const char *shown_path(const struct report *report, const char *path);
 /* Adds tables of the case's settings, and, folded, of all parameters. */
 void report_resolution(struct report *report, const struct cfg_resolution *resolution);
 
-/* Adds a chart of the parts of the step time, with its numbers folded. */
+/* Adds a chart of the parts of the step time. */
 void report_breakdown(struct report *report, const struct prediction *const *predictions,
 		      size_t count);
 /* Adds the topology with the links' utilisation in this prediction, which is called `label`. */

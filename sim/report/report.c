@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Begin and end of a report, and helpers of all parts. */
+#include <math.h>
+
 #include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/dataset_charts.h"
@@ -16,6 +18,47 @@ struct report *report_begin(struct arena *arena, const struct report_request *re
 	return report;
 }
 
+/* Says which of several cases is the fastest, and its ratio to each other case. */
+static void answer_comparison(struct report *report)
+{
+	const struct prediction *const *predictions = report->predictions.items;
+	size_t count = report->predictions.count;
+	struct arena *arena = report->arena;
+	const struct prediction *best = NULL;
+	const char *others = "", *failed = "";
+	bool alike = true;
+	for (size_t i = 0; i < count; i++) {
+		const struct prediction *p = predictions[i];
+		if (p->ok && (!best || throughput_quotient(p, best).value > 1))
+			best = p;
+		if (!p->ok)
+			failed =
+				arena_printf(arena, "%s %s fails: %s.", failed, p->name, p->reason);
+	}
+	if (!best) {
+		report_answer(report, true, "None of the %zu cases works.%s", count, failed);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct estimate times = throughput_quotient(best, predictions[i]);
+		alike &= !predictions[i]->ok || isfinite(times.value);
+		if (predictions[i] == best || !isfinite(times.value))
+			continue;
+		others = arena_printf(arena, "%s%s%s times the throughput of %s%s", others,
+				      *others ? ", " : ": ", figures(arena, times.value, 3),
+				      predictions[i]->name, interval_words(arena, times, 1, 3));
+	}
+	if (!alike) {
+		report_answer(report, *failed,
+			      "The cases count samples, requests and bytes, so that none is the "
+			      "fastest.%s",
+			      failed);
+		return;
+	}
+	report_answer(report, *failed, "%s is the fastest of %zu cases, with %s%s.%s", best->name,
+		      count, throughput_words(arena, best, 3), others, failed);
+}
+
 /* Compares several cases. */
 static void compare(struct report *report)
 {
@@ -23,7 +66,7 @@ static void compare(struct report *report)
 	size_t count = report->predictions.count;
 	const struct chart_text text = report_text(report, chart_bars_title(predictions, count));
 	report_add(report, BLOCK_PART, "Comparison of the cases");
-	report_comparison(report);
+	answer_comparison(report);
 	report_figure(report,
 		      chart_ratio_bars(report->arena, text,
 				       chart_bars(report->arena, predictions, count), count),
@@ -81,6 +124,20 @@ void report_finish(struct report *report)
 	report_to_front(report, before);
 	if (report->outcomes.count > 1)
 		draw_all_rows(report);
+}
+
+void report_results(struct report *report, const struct result_table *result, bool intervals,
+		    const char *summary, const char *caption)
+{
+	if (!caption)
+		caption = intervals ? "With 90 % intervals" : "Without intervals";
+	if (result->setup)
+		caption = arena_printf(report->arena, "%s. Setup: %s", caption, result->setup);
+	if (result->without_effect)
+		caption = arena_printf(report->arena, "%s. Changes nothing here: %s", caption,
+				       result->without_effect);
+	report_show(report, summary, result_table_shown(report->arena, result),
+		    arena_printf(report->arena, "%s.", caption));
 }
 
 struct chart_text report_text(const struct report *report, const char *title)

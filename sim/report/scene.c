@@ -21,29 +21,6 @@ void report_breakdown(struct report *report, const struct prediction *const *pre
 			  "cause."
 			: "The time of one step: kernels on the GPU, and the GPU's idle time "
 			  "by its cause.");
-	const struct prediction *most = predictions[0];
-	for (size_t i = 1; i < count; i++)
-		if (predictions[i]->breakdown_count > most->breakdown_count)
-			most = predictions[i];
-	struct table *table = table_new(report->arena);
-	table_columns(table, arena_printf(report->arena, "case|%s>", whole));
-	report_show(report, "The numbers of this figure", table,
-		    serving ? "Milliseconds of a request by cause."
-			    : "Milliseconds of a step by cause.");
-	for (size_t k = 0; k < most->breakdown_count; k++)
-		table_column(table, part_label(most->breakdown[k].name), true);
-	for (size_t i = 0; i < count; i++) {
-		const struct prediction *p = predictions[i];
-		table_cells(table, CELLS(p->name));
-		if (!p->ok) {
-			table_cell(table, "FAIL: %s", p->reason);
-			table_tone(table, TONE_SOFT);
-			continue;
-		}
-		table_cell(table, "%.2f", 1e3 * p->step_s.value);
-		for (size_t k = 0; k < p->breakdown_count; k++) /* 0: not -0.00 */
-			table_cell(table, "%.2f", fmax(0, 1e3 * p->breakdown[k].seconds));
-	}
 }
 
 /* ---- topology ---- */

@@ -3,9 +3,10 @@
 
 #include <math.h>
 
+#include "sim/analysis/knobs.h"
 #include "sim/base/arena.h"
+#include "sim/predict/draws.h"
 #include "sim/report/chart_data.h"
-#include "sim/report/measures.h"
 
 static bool is_elastic(const struct sensitivity *found)
 {
@@ -34,6 +35,43 @@ static const char *swing_value(struct arena *arena, const struct swing *swing, d
 	return quantity_format(arena, first_of(swing)->row->quantity, value);
 }
 
+/* ---- measurements ---- */
+
+static const struct {
+	const char *path, *words;
+} measures[] = {
+#define MEASURE(path, words) {path, words},
+#include "sim/report/measures.def"
+#undef MEASURE
+};
+
+/* Returns the measurement that would narrow a parameter's interval (measures.def). Returns NULL if
+ * no shipped tool measures it. */
+static const char *measure_of(const char *path)
+{
+	for (size_t i = 0; i < sizeof measures / sizeof measures[0]; i++)
+		if (paths_match(measures[i].path, path))
+			return measures[i].words;
+	return NULL;
+}
+
+/* Returns a sentence, after a space, with the interval that the model error alone gives to the
+ * number. Returns "" if the model error does not affect it, or if there is no interval. */
+static const char *model_error_words(struct arena *arena, const struct scenario *scenario,
+				     const struct reported *reported, struct estimate now)
+{
+	struct estimate alone = error_alone(scenario->error, now.value);
+	struct reported bare = *reported;
+	bare.unit = NULL;
+	if (reported->part || !(now.low < now.high) || !(alone.low < alone.high))
+		return "";
+	return arena_printf(arena,
+			    " The model error, which no such measurement narrows, gives %s to %s "
+			    "even without uncertain parameters.",
+			    reported_text(arena, &bare, alone.low),
+			    reported_text(arena, reported, alone.high));
+}
+
 /* ---- words ---- */
 
 static const char *swing_answer(struct arena *arena, const struct sensitivity *found,
@@ -44,18 +82,6 @@ static const char *swing_answer(struct arena *arena, const struct sensitivity *f
 	return isnan(answer->number.value)
 		       ? "fails"
 		       : reported_text(arena, found->reported, answer->number.value);
-}
-
-static const char *now_text(struct arena *arena, const struct sensitivity *found)
-{
-	const struct estimate *now = &found->now.number;
-	struct reported bare = *found->reported;
-	bare.unit = NULL;
-	if (!(now->low < now->high))
-		return reported_text(arena, found->reported, now->value);
-	return arena_printf(
-		arena, "%s (%s to %s)", reported_text(arena, found->reported, now->value),
-		reported_text(arena, &bare, now->low), reported_text(arena, &bare, now->high));
 }
 
 static const char *first_text(struct arena *arena, const struct sensitivity *found,
@@ -105,9 +131,11 @@ static const char *words(struct arena *arena, const struct sensitivity *found)
 	if (!found->moving_count)
 		return arena_printf(arena, "The %s of %s is %s; no parameter changes it (%s).\n%s",
 				    found->reported->spoken, found->scenario->name,
-				    now_text(arena, found), how, effort_text(arena, found));
+				    reported_interval(arena, found->reported, found->now.number),
+				    how, effort_text(arena, found));
 	return arena_printf(arena, "The %s of %s is %s. It depends most on the %s (%s).%s\n%s",
-			    found->reported->spoken, found->scenario->name, now_text(arena, found),
+			    found->reported->spoken, found->scenario->name,
+			    reported_interval(arena, found->reported, found->now.number),
 			    first_text(arena, found, &found->swings[0]), how,
 			    advice_text(arena, found), effort_text(arena, found));
 }

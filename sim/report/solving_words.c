@@ -20,16 +20,7 @@ static const char *value_text(struct arena *arena, const struct solving *s, doub
 /* Returns for example "0.964 (0.95 to 0.97)". */
 static const char *answer_text(struct arena *arena, const struct solving *s, struct estimate y)
 {
-	const struct reported *reported = s->target.reported;
-	if (isnan(y.value))
-		return "fails";
-	if (!(y.low < y.high))
-		return reported_text(arena, reported, y.value);
-	struct reported bare = *reported;
-	bare.unit = NULL;
-	return arena_printf(arena, "%s (%s to %s)", reported_text(arena, reported, y.value),
-			    reported_text(arena, &bare, y.low),
-			    reported_text(arena, &bare, y.high));
+	return isnan(y.value) ? "fails" : reported_interval(arena, s->target.reported, y);
 }
 
 static const struct solve_point *first_point(const struct solving *s)

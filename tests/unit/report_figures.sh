@@ -50,18 +50,6 @@ page --topology dgx-h100 --gpus 8 --set cluster.count=3 --collective all_reduce 
 labels | grep -qx '2 × n\*' && labels | grep -qx 'n0: ranks' || complain "idle machines: $(labels | grep '^n\|× n')"
 verdict 'report_figures.nodes_of_a_topology_have_their_clocks_adapters_and_roles'
 
-# The table of a dataset has the parts of a step, although its first row fails and has none.
-printf 'place\trate\trole\nfar\tFAIL:timeout\ttest\nnear\t31.94\ttest\n' >rows.tsv
-cat >rows.cfg <<'END'
-dataset = { name = "rows"; title = "Rows"; source = "a test"; table = "rows.tsv"; value = "rate"; role_column = "role"; label = ["place"];
-	settings = ["case.profile=flexdirect-1050ti", "case.server=server", "case.program=client", "case.runtime=flexdirect-1.11"];
-	columns = ( { column = "place"; values = ( { is = "near"; settings = ["case.topology=t320-same-esxi", "case.stack=tf-1.12"]; },
-		{ is = "far"; settings = ["case.topology=t320-different-lan", "case.stack=tf-1.12"]; } ); } ); };
-END
-page rows.cfg
-grep -q '^case|step time|kernels|host launch overhead|' page || complain "columns: $(grep '^case|step time' page)"
-verdict 'report_figures.steps_of_a_dataset_have_the_parts_of_the_rows_that_work'
-
 # The first client is "a". The tracks of "ab" belong to another client.
 cat >pool.cfg <<'END'
 case = { name = "pool"; topology = "gpu-pool"; stack = "tf-1.12"; model = "resnet50"; batch = 32; runtime = "asynchronous"; transport = "tcp";
