@@ -6,6 +6,14 @@
 #include "sim/base/arena.h"
 #include "sim/base/parallel.h"
 
+struct analysis_input analysis_with_calls(struct analysis_input input,
+					  const struct scenario *scenario)
+{
+	if (scenario && scenario->jobs[0].recorded)
+		input.request.calls = scenario->jobs[0].recorded->calls;
+	return input;
+}
+
 struct answering {
 	struct arena *arena; /* lock guards this field, done and broken */
 	const struct points *points;

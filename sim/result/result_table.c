@@ -123,6 +123,50 @@ void result_table_print(FILE *out, const struct result_table *table, size_t line
 	arena_free(scratch);
 }
 
+/* CSV as in RFC 4180: fields with commas or quotes are quoted, and lines end with CR LF. Line ends
+ * and invisible characters in a field are written as in tables (text_visible). */
+struct csv {
+	FILE *out;
+	bool filled; /* the current line has at least one field */
+};
+
+/* Writes a cell; NULL: an empty one. */
+static void csv_field(struct csv *csv, const char *text)
+{
+	if (csv->filled)
+		fputc(',', csv->out);
+	csv->filled = true;
+	if (!text)
+		return;
+	struct arena *scratch = arena_new();
+	text = text_visible(scratch, text);
+	bool quoted = strpbrk(text, ",\"") != NULL;
+	if (quoted)
+		fputc('"', csv->out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', csv->out);
+		fputc(*text, csv->out);
+	}
+	if (quoted)
+		fputc('"', csv->out);
+	arena_free(scratch);
+}
+
+/* Writes an empty cell for NaN. */
+static void csv_number(struct csv *csv, double value)
+{
+	csv_field(csv, NULL);
+	if (isfinite(value))
+		jw_number(csv->out, value);
+}
+
+static void csv_line(struct csv *csv)
+{
+	fputs("\r\n", csv->out);
+	csv->filled = false;
+}
+
 static void write_csv(FILE *out, const struct result_table *table)
 {
 	struct arena *scratch = arena_new();

@@ -10,7 +10,6 @@
 #include "sim/base/table.h"
 #include "sim/base/vec.h"
 #include "sim/json/write.h"
-#include "sim/result/write.h"
 #include "sim/report/caption.h"
 #include "sim/verb/verbs.h"
 
@@ -135,33 +134,39 @@ static void write_json_lines(FILE *out, const void *ctx)
 
 static void write_csv(FILE *out, const void *ctx)
 {
-	static const char *const heads[] = {"key",  "value",  "low",    "high", "prior",
-					    "unit", "status", "origin", "note", "help"};
+	static const struct result_column columns[] = {{.name = "key", .text = true},
+						       {.name = "value"},
+						       {.name = "low"},
+						       {.name = "high"},
+						       {.name = "prior", .text = true},
+						       {.name = "unit", .text = true},
+						       {.name = "status", .text = true},
+						       {.name = "origin", .text = true},
+						       {.name = "note", .text = true},
+						       {.name = "help", .text = true}};
 	const struct explanation *e = ctx;
-	struct csv csv = {.out = out};
-	for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
-		csv_field(&csv, heads[i]);
-	csv_line(&csv);
+	struct arena *arena = e->command->arena;
+	struct result_table *table =
+		result_table_new(arena, NULL, NULL, columns, sizeof columns / sizeof columns[0]);
 	for (size_t i = 0; i < e->params.count; i++) {
 		const struct cfg_param *p = e->params.items[i];
 		bool number = p->row->kind == PARAM_KIND_NUMBER;
-		csv_field(&csv, p->path);
-		if (number)
-			csv_number(&csv, p->value);
-		else if (p->row->kind == PARAM_KIND_BOOL)
-			csv_field(&csv, p->value != 0 ? "true" : "false");
-		else
-			csv_field(&csv, p->text);
-		csv_number(&csv, number ? p->low : NAN);
-		csv_number(&csv, number ? p->high : NAN);
-		csv_field(&csv, p->prior ? prior_name(p->prior) : NULL);
-		csv_field(&csv, number ? quantity_unit(p->row->quantity) : NULL);
-		csv_field(&csv, p->status);
-		csv_field(&csv, origin_of(e->command->arena, p));
-		csv_field(&csv, p->note);
-		csv_field(&csv, p->row->help);
-		csv_line(&csv);
+		bool flag = p->row->kind == PARAM_KIND_BOOL;
+		const struct result_cell cells[] = {
+			{.text = p->path},
+			{flag ? (p->value != 0 ? "true" : "false") : p->text,
+			 number ? estimate_exact(p->value) : ESTIMATE_NONE},
+			{.number.value = number ? p->low : NAN},
+			{.number.value = number ? p->high : NAN},
+			{.text = p->prior ? prior_name(p->prior) : NULL},
+			{.text = number ? quantity_unit(p->row->quantity) : NULL},
+			{.text = p->status},
+			{.text = origin_of(arena, p)},
+			{.text = p->note},
+			{.text = p->row->help}};
+		memcpy(result_table_row(arena, table), cells, sizeof cells);
 	}
+	result_table_write(out, FORMAT_CSV, table);
 }
 
 /* Returns whether a key of the user means the parameter: "tcp" means all of tcp.*, "link.*.latency"
