@@ -77,9 +77,6 @@ void draw_text(struct drawing *drawing, double x, double y, double size, enum te
  * Nothing is drawn. */
 void draw_hint(struct drawing *drawing, double x, double y, double width, double height,
 	       const char *format, ...) __attribute__((format(printf, 6, 7)));
-/* Returns a drawing with these below each other. */
-struct drawing *drawing_stack(struct arena *arena, const struct drawing *const *drawings,
-			      size_t count);
 /* Draws a text rotated by 90 degrees to the left, for y axes. */
 void draw_text_up(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
 		  struct paint fill, const char *text);

@@ -97,6 +97,14 @@ struct chart_axes {
 };
 struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct chart_axes axes,
 			     const struct curve *curves, size_t count);
+/* Draws one to three panels below each other, over the same x axis and with one legend. */
+struct curve_panel {
+	struct chart_axes axes;
+	const struct curve *curves;
+	size_t count;
+};
+struct drawing *chart_panels(struct arena *arena, struct chart_text text,
+			     const struct curve_panel *panels, size_t count);
 
 /* Throughput of plans over the GPU memory that they need. The best ones have filled markers and
  * their intervals; a line marks the memory of the GPUs. */

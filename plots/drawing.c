@@ -145,33 +145,6 @@ void draw_hint(struct drawing *drawing, double x, double y, double width, double
 	va_end(args);
 }
 
-/* Draws the shapes of another drawing with its upper left corner at 0, y. */
-static void draw_drawing(struct drawing *drawing, double y, const struct drawing *inner)
-{
-	for (size_t i = 0; i < inner->shapes.count; i++) {
-		struct shape *shape = VEC_PUSH(drawing->arena, &drawing->shapes);
-		*shape = inner->shapes.items[i];
-		shape->at[1] += y;
-		double *points = ARENA_ARRAY(drawing->arena, 2 * shape->point_count, double);
-		for (size_t k = 0; k < 2 * shape->point_count; k++)
-			points[k] = shape->points[k] + (k % 2 ? y : 0);
-		shape->points = points;
-	}
-}
-
-struct drawing *drawing_stack(struct arena *arena, const struct drawing *const *drawings,
-			      size_t count)
-{
-	struct drawing *whole = drawing_new(arena, drawings[0]->width, 1);
-	double y = 0;
-	for (size_t i = 0; i < count; i++) {
-		draw_drawing(whole, y, drawings[i]);
-		y += drawings[i]->height;
-	}
-	drawing_resize(whole, drawings[0]->width, y);
-	return whole;
-}
-
 bool image_format_of(const char *path, enum image_format *format)
 {
 	static const char *const endings[] = {

@@ -9,7 +9,7 @@
 #include "plots/style.h"
 #include "sim/base/vec.h"
 
-enum { PANELS_MAX = 2 };
+enum { PANELS_MAX = 3 };
 
 struct series { /* a NaN value means that the case fails there */
 	const double *x;

@@ -198,45 +198,43 @@ static bool is_log(const struct sweep_axis *axis)
 
 enum { QUANTILES_SHOWN = 2, PANELS = 3 };
 
-/* Draws the median and the quantile of 99 % of a time over the first axis. Returns NULL if no point
- * has it, unless it is the last panel. */
-static struct drawing *latency_panel(struct arena *arena, struct chart_text text,
-				     const struct sweep *sweep, const struct labels *labels,
-				     size_t panel)
+/* Sets a panel with the median and the quantile of 99 % of a time over the first axis. Returns
+ * false if no point has it. */
+static bool latency_panel(struct arena *arena, const struct sweep *sweep,
+			  const struct labels *labels, size_t index, struct curve_panel *panel)
 {
 	static const struct {
 		const char *y_label;
 		enum answer answers[QUANTILES_SHOWN];
-	} panels[PANELS] = {{"first token", {ANSWER_FIRST_P50, ANSWER_FIRST_P99}},
-			    {"between tokens", {ANSWER_BETWEEN_P50, ANSWER_BETWEEN_P99}},
-			    {"latency of a request", {ANSWER_LATENCY_P50, ANSWER_LATENCY_P99}}};
+	} times[PANELS] = {{"first token", {ANSWER_FIRST_P50, ANSWER_FIRST_P99}},
+			   {"between tokens", {ANSWER_BETWEEN_P50, ANSWER_BETWEEN_P99}},
+			   {"latency of a request", {ANSWER_LATENCY_P50, ANSWER_LATENCY_P99}}};
 	static const char *const names[QUANTILES_SHOWN] = {"median", "99 %"};
 	const struct sweep_axis *x = &sweep->axes[0];
 	size_t lines = sweep->point_count / x->count;
 	struct curve *curves = ARENA_ARRAY(arena, QUANTILES_SHOWN * lines, struct curve);
-	struct chart_axes axes = {.x_log = is_log(x), .y_log = true};
-	const double *values = shown_values(arena, sweep, 0, &axes.x_label);
+	*panel = (struct curve_panel){
+		{.x_log = is_log(x), .y_log = true}, curves, QUANTILES_SHOWN * lines};
+	const double *values = shown_values(arena, sweep, 0, &panel->axes.x_label);
 	double most = 0;
 	for (size_t i = 0; i < sweep->point_count; i++)
 		most = fmax(
 			most,
-			reported_of(answer_at(panels[panel].answers[1]), sweep->points[i]).value);
+			reported_of(answer_at(times[index].answers[1]), sweep->points[i]).value);
 	const struct chart_unit unit = chart_unit(QUANTITY_TIME, most);
-	axes.y_label = chart_label(arena, panels[panel].y_label, unit.name);
-	for (size_t c = 0; c < QUANTILES_SHOWN * lines; c++) {
+	panel->axes.y_label = chart_label(arena, times[index].y_label, unit.name);
+	for (size_t c = 0; c < panel->count; c++) {
 		struct estimate *y = ARENA_ARRAY(arena, x->count, struct estimate);
 		const struct prediction **line = line_of(arena, sweep, c / QUANTILES_SHOWN);
 		const char *label = label_at(arena, labels, c / QUANTILES_SHOWN);
-		const struct reported *row = answer_at(panels[panel].answers[c % QUANTILES_SHOWN]);
+		const struct reported *row = answer_at(times[index].answers[c % QUANTILES_SHOWN]);
 		for (size_t i = 0; i < x->count; i++)
 			y[i] = estimate_scaled(reported_of(row, line[i]), unit.factor);
 		label = arena_printf(arena, "%s%s%s", label, *label ? ", " : "",
 				     names[c % QUANTILES_SHOWN]);
 		curves[c] = (struct curve){label, values, y, x->count, NULL, NULL};
 	}
-	if (!(most > 0) && panel + 1 < PANELS)
-		return NULL;
-	return chart_curves(arena, text, axes, curves, QUANTILES_SHOWN * lines);
+	return most > 0;
 }
 
 /* Draws the times of a model server below each other: to the first token, between tokens, and of a
@@ -245,17 +243,12 @@ static struct drawing *draw_latency(struct arena *arena, struct chart_text text,
 				    const struct sweep *sweep)
 {
 	const struct labels labels = labels_beside(sweep, 0, 0);
-	const struct drawing *panels[PANELS];
+	struct curve_panel panels[PANELS];
 	size_t count = 0;
-	text = titled(arena, text, "Times of requests", &labels);
-	for (size_t i = 0; i < PANELS; i++) {
-		const struct chart_text own = {count ? NULL : text.title,
-					       i + 1 < PANELS ? NULL : text.caption};
-		struct drawing *panel = latency_panel(arena, own, sweep, &labels, i);
-		if (panel)
-			panels[count++] = panel;
-	}
-	return drawing_stack(arena, panels, count);
+	for (size_t i = 0; i < PANELS; i++)
+		count += latency_panel(arena, sweep, &labels, i, &panels[count]) || i + 1 == PANELS;
+	return chart_panels(arena, titled(arena, text, "Times of requests", &labels), panels,
+			    count);
 }
 
 /* Draws the answer over the first axis, with a curve for each combination of the other axes. */
