@@ -5,6 +5,7 @@
 #include "sim/analysis/reported.h"
 #include "sim/report/part.h"
 #include "sim/result/answer.h"
+#include "sim/result/write.h"
 
 /* Returns for example "resnet50, batch 16, over t320-same-esxi (runtime flexdirect-1.11, tcp)". */
 static const char *subject(struct arena *arena, const struct scenario *scenario)
@@ -112,47 +113,6 @@ static void prediction_table(struct report *report, const struct prediction *p)
 	}
 }
 
-/* Adds two cells: value and 90 % interval, with this number of significant digits. */
-static void estimate_cells(struct table *table, struct estimate estimate, double scale, int digits)
-{
-	struct arena *arena = table->arena;
-	table_cell(table, "%s", figures(arena, estimate.value * scale, digits));
-	table_cell(table, "%s%s%s",
-		   has_interval(estimate) ? figures(arena, estimate.low * scale, digits) : "none",
-		   has_interval(estimate) ? " to " : "",
-		   has_interval(estimate) ? figures(arena, estimate.high * scale, digits) : "");
-}
-
-/* Adds a row for each of several jobs or programs. */
-static void jobs_table(struct report *report, const struct scenario *scenario,
-		       const struct prediction *p, bool jobs)
-{
-	struct table *table = report_table(
-		report,
-		arena_printf(
-			report->arena,
-			"%s|%s>|90 %% interval>|%s (%%)>|90 %% interval>|step time (ms)>|90 %% "
-			"interval>",
-			jobs ? "job|neural network|GPUs>" : "program|GPU", throughput_unit(&p, 1),
-			jobs ? "scaling efficiency" : "ratio to local"),
-		jobs ? "Each job." : "Each program.");
-	for (size_t i = 0; i < p->job_count; i++) {
-		const struct job_prediction *job = &p->jobs[i];
-		table_cells(table,
-			    CELLS(job->name, jobs ? scenario->jobs[i].network->name : job->gpu));
-		if (jobs)
-			table_cell(table, "%zu", scenario->jobs[i].rank_count);
-		if (!job->ok) {
-			table_cell(table, "FAIL: %s", job->reason);
-			table_tone(table, TONE_ALARM);
-			continue;
-		}
-		estimate_cells(table, job->throughput, 1, jobs ? 4 : 3);
-		estimate_cells(table, job->ratio, 100, 3);
-		estimate_cells(table, job->step_s, 1e3, 4);
-	}
-}
-
 void report_numbers(struct report *report, const struct scenario *scenario,
 		    const struct prediction *p)
 {
@@ -161,7 +121,8 @@ void report_numbers(struct report *report, const struct scenario *scenario,
 	if (p->ok)
 		prediction_table(report, p);
 	if (p->job_count > 1 && p->requests_count == 0)
-		jobs_table(report, scenario, p, job);
+		report_show(report, NULL, prediction_jobs(report->arena, p),
+			    job ? "Each job." : "Each program.");
 }
 
 static void report_programs(struct report *report, const struct scenario *scenario,

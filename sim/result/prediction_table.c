@@ -334,8 +334,7 @@ static void put_numbers(struct table *table, struct arena *scratch,
 	table_cell(table, "%s", estimate_text(scratch, QUANTITY_TIME, client->step_s));
 }
 
-static void clients(FILE *out, struct arena *scratch, const struct prediction *prediction,
-		    size_t line_width)
+struct table *prediction_jobs(struct arena *scratch, const struct prediction *prediction)
 {
 	bool jobs = prediction->gpu_count > 0, elapsed = prediction->phase_count > 0;
 	bool serving = prediction_kind(prediction) == PREDICTION_SERVING;
@@ -345,7 +344,6 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 					       : ANSWER_RATIO,
 				       ANSWER_UTILIZATION, serving ? ANSWER_LATENCY : ANSWER_STEP};
 	struct table *table = table_new(scratch);
-	table_line_width(table, line_width);
 	table_column(table, jobs ? "job" : "client", false);
 	if (!jobs)
 		table_column(table, "GPU", false);
@@ -364,13 +362,14 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 		if (elapsed)
 			table_cell(table, "%s",
 				   estimate_text(scratch, QUANTITY_TIME, client->elapsed_s));
-		if (client->ok)
+		if (client->ok) {
 			table_cell(table, "ok");
-		else
+		} else {
 			table_cell_failed(table, client->reason);
+			table_tone(table, TONE_ALARM);
+		}
 	}
-	fputc('\n', out);
-	table_print(table, out);
+	return table;
 }
 
 enum { LINKS_SHOWN = 40 };
@@ -526,8 +525,12 @@ static void one(FILE *out, struct arena *scratch, const struct prediction *p, si
 			  p->stage_count > 0 ? &p->stages[p->stage_count - 1] : NULL);
 	if (p->ok && p->phase_count > 0)
 		breakdown(out, scratch, "from launch to end", p->phases, p->phase_count, NULL);
-	if (p->job_count > 1)
-		clients(out, scratch, p, line_width);
+	if (p->job_count > 1) {
+		struct table *table = prediction_jobs(scratch, p);
+		table_line_width(table, line_width);
+		fputc('\n', out);
+		table_print(table, out);
+	}
 	if (p->ok && p->link_count > 0 && with_links)
 		links(out, scratch, p);
 	counters(out, scratch, p);

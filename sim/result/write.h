@@ -7,6 +7,9 @@
 void prediction_json(struct json_writer *json, const struct prediction *prediction);
 void predictions_csv(FILE *out, const struct prediction *const *predictions, size_t count);
 
+/* Returns a table with a row for each job or client. */
+struct table *prediction_jobs(struct arena *arena, const struct prediction *prediction);
+
 /* Formats "0.953 (0.947..0.961)"; one number if there is no interval; "-" for NaN. The numbers
  * have the unit that `like` would have (units.h); NaN: each has its own. */
 const char *estimate_text_like(struct arena *arena, enum quantity quantity,
