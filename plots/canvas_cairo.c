@@ -132,11 +132,6 @@ static void draw_shape(cairo_t *cairo, const struct shape *shape)
 		cairo_rectangle(cairo, at[0], at[1], at[2], at[3]);
 		cairo_fill(cairo);
 		break;
-	case SHAPE_FRAME:
-		cairo_rectangle(cairo, at[0], at[1], at[2], at[3]);
-		cairo_set_line_width(cairo, at[4]);
-		cairo_stroke(cairo);
-		break;
 	case SHAPE_BOX:
 		draw_round_box(cairo, shape);
 		break;

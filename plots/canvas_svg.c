@@ -202,10 +202,9 @@ static void put_box(FILE *out, const struct shape *shape)
 	put_rectangle(out, shape->at);
 	if (shape->kind == SHAPE_BOX)
 		put_attribute(out, "rx", fmin(shape->at[5], fmin(shape->at[2], shape->at[3]) / 2));
-	if (shape->kind != SHAPE_FRAME)
-		put_paint(out, "fill", shape->paint);
-	if (shape->kind != SHAPE_RECTANGLE) {
-		put_paint(out, "stroke", shape->kind == SHAPE_BOX ? shape->stroke : shape->paint);
+	put_paint(out, "fill", shape->paint);
+	if (shape->kind == SHAPE_BOX) {
+		put_paint(out, "stroke", shape->stroke);
 		put_attribute(out, "stroke-width", shape->at[4]);
 	}
 	fputs("/>\n", out);
@@ -223,7 +222,6 @@ static void put_shape(FILE *out, const struct shape *shape)
 {
 	switch (shape->kind) {
 	case SHAPE_RECTANGLE:
-	case SHAPE_FRAME:
 	case SHAPE_BOX:
 		put_box(out, shape);
 		break;

@@ -14,40 +14,22 @@ enum { PASS_COUNT = 3, KIND_COUNT = 15 };
 
 /* Kinds of spans, by the first letter of a kernel's name or by the name of a wait. Passes through
  * every second model chunk are paler. */
-static const char *const names[KIND_COUNT] = {
-	"F",      "B",       "W",      "",     "",         "",          "update", "bubble",
-	"tensor", "context", "expert", "data", "pipeline", "straggler", "host"};
-static const char *const labels[KIND_COUNT] = {"forward",
-					       "backward",
-					       "weight gradient",
-					       "paler: second model chunk",
-					       NULL,
-					       NULL,
-					       "update",
-					       "bubble",
-					       "tensor communication",
-					       "context communication",
-					       "expert communication",
-					       "data communication",
-					       "pipeline message",
-					       "straggler wait",
-					       "host"};
-static const struct look looks[KIND_COUNT] = {
-	{.paint = {0x56B4E9, 1}},
-	{.paint = {0x5FC9A8, 1}},
-	{.paint = {0xF0E442, 1}},
-	{.paint = {0x56B4E9, 0.5}},
-	{.paint = {0x5FC9A8, 0.5}},
-	{.paint = {0xF0E442, 0.5}},
-	{.paint = {0x6A6A6A, 1}},
-	{.paint = {0xEDEDED, 1}},
-	{.paint = {0xCC79A7, 1}},
-	{.paint = {0xCC79A7, 1}, .hatch = HATCH_DOTS},
-	{.paint = {0xCC79A7, 1}, .hatch = HATCH_CROSSED},
-	{.paint = {0x0072B2, 1}},
-	{.paint = {0xD55E00, 1}},
-	{.paint = {0xD55E00, 1}, .hatch = HATCH_FALLING},
-	{.paint = {0xE69F00, 1}, .hatch = HATCH_RISING},
+static const struct row_kind kinds[KIND_COUNT] = {
+	{"F", "forward", {.paint = {0x56B4E9, 1}}},
+	{"B", "backward", {.paint = {0x5FC9A8, 1}}},
+	{"W", "weight gradient", {.paint = {0xF0E442, 1}}},
+	{"", "paler: second model chunk", {.paint = {0x56B4E9, 0.5}}},
+	{"", NULL, {.paint = {0x5FC9A8, 0.5}}},
+	{"", NULL, {.paint = {0xF0E442, 0.5}}},
+	{"update", "update", {.paint = {0x6A6A6A, 1}}},
+	{"bubble", "bubble", {.paint = {0xEDEDED, 1}}},
+	{"tensor", "tensor communication", {.paint = {0xCC79A7, 1}}},
+	{"context", "context communication", {.paint = {0xCC79A7, 1}, .hatch = HATCH_DOTS}},
+	{"expert", "expert communication", {.paint = {0xCC79A7, 1}, .hatch = HATCH_CROSSED}},
+	{"data", "data communication", {.paint = {0x0072B2, 1}}},
+	{"pipeline", "pipeline message", {.paint = {0xD55E00, 1}}},
+	{"straggler", "straggler wait", {.paint = {0xD55E00, 1}, .hatch = HATCH_FALLING}},
+	{"host", "host", {.paint = {0xE69F00, 1}, .hatch = HATCH_RISING}},
 };
 
 struct row {
@@ -67,10 +49,10 @@ struct step {
 static size_t kind_of(const char *name)
 {
 	for (size_t i = 0; i < KIND_COUNT; i++) {
-		bool pass = i < PASS_COUNT && name[0] == names[i][0] && name[1] >= '0' &&
+		bool pass = i < PASS_COUNT && name[0] == kinds[i].name[0] && name[1] >= '0' &&
 			    name[1] <= '9';
 		const char *chunk = pass ? strchr(name, '.') : NULL;
-		if (pass || strcmp(names[i], name) == 0)
+		if (pass || strcmp(kinds[i].name, name) == 0)
 			return i + (chunk && atoi(chunk + 1) % 2 == 0 ? PASS_COUNT : 0);
 	}
 	return KIND_COUNT;
@@ -196,9 +178,8 @@ struct drawing *chart_pipeline(struct arena *arena, struct chart_text text,
 					 .row_count = step.row_count,
 					 .end = (double)(step.to_ps - step.from_ps) * 1e-9,
 					 .time_label = "time (ms)",
-					 .looks = looks,
-					 .labels = labels,
-					 .look_count = KIND_COUNT,
+					 .kinds = kinds,
+					 .kind_count = KIND_COUNT,
 					 .pass_count = 2 * PASS_COUNT,
 					 .rare = SIZE_MAX};
 	return spans_draw(arena, text, &chart);

@@ -21,14 +21,14 @@ struct layout {
 	bool mixed;
 };
 
-/* Neighbouring spans of a row that are drawn together. Time without spans has the look after the
+/* Neighbouring spans of a row that are drawn together. Time without spans has the kind after the
  * last one. */
 struct block {
 	const struct chart_span *first;
 	const char *name;
 	size_t kind;
 	double from, to;
-	double times[SPAN_LOOKS_MAX + 1]; /* by look */
+	double times[SPAN_KINDS_MAX + 1]; /* by kind */
 };
 typedef VEC(struct block) block_vec;
 
@@ -44,42 +44,80 @@ static bool is_pass(const struct layout *layout, size_t kind)
 
 /* ---- from spans to blocks ---- */
 
+/* Orders spans by their start. Other members decide between equal starts, so that the order does
+ * not depend on the C library. */
 static int by_start(const void *a, const void *b)
 {
 	const struct chart_span *x = a, *y = b;
-	return (x->from > y->from) - (x->from < y->from);
+	if (x->from != y->from || x->to != y->to)
+		return x->from != y->from ? (x->from > y->from) - (x->from < y->from)
+					  : (x->to > y->to) - (x->to < y->to);
+	return x->kind != y->kind ? (x->kind > y->kind) - (x->kind < y->kind)
+				  : strcmp(x->name, y->name);
 }
+
+struct joining { /* the blocks of a row, and the run that comes after them */
+	block_vec blocks;
+	struct block run;
+	bool begun, open; /* there is a run; the last block takes further narrow runs */
+};
 
 static void block_add(struct block *block, const struct block *next)
 {
 	block->to = next->to;
-	for (size_t kind = 0; kind <= SPAN_LOOKS_MAX; kind++)
+	for (size_t kind = 0; kind <= SPAN_KINDS_MAX; kind++)
 		block->times[kind] += next->times[kind];
 }
 
-/* Adds the time for which a span is in front; NULL: no span is. Pieces of one span, and passes of
- * the same name, become one. */
-static void add_front(const struct layout *layout, block_vec *runs, const struct chart_span *span,
-		      double from, double to)
+/* Adds the run to the blocks. Runs that are too narrow to be seen are joined, up to the next pass
+ * or bubble. */
+static void end_run(const struct layout *layout, struct joining *j)
 {
-	size_t kind = span ? span->kind : layout->chart->look_count;
-	struct block new = {span, span ? span->name : "", kind, from, to, {0}};
-	struct block *last = runs->count ? &runs->items[runs->count - 1] : NULL;
-	new.times[kind] = to - from;
-	bool same = last && last->kind == kind &&
-		    (last->first == span ||
-		     (layout->chart->pass_count && strcmp(last->name, new.name) == 0));
-	if (same)
-		block_add(last, &new);
-	else
-		*VEC_PUSH(layout->arena, runs) = new;
+	struct block *last = j->blocks.count ? &j->blocks.items[j->blocks.count - 1] : NULL;
+	const struct block *run = &j->run;
+	bool passes = layout->chart->pass_count > 0, pass = is_pass(layout, run->kind);
+	bool bubble = passes && strcmp(run->name, "bubble") == 0;
+	bool narrow = width_of(layout, run->to - run->from) < (bubble ? seen_wait : seen);
+	bool same = j->open && passes &&
+		    ((!pass && !bubble) || strcmp(last->name, run->name) == 0 ||
+		     !is_pass(layout, last->kind));
+	if (j->open && narrow && (same || width_of(layout, last->to - last->from) < least)) {
+		if (pass && !is_pass(layout, last->kind)) {
+			last->name = run->name;
+			last->kind = run->kind;
+		}
+		block_add(last, run);
+	} else {
+		*VEC_PUSH(layout->arena, &j->blocks) = *run;
+	}
+	j->open = narrow;
 }
 
-/* Finds which span is in front at each time. */
-static block_vec find_fronts(const struct layout *layout, const struct span_row *row)
+/* Adds the time for which a span is in front; NULL: no span is. Pieces of one span, and passes of
+ * the same name, are one run. */
+static void add_front(const struct layout *layout, struct joining *j, const struct chart_span *span,
+		      double from, double to)
+{
+	size_t kind = span ? span->kind : layout->chart->kind_count;
+	struct block new = {span, span ? span->name : "", kind, from, to, {0}};
+	new.times[kind] = to - from;
+	if (j->begun && j->run.kind == kind &&
+	    (j->run.first == span ||
+	     (layout->chart->pass_count && strcmp(j->run.name, new.name) == 0))) {
+		block_add(&j->run, &new);
+		return;
+	}
+	if (j->begun)
+		end_run(layout, j);
+	j->run = new;
+	j->begun = true;
+}
+
+/* Finds which span is in front at each time, and returns the blocks. */
+static block_vec blocks_of(const struct layout *layout, const struct span_row *row)
 {
 	VEC(const struct chart_span *) active = {0};
-	block_vec runs = {0};
+	struct joining j = {.begun = false};
 	double end = layout->axis.high, shortest = end * 1e-6;
 	size_t next = 0;
 	if (row->spans.count)
@@ -103,36 +141,11 @@ static block_vec find_fronts(const struct layout *layout, const struct span_row 
 				front = span;
 		}
 		active.count = kept;
-		add_front(layout, &runs, front, at, to);
+		add_front(layout, &j, front, at, to);
 	}
-	return runs;
-}
-
-/* Joins neighbouring runs that are too narrow to be seen, up to the next pass or bubble. */
-static void join_narrow(const struct layout *layout, block_vec *runs)
-{
-	size_t kept = 0;
-	bool open = false; /* the last block takes further narrow runs */
-	for (size_t i = 0; i < runs->count; i++) {
-		struct block *last = kept ? &runs->items[kept - 1] : NULL, *run = &runs->items[i];
-		bool passes = layout->chart->pass_count > 0, pass = is_pass(layout, run->kind);
-		bool bubble = passes && strcmp(run->name, "bubble") == 0;
-		bool narrow = width_of(layout, run->to - run->from) < (bubble ? seen_wait : seen);
-		bool same = open && passes &&
-			    ((!pass && !bubble) || strcmp(last->name, run->name) == 0 ||
-			     !is_pass(layout, last->kind));
-		if (open && narrow && (same || width_of(layout, last->to - last->from) < least)) {
-			if (pass && !is_pass(layout, last->kind)) {
-				last->name = run->name;
-				last->kind = run->kind;
-			}
-			block_add(last, run);
-		} else {
-			runs->items[kept++] = *run;
-		}
-		open = narrow;
-	}
-	runs->count = kept;
+	if (j.begun)
+		end_run(layout, &j);
+	return j.blocks;
 }
 
 /* ---- drawing ---- */
@@ -149,7 +162,7 @@ static void draw_name(const struct layout *layout, const struct block *block, do
 		     : name};
 	for (size_t i = 0; i < 3; i++)
 		if (*name && text_width(texts[i], FONT_SMALL, false) + (pass ? 1 : 6) < width) {
-			draw_on_area(layout->drawing, layout->chart->looks[block->kind],
+			draw_on_area(layout->drawing, layout->chart->kinds[block->kind].look,
 				     x + width / 2, y, texts[i]);
 			return;
 		}
@@ -160,12 +173,13 @@ static void draw_name(const struct layout *layout, const struct block *block, do
 static void draw_block(struct layout *layout, const struct block *block, double y, bool alone)
 {
 	const struct span_chart *chart = layout->chart;
-	double time = block->to - block->from, shares[SPAN_LOOKS_MAX], sum = 0;
+	double time = block->to - block->from, shares[SPAN_KINDS_MAX], sum = 0;
+	struct look looks[SPAN_KINDS_MAX];
 	double x = axis_at(&layout->axis, block->from), width = width_of(layout, time);
 	if (alone)
 		width = fmax(width, least);
 	width = fmin(width, layout->area.x + layout->area.width - x);
-	for (size_t kind = 0; kind < chart->look_count; kind++) {
+	for (size_t kind = 0; kind < chart->kind_count; kind++) {
 		shares[kind] = block->times[kind] / time;
 		if (kind == chart->rare && shares[kind] > 0)
 			shares[kind] = fmax(shares[kind], 0.25);
@@ -175,13 +189,15 @@ static void draw_block(struct layout *layout, const struct block *block, double 
 	if (!(sum > 0))
 		return;
 	double shown = fmin(fmax(sum, 1 / row_height), 1);
-	for (size_t kind = 0; kind < chart->look_count; kind++)
+	for (size_t kind = 0; kind < chart->kind_count; kind++) {
 		shares[kind] *= shown / sum;
-	draw_shares(layout->drawing, (struct area){x, y, width, row_height}, shares, chart->looks,
-		    chart->look_count);
+		looks[kind] = chart->kinds[kind].look;
+	}
+	draw_shares(layout->drawing, (struct area){x, y, width, row_height}, shares, looks,
+		    chart->kind_count);
 	if (width > 4)
 		draw_line(layout->drawing, x, y, x, y + row_height, ink_paper, 0.5, DASH_SOLID);
-	if (block->kind < chart->look_count)
+	if (block->kind < chart->kind_count)
 		draw_name(layout, block, x, width, y + row_height / 2);
 	if (width >= seen_wait)
 		draw_hint(layout->drawing, x + width / 2, y + row_height / 2, width, row_height,
@@ -190,12 +206,11 @@ static void draw_block(struct layout *layout, const struct block *block, double 
 
 static void draw_row(struct layout *layout, const struct span_row *row, double y)
 {
-	block_vec blocks = find_fronts(layout, row);
+	block_vec blocks = blocks_of(layout, row);
 	draw_rectangle(layout->drawing, layout->area.x, y, layout->area.width, row_height,
 		       ink_panel);
-	join_narrow(layout, &blocks);
 	for (size_t i = 0; i < blocks.count; i++) {
-		size_t none = layout->chart->look_count;
+		size_t none = layout->chart->kind_count;
 		bool before = i == 0 || blocks.items[i - 1].kind == none;
 		bool after = i + 1 == blocks.count || blocks.items[i + 1].kind == none;
 		draw_block(layout, &blocks.items[i], y, before && after);
@@ -227,13 +242,14 @@ static void draw_labels(const struct layout *layout, size_t i, double y)
 
 static double draw_legend(const struct span_chart *chart, struct legend legend)
 {
-	bool present[SPAN_LOOKS_MAX] = {false};
+	bool present[SPAN_KINDS_MAX] = {false};
 	for (size_t i = 0; i < chart->row_count; i++)
 		for (size_t k = 0; k < chart->rows[i].spans.count; k++)
 			present[chart->rows[i].spans.items[k].kind] = true;
-	for (size_t kind = 0; kind < chart->look_count; kind++)
-		if (present[kind] && chart->labels[kind])
-			legend_add(&legend, LEGEND_AREA, chart->looks[kind], chart->labels[kind]);
+	for (size_t kind = 0; kind < chart->kind_count; kind++)
+		if (present[kind] && chart->kinds[kind].label)
+			legend_add(&legend, LEGEND_AREA, chart->kinds[kind].look,
+				   chart->kinds[kind].label);
 	return legend_end(&legend);
 }
 

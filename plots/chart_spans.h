@@ -11,11 +11,17 @@
 #include "plots/style.h"
 #include "sim/base/vec.h"
 
-enum { SPAN_LOOKS_MAX = 16 };
+enum { SPAN_KINDS_MAX = 16 };
+
+struct row_kind {
+	const char *name;  /* of its spans, for the chart that fills rows */
+	const char *label; /* in the legend; NULL: none */
+	struct look look;
+};
 
 struct chart_span {
 	double from, to; /* in the unit of the axis */
-	size_t kind;     /* index of a look */
+	size_t kind;     /* index of a kind */
 	const char *name;
 };
 
@@ -29,11 +35,10 @@ struct span_chart {
 	size_t row_count;
 	double end; /* of the time axis, which begins at 0 */
 	const char *time_label;
-	const struct look *looks;
-	const char *const *labels; /* of the looks, in the legend */
-	size_t look_count;
-	size_t pass_count; /* the first looks are of passes; pieces of a pass stay together */
-	size_t rare;       /* look that is visible however short it is; SIZE_MAX: none */
+	const struct row_kind *kinds;
+	size_t kind_count;
+	size_t pass_count; /* the first kinds are passes; pieces of a pass stay together */
+	size_t rare;       /* kind that is visible however short it is; SIZE_MAX: none */
 	const char *note;  /* below the chart; NULL: none */
 };
 struct drawing *spans_draw(struct arena *arena, struct chart_text text,

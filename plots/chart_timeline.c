@@ -55,14 +55,15 @@ struct drawing *chart_timeline(struct arena *arena, struct chart_text text,
 			       const struct trace *trace, int64_t from_ps, int64_t to_ps)
 {
 	bool ms = to_ps - from_ps >= (int64_t)1e9;
-	const char *labels[SPAN_KIND_COUNT], *unit = ms ? "ms" : "us";
+	const char *unit = ms ? "ms" : "us";
+	struct row_kind kinds[SPAN_KIND_COUNT];
 	double unit_ps = ms ? 1e9 : 1e6;
 	for (int kind = 0; kind < SPAN_KIND_COUNT; kind++)
-		labels[kind] = span_kind_name((enum span_kind)kind);
+		kinds[kind] = (struct row_kind){.label = span_kind_name((enum span_kind)kind),
+						.look = looks[kind]};
 	struct span_chart chart = {.end = (double)(to_ps - from_ps) / unit_ps,
-				   .looks = looks,
-				   .labels = labels,
-				   .look_count = SPAN_KIND_COUNT,
+				   .kinds = kinds,
+				   .kind_count = SPAN_KIND_COUNT,
 				   .rare = SPAN_LOSS};
 	if (trace && to_ps > from_ps)
 		chart.rows = rows_of(arena, trace, from_ps, to_ps, unit_ps, &chart.row_count);

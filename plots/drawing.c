@@ -51,14 +51,6 @@ void draw_rectangle(struct drawing *drawing, double x, double y, double width, d
 	place(add(drawing, SHAPE_RECTANGLE, 0, fill), x, y, width, height);
 }
 
-void draw_frame(struct drawing *drawing, double x, double y, double width, double height,
-		struct paint stroke, double line_width)
-{
-	struct shape *shape = add(drawing, SHAPE_FRAME, 0, stroke);
-	place(shape, x, y, width, height);
-	shape->at[4] = line_width;
-}
-
 void draw_box(struct drawing *drawing, double x, double y, double width, double height,
 	      double radius, struct paint fill, struct paint stroke, double line_width)
 {
@@ -103,6 +95,13 @@ void draw_polyline(struct drawing *drawing, const double *points, size_t count, 
 	struct shape *shape = add(drawing, SHAPE_POLYLINE, (int)dash, stroke);
 	shape->at[4] = line_width;
 	add_points(drawing, shape, points, count);
+}
+
+void draw_frame(struct drawing *drawing, double x, double y, double width, double height,
+		struct paint stroke, double line_width)
+{
+	const double corners[] = {x, y, x + width, y, x + width, y + height, x, y + height, x, y};
+	draw_polyline(drawing, corners, 5, stroke, line_width, DASH_SOLID);
 }
 
 void draw_polygon(struct drawing *drawing, const double *points, size_t count, struct paint fill)

@@ -12,7 +12,6 @@
 
 enum shape_kind {
 	SHAPE_RECTANGLE, /* at: x, y, width, height */
-	SHAPE_FRAME,     /* at: x, y, width, height, line width */
 	SHAPE_BOX,       /* at: x, y, width, height, line width, radius */
 	SHAPE_HATCH,     /* at: x, y, width, height */
 	SHAPE_LINE,      /* points: 2; at[4]: line width */

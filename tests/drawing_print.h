@@ -50,7 +50,6 @@ static inline void print_shape(const struct shape *shape, FILE *out)
 		int numbers;
 	} kinds[] = {
 		[SHAPE_RECTANGLE] = {"rectangle", 4},
-		[SHAPE_FRAME] = {"frame", 5},
 		[SHAPE_BOX] = {"box", 6},
 		[SHAPE_HATCH] = {"hatch", 4},
 		[SHAPE_LINE] = {"line", 0},
