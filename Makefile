@@ -65,7 +65,7 @@ LIBS = $(if $(CONFIG_STATIC),$(PKG_LIBS:-lconfig=$(CHECKED)),$(PKG_LIBS)) -lm
 
 # ---- sources, tests and data ----
 
-SOURCES := $(sort $(wildcard sim/*/*.c plots/*.c calib/fit/*.c calib/sample/*.c calib/host/*.c $(KINDS:%=%/*.c)))
+SOURCES := $(sort $(wildcard sim/*/*.c plots/*.c calib/fit/*.c calib/sample/*.c $(KINDS:%=%/*.c)))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 TEST_FOLDERS := unit analytic property golden reject recorded fuzz
 TESTS := $(sort $(wildcard $(TEST_FOLDERS:%=tests/%/*.c)))

@@ -7,7 +7,8 @@
  *
  * An existing measurement is as useful as one of farwire-probe. A log of nccl-tests gives points of
  * the test "collective", one of nvbandwidth of "copy", and one of perftest of "rdma". Those of
- * iperf3 and sockperf give points of "tcp", and one of fio of "storage" (docs/formats.md).
+ * iperf3 and sockperf give points of "tcp", one of fio of "storage", and one of mbw of "memcpy"
+ * (docs/formats.md).
  * A reader recognises the lines of its tool and adds points;
  * import_read() has them written in the format of a probe. It is an error if a log has no
  * recognised row, a row of another tool, or an incomplete row, because partly read numbers would be

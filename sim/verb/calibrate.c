@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire calibrate: measures this machine with all probes that work on it, fits their
- * recordings, and writes a profile and a page with the results. */
+/* farwire calibrate: measures this machine's GPU, driver and links with farwire-probe, fits the
+ * recording, and writes a profile and a page with the results. */
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "calib/host/run.h"
 #include "sim/base/arena.h"
 #include "sim/verb/calibration.h"
 #include "sim/report/report.h"
@@ -74,15 +73,11 @@ static int run_program(const char *program, char *const *words)
 }
 
 /* Measures the GPU into the file `path`. If the file exists, the probe continues it. */
-static int measure_gpu(const struct command *command, const char *path)
+static int measure(const struct command *command, const char *path)
 {
 	const char *program = probe_program(command->arena);
 	const char *words[12];
 	size_t count = 0;
-	if (!program && !command->quiet)
-		fprintf(stderr,
-			"farwire: the GPU is not measured because farwire-probe is not in the "
-			"folder of this program (build it with nvcc, or set FARWIRE_PROBE)\n");
 	if (!program)
 		return NO_GPU;
 	words[count++] = program;
@@ -101,18 +96,6 @@ static int measure_gpu(const struct command *command, const char *path)
 	for (size_t i = 0; i < count; i++)
 		copy[i] = arena_strdup(command->arena, words[i]);
 	return run_program(program, copy);
-}
-
-static int measure_host(const struct command *command, const char *path)
-{
-	bool again = is_there(path);
-	const struct host_run_options options = {.output = again ? NULL : path,
-						 .resume = again ? path : NULL,
-						 .full = command->full,
-						 .quiet = command->quiet,
-						 .seed = command->seed,
-						 .budget_s = command->budget_s};
-	return host_run(&options);
 }
 
 /* Returns whether the recording's last line is an end line. The probe writes one when the recording
@@ -137,14 +120,13 @@ static bool has_end(const char *path)
 
 struct calibrating_machine {
 	const struct command *command;
-	const char *folder;
 	struct report *report;
-	const struct calibration *parts[2]; /* calibrations of the GPU and of the host */
-	size_t part_count;
-	bool gate_failed, unfinished;
+	const struct calibration *calibration; /* NULL: nothing was fitted */
+	int gates;                             /* exit code of the gates */
+	bool unfinished;
 };
 
-static int fit_one(struct calibrating_machine *m, const char *path)
+static int fit(struct calibrating_machine *m, const char *path)
 {
 	int code = EXIT_DONE;
 	struct arena *arena = m->command->arena;
@@ -164,8 +146,8 @@ static int fit_one(struct calibrating_machine *m, const char *path)
 		printf("  forwarded programs that no fit used: median error %.1f %%, largest "
 		       "%.1f %%\n",
 		       100 * error.median_ratio, 100 * error.most_ratio);
-	m->parts[m->part_count++] = calibration;
-	m->gate_failed |= calibration_gates(calibration) != EXIT_DONE;
+	m->calibration = calibration;
+	m->gates = calibration_gates(calibration);
 	return EXIT_DONE;
 }
 
@@ -178,7 +160,13 @@ static int fit_measured(struct calibrating_machine *m, const char *path, int cod
 		code = EXIT_DONE;
 	}
 	if (code == EXIT_DONE)
-		return fit_one(m, path);
+		return fit(m, path);
+	if (code == NO_GPU)
+		return command_stop(
+			EXIT_FAILED,
+			"there is no GPU to measure, or no farwire-probe in the folder of this "
+			"program (build it with nvcc, or set FARWIRE_PROBE; docs/calibration.md "
+			"names the tools that measure a host)");
 	if (!is_there(path))
 		return command_stop(EXIT_FAILED,
 				    "the measurement ended with exit code %d before its first "
@@ -206,24 +194,6 @@ static void warn_if_busy(void)
 		fclose(in);
 }
 
-static int measure_and_fit(struct calibrating_machine *m)
-{
-	struct arena *arena = m->command->arena;
-	const char *gpu = arena_printf(arena, "%s/gpu.jsonl", m->folder);
-	const char *host = arena_printf(arena, "%s/host.jsonl", m->folder);
-	if (!m->command->quiet)
-		warn_if_busy();
-	int code = measure_gpu(m->command, gpu);
-	if (code != NO_GPU && (code = fit_measured(m, gpu, code)) != EXIT_DONE)
-		return code;
-	if (code == NO_GPU)
-		report_add(
-			m->report, BLOCK_TEXT,
-			"The GPU was not measured because farwire-probe is missing or found none. "
-			"This page describes only the host.");
-	return fit_measured(m, host, measure_host(m->command, host));
-}
-
 static int run(const struct command *command)
 {
 	const char *folder = command->output;
@@ -234,33 +204,35 @@ static int run(const struct command *command)
 	if (mkdir(folder, 0777) != 0 && errno != EEXIST)
 		return command_stop(EXIT_FAILED, "cannot create the folder '%s': %s", folder,
 				    strerror(errno));
-	struct calibrating_machine m = {.command = command, .folder = folder};
+	struct calibrating_machine m = {.command = command};
 	const struct report_request request = {.title = "How fast is this machine?",
 					       .caption = command_caption_of(command),
 					       .options = command_predict(command),
 					       .data_root = command->data_root};
 	m.report = report_begin(command->arena, &request);
 	m.report->by = arena_printf(command->arena, "Measured by farwire %s.", FARWIRE_VERSION);
-	int code = measure_and_fit(&m);
+	if (!command->quiet)
+		warn_if_busy();
+	const char *recording = arena_printf(command->arena, "%s/gpu.jsonl", folder);
+	int code = fit_measured(&m, recording, measure(command, recording));
 	diag_print(m.report->diag, stderr);
-	if (m.part_count == 0)
+	if (!m.calibration)
 		return code == EXIT_DONE ? EXIT_FAILED : code;
 	const char *page = arena_printf(command->arena, "%s/report.html", folder);
 	const char *profile = arena_printf(command->arena, "%s/profile.cfg", folder);
-	int saved = calibration_save(command, m.parts, m.part_count, profile);
+	int saved = calibration_save(command, &m.calibration, 1, profile);
 	if (saved == EXIT_DONE)
 		saved = write_file(page, report_html, m.report);
 	if (saved == EXIT_DONE && !command->quiet)
 		printf("The profile: %s\nThe report: %s\n", profile, page);
-	if (code == EXIT_DONE)
-		code = m.unfinished ? EXIT_FAILED : saved;
-	return code == EXIT_DONE && m.gate_failed ? EXIT_BOUND : code;
+	code = m.unfinished ? EXIT_FAILED : saved;
+	return code == EXIT_DONE ? m.gates : code;
 }
 
 const struct verb verb_calibrate = {
 	.name = "calibrate",
 	.words = "",
-	.help = "measures this machine and its GPU, fits a profile and writes a report",
+	.help = "measures the GPU of this machine, fits a profile and writes a report",
 	.examples = "  farwire calibrate                  # into the folder calibration/\n"
 		    "  farwire calibrate --full -o my-server\n"
 		    "  farwire run --topology dgx-h100 --profile calibration/profile.cfg\n",

@@ -129,8 +129,6 @@ static const struct option options[] = {
 	 .help = "measures ten passes over more points, within ten minutes"},
 	{OPTION_SECONDS, .name = "budget", .value = "SECONDS", FIELD(budget_s),
 	 .help = "time after which the measurement stops"},
-	{OPTION_TEXT, .name = "continue", .value = "FILE", FIELD(resume), .complete = "files:jsonl",
-	 .help = "interrupted recording to complete with the settings that it contains"},
 	{OPTION_HEADING, .name = "Output"},
 	{OPTION_CHOICE, .name = "format", .value = "table|csv|json|jsonl", FIELD(format),
 	 .initial = "table", .help = "format of the results"},

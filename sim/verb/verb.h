@@ -40,7 +40,6 @@ struct command {
 	uint64_t seed, draws, jobs, best_count;
 	double vary_all_ratio; /* 0: not given */
 	double noise_ratio;
-	const char *resume;
 	double budget_s; /* 0: not given */
 	unsigned format; /* enum output_format */
 	unsigned color;  /* enum color */

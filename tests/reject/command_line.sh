@@ -15,7 +15,7 @@ shows '^  run  '
 expect 0 '' --version
 expect 2 "there is no verb 'rn'; did you mean 'run'\?" rn case.cfg
 expect 2 "there is no verb 'frobnicate' \(see" frobnicate
-for verb in run compare sweep explain check list validate probe fit report plot; do
+for verb in run compare sweep explain check list validate calibrate fit report plot; do
 	expect 0 '' $verb --help
 	shows "^farwire $verb"
 	shows '^Examples:'

@@ -12,8 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calib/host/probe.h"
-#include "calib/host/stop.h"
+#include "tests/tcp_probe/stop.h"
 #include "calib/sample/clock.h"
 #include "calib/sample/run.h"
 #include "tests/tcp_probe/rounds.h"

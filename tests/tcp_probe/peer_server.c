@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tests/tcp_probe/peer.h"
-#include "calib/host/stop.h"
+#include "tests/tcp_probe/stop.h"
 
 #define CONNECTIONS_MOST 16
 #define SLICE_MS         200

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calib/host/probe.h"
-#include "calib/host/stop.h"
-#include "calib/host/team.h"
+#include "tests/tcp_probe/sizes.h"
+#include "tests/tcp_probe/stop.h"
+#include "tests/tcp_probe/team.h"
 #include "calib/sample/sampler.h"
 #include "tests/tcp_probe/rounds.h"
 
@@ -58,7 +58,7 @@ static void add_size(struct plan *plan, const struct shape *shape, double size_B
 		       });
 }
 
-static void add_sizes(struct plan *plan, const struct shape *shape, const struct host_sizes *sizes)
+static void add_sizes(struct plan *plan, const struct shape *shape, const struct sizes *sizes)
 {
 	for (size_t i = 0; i < sizes->count; i++)
 		add_size(plan, shape, sizes->size_B[i], sizes->held_out[i]);
@@ -68,10 +68,10 @@ void tcp_plan(const struct tcp_bench *bench, struct plan *plan, struct plan_rand
 {
 	const double most_B = 4 << 20, ratio = SAMPLER_RATIO_LATENCY;
 	bool full = bench->full;
-	struct host_sizes sizes = host_sizes(1, most_B, full ? 2 : 4, full ? 12 : 6, random);
-	struct host_sizes some = host_sizes(1, 65536, full ? 4 : 16, full ? 4 : 2, random);
-	struct host_sizes few = host_sizes(1, 16384, full ? 16 : 128, 0, random);
-	struct host_sizes large = host_sizes(65536, most_B, full ? 2 : 4, full ? 6 : 3, random);
+	struct sizes sizes = sizes_between(1, most_B, full ? 2 : 4, full ? 12 : 6, random);
+	struct sizes some = sizes_between(1, 65536, full ? 4 : 16, full ? 4 : 2, random);
+	struct sizes few = sizes_between(1, 16384, full ? 16 : 128, 0, random);
+	struct sizes large = sizes_between(65536, most_B, full ? 2 : 4, full ? 6 : 3, random);
 	add_sizes(plan, &(struct shape){"roundtrip", "off", 1, 1, 0, ratio}, &sizes);
 	add_sizes(plan, &(struct shape){"roundtrip", "off", GAP_COUNT, 1, 0, ratio}, &few);
 	add_sizes(plan, &(struct shape){"roundtrip", "off", GAP_COUNT, 1, DELAY_S, ratio}, &few);
@@ -135,22 +135,22 @@ static bool is(const struct plan_point *point, const char *what)
 static int code_of(struct tcp_bench *bench, enum sock_code code)
 {
 	if (code == SOCK_OK)
-		return HOST_OK;
+		return RUN_OK;
 	if (code == SOCK_STOPPED || stop_asked())
-		return HOST_STOPPED;
+		return RUN_STOPPED;
 	snprintf(bench->why, sizeof(bench->why), "%s",
 		 code == SOCK_LATE ? "the server did not answer in time"
 				   : "the server ended the connection");
-	return HOST_FAILED;
+	return RUN_FAILED;
 }
 
 static int connect_one(struct tcp *tcp, const struct peer_order *order)
 {
 	int fd = peer_open(&tcp->bench->peer, order, tcp->bench->why);
 	if (fd < 0)
-		return stop_asked() ? HOST_STOPPED : HOST_FAILED;
+		return stop_asked() ? RUN_STOPPED : RUN_FAILED;
 	tcp->fds[tcp->fd_count++] = fd;
-	return HOST_OK;
+	return RUN_OK;
 }
 
 static struct peer_order order_of(const struct tcp *tcp, const struct plan_point *point)
@@ -165,9 +165,9 @@ static struct peer_order order_of(const struct tcp *tcp, const struct plan_point
 static int warm_up(struct tcp *tcp, const struct plan_point *point)
 {
 	double unused, end_s = clock_now_s() + WARM_UP_S;
-	int code = HOST_OK;
+	int code = RUN_OK;
 	if (tcp->size_B >= WARM_UP_B)
-		for (int i = 0; code == HOST_OK && i < WARM_UP_ROUNDS && clock_now_s() < end_s; i++)
+		for (int i = 0; code == RUN_OK && i < WARM_UP_ROUNDS && clock_now_s() < end_s; i++)
 			code = tcp_sample(tcp->bench, point, &unused);
 	return code;
 }
@@ -176,7 +176,7 @@ int tcp_begin(struct tcp_bench *bench, const struct plan_point *point)
 {
 	struct tcp *tcp = calloc(1, sizeof(*tcp));
 	if (!tcp)
-		return HOST_FAILED;
+		return RUN_FAILED;
 	bench->own = tcp;
 	tcp->bench = bench;
 	tcp->count = (size_t)plan_point_number(point, "n", 1);
@@ -185,18 +185,18 @@ int tcp_begin(struct tcp_bench *bench, const struct plan_point *point)
 	tcp->delay_s = plan_point_number(point, "delay_s", 0);
 	tcp->bytes = malloc(tcp->stream_count * tcp->size_B);
 	if (!tcp->bytes)
-		return HOST_FAILED;
+		return RUN_FAILED;
 	memset(tcp->bytes, 1, tcp->stream_count * tcp->size_B);
 	const struct peer_order order = order_of(tcp, point);
-	int code = HOST_OK;
-	for (size_t i = 0; i < tcp->stream_count && code == HOST_OK; i++)
+	int code = RUN_OK;
+	for (size_t i = 0; i < tcp->stream_count && code == RUN_OK; i++)
 		code = connect_one(tcp, &order);
-	if (code == HOST_OK && is(point, "stream")) {
+	if (code == RUN_OK && is(point, "stream")) {
 		tcp->team = team_new(tcp->stream_count, stream_one, tcp);
 		if (!tcp->team)
-			return HOST_FAILED;
+			return RUN_FAILED;
 	}
-	return code == HOST_OK ? warm_up(tcp, point) : code;
+	return code == RUN_OK ? warm_up(tcp, point) : code;
 }
 
 int tcp_sample(struct tcp_bench *bench, const struct plan_point *point, double *value)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The points of a measurement of TCP, and their samples. Functions return a host_code; the bench
+/* The points of a measurement of TCP, and their samples. Functions return a run_code; the bench
  * has the reason for a failure. */
 #pragma once
 
-#include "calib/sample/plan.h"
+#include "calib/sample/run.h"
 #include "tests/tcp_probe/peer.h"
 
 struct tcp_bench {

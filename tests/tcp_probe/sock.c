@@ -15,7 +15,7 @@
 /* The kernel's header, because POSIX declares only TCP_NODELAY. */
 #include <linux/tcp.h>
 
-#include "calib/host/stop.h"
+#include "tests/tcp_probe/stop.h"
 
 #define SLICE_MS 200
 

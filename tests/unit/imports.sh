@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Imports logs of nccl-tests, nvbandwidth, perftest, iperf3, sockperf and fio, and traces of PyTorch, in the formats
+# Imports logs of nccl-tests, nvbandwidth, perftest, iperf3, sockperf, fio and mbw, and traces of PyTorch, in the formats
 # of their releases and options. The logs are made here after the tools' own formats. Invalid logs
 # are refused.
 cd "$(dirname "$0")/../.." || exit 2
@@ -268,6 +268,30 @@ expect 2 '^load:2: this is not a test in which each message is answered' import 
 farwire import sockperf many
 grep -q '^3 skipped: a message after the first 1000' "$scratch.err" || complain "sockperf: $(cat "$scratch.err")"
 verdict 'imports.logs_of_sockperf_become_round_trips'
+
+kind=mbw
+cat >copies <<'END'
+Long uses 8 bytes. Allocating 2*1048576 elements = 16777216 bytes of memory.
+0	Method: MEMCPY	Elapsed: 0.00100	MiB: 8.00000	Copy: 8000.000 MiB/s
+1	Method: MEMCPY	Elapsed: 0.00200	MiB: 8.00000	Copy: 4000.000 MiB/s
+AVG	Method: MEMCPY	Elapsed: 0.00150	MiB: 8.00000	Copy: 5333.333 MiB/s
+0	Method: DUMB	Elapsed: 0.00100	MiB: 8.00000	Copy: 8000.000 MiB/s
+END
+farwire import mbw copies
+shows '"test": "memcpy", "is": .*, "x": {"size_B": 8388608, "threads": 1}, "pass": 0, "unit": "s", "samples": \[0\.001, 0\.002\]'
+grep -q '^1 skipped: a method other than MEMCPY' "$scratch.err" || complain "mbw: $(cat "$scratch.err")"
+cat copies copies >joined
+farwire import log joined
+[ "$(grep -c '"size_B": 8388608, "threads": 1}, "pass": [01]' "$scratch.out")" = 2 ] || complain 'mbw: a repeated size is not a second pass'
+sed 's/Copy: 4000/Copy: fast/' copies >damaged
+expect 2 '^damaged:3: the line has no size and rate' import mbw damaged
+for size in 4 8 16 32 64; do
+	echo "0 Method: MEMCPY Elapsed: 1 MiB: $size.00000 Copy: $((7900 + size)).000 MiB/s"
+done >sizes
+farwire import mbw sizes -o sizes.jsonl
+farwire fit sizes.jsonl -q -o sizes.cfg
+grep -A 1 'host\.\*\.copy_rate' sizes.cfg | grep -q 'value = "8\.[34]' || complain "mbw: the fit is $(cat sizes.cfg)"
+verdict 'imports.logs_of_mbw_become_copies'
 
 kind=fio
 cat >disk <<'END'

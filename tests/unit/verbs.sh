@@ -158,8 +158,8 @@ verdict 'verbs.solve_and_sensitivity_say_what_they_did'
 
 expect 2 'jobs must be a whole number from 0 to 1024' run quarter-gpu --jobs 1025
 expect 2 'noise must be above 0 % and below 100 %' diagnose x.log --noise 100%
-expect 2 'budget must be a number of seconds above 0' probe host --budget 0
-expect 2 'budget must be a number of seconds above 0' probe host --budget 1000001
+expect 2 'budget must be a number of seconds above 0' calibrate --budget 0
+expect 2 'budget must be a number of seconds above 0' calibrate --budget 1000001
 expect 0 '' plan --help
 shows 'intervals off; .* \(default 8, with --vary 0\)|\(default 8, with --vary 0\)'
 farwire run --topology dgx-h100 --model gpt3-125m --gpus 4 --plan pp=4,global_batch=8 --draws 0 -q --timeline step.svg --title 'Own title'

@@ -38,7 +38,6 @@ _farwire_value() { # completes the value of an option; returns 1 if the option t
 	--collective) _farwire_words 'all_reduce reduce_scatter all_gather broadcast all_to_all' "$current" ;;
 	--target) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu latency_p50 latency_p99 first_token_p99 between_tokens_p99 slo_attainment' "$current" ;;
 	--of) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time elapsed exposed bubble input_wait tokens tokens_gpu tflops_gpu mfu hfu latency_p50 latency_p99 first_token_p99 between_tokens_p99 slo_attainment' "$current" ;;
-	--continue) _farwire_files 'jsonl' "$current" ;;
 	--format) _farwire_words 'table csv json jsonl' "$current" ;;
 	-o | --output) _farwire_paths "$current" ;;
 	--plot) _farwire_files '@(svg|pdf|png)' "$current" ;;
@@ -100,7 +99,6 @@ _farwire() {
 		_farwire_files cfg "$current"
 		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$(_farwire_names datasets what-ifs cases)" -- "$current")
 		;;
-	probe) _farwire_words host "$current" ;;
 	check) _farwire_files cfg "$current" ;;
 	*)
 		_farwire_files cfg "$current"

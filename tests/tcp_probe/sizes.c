@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calib/host/probe.h"
+#include "tests/tcp_probe/sizes.h"
 
 #include <math.h>
-#include <stdio.h>
 
-const struct host_probe *const host_probes[] = {
-#define HOST_PROBE(name) &name,
-#include "calib/host/probes.def"
-#undef HOST_PROBE
-	NULL,
-};
-
-static bool has(const struct host_sizes *sizes, double size_B)
+static bool has(const struct sizes *sizes, double size_B)
 {
 	for (size_t i = 0; i < sizes->count; i++)
 		if (sizes->size_B[i] <= size_B && sizes->size_B[i] >= size_B)
@@ -19,11 +11,11 @@ static bool has(const struct host_sizes *sizes, double size_B)
 	return false;
 }
 
-struct host_sizes host_sizes(double least_B, double most_B, double step, size_t random_count,
-			     struct plan_random *random)
+struct sizes sizes_between(double least_B, double most_B, double step, size_t random_count,
+			   struct plan_random *random)
 {
-	const size_t room = sizeof((struct host_sizes){0}.size_B) / sizeof(double);
-	struct host_sizes sizes = {0};
+	const size_t room = sizeof((struct sizes){0}.size_B) / sizeof(double);
+	struct sizes sizes = {0};
 	for (double size_B = least_B; size_B <= most_B && sizes.count < room; size_B *= step)
 		sizes.size_B[sizes.count++] = size_B;
 	for (size_t i = 0; i < random_count && sizes.count < room; i++) {
@@ -35,10 +27,4 @@ struct host_sizes host_sizes(double least_B, double most_B, double step, size_t 
 		sizes.size_B[sizes.count++] = size_B;
 	}
 	return sizes;
-}
-
-int host_fail(struct host_bench *bench, int code, const char *why)
-{
-	snprintf(bench->why, sizeof(bench->why), "%s", why);
-	return code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calib/host/team.h"
+#include "tests/tcp_probe/team.h"
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calib/host/stop.h"
+#include "tests/tcp_probe/stop.h"
 
 #include <signal.h>
 #include <stddef.h>
