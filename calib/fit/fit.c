@@ -11,9 +11,11 @@
 /* Assumed run-to-run spread of a throughput, if the source gives none. */
 static const double SPREAD_RATIO = 0.005;
 static const double TOLERANCE = 2e-4;
+/* An offered parameter is used if it moves a row by more than this. */
+static const double FELT = 0.01;
 enum { EVALUATIONS_MAX = 160, SCAN = 3 /* doublings in each direction */ };
 
-static bool holds(const struct fit_stage_result *stage, const char *profile)
+bool fit_stage_holds(const struct fit_stage_result *stage, const char *profile)
 {
 	for (size_t i = 0; i < stage->profile_count; i++)
 		if (strcmp(stage->profiles[i], profile) == 0)
@@ -38,12 +40,13 @@ static bool sees(const struct fitting *f, const struct dataset_row *row,
 {
 	const char *profile = profile_of(row);
 	for (size_t k = 0; f->with && k < cfg_count(f->with); k++)
-		if (cfg_text(cfg_at(f->with, k)) && holds(earlier, cfg_text(cfg_at(f->with, k))))
+		if (cfg_text(cfg_at(f->with, k)) &&
+		    fit_stage_holds(earlier, cfg_text(cfg_at(f->with, k))))
 			return true;
-	if (profile[0] && holds(f->stage, profile))
-		return holds(earlier, profile);
+	if (profile[0] && fit_stage_holds(f->stage, profile))
+		return fit_stage_holds(earlier, profile);
 	for (size_t k = 0; k < f->stage->profile_count; k++)
-		if (holds(earlier, f->stage->profiles[k]))
+		if (fit_stage_holds(earlier, f->stage->profiles[k]))
 			return true;
 	return false;
 }
@@ -154,7 +157,9 @@ static void search(struct fitting *f, double *x)
 	num_minimise(chi_squared, f, f->count, x, step, low, high, TOLERANCE, EVALUATIONS_MAX);
 }
 
-bool fitting_minimise(struct fitting *f, struct fit_stage_result *stage)
+/* Finds the stage's parameters, their intervals and the remaining error. Returns false after
+ * errors. */
+static bool minimise(struct fitting *f, struct fit_stage_result *stage)
 {
 	double x[FIT_PARAMETERS_MAX], out[FIT_ROWS_MAX], squares = 0;
 	search(f, x);
@@ -284,7 +289,8 @@ static void read_rows(struct fitting *f, const struct cfg_node *stage)
 			   "rows = [ ... ])");
 }
 
-const char *fitting_add_profile(struct fitting *f, const char *name)
+/* Returns the result's copy of a profile's name and adds it if it is new. */
+static const char *add_profile(struct fitting *f, const char *name)
 {
 	struct fit_result *result = f->result;
 	for (size_t i = 0; i < result->profile_count; i++)
@@ -309,11 +315,12 @@ static void read_profiles(struct fitting *f, const struct cfg_node *node,
 				   FIT_PROFILES_MAX);
 			return;
 		}
-		stage->profiles[stage->profile_count++] = fitting_add_profile(f, name);
+		stage->profiles[stage->profile_count++] = add_profile(f, name);
 	}
 }
 
-void fitting_keep_rows(struct fitting *f, struct fit_stage_result *stage)
+/* Takes the current rows, with what they were measured on, as those of the stage. */
+static void keep_rows(struct fitting *f, struct fit_stage_result *stage)
 {
 	stage->row_count = f->row_count;
 	const char **labels = ARENA_ARRAY(f->arena, f->row_count, const char *);
@@ -362,13 +369,13 @@ static void run_stage(struct fitting *f, const struct cfg_node *node,
 		return;
 	stage->first = f->first;
 	stage->count = f->count;
-	fitting_keep_rows(f, stage);
+	keep_rows(f, stage);
 	note_seen(f, stage);
 	if (f->progress)
 		fprintf(f->progress, "%s: %zu parameters, %zu rows ", stage->profiles[0], f->count,
 			f->row_count);
 	if (!range_fit(f, stage))
-		fitting_minimise(f, stage);
+		minimise(f, stage);
 }
 
 const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const char *data_root,
@@ -398,4 +405,130 @@ const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const c
 	baselines_free(f.baselines);
 	*broken = f.broken;
 	return diag_count(diag) || f.broken ? NULL : f.result;
+}
+
+/* ---- given rows ---- */
+
+/* Returns the largest sensitivity of a row to the parameter; 0: the rows' cases do not have it. */
+static double felt(struct fitting *f, const struct scenario *scenario,
+		   const struct fit_offer *offer)
+{
+	const struct cfg_param *param = cfg_param_find(scenario->resolution, offer->path);
+	if (!param || param->row->kind != PARAM_KIND_NUMBER)
+		return 0;
+	double x = log(offer->start);
+	f->first = f->result->count;
+	f->count = 1;
+	f->result->parameters[f->first] = (struct fitted_parameter){.path = offer->path,
+								    .row = param->row,
+								    .start = offer->start,
+								    .min = offer->low,
+								    .max = offer->high,
+								    .value = offer->start};
+	return spread_felt(f, &x, 0);
+}
+
+/* Sets the stage's parameters: those with the largest sensitivity, in the order of the offers. */
+static void choose(struct fitting *f, const struct fit_rows_request *request,
+		   const struct scenario *scenario)
+{
+	double most[FIT_TOTAL_MAX], limit = FELT;
+	size_t room = request->row_count / 2;
+	room = room < FIT_PARAMETERS_MAX ? room : FIT_PARAMETERS_MAX;
+	for (size_t i = 0; i < request->offer_count; i++)
+		most[i] = felt(f, scenario, &request->offers[i]);
+	f->first = f->count = 0;
+	for (size_t turn = 0; turn < request->offer_count; turn++) {
+		size_t above = 0;
+		for (size_t i = 0; i < request->offer_count; i++)
+			above += most[i] >= limit;
+		if (above <= room)
+			break;
+		double least = INFINITY; /* smallest remaining one, which is removed */
+		for (size_t i = 0; i < request->offer_count; i++)
+			if (most[i] >= limit)
+				least = fmin(least, most[i]);
+		limit = nextafter(least, INFINITY);
+	}
+	for (size_t i = 0; i < request->offer_count && f->count < room; i++) {
+		const struct fit_offer *offer = &request->offers[i];
+		if (most[i] < limit)
+			continue;
+		f->result->parameters[f->count++] = (struct fitted_parameter){
+			.path = offer->path,
+			.row = cfg_param_find(scenario->resolution, offer->path)->row,
+			.start = offer->start,
+			.min = offer->low,
+			.max = offer->high,
+			.value = offer->start,
+			.note = request->note};
+	}
+	f->result->count = f->count;
+}
+
+/* Removes the least sensitive of the parameters that the rows do not determine. The others continue
+ * from their results. */
+static bool drop_untold(struct fitting *f)
+{
+	struct fitted_parameter *parameters = f->result->parameters;
+	size_t worst = f->count;
+	for (size_t i = 0; i < f->count; i++) {
+		parameters[i].start = parameters[i].value;
+		if (parameters[i].low <= parameters[i].min &&
+		    parameters[i].high >= parameters[i].max &&
+		    (worst == f->count || f->felt[i] < f->felt[worst]))
+			worst = i;
+	}
+	if (worst == f->count || f->count == 1)
+		return false;
+	memmove(&parameters[worst], &parameters[worst + 1],
+		(f->count - worst - 1) * sizeof *parameters);
+	f->result->count = --f->count;
+	return true;
+}
+
+const struct fit_result *fit_rows(struct arena *arena, struct diag *diag, const char *data_root,
+				  const struct fit_rows_request *request, uint64_t seed,
+				  FILE *progress, const char **broken)
+{
+	FW_ASSERT(request->row_count <= FIT_ROWS_MAX && request->offer_count <= FIT_TOTAL_MAX);
+	*broken = NULL;
+	const struct case_request first = dataset_request(request->rows[0], data_root);
+	const struct scenario *scenario = case_read(arena, diag, &first);
+	if (!scenario)
+		return NULL;
+	struct fitting f = {.arena = arena,
+			    .diag = diag,
+			    .data_root = data_root,
+			    .seed = seed,
+			    .progress = progress,
+			    .alone = true,
+			    .baselines = baselines_new()};
+	f.result = ARENA_NEW(arena, struct fit_result);
+	struct fit_stage_result *stage = f.result->stages =
+		ARENA_NEW(arena, struct fit_stage_result);
+	f.stage = stage;
+	f.row_count = request->row_count;
+	memcpy(f.rows, request->rows, f.row_count * sizeof *f.rows);
+	choose(&f, request, scenario);
+	if (f.count == 0 && !f.failed)
+		diag_error(diag, (struct origin){0},
+			   "no parameter of the fit influences the measured times (measure smaller "
+			   "and larger sizes)");
+	*broken = f.broken;
+	if (f.count == 0 || f.failed || f.broken) {
+		baselines_free(f.baselines);
+		return NULL;
+	}
+	stage->profiles = ARENA_ARRAY(arena, 1, const char *);
+	stage->profiles[stage->profile_count++] = add_profile(&f, request->profile);
+	keep_rows(&f, stage);
+	f.result->stage_count = 1;
+	bool found = minimise(&f, stage);
+	while (found && drop_untold(&f))
+		found = minimise(&f, stage);
+	baselines_free(f.baselines);
+	stage->count = f.count;
+	*broken = f.broken;
+	return found ? f.result : NULL;
 }

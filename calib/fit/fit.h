@@ -81,6 +81,8 @@ struct fit_stage_result {
 	bool *seen;
 };
 
+bool fit_stage_holds(const struct fit_stage_result *stage, const char *profile);
+
 struct fit_result {
 	struct fitted_parameter parameters[FIT_TOTAL_MAX];
 	size_t count;

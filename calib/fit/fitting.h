@@ -48,14 +48,6 @@ size_t fitting_values(const struct fitting *f, const struct dataset_row *row,
 /* Returns the unit of the row's residual. */
 double fitting_scale(const struct dataset_row *row);
 
-/* Takes the current rows, with what they were measured on, as those of the stage. */
-void fitting_keep_rows(struct fitting *f, struct fit_stage_result *stage);
-/* Finds the stage's parameters, their intervals and the remaining error. Returns false after
- * errors. */
-bool fitting_minimise(struct fitting *f, struct fit_stage_result *stage);
-/* Returns the result's copy of a profile's name and adds it if it is new. */
-const char *fitting_add_profile(struct fitting *f, const char *profile);
-
 /* Returns the largest sensitivity of a row to a parameter at x: d ln(row) / d ln(parameter). */
 double spread_felt(struct fitting *f, const double *x, size_t parameter);
 /* Sets the intervals, correlations and follows of the stage's parameters at the minimum x, and the

@@ -14,14 +14,6 @@ static const char *value_text(struct arena *arena, const struct fitted_parameter
 		       : arena_printf(arena, "\"%.6g\"", value);
 }
 
-static bool holds(const struct fit_stage_result *stage, const char *profile)
-{
-	for (size_t i = 0; i < stage->profile_count; i++)
-		if (strcmp(stage->profiles[i], profile) == 0)
-			return true;
-	return false;
-}
-
 /* Returns true if a case with that profile sees the followed parameter, and not the profile's own
  * parameter of that name. */
 static bool is_seen(const struct fit_result *result, const struct fitted_follow *follow,
@@ -31,7 +23,7 @@ static bool is_seen(const struct fit_result *result, const struct fitted_follow 
 	for (size_t i = 0; i < result->stage_count; i++) {
 		const struct fit_stage_result *stage = &result->stages[i];
 		for (size_t k = stage->first; k < stage->first + stage->count; k++) {
-			if (!holds(stage, profile) ||
+			if (!fit_stage_holds(stage, profile) ||
 			    strcmp(result->parameters[k].path, follow->path) != 0)
 				continue;
 			if (k == follow->earlier)
@@ -118,7 +110,7 @@ void fit_evidence(struct arena *arena, const struct fit_result *result, const ch
 {
 	for (size_t i = 0; i < result->stage_count; i++) {
 		const struct fit_stage_result *stage = &result->stages[i];
-		if (profile && !holds(stage, profile))
+		if (profile && !fit_stage_holds(stage, profile))
 			continue;
 		for (size_t k = 0; k < stage->row_count && stage->count > 0; k++) {
 			bool known = false;
@@ -155,7 +147,7 @@ void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *
 	fputs("parameters = (\n", out);
 	bool first = true;
 	for (size_t i = 0; i < result->stage_count; i++)
-		if (holds(&result->stages[i], profile))
+		if (fit_stage_holds(&result->stages[i], profile))
 			write_stage(out, arena, result, &result->stages[i], profile, &first);
 	fputs("\n);\n", out);
 	struct evidences evidences = {0};

@@ -8,13 +8,37 @@
 #include <string.h>
 
 #include "calib/fit/interval.h"
-#include "calib/fit/recording_parts.h"
 #include "calib/sample/stats.h"
 #include "sim/base/arena.h"
+#include "sim/json/document.h"
 
+static const double MAD_TO_SIGMA = 1.4826, OUTLIER_SIGMAS = 10;
+/* The cost of reading the clock is subtracted, so small samples can be slightly negative. */
+static const double LOOK_S = -1e-7;
 static const size_t MEMORY_MAX_B = (size_t)8 << 30;
 
-bool reading_fail(struct reading *r, const char *format, ...)
+enum { BUCKETS = 4096 };
+
+struct reading {
+	struct arena *arena;
+	struct diag *diag;
+	struct recording *recording;
+	size_t buckets[BUCKETS]; /* first point of each bucket, plus 1 */
+	double *samples;         /* samples of the current line */
+	size_t sample_count;
+	int line; /* first line of the current record */
+	bool failed, header_seen;
+};
+
+struct line_fields { /* of a line with a point */
+	struct recording_point point;
+	const char *unit;
+	double pass;
+	bool pass_seen, samples_seen;
+};
+
+/* Reports the first error. Returns false. */
+__attribute__((format(printf, 2, 3))) static bool fail(struct reading *r, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -26,6 +50,151 @@ bool reading_fail(struct reading *r, const char *format, ...)
 	return false;
 }
 
+/* ---- points ---- */
+
+static size_t bucket_of(const struct recording_point *point)
+{
+	unsigned long long hash = 0xcbf29ce484222325u;
+	const char *texts[1 + 2 * RECORDING_WORDS];
+	size_t count = 0;
+	texts[count++] = point->test;
+	for (size_t i = 0; i < point->word_count; i++)
+		texts[count++] = point->is[i].value;
+	for (size_t i = 0; i < count; i++)
+		for (const char *c = texts[i]; *c; c++)
+			hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+	for (size_t i = 0; i < point->number_count; i++)
+		hash = (hash ^ (unsigned long long)(fmin(point->x[i].value, 1e15) * 4096)) *
+		       0x100000001b3u;
+	return (size_t)(hash >> 20) % BUCKETS;
+}
+
+static bool same_point(const struct recording_point *a, const struct recording_point *b)
+{
+	if (strcmp(a->test, b->test) != 0 || a->word_count != b->word_count ||
+	    a->number_count != b->number_count)
+		return false;
+	for (size_t i = 0; i < a->word_count; i++)
+		if (strcmp(a->is[i].key, b->is[i].key) != 0 ||
+		    strcmp(a->is[i].value, b->is[i].value) != 0)
+			return false;
+	for (size_t i = 0; i < a->number_count; i++)
+		if (strcmp(a->x[i].key, b->x[i].key) != 0 || a->x[i].value < b->x[i].value ||
+		    a->x[i].value > b->x[i].value)
+			return false;
+	return true;
+}
+
+static struct recording_point *find_or_add(struct reading *r, const struct recording_point *like)
+{
+	struct recording *to = r->recording;
+	size_t *bucket = &r->buckets[bucket_of(like)];
+	for (size_t i = *bucket; i > 0; i = to->points.items[i - 1].next)
+		if (same_point(&to->points.items[i - 1], like))
+			return &to->points.items[i - 1];
+	if (to->points.count == RECORDING_POINTS_MAX) {
+		fail(r, "the recording has more than %d points (divide it into several files)",
+		     RECORDING_POINTS_MAX);
+		return NULL;
+	}
+	struct recording_point *point = VEC_PUSH(r->arena, &to->points);
+	*point = *like;
+	point->line = r->line;
+	point->next = *bucket;
+	*bucket = to->points.count;
+	return point;
+}
+
+/* Summarises r->samples, which then contain the distances from their median. */
+static void summarise(struct reading *r, struct recording_point *point, struct recording_pass *pass)
+{
+	size_t n = r->sample_count;
+	stats_sort(r->samples, n);
+	struct stats_interval interval = stats_median_interval(r->samples, n);
+	pass->sample_count = n;
+	pass->median = stats_median_sorted(r->samples, n);
+	pass->low = interval.low;
+	pass->high = interval.high;
+	double limit = OUTLIER_SIGMAS * MAD_TO_SIGMA * stats_mad(r->samples, n, pass->median);
+	for (size_t i = 0; i < n; i++)
+		point->outlier_count += limit > 0 && r->samples[i] > limit;
+	point->sample_count += n;
+}
+
+/* Tests that subtract two clocks or two times, where noise can give negative values. */
+static bool is_difference(const char *test)
+{
+	return strcmp(test, "timer") == 0 || strcmp(test, "kernel") == 0 ||
+	       strcmp(test, "sync") == 0;
+}
+
+/* Converts rates to times of the point's size, so that all fits use times. */
+static bool to_times(struct reading *r, const struct line_fields *fields)
+{
+	const struct recording_point *point = &fields->point;
+	double size_B = recording_point_number(point, "size_B", 0);
+	bool rate = fields->unit && strcmp(fields->unit, "B/s") == 0;
+	if (!fields->unit ||
+	    (!rate && strcmp(fields->unit, "s") != 0 && strcmp(fields->unit, "1") != 0))
+		return fail(r, "unit must be \"s\", \"1\" or \"B/s\"");
+	if (rate && !(size_B > 0))
+		return fail(r, "a point with the unit B/s needs a size above 0 (write \"x\": "
+			       "{\"size_B\": 1024})");
+	bool any_sign = is_difference(point->test);
+	for (size_t i = 0; i < r->sample_count; i++) {
+		if (r->samples[i] < LOOK_S && !any_sign)
+			return fail(r, "sample %zu of '%s' must not be negative (got %g)", i + 1,
+				    point->test, r->samples[i]);
+		if (rate && !(r->samples[i] > 0))
+			return fail(r, "sample %zu of '%s' must be above 0 B/s", i + 1,
+				    point->test);
+		if (rate)
+			r->samples[i] = size_B / r->samples[i];
+		double size = fabs(r->samples[i]);
+		if (size > RECORDING_TIME_MAX_S || (size > 0 && size < RECORDING_TIME_MIN_S))
+			return fail(r,
+				    "sample %zu of '%s' gives %g %s, which is impossible (record "
+				    "again)",
+				    i + 1, point->test, r->samples[i], rate ? "s" : fields->unit);
+	}
+	return true;
+}
+
+static void take_point(struct reading *r, const struct line_fields *fields)
+{
+	struct recording *to = r->recording;
+	if (!fields->pass_seen || !fields->samples_seen) {
+		fail(r, "the point needs the key %s",
+		     fields->samples_seen ? "\"pass\"" : "\"samples\"");
+		return;
+	}
+	if (fields->pass < 0 || fields->pass >= RECORDING_PASSES_MAX ||
+	    fields->pass > floor(fields->pass)) {
+		fail(r, "pass must be a whole number from 0 to %d", RECORDING_PASSES_MAX - 1);
+		return;
+	}
+	if (r->sample_count == 0 || !to_times(r, fields))
+		return; /* no sample was taken in time: treat the point as not tried */
+	struct recording_point *point = find_or_add(r, &fields->point);
+	if (!point)
+		return;
+	size_t pass = (size_t)fields->pass;
+	for (size_t i = 0; i < point->passes.count; i++)
+		if (point->passes.items[i].pass == pass) {
+			fail(r,
+			     "line %d already has this point and pass of '%s' (remove one "
+			     "of the two lines)",
+			     point->line, point->test);
+			return;
+		}
+	struct recording_pass *summary = VEC_PUSH(r->arena, &point->passes);
+	summary->pass = pass;
+	summarise(r, point, summary);
+	/* drift anchors do not count as passes, because they are measured at any time */
+	if (strcmp(point->test, "drift") != 0 && pass + 1 > to->pass_count)
+		to->pass_count = pass + 1;
+}
+
 /* ---- members of objects; each stays as it is if the object lacks the key ---- */
 
 static bool take_text(struct reading *r, const struct json *object, const char *key,
@@ -33,7 +202,7 @@ static bool take_text(struct reading *r, const struct json *object, const char *
 {
 	const struct json *value = json_member(object, key);
 	if (value && !json_text_of(value))
-		return reading_fail(r, "%s must be a text", key);
+		return fail(r, "%s must be a text", key);
 	if (value)
 		*text = arena_strdup(r->arena, value->text);
 	return value;
@@ -44,7 +213,7 @@ static bool take_number(struct reading *r, const struct json *object, const char
 {
 	const struct json *value = json_member(object, key);
 	if (value && !json_number_of(value, number))
-		return reading_fail(r, "%s must be a finite number", key);
+		return fail(r, "%s must be a finite number", key);
 	return value;
 }
 
@@ -52,7 +221,7 @@ static bool take_flag(struct reading *r, const struct json *object, const char *
 {
 	const struct json *value = json_member(object, key);
 	if (value && !json_is(value, JP_TRUE) && !json_is(value, JP_FALSE))
-		return reading_fail(r, "%s must be true or false", key);
+		return fail(r, "%s must be true or false", key);
 	*flag = json_is(value, JP_TRUE);
 	return value;
 }
@@ -63,7 +232,7 @@ static const struct json *part_of(struct reading *r, const struct json *object, 
 {
 	const struct json *value = json_member(object, key);
 	if (value && !json_is(value, kind))
-		reading_fail(r, "%s must be %s", key, kind == JP_OBJECT ? "an object" : "an array");
+		fail(r, "%s must be %s", key, kind == JP_OBJECT ? "an object" : "an array");
 	return json_is(value, kind) ? value : NULL;
 }
 
@@ -106,13 +275,13 @@ static void read_header(struct reading *r, const struct json *header)
 			take_number(r, of, fields[i].key, fields[i].number);
 	}
 	if (strcmp(format, "farwire-samples") != 0)
-		reading_fail(r, "this is not a recording of a probe (its first line must be "
-				"{\"format\":\"farwire-samples\",\"version\":1,...})");
+		fail(r, "this is not a recording of a probe (its first line must be "
+			"{\"format\":\"farwire-samples\",\"version\":1,...})");
 	else if (version < 1 || version > 1)
-		reading_fail(r,
-			     "the recording has version %g, but this program reads version 1 "
-			     "(record again)",
-			     version);
+		fail(r,
+		     "the recording has version %g, but this program reads version 1 "
+		     "(record again)",
+		     version);
 	r->header_seen = true;
 }
 
@@ -121,7 +290,7 @@ static void read_header(struct reading *r, const struct json *header)
 static void read_words(struct reading *r, const struct json *words, struct recording_point *point)
 {
 	if (json_size(words) > RECORDING_WORDS)
-		reading_fail(r, "\"is\" has more than %d words (write fewer)", RECORDING_WORDS);
+		fail(r, "\"is\" has more than %d words (write fewer)", RECORDING_WORDS);
 	for (size_t i = 0; i < json_size(words) && !r->failed; i++) {
 		struct recording_word *word = &point->is[point->word_count++];
 		word->key = arena_strdup(r->arena, words->items[i].key);
@@ -133,32 +302,30 @@ static void read_numbers(struct reading *r, const struct json *numbers,
 			 struct recording_point *point)
 {
 	if (json_size(numbers) > RECORDING_NUMBERS)
-		reading_fail(r, "\"x\" has more than %d numbers (write fewer)", RECORDING_NUMBERS);
+		fail(r, "\"x\" has more than %d numbers (write fewer)", RECORDING_NUMBERS);
 	for (size_t i = 0; i < json_size(numbers) && !r->failed; i++) {
 		struct recording_number *number = &point->x[point->number_count++];
 		number->key = arena_strdup(r->arena, numbers->items[i].key);
 		take_number(r, numbers, number->key, &number->value);
 		if (number->value < 0)
-			reading_fail(r, "%s must not be negative", number->key);
+			fail(r, "%s must not be negative", number->key);
 		else if (number->value > RECORDING_NUMBER_MAX)
-			reading_fail(r, "%s is %g, which is impossible (record again)", number->key,
-				     number->value);
+			fail(r, "%s is %g, which is impossible (record again)", number->key,
+			     number->value);
 		else if (strcmp(number->key, "size_B") == 0 && number->value > floor(number->value))
-			reading_fail(r, "size_B must be a whole number of bytes, not %g",
-				     number->value);
+			fail(r, "size_B must be a whole number of bytes, not %g", number->value);
 	}
 }
 
 static void read_samples(struct reading *r, const struct json *samples)
 {
 	if (json_size(samples) > RECORDING_SAMPLES_MAX)
-		reading_fail(r,
-			     "the point has more than %d samples (divide them into several passes)",
-			     RECORDING_SAMPLES_MAX);
+		fail(r, "the point has more than %d samples (divide them into several passes)",
+		     RECORDING_SAMPLES_MAX);
 	for (r->sample_count = 0; r->sample_count < json_size(samples) && !r->failed;
 	     r->sample_count++)
 		if (!json_number_of(&samples->items[r->sample_count], &r->samples[r->sample_count]))
-			reading_fail(r, "sample %zu must be a finite number", r->sample_count + 1);
+			fail(r, "sample %zu must be a finite number", r->sample_count + 1);
 }
 
 static void read_point(struct reading *r, const struct json *line)
@@ -174,7 +341,7 @@ static void read_point(struct reading *r, const struct json *line)
 	fields.samples_seen = samples;
 	take_flag(r, line, "held_out", &fields.point.held_out);
 	if (!r->failed)
-		reading_take_point(r, &fields);
+		take_point(r, &fields);
 }
 
 static void read_end(struct reading *r, const struct json *line)
@@ -187,10 +354,10 @@ static void read_line(struct reading *r, const struct json *line)
 {
 	struct recording_waived waived = {.why = ""};
 	if (arena_used_B(r->arena) > MEMORY_MAX_B)
-		reading_fail(r, "the recording needs more than 8 GiB of memory (divide it into "
-				"several files)");
+		fail(r, "the recording needs more than 8 GiB of memory (divide it into "
+			"several files)");
 	else if (r->recording->ended)
-		reading_fail(r, "there is a line after the end line of the recording (remove it)");
+		fail(r, "there is a line after the end line of the recording (remove it)");
 	else if (json_member(line, "end"))
 		read_end(r, line);
 	else if (take_text(r, line, "waived", &waived.test)) {
@@ -199,8 +366,7 @@ static void read_line(struct reading *r, const struct json *line)
 	} else if (json_member(line, "test"))
 		read_point(r, line);
 	else
-		reading_fail(r,
-			     "the line must have one of the keys \"test\", \"waived\" and \"end\"");
+		fail(r, "the line must have one of the keys \"test\", \"waived\" and \"end\"");
 }
 
 /* Reads the next line. Returns false at the end. A file that ends inside a line was interrupted;
@@ -212,14 +378,14 @@ static bool read_next(struct reading *r, struct jp_reader *in)
 	const struct json *line = json_next(scratch, in, RECORDING_LINE_MAX_B);
 	r->line = line ? line->line : in->line;
 	if (in->read_B - before_B > RECORDING_LINE_MAX_B)
-		reading_fail(r, "the line is longer than 1 MiB, so this is not a recording (name a "
-				"file of a probe)");
+		fail(r, "the line is longer than 1 MiB, so this is not a recording (name a "
+			"file of a probe)");
 	else if (in->error && !(in->torn && r->header_seen))
-		reading_fail(r, "%s%s", in->error,
-			     r->header_seen ? "" : " (the first line of a recording is missing)");
+		fail(r, "%s%s", in->error,
+		     r->header_seen ? "" : " (the first line of a recording is missing)");
 	else if (line && !json_is(line, JP_OBJECT))
-		reading_fail(r, r->header_seen ? "a line must be one object, {...}"
-					       : "the first line of a recording is missing");
+		fail(r, r->header_seen ? "a line must be one object, {...}"
+				       : "the first line of a recording is missing");
 	else if (line && r->header_seen)
 		read_line(r, line);
 	else if (line)
@@ -250,9 +416,9 @@ static void finish(struct reading *r)
 	}
 	r->line = 0;
 	if (!r->failed && !r->header_seen)
-		reading_fail(r, "the file is empty (record again)");
+		fail(r, "the file is empty (record again)");
 	else if (!r->failed && measured == 0)
-		reading_fail(r, "the file has no samples (record again)");
+		fail(r, "the file has no samples (record again)");
 }
 
 const struct recording *recording_read(struct arena *arena, struct diag *diag, const char *path)

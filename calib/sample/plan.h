@@ -77,5 +77,5 @@ void plan_free(struct plan *plan);
 
 /* Writes the test and all words, for patterns: "copy.h2d.pinned". */
 void plan_point_variant(const struct plan_point *point, char *text, size_t room);
-/* Returns true if `text` matches a pattern of *, ? and plain characters. */
+/* Returns true if `text` matches a pattern of the shell. */
 bool plan_matches(const char *pattern, const char *text);

@@ -11,9 +11,7 @@
  * measurements. Releases from 2.17 on name the collective. For older ones the ratio of the two
  * bandwidths identifies it: for n ranks it is 2 (n - 1) / n of an all-reduce, and (n - 1) / n of
  * all_gather and reduce_scatter. A file may contain several runs, each with
- * its own line '# nThread ...'. nccl_json.c reads JSON (-J). */
-#include "sim/import/nccl.h"
-
+ * its own line '# nThread ...'. */
 #include <math.h>
 #include <string.h>
 
@@ -40,6 +38,18 @@ struct state {
 	size_t times[TIMES], time_count;
 };
 
+/* Sets the names and ranks of all points from `first` on. */
+static void give_names(struct importing *importing, size_t first, const char *collective,
+		       double ranks)
+{
+	for (size_t i = first; i < importing->points.count; i++) {
+		struct import_point *point = &importing->points.items[i];
+		point->words =
+			arena_printf(importing->arena, "collective=%s library=nccl", collective);
+		import_at(importing, point, "ranks", ranks);
+	}
+}
+
 /* Ends a run: gives its points their names and ranks. */
 static void end_run(struct importing *importing, struct state *state)
 {
@@ -54,22 +64,12 @@ static void end_run(struct importing *importing, struct state *state)
 			     "the log does not name the collective (nccl-tests 2.17 writes '# "
 			     "Collective test starting: ...': add such a line above)");
 	if (diag_count(importing->diag) == 0)
-		import_nccl_name(importing, state->first, state->collective, state->ranks);
+		give_names(importing, state->first, state->collective, state->ranks);
 	*state = (struct state){.first = importing->points.count};
 }
 
-void import_nccl_name(struct importing *importing, size_t first, const char *collective,
-		      double ranks)
-{
-	for (size_t i = first; i < importing->points.count; i++) {
-		struct import_point *point = &importing->points.items[i];
-		point->words =
-			arena_printf(importing->arena, "collective=%s library=nccl", collective);
-		import_at(importing, point, "ranks", ranks);
-	}
-}
-
-const char *import_nccl_program(struct importing *importing, const char *program)
+/* Returns "all_reduce" for "build/all_reduce_perf -b 8", or NULL for an unknown program. */
+static const char *program_name(struct importing *importing, const char *program)
 {
 	const char *slash = strrchr(program, '/');
 	const char *name = slash ? slash + 1 : program;
@@ -79,9 +79,9 @@ const char *import_nccl_program(struct importing *importing, const char *program
 	return length ? arena_printf(importing->arena, "%.*s", (int)length, name) : NULL;
 }
 
-void import_nccl_time(struct importing *importing, double size_B, double time_us)
+/* Adds a point without name and ranks, which give_names() sets later. */
+static void add_time(struct importing *importing, double size_B, double time_us)
 {
-	/* name and ranks are set at the end of the run */
 	struct import_point *point = import_point(importing, "collective", NULL);
 	import_at(importing, point, "size_B", size_B);
 	import_sample(importing, point, time_us / MICROS);
@@ -135,7 +135,7 @@ static void take_comment(struct importing *importing, const char *line, struct s
 	const char *const *words = importing->words;
 	if (found) {
 		end_run(importing, state);
-		state->collective = import_nccl_program(importing, found + sizeof starting - 1);
+		state->collective = program_name(importing, found + sizeof starting - 1);
 		state->named = state->given = true;
 	} else if (count > 0 && strcmp(words[0], "nThread") == 0) {
 		if (!state->named)
@@ -238,7 +238,7 @@ static void take_row(struct importing *importing, const char *line, struct state
 		if (!some)
 			import_skip(importing, "a size of 0 bytes gives no information");
 		else if (import_number(importing, words[state->times[i]], &time_us))
-			import_nccl_time(importing, size_B, time_us);
+			add_time(importing, size_B, time_us);
 		else
 			import_skip(importing, "no time was measured");
 }
@@ -265,12 +265,76 @@ static void take_program(struct importing *importing, const char *line, const ch
 	}
 }
 
+/* ---- JSON ---- */
+
+/* Adds the times of a row of the results. */
+static void take_result(struct importing *importing, const struct json *result)
+{
+	static const char *const places[] = {"out_of_place", "in_place"};
+	double size_B = 0, time_us;
+	import_json_at(importing, result);
+	if (!import_json_object(importing, result))
+		return;
+	import_json_number(importing, result, "size", &size_B);
+	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+		const struct json *place =
+			import_json_object(importing, json_member(result, places[i]));
+		if (json_member(place, "cpu_time"))
+			import_error(importing, "these are CPU times, not times of the collective "
+						"(measure without -C)");
+		else if (import_json_number(importing, place, "time", &time_us) && size_B > 0)
+			add_time(importing, size_B, time_us);
+	}
+}
+
+/* Reads JSON (-J FILE, from 2.17 on; src/util.cu of nccl-tests):
+ *
+ *   {"version":2, "args":["./all_reduce_perf",...],
+ *    "config":{"nthreads":1,"ngpus":1,...,"devices":[{"rank":0,...,"device_info":"..."}]},
+ *    "results":[{"size":1024,...,"out_of_place":{"time":20.5,...},"in_place":{...}}]}
+ *
+ * devices[] has an element for each process, so the number of ranks is its length times nthreads
+ * times ngpus. Times are in us. */
+static void read_json(struct importing *importing)
+{
+	size_t first = importing->points.count;
+	const struct json *root = import_json(importing);
+	const struct json *config = import_json_object(importing, json_member(root, "config")),
+			  *results = json_member(root, "results"),
+			  *devices = json_member(config, "devices");
+	const char *program = json_text_of(json_at(json_member(root, "args"), 0)),
+		   *collective = program ? program_name(importing, program) : NULL;
+	double threads = 0, gpus = 0;
+	import_json_number(importing, config, "nthreads", &threads);
+	import_json_number(importing, config, "ngpus", &gpus);
+	for (size_t i = 0; i < json_size(devices) && !importing->gpu; i++) {
+		const struct json *device = import_json_object(importing, json_at(devices, i));
+		const char *gpu = json_text_of(json_member(device, "device_info"));
+		importing->gpu = gpu ? arena_strdup(importing->arena, gpu) : NULL;
+	}
+	for (size_t i = 0; i < json_size(results) && diag_count(importing->diag) == 0; i++)
+		take_result(importing, json_at(results, i));
+	double ranks = (double)json_size(devices) * threads * gpus;
+	if (diag_count(importing->diag) || importing->points.count == first)
+		return;
+	if (ranks < 2 || !collective)
+		import_error(
+			importing,
+			ranks < 2
+				? "there is one rank, but a collective needs two or more (measure "
+				  "with more GPUs; \"config\" states nthreads, ngpus and devices)"
+				: "the log does not name the collective (the first word of "
+				  "\"args\" must be the program, for example all_reduce_perf)");
+	else
+		give_names(importing, first, collective, ranks);
+}
+
 static void read_log(struct importing *importing)
 {
 	struct state state = {.first = importing->points.count};
 	const char *line, *program;
 	if (import_is_json(importing)) {
-		import_nccl_json(importing);
+		read_json(importing);
 		return;
 	}
 	while (diag_count(importing->diag) == 0 && (line = lines_next(&importing->lines))) {

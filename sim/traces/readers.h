@@ -51,7 +51,7 @@ trace_reader nsys_read;
  * for each operation, with the nodes that it depends on (mlcommons/chakra, et_def.proto). The
  * messages are read here field by field, because fields are few and unknown ones are skipped.
  *
- * The nodes become a graph (graph.h). The GPU has a stream for kernels, one for collectives, one
+ * The nodes become a graph (chakra.c). The GPU has a stream for kernels, one for collectives, one
  * for sends and one for receives. world_count is the number of ranks of the job; 0: unknown. */
 struct recorded_calls *chakra_read(struct arena *arena, struct diag *diag, FILE *in,
 				   const char *path, uint32_t world_count,

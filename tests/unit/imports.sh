@@ -54,6 +54,13 @@ new_run() {
 { new_run 2 all_reduce && new_run 4 all_reduce && new_run 4 all_reduce && new_run 4 alltoall; } >new
 samples new
 is '64 2 0 1e-05' '64 4 0 1e-05' '64 4 1 1e-05' '64 4 0 1e-05'
+for program in './build/alltoall_perf -b 8 -e 1G' /opt/alltoall; do
+	sed "s#: alltoall_perf#: $program#" new >named
+	farwire import nccl-tests named
+	grep -q '"collective": "alltoall"' "$scratch.out" || complain "$program: the collective is not alltoall"
+done
+sed 's#: alltoall_perf#: /opt/#' new >named
+expect 2 'the log does not name the collective' import nccl-tests named
 # Columns for each iteration after each result.
 {
 	new_run 2 all_reduce | head -n 4

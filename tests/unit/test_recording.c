@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "sim/import/nccl.h"
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "tests/much_memory.h"
@@ -274,18 +273,7 @@ static void line_over_1_mib_is_refused(void)
 	huge_line_of("nobody_reads_this");
 }
 
-static void program_of_nccl_tests_names_its_collective(void)
-{
-	struct importing importing = {.arena = arena_new()};
-	CHECK_TEXT(import_nccl_program(&importing, "all_reduce_perf"), "all_reduce");
-	CHECK_TEXT(import_nccl_program(&importing, "./build/alltoall_perf -b 8 -e 1G"), "alltoall");
-	CHECK_TEXT(import_nccl_program(&importing, "/opt/all_gather"), "all_gather");
-	CHECK(import_nccl_program(&importing, "/opt/") == NULL);
-	arena_free(importing.arena);
-}
-
 static const struct test tests[] = {
-	TEST(program_of_nccl_tests_names_its_collective),
 	TEST(recording_gives_medians_of_its_passes),
 	TEST(fingerprint_is_sha256),
 	TEST(rates_are_converted_to_times),
