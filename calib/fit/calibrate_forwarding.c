@@ -25,22 +25,17 @@
 static const double CALLS_LIMIT = 0.05;
 /* Defaults of sim/remoting and sim/transport for costs that stay unknown. */
 static const double INTERCEPT_S = 0.2e-6, MARSHAL_S = 1e-6, REPLY_S = 0.5e-6, POST_S = 0.3e-6;
-static const double SEND_S = 3e-6, RECEIVE_S = 5e-6, WAKE_S = 4e-6;
 static const double BATCH_COUNT = 64, SLOWER_TIMES = 1.1, LEAST_S = 1e-9;
 
 static bool batched(struct calibrating *c, struct interval *value)
 {
+	const struct recording_number batch = {"batch", BATCH_COUNT};
 	const struct recording_point *const *points;
-	size_t count = recording_find(c->recording, c->arena, "forward",
-				      "transport=shm what=call mode=batched", &points);
-	for (size_t i = 0; i < count; i++) {
-		double batch = recording_point_number(points[i], "batch", 0);
-		if (batch < BATCH_COUNT || batch > BATCH_COUNT)
-			continue;
-		*value = calibrating_point(points[i]);
-		return true;
-	}
-	return false;
+	if (calibrating_find(c, "forward", "transport=shm what=call mode=batched", &batch, 1,
+			     &points) == 0)
+		return false;
+	*value = calibrating_point(points[0]);
+	return true;
 }
 
 /* Parts of a forwarded call: those that were determined so far, and the measured series. */
@@ -125,13 +120,6 @@ static void ways(struct calibrating *c, struct forwarded *f)
 			  "half of the rest of a call that waits, for each way; %s", f->quality);
 }
 
-/* Clamps the value to the range from 0 to `most`. */
-static struct interval at_most(struct interval value, double most)
-{
-	most = fmax(most, LEAST_S);
-	return value.value > most ? interval_times(value, most / value.value) : value;
-}
-
 /* Determines the cost of TCP. Calls over TCP differ from those over shared memory only in their
  * way: a send, the receiver's work and its wake-up. The send is visible if it limits the pace.
  * In any case no side works longer on a message than the interval between calls that do not
@@ -146,7 +134,7 @@ static void tcp(struct calibrating *c, const struct forwarded *f)
 		return;
 	struct interval more = interval_less(sync->start_s[0], f->sync->start_s[0]);
 	struct interval way = interval_plus(interval_times(more, 0.5), f->way.value);
-	struct interval send = interval_times(way, SEND_S / (SEND_S + RECEIVE_S + WAKE_S));
+	struct interval send = interval_times(way, CALIBRATING_SEND_S / CALIBRATING_WAY_S);
 	bool paced = calibrating_value(c, "forward", "transport=tcp what=call mode=async", &pace);
 	bool seen = paced && f->async && pace.value > 2 * f->async->start_s[0].value &&
 		    pace.value - f->intercept_s - f->marshal.value < way.value;
@@ -154,19 +142,16 @@ static void tcp(struct calibrating *c, const struct forwarded *f)
 	if (seen)
 		send = interval_plus(interval_less(pace, f->marshal), -f->intercept_s);
 	else
-		send = at_most(send, most_s - f->marshal.value - f->intercept_s);
-	struct interval rest = interval_less(way, send);
-	struct interval receive = at_most(interval_times(rest, RECEIVE_S / (RECEIVE_S + WAKE_S)),
-					  most_s - (f->each.value - f->intercept_s));
+		send = interval_at_most(send,
+					fmax(most_s - f->marshal.value - f->intercept_s, LEAST_S));
 	const char *note = arena_printf(
 		c->arena, "a forwarded call over TCP, minus one over shared memory; %s",
 		calibrating_quality(c, sync));
-	calibrating_found(c, "guest.*.send", QUANTITY_TIME, send, "%s; %s",
-			  seen ? "pace of calls that do not wait" : "divided like the defaults",
-			  note);
-	calibrating_found(c, "guest.*.receive", QUANTITY_TIME, receive, "%s", note);
-	calibrating_found(c, "guest.*.thread_wake", QUANTITY_TIME, interval_less(rest, receive),
-			  "%s", note);
+	const char *send_note = arena_printf(
+		c->arena, "%s; %s",
+		seen ? "pace of calls that do not wait" : "divided like the defaults", note);
+	calibrating_message(c, way, send, fmax(most_s - (f->each.value - f->intercept_s), LEAST_S),
+			    send_note, note);
 }
 
 /* Determines TCP's time per byte of a payload. A payload is sent completely over TCP and then

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* TCP, storage and memory of a host. */
+/* TCP, storage and memory of a host, and collectives. */
 #include <math.h>
 #include <string.h>
 
@@ -7,32 +7,8 @@
 #include "sim/base/arena.h"
 
 static const double LINKS_LIMIT = 0.03, CALLS_LIMIT = 0.05, STORAGE_LIMIT = 0.10, LARGE_B = 1 << 20;
-/* Defaults of sim/host for the parts of a message, and of sim/transport's inline. */
-static const double SEND_S = 3e-6, RECEIVE_S = 5e-6, WAKE_S = 4e-6, INLINE_B = 16384;
+static const double INLINE_B = 16384; /* default of sim/transport */
 static const double WIRE_TIMES = 3, CLEARLY = 0.5;
-
-/* Finds the points of a test with the given numbers; returns how many. */
-static size_t where(struct calibrating *c, const char *test, const char *words,
-		    const struct recording_number *numbers, size_t number_count,
-		    const struct recording_point *const **found)
-{
-	const struct recording_point *const *points;
-	size_t count = recording_find(c->recording, c->arena, test, words, &points), n = 0;
-	const struct recording_point **same =
-		ARENA_ARRAY(c->arena, count + 1, const struct recording_point *);
-	for (size_t i = 0; i < count; i++) {
-		bool all = true;
-		for (size_t k = 0; k < number_count; k++) {
-			double value =
-				recording_point_number(points[i], numbers[k].key, numbers[k].value);
-			all &= value >= numbers[k].value && value <= numbers[k].value;
-		}
-		if (all)
-			same[n++] = points[i];
-	}
-	*found = same;
-	return n;
-}
 
 /* Returns how often the cost of one byte adds to the time of a round. In messages up to `inline`
  * the receiver starts after the sender, so the cost counts twice. It counts once in larger
@@ -59,7 +35,7 @@ static void paid_points(struct calibrating *c, bool wire, struct rounds *rounds)
 	rounds->count = 0;
 	for (size_t kind = 0; kind < 2; kind++) {
 		const struct recording_point *const *points;
-		size_t count = where(c, "tcp", words[kind], single, 3, &points);
+		size_t count = calibrating_find(c, "tcp", words[kind], single, 3, &points);
 		for (size_t i = 0; i < count && rounds->count < SEGMENTS_POINTS_MAX; i++) {
 			struct recording_point *copy = ARENA_NEW(c->arena, struct recording_point);
 			double size_B = recording_point_number(points[i], "size_B", 0);
@@ -102,7 +78,7 @@ static double round_s(struct calibrating *c, double n, double size_B)
 {
 	const struct recording_number numbers[] = {{"n", n}, {"delay_s", 0}, {"size_B", size_B}};
 	const struct recording_point *const *points;
-	size_t count = where(c, "tcp", "what=roundtrip nagle=off", numbers, 3, &points);
+	size_t count = calibrating_find(c, "tcp", "what=roundtrip nagle=off", numbers, 3, &points);
 	return count > 0 ? points[0]->value : NAN;
 }
 
@@ -134,31 +110,24 @@ static void message_parts(struct calibrating *c, const struct calibration_series
 			  const struct calibration_series *overhead)
 {
 	struct interval sum = interval_times(whole->start_s[0], 0.5);
-	struct interval send = interval_times(sum, SEND_S / (SEND_S + RECEIVE_S + WAKE_S));
+	struct interval send = interval_times(sum, CALIBRATING_SEND_S / CALIBRATING_WAY_S);
 	bool seen = overhead && overhead->start_s[0].value < sum.value;
 	double gap_s = train_gap_s(c);
 	if (seen)
 		send = overhead->start_s[0];
 	bool paced = send.value > gap_s;
-	if (paced)
-		send = interval_times(send, gap_s / send.value);
-	calibrating_found(c, "guest.*.send", QUANTITY_TIME, send, "%s; %s",
-			  paced  ? "interval between messages of a train"
-			  : seen ? "the sender's time in a small send"
-				 : "its part of half a round trip, divided like the defaults",
-			  calibrating_quality(c, seen ? overhead : whole));
-	struct interval rest = interval_less(sum, send);
-	struct interval receive = interval_times(rest, RECEIVE_S / (RECEIVE_S + WAKE_S));
-	if (receive.value > gap_s)
-		receive = interval_times(receive, gap_s / receive.value);
-	const char *note = arena_printf(c->arena,
-					"half a round trip minus a send, with nothing for the "
-					"wire, divided like the defaults, receive at most the "
-					"interval between messages of a train; %s",
-					calibrating_quality(c, whole));
-	calibrating_found(c, "guest.*.receive", QUANTITY_TIME, receive, "%s", note);
-	calibrating_found(c, "guest.*.thread_wake", QUANTITY_TIME, interval_less(rest, receive),
-			  "%s", note);
+	const char *send_note =
+		arena_printf(c->arena, "%s; %s",
+			     paced  ? "interval between messages of a train"
+			     : seen ? "the sender's time in a small send"
+				    : "its part of half a round trip, divided like the defaults",
+			     calibrating_quality(c, seen ? overhead : whole));
+	calibrating_message(c, sum, interval_at_most(send, gap_s), gap_s, send_note,
+			    arena_printf(c->arena,
+					 "half a round trip minus a send, with nothing for the "
+					 "wire, divided like the defaults, receive at most the "
+					 "interval between messages of a train; %s",
+					 calibrating_quality(c, whole)));
 }
 
 static void tcp(struct calibrating *c)
@@ -232,7 +201,7 @@ static void storage(struct calibrating *c)
 				     : "";
 	static const struct recording_number alone[] = {{"parallel", 1}};
 	const struct recording_point *const *points;
-	size_t count = where(c, "storage", "what=random", alone, 1, &points);
+	size_t count = calibrating_find(c, "storage", "what=random", alone, 1, &points);
 	const struct calibration_series *random = calibrating_series_of(
 		c, points, count, "storage random", "size_B", SEGMENTS_MAX, STORAGE_LIMIT);
 	if (calibrating_first_holds(random))
@@ -267,7 +236,7 @@ static void memory(struct calibrating *c)
 {
 	static const struct recording_number one[] = {{"threads", 1}};
 	const struct recording_point *const *alone;
-	size_t count = where(c, "memcpy", "", one, 1, &alone), n = 0;
+	size_t count = calibrating_find(c, "memcpy", "", one, 1, &alone), n = 0;
 	const struct recording_point **large =
 		ARENA_ARRAY(c->arena, count + 1, const struct recording_point *);
 	for (size_t i = 0; i < count; i++)
@@ -281,6 +250,34 @@ static void memory(struct calibrating *c)
 				  "large copies by one thread; %s", calibrating_quality(c, copy));
 }
 
+/* Fits collectives over their size: a start time and a time per byte in each regime, because a
+ * library changes algorithm and protocol with the size. The bus bandwidth of a regime is defined as
+ * in nccl-tests: the bandwidth of a ring over its links. The library's own parameters also depend
+ * on the machine's links. farwire fits them to rows of a dataset with a topology
+ * (docs/models/fits.md). */
+static void collectives(struct calibrating *c)
+{
+	const struct recording_point *const *points, *const *same;
+	size_t count = recording_find(c->recording, c->arena, "collective", "", &points);
+	for (size_t i = 0; i < count; i++) {
+		const char *collective = recording_point_word(points[i], "collective");
+		const char *library = recording_point_word(points[i], "library");
+		const struct recording_number ranks = {
+			"ranks", recording_point_number(points[i], "ranks", 0)};
+		if (!collective)
+			continue;
+		size_t n = calibrating_find(c, "collective",
+					    arena_printf(c->arena, "collective=%s", collective),
+					    &ranks, 1, &same);
+		if (same[0] == points[i]) /* the first of its collective and number of ranks */
+			calibrating_series_of(c, same, n,
+					      arena_printf(c->arena, "%s %s, %.0f ranks",
+							   library ? library : "library",
+							   collective, ranks.value),
+					      "size_B", SEGMENTS_MAX, CALLS_LIMIT);
+	}
+}
+
 void calibrate_host(struct calibrating *c)
 {
 	tcp(c);
@@ -288,4 +285,5 @@ void calibrate_host(struct calibrating *c)
 	rdma(c);
 	storage(c);
 	memory(c);
+	collectives(c);
 }

@@ -46,6 +46,35 @@ struct interval interval_mean(struct interval a, struct interval b)
 	return interval_times(combine(a, b, 1), 0.5);
 }
 
+struct interval interval_at_most(struct interval interval, double most)
+{
+	return interval.value > most ? interval_times(interval, most / interval.value) : interval;
+}
+
+/* ---- points ---- */
+
+size_t calibrating_find(struct calibrating *c, const char *test, const char *words,
+			const struct recording_number *numbers, size_t number_count,
+			const struct recording_point *const **found)
+{
+	const struct recording_point *const *points;
+	size_t count = recording_find(c->recording, c->arena, test, words, &points), n = 0;
+	const struct recording_point **same =
+		ARENA_ARRAY(c->arena, count + 1, const struct recording_point *);
+	for (size_t i = 0; i < count; i++) {
+		bool all = true;
+		for (size_t k = 0; k < number_count; k++) {
+			double value =
+				recording_point_number(points[i], numbers[k].key, numbers[k].value);
+			all &= value >= numbers[k].value && value <= numbers[k].value;
+		}
+		if (all)
+			same[n++] = points[i];
+	}
+	*found = same;
+	return n;
+}
+
 /* ---- values by pass ---- */
 
 static int by_value(const void *a, const void *b)
@@ -553,6 +582,18 @@ void calibrating_found(struct calibrating *c, const char *path, enum quantity qu
 	struct calibrated *to = VEC_PUSH(c->arena, &c->result->parameters);
 	*to = (struct calibrated){path, quantity, value, arena_vprintf(c->arena, format, args)};
 	va_end(args);
+}
+
+void calibrating_message(struct calibrating *c, struct interval way, struct interval send,
+			 double receive_most_s, const char *send_note, const char *note)
+{
+	const double ratio = CALIBRATING_RECEIVE_S / (CALIBRATING_RECEIVE_S + CALIBRATING_WAKE_S);
+	struct interval rest = interval_less(way, send);
+	struct interval receive = interval_at_most(interval_times(rest, ratio), receive_most_s);
+	calibrating_found(c, "guest.*.send", QUANTITY_TIME, send, "%s", send_note);
+	calibrating_found(c, "guest.*.receive", QUANTITY_TIME, receive, "%s", note);
+	calibrating_found(c, "guest.*.thread_wake", QUANTITY_TIME, interval_less(rest, receive),
+			  "%s", note);
 }
 
 void calibrating_left_out(struct calibrating *c, const char *what, const char *format, ...)

@@ -21,20 +21,23 @@ struct calibrating {
 	double pcie_generation_count, pcie_width_count;
 };
 
-/* Each function fits one part: GPU calls and kernels, copies, arithmetic, forwarding, hosts,
- * collectives. */
+/* Each function fits one part: GPU calls and kernels, copies, arithmetic, forwarding, hosts. */
 void calibrate_calls(struct calibrating *c);
 void calibrate_copies(struct calibrating *c);
 void calibrate_compute(struct calibrating *c);
 void calibrate_forwarding(struct calibrating *c);
 void calibrate_host(struct calibrating *c);
-void calibrate_collectives(struct calibrating *c);
 
 /* Determines the GPU's name in paths and its published peak rates. */
 void calibrate_gpu_name(struct calibrating *c);
 
 /* ---- measured values ---- */
 
+/* Finds the points of a test that have the words and numbers; returns how many. A point without a
+ * number of that name has each value. */
+size_t calibrating_find(struct calibrating *c, const char *test, const char *words,
+			const struct recording_number *numbers, size_t number_count,
+			const struct recording_point *const **found);
 /* Stores the mean over the matching points; returns false if there are none. */
 bool calibrating_value(struct calibrating *c, const char *test, const char *words,
 		       struct interval *value);
@@ -81,7 +84,19 @@ const char *calibrating_label(struct calibrating *c, const char *test, const cha
  * size. */
 #define CALIBRATING_PACKETS_spB (0.4e-6 / OFFLOAD_PACKET_B)
 
+/* Defaults of sim/host for the parts of a message. */
+#define CALIBRATING_SEND_S    3e-6
+#define CALIBRATING_RECEIVE_S 5e-6
+#define CALIBRATING_WAKE_S    4e-6
+#define CALIBRATING_WAY_S     (CALIBRATING_SEND_S + CALIBRATING_RECEIVE_S + CALIBRATING_WAKE_S)
+
 /* ---- results ---- */
+
+/* Adds the parts of a message that takes `way`: the send, the receiver's work, which has its part
+ * of the defaults but takes at most receive_most_s, and the rest, in which a sleeping thread wakes.
+ */
+void calibrating_message(struct calibrating *c, struct interval way, struct interval send,
+			 double receive_most_s, const char *send_note, const char *note);
 
 /* Adds a parameter. In "gpu.*.x" the star is replaced by the GPU's name. A value that is not
  * positive and finite is left out, with a note. */
@@ -100,3 +115,5 @@ struct interval interval_plus(struct interval interval, double more);
 /* Returns a - b, with independent errors. */
 struct interval interval_less(struct interval a, struct interval b);
 struct interval interval_mean(struct interval a, struct interval b);
+/* Returns the interval, scaled so that its value is at most `most`, which is above zero. */
+struct interval interval_at_most(struct interval interval, double most);

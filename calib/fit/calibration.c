@@ -31,7 +31,6 @@ const struct calibration *calibration_run(struct arena *arena, struct diag *diag
 		calibrate_forwarding(&c);
 	}
 	calibrate_host(&c);
-	calibrate_collectives(&c);
 	struct calibration *result = c.result;
 	if (result->parameters.count || result->series.count || result->remarks.count)
 		return result;

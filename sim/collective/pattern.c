@@ -25,11 +25,6 @@ size_t pattern_power(size_t n)
 	return power;
 }
 
-const char *pattern_no_servers(const struct algorithm_spec *spec)
-{
-	return spec->server_count ? NULL : "a parameter server needs at least one server";
-}
-
 const char *pattern_equal_nodes(const struct algorithm_spec *spec)
 {
 	struct pattern_nodes nodes = pattern_shape(spec);

@@ -65,6 +65,5 @@ const struct schedule *pattern_trees(const struct algorithm *algorithm, struct a
 /* Returns the largest power of two up to n. */
 size_t pattern_power(size_t n);
 
-/* Functions for algorithm.refuse: they refuse nodes of different sizes, or no servers. */
+/* Function for algorithm.refuse: refuses nodes of different sizes. */
 const char *pattern_equal_nodes(const struct algorithm_spec *spec);
-const char *pattern_no_servers(const struct algorithm_spec *spec);

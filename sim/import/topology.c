@@ -40,9 +40,16 @@ void topology_nvlink(struct machine_read *machine, struct nvlink link)
 	*VEC_PUSH(machine->reading->arena, &machine->nvlinks) = link;
 }
 
-void topology_gpu(struct part *part, unsigned long device)
+void topology_pci(struct part *part, unsigned long class, unsigned long vendor,
+		  unsigned long device)
 {
 	const struct gpu_model *model = gpu_model_by_device(device);
+	part->infiniband = class == 0x0207;
+	part->efa = vendor == 0x1d0f;
+	part->roce = vendor == 0x15b3 && !part->infiniband;
+	part->ethernet = !part->infiniband && !part->efa && !part->roce;
+	if (part->kind != PART_GPU)
+		return;
 	part->device = device;
 	part->profile = model ? model->profile : NULL;
 }
@@ -84,22 +91,39 @@ void topology_device(struct machine_read *machine, size_t part, const char *name
 
 /* ---- completing ---- */
 
+/* Returns the next part of a kind, or NULL; part NULL: the first. */
+static struct part *next_of(const struct machine_read *machine, enum part_kind kind,
+			    const struct part *part)
+{
+	size_t i = part ? (size_t)(part - machine->parts.items) + 1 : 0;
+	while (i < machine->parts.count && machine->parts.items[i].kind != kind)
+		i++;
+	return i < machine->parts.count ? &machine->parts.items[i] : NULL;
+}
+
 static size_t count_of(const struct machine_read *machine, enum part_kind kind)
 {
 	size_t count = 0;
-	for (size_t i = 0; i < machine->parts.count; i++)
-		count += machine->parts.items[i].kind == kind;
+	for (const struct part *p = NULL; (p = next_of(machine, kind, p));)
+		count++;
 	return count;
+}
+
+/* Returns the list "a", "b" of the names of all parts of one of the kinds, after `list`. */
+static const char *names_of(const struct machine_read *machine, unsigned kinds, const char *list)
+{
+	for (size_t i = 0; i < machine->parts.count; i++)
+		if (kinds >> machine->parts.items[i].kind & 1)
+			list = arena_printf(machine->reading->arena, "%s%s\"%s\"", list,
+					    list[0] ? ", " : "", machine->parts.items[i].name);
+	return list;
 }
 
 /* Returns true if the file numbers all parts of a kind, each differently. */
 static bool is_numbered(const struct machine_read *machine, enum part_kind kind)
 {
 	bool seen[PARTS_MAX] = {false}, numbered = true;
-	for (size_t i = 0; i < machine->parts.count && numbered; i++) {
-		const struct part *part = &machine->parts.items[i];
-		if (part->kind != kind)
-			continue;
+	for (const struct part *part = NULL; numbered && (part = next_of(machine, kind, part));) {
 		numbered =
 			part->order >= 0 && part->order < PARTS_MAX && !seen[(size_t)part->order];
 		if (numbered)
@@ -209,14 +233,14 @@ static void find_profiles(struct machine_read *machine)
 	struct reading *reading = machine->reading;
 	size_t assumed = 0;
 	const char *last = "";
-	for (size_t i = 0; i < machine->parts.count; i++) {
-		struct part *part = &machine->parts.items[i];
-		if (part->kind != PART_GPU)
-			continue;
+	for (struct part *part = NULL; (part = next_of(machine, PART_GPU, part));) {
 		find_profile(machine, part);
 		if (part->profile)
 			continue;
-		last = part->profile = part->guess ? part->guess : likely_profile(machine, i);
+		last = part->profile =
+			part->guess
+				? part->guess
+				: likely_profile(machine, (size_t)(part - machine->parts.items));
 		assumed++;
 	}
 	if (assumed)
@@ -288,10 +312,7 @@ static void write_host(struct machine_read *machine)
 {
 	double cpus = 0, memory_Bps = 0;
 	bool memory_known = true;
-	for (size_t i = 0; i < machine->parts.count; i++) {
-		const struct part *part = &machine->parts.items[i];
-		if (part->kind != PART_SOCKET)
-			continue;
+	for (const struct part *part = NULL; (part = next_of(machine, PART_SOCKET, part));) {
 		cpus += part->cpu_count;
 		memory_known &= part->memory_Bps > 0;
 		memory_Bps += part->memory_Bps > 0 ? part->memory_Bps : 204.8e9;
@@ -318,14 +339,12 @@ static void write_gpus(struct machine_read *machine)
 	size_t count = count_of(machine, PART_GPU), written = 0;
 	reading_line(machine->reading, "\tgpus = (");
 	for (size_t number = 0; number < PARTS_MAX; number++)
-		for (size_t i = 0; i < machine->parts.count; i++) {
-			const struct part *part = &machine->parts.items[i];
-			if (part->kind == PART_GPU && part->number == number)
+		for (const struct part *part = NULL; (part = next_of(machine, PART_GPU, part));)
+			if (part->number == number)
 				reading_line(machine->reading,
 					     "\t\t{ name = \"%s\"; profile = \"%s\"; }%s # %s",
 					     part->name, part->profile, separator(written++, count),
 					     place_of(machine, part));
-		}
 	reading_line(machine->reading, "\t);");
 }
 
@@ -339,20 +358,14 @@ static bool to_switches(const struct machine_read *machine)
 
 static void write_switches(struct machine_read *machine)
 {
-	const char *list = to_switches(machine) ? "\"nvswitch\"" : "";
-	for (size_t i = 0; i < machine->parts.count; i++)
-		if (machine->parts.items[i].kind != PART_GPU)
-			list = arena_printf(machine->reading->arena, "%s%s\"%s\"", list,
-					    list[0] ? ", " : "", machine->parts.items[i].name);
-	reading_line(machine->reading, "\tswitches = [%s];", list);
+	const unsigned kinds = ~(1u << PART_GPU);
+	reading_line(machine->reading, "\tswitches = [%s];",
+		     names_of(machine, kinds, to_switches(machine) ? "\"nvswitch\"" : ""));
 }
 
 static void write_sockets(struct machine_read *machine)
 {
-	for (size_t i = 0; i < machine->parts.count; i++) {
-		const struct part *part = &machine->parts.items[i];
-		if (part->kind != PART_SOCKET)
-			continue;
+	for (const struct part *part = NULL; (part = next_of(machine, PART_SOCKET, part));) {
 		reading_line(
 			machine->reading,
 			"\t\t{ name = \"memory-%s\"; kind = \"socket\"; ends = [\"host\", "
@@ -360,24 +373,20 @@ static void write_sockets(struct machine_read *machine)
 			part->name, part->name,
 			(part->memory_Bps > 0 ? part->memory_Bps : 204.8e9) / 1e9,
 			place_of(machine, part), part->memory_Bps > 0 ? "data sheet" : "assumed");
-		for (size_t j = 0; j < i; j++)
-			if (machine->parts.items[j].kind == PART_SOCKET)
-				reading_line(
-					machine->reading,
-					"\t\t{ name = \"%s-%s\"; kind = \"socket\"; ends = "
-					"[\"%s\", \"%s\"]; bandwidth = \"62.4 GB/s\"; latency "
-					"= \"60 ns\"; }, # assumed: three UPI links of 10.4 GT/s",
-					machine->parts.items[j].name, part->name,
-					machine->parts.items[j].name, part->name);
+		for (const struct part *other = NULL;
+		     (other = next_of(machine, PART_SOCKET, other)) < part;)
+			reading_line(machine->reading,
+				     "\t\t{ name = \"%s-%s\"; kind = \"socket\"; ends = "
+				     "[\"%s\", \"%s\"]; bandwidth = \"62.4 GB/s\"; latency "
+				     "= \"60 ns\"; }, # assumed: three UPI links of 10.4 GT/s",
+				     other->name, part->name, other->name, part->name);
 	}
 }
 
 /* Writes the PCIe links, each with a separator, because an NVLink or nothing follows. */
 static void write_pcie(struct machine_read *machine, double usual, size_t nvlinks)
 {
-	size_t all = 0, written = 0;
-	for (size_t i = 0; i < machine->parts.count; i++)
-		all += machine->parts.items[i].kind != PART_SOCKET;
+	size_t all = machine->parts.count - count_of(machine, PART_SOCKET), written = 0;
 	for (size_t i = 0; i < machine->parts.count; i++) {
 		const struct part *part = &machine->parts.items[i];
 		if (part->kind == PART_SOCKET)
@@ -427,11 +436,7 @@ static void write_nvlinks(struct machine_read *machine)
 
 static void write_ports(struct machine_read *machine)
 {
-	const char *list = "";
-	for (size_t i = 0; i < machine->parts.count; i++)
-		if (machine->parts.items[i].kind == PART_NIC)
-			list = arena_printf(machine->reading->arena, "%s%s\"%s\"", list,
-					    list[0] ? ", " : "", machine->parts.items[i].name);
+	const char *list = names_of(machine, 1u << PART_NIC, "");
 	if (list[0])
 		reading_line(machine->reading, "\tports = [%s];", list);
 	size_t count = machine->devices.count;
@@ -464,11 +469,9 @@ static const char *kind_of(struct machine_read *machine, const struct part *nic)
 static void write_network(struct machine_read *machine, double generation)
 {
 	const struct part *nic = NULL;
-	for (size_t i = 0; i < machine->parts.count; i++) {
-		const struct part *part = &machine->parts.items[i];
-		if (part->kind == PART_NIC && (!nic || part->speed_bps > nic->speed_bps))
+	for (const struct part *part = NULL; (part = next_of(machine, PART_NIC, part));)
+		if (!nic || part->speed_bps > nic->speed_bps)
 			nic = part;
-	}
 	if (!nic) {
 		reading_line(
 			machine->reading,
@@ -502,11 +505,8 @@ static void write_topology(struct machine_read *machine)
 {
 	struct reading *r = machine->reading;
 	double generation = 3;
-	for (size_t i = 0; i < machine->parts.count; i++) {
-		const struct part *part = &machine->parts.items[i];
-		if (part->kind == PART_GPU)
-			generation = fmax(generation, model_of(part)->pcie_generation);
-	}
+	for (const struct part *part = NULL; (part = next_of(machine, PART_GPU, part));)
+		generation = fmax(generation, model_of(part)->pcie_generation);
 	reading_line(r, "# SPDX-License-Identifier: GPL-3.0-or-later");
 	reading_line(r, "# Written by farwire import topology.");
 	reading_line(r, "topology = {");

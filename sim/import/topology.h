@@ -57,8 +57,10 @@ void topology_nvlink(struct machine_read *machine, struct nvlink link);
 /* Gives an adapter its name in the operating system. Names such as rocep12s0 also say the kind of
  * an adapter of which nothing else is known. */
 void topology_device(struct machine_read *machine, size_t part, const char *name);
-/* Sets the profile of a GPU of NVIDIA by its PCI device number, if that is known. */
-void topology_gpu(struct part *part, unsigned long device);
+/* Sets the sort of an adapter by its PCI class and vendor, or the profile of a GPU of NVIDIA by its
+ * PCI device number, if that is known. */
+void topology_pci(struct part *part, unsigned long class, unsigned long vendor,
+		  unsigned long device);
 
 /* Writes the first machine of the case as NCCL reads it (NCCL_TOPO_FILE). */
 void topology_write_nccl(FILE *out, struct arena *arena, const struct scenario *scenario);

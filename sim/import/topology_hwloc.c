@@ -99,12 +99,9 @@ static size_t take_device(struct hwloc *h, const struct xml_element *e)
 				     xml_attribute(e, "pci_busid"), parent_of(h), e->origin);
 	struct part *part = &h->machine->parts.items[index];
 	read_speed(xml_attribute(e, "pci_link_speed"), part);
-	part->infiniband = strncmp(type, "0207", 4) == 0;
-	part->roce = !gpu && !part->infiniband && strstr(type, "[15b3:");
-	part->efa = !gpu && strstr(type, "[1d0f:");
-	part->ethernet = !part->infiniband && !part->efa && !part->roce;
-	if (gpu)
-		topology_gpu(part, strtoul(nvidia + 6, NULL, 16));
+	const char *vendor = strchr(type, '['), *device = vendor ? strchr(vendor, ':') : NULL;
+	topology_pci(part, strtoul(type, NULL, 16), vendor ? strtoul(vendor + 1, NULL, 16) : 0,
+		     device ? strtoul(device + 1, NULL, 16) : 0);
 	return index;
 }
 

@@ -78,7 +78,6 @@ static double memory_of(const struct xml_element *cpu)
 static size_t take_pci(struct nccl *n, const struct xml_element *e, size_t parent)
 {
 	const char *class = xml_attribute(e, "class");
-	const char *vendor = xml_attribute(e, "vendor");
 	enum part_kind kind = PART_BRIDGE;
 	if (!class[0]) {
 		refuse(n, e,
@@ -101,12 +100,10 @@ static size_t take_pci(struct nccl *n, const struct xml_element *e, size_t paren
 	struct part *part = &n->machine->parts.items[index];
 	part->generation = generation_of(xml_attribute(e, "link_speed"));
 	part->lanes = number(e, "link_width", 0);
-	part->infiniband = strncmp(class, "0x0207", 6) == 0;
-	part->efa = strcmp(vendor, "0x1d0f") == 0;
-	part->roce = strcmp(vendor, "0x15b3") == 0 && !part->infiniband;
-	part->ethernet = !part->infiniband && !part->efa && !part->roce;
-	if (kind == PART_GPU)
-		topology_gpu(part, strtoul(xml_attribute(e, "device"), NULL, 16));
+	topology_pci(part,
+		     strtoul(arena_printf(n->machine->reading->arena, "%.6s", class), NULL, 16),
+		     strtoul(xml_attribute(e, "vendor"), NULL, 16),
+		     strtoul(xml_attribute(e, "device"), NULL, 16));
 	return index;
 }
 

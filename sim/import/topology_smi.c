@@ -31,9 +31,14 @@ struct matrix {
 	double last_gpu;      /* of the lines of nvidia-smi -L */
 };
 
-static void refuse(struct matrix *m, int line, const char *why)
+__attribute__((format(printf, 3, 4))) static void refuse(struct matrix *m, int line,
+							 const char *format, ...)
 {
-	diag_error(m->reading->diag, (struct origin){m->origin.file, line}, "%s", why);
+	va_list args;
+	va_start(args, format);
+	diag_error(m->reading->diag, (struct origin){m->origin.file, line}, "%s",
+		   arena_vprintf(m->reading->arena, format, args));
+	va_end(args);
 }
 
 /* Copies a line without its escapes for underlined text, and divides it at blanks. */
@@ -87,10 +92,9 @@ static void take_row(struct matrix *m, size_t row, const char *const *words, siz
 	for (size_t i = 0; i < m->count; i++) {
 		if (!is_path(words[1 + i])) {
 			refuse(m, m->origin.line,
-			       arena_printf(m->reading->arena,
-					    "'%s' is not a kind of path such as PIX or NV4 (import "
-					    "the output of nvidia-smi topo -m, not of -p2p)",
-					    reading_quote(m->reading, words[1 + i])));
+			       "'%s' is not a kind of path such as PIX or NV4 (import "
+			       "the output of nvidia-smi topo -m, not of -p2p)",
+			       reading_quote(m->reading, words[1 + i]));
 			return;
 		}
 		m->cells[row][i] = words[1 + i];
@@ -192,21 +196,17 @@ static void check(struct matrix *m)
 	for (size_t i = 0; i < m->count; i++) {
 		if (m->lines[i] == 0) {
 			refuse(m, m->origin.line,
-			       arena_printf(
-				       m->reading->arena,
-				       "the row of %s is missing (import the unchanged output)",
-				       reading_quote(m->reading, m->names[i])));
+			       "the row of %s is missing (import the unchanged output)",
+			       reading_quote(m->reading, m->names[i]));
 			return;
 		}
 		for (size_t j = 0; j < i; j++)
 			if (m->lines[j] && strcmp(m->cells[i][j], m->cells[j][i]) != 0) {
 				refuse(m, m->lines[i],
-				       arena_printf(
-					       m->reading->arena,
-					       "the path to %s is %s, but %s in line %d (import "
-					       "the unchanged output)",
-					       reading_quote(m->reading, m->names[j]),
-					       m->cells[i][j], m->cells[j][i], m->lines[j]));
+				       "the path to %s is %s, but %s in line %d (import "
+				       "the unchanged output)",
+				       reading_quote(m->reading, m->names[j]), m->cells[i][j],
+				       m->cells[j][i], m->lines[j]);
 				return;
 			}
 	}
@@ -360,10 +360,9 @@ static bool find_devices(struct matrix *m)
 		add_devices(m);
 	else if (here != there || found != there)
 		refuse(m, m->lines[0],
-		       arena_printf(m->reading->arena,
-				    "the matrix has %zu GPUs, but another file has %zu (name files "
-				    "of one machine)",
-				    here, there));
+		       "the matrix has %zu GPUs, but another file has %zu (name files "
+		       "of one machine)",
+		       here, there);
 	return there == 0 || (here == there && found == there);
 }
 

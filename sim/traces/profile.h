@@ -82,3 +82,7 @@ void profile_join_works(struct profile *p);
 
 /* Joins the remaining works, and makes a recorded program of the calls and collectives. */
 struct recorded_calls *profile_join(struct profile *p);
+
+/* Numbers the events of settled calls if none of their waits has a number.
+ * exported: tests/unit/test_replay.c calls it. */
+void profile_order_streams(struct arena *arena, struct recorded_calls *recorded);

@@ -5,7 +5,7 @@
  * must take as long. Further tests check threads that wait for each other, and polling, by hand
  * with the numbers of cuda_world.h. The test must run from the root folder. */
 #include "sim/training/framework.h"
-#include "sim/traces/stream_order.h"
+#include "sim/traces/profile.h"
 #include "tests/recording.h"
 
 static const struct calls_params as_recorded = {
@@ -347,7 +347,7 @@ static void a_wait_is_for_a_collective_of_its_step(void)
 	struct arena *arena = arena_new();
 	calls[1].size_B = calls[4].size_B = 4096;
 	calls[1].stream = calls[4].stream = 20;
-	stream_order_find(arena, &recorded);
+	profile_order_streams(arena, &recorded);
 	CHECK(calls[2].event >= 0 && calls[2].stream == 20);
 	CHECK(calls[5].event >= 0 && calls[5].event != calls[2].event);
 	CHECK(calls[6].event == calls[5].event && calls[6].stream == 7);
