@@ -9,48 +9,6 @@
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 
-/* ---- intervals ---- */
-
-struct interval interval_times(struct interval interval, double factor)
-{
-	return (struct interval){interval.value * factor, interval.low * factor,
-				 interval.high * factor};
-}
-
-struct interval interval_under(double numerator, struct interval interval)
-{
-	double low = interval.low > 0 ? numerator / interval.low : INFINITY;
-	return (struct interval){numerator / interval.value, numerator / interval.high,
-				 isnan(interval.low) ? NAN : low};
-}
-
-struct interval interval_plus(struct interval interval, double more)
-{
-	return (struct interval){interval.value + more, interval.low + more, interval.high + more};
-}
-
-static struct interval combine(struct interval a, struct interval b, double factor)
-{
-	double value = a.value + factor * b.value;
-	double half = hypot((a.high - a.low) / 2, factor * (b.high - b.low) / 2);
-	return (struct interval){value, value - half, value + half};
-}
-
-struct interval interval_less(struct interval a, struct interval b)
-{
-	return combine(a, b, -1);
-}
-
-struct interval interval_mean(struct interval a, struct interval b)
-{
-	return interval_times(combine(a, b, 1), 0.5);
-}
-
-struct interval interval_at_most(struct interval interval, double most)
-{
-	return interval.value > most ? interval_times(interval, most / interval.value) : interval;
-}
-
 /* ---- points ---- */
 
 size_t calibrating_find(struct calibrating *c, const char *test, const char *words,

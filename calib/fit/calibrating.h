@@ -107,13 +107,3 @@ void calibrating_left_out(struct calibrating *c, const char *what, const char *f
 	__attribute__((format(printf, 3, 4)));
 /* Returns for example "held-out error 0.4 % of 12 points, rms 0.3 %", for notes. */
 const char *calibrating_quality(struct calibrating *c, const struct calibration_series *series);
-
-/* Return factor * interval, numerator / interval, and interval + more. */
-struct interval interval_times(struct interval interval, double factor);
-struct interval interval_under(double numerator, struct interval interval);
-struct interval interval_plus(struct interval interval, double more);
-/* Returns a - b, with independent errors. */
-struct interval interval_less(struct interval a, struct interval b);
-struct interval interval_mean(struct interval a, struct interval b);
-/* Returns the interval, scaled so that its value is at most `most`, which is above zero. */
-struct interval interval_at_most(struct interval interval, double most);

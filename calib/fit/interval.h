@@ -56,3 +56,15 @@ struct interval_spec {
 
 /* Stores intervals[output_count]. Returns false if even all passes together allow no estimate. */
 bool interval_of_passes(const struct interval_spec *spec, struct interval *intervals);
+
+/* ---- arithmetic ---- */
+
+/* Return factor * interval, numerator / interval, and interval + more. */
+struct interval interval_times(struct interval interval, double factor);
+struct interval interval_under(double numerator, struct interval interval);
+struct interval interval_plus(struct interval interval, double more);
+/* Returns a - b, with independent errors. */
+struct interval interval_less(struct interval a, struct interval b);
+struct interval interval_mean(struct interval a, struct interval b);
+/* Returns the interval, scaled so that its value is at most `most`, which is above zero. */
+struct interval interval_at_most(struct interval interval, double most);

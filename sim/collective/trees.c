@@ -17,9 +17,9 @@
  *
  * nvls_tree: NVLink SHARP in each machine and the same trees between machines. The i-th GPU of each
  * machine is the head of part i of the buffer. The switch adds the values of the machine for the
- * head (servers.c). The heads of a part add theirs on a pair of trees over the machines. Each tree has
- * half of the part. The sums take the same way back. Channel 2 (c heads + i) is the first tree of
- * part i of channel c, the next one the second tree.
+ * head (servers.c). The heads of a part add theirs on a pair of trees over the machines. Each tree
+ * has half of the part. The sums take the same way back. Channel 2 (c heads + i) is the first tree
+ * of part i of channel c, the next one the second tree.
  *
  * collnet_direct and collnet_chain: NCCL's CollNet with switches of the network that add, such as
  * SHARP on InfiniBand. A head of each machine sends the machine's sum to the network and gets the
