@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/report/sensitivity.h"
+#include "sim/report/searches.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/report/chart_data.h"
-#include "sim/report/solving_words.h"
+#include "sim/report/searches.h"
 
 /* Returns for example "one-way latency of vswitch". */
 static const char *words_of(struct arena *arena, const struct solving *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire sensitivity: ranks parameters by their influence on a result. */
-#include "sim/report/sensitivity.h"
+#include "sim/report/searches.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/report/solving_words.h"
+#include "sim/report/searches.h"
 #include "sim/verb/verbs.h"
 
 static const struct drawing *draw(const struct command *command, const struct solving *solving)
