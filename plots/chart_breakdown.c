@@ -15,7 +15,7 @@ static const double percent_above_ratio = 8;
 
 enum { PARTS_MAX = 16 };
 
-struct layout {
+struct breakdown_layout {
 	struct arena *arena;
 	struct drawing *drawing;
 	struct axis axis;
@@ -27,7 +27,7 @@ struct layout {
 	size_t name_count;
 };
 
-static size_t part_index(struct layout *layout, const char *name)
+static size_t part_index(struct breakdown_layout *layout, const char *name)
 {
 	for (size_t i = 0; i < layout->name_count; i++)
 		if (strcmp(layout->names[i], name) == 0)
@@ -52,7 +52,7 @@ static double total_s(const struct prediction *prediction)
 	return sum;
 }
 
-static void measure(struct layout *layout, const struct prediction *const *predictions,
+static void measure(struct breakdown_layout *layout, const struct prediction *const *predictions,
 		    size_t count)
 {
 	double longest = 0, shortest = INFINITY;
@@ -77,7 +77,7 @@ static void measure(struct layout *layout, const struct prediction *const *predi
 	axis_along(&layout->axis, layout->area);
 }
 
-static double draw_key(const struct layout *layout, double y)
+static double draw_key(const struct breakdown_layout *layout, double y)
 {
 	struct legend legend = legend_begin(layout->drawing, y);
 	for (size_t i = 0; i < layout->name_count; i++)
@@ -87,7 +87,8 @@ static double draw_key(const struct layout *layout, double y)
 	return legend_end(&legend);
 }
 
-static void draw_stack(struct layout *layout, const struct prediction *prediction, double y)
+static void draw_stack(struct breakdown_layout *layout, const struct prediction *prediction,
+		       double y)
 {
 	double total = total_s(prediction), x = layout->area.x;
 	double scale = layout->percent ? 100 / total : 1e3;
@@ -117,7 +118,7 @@ static void draw_stack(struct layout *layout, const struct prediction *predictio
 		  arena_printf(layout->arena, "%s ms", number_text(layout->arena, total * 1e3, 4)));
 }
 
-static void draw_row(struct layout *layout, const struct prediction *prediction, double y)
+static void draw_row(struct breakdown_layout *layout, const struct prediction *prediction, double y)
 {
 	draw_row_label(layout->drawing, layout->area.x - 8, y, prediction->name,
 		       layout->label_width);
@@ -137,7 +138,7 @@ struct drawing *chart_breakdown(struct arena *arena, struct chart_text text,
 {
 	if (count == 0)
 		return chart_empty(arena, text, "there are no cases to show");
-	struct layout layout = {.arena = arena};
+	struct breakdown_layout layout = {.arena = arena};
 	measure(&layout, predictions, count);
 	double y = draw_key(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 8;
 	layout.area.y = y;

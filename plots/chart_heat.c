@@ -16,7 +16,7 @@ enum {
 static const double log_above_ratio = 30;
 static const double bar_width = 13, bar_room = 78, label_height = 16;
 
-struct layout {
+struct heat_layout {
 	struct arena *arena;
 	struct drawing *drawing;
 	struct heat_axes axes;
@@ -43,7 +43,7 @@ static struct paint viridis(double share)
 	return (struct paint){rgb, 1};
 }
 
-static int shade(const struct layout *layout, double z)
+static int shade(const struct heat_layout *layout, double z)
 {
 	if (isnan(z))
 		return -1;
@@ -61,7 +61,7 @@ static struct paint shade_paint(int index)
 
 /* ---- scale and levels ---- */
 
-static const char *z_text(const struct layout *layout, double z)
+static const char *z_text(const struct heat_layout *layout, double z)
 {
 	if (layout->axes.share)
 		return arena_printf(layout->arena, "%.4g %%", 100 * z);
@@ -70,7 +70,7 @@ static const char *z_text(const struct layout *layout, double z)
 }
 
 /* Returns false if there is no value at all. */
-static bool measure(struct layout *layout)
+static bool measure(struct heat_layout *layout)
 {
 	struct range z = {INFINITY, -INFINITY};
 	for (size_t m = 0; m < layout->count; m++) {
@@ -93,7 +93,7 @@ static bool measure(struct layout *layout)
 }
 
 /* Draws the colour bar on the right with ticks at round values. */
-static void draw_bar(struct layout *layout, double x, double y, double height)
+static void draw_bar(struct heat_layout *layout, double x, double y, double height)
 {
 	struct axis *scale = &layout->scale;
 	scale->from = y + height;
@@ -137,7 +137,7 @@ static double *edges_of(struct arena *arena, const double *values, size_t count,
 	return edges;
 }
 
-static void draw_run(const struct layout *layout, struct area cell, int index)
+static void draw_run(const struct heat_layout *layout, struct area cell, int index)
 {
 	if (index >= 0) {
 		draw_rectangle(layout->drawing, cell.x, cell.y, cell.width, cell.height,
@@ -149,7 +149,7 @@ static void draw_run(const struct layout *layout, struct area cell, int index)
 		   faint(ink_alarm, 0.6));
 }
 
-static void draw_cells(const struct layout *layout, const struct heat_map *map,
+static void draw_cells(const struct heat_layout *layout, const struct heat_map *map,
 		       const struct plane *plane, struct area area)
 {
 	const double *x = edges_of(layout->arena, map->x, map->x_count, layout->axes.x_log);
@@ -187,7 +187,7 @@ static void draw_cells(const struct layout *layout, const struct heat_map *map,
 /* ---- the line of the target ---- */
 
 /* Draws one side of a cell, if one of two neighbours reaches the target and the other does not. */
-static void draw_side(struct layout *layout, double a, double b, const double ends[4])
+static void draw_side(struct heat_layout *layout, double a, double b, const double ends[4])
 {
 	double limit = layout->axes.limit;
 	if (isnan(a) || isnan(b) || (a >= limit) == (b >= limit))
@@ -199,7 +199,8 @@ static void draw_side(struct layout *layout, double a, double b, const double en
 	draw_line(layout->drawing, ends[0], ends[1], ends[2], ends[3], ink_alarm, 2.6, DASH_SOLID);
 }
 
-static void draw_limit(struct layout *layout, const struct heat_map *map, const struct plane *plane)
+static void draw_limit(struct heat_layout *layout, const struct heat_map *map,
+		       const struct plane *plane)
 {
 	const double *x = edges_of(layout->arena, map->x, map->x_count, layout->axes.x_log);
 	const double *y = edges_of(layout->arena, map->y, map->y_count, layout->axes.y_log);
@@ -220,7 +221,8 @@ static void draw_limit(struct layout *layout, const struct heat_map *map, const 
 
 /* ---- the whole chart ---- */
 
-static void draw_map(struct layout *layout, size_t index, struct area area, bool bottom, bool left)
+static void draw_map(struct heat_layout *layout, size_t index, struct area area, bool bottom,
+		     bool left)
 {
 	const struct heat_map *map = &layout->maps[index];
 	const double *x = map->x, *y = map->y;
@@ -244,7 +246,7 @@ static void draw_map(struct layout *layout, size_t index, struct area area, bool
 	draw_axis_y(layout->drawing, &plane.y, area, left ? layout->axes.y_label : "", false);
 }
 
-static double draw_key(const struct layout *layout, double y)
+static double draw_key(const struct heat_layout *layout, double y)
 {
 	struct legend legend = legend_begin(layout->drawing, y);
 	if (layout->limited)
@@ -260,7 +262,7 @@ static double draw_key(const struct layout *layout, double y)
 struct drawing *chart_heat(struct arena *arena, struct chart_text text, struct heat_axes axes,
 			   const struct heat_map *maps, size_t count)
 {
-	struct layout layout = {.arena = arena, .axes = axes, .maps = maps, .count = count};
+	struct heat_layout layout = {.arena = arena, .axes = axes, .maps = maps, .count = count};
 	layout.limited = axes.limit_label != NULL;
 	if (axes.share && !axes.limit_label) {
 		layout.axes.limit = 0.95;

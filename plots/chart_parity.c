@@ -19,7 +19,7 @@ static double percent(double predicted, double measured)
 	return (predicted / measured - 1) * 100;
 }
 
-struct rows { /* the usable points, in the units of both panels */
+struct parity_rows { /* the usable points, in the units of both panels */
 	double *measured;
 	struct estimate *predicted, *error;
 	const char **hints;
@@ -28,14 +28,15 @@ struct rows { /* the usable points, in the units of both panels */
 	double worst; /* largest error with its interval, in percent */
 };
 
-static struct rows rows_of(struct arena *arena, const struct parity_point *points, size_t count)
+static struct parity_rows rows_of(struct arena *arena, const struct parity_point *points,
+				  size_t count)
 {
-	struct rows rows = {ARENA_ARRAY(arena, count + 1, double),
-			    ARENA_ARRAY(arena, count + 1, struct estimate),
-			    ARENA_ARRAY(arena, count + 1, struct estimate),
-			    ARENA_ARRAY(arena, count + 1, const char *),
-			    ARENA_ARRAY(arena, count + 1, bool),
-			    .worst = 12};
+	struct parity_rows rows = {ARENA_ARRAY(arena, count + 1, double),
+				   ARENA_ARRAY(arena, count + 1, struct estimate),
+				   ARENA_ARRAY(arena, count + 1, struct estimate),
+				   ARENA_ARRAY(arena, count + 1, const char *),
+				   ARENA_ARRAY(arena, count + 1, bool),
+				   .worst = 12};
 	for (size_t i = 0; i < count; i++) {
 		struct estimate y = points[i].predicted;
 		double x = points[i].measured;
@@ -71,7 +72,7 @@ struct drawing *chart_parity(struct arena *arena, struct chart_text text, const 
 		      {0.05, {.paint = {0x6A6A6A, 1}, .dash = DASH_SHORT}, "±5 %"},
 		      {0.1, {.paint = {0x6A6A6A, 1}, .dash = DASH_DOT}, "±10 %"}};
 	struct figure figure = {.arena = arena};
-	struct rows rows = rows_of(arena, points, count);
+	struct parity_rows rows = rows_of(arena, points, count);
 	const char *labels[2], *measured = arena_printf(arena, "measured (%s)", unit);
 	for (int test = 0; test < 2; test++)
 		labels[test] = arena_printf(arena, "%s (%zu %s)", test ? "test" : "fit",

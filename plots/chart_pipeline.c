@@ -32,7 +32,7 @@ static const struct row_kind kinds[KIND_COUNT] = {
 	{"host", "host", {.paint = {0xE69F00, 1}, .hatch = HATCH_RISING}},
 };
 
-struct row {
+struct rank_row {
 	size_t waits, kernels; /* tracks of the trace */
 	const char *label;
 	VEC(struct span) spans;
@@ -41,7 +41,7 @@ struct row {
 };
 
 struct step {
-	struct row *rows;
+	struct rank_row *rows;
 	size_t row_count;
 	int64_t from_ps, to_ps;
 };
@@ -75,7 +75,7 @@ static size_t kernel_track(const struct trace *trace, size_t waits)
 
 static int by_rank(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct rank_row *x = a, *y = b;
 	unsigned ranks[2] = {0};
 	sscanf(x->label, "rank %u", &ranks[0]);
 	sscanf(y->label, "rank %u", &ranks[1]);
@@ -83,17 +83,17 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* Finds the ranks, or the first rank of each stage. */
-static struct row *find_rows(struct arena *arena, const struct trace *trace, bool all_ranks,
-			     size_t *row_count)
+static struct rank_row *find_rows(struct arena *arena, const struct trace *trace, bool all_ranks,
+				  size_t *row_count)
 {
 	size_t count = 0, kept = 0;
-	struct row *rows = ARENA_ARRAY(arena, trace_track_count(trace) + 1, struct row);
+	struct rank_row *rows = ARENA_ARRAY(arena, trace_track_count(trace) + 1, struct rank_row);
 	for (size_t i = 0; i < trace_track_count(trace); i++) {
 		const char *name = trace_track_name(trace, i);
 		if (strncmp(name, "rank ", 5) != 0 || !strstr(name, ", stage "))
 			continue;
-		rows[count] =
-			(struct row){.waits = i, .kernels = kernel_track(trace, i), .label = name};
+		rows[count] = (struct rank_row){
+			.waits = i, .kernels = kernel_track(trace, i), .label = name};
 		count += rows[count].kernels != SIZE_MAX;
 	}
 	qsort(rows, count, sizeof *rows, by_rank);
@@ -110,7 +110,7 @@ static struct row *find_rows(struct arena *arena, const struct trace *trace, boo
 }
 
 /* Notes when an update ends. Updates without a pass between them belong to one step. */
-static void note_update(struct row *row, int64_t end_ps)
+static void note_update(struct rank_row *row, int64_t end_ps)
 {
 	if (row->passed)
 		row->ends_ps[0] = row->ends_ps[1];
@@ -129,12 +129,13 @@ static struct step last_step(struct arena *arena, const struct trace *trace, boo
 {
 	struct step step = {.from_ps = INT64_MAX};
 	step.rows = find_rows(arena, trace, all_ranks, &step.row_count);
-	struct row **row_of = ARENA_ARRAY(arena, trace_track_count(trace) + 1, struct row *);
+	struct rank_row **row_of =
+		ARENA_ARRAY(arena, trace_track_count(trace) + 1, struct rank_row *);
 	for (size_t i = 0; i < step.row_count; i++)
 		row_of[step.rows[i].waits] = row_of[step.rows[i].kernels] = &step.rows[i];
 	for (size_t i = 0; i < trace_span_count(trace); i++) {
 		const struct span *span = trace_span_at(trace, i);
-		struct row *row = row_of[span->track];
+		struct rank_row *row = row_of[span->track];
 		if (!row || !span->name || kind_of(span->name) == KIND_COUNT)
 			continue;
 		*VEC_PUSH(arena, &row->spans) = *span;
@@ -144,7 +145,7 @@ static struct step last_step(struct arena *arena, const struct trace *trace, boo
 			row->passed |= is_pass(span);
 	}
 	for (size_t i = 0; i < step.row_count; i++) {
-		const struct row *row = &step.rows[i];
+		const struct rank_row *row = &step.rows[i];
 		step.to_ps = row->ends_ps[1] > step.to_ps ? row->ends_ps[1] : step.to_ps;
 		for (size_t k = 0; k < row->spans.count; k++) {
 			const struct span *span = &row->spans.items[k];
@@ -203,7 +204,7 @@ const struct result_table *pipeline_table(struct arena *arena, const struct trac
 						      sizeof columns / sizeof columns[0]);
 	const struct step step = last_step(arena, trace, all_ranks);
 	for (size_t i = 0; i < step.row_count; i++) {
-		const struct row *row = &step.rows[i];
+		const struct rank_row *row = &step.rows[i];
 		if (row->spans.count)
 			qsort(row->spans.items, row->spans.count, sizeof *row->spans.items,
 			      by_start);

@@ -9,7 +9,7 @@
 static const double row_height = 27, bar_height = 14;
 static const struct look predicted_look = {.paint = {0x56B4E9, 1}};
 
-struct layout {
+struct bars_layout {
 	struct arena *arena;
 	struct drawing *drawing;
 	struct axis axis;
@@ -19,7 +19,7 @@ struct layout {
 	double right;  /* edge of the numbers */
 };
 
-static double row_middle(const struct layout *layout, size_t row)
+static double row_middle(const struct bars_layout *layout, size_t row)
 {
 	return layout->area.y + row_height * ((double)row + 0.5);
 }
@@ -33,7 +33,7 @@ static double largest(const struct ratio_bar *bars, size_t count)
 	return high;
 }
 
-static void draw_references(const struct layout *layout)
+static void draw_references(const struct bars_layout *layout)
 {
 	const struct area *area = &layout->area;
 	double one = axis_at(&layout->axis, 1), goal = axis_at(&layout->axis, 0.95);
@@ -45,7 +45,7 @@ static void draw_references(const struct layout *layout)
 	draw_text(layout->drawing, one + 3, area->y - 5, FONT_SMALL, ANCHOR_START, ink, false, "1");
 }
 
-static void draw_numbers(const struct layout *layout, const struct ratio_bar *bar, double y)
+static void draw_numbers(const struct bars_layout *layout, const struct ratio_bar *bar, double y)
 {
 	struct drawing *drawing = layout->drawing;
 	struct arena *arena = layout->arena;
@@ -61,7 +61,7 @@ static void draw_numbers(const struct layout *layout, const struct ratio_bar *ba
 }
 
 /* Draws everything on a bar and beside it. */
-static void draw_row(const struct layout *layout, const struct ratio_bar *bar, double y)
+static void draw_row(const struct bars_layout *layout, const struct ratio_bar *bar, double y)
 {
 	struct drawing *drawing = layout->drawing;
 	draw_row_label(drawing, layout->area.x - 8, y, bar->label, layout->label_width);
@@ -81,7 +81,7 @@ static void draw_row(const struct layout *layout, const struct ratio_bar *bar, d
 			  interval_text(layout->arena, &bar->ratio));
 }
 
-static double draw_head(struct layout *layout, double y)
+static double draw_head(struct bars_layout *layout, double y)
 {
 	struct legend legend = legend_begin(layout->drawing, y);
 	legend_add(&legend, LEGEND_AREA, predicted_look, "predicted");
@@ -90,7 +90,7 @@ static double draw_head(struct layout *layout, double y)
 	return legend_end(&legend);
 }
 
-static void draw_column_heads(const struct layout *layout)
+static void draw_column_heads(const struct bars_layout *layout)
 {
 	double y = layout->area.y - 5;
 	draw_text(layout->drawing, layout->right - 68, y, FONT_SMALL, ANCHOR_END, ink_soft, false,
@@ -99,7 +99,7 @@ static void draw_column_heads(const struct layout *layout)
 		  layout->interval ? "90 %" : "");
 }
 
-static void set_columns(struct layout *layout, const struct ratio_bar *bars, size_t count)
+static void set_columns(struct bars_layout *layout, const struct ratio_bar *bars, size_t count)
 {
 	const double label_most = 210, numbers = 112;
 	for (size_t i = 0; i < count; i++) {
@@ -120,7 +120,7 @@ struct drawing *chart_ratio_bars(struct arena *arena, struct chart_text text,
 {
 	if (count == 0)
 		return chart_empty(arena, text, "there are no cases to compare");
-	struct layout layout = {.arena = arena};
+	struct bars_layout layout = {.arena = arena};
 	set_columns(&layout, bars, count);
 	double y = draw_head(&layout, chart_begin(arena, text, CHART_WIDTH, &layout.drawing)) + 22;
 	layout.area.y = y;

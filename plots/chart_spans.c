@@ -11,7 +11,7 @@ static const double row_height = 16, row_gap = 3, group_gap = 8;
 /* in points: widths of spans that are drawn by themselves, of a bubble of passes, and of a block */
 static const double seen = 6, seen_wait = 2, least = 1;
 
-struct layout {
+struct spans_layout {
 	struct arena *arena;
 	struct drawing *drawing;
 	const struct span_chart *chart;
@@ -23,21 +23,21 @@ struct layout {
 
 /* Neighbouring spans of a row that are drawn together. Time without spans has the kind after the
  * last one. */
-struct block {
+struct span_block {
 	const struct chart_span *first;
 	const char *name;
 	size_t kind;
 	double from, to;
 	double times[SPAN_KINDS_MAX + 1]; /* by kind */
 };
-typedef VEC(struct block) block_vec;
+typedef VEC(struct span_block) block_vec;
 
-static double width_of(const struct layout *layout, double time)
+static double width_of(const struct spans_layout *layout, double time)
 {
 	return time * layout->area.width / layout->axis.high;
 }
 
-static bool is_pass(const struct layout *layout, size_t kind)
+static bool is_pass(const struct spans_layout *layout, size_t kind)
 {
 	return kind < layout->chart->pass_count;
 }
@@ -58,11 +58,11 @@ static int by_start(const void *a, const void *b)
 
 struct joining { /* the blocks of a row, and the run that comes after them */
 	block_vec blocks;
-	struct block run;
+	struct span_block run;
 	bool begun, open; /* there is a run; the last block takes further narrow runs */
 };
 
-static void block_add(struct block *block, const struct block *next)
+static void block_add(struct span_block *block, const struct span_block *next)
 {
 	block->to = next->to;
 	for (size_t kind = 0; kind <= SPAN_KINDS_MAX; kind++)
@@ -71,10 +71,10 @@ static void block_add(struct block *block, const struct block *next)
 
 /* Adds the run to the blocks. Runs that are too narrow to be seen are joined, up to the next pass
  * or bubble. */
-static void end_run(const struct layout *layout, struct joining *j)
+static void end_run(const struct spans_layout *layout, struct joining *j)
 {
-	struct block *last = j->blocks.count ? &j->blocks.items[j->blocks.count - 1] : NULL;
-	const struct block *run = &j->run;
+	struct span_block *last = j->blocks.count ? &j->blocks.items[j->blocks.count - 1] : NULL;
+	const struct span_block *run = &j->run;
 	bool passes = layout->chart->pass_count > 0, pass = is_pass(layout, run->kind);
 	bool bubble = passes && strcmp(run->name, "bubble") == 0;
 	bool narrow = width_of(layout, run->to - run->from) < (bubble ? seen_wait : seen);
@@ -95,11 +95,11 @@ static void end_run(const struct layout *layout, struct joining *j)
 
 /* Adds the time for which a span is in front; NULL: no span is. Pieces of one span, and passes of
  * the same name, are one run. */
-static void add_front(const struct layout *layout, struct joining *j, const struct chart_span *span,
-		      double from, double to)
+static void add_front(const struct spans_layout *layout, struct joining *j,
+		      const struct chart_span *span, double from, double to)
 {
 	size_t kind = span ? span->kind : layout->chart->kind_count;
-	struct block new = {span, span ? span->name : "", kind, from, to, {0}};
+	struct span_block new = {span, span ? span->name : "", kind, from, to, {0}};
 	new.times[kind] = to - from;
 	if (j->begun && j->run.kind == kind &&
 	    (j->run.first == span ||
@@ -114,7 +114,7 @@ static void add_front(const struct layout *layout, struct joining *j, const stru
 }
 
 /* Finds which span is in front at each time, and returns the blocks. */
-static block_vec blocks_of(const struct layout *layout, const struct span_row *row)
+static block_vec blocks_of(const struct spans_layout *layout, const struct span_row *row)
 {
 	VEC(const struct chart_span *) active = {0};
 	struct joining j = {.begun = false};
@@ -151,7 +151,7 @@ static block_vec blocks_of(const struct layout *layout, const struct span_row *r
 /* ---- drawing ---- */
 
 /* Writes the name where there is room; of a pass also only its micro-batch. */
-static void draw_name(const struct layout *layout, const struct block *block, double x,
+static void draw_name(const struct spans_layout *layout, const struct span_block *block, double x,
 		      double width, double y)
 {
 	bool pass = is_pass(layout, block->kind);
@@ -170,7 +170,8 @@ static void draw_name(const struct layout *layout, const struct block *block, do
 
 /* Draws a block. Each look takes the part of its height that it takes of its time, and at least a
  * point, so that few short spans are visible. */
-static void draw_block(struct layout *layout, const struct block *block, double y, bool alone)
+static void draw_block(struct spans_layout *layout, const struct span_block *block, double y,
+		       bool alone)
 {
 	const struct span_chart *chart = layout->chart;
 	double time = block->to - block->from, shares[SPAN_KINDS_MAX], sum = 0;
@@ -204,7 +205,7 @@ static void draw_block(struct layout *layout, const struct block *block, double 
 			  "%s: %.3f to %.3f", block->name, block->from, block->to);
 }
 
-static void draw_row(struct layout *layout, const struct span_row *row, double y)
+static void draw_row(struct spans_layout *layout, const struct span_row *row, double y)
 {
 	block_vec blocks = blocks_of(layout, row);
 	draw_rectangle(layout->drawing, layout->area.x, y, layout->area.width, row_height,
@@ -223,7 +224,7 @@ static bool group_starts(const struct span_chart *chart, size_t row)
 	return group && (row == 0 || strcmp(group, chart->rows[row - 1].group) != 0);
 }
 
-static void draw_labels(const struct layout *layout, size_t i, double y)
+static void draw_labels(const struct spans_layout *layout, size_t i, double y)
 {
 	const struct span_row *row = &layout->chart->rows[i];
 	double base = y + row_height / 2 + 2.8;
@@ -254,7 +255,7 @@ static double draw_legend(const struct span_chart *chart, struct legend legend)
 }
 
 /* Places the rows, and returns the y below them. */
-static double place_rows(struct layout *layout, double y, double *tops)
+static double place_rows(struct spans_layout *layout, double y, double *tops)
 {
 	const struct span_chart *chart = layout->chart;
 	for (size_t i = 0; i < chart->row_count; i++) {
@@ -278,7 +279,7 @@ static double place_rows(struct layout *layout, double y, double *tops)
 struct drawing *spans_draw(struct arena *arena, struct chart_text text,
 			   const struct span_chart *chart)
 {
-	struct layout layout = {.arena = arena, .chart = chart, .axis = {.high = chart->end}};
+	struct spans_layout layout = {.arena = arena, .chart = chart, .axis = {.high = chart->end}};
 	double *tops = ARENA_ARRAY(arena, chart->row_count, double);
 	double y = chart_begin(arena, text, CHART_WIDTH, &layout.drawing);
 	layout.area.y = draw_legend(chart, legend_begin(layout.drawing, y));

@@ -15,19 +15,19 @@
 static const double box_width = 190, box_height = 28, pitch = 38, heading_height = 22;
 static const size_t none = SIZE_MAX;
 
-struct group { /* nodes that are drawn as one box */
+struct chart_group { /* nodes that are drawn as one box */
 	const char *pattern;
 	const struct diagram_node *first;
 	double count; /* with those that a node represents */
 };
 
-struct node {
+struct chart_node {
 	const struct diagram_node *own;
 	size_t group;
 	double copies; /* nodes that it represents, as each of its links does; 0: it has no link */
 };
 
-struct bundle {                           /* links that are drawn as one row */
+struct link_bundle {                      /* links that are drawn as one row */
 	size_t ends[2];                   /* groups; the second may be none */
 	const struct diagram_link *first; /* NULL: the nodes are parts of the other ones */
 	double count, use;                /* highest utilisation; NaN: not simulated */
@@ -37,23 +37,23 @@ struct bundle {                           /* links that are drawn as one row */
 struct diagram {
 	struct arena *arena;
 	struct drawing *drawing;
-	struct node *nodes; /* by name */
+	struct chart_node *nodes; /* by name */
 	size_t node_count;
-	VEC(struct group) groups;
-	VEC(struct bundle) bundles;
+	VEC(struct chart_group) groups;
+	VEC(struct link_bundle) bundles;
 };
 
 /* ---- groups ---- */
 
 static int by_name(const void *a, const void *b)
 {
-	const struct node *x = a, *y = b;
+	const struct chart_node *x = a, *y = b;
 	return strcmp(x->own->name, y->own->name);
 }
 
-static struct node *find(const struct diagram *d, const char *name)
+static struct chart_node *find(const struct diagram *d, const char *name)
 {
-	const struct node wanted = {.own = &(struct diagram_node){.name = name}};
+	const struct chart_node wanted = {.own = &(struct diagram_node){.name = name}};
 	return name ? bsearch(&wanted, d->nodes, d->node_count, sizeof wanted, by_name) : NULL;
 }
 
@@ -87,7 +87,7 @@ static size_t group_of(struct diagram *d, const struct diagram_node *node)
 			break;
 	}
 	if (i == d->groups.count)
-		*VEC_PUSH(d->arena, &d->groups) = (struct group){name, node, 0};
+		*VEC_PUSH(d->arena, &d->groups) = (struct chart_group){name, node, 0};
 	return i;
 }
 
@@ -97,17 +97,18 @@ static void add_link(struct diagram *d, const struct diagram_link *link, size_t 
 {
 	size_t low = a < b ? a : b, high = a < b ? b : a, i = 0;
 	for (; i < d->bundles.count; i++) {
-		const struct bundle *other = &d->bundles.items[i];
+		const struct link_bundle *other = &d->bundles.items[i];
 		if (other->ends[0] == low && other->ends[1] == high && !other->first == !link &&
 		    (!link || (same_text(other->first->kind, link->kind) &&
 			       same_text(other->first->detail, link->detail))))
 			break;
 	}
 	if (i == d->bundles.count)
-		*VEC_PUSH(d->arena, &d->bundles) = (struct bundle){{low, high}, link, .use = NAN};
+		*VEC_PUSH(d->arena, &d->bundles) =
+			(struct link_bundle){{low, high}, link, .use = NAN};
 	if (!link)
 		return;
-	struct bundle *bundle = &d->bundles.items[i];
+	struct link_bundle *bundle = &d->bundles.items[i];
 	bundle->count += fmax(link->copies, 1);
 	bundle->used |= link->utilization[0] > 0 || link->utilization[1] > 0;
 	bundle->use = fmax(bundle->use, fmax(link->utilization[0], link->utilization[1]));
@@ -116,7 +117,7 @@ static void add_link(struct diagram *d, const struct diagram_link *link, size_t 
 static void find_bundles(struct diagram *d, const struct diagram_link *links, size_t link_count)
 {
 	for (size_t i = 0; i < link_count; i++) {
-		struct node *a = find(d, links[i].ends[0]), *b = find(d, links[i].ends[1]);
+		struct chart_node *a = find(d, links[i].ends[0]), *b = find(d, links[i].ends[1]);
 		if (!a || !b)
 			continue;
 		double copies = fmax(links[i].copies, 1);
@@ -125,7 +126,7 @@ static void find_bundles(struct diagram *d, const struct diagram_link *links, si
 		add_link(d, &links[i], a->group, b->group);
 	}
 	for (size_t i = 0; i < d->node_count; i++) {
-		const struct node *node = &d->nodes[i], *inside = find(d, node->own->inside);
+		const struct chart_node *node = &d->nodes[i], *inside = find(d, node->own->inside);
 		if (inside && (node->copies == 0 || strcmp(node->own->kind, "guest") == 0))
 			add_link(d, NULL, node->group, inside->group);
 		else if (node->copies == 0)
@@ -142,10 +143,10 @@ static const char *times(struct arena *arena, double count)
 	return count > 1 ? arena_printf(arena, "%s × ", number_format(arena, 5, count)) : "";
 }
 
-static void draw_end(const struct diagram *d, const struct bundle *bundle, int end, double x,
+static void draw_end(const struct diagram *d, const struct link_bundle *bundle, int end, double x,
 		     double y)
 {
-	const struct group *group = &d->groups.items[bundle->ends[end]];
+	const struct chart_group *group = &d->groups.items[bundle->ends[end]];
 	const char *name = arena_printf(d->arena, "%s%s", times(d->arena, group->count),
 					group->count > 1 ? group->pattern : group->first->name);
 	const char *detail = group->first->detail, *role = group->first->role;
@@ -164,7 +165,7 @@ static void draw_end(const struct diagram *d, const struct bundle *bundle, int e
 }
 
 /* Returns for example "8 × pcie 31.5 GB/s, 0.5 us, 25 % used". */
-static const char *bundle_text(struct arena *arena, const struct bundle *bundle)
+static const char *bundle_text(struct arena *arena, const struct link_bundle *bundle)
 {
 	if (!bundle->first)
 		return "part of";
@@ -179,7 +180,7 @@ static const char *bundle_text(struct arena *arena, const struct bundle *bundle)
 	return text;
 }
 
-static void draw_row(const struct diagram *d, const struct bundle *bundle, double y)
+static void draw_row(const struct diagram *d, const struct link_bundle *bundle, double y)
 {
 	const double left = CHART_MARGIN, right = CHART_WIDTH - CHART_MARGIN - box_width;
 	const double from = left + box_width, middle = y + box_height / 2;
@@ -220,16 +221,16 @@ struct drawing *chart_topology(struct arena *arena, struct chart_text text,
 	struct diagram d = {.arena = arena, .node_count = node_count};
 	if (node_count == 0)
 		return chart_empty(arena, text, "this topology has no nodes");
-	d.nodes = ARENA_ARRAY(arena, node_count, struct node);
+	d.nodes = ARENA_ARRAY(arena, node_count, struct chart_node);
 	for (size_t i = 0; i < node_count; i++)
-		d.nodes[i] = (struct node){&nodes[i], group_of(&d, &nodes[i]), 0};
+		d.nodes[i] = (struct chart_node){&nodes[i], group_of(&d, &nodes[i]), 0};
 	qsort(d.nodes, node_count, sizeof *d.nodes, by_name);
 	find_bundles(&d, links, link_count);
 	double y = draw_key(&d, chart_begin(arena, text, CHART_WIDTH, &d.drawing));
 	for (int network = 0; network < 2; network++) {
 		double heading = y;
 		for (size_t i = 0; i < d.bundles.count; i++) {
-			const struct bundle *bundle = &d.bundles.items[i];
+			const struct link_bundle *bundle = &d.bundles.items[i];
 			if ((bundle->first && bundle->first->network) != network)
 				continue;
 			y += y == heading ? heading_height : 0;

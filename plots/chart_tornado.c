@@ -11,7 +11,7 @@ static const double row_height = 26, bar_height = 15, end_space = 70;
 static const struct look low_look = {.paint = {0x0072B2, 1}};
 static const struct look high_look = {.paint = {0xE69F00, 1}, .hatch = HATCH_RISING};
 
-struct layout {
+struct tornado_layout {
 	struct arena *arena;
 	struct drawing *drawing;
 	double value;
@@ -22,7 +22,7 @@ struct layout {
 	double label_width;
 };
 
-static void measure(struct layout *layout)
+static void measure(struct tornado_layout *layout)
 {
 	const double label_most = 200;
 	struct range x = {layout->value, layout->value};
@@ -46,8 +46,8 @@ static void measure(struct layout *layout)
 }
 
 /* Draws one end: an area from the nominal value to the value there, and the cause's value. */
-static void draw_end(const struct layout *layout, double end, const char *label, struct look look,
-		     bool left, double y, double height)
+static void draw_end(const struct tornado_layout *layout, double end, const char *label,
+		     struct look look, bool left, double y, double height)
 {
 	double from = axis_at(&layout->axis, layout->value);
 	struct drawing *drawing = layout->drawing;
@@ -68,7 +68,7 @@ static void draw_end(const struct layout *layout, double end, const char *label,
 		  text_fit(layout->arena, label, FONT_SMALL, false, end_space - 6));
 }
 
-static void draw_row(const struct layout *layout, const struct tornado_bar *bar, double y)
+static void draw_row(const struct tornado_layout *layout, const struct tornado_bar *bar, double y)
 {
 	draw_row_label(layout->drawing, layout->area.x - 8, y, bar->label, layout->label_width);
 	bool apart = (bar->low - layout->value) * (bar->high - layout->value) < 0;
@@ -82,10 +82,10 @@ static void draw_row(const struct layout *layout, const struct tornado_bar *bar,
 struct drawing *chart_tornado(struct arena *arena, struct chart_text text,
 			      const struct tornado_view *view)
 {
-	struct layout layout = {.arena = arena,
-				.value = view->value,
-				.bars = view->bars,
-				.count = view->count < BARS_MAX ? view->count : BARS_MAX};
+	struct tornado_layout layout = {.arena = arena,
+					.value = view->value,
+					.bars = view->bars,
+					.count = view->count < BARS_MAX ? view->count : BARS_MAX};
 	if (!view->count || !isfinite(view->value))
 		return chart_empty(arena, text, "no parameter influences the answer");
 	measure(&layout);

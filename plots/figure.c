@@ -26,15 +26,15 @@ struct panel *figure_panel(struct figure *figure, struct area area, const char *
 	return panel;
 }
 
-struct layer *figure_layer(struct figure *figure, struct panel *panel, enum layer_kind kind,
-			   const char *label, struct look look)
+struct figure_layer *figure_layer(struct figure *figure, struct panel *panel,
+				  enum figure_layer_kind kind, const char *label, struct look look)
 {
-	struct layer *layer = VEC_PUSH(figure->arena, &panel->layers);
-	*layer = (struct layer){.kind = kind, .label = label, .look = look};
+	struct figure_layer *layer = VEC_PUSH(figure->arena, &panel->layers);
+	*layer = (struct figure_layer){.kind = kind, .label = label, .look = look};
 	return layer;
 }
 
-void figure_reference(struct figure *figure, struct panel *panel, enum layer_kind kind,
+void figure_reference(struct figure *figure, struct panel *panel, enum figure_layer_kind kind,
 		      const char *label, struct look look, double value)
 {
 	figure_layer(figure, panel, kind, label, look)->value = value;
@@ -84,7 +84,7 @@ static bool has_band(const struct plane *plane, const struct series *series, siz
 	       (!plane->y.log || series->y[i].low > 0);
 }
 
-static bool any_point(const struct panel *panel, const struct layer *layer,
+static bool any_point(const struct panel *panel, const struct figure_layer *layer,
 		      bool (*is)(const struct plane *plane, const struct series *series, size_t i))
 {
 	for (size_t i = 0; i < layer->series.count; i++)
@@ -93,7 +93,7 @@ static bool any_point(const struct panel *panel, const struct layer *layer,
 	return false;
 }
 
-static bool fails(const struct panel *panel, const struct layer *layer)
+static bool fails(const struct panel *panel, const struct figure_layer *layer)
 {
 	return layer->kind == LAYER_LINE && any_point(panel, layer, is_failed);
 }
@@ -101,7 +101,7 @@ static bool fails(const struct panel *panel, const struct layer *layer)
 /* ---- ranges and legend ---- */
 
 /* Extends the ranges by everything that will be drawn. */
-static void measure(struct panel *panel, const struct layer *layer)
+static void measure(struct panel *panel, const struct figure_layer *layer)
 {
 	const struct series *series = &layer->series;
 	for (size_t i = 0; i < series->count; i++) {
@@ -140,7 +140,7 @@ static bool is_on(const struct axis *axis, double value)
 	return axis->low < value && value < axis->high;
 }
 
-static bool is_drawn(const struct panel *panel, const struct layer *layer)
+static bool is_drawn(const struct panel *panel, const struct figure_layer *layer)
 {
 	return layer->kind == LAYER_LEVEL     ? is_on(&panel->plane.y, layer->value)
 	       : layer->kind == LAYER_UPRIGHT ? is_on(&panel->plane.x, layer->value)
@@ -154,7 +154,7 @@ static double draw_legend(const struct figure *figure, struct legend legend)
 	for (size_t k = 0; k < figure->panel_count; k++)
 		for (size_t i = 0; i < figure->panels[k].layers.count; i++) {
 			const struct panel *panel = &figure->panels[k];
-			const struct layer *layer = &panel->layers.items[i];
+			const struct figure_layer *layer = &panel->layers.items[i];
 			bool interval = any_point(panel, layer, has_band);
 			bool points = layer->kind == LAYER_POINTS;
 			band |= interval && !points;
@@ -176,7 +176,7 @@ static double draw_legend(const struct figure *figure, struct legend legend)
 /* ---- drawing ---- */
 
 static void draw_reference(struct drawing *drawing, const struct panel *panel,
-			   const struct layer *layer)
+			   const struct figure_layer *layer)
 {
 	const struct axis *x = &panel->plane.x, *y = &panel->plane.y;
 	double value = layer->value, from_x = x->low, to_x = x->high, from_y = value, to_y = value;
@@ -196,7 +196,7 @@ static void draw_reference(struct drawing *drawing, const struct panel *panel,
 
 /* Draws the intervals of a line as a band, and those of isolated points as whiskers. */
 static void draw_band(const struct figure *figure, struct drawing *drawing,
-		      const struct panel *panel, const struct layer *layer)
+		      const struct panel *panel, const struct figure_layer *layer)
 {
 	const struct plane *plane = &panel->plane;
 	const struct series *series = &layer->series;
@@ -233,7 +233,7 @@ static void draw_mark(const struct figure *figure, struct drawing *drawing,
 
 /* Draws a line, with markers if there is room for them. */
 static void draw_curve(const struct figure *figure, struct drawing *drawing,
-		       const struct panel *panel, const struct layer *layer)
+		       const struct panel *panel, const struct figure_layer *layer)
 {
 	const struct plane *plane = &panel->plane;
 	const struct series *series = &layer->series;
@@ -260,7 +260,7 @@ static void draw_curve(const struct figure *figure, struct drawing *drawing,
 }
 
 static void draw_points(const struct figure *figure, struct drawing *drawing,
-			const struct panel *panel, const struct layer *layer)
+			const struct panel *panel, const struct figure_layer *layer)
 {
 	const struct plane *plane = &panel->plane;
 	const struct series *series = &layer->series;
@@ -284,9 +284,9 @@ static void draw_layers(const struct figure *figure, struct drawing *drawing,
 	for (size_t i = 0; i < panel->layers.count; i++)
 		if (panel->layers.items[i].kind == LAYER_LINE)
 			draw_band(figure, drawing, panel, &panel->layers.items[i]);
-	for (enum layer_kind kind = 0; kind <= LAYER_POINTS; kind++)
+	for (enum figure_layer_kind kind = 0; kind <= LAYER_POINTS; kind++)
 		for (size_t i = 0; i < panel->layers.count; i++) {
-			const struct layer *layer = &panel->layers.items[i];
+			const struct figure_layer *layer = &panel->layers.items[i];
 			if (layer->kind != kind || !is_drawn(panel, layer))
 				continue;
 			if (kind == LAYER_LINE)
@@ -309,7 +309,7 @@ static void draw_failures(struct drawing *drawing, const struct panel *panel, do
 	draw_text(drawing, area->x - 6, fmax(top + height / 2 + 3, top + 12), FONT_TEXT, ANCHOR_END,
 		  ink_alarm, false, "fail");
 	for (size_t i = 0; i < panel->layers.count; i++) {
-		const struct layer *layer = &panel->layers.items[i];
+		const struct figure_layer *layer = &panel->layers.items[i];
 		if (!fails(panel, layer))
 			continue;
 		for (size_t k = 0; k < layer->series.count; k++)
@@ -351,7 +351,7 @@ static void draw_chosen_ticks(const struct figure *figure, struct drawing *drawi
 	size_t count = 0;
 	bool few = true;
 	for (size_t c = 0; c < panel->layers.count; c++) {
-		const struct layer *layer = &panel->layers.items[c];
+		const struct figure_layer *layer = &panel->layers.items[c];
 		for (size_t i = 0; layer->kind == LAYER_LINE && i < layer->series.count && few; i++)
 			few = take_tick(ticks, &count, layer->series.x[i]);
 	}

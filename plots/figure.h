@@ -18,18 +18,20 @@ struct series { /* a NaN value means that the case fails there */
 	const char *const *hints; /* texts below the mouse; NULL: x and the value */
 };
 
-enum layer_kind {                /* in the order of drawing */
-		  LAYER_LEVEL,   /* line of reference at `value` of the y axis, if it is on the axis
-				  */
-		  LAYER_UPRIGHT, /* the same of the x axis */
-		  LAYER_RAY,     /* line of reference y = value * x */
-		  LAYER_LINE, /* lines with intervals as bands, and with crosses below where y fails
-			       */
-		  LAYER_POINTS, /* markers with intervals as whiskers */
+enum figure_layer_kind {              /* in the order of drawing */
+			 LAYER_LEVEL, /* line of reference at `value` of the y axis, if it is on the
+				       * axis
+				       */
+			 LAYER_UPRIGHT, /* the same of the x axis */
+			 LAYER_RAY,     /* line of reference y = value * x */
+			 LAYER_LINE, /* lines with intervals as bands, and with crosses below where
+				      * y fails
+				      */
+			 LAYER_POINTS, /* markers with intervals as whiskers */
 };
 
-struct layer {
-	enum layer_kind kind;
+struct figure_layer {
+	enum figure_layer_kind kind;
 	const char *label; /* entry in the legend; NULL or "": none */
 	struct look look;
 	double value;         /* of a line of reference */
@@ -48,7 +50,7 @@ struct panel {
 	enum tick_choice ticks;
 	struct plane plane; /* kinds of axes; an axis with a range keeps it */
 	struct range x, y;  /* what the axes cover, besides the layers */
-	VEC(struct layer) layers;
+	VEC(struct figure_layer) layers;
 };
 
 struct figure {
@@ -61,10 +63,10 @@ struct figure {
 /* Adds a panel. A top below the first panel's bottom puts it under the first panel. */
 struct panel *figure_panel(struct figure *figure, struct area area, const char *x_label,
 			   const char *y_label);
-struct layer *figure_layer(struct figure *figure, struct panel *panel, enum layer_kind kind,
-			   const char *label, struct look look);
+struct figure_layer *figure_layer(struct figure *figure, struct panel *panel,
+				  enum figure_layer_kind kind, const char *label, struct look look);
 /* Adds a line of reference. */
-void figure_reference(struct figure *figure, struct panel *panel, enum layer_kind kind,
+void figure_reference(struct figure *figure, struct panel *panel, enum figure_layer_kind kind,
 		      const char *label, struct look look, double value);
 /* Adds points of fit rows and of test rows, whose look is not hollow. The legend has a role once.
  */

@@ -52,7 +52,7 @@ static void paid_points(struct calibrating *c, bool wire, struct rounds *rounds)
 	if (n < LINE_POINTS_MIN)
 		return;
 	double sum = 0;
-	struct line line = line_robust(xy, n);
+	struct fitted_line line = line_robust(xy, n);
 	for (size_t i = 0; i < n; i++)
 		sum += fabs(line_at(&line, xy[i].x) / xy[i].y - 1);
 	rounds->error_ratio = sum / (double)n;

@@ -284,7 +284,7 @@ static void leave_each_out(struct piece_errors *e)
 		for (size_t k = 0; k < e->fitted_count; k++)
 			if (k != i)
 				others[n++] = e->fitted[k];
-		struct line line = line_robust(others, n);
+		struct fitted_line line = line_robust(others, n);
 		e->left_out[i] = fabs(line_at(&line, e->fitted[i].x) / e->fitted[i].y - 1);
 	}
 }

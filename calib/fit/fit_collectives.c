@@ -39,14 +39,14 @@ static const char *simulated(const char *collective)
 	return NULL;
 }
 
-struct measured {
+struct measured_collective {
 	const char *collective;
 	double ranks, size_B, time_s;
 };
 
 static int by_size(const void *a, const void *b)
 {
-	const struct measured *x = a, *y = b;
+	const struct measured_collective *x = a, *y = b;
 	int order = strcmp(x->collective, y->collective);
 	order = order ? order : (x->ranks > y->ranks) - (x->ranks < y->ranks);
 	order = order ? order : (x->size_B > y->size_B) - (x->size_B < y->size_B);
@@ -54,7 +54,7 @@ static int by_size(const void *a, const void *b)
 }
 
 struct rows {
-	VEC(struct measured) measured;
+	VEC(struct measured_collective) measured;
 	VEC(const struct dataset_row *) fit, held_out;
 };
 
@@ -71,17 +71,18 @@ static void gather(struct arena *arena, const struct fit_collectives_request *re
 			double size_B = recording_point_number(points[k], "size_B", 0);
 			if (!name || ranks < 2 || size_B < 1 || !(points[k]->value > 0))
 				continue;
-			struct measured *slot = VEC_PUSH(arena, &rows->measured);
-			*slot = (struct measured){name, ranks, size_B, points[k]->value};
+			struct measured_collective *slot = VEC_PUSH(arena, &rows->measured);
+			*slot = (struct measured_collective){name, ranks, size_B, points[k]->value};
 		}
 	}
 	if (rows->measured.count > 1)
-		qsort(rows->measured.items, rows->measured.count, sizeof(struct measured), by_size);
+		qsort(rows->measured.items, rows->measured.count,
+		      sizeof(struct measured_collective), by_size);
 }
 
 static const struct dataset_row *row_of(struct arena *arena,
 					const struct fit_collectives_request *request,
-					const struct measured *measured)
+					const struct measured_collective *measured)
 {
 	struct setting *settings =
 		ARENA_ARRAY(arena, request->setting_count + SETTINGS_MORE, struct setting);

@@ -46,7 +46,7 @@ double products_at(const struct products *p, const struct kernel_work *work)
 
 /* ---- the fit ---- */
 
-struct fitting {
+struct products_fitting {
 	const struct products_point *points;
 	size_t count;
 	struct products *products;
@@ -55,7 +55,7 @@ struct fitting {
 
 static double loss(const double *x, void *ctx)
 {
-	struct fitting *f = ctx;
+	struct products_fitting *f = ctx;
 	double sum = 0, limit = HUBER * SIGMA;
 	for (size_t i = 0; i < f->free_count; i++)
 		f->products->value[f->free[i]] = exp(x[i]);
@@ -68,7 +68,7 @@ static double loss(const double *x, void *ctx)
 }
 
 /* Fills the derivatives of the logarithms of the times by those of the constants. */
-static void derive(const struct fitting *f, double *jacobian)
+static void derive(const struct products_fitting *f, double *jacobian)
 {
 	for (size_t k = 0; k < f->free_count; k++) {
 		struct products up = *f->products, down = *f->products;
@@ -102,7 +102,7 @@ static void invert(size_t n, double a[PRODUCTS_CONSTANTS][PRODUCTS_CONSTANTS])
 
 /* Computes the linear map from errors of the points to a step of the constants, and the standard
  * errors. */
-static void linearise(struct arena *arena, const struct fitting *f)
+static void linearise(struct arena *arena, const struct products_fitting *f)
 {
 	struct products *p = f->products;
 	double inverse[PRODUCTS_CONSTANTS][PRODUCTS_CONSTANTS] = {{0}}, squares = 0, rms = 0;
@@ -153,7 +153,7 @@ void products_step(const struct products *p, const double *times_s, double *out)
 }
 
 /* Starts from the fastest product of each type. Returns false if a type or all have too few. */
-static bool guess(struct fitting *f)
+static bool guess(struct products_fitting *f)
 {
 	double *value = f->products->value, least = INFINITY, most = 0;
 	for (size_t k = 0; k < PRODUCTS_CONSTANTS; k++)
@@ -176,7 +176,7 @@ static bool guess(struct fitting *f)
 }
 
 /* Minimises from the present constants and returns the loss. */
-static double descend(struct fitting *f)
+static double descend(struct products_fitting *f)
 {
 	double x[PRODUCTS_CONSTANTS], step[PRODUCTS_CONSTANTS], low[PRODUCTS_CONSTANTS],
 		high[PRODUCTS_CONSTANTS];
@@ -192,7 +192,7 @@ static double descend(struct fitting *f)
 }
 
 /* Moves to the minimum by steps of Gauss and Newton, as long as they reduce the loss. */
-static void polish(struct arena *arena, struct fitting *f, const double *times_s)
+static void polish(struct arena *arena, struct products_fitting *f, const double *times_s)
 {
 	double x[PRODUCTS_CONSTANTS], next[PRODUCTS_CONSTANTS], logs[PRODUCTS_CONSTANTS];
 	for (int round = 0; round < ROUNDS; round++) {
@@ -215,7 +215,7 @@ static void polish(struct arena *arena, struct fitting *f, const double *times_s
 bool products_fit(struct arena *arena, const struct products_point *points, size_t count,
 		  struct products *products)
 {
-	struct fitting f = {.points = points, .count = count, .products = products};
+	struct products_fitting f = {.points = points, .count = count, .products = products};
 	double *times_s = ARENA_ARRAY(arena, count + 1, double);
 	products->count = count;
 	for (size_t i = 0; i < count; i++)

@@ -19,7 +19,7 @@ static const size_t MEMORY_MAX_B = (size_t)8 << 30;
 
 enum { BUCKETS = 4096 };
 
-struct reading {
+struct recording_reading {
 	struct arena *arena;
 	struct diag *diag;
 	struct recording *recording;
@@ -38,7 +38,8 @@ struct line_fields { /* of a line with a point */
 };
 
 /* Reports the first error. Returns false. */
-__attribute__((format(printf, 2, 3))) static bool fail(struct reading *r, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool fail(struct recording_reading *r,
+						       const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -85,7 +86,8 @@ static bool same_point(const struct recording_point *a, const struct recording_p
 	return true;
 }
 
-static struct recording_point *find_or_add(struct reading *r, const struct recording_point *like)
+static struct recording_point *find_or_add(struct recording_reading *r,
+					   const struct recording_point *like)
 {
 	struct recording *to = r->recording;
 	size_t *bucket = &r->buckets[bucket_of(like)];
@@ -106,7 +108,8 @@ static struct recording_point *find_or_add(struct reading *r, const struct recor
 }
 
 /* Summarises r->samples, which then contain the distances from their median. */
-static void summarise(struct reading *r, struct recording_point *point, struct recording_pass *pass)
+static void summarise(struct recording_reading *r, struct recording_point *point,
+		      struct recording_pass *pass)
 {
 	size_t n = r->sample_count;
 	stats_sort(r->samples, n);
@@ -129,7 +132,7 @@ static bool is_difference(const char *test)
 }
 
 /* Converts rates to times of the point's size, so that all fits use times. */
-static bool to_times(struct reading *r, const struct line_fields *fields)
+static bool to_times(struct recording_reading *r, const struct line_fields *fields)
 {
 	const struct recording_point *point = &fields->point;
 	double size_B = recording_point_number(point, "size_B", 0);
@@ -160,7 +163,7 @@ static bool to_times(struct reading *r, const struct line_fields *fields)
 	return true;
 }
 
-static void take_point(struct reading *r, const struct line_fields *fields)
+static void take_point(struct recording_reading *r, const struct line_fields *fields)
 {
 	struct recording *to = r->recording;
 	if (!fields->pass_seen || !fields->samples_seen) {
@@ -197,7 +200,7 @@ static void take_point(struct reading *r, const struct line_fields *fields)
 
 /* ---- members of objects; each stays as it is if the object lacks the key ---- */
 
-static bool take_text(struct reading *r, const struct json *object, const char *key,
+static bool take_text(struct recording_reading *r, const struct json *object, const char *key,
 		      const char **text)
 {
 	const struct json *value = json_member(object, key);
@@ -208,7 +211,7 @@ static bool take_text(struct reading *r, const struct json *object, const char *
 	return value;
 }
 
-static bool take_number(struct reading *r, const struct json *object, const char *key,
+static bool take_number(struct recording_reading *r, const struct json *object, const char *key,
 			double *number)
 {
 	const struct json *value = json_member(object, key);
@@ -217,7 +220,8 @@ static bool take_number(struct reading *r, const struct json *object, const char
 	return value;
 }
 
-static bool take_flag(struct reading *r, const struct json *object, const char *key, bool *flag)
+static bool take_flag(struct recording_reading *r, const struct json *object, const char *key,
+		      bool *flag)
 {
 	const struct json *value = json_member(object, key);
 	if (value && !json_is(value, JP_TRUE) && !json_is(value, JP_FALSE))
@@ -227,8 +231,8 @@ static bool take_flag(struct reading *r, const struct json *object, const char *
 }
 
 /* Returns an object or a list; NULL if it is missing. */
-static const struct json *part_of(struct reading *r, const struct json *object, const char *key,
-				  enum jp_token kind)
+static const struct json *part_of(struct recording_reading *r, const struct json *object,
+				  const char *key, enum jp_token kind)
 {
 	const struct json *value = json_member(object, key);
 	if (value && !json_is(value, kind))
@@ -238,7 +242,7 @@ static const struct json *part_of(struct reading *r, const struct json *object, 
 
 /* ---- line 1 ---- */
 
-static void read_header(struct reading *r, const struct json *header)
+static void read_header(struct recording_reading *r, const struct json *header)
 {
 	struct recording *to = r->recording;
 	const char *format = "";
@@ -287,7 +291,8 @@ static void read_header(struct reading *r, const struct json *header)
 
 /* ---- further lines ---- */
 
-static void read_words(struct reading *r, const struct json *words, struct recording_point *point)
+static void read_words(struct recording_reading *r, const struct json *words,
+		       struct recording_point *point)
 {
 	if (json_size(words) > RECORDING_WORDS)
 		fail(r, "\"is\" has more than %d words (write fewer)", RECORDING_WORDS);
@@ -298,7 +303,7 @@ static void read_words(struct reading *r, const struct json *words, struct recor
 	}
 }
 
-static void read_numbers(struct reading *r, const struct json *numbers,
+static void read_numbers(struct recording_reading *r, const struct json *numbers,
 			 struct recording_point *point)
 {
 	if (json_size(numbers) > RECORDING_NUMBERS)
@@ -317,7 +322,7 @@ static void read_numbers(struct reading *r, const struct json *numbers,
 	}
 }
 
-static void read_samples(struct reading *r, const struct json *samples)
+static void read_samples(struct recording_reading *r, const struct json *samples)
 {
 	if (json_size(samples) > RECORDING_SAMPLES_MAX)
 		fail(r, "the point has more than %d samples (divide them into several passes)",
@@ -328,7 +333,7 @@ static void read_samples(struct reading *r, const struct json *samples)
 			fail(r, "sample %zu must be a finite number", r->sample_count + 1);
 }
 
-static void read_point(struct reading *r, const struct json *line)
+static void read_point(struct recording_reading *r, const struct json *line)
 {
 	struct line_fields fields = {0};
 	const struct json *samples = part_of(r, line, "samples", JP_ARRAY);
@@ -344,13 +349,13 @@ static void read_point(struct reading *r, const struct json *line)
 		take_point(r, &fields);
 }
 
-static void read_end(struct reading *r, const struct json *line)
+static void read_end(struct recording_reading *r, const struct json *line)
 {
 	/* the flag is false if the time limit ended the sitting */
 	take_flag(r, line, "end", &r->recording->ended);
 }
 
-static void read_line(struct reading *r, const struct json *line)
+static void read_line(struct recording_reading *r, const struct json *line)
 {
 	struct recording_waived waived = {.why = ""};
 	if (arena_used_B(r->arena) > MEMORY_MAX_B)
@@ -371,7 +376,7 @@ static void read_line(struct reading *r, const struct json *line)
 
 /* Reads the next line. Returns false at the end. A file that ends inside a line was interrupted;
  * its other lines count. */
-static bool read_next(struct reading *r, struct jp_reader *in)
+static bool read_next(struct recording_reading *r, struct jp_reader *in)
 {
 	uint64_t before_B = in->read_B;
 	struct arena *scratch = arena_new();
@@ -394,7 +399,7 @@ static bool read_next(struct reading *r, struct jp_reader *in)
 	return line && !r->failed;
 }
 
-static void finish(struct reading *r)
+static void finish(struct recording_reading *r)
 {
 	struct recording *to = r->recording;
 	size_t measured = 0;
@@ -430,7 +435,7 @@ const struct recording *recording_read_from(struct arena *arena, struct diag *di
 					    const char *path)
 {
 	struct recording *recording = ARENA_NEW(arena, struct recording);
-	struct reading *r = ARENA_NEW(arena, struct reading);
+	struct recording_reading *r = ARENA_NEW(arena, struct recording_reading);
 	/* ftell fails for a pipe, which cannot be read twice, and the first pass computes the
 	 * fingerprint */
 	if (!in || hash_file(in, recording->hash) != 0 || fseek(in, 0, SEEK_SET) != 0) {
@@ -442,7 +447,8 @@ const struct recording *recording_read_from(struct arena *arena, struct diag *di
 			fclose(in);
 		return NULL;
 	}
-	*r = (struct reading){.arena = arena, .diag = diag, .recording = recording, .line = 1};
+	*r = (struct recording_reading){
+		.arena = arena, .diag = diag, .recording = recording, .line = 1};
 	recording->path = arena_strdup(arena, path);
 	recording->tool = recording->date = recording->mode = recording->cpu = recording->kernel =
 		recording->hypervisor = recording->driver = recording->cuda = "unknown";

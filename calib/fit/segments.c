@@ -16,7 +16,7 @@ static const double LEFT_OUT_MOST = 0.25;
 static const double WORTH_RATIO = 1e-3, NOTHING = 1e-9;
 enum { ROUNDS = 12 };
 
-double line_at(const struct line *line, double x)
+double line_at(const struct fitted_line *line, double x)
 {
 	return line->start + line->slope * x;
 }
@@ -39,7 +39,7 @@ static void add(struct sums *sums, const struct xy *point, double weight)
 	sums->yy += weight;
 }
 
-static double squares(const struct sums *s, const struct line *line)
+static double squares(const struct sums *s, const struct fitted_line *line)
 {
 	double a = line->start, b = line->slope;
 	return fmax(0, s->yy + a * a * s->w + b * b * s->xx - 2 * a * s->y - 2 * b * s->xy +
@@ -48,14 +48,14 @@ static double squares(const struct sums *s, const struct line *line)
 
 /* Returns the minimum with neither part negative: inside the region, or on the better of its two
  * edges. */
-static struct line solve(const struct sums *s)
+static struct fitted_line solve(const struct sums *s)
 {
-	struct line flat = {s->y / s->w, 0};
-	struct line steep = {0, s->xx > 0 ? s->xy / s->xx : 0};
+	struct fitted_line flat = {s->y / s->w, 0};
+	struct fitted_line steep = {0, s->xx > 0 ? s->xy / s->xx : 0};
 	double determinant = s->w * s->xx - s->x * s->x;
 	if (determinant > 1e-12 * s->w * s->xx) {
-		struct line line = {(s->y * s->xx - s->x * s->xy) / determinant,
-				    (s->w * s->xy - s->x * s->y) / determinant};
+		struct fitted_line line = {(s->y * s->xx - s->x * s->xy) / determinant,
+					   (s->w * s->xy - s->x * s->y) / determinant};
 		if (line.start >= 0 && line.slope >= 0)
 			return line;
 	} else {
@@ -64,7 +64,7 @@ static struct line solve(const struct sums *s)
 	return squares(s, &flat) <= squares(s, &steep) ? flat : steep;
 }
 
-struct line line_fit(const struct xy *points, size_t count)
+struct fitted_line line_fit(const struct xy *points, size_t count)
 {
 	struct sums sums = {0};
 	for (size_t i = 0; i < count; i++)
@@ -72,7 +72,7 @@ struct line line_fit(const struct xy *points, size_t count)
 	return solve(&sums);
 }
 
-static double scale_of(const struct xy *points, size_t count, const struct line *line)
+static double scale_of(const struct xy *points, size_t count, const struct fitted_line *line)
 {
 	double errors[SEGMENTS_POINTS_MAX];
 	for (size_t i = 0; i < count; i++)
@@ -80,9 +80,9 @@ static double scale_of(const struct xy *points, size_t count, const struct line 
 	return MAD_TO_SIGMA * num_quantile(errors, count, 0.5);
 }
 
-struct line line_robust(const struct xy *points, size_t count)
+struct fitted_line line_robust(const struct xy *points, size_t count)
 {
-	struct line line = line_fit(points, count);
+	struct fitted_line line = line_fit(points, count);
 	FW_ASSERT(count <= SEGMENTS_POINTS_MAX);
 	for (int round = 0; round < ROUNDS; round++) {
 		struct sums sums = {0};
@@ -91,7 +91,7 @@ struct line line_robust(const struct xy *points, size_t count)
 			double error = fabs(line_at(&line, points[i].x) / points[i].y - 1);
 			add(&sums, &points[i], error > limit && limit > 0 ? limit / error : 1);
 		}
-		struct line next = solve(&sums);
+		struct fitted_line next = solve(&sums);
 		bool settled = fabs(next.start - line.start) <= NOTHING * line.start &&
 			       fabs(next.slope - line.slope) <= NOTHING * line.slope;
 		line = next;
@@ -110,7 +110,7 @@ static void costs(const struct xy *points, size_t count, double *cost)
 		struct sums sums = {0};
 		for (size_t j = i; j < count; j++) {
 			add(&sums, &points[j], 1);
-			struct line line = solve(&sums);
+			struct fitted_line line = solve(&sums);
 			bool too_few = j - i + 1 < SEGMENT_POINTS_MIN && j - i + 1 < count;
 			cost[i * count + j] = too_few ? INFINITY : squares(&sums, &line);
 		}

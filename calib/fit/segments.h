@@ -22,15 +22,15 @@ struct xy {
 	double x, y; /* y > 0 */
 };
 
-struct line {
+struct fitted_line {
 	double start, slope; /* neither is negative */
 };
-double line_at(const struct line *line, double x);
+double line_at(const struct fitted_line *line, double x);
 /* Fit by least squares of the relative error; line_robust adds Huber's weights. A single x gives a
  * flat line. */
 /* exported: tests derive lines by hand */
-struct line line_fit(const struct xy *points, size_t count);
-struct line line_robust(const struct xy *points, size_t count);
+struct fitted_line line_fit(const struct xy *points, size_t count);
+struct fitted_line line_robust(const struct xy *points, size_t count);
 
 enum {
 	SEGMENTS_MAX = 5,
@@ -44,7 +44,7 @@ enum {
 struct segments {
 	size_t count;
 	double from[SEGMENTS_MAX]; /* smallest measured x of each segment */
-	struct line lines[SEGMENTS_MAX];
+	struct fitted_line lines[SEGMENTS_MAX];
 	/* mean absolute relative error of held-out points and its standard error, for index + 1
 	 * segments; NaN: too few points */
 	double left_out_ratio[SEGMENTS_MAX], left_out_error_ratio[SEGMENTS_MAX];

@@ -15,7 +15,7 @@ static const double DIFFERENCE = 0.02, WIDE_DIFFERENCE = 0.3, FLAT = 1e-3;
  */
 static const double WORTH_RATIO = 1e-3;
 
-struct spread {
+struct fit_spread {
 	double slopes[FIT_PARAMETERS_MAX][FIT_ROWS_MAX]; /* divided by each row's scale */
 	double inverse[FIT_PARAMETERS_MAX * FIT_PARAMETERS_MAX];
 	double residuals[FIT_ROWS_MAX];
@@ -86,7 +86,7 @@ double spread_felt(struct fitting *f, const double *x, size_t parameter)
 	return most;
 }
 
-static void linearise(struct fitting *f, const double *x, struct spread *spread)
+static void linearise(struct fitting *f, const double *x, struct fit_spread *spread)
 {
 	size_t n = f->count;
 	fitting_set(f, x);
@@ -116,7 +116,8 @@ static void linearise(struct fitting *f, const double *x, struct spread *spread)
 /* For a fit of its own, returns chi^2 over the degrees of freedom if rows deviate more than they
  * scatter, and sets *freedom; otherwise *freedom is 0. The deviations of shipped fits belong to the
  * model's own error (errors.h) and are not counted here again. */
-static double inflation_of(const struct fitting *f, const struct spread *spread, double *freedom)
+static double inflation_of(const struct fitting *f, const struct fit_spread *spread,
+			   double *freedom)
 {
 	double chi2 = 0, rows = 0;
 	*freedom = 0;
@@ -132,7 +133,7 @@ static double inflation_of(const struct fitting *f, const struct spread *spread,
 	return *freedom > 0 ? chi2 / spare : 1;
 }
 
-static void set_intervals(struct fitting *f, const struct spread *spread)
+static void set_intervals(struct fitting *f, const struct fit_spread *spread)
 {
 	size_t n = f->count;
 	double freedom, inflation = inflation_of(f, spread, &freedom);
@@ -156,7 +157,7 @@ static void set_intervals(struct fitting *f, const struct spread *spread)
 	}
 }
 
-static void set_leverages(struct fitting *f, const struct spread *spread)
+static void set_leverages(struct fitting *f, const struct fit_spread *spread)
 {
 	size_t n = f->count;
 	for (size_t i = 0; i < f->row_count; i++) {
@@ -285,7 +286,7 @@ static double response(struct fitting *f, const struct givens *givens, const str
 
 /* Computes how far the parameters would move if the given cost were different: by[p] on their
  * scales. */
-static void follow(struct fitting *f, const struct spread *spread, const struct givens *givens,
+static void follow(struct fitting *f, const struct fit_spread *spread, const struct givens *givens,
 		   const struct given *given, double by[FIT_PARAMETERS_MAX])
 {
 	double pull[FIT_PARAMETERS_MAX] = {0};
@@ -310,7 +311,7 @@ static void follow(struct fitting *f, const struct spread *spread, const struct 
 	}
 }
 
-static void set_follows(struct fitting *f, const struct spread *spread)
+static void set_follows(struct fitting *f, const struct fit_spread *spread)
 {
 	VEC(struct fitted_follow) follows[FIT_PARAMETERS_MAX] = {0};
 	struct givens givens = {0};
@@ -336,7 +337,7 @@ static void set_follows(struct fitting *f, const struct spread *spread)
 
 void spread_set(struct fitting *f, const double *x)
 {
-	struct spread spread = {0};
+	struct fit_spread spread = {0};
 	linearise(f, x, &spread);
 	set_intervals(f, &spread);
 	set_leverages(f, &spread);

@@ -18,7 +18,7 @@ enum { PRIOR_SYSTEMS = 3 };
 static const double LARGEST = 2;
 static const double LEAST = 1e-3;
 
-struct planned {
+struct planned_row {
 	const struct dataset_row *row;
 	const char *system;
 	enum case_kind kind;
@@ -36,7 +36,7 @@ struct leaving {
 	unsigned jobs;
 	const char **broken;
 	VEC(const char *) systems;
-	VEC(struct planned) rows;
+	VEC(struct planned_row) rows;
 	VEC(struct left_out_row) done;
 	struct baselines *baselines;
 };
@@ -65,7 +65,7 @@ static bool is_known(struct leaving *l, const struct dataset_row *row)
 	return false;
 }
 
-static bool is_alike(const struct planned *a, const struct planned *b)
+static bool is_alike(const struct planned_row *a, const struct planned_row *b)
 {
 	return a->system == b->system && a->row->role == b->row->role && a->kind == b->kind;
 }
@@ -80,10 +80,10 @@ static void add_row(struct leaving *l, const struct dataset_row *row)
 	const struct scenario *scenario = case_read(scratch, l->diag, &request);
 	if (scenario) {
 		const struct evidence evidence = dataset_evidence(scratch, row, scenario);
-		struct planned added = {.row = row,
-					.system = system_of(l, evidence.words[EVIDENCE_SYSTEM]),
-					.kind = scenario_kind(scenario),
-					.named = l->named};
+		struct planned_row added = {.row = row,
+					    .system = system_of(l, evidence.words[EVIDENCE_SYSTEM]),
+					    .kind = scenario_kind(scenario),
+					    .named = l->named};
 		for (size_t i = 0; i < l->rows.count; i++)
 			added.turn += is_alike(&l->rows.items[i], &added);
 		*VEC_PUSH(l->arena, &l->rows) = added;
@@ -118,7 +118,7 @@ static void add_datasets(struct leaving *l)
 }
 
 /* Returns true for at most ROWS_MAX rows of a system, role and kind, at even distances. */
-static bool is_chosen(const struct leaving *l, const struct planned *row)
+static bool is_chosen(const struct leaving *l, const struct planned_row *row)
 {
 	size_t count = 1; /* the row itself */
 	for (size_t i = 0; i < l->rows.count; i++)
@@ -129,7 +129,7 @@ static bool is_chosen(const struct leaving *l, const struct planned *row)
 
 /* ---- predictions ---- */
 
-static void predict_row(struct leaving *l, const struct planned *planned, bool one_gpu_known)
+static void predict_row(struct leaving *l, const struct planned_row *planned, bool one_gpu_known)
 {
 	struct arena *scratch = arena_new();
 	const struct dataset_row *row = planned->row;
@@ -168,7 +168,7 @@ static void predict_row(struct leaving *l, const struct planned *planned, bool o
 static void predict_system(struct leaving *l, const char *system)
 {
 	for (size_t i = 0; i < l->rows.count && !*l->broken && diag_count(l->diag) == 0; i++) {
-		const struct planned *row = &l->rows.items[i];
+		const struct planned_row *row = &l->rows.items[i];
 		if (row->system != system || !is_chosen(l, row) ||
 		    (row->row->role == ROLE_TEST && !row->named))
 			continue;

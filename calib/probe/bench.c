@@ -7,7 +7,7 @@
 
 #define CLOCK_READS_COUNT 201
 
-double bench_since_s(const struct bench *bench, struct gpu *gpu, double start_s)
+double bench_since_s(const struct bench *bench, struct probe_gpu *gpu, double start_s)
 {
 	double time_s = gpu->api->now_s(gpu) - start_s - bench->clock_cost_s;
 	return time_s > 0 ? time_s : 0;
@@ -18,7 +18,7 @@ double bench_now_s(struct bench *bench)
 	return bench->gpu->api->now_s(bench->gpu);
 }
 
-int bench_code(struct bench *bench, const struct gpu *gpu, int code)
+int bench_code(struct bench *bench, const struct probe_gpu *gpu, int code)
 {
 	if (code != GPU_OK)
 		snprintf(bench->why, sizeof(bench->why), "%s", gpu->why);
@@ -45,7 +45,7 @@ int bench_release(struct bench *bench)
 	return bench_code(bench, bench->gpu, bench->gpu->api->release(bench->gpu));
 }
 
-int bench_open(struct bench *bench, struct gpu *gpu)
+int bench_open(struct bench *bench, struct probe_gpu *gpu)
 {
 	double steps_s[CLOCK_READS_COUNT];
 	bench->gpu = gpu;

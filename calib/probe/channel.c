@@ -127,7 +127,7 @@ static int socket_send(int fd, const struct channel_part *parts, size_t count)
 	return 0;
 }
 
-int channel_receive(struct channel *channel, void *bytes, size_t count, double wait_s)
+int channel_receive(struct probe_channel *channel, void *bytes, size_t count, double wait_s)
 {
 	double deadline_s = wait_s < 0 ? 1e300 : clock_now_s() + wait_s;
 	if (channel->socket >= 0)
@@ -135,7 +135,7 @@ int channel_receive(struct channel *channel, void *bytes, size_t count, double w
 	return ring_move(channel->in, true, bytes, count, deadline_s);
 }
 
-int channel_send(struct channel *channel, const struct channel_part *parts, size_t count)
+int channel_send(struct probe_channel *channel, const struct channel_part *parts, size_t count)
 {
 	if (channel->socket >= 0)
 		return socket_send(channel->socket, parts, count);

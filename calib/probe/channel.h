@@ -19,7 +19,7 @@ struct ring {
 	_Alignas(64) unsigned char bytes[RING_B];
 };
 
-struct channel {
+struct probe_channel {
 	int socket; /* -1: the channel uses the rings */
 	struct ring *in, *out;
 };
@@ -31,5 +31,5 @@ struct channel_part {
 
 /* Receives count bytes. Returns 0, 1 at the end of the stream (before the first byte), or -1 after
  * an error, a timeout or an incomplete message. wait_s < 0 waits forever. */
-int channel_receive(struct channel *channel, void *bytes, size_t count, double wait_s);
-int channel_send(struct channel *channel, const struct channel_part *parts, size_t count);
+int channel_receive(struct probe_channel *channel, void *bytes, size_t count, double wait_s);
+int channel_send(struct probe_channel *channel, const struct channel_part *parts, size_t count);

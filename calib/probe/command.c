@@ -227,7 +227,7 @@ static int open_device(struct options *options)
 {
 	struct bench bench = {.full = options->full};
 	char why[GPU_WHY] = "";
-	struct gpu *gpu = NULL;
+	struct probe_gpu *gpu = NULL;
 	/* before the device is opened, because CUDA does not survive a fork */
 	if (!options->device->forward)
 		bench.forwarder = forwarder_start(options->device, &options->gpu, why);

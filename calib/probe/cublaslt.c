@@ -16,7 +16,7 @@
 #define TYPE_16BF            14
 #define PREFERENCE_WORKSPACE 1
 
-struct choice {
+struct cublaslt_choice {
 	uint64_t algorithm[8];
 	size_t workspace_B;
 	int status;
@@ -31,7 +31,8 @@ typedef int create_layout_function(void **layout, int type, uint64_t rows, uint6
 				   int64_t leading);
 typedef int set_function(void *object, int attribute, const void *value, size_t size);
 typedef int choose_function(void *handle, void *product, void *a, void *b, void *c, void *d,
-			    void *preference, int asked, struct choice *choices, int *given);
+			    void *preference, int asked, struct cublaslt_choice *choices,
+			    int *given);
 typedef int run_function(void *handle, void *product, const void *alpha, const void *a,
 			 void *a_layout, const void *b, void *b_layout, const void *beta,
 			 const void *c, void *c_layout, void *d, void *d_layout,
@@ -47,7 +48,7 @@ struct cublaslt {
 	choose_function *choose;
 	run_function *run;
 	void *product, *layouts[3], *preference;
-	struct choice choice;
+	struct cublaslt_choice choice;
 	struct cublaslt_product what;
 };
 

@@ -106,7 +106,7 @@ static int call_query(struct cuda *cuda, const struct gpu_call *call)
 	return state == cudaErrorNotReady ? GPU_OK : cuda_check(cuda, state, "cudaEventQuery");
 }
 
-int cuda_call(struct gpu *gpu, const struct gpu_call *call)
+int cuda_call(struct probe_gpu *gpu, const struct gpu_call *call)
 {
 	struct cuda *cuda = (struct cuda *)gpu;
 	cudaStream_t stream;

@@ -105,7 +105,7 @@ static int run_graph_once(struct cuda *cuda, int code, cudaGraphExec_t graph)
 	return code == GPU_OK ? cuda_finish(cuda) : code;
 }
 
-int cuda_graph_make(struct gpu *gpu, size_t nodes_count)
+int cuda_graph_make(struct probe_gpu *gpu, size_t nodes_count)
 {
 	struct cuda *cuda = (struct cuda *)gpu;
 	int code = begin_capture(cuda);
@@ -244,7 +244,7 @@ static int run_repeats(struct cuda *cuda, cudaStream_t stream)
 	return code;
 }
 
-int cuda_work_make(struct gpu *gpu, const struct gpu_work *work)
+int cuda_work_make(struct probe_gpu *gpu, const struct gpu_work *work)
 {
 	struct cuda *cuda = (struct cuda *)gpu;
 	int code = cuda_finish(cuda);

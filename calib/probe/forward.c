@@ -30,10 +30,10 @@ struct forwarder {
 };
 
 struct far {
-	struct gpu gpu;
+	struct probe_gpu gpu;
 	struct forwarder *forwarder;
 	struct forward_options options;
-	struct channel channel;
+	struct probe_channel channel;
 	double free_s; /* time until which the emulated link is occupied */
 	unsigned char *batch;
 	size_t batch_B, batch_count;
@@ -189,7 +189,7 @@ static int broken(struct far *far)
 static int receive_answer(struct far *far)
 {
 	struct forward_answer answer;
-	struct channel *channel = &far->channel;
+	struct probe_channel *channel = &far->channel;
 	if (channel_receive(channel, &answer, sizeof(answer), CHANNEL_WAIT_S) != 0 ||
 	    answer.why_B >= GPU_WHY || answer.payload_B > FORWARD_PAYLOAD_MOST ||
 	    channel_receive(channel, far->gpu.why, answer.why_B, CHANNEL_WAIT_S) != 0 ||
@@ -222,7 +222,7 @@ static int flush(struct far *far, size_t payload_B, bool answer)
 	return answer ? receive_answer(far) : GPU_OK;
 }
 
-static int far_call(struct gpu *gpu, const struct gpu_call *call)
+static int far_call(struct probe_gpu *gpu, const struct gpu_call *call)
 {
 	struct far *far = (struct far *)gpu;
 	bool copy = call->kind == GPU_COPY;
@@ -250,21 +250,21 @@ static int far_call(struct gpu *gpu, const struct gpu_call *call)
 	return flush(far, payload_B, waits);
 }
 
-static double far_now_s(struct gpu *gpu)
+static double far_now_s(struct probe_gpu *gpu)
 {
 	return clock_now_s();
 }
 
 /* ---- opening and closing ---- */
 
-static int command(struct far *far, struct channel *channel, enum forward_command what)
+static int command(struct far *far, struct probe_channel *channel, enum forward_command what)
 {
 	const struct forward_message message = {.command = what};
 	const struct channel_part part = {&message, sizeof(message)};
 	return channel_send(channel, &part, 1) == 0 ? GPU_OK : broken(far);
 }
 
-static void far_close(struct gpu *gpu)
+static void far_close(struct probe_gpu *gpu)
 {
 	struct far *far = (struct far *)gpu;
 	if (far->channel.socket < 0)
@@ -295,13 +295,13 @@ static int connect_tcp(struct far *far)
 static int choose_transport(struct far *far)
 {
 	struct forwarder *forwarder = far->forwarder;
-	struct channel control = {.socket = forwarder->server.control};
+	struct probe_channel control = {.socket = forwarder->server.control};
 	far->channel = control;
 	if (far->options.transport == FORWARD_SHM) {
 		if (!forwarder->server.in)
 			return gpu_fail(far->gpu.why, GPU_WAIVED, "shared memory is not available");
 		/* The server's "in" is this process's "out". */
-		far->channel = (struct channel){
+		far->channel = (struct probe_channel){
 			.socket = -1, .in = forwarder->server.out, .out = forwarder->server.in};
 		return command(far, &control, FORWARD_TO_SHM);
 	}
@@ -328,8 +328,8 @@ static unsigned char *payload_of(struct forwarder *forwarder)
 	return forwarder->payload;
 }
 
-int forward_open(struct forwarder *forwarder, struct gpu *local,
-		 const struct forward_options *options, struct gpu **gpu, char *why)
+int forward_open(struct forwarder *forwarder, struct probe_gpu *local,
+		 const struct forward_options *options, struct probe_gpu **gpu, char *why)
 {
 	if (local && local->api->forward)
 		return local->api->forward(local, options, gpu, why);

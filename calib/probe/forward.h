@@ -51,8 +51,8 @@ void forwarder_stop(struct forwarder *forwarder);
 
 /* Opens a forwarded device, with the result codes of gpu_api.open. `local` is this process's
  * device. */
-int forward_open(struct forwarder *forwarder, struct gpu *local,
-		 const struct forward_options *options, struct gpu **far, char *why);
+int forward_open(struct forwarder *forwarder, struct probe_gpu *local,
+		 const struct forward_options *options, struct probe_gpu **far, char *why);
 
 /* ---- shared by client and server ---- */
 

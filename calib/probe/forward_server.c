@@ -16,17 +16,17 @@
 
 #define BODY_MOST_B ((FORWARD_BATCH_MOST + 1) * (sizeof(struct forward_call) + GPU_ARGUMENT))
 
-struct server {
+struct forwarding_server {
 	const struct forward_server *ways;
 	const struct gpu_api *device;
 	const struct gpu_options *options;
-	struct gpu *gpu; /* opened by the first call */
+	struct probe_gpu *gpu; /* opened by the first call */
 	char why[GPU_WHY];
 	unsigned char *body, *payload;
 	double free_s; /* time until which the link back is occupied */
 };
 
-static int do_call(struct server *server, const struct forward_call *record,
+static int do_call(struct forwarding_server *server, const struct forward_call *record,
 		   const unsigned char *arguments)
 {
 	const struct gpu_call call = {
@@ -52,7 +52,8 @@ static int do_call(struct server *server, const struct forward_call *record,
 	return code;
 }
 
-static int do_calls(struct server *server, const struct forward_message *message, size_t *answer_B)
+static int do_calls(struct forwarding_server *server, const struct forward_message *message,
+		    size_t *answer_B)
 {
 	const unsigned char *place = server->body, *end = server->body + message->body_B;
 	int code = GPU_OK;
@@ -82,7 +83,7 @@ static int do_calls(struct server *server, const struct forward_message *message
 	return code;
 }
 
-static int answer(struct server *server, struct channel *channel,
+static int answer(struct forwarding_server *server, struct probe_channel *channel,
 		  const struct forward_message *message, int code, size_t payload_B)
 {
 	struct forward_answer head = {
@@ -97,12 +98,12 @@ static int answer(struct server *server, struct channel *channel,
 	return channel_send(channel, parts, 3);
 }
 
-static int serve(struct server *server, struct channel *channel);
+static int serve(struct forwarding_server *server, struct probe_channel *channel);
 
-static int serve_tcp(struct server *server)
+static int serve_tcp(struct forwarding_server *server)
 {
 	unsigned char token[sizeof(server->ways->token)];
-	struct channel channel = {.socket = -1};
+	struct probe_channel channel = {.socket = -1};
 	struct pollfd one = {.fd = server->ways->listener, .events = POLLIN};
 	const int on = 1;
 	int code = 0;
@@ -120,10 +121,11 @@ static int serve_tcp(struct server *server)
 }
 
 /* Serves until the channel ends or its client leaves. Returns 0, or -1 after an error. */
-static int serve(struct server *server, struct channel *channel)
+static int serve(struct forwarding_server *server, struct probe_channel *channel)
 {
 	bool inner = channel->socket != server->ways->control;
-	struct channel rings = {.socket = -1, .in = server->ways->in, .out = server->ways->out};
+	struct probe_channel rings = {
+		.socket = -1, .in = server->ways->in, .out = server->ways->out};
 	for (;;) {
 		struct forward_message message;
 		size_t answer_B;
@@ -161,8 +163,8 @@ static int serve(struct server *server, struct channel *channel)
 int forward_serve(const struct forward_server *ways, const struct gpu_api *device,
 		  const struct gpu_options *options)
 {
-	struct server server = {.ways = ways, .device = device, .options = options};
-	struct channel control = {.socket = ways->control};
+	struct forwarding_server server = {.ways = ways, .device = device, .options = options};
+	struct probe_channel control = {.socket = ways->control};
 	int code = -1;
 	server.body = malloc(BODY_MOST_B);
 	server.payload = calloc(1, FORWARD_PAYLOAD_MOST);

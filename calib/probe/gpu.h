@@ -87,7 +87,7 @@ struct gpu_facts {
 	double gpus_count;                  /* number of GPUs in the machine */
 };
 
-struct gpu;
+struct probe_gpu;
 struct forward_options;
 struct gpu_options {
 	int index;       /* index of the GPU */
@@ -97,30 +97,30 @@ struct gpu_options {
 struct gpu_api {
 	/* Returns GPU_OK, GPU_WAIVED if there is no such device, or GPU_FAILED. `why` has room for
 	 * GPU_WHY bytes. */
-	int (*open)(const struct gpu_options *options, struct gpu **gpu, char *why);
-	void (*close)(struct gpu *gpu);
-	void (*describe)(struct gpu *gpu, struct gpu_facts *facts);
-	double (*now_s)(struct gpu *gpu); /* the host's clock */
-	int (*call)(struct gpu *gpu, const struct gpu_call *call);
-	int (*block)(struct gpu *gpu, int stream, double timeout_s);
-	int (*release)(struct gpu *gpu);
-	int (*finish)(struct gpu *gpu); /* waits until all streams are empty */
-	int (*elapsed)(struct gpu *gpu, int from_event, int to_event, double *time_s);
+	int (*open)(const struct gpu_options *options, struct probe_gpu **gpu, char *why);
+	void (*close)(struct probe_gpu *gpu);
+	void (*describe)(struct probe_gpu *gpu, struct gpu_facts *facts);
+	double (*now_s)(struct probe_gpu *gpu); /* the host's clock */
+	int (*call)(struct probe_gpu *gpu, const struct gpu_call *call);
+	int (*block)(struct probe_gpu *gpu, int stream, double timeout_s);
+	int (*release)(struct probe_gpu *gpu);
+	int (*finish)(struct probe_gpu *gpu); /* waits until all streams are empty */
+	int (*elapsed)(struct probe_gpu *gpu, int from_event, int to_event, double *time_s);
 	/* Stores the begin and end of a stamping kernel on the host's clock. The clocks are aligned
 	 * as of the last sync_clocks(). */
-	int (*stamps)(struct gpu *gpu, int slot, double *begin_s, double *end_s);
-	int (*sync_clocks)(struct gpu *gpu);
-	int (*wait_mode)(struct gpu *gpu, enum gpu_wait mode);
-	int (*graph_make)(struct gpu *gpu, size_t nodes_count);
-	int (*work_make)(struct gpu *gpu, const struct gpu_work *work);
+	int (*stamps)(struct probe_gpu *gpu, int slot, double *begin_s, double *end_s);
+	int (*sync_clocks)(struct probe_gpu *gpu);
+	int (*wait_mode)(struct probe_gpu *gpu, enum gpu_wait mode);
+	int (*graph_make)(struct probe_gpu *gpu, size_t nodes_count);
+	int (*work_make)(struct probe_gpu *gpu, const struct gpu_work *work);
 	/* Forwards the device within this process, without a second one; or NULL. The result codes
 	 * are those of open(). */
-	int (*forward)(struct gpu *local, const struct forward_options *options, struct gpu **far,
-		       char *why);
+	int (*forward)(struct probe_gpu *local, const struct forward_options *options,
+		       struct probe_gpu **far, char *why);
 };
 
 #define GPU_WHY 200
-struct gpu { /* the first member of each device's struct */
+struct probe_gpu { /* the first member of each device's struct */
 	const struct gpu_api *api;
 	char why[GPU_WHY];
 };

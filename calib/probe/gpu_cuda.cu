@@ -89,12 +89,12 @@ int cuda_finish(struct cuda *cuda)
 	return GPU_OK;
 }
 
-static int finish(struct gpu *gpu)
+static int finish(struct probe_gpu *gpu)
 {
 	return cuda_finish((struct cuda *)gpu);
 }
 
-static int block(struct gpu *gpu, int stream, double timeout_s)
+static int block(struct probe_gpu *gpu, int stream, double timeout_s)
 {
 	struct cuda *cuda = (struct cuda *)gpu;
 	cudaStream_t there;
@@ -106,7 +106,7 @@ static int block(struct gpu *gpu, int stream, double timeout_s)
 	return cuda_check(cuda, cudaGetLastError(), "launching a blocker");
 }
 
-static int release(struct gpu *gpu)
+static int release(struct probe_gpu *gpu)
 {
 	struct cuda *cuda = (struct cuda *)gpu;
 	cuda->mailbox->released = cuda->generation;
@@ -115,14 +115,14 @@ static int release(struct gpu *gpu)
 
 /* ---- clocks ---- */
 
-static double now_s(struct gpu *gpu)
+static double now_s(struct probe_gpu *gpu)
 {
 	(void)gpu;
 	return clock_now_s();
 }
 
 /* Uses the shortest round trip: the GPU saw the ping in the middle of it. */
-static int sync_clocks(struct gpu *gpu)
+static int sync_clocks(struct probe_gpu *gpu)
 {
 	struct cuda *cuda = (struct cuda *)gpu;
 	struct mailbox *mailbox = cuda->mailbox;
@@ -158,7 +158,7 @@ static int sync_clocks(struct gpu *gpu)
 	return code == GPU_OK ? cuda_finish(cuda) : code;
 }
 
-static int elapsed(struct gpu *gpu, int from_event, int to_event, double *time_s)
+static int elapsed(struct probe_gpu *gpu, int from_event, int to_event, double *time_s)
 {
 	struct cuda *cuda = (struct cuda *)gpu;
 	float time_ms = 0;
@@ -170,7 +170,7 @@ static int elapsed(struct gpu *gpu, int from_event, int to_event, double *time_s
 	return code;
 }
 
-static int stamps(struct gpu *gpu, int slot, double *begin_s, double *end_s)
+static int stamps(struct probe_gpu *gpu, int slot, double *begin_s, double *end_s)
 {
 	struct cuda *cuda = (struct cuda *)gpu;
 	struct stamp *stamp = &cuda->stamps[slot];
@@ -183,7 +183,7 @@ static int stamps(struct gpu *gpu, int slot, double *begin_s, double *end_s)
 	return code;
 }
 
-static int wait_mode(struct gpu *gpu, enum gpu_wait mode)
+static int wait_mode(struct probe_gpu *gpu, enum gpu_wait mode)
 {
 	static const unsigned flags[] = {cudaDeviceScheduleSpin, cudaDeviceScheduleYield,
 					 cudaDeviceScheduleBlockingSync};
@@ -200,7 +200,7 @@ static int wait_mode(struct gpu *gpu, enum gpu_wait mode)
 
 /* ---- opening and closing ---- */
 
-static void describe(struct gpu *gpu, struct gpu_facts *facts)
+static void describe(struct probe_gpu *gpu, struct gpu_facts *facts)
 {
 	struct cuda *cuda = (struct cuda *)gpu;
 	cudaDeviceProp properties;
@@ -360,7 +360,7 @@ static int open_context(struct cuda *cuda, size_t buffer_B)
 	return code == GPU_OK ? sync_clocks(&cuda->gpu) : code;
 }
 
-static void close_cuda(struct gpu *gpu)
+static void close_cuda(struct probe_gpu *gpu)
 {
 	struct cuda *cuda = (struct cuda *)gpu;
 	if (cuda->mailbox)
@@ -383,7 +383,7 @@ static void close_cuda(struct gpu *gpu)
 	free(cuda);
 }
 
-static int open_cuda(const struct gpu_options *options, struct gpu **gpu, char *why)
+static int open_cuda(const struct gpu_options *options, struct probe_gpu **gpu, char *why)
 {
 	int gpus_count = 0;
 	const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");

@@ -13,14 +13,14 @@
 #include "calib/sample/plan.h"
 
 struct bench {
-	struct gpu *gpu;
+	struct probe_gpu *gpu;
 	struct gpu_facts facts;
 	struct forwarder *forwarder; /* may be NULL */
 	bool full;
 	double clock_cost_s; /* cost of reading the clock, subtracted from timings */
 	/* State of the current point. */
-	struct gpu *far; /* the forwarded GPU, closed after the point; NULL: none is open */
-	size_t count;    /* counter of the probe */
+	struct probe_gpu *far; /* the forwarded GPU, closed after the point; NULL: none is open */
+	size_t count;          /* counter of the probe */
 	char why[GPU_WHY];
 };
 
@@ -35,8 +35,8 @@ extern const struct probe *const probes[]; /* terminated by NULL */
 
 /* Returns the time since start_s on the device's clock, minus the cost of reading it; never
  * negative. */
-double bench_since_s(const struct bench *bench, struct gpu *gpu, double start_s);
-int bench_open(struct bench *bench, struct gpu *gpu);
+double bench_since_s(const struct bench *bench, struct probe_gpu *gpu, double start_s);
+int bench_open(struct bench *bench, struct probe_gpu *gpu);
 double bench_now_s(struct bench *bench);
 int bench_call(struct bench *bench, const struct gpu_call *call);
 int bench_finish(struct bench *bench);
@@ -53,7 +53,7 @@ int bench_sample_work(struct bench *bench, const struct plan_point *point, doubl
 int bench_block(struct bench *bench);
 int bench_release(struct bench *bench);
 /* Copies gpu->why to the bench. */
-int bench_code(struct bench *bench, const struct gpu *gpu, int code);
+int bench_code(struct bench *bench, const struct probe_gpu *gpu, int code);
 
 /* The longest time that a blocker holds. */
 #define BENCH_BLOCK_S 1.0

@@ -13,7 +13,7 @@
 #define EVENT              GPU_EVENT_PLAIN
 #define SMALL_B            4096
 
-struct row {
+struct call_row {
 	const char *name;
 	struct gpu_call call;
 	bool idle, blocked;
@@ -21,7 +21,7 @@ struct row {
 };
 
 #define NONE GPU_CALL_KINDS
-static const struct row rows[] = {
+static const struct call_row rows[] = {
 	{"launch", {.kind = GPU_LAUNCH}, true, true, NONE, NONE},
 	{"copy_h2d",
 	 {.kind = GPU_COPY, .direction = GPU_H2D, .async = true, .size_B = SMALL_B},
@@ -75,7 +75,7 @@ static void add(const struct bench *bench, struct plan *plan, struct plan_random
 		}
 }
 
-static const struct row *row_of(const struct plan_point *point)
+static const struct call_row *row_of(const struct plan_point *point)
 {
 	const char *name = plan_point_word(point, "call");
 	size_t i = 0;
@@ -95,7 +95,7 @@ static int begin(struct bench *bench, const struct plan_point *point)
 }
 
 /* Makes one call that is not timed. */
-static int beside(struct bench *bench, const struct row *row, enum gpu_call_kind kind)
+static int beside(struct bench *bench, const struct call_row *row, enum gpu_call_kind kind)
 {
 	struct gpu_call call = row->call;
 	call.kind = kind;
@@ -128,7 +128,7 @@ static int keep_blocked(struct bench *bench, size_t argument_B)
 
 static int sample(struct bench *bench, const struct plan_point *point, double *value)
 {
-	const struct row *row = row_of(point);
+	const struct call_row *row = row_of(point);
 	struct gpu_call call = row->call;
 	call.argument_B = (size_t)plan_point_number(point, "argument_B", 0);
 	bool blocked = strcmp(plan_point_word(point, "stream"), "blocked") == 0;

@@ -9,7 +9,7 @@
 #define REPEATS_MOST 16
 #define SPAN_B       ((size_t)256 << 20) /* maximum bytes moved in one sample of a rate */
 
-struct row {
+struct copy_row {
 	const char *direction, *memory, *call;
 	struct gpu_call what;
 };
@@ -17,14 +17,14 @@ struct row {
 	{                                                                                          \
 		.kind = GPU_COPY, .direction = (dir), .pageable = (pageable_), .async = (async_)   \
 	}
-static const struct row rows[] = {
+static const struct copy_row rows[] = {
 	{"h2d", "pinned", "async", COPY(GPU_H2D, false, true)},
 	{"d2h", "pinned", "async", COPY(GPU_D2H, false, true)},
 	{"h2d", "pageable", "sync", COPY(GPU_H2D, true, false)},
 	{"d2h", "pageable", "sync", COPY(GPU_D2H, true, false)},
 };
 
-static void add_size(struct plan *plan, const struct row *row, double size_B, bool held_out)
+static void add_size(struct plan *plan, const struct copy_row *row, double size_B, bool held_out)
 {
 	plan_add(plan, &(struct plan_point){
 			       .is = {{"direction", row->direction},

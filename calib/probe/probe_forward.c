@@ -53,7 +53,7 @@ static int begin(struct bench *bench, const struct plan_point *point)
 
 static int sample(struct bench *bench, const struct plan_point *point, double *value)
 {
-	struct gpu *far = bench->far;
+	struct probe_gpu *far = bench->far;
 	const struct gpu_call sync = {.kind = GPU_SYNC};
 	struct gpu_call call = {.kind = GPU_GET};
 	size_t payload_B = (size_t)plan_point_number(point, "payload_B", 0), count = 1;

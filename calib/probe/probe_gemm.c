@@ -15,11 +15,11 @@
 #define RANDOM_QUICK 15
 #define HELD_OUT_NTH 5
 
-struct shape {
+struct gemm_shape {
 	double m, n, k;
 };
 
-static void add_shape(struct plan *plan, struct shape shape, bool held_out)
+static void add_shape(struct plan *plan, struct gemm_shape shape, bool held_out)
 {
 	static const char *const types[] = {"fp32", "tf32", "fp16", "bf16"};
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
@@ -39,7 +39,7 @@ static double side(struct plan_random *random)
 
 static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
-	static const struct shape skinny[] = {
+	static const struct gemm_shape skinny[] = {
 		{16, 4096, 4096}, {64, 4096, 4096},  {256, 4096, 1024},
 		{4096, 64, 4096}, {4096, 4096, 64},  {32, 8192, 2048},
 		{12544, 64, 576}, {3136, 256, 1152}, {784, 512, 4608},
@@ -47,14 +47,15 @@ static void add(const struct bench *bench, struct plan *plan, struct plan_random
 	int count = bench->full ? RANDOM_FULL : RANDOM_QUICK;
 	double most = bench->full ? MOST : MOST / 2;
 	for (double size = 128; size <= most; size *= 2) {
-		add_shape(plan, (struct shape){size, size, size}, false);
+		add_shape(plan, (struct gemm_shape){size, size, size}, false);
 		if (bench->full)
-			add_shape(plan, (struct shape){1.5 * size, 1.5 * size, 1.5 * size}, false);
+			add_shape(plan, (struct gemm_shape){1.5 * size, 1.5 * size, 1.5 * size},
+				  false);
 	}
 	for (size_t i = 0; i < sizeof(skinny) / sizeof(skinny[0]); i++)
 		add_shape(plan, skinny[i], false);
 	for (int i = 0; i < count; i++) {
-		struct shape shape;
+		struct gemm_shape shape;
 		shape.m = side(random);
 		shape.n = side(random);
 		shape.k = side(random);

@@ -25,12 +25,12 @@
 
 static const char *const modes[] = {"sync", "async", "batched"};
 
-struct setting {
+struct stream_setting {
 	const char *program;
 	double kernel_s, latency_s, rate_Bps;
 	bool full; /* only with --full */
 };
-static const struct setting settings[] = {
+static const struct stream_setting settings[] = {
 	{"launches", 10e-6, 0, 0, false},           {"launches", 50e-6, 0, 0, false},
 	{"launches", 200e-6, 0, 0, true},           {"launches", 10e-6, 50e-6, 0, false},
 	{"launches", 50e-6, 50e-6, 0, false},       {"launches", 50e-6, 200e-6, 0, true},
@@ -51,7 +51,7 @@ static double launches_of(const char *program)
 						  : LAYERS_COUNT + UPDATES_COUNT;
 }
 
-static void add_point(struct plan *plan, const struct setting *setting, const char *place,
+static void add_point(struct plan *plan, const struct stream_setting *setting, const char *place,
 		      const char *mode)
 {
 	bool batched = strcmp(mode, "batched") == 0;
@@ -73,7 +73,7 @@ static void add_point(struct plan *plan, const struct setting *setting, const ch
 static void add(const struct bench *bench, struct plan *plan, struct plan_random *random)
 {
 	for (size_t i = 0; i < SETTINGS_COUNT; i++) {
-		const struct setting *setting = &settings[i];
+		const struct stream_setting *setting = &settings[i];
 		if (setting->full && !bench->full)
 			continue;
 		if (setting->latency_s + setting->rate_Bps <= 0)
@@ -97,7 +97,7 @@ static int begin(struct bench *bench, const struct plan_point *point)
 	return forward_open(bench->forwarder, bench->gpu, &options, &bench->far, bench->why);
 }
 
-static int launch_many(struct gpu *gpu, int code, size_t count, double kernel_s)
+static int launch_many(struct probe_gpu *gpu, int code, size_t count, double kernel_s)
 {
 	const struct gpu_call launch = {
 		.kind = GPU_LAUNCH, .spin_s = kernel_s, .argument_B = ARGUMENT_B};
@@ -106,13 +106,13 @@ static int launch_many(struct gpu *gpu, int code, size_t count, double kernel_s)
 	return code;
 }
 
-static int copy(struct gpu *gpu, int code, enum gpu_direction direction, size_t size_B)
+static int copy(struct probe_gpu *gpu, int code, enum gpu_direction direction, size_t size_B)
 {
 	const struct gpu_call call = {.kind = GPU_COPY, .direction = direction, .size_B = size_B};
 	return code == GPU_OK ? gpu->api->call(gpu, &call) : code;
 }
 
-static int step(struct gpu *gpu, const char *program, double kernel_s)
+static int step(struct probe_gpu *gpu, const char *program, double kernel_s)
 {
 	int code = GPU_OK;
 	if (strcmp(program, "launches") == 0) {
@@ -135,7 +135,7 @@ static int step(struct gpu *gpu, const char *program, double kernel_s)
 
 static int sample(struct bench *bench, const struct plan_point *point, double *value)
 {
-	struct gpu *gpu = bench->far ? bench->far : bench->gpu;
+	struct probe_gpu *gpu = bench->far ? bench->far : bench->gpu;
 	double start_s = gpu->api->now_s(gpu);
 	int code = step(gpu, plan_point_word(point, "program"),
 			plan_point_number(point, "kernel_s", 0));

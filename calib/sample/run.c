@@ -15,7 +15,7 @@
 #define WAIVED_MOST   64
 #define WHY_MOST      200
 
-struct state {
+struct run_state {
 	const struct run *run;
 	bool terminal;
 	double shown_s; /* real time of the last progress line */
@@ -32,13 +32,13 @@ struct state {
 
 /* ---- messages ---- */
 
-static void clear_line(const struct state *state)
+static void clear_line(const struct run_state *state)
 {
 	if (state->terminal && !state->run->quiet)
 		fputs("\r\033[K", stderr);
 }
 
-static int complain(const struct state *state, const struct plan_point *point, const char *why)
+static int complain(const struct run_state *state, const struct plan_point *point, const char *why)
 {
 	char name[256] = "";
 	if (point)
@@ -48,7 +48,7 @@ static int complain(const struct state *state, const struct plan_point *point, c
 	return 1;
 }
 
-static void show(struct state *state, double now_s)
+static void show(struct run_state *state, double now_s)
 {
 	const struct run *run = state->run;
 	double real_now_s = clock_now_s(), spent_s = now_s - state->start_s;
@@ -67,7 +67,7 @@ static void show(struct state *state, double now_s)
 	fflush(stderr);
 }
 
-static int waive(struct state *state, const char *test, const char *why)
+static int waive(struct run_state *state, const char *test, const char *why)
 {
 	for (size_t i = 0; i < state->told_count; i++)
 		if (strcmp(state->told[i].test, test) == 0 &&
@@ -134,7 +134,7 @@ static int measure(const struct run_prober *prober, const struct plan_point *poi
 	return prober->stopped(prober->context) ? RUN_STOPPED : code;
 }
 
-static int do_point(struct state *state, size_t index, double share_s)
+static int do_point(struct run_state *state, size_t index, double share_s)
 {
 	const struct run *run = state->run;
 	const struct run_prober *prober = run->prober;
@@ -171,7 +171,8 @@ static int do_point(struct state *state, size_t index, double share_s)
 
 /* ---- the whole run ---- */
 
-static int look(const struct state *state, const struct plan_point *point, double now_s, bool last)
+static int look(const struct run_state *state, const struct plan_point *point, double now_s,
+		bool last)
 {
 	const struct run_prober *prober = state->run->prober;
 	if (!prober->look ||
@@ -180,7 +181,7 @@ static int look(const struct state *state, const struct plan_point *point, doubl
 	return complain(state, point, prober->why);
 }
 
-static int do_pass(struct state *state, size_t *order)
+static int do_pass(struct run_state *state, size_t *order)
 {
 	const struct run *run = state->run;
 	plan_shuffle(run->plan, state->pass, order);
@@ -228,7 +229,7 @@ int run_ended(const struct run *run, const char *path)
 	return judge(run, run->record->drift, run->record->drift_count);
 }
 
-static int end_run(struct state *state)
+static int end_run(struct run_state *state)
 {
 	const struct run *run = state->run;
 	const struct run_prober *prober = run->prober;
@@ -256,7 +257,7 @@ static int end_run(struct state *state)
 
 int run_passes(const struct run *run)
 {
-	struct state state = {
+	struct run_state state = {
 		.run = run,
 		.terminal = isatty(STDERR_FILENO) == 1,
 		.shown_s = clock_now_s(),

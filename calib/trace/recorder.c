@@ -95,16 +95,16 @@ enum { ACTIVITY_BUFFER_B = 8 << 20, ACTIVITY_ALIGN_B = 8 };
 enum { FUNCTIONS_MAX = 2048 };
 struct parameters;
 
-struct record {
+struct trace_record {
 	bool mark;
 	uint32_t step;
 	struct trace_call call; /* a mark uses only thread and start_ns */
 };
 
-struct chunk {
+struct record_chunk {
 	size_t count;
-	struct chunk *next;
-	struct record records[CHUNK_RECORDS];
+	struct record_chunk *next;
+	struct trace_record records[CHUNK_RECORDS];
 };
 
 struct buffer { /* a full buffer of CUPTI */
@@ -116,7 +116,7 @@ struct buffer { /* a full buffer of CUPTI */
 /* State of one thread of the program. */
 struct thread {
 	pthread_mutex_t lock; /* protects chunk, which the end of the program takes away */
-	struct chunk *chunk;
+	struct record_chunk *chunk;
 	uint32_t index, depth, correlation, inner_correlation;
 	uint64_t start_ns;
 	struct thread *next;
@@ -133,7 +133,7 @@ static struct recorder {
 	pthread_key_t thread_key;
 	pthread_mutex_t lock; /* protects all fields below */
 	pthread_cond_t work;
-	struct chunk *free_chunks, *full_chunks, **full_end;
+	struct record_chunk *free_chunks, *full_chunks, **full_end;
 	struct buffer *full_buffers, **buffers_end;
 	struct thread *threads;
 	uint32_t thread_count;
@@ -147,17 +147,17 @@ static struct recorder {
 
 /* ---- chunks ---- */
 
-static struct chunk *chunk_take(void)
+static struct record_chunk *chunk_take(void)
 {
 	pthread_mutex_lock(&recorder.lock);
-	struct chunk *chunk = recorder.free_chunks;
+	struct record_chunk *chunk = recorder.free_chunks;
 	if (chunk)
 		recorder.free_chunks = chunk->next;
 	pthread_mutex_unlock(&recorder.lock);
 	return chunk;
 }
 
-static void chunk_hand_over(struct chunk *chunk)
+static void chunk_hand_over(struct record_chunk *chunk)
 {
 	pthread_mutex_lock(&recorder.lock);
 	chunk->next = NULL;
@@ -170,7 +170,7 @@ static void chunk_hand_over(struct chunk *chunk)
 static bool chunks_make(size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct chunk *chunk = calloc(1, sizeof *chunk);
+		struct record_chunk *chunk = calloc(1, sizeof *chunk);
 		if (!chunk)
 			return false;
 		chunk->next = recorder.free_chunks;
@@ -185,7 +185,7 @@ static void thread_ended(void *value)
 {
 	struct thread *thread = value;
 	pthread_mutex_lock(&thread->lock);
-	struct chunk *chunk = thread->chunk;
+	struct record_chunk *chunk = thread->chunk;
 	thread->chunk = NULL;
 	pthread_mutex_unlock(&thread->lock);
 	if (chunk)
@@ -211,13 +211,13 @@ static struct thread *thread_self(void)
 	return thread;
 }
 
-static void thread_record(struct thread *thread, const struct record *record)
+static void thread_record(struct thread *thread, const struct trace_record *record)
 {
-	struct chunk *full = NULL;
+	struct record_chunk *full = NULL;
 	pthread_mutex_lock(&thread->lock);
 	if (!thread->chunk && !atomic_load(&recorder.stopped))
 		thread->chunk = chunk_take();
-	struct chunk *chunk = thread->chunk;
+	struct record_chunk *chunk = thread->chunk;
 	if (chunk) {
 		chunk->records[chunk->count++] = *record;
 		if (chunk->count == CHUNK_RECORDS) {
@@ -339,12 +339,12 @@ static void call_ends(struct thread *thread, const struct parameters *at,
 {
 	if (thread->depth == 0 || --thread->depth > 0)
 		return;
-	struct record record = {.call = {.function = data->functionName,
-					 .start_ns = thread->start_ns,
-					 .correlation = thread->correlation,
-					 .inner_correlation = thread->inner_correlation,
-					 .thread = thread->index,
-					 .stream = TRACE_NO_STREAM}};
+	struct trace_record record = {.call = {.function = data->functionName,
+					       .start_ns = thread->start_ns,
+					       .correlation = thread->correlation,
+					       .inner_correlation = thread->inner_correlation,
+					       .thread = thread->index,
+					       .stream = TRACE_NO_STREAM}};
 	recorder.cupti.cuptiGetTimestamp(&record.call.end_ns);
 	int result = data->functionReturnValue ? *(const int *)data->functionReturnValue : 0;
 	record.call.ready = ready_of(data, result);
@@ -361,7 +361,7 @@ static void nvtx_called(struct thread *thread, CUpti_CallbackId id, const CUpti_
 	if (!text || strncasecmp(text, "step", 4) != 0)
 		return;
 	size_t words = strcspn(text, "0123456789");
-	struct record record = {.mark = true, .call = {.thread = thread->index}};
+	struct trace_record record = {.mark = true, .call = {.thread = thread->index}};
 	record.step = text[words] ? (uint32_t)strtoul(text + words, NULL, 10)
 				  : atomic_fetch_add(&recorder.steps, 1);
 	recorder.cupti.cuptiGetTimestamp(&record.call.start_ns);
@@ -421,10 +421,10 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 
 /* ---- the writer thread ---- */
 
-static void write_chunk(const struct chunk *chunk)
+static void write_chunk(const struct record_chunk *chunk)
 {
 	for (size_t i = 0; i < chunk->count; i++) {
-		const struct record *record = &chunk->records[i];
+		const struct trace_record *record = &chunk->records[i];
 		if (record->mark)
 			calls_writer_mark(recorder.writer, record->step, record->call.start_ns,
 					  record->call.thread);
@@ -437,7 +437,7 @@ static void write_chunk(const struct chunk *chunk)
 static void write_all(void)
 {
 	while (recorder.full_chunks || recorder.full_buffers) {
-		struct chunk *chunks = recorder.full_chunks;
+		struct record_chunk *chunks = recorder.full_chunks;
 		struct buffer *buffers = recorder.full_buffers;
 		recorder.full_chunks = NULL;
 		recorder.full_end = &recorder.full_chunks;
@@ -453,11 +453,11 @@ static void write_all(void)
 			free(buffers->bytes);
 			free(buffers);
 		}
-		for (struct chunk *chunk = chunks; chunk; chunk = chunk->next)
+		for (struct record_chunk *chunk = chunks; chunk; chunk = chunk->next)
 			write_chunk(chunk);
 		calls_writer_flush(recorder.writer);
 		pthread_mutex_lock(&recorder.lock);
-		for (struct chunk *next; chunks; chunks = next) {
+		for (struct record_chunk *next; chunks; chunks = next) {
 			next = chunks->next;
 			chunks->count = 0;
 			chunks->next = recorder.free_chunks;

@@ -263,7 +263,7 @@ static const double half_interval = 1.645, common_share = 0.9, apart_ratio = 32,
  * profile of their system and 11.5 % without it (docs/diagnose.md). */
 static const double fitted_noise = 0.05, other_noise = 0.12;
 
-struct work {
+struct diagnosing {
 	struct arena *arena;
 	const struct diagnose_request *request;
 	struct diagnosis *d;
@@ -273,7 +273,8 @@ struct work {
 /* ---- predictions ---- */
 
 /* Predicts the points without a fault, with intervals in d->expected_s. */
-static bool predict_healthy(struct work *w, const struct reported *step, struct sweep_fault *fault)
+static bool predict_healthy(struct diagnosing *w, const struct reported *step,
+			    struct sweep_fault *fault)
 {
 	struct diagnosis *d = w->d;
 	struct case_point *list = ARENA_ARRAY(w->arena, d->count, struct case_point);
@@ -293,7 +294,7 @@ static bool predict_healthy(struct work *w, const struct reported *step, struct 
 }
 
 /* Predicts all points with each fault. The journal keeps them. */
-static bool predict_faults(struct work *w, struct diag *diag, const struct reported *step,
+static bool predict_faults(struct diagnosing *w, struct diag *diag, const struct reported *step,
 			   struct sweep_fault *fault)
 {
 	struct diagnosis *d = w->d;
@@ -330,7 +331,7 @@ static bool predict_faults(struct work *w, struct diag *diag, const struct repor
 /* ---- likelihoods ---- */
 
 /* Factors the covariance of the logarithms' errors. */
-static void factor(struct work *w)
+static void factor(struct diagnosing *w)
 {
 	struct diagnosis *d = w->d;
 	size_t n = d->count;
@@ -352,7 +353,7 @@ static void factor(struct work *w)
 }
 
 /* Returns the squared distance of the measured curve from a suspect's. */
-static double distance_of(const struct work *w, const struct suspect *suspect)
+static double distance_of(const struct diagnosing *w, const struct suspect *suspect)
 {
 	const struct diagnosis *d = w->d;
 	size_t n = d->count;
@@ -368,7 +369,7 @@ static double distance_of(const struct work *w, const struct suspect *suspect)
 }
 
 /* Returns true if the curves differ by less than the noise at each size. */
-static bool are_alike(const struct work *w, const struct suspect *a, const struct suspect *b)
+static bool are_alike(const struct diagnosing *w, const struct suspect *a, const struct suspect *b)
 {
 	for (size_t i = 0; i < w->d->count; i++)
 		if (!(fabs(log(a->time_s[i] / b->time_s[i])) <= w->d->noise_ratio))
@@ -390,7 +391,7 @@ static int by_probability(const void *a, const void *b)
 
 /* Drops suspects that no size shows, that have the curve of the same fault elsewhere, or with which
  * the collective does not run. Joins the others to classes. */
-static void classify(struct work *w)
+static void classify(struct diagnosing *w)
 {
 	struct diagnosis *d = w->d;
 	const struct suspect none = d->suspects[0];
@@ -444,7 +445,7 @@ static size_t range_of(const struct diagnosis *d, size_t i, double least_s, doub
 	return time_s <= 2 * least_s ? 0 : d->size_B[i] / time_s >= 0.7 * most_Bps ? 2 : 1;
 }
 
-static void judge_ranges(struct work *w)
+static void judge_ranges(struct diagnosing *w)
 {
 	static const char *const names[DIAGNOSE_RANGES] = {"small", "middle", "large"};
 	struct diagnosis *d = w->d;
@@ -479,7 +480,7 @@ static void judge_ranges(struct work *w)
 /* Judges whether the log is faster. This is so if some ranges are faster than their intervals and
  * none is slower. It is also so if no range is slower than predicted, and the log as a whole is
  * faster by more than the noise. */
-static void judge_curve(struct work *w)
+static void judge_curve(struct diagnosing *w)
 {
 	struct diagnosis *d = w->d;
 	double *ratios = ARENA_ARRAY(w->arena, d->count, double), most = 0;
@@ -497,7 +498,7 @@ static void judge_curve(struct work *w)
 }
 
 /* Takes at most DIAGNOSE_POINTS_MOST rows, evenly. */
-static void take_rows(struct work *w)
+static void take_rows(struct diagnosing *w)
 {
 	const struct dataset *dataset = w->request->dataset;
 	struct diagnosis *d = w->d;
@@ -513,7 +514,7 @@ static void take_rows(struct work *w)
 }
 
 /* Returns the scenario of row i, and sets its size. */
-static const struct scenario *read_row(struct work *w, struct diag *diag, size_t i)
+static const struct scenario *read_row(struct diagnosing *w, struct diag *diag, size_t i)
 {
 	const struct case_request request =
 		dataset_request(w->d->rows[i], w->request->input.request.data_root);
@@ -526,7 +527,7 @@ static const struct scenario *read_row(struct work *w, struct diag *diag, size_t
 const struct diagnosis *diagnose(struct arena *arena, struct diag *diag,
 				 const struct diagnose_request *request, struct sweep_fault *fault)
 {
-	struct work w = {arena, request, ARENA_NEW(arena, struct diagnosis), NULL};
+	struct diagnosing w = {arena, request, ARENA_NEW(arena, struct diagnosis), NULL};
 	struct diagnosis *d = w.d;
 	const struct origin origin = {request->dataset->path, 0};
 	const struct scenario *scenario = NULL;

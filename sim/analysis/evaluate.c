@@ -203,7 +203,7 @@ static const double TERA = 1e12;
 
 /* Where results have a measure's estimate; 0: they have none. rate: the number that is proportional
  * to a throughput in tokens. */
-static const struct place {
+static const struct evaluation_place {
 	size_t of_prediction, of_job;
 	enum token_rate rate;
 } places[MEASURE_COUNT] = {
@@ -234,7 +234,7 @@ static struct estimate measured_by(const struct dataset_row *row, const struct p
 {
 	if (row->measure == MEASURE_GAIN)
 		return p->ok && reference->ok ? draws_quotient(p, reference) : ESTIMATE_NONE;
-	const struct place *place = &places[row->measure];
+	const struct evaluation_place *place = &places[row->measure];
 	const char *record = client ? (const void *)client : (const void *)p;
 	size_t offset = client ? place->of_job : place->of_prediction;
 	if (offset == 0)

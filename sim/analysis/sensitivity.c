@@ -9,7 +9,7 @@
 /* A swing below this share of the answer counts as zero. */
 static const double MOVING_RATIO = 1e-6;
 
-struct finder {
+struct sensitivity_finder {
 	struct arena *arena;
 	const struct sensitivity_request *request;
 	struct analysis_input input; /* input of the request, with the recorded program */
@@ -36,7 +36,7 @@ static bool wanted(const struct sensitivity_request *request, const struct knob 
 	return found;
 }
 
-static const char *find_unmatched(const struct finder *f)
+static const char *find_unmatched(const struct sensitivity_finder *f)
 {
 	for (size_t k = 0; k < f->request->key_count; k++) {
 		bool found = false;
@@ -48,7 +48,7 @@ static const char *find_unmatched(const struct finder *f)
 	return NULL;
 }
 
-static void collect(struct finder *f)
+static void collect(struct sensitivity_finder *f)
 {
 	const struct sensitivity_request *request = f->request;
 	f->knobs = request->vary_ratio > 0 ? knobs_scalable(f->arena, f->result->scenario)
@@ -63,7 +63,7 @@ static void collect(struct finder *f)
 
 /* Returns a point at which the swing's knob is at its quantile u and all others are at their
  * present values. */
-static struct case_point drawn(struct finder *f, const struct swing *swing, double u)
+static struct case_point drawn(struct sensitivity_finder *f, const struct swing *swing, double u)
 {
 	double *all = ARENA_ARRAY(f->arena, f->knobs.count + 1, double);
 	struct draw_value *draws =
@@ -75,7 +75,8 @@ static struct case_point drawn(struct finder *f, const struct swing *swing, doub
 	return (struct case_point){.draws = draws, .draw_count = f->knobs.member_count};
 }
 
-static struct case_point scaled(struct finder *f, const struct swing *swing, double factor)
+static struct case_point scaled(struct sensitivity_finder *f, const struct swing *swing,
+				double factor)
 {
 	size_t count = swing->knob->count;
 	struct draw_value *draws = ARENA_ARRAY(f->arena, count, struct draw_value);
@@ -87,7 +88,8 @@ static struct case_point scaled(struct finder *f, const struct swing *swing, dou
 
 /* Returns a point with the swing's knob at its low or high end. *x is the value of its first
  * member. */
-static struct case_point end_of(struct finder *f, const struct swing *swing, bool up, double *x)
+static struct case_point end_of(struct sensitivity_finder *f, const struct swing *swing, bool up,
+				double *x)
 {
 	double part = f->request->vary_ratio;
 	struct case_point point = part > 0 ? scaled(f, swing, up ? 1 + part : 1 - part)
@@ -98,7 +100,7 @@ static struct case_point end_of(struct finder *f, const struct swing *swing, boo
 	return point;
 }
 
-static bool swing_all(struct finder *f)
+static bool swing_all(struct sensitivity_finder *f)
 {
 	size_t count = f->result->swing_count;
 	struct case_point *list = ARENA_ARRAY(f->arena, 2 * count + 1, struct case_point);
@@ -132,7 +134,7 @@ static bool swing_all(struct finder *f)
 }
 
 /* Sorts by size, largest first. Equal swings keep their order. */
-static void sort(struct finder *f)
+static void sort(struct sensitivity_finder *f)
 {
 	double least = MOVING_RATIO * fabs(f->result->now.number.value);
 	for (size_t i = 1; i < f->result->swing_count; i++) {
@@ -148,7 +150,7 @@ static void sort(struct finder *f)
 }
 
 /* Reads the case and finds the answer. Returns false after errors. */
-static bool read_request(struct finder *f, struct diag *diag)
+static bool read_request(struct sensitivity_finder *f, struct diag *diag)
 {
 	const struct setting *number = &f->request->number;
 	const struct scenario *scenario = case_read(f->arena, diag, &f->request->input.request);
@@ -169,7 +171,7 @@ const struct sensitivity *sensitivity_find(struct arena *arena, struct diag *dia
 					   const struct sensitivity_request *request,
 					   const char **broken)
 {
-	struct finder f = {
+	struct sensitivity_finder f = {
 		.arena = arena, .request = request, .result = ARENA_NEW(arena, struct sensitivity)};
 	const struct case_point as_it_is = {0};
 	f.result->vary_ratio = request->vary_ratio;

@@ -13,7 +13,7 @@
 #include "sim/base/diag.h"
 #include "sim/base/parallel.h"
 
-enum tag {
+enum rank_tag {
 	TAG_WANT = 1, /* to rank 0: asks for points */
 	TAG_CHUNK,    /* from rank 0: "first count"; count 0: no point is left */
 	TAG_POINT,    /* to rank 0: the line of a point */
@@ -30,7 +30,7 @@ static void wait_a_moment(void)
 	nanosleep(&moment, NULL);
 }
 
-static void say(const struct ranks *ranks, int to, enum tag tag, const char *text)
+static void say(const struct ranks *ranks, int to, enum rank_tag tag, const char *text)
 {
 	ranks->send(to, (int)tag, text, strlen(text));
 }

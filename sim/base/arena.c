@@ -14,15 +14,15 @@
 
 enum { BLOCK_FIRST_B = 16 * 1024, BLOCK_MAX_B = 1024 * 1024 };
 
-struct block {
-	struct block *before;
+struct arena_block {
+	struct arena_block *before;
 	size_t used_B, size_B;
 	alignas(max_align_t) unsigned char bytes[];
 };
 
 struct arena {
-	struct block *last; /* the block that is being filled */
-	size_t next_B;      /* size of the next block */
+	struct arena_block *last; /* the block that is being filled */
+	size_t next_B;            /* size of the next block */
 	size_t used_B;
 };
 
@@ -54,19 +54,19 @@ void arena_free(struct arena *arena)
 {
 	if (!arena)
 		return;
-	for (struct block *block = arena->last; block;) {
-		struct block *before = block->before;
+	for (struct arena_block *block = arena->last; block;) {
+		struct arena_block *before = block->before;
 		free(block);
 		block = before;
 	}
 	free(arena);
 }
 
-static struct block *block_new(size_t size_B)
+static struct arena_block *block_new(size_t size_B)
 {
-	if (size_B > SIZE_MAX - sizeof(struct block))
+	if (size_B > SIZE_MAX - sizeof(struct arena_block))
 		arena_out_of_memory();
-	struct block *block = calloc(1, sizeof *block + size_B);
+	struct arena_block *block = calloc(1, sizeof *block + size_B);
 	if (!block)
 		arena_out_of_memory();
 	block->size_B = size_B;
@@ -76,7 +76,7 @@ static struct block *block_new(size_t size_B)
 /* A large object gets its own block, placed behind the block that is being filled. */
 static void *alloc_alone(struct arena *arena, size_t size)
 {
-	struct block *block = block_new(size);
+	struct arena_block *block = block_new(size);
 	block->used_B = size;
 	if (arena->last) {
 		block->before = arena->last->before;
@@ -98,7 +98,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 	arena->used_B += size;
 	if (size > BLOCK_FIRST_B / 2)
 		return alloc_alone(arena, size);
-	struct block *block = arena->last;
+	struct arena_block *block = arena->last;
 	if (!block || block->size_B - block->used_B < size) {
 		block = block_new(arena->next_B);
 		block->before = arena->last;
@@ -131,7 +131,7 @@ char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 	va_copy(again, args);
 	/* Format directly into the current block. A second pass is needed only if the text does not
 	 * fit. */
-	struct block *block = arena->last;
+	struct arena_block *block = arena->last;
 	size_t room = block ? block->size_B - block->used_B : 0;
 	char *text = room ? (char *)block->bytes + block->used_B : NULL;
 	int length = vsnprintf(text, room, format, args);

@@ -98,7 +98,7 @@ double num_student(double x, double freedom_count)
 
 /* ---- minima ---- */
 
-struct box {
+struct function_in_box {
 	double (*f)(const double *x, void *ctx);
 	void *ctx;
 	size_t n;
@@ -132,7 +132,7 @@ static double mirror(double x, double low, double high)
 
 static double box_value(const gsl_vector *at, void *opaque)
 {
-	struct box *box = opaque;
+	struct function_in_box *box = opaque;
 	if (box->evaluations >= box->evaluations_max)
 		return DBL_MAX; /* the budget is used up: let the last simplex end */
 	box->evaluations++;
@@ -148,8 +148,8 @@ static double box_value(const gsl_vector *at, void *opaque)
 	return value;
 }
 
-static void minimise(struct box *box, gsl_multimin_fminimizer *minimizer, gsl_vector *at,
-		     gsl_vector *first_step, double tolerance)
+static void minimise(struct function_in_box *box, gsl_multimin_fminimizer *minimizer,
+		     gsl_vector *at, gsl_vector *first_step, double tolerance)
 {
 	gsl_multimin_function function = {.f = box_value, .n = box->n, .params = box};
 	if (gsl_multimin_fminimizer_set(minimizer, &function, at, first_step) != GSL_SUCCESS)
@@ -178,15 +178,15 @@ double num_minimise(double (*f)(const double *x, void *ctx), void *ctx, size_t n
 		gsl_vector_set(at, i, x[i]);
 		gsl_vector_set(first_step, i, step[i]);
 	}
-	struct box box = {.f = f,
-			  .ctx = ctx,
-			  .n = n,
-			  .low = low,
-			  .high = high,
-			  .x = inside,
-			  .best = x,
-			  .value_best = DBL_MAX,
-			  .evaluations_max = evaluations_max};
+	struct function_in_box box = {.f = f,
+				      .ctx = ctx,
+				      .n = n,
+				      .low = low,
+				      .high = high,
+				      .x = inside,
+				      .best = x,
+				      .value_best = DBL_MAX,
+				      .evaluations_max = evaluations_max};
 	minimise(&box, minimizer, at, first_step, tolerance);
 	free(inside);
 	gsl_vector_free(first_step);
@@ -197,14 +197,14 @@ double num_minimise(double (*f)(const double *x, void *ctx), void *ctx, size_t n
 
 /* ---- roots ---- */
 
-struct line {
+struct function_of_x {
 	double (*f)(double x, void *ctx);
 	void *ctx;
 };
 
 static double line_value(double x, void *opaque)
 {
-	struct line *line = opaque;
+	struct function_of_x *line = opaque;
 	return line->f(x, line->ctx);
 }
 
@@ -212,7 +212,7 @@ bool num_root(double (*f)(double x, void *ctx), void *ctx, double low, double hi
 	      double tolerance, double *root)
 {
 	enum { ITERATIONS_MAX = 200 };
-	struct line line = {f, ctx};
+	struct function_of_x line = {f, ctx};
 	gsl_function function = {.function = line_value, .params = &line};
 	gsl_root_fsolver *solver = gsl_root_fsolver_alloc(gsl_root_fsolver_brent);
 	FW_ASSERT(solver);

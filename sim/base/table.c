@@ -190,18 +190,18 @@ static void put_broken(FILE *out, const char *text, size_t indent, size_t width)
 
 /* The columns first to end - 1 of a table, beside its first column. A table that is too wide for
  * the line is printed as several blocks. */
-struct block {
+struct column_block {
 	const struct table *table;
 	size_t first, end;
 };
 
-static bool has_column(struct block block, size_t index)
+static bool has_column(struct column_block block, size_t index)
 {
 	return index == 0 || (index >= block.first && index < block.end);
 }
 
 /* Returns the width of all columns before the last one, in characters. */
-static size_t last_indent(struct block block)
+static size_t last_indent(struct column_block block)
 {
 	size_t indent = 0;
 	for (size_t i = 0; i + 1 < block.end; i++)
@@ -211,7 +211,7 @@ static size_t last_indent(struct block block)
 }
 
 /* Returns the width of the last column, in characters. */
-static size_t last_width(struct block block)
+static size_t last_width(struct column_block block)
 {
 	size_t width = block.table->columns.items[block.end - 1].width;
 	size_t indent = last_indent(block), line = block.table->line_width;
@@ -223,10 +223,10 @@ static size_t last_width(struct block block)
 
 /* Returns the block that begins with a column: as many columns as fit into the line, at least one.
  * The last column of the table may be broken. */
-static struct block block_at(const struct table *table, size_t first)
+static struct column_block block_at(const struct table *table, size_t first)
 {
 	size_t count = table->columns.count;
-	struct block block = {table, first, count};
+	struct column_block block = {table, first, count};
 	if (table->line_width == 0)
 		return block;
 	size_t width = table->columns.items[0].width;
@@ -243,7 +243,7 @@ static struct block block_at(const struct table *table, size_t first)
 }
 
 /* Puts two blanks between columns and none at the end of a line. */
-static void print_line(struct block block, const char *const *cells, FILE *out)
+static void print_line(struct column_block block, const char *const *cells, FILE *out)
 {
 	size_t owed = 0; /* blanks to write before the next text */
 	for (size_t i = 0; i < block.end; i++) {
@@ -305,7 +305,7 @@ void table_print(const struct table *table, FILE *out)
 	const char **titles = ARENA_ARRAY(scratch, table->columns.count, const char *);
 	for (size_t i = 0; i < table->columns.count; i++)
 		titles[i] = table->columns.items[i].title;
-	for (struct block block = block_at(table, 1);; block = block_at(table, block.end)) {
+	for (struct column_block block = block_at(table, 1);; block = block_at(table, block.end)) {
 		print_line(block, titles, out);
 		put(out, '-', last_indent(block) + last_width(block));
 		putc('\n', out);

@@ -32,14 +32,14 @@ static const struct prefix {
 };
 enum { PREFIX_COUNT = sizeof prefixes / sizeof prefixes[0] };
 
-struct unit {
+struct unit_name {
 	enum quantity quantity;
 	const char *text;
 	double mul, div; /* factors to SI */
 	int prefixes;
 };
 
-static const struct unit units[] = {
+static const struct unit_name units[] = {
 	{QUANTITY_RATIO, "%", 1, 100, 0},
 	{QUANTITY_TIME, "s", 1, 1, SMALL},
 	{QUANTITY_TIME, "min", 60, 1, 0},
@@ -60,11 +60,11 @@ static const struct unit units[] = {
 	{QUANTITY_FLOP, "FLOP", 1, 1, LARGE},
 };
 
-struct kind {
+struct quantity_kind {
 	const char *noun, *unit, *example;
 };
 
-static const struct kind kinds[] = {
+static const struct quantity_kind kinds[] = {
 	[QUANTITY_COUNT] = {"a plain number", "", "8"},
 	[QUANTITY_RATIO] = {"a ratio", "", "3 %"},
 	[QUANTITY_TIME] = {"a time", "s", "4.5 us"},
@@ -173,7 +173,8 @@ char *number_format(struct arena *arena, int digits, double value)
 
 /* Returns true if text[length] is this unit, with or without a prefix, and then stores its factors.
  */
-static bool unit_is(const struct unit *unit, const char *text, size_t length, struct prefix *scale)
+static bool unit_is(const struct unit_name *unit, const char *text, size_t length,
+		    struct prefix *scale)
 {
 	size_t own = strlen(unit->text);
 	if (length < own || memcmp(text + length - own, unit->text, own) != 0)
@@ -234,7 +235,7 @@ static const char *unit_hint(struct arena *arena, enum quantity wanted, const ch
 const char *quantity_parse(struct arena *arena, enum quantity quantity, const char *text,
 			   double *value)
 {
-	const struct kind *kind = &kinds[quantity];
+	const struct quantity_kind *kind = &kinds[quantity];
 	while (is_blank(*text))
 		text++;
 	size_t length = number_length(text);

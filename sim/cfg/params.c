@@ -9,7 +9,7 @@
 enum { KEY_SIZE = 80 };
 
 /* The state while one row is read. */
-struct reading {
+struct row_reading {
 	struct cfg_resolution *resolution;
 	struct arena *arena; /* arena of the parameters */
 	struct diag *diag;
@@ -127,7 +127,7 @@ static const char *example(struct arena *arena, const struct param_row *row)
 #define REFUSE(reading, origin, part, ...)                                                         \
 	refuse((reading), (origin), (part), arena_printf((reading)->arena, __VA_ARGS__))
 
-static void refuse(struct reading *reading, struct origin origin, const char *part,
+static void refuse(struct row_reading *reading, struct origin origin, const char *part,
 		   const char *what)
 {
 	reading->ok = false;
@@ -155,7 +155,7 @@ static const char *check_type(struct arena *arena, const struct param_row *row,
 }
 
 /* Reads a scalar node. part is its name within a value group (".low"), for messages. */
-static bool read_scalar(struct reading *reading, const struct cfg_node *node, const char *part,
+static bool read_scalar(struct row_reading *reading, const struct cfg_node *node, const char *part,
 			double *value, const char **chosen)
 {
 	const char *text = cfg_scalar_text(reading->arena, node);
@@ -176,7 +176,7 @@ static bool read_scalar(struct reading *reading, const struct cfg_node *node, co
 
 /* Reads interval = "10 %": the interval extends by that ratio below and above the value, within the
  * row's bounds. */
-static void read_interval(struct reading *reading, const struct cfg_node *node)
+static void read_interval(struct row_reading *reading, const struct cfg_node *node)
 {
 	struct cfg_param *param = &reading->param;
 	const char *text = cfg_scalar_text(reading->arena, node);
@@ -193,7 +193,7 @@ static void read_interval(struct reading *reading, const struct cfg_node *node)
 	param->high = fmin(param->value + width, fmax(param->value, reading->row->max));
 }
 
-static void read_bounds(struct reading *reading, const struct cfg_node *group)
+static void read_bounds(struct row_reading *reading, const struct cfg_node *group)
 {
 	struct cfg_param *param = &reading->param;
 	const struct cfg_node *low = cfg_child(group, "low"), *high = cfg_child(group, "high");
@@ -230,7 +230,7 @@ static void read_bounds(struct reading *reading, const struct cfg_node *group)
 	}
 }
 
-static void read_status(struct reading *reading, const struct cfg_node *group)
+static void read_status(struct row_reading *reading, const struct cfg_node *group)
 {
 	const struct cfg_node *origin = cfg_child(group, "origin"),
 			      *note = cfg_child(group, "note");
@@ -251,7 +251,7 @@ static void read_status(struct reading *reading, const struct cfg_node *group)
 }
 
 /* Reads a list of { path; by } into *items; by must be between -most and most. */
-static void read_others(struct reading *reading, const struct cfg_node *group, const char *key,
+static void read_others(struct row_reading *reading, const struct cfg_node *group, const char *key,
 			double most, const struct cfg_correlation **items, size_t *count)
 {
 	struct arena *keep = reading->resolution->arena;
@@ -276,7 +276,7 @@ static void read_others(struct reading *reading, const struct cfg_node *group, c
 }
 
 /* Reads the keys that fits add to an interval: freedom, correlated, follows. */
-static void read_spread(struct reading *reading, const struct cfg_node *group)
+static void read_spread(struct row_reading *reading, const struct cfg_node *group)
 {
 	struct cfg_param *param = &reading->param;
 	const struct cfg_node *freedom = cfg_child(group, "freedom");
@@ -289,7 +289,7 @@ static void read_spread(struct reading *reading, const struct cfg_node *group)
 }
 
 /* Reads { value = ...; low = ...; high = ...; origin = ...; note = ...; }. */
-static void read_group(struct reading *reading, const struct cfg_node *group)
+static void read_group(struct row_reading *reading, const struct cfg_node *group)
 {
 	static const char *const keys[] = {"value", "low",     "high",       "interval", "origin",
 					   "note",  "freedom", "correlated", "follows"};
@@ -316,7 +316,7 @@ static void read_group(struct reading *reading, const struct cfg_node *group)
 
 /* ---- one row ---- */
 
-static void read_preset(struct reading *reading, const char *table)
+static void read_preset(struct row_reading *reading, const char *table)
 {
 	const struct param_row *row = reading->row;
 	struct cfg_param *param = &reading->param;
@@ -328,7 +328,7 @@ static void read_preset(struct reading *reading, const char *table)
 	param->low = param->high = param->value;
 }
 
-static void read_file(struct reading *reading, const struct cfg_node *node)
+static void read_file(struct row_reading *reading, const struct cfg_node *node)
 {
 	struct cfg_param *param = &reading->param;
 	param->source = CFG_SOURCE_FILE;
@@ -343,7 +343,7 @@ static void read_file(struct reading *reading, const struct cfg_node *node)
 }
 
 /* Gives a cost without its own interval the prior interval of its class. */
-static void apply_prior(struct reading *reading)
+static void apply_prior(struct row_reading *reading)
 {
 	struct cfg_param *param = &reading->param;
 	if (param->row->prior == PRIOR_NONE || reading->own_interval)
@@ -354,7 +354,7 @@ static void apply_prior(struct reading *reading)
 	param->high = param_moved(param->row, param->value, by);
 }
 
-static void read_setting(struct reading *reading, const struct cfg_setting *setting)
+static void read_setting(struct row_reading *reading, const struct cfg_setting *setting)
 {
 	struct cfg_param *param = &reading->param;
 	param->source = CFG_SOURCE_SET;
@@ -374,7 +374,7 @@ static void read_setting(struct reading *reading, const struct cfg_setting *sett
 	param->correlation_count = param->follow_count = 0;
 }
 
-static void read_draw(struct reading *reading, double value)
+static void read_draw(struct row_reading *reading, double value)
 {
 	struct cfg_param *param = &reading->param;
 	const char *wrong = reading->row->kind == PARAM_KIND_NUMBER
@@ -422,7 +422,7 @@ static const char *path_of(struct arena *arena, const char *prefix, const char *
 }
 
 /* Sets a valid value before anything is read, so that callers can continue after errors. */
-static void begin_param(struct reading *reading, const char *prefix)
+static void begin_param(struct row_reading *reading, const char *prefix)
 {
 	const struct param_row *row = reading->row;
 	reading->param = (struct cfg_param){
@@ -442,7 +442,7 @@ static void begin_param(struct reading *reading, const char *prefix)
 
 /* group contains the row's key, or is NULL. place is the origin of the error for a missing value.
  */
-static bool read_row(struct reading *reading, const struct cfg_node *group, struct origin place,
+static bool read_row(struct row_reading *reading, const struct cfg_node *group, struct origin place,
 		     const char *prefix, const char *table, void *params)
 {
 	begin_param(reading, prefix);
@@ -531,12 +531,12 @@ bool cfg_params(struct cfg_resolution *resolution, struct arena *arena, struct d
 			ok = false;
 		}
 	for (size_t i = 0; i < table->count; i++) {
-		struct reading reading = {.resolution = resolution,
-					  .arena = arena,
-					  .diag = diag,
-					  .thing = thing,
-					  .row = &table->rows[i],
-					  .ok = true};
+		struct row_reading reading = {.resolution = resolution,
+					      .arena = arena,
+					      .diag = diag,
+					      .thing = thing,
+					      .row = &table->rows[i],
+					      .ok = true};
 		param_key(reading.row, reading.key, sizeof reading.key);
 		ok &= read_row(&reading, node, cfg_origin(node), prefix, table->name, params);
 	}

@@ -201,12 +201,12 @@ const char *cfg_override_text(struct cfg_resolution *resolution, const char *pat
 }
 
 /* Copies texts, and shares a copy between neighbours, which often have the same file name. */
-struct copying {
+struct text_copier {
 	struct arena *arena;
 	const char *text, *copy; /* the last text and its copy */
 };
 
-static const char *copy_text(struct copying *c, const char *text)
+static const char *copy_text(struct text_copier *c, const char *text)
 {
 	if (!text)
 		return NULL;
@@ -231,7 +231,7 @@ const struct cfg_resolution *cfg_resolution_copy(struct arena *arena,
 						 const struct cfg_resolution *resolution)
 {
 	struct cfg_resolution *copy = cfg_resolution_new(arena);
-	struct copying files = {.arena = arena}, notes = files;
+	struct text_copier files = {.arena = arena}, notes = files;
 	size_t count = resolution->params.count;
 	copy->params.items = ARENA_ARRAY(arena, count, struct cfg_param);
 	copy->params.count = copy->params.room = count;

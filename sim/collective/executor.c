@@ -42,7 +42,7 @@ static bool is_carried(const struct schedule *schedule, size_t step)
 	return is_loop(schedule, step) && schedule->loops[step].carried != NO_STEP;
 }
 
-static void plan_followers(struct plan *plan, struct arena *arena)
+static void plan_followers(struct collective_plan *plan, struct arena *arena)
 {
 	const struct schedule *schedule = plan->schedule;
 	size_t count = schedule->step_count;
@@ -73,7 +73,7 @@ static void plan_followers(struct plan *plan, struct arena *arena)
 	plan->next_first = firsts;
 }
 
-static void plan_starts(struct plan *plan, struct arena *arena, size_t rank_count)
+static void plan_starts(struct collective_plan *plan, struct arena *arena, size_t rank_count)
 {
 	const struct schedule *schedule = plan->schedule;
 	uint32_t *firsts = ARENA_ARRAY(arena, rank_count + 2, uint32_t);
@@ -98,7 +98,7 @@ static void plan_starts(struct plan *plan, struct arena *arena, size_t rank_coun
 	plan->first_first = firsts;
 }
 
-static bool plan_wires(struct communicator *comm, struct plan *plan)
+static bool plan_wires(struct communicator *comm, struct collective_plan *plan)
 {
 	const struct schedule *schedule = plan->schedule;
 	plan->wires = ARENA_ARRAY(comm->spec.arena, schedule->step_count + 1, struct wire *);
@@ -144,8 +144,8 @@ const struct algorithm *communicator_plays(const struct communicator *comm,
 	return choice.algorithm;
 }
 
-static struct plan *plan_new(struct communicator *comm, enum collective collective,
-			     const struct collective_choice *choice)
+static struct collective_plan *plan_new(struct communicator *comm, enum collective collective,
+					const struct collective_choice *choice)
 {
 	struct arena *arena = comm->spec.arena;
 	struct algorithm_spec spec = plan_spec(comm, choice);
@@ -163,7 +163,7 @@ static struct plan *plan_new(struct communicator *comm, enum collective collecti
 		comm_fail(comm, arena_printf(arena, "%s: %s", choice->algorithm->name, refused));
 		return NULL;
 	}
-	struct plan *plan = ARENA_NEW(arena, struct plan);
+	struct collective_plan *plan = ARENA_NEW(arena, struct collective_plan);
 	plan->collective = collective;
 	plan->algorithm = choice->algorithm;
 	plan->channel_count = choice->channel_count;
@@ -189,11 +189,11 @@ static struct plan *plan_new(struct communicator *comm, enum collective collecti
 	return plan;
 }
 
-struct plan *plan_find(struct communicator *comm, enum collective collective,
-		       const struct collective_choice *choice)
+struct collective_plan *plan_find(struct communicator *comm, enum collective collective,
+				  const struct collective_choice *choice)
 {
 	for (size_t i = 0; i < comm->plans.count; i++) {
-		struct plan *plan = comm->plans.items[i];
+		struct collective_plan *plan = comm->plans.items[i];
 		if (plan->collective == collective && plan->algorithm == choice->algorithm &&
 		    plan->channel_count == choice->channel_count &&
 		    plan->pipeline_count == choice->pipeline_count && plan->turn == choice->turn &&
@@ -240,7 +240,7 @@ static void loops_begin(const struct schedule *schedule, struct execution *execu
 
 struct execution *execution_take(struct communicator *comm, const struct operation *operation)
 {
-	struct plan *plan = operation->plan;
+	struct collective_plan *plan = operation->plan;
 	struct execution *execution = plan->free;
 	struct arena *arena = comm->spec.arena;
 	size_t count = plan->schedule->step_count;
@@ -264,7 +264,7 @@ struct execution *execution_take(struct communicator *comm, const struct operati
 	return execution;
 }
 
-void execution_give(struct plan *plan, struct execution *execution)
+void execution_give(struct collective_plan *plan, struct execution *execution)
 {
 	execution->next = plan->free;
 	plan->free = execution;
@@ -296,7 +296,7 @@ static void loop_try(struct communicator *comm, struct operation *operation, uin
 static void followers_let_folded(struct communicator *comm, struct operation *operation,
 				 uint32_t step, bool last)
 {
-	const struct plan *plan = operation->plan;
+	const struct collective_plan *plan = operation->plan;
 	const struct schedule *schedule = plan->schedule;
 	struct execution *execution = operation->execution;
 	for (uint32_t i = plan->next_first[step]; i < plan->next_first[step + 1]; i++) {
@@ -318,7 +318,7 @@ static void followers_let_folded(struct communicator *comm, struct operation *op
 static void followers_let(struct communicator *comm, struct operation *operation, uint32_t step,
 			  bool tail)
 {
-	const struct plan *plan = operation->plan;
+	const struct collective_plan *plan = operation->plan;
 	for (uint32_t i = plan->next_first[step]; i < plan->next_first[step + 1]; i++)
 		step_lets(comm, operation, plan->next_steps[i], tail);
 }
@@ -330,7 +330,7 @@ static void rank_over(void *operation, uint64_t rank)
 
 static void step_end(struct communicator *comm, struct operation *operation, uint32_t step)
 {
-	const struct plan *plan = operation->plan;
+	const struct collective_plan *plan = operation->plan;
 	size_t index = plan->schedule->steps[step].rank;
 	struct rank_state *rank = &comm->ranks[index];
 	bool last = true;
@@ -472,7 +472,7 @@ static void step_starts(struct communicator *comm, struct operation *operation, 
 
 void executor_start(struct communicator *comm, struct operation *operation, size_t rank)
 {
-	const struct plan *plan = operation->plan;
+	const struct collective_plan *plan = operation->plan;
 	operation->steps_left[rank] = plan ? plan->rank_steps_count[rank] : 0;
 	if (operation->steps_left[rank] == 0) {
 		engine_after(comm->spec.engine, 0, rank_over, operation, rank);

@@ -19,7 +19,7 @@
 #include "sim/collective/pattern.h"
 
 /* Consecutive chunks from one rank to another. */
-struct message {
+struct chunk_message {
 	size_t from, to, chunk, span;
 };
 
@@ -44,7 +44,7 @@ static size_t chunk_at(const struct recursion *r, size_t place)
 	return r->channel * r->power + (r->part ? r->part[place] : place);
 }
 
-static void send(const struct recursion *r, const struct message *m)
+static void send(const struct recursion *r, const struct chunk_message *m)
 {
 	for (size_t i = 0; i < m->span; i++)
 		r->sends[m->from * r->power + i] =
@@ -52,7 +52,7 @@ static void send(const struct recursion *r, const struct message *m)
 				      r->channel, &r->last[m->from], 1);
 }
 
-static void take(const struct recursion *r, const struct message *m, bool reduces)
+static void take(const struct recursion *r, const struct chunk_message *m, bool reduces)
 {
 	for (size_t i = 0; i < m->span; i++)
 		r->last[m->to] = (reduces ? schedule_reduce : schedule_copy)(
@@ -63,9 +63,9 @@ static void take(const struct recursion *r, const struct message *m, bool reduce
 static void fold(const struct recursion *r, bool back)
 {
 	for (size_t pair = 0; pair < r->folded; pair++) {
-		struct message m = {2 * pair, 2 * pair + 1, 0, r->power};
+		struct chunk_message m = {2 * pair, 2 * pair + 1, 0, r->power};
 		if (back)
-			m = (struct message){2 * pair + 1, 2 * pair, 0, r->power};
+			m = (struct chunk_message){2 * pair + 1, 2 * pair, 0, r->power};
 		send(r, &m);
 		take(r, &m, !back);
 	}
@@ -74,22 +74,24 @@ static void fold(const struct recursion *r, bool back)
 /* After the halving rounds of distances 1 .. d, a rank is responsible for power / (2 d) consecutive
  * chunks at the place given by its bits 1 .. d. In halving, v sends the part that its partner will
  * be responsible for; in doubling, its own part. */
-static struct message exchange(const struct recursion *r, size_t v, size_t distance, bool halves)
+static struct chunk_message exchange(const struct recursion *r, size_t v, size_t distance,
+				     bool halves)
 {
 	size_t span = r->power / distance / 2, chunk = 0, mine = v ^ (halves ? distance : 0);
 	for (size_t bit = 1, half = r->power / 2; bit <= distance; bit *= 2, half /= 2)
 		chunk += mine & bit ? half : 0;
-	return (struct message){player(v, r->folded), player(v ^ distance, r->folded), chunk, span};
+	return (struct chunk_message){player(v, r->folded), player(v ^ distance, r->folded), chunk,
+				      span};
 }
 
 static void round_of(const struct recursion *r, size_t distance, bool halves)
 {
 	for (size_t v = 0; v < r->power; v++) {
-		struct message m = exchange(r, v, distance, halves);
+		struct chunk_message m = exchange(r, v, distance, halves);
 		send(r, &m);
 	}
 	for (size_t v = 0; v < r->power; v++) {
-		struct message m = exchange(r, v, distance, halves);
+		struct chunk_message m = exchange(r, v, distance, halves);
 		take(r, &m, halves);
 	}
 }

@@ -47,7 +47,7 @@ struct execution {
 	struct loop_state *loops; /* folded schedules only, else NULL */
 };
 
-struct plan {
+struct collective_plan {
 	enum collective collective;
 	const struct algorithm *algorithm;
 	size_t channel_count, pipeline_count, turn;
@@ -71,7 +71,7 @@ struct operation {
 	uint64_t number;
 	struct collective_request request;
 	struct collective_choice choice;
-	struct plan *plan; /* NULL: a single rank, nothing to do */
+	struct collective_plan *plan; /* NULL: a single rank, nothing to do */
 	struct execution *execution;
 	double scale_ratio; /* size of chunks relative to the plan's */
 	double train_count; /* pieces in each chunk; 1: no trains */
@@ -142,7 +142,7 @@ struct communicator {
 	bool failed;
 	struct communicator_counters counters;
 
-	VEC(struct plan *) plans;
+	VEC(struct collective_plan *) plans;
 	struct operation **operations; /* a ring buffer by number; room is a power of two */
 	size_t operation_room;
 	uint64_t first_number, next_number;
@@ -170,10 +170,10 @@ void comm_rank_over(struct operation *operation, size_t rank); /* called from a 
  * trains. */
 double trains_make(const struct communicator *comm, struct collective_choice *choice);
 /* Returns NULL after a failure. */
-struct plan *plan_find(struct communicator *comm, enum collective collective,
-		       const struct collective_choice *choice);
+struct collective_plan *plan_find(struct communicator *comm, enum collective collective,
+				  const struct collective_choice *choice);
 struct execution *execution_take(struct communicator *comm, const struct operation *operation);
-void execution_give(struct plan *plan, struct execution *execution);
+void execution_give(struct collective_plan *plan, struct execution *execution);
 /* Allows the rank's steps to begin. */
 void executor_start(struct communicator *comm, struct operation *operation, size_t rank);
 /* Reports that the head of a train has arrived. */

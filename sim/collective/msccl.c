@@ -14,7 +14,7 @@
 enum { RANKS_MAX = 1024, CHANNELS_MAX = 64, CHUNKS_MAX = 65536, STEPS_MAX = 65536 };
 enum { PASSES_MAX = 10000 }; /* over all thread blocks, each as far as it gets */
 
-static const struct action {
+static const struct msccl_action {
 	const char *name;
 	bool receives, reduces, sends, local;
 } actions[] = {
@@ -29,44 +29,44 @@ static const struct action {
 	{.name = "nop"},
 };
 
-struct step {
-	const struct action *action;
+struct block_step {
+	const struct msccl_action *action;
 	int line;
 	long depends, number; /* thread block of its GPU (-1: none), and step there */
 	size_t chunk_count;
 	size_t first, end; /* once it is played: range in `ends` of what must have ended */
 };
 
-struct block {                                 /* a thread block */
+struct thread_block {                          /* a thread block */
 	long rank, id, send, receive, channel; /* send, receive: peers, or -1 */
 	int line;
-	size_t next;        /* step */
-	struct block *from; /* the other rank's block that sends to it */
-	size_t taken;       /* messages of `sent` that were received */
-	VEC(struct step) steps;
+	size_t next;               /* step */
+	struct thread_block *from; /* the other rank's block that sends to it */
+	size_t taken;              /* messages of `sent` that were received */
+	VEC(struct block_step) steps;
 	VEC(uint32_t) waits, sent; /* waits: steps that the next one follows */
 };
 
-struct program {
+struct msccl_reader {
 	struct arena *arena;
 	struct diag *diag;
 	struct origin origin;
 	struct msccl *msccl;
 	long rank_count, channel_count, rank; /* rank: -1 before the first <gpu> */
 	size_t chunk_count, chunk_most;
-	VEC(struct block *) blocks;
+	VEC(struct thread_block *) blocks;
 	VEC(uint32_t) ends;
 	struct schedule_builder *builder;
 };
 
-static bool fail(const struct program *p, int line, const char *why)
+static bool fail(const struct msccl_reader *p, int line, const char *why)
 {
 	return diag_error(p->diag, (struct origin){p->origin.file, line}, "%s", why);
 }
 
 /* ---- reading ---- */
 
-static long number(const struct program *p, const struct xml_element *e, const char *name,
+static long number(const struct msccl_reader *p, const struct xml_element *e, const char *name,
 		   long least, long most)
 {
 	double value;
@@ -87,8 +87,8 @@ static bool is_name(const char *said, const char *name)
 	return !*said;
 }
 
-static size_t take_name(const struct program *p, const struct xml_element *e, const char *attribute,
-			const char *const *names, size_t count)
+static size_t take_name(const struct msccl_reader *p, const struct xml_element *e,
+			const char *attribute, const char *const *names, size_t count)
 {
 	const char *said = xml_attribute(e, attribute), *known = "";
 	for (size_t i = 0; i < count; i++) {
@@ -101,7 +101,7 @@ static size_t take_name(const struct program *p, const struct xml_element *e, co
 	return 0;
 }
 
-static void take_algo(struct program *p, const struct xml_element *e)
+static void take_algo(struct msccl_reader *p, const struct xml_element *e)
 {
 	const char *collectives[COLLECTIVE_COUNT], *protocols[PROTOCOL_COUNT];
 	for (int i = 0; i < COLLECTIVE_COUNT; i++)
@@ -120,10 +120,10 @@ static void take_algo(struct program *p, const struct xml_element *e)
 	p->msccl->most_B = most ? size_B : INFINITY;
 }
 
-static void take_block(struct program *p, const struct xml_element *e)
+static void take_block(struct msccl_reader *p, const struct xml_element *e)
 {
-	struct block *block = ARENA_NEW(p->arena, struct block);
-	*block = (struct block){
+	struct thread_block *block = ARENA_NEW(p->arena, struct thread_block);
+	*block = (struct thread_block){
 		.rank = p->rank,
 		.id = number(p, e, "id", 0, STEPS_MAX),
 		.send = number(p, e, "send", -1, p->rank_count - 1),
@@ -136,9 +136,9 @@ static void take_block(struct program *p, const struct xml_element *e)
 	*VEC_PUSH(p->arena, &p->blocks) = block;
 }
 
-static void take_step(struct program *p, const struct xml_element *e)
+static void take_step(struct msccl_reader *p, const struct xml_element *e)
 {
-	struct block *block = p->blocks.items[p->blocks.count - 1];
+	struct thread_block *block = p->blocks.items[p->blocks.count - 1];
 	const char *type = xml_attribute(e, "type");
 	size_t i = 0, count = sizeof actions / sizeof actions[0];
 	while (i < count && strcmp(actions[i].name, type) != 0)
@@ -158,7 +158,7 @@ static void take_step(struct program *p, const struct xml_element *e)
 	if (strcmp(type, "nop") != 0 && chunks == 0)
 		fail(p, e->origin.line, "cnt of a step that moves data must be at least 1");
 	p->chunk_most = chunks > p->chunk_most ? chunks : p->chunk_most;
-	*VEC_PUSH(p->arena, &block->steps) = (struct step){
+	*VEC_PUSH(p->arena, &block->steps) = (struct block_step){
 		.action = &actions[i],
 		.line = e->origin.line,
 		.depends = number(p, e, "depid", -1, STEPS_MAX),
@@ -169,7 +169,7 @@ static void take_step(struct program *p, const struct xml_element *e)
 
 static void on_open(void *ctx, const struct xml_element *e)
 {
-	struct program *p = ctx;
+	struct msccl_reader *p = ctx;
 	bool is_gpu = strcmp(e->name, "gpu") == 0, is_block = strcmp(e->name, "tb") == 0;
 	if (p->rank_count == 0 && strcmp(e->name, "algo") == 0)
 		take_algo(p, e);
@@ -190,7 +190,7 @@ static void on_open(void *ctx, const struct xml_element *e)
 
 /* ---- the schedule ---- */
 
-static struct block *block_find(const struct program *p, long rank, long id)
+static struct thread_block *block_find(const struct msccl_reader *p, long rank, long id)
 {
 	for (size_t i = 0; i < p->blocks.count; i++)
 		if (p->blocks.items[i]->rank == rank && p->blocks.items[i]->id == id)
@@ -199,12 +199,12 @@ static struct block *block_find(const struct program *p, long rank, long id)
 }
 
 /* Finds the thread blocks that send to those that receive. */
-static bool join_blocks(struct program *p)
+static bool join_blocks(struct msccl_reader *p)
 {
 	for (size_t i = 0; i < p->blocks.count; i++) {
-		struct block *to = p->blocks.items[i];
+		struct thread_block *to = p->blocks.items[i];
 		for (size_t k = 0; k < p->blocks.count && to->receive >= 0 && !to->from; k++) {
-			struct block *from = p->blocks.items[k];
+			struct thread_block *from = p->blocks.items[k];
 			if (from->rank == to->receive && from->send == to->rank &&
 			    from->channel == to->channel)
 				to->from = from;
@@ -218,16 +218,17 @@ static bool join_blocks(struct program *p)
 }
 
 /* Adds what the step waits for in another thread block. Returns false if that has not ended. */
-static bool depend(struct program *p, struct block *block, const struct step *step)
+static bool depend(struct msccl_reader *p, struct thread_block *block,
+		   const struct block_step *step)
 {
 	if (step->depends < 0)
 		return true;
-	const struct block *other = block_find(p, block->rank, step->depends);
+	const struct thread_block *other = block_find(p, block->rank, step->depends);
 	if (!other || step->number < 0 || (size_t)step->number >= other->steps.count)
 		return fail(p, step->line, "the step in depid and deps does not exist");
 	if (other->next <= (size_t)step->number)
 		return false;
-	const struct step *before = &other->steps.items[step->number];
+	const struct block_step *before = &other->steps.items[step->number];
 	for (size_t i = before->first; i < before->end; i++)
 		*VEC_PUSH(p->arena, &block->waits) = p->ends.items[i];
 	return true;
@@ -235,10 +236,10 @@ static bool depend(struct program *p, struct block *block, const struct step *st
 
 /* Adds the next step of a thread block. A send does not hold up the steps after it, because it
  * leaves from a buffer of the connection. Returns false if the step must wait for another one. */
-static bool play(struct program *p, struct block *block)
+static bool play(struct msccl_reader *p, struct thread_block *block)
 {
-	struct step *step = &block->steps.items[block->next];
-	const struct action *action = step->action;
+	struct block_step *step = &block->steps.items[block->next];
+	const struct msccl_action *action = step->action;
 	size_t rank = (size_t)block->rank, channel = (size_t)block->channel;
 	size_t chunk = step->chunk_count ? step->chunk_count - 1 : 0;
 	if (action->receives && block->from->taken == block->from->sent.count)
@@ -269,7 +270,7 @@ static bool play(struct program *p, struct block *block)
 	return true;
 }
 
-static bool play_all(struct program *p)
+static bool play_all(struct msccl_reader *p)
 {
 	bool goes_on = true;
 	for (int pass = 0; goes_on && pass < PASSES_MAX; pass++) {
@@ -280,7 +281,7 @@ static bool play_all(struct program *p)
 				goes_on = true;
 	}
 	for (size_t i = 0; i < p->blocks.count; i++) {
-		const struct block *block = p->blocks.items[i];
+		const struct thread_block *block = p->blocks.items[i];
 		if ((size_t)block->id >= p->msccl->block_count)
 			p->msccl->block_count = (size_t)block->id + 1;
 		if (diag_count(p->diag) == 0 && block->next < block->steps.count)
@@ -298,7 +299,7 @@ const struct msccl *msccl_read(struct arena *arena, struct diag *diag, struct or
 			       const char *path)
 {
 	struct msccl *msccl = ARENA_NEW(arena, struct msccl);
-	struct program p = {arena, diag, {path, 0}, msccl, .rank = -1};
+	struct msccl_reader p = {arena, diag, {path, 0}, msccl, .rank = -1};
 	struct cfg_file_identity identity;
 	const char *wrong = NULL, *text = cfg_file_load(arena, path, &identity, &wrong);
 	if (!text) {

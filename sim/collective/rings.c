@@ -23,7 +23,7 @@ struct adapter {
 	size_t number; /* index among the used adapters */
 };
 
-struct machine {
+struct ring_machine {
 	size_t index;
 	int host_node;
 	size_t count;
@@ -48,7 +48,7 @@ struct finder {
 	unsigned traffic; /* the traffic that networks must carry */
 	bool search;
 	bool across; /* there are several machines, possibly all of one class */
-	struct machine *machines;
+	struct ring_machine *machines;
 	size_t machine_count;
 	uint32_t *node_of;
 	int *adapter_of;      /* by rank */
@@ -69,7 +69,7 @@ static void group_ranks(struct finder *finder, const struct ring_place *ranks, s
 	size_t node_count = fabric_node_count(finder->fabric);
 	/* index plus 1 */
 	uint32_t *machine_of = ARENA_ARRAY(finder->scratch, node_count, uint32_t);
-	finder->machines = ARENA_ARRAY(finder->scratch, rank_count, struct machine);
+	finder->machines = ARENA_ARRAY(finder->scratch, rank_count, struct ring_machine);
 	for (size_t r = 0; r < rank_count; r++) {
 		FW_ASSERT(ranks[r].host_node >= 0);
 		uint32_t *slot = &machine_of[ranks[r].host_node];
@@ -82,13 +82,13 @@ static void group_ranks(struct finder *finder, const struct ring_place *ranks, s
 		finder->machines[*slot - 1].count++;
 	}
 	for (size_t m = 0; m < finder->machine_count; m++) {
-		struct machine *machine = &finder->machines[m];
+		struct ring_machine *machine = &finder->machines[m];
 		machine->ranks = ARENA_ARRAY(finder->scratch, machine->count, uint32_t);
 		machine->places = ARENA_ARRAY(finder->scratch, machine->count, struct ring_place);
 		machine->count = 0;
 	}
 	for (size_t r = 0; r < rank_count; r++) {
-		struct machine *machine = &finder->machines[finder->node_of[r]];
+		struct ring_machine *machine = &finder->machines[finder->node_of[r]];
 		machine->places[machine->count] = ranks[r];
 		machine->ranks[machine->count++] = (uint32_t)r;
 	}
@@ -141,8 +141,8 @@ static bool traits_like(const struct link_traits *a, const struct link_traits *b
 	       fabs(a->packet_overhead_B - b->packet_overhead_B) <= 0;
 }
 
-static bool link_like(const struct finder *finder, const struct machine *a, int link_a,
-		      const struct machine *b, int link_b)
+static bool link_like(const struct finder *finder, const struct ring_machine *a, int link_a,
+		      const struct ring_machine *b, int link_b)
 {
 	struct fabric *fabric = finder->fabric;
 	int offset = b->host_node - a->host_node;
@@ -159,8 +159,8 @@ static bool link_like(const struct finder *finder, const struct machine *a, int 
 	       traits_like(traits_a, traits_b);
 }
 
-static bool machine_like(const struct finder *finder, const struct machine *a,
-			 const struct machine *b)
+static bool machine_like(const struct finder *finder, const struct ring_machine *a,
+			 const struct ring_machine *b)
 {
 	int offset = b->host_node - a->host_node;
 	if (a->count != b->count || a->links.count != b->links.count)
@@ -179,7 +179,7 @@ static bool machine_like(const struct finder *finder, const struct machine *a,
 /* ---- adapters ---- */
 
 /* Lists the machine's ends of network links. */
-static void list_adapters(struct finder *finder, struct machine *machine)
+static void list_adapters(struct finder *finder, struct ring_machine *machine)
 {
 	for (size_t i = 0; i < machine->links.count; i++) {
 		int link = machine->links.items[i], ends[2];
@@ -205,7 +205,7 @@ static void list_adapters(struct finder *finder, struct machine *machine)
 /* Returns the nearest adapter. With spread, it takes the one with the fewest ranks among equally
  * near ones: two GPUs and two adapters at one PCIe switch form two pairs. If all have equally many,
  * the GPU's number decides, because other groups use the other GPUs (NCCL, ncclTopoGetLocalNet). */
-static size_t nearest_adapter(struct finder *finder, const struct machine *machine, int from,
+static size_t nearest_adapter(struct finder *finder, const struct ring_machine *machine, int from,
 			      bool spread)
 {
 	const struct adapter *adapters = machine->adapters.items;
@@ -232,7 +232,7 @@ static size_t nearest_adapter(struct finder *finder, const struct machine *machi
 	return near[spread && count ? (size_t)from % count : 0];
 }
 
-static enum path_level adapter_level(struct finder *finder, const struct machine *machine,
+static enum path_level adapter_level(struct finder *finder, const struct ring_machine *machine,
 				     size_t place, int adapter_node)
 {
 	int gpu = ring_place_node(&machine->places[place]);
@@ -241,7 +241,7 @@ static enum path_level adapter_level(struct finder *finder, const struct machine
 	return route ? path_level(finder->fabric, route, root) : PATH_SYS;
 }
 
-static void find_adapters(struct finder *finder, struct machine *machine)
+static void find_adapters(struct finder *finder, struct ring_machine *machine)
 {
 	/* Sockets leave from the host; RDMA leaves from GPUs directly. */
 	bool sockets = finder->traffic & TRAFFIC_SOCKETS;
@@ -271,7 +271,8 @@ static void find_adapters(struct finder *finder, struct machine *machine)
 }
 
 /* Copies the result of a machine of the same shape. */
-static void take_over(struct finder *finder, struct machine *machine, const struct machine *known)
+static void take_over(struct finder *finder, struct ring_machine *machine,
+		      const struct ring_machine *known)
 {
 	machine->like = known->like;
 	machine->inner = known->inner;
@@ -292,9 +293,9 @@ static void take_over(struct finder *finder, struct machine *machine, const stru
 
 static void study(struct finder *finder, size_t m)
 {
-	struct machine *machine = &finder->machines[m];
+	struct ring_machine *machine = &finder->machines[m];
 	for (size_t k = 0; k < m; k++) {
-		const struct machine *known = &finder->machines[k];
+		const struct ring_machine *known = &finder->machines[k];
 		if (known->like == k && machine_like(finder, known, machine)) {
 			take_over(finder, machine, known);
 			return;
@@ -318,7 +319,7 @@ struct cut {
 
 /* Returns how unfit a GPU is to be the end of a ring through an adapter. Its messages use its own
  * adapter. */
-static size_t far_from(const struct machine *machine, size_t place, size_t adapter)
+static size_t far_from(const struct ring_machine *machine, size_t place, size_t adapter)
 {
 	return 2 * (size_t)machine->level[place] + (machine->adapter[place] != adapter);
 }
@@ -327,7 +328,7 @@ static size_t far_from(const struct machine *machine, size_t place, size_t adapt
  * (src/graph/search.cc: from the adapter's most local GPU to a GPU on a path of the lowest type),
  * and, among equally near pairs, the one used least by other channels. leaves and enters count the
  * uses. */
-static struct cut find_cut(const struct machine *machine, size_t channel, size_t *leaves,
+static struct cut find_cut(const struct ring_machine *machine, size_t channel, size_t *leaves,
 			   size_t *enters, size_t *ring_uses)
 {
 	size_t count = machine->count, adapters = machine->adapter_count;
@@ -361,7 +362,7 @@ static size_t channels_across(const struct finder *finder, double inside_Bps, do
 {
 	size_t adapters = 1, rings = 1;
 	for (size_t m = 0; m < finder->machine_count; m++) {
-		const struct machine *machine = &finder->machines[m];
+		const struct ring_machine *machine = &finder->machines[m];
 		if (machine->adapter_count > adapters)
 			adapters = machine->adapter_count;
 		if (machine->inner.ring_count > rings)
@@ -379,7 +380,7 @@ static void write_across(struct finder *finder, size_t channels, size_t rank_cou
 	struct cut *cuts = ARENA_ARRAY(finder->scratch, channels, struct cut);
 	size_t at = 0;
 	for (size_t m = 0; m < finder->machine_count; m++) {
-		const struct machine *machine = &finder->machines[m];
+		const struct ring_machine *machine = &finder->machines[m];
 		size_t count = machine->count;
 		if (machine->like == m || m == 0 || machine->like != (machine - 1)->like) {
 			size_t *uses = ARENA_ARRAY(finder->scratch,
@@ -398,7 +399,7 @@ static void write_across(struct finder *finder, size_t channels, size_t rank_cou
 	}
 }
 
-static void write_alone(const struct machine *machine, uint32_t *order)
+static void write_alone(const struct ring_machine *machine, uint32_t *order)
 {
 	size_t entries = machine->inner.ring_count * machine->count;
 	for (size_t i = 0; i < entries; i++)
@@ -414,7 +415,7 @@ static struct comm_shape shape_of(const struct finder *finder, size_t rank_count
 		.ring_count = 1,
 	};
 	for (size_t m = 0; m < finder->machine_count; m++) {
-		const struct machine *machine = &finder->machines[m];
+		const struct ring_machine *machine = &finder->machines[m];
 		if (machine->network && machine->network->efa_generation > 0)
 			shape.efa_generation = machine->network->efa_generation;
 		shape.host_memory_only |= machine->network && machine->network->host_memory_only;
@@ -444,7 +445,7 @@ static struct rings find(struct finder *finder, const struct ring_place *ranks, 
 		study(finder, m);
 	finder->adapter_of = ARENA_ARRAY(finder->arena, rank_count, int);
 	for (size_t m = 0; m < finder->machine_count; m++) {
-		const struct machine *machine = &finder->machines[m];
+		const struct ring_machine *machine = &finder->machines[m];
 		for (size_t place = 0; place < machine->count; place++)
 			finder->adapter_of[machine->ranks[place]] =
 				machine->adapter_node ? machine->adapter_node[place] : -1;

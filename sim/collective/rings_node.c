@@ -24,7 +24,7 @@ struct cycles {
 	uint32_t order[CYCLES_MOST][MESH_MOST];
 };
 
-struct selection {
+struct cycle_selection {
 	const struct cycles *cycles;
 	const struct node_links *pairs;
 	size_t count;                             /* ranks */
@@ -143,7 +143,7 @@ static void grow_cycles(const struct node_links *links, uint32_t *path, size_t l
 }
 
 /* Takes the links between two GPUs. Returns false if too few were left. */
-static bool take_pair(struct selection *selection, size_t a, size_t b, int links)
+static bool take_pair(struct cycle_selection *selection, size_t a, size_t b, int links)
 {
 	size_t through = selection->pairs->through[a][b];
 	if (through > 0) {
@@ -155,7 +155,7 @@ static bool take_pair(struct selection *selection, size_t a, size_t b, int links
 	return selection->links[a][b] >= 0;
 }
 
-static bool take_all(struct selection *selection, size_t cycle, int links)
+static bool take_all(struct cycle_selection *selection, size_t cycle, int links)
 {
 	const uint32_t *order = selection->cycles->order[cycle];
 	size_t count = selection->count;
@@ -167,7 +167,7 @@ static bool take_all(struct selection *selection, size_t cycle, int links)
 
 /* Takes the links of a cycle, or returns them with -1. Returns false, and takes
  * none, if one is missing. */
-static bool take(struct selection *selection, size_t cycle, int links)
+static bool take(struct cycle_selection *selection, size_t cycle, int links)
 {
 	if (take_all(selection, cycle, links))
 		return true;
@@ -175,7 +175,7 @@ static bool take(struct selection *selection, size_t cycle, int links)
 	return false;
 }
 
-static void select_more(struct selection *selection, size_t first)
+static void select_more(struct cycle_selection *selection, size_t first)
 {
 	if (selection->chosen_count > selection->best_count) {
 		selection->best_count = selection->chosen_count;
@@ -207,7 +207,8 @@ static double unit_Bps(const struct node_links *links)
 	return unit;
 }
 
-static void count_links(const struct node_links *links, double unit, struct selection *selection)
+static void count_links(const struct node_links *links, double unit,
+			struct cycle_selection *selection)
 {
 	selection->bound = CHOSEN_MOST;
 	for (size_t a = 0; a < links->count; a++) {
@@ -223,7 +224,7 @@ static void count_links(const struct node_links *links, double unit, struct sele
 }
 
 /* Writes both directions of each cycle. */
-static void write_mesh(struct arena *arena, const struct selection *selection,
+static void write_mesh(struct arena *arena, const struct cycle_selection *selection,
 		       struct node_rings *rings)
 {
 	size_t count = selection->count;
@@ -283,13 +284,13 @@ static bool find_mesh(struct arena *arena, const struct node_links *links,
 	struct cycles *cycles = ARENA_NEW(scratch, struct cycles);
 	uint32_t path[MESH_MOST] = {0};
 	grow_cycles(pairs, path, 1, cycles);
-	struct selection *selection = ARENA_NEW(scratch, struct selection);
+	struct cycle_selection *selection = ARENA_NEW(scratch, struct cycle_selection);
 	/* Half links let two rings share a link if one would be left over (four GPUs
 	 * with a link between each pair). */
 	for (int parts = 1; parts <= 2; parts++) {
 		double unit = whole_Bps / parts;
-		*selection =
-			(struct selection){.cycles = cycles, .pairs = pairs, .count = links->count};
+		*selection = (struct cycle_selection){
+			.cycles = cycles, .pairs = pairs, .count = links->count};
 		count_links(links, unit, selection);
 		select_more(selection, 0);
 		double inside_Bps = 2 * (double)selection->best_count * unit;
@@ -305,23 +306,23 @@ static bool find_mesh(struct arena *arena, const struct node_links *links,
 /* ---- a tree of PCIe ---- */
 
 /* A smaller distance means nearer. */
-struct distance {
+struct rank_distance {
 	double nvlink_Bps, latency_s;
 	size_t hops;
 };
 
-static struct distance distance(struct fabric *fabric, const struct ring_place *ranks,
-				const struct node_links *links, size_t a, size_t b)
+static struct rank_distance distance(struct fabric *fabric, const struct ring_place *ranks,
+				     const struct node_links *links, size_t a, size_t b)
 {
 	const struct route *route = fabric_route(fabric, ring_place_node(&ranks[a]),
 						 ring_place_node(&ranks[b]), TRAFFIC_COPIES);
-	struct distance d = {0, route ? route->latency_s : INFINITY, route ? route->count : 0};
+	struct rank_distance d = {0, route ? route->latency_s : INFINITY, route ? route->count : 0};
 	if (links->count <= MESH_MOST)
 		d.nvlink_Bps = links->nvlink_Bps[a][b];
 	return d;
 }
 
-static bool nearer(struct distance a, struct distance b)
+static bool nearer(struct rank_distance a, struct rank_distance b)
 {
 	bool a_linked = a.nvlink_Bps > 0, b_linked = b.nvlink_Bps > 0;
 	if (a_linked != b_linked)
@@ -340,11 +341,12 @@ static void write_nearest(struct arena *arena, struct fabric *fabric,
 	bool *taken = ARENA_ARRAY(arena, count, bool);
 	for (size_t length = 1; length < count; length++) {
 		size_t best = count;
-		struct distance best_distance = {0, INFINITY, 0};
+		struct rank_distance best_distance = {0, INFINITY, 0};
 		for (size_t next = 1; next < count; next++) {
 			if (taken[next])
 				continue;
-			struct distance d = distance(fabric, ranks, links, order[length - 1], next);
+			struct rank_distance d =
+				distance(fabric, ranks, links, order[length - 1], next);
 			if (best == count || nearer(d, best_distance)) {
 				best = next;
 				best_distance = d;

@@ -37,15 +37,15 @@ static const char *refuse_without_servers(const struct algorithm_spec *spec)
 /* ---- parameter servers and NVLink SHARP ---- */
 
 /* A rank that adds a chunk of `count` of the workers, from the worker `first` on, and answers. */
-struct service {
+struct server_service {
 	size_t head, count, first, chunk;
 	size_t added_first; /* worker whose value is added first */
 	size_t up, down;    /* channels of values and sums */
 	bool stores;        /* the head has no value of its own */
 };
 
-static void serve(struct schedule_builder *builder, size_t worker_count, const struct service *s,
-		  uint32_t *sends)
+static void serve(struct schedule_builder *builder, size_t worker_count,
+		  const struct server_service *s, uint32_t *sends)
 {
 	uint32_t last = NO_STEP;
 	for (size_t i = 0; i < s->count; i++) {
@@ -77,13 +77,14 @@ static const struct schedule *build_servers(const struct algorithm *algorithm, s
 	for (size_t channel = 0; channel < spec->channel_count; channel++)
 		for (size_t piece = 0; piece < p; piece++)
 			for (size_t head = 0; head < heads; head++) {
-				struct service s = {.head = head,
-						    .count = n - 1,
-						    .first = head + 1,
-						    .chunk = (channel * heads + head) * p + piece,
-						    .added_first = head + 1,
-						    .up = 2 * channel,
-						    .down = 2 * channel + 1};
+				struct server_service s = {.head = head,
+							   .count = n - 1,
+							   .first = head + 1,
+							   .chunk = (channel * heads + head) * p +
+								    piece,
+							   .added_first = head + 1,
+							   .up = 2 * channel,
+							   .down = 2 * channel + 1};
 				if (servers) {
 					s.head = n + head;
 					s.count = n;

@@ -50,7 +50,8 @@ static void add_end(const struct communicator *comm, const struct leg *leg, doub
 }
 
 /* Returns the number of real messages that one message stands for at the sender's end. */
-static double near_count(const struct communicator *comm, const struct plan *plan, size_t step)
+static double near_count(const struct communicator *comm, const struct collective_plan *plan,
+			 size_t step)
 {
 	bool twin = plan->schedule->steps[step].twin;
 	return twin ? 0 : comm->ranks[plan->wires[step]->way->from].count;
@@ -62,7 +63,7 @@ static double near_count(const struct communicator *comm, const struct plan *pla
 static double far_count(const struct communicator *comm, const struct operation *operation,
 			size_t step)
 {
-	const struct plan *plan = operation->plan;
+	const struct collective_plan *plan = operation->plan;
 	const struct way *way = plan->wires[step]->way;
 	if (plan->received && way->meets != FOLD_INSIDE)
 		return plan->received[step] * comm->ranks[way->to].count;

@@ -7,21 +7,21 @@
 #include "sim/transport/dma.h"
 
 /* The action that follows a call's work on the host. */
-enum action {
+enum driver_action {
 	ACTION_RETURN,
 	ACTION_SUBMIT,      /* enters the launch queue when there is room */
 	ACTION_QUERY,       /* queries the state */
 	ACTION_SYNCHRONIZE, /* waits for the GPU */
 };
 
-struct call_rule {
+struct driver_rule {
 	const char *name;
 	size_t cost_offset; /* offset of the cost in struct driver_params */
-	enum action action;
+	enum driver_action action;
 };
 
 /* Rows are found by kind, so their order has no effect. The assertion finds a missing one. */
-static const struct call_rule call_rules[CALL_KIND_COUNT] = {
+static const struct driver_rule call_rules[CALL_KIND_COUNT] = {
 #define CALL_ROW(kind, name, cost, action)                                                         \
 	[CALL_##kind] = {name, offsetof(struct driver_params, cost), action},
 #include "sim/cuda/cuda_call_kinds.def"

@@ -31,7 +31,7 @@ struct kernels {
 	uint32_t count;
 };
 
-struct span {                    /* a run */
+struct fused_span {              /* a run */
 	size_t end;              /* index of the item behind the last launch */
 	size_t calls_count;      /* all calls */
 	double host_s;           /* work of the thread for all launches */
@@ -87,9 +87,9 @@ static double earliest_s(const struct fuser *f, const struct kernels *kernels)
 	return kernels->end_s - kernels->sum_s - gaps_s(f, kernels);
 }
 
-static struct span find_run(const struct fuser *f, size_t first)
+static struct fused_span find_run(const struct fuser *f, size_t first)
 {
-	struct span span = {0};
+	struct fused_span span = {0};
 	double host_s = 0;
 	size_t calls = 0;
 	for (size_t i = first; i < f->thread->count && span.all.count < f->run_most; i++) {
@@ -101,7 +101,7 @@ static struct span find_run(const struct fuser *f, size_t first)
 		calls += item->kind == ITEM_CALL ? 1U + item->call.repeats : 0;
 		if (!is_launch(item))
 			continue;
-		struct span next = span;
+		struct fused_span next = span;
 		if (span.last && (span.last->call.stream != item->call.stream ||
 				  span.last->call.device != item->call.device))
 			break;
@@ -130,7 +130,7 @@ static struct run_part part_of(const struct fuser *f, const struct kernels *kern
 }
 
 /* Appends the run as one call. */
-static void put_run(struct fuser *f, const struct span *span)
+static void put_run(struct fuser *f, const struct fused_span *span)
 {
 	struct kernel_run *run = ARENA_NEW(f->arena, struct kernel_run);
 	*run = (struct kernel_run){
@@ -145,7 +145,7 @@ static void put_run(struct fuser *f, const struct span *span)
 }
 
 /* Appends a launch with the host work before it. */
-static void put_launch(struct fuser *f, const struct span *span)
+static void put_launch(struct fuser *f, const struct fused_span *span)
 {
 	struct item *item = VEC_PUSH(f->arena, &f->items);
 	*item = *span->last;
@@ -163,7 +163,7 @@ static struct call_thread fuse(struct arena *arena, const struct call_thread *th
 			  .run_most = mode == FUSE_HOST ? 1 : RUN_MOST,
 			  .late_most_s = mode == FUSE_RUNS ? INFINITY : BESIDE_MOST_S};
 	for (size_t i = 0; i < thread->count;) {
-		const struct span span = find_run(&f, i);
+		const struct fused_span span = find_run(&f, i);
 		if (span.all.count < run_least) {
 			*VEC_PUSH(arena, &f.items) = thread->items[i++];
 		} else if (span.all.count > 1) {

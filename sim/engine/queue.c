@@ -55,7 +55,7 @@ struct bucket {
 	struct chunk *first, *last;
 };
 
-struct slot {
+struct event_slot {
 	event_fn *fn;
 	void *ctx;
 	uint64_t arg;
@@ -76,7 +76,7 @@ struct queue {
 	uint64_t maps[LEVELS]; /* bit set: the bucket holds nodes */
 	struct bucket buckets[LEVELS][DIGITS];
 	struct chunk *chunk_free;
-	VEC(struct slot) slots;
+	VEC(struct event_slot) slots;
 	uint32_t slot_free; /* index of the first free slot + 1 */
 };
 
@@ -108,7 +108,7 @@ static inline uint32_t slot_take(struct queue *queue)
 /* A slot that has used every serial is never reused. */
 static void slot_release(struct queue *queue, uint32_t index)
 {
-	struct slot *slot = &queue->slots.items[index];
+	struct event_slot *slot = &queue->slots.items[index];
 	if (++slot->serial == UINT32_MAX)
 		return;
 	slot->free = queue->slot_free;
@@ -359,7 +359,7 @@ struct event_id queue_add(struct queue *queue, int64_t time_ps, event_fn *fn, vo
 {
 	FW_ASSERT(time_ps >= queue->floor_ps);
 	uint32_t index = slot_take(queue);
-	struct slot *slot = &queue->slots.items[index];
+	struct event_slot *slot = &queue->slots.items[index];
 	slot->fn = fn;
 	slot->ctx = ctx;
 	slot->arg = arg;
@@ -408,7 +408,7 @@ static inline void fetch_context(const struct queue *queue, uint32_t slot)
 struct event queue_take(struct queue *queue)
 {
 	struct node node = first_node(queue);
-	const struct slot *slot = &queue->slots.items[node.slot];
+	const struct event_slot *slot = &queue->slots.items[node.slot];
 	struct event event = {node.time_ps, slot->fn, slot->ctx, slot->arg};
 	queue->floor_ps = node.time_ps;
 	queue->head++;

@@ -26,7 +26,7 @@ static const int64_t delay_max_ps = (int64_t)1 << 62;
 
 enum { FLOWS_MOST = 32 }; /* larger bundles go to the general solver */
 
-struct bundle {
+struct flow_bundle {
 	int shared[FLOW_USES_MAX]; /* resources */
 	size_t shared_count;
 	/* for each shared resource, as in fill.c */
@@ -108,7 +108,7 @@ void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow)
 
 /* Adds the flow; resources that it does not share bound it. Returns false if its shared resources
  * differ from those of the bundle, or are in another order. */
-static bool join(const struct fabric *fabric, struct bundle *bundle, struct flow *flow)
+static bool join(const struct fabric *fabric, struct flow_bundle *bundle, struct flow *flow)
 {
 	double bound = flow->cap, weight = fabric->shares.items[flow->slot].weight;
 	size_t shared = 0;
@@ -133,7 +133,7 @@ static bool join(const struct fabric *fabric, struct bundle *bundle, struct flow
 
 /* Collects the bundle of a flow that shares resources. Returns false if it has none, or a large
  * one. */
-static bool gather(const struct fabric *fabric, struct bundle *bundle, const struct flow *flow)
+static bool gather(const struct fabric *fabric, struct flow_bundle *bundle, const struct flow *flow)
 {
 	const struct resource *first = NULL;
 	bundle->shared_count = bundle->flow_count = 0;
@@ -162,7 +162,7 @@ static bool gather(const struct fabric *fabric, struct bundle *bundle, const str
 
 /* Raises the level to the lowest one of the shared resources. A level never decreases, although
  * rounding could give a lower value. */
-static void raise_level(struct bundle *bundle)
+static void raise_level(struct flow_bundle *bundle)
 {
 	double least = bundle->left[0] / bundle->demand[0];
 	bundle->full = bundle->shared[0];
@@ -177,7 +177,7 @@ static void raise_level(struct bundle *bundle)
 }
 
 /* Sums again what the fixed flows leave and what the others demand. */
-static void sum_again(const struct fabric *fabric, struct bundle *bundle)
+static void sum_again(const struct fabric *fabric, struct flow_bundle *bundle)
 {
 	for (size_t s = 0; s < bundle->shared_count; s++) {
 		const struct resource *resource = &fabric->resources.items[bundle->shared[s]];
@@ -197,7 +197,7 @@ static void sum_again(const struct fabric *fabric, struct bundle *bundle)
 }
 
 /* Fixes the flows whose bound is below the level. */
-static size_t fix_bounded(const struct fabric *fabric, struct bundle *bundle)
+static size_t fix_bounded(const struct fabric *fabric, struct flow_bundle *bundle)
 {
 	size_t before = bundle->waiting;
 	for (size_t i = 0; i < bundle->flow_count; i++) {
@@ -210,7 +210,7 @@ static size_t fix_bounded(const struct fabric *fabric, struct bundle *bundle)
 	return before - bundle->waiting;
 }
 
-static void set_rates(struct fabric *fabric, const struct bundle *bundle)
+static void set_rates(struct fabric *fabric, const struct flow_bundle *bundle)
 {
 	int64_t first_ps = INT64_MAX;
 	for (size_t i = 0; i < bundle->flow_count; i++) {
@@ -238,7 +238,7 @@ static void set_rates(struct fabric *fabric, const struct bundle *bundle)
 
 bool fabric_bundle_settle(struct fabric *fabric, const struct flow *flow)
 {
-	struct bundle bundle;
+	struct flow_bundle bundle;
 	if (!gather(fabric, &bundle, flow))
 		return false;
 	bundle.level = 0;

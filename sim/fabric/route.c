@@ -37,20 +37,20 @@ struct route_label { /* the best known path from the start to a node */
 	uint64_t round; /* the search that wrote this label; labels of other searches are void */
 };
 
-struct candidate { /* a node to settle, or an outdated label of one */
+struct route_candidate { /* a node to settle, or an outdated label of one */
 	int64_t latency_ps;
 	size_t hops;
 	int node;
 };
 
-struct search {
+struct route_search {
 	struct fabric *fabric;
 	unsigned traffic;
 	bool confined;    /* links inside other machines than those of the ends are not taken */
 	int ends[2];      /* nodes at which the route starts and ends */
 	bool in_torus[2]; /* whether they are at a router of a torus, and its coordinates */
 	int routers[2][3];
-	VEC(struct candidate) heap;
+	VEC(struct route_candidate) heap;
 	struct arena *scratch;
 };
 
@@ -65,7 +65,7 @@ static int hop_to(const struct fabric *fabric, struct hop hop)
 }
 
 /* Returns the label of a node, which is empty when this search looks at it first. */
-static struct route_label *label_of(const struct search *search, int node)
+static struct route_label *label_of(const struct route_search *search, int node)
 {
 	struct route_label *label = &search->fabric->route_labels[node];
 	if (label->round != search->fabric->route_round)
@@ -85,7 +85,7 @@ static int dimension_of(const int a[3], const int b[3])
 /* Returns true if half-way routes from this router in dimension d go upwards. The other coordinates
  * of both ends and the own one make the parity. So each router sends half of its routes upwards if
  * another dimension has an even number of routers. Otherwise its neighbours send the others. */
-static bool goes_up(const struct search *search, const int at[3], int d)
+static bool goes_up(const struct route_search *search, const int at[3], int d)
 {
 	int sum = at[d];
 	for (int i = 0; i < 3; i++)
@@ -95,7 +95,7 @@ static bool goes_up(const struct search *search, const int at[3], int d)
 }
 
 /* Compares two hops that leave one router of a torus. */
-static int compare_dimensions(const struct search *search, const int at[3], const int a[3],
+static int compare_dimensions(const struct route_search *search, const int at[3], const int a[3],
 			      const int b[3])
 {
 	int of_a = dimension_of(at, a), of_b = dimension_of(at, b);
@@ -111,7 +111,7 @@ static uint64_t hash_name(uint64_t hash, const char *name)
 	return hash_bytes(hash, name, strlen(name));
 }
 
-static uint64_t hash_of(const struct search *search, struct hop hop)
+static uint64_t hash_of(const struct route_search *search, struct hop hop)
 {
 	const struct fabric *fabric = search->fabric;
 	uint64_t hash = hash_name(HASH_START, fabric_node_name(fabric, search->ends[0]));
@@ -122,14 +122,14 @@ static uint64_t hash_of(const struct search *search, struct hop hop)
 }
 
 /* Returns true if the node only forwards messages of others over the network. */
-static bool forwards(const struct search *search, int node)
+static bool forwards(const struct route_search *search, int node)
 {
 	return !search->fabric->nodes.items[node].inside && node != search->ends[0] &&
 	       node != search->ends[1];
 }
 
 /* Compares two hops that leave one node. */
-static int compare_hops(const struct search *search, struct hop a, struct hop b)
+static int compare_hops(const struct route_search *search, struct hop a, struct hop b)
 {
 	const struct fabric *fabric = search->fabric;
 	int from = hop_from(fabric, a), to[2] = {hop_to(fabric, a), hop_to(fabric, b)};
@@ -155,7 +155,7 @@ static int compare_hops(const struct search *search, struct hop a, struct hop b)
 }
 
 /* Compares two paths with the same number of hops at the node where they part. */
-static int compare_paths(const struct search *search, struct hop a, struct hop b)
+static int compare_paths(const struct route_search *search, struct hop a, struct hop b)
 {
 	const struct fabric *fabric = search->fabric;
 	int from_a = hop_from(fabric, a), from_b = hop_from(fabric, b);
@@ -167,12 +167,12 @@ static int compare_paths(const struct search *search, struct hop a, struct hop b
 	return compare_hops(search, a, b);
 }
 
-static bool is_nearer(const struct candidate *a, const struct candidate *b)
+static bool is_nearer(const struct route_candidate *a, const struct route_candidate *b)
 {
 	return a->latency_ps != b->latency_ps ? a->latency_ps < b->latency_ps : a->hops < b->hops;
 }
 
-static void heap_push(struct search *search, struct candidate candidate)
+static void heap_push(struct route_search *search, struct route_candidate candidate)
 {
 	(void)VEC_PUSH(search->scratch, &search->heap);
 	size_t at = search->heap.count - 1;
@@ -183,10 +183,10 @@ static void heap_push(struct search *search, struct candidate candidate)
 	search->heap.items[at] = candidate;
 }
 
-static struct candidate heap_take(struct search *search)
+static struct route_candidate heap_take(struct route_search *search)
 {
-	struct candidate *items = search->heap.items;
-	struct candidate first = items[0], last = items[--search->heap.count];
+	struct route_candidate *items = search->heap.items;
+	struct route_candidate first = items[0], last = items[--search->heap.count];
 	size_t count = search->heap.count, at = 0;
 	for (size_t child = 1; child < count; child = 2 * at + 1) {
 		if (child + 1 < count && is_nearer(&items[child + 1], &items[child]))
@@ -202,7 +202,7 @@ static struct candidate heap_take(struct search *search)
 
 /* Marks the nodes that are reachable from an end of the route over links inside its host, and notes
  * the router of a torus to which they are connected. */
-static void mark_inside(struct search *search, int end)
+static void mark_inside(struct route_search *search, int end)
 {
 	struct fabric *fabric = search->fabric;
 	VEC(int) open = {0};
@@ -227,7 +227,7 @@ static void mark_inside(struct search *search, int end)
 	}
 }
 
-static bool may_take(const struct search *search, struct hop hop)
+static bool may_take(const struct route_search *search, struct hop hop)
 {
 	const struct fabric *fabric = search->fabric;
 	const struct link *link = &fabric->links.items[hop.link];
@@ -237,7 +237,7 @@ static bool may_take(const struct search *search, struct hop hop)
 	return link_carries(link->kind, search->traffic);
 }
 
-static void relax(struct search *search, struct hop hop)
+static void relax(struct route_search *search, struct hop hop)
 {
 	const struct fabric *fabric = search->fabric;
 	const struct link *link = &fabric->links.items[hop.link];
@@ -255,15 +255,15 @@ static void relax(struct search *search, struct hop hop)
 		return;
 	*label = (struct route_label){latency_ps, hops, hop, true, false, label->round};
 	if (shorter)
-		heap_push(search, (struct candidate){latency_ps, hops, to});
+		heap_push(search, (struct route_candidate){latency_ps, hops, to});
 }
 
 /* Labels the path from `from` to `to`; returns false if there is none. */
-static bool find_way(struct search *search, int from, int to)
+static bool find_way(struct route_search *search, int from, int to)
 {
 	search->heap.count = 0;
 	label_of(search, from)->known = true;
-	heap_push(search, (struct candidate){.node = from});
+	heap_push(search, (struct route_candidate){.node = from});
 	while (search->heap.count > 0) {
 		int node = heap_take(search).node;
 		if (node == to)
@@ -293,7 +293,7 @@ static void next_round(struct fabric *fabric)
 }
 
 /* Swaps the ends, so that the search begins at the one with the smaller name. */
-static void turn(struct search *search)
+static void turn(struct route_search *search)
 {
 	int start = search->ends[0];
 	search->ends[0] = search->ends[1];
@@ -302,7 +302,7 @@ static void turn(struct search *search)
 
 /* Finds the path that avoids other machines, or else any path. Sets *turned if the search began at
  * the end of the route. */
-static bool find_proper_way(struct search *search, bool *turned)
+static bool find_proper_way(struct route_search *search, bool *turned)
 {
 	const struct fabric *fabric = search->fabric;
 	next_round(search->fabric);
@@ -339,7 +339,7 @@ static void add_up(const struct fabric *fabric, struct route *route)
 
 static const struct route *find_route(struct fabric *fabric, int from, int to, unsigned traffic)
 {
-	struct search search = {
+	struct route_search search = {
 		.fabric = fabric, .traffic = traffic, .ends = {from, to}, .scratch = arena_new()};
 	struct route *route = NULL;
 	bool turned, found = find_proper_way(&search, &turned);

@@ -142,12 +142,13 @@ double gpu_peak_flops(const struct gpu_params *gpu, enum number_type type)
 
 /* The GPU as a kernel uses it: the reached rate of 128 x 128 tiles on all SMs, and the reached
  * bandwidth. */
-struct machine {
+struct kernel_machine {
 	double rate_flops, bandwidth_Bps, sm_count, fill_s, reload_count;
 };
 
-static struct machine machine_of(const struct gpu_params *gpu, const struct kernel_params *kernels,
-				 const struct kernel_work *work)
+static struct kernel_machine machine_of(const struct gpu_params *gpu,
+					const struct kernel_params *kernels,
+					const struct kernel_work *work)
 {
 	const double ratios[] = {
 		[NUMBER_FP32] = kernels->product_fp32_ratio,
@@ -163,7 +164,7 @@ static struct machine machine_of(const struct gpu_params *gpu, const struct kern
 		ratio = kernels->cudnn_attention_ratio;
 	if (gpu->generation == GENERATION_KEPLER)
 		ratio *= KEPLER_CORE_RATIO;
-	return (struct machine){
+	return (struct kernel_machine){
 		.rate_flops = gpu_peak_flops(gpu, work->type) * ratio,
 		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,
 		.sm_count = gpu->multiprocessors_count,
@@ -175,8 +176,8 @@ static struct machine machine_of(const struct gpu_params *gpu, const struct kern
 /* Returns the time of the arithmetic of products with tiles of these sides. Blocks of a tile run
  * in waves over the SMs. A tile of a x b elements loads a + b elements for a * b
  * multiplications, which slows small tiles. A split k adds its partial results. */
-static double tiles_s(const struct machine *machine, const struct kernel_product *p, double height,
-		      double width)
+static double tiles_s(const struct kernel_machine *machine, const struct kernel_product *p,
+		      double height, double width)
 {
 	double tiles = ceil(p->m / height) * ceil(p->n / width) * p->count;
 	double reload = (1 + machine->reload_count * (1 / height + 1 / width)) /
@@ -194,7 +195,7 @@ static double tiles_s(const struct machine *machine, const struct kernel_product
 	return best_s;
 }
 
-static double product_s(const struct machine *machine, struct kernel_product product)
+static double product_s(const struct kernel_machine *machine, struct kernel_product product)
 {
 	double best_s = INFINITY;
 	for (size_t i = 0; i < TILE_COUNT; i++)
@@ -231,7 +232,7 @@ struct domain {
 	bool fused;
 };
 
-static double domain_s(const struct machine *machine, const struct kernel_work *work,
+static double domain_s(const struct kernel_machine *machine, const struct kernel_work *work,
 		       const struct domain *domain)
 {
 	const struct kernel_convolution *c = &work->convolution;
@@ -259,7 +260,7 @@ static double domain_s(const struct machine *machine, const struct kernel_work *
  * m^2 r^2 (Lavin and Gray, arXiv:1509.09308). cuDNN has it in fp32 for windows of 3 and 5 with
  * stride 1. It is fused only for F(2 x 2, 3 x 3) and not for the filter's gradient. Larger windows
  * can also use FFTs of 32 x 32 tiles, whose complex products are 4 real ones each. */
-static double fastest_domain_s(const struct machine *machine, const struct kernel_work *work)
+static double fastest_domain_s(const struct kernel_machine *machine, const struct kernel_work *work)
 {
 	const struct kernel_convolution *c = &work->convolution;
 	double window = (double)c->window[0], best_s = INFINITY;
@@ -287,7 +288,7 @@ static double fastest_domain_s(const struct machine *machine, const struct kerne
 static double law_of_type_s(const struct gpu_params *gpu, const struct kernel_params *kernels,
 			    const struct kernel_work *work)
 {
-	struct machine machine = machine_of(gpu, kernels, work);
+	struct kernel_machine machine = machine_of(gpu, kernels, work);
 	double bytes_s = work->bytes_B / machine.bandwidth_Bps;
 	switch (work->form) {
 	case KERNEL_PRODUCT:

@@ -30,7 +30,7 @@ struct kept_work {
 	int64_t work_ps; /* the same */
 };
 
-struct item {
+struct cpu_item {
 	double work_s;    /* duration at this core's clock */
 	int64_t since_ps; /* of an item that waits: when it began to wait */
 	const char *label;
@@ -52,8 +52,8 @@ struct cpu {
 	/* Kept apart from the flags that are read together: reading a word after a write to a part
 	 * of it stalls until the write is in the cache. */
 	uint64_t serving; /* an item is running, stored in `running` */
-	struct item running;
-	VEC(struct item) items; /* those from index `first` on wait; empty if none waits */
+	struct cpu_item running;
+	VEC(struct cpu_item) items; /* those from index `first` on wait; empty if none waits */
 	size_t first;
 	double busy_s;
 	int64_t started_ps;    /* start of the running item, after the wake-up */
@@ -245,7 +245,7 @@ static void item_done(void *ctx, uint64_t arg)
 	cpu->running.fn(cpu->running.ctx, cpu->running.arg);
 }
 
-static inline void item_set(struct item *item, double work_s, const char *label, event_fn *fn,
+static inline void item_set(struct cpu_item *item, double work_s, const char *label, event_fn *fn,
 			    void *ctx, uint64_t arg)
 {
 	item->work_s = work_s;
@@ -262,7 +262,7 @@ static __attribute__((noinline)) void item_wait(struct cpu *cpu, double work_s, 
 		VEC_DROP(&cpu->items, cpu->first);
 		cpu->first = 0;
 	}
-	struct item *item = VEC_PUSH(cpu->arena, &cpu->items);
+	struct cpu_item *item = VEC_PUSH(cpu->arena, &cpu->items);
 	item->since_ps = engine_now_ps(cpu->engine);
 	item_set(item, work_s, label, fn, ctx, arg);
 }
@@ -294,7 +294,7 @@ struct cpu *cpu_shared_new(struct guest *guest)
 static void shared_done(void *ctx, uint64_t arg)
 {
 	struct cpu *cpu = ctx;
-	struct item over = cpu->running;
+	struct cpu_item over = cpu->running;
 	guest_threads_end(cpu->guest, cpu->begun_count);
 	cpu->serving = false;
 	over.fn(over.ctx, over.arg);
@@ -306,7 +306,7 @@ static void shared_serve(struct cpu *cpu, double work_s, event_fn *fn, void *ctx
 {
 	FW_ASSERT(!cpu->serving);
 	cpu->serving = true;
-	cpu->running = (struct item){.fn = fn, .ctx = ctx, .arg = arg};
+	cpu->running = (struct cpu_item){.fn = fn, .ctx = ctx, .arg = arg};
 	cpu->begun_count = guest_threads_begin(cpu->guest, 1);
 	if (work_s <= 0 || !guest_is_crowded(cpu->guest)) {
 		engine_do_after(cpu->engine, ps_from_s(guest_alone_s(cpu->guest, work_s)),

@@ -268,7 +268,7 @@ double guest_flow_spB(const struct guest *guest, double packet_B)
 /* Returns the time of the line's interrupt for an arrival at now_ps. Sets *held if the message must
  * pass through an event of that time: the interrupt is later, or earlier messages may still wait
  * for it. */
-static int64_t line_raise(struct line *line, int64_t now_ps, uint64_t *count, bool *held)
+static int64_t line_raise(struct interrupt_line *line, int64_t now_ps, uint64_t *count, bool *held)
 {
 	*held = true;
 	if (line->raised && line->last_ps >= now_ps)

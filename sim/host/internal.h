@@ -35,7 +35,7 @@ struct host {
 };
 
 /* An interrupt line with a minimum time between two interrupts. */
-struct line {
+struct interrupt_line {
 	int64_t period_ps; /* 0: each message raises an interrupt */
 	int64_t last_ps;   /* time of the last interrupt, which may be in the future */
 	bool raised;       /* false until the first interrupt */
@@ -54,7 +54,7 @@ struct guest {
 	struct cpu *relay, *network_thread; /* cores of these threads; NULL until used */
 	int disk;                           /* resource of its own disk; -1: none */
 	double threads_count;               /* runnable threads of this guest */
-	struct line physical, own;
+	struct interrupt_line physical, own;
 	uint64_t interrupts_count;
 	struct reception *free;
 };

@@ -50,15 +50,15 @@ static const double DRAM_OF_DEVICE = 1, DRAM_OF_COPY = 2;
 
 struct read_order { /* a read that a program has requested */
 	struct read_order *next;
-	struct reader *reader;
+	struct storage_reader *reader;
 	double size_B;
 	event_fn *fn;
 	void *ctx;
 	uint64_t arg;
 };
 
-struct reader {
-	struct reader *next;
+struct storage_reader {
+	struct storage_reader *next;
 	struct storage *storage;
 	struct guest *guest;
 	unsigned number;
@@ -75,7 +75,7 @@ struct storage {
 	const struct storage_params *params;
 	int node; /* -1: uses no link */
 	int resource;
-	struct reader *readers;
+	struct storage_reader *readers;
 	struct read_order *free;
 };
 
@@ -109,19 +109,19 @@ bool storage_reaches(struct storage *storage, const struct guest *guest)
 	return !storage->params->node[0] || route_to(storage, guest);
 }
 
-static bool is_networked(const struct reader *reader)
+static bool is_networked(const struct storage_reader *reader)
 {
 	return reader->route && reader->route->count > 0;
 }
 
-static bool has_virtual_disk(const struct reader *reader)
+static bool has_virtual_disk(const struct storage_reader *reader)
 {
 	return !storage_is_shared(reader->storage->params) &&
 	       guest_params(reader->guest)->kind == GUEST_VM;
 }
 
 /* Returns the time of a request to the storage and back, plus the wait at the device. */
-static double request_latency_s(const struct reader *reader)
+static double request_latency_s(const struct storage_reader *reader)
 {
 	double latency_s = reader->storage->params->latency_s;
 	if (is_networked(reader))
@@ -132,7 +132,7 @@ static double request_latency_s(const struct reader *reader)
 }
 
 /* All bytes are finally copied out of the page cache. */
-static double client_work_spB(const struct reader *reader)
+static double client_work_spB(const struct storage_reader *reader)
 {
 	const struct storage_params *params = reader->storage->params;
 	const struct guest *guest = reader->guest;
@@ -151,7 +151,7 @@ static double client_work_spB(const struct reader *reader)
 }
 
 /* Sets the resources of device and network that a byte uses. */
-static void device_uses(const struct reader *reader, struct flow_spec *flow)
+static void device_uses(const struct storage_reader *reader, struct flow_spec *flow)
 {
 	const struct storage *storage = reader->storage;
 	bool virtual_disk = has_virtual_disk(reader);
@@ -166,7 +166,7 @@ static void device_uses(const struct reader *reader, struct flow_spec *flow)
 }
 
 /* Sets the resources that a read uses per byte. The waits are not included. */
-static void reading_uses(const struct reader *reader, struct flow_spec *flow)
+static void reading_uses(const struct storage_reader *reader, struct flow_spec *flow)
 {
 	const struct storage *storage = reader->storage;
 	const struct storage_params *params = storage->params;
@@ -197,7 +197,7 @@ bool storage_write(struct storage *storage, const struct storage_write *write)
 				     TRAFFIC_ANY);
 	if (params->node[0] && !route)
 		return false;
-	const struct reader writer = {.storage = storage, .guest = guest, .route = route};
+	const struct storage_reader writer = {.storage = storage, .guest = guest, .route = route};
 	device_uses(&writer, &flow);
 	flow_use_add(&flow, host_dram(guest_host(guest)), DRAM_OF_DEVICE + DRAM_OF_COPY);
 	double copy_spB = 1 / host_params(guest_host(guest))->copy_rate_Bps;
@@ -218,7 +218,7 @@ static void order_done(void *ctx, uint64_t arg);
 
 /* Starts the transfer of the reader's first order, waited_s after it was requested. Even after a
  * long wait, it cannot end before its requests, which run a limited number at a time. */
-static void bytes_start(struct reader *reader, double waited_s)
+static void bytes_start(struct storage_reader *reader, double waited_s)
 {
 	const struct storage *storage = reader->storage;
 	const struct storage_params *params = storage->params;
@@ -243,11 +243,11 @@ static void bytes_start(struct reader *reader, double waited_s)
 
 static void waited(void *ctx, uint64_t arg)
 {
-	struct reader *reader = ctx;
+	struct storage_reader *reader = ctx;
 	bytes_start(reader, request_latency_s(reader));
 }
 
-static void order_start(struct reader *reader)
+static void order_start(struct storage_reader *reader)
 {
 	struct engine *engine = reader->storage->engine;
 	double latency_s = request_latency_s(reader);
@@ -261,7 +261,7 @@ static void order_start(struct reader *reader)
 
 static void order_done(void *ctx, uint64_t arg)
 {
-	struct reader *reader = ctx;
+	struct storage_reader *reader = ctx;
 	struct storage *storage = reader->storage;
 	struct read_order *order = reader->orders.head, done = *order;
 	reader->orders.head = order->next;
@@ -273,20 +273,21 @@ static void order_done(void *ctx, uint64_t arg)
 	done.fn(done.ctx, done.arg);
 }
 
-static struct reader *reader_of(struct storage *storage, struct guest *guest, unsigned number)
+static struct storage_reader *reader_of(struct storage *storage, struct guest *guest,
+					unsigned number)
 {
-	struct reader *reader = storage->readers;
+	struct storage_reader *reader = storage->readers;
 	while (reader && !(reader->guest == guest && reader->number == number))
 		reader = reader->next;
 	if (reader)
 		return reader;
-	reader = ARENA_NEW(storage->arena, struct reader);
-	*reader = (struct reader){.next = storage->readers,
-				  .storage = storage,
-				  .guest = guest,
-				  .number = number,
-				  .route = route_to(storage, guest),
-				  .ended_ps = -1};
+	reader = ARENA_NEW(storage->arena, struct storage_reader);
+	*reader = (struct storage_reader){.next = storage->readers,
+					  .storage = storage,
+					  .guest = guest,
+					  .number = number,
+					  .route = route_to(storage, guest),
+					  .ended_ps = -1};
 	storage->readers = reader;
 	return reader;
 }
@@ -295,7 +296,7 @@ bool storage_read(struct storage *storage, struct guest *guest, unsigned reader_
 		  double size_B, event_fn *fn, void *ctx, uint64_t arg)
 {
 	FW_ASSERT(size_B > 0 && fn != NULL);
-	struct reader *reader = reader_of(storage, guest, reader_number);
+	struct storage_reader *reader = reader_of(storage, guest, reader_number);
 	if (storage->params->node[0] && !reader->route)
 		return false;
 	struct read_order *order;

@@ -13,11 +13,11 @@
 
 #include "sim/import/importer.h"
 
-struct job {
+struct fio_job {
 	const struct json *own, *global; /* options */
 };
 
-static const char *option(const struct job *job, const char *key, const char *preset)
+static const char *option(const struct fio_job *job, const char *key, const char *preset)
 {
 	const char *text = json_text_of(json_member(job->own, key));
 	if (!text)
@@ -54,7 +54,7 @@ static bool same_job(const struct json *a, const struct json *b)
 	       !(groups[0] < groups[1] || groups[1] < groups[0]);
 }
 
-static void add_point(struct importing *importing, const struct job *job, double rate_Bps)
+static void add_point(struct importing *importing, const struct fio_job *job, double rate_Bps)
 {
 	const char *order = option(job, "rw", option(job, "readwrite", "read"));
 	bool random = strcmp(order, "randread") == 0;
@@ -89,8 +89,8 @@ static void take_jobs(struct importing *importing, const struct json *root)
 	const struct json *jobs = json_member(root, "jobs");
 	for (size_t i = 0; i < json_size(jobs) && diag_count(importing->diag) == 0;) {
 		const struct json *first = json_at(jobs, i);
-		const struct job job = {json_member(first, "job options"),
-					json_member(root, "global options")};
+		const struct fio_job job = {json_member(first, "job options"),
+					    json_member(root, "global options")};
 		double sum_Bps = 0, rate_Bps = 0;
 		import_json_at(importing, first);
 		do {

@@ -14,7 +14,7 @@
 
 static const double BLOCK_B = 131072, BITS = 8;
 
-struct state {
+struct iperf3_state {
 	VEC(double) alone, sum; /* B/s: goodput of single streams, and of all streams together */
 	double streams, block_B;
 	double total_Bps;    /* JSON: over the whole test; 0: unknown */
@@ -38,14 +38,14 @@ static double unit_bits(const char *unit)
 	return 0;
 }
 
-static void add(struct importing *importing, struct state *state, bool sum, double rate_Bps)
+static void add(struct importing *importing, struct iperf3_state *state, bool sum, double rate_Bps)
 {
 	double *slot = sum ? VEC_PUSH(importing->arena, &state->sum)
 			   : VEC_PUSH(importing->arena, &state->alone);
 	*slot = rate_Bps;
 }
 
-static void take_line(struct importing *importing, const char *line, struct state *state)
+static void take_line(struct importing *importing, const char *line, struct iperf3_state *state)
 {
 	double rate;
 	size_t count = import_words(importing, line + 1), at = 0;
@@ -77,7 +77,7 @@ static void take_line(struct importing *importing, const char *line, struct stat
 /* ---- JSON ---- */
 
 static void take_interval(struct importing *importing, const struct json *interval,
-			  struct state *state)
+			  struct iperf3_state *state)
 {
 	const struct json *sum = json_member(interval, "sum"),
 			  *bits = json_member(sum, "bits_per_second");
@@ -92,7 +92,8 @@ static void take_interval(struct importing *importing, const struct json *interv
 		import_skip(importing, "an omitted interval, or one in which nothing arrived");
 }
 
-static void take_start(struct importing *importing, const struct json *start, struct state *state)
+static void take_start(struct importing *importing, const struct json *start,
+		       struct iperf3_state *state)
 {
 	const struct json *test = json_member(start, "test_start");
 	const struct json *protocol = json_member(test, "protocol");
@@ -107,7 +108,7 @@ static void take_start(struct importing *importing, const struct json *start, st
 }
 
 /* Reads what the receiver, or else the sender, counted over the whole test. */
-static void take_end(const struct json *end, struct state *state)
+static void take_end(const struct json *end, struct iperf3_state *state)
 {
 	static const char *const sums[] = {"sum_received", "sum_sent"};
 	for (size_t i = 0; i < sizeof sums / sizeof sums[0] && state->total_Bps <= 0; i++) {
@@ -127,7 +128,7 @@ static const struct json *part_of(const struct json *root, const char *name)
 	return strcmp(event, name) == 0 ? json_member(root, "data") : NULL;
 }
 
-static void read_json(struct importing *importing, struct state *state)
+static void read_json(struct importing *importing, struct iperf3_state *state)
 {
 	const struct json *root;
 	int line = 0; /* of the last value */
@@ -159,7 +160,7 @@ static void read_json(struct importing *importing, struct state *state)
 
 static void read_log(struct importing *importing)
 {
-	struct state state = {.streams = 1, .block_B = BLOCK_B};
+	struct iperf3_state state = {.streams = 1, .block_B = BLOCK_B};
 	const char *line;
 	if (import_is_json(importing))
 		read_json(importing, &state);

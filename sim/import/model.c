@@ -58,7 +58,7 @@ struct model {
 	bool attention_dropout;
 };
 
-static void refuse(struct model *m, enum field field, const char *why)
+static void refuse(struct model *m, enum settings_field field, const char *why)
 {
 	const struct setting_read *item = settings_find(m->settings, field);
 	if (item)
@@ -76,7 +76,7 @@ static void refuse_latent(struct model *m)
 }
 
 /* Writes where a value comes from, for the head of the file. */
-static void says(struct model *m, const char *what, double value, enum field field,
+static void says(struct model *m, const char *what, double value, enum settings_field field,
 		 const char *assumption)
 {
 	const char *place = settings_place(m->settings, field);
@@ -87,7 +87,7 @@ static void says(struct model *m, const char *what, double value, enum field fie
 }
 
 /* Writes where a choice comes from. */
-static void says_choice(struct model *m, const char *what, enum field field)
+static void says_choice(struct model *m, const char *what, enum settings_field field)
 {
 	const char *place = settings_place(m->settings, field);
 	reading_line(m->reading, "#   %-24s %s%s", what, place ? "" : "assumed: ",
@@ -105,7 +105,7 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-static bool has(struct model *m, enum field field)
+static bool has(struct model *m, enum settings_field field)
 {
 	return settings_place(m->settings, field) != NULL;
 }

@@ -24,7 +24,7 @@ static const double MICROS = 1e6; /* microseconds per second */
 enum { TIMES = 2 };
 
 /* The state of one run. */
-struct state {
+struct nccl_tests_state {
 	double ranks;
 	const char *collective; /* NULL: to be identified by the bandwidths */
 	bool named;             /* the line before '# nThread' named the collective */
@@ -51,7 +51,7 @@ static void give_names(struct importing *importing, size_t first, const char *co
 }
 
 /* Ends a run: gives its points their names and ranks. */
-static void end_run(struct importing *importing, struct state *state)
+static void end_run(struct importing *importing, struct nccl_tests_state *state)
 {
 	size_t count = importing->points.count - state->first;
 	if (count > 0 && diag_count(importing->diag) == 0 && state->ranks < 2)
@@ -65,7 +65,7 @@ static void end_run(struct importing *importing, struct state *state)
 			     "Collective test starting: ...': add such a line above)");
 	if (diag_count(importing->diag) == 0)
 		give_names(importing, state->first, state->collective, state->ranks);
-	*state = (struct state){.first = importing->points.count};
+	*state = (struct nccl_tests_state){.first = importing->points.count};
 }
 
 /* Returns "all_reduce" for "build/all_reduce_perf -b 8", or NULL for an unknown program. */
@@ -89,7 +89,7 @@ static void add_time(struct importing *importing, double size_B, double time_us)
 
 /* Reads "#  Rank  0 Group  0 Pid ... device  0 [0x07] NVIDIA A100-SXM4-80GB". */
 static void take_rank(struct importing *importing, const char *line, const char *const *words,
-		      struct state *state)
+		      struct nccl_tests_state *state)
 {
 	double rank = 0;
 	const char *bracket = strchr(line, ']');
@@ -108,7 +108,7 @@ static void take_rank(struct importing *importing, const char *line, const char 
 }
 
 static void take_heading(struct importing *importing, const char *const *words, size_t count,
-			 struct state *state)
+			 struct nccl_tests_state *state)
 {
 	state->time_count = 0;
 	state->columns = count;
@@ -127,7 +127,8 @@ static void take_heading(struct importing *importing, const char *const *words, 
 			"the heading has no column 'time' (import the whole output of nccl-tests)");
 }
 
-static void take_comment(struct importing *importing, const char *line, struct state *state)
+static void take_comment(struct importing *importing, const char *line,
+			 struct nccl_tests_state *state)
 {
 	static const char starting[] = "Collective test starting: ";
 	const char *found = strstr(line, starting);
@@ -166,7 +167,8 @@ static const char *collective_of(double ranks, double ratio, bool reduces, bool 
 
 /* Tells an alltoall from an all_gather. Old releases have an empty cell for the operation of the
  * first and no column for that of the second. New ones do not check the first in place. */
-static const char *exchange_of(const char *const *words, size_t count, const struct state *state)
+static const char *exchange_of(const char *const *words, size_t count,
+			       const struct nccl_tests_state *state)
 {
 	size_t first = state->times[0] + 3, second = state->times[1] + 3;
 	if (!state->operation)
@@ -189,7 +191,7 @@ static double ranks_of(double algorithm, double bus)
 }
 
 static void identify(struct importing *importing, const char *const *words, size_t count,
-		     struct state *state)
+		     struct nccl_tests_state *state)
 {
 	const double bus_min = 0.2; /* two digits of smaller ones are too few */
 	const char *const *time = words + state->times[0];
@@ -215,7 +217,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static void take_row(struct importing *importing, const char *line, struct state *state)
+static void take_row(struct importing *importing, const char *line, struct nccl_tests_state *state)
 {
 	double size_B, time_us;
 	size_t count = import_words(importing, line);
@@ -245,7 +247,7 @@ static void take_row(struct importing *importing, const char *line, struct state
 
 /* Takes the program from a command that the log contains: "srun ... alltoall_perf_mpi -b 2K". */
 static void take_program(struct importing *importing, const char *line, const char *end,
-			 struct state *state)
+			 struct nccl_tests_state *state)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
 	const char *begin = end;
@@ -331,7 +333,7 @@ static void read_json(struct importing *importing)
 
 static void read_log(struct importing *importing)
 {
-	struct state state = {.first = importing->points.count};
+	struct nccl_tests_state state = {.first = importing->points.count};
 	const char *line, *program;
 	if (import_is_json(importing)) {
 		read_json(importing);

@@ -20,7 +20,7 @@
 static const double MICROS = 1e6 /* microseconds per second */, MEBI = 1048576, GIGABIT_B = 125e6;
 
 /* A heading of a table: its result column and, for rates, the value of 1 in B/s. */
-struct table {
+struct perftest_table {
 	size_t columns, result; /* columns 0: no heading */
 	bool latency;
 	bool loose; /* a line of dashes followed: the table ended, or the server's began */
@@ -38,11 +38,12 @@ static const struct {
 	       {"average[Gb/sec]", false, GIGABIT_B}};
 enum { RESULTS = sizeof results / sizeof results[0] };
 
-static void take_heading(struct importing *importing, const char *line, struct table *table)
+static void take_heading(struct importing *importing, const char *line,
+			 struct perftest_table *table)
 {
 	size_t count = import_words(importing, line), best = RESULTS;
 	const char *const *words = importing->words;
-	*table = (struct table){0};
+	*table = (struct perftest_table){0};
 	for (size_t i = 0; i < count; i++) {
 		if (words[i][0] != '#' && !strchr(words[i], '[') && strcmp(words[i], "tps") != 0)
 			continue;
@@ -79,8 +80,8 @@ static const char *verb_of(const char *line)
 	return NULL;
 }
 
-static void take_row(struct importing *importing, const char *line, const struct table *table,
-		     const char *verb)
+static void take_row(struct importing *importing, const char *line,
+		     const struct perftest_table *table, const char *verb)
 {
 	double size_B, value;
 	if (import_words(importing, line) != table->columns && table->loose) {
@@ -106,7 +107,7 @@ static void take_row(struct importing *importing, const char *line, const struct
 static void read_log(struct importing *importing)
 {
 	const char *line, *verb = "unknown", *found;
-	struct table table = {0};
+	struct perftest_table table = {0};
 	while (diag_count(importing->diag) == 0 && (line = lines_next(&importing->lines))) {
 		line += strspn(line, " \t");
 		if ((found = verb_of(line)))

@@ -18,8 +18,8 @@ struct plan_reader {
 	bool assumed; /* the number of GPUs */
 };
 
-static void put(struct plan_reader *p, const char *key, const char *value, enum field field,
-		const char *assumption)
+static void put(struct plan_reader *p, const char *key, const char *value,
+		enum settings_field field, const char *assumption)
 {
 	const char *place = settings_place(p->settings, field);
 	const char *line = arena_printf(p->reading->arena, "\t%s = %s; # %s%s", key, value,
@@ -27,8 +27,8 @@ static void put(struct plan_reader *p, const char *key, const char *value, enum 
 	*VEC_PUSH(p->reading->arena, &p->plan) = line;
 }
 
-static void put_number(struct plan_reader *p, const char *key, double value, enum field field,
-		       const char *assumption)
+static void put_number(struct plan_reader *p, const char *key, double value,
+		       enum settings_field field, const char *assumption)
 {
 	if (value > 2e9)
 		diag_error(p->reading->diag, (struct origin){p->reading->paths[0], 0},
@@ -153,7 +153,7 @@ static void read_batch(struct plan_reader *p)
 	struct settings *s = p->settings;
 	double global = 0, accumulation = 0, local = 0;
 	double copies = p->dp > 0 ? p->dp : p->gpus / (p->tp * p->cp * p->pp);
-	enum field micro_field = FIELD_MICRO_BATCH, global_field = FIELD_GLOBAL_BATCH;
+	enum settings_field micro_field = FIELD_MICRO_BATCH, global_field = FIELD_GLOBAL_BATCH;
 	bool has_micro = settings_count(s, FIELD_MICRO_BATCH, 1, &p->micro);
 	settings_count(s, FIELD_GLOBAL_BATCH, -1, &global);
 	settings_count(s, FIELD_ACCUMULATION, 1, &accumulation);

@@ -131,7 +131,7 @@ static enum part_of_model part_of_model(const char *path)
 }
 
 /* Returns the field's setting and marks it; *variable is the last one without a value. */
-static const struct setting_read *find(struct settings *settings, enum field field,
+static const struct setting_read *find(struct settings *settings, enum settings_field field,
 				       const struct setting_read **variable)
 {
 	struct reading *reading = settings->reading;
@@ -162,7 +162,7 @@ static const struct setting_read *find(struct settings *settings, enum field fie
 	return found;
 }
 
-const struct setting_read *settings_find(struct settings *settings, enum field field)
+const struct setting_read *settings_find(struct settings *settings, enum settings_field field)
 {
 	const struct setting_read *variable;
 	const struct setting_read *found = find(settings, field, &variable);
@@ -173,7 +173,8 @@ const struct setting_read *settings_find(struct settings *settings, enum field f
 	return found;
 }
 
-bool settings_count(struct settings *settings, enum field field, double least, double *value)
+bool settings_count(struct settings *settings, enum settings_field field, double least,
+		    double *value)
 {
 	struct reading *reading = settings->reading;
 	const struct setting_read *found = settings_find(settings, field);
@@ -217,7 +218,7 @@ void settings_window(struct settings *settings, double *tokens_count)
 		*tokens_count = before + 1;
 }
 
-bool settings_need(struct settings *settings, enum field field, double *value)
+bool settings_need(struct settings *settings, enum settings_field field, double *value)
 {
 	const struct setting_read *variable;
 	struct reading *reading = settings->reading;
@@ -236,7 +237,7 @@ bool settings_need(struct settings *settings, enum field field, double *value)
 	return false;
 }
 
-bool settings_flag(struct settings *settings, enum field field, bool *value)
+bool settings_flag(struct settings *settings, enum settings_field field, bool *value)
 {
 	static const char *const yes[] = {"true", "True", "1", "yes", "on", NULL};
 	static const char *const no[] = {"false", "False", "0", "no", "off", NULL};
@@ -255,7 +256,7 @@ bool settings_flag(struct settings *settings, enum field field, bool *value)
 	return false;
 }
 
-const char *settings_place(struct settings *settings, enum field field)
+const char *settings_place(struct settings *settings, enum settings_field field)
 {
 	const struct setting_read *variable;
 	const struct setting_read *found =
@@ -314,8 +315,8 @@ static bool seems_to_matter(const struct setting_read *item)
 	return has_part(item->path, words) && !has_part(item->path, harmless);
 }
 
-void settings_account(struct settings *settings, enum field first, enum field last,
-		      const char *other)
+void settings_account(struct settings *settings, enum settings_field first,
+		      enum settings_field last, const char *other)
 {
 	struct reading *reading = settings->reading;
 	size_t other_count = 0;

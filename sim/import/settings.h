@@ -18,7 +18,7 @@ struct setting_read {
 	bool used;
 };
 
-enum field {
+enum settings_field {
 #define FIELD(name, what, names) FIELD_##name,
 #include "sim/import/fields.def"
 #undef FIELD
@@ -43,22 +43,23 @@ void settings_read_arguments(struct settings *settings, const char *path, const 
 
 /* Returns the setting of a field and marks it as used. Returns NULL if it is missing, null, or only
  * a variable. Two settings with different values are an error. */
-const struct setting_read *settings_find(struct settings *settings, enum field field);
+const struct setting_read *settings_find(struct settings *settings, enum settings_field field);
 /* Reads a whole number of at least `least`. Returns false if it is missing, or after an error. */
-bool settings_count(struct settings *settings, enum field field, double least, double *value);
+bool settings_count(struct settings *settings, enum settings_field field, double least,
+		    double *value);
 /* Reads the tokens that each token sees: a number, or a pair of those before and after it
  * (Megatron-LM, Transformer Engine). A causal window of 127,0 is one of 128 tokens, because a token
  * sees itself; -1,0 means no window. *tokens_count stays without a setting. */
 void settings_window(struct settings *settings, double *tokens_count);
 /* The same as settings_count for a number of at least 1 that must be there. */
-bool settings_need(struct settings *settings, enum field field, double *value);
-bool settings_flag(struct settings *settings, enum field field, bool *value);
+bool settings_need(struct settings *settings, enum settings_field field, double *value);
+bool settings_flag(struct settings *settings, enum settings_field field, bool *value);
 /* Returns "config.json:12: num_hidden_layers" for a comment; NULL without a setting, or for
  * FIELD_COUNT. */
-const char *settings_place(struct settings *settings, enum field field);
+const char *settings_place(struct settings *settings, enum settings_field field);
 /* Returns whether a field of plans has this name; *key is then its key in a plan. */
 bool settings_plan_key(const char *name, size_t length, const char **key);
 /* Counts the settings, and lists those that were not used although they seem to matter. `others`
  * are the first and the last field that belong to the other importer. */
-void settings_account(struct settings *settings, enum field first, enum field last,
-		      const char *other);
+void settings_account(struct settings *settings, enum settings_field first,
+		      enum settings_field last, const char *other);

@@ -16,7 +16,7 @@ struct frame {
 	size_t count; /* elements so far */
 };
 
-struct walk {
+struct yaml_walk {
 	struct settings *settings;
 	const char *path;
 	struct frame frames[DEPTH_MAX];
@@ -24,7 +24,7 @@ struct walk {
 	bool failed;
 };
 
-static void fail(struct walk *walk, size_t line, const char *why)
+static void fail(struct yaml_walk *walk, size_t line, const char *why)
 {
 	diag_error(walk->settings->reading->diag, (struct origin){walk->path, (int)line + 1}, "%s",
 		   why);
@@ -32,7 +32,7 @@ static void fail(struct walk *walk, size_t line, const char *why)
 }
 
 /* Returns the path of the value that comes next. */
-static const char *next_path(struct walk *walk)
+static const char *next_path(struct yaml_walk *walk)
 {
 	struct arena *arena = walk->settings->reading->arena;
 	if (walk->depth == 0)
@@ -44,7 +44,7 @@ static const char *next_path(struct walk *walk)
 	return frame->path[0] ? arena_printf(arena, "%s.%s", frame->path, name) : name;
 }
 
-static void open_frame(struct walk *walk, bool list, size_t line)
+static void open_frame(struct yaml_walk *walk, bool list, size_t line)
 {
 	struct frame *frame = walk->depth ? &walk->frames[walk->depth - 1] : NULL;
 	if (walk->depth == DEPTH_MAX)
@@ -60,7 +60,7 @@ static void open_frame(struct walk *walk, bool list, size_t line)
 	}
 }
 
-static void take_scalar(struct walk *walk, const char *text, size_t line)
+static void take_scalar(struct yaml_walk *walk, const char *text, size_t line)
 {
 	struct frame *frame = walk->depth ? &walk->frames[walk->depth - 1] : NULL;
 	if (!frame)
@@ -73,7 +73,7 @@ static void take_scalar(struct walk *walk, const char *text, size_t line)
 			     (struct origin){walk->path, (int)line + 1});
 }
 
-static void take_event(struct walk *walk, const yaml_event_t *event)
+static void take_event(struct yaml_walk *walk, const yaml_event_t *event)
 {
 	size_t line = event->start_mark.line;
 	switch (event->type) {
@@ -99,7 +99,7 @@ static void take_event(struct walk *walk, const yaml_event_t *event)
 void settings_read_yaml(struct settings *settings, const char *path, const char *text,
 			size_t size_B)
 {
-	struct walk walk = {.settings = settings, .path = path};
+	struct yaml_walk walk = {.settings = settings, .path = path};
 	yaml_parser_t parser;
 	FW_ASSERT(yaml_parser_initialize(&parser));
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size_B);

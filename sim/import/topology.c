@@ -21,7 +21,7 @@ size_t topology_part(struct machine_read *machine, enum part_kind kind, const ch
 		diag_error(reading->diag, origin,
 			   "there are more than %d devices (name the topology of one machine)",
 			   PARTS_MAX);
-	*VEC_PUSH(reading->arena, &machine->parts) = (struct part){
+	*VEC_PUSH(reading->arena, &machine->parts) = (struct machine_part){
 		.kind = kind,
 		.said = reading_quote(reading, said),
 		.parent = parent,
@@ -40,7 +40,7 @@ void topology_nvlink(struct machine_read *machine, struct nvlink link)
 	*VEC_PUSH(machine->reading->arena, &machine->nvlinks) = link;
 }
 
-void topology_pci(struct part *part, unsigned long class, unsigned long vendor,
+void topology_pci(struct machine_part *part, unsigned long class, unsigned long vendor,
 		  unsigned long device)
 {
 	const struct gpu_model *model = gpu_model_by_device(device);
@@ -66,7 +66,7 @@ void topology_device(struct machine_read *machine, size_t part, const char *name
 		{"irdma", .roce = true},   {"erdma", .roce = true},     {"mana", .roce = true},
 		{"eth", .ethernet = true}, {"en", .ethernet = true},    {"bond", .ethernet = true},
 	};
-	struct part *nic = &machine->parts.items[part];
+	struct machine_part *nic = &machine->parts.items[part];
 	bool known = nic->infiniband || nic->efa || nic->roce || nic->ethernet;
 	for (size_t i = 0; i < sizeof sorts / sizeof sorts[0] && !known; i++)
 		if (strncmp(name, sorts[i].begin, strlen(sorts[i].begin)) == 0) {
@@ -92,8 +92,8 @@ void topology_device(struct machine_read *machine, size_t part, const char *name
 /* ---- completing ---- */
 
 /* Returns the next part of a kind, or NULL; part NULL: the first. */
-static struct part *next_of(const struct machine_read *machine, enum part_kind kind,
-			    const struct part *part)
+static struct machine_part *next_of(const struct machine_read *machine, enum part_kind kind,
+				    const struct machine_part *part)
 {
 	size_t i = part ? (size_t)(part - machine->parts.items) + 1 : 0;
 	while (i < machine->parts.count && machine->parts.items[i].kind != kind)
@@ -104,7 +104,7 @@ static struct part *next_of(const struct machine_read *machine, enum part_kind k
 static size_t count_of(const struct machine_read *machine, enum part_kind kind)
 {
 	size_t count = 0;
-	for (const struct part *p = NULL; (p = next_of(machine, kind, p));)
+	for (const struct machine_part *p = NULL; (p = next_of(machine, kind, p));)
 		count++;
 	return count;
 }
@@ -123,7 +123,8 @@ static const char *names_of(const struct machine_read *machine, unsigned kinds, 
 static bool is_numbered(const struct machine_read *machine, enum part_kind kind)
 {
 	bool seen[PARTS_MAX] = {false}, numbered = true;
-	for (const struct part *part = NULL; numbered && (part = next_of(machine, kind, part));) {
+	for (const struct machine_part *part = NULL;
+	     numbered && (part = next_of(machine, kind, part));) {
 		numbered =
 			part->order >= 0 && part->order < PARTS_MAX && !seen[(size_t)part->order];
 		if (numbered)
@@ -138,7 +139,7 @@ static bool is_numbered(const struct machine_read *machine, enum part_kind kind)
 static void name_parts(struct machine_read *machine)
 {
 	static const char *const words[] = {"cpu", "sw", "gpu", "nic"};
-	struct part *parts = machine->parts.items;
+	struct machine_part *parts = machine->parts.items;
 	size_t counts[4] = {0};
 	bool numbered[4] = {[PART_GPU] = is_numbered(machine, PART_GPU),
 			    [PART_NIC] = is_numbered(machine, PART_NIC)};
@@ -151,7 +152,7 @@ static void name_parts(struct machine_read *machine)
 }
 
 /* Returns the generations of a GPU's links. Those of the user's own profiles are assumed. */
-static const struct gpu_model *model_of(const struct part *gpu)
+static const struct gpu_model *model_of(const struct machine_part *gpu)
 {
 	static const struct gpu_model own = {.pcie_generation = 4, .nvlink_generation = 0};
 	const struct gpu_model *model = gpu_model_by_profile(gpu->profile);
@@ -202,7 +203,7 @@ static const char *profile_by_name(const char *name)
 	return model ? model->profile : own ? name : NULL;
 }
 
-static void find_profile(struct machine_read *machine, struct part *part)
+static void find_profile(struct machine_read *machine, struct machine_part *part)
 {
 	struct reading *reading = machine->reading;
 	const char *name = part->number < machine->gpu_names.count
@@ -233,7 +234,7 @@ static void find_profiles(struct machine_read *machine)
 	struct reading *reading = machine->reading;
 	size_t assumed = 0;
 	const char *last = "";
-	for (struct part *part = NULL; (part = next_of(machine, PART_GPU, part));) {
+	for (struct machine_part *part = NULL; (part = next_of(machine, PART_GPU, part));) {
 		find_profile(machine, part);
 		if (part->profile)
 			continue;
@@ -293,7 +294,7 @@ static void join_nvlinks(struct machine_read *machine)
 
 /* ---- writing ---- */
 
-static const char *place_of(struct machine_read *machine, const struct part *part)
+static const char *place_of(struct machine_read *machine, const struct machine_part *part)
 {
 	return part->origin.line ? arena_printf(machine->reading->arena, "%s:%d: %s",
 						reading_quote(machine->reading, part->origin.file),
@@ -312,7 +313,8 @@ static void write_host(struct machine_read *machine)
 {
 	double cpus = 0, memory_Bps = 0;
 	bool memory_known = true;
-	for (const struct part *part = NULL; (part = next_of(machine, PART_SOCKET, part));) {
+	for (const struct machine_part *part = NULL;
+	     (part = next_of(machine, PART_SOCKET, part));) {
 		cpus += part->cpu_count;
 		memory_known &= part->memory_Bps > 0;
 		memory_Bps += part->memory_Bps > 0 ? part->memory_Bps : 204.8e9;
@@ -339,7 +341,8 @@ static void write_gpus(struct machine_read *machine)
 	size_t count = count_of(machine, PART_GPU), written = 0;
 	reading_line(machine->reading, "\tgpus = (");
 	for (size_t number = 0; number < PARTS_MAX; number++)
-		for (const struct part *part = NULL; (part = next_of(machine, PART_GPU, part));)
+		for (const struct machine_part *part = NULL;
+		     (part = next_of(machine, PART_GPU, part));)
 			if (part->number == number)
 				reading_line(machine->reading,
 					     "\t\t{ name = \"%s\"; profile = \"%s\"; }%s # %s",
@@ -365,7 +368,8 @@ static void write_switches(struct machine_read *machine)
 
 static void write_sockets(struct machine_read *machine)
 {
-	for (const struct part *part = NULL; (part = next_of(machine, PART_SOCKET, part));) {
+	for (const struct machine_part *part = NULL;
+	     (part = next_of(machine, PART_SOCKET, part));) {
 		reading_line(
 			machine->reading,
 			"\t\t{ name = \"memory-%s\"; kind = \"socket\"; ends = [\"host\", "
@@ -373,7 +377,7 @@ static void write_sockets(struct machine_read *machine)
 			part->name, part->name,
 			(part->memory_Bps > 0 ? part->memory_Bps : 204.8e9) / 1e9,
 			place_of(machine, part), part->memory_Bps > 0 ? "data sheet" : "assumed");
-		for (const struct part *other = NULL;
+		for (const struct machine_part *other = NULL;
 		     (other = next_of(machine, PART_SOCKET, other)) < part;)
 			reading_line(machine->reading,
 				     "\t\t{ name = \"%s-%s\"; kind = \"socket\"; ends = "
@@ -388,7 +392,7 @@ static void write_pcie(struct machine_read *machine, double usual, size_t nvlink
 {
 	size_t all = machine->parts.count - count_of(machine, PART_SOCKET), written = 0;
 	for (size_t i = 0; i < machine->parts.count; i++) {
-		const struct part *part = &machine->parts.items[i];
+		const struct machine_part *part = &machine->parts.items[i];
 		if (part->kind == PART_SOCKET)
 			continue;
 		bool below = part->parent != NO_PART &&
@@ -415,7 +419,7 @@ static void write_nvlinks(struct machine_read *machine)
 {
 	for (size_t i = 0; i < machine->nvlinks.count; i++) {
 		const struct nvlink *link = &machine->nvlinks.items[i];
-		const struct part *a = &machine->parts.items[link->a];
+		const struct machine_part *a = &machine->parts.items[link->a];
 		const char *b =
 			link->b == NO_PART ? "nvswitch" : machine->parts.items[link->b].name;
 		double generation = model_of(a)->nvlink_generation;
@@ -452,7 +456,7 @@ static void write_ports(struct machine_read *machine)
 }
 
 /* Names such as mlx5_0 do not say whether an adapter is one of InfiniBand or of RoCE. */
-static const char *kind_of(struct machine_read *machine, const struct part *nic)
+static const char *kind_of(struct machine_read *machine, const struct machine_part *nic)
 {
 	if (nic->infiniband || nic->roce || nic->ethernet || nic->efa)
 		return nic->infiniband ? "infiniband" : nic->roce ? "roce" : "ethernet";
@@ -468,8 +472,8 @@ static const char *kind_of(struct machine_read *machine, const struct part *nic)
 /* Writes the network: that of a fabric that was read, or one for the fastest adapter. */
 static void write_network(struct machine_read *machine, double generation)
 {
-	const struct part *nic = NULL;
-	for (const struct part *part = NULL; (part = next_of(machine, PART_NIC, part));)
+	const struct machine_part *nic = NULL;
+	for (const struct machine_part *part = NULL; (part = next_of(machine, PART_NIC, part));)
 		if (!nic || part->speed_bps > nic->speed_bps)
 			nic = part;
 	if (!nic) {
@@ -505,7 +509,7 @@ static void write_topology(struct machine_read *machine)
 {
 	struct reading *r = machine->reading;
 	double generation = 3;
-	for (const struct part *part = NULL; (part = next_of(machine, PART_GPU, part));)
+	for (const struct machine_part *part = NULL; (part = next_of(machine, PART_GPU, part));)
 		generation = fmax(generation, model_of(part)->pcie_generation);
 	reading_line(r, "# SPDX-License-Identifier: GPL-3.0-or-later");
 	reading_line(r, "# Written by farwire import topology.");

@@ -9,7 +9,7 @@
 enum part_kind { PART_SOCKET, PART_BRIDGE, PART_GPU, PART_NIC };
 #define NO_PART SIZE_MAX
 
-struct part {
+struct machine_part {
 	enum part_kind kind;
 	const char *name; /* "gpu0", for the written file */
 	const char *said; /* what the file calls it: bus id or label */
@@ -41,7 +41,7 @@ struct device_name { /* of an adapter in the operating system: "mlx5_0" */
 
 struct machine_read {
 	struct reading *reading;
-	VEC(struct part) parts;
+	VEC(struct machine_part) parts;
 	VEC(struct nvlink) nvlinks;
 	VEC(struct device_name) devices;
 	VEC(const char *) gpu_names;        /* of nvidia-smi -L, by number */
@@ -59,7 +59,7 @@ void topology_nvlink(struct machine_read *machine, struct nvlink link);
 void topology_device(struct machine_read *machine, size_t part, const char *name);
 /* Sets the sort of an adapter by its PCI class and vendor, or the profile of a GPU of NVIDIA by its
  * PCI device number, if that is known. */
-void topology_pci(struct part *part, unsigned long class, unsigned long vendor,
+void topology_pci(struct machine_part *part, unsigned long class, unsigned long vendor,
 		  unsigned long device);
 
 /* Writes the first machine of the case as NCCL reads it (NCCL_TOPO_FILE). */

@@ -14,7 +14,7 @@
 #include "sim/base/vec.h"
 #include "sim/import/topology.h"
 
-struct fabric {
+struct fabric_reader {
 	struct machine_read *machine;
 	struct origin origin;
 	size_t switch_count, leaf_count, host_count;
@@ -25,7 +25,7 @@ struct fabric {
 	double speed_Gbps;
 };
 
-static void end_switch(struct fabric *f)
+static void end_switch(struct fabric_reader *f)
 {
 	if (f->hosts > 0) {
 		f->leaf_count++;
@@ -37,7 +37,7 @@ static void end_switch(struct fabric *f)
 }
 
 /* Takes the name of an adapter's host, the first word of the comment. */
-static void take_host(struct fabric *f, const char *line)
+static void take_host(struct fabric_reader *f, const char *line)
 {
 	const char *comment = strchr(line, '#'), *name = comment ? strchr(comment, '"') : NULL;
 	if (!name)
@@ -65,7 +65,7 @@ static double speed_of(const char *line)
 	return 0;
 }
 
-static void take_port(struct fabric *f, const char *line)
+static void take_port(struct fabric_reader *f, const char *line)
 {
 	const char *quote = strchr(line, '"');
 	bool host = quote && quote[1] == 'H', leaf_up = quote && quote[1] == 'S';
@@ -88,7 +88,7 @@ static void take_port(struct fabric *f, const char *line)
 	}
 }
 
-static void take_line(struct fabric *f, const char *line, bool *in_switch)
+static void take_line(struct fabric_reader *f, const char *line, bool *in_switch)
 {
 	bool starts = strncmp(line, "Switch", 6) == 0;
 	if (starts || strncmp(line, "Ca", 2) == 0 || strncmp(line, "Rt", 2) == 0) {
@@ -105,7 +105,7 @@ static void take_line(struct fabric *f, const char *line, bool *in_switch)
 
 void topology_read_fabric(struct machine_read *machine, const char *path, const char *text)
 {
-	struct fabric f = {.machine = machine, .origin = {path, 0}};
+	struct fabric_reader f = {.machine = machine, .origin = {path, 0}};
 	bool in_switch = false;
 	struct lines *lines = reading_lines(machine->reading, path, text);
 	const char *line;

@@ -19,9 +19,9 @@
 enum { DEPTH_MAX = 64, ENDS_MAX = 512 };
 
 struct level {
-	size_t part;    /* NO_PART: not added, or the level is not a part */
-	bool bridge;    /* may become a part */
-	struct part as; /* the bridge */
+	size_t part;            /* NO_PART: not added, or the level is not a part */
+	bool bridge;            /* may become a part */
+	struct machine_part as; /* the bridge */
 };
 
 struct end { /* an object that distances can name */
@@ -42,7 +42,7 @@ struct hwloc {
 };
 
 /* Reads the speed of a whole link in GB/s into generation and lanes. */
-static void read_speed(const char *text, struct part *part)
+static void read_speed(const char *text, struct machine_part *part)
 {
 	static const double lane_GBps[] = {0.25, 0.5, 0.984615, 1.969231, 3.938462, 7.876923};
 	static const double order[] = {3, 4, 5, 6, 2, 1};
@@ -69,7 +69,7 @@ static size_t parent_of(struct hwloc *h)
 		if (level->bridge && level->part == NO_PART) {
 			level->part = topology_part(h->machine, PART_BRIDGE, level->as.said, parent,
 						    level->as.origin);
-			struct part *part = &h->machine->parts.items[level->part];
+			struct machine_part *part = &h->machine->parts.items[level->part];
 			part->generation = level->as.generation;
 			part->lanes = level->as.lanes;
 		}
@@ -97,7 +97,7 @@ static size_t take_device(struct hwloc *h, const struct xml_element *e)
 		return NO_PART;
 	size_t index = topology_part(h->machine, gpu ? PART_GPU : PART_NIC,
 				     xml_attribute(e, "pci_busid"), parent_of(h), e->origin);
-	struct part *part = &h->machine->parts.items[index];
+	struct machine_part *part = &h->machine->parts.items[index];
 	read_speed(xml_attribute(e, "pci_link_speed"), part);
 	const char *vendor = strchr(type, '['), *device = vendor ? strchr(vendor, ':') : NULL;
 	topology_pci(part, strtoul(type, NULL, 16), vendor ? strtoul(vendor + 1, NULL, 16) : 0,

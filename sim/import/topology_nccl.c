@@ -97,7 +97,7 @@ static size_t take_pci(struct nccl *n, const struct xml_element *e, size_t paren
 		kind = PART_NIC;
 	size_t index =
 		topology_part(n->machine, kind, xml_attribute(e, "busid"), parent, e->origin);
-	struct part *part = &n->machine->parts.items[index];
+	struct machine_part *part = &n->machine->parts.items[index];
 	part->generation = generation_of(xml_attribute(e, "link_speed"));
 	part->lanes = number(e, "link_width", 0);
 	topology_pci(part,
@@ -117,7 +117,7 @@ static size_t take_nic(struct nccl *n, const struct xml_element *e, size_t paren
 
 static size_t take_gpu(struct nccl *n, const struct xml_element *e, size_t parent)
 {
-	struct part *part = parent == NO_PART ? NULL : &n->machine->parts.items[parent];
+	struct machine_part *part = parent == NO_PART ? NULL : &n->machine->parts.items[parent];
 	static const struct {
 		double sm;
 		const char *profile;
@@ -144,7 +144,7 @@ static size_t take_gpu(struct nccl *n, const struct xml_element *e, size_t paren
 
 static size_t take_net(struct nccl *n, const struct xml_element *e, size_t parent)
 {
-	struct part *part = parent == NO_PART ? NULL : &n->machine->parts.items[parent];
+	struct machine_part *part = parent == NO_PART ? NULL : &n->machine->parts.items[parent];
 	if (!part || part->kind != PART_NIC) {
 		refuse(n, e, "a net must be in a nic element (correct the file)");
 		return NO_PART;
@@ -180,7 +180,7 @@ static size_t take(struct nccl *n, const struct xml_element *e, size_t parent)
 	if (strcmp(name, "cpu") == 0) {
 		size_t index = topology_part(n->machine, PART_SOCKET, xml_attribute(e, "numaid"),
 					     NO_PART, e->origin);
-		struct part *part = &n->machine->parts.items[index];
+		struct machine_part *part = &n->machine->parts.items[index];
 		part->cpu_count = bits_of(xml_attribute(e, "affinity"));
 		part->memory_Bps = memory_of(e);
 		n->machine->threads |= part->cpu_count > 0;

@@ -327,7 +327,7 @@ static void add_devices(struct matrix *m)
 			parent = switch_parts[first];
 		m->parts[i] = topology_part(m->machine, is_gpu(m->names[i]) ? PART_GPU : PART_NIC,
 					    m->names[i], parent, origin);
-		struct part *part = &m->machine->parts.items[m->parts[i]];
+		struct machine_part *part = &m->machine->parts.items[m->parts[i]];
 		bool numbered = is_gpu(m->names[i]) || strncmp(m->names[i], "NIC", 3) == 0;
 		if (numbered)
 			part->order = strtod(m->names[i] + 3, NULL);
@@ -344,7 +344,7 @@ static bool find_devices(struct matrix *m)
 	for (size_t i = 0; i < m->count; i++)
 		m->parts[i] = NO_PART, here += is_gpu(m->names[i]);
 	for (size_t i = 0; i < m->machine->parts.count; i++) {
-		const struct part *part = &m->machine->parts.items[i];
+		const struct machine_part *part = &m->machine->parts.items[i];
 		double number = part->order >= 0 ? part->order : (double)there;
 		if (part->kind != PART_GPU)
 			continue;
@@ -402,7 +402,7 @@ static void add_nvlinks(struct matrix *m)
 		struct origin origin = {m->origin.file, m->lines[i]};
 		if (!is_gpu(m->names[i]))
 			continue;
-		struct part *part = &m->machine->parts.items[m->parts[i]];
+		struct machine_part *part = &m->machine->parts.items[m->parts[i]];
 		part->guess = profile;
 		if (switched)
 			topology_nvlink(m->machine, (struct nvlink){.a = m->parts[i],

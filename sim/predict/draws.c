@@ -11,7 +11,7 @@
 #include "sim/predict/effects.h"
 #include "sim/predict/reproduce.h"
 
-struct drawing {
+struct draws_run {
 	struct arena *arena;         /* lock guards this field */
 	struct case_request request; /* with options->draw_settings and the recorded program */
 	const struct predict_options *options;
@@ -39,7 +39,7 @@ static void scale(struct job_point *answers, const struct job_point *factors)
 	EACH_ANSWER(SCALE)
 }
 
-static void keep(const struct drawing *d, const struct point *point, struct draw_answers *slot)
+static void keep(const struct draws_run *d, const struct point *point, struct draw_answers *slot)
 {
 	slot->failed = point->failed;
 	memcpy(slot->jobs, point->jobs, d->job_count * sizeof *slot->jobs);
@@ -50,7 +50,7 @@ static void keep(const struct drawing *d, const struct point *point, struct draw
 	scale(&slot->all, &d->factors);
 }
 
-static void keep_broken(struct drawing *d, const char *broken, struct draw_answers *slot)
+static void keep_broken(struct draws_run *d, const char *broken, struct draw_answers *slot)
 {
 	pthread_mutex_lock(&d->lock);
 	slot->broken = arena_strdup(d->arena, broken);
@@ -60,7 +60,7 @@ static void keep_broken(struct drawing *d, const char *broken, struct draw_answe
 /* Requests wait for each other, so the model error of a model server does not scale its answers but
  * the times of its iterations. The draws divide its distribution into parts of equal probability,
  * in random order. */
-static const struct scenario *with_error(struct arena *arena, const struct drawing *d,
+static const struct scenario *with_error(struct arena *arena, const struct draws_run *d,
 					 const struct scenario *scenario, size_t index)
 {
 	struct rng rng = rng_named(d->options->seed, "model error");
@@ -80,7 +80,7 @@ static const struct scenario *with_error(struct arena *arena, const struct drawi
 
 static void draw_one(void *ctx, size_t index)
 {
-	struct drawing *d = ctx;
+	struct draws_run *d = ctx;
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	struct draw_value *values =
@@ -112,7 +112,7 @@ static void draw_one(void *ctx, size_t index)
 }
 
 /* Adds the settings of draws to the request, and finds the factors to the point without them. */
-static void add_settings(struct arena *arena, struct drawing *d, const struct point *point)
+static void add_settings(struct arena *arena, struct draws_run *d, const struct point *point)
 {
 	const struct predict_options *options = d->options;
 	d->request = request_with(arena, &d->request, options->draw_settings,
@@ -136,13 +136,13 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 	struct draws draws = {.count = options->draws_count};
 	const struct recorded_program *recorded =
 		scenario->job_count > 0 ? scenario->jobs[0].recorded : NULL;
-	struct drawing d = {.arena = arena,
-			    .request = *request,
-			    .options = options,
-			    .factors = {EACH_ANSWER(ONE)},
-			    .unknowns = unknowns_of(arena, scenario),
-			    .draws = &draws,
-			    .job_count = point->job_count};
+	struct draws_run d = {.arena = arena,
+			      .request = *request,
+			      .options = options,
+			      .factors = {EACH_ANSWER(ONE)},
+			      .unknowns = unknowns_of(arena, scenario),
+			      .draws = &draws,
+			      .job_count = point->job_count};
 	if (recorded)
 		d.request.calls = recorded->calls;
 	if (options->draw_setting_count)

@@ -39,7 +39,7 @@ static struct result_cell cell_of(const struct prediction *p, enum answer answer
 }
 
 /* The predictions of a table, and the columns before their answers. */
-struct lines {
+struct answer_lines {
 	const struct prediction *const *predictions;
 	size_t count;
 	const struct result_column *lead;
@@ -47,7 +47,7 @@ struct lines {
 	size_t lead_count;
 };
 
-static bool is_shown(const struct lines *lines, enum answer answer)
+static bool is_shown(const struct answer_lines *lines, enum answer answer)
 {
 	const struct reported *row = answer_at(answer);
 	bool any = !row->optional;
@@ -59,7 +59,7 @@ static bool is_shown(const struct lines *lines, enum answer answer)
 	return any && (row->kinds & prediction_kinds(lines->predictions, lines->count));
 }
 
-static bool counts_steps(const struct lines *lines)
+static bool counts_steps(const struct answer_lines *lines)
 {
 	return strcmp(throughput_unit(lines->predictions, lines->count), "steps/s") == 0;
 }
@@ -69,7 +69,7 @@ static bool counts_steps(const struct lines *lines)
 
 static struct result_table *tabulate(struct arena *arena, const enum answer *answers,
 				     size_t answer_count, const char *name, const char *title,
-				     struct lines lines)
+				     struct answer_lines lines)
 {
 	size_t lead = lines.lead_count, count = lead;
 	struct result_column *columns =
@@ -129,7 +129,7 @@ comparison_table(struct arena *arena, const struct prediction *const *prediction
 					      ANSWER_UTILIZATION_VALUE,
 					      ANSWER_VERDICT};
 	return tabulate(arena, COLUMNS(columns), "comparison", "Cases compared",
-			(struct lines){.predictions = predictions, .count = count});
+			(struct answer_lines){.predictions = predictions, .count = count});
 }
 
 const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling)
@@ -140,10 +140,10 @@ const struct result_table *scaling_table(struct arena *arena, const struct scali
 		ANSWER_TIME,      ANSWER_EXPOSED,    ANSWER_BUBBLE,     ANSWER_STRAGGLER,
 		ANSWER_INPUT,     ANSWER_TRAINING,   ANSWER_ELAPSED,    ANSWER_CHOICE_OF_JOB,
 		SERVING_ANSWERS,  ANSWER_BOTTLENECK, ANSWER_VERDICT};
-	return tabulate(
-		arena, COLUMNS(columns), "scaling",
-		arena_printf(arena, "Scaling of %s", scaling->name),
-		(struct lines){.predictions = scaling->predictions, .count = scaling->count});
+	return tabulate(arena, COLUMNS(columns), "scaling",
+			arena_printf(arena, "Scaling of %s", scaling->name),
+			(struct answer_lines){.predictions = scaling->predictions,
+					      .count = scaling->count});
 }
 
 const char *sweep_words(struct arena *arena, const struct sweep *sweep)
@@ -216,9 +216,9 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 						     estimate_exact(axis->values[index])};
 		}
 	}
-	struct result_table *table =
-		tabulate(arena, COLUMNS(columns), "sweep", sweep_title(arena, sweep),
-			 (struct lines){sweep->points, sweep->point_count, lead, cells, axes});
+	struct result_table *table = tabulate(
+		arena, COLUMNS(columns), "sweep", sweep_title(arena, sweep),
+		(struct answer_lines){sweep->points, sweep->point_count, lead, cells, axes});
 	table->without_effect = axes_without_effect(arena, sweep);
 	return table;
 }
@@ -246,7 +246,7 @@ const struct result_table *grid_table(struct arena *arena, const struct dataset_
 				dataset->dimensions[d].values[dataset->rows[i].at[d]].name;
 	}
 	return tabulate(arena, COLUMNS(columns), "what_if", dataset->title,
-			(struct lines){predictions, count, lead, cells, width});
+			(struct answer_lines){predictions, count, lead, cells, width});
 }
 
 const struct result_table *plan_search_table(struct arena *arena, const struct plan_search *search)
@@ -284,5 +284,5 @@ const struct result_table *plan_search_table(struct arena *arena, const struct p
 		title = arena_printf(arena, "%s, %zu of these cannot be simulated (%s)", title,
 				     search->refused_count, search->refused);
 	return tabulate(arena, COLUMNS(columns), "plan", title,
-			(struct lines){predictions, count, lead, cells, LEAD});
+			(struct answer_lines){predictions, count, lead, cells, LEAD});
 }

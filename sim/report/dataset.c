@@ -9,20 +9,20 @@
 #include "sim/report/part.h"
 #include "sim/report/validation.h"
 
-struct part {
+struct dataset_part {
 	struct report *report;
 	struct arena *arena;
 	const struct dataset_outcome *outcome;
 	const struct dataset *dataset;
 };
 
-static bool part_is_grid(const struct part *part)
+static bool part_is_grid(const struct dataset_part *part)
 {
 	return part->dataset->dimension_count > 0;
 }
 
 /* Returns the set of enum prediction_kind of the rows. */
-static unsigned part_kinds(const struct part *part)
+static unsigned part_kinds(const struct dataset_part *part)
 {
 	unsigned kinds = 0;
 	for (size_t i = 0; i < part->dataset->row_count; i++)
@@ -32,7 +32,7 @@ static unsigned part_kinds(const struct part *part)
 
 /* ---- the answer ---- */
 
-static const char *error_words(const struct part *part, const struct error_summary *errors,
+static const char *error_words(const struct dataset_part *part, const struct error_summary *errors,
 			       const char *rows)
 {
 	return arena_printf(part->arena, "%s" NBSP "%% (largest %s" NBSP "%%) on %zu %s rows",
@@ -41,7 +41,7 @@ static const char *error_words(const struct part *part, const struct error_summa
 }
 
 /* Returns the median errors of test rows and of fit rows in one sentence; "": there are none. */
-static const char *errors_words(const struct part *part)
+static const char *errors_words(const struct dataset_part *part)
 {
 	const struct error_summary *test = &part->outcome->test, *fit = &part->outcome->fit;
 	if (test->count + fit->count == 0)
@@ -60,7 +60,7 @@ static size_t held_count(const struct dataset_outcome *outcome)
 	return count;
 }
 
-static const char *broken_claims(const struct part *part)
+static const char *broken_claims(const struct dataset_part *part)
 {
 	const char *text = "";
 	for (size_t i = 0; i < part->dataset->claim_count; i++)
@@ -70,7 +70,7 @@ static const char *broken_claims(const struct part *part)
 	return text;
 }
 
-static const char *claims_words(const struct part *part)
+static const char *claims_words(const struct dataset_part *part)
 {
 	size_t count = part->dataset->claim_count, held = held_count(part->outcome);
 	if (held == count && count == 1)
@@ -85,7 +85,7 @@ static const char *claims_words(const struct part *part)
 
 /* Returns in low and high the smallest and largest prediction of the judged rows with this value of
  * the first dimension. low > high means that all of them fail. */
-static struct estimate range_of(const struct part *part, size_t value)
+static struct estimate range_of(const struct dataset_part *part, size_t value)
 {
 	struct estimate range = {NAN, INFINITY, -INFINITY};
 	for (size_t i = 0; i < part->dataset->row_count; i++) {
@@ -101,7 +101,7 @@ static struct estimate range_of(const struct part *part, size_t value)
 
 /* Returns the predictions for each value of the first dimension, from the lowest to the highest:
  * "Predicted throughput: pods on Calico 220 to 1067; ... ." */
-static const char *part_ranges(const struct part *part)
+static const char *part_ranges(const struct dataset_part *part)
 {
 	const struct grid_dimension *first = &part->dataset->dimensions[0];
 	struct arena *arena = part->arena;
@@ -121,7 +121,7 @@ static const char *part_ranges(const struct part *part)
 			    text);
 }
 
-static void answer(const struct part *part)
+static void answer(const struct dataset_part *part)
 {
 	const struct dataset_outcome *o = part->outcome;
 	const char *text = part_is_grid(part) ? part_ranges(part) : errors_words(part);
@@ -136,7 +136,7 @@ static void answer(const struct part *part)
 
 /* ---- rows ---- */
 
-static void rows_of_table(const struct part *part)
+static void rows_of_table(const struct dataset_part *part)
 {
 	const struct dataset *dataset = part->dataset;
 	struct table *table = report_table(
@@ -151,7 +151,7 @@ static void rows_of_table(const struct part *part)
 	}
 }
 
-static bool has_intervals(const struct part *part)
+static bool has_intervals(const struct dataset_part *part)
 {
 	for (size_t i = 0; i < part->dataset->row_count; i++)
 		if (has_interval(part->outcome->rows[i].predicted))
@@ -159,14 +159,14 @@ static bool has_intervals(const struct part *part)
 	return false;
 }
 
-static void rows_of_grid(const struct part *part, const char *caption)
+static void rows_of_grid(const struct dataset_part *part, const char *caption)
 {
 	report_results(part->report, grid_table(part->arena, part->outcome), has_intervals(part),
 		       NULL, caption);
 }
 
 /* Adds the answer and the table of a what-if, which has no measurements. */
-static void report_what_if(const struct part *part)
+static void report_what_if(const struct dataset_part *part)
 {
 	report_answer(part->report, false, "There are no measurements of these combinations. %s",
 		      part_ranges(part));
@@ -181,7 +181,7 @@ static void report_what_if(const struct part *part)
 
 /* ---- claims ---- */
 
-static void claims(const struct part *part)
+static void claims(const struct dataset_part *part)
 {
 	struct table *table =
 		report_table(part->report, "verdict|claim|predicted",
@@ -202,7 +202,7 @@ static void claims(const struct part *part)
 /* ---- figures ---- */
 
 /* Adds charts of predicted against measured values, and curves with measurements. */
-static void part_figures(const struct part *part)
+static void part_figures(const struct dataset_part *part)
 {
 	const char *caption = part->report->caption;
 	const struct dataset_chart *charts;
@@ -227,7 +227,7 @@ static void part_figures(const struct part *part)
  * drawn. */
 enum { STEPS_MOST = 48 };
 
-static bool is_step_shown(const struct part *part, const struct row_outcome *row)
+static bool is_step_shown(const struct dataset_part *part, const struct row_outcome *row)
 {
 	size_t most = 0, with_parts = 0;
 	for (size_t i = 0; i < part->dataset->row_count; i++) {
@@ -240,7 +240,7 @@ static bool is_step_shown(const struct part *part, const struct row_outcome *row
 	return with_parts <= STEPS_MOST || row->prediction->gpu_count == most;
 }
 
-static void breakdown(const struct part *part)
+static void breakdown(const struct dataset_part *part)
 {
 	size_t count = 0;
 	const struct prediction **list =
@@ -256,7 +256,7 @@ static void breakdown(const struct part *part)
 		report_breakdown(part->report, list, count);
 }
 
-static const struct scenario *scenario_of(const struct part *part, size_t row)
+static const struct scenario *scenario_of(const struct dataset_part *part, size_t row)
 {
 	const struct case_request request =
 		dataset_request(&part->dataset->rows[row], part->report->request->data_root);
@@ -271,14 +271,14 @@ static bool is_remote(const struct scenario *scenario)
 	return job->rank_count > 1 || (job->runtime && job->guests[0] != job->servers[0]);
 }
 
-static size_t gpus_of(const struct part *part, size_t row)
+static size_t gpus_of(const struct dataset_part *part, size_t row)
 {
 	return part->outcome->rows[row].prediction->gpu_count;
 }
 
 /* Returns the row whose step is drawn: the first remote row that works, if possible a fit row.
  * SIZE_MAX means none. */
-static size_t timeline_row(const struct part *part, const struct scenario *const *all)
+static size_t timeline_row(const struct dataset_part *part, const struct scenario *const *all)
 {
 	size_t shown = SIZE_MAX;
 	for (size_t i = 0; i < part->dataset->row_count; i++) {
@@ -295,7 +295,8 @@ static size_t timeline_row(const struct part *part, const struct scenario *const
 
 /* Returns the row whose links are drawn for the topology of row i: its remote row with the most
  * GPUs. SIZE_MAX means that an earlier row has shown this topology. */
-static size_t topology_row(const struct part *part, const struct scenario *const *all, size_t i)
+static size_t topology_row(const struct dataset_part *part, const struct scenario *const *all,
+			   size_t i)
 {
 	size_t chosen = SIZE_MAX;
 	for (size_t k = 0; k < part->dataset->row_count; k++) {
@@ -311,7 +312,7 @@ static size_t topology_row(const struct part *part, const struct scenario *const
 }
 
 /* Adds the parts of the step times, a timeline of one step, and the topologies. */
-static void part_scenes(const struct part *part)
+static void part_scenes(const struct dataset_part *part)
 {
 	size_t count = part->dataset->row_count;
 	const struct scenario **all = ARENA_ARRAY(part->arena, count + 1, const struct scenario *);
@@ -335,7 +336,7 @@ static void part_scenes(const struct part *part)
 void report_dataset(struct report *report, const struct dataset_outcome *outcome,
 		    const char *subject)
 {
-	struct part part = {report, report->arena, outcome, outcome->dataset};
+	struct dataset_part part = {report, report->arena, outcome, outcome->dataset};
 	struct caption caption = report->request->caption;
 	const char *before = report->caption;
 	caption.subject = subject;

@@ -71,7 +71,7 @@ struct drawing *dataset_parity(struct arena *arena, const char *title, const cha
 /* ---- lines of rows ---- */
 
 /* Rows that differ only in the varied number. */
-struct line {
+struct row_line {
 	const char *label;
 	bool collective;
 	VEC(const struct prediction *) predictions;
@@ -79,7 +79,7 @@ struct line {
 	VEC(double) sizes_B;
 	VEC(bool) test;
 };
-typedef VEC(struct line) line_vec;
+typedef VEC(struct row_line) line_vec;
 
 static bool is_varied(const char *word)
 {
@@ -144,7 +144,7 @@ static double size_B(const struct prediction *prediction)
 	return param ? param->value : NAN;
 }
 
-static bool has_point(const struct line *line, const struct row_outcome *row)
+static bool has_point(const struct row_line *line, const struct row_outcome *row)
 {
 	for (size_t i = 0; i < line->predictions.count; i++)
 		if (line->collective
@@ -158,14 +158,14 @@ static void take_row(struct arena *arena, line_vec *lines, const struct row_outc
 {
 	bool collective = prediction_kind(row->prediction) == PREDICTION_COLLECTIVE;
 	const char *label = line_label(arena, row);
-	struct line *line = NULL;
+	struct row_line *line = NULL;
 	for (size_t i = 0; i < lines->count && !line; i++)
 		if (strcmp(lines->items[i].label, label) == 0 &&
 		    lines->items[i].collective == collective)
 			line = &lines->items[i];
 	if (!line) {
 		line = VEC_PUSH(arena, lines);
-		*line = (struct line){.label = label, .collective = collective};
+		*line = (struct row_line){.label = label, .collective = collective};
 	}
 	if (has_point(line, row))
 		return;
@@ -193,12 +193,12 @@ static line_vec lines_of(struct arena *arena, const struct dataset_outcome *outc
 }
 
 static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
-				  const struct line *lines, size_t count)
+				  const struct row_line *lines, size_t count)
 {
 	struct scaling_curve *scaling = ARENA_ARRAY(arena, count, struct scaling_curve);
 	struct curve *bandwidth = ARENA_ARRAY(arena, count, struct curve);
 	for (size_t i = 0; i < count; i++) {
-		const struct line *line = &lines[i];
+		const struct row_line *line = &lines[i];
 		const struct measured measured = {line->measured.items, line->test.items};
 		if (line->collective)
 			bandwidth[i] = chart_bandwidth_curve(

@@ -55,7 +55,7 @@ struct fields {
 extern const struct fields prediction_fields, job_fields, link_fields, stage_fields;
 
 /* A struct whose fields are written. */
-struct record {
+struct record_place {
 	const void *at;
 	bool ok;
 	unsigned kind;  /* enum prediction_kind */
@@ -64,14 +64,14 @@ struct record {
 };
 /* Returns true if results of these kinds leave the field out, because it is about requests. */
 bool field_is_absent(const struct field *field, unsigned kinds);
-bool field_is_filled(const struct field *field, const struct record *record);
+bool field_is_filled(const struct field *field, const struct record_place *record);
 
 /* Read the member at the row's offset. field_number() returns NaN and field_text() returns NULL
  * if the field has no value. */
-const char *field_text(const struct field *field, const struct record *record);
-double field_number(const struct field *field, const struct record *record);
-struct estimate field_estimate(const struct field *field, const struct record *record);
-uint64_t field_count(const struct field *field, const struct record *record);
-const char *field_unit(const struct field *field, const struct record *record);
+const char *field_text(const struct field *field, const struct record_place *record);
+double field_number(const struct field *field, const struct record_place *record);
+struct estimate field_estimate(const struct field *field, const struct record_place *record);
+uint64_t field_count(const struct field *field, const struct record_place *record);
+const char *field_unit(const struct field *field, const struct record_place *record);
 /* Returns the items of a list, and sets *count. */
 const void *field_items(const struct field *field, const void *record, size_t *count);

@@ -106,7 +106,7 @@ static const void *at(const struct field *field, const void *record)
 	return (const char *)record + field->offset;
 }
 
-bool field_is_filled(const struct field *field, const struct record *record)
+bool field_is_filled(const struct field *field, const struct record_place *record)
 {
 	return (field->kinds & record->kind) &&
 	       (field->when == ALWAYS || (field->when == IF_OK) == record->ok);
@@ -117,22 +117,22 @@ bool field_is_absent(const struct field *field, unsigned kinds)
 	return field->kinds == SERVING && !(kinds & SERVING);
 }
 
-const char *field_text(const struct field *field, const struct record *record)
+const char *field_text(const struct field *field, const struct record_place *record)
 {
 	return field_is_filled(field, record) ? *(const char *const *)at(field, record->at) : NULL;
 }
 
-uint64_t field_count(const struct field *field, const struct record *record)
+uint64_t field_count(const struct field *field, const struct record_place *record)
 {
 	return *(const uint64_t *)at(field, record->at);
 }
 
-double field_number(const struct field *field, const struct record *record)
+double field_number(const struct field *field, const struct record_place *record)
 {
 	return field_is_filled(field, record) ? *(const double *)at(field, record->at) : NAN;
 }
 
-struct estimate field_estimate(const struct field *field, const struct record *record)
+struct estimate field_estimate(const struct field *field, const struct record_place *record)
 {
 	return field_is_filled(field, record) ? *(const struct estimate *)at(field, record->at)
 					      : ESTIMATE_NONE;
@@ -144,7 +144,7 @@ const void *field_items(const struct field *field, const void *record, size_t *c
 	return field->list->pointer ? *(const void *const *)at(field, record) : at(field, record);
 }
 
-const char *field_unit(const struct field *field, const struct record *record)
+const char *field_unit(const struct field *field, const struct record_place *record)
 {
 	size_t of = record->kind == PREDICTION_COLLECTIVE ? 1
 		    : record->kind == PREDICTION_SERVING  ? 2
@@ -167,8 +167,8 @@ static bool same_estimate(struct estimate a, struct estimate b)
 
 bool predictions_equal(const struct prediction *a, const struct prediction *b)
 {
-	const struct record one = {.at = a, .ok = a->ok, .kind = ~0U},
-			    other = {.at = b, .ok = b->ok, .kind = ~0U};
+	const struct record_place one = {.at = a, .ok = a->ok, .kind = ~0U},
+				  other = {.at = b, .ok = b->ok, .kind = ~0U};
 	bool same = a->ok == b->ok;
 	for (size_t i = 0; same && i < prediction_fields.count; i++) {
 		const struct field *field = &prediction_fields.rows[i];

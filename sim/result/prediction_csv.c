@@ -59,7 +59,7 @@ static const char *part_column(struct arena *arena, const char *part)
 }
 
 static struct result_cell cell_of(struct arena *arena, const struct field *field,
-				  const struct record *record)
+				  const struct record_place *record)
 {
 	switch (field->type) {
 	case FIELD_VERDICT:
@@ -103,7 +103,8 @@ void predictions_csv(FILE *out, const struct prediction *const *predictions, siz
 		result_table_new(scratch, NULL, NULL, columns, width + names.count);
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
-		const struct record record = {.at = p, .ok = p->ok, .kind = prediction_kind(p)};
+		const struct record_place record = {
+			.at = p, .ok = p->ok, .kind = prediction_kind(p)};
 		struct result_cell *cells = result_table_row(scratch, table);
 		for (size_t k = 0; k < width; k++)
 			cells[k] = cell_of(scratch, fields[k], &record);

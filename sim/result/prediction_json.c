@@ -67,7 +67,7 @@ static void put_estimate(struct json_writer *json, const char *key, struct estim
 }
 
 static void put_parts(struct json_writer *json, const struct field *field,
-		      const struct record *record)
+		      const struct record_place *record)
 {
 	size_t count;
 	const struct breakdown_part *parts = field_items(field, record->at, &count);
@@ -77,7 +77,8 @@ static void put_parts(struct json_writer *json, const struct field *field,
 	jw_close(json);
 }
 
-static void put_fields(struct json_writer *json, struct fields fields, const struct record *record);
+static void put_fields(struct json_writer *json, struct fields fields,
+		       const struct record_place *record);
 
 static bool has_sequences(const struct prediction *prediction)
 {
@@ -86,12 +87,12 @@ static bool has_sequences(const struct prediction *prediction)
 }
 
 static void put_list(struct json_writer *json, const struct field *field,
-		     const struct record *record)
+		     const struct record_place *record)
 {
 	const struct fields *fields = field->list->fields;
 	size_t count;
 	const char *items = field_items(field, record->at, &count);
-	struct record item = *record;
+	struct record_place item = *record;
 	item.kind = record->kind == PREDICTION_SERVING ? PREDICTION_SERVING : PREDICTION_PROGRAMS;
 	jw_open(json, field->json, '[');
 	for (size_t i = 0; i < count; i++) {
@@ -106,7 +107,7 @@ static void put_list(struct json_writer *json, const struct field *field,
 }
 
 static void put_field(struct json_writer *json, const struct field *field,
-		      const struct record *record)
+		      const struct record_place *record)
 {
 	switch (field->type) {
 	case FIELD_TEXT:
@@ -144,7 +145,8 @@ static void put_field(struct json_writer *json, const struct field *field,
 	}
 }
 
-static void put_fields(struct json_writer *json, struct fields fields, const struct record *record)
+static void put_fields(struct json_writer *json, struct fields fields,
+		       const struct record_place *record)
 {
 	for (size_t i = 0; i < fields.count; i++)
 		if (fields.rows[i].json && !field_is_absent(&fields.rows[i], record->kind))
@@ -155,7 +157,8 @@ void prediction_json(struct json_writer *json, const struct prediction *predicti
 {
 	jw_open(json, NULL, '{');
 	put_fields(json, prediction_fields,
-		   &(struct record){prediction, prediction->ok, prediction_kind(prediction),
-				    has_sequences(prediction), prediction->setup.counted != NULL});
+		   &(struct record_place){prediction, prediction->ok, prediction_kind(prediction),
+					  has_sequences(prediction),
+					  prediction->setup.counted != NULL});
 	jw_close(json);
 }

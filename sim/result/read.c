@@ -8,7 +8,7 @@
 #include "sim/json/document.h"
 #include "sim/result/field.h"
 
-struct reader {
+struct result_reader {
 	struct arena *arena;
 	struct diag *diag;
 	struct origin origin; /* origin of the current value: file and first line of its record */
@@ -16,7 +16,7 @@ struct reader {
 	bool failed;
 };
 
-static void complain(struct reader *reader, const char *key, const char *what)
+static void complain(struct result_reader *reader, const char *key, const char *what)
 {
 	diag_error(reader->diag, reader->origin, "prediction %zu: '%s' %s",
 		   reader->predictions.count + 1, key, what);
@@ -24,7 +24,7 @@ static void complain(struct reader *reader, const char *key, const char *what)
 }
 
 /* Returns a text. Null gives NULL; a missing text gives NULL unless it is needed. */
-static const char *text_of(struct reader *reader, const struct json *record, const char *key,
+static const char *text_of(struct result_reader *reader, const struct json *record, const char *key,
 			   bool needed)
 {
 	const struct json *value = json_member(record, key);
@@ -36,7 +36,7 @@ static const char *text_of(struct reader *reader, const struct json *record, con
 }
 
 /* Returns a number. Returns NaN if it is null or missing. */
-static double real_of(struct reader *reader, const struct json *record, const char *key)
+static double real_of(struct result_reader *reader, const struct json *record, const char *key)
 {
 	const struct json *value = json_member(record, key);
 	double number;
@@ -47,7 +47,7 @@ static double real_of(struct reader *reader, const struct json *record, const ch
 	return NAN;
 }
 
-static uint64_t count_of(struct reader *reader, const struct json *record, const char *key)
+static uint64_t count_of(struct result_reader *reader, const struct json *record, const char *key)
 {
 	const struct json *value = json_member(record, key);
 	uint64_t count;
@@ -59,7 +59,7 @@ static uint64_t count_of(struct reader *reader, const struct json *record, const
 }
 
 /* Only needed estimates must exist, because results of older versions lack the others. */
-static struct estimate estimate_of(struct reader *reader, const struct json *record,
+static struct estimate estimate_of(struct result_reader *reader, const struct json *record,
 				   const char *key, bool needed)
 {
 	const struct json *value = json_member(record, key);
@@ -72,7 +72,7 @@ static struct estimate estimate_of(struct reader *reader, const struct json *rec
 	return ESTIMATE_NONE;
 }
 
-static bool verdict_of(struct reader *reader, const struct json *record)
+static bool verdict_of(struct result_reader *reader, const struct json *record)
 {
 	const char *verdict = text_of(reader, record, "verdict", true);
 	if (verdict && strcmp(verdict, "ok") != 0 && strcmp(verdict, "fail") != 0)
@@ -80,12 +80,12 @@ static bool verdict_of(struct reader *reader, const struct json *record)
 	return verdict && strcmp(verdict, "ok") == 0;
 }
 
-static void read_fields(struct reader *reader, const struct json *record, struct fields fields,
-			void *to);
+static void read_fields(struct result_reader *reader, const struct json *record,
+			struct fields fields, void *to);
 
 /* Reads the object or array of a list into the record. */
-static void read_list(struct reader *reader, const struct json *list, const struct field *field,
-		      char *record)
+static void read_list(struct result_reader *reader, const struct json *list,
+		      const struct field *field, char *record)
 {
 	const struct list *kind = field->list;
 	size_t count = json_size(list);
@@ -111,8 +111,8 @@ static void read_list(struct reader *reader, const struct json *list, const stru
 	*(size_t *)(void *)(record + field->count_offset) = count;
 }
 
-static void read_field(struct reader *reader, const struct json *record, const struct field *field,
-		       char *of)
+static void read_field(struct result_reader *reader, const struct json *record,
+		       const struct field *field, char *of)
 {
 	void *to = of + field->offset;
 	switch (field->type) {
@@ -140,15 +140,15 @@ static void read_field(struct reader *reader, const struct json *record, const s
 	}
 }
 
-static void read_fields(struct reader *reader, const struct json *record, struct fields fields,
-			void *to)
+static void read_fields(struct result_reader *reader, const struct json *record,
+			struct fields fields, void *to)
 {
 	for (size_t i = 0; i < fields.count; i++)
 		if (fields.rows[i].json)
 			read_field(reader, record, &fields.rows[i], to);
 }
 
-static const struct prediction *read_one(struct reader *reader, const struct json *record)
+static const struct prediction *read_one(struct result_reader *reader, const struct json *record)
 {
 	struct prediction *prediction = ARENA_NEW(reader->arena, struct prediction);
 	/* the file is something else: report only one error */
@@ -160,7 +160,7 @@ static const struct prediction *read_one(struct reader *reader, const struct jso
 
 static bool take(void *ctx, const struct json *value, struct origin origin)
 {
-	struct reader *reader = ctx;
+	struct result_reader *reader = ctx;
 	reader->origin = origin;
 	if (!json_is(value, JP_ARRAY)) {
 		const struct prediction *prediction = read_one(reader, value);
@@ -175,7 +175,7 @@ static bool take(void *ctx, const struct json *value, struct origin origin)
 const struct prediction *const *predictions_read(struct arena *arena, struct diag *diag,
 						 const char *path, size_t *count)
 {
-	struct reader reader = {.arena = arena, .diag = diag};
+	struct result_reader reader = {.arena = arena, .diag = diag};
 	if (!json_file_read(diag, path, take, &reader))
 		return NULL;
 	*count = reader.predictions.count;
@@ -188,7 +188,7 @@ const struct prediction *const *predictions_read(struct arena *arena, struct dia
 
 const struct prediction *prediction_read(struct arena *arena, const char *text, size_t size_B)
 {
-	struct reader reader = {.arena = arena, .diag = diag_new(arena)};
+	struct result_reader reader = {.arena = arena, .diag = diag_new(arena)};
 	bool one = json_text_read(text, size_B, take, &reader) && reader.predictions.count == 1;
 	return one ? reader.predictions.items[0] : NULL;
 }

@@ -41,7 +41,7 @@ static const struct param_row cluster_rows[] = {
 static const struct param_table cluster_table =
 	PARAM_TABLE("cluster", struct cluster_params, cluster_rows);
 
-struct kind { /* machines of one kind */
+struct machine_group { /* machines of one kind */
 	const struct machine *machine;
 	const char *name;
 	struct origin origin;
@@ -51,7 +51,7 @@ struct kind { /* machines of one kind */
 struct cluster {
 	struct topology_build *build;
 	const struct cfg_node *node;
-	VEC(struct kind) kinds;
+	VEC(struct machine_group) kinds;
 	VEC(struct place) places;
 	size_t gpus_missing; /* GPUs that the jobs need and no machine provides yet */
 };
@@ -90,12 +90,13 @@ static void add_machines(struct cluster *cluster, const struct machine *machine,
 	if (params->ports_count > 0)
 		ports = (size_t)params->ports_count;
 	*VEC_PUSH(arena, &cluster->kinds) =
-		(struct kind){machine, name, cfg_origin(group), count, ports};
+		(struct machine_group){machine, name, cfg_origin(group), count, ports};
 	size_t gpus = count * machine->build->gpus.count;
 	cluster->gpus_missing -= gpus < cluster->gpus_missing ? gpus : cluster->gpus_missing;
 }
 
-static void add_copy(struct cluster *cluster, const struct kind *kind, size_t number, double copies)
+static void add_copy(struct cluster *cluster, const struct machine_group *kind, size_t number,
+		     double copies)
 {
 	struct topology_build *build = cluster->build;
 	struct arena *arena = build->reader->arena;
@@ -118,7 +119,7 @@ static void fold_kinds(struct cluster *cluster)
 	struct fold_kind *kinds =
 		ARENA_ARRAY(reader->arena, cluster->kinds.count + 1, struct fold_kind);
 	for (size_t k = 0; k < cluster->kinds.count; k++) {
-		const struct kind *kind = &cluster->kinds.items[k];
+		const struct machine_group *kind = &cluster->kinds.items[k];
 		kinds[k] = (struct fold_kind){kind->count, gpus_used(cluster, kind->machine)};
 	}
 	reader->fold =
@@ -131,7 +132,7 @@ static void add_copies(struct cluster *cluster)
 	const struct reader *reader = cluster->build->reader;
 	size_t machine = 0;
 	for (size_t k = 0; k < cluster->kinds.count; k++) {
-		const struct kind *kind = &cluster->kinds.items[k];
+		const struct machine_group *kind = &cluster->kinds.items[k];
 		for (size_t i = 0; i < kind->count; i++, machine++) {
 			double copies = reader->fold ? reader->fold->count_of[machine] : 1;
 			if (copies > 0)

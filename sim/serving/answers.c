@@ -55,7 +55,7 @@ static void gap_quantiles(const uint64_t *gaps, double *quantiles_s)
 	}
 }
 
-struct summing {
+struct answers_summing {
 	struct serving_answers answers;
 	double *latencies_s, *firsts_s; /* of ended requests */
 	size_t count;
@@ -73,7 +73,7 @@ static bool meets(const struct serve_params *params, double latency_s, double fi
 	       (!(params->between_slo_s > 0) || !(between_s > params->between_slo_s));
 }
 
-static void add_query(struct summing *sums, const struct serve_params *params,
+static void add_query(struct answers_summing *sums, const struct serve_params *params,
 		      const struct query *q)
 {
 	double latency_s = s_from_ps(q->end_ps - q->request->arrival_ps);
@@ -106,15 +106,15 @@ static double part_inside(int64_t from_ps, int64_t to_ps, const int64_t window_p
 	return end_ps > begin_ps ? (double)(end_ps - begin_ps) / (double)(to_ps - from_ps) : 0;
 }
 
-struct work {
+struct served_work {
 	double requests, tokens;
 };
 
 /* Returns what the service did in a window, whether or not the requests are measured. A request
  * that is in service at the window's begin or end counts by the part of its time inside. */
-static struct work work_inside(const struct service *service, const int64_t window_ps[2])
+static struct served_work work_inside(const struct service *service, const int64_t window_ps[2])
 {
-	struct work work = {0};
+	struct served_work work = {0};
 	for (size_t i = 0; i < service->spec->requests.count; i++) {
 		const struct query *q = &service->queries[i];
 		if (q->end_ps == 0)
@@ -198,7 +198,7 @@ static void add_throughput(struct serving_answers *answers, const struct serving
 	struct service_span span = span_of(service);
 	int64_t opened_ps = service->opened_ps;
 	int64_t window_ps[2] = {later_ps(opened_ps, service->warm_ps), span.last_begun_ps};
-	struct work work = work_inside(service, window_ps);
+	struct served_work work = work_inside(service, window_ps);
 	double window_s = s_from_ps(window_ps[1] - window_ps[0]);
 	if (!(work.requests > LEAST * span.ended) ||
 	    (is_overloaded && window_s < LIVES_LEAST * span.life_s)) {
@@ -212,7 +212,7 @@ static void add_throughput(struct serving_answers *answers, const struct serving
 	answers->tokens_per_s += work.tokens / window_s;
 }
 
-static void add_service(struct summing *sums, const struct serving *serving,
+static void add_service(struct answers_summing *sums, const struct serving *serving,
 			struct service *service)
 {
 	gaps_flush(service);
@@ -264,9 +264,9 @@ static struct serving_answers answers_of(struct serving *serving, size_t index)
 	for (size_t i = first; i < end; i++)
 		room += serving->services[i].spec->requests.count;
 	struct arena *scratch = arena_new();
-	struct summing sums = {.latencies_s = ARENA_ARRAY(scratch, room, double),
-			       .firsts_s = ARENA_ARRAY(scratch, room, double),
-			       .gaps = gaps_new(scratch)};
+	struct answers_summing sums = {.latencies_s = ARENA_ARRAY(scratch, room, double),
+				       .firsts_s = ARENA_ARRAY(scratch, room, double),
+				       .gaps = gaps_new(scratch)};
 	struct serving_answers *answers = &sums.answers;
 	for (size_t i = first; i < end; i++)
 		add_service(&sums, serving, &serving->services[i]);

@@ -13,12 +13,12 @@
 static const double SAMPLING_PASSES = 4, TOKEN_NUMBER_B = 8;
 
 /* Kernels whose work is linear in the number of rows. */
-struct line {
+struct linear_kernel {
 	struct kernel_work from, to; /* at the family's two numbers of rows */
 	double kernels;
 };
-struct family {
-	VEC(struct line) lines;
+struct kernel_family {
+	VEC(struct linear_kernel) lines;
 	double from, to; /* rows */
 };
 
@@ -37,7 +37,7 @@ struct serving_model {
 	struct attention attentions[ATTENTIONS_MAX];
 	size_t attention_count;
 	/* With experts, a few rows use fewer experts than there are: [0] is for up to few_rows. */
-	struct family body[2], head;
+	struct kernel_family body[2], head;
 	double few_rows;
 	/* By number of rows; below 0: not computed yet. */
 	double *rows_s, *head_s, *reduce_s;
@@ -107,22 +107,23 @@ static bool same_work(const struct kernel_work *a, const struct kernel_work *b)
 		(x->m == y->m && x->n == y->n && x->k == y->k && x->count == y->count));
 }
 
-static void add_line(struct serving_model *model, struct family *family, const struct op *from,
-		     const struct op *to)
+static void add_line(struct serving_model *model, struct kernel_family *family,
+		     const struct op *from, const struct op *to)
 {
 	for (size_t i = 0; i < family->lines.count; i++) {
-		struct line *line = &family->lines.items[i];
+		struct linear_kernel *line = &family->lines.items[i];
 		if (same_work(&line->from, &from->work) && same_work(&line->to, &to->work)) {
 			line->kernels += from->kernels;
 			return;
 		}
 	}
 	*VEC_PUSH(model->arena, &family->lines) =
-		(struct line){from->work, to->work, from->kernels};
+		(struct linear_kernel){from->work, to->work, from->kernels};
 }
 
 /* Fills the family of the head, or of all other layers, from graphs at two numbers of rows. */
-static void fill_family(struct serving_model *model, struct family *family, size_t rows, bool head)
+static void fill_family(struct serving_model *model, struct kernel_family *family, size_t rows,
+			bool head)
 {
 	const struct serving_model_spec *spec = &model->spec;
 	struct op_graph from =
@@ -147,11 +148,12 @@ static double between(double from, double to, double share)
 	return from + (to - from) * share;
 }
 
-static double family_s(const struct serving_model *model, const struct family *family, double rows)
+static double family_s(const struct serving_model *model, const struct kernel_family *family,
+		       double rows)
 {
 	double share = (rows - family->from) / (family->to - family->from), sum_s = 0;
 	for (size_t i = 0; i < family->lines.count; i++) {
-		const struct line *line = &family->lines.items[i];
+		const struct linear_kernel *line = &family->lines.items[i];
 		struct kernel_work work = line->from;
 		work.flop = between(work.flop, line->to.flop, share);
 		work.bytes_B = between(work.bytes_B, line->to.bytes_B, share);

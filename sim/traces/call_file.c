@@ -36,7 +36,7 @@ struct call_reader {
 };
 
 /* The values of all keys that a line of any kind can have. */
-struct line {
+struct call_line {
 	const char *format, *call, *label, *copy, *memory, *tool, *gpu;
 	double version, thread, start_s, end_s, stream, event, kernel_s, copy_s, gpu_start_s;
 	double size_B, step, t_s, released_s, by, memory_B, dropped, lines;
@@ -91,11 +91,11 @@ static bool take_truth(struct call_reader *r, const char *key, bool *truth)
 /* Keys with texts, then keys with numbers. A number that a line lacks is `missing`. */
 #define NUMBER(key, member, max, missing)                                                          \
 	{                                                                                          \
-		key, offsetof(struct line, member), max, missing, false                            \
+		key, offsetof(struct call_line, member), max, missing, false                       \
 	}
 #define TEXT(member)                                                                               \
 	{                                                                                          \
-#member, offsetof(struct line, member), 0, 0, true                                 \
+#member, offsetof(struct call_line, member), 0, 0, true                            \
 	}
 static const struct line_key {
 	const char *key;
@@ -137,7 +137,7 @@ static const struct line_key {
 enum { LINE_KEYS = sizeof line_keys / sizeof line_keys[0] };
 
 /* Reads the value of a key. Other keys, such as those of later versions, are ignored. */
-static bool take_key(struct call_reader *r, struct line *line)
+static bool take_key(struct call_reader *r, struct call_line *line)
 {
 	if (arena_used_B(r->arena) > RECORDED_MEMORY_MAX_B)
 		return fail(r, RECORDED_TOO_LARGE);
@@ -200,7 +200,7 @@ static bool next_rank(struct call_reader *r)
 	return true;
 }
 
-static bool take_header(struct call_reader *r, const struct line *line)
+static bool take_header(struct call_reader *r, const struct call_line *line)
 {
 	if (r->ended && !next_rank(r))
 		return false;
@@ -235,7 +235,7 @@ static bool take_header(struct call_reader *r, const struct line *line)
 	return true;
 }
 
-static bool take_mark(struct call_reader *r, const struct line *line)
+static bool take_mark(struct call_reader *r, const struct call_line *line)
 {
 	if (line->t_s < 0)
 		return fail(r, "the step has no t_s (write its time in seconds)");
@@ -244,7 +244,7 @@ static bool take_mark(struct call_reader *r, const struct line *line)
 	return true;
 }
 
-static bool take_release(struct call_reader *r, const struct line *line)
+static bool take_release(struct call_reader *r, const struct call_line *line)
 {
 	if (line->thread < 0 || line->by < 0)
 		return fail(r, "the release needs thread and by (write the numbers of the waiting "
@@ -254,7 +254,7 @@ static bool take_release(struct call_reader *r, const struct line *line)
 	return true;
 }
 
-static bool take_call(struct call_reader *r, const struct line *line)
+static bool take_call(struct call_reader *r, const struct call_line *line)
 {
 	if (line->start_s < 0 || line->end_s < 0)
 		return fail(r, "the call needs start_s and end_s");
@@ -293,7 +293,7 @@ static bool take_call(struct call_reader *r, const struct line *line)
 	return true;
 }
 
-static bool take_end(struct call_reader *r, const struct line *line)
+static bool take_end(struct call_reader *r, const struct call_line *line)
 {
 	if (line->dropped > 0)
 		return fail(r,
@@ -314,7 +314,7 @@ static bool take_end(struct call_reader *r, const struct line *line)
 	return true;
 }
 
-static bool take_line(struct call_reader *r, const struct line *line)
+static bool take_line(struct call_reader *r, const struct call_line *line)
 {
 	if (r->ended && !line->format)
 		return fail(r,
@@ -344,7 +344,7 @@ static bool read_line(struct call_reader *r)
 		return false;
 	if (token != JP_OBJECT)
 		return fail(r, "the line must be one JSON object, {...}");
-	struct line line = {.tool = "", .gpu = ""};
+	struct call_line line = {.tool = "", .gpu = ""};
 	for (size_t i = 0; i < LINE_KEYS; i++)
 		if (!line_keys[i].text)
 			memcpy((char *)&line + line_keys[i].offset, &line_keys[i].missing,

@@ -177,7 +177,7 @@ struct attributes {
 	uint64_t type, comm, peer;
 };
 
-struct bytes {
+struct protobuf {
 	const unsigned char *at, *end;
 	bool bad;
 };
@@ -197,7 +197,7 @@ struct chakra {
 
 /* ---- protobuf ---- */
 
-static uint64_t take_varint(struct bytes *b)
+static uint64_t take_varint(struct protobuf *b)
 {
 	uint64_t value = 0;
 	for (unsigned shift = 0; b->at < b->end && shift < 64; shift += 7) {
@@ -211,9 +211,9 @@ static uint64_t take_varint(struct bytes *b)
 
 /* Takes a field. Its content is a number or, if it has a length, a part. Returns its number, or 0
  * at the end. */
-static uint64_t take_field(struct bytes *b, uint64_t *value, struct bytes *part)
+static uint64_t take_field(struct protobuf *b, uint64_t *value, struct protobuf *part)
 {
-	*part = (struct bytes){0};
+	*part = (struct protobuf){0};
 	if (b->at >= b->end || b->bad)
 		return 0;
 	uint64_t key = take_varint(b), length = 0;
@@ -238,12 +238,12 @@ static uint64_t take_field(struct bytes *b, uint64_t *value, struct bytes *part)
 	if (b->bad)
 		return 0;
 	if ((key & 7) == 2)
-		*part = (struct bytes){b->at, b->at + length, false};
+		*part = (struct protobuf){b->at, b->at + length, false};
 	b->at += length;
 	return key >> 3;
 }
 
-static bool is(const struct bytes *name, const char *text)
+static bool is(const struct protobuf *name, const char *text)
 {
 	size_t length = (size_t)(name->end - name->at);
 	return length == strlen(text) && memcmp(name->at, text, length) == 0;
@@ -251,9 +251,9 @@ static bool is(const struct bytes *name, const char *text)
 
 /* Takes an attribute. Each writer uses another type of number, so any of them is read. */
 static void take_attribute(struct attributes *attributes, struct graph_node *node,
-			   struct bytes *message)
+			   struct protobuf *message)
 {
-	struct bytes part, name = {0};
+	struct protobuf part, name = {0};
 	uint64_t value, number = 0;
 	for (uint64_t field; (field = take_field(message, &value, &part)) != 0;) {
 		if (field == 1)
@@ -312,11 +312,11 @@ static void settle_node(struct chakra *c, const struct attributes *from, struct 
 	c->counts->collectives += node->stream > NODE_COMPUTE;
 }
 
-static bool take_node(struct chakra *c, struct bytes *message)
+static bool take_node(struct chakra *c, struct protobuf *message)
 {
 	struct graph_node *node = graph_add(&c->graph, 0);
 	struct attributes attributes = {0};
-	struct bytes part;
+	struct protobuf part;
 	uint64_t value, id = 0;
 	for (uint64_t field; (field = take_field(message, &value, &part)) != 0;) {
 		if (field == 1)
@@ -355,7 +355,7 @@ static bool fail(struct chakra *c, const char *what)
 }
 
 /* Reads the next message. Returns false at the end or after an error. */
-static bool take_message(struct chakra *c, FILE *in, struct bytes *message)
+static bool take_message(struct chakra *c, FILE *in, struct protobuf *message)
 {
 	unsigned long length = 0;
 	int byte = getc(in);
@@ -372,13 +372,13 @@ static bool take_message(struct chakra *c, FILE *in, struct bytes *message)
 		c->buffer = ARENA_ARRAY(c->arena, c->room = 2 * length + 1, unsigned char);
 	if (fread(c->buffer, 1, length, in) != length)
 		return fail(c, "the file ends in it");
-	*message = (struct bytes){c->buffer, c->buffer + length, false};
+	*message = (struct protobuf){c->buffer, c->buffer + length, false};
 	return true;
 }
 
 static bool take_nodes(struct chakra *c, FILE *in)
 {
-	struct bytes message;
+	struct protobuf message;
 	for (; take_message(c, in, &message); c->counts->events++) {
 		if (arena_used_B(c->arena) > RECORDED_MEMORY_MAX_B)
 			return fail(c, RECORDED_TOO_LARGE);

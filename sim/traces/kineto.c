@@ -22,7 +22,7 @@ static const int64_t LASTS_MAX_NS = INT64_C(1000000000000000000),
 enum { STREAMS_OF_A_DEVICE = 1 << 20, DEVICES_MAX = 1 << 10 };
 
 /* The used values of one event of the trace. */
-struct event {
+struct kineto_event {
 	enum category category;
 	bool complete; /* ph is X: the event has a duration */
 	bool of_gpu;   /* the event's category begins with gpu */
@@ -107,7 +107,7 @@ static void take_number(const struct json *value, double *number)
 		*number = read;
 }
 
-static void take_argument(struct event *event, const struct json *value)
+static void take_argument(struct kineto_event *event, const struct json *value)
 {
 	const struct {
 		const char *key;
@@ -129,7 +129,7 @@ static void take_argument(struct event *event, const struct json *value)
 }
 
 /* Takes a member of an event. Its name is valid only while the event is read. */
-static void take_member(struct kineto *k, struct event *event, const struct json *value)
+static void take_member(struct kineto *k, struct kineto_event *event, const struct json *value)
 {
 	const char *key = value->key, *text = json_text_of(value);
 	if (value->kind == JP_NUMBER && strcmp(key, "ts") == 0)
@@ -163,7 +163,7 @@ static int64_t correlation_of(double number)
 }
 
 /* Keeps the first mark of a step. Further threads can mark the same step. */
-static void keep_mark(struct kineto *k, const struct event *event)
+static void keep_mark(struct kineto *k, const struct kineto_event *event)
 {
 	static const char prefix[] = "ProfilerStep#";
 	uint32_t step = (uint32_t)strtoul(event->name + sizeof prefix - 1, NULL, 10);
@@ -174,7 +174,7 @@ static void keep_mark(struct kineto *k, const struct event *event)
 		event->start_ns, event->start_ns + event->lasts_ns, step, event->thread};
 }
 
-static void keep_call(struct kineto *k, const struct event *event)
+static void keep_call(struct kineto *k, const struct kineto_event *event)
 {
 	*VEC_PUSH(k->p.arena, &k->p.calls) = (struct profile_call){
 		.call = {.gpu_start_s = -1,
@@ -189,7 +189,7 @@ static void keep_call(struct kineto *k, const struct event *event)
 	};
 }
 
-static int64_t stream_of(const struct event *event, double number)
+static int64_t stream_of(const struct kineto_event *event, double number)
 {
 	int64_t stream = number < STREAMS_OF_A_DEVICE ? whole(number) : -1;
 	if (stream >= 0 && event->device > 0 && event->device < DEVICES_MAX)
@@ -197,13 +197,13 @@ static int64_t stream_of(const struct event *event, double number)
 	return stream;
 }
 
-static size_t keep_record(struct kineto *k, const struct event *event)
+static size_t keep_record(struct kineto *k, const struct kineto_event *event)
 {
 	*VEC_PUSH(k->p.arena, &k->p.records) = event->record;
 	return k->p.records.count - 1;
 }
 
-static void keep_work(struct kineto *k, const struct event *event)
+static void keep_work(struct kineto *k, const struct kineto_event *event)
 {
 	*VEC_PUSH(k->p.arena, &k->p.works) = (struct profile_work){
 		.correlation = correlation_of(event->correlation),
@@ -219,7 +219,7 @@ static void keep_work(struct kineto *k, const struct event *event)
 	};
 }
 
-static void keep_span(struct kineto *k, const struct event *event)
+static void keep_span(struct kineto *k, const struct kineto_event *event)
 {
 	*VEC_PUSH(k->p.arena, &k->p.spans) =
 		(struct profile_span){event->start_ns, event->start_ns + event->lasts_ns,
@@ -228,14 +228,14 @@ static void keep_span(struct kineto *k, const struct event *event)
 
 static bool take_event(struct kineto *k, const struct json *value)
 {
-	struct event event = {.name = "",
-			      .record = collective_record_new(),
-			      .category = CATEGORY_OTHER,
-			      .start_ns = -1,
-			      .correlation = -1,
-			      .stream = -1,
-			      .awaited = -1,
-			      .recorded_on = -1};
+	struct kineto_event event = {.name = "",
+				     .record = collective_record_new(),
+				     .category = CATEGORY_OTHER,
+				     .start_ns = -1,
+				     .correlation = -1,
+				     .stream = -1,
+				     .awaited = -1,
+				     .recorded_on = -1};
 	if (value->kind != JP_OBJECT)
 		return fail(k,
 			    "each element of traceEvents must be a JSON object (export the trace "

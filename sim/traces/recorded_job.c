@@ -6,7 +6,7 @@
 #include "sim/base/vec.h"
 #include "sim/traces/functions.h"
 
-struct building {
+struct job_building {
 	struct arena *arena;
 	size_t rank_count;
 	VEC(struct recorded_shape) shapes;
@@ -74,7 +74,7 @@ static const struct recorded_shape *shape_find(const struct recorded_shape *shap
 	return NULL;
 }
 
-static void add_shape(struct building *b, struct recorded_shape shape)
+static void add_shape(struct job_building *b, struct recorded_shape shape)
 {
 	if (shape.count < b->rank_count) {
 		shape.first_communicator = (uint32_t)b->groups.count + 1;
@@ -92,7 +92,7 @@ static void add_shape(struct building *b, struct recorded_shape shape)
 }
 
 /* Adds the group of a call. Returns why the ranks cannot play the call, or NULL. */
-static const char *add_call(struct building *b, const struct recorded_calls *recorded,
+static const char *add_call(struct job_building *b, const struct recorded_calls *recorded,
 			    size_t recorded_count, const struct recorded_call *call)
 {
 	struct recorded_shape shape = shape_of(recorded, &call->group, b->rank_count);
@@ -133,7 +133,7 @@ const struct recorded_job *recorded_job_new(struct arena *arena, struct diag *di
 					    const struct recorded_calls *recorded,
 					    size_t rank_count)
 {
-	struct building b = {.arena = arena, .rank_count = rank_count};
+	struct job_building b = {.arena = arena, .rank_count = rank_count};
 	size_t recorded_count = 0;
 	FW_ASSERT(recorded);
 	for (const struct recorded_calls *own = recorded; own; own = own->next)

@@ -106,14 +106,14 @@ static void wait_for(struct replay *r, struct replay_call *waiting, int which,
 	waiting->awaits[which] = other->signal;
 }
 
-struct record { /* a call that records an event */
+struct event_record { /* a call that records an event */
 	struct replay_call *call;
 	const struct replay_thread *thread;
 };
 
 static int by_event_and_end(const void *a, const void *b)
 {
-	const struct record *x = a, *y = b;
+	const struct event_record *x = a, *y = b;
 	const struct recorded_call *one = x->call->call, *other = y->call->call;
 	/* both threads are in the same array */
 	return ORDER_THEN(one->event, other->event,
@@ -121,8 +121,8 @@ static int by_event_and_end(const void *a, const void *b)
 }
 
 /* Returns the latest record of the event that had ended at t_s, or NULL. */
-static const struct record *latest_record(const struct record *records, size_t count, int64_t event,
-					  double t_s)
+static const struct event_record *latest_record(const struct event_record *records, size_t count,
+						int64_t event, double t_s)
 {
 	size_t low = 0, high = count;
 	while (low < high) {
@@ -146,13 +146,13 @@ static bool uses_event(const struct replay_call *call)
 
 static void find_records(struct replay *r)
 {
-	VEC(struct record) records = {0};
+	VEC(struct event_record) records = {0};
 	for (size_t t = 0; t < r->thread_count; t++)
 		for (size_t i = 0; i < r->threads[t].count; i++) {
 			struct replay_call *call = &r->threads[t].calls[i];
 			if (call->use.kind == CALL_EVENT_RECORD && call->call->event >= 0)
 				*VEC_PUSH(r->arena, &records) =
-					(struct record){call, &r->threads[t]};
+					(struct event_record){call, &r->threads[t]};
 		}
 	if (records.count == 0)
 		return;
@@ -163,7 +163,7 @@ static void find_records(struct replay *r)
 			if (!uses_event(call))
 				continue;
 			const struct replay_call *begun = call->first ? call->first : call;
-			const struct record *record =
+			const struct event_record *record =
 				latest_record(records.items, records.count, call->call->event,
 					      begun->call->start_s);
 			if (record && record->thread != &r->threads[t])

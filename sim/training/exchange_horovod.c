@@ -31,7 +31,7 @@
 #include "sim/base/arena.h"
 #include "sim/training/exchange_parts.h"
 
-struct answer {
+struct horovod_answer {
 	struct bundle *bundle;
 	size_t end, count; /* tensors [end - count, end) */
 };
@@ -56,7 +56,7 @@ struct horovod {
 	int64_t since_ps;   /* time at which the first tensor behind these was complete */
 	/* Requests since the last cycle began, and those of them that need the coordinator. */
 	size_t requests_count, unknown_count;
-	struct answer *answers; /* answers of this cycle */
+	struct horovod_answer *answers; /* answers of this cycle */
 	size_t answer_count;
 	size_t performing_count; /* ranks that have not performed all answers of this cycle */
 	struct performer *performers;
@@ -153,7 +153,7 @@ static void push_answer(struct horovod *h, size_t first, size_t count)
 	for (size_t t = first; t < first + count; t++)
 		h->known[t] = true;
 	h->answers[h->answer_count++] =
-		(struct answer){bundle_begin(&h->base, first, count), first + count, count};
+		(struct horovod_answer){bundle_begin(&h->base, first, count), first + count, count};
 }
 
 /* Fuses tensors [first, end) in order; a tensor larger than the buffer gets its own answer. */
@@ -274,7 +274,7 @@ static struct exchange *horovod_new(const struct exchange_host *host)
 	h->base.copy_launch_ps = ps_from_s(host->params->copy_launch_s);
 	h->announced_count = ARENA_ARRAY(host->arena, host->gradients->tensor_count, uint32_t);
 	h->computed_count = ARENA_ARRAY(host->arena, host->gradients->tensor_count, uint32_t);
-	h->answers = ARENA_ARRAY(host->arena, host->gradients->tensor_count, struct answer);
+	h->answers = ARENA_ARRAY(host->arena, host->gradients->tensor_count, struct horovod_answer);
 	h->performers = ARENA_ARRAY(host->arena, host->rank_count, struct performer);
 	if (host->params->announce == ANNOUNCE_ISSUED)
 		h->look_ps = ps_from_s(host->params->cycle_late_s);

@@ -10,7 +10,7 @@
 
 enum { NONE = -1, EVENTS_OF_BUNDLE = 3 };
 
-struct bundle { /* of a spread program */
+struct gradient_bundle { /* of a spread program */
 	double size_B;
 	size_t tensor_count;
 	bool awaited; /* the compute stream waits for the exchange */
@@ -23,7 +23,7 @@ struct gradient_writer {
 	/* A spread program has the next five. */
 	struct gradients_first first;
 	int32_t *bundle_of; /* by tensor; NONE: its gradient has not been issued */
-	struct bundle *bundles;
+	struct gradient_bundle *bundles;
 	const size_t *ends;                /* by bundle, in tensors by readiness */
 	size_t bundle_count, issued_count; /* issued: bundles whose exchange has been issued */
 	VEC(uint32_t) order; /* tensors of the graph, in the order in which they become ready */
@@ -109,7 +109,8 @@ static void find_bundles(struct gradient_writer *writer)
 	size_t *ends = ARENA_ARRAY(writer->arena, graph->tensor_count + 1, size_t), count = 0;
 	double *sizes_B = ARENA_ARRAY(writer->arena, graph->tensor_count + 1, double);
 	writer->bundle_of = ARENA_ARRAY(writer->arena, graph->tensor_count + 1, int32_t);
-	writer->bundles = ARENA_ARRAY(writer->arena, graph->tensor_count + 1, struct bundle);
+	writer->bundles =
+		ARENA_ARRAY(writer->arena, graph->tensor_count + 1, struct gradient_bundle);
 	for (size_t i = 0; i < graph->tensor_count; i++)
 		writer->bundle_of[i] = NONE;
 	for (size_t i = 0; i < graph->count; i++)
@@ -127,7 +128,7 @@ static uint16_t event_of(const struct gradient_writer *writer, size_t bundle, un
 /* Issues the exchange of a bundle; it waits for all earlier calls on the compute stream. */
 static void bundle_issue(struct gradient_writer *writer, struct issuer *issuer, size_t index)
 {
-	const struct bundle *bundle = &writer->bundles[index];
+	const struct gradient_bundle *bundle = &writer->bundles[index];
 	const struct exchange_params *exchange = writer->params.spread->exchange;
 	uint16_t computed = event_of(writer, index, 0), exchanged = event_of(writer, index, 1);
 	uint16_t stream = writer->first.stream;
@@ -165,7 +166,7 @@ static void bundle_await(struct gradient_writer *writer, struct issuer *issuer, 
 {
 	int32_t index = writer->bundle_of[tensor];
 	FW_ASSERT(index != NONE);
-	struct bundle *bundle = &writer->bundles[index];
+	struct gradient_bundle *bundle = &writer->bundles[index];
 	if (!bundle->awaited)
 		issue_call(issuer, CALL_STREAM_WAIT_EVENT, 0)->event =
 			event_of(writer, (size_t)index, 1);

@@ -82,7 +82,7 @@ struct input_process {
 
 enum stage { READ, DECODE, COPY, STAGE_COUNT };
 
-struct work {                    /* of one stage */
+struct stage_work {              /* of one stage */
 	uint64_t started, ended; /* numbers of batches; started - ended is 0 or 1 */
 	int64_t since_ps;        /* time at which the last batch started */
 };
@@ -92,7 +92,7 @@ struct input {
 	struct input_process *process;
 	struct input *next;        /* the next rank that waits for a copying thread */
 	struct input *next_member; /* the next rank of the process */
-	struct work stages[STAGE_COUNT];
+	struct stage_work stages[STAGE_COUNT];
 	uint64_t asked, taken; /* batches that input_take requested, and batches delivered */
 	struct callback take;  /* of the last input_take */
 	double threads_begun;
@@ -124,7 +124,7 @@ static void stage_end(struct input *input, enum stage stage, double *busy_s)
 {
 	static const char *const names[] = {"read", "decode", "copy"};
 	static const enum span_kind kinds[] = {SPAN_WIRE, SPAN_CPU, SPAN_COPY};
-	struct work *work = &input->stages[stage];
+	struct stage_work *work = &input->stages[stage];
 	int64_t now_ps = engine_now_ps(input->spec.engine);
 	struct trace *trace = engine_trace(input->spec.engine);
 	if (trace)
@@ -288,7 +288,7 @@ static void deliver(struct input *input)
 
 static bool may_copy(const struct input *input)
 {
-	const struct work *copy = &input->stages[COPY];
+	const struct stage_work *copy = &input->stages[COPY];
 	bool ready = !input->spec.storage || input->stages[DECODE].ended > copy->started;
 	/* With `staged`, GPU memory holds one batch more than the one that the GPU computes. */
 	uint64_t most = input->spec.params->staged ? input->taken + 1 : input->asked;
@@ -297,7 +297,7 @@ static bool may_copy(const struct input *input)
 
 static bool may_decode(const struct input *input)
 {
-	const struct work *decode = &input->stages[DECODE];
+	const struct stage_work *decode = &input->stages[DECODE];
 	uint64_t most = input->stages[COPY].started + (uint64_t)input->spec.params->prefetch_count;
 	return is_idle(input, DECODE) && input->stages[READ].ended > decode->started &&
 	       decode->started < most;
@@ -315,7 +315,7 @@ static bool may_read(const struct input *input)
  * computes the one before, or it has no batch to decode. */
 static bool holds_up(const struct input *input)
 {
-	const struct work *stages = input->stages;
+	const struct stage_work *stages = input->stages;
 	bool computes = stages[COPY].ended > input->taken && input->asked == input->taken;
 	return computes || (input->spec.storage && stages[READ].ended == stages[DECODE].started);
 }
@@ -363,7 +363,7 @@ static void session_try(struct input_process *process)
 static void report_first(struct input *input)
 {
 	const struct input_spec *spec = &input->spec;
-	const struct work *stages = input->stages;
+	const struct stage_work *stages = input->stages;
 	bool early = spec->params->staged || spec->params->lockstep;
 	bool ready = early ? stages[COPY].ended > 0 : !spec->storage || stages[DECODE].ended > 0;
 	if (!input->first.fn || !ready)
@@ -438,7 +438,7 @@ const struct input_counters *input_counters(const struct input *input)
 double input_batch_s(const struct input *input)
 {
 	const struct input_counters *c = &input->counters;
-	const struct work *stages = input->stages;
+	const struct stage_work *stages = input->stages;
 	double batch_B = input->spec.batch_count * input->spec.params->image_B, longest_s = 0;
 	if (stages[READ].ended > 0)
 		longest_s = c->read_busy_s * batch_B / c->read_B;

@@ -14,7 +14,7 @@ static const char input_name[] = "input";
 
 /* ---- values ---- */
 
-bool read_size(struct reader *reader, const struct cfg_node *node, const char *thing,
+bool read_size(struct network_reader *reader, const struct cfg_node *node, const char *thing,
 	       const char *name, size_t *value)
 {
 	double number;
@@ -30,7 +30,7 @@ bool read_size(struct reader *reader, const struct cfg_node *node, const char *t
 	return true;
 }
 
-bool read_pair(struct reader *reader, const struct cfg_node *layer, const char *key,
+bool read_pair(struct network_reader *reader, const struct cfg_node *layer, const char *key,
 	       const char *thing, const char *name, size_t pair[2])
 {
 	const struct cfg_node *node = cfg_child(layer, key);
@@ -50,7 +50,7 @@ bool read_pair(struct reader *reader, const struct cfg_node *layer, const char *
 	       read_size(reader, cfg_at(node, 1), thing, name, &pair[1]);
 }
 
-bool read_flag(struct reader *reader, const struct cfg_node *layer, const char *key,
+bool read_flag(struct network_reader *reader, const struct cfg_node *layer, const char *key,
 	       const char *name, bool *value)
 {
 	const struct cfg_node *node = cfg_child(layer, key);
@@ -62,7 +62,7 @@ bool read_flag(struct reader *reader, const struct cfg_node *layer, const char *
 
 /* ---- where a line takes its input from ---- */
 
-static void unknown_from(struct reader *reader, const struct cfg_node *node, size_t index,
+static void unknown_from(struct network_reader *reader, const struct cfg_node *node, size_t index,
 			 const char *text)
 {
 	const char **names = ARENA_ARRAY(reader->arena, index, const char *);
@@ -80,7 +80,7 @@ static void unknown_from(struct reader *reader, const struct cfg_node *node, siz
 }
 
 /* Finds the earlier line that node names. Returns false after an error. */
-static bool read_one_from(struct reader *reader, const struct cfg_node *node, size_t index,
+static bool read_one_from(struct network_reader *reader, const struct cfg_node *node, size_t index,
 			  size_t *from)
 {
 	const char *text = cfg_text(node);
@@ -111,7 +111,7 @@ static bool read_one_from(struct reader *reader, const struct cfg_node *node, si
 }
 
 /* Finds the lines that are the inputs of a line. Returns false after an error. */
-static bool read_from(struct reader *reader, const struct cfg_node *layer, size_t index,
+static bool read_from(struct network_reader *reader, const struct cfg_node *layer, size_t index,
 		      const struct form *form, size_t from[LAYER_INPUTS_MAX], size_t *count)
 {
 	const struct cfg_node *node = cfg_child(layer, "from");
@@ -137,7 +137,7 @@ static bool read_from(struct reader *reader, const struct cfg_node *layer, size_
 
 /* ---- lines to layers ---- */
 
-bool append_layer(struct reader *reader, const struct layer_spec *spec, struct layer *layer)
+bool append_layer(struct network_reader *reader, const struct layer_spec *spec, struct layer *layer)
 {
 	if (!layer_derive(reader->diag, spec, reader->layers.items, layer))
 		return false;
@@ -147,7 +147,7 @@ bool append_layer(struct reader *reader, const struct layer_spec *spec, struct l
 	return true;
 }
 
-static bool read_line(struct reader *reader, const struct cfg_node *node, size_t index)
+static bool read_line(struct network_reader *reader, const struct cfg_node *node, size_t index)
 {
 	const struct form *form;
 	struct expansion *expansion;
@@ -173,10 +173,10 @@ static bool read_line(struct reader *reader, const struct cfg_node *node, size_t
 }
 
 /* Errors of a repeated group are reported once: after one, later repetitions are not read. */
-static void read_lines(struct reader *reader)
+static void read_lines(struct network_reader *reader)
 {
 	for (size_t i = 1; i < reader->line_count; i++) {
-		struct line *line = &reader->lines[i];
+		struct layer_line *line = &reader->lines[i];
 		bool again = reader->scopes.items[line->scope].again;
 		reader->block = line->scope;
 		line->broken = (again && diag_count(reader->diag) > reader->errors_before) ||
@@ -184,10 +184,10 @@ static void read_lines(struct reader *reader)
 	}
 }
 
-static void check_loose_ends(struct reader *reader)
+static void check_loose_ends(struct network_reader *reader)
 {
 	for (size_t i = 0; i + 1 < reader->line_count; i++) {
-		const struct line *line = &reader->lines[i];
+		const struct layer_line *line = &reader->lines[i];
 		if (!line->consumed)
 			diag_error(reader->diag, line->origin,
 				   "layer '%s': no other layer uses its output (write its name in "
@@ -199,7 +199,7 @@ static void check_loose_ends(struct reader *reader)
 /* ---- the file ---- */
 
 /* A sample is an image or a sequence of tokens. */
-static bool read_sample(struct reader *reader, const struct cfg_node *group,
+static bool read_sample(struct network_reader *reader, const struct cfg_node *group,
 			struct network *network)
 {
 	static const struct {
@@ -238,7 +238,8 @@ static bool read_sample(struct reader *reader, const struct cfg_node *group,
 	return diag_count(reader->diag) == before;
 }
 
-static bool read_head(struct reader *reader, const struct cfg_node *group, struct network *network)
+static bool read_head(struct network_reader *reader, const struct cfg_node *group,
+		      struct network *network)
 {
 	static const char *const known[] = {"name",       "image",  "channels",
 					    "classes",    "source", "sequence",
@@ -259,14 +260,14 @@ static bool read_head(struct reader *reader, const struct cfg_node *group, struc
 	return diag_count(reader->diag) == before;
 }
 
-static void start_layers(struct reader *reader, const struct network *network, struct origin origin,
-			 size_t line_count)
+static void start_layers(struct network_reader *reader, const struct network *network,
+			 struct origin origin, size_t line_count)
 {
 	bool tokens = network->sequence > 0;
 	struct layer *input;
 	reader->network = network;
-	reader->lines = ARENA_ARRAY(reader->arena, line_count + 1, struct line);
-	reader->lines[0] = (struct line){.name = input_name, .origin = origin};
+	reader->lines = ARENA_ARRAY(reader->arena, line_count + 1, struct layer_line);
+	reader->lines[0] = (struct layer_line){.name = input_name, .origin = origin};
 	reader->line_count = 1;
 	input = VEC_PUSH(reader->arena, &reader->layers);
 	*input = (struct layer){
@@ -280,9 +281,9 @@ static void start_layers(struct reader *reader, const struct network *network, s
 		(double)input->channels * (double)input->height * (double)input->width;
 }
 
-static void check_classes(struct reader *reader, const struct network *network)
+static void check_classes(struct network_reader *reader, const struct network *network)
 {
-	const struct line *line = &reader->lines[reader->line_count - 1];
+	const struct layer_line *line = &reader->lines[reader->line_count - 1];
 	const struct layer *last = &reader->layers.items[reader->layers.count - 1];
 	if (network->sequence > 0 && last->op != LAYER_CROSS_ENTROPY && last->op != LAYER_LOSSES)
 		diag_error(reader->diag, line->origin,
@@ -301,7 +302,8 @@ const struct network *network_read(struct arena *arena, struct diag *diag,
 				   const struct cfg_node *file, size_t sequence)
 {
 	static const char *const known[] = {"network"};
-	struct reader reader = {.arena = arena, .diag = diag, .errors_before = diag_count(diag)};
+	struct network_reader reader = {
+		.arena = arena, .diag = diag, .errors_before = diag_count(diag)};
 	struct network *network = ARENA_NEW(arena, struct network);
 	const struct cfg_node *group = cfg_child(file, "network");
 	const struct cfg_node *list = cfg_child(group, "layers");

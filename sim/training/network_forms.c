@@ -9,7 +9,7 @@
 #include "sim/base/arena.h"
 
 struct expansion {
-	struct reader *reader;
+	struct network_reader *reader;
 	const struct cfg_node *node;
 	struct line_keys keys;
 	struct layer_spec spec;
@@ -186,7 +186,7 @@ static void select_tokens(struct expansion *x)
 /* Returns the layer of the embedding whose matrix a linear layer shares; 0 after an error. */
 static size_t tied_layer(struct expansion *x)
 {
-	const struct reader *reader = x->reader;
+	const struct network_reader *reader = x->reader;
 	size_t line = lines_find(reader, x->index, x->keys.tied);
 	if (line != NO_LINE && line < x->index && !reader->lines[line].broken)
 		for (size_t i = reader->lines[line].last; i > 0; i--)
@@ -392,7 +392,8 @@ static const struct form forms[] = {
 };
 enum { FORM_COUNT = sizeof forms / sizeof forms[0] };
 
-const struct form *form_read(struct reader *reader, const struct cfg_node *node, const char *name)
+const struct form *form_read(struct network_reader *reader, const struct cfg_node *node,
+			     const char *name)
 {
 	const struct cfg_node *op = cfg_child(node, "op");
 	const char *text = cfg_text(op), *names[FORM_COUNT], *near;
@@ -504,9 +505,10 @@ static void check_norm(struct expansion *x)
 			x->spec.name);
 }
 
-struct expansion *expansion_new(struct reader *reader, size_t index, const struct form *form)
+struct expansion *expansion_new(struct network_reader *reader, size_t index,
+				const struct form *form)
 {
-	const struct line *line = &reader->lines[index];
+	const struct layer_line *line = &reader->lines[index];
 	struct expansion *x = ARENA_NEW(reader->arena, struct expansion);
 	*x = (struct expansion){
 		.reader = reader,

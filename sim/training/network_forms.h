@@ -37,8 +37,10 @@ struct form {
 };
 
 /* Returns the form of a line's op; NULL after an error. */
-const struct form *form_read(struct reader *reader, const struct cfg_node *node, const char *name);
+const struct form *form_read(struct network_reader *reader, const struct cfg_node *node,
+			     const char *name);
 /* Reads the keys of line `index`. Returns NULL after an error. */
-struct expansion *expansion_new(struct reader *reader, size_t index, const struct form *form);
+struct expansion *expansion_new(struct network_reader *reader, size_t index,
+				const struct form *form);
 /* Appends the layers of the line, whose inputs are inputs[count]. Returns false after an error. */
 bool expansion_append(struct expansion *x, const size_t *inputs, size_t count);

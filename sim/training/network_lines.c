@@ -40,7 +40,7 @@ size_t lines_count(const struct cfg_node *list)
 /* ---- names ---- */
 
 /* Returns the line or group with that full name, or NO_LINE. */
-static size_t find_name(const struct reader *reader, const char *name)
+static size_t find_name(const struct network_reader *reader, const char *name)
 {
 	for (size_t i = 0; i < reader->line_count; i++)
 		if (reader->lines[i].name != NULL && strcmp(reader->lines[i].name, name) == 0)
@@ -51,7 +51,7 @@ static size_t find_name(const struct reader *reader, const char *name)
 	return NO_LINE;
 }
 
-size_t lines_find(const struct reader *reader, size_t index, const char *text)
+size_t lines_find(const struct network_reader *reader, size_t index, const char *text)
 {
 	for (size_t s = reader->lines[index].scope;; s = reader->scopes.items[s].parent) {
 		const struct scope *scope = &reader->scopes.items[s];
@@ -66,8 +66,8 @@ size_t lines_find(const struct reader *reader, size_t index, const char *text)
 }
 
 /* Returns the full name of a line or group in the scope, which must be new; NULL after an error. */
-static const char *new_name(struct reader *reader, const struct cfg_node *node, size_t number,
-			    size_t scope)
+static const char *new_name(struct network_reader *reader, const struct cfg_node *node,
+			    size_t number, size_t scope)
 {
 	const struct scope *outer = &reader->scopes.items[scope];
 	const char *name = cfg_is_group(node) ? cfg_text(cfg_child(node, "name")) : NULL;
@@ -90,7 +90,8 @@ static const char *new_name(struct reader *reader, const struct cfg_node *node, 
 
 /* ---- groups ---- */
 
-static bool check_group(struct reader *reader, const struct cfg_node *node, const char *name)
+static bool check_group(struct network_reader *reader, const struct cfg_node *node,
+			const char *name)
 {
 	static const char *const known[] = {"name", "repeat", "layers"};
 	const struct cfg_node *inner = cfg_child(node, "layers");
@@ -109,10 +110,10 @@ static bool check_group(struct reader *reader, const struct cfg_node *node, cons
 	return diag_count(reader->diag) == before;
 }
 
-static void collect(struct reader *reader, const struct cfg_node *list, size_t scope);
+static void collect(struct network_reader *reader, const struct cfg_node *list, size_t scope);
 
-static void collect_group(struct reader *reader, const struct cfg_node *node, const char *name,
-			  size_t scope)
+static void collect_group(struct network_reader *reader, const struct cfg_node *node,
+			  const char *name, size_t scope)
 {
 	size_t times = repeat_of(node);
 	if (!reader->scopes.items[scope].again && !check_group(reader, node, name))
@@ -132,7 +133,7 @@ static void collect_group(struct reader *reader, const struct cfg_node *node, co
 	}
 }
 
-static void collect(struct reader *reader, const struct cfg_node *list, size_t scope)
+static void collect(struct network_reader *reader, const struct cfg_node *list, size_t scope)
 {
 	for (size_t i = 0; i < cfg_count(list); i++) {
 		const struct cfg_node *node = cfg_at(list, i);
@@ -142,12 +143,12 @@ static void collect(struct reader *reader, const struct cfg_node *list, size_t s
 				collect_group(reader, node, name, scope);
 			continue;
 		}
-		reader->lines[reader->line_count++] = (struct line){
+		reader->lines[reader->line_count++] = (struct layer_line){
 			.name = name, .node = node, .origin = cfg_origin(node), .scope = scope};
 	}
 }
 
-void lines_collect(struct reader *reader, const struct cfg_node *list)
+void lines_collect(struct network_reader *reader, const struct cfg_node *list)
 {
 	struct scope *file = VEC_PUSH(reader->arena, &reader->scopes);
 	*file = (struct scope){.name = "", .prefix = ""};

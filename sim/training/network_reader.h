@@ -9,7 +9,7 @@
 #include "sim/base/vec.h"
 #include "sim/training/network_shapes.h"
 
-struct line {
+struct layer_line {
 	const char *name; /* NULL: the line has no name */
 	const struct cfg_node *node;
 	struct origin origin;
@@ -29,12 +29,12 @@ struct scope {
 	bool again;   /* a repetition after the first one, whose errors have been reported */
 };
 
-struct reader {
+struct network_reader {
 	struct arena *arena;
 	struct diag *diag;
 	size_t errors_before; /* number of errors in diag before the network */
 	const struct network *network;
-	struct line *lines; /* [0] is the input of the network */
+	struct layer_line *lines; /* [0] is the input of the network */
 	size_t line_count;
 	VEC(struct scope) scopes;
 	size_t block; /* the innermost scope of the line that is read; 0: none */
@@ -51,19 +51,20 @@ enum { LINES_MAX = 100000 };
 /* Returns the number of lines when all groups are written out, at most LINES_MAX + 1. */
 size_t lines_count(const struct cfg_node *list);
 /* Appends the lines of list to reader->lines, with their names. */
-void lines_collect(struct reader *reader, const struct cfg_node *list);
+void lines_collect(struct network_reader *reader, const struct cfg_node *list);
 /* Returns the line that `text` means in a `from` of line `index`; NO_LINE: none. */
-size_t lines_find(const struct reader *reader, size_t index, const char *text);
+size_t lines_find(const struct network_reader *reader, size_t index, const char *text);
 
 /* ---- network.c ---- */
 
-bool read_size(struct reader *reader, const struct cfg_node *node, const char *thing,
+bool read_size(struct network_reader *reader, const struct cfg_node *node, const char *thing,
 	       const char *name, size_t *value);
 /* Reads [height, width], or one number for both. Without the key, pair keeps its values. */
-bool read_pair(struct reader *reader, const struct cfg_node *layer, const char *key,
+bool read_pair(struct network_reader *reader, const struct cfg_node *layer, const char *key,
 	       const char *thing, const char *name, size_t pair[2]);
-bool read_flag(struct reader *reader, const struct cfg_node *layer, const char *key,
+bool read_flag(struct network_reader *reader, const struct cfg_node *layer, const char *key,
 	       const char *name, bool *value);
 /* Appends `layer`, whose name, op, inputs and own fields are set, and derives the rest.
  * Returns false after an error. */
-bool append_layer(struct reader *reader, const struct layer_spec *spec, struct layer *layer);
+bool append_layer(struct network_reader *reader, const struct layer_spec *spec,
+		  struct layer *layer);

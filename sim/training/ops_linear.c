@@ -3,7 +3,7 @@
 #include "sim/base/arena.h"
 #include "sim/training/ops_builder.h"
 
-struct part {                          /* of a linear layer */
+struct linear_part {                   /* of a linear layer */
 	struct kernel_product product; /* rows x out features x in features, for each matrix */
 	double in_count, out_count, weight_count;
 	double factor_B; /* size of an element of a factor: 1 in FP8 */
@@ -16,7 +16,7 @@ static size_t parts_of(const struct builder *b, const struct layer *layer)
 	return b->stack->fusion == FUSION_LAYER ? 1 : layer->part_count;
 }
 
-static struct part part_of(const struct builder *b, const struct layer *layer, size_t i)
+static struct linear_part part_of(const struct builder *b, const struct layer *layer, size_t i)
 {
 	static const char *const suffixes[] = {"", ".2", ".3"};
 	const struct layer *input = &b->network->layers[layer->inputs[0]];
@@ -28,12 +28,13 @@ static struct part part_of(const struct builder *b, const struct layer *layer, s
 		out += (double)layer->parts[k];
 	if (layer->experts > 0) /* with few rows, some experts have no row */
 		matrices = rows < (double)layer->experts ? rows : (double)layer->experts;
-	return (struct part){.product = {rows / matrices, out, in, matrices},
-			     .in_count = rows * in,
-			     .out_count = rows * out,
-			     .weight_count = matrices * in * out,
-			     .factor_B = tokens_product_type(b) == NUMBER_FP8 ? 1 : b->element_B,
-			     .suffix = suffixes[i]};
+	return (struct linear_part){.product = {rows / matrices, out, in, matrices},
+				    .in_count = rows * in,
+				    .out_count = rows * out,
+				    .weight_count = matrices * in * out,
+				    .factor_B =
+					    tokens_product_type(b) == NUMBER_FP8 ? 1 : b->element_B,
+				    .suffix = suffixes[i]};
 }
 
 /* Adds the kernel that converts a factor to FP8 and transposes it for the product of the weights'
@@ -58,7 +59,7 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 	bool written = from == LAYER_LAYER_NORM || from == LAYER_RMS_NORM || from == LAYER_GELU;
 	input = convert(b, ".convert", part_of(b, layer, 0).in_count, written, input);
 	for (size_t i = 0; i < parts_of(b, layer); i++) {
-		struct part part = part_of(b, layer, i);
+		struct linear_part part = part_of(b, layer, i);
 		builder_cast(b, ".cast", part.weight_count, NONE);
 		input = tokens_product(b, part.suffix, part.product,
 				       (part.in_count + part.weight_count) * part.factor_B +
@@ -76,7 +77,7 @@ uint32_t linear_forward(struct builder *b, const struct layer *layer, uint32_t i
 /* Adds the products that compute the gradients of a part's weights and bias. Returns the last op.
  */
 static uint32_t weight_gradients(struct builder *b, const struct layer *layer,
-				 const struct part *part, bool bias, uint32_t gradient)
+				 const struct linear_part *part, bool bias, uint32_t gradient)
 {
 	struct kernel_product p = part->product;
 	/* an fp32 sum is read and written */
@@ -100,7 +101,7 @@ void linear_backward(struct builder *b)
 	uint32_t gradient = b->gradient[b->layer], last = NONE;
 	bool bias = has_bias(layer);
 	for (size_t i = 0; i < parts_of(b, layer); i++) {
-		struct part part = part_of(b, layer, i);
+		struct linear_part part = part_of(b, layer, i);
 		struct kernel_product p = part.product;
 		size_t from;
 		gradient = convert(b, ".grad_convert", part.out_count, false, gradient);

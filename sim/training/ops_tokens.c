@@ -14,38 +14,38 @@ enum { EMBEDDING_SORT_KERNELS = 10, EMBEDDING_ONE_KERNEL_TOKENS = 3072 };
 enum { ROUTE_KERNELS = 6, ROUTE_GRAD_KERNELS = 3 };
 
 /* An elementwise op. reads and writes are multiples of the chain's elements. */
-struct step {
+struct chain_step {
 	const char *what;
 	double reads, writes;
 };
 enum { CHAIN_MAX = 10 };
 
-static const struct step rms_norm_steps[] = {
+static const struct chain_step rms_norm_steps[] = {
 	{".square", 1, 1}, {".mean", 1, 0}, {".rsqrt", 0, 0}, {".scale", 1, 1}, {".weight", 1, 1}};
-static const struct step rms_norm_grad_steps[] = {
+static const struct chain_step rms_norm_grad_steps[] = {
 	{".grad_weight", 2, 1}, {".grad_weight_sum", 1, 0}, {".grad_scaled", 1, 1},
 	{".grad_mul", 2, 1},    {".grad_mul_sum", 1, 0},    {".grad_rsqrt", 0, 0},
 	{".grad_x", 1, 1},      {".grad_mean", 0, 1},       {".grad_square", 2, 1},
 	{".grad_add", 2, 1}};
 enum { RMS_NORM_GRAD_WEIGHT = 1 }; /* the op that completes the weights' gradient */
-static const struct step rotary_steps[] = {
+static const struct chain_step rotary_steps[] = {
 	{".negate", 0.5, 0.5}, {".cat", 1, 1}, {".sin", 1, 1}, {".cos", 1, 1}, {".add", 2, 1}};
-static const struct step rotary_grad_steps[] = {{".grad_sin", 1, 1},
-						{".grad_cos", 1, 1},
-						{".grad_slice", 1, 1},
-						{".grad_negate", 0.5, 0.5},
-						{".grad_add", 2, 1}};
-static const struct step gate_steps[] = {{".silu", 1, 1}, {".mul", 2, 1}};
-static const struct step gate_grad_steps[] = {
+static const struct chain_step rotary_grad_steps[] = {{".grad_sin", 1, 1},
+						      {".grad_cos", 1, 1},
+						      {".grad_slice", 1, 1},
+						      {".grad_negate", 0.5, 0.5},
+						      {".grad_add", 2, 1}};
+static const struct chain_step gate_steps[] = {{".silu", 1, 1}, {".mul", 2, 1}};
+static const struct chain_step gate_grad_steps[] = {
 	{".grad_gate", 2, 1}, {".grad_up", 2, 1}, {".grad_silu", 2, 1}};
-static const struct step combine_steps[] = {{".weight", 1, 1}};
+static const struct chain_step combine_steps[] = {{".weight", 1, 1}};
 
 /* The kernels of a layer: the steps of PyTorch's eager mode, or a library's kernel for the whole.
  */
 struct chain {
-	const struct step *steps;
+	const struct chain_step *steps;
 	size_t count;
-	struct step whole;
+	struct chain_step whole;
 };
 #define CHAIN(steps, reads, writes)                                                                \
 	{                                                                                          \
@@ -89,7 +89,7 @@ static uint32_t add_chain(struct builder *b, const struct chain *chain, double e
 {
 	double size_B = builder_B(b, elements);
 	bool fused = whole_layers(b);
-	const struct step *steps = fused ? &chain->whole : chain->steps;
+	const struct chain_step *steps = fused ? &chain->whole : chain->steps;
 	const char *whole = b->pass == PASS_BACKWARD ? ".grad" : "";
 	for (size_t i = 0; i < (fused ? 1 : chain->count); i++) {
 		input = tokens_elementwise(b, fused ? whole : steps[i].what, kernels,

@@ -13,7 +13,7 @@
 #include "sim/training/issue.h"
 #include "sim/training/plan_units.h"
 
-enum stream {
+enum plan_stream {
 	COMPUTE,
 	DOWN_IN,
 	DOWN_OUT,
@@ -26,7 +26,7 @@ enum stream {
 	COPY_OUT,
 	STREAM_COUNT
 };
-enum tag { TAG_DOWN, TAG_UP };
+enum message_tag { TAG_DOWN, TAG_UP };
 
 /* SMs that Transformer Engine's user buffers take for a collective: 1 to 24, on the average of the
  * ten of a layer (NVIDIA's submission to MLPerf Training 3.1, tp_overlap/h100tp4pp8mbs1.yaml). */
@@ -71,7 +71,7 @@ static struct cuda_call *collective(struct writer *w, enum collective kind, enum
 }
 
 /* Sends or receives the activation that `part` of the network computes, or its gradient. */
-static void message(struct writer *w, enum call_kind kind, uint16_t stream, enum tag tag,
+static void message(struct writer *w, enum call_kind kind, uint16_t stream, enum message_tag tag,
 		    size_t stage, size_t part)
 {
 	struct cuda_call *call;

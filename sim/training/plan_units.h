@@ -11,7 +11,7 @@
 #include "sim/training/issue.h"
 #include "sim/training/plan.h"
 
-enum part { PART_FORWARD, PART_BACKWARD, PART_WEIGHTS, PART_AGAIN, PART_COUNT };
+enum unit_part { PART_FORWARD, PART_BACKWARD, PART_WEIGHTS, PART_AGAIN, PART_COUNT };
 
 struct piece {
 	const struct shard_exchange *exchange; /* NULL: calls */

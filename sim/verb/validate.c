@@ -58,14 +58,14 @@ const struct dataset_outcome *command_validate(const struct command *command, co
 	return outcome;
 }
 
-struct writing {
+struct validation_writing {
 	const struct command *command;
 	const struct validation *validation;
 };
 
 static void write_validation(FILE *out, const void *ctx)
 {
-	const struct writing *w = ctx;
+	const struct validation_writing *w = ctx;
 	bool to_stdout = strcmp(w->command->output, "-") == 0;
 	if (w->command->format == FORMAT_TABLE)
 		validation_print_all(out, w->validation, command_colors(w->command, to_stdout),
@@ -178,9 +178,9 @@ static int run(const struct command *command)
 			return code;
 	}
 	const struct validation v = {command->arena, outcomes, count};
-	const struct writing w = {command, &v};
+	const struct validation_writing w = {command, &v};
 	const struct command csv = command_as_csv(command);
-	const struct writing data = {&csv, &v};
+	const struct validation_writing data = {&csv, &v};
 	code = command_write(command, write_validation, &w, &data);
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, &v);

@@ -10,7 +10,7 @@
 
 /* ---- where the time goes ---- */
 
-static enum part part_of(const struct rank *rank)
+static enum time_part part_of(const struct rank *rank)
 {
 	const struct dp *job = rank->job;
 	size_t tensor_count = job->spec.host.gradients->tensor_count;
@@ -40,7 +40,7 @@ void rank_note(struct rank *rank)
 	};
 	struct trace *trace = engine_trace(rank->job->spec.host.engine);
 	int64_t now_ps = engine_now_ps(rank->job->spec.host.engine);
-	enum part part = part_of(rank);
+	enum time_part part = part_of(rank);
 	if (part == rank->part)
 		return;
 	if (trace && waits[rank->part] && now_ps > rank->part_since_ps)

@@ -12,7 +12,7 @@
 #include "sim/workload/dp.h"
 #include "sim/workload/player.h"
 
-enum part { PART_KERNEL, PART_EXPOSED, PART_INPUT, PART_STRAGGLER, PART_OTHER, PART_COUNT };
+enum time_part { PART_KERNEL, PART_EXPOSED, PART_INPUT, PART_STRAGGLER, PART_OTHER, PART_COUNT };
 
 struct rank;
 
@@ -62,7 +62,7 @@ struct rank {
 	double update_due_s;       /* GPU time of issued updates that wait for room */
 	int64_t framework_free_ps; /* time at which the thread that hands over gradients is free */
 	struct gpu_stream *copies, *updates;
-	enum part part;
+	enum time_part part;
 	int64_t part_since_ps;        /* begin of this part */
 	int64_t counted_ps;           /* spent_ps is complete up to this time */
 	int64_t spent_ps[PART_COUNT]; /* time spent in each part since the last record */

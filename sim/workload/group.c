@@ -5,22 +5,22 @@
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
 
-struct line;
+struct group_communicator;
 
 /* One collective or message. */
-struct operation {
-	struct line *line;
+struct group_operation {
+	struct group_communicator *line;
 	enum call_kind kind;    /* kind of call of the first rank */
 	double size_B;          /* size in the call of the first rank */
 	size_t begun_count;     /* ranks that have begun */
 	int64_t all_begun_ps;   /* when the last of them began; -1: not yet */
 	size_t over_count;      /* ranks whose part has ended */
 	struct callback *turns; /* by rank: called when its part has ended */
-	struct operation *next;
+	struct group_operation *next;
 };
 
 /* A communicator, and the operations that its ranks have called. */
-struct line {
+struct group_communicator {
 	struct group *group;
 	struct communicator *comm;
 	size_t rank_count;
@@ -29,22 +29,22 @@ struct line {
 	 * that number as their ticket. */
 	uint64_t *joined_counts;
 	size_t open_count; /* operations that have not ended */
-	struct operation *free;
+	struct group_operation *free;
 };
 
 /* The line of messages from one member to another. */
-struct pair {
+struct message_pair {
 	size_t to;
 	uint8_t tag;
-	struct line *line;
-	struct pair *next;
+	struct group_communicator *line;
+	struct message_pair *next;
 };
 
 struct group {
 	struct cuda_peers peers; /* must be first, because functions cast it to this struct */
 	struct group_spec spec;
-	VEC(struct line *) lines; /* [i] is communicator i; then the lines of pairs */
-	struct pair **pairs;      /* by sending member: the members to which it sends */
+	VEC(struct group_communicator *) lines; /* [i] is communicator i; then the lines of pairs */
+	struct message_pair **pairs; /* by sending member: the members to which it sends */
 	struct callback opened;
 	size_t opening; /* index of the line that is opened next */
 };
@@ -53,8 +53,8 @@ struct group {
 
 static void rank_done(void *ctx, uint64_t arg, size_t rank)
 {
-	struct operation *operation = ctx;
-	struct line *line = operation->line;
+	struct group_operation *operation = ctx;
+	struct group_communicator *line = operation->line;
 	struct callback turn = operation->turns[rank];
 	if (++operation->over_count == line->rank_count) {
 		line->open_count--;
@@ -87,19 +87,20 @@ bool group_collective(enum call_kind kind, enum collective *collective)
 	return false;
 }
 
-static void operation_begin(struct line *line, const struct cuda_call *call, size_t rank)
+static void operation_begin(struct group_communicator *line, const struct cuda_call *call,
+			    size_t rank)
 {
 	struct arena *arena = line->group->spec.comm.arena;
-	struct operation *operation = line->free;
+	struct group_operation *operation = line->free;
 	struct callback *turns;
 	if (operation) {
 		line->free = operation->next;
 		turns = operation->turns;
 	} else {
-		operation = ARENA_NEW(arena, struct operation);
+		operation = ARENA_NEW(arena, struct group_operation);
 		turns = ARENA_ARRAY(arena, line->rank_count, struct callback);
 	}
-	*operation = (struct operation){
+	*operation = (struct group_operation){
 		.line = line,
 		.kind = call->kind,
 		.size_B = call->payload_B,
@@ -123,9 +124,10 @@ static void operation_begin(struct line *line, const struct cuda_call *call, siz
 
 /* ---- lines ---- */
 
-static struct line *pair_find(const struct group *group, size_t from, size_t to, uint8_t tag)
+static struct group_communicator *pair_find(const struct group *group, size_t from, size_t to,
+					    uint8_t tag)
 {
-	const struct pair *pair = group->pairs[from];
+	const struct message_pair *pair = group->pairs[from];
 	while (pair && (pair->to != to || pair->tag != tag))
 		pair = pair->next;
 	return pair ? pair->line : NULL;
@@ -138,7 +140,8 @@ static size_t stand_in(const struct group *group, size_t rank)
 	return fold ? fold_stand_in(fold, rank) : rank;
 }
 
-static struct line *line_of(struct group *group, size_t member, const struct cuda_call *call)
+static struct group_communicator *line_of(struct group *group, size_t member,
+					  const struct cuda_call *call)
 {
 	size_t peer = call->peer;
 	if (!is_message(call)) {
@@ -150,7 +153,8 @@ static struct line *line_of(struct group *group, size_t member, const struct cud
 				       : pair_find(group, peer, member, call->tag);
 }
 
-static size_t rank_of(const struct line *line, size_t member, const struct cuda_call *call)
+static size_t rank_of(const struct group_communicator *line, size_t member,
+		      const struct cuda_call *call)
 {
 	size_t from = 0, to = line->rank_count, at = 0;
 	if (is_message(call))
@@ -173,7 +177,7 @@ static size_t rank_of(const struct line *line, size_t member, const struct cuda_
 	return from;
 }
 
-static bool matches(const struct operation *operation, const struct cuda_call *call)
+static bool matches(const struct group_operation *operation, const struct cuda_call *call)
 {
 	bool alike = is_message(call) || operation->kind == call->kind;
 	if (alike && call->kind == CALL_ALL_TO_ALL) /* ranks can have unequal parts */
@@ -182,7 +186,7 @@ static bool matches(const struct operation *operation, const struct cuda_call *c
 	       operation->size_B <= call->payload_B;
 }
 
-static void differs(struct group *group, const struct operation *operation, size_t member,
+static void differs(struct group *group, const struct group_operation *operation, size_t member,
 		    const struct cuda_call *call)
 {
 	const struct communicator_spec *spec = &group->spec.comm;
@@ -200,10 +204,10 @@ static void differs(struct group *group, const struct operation *operation, size
 static uint64_t join(struct cuda_peers *peers, size_t member, const struct cuda_call *call)
 {
 	struct group *group = (struct group *)peers;
-	struct line *line = line_of(group, member, call);
+	struct group_communicator *line = line_of(group, member, call);
 	size_t rank = rank_of(line, member, call);
 	uint64_t ticket = line->joined_counts[rank];
-	const struct operation *operation = communicator_request_ctx(line->comm, ticket);
+	const struct group_operation *operation = communicator_request_ctx(line->comm, ticket);
 	if (!operation)
 		operation_begin(line, call, rank);
 	else if (!matches(operation, call))
@@ -216,8 +220,8 @@ static const int64_t *begin(struct cuda_peers *peers, size_t member, uint64_t ti
 			    const struct cuda_call *call, event_fn *done, void *ctx, uint64_t arg)
 {
 	struct group *group = (struct group *)peers;
-	struct line *line = line_of(group, member, call);
-	struct operation *operation = communicator_request_ctx(line->comm, ticket);
+	struct group_communicator *line = line_of(group, member, call);
+	struct group_operation *operation = communicator_request_ctx(line->comm, ticket);
 	size_t rank = rank_of(line, member, call);
 	operation->turns[rank] = (struct callback){done, ctx, arg};
 	if (++operation->begun_count == line->rank_count)
@@ -243,11 +247,11 @@ static size_t *fold_members(const struct group *group, const size_t *ranks, size
 
 /* Creates the communicator of these ranks, NULL meaning all. Returns NULL if two of them have no
  * connection. */
-static struct line *line_new(struct group *group, const char *name, const size_t *members,
-			     size_t count)
+static struct group_communicator *line_new(struct group *group, const char *name,
+					   const size_t *members, size_t count)
 {
 	struct communicator_spec spec = group->spec.comm;
-	struct line *line = ARENA_NEW(spec.arena, struct line);
+	struct group_communicator *line = ARENA_NEW(spec.arena, struct group_communicator);
 	if (members && spec.fold) {
 		members = fold_members(group, members, count, &spec);
 		count = spec.fold->simulated_count;
@@ -260,7 +264,7 @@ static struct line *line_new(struct group *group, const char *name, const size_t
 		spec.rank_count = count;
 		spec.name = name;
 	}
-	*line = (struct line){
+	*line = (struct group_communicator){
 		.group = group,
 		.comm = communicator_new(&spec),
 		.rank_count = spec.rank_count,
@@ -279,11 +283,11 @@ static bool pair_init(struct group *group, size_t from, size_t to, uint8_t tag)
 	size_t sender = stand_in(group, from), receiver = stand_in(group, to);
 	if (pair_find(group, sender, receiver, tag))
 		return true;
-	struct pair *pair = ARENA_NEW(arena, struct pair);
+	struct message_pair *pair = ARENA_NEW(arena, struct message_pair);
 	size_t *members = ARENA_ARRAY(arena, 2, size_t);
 	members[0] = from;
 	members[1] = to;
-	*pair = (struct pair){
+	*pair = (struct message_pair){
 		.to = receiver,
 		.tag = tag,
 		.line = line_new(
@@ -323,7 +327,7 @@ struct group *group_new(const struct group_spec *spec)
 	struct group *group = ARENA_NEW(arena, struct group);
 	group->peers = (struct cuda_peers){join, begin};
 	group->spec = *spec;
-	group->pairs = ARENA_ARRAY(arena, spec->comm.rank_count, struct pair *);
+	group->pairs = ARENA_ARRAY(arena, spec->comm.rank_count, struct message_pair *);
 	if (!line_new(group, NULL, NULL, 0))
 		return NULL;
 	for (size_t i = 0; i < spec->group_count; i++)

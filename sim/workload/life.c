@@ -8,7 +8,7 @@
 #include "sim/engine/trace.h"
 #include "sim/workload/dp_job.h"
 
-struct process {
+struct life_process {
 	struct life *life;
 	struct guest *guest;
 	size_t rank_count;
@@ -18,7 +18,7 @@ struct process {
 struct life {
 	struct job *job;
 	struct life_spec spec;
-	struct process *processes;
+	struct life_process *processes;
 	size_t process_count;
 	enum job_phase phase;
 	size_t pending_count; /* processes or ranks that have not ended the phase */
@@ -70,7 +70,7 @@ static void part_over(void *ctx, uint64_t arg)
 
 static void work_over(void *ctx, uint64_t arg)
 {
-	struct process *process = ctx;
+	struct life_process *process = ctx;
 	guest_threads_end(process->guest, process->begun_count);
 	part_over(process->life, arg);
 }
@@ -80,7 +80,7 @@ static void work(struct life *life, double work_s, bool each_gpu)
 {
 	life->pending_count = life->process_count;
 	for (size_t i = 0; i < life->process_count; i++) {
-		struct process *process = &life->processes[i];
+		struct life_process *process = &life->processes[i];
 		double own_s = work_s * (each_gpu ? (double)process->rank_count : 1);
 		if (own_s <= 0) {
 			engine_after(engine_of(life), 0, part_over, life, 0);
@@ -222,12 +222,12 @@ void life_begin(struct job *job, const struct life_spec *spec)
 	struct arena *arena = job->workload->arena;
 	struct life *life = ARENA_NEW(arena, struct life);
 	*life = (struct life){.job = job, .spec = *spec};
-	life->processes = ARENA_ARRAY(arena, spec->steps.host.rank_count, struct process);
+	life->processes = ARENA_ARRAY(arena, spec->steps.host.rank_count, struct life_process);
 	for (size_t i = 0; i < spec->steps.host.rank_count; i++) {
 		const struct dp_rank *rank = &spec->steps.ranks[i];
 		if (i == 0 || rank->process != spec->steps.ranks[i - 1].process)
 			life->processes[life->process_count++] =
-				(struct process){.life = life, .guest = rank->guest};
+				(struct life_process){.life = life, .guest = rank->guest};
 		life->processes[life->process_count - 1].rank_count++;
 	}
 	job->life = life;

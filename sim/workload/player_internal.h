@@ -41,7 +41,7 @@ struct device_times {
 };
 
 /* An event that the poller queries. */
-struct watch {
+struct event_watch {
 	uint16_t device;
 	uint16_t event;
 	uint32_t signal;
@@ -49,7 +49,7 @@ struct watch {
 };
 
 struct poller {
-	struct watch *watches; /* pending watches, in the order in which they were added */
+	struct event_watch *watches; /* pending watches, in the order in which they were added */
 	size_t count, room;
 	size_t at;   /* the watch that is queried now */
 	bool active; /* the poller queries or sleeps; otherwise it waits for a watch */

@@ -52,7 +52,7 @@ static void poller_answer(void *ctx, uint64_t arg, enum call_result result)
 {
 	struct player *player = ctx;
 	struct poller *poller = &player->poller;
-	struct watch watch = poller->watches[poller->at];
+	struct event_watch watch = poller->watches[poller->at];
 	if (!poller->querying)
 		player_span(player, &poller->track, SPAN_CALL, call_kind_name(CALL_EVENT_QUERY),
 			    poller->since_ps);
@@ -153,7 +153,7 @@ bool poller_watch(struct player_thread *thread, const struct item *watch)
 	struct poller *poller = &player->poller;
 	poller->watches = vec_grow(player->spec.arena, poller->watches, poller->count,
 				   &poller->room, sizeof *poller->watches);
-	poller->watches[poller->count++] = (struct watch){
+	poller->watches[poller->count++] = (struct event_watch){
 		.device = watch->call.device,
 		.event = watch->call.event,
 		.signal = watch->signal,

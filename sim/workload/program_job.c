@@ -21,7 +21,7 @@ struct device { /* a GPU of a rank */
 	bool over_wire;                /* the server is in another guest than the rank */
 };
 
-struct rank {
+struct program_place {
 	struct program_job *job;
 	const struct program_rank *place;
 	struct device *devices;
@@ -32,7 +32,7 @@ struct rank {
 struct program_job {
 	struct job job; /* must be first, because functions cast a job to this struct */
 	struct program_job_spec spec;
-	struct rank *ranks;
+	struct program_place *ranks;
 	struct group *group; /* NULL: no collectives and messages */
 	struct device *devices;
 	size_t device_count;     /* number of devices of all ranks */
@@ -99,7 +99,7 @@ static void pause_ranks(struct job *job, int64_t pause_ps)
 static const char *waiting(const struct job *job, struct arena *arena)
 {
 	const struct program_job *p = program_job(job);
-	const struct rank *last = &p->ranks[0];
+	const struct program_place *last = &p->ranks[0];
 	for (size_t i = 1; i < p->spec.rank_count; i++)
 		if (player_step_count(p->ranks[i].player) < player_step_count(last->player))
 			last = &p->ranks[i];
@@ -251,7 +251,7 @@ static struct step_record mean_step(const struct program_job *p, size_t index)
 
 static bool step_done(void *ctx, struct player *player, const struct step_record *record)
 {
-	struct program_job *p = ((struct rank *)ctx)->job;
+	struct program_job *p = ((struct program_place *)ctx)->job;
 	struct job *job = &p->job;
 	if (p->spec.rank_count == 1)
 		return job_step_over(job, record);
@@ -357,7 +357,7 @@ static const char *unlinked(const struct program_job *p, const struct guest *cli
 }
 
 /* Returns true if the rank holds GPUs in its own guest and in other guests. */
-static bool holds_near_and_far(const struct rank *rank)
+static bool holds_near_and_far(const struct program_place *rank)
 {
 	size_t near = 0;
 	for (size_t i = 0; i < rank->device_count; i++)
@@ -373,7 +373,7 @@ static const char *name_of(const struct program_job *p, const struct device *dev
 						   (size_t)(device - p->devices));
 }
 
-static struct cuda_port *build_port(struct program_job *p, const struct rank *rank,
+static struct cuda_port *build_port(struct program_job *p, const struct program_place *rank,
 				    struct device *device, const struct program_gpu *place)
 {
 	struct workload *w = p->job.workload;
@@ -409,8 +409,8 @@ static struct cuda_port *build_port(struct program_job *p, const struct rank *ra
 	return NULL;
 }
 
-static bool build_process(struct program_job *p, const struct rank *rank, struct device *device,
-			  const struct program_gpu *place)
+static bool build_process(struct program_job *p, const struct program_place *rank,
+			  struct device *device, const struct program_gpu *place)
 {
 	struct workload *w = p->job.workload;
 	const struct program *program = rank->place->program;
@@ -443,7 +443,7 @@ static bool build_process(struct program_job *p, const struct rank *rank, struct
 
 /* Creates a process on each GPU of a rank, and a port for them. Returns NULL if the job has failed.
  */
-static struct cuda_port *build_devices(struct program_job *p, struct rank *rank)
+static struct cuda_port *build_devices(struct program_job *p, struct program_place *rank)
 {
 	struct workload *w = p->job.workload;
 	struct cuda_port **ports = ARENA_ARRAY(w->arena, rank->device_count, struct cuda_port *);
@@ -463,7 +463,7 @@ static struct cuda_port *build_devices(struct program_job *p, struct rank *rank)
 	return device_ports_join(w->arena, ports, rank->device_count);
 }
 
-static bool build_rank(struct program_job *p, struct rank *rank)
+static bool build_rank(struct program_job *p, struct program_place *rank)
 {
 	struct workload *w = p->job.workload;
 	struct cuda_port *port = build_devices(p, rank);
@@ -558,7 +558,7 @@ struct job *program_job_new(struct workload *w, struct job_run *run,
 	struct program_job *p = ARENA_NEW(w->arena, struct program_job);
 	job_init(&p->job, w, &kind, spec->comm.name, run);
 	p->spec = *spec;
-	p->ranks = ARENA_ARRAY(w->arena, spec->rank_count, struct rank);
+	p->ranks = ARENA_ARRAY(w->arena, spec->rank_count, struct program_place);
 	for (size_t i = 0; i < spec->rank_count; i++) {
 		p->device_count += program_device_count(spec->ranks[i].program);
 		p->job.work_ps += work_of(spec->ranks[i].program) * count_of(p, i);
@@ -567,10 +567,10 @@ struct job *program_job_new(struct workload *w, struct job_run *run,
 	size_t next = 0;
 	for (size_t i = 0; i < spec->rank_count; i++) {
 		size_t count = program_device_count(spec->ranks[i].program);
-		p->ranks[i] = (struct rank){.job = p,
-					    .place = &spec->ranks[i],
-					    .devices = &p->devices[next],
-					    .device_count = count};
+		p->ranks[i] = (struct program_place){.job = p,
+						     .place = &spec->ranks[i],
+						     .devices = &p->devices[next],
+						     .device_count = count};
 		next += count;
 	}
 	build(p);

@@ -45,16 +45,16 @@ struct steady steady_begin(const struct steady_limits *limits, uint64_t events,
 	};
 }
 
-struct range {
+struct step_range {
 	double least_s, most_s;
 };
 
 /* Returns the least and the greatest mean time of a step's work over the parts of a program's
  * window. */
-static struct range range_of(const struct steady *s, const struct steady_program *program,
-			     size_t parts)
+static struct step_range range_of(const struct steady *s, const struct steady_program *program,
+				  size_t parts)
 {
-	struct range range = {INFINITY, 0};
+	struct step_range range = {INFINITY, 0};
 	for (size_t p = 0; p < parts; p++) {
 		double time_s = 0, work = 0;
 		for (size_t i = program->count * p / parts; i < program->count * (p + 1) / parts;
@@ -69,7 +69,7 @@ static struct range range_of(const struct steady *s, const struct steady_program
 	return range;
 }
 
-static bool within(struct range range, double ratio)
+static bool within(struct step_range range, double ratio)
 {
 	return range.most_s - range.least_s <= ratio * range.least_s;
 }
@@ -77,10 +77,10 @@ static bool within(struct range range, double ratio)
 static bool is_settled(const struct steady *s, const struct steady_program *programs,
 		       size_t program_count, size_t step_count)
 {
-	struct range all = {INFINITY, 0};
+	struct step_range all = {INFINITY, 0};
 	bool repeats = step_count < QUARTERS;
 	for (size_t i = 0; i < program_count; i++) {
-		struct range range =
+		struct step_range range =
 			range_of(s, &programs[i], repeats ? programs[i].count : QUARTERS);
 		all.least_s = fmin(all.least_s, range.least_s);
 		all.most_s = fmax(all.most_s, range.most_s);

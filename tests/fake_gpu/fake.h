@@ -29,7 +29,7 @@ struct fake_stream {
 };
 
 struct fake {
-	struct gpu gpu;
+	struct probe_gpu gpu;
 	struct planted planted;
 	struct plan_random random;
 	bool real;     /* uses the real clock of the host; time passes by spinning */
@@ -63,8 +63,8 @@ struct fake {
 extern const struct gpu_api gpu_fake, gpu_spin;
 
 int fake_new(bool real, struct fake **fake, char *why);
-int fake_forward_open(struct gpu *local, const struct forward_options *options, struct gpu **far,
-		      char *why);
+int fake_forward_open(struct probe_gpu *local, const struct forward_options *options,
+		      struct probe_gpu **far, char *why);
 double fake_now_s(struct fake *fake);
 void fake_advance_to(struct fake *fake, double time_s);
 /* Advances the host's clock by about time_s, with noise, outliers and drift. */

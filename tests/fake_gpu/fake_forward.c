@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct far_fake {
-	struct gpu gpu;
+	struct probe_gpu gpu;
 	struct fake *client, *server;
 	struct forward_options options;
 	double way_s; /* transport time of a message, without added latency */
@@ -57,7 +57,7 @@ static int flush(struct far_fake *far, size_t payload_B, bool answer)
 	return code;
 }
 
-static int far_call(struct gpu *gpu, const struct gpu_call *call)
+static int far_call(struct probe_gpu *gpu, const struct gpu_call *call)
 {
 	struct far_fake *far = (struct far_fake *)gpu;
 	size_t payload_B = call->kind == GPU_COPY && call->direction == GPU_H2D ? call->size_B : 0;
@@ -71,13 +71,13 @@ static int far_call(struct gpu *gpu, const struct gpu_call *call)
 	return flush(far, payload_B, waits);
 }
 
-static double far_now_s(struct gpu *gpu)
+static double far_now_s(struct probe_gpu *gpu)
 {
-	struct gpu *client = &((struct far_fake *)gpu)->client->gpu;
+	struct probe_gpu *client = &((struct far_fake *)gpu)->client->gpu;
 	return client->api->now_s(client);
 }
 
-static void far_close(struct gpu *gpu)
+static void far_close(struct probe_gpu *gpu)
 {
 	struct far_fake *far = (struct far_fake *)gpu;
 	far->server->gpu.api->close(&far->server->gpu);
@@ -90,8 +90,8 @@ static const struct gpu_api far_api = {
 	.call = far_call,
 };
 
-int fake_forward_open(struct gpu *local, const struct forward_options *options, struct gpu **gpu,
-		      char *why)
+int fake_forward_open(struct probe_gpu *local, const struct forward_options *options,
+		      struct probe_gpu **gpu, char *why)
 {
 	struct far_fake *far = calloc(1, sizeof(*far));
 	if (!far || fake_new(false, &far->server, why) != GPU_OK) {

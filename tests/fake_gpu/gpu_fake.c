@@ -154,7 +154,7 @@ static int call_plain(struct fake *fake, const struct gpu_call *call)
 	return GPU_OK;
 }
 
-static int fake_call(struct gpu *gpu, const struct gpu_call *call)
+static int fake_call(struct probe_gpu *gpu, const struct gpu_call *call)
 {
 	struct fake *fake = (struct fake *)gpu;
 	bool pending;
@@ -205,7 +205,7 @@ static int fake_call(struct gpu *gpu, const struct gpu_call *call)
 
 /* ---- other functions ---- */
 
-static double fake_clock(struct gpu *gpu)
+static double fake_clock(struct probe_gpu *gpu)
 {
 	struct fake *fake = (struct fake *)gpu;
 	if (!fake->real)
@@ -213,7 +213,7 @@ static double fake_clock(struct gpu *gpu)
 	return fake_now_s(fake);
 }
 
-static int fake_block(struct gpu *gpu, int stream, double timeout_s)
+static int fake_block(struct probe_gpu *gpu, int stream, double timeout_s)
 {
 	struct fake *fake = (struct fake *)gpu;
 	fake_spend(fake, fake->planted.launch_s);
@@ -226,7 +226,7 @@ static int fake_block(struct gpu *gpu, int stream, double timeout_s)
 				   .kind = FAKE_BLOCK, .stream = stream, .slot = -1, .engine = -1});
 }
 
-static int fake_release(struct gpu *gpu)
+static int fake_release(struct probe_gpu *gpu)
 {
 	struct fake *fake = (struct fake *)gpu;
 	if (fake->blocked && fake->released_s < 0) {
@@ -237,7 +237,7 @@ static int fake_release(struct gpu *gpu)
 	return GPU_OK;
 }
 
-static int fake_finish(struct gpu *gpu)
+static int fake_finish(struct probe_gpu *gpu)
 {
 	struct fake *fake = (struct fake *)gpu;
 	fake_give_up_block(fake);
@@ -247,14 +247,14 @@ static int fake_finish(struct gpu *gpu)
 	return GPU_OK;
 }
 
-static int fake_elapsed(struct gpu *gpu, int from_event, int to_event, double *time_s)
+static int fake_elapsed(struct probe_gpu *gpu, int from_event, int to_event, double *time_s)
 {
 	const struct fake *fake = (const struct fake *)gpu;
 	*time_s = fake->events[to_event].time_s - fake->events[from_event].time_s;
 	return GPU_OK;
 }
 
-static int fake_stamps(struct gpu *gpu, int slot, double *begin_s, double *end_s)
+static int fake_stamps(struct probe_gpu *gpu, int slot, double *begin_s, double *end_s)
 {
 	const struct fake *fake = (const struct fake *)gpu;
 	*begin_s = fake->stamps[slot].begin_s;
@@ -262,31 +262,31 @@ static int fake_stamps(struct gpu *gpu, int slot, double *begin_s, double *end_s
 	return GPU_OK;
 }
 
-static int fake_sync_clocks(struct gpu *gpu)
+static int fake_sync_clocks(struct probe_gpu *gpu)
 {
 	fake_spend((struct fake *)gpu, 20e-6);
 	return GPU_OK;
 }
 
-static int fake_wait_mode(struct gpu *gpu, enum gpu_wait mode)
+static int fake_wait_mode(struct probe_gpu *gpu, enum gpu_wait mode)
 {
 	((struct fake *)gpu)->wait = mode;
 	return GPU_OK;
 }
 
-static int fake_graph_make(struct gpu *gpu, size_t nodes_count)
+static int fake_graph_make(struct probe_gpu *gpu, size_t nodes_count)
 {
 	((struct fake *)gpu)->nodes_count = nodes_count;
 	return GPU_OK;
 }
 
-static int fake_work_make(struct gpu *gpu, const struct gpu_work *work)
+static int fake_work_make(struct probe_gpu *gpu, const struct gpu_work *work)
 {
 	((struct fake *)gpu)->work = *work;
 	return GPU_OK;
 }
 
-static void fake_describe(struct gpu *gpu, struct gpu_facts *facts)
+static void fake_describe(struct probe_gpu *gpu, struct gpu_facts *facts)
 {
 	const struct fake *fake = (const struct fake *)gpu;
 	*facts = (struct gpu_facts){
@@ -305,7 +305,7 @@ static void fake_describe(struct gpu *gpu, struct gpu_facts *facts)
 		snprintf(facts->name, sizeof(facts->name), "Spinning CPU");
 }
 
-static void fake_close(struct gpu *gpu)
+static void fake_close(struct probe_gpu *gpu)
 {
 	free(((struct fake *)gpu)->operations);
 	free(gpu);
@@ -336,7 +336,7 @@ int fake_new(bool real, struct fake **fake, char *why)
 	return GPU_OK;
 }
 
-static int open_with(const struct gpu_api *api, struct gpu **gpu, char *why)
+static int open_with(const struct gpu_api *api, struct probe_gpu **gpu, char *why)
 {
 	struct fake *fake;
 	int code = fake_new(api == &gpu_spin, &fake, why);
@@ -347,12 +347,12 @@ static int open_with(const struct gpu_api *api, struct gpu **gpu, char *why)
 	return code;
 }
 
-static int fake_open(const struct gpu_options *options, struct gpu **gpu, char *why)
+static int fake_open(const struct gpu_options *options, struct probe_gpu **gpu, char *why)
 {
 	return open_with(&gpu_fake, gpu, why);
 }
 
-static int spin_open(const struct gpu_options *options, struct gpu **gpu, char *why)
+static int spin_open(const struct gpu_options *options, struct probe_gpu **gpu, char *why)
 {
 	return open_with(&gpu_spin, gpu, why);
 }

@@ -14,7 +14,7 @@
 static void exact_line_is_found(void)
 {
 	const struct xy points[] = {{1, 3}, {2, 5}, {3, 7}, {10, 21}};
-	struct line line = line_fit(points, 4);
+	struct fitted_line line = line_fit(points, 4);
 	CHECK_NEAR(line.start, 1, 1e-12);
 	CHECK_NEAR(line.slope, 2, 1e-12);
 	CHECK_NEAR(line_at(&line, 4), 9, 1e-12);
@@ -26,7 +26,7 @@ static void exact_line_is_found(void)
 static void line_has_no_negative_part(void)
 {
 	const struct xy below[] = {{1, 1}, {2, 3}}, falling[] = {{1, 2}, {2, 1}};
-	struct line line = line_fit(below, 2);
+	struct fitted_line line = line_fit(below, 2);
 	CHECK(line.start <= 0 && line.start >= 0);
 	CHECK_NEAR(line.slope, 15.0 / 13, 1e-12);
 	line = line_robust(falling, 2);
@@ -46,7 +46,7 @@ static void outlier_hardly_moves_the_robust_line(void)
 				    (5 + 2 * (double)(i + 1)) *
 					    (1 + 0.001 * num_normal_quantile(rng_uniform(&rng)))};
 	points[4].y *= 10;
-	struct line line = line_robust(points, 9);
+	struct fitted_line line = line_robust(points, 9);
 	CHECK_NEAR(line.start, 5, 0.02);
 	CHECK_NEAR(line.slope, 2, 0.02);
 }
