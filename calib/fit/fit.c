@@ -468,7 +468,7 @@ static void choose(struct fitting *f, const struct fit_rows_request *request,
 
 /* Removes the least sensitive of the parameters that the rows do not determine. The others continue
  * from their results. */
-static bool drop_untold(struct fitting *f)
+static bool drop_undetermined(struct fitting *f)
 {
 	struct fitted_parameter *parameters = f->result->parameters;
 	size_t worst = f->count;
@@ -525,7 +525,7 @@ const struct fit_result *fit_rows(struct arena *arena, struct diag *diag, const 
 	keep_rows(&f, stage);
 	f.result->stage_count = 1;
 	bool found = minimise(&f, stage);
-	while (found && drop_untold(&f))
+	while (found && drop_undetermined(&f))
 		found = minimise(&f, stage);
 	baselines_free(f.baselines);
 	stage->count = f.count;

@@ -31,7 +31,7 @@ typedef int create_layout_function(void **layout, int type, uint64_t rows, uint6
 				   int64_t leading);
 typedef int set_function(void *object, int attribute, const void *value, size_t size);
 typedef int choose_function(void *handle, void *product, void *a, void *b, void *c, void *d,
-			    void *preference, int asked, struct cublaslt_choice *choices,
+			    void *preference, int most, struct cublaslt_choice *choices,
 			    int *given);
 typedef int run_function(void *handle, void *product, const void *alpha, const void *a,
 			 void *a_layout, const void *b, void *b_layout, const void *beta,

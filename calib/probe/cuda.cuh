@@ -16,7 +16,7 @@ struct stamp;
 #define CUDA_THREADS 256
 
 struct cuda {
-	struct gpu gpu;
+	struct probe_gpu gpu;
 	int index, multiprocessors_count, gpus_count;
 	/* stream 0 is the default stream; others are created as needed */
 	cudaStream_t streams[GPU_STREAMS];
@@ -48,10 +48,10 @@ int cuda_check(struct cuda *cuda, cudaError_t error, const char *what);
 int cuda_waive(struct cuda *cuda, const char *why);
 int cuda_stream(struct cuda *cuda, int index, cudaStream_t *stream); /* marks the stream as busy */
 int cuda_finish(struct cuda *cuda);
-int cuda_call(struct gpu *gpu, const struct gpu_call *call);
+int cuda_call(struct probe_gpu *gpu, const struct gpu_call *call);
 
-int cuda_graph_make(struct gpu *gpu, size_t nodes_count);
-int cuda_work_make(struct gpu *gpu, const struct gpu_work *work);
+int cuda_graph_make(struct probe_gpu *gpu, size_t nodes_count);
+int cuda_work_make(struct probe_gpu *gpu, const struct gpu_work *work);
 int cuda_work_run(struct cuda *cuda, cudaStream_t stream);
 void cuda_work_close(struct cuda *cuda);
 

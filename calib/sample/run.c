@@ -26,8 +26,8 @@ struct run_state {
 	struct {
 		const char *test;
 		char why[WHY_MOST];
-	} told[WAIVED_MOST];
-	size_t told_count;
+	} waivers[WAIVED_MOST];
+	size_t waiver_count;
 };
 
 /* ---- messages ---- */
@@ -69,13 +69,13 @@ static void show(struct run_state *state, double now_s)
 
 static int waive(struct run_state *state, const char *test, const char *why)
 {
-	for (size_t i = 0; i < state->told_count; i++)
-		if (strcmp(state->told[i].test, test) == 0 &&
-		    strncmp(state->told[i].why, why, WHY_MOST - 1) == 0)
+	for (size_t i = 0; i < state->waiver_count; i++)
+		if (strcmp(state->waivers[i].test, test) == 0 &&
+		    strncmp(state->waivers[i].why, why, WHY_MOST - 1) == 0)
 			return 0;
-	if (state->told_count < WAIVED_MOST) {
-		state->told[state->told_count].test = test;
-		snprintf(state->told[state->told_count++].why, WHY_MOST, "%s", why);
+	if (state->waiver_count < WAIVED_MOST) {
+		state->waivers[state->waiver_count].test = test;
+		snprintf(state->waivers[state->waiver_count++].why, WHY_MOST, "%s", why);
 	}
 	return record_waived(state->run->record, test, why);
 }

@@ -28,7 +28,7 @@ struct search {
 	struct arena *arena;
 	struct plan_meter meter;
 	struct diag *diag;
-	const struct plan_search_request *asked;
+	const struct plan_search_request *request;
 	const struct scenario *scenario;
 	const struct job_entry *job;
 	struct plan_params params; /* those of the case, with the batch of the search */
@@ -63,7 +63,7 @@ static const struct scenario *read_with(struct search *s, const char *const *tex
 		"plan.tp=1", "plan.pp=1",     "plan.cp=1",          "plan.ep=1",
 		"plan.dp=0", "plan.chunks=1", "plan.micro_batch=1", "plan.schedule=auto"};
 	enum { SIZES = sizeof sizes / sizeof sizes[0] };
-	struct case_request request = s->asked->input.request;
+	struct case_request request = s->request->input.request;
 	struct setting *all =
 		ARENA_ARRAY(s->arena, request.setting_count + SIZES + count, struct setting);
 	size_t at = request.setting_count;
@@ -186,9 +186,9 @@ static void add_axis(struct search *s, const char *from, const char *text)
 static void add_key(struct search *s, const char *key, const char *values)
 {
 	const char *path = arena_printf(s->arena, "plan.%s", key);
-	const struct setting *fixed = find_setting(&s->asked->input.request, path);
-	for (size_t i = 0; i < s->asked->axis_count; i++)
-		if (strcmp(s->asked->axes[i].key, path) == 0)
+	const struct setting *fixed = find_setting(&s->request->input.request, path);
+	for (size_t i = 0; i < s->request->axis_count; i++)
+		if (strcmp(s->request->axes[i].key, path) == 0)
 			return;
 	if (fixed)
 		add_axis(s, fixed->origin.file, fixed->text);
@@ -198,15 +198,15 @@ static void add_key(struct search *s, const char *key, const char *values)
 
 static bool choose_values(struct search *s)
 {
-	const struct plan_search_request *asked = s->asked;
-	for (size_t i = 0; i < asked->axis_count && s->axis_count < KEYS_MAX / 2; i++) {
-		s->axes[s->axis_count++] = asked->axes[i];
-		if (strncmp(asked->axes[i].key, "plan.", 5) != 0)
+	const struct plan_search_request *request = s->request;
+	for (size_t i = 0; i < request->axis_count && s->axis_count < KEYS_MAX / 2; i++) {
+		s->axes[s->axis_count++] = request->axes[i];
+		if (strncmp(request->axes[i].key, "plan.", 5) != 0)
 			diag_error(
 				s->diag, (struct origin){"--vary", 0},
 				"'%s' is not a key of a plan (write plan.cp=1,2, for example, or "
 				"`farwire sweep` for other parameters)",
-				asked->axes[i].key);
+				request->axes[i].key);
 	}
 	add_key(s, "tp", powers(s->arena, job_machine_gpus(s->scenario, s->job)));
 	add_key(s, "pp", stages(s));
@@ -496,9 +496,9 @@ static const struct sweep *simulate(struct search *s, const struct candidate *pl
 					.ends = ending ? ends : NULL,
 					.ctx = ending,
 					.refused = refused};
-	struct sweep_request request = {.input = s->asked->input,
+	struct sweep_request request = {.input = s->request->input,
 					.list = &list,
-					.journal = best ? NULL : s->asked->journal};
+					.journal = best ? NULL : s->request->journal};
 	if (!best)
 		simulate_first_step(s, &request.input);
 	request.input.watch = (struct watch){plan_meter_point, &s->meter};
@@ -521,16 +521,16 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 	struct candidate *plans = none ? s->large.items : s->fitting.items;
 	size_t count = none ? s->large.count : s->fitting.count, kept = 0;
 	qsort(plans, count, sizeof *plans, none ? by_memory : by_least);
-	if (none && count > s->asked->most_count)
-		count = s->asked->most_count;
-	size_t draws = s->asked->input.options.draws_count;
+	if (none && count > s->request->most_count)
+		count = s->request->most_count;
+	size_t draws = s->request->input.options.draws_count;
 	size_t own_steps = s->takes_first_step ? FULL_STEPS + (draws > 0) : 1;
 	size_t best_steps = own_steps + draws;
-	const struct ending ending = {s, plans, count, s->asked->most_count, best_steps};
-	plan_meter_begin(&s->meter, 1, count, none ? 0 : s->asked->most_count * best_steps);
+	const struct ending ending = {s, plans, count, s->request->most_count, best_steps};
+	plan_meter_begin(&s->meter, 1, count, none ? 0 : s->request->most_count * best_steps);
 	const char **refused = ARENA_ARRAY(s->arena, count, const char *);
 	const struct sweep *sweep =
-		simulate(s, plans, count, false, none || s->asked->exhaustive ? NULL : &ending,
+		simulate(s, plans, count, false, none || s->request->exhaustive ? NULL : &ending,
 			 refused, fault);
 	if (!sweep)
 		return false;
@@ -543,7 +543,7 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 		if (needed && !none && why && search->refused_count++ == 0)
 			search->refused =
 				arena_printf(s->arena, "%s: %s", plans[i].found.name, why);
-		if (!point || (!none && why) || (!s->asked->exhaustive && !needed))
+		if (!point || (!none && why) || (!s->request->exhaustive && !needed))
 			continue;
 		plans[kept] = plans[i];
 		plans[kept++].found.prediction = point;
@@ -555,7 +555,7 @@ static bool run_plans(struct search *s, struct plan_search *search, struct sweep
 	}
 	if (!none)
 		qsort(plans, kept, sizeof *plans, by_throughput);
-	search->best_count = kept < s->asked->most_count ? kept : s->asked->most_count;
+	search->best_count = kept < s->request->most_count ? kept : s->request->most_count;
 	if (!none) {
 		plan_meter_begin(&s->meter, own_steps, s->meter.done,
 				 search->best_count * best_steps);
@@ -580,7 +580,7 @@ const struct plan_search *plan_search_run(struct arena *arena, struct diag *diag
 	struct search *s = ARENA_NEW(arena, struct search);
 	*s = (struct search){.arena = arena,
 			     .diag = diag,
-			     .asked = request,
+			     .request = request,
 			     .takes_first_step =
 				     !find_setting(&request->input.request, "case.steps") &&
 				     !find_setting(&request->input.request, "case.steps_warmup"),

@@ -19,12 +19,12 @@ enum { CHECKED_MAX = 256, ERRORS_MAX = 20 };
 /* ---- before the first point ---- */
 
 /* Returns the words for the parameters of the axes. */
-static const char *const *words_of(struct arena *arena, const struct sweep_request *asked,
+static const char *const *words_of(struct arena *arena, const struct sweep_request *request,
 				   const struct scenario *scenario)
 {
-	const char **words = ARENA_ARRAY(arena, asked->axis_count, const char *);
-	for (size_t a = 0; a < asked->axis_count; a++) {
-		const char *key = asked->axes[a].key;
+	const char **words = ARENA_ARRAY(arena, request->axis_count, const char *);
+	for (size_t a = 0; a < request->axis_count; a++) {
+		const char *key = request->axes[a].key;
 		const struct param_row *row = NULL;
 		for (size_t i = 0; i < cfg_param_count(scenario->resolution) && !row; i++)
 			if (paths_match(key, cfg_param_at(scenario->resolution, i)->path))
@@ -41,15 +41,15 @@ static bool check_values(struct arena *arena, struct diag *diag, struct sweep_ta
 			 uint64_t *read, const char *const **words)
 {
 	const struct case_request base = sweep_point_case(arena, task, 0);
-	struct diag *first = task->asked.list ? diag_new(arena) : diag; /* it may be refused */
+	struct diag *first = task->request.list ? diag_new(arena) : diag; /* it may be refused */
 	const struct scenario *scenario = case_read(arena, first, &base);
 	*read = diag_read(first);
 	sweep_keep_calls(task, scenario);
 	if (scenario)
-		*words = words_of(arena, &task->asked, scenario);
+		*words = words_of(arena, &task->request, scenario);
 	size_t stride = task->point_count;
-	for (size_t a = 0; a < task->asked.axis_count && diag_count(diag) == 0; a++) {
-		size_t count = task->asked.axes[a].count;
+	for (size_t a = 0; a < task->request.axis_count && diag_count(diag) == 0; a++) {
+		size_t count = task->request.axes[a].count;
 		size_t checked = count < CHECKED_MAX ? count : CHECKED_MAX;
 		stride /= count;
 		for (size_t i = 1; i < checked; i++) {
@@ -84,30 +84,30 @@ static struct journal *open_journal(struct arena *arena, struct diag *diag,
 				    struct sweep_queue *queue, uint64_t read,
 				    struct journal_reader reader, struct sweep_fault *fault)
 {
-	const struct sweep_request *asked = &queue->task->asked;
-	const struct analysis_input *input = &asked->input;
+	const struct sweep_request *request = &queue->task->request;
+	const struct analysis_input *input = &request->input;
 	uint64_t settings = hash_count(HASH_START, input->options.seed), axes = HASH_START;
 	settings = hash_count(settings, input->options.draws_count);
 	for (size_t i = 0; i < input->request.setting_count; i++)
 		settings = hash_text(settings, input->request.settings[i].text);
-	for (size_t i = 0; asked->list && i < asked->list->point_count; i++)
-		for (size_t k = 0; k < asked->list->setting_count; k++)
-			axes = hash_text(axes, asked->list->settings[i][k].text);
-	for (size_t a = 0; a < asked->axis_count; a++) {
-		axes = hash_count(axes, asked->axes[a].count);
-		for (size_t i = 0; i < asked->axes[a].count; i++)
-			axes = hash_text(axes, asked->axes[a].texts[i]);
+	for (size_t i = 0; request->list && i < request->list->point_count; i++)
+		for (size_t k = 0; k < request->list->setting_count; k++)
+			axes = hash_text(axes, request->list->settings[i][k].text);
+	for (size_t a = 0; a < request->axis_count; a++) {
+		axes = hash_count(axes, request->axes[a].count);
+		for (size_t i = 0; i < request->axes[a].count; i++)
+			axes = hash_text(axes, request->axes[a].texts[i]);
 	}
 	const struct journal_part parts[] = {
 		{"program", "the program", hash_program()},
 		{"files", "the files that it reads", read},
 		{"settings", "the settings", settings},
-		{"axes", asked->list ? "the list of points" : "the axes", axes}};
+		{"axes", request->list ? "the list of points" : "the axes", axes}};
 	const struct journal_head head = {queue->task->point_count, parts,
 					  sizeof parts / sizeof parts[0]};
 	bool refused;
 	struct journal *journal =
-		journal_open(arena, diag, asked->journal, &head, reader, &refused);
+		journal_open(arena, diag, request->journal, &head, reader, &refused);
 	fault->outside = !journal && !refused;
 	return journal;
 }
@@ -124,7 +124,7 @@ static void compute_one(struct sweep_queue *queue, size_t index)
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	struct sweep_result result = sweep_point(arena, diag, queue->task, index);
-	const struct sweep_list *list = queue->task->asked.list;
+	const struct sweep_list *list = queue->task->request.list;
 	if (list && !result.line && !result.broken) {
 		queue_refuse(queue, index, diag_at(diag, 0));
 	} else if (result.line) {
@@ -144,10 +144,10 @@ static void compute_one(struct sweep_queue *queue, size_t index)
 static void run_worker(void *ctx, size_t worker)
 {
 	struct sweep_queue *queue = ctx;
-	const struct sweep_request *asked = &queue->task->asked;
+	const struct sweep_request *request = &queue->task->request;
 	size_t index;
-	if (worker == 0 && asked->ranks)
-		sweep_serve(asked->ranks, asked->input.options.jobs, queue);
+	if (worker == 0 && request->ranks)
+		sweep_serve(request->ranks, request->input.options.jobs, queue);
 	else
 		while (queue_take_points(queue, 1, &index))
 			compute_one(queue, index);
@@ -155,9 +155,9 @@ static void run_worker(void *ctx, size_t worker)
 
 static void run_workers(struct sweep_queue *queue)
 {
-	const struct sweep_request *asked = &queue->task->asked;
-	unsigned jobs = asked->input.options.jobs;
-	jobs = (jobs ? jobs : 1) + (asked->ranks ? 1 : 0);
+	const struct sweep_request *request = &queue->task->request;
+	unsigned jobs = request->input.options.jobs;
+	jobs = (jobs ? jobs : 1) + (request->ranks ? 1 : 0);
 	parallel_each(jobs, jobs, run_worker, queue);
 }
 
@@ -170,21 +170,21 @@ static void say_errors(struct diag *diag, const struct sweep_queue *queue,
 	if (!queue->outside)
 		return;
 	fault->outside = true;
-	diag_error(diag, (struct origin){queue->task->asked.journal, 0}, "%s", queue->outside);
+	diag_error(diag, (struct origin){queue->task->request.journal, 0}, "%s", queue->outside);
 }
 
 static void run_queue(struct arena *arena, struct diag *diag, struct sweep_queue *queue,
 		      uint64_t read, struct sweep_fault *fault)
 {
-	const struct sweep_request *asked = &queue->task->asked;
+	const struct sweep_request *request = &queue->task->request;
 	pthread_mutex_init(&queue->lock, NULL);
-	if (asked->journal)
+	if (request->journal)
 		queue->journal = open_journal(arena, diag, queue, read,
 					      (struct journal_reader){take_kept, queue}, fault);
-	if (!asked->journal || queue->journal)
+	if (!request->journal || queue->journal)
 		run_workers(queue);
-	else if (asked->ranks)
-		sweep_serve(asked->ranks, asked->input.options.jobs, NULL);
+	else if (request->ranks)
+		sweep_serve(request->ranks, request->input.options.jobs, NULL);
 	if (queue->journal && journal_close(queue->journal) != 0 && !queue->outside)
 		queue->outside = "the last points could not be written to the disk";
 	pthread_mutex_destroy(&queue->lock);

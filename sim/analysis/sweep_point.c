@@ -12,14 +12,14 @@ static const char point_key[] = "{\"point\":", prediction_key[] = ",\"prediction
 struct case_request sweep_point_case(struct arena *arena, const struct sweep_task *task,
 				     size_t index)
 {
-	const struct case_request *base = &task->asked.input.request;
-	const struct sweep_axis *axes = task->asked.axes;
-	const struct sweep_list *list = task->asked.list;
+	const struct case_request *base = &task->request.input.request;
+	const struct sweep_axis *axes = task->request.axes;
+	const struct sweep_list *list = task->request.list;
 	struct setting settings[AXES_MAX];
 	size_t count = 0;
 	if (list)
 		return request_with(arena, base, list->settings[index], list->setting_count);
-	for (size_t a = task->asked.axis_count; a-- > 0; index /= axes[a].count)
+	for (size_t a = task->request.axis_count; a-- > 0; index /= axes[a].count)
 		settings[count++] =
 			(struct setting){axes[a].texts[index % axes[a].count], {axes[a].from, 0}};
 	return request_with(arena, base, settings, count);
@@ -27,10 +27,10 @@ struct case_request sweep_point_case(struct arena *arena, const struct sweep_tas
 
 void sweep_keep_calls(struct sweep_task *task, const struct scenario *scenario)
 {
-	for (size_t a = 0; a < task->asked.axis_count; a++)
-		if (strcmp(task->asked.axes[a].key, "case.calls") == 0)
+	for (size_t a = 0; a < task->request.axis_count; a++)
+		if (strcmp(task->request.axes[a].key, "case.calls") == 0)
 			return;
-	task->asked.input = analysis_with_calls(task->asked.input, scenario);
+	task->request.input = analysis_with_calls(task->request.input, scenario);
 }
 
 /* Returns a prediction without clients, links and parameters as one line of JSON. */
@@ -62,7 +62,7 @@ struct sweep_result sweep_point(struct arena *arena, struct diag *diag,
 				const struct sweep_task *task, size_t index)
 {
 	struct sweep_result result = {0};
-	struct predict_options options = task->asked.input.options;
+	struct predict_options options = task->request.input.options;
 	struct case_request request = sweep_point_case(arena, task, index);
 	options.jobs = 1;
 	options.trace = NULL;

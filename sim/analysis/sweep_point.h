@@ -9,7 +9,7 @@
 #include "sim/analysis/sweep.h"
 
 struct sweep_task { /* shared by all points */
-	struct sweep_request asked;
+	struct sweep_request request;
 	size_t point_count;
 };
 

@@ -15,7 +15,7 @@ static bool is_over(const struct sweep_queue *queue)
 	/* points after the first one with errors are not needed */
 	if (queue->outside || queue->next >= queue->task->point_count || queue->next > queue->bad)
 		return true;
-	const struct sweep_list *list = queue->task->asked.list;
+	const struct sweep_list *list = queue->task->request.list;
 	return list && list->ends && list->ends(list->ctx, queue->next, queue->points);
 }
 
@@ -57,7 +57,7 @@ void queue_put(struct sweep_queue *queue, const char *line, size_t size_B, bool 
 		    journal_add(queue->journal, line, size_B) != 0)
 			queue->outside = arena_printf(
 				queue->arena, "the file cannot be written: %s", strerror(errno));
-		const struct watch *watch = &queue->task->asked.input.watch;
+		const struct watch *watch = &queue->task->request.input.watch;
 		if (watch->tell)
 			watch->tell(watch->ctx, queue->before, queue->done,
 				    queue->task->point_count);
@@ -72,7 +72,7 @@ void queue_put(struct sweep_queue *queue, const char *line, size_t size_B, bool 
 void queue_refuse(struct sweep_queue *queue, size_t index, const char *why)
 {
 	pthread_mutex_lock(&queue->lock);
-	queue->task->asked.list->refused[index] = arena_strdup(queue->arena, why);
+	queue->task->request.list->refused[index] = arena_strdup(queue->arena, why);
 	pthread_mutex_unlock(&queue->lock);
 }
 

@@ -36,7 +36,7 @@ uint64_t diag_read(const struct diag *diag)
 	return diag->read;
 }
 
-static bool is_said(const struct diag *diag, const char *text)
+static bool is_reported(const struct diag *diag, const char *text)
 {
 	for (size_t i = 0; i < diag->count && i < DIAG_KEPT; i++)
 		if (strcmp(diag->texts[i], text) == 0)
@@ -64,7 +64,7 @@ void diag_add(struct diag *diag, struct origin origin, const char *format, ...)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = ' ';
 	const char *shown = text_visible(diag->arena, text);
-	if (!is_said(diag, shown))
+	if (!is_reported(diag, shown))
 		diag->texts[diag->count++] = shown;
 }
 

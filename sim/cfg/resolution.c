@@ -195,7 +195,8 @@ const struct override *cfg_override_take(struct cfg_resolution *resolution, cons
 
 const char *cfg_override_text(struct cfg_resolution *resolution, const char *path)
 {
-	*VEC_PUSH(resolution->arena, &resolution->asked) = arena_strdup(resolution->arena, path);
+	*VEC_PUSH(resolution->arena, &resolution->requested) =
+		arena_strdup(resolution->arena, path);
 	const struct override *override = cfg_override_take(resolution, path, OVERRIDE_SETTING);
 	return override ? override->setting.text : NULL;
 }
@@ -374,11 +375,11 @@ void cfg_resolution_finish(struct cfg_resolution *resolution, struct diag *diag)
 	struct arena *scratch = arena_new();
 	size_t count = 0;
 	const char **known = ARENA_ARRAY(
-		scratch, resolution->params.count + resolution->asked.count, const char *);
+		scratch, resolution->params.count + resolution->requested.count, const char *);
 	for (size_t i = 0; i < resolution->params.count; i++)
 		known[count++] = resolution->params.items[i].path;
-	for (size_t i = 0; i < resolution->asked.count; i++)
-		known[count++] = resolution->asked.items[i];
+	for (size_t i = 0; i < resolution->requested.count; i++)
+		known[count++] = resolution->requested.items[i];
 	for (size_t i = 0; i < resolution->overrides.count; i++) {
 		const struct override *override = &resolution->overrides.items[i];
 		if (!override->used && override->kind == OVERRIDE_SETTING)

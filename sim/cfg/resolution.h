@@ -30,7 +30,7 @@ struct cfg_resolution {
 	size_t *lists;   /* lists of the other overrides, by the hash of the path */
 	size_t list_count;
 	VEC(struct cfg_param) params;
-	VEC(const char *) asked; /* paths that were given to cfg_override_text */
+	VEC(const char *) requested; /* paths that were given to cfg_override_text */
 };
 
 /* Returns true if a value for path that is written at origin is to be ignored. */

@@ -79,25 +79,25 @@ static long number(const struct msccl_reader *p, const struct xml_element *e, co
 }
 
 /* Returns whether the words are the same without underscores, so "allreduce" is "all_reduce". */
-static bool is_name(const char *said, const char *name)
+static bool is_name(const char *word, const char *name)
 {
 	for (; *name; name++)
-		if (*name != '_' && *said++ != *name)
+		if (*name != '_' && *word++ != *name)
 			return false;
-	return !*said;
+	return !*word;
 }
 
 static size_t take_name(const struct msccl_reader *p, const struct xml_element *e,
 			const char *attribute, const char *const *names, size_t count)
 {
-	const char *said = xml_attribute(e, attribute), *known = "";
+	const char *word = xml_attribute(e, attribute), *known = "";
 	for (size_t i = 0; i < count; i++) {
-		if (is_name(said, names[i]))
+		if (is_name(word, names[i]))
 			return i;
 		known = arena_printf(p->arena, "%s%s%s", known, i ? ", " : "", names[i]);
 	}
 	diag_error(p->diag, e->origin, "%s=\"%.40s\" of <algo> is not known (farwire reads %s)",
-		   attribute, said, known);
+		   attribute, word, known);
 	return 0;
 }
 
@@ -295,7 +295,7 @@ static bool play_all(struct msccl_reader *p)
 	return diag_count(p->diag) == 0;
 }
 
-const struct msccl *msccl_read(struct arena *arena, struct diag *diag, struct origin said,
+const struct msccl *msccl_read(struct arena *arena, struct diag *diag, struct origin origin,
 			       const char *path)
 {
 	struct msccl *msccl = ARENA_NEW(arena, struct msccl);
@@ -303,7 +303,7 @@ const struct msccl *msccl_read(struct arena *arena, struct diag *diag, struct or
 	struct cfg_file_identity identity;
 	const char *wrong = NULL, *text = cfg_file_load(arena, path, &identity, &wrong);
 	if (!text) {
-		diag_error(diag, said, "library.msccl: '%s' %s", path, wrong);
+		diag_error(diag, origin, "library.msccl: '%s' %s", path, wrong);
 		return NULL;
 	}
 	if (text[strspn(text, " \t\r\n")] == '{') {

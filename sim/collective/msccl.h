@@ -26,8 +26,8 @@ struct msccl {
 	const struct schedule *schedule; /* for a buffer of 1 B */
 };
 
-/* Returns NULL after an error. `said` is the setting that names the file. */
-const struct msccl *msccl_read(struct arena *arena, struct diag *diag, struct origin said,
+/* Returns NULL after an error. `origin` is the setting that names the file. */
+const struct msccl *msccl_read(struct arena *arena, struct diag *diag, struct origin origin,
 			       const char *path);
 /* Takes the steps of library.msccl; it is not in algorithms.def, because a name cannot choose it.
  */

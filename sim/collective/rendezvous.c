@@ -64,7 +64,7 @@ static void consent(void *ctx, uint64_t arg)
 	post(wire, !wire->end, consented);
 }
 
-static void asked(void *ctx, uint64_t arg)
+static void request_arrives(void *ctx, uint64_t arg)
 {
 	struct wire *wire = ctx;
 	struct communicator *comm = wire->socket->comm;
@@ -75,7 +75,7 @@ static void asked(void *ctx, uint64_t arg)
 static void ask(void *ctx, uint64_t arg)
 {
 	struct wire *wire = ctx;
-	post(wire, wire->end, asked);
+	post(wire, wire->end, request_arrives);
 }
 
 bool rendezvous_allows(struct communicator *comm, struct wire *wire)

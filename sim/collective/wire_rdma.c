@@ -117,7 +117,7 @@ static bool is_far(const struct communicator *comm, const struct rank_state *ran
 /* Returns true if a message should leave through the memory of the GPU next to the adapter `rail`:
  * if the sender's own adapter `out` is another one, or if it is the same one but behind a root
  * complex. NCCL prefers PXN to such paths (src/graph/topo.h, PATH_PXN is less than PATH_PHB). */
-static bool wants_rail(const struct communicator *comm, const struct way *way, int rail, int out)
+static bool takes_rail(const struct communicator *comm, const struct way *way, int rail, int out)
 {
 	size_t via = counterpart(comm, way->from, way->to);
 	if (rail < 0 || comm->library->cross_nic_count == 1)
@@ -154,7 +154,7 @@ static const struct route *add_network(struct communicator *comm, struct leg *le
 	bool device = from == comm->ranks[way->from].gpu_node;
 	bool inside = way->meets == FOLD_INSIDE &&
 		      comm->ranks[way->from].host_node == comm->ranks[way->to].host_node;
-	bool railed = device && !inside && wants_rail(comm, way, rail, out);
+	bool railed = device && !inside && takes_rail(comm, way, rail, out);
 	for (int own = railed ? 0 : 1; own < 2; own++) {
 		*leg = before;
 		int by = own ? out : rail;

@@ -374,17 +374,17 @@ static bool done(struct importing *importing, struct imported *imported)
 		number_passes(importing);
 	if (diag_count(importing->diag))
 		return false;
-	const char *said = arena_printf(importing->arena,
-					"%zu points of %s: %zu results read, %zu used, %zu skipped",
-					importing->points.count, importing->tool,
-					importing->used_count + importing->skipped_count,
-					importing->used_count, importing->skipped_count);
+	const char *summary = arena_printf(
+		importing->arena, "%zu points of %s: %zu results read, %zu used, %zu skipped",
+		importing->points.count, importing->tool,
+		importing->used_count + importing->skipped_count, importing->used_count,
+		importing->skipped_count);
 	for (size_t i = 0; i < importing->skips.count; i++) {
 		const struct import_skip *skip = &importing->skips.items[i];
-		said = arena_printf(importing->arena, "%s\n%zu skipped: %s (%s:%d)", said,
-				    skip->count, skip->why, skip->path, skip->line);
+		summary = arena_printf(importing->arena, "%s\n%zu skipped: %s (%s:%d)", summary,
+				       skip->count, skip->why, skip->path, skip->line);
 	}
-	*imported = (struct imported){.write = write_log, .ctx = importing, .said = said};
+	*imported = (struct imported){.write = write_log, .ctx = importing, .summary = summary};
 	return true;
 }
 

@@ -66,7 +66,7 @@ struct importing {
 struct imported {
 	void (*write)(FILE *out, const void *ctx);
 	const void *ctx;
-	const char *said; /* summary of the content, for the user */
+	const char *summary; /* summary of the content, for the user */
 	/* Set by the caller: is told how much of a large file has been read; may be NULL. */
 	void (*tell)(void *ctx, size_t before, size_t done, size_t count);
 	void *tell_ctx;

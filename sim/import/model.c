@@ -87,7 +87,7 @@ static void says(struct model *m, const char *what, double value, enum settings_
 }
 
 /* Writes where a choice comes from. */
-static void says_choice(struct model *m, const char *what, enum settings_field field)
+static void read_choice(struct model *m, const char *what, enum settings_field field)
 {
 	const char *place = settings_place(m->settings, field);
 	reading_line(m->reading, "#   %-24s %s%s", what, place ? "" : "assumed: ",
@@ -347,22 +347,22 @@ static void write_values(struct model *m)
 				 : "as many tokens as positions, at most 8192");
 	if (m->window > 0)
 		says(m, "window", m->window, FIELD_WINDOW, "");
-	says_choice(m, m->is.layer_norm ? "layer norms" : "RMS norms", FIELD_NORM);
-	says_choice(m,
+	read_choice(m, m->is.layer_norm ? "layer norms" : "RMS norms", FIELD_NORM);
+	read_choice(m,
 		    m->is.learned                                           ? "learned positions"
 		    : m->is.rotary || !m->is.layer_norm || !m->is.plain_mlp ? "rotary positions"
 									    : "no positions",
 		    has(m, FIELD_POSITION_KIND) ? FIELD_POSITION_KIND : FIELD_ROTARY);
-	says_choice(m, m->is.plain_mlp ? "MLP of two products" : "gated MLP",
+	read_choice(m, m->is.plain_mlp ? "MLP of two products" : "gated MLP",
 		    has(m, FIELD_SWIGLU) ? FIELD_SWIGLU : FIELD_ACTIVATION);
-	says_choice(m,
+	read_choice(m,
 		    m->is.attention_bias ? "biases"
 		    : m->is.qkv_bias     ? "biases of q, k, v"
 					 : "no biases",
 		    has(m, FIELD_ATTENTION_BIAS) ? FIELD_ATTENTION_BIAS
 		    : has(m, FIELD_NO_BIAS)      ? FIELD_NO_BIAS
 						 : FIELD_BIAS);
-	says_choice(m, m->is.tied ? "tied head" : "head of its own",
+	read_choice(m, m->is.tied ? "tied head" : "head of its own",
 		    has(m, FIELD_TIED) ? FIELD_TIED : FIELD_UNTIED);
 }
 

@@ -90,11 +90,11 @@ bool reading_done(struct reading *reading, const char *records, struct imported 
 {
 	if (diag_count(reading->diag))
 		return false;
-	const char *said = arena_printf(reading->arena, "%zu %s read: %zu used, %zu skipped",
-					reading->used_count + reading->skipped_count, records,
-					reading->used_count, reading->skipped_count);
+	const char *summary = arena_printf(reading->arena, "%zu %s read: %zu used, %zu skipped",
+					   reading->used_count + reading->skipped_count, records,
+					   reading->used_count, reading->skipped_count);
 	for (size_t i = 0; i < reading->notes.count; i++)
-		said = arena_printf(reading->arena, "%s\n%s", said, reading->notes.items[i]);
-	*imported = (struct imported){.write = write_lines, .ctx = reading, .said = said};
+		summary = arena_printf(reading->arena, "%s\n%s", summary, reading->notes.items[i]);
+	*imported = (struct imported){.write = write_lines, .ctx = reading, .summary = summary};
 	return true;
 }

@@ -13,7 +13,7 @@
 
 enum { PARTS_MAX = 1024, NVLINKS_MAX = 20000 };
 
-size_t topology_part(struct machine_read *machine, enum part_kind kind, const char *said,
+size_t topology_part(struct machine_read *machine, enum part_kind kind, const char *label,
 		     size_t parent, struct origin origin)
 {
 	struct reading *reading = machine->reading;
@@ -23,7 +23,7 @@ size_t topology_part(struct machine_read *machine, enum part_kind kind, const ch
 			   PARTS_MAX);
 	*VEC_PUSH(reading->arena, &machine->parts) = (struct machine_part){
 		.kind = kind,
-		.said = reading_quote(reading, said),
+		.label = reading_quote(reading, label),
 		.parent = parent,
 		.order = -1,
 		.origin = origin,
@@ -267,7 +267,7 @@ static void join_nvlinks(struct machine_read *machine)
 	for (size_t i = 0; i < machine->nvlinks.count; i++) {
 		struct nvlink link = machine->nvlinks.items[i];
 		for (size_t j = 0; link.bus && j < machine->parts.count; j++)
-			if (strcmp(machine->parts.items[j].said, link.bus) == 0)
+			if (strcmp(machine->parts.items[j].label, link.bus) == 0)
 				link.b = j;
 		if (link.bus && link.b == NO_PART) {
 			skip(machine, &link, "no device has the bus id at its other end");
@@ -298,10 +298,10 @@ static const char *place_of(struct machine_read *machine, const struct machine_p
 {
 	return part->origin.line ? arena_printf(machine->reading->arena, "%s:%d: %s",
 						reading_quote(machine->reading, part->origin.file),
-						part->origin.line, part->said)
+						part->origin.line, part->label)
 				 : arena_printf(machine->reading->arena, "%s: %s",
 						reading_quote(machine->reading, part->origin.file),
-						part->said);
+						part->label);
 }
 
 static const char *separator(size_t index, size_t count)
@@ -483,8 +483,8 @@ static void write_network(struct machine_read *machine, double generation)
 		return;
 	}
 	double usual = generation > 4 ? 400 : generation > 3 ? 200 : 100;
-	bool said = nic->speed_bps >= 1e6;
-	const char *assumed = said ? "" : "; speed assumed";
+	bool label = nic->speed_bps >= 1e6;
+	const char *assumed = label ? "" : "; speed assumed";
 	const char *kind = kind_of(machine, nic);
 	const char *network =
 		machine->network ? machine->network
@@ -493,7 +493,7 @@ static void write_network(struct machine_read *machine, double generation)
 				 : arena_printf(machine->reading->arena,
 						"{ kind = \"fat_tree\"; ports_per_leaf = 32; link = "
 						      "{ kind = \"%s\"; bandwidth = \"%.15g Gbit/s\"; }; }",
-						kind, said ? nic->speed_bps / 1e9 : usual);
+						kind, label ? nic->speed_bps / 1e9 : usual);
 	reading_line(machine->reading, "\tcluster = { machine = \"own\";");
 	if (machine->network)
 		reading_line(machine->reading, "\t\tnetwork = %s; # %s", network,

@@ -11,8 +11,8 @@ enum part_kind { PART_SOCKET, PART_BRIDGE, PART_GPU, PART_NIC };
 
 struct machine_part {
 	enum part_kind kind;
-	const char *name; /* "gpu0", for the written file */
-	const char *said; /* what the file calls it: bus id or label */
+	const char *name;  /* "gpu0", for the written file */
+	const char *label; /* what the file calls it: bus id or label */
 	struct origin origin;
 	size_t parent;
 	double generation, lanes; /* of the PCIe link to the parent; 0: unknown */
@@ -51,7 +51,7 @@ struct machine_read {
 
 /* Adds a part with the defaults of an unknown one, and returns its index. Reports an error if there
  * are too many. */
-size_t topology_part(struct machine_read *machine, enum part_kind kind, const char *said,
+size_t topology_part(struct machine_read *machine, enum part_kind kind, const char *label,
 		     size_t parent, struct origin origin);
 void topology_nvlink(struct machine_read *machine, struct nvlink link);
 /* Gives an adapter its name in the operating system. Names such as rocep12s0 also say the kind of

@@ -67,8 +67,8 @@ static size_t parent_of(struct hwloc *h)
 	for (size_t i = 0; i < h->depth; i++) {
 		struct level *level = &h->levels[i];
 		if (level->bridge && level->part == NO_PART) {
-			level->part = topology_part(h->machine, PART_BRIDGE, level->as.said, parent,
-						    level->as.origin);
+			level->part = topology_part(h->machine, PART_BRIDGE, level->as.label,
+						    parent, level->as.origin);
 			struct machine_part *part = &h->machine->parts.items[level->part];
 			part->generation = level->as.generation;
 			part->lanes = level->as.lanes;
@@ -129,7 +129,7 @@ static void take_object(struct hwloc *h, const struct xml_element *e, struct lev
 			topology_part(h->machine, PART_SOCKET, "Package", NO_PART, e->origin);
 	} else if (strcmp(type, "Bridge") == 0) {
 		level->bridge = strcmp(xml_attribute(e, "bridge_type"), "1-1") == 0;
-		level->as.said = arena_strdup(reading->arena, xml_attribute(e, "pci_busid"));
+		level->as.label = arena_strdup(reading->arena, xml_attribute(e, "pci_busid"));
 		read_speed(xml_attribute(e, "pci_link_speed"), &level->as);
 	} else if (strcmp(type, "PCIDev") == 0) {
 		level->part = take_device(h, e);

@@ -31,19 +31,19 @@ static const char *say(struct arena *arena, const struct recorded_calls *recorde
 		calls += rank->call_count;
 		threads += rank->thread_count;
 	}
-	const char *said = arena_printf(
+	const char *summary = arena_printf(
 		arena,
 		"converted %zu calls of %zu threads with %zu step marks%s; %zu events read, %zu "
 		"used, %zu skipped",
 		calls, threads, recorded->mark_count, recorded->mark_count || !steps ? "" : steps,
 		counts->events, counts->used, counts->events - counts->used);
 	if (counts->orphans > 0)
-		said = arena_printf(arena,
-				    "%s\n%zu kernels and copies were left out because the trace "
-				    "does not contain their calls",
-				    said, counts->orphans);
+		summary = arena_printf(arena,
+				       "%s\n%zu kernels and copies were left out because the trace "
+				       "does not contain their calls",
+				       summary, counts->orphans);
 	if (counts->collectives + counts->unknown_collectives == 0)
-		return said;
+		return summary;
 	const char *whose = recorded->world_count == 0 ? "one rank of several"
 			    : ranks > 1
 				    ? arena_printf(arena, "%zu ranks", ranks)
@@ -52,7 +52,7 @@ static const char *say(struct arena *arena, const struct recorded_calls *recorde
 	return arena_printf(arena,
 			    "%s\n%s: %zu collectives with bytes and group; %zu without, which take "
 			    "their recorded time",
-			    said, whose, counts->collectives, counts->unknown_collectives);
+			    summary, whose, counts->collectives, counts->unknown_collectives);
 }
 
 /* Returns false if nothing was recorded because of an error. */
@@ -65,7 +65,7 @@ static bool finish(struct arena *arena, const struct recorded_calls *recorded,
 	struct calls *calls = ARENA_NEW(arena, struct calls);
 	*calls = (struct calls){arena, recorded};
 	*imported = (struct imported){
-		.write = write_calls, .ctx = calls, .said = say(arena, recorded, counts, steps)};
+		.write = write_calls, .ctx = calls, .summary = say(arena, recorded, counts, steps)};
 	return true;
 }
 

@@ -159,11 +159,11 @@ static void scaling(struct report *report, const struct case_request *request,
 		    const struct prediction *p)
 {
 	struct arena *arena = report->arena;
-	struct scaling_request asked = {
+	struct scaling_request over_gpus = {
 		.input = report_input(report, request, report->request->options.draws_count),
 		.gpus = {NULL, {"report", 0}}};
 	struct sweep_fault fault;
-	const struct scaling *found = scaling_run(arena, report->diag, &asked, &fault);
+	const struct scaling *found = scaling_run(arena, report->diag, &over_gpus, &fault);
 	report_break(report, fault.broken);
 	if (!found)
 		return; /* the report still has the case itself */
@@ -176,7 +176,7 @@ static void scaling(struct report *report, const struct case_request *request,
 	text.title = arena_printf(arena, "Parts of the step time of %s", p->name);
 	report_figure(report, scaling_parts_chart(arena, text, found),
 		      "The parts of one step, as the mean over the ranks.");
-	report_results(report, scaling_table(arena, found), asked.input.options.draws_count > 0,
+	report_results(report, scaling_table(arena, found), over_gpus.input.options.draws_count > 0,
 		       "The numbers of these figures", NULL);
 }
 

@@ -17,7 +17,7 @@ enum answer {
 };
 
 struct reported {
-	const char *name;    /* column of CSV: "images_per_s" */
+	const char *name;    /* column of CSV: "samples_per_s" */
 	const char *heading; /* heading of tables: "images/s" */
 	unsigned kinds;      /* set of enum prediction_kind: predictions that have this answer */
 	bool text;

@@ -41,9 +41,9 @@ static double part_s(const struct prediction *prediction, const char *name)
 
 static struct result_column column_of(const struct field *field, bool steps)
 {
-	bool images = strcmp(field->csv, "throughput_images_per_s") == 0;
+	bool throughput = strcmp(field->csv, "throughput_samples_per_s") == 0;
 	return (struct result_column){
-		.name = steps && images ? "throughput_steps_per_s" : field->csv,
+		.name = steps && throughput ? "throughput_steps_per_s" : field->csv,
 		.quantity = QUANTITY_COUNT,
 		.text = field->type != FIELD_NUMBER && field->type != FIELD_ESTIMATE,
 		.interval = field->type == FIELD_ESTIMATE};

@@ -34,7 +34,7 @@ void case_read_stack(struct reader *c, const struct cfg_node *node);
 
 /* Returns the path of a file that a key names. In the case file it is relative to the folder of
  * that file. */
-const char *case_file_path(const struct reader *c, struct origin said, const char *name);
+const char *case_file_path(const struct reader *c, struct origin origin, const char *name);
 /* Reads a recorded program, which replaces network and stack (case_calls.c). */
 void case_read_calls(struct reader *c);
 /* Fills a client with the recorded program. batch_count 0: the client sets no batch. model must

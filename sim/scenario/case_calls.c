@@ -12,11 +12,11 @@
 
 /* A path in the case file is relative to the folder of that file. Other paths are relative to the
  * working directory or, as in shipped datasets, to the folder of the shipped measurements. */
-const char *case_file_path(const struct reader *c, struct origin said, const char *name)
+const char *case_file_path(const struct reader *c, struct origin origin, const char *name)
 {
 	const char *own = c->request->path;
 	const char *slash = own ? strrchr(own, '/') : NULL;
-	bool beside = said.file && own && strcmp(said.file, own) == 0;
+	bool beside = origin.file && own && strcmp(origin.file, own) == 0;
 	if (name[0] == '/')
 		return name;
 	if (!slash || !beside) {
@@ -34,13 +34,13 @@ static const char *file_name(const char *path)
 }
 
 /* Finds what each rank of the job plays. Returns false after an error. */
-static bool read_ranks(struct reader *c, struct origin said, struct recorded_program *program)
+static bool read_ranks(struct reader *c, struct origin origin, struct recorded_program *program)
 {
 	size_t count = (size_t)c->params->gpus_count;
-	program->job = recorded_job_new(c->arena, c->diag, said, program->calls, count);
+	program->job = recorded_job_new(c->arena, c->diag, origin, program->calls, count);
 	program->steps = ARENA_ARRAY(c->arena, count, struct replay_step);
 	for (size_t i = 0; program->job && i < count; i++)
-		if (!replay_step_like(c->diag, said, program->job->ranks[i], &program->step,
+		if (!replay_step_like(c->diag, origin, program->job->ranks[i], &program->step,
 				      &program->steps[i]))
 			return false;
 	return program->job != NULL;
@@ -50,9 +50,9 @@ static bool read_ranks(struct reader *c, struct origin said, struct recorded_pro
 static void read_recorded_gpu(struct reader *c, struct recorded_program *program)
 {
 	const struct gpu_model *model = gpu_model_by_name(program->calls->gpu);
-	const char *said = program->params->gpu;
+	const char *name = program->params->gpu;
 	const struct cfg_node *file;
-	program->profile = said[0] ? said : model ? model->profile : NULL;
+	program->profile = name[0] ? name : model ? model->profile : NULL;
 	if (!program->profile)
 		return;
 	const struct cfg_node *node =
@@ -66,13 +66,13 @@ static void read_recorded_gpu(struct reader *c, struct recorded_program *program
 
 void case_read_calls(struct reader *c)
 {
-	struct origin said = case_origin_of(c, "case.calls");
+	struct origin origin = case_origin_of(c, "case.calls");
 	const struct cfg_param *model = cfg_param_find(c->resolution, "case.model");
 	struct calls_params *params = ARENA_NEW(c->arena, struct calls_params);
 	if (!reader_params(c, cfg_child(c->file, "calls"), "calls", "calls", &calls_table, params))
 		return;
 	if (case_is_job(c))
-		diag_error(c->diag, said,
+		diag_error(c->diag, origin,
 			   "case.calls: a recording cannot be combined with case.jobs or "
 			   "case.collective (leave them out)");
 	else if (model && model->origin.file)
@@ -87,14 +87,14 @@ void case_read_calls(struct reader *c)
 	program->calls = c->request->calls;
 	if (!program->calls)
 		program->calls = call_file_read(c->arena, c->diag,
-						case_file_path(c, said, c->params->calls));
+						case_file_path(c, origin, c->params->calls));
 	if (program->calls)
 		read_recorded_gpu(c, program);
 	network->name = file_name(c->params->calls);
 	c->calls_network = network;
 	if (program->calls &&
-	    replay_step_find(c->diag, said, program->calls, params, &program->step) &&
-	    (!case_has_ranks(c) || read_ranks(c, said, program)))
+	    replay_step_find(c->diag, origin, program->calls, params, &program->step) &&
+	    (!case_has_ranks(c) || read_ranks(c, origin, program)))
 		c->recorded = program;
 }
 

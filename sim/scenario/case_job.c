@@ -94,10 +94,10 @@ void case_jobs_want(struct reader *c)
 		job->per_machine = (size_t)(own->gpus_per_machine_count > 0
 						    ? own->gpus_per_machine_count
 						    : c->params->gpus_per_machine_count);
-		bool said = own->first_gpu_count >= 0;
-		job->first_gpu = said ? (size_t)own->first_gpu_count : 0;
+		bool given = own->first_gpu_count >= 0;
+		job->first_gpu = given ? (size_t)own->first_gpu_count : 0;
 		c->may_fold &= job->first_gpu == 0;
-		next = (said ? job->first_gpu : next) + job->gpu_count;
+		next = (given ? job->first_gpu : next) + job->gpu_count;
 		if (next > c->gpus_wanted)
 			c->gpus_wanted = next;
 		if (job->per_machine &&
@@ -229,18 +229,18 @@ static const char *prefix(struct reader *c, const char *what, const struct job_r
 static bool algorithm_fits(struct reader *c, struct origin origin, const char *name)
 {
 	const struct algorithm *algorithm = algorithm_find(name);
-	enum collective asked = c->scenario->collective;
+	enum collective chosen = c->scenario->collective;
 	if (strcmp(name, "auto") == 0)
 		return true;
 	if (algorithm &&
-	    (algorithm->collective == COLLECTIVE_ALL_REDUCE || algorithm->collective == asked))
+	    (algorithm->collective == COLLECTIVE_ALL_REDUCE || algorithm->collective == chosen))
 		return true;
 	if (algorithm)
 		return diag_error(
 			c->diag, origin,
 			"library.algorithm: '%s' cannot do the collective %s (`farwire list "
 			"algorithms` shows which algorithms can)",
-			name, collective_name(asked));
+			name, collective_name(chosen));
 	return diag_error(c->diag, origin, "library: %s",
 			  registry_unknown(c->arena, &algorithm_registry, name, "auto"));
 }
@@ -473,8 +473,8 @@ checkpoint_storage(struct reader *c, const struct job_entry *jobs, const char *n
 static void read_phases(struct reader *c, struct job_entry *jobs)
 {
 	const struct case_params *params = c->params;
-	bool asked = params->job_steps_count > 0 || params->epochs_count > 0;
-	if (!asked || c->scenario->style != JOBS_RANKS)
+	bool long_run = params->job_steps_count > 0 || params->epochs_count > 0;
+	if (!long_run || c->scenario->style != JOBS_RANKS)
 		return;
 	if (params->job_steps_count > 0 && params->epochs_count > 0)
 		case_error(c, "case.job_steps",

@@ -106,14 +106,14 @@ static void check_numbers(struct reader *c, const struct gpu_entry *gpu)
 	const char *name = number_type_name(type);
 	if (gpu_has(params, type) || diag_count(c->diag) > 0)
 		return;
-	const struct cfg_param *said = cfg_param_find(c->resolution, "stack.precision");
-	bool set = said && said->origin.file && said->origin.file[0] == '-';
+	const struct cfg_param *given = cfg_param_find(c->resolution, "stack.precision");
+	bool set = given && given->origin.file && given->origin.file[0] == '-';
 	const char *rate = "";
 	if (gpu_generation_has(params->generation, type))
 		rate = arena_printf(
 			arena, "; if it has %s, write the rate %s = \"... TFLOPS\" into its file",
 			name, name);
-	diag_error(c->diag, set ? said->origin : case_origin_of(c, "case.stack"),
+	diag_error(c->diag, set ? given->origin : case_origin_of(c, "case.stack"),
 		   "stack '%s' computes in %s, but GPU '%s' (%s) has only %s (write "
 		   "stack.precision=%s, or another case.stack%s)",
 		   c->params->stack, name, gpu->profile,

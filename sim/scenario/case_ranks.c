@@ -59,9 +59,9 @@ static bool divides(struct reader *c, const char *key, double all, double each, 
 			  key, all, things, each, key, nearest);
 }
 
-static void refuse(struct reader *c, const char *key, bool said, const char *why)
+static void refuse(struct reader *c, const char *key, bool given, const char *why)
 {
-	if (said)
+	if (given)
 		case_error(c, key, "%s %s", key, why);
 }
 

@@ -131,10 +131,10 @@ static void read_service(struct reader *c, struct service_entry *service,
 			   model, model);
 	if (!reader_params(c, group, prefix, prefix, &serve_table, params))
 		return;
-	struct origin said = case_origin_of(c, arena_printf(c->arena, "%s.list", prefix));
+	struct origin origin = case_origin_of(c, arena_printf(c->arena, "%s.list", prefix));
 	if (params->list[0])
-		service->list = requests_read(c->arena, c->diag, said,
-					      case_file_path(c, said, params->list));
+		service->list = requests_read(c->arena, c->diag, origin,
+					      case_file_path(c, origin, params->list));
 	if (network_generates(entry->network)) {
 		case_group(c, entry->origin, "models/networks", "model", entry->model_given,
 			   "network", &file);

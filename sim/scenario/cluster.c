@@ -155,9 +155,9 @@ static void read_machines(struct cluster *cluster, const struct cfg_node *group,
 	if (!cfg_params(reader->resolution, arena, reader->diag, group, path, "cluster",
 			&cluster_table, also, also_count, &params))
 		return;
-	const struct cfg_node *said = cfg_child(group, "machine");
+	const struct cfg_node *given = cfg_child(group, "machine");
 	const struct machine *machine =
-		machine_read(build, cfg_origin(said ? said : group), params.machine,
+		machine_read(build, cfg_origin(given ? given : group), params.machine,
 			     name ? name : "node", name ? arena_printf(arena, "%s-", name) : "");
 	if (machine)
 		add_machines(cluster, machine, group, name ? name : "n", &params);
@@ -280,10 +280,10 @@ static const struct cfg_node *network_group(struct cluster *cluster)
 	struct topology_build *build = cluster->build;
 	struct reader *reader = build->reader;
 	const struct cfg_node *node = cfg_child(cluster->node, "network");
-	const char *said = cfg_override_text(reader->resolution, "cluster.network");
-	if (!said && node && cfg_is_group(node))
+	const char *given = cfg_override_text(reader->resolution, "cluster.network");
+	if (!given && node && cfg_is_group(node))
 		return node;
-	const char *name = said ? said : cfg_text(node);
+	const char *name = given ? given : cfg_text(node);
 	if (!name || strcmp(name, "none") == 0) {
 		if (node && !name)
 			diag_error(reader->diag, cfg_origin(node),

@@ -91,20 +91,20 @@ static const char *own_file(struct arena *arena, const char *name, const char *b
 static const char *nearest_names(struct arena *arena, const char *name, const char *const *names,
 				 size_t count)
 {
-	const char *near = diag_nearest(name, names, count), *said = NULL, *last = NULL;
+	const char *near = diag_nearest(name, names, count), *listed = NULL, *last = NULL;
 	size_t length = strlen(name), found = 0;
 	for (size_t i = 0; i < count; i++) {
 		if (length == 0 || strncmp(names[i], name, length) != 0 || names[i][length] != '-')
 			continue;
 		if (last)
-			said = arena_printf(arena, "%s%s'%s'", said ? said : "", said ? ", " : "",
-					    last);
+			listed = arena_printf(arena, "%s%s'%s'", listed ? listed : "",
+					      listed ? ", " : "", last);
 		last = names[i];
 		found++;
 	}
 	if (!near || found < 2 || found > 4)
 		return near ? arena_printf(arena, "did you mean '%s'? The", near) : NULL;
-	return arena_printf(arena, "did you mean %s or '%s'? The", said, last);
+	return arena_printf(arena, "did you mean %s or '%s'? The", listed, last);
 }
 
 const char *data_path(struct arena *arena, struct diag *diag, struct origin origin,

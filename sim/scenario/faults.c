@@ -19,43 +19,43 @@ struct faults {
 
 /* Returns true for the whole name, and for the name without its machine: nv0 is n0.nv0, n1.nv0 and
  * so on. */
-static bool is_called(const char *name, const char *said)
+static bool is_called(const char *name, const char *part)
 {
 	const char *dot = strchr(name, '.');
-	return strcmp(name, said) == 0 || (dot && strcmp(dot + 1, said) == 0);
+	return strcmp(name, part) == 0 || (dot && strcmp(dot + 1, part) == 0);
 }
 
 /* Returns the nodes that the fault disables or slows down. A machine includes its guests and GPUs,
  * and in a cluster all nodes whose names begin with its name. */
-static const struct names *nodes_of(struct faults *f, const char *said, double factor)
+static const struct names *nodes_of(struct faults *f, const char *part, double factor)
 {
 	const struct topology *t = f->topology;
 	struct names *nodes = names_new(f->c->arena);
-	size_t length = strlen(said);
+	size_t length = strlen(part);
 	for (size_t i = 0; i < t->host_count; i++)
-		if (is_called(t->hosts[i].name, said))
-			names_add(nodes, said);
+		if (is_called(t->hosts[i].name, part))
+			names_add(nodes, part);
 	for (size_t i = 0; i < t->guest_count; i++)
-		if (is_called(t->guests[i].name, said) ||
-		    strcmp(t->hosts[t->guests[i].host].name, said) == 0)
+		if (is_called(t->guests[i].name, part) ||
+		    strcmp(t->hosts[t->guests[i].host].name, part) == 0)
 			names_add(nodes, t->guests[i].name);
 	for (size_t i = 0; i < t->gpu_count; i++)
-		if (is_called(f->gpus[i].name, said) ||
-		    strcmp(t->hosts[f->gpus[i].host].name, said) == 0) {
+		if (is_called(f->gpus[i].name, part) ||
+		    strcmp(t->hosts[f->gpus[i].host].name, part) == 0) {
 			names_add(nodes, f->gpus[i].name);
 			f->gpus[i].lost_ratio = 1 - factor * (1 - f->gpus[i].lost_ratio);
 		}
 	for (size_t i = 0; i < t->switch_count; i++)
-		if (is_called(t->switches[i], said) ||
-		    (strncmp(t->switches[i], said, length) == 0 && t->switches[i][length] == '.'))
+		if (is_called(t->switches[i], part) ||
+		    (strncmp(t->switches[i], part, length) == 0 && t->switches[i][length] == '.'))
 			names_add(nodes, t->switches[i]);
 	for (size_t i = 0; i < t->alias_count; i++)
-		if (is_called(t->aliases[i].name, said))
+		if (is_called(t->aliases[i].name, part))
 			names_add(nodes, t->aliases[i].node);
 	return nodes;
 }
 
-static void unknown(struct faults *f, struct origin origin, const char *said)
+static void unknown(struct faults *f, struct origin origin, const char *part)
 {
 	const struct topology *t = f->topology;
 	size_t count =
@@ -77,27 +77,27 @@ static void unknown(struct faults *f, struct origin origin, const char *said)
 		if (dot)
 			names[n++] = dot + 1;
 	}
-	const char *near = diag_nearest(said, names, n);
+	const char *near = diag_nearest(part, names, n);
 	diag_error(f->c->diag, origin,
 		   "topology '%s' has no link, GPU, adapter, switch or host '%s'%s%s%s", t->name,
-		   said, near ? " (did you mean '" : " (the first link is '",
+		   part, near ? " (did you mean '" : " (the first link is '",
 		   near            ? near
 		   : t->link_count ? names[0]
 				   : "none",
 		   near ? "'?)" : "')");
 }
 
-static void apply(struct faults *f, struct origin origin, const char *said, double factor)
+static void apply(struct faults *f, struct origin origin, const char *part, double factor)
 {
 	static const char *const sorts[] = {"link.", "gpu.", "host."};
 	for (size_t i = 0; i < sizeof sorts / sizeof sorts[0]; i++)
-		if (strncmp(said, sorts[i], strlen(sorts[i])) == 0)
-			said += strlen(sorts[i]);
-	const struct names *nodes = nodes_of(f, said, factor);
+		if (strncmp(part, sorts[i], strlen(sorts[i])) == 0)
+			part += strlen(sorts[i]);
+	const struct names *nodes = nodes_of(f, part, factor);
 	bool found = names_count(nodes) > 0;
 	for (size_t i = 0; i < f->topology->link_count; i++) {
 		struct link_entry *link = &f->links[i];
-		if (!is_called(link->name, said) && names_find(nodes, link->ends[0]) < 0 &&
+		if (!is_called(link->name, part) && names_find(nodes, link->ends[0]) < 0 &&
 		    names_find(nodes, link->ends[1]) < 0)
 			continue;
 		link->traits.capacity_Bps[0] *= factor;
@@ -105,7 +105,7 @@ static void apply(struct faults *f, struct origin origin, const char *said, doub
 		found = true;
 	}
 	if (!found)
-		unknown(f, origin, said);
+		unknown(f, origin, part);
 }
 
 /* Applies each part of "a,b" or "a=0.5,b=0.25". */
@@ -115,7 +115,7 @@ static void apply_list(struct faults *f, const char *key, const char *list, bool
 	struct origin origin = case_origin_of(f->c, key);
 	for (; *list; list += *list == ',') {
 		size_t length = strcspn(list, ","), name = strcspn(list, "=,");
-		const char *said = arena_printf(arena, "%.*s", (int)name, list);
+		const char *part = arena_printf(arena, "%.*s", (int)name, list);
 		const char *number = arena_printf(arena, "%.*s", (int)(length - name), list + name);
 		double factor = 0;
 		bool good = name > 0 && with_factor == (*number == '=');
@@ -123,9 +123,9 @@ static void apply_list(struct faults *f, const char *key, const char *list, bool
 			good = !quantity_parse(arena, QUANTITY_RATIO, number + 1, &factor) &&
 			       factor >= FACTOR_LEAST && factor <= 1;
 		if (good)
-			apply(f, origin, said, factor);
+			apply(f, origin, part, factor);
 		else
-			diag_error(f->c->diag, origin, "%s: '%s%s' is not %s", key, said, number,
+			diag_error(f->c->diag, origin, "%s: '%s%s' is not %s", key, part, number,
 				   with_factor ? "a name with a factor from 0.000001 to 1 (write "
 						 "nv0=0.5, for example, or --fail nv0)"
 					       : "a name (write nv0, or --degrade nv0=0.5 for a "

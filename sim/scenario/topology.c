@@ -181,12 +181,12 @@ static bool read_profile_file(struct topology_build *build, struct origin origin
 	if (!group)
 		return diag_error(reader->diag, cfg_origin(file),
 				  "GPU profile '%s': its file has no group `gpu = { ... }`", name);
-	const struct cfg_node *said = cfg_child(group, "like");
+	const struct cfg_node *given = cfg_child(group, "like");
 	const char *like = cfg_override_text(reader->resolution,
 					     arena_printf(reader->arena, "gpu.%s.like", name));
 	if (!like)
-		like = cfg_text(said);
-	if (like && data_path(reader->arena, reader->diag, said ? cfg_origin(said) : origin,
+		like = cfg_text(given);
+	if (like && data_path(reader->arena, reader->diag, given ? cfg_origin(given) : origin,
 			      reader->root, "topologies/gpus", "GPU profile", like, path))
 		profile->like = like;
 	return reader_item(reader, group, "gpu", name, name, &gpu_table, CFG_KEYS("like"),
@@ -288,10 +288,10 @@ static const struct link_kind *kind_of(struct topology_build *build, const struc
 				       const char *name)
 {
 	struct reader *reader = build->reader;
-	const char *said =
+	const char *given =
 		cfg_override_text(reader->resolution,
 				  arena_printf(reader->arena, "link.%s%s.kind", build->tag, name));
-	const char *kind_name = said ? said : topology_text(reader, group, "kind", "link");
+	const char *kind_name = given ? given : topology_text(reader, group, "kind", "link");
 	const struct link_kind *kind = kind_name ? link_kind_find(kind_name) : NULL;
 	if (kind_name && !kind)
 		diag_error(reader->diag, cfg_origin(cfg_child(group, "kind")), "link '%s': %s",

@@ -93,8 +93,8 @@ struct input {
 	struct input *next;        /* the next rank that waits for a copying thread */
 	struct input *next_member; /* the next rank of the process */
 	struct stage_work stages[STAGE_COUNT];
-	uint64_t asked, taken; /* batches that input_take requested, and batches delivered */
-	struct callback take;  /* of the last input_take */
+	uint64_t requested, taken; /* batches that input_take requested, and batches delivered */
+	struct callback take;      /* of the last input_take */
 	double threads_begun;
 	struct input_counters counters;
 	struct callback first; /* called when the first batch is ready */
@@ -280,7 +280,7 @@ static void copy_start(struct input *input)
 /* Calls the callback of input_take if it waits and a batch is in GPU memory. */
 static void deliver(struct input *input)
 {
-	if (input->asked == input->taken || input->stages[COPY].ended == input->taken)
+	if (input->requested == input->taken || input->stages[COPY].ended == input->taken)
 		return;
 	input->taken++;
 	engine_after(input->spec.engine, 0, input->take.fn, input->take.ctx, input->take.arg);
@@ -291,7 +291,7 @@ static bool may_copy(const struct input *input)
 	const struct stage_work *copy = &input->stages[COPY];
 	bool ready = !input->spec.storage || input->stages[DECODE].ended > copy->started;
 	/* With `staged`, GPU memory holds one batch more than the one that the GPU computes. */
-	uint64_t most = input->spec.params->staged ? input->taken + 1 : input->asked;
+	uint64_t most = input->spec.params->staged ? input->taken + 1 : input->requested;
 	return is_idle(input, COPY) && ready && copy->started < most;
 }
 
@@ -316,7 +316,7 @@ static bool may_read(const struct input *input)
 static bool holds_up(const struct input *input)
 {
 	const struct stage_work *stages = input->stages;
-	bool computes = stages[COPY].ended > input->taken && input->asked == input->taken;
+	bool computes = stages[COPY].ended > input->taken && input->requested == input->taken;
 	return computes || (input->spec.storage && stages[READ].ended == stages[DECODE].started);
 }
 
@@ -424,8 +424,8 @@ void input_start(struct input *input, event_fn *fn, void *ctx, uint64_t arg)
 
 void input_take(struct input *input, event_fn *fn, void *ctx, uint64_t arg)
 {
-	FW_ASSERT(input->asked == input->taken && fn != NULL);
-	input->asked++;
+	FW_ASSERT(input->requested == input->taken && fn != NULL);
+	input->requested++;
 	input->take = (struct callback){fn, ctx, arg};
 	advance(input);
 }

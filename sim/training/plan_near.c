@@ -8,7 +8,7 @@
 enum { CHANGES_MOST = 3, NUMBER_MOST = 64 };
 
 struct near_search {
-	const struct near_request *asked;
+	const struct near_request *request;
 	struct arena *arena;
 	const char *best; /* the changes; NULL: none found */
 	double best_cost;
@@ -31,16 +31,16 @@ static double *number_of(struct plan_params *params, size_t key)
  * become larger. Sharding and recomputation only save memory. */
 static size_t values_of(const struct near_search *n, struct plan_params params, size_t key)
 {
-	bool saves = isfinite(n->asked->memory_most_B);
+	bool saves = isfinite(n->request->memory_most_B);
 	if (key == KEY_RECOMPUTE)
 		return saves ? RECOMPUTE_FULL : 0;
 	if (key == KEY_SHARDING)
 		return saves ? SHARDING_PARAMETERS : 0;
 	size_t most = (size_t)*number_of(&params, key);
 	if (key == KEY_TP)
-		most = n->asked->tensor_most;
+		most = n->request->tensor_most;
 	if (key == KEY_PP)
-		most = n->asked->rank_count;
+		most = n->request->rank_count;
 	return most < NUMBER_MOST ? most : NUMBER_MOST;
 }
 
@@ -59,7 +59,7 @@ static double change(const struct near_search *n, struct plan_params *params, si
 		return key == KEY_RECOMPUTE ? 1.5 : 0.5 * (double)v;
 	}
 	double *number = number_of(params, key), was = *number;
-	if ((double)v == was || (key <= KEY_EP && n->asked->rank_count % v != 0))
+	if ((double)v == was || (key <= KEY_EP && n->request->rank_count % v != 0))
 		return 0;
 	*number = (double)v;
 	if (key <= KEY_CP)
@@ -71,12 +71,12 @@ static double change(const struct near_search *n, struct plan_params *params, si
 static bool is_good(const struct near_search *n, const struct plan_params *params,
 		    struct arena *scratch)
 {
-	const struct near_request *asked = n->asked;
+	const struct near_request *request = n->request;
 	const char *why;
 	const struct training_plan *plan =
-		plan_new(scratch, asked->network, params, asked->rank_count, &why);
+		plan_new(scratch, request->network, params, request->rank_count, &why);
 	for (size_t i = 0; plan && i < plan->sizes[AXIS_PIPELINE]; i++)
-		if (plan_memory_B(plan, asked->stack, i) > asked->memory_most_B)
+		if (plan_memory_B(plan, request->stack, i) > request->memory_most_B)
 			return false;
 	return plan != NULL;
 }
@@ -110,7 +110,7 @@ static void try_changes(struct near_search *n, const struct plan_params *params,
 
 const char *plan_near(struct arena *arena, const struct near_request *request)
 {
-	struct near_search n = {.asked = request, .arena = arena_new()};
+	struct near_search n = {.request = request, .arena = arena_new()};
 	for (size_t most = 1; most <= CHANGES_MOST && !n.best; most++)
 		try_changes(&n, request->params, "", 0, 0, most);
 	const char *best = n.best ? arena_strdup(arena, n.best) : NULL;

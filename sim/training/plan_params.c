@@ -135,7 +135,7 @@ static const char *value_text(struct arena *arena, const struct param_row *row, 
 
 const char *plan_text(struct arena *arena, const struct training_plan *plan)
 {
-	static const char *const said[] = {"tp", "pp", "dp", "micro_batch", "global_batch"};
+	static const char *const keys[] = {"tp", "pp", "dp", "micro_batch", "global_batch"};
 	const char *text = arena_printf(arena, "tp=%zu,pp=%zu,dp=%zu,micro_batch=%zu",
 					plan->sizes[AXIS_TENSOR], plan->sizes[AXIS_PIPELINE],
 					plan->sizes[AXIS_DATA], plan->micro_batch);
@@ -145,8 +145,8 @@ const char *plan_text(struct arena *arena, const struct training_plan *plan)
 			value_text(arena, row, (const char *)plan->params + row->offset);
 		char key[64];
 		param_key(row, key, sizeof key);
-		for (size_t k = 0; k < sizeof said / sizeof said[0]; k++)
-			if (strcmp(key, said[k]) == 0)
+		for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
+			if (strcmp(key, keys[k]) == 0)
 				value = NULL;
 		if (value)
 			text = arena_printf(arena, "%s,%s=%s", text, key, value);

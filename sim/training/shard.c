@@ -94,12 +94,12 @@ static void fails(struct sharder *s, const char *why)
 
 static void divides(struct sharder *s, size_t count, const char *things, const char *key, size_t by)
 {
-	bool said = s->params->tensor_key && strcmp(key, "tp") == 0;
-	const char *path = said ? s->params->tensor_key : arena_printf(s->arena, "plan.%s", key);
+	bool given = s->params->tensor_key && strcmp(key, "tp") == 0;
+	const char *path = given ? s->params->tensor_key : arena_printf(s->arena, "plan.%s", key);
 	if (count % by != 0)
 		fails(s,
 		      arena_printf(s->arena, "%zu %s are not divisible by %s (%zu): write %s=%zu",
-				   count, things, said ? path : key, by, path,
+				   count, things, given ? path : key, by, path,
 				   divisor_below(count, by)));
 }
 

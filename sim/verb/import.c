@@ -35,7 +35,7 @@ static int write_imported(const struct command *command, const struct results *r
 {
 	int code = command_write(command, write_results, results, NULL);
 	for (size_t i = 0; i < results->count && code == EXIT_DONE && !command->quiet; i++)
-		fprintf(stderr, "%s\n", results->items[i].said);
+		fprintf(stderr, "%s\n", results->items[i].summary);
 	return code;
 }
 

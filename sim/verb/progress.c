@@ -91,9 +91,9 @@ static bool watcher_free(struct watcher *w)
 	pthread_kill(w->thread, SIGINT); /* wakes the thread */
 	pthread_join(w->thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &w->before, NULL);
-	bool said = atomic_load(&w->waited_s) >= FIRST_TICKS;
+	bool printed = atomic_load(&w->waited_s) >= FIRST_TICKS;
 	free(w);
-	return said;
+	return printed;
 }
 
 /* ---- texts ---- */
@@ -129,7 +129,7 @@ static void begin(struct progress *p, size_t before, size_t count)
 	if (p->watcher)
 		atomic_store(&p->watcher->waited_s, -1);
 	if (!p->begun)
-		p->told_s = clock_now_s();
+		p->printed_s = clock_now_s();
 	p->begun = true;
 	if (before > 0 && p->from)
 		fprintf(stderr, "continuing after %zu of %zu %s in %s\n", before, count, p->things,
@@ -147,12 +147,12 @@ void progress_tell(void *ctx, size_t before, size_t done, size_t count)
 	double now = clock_now_s(), spent_s = now - p->began_s;
 	p->called_s = now;
 	bool over = done == count;
-	if (now - p->told_s < (p->terminal ? TERMINAL_EVERY_S : LOG_EVERY_S) &&
+	if (now - p->printed_s < (p->terminal ? TERMINAL_EVERY_S : LOG_EVERY_S) &&
 	    !(over && p->terminal && p->shown))
 		return;
 	if (now - p->made_s < FIRST_S)
 		return;
-	p->told_s = now;
+	p->printed_s = now;
 	p->shown = true;
 	double rate = (double)(done - before) / fmax(spent_s, 1e-9);
 	fprintf(stderr, "%s%zu of %zu %s", p->terminal ? "\r\033[K" : "", done, count, p->things);
@@ -167,8 +167,8 @@ void progress_tell(void *ctx, size_t before, size_t done, size_t count)
 
 void progress_end(struct progress *progress)
 {
-	bool said = watcher_free(progress->watcher);
-	if (progress->terminal && (progress->shown || said))
+	bool printed = watcher_free(progress->watcher);
+	if (progress->terminal && (progress->shown || printed))
 		fputs(progress->shown ? "\n" : "\r\033[K", stderr);
 	progress->watcher = NULL;
 	progress->shown = false;

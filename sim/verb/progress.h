@@ -16,8 +16,8 @@ struct progress {
 	bool quiet, terminal;
 	bool begun, shown;
 	size_t done; /* finished things at the last call of progress_tell */
-	double made_s, began_s, called_s, told_s; /* called_s: last call of progress_tell */
-	struct watcher *watcher;                  /* NULL: none */
+	double made_s, began_s, called_s, printed_s; /* called_s: last call of progress_tell */
+	struct watcher *watcher;                     /* NULL: none */
 };
 
 /* from: the journal in which points are kept, or NULL. */

@@ -37,7 +37,7 @@ struct rank {
 	struct player *player;
 	/* State of the thread that issues the step. */
 	struct callback gate;    /* the thread waits at the begin of a step */
-	bool asked;              /* the process has been asked to start it */
+	bool requested;          /* the process has been asked to start it */
 	struct process *process; /* NULL: the rank starts itself */
 	struct rank *next_of_process;
 	size_t issue_count; /* steps that the thread has begun to issue */

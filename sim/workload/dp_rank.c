@@ -134,12 +134,12 @@ void processes_find(struct dp *job)
 /* Lets the thread issue the next step if it is at the gate and may do so. */
 static void issue_steps(struct rank *rank)
 {
-	if (rank->job->stopped || !rank->gate.fn || rank->asked ||
+	if (rank->job->stopped || !rank->gate.fn || rank->requested ||
 	    rank->issue_count >= issuable_count(rank))
 		return;
 	rank->issue_count++;
 	draw_factor(rank);
-	rank->asked = rank->process != NULL;
+	rank->requested = rank->process != NULL;
 	if (rank->process)
 		process_ask(rank->process);
 	else
@@ -150,7 +150,7 @@ static void at_gate(void *ctx, event_fn *fn, void *fn_ctx, uint64_t fn_arg)
 {
 	struct rank *rank = ctx;
 	rank->gate = (struct callback){fn, fn_ctx, fn_arg};
-	rank->asked = false;
+	rank->requested = false;
 	issue_steps(rank);
 }
 

@@ -28,9 +28,9 @@ near() {
 	awk "BEGIN { exit !(($2) / ($3) > 0.9999 && ($2) / ($3) < 1.0001) }" || complain "$1: $2, not $3"
 }
 
-remote=$(far throughput_images_per_s)
-slow_local=$(slow throughput_images_per_s)
-fast_local=$(number throughput_images_per_s)
+remote=$(far throughput_samples_per_s)
+slow_local=$(slow throughput_samples_per_s)
+fast_local=$(number throughput_samples_per_s)
 near "in the server" "$(far ratio --set case.local=server)" "$remote / $slow_local"
 near "in the client" "$(far ratio)" "$remote / $fast_local"
 awk "BEGIN { exit !($remote > 1.1 * $slow_local && $remote < $fast_local) }" ||

@@ -38,7 +38,7 @@ results() {
 		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		{ word = $at["verdict"]; sub(/:.*/, "", word)
 		  printf "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", first("step_s", "time_s"), first("ratio", "efficiency"),
-			first("images_per_s", "throughput_images_per_s"), first("efficiency", "ratio"), first("speedup"),
+			first("samples_per_s", "throughput_samples_per_s"), first("efficiency", "ratio"), first("speedup"),
 			first("exposed_s", "collective_exposed_s"), first("input_wait_s"), first("training_s"),
 			first("bus_bandwidth_Bps"), word }' "$0.csv"
 }

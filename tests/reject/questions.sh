@@ -22,7 +22,7 @@ for target in ratio 'ratio>0.9' '>=0.9' 'ratio=0.9' 'ratio>='; do
 	expect 2 '^--target: ' solve case.cfg --target "$target" --for case.batch
 done
 expect 2 "is not a target \(write a result, >= or <=, and a value" solve case.cfg --target 'ratio' --for case.batch
-expect 2 "no result called 'speed' \(the results of a program on a GPU are ratio, images_per_s" \
+expect 2 "no result called 'speed' \(the results of a program on a GPU are ratio, samples_per_s" \
 	solve case.cfg --target 'speed>=2' --for case.batch
 expect 2 "this kind of case has no result 'speedup'" solve case.cfg --target 'speedup>=2' --for case.batch
 expect 2 "step of 'step<=250' has no unit" solve case.cfg --target 'step<=250' --for case.batch

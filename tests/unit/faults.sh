@@ -42,7 +42,7 @@ verdict unit.faults.collectives_become_slower
 training='run --topology dgx-h100 --gpus 8 --model resnet50 --batch 64 --draws 0 --format csv'
 throughput() {
 	farwire $training "$@"
-	tr -d '\r' <"$scratch.out" | sed 's/"[^"]*"/x/g' | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "throughput_images_per_s") at = i }
+	tr -d '\r' <"$scratch.out" | sed 's/"[^"]*"/x/g' | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "throughput_samples_per_s") at = i }
 	NR == 2 { print $at }'
 }
 whole=$(throughput)

@@ -145,7 +145,7 @@ verdict 'plans.explain_says_whether_machines_are_folded'
 # logits 8 x 4096. MFU is this work, times 2 x 3, over the peak of 8 GPUs. With all blocks computed
 # again, HFU is 4/3 of MFU, but for the logits and the product at the end of a block.
 run dp=8,recompute=full,early_stop=false
-awk -v rate="$(number throughput_images_per_s)" -v mfu="$(number mfu)" -v hfu="$(number hfu)" 'BEGIN {
+awk -v rate="$(number throughput_samples_per_s)" -v mfu="$(number mfu)" -v hfu="$(number hfu)" 'BEGIN {
 	blocks = 16 * (2048 * 12 * 4096 ^ 2 + 2 * 2048 ^ 2 * 4096)
 	logits = 2048 * 8 * 4096
 	peak = 8 * 50e12

@@ -25,9 +25,9 @@ gives() {
 	words=$1 change=$2
 	shift 2
 	found=$(advice "$@" | tr ';' '\n' | sed -n "s/^ *$words (//p")
-	before=$(number throughput_images_per_s "$@")
+	before=$(number throughput_samples_per_s "$@")
 	# shellcheck disable=SC2086 # a list of words
-	after=$(number throughput_images_per_s "$@" $change)
+	after=$(number throughput_samples_per_s "$@" $change)
 	wanted=$(awk "BEGIN { printf \"%+.0f %%\", 100 * ($after / $before - 1) }")
 	case $found in "$wanted"*) ;; *) complain "$*: '$words' gives '$found', not '$wanted'" ;; esac
 }

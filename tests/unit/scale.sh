@@ -35,15 +35,15 @@ column() {
 job scale --format csv
 [ "$(column gpus | tr '\n' ' ')" = '1 2 4 ' ] || complain "GPUs: $(column gpus)"
 cp "$scratch.out" scale.csv
-column images_per_s >scale.txt
+column samples_per_s >scale.txt
 for gpus in 1 2 4; do
 	job run --format csv --gpus $gpus
-	column throughput_images_per_s
+	column throughput_samples_per_s
 done >run.txt
 cmp -s scale.txt run.txt || complain "scale and run differ: $(paste scale.txt run.txt)"
 tr -d '\r' <scale.csv | awk -F, '
 NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-{ rate = $at["images_per_s"]; gpus = $at["gpus"]; if (NR == 2) one = rate
+{ rate = $at["samples_per_s"]; gpus = $at["gpus"]; if (NR == 2) one = rate
   near(rate / one, $at["speedup"]); near(rate / one / gpus, $at["efficiency"])
   start = $at["training_s"] - 2 * 1281167 / rate
   if (start < 1 || start > 60) wrong = 1 # the phases around the steps
@@ -102,7 +102,7 @@ verdict 'sweep.jobs_have_speedup_and_efficiency'
 # A collective: more bytes take longer, and bus bandwidth is 2 (n - 1)/n times bytes / time.
 plotted bandwidth.svg sweep --format csv --collective all_reduce --vary 'case.collective_size=1 KiB,64 KiB,16 MiB'
 tr -d '\r' <"$scratch.out" | awk -F, '
-NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; if (at["images_per_s"]) wrong = 1; next }
+NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; if (at["samples_per_s"]) wrong = 1; next }
 { size = $at["case.collective_size"]; time = $at["time_s"]; rate = $at["bus_bandwidth_Bps"]
   expected = size * 1.5 / time
   if (rate - expected > 1e-6 * rate || expected - rate > 1e-6 * rate || time <= last) wrong = 1

@@ -37,7 +37,7 @@ agrees() {
 	}' || complain "$1 for $2 >= $3: solve and sweep disagree"
 }
 agrees link.vswitch.latency ratio 0.4 '100 us:120 us:lin21'
-agrees link.vswitch.bandwidth images_per_s 31.5 '4 MB/s:4.8 MB/s:lin21'
+agrees link.vswitch.bandwidth samples_per_s 31.5 '4 MB/s:4.8 MB/s:lin21'
 expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'ratio>=0.64' --for case.batch --between 8:30
 bound=$(cell case.batch)
 expect 0 '' sweep case.cfg -q --draws 0 --format csv --vary case.batch=$((bound - 1)),"$bound"

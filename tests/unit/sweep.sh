@@ -50,11 +50,11 @@ verdict 'sweep.titles_name_what_is_swept'
 expect 0 '' sweep case.cfg -q --format csv --vary case.batch=8,16 --vary 'link.vswitch.latency=10 us,20 us,30 us'
 numbers_are case.batch 8 8 8 16 16 16
 numbers_are link.vswitch.latency 1e-5 2e-5 3e-5 1e-5 2e-5 3e-5
-column images_per_s >sweep.txt
+column samples_per_s >sweep.txt
 for batch in 8 16; do
 	for latency in 10 20 30; do
 		farwire run case.cfg -q --draws 0 --format csv --batch $batch --set "link.vswitch.latency=$latency us"
-		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "throughput_images_per_s") at = i - NF }
+		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "throughput_samples_per_s") at = i - NF }
 		NR == 2 { print $(NF + at) }' "$scratch.out"
 	done
 done >run.txt
@@ -78,7 +78,7 @@ expect 0 '' sweep case.cfg -q --format csv --vary case.runtime=synchronous,async
 column case.runtime >words.txt
 printf 'synchronous\nasynchronous\n' | cmp -s - words.txt || complain "the values are: $(cat words.txt)"
 # The runtime that waits for each call is slower.
-column images_per_s | awk 'NR == 1 { first = $1 } END { exit !($1 > first) }' ||
+column samples_per_s | awk 'NR == 1 { first = $1 } END { exit !($1 > first) }' ||
 	complain "an asynchronous runtime is no faster: $(cat "$scratch.out")"
 expect 0 '' sweep case.cfg -q --vary runtime.pipelined=true,false --format json
 shows '"runtime.pipelined": "true"'

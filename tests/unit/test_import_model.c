@@ -22,7 +22,7 @@ static const char *import(struct arena *arena, const struct importer *importer, 
 	if (!importer->files(arena, diag, paths, more[0] ? 2 : 1, &imported))
 		return diag_at(diag, 0);
 	size_t read = 0, used = 0, skipped = 0;
-	CHECK(sscanf(imported.said, "%zu %*s read: %zu used, %zu skipped", &read, &used,
+	CHECK(sscanf(imported.summary, "%zu %*s read: %zu used, %zu skipped", &read, &used,
 		     &skipped) == 3);
 	CHECK(used + skipped == read && skipped <= read);
 	FILE *out = open_memstream(&text, &size_B);

@@ -76,7 +76,8 @@ static void only_switches_with_adapters_are_leaves(void)
 			       arena_printf(arena, "%ssuperbench-ibnetdiscover.txt", folder)};
 	struct imported imported;
 	if (CHECK(import_topology.files(arena, diag_new(arena), paths, 2, &imported)))
-		CHECK_PART(imported.said, "8 InfiniBand switches, 5 of them leaves, 10 adapters");
+		CHECK_PART(imported.summary,
+			   "8 InfiniBand switches, 5 of them leaves, 10 adapters");
 	arena_free(arena);
 }
 

@@ -27,8 +27,8 @@ static void names_of_numbers_accept_their_spellings(void)
 	CHECK_TEXT(name_of(PREDICTION_PROGRAMS, "ratio"), "ratio");
 	CHECK_TEXT(name_of(PREDICTION_TRAINING, "ratio"), "efficiency");
 	CHECK_TEXT(name_of(PREDICTION_TRAINING, "Speed-up"), "speedup");
-	CHECK_TEXT(name_of(PREDICTION_PROGRAMS, "images/s"), "images_per_s");
-	CHECK_TEXT(name_of(PREDICTION_TRAINING, "throughput"), "images_per_s");
+	CHECK_TEXT(name_of(PREDICTION_PROGRAMS, "images/s"), "samples_per_s");
+	CHECK_TEXT(name_of(PREDICTION_TRAINING, "throughput"), "samples_per_s");
 	CHECK_TEXT(name_of(PREDICTION_COLLECTIVE, "throughput"), "bus_bandwidth_Bps");
 	CHECK_TEXT(name_of(PREDICTION_COLLECTIVE, "bus bandwidth"), "bus_bandwidth_Bps");
 	CHECK_TEXT(name_of(PREDICTION_COLLECTIVE, "step"), "time_s");

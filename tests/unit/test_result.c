@@ -296,8 +296,8 @@ static void csv_quotes_texts_and_leaves_failures_empty(void)
 	capture_begin(&capture);
 	predictions_write(capture.file, FORMAT_CSV, list, 2);
 	CHECK_TEXT(capture_end(&capture),
-		   "case,verdict,reason,throughput_images_per_s,throughput_images_per_s_low,"
-		   "throughput_images_per_s_high,step_s,step_s_low,step_s_high,ratio,ratio_low,"
+		   "case,verdict,reason,throughput_samples_per_s,throughput_samples_per_s_low,"
+		   "throughput_samples_per_s_high,step_s,step_s_low,step_s_high,ratio,ratio_low,"
 		   "ratio_high,gpu_utilization,gpu_utilization_low,gpu_utilization_high,"
 		   "bottleneck,events,seed,version,draws,gpus,speedup,speedup_low,speedup_high,"
 		   "training_s,training_s_low,training_s_high,elapsed_s,elapsed_s_low,"

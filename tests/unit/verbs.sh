@@ -38,7 +38,7 @@ verdict 'verbs.explain_lists_what_a_key_means'
 expect 0 '' compare ddl-host ddl-calico -q --draws 0 --format csv --plot bars.svg
 tr -d '\r' <"$scratch.out" | awk -F, '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-	{ rate = $(at["images_per_s"] + 1) } # the name contains a comma
+	{ rate = $(at["samples_per_s"] + 1) } # the name contains a comma
 	NR == 2 { first = rate }
 	{ printf "%.6g\n", rate / first }' >wanted
 hints bars.svg | sed 's/.*: //' | cmp -s - wanted || complain "bars: $(hints bars.svg)"
