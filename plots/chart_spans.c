@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/diag.h"
 
 static const double row_height = 16, row_gap = 3, group_gap = 8;
 /* in points: widths of spans that are drawn by themselves, of a bubble of passes, and of a block */
@@ -73,22 +74,24 @@ static void block_add(struct span_block *block, const struct span_block *next)
  * or bubble. */
 static void end_run(const struct spans_layout *layout, struct joining *j)
 {
-	struct span_block *last = j->blocks.count ? &j->blocks.items[j->blocks.count - 1] : NULL;
+	struct span_block *last = j->open ? &j->blocks.items[j->blocks.count - 1] : NULL;
 	const struct span_block *run = &j->run;
 	bool passes = layout->chart->pass_count > 0, pass = is_pass(layout, run->kind);
 	bool bubble = passes && strcmp(run->name, "bubble") == 0;
 	bool narrow = width_of(layout, run->to - run->from) < (bubble ? seen_wait : seen);
-	bool same = j->open && passes &&
+	bool same = last && passes &&
 		    ((!pass && !bubble) || strcmp(last->name, run->name) == 0 ||
 		     !is_pass(layout, last->kind));
-	if (j->open && narrow && (same || width_of(layout, last->to - last->from) < least)) {
+	if (last && narrow && (same || width_of(layout, last->to - last->from) < least)) {
 		if (pass && !is_pass(layout, last->kind)) {
 			last->name = run->name;
 			last->kind = run->kind;
 		}
 		block_add(last, run);
 	} else {
-		*VEC_PUSH(layout->arena, &j->blocks) = *run;
+		struct span_block *next = VEC_PUSH(layout->arena, &j->blocks);
+		FW_ASSERT(next != NULL);
+		*next = *run;
 	}
 	j->open = narrow;
 }
@@ -221,7 +224,8 @@ static void draw_row(struct spans_layout *layout, const struct span_row *row, do
 static bool group_starts(const struct span_chart *chart, size_t row)
 {
 	const char *group = chart->rows[row].group;
-	return group && (row == 0 || strcmp(group, chart->rows[row - 1].group) != 0);
+	const char *above = row > 0 ? chart->rows[row - 1].group : NULL;
+	return group && (!above || strcmp(group, above) != 0);
 }
 
 static void draw_labels(const struct spans_layout *layout, size_t i, double y)
