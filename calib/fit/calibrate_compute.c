@@ -180,6 +180,15 @@ static void shared_found(struct calibrating *c, const char *constant, enum quant
 				  law->count, 100 * law->rms_ratio);
 }
 
+/* Returns true if the generation of that name has libraries with tiles of each width. */
+static bool has_any_width(const char *generation)
+{
+	for (int i = GENERATION_HOPPER; generation && i < GENERATION_COUNT; i++)
+		if (strcmp(gpu_generation_name((enum gpu_generation)i), generation) == 0)
+			return true;
+	return false;
+}
+
 static void arithmetic(struct calibrating *c, double floor_s)
 {
 	const struct recording_point *const *points;
@@ -191,6 +200,7 @@ static void arithmetic(struct calibrating *c, double floor_s)
 		measured_count += (with[type] = products_of(c, type, &points) > 0);
 	p->law.floor_s = floor_s;
 	p->law.sm_count = c->sm_count;
+	p->law.any_width = has_any_width(c->generation);
 	if (measured_count == 0)
 		return;
 	if (!(c->sm_count > 0) || !fit_products(c, with, p)) {
@@ -213,7 +223,7 @@ static void arithmetic(struct calibrating *c, double floor_s)
 			rate_found(c, type, p->constants[type],
 				   calibrating_quality(c, series[type]));
 	shared_found(c, "fill", QUANTITY_TIME, p->constants[PRODUCTS_FILL], &p->law);
-	shared_found(c, "reload", QUANTITY_COUNT, p->constants[PRODUCTS_RELOAD], &p->law);
+	shared_found(c, "load", QUANTITY_RATE, p->constants[PRODUCTS_LOAD], &p->law);
 }
 
 /* ---- memory ---- */

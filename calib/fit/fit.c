@@ -13,6 +13,8 @@ static const double SPREAD_RATIO = 0.005;
 static const double TOLERANCE = 2e-4;
 /* An offered parameter is used if it moves a row by more than this. */
 static const double FELT = 0.01;
+/* Largest deviation of a kernel that counts. */
+static const double KERNEL_MOST = 0.4;
 enum { EVALUATIONS_MAX = 160, SCAN = 3 /* doublings in each direction */ };
 
 bool fit_stage_holds(const struct fit_stage_result *stage, const char *profile)
@@ -75,6 +77,27 @@ static double distance(const struct dataset_row *row, double value)
 	return log(value / fmin(fmax(value, row->low), row->high));
 }
 
+/* Returns the time of a single kernel with other values of its GPU and generation. */
+static double kernel_s(const struct scenario *scenario, const struct draw_value *draws,
+		       size_t count)
+{
+	const struct job_entry *job = &scenario->jobs[0];
+	struct gpu_params gpu = scenario->topology.gpus[job->gpus[0]].params;
+	struct kernel_params kernels = *job->efficiency->kernels;
+	struct efficiency_params law = *job->efficiency;
+	law.kernels = &kernels;
+	for (size_t i = 0; i < count; i++) {
+		const struct cfg_param *param =
+			cfg_param_find(scenario->resolution, draws[i].path);
+		char *to = strncmp(draws[i].path, "gpu.", 4) == 0	? (char *)&gpu
+			   : strncmp(draws[i].path, "kernels.", 8) == 0 ? (char *)&kernels
+									: NULL;
+		if (param && to)
+			memcpy(to + param->row->offset, &draws[i].value, sizeof draws[i].value);
+	}
+	return single_kernel_s(job->kernel, &gpu, &law);
+}
+
 double fitting_residual(struct fitting *f, size_t row, const struct draw_value *more,
 			size_t more_count)
 {
@@ -86,8 +109,11 @@ double fitting_residual(struct fitting *f, size_t row, const struct draw_value *
 	size_t count = fitting_values(f, f->rows[row], draws);
 	if (more_count)
 		memcpy(&draws[count], more, more_count * sizeof *more);
-	double value = dataset_point(scratch, diag, f->rows[row], f->data_root, draws,
-				     count + more_count, f->seed, f->baselines, &broken);
+	double value =
+		f->kernels[row]
+			? kernel_s(f->kernels[row], draws, count + more_count)
+			: dataset_point(scratch, diag, f->rows[row], f->data_root, draws,
+					count + more_count, f->seed, f->baselines, &broken);
 	if (broken && !f->broken)
 		f->broken = arena_strdup(f->arena, broken);
 	if (diag_count(diag) && !f->failed) {
@@ -97,7 +123,8 @@ double fitting_residual(struct fitting *f, size_t row, const struct draw_value *
 	}
 	arena_free(scratch);
 	/* a failure counts as a large deviation */
-	return isfinite(value) && value > 0 ? distance(f->rows[row], value) : 5;
+	double by = isfinite(value) && value > 0 ? distance(f->rows[row], value) : 5;
+	return f->kernels[row] ? fmax(-KERNEL_MOST, fmin(by, KERNEL_MOST)) : by;
 }
 
 void fitting_residuals(struct fitting *f, double *out)
@@ -259,9 +286,14 @@ static bool label_has_all(const struct cfg_node *texts, const char *label)
 static void add_rows(struct fitting *f, const struct dataset_row *rows, size_t count,
 		     const struct cfg_node *texts)
 {
-	for (size_t i = 0; i < count && f->row_count < FIT_ROWS_MAX; i++)
-		if (rows[i].role == ROLE_FIT && isfinite(rows[i].measured) &&
-		    label_has_all(texts, rows[i].label))
+	size_t found = 0, first = f->row_count;
+	bool *fits = ARENA_ARRAY(f->arena, count + 1, bool);
+	for (size_t i = 0; i < count; i++)
+		found += fits[i] = rows[i].role == ROLE_FIT && isfinite(rows[i].measured) &&
+				   label_has_all(texts, rows[i].label);
+	size_t every = found / (FIT_ROWS_MAX - first) + 1, seen = 0;
+	for (size_t i = 0; i < count; i++)
+		if (fits[i] && seen++ % every == 0)
 			f->rows[f->row_count++] = &rows[i];
 }
 
@@ -329,6 +361,7 @@ static void keep_rows(struct fitting *f, struct fit_stage_result *stage)
 		const struct case_request request = dataset_request(f->rows[i], f->data_root);
 		const struct scenario *scenario = case_read(f->arena, diag_new(f->arena), &request);
 		labels[i] = f->rows[i]->label;
+		f->kernels[i] = scenario && scenario->jobs[0].kernel ? scenario : NULL;
 		if (scenario)
 			evidence[i] = dataset_evidence(f->arena, f->rows[i], scenario);
 	}

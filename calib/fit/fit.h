@@ -33,6 +33,9 @@
  * is above 1, scales the covariance, and the interval follows Student's t with n degrees of
  * freedom.
  *
+ * Rows of single kernels are many, and libraries choose bad kernels for some of them. A stage takes
+ * at most FIT_ROWS_MAX of them, evenly, and a residual beyond 0.4 counts as 0.4.
+ *
  * The profile also contains correlations, and how far each parameter would move if a cost that the
  * fit took as given were larger (docs/models/intervals.md). Numbers in profiles have six
  * significant digits, so that a repeated fit gives the same bytes.
@@ -43,7 +46,7 @@
 #include "sim/base/vec.h"
 #include "sim/scenario/evidence.h"
 
-enum { FIT_PARAMETERS_MAX = 6, FIT_TOTAL_MAX = 64, FIT_ROWS_MAX = 64, FIT_PROFILES_MAX = 256 };
+enum { FIT_PARAMETERS_MAX = 6, FIT_TOTAL_MAX = 64, FIT_ROWS_MAX = 512, FIT_PROFILES_MAX = 256 };
 
 /* Movement of a parameter, on its scale, per unit of movement of another one
  * (docs/models/intervals.md). */

@@ -20,6 +20,8 @@ struct fitting {
 	size_t first, count;            /* range of the stage's parameters */
 	const struct dataset_row *rows[FIT_ROWS_MAX];
 	size_t row_count;
+	/* Cases of rows that are single kernels, which are read only once; NULL: a program */
+	const struct scenario *kernels[FIT_ROWS_MAX];
 	double felt[FIT_PARAMETERS_MAX]; /* sensitivity of the most sensitive row at the result */
 	bool alone; /* the fit stands alone, as a fit of user rows: do not write `follows` */
 	bool slow;  /* the stage's dataset is: do not compute `follows` either */

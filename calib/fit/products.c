@@ -8,7 +8,9 @@
 #include "sim/base/num.h"
 
 static const double HUBER = 1.345, SIGMA = 0.03; /* typical deviation of products from the law */
-static const double FILL_S = 1e-6, RELOAD = 32;  /* starting values */
+static const double FILL_S = 0.5e-6, LOAD_BPS = 80e9; /* starting values */
+/* Time of the kernel that adds the parts of a split k: few products depend on it. */
+static const double SPLIT_S = 2.5e-6;
 static const double UNBOUND = 50, RANGE = 8, STEP = 0.005; /* in logarithms, but UNBOUND */
 /* Standard deviation of a constant's logarithm that points without an effect of it give. */
 static const double UNKNOWN = 4;
@@ -26,7 +28,8 @@ struct kernel_work products_work(enum number_type type, double m, double n, doub
 
 double products_at(const struct products *p, const struct kernel_work *work)
 {
-	const struct gpu_params gpu = {.generation = GENERATION_VOLTA, /* cores count fully */
+	const struct gpu_params gpu = {.generation = p->any_width ? GENERATION_HOPPER
+							: GENERATION_VOLTA,
 				       .fp32_flops = p->value[NUMBER_FP32],
 				       .tf32_flops = p->value[NUMBER_TF32],
 				       .fp16_flops = p->value[NUMBER_FP16],
@@ -39,8 +42,11 @@ double products_at(const struct products *p, const struct kernel_work *work)
 					      .product_tf32_ratio = 1,
 					      .product_half_ratio = 1,
 					      .fill_s = p->value[PRODUCTS_FILL],
-					      .reload_count = p->value[PRODUCTS_RELOAD]};
-	const struct efficiency_params law = {.law_ratio = 1, .kernels = &kernels};
+					      .load_Bps = p->value[PRODUCTS_LOAD],
+					      .split_s = SPLIT_S,
+					      .operand_ratio = 1};
+	const struct efficiency_params law = {
+		.law_ratio = 1, .kernels = &kernels, .alone = true};
 	return kernel_duration_s(&gpu, &law, work);
 }
 
@@ -168,7 +174,7 @@ static bool guess(struct products_fitting *f)
 		most = fmax(most, work->flop);
 	}
 	value[PRODUCTS_FILL] = FILL_S;
-	value[PRODUCTS_RELOAD] = RELOAD;
+	value[PRODUCTS_LOAD] = LOAD_BPS;
 	for (size_t k = 0; k < PRODUCTS_CONSTANTS; k++)
 		if (value[k] > 0)
 			f->free[f->free_count++] = k;

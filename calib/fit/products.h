@@ -2,7 +2,7 @@
 /* Fits the law of kernel times (sim/gpu/kernel.h) to measured matrix products.
  *
  * Products of different shapes determine a rate for each number type, and the fill time and the
- * reload constant that all types share. A fourth constant is the bandwidth of the operands. It
+ * rate of loads that all types share. A fourth constant is the bandwidth of the operands. It
  * exceeds that of memory if a repeated product finds its operands in a cache, so it is not used
  * further. The fit minimises relative errors with Huber's loss: Nelder-Mead on the logarithms, then
  * steps of Gauss and Newton. Draws of passes repeat only the last step, which is linear.
@@ -15,7 +15,7 @@
 enum {
 	PRODUCTS_TYPES = NUMBER_BF16 + 1,
 	PRODUCTS_FILL = PRODUCTS_TYPES,
-	PRODUCTS_RELOAD,
+	PRODUCTS_LOAD,
 	PRODUCTS_BANDWIDTH,
 	PRODUCTS_CONSTANTS,
 	PRODUCTS_POINTS_MAX = 1024,
@@ -30,8 +30,9 @@ struct products_point {
 struct kernel_work products_work(enum number_type type, double m, double n, double k);
 
 struct products {
+	bool any_width;                         /* given: from Hopper on */
 	double floor_s, sm_count;               /* given */
-	double value[PRODUCTS_CONSTANTS];       /* flop/s for each type, s, count, B/s */
+	double value[PRODUCTS_CONSTANTS];       /* flop/s for each type, s, B/s, B/s */
 	double error_ratio[PRODUCTS_CONSTANTS]; /* standard error by the residuals; INFINITY: none
 						 */
 	double rms_ratio;                       /* of the relative errors of the fitted points */

@@ -5,13 +5,22 @@
 
 #include "sim/gpu/gpu.h"
 
-/* Tiles of a product that the blocks of a library's kernels compute (CUTLASS's default tiles), and
- * the largest number of parts into which a library splits k. */
+/* Tiles of a product that the blocks of a library's kernels compute, and the parts into which a
+ * library splits k. Up to Ada they are CUTLASS's tiles. Libraries for Hopper and Blackwell have
+ * kernels for each width (cuBLAS names them nvjet_..._128x72_...). */
 static const double tile_sides[][2] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128},
-				       {64, 64},   {128, 32},  {32, 128},  {32, 32}};
-enum { TILE_COUNT = sizeof(tile_sides) / sizeof(tile_sides[0]), SPLIT_MAX = 128 };
-#define SPLIT_K_MIN    64.0
-#define REFERENCE_SIDE 128.0
+				       {64, 64},   {256, 64},  {64, 256},  {128, 32}, {32, 128},
+				       {128, 16},  {16, 128},  {64, 32},   {32, 64},  {64, 16},
+				       {16, 64}};
+static const double tile_heights[] = {64, 128, 192, 256};
+static const double tile_widths[] = {8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256};
+static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
+#define SPLIT_K_MIN 64.0
+/* Attention: rows of a tile of queries, and keys that a block takes at a time (FlashAttention). */
+#define QUERY_ROWS     128.0
+#define QUERY_ROWS_MIN 16.0
+#define KEY_BLOCK      128.0
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 /* Part of its rate that a fused Winograd kernel keeps, which transforms between multiplications. */
 #define FUSED_RATIO 0.8
 /* Tile of an FFT convolution, and the frequencies of a real one. */
@@ -39,18 +48,41 @@ static const struct param_row kernel_rows[] = {
 			"part of the peak of its number type that cuDNN's fused attention reaches",
 			"assumption: forward and backward together; Shah et al., arXiv:2407.08608, "
 			"compare cuDNN with FlashAttention on H100"),
+	COST_GENERATION(struct kernel_params, attention_forward_ratio, QUANTITY_RATIO, 0.01, 2,
+			"0.6",
+			"part of the peak of its number type that attention without backward "
+			"reaches, as in inference",
+			"assumption: between the generations that were fitted"),
 	COST_ASSUMED(struct kernel_params, convolution_ratio, QUANTITY_RATIO, 0.05, 1, "0.8",
 		     "rate of a convolution divided by that of a matrix product; below 1, because "
 		     "a convolution computes the addresses of its elements",
 		     "assumption: between VGG and AlexNet, which have larger products, and ResNet"),
-	COST_ASSUMED(struct kernel_params, fill_s, QUANTITY_TIME, 0, 1e-3, "1 us",
-		     "time in which a tile of a product loads its first elements and writes its "
-		     "result",
-		     "assumption: two accesses to memory of 0.5 us each under load"),
-	COST_ASSUMED(struct kernel_params, reload_count, QUANTITY_COUNT, 0, 1e4, "32",
-		     "half of the side of a square tile that needs the same time for loading as "
-		     "for arithmetic",
-		     "assumption: smaller tiles load more bytes for each multiplication"),
+	COST_GENERATION(struct kernel_params, fill_s, QUANTITY_TIME, 0, 1e-3, "0.6 us",
+			"time in which a tile of a product loads its first elements",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, load_Bps, QUANTITY_RATE, 1e8, 1e13, "60 GB/s",
+			"rate at which an SM loads tiles of operands and stores results",
+			"assumption: at most 64 bytes in each clock cycle from the L2 cache"),
+	COST_GENERATION(struct kernel_params, split_s, QUANTITY_TIME, 0, 1e-3, "2.5 us",
+			"time of the kernel that adds the parts of a product whose k is split",
+			"assumption: a kernel of its own"),
+	COST_GENERATION(struct kernel_params, operand_ratio, QUANTITY_RATIO, 0.3, 1.25, "1",
+			"bandwidth at which products read their operands, divided by that of "
+			"streaming kernels",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(struct kernel_params, sustained_ratio, QUANTITY_RATIO, 0.2, 1.25, "0.85",
+			"rate of products in a program divided by that of a product alone: power "
+			"lowers the clock, and communication takes SMs",
+			"assumption: between the generations that were fitted; an H100 keeps 0.89 "
+			"of its rate after a second of large products (docs/calibration.md)"),
+	COST_GENERATION(struct kernel_params, attention_fill_s, QUANTITY_TIME, 0, 1e-3, "3 us",
+			"time in which a block of attention loads its first elements and writes its "
+			"result",
+			"assumption: between the generations that were fitted"),
+	COST_GENERATION(
+		struct kernel_params, attention_floor_s, QUANTITY_TIME, 0, 1e-3, "5 us",
+		"time of attention beside its kernel: lengths are prepared, and parts are added",
+		"assumption: between the generations that were fitted"),
 };
 const struct param_table kernel_table = PARAM_TABLE("kernels", struct kernel_params, kernel_rows);
 
@@ -140,16 +172,20 @@ double gpu_peak_flops(const struct gpu_params *gpu, enum number_type type)
 
 /* ---- the law ---- */
 
-/* The GPU as a kernel uses it: the reached rate of 128 x 128 tiles on all SMs, and the reached
- * bandwidth. */
+/* The GPU as a kernel uses it: the rate of multiplications and of loads of an SM, and the reached
+ * bandwidth of memory. */
 struct kernel_machine {
-	double rate_flops, bandwidth_Bps, sm_count, fill_s, reload_count;
+	double rate_flops, load_Bps, bandwidth_Bps, sm_count, fill_s, split_s, element_B;
+	bool any_width; /* libraries have tiles of each width */
+	bool plain;
 };
 
 static struct kernel_machine machine_of(const struct gpu_params *gpu,
-					const struct kernel_params *kernels,
+					const struct efficiency_params *efficiency,
 					const struct kernel_work *work)
 {
+	const struct kernel_params *kernels = efficiency->kernels;
+	double clock_ratio = efficiency->alone ? 1 : kernels->sustained_ratio;
 	const double ratios[] = {
 		[NUMBER_FP32] = kernels->product_fp32_ratio,
 		[NUMBER_TF32] = kernels->product_tf32_ratio,
@@ -157,50 +193,82 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 		[NUMBER_BF16] = kernels->product_half_ratio,
 		[NUMBER_FP8] = kernels->product_fp8_ratio,
 	};
-	double ratio = ratios[computed_in(gpu, work->type)];
+	static const double element_B[] = {
+		[NUMBER_FP32] = 4, [NUMBER_TF32] = 4, [NUMBER_FP16] = 2,
+		[NUMBER_BF16] = 2, [NUMBER_FP8] = 1,
+	};
+	enum number_type type = computed_in(gpu, work->type);
+	double ratio = ratios[type];
 	if (work->form == KERNEL_ATTENTION)
-		ratio = kernels->attention_ratio;
+		ratio = work->attention.sequences > 0 ? kernels->attention_forward_ratio
+						      : kernels->attention_ratio;
 	if (work->form == KERNEL_CUDNN_ATTENTION)
 		ratio = kernels->cudnn_attention_ratio;
 	if (gpu->generation == GENERATION_KEPLER)
 		ratio *= KEPLER_CORE_RATIO;
 	return (struct kernel_machine){
-		.rate_flops = gpu_peak_flops(gpu, work->type) * ratio,
+		.rate_flops = gpu_peak_flops(gpu, work->type) * ratio * clock_ratio /
+			      gpu->multiprocessors_count,
+		.load_Bps = kernels->load_Bps * clock_ratio,
 		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,
 		.sm_count = gpu->multiprocessors_count,
 		.fill_s = kernels->fill_s,
-		.reload_count = kernels->reload_count,
+		.split_s = kernels->split_s,
+		.element_B = element_B[type],
+		.any_width = gpu->generation >= GENERATION_HOPPER,
+		.plain = work->plain,
 	};
 }
 
-/* Returns the time of the arithmetic of products with tiles of these sides. Blocks of a tile run
- * in waves over the SMs. A tile of a x b elements loads a + b elements for a * b
- * multiplications, which slows small tiles. A split k adds its partial results. */
-static double tiles_s(const struct kernel_machine *machine, const struct kernel_product *p,
-		      double height, double width)
+/* Returns the time of two activities that overlap: the longer one, and 19 % more if both are
+ * equal. */
+static double overlapped(double a, double b)
 {
-	double tiles = ceil(p->m / height) * ceil(p->n / width) * p->count;
-	double reload = (1 + machine->reload_count * (1 / height + 1 / width)) /
-			(1 + machine->reload_count * 2 / REFERENCE_SIDE);
-	double step_s = 2 * height * width * reload * machine->sm_count / machine->rate_flops;
-	double best_s = INFINITY;
-	for (double split = 1; split <= SPLIT_MAX && (split < 2 || p->k / split >= SPLIT_K_MIN);
-	     split *= 2) {
+	return sqrt(hypot(a * a, b * b));
+}
+
+/* Returns the time of products with tiles of these sides, with the time for their bytes in memory.
+ * Blocks of a tile run in waves over the SMs. A block loads the rows and columns of its tile while
+ * it multiplies, and stores the result. A split k adds its parts in another kernel. */
+static double tiles_s(const struct kernel_machine *machine, const struct kernel_product *p,
+		      double height, double width, double memory_s)
+{
+	double tiles = ceil(p->m / height) * ceil(p->n / width) * p->count, best_s = INFINITY;
+	double row_s = overlapped(2 * height * width / machine->rate_flops,
+				  (height + width) * machine->element_B / machine->load_Bps);
+	double store_s = height * width * fmax(2, machine->element_B) / machine->load_Bps;
+	for (size_t i = 0; i < COUNT_OF(split_counts); i++) {
+		double split = split_counts[i], whole = split > 1 ? 0 : store_s;
+		if (split > 1 && (machine->plain || p->k / split < SPLIT_K_MIN ||
+				  tiles > machine->sm_count))
+			break;
 		double waves = ceil(tiles * split / machine->sm_count);
-		double sums_B = split > 1 ? (split + 1) * p->m * p->n * p->count * 4 : 0;
-		double time_s = waves * (step_s * p->k / split + machine->fill_s) +
-				sums_B / machine->bandwidth_Bps;
-		best_s = fmin(best_s, time_s);
+		double blocks_s = waves * (row_s * fmax(p->k / split, SPLIT_K_MIN) +
+					   machine->fill_s + whole);
+		double sums_s = split > 1 ? machine->split_s + (split + 1) * p->m * p->n *
+								      p->count * 4 /
+								      machine->bandwidth_Bps
+					  : 0;
+		best_s = fmin(best_s, overlapped(blocks_s, memory_s) + sums_s);
 	}
 	return best_s;
 }
 
-static double product_s(const struct kernel_machine *machine, struct kernel_product product)
+static double product_s(const struct kernel_machine *machine, struct kernel_product product,
+			double memory_s)
 {
 	double best_s = INFINITY;
-	for (size_t i = 0; i < TILE_COUNT; i++)
-		best_s = fmin(best_s,
-			      tiles_s(machine, &product, tile_sides[i][0], tile_sides[i][1]));
+	bool any_width = machine->any_width && !machine->plain;
+	for (size_t i = 0; !any_width && i < COUNT_OF(tile_sides); i++)
+		best_s = fmin(best_s, tiles_s(machine, &product, tile_sides[i][0], tile_sides[i][1],
+					      memory_s));
+	for (size_t i = 0; any_width && i < COUNT_OF(tile_heights); i++)
+		for (size_t j = 0; j < COUNT_OF(tile_widths); j++) {
+			best_s = fmin(best_s, tiles_s(machine, &product, tile_heights[i],
+						      tile_widths[j], memory_s));
+			best_s = fmin(best_s, tiles_s(machine, &product, tile_widths[j],
+						      tile_heights[i], memory_s));
+		}
 	return best_s;
 }
 
@@ -245,7 +313,7 @@ static double domain_s(const struct kernel_machine *machine, const struct kernel
 	if (c->part == CONVOLUTION_FILTER)
 		product = (struct kernel_product){c->in_channels, c->out_channels, tiles,
 						  domain->points};
-	double time_s = product_s(machine, product) * domain->flops;
+	double time_s = product_s(machine, product, 0) * domain->flops;
 	double bytes_B = work->bytes_B;
 	if (domain->fused)
 		time_s /= FUSED_RATIO;
@@ -253,7 +321,7 @@ static double domain_s(const struct kernel_machine *machine, const struct kernel
 		bytes_B += 2 * domain->size_B * domain->points *
 			   (tiles * (c->in_channels + c->out_channels) +
 			    c->in_channels * c->out_channels);
-	return hypot(time_s, bytes_B / machine->bandwidth_Bps);
+	return overlapped(time_s, bytes_B / machine->bandwidth_Bps);
 }
 
 /* Winograd's minimal filtering F(m x m, r x r) needs (m + r - 1)^2 multiplications in place of
@@ -285,25 +353,75 @@ static double fastest_domain_s(const struct kernel_machine *machine, const struc
 	return best_s;
 }
 
-static double law_of_type_s(const struct gpu_params *gpu, const struct kernel_params *kernels,
+/* Returns the time of a block that works on that many rows of queries and on `keys` keys. */
+static double attention_block_s(const struct kernel_machine *machine,
+				const struct kernel_params *kernels,
+				const struct kernel_attention *a, double rows, double keys)
+{
+	double taken = fmax(ceil(keys / KEY_BLOCK), 1) * KEY_BLOCK;
+	return overlapped(4 * rows * taken * a->head_size / machine->rate_flops,
+			  2 * taken * a->head_size * a->element_B / machine->load_Bps) +
+	       kernels->attention_fill_s;
+}
+
+/* Attention of prompts, of single tokens and of anything between. A block works on a tile of
+ * queries of the heads that share keys, which fills up to QUERY_ROWS rows, and passes over their
+ * keys; blocks with more keys take longer, and the last ones end alone. The keys are split where
+ * blocks are few, as in FlashDecoding. */
+static double attention_s(const struct kernel_machine *machine,
+			  const struct kernel_params *kernels, const struct kernel_attention *a,
+			  double memory_s)
+{
+	double group = a->heads / a->kv_heads, all = a->queries * group, best_s = INFINITY;
+	double rows = fmin(QUERY_ROWS, ceil(all / QUERY_ROWS_MIN) * QUERY_ROWS_MIN);
+	double span = fmin(rows / group, a->queries);
+	double seen = a->window > 0 ? a->window + span : INFINITY;
+	double last = fmin(a->keys, seen);
+	double mean = a->causal ? fmin(a->keys - (a->queries - span) / 2, seen) : last;
+	for (size_t i = 0; i < COUNT_OF(split_counts); i++) {
+		double split = split_counts[i];
+		if (split > 1 && last / split < KEY_BLOCK)
+			break;
+		double blocks = a->sequences * a->kv_heads * ceil(all / rows) * split;
+		double longest_s =
+			attention_block_s(machine, kernels, a, rows, last / split);
+		double mean_s = attention_block_s(machine, kernels, a, rows, mean / split);
+		double waves = blocks / machine->sm_count;
+		double time_s = waves <= 1 ? longest_s
+				: mean < last
+					? waves * mean_s + longest_s / 2
+					: ceil(waves) * longest_s;
+		best_s = fmin(best_s, overlapped(time_s, memory_s) +
+					      (split > 1 ? kernels->split_s : 0));
+	}
+	return best_s + kernels->attention_floor_s;
+}
+
+static double law_of_type_s(const struct gpu_params *gpu,
+			    const struct efficiency_params *efficiency,
 			    const struct kernel_work *work)
 {
-	struct kernel_machine machine = machine_of(gpu, kernels, work);
+	const struct kernel_params *kernels = efficiency->kernels;
+	struct kernel_machine machine = machine_of(gpu, efficiency, work);
 	double bytes_s = work->bytes_B / machine.bandwidth_Bps;
+	double operands_s = bytes_s / kernels->operand_ratio;
 	switch (work->form) {
 	case KERNEL_PRODUCT:
-		return hypot(product_s(&machine, work->product), bytes_s);
+		return product_s(&machine, work->product, operands_s);
 	case KERNEL_CONVOLUTION: {
-		double time_s = hypot(product_s(&machine, implicit_product(&work->convolution)) /
-					      kernels->convolution_ratio,
-				      bytes_s);
+		double time_s = overlapped(
+			product_s(&machine, implicit_product(&work->convolution), 0) /
+				kernels->convolution_ratio,
+			bytes_s);
 		if (computed_in(gpu, work->type) == NUMBER_FP32)
 			time_s = fmin(time_s, fastest_domain_s(&machine, work));
 		return time_s;
 	}
 	case KERNEL_ATTENTION:
 	case KERNEL_CUDNN_ATTENTION:
-		return hypot(work->flop / machine.rate_flops, bytes_s);
+		if (work->attention.sequences > 0)
+			return attention_s(&machine, kernels, &work->attention, operands_s);
+		return overlapped(work->flop / machine.rate_flops / machine.sm_count, bytes_s);
 	default:
 		return bytes_s;
 	}
@@ -311,25 +429,25 @@ static double law_of_type_s(const struct gpu_params *gpu, const struct kernel_pa
 
 /* TF32 is allowed, not demanded, so a library takes fp32 where that is faster: on GPUs whose tensor
  * cores have hardly a higher rate in TF32. A convolution in fp32 needs no transposes. */
-static double law_s(const struct gpu_params *gpu, const struct kernel_params *kernels,
+static double law_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
 		    const struct kernel_work *work)
 {
-	double time_s = law_of_type_s(gpu, kernels, work);
+	double time_s = law_of_type_s(gpu, efficiency, work);
 	if (computed_in(gpu, work->type) != NUMBER_TF32)
 		return time_s;
 	struct kernel_work wide = *work;
 	wide.type = NUMBER_FP32;
 	if (work->form == KERNEL_CONVOLUTION)
 		time_s += work->convolution.transposed_B /
-			  machine_of(gpu, kernels, work).bandwidth_Bps;
-	return fmin(time_s, law_of_type_s(gpu, kernels, &wide));
+			  machine_of(gpu, efficiency, work).bandwidth_Bps;
+	return fmin(time_s, law_of_type_s(gpu, efficiency, &wide));
 }
 
 double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
 			 const struct kernel_work *work)
 {
 	if (!(efficiency->peak_ratio > 0))
-		return law_s(gpu, efficiency->kernels, work) * efficiency->law_ratio +
+		return law_s(gpu, efficiency, work) * efficiency->law_ratio +
 		       gpu->kernel_floor_s;
 	double compute_s = 0;
 	double memory_s =

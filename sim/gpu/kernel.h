@@ -64,14 +64,26 @@ struct kernel_convolution {
 	double transposed_B;         /* by kernels that run only if this one computes in TF32 */
 };
 
+/* Attention of `queries` tokens to all `keys` up to them, for each sequence and each head. Heads
+ * in a group share the keys and values of one of kv_heads. */
+struct kernel_attention {
+	double sequences, queries, keys; /* keys: of the last query */
+	double heads, kv_heads, head_size;
+	double window;    /* keys that a query sees, itself included; 0: all */
+	double element_B; /* of a key or value */
+	bool causal;      /* a query does not see later keys */
+};
+
 struct kernel_work {
 	double flop;    /* multiplications and additions of the direct algorithm */
 	double bytes_B; /* GPU memory read and written */
 	enum kernel_form form;
 	enum number_type type;
+	bool plain; /* product: the library has CUTLASS's usual tiles only and never splits k */
 	union {
 		struct kernel_product product;
 		struct kernel_convolution convolution;
+		struct kernel_attention attention; /* sequences 0: only flop and bytes are known */
 	};
 };
 
@@ -80,12 +92,14 @@ struct kernel_work {
  * paper (2014) states 35 % more for a core of Maxwell, where each scheduler has 32 cores. */
 #define KEPLER_CORE_RATIO (1 / 1.35)
 
-/* Constants of a GPU generation. An efficiency is the part of the peak rate of its number type that
- * a product reaches with tiles of 128 x 128 and a long k. On Kepler, the peak counts
+/* Constants of a GPU generation. A ratio of a product is the part of the peak rate of its number
+ * type at which an SM multiplies while loads do not limit it. On Kepler, the peak counts
  * KEPLER_CORE_RATIO times. */
 struct kernel_params {
 	double product_fp32_ratio, product_tf32_ratio, product_half_ratio, product_fp8_ratio;
-	double convolution_ratio, attention_ratio, cudnn_attention_ratio, fill_s, reload_count;
+	double convolution_ratio, attention_ratio, cudnn_attention_ratio, attention_forward_ratio;
+	double fill_s, load_Bps, split_s, operand_ratio, attention_fill_s, attention_floor_s;
+	double sustained_ratio;
 };
 extern const struct param_table kernel_table;
 
@@ -94,6 +108,7 @@ extern const struct param_table kernel_table;
 struct efficiency_params {
 	double peak_ratio, half_work_flop, law_ratio;
 	const struct kernel_params *kernels; /* not NULL if peak_ratio is 0 */
+	bool alone; /* a kernel by itself, as in a benchmark: at the clock of a short load */
 };
 extern const struct param_table efficiency_table;
 extern const struct param_table law_table; /* law_ratio only; read if peak_ratio is 0 */

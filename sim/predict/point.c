@@ -105,15 +105,20 @@ static void elapsed_add(struct arena *arena, const struct scenario *scenario, ui
 
 /* ---- a job's steps in the window ---- */
 
+static double busy_s(const struct job_run *run)
+{
+	double sum_s = 0;
+	for (size_t i = 0; i < run->steady_count; i++)
+		sum_s += run->steps[run->steady_first + i].gpu_busy_s;
+	return sum_s;
+}
+
 /* Returns the utilisation of the job's GPUs during its own measured steps. */
 static double program_utilization(const struct job_run *run)
 {
 	const struct step_record *first = &run->steps[run->steady_first];
 	const struct step_record *last = first + run->steady_count - 1;
-	double elapsed_s = s_from_ps(last->end_ps - first->start_ps), busy_s = 0;
-	for (const struct step_record *step = first; step <= last; step++)
-		busy_s += step->gpu_busy_s;
-	return busy_s / elapsed_s;
+	return busy_s(run) / s_from_ps(last->end_ps - first->start_ps);
 }
 
 /* Returns the mean utilisation of the job's GPUs in the window. */
@@ -156,7 +161,8 @@ static struct job_point steady(const struct scenario *scenario, const struct wor
 						"larger serve.queue, or a lower serve.rate)");
 		return point;
 	}
-	point.step_s = job_run_step_s(run);
+	point.step_s = entry->kernel ? busy_s(run) / (double)run->steady_count
+				     : job_run_step_s(run);
 	if (!(point.step_s > 0))
 		return job_point_failed("its steps take no time (write times of its calls, kernels "
 					"or links above 0)");

@@ -74,7 +74,7 @@ struct setup scenario_setup(struct arena *arena, const struct scenario *scenario
 			setup.stack = scenario->params->stack;
 			add(arena, &setup.precision, precision(scenario, job));
 		}
-		if (job->recorded && counts_steps(scenario, job))
+		if (job->kernel || (job->recorded && counts_steps(scenario, job)))
 			setup.counted = "steps";
 		if (job->runtime)
 			setup.runtime = scenario->params->runtime;

@@ -408,11 +408,12 @@ static void read_world(struct reader *c)
 				 case_origin_of(c, "case.adapters"));
 	read_topology(c, file, path, &c->scenario->topology);
 	case_faults(c);
-	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
+	bool kernel = case_has_kernel(c);
+	const struct cfg_node *stack = c->params->calls[0] || kernel ? NULL : case_find_stack(c);
 	apply_profiles(c, PASS_ALL_BUT_EFFICIENCIES);
 	if (c->params->calls[0])
 		case_read_calls(c);
-	else
+	else if (!kernel)
 		case_read_stack(c, stack);
 	apply_profiles(c, PASS_EFFICIENCIES);
 	if (!case_is_job(c))
@@ -494,6 +495,8 @@ static const char *case_name(const struct reader *c)
 			c->arena, "%s of %s on %s", params->collective,
 			quantity_format(c->arena, QUANTITY_BYTES, params->collective_size_B),
 			params->topology);
+	if (case_has_kernel(c))
+		return arena_printf(c->arena, "%s on %s", models_of(c), params->topology);
 	if (case_serves(c))
 		return arena_printf(c->arena, "%s served on %s", models_of(c), params->topology);
 	if (case_has_plan(c) && case_has_ranks(c))
@@ -528,7 +531,7 @@ static const struct scenario *read_all(struct reader *c)
 		return NULL;
 	if (c->file)
 		cfg_only(diag, c->file,
-			 CFG_KEYS("case", "driver", "dma", "input", "calls", "plan", "serve"));
+			 CFG_KEYS("case", "driver", "dma", "input", "calls", "plan", "serve", "kernel"));
 	if (c->request->left_out.text)
 		cfg_leave_out(c->resolution, c->request->left_out.text,
 			      c->request->left_out.origin);

@@ -27,6 +27,14 @@ void case_transport(struct reader *c, const struct cfg_node *file);
  * (case_model.c). Errors are reported at origin. */
 void case_model(struct reader *c, struct job_entry *entry, struct origin origin, const char *name);
 
+/* Returns the law of kernel times with the constants of the GPU's generation. */
+const struct efficiency_params *case_kernel_law(struct reader *c, const struct gpu_entry *gpu);
+
+/* Returns true if the case is a single kernel, which replaces network and stack. case_kernel_client
+ * fills a client, whose GPUs are set, with it (case_kernel.c). */
+bool case_has_kernel(const struct reader *c);
+void case_kernel_client(struct reader *c, struct job_entry *client);
+
 /* Finds the group `stack` of the stack's file (case_stack.c). The file's group `input` sets
  * input parameters from then on. Returns NULL after an error. */
 const struct cfg_node *case_find_stack(struct reader *c);

@@ -188,6 +188,10 @@ static void fill_client(struct reader *c, struct job_entry *client, const struct
 		case_calls_client(c, client, own->batch_count, own->model);
 		return;
 	}
+	if (case_has_kernel(c)) {
+		case_kernel_client(c, client);
+		return;
+	}
 	case_model(c, client, own->model[0] ? client->origin : case_origin_of(c, "case.model"),
 		   model);
 	client->stack = c->stack;

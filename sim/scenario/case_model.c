@@ -83,6 +83,15 @@ read_efficiency(struct reader *c, const struct gpu_entry *gpu, const char *model
 	return efficiency;
 }
 
+const struct efficiency_params *case_kernel_law(struct reader *c, const struct gpu_entry *gpu)
+{
+	struct efficiency_params *law = ARENA_NEW(c->arena, struct efficiency_params);
+	law->law_ratio = 1;
+	law->alone = true;
+	law->kernels = read_kernels(c, (enum gpu_generation)gpu->params.generation);
+	return law;
+}
+
 /* Returns "fp32, fp16 and bf16". */
 static const char *types_of(struct arena *arena, const struct gpu_params *gpu)
 {

@@ -118,6 +118,15 @@ struct topology {
 /* Returns the first alias of a node, without its machine; NULL: the node has none. */
 const char *topology_alias(const struct topology *topology, const char *node);
 
+/* A kernel by itself, with equal kernels before it that quantise its operand. */
+struct single_kernel {
+	struct kernel_work work, before;
+	double before_count;
+};
+/* Returns the time of both on the GPU in s. */
+double single_kernel_s(const struct single_kernel *run, const struct gpu_params *gpu,
+		    const struct efficiency_params *efficiency);
+
 /* A recorded program and the step of it that is replayed (sim/traces). */
 struct recorded_program {
 	const struct recorded_calls *calls;
@@ -177,8 +186,11 @@ struct job_entry {
 	/* For replicas of model servers. */
 	size_t service; /* index of the scenario's services */
 	int role;       /* enum serve_role */
-	/* The program of an iteration, which replaces stack and network; NULL: none */
+	/* The program of an iteration or of a single kernel, which replaces stack and network;
+	 * NULL: none */
 	const struct program *program;
+	/* A single kernel, whose step time is that of the kernel on the GPU; NULL: a program */
+	const struct single_kernel *kernel;
 };
 
 /* A network that is served, with its requests. */
