@@ -77,25 +77,24 @@ static double distance(const struct dataset_row *row, double value)
 	return log(value / fmin(fmax(value, row->low), row->high));
 }
 
-/* Returns the time of a single kernel with other values of its GPU and generation. */
-static double kernel_s(const struct scenario *scenario, const struct draw_value *draws,
-		       size_t count)
+/* Returns the time of a single kernel with the values that the fit gives to its generation. */
+static double kernel_s(const struct fitting *f, const struct fitting_kernel *kernel,
+		       const struct draw_value *draws, size_t count)
 {
-	const struct job_entry *job = &scenario->jobs[0];
-	struct gpu_params gpu = scenario->topology.gpus[job->gpus[0]].params;
-	struct kernel_params kernels = *job->efficiency->kernels;
-	struct efficiency_params law = *job->efficiency;
-	law.kernels = &kernels;
+	struct kernel_params kernels = kernel->kernels;
+	const struct efficiency_params law = {.law_ratio = 1, .kernels = &kernels, .alone = true};
+	const char *generation = gpu_generation_name((enum gpu_generation)kernel->gpu.generation);
 	for (size_t i = 0; i < count; i++) {
-		const struct cfg_param *param =
-			cfg_param_find(scenario->resolution, draws[i].path);
-		char *to = strncmp(draws[i].path, "gpu.", 4) == 0	? (char *)&gpu
-			   : strncmp(draws[i].path, "kernels.", 8) == 0 ? (char *)&kernels
-									: NULL;
-		if (param && to)
-			memcpy(to + param->row->offset, &draws[i].value, sizeof draws[i].value);
+		size_t k = 0;
+		while (k < f->result->count &&
+		       strcmp(f->result->parameters[k].path, draws[i].path) != 0)
+			k++;
+		if (k < f->result->count && strncmp(draws[i].path, "kernels.", 8) == 0 &&
+		    strncmp(draws[i].path + 8, generation, strlen(generation)) == 0)
+			memcpy((char *)&kernels + f->result->parameters[k].row->offset,
+			       &draws[i].value, sizeof draws[i].value);
 	}
-	return single_kernel_s(job->kernel, &gpu, &law);
+	return single_kernel_s(&kernel->run, &kernel->gpu, &law);
 }
 
 double fitting_residual(struct fitting *f, size_t row, const struct draw_value *more,
@@ -111,7 +110,7 @@ double fitting_residual(struct fitting *f, size_t row, const struct draw_value *
 		memcpy(&draws[count], more, more_count * sizeof *more);
 	double value =
 		f->kernels[row]
-			? kernel_s(f->kernels[row], draws, count + more_count)
+			? kernel_s(f, f->kernels[row], draws, count + more_count)
 			: dataset_point(scratch, diag, f->rows[row], f->data_root, draws,
 					count + more_count, f->seed, f->baselines, &broken);
 	if (broken && !f->broken)
@@ -351,6 +350,25 @@ static void read_profiles(struct fitting *f, const struct cfg_node *node,
 	}
 }
 
+/* Returns what the row's kernel needs; NULL: the row is a program. Kernels of a GPU share their
+ * evidence. */
+static const struct fitting_kernel *kernel_of(struct fitting *f, size_t row)
+{
+	struct arena *scratch = arena_new();
+	const struct case_request request = dataset_request(f->rows[row], f->data_root);
+	const struct scenario *scenario = case_read(scratch, diag_new(scratch), &request);
+	const struct job_entry *job = scenario ? &scenario->jobs[0] : NULL;
+	struct fitting_kernel *kernel = NULL;
+	if (job && job->kernel) {
+		kernel = ARENA_NEW(f->arena, struct fitting_kernel);
+		kernel->gpu = scenario->topology.gpus[job->gpus[0]].params;
+		kernel->kernels = *job->efficiency->kernels;
+		kernel->run = *job->kernel;
+	}
+	arena_free(scratch);
+	return kernel;
+}
+
 /* Takes the current rows, with what they were measured on, as those of the stage. */
 static void keep_rows(struct fitting *f, struct fit_stage_result *stage)
 {
@@ -359,10 +377,16 @@ static void keep_rows(struct fitting *f, struct fit_stage_result *stage)
 	struct evidence *evidence = ARENA_ARRAY(f->arena, f->row_count, struct evidence);
 	for (size_t i = 0; i < f->row_count; i++) {
 		const struct case_request request = dataset_request(f->rows[i], f->data_root);
-		const struct scenario *scenario = case_read(f->arena, diag_new(f->arena), &request);
 		labels[i] = f->rows[i]->label;
-		f->kernels[i] = scenario && scenario->jobs[0].kernel ? scenario : NULL;
-		if (scenario)
+		f->kernels[i] = kernel_of(f, i);
+		bool known = i > 0 && f->kernels[i] && f->kernels[i - 1] &&
+			     memcmp(&f->kernels[i]->gpu, &f->kernels[i - 1]->gpu,
+				    sizeof f->kernels[i]->gpu) == 0;
+		const struct scenario *scenario =
+			known ? NULL : case_read(f->arena, diag_new(f->arena), &request);
+		if (known)
+			evidence[i] = evidence[i - 1];
+		else if (scenario)
 			evidence[i] = dataset_evidence(f->arena, f->rows[i], scenario);
 	}
 	stage->row_labels = labels;

@@ -7,6 +7,13 @@
 #include "sim/predict/baselines.h"
 #include "sim/predict/unknowns.h"
 
+/* What a row that is a single kernel needs, so that its case is read only once. */
+struct fitting_kernel {
+	struct gpu_params gpu;
+	struct kernel_params kernels;
+	struct single_kernel run;
+};
+
 struct fitting {
 	struct arena *arena;
 	struct diag *diag;
@@ -20,8 +27,7 @@ struct fitting {
 	size_t first, count;            /* range of the stage's parameters */
 	const struct dataset_row *rows[FIT_ROWS_MAX];
 	size_t row_count;
-	/* Cases of rows that are single kernels, which are read only once; NULL: a program */
-	const struct scenario *kernels[FIT_ROWS_MAX];
+	const struct fitting_kernel *kernels[FIT_ROWS_MAX]; /* NULL: the row is a program */
 	double felt[FIT_PARAMETERS_MAX]; /* sensitivity of the most sensitive row at the result */
 	bool alone; /* the fit stands alone, as a fit of user rows: do not write `follows` */
 	bool slow;  /* the stage's dataset is: do not compute `follows` either */

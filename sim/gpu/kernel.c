@@ -16,6 +16,9 @@ static const double tile_heights[] = {64, 128, 192, 256};
 static const double tile_widths[] = {8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256};
 static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 #define SPLIT_K_MIN 64.0
+/* A square tile of twice this side loads registers as long as it multiplies. An assumption. */
+#define REGISTER_SIDE  32.0
+#define REFERENCE_SIDE 128.0
 /* Attention: rows of a tile of queries, and keys that a block takes at a time (FlashAttention). */
 #define QUERY_ROWS     128.0
 #define QUERY_ROWS_MIN 16.0
@@ -177,7 +180,7 @@ double gpu_peak_flops(const struct gpu_params *gpu, enum number_type type)
 struct kernel_machine {
 	double rate_flops, load_Bps, bandwidth_Bps, sm_count, fill_s, split_s, element_B;
 	bool any_width; /* libraries have tiles of each width */
-	bool plain;
+	bool plain, lanes; /* lanes: CUDA cores multiply, no tensor cores */
 };
 
 static struct kernel_machine machine_of(const struct gpu_params *gpu,
@@ -215,8 +218,10 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
 		.fill_s = kernels->fill_s,
 		.split_s = kernels->split_s,
 		.element_B = element_B[type],
-		.any_width = gpu->generation >= GENERATION_HOPPER,
+		.any_width = gpu->generation >= GENERATION_HOPPER &&
+			     work->form == KERNEL_PRODUCT, /* cuDNN has the usual tiles */
 		.plain = work->plain,
+		.lanes = !gpu_has_tensor_cores(gpu, type),
 	};
 }
 
@@ -224,7 +229,20 @@ static struct kernel_machine machine_of(const struct gpu_params *gpu,
  * equal. */
 static double overlapped(double a, double b)
 {
-	return sqrt(hypot(a * a, b * b));
+	double x = a * a, y = b * b;
+	return sqrt(sqrt(x * x + y * y));
+}
+
+/* Returns the time in which an SM multiplies a column and a row of a tile. On CUDA cores, loads of
+ * operands into registers take the places of multiplications, and a smaller tile needs more of
+ * them for each multiplication. The rate is that of tiles of 128 x 128. */
+static double multiply_s(const struct kernel_machine *machine, double height, double width)
+{
+	double time_s = 2 * height * width / machine->rate_flops;
+	if (!machine->lanes)
+		return time_s;
+	return time_s * (1 + REGISTER_SIDE * (1 / height + 1 / width)) /
+	       (1 + REGISTER_SIDE * 2 / REFERENCE_SIDE);
 }
 
 /* Returns the time of products with tiles of these sides, with the time for their bytes in memory.
@@ -234,7 +252,7 @@ static double tiles_s(const struct kernel_machine *machine, const struct kernel_
 		      double height, double width, double memory_s)
 {
 	double tiles = ceil(p->m / height) * ceil(p->n / width) * p->count, best_s = INFINITY;
-	double row_s = overlapped(2 * height * width / machine->rate_flops,
+	double row_s = overlapped(multiply_s(machine, height, width),
 				  (height + width) * machine->element_B / machine->load_Bps);
 	double store_s = height * width * fmax(2, machine->element_B) / machine->load_Bps;
 	for (size_t i = 0; i < COUNT_OF(split_counts); i++) {

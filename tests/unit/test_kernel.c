@@ -24,8 +24,14 @@ static const struct kernel_params half = {.product_fp32_ratio = 0.5,
 					  .product_fp8_ratio = 0.5,
 					  .convolution_ratio = 0.5,
 					  .attention_ratio = 0.25,
+					  .attention_forward_ratio = 0.5,
 					  .fill_s = 1e-6,
-					  .reload_count = 32};
+					  .load_Bps = 1e30,
+					  .split_s = 2e-6,
+					  .operand_ratio = 1,
+					  .attention_fill_s = 3e-6,
+					  .attention_floor_s = 5e-6,
+					  .sustained_ratio = 1};
 static const struct efficiency_params by_law = {.law_ratio = 1, .kernels = &half};
 
 static double duration_s(const struct kernel_work *work)
@@ -57,26 +63,77 @@ static struct kernel_work convolution_of(size_t window, enum number_type type)
 	return work;
 }
 
+/* Two activities at a time. */
+static double both(double a, double b)
+{
+	return pow(pow(a, 4) + pow(b, 4), 0.25);
+}
+
 /* Ten tiles of 128 x 128 on ten SMs: 2 x 128 x 128 x 1000 / 0.5e12 = 65.536 us, and 1 us of
  * fill. */
 static void one_wave_of_tiles_takes_their_arithmetic_and_fill(void)
 {
-	struct kernel_params equal = half;
-	struct efficiency_params tiles = {.law_ratio = 1, .kernels = &equal};
+	struct kernel_work work = product_of(1280, 128, 1000);
+	CHECK_NEAR(duration_s(&work), 66.536e-6, 1e-10);
+	/* 33 us of bytes overlap; operands may be read more slowly than streams */
+	work.bytes_B = 0.8e12 * 33e-6;
+	CHECK_NEAR(duration_s(&work), both(66.536e-6, 33e-6), 1e-10);
+	struct kernel_params slow = half;
+	slow.operand_ratio = 0.5;
+	struct efficiency_params law = {.law_ratio = 1, .kernels = &slow};
+	struct gpu_params gpu = gpu_of(10);
+	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), both(66.536e-6, 66e-6), 1e-10);
+	work.bytes_B = 0;
+	law = by_law;
+	law.law_ratio = 3; /* a fit may scale the law */
+	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), 3 * 66.536e-6, 1e-10);
+}
+
+/* An SM multiplies a row of k of a tile of 128 x 128 in 65.536 ns. It loads its 256 elements of 4
+ * bytes in the same time at 15.625 GB/s, and stores 128 x 128 of them in 4.19 us. Tiles of 256 x 128
+ * load less for each multiplication: 5 of them take 131.072 ns of arithmetic and 98.304 ns of
+ * loads. In two parts of k they fill the ten SMs. */
+static void small_tiles_are_limited_by_their_loads(void)
+{
+	struct kernel_params slow = half;
+	slow.load_Bps = 1024 / 65.536e-9;
+	struct efficiency_params law = {.law_ratio = 1, .kernels = &slow};
 	struct gpu_params gpu = gpu_of(10);
 	struct kernel_work work = product_of(1280, 128, 1000);
-	equal.reload_count = 0; /* all tiles are as fast for each multiplication */
-	CHECK_NEAR(kernel_duration_s(&gpu, &tiles, &work), 66.536e-6, 1e-12);
-	/* 33 us of bytes add as the other side of a right triangle */
-	work.bytes_B = 0.8e12 * 33e-6;
-	CHECK_NEAR(kernel_duration_s(&gpu, &tiles, &work), hypot(66.536e-6, 33e-6), 1e-12);
-	/* with reloads, 5 tiles of 256 x 128 in two parts of k are faster: (1 + 32 x 3 / 256) / 1.5
-	 * of the arithmetic, 1 us, and 3 x 1280 x 128 x 4 B of partial sums */
-	work.bytes_B = 0;
-	tiles.law_ratio = 3; /* a fit may scale the law */
-	CHECK_NEAR(kernel_duration_s(&gpu, &tiles, &work), 3 * 66.536e-6, 1e-12);
-	CHECK_NEAR(duration_s(&work),
-		   65.536e-6 * 1.375 / 1.5 + 1e-6 + 3.0 * 1280 * 128 * 4 / 0.8e12, 1e-12);
+	double large_s = 500 * both(131.072e-9, 98.304e-9) + 1e-6 + 2e-6 +
+			 3.0 * 1280 * 128 * 4 / 0.8e12;
+	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), large_s, 1e-10);
+	work.plain = true; /* CUTLASS's kernels do not split k */
+	double small_s = 1000 * both(65.536e-9, 65.536e-9) + 1e-6 + 128 * 128 * 4 / slow.load_Bps;
+	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), small_s, 1e-10);
+}
+
+/* From Hopper on, libraries have tiles of each width: for 80 columns one of 80. An SM does its
+ * part in 2 x 128 x 80 x 1000 / 0.5e12 = 40.96 us and 1 us of fill, where older ones need at least 46
+ * us. CUTLASS's usual tiles need as long as on older ones. */
+static void tiles_of_each_width_fit_better(void)
+{
+	struct gpu_params gpu = gpu_of(10), hopper = gpu;
+	hopper.generation = GENERATION_HOPPER;
+	struct kernel_work work = product_of(1280, 80, 1000), plain = work;
+	plain.plain = true;
+	CHECK_NEAR(kernel_duration_s(&hopper, &by_law, &work), 41.96e-6, 1e-10);
+	CHECK(kernel_duration_s(&gpu, &by_law, &work) > 45e-6);
+	CHECK(kernel_duration_s(&hopper, &by_law, &plain) >=
+	      kernel_duration_s(&gpu, &by_law, &work));
+}
+
+/* In a program the clock is lower than for a kernel by itself. */
+static void kernels_alone_run_at_the_higher_clock(void)
+{
+	struct kernel_params low = half;
+	low.sustained_ratio = 0.8;
+	struct efficiency_params law = {.law_ratio = 1, .kernels = &low}, alone = law;
+	alone.alone = true;
+	struct gpu_params gpu = gpu_of(10);
+	struct kernel_work work = product_of(1280, 128, 1000);
+	CHECK_NEAR(kernel_duration_s(&gpu, &alone, &work), 66.536e-6, 1e-10);
+	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), 65.536e-6 / 0.8 + 1e-6, 1e-10);
 }
 
 /* One more row needs a second wave, unless tiles of half the size fill both. */
@@ -88,26 +145,29 @@ static void one_row_more_costs_at_most_a_wave(void)
 }
 
 /* One tile of 128 x 128 with k = 10240 on one SM would take 671 us. Split into 8 parts of 1280 it
- * takes 83.9 us, 1 us of fill, and 9 x 128 x 128 x 4 B of partial sums (0.7 us). Ten parts do not
- * exist. Tiles of 64 x 64 are 4, split into 2 they are 8, and take longer. */
+ * takes 83.9 us, 1 us of fill, and 2 us with 9 x 128 x 128 x 4 B of partial sums (0.7 us) for the
+ * kernel that adds them. */
 static void small_result_with_a_long_k_is_split(void)
 {
 	struct kernel_work work = product_of(128, 128, 10240);
-	double split_s = 2.0 * 128 * 128 * 1280 / 0.5e12 + 1e-6 + 9.0 * 128 * 128 * 4 / 0.8e12;
-	CHECK_NEAR(duration_s(&work), split_s, 1e-12);
-	/* A part of k has at least 64, so 96 stays whole: 4 tiles of 64 x 64, which load
-	 * (1 + 32 x 2 / 64) / (1 + 32 x 2 / 128) = 4 / 3 as much. */
+	double split_s =
+		2.0 * 128 * 128 * 1280 / 0.5e12 + 3e-6 + 9.0 * 128 * 128 * 4 / 0.8e12;
+	CHECK(duration_s(&work) <= split_s);
+	CHECK(duration_s(&work) > 0.6 * split_s);
+	/* A part of k has at least 64, so 96 stays whole. */
 	work = product_of(128, 128, 96);
-	CHECK_NEAR(duration_s(&work), 2.0 * 64 * 64 * 96 * 4 / 3 / 0.5e12 + 1e-6, 1e-12);
+	double short_s = duration_s(&work);
+	work.plain = true;
+	CHECK_NEAR(short_s, duration_s(&work), 1e-15);
 }
 
 /* A window of 3 in fp32 uses Winograd's algorithm. It has up to 4 times fewer multiplications than
  * the direct product, and they run at the full rate. On tensor cores there is no such algorithm.
- * Tiles of 256 x 128 take 1.375 / 1.5 of the time of the reference tile. */
+ */
 static void winograd_speeds_up_fp32_convolutions_only(void)
 {
 	struct kernel_work three = convolution_of(3, NUMBER_FP32);
-	double direct_s = three.flop / (10e12 * 0.5 * half.convolution_ratio) * 1.375 / 1.5;
+	double direct_s = three.flop / (10e12 * 0.5 * half.convolution_ratio);
 	CHECK(duration_s(&three) < 0.5 * direct_s);
 	CHECK(duration_s(&three) > direct_s * half.convolution_ratio / 4);
 	three.type = NUMBER_FP16;
@@ -119,8 +179,8 @@ static void winograd_speeds_up_fp32_convolutions_only(void)
 }
 
 /* F(4 x 4, 3 x 3) has 36 numbers for each of 8 x 8 x 32 tiles and 256 channels on both sides, and
- * for each pair of channels. They are written and read again, in 4 bytes. The bytes add to the
- * arithmetic as the other side of a right triangle. */
+ * for each pair of channels. They are written and read again, in 4 bytes. The bytes overlap
+ * with the arithmetic. */
 static void winograd_writes_and_reads_its_transformed_tiles(void)
 {
 	struct kernel_work work = convolution_of(3, NUMBER_FP32);
@@ -129,8 +189,8 @@ static void winograd_writes_and_reads_its_transformed_tiles(void)
 	double time_s = kernel_duration_s(&gpu, &by_law, &work);
 	double arithmetic_s = kernel_duration_s(&fast, &by_law, &work);
 	double tiles = 8 * 8 * 32;
-	CHECK_NEAR(0.8e12 * sqrt(time_s * time_s - arithmetic_s * arithmetic_s),
-		   2 * 4 * 36 * (tiles * (256 + 256) + 256 * 256), 1e-6);
+	double bytes_s = 2 * 4 * 36 * (tiles * (256 + 256) + 256 * 256) / 0.8e12;
+	CHECK_NEAR(time_s, both(arithmetic_s, bytes_s), 1e-10);
 }
 
 /* The three parts of a convolution of equal sides have the same arithmetic and the same times
@@ -189,7 +249,7 @@ static void large_windows_use_fourier_transforms(void)
 		work.convolution.out_height = 52 + more;
 		work.convolution.out_width = 52;
 		CHECK_NEAR(duration_s(&work),
-			   hypot(4 * duration_s(&product),
+			   both(4 * duration_s(&product),
 				 2 * 8 * 32 * 17 * (tiles * 512 + 256 * 256) / 0.8e12),
 			   1e-12);
 	}
@@ -206,7 +266,7 @@ static void windows_between_use_winograd_and_large_ones_nothing(void)
 	work.convolution.out_height = work.convolution.out_width = 30;
 	CHECK_NEAR(
 		duration_s(&work),
-		hypot(duration_s(&product), 2 * 4 * 36 * (15 * 15 * 32 * 512 + 256 * 256) / 0.8e12),
+		both(duration_s(&product), 2 * 4 * 36 * (15 * 15 * 32 * 512 + 256 * 256) / 0.8e12),
 		1e-12);
 	for (size_t window = 16; window <= 17; window++) {
 		work = convolution_of(window, NUMBER_FP32);
@@ -288,6 +348,51 @@ static void tf32_is_used_only_where_it_is_faster(void)
 	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), fp32_s, 1e-9);
 }
 
+/* Prompts of 1024 tokens in 10 heads of 64 on ten SMs. A tile of 128 queries multiplies them with its
+ * keys, at half of 80 Tflop/s: 4 x 128 x keys x 64 / 4e12. Eighty blocks are 8 waves with 576 keys
+ * on average, which are 640 in blocks of 128, and half of a block with all 1024 ends alone. */
+static void attention_of_prompts_works_in_tiles(void)
+{
+	struct kernel_work work = {.form = KERNEL_ATTENTION, .type = NUMBER_FP16};
+	work.attention = (struct kernel_attention){.sequences = 1,
+						   .queries = 1024,
+						   .keys = 1024,
+						   .heads = 10,
+						   .kv_heads = 10,
+						   .head_size = 64,
+						   .element_B = 2,
+						   .causal = true};
+	double block_s = 4.0 * 128 * 64 / 4e12;
+	CHECK_NEAR(duration_s(&work),
+		   8 * (640 * block_s + 3e-6) + (1024 * block_s + 3e-6) / 2 + 5e-6, 1e-9);
+	/* with a window of 128, tiles see up to 256 keys, and all need as long */
+	work.attention.window = 128;
+	CHECK_NEAR(duration_s(&work), 8 * (256 * block_s + 3e-6) + 5e-6, 1e-9);
+}
+
+/* One token of each of two sequences with 8192 keys, and 8 heads that share one: 2 blocks of 16 rows.
+ * Their keys and values are 2 x 8192 x 64 x 2 B each, which an SM loads at 10 GB/s in 210 us, so
+ * they are split over 4 SMs each, and a kernel adds the parts. */
+static void attention_of_one_token_splits_its_keys(void)
+{
+	struct kernel_params slow = half;
+	slow.load_Bps = 10e9;
+	struct efficiency_params law = {.law_ratio = 1, .kernels = &slow};
+	struct gpu_params gpu = gpu_of(10);
+	struct kernel_work work = {.form = KERNEL_ATTENTION, .type = NUMBER_FP16};
+	work.attention = (struct kernel_attention){.sequences = 2,
+						   .queries = 1,
+						   .keys = 8192,
+						   .heads = 8,
+						   .kv_heads = 1,
+						   .head_size = 64,
+						   .element_B = 2,
+						   .causal = true};
+	double load_s = 2.0 * 2048 * 64 * 2 / 10e9, flop_s = 4.0 * 16 * 2048 * 64 / 4e12;
+	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work),
+		   both(load_s, flop_s) + 3e-6 + 2e-6 + 5e-6, 1e-9);
+}
+
 static void attention_and_passes_take_flop_and_bytes(void)
 {
 	struct kernel_work attention = {
@@ -347,6 +452,11 @@ int main(void)
 {
 	static const struct test tests[] = {
 		TEST(one_wave_of_tiles_takes_their_arithmetic_and_fill),
+		TEST(small_tiles_are_limited_by_their_loads),
+		TEST(tiles_of_each_width_fit_better),
+		TEST(kernels_alone_run_at_the_higher_clock),
+		TEST(attention_of_prompts_works_in_tiles),
+		TEST(attention_of_one_token_splits_its_keys),
 		TEST(one_row_more_costs_at_most_a_wave),
 		TEST(small_result_with_a_long_k_is_split),
 		TEST(winograd_speeds_up_fp32_convolutions_only),
