@@ -43,7 +43,10 @@ def read(path):
 
 
 def meter(row):
-    return f"{row['clock_mhz']:.0f} MHz, {row['power_w']:.0f} W" if "clock_mhz" in row else "no clock"
+    if "clock_mhz" not in row:
+        return "no clock"
+    clocks = dict.fromkeys(f"{row[key]:.0f}" for key in ("clock_start_mhz", "clock_mhz"))
+    return f"{' -> '.join(clocks)} MHz, {row['power_w']:.0f} W"
 
 
 def show_sustained(row):

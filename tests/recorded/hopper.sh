@@ -68,7 +68,7 @@ check_replays 5 25 10
 command -v python3 >/dev/null || exit 0
 python3 -B calib/trace/kernels_summary.py $recorded/h100-kernels.jsonl.gz >"$scratch/summary" ||
 	complain 'kernels_summary.py fails'
-for line in 'product 8192 x 8192 x 8192: 1.392 ms in a burst, 1.561 ms after seconds (+12 %), 1418 MHz, 700 W' \
+for line in 'product 8192 x 8192 x 8192: 1.392 ms in a burst, 1.561 ms after seconds (+12 %), 1980 -> 1418 MHz, 700 W' \
 	'step: bert-large train amp batch=32 length=384: 116.3 ms, kernels 101.8 ms, 1980 MHz, 581 W'; do
 	grep -qF "$line" "$scratch/summary" || complain "no '$line' in: $(head -n 30 "$scratch/summary")"
 done
