@@ -105,13 +105,10 @@ static bool add_point(struct server *server, struct overhead *table, size_t rows
 		      bool graph)
 {
 	struct arena *scratch = arena_new();
+	double kernel_s;
 	const struct program *program =
-		serving_model_program(scratch, server->model, rows, scale, graph);
+		serving_model_program(scratch, server->model, rows, scale, graph, &kernel_s);
 	bool generates = server->world->scenario->services[server->entry->service].one_token;
-	double kernel_s = 0;
-	for (size_t i = 0; i < program->threads[0].count; i++)
-		if (program->threads[0].items[i].kind == ITEM_CALL)
-			kernel_s += program->threads[0].items[i].call.duration_s;
 	const char *why = NULL;
 	double step_s = play(server, program, &why);
 	if (step_s >= 0) {
