@@ -367,9 +367,8 @@ static void add_copy(struct issuer *issuer, enum call_kind kind, double size_B)
 static void add_op(struct issuer *issuer, const struct op *op, double scale, double *kernels_s)
 {
 	struct op scaled = *op;
-	double own_s =
-		op->kernels * kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work) +
-		op->wait_s;
+	double own_s = op->kernels * kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work) +
+		       op->wait_s;
 	scaled.wait_s += (scale - 1) * own_s;
 	issue_op(issuer, &scaled, 0);
 	*kernels_s += scale * own_s;
