@@ -14,6 +14,7 @@ Each line of OUT.jsonl is one result. The first line describes the machine. The 
 
 A time is the median over replays of a CUDA graph with several repetitions, divided by their
 number, so it does not contain work of the host. `kernels` lists [name, seconds] of one cold run.
+kernels_summary.py prints a recording's clocks, small kernels, and steps by class of kernel.
 The script ends with 77 where there is no PyTorch or GPU.
 """
 
@@ -86,6 +87,13 @@ class Meter:
         }
 
 
+def kernels_of(running):
+    """Events of a profile on the GPU, without annotations such as Optimizer.step#AdamW.step, which
+    span several kernels."""
+    on_gpu = torch.autograd.DeviceType.CUDA
+    return [event for event in running.events() if event.device_type == on_gpu and not event.is_user_annotation]
+
+
 class Bench:
     def __init__(self, device, writer, meter):
         self.device, self.writer, self.meter = device, writer, meter
@@ -156,15 +164,11 @@ class Bench:
                 with profiler.record_function(f"case {number}"):
                     program()
                     torch.cuda.synchronize()
-        result = [[] for _ in programs]
-        spans, kernels = [], []
+        result, spans = [[] for _ in programs], []
         for event in running.events():
-            if event.device_type == torch.autograd.DeviceType.CUDA:
-                if not event.name.startswith("case "):
-                    kernels.append((event.time_range.start, event.time_range.elapsed_us(), event.name))
-            elif event.name.startswith("case "):
+            if event.device_type == torch.autograd.DeviceType.CPU and event.name.startswith("case "):
                 spans.append((event.time_range.start, event.time_range.end, int(event.name[5:])))
-        kernels.sort()
+        kernels = sorted((e.time_range.start, e.time_range.elapsed_us(), e.name) for e in kernels_of(running))
         for start, end, number in spans:
             for at, taken, name in kernels:
                 if start <= at <= end:
@@ -607,12 +611,11 @@ def step_kernels(case):
         case.step()
         steps.wait(case.device)
     found, spans = {}, []
-    for event in running.events():
-        if event.device_type == torch.autograd.DeviceType.CUDA:
-            entry = found.setdefault(event.name[:120], [0, 0.0])
-            entry[0] += 1
-            entry[1] += event.time_range.elapsed_us() * 1e-6
-            spans.append((event.time_range.start, event.time_range.end))
+    for event in kernels_of(running):
+        entry = found.setdefault(event.name[:120], [0, 0.0])
+        entry[0] += 1
+        entry[1] += event.time_range.elapsed_us() * 1e-6
+        spans.append((event.time_range.start, event.time_range.end))
     names = sorted(([n, c, round(s, 9)] for n, (c, s) in found.items()), key=lambda e: -e[2])
     span = (max(e for _, e in spans) - min(s for s, _ in spans)) * 1e-6 if spans else 0
     return names, span

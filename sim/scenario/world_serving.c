@@ -10,9 +10,12 @@
 #include "sim/scenario/world.h"
 
 /* The times of the kernels, as multiples of those of an iteration with one token, at which the
- * overhead is found. */
-static const double scales[] = {0.25, 0.5, 1, 2, 4, 16, 64};
-enum { SCALE_COUNT = sizeof scales / sizeof scales[0] };
+ * overhead is found first. Iterations take no less than one token; the half shows how fast the
+ * overhead falls there. */
+static const double scales[] = {0.5, 1, 2, 4, 16, 64};
+enum { SCALE_COUNT = sizeof scales / sizeof scales[0], SCALE_ONE = 1 };
+/* The interpolated time of an iteration may be this much too long. */
+static const double TIME_TOLERANCE = 1e-3;
 
 struct server {         /* a replica */
 	struct job job; /* first */
@@ -100,28 +103,63 @@ static double play(struct server *server, const struct program *program, const c
 			       why);
 }
 
-/* Adds a point to the table. Returns false if the run failed. */
+/* Adds a point to the table, which is in ascending order. */
+static void put_point(struct overhead *table, double at, double overhead_s)
+{
+	size_t i = table->count++;
+	for (; i > 0 && table->at[i - 1] > at; i--) {
+		table->at[i] = table->at[i - 1];
+		table->overhead_s[i] = table->overhead_s[i - 1];
+	}
+	table->at[i] = at;
+	table->overhead_s[i] = overhead_s;
+}
+
+/* Plays an iteration and adds its overhead to the table. Returns false if the run failed. */
 static bool add_point(struct server *server, struct overhead *table, size_t rows, double scale,
 		      bool graph)
 {
 	struct arena *scratch = arena_new();
+	double kernel_s;
 	const struct program *program =
-		serving_model_program(scratch, server->model, rows, scale, graph);
+		serving_model_program(scratch, server->model, rows, scale, graph, &kernel_s);
 	bool generates = server->world->scenario->services[server->entry->service].one_token;
-	double kernel_s = 0;
-	for (size_t i = 0; i < program->threads[0].count; i++)
-		if (program->threads[0].items[i].kind == ITEM_CALL)
-			kernel_s += program->threads[0].items[i].call.duration_s;
 	const char *why = NULL;
 	double step_s = play(server, program, &why);
-	if (step_s >= 0) {
-		table->at[table->count] = generates ? kernel_s : (double)rows;
-		table->overhead_s[table->count++] = fmax(0, step_s - kernel_s);
-	} else {
+	if (step_s >= 0)
+		put_point(table, generates ? kernel_s : (double)rows, fmax(0, step_s - kernel_s));
+	else
 		world_servers_failed(server->world, why);
-	}
 	arena_free(scratch);
 	return step_s >= 0;
+}
+
+static double slope(const struct overhead *table, size_t i)
+{
+	return (table->overhead_s[i + 1] - table->overhead_s[i]) /
+	       (table->at[i + 1] - table->at[i]);
+}
+
+/* Adds points between which the time of an iteration is linear. The time is convex in that of the
+ * kernels, because the longer of host and GPU decides. So between two points it is below their
+ * line, and above the lines through the points beside them. A point is added where these two lines
+ * meet, if that is far below. Returns false if a run failed. */
+static bool refine(struct server *server, struct overhead *table, bool graph)
+{
+	double one_s = table->at[SCALE_ONE];
+	for (size_t i = SCALE_ONE; i + 2 < table->count && table->count < OVERHEAD_POINTS;) {
+		double before = slope(table, i - 1), own = slope(table, i);
+		double behind = slope(table, i + 1), share = (behind - own) / (behind - before);
+		double length_s = share * (table->at[i + 1] - table->at[i]);
+		double at_s = table->at[i] + length_s;
+		double time_s = at_s + table->overhead_s[i] + own * length_s;
+		if (!(own > before && behind > own &&
+		      (own - before) * length_s > TIME_TOLERANCE * time_s))
+			i++;
+		else if (!add_point(server, table, 1, at_s / one_s, graph))
+			return false;
+	}
+	return true;
 }
 
 /* Returns NULL if a run failed. */
@@ -142,7 +180,7 @@ static const struct overhead *find_overhead(struct server *server, bool graph)
 		rows += rows < 2 ? 1 : rows / 2;
 		rows = rows < most && table->count + 1 < OVERHEAD_POINTS ? rows : most;
 	}
-	return table;
+	return !service->one_token || refine(server, table, graph) ? table : NULL;
 }
 
 /* Returns the number of the entry's first GPU in its machine; SIZE_MAX: there are more machines. */

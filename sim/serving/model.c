@@ -362,28 +362,43 @@ static void add_copy(struct issuer *issuer, enum call_kind kind, double size_B)
 	copy->label = kind == CALL_MEMCPY_D2H ? "result" : "input";
 }
 
+/* Adds the op, whose kernels take scale times as long, and adds their time to *kernels_s. Gaps
+ * between the kernels of a CUDA graph are not scaled. */
+static void add_op(struct issuer *issuer, const struct op *op, double scale, double *kernels_s)
+{
+	struct op scaled = *op;
+	double own_s = op->kernels * kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work) +
+		       op->wait_s;
+	scaled.wait_s += (scale - 1) * own_s;
+	issue_op(issuer, &scaled, 0);
+	*kernels_s += scale * own_s;
+}
+
 /* Adds the kernels of the collectives behind layers before `layer`. Returns the first one that is
  * left. */
 static size_t add_exchanges(struct issuer *issuer, const struct serving_model *model, size_t next,
-			    size_t layer, double rows)
+			    size_t layer, size_t rows, double scale, double *kernels_s)
 {
 	const struct shard *shard = model->spec.shard;
 	for (; shard && next < shard->exchange_count && shard->exchanges[next].layer < layer;
 	     next++) {
+		const struct shard_exchange *exchange = &shard->exchanges[next];
 		const struct op op = {.pass = PASS_FORWARD,
 				      .name = "sum of a split product",
 				      .kernels = 1,
 				      .work = {.form = KERNEL_PASS},
-				      .wait_s = exchange_s(model, &shard->exchanges[next], rows),
+				      .wait_s = exchange_s(model, exchange, (double)rows) -
+						pass_s(model, 0),
 				      .update_of = NO_TENSOR};
-		if (is_exchanged(model, &shard->exchanges[next]))
-			issue_op(issuer, &op, 0);
+		if (is_exchanged(model, exchange))
+			add_op(issuer, &op, scale, kernels_s);
 	}
 	return next;
 }
 
 const struct program *serving_model_program(struct arena *arena, const struct serving_model *model,
-					    size_t rows, double scale, bool graph)
+					    size_t rows, double scale, bool graph,
+					    double *kernels_s)
 {
 	const struct serving_model_spec *spec = &model->spec;
 	const struct network *network = spec->one_token ? spec->one_token : spec->network;
@@ -395,15 +410,14 @@ const struct program *serving_model_program(struct arena *arena, const struct se
 		.arena = arena, .stack = stack, .gpu = spec->gpu, .efficiency = spec->efficiency};
 	issue_item(&issuer, ITEM_THINK)->work_s = stack->session_s;
 	add_copy(&issuer, CALL_MEMCPY_H2D_ASYNC, input_B(network, rows));
+	*kernels_s = 0;
 	for (size_t i = 0, next = 0; i < ops.count; i++) {
 		if (is_left_out(model, &ops.ops[i]))
 			continue;
-		next = add_exchanges(&issuer, model, next, ops.ops[i].layer, (double)rows);
-		issue_op(&issuer, &ops.ops[i], 0);
+		next = add_exchanges(&issuer, model, next, ops.ops[i].layer, rows, scale,
+				     kernels_s);
+		add_op(&issuer, &ops.ops[i], scale, kernels_s);
 	}
-	for (size_t i = 0; i < issuer.items.count; i++)
-		if (issuer.items.items[i].kind == ITEM_CALL)
-			issuer.items.items[i].call.duration_s *= scale;
 	double outputs = network->layers[network->layer_count - 1].output_count;
 	add_copy(&issuer, CALL_MEMCPY_D2H,
 		 (double)rows * (spec->one_token ? TOKEN_NUMBER_B : 4 * outputs));

@@ -62,10 +62,12 @@ double serving_model_memory_B(const struct serving_model *model);
 double serving_model_token_B(const struct serving_model *model); /* KV cache of one token */
 size_t serving_model_window(const struct serving_model *model);  /* tokens; 0: no window */
 
-/* Returns the calls of an iteration of that many rows, whose kernels take scale times as long.
- * graph: the stack's CUDA graph is used. Prompts are processed without it. */
+/* Returns the calls of an iteration of that many rows, whose kernels take scale times as long. Sets
+ * *kernels_s to the sum of their times, without the gaps between them. graph: the stack's CUDA
+ * graph is used. Prompts are processed without it. */
 const struct program *serving_model_program(struct arena *arena, const struct serving_model *model,
-					    size_t rows, double scale, bool graph);
+					    size_t rows, double scale, bool graph,
+					    double *kernels_s);
 
 enum { OVERHEAD_POINTS = 24 };
 /* Overhead for some times of the kernels, or for some batches. Between them it is linear, beyond

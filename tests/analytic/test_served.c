@@ -270,6 +270,25 @@ static void prompts_are_not_in_graphs(void)
 	CHECK(overheads_s[1][1] < 0.9 * overheads_s[1][0]);
 }
 
+/* Synchronous calls of an iteration of Llama 2 7B take 25 ms, on a remote L40S whose kernels take
+ * 20 ms for one row and 22.5 ms for 64. So both take the time of the calls, because the kernels of
+ * one call end before the next one arrives. */
+static void calls_that_take_longer_than_kernels_decide_the_time_of_an_iteration(void)
+{
+	static const struct settings remote = {
+		{"case.topology=gpu-pool", "case.model=llama2-7b", "case.runtime=synchronous",
+		 "case.transport=tcp", "case.program=client1", "case.gpu=gpu1",
+		 "gpu.*.profile=l40s", "stack.cuda_graph=false", "serve.spread=0",
+		 "serve.output_spread=0", "serve.warmup=0", "serve.rate=1e6", "serve.prompt=1",
+		 "serve.output=20", "serve.batching=fixed"}};
+	struct point one = POINT(arena, remote, "serve.batch=1", "serve.requests=1");
+	struct point many = POINT(arena, remote, "serve.batch=64", "serve.requests=64");
+	double one_s = one.serving.token_mean_s, many_s = many.serving.token_mean_s;
+	printf("  %.2f ms with one row, %.2f ms with 64\n", 1e3 * one_s, 1e3 * many_s);
+	CHECK(one.serving.parts_s[SERVE_KERNEL] < 0.85 * 20 * one_s);
+	CHECK_NEAR(many_s / one_s, 1, 0.01);
+}
+
 /* Two requests of a table; a third one of 1,025 tokens would be longer than a sequence of GPT-2. */
 static void a_table_replaces_drawn_requests(void)
 {
@@ -294,6 +313,7 @@ static const struct test tests[] = {
 	TEST(sums_of_split_products_are_linear_between_powers_of_two),
 	TEST(replicas_in_other_places_have_their_own_collectives),
 	TEST(prompts_are_not_in_graphs),
+	TEST(calls_that_take_longer_than_kernels_decide_the_time_of_an_iteration),
 	TEST(a_table_replaces_drawn_requests),
 	TEST(services_draw_requests_for_the_same_time),
 	TEST(services_with_and_without_objectives_have_one_attainment),
