@@ -83,13 +83,18 @@ static const char *systems_of(struct arena *arena, const struct fit_result *resu
 	return arena_printf(arena, "%s]", list);
 }
 
+/* A stage of single kernels has hundreds of rows. */
+enum { LABELS_MOST = 40 };
+
 static void write_stage(FILE *out, struct arena *arena, const struct fit_result *result,
 			const struct fit_stage_result *stage, const char *profile, bool *first)
 {
 	fprintf(out, "%s\t# %zu parameters on %zu rows, rms error %.2f %%:", *first ? "" : ",\n",
 		stage->count, stage->row_count, 100 * stage->rms_ratio);
-	for (size_t i = 0; i < stage->row_count; i++)
+	for (size_t i = 0; i < stage->row_count && i < LABELS_MOST; i++)
 		fprintf(out, "%s %s", i ? ";" : "", stage->row_labels[i]);
+	if (stage->row_count > LABELS_MOST)
+		fprintf(out, "; and %zu more", stage->row_count - LABELS_MOST);
 	fputs("\n", out);
 	const char *systems = systems_of(arena, result, stage);
 	for (size_t i = 0; i < stage->count; i++) {

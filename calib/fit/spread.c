@@ -113,7 +113,7 @@ static void linearise(struct fitting *f, const double *x, struct fit_spread *spr
 	spread->known = invert(spread->inverse, n);
 }
 
-/* For a fit of its own, returns chi^2 over the degrees of freedom if rows deviate more than they
+/* For a fit of its own or of single kernels, returns chi^2 over the degrees of freedom if rows deviate more than they
  * scatter, and sets *freedom; otherwise *freedom is 0. The deviations of shipped fits belong to the
  * model's own error (errors.h) and are not counted here again. */
 static double inflation_of(const struct fitting *f, const struct fit_spread *spread,
@@ -121,7 +121,7 @@ static double inflation_of(const struct fitting *f, const struct fit_spread *spr
 {
 	double chi2 = 0, rows = 0;
 	*freedom = 0;
-	if (!f->alone)
+	if (!f->alone && !f->kernels[0])
 		return 1;
 	for (size_t i = 0; i < f->row_count; i++)
 		if (spread->moved[i]) {

@@ -59,28 +59,48 @@ static int call_copy(struct fake *fake, const struct gpu_call *call)
 	return code;
 }
 
+/* Two activities at a time. */
+static double both(double x, double y)
+{
+	return pow(pow(x, 4) + pow(y, 4), 0.25);
+}
+
 /* Time of an m x k by k x n product with one block for each tile on MULTIPROCESSORS, in waves. A
- * library takes the fastest tile and divides k into parts, whose results are added in memory. Small
- * tiles load more bytes for each multiplication. The bandwidth of the operands is the cache's. */
+ * library takes the fastest tile and divides k into parts, whose results a further kernel adds. A
+ * block loads a row and a column while it multiplies, and stores its tile. On CUDA cores, small
+ * tiles need more loads into registers. The bandwidth of the operands is the cache's. */
 static double product_s(const struct planted *planted, const struct gpu_work *work, double peak)
 {
 	static const int sides[][2] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128},
-				       {64, 64},   {128, 32},  {32, 128},  {32, 32}};
+				       {64, 64},   {256, 64},  {64, 256},  {128, 32}, {32, 128},
+				       {128, 16},  {16, 128},  {64, 32},   {32, 64},  {64, 16},
+				       {16, 64}};
+	static const int all_parts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 	double m = (double)work->m, n = (double)work->n, k = (double)work->k, best_s = INFINITY;
-	double size_B = strcmp(work->type, "fp16") == 0 || strcmp(work->type, "bf16") == 0 ? 2 : 4;
+	bool half = strcmp(work->type, "fp16") == 0 || strcmp(work->type, "bf16") == 0;
+	double size_B = half ? 2 : 4;
 	double bytes_s = size_B * (m * k + k * n + m * n) / planted->l2_Bps;
 	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
-		double a = sides[i][0], b = sides[i][1], r = planted->reload_count;
-		double slower = (1 + r / a + r / b) / (1 + r / 64);
-		for (int parts = 1; parts <= 128 && (parts == 1 || k / parts >= 64); parts *= 2) {
-			double blocks = ceil(m / a) * ceil(n / b) * parts;
-			double tile_s = slower * 2 * a * b * k / parts * MULTIPROCESSORS / peak;
-			double add_s = parts > 1 ? 4 * m * n * (parts + 1) / planted->l2_Bps : 0;
-			best_s = fmin(best_s, add_s + ceil(blocks / MULTIPROCESSORS) *
-							      (tile_s + planted->fill_s));
+		double a = sides[i][0], b = sides[i][1], tiles = ceil(m / a) * ceil(n / b);
+		double registers = strcmp(work->type, "fp32") == 0
+					   ? (1 + 32 / a + 32 / b) / (1 + 32 / 64.0)
+					   : 1;
+		double row_s = both(registers * 2 * a * b * MULTIPROCESSORS / peak,
+				    (a + b) * size_B / planted->load_Bps);
+		for (size_t j = 0; j < sizeof all_parts / sizeof *all_parts; j++) {
+			double parts = all_parts[j];
+			if (parts > 1 && (k / parts < 64 || tiles > MULTIPROCESSORS))
+				break;
+			double block_s = row_s * fmax(64, k / parts) + planted->fill_s +
+					 (parts > 1 ? 0 : a * b * size_B / planted->load_Bps);
+			double add_s = parts > 1 ? planted->split_s + 4 * m * n * (parts + 1) /
+									       planted->l2_Bps
+						 : 0;
+			double waves = ceil(tiles * parts / MULTIPROCESSORS);
+			best_s = fmin(best_s, both(waves * block_s, bytes_s) + add_s);
 		}
 	}
-	return sqrt(best_s * best_s + bytes_s * bytes_s);
+	return best_s;
 }
 
 static double work_s(const struct fake *fake)

@@ -65,18 +65,18 @@ if [ -x "$probe" ]; then
 	near "$scratch/planted.cfg" gpu.fake-gpu.bf16 1.9e14 2
 	near "$scratch/planted.cfg" 'kernels.*.product_half' 1 0.01
 	near "$scratch/planted.cfg" 'kernels.*.fill' 2.4e-6 5
-	near "$scratch/planted.cfg" 'kernels.*.reload' 45 3
-	# On a GPU with published peaks the rates become parts of them, for its generation: 15 of 67
-	# TFLOPS, 90 of 494.7, and the mean of 60 and 190 of 989.
-	sed '1s/"Fake GPU"/"NVIDIA H100 80GB HBM3"/' "$scratch/planted.jsonl" >"$scratch/h100.jsonl"
-	farwire fit "$scratch/h100.jsonl" -q -o "$scratch/h100.cfg"
-	near "$scratch/h100.cfg" kernels.hopper.product_fp32 0.2239 2
-	near "$scratch/h100.cfg" kernels.hopper.product_tf32 0.1819 2
-	near "$scratch/h100.cfg" kernels.hopper.product_half 0.1264 2
-	near "$scratch/h100.cfg" kernels.hopper.fill 2.4e-6 5
-	near "$scratch/h100.cfg" gpu.h100-sxm5.memory_efficiency 0.209 2 # 700 of 3350 GB/s
-	farwire explain --topology dgx-h100 --profile "$scratch/h100.cfg" kernels.hopper.fill
-	shows 'kernels\.hopper\.fill +2\.4[0-9]* us +2\.[0-9]* us \.\. 2\.[0-9]* us +measured'
+	near "$scratch/planted.cfg" 'kernels.*.load' 4.5e10 3
+	# On a GPU with published peaks the rates become parts of them, for its generation: 15 of 19.5
+	# TFLOPS, 90 of 156, and the mean of 60 and 190 of 312.
+	sed '1s/"Fake GPU"/"NVIDIA A100-SXM4-80GB"/' "$scratch/planted.jsonl" >"$scratch/a100.jsonl"
+	farwire fit "$scratch/a100.jsonl" -q -o "$scratch/a100.cfg"
+	near "$scratch/a100.cfg" kernels.ampere.product_fp32 0.7692 2
+	near "$scratch/a100.cfg" kernels.ampere.product_tf32 0.5769 2
+	near "$scratch/a100.cfg" kernels.ampere.product_half 0.4006 2
+	near "$scratch/a100.cfg" kernels.ampere.fill 2.4e-6 5
+	near "$scratch/a100.cfg" gpu.a100-sxm4-80.memory_efficiency 0.3433 2 # 700 of 2039 GB/s
+	farwire explain --topology dgx-a100 --profile "$scratch/a100.cfg" kernels.ampere.fill
+	shows 'kernels\.ampere\.fill +2\.4[0-9]* us +2\.[0-9]* us \.\. 2\.[0-9]* us +measured'
 	verdict 'calibration.finds_planted_parameters'
 
 	# Lines: 80 ps for each byte from 64 KiB, with an error of one size.
