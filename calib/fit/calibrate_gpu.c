@@ -17,7 +17,7 @@ static const double BLOCKED_TIMES = 10, TURNS_TIMES = 1.5;
 /* Values of sim/fabric's PCIe link: latency in one direction, and bytes of a packet besides its
  * data. */
 static const double PCIE_LATENCY_S = 300e-9, PCIE_PAYLOAD_B = 256, PCIE_OVERHEAD_B = 24;
-static const double PCIE_LANES = 16, LARGE_B = 1 << 20;
+static const double LARGE_B = 1 << 20;
 static const double INLINE_B = 65536; /* drivers use other methods for smaller copies */
 
 /* ---- the GPU's name ---- */
@@ -62,7 +62,7 @@ void calibrate_gpu_name(struct calibrating *c)
 		return;
 	if (!(c->pcie_width_count > 0)) {
 		c->pcie_generation_count = model->pcie_generation;
-		c->pcie_width_count = PCIE_LANES;
+		c->pcie_width_count = model->pcie_lanes;
 	}
 	c->result->gpu = model->profile;
 	struct diag *quiet = diag_new(c->arena);

@@ -9,7 +9,8 @@
 #include "sim/base/arena.h"
 
 static const struct gpu_model models[] = {
-#define GPU_MODEL(name, profile, pcie, nvlink, device) {name, profile, pcie, nvlink, device},
+#define GPU_MODEL(name, profile, pcie, lanes, nvlink, device)                                      \
+	{name, profile, pcie, lanes, nvlink, device},
 #include "sim/gpu/gpu_models.def"
 #undef GPU_MODEL
 };

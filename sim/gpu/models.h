@@ -9,7 +9,8 @@ struct arena;
 
 struct gpu_model {
 	const char *name, *profile;
-	double pcie_generation, nvlink_generation; /* 0: the GPU has no NVLinks */
+	double pcie_generation, pcie_lanes;
+	double nvlink_generation; /* 0: the GPU has no NVLinks */
 	unsigned long device;
 };
 

@@ -154,7 +154,7 @@ static void name_parts(struct machine_read *machine)
 /* Returns the generations of a GPU's links. Those of the user's own profiles are assumed. */
 static const struct gpu_model *model_of(const struct machine_part *gpu)
 {
-	static const struct gpu_model own = {.pcie_generation = 4, .nvlink_generation = 0};
+	static const struct gpu_model own = {.pcie_generation = 4, .pcie_lanes = 16};
 	const struct gpu_model *model = gpu_model_by_profile(gpu->profile);
 	return model ? model : &own;
 }
@@ -399,13 +399,15 @@ static void write_pcie(struct machine_read *machine, double usual, size_t nvlink
 			     machine->parts.items[part->parent].kind == PART_BRIDGE;
 		const char *upper =
 			part->parent == NO_PART ? "host" : machine->parts.items[part->parent].name;
-		double own = part->kind == PART_GPU ? model_of(part)->pcie_generation : usual;
+		bool gpu = part->kind == PART_GPU;
+		double own = gpu ? model_of(part)->pcie_generation : usual;
+		double lanes = gpu ? model_of(part)->pcie_lanes : 16;
 		reading_line(machine->reading,
 			     "\t\t{ name = \"slot-%s\"; kind = \"pcie\"; ends = [\"%s\", \"%s\"]; "
 			     "generation = %.15g; lanes = %.15g;%s }%s # %s%s",
 			     part->name, upper, part->name,
 			     part->generation > 0 ? part->generation : own,
-			     part->lanes > 0 ? fmin(part->lanes, 32) : 16,
+			     part->lanes > 0 ? fmin(part->lanes, 32) : lanes,
 			     below ? " latency = \"150 ns\";" : "",
 			     separator(written, all + nvlinks), place_of(machine, part),
 			     part->generation > 0 && part->lanes > 0 ? ""

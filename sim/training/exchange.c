@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
 #include "sim/training/exchange_parts.h"
 
 static const struct registry_row policy_rows[] = {
@@ -110,6 +112,23 @@ static const struct param_row exchange_rows[] = {
 };
 const struct param_table exchange_table =
 	PARAM_TABLE("exchange", struct exchange_params, exchange_rows);
+
+struct exchange_bundle *exchange_divide(struct arena *arena, const struct exchange_params *params,
+					const double *sizes_B, size_t count, size_t *bundle_count)
+{
+	const struct exchange_policy *policy = exchange_policy_at((size_t)params->policy);
+	struct exchange_bundle *bundles = ARENA_ARRAY(arena, count + 1, struct exchange_bundle);
+	size_t divided = 0;
+	*bundle_count = count > 0 ? policy->divide(params, sizes_B, count, bundles) : 0;
+	for (size_t i = 0; i < *bundle_count; i++) {
+		divided += bundles[i].end - bundles[i].first;
+		bundles[i].size_B = 0;
+		for (size_t t = bundles[i].first; t < bundles[i].end; t++)
+			bundles[i].size_B += sizes_B[t];
+	}
+	FW_ASSERT(divided == count);
+	return bundles;
+}
 
 double exchange_gradient_B(const struct exchange_params *params, double elements_count,
 			   double element_B)

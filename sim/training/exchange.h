@@ -91,18 +91,22 @@ struct exchange_host {
 	void *ctx;
 };
 struct exchange;
+struct exchange_bundle { /* gradients [first, end), by readiness, that one collective reduces */
+	size_t first, end;
+	double size_B; /* set by exchange_divide() */
+};
 struct exchange_policy {
 	const char *name, *help;
 	bool whole;             /* the exchange begins after backward, even with overlap */
 	bool updates_in_stream; /* updates wait for all gradients on the GPU, not on the host */
 	/* Divides `count` gradients, whose sizes are given in the order in which they become ready,
-	 * into bundles: bundle i has the gradients from ends[i - 1] (0 for the first) up to, but
-	 * without, ends[i]. Returns the number of bundles; the last one ends with the last
-	 * gradient. These are the bundles of every step, unless the policy has the function below.
+	 * into bundles, and sets their first and end in the order in which they are exchanged. A
+	 * bundle waits for its gradients and for the bundles before it. Returns the number of
+	 * bundles. These are the bundles of every step, unless the policy has the function below.
 	 * Programs that write their collectives as calls (spread programs, plans) always have
 	 * them. */
-	size_t (*ends)(const struct exchange_params *params, const double *sizes_B, size_t count,
-		       size_t *ends);
+	size_t (*divide)(const struct exchange_params *params, const double *sizes_B, size_t count,
+			 struct exchange_bundle *bundles);
 	/* For a policy that decides during the step, or NULL. */
 	struct exchange *(*new)(const struct exchange_host *host);
 };
@@ -117,6 +121,9 @@ void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t
  * arrived. */
 int64_t exchange_collective_ps(const struct exchange *exchange);
 REGISTRY_OF(struct exchange_policy, exchange_policy);
+/* Returns the bundles of the policy of params, in the order in which they are exchanged. */
+struct exchange_bundle *exchange_divide(struct arena *arena, const struct exchange_params *params,
+					const double *sizes_B, size_t count, size_t *bundle_count);
 
 /* Returns the bytes of a gradient on the network, at least 1. element_B is that of the stack. */
 double exchange_gradient_B(const struct exchange_params *params, double elements_count,

@@ -3,9 +3,9 @@
 #include "sim/training/exchange_parts.h"
 
 static size_t one_bundle(const struct exchange_params *params, const double *sizes_B, size_t count,
-			 size_t *ends)
+			 struct exchange_bundle *bundles)
 {
-	ends[0] = count;
+	bundles[0].end = count;
 	return 1;
 }
 
@@ -13,5 +13,5 @@ const struct exchange_policy exchange_after_backward = {
 	.name = "after_backward",
 	.help = "one collective reduces all gradients after backward (IBM DDL)",
 	.whole = true,
-	.ends = one_bundle,
+	.divide = one_bundle,
 };

@@ -5,16 +5,19 @@
 #include "sim/training/exchange_parts.h"
 
 static size_t buckets(const struct exchange_params *params, const double *sizes_B, size_t count,
-		      size_t *ends)
+		      struct exchange_bundle *bundles)
 {
-	size_t limit = (size_t)params->bucket_tensors_count, tensors = 0, bucket_count = 0;
+	size_t limit = (size_t)params->bucket_tensors_count, tensors = 0, bucket_count = 0,
+	       first = 0;
 	double size_B = 0;
 	for (size_t t = 0; t < count; t++) {
 		size_B += sizes_B[t];
 		bool full = size_B >= (bucket_count ? params->bucket_B : params->first_bucket_B) ||
 			    ++tensors == limit;
 		if (full || t + 1 == count) {
-			ends[bucket_count++] = t + 1;
+			bundles[bucket_count++] =
+				(struct exchange_bundle){.first = first, .end = t + 1};
+			first = t + 1;
 			size_B = 0;
 			tensors = 0;
 		}
@@ -26,5 +29,5 @@ const struct exchange_policy exchange_ddp = {
 	.name = "ddp",
 	.help = "PyTorch's buckets in the order of readiness; each is reduced when it is full",
 	.updates_in_stream = true,
-	.ends = buckets,
+	.divide = buckets,
 };

@@ -288,14 +288,16 @@ static struct exchange *horovod_new(const struct exchange_host *host)
 /* Programs that write their collectives as calls fill the fusion buffer in the order of readiness.
  */
 static size_t buffers(const struct exchange_params *params, const double *sizes_B, size_t count,
-		      size_t *ends)
+		      struct exchange_bundle *bundles)
 {
-	size_t buffer_count = 0;
+	size_t buffer_count = 0, first = 0;
 	double size_B = 0;
 	for (size_t t = 0; t < count; t++) {
 		size_B += sizes_B[t];
 		if (t + 1 == count || size_B + sizes_B[t + 1] > params->fusion_B) {
-			ends[buffer_count++] = t + 1;
+			bundles[buffer_count++] =
+				(struct exchange_bundle){.first = first, .end = t + 1};
+			first = t + 1;
 			size_B = 0;
 		}
 	}
@@ -306,6 +308,6 @@ const struct exchange_policy exchange_horovod = {
 	.name = "horovod",
 	.help = "a background thread negotiates in cycles which gradients are ready on all ranks, "
 		"and fuses them in a buffer",
-	.ends = buffers,
+	.divide = buffers,
 	.new = horovod_new,
 };

@@ -3,10 +3,10 @@
 #include "sim/training/exchange_parts.h"
 
 static size_t each_gradient(const struct exchange_params *params, const double *sizes_B,
-			    size_t count, size_t *ends)
+			    size_t count, struct exchange_bundle *bundles)
 {
 	for (size_t i = 0; i < count; i++)
-		ends[i] = i + 1;
+		bundles[i] = (struct exchange_bundle){.first = i, .end = i + 1};
 	return count;
 }
 
@@ -14,5 +14,5 @@ const struct exchange_policy exchange_per_tensor = {
 	.name = "per_tensor",
 	.help = "one collective for each gradient as soon as it is ready (TensorFlow's replicated "
 		"variables, parameter servers)",
-	.ends = each_gradient,
+	.divide = each_gradient,
 };

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exchanges whose bundles are the same in every step. A rank launches a bundle when all its
- * gradients are announced, and joins it when they are ready. */
+ * gradients and those of the bundles before it are announced, and joins it when they are ready. */
 #include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/training/exchange_parts.h"
 
 struct planned {
 	struct exchange base;
-	const size_t *ends;
+	const struct exchange_bundle *bundles;
 	size_t count;
 	struct bundle **open; /* bundles that some ranks have joined and some have not, or NULL */
 	size_t *next;         /* by rank: the bundle that it joins next */
@@ -18,14 +17,14 @@ struct planned {
 static void join(struct planned *planned, size_t index, size_t rank)
 {
 	struct exchange *exchange = &planned->base;
-	size_t first = index ? planned->ends[index - 1] : 0;
-	size_t count = planned->ends[index] - first;
+	const struct exchange_bundle *own = &planned->bundles[index];
 	struct bundle *bundle = planned->open[index];
 	if (!bundle)
-		bundle = planned->open[index] = bundle_begin(exchange, first, count);
+		bundle = planned->open[index] =
+			bundle_begin(exchange, own->first, own->end - own->first);
 	if (bundle->joined_count + 1 == exchange->host.rank_count) {
 		planned->open[index] = NULL;
-		exchange->host.gathered(exchange->host.ctx, first, count);
+		exchange->host.gathered(exchange->host.ctx, own->first, own->end - own->first);
 	}
 	bundle_join(bundle, rank, planned->launched_ps[rank * planned->count + index]);
 }
@@ -36,10 +35,10 @@ static void announced(struct exchange *exchange, size_t rank, size_t first, size
 {
 	struct planned *planned = (struct planned *)exchange;
 	size_t end = first + count, *next = &planned->next_launch[rank];
-	for (; *next < planned->count && planned->ends[*next] <= end; (*next)++) {
-		size_t begin = *next ? planned->ends[*next - 1] : 0;
+	for (; *next < planned->count && planned->bundles[*next].end <= end; (*next)++) {
+		const struct exchange_bundle *own = &planned->bundles[*next];
 		planned->launched_ps[rank * planned->count + *next] =
-			exchange_launch(exchange, rank, planned->ends[*next] - begin).launched_ps;
+			exchange_launch(exchange, rank, own->end - own->first).launched_ps;
 	}
 	if (*next == planned->count)
 		*next = 0;
@@ -49,7 +48,7 @@ static void ready(struct exchange *exchange, size_t rank, size_t first, size_t c
 {
 	struct planned *planned = (struct planned *)exchange;
 	size_t end = first + count, *next = &planned->next[rank];
-	while (*next < planned->count && planned->ends[*next] <= end)
+	while (*next < planned->count && planned->bundles[*next].end <= end)
 		join(planned, (*next)++, rank);
 	if (*next == planned->count)
 		*next = 0;
@@ -57,17 +56,13 @@ static void ready(struct exchange *exchange, size_t rank, size_t first, size_t c
 
 struct exchange *planned_new(const struct exchange_host *host)
 {
-	const struct exchange_policy *policy = exchange_policy_at((size_t)host->params->policy);
 	struct planned *planned = ARENA_NEW(host->arena, struct planned);
-	size_t tensors = host->gradients->tensor_count;
-	size_t *ends = ARENA_ARRAY(host->arena, tensors, size_t);
+	size_t tensors = host->gradients->tensor_count, count;
 	double *sizes_B = ARENA_ARRAY(host->arena, tensors, double);
 	for (size_t t = 0; t < tensors; t++)
 		sizes_B[t] = exchange_tensor_B(host, t);
-	size_t count = policy->ends(host->params, sizes_B, tensors, ends);
-	FW_ASSERT(count > 0 && ends[count - 1] == tensors);
 	exchange_init(&planned->base, host, announced, ready);
-	planned->ends = ends;
+	planned->bundles = exchange_divide(host->arena, host->params, sizes_B, tensors, &count);
 	planned->count = count;
 	planned->open = ARENA_ARRAY(host->arena, count, struct bundle *);
 	planned->next = ARENA_ARRAY(host->arena, host->rank_count, size_t);

@@ -10,12 +10,6 @@
 
 enum { NONE = -1, EVENTS_OF_BUNDLE = 3 };
 
-struct gradient_bundle { /* of a spread program */
-	double size_B;
-	size_t tensor_count;
-	bool awaited; /* the compute stream waits for the exchange */
-};
-
 struct gradient_writer {
 	struct arena *arena;
 	struct gradients_params params;
@@ -23,9 +17,9 @@ struct gradient_writer {
 	/* A spread program has the next five. */
 	struct gradients_first first;
 	int32_t *bundle_of; /* by tensor; NONE: its gradient has not been issued */
-	struct gradient_bundle *bundles;
-	const size_t *ends;                /* by bundle, in tensors by readiness */
+	struct exchange_bundle *bundles;
 	size_t bundle_count, issued_count; /* issued: bundles whose exchange has been issued */
+	bool *awaited;       /* by bundle: the compute stream waits for the exchange */
 	VEC(uint32_t) order; /* tensors of the graph, in the order in which they become ready */
 	VEC(struct hand_over) hand_overs;
 	VEC(const struct op *) updates; /* held back until the end, in the framework's order */
@@ -100,24 +94,23 @@ static double tensor_B(const struct gradient_writer *writer, uint32_t tensor)
 				   spread->element_B);
 }
 
-/* Gradients become ready in the order of their ops. */
+/* Divides the gradients in the order of the graph's ops. A framework may issue these in another
+ * order, so a bundle's size is that of the gradients that have then become ready. */
 static void find_bundles(struct gradient_writer *writer)
 {
 	const struct exchange_params *exchange = writer->params.spread->exchange;
-	const struct exchange_policy *policy = exchange_policy_at((size_t)exchange->policy);
 	const struct op_graph *graph = &writer->graph;
-	size_t *ends = ARENA_ARRAY(writer->arena, graph->tensor_count + 1, size_t), count = 0;
+	size_t count = 0;
 	double *sizes_B = ARENA_ARRAY(writer->arena, graph->tensor_count + 1, double);
 	writer->bundle_of = ARENA_ARRAY(writer->arena, graph->tensor_count + 1, int32_t);
-	writer->bundles =
-		ARENA_ARRAY(writer->arena, graph->tensor_count + 1, struct gradient_bundle);
 	for (size_t i = 0; i < graph->tensor_count; i++)
 		writer->bundle_of[i] = NONE;
 	for (size_t i = 0; i < graph->count; i++)
 		for (uint32_t k = 0; k < graph->ops[i].gradient_count; k++)
 			sizes_B[count++] = tensor_B(writer, graph->ops[i].gradients[k]);
-	writer->bundle_count = policy->ends(exchange, sizes_B, count, ends);
-	writer->ends = ends;
+	writer->bundles =
+		exchange_divide(writer->arena, exchange, sizes_B, count, &writer->bundle_count);
+	writer->awaited = ARENA_ARRAY(writer->arena, writer->bundle_count + 1, bool);
 }
 
 static uint16_t event_of(const struct gradient_writer *writer, size_t bundle, unsigned which)
@@ -128,14 +121,14 @@ static uint16_t event_of(const struct gradient_writer *writer, size_t bundle, un
 /* Issues the exchange of a bundle; it waits for all earlier calls on the compute stream. */
 static void bundle_issue(struct gradient_writer *writer, struct issuer *issuer, size_t index)
 {
-	const struct gradient_bundle *bundle = &writer->bundles[index];
+	const struct exchange_bundle *bundle = &writer->bundles[index];
 	const struct exchange_params *exchange = writer->params.spread->exchange;
 	uint16_t computed = event_of(writer, index, 0), exchanged = event_of(writer, index, 1);
 	uint16_t stream = writer->first.stream;
 	bool on_cpu = writer->params.spread->on_cpu;
 	issue_call(issuer, CALL_EVENT_RECORD, 0)->event = computed;
 	issue_call(issuer, CALL_STREAM_WAIT_EVENT, stream)->event = computed;
-	bool copies = !on_cpu && bundle->tensor_count > 1;
+	bool copies = !on_cpu && bundle->end - bundle->first > 1;
 	if (copies)
 		issue_bundle_copy(issuer, exchange, bundle->size_B, stream);
 	struct cuda_call *call =
@@ -149,16 +142,21 @@ static void bundle_issue(struct gradient_writer *writer, struct issuer *issuer, 
 		issue_watch(issuer, exchanged, writer->first.signal + (uint32_t)index);
 }
 
-/* Adds a gradient that has become ready to the open bundle. */
-static void bundle_add(struct gradient_writer *writer, struct issuer *issuer, uint32_t tensor)
+/* Issues the exchange of a bundle whose gradients are all ready, and sets the bundle of each. */
+static void bundles_issue(struct gradient_writer *writer, struct issuer *issuer)
 {
-	size_t index = writer->issued_count;
-	FW_ASSERT(index < writer->bundle_count);
-	writer->bundle_of[tensor] = (int32_t)index;
-	writer->bundles[index].tensor_count++;
-	writer->bundles[index].size_B += tensor_B(writer, tensor);
-	if (writer->order.count == writer->ends[index])
-		bundle_issue(writer, issuer, writer->issued_count++);
+	for (; writer->issued_count < writer->bundle_count; writer->issued_count++) {
+		struct exchange_bundle *bundle = &writer->bundles[writer->issued_count];
+		if (bundle->end > writer->order.count)
+			return;
+		bundle->size_B = 0;
+		for (size_t i = bundle->first; i < bundle->end; i++) {
+			uint32_t tensor = writer->order.items[i];
+			writer->bundle_of[tensor] = (int32_t)writer->issued_count;
+			bundle->size_B += tensor_B(writer, tensor);
+		}
+		bundle_issue(writer, issuer, writer->issued_count);
+	}
 }
 
 /* Makes the compute stream wait for the exchange of a gradient. */
@@ -166,11 +164,10 @@ static void bundle_await(struct gradient_writer *writer, struct issuer *issuer, 
 {
 	int32_t index = writer->bundle_of[tensor];
 	FW_ASSERT(index != NONE);
-	struct gradient_bundle *bundle = &writer->bundles[index];
-	if (!bundle->awaited)
+	if (!writer->awaited[index])
 		issue_call(issuer, CALL_STREAM_WAIT_EVENT, 0)->event =
 			event_of(writer, (size_t)index, 1);
-	bundle->awaited = true;
+	writer->awaited[index] = true;
 }
 
 /* ---- the program of one GPU ---- */
@@ -243,7 +240,7 @@ void gradients_behind(struct issuer *issuer, const struct op *op)
 	for (uint32_t k = 0; k < op->gradient_count; k++) {
 		*VEC_PUSH(writer->arena, &writer->order) = op->gradients[k];
 		if (writer->params.spread)
-			bundle_add(writer, issuer, op->gradients[k]);
+			bundles_issue(writer, issuer);
 	}
 	if (writer->params.spread)
 		return;

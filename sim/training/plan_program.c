@@ -271,24 +271,17 @@ static void find_bundles(struct writer *w)
 	for (size_t i = 0; i < w->unit_count; i++)
 		count += w->units[i].tensor_count;
 	double *sizes_B = ARENA_ARRAY(w->issuer.arena, count + 1, double);
-	size_t *ends = ARENA_ARRAY(w->issuer.arena, count + 1, size_t);
 	count = 0;
 	for (size_t c = w->plan->chunk_count; c-- > 0;)
 		for (size_t i = w->chunk_first[c + 1]; i-- > w->chunk_first[c];)
 			add_sizes(w, &w->units[i], sizes_B, &count);
-	w->gradients_B = sizes_B;
-	w->bundle_ends = ends;
-	if (count > 0)
-		w->bundle_count = exchange_policy_at((size_t)exchange->policy)
-					  ->ends(exchange, sizes_B, count, ends);
+	w->bundles = exchange_divide(w->issuer.arena, exchange, sizes_B, count, &w->bundle_count);
 }
 
-static void reduce_bundle(struct writer *w, size_t first, size_t end)
+static void reduce_bundle(struct writer *w, const struct exchange_bundle *bundle)
 {
-	double size_B = 0;
-	for (size_t i = first; i < end; i++)
-		size_B += w->gradients_B[i];
-	bool copies = end - first > 1;
+	double size_B = bundle->size_B;
+	bool copies = bundle->end - bundle->first > 1;
 	order(w, COMPUTE, copies ? COPY_IN : REDUCE);
 	if (copies) {
 		issue_bundle_copy(&w->issuer, w->step->exchange, size_B, COPY_IN);
@@ -301,14 +294,13 @@ static void reduce_bundle(struct writer *w, size_t first, size_t end)
 	}
 }
 
-/* Reduces the bundles whose gradients are all ready. */
+/* Reduces the next bundles whose gradients are all ready. */
 static void reduce_bundles(struct writer *w)
 {
-	const size_t *ends = w->bundle_ends;
-	for (; w->reduced_count < w->bundle_count && ends[w->reduced_count] <= w->ready_count;
+	for (; w->reduced_count < w->bundle_count &&
+	       w->bundles[w->reduced_count].end <= w->ready_count;
 	     w->reduced_count++)
-		reduce_bundle(w, w->reduced_count ? ends[w->reduced_count - 1] : 0,
-			      ends[w->reduced_count]);
+		reduce_bundle(w, &w->bundles[w->reduced_count]);
 }
 
 /* Adds the gradients of a unit to the open bucket, which is reduced when it is full. */

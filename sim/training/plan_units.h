@@ -44,10 +44,9 @@ struct writer {
 	size_t *chunk_first; /* by chunk: its first unit; one more entry at the end */
 	const char *pass;    /* name of the current pass and its micro-batch: "F3"; NULL: none */
 	double open_count, open_expert_count; /* parameters whose gradients are not reduced */
-	/* With BUCKETS_POLICY: sizes of gradients in the order in which they become ready, ends of
-	 * bundles, and how many have become ready and been reduced. */
-	const double *gradients_B;
-	const size_t *bundle_ends;
+	/* With BUCKETS_POLICY: bundles, and how many gradients and bundles have become ready and
+	 * been reduced. */
+	const struct exchange_bundle *bundles;
 	size_t bundle_count, ready_count, reduced_count;
 	bool scatters; /* each GPU of the tensor group sends a part of the activation */
 };

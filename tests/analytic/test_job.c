@@ -116,11 +116,13 @@ static void each_ddp_bucket_counts_its_own_gradients(void)
 	const double five_B[5] = {4};
 	const struct exchange_params params = {
 		.bucket_B = 1e9, .first_bucket_B = 1e9, .bucket_tensors_count = 2};
-	size_t ends[5] = {0}, i = 0;
+	struct exchange_bundle bundles[5] = {{0}};
+	size_t i = 0;
 	while (strcmp(exchange_policy_at(i)->name, "ddp") != 0)
 		i++;
-	CHECK(exchange_policy_at(i)->ends(&params, five_B, 5, ends) == 3);
-	CHECK(ends[0] == 2 && ends[1] == 4 && ends[2] == 5);
+	CHECK(exchange_policy_at(i)->divide(&params, five_B, 5, bundles) == 3);
+	CHECK(bundles[0].first == 0 && bundles[1].first == 2 && bundles[2].first == 4);
+	CHECK(bundles[0].end == 2 && bundles[1].end == 4 && bundles[2].end == 5);
 }
 
 /* The ring carries half of the bytes in 6. */

@@ -93,18 +93,6 @@ set -- $(awk -F'\t' '/^VXLAN/ { gsub("/", " ", $2); print $2 }' $links)
 grep -q "offload=false.*tcp.encapsulation=$2 B" topologies/cases/ddl-calico.cfg || complain "IPIP does not have $2 B without offload"
 verdict 'published.links_match_the_table_of_facts'
 
-# GPU names of recordings lead to existing files.
-sed -nE 's/^GPU_MODEL\("[^"]*", "([^"]+)", .*/\1/p' sim/gpu/gpu_models.def >"$scratch.names"
-[ -s "$scratch.names" ] || complain 'gpu_models.def has no names'
-while read -r name; do
-	[ -f "topologies/gpus/$name.cfg" ] || complain "gpu_models.def: topologies/gpus/$name.cfg is missing"
-done <"$scratch.names"
-for file in topologies/gpus/*.cfg; do
-	name=$(basename "$file" .cfg)
-	[ "$name" = none ] || grep -q "^$name\$" "$scratch.names" || complain "$file: no name in gpu_models.def leads to it"
-done
-verdict 'published.gpu_names_lead_to_files'
-
 # Published bandwidths of copies over PCIe in GB/s, compared with what a link of that generation
 # carries with the packet sizes of the fits. The copies must fit, and an engine must reach most
 # of the link. P100 gen3 x16: 12.15 and 12.89; A100 gen4 x16: 25.1

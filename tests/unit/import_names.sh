@@ -88,11 +88,19 @@ xml 0x2342 | sed 's/mlx5_7/gpu0/' >topo.xml
 imports '' topo.xml
 farwire check machine.cfg
 [ "$code" = 0 ] || complain "an adapter is called like a GPU: $(cat "$scratch.err")"
+for gpu in '0x25b6 a2 8' '0x2203 rtx-3090-ti 16'; do # a link without a speed has the GPU's lanes
+	# shellcheck disable=SC2086
+	set -- $gpu
+	xml "$1" >topo.xml
+	imports '' topo.xml
+	grep -q "profile = \"$2\"" machine.cfg && grep -q "\"slot-gpu0\".* generation = 4; lanes = $3;" machine.cfg ||
+		complain "$1: $(grep gpu0 machine.cfg)"
+done
 xml 0x2717 >topo.xml
 expect 2 "^topo.xml:1: no file of topologies/gpus describes the GPU '10de:2717' .*'GPU 0: PROFILE'" import topology topo.xml
 echo 'GPU 0: rtx-4090' >names.txt
 imports '' topo.xml names.txt
-verdict import_names.device_numbers_are_not_replaced_by_a_likely_gpu
+verdict import_names.device_numbers_lead_to_the_gpu_and_its_lanes_or_are_refused
 
 # Four NUMA nodes with a GPU each, and two adapters that are far from all GPUs and from each other.
 {

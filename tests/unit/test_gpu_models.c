@@ -25,9 +25,17 @@ static void names_of_the_driver_lead_to_their_profiles(void)
 		{"NVIDIA L40S", "l40s"},
 		{"NVIDIA A40", "a40"},
 		{"NVIDIA RTX A6000", "rtx-a6000"},
+		{"NVIDIA RTX A5000", "rtx-a5000"},
 		{"NVIDIA A10", "a10"},
+		{"NVIDIA A2", "a2"},
 		{"NVIDIA A10G", "a10g"},
+		{"NVIDIA GeForce RTX 2080 Ti", "rtx-2080ti"},
+		{"NVIDIA GeForce RTX 3070", "rtx-3070"},
 		{"NVIDIA GeForce RTX 3080", "rtx-3080"},
+		{"NVIDIA GeForce RTX 3090", "rtx-3090"},
+		{"NVIDIA GeForce RTX 3090 Ti", "rtx-3090-ti"},
+		{"NVIDIA GeForce RTX 4080", "rtx-4080"},
+		{"NVIDIA GeForce RTX 5080", "rtx-5080"},
 		{"NVIDIA GeForce GTX 1080 Ti", "gtx-1080ti"},
 		{"GeForce GTX 1080", "gtx-1080"},
 		{"NVIDIA GeForce RTX 4090 D", "rtx-4090-d"},
@@ -43,6 +51,7 @@ static void names_of_the_driver_lead_to_their_profiles(void)
 		{"Tesla V100-SXM2-32GB", "v100-sxm2-32"},
 		{"Tesla P100-PCIE-12GB", "p100-pcie-12"},
 		{"Tesla P100-PCIE-16GB", "p100-pcie"},
+		{"Tesla P40", "p40"},
 		{"Tesla T4", "t4"},
 		{" nvidia h100 80GB hbm3 ", "h100-sxm5"},
 	};
@@ -53,7 +62,8 @@ static void names_of_the_driver_lead_to_their_profiles(void)
 	}
 }
 
-/* None of these is a GPU of the table, although the name of one is a part of theirs. */
+/* None of these is a GPU of the table, although the name of one is a part of theirs. Names of GPUs
+ * that may get a file are invented, so that a new file changes no row. */
 static void other_gpus_are_refused_with_the_reason_and_the_nearest(void)
 {
 	static const struct {
@@ -61,14 +71,14 @@ static void other_gpus_are_refused_with_the_reason_and_the_nearest(void)
 	} rows[] = {
 		{"NVIDIA GeForce RTX 4090 Laptop GPU", "a laptop GPU has", "rtx-4090"},
 		{"NVIDIA GeForce RTX 3080 Laptop GPU", "a laptop GPU has", "rtx-3080"},
-		{"Quadro RTX 5000 with Max-Q Design", "a Max-Q GPU has", "rtx-5090"},
+		{"NVIDIA L40 with Max-Q Design", "a Max-Q GPU has", "l40"},
 		{"NVIDIA H100 80GB HBM3 MIG 1g.10gb", "a MIG slice has", "h100-sxm5"},
 		{"NVIDIA A100-SXM4-40GB MIG 3g.20gb", "a MIG slice has", "a100-sxm4-40"},
 		{"GRID A100-10C", "a virtual GPU has", "a100-sxm4-40"},
-		{"NVIDIA GeForce RTX 3090 Ti", "no file of topologies/gpus", "rtx-3090"},
-		{"NVIDIA GeForce RTX 5080", "no file of topologies/gpus", "rtx-5090"},
+		{"NVIDIA GeForce RTX 3090 Tie", "no file of topologies/gpus", "rtx-3090"},
+		{"NVIDIA GeForce RTX 5099", "no file of topologies/gpus", "rtx-5090"},
 		{"Tesla V100-DGXS-32GB", "no file of topologies/gpus", "v100-sxm2"},
-		{"NVIDIA A2", "no file of topologies/gpus", "a100-sxm4-40"},
+		{"NVIDIA A1", "no file of topologies/gpus", "a100-sxm4-40"},
 		{"", "no file of topologies/gpus", "gtx-1050ti"},
 	};
 	struct arena *arena = arena_new();
@@ -90,6 +100,8 @@ static void device_numbers_lead_to_profiles(void)
 	CHECK(strcmp(gpu_model_by_device(0x2342)->profile, "gh200-96") == 0);
 	CHECK(strcmp(gpu_model_by_device(0x2bb5)->profile, "rtx-pro-6000-server") == 0);
 	CHECK(!gpu_model_by_device(0) && !gpu_model_by_device(0x2717)); /* a laptop's 4090 */
+	CHECK(strcmp(gpu_model_by_device(0x1e04)->profile, "rtx-2080ti") == 0); /* two numbers */
+	CHECK(strcmp(gpu_model_by_device(0x1e07)->profile, "rtx-2080ti") == 0);
 	CHECK(gpu_model_by_profile("gh200-96")->device == 0x2342);
 	CHECK(!gpu_model_by_profile("my.cfg"));
 }

@@ -196,11 +196,15 @@ static void policies_bundle_up_to_their_own_size(void)
 	const double sizes_B[] = {1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		const struct exchange_params params = policy_of(rows[i].name);
-		size_t ends[7] = {0};
-		CHECK(exchange_policy_at((size_t)params.policy)->ends(&params, sizes_B, 7, ends) ==
-		      rows[i].count);
-		for (size_t k = 0; k < rows[i].count; k++)
-			CHECK(ends[k] == rows[i].ends[k]);
+		size_t count = 0, first = 0;
+		const struct exchange_bundle *bundles =
+			exchange_divide(arena, &params, sizes_B, 7, &count);
+		CHECK(count == rows[i].count);
+		for (size_t k = 0; k < count; first = bundles[k++].end) {
+			CHECK(bundles[k].first == first && bundles[k].end == rows[i].ends[k]);
+			CHECK_NEAR(bundles[k].size_B, 1e6 * (double)(bundles[k].end - first),
+				   1e-12);
+		}
 	}
 }
 

@@ -410,6 +410,37 @@ static void waits_are_for_memory_while_blocks_are_short(void)
 	arena_free(b.arena);
 }
 
+/* Three blocks. The first request holds one in 17 ms, then two. The second one waits 17 ms for the
+ * GPU and takes the third block for 10 ms. The third request arrives after 1 ms, and waits 16 ms
+ * for the GPU and those 10 ms for memory. The fourth one waits for the GPU from 30 to 37 ms, while
+ * the first still runs. */
+static void waits_are_for_the_gpu_again_when_blocks_are_free(void)
+{
+	static const struct serve_request four[] = {
+		{0, 16, 4}, {0, 8, 1}, {PS_PER_S / 1000, 8, 1}, {30 * (PS_PER_S / 1000), 8, 1}};
+	struct bench b = bench_of(100);
+	add(&b, 0, 0, four, 4);
+	b.replicas[0].time = by_rows;
+	b.replicas[0].block_count = 3;
+	run(&b, 1);
+	CHECK_NEAR(b.runs[0].all->queue_ratios[QUEUE_FOR_GPU], 40.0 / 50, 1e-12);
+	CHECK_NEAR(b.runs[0].all->queue_ratios[QUEUE_FOR_MEMORY], 10.0 / 50, 1e-12);
+	arena_free(b.arena);
+}
+
+/* Both requests run 10 iterations of 6 ms, the second from 6 ms on. Then the queue is empty, and a
+ * twentieth of the work is done, which is too little to count. */
+static void few_requests_count_with_their_whole_time(void)
+{
+	static const struct serve_request two[] = {{0, 5, 10}, {5 * (PS_PER_S / 1000), 5, 10}};
+	struct bench b = bench_of(100);
+	add(&b, 0, 0, two, 2);
+	run(&b, 1);
+	CHECK_NEAR(b.runs[0].all->requests_per_s, 2 / 66e-3, 1e-12);
+	CHECK_NEAR(b.runs[0].all->tokens_per_s, 20 / 66e-3, 1e-12);
+	arena_free(b.arena);
+}
+
 /* Two services: one request of 2 iterations, and three of 1, 2 and 3 one after the other. */
 static void each_service_has_its_own_answers(void)
 {
@@ -547,6 +578,8 @@ static const struct test tests[] = {
 	TEST(kernels_count_from_the_begin_of_the_measurement),
 	TEST(a_request_joins_at_the_next_token),
 	TEST(waits_are_for_memory_while_blocks_are_short),
+	TEST(waits_are_for_the_gpu_again_when_blocks_are_free),
+	TEST(few_requests_count_with_their_whole_time),
 	TEST(equally_busy_replicas_take_turns),
 	TEST(a_batch_needs_no_place_for_the_last_token),
 	TEST(a_timeline_has_the_parts_of_an_iteration),

@@ -45,7 +45,10 @@ sed 's/ring,/toy,/' "$scratch.out" >ring
 job dgx1-v100 --set library.algorithm=toy
 shows 'toy, '
 cmp -s ring "$scratch.out" || complain 'the copy of the ring has different times'
-job dgx1-v100 --set exchange.policy=toy
+job dgx1-v100 --set exchange.policy=toy --trace steps.json
+grep '"wire"' steps.json | grep -o '"name": "[^",/]*' | grep -v communication | uniq >wires
+[ "$(sed -n '1s/.*"//p' wires)" != logits ] && [ "$(sed -n '2s/.*"//p' wires)" = logits ] ||
+	complain "the later half, which has not the last layer's gradients, does not go first: $(cat wires)"
 expect 0 '' run --topology dgx1-v100 --gpus 16 --model resnet50 --draws 0 --set exchange.policy=toy \
 	--plan dp=16,micro_batch=8,buckets=policy
 shows '  ok$'
