@@ -276,7 +276,8 @@ static double product_s(const struct kernel_machine *machine, struct kernel_prod
 			double memory_s)
 {
 	double best_s = INFINITY;
-	bool any_width = machine->any_width && !machine->plain;
+	/* grouped products, as those of experts, have the usual tiles */
+	bool any_width = machine->any_width && !machine->plain && product.count <= 1;
 	for (size_t i = 0; !any_width && i < COUNT_OF(tile_sides); i++)
 		best_s = fmin(best_s, tiles_s(machine, &product, tile_sides[i][0], tile_sides[i][1],
 					      memory_s));
