@@ -108,11 +108,10 @@ double fitting_residual(struct fitting *f, size_t row, const struct draw_value *
 	size_t count = fitting_values(f, f->rows[row], draws);
 	if (more_count)
 		memcpy(&draws[count], more, more_count * sizeof *more);
-	double value =
-		f->kernels[row]
-			? kernel_s(f, f->kernels[row], draws, count + more_count)
-			: dataset_point(scratch, diag, f->rows[row], f->data_root, draws,
-					count + more_count, f->seed, f->baselines, &broken);
+	double value = f->kernels[row]
+			       ? kernel_s(f, f->kernels[row], draws, count + more_count)
+			       : dataset_point(scratch, diag, f->rows[row], f->data_root, draws,
+					       count + more_count, f->seed, f->baselines, &broken);
 	if (broken && !f->broken)
 		f->broken = arena_strdup(f->arena, broken);
 	if (diag_count(diag) && !f->failed) {

@@ -34,8 +34,8 @@
  * freedom.
  *
  * Rows of single kernels are many, and libraries choose bad kernels for some of them. A stage takes
- * at most FIT_ROWS_MAX of them, evenly, and a residual beyond 0.4 counts as 0.4. Its intervals follow
- * from chi^2, as those of fit_rows.
+ * at most FIT_ROWS_MAX of them, evenly, and a residual beyond 0.4 counts as 0.4. Its intervals
+ * follow from chi^2, as those of fit_rows.
  *
  * The profile also contains correlations, and how far each parameter would move if a cost that the
  * fit took as given were larger (docs/models/intervals.md). Numbers in profiles have six

@@ -28,8 +28,8 @@ struct kernel_work products_work(enum number_type type, double m, double n, doub
 
 double products_at(const struct products *p, const struct kernel_work *work)
 {
-	const struct gpu_params gpu = {.generation = p->any_width ? GENERATION_HOPPER
-							: GENERATION_VOLTA,
+	const struct gpu_params gpu = {.generation =
+					       p->any_width ? GENERATION_HOPPER : GENERATION_VOLTA,
 				       .fp32_flops = p->value[NUMBER_FP32],
 				       .tf32_flops = p->value[NUMBER_TF32],
 				       .fp16_flops = p->value[NUMBER_FP16],
@@ -45,8 +45,7 @@ double products_at(const struct products *p, const struct kernel_work *work)
 					      .load_Bps = p->value[PRODUCTS_LOAD],
 					      .split_s = SPLIT_S,
 					      .operand_ratio = 1};
-	const struct efficiency_params law = {
-		.law_ratio = 1, .kernels = &kernels, .alone = true};
+	const struct efficiency_params law = {.law_ratio = 1, .kernels = &kernels, .alone = true};
 	return kernel_duration_s(&gpu, &law, work);
 }
 

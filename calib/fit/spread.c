@@ -113,9 +113,9 @@ static void linearise(struct fitting *f, const double *x, struct fit_spread *spr
 	spread->known = invert(spread->inverse, n);
 }
 
-/* For a fit of its own or of single kernels, returns chi^2 over the degrees of freedom if rows deviate more than they
- * scatter, and sets *freedom; otherwise *freedom is 0. The deviations of shipped fits belong to the
- * model's own error (errors.h) and are not counted here again. */
+/* For a fit of its own or of single kernels, returns chi^2 over the degrees of freedom if rows
+ * deviate more than they scatter, and sets *freedom; otherwise *freedom is 0. The deviations of
+ * shipped fits belong to the model's own error (errors.h) and are not counted here again. */
 static double inflation_of(const struct fitting *f, const struct fit_spread *spread,
 			   double *freedom)
 {

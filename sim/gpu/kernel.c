@@ -8,10 +8,9 @@
 /* Tiles of a product that the blocks of a library's kernels compute, and the parts into which a
  * library splits k. Up to Ada they are CUTLASS's tiles. Libraries for Hopper and Blackwell have
  * kernels for each width (cuBLAS names them nvjet_..._128x72_...). */
-static const double tile_sides[][2] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128},
-				       {64, 64},   {256, 64},  {64, 256},  {128, 32}, {32, 128},
-				       {128, 16},  {16, 128},  {64, 32},   {32, 64},  {64, 16},
-				       {16, 64}};
+static const double tile_sides[][2] = {
+	{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {256, 64}, {64, 256},
+	{128, 32},  {32, 128},  {128, 16},  {16, 128}, {64, 32},  {32, 64}, {64, 16},  {16, 64}};
 static const double tile_heights[] = {64, 128, 192, 256};
 static const double tile_widths[] = {8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256};
 static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
@@ -20,9 +19,9 @@ static const double split_counts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 #define REGISTER_SIDE  32.0
 #define REFERENCE_SIDE 128.0
 /* Attention: rows of a tile of queries, and keys that a block takes at a time (FlashAttention). */
-#define QUERY_ROWS     128.0
-#define QUERY_ROWS_MIN 16.0
-#define KEY_BLOCK      128.0
+#define QUERY_ROWS      128.0
+#define QUERY_ROWS_MIN  16.0
+#define KEY_BLOCK       128.0
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 /* Part of its rate that a fused Winograd kernel keeps, which transforms between multiplications. */
 #define FUSED_RATIO 0.8
@@ -78,10 +77,11 @@ static const struct param_row kernel_rows[] = {
 			"lowers the clock, and communication takes SMs",
 			"assumption: between the generations that were fitted; an H100 keeps 0.89 "
 			"of its rate after a second of large products (docs/calibration.md)"),
-	COST_GENERATION(struct kernel_params, attention_fill_s, QUANTITY_TIME, 0, 1e-3, "3 us",
-			"time in which a block of attention loads its first elements and writes its "
-			"result",
-			"assumption: between the generations that were fitted"),
+	COST_GENERATION(
+		struct kernel_params, attention_fill_s, QUANTITY_TIME, 0, 1e-3, "3 us",
+		"time in which a block of attention loads its first elements and writes its "
+		"result",
+		"assumption: between the generations that were fitted"),
 	COST_GENERATION(
 		struct kernel_params, attention_floor_s, QUANTITY_TIME, 0, 1e-3, "5 us",
 		"time of attention beside its kernel: lengths are prepared, and parts are added",
@@ -179,7 +179,7 @@ double gpu_peak_flops(const struct gpu_params *gpu, enum number_type type)
  * bandwidth of memory. */
 struct kernel_machine {
 	double rate_flops, load_Bps, bandwidth_Bps, sm_count, fill_s, split_s, element_B;
-	bool any_width; /* libraries have tiles of each width */
+	bool any_width;    /* libraries have tiles of each width */
 	bool plain, lanes; /* lanes: CUDA cores multiply, no tensor cores */
 };
 
@@ -257,16 +257,16 @@ static double tiles_s(const struct kernel_machine *machine, const struct kernel_
 	double store_s = height * width * fmax(2, machine->element_B) / machine->load_Bps;
 	for (size_t i = 0; i < COUNT_OF(split_counts); i++) {
 		double split = split_counts[i], whole = split > 1 ? 0 : store_s;
-		if (split > 1 && (machine->plain || p->k / split < SPLIT_K_MIN ||
-				  tiles > machine->sm_count))
+		if (split > 1 &&
+		    (machine->plain || p->k / split < SPLIT_K_MIN || tiles > machine->sm_count))
 			break;
 		double waves = ceil(tiles * split / machine->sm_count);
-		double blocks_s = waves * (row_s * fmax(p->k / split, SPLIT_K_MIN) +
-					   machine->fill_s + whole);
-		double sums_s = split > 1 ? machine->split_s + (split + 1) * p->m * p->n *
-								      p->count * 4 /
-								      machine->bandwidth_Bps
-					  : 0;
+		double blocks_s =
+			waves * (row_s * fmax(p->k / split, SPLIT_K_MIN) + machine->fill_s + whole);
+		double sums_s = split > 1
+					? machine->split_s + (split + 1) * p->m * p->n * p->count *
+								     4 / machine->bandwidth_Bps
+					: 0;
 		best_s = fmin(best_s, overlapped(blocks_s, memory_s) + sums_s);
 	}
 	return best_s;
@@ -387,9 +387,8 @@ static double attention_block_s(const struct kernel_machine *machine,
  * queries of the heads that share keys, which fills up to QUERY_ROWS rows, and passes over their
  * keys; blocks with more keys take longer, and the last ones end alone. The keys are split where
  * blocks are few, as in FlashDecoding. */
-static double attention_s(const struct kernel_machine *machine,
-			  const struct kernel_params *kernels, const struct kernel_attention *a,
-			  double memory_s)
+static double attention_s(const struct kernel_machine *machine, const struct kernel_params *kernels,
+			  const struct kernel_attention *a, double memory_s)
 {
 	double group = a->heads / a->kv_heads, all = a->queries * group, best_s = INFINITY;
 	double rows = fmin(QUERY_ROWS, ceil(all / QUERY_ROWS_MIN) * QUERY_ROWS_MIN);
@@ -402,16 +401,14 @@ static double attention_s(const struct kernel_machine *machine,
 		if (split > 1 && last / split < KEY_BLOCK)
 			break;
 		double blocks = a->sequences * a->kv_heads * ceil(all / rows) * split;
-		double longest_s =
-			attention_block_s(machine, kernels, a, rows, last / split);
+		double longest_s = attention_block_s(machine, kernels, a, rows, last / split);
 		double mean_s = attention_block_s(machine, kernels, a, rows, mean / split);
 		double waves = blocks / machine->sm_count;
-		double time_s = waves <= 1 ? longest_s
-				: mean < last
-					? waves * mean_s + longest_s / 2
-					: ceil(waves) * longest_s;
-		best_s = fmin(best_s, overlapped(time_s, memory_s) +
-					      (split > 1 ? kernels->split_s : 0));
+		double time_s = waves <= 1    ? longest_s
+				: mean < last ? waves * mean_s + longest_s / 2
+					      : ceil(waves) * longest_s;
+		best_s = fmin(best_s,
+			      overlapped(time_s, memory_s) + (split > 1 ? kernels->split_s : 0));
 	}
 	return best_s + kernels->attention_floor_s;
 }
@@ -428,10 +425,10 @@ static double law_of_type_s(const struct gpu_params *gpu,
 	case KERNEL_PRODUCT:
 		return product_s(&machine, work->product, operands_s);
 	case KERNEL_CONVOLUTION: {
-		double time_s = overlapped(
-			product_s(&machine, implicit_product(&work->convolution), 0) /
-				kernels->convolution_ratio,
-			bytes_s);
+		double time_s =
+			overlapped(product_s(&machine, implicit_product(&work->convolution), 0) /
+					   kernels->convolution_ratio,
+				   bytes_s);
 		if (computed_in(gpu, work->type) == NUMBER_FP32)
 			time_s = fmin(time_s, fastest_domain_s(&machine, work));
 		return time_s;
@@ -466,8 +463,7 @@ double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_p
 			 const struct kernel_work *work)
 {
 	if (!(efficiency->peak_ratio > 0))
-		return law_s(gpu, efficiency, work) * efficiency->law_ratio +
-		       gpu->kernel_floor_s;
+		return law_s(gpu, efficiency, work) * efficiency->law_ratio + gpu->kernel_floor_s;
 	double compute_s = 0;
 	double memory_s =
 		work->bytes_B / (gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);

@@ -76,8 +76,8 @@ static struct kernel_work product_work(const struct kernel_case *k)
 	double result_B = fmax(2, size_of(k->type));
 	return (struct kernel_work){
 		.flop = 2 * p.m * p.n * p.k * p.count,
-		.bytes_B = p.count * (size_of(k->type) * (p.m * p.k + p.k * p.n) +
-				      result_B * p.m * p.n),
+		.bytes_B = p.count *
+			   (size_of(k->type) * (p.m * p.k + p.k * p.n) + result_B * p.m * p.n),
 		.form = KERNEL_PRODUCT,
 		.type = (enum number_type)k->type,
 		.plain = k->plain,
@@ -98,12 +98,11 @@ static struct kernel_work attention_work(const struct kernel_case *k)
 		.causal = k->causal};
 	double kept = a.window > 0 ? fmin(a.keys, a.window + a.queries) : a.keys;
 	double values_B = size_of(k->type) * 2 * a.heads * a.queries;
-	return (struct kernel_work){
-		.bytes_B = a.sequences * a.head_size *
-			   (values_B + 2 * a.element_B * a.kv_heads * kept),
-		.form = KERNEL_ATTENTION,
-		.type = (enum number_type)k->type,
-		.attention = a};
+	return (struct kernel_work){.bytes_B = a.sequences * a.head_size *
+					       (values_B + 2 * a.element_B * a.kv_heads * kept),
+				    .form = KERNEL_ATTENTION,
+				    .type = (enum number_type)k->type,
+				    .attention = a};
 }
 
 /* Returns what a user calls the kernel. */
@@ -138,10 +137,10 @@ static void check(struct reader *c, const struct kernel_case *k, const struct gp
 }
 
 double single_kernel_s(const struct single_kernel *run, const struct gpu_params *gpu,
-		    const struct efficiency_params *efficiency)
+		       const struct efficiency_params *efficiency)
 {
-	double before_s = run->before_count > 0 ? kernel_duration_s(gpu, efficiency, &run->before)
-						: 0;
+	double before_s =
+		run->before_count > 0 ? kernel_duration_s(gpu, efficiency, &run->before) : 0;
 	return run->before_count * before_s + kernel_duration_s(gpu, efficiency, &run->work);
 }
 
@@ -178,13 +177,13 @@ void case_kernel_client(struct reader *c, struct job_entry *client)
 	if (diag_count(c->diag) > 0)
 		return;
 	struct single_kernel *run = ARENA_NEW(c->arena, struct single_kernel);
-	run->work = k->form == FORM_PRODUCT	? product_work(k)
+	run->work = k->form == FORM_PRODUCT     ? product_work(k)
 		    : k->form == FORM_ATTENTION ? attention_work(k)
 						: (struct kernel_work){.bytes_B = k->size_B};
 	if (k->form == FORM_PRODUCT && k->quantise) {
 		run->before_count = QUANTISE_KERNELS;
-		run->before.bytes_B = QUANTISE_B * k->m_count * k->k_count * k->products_count /
-				      QUANTISE_KERNELS;
+		run->before.bytes_B =
+			QUANTISE_B * k->m_count * k->k_count * k->products_count / QUANTISE_KERNELS;
 	}
 	client->efficiency = case_kernel_law(c, gpu);
 	client->kernel = run;
@@ -192,6 +191,6 @@ void case_kernel_client(struct reader *c, struct job_entry *client)
 	client->network = network;
 	client->model = client->model_given = network->name;
 	client->batch_count = 1;
-	client->program = program_of(
-		c->arena, network->name, single_kernel_s(run, &gpu->params, client->efficiency));
+	client->program = program_of(c->arena, network->name,
+				     single_kernel_s(run, &gpu->params, client->efficiency));
 }

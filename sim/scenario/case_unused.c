@@ -7,12 +7,13 @@
 
 #include "sim/scenario/case.h"
 
-enum sort {                      /* of a case, as bits */
-	    SORT_PROGRAMS = 1,   /* programs of one GPU each */
-	    SORT_SERVICE = 2,    /* model servers */
-	    SORT_RANKS = 4,      /* a job whose programs are played call by call */
-	    SORT_JOBS = 8,       /* data-parallel jobs */
-	    SORT_COLLECTIVE = 16 /* a benchmark of a collective */
+enum sort {                       /* of a case, as bits */
+	    SORT_PROGRAMS = 1,    /* programs of one GPU each */
+	    SORT_SERVICE = 2,     /* model servers */
+	    SORT_RANKS = 4,       /* a job whose programs are played call by call */
+	    SORT_JOBS = 8,        /* data-parallel jobs */
+	    SORT_COLLECTIVE = 16, /* a benchmark of a collective */
+	    SORT_KERNEL = 32      /* a single kernel */
 };
 #define SORT_ONE_GPU (SORT_PROGRAMS | SORT_SERVICE)
 #define SORT_FUSED   (SORT_JOBS | SORT_COLLECTIVE)
@@ -30,6 +31,10 @@ static const struct {
 	 "has no effect on collectives and jobs of fused steps (leave it out)",
 	 {"case.runtime", "case.program", "case.gpu", "case.copies", "case.fraction",
 	  "case.programs", "case.stages", "case.micro_batches"}},
+	{SORT_KERNEL,
+	 "has no effect on a single kernel (leave it out, or the keys of the group kernel)",
+	 {"case.model", "case.stack", "case.batch", "case.sequence", "case.runtime",
+	  "case.transport", "case.fraction"}},
 	{SORT_SERVICE,
 	 "has no effect on model servers (use the keys of the group serve)",
 	 {"case.batch"}},
@@ -55,11 +60,12 @@ void case_refuse_unused(struct reader *c)
 	bool forwards = strcmp(c->params->runtime, "none") != 0;
 	const struct origin collective = case_origin_of(c, "case.collective");
 	bool given = collective.line > 0 || collective.file[0] == '-';
-	enum sort sort = c->params->collective[0] ? SORT_COLLECTIVE
-			 : case_is_job(c)         ? SORT_JOBS
-			 : case_has_ranks(c)      ? SORT_RANKS
-			 : case_serves(c)         ? SORT_SERVICE
-						  : SORT_PROGRAMS;
+	enum sort sort = case_has_kernel(c)         ? SORT_KERNEL
+			 : c->params->collective[0] ? SORT_COLLECTIVE
+			 : case_is_job(c)           ? SORT_JOBS
+			 : case_has_ranks(c)        ? SORT_RANKS
+			 : case_serves(c)           ? SORT_SERVICE
+						    : SORT_PROGRAMS;
 	for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
 		for (const char *const *key = rules[i].keys; *key; key++)
 			if ((rules[i].unused_in & sort) != 0 &&
@@ -70,6 +76,13 @@ void case_refuse_unused(struct reader *c)
 			refuse(c, training_options[i],
 			       "has no effect on a collective (leave it out)", true);
 	struct origin origin;
+	if (sort == SORT_KERNEL &&
+	    (case_is_job(c) || case_has_ranks(c) || case_serves(c) || c->params->calls[0])) {
+		case_find_keys(c, "kernel", &origin);
+		diag_error(c->diag, origin,
+			   "kernel: a single kernel runs on one GPU (leave out the keys of the "
+			   "group kernel, or case.gpus, case.collective, case.calls and serve)");
+	}
 	if ((sort & SORT_ONE_GPU) != 0 && case_find_keys(c, "plan", &origin))
 		diag_error(c->diag, origin,
 			   "plan: a plan splits a job over several GPUs (write case.gpus, or "

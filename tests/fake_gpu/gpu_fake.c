@@ -71,10 +71,10 @@ static double both(double x, double y)
  * tiles need more loads into registers. The bandwidth of the operands is the cache's. */
 static double product_s(const struct planted *planted, const struct gpu_work *work, double peak)
 {
-	static const int sides[][2] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128},
-				       {64, 64},   {256, 64},  {64, 256},  {128, 32}, {32, 128},
-				       {128, 16},  {16, 128},  {64, 32},   {32, 64},  {64, 16},
-				       {16, 64}};
+	static const int sides[][2] = {{256, 128}, {128, 256}, {128, 128}, {128, 64},
+				       {64, 128},  {64, 64},   {256, 64},  {64, 256},
+				       {128, 32},  {32, 128},  {128, 16},  {16, 128},
+				       {64, 32},   {32, 64},   {64, 16},   {16, 64}};
 	static const int all_parts[] = {1, 2, 3, 4, 6, 8, 16, 32};
 	double m = (double)work->m, n = (double)work->n, k = (double)work->k, best_s = INFINITY;
 	bool half = strcmp(work->type, "fp16") == 0 || strcmp(work->type, "bf16") == 0;
@@ -93,8 +93,8 @@ static double product_s(const struct planted *planted, const struct gpu_work *wo
 				break;
 			double block_s = row_s * fmax(64, k / parts) + planted->fill_s +
 					 (parts > 1 ? 0 : a * b * size_B / planted->load_Bps);
-			double add_s = parts > 1 ? planted->split_s + 4 * m * n * (parts + 1) /
-									       planted->l2_Bps
+			double add_s = parts > 1 ? planted->split_s +
+							   4 * m * n * (parts + 1) / planted->l2_Bps
 						 : 0;
 			double waves = ceil(tiles * parts / MULTIPROCESSORS);
 			best_s = fmin(best_s, both(waves * block_s, bytes_s) + add_s);

@@ -90,8 +90,8 @@ static void one_wave_of_tiles_takes_their_arithmetic_and_fill(void)
 }
 
 /* An SM multiplies a row of k of a tile of 128 x 128 in 65.536 ns. It loads its 256 elements of 4
- * bytes in the same time at 15.625 GB/s, and stores 128 x 128 of them in 4.19 us. Tiles of 256 x 128
- * load less for each multiplication: 5 of them take 131.072 ns of arithmetic and 98.304 ns of
+ * bytes in the same time at 15.625 GB/s, and stores 128 x 128 of them in 4.19 us. Tiles of 256 x
+ * 128 load less for each multiplication: 5 of them take 131.072 ns of arithmetic and 98.304 ns of
  * loads. In two parts of k they fill the ten SMs. */
 static void small_tiles_are_limited_by_their_loads(void)
 {
@@ -100,8 +100,8 @@ static void small_tiles_are_limited_by_their_loads(void)
 	struct efficiency_params law = {.law_ratio = 1, .kernels = &slow};
 	struct gpu_params gpu = gpu_of(10);
 	struct kernel_work work = product_of(1280, 128, 1000);
-	double large_s = 500 * both(131.072e-9, 98.304e-9) + 1e-6 + 2e-6 +
-			 3.0 * 1280 * 128 * 4 / 0.8e12;
+	double large_s =
+		500 * both(131.072e-9, 98.304e-9) + 1e-6 + 2e-6 + 3.0 * 1280 * 128 * 4 / 0.8e12;
 	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), large_s, 1e-10);
 	work.plain = true; /* CUTLASS's kernels do not split k */
 	double small_s = 1000 * both(65.536e-9, 65.536e-9) + 1e-6 + 128 * 128 * 4 / slow.load_Bps;
@@ -109,8 +109,8 @@ static void small_tiles_are_limited_by_their_loads(void)
 }
 
 /* From Hopper on, libraries have tiles of each width: for 80 columns one of 80. An SM does its
- * part in 2 x 128 x 80 x 1000 / 0.5e12 = 40.96 us and 1 us of fill, where older ones need at least 46
- * us. CUTLASS's usual tiles need as long as on older ones. */
+ * part in 2 x 128 x 80 x 1000 / 0.5e12 = 40.96 us and 1 us of fill, where older ones need at least
+ * 46 us. CUTLASS's usual tiles need as long as on older ones. */
 static void tiles_of_each_width_fit_better(void)
 {
 	struct gpu_params gpu = gpu_of(10), hopper = gpu;
@@ -150,8 +150,7 @@ static void one_row_more_costs_at_most_a_wave(void)
 static void small_result_with_a_long_k_is_split(void)
 {
 	struct kernel_work work = product_of(128, 128, 10240);
-	double split_s =
-		2.0 * 128 * 128 * 1280 / 0.5e12 + 3e-6 + 9.0 * 128 * 128 * 4 / 0.8e12;
+	double split_s = 2.0 * 128 * 128 * 1280 / 0.5e12 + 3e-6 + 9.0 * 128 * 128 * 4 / 0.8e12;
 	CHECK(duration_s(&work) <= split_s);
 	CHECK(duration_s(&work) > 0.6 * split_s);
 	/* A part of k has at least 64, so 96 stays whole. */
@@ -250,7 +249,7 @@ static void large_windows_use_fourier_transforms(void)
 		work.convolution.out_width = 52;
 		CHECK_NEAR(duration_s(&work),
 			   both(4 * duration_s(&product),
-				 2 * 8 * 32 * 17 * (tiles * 512 + 256 * 256) / 0.8e12),
+				2 * 8 * 32 * 17 * (tiles * 512 + 256 * 256) / 0.8e12),
 			   1e-12);
 	}
 }
@@ -348,9 +347,9 @@ static void tf32_is_used_only_where_it_is_faster(void)
 	CHECK_NEAR(kernel_duration_s(&gpu, &by_law, &work), fp32_s, 1e-9);
 }
 
-/* Prompts of 1024 tokens in 10 heads of 64 on ten SMs. A tile of 128 queries multiplies them with its
- * keys, at half of 80 Tflop/s: 4 x 128 x keys x 64 / 4e12. Eighty blocks are 8 waves with 576 keys
- * on average, which are 640 in blocks of 128, and half of a block with all 1024 ends alone. */
+/* Prompts of 1024 tokens in 10 heads of 64 on ten SMs. A tile of 128 queries multiplies them with
+ * its keys, at half of 80 Tflop/s: 4 x 128 x keys x 64 / 4e12. Eighty blocks are 8 waves with 576
+ * keys on average, which are 640 in blocks of 128, and half of a block with all 1024 ends alone. */
 static void attention_of_prompts_works_in_tiles(void)
 {
 	struct kernel_work work = {.form = KERNEL_ATTENTION, .type = NUMBER_FP16};
@@ -370,9 +369,9 @@ static void attention_of_prompts_works_in_tiles(void)
 	CHECK_NEAR(duration_s(&work), 8 * (256 * block_s + 3e-6) + 5e-6, 1e-9);
 }
 
-/* One token of each of two sequences with 8192 keys, and 8 heads that share one: 2 blocks of 16 rows.
- * Their keys and values are 2 x 8192 x 64 x 2 B each, which an SM loads at 10 GB/s in 210 us, so
- * they are split over 4 SMs each, and a kernel adds the parts. */
+/* One token of each of two sequences with 8192 keys, and 8 heads that share one: 2 blocks of 16
+ * rows. Their keys and values are 2 x 8192 x 64 x 2 B each, which an SM loads at 10 GB/s in 210 us,
+ * so they are split over 4 SMs each, and a kernel adds the parts. */
 static void attention_of_one_token_splits_its_keys(void)
 {
 	struct kernel_params slow = half;
@@ -389,8 +388,8 @@ static void attention_of_one_token_splits_its_keys(void)
 						   .element_B = 2,
 						   .causal = true};
 	double load_s = 2.0 * 2048 * 64 * 2 / 10e9, flop_s = 4.0 * 16 * 2048 * 64 / 4e12;
-	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work),
-		   both(load_s, flop_s) + 3e-6 + 2e-6 + 5e-6, 1e-9);
+	CHECK_NEAR(kernel_duration_s(&gpu, &law, &work), both(load_s, flop_s) + 3e-6 + 2e-6 + 5e-6,
+		   1e-9);
 }
 
 static void attention_and_passes_take_flop_and_bytes(void)
